@@ -1,0 +1,58 @@
+/*
+ * From a trace to typed tables. The commands see only this header.
+ */
+#ifndef WS_REPORT_ANALYSIS_H
+#define WS_REPORT_ANALYSIS_H
+
+#include "formats/status.h"
+#include "formats/trace_reader.h"
+#include "report/table.h"
+
+/* A loaded trace: columns, ranges as a tree, kernels joined to launches, ranges and steps. */
+struct ws_model;
+
+/* Open and join a trace file. Free with ws_model_free. */
+enum ws_status ws_model_open(struct ws_model **out, const char *path, struct ws_err *err);
+/* The same from memory; data must outlive the model, name is what reports call it. */
+enum ws_status ws_model_open_mem(struct ws_model **out, const void *data, size_t size,
+				 const char *name, struct ws_err *err);
+void ws_model_free(struct ws_model *m); /* NULL is legal */
+
+struct ws_filter {
+	/* keep kernels launched in a range whose path matches, every instance; NULL = all.
+	 * [domain:]path, * and ? as in shell patterns, e.g. "step/forward*" */
+	const char *nvtx;
+	/* measured steps first..last, counted from 0; warm-up is not a step; -1 = open end */
+	int64_t step_first, step_last;
+	int64_t device; /* -1 = all */
+};
+#define WS_FILTER_ALL { NULL, -1, -1, -1 }
+
+/* Every table that `report --table` knows, in workbook order. */
+const struct ws_table_def *const *ws_table_defs(size_t *count);
+/* NULL when no table has this name. */
+const struct ws_table_def *ws_table_def_by_name(const char *name);
+
+/* One table. The filter may be NULL. Free with ws_table_free. */
+enum ws_status ws_table_make(const struct ws_model *m, const struct ws_table_def *def,
+			     const struct ws_filter *filter, struct ws_table **out,
+			     struct ws_err *err);
+
+/* All tables. Free with ws_report_free. */
+enum ws_status ws_report_make(const struct ws_model *m, const struct ws_filter *filter,
+			      struct ws_report **out, struct ws_err *err);
+void ws_report_free(struct ws_report *report); /* frees the tables too; NULL is legal */
+
+struct ws_diff_opts {
+	double threshold_percent; /* slower than this, beyond noise, is a finding; < 0 = never */
+};
+struct ws_diff_result {
+	int finding;	    /* over the threshold */
+	char verdict[512];  /* the answer in a sentence */
+};
+/* A against B: tables diff-verdict, diff-phases, diff-ranges (and later ones). */
+enum ws_status ws_diff_make(const struct ws_model *a, const struct ws_model *b,
+			    const struct ws_diff_opts *opts, struct ws_report **out,
+			    struct ws_diff_result *result, struct ws_err *err);
+
+#endif
