@@ -75,6 +75,14 @@ struct ws_table {
 struct ws_table *ws_table_new(const struct ws_table_def *def);
 void ws_table_free(struct ws_table *t); /* NULL is legal */
 
+/*
+ * 1 when memory ran out while the table was filled: it is incomplete and must
+ * not be shown. The functions below never return NULL: they go on with a row
+ * that leads nowhere, so that whoever fills a table asks once, at the end.
+ * Every writer asks too and fails with NO_MEMORY.
+ */
+int ws_table_failed(const struct ws_table *t);
+
 /* Append a row of empty cells; the returned cells stay valid until the next append. */
 struct ws_cell *ws_table_row(struct ws_table *t);
 /* The totals row (made on first use). */
