@@ -1,0 +1,121 @@
+#include "report/ui.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static pid_t pager_pid;
+
+static const char *setting(const char *name)
+{
+	const char *value = getenv(name);
+
+	return value && *value ? value : NULL;
+}
+
+int ws_ui_colour(enum ws_ui_when when)
+{
+	const char *term = setting("TERM");
+
+	if (when != WS_UI_AUTO)
+		return when == WS_UI_ALWAYS;
+	return isatty(STDOUT_FILENO) && !setting("NO_COLOR") && term && strcmp(term, "dumb") != 0;
+}
+
+int ws_ui_width(void)
+{
+	const char *columns = setting("COLUMNS");
+	struct winsize size;
+
+	if (columns) {
+		char *end;
+		long n = strtol(columns, &end, 10);
+
+		if (!*end && n > 0 && n <= 100000)
+			return (int)n;
+	}
+	if (!isatty(STDOUT_FILENO))
+		return 0;
+	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col)
+		return size.ws_col;
+	return 80;
+}
+
+static void pager_exec(const char *pager)
+{
+	/* quit when it fits one screen, let colours through, leave the text on the screen */
+	setenv("LESS", "FRX", 0);
+	execl("/bin/sh", "sh", "-c", pager, (char *)NULL);
+	_exit(127);
+}
+
+void ws_ui_pager_start(void)
+{
+	const char *pager = getenv("PAGER");
+	int pipe_fds[2];
+
+	if (!isatty(STDOUT_FILENO))
+		return;
+	if (!pager)
+		/* where there is no less the output must not vanish */
+		pager = "command -v less >/dev/null && exec less || exec cat";
+	if (!*pager || !strcmp(pager, "cat") || pipe(pipe_fds) != 0)
+		return;
+
+	pager_pid = fork();
+	if (pager_pid == 0) {
+		dup2(pipe_fds[0], STDIN_FILENO);
+		close(pipe_fds[0]);
+		close(pipe_fds[1]);
+		pager_exec(pager);
+	}
+	if (pager_pid > 0)
+		dup2(pipe_fds[1], STDOUT_FILENO);
+	else
+		pager_pid = 0;
+	close(pipe_fds[0]);
+	close(pipe_fds[1]);
+}
+
+enum ws_status ws_ui_stdout_finish(struct ws_err *err)
+{
+	/* ferror remembers a failed write whose errno is long gone */
+	int failed = ferror(stdout), why = 0;
+
+	if (fflush(stdout) != 0) {
+		failed = 1;
+		why = errno;
+	}
+	if (fclose(stdout) != 0 && !failed) {
+		failed = 1;
+		why = errno;
+	}
+	if (pager_pid > 0) {
+		while (waitpid(pager_pid, NULL, 0) < 0 && errno == EINTR)
+			;
+		pager_pid = 0;
+	}
+	if (!failed)
+		return WS_OK;
+	if (why)
+		return WS_FAIL(err, IO_WRITE, "cannot write standard output: %s", strerror(why));
+	return WS_FAIL(err, IO_WRITE, "cannot write standard output");
+}
+
+void ws_ui_say(const char *fmt, ...)
+{
+	char text[1024];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	/* names from a trace may carry terminal escapes */
+	for (char *p = text; *p; p++)
+		if ((unsigned char)*p < 0x20 || *p == 0x7f)
+			*p = '?';
+	fprintf(stderr, "warpsheet: %s\n", text);
+}
