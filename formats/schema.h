@@ -93,6 +93,7 @@ const char *ws_type_name(unsigned type);
 struct ws_bytes ws_enum_name(const char *unit, uint64_t value);
 
 #define WS_MAX_BLOCK_ROWS 65536u
+#define WS_MAX_BLOB_BYTES (1u << 24) /* of one BLOB value */
 
 /* Bits of ws_row_kernel.flags. */
 enum {

@@ -1,6 +1,8 @@
 /*
  * Reads a trace file, or what is left of one. The parser sees (pointer,
- * size) only; ws_trace_reader_open() maps a file and calls it.
+ * size) only; ws_trace_reader_open() maps a file and calls it. A reader is
+ * for one thread at a time; decoded blocks and tables own their values and
+ * may outlive it.
  */
 #ifndef WS_FORMATS_TRACE_READER_H
 #define WS_FORMATS_TRACE_READER_H
@@ -30,7 +32,7 @@ struct ws_trace_summary {
 	uint16_t version_major, version_minor;
 	uint64_t required_features, optional_features;
 	uint64_t blocks;	 /* whole blocks found */
-	uint64_t damaged_blocks; /* blocks whose checksum or header is wrong */
+	uint64_t damaged_blocks; /* damaged stretches: a block, or what cannot be told apart */
 	uint64_t skipped_bytes;	 /* bytes that belong to no whole block */
 	uint64_t unknown_blocks; /* whole blocks of kinds this program does not know */
 	int closed;		 /* index and trailer are present and right */

@@ -27,7 +27,9 @@ enum ws_status ws_trace_writer_create_mem(struct ws_trace_writer **out,
 /*
  * Continue an unclosed file of which the first `size` bytes are whole blocks
  * (ws_trace_writer_size() at the last flush): cut off the rest, load its
- * dictionaries so that ids go on, append from there. For salvage.
+ * dictionaries so that ids go on, append from there. The base time is the
+ * file's own, opts->base_ns is not used. CORRUPT when these bytes are no whole
+ * blocks, USAGE when the trace is complete. For salvage.
  */
 enum ws_status ws_trace_writer_resume(struct ws_trace_writer **out, const char *path, uint64_t size,
 				      const struct ws_trace_writer_opts *opts, struct ws_err *err);
@@ -36,7 +38,8 @@ enum ws_status ws_trace_writer_resume(struct ws_trace_writer **out, const char *
  * Add a row: row points to the struct ws_row_<kind> of that kind. Bytes are
  * copied. A full block is written at once. On IO_WRITE (disk full) the row is
  * counted in ws_trace_writer_rows_lost(), the file stays readable up to its
- * last whole block, and every later call fails alike until close.
+ * last whole block, and every later call fails alike until close. BUG, and
+ * nothing else changes, when a BLOB is over WS_MAX_BLOB_BYTES.
  */
 enum ws_status ws_trace_writer_add(struct ws_trace_writer *w, enum ws_kind kind, const void *row,
 				   struct ws_err *err);
