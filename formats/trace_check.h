@@ -31,7 +31,7 @@ struct ws_check_result {
  * every block, that each id refers to a row that came before, that times lie in the
  * block's range, index against blocks, trailer. Calls fn for each finding.
  * WS_OK also when there is damage (see result); an error only when the check
- * itself could not be done.
+ * itself could not be done: CORRUPT when the file is no trace, TOO_NEW.
  */
 enum ws_status ws_trace_check_mem(const void *data, size_t size, ws_finding_fn fn, void *ctx,
 				  struct ws_check_result *result, struct ws_err *err);
@@ -40,8 +40,10 @@ enum ws_status ws_trace_check_file(const char *path, ws_finding_fn fn, void *ctx
 
 /*
  * Write a new file with every whole block of the old one, byte for byte, and
- * a fresh index and trailer. A `meta` row repair.* says what was left out.
- * Written to a temporary name and renamed.
+ * a fresh index and trailer. `meta` rows repair.* say what was left out.
+ * Written to a temporary name and renamed; from and to may be the same. kept
+ * (may be NULL) gets the blocks and rows kept, and else what a check of the
+ * old file finds. CORRUPT when it has no whole block.
  */
 enum ws_status ws_trace_repair(const char *from, const char *to, struct ws_check_result *kept,
 			       struct ws_err *err);

@@ -1,4 +1,4 @@
-#include "formats/trace_index.h"
+#include "formats/trace_internal.h"
 
 #include <inttypes.h>
 

@@ -44,7 +44,7 @@ enum ws_status ws_trace_map_open(struct ws_trace_map *map, const char *path, str
 void ws_trace_map_close(struct ws_trace_map *map)
 {
 	if (map->data)
-		munmap(map->data, map->size);
+		munmap((void *)map->data, map->size);
 	map->data = NULL;
 	map->size = 0;
 }

@@ -3,11 +3,12 @@
 #define WS_FORMATS_TRACE_MAP_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "formats/status.h"
 
 struct ws_trace_map {
-	void *data; /* NULL for an empty file */
+	const uint8_t *data; /* NULL for an empty file */
 	size_t size;
 };
 

@@ -4,7 +4,7 @@
 
 #include "formats/block.h"
 #include "formats/checksum.h"
-#include "formats/trace_index.h"
+#include "formats/trace_internal.h"
 #include "formats/trace_map.h"
 #include "formats/trace_walk.h"
 
@@ -405,15 +405,16 @@ static enum ws_status open_into(struct ws_trace_reader *r, const void *data, siz
 
 enum ws_status ws_trace_reader_open_damaged(struct ws_trace_reader **out, const void *data,
                                             size_t size, ws_finding_fn fn, void *ctx,
-                                            struct ws_err *header, struct ws_err *err)
+                                            struct ws_err *err)
 {
 	struct ws_trace_reader *r = calloc(1, sizeof(*r));
-	struct ws_file_header h = {0};
+	struct ws_file_header h;
 	enum ws_status status;
 
 	*out = NULL;
 	WS_FAIL_IF(!r, err, NO_MEMORY, "out of memory for a trace reader");
-	header->status = ws_file_header_get(data, size, &h, header);
+	if (ws_file_header_get(data, size, &h, NULL) != WS_OK)
+		memset(&h, 0, sizeof(h));
 	status = open_into(r, data, size, &h, fn, ctx, err);
 	if (status != WS_OK) {
 		ws_trace_reader_free(r);
@@ -426,16 +427,12 @@ enum ws_status ws_trace_reader_open_damaged(struct ws_trace_reader **out, const 
 enum ws_status ws_trace_reader_open_mem(struct ws_trace_reader **out, const void *data, size_t size,
                                         struct ws_err *err)
 {
-	struct ws_trace_reader *r;
 	struct ws_file_header h;
-	struct ws_err header;
 
 	*out = NULL;
 	/* first, as there is nothing to search in a file that is no trace */
 	WS_FORWARD(ws_file_header_get(data, size, &h, err));
-	WS_FORWARD(ws_trace_reader_open_damaged(&r, data, size, NULL, NULL, &header, err));
-	*out = r;
-	return WS_OK;
+	return ws_trace_reader_open_damaged(out, data, size, NULL, NULL, err);
 }
 
 enum ws_status ws_trace_reader_open(struct ws_trace_reader **out, const char *path,

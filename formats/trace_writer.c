@@ -6,6 +6,7 @@
 #include "formats/block.h"
 #include "formats/sink.h"
 #include "formats/strtab.h"
+#include "formats/trace_internal.h"
 #include "formats/trace_map.h"
 #include "formats/trace_reader.h"
 
@@ -362,9 +363,17 @@ static enum ws_status take_over_blocks(struct ws_trace_writer *w, const struct w
 	return WS_OK;
 }
 
+static enum ws_status load_dicts(struct ws_trace_writer *w, const struct ws_trace_reader *r,
+                                 struct ws_err *err)
+{
+	WS_FORWARD(load_dict(w, r, WS_KIND_STRING, &w->strings, string_row_key, err));
+	WS_FORWARD(load_dict(w, r, WS_KIND_PAYLOAD, &w->payloads, payload_row_key, err));
+	return load_dict(w, r, WS_KIND_LAUNCH_CONFIG, &w->configs, config_row_key, err);
+}
+
 /* Become the writer that wrote these bytes. */
 static enum ws_status take_over(struct ws_trace_writer *w, const void *data, size_t size,
-                                struct ws_err *err)
+                                int with_dicts, struct ws_err *err)
 {
 	const struct ws_trace_summary *s;
 	struct ws_trace_reader *r;
@@ -378,18 +387,14 @@ static enum ws_status take_over(struct ws_trace_writer *w, const void *data, siz
 		                 s->skipped_bytes, size);
 	else
 		status = take_over_blocks(w, r, err);
-	if (status == WS_OK)
-		status = load_dict(w, r, WS_KIND_STRING, &w->strings, string_row_key, err);
-	if (status == WS_OK)
-		status = load_dict(w, r, WS_KIND_PAYLOAD, &w->payloads, payload_row_key, err);
-	if (status == WS_OK)
-		status = load_dict(w, r, WS_KIND_LAUNCH_CONFIG, &w->configs, config_row_key, err);
+	if (status == WS_OK && with_dicts)
+		status = load_dicts(w, r, err);
 	ws_trace_reader_free(r);
 	return status;
 }
 
 static enum ws_status take_over_file(struct ws_trace_writer *w, const char *path, uint64_t size,
-                                     struct ws_err *err)
+                                     int with_dicts, struct ws_err *err)
 {
 	struct ws_trace_map map;
 	struct ws_err cause;
@@ -400,7 +405,7 @@ static enum ws_status take_over_file(struct ws_trace_writer *w, const char *path
 		status = WS_FAIL(&cause, CORRUPT, "it has %zu bytes, fewer than %" PRIu64, map.size,
 		                 size);
 	else
-		status = take_over(w, map.data, (size_t)size, &cause);
+		status = take_over(w, map.data, (size_t)size, with_dicts, &cause);
 	ws_trace_map_close(&map);
 	if (status != WS_OK)
 		return ws_fail(err, status, cause.file, cause.line, "cannot continue %s: %s", path,
@@ -408,21 +413,36 @@ static enum ws_status take_over_file(struct ws_trace_writer *w, const char *path
 	return ws_sink_resume(&w->sink, path, size, err);
 }
 
-enum ws_status ws_trace_writer_resume(struct ws_trace_writer **out, const char *path, uint64_t size,
-                                      const struct ws_trace_writer_opts *opts, struct ws_err *err)
+static enum ws_status resume(struct ws_trace_writer **out, const char *path, uint64_t size,
+                             const struct ws_trace_writer_opts *opts, int with_dicts,
+                             struct ws_err *err)
 {
 	struct ws_trace_writer *w;
 	enum ws_status status;
 
 	*out = NULL;
 	WS_FORWARD(new_writer(&w, opts, err));
-	status = take_over_file(w, path, size, err);
+	status = take_over_file(w, path, size, with_dicts, err);
 	if (status != WS_OK) {
 		ws_trace_writer_free(w);
 		return status;
 	}
 	*out = w;
 	return WS_OK;
+}
+
+enum ws_status ws_trace_writer_resume(struct ws_trace_writer **out, const char *path, uint64_t size,
+                                      const struct ws_trace_writer_opts *opts, struct ws_err *err)
+{
+	return resume(out, path, size, opts, 1, err);
+}
+
+enum ws_status ws_trace_writer_resume_raw(struct ws_trace_writer **out, const char *path,
+                                          uint64_t size, struct ws_err *err)
+{
+	const struct ws_trace_writer_opts opts = {0};
+
+	return resume(out, path, size, &opts, 0, err);
 }
 
 /* --- finishing --- */
