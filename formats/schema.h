@@ -114,6 +114,52 @@ enum ws_device_kind {
 	WS_DEVICE_CUDA,
 };
 
+/* Bits of ws_row_memcpy.flags and ws_row_memset.flags. */
+enum {
+	WS_COPY_NO_TIME = 1u << 0,
+	WS_COPY_ASYNC = 1u << 1,
+};
+
+enum ws_memory_kind {
+	WS_MEMORY_UNKNOWN,
+	WS_MEMORY_PAGEABLE,
+	WS_MEMORY_PINNED,
+	WS_MEMORY_DEVICE,
+	WS_MEMORY_ARRAY,
+	WS_MEMORY_MANAGED,
+	WS_MEMORY_DEVICE_STATIC,
+	WS_MEMORY_MANAGED_STATIC,
+};
+
+enum ws_memory_op {
+	WS_MEMORY_OP_ALLOC,
+	WS_MEMORY_OP_FREE,
+	WS_MEMORY_OP_OUT_OF_MEMORY,
+};
+
+enum ws_sync_type {
+	WS_SYNC_UNKNOWN,
+	WS_SYNC_EVENT,
+	WS_SYNC_STREAM_WAIT_EVENT,
+	WS_SYNC_STREAM,
+	WS_SYNC_CONTEXT,
+};
+
+enum ws_flow_kind {
+	WS_FLOW_FORWARD_BACKWARD,
+};
+
+/* ws_row_op_config.cost: how much is known of what a call costs. */
+enum ws_op_cost_known {
+	WS_COST_NONE,
+	WS_COST_FLOPS,
+	WS_COST_FLOPS_AND_BYTES,
+};
+
+enum ws_external_kind {
+	WS_EXTERNAL_CUSTOM0 = 3,
+};
+
 enum ws_end_how {
 	WS_END_UNKNOWN,
 	WS_END_EXITED,
