@@ -1,0 +1,39 @@
+/*
+ * The parts that models are made of. Each is a few primitive ops under an NVTX
+ * scope; this is the place where `--fusion full` will choose other ops.
+ *
+ * Shapes: B batch, T time (context), D width, H heads, V vocabulary. NULL
+ * operands give NULL (graph.h).
+ */
+#ifndef WS_KERNELS_NN_H
+#define WS_KERNELS_NN_H
+
+#include "kernels/graph.h"
+
+/* x [.., in] · weight^T, weight [out, in], no bias: [.., out] */
+struct ws_tensor *ws_nn_linear(struct ws_graph *graph, struct ws_tensor *x,
+                               struct ws_tensor *weight, const char *message);
+
+/* weight * (x * rsqrt(mean(x^2) + 1e-5)), over rows, under a scope of that name. */
+struct ws_tensor *ws_nn_rmsnorm(struct ws_graph *graph, struct ws_tensor *x,
+                                struct ws_tensor *weight, const char *scope);
+
+/* exp(x - max) / sum(exp(x - max)) over rows: max, subtract, exp, sum, divide. */
+struct ws_tensor *ws_nn_softmax(struct ws_graph *graph, struct ws_tensor *x);
+
+/* softmax(q · k^T / sqrt(width), causal) · v; q, k, v [B, H, T, width] */
+struct ws_tensor *ws_nn_causal_attention(struct ws_graph *graph, struct ws_tensor *q,
+                                         struct ws_tensor *k, struct ws_tensor *v);
+
+/* w2 · (silu(w1 · x) * (w3 · x)); silu(a) = a * sigmoid(a) */
+struct ws_tensor *ws_nn_swiglu(struct ws_graph *graph, struct ws_tensor *x, struct ws_tensor *w1,
+                               struct ws_tensor *w2, struct ws_tensor *w3);
+
+/* a + b, under a scope `residual` */
+struct ws_tensor *ws_nn_residual(struct ws_graph *graph, struct ws_tensor *a, struct ws_tensor *b);
+
+/* mean over rows of -log_softmax(logits)[target]: [1] */
+struct ws_tensor *ws_nn_cross_entropy(struct ws_graph *graph, struct ws_tensor *logits,
+                                      struct ws_tensor *target);
+
+#endif
