@@ -1,0 +1,47 @@
+/*
+ * Inside the CPU reference backend.
+ *
+ * The kernel files are compiled twice, with WS_CPU_REAL_IS_DOUBLE 0 and 1:
+ * arithmetic in float and in double. WS_CPU_FN(name) gives each function the
+ * suffix of its build. Graphs of fp64 tensors run the double build.
+ */
+#ifndef WS_KERNELS_CPU_CPU_H
+#define WS_KERNELS_CPU_CPU_H
+
+#include "kernels/backend.h"
+
+struct ws_cpu_block;
+
+struct ws_cpu {
+	struct ws_backend base; /* first: the two are cast into each other */
+	struct ws_pool *pool;
+	uint64_t limit_bytes;
+	struct ws_cpu_block *free_blocks; /* released, kept for a request of the same size */
+	uint64_t free_bytes;
+	struct {
+		void *data;
+		uint64_t size_bytes;
+	} workspace[3]; /* GEMM operands and result, converted */
+};
+
+/* Memory of at least that size, valid until the same slot is asked for again. */
+enum ws_status ws_cpu_workspace(struct ws_cpu *cpu, int slot, uint64_t size_bytes, void **data,
+                                struct ws_err *err);
+
+/*
+ * Run fn on all items as one "kernel": an NVTX range in WSNVTX_CPU_DOMAIN around
+ * the computation, named after the op, with the items as its grid.
+ */
+void ws_cpu_launch(struct ws_cpu *cpu, const struct ws_op *op, int64_t items,
+                   void (*fn)(void *arg, int64_t item), void *arg);
+/* The same for computations that do not use the pool. */
+void ws_cpu_kernel_begin(struct ws_cpu *cpu, const struct ws_op *op, int64_t items);
+void ws_cpu_kernel_end(void);
+
+/* One kernel for each op kind and build. */
+typedef enum ws_status ws_cpu_kernel(struct ws_cpu *cpu, const struct ws_op *op,
+                                     struct ws_err *err);
+#define WS_OP(KIND, name, class, payload) ws_cpu_kernel ws_cpu_##name##_f32, ws_cpu_##name##_f64;
+#include "kernels/op.def"
+
+#endif

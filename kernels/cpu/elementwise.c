@@ -1,0 +1,210 @@
+/* Ops that compute each element of the result from one element of each operand. */
+#include "kernels/cpu/real.h"
+
+/* The result as rows × cols, cut into tiles; items of several tiles go to the pool. */
+struct map {
+	const struct ws_op *op;
+	enum ws_broadcast mode[2];
+	int64_t rows, cols;
+	int64_t tiles_per_row, tiles, tiles_per_item;
+};
+
+static void map_init(struct map *map, const struct ws_op *op)
+{
+	const struct ws_tensor *out = op->out[0];
+	bool flat = true;
+	int64_t tile;
+
+	map->op = op;
+	for (int i = 0; i < op->in_count; i++) {
+		map->mode[i] = ws_tensor_broadcast(op->in[i], out);
+		flat &= map->mode[i] == WS_BROADCAST_SAME || map->mode[i] == WS_BROADCAST_SCALAR;
+	}
+	/* where no operand cares for rows, one long row has fewer partial tiles */
+	flat &= op->sub != WS_SUB_CAUSAL_MASK;
+	map->rows = flat ? 1 : ws_tensor_rows(out);
+	map->cols = flat ? out->count : ws_tensor_cols(out);
+	tile = ws_min64(map->cols, WS_TILE);
+	map->tiles_per_row = ws_div_up(map->cols, tile);
+	map->tiles = map->rows * map->tiles_per_row;
+	map->tiles_per_item = ws_div_up(WS_GRAIN, tile);
+}
+
+struct tile {
+	int64_t row, col; /* of its first element */
+	int64_t count;
+	int64_t offset; /* of its first element in the result */
+};
+
+static struct tile map_tile(const struct map *map, int64_t index)
+{
+	struct tile tile = {.row = index / map->tiles_per_row};
+
+	tile.col = index % map->tiles_per_row * WS_TILE;
+	tile.count = ws_min64(map->cols - tile.col, WS_TILE);
+	tile.offset = tile.row * map->cols + tile.col;
+	return tile;
+}
+
+static const ws_real *load(const struct map *map, int operand, const struct tile *tile,
+                           ws_real *buf)
+{
+	const struct ws_tensor *t = map->op->in[operand];
+	ws_real one_buf, one;
+
+	switch (map->mode[operand]) {
+	case WS_BROADCAST_SAME:
+		return ws_real_load(t, tile->offset, tile->count, buf);
+	case WS_BROADCAST_ROW:
+		return ws_real_load(t, tile->col, tile->count, buf);
+	default:
+		one = *ws_real_load(t, map->mode[operand] == WS_BROADCAST_COL ? tile->row : 0, 1,
+		                    &one_buf);
+		for (int64_t i = 0; i < tile->count; i++)
+			buf[i] = one;
+		return buf;
+	}
+}
+
+#define EACH(expression)                        \
+	do {                                    \
+		for (int64_t i = 0; i < n; i++) \
+			y[i] = (expression);    \
+	} while (0)
+
+static void unary_tile(const struct ws_op *op, const struct tile *tile, int64_t cols,
+                       const ws_real *x, ws_real *y)
+{
+	const ws_real alpha = (ws_real)op->u.alpha;
+	const int64_t n = tile->count;
+
+	switch (op->sub) {
+	case WS_SUB_NEG:
+		EACH(-x[i]);
+		break;
+	case WS_SUB_EXP:
+		EACH(WS_REAL_EXP(x[i]));
+		break;
+	case WS_SUB_LOG:
+		EACH(WS_REAL_LOG(x[i]));
+		break;
+	case WS_SUB_SQRT:
+		EACH(WS_REAL_SQRT(x[i]));
+		break;
+	case WS_SUB_RSQRT:
+		EACH(1 / WS_REAL_SQRT(x[i]));
+		break;
+	case WS_SUB_SQUARE:
+		EACH(x[i] * x[i]);
+		break;
+	case WS_SUB_SIGMOID:
+		EACH(1 / (1 + WS_REAL_EXP(-x[i])));
+		break;
+	case WS_SUB_SCALE:
+		EACH(alpha * x[i]);
+		break;
+	case WS_SUB_ADD_CONST:
+		EACH(x[i] + alpha);
+		break;
+	case WS_SUB_CAUSAL_MASK:
+		EACH(tile->col + i > tile->row % cols ? alpha : x[i]);
+		break;
+	default: /* CAST, EXPAND */
+		EACH(x[i]);
+	}
+}
+
+static void binary_tile(enum ws_sub sub, int64_t n, const ws_real *a, const ws_real *b, ws_real *y)
+{
+	switch (sub) {
+	case WS_SUB_ADD:
+		EACH(a[i] + b[i]);
+		break;
+	case WS_SUB_SUB:
+		EACH(a[i] - b[i]);
+		break;
+	case WS_SUB_MUL:
+		EACH(a[i] * b[i]);
+		break;
+	case WS_SUB_DIV:
+		EACH(a[i] / b[i]);
+		break;
+	default: /* SIGMOID_GRAD */
+		EACH(a[i] * b[i] * (1 - b[i]));
+	}
+}
+
+static void map_item(void *arg, int64_t item)
+{
+	const struct map *map = arg;
+	const struct ws_op *op = map->op;
+	const struct ws_tensor *out = op->out[0];
+	int64_t first = item * map->tiles_per_item;
+	int64_t end = ws_min64(first + map->tiles_per_item, map->tiles);
+	ws_real in_buf[2][WS_TILE], out_buf[WS_TILE];
+
+	for (int64_t index = first; index < end; index++) {
+		struct tile tile = map_tile(map, index);
+		const ws_real *a = load(map, 0, &tile, in_buf[0]);
+		ws_real *y = ws_real_target(out, tile.offset, out_buf);
+
+		if (op->kind == WS_OP_BINARY)
+			binary_tile(op->sub, tile.count, a, load(map, 1, &tile, in_buf[1]), y);
+		else
+			unary_tile(op, &tile, map->cols, a, y);
+		ws_real_store(out, tile.offset, tile.count, y);
+	}
+}
+
+static enum ws_status map_run(struct ws_cpu *cpu, const struct ws_op *op)
+{
+	struct map map;
+
+	map_init(&map, op);
+	ws_cpu_launch(cpu, op, ws_div_up(map.tiles, map.tiles_per_item), map_item, &map);
+	return WS_OK;
+}
+
+enum ws_status WS_CPU_FN(unary)(struct ws_cpu *cpu, const struct ws_op *op, struct ws_err *err)
+{
+	(void)err;
+	return map_run(cpu, op);
+}
+
+enum ws_status WS_CPU_FN(binary)(struct ws_cpu *cpu, const struct ws_op *op, struct ws_err *err)
+{
+	(void)err;
+	return map_run(cpu, op);
+}
+
+enum ws_status WS_CPU_FN(copy)(struct ws_cpu *cpu, const struct ws_op *op, struct ws_err *err)
+{
+	(void)err;
+	return map_run(cpu, op);
+}
+
+static void fill_item(void *arg, int64_t item)
+{
+	const struct ws_op *op = arg;
+	const struct ws_tensor *out = op->out[0];
+	int64_t first = item * WS_GRAIN;
+	int64_t end = ws_min64(first + WS_GRAIN, out->count);
+	ws_real buf[WS_TILE];
+
+	for (int64_t offset = first; offset < end; offset += WS_TILE) {
+		int64_t n = ws_min64(end - offset, WS_TILE);
+		ws_real *y = ws_real_target(out, offset, buf);
+
+		EACH((ws_real)op->u.alpha);
+		ws_real_store(out, offset, n, y);
+	}
+}
+
+enum ws_status WS_CPU_FN(fill)(struct ws_cpu *cpu, const struct ws_op *op, struct ws_err *err)
+{
+	struct ws_op copy = *op;
+
+	(void)err;
+	ws_cpu_launch(cpu, op, ws_div_up(op->out[0]->count, WS_GRAIN), fill_item, &copy);
+	return WS_OK;
+}

@@ -1,0 +1,104 @@
+/* Ops that pick or scatter by index. Indices are checked: they come from outside the graph. */
+#include "kernels/cpu/real.h"
+
+static enum ws_status check_index(const struct ws_tensor *index, int64_t end, struct ws_err *err)
+{
+	const int32_t *v = index->data;
+
+	for (int64_t i = 0; i < index->count; i++)
+		WS_FAIL_IF(v[i] < 0 || v[i] >= end, err, BUG, "%s[%lld] is %d, not in 0 … %lld",
+		           index->name, (long long)i, v[i], (long long)end - 1);
+	return WS_OK;
+}
+
+#define ROWS_PER_ITEM 16
+
+static void lookup_item(void *arg, int64_t item)
+{
+	const struct ws_op *op = *(const struct ws_op *const *)arg;
+	const struct ws_tensor *table = op->in[0], *out = op->out[0];
+	const int32_t *index = op->in[1]->data;
+	size_t row_bytes = (size_t)ws_tensor_cols(table) * ws_dtype_size(table->dtype);
+	int64_t first = item * ROWS_PER_ITEM;
+	int64_t end = ws_min64(first + ROWS_PER_ITEM, op->in[1]->count);
+
+	for (int64_t row = first; row < end; row++)
+		memcpy((char *)out->data + (size_t)row * row_bytes,
+		       (const char *)table->data + (size_t)index[row] * row_bytes, row_bytes);
+}
+
+enum ws_status WS_CPU_FN(embedding)(struct ws_cpu *cpu, const struct ws_op *op, struct ws_err *err)
+{
+	WS_FORWARD(check_index(op->in[1], op->in[0]->shape.dim[0], err));
+	ws_cpu_launch(cpu, op, ws_div_up(op->in[1]->count, ROWS_PER_ITEM), lookup_item, &op);
+	return WS_OK;
+}
+
+/* Columns of the table that one item adds to: two rows may hit the same row of the table. */
+#define COLUMNS 64
+
+static void scatter_add_item(void *arg, int64_t item)
+{
+	const struct ws_op *op = *(const struct ws_op *const *)arg;
+	const struct ws_tensor *grad = op->in[0], *out = op->out[0];
+	const int32_t *index = op->in[1]->data;
+	int64_t cols = ws_tensor_cols(grad), first = item * COLUMNS;
+	int64_t n = ws_min64(cols - first, COLUMNS);
+	ws_real grad_buf[COLUMNS], old_buf[COLUMNS], out_buf[COLUMNS];
+
+	for (int64_t row = 0; row < op->in[1]->count; row++) {
+		int64_t at = index[row] * cols + first;
+		const ws_real *add = ws_real_load(grad, row * cols + first, n, grad_buf);
+		const ws_real *old = ws_real_load(out, at, n, old_buf);
+		ws_real *y = ws_real_target(out, at, out_buf);
+
+		for (int64_t i = 0; i < n; i++)
+			y[i] = old[i] + add[i];
+		ws_real_store(out, at, n, y);
+	}
+}
+
+enum ws_status WS_CPU_FN(embedding_grad)(struct ws_cpu *cpu, const struct ws_op *op,
+                                         struct ws_err *err)
+{
+	WS_FORWARD(check_index(op->in[1], op->out[0]->shape.dim[0], err));
+	ws_cpu_launch(cpu, op, ws_div_up(ws_tensor_cols(op->in[0]), COLUMNS), scatter_add_item,
+	              &op);
+	return WS_OK;
+}
+
+/* One element of each row, from the row or into it. */
+static void pick_item(void *arg, int64_t item)
+{
+	const struct ws_op *op = *(const struct ws_op *const *)arg;
+	bool scatter = op->kind == WS_OP_GATHER_GRAD;
+	const struct ws_tensor *rows = scatter ? op->out[0] : op->in[0];
+	const int32_t *index = op->in[1]->data;
+	int64_t cols = ws_tensor_cols(rows), first = item * WS_TILE;
+	int64_t end = ws_min64(first + WS_TILE, op->in[1]->count);
+	ws_real in_buf, out_buf;
+
+	for (int64_t row = first; row < end; row++) {
+		int64_t at = row * cols + index[row];
+		int64_t to = scatter ? at : row;
+		ws_real *y = ws_real_target(op->out[0], to, &out_buf);
+
+		*y = *ws_real_load(op->in[0], scatter ? row : at, 1, &in_buf);
+		ws_real_store(op->out[0], to, 1, y);
+	}
+}
+
+enum ws_status WS_CPU_FN(gather)(struct ws_cpu *cpu, const struct ws_op *op, struct ws_err *err)
+{
+	WS_FORWARD(check_index(op->in[1], ws_tensor_cols(op->in[0]), err));
+	ws_cpu_launch(cpu, op, ws_div_up(op->in[1]->count, WS_TILE), pick_item, &op);
+	return WS_OK;
+}
+
+enum ws_status WS_CPU_FN(gather_grad)(struct ws_cpu *cpu, const struct ws_op *op,
+                                      struct ws_err *err)
+{
+	WS_FORWARD(check_index(op->in[1], ws_tensor_cols(op->out[0]), err));
+	ws_cpu_launch(cpu, op, ws_div_up(op->in[1]->count, WS_TILE), pick_item, &op);
+	return WS_OK;
+}

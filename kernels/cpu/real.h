@@ -1,0 +1,85 @@
+/*
+ * The type a kernel file computes in, and how it reads and writes tensors of
+ * any dtype through it. Only for files that are compiled twice (cpu.h).
+ */
+#ifndef WS_KERNELS_CPU_REAL_H
+#define WS_KERNELS_CPU_REAL_H
+
+#include <math.h>
+
+#include "kernels/cpu/cpu.h"
+
+#if WS_CPU_REAL_IS_DOUBLE
+typedef double ws_real;
+#define WS_REAL_DTYPE   WS_DTYPE_F64
+#define WS_CPU_FN(name) ws_cpu_##name##_f64
+#define WS_REAL_EXP     exp
+#define WS_REAL_LOG     log
+#define WS_REAL_SQRT    sqrt
+#else
+typedef float ws_real;
+#define WS_REAL_DTYPE   WS_DTYPE_F32
+#define WS_CPU_FN(name) ws_cpu_##name##_f32
+#define WS_REAL_EXP     expf
+#define WS_REAL_LOG     logf
+#define WS_REAL_SQRT    sqrtf
+#endif
+
+/* Elements that a kernel converts and computes at a time: fits the first-level cache. */
+#define WS_TILE 1024
+
+/* Elements that one work item of the pool covers, about. */
+#define WS_GRAIN 32768
+
+/* count elements of t from an offset, as ws_real: in place where that is their type, else in buf.
+ */
+static inline const ws_real *ws_real_load(const struct ws_tensor *t, int64_t offset, int64_t count,
+                                          ws_real *buf)
+{
+	const uint16_t *half = (const uint16_t *)t->data + offset;
+
+	switch (t->dtype) {
+	case WS_DTYPE_BF16:
+		for (int64_t i = 0; i < count; i++)
+			buf[i] = ws_bf16_to_f32(half[i]);
+		return buf;
+	case WS_DTYPE_F16:
+		for (int64_t i = 0; i < count; i++)
+			buf[i] = ws_f16_to_f32(half[i]);
+		return buf;
+	default:
+		return (const ws_real *)t->data + offset;
+	}
+}
+
+/* Where to compute elements of t: its own memory where ws_real is its type, else buf. */
+static inline ws_real *ws_real_target(const struct ws_tensor *t, int64_t offset, ws_real *buf)
+{
+	return t->dtype == WS_REAL_DTYPE ? (ws_real *)t->data + offset : buf;
+}
+
+/* Write what was computed at ws_real_target(); rounds to nearest even. */
+static inline void ws_real_store(const struct ws_tensor *t, int64_t offset, int64_t count,
+                                 const ws_real *from)
+{
+	uint16_t *half = (uint16_t *)t->data + offset;
+
+	if (t->dtype == WS_DTYPE_BF16)
+		for (int64_t i = 0; i < count; i++)
+			half[i] = ws_f32_to_bf16((float)from[i]);
+	else if (t->dtype == WS_DTYPE_F16)
+		for (int64_t i = 0; i < count; i++)
+			half[i] = ws_f32_to_f16((float)from[i]);
+}
+
+static inline int64_t ws_min64(int64_t a, int64_t b)
+{
+	return a < b ? a : b;
+}
+
+static inline int64_t ws_div_up(int64_t a, int64_t b)
+{
+	return (a + b - 1) / b;
+}
+
+#endif
