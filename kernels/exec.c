@@ -1,0 +1,295 @@
+#include "kernels/exec.h"
+
+#include <math.h>
+
+#include "kernels/rng.h"
+
+struct ws_exec {
+	struct ws_graph *graph;
+	struct ws_backend *backend;
+	int *last_use;            /* by tensor id: index of the last op that touches it, or -1 */
+	int64_t counted_bytes;    /* the device_memory_bytes last told */
+	struct ws_scope **scopes; /* open NVTX ranges of the phase, outermost first */
+	int scope_depth, scope_capacity;
+};
+
+static bool is_transient(const struct ws_tensor *t)
+{
+	return t->role == WS_ROLE_ACTIVATION || t->role == WS_ROLE_GRAD;
+}
+
+static enum ws_status tensor_alloc(struct ws_exec *exec, struct ws_tensor *t, struct ws_err *err)
+{
+	if (t->data)
+		return WS_OK;
+	return exec->backend->ops->alloc(exec->backend, t->size_bytes, &t->data, err);
+}
+
+static void tensor_release(struct ws_exec *exec, struct ws_tensor *t)
+{
+	if (!t->data)
+		return;
+	exec->backend->ops->release(exec->backend, t->data, t->size_bytes);
+	t->data = NULL;
+}
+
+static void tell_memory(struct ws_exec *exec)
+{
+	int64_t now = (int64_t)exec->backend->allocated_bytes;
+
+	if (now != exec->counted_bytes)
+		wsnvtx_counter("device_memory_bytes", now);
+	exec->counted_bytes = now;
+}
+
+enum ws_status ws_exec_create(struct ws_graph *graph, struct ws_backend *backend,
+                              struct ws_exec **exec, struct ws_err *err)
+{
+	struct ws_exec *e;
+
+	WS_FORWARD(ws_graph_check(graph, err));
+	e = calloc(1, sizeof(*e));
+	WS_FAIL_IF(!e, err, NO_MEMORY, "no memory to run a graph");
+	e->graph = graph;
+	e->backend = backend;
+	e->last_use = malloc(((size_t)graph->tensor_count + 1) * sizeof(*e->last_use));
+	if (!e->last_use) {
+		ws_exec_destroy(e);
+		return WS_FAIL(err, NO_MEMORY, "no memory to run a graph");
+	}
+	for (int i = 0; i < graph->tensor_count; i++)
+		e->last_use[i] = -1;
+	for (int i = 0; i < graph->op_count; i++) {
+		const struct ws_op *op = graph->ops[i];
+
+		for (int j = 0; j < op->in_count; j++)
+			e->last_use[op->in[j]->id] = i;
+		for (int j = 0; j < op->out_count; j++)
+			e->last_use[op->out[j]->id] = i;
+	}
+	*exec = e;
+	return WS_OK;
+}
+
+void ws_exec_destroy(struct ws_exec *exec)
+{
+	if (!exec)
+		return;
+	for (int i = 0; i < exec->graph->tensor_count; i++)
+		tensor_release(exec, exec->graph->tensors[i]);
+	free(exec->last_use);
+	free(exec->scopes);
+	free(exec);
+}
+
+/* --- first values -------------------------------------------------------------------- */
+
+#define INIT_CHUNK ((int64_t)1 << 20) /* elements made on the host at a time */
+#define INIT_GRAIN ((int64_t)1 << 14)
+
+struct init_chunk {
+	const struct ws_tensor *t;
+	struct ws_rng rng;
+	int64_t first, count;
+	double *values;
+	unsigned char *encoded;
+};
+
+static double init_value(const struct init_chunk *c, int64_t i)
+{
+	const struct ws_init *init = &c->t->init;
+	int64_t pairs, time, pair;
+	double angle;
+
+	switch (init->kind) {
+	case WS_INIT_TRUNC_NORMAL:
+		return init->value * ws_rng_trunc_normal(&c->rng, (uint64_t)i, 3);
+	case WS_INIT_ROPE_TABLE:
+		pairs = c->t->shape.dim[2];
+		time = i / pairs % c->t->shape.dim[1];
+		pair = i % pairs;
+		angle = (double)time * pow(init->value, -(double)pair / (double)pairs);
+		return i < c->t->count / 2 ? cos(angle) : sin(angle);
+	default:
+		return init->value;
+	}
+}
+
+static void init_item(void *arg, int64_t item)
+{
+	struct init_chunk *c = arg;
+	int64_t first = item * INIT_GRAIN;
+	int64_t end = first + INIT_GRAIN < c->count ? first + INIT_GRAIN : c->count;
+
+	for (int64_t i = first; i < end; i++)
+		c->values[i] = init_value(c, c->first + i);
+	ws_dtype_encode(c->t->dtype, c->values + first,
+	                c->encoded + (size_t)first * ws_dtype_size(c->t->dtype), end - first);
+}
+
+static enum ws_status init_tensor(struct ws_exec *exec, struct ws_tensor *t, struct ws_pool *pool,
+                                  struct init_chunk *c, struct ws_err *err)
+{
+	size_t element_bytes = ws_dtype_size(t->dtype);
+
+	c->t = t;
+	for (c->first = 0; c->first < t->count; c->first += INIT_CHUNK) {
+		c->count = t->count - c->first < INIT_CHUNK ? t->count - c->first : INIT_CHUNK;
+		ws_pool_run(pool, (c->count + INIT_GRAIN - 1) / INIT_GRAIN, init_item, c);
+		WS_FORWARD(exec->backend->ops->upload(exec->backend, t->data,
+		                                      (uint64_t)c->first * element_bytes,
+		                                      c->encoded,
+		                                      (uint64_t)c->count * element_bytes, err));
+	}
+	return WS_OK;
+}
+
+enum ws_status ws_exec_init(struct ws_exec *exec, struct ws_pool *pool, uint64_t seed,
+                            struct ws_err *err)
+{
+	struct init_chunk chunk = {0};
+	enum ws_status status = WS_OK;
+
+	chunk.values = malloc(INIT_CHUNK * sizeof(*chunk.values));
+	chunk.encoded = malloc(INIT_CHUNK * sizeof(double));
+	if (!chunk.values || !chunk.encoded)
+		status = WS_FAIL(err, NO_MEMORY, "no memory to initialise parameters");
+	for (int i = 0; i < exec->graph->tensor_count && status == WS_OK; i++) {
+		struct ws_tensor *t = exec->graph->tensors[i];
+
+		if (is_transient(t))
+			continue;
+		status = tensor_alloc(exec, t, err);
+		tell_memory(exec);
+		chunk.rng = ws_rng_stream(seed, t->name);
+		if (status == WS_OK && t->init.kind != WS_INIT_NONE)
+			status = init_tensor(exec, t, pool, &chunk, err);
+	}
+	free(chunk.values);
+	free(chunk.encoded);
+	return status;
+}
+
+/* --- phases -------------------------------------------------------------------------- */
+
+void ws_exec_step_begin(struct ws_exec *exec)
+{
+	for (int i = 0; i < exec->graph->tensor_count; i++)
+		if (is_transient(exec->graph->tensors[i]))
+			tensor_release(exec, exec->graph->tensors[i]);
+	tell_memory(exec);
+}
+
+/* Close and open NVTX ranges until those open are target and its parents. */
+static enum ws_status enter_scope(struct ws_exec *exec, struct ws_scope *target, struct ws_err *err)
+{
+	int depth = target ? target->depth + 1 : 0, same = 0;
+	struct ws_scope *scope = target;
+
+	if (depth > exec->scope_capacity) {
+		struct ws_scope **bigger =
+		        realloc(exec->scopes, (size_t)depth * sizeof(*exec->scopes));
+
+		WS_FAIL_IF(!bigger, err, NO_MEMORY, "no memory to run a graph");
+		exec->scopes = bigger;
+		exec->scope_capacity = depth;
+	}
+	while (scope && scope->depth >= exec->scope_depth)
+		scope = scope->parent;
+	while (scope && exec->scopes[scope->depth] != scope)
+		scope = scope->parent;
+	same = scope ? scope->depth + 1 : 0;
+	for (; exec->scope_depth > same; exec->scope_depth--)
+		wsnvtx_pop();
+	for (scope = target; scope && scope->depth >= same; scope = scope->parent)
+		exec->scopes[scope->depth] = scope;
+	for (; exec->scope_depth < depth; exec->scope_depth++)
+		wsnvtx_push(exec->scopes[exec->scope_depth]->name);
+	return WS_OK;
+}
+
+static enum ws_status run_op(struct ws_exec *exec, const struct ws_op *op, struct ws_err *err)
+{
+	for (int i = 0; i < op->in_count; i++)
+		WS_FAIL_IF(!op->in[i]->data, err, BUG, "op %s: operand %s has no data", op->message,
+		           op->in[i]->name);
+	for (int i = 0; i < op->out_count; i++)
+		WS_FORWARD(tensor_alloc(exec, op->out[i], err));
+	tell_memory(exec);
+	return exec->backend->ops->run(exec->backend, op, err);
+}
+
+static void release_dead(struct ws_exec *exec, const struct ws_op *op, int index)
+{
+	for (int i = 0; i < op->in_count + op->out_count; i++) {
+		struct ws_tensor *t = i < op->in_count ? op->in[i] : op->out[i - op->in_count];
+
+		if (is_transient(t) && !t->keep && exec->last_use[t->id] == index)
+			tensor_release(exec, t);
+	}
+}
+
+enum ws_status ws_exec_phase(struct ws_exec *exec, enum wsnvtx_phase phase, struct ws_err *err)
+{
+	enum ws_status status = WS_OK;
+
+	for (int i = 0; i < exec->graph->op_count && status == WS_OK; i++) {
+		const struct ws_op *op = exec->graph->ops[i];
+
+		if (op->payload.phase != phase)
+			continue;
+		status = enter_scope(exec, op->scope, err);
+		if (status != WS_OK)
+			break;
+		wsnvtx_push_op(op->message, &op->payload);
+		status = run_op(exec, op, err);
+		wsnvtx_pop();
+		release_dead(exec, op, i);
+	}
+	tell_memory(exec);
+	(void)enter_scope(exec, NULL, NULL); /* closing needs no memory: cannot fail */
+	return status;
+}
+
+/* --- host access ----------------------------------------------------------------------- */
+
+enum ws_status ws_exec_upload(struct ws_exec *exec, struct ws_tensor *t, const void *host,
+                              struct ws_err *err)
+{
+	WS_FAIL_IF(!t->data, err, BUG, "tensor %s is not alive", t->name);
+	return exec->backend->ops->upload(exec->backend, t->data, 0, host, t->size_bytes, err);
+}
+
+enum ws_status ws_exec_download(struct ws_exec *exec, const struct ws_tensor *t, void *host,
+                                struct ws_err *err)
+{
+	WS_FAIL_IF(!t->data, err, BUG, "tensor %s is not alive", t->name);
+	return exec->backend->ops->download(exec->backend, t->data, 0, host, t->size_bytes, err);
+}
+
+enum ws_status ws_exec_write(struct ws_exec *exec, struct ws_tensor *t, const double *values,
+                             struct ws_err *err)
+{
+	void *encoded = malloc(t->size_bytes);
+	enum ws_status status;
+
+	WS_FAIL_IF(!encoded, err, NO_MEMORY, "no memory to write %s", t->name);
+	ws_dtype_encode(t->dtype, values, encoded, t->count);
+	status = ws_exec_upload(exec, t, encoded, err);
+	free(encoded);
+	return status;
+}
+
+enum ws_status ws_exec_read(struct ws_exec *exec, const struct ws_tensor *t, double *values,
+                            struct ws_err *err)
+{
+	void *encoded = malloc(t->size_bytes);
+	enum ws_status status;
+
+	WS_FAIL_IF(!encoded, err, NO_MEMORY, "no memory to read %s", t->name);
+	status = ws_exec_download(exec, t, encoded, err);
+	if (status == WS_OK)
+		ws_dtype_decode(t->dtype, encoded, values, t->count);
+	free(encoded);
+	return status;
+}

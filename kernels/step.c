@@ -1,0 +1,284 @@
+#include "kernels/step.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+
+#include "kernels/data.h"
+#include "kernels/exec.h"
+#include "kernels/grad.h"
+
+struct ws_step {
+	struct ws_step_options options;
+	struct ws_transformer size;
+	struct ws_graph *graph;
+	struct ws_model_io io;
+	struct ws_tensor *alpha; /* AdamW's step size; NULL without an optimizer */
+	struct ws_backend *backend;
+	struct ws_exec *exec;
+	int32_t *tokens, *targets; /* staging of the next batch */
+	int64_t done;              /* steps */
+};
+
+/* --- names -------------------------------------------------------------------------- */
+
+static const struct ws_precision precisions[] = {
+#define X(name, storage, low) {name, WS_DTYPE_##storage, WS_DTYPE_##low},
+#include "kernels/precision.def"
+#undef X
+};
+
+const struct ws_precision *ws_precision_at(int i)
+{
+	return i >= 0 && (size_t)i < sizeof(precisions) / sizeof(*precisions) ? &precisions[i]
+	                                                                      : NULL;
+}
+
+const struct ws_precision *ws_precision_find(const char *name)
+{
+	for (int i = 0; ws_precision_at(i); i++)
+		if (!strcmp(precisions[i].name, name))
+			return &precisions[i];
+	return NULL;
+}
+
+static const char *const phase_names[] = {
+        [WS_STEP_FORWARD] = "forward",
+        [WS_STEP_FORWARD_BACKWARD] = "forward-backward",
+        [WS_STEP_FULL] = "step",
+};
+
+const char *ws_step_phase_name(enum ws_step_phase phase)
+{
+	return phase_names[phase];
+}
+
+bool ws_step_phase_find(const char *name, enum ws_step_phase *phase)
+{
+	for (size_t i = 0; i < sizeof(phase_names) / sizeof(*phase_names); i++)
+		if (!strcmp(phase_names[i], name)) {
+			*phase = (enum ws_step_phase)i;
+			return true;
+		}
+	return false;
+}
+
+/* --- session ------------------------------------------------------------------------- */
+
+static enum ws_status build_graph(struct ws_step *step, struct ws_err *err)
+{
+	const struct ws_step_options *o = &step->options;
+
+	step->size = o->model->transformer;
+	if (o->layers)
+		step->size.layers = o->layers;
+	WS_FORWARD(ws_graph_create(o->precision, &step->graph, err));
+	WS_FORWARD(ws_transformer_build(step->graph, &step->size, o->batch, o->context,
+	                                o->phase != WS_STEP_FORWARD, &step->io, err));
+	if (o->phase >= WS_STEP_FORWARD_BACKWARD)
+		WS_FORWARD(ws_graph_backward(step->graph, step->io.loss, NULL, err));
+	if (o->phase >= WS_STEP_FULL)
+		step->alpha = ws_optim_adamw(step->graph, &o->adamw);
+	return ws_graph_check(step->graph, err);
+}
+
+static enum ws_status open_session(struct ws_step *step, struct ws_pool *pool, struct ws_err *err)
+{
+	WS_FORWARD(build_graph(step, err));
+	WS_FORWARD(ws_exec_create(step->graph, step->backend, &step->exec, err));
+	WS_FORWARD(ws_exec_init(step->exec, pool, step->options.seed, err));
+	step->tokens = malloc(step->io.input->size_bytes);
+	step->targets = malloc(step->io.input->size_bytes);
+	WS_FAIL_IF(!step->tokens || !step->targets, err, NO_MEMORY, "no memory for a batch");
+	return WS_OK;
+}
+
+enum ws_status ws_step_open(const struct ws_step_options *options, struct ws_backend *backend,
+                            struct ws_pool *pool, struct ws_step **step, struct ws_err *err)
+{
+	struct ws_step *s = calloc(1, sizeof(*s));
+	enum ws_status status;
+
+	WS_FAIL_IF(!s, err, NO_MEMORY, "no memory for a training session");
+	s->options = *options;
+	s->backend = backend;
+	wsnvtx_push("setup");
+	status = open_session(s, pool, err);
+	wsnvtx_pop();
+	if (status != WS_OK) {
+		ws_step_close(s);
+		return status;
+	}
+	*step = s;
+	return WS_OK;
+}
+
+void ws_step_close(struct ws_step *step)
+{
+	if (!step)
+		return;
+	ws_exec_destroy(step->exec);
+	ws_graph_destroy(step->graph);
+	free(step->tokens);
+	free(step->targets);
+	free(step);
+}
+
+static enum ws_status feed(struct ws_step *step, struct ws_err *err)
+{
+	const struct ws_step_options *o = &step->options;
+	double alpha;
+
+	ws_data_tokens(o->seed, step->done, o->batch, o->context, step->size.vocab, step->tokens,
+	               step->targets);
+	WS_FORWARD(ws_exec_upload(step->exec, step->io.input, step->tokens, err));
+	if (step->io.target)
+		WS_FORWARD(ws_exec_upload(step->exec, step->io.target, step->targets, err));
+	if (!step->alpha)
+		return WS_OK;
+	alpha = ws_adamw_alpha(&o->adamw, step->done + 1);
+	return ws_exec_write(step->exec, step->alpha, &alpha, err);
+}
+
+static enum ws_status run_phases(struct ws_step *step, double *loss, struct ws_err *err)
+{
+	enum ws_step_phase phase = step->options.phase;
+	enum ws_status status;
+
+	ws_exec_step_begin(step->exec);
+	wsnvtx_push("data");
+	status = feed(step, err);
+	wsnvtx_pop();
+	WS_FORWARD(status);
+	WS_FORWARD(ws_exec_phase(step->exec, WSNVTX_PHASE_forward, err));
+	if (phase >= WS_STEP_FORWARD_BACKWARD) {
+		WS_FORWARD(ws_exec_phase(step->exec, WSNVTX_PHASE_loss, err));
+		WS_FORWARD(ws_exec_phase(step->exec, WSNVTX_PHASE_backward, err));
+	}
+	if (phase >= WS_STEP_FULL)
+		WS_FORWARD(ws_exec_phase(step->exec, WSNVTX_PHASE_optimizer, err));
+	WS_FORWARD(step->backend->ops->sync(step->backend, err));
+	*loss = NAN;
+	return step->io.loss ? ws_exec_read(step->exec, step->io.loss, loss, err) : WS_OK;
+}
+
+enum ws_status ws_step_run(struct ws_step *step, const char *range, uint64_t number, double *loss,
+                           struct ws_err *err)
+{
+	enum ws_status status;
+
+	wsnvtx_push_index(range, number);
+	status = run_phases(step, loss, err);
+	wsnvtx_pop();
+	if (status == WS_OK)
+		step->done++;
+	return status;
+}
+
+const struct ws_graph *ws_step_graph(const struct ws_step *step)
+{
+	return step->graph;
+}
+
+static enum ws_status find(struct ws_step *step, const char *name, int64_t count,
+                           struct ws_tensor **t, struct ws_err *err)
+{
+	*t = ws_graph_find(step->graph, name);
+	WS_FAIL_IF(!*t, err, USAGE, "no tensor %s", name);
+	WS_FAIL_IF((*t)->count != count, err, USAGE, "tensor %s has %lld values, not %lld", name,
+	           (long long)(*t)->count, (long long)count);
+	return WS_OK;
+}
+
+enum ws_status ws_step_read(struct ws_step *step, const char *tensor, double *values, int64_t count,
+                            struct ws_err *err)
+{
+	struct ws_tensor *t;
+
+	WS_FORWARD(find(step, tensor, count, &t, err));
+	return ws_exec_read(step->exec, t, values, err);
+}
+
+enum ws_status ws_step_write(struct ws_step *step, const char *tensor, const double *values,
+                             int64_t count, struct ws_err *err)
+{
+	struct ws_tensor *t;
+
+	WS_FORWARD(find(step, tensor, count, &t, err));
+	return ws_exec_write(step->exec, t, values, err);
+}
+
+/* --- the whole run ----------------------------------------------------------------- */
+
+static void fact_number(const char *key, int64_t value)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%" PRId64, value);
+	wsnvtx_workload(key, text);
+}
+
+static void state_facts(const struct ws_step_run_options *options, const struct ws_backend *backend)
+{
+	const struct ws_step_options *o = &options->step;
+	char seed[32];
+
+	wsnvtx_workload("model", o->model->name);
+	fact_number("batch", o->batch);
+	fact_number("context", o->context);
+	if (o->layers)
+		fact_number("layers", o->layers);
+	wsnvtx_workload("dtype", o->precision->name);
+	wsnvtx_workload("phase", ws_step_phase_name(o->phase));
+	wsnvtx_workload("fusion", "none");
+	if (o->phase >= WS_STEP_FULL)
+		wsnvtx_workload("optimizer", "adamw");
+	fact_number("warmup", options->warmup);
+	fact_number("steps", options->steps);
+	snprintf(seed, sizeof(seed), "%" PRIu64, o->seed);
+	wsnvtx_workload("seed", seed);
+	wsnvtx_workload("backend", backend->ops->name);
+	wsnvtx_workload("device", backend->device);
+	fact_number("tokens_per_step", o->batch * o->context);
+}
+
+static enum ws_status run_steps(const struct ws_step_run_options *options, struct ws_step *step,
+                                struct ws_err *err)
+{
+	for (int64_t i = 0; i < options->warmup + options->steps; i++) {
+		bool warmup = i < options->warmup;
+		int64_t number = warmup ? i + 1 : i + 1 - options->warmup;
+		double loss;
+
+		WS_FORWARD(ws_step_run(step, warmup ? "warm-up" : "step", (uint64_t)number, &loss,
+		                       err));
+		if (options->report)
+			WS_FORWARD(options->report(options->report_arg, warmup, number, loss, err));
+	}
+	return WS_OK;
+}
+
+enum ws_status ws_step_run_all(const struct ws_step_run_options *options,
+                               struct ws_backend *backend, struct ws_pool *pool, struct ws_err *err)
+{
+	struct ws_step *step = NULL;
+	struct ws_err own = {0};
+	char result[sizeof(own.text) + 32] = "ok";
+	enum ws_status status;
+
+	state_facts(options, backend);
+	status = ws_step_open(&options->step, backend, pool, &step, &own);
+	if (status == WS_OK) {
+		fact_number("parameters", ws_graph_param_count(ws_step_graph(step)));
+		status = run_steps(options, step, &own);
+	}
+	ws_step_close(step);
+	if (status != WS_OK) {
+		snprintf(result, sizeof(result), "%s: %s",
+		         status == WS_NO_MEMORY ? "out of memory" : "failed", own.text);
+		if (err)
+			*err = own;
+	}
+	wsnvtx_workload("result", result);
+	return status;
+}

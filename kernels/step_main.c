@@ -1,0 +1,264 @@
+/*
+ * warpsheet-step: run training steps of a known model.
+ *
+ * stdout carries data only (--dump-loss, --help, --version); words go to stderr.
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <math.h>
+#include <stdio.h>
+
+#include "kernels/step.h"
+
+#define PROGRAM "warpsheet-step"
+
+enum option_id {
+	OPTION_FIRST = 255, /* above every character that getopt_long() returns */
+#define WS_OPTION(ID, name, arg, help) OPTION_##ID,
+#include "kernels/step_options.def"
+	OPTION_ABSENT,
+};
+
+struct arguments {
+	struct ws_step_run_options run;
+	const char *device;
+	int threads;
+	bool dump_loss;
+	bool done; /* --help or --version was served */
+};
+
+/* --- help ----------------------------------------------------------------------------- */
+
+static void print_help(FILE *out)
+{
+	static const struct {
+		const char *name, *arg, *help;
+	} options[] = {
+#define WS_OPTION(ID, name, arg, help) {name, arg, help},
+#include "kernels/step_options.def"
+	};
+	char left[40];
+
+	fprintf(out, "usage: " PROGRAM " --model NAME [options]\n\n"
+	             "Run training steps of a known model, on a GPU or on the CPU reference, and\n"
+	             "annotate every operation for `warpsheet record`.\n\n");
+	for (size_t i = 0; i < sizeof(options) / sizeof(*options); i++) {
+		snprintf(left, sizeof(left), "--%s%s%s", options[i].name, options[i].arg ? " " : "",
+		         options[i].arg ? options[i].arg : "");
+		fprintf(out, "  %-19s %s\n", left, options[i].help);
+	}
+	fprintf(out, "\nmodels:\n");
+	for (int i = 0; ws_model_at(i); i++)
+		fprintf(out, "  %-19s %s\n", ws_model_at(i)->name, ws_model_at(i)->summary);
+	fprintf(out, "\nexit codes: 0 done, 2 usage, 4 output could not be written,\n"
+	             "5 environment (no such device, out of memory), 70 a bug\n");
+}
+
+/* --- command line ----------------------------------------------------------------------- */
+
+static enum ws_status parse_number(const char *option, const char *text, int64_t min, int64_t max,
+                                   int64_t *value, struct ws_err *err)
+{
+	char *end;
+	long long number;
+
+	errno = 0;
+	number = strtoll(text, &end, 10);
+	WS_FAIL_IF(errno || end == text || *end || number < min || number > max, err, USAGE,
+	           "--%s %s: not a whole number from %lld to %lld", option, text, (long long)min,
+	           (long long)max);
+	*value = number;
+	return WS_OK;
+}
+
+/* "no X called NAME; there are A, B, C" */
+static enum ws_status fail_choice(struct ws_err *err, const char *option, const char *given,
+                                  const char *(*name_at)(int))
+{
+	char list[256] = "";
+	size_t used = 0;
+
+	for (int i = 0; name_at(i) && used < sizeof(list); i++)
+		used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%s", i ? ", " : "",
+		                         name_at(i));
+	return WS_FAIL(err, USAGE, "--%s %s: it is one of %s", option, given, list);
+}
+
+static const char *model_name_at(int i)
+{
+	return ws_model_at(i) ? ws_model_at(i)->name : NULL;
+}
+
+static const char *precision_name_at(int i)
+{
+	return ws_precision_at(i) ? ws_precision_at(i)->name : NULL;
+}
+
+static const char *phase_name_at(int i)
+{
+	return i <= WS_STEP_FULL ? ws_step_phase_name((enum ws_step_phase)i) : NULL;
+}
+
+static enum ws_status take_choice(enum option_id id, const char *value, struct arguments *args,
+                                  struct ws_err *err)
+{
+	struct ws_step_options *step = &args->run.step;
+
+	switch (id) {
+	case OPTION_MODEL:
+		step->model = ws_model_find(value);
+		return step->model ? WS_OK : fail_choice(err, "model", value, model_name_at);
+	case OPTION_DTYPE:
+		step->precision = ws_precision_find(value);
+		return step->precision ? WS_OK
+		                       : fail_choice(err, "dtype", value, precision_name_at);
+	case OPTION_PHASE:
+		if (ws_step_phase_find(value, &step->phase))
+			return WS_OK;
+		return fail_choice(err, "phase", value, phase_name_at);
+	case OPTION_FUSION:
+		WS_FAIL_IF(strcmp(value, "none"), err, USAGE,
+		           "--fusion %s: this version has none only", value);
+		return WS_OK;
+	case OPTION_OPTIMIZER:
+		WS_FAIL_IF(strcmp(value, "adamw"), err, USAGE,
+		           "--optimizer %s: this version has adamw only", value);
+		return WS_OK;
+	default:
+		args->device = value;
+		return WS_OK;
+	}
+}
+
+static enum ws_status take_option(enum option_id id, const char *value, struct arguments *args,
+                                  struct ws_err *err)
+{
+	struct ws_step_options *step = &args->run.step;
+	int64_t number = 0;
+
+	switch (id) {
+	case OPTION_BATCH:
+		return parse_number("batch", value, 1, INT32_MAX, &step->batch, err);
+	case OPTION_CONTEXT:
+		return parse_number("context", value, 1, INT32_MAX, &step->context, err);
+	case OPTION_LAYERS:
+		return parse_number("layers", value, 1, 10000, &step->layers, err);
+	case OPTION_WARMUP:
+		return parse_number("warmup", value, 0, INT32_MAX, &args->run.warmup, err);
+	case OPTION_STEPS:
+		return parse_number("steps", value, 1, INT32_MAX, &args->run.steps, err);
+	case OPTION_SEED:
+		WS_FORWARD(parse_number("seed", value, 0, INT64_MAX, &number, err));
+		step->seed = (uint64_t)number;
+		return WS_OK;
+	case OPTION_THREADS:
+		WS_FORWARD(parse_number("threads", value, 1, 1024, &number, err));
+		args->threads = (int)number;
+		return WS_OK;
+	case OPTION_DUMP_LOSS:
+		args->dump_loss = true;
+		return WS_OK;
+	case OPTION_HELP:
+		print_help(stdout);
+		args->done = true;
+		return WS_OK;
+	case OPTION_VERSION:
+		printf(PROGRAM " " WS_VERSION "\n");
+		args->done = true;
+		return WS_OK;
+	default:
+		return take_choice(id, value, args, err);
+	}
+}
+
+static const struct option long_options[] = {
+#define WS_OPTION(ID, name, arg, help) \
+	{name, (arg) ? required_argument : no_argument, NULL, OPTION_##ID},
+#define WS_OPTION_ABSENT(name) {name, optional_argument, NULL, OPTION_ABSENT},
+#include "kernels/step_options.def"
+        {0},
+};
+
+static enum ws_status parse(int argc, char **argv, struct arguments *args, struct ws_err *err)
+{
+	int index = 0, id;
+
+	opterr = 0;
+	while (!args->done && (id = getopt_long(argc, argv, ":", long_options, &index)) != -1) {
+		WS_FAIL_IF(id == ':', err, USAGE, "%s needs a value", argv[optind - 1]);
+		WS_FAIL_IF(id == '?', err, USAGE, "no option %s", argv[optind - 1]);
+		WS_FAIL_IF(id == OPTION_ABSENT, err, USAGE,
+		           "--%s: this version of " PROGRAM " does not have it yet",
+		           long_options[index].name);
+		WS_FORWARD(take_option((enum option_id)id, optarg, args, err));
+	}
+	if (args->done)
+		return WS_OK;
+	WS_FAIL_IF(optind < argc, err, USAGE, "unexpected argument %s", argv[optind]);
+	WS_FAIL_IF(!args->run.step.model, err, USAGE, "--model is needed");
+	WS_FAIL_IF(args->dump_loss && args->run.step.phase == WS_STEP_FORWARD, err, USAGE,
+	           "--dump-loss with --phase forward: there is no loss");
+	return WS_OK;
+}
+
+/* --- running ---------------------------------------------------------------------------- */
+
+static enum ws_status dump_loss(void *arg, bool warmup, int64_t number, double loss,
+                                struct ws_err *err)
+{
+	(void)arg;
+	printf("%lld,%d,%.9g\n", (long long)number, warmup, loss);
+	WS_FAIL_IF(fflush(stdout) != 0, err, IO_WRITE, "stdout: %s", strerror(errno));
+	return WS_OK;
+}
+
+static enum ws_status run(struct arguments *args, struct ws_err *err)
+{
+	struct ws_pool *pool = NULL;
+	struct ws_backend *backend = NULL;
+	char why[160];
+	enum ws_status status;
+
+	if (args->dump_loss) {
+		args->run.report = dump_loss;
+		printf("Step,Warm-up,Loss\n");
+	}
+	status = ws_pool_create(args->threads, &pool, err);
+	if (status == WS_OK)
+		status = ws_backend_open(args->device, pool, &backend, why, sizeof(why), err);
+	if (status == WS_OK) {
+		fprintf(stderr, PROGRAM ": %s\n", why);
+		status = ws_step_run_all(&args->run, backend, pool, err);
+	}
+	ws_backend_close(backend);
+	ws_pool_destroy(pool);
+	return status;
+}
+
+int main(int argc, char **argv)
+{
+	struct arguments args = {
+	        .run = {.warmup = 5,
+	                .steps = 10,
+	                .step = {.precision = ws_precision_at(0),
+	                         .phase = WS_STEP_FULL,
+	                         .batch = 4,
+	                         .context = 128,
+	                         .adamw = WS_ADAMW_DEFAULT}},
+	        .device = "auto",
+	};
+	struct ws_err err = {0};
+	enum ws_status status = parse(argc, argv, &args, &err);
+
+	if (status == WS_OK && !args.done)
+		status = run(&args, &err);
+	if (status == WS_OK && fflush(stdout) != 0)
+		status = WS_FAIL(&err, IO_WRITE, "stdout: %s", strerror(errno));
+	if (status != WS_OK) {
+		fprintf(stderr, PROGRAM ": %s%s\n", status == WS_NO_MEMORY ? "out of memory: " : "",
+		        err.text);
+		if (status == WS_USAGE)
+			fprintf(stderr, PROGRAM ": try --help\n");
+	}
+	return ws_status_exit_code(status);
+}
