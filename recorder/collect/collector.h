@@ -1,0 +1,134 @@
+/*
+ * The collector's parts among themselves. Everything here runs on the traced
+ * program's threads: no allocation, no I/O after attaching, no signals, no
+ * lock but the one of the definition log.
+ */
+#ifndef WS_COLLECT_COLLECTOR_H
+#define WS_COLLECT_COLLECTOR_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+#include "recorder/collect/text.h"
+#include "recorder/record.h"
+#include "recorder/segment.h"
+
+#define WS_LIKELY(x)   __builtin_expect(!!(x), 1)
+#define WS_UNLIKELY(x) __builtin_expect(!!(x), 0)
+
+struct ws_collector {
+	_Atomic int on;            /* 1 while this process is recorded */
+	struct ws_seg_header *seg; /* NULL until attached */
+	uint32_t ring_size;        /* a copy: not even a stray write in the header moves it */
+};
+extern struct ws_collector ws_collector;
+
+/* --- attach.c ---------------------------------------------------------------------- */
+
+/* Attach this process to the segment of WS_SEG_ENV, once. 1 = recorded. */
+int ws_attach(void);
+/* Called for an event while off: counts a forked child that goes on using NVTX. Returns 0. */
+int ws_attach_off(void);
+
+static inline int ws_collector_on(void)
+{
+	if (WS_LIKELY(atomic_load_explicit(&ws_collector.on, memory_order_relaxed)))
+		return 1;
+	return ws_attach_off();
+}
+
+static inline void ws_lost(enum ws_loss cause, uint64_t n)
+{
+	ws_seg_count(ws_collector.seg, cause, n);
+}
+
+/* CLOCK_REALTIME in ns. */
+int64_t ws_now_ns(void);
+
+/* --- lane.c -------------------------------------------------------------------------- */
+
+/* What a thread keeps in thread-local storage, which is scarce in a late-loaded library. */
+struct ws_self {
+	struct ws_lane *lane; /* NULL: none yet, or none left */
+	uint32_t depth;       /* pushes that are open without a lane */
+	uint32_t looked;      /* lanes_freed at the last vain search, plus 1 */
+};
+extern __thread struct ws_self ws_self;
+
+/* Prepare thread-exit handling; once, before the first lane. 0 = done. */
+int ws_lane_setup(void);
+/* Find a lane for the calling thread; NULL when none is free. */
+struct ws_lane *ws_lane_find(void);
+
+static inline struct ws_lane *ws_lane_self(void)
+{
+	return WS_LIKELY(ws_self.lane != NULL) ? ws_self.lane : ws_lane_find();
+}
+
+/* --- define.c ------------------------------------------------------------------------ */
+
+/*
+ * A definition is made in place: ws_def_begin() takes the lock and gives the
+ * room for the body (0 = the log is full; then only ws_def_end() may follow),
+ * ws_def_publish() makes it visible, ws_def_end() gives the lock back.
+ */
+uint8_t *ws_def_begin(uint32_t *room);
+/*
+ * Publish the body. With `unique`, an equal body of the same type that is
+ * already there is taken instead. Returns the definition's head.
+ */
+const struct ws_def_head *ws_def_publish(enum ws_def_type type, uint32_t body_size, uint64_t id,
+                                         int unique);
+void ws_def_end(void);
+/* Learn the definitions that an earlier image of this process left in the log. */
+void ws_def_reload(void);
+
+/* A handle for "there was no room for this definition". */
+#define WS_DEF_NONE UINT32_MAX
+
+/* Each returns the id for records, or WS_DEF_NONE; each counts its own overflow. */
+uint32_t ws_define_domain(struct ws_text name);
+uint32_t ws_define_string(struct ws_text text);
+void ws_define_category(uint32_t domain, uint32_t category, struct ws_text name);
+void ws_define_thread_name(uint32_t tid, struct ws_text name);
+/* A text published as a string; NULL when there is no such. */
+const char *ws_string_text(uint64_t string, uint32_t *size);
+/* 0 = done, -1 = no room. */
+int ws_define_process(int64_t start_ns, uint64_t image, const char *path);
+int ws_define_thread(uint32_t thread, uint32_t tid, const char *name);
+
+/* The domain WSNVTX_CPU_DOMAIN, WS_DEF_NONE until it is made. */
+extern _Atomic uint32_t ws_cpu_domain;
+
+/* --- schema.c ------------------------------------------------------------------------- */
+
+#define WS_SCHEMA_TEXTS 8
+
+struct wsn_schema_attr;
+struct wsn_enum_attr;
+struct wsn_type_info;
+
+/* What must be known of a schema when an event carries it. */
+struct ws_schema {
+	_Atomic uint64_t id; /* in this trace; 0: unused */
+	uint32_t size;       /* static size, 0 = unknown */
+	uint32_t align;
+	uint16_t ntexts;
+	uint16_t out_of_line; /* it points to data that is not copied */
+	struct {
+		uint32_t offset; /* of the pointer or handle */
+		uint32_t type;   /* enum wsn_entry_type */
+	} text[WS_SCHEMA_TEXTS];
+};
+
+/* The id that the program is to use, 0 = not recorded. */
+uint64_t ws_schema_register(uint32_t domain, const struct wsn_schema_attr *attr);
+uint64_t ws_enum_register(uint32_t domain, const struct wsn_enum_attr *attr);
+/* NULL when the id was never registered. id: as in the trace. */
+const struct ws_schema *ws_schema_find(uint64_t id);
+/* Size in bytes of a predefined entry type, 0 = it has none. */
+uint32_t ws_entry_size(uint64_t type);
+
+/* --- nvtx_source.c ---------------------------------------------------------------------- */
+
+#endif

@@ -1,0 +1,257 @@
+/* The definition log: what records refer to by number. */
+#include <pthread.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "kernels/warpsheet_nvtx.h"
+#include "recorder/collect/collector.h"
+
+/*
+ * Where equal definitions are found: open addressing over the hash of type and
+ * body. Once three quarters are used new definitions are stored unseen, and
+ * only their duplicates cost room.
+ */
+#define TABLE_SIZE (1u << 15)
+static struct {
+	uint32_t hash;
+	uint32_t at; /* position in the log / 8 + 1; 0 = unused */
+} table[TABLE_SIZE];
+static uint32_t table_used;
+
+static pthread_mutex_t define_lock = PTHREAD_MUTEX_INITIALIZER;
+
+_Atomic uint32_t ws_cpu_domain = WS_DEF_NONE;
+
+static struct ws_def_head *def_at(uint64_t pos)
+{
+	return (struct ws_def_head *)(ws_seg_defs(ws_collector.seg) + pos);
+}
+
+/* FNV-1a; nobody gains by making collisions here. */
+static uint32_t hash_def(enum ws_def_type type, const uint8_t *body, uint32_t size)
+{
+	uint32_t h = 2166136261u ^ (uint32_t)type;
+
+	for (uint32_t i = 0; i < size; i++)
+		h = (h ^ body[i]) * 16777619u;
+	return h;
+}
+
+static struct ws_def_head *find_equal(enum ws_def_type type, const uint8_t *body, uint32_t size,
+                                      uint32_t hash)
+{
+	for (uint32_t i = hash % TABLE_SIZE; table[i].at; i = (i + 1) % TABLE_SIZE) {
+		struct ws_def_head *def = def_at((uint64_t)(table[i].at - 1) * 8);
+
+		if (table[i].hash == hash && def->type == type && def->body_size == size &&
+		    !memcmp(def + 1, body, size))
+			return def;
+	}
+	return NULL;
+}
+
+static void remember(uint64_t pos, uint32_t hash)
+{
+	uint32_t i = hash % TABLE_SIZE;
+
+	if (table_used > TABLE_SIZE / 4 * 3)
+		return;
+	while (table[i].at)
+		i = (i + 1) % TABLE_SIZE;
+	table[i].hash = hash;
+	table[i].at = (uint32_t)(pos / 8) + 1;
+	table_used++;
+}
+
+uint8_t *ws_def_begin(uint32_t *room)
+{
+	struct ws_seg_header *seg = ws_collector.seg;
+	uint64_t pos, left;
+
+	pthread_mutex_lock(&define_lock);
+	pos = atomic_load_explicit(&seg->defs_head, memory_order_relaxed);
+	left = seg->defs_size - pos;
+	left = left < sizeof(struct ws_def_head) + 8 ? 0 : left - sizeof(struct ws_def_head) - 8;
+	*room = left < WS_MAX_DEF ? (uint32_t)left : WS_MAX_DEF;
+	return (uint8_t *)(def_at(pos) + 1);
+}
+
+const struct ws_def_head *ws_def_publish(enum ws_def_type type, uint32_t body_size, uint64_t id,
+                                         int unique)
+{
+	struct ws_seg_header *seg = ws_collector.seg;
+	uint64_t pos = atomic_load_explicit(&seg->defs_head, memory_order_relaxed);
+	struct ws_def_head *def = def_at(pos);
+
+	if (unique) {
+		uint8_t *body = (uint8_t *)(def + 1);
+		uint32_t hash = hash_def(type, body, body_size);
+		struct ws_def_head *equal = find_equal(type, body, body_size, hash);
+
+		if (equal)
+			return equal;
+		remember(pos, hash);
+	}
+	def->size = (uint32_t)sizeof(*def) + WS_ALIGN8(body_size);
+	def->type = (uint16_t)type;
+	def->reserved = 0;
+	def->body_size = body_size;
+	def->reserved1 = 0;
+	def->id = id;
+	atomic_store_explicit(&seg->defs_head, pos + def->size, memory_order_release);
+	return def;
+}
+
+void ws_def_end(void)
+{
+	pthread_mutex_unlock(&define_lock);
+}
+
+void ws_def_reload(void)
+{
+	uint64_t head = atomic_load(&ws_collector.seg->defs_head);
+
+	for (uint64_t pos = 0; pos < head;) {
+		const struct ws_def_head *def = def_at(pos);
+
+		if (def->type >= WS_DEF_DOMAIN)
+			remember(pos,
+			         hash_def(def->type, (const uint8_t *)(def + 1), def->body_size));
+		pos += def->size;
+	}
+}
+
+/* Append a measured text at body + at, in UTF-8. Returns the end. */
+static uint32_t put_text(uint8_t *body, uint32_t at, const struct ws_text *text)
+{
+	struct ws_text_cursor cursor = {text->ptr, text->kind, text->size};
+	uint32_t n;
+
+	while ((n = ws_text_next(&cursor, (char *)body + at, cursor.left + 4)))
+		at += n;
+	return at;
+}
+
+/*
+ * A definition of a fixed part and a text, equal ones once. id 0: the position
+ * of the definition is its id. Returns the id, WS_DEF_NONE without room.
+ */
+static uint32_t define(enum ws_def_type type, const void *fixed, uint32_t fixed_size,
+                       struct ws_text text, uint64_t id)
+{
+	/* the last name given to a thread counts, also when it had that name before */
+	int unique = type != WS_DEF_THREAD_NAME;
+	const struct ws_def_head *def;
+	uint32_t room, result;
+	uint8_t *body;
+
+	if (ws_text_measure(&text, WS_MAX_TEXT))
+		ws_lost(WS_LOSS_text_truncated, 1);
+	body = ws_def_begin(&room);
+	if (fixed_size + text.size + 4 > room) {
+		ws_def_end();
+		ws_lost(WS_LOSS_definition_overflow, 1);
+		return WS_DEF_NONE;
+	}
+	memcpy(body, fixed, fixed_size);
+	def = (const struct ws_def_head *)(const void *)body - 1;
+	if (!id)
+		id = (uint64_t)((const uint8_t *)def - ws_seg_defs(ws_collector.seg)) / 8 + 1;
+	def = ws_def_publish(type, put_text(body, fixed_size, &text), id, unique);
+	result = (uint32_t)def->id;
+	ws_def_end();
+	return result;
+}
+
+uint32_t ws_define_string(struct ws_text text)
+{
+	return define(WS_DEF_STRING, "", 0, text, 0);
+}
+
+/* Ids are given out in order, as a lane has a place for each domain. */
+uint32_t ws_define_domain(struct ws_text name)
+{
+	static pthread_mutex_t order = PTHREAD_MUTEX_INITIALIZER;
+	static const char cpu_name[] = WSNVTX_CPU_DOMAIN;
+	struct ws_seg_header *seg = ws_collector.seg;
+	uint32_t next, id;
+
+	pthread_mutex_lock(&order);
+	next = atomic_load(&seg->next_domain) + 1;
+	id = define(WS_DEF_DOMAIN, "", 0, name, next);
+	if (id == next && id < WS_SEG_MAX_DOMAINS)
+		atomic_store(&seg->next_domain, next);
+	pthread_mutex_unlock(&order);
+
+	if (id >= WS_SEG_MAX_DOMAINS) {
+		if (id != WS_DEF_NONE)
+			ws_lost(WS_LOSS_definition_overflow, 1);
+		return WS_DEF_NONE;
+	}
+	if (name.kind == WS_TEXT_BYTES && name.ptr && !strcmp(name.ptr, cpu_name))
+		atomic_store(&ws_cpu_domain, id);
+	return id;
+}
+
+void ws_define_category(uint32_t domain, uint32_t category, struct ws_text name)
+{
+	struct ws_def_category fixed = {domain, category};
+
+	define(WS_DEF_CATEGORY, &fixed, sizeof(fixed), name, 1);
+}
+
+void ws_define_thread_name(uint32_t tid, struct ws_text name)
+{
+	struct ws_def_thread fixed = {(uint32_t)getpid(), tid};
+
+	define(WS_DEF_THREAD_NAME, &fixed, sizeof(fixed), name, 1);
+}
+
+/* Processes and threads are events in time: never merged with an equal one before. */
+static int define_once(enum ws_def_type type, const void *fixed, uint32_t fixed_size,
+                       const char *text, uint64_t id)
+{
+	uint32_t text_size = (uint32_t)strlen(text), room;
+	uint8_t *body = ws_def_begin(&room);
+
+	if (fixed_size + text_size > room) {
+		ws_def_end();
+		ws_lost(WS_LOSS_definition_overflow, 1);
+		return -1;
+	}
+	memcpy(body, fixed, fixed_size);
+	memcpy(body + fixed_size, text, text_size);
+	ws_def_publish(type, fixed_size + text_size, id, 0);
+	ws_def_end();
+	return 0;
+}
+
+int ws_define_process(int64_t start_ns, uint64_t image, const char *path)
+{
+	struct ws_def_process fixed = {(uint64_t)getpid(), image, start_ns};
+
+	return define_once(WS_DEF_PROCESS, &fixed, sizeof(fixed), path, image);
+}
+
+int ws_define_thread(uint32_t thread, uint32_t tid, const char *name)
+{
+	struct ws_def_thread fixed = {(uint64_t)getpid(), tid};
+
+	return define_once(WS_DEF_THREAD, &fixed, sizeof(fixed), name, thread);
+}
+
+const char *ws_string_text(uint64_t string, uint32_t *size)
+{
+	struct ws_seg_header *seg = ws_collector.seg;
+	uint64_t pos = (string - 1) * 8;
+	const struct ws_def_head *def;
+
+	if (!string || string > seg->defs_size / 8 ||
+	    pos + sizeof(*def) > atomic_load_explicit(&seg->defs_head, memory_order_acquire))
+		return NULL;
+	def = def_at(pos);
+	if (def->type != WS_DEF_STRING || def->id != string)
+		return NULL;
+	*size = def->body_size;
+	return (const char *)(def + 1);
+}

@@ -1,0 +1,456 @@
+/* From NVTX attributes to a record in the ring: what is kept, what is counted. */
+#include "recorder/collect/event.h"
+
+#include <string.h>
+
+/* --- attributes ------------------------------------------------------------------------ */
+
+uint32_t ws_event_domain(wsn_domain handle)
+{
+	uintptr_t id = (uintptr_t)handle;
+
+	return id < WS_SEG_MAX_DOMAINS ? (uint32_t)id : WS_DEF_NONE;
+}
+
+/* Member by member: this is on the way of every event, and most of the struct is rarely used. */
+void ws_event_init(struct ws_event *ev, uint32_t domain, const void *text, enum ws_text_kind kind)
+{
+	ev->domain = domain;
+	ev->category = 0;
+	ev->color = 0;
+	ev->string = 0;
+	ev->text.ptr = text;
+	ev->text.kind = kind;
+	ev->text.size = 0;
+	ev->payload.schema = 0;
+	ev->payload.size = 0;
+	ev->payload.total = 0;
+	ev->payload.layout = NULL;
+}
+
+static void take_number(struct ws_payload *p, uint64_t schema, const void *value, uint32_t size)
+{
+	memcpy(&p->number, value, size);
+	p->schema = schema;
+	p->bytes = &p->number;
+	p->size = p->total = size;
+}
+
+/* Look up the texts that the payload points to; they live only while the call lasts. */
+static void take_texts(struct ws_payload *p)
+{
+	const struct ws_schema *s = p->layout;
+
+	for (int i = 0; i < s->ntexts; i++) {
+		struct ws_text *t = &p->text[i];
+		uint64_t value = 0;
+
+		memset(t, 0, sizeof(*t));
+		if (s->text[i].offset + sizeof(value) <= p->size)
+			memcpy(&value, (const char *)p->bytes + s->text[i].offset, sizeof(value));
+		t->kind = s->text[i].type == WSN_ENTRY_CSTRING_UTF16   ? WS_TEXT_UTF16
+		          : s->text[i].type == WSN_ENTRY_CSTRING_UTF32 ? WS_TEXT_UTF32
+		                                                       : WS_TEXT_BYTES;
+		if (s->text[i].type == WSN_ENTRY_REGISTERED_STRING) {
+			t->ptr = ws_string_text(value, &t->size);
+		} else {
+			t->ptr = (const void *)(uintptr_t)value;
+			if (ws_text_measure(t, WS_MAX_TEXT))
+				ws_lost(WS_LOSS_text_truncated, 1);
+		}
+		if (t->ptr)
+			p->total += WS_ALIGN8(t->size + 1);
+	}
+}
+
+void ws_event_payloads(struct ws_event *ev, const struct wsn_payload_data *payload, size_t n)
+{
+	struct ws_payload *p = &ev->payload;
+	size_t size;
+
+	if (!n || !payload)
+		return;
+	if (n > 1)
+		ws_lost(WS_LOSS_payload_truncated, n - 1);
+	p->layout = ws_schema_find(ws_schema_id(ev->domain, payload->schema_id));
+	size = payload->size;
+	if (size == SIZE_MAX)
+		size = p->layout ? p->layout->size : ws_entry_size(payload->schema_id);
+	if (!size || size > WS_MAX_PAYLOAD || !payload->payload || !payload->schema_id) {
+		ws_lost(WS_LOSS_payload_truncated, 1);
+		return;
+	}
+	p->schema = ws_schema_id(ev->domain, payload->schema_id);
+	p->bytes = payload->payload;
+	p->size = (uint32_t)size;
+	p->total = p->size;
+	if (!p->layout)
+		return;
+	if (p->layout->out_of_line)
+		ws_lost(WS_LOSS_payload_truncated, 1);
+	if (p->layout->ntexts) {
+		p->total = WS_ALIGN8(p->size);
+		take_texts(p);
+	}
+}
+
+static void take_payload(struct ws_event *ev, const struct wsn_event *a)
+{
+	struct ws_payload *p = &ev->payload;
+
+	switch (a->payload_type) {
+	case WSN_PAYLOAD_UINT64:
+		take_number(p, WSN_ENTRY_UINT64, &a->payload.ull, 8);
+		break;
+	case WSN_PAYLOAD_INT64:
+		take_number(p, WSN_ENTRY_INT64, &a->payload.ll, 8);
+		break;
+	case WSN_PAYLOAD_DOUBLE:
+		take_number(p, WSN_ENTRY_DOUBLE, &a->payload.d, 8);
+		break;
+	case WSN_PAYLOAD_UINT32:
+		take_number(p, WSN_ENTRY_UINT32, &a->payload.ui, 4);
+		break;
+	case WSN_PAYLOAD_INT32:
+		take_number(p, WSN_ENTRY_INT32, &a->payload.i, 4);
+		break;
+	case WSN_PAYLOAD_FLOAT:
+		take_number(p, WSN_ENTRY_FLOAT, &a->payload.f, 4);
+		break;
+	case WSN_PAYLOAD_EXT:
+		ws_event_payloads(ev, (const void *)(uintptr_t)a->payload.ull,
+		                  a->reserved0 > 0 ? (size_t)a->reserved0 : 0);
+		break;
+	case WSN_PAYLOAD_UNKNOWN:
+		break;
+	default:
+		ws_lost(WS_LOSS_payload_truncated, 1);
+	}
+}
+
+void ws_event_attributes(struct ws_event *ev, wsn_domain domain, const struct wsn_event *a)
+{
+	ws_event_init(ev, ws_event_domain(domain), NULL, WS_TEXT_BYTES);
+	if (!a)
+		return;
+	if (a->size < sizeof(*a)) { /* no NVTX 1, 2 or 3 has it so; nothing in it can be trusted */
+		ws_lost(WS_LOSS_text_truncated, 1);
+		return;
+	}
+	ev->category = a->category;
+	ev->color = a->color_type == WSN_COLOR_ARGB ? a->color : 0;
+	switch (a->message_type) {
+	case WSN_MESSAGE_ASCII:
+		ev->text.ptr = a->message.ascii;
+		break;
+	case WSN_MESSAGE_UNICODE:
+		ev->text.ptr = a->message.unicode;
+		ev->text.kind = WS_TEXT_UTF32;
+		break;
+	case WSN_MESSAGE_REGISTERED:
+		if ((uintptr_t)a->message.registered < WS_DEF_NONE)
+			ev->string = (uint32_t)(uintptr_t)a->message.registered;
+		else
+			ws_lost(WS_LOSS_text_truncated, 1);
+		break;
+	default:
+		break;
+	}
+	take_payload(ev, a);
+}
+
+/* --- copying ------------------------------------------------------------------------------ */
+
+/* Copy a measured text into the ring, padded with zeros to 8 bytes from `at`. */
+static void put_text(uint8_t *bytes, uint64_t at, const struct ws_text *text, uint32_t padded)
+{
+	struct ws_text_cursor cursor = {text->ptr, text->kind, text->size};
+	uint32_t ring_size = ws_collector.ring_size, n;
+	uint64_t end = at + padded;
+	char piece[256];
+
+	if (text->kind == WS_TEXT_BYTES) {
+		at = ws_ring_put(bytes, ring_size, at, text->ptr, text->size);
+	} else {
+		while ((n = ws_text_next(&cursor, piece, sizeof(piece))))
+			at = ws_ring_put(bytes, ring_size, at, piece, n);
+	}
+	if (at < end)
+		ws_ring_put(bytes, ring_size, at, (const char[8]){0}, (uint32_t)(end - at));
+}
+
+/*
+ * Payload bytes, and behind them the texts they point to; each pointer becomes
+ * the text's offset in the payload, 0 for NULL.
+ */
+static void put_payload(uint8_t *bytes, uint64_t at, const struct ws_payload *p)
+{
+	uint32_t ring_size = ws_collector.ring_size;
+	uint64_t offset = WS_ALIGN8(p->size);
+
+	ws_ring_put(bytes, ring_size, at, p->bytes, p->size);
+	if (p->size & 7)
+		ws_ring_put(bytes, ring_size, at + p->size, (const char[8]){0}, 8 - (p->size & 7));
+	for (int i = 0; p->layout && i < p->layout->ntexts; i++) {
+		const struct ws_text *t = &p->text[i];
+		uint32_t padded = WS_ALIGN8(t->size + 1);
+		uint64_t where = t->ptr ? offset : 0;
+
+		if (p->layout->text[i].offset + sizeof(where) > p->size)
+			continue;
+		ws_ring_put(bytes, ring_size, at + p->layout->text[i].offset, &where,
+		            sizeof(where));
+		if (t->ptr) {
+			put_text(bytes, at + offset, t, padded);
+			offset += padded;
+		}
+	}
+}
+
+/*
+ * Write one record. time_ns 0: read the clock after everything is copied, so
+ * that our own work lies outside of the range that begins here. Returns 0 when
+ * the ring is full.
+ */
+static int put_event(struct ws_lane *lane, enum ws_rec_type type, const struct ws_event *ev,
+                     uint64_t range, int64_t time_ns, uint32_t pops)
+{
+	uint8_t *bytes = ws_lane_bytes(lane);
+	uint32_t ring_size = ws_collector.ring_size;
+	uint32_t text_room = WS_ALIGN8(ev->text.size);
+	struct ws_rec_event rec;
+	uint64_t size = sizeof(rec) + text_room + WS_ALIGN8(ev->payload.total);
+	uint64_t pos = ws_ring_claim(&lane->ring, ring_size, size,
+	                             (uint64_t)pops * sizeof(struct ws_rec_pop));
+
+	if (WS_UNLIKELY(pos == UINT64_MAX))
+		return 0;
+	if (ev->text.size)
+		put_text(bytes, pos + sizeof(rec), &ev->text, text_room);
+	if (ev->payload.schema)
+		put_payload(bytes, pos + sizeof(rec) + text_room, &ev->payload);
+
+	rec.head.size = (uint32_t)size;
+	rec.head.type = (uint16_t)type;
+	rec.head.reserved = 0;
+	rec.domain = ev->domain;
+	rec.category = ev->category;
+	rec.color = ev->color;
+	rec.string = ev->string;
+	rec.range = range;
+	rec.schema = ev->payload.schema;
+	rec.text_size = ev->text.size;
+	rec.payload_size = ev->payload.total;
+	rec.head.time_ns = time_ns ? time_ns : ws_now_ns();
+	ws_ring_put(bytes, ring_size, pos, &rec, sizeof(rec));
+	ws_ring_publish(&lane->ring, pos + size);
+	return 1;
+}
+
+/* --- events ----------------------------------------------------------------------------------- */
+
+/* The lane for an event; NULL: the event is lost, and counted under its cause. */
+static struct ws_lane *lane_for(struct ws_event *ev)
+{
+	struct ws_lane *lane;
+
+	if (WS_UNLIKELY(ev->domain == WS_DEF_NONE)) {
+		ws_lost(WS_LOSS_definition_overflow, 1);
+		return NULL;
+	}
+	lane = ws_lane_self();
+	if (WS_UNLIKELY(!lane)) {
+		ws_lost(WS_LOSS_thread_without_ring, 1);
+		return NULL;
+	}
+	return lane;
+}
+
+static void measure(struct ws_event *ev)
+{
+	if (ws_text_measure(&ev->text, WS_MAX_TEXT))
+		ws_lost(WS_LOSS_text_truncated, 1);
+}
+
+static int is_cpu_domain(const struct ws_event *ev)
+{
+	return ev->domain == atomic_load_explicit(&ws_cpu_domain, memory_order_relaxed);
+}
+
+/* A CPU kernel begins: kept in the lane until its pop makes one record of it. */
+static int push_kernel(struct ws_lane *lane, struct ws_event *ev)
+{
+	struct ws_text_cursor cursor = {ev->text.ptr, ev->text.kind, 0};
+	struct ws_lane_kernel *k;
+
+	if (lane->kernels >= WS_SEG_MAX_KERNELS)
+		return (int)lane->kernels++;
+	k = &lane->kernel[lane->kernels];
+	if (ws_text_measure(&ev->text, WS_SEG_KERNEL_TEXT - 4))
+		ws_lost(WS_LOSS_text_truncated, 1);
+	cursor.left = ev->text.size;
+	k->text_size = (uint16_t)ws_text_next(&cursor, k->text, sizeof(k->text));
+	k->string = ev->string;
+	k->schema = 0;
+	k->payload_size = 0;
+	if (ev->payload.schema && ev->payload.size <= WS_SEG_KERNEL_BYTES &&
+	    !(ev->payload.layout && ev->payload.layout->ntexts)) {
+		memcpy(k->payload, ev->payload.bytes, ev->payload.size);
+		k->payload_size = (uint16_t)ev->payload.size;
+		k->schema = ev->payload.schema;
+	} else if (ev->payload.schema) {
+		ws_lost(WS_LOSS_payload_truncated, 1);
+	}
+	k->start_ns = ws_now_ns();
+	return (int)lane->kernels++;
+}
+
+static int pop_kernel(struct ws_lane *lane, const struct ws_event *ev, int64_t end_ns)
+{
+	const struct ws_lane_kernel *k;
+	struct ws_event out;
+
+	if (!lane->kernels) {
+		ws_lost(WS_LOSS_unmatched_pop, 1);
+		return -1;
+	}
+	lane->kernels--;
+	if (lane->kernels >= WS_SEG_MAX_KERNELS) {
+		ws_lost(WS_LOSS_ring_overflow, 1);
+		return (int)lane->kernels;
+	}
+	k = &lane->kernel[lane->kernels];
+	ws_event_init(&out, ev->domain, k->text, WS_TEXT_BYTES);
+	out.text.size = k->text_size;
+	out.string = k->string;
+	out.payload.schema = k->schema;
+	out.payload.bytes = k->payload;
+	out.payload.size = out.payload.total = k->payload_size;
+	if (!put_event(lane, WS_REC_CPU_KERNEL, &out, (uint64_t)end_ns, k->start_ns,
+	               lane->pops_owed))
+		ws_lost(WS_LOSS_ring_overflow, 1);
+	return (int)lane->kernels;
+}
+
+int ws_event_push(struct ws_event *ev)
+{
+	struct ws_lane *lane = lane_for(ev);
+	int level;
+
+	if (WS_UNLIKELY(!lane)) {
+		if (ev->domain != WS_DEF_NONE)
+			ws_self.depth++;
+		return WSN_NO_PUSH_POP_TRACKING;
+	}
+	if (is_cpu_domain(ev))
+		return push_kernel(lane, ev);
+	measure(ev);
+	level = (int)lane->domains[ev->domain].open++;
+	/* room for its own pop is kept as well */
+	if (!lane->domains[ev->domain].dropped &&
+	    put_event(lane, WS_REC_PUSH, ev, 0, 0, lane->pops_owed + 1)) {
+		lane->pops_owed++;
+	} else {
+		lane->domains[ev->domain].dropped++;
+		ws_lost(WS_LOSS_ring_overflow, 1);
+	}
+	return level;
+}
+
+/* The record for which room was kept. */
+static void put_pop(struct ws_lane *lane, uint32_t domain, int64_t time_ns)
+{
+	struct ws_rec_pop rec = {{sizeof(rec), WS_REC_POP, 0, time_ns}, domain, 0};
+	uint64_t pos = ws_ring_claim(&lane->ring, ws_collector.ring_size, sizeof(rec),
+	                             (uint64_t)lane->pops_owed * sizeof(rec));
+
+	if (WS_UNLIKELY(pos == UINT64_MAX)) {
+		ws_lost(WS_LOSS_ring_overflow, 1);
+		return;
+	}
+	ws_ring_put(ws_lane_bytes(lane), ws_collector.ring_size, pos, &rec, sizeof(rec));
+	ws_ring_publish(&lane->ring, pos + sizeof(rec));
+}
+
+int ws_event_pop(struct ws_event *ev)
+{
+	int64_t now = ws_now_ns();
+	struct ws_lane *lane = lane_for(ev);
+	int level;
+
+	if (WS_UNLIKELY(!lane)) {
+		if (ev->domain != WS_DEF_NONE && ws_self.depth)
+			ws_self.depth--;
+		return WSN_NO_PUSH_POP_TRACKING;
+	}
+	if (is_cpu_domain(ev))
+		return pop_kernel(lane, ev, now);
+	if (!lane->domains[ev->domain].open) {
+		ws_lost(WS_LOSS_unmatched_pop, 1);
+		return -1;
+	}
+	level = (int)--lane->domains[ev->domain].open;
+	if (WS_UNLIKELY(lane->domains[ev->domain].dropped)) {
+		lane->domains[ev->domain].dropped--;
+		ws_lost(WS_LOSS_ring_overflow, 1);
+		return level;
+	}
+	lane->pops_owed--;
+	if (ev->payload.schema) {
+		if (put_event(lane, WS_REC_POP, ev, 0, now, lane->pops_owed))
+			return level;
+		ws_lost(WS_LOSS_payload_truncated, 1);
+	}
+	put_pop(lane, ev->domain, now);
+	return level;
+}
+
+void ws_event_mark(struct ws_event *ev)
+{
+	struct ws_lane *lane = lane_for(ev);
+
+	if (WS_UNLIKELY(!lane))
+		return;
+	measure(ev);
+	if (!put_event(lane, WS_REC_MARK, ev, 0, 0, lane->pops_owed))
+		ws_lost(WS_LOSS_ring_overflow, 1);
+}
+
+/*
+ * Ids of ranges whose start was lost carry the cause, so that their end is not
+ * recorded without its start, and is counted under the same cause.
+ */
+#define RANGE_LOST     (UINT64_C(1) << 63)
+#define RANGE_CAUSE(c) (RANGE_LOST | (uint64_t)(c) << 56)
+
+uint64_t ws_event_start(struct ws_event *ev)
+{
+	uint64_t range = atomic_fetch_add(&ws_collector.seg->next_range, 1) + 1;
+	struct ws_lane *lane = lane_for(ev);
+
+	if (WS_UNLIKELY(!lane))
+		return range |
+		       (ev->domain == WS_DEF_NONE ? RANGE_CAUSE(WS_LOSS_definition_overflow)
+		                                  : RANGE_CAUSE(WS_LOSS_thread_without_ring));
+	measure(ev);
+	if (put_event(lane, WS_REC_START, ev, range, 0, lane->pops_owed))
+		return range;
+	ws_lost(WS_LOSS_ring_overflow, 1);
+	return range | RANGE_CAUSE(WS_LOSS_ring_overflow);
+}
+
+void ws_event_end(struct ws_event *ev, uint64_t range)
+{
+	int64_t now = ws_now_ns();
+	struct ws_lane *lane;
+
+	if (WS_UNLIKELY(range & RANGE_LOST)) {
+		uint64_t cause = range >> 56 & 0x7F;
+
+		ws_lost(cause < WS_LOSS_COUNT ? (enum ws_loss)cause : WS_LOSS_ring_overflow, 1);
+		return;
+	}
+	lane = lane_for(ev);
+	if (lane && !put_event(lane, WS_REC_END, ev, range, now, lane->pops_owed))
+		ws_lost(WS_LOSS_ring_overflow, 1);
+}

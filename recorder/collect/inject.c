@@ -1,0 +1,185 @@
+/*
+ * The library's entry points and what happens once in each process: find the
+ * segment, become its owner, survive fork and exec.
+ */
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "kernels/nvtx_abi.h"
+#include "recorder/collect/collector.h"
+#include "recorder/collect/nvtx_source.h"
+#include "recorder/procfs.h"
+
+#define WS_EXPORT __attribute__((visibility("default")))
+
+struct ws_collector ws_collector;
+
+static pthread_mutex_t attach_lock = PTHREAD_MUTEX_INITIALIZER;
+static int attach_tried;
+static _Atomic int forked_unseen; /* a forked child that has not used NVTX so far */
+
+int64_t ws_now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_REALTIME, &ts);
+	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
+}
+
+/* Differs from one image to the next in the same process; the kernel draws it at exec. */
+static uint64_t image_token(void)
+{
+	const void *random = (const void *)getauxval(AT_RANDOM); /* NOLINT: an address by design */
+	uint64_t token = 1;
+
+	if (random)
+		memcpy(&token, random, sizeof(token));
+	return token | 1;
+}
+
+static struct ws_seg_header *map_segment(void)
+{
+	const char *path = secure_getenv(WS_SEG_ENV);
+	struct stat st;
+	void *mem;
+	int fd;
+
+	if (!path)
+		return NULL;
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	if (fd < 0)
+		return NULL;
+	if (fstat(fd, &st) || st.st_size < WS_SEG_HEADER_SIZE) {
+		close(fd);
+		return NULL;
+	}
+	mem = mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	close(fd);
+	if (mem == MAP_FAILED)
+		return NULL;
+	if (ws_seg_problem(mem, (uint64_t)st.st_size)) {
+		munmap(mem, (size_t)st.st_size);
+		return NULL;
+	}
+	return mem;
+}
+
+/*
+ * Become the recorded process: the first one to attach, or the same one after
+ * an exec. A second copy of this library in one image (dlmopen) must not
+ * believe in an exec, hence the token.
+ */
+static int become_owner(struct ws_seg_header *seg)
+{
+	uint32_t pid = (uint32_t)getpid(), owner = 0;
+	struct ws_proc_stat stat;
+
+	if (ws_proc_stat(0, &stat))
+		stat.start_ticks = 0;
+	if (atomic_compare_exchange_strong(&seg->owner.pid, &owner, pid)) {
+		seg->owner.start_ticks = stat.start_ticks;
+		atomic_store(&seg->owner_image, image_token());
+		return 1;
+	}
+	if (owner != pid || seg->owner.start_ticks != stat.start_ticks ||
+	    atomic_exchange(&seg->owner_image, image_token()) == image_token()) {
+		ws_seg_count(seg, WS_LOSS_process_not_recorded, 1);
+		return 0;
+	}
+	/* the threads of the image before are gone */
+	for (uint32_t i = 0; i < seg->lane_count; i++) {
+		uint32_t owned = WS_LANE_OWNED;
+
+		atomic_compare_exchange_strong(&ws_seg_lane(seg, i)->state, &owned, WS_LANE_LEFT);
+	}
+	return 1;
+}
+
+/*
+ * A forked child shares the mapping; nothing it does may reach the parent's
+ * rings. Not MADV_DONTFORK: a callback that fork interrupted would fault.
+ */
+static void after_fork_in_child(void)
+{
+	struct ws_seg_header *seg = ws_collector.seg;
+	static const pthread_mutex_t unlocked = PTHREAD_MUTEX_INITIALIZER;
+
+	if (!seg)
+		return;
+	attach_lock = unlocked;
+	if (!atomic_exchange(&ws_collector.on, 0))
+		return;
+	atomic_store(&forked_unseen, 1);
+	mmap((char *)seg + seg->defs_offset, seg->total_size - seg->defs_offset,
+	     PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1,
+	     0);
+}
+
+int ws_attach_off(void)
+{
+	if (WS_UNLIKELY(atomic_load_explicit(&forked_unseen, memory_order_relaxed)) &&
+	    atomic_exchange(&forked_unseen, 0))
+		ws_lost(WS_LOSS_process_not_recorded, 1);
+	return 0;
+}
+
+static void attach(void)
+{
+	struct ws_seg_header *seg = map_segment();
+	char path[PATH_MAX];
+	ssize_t n;
+
+	if (!seg)
+		return;
+	if (atomic_load(&seg->state) != WS_SEG_OPEN || !become_owner(seg)) {
+		munmap(seg, seg->total_size);
+		return;
+	}
+	ws_collector.seg = seg;
+	ws_collector.ring_size = seg->ring_size;
+	if (ws_lane_setup() || pthread_atfork(NULL, NULL, after_fork_in_child))
+		return;
+
+	ws_def_reload();
+	n = readlink("/proc/self/exe", path, sizeof(path) - 1);
+	path[n > 0 ? n : 0] = 0;
+	ws_define_process(ws_now_ns(), atomic_fetch_add(&seg->images, 1) + 1, path);
+	atomic_store(&seg->attached, 1);
+	atomic_store(&ws_collector.on, 1);
+}
+
+int ws_attach(void)
+{
+	int on;
+
+	pthread_mutex_lock(&attach_lock);
+	if (!attach_tried) {
+		attach_tried = 1;
+		attach();
+	}
+	on = atomic_load(&ws_collector.on);
+	pthread_mutex_unlock(&attach_lock);
+	return on ? 1 : ws_attach_off();
+}
+
+/* Called once by each ELF module that contains NVTX, at its first call. */
+WS_EXPORT int InitializeInjectionNvtx2(wsn_get_export_table get);
+WS_EXPORT int InitializeInjectionNvtxExtension(struct wsn_ext_module *module);
+
+int InitializeInjectionNvtx2(wsn_get_export_table get)
+{
+	if (!ws_attach() || !ws_nvtx_hook_core(get))
+		return 0;
+	atomic_fetch_add(&ws_collector.seg->modules, 1);
+	return 1;
+}
+
+int InitializeInjectionNvtxExtension(struct wsn_ext_module *module)
+{
+	return ws_attach() && ws_nvtx_hook_extension(module);
+}

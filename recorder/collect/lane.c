@@ -1,0 +1,75 @@
+/* One lane for each thread: taken at its first event, given up when it ends. */
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "recorder/collect/collector.h"
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23 /* Linux 5.14; older kernels refuse it, which is harmless */
+#endif
+
+__thread struct ws_self ws_self;
+
+static pthread_key_t lane_key;
+
+static void thread_ended(void *arg)
+{
+	struct ws_lane *lane = arg;
+
+	ws_self.lane = NULL;
+	atomic_store_explicit(&lane->state, WS_LANE_LEFT, memory_order_release);
+}
+
+int ws_lane_setup(void)
+{
+	return pthread_key_create(&lane_key, thread_ended);
+}
+
+/* Page faults belong here, at a thread's first event, not into its measured ranges. */
+static void prefault(struct ws_lane *lane)
+{
+	madvise(lane, WS_LANE_HEADER_SIZE + ws_collector.ring_size, MADV_POPULATE_WRITE);
+}
+
+static struct ws_lane *take(struct ws_lane *lane)
+{
+	uint32_t thread = atomic_fetch_add(&ws_collector.seg->next_thread, 1) + 1;
+	char name[17] = "";
+
+	prctl(PR_GET_NAME, name);
+	if (ws_define_thread(thread, (uint32_t)gettid(), name) ||
+	    pthread_setspecific(lane_key, lane)) {
+		atomic_store(&lane->state, WS_LANE_FREE);
+		return NULL;
+	}
+	prefault(lane);
+	lane->thread = thread;
+	lane->pops_owed = 0;
+	lane->kernels = 0;
+	memset(lane->domains, 0, sizeof(lane->domains));
+	ws_self.lane = lane;
+	return lane;
+}
+
+struct ws_lane *ws_lane_find(void)
+{
+	struct ws_seg_header *seg = ws_collector.seg;
+	uint32_t freed = atomic_load(&seg->lanes_freed);
+
+	/* in the middle of a range its pops would have no push; else look when it makes sense */
+	if (ws_self.depth || ws_self.looked == freed + 1)
+		return NULL;
+	ws_self.looked = freed + 1;
+	for (uint32_t i = 0; i < seg->lane_count; i++) {
+		struct ws_lane *lane = ws_seg_lane(seg, i);
+		uint32_t state = WS_LANE_FREE;
+
+		if (atomic_compare_exchange_strong(&lane->state, &state, WS_LANE_OWNED))
+			return take(lane);
+	}
+	return NULL;
+}

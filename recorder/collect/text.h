@@ -1,0 +1,35 @@
+/*
+ * Text as a program hands it to NVTX, on its way into the segment: bytes are
+ * kept as they are, wide characters become UTF-8. No allocation, any length.
+ */
+#ifndef WS_COLLECT_TEXT_H
+#define WS_COLLECT_TEXT_H
+
+#include <stdint.h>
+
+enum ws_text_kind {
+	WS_TEXT_BYTES, /* char */
+	WS_TEXT_UTF16, /* uint16_t */
+	WS_TEXT_UTF32, /* uint32_t, and wchar_t on Linux */
+};
+
+/* NUL-terminated text in the program's memory. ptr NULL: none. */
+struct ws_text {
+	const void *ptr;
+	enum ws_text_kind kind;
+	uint32_t size; /* bytes in UTF-8 after ws_text_measure(), without NUL */
+};
+
+/* Set text->size, at most max, never cutting a character. 1 when it had to be cut. */
+int ws_text_measure(struct ws_text *text, uint32_t max);
+
+/* Copy of a measured text, piece by piece. */
+struct ws_text_cursor {
+	const void *ptr;
+	enum ws_text_kind kind;
+	uint32_t left; /* bytes still to come */
+};
+/* The next piece, at most cap (>= 4) bytes, in buf; 0 at the end. */
+uint32_t ws_text_next(struct ws_text_cursor *cursor, char *buf, uint32_t cap);
+
+#endif

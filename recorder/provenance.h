@@ -1,0 +1,40 @@
+/* What a trace says about where it comes from; docs/provenance.md lists the keys. */
+#ifndef WS_RECORDER_PROVENANCE_H
+#define WS_RECORDER_PROVENANCE_H
+
+#include "recorder/drain.h"
+
+struct ws_provenance {
+	const char *program;    /* path */
+	char *const *arguments; /* of the program, NULL-terminated; NULL: not to be told */
+	const char *options;    /* of the recording, quoted */
+};
+
+/*
+ * X(key, meaning): every key of the recorder's `meta` rows. Nothing else about
+ * the machine goes into a trace.
+ */
+#define WS_PROVENANCE_LIST(X)                                                               \
+	X("tool.name", "program that made the trace")                                       \
+	X("tool.version", "its version")                                                    \
+	X("record.start_utc", "when the recording began")                                   \
+	X("record.options", "capture options as given")                                     \
+	X("record.salvaged", "1: finished by --salvage after the launcher was killed")      \
+	X("program.path", "the program that was started")                                   \
+	X("program.arguments", "its arguments, quoted for a shell; absent with --no-args")  \
+	X("host.kernel", "operating system and release")                                    \
+	X("host.machine", "processor architecture")                                         \
+	X("host.cpu", "processor model")                                                    \
+	X("host.cores", "processors that are online")                                       \
+	X("collector.modules", "ELF modules of the program that attached to the collector") \
+	X("collector.images", "program images that were recorded: 1, and one more for each exec")
+
+/* The rows known before the program starts. */
+void ws_provenance_begin(struct ws_drain *d, const struct ws_provenance *p, int64_t start_ns);
+/* The rows known when it has ended. */
+void ws_provenance_end(struct ws_drain *d, const struct ws_seg_header *seg, int salvaged);
+
+/* Arguments quoted for a POSIX shell, joined by blanks. NULL when out of memory; free() it. */
+char *ws_quote(char *const *arguments);
+
+#endif
