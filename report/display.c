@@ -3,6 +3,8 @@
 #include <inttypes.h>
 #include <math.h>
 
+#include "formats/utf8.h"
+
 struct unit {
 	double below; /* used when the greatest value of the column is below this */
 	const char *name;
@@ -11,7 +13,7 @@ struct unit {
 
 /* Three decimals keep a thousandth of the unit, so a column loses nothing that matters. */
 static const struct unit time_units[] = {
-        {1e7, "us", 3, 3},
+        {1e6, "us", 3, 3},
         {1e10, "ms", 6, 3},
         {INFINITY, "s", 9, 3},
 };
@@ -61,34 +63,33 @@ static void title_with_unit(const struct ws_table_column *column, const char *un
 		snprintf(out, size, "%.*s", (int)len, column->title);
 }
 
-static void choose_unit(const struct ws_table *t, size_t column, const struct unit *units,
-                        struct ws_shown_column *out)
+static const struct unit *units_of(enum ws_display display)
 {
-	double max = greatest(t, column);
-
-	while (max >= units->below)
-		units++;
-	out->exponent = units->exponent;
-	out->decimals = units->decimals;
-	title_with_unit(&t->def->columns[column], units->name, out->title, sizeof(out->title));
+	switch (display) {
+	case WS_DISPLAY_TIME_NS:
+		return time_units;
+	case WS_DISPLAY_BYTES:
+		return byte_units;
+	case WS_DISPLAY_FLOPS:
+		return flop_units;
+	default:
+		return NULL;
+	}
 }
 
-void ws_display_column(const struct ws_table *t, size_t column, struct ws_shown_column *out)
+/* The decimals and the scale; returns the unit where the display has units, else NULL. */
+static const struct unit *choose_scale(struct ws_shown_column *out, int real, double max)
 {
-	const struct ws_table_column *def = &t->def->columns[column];
+	const struct unit *unit = units_of(out->display);
 
-	memset(out, 0, sizeof(*out));
-	out->display = def->display;
-	snprintf(out->title, sizeof(out->title), "%s", def->title);
-	switch (def->display) {
-	case WS_DISPLAY_PLAIN:
-		break;
-	case WS_DISPLAY_COUNT:
-		out->decimals = def->type == WS_CELL_REAL;
-		break;
-	case WS_DISPLAY_TIME_NS:
-		choose_unit(t, column, time_units, out);
-		break;
+	if (unit) {
+		while (max >= unit->below)
+			unit++;
+		out->exponent = unit->exponent;
+		out->decimals = unit->decimals;
+		return unit;
+	}
+	switch (out->display) {
 	case WS_DISPLAY_PERCENT:
 	case WS_DISPLAY_RATIO:
 		out->decimals = 2;
@@ -96,13 +97,24 @@ void ws_display_column(const struct ws_table *t, size_t column, struct ws_shown_
 	case WS_DISPLAY_REAL:
 		out->decimals = 4;
 		break;
-	case WS_DISPLAY_BYTES:
-		choose_unit(t, column, byte_units, out);
-		break;
-	case WS_DISPLAY_FLOPS:
-		choose_unit(t, column, flop_units, out);
-		break;
+	default:
+		out->decimals = real;
 	}
+	return NULL;
+}
+
+void ws_display_column(const struct ws_table *t, size_t column, struct ws_shown_column *out)
+{
+	const struct ws_table_column *def = &t->def->columns[column];
+	const struct unit *unit;
+
+	memset(out, 0, sizeof(*out));
+	out->display = def->display;
+	unit = choose_scale(out, def->type == WS_CELL_REAL, greatest(t, column));
+	if (unit)
+		title_with_unit(def, unit->name, out->title, sizeof(out->title));
+	else
+		snprintf(out->title, sizeof(out->title), "%s", def->title);
 }
 
 static uint64_t power_of_ten(int n)
@@ -179,4 +191,140 @@ size_t ws_display_number(const struct ws_shown_column *shown, const struct ws_ce
 		return print_real(shown, cell->r, out);
 	}
 	return 0;
+}
+
+/* --- pages -------------------------------------------------------------------- */
+
+int ws_display_page(const struct ws_table_def *def, struct ws_page_columns *out)
+{
+	out->section = ws_table_column_index(def, "section");
+	out->item = ws_table_column_index(def, "item");
+	out->value = ws_table_column_index(def, "value");
+	out->unit = ws_table_column_index(def, "unit");
+	out->note = ws_table_column_index(def, "note");
+	return out->section >= 0 && out->item >= 0 && out->value >= 0 && out->unit >= 0 &&
+	       out->note >= 0;
+}
+
+static int text_is(const struct ws_cell *cell, const char *text)
+{
+	return cell->type == WS_CELL_TEXT && cell->text.len == strlen(text) &&
+	       !memcmp(cell->text.ptr, text, cell->text.len);
+}
+
+int ws_display_new_section(const struct ws_cell *section, const struct ws_cell *before)
+{
+	return section->type == WS_CELL_TEXT &&
+	       (!before || before->text.len != section->text.len ||
+	        memcmp(before->text.ptr, section->text.ptr, section->text.len) != 0);
+}
+
+enum ws_display ws_display_of_unit(const struct ws_cell *unit)
+{
+	if (text_is(unit, "ns"))
+		return WS_DISPLAY_TIME_NS;
+	if (text_is(unit, "%"))
+		return WS_DISPLAY_PERCENT;
+	if (text_is(unit, "bytes"))
+		return WS_DISPLAY_BYTES;
+	return WS_DISPLAY_COUNT;
+}
+
+size_t ws_display_quantity(const struct ws_cell *value, const struct ws_cell *unit,
+                           char out[WS_DISPLAY_NUMBER_MAX])
+{
+	struct ws_shown_column shown = {.display = ws_display_of_unit(unit)};
+	const struct unit *scale =
+	        choose_scale(&shown, value->type == WS_CELL_REAL, cell_magnitude(value));
+	size_t len = ws_display_number(&shown, value, out);
+
+	if (scale)
+		len += (size_t)snprintf(out + len, WS_DISPLAY_NUMBER_MAX - len, " %s", scale->name);
+	else if (unit->type == WS_CELL_TEXT && unit->text.len && unit->text.len < 16)
+		len += (size_t)snprintf(out + len, WS_DISPLAY_NUMBER_MAX - len, " %s",
+		                        unit->text.ptr);
+	return len;
+}
+
+/* --- texts -------------------------------------------------------------------- */
+
+struct code_range {
+	uint32_t first, last;
+};
+
+static int in_ranges(uint32_t code, const struct code_range *ranges, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (code >= ranges[i].first && code <= ranges[i].last)
+			return 1;
+	return 0;
+}
+
+/* Marks that go over the character before them, and joiners. */
+static const struct code_range zero_width[] = {
+        {0x300, 0x36f},   {0x483, 0x489},   {0x591, 0x5bd},   {0x610, 0x61a},   {0x64b, 0x65f},
+        {0x200b, 0x200d}, {0x20d0, 0x20ff}, {0xfe00, 0xfe0f}, {0xfe20, 0xfe2f}, {0xfeff, 0xfeff},
+};
+/* East Asian wide and full-width characters, and pictures. */
+static const struct code_range double_width[] = {
+        {0x1100, 0x115f},   {0x2e80, 0x303e}, {0x3041, 0x4dbf},   {0x4e00, 0xa4cf},
+        {0xa960, 0xa97f},   {0xac00, 0xd7a3}, {0xf900, 0xfaff},   {0xfe30, 0xfe6f},
+        {0xff00, 0xff60},   {0xffe0, 0xffe6}, {0x1f300, 0x1f64f}, {0x1f900, 0x1f9ff},
+        {0x20000, 0x3fffd},
+};
+/* Line and paragraph ends, and what turns the direction of the text around it. */
+static const struct code_range harmful[] = {
+        {0x80, 0x9f}, {0x61c, 0x61c}, {0x200e, 0x200f}, {0x2028, 0x202e}, {0x2066, 0x2069},
+};
+
+#define IN(code, ranges) in_ranges((code), (ranges), sizeof(ranges) / sizeof(*(ranges)))
+
+static void glyph_escape(struct ws_glyph *out, uint32_t code)
+{
+	int n;
+
+	switch (code) {
+	case '\n':
+		n = snprintf(out->bytes, sizeof(out->bytes), "\\n");
+		break;
+	case '\r':
+		n = snprintf(out->bytes, sizeof(out->bytes), "\\r");
+		break;
+	case '\t':
+		n = snprintf(out->bytes, sizeof(out->bytes), "\\t");
+		break;
+	default:
+		n = snprintf(out->bytes, sizeof(out->bytes), code < 0x100 ? "\\x%02x" : "\\u%04x",
+		             (unsigned)code);
+	}
+	out->len = out->width = (uint8_t)n;
+}
+
+size_t ws_display_glyph(const char *text, size_t len, struct ws_glyph *out)
+{
+	uint32_t code;
+	size_t taken = ws_utf8_get(text, len, &code);
+
+	/* U+FFFE and U+FFFF are no characters and make XML invalid */
+	if ((code & 0xfffe) == 0xfffe)
+		code = WS_UTF8_REPLACEMENT;
+	if (code < 0x20 || code == 0x7f || IN(code, harmful)) {
+		glyph_escape(out, code);
+		return taken;
+	}
+	out->len = (uint8_t)ws_utf8_put(code, out->bytes);
+	out->width = IN(code, zero_width) ? 0 : IN(code, double_width) ? 2 : 1;
+	return taken;
+}
+
+size_t ws_display_width(const char *text, size_t len)
+{
+	struct ws_glyph glyph;
+	size_t width = 0;
+
+	for (size_t pos = 0; pos < len;) {
+		pos += ws_display_glyph(text + pos, len - pos, &glyph);
+		width += glyph.width;
+	}
+	return width;
 }

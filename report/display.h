@@ -1,7 +1,8 @@
 /*
- * Numbers as people read them: one unit a column, thousands separators,
- * ties rounded half away from zero. Used by the text and Markdown writers;
- * data formats give the plain value.
+ * Numbers and texts as people read them. Numbers: one unit a column,
+ * thousands separators, ties rounded half away from zero; for the text and
+ * Markdown writers. Texts: nothing that a terminal, an editor or a sheet would
+ * act on; for the workbook too. Data formats give the plain value.
  */
 #ifndef WS_REPORT_DISPLAY_H
 #define WS_REPORT_DISPLAY_H
@@ -26,5 +27,38 @@ void ws_display_column(const struct ws_table *t, size_t column, struct ws_shown_
  */
 size_t ws_display_number(const struct ws_shown_column *shown, const struct ws_cell *cell,
                          char out[WS_DISPLAY_NUMBER_MAX]);
+
+/*
+ * A table whose rows are the lines of a page instead of records: columns
+ * section, item, value, unit, note. 0 when the table is no such page.
+ */
+struct ws_page_columns {
+	int section, item, value, unit, note;
+};
+int ws_display_page(const struct ws_table_def *def, struct ws_page_columns *out);
+
+/* 1 when `section` is a text other than that of the line before (NULL = none before). */
+int ws_display_new_section(const struct ws_cell *section, const struct ws_cell *before);
+
+/* How a value with this unit is shown: the unit of a page's line. */
+enum ws_display ws_display_of_unit(const struct ws_cell *unit);
+/* The number with its unit, scaled by itself: "18.235 ms", "17.31 %", "412". */
+size_t ws_display_quantity(const struct ws_cell *value, const struct ws_cell *unit,
+                           char out[WS_DISPLAY_NUMBER_MAX]);
+
+/* One character as shown. */
+struct ws_glyph {
+	char bytes[12];
+	uint8_t len;   /* of bytes */
+	uint8_t width; /* columns of a terminal: 0, 1 or 2; more for an escape */
+};
+/*
+ * The first character of text[0..len), len > 0: as it is, or an escape where
+ * it would do harm (\n, \t, \x1b, \u202e), or U+FFFD for a byte that is no
+ * UTF-8. Returns the bytes taken, at least 1.
+ */
+size_t ws_display_glyph(const char *text, size_t len, struct ws_glyph *out);
+/* Columns that the text takes. */
+size_t ws_display_width(const char *text, size_t len);
 
 #endif

@@ -1,0 +1,171 @@
+/* GitHub's Markdown: pipe tables with the numbers of the text writer. */
+#include <ctype.h>
+
+#include "report/display.h"
+#include "report/table.h"
+
+/* What means something to Markdown or HTML inside a line. */
+static int is_markup(const char *text, size_t len, size_t pos)
+{
+	if (text[pos] == '_')
+		/* inside a word it is no emphasis, and identifiers stay readable */
+		return !pos || pos + 1 >= len || !isalnum((unsigned char)text[pos - 1]) ||
+		       !isalnum((unsigned char)text[pos + 1]);
+	return text[pos] && strchr("\\`*{}[]<>#|~&", text[pos]) != NULL;
+}
+
+static void put_text(FILE *f, const char *text, size_t len)
+{
+	struct ws_glyph glyph;
+
+	for (size_t pos = 0; pos < len;) {
+		int escape = is_markup(text, len, pos);
+
+		pos += ws_display_glyph(text + pos, len - pos, &glyph);
+		/* an escape such as \n shows its backslash only when that is doubled */
+		if (escape || (glyph.len > 1 && glyph.bytes[0] == '\\'))
+			fputc('\\', f);
+		fwrite(glyph.bytes, 1, glyph.len, f);
+	}
+}
+
+static void put_str(FILE *f, const char *text)
+{
+	put_text(f, text, strlen(text));
+}
+
+static void put_header(FILE *f, const struct ws_table_def *def,
+                       const struct ws_shown_column *columns)
+{
+	fputc('|', f);
+	for (size_t i = 0; i < def->ncolumns; i++) {
+		fputc(' ', f);
+		put_str(f, columns[i].title);
+		fputs(" |", f);
+	}
+	fputs("\n|", f);
+	for (size_t i = 0; i < def->ncolumns; i++)
+		fputs(def->columns[i].type == WS_CELL_TEXT ? "---|" : "---:|", f);
+	fputc('\n', f);
+}
+
+static void put_row(FILE *f, const struct ws_table_def *def, const struct ws_shown_column *columns,
+                    const struct ws_cell *cells, int total)
+{
+	char number[WS_DISPLAY_NUMBER_MAX];
+
+	fputc('|', f);
+	for (size_t i = 0; i < def->ncolumns; i++) {
+		const char *strong = total && cells[i].type != WS_CELL_EMPTY ? "**" : "";
+
+		fprintf(f, " %s", strong);
+		if (cells[i].type == WS_CELL_TEXT) {
+			put_text(f, cells[i].text.ptr, cells[i].text.len);
+		} else {
+			ws_display_number(&columns[i], &cells[i], number);
+			fputs(number, f);
+		}
+		fprintf(f, "%s |", strong);
+	}
+	fputc('\n', f);
+}
+
+static enum ws_status put_table(FILE *f, const struct ws_table *t, struct ws_err *err)
+{
+	const struct ws_table_def *def = t->def;
+	struct ws_shown_column *columns = calloc(def->ncolumns + 1, sizeof(*columns));
+
+	WS_FAIL_IF(!columns, err, NO_MEMORY, "out of memory while writing table %s", def->name);
+	for (size_t i = 0; i < def->ncolumns; i++)
+		ws_display_column(t, i, &columns[i]);
+	put_header(f, def, columns);
+	for (size_t row = 0; row < t->nrows; row++)
+		put_row(f, def, columns, t->cells + row * def->ncolumns, 0);
+	if (t->totals)
+		put_row(f, def, columns, t->totals, 1);
+	free(columns);
+	return WS_OK;
+}
+
+static void put_page_row(FILE *f, const struct ws_cell *cells, const struct ws_page_columns *c)
+{
+	const struct ws_cell *value = &cells[c->value];
+	char number[WS_DISPLAY_NUMBER_MAX];
+
+	fputs("| ", f);
+	if (cells[c->item].type == WS_CELL_TEXT)
+		put_text(f, cells[c->item].text.ptr, cells[c->item].text.len);
+	fputs(" | ", f);
+	if (value->type == WS_CELL_TEXT)
+		put_text(f, value->text.ptr, value->text.len);
+	else
+		put_text(f, number, ws_display_quantity(value, &cells[c->unit], number));
+	fputs(" | ", f);
+	if (cells[c->note].type == WS_CELL_TEXT)
+		put_text(f, cells[c->note].text.ptr, cells[c->note].text.len);
+	fputs(" |\n", f);
+}
+
+static void put_page(FILE *f, const struct ws_table *t, const struct ws_page_columns *c)
+{
+	const struct ws_cell *before = NULL;
+
+	for (size_t row = 0; row < t->nrows; row++) {
+		const struct ws_cell *cells = t->cells + row * t->def->ncolumns;
+		const struct ws_cell *section = &cells[c->section];
+
+		if (ws_display_new_section(section, before)) {
+			fprintf(f, "%s### ", before ? "\n" : "");
+			put_text(f, section->text.ptr, section->text.len);
+			fputs("\n\n| | | |\n|---|---|---|\n", f);
+			before = section;
+		}
+		put_page_row(f, cells, c);
+	}
+}
+
+static enum ws_status put_one(FILE *f, const struct ws_table *t, struct ws_err *err)
+{
+	struct ws_page_columns page;
+
+	WS_FAIL_IF(ws_table_failed(t), err, NO_MEMORY, "out of memory while making table %s",
+	           t->def->name);
+	fputs("\n## ", f);
+	put_str(f, t->def->title);
+	fputs("\n\n", f);
+	put_str(f, t->def->what);
+	fputs("\n\n", f);
+	if (t->not_recorded) {
+		fputs("Not recorded: ", f);
+		put_str(f, t->not_recorded);
+		fputc('\n', f);
+	} else if (!t->nrows) {
+		fputs("No rows.\n", f);
+	} else if (ws_display_page(t->def, &page)) {
+		put_page(f, t, &page);
+	} else {
+		WS_FORWARD(put_table(f, t, err));
+	}
+	for (size_t i = 0; i < t->nnotes; i++) {
+		fputs(i ? "- " : "\n- ", f);
+		put_str(f, t->notes[i]);
+		fputc('\n', f);
+	}
+	return WS_OK;
+}
+
+enum ws_status ws_out_markdown(FILE *f, const struct ws_report *report, struct ws_err *err)
+{
+	fputs("# ", f);
+	put_str(f, report->title);
+	fputs("\n\nTrace: ", f);
+	put_str(f, report->trace);
+	if (*report->filter) {
+		fputs(" · Filter: ", f);
+		put_str(f, report->filter);
+	}
+	fputc('\n', f);
+	for (size_t i = 0; i < report->ntables; i++)
+		WS_FORWARD(put_one(f, report->tables[i], err));
+	return WS_OK;
+}
