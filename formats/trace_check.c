@@ -7,6 +7,7 @@
 #include "formats/block.h"
 #include "formats/codec.h"
 #include "formats/idset.h"
+#include "formats/references.h"
 #include "formats/trace_internal.h"
 #include "formats/trace_map.h"
 
@@ -47,65 +48,8 @@ static void count_finding(void *ctx, const struct ws_finding *finding)
 
 /* --- ids --- */
 
-/* Columns that define ids. `counted`: a new id is one more than the highest so far. */
-static const struct id_column {
-	enum ws_kind kind;
-	unsigned position;
-	int counted, may_repeat;
-} id_columns[] = {
-        {WS_KIND_STRING, WS_COL_string_id, 1, 0},
-        {WS_KIND_PAYLOAD_SCHEMA, WS_COL_payload_schema_id, 0, 0},
-        {WS_KIND_PAYLOAD, WS_COL_payload_id, 1, 0},
-        {WS_KIND_DEVICE, WS_COL_device_id, 0, 1},
-        {WS_KIND_THREAD, WS_COL_thread_id, 1, 1},
-        {WS_KIND_LAUNCH_CONFIG, WS_COL_launch_config_id, 1, 0},
-};
-
-/* Columns that name rows of a dictionary; all STR columns name strings. */
-static const struct ref_column {
-	enum ws_kind kind;
-	unsigned position;
-	enum ws_kind target;
-	int zero_is_none;
-} ref_columns[] = {
-        {WS_KIND_PAYLOAD_FIELD, WS_COL_payload_field_schema, WS_KIND_PAYLOAD_SCHEMA, 0},
-        {WS_KIND_DEVICE_ATTR, WS_COL_device_attr_device, WS_KIND_DEVICE, 0},
-        {WS_KIND_LAUNCH_CONFIG, WS_COL_launch_config_device, WS_KIND_DEVICE, 0},
-        {WS_KIND_KERNEL, WS_COL_kernel_config, WS_KIND_LAUNCH_CONFIG, 0},
-        {WS_KIND_KERNEL, WS_COL_kernel_payload, WS_KIND_PAYLOAD, 1},
-        {WS_KIND_API, WS_COL_api_thread, WS_KIND_THREAD, 0},
-        {WS_KIND_NVTX, WS_COL_nvtx_thread, WS_KIND_THREAD, 0},
-        {WS_KIND_NVTX, WS_COL_nvtx_payload, WS_KIND_PAYLOAD, 1},
-        {WS_KIND_COUNTER, WS_COL_counter_device, WS_KIND_DEVICE, 0},
-};
-
-#define COUNT(array) (sizeof(array) / sizeof(*(array)))
-
-static const struct id_column *id_column_of(unsigned kind, int position)
-{
-	for (size_t i = 0; i < COUNT(id_columns); i++)
-		if (id_columns[i].kind == kind && (int)id_columns[i].position == position)
-			return &id_columns[i];
-	return NULL;
-}
-
-/* Fills *ref when the column names rows of a dictionary. */
-static int ref_column_of(const struct ws_kind_def *def, int position, struct ref_column *ref)
-{
-	if (def->columns[position].type == WS_TYPE_STR) {
-		*ref = (struct ref_column){def->id, (unsigned)position, WS_KIND_STRING, 1};
-		return 1;
-	}
-	for (size_t i = 0; i < COUNT(ref_columns); i++)
-		if (ref_columns[i].kind == def->id && (int)ref_columns[i].position == position) {
-			*ref = ref_columns[i];
-			return 1;
-		}
-	return 0;
-}
-
 static enum ws_status check_ids(struct check *c, const struct ws_block_view *view,
-                                const struct id_column *column, struct ws_err *err)
+                                const struct ws_id_column *column, struct ws_err *err)
 {
 	struct ws_idset *set = &c->defined[view->header.kind];
 	uint64_t missing = 0, repeated = 0, first_missing = 0, first_repeated = 0;
@@ -137,7 +81,7 @@ static enum ws_status check_ids(struct check *c, const struct ws_block_view *vie
 }
 
 static void check_refs(struct check *c, const struct ws_block_view *view,
-                       const struct ref_column *ref)
+                       const struct ws_ref_column *ref)
 {
 	const struct ws_idset *set = &c->defined[ref->target];
 	uint64_t dangling = 0, first_id = 0;
@@ -188,14 +132,14 @@ static void check_time_range(struct check *c, const struct ws_block_view *view)
 static enum ws_status check_values(struct check *c, const struct ws_block_view *view, int position,
                                    struct ws_err *err)
 {
-	const struct id_column *ids = id_column_of(view->header.kind, position);
-	struct ref_column ref;
+	const struct ws_id_column *ids = ws_id_column_at(view->header.kind, (unsigned)position);
+	struct ws_ref_column ref;
 
 	if (position == view->def->time_column)
 		check_time_range(c, view);
 	if (ids)
 		WS_FORWARD(check_ids(c, view, ids, err));
-	if (ref_column_of(view->def, position, &ref))
+	if (ws_ref_column_at(view->def, (unsigned)position, &ref))
 		check_refs(c, view, &ref);
 	return WS_OK;
 }

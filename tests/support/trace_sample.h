@@ -1,0 +1,57 @@
+/*
+ * Small traces made in memory, and tools to damage them. Everything here
+ * stops the test on a failure.
+ */
+#ifndef WS_TESTS_TRACE_SAMPLE_H
+#define WS_TESTS_TRACE_SAMPLE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "formats/trace_check.h"
+#include "formats/trace_reader.h"
+#include "formats/trace_writer.h"
+
+#define WS_SAMPLE_BASE_NS 1700000000000000000 /* 2023-11-14T22:13:20Z */
+
+/* Bytes that the test owns. */
+struct ws_sample {
+	uint8_t *data;
+	size_t size;
+};
+
+/* Rows of every kind, in which every id refers to a row before. A flush in the middle. */
+void ws_sample_fill(struct ws_trace_writer *w);
+/* A closed trace of ws_sample_fill; about 7 kB, the same bytes each time. */
+struct ws_sample ws_sample_make(void);
+/* The same without index and trailer. */
+struct ws_sample ws_sample_make_unclosed(void);
+/* What a writer made, in memory of its own. */
+struct ws_sample ws_sample_take(const struct ws_trace_writer *w);
+void ws_sample_free(struct ws_sample *s);
+
+/* Offset of the n-th block of a kind, from 0. */
+size_t ws_sample_block(const struct ws_sample *s, enum ws_kind kind, unsigned n);
+/* Whole size of the block at offset. */
+size_t ws_sample_block_size(const struct ws_sample *s, size_t offset);
+/* Overwrite width bytes at offset with a little-endian value. */
+void ws_sample_poke(struct ws_sample *s, size_t offset, unsigned width, uint64_t value);
+/* Make the checksums of the block at offset, of the file header or of the trailer right again. */
+void ws_sample_seal_block(struct ws_sample *s, size_t offset);
+void ws_sample_seal_header(struct ws_sample *s);
+void ws_sample_seal_trailer(struct ws_sample *s);
+/* Put bytes between others. */
+void ws_sample_insert(struct ws_sample *s, size_t offset, const void *bytes, size_t len);
+void ws_sample_remove(struct ws_sample *s, size_t offset, size_t len);
+
+/* All findings of a check, as lines "DAMAGE offset: text" or "NOTE offset: text". */
+struct ws_sample_findings {
+	char text[16384];
+	size_t len;
+	struct ws_check_result result;
+	enum ws_status status;
+	struct ws_err err;
+};
+void ws_sample_check(const struct ws_sample *s, struct ws_sample_findings *out);
+
+#endif
