@@ -197,19 +197,16 @@ size_t ws_display_number(const struct ws_shown_column *shown, const struct ws_ce
 
 int ws_display_page(const struct ws_table_def *def, struct ws_page_columns *out)
 {
-	out->section = ws_table_column_index(def, "section");
-	out->item = ws_table_column_index(def, "item");
-	out->value = ws_table_column_index(def, "value");
-	out->unit = ws_table_column_index(def, "unit");
-	out->note = ws_table_column_index(def, "note");
-	return out->section >= 0 && out->item >= 0 && out->value >= 0 && out->unit >= 0 &&
-	       out->note >= 0;
-}
+	int section = ws_table_column_index(def, "section");
+	int item = ws_table_column_index(def, "item");
+	int text = ws_table_column_index(def, "text");
 
-static int text_is(const struct ws_cell *cell, const char *text)
-{
-	return cell->type == WS_CELL_TEXT && cell->text.len == strlen(text) &&
-	       !memcmp(cell->text.ptr, text, cell->text.len);
+	if (section < 0 || item < 0 || text < 0)
+		return 0;
+	out->section = (size_t)section;
+	out->item = (size_t)item;
+	out->text = (size_t)text;
+	return 1;
 }
 
 int ws_display_new_section(const struct ws_cell *section, const struct ws_cell *before)
@@ -219,30 +216,17 @@ int ws_display_new_section(const struct ws_cell *section, const struct ws_cell *
 	        memcmp(before->text.ptr, section->text.ptr, section->text.len) != 0);
 }
 
-enum ws_display ws_display_of_unit(const struct ws_cell *unit)
-{
-	if (text_is(unit, "ns"))
-		return WS_DISPLAY_TIME_NS;
-	if (text_is(unit, "%"))
-		return WS_DISPLAY_PERCENT;
-	if (text_is(unit, "bytes"))
-		return WS_DISPLAY_BYTES;
-	return WS_DISPLAY_COUNT;
-}
-
-size_t ws_display_quantity(const struct ws_cell *value, const struct ws_cell *unit,
+size_t ws_display_quantity(const struct ws_table_column *column, const struct ws_cell *cell,
                            char out[WS_DISPLAY_NUMBER_MAX])
 {
-	struct ws_shown_column shown = {.display = ws_display_of_unit(unit)};
+	struct ws_shown_column shown = {.display = column->display};
 	const struct unit *scale =
-	        choose_scale(&shown, value->type == WS_CELL_REAL, cell_magnitude(value));
-	size_t len = ws_display_number(&shown, value, out);
+	        choose_scale(&shown, cell->type == WS_CELL_REAL, cell_magnitude(cell));
+	const char *unit = scale ? scale->name : column->unit;
+	size_t len = ws_display_number(&shown, cell, out);
 
-	if (scale)
-		len += (size_t)snprintf(out + len, WS_DISPLAY_NUMBER_MAX - len, " %s", scale->name);
-	else if (unit->type == WS_CELL_TEXT && unit->text.len && unit->text.len < 16)
-		len += (size_t)snprintf(out + len, WS_DISPLAY_NUMBER_MAX - len, " %s",
-		                        unit->text.ptr);
+	if (len && *unit && strlen(unit) < 16)
+		len += (size_t)snprintf(out + len, WS_DISPLAY_NUMBER_MAX - len, " %s", unit);
 	return len;
 }
 

@@ -30,20 +30,20 @@ size_t ws_display_number(const struct ws_shown_column *shown, const struct ws_ce
 
 /*
  * A table whose rows are the lines of a page instead of records: columns
- * section, item, value, unit, note. 0 when the table is no such page.
+ * section, item, text, and numbers of which most are empty. 0 when the table
+ * is no such page.
  */
 struct ws_page_columns {
-	int section, item, value, unit, note;
+	size_t section, item, text;
 };
 int ws_display_page(const struct ws_table_def *def, struct ws_page_columns *out);
-
 /* 1 when `section` is a text other than that of the line before (NULL = none before). */
 int ws_display_new_section(const struct ws_cell *section, const struct ws_cell *before);
-
-/* How a value with this unit is shown: the unit of a page's line. */
-enum ws_display ws_display_of_unit(const struct ws_cell *unit);
-/* The number with its unit, scaled by itself: "18.235 ms", "17.31 %", "412". */
-size_t ws_display_quantity(const struct ws_cell *value, const struct ws_cell *unit,
+/*
+ * The number in column `column` with its unit, scaled by itself: "18.235 ms",
+ * "17.31 %", "412". "" for EMPTY and TEXT.
+ */
+size_t ws_display_quantity(const struct ws_table_column *column, const struct ws_cell *cell,
                            char out[WS_DISPLAY_NUMBER_MAX]);
 
 /* One character as shown. */

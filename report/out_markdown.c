@@ -87,22 +87,28 @@ static enum ws_status put_table(FILE *f, const struct ws_table *t, struct ws_err
 	return WS_OK;
 }
 
-static void put_page_row(FILE *f, const struct ws_cell *cells, const struct ws_page_columns *c)
+static void put_page_row(FILE *f, const struct ws_table_def *def, const struct ws_cell *cells,
+                         const struct ws_page_columns *c)
 {
-	const struct ws_cell *value = &cells[c->value];
 	char number[WS_DISPLAY_NUMBER_MAX];
+	const char *gap = "";
 
 	fputs("| ", f);
 	if (cells[c->item].type == WS_CELL_TEXT)
 		put_text(f, cells[c->item].text.ptr, cells[c->item].text.len);
 	fputs(" | ", f);
-	if (value->type == WS_CELL_TEXT)
-		put_text(f, value->text.ptr, value->text.len);
-	else
-		put_text(f, number, ws_display_quantity(value, &cells[c->unit], number));
+	for (size_t i = 0; i < def->ncolumns; i++) {
+		size_t n = ws_display_quantity(&def->columns[i], &cells[i], number);
+
+		if (!n)
+			continue;
+		fputs(gap, f);
+		put_text(f, number, n);
+		gap = ", ";
+	}
 	fputs(" | ", f);
-	if (cells[c->note].type == WS_CELL_TEXT)
-		put_text(f, cells[c->note].text.ptr, cells[c->note].text.len);
+	if (cells[c->text].type == WS_CELL_TEXT)
+		put_text(f, cells[c->text].text.ptr, cells[c->text].text.len);
 	fputs(" |\n", f);
 }
 
@@ -117,10 +123,10 @@ static void put_page(FILE *f, const struct ws_table *t, const struct ws_page_col
 		if (ws_display_new_section(section, before)) {
 			fprintf(f, "%s### ", before ? "\n" : "");
 			put_text(f, section->text.ptr, section->text.len);
-			fputs("\n\n| | | |\n|---|---|---|\n", f);
+			fputs("\n\n| | | |\n|---|---:|---|\n", f);
 			before = section;
 		}
-		put_page_row(f, cells, c);
+		put_page_row(f, t->def, cells, c);
 	}
 }
 

@@ -4,15 +4,13 @@
 #include "report/display.h"
 #include "report/table.h"
 
-#define GAP              2
-#define HEADER_LINES     3
-#define TEXT_WIDTH       24  /* of a text in a limited line, more when there is room */
-#define UNLIMITED_WIDTH  200 /* of a padded text where lines have no limit */
-#define READING_COLUMNS  4   /* a table of so few is for reading */
-#define PAGE_ITEM_WIDTH  34
-#define PAGE_VALUE_WIDTH 20
-#define PAGE_NOTE_WIDTH  20 /* with less room a note gets lines of its own */
-#define PAGE_TEXT_VALUE  60 /* a longer value has the line to itself */
+#define GAP                2
+#define HEADER_LINES       3
+#define TEXT_WIDTH         24  /* of a text in a limited line, more when there is room */
+#define UNLIMITED_WIDTH    200 /* of a padded text where lines have no limit */
+#define READING_COLUMNS    4   /* a table of so few is for reading */
+#define PAGE_ITEM_WIDTH    34
+#define PAGE_NUMBERS_WIDTH 20
 
 static const char bold[] = "\033[1m", dim[] = "\033[2m", plain[] = "\033[0m";
 
@@ -462,51 +460,50 @@ out:
 
 /* --- a page instead of a table ------------------------------------------------------ */
 
-static void put_page_line(FILE *f, const struct ws_text_opts *opts, const struct ws_cell *cells,
-                          const struct ws_page_columns *c)
+/* All numbers of a line, e.g. "18.235 ms  17.31 %". */
+static size_t page_numbers(const struct ws_table_def *def, const struct ws_cell *cells, char *out,
+                           size_t size)
 {
-	const struct ws_cell *item = &cells[c->item], *value = &cells[c->value];
-	const struct ws_cell *note = &cells[c->note];
-	size_t at = 2, used, room, indent = 2 + PAGE_ITEM_WIDTH + GAP;
-	char out[WS_DISPLAY_NUMBER_MAX];
+	char number[WS_DISPLAY_NUMBER_MAX];
+	size_t len = 0;
+
+	out[0] = '\0';
+	for (size_t i = 0; i < def->ncolumns; i++) {
+		size_t n = ws_display_quantity(&def->columns[i], &cells[i], number);
+
+		if (n && len + n + 3 < size)
+			len += (size_t)snprintf(out + len, size - len, "%s%s", len ? "  " : "",
+			                        number);
+	}
+	return len;
+}
+
+static void put_page_line(FILE *f, const struct ws_text_opts *opts, const struct ws_table_def *def,
+                          const struct ws_cell *cells, const struct ws_page_columns *c)
+{
+	const struct ws_cell *item = &cells[c->item], *text = &cells[c->text];
+	size_t indent = 2 + PAGE_ITEM_WIDTH + GAP, used = 0, at = indent, len;
+	int has_text = text->type == WS_CELL_TEXT && text->text.len;
+	char numbers[4 * WS_DISPLAY_NUMBER_MAX];
 
 	pad(f, 2);
-	used = item->type == WS_CELL_TEXT
-	               ? put_cut(f, item->text.ptr, item->text.len, PAGE_ITEM_WIDTH)
-	               : 0;
-	pad(f, indent - 2 - used);
-	at = indent;
-	if (value->type == WS_CELL_TEXT) {
-		used = ws_display_width(value->text.ptr, value->text.len);
-		if (note->type != WS_CELL_TEXT || !note->text.len) {
-			put_wrapped(f, value->text.ptr, value->text.len, indent,
-			            line_width(opts, indent));
-			fputc('\n', f);
-			return;
-		}
-		put_cut(f, value->text.ptr, value->text.len, SIZE_MAX);
-	} else {
-		size_t len = ws_display_quantity(value, &cells[c->unit], out);
+	if (item->type == WS_CELL_TEXT)
+		used = put_cut(f, item->text.ptr, item->text.len, PAGE_ITEM_WIDTH);
+	len = page_numbers(def, cells, numbers, sizeof(numbers));
+	if (len || has_text)
+		pad(f, indent - 2 - used);
+	used = put_cut(f, numbers, len, SIZE_MAX);
+	if (len && has_text) {
+		size_t room = used < PAGE_NUMBERS_WIDTH ? PAGE_NUMBERS_WIDTH - used + GAP : GAP;
 
-		used = put_cut(f, out, len, SIZE_MAX);
+		at += used + room;
+		pad(f, room);
+		start(f, opts, dim);
 	}
-	at += used;
-	if (note->type != WS_CELL_TEXT || !note->text.len) {
-		fputc('\n', f);
-		return;
-	}
-	room = used < PAGE_VALUE_WIDTH ? PAGE_VALUE_WIDTH - used + GAP : GAP;
-	if (used > PAGE_TEXT_VALUE ||
-	    (opts->width > 0 && at + room + PAGE_NOTE_WIDTH > (size_t)opts->width)) {
-		fputc('\n', f);
-		at = 0;
-		room = indent;
-	}
-	pad(f, room);
-	at += room;
-	start(f, opts, dim);
-	put_wrapped(f, note->text.ptr, note->text.len, at, line_width(opts, at));
-	start(f, opts, plain);
+	if (has_text)
+		put_wrapped(f, text->text.ptr, text->text.len, at, line_width(opts, at));
+	if (len && has_text)
+		start(f, opts, plain);
 	fputc('\n', f);
 }
 
@@ -528,7 +525,7 @@ static void put_page(FILE *f, const struct ws_table *t, const struct ws_text_opt
 			fputc('\n', f);
 			before = section;
 		}
-		put_page_line(f, opts, cells, c);
+		put_page_line(f, opts, t->def, cells, c);
 	}
 }
 

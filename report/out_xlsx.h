@@ -53,7 +53,6 @@ struct ws_xlsx_sheet {
 	lxw_worksheet *sheet;
 	char name[WS_XLSX_SHEET_NAME_MAX + 1];
 	size_t rows; /* rows written, from WS_XLSX_ROW_DATA */
-	int placed;  /* the cells stand where WS_XLSX_ROW_* says, so charts may refer to them */
 };
 
 struct ws_xlsx {
@@ -101,6 +100,13 @@ void ws__xlsx_link(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t row, uint16
 /* Text across columns first..last, wrapped, in a row as high as it needs. */
 void ws__xlsx_paragraph(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t row, uint16_t first,
                         uint16_t last, double width, const char *text, lxw_format *format);
+
+/*
+ * Title, what a row is, trace and filter, and on all sheets but the first the
+ * link back to it; words reach to column `last`, `width` characters wide.
+ */
+void ws__xlsx_head(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, const char *title,
+                   uint16_t last, double width);
 
 /* Page set-up common to all sheets; pages_high 0 = as many as it takes. */
 void ws__xlsx_page_setup(struct ws_xlsx *x, lxw_worksheet *sheet, int landscape, int pages_high);

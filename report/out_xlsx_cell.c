@@ -344,6 +344,28 @@ void ws__xlsx_paragraph(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t row, u
 		ws__xlsx_try(x, worksheet_write_string(sheet, row, first, clean, format));
 }
 
+void ws__xlsx_head(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, const char *title,
+                   uint16_t last, double width)
+{
+	const struct ws_report *r = x->report;
+	char *source = NULL;
+
+	ws__xlsx_try(x, worksheet_set_row(s->sheet, WS_XLSX_ROW_TITLE, 24, NULL));
+	ws__xlsx_text(x, s->sheet, WS_XLSX_ROW_TITLE, 0, title, x->styles[WS_XLSX_TITLE]);
+	ws__xlsx_paragraph(x, s->sheet, WS_XLSX_ROW_WHAT, 0, last, width, s->table->def->what,
+	                   x->styles[WS_XLSX_WHAT]);
+	if (asprintf(&source, "Trace: %s%s%s", r->trace, *r->filter ? " · Filter: " : "",
+	             r->filter) < 0) {
+		x->no_memory = 1;
+		return;
+	}
+	ws__xlsx_text(x, s->sheet, WS_XLSX_ROW_SOURCE, 0, source, x->styles[WS_XLSX_SOURCE]);
+	free(source);
+	if (s != x->sheets)
+		ws__xlsx_link(x, s->sheet, WS_XLSX_ROW_LINK, 0, x->sheets[0].name,
+		              "← back to the first sheet", WS_XLSX_LINK);
+}
+
 void ws__xlsx_page_setup(struct ws_xlsx *x, lxw_worksheet *sheet, int landscape, int pages_high)
 {
 	enum { PAPER_A4 = 9 };

@@ -3,135 +3,165 @@
 
 #include "report/display.h"
 
-enum { COL_ITEM, COL_VALUE, COL_UNIT, COL_NOTE, COL_GAP, COL_CHARTS };
-
-#define WIDTH_ITEM  30.0
-#define WIDTH_VALUE 32.0
-#define WIDTH_UNIT  9.0
-#define WIDTH_NOTE  50.0
-#define LINE_POINTS 15.0
+#define WIDTH_ITEM   34.0
+#define WIDTH_TEXT   50.0
+#define WIDTH_NUMBER 14.0
+#define WIDTH_GAP    2.0
+#define LINE_POINTS  15.0
+#define LINES_MAX    8
 /* A longer page would be too small to read when it is printed on one sheet of paper. */
 #define ROWS_OF_ONE_PAGE 90
 
-static void write_section(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t row, const char *text,
-                          size_t len)
-{
-	lxw_format *style = x->styles[WS_XLSX_SECTION];
+/* The columns of the table but `section`, which becomes headings. */
+struct page {
+	struct ws_xlsx *x;
+	lxw_worksheet *sheet;
+	const struct ws_table *t;
+	struct ws_page_columns columns;
+	double width;  /* of all cells */
+	uint16_t last; /* column of the sheet */
+};
 
-	ws__xlsx_try(x, worksheet_set_row(sheet, row, 18, NULL));
-	ws__xlsx_try(x, worksheet_write_string(sheet, row, COL_ITEM, ws__xlsx_clean(x, text, len),
-	                                       style));
-	for (uint16_t c = COL_ITEM + 1; c <= COL_NOTE; c++)
-		ws__xlsx_try(x, worksheet_write_blank(sheet, row, c, style));
+static double column_width(const struct page *p, size_t column)
+{
+	if (column == p->columns.item)
+		return WIDTH_ITEM;
+	if (column == p->columns.text)
+		return WIDTH_TEXT;
+	return WIDTH_NUMBER;
 }
 
-static size_t lines_of(const struct ws_cell *cell, double width)
+static uint32_t write_section(const struct page *p, uint32_t row, const char *text, size_t len)
 {
-	if (cell->type != WS_CELL_TEXT)
-		return 1;
-	return ws__xlsx_lines(cell->text.ptr, cell->text.len, width);
+	lxw_format *style = p->x->styles[WS_XLSX_SECTION];
+
+	ws__xlsx_try(p->x, worksheet_set_row(p->sheet, row, 18, NULL));
+	ws__xlsx_try(p->x, worksheet_write_string(p->sheet, row, 0, ws__xlsx_clean(p->x, text, len),
+	                                          style));
+	for (uint16_t c = 1; c <= p->last; c++)
+		ws__xlsx_try(p->x, worksheet_write_blank(p->sheet, row, c, style));
+	return row + 1;
 }
 
-static void write_line(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t row,
-                       const struct ws_cell *cells, const struct ws_page_columns *c)
+static uint32_t write_line(const struct page *p, uint32_t row, const struct ws_cell *cells)
 {
-	const struct ws_cell *item = &cells[c->item], *value = &cells[c->value];
-	size_t lines = lines_of(item, WIDTH_ITEM);
+	const struct ws_table_def *def = p->t->def;
+	size_t lines = 1;
+	uint16_t c = 0;
 
-	if (lines_of(value, WIDTH_VALUE) > lines)
-		lines = lines_of(value, WIDTH_VALUE);
-	if (lines_of(&cells[c->note], WIDTH_NOTE) > lines)
-		lines = lines_of(&cells[c->note], WIDTH_NOTE);
-	if (lines > 6)
-		lines = 6;
+	for (size_t i = 0; i < def->ncolumns; i++) {
+		if (i == p->columns.section)
+			continue;
+		if (cells[i].type == WS_CELL_TEXT) {
+			size_t n = ws__xlsx_lines(cells[i].text.ptr, cells[i].text.len,
+			                          column_width(p, i));
+
+			lines = n > lines ? n : lines;
+		}
+		ws__xlsx_cell(p->x, p->sheet, row, c++, &cells[i], def->columns[i].display,
+		              WS_XLSX_CELL_WRAPPED);
+	}
+	if (lines > LINES_MAX)
+		lines = LINES_MAX;
 	if (lines > 1)
-		ws__xlsx_try(x, worksheet_set_row(sheet, row, LINE_POINTS * (double)lines, NULL));
-	ws__xlsx_cell(x, sheet, row, COL_ITEM, item, WS_DISPLAY_PLAIN, WS_XLSX_CELL_WRAPPED);
-	ws__xlsx_cell(x, sheet, row, COL_VALUE, value, ws_display_of_unit(&cells[c->unit]),
-	              WS_XLSX_CELL_WRAPPED);
-	ws__xlsx_cell(x, sheet, row, COL_UNIT, &cells[c->unit], WS_DISPLAY_PLAIN, WS_XLSX_CELL);
-	ws__xlsx_cell(x, sheet, row, COL_NOTE, &cells[c->note], WS_DISPLAY_PLAIN,
-	              WS_XLSX_CELL_WRAPPED);
+		ws__xlsx_try(p->x,
+		             worksheet_set_row(p->sheet, row, LINE_POINTS * (double)lines, NULL));
+	return row + 1;
 }
 
-static uint32_t write_lines(struct ws_xlsx *x, const struct ws_table *t, lxw_worksheet *sheet,
-                            uint32_t row)
+static uint32_t write_lines(const struct page *p, uint32_t row)
 {
 	const struct ws_cell *before = NULL;
-	struct ws_page_columns c;
 
-	ws_display_page(t->def, &c);
-	for (size_t r = 0; r < t->nrows; r++) {
-		const struct ws_cell *cells = &t->cells[r * t->def->ncolumns];
-		const struct ws_cell *section = &cells[c.section];
+	for (size_t r = 0; r < p->t->nrows; r++) {
+		const struct ws_cell *cells = &p->t->cells[r * p->t->def->ncolumns];
+		const struct ws_cell *section = &cells[p->columns.section];
 
 		if (ws_display_new_section(section, before)) {
 			row += before ? 1 : 0; /* a blank line between blocks */
-			write_section(x, sheet, row++, section->text.ptr, section->text.len);
+			row = write_section(p, row, section->text.ptr, section->text.len);
 			before = section;
 		}
-		write_line(x, sheet, row++, cells, &c);
+		row = write_line(p, row, cells);
 	}
 	return row;
 }
 
-static uint32_t write_contents(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t row)
+static uint32_t write_contents(const struct page *p, uint32_t row)
 {
 	static const char head[] = "Sheets of this workbook";
-	char rows[64];
+	struct ws_xlsx *x = p->x;
+	char *text = NULL;
 
-	write_section(x, sheet, row++, head, sizeof(head) - 1);
-	for (size_t i = 1; i < x->report->ntables; i++, row++) {
+	row = write_section(p, row, head, sizeof(head) - 1);
+	for (size_t i = 0; i < x->report->ntables; i++) {
 		const struct ws_xlsx_sheet *s = &x->sheets[i];
+		int n;
 
-		ws__xlsx_link(x, sheet, row, COL_ITEM, s->name, s->name, WS_XLSX_LINK_CELL);
-		ws__xlsx_text(x, sheet, row, COL_VALUE, s->table->def->title,
-		              x->styles[WS_XLSX_LABEL]);
+		if (s->sheet == p->sheet)
+			continue;
+		ws__xlsx_link(x, p->sheet, row, 0, s->name, s->name, WS_XLSX_LINK_CELL);
 		if (s->table->not_recorded)
-			snprintf(rows, sizeof(rows), "not recorded");
+			n = asprintf(&text, "%s: not recorded", s->table->def->title);
 		else
-			snprintf(rows, sizeof(rows), "%zu %s", s->table->nrows,
-			         s->table->nrows == 1 ? "row" : "rows");
-		ws__xlsx_text(x, sheet, row, COL_NOTE, rows, x->styles[WS_XLSX_LABEL]);
+			n = asprintf(&text, "%s: %zu %s", s->table->def->title, s->table->nrows,
+			             s->table->nrows == 1 ? "row" : "rows");
+		if (n < 0) {
+			x->no_memory = 1;
+			break;
+		}
+		ws__xlsx_text(x, p->sheet, row++, 1, text, x->styles[WS_XLSX_LABEL]);
+		free(text);
 	}
+	return row;
+}
+
+static void write_columns(struct page *p)
+{
+	const struct ws_table_def *def = p->t->def;
+	uint16_t c = 0;
+
+	for (size_t i = 0; i < def->ncolumns; i++) {
+		double width = column_width(p, i);
+
+		if (i == p->columns.section)
+			continue;
+		ws__xlsx_try(p->x, worksheet_set_column(p->sheet, c, c, width, NULL));
+		ws__xlsx_text(
+		        p->x, p->sheet, WS_XLSX_ROW_HEADER, c, def->columns[i].title,
+		        p->x->styles[def->columns[i].type == WS_CELL_TEXT ? WS_XLSX_HEADER
+		                                                          : WS_XLSX_HEADER_NUMBER]);
+		p->width += width;
+		p->last = c++;
+	}
+	ws__xlsx_try(p->x, worksheet_set_column(p->sheet, c, c, WIDTH_GAP, NULL));
+}
+
+static uint32_t write_notes(const struct page *p, uint32_t row)
+{
+	for (size_t i = 0; i < p->t->nnotes; i++)
+		ws__xlsx_paragraph(p->x, p->sheet, row++, 0, p->last, p->width, p->t->notes[i],
+		                   p->x->styles[WS_XLSX_NOTE]);
 	return row;
 }
 
 void ws__xlsx_write_page(struct ws_xlsx *x, struct ws_xlsx_sheet *s)
 {
-	static const double widths[] = {WIDTH_ITEM, WIDTH_VALUE, WIDTH_UNIT, WIDTH_NOTE, 2};
-	const struct ws_table *t = s->table;
-	lxw_worksheet *sheet = s->sheet;
-	double width = 0;
-	uint32_t row = WS_XLSX_ROW_LINK, below;
-	char *source = NULL;
+	struct page p = {.x = x, .sheet = s->sheet, .t = s->table};
+	uint32_t row, below;
 
-	s->rows = t->nrows;
-	for (uint16_t c = 0; c < sizeof(widths) / sizeof(*widths); c++) {
-		ws__xlsx_try(x, worksheet_set_column(sheet, c, c, widths[c], NULL));
-		width += widths[c];
-	}
-	ws__xlsx_try(x, worksheet_set_row(sheet, WS_XLSX_ROW_TITLE, 26, NULL));
-	ws__xlsx_text(x, sheet, WS_XLSX_ROW_TITLE, 0, x->report->title, x->styles[WS_XLSX_TITLE]);
-	ws__xlsx_paragraph(x, sheet, WS_XLSX_ROW_WHAT, COL_ITEM, COL_NOTE, width, t->def->what,
-	                   x->styles[WS_XLSX_WHAT]);
-	if (asprintf(&source, "Trace: %s%s%s", x->report->trace,
-	             *x->report->filter ? " · Filter: " : "", x->report->filter) < 0) {
-		x->no_memory = 1;
-		return;
-	}
-	ws__xlsx_text(x, sheet, WS_XLSX_ROW_SOURCE, 0, source, x->styles[WS_XLSX_SOURCE]);
-	free(source);
-
-	row = write_lines(x, t, sheet, row + 1);
-	for (size_t i = 0; i < t->nnotes; i++)
-		ws__xlsx_paragraph(x, sheet, row++, COL_ITEM, COL_NOTE, width, t->notes[i],
-		                   x->styles[WS_XLSX_NOTE]);
-	row = write_contents(x, sheet, row + 1);
-	below = ws__xlsx_add_charts(x, sheet, WS_XLSX_ROW_HEADER, COL_CHARTS);
+	s->rows = s->table->nrows;
+	ws_display_page(s->table->def, &p.columns);
+	write_columns(&p);
+	ws__xlsx_head(x, s, x->report->title, p.last, p.width);
+	row = write_lines(&p, WS_XLSX_ROW_DATA);
+	row = write_notes(&p, row + 1);
+	row = write_contents(&p, row + 1);
+	below = ws__xlsx_add_charts(x, s->sheet, WS_XLSX_ROW_HEADER, (uint16_t)(p.last + 2));
 	if (row < below)
 		row = below;
-	worksheet_gridlines(sheet, LXW_HIDE_ALL_GRIDLINES);
-	worksheet_set_tab_color(sheet, 0x1F3864);
-	ws__xlsx_page_setup(x, sheet, 1, row <= ROWS_OF_ONE_PAGE ? 1 : 0);
+	worksheet_freeze_panes(s->sheet, WS_XLSX_ROW_DATA, 0);
+	worksheet_gridlines(s->sheet, LXW_HIDE_ALL_GRIDLINES);
+	worksheet_set_tab_color(s->sheet, 0x1F3864);
+	ws__xlsx_page_setup(x, s->sheet, 1, row <= ROWS_OF_ONE_PAGE ? 1 : 0);
 }

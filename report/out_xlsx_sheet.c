@@ -138,28 +138,6 @@ static void measure(const struct ws_table *t, struct layout *l)
 	}
 }
 
-static void write_head(struct ws_xlsx *x, struct ws_xlsx_sheet *s, const struct layout *l)
-{
-	const struct ws_report *r = x->report;
-	const struct ws_table_def *def = s->table->def;
-	char *source = NULL;
-
-	ws__xlsx_try(x, worksheet_set_row(s->sheet, WS_XLSX_ROW_TITLE, 24, NULL));
-	ws__xlsx_text(x, s->sheet, WS_XLSX_ROW_TITLE, 0, def->title, x->styles[WS_XLSX_TITLE]);
-	ws__xlsx_paragraph(x, s->sheet, WS_XLSX_ROW_WHAT, 0, l->last_paragraph_col,
-	                   l->paragraph_width, def->what, x->styles[WS_XLSX_WHAT]);
-	if (asprintf(&source, "Trace: %s%s%s", r->trace, *r->filter ? " · Filter: " : "",
-	             r->filter) < 0) {
-		x->no_memory = 1;
-		return;
-	}
-	ws__xlsx_text(x, s->sheet, WS_XLSX_ROW_SOURCE, 0, source, x->styles[WS_XLSX_SOURCE]);
-	free(source);
-	if (s != x->sheets)
-		ws__xlsx_link(x, s->sheet, WS_XLSX_ROW_LINK, 0, x->sheets[0].name,
-		              "← back to the first sheet", WS_XLSX_LINK);
-}
-
 static void write_header(struct ws_xlsx *x, struct ws_xlsx_sheet *s, const struct layout *l)
 {
 	const struct ws_table_def *def = s->table->def;
@@ -303,7 +281,7 @@ static void write_sheet(struct ws_xlsx *x, struct ws_xlsx_sheet *s, const struct
 	const struct ws_table *t = s->table;
 	uint32_t row = (uint32_t)(WS_XLSX_ROW_DATA + s->rows + (t->totals ? 1 : 0));
 
-	write_head(x, s, l);
+	ws__xlsx_head(x, s, t->def->title, l->last_paragraph_col, l->paragraph_width);
 	write_header(x, s, l);
 	write_cells(x, s, l);
 	if (s->rows) {
@@ -340,7 +318,6 @@ enum ws_status ws__xlsx_write_table(struct ws_xlsx *x, struct ws_xlsx_sheet *s, 
 	WS_FAIL_IF(!t->def->ncolumns || t->def->ncolumns > LXW_COL_MAX, err, BUG,
 	           "table %s has %zu columns", t->def->name, t->def->ncolumns);
 	s->rows = t->nrows < WS_XLSX_ROWS_MAX ? t->nrows : WS_XLSX_ROWS_MAX;
-	s->placed = 1;
 	x->big_integers = x->cut_texts = 0;
 	l.widths = calloc(l.ncols, sizeof(*l.widths));
 	l.natural = calloc(l.ncols, sizeof(*l.natural));

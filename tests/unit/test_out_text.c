@@ -144,11 +144,12 @@ Test(out_text, a_page_is_lines_under_section_headings)
 	cr_assert_str_eq(
 	        strstr(text, "Headline"),
 	        "Headline\n"
-	        "  GPU time                            18.235 ms             mean of 5 steps\n"
+	        "  GPU time                            18.235 ms  100.00 %   mean of 5 steps\n"
 	        "  kernels                             1,234\n"
 	        "\n"
 	        "Provenance\n"
-	        "  program                             /bin/step\n");
+	        "  program                             /bin/step\n"
+	        "  nothing known\n");
 	free(text);
 	ws_table_free(t);
 }

@@ -21,9 +21,10 @@ static const struct ws_table_def kernel_def = {
 static const struct ws_table_column page_columns[] = {
         {"section", "Section", "", WS_CELL_TEXT, WS_DISPLAY_PLAIN, "Block."},
         {"item", "Item", "", WS_CELL_TEXT, WS_DISPLAY_PLAIN, "What."},
-        {"value", "Value", "", WS_CELL_TEXT, WS_DISPLAY_PLAIN, "Value."},
-        {"unit", "Unit", "", WS_CELL_TEXT, WS_DISPLAY_PLAIN, "Unit."},
-        {"note", "Note", "", WS_CELL_TEXT, WS_DISPLAY_PLAIN, "Note."},
+        {"text", "Text", "", WS_CELL_TEXT, WS_DISPLAY_PLAIN, "Statement."},
+        {"count", "Count", "", WS_CELL_INT, WS_DISPLAY_COUNT, "Number."},
+        {"time_ns", "Time (ns)", "ns", WS_CELL_REAL, WS_DISPLAY_TIME_NS, "Time."},
+        {"share", "Share (%)", "%", WS_CELL_REAL, WS_DISPLAY_PERCENT, "Share."},
 };
 static const struct ws_table_def page_def = {
         "summary",    "Summary",
@@ -63,28 +64,29 @@ static inline struct ws_table *kernel_table(void)
 	return t;
 }
 
-static inline void add_line(struct ws_table *t, const char *section, const char *item,
-                            const char *note)
+static inline struct ws_cell *add_line(struct ws_table *t, const char *section, const char *item,
+                                       const char *text)
 {
 	struct ws_cell *row = ws_table_row(t);
 
 	ws_cell_set_str(t, &row[0], section);
 	ws_cell_set_str(t, &row[1], item);
-	if (note)
-		ws_cell_set_str(t, &row[4], note);
+	if (text)
+		ws_cell_set_str(t, &row[2], text);
+	return row;
 }
 
 static inline struct ws_table *page_table(void)
 {
 	struct ws_table *t = ws_table_new(&page_def);
+	struct ws_cell *row = add_line(t, "Headline", "GPU time", "mean of 5 steps");
 
-	add_line(t, "Headline", "GPU time", "mean of 5 steps");
-	ws_cell_set_int(&t->cells[2], 18234567);
-	ws_cell_set_str(t, &t->cells[3], "ns");
-	add_line(t, "Headline", "kernels", NULL);
-	ws_cell_set_int(&t->cells[5 + 2], 1234);
-	add_line(t, "Provenance", "program", NULL);
-	ws_cell_set_str(t, &t->cells[10 + 2], "/bin/step");
+	ws_cell_set_real(&row[4], 18234567.5);
+	ws_cell_set_real(&row[5], 100);
+	row = add_line(t, "Headline", "kernels", NULL);
+	ws_cell_set_int(&row[3], 1234);
+	add_line(t, "Provenance", "program", "/bin/step");
+	add_line(t, "Provenance", "nothing known", NULL);
 	return t;
 }
 
