@@ -1,0 +1,36 @@
+/*
+ * Which kernels and ranges a report is about.
+ */
+#ifndef WS_REPORT_FILTER_H
+#define WS_REPORT_FILTER_H
+
+#include "report/model.h"
+
+struct ws_selection {
+	uint8_t *kernel; /* 1 = in the report */
+	uint8_t *range;
+	size_t kernels;
+	int64_t gpu_ns;	 /* time of the kernels in the report: the usual denominator */
+	size_t measured; /* measured steps in the report */
+	int64_t step_first, step_last; /* their numbers; all of them without a filter */
+	int has_nvtx, has_steps, has_device;
+	char *words;	 /* the filters in words; "" = none */
+};
+
+/* Free with ws_selection_release, also after a failure. filter may be NULL. */
+enum ws_status ws_select(const struct ws_model *m, const struct ws_filter *filter,
+			 struct ws_selection *out, struct ws_err *err);
+void ws_selection_release(struct ws_selection *s);
+
+/* Is this measured step in the report? */
+int ws_step_selected(const struct ws_model *m, const struct ws_selection *s, uint32_t step);
+
+/*
+ * Does a --nvtx pattern name this range? The pattern matches the whole path,
+ * or its end after any '/' between names (so a bare name finds the range
+ * wherever it stands); a leading '/' ties it to the outermost range. In
+ * "domain:path" the domain must match too.
+ */
+int ws_filter_matches(struct ws_bytes pattern, struct ws_bytes path, struct ws_bytes domain);
+
+#endif

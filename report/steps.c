@@ -1,0 +1,83 @@
+#include "report/steps.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum ws_status ws_step_times(const struct ws_model *m, const struct ws_selection *sel,
+			     struct ws_step_times *out, struct ws_err *err)
+{
+	size_t n = m->nsteps ? m->nsteps : 1;
+
+	*out = (struct ws_step_times){ 0 };
+	out->gpu = calloc(n, sizeof(*out->gpu));
+	out->measured = calloc(n, sizeof(*out->measured));
+	out->scratch = calloc(n, sizeof(*out->scratch));
+	if (!out->gpu || !out->measured || !out->scratch)
+		return WS_FAIL(err, NO_MEMORY, "no memory for %zu steps", n);
+	for (size_t k = 0; k < m->kernels.n; k++) {
+		uint32_t s = ws_kernel_step(m, k);
+
+		if (s == WS_NONE || !sel->kernel[k])
+			continue;
+		out->gpu[s].kernels++;
+		out->gpu[s].total_ns += m->kernels.dur_ns[k];
+		out->gpu[s].phase_ns[ws_kernel_phase(m, k)] += m->kernels.dur_ns[k];
+	}
+	for (uint32_t s = 0; s < m->nsteps; s++) {
+		if (!ws_step_selected(m, sel, s))
+			continue;
+		out->measured[out->nmeasured++] = s;
+		out->phases |= m->steps[s].phases;
+	}
+	return WS_OK;
+}
+
+void ws_step_times_release(struct ws_step_times *t)
+{
+	free(t->gpu);
+	free(t->measured);
+	free(t->scratch);
+	*t = (struct ws_step_times){ 0 };
+}
+
+const char *ws_measure_name(enum ws_measure measure)
+{
+	return measure == WS_MEASURE_WALL ? "wall" : "GPU";
+}
+
+int64_t ws_step_time(const struct ws_model *m, const struct ws_step_times *t, uint32_t step,
+		     int phase, enum ws_measure measure)
+{
+	if (measure == WS_MEASURE_WALL)
+		return phase == WS_PHASES ? m->steps[step].total_ns : m->steps[step].phase_ns[phase];
+	return phase == WS_PHASES ? t->gpu[step].total_ns : t->gpu[step].phase_ns[phase];
+}
+
+void ws_step_stat(const struct ws_model *m, const struct ws_step_times *t, int phase,
+		  enum ws_measure measure, struct ws_stat *out)
+{
+	for (size_t i = 0; i < t->nmeasured; i++)
+		t->scratch[i] = ws_step_time(m, t, t->measured[i], phase, measure);
+	ws_stat_of(t->scratch, t->nmeasured, out);
+}
+
+int ws_step_phase_present(const struct ws_step_times *t, int phase)
+{
+	return phase >= WS_PHASE_OTHER || (t->phases >> phase & 1);
+}
+
+int64_t ws_tokens_per_step(const struct ws_model *m)
+{
+	struct ws_bytes value = ws_model_fact(m, "tokens_per_step");
+	char text[24], *end;
+	long long tokens;
+
+	if (!value.len || value.len >= sizeof(text))
+		return 0;
+	memcpy(text, value.ptr, value.len);
+	text[value.len] = '\0';
+	errno = 0;
+	tokens = strtoll(text, &end, 10);
+	return errno || *end || tokens < 0 ? 0 : tokens;
+}

@@ -1,0 +1,463 @@
+/*
+ * Softmax versus matmul: inside self-attention, and over the whole model.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/stat.h"
+#include "report/tables.h"
+
+enum part {
+	PART_SCORES,
+	PART_SCALE_MASK,
+	PART_SOFTMAX,
+	PART_FINAL,
+	PART_OTHER, /* in attention, but in none of these */
+	PARTS,
+	PART_NONE = PARTS,
+};
+static const char *const part_names[PARTS] = {
+	[PART_SCORES] = "computing attention scores",
+	[PART_SCALE_MASK] = "scale and mask",
+	[PART_SOFTMAX] = "computing softmax",
+	[PART_FINAL] = "final matmul",
+	[PART_OTHER] = "other kernels of attention",
+};
+
+enum model_class { CLASS_SOFTMAX, CLASS_MATMUL, CLASS_CONV, CLASS_OTHER, CLASSES };
+static const char *const class_names[CLASSES] = {
+	[CLASS_SOFTMAX] = "all softmax kernels",
+	[CLASS_MATMUL] = "all matmul kernels",
+	[CLASS_CONV] = "all convolution kernels",
+	[CLASS_OTHER] = "all other kernels",
+};
+
+enum direction { DIRECTION_FORWARD, DIRECTION_BACKWARD, DIRECTION_UNKNOWN, DIRECTIONS };
+static const char *const direction_names[DIRECTIONS] = { "forward", "backward", "" };
+
+/* What a row says, over all steps. */
+struct bucket {
+	uint64_t kernels, ops;
+	int64_t gpu_ns, flops, bytes;
+	int flops_unknown, bytes_unknown; /* some kernel's operation does not say */
+};
+
+/* A layer of the model, by its number; -1 = attention outside every layer. */
+struct scope {
+	int64_t layer;
+	struct bucket parts[DIRECTIONS][PARTS];
+};
+
+struct softmax {
+	const struct ws_tab *tab;
+	uint64_t basis;	     /* steps that the numbers are the mean of */
+	uint8_t *part;	     /* range -> enum part */
+	int64_t *layer;	     /* range -> layer, -1 */
+	struct scope *scopes;
+	size_t nscopes, scopes_allocated;
+	struct ws_idmap scope_of; /* layer -> scope */
+	struct scope all;	  /* all layers */
+	struct bucket model[DIRECTIONS][CLASSES];
+};
+
+static enum ws_status no_memory(struct ws_err *err)
+{
+	return WS_FAIL(err, NO_MEMORY, "no memory for the table softmax-matmul");
+}
+
+/* 3 of "layer 3"; -1 for any other name. */
+static int64_t layer_of_name(struct ws_bytes name)
+{
+	static const char prefix[] = "layer ";
+	const char *p = name.ptr;
+	int64_t layer = 0;
+
+	/* 9 digits are enough, and cannot overflow */
+	if (name.len < sizeof(prefix) || name.len > sizeof(prefix) + 8 ||
+	    memcmp(p, prefix, sizeof(prefix) - 1) != 0)
+		return -1;
+	for (size_t i = sizeof(prefix) - 1; i < name.len; i++) {
+		if (p[i] < '0' || p[i] > '9')
+			return -1;
+		layer = layer * 10 + (p[i] - '0');
+	}
+	return layer;
+}
+
+static enum part part_of_name(uint32_t name, enum part around)
+{
+	switch (name) {
+	case WS_TEXT_ATTENTION:
+		return PART_OTHER;
+	case WS_TEXT_SCORES:
+		return PART_SCORES;
+	case WS_TEXT_COMPUTING_SOFTMAX:
+		return PART_SOFTMAX;
+	case WS_TEXT_FINAL_MATMUL:
+		return PART_FINAL;
+	default:
+		return around;
+	}
+}
+
+static enum ws_status label_ranges(struct softmax *s, struct ws_err *err)
+{
+	const struct ws_model *m = s->tab->m;
+	const struct ws_ranges *r = &m->ranges;
+
+	s->part = calloc(r->n ? r->n : 1, sizeof(*s->part));
+	s->layer = calloc(r->n ? r->n : 1, sizeof(*s->layer));
+	if (!s->part || !s->layer)
+		return no_memory(err);
+	for (uint32_t i = 0; i < r->n; i++) {
+		uint32_t parent = r->parent[i];
+		const struct ws_op *op = ws_range_op(m, i);
+
+		s->part[i] = (uint8_t)part_of_name(r->name[i], parent == WS_NONE ?
+								       PART_NONE :
+								       (enum part)s->part[parent]);
+		s->layer[i] = layer_of_name(m->texts[r->name[i]]);
+		if (s->layer[i] < 0 && parent != WS_NONE)
+			s->layer[i] = s->layer[parent];
+		if (s->layer[i] < 0 && op)
+			s->layer[i] = op->layer;
+	}
+	return WS_OK;
+}
+
+/* The part that a range's own kernels belong to. */
+static enum part part_of(const struct softmax *s, uint32_t range)
+{
+	uint32_t class = s->tab->m->range_class[range];
+
+	if (s->part[range] == PART_NONE)
+		return PART_NONE;
+	if (class == WS_TEXT_SCALE || class == WS_TEXT_MASK)
+		return PART_SCALE_MASK;
+	return (enum part)s->part[range];
+}
+
+static enum direction direction_of(const struct softmax *s, uint32_t range)
+{
+	const struct ws_model *m = s->tab->m;
+	const struct ws_op *op = ws_range_op(m, range);
+
+	if (op && op->direction == WS_TEXT_FORWARD)
+		return DIRECTION_FORWARD;
+	if (op && op->direction == WS_TEXT_BACKWARD)
+		return DIRECTION_BACKWARD;
+	switch (m->range_phase[range]) {
+	case WS_PHASE_FORWARD:
+		return DIRECTION_FORWARD;
+	case WS_PHASE_BACKWARD:
+		return DIRECTION_BACKWARD;
+	default:
+		return DIRECTION_UNKNOWN;
+	}
+}
+
+static enum model_class model_class_of(uint32_t class)
+{
+	switch (class) {
+	case WS_TEXT_SOFTMAX:
+		return CLASS_SOFTMAX;
+	case WS_TEXT_GEMM:
+		return CLASS_MATMUL;
+	case WS_TEXT_CONV:
+		return CLASS_CONV;
+	default:
+		return CLASS_OTHER;
+	}
+}
+
+/* The layer's scope, made when it is new. Valid until the next call. */
+static enum ws_status scope_of(struct softmax *s, int64_t layer, struct scope **out,
+			       struct ws_err *err)
+{
+	uint32_t at = ws_idmap_get(&s->scope_of, (uint64_t)layer);
+
+	if (at == WS_NONE) {
+		if (s->nscopes == s->scopes_allocated) {
+			size_t want = s->scopes_allocated ? s->scopes_allocated * 2 : 16;
+			void *grown = reallocarray(s->scopes, want, sizeof(*s->scopes));
+
+			if (!grown)
+				return no_memory(err);
+			s->scopes = grown;
+			s->scopes_allocated = want;
+		}
+		at = (uint32_t)s->nscopes++;
+		memset(&s->scopes[at], 0, sizeof(s->scopes[at]));
+		s->scopes[at].layer = layer;
+		WS_FORWARD(ws_idmap_put(&s->scope_of, (uint64_t)layer, at, err));
+	}
+	*out = &s->scopes[at];
+	return WS_OK;
+}
+
+static void count_kernel(struct bucket *b, int64_t gpu_ns, const struct ws_op *op, int counted)
+{
+	b->kernels++;
+	b->gpu_ns += gpu_ns;
+	b->flops_unknown |= !counted || op->flops < 0;
+	b->bytes_unknown |= !counted || op->bytes < 0;
+}
+
+static void count_op(struct bucket *b, const struct ws_op *op)
+{
+	b->ops++;
+	b->flops += op->flops > 0 ? op->flops : 0;
+	b->bytes += op->bytes > 0 ? op->bytes : 0;
+	b->flops_unknown |= op->flops < 0;
+	b->bytes_unknown |= op->bytes < 0;
+}
+
+/* Is this range, or no range, in what the table is about? */
+static int in_basis(const struct softmax *s, uint32_t range)
+{
+	const struct ws_model *m = s->tab->m;
+
+	if (!s->tab->sel->measured)
+		return 1;
+	return range != WS_NONE && ws_step_selected(m, s->tab->sel, m->range_step[range]);
+}
+
+static enum ws_status gather_kernels(struct softmax *s, struct ws_err *err)
+{
+	const struct ws_model *m = s->tab->m;
+
+	for (size_t k = 0; k < m->kernels.n; k++) {
+		uint32_t range = m->kernels.range[k];
+		uint32_t op_range = range == WS_NONE ? WS_NONE : m->range_op[range];
+		const struct ws_op *op = ws_kernel_op(m, k);
+		int counted = op && m->range_marks[op_range] & WS_OP_COUNTED;
+		int64_t gpu_ns = m->kernels.dur_ns[k];
+		enum direction d;
+		struct scope *scope;
+
+		if (!s->tab->sel->kernel[k] || !in_basis(s, range))
+			continue;
+		d = range == WS_NONE ? DIRECTION_UNKNOWN : direction_of(s, range);
+		count_kernel(&s->model[d][model_class_of(ws_kernel_class(m, k))], gpu_ns, op,
+			     counted);
+		if (range == WS_NONE || part_of(s, range) == PART_NONE)
+			continue;
+		WS_FORWARD(scope_of(s, s->layer[range], &scope, err));
+		count_kernel(&scope->parts[d][part_of(s, range)], gpu_ns, op, counted);
+		count_kernel(&s->all.parts[d][part_of(s, range)], gpu_ns, op, counted);
+	}
+	return WS_OK;
+}
+
+static enum ws_status gather_ops(struct softmax *s, struct ws_err *err)
+{
+	const struct ws_model *m = s->tab->m;
+
+	for (uint32_t i = 0; i < m->ranges.n; i++) {
+		const struct ws_op *op = ws_range_op(m, i);
+		struct scope *scope;
+		enum direction d;
+
+		if (!(m->range_marks[i] & WS_OP_COUNTED) || !s->tab->sel->range[i] ||
+		    !in_basis(s, i))
+			continue;
+		d = direction_of(s, i);
+		count_op(&s->model[d][model_class_of(m->range_class[i])], op);
+		if (part_of(s, i) == PART_NONE)
+			continue;
+		WS_FORWARD(scope_of(s, s->layer[i], &scope, err));
+		count_op(&scope->parts[d][part_of(s, i)], op);
+		count_op(&s->all.parts[d][part_of(s, i)], op);
+	}
+	return WS_OK;
+}
+
+static void add_up(struct bucket *to, const struct bucket *from)
+{
+	to->kernels += from->kernels;
+	to->ops += from->ops;
+	to->gpu_ns += from->gpu_ns;
+	to->flops += from->flops;
+	to->bytes += from->bytes;
+	to->flops_unknown |= from->flops_unknown;
+	to->bytes_unknown |= from->bytes_unknown;
+}
+
+static int knows_flops(const struct bucket *b)
+{
+	return b->ops && !b->flops_unknown;
+}
+
+static void add_row(const struct softmax *s, struct ws_table *t, const char *scope,
+		    enum direction d, const char *part, const struct bucket *b,
+		    const struct bucket *matmul, const struct bucket *softmax)
+{
+	struct ws_cell *row = ws_table_row(t);
+	double ns = (double)b->gpu_ns;
+
+	ws_cell_set_str(t, &row[WS_TC_softmax_matmul_scope], scope);
+	if (d != DIRECTION_UNKNOWN)
+		ws_cell_set_str(t, &row[WS_TC_softmax_matmul_phase], direction_names[d]);
+	ws_cell_set_str(t, &row[WS_TC_softmax_matmul_part], part);
+	ws_cell_set_mean(&row[WS_TC_softmax_matmul_kernels], (int64_t)b->kernels, s->basis);
+	ws_cell_set_mean(&row[WS_TC_softmax_matmul_gpu_ns], b->gpu_ns, s->basis);
+	if (knows_flops(b)) {
+		ws_cell_set_mean(&row[WS_TC_softmax_matmul_flops], b->flops, s->basis);
+		ws_cell_set_real(&row[WS_TC_softmax_matmul_tflops],
+				 ws_stat_ratio((double)b->flops, ns) / 1e3);
+	}
+	if (b->ops && !b->bytes_unknown) {
+		ws_cell_set_mean(&row[WS_TC_softmax_matmul_bytes], b->bytes, s->basis);
+		ws_cell_set_real(&row[WS_TC_softmax_matmul_gbs],
+				 ws_stat_ratio((double)b->bytes, ns));
+		if (knows_flops(b))
+			ws_cell_set_real(&row[WS_TC_softmax_matmul_intensity],
+					 ws_stat_ratio((double)b->flops, (double)b->bytes));
+	}
+	if (!matmul)
+		return;
+	if (knows_flops(matmul) && knows_flops(softmax))
+		ws_cell_set_real(&row[WS_TC_softmax_matmul_flop_ratio],
+				 ws_stat_ratio((double)matmul->flops, (double)softmax->flops));
+	if (softmax->kernels)
+		ws_cell_set_real(&row[WS_TC_softmax_matmul_time_ratio],
+				 ws_stat_ratio((double)softmax->gpu_ns, (double)matmul->gpu_ns));
+}
+
+/* "How does the difference in run time compare to the difference in FLOPs?" */
+static void answer(struct ws_table *t, const char *where, enum direction d, const char *what,
+		   const struct bucket *matmul, const struct bucket *softmax)
+{
+	double time = ws_stat_ratio((double)softmax->gpu_ns, (double)matmul->gpu_ns);
+	double flops = ws_stat_ratio((double)matmul->flops, (double)softmax->flops);
+
+	if (!softmax->gpu_ns || !matmul->gpu_ns)
+		return;
+	if (!knows_flops(matmul) || !knows_flops(softmax) || !softmax->flops || !matmul->flops)
+		ws_table_note(t, "%s, %s: softmax takes %.2f times the GPU time of %s. Their FLOPs are "
+				 "not recorded.",
+			      where, *direction_names[d] ? direction_names[d] : "phase unknown",
+			      time, what);
+	else
+		ws_table_note(t, "%s, %s: softmax takes %.2f times the GPU time of %s, with 1/%.1f of "
+				 "the FLOPs: for each FLOP it takes %.1f times as long.",
+			      where, *direction_names[d] ? direction_names[d] : "phase unknown",
+			      time, what, flops, time * flops);
+}
+
+static void add_scope(const struct softmax *s, struct ws_table *t, const char *name,
+		      const struct scope *scope)
+{
+	for (int d = 0; d < DIRECTIONS; d++) {
+		const struct bucket *parts = scope->parts[d];
+		const struct bucket *softmax = &parts[PART_SOFTMAX];
+		struct bucket whole = { 0 }, matmul = parts[PART_SCORES];
+		int all = scope == &s->all;
+
+		for (int p = 0; p < PARTS; p++)
+			add_up(&whole, &parts[p]);
+		add_up(&matmul, &parts[PART_FINAL]);
+		if (!whole.kernels && !whole.ops)
+			continue;
+		for (int p = 0; p < PARTS; p++) {
+			int is_matmul = p == PART_SCORES || p == PART_FINAL;
+
+			if (p != PART_OTHER || parts[p].kernels || parts[p].ops)
+				add_row(s, t, name, (enum direction)d, part_names[p], &parts[p],
+					is_matmul ? &parts[p] : NULL, softmax);
+		}
+		add_row(s, t, name, (enum direction)d, "whole attention", &whole, &matmul, softmax);
+		if (!all)
+			continue;
+		answer(t, "Self-attention of all layers", (enum direction)d,
+		       "computing attention scores (QK^T)", &parts[PART_SCORES], softmax);
+		answer(t, "Self-attention of all layers", (enum direction)d,
+		       "its two matrix multiplications (QK^T and PV) together", &matmul, softmax);
+	}
+}
+
+static void add_model(const struct softmax *s, struct ws_table *t)
+{
+	for (int d = 0; d < DIRECTIONS; d++) {
+		const struct bucket *classes = s->model[d];
+		struct bucket all = { 0 };
+
+		for (int c = 0; c < CLASSES; c++)
+			add_up(&all, &classes[c]);
+		if (!all.kernels && !all.ops)
+			continue;
+		for (int c = 0; c < CLASSES; c++)
+			if (c != CLASS_CONV || classes[c].kernels || classes[c].ops)
+				add_row(s, t, "model", (enum direction)d, class_names[c],
+					&classes[c], c == CLASS_MATMUL ? &classes[c] : NULL,
+					&classes[CLASS_SOFTMAX]);
+		add_row(s, t, "model", (enum direction)d, "all kernels", &all, NULL, NULL);
+		answer(t, "Whole model", (enum direction)d, "all matrix multiplications",
+		       &classes[CLASS_MATMUL], &classes[CLASS_SOFTMAX]);
+	}
+}
+
+static int by_layer(const void *pa, const void *pb)
+{
+	const struct scope *a = pa, *b = pb;
+
+	return (a->layer > b->layer) - (a->layer < b->layer);
+}
+
+static void add_rows(struct softmax *s, struct ws_table *t)
+{
+	qsort(s->scopes, s->nscopes, sizeof(*s->scopes), by_layer);
+	for (size_t i = 0; i < s->nscopes; i++) {
+		char name[40];
+
+		snprintf(name, sizeof(name), s->scopes[i].layer < 0 ? "(no layer)" : "layer %" PRId64,
+			 s->scopes[i].layer);
+		add_scope(s, t, name, &s->scopes[i]);
+	}
+	add_scope(s, t, "all layers", &s->all);
+	add_model(s, t);
+}
+
+static void add_notes(const struct softmax *s, struct ws_table *t)
+{
+	if (s->tab->sel->measured)
+		ws_table_note(t, "Kernels, time, FLOPs and bytes are those of one step: the mean over "
+				 "%zu measured steps.",
+			      s->tab->sel->measured);
+	else
+		ws_table_note(t, "The trace has no finished range `step`, so the numbers are of all "
+				 "kernels in the report.");
+	if (!s->nscopes)
+		ws_table_note(t, "No range `scaled dot product attention`, `computing attention "
+				 "scores`, `computing softmax` or `final matmul` was recorded, so "
+				 "there are no rows for attention.");
+	ws_table_note(t, "FLOPs as the program's annotations count them. Warpsheet's own: a "
+			 "multiply-add is 2, softmax 5 an element, attention the full T x T. "
+			 "With softmax counted as 1, 3 or 40 an element the FLOP ratio would be 5 "
+			 "times, 1.67 times or an eighth of what is shown.");
+	ws_table_note(t, "Bound is empty: the device's peak rates are not in the trace.");
+}
+
+enum ws_status ws_tab_softmax_matmul(const struct ws_tab *tab, struct ws_table *t,
+				     struct ws_err *err)
+{
+	struct softmax s = { .tab = tab };
+	enum ws_status status;
+
+	s.basis = tab->sel->measured ? tab->sel->measured : 1;
+	status = label_ranges(&s, err);
+	if (status == WS_OK)
+		status = gather_kernels(&s, err);
+	if (status == WS_OK)
+		status = gather_ops(&s, err);
+	if (status == WS_OK) {
+		add_rows(&s, t);
+		add_notes(&s, t);
+	}
+	free(s.part);
+	free(s.layer);
+	free(s.scopes);
+	ws_idmap_free(&s.scope_of);
+	return status;
+}
