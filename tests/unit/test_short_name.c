@@ -1,0 +1,67 @@
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+
+#include "report/names.h"
+
+static void check(const char *name, const char *expected)
+{
+	char out[1024];
+	size_t n = ws_name_short((struct ws_bytes){ name, strlen(name) }, out);
+
+	cr_expect(n <= strlen(name), "%s grew", name);
+	out[n] = '\0';
+	cr_expect(eq(str, out, (char *)expected));
+}
+
+Test(short_name, loses_return_type_template_arguments_and_parameters)
+{
+	check("void at::native::elementwise_kernel<(int)128, (int)2, void "
+	      "at::native::gpu_kernel_impl_nocast<at::native::BinaryFunctor<float, float, float, "
+	      "at::native::binary_internal::DivFunctor<float>>>(at::TensorIteratorBase &, const T1 "
+	      "&)::[lambda(int) (instance 1)]>(int, T3)",
+	      "at::native::elementwise_kernel");
+	check("void cutlass::Kernel2<cutlass_80_simt_sgemm_256x128_8x4_nt_align1>(T1::Params)",
+	      "cutlass::Kernel2");
+	check("void cudnn::cnn::wgrad_alg0_engine<float, 128, 5, 5, 3, 3, 3, false, 512>(int, int)",
+	      "cudnn::cnn::wgrad_alg0_engine");
+	check("vecAdd(float const*, int)", "vecAdd");
+}
+
+Test(short_name, plain_names_stay_whole)
+{
+	check("volta_sgemm_128x64_nn", "volta_sgemm_128x64_nn");
+	check("ws_softmax_max_fwd_f32", "ws_softmax_max_fwd_f32");
+	check("_ZN7cutlass7Kernel2IvEEvT_", "_ZN7cutlass7Kernel2IvEEvT_");
+	check("", "");
+}
+
+Test(short_name, anonymous_namespaces_and_operators_stay)
+{
+	check("void (anonymous namespace)::softmax<float>(float*)", "(anonymous namespace)::softmax");
+	check("void at::native::(anonymous namespace)::foo<int>(T1)",
+	      "at::native::(anonymous namespace)::foo");
+	check("void ns::Functor<int>::operator()<float>(float) const", "ns::Functor::operator()");
+	check("bool ns::operator<(ns::A, ns::B)", "bool ns::operator<");
+	check("void ns::operator<< <int>(ns::A)", "ns::operator<<");
+}
+
+Test(short_name, broken_names_still_give_something)
+{
+	check("<<<", "<<<");
+	check("(int)", "(int)");
+	check("foo<bar", "foo");
+	check("void ", "void ");
+	check("a>b", "a>b");
+	check("f<(g->h)>(int)", "f");
+}
+
+Test(short_name, comparison_is_total_over_bytes)
+{
+	struct ws_bytes a = { "ab", 2 }, b = { "abc", 3 }, c = { "b\0x", 3 }, d = { "b\0y", 3 };
+
+	cr_expect(ws_name_compare(a, b) < 0);
+	cr_expect(ws_name_compare(b, a) > 0);
+	cr_expect(ws_name_compare(c, d) < 0);
+	cr_expect(eq(int, ws_name_compare(a, a), 0));
+	cr_expect(ws_name_compare((struct ws_bytes){ "", 0 }, a) < 0);
+}
