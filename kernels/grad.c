@@ -291,7 +291,8 @@ enum ws_status ws_graph_backward(struct ws_graph *graph, struct ws_tensor *y,
 		if (t->role != WS_ROLE_PARAM || !tape.grads[i])
 			continue;
 		t->grad = ws_op_expand(graph, tape.grads[i], t);
-		if (t->grad) {
+		/* d(sum)/dx is the seed itself: an input stays one */
+		if (t->grad && t->grad->role == WS_ROLE_ACTIVATION) {
 			t->grad->role = WS_ROLE_GRAD;
 			t->grad->keep = true;
 		}

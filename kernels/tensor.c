@@ -31,11 +31,9 @@ enum ws_broadcast ws_tensor_broadcast(const struct ws_tensor *t, const struct ws
 {
 	if (t->count == result->count)
 		return WS_BROADCAST_SAME;
-	if (t->count == 1)
-		return WS_BROADCAST_SCALAR;
 	if (ws_tensor_cols(t) == 1 && t->count == ws_tensor_rows(result))
 		return WS_BROADCAST_COL;
 	if (ws_tensor_rows(t) == 1 && t->count == ws_tensor_cols(result))
 		return WS_BROADCAST_ROW;
-	return WS_BROADCAST_NONE;
+	return t->count == 1 ? WS_BROADCAST_SCALAR : WS_BROADCAST_NONE;
 }

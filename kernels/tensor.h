@@ -68,8 +68,8 @@ struct ws_tensor {
 /* How an operand spreads over a result of another shape. */
 enum ws_broadcast {
 	WS_BROADCAST_SAME,   /* element by element */
-	WS_BROADCAST_ROW,    /* one row, used for all rows */
 	WS_BROADCAST_COL,    /* one number a row */
+	WS_BROADCAST_ROW,    /* one row, used for all rows */
 	WS_BROADCAST_SCALAR, /* one number */
 	WS_BROADCAST_NONE,   /* does not fit */
 };
@@ -80,6 +80,7 @@ bool ws_shape_measure(const struct ws_shape *shape, enum ws_dtype dtype, int64_t
 
 int64_t ws_tensor_cols(const struct ws_tensor *t);
 int64_t ws_tensor_rows(const struct ws_tensor *t);
+/* Where several forms fit, the first of the list above. */
 enum ws_broadcast ws_tensor_broadcast(const struct ws_tensor *t, const struct ws_tensor *result);
 
 #endif
