@@ -32,6 +32,76 @@ static void cost_indexed(struct ws_op *op, int64_t count, uint64_t size_bytes, b
 	p->bytes_written = moved_bytes;
 }
 
+static void cost_conv(struct ws_op *op)
+{
+	const struct ws_conv *f = &op->u.conv;
+	struct wsnvtx_op *p = &op->payload;
+
+	p->batch = dim32(f->n);
+	p->c = dim32(f->c);
+	p->h = dim32(f->h);
+	p->w = dim32(f->w);
+	p->k = dim32(f->k);
+	p->r = dim32(f->r);
+	p->s = dim32(f->s);
+	p->m = dim32(f->p);
+	p->n = dim32(f->q);
+	p->stride = dim32(f->stride);
+	p->pad = dim32(f->pad_w);
+	p->groups = dim32(f->groups);
+	/* fits: ops_image.c */
+	p->flops = 2 * (uint64_t)(f->n * f->k * f->p * f->q * (f->c / f->groups) * f->r * f->s);
+	cost_bytes(op);
+}
+
+/* Elements of the input that the outputs of a pooling read, all together. */
+static uint64_t window_reads(const struct ws_window *w)
+{
+	int64_t rows = 0, cols = 0, first, end;
+
+	for (int64_t i = 0; i < w->p; i++) {
+		ws_window_inputs(i, w->h, w->p, w->r, w->stride, w->pad, &first, &end);
+		rows += end - first;
+	}
+	for (int64_t i = 0; i < w->q; i++) {
+		ws_window_inputs(i, w->w, w->q, w->s, w->stride, w->pad, &first, &end);
+		cols += end - first;
+	}
+	return (uint64_t)(w->n * w->c * rows * cols);
+}
+
+static void cost_pool(struct ws_op *op)
+{
+	const struct ws_window *w = &op->u.window;
+	struct wsnvtx_op *p = &op->payload;
+	uint64_t outputs = (uint64_t)(w->n * w->c * w->p * w->q);
+
+	p->batch = dim32(w->n);
+	p->c = dim32(w->c);
+	p->h = dim32(w->h);
+	p->w = dim32(w->w);
+	p->m = dim32(w->p);
+	p->n = dim32(w->q);
+	p->r = dim32(w->r);
+	p->s = dim32(w->s);
+	p->stride = dim32(w->stride);
+	p->pad = dim32(w->pad);
+	switch (op->kind) {
+	case WS_OP_MAX_POOL: /* comparisons; those with the padding count, as a kernel makes them */
+		p->flops = outputs * (uint64_t)(w->r * w->s - 1);
+		break;
+	case WS_OP_AVG_POOL:
+		p->flops = window_reads(w);
+		break;
+	case WS_OP_MAX_POOL_GRAD:
+		p->flops = outputs;
+		break;
+	default: /* AVG_POOL_GRAD */
+		p->flops = (uint64_t)(w->n * w->c * w->h * w->w);
+	}
+	cost_bytes(op);
+}
+
 void ws_cost_op(struct ws_op *op)
 {
 	struct wsnvtx_op *p = &op->payload;
@@ -50,7 +120,19 @@ void ws_cost_op(struct ws_op *op)
 		        2 * (uint64_t)(gemm->batch * gemm->m * gemm->n * gemm->k); /* fits: ops.c */
 		cost_bytes(op);
 		break;
+	case WS_OP_CONV:
+	case WS_OP_CONV_DGRAD:
+	case WS_OP_CONV_WGRAD:
+		cost_conv(op);
+		break;
+	case WS_OP_MAX_POOL:
+	case WS_OP_MAX_POOL_GRAD:
+	case WS_OP_AVG_POOL:
+	case WS_OP_AVG_POOL_GRAD:
+		cost_pool(op);
+		break;
 	case WS_OP_REDUCE:
+	case WS_OP_BIAS_GRAD:
 		cost_rows(op, op->in[0]);
 		p->flops = per_element * (uint64_t)op->in[0]->count;
 		cost_bytes(op);
@@ -61,6 +143,10 @@ void ws_cost_op(struct ws_op *op)
 	case WS_OP_FILL:
 	case WS_OP_PERMUTE:
 	case WS_OP_ROPE:
+	case WS_OP_BIAS:
+	case WS_OP_BATCH_NORM:
+	case WS_OP_BATCH_NORM_GRAD:
+	case WS_OP_DROPOUT:
 		cost_rows(op, op->out[0]);
 		p->flops = per_element * (uint64_t)op->out[0]->count;
 		cost_bytes(op);

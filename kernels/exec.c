@@ -95,6 +95,15 @@ struct init_chunk {
 	unsigned char *encoded;
 };
 
+/* Where element i of a filter [k, r, s, c] lies in [k, c, r, s]. */
+static int64_t channels_first(const struct ws_shape *shape, int64_t i)
+{
+	int64_t channels = shape->dim[3], window = shape->dim[1] * shape->dim[2];
+	int64_t k = i / (window * channels), rest = i % (window * channels);
+
+	return (k * channels + rest % channels) * window + rest / channels;
+}
+
 static double init_value(const struct init_chunk *c, int64_t i)
 {
 	const struct ws_init *init = &c->t->init;
@@ -104,6 +113,10 @@ static double init_value(const struct init_chunk *c, int64_t i)
 	switch (init->kind) {
 	case WS_INIT_TRUNC_NORMAL:
 		return init->value * ws_rng_trunc_normal(&c->rng, (uint64_t)i, 3);
+	case WS_INIT_NORMAL:
+		return init->value * ws_rng_trunc_normal(&c->rng, (uint64_t)i, HUGE_VAL);
+	case WS_INIT_UNIFORM:
+		return init->value * (2 * ws_rng_uniform(&c->rng, (uint64_t)i) - 1);
 	case WS_INIT_ROPE_TABLE:
 		pairs = c->t->shape.dim[2];
 		time = i / pairs % c->t->shape.dim[1];
@@ -122,7 +135,9 @@ static void init_item(void *arg, int64_t item)
 	int64_t end = first + INIT_GRAIN < c->count ? first + INIT_GRAIN : c->count;
 
 	for (int64_t i = first; i < end; i++)
-		c->values[i] = init_value(c, c->first + i);
+		c->values[i] = init_value(c, c->t->channels_last
+		                                     ? channels_first(&c->t->shape, c->first + i)
+		                                     : c->first + i);
 	ws_dtype_encode(c->t->dtype, c->values + first,
 	                c->encoded + (size_t)first * ws_dtype_size(c->t->dtype), end - first);
 }

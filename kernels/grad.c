@@ -1,6 +1,7 @@
 #include "kernels/grad.h"
 
 #include "kernels/ops.h"
+#include "kernels/ops_image.h"
 
 struct tape {
 	struct ws_graph *graph;
@@ -107,6 +108,15 @@ static void grad_unary(struct tape *tape, const struct ws_op *op, struct ws_tens
 	case WS_SUB_ADD_CONST:
 		dx = dy;
 		break;
+	case WS_SUB_RELU:
+		dx = ws_op_activation_grad(graph, WS_SUB_RELU_GRAD, dy, y, 0);
+		break;
+	case WS_SUB_LEAKY_RELU: /* y has the sign of x */
+		dx = ws_op_activation_grad(graph, WS_SUB_LEAKY_RELU_GRAD, dy, y, op->u.alpha);
+		break;
+	case WS_SUB_TANH: /* dx = dy (1 - y^2) */
+		dx = ws_op_activation_grad(graph, WS_SUB_TANH_GRAD, dy, y, 0);
+		break;
 	case WS_SUB_CAUSAL_MASK: /* what was replaced has no influence */
 		dx = UNARY(CAUSAL_MASK, ws_op_expand(graph, dy, y), 0);
 		break;
@@ -203,6 +213,61 @@ static void grad_gather(struct tape *tape, const struct ws_op *op, struct ws_ten
 	contribute(tape, x, ws_op_gather_grad(tape->graph, dy, op->in[1], zeros));
 }
 
+static void grad_conv(struct tape *tape, const struct ws_op *op, struct ws_tensor *dy)
+{
+	struct ws_graph *graph = tape->graph;
+	struct ws_tensor *x = op->in[0], *weight = op->in[1];
+
+	dy = ws_op_expand(graph, dy, op->out[0]);
+	if (x->requires_grad)
+		contribute(tape, x, ws_op_conv_dgrad(graph, dy, weight, op->u.conv));
+	if (weight->requires_grad)
+		contribute(tape, weight, ws_op_conv_wgrad(graph, x, dy, op->u.conv));
+}
+
+static void grad_bias(struct tape *tape, const struct ws_op *op, struct ws_tensor *dy)
+{
+	struct ws_tensor *x = op->in[0], *bias = op->in[1];
+
+	if (x->requires_grad)
+		contribute(tape, x, dy);
+	if (!bias->requires_grad)
+		return;
+	dy = ws_op_expand(tape->graph, dy, op->out[0]);
+	contribute(tape, bias, ws_op_bias_grad(tape->graph, dy, op->u.ch));
+}
+
+/* All three gradients come from one op; those not needed are dropped. */
+static void grad_batch_norm(struct tape *tape, const struct ws_op *op, struct ws_tensor *dy)
+{
+	struct ws_tensor *grads[3];
+
+	dy = ws_op_expand(tape->graph, dy, op->out[0]);
+	ws_op_batch_norm_grad(tape->graph, op, dy, grads);
+	for (int i = 0; i < 3; i++)
+		if (op->in[i]->requires_grad)
+			contribute(tape, op->in[i], grads[i]);
+}
+
+static void grad_pool(struct tape *tape, const struct ws_op *op, struct ws_tensor *dy)
+{
+	struct ws_tensor *x = op->in[0];
+
+	dy = ws_op_expand(tape->graph, dy, op->out[0]);
+	contribute(tape, x,
+	           op->kind == WS_OP_MAX_POOL
+	                   ? ws_op_max_pool_grad(tape->graph, dy, op->out[1], x->shape,
+	                                         op->u.window)
+	                   : ws_op_avg_pool_grad(tape->graph, dy, x->shape, op->u.window));
+}
+
+static void grad_dropout(struct tape *tape, const struct ws_op *op, struct ws_tensor *dy)
+{
+	struct ws_graph *graph = tape->graph;
+
+	contribute(tape, op->in[0], BINARY(MUL, dy, op->out[1]));
+}
+
 static void grad_op(struct tape *tape, const struct ws_op *op, struct ws_tensor *dy)
 {
 	switch (op->kind) {
@@ -233,9 +298,31 @@ static void grad_op(struct tape *tape, const struct ws_op *op, struct ws_tensor 
 	case WS_OP_GATHER:
 		grad_gather(tape, op, dy);
 		break;
+	case WS_OP_CONV:
+		grad_conv(tape, op, dy);
+		break;
+	case WS_OP_BIAS:
+		grad_bias(tape, op, dy);
+		break;
+	case WS_OP_BATCH_NORM:
+		grad_batch_norm(tape, op, dy);
+		break;
+	case WS_OP_MAX_POOL:
+	case WS_OP_AVG_POOL:
+		grad_pool(tape, op, dy);
+		break;
+	case WS_OP_DROPOUT:
+		grad_dropout(tape, op, dy);
+		break;
 	case WS_OP_FILL:
 	case WS_OP_EMBEDDING_GRAD:
 	case WS_OP_GATHER_GRAD:
+	case WS_OP_CONV_DGRAD:
+	case WS_OP_CONV_WGRAD:
+	case WS_OP_BIAS_GRAD:
+	case WS_OP_BATCH_NORM_GRAD:
+	case WS_OP_MAX_POOL_GRAD:
+	case WS_OP_AVG_POOL_GRAD:
 	case WS_OP_KIND_COUNT:
 		ws_graph_fail(tape->graph, WS_BUG, "op %s has no gradient", op->message);
 		break;

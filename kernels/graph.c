@@ -289,6 +289,9 @@ static enum ws_dtype op_dtype(const struct ws_op *op)
 	enum ws_dtype dtype = op->out[0]->dtype;
 	bool first = true;
 
+	/* its statistics and parameters are fp32 beside 16-bit images: they do not count */
+	if (op->kind == WS_OP_BATCH_NORM || op->kind == WS_OP_BATCH_NORM_GRAD)
+		return op->in[0]->dtype;
 	for (int i = 0; i < op->in_count; i++) {
 		if (!ws_dtype_is_float(op->in[i]->dtype))
 			continue;
@@ -354,7 +357,8 @@ struct ws_tensor *ws_graph_append(struct ws_graph *graph, const struct ws_op *op
 		for (int j = 0; j < copy->in_count; j++)
 			if ((copy->out[i]->dtype == WS_DTYPE_F64) !=
 			            (copy->in[j]->dtype == WS_DTYPE_F64) &&
-			    ws_dtype_is_float(copy->in[j]->dtype))
+			    ws_dtype_is_float(copy->in[j]->dtype) &&
+			    ws_dtype_is_float(copy->out[i]->dtype))
 				return ws_graph_fail(graph, WS_BUG, "op %s mixes fp64 with less",
 				                     copy->message);
 	graph->ops[graph->op_count++] = copy;

@@ -11,15 +11,19 @@ struct ws_transformer {
 	int64_t width, ffn, layers, heads, vocab;
 };
 
+struct ws_image_model; /* model_image.h */
+
 struct ws_model {
 	const char *name;
 	const char *summary;
 	struct ws_transformer transformer;
+	const struct ws_image_model *image; /* NULL: a transformer */
 };
 
-/* What a step is fed and what it yields. */
+/* What a step is fed and what it yields. Of image models: model_image.h. */
 struct ws_model_io {
 	struct ws_tensor *input, *target; /* int32 [batch, context] */
+	struct ws_tensor *step;           /* int32 [1]: number of the step; NULL: not needed */
 	struct ws_tensor *logits;         /* [batch, context, vocab] */
 	struct ws_tensor *loss;           /* [1]; NULL without a loss */
 };

@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "kernels/rng.h"
 #include "kernels/tensor.h"
 #include "kernels/warpsheet_nvtx.h"
 
@@ -61,8 +62,62 @@ struct ws_heads {
 	int64_t batch, time, heads, width;
 };
 
-#define WS_OP_INPUTS_MAX  4
-#define WS_OP_OUTPUTS_MAX 3
+/* Where the channels of an image are. Signals are images of height 1. */
+enum ws_layout {
+	WS_LAYOUT_NCHW, /* images [n, c, h, w], filters [k, c/groups, r, s] */
+	WS_LAYOUT_NHWC, /* images [n, h, w, c], filters [k, r, s, c/groups] */
+};
+
+/* n images of c × h × w, k filters of c/groups × r × s: n outputs of k × p × q. Dilation 1. */
+struct ws_conv {
+	enum ws_layout layout;
+	int64_t n, c, h, w;
+	int64_t k, r, s;
+	int64_t p, q;
+	int64_t stride, pad_h, pad_w, groups;
+};
+
+/*
+ * Pooling of n × c planes of h × w to p × q: over windows of r × s every stride
+ * rows and columns, from pad before the edge on; with r = 0 adaptive: output i of p
+ * covers rows floor(i h / p) to ceil((i + 1) h / p), so p = q = 1 is the whole plane.
+ */
+struct ws_window {
+	enum ws_layout layout;
+	int64_t n, c, h, w;
+	int64_t p, q;
+	int64_t r, s, stride, pad;
+};
+
+/* Input rows (or columns) of output i: from first to before end, clipped to 0 … in. */
+static inline void ws_window_inputs(int64_t i, int64_t in, int64_t out, int64_t size,
+                                    int64_t stride, int64_t pad, int64_t *first, int64_t *end)
+{
+	*first = size ? i * stride - pad : i * in / out;
+	*end = size ? *first + size : ((i + 1) * in + out - 1) / out;
+	if (*first < 0)
+		*first = 0;
+	if (*end > in)
+		*end = in;
+}
+
+/* A tensor seen as [outer, channels, inner]: inner is 1 in NHWC and in matrices. */
+struct ws_channels {
+	int64_t outer, channels, inner;
+};
+
+struct ws_norm {
+	struct ws_channels ch;
+	double eps, momentum; /* running = (1 - momentum) running + momentum batch */
+};
+
+struct ws_dropout {
+	struct ws_rng rng; /* element i of step t takes number t * count + i */
+	double p;
+};
+
+#define WS_OP_INPUTS_MAX  5
+#define WS_OP_OUTPUTS_MAX 5
 
 struct ws_op {
 	enum ws_sub sub;
@@ -71,10 +126,15 @@ struct ws_op {
 	struct ws_tensor *in[WS_OP_INPUTS_MAX];
 	struct ws_tensor *out[WS_OP_OUTPUTS_MAX]; /* may be one of in: computed in place */
 	union {
-		double alpha;         /* UNARY, FILL */
-		struct ws_gemm gemm;  /* GEMM */
-		int64_t dims[4];      /* PERMUTE: of the operand */
-		struct ws_heads head; /* ROPE */
+		double alpha;            /* UNARY, FILL, LEAKY_RELU_GRAD */
+		struct ws_gemm gemm;     /* GEMM */
+		int64_t dims[4];         /* PERMUTE: of the operand */
+		struct ws_heads head;    /* ROPE */
+		struct ws_conv conv;     /* CONV and its gradients */
+		struct ws_window window; /* pooling */
+		struct ws_channels ch;   /* BIAS, BIAS_GRAD */
+		struct ws_norm norm;     /* BATCH_NORM and its gradient */
+		struct ws_dropout dropout;
 	} u;
 
 	const char *message;      /* of its NVTX range */

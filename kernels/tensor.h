@@ -28,7 +28,7 @@ enum ws_role {
 	WS_ROLE_INPUT,      /* written by the host before a step */
 	WS_ROLE_PARAM,      /* trained */
 	WS_ROLE_CONST,      /* initialised once, never written by an op */
-	WS_ROLE_STATE,      /* of the optimizer */
+	WS_ROLE_STATE,      /* of the optimizer or a layer: kept and updated from step to step */
 	WS_ROLE_ACTIVATION, /* made and dropped within a step */
 	WS_ROLE_GRAD,       /* gradient of a parameter: kept until the next step begins */
 };
@@ -39,6 +39,8 @@ enum ws_init_kind {
 	WS_INIT_FILL,         /* value */
 	WS_INIT_TRUNC_NORMAL, /* mean 0, std = value, cut at 3 std by drawing again */
 	WS_INIT_ROPE_TABLE,   /* [2, T, D/2]: cosines, then sines, of t * value^(-2i/D) */
+	WS_INIT_NORMAL,       /* mean 0, std = value */
+	WS_INIT_UNIFORM,      /* between -value and value */
 };
 
 struct ws_init {
@@ -58,6 +60,7 @@ struct ws_tensor {
 	int layer;          /* -1 outside the layers */
 	bool requires_grad; /* a parameter, or computed from one */
 	bool keep;          /* its data stays readable until the next step begins */
+	bool channels_last; /* a filter [k, r, s, c]: drawn in the order of [k, c, r, s] */
 
 	struct ws_tensor *grad; /* parameters: the gradient, once ws_graph_backward() made it */
 	struct ws_tensor *low;  /* parameters: the autocast copy, once one was made */

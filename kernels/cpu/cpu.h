@@ -21,7 +21,7 @@ struct ws_cpu {
 	struct {
 		void *data;
 		uint64_t size_bytes;
-	} workspace[3]; /* GEMM operands and result, converted */
+	} workspace[4]; /* operands and result, converted; tiles of convolutions */
 };
 
 /* Memory of at least that size, valid until the same slot is asked for again. */

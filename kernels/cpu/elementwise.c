@@ -109,14 +109,26 @@ static void unary_tile(const struct ws_op *op, const struct tile *tile, int64_t 
 	case WS_SUB_CAUSAL_MASK:
 		EACH(tile->col + i > tile->row % cols ? alpha : x[i]);
 		break;
+	case WS_SUB_RELU: /* a NaN stays one */
+		EACH(x[i] < 0 ? 0 : x[i]);
+		break;
+	case WS_SUB_LEAKY_RELU:
+		EACH(x[i] < 0 ? alpha * x[i] : x[i]);
+		break;
+	case WS_SUB_TANH:
+		EACH(WS_REAL_TANH(x[i]));
+		break;
 	default: /* CAST, EXPAND */
 		EACH(x[i]);
 	}
 }
 
-static void binary_tile(enum ws_sub sub, int64_t n, const ws_real *a, const ws_real *b, ws_real *y)
+static void binary_tile(const struct ws_op *op, int64_t n, const ws_real *a, const ws_real *b,
+                        ws_real *y)
 {
-	switch (sub) {
+	const ws_real alpha = (ws_real)op->u.alpha;
+
+	switch (op->sub) {
 	case WS_SUB_ADD:
 		EACH(a[i] + b[i]);
 		break;
@@ -128,6 +140,15 @@ static void binary_tile(enum ws_sub sub, int64_t n, const ws_real *a, const ws_r
 		break;
 	case WS_SUB_DIV:
 		EACH(a[i] / b[i]);
+		break;
+	case WS_SUB_RELU_GRAD:
+		EACH(b[i] > 0 ? a[i] : 0);
+		break;
+	case WS_SUB_LEAKY_RELU_GRAD:
+		EACH(b[i] > 0 ? a[i] : alpha * a[i]);
+		break;
+	case WS_SUB_TANH_GRAD:
+		EACH(a[i] * (1 - b[i] * b[i]));
 		break;
 	default: /* SIGMOID_GRAD */
 		EACH(a[i] * b[i] * (1 - b[i]));
@@ -149,7 +170,7 @@ static void map_item(void *arg, int64_t item)
 		ws_real *y = ws_real_target(out, tile.offset, out_buf);
 
 		if (op->kind == WS_OP_BINARY)
-			binary_tile(op->sub, tile.count, a, load(map, 1, &tile, in_buf[1]), y);
+			binary_tile(op, tile.count, a, load(map, 1, &tile, in_buf[1]), y);
 		else
 			unary_tile(op, &tile, map->cols, a, y);
 		ws_real_store(out, tile.offset, tile.count, y);

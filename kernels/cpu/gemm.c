@@ -11,56 +11,49 @@
 #define USE_BLAS 0
 #endif
 
-/* A tensor as ws_real. */
-struct conversion {
-	const struct ws_tensor *t;
-	ws_real *data;
-	bool needed; /* data is not the tensor's own */
-};
-
 struct product {
 	const struct ws_op *op;
-	struct conversion a, b, c;
+	struct ws_whole a, b, c;
 };
 
 #if USE_BLAS
 
-static void multiply(struct ws_cpu *cpu, struct product *p)
+void WS_CPU_FN(matmul_concurrently)(void)
 {
-	const struct ws_gemm *g = &p->op->u.gemm;
-	blasint m = (blasint)g->m, n = (blasint)g->n, k = (blasint)g->k;
+	openblas_set_num_threads(1);
+}
 
-	openblas_set_num_threads(ws_pool_threads(cpu->pool));
-	for (int64_t i = 0; i < g->batch; i++)
-		cblas_sgemm(CblasRowMajor, g->trans_a ? CblasTrans : CblasNoTrans,
-		            g->trans_b ? CblasTrans : CblasNoTrans, m, n, k, 1,
-		            p->a.data + i * g->m * g->k, g->trans_a ? m : k,
-		            p->b.data + i * g->k * g->n, g->trans_b ? k : n, 0,
-		            p->c.data + i * g->m * g->n, n);
+void WS_CPU_FN(matmul)(const struct ws_matmul *p)
+{
+	cblas_sgemm(CblasRowMajor, p->trans_a ? CblasTrans : CblasNoTrans,
+	            p->trans_b ? CblasTrans : CblasNoTrans, (blasint)p->m, (blasint)p->n,
+	            (blasint)p->k, 1, p->a, (blasint)p->a_stride, p->b, (blasint)p->b_stride,
+	            p->accumulate ? 1 : 0, p->c, (blasint)p->c_stride);
 }
 
 #else
 
-/* One row of one product: item = batch index * m + row. Accumulated in double. */
-static void row_item(void *arg, int64_t item)
+void WS_CPU_FN(matmul_concurrently)(void)
 {
-	const struct product *p = arg;
-	const struct ws_gemm *g = &p->op->u.gemm;
-	int64_t batch = item / g->m, row = item % g->m;
-	const ws_real *a = p->a.data + batch * g->m * g->k + row * (g->trans_a ? 1 : g->k);
-	const ws_real *b = p->b.data + batch * g->k * g->n;
-	int64_t a_step = g->trans_a ? g->m : 1;
-	int64_t b_row = g->trans_b ? 1 : g->n, b_col = g->trans_b ? g->k : 1;
-	ws_real *c = p->c.data + item * g->n;
+}
+
+/* One row of the result, accumulated in double. */
+static void matmul_row(const struct ws_matmul *p, int64_t row)
+{
+	const ws_real *a = p->a + row * (p->trans_a ? 1 : p->a_stride);
+	int64_t a_step = p->trans_a ? p->a_stride : 1;
+	int64_t b_row = p->trans_b ? 1 : p->b_stride, b_col = p->trans_b ? p->b_stride : 1;
+	ws_real *c = p->c + row * p->c_stride;
 	double sum[WS_TILE];
 
-	for (int64_t col = 0; col < g->n; col += WS_TILE) {
-		int64_t n = ws_min64(g->n - col, WS_TILE);
+	for (int64_t col = 0; col < p->n; col += WS_TILE) {
+		int64_t n = ws_min64(p->n - col, WS_TILE);
 
-		memset(sum, 0, (size_t)n * sizeof(*sum));
-		for (int64_t k = 0; k < g->k; k++) {
+		for (int64_t j = 0; j < n; j++)
+			sum[j] = p->accumulate ? (double)c[col + j] : 0;
+		for (int64_t k = 0; k < p->k; k++) {
 			double left = a[k * a_step];
-			const ws_real *right = b + k * b_row + col * b_col;
+			const ws_real *right = p->b + k * b_row + col * b_col;
 
 			for (int64_t j = 0; j < n; j++)
 				sum[j] += left * (double)right[j * b_col];
@@ -68,6 +61,58 @@ static void row_item(void *arg, int64_t item)
 		for (int64_t j = 0; j < n; j++)
 			c[col + j] = (ws_real)sum[j];
 	}
+}
+
+void WS_CPU_FN(matmul)(const struct ws_matmul *p)
+{
+	for (int64_t row = 0; row < p->m; row++)
+		matmul_row(p, row);
+}
+
+#endif
+
+/* Rows first … first + count of one product of a batch. */
+static struct ws_matmul rows_of(const struct product *p, int64_t batch, int64_t first,
+                                int64_t count)
+{
+	const struct ws_gemm *g = &p->op->u.gemm;
+
+	return (struct ws_matmul){
+	        .m = count,
+	        .n = g->n,
+	        .k = g->k,
+	        .a = p->a.data + batch * g->m * g->k + first * (g->trans_a ? 1 : g->k),
+	        .b = p->b.data + batch * g->k * g->n,
+	        .c = p->c.data + (batch * g->m + first) * g->n,
+	        .a_stride = g->trans_a ? g->m : g->k,
+	        .b_stride = g->trans_b ? g->k : g->n,
+	        .c_stride = g->n,
+	        .trans_a = g->trans_a,
+	        .trans_b = g->trans_b,
+	};
+}
+
+#if USE_BLAS
+
+static void multiply(struct ws_cpu *cpu, struct product *p)
+{
+	openblas_set_num_threads(ws_pool_threads(cpu->pool));
+	for (int64_t i = 0; i < p->op->u.gemm.batch; i++) {
+		struct ws_matmul product = rows_of(p, i, 0, p->op->u.gemm.m);
+
+		WS_CPU_FN(matmul)(&product);
+	}
+}
+
+#else
+
+static void row_item(void *arg, int64_t item)
+{
+	const struct product *p = arg;
+	int64_t m = p->op->u.gemm.m;
+	struct ws_matmul product = rows_of(p, item / m, item % m, 1);
+
+	WS_CPU_FN(matmul)(&product);
 }
 
 static void multiply(struct ws_cpu *cpu, struct product *p)
@@ -79,43 +124,6 @@ static void multiply(struct ws_cpu *cpu, struct product *p)
 
 #endif
 
-static void load_item(void *arg, int64_t item)
-{
-	const struct conversion *c = arg;
-	int64_t first = item * WS_GRAIN;
-
-	ws_real_load(c->t, first, ws_min64(WS_GRAIN, c->t->count - first), c->data + first);
-}
-
-static void store_item(void *arg, int64_t item)
-{
-	const struct conversion *c = arg;
-	int64_t first = item * WS_GRAIN;
-
-	ws_real_store(c->t, first, ws_min64(WS_GRAIN, c->t->count - first), c->data + first);
-}
-
-/* Where t's data is as ws_real: its own memory, or a workspace slot. */
-static enum ws_status conversion_init(struct ws_cpu *cpu, const struct ws_tensor *t, int slot,
-                                      struct conversion *c, struct ws_err *err)
-{
-	void *data = t->data;
-
-	c->t = t;
-	c->needed = t->dtype != WS_REAL_DTYPE;
-	if (c->needed)
-		WS_FORWARD(ws_cpu_workspace(cpu, slot, (uint64_t)t->count * sizeof(ws_real), &data,
-		                            err));
-	c->data = data;
-	return WS_OK;
-}
-
-static void convert(struct ws_cpu *cpu, struct conversion *c, void (*item)(void *, int64_t))
-{
-	if (c->needed)
-		ws_pool_run(cpu->pool, ws_div_up(c->t->count, WS_GRAIN), item, c);
-}
-
 enum ws_status WS_CPU_FN(gemm)(struct ws_cpu *cpu, const struct ws_op *op, struct ws_err *err)
 {
 	struct product p = {.op = op};
@@ -125,15 +133,15 @@ enum ws_status WS_CPU_FN(gemm)(struct ws_cpu *cpu, const struct ws_op *op, struc
 	           err, ENVIRONMENT, "gemm %s: a dimension exceeds what the BLAS can take",
 	           op->message);
 #endif
-	WS_FORWARD(conversion_init(cpu, op->in[0], 0, &p.a, err));
-	WS_FORWARD(conversion_init(cpu, op->in[1], 1, &p.b, err));
-	WS_FORWARD(conversion_init(cpu, op->out[0], 2, &p.c, err));
+	WS_FORWARD(WS_CPU_FN(whole_open)(cpu, op->in[0], 0, &p.a, err));
+	WS_FORWARD(WS_CPU_FN(whole_open)(cpu, op->in[1], 1, &p.b, err));
+	WS_FORWARD(WS_CPU_FN(whole_open)(cpu, op->out[0], 2, &p.c, err));
 
 	ws_cpu_kernel_begin(cpu, op, op->u.gemm.batch * op->u.gemm.m);
-	convert(cpu, &p.a, load_item);
-	convert(cpu, &p.b, load_item);
+	WS_CPU_FN(whole_load)(cpu, &p.a);
+	WS_CPU_FN(whole_load)(cpu, &p.b);
 	multiply(cpu, &p);
-	convert(cpu, &p.c, store_item);
+	WS_CPU_FN(whole_store)(cpu, &p.c);
 	ws_cpu_kernel_end();
 	return WS_OK;
 }

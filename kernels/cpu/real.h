@@ -16,6 +16,7 @@ typedef double ws_real;
 #define WS_REAL_EXP     exp
 #define WS_REAL_LOG     log
 #define WS_REAL_SQRT    sqrt
+#define WS_REAL_TANH    tanh
 #else
 typedef float ws_real;
 #define WS_REAL_DTYPE   WS_DTYPE_F32
@@ -23,6 +24,7 @@ typedef float ws_real;
 #define WS_REAL_EXP     expf
 #define WS_REAL_LOG     logf
 #define WS_REAL_SQRT    sqrtf
+#define WS_REAL_TANH    tanhf
 #endif
 
 /* Elements that a kernel converts and computes at a time: fits the first-level cache. */
@@ -71,6 +73,35 @@ static inline void ws_real_store(const struct ws_tensor *t, int64_t offset, int6
 		for (int64_t i = 0; i < count; i++)
 			half[i] = ws_f32_to_f16((float)from[i]);
 }
+
+/* A tensor as ws_real, all of it. */
+struct ws_whole {
+	const struct ws_tensor *t;
+	ws_real *data;  /* its own memory, or the workspace slot */
+	bool converted; /* the latter */
+};
+
+enum ws_status WS_CPU_FN(whole_open)(struct ws_cpu *cpu, const struct ws_tensor *t, int slot,
+                                     struct ws_whole *whole, struct ws_err *err);
+/* Fill data from the tensor, and the tensor from data, where data is not its own. */
+void WS_CPU_FN(whole_load)(struct ws_cpu *cpu, struct ws_whole *whole);
+void WS_CPU_FN(whole_store)(struct ws_cpu *cpu, struct ws_whole *whole);
+
+/*
+ * c (+)= op(a) · op(b), m × k by k × n, row-major, rows stride apart. Runs on the
+ * calling thread; on several at a time after matmul_concurrently(). No dimension
+ * or stride exceeds INT32_MAX.
+ */
+struct ws_matmul {
+	int64_t m, n, k;
+	const ws_real *a, *b;
+	ws_real *c;
+	int64_t a_stride, b_stride, c_stride;
+	bool trans_a, trans_b, accumulate;
+};
+
+void WS_CPU_FN(matmul)(const struct ws_matmul *product);
+void WS_CPU_FN(matmul_concurrently)(void);
 
 static inline int64_t ws_min64(int64_t a, int64_t b)
 {

@@ -1,6 +1,7 @@
 #include "tests/unit/kernels_run.h"
 
 #include "kernels/nn.h"
+#include "tests/unit/grad_cases_image.h"
 
 static struct ws_tensor *input(struct ws_graph *graph, const char *name, enum ws_dtype dtype,
                                struct ws_shape shape)
@@ -238,7 +239,7 @@ CASE(cross_entropy)
 	                                X(broadcast_gradient_reaches_a_gemm) X(permute) X(rope)   \
 	                                        X(embedding) X(gather) X(softmax) X(rmsnorm)      \
 	                                                X(attention) X(swiglu) X(cross_entropy)   \
-	                                                        X(cross_entropy_of_one_row)
+	                                                        X(cross_entropy_of_one_row) IMAGE_CASES(X)
 
 typedef struct ws_tensor *(*case_fn)(struct ws_graph *g);
 
@@ -296,6 +297,10 @@ Test(gradient, cases_cover_every_op_and_sub_op_that_a_forward_pass_can_have)
 	seen[WS_SUB_SIGMOID_GRAD] = seen[WS_SUB_COLSUM] = seen[WS_SUB_EXPAND] = true;
 	seen[WS_SUB_FILL] = seen[WS_SUB_ROTATE_BACK] = seen[WS_SUB_CAST] = true;
 	seen[WS_SUB_SCATTER_ADD] = seen[WS_SUB_SCATTER] = true;
+	seen[WS_SUB_DGRAD] = seen[WS_SUB_WGRAD] = seen[WS_SUB_BIAS_SUM] = true;
+	seen[WS_SUB_BATCH_NORM_GRAD] = seen[WS_SUB_MAX_POOL_GRAD] = true;
+	seen[WS_SUB_AVG_POOL_GRAD] = seen[WS_SUB_RELU_GRAD] = true;
+	seen[WS_SUB_LEAKY_RELU_GRAD] = seen[WS_SUB_TANH_GRAD] = true;
 	for (int sub = 0; sub < WS_SUB_COUNT; sub++)
 		cr_assert(seen[sub], "no gradient case has %s", ws_sub_info(sub)->symbol);
 }

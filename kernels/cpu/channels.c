@@ -1,0 +1,290 @@
+/* Ops on tensors with channels, [outer, channels, inner]: bias, batch norm and their gradients. */
+#include "kernels/cpu/real.h"
+
+/* --- rows: stretches of one channel, or (inner = 1) one number of each channel -------------- */
+
+struct rows {
+	const struct ws_op *op;
+	struct ws_channels ch;
+	int64_t rows, cols, rows_per_item;
+};
+
+static void rows_init(struct rows *rows, const struct ws_op *op, struct ws_channels ch)
+{
+	rows->op = op;
+	rows->ch = ch;
+	rows->rows = ch.inner > 1 ? ch.outer * ch.channels : ch.outer;
+	rows->cols = ch.inner > 1 ? ch.inner : ch.channels;
+	rows->rows_per_item = ws_div_up(WS_GRAIN, rows->cols);
+}
+
+static void bias_tile(const struct rows *rows, int64_t row, int64_t col, int64_t n)
+{
+	const struct ws_op *op = rows->op;
+	int64_t offset = row * rows->cols + col;
+	ws_real x_buf[WS_TILE], bias_buf[WS_TILE], y_buf[WS_TILE];
+	const ws_real *x = ws_real_load(op->in[0], offset, n, x_buf), *bias;
+	ws_real *y = ws_real_target(op->out[0], offset, y_buf);
+
+	if (rows->ch.inner > 1) {
+		bias = ws_real_load(op->in[1], row % rows->ch.channels, 1, bias_buf);
+		for (int64_t i = 0; i < n; i++)
+			y[i] = x[i] + *bias;
+	} else {
+		bias = ws_real_load(op->in[1], col, n, bias_buf);
+		for (int64_t i = 0; i < n; i++)
+			y[i] = x[i] + bias[i];
+	}
+	ws_real_store(op->out[0], offset, n, y);
+}
+
+static void bias_item(void *arg, int64_t item)
+{
+	const struct rows *rows = arg;
+	int64_t row = item * rows->rows_per_item;
+	int64_t end = ws_min64(row + rows->rows_per_item, rows->rows);
+
+	for (; row < end; row++)
+		for (int64_t col = 0; col < rows->cols; col += WS_TILE)
+			bias_tile(rows, row, col, ws_min64(WS_TILE, rows->cols - col));
+}
+
+enum ws_status WS_CPU_FN(bias)(struct ws_cpu *cpu, const struct ws_op *op, struct ws_err *err)
+{
+	struct rows rows;
+
+	(void)err;
+	rows_init(&rows, op, op->u.ch);
+	ws_cpu_launch(cpu, op, ws_div_up(rows.rows, rows.rows_per_item), bias_item, &rows);
+	return WS_OK;
+}
+
+/* --- blocks: item = some channels, all their numbers ------------------------------------------ */
+
+#define BLOCK 64 /* channels, where they are neighbours */
+
+struct block {
+	const struct ws_channels *ch;
+	int64_t channel, channels; /* channels > 1 only where inner = 1 */
+	int64_t outer, inner;      /* position */
+	int64_t offset, count;     /* of the span there; its number i is of channel i * step */
+	int64_t step;
+};
+
+static int64_t block_items(const struct ws_channels *ch)
+{
+	return ch->inner > 1 ? ch->channels : ws_div_up(ch->channels, BLOCK);
+}
+
+static struct block block_of(const struct ws_channels *ch, int64_t item)
+{
+	struct block b = {.ch = ch, .channel = item, .channels = 1, .outer = -1};
+
+	if (ch->inner == 1) {
+		b.channel = item * BLOCK;
+		b.channels = ws_min64(BLOCK, ch->channels - b.channel);
+		b.step = 1;
+	}
+	return b;
+}
+
+/* Go on to the next span of at most WS_TILE numbers; false, and back to the start, at the end. */
+static bool block_next(struct block *b)
+{
+	const struct ws_channels *ch = b->ch;
+
+	b->inner += b->count;
+	if (b->outer < 0 || b->inner >= (b->step ? b->channels : ch->inner)) {
+		b->outer++;
+		b->inner = 0;
+	}
+	if (b->outer == ch->outer) {
+		b->outer = -1;
+		b->count = 0;
+		return false;
+	}
+	b->count = b->step ? b->channels : ws_min64(WS_TILE, ch->inner - b->inner);
+	b->offset = (b->outer * ch->channels + b->channel) * ch->inner + b->inner;
+	return true;
+}
+
+static void store_statistics(const struct ws_tensor *t, const struct block *b, const double *values)
+{
+	ws_real buf[BLOCK];
+	ws_real *y = ws_real_target(t, b->channel, buf);
+
+	for (int64_t i = 0; i < b->channels; i++)
+		y[i] = (ws_real)values[i];
+	ws_real_store(t, b->channel, b->channels, y);
+}
+
+static void bias_grad_item(void *arg, int64_t item)
+{
+	const struct ws_op *op = *(const struct ws_op *const *)arg;
+	struct block b = block_of(&op->u.ch, item);
+	double sum[BLOCK] = {0};
+	ws_real buf[WS_TILE];
+
+	while (block_next(&b)) {
+		const ws_real *dy = ws_real_load(op->in[0], b.offset, b.count, buf);
+
+		for (int64_t i = 0; i < b.count; i++)
+			sum[i * b.step] += dy[i];
+	}
+	store_statistics(op->out[0], &b, sum);
+}
+
+enum ws_status WS_CPU_FN(bias_grad)(struct ws_cpu *cpu, const struct ws_op *op, struct ws_err *err)
+{
+	(void)err;
+	ws_cpu_launch(cpu, op, block_items(&op->u.ch), bias_grad_item, &op);
+	return WS_OK;
+}
+
+/* --- batch norm ---------------------------------------------------------------------------------
+ */
+
+/* Mean and biased variance of each channel of a block: two passes, in double. */
+static void batch_statistics(const struct ws_op *op, struct block *b, double *mean, double *var)
+{
+	double count = (double)(b->ch->outer * b->ch->inner);
+	ws_real buf[WS_TILE];
+
+	memset(mean, 0, BLOCK * sizeof(*mean));
+	memset(var, 0, BLOCK * sizeof(*var));
+	while (block_next(b)) {
+		const ws_real *x = ws_real_load(op->in[0], b->offset, b->count, buf);
+
+		for (int64_t i = 0; i < b->count; i++)
+			mean[i * b->step] += x[i];
+	}
+	for (int64_t i = 0; i < b->channels; i++)
+		mean[i] /= count;
+	while (block_next(b)) {
+		const ws_real *x = ws_real_load(op->in[0], b->offset, b->count, buf);
+
+		for (int64_t i = 0; i < b->count; i++) {
+			double d = (double)x[i] - mean[i * b->step];
+
+			var[i * b->step] += d * d;
+		}
+	}
+	for (int64_t i = 0; i < b->channels; i++)
+		var[i] /= count;
+}
+
+/* running = (1 - momentum) running + momentum batch */
+static void update_running(const struct ws_tensor *t, const struct block *b, double momentum,
+                           const double *batch)
+{
+	ws_real buf[BLOCK];
+	const ws_real *old = ws_real_load(t, b->channel, b->channels, buf);
+	double new[BLOCK] = {0};
+
+	for (int64_t i = 0; i < b->channels; i++)
+		new[i] = (1 - momentum) * (double)old[i] + momentum *batch[i];
+	store_statistics(t, b, new);
+}
+
+static void batch_norm_item(void *arg, int64_t item)
+{
+	const struct ws_op *op = *(const struct ws_op *const *)arg;
+	struct block b = block_of(&op->u.norm.ch, item);
+	double mean[BLOCK], var[BLOCK], scale[BLOCK] = {0};
+	double count = (double)(b.ch->outer * b.ch->inner);
+	ws_real x_buf[WS_TILE], y_buf[WS_TILE], gamma_buf[BLOCK], beta_buf[BLOCK];
+	const ws_real *gamma = ws_real_load(op->in[1], b.channel, b.channels, gamma_buf);
+	const ws_real *beta = ws_real_load(op->in[2], b.channel, b.channels, beta_buf);
+
+	batch_statistics(op, &b, mean, var);
+	for (int64_t i = 0; i < b.channels; i++)
+		scale[i] = 1 / sqrt(var[i] + op->u.norm.eps);
+	store_statistics(op->out[1], &b, mean);
+	store_statistics(op->out[2], &b, scale);
+	update_running(op->out[3], &b, op->u.norm.momentum, mean);
+	for (int64_t i = 0; i < b.channels; i++) {
+		var[i] *= count / (count - 1);
+		scale[i] *= gamma[i];
+	}
+	update_running(op->out[4], &b, op->u.norm.momentum, var);
+
+	while (block_next(&b)) {
+		const ws_real *x = ws_real_load(op->in[0], b.offset, b.count, x_buf);
+		ws_real *y = ws_real_target(op->out[0], b.offset, y_buf);
+
+		for (int64_t i = 0; i < b.count; i++) {
+			int64_t c = i * b.step;
+
+			y[i] = (ws_real)(((double)x[i] - mean[c]) * scale[c] + (double)beta[c]);
+		}
+		ws_real_store(op->out[0], b.offset, b.count, y);
+	}
+}
+
+enum ws_status WS_CPU_FN(batch_norm)(struct ws_cpu *cpu, const struct ws_op *op, struct ws_err *err)
+{
+	(void)err;
+	ws_cpu_launch(cpu, op, block_items(&op->u.norm.ch), batch_norm_item, &op);
+	return WS_OK;
+}
+
+/* With z = (x - mean) / deviation: dgamma = sum(dy z), dbeta = sum(dy). */
+static void batch_norm_sums(const struct ws_op *op, struct block *b, const ws_real *mean,
+                            const ws_real *inverse, double *dgamma, double *dbeta)
+{
+	ws_real dy_buf[WS_TILE], x_buf[WS_TILE];
+
+	memset(dgamma, 0, BLOCK * sizeof(*dgamma));
+	memset(dbeta, 0, BLOCK * sizeof(*dbeta));
+	while (block_next(b)) {
+		const ws_real *dy = ws_real_load(op->in[0], b->offset, b->count, dy_buf);
+		const ws_real *x = ws_real_load(op->in[1], b->offset, b->count, x_buf);
+
+		for (int64_t i = 0; i < b->count; i++) {
+			int64_t c = i * b->step;
+
+			dgamma[c] += (double)dy[i] * ((double)x[i] - (double)mean[c]) *
+			             (double)inverse[c];
+			dbeta[c] += dy[i];
+		}
+	}
+}
+
+/* dx = gamma / deviation (dy - dbeta / count - z dgamma / count) */
+static void batch_norm_grad_item(void *arg, int64_t item)
+{
+	const struct ws_op *op = *(const struct ws_op *const *)arg;
+	struct block b = block_of(&op->u.norm.ch, item);
+	double dgamma[BLOCK], dbeta[BLOCK];
+	double count = (double)(b.ch->outer * b.ch->inner);
+	ws_real dy_buf[WS_TILE], x_buf[WS_TILE], dx_buf[WS_TILE], buf[3][BLOCK];
+	const ws_real *gamma = ws_real_load(op->in[2], b.channel, b.channels, buf[0]);
+	const ws_real *mean = ws_real_load(op->in[3], b.channel, b.channels, buf[1]);
+	const ws_real *inverse = ws_real_load(op->in[4], b.channel, b.channels, buf[2]);
+
+	batch_norm_sums(op, &b, mean, inverse, dgamma, dbeta);
+	store_statistics(op->out[1], &b, dgamma);
+	store_statistics(op->out[2], &b, dbeta);
+	while (block_next(&b)) {
+		const ws_real *dy = ws_real_load(op->in[0], b.offset, b.count, dy_buf);
+		const ws_real *x = ws_real_load(op->in[1], b.offset, b.count, x_buf);
+		ws_real *dx = ws_real_target(op->out[0], b.offset, dx_buf);
+
+		for (int64_t i = 0; i < b.count; i++) {
+			int64_t c = i * b.step;
+			double z = ((double)x[i] - (double)mean[c]) * (double)inverse[c];
+			double d = (double)dy[i] - (dbeta[c] + z * dgamma[c]) / count;
+
+			dx[i] = (ws_real)(d * (double)gamma[c] * (double)inverse[c]);
+		}
+		ws_real_store(op->out[0], b.offset, b.count, dx);
+	}
+}
+
+enum ws_status WS_CPU_FN(batch_norm_grad)(struct ws_cpu *cpu, const struct ws_op *op,
+                                          struct ws_err *err)
+{
+	(void)err;
+	ws_cpu_launch(cpu, op, block_items(&op->u.norm.ch), batch_norm_grad_item, &op);
+	return WS_OK;
+}

@@ -1,0 +1,441 @@
+/*
+ * Convolutions as matrix products of filters and patches. The patches of some
+ * pixels, or some of their numbers, are gathered into a tile of bounded size
+ * at a time; the whole matrix of patches never exists.
+ *
+ * A patch is the c r s numbers of one group that one output pixel reads, in
+ * the order of a filter: [c, r, s], in NHWC [r, s, c]. Tiles are [patch
+ * numbers, pixels], in NHWC [pixels, patch numbers], so that both are read from
+ * the image in runs. Where a patch is a pixel (1 × 1, stride 1, no padding) the
+ * image itself serves as the tile.
+ */
+#include <stdatomic.h>
+
+#include "kernels/cpu/real.h"
+
+#define TILE_REALS   ((int64_t)1 << 18) /* of one thread: fits the second-level cache, about */
+#define TILE_PATCH   1024               /* numbers of a patch in a tile, at most */
+#define TILE_PIXELS  2048               /* pixels in a tile, at most */
+#define THREADS_MAX  1024               /* of a pool: parallel.h */
+#define SCRATCH_SLOT 3                  /* of the workspace */
+
+struct job {
+	const struct ws_op *op;
+	const struct ws_conv *f;
+	bool nhwc, direct;
+	int64_t c, k;   /* channels and filters of one group */
+	int64_t patch;  /* numbers of a patch: c r s */
+	int64_t pixels; /* of an output: p q */
+	int64_t part;   /* what an item covers: pixels, patch numbers or channels */
+	int64_t parts;  /* of such in a group of an image, or of all images */
+	ws_real *image, *filter, *output;
+	ws_real *tiles; /* one for each thread */
+	int threads;
+	atomic_bool taken[THREADS_MAX]; /* tiles in use */
+};
+
+/* Part of the patch matrix of one group of one image: pixels × patch numbers. */
+struct area {
+	int64_t n, g;
+	int64_t pixel, pixels; /* first, count */
+	int64_t number, numbers;
+};
+
+static ws_real *tile_take(struct job *job, int *slot)
+{
+	/* there are as many tiles as threads: one is free */
+	for (*slot = 0; atomic_exchange(&job->taken[*slot], true);)
+		*slot = (*slot + 1) % job->threads;
+	return job->tiles + *slot * TILE_REALS;
+}
+
+static void tile_give(struct job *job, int slot)
+{
+	atomic_store(&job->taken[slot], false);
+}
+
+/* --- between images and tiles ---------------------------------------------------------- */
+
+/* A run of a tile and the same numbers in the image, step apart; image NULL: padding. */
+typedef void run_fn(ws_real *tile, ws_real *image, int64_t step, int64_t count);
+
+static void run_gather(ws_real *tile, ws_real *image, int64_t step, int64_t count)
+{
+	if (!image)
+		memset(tile, 0, (size_t)count * sizeof(*tile));
+	else if (step == 1)
+		memcpy(tile, image, (size_t)count * sizeof(*tile));
+	else
+		for (int64_t i = 0; i < count; i++)
+			tile[i] = image[i * step];
+}
+
+static void run_scatter_add(ws_real *tile, ws_real *image, int64_t step, int64_t count)
+{
+	if (!image)
+		return;
+	for (int64_t i = 0; i < count; i++)
+		image[i * step] += tile[i];
+}
+
+/* First output index at or after 0 whose input index, i stride + shift, is not negative. */
+static int64_t first_inside(int64_t shift, int64_t stride)
+{
+	return shift >= 0 ? 0 : ws_div_up(-shift, stride);
+}
+
+/* Outputs q … end of one row p, for one number of the patch: a run along the image's row. */
+static void row_runs(const struct ws_conv *f, ws_real *row, int64_t shift, int64_t q, int64_t end,
+                     ws_real *tile, run_fn *fn)
+{
+	int64_t first = first_inside(shift, f->stride);
+	int64_t last = shift < f->w ? (f->w - 1 - shift) / f->stride + 1 : 0;
+
+	if (!row || first > end)
+		first = end;
+	if (first < q)
+		first = q;
+	if (last > end)
+		last = end;
+	if (last < first)
+		last = first;
+	fn(tile, NULL, 0, first - q);
+	fn(tile + (first - q), row ? row + first * f->stride + shift : NULL, f->stride,
+	   last - first);
+	fn(tile + (last - q), NULL, 0, end - last);
+}
+
+static void runs_nchw(const struct job *job, const struct area *a, ws_real *tile, run_fn *fn)
+{
+	const struct ws_conv *f = job->f;
+	ws_real *group = job->image + (a->n * f->c + a->g * job->c) * f->h * f->w;
+
+	for (int64_t j = a->number; j < a->number + a->numbers; j++) {
+		int64_t c = j / (f->r * f->s), r = j / f->s % f->r, s = j % f->s;
+		int64_t end = a->pixel + a->pixels;
+
+		for (int64_t i = a->pixel; i < end;) {
+			int64_t p = i / f->q, q = i % f->q, h = p * f->stride - f->pad_h + r;
+			int64_t q_end = ws_min64(f->q, q + end - i);
+			bool inside = h >= 0 && h < f->h;
+
+			row_runs(f, inside ? group + (c * f->h + h) * f->w : NULL, s - f->pad_w, q,
+			         q_end, tile, fn);
+			tile += q_end - q;
+			i += q_end - q;
+		}
+	}
+}
+
+static void runs_nhwc(const struct job *job, const struct area *a, ws_real *tile, run_fn *fn)
+{
+	const struct ws_conv *f = job->f;
+	ws_real *group = job->image + a->n * f->h * f->w * f->c + a->g * job->c;
+
+	for (int64_t i = a->pixel; i < a->pixel + a->pixels; i++) {
+		int64_t h0 = i / f->q * f->stride - f->pad_h, w0 = i % f->q * f->stride - f->pad_w;
+		int64_t end = a->number + a->numbers;
+
+		for (int64_t j = a->number; j < end;) {
+			int64_t rs = j / job->c, c = j % job->c;
+			int64_t h = h0 + rs / f->s, w = w0 + rs % f->s;
+			int64_t count = ws_min64(job->c - c, end - j);
+			bool inside = h >= 0 && h < f->h && w >= 0 && w < f->w;
+
+			fn(tile, inside ? group + (h * f->w + w) * f->c + c : NULL, 1, count);
+			tile += count;
+			j += count;
+		}
+	}
+}
+
+static void runs(const struct job *job, const struct area *a, ws_real *tile, run_fn *fn)
+{
+	if (job->nhwc)
+		runs_nhwc(job, a, tile, fn);
+	else
+		runs_nchw(job, a, tile, fn);
+}
+
+/* --- the matrices of an area -------------------------------------------------------------- */
+
+struct matrix {
+	ws_real *data;
+	int64_t stride; /* between its rows */
+};
+
+/* [numbers, pixels], in NHWC [pixels, numbers]: a tile, or where it lies in the image. */
+static struct matrix patches(const struct job *job, const struct area *a, ws_real *tile)
+{
+	const struct ws_conv *f = job->f;
+	int64_t channel = a->g * job->c + a->number;
+
+	if (!job->direct)
+		return (struct matrix){tile, job->nhwc ? a->numbers : a->pixels};
+	if (job->nhwc)
+		return (struct matrix){job->image + (a->n * job->pixels + a->pixel) * f->c +
+		                               channel,
+		                       f->c};
+	return (struct matrix){job->image + (a->n * f->c + channel) * job->pixels + a->pixel,
+	                       job->pixels};
+}
+
+/* [filters, pixels], in NHWC [pixels, filters] */
+static struct matrix outputs(const struct job *job, const struct area *a)
+{
+	const struct ws_conv *f = job->f;
+	int64_t filter = a->g * job->k;
+
+	if (job->nhwc)
+		return (struct matrix){job->output + (a->n * job->pixels + a->pixel) * f->k +
+		                               filter,
+		                       f->k};
+	return (struct matrix){job->output + (a->n * f->k + filter) * job->pixels + a->pixel,
+	                       job->pixels};
+}
+
+/* [filters, numbers] */
+static struct matrix filters(const struct job *job, const struct area *a)
+{
+	return (struct matrix){job->filter + a->g * job->k * job->patch + a->number, job->patch};
+}
+
+/* c (+)= op(a) · op(b) with m × k and k × n operands */
+static void multiply(int64_t m, int64_t n, int64_t k, struct matrix a, bool trans_a,
+                     struct matrix b, bool trans_b, struct matrix c, bool accumulate)
+{
+	const struct ws_matmul product = {
+	        .m = m,
+	        .n = n,
+	        .k = k,
+	        .a = a.data,
+	        .b = b.data,
+	        .c = c.data,
+	        .a_stride = a.stride,
+	        .b_stride = b.stride,
+	        .c_stride = c.stride,
+	        .trans_a = trans_a,
+	        .trans_b = trans_b,
+	        .accumulate = accumulate,
+	};
+
+	WS_CPU_FN(matmul)(&product);
+}
+
+/* --- forward: item = some pixels of one group of one image --------------------------------- */
+
+static void forward_item(void *arg, int64_t item)
+{
+	struct job *job = arg;
+	struct area a = {.g = item / job->parts % job->f->groups};
+	struct matrix x, y;
+	int slot;
+	ws_real *tile = tile_take(job, &slot);
+
+	a.n = item / job->parts / job->f->groups;
+	a.pixel = item % job->parts * job->part;
+	a.pixels = ws_min64(job->part, job->pixels - a.pixel);
+	for (a.number = 0; a.number < job->patch; a.number += a.numbers) {
+		a.numbers = ws_min64(TILE_PATCH, job->patch - a.number);
+		x = patches(job, &a, tile);
+		y = outputs(job, &a);
+		if (!job->direct)
+			runs(job, &a, tile, run_gather);
+		if (job->nhwc)
+			multiply(a.pixels, job->k, a.numbers, x, false, filters(job, &a), true, y,
+			         a.number > 0);
+		else
+			multiply(job->k, a.pixels, a.numbers, filters(job, &a), false, x, false, y,
+			         a.number > 0);
+	}
+	tile_give(job, slot);
+}
+
+/* --- input gradient: item = some channels of one group of one image ------------------------ */
+
+static void clear_channels(const struct job *job, const struct area *a, int64_t c, int64_t count)
+{
+	const struct ws_conv *f = job->f;
+	int64_t channel = a->g * job->c + c, plane = f->h * f->w;
+
+	if (!job->nhwc) {
+		memset(job->image + (a->n * f->c + channel) * plane, 0,
+		       (size_t)(count * plane) * sizeof(ws_real));
+		return;
+	}
+	for (int64_t i = 0; i < plane; i++)
+		memset(job->image + (a->n * plane + i) * f->c + channel, 0,
+		       (size_t)count * sizeof(ws_real));
+}
+
+/* What the numbers of an area get from all pixels. */
+static void input_grad(const struct job *job, struct area *a, ws_real *tile)
+{
+	int64_t step = job->direct ? TILE_PIXELS : ws_min64(TILE_PIXELS, TILE_REALS / a->numbers);
+	struct matrix dx, dy;
+
+	for (a->pixel = 0; a->pixel < job->pixels; a->pixel += a->pixels) {
+		a->pixels = ws_min64(step, job->pixels - a->pixel);
+		dx = patches(job, a, tile);
+		dy = outputs(job, a);
+		if (job->nhwc)
+			multiply(a->pixels, a->numbers, job->k, dy, false, filters(job, a), false,
+			         dx, false);
+		else
+			multiply(a->numbers, a->pixels, job->k, filters(job, a), true, dy, false,
+			         dx, false);
+		if (!job->direct)
+			runs(job, a, tile, run_scatter_add);
+	}
+}
+
+static void input_grad_item(void *arg, int64_t item)
+{
+	struct job *job = arg;
+	struct area a = {.g = item / job->parts % job->f->groups};
+	int64_t c = item % job->parts * job->part, count = ws_min64(job->part, job->c - c);
+	int64_t window = job->f->r * job->f->s;
+	int slot;
+	ws_real *tile = tile_take(job, &slot);
+
+	a.n = item / job->parts / job->f->groups;
+	if (!job->direct)
+		clear_channels(job, &a, c, count);
+	if (job->nhwc) {
+		a.numbers = count;
+		for (a.number = c; a.number < job->patch; a.number += job->c)
+			input_grad(job, &a, tile);
+	} else { /* the numbers of some channels are neighbours */
+		int64_t end = (c + count) * window;
+
+		for (a.number = c * window; a.number < end; a.number += a.numbers) {
+			a.numbers = ws_min64(TILE_PATCH, end - a.number);
+			input_grad(job, &a, tile);
+		}
+	}
+	tile_give(job, slot);
+}
+
+/* --- weight gradient: item = some numbers of the filters of one group ----------------------- */
+
+static void weight_grad_item(void *arg, int64_t item)
+{
+	struct job *job = arg;
+	struct area a = {.g = item / job->parts, .number = item % job->parts * job->part};
+	int64_t step;
+	int slot;
+	ws_real *tile = tile_take(job, &slot);
+
+	a.numbers = ws_min64(job->part, job->patch - a.number);
+	step = ws_min64(TILE_PIXELS, TILE_REALS / a.numbers);
+	for (a.n = 0; a.n < job->f->n; a.n++) {
+		for (a.pixel = 0; a.pixel < job->pixels; a.pixel += a.pixels) {
+			struct matrix x, dy;
+
+			a.pixels = ws_min64(step, job->pixels - a.pixel);
+			x = patches(job, &a, tile);
+			dy = outputs(job, &a);
+			if (!job->direct)
+				runs(job, &a, tile, run_gather);
+			multiply(job->k, a.numbers, a.pixels, dy, job->nhwc, x, !job->nhwc,
+			         filters(job, &a), a.n > 0 || a.pixel > 0);
+		}
+	}
+	tile_give(job, slot);
+}
+
+/* --- the three ops ------------------------------------------------------------------------- */
+
+static enum ws_status job_init(struct job *job, struct ws_cpu *cpu, const struct ws_op *op,
+                               struct ws_err *err)
+{
+	const struct ws_conv *f = &op->u.conv;
+	void *tiles;
+
+	memset(job, 0, sizeof(*job));
+	job->op = op;
+	job->f = f;
+	job->nhwc = f->layout == WS_LAYOUT_NHWC;
+	job->direct = f->r == 1 && f->s == 1 && f->stride == 1 && f->pad_h == 0 && f->pad_w == 0;
+	job->c = f->c / f->groups;
+	job->k = f->k / f->groups;
+	job->patch = job->c * f->r * f->s;
+	job->pixels = f->p * f->q;
+	job->threads = ws_pool_threads(cpu->pool);
+	WS_FORWARD(ws_cpu_workspace(cpu, SCRATCH_SLOT,
+	                            (uint64_t)job->threads * TILE_REALS * sizeof(ws_real), &tiles,
+	                            err));
+	job->tiles = tiles;
+	return WS_OK;
+}
+
+static void divide(struct job *job, int64_t total, int64_t part)
+{
+	job->part = part < 1 ? 1 : ws_min64(part, total);
+	job->parts = ws_div_up(total, job->part);
+}
+
+/* result: which of image, filter and output the op computes, from the other two. */
+static enum ws_status job_run(struct job *job, struct ws_cpu *cpu, ws_real **result, int64_t items,
+                              void (*fn)(void *arg, int64_t item), struct ws_err *err)
+{
+	const struct ws_op *op = job->op;
+	ws_real **const places[3] = {&job->image, &job->filter, &job->output};
+	struct ws_whole in[2], out;
+
+	for (int i = 0, operand = 0; i < 3; i++)
+		if (places[i] != result) {
+			/* the operands of all three ops are in this order, but for dy before weight
+			 */
+			const struct ws_tensor *t = op->in[operand];
+
+			if (op->kind == WS_OP_CONV_DGRAD)
+				t = op->in[1 - operand];
+			WS_FORWARD(WS_CPU_FN(whole_open)(cpu, t, operand, &in[operand], err));
+			*places[i] = in[operand++].data;
+		}
+	WS_FORWARD(WS_CPU_FN(whole_open)(cpu, op->out[0], 2, &out, err));
+	*result = out.data;
+
+	ws_cpu_kernel_begin(cpu, op, items);
+	WS_CPU_FN(whole_load)(cpu, &in[0]);
+	WS_CPU_FN(whole_load)(cpu, &in[1]);
+	WS_CPU_FN(matmul_concurrently)();
+	ws_pool_run(cpu->pool, items, fn, job);
+	WS_CPU_FN(whole_store)(cpu, &out);
+	ws_cpu_kernel_end();
+	return WS_OK;
+}
+
+enum ws_status WS_CPU_FN(conv)(struct ws_cpu *cpu, const struct ws_op *op, struct ws_err *err)
+{
+	struct job job;
+
+	WS_FORWARD(job_init(&job, cpu, op, err));
+	divide(&job, job.pixels,
+	       ws_min64(TILE_PIXELS, TILE_REALS / ws_min64(job.patch, TILE_PATCH)));
+	return job_run(&job, cpu, &job.output, job.f->n * job.f->groups * job.parts, forward_item,
+	               err);
+}
+
+enum ws_status WS_CPU_FN(conv_dgrad)(struct ws_cpu *cpu, const struct ws_op *op, struct ws_err *err)
+{
+	struct job job;
+
+	WS_FORWARD(job_init(&job, cpu, op, err));
+	divide(&job, job.c, TILE_PATCH / (job.f->r * job.f->s));
+	return job_run(&job, cpu, &job.image, job.f->n * job.f->groups * job.parts, input_grad_item,
+	               err);
+}
+
+enum ws_status WS_CPU_FN(conv_wgrad)(struct ws_cpu *cpu, const struct ws_op *op, struct ws_err *err)
+{
+	struct job job;
+	int64_t part;
+
+	WS_FORWARD(job_init(&job, cpu, op, err));
+	/* a few parts even of a small filter, for threads share no part */
+	part = job.patch / 8 < 32 ? 32 : job.patch / 8;
+	divide(&job, job.patch, ws_min64(part, TILE_PATCH / 2));
+	return job_run(&job, cpu, &job.filter, job.f->groups * job.parts, weight_grad_item, err);
+}

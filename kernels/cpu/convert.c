@@ -1,0 +1,44 @@
+/* Whole tensors as ws_real, for kernels that compute on matrices rather than on tiles. */
+#include "kernels/cpu/real.h"
+
+enum ws_status WS_CPU_FN(whole_open)(struct ws_cpu *cpu, const struct ws_tensor *t, int slot,
+                                     struct ws_whole *whole, struct ws_err *err)
+{
+	void *data = t->data;
+
+	whole->t = t;
+	whole->converted = t->dtype != WS_REAL_DTYPE;
+	if (whole->converted)
+		WS_FORWARD(ws_cpu_workspace(cpu, slot, (uint64_t)t->count * sizeof(ws_real), &data,
+		                            err));
+	whole->data = data;
+	return WS_OK;
+}
+
+static void load_item(void *arg, int64_t item)
+{
+	const struct ws_whole *w = arg;
+	int64_t first = item * WS_GRAIN;
+
+	ws_real_load(w->t, first, ws_min64(WS_GRAIN, w->t->count - first), w->data + first);
+}
+
+static void store_item(void *arg, int64_t item)
+{
+	const struct ws_whole *w = arg;
+	int64_t first = item * WS_GRAIN;
+
+	ws_real_store(w->t, first, ws_min64(WS_GRAIN, w->t->count - first), w->data + first);
+}
+
+void WS_CPU_FN(whole_load)(struct ws_cpu *cpu, struct ws_whole *whole)
+{
+	if (whole->converted)
+		ws_pool_run(cpu->pool, ws_div_up(whole->t->count, WS_GRAIN), load_item, whole);
+}
+
+void WS_CPU_FN(whole_store)(struct ws_cpu *cpu, struct ws_whole *whole)
+{
+	if (whole->converted)
+		ws_pool_run(cpu->pool, ws_div_up(whole->t->count, WS_GRAIN), store_item, whole);
+}

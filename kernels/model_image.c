@@ -1,0 +1,124 @@
+#include "kernels/model_image.h"
+
+#include "kernels/data_image.h"
+#include "kernels/nn.h"
+#include "kernels/ops_image.h"
+
+struct ws_image_options ws_image_defaults(const struct ws_image_model *model,
+                                          const struct ws_image_options *options)
+{
+	struct ws_image_options o = *options;
+
+	o.size = o.size ? o.size : model->size;
+	o.classes = o.classes ? o.classes : model->classes;
+	o.width_divisor = o.width_divisor ? o.width_divisor : 1;
+	o.loss = o.loss ? o.loss : model->loss;
+	o.kernel_width = o.kernel_width ? o.kernel_width : 3;
+	o.depth_multiplier = o.depth_multiplier ? o.depth_multiplier : 6;
+	o.layers = o.layers ? o.layers : 32;
+	return o;
+}
+
+static enum ws_status check(const struct ws_image_options *o, struct ws_err *err)
+{
+	WS_FAIL_IF(o->batch < 1 || o->size < 1 || o->classes < 1 || o->width_divisor < 1, err,
+	           USAGE, "batch, image size, classes and width divisor must be at least 1");
+	WS_FAIL_IF(o->size > INT32_MAX || o->batch > INT32_MAX, err, USAGE,
+	           "batch and image size must be below 2^31");
+	WS_FAIL_IF(o->classes == 1 && o->loss == WS_LOSS_CROSS_ENTROPY, err, USAGE,
+	           "cross-entropy needs two classes at least");
+	WS_FAIL_IF(o->kernel_width < 1 || o->kernel_width % 2 == 0 || o->depth_multiplier < 1 ||
+	                   o->layers < 1,
+	           err, USAGE,
+	           "the kernel width must be odd, and it, the depth multiplier and the "
+	           "layers at least 1");
+	return WS_OK;
+}
+
+static void append_loss(struct ws_graph *graph, const struct ws_image_options *o,
+                        struct ws_model_io *io)
+{
+	enum ws_dtype exact =
+	        graph->precision.storage == WS_DTYPE_F64 ? WS_DTYPE_F64 : WS_DTYPE_F32;
+
+	io->target = o->loss == WS_LOSS_MSE ? ws_graph_tensor(graph, "targets", WS_ROLE_INPUT,
+	                                                      exact, WS_SHAPE(o->batch, o->classes))
+	                                    : ws_graph_tensor(graph, "labels", WS_ROLE_INPUT,
+	                                                      WS_DTYPE_I32, WS_SHAPE(o->batch));
+	ws_graph_phase(graph, WSNVTX_PHASE_loss);
+	io->loss = o->loss == WS_LOSS_MSE ? ws_nn_mse(graph, io->logits, io->target)
+	                                  : ws_nn_cross_entropy(graph, io->logits, io->target);
+	if (io->loss)
+		io->loss->keep = true;
+}
+
+enum ws_status ws_image_build(struct ws_graph *graph, const struct ws_image_model *model,
+                              const struct ws_image_options *options, bool with_loss,
+                              struct ws_model_io *io, struct ws_err *err)
+{
+	struct ws_image_options o = ws_image_defaults(model, options);
+	struct ws_image_net net = {
+	        .graph = graph,
+	        .layout = o.layout,
+	        .activation = o.activation,
+	        .conv_weights = o.xavier ? WS_WEIGHTS_XAVIER : model->conv_weights,
+	        .linear_weights = o.xavier ? WS_WEIGHTS_XAVIER : model->linear_weights,
+	        .seed = o.seed,
+	};
+	struct ws_image x = {NULL, o.batch, model->channels, model->signal ? 1 : o.size, o.size};
+
+	WS_FORWARD(check(&o, err));
+	memset(io, 0, sizeof(*io));
+	io->input = ws_graph_tensor(graph, "images", WS_ROLE_INPUT, graph->precision.storage,
+	                            ws_image_shape(o.layout, x.n, x.c, x.h, x.w));
+	x.data = io->input;
+	ws_graph_phase(graph, WSNVTX_PHASE_forward);
+	io->logits = model->forward(&net, x, &o).data;
+	io->step = net.step;
+	if (io->logits)
+		io->logits->keep = true;
+	if (with_loss)
+		append_loss(graph, &o, io);
+	return ws_graph_check(graph, err);
+}
+
+/* Targets of the mean squared error: the label itself, or 1 for its class and 0 elsewhere. */
+static void spread_labels(const struct ws_image_options *o, const double *labels, double *targets)
+{
+	for (int64_t i = 0; i < o->batch * o->classes; i++)
+		targets[i] = o->classes == 1 ? labels[i]
+		                             : (labels[i / o->classes] == (double)(i % o->classes));
+}
+
+enum ws_status ws_image_feed(struct ws_exec *exec, const struct ws_image_model *model,
+                             const struct ws_image_options *options, const struct ws_model_io *io,
+                             int64_t step, struct ws_err *err)
+{
+	struct ws_image_options o = ws_image_defaults(model, options);
+	struct ws_image_batch batch = {o.layout,        o.batch,
+	                               model->channels, model->signal ? 1 : o.size,
+	                               o.size,          o.classes};
+	double *images = malloc((size_t)io->input->count * sizeof(*images));
+	double *labels = malloc((size_t)o.batch * sizeof(*labels));
+	double *targets = malloc((size_t)(o.batch * o.classes) * sizeof(*targets));
+	double number = (double)(step % INT32_MAX);
+	enum ws_status status = WS_OK;
+
+	if (!images || !labels || !targets) {
+		status = WS_FAIL(err, NO_MEMORY, "no memory for a batch of images");
+		goto out;
+	}
+	ws_data_images(o.seed, step, &batch, images, labels);
+	spread_labels(&o, labels, targets);
+	status = ws_exec_write(exec, io->input, images, err);
+	if (status == WS_OK && io->target)
+		status = ws_exec_write(exec, io->target, o.loss == WS_LOSS_MSE ? targets : labels,
+		                       err);
+	if (status == WS_OK && io->step)
+		status = ws_exec_write(exec, io->step, &number, err);
+out:
+	free(images);
+	free(labels);
+	free(targets);
+	return status;
+}
