@@ -38,11 +38,12 @@ static double cell_magnitude(const struct ws_cell *cell)
 	}
 }
 
-static double greatest(const struct ws_table *t, size_t column)
+/* Of a column in rows [begin, end). */
+static double greatest(const struct ws_table *t, size_t column, size_t begin, size_t end)
 {
-	double max = t->totals ? cell_magnitude(&t->totals[column]) : 0;
+	double max = 0;
 
-	for (size_t row = 0; row < t->nrows; row++)
+	for (size_t row = begin; row < end; row++)
 		max = fmax(max, cell_magnitude(&t->cells[row * t->def->ncolumns + column]));
 	return max;
 }
@@ -107,10 +108,13 @@ void ws_display_column(const struct ws_table *t, size_t column, struct ws_shown_
 {
 	const struct ws_table_column *def = &t->def->columns[column];
 	const struct unit *unit;
+	double max = greatest(t, column, 0, t->nrows);
 
+	if (t->totals)
+		max = fmax(max, cell_magnitude(&t->totals[column]));
 	memset(out, 0, sizeof(*out));
 	out->display = def->display;
-	unit = choose_scale(out, def->type == WS_CELL_REAL, greatest(t, column));
+	unit = choose_scale(out, def->type == WS_CELL_REAL, max);
 	if (unit)
 		title_with_unit(def, unit->name, out->title, sizeof(out->title));
 	else
@@ -209,20 +213,33 @@ int ws_display_page(const struct ws_table_def *def, struct ws_page_columns *out)
 	return 1;
 }
 
-int ws_display_new_section(const struct ws_cell *section, const struct ws_cell *before)
+static int same_text(const struct ws_cell *a, const struct ws_cell *b)
 {
-	return section->type == WS_CELL_TEXT &&
-	       (!before || before->text.len != section->text.len ||
-	        memcmp(before->text.ptr, section->text.ptr, section->text.len) != 0);
+	if (a->type != WS_CELL_TEXT || b->type != WS_CELL_TEXT)
+		return a->type == b->type;
+	return a->text.len == b->text.len && !memcmp(a->text.ptr, b->text.ptr, a->text.len);
 }
 
-size_t ws_display_quantity(const struct ws_table_column *column, const struct ws_cell *cell,
-                           char out[WS_DISPLAY_NUMBER_MAX])
+size_t ws_display_section_end(const struct ws_table *t, const struct ws_page_columns *columns,
+                              size_t begin)
 {
-	struct ws_shown_column shown = {.display = column->display};
+	size_t n = t->def->ncolumns, end = begin + 1;
+	const struct ws_cell *section = &t->cells[begin * n + columns->section];
+
+	while (end < t->nrows && same_text(section, &t->cells[end * n + columns->section]))
+		end++;
+	return end;
+}
+
+size_t ws_display_quantity(const struct ws_table *t, size_t begin, size_t end, size_t row,
+                           size_t column, char out[WS_DISPLAY_NUMBER_MAX])
+{
+	const struct ws_table_column *def = &t->def->columns[column];
+	const struct ws_cell *cell = &t->cells[row * t->def->ncolumns + column];
+	struct ws_shown_column shown = {.display = def->display};
 	const struct unit *scale =
-	        choose_scale(&shown, cell->type == WS_CELL_REAL, cell_magnitude(cell));
-	const char *unit = scale ? scale->name : column->unit;
+	        choose_scale(&shown, cell->type == WS_CELL_REAL, greatest(t, column, begin, end));
+	const char *unit = scale ? scale->name : def->unit;
 	size_t len = ws_display_number(&shown, cell, out);
 
 	if (len && *unit && strlen(unit) < 16)

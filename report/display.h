@@ -37,14 +37,15 @@ struct ws_page_columns {
 	size_t section, item, text;
 };
 int ws_display_page(const struct ws_table_def *def, struct ws_page_columns *out);
-/* 1 when `section` is a text other than that of the line before (NULL = none before). */
-int ws_display_new_section(const struct ws_cell *section, const struct ws_cell *before);
+/* The row behind the last line of the section that begins at row `begin`. */
+size_t ws_display_section_end(const struct ws_table *t, const struct ws_page_columns *columns,
+                              size_t begin);
 /*
- * The number in column `column` with its unit, scaled by itself: "18.235 ms",
- * "17.31 %", "412". "" for EMPTY and TEXT.
+ * The number in a line of the section [begin, end) with its unit, one unit a
+ * column and section: "18.235 ms", "17.31 %", "412". "" for EMPTY and TEXT.
  */
-size_t ws_display_quantity(const struct ws_table_column *column, const struct ws_cell *cell,
-                           char out[WS_DISPLAY_NUMBER_MAX]);
+size_t ws_display_quantity(const struct ws_table *t, size_t begin, size_t end, size_t row,
+                           size_t column, char out[WS_DISPLAY_NUMBER_MAX]);
 
 /* One character as shown. */
 struct ws_glyph {

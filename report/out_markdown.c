@@ -87,9 +87,11 @@ static enum ws_status put_table(FILE *f, const struct ws_table *t, struct ws_err
 	return WS_OK;
 }
 
-static void put_page_row(FILE *f, const struct ws_table_def *def, const struct ws_cell *cells,
+/* One line of the section [begin, end). */
+static void put_page_row(FILE *f, const struct ws_table *t, size_t begin, size_t end, size_t row,
                          const struct ws_page_columns *c)
 {
+	const struct ws_cell *cells = t->cells + row * t->def->ncolumns;
 	char number[WS_DISPLAY_NUMBER_MAX];
 	const char *gap = "";
 
@@ -97,8 +99,8 @@ static void put_page_row(FILE *f, const struct ws_table_def *def, const struct w
 	if (cells[c->item].type == WS_CELL_TEXT)
 		put_text(f, cells[c->item].text.ptr, cells[c->item].text.len);
 	fputs(" | ", f);
-	for (size_t i = 0; i < def->ncolumns; i++) {
-		size_t n = ws_display_quantity(&def->columns[i], &cells[i], number);
+	for (size_t i = 0; i < t->def->ncolumns; i++) {
+		size_t n = ws_display_quantity(t, begin, end, row, i, number);
 
 		if (!n)
 			continue;
@@ -114,19 +116,16 @@ static void put_page_row(FILE *f, const struct ws_table_def *def, const struct w
 
 static void put_page(FILE *f, const struct ws_table *t, const struct ws_page_columns *c)
 {
-	const struct ws_cell *before = NULL;
+	for (size_t begin = 0, end; begin < t->nrows; begin = end) {
+		const struct ws_cell *section = &t->cells[begin * t->def->ncolumns + c->section];
 
-	for (size_t row = 0; row < t->nrows; row++) {
-		const struct ws_cell *cells = t->cells + row * t->def->ncolumns;
-		const struct ws_cell *section = &cells[c->section];
-
-		if (ws_display_new_section(section, before)) {
-			fprintf(f, "%s### ", before ? "\n" : "");
+		end = ws_display_section_end(t, c, begin);
+		fprintf(f, "%s### ", begin ? "\n" : "");
+		if (section->type == WS_CELL_TEXT)
 			put_text(f, section->text.ptr, section->text.len);
-			fputs("\n\n| | | |\n|---|---:|---|\n", f);
-			before = section;
-		}
-		put_page_row(f, t->def, cells, c);
+		fputs("\n\n| | | |\n|---|---:|---|\n", f);
+		for (size_t row = begin; row < end; row++)
+			put_page_row(f, t, begin, end, row, c);
 	}
 }
 

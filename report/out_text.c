@@ -4,13 +4,12 @@
 #include "report/display.h"
 #include "report/table.h"
 
-#define GAP                2
-#define HEADER_LINES       3
-#define TEXT_WIDTH         24  /* of a text in a limited line, more when there is room */
-#define UNLIMITED_WIDTH    200 /* of a padded text where lines have no limit */
-#define READING_COLUMNS    4   /* a table of so few is for reading */
-#define PAGE_ITEM_WIDTH    34
-#define PAGE_NUMBERS_WIDTH 20
+#define GAP             2
+#define HEADER_LINES    3
+#define TEXT_WIDTH      24  /* of a text in a limited line, more when there is room */
+#define UNLIMITED_WIDTH 200 /* of a padded text where lines have no limit */
+#define READING_COLUMNS 4   /* a table of so few is for reading */
+#define PAGE_ITEM_WIDTH 34
 
 static const char bold[] = "\033[1m", dim[] = "\033[2m", plain[] = "\033[0m";
 
@@ -460,73 +459,122 @@ out:
 
 /* --- a page instead of a table ------------------------------------------------------ */
 
-/* All numbers of a line, e.g. "18.235 ms  17.31 %". */
-static size_t page_numbers(const struct ws_table_def *def, const struct ws_cell *cells, char *out,
-                           size_t size)
+/* One section of a page: its lines, and how wide their numbers are by column. */
+struct page_section {
+	const struct ws_table *t;
+	const struct ws_text_opts *opts;
+	struct ws_page_columns columns;
+	size_t begin, end; /* rows */
+	size_t *widths;
+	size_t numbers; /* columns that all numbers together take */
+};
+
+static const struct ws_cell *page_cells(const struct page_section *s, size_t row)
 {
-	char number[WS_DISPLAY_NUMBER_MAX];
-	size_t len = 0;
-
-	out[0] = '\0';
-	for (size_t i = 0; i < def->ncolumns; i++) {
-		size_t n = ws_display_quantity(&def->columns[i], &cells[i], number);
-
-		if (n && len + n + 3 < size)
-			len += (size_t)snprintf(out + len, size - len, "%s%s", len ? "  " : "",
-			                        number);
-	}
-	return len;
+	return s->t->cells + row * s->t->def->ncolumns;
 }
 
-static void put_page_line(FILE *f, const struct ws_text_opts *opts, const struct ws_table_def *def,
-                          const struct ws_cell *cells, const struct ws_page_columns *c)
+static size_t page_number(const struct page_section *s, size_t row, size_t column,
+                          char number[WS_DISPLAY_NUMBER_MAX])
 {
-	const struct ws_cell *item = &cells[c->item], *text = &cells[c->text];
-	size_t indent = 2 + PAGE_ITEM_WIDTH + GAP, used = 0, at = indent, len;
-	int has_text = text->type == WS_CELL_TEXT && text->text.len;
-	char numbers[4 * WS_DISPLAY_NUMBER_MAX];
+	return ws_display_quantity(s->t, s->begin, s->end, row, column, number);
+}
 
+static void measure_section(struct page_section *s)
+{
+	char number[WS_DISPLAY_NUMBER_MAX];
+
+	s->end = ws_display_section_end(s->t, &s->columns, s->begin);
+	s->numbers = 0;
+	for (size_t i = 0; i < s->t->def->ncolumns; i++) {
+		s->widths[i] = 0;
+		for (size_t row = s->begin; row < s->end; row++) {
+			size_t w = page_number(s, row, i, number);
+
+			s->widths[i] = w > s->widths[i] ? w : s->widths[i];
+		}
+		s->numbers += s->widths[i] ? s->widths[i] + GAP : 0;
+	}
+}
+
+/* Returns the columns taken; less than s->numbers when the last ones are empty. */
+static size_t put_page_numbers(FILE *f, const struct page_section *s, size_t row)
+{
+	char number[WS_DISPLAY_NUMBER_MAX];
+	size_t blanks = 0, used = 0;
+
+	for (size_t i = 0; i < s->t->def->ncolumns; i++) {
+		size_t w = page_number(s, row, i, number);
+
+		if (!s->widths[i])
+			continue;
+		blanks += s->widths[i] - w;
+		if (w) {
+			pad(f, blanks);
+			put_cut(f, number, w, SIZE_MAX);
+			used += blanks + w;
+			blanks = 0;
+		}
+		blanks += GAP;
+	}
+	return used;
+}
+
+static int same_text(const struct ws_cell *a, const struct ws_cell *b)
+{
+	return a->type == b->type && a->text.len == b->text.len &&
+	       !memcmp(a->text.ptr, b->text.ptr, a->text.len);
+}
+
+static void put_page_line(FILE *f, const struct page_section *s, size_t row)
+{
+	const struct ws_cell *cells = page_cells(s, row);
+	const struct ws_cell *item = &cells[s->columns.item], *text = &cells[s->columns.text];
+	size_t indent = 2 + PAGE_ITEM_WIDTH + GAP, at = indent + s->numbers, used = 0;
+	int has_text = text->type == WS_CELL_TEXT && text->text.len && !same_text(item, text);
+	int has_number = 0;
+
+	for (size_t i = 0; i < s->t->def->ncolumns; i++)
+		has_number |= cells[i].type == WS_CELL_INT || cells[i].type == WS_CELL_REAL;
 	pad(f, 2);
 	if (item->type == WS_CELL_TEXT)
 		used = put_cut(f, item->text.ptr, item->text.len, PAGE_ITEM_WIDTH);
-	len = page_numbers(def, cells, numbers, sizeof(numbers));
-	if (len || has_text)
+	if (has_number || has_text)
 		pad(f, indent - 2 - used);
-	used = put_cut(f, numbers, len, SIZE_MAX);
-	if (len && has_text) {
-		size_t room = used < PAGE_NUMBERS_WIDTH ? PAGE_NUMBERS_WIDTH - used + GAP : GAP;
-
-		at += used + room;
-		pad(f, room);
-		start(f, opts, dim);
+	used = has_number ? put_page_numbers(f, s, row) : 0;
+	if (has_text) {
+		pad(f, s->numbers - used);
+		start(f, s->opts, s->numbers ? dim : "");
+		put_wrapped(f, text->text.ptr, text->text.len, at, line_width(s->opts, at));
+		start(f, s->opts, s->numbers ? plain : "");
 	}
-	if (has_text)
-		put_wrapped(f, text->text.ptr, text->text.len, at, line_width(opts, at));
-	if (len && has_text)
-		start(f, opts, plain);
 	fputc('\n', f);
 }
 
-static void put_page(FILE *f, const struct ws_table *t, const struct ws_text_opts *opts,
-                     const struct ws_page_columns *c)
+static enum ws_status put_page(FILE *f, const struct ws_table *t, const struct ws_text_opts *opts,
+                               const struct ws_page_columns *columns, struct ws_err *err)
 {
-	const struct ws_cell *before = NULL;
+	struct page_section s = {.t = t, .opts = opts, .columns = *columns};
 
-	for (size_t row = 0; row < t->nrows; row++) {
-		const struct ws_cell *cells = t->cells + row * t->def->ncolumns;
-		const struct ws_cell *section = &cells[c->section];
+	s.widths = calloc(t->def->ncolumns, sizeof(*s.widths));
+	WS_FAIL_IF(!s.widths, err, NO_MEMORY, "out of memory while printing table %s",
+	           t->def->name);
+	for (; s.begin < t->nrows; s.begin = s.end) {
+		const struct ws_cell *section = &page_cells(&s, s.begin)[columns->section];
 
-		if (ws_display_new_section(section, before)) {
-			if (before)
-				fputc('\n', f);
-			start(f, opts, bold);
-			put_cut(f, section->text.ptr, section->text.len, SIZE_MAX);
-			start(f, opts, plain);
+		measure_section(&s);
+		if (s.begin)
 			fputc('\n', f);
-			before = section;
-		}
-		put_page_line(f, opts, t->def, cells, c);
+		start(f, opts, bold);
+		if (section->type == WS_CELL_TEXT)
+			put_cut(f, section->text.ptr, section->text.len, SIZE_MAX);
+		start(f, opts, plain);
+		fputc('\n', f);
+		for (size_t row = s.begin; row < s.end; row++)
+			put_page_line(f, &s, row);
 	}
+	free(s.widths);
+	return WS_OK;
 }
 
 /* --- the report -------------------------------------------------------------------- */
@@ -548,7 +596,7 @@ static enum ws_status put_one(FILE *f, const struct ws_table *t, const struct ws
 	} else if (!t->nrows) {
 		fputs("no rows\n", f);
 	} else if (ws_display_page(t->def, &page)) {
-		put_page(f, t, opts, &page);
+		WS_FORWARD(put_page(f, t, opts, &page, err));
 	} else {
 		WS_FORWARD(put_table(f, t, opts, err));
 	}

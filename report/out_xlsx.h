@@ -55,11 +55,20 @@ struct ws_xlsx_sheet {
 	size_t rows; /* rows written, from WS_XLSX_ROW_DATA */
 };
 
+/* Lines of one section of the first sheet: rows of the sheet, counted from 0. */
+struct ws_xlsx_block {
+	const struct ws_cell *section;
+	uint32_t first, last;
+};
+#define WS_XLSX_BLOCKS_MAX 32 /* what is beyond has no chart */
+
 struct ws_xlsx {
 	const struct ws_report *report;
 	const char *path; /* of the finished workbook */
 	lxw_workbook *book;
 	struct ws_xlsx_sheet *sheets; /* report->ntables of them */
+	struct ws_xlsx_block blocks[WS_XLSX_BLOCKS_MAX];
+	size_t nblocks;
 	lxw_format *styles[WS_XLSX_NSTYLES];
 	/* made on first use: [display][cell type][look] */
 	lxw_format *cells[WS_DISPLAY_FLOPS + 1][WS_CELL_REAL + 1][WS_XLSX_NLOOKS];
@@ -121,7 +130,7 @@ void ws__xlsx_write_page(struct ws_xlsx *x, struct ws_xlsx_sheet *s);
 /*
  * Put the charts of this report on a sheet, one below the other from (row,
  * col) on. Only of tables that are there and have rows. Returns the row below
- * the last one. Call it when the tables are written.
+ * the last one. Call it when all cells are written.
  */
 uint32_t ws__xlsx_add_charts(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t row, uint16_t col);
 

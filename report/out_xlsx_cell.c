@@ -63,6 +63,7 @@ static void set_style(lxw_format *f, enum ws_xlsx_style style)
 		break;
 	case WS_XLSX_LINK_CELL:
 		format_set_indent(f, 1);
+		format_set_align(f, LXW_ALIGN_VERTICAL_TOP);
 		/* fall through */
 	case WS_XLSX_LINK:
 		format_set_font_color(f, LXW_COLOR_BLUE);
@@ -307,7 +308,7 @@ void ws__xlsx_link(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t row, uint16
 size_t ws__xlsx_lines(const char *text, size_t len, double width)
 {
 	/* widths count digits, and letters are narrower on the whole */
-	size_t room = width < 4 ? 4 : (size_t)(width * 1.15), lines = 1, used = 0;
+	size_t room = width < 4 ? 4 : (size_t)(width * 1.2), lines = 1, used = 0;
 	const char *end = text + len;
 
 	while (text < end) {

@@ -7,45 +7,53 @@
 /* Distinguishable with every common colour blindness (Okabe and Ito's palette). */
 static const lxw_color_t palette[] = {0x0072B2, 0xE69F00, 0x009E73, 0xCC79A7, 0x999999};
 
+/* What a chart shows: the first rows of a table, or the lines of a section of the first sheet. */
 struct chart_def {
-	const char *table; /* name of the table */
+	const char *table;   /* name of the table */
+	const char *section; /* NULL = the rows */
 	const char *title;
 	const char *alt_text; /* for those who do not see it */
 	const char *category; /* title of the column that names the bars */
 	const char *values[sizeof(palette) / sizeof(*palette)]; /* titles; several are stacked */
-	const char *axis;
+	const char *names_axis, *values_axis;
 	const char *number_format; /* ",," divides by a million: ns are shown as ms */
-	size_t max_rows;           /* of the table that are in the chart */
-	unsigned height;           /* in rows of the sheet it lies on */
+	uint32_t max_rows;
+	unsigned height; /* in rows of the sheet it lies on */
 	uint8_t type;
 };
 
 static const struct chart_def charts[] = {
-        {"classes",
+        {"summary",
+         "GPU time by class",
          "GPU time by class of work",
-         "Bar chart of sheet classes: GPU time of each class of work",
-         "Class",
-         {"GPU Time (ns)"},
+         "Bar chart of the section GPU time by class on this sheet",
+         "Item",
+         {"Time (ns)"},
+         NULL,
          "GPU time (ms)",
          "#,##0.0,,",
-         12,
-         15,
+         16,
+         18,
          LXW_CHART_BAR},
         {"kernel-summary",
+         NULL,
          "The ten kernels that cost most",
-         "Bar chart of sheet kernel-summary: total GPU time of the first ten kernels",
+         "Bar chart of the kernel summary: total GPU time of its first ten kernels",
          "Short Name",
          {"Total Time (ns)"},
+         NULL,
          "total GPU time (ms)",
          "#,##0.0,,",
          10,
          18,
          LXW_CHART_BAR},
         {"steps",
+         NULL,
          "Time of each step by phase",
-         "Stacked column chart of sheet steps: time of each step, split into its phases",
+         "Stacked column chart of the steps: time of each step, split into its phases",
          "Step",
          {"Forward (ns)", "Loss (ns)", "Backward (ns)", "Optimizer (ns)", "Remainder (ns)"},
+         "step, warm-up first",
          "time (ms)",
          "#,##0.0,,",
          500,
@@ -53,20 +61,60 @@ static const struct chart_def charts[] = {
          LXW_CHART_COLUMN_STACKED},
 };
 
-static int column_by_title(const struct ws_table_def *def, const char *title)
+/* Where a chart's cells are. */
+struct chart_cells {
+	const struct ws_xlsx_sheet *sheet;
+	uint32_t first, last;
+	int without; /* a column of the table that the sheet lacks, -1 = none */
+};
+
+/* Column of the sheet, -1 when the table has none of this title. */
+static int find_column(const struct chart_cells *cells, const char *title)
 {
-	for (size_t i = 0; i < def->ncolumns; i++)
+	const struct ws_table_def *def = cells->sheet->table->def;
+
+	for (int i = 0; i < (int)def->ncolumns; i++)
 		if (!strcmp(def->columns[i].title, title))
-			return (int)i;
+			return cells->without >= 0 && i > cells->without ? i - 1 : i;
 	return -1;
 }
 
-static const struct ws_xlsx_sheet *find_sheet(const struct ws_xlsx *x, const char *table)
+static int find_section(const struct ws_xlsx *x, const char *name, struct chart_cells *cells)
 {
+	for (size_t i = 0; i < x->nblocks; i++) {
+		const struct ws_cell *section = x->blocks[i].section;
+
+		if (section->type == WS_CELL_TEXT && section->text.len == strlen(name) &&
+		    !memcmp(section->text.ptr, name, section->text.len)) {
+			cells->first = x->blocks[i].first;
+			cells->last = x->blocks[i].last;
+			cells->without = ws_table_column_index(cells->sheet->table->def, "section");
+			return 1;
+		}
+	}
+	return 0;
+}
+
+/* 0 when the report lacks the table, or the table lacks rows. */
+static int find_cells(const struct ws_xlsx *x, const struct chart_def *def,
+                      struct chart_cells *cells)
+{
+	*cells = (struct chart_cells){.without = -1};
 	for (size_t i = 0; i < x->report->ntables; i++)
-		if (!strcmp(x->sheets[i].table->def->name, table))
-			return &x->sheets[i];
-	return NULL;
+		if (!strcmp(x->sheets[i].table->def->name, def->table))
+			cells->sheet = &x->sheets[i];
+	if (!cells->sheet || !cells->sheet->rows)
+		return 0;
+	if (def->section) {
+		if (!find_section(x, def->section, cells))
+			return 0;
+	} else {
+		cells->first = WS_XLSX_ROW_DATA;
+		cells->last = (uint32_t)(WS_XLSX_ROW_DATA + cells->sheet->rows - 1);
+	}
+	if (cells->last - cells->first >= def->max_rows)
+		cells->last = cells->first + def->max_rows - 1;
+	return 1;
 }
 
 /* "Forward (ns)" is "Forward" in a legend. */
@@ -80,11 +128,10 @@ static void series_name(lxw_chart_series *series, const char *title)
 	chart_series_set_name(series, name);
 }
 
-static int add_series(struct ws_xlsx *x, lxw_chart *chart, const struct ws_xlsx_sheet *s,
-                      int category, const char *title, size_t nth, size_t rows)
+static int add_series(struct ws_xlsx *x, lxw_chart *chart, const struct chart_cells *cells,
+                      lxw_col_t category, const char *title, size_t nth)
 {
-	int column = column_by_title(s->table->def, title);
-	uint32_t last = (uint32_t)(WS_XLSX_ROW_DATA + rows - 1);
+	int column = find_column(cells, title);
 	lxw_chart_fill fill = {.color = palette[nth]};
 	lxw_chart_series *series;
 
@@ -95,10 +142,10 @@ static int add_series(struct ws_xlsx *x, lxw_chart *chart, const struct ws_xlsx_
 		x->no_memory = 1;
 		return 0;
 	}
-	chart_series_set_categories(series, s->name, WS_XLSX_ROW_DATA, (lxw_col_t)category, last,
-	                            (lxw_col_t)category);
-	chart_series_set_values(series, s->name, WS_XLSX_ROW_DATA, (lxw_col_t)column, last,
-	                        (lxw_col_t)column);
+	chart_series_set_categories(series, cells->sheet->name, cells->first, category, cells->last,
+	                            category);
+	chart_series_set_values(series, cells->sheet->name, cells->first, (lxw_col_t)column,
+	                        cells->last, (lxw_col_t)column);
 	series_name(series, title);
 	chart_series_set_fill(series, &fill);
 	return 1;
@@ -116,8 +163,12 @@ static void dress(lxw_chart *chart, const struct chart_def *def, int nseries)
 
 	chart_title_set_name(chart, def->title);
 	chart_title_set_name_font(chart, &title_font);
-	chart_axis_set_name(values, def->axis);
+	chart_axis_set_name(values, def->values_axis);
 	chart_axis_set_name_font(values, &axis_font);
+	if (def->names_axis) {
+		chart_axis_set_name(names, def->names_axis);
+		chart_axis_set_name_font(names, &axis_font);
+	}
 	chart_axis_set_num_font(values, &axis_font);
 	chart_axis_set_num_font(names, &axis_font);
 	chart_axis_set_num_format(values, def->number_format);
@@ -140,26 +191,24 @@ static void dress(lxw_chart *chart, const struct chart_def *def, int nseries)
 static int add_chart(struct ws_xlsx *x, const struct chart_def *def, lxw_worksheet *sheet,
                      uint32_t row, uint16_t col)
 {
-	const struct ws_xlsx_sheet *s = find_sheet(x, def->table);
 	lxw_chart_options options = {.x_scale = CHART_PIXELS_WIDE / 480.0,
 	                             .object_position = LXW_OBJECT_MOVE_DONT_SIZE};
-	size_t rows;
+	struct chart_cells cells;
 	int category, nseries = 0;
 	lxw_chart *chart;
 
-	if (!s || !s->rows)
+	if (!find_cells(x, def, &cells))
 		return 0;
-	category = column_by_title(s->table->def, def->category);
-	if (category < 0 || column_by_title(s->table->def, def->values[0]) < 0)
+	category = find_column(&cells, def->category);
+	if (category < 0 || find_column(&cells, def->values[0]) < 0)
 		return 0;
-	rows = s->rows < def->max_rows ? s->rows : def->max_rows;
 	chart = workbook_add_chart(x->book, def->type);
 	if (!chart) {
 		x->no_memory = 1;
 		return 0;
 	}
 	for (size_t i = 0; i < sizeof(palette) / sizeof(*palette) && def->values[i]; i++)
-		nseries += add_series(x, chart, s, category, def->values[i], i, rows);
+		nseries += add_series(x, chart, &cells, (lxw_col_t)category, def->values[i], i);
 	dress(chart, def, nseries);
 	options.description = (char *)(uintptr_t)def->alt_text; /* only read */
 	options.y_scale = def->height * ROW_PIXELS / 288.0;

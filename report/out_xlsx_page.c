@@ -7,6 +7,8 @@
 #define WIDTH_TEXT   50.0
 #define WIDTH_NUMBER 14.0
 #define WIDTH_GAP    2.0
+#define WIDTH_LINK   24.0
+#define WIDTH_SHEET  52.0 /* with WIDTH_LINK as wide as a chart */
 #define LINE_POINTS  15.0
 #define LINES_MAX    8
 /* A longer page would be too small to read when it is printed on one sheet of paper. */
@@ -71,36 +73,46 @@ static uint32_t write_line(const struct page *p, uint32_t row, const struct ws_c
 
 static uint32_t write_lines(const struct page *p, uint32_t row)
 {
-	const struct ws_cell *before = NULL;
+	const struct ws_table *t = p->t;
 
-	for (size_t r = 0; r < p->t->nrows; r++) {
-		const struct ws_cell *cells = &p->t->cells[r * p->t->def->ncolumns];
-		const struct ws_cell *section = &cells[p->columns.section];
+	for (size_t begin = 0, end; begin < t->nrows; begin = end) {
+		const struct ws_cell *section =
+		        &t->cells[begin * t->def->ncolumns + p->columns.section];
 
-		if (ws_display_new_section(section, before)) {
-			row += before ? 1 : 0; /* a blank line between blocks */
+		end = ws_display_section_end(t, &p->columns, begin);
+		row += begin ? 1 : 0; /* a blank line between blocks */
+		if (section->type == WS_CELL_TEXT)
 			row = write_section(p, row, section->text.ptr, section->text.len);
-			before = section;
-		}
-		row = write_line(p, row, cells);
+		else
+			row = write_section(p, row, "", 0);
+		if (p->x->nblocks < WS_XLSX_BLOCKS_MAX)
+			p->x->blocks[p->x->nblocks++] =
+			        (struct ws_xlsx_block){section, row,
+			                               row + (uint32_t)(end - begin) - 1};
+		for (size_t r = begin; r < end; r++)
+			row = write_line(p, row, &t->cells[r * t->def->ncolumns]);
 	}
 	return row;
 }
 
-static uint32_t write_contents(const struct page *p, uint32_t row)
+/* Links to all other sheets, beside the first lines: what a reader looks for first. */
+static uint32_t write_contents(const struct page *p, uint16_t col)
 {
-	static const char head[] = "Sheets of this workbook";
 	struct ws_xlsx *x = p->x;
+	uint32_t row = WS_XLSX_ROW_HEADER;
 	char *text = NULL;
 
-	row = write_section(p, row, head, sizeof(head) - 1);
+	ws__xlsx_try(x, worksheet_set_column(p->sheet, col, col, WIDTH_LINK, NULL));
+	ws__xlsx_try(x, worksheet_set_column(p->sheet, col + 1, col + 1, WIDTH_SHEET, NULL));
+	ws__xlsx_text(x, p->sheet, row, col, "Sheet", x->styles[WS_XLSX_HEADER]);
+	ws__xlsx_text(x, p->sheet, row++, col + 1, "Content", x->styles[WS_XLSX_HEADER]);
 	for (size_t i = 0; i < x->report->ntables; i++) {
 		const struct ws_xlsx_sheet *s = &x->sheets[i];
 		int n;
 
 		if (s->sheet == p->sheet)
 			continue;
-		ws__xlsx_link(x, p->sheet, row, 0, s->name, s->name, WS_XLSX_LINK_CELL);
+		ws__xlsx_link(x, p->sheet, row, col, s->name, s->name, WS_XLSX_LINK_CELL);
 		if (s->table->not_recorded)
 			n = asprintf(&text, "%s: not recorded", s->table->def->title);
 		else
@@ -110,7 +122,7 @@ static uint32_t write_contents(const struct page *p, uint32_t row)
 			x->no_memory = 1;
 			break;
 		}
-		ws__xlsx_text(x, p->sheet, row++, 1, text, x->styles[WS_XLSX_LABEL]);
+		ws__xlsx_text(x, p->sheet, row++, col + 1, text, x->styles[WS_XLSX_LABEL]);
 		free(text);
 	}
 	return row;
@@ -156,8 +168,8 @@ void ws__xlsx_write_page(struct ws_xlsx *x, struct ws_xlsx_sheet *s)
 	ws__xlsx_head(x, s, x->report->title, p.last, p.width);
 	row = write_lines(&p, WS_XLSX_ROW_DATA);
 	row = write_notes(&p, row + 1);
-	row = write_contents(&p, row + 1);
-	below = ws__xlsx_add_charts(x, s->sheet, WS_XLSX_ROW_HEADER, (uint16_t)(p.last + 2));
+	below = write_contents(&p, (uint16_t)(p.last + 2));
+	below = ws__xlsx_add_charts(x, s->sheet, below + 1, (uint16_t)(p.last + 2));
 	if (row < below)
 		row = below;
 	worksheet_freeze_panes(s->sheet, WS_XLSX_ROW_DATA, 0);

@@ -173,6 +173,27 @@ static double row_height(const struct ws_table *t, size_t row, const struct layo
 	return (double)(lines < most ? lines : most) * LINE_POINTS;
 }
 
+/* The first text says that it is the total, where the table does not. */
+static void write_totals(struct ws_xlsx *x, struct ws_xlsx_sheet *s, const struct layout *l,
+                         uint32_t row)
+{
+	const struct ws_table *t = s->table;
+	int said = 0;
+
+	for (uint16_t c = 0; c < l->ncols; c++)
+		said |= t->totals[c].type == WS_CELL_TEXT;
+	for (uint16_t c = 0; c < l->ncols; c++) {
+		ws__xlsx_cell(x, s->sheet, row, c, &t->totals[c], t->def->columns[c].display,
+		              WS_XLSX_CELL_TOTAL);
+		if (said || t->def->columns[c].type != WS_CELL_TEXT)
+			continue;
+		ws__xlsx_text(x, s->sheet, row, c, "Total",
+		              ws__xlsx_cell_format(x, WS_DISPLAY_PLAIN, WS_CELL_TEXT,
+		                                   WS_XLSX_CELL_TOTAL));
+		said = 1;
+	}
+}
+
 static void write_cells(struct ws_xlsx *x, struct ws_xlsx_sheet *s, const struct layout *l)
 {
 	const struct ws_table *t = s->table;
@@ -189,9 +210,7 @@ static void write_cells(struct ws_xlsx *x, struct ws_xlsx_sheet *s, const struct
 			              l->wraps[c] ? WS_XLSX_CELL_WRAPPED : WS_XLSX_CELL);
 	}
 	if (t->totals)
-		for (uint16_t c = 0; c < l->ncols; c++)
-			ws__xlsx_cell(x, s->sheet, row, c, &t->totals[c],
-			              t->def->columns[c].display, WS_XLSX_CELL_TOTAL);
+		write_totals(x, s, l, row);
 }
 
 static void add_data_bars(struct ws_xlsx *x, struct ws_xlsx_sheet *s, const struct layout *l)

@@ -144,7 +144,7 @@ Test(out_text, a_page_is_lines_under_section_headings)
 	cr_assert_str_eq(
 	        strstr(text, "Headline"),
 	        "Headline\n"
-	        "  GPU time                            18.235 ms  100.00 %   mean of 5 steps\n"
+	        "  GPU time                                   18.235 ms  100.00 %  mean of 5 steps\n"
 	        "  kernels                             1,234\n"
 	        "\n"
 	        "Provenance\n"
