@@ -1,0 +1,130 @@
+#include "report/analysis.h"
+#include "report/command.h"
+
+#define SHORT_ROWS 10 /* of each table in the short report */
+
+/* What the report without --table and -o shows; a trace may lack some. */
+static const char *const short_tables[] = {"summary", "kernel-summary", "step-statistics"};
+
+struct report_opts {
+	struct ws_destination to;
+	const char *table;
+	struct ws_filter filter;
+	int64_t steps[2];
+	int64_t rows;
+};
+
+/* A trace with holes is reported as far as it goes, and that is said. */
+static void warn_of_damage(const char *path)
+{
+	struct ws_trace_reader *r = NULL;
+	const struct ws_trace_summary *s;
+
+	if (ws_trace_reader_open(&r, path, NULL) != WS_OK)
+		return; /* the analysis will say why */
+	s = ws_trace_reader_summary(r);
+	if (s->damaged_blocks || s->skipped_bytes)
+		ws_ui_say("warning: '%s' is damaged: %llu bytes are lost; 'warpsheet check' says "
+		          "where",
+		          path, (unsigned long long)s->skipped_bytes);
+	else if (!s->closed)
+		ws_ui_say("note: '%s' was not closed: the recorder was stopped; all that it wrote "
+		          "is here",
+		          path);
+	ws_trace_reader_free(r);
+}
+
+static enum ws_status make(const char *path, const struct report_opts *o, struct ws_report **out,
+                           struct ws_err *err)
+{
+	struct ws_model *model = NULL;
+	enum ws_status rc = ws_model_open(&model, path, err);
+
+	if (rc == WS_OK)
+		rc = ws_report_make(model, &o->filter, out, err);
+	ws_model_free(model);
+	return rc;
+}
+
+/* The tables of the short report, borrowed. */
+static void shorten(const struct ws_report *report, struct ws_report *out, struct ws_table **slots)
+{
+	*out = *report;
+	out->tables = slots;
+	out->ntables = 0;
+	for (size_t i = 0; i < sizeof(short_tables) / sizeof(*short_tables); i++)
+		for (size_t t = 0; t < report->ntables; t++)
+			if (!strcmp(report->tables[t]->def->name, short_tables[i]))
+				slots[out->ntables++] = report->tables[t];
+}
+
+static enum ws_status report_trace(const char *path, struct report_opts *o, struct ws_err *err)
+{
+	struct ws_table *slots[sizeof(short_tables) / sizeof(*short_tables)];
+	struct ws_report *report = NULL, view;
+	int is_short = !o->to.path && !o->table && o->to.format == WS_FORMAT_TEXT;
+	enum ws_status rc = make(path, o, &report, err);
+
+	if (rc != WS_OK)
+		goto out;
+	warn_of_damage(path);
+	view = *report;
+	if (o->table)
+		rc = ws_report_select(report, o->table, &view, slots, err);
+	else if (is_short)
+		shorten(report, &view, slots);
+	if (rc != WS_OK)
+		goto out;
+	o->to.rows = o->rows >= 0 ? o->rows : is_short ? SHORT_ROWS : 0;
+	rc = ws_destination_write(&o->to, &view, err);
+out:
+	ws_report_free(report);
+	return rc;
+}
+
+enum ws_status ws_cmd_report(int argc, char **argv, struct ws_err *err)
+{
+	struct report_opts o = {.to = {.format = -1},
+	                        .filter = WS_FILTER_ALL,
+	                        .steps = {-1, -1},
+	                        .rows = -1};
+	int help = 0, n, done;
+	const struct ws_opt opts[] = {
+	        {"output", 'o', WS_OPT_TEXT, "FILE", &o.to.path,
+	         "write to FILE instead of the terminal; its extension\n"
+	         "tells the format: .xlsx, .csv, .json, .md or .txt"},
+	        {"table", 0, WS_OPT_TEXT, "NAME", &o.table,
+	         "this table only; a wrong name lists all names"},
+	        {"format", 0, WS_OPT_CHOICE, WS_FORMAT_CHOICES, &o.to.format,
+	         "the format, whatever FILE is called; csv needs --table"},
+	        {"nvtx", 0, WS_OPT_TEXT, "PATTERN", &o.filter.nvtx,
+	         "kernels launched in ranges whose path matches, e.g.\n"
+	         "'step/forward*'; [domain:]path, with * and ? as in a shell"},
+	        {"steps", 0, WS_OPT_RANGE, "A..B", o.steps,
+	         "measured steps A to B, counted from 0; warm-up is none"},
+	        {"device", 0, WS_OPT_INT, "N", &o.filter.device, "kernels of device N"},
+	        {"rows", 0, WS_OPT_INT, "N", &o.rows,
+	         "at most N rows of each table as text; 0 = all"},
+	        WS_OPT_COLOUR(&o.to.colour),
+	        WS_OPT_NO_PAGER(&o.to.no_pager),
+	        WS_OPT_HELP(&help),
+	};
+	const struct ws_arguments a = {
+	        "report",
+	        "Without -o and --table: a short text report. With -o FILE.xlsx: a workbook with "
+	        "all\n"
+	        "tables, charts and definitions.",
+	        opts,
+	        sizeof(opts) / sizeof(*opts),
+	        1,
+	        1,
+	};
+
+	WS_FORWARD(ws_command_parse(&a, argc, argv, &n, &done, err));
+	if (done)
+		return WS_OK;
+	WS_FORWARD(ws_destination_settle(&o.to, o.table, err));
+	o.filter.step_first = o.steps[0];
+	o.filter.step_last = o.steps[1];
+	return report_trace(argv[0], &o, err);
+}
