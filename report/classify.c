@@ -10,6 +10,7 @@
 #include "formats/strtab.h"
 #include "report/classify_name.h"
 #include "report/demangle.h"
+#include "report/text_lines.h"
 
 static const char builtin_rules[] = {
 #include "class_rules.inc"
@@ -73,85 +74,35 @@ struct ws_classifier {
 
 /* --- rules ------------------------------------------------------------------- */
 
-struct text {
-	const char *pos, *end;
-};
-
-static int is_blank(char c)
-{
-	return c == ' ' || c == '\t' || c == '\r';
-}
-
-static struct text next_line(struct text *t)
-{
-	const char *nl = memchr(t->pos, '\n', (size_t)(t->end - t->pos));
-	struct text line = {t->pos, nl ? nl : t->end};
-
-	t->pos = nl ? nl + 1 : t->end;
-	while (line.pos < line.end && is_blank(*line.pos))
-		line.pos++;
-	while (line.pos < line.end && is_blank(line.end[-1]))
-		line.end--;
-	return line;
-}
-
-static struct text next_word(struct text *line)
-{
-	struct text word = {line->pos, line->pos};
-
-	while (word.end < line->end && !is_blank(*word.end))
-		word.end++;
-	line->pos = word.end;
-	while (line->pos < line->end && is_blank(*line->pos))
-		line->pos++;
-	return word;
-}
-
-static int word_is(struct text word, const char *name)
-{
-	size_t len = (size_t)(word.end - word.pos);
-
-	return len == strlen(name) && !memcmp(word.pos, name, len);
-}
-
-static int attribute_of(struct text word)
+static int attribute_of(struct ws_text word)
 {
 	for (int a = 0; a < ATTR_COUNT; a++)
-		if (word_is(word, attributes[a].name))
+		if (ws_text_is(word, attributes[a].name))
 			return a;
 	return -1;
 }
 
-static int value_of(enum attribute attribute, struct text word)
+static int value_of(enum attribute attribute, struct ws_text word)
 {
 	for (int v = 0; v < attributes[attribute].nvalues; v++)
-		if (word_is(word, attributes[attribute].values[v]))
+		if (ws_text_is(word, attributes[attribute].values[v]))
 			return v;
 	return -1;
 }
 
-/* How much of a user's word a message shows. */
-static int shown(struct text word)
+static enum ws_status parse_rule(struct rule *r, struct ws_text line, struct ws_err *err)
 {
-	ptrdiff_t len = word.end - word.pos;
-
-	return len > 60 ? 60 : (int)len;
-}
-
-static enum ws_status parse_rule(struct rule *r, struct text line, struct ws_err *err)
-{
-	struct text attribute = next_word(&line), value = next_word(&line);
+	struct ws_text attribute = ws_text_word(&line), value = ws_text_word(&line);
 	int a = attribute_of(attribute), v, rc;
 
 	WS_FAIL_IF(a < 0, err, USAGE,
 	           "class rules, line %u: '%.*s' is none of class, tensor, direction, dtype",
-	           r->line, shown(attribute), attribute.pos);
+	           r->line, WS_TEXT_SHOWN(attribute));
 	v = value_of((enum attribute)a, value);
 	WS_FAIL_IF(v < 0, err, USAGE, "class rules, line %u: '%.*s' is no value of %s", r->line,
-	           shown(value), value.pos, attributes[a].name);
+	           WS_TEXT_SHOWN(value), attributes[a].name);
 	WS_FAIL_IF(line.pos == line.end, err, USAGE,
-	           "class rules, line %u: no pattern after '%.*s'", r->line, shown(value),
-	           value.pos);
+	           "class rules, line %u: no pattern after '%.*s'", r->line, WS_TEXT_SHOWN(value));
 	WS_FAIL_IF(memchr(line.pos, '\0', (size_t)(line.end - line.pos)), err, USAGE,
 	           "class rules, line %u: a NUL byte in the pattern", r->line);
 
@@ -176,13 +127,13 @@ static enum ws_status parse_rule(struct rule *r, struct text line, struct ws_err
 static enum ws_status add_rules(struct ws_classifier *c, const char *bytes, size_t len,
                                 int from_user, struct ws_err *err)
 {
-	struct text text = {bytes, bytes + len};
+	struct ws_text text = {bytes, bytes + len};
 
 	for (unsigned n = 1; text.pos < text.end; n++) {
-		struct text line = next_line(&text);
+		struct ws_text line = ws_text_line(&text);
 		struct rule *rules;
 
-		if (line.pos == line.end || *line.pos == '#')
+		if (ws_text_says_nothing(line))
 			continue;
 		WS_FAIL_IF(c->nrules == WS_RULES_MAX, err, USAGE,
 		           "class rules, line %u: more than %u rules", n, WS_RULES_MAX);
