@@ -69,7 +69,7 @@ int ws_text_measure(struct ws_text *text, uint32_t max)
 			return 0;
 		}
 		/* step back to the start of the character that does not fit */
-		for (n = max; n > max - 3 && (s[n] & 0xC0) == 0x80; n--)
+		for (n = max; n && n + 3 > max && (s[n] & 0xC0) == 0x80; n--)
 			;
 		text->size = n;
 		return 1;

@@ -1,0 +1,114 @@
+/* The segment's layout: sizes by hand, and what must not be taken for a segment. */
+#include <criterion/criterion.h>
+#include <stdlib.h>
+
+#include "recorder/segment.h"
+
+static const struct ws_seg_opts small = {.lanes = 2, .ring_size = 4096, .defs_size = 4096};
+
+static struct ws_seg_header *make(const struct ws_seg_opts *opts)
+{
+	struct ws_seg_header *seg = aligned_alloc(4096, ws_seg_size(opts));
+
+	cr_assert_not_null(seg);
+	memset(seg, 0, ws_seg_size(opts));
+	ws_seg_init(seg, ws_seg_size(opts), opts);
+	return seg;
+}
+
+Test(segment, size_is_the_sum_of_its_regions)
+{
+	/* header 8192, two commit slots of a page, log 4096, two lanes of 8192 + 4096 */
+	cr_expect_eq(ws_seg_size(&small), 8192 + 2 * 4096 + 4096 + 2 * (8192 + 4096));
+	/* a slot is 40 bytes and 8 for each of 1024 lanes: three pages */
+	cr_expect_eq(ws_seg_size(&(struct ws_seg_opts){1024, 4096, 4096}),
+	             8192 + 2 * 3 * 4096 + 4096 + UINT64_C(1024) * (8192 + 4096));
+	/* beyond 4 GiB nothing wraps */
+	cr_expect_eq(ws_seg_size(&(struct ws_seg_opts){1024, 1u << 30, 4096}),
+	             8192 + 2 * 3 * 4096 + 4096 + UINT64_C(1024) * (8192 + (UINT64_C(1) << 30)));
+}
+
+Test(segment, sizes_out_of_range_are_refused)
+{
+	cr_expect_eq(ws_seg_size(&(struct ws_seg_opts){0, 4096, 4096}), 0);
+	cr_expect_eq(ws_seg_size(&(struct ws_seg_opts){1025, 4096, 4096}), 0);
+	cr_expect_eq(ws_seg_size(&(struct ws_seg_opts){1, 2048, 4096}), 0);
+	cr_expect_eq(ws_seg_size(&(struct ws_seg_opts){1, 4096 + 8, 4096}), 0);
+	cr_expect_eq(ws_seg_size(&(struct ws_seg_opts){1, 1u << 31, 4096}), 0);
+	cr_expect_eq(ws_seg_size(&(struct ws_seg_opts){1, 4096, 0}), 0);
+	cr_expect_eq(ws_seg_size(&(struct ws_seg_opts){1, 4096, 4097}), 0);
+	cr_expect_eq(ws_seg_size(&(struct ws_seg_opts){1, 4096, UINT64_C(1) << 40}), 0);
+}
+
+Test(segment, regions_lie_side_by_side_without_overlap)
+{
+	struct ws_seg_header *seg = make(&small);
+	const char *base = (const char *)seg;
+
+	cr_expect_eq((char *)ws_seg_commit_slot(seg, 0) - base, 8192);
+	cr_expect_eq((char *)ws_seg_commit_slot(seg, 1) - base, 8192 + 4096);
+	cr_expect_eq((char *)ws_seg_defs(seg) - base, 8192 + 2 * 4096);
+	cr_expect_eq((char *)ws_seg_lane(seg, 0) - base, 8192 + 3 * 4096);
+	cr_expect_eq((char *)ws_seg_lane(seg, 1) - base, 8192 + 3 * 4096 + 8192 + 4096);
+	cr_expect_eq((char *)ws_lane_bytes(ws_seg_lane(seg, 1)) + 4096 - base,
+	             (ptrdiff_t)seg->total_size);
+	cr_expect_eq(seg->activity.count, 0);
+	free(seg);
+}
+
+Test(segment, a_fresh_segment_has_no_problem_and_is_open)
+{
+	struct ws_seg_header *seg = make(&small);
+
+	cr_expect_null(ws_seg_problem(seg, seg->total_size));
+	cr_expect_eq(atomic_load(&seg->state), WS_SEG_OPEN);
+	cr_expect_eq(atomic_load(&seg->commits), 0);
+	free(seg);
+}
+
+Test(segment, every_damaged_field_of_the_layout_is_seen)
+{
+	struct ws_seg_header *seg = make(&small);
+	const uint64_t size = seg->total_size;
+
+#define DAMAGE(field, value)                                                             \
+	do {                                                                             \
+		struct ws_seg_header saved = *seg;                                       \
+		seg->field = (value);                                                    \
+		cr_expect_not_null(ws_seg_problem(seg, size), #field " is not checked"); \
+		*seg = saved;                                                            \
+	} while (0)
+	DAMAGE(magic, 0);
+	DAMAGE(version, WS_SEG_VERSION + 1);
+	DAMAGE(header_size, 4096);
+	DAMAGE(total_size, size + 8);
+	DAMAGE(commit_offset, 0);
+	DAMAGE(commit_stride, 8);
+	DAMAGE(defs_offset, size);
+	DAMAGE(defs_size, UINT64_MAX);
+	DAMAGE(lanes_offset, size);
+	DAMAGE(lane_stride, 0);
+	DAMAGE(lane_count, 3);
+	DAMAGE(lane_count, UINT32_MAX);
+	DAMAGE(ring_size, 8192);
+	DAMAGE(ring_size, 3);
+	DAMAGE(activity.count, 1);
+	DAMAGE(defs_head, 4097);
+	DAMAGE(commit_active, 2);
+#undef DAMAGE
+	cr_expect_null(ws_seg_problem(seg, size), "the fields were put back");
+	cr_expect_not_null(ws_seg_problem(seg, size - 1));
+	cr_expect_not_null(ws_seg_problem(seg, 100));
+	free(seg);
+}
+
+Test(segment, counting_a_loss_touches_that_cause_alone)
+{
+	struct ws_seg_header *seg = make(&small);
+
+	ws_seg_count(seg, WS_LOSS_text_truncated, 3);
+	ws_seg_count(seg, WS_LOSS_text_truncated, 4);
+	for (int i = 0; i < WS_LOSS_COUNT; i++)
+		cr_expect_eq(atomic_load(&seg->lost[i]), i == WS_LOSS_text_truncated ? 7 : 0);
+	free(seg);
+}
