@@ -169,9 +169,6 @@ enum ws_status ws_trailer_get(const uint8_t *data, size_t size, struct ws_traile
 	           "the checksum of the trailer is wrong");
 	out->index_offset = ws_load_u64(p);
 	out->file_size = ws_load_u64(p + 8);
-	WS_FAIL_IF(out->file_size != size, err, CORRUPT,
-	           "the trailer says that the file has %" PRIu64 " bytes, but it has %zu",
-	           out->file_size, size);
 	return WS_OK;
 }
 

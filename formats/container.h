@@ -76,7 +76,7 @@ struct ws_trailer {
 };
 
 void ws_trailer_put(uint8_t out[WS_TRAILER_BYTES], const struct ws_trailer *t);
-/* The trailer that ends these size bytes, or CORRUPT. */
+/* The trailer that ends these size bytes, or CORRUPT. Whether what it says is so is not asked. */
 enum ws_status ws_trailer_get(const uint8_t *data, size_t size, struct ws_trailer *out,
                               struct ws_err *err);
 

@@ -69,12 +69,12 @@ static enum ws_status check_ids(struct check *c, const struct ws_block_view *vie
 	ws_block_label(label, view->header.kind, view->offset);
 	if (missing)
 		FIND(c, c->absence, view->offset,
-		     "%s: %" PRIu64 " ids before it are not defined, the first is %" PRIu64
+		     "%s: ids not defined before it: %" PRIu64 ", the first is %" PRIu64
 		     "; rows that name them lost their meaning",
 		     label, missing, first_missing);
 	if (repeated)
 		FIND(c, WS_FINDING_DAMAGE, view->offset,
-		     "%s: %" PRIu64 " ids are defined twice, the first is %" PRIu64
+		     "%s: ids defined twice: %" PRIu64 ", the first is %" PRIu64
 		     "; rows that name them are ambiguous",
 		     label, repeated, first_repeated);
 	return WS_OK;
@@ -100,11 +100,11 @@ static void check_refs(struct check *c, const struct ws_block_view *view,
 	}
 	if (dangling)
 		FIND(c, c->absence, view->offset,
-		     "%s: %s of %" PRIu64 " rows names a %s that no row before defines (first: row "
-		     "%u, id %" PRIu64 ")",
+		     "%s, column %s: rows that name a %s which no row before defines: %" PRIu64
+		     ", the first is row %u with id %" PRIu64,
 		     ws_block_label(label, view->header.kind, view->offset),
-		     view->def->columns[ref->position].name, dangling,
-		     ws_schema_kind(ref->target)->name, first_row, first_id);
+		     view->def->columns[ref->position].name, ws_schema_kind(ref->target)->name,
+		     dangling, first_row, first_id);
 }
 
 /* --- one block --- */
@@ -228,7 +228,7 @@ static void check_sequence(struct check *c, size_t i)
 		     label, b->sequence, before->sequence);
 	else
 		FIND(c, end == b->offset ? c->absence : WS_FINDING_NOTE, b->offset,
-		     "%s: %" PRIu64 " blocks before it are missing", label, b->sequence - expected);
+		     "%s: blocks missing before it: %" PRIu64, label, b->sequence - expected);
 }
 
 static enum ws_status check_block(struct check *c, size_t i, struct ws_err *err)

@@ -123,6 +123,10 @@ enum ws_status ws_trace_index_verify(const struct ws_trace_reader *r, ws_finding
 	*right = 0;
 	if (!w->has_trailer)
 		return WS_OK;
+	if (w->trailer.file_size != w->size)
+		WRONG(&v, w->size - WS_TRAILER_BYTES,
+		      "the trailer says that the file has %" PRIu64 " bytes, but it has %zu",
+		      w->trailer.file_size, w->size);
 	while (v.first_index < w->nblocks &&
 	       w->blocks[v.first_index].offset != w->trailer.index_offset)
 		v.first_index++;

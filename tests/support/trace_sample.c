@@ -125,6 +125,38 @@ static void add_launch(struct ws_trace_writer *w, int64_t t, uint64_t correlatio
 	    &(struct ws_row_nvtx){.time_ns = t + 4100, .thread = 1, .type = WS_NVTX_POP});
 }
 
+/* What importers and other sources add. */
+static void add_imported(struct ws_trace_writer *w, int64_t t)
+{
+	add(w, WS_KIND_MEMCPY,
+	    &(struct ws_row_memcpy){.start_ns = t, .dur_ns = 700, .kind = 1, .bytes = 4096});
+	add(w, WS_KIND_MEMSET, &(struct ws_row_memset){.start_ns = t + 1, .bytes = 64});
+	add(w, WS_KIND_SYNC, &(struct ws_row_sync){.start_ns = t + 2, .type = WS_SYNC_STREAM});
+	add(w, WS_KIND_OVERHEAD,
+	    &(struct ws_row_overhead){.start_ns = t + 3, .name = text_id(w, "flush")});
+	add(w, WS_KIND_GRAPH_LAUNCH, &(struct ws_row_graph_launch){.start_ns = t + 4, .graph = 3});
+	add(w, WS_KIND_MEMORY,
+	    &(struct ws_row_memory){
+	            .time_ns = t + 5, .thread = 1, .memory_kind = WS_MEMORY_DEVICE, .bytes = 512});
+	add(w, WS_KIND_OP_CONFIG,
+	    &(struct ws_row_op_config){.id = 1, .name = text_id(w, "aten::mm"), .kind = 1});
+	add(w, WS_KIND_CPU_OP,
+	    &(struct ws_row_cpu_op){
+	            .start_ns = t + 6, .dur_ns = 9, .thread = 1, .config = 1, .sequence = -1});
+	add(w, WS_KIND_PYTHON_CALL,
+	    &(struct ws_row_python_call){.start_ns = t + 7,
+	                                 .thread = 1,
+	                                 .name = text_id(w, "a.py(1): f"),
+	                                 .module = -1});
+	add(w, WS_KIND_FLOW,
+	    &(struct ws_row_flow){
+	            .from_ns = t + 8, .from_thread = 1, .to_ns = t + 99, .to_thread = 1});
+	add(w, WS_KIND_GPU_RANGE,
+	    &(struct ws_row_gpu_range){.start_ns = t + 9, .name = text_id(w, "forward")});
+	add(w, WS_KIND_EXTERNAL_LINK,
+	    &(struct ws_row_external_link){.pid = 42, .correlation = 1, .kind = 3});
+}
+
 void ws_sample_fill(struct ws_trace_writer *w)
 {
 	struct ws_err err;
@@ -137,6 +169,7 @@ void ws_sample_fill(struct ws_trace_writer *w)
 		if (i == 10)
 			must(ws_trace_writer_flush(w, &err) == WS_OK, "cannot flush");
 	}
+	add_imported(w, 250000);
 	add(w, WS_KIND_COUNTER,
 	    &(struct ws_row_counter){.time_ns = 300000,
 	                             .name = text_id(w, "device_memory_bytes"),

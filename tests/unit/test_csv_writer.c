@@ -1,0 +1,109 @@
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "formats/csv_writer.h"
+
+/* One text cell and what it becomes. */
+static void assert_text(const char *bytes, size_t len, const char *expected)
+{
+	struct ws_csv c;
+	struct ws_err err;
+	char *text;
+	size_t size;
+	FILE *f = open_memstream(&text, &size);
+
+	ws_csv_begin(&c, f);
+	ws_csv_text(&c, bytes, len);
+	cr_assert(eq(int, ws_csv_finish(&c, &err), WS_OK));
+	fclose(f);
+	cr_assert_str_eq(text, expected);
+	free(text);
+}
+
+static void assert_str(const char *text, const char *expected)
+{
+	assert_text(text, strlen(text), expected);
+}
+
+Test(csv_writer, rows_are_fields_between_commas_that_end_in_cr_lf)
+{
+	struct ws_csv c;
+	struct ws_err err;
+	char *text;
+	size_t size;
+	FILE *f = open_memstream(&text, &size);
+
+	ws_csv_begin(&c, f);
+	ws_csv_str(&c, "Name");
+	ws_csv_str(&c, "Total Time (ns)");
+	ws_csv_end_row(&c);
+	ws_csv_str(&c, "gemm");
+	ws_csv_i64(&c, -5);
+	ws_csv_u64(&c, UINT64_MAX);
+	ws_csv_f64(&c, 0.1);
+	ws_csv_f64(&c, NAN);
+	ws_csv_empty(&c);
+	ws_csv_str(&c, NULL);
+	ws_csv_end_row(&c);
+	ws_csv_empty(&c);
+	ws_csv_i64(&c, 1);
+	ws_csv_end_row(&c);
+	cr_assert(eq(int, ws_csv_finish(&c, &err), WS_OK));
+	fclose(f);
+	cr_assert_str_eq(text, "Name,Total Time (ns)\r\n"
+	                       "gemm,-5,18446744073709551615,0.1,,,\r\n"
+	                       ",1\r\n");
+	free(text);
+}
+
+Test(csv_writer, fields_are_quoted_where_rfc_4180_asks_for_it)
+{
+	assert_str("plain", "plain");
+	assert_str("void gemm<int, 2>(Params)", "\"void gemm<int, 2>(Params)\"");
+	assert_str("a \"b\"", "\"a \"\"b\"\"\"");
+	assert_str("a\nb", "\"a\nb\"");
+	assert_str("a\r\nb", "\"a\r\nb\"");
+	assert_str(" a", "\" a\"");
+	assert_str("a ", "\"a \"");
+	assert_str("", "\"\"");
+}
+
+Test(csv_writer, text_that_would_run_as_a_formula_gets_an_apostrophe)
+{
+	assert_str("=1+1", "'=1+1");
+	assert_str("+1", "'+1");
+	assert_str("-1", "'-1");
+	assert_str("@SUM(A1)", "'@SUM(A1)");
+	assert_str("\tx", "'\tx");
+	assert_str("\rx", "\"'\rx\"");
+	assert_str("\nx", "\"'\nx\"");
+	assert_str("=HYPERLINK(\"http://x\",\"y\")", "\"'=HYPERLINK(\"\"http://x\"\",\"\"y\"\")\"");
+	assert_str("a=1", "a=1");
+}
+
+Test(csv_writer, bytes_that_are_no_text_are_replaced)
+{
+	assert_text("a\0b", 3,
+	            "a\xef\xbf\xbd"
+	            "b");
+	assert_text("\xff\xc3", 2, "\xef\xbf\xbd\xef\xbf\xbd");
+	assert_str("\xe2\x82\xac", "\xe2\x82\xac");
+}
+
+Test(csv_writer, a_full_disk_is_told)
+{
+	struct ws_csv c;
+	struct ws_err err;
+	FILE *f = fopen("/dev/full", "w");
+
+	setvbuf(f, NULL, _IONBF, 0);
+	ws_csv_begin(&c, f);
+	ws_csv_i64(&c, 1);
+	ws_csv_end_row(&c);
+	cr_assert(eq(int, ws_csv_finish(&c, &err), WS_IO_WRITE));
+	fclose(f);
+}
