@@ -1,5 +1,8 @@
 #include "kernels/model_image.h"
 
+#include <inttypes.h>
+#include <stdio.h>
+
 #include "kernels/data_image.h"
 #include "kernels/nn.h"
 #include "kernels/ops_image.h"
@@ -17,6 +20,66 @@ struct ws_image_options ws_image_defaults(const struct ws_image_model *model,
 	o.depth_multiplier = o.depth_multiplier ? o.depth_multiplier : 6;
 	o.layers = o.layers ? o.layers : 32;
 	return o;
+}
+
+const char *ws_layout_name(int i)
+{
+	static const char *const names[] = {
+	        [WS_LAYOUT_NCHW] = "nchw",
+	        [WS_LAYOUT_NHWC] = "nhwc",
+	};
+
+	return (size_t)i < sizeof(names) / sizeof(*names) ? names[i] : NULL;
+}
+
+const char *ws_activation_name(int i)
+{
+	static const char *const names[] = {
+#define X(name, id) [WS_ACTIVATION_##id] = name,
+	        WS_ACTIVATION_LIST(X)
+#undef X
+	};
+
+	return (size_t)i < sizeof(names) / sizeof(*names) ? names[i] : NULL;
+}
+
+const char *ws_loss_name(int i)
+{
+	static const char *const names[] = {[WS_LOSS_DEFAULT] = "the model's own",
+#define X(name, id) [WS_LOSS_##id] = name,
+	                                    WS_LOSS_LIST(X)
+#undef X
+	};
+
+	return (size_t)i < sizeof(names) / sizeof(*names) ? names[i] : NULL;
+}
+
+static void fact_number(const char *key, int64_t value)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%" PRId64, value);
+	wsnvtx_workload(key, text);
+}
+
+void ws_image_facts(const struct ws_image_model *model, const struct ws_image_options *options)
+{
+	struct ws_image_options o = ws_image_defaults(model, options);
+
+	fact_number("image_size", o.size);
+	fact_number("classes", o.classes);
+	wsnvtx_workload("layout", ws_layout_name(o.layout));
+	wsnvtx_workload("activation", ws_activation_name(o.activation));
+	wsnvtx_workload("loss", ws_loss_name(o.loss));
+	if (o.xavier)
+		wsnvtx_workload("init", "xavier");
+	if (o.width_divisor > 1)
+		fact_number("width_divisor", o.width_divisor);
+	if (!model->signal)
+		return;
+	fact_number("kernel_width", o.kernel_width);
+	fact_number("depth_multiplier", o.depth_multiplier);
+	wsnvtx_workload("residual", o.plain ? "no" : "yes");
 }
 
 static enum ws_status check(const struct ws_image_options *o, struct ws_err *err)

@@ -8,7 +8,7 @@
 #include "kernels/model.h"
 #include "kernels/nn_image.h"
 
-/* name of the option, enumerator */
+/* value of the option, enumerator */
 #define WS_LOSS_LIST(X)                   \
 	X("cross-entropy", CROSS_ENTROPY) \
 	X("mse", MSE)
@@ -69,6 +69,14 @@ struct ws_image_options ws_image_defaults(const struct ws_image_model *model,
 enum ws_status ws_image_build(struct ws_graph *graph, const struct ws_image_model *model,
                               const struct ws_image_options *options, bool with_loss,
                               struct ws_model_io *io, struct ws_err *err);
+
+/* State what is special to image models as facts of the run (warpsheet_nvtx.h: workload). */
+void ws_image_facts(const struct ws_image_model *model, const struct ws_image_options *options);
+
+/* The option values: the i-th name, NULL after the last. Losses begin at 1. */
+const char *ws_layout_name(int i);
+const char *ws_activation_name(int i);
+const char *ws_loss_name(int i);
 
 /*
  * Write batch number `step` (0, 1, …) of synthetic images and their targets, and

@@ -11,7 +11,7 @@
 
 #include "kernels/graph.h"
 
-/* name of the option, enumerator */
+/* value of the option, enumerator */
 #define WS_ACTIVATION_LIST(X)                        \
 	X("relu", RELU)                              \
 	X("leaky-relu", LEAKY_RELU) /* slope 0.01 */ \

@@ -65,16 +65,31 @@ bool ws_step_phase_find(const char *name, enum ws_step_phase *phase)
 
 /* --- session ------------------------------------------------------------------------- */
 
+static enum ws_status build_forward(struct ws_step *step, struct ws_err *err)
+{
+	struct ws_step_options *o = &step->options;
+	bool with_loss = o->phase != WS_STEP_FORWARD;
+
+	if (o->model->image) {
+		o->image.batch = o->batch;
+		o->image.layers = o->layers;
+		o->image.seed = o->seed;
+		return ws_image_build(step->graph, o->model->image, &o->image, with_loss, &step->io,
+		                      err);
+	}
+	step->size = o->model->transformer;
+	if (o->layers)
+		step->size.layers = o->layers;
+	return ws_transformer_build(step->graph, &step->size, o->batch, o->context, with_loss,
+	                            &step->io, err);
+}
+
 static enum ws_status build_graph(struct ws_step *step, struct ws_err *err)
 {
 	const struct ws_step_options *o = &step->options;
 
-	step->size = o->model->transformer;
-	if (o->layers)
-		step->size.layers = o->layers;
 	WS_FORWARD(ws_graph_create(o->precision, &step->graph, err));
-	WS_FORWARD(ws_transformer_build(step->graph, &step->size, o->batch, o->context,
-	                                o->phase != WS_STEP_FORWARD, &step->io, err));
+	WS_FORWARD(build_forward(step, err));
 	if (o->phase >= WS_STEP_FORWARD_BACKWARD)
 		WS_FORWARD(ws_graph_backward(step->graph, step->io.loss, NULL, err));
 	if (o->phase >= WS_STEP_FULL)
@@ -87,6 +102,8 @@ static enum ws_status open_session(struct ws_step *step, struct ws_pool *pool, s
 	WS_FORWARD(build_graph(step, err));
 	WS_FORWARD(ws_exec_create(step->graph, step->backend, &step->exec, err));
 	WS_FORWARD(ws_exec_init(step->exec, pool, step->options.seed, err));
+	if (step->options.model->image)
+		return WS_OK;
 	step->tokens = malloc(step->io.input->size_bytes);
 	step->targets = malloc(step->io.input->size_bytes);
 	WS_FAIL_IF(!step->tokens || !step->targets, err, NO_MEMORY, "no memory for a batch");
@@ -124,16 +141,27 @@ void ws_step_close(struct ws_step *step)
 	free(step);
 }
 
-static enum ws_status feed(struct ws_step *step, struct ws_err *err)
+static enum ws_status feed_batch(struct ws_step *step, struct ws_err *err)
 {
 	const struct ws_step_options *o = &step->options;
-	double alpha;
 
+	if (o->model->image)
+		return ws_image_feed(step->exec, o->model->image, &o->image, &step->io, step->done,
+		                     err);
 	ws_data_tokens(o->seed, step->done, o->batch, o->context, step->size.vocab, step->tokens,
 	               step->targets);
 	WS_FORWARD(ws_exec_upload(step->exec, step->io.input, step->tokens, err));
 	if (step->io.target)
 		WS_FORWARD(ws_exec_upload(step->exec, step->io.target, step->targets, err));
+	return WS_OK;
+}
+
+static enum ws_status feed(struct ws_step *step, struct ws_err *err)
+{
+	const struct ws_step_options *o = &step->options;
+	double alpha;
+
+	WS_FORWARD(feed_batch(step, err));
 	if (!step->alpha)
 		return WS_OK;
 	alpha = ws_adamw_alpha(&o->adamw, step->done + 1);
@@ -225,7 +253,10 @@ static void state_facts(const struct ws_step_run_options *options, const struct 
 
 	wsnvtx_workload("model", o->model->name);
 	fact_number("batch", o->batch);
-	fact_number("context", o->context);
+	if (o->model->image)
+		ws_image_facts(o->model->image, &o->image);
+	else
+		fact_number("context", o->context);
 	if (o->layers)
 		fact_number("layers", o->layers);
 	wsnvtx_workload("dtype", o->precision->name);
@@ -239,7 +270,10 @@ static void state_facts(const struct ws_step_run_options *options, const struct 
 	wsnvtx_workload("seed", seed);
 	wsnvtx_workload("backend", backend->ops->name);
 	wsnvtx_workload("device", backend->device);
-	fact_number("tokens_per_step", o->batch * o->context);
+	if (o->model->image)
+		fact_number("images_per_step", o->batch);
+	else
+		fact_number("tokens_per_step", o->batch * o->context);
 }
 
 static enum ws_status run_steps(const struct ws_step_run_options *options, struct ws_step *step,

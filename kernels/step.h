@@ -6,6 +6,7 @@
 
 #include "kernels/backend.h"
 #include "kernels/model.h"
+#include "kernels/model_image.h"
 #include "kernels/optim.h"
 
 /* How much of a step is run. Each includes those before it. */
@@ -22,6 +23,7 @@ struct ws_step_options {
 	int64_t batch, context;
 	int64_t layers; /* 0: the model's own */
 	uint64_t seed;
+	struct ws_image_options image; /* image models; batch, layers and seed: those above */
 	struct ws_adamw adamw;
 };
 

@@ -24,7 +24,8 @@ struct arguments {
 	const char *device;
 	int threads;
 	bool dump_loss;
-	bool done; /* --help or --version was served */
+	bool given[OPTION_ABSENT - OPTION_FIRST]; /* by option, from its first on */
+	bool done;                                /* --help or --version was served */
 };
 
 /* --- help ----------------------------------------------------------------------------- */
@@ -99,6 +100,73 @@ static const char *phase_name_at(int i)
 	return i <= WS_STEP_FULL ? ws_step_phase_name((enum ws_step_phase)i) : NULL;
 }
 
+static const char *loss_name_at(int i)
+{
+	return ws_loss_name(i + 1); /* 0 is the model's own */
+}
+
+static const char *init_name_at(int i)
+{
+	return i == 0 ? "model" : i == 1 ? "xavier" : NULL;
+}
+
+static const char *yes_name_at(int i)
+{
+	return i == 0 ? "yes" : i == 1 ? "no" : NULL;
+}
+
+/* The index of a name in a list. */
+static enum ws_status parse_choice(const char *option, const char *text,
+                                   const char *(*name_at)(int), int *index, struct ws_err *err)
+{
+	for (*index = 0; name_at(*index); ++*index)
+		if (!strcmp(name_at(*index), text))
+			return WS_OK;
+	return fail_choice(err, option, text, name_at);
+}
+
+/* The options that only image models have. */
+static enum ws_status take_image_option(enum option_id id, const char *value,
+                                        struct ws_image_options *image, struct ws_err *err)
+{
+	enum ws_status status;
+	int index = 0;
+
+	switch (id) {
+	case OPTION_IMAGE_SIZE:
+		return parse_number("image-size", value, 1, 1 << 20, &image->size, err);
+	case OPTION_CLASSES:
+		return parse_number("classes", value, 1, 1 << 20, &image->classes, err);
+	case OPTION_WIDTH_DIVISOR:
+		return parse_number("width-divisor", value, 1, 4096, &image->width_divisor, err);
+	case OPTION_KERNEL_WIDTH:
+		return parse_number("kernel-width", value, 1, 1 << 16, &image->kernel_width, err);
+	case OPTION_DEPTH_MULTIPLIER:
+		return parse_number("depth-multiplier", value, 1, 1 << 16, &image->depth_multiplier,
+		                    err);
+	case OPTION_LAYOUT:
+		status = parse_choice("layout", value, ws_layout_name, &index, err);
+		image->layout = (enum ws_layout)index;
+		return status;
+	case OPTION_ACTIVATION:
+		status = parse_choice("activation", value, ws_activation_name, &index, err);
+		image->activation = (enum ws_activation)index;
+		return status;
+	case OPTION_LOSS:
+		status = parse_choice("loss", value, loss_name_at, &index, err);
+		image->loss = (enum ws_loss)(index + 1);
+		return status;
+	case OPTION_INIT:
+		status = parse_choice("init", value, init_name_at, &index, err);
+		image->xavier = index == 1;
+		return status;
+	default: /* RESIDUAL */
+		status = parse_choice("residual", value, yes_name_at, &index, err);
+		image->plain = index == 1;
+		return status;
+	}
+}
+
 static enum ws_status take_choice(enum option_id id, const char *value, struct arguments *args,
                                   struct ws_err *err)
 {
@@ -143,6 +211,17 @@ static enum ws_status take_option(enum option_id id, const char *value, struct a
 		return parse_number("context", value, 1, INT32_MAX, &step->context, err);
 	case OPTION_LAYERS:
 		return parse_number("layers", value, 1, 10000, &step->layers, err);
+	case OPTION_IMAGE_SIZE:
+	case OPTION_CLASSES:
+	case OPTION_LAYOUT:
+	case OPTION_ACTIVATION:
+	case OPTION_LOSS:
+	case OPTION_INIT:
+	case OPTION_WIDTH_DIVISOR:
+	case OPTION_KERNEL_WIDTH:
+	case OPTION_DEPTH_MULTIPLIER:
+	case OPTION_RESIDUAL:
+		return take_image_option(id, value, &step->image, err);
 	case OPTION_WARMUP:
 		return parse_number("warmup", value, 0, INT32_MAX, &args->run.warmup, err);
 	case OPTION_STEPS:
@@ -179,6 +258,45 @@ static const struct option long_options[] = {
         {0},
 };
 
+enum model_kind {
+	KIND_TRANSFORMER = 1,
+	KIND_IMAGE = 2,
+	KIND_SIGNAL = 4,
+};
+
+/* An option that the model has no use for is a mistake, not a detail. */
+static enum ws_status check_options_fit(const struct arguments *args, struct ws_err *err)
+{
+	static const struct {
+		enum option_id id;
+		const char *name;
+		unsigned kinds;
+	} special[] = {
+	        {OPTION_CONTEXT, "context", KIND_TRANSFORMER},
+	        {OPTION_LAYERS, "layers", KIND_TRANSFORMER | KIND_SIGNAL},
+	        {OPTION_IMAGE_SIZE, "image-size", KIND_IMAGE | KIND_SIGNAL},
+	        {OPTION_CLASSES, "classes", KIND_IMAGE | KIND_SIGNAL},
+	        {OPTION_LAYOUT, "layout", KIND_IMAGE | KIND_SIGNAL},
+	        {OPTION_ACTIVATION, "activation", KIND_IMAGE | KIND_SIGNAL},
+	        {OPTION_LOSS, "loss", KIND_IMAGE | KIND_SIGNAL},
+	        {OPTION_INIT, "init", KIND_IMAGE | KIND_SIGNAL},
+	        {OPTION_WIDTH_DIVISOR, "width-divisor", KIND_IMAGE},
+	        {OPTION_KERNEL_WIDTH, "kernel-width", KIND_SIGNAL},
+	        {OPTION_DEPTH_MULTIPLIER, "depth-multiplier", KIND_SIGNAL},
+	        {OPTION_RESIDUAL, "residual", KIND_SIGNAL},
+	};
+	const struct ws_model *model = args->run.step.model;
+	unsigned kind = !model->image          ? KIND_TRANSFORMER
+	                : model->image->signal ? KIND_SIGNAL
+	                                       : KIND_IMAGE;
+
+	for (size_t i = 0; i < sizeof(special) / sizeof(*special); i++)
+		WS_FAIL_IF(args->given[special[i].id - OPTION_FIRST] && !(special[i].kinds & kind),
+		           err, USAGE, "--%s: model %s has no such thing", special[i].name,
+		           model->name);
+	return WS_OK;
+}
+
 static enum ws_status parse(int argc, char **argv, struct arguments *args, struct ws_err *err)
 {
 	int index = 0, id;
@@ -190,12 +308,14 @@ static enum ws_status parse(int argc, char **argv, struct arguments *args, struc
 		WS_FAIL_IF(id == OPTION_ABSENT, err, USAGE,
 		           "--%s: this version of " PROGRAM " does not have it yet",
 		           long_options[index].name);
+		args->given[id - OPTION_FIRST] = true;
 		WS_FORWARD(take_option((enum option_id)id, optarg, args, err));
 	}
 	if (args->done)
 		return WS_OK;
 	WS_FAIL_IF(optind < argc, err, USAGE, "unexpected argument %s", argv[optind]);
 	WS_FAIL_IF(!args->run.step.model, err, USAGE, "--model is needed");
+	WS_FORWARD(check_options_fit(args, err));
 	WS_FAIL_IF(args->dump_loss && args->run.step.phase == WS_STEP_FORWARD, err, USAGE,
 	           "--dump-loss with --phase forward: there is no loss");
 	return WS_OK;
