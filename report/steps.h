@@ -40,6 +40,14 @@ void ws_step_stat(const struct ws_model *m, const struct ws_step_times *t, int p
 /* Is there anything to say about this phase? The remainder and the whole step always are. */
 int ws_step_phase_present(const struct ws_step_times *t, int phase);
 
+/*
+ * Time during which at least one of these kernels ran, summed over devices:
+ * those of the selection, or with sel NULL those launched in ranges whose
+ * entry in `sample` is not WS_NONE.
+ */
+int64_t ws_busy_time(const struct ws_model *m, const struct ws_selection *sel,
+		     const uint32_t *sample);
+
 /* Tokens that a step works on, from the workload's facts; 0 = not known. */
 int64_t ws_tokens_per_step(const struct ws_model *m);
 

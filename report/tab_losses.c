@@ -27,26 +27,29 @@ static const char *signal_name(int64_t number)
 	return "unknown name";
 }
 
-void ws_note_origin(const struct ws_model *m, struct ws_table *t)
+void ws_note_origin(const struct ws_model *m, const char *whose, struct ws_table *t)
 {
 	for (size_t i = 0; i < m->nends; i++) {
 		const struct ws_process_end *end = &m->ends[i];
 
 		if (end->how == WS_END_SIGNALED)
-			ws_table_note(t, "Process %" PRIu64 " was killed by signal %" PRId64 " (%s): "
-					 "the report shows what it had done until then.",
-				      end->pid, end->code, signal_name(end->code));
+			ws_table_note(t, "%sThe program (process %" PRIu64 ") was killed by signal "
+					 "%" PRId64 " (%s): the report shows what it had done until "
+					 "then.",
+				      whose, end->pid, end->code, signal_name(end->code));
 		else if (end->how == WS_END_EXITED && end->code)
-			ws_table_note(t, "Process %" PRIu64 " ended with exit status %" PRId64 ".",
-				      end->pid, end->code);
+			ws_table_note(t, "%sThe program (process %" PRIu64 ") ended with exit status "
+					 "%" PRId64 ".",
+				      whose, end->pid, end->code);
 	}
 	if (!m->file.closed)
-		ws_table_note(t, "The trace was not closed: recording was cut off. Everything "
-				 "that had reached the file is in the report.");
+		ws_table_note(t, "%sThe trace was not closed: recording was cut off. Everything "
+				 "that had reached the file is in the report.",
+			      whose);
 	if (m->file.damaged_blocks || m->file.skipped_bytes)
-		ws_table_note(t, "The trace is damaged: %" PRIu64 " blocks and %" PRIu64 " bytes "
+		ws_table_note(t, "%sThe trace is damaged: %" PRIu64 " blocks and %" PRIu64 " bytes "
 				 "could not be read. `warpsheet check` lists the damage.",
-			      m->file.damaged_blocks, m->file.skipped_bytes);
+			      whose, m->file.damaged_blocks, m->file.skipped_bytes);
 }
 
 struct emitter {
@@ -202,7 +205,7 @@ static void add_row(void *table, const struct ws_missing *missing)
 enum ws_status ws_tab_losses(const struct ws_tab *tab, struct ws_table *t, struct ws_err *err)
 {
 	WS_FORWARD(ws_missing_each(tab->m, add_row, t, err));
-	ws_note_origin(tab->m, t);
+	ws_note_origin(tab->m, "", t);
 	ws_table_note(t, "These counts are of the whole trace, whatever the filter.");
 	return WS_OK;
 }

@@ -7,7 +7,6 @@
 
 #include "report/columns.h"
 #include "report/group.h"
-#include "report/interval.h"
 #include "report/names.h"
 #include "report/steps.h"
 #include "report/tables.h"
@@ -153,20 +152,6 @@ static void add_end(const struct page *p)
 
 /* --- headline numbers ---------------------------------------------------------------------- */
 
-static int64_t busy_time(const struct ws_tab *tab)
-{
-	const struct ws_kernels *k = &tab->m->kernels;
-	struct ws_union busy = { 0 };
-
-	for (size_t i = 0; i < k->n; i++) {
-		if (i && ws_kernel_device(tab->m, i) != ws_kernel_device(tab->m, i - 1))
-			ws_union_next_device(&busy);
-		if (tab->sel->kernel[i] && !(k->flags[i] & WS_KERNEL_NO_TIME))
-			ws_union_add(&busy, k->start_ns[i], k->start_ns[i] + k->dur_ns[i]);
-	}
-	return busy.busy_ns;
-}
-
 /* FLOPs of the operations in the measured steps; -1 = none says. */
 static int64_t step_flops(const struct ws_tab *tab)
 {
@@ -227,7 +212,7 @@ static enum ws_status add_headline(const struct page *p, struct ws_err *err)
 	if (status == WS_OK) {
 		add_count(p, "kernels", p->tab->sel->kernels);
 		add_time(p, "GPU time of all kernels", (double)p->tab->sel->gpu_ns);
-		add_time(p, "GPU busy", (double)busy_time(p->tab));
+		add_time(p, "GPU busy", (double)ws_busy_time(p->tab->m, p->tab->sel, NULL));
 		add_time(p, "recorded time, first to last event",
 			 (double)(p->tab->m->end_ns - p->tab->m->begin_ns));
 		add_step_times(p, &times);
@@ -419,7 +404,7 @@ enum ws_status ws_tab_summary(const struct ws_tab *tab, struct ws_table *t, stru
 	p.section = "What is missing";
 	WS_FORWARD(ws_missing_each(tab->m, add_missing, &p, err));
 
-	ws_note_origin(tab->m, t);
+	ws_note_origin(tab->m, "", t);
 	if (tab->sel->gpu_ns)
 		ws_table_note(t, "Shares are of %.3f ms, the GPU time of all kernels in the report; "
 				 "each of the three breakdowns adds up to it.",

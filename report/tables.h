@@ -87,7 +87,7 @@ struct ws_missing {
 enum ws_status ws_missing_each(const struct ws_model *m,
 			       void (*fn)(void *ctx, const struct ws_missing *missing), void *ctx,
 			       struct ws_err *err);
-/* Sentences about how the recording ended and on what it ran; notes of the table. */
-void ws_note_origin(const struct ws_model *m, struct ws_table *t);
+/* Notes about how the recording ended; each begins with `whose` ("", or "A: "). */
+void ws_note_origin(const struct ws_model *m, const char *whose, struct ws_table *t);
 
 #endif
