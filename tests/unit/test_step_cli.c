@@ -1,0 +1,147 @@
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <sys/wait.h>
+
+#include "kernels/model.h"
+
+struct outcome {
+	int code;
+	char text[8192]; /* what the redirections in the arguments leave on stdout */
+};
+
+/* Run warpsheet-step with these arguments through the shell. */
+static struct outcome run(const char *arguments)
+{
+	struct outcome outcome = {0};
+	char command[1024];
+	FILE *pipe;
+	size_t used;
+	int status;
+
+	snprintf(command, sizeof(command), "%s %s", WS_STEP_PROGRAM, arguments);
+	pipe = popen(command, "r");
+	cr_assert_not_null(pipe);
+	used = fread(outcome.text, 1, sizeof(outcome.text) - 1, pipe);
+	outcome.text[used] = '\0';
+	status = pclose(pipe);
+	cr_assert(WIFEXITED(status));
+	outcome.code = WEXITSTATUS(status);
+	return outcome;
+}
+
+static void expect_error(const char *arguments, int code, const char *says)
+{
+	char redirected[512];
+	struct outcome o;
+
+	snprintf(redirected, sizeof(redirected), "%s 2>&1 >/dev/null", arguments);
+	o = run(redirected);
+	cr_assert_eq(o.code, code, "%s: exit code %d: %s", arguments, o.code, o.text);
+	cr_assert_not_null(strstr(o.text, says), "%s: %s", arguments, o.text);
+}
+
+#define TINY "--model transformer-tiny --context 8 --batch 1 --warmup 1 --steps 2 "
+
+Test(step_cli, losses_go_to_stdout_as_csv_and_words_to_stderr)
+{
+	struct outcome out = run(TINY "--dump-loss 2>/dev/null");
+	struct outcome words = run(TINY "2>&1 >/dev/null");
+	struct outcome quiet = run(TINY "2>/dev/null");
+	double first, second, third;
+	int n = 0;
+
+	cr_assert_eq(out.code, 0);
+	cr_assert_eq(sscanf(out.text, "Step,Warm-up,Loss\n1,1,%lf\n1,0,%lf\n2,0,%lf\n%n", &first,
+	                    &second, &third, &n),
+	             3, "%s", out.text);
+	cr_assert_eq(out.text[n], '\0');
+	cr_assert_str_eq(quiet.text, "");
+	cr_assert_not_null(strstr(words.text, "device cpu"), "%s", words.text);
+}
+
+Test(step_cli, automatic_choice_of_the_cpu_gives_its_reason)
+{
+	struct outcome o = run(TINY "--device auto 2>&1");
+
+	cr_assert_eq(o.code, 0);
+	cr_assert_not_null(strstr(o.text, "built without the CUDA backend"), "%s", o.text);
+}
+
+Test(step_cli, wrong_command_lines_exit_2_and_say_what_is_wrong)
+{
+	expect_error("", 2, "--model is needed");
+	expect_error("--model resnet9", 2, "transformer-small");
+	expect_error(TINY "--dtype fp17", 2, "amp-bf16");
+	expect_error(TINY "--phase sideways", 2, "forward-backward");
+	expect_error(TINY "--batch 0", 2, "--batch 0");
+	expect_error(TINY "--batch 4x", 2, "--batch 4x");
+	expect_error(TINY "--steps 99999999999999999999", 2, "--steps");
+	expect_error(TINY "--context", 2, "--context needs a value");
+	expect_error(TINY "--frobnicate", 2, "no option --frobnicate");
+	expect_error(TINY "stray", 2, "stray");
+	expect_error(TINY "--device tpu", 2, "auto, cuda or cpu");
+	expect_error(TINY "--phase forward --dump-loss", 2, "no loss");
+	expect_error(TINY "--batch 2000000000 --context 2000000000", 2, "too large");
+}
+
+Test(step_cli, options_of_the_product_that_are_missing_here_are_refused)
+{
+#define WS_OPTION_ABSENT(name) expect_error(TINY "--" name, 2, "does not have it yet");
+#include "kernels/step_options.def"
+	expect_error(TINY "--fusion full", 2, "none only");
+	expect_error(TINY "--optimizer sgd", 2, "adamw only");
+}
+
+Test(step_cli, cuda_without_the_backend_exits_5_with_the_cure)
+{
+	expect_error(TINY "--device cuda", 5, "--device cpu");
+}
+
+Test(step_cli, a_model_too_large_for_the_machine_exits_5)
+{
+	expect_error("--model transformer-2.7b --batch 100000 --context 1024 --layers 1000", 5,
+	             "out of memory");
+}
+
+Test(step_cli, a_full_disk_exits_4)
+{
+	struct outcome o = run(TINY "--dump-loss 2>&1 >/dev/full");
+
+	cr_assert_eq(o.code, 4, "%s", o.text);
+	cr_assert_not_null(strstr(o.text, "stdout"), "%s", o.text);
+}
+
+Test(step_cli, help_names_every_option_and_model)
+{
+	struct outcome o = run("--help");
+
+	cr_assert_eq(o.code, 0);
+#define WS_OPTION(ID, name, arg, help) cr_assert_not_null(strstr(o.text, "--" name), "--" name);
+#include "kernels/step_options.def"
+	for (int i = 0; ws_model_at(i); i++)
+		cr_assert_not_null(strstr(o.text, ws_model_at(i)->name), "%s",
+		                   ws_model_at(i)->name);
+}
+
+Test(step_cli, version_is_one_line)
+{
+	struct outcome o = run("--version");
+
+	cr_assert_eq(o.code, 0);
+	cr_assert_str_eq(o.text, "warpsheet-step " WS_VERSION "\n");
+}
+
+Test(step_cli, losses_do_not_depend_on_the_thread_count_beyond_rounding)
+{
+	struct outcome one = run(TINY "--threads 1 --dump-loss 2>/dev/null");
+	struct outcome three = run(TINY "--threads 3 --dump-loss 2>/dev/null");
+	double a[3], b[3];
+
+	for (int i = 0; i < 2; i++)
+		cr_assert_eq(sscanf(i ? three.text : one.text,
+		                    "Step,Warm-up,Loss\n1,1,%lf\n1,0,%lf\n2,0,%lf",
+		                    i ? &b[0] : &a[0], i ? &b[1] : &a[1], i ? &b[2] : &a[2]),
+		             3);
+	for (int i = 0; i < 3; i++)
+		cr_assert_float_eq(a[i], b[i], 1e-4);
+}
