@@ -97,15 +97,18 @@ static enum ws_status keep_block(struct ws_walk *w, size_t pos, const struct ws_
 /*
  * The end of the damaged stretch at pos. The length in a right header of a
  * damaged body is trusted where something whole follows; else blocks may have
- * slid into this one's place, and the search begins behind its header.
+ * slid into this one's place, and the search begins behind its header. A file
+ * made to have many such bodies inside each other is not searched for ever:
+ * the length is trusted, too, once the work in vain was several file sizes.
  */
-static size_t end_of_damage(const struct ws_walk *w, enum piece piece, size_t pos, size_t end,
+static size_t end_of_damage(struct ws_walk *w, enum piece piece, size_t pos, size_t end,
                             const struct ws_block_header *h)
 {
 	if (piece == PIECE_BAD_BODY) {
 		size_t next = pos + WS_BLOCK_HEADER_BYTES + h->body_size;
 
-		if (next == end || header_at(w, next, end))
+		w->hashed_in_vain += h->body_size;
+		if (next == end || header_at(w, next, end) || w->hashed_in_vain / 8 > w->size)
 			return next;
 	}
 	return resync(w, pos, end);

@@ -117,7 +117,7 @@ static void add_launch(struct ws_trace_writer *w, int64_t t, uint64_t correlatio
 	                         .name = text_id(w, "cudaLaunchKernel"),
 	                         .correlation = correlation});
 	add(w, WS_KIND_KERNEL,
-	    &(struct ws_row_kernel){.start_ns = t + 5000,
+	    &(struct ws_row_kernel){.start_ns = WS_SAMPLE_KERNEL_START_NS((int64_t)correlation),
 	                            .dur_ns = 1200 + 13 * (int64_t)(correlation % 5),
 	                            .correlation = correlation,
 	                            .config = id});
