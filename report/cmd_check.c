@@ -21,7 +21,7 @@ static void print_result(const char *path, const struct ws_check_result *r)
 	printf("%s: %" PRIu64 " block%s with %" PRIu64 " row%s, %s; ", path, r->blocks,
 	       plural(r->blocks), r->rows, plural(r->rows), r->closed ? "closed" : "not closed");
 	if (r->damage)
-		printf("%" PRIu64 " damage%s\n", r->damage, plural(r->damage));
+		printf("damaged, %" PRIu64 " finding%s\n", r->damage, plural(r->damage));
 	else
 		puts("whole");
 }

@@ -7,14 +7,20 @@ struct diff_opts {
 	const char *table;
 };
 
+/* What the diff without --table and -o shows. */
+static const char *const short_tables[] = {"diff-verdict", "diff-phases", "diff-config"};
+#define NSHORT (sizeof(short_tables) / sizeof(*short_tables))
+
 static enum ws_status write_diff(const struct ws_report *report, const struct diff_opts *o,
                                  struct ws_err *err)
 {
 	struct ws_report view = *report;
-	struct ws_table *slot;
+	struct ws_table *slots[NSHORT];
 
 	if (o->table)
-		WS_FORWARD(ws_report_select(report, o->table, &view, &slot, err));
+		WS_FORWARD(ws_report_select(report, o->table, &view, slots, err));
+	else if (ws_destination_is_terminal(&o->to))
+		ws_report_shorten(report, short_tables, NSHORT, &view, slots);
 	return ws_destination_write(&o->to, &view, err);
 }
 

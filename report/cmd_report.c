@@ -1,10 +1,11 @@
 #include "report/analysis.h"
 #include "report/command.h"
 
-#define SHORT_ROWS 10 /* of each table in the short report */
+#define SHORT_ROWS 12 /* of each table in the short report */
 
 /* What the report without --table and -o shows; a trace may lack some. */
 static const char *const short_tables[] = {"summary", "kernel-summary", "step-statistics"};
+#define NSHORT (sizeof(short_tables) / sizeof(*short_tables))
 
 struct report_opts {
 	struct ws_destination to;
@@ -46,23 +47,11 @@ static enum ws_status make(const char *path, const struct report_opts *o, struct
 	return rc;
 }
 
-/* The tables of the short report, borrowed. */
-static void shorten(const struct ws_report *report, struct ws_report *out, struct ws_table **slots)
-{
-	*out = *report;
-	out->tables = slots;
-	out->ntables = 0;
-	for (size_t i = 0; i < sizeof(short_tables) / sizeof(*short_tables); i++)
-		for (size_t t = 0; t < report->ntables; t++)
-			if (!strcmp(report->tables[t]->def->name, short_tables[i]))
-				slots[out->ntables++] = report->tables[t];
-}
-
 static enum ws_status report_trace(const char *path, struct report_opts *o, struct ws_err *err)
 {
-	struct ws_table *slots[sizeof(short_tables) / sizeof(*short_tables)];
+	struct ws_table *slots[NSHORT];
 	struct ws_report *report = NULL, view;
-	int is_short = !o->to.path && !o->table && o->to.format == WS_FORMAT_TEXT;
+	int is_short = !o->table && ws_destination_is_terminal(&o->to);
 	enum ws_status rc = make(path, o, &report, err);
 
 	if (rc != WS_OK)
@@ -72,7 +61,7 @@ static enum ws_status report_trace(const char *path, struct report_opts *o, stru
 	if (o->table)
 		rc = ws_report_select(report, o->table, &view, slots, err);
 	else if (is_short)
-		shorten(report, &view, slots);
+		ws_report_shorten(report, short_tables, NSHORT, &view, slots);
 	if (rc != WS_OK)
 		goto out;
 	o->to.rows = o->rows >= 0 ? o->rows : is_short ? SHORT_ROWS : 0;

@@ -160,6 +160,23 @@ enum ws_status ws_destination_write(const struct ws_destination *d, const struct
 	return rc;
 }
 
+int ws_destination_is_terminal(const struct ws_destination *d)
+{
+	return !d->path && d->format == WS_FORMAT_TEXT;
+}
+
+void ws_report_shorten(const struct ws_report *report, const char *const *names, size_t nnames,
+                       struct ws_report *out, struct ws_table **slots)
+{
+	*out = *report;
+	out->tables = slots;
+	out->ntables = 0;
+	for (size_t i = 0; i < nnames; i++)
+		for (size_t t = 0; t < report->ntables; t++)
+			if (!strcmp(report->tables[t]->def->name, names[i]))
+				slots[out->ntables++] = report->tables[t];
+}
+
 static const char *table_name(const void *ctx, size_t i)
 {
 	const struct ws_report *report = ctx;

@@ -96,7 +96,7 @@ static const struct unit *choose_scale(struct ws_shown_column *out, int real, do
 		out->decimals = 2;
 		break;
 	case WS_DISPLAY_REAL:
-		out->decimals = 4;
+		out->decimals = max < 1e4 ? 4 : 1;
 		break;
 	default:
 		out->decimals = real;

@@ -143,14 +143,14 @@ static enum ws_status put_one(FILE *f, const struct ws_table *t, struct ws_err *
 	if (t->not_recorded) {
 		fputs("Not recorded: ", f);
 		put_str(f, t->not_recorded);
-		fputc('\n', f);
+		fputs(t->nrows ? "\n\n" : "\n", f);
 	} else if (!t->nrows) {
 		fputs("No rows.\n", f);
-	} else if (ws_display_page(t->def, &page)) {
-		put_page(f, t, &page);
-	} else {
-		WS_FORWARD(put_table(f, t, err));
 	}
+	if (t->nrows && ws_display_page(t->def, &page))
+		put_page(f, t, &page);
+	else if (t->nrows)
+		WS_FORWARD(put_table(f, t, err));
 	for (size_t i = 0; i < t->nnotes; i++) {
 		fputs(i ? "- " : "\n- ", f);
 		put_str(f, t->notes[i]);

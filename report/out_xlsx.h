@@ -117,6 +117,10 @@ void ws__xlsx_paragraph(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t row, u
 void ws__xlsx_head(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, const char *title,
                    uint16_t last, double width);
 
+/* Why the table is empty, in a row that is seen. */
+void ws__xlsx_not_recorded(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, uint32_t row,
+                           uint16_t last, double width);
+
 /* Page set-up common to all sheets; pages_high 0 = as many as it takes. */
 void ws__xlsx_page_setup(struct ws_xlsx *x, lxw_worksheet *sheet, int landscape, int pages_high);
 

@@ -367,6 +367,19 @@ void ws__xlsx_head(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, const char 
 		              "← back to the first sheet", WS_XLSX_LINK);
 }
 
+void ws__xlsx_not_recorded(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, uint32_t row,
+                           uint16_t last, double width)
+{
+	char *text = NULL;
+
+	if (asprintf(&text, "Not recorded: %s", s->table->not_recorded) < 0) {
+		x->no_memory = 1;
+		return;
+	}
+	ws__xlsx_paragraph(x, s->sheet, row, 0, last, width, text, x->styles[WS_XLSX_MISSING]);
+	free(text);
+}
+
 void ws__xlsx_page_setup(struct ws_xlsx *x, lxw_worksheet *sheet, int landscape, int pages_high)
 {
 	enum { PAPER_A4 = 9 };

@@ -167,6 +167,8 @@ void ws__xlsx_write_page(struct ws_xlsx *x, struct ws_xlsx_sheet *s)
 	write_columns(&p);
 	ws__xlsx_head(x, s, x->report->title, p.last, p.width);
 	row = write_lines(&p, WS_XLSX_ROW_DATA);
+	if (s->table->not_recorded)
+		ws__xlsx_not_recorded(x, s, row++, p.last, p.width);
 	row = write_notes(&p, row + 1);
 	below = write_contents(&p, (uint16_t)(p.last + 2));
 	below = ws__xlsx_add_charts(x, s->sheet, below + 1, (uint16_t)(p.last + 2));

@@ -310,19 +310,10 @@ static void write_sheet(struct ws_xlsx *x, struct ws_xlsx_sheet *s, const struct
 		                                     (lxw_col_t)(l->ncols - 1)));
 		define_name(x, s, l);
 	}
-	if (t->not_recorded) {
-		char *text = NULL;
-
-		if (asprintf(&text, "Not recorded: %s", t->not_recorded) < 0) {
-			x->no_memory = 1;
-			return;
-		}
-		ws__xlsx_paragraph(x, s->sheet, row++, 0, l->last_paragraph_col, l->paragraph_width,
-		                   text, x->styles[WS_XLSX_MISSING]);
-		free(text);
-	} else if (!t->nrows) {
+	if (t->not_recorded)
+		ws__xlsx_not_recorded(x, s, row++, l->last_paragraph_col, l->paragraph_width);
+	else if (!t->nrows)
 		ws__xlsx_text(x, s->sheet, row++, 0, "No rows.", x->styles[WS_XLSX_SOURCE]);
-	}
 	write_notes(x, s, l, row + 1);
 	worksheet_freeze_panes(s->sheet, WS_XLSX_ROW_DATA, 0);
 	ws__xlsx_page_setup(x, s->sheet, 1, 0);
