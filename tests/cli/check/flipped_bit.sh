@@ -1,0 +1,1 @@
+warpsheet check fixtures/broken/flipped-bit.wtrace

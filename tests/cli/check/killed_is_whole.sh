@@ -1,0 +1,1 @@
+warpsheet check fixtures/traces/killed.wtrace

@@ -1,0 +1,1 @@
+warpsheet check fixtures/broken/nothing.wtrace

@@ -1,0 +1,1 @@
+warpsheet dump fixtures/traces/empty.wtrace | sed "/^block 1 /,\$!d"

@@ -1,0 +1,1 @@
+warpsheet dump --kind kernel fixtures/traces/killed.wtrace

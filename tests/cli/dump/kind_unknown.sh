@@ -1,0 +1,1 @@
+warpsheet dump fixtures/traces/empty.wtrace --kind kernal

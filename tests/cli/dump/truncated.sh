@@ -1,0 +1,1 @@
+warpsheet dump fixtures/broken/truncated.wtrace --kind process_end

@@ -1,0 +1,1 @@
+warpsheet diff a b --nonsense --help

@@ -1,0 +1,1 @@
+warpsheet --table steps report x.wtrace

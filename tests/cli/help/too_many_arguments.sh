@@ -1,0 +1,1 @@
+warpsheet info a.wtrace b.wtrace

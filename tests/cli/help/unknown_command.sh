@@ -1,0 +1,1 @@
+warpsheet repotr x.wtrace

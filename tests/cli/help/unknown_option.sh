@@ -1,0 +1,1 @@
+warpsheet report --tabel steps x.wtrace

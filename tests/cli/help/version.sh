@@ -1,0 +1,1 @@
+warpsheet version && warpsheet --version

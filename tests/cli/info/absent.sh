@@ -1,0 +1,1 @@
+warpsheet info absent.wtrace

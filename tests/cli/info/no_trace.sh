@@ -1,0 +1,1 @@
+warpsheet info fixtures/broken/no-trace.wtrace

@@ -1,0 +1,1 @@
+warpsheet info fixtures/traces/step-fp32.wtrace

@@ -1,0 +1,1 @@
+warpsheet info fixtures/broken/truncated.wtrace

@@ -1,0 +1,1 @@
+warpsheet record --help

@@ -1,0 +1,1 @@
+warpsheet record -o x.wtrace -- sh -c "exit 7"

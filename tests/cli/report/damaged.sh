@@ -1,0 +1,1 @@
+warpsheet report fixtures/broken/flipped-bit.wtrace --table losses

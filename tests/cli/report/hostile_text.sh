@@ -1,0 +1,1 @@
+warpsheet report fixtures/traces/hostile.wtrace --table kernel-summary

@@ -1,0 +1,1 @@
+unset COLUMNS; warpsheet report --table steps fixtures/traces/step-fp32.wtrace

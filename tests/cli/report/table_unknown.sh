@@ -1,0 +1,1 @@
+warpsheet report fixtures/traces/empty.wtrace --table kernel-sumary
