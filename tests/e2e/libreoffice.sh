@@ -1,0 +1,21 @@
+#!/bin/sh
+# LibreOffice opens the workbooks without repair: it converts them to PDF and
+# finds every sheet.
+# shellcheck source=tests/e2e/common.sh
+. "$(dirname "$0")/common.sh"
+cd "$work"
+
+soffice=$(command -v soffice || command -v libreoffice || true)
+if [ -z "$soffice" ]; then
+	echo "SKIP: no LibreOffice to open the workbooks with"
+	exit 77
+fi
+$ws record --model transformer-tiny --phase step --warmup 1 --steps 4 -o a.wtrace 2>record.txt
+$ws record --model transformer-tiny --dtype amp-bf16 --phase step --warmup 1 --steps 4 -o b.wtrace 2>record.txt
+$ws report a.wtrace -o report.xlsx
+$ws diff a.wtrace b.wtrace -o diff.xlsx
+HOME=$work "$soffice" --headless --convert-to pdf --outdir . report.xlsx diff.xlsx >convert.txt 2>&1 ||
+	fail "conversion: $(cat convert.txt)"
+for pdf in report.pdf diff.pdf; do
+	[ "$(head -c 5 $pdf)" = "%PDF-" ] || fail "$pdf is no PDF: $(cat convert.txt)"
+done
