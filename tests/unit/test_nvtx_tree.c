@@ -63,7 +63,7 @@ static void path_is(const struct ws_ranges *r, uint32_t range, const char *expec
 
 	cr_assert(eq(int, ws_path_text(r, r->path[range], texts, &text, &len, &err), WS_OK));
 	cr_expect(eq(sz, len, strlen(text)));
-	cr_expect(eq(str, text, (char *)expected));
+	cr_expect_str_eq(text, expected);
 	free(text);
 }
 
@@ -325,7 +325,7 @@ Test(nvtx_tree, paths_are_read_parents_first_and_siblings_by_first_begin)
 		size_t len;
 
 		cr_assert(eq(int, ws_path_text(&r, order[i], texts, &text, &len, &err), WS_OK));
-		cr_expect(eq(str, text, (char *)expected[i]));
+		cr_expect_str_eq(text, expected[i]);
 		free(text);
 	}
 	ws_ranges_release(&r);

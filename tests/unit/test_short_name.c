@@ -10,7 +10,7 @@ static void check(const char *name, const char *expected)
 
 	cr_expect(n <= strlen(name), "%s grew", name);
 	out[n] = '\0';
-	cr_expect(eq(str, out, (char *)expected));
+	cr_expect_str_eq(out, expected);
 }
 
 Test(short_name, loses_return_type_template_arguments_and_parameters)

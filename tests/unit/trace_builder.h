@@ -1,0 +1,92 @@
+/*
+ * Traces made by hand, a call an event; and tools to read the tables made of
+ * them. Everything here stops the test on a failure.
+ */
+#ifndef WS_TESTS_TRACE_BUILDER_H
+#define WS_TESTS_TRACE_BUILDER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "formats/trace_writer.h"
+#include "report/analysis.h"
+
+struct tb; /* a trace in the making */
+
+/* A trace of process 100 with thread 1, device 0 ("Test GPU") and the schema "warpsheet.op". */
+struct tb *tb_new(void);
+void tb_free(struct tb *b);
+/* The writer, for rows that have no call here. */
+struct ws_trace_writer *tb_writer(struct tb *b);
+uint64_t tb_text(struct tb *b, const char *text);
+/* A row of any kind. */
+void tb_add(struct tb *b, enum ws_kind kind, const void *row);
+
+void tb_thread(struct tb *b, uint64_t id, uint64_t pid);
+void tb_device(struct tb *b, uint64_t id, enum ws_device_kind kind, const char *name);
+
+/* Where the next events happen; 1 and "" at first. */
+void tb_on_thread(struct tb *b, uint64_t thread);
+void tb_in_domain(struct tb *b, const char *domain);
+
+void tb_push(struct tb *b, int64_t time_ns, const char *name);
+void tb_push_bytes(struct tb *b, int64_t time_ns, const void *name, size_t len);
+void tb_pop(struct tb *b, int64_t time_ns);
+void tb_start(struct tb *b, int64_t time_ns, const char *name, uint64_t range);
+void tb_end(struct tb *b, int64_t time_ns, uint64_t range);
+void tb_mark(struct tb *b, int64_t time_ns, const char *text); /* in domain "warpsheet" */
+
+/* An operation in the way of kernels/warpsheet_nvtx.h, as far as reports look at it. */
+struct tb_op {
+	uint64_t flops, bytes_read, bytes_written;
+	const char *op, *direction, *dtype; /* names of the enumerations; NULL = none */
+	int32_t layer;
+};
+void tb_push_op(struct tb *b, int64_t time_ns, const char *name, const struct tb_op *op);
+
+/*
+ * A kernel and the call that launched it on the thread set: the call lasts
+ * 1 ns from call_ns. Returns its correlation id.
+ */
+uint64_t tb_launch(struct tb *b, int64_t call_ns, const char *kernel, int64_t start_ns,
+		   int64_t dur_ns);
+/* The same with everything said; correlation 0 = without a call. */
+struct tb_kernel {
+	const char *name;
+	int64_t start_ns, dur_ns;
+	uint64_t correlation, device, pid, flags;
+};
+void tb_kernel(struct tb *b, const struct tb_kernel *kernel);
+void tb_call(struct tb *b, int64_t start_ns, int64_t dur_ns, uint64_t correlation);
+
+void tb_loss(struct tb *b, const char *cause, uint64_t count);
+void tb_process_end(struct tb *b, enum ws_end_how how, int64_t code);
+
+/* Close the trace and open it as a model, which borrows from b. The caller frees both. */
+struct ws_model *tb_model(struct tb *b);
+/* The same of a trace that was never closed. */
+struct ws_model *tb_model_unclosed(struct tb *b);
+
+/* --- reading tables --- */
+
+/* The table; the caller frees it. filter may be NULL. */
+struct ws_table *tb_table(const struct ws_model *m, const char *name,
+			  const struct ws_filter *filter);
+/* A cell by column id. */
+const struct ws_cell *tb_cell(const struct ws_table *t, size_t row, const char *column);
+/* Its number; fails when it holds none. */
+int64_t tb_int(const struct ws_table *t, size_t row, const char *column);
+double tb_real(const struct ws_table *t, size_t row, const char *column);
+/* Its text; "" when it is empty. */
+const char *tb_str(const struct ws_table *t, size_t row, const char *column);
+int tb_is_empty(const struct ws_table *t, size_t row, const char *column);
+/* The first row in which the column has this text, from `from` on; fails when there is none. */
+size_t tb_find(const struct ws_table *t, size_t from, const char *column, const char *text);
+/* The number of rows in which it has. */
+size_t tb_count(const struct ws_table *t, const char *column, const char *text);
+/* Is this part of one of the notes? */
+int tb_notes_say(const struct ws_table *t, const char *part);
+/* Are both tables the same, cell by cell and note by note? */
+int tb_tables_equal(const struct ws_table *a, const struct ws_table *b);
+
+#endif
