@@ -11,9 +11,9 @@
 #include "formats/status.h"
 
 enum ws_import_kind {
-	WS_IMPORT_NONE, /* nothing that can be imported */
+	WS_IMPORT_NONE,         /* nothing that can be imported */
 	WS_IMPORT_PYTORCH_JSON, /* Chrome trace of the PyTorch profiler, plain or gzip */
-	WS_IMPORT_NSYS_SQLITE,	/* Nsight Systems export */
+	WS_IMPORT_NSYS_SQLITE,  /* Nsight Systems export */
 };
 
 /* What the file is, by its first bytes, whatever its name. IO_READ when it cannot be read. */
@@ -24,19 +24,22 @@ const char *ws_import_kind_name(enum ws_import_kind kind); /* "PyTorch profiler 
 #define WS_IMPORT_MAX_WARNINGS 32
 #define WS_IMPORT_TEXT_BYTES   192
 
+#define WS_IMPORT_MAX_LOSSES 8
+
 /* Why records of the input are not in the trace. */
 struct ws_import_skip {
 	char reason[WS_IMPORT_TEXT_BYTES];
 	uint64_t count;
-	int lost; /* 1: the input is damaged here; 0: the trace has no place for it, on purpose */
 };
 
 struct ws_import_stats {
 	enum ws_import_kind kind;
 	char format[WS_IMPORT_TEXT_BYTES]; /* "2024 generation", "schema 3.16.1" … */
-	uint64_t events;		   /* records of the input that were read */
-	uint64_t rows[WS_KIND_END];	   /* rows written, by record kind */
-	struct ws_import_skip skips[WS_IMPORT_MAX_SKIPS];
+	uint64_t events;                   /* records of the input that were read */
+	uint64_t rows[WS_KIND_END];        /* rows written, by record kind */
+	struct ws_import_skip
+	        losses[WS_IMPORT_MAX_LOSSES];             /* the input is damaged; count may be 0 */
+	struct ws_import_skip skips[WS_IMPORT_MAX_SKIPS]; /* the trace has no place for it */
 	size_t nskips;
 	char warnings[WS_IMPORT_MAX_WARNINGS][WS_IMPORT_TEXT_BYTES];
 	size_t nwarnings;
@@ -58,7 +61,7 @@ struct ws_import_opts {
  * its content is then incomplete. opts may be NULL.
  */
 enum ws_status ws_import_file(const char *path, const char *out_path,
-			      const struct ws_import_opts *opts, struct ws_import_stats *stats,
-			      struct ws_err *err);
+                              const struct ws_import_opts *opts, struct ws_import_stats *stats,
+                              struct ws_err *err);
 
 #endif

@@ -21,7 +21,7 @@ static const char *string_stop(const char *p, const char *end)
 	while (end - p >= 8) {
 		uint64_t v = ws_load_u64(p);
 		uint64_t stop = zero_bytes(v ^ (ONES * '"')) | zero_bytes(v ^ (ONES * '\\')) |
-				((v - ONES * 0x20) & ~v & HIGHS);
+		                ((v - ONES * 0x20) & ~v & HIGHS);
 
 		if (stop)
 			return p + (__builtin_ctzll(stop) >> 3);
@@ -122,7 +122,7 @@ static const char *skip_nested(struct skipper *s, const char *p, const char *end
 
 static enum ws_json_result nested(struct ws_json *j, struct ws_json_value *v)
 {
-	struct skipper s = { 1, 0, 0 };
+	struct skipper s = {1, 0, 0};
 	const char *end = skip_nested(&s, j->pos + 1, j->end);
 
 	if (s.depth)
@@ -146,13 +146,13 @@ static const struct {
 	const char *word;
 	uint8_t type;
 } words[] = {
-	{ "true", WS_JSON_TRUE },	   { "false", WS_JSON_FALSE },
-	{ "null", WS_JSON_NULL },	   { "True", WS_JSON_TRUE },
-	{ "False", WS_JSON_FALSE },	   { "None", WS_JSON_NULL },
-	{ "NaN", WS_JSON_NOT_A_NUMBER },   { "nan", WS_JSON_NOT_A_NUMBER },
-	{ "-nan", WS_JSON_NOT_A_NUMBER },  { "Infinity", WS_JSON_NOT_A_NUMBER },
-	{ "inf", WS_JSON_NOT_A_NUMBER },   { "-Infinity", WS_JSON_NOT_A_NUMBER },
-	{ "-inf", WS_JSON_NOT_A_NUMBER },
+        {"true", WS_JSON_TRUE},         {"false", WS_JSON_FALSE},
+        {"null", WS_JSON_NULL},         {"True", WS_JSON_TRUE},
+        {"False", WS_JSON_FALSE},       {"None", WS_JSON_NULL},
+        {"NaN", WS_JSON_NOT_A_NUMBER},  {"nan", WS_JSON_NOT_A_NUMBER},
+        {"-nan", WS_JSON_NOT_A_NUMBER}, {"Infinity", WS_JSON_NOT_A_NUMBER},
+        {"inf", WS_JSON_NOT_A_NUMBER},  {"-Infinity", WS_JSON_NOT_A_NUMBER},
+        {"-inf", WS_JSON_NOT_A_NUMBER},
 };
 
 static enum ws_json_result word(struct ws_json *j, struct ws_json_value *v)
@@ -170,7 +170,7 @@ static enum ws_json_result word(struct ws_json *j, struct ws_json_value *v)
 	v->escaped = 0;
 	v->type = WS_JSON_ABSENT;
 	if (len && ((*v->text >= '0' && *v->text <= '9') ||
-		    (*v->text == '-' && len > 1 && v->text[1] >= '0' && v->text[1] <= '9')))
+	            (*v->text == '-' && len > 1 && v->text[1] >= '0' && v->text[1] <= '9')))
 		v->type = WS_JSON_NUMBER;
 	for (size_t i = 0; v->type == WS_JSON_ABSENT && i < sizeof(words) / sizeof(*words); i++)
 		if (len == strlen(words[i].word) && memcmp(v->text, words[i].word, len) == 0)
@@ -252,28 +252,28 @@ enum ws_json_result ws_json_element(struct ws_json *j)
 /* --- numbers ------------------------------------------------------------------- */
 
 static const uint64_t powers[] = {
-	1ull,
-	10ull,
-	100ull,
-	1000ull,
-	10000ull,
-	100000ull,
-	1000000ull,
-	10000000ull,
-	100000000ull,
-	1000000000ull,
-	10000000000ull,
-	100000000000ull,
-	1000000000000ull,
-	10000000000000ull,
-	100000000000000ull,
-	1000000000000000ull,
-	10000000000000000ull,
-	100000000000000000ull,
-	1000000000000000000ull,
-	10000000000000000000ull,
+        1ull,
+        10ull,
+        100ull,
+        1000ull,
+        10000ull,
+        100000ull,
+        1000000ull,
+        10000000ull,
+        100000000ull,
+        1000000000ull,
+        10000000000ull,
+        100000000000ull,
+        1000000000000ull,
+        10000000000000ull,
+        100000000000000ull,
+        1000000000000000ull,
+        10000000000000000ull,
+        100000000000000000ull,
+        1000000000000000000ull,
+        10000000000000000000ull,
 };
-#define MAX_POWER 19
+#define MAX_POWER    19
 #define MAX_EXPONENT 100000 /* larger ones mean 0 or no fit alike */
 
 /* The digits as an integer of at most 19, and the power of ten that is left. */
@@ -447,11 +447,11 @@ static const char *unescape_one(const char *p, const char *end, char *to, size_t
 }
 
 enum ws_status ws_json_text(const struct ws_json_value *v, struct ws_buf *scratch,
-			    struct ws_bytes *out, struct ws_err *err)
+                            struct ws_bytes *out, struct ws_err *err)
 {
 	const char *p = v->text, *end = p + v->len;
 
-	*out = (struct ws_bytes){ v->text, v->len };
+	*out = (struct ws_bytes){v->text, v->len};
 	if (v->type != WS_JSON_STRING || !v->escaped)
 		return WS_OK;
 	scratch->len = 0;
@@ -468,12 +468,12 @@ enum ws_status ws_json_text(const struct ws_json_value *v, struct ws_buf *scratc
 		p = unescape_one(p, end, (char *)scratch->data + scratch->len, &put);
 		scratch->len += put;
 	}
-	*out = (struct ws_bytes){ scratch->data, scratch->len };
+	*out = (struct ws_bytes){scratch->data, scratch->len};
 	return WS_OK;
 }
 
 enum ws_status ws_json_compact(const struct ws_json_value *v, struct ws_buf *scratch,
-			       struct ws_bytes *out, struct ws_err *err)
+                               struct ws_bytes *out, struct ws_err *err)
 {
 	int in_string = 0;
 
@@ -490,26 +490,26 @@ enum ws_status ws_json_compact(const struct ws_json_value *v, struct ws_buf *scr
 		else if (c == '\\' && in_string && i + 1 < v->len)
 			scratch->data[scratch->len++] = (uint8_t)v->text[++i];
 	}
-	*out = (struct ws_bytes){ scratch->data, scratch->len };
+	*out = (struct ws_bytes){scratch->data, scratch->len};
 	return WS_OK;
 }
 
 /* --- the window --------------------------------------------------------------------- */
 
 enum ws_status ws_json_stream_init(struct ws_json_stream *s, ws_json_read_fn read, void *ctx,
-				   struct ws_err *err)
+                                   struct ws_err *err)
 {
-	*s = (struct ws_json_stream){ .read = read, .ctx = ctx, .cap = FIRST_WINDOW };
+	*s = (struct ws_json_stream){.read = read, .ctx = ctx, .cap = FIRST_WINDOW};
 	s->buf = malloc(s->cap);
 	WS_FAIL_IF(!s->buf, err, NO_MEMORY, "no memory to read JSON");
-	s->j = (struct ws_json){ s->buf, s->buf, 0, &s->faults };
+	s->j = (struct ws_json){s->buf, s->buf, 0, &s->faults};
 	return WS_OK;
 }
 
 void ws_json_stream_free(struct ws_json_stream *s)
 {
 	free(s->buf);
-	*s = (struct ws_json_stream){ 0 };
+	*s = (struct ws_json_stream){0};
 }
 
 /* Make room behind the kept text: move it to the front, or enlarge the window. */
@@ -536,7 +536,7 @@ static enum ws_status make_room(struct ws_json_stream *s, const char *keep, stru
 }
 
 enum ws_status ws_json_stream_fill(struct ws_json_stream *s, const char *keep, int *full,
-				   struct ws_err *err)
+                                   struct ws_err *err)
 {
 	size_t got = 0, kept;
 
@@ -571,7 +571,7 @@ static enum ws_json_result skip_on(struct skipper *scan, struct ws_json *j)
 
 enum ws_status ws_json_stream_skip(struct ws_json_stream *s, int *bad, struct ws_err *err)
 {
-	struct skipper scan = { 0, 0, 0 };
+	struct skipper scan = {0, 0, 0};
 	enum ws_json_result r;
 	const char *from;
 	int full = 0;

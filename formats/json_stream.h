@@ -40,17 +40,17 @@ enum ws_json_type {
 
 /* Borrowed from the window: gone when the window moves. */
 struct ws_json_value {
-	uint8_t type;	 /* enum ws_json_type */
-	uint8_t escaped; /* a string with backslashes */
+	uint8_t type;     /* enum ws_json_type */
+	uint8_t escaped;  /* a string with backslashes */
 	const char *text; /* strings: without the quotes; arrays and objects: with the brackets */
 	size_t len;
 };
 
 /* Departures from JSON that were read all the same. */
 struct ws_json_faults {
-	uint64_t control_chars;	   /* strings with raw control characters */
-	uint64_t bad_escapes;	   /* strings with a backslash before anything else than JSON allows */
-	uint64_t not_numbers;	   /* NaN and infinities */
+	uint64_t control_chars; /* strings with raw control characters */
+	uint64_t bad_escapes;   /* strings with a backslash before anything else than JSON allows */
+	uint64_t not_numbers;   /* NaN and infinities */
 };
 
 /* A window on JSON text. */
@@ -71,9 +71,9 @@ enum ws_json_result ws_json_element(struct ws_json *j);
 
 /* A window on the text of an array or object value. */
 static inline struct ws_json ws_json_inside(const struct ws_json_value *v,
-					    struct ws_json_faults *faults)
+                                            struct ws_json_faults *faults)
 {
-	return (struct ws_json){ v->text, v->text + v->len, 1, faults };
+	return (struct ws_json){v->text, v->text + v->len, 1, faults};
 }
 
 static inline int ws_json_is(const struct ws_json_value *v, const char *text, size_t len)
@@ -103,16 +103,16 @@ static inline int ws_json_i64(const struct ws_json_value *v, int64_t *out)
  * \u escapes become UTF-8, lone surrogates U+FFFD; a bad escape stays as it is.
  */
 enum ws_status ws_json_text(const struct ws_json_value *v, struct ws_buf *scratch,
-			    struct ws_bytes *out, struct ws_err *err);
+                            struct ws_bytes *out, struct ws_err *err);
 /* The text of a value without white space between tokens, in scratch. */
 enum ws_status ws_json_compact(const struct ws_json_value *v, struct ws_buf *scratch,
-			       struct ws_bytes *out, struct ws_err *err);
+                               struct ws_bytes *out, struct ws_err *err);
 
 /* --- the window -------------------------------------------------------------- */
 
 /* Read up to size bytes; *got = 0 at the end of the text. */
 typedef enum ws_status (*ws_json_read_fn)(void *ctx, void *buf, size_t size, size_t *got,
-					  struct ws_err *err);
+                                          struct ws_err *err);
 
 #define WS_JSON_MAX_WINDOW ((size_t)64 << 20) /* bytes: a longer value is passed over */
 
@@ -127,7 +127,7 @@ struct ws_json_stream {
 };
 
 enum ws_status ws_json_stream_init(struct ws_json_stream *s, ws_json_read_fn read, void *ctx,
-				   struct ws_err *err);
+                                   struct ws_err *err);
 void ws_json_stream_free(struct ws_json_stream *s); /* empties it */
 /* Bytes of text before this place of the window. */
 static inline uint64_t ws_json_stream_offset(const struct ws_json_stream *s, const char *at)
@@ -139,7 +139,7 @@ static inline uint64_t ws_json_stream_offset(const struct ws_json_stream *s, con
  * afterwards. *full: the window is at its limit and nothing could be read.
  */
 enum ws_status ws_json_stream_fill(struct ws_json_stream *s, const char *keep, int *full,
-				   struct ws_err *err);
+                                   struct ws_err *err);
 /*
  * Pass over one array or object of any size, or one scalar that fits the
  * window. *bad: there was no such whole value.
