@@ -253,7 +253,7 @@ enum ws_status ws_trace_reader_load(const struct ws_trace_reader *r, enum ws_kin
 	struct ws_column columns[WS_MAX_COLUMNS] = {0};
 	uint64_t blob_bytes[WS_MAX_COLUMNS] = {0};
 	uint8_t *blob_pos[WS_MAX_COLUMNS] = {0};
-	enum ws_status status = WS_OK;
+	enum ws_status status;
 	uint64_t row = 0;
 
 	memset(out, 0, sizeof(*out));
@@ -263,8 +263,9 @@ enum ws_status ws_trace_reader_load(const struct ws_trace_reader *r, enum ws_kin
 		columns[c].id = out->def->columns[c].id;
 		columns[c].type = out->def->columns[c].type;
 	}
-	WS_FORWARD(plan_load(r, out, columns, blob_bytes, err));
-	WS_FORWARD(allocate_table(out, columns, blob_bytes, blob_pos, err));
+	status = plan_load(r, out, columns, blob_bytes, err);
+	if (status == WS_OK)
+		status = allocate_table(out, columns, blob_bytes, blob_pos, err);
 	for (size_t i = 0; status == WS_OK && i < r->walk.nblocks; i++) {
 		if (r->walk.blocks[i].kind != kind)
 			continue;

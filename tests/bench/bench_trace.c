@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "formats/trace_check.h"
 #include "formats/trace_reader.h"
 #include "formats/trace_writer.h"
 
@@ -72,8 +73,12 @@ static uint64_t text_id(struct stream *s, const char *text)
 static void define_names(struct stream *s)
 {
 	static const char *const phases[] = {"forward", "backward", "optimizer"};
+	struct ws_row_device device = {.name = text_id(s, "synthetic")};
+	struct ws_row_thread thread = {.id = 1, .pid = 4242, .tid = 4242};
 	char text[160];
 
+	must(ws_trace_writer_add(s->writer, WS_KIND_DEVICE, &device, &s->err), &s->err);
+	must(ws_trace_writer_add(s->writer, WS_KIND_THREAD, &thread, &s->err), &s->err);
 	s->api_name = text_id(s, "cudaLaunchKernel");
 	s->domain = text_id(s, "warpsheet");
 	for (int i = 0; i < 3; i++)
@@ -240,6 +245,7 @@ int main(int argc, char **argv)
 	uint64_t launches = argc > 1 ? strtoull(argv[1], NULL, 10) : 1000000;
 	struct stream s = {.random = 88172645463325252u};
 	const struct ws_trace_writer_opts opts = {0};
+	struct ws_check_result result;
 	struct ws_trace_reader *r;
 	double start, made, opened, loaded;
 	struct ws_bytes bytes;
@@ -276,8 +282,12 @@ int main(int argc, char **argv)
 	       (double)bytes.len / (opened - start) / 1e9, loaded - opened,
 	       (double)s.rows / (loaded - opened) / 1e6);
 	ws_trace_reader_free(r);
+
+	start = seconds();
+	must(ws_trace_check_mem(bytes.ptr, bytes.len, NULL, NULL, &result, &s.err), &s.err);
+	printf("check: %.3f s\n", seconds() - start);
 	ws_trace_writer_free(s.writer);
-	if (sum != s.check) {
+	if (result.damage || result.notes || sum != s.check) {
 		fprintf(stderr, "bench_trace: what was read is not what was written\n");
 		return 1;
 	}
