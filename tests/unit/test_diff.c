@@ -1,0 +1,389 @@
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+#include <math.h>
+
+#include "report/diff.h"
+#include "report/tables.h"
+#include "trace_builder.h"
+
+/* A program of n steps with one forward; each layer of it takes layer_ns, or 1 ns more. */
+struct program {
+	size_t steps;
+	int64_t step_ns[8]; /* wall time of each */
+	int64_t layer_ns;
+	const char *kernel, *dtype;
+	int layers;
+	const char *extra; /* one more range in each step */
+	int on_cpu;
+};
+
+static struct tb *build(const struct program *p)
+{
+	struct tb *b = tb_new();
+	struct tb_op op = { 1000, 100, 50, "gemm", "forward", p->dtype, 0 };
+	uint64_t correlation = 1;
+	int64_t at = 0;
+	char fact[64];
+
+	if (p->on_cpu)
+		tb_device(b, 0, WS_DEVICE_CPU_REFERENCE, "CPU reference");
+	snprintf(fact, sizeof(fact), "workload.dtype=%s", p->dtype);
+	tb_mark(b, 0, fact);
+	tb_mark(b, 0, "workload.batch=4");
+	for (size_t i = 0; i <= p->steps; i++) {
+		int64_t wall = i ? p->step_ns[i - 1] : 1000;
+
+		tb_push(b, at, i ? "step" : "warm-up");
+		tb_push(b, at + 1, "forward");
+		for (int layer = 0; layer < p->layers; layer++) {
+			tb_push_op(b, at + 10 + 10 * layer, "layer", &op);
+			tb_call(b, at + 11 + 10 * layer, 1, correlation);
+			tb_kernel(b, &(struct tb_kernel){ p->kernel, at + 500 * layer,
+							  p->layer_ns + (int64_t)(i % 2), correlation++, 0,
+							  100, 0 });
+			tb_pop(b, at + 15 + 10 * layer);
+		}
+		tb_pop(b, at + 200);
+		if (p->extra) {
+			tb_push(b, at + 210, p->extra);
+			tb_call(b, at + 211, 1, correlation);
+			tb_kernel(b, &(struct tb_kernel){ "x", at + 900, 40, correlation++, 0, 100, 0 });
+			tb_pop(b, at + 215);
+		}
+		tb_pop(b, at + wall);
+		at += 100000;
+	}
+	return b;
+}
+
+struct pair {
+	struct tb *b[2];
+	struct ws_model *m[2];
+	struct ws_report *report;
+	struct ws_diff_result result;
+};
+
+static struct pair compare(const struct program *a, const struct program *b, double threshold)
+{
+	struct ws_diff_opts opts = { threshold };
+	struct pair p = { 0 };
+	struct ws_err err;
+
+	p.b[0] = build(a);
+	p.b[1] = build(b);
+	for (int i = 0; i < 2; i++)
+		p.m[i] = tb_model(p.b[i]);
+	cr_assert(eq(int, ws_diff_make(p.m[0], p.m[1], &opts, &p.report, &p.result, &err), WS_OK));
+	return p;
+}
+
+static void release(struct pair *p)
+{
+	ws_report_free(p->report);
+	for (int i = 0; i < 2; i++) {
+		ws_model_free(p->m[i]);
+		tb_free(p->b[i]);
+	}
+}
+
+static const struct ws_table *table(const struct pair *p, const char *name)
+{
+	for (size_t i = 0; i < p->report->ntables; i++)
+		if (!strcmp(p->report->tables[i]->def->name, name))
+			return p->report->tables[i];
+	cr_fatal("no table %s", name);
+}
+
+static size_t find_path(const struct ws_table *t, const char *path, const char *match)
+{
+	for (size_t row = 0; row < t->nrows; row++)
+		if (!strcmp(tb_str(t, row, "path"), path) && !strcmp(tb_str(t, row, "match"), match))
+			return row;
+	cr_fatal("no row %s, %s", path, match);
+}
+
+static const struct program fp32 = {
+	.steps = 4,
+	.step_ns = { 1000, 1010, 990, 1000 },
+	.layer_ns = 400, /* two of them keep the GPU busy for four fifths of a step */
+	.kernel = "sgemm_fp32",
+	.dtype = "fp32",
+	.layers = 2,
+};
+
+Test(diff, dtype_and_kernel_names_are_no_key)
+{
+	struct program bf16 = fp32;
+	const struct ws_table *t;
+	struct pair p;
+	size_t row;
+
+	bf16.kernel = "nvjet_bf16";
+	bf16.dtype = "bf16";
+	bf16.layer_ns = 50;
+	p = compare(&fp32, &bf16, -1);
+	t = table(&p, "diff-ranges");
+	cr_expect(eq(sz, tb_count(t, "match", "both"), t->nrows));
+	row = find_path(t, "step/forward/layer", "both");
+	cr_expect(eq(i64, tb_int(t, row, "instances_a"), 2));
+	/* layers take 400 + step % 2: 802 800 802 800 in the steps 1 to 4 */
+	cr_expect(eq(i64, tb_int(t, row, "mean_a_ns"), 801));
+	cr_expect(eq(i64, tb_int(t, row, "mean_b_ns"), 101));
+	cr_expect(eq(dbl, tb_real(t, row, "diff_ns"), -700));
+	cr_expect(eq(dbl, tb_real(t, row, "ratio"), 101.0 / 801));
+	cr_expect_str_eq(tb_str(t, row, "noise"), "beyond noise");
+	cr_expect_str_eq(tb_str(t, row, "dtype_a"), "fp32");
+	cr_expect_str_eq(tb_str(t, row, "dtype_b"), "bf16");
+	cr_expect(eq(dbl, tb_real(t, row, "share_a"), 100));
+
+	t = table(&p, "diff-verdict");
+	cr_expect_str_eq(tb_str(t, 0, "subject"), "matched work");
+	cr_expect(eq(dbl, tb_real(t, 0, "a"), 100));
+	t = table(&p, "diff-config");
+	cr_assert(eq(sz, t->nrows, 1));
+	cr_expect_str_eq(tb_str(t, 0, "key"), "workload.dtype");
+	cr_expect_str_eq(tb_str(t, 0, "b"), "bf16");
+	cr_expect(tb_notes_say(t, "2 other facts are the same"));
+	release(&p);
+}
+
+Test(diff, a_trace_against_itself_differs_in_nothing)
+{
+	struct pair p = compare(&fp32, &fp32, 0);
+	const struct ws_table *t = table(&p, "diff-phases");
+
+	for (size_t row = 0; row < t->nrows; row++) {
+		cr_expect_str_eq(tb_str(t, row, "noise"), "within noise");
+		cr_expect(eq(dbl, tb_real(t, row, "diff_ns"), 0));
+	}
+	cr_expect(not(p.result.finding));
+	cr_expect(strstr(p.result.verdict, "do not differ beyond noise") != NULL);
+	cr_expect(eq(sz, table(&p, "diff-config")->nrows, 0));
+	release(&p);
+}
+
+Test(diff, phases_by_hand)
+{
+	struct program slow = fp32;
+	const struct ws_table *t;
+	struct pair p;
+	size_t row;
+
+	slow.steps = 3;
+	memcpy(slow.step_ns, (int64_t[]){ 1100, 1110, 1090 }, 3 * sizeof(int64_t));
+	p = compare(&fp32, &slow, 5);
+	t = table(&p, "diff-phases");
+	row = tb_find(t, 0, "phase", "total");
+	cr_expect_str_eq(tb_str(t, row, "measure"), "wall");
+	cr_expect(eq(i64, tb_int(t, row, "steps_a"), 4));
+	cr_expect(eq(i64, tb_int(t, row, "steps_b"), 3));
+	cr_expect(eq(dbl, tb_real(t, row, "mean_a_ns"), 1000));
+	cr_expect(eq(dbl, tb_real(t, row, "std_b_ns"), 10));
+	cr_expect(eq(dbl, tb_real(t, row, "diff_ns"), 100));
+	cr_expect(eq(dbl, tb_real(t, row, "ratio"), 1.1));
+	/* se^2 = 200/3/4 + 100/3 = 50; df = 2500 / (16.67^2/3 + 33.33^2/2) = 3.857 */
+	cr_expect(tb_real(t, row, "low_ns") < 100 - 2.776 * sqrt(50));
+	cr_expect(tb_real(t, row, "low_ns") > 100 - 3.182 * sqrt(50));
+	cr_expect_str_eq(tb_str(t, row, "noise"), "beyond noise");
+	cr_expect(p.result.finding, "10 %% slower is over 5 %%");
+	cr_expect(strstr(p.result.verdict, "B (fp32) takes 1.1 times as long as A (fp32)") != NULL,
+		  "%s", p.result.verdict);
+	release(&p);
+	p = compare(&fp32, &slow, 15);
+	cr_expect(not(p.result.finding), "10 %% slower is not over 15 %%");
+	release(&p);
+	p = compare(&fp32, &slow, -1);
+	cr_expect(not(p.result.finding), "no threshold, no finding");
+	release(&p);
+	p = compare(&slow, &fp32, 0);
+	cr_expect(not(p.result.finding), "faster is never a finding");
+	release(&p);
+}
+
+Test(diff, a_slowdown_within_noise_is_no_finding)
+{
+	struct program noisy = fp32;
+	struct pair p;
+
+	memcpy(noisy.step_ns, (int64_t[]){ 700, 1900, 800, 1500 }, 4 * sizeof(int64_t));
+	p = compare(&fp32, &noisy, 5);
+	cr_expect(not(p.result.finding));
+	cr_expect(strstr(p.result.verdict, "do not differ beyond noise") != NULL, "%s",
+		  p.result.verdict);
+	release(&p);
+}
+
+Test(diff, two_steps_are_too_few_to_judge)
+{
+	struct program two = fp32;
+	const struct ws_table *t;
+	struct pair p;
+
+	two.steps = 2;
+	two.step_ns[0] = two.step_ns[1] = 2000;
+	p = compare(&fp32, &two, 5);
+	t = table(&p, "diff-phases");
+	cr_expect_str_eq(tb_str(t, 0, "noise"), "too few steps to judge noise");
+	cr_expect(tb_is_empty(t, 0, "low_ns"));
+	cr_expect(not(p.result.finding));
+	cr_expect(strstr(p.result.verdict, "too few steps to judge noise") != NULL);
+	cr_expect(tb_notes_say(table(&p, "diff-verdict"), "A has 4 measured steps and B 2"));
+	release(&p);
+}
+
+Test(diff, what_only_one_side_has_never_vanishes)
+{
+	struct program other = fp32;
+	const struct ws_table *t;
+	struct pair p;
+	size_t row;
+
+	other.layers = 3;
+	other.extra = "only there";
+	p = compare(&fp32, &other, -1);
+	t = table(&p, "diff-ranges");
+	row = find_path(t, "step/forward/layer", "both");
+	cr_expect(eq(i64, tb_int(t, row, "instances_b"), 2), "as many as both have");
+	cr_expect(eq(i64, tb_int(t, row, "mean_b_ns"), 801));
+	row = find_path(t, "step/forward/layer", "only in B");
+	cr_expect(eq(i64, tb_int(t, row, "instances_b"), 1));
+	cr_expect(eq(dbl, tb_real(t, row, "mean_b_ns"), 400.5), "the third layer");
+	cr_expect(tb_is_empty(t, row, "mean_a_ns"));
+	cr_expect(tb_is_empty(t, row, "diff_ns"));
+	row = find_path(t, "step/only there", "only in B");
+	cr_expect(eq(i64, tb_int(t, row, "mean_b_ns"), 40));
+
+	t = table(&p, "diff-verdict");
+	cr_expect(eq(dbl, tb_real(t, 0, "a"), 100));
+	/* of 3 * 400.5 + 40 a step 801 have a counterpart */
+	cr_expect(fabs(tb_real(t, 0, "b") - 100 * 801 / 1241.5) < 1e-9);
+	cr_expect(tb_count(t, "subject", "only in B") == 1);
+	release(&p);
+
+	p = compare(&other, &fp32, -1);
+	t = table(&p, "diff-ranges");
+	find_path(t, "step/only there", "only in A");
+	find_path(t, "step/forward/layer", "only in A");
+	release(&p);
+}
+
+Test(diff, other_numbers_of_steps_do_not_unmatch_work)
+{
+	struct program fewer = fp32;
+	const struct ws_table *t;
+	struct pair p;
+
+	fewer.steps = 3;
+	p = compare(&fp32, &fewer, -1);
+	t = table(&p, "diff-ranges");
+	cr_expect(eq(sz, tb_count(t, "match", "both"), t->nrows));
+	release(&p);
+}
+
+Test(diff, traces_without_steps_are_compared_as_a_whole_and_it_says_so)
+{
+	struct tb *b[2] = { tb_new(), tb_new() };
+	struct ws_diff_opts opts = { 5 };
+	struct ws_diff_result result;
+	struct ws_report *report;
+	struct ws_model *m[2];
+	struct ws_err err;
+
+	for (int i = 0; i < 2; i++) {
+		tb_push(b[i], 0, "work");
+		tb_launch(b[i], 1, "k", 10, 100 + 100 * i);
+		tb_pop(b[i], 9);
+		tb_launch(b[i], 11, "outside", 500, 7);
+		m[i] = tb_model(b[i]);
+	}
+	cr_assert(eq(int, ws_diff_make(m[0], m[1], &opts, &report, &result, &err), WS_OK));
+	cr_expect(not(result.finding));
+	cr_expect(tb_notes_say(report->tables[0], "the whole traces are compared"));
+	cr_expect(fabs(tb_real(report->tables[0], 0, "a") - 100.0 * 100 / 107) < 1e-9,
+		  "kernels in no range match nothing");
+	cr_expect(report->tables[1]->not_recorded != NULL);
+	cr_expect(eq(i64, tb_int(report->tables[2], 0, "mean_b_ns"), 200));
+	cr_expect(tb_is_empty(report->tables[2], 0, "noise"));
+	ws_report_free(report);
+	for (int i = 0; i < 2; i++) {
+		ws_model_free(m[i]);
+		tb_free(b[i]);
+	}
+}
+
+Test(diff, the_cpu_reference_and_a_killed_program_are_named)
+{
+	struct program cpu = fp32;
+	struct ws_diff_opts opts = { -1 };
+	struct ws_diff_result result;
+	struct ws_report *report;
+	struct ws_model *m[2];
+	struct tb *b[2];
+	struct ws_err err;
+
+	cpu.on_cpu = 1;
+	b[0] = build(&fp32);
+	b[1] = build(&cpu);
+	tb_process_end(b[1], WS_END_SIGNALED, 11);
+	m[0] = tb_model(b[0]);
+	m[1] = tb_model(b[1]);
+	cr_assert(eq(int, ws_diff_make(m[0], m[1], &opts, &report, &result, &err), WS_OK));
+	cr_expect(tb_notes_say(report->tables[0], "B ran on the CPU reference"));
+	cr_expect(not(tb_notes_say(report->tables[0], "A ran on the CPU reference")));
+	cr_expect(tb_notes_say(report->tables[0],
+			       "B: The program (process 100) was killed by signal 11 (SIGSEGV)"));
+	ws_report_free(report);
+	for (int i = 0; i < 2; i++) {
+		ws_model_free(m[i]);
+		tb_free(b[i]);
+	}
+}
+
+Test(diff, a_launch_bound_pair_gets_no_dtype_verdict)
+{
+	struct program a = fp32, b = fp32;
+	const struct ws_table *t;
+	struct pair p;
+
+	/* kernels of 10 ns in steps of 1000: the GPU waits for the host */
+	a.layer_ns = b.layer_ns = 10;
+	b.dtype = "bf16";
+	p = compare(&a, &b, -1);
+	cr_expect(strstr(p.result.verdict, "launch-bound (GPU busy for 2 % and 2 % of a step)") != NULL,
+		  "%s", p.result.verdict);
+	release(&p);
+
+	/* the CPU reference launches nothing that could wait */
+	a.on_cpu = b.on_cpu = 1;
+	p = compare(&a, &b, -1);
+	t = table(&p, "diff-verdict");
+	cr_expect(strstr(tb_str(t, 1, "verdict"), "launch-bound") == NULL);
+	release(&p);
+}
+
+Test(diff, a_hostile_dtype_name_is_made_harmless_in_the_verdict)
+{
+	struct pair p;
+	struct ws_err err;
+
+	p.b[0] = build(&fp32);
+	p.b[1] = build(&fp32);
+	tb_mark(p.b[1], 0, "workload.dtype=\033[31mred\n");
+	for (int i = 0; i < 2; i++)
+		p.m[i] = tb_model(p.b[i]);
+	cr_assert(eq(int, ws_diff_make(p.m[0], p.m[1], NULL, &p.report, &p.result, &err), WS_OK));
+	cr_expect(strstr(p.result.verdict, "B (??31mred?)") != NULL, "%s", p.result.verdict);
+	release(&p);
+}
+
+Test(diff, the_same_pair_makes_the_same_tables)
+{
+	struct pair p = compare(&fp32, &fp32, -1), q = compare(&fp32, &fp32, -1);
+
+	cr_assert(eq(sz, p.report->ntables, q.report->ntables));
+	for (size_t i = 0; i < p.report->ntables; i++)
+		cr_expect(tb_tables_equal(p.report->tables[i], q.report->tables[i]));
+	cr_expect_str_eq(p.report->trace, "test.wtrace against test.wtrace");
+	release(&p);
+	release(&q);
+}
