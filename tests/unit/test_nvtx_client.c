@@ -25,7 +25,6 @@ static const char *use_tool(const char *library, const char *mode)
 }
 
 struct log {
-	char *text;
 	char **lines;
 	int count;
 };
@@ -48,6 +47,13 @@ static struct log read_log(const char *path)
 	fclose(in);
 	unlink(path);
 	return log;
+}
+
+static void free_log(struct log *log)
+{
+	for (int i = 0; i < log->count; i++)
+		free(log->lines[i]);
+	free(log->lines);
 }
 
 static int find_line(const struct log *log, const char *line)
@@ -151,6 +157,7 @@ Test(nvtx_client, ranges_marks_and_payloads_arrive_in_order)
 	for (int i = 0; i < log.count && i < (int)(sizeof(want) / sizeof(*want)); i++)
 		cr_assert_str_eq(log.lines[i], want[i]);
 	cr_assert_eq(log.count, (int)(sizeof(want) / sizeof(*want)));
+	free_log(&log);
 }
 
 Test(nvtx_client, a_tool_that_declines_is_never_called)
@@ -163,6 +170,7 @@ Test(nvtx_client, a_tool_that_declines_is_never_called)
 	log = read_log(path);
 	cr_assert_eq(log.count, 1);
 	cr_assert_str_eq(log.lines[0], "attach");
+	free_log(&log);
 }
 
 Test(nvtx_client, a_tool_without_payloads_still_gets_the_ranges)
@@ -177,6 +185,7 @@ Test(nvtx_client, a_tool_without_payloads_still_gets_the_ranges)
 	cr_assert_geq(find_line(&log, "push warpsheet.cpu|ws_gemm"), 0);
 	cr_assert_geq(find_line(&log, "push warpsheet|step|u64:18446744073709551615"), 0);
 	cr_assert_eq(count_lines(&log, "schema"), 0);
+	free_log(&log);
 }
 
 Test(nvtx_client, a_library_that_is_missing_or_no_tool_is_ignored)
@@ -217,6 +226,7 @@ Test(nvtx_client, threads_that_race_for_the_first_call_attach_once)
 	cr_assert_eq(count_lines(&log, "attach"), 1);
 	cr_assert_eq(count_lines(&log, "push warpsheet|mine"), 8);
 	cr_assert_eq(count_lines(&log, "pop warpsheet"), 8);
+	free_log(&log);
 }
 
 /* --- a training step under the tool ---------------------------------------------------------- */
@@ -333,6 +343,7 @@ Test(step_ranges, tree_is_the_documented_one)
 	                           "final matmul/p v grad b"),
 	             2);
 	cr_assert_eq(times(&paths, "step/optimizer/square"), 2 * 21);
+	free_log(&log);
 }
 
 Test(step_ranges, every_op_holds_exactly_one_kernel)
@@ -357,6 +368,7 @@ Test(step_ranges, every_op_holds_exactly_one_kernel)
 	}
 	cr_assert_gt(ops, 3 * (37 * 2 + 8 + 9 + 14 * 21));
 	cr_assert_eq(kernels, ops);
+	free_log(&log);
 }
 
 Test(step_ranges, payloads_of_a_forward_pass_sum_to_its_cost)
@@ -379,6 +391,7 @@ Test(step_ranges, payloads_of_a_forward_pass_sum_to_its_cost)
 	/* three passes of 2 (2 8) 147456 + 2 (4 2 8^2 64) */
 	cr_assert_eq(gemm_flops, 3 * (2 * 16 * 147456ull + 2 * 4 * 2 * 64 * 64));
 	cr_assert_gt(flops, gemm_flops);
+	free_log(&log);
 }
 
 Test(step_ranges, facts_of_the_run_are_stated)
@@ -411,6 +424,7 @@ Test(step_ranges, facts_of_the_run_are_stated)
 	cr_assert_eq(count_lines(&log, "mark warpsheet|workload."),
 	             (int)(sizeof(want) / sizeof(*want)));
 	cr_assert_gt(count_lines(&log, "mark warpsheet|counter.device_memory_bytes|i64:"), 100);
+	free_log(&log);
 }
 
 Test(step_ranges, running_out_of_memory_is_stated_and_closes_all_ranges)
@@ -423,6 +437,7 @@ Test(step_ranges, running_out_of_memory_is_stated_and_closes_all_ranges)
 	cr_assert_eq(times(&paths, "warm-up"), 1);
 	cr_assert_eq(times(&paths, "step"), 0);
 	cr_assert_eq(count_lines(&log, "mark warpsheet|workload.result=out of memory: "), 1);
+	free_log(&log);
 }
 
 Test(step_ranges, forward_backward_has_no_optimizer)
@@ -433,6 +448,7 @@ Test(step_ranges, forward_backward_has_no_optimizer)
 	collect_paths(&log, &paths);
 	cr_assert_eq(times(&paths, "step/backward"), 2);
 	cr_assert_eq(times(&paths, "step/optimizer"), 0);
+	free_log(&log);
 }
 
 Test(step_ranges, forward_has_neither_loss_nor_backward)
@@ -444,4 +460,5 @@ Test(step_ranges, forward_has_neither_loss_nor_backward)
 	cr_assert_eq(times(&paths, "step/forward"), 2);
 	cr_assert_eq(times(&paths, "step/loss"), 0);
 	cr_assert_eq(times(&paths, "step/backward"), 0);
+	free_log(&log);
 }
