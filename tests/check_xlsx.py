@@ -1,0 +1,217 @@
+#!/usr/bin/env python3
+"""Read a workbook back and compare every cell with the JSON of the same report.
+
+    check_xlsx.py WORKBOOK JSON [RESAVED]
+
+Reads the XML parts with nothing but the standard library, so that it never
+has to be skipped. RESAVED is the workbook as another program saved it.
+"""
+import json
+import math
+import re
+import sys
+import xml.etree.ElementTree as ET
+import zipfile
+
+NS = {
+    "m": "http://schemas.openxmlformats.org/spreadsheetml/2006/main",
+    "r": "http://schemas.openxmlformats.org/officeDocument/2006/relationships",
+    "p": "http://schemas.openxmlformats.org/package/2006/relationships",
+    "dc": "http://purl.org/dc/elements/1.1/",
+    "dcterms": "http://purl.org/dc/terms/",
+}
+HEADER_ROW = 5
+EXACT = 2**53
+CELL_UNITS = 32767
+
+bad = 0
+
+
+def complain(text):
+    global bad
+    bad += 1
+    if bad <= 20:
+        print(text)
+
+
+def column_number(ref):
+    n = 0
+    for c in re.match("[A-Z]+", ref).group():
+        n = n * 26 + ord(c) - 64
+    return n - 1
+
+
+def unescape(text):
+    """What a cell's text means: _x000A_ is a line feed."""
+    return re.sub("_x([0-9A-Fa-f]{4})_", lambda m: chr(int(m.group(1), 16)), text)
+
+
+class Sheet:
+    def __init__(self, name, root, strings):
+        self.name, self.root = name, root
+        self.cells = {}
+        for c in root.iterfind(".//m:c", NS):
+            if c.find("m:f", NS) is not None:
+                complain(f"{name}!{c.get('r')}: a formula")
+            v = c.find("m:v", NS)
+            if v is None:
+                continue
+            value = strings[int(v.text)] if c.get("t") == "s" else float(v.text)
+            row = int(re.search("[0-9]+", c.get("r")).group())
+            self.cells[row, column_number(c.get("r"))] = value
+
+
+class Workbook:
+    def __init__(self, path):
+        with zipfile.ZipFile(path) as z:
+            if z.testzip():
+                complain("the ZIP archive is damaged")
+            # every part must be well-formed XML
+            parts = {n: ET.fromstring(z.read(n)) for n in z.namelist()}
+        strings = []
+        if "xl/sharedStrings.xml" in parts:
+            for si in parts["xl/sharedStrings.xml"].iterfind("m:si", NS):
+                strings.append(unescape("".join(t.text or "" for t in si.iter() if t.tag.endswith("}t"))))
+        rels = {r.get("Id"): r.get("Target") for r in parts["xl/_rels/workbook.xml.rels"]}
+        self.book = parts["xl/workbook.xml"]
+        self.core = parts["docProps/core.xml"]
+        self.sheets = []
+        for s in self.book.iterfind("m:sheets/m:sheet", NS):
+            target = rels[s.get("{%s}id" % NS["r"])]
+            self.sheets.append(Sheet(s.get("name"), parts["xl/" + target], strings))
+
+
+HARMFUL = {0x61C, 0x200E, 0x200F, *range(0x2028, 0x202F), *range(0x2066, 0x206A)}
+
+
+def shown(text):
+    """The text as the sheet shall show it; JSON has replaced broken bytes by U+FFFD."""
+    out = []
+    units = 0
+    cut_at = 0
+    for c in text:
+        code = ord(c)
+        if c in "\n\r\t":
+            piece = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}[c]
+        elif code < 0x20 or 0x7F <= code < 0xA0:
+            piece = f"\\x{code:02x}"
+        elif code in HARMFUL:
+            piece = f"\\u{code:04x}"
+        elif code & 0xFFFE == 0xFFFE:
+            piece = "\ufffd"
+        else:
+            piece = c
+        out.append(piece)
+        units += len(piece.encode("utf-16-le")) // 2
+        if units < CELL_UNITS:
+            cut_at = len(out)
+    if units > CELL_UNITS:
+        return "".join(out[:cut_at]) + "…"
+    return "".join(out)
+
+
+def same(value, cell):
+    """value: from JSON; cell: from the sheet, None when there is none."""
+    if value is None:
+        return cell is None
+    if isinstance(value, str):
+        # an empty text is an empty cell
+        return (cell or "") == shown(value)
+    if isinstance(value, int) and abs(value) > EXACT:
+        return cell == str(value)
+    if not isinstance(cell, float) or not math.isfinite(cell):
+        return False
+    # the library writes 16 digits
+    return cell == value or math.isclose(cell, value, rel_tol=1e-15, abs_tol=0.0)
+
+
+def compare_row(sheet, row, values, columns, what):
+    for i, (value, column) in enumerate(zip(values, columns)):
+        cell = sheet.cells.get((row, i))
+        if not same(value, cell):
+            complain(f"{sheet.name}: {what}, {column['title']}: {cell!r:.80} is not {value!r:.80}")
+
+
+def compare_sheet(sheet, table, first):
+    columns, rows = table["columns"], table["rows"]
+    if sheet.cells.get((1, 0)) != table["title"] or sheet.cells.get((2, 0)) != table["what"]:
+        complain(f"{sheet.name}: not headed as {table['title']!r}")
+    compare_row(sheet, HEADER_ROW, [c["title"] for c in columns], columns, "header")
+    for r, values in enumerate(rows):
+        compare_row(sheet, HEADER_ROW + 1 + r, values, columns, f"row {r}")
+    end = HEADER_ROW + len(rows)
+    if table["totals"]:
+        totals = list(table["totals"])
+        text = next(i for i, c in enumerate(columns) if c["type"] == "text")
+        totals[text] = totals[text] or "Total"
+        compare_row(sheet, end + 1, totals, columns, "totals")
+    words = [v for (r, _), v in sheet.cells.items() if r > end]
+    for note in table["notes"]:
+        if shown(note) not in words:
+            complain(f"{sheet.name}: the note is missing: {note}")
+    if table["not_recorded"] and "Not recorded: " + shown(table["not_recorded"]) not in words:
+        complain(f"{sheet.name}: does not say why it is empty")
+
+    pane = sheet.root.find("m:sheetViews/m:sheetView/m:pane", NS)
+    if pane is None or pane.get("ySplit") != str(HEADER_ROW) or pane.get("state") != "frozen":
+        complain(f"{sheet.name}: the header is not frozen")
+    autofilter = sheet.root.find("m:autoFilter", NS)
+    if rows and (autofilter is None or not autofilter.get("ref").endswith(str(end))):
+        complain(f"{sheet.name}: the filter does not reach to the last row")
+    if not first and sheet.root.find(".//m:hyperlink", NS) is None:
+        complain(f"{sheet.name}: no link back")
+    setup = sheet.root.find("m:pageSetup", NS)
+    if setup is None or setup.get("orientation") != "landscape":
+        complain(f"{sheet.name}: the page is not set up")
+
+
+def compare_names(book, report):
+    names = [s.name for s in book.sheets]
+    if len({n.casefold() for n in names}) != len(names):
+        complain(f"two sheets have one name: {names}")
+    for n in names:
+        if not 1 <= len(n) <= 31 or not n.isascii() or set(n) & set("[]:*?/\\'"):
+            complain(f"a bad sheet name: {n!r}")
+    defined = [d.get("name") for d in book.book.iterfind("m:definedNames/m:definedName", NS)]
+    for table in report["tables"].values():
+        if table["rows"] and not any(d.startswith("ws_") for d in defined):
+            complain("no defined name for a table")
+    if defined.count("_xlnm.Print_Titles") != len(names):
+        complain("a sheet does not repeat its header when it is printed")
+
+
+def compare_resaved(book, path):
+    """Another program has opened the workbook and saved it again: the values are the same."""
+    for sheet, other in zip(book.sheets, Workbook(path).sheets):
+        for at in sheet.cells.keys() | other.cells.keys():
+            mine, its = sheet.cells.get(at), other.cells.get(at)
+            equal = mine == its or (mine or "") == (its or "")
+            if isinstance(mine, float) and isinstance(its, float):
+                equal = equal or math.isclose(mine, its, rel_tol=1e-14, abs_tol=0.0)
+            if not equal:
+                complain(f"{sheet.name} {at}: {mine!r:.80} was read as {its!r:.80}")
+
+
+def main():
+    path, json_path, *resaved = sys.argv[1:]
+    with open(json_path, encoding="utf-8") as f:
+        report = json.load(f)
+    book = Workbook(path)
+    if len(book.sheets) != len(report["tables"]):
+        sys.exit(f"{len(book.sheets)} sheets, but {len(report['tables'])} tables")
+    for i, (sheet, table) in enumerate(zip(book.sheets, report["tables"].values())):
+        compare_sheet(sheet, table, i == 0)
+    compare_names(book, report)
+    if book.core.findtext("dc:title", namespaces=NS) != shown(report["title"]):
+        complain("the title property is wrong")
+    if book.core.findtext("dcterms:created", namespaces=NS) != "2025-11-20T12:00:00Z":
+        complain("the date is not the trace's")
+    for other in resaved:
+        compare_resaved(book, other)
+    if bad:
+        sys.exit(f"{bad} differences")
+    cells = sum(len(s.cells) for s in book.sheets)
+    print(f"{cells} cells on {len(book.sheets)} sheets are as in the JSON")
+
+
+main()
