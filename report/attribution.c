@@ -9,7 +9,7 @@ static enum ws_status no_memory(struct ws_err *err, size_t n)
 }
 
 static enum ws_status order_by_u32(uint32_t *order, const uint32_t *key32, size_t n,
-				   struct ws_err *err)
+                                   struct ws_err *err)
 {
 	int64_t *key = calloc(n ? n : 1, sizeof(*key));
 	enum ws_status status;
@@ -33,7 +33,7 @@ struct launch_key {
 
 static struct launch_key call_key(const struct ws_calls *calls, uint32_t i)
 {
-	return (struct launch_key){ calls->process[i], calls->correlation[i], calls->start_ns[i] };
+	return (struct launch_key){calls->process[i], calls->correlation[i], calls->start_ns[i]};
 }
 
 static int same_launch(struct launch_key a, struct launch_key b)
@@ -54,7 +54,7 @@ static int not_after(struct launch_key a, struct launch_key b)
 /* How many of the sorted calls are not after key. Kernels mostly come in the order of their
  * launches, so the place after the last answer is tried first. */
 static size_t count_not_after(const struct ws_calls *calls, const uint32_t *order,
-			      struct launch_key key, size_t hint)
+                              struct launch_key key, size_t hint)
 {
 	size_t lo = 0, hi = calls->n;
 
@@ -73,7 +73,7 @@ static size_t count_not_after(const struct ws_calls *calls, const uint32_t *orde
 }
 
 enum ws_status ws_join_launches(const struct ws_launches *kernels, const struct ws_calls *calls,
-				uint32_t *call, struct ws_err *err)
+                                uint32_t *call, struct ws_err *err)
 {
 	uint32_t *order = calloc(calls->n ? calls->n : 1, sizeof(*order));
 	enum ws_status status;
@@ -89,8 +89,8 @@ enum ws_status ws_join_launches(const struct ws_launches *kernels, const struct 
 		status = order_by_u32(order, calls->process, calls->n, err);
 
 	for (size_t k = 0; k < kernels->n && status == WS_OK; k++) {
-		struct launch_key key = { kernels->process[k], kernels->correlation[k],
-					  kernels->start_ns[k] };
+		struct launch_key key = {kernels->process[k], kernels->correlation[k],
+		                         kernels->start_ns[k]};
 
 		call[k] = WS_NONE;
 		if (!key.correlation)
@@ -144,7 +144,7 @@ static uint32_t innermost(const struct sweep *s, int64_t end_ns)
 }
 
 static enum ws_status add_crossing(struct ws_attribution *a, uint32_t call, uint32_t range,
-				   struct ws_err *err)
+                                   struct ws_err *err)
 {
 	if (a->ncrossings == a->crossings_allocated) {
 		size_t want = a->crossings_allocated ? a->crossings_allocated * 2 : 1024;
@@ -155,7 +155,7 @@ static enum ws_status add_crossing(struct ws_attribution *a, uint32_t call, uint
 		a->crossings = grown;
 		a->crossings_allocated = want;
 	}
-	a->crossings[a->ncrossings] = (struct ws_crossing){ range, a->first[call] };
+	a->crossings[a->ncrossings] = (struct ws_crossing){range, a->first[call]};
 	a->first[call] = (uint32_t)a->ncrossings++;
 	return WS_OK;
 }
@@ -169,7 +169,7 @@ static enum ws_status add_crossing(struct ws_attribution *a, uint32_t call, uint
  * ended are thrown out when met, so each is met once.
  */
 static enum ws_status follow_crossings(struct ws_attribution *a, const struct ws_calls *calls,
-				       uint32_t call, struct sweep *open, struct ws_err *err)
+                                       uint32_t call, struct sweep *open, struct ws_err *err)
 {
 	const struct ws_ranges *r = open->r;
 	uint32_t ancestor = a->innermost[call];
@@ -204,8 +204,8 @@ static enum ws_status follow_crossings(struct ws_attribution *a, const struct ws
 
 /* The calls of one thread, in order of begin. */
 static enum ws_status attribute_thread(struct ws_attribution *a, const struct ws_calls *calls,
-				       const uint32_t *order, size_t n, struct sweep *s,
-				       struct sweep *open, struct ws_err *err)
+                                       const uint32_t *order, size_t n, struct sweep *s,
+                                       struct sweep *open, struct ws_err *err)
 {
 	const struct ws_ranges *r = s->r;
 	uint32_t thread = calls->thread[order[0]];
@@ -229,11 +229,11 @@ static enum ws_status attribute_thread(struct ws_attribution *a, const struct ws
 }
 
 static enum ws_status prepare(struct ws_attribution *out, const struct ws_calls *calls,
-			      const struct ws_ranges *ranges, struct ws_err *err)
+                              const struct ws_ranges *ranges, struct ws_err *err)
 {
 	int crosses = 0;
 
-	*out = (struct ws_attribution){ 0 };
+	*out = (struct ws_attribution){0};
 	out->innermost = calloc(calls->n ? calls->n : 1, sizeof(*out->innermost));
 	if (!out->innermost)
 		return no_memory(err, calls->n);
@@ -249,13 +249,13 @@ static enum ws_status prepare(struct ws_attribution *out, const struct ws_calls 
 }
 
 enum ws_status ws_attribute(const struct ws_calls *calls, const struct ws_ranges *ranges,
-			    struct ws_attribution *out, struct ws_err *err)
+                            struct ws_attribution *out, struct ws_err *err)
 {
 	size_t n = calls->n, nranges = ranges->n ? ranges->n : 1;
 	uint32_t *order = calloc(n ? n : 1, sizeof(*order));
 	uint32_t *stacks = calloc(nranges, 2 * sizeof(*stacks));
-	struct sweep s = { .r = ranges, .stack = stacks };
-	struct sweep open = { .r = ranges, .stack = stacks ? stacks + nranges : NULL };
+	struct sweep s = {.r = ranges, .stack = stacks};
+	struct sweep open = {.r = ranges, .stack = stacks ? stacks + nranges : NULL};
 	enum ws_status status = prepare(out, calls, ranges, err);
 
 	if (status == WS_OK && (!order || !stacks))
@@ -282,5 +282,5 @@ void ws_attribution_release(struct ws_attribution *a)
 	free(a->innermost);
 	free(a->first);
 	free(a->crossings);
-	*a = (struct ws_attribution){ 0 };
+	*a = (struct ws_attribution){0};
 }

@@ -36,7 +36,7 @@ struct ws_launches {
  * one that began before the kernel. WS_NONE when there is none. O(n log n).
  */
 enum ws_status ws_join_launches(const struct ws_launches *kernels, const struct ws_calls *calls,
-				uint32_t *call, struct ws_err *err);
+                                uint32_t *call, struct ws_err *err);
 
 /* A range that contains a call without containing the call's innermost range. */
 struct ws_crossing {
@@ -57,9 +57,10 @@ struct ws_attribution {
 /* Ceiling of the list above: 512 MiB. Only a trace made to hurt gets there. */
 #define WS_MAX_CROSSINGS ((size_t)1 << 26)
 
-/* O(n log n), and the number of crossings. Free with ws_attribution_release, also after a failure. */
+/* O(n log n), and the number of crossings. Free with ws_attribution_release, also after a failure.
+ */
 enum ws_status ws_attribute(const struct ws_calls *calls, const struct ws_ranges *ranges,
-			    struct ws_attribution *out, struct ws_err *err);
+                            struct ws_attribution *out, struct ws_err *err);
 void ws_attribution_release(struct ws_attribution *a);
 
 #endif

@@ -19,7 +19,7 @@ static inline struct ws_bytes ws_blob(const struct ws_table_data *t, int column,
 	const struct ws_column *c = &t->columns[column];
 
 	if (!c->present || !c->b[row].ptr)
-		return (struct ws_bytes){ "", 0 };
+		return (struct ws_bytes){"", 0};
 	return c->b[row];
 }
 

@@ -30,11 +30,11 @@ void ws_diff_release(struct ws_diff *d)
 	side_release(&d->side[0]);
 	side_release(&d->side[1]);
 	free(d->items);
-	*d = (struct ws_diff){ 0 };
+	*d = (struct ws_diff){0};
 }
 
 static enum ws_status side_open(struct ws_side *s, const struct ws_model *m, const char *letter,
-				struct ws_err *err)
+                                struct ws_err *err)
 {
 	size_t n = m->ranges.n ? m->ranges.n : 1, paths = m->ranges.npaths ? m->ranges.npaths : 1;
 
@@ -96,7 +96,8 @@ static void add_kernel_times(struct ws_side *s, int by_steps)
 			s->inclusive_ns[m->ranges.parent[r]] += s->inclusive_ns[r];
 	/* after the sums over parents: a crossing range's own parents are listed as well */
 	for (size_t i = 0; i < k->n && k->crossing; i++)
-		for (uint32_t c = k->crossing[i]; c != WS_NONE; c = m->attribution.crossings[c].next)
+		for (uint32_t c = k->crossing[i]; c != WS_NONE;
+		     c = m->attribution.crossings[c].next)
 			s->inclusive_ns[m->attribution.crossings[c].range] += k->dur_ns[i];
 }
 
@@ -142,7 +143,7 @@ static enum ws_status paths_in_use(const struct ws_side *s, uint8_t **out, struc
 
 /* The item of a path, known by its text, domain and style; a new one where there is none. */
 static enum ws_status intern_item(struct ws_diff *d, struct ws_strtab *known, int side,
-				  uint32_t path, struct ws_err *err)
+                                  uint32_t path, struct ws_err *err)
 {
 	const struct ws_model *m = d->side[side].m;
 	struct ws_bytes domain = m->texts[m->ranges.paths[path].domain];
@@ -170,7 +171,7 @@ static enum ws_status intern_item(struct ws_diff *d, struct ws_strtab *known, in
 	id = ws_strtab_find(known, key, len);
 	status = id ? WS_OK : ws_strtab_add(known, key, len, &id, err);
 	if (status == WS_OK && id > d->nitems) {
-		d->items[d->nitems] = (struct ws_item){ { WS_NONE, WS_NONE }, { 0, 0 } };
+		d->items[d->nitems] = (struct ws_item){{WS_NONE, WS_NONE}, {0, 0}};
 		d->nitems = (size_t)id;
 	}
 	if (status == WS_OK) {
@@ -183,7 +184,7 @@ static enum ws_status intern_item(struct ws_diff *d, struct ws_strtab *known, in
 }
 
 static enum ws_status match_side_paths(struct ws_diff *d, struct ws_strtab *known, int side,
-				       struct ws_err *err)
+                                       struct ws_err *err)
 {
 	const struct ws_side *s = &d->side[side];
 	size_t npaths = s->m->ranges.npaths;
@@ -203,7 +204,7 @@ static enum ws_status match_side_paths(struct ws_diff *d, struct ws_strtab *know
 
 static enum ws_status match_paths(struct ws_diff *d, struct ws_err *err)
 {
-	struct ws_strtab known = { 0 };
+	struct ws_strtab known = {0};
 	size_t most = d->side[0].m->ranges.npaths + d->side[1].m->ranges.npaths;
 	enum ws_status status = WS_OK;
 
@@ -288,9 +289,9 @@ static void add_matched(struct ws_diff *d, int side)
 }
 
 enum ws_status ws_diff_match(struct ws_diff *d, const struct ws_model *a, const struct ws_model *b,
-			     struct ws_err *err)
+                             struct ws_err *err)
 {
-	*d = (struct ws_diff){ 0 };
+	*d = (struct ws_diff){0};
 	WS_FORWARD(side_open(&d->side[0], a, "A", err));
 	WS_FORWARD(side_open(&d->side[1], b, "B", err));
 	d->by_steps = d->side[0].times.nmeasured && d->side[1].times.nmeasured;
@@ -308,8 +309,8 @@ enum ws_status ws_diff_match(struct ws_diff *d, const struct ws_model *a, const 
 }
 
 enum ws_status ws_diff_item_stat(const struct ws_diff *d, int side, size_t item,
-				 enum ws_diff_part part, struct ws_stat *out, uint64_t *instances,
-				 struct ws_err *err)
+                                 enum ws_diff_part part, struct ws_stat *out, uint64_t *instances,
+                                 struct ws_err *err)
 {
 	const struct ws_side *s = &d->side[side];
 	int64_t *samples = calloc(s->nsamples ? s->nsamples : 1, sizeof(*samples));
@@ -332,17 +333,17 @@ enum ws_status ws_diff_item_stat(const struct ws_diff *d, int side, size_t item,
 }
 
 enum ws_status ws_diff_make(const struct ws_model *a, const struct ws_model *b,
-			    const struct ws_diff_opts *opts, struct ws_report **out,
-			    struct ws_diff_result *result, struct ws_err *err)
+                            const struct ws_diff_opts *opts, struct ws_report **out,
+                            struct ws_diff_result *result, struct ws_err *err)
 {
 	struct ws_report *report = calloc(1, sizeof(*report));
-	struct ws_diff d = { 0 };
+	struct ws_diff d = {0};
 	enum ws_status status;
 	char *trace = NULL;
 	size_t count;
 
 	*out = NULL;
-	*result = (struct ws_diff_result){ 0 };
+	*result = (struct ws_diff_result){0};
 	if (!report)
 		return no_memory(err);
 	ws_diff_defs(&count);

@@ -15,15 +15,15 @@ struct ws_side {
 	const char *letter; /* "A", "B" */
 	struct ws_selection sel;
 	struct ws_step_times times;
-	size_t nsamples; /* measured steps; 1 = the whole trace */
-	int64_t gpu_ns;	 /* of all kernels in the samples */
+	size_t nsamples;    /* measured steps; 1 = the whole trace */
+	int64_t gpu_ns;     /* of all kernels in the samples */
 	int64_t matched_ns; /* of those whose innermost range has a counterpart */
 
-	uint32_t *item;	   /* path -> item */
+	uint32_t *item;    /* path -> item */
 	uint32_t *sample;  /* range -> sample, WS_NONE = not compared */
 	uint32_t *ordinal; /* range -> how-manieth of its item in its sample, from 0 */
 	int64_t *inclusive_ns, *exclusive_ns; /* range -> GPU time launched in it */
-	uint64_t *dtypes;		      /* path -> bit set of dtype texts */
+	uint64_t *dtypes;                     /* path -> bit set of dtype texts */
 	uint32_t dtype_text[64];
 	unsigned ndtypes;
 	uint32_t *order;      /* compared ranges by item, sample, ordinal */
@@ -49,17 +49,17 @@ enum ws_diff_part { WS_DIFF_BOTH, WS_DIFF_REST };
 
 /* Match. Free with ws_diff_release, also after a failure. */
 enum ws_status ws_diff_match(struct ws_diff *d, const struct ws_model *a, const struct ws_model *b,
-			     struct ws_err *err);
+                             struct ws_err *err);
 void ws_diff_release(struct ws_diff *d);
 
 /* GPU time a sample of these instances on one side; *instances is their number over all samples. */
 enum ws_status ws_diff_item_stat(const struct ws_diff *d, int side, size_t item,
-				 enum ws_diff_part part, struct ws_stat *out, uint64_t *instances,
-				 struct ws_err *err);
+                                 enum ws_diff_part part, struct ws_stat *out, uint64_t *instances,
+                                 struct ws_err *err);
 
 /* diff_tables.c: fill the tables of a diff; the verdict goes to result, too. */
 enum ws_status ws_diff_fill(const struct ws_diff *d, const struct ws_diff_opts *opts,
-			    struct ws_report *report, struct ws_diff_result *result,
-			    struct ws_err *err);
+                            struct ws_report *report, struct ws_diff_result *result,
+                            struct ws_err *err);
 
 #endif

@@ -30,17 +30,18 @@ static void say_difference(const struct ws_stat *a, const struct ws_stat *b, cha
 	if (a->mean <= 0 || b->mean <= 0)
 		snprintf(out, size, "%.3f ms in A, %.3f ms in B", a->mean / 1e6, b->mean / 1e6);
 	else if (w.judged && !w.beyond_noise)
-		snprintf(out, size, "no difference beyond noise: B takes %.3g times as long as A "
-				    "(%.3f ms against %.3f ms)",
-			 b->mean / a->mean, b->mean / 1e6, a->mean / 1e6);
+		snprintf(out, size,
+		         "no difference beyond noise: B takes %.3g times as long as A "
+		         "(%.3f ms against %.3f ms)",
+		         b->mean / a->mean, b->mean / 1e6, a->mean / 1e6);
 	else
 		snprintf(out, size, "B takes %.3g times as long as A (%.3f ms against %.3f ms), %s",
-			 b->mean / a->mean, b->mean / 1e6, a->mean / 1e6, noise_words(&w));
+		         b->mean / a->mean, b->mean / 1e6, a->mean / 1e6, noise_words(&w));
 }
 
 /* A difference of means in the columns diff_ns .. noise, which two tables have in this order. */
 static void set_difference(struct ws_table *t, struct ws_cell *diff, const struct ws_stat *a,
-			   const struct ws_stat *b, int by_steps)
+                           const struct ws_stat *b, int by_steps)
 {
 	struct ws_welch w;
 
@@ -66,18 +67,18 @@ static const char *phase_label(int phase)
 }
 
 static void phase_stats(const struct ws_diff *d, int phase, enum ws_measure measure,
-			struct ws_stat stat[2])
+                        struct ws_stat stat[2])
 {
 	for (int i = 0; i < 2; i++)
 		ws_step_stat(d->side[i].m, &d->side[i].times, phase, measure, &stat[i]);
 }
 
 static void add_phase(const struct ws_diff *d, struct ws_table *t, int phase,
-		      enum ws_measure measure)
+                      enum ws_measure measure)
 {
-	static const int means[] = { WS_TC_diff_phases_mean_a_ns, WS_TC_diff_phases_mean_b_ns };
-	static const int stds[] = { WS_TC_diff_phases_std_a_ns, WS_TC_diff_phases_std_b_ns };
-	static const int steps[] = { WS_TC_diff_phases_steps_a, WS_TC_diff_phases_steps_b };
+	static const int means[] = {WS_TC_diff_phases_mean_a_ns, WS_TC_diff_phases_mean_b_ns};
+	static const int stds[] = {WS_TC_diff_phases_std_a_ns, WS_TC_diff_phases_std_b_ns};
+	static const int steps[] = {WS_TC_diff_phases_steps_a, WS_TC_diff_phases_steps_b};
 	struct ws_stat stat[2];
 	struct ws_cell *row;
 	int present = 0;
@@ -105,21 +106,23 @@ static void add_phase(const struct ws_diff *d, struct ws_table *t, int phase,
 static void fill_phases(const struct ws_diff *d, struct ws_table *t)
 {
 	if (!d->by_steps) {
-		ws_table_set_not_recorded(t, "Not both traces have a finished, measured range `step`, "
-					     "so there are no phases to compare.");
+		ws_table_set_not_recorded(t,
+		                          "Not both traces have a finished, measured range `step`, "
+		                          "so there are no phases to compare.");
 		return;
 	}
 	for (int measure = WS_MEASURE_WALL; measure <= WS_MEASURE_GPU; measure++)
 		for (int phase = 0; phase <= WS_PHASES; phase++)
 			add_phase(d, t, phase, (enum ws_measure)measure);
-	ws_table_note(t, "wall: times of the ranges on their thread; GPU: times of the kernels launched "
-			 "in them. The rows of one measure add up to its total.");
+	ws_table_note(
+	        t, "wall: times of the ranges on their thread; GPU: times of the kernels launched "
+	           "in them. The rows of one measure add up to its total.");
 }
 
 /* --- diff-ranges ------------------------------------------------------------------------------ */
 
 static void set_dtypes(const struct ws_side *s, struct ws_table *t, struct ws_cell *cell,
-		       uint32_t path)
+                       uint32_t path)
 {
 	char text[512];
 	size_t n = 0;
@@ -141,12 +144,12 @@ static void set_dtypes(const struct ws_side *s, struct ws_table *t, struct ws_ce
 }
 
 static void set_side(const struct ws_diff *d, struct ws_table *t, struct ws_cell *row, int side,
-		     size_t item, const struct ws_stat *stat, uint64_t instances)
+                     size_t item, const struct ws_stat *stat, uint64_t instances)
 {
-	static const int counts[] = { WS_TC_diff_ranges_instances_a, WS_TC_diff_ranges_instances_b };
-	static const int means[] = { WS_TC_diff_ranges_mean_a_ns, WS_TC_diff_ranges_mean_b_ns };
-	static const int dtypes[] = { WS_TC_diff_ranges_dtype_a, WS_TC_diff_ranges_dtype_b };
-	static const int shares[] = { WS_TC_diff_ranges_share_a, WS_TC_diff_ranges_share_b };
+	static const int counts[] = {WS_TC_diff_ranges_instances_a, WS_TC_diff_ranges_instances_b};
+	static const int means[] = {WS_TC_diff_ranges_mean_a_ns, WS_TC_diff_ranges_mean_b_ns};
+	static const int dtypes[] = {WS_TC_diff_ranges_dtype_a, WS_TC_diff_ranges_dtype_b};
+	static const int shares[] = {WS_TC_diff_ranges_share_a, WS_TC_diff_ranges_share_b};
 	const struct ws_side *s = &d->side[side];
 
 	ws_cell_set_mean(&row[counts[side]], (int64_t)instances, s->nsamples);
@@ -156,8 +159,8 @@ static void set_side(const struct ws_diff *d, struct ws_table *t, struct ws_cell
 }
 
 static enum ws_status add_range_row(const struct ws_diff *d, struct ws_table *t, size_t item,
-				    const char *match, enum ws_diff_part part, int only_side,
-				    struct ws_err *err)
+                                    const char *match, enum ws_diff_part part, int only_side,
+                                    struct ws_err *err)
 {
 	const struct ws_item *it = &d->items[item];
 	int from = only_side < 0 ? (it->path[0] == WS_NONE) : only_side;
@@ -165,7 +168,7 @@ static enum ws_status add_range_row(const struct ws_diff *d, struct ws_table *t,
 	struct ws_stat stat[2];
 
 	WS_FORWARD(ws_cells_set_path(t, &row[WS_TC_diff_ranges_path], d->side[from].m,
-				     it->path[from], err));
+	                             it->path[from], err));
 	ws_cell_set_str(t, &row[WS_TC_diff_ranges_match], match);
 	for (int side = 0; side < 2; side++) {
 		uint64_t instances;
@@ -194,9 +197,11 @@ static enum ws_status fill_ranges(const struct ws_diff *d, struct ws_table *t, s
 	}
 	if (!d->nitems)
 		ws_table_set_not_recorded(t, "Neither trace has NVTX ranges to match.");
-	ws_table_note(t, "Shares are of the GPU time of all kernels in %s. Rows nest: a range holds the "
-			 "time of the ranges in it.",
-		      d->by_steps ? "the measured steps" : "the traces");
+	ws_table_note(
+	        t,
+	        "Shares are of the GPU time of all kernels in %s. Rows nest: a range holds the "
+	        "time of the ranges in it.",
+	        d->by_steps ? "the measured steps" : "the traces");
 	return WS_OK;
 }
 
@@ -205,7 +210,7 @@ static enum ws_status fill_ranges(const struct ws_diff *d, struct ws_table *t, s
 /* The last row of this key. */
 static struct ws_bytes meta_value(const struct ws_model *m, struct ws_bytes key)
 {
-	struct ws_bytes value = { "", 0 };
+	struct ws_bytes value = {"", 0};
 
 	for (uint64_t i = 0; i < m->meta.rows; i++)
 		if (!ws_name_compare(ws_blob(&m->meta, WS_COL_meta_key, i), key))
@@ -218,7 +223,7 @@ static struct ws_bytes fact_value(const struct ws_model *m, struct ws_bytes key)
 	for (size_t i = 0; i < m->nfacts; i++)
 		if (!ws_name_compare(m->facts[i].key, key))
 			return m->facts[i].value;
-	return (struct ws_bytes){ "", 0 };
+	return (struct ws_bytes){"", 0};
 }
 
 struct config_table {
@@ -228,7 +233,7 @@ struct config_table {
 
 /* A row when the values differ. */
 static void compare_values(struct config_table *c, const char *prefix, struct ws_bytes key,
-			   struct ws_bytes a, struct ws_bytes b)
+                           struct ws_bytes a, struct ws_bytes b)
 {
 	struct ws_cell *row;
 	char text[256];
@@ -240,7 +245,7 @@ static void compare_values(struct config_table *c, const char *prefix, struct ws
 	}
 	row = ws_table_row(c->t);
 	n = snprintf(text, sizeof(text), "%s%.*s", prefix, key.len < 200 ? (int)key.len : 200,
-		     (const char *)key.ptr);
+	             (const char *)key.ptr);
 	ws_cell_set_text(c->t, &row[WS_TC_diff_config_key], text, (size_t)n);
 	if (a.len)
 		ws_cell_set_text(c->t, &row[WS_TC_diff_config_a], a.ptr, a.len);
@@ -278,36 +283,37 @@ static struct ws_bytes device_name(const struct ws_model *m)
 	for (size_t i = 0; i < m->ndevices; i++)
 		if (m->devices[i].kernels)
 			return m->texts[m->devices[i].name];
-	return (struct ws_bytes){ "", 0 };
+	return (struct ws_bytes){"", 0};
 }
 
 static void fill_config(const struct ws_diff *d, struct ws_table *t)
 {
 	const struct ws_model *a = d->side[0].m, *b = d->side[1].m;
-	struct config_table c = { t, 0 };
+	struct config_table c = {t, 0};
 
 	for (size_t i = 0; i < a->nfacts; i++)
 		compare_values(&c, "workload.", a->facts[i].key, a->facts[i].value,
-			       fact_value(b, a->facts[i].key));
+		               fact_value(b, a->facts[i].key));
 	for (size_t i = 0; i < b->nfacts; i++)
 		if (!has_fact(a, b->facts[i].key))
-			compare_values(&c, "workload.", b->facts[i].key, (struct ws_bytes){ "", 0 },
-				       b->facts[i].value);
-	compare_values(&c, "", (struct ws_bytes){ "device", 6 }, device_name(a), device_name(b));
+			compare_values(&c, "workload.", b->facts[i].key, (struct ws_bytes){"", 0},
+			               b->facts[i].value);
+	compare_values(&c, "", (struct ws_bytes){"device", 6}, device_name(a), device_name(b));
 	for (uint64_t i = 0; i < a->meta.rows; i++)
 		if (meta_row_counts(a, i))
 			compare_values(&c, "", ws_blob(&a->meta, WS_COL_meta_key, i),
-				       ws_blob(&a->meta, WS_COL_meta_value, i),
-				       meta_value(b, ws_blob(&a->meta, WS_COL_meta_key, i)));
+			               ws_blob(&a->meta, WS_COL_meta_value, i),
+			               meta_value(b, ws_blob(&a->meta, WS_COL_meta_key, i)));
 	for (uint64_t i = 0; i < b->meta.rows; i++)
 		if (meta_row_counts(b, i) && !has_meta(a, ws_blob(&b->meta, WS_COL_meta_key, i)))
 			compare_values(&c, "", ws_blob(&b->meta, WS_COL_meta_key, i),
-				       (struct ws_bytes){ "", 0 },
-				       ws_blob(&b->meta, WS_COL_meta_value, i));
+			               (struct ws_bytes){"", 0},
+			               ws_blob(&b->meta, WS_COL_meta_value, i));
 	ws_table_note(t, "%zu other facts are the same in A and B.", c.same);
 }
 
-/* --- diff-verdict ------------------------------------------------------------------------------ */
+/* --- diff-verdict ------------------------------------------------------------------------------
+ */
 
 static struct ws_cell *add_verdict(struct ws_table *t, const char *subject, const char *verdict)
 {
@@ -319,7 +325,7 @@ static struct ws_cell *add_verdict(struct ws_table *t, const char *subject, cons
 }
 
 static void set_numbers(struct ws_table *t, struct ws_cell *row, double a, double b,
-			const char *unit)
+                        const char *unit)
 {
 	ws_cell_set_real(&row[WS_TC_diff_verdict_a], a);
 	ws_cell_set_real(&row[WS_TC_diff_verdict_b], b);
@@ -333,12 +339,13 @@ static void add_matched(const struct ws_diff *d, struct ws_table *t)
 	char text[160];
 
 	for (int i = 0; i < 2; i++)
-		share[i] = ws_stat_percent((double)d->side[i].matched_ns,
-					   (double)d->side[i].gpu_ns);
+		share[i] =
+		        ws_stat_percent((double)d->side[i].matched_ns, (double)d->side[i].gpu_ns);
 	if (d->side[0].gpu_ns && d->side[1].gpu_ns)
-		snprintf(text, sizeof(text), "%.1f %% of A's and %.1f %% of B's GPU time is matched by "
-					     "range path and order",
-			 share[0], share[1]);
+		snprintf(text, sizeof(text),
+		         "%.1f %% of A's and %.1f %% of B's GPU time is matched by "
+		         "range path and order",
+		         share[0], share[1]);
 	else
 		snprintf(text, sizeof(text), "one side has no GPU time, so nothing is matched");
 	set_numbers(t, add_verdict(t, "matched work", text), share[0], share[1], "%");
@@ -400,7 +407,7 @@ static void dtype_label(const struct ws_model *m, char *out, size_t size)
 }
 
 static void judge(const struct ws_diff *d, const struct ws_diff_opts *opts, const struct ws_stat *a,
-		  const struct ws_stat *b, struct ws_diff_result *result)
+                  const struct ws_stat *b, struct ws_diff_result *result)
 {
 	char label[2][64], phases[224] = "";
 	size_t n = 0;
@@ -416,25 +423,26 @@ static void judge(const struct ws_diff *d, const struct ws_diff_opts *opts, cons
 		phase_stats(d, phase, WS_MEASURE_GPU, stat);
 		if (stat[0].sum && stat[1].sum && n < sizeof(phases))
 			n += (size_t)snprintf(phases + n, sizeof(phases) - n, "%s %s %.3g",
-					      n ? "," : "; GPU time B / A:",
-					      ws_phase_name((enum ws_phase)phase),
-					      stat[1].mean / stat[0].mean);
+			                      n ? "," : "; GPU time B / A:",
+			                      ws_phase_name((enum ws_phase)phase),
+			                      stat[1].mean / stat[0].mean);
 	}
 	if (w.judged && !w.beyond_noise)
 		snprintf(result->verdict, sizeof(result->verdict),
-			 "B%s and A%s do not differ beyond noise: %.3f ms a step against %.3f ms%s",
-			 label[1], label[0], b->mean / 1e6, a->mean / 1e6, phases);
+		         "B%s and A%s do not differ beyond noise: %.3f ms a step against %.3f ms%s",
+		         label[1], label[0], b->mean / 1e6, a->mean / 1e6, phases);
 	else
-		snprintf(result->verdict, sizeof(result->verdict),
-			 "B%s takes %.3g times as long as A%s: %.3f ms a step against %.3f ms, %s%s",
-			 label[1], ratio, label[0], b->mean / 1e6, a->mean / 1e6, noise_words(&w),
-			 phases);
+		snprintf(
+		        result->verdict, sizeof(result->verdict),
+		        "B%s takes %.3g times as long as A%s: %.3f ms a step against %.3f ms, %s%s",
+		        label[1], ratio, label[0], b->mean / 1e6, a->mean / 1e6, noise_words(&w),
+		        phases);
 	result->finding = opts && opts->threshold_percent >= 0 && w.beyond_noise && a->mean > 0 &&
-			  ratio > 1 + opts->threshold_percent / 100;
+	                  ratio > 1 + opts->threshold_percent / 100;
 }
 
 static void add_step_verdicts(const struct ws_diff *d, const struct ws_diff_opts *opts,
-			      struct ws_table *t, struct ws_diff_result *result)
+                              struct ws_table *t, struct ws_diff_result *result)
 {
 	struct ws_stat stat[2];
 	double busy[2];
@@ -447,9 +455,10 @@ static void add_step_verdicts(const struct ws_diff *d, const struct ws_diff_opts
 	judge(d, opts, &stat[0], &stat[1], result);
 	if (bound[0] && bound[1])
 		snprintf(result->verdict, sizeof(result->verdict),
-			 "both runs are launch-bound (GPU busy for %.0f %% and %.0f %% of a step): the "
-			 "host's launches set the pace, so this says nothing of the dtypes",
-			 busy[0], busy[1]);
+		         "both runs are launch-bound (GPU busy for %.0f %% and %.0f %% of a step): "
+		         "the "
+		         "host's launches set the pace, so this says nothing of the dtypes",
+		         busy[0], busy[1]);
 	row = add_verdict(t, "overall", result->verdict);
 	set_numbers(t, row, stat[0].mean / 1e6, stat[1].mean / 1e6, "ms");
 	phase_stats(d, WS_PHASES, WS_MEASURE_GPU, stat);
@@ -464,23 +473,25 @@ static void add_step_verdicts(const struct ws_diff *d, const struct ws_diff_opts
 		add_stat_verdict(t, subject, stat);
 	}
 	if (stat[0].n < WS_STAT_MIN_SAMPLES || stat[1].n < WS_STAT_MIN_SAMPLES)
-		ws_table_note(t, "A has %" PRIu64 " measured steps and B %" PRIu64 ": with fewer than "
-				 "%d on a side nothing can be said about noise.",
-			      stat[0].n, stat[1].n, WS_STAT_MIN_SAMPLES);
+		ws_table_note(t,
+		              "A has %" PRIu64 " measured steps and B %" PRIu64 ": with fewer than "
+		              "%d on a side nothing can be said about noise.",
+		              stat[0].n, stat[1].n, WS_STAT_MIN_SAMPLES);
 }
 
 static void add_trace_verdict(const struct ws_diff *d, struct ws_table *t,
-			      struct ws_diff_result *result)
+                              struct ws_diff_result *result)
 {
-	struct ws_stat stat[2] = { { .n = 1 }, { .n = 1 } };
+	struct ws_stat stat[2] = {{.n = 1}, {.n = 1}};
 
 	for (int i = 0; i < 2; i++)
 		stat[i].mean = (double)d->side[i].gpu_ns;
 	say_difference(&stat[0], &stat[1], result->verdict, sizeof(result->verdict));
 	set_numbers(t, add_verdict(t, "GPU time of the whole traces", result->verdict),
-		    stat[0].mean / 1e6, stat[1].mean / 1e6, "ms");
-	ws_table_note(t, "Not both traces have a finished, measured range `step`: the whole traces are "
-			 "compared, setup and warm-up included, and nothing can be said about noise.");
+	            stat[0].mean / 1e6, stat[1].mean / 1e6, "ms");
+	ws_table_note(
+	        t, "Not both traces have a finished, measured range `step`: the whole traces are "
+	           "compared, setup and warm-up included, and nothing can be said about noise.");
 }
 
 /* GPU time in ranges that the other side lacks. */
@@ -494,17 +505,17 @@ static void add_unmatched(const struct ws_diff *d, struct ws_table *t)
 		for (size_t k = 0; k < d->nitems; k++)
 			paths += d->items[k].per_step[i] > d->items[k].per_step[!i];
 		snprintf(subject, sizeof(subject), "only in %s", s->letter);
-		snprintf(text, sizeof(text), "%zu range paths have no counterpart or more instances than "
-					     "it; unmatched GPU time: %.3f ms %s",
-			 paths,
-			 (double)(s->gpu_ns - s->matched_ns) / (double)s->nsamples / 1e6,
-			 d->by_steps ? "a step" : "in all, kernels in no range included");
+		snprintf(text, sizeof(text),
+		         "%zu range paths have no counterpart or more instances than "
+		         "it; unmatched GPU time: %.3f ms %s",
+		         paths, (double)(s->gpu_ns - s->matched_ns) / (double)s->nsamples / 1e6,
+		         d->by_steps ? "a step" : "in all, kernels in no range included");
 		add_verdict(t, subject, text);
 	}
 }
 
 static void fill_verdict(const struct ws_diff *d, const struct ws_diff_opts *opts,
-			 struct ws_table *t, struct ws_diff_result *result)
+                         struct ws_table *t, struct ws_diff_result *result)
 {
 	add_matched(d, t);
 	if (d->by_steps)
@@ -518,18 +529,20 @@ static void fill_verdict(const struct ws_diff *d, const struct ws_diff_opts *opt
 
 		snprintf(whose, sizeof(whose), "%s: ", s->letter);
 		if (ws_model_on_cpu(s->m))
-			ws_table_note(t, "%s ran on the CPU reference: these are true times of a "
-					 "reference computation, and no GPU's.",
-				      s->letter);
+			ws_table_note(t,
+			              "%s ran on the CPU reference: these are true times of a "
+			              "reference computation, and no GPU's.",
+			              s->letter);
 		ws_note_origin(s->m, whose, t);
 	}
 }
 
-/* --- all of them ------------------------------------------------------------------------------- */
+/* --- all of them -------------------------------------------------------------------------------
+ */
 
 enum ws_status ws_diff_fill(const struct ws_diff *d, const struct ws_diff_opts *opts,
-			    struct ws_report *report, struct ws_diff_result *result,
-			    struct ws_err *err)
+                            struct ws_report *report, struct ws_diff_result *result,
+                            struct ws_err *err)
 {
 	size_t count;
 	const struct ws_table_def *const *defs = ws_diff_defs(&count);

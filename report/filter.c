@@ -20,7 +20,7 @@ static int matches_path(struct ws_bytes pattern, struct ws_bytes path)
 	if (ws_name_matches(pattern, path))
 		return 1;
 	for (size_t i = 0; i < path.len; i++) {
-		struct ws_bytes rest = { p + i + 1, path.len - i - 1 };
+		struct ws_bytes rest = {p + i + 1, path.len - i - 1};
 
 		if (p[i] == '/' && !(i && p[i - 1] == '\\') && ws_name_matches(pattern, rest))
 			return 1;
@@ -37,16 +37,16 @@ int ws_filter_matches(struct ws_bytes pattern, struct ws_bytes path, struct ws_b
 	/* names may hold colons themselves ("aten::mm"), so both readings count */
 	if (matches_path(pattern, path))
 		return 1;
-	return colon && ws_name_matches((struct ws_bytes){ p, before }, domain) &&
-	       matches_path((struct ws_bytes){ colon + 1, pattern.len - before - 1 }, path);
+	return colon && ws_name_matches((struct ws_bytes){p, before}, domain) &&
+	       matches_path((struct ws_bytes){colon + 1, pattern.len - before - 1}, path);
 }
 
 /* inside[p]: path p is named by the pattern, or lies in one that is. */
 static enum ws_status match_paths(const struct ws_model *m, const char *nvtx, uint8_t *inside,
-				  struct ws_err *err)
+                                  struct ws_err *err)
 {
 	const struct ws_ranges *r = &m->ranges;
-	struct ws_bytes pattern = { nvtx, strlen(nvtx) };
+	struct ws_bytes pattern = {nvtx, strlen(nvtx)};
 
 	for (uint32_t p = 0; p < r->npaths; p++) {
 		struct ws_bytes path;
@@ -57,9 +57,8 @@ static enum ws_status match_paths(const struct ws_model *m, const char *nvtx, ui
 		if (inside[p])
 			continue;
 		WS_FORWARD(ws_path_text(r, p, m->texts, &text, &len, err));
-		path = (struct ws_bytes){ text, len };
-		inside[p] = (uint8_t)ws_filter_matches(pattern, path,
-						       m->texts[r->paths[p].domain]);
+		path = (struct ws_bytes){text, len};
+		inside[p] = (uint8_t)ws_filter_matches(pattern, path, m->texts[r->paths[p].domain]);
 		free(text);
 	}
 	return WS_OK;
@@ -92,16 +91,17 @@ static enum ws_status say(struct ws_selection *s, const struct ws_filter *f, str
 	int ok;
 
 	if (s->has_steps && f->step_last < 0)
-		snprintf(steps, sizeof(steps), "measured steps %" PRId64 " and later", s->step_first);
+		snprintf(steps, sizeof(steps), "measured steps %" PRId64 " and later",
+		         s->step_first);
 	else if (s->has_steps)
 		snprintf(steps, sizeof(steps), "measured steps %" PRId64 " to %" PRId64,
-			 s->step_first, s->step_last);
+		         s->step_first, s->step_last);
 	if (s->has_device)
 		snprintf(device, sizeof(device), "device %" PRId64, f->device);
 	ok = asprintf(&s->words, "%s%s%s%s%s%s%s",
-		      s->has_nvtx ? "kernels launched in ranges that match \"" : "", nvtx,
-		      s->has_nvtx ? "\"" : "", s->has_nvtx && *steps ? ", " : "", steps,
-		      (s->has_nvtx || *steps) && *device ? ", " : "", device) >= 0;
+	              s->has_nvtx ? "kernels launched in ranges that match \"" : "", nvtx,
+	              s->has_nvtx ? "\"" : "", s->has_nvtx && *steps ? ", " : "", steps,
+	              (s->has_nvtx || *steps) && *device ? ", " : "", device) >= 0;
 	if (ok)
 		return WS_OK;
 	s->words = NULL;
@@ -109,16 +109,16 @@ static enum ws_status say(struct ws_selection *s, const struct ws_filter *f, str
 }
 
 static void select_all(const struct ws_model *m, const struct ws_filter *f, const uint8_t *inside,
-		       struct ws_selection *s)
+                       struct ws_selection *s)
 {
 	for (uint32_t i = 0; i < m->ranges.n; i++)
 		s->range[i] = (!inside || inside[m->ranges.path[i]]) &&
-			      (!s->has_steps || ws_step_selected(m, s, m->range_step[i]));
+		              (!s->has_steps || ws_step_selected(m, s, m->range_step[i]));
 	for (size_t k = 0; k < m->kernels.n; k++) {
 		s->kernel[k] = (!inside || kernel_inside(m, inside, k)) &&
-			       (!s->has_steps || ws_step_selected(m, s, ws_kernel_step(m, k))) &&
-			       (!s->has_device ||
-				m->devices[ws_kernel_device(m, k)].id == (uint64_t)f->device);
+		               (!s->has_steps || ws_step_selected(m, s, ws_kernel_step(m, k))) &&
+		               (!s->has_device ||
+		                m->devices[ws_kernel_device(m, k)].id == (uint64_t)f->device);
 		if (s->kernel[k]) {
 			s->kernels++;
 			s->gpu_ns += m->kernels.dur_ns[k];
@@ -129,12 +129,12 @@ static void select_all(const struct ws_model *m, const struct ws_filter *f, cons
 }
 
 enum ws_status ws_select(const struct ws_model *m, const struct ws_filter *f,
-			 struct ws_selection *out, struct ws_err *err)
+                         struct ws_selection *out, struct ws_err *err)
 {
 	uint8_t *inside = NULL;
 	enum ws_status status = WS_OK;
 
-	*out = (struct ws_selection){ .step_last = INT64_MAX };
+	*out = (struct ws_selection){.step_last = INT64_MAX};
 	out->has_nvtx = f && f->nvtx;
 	out->has_steps = f && (f->step_first >= 0 || f->step_last >= 0);
 	out->has_device = f && f->device >= 0;
@@ -163,5 +163,5 @@ void ws_selection_release(struct ws_selection *s)
 	free(s->kernel);
 	free(s->range);
 	free(s->words);
-	*s = (struct ws_selection){ 0 };
+	*s = (struct ws_selection){0};
 }

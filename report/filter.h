@@ -10,16 +10,16 @@ struct ws_selection {
 	uint8_t *kernel; /* 1 = in the report */
 	uint8_t *range;
 	size_t kernels;
-	int64_t gpu_ns;	 /* time of the kernels in the report: the usual denominator */
+	int64_t gpu_ns;  /* time of the kernels in the report: the usual denominator */
 	size_t measured; /* measured steps in the report */
 	int64_t step_first, step_last; /* their numbers; all of them without a filter */
 	int has_nvtx, has_steps, has_device;
-	char *words;	 /* the filters in words; "" = none */
+	char *words; /* the filters in words; "" = none */
 };
 
 /* Free with ws_selection_release, also after a failure. filter may be NULL. */
 enum ws_status ws_select(const struct ws_model *m, const struct ws_filter *filter,
-			 struct ws_selection *out, struct ws_err *err);
+                         struct ws_selection *out, struct ws_err *err);
 void ws_selection_release(struct ws_selection *s);
 
 /* Is this measured step in the report? */

@@ -11,7 +11,7 @@ static enum ws_status no_memory(struct ws_err *err, size_t n)
 }
 
 enum ws_status ws_group_values(const int64_t *values, const uint32_t *group, size_t n,
-			       size_t ngroups, struct ws_stat *out, struct ws_err *err)
+                               size_t ngroups, struct ws_stat *out, struct ws_err *err)
 {
 	size_t *end = calloc(ngroups ? ngroups : 1, sizeof(*end));
 	int64_t *sorted = NULL;
@@ -44,7 +44,7 @@ enum ws_status ws_group_values(const int64_t *values, const uint32_t *group, siz
 }
 
 enum ws_status ws_group_kernels(const struct ws_model *m, const uint32_t *group, size_t ngroups,
-				struct ws_group *out, struct ws_err *err)
+                                struct ws_group *out, struct ws_err *err)
 {
 	const struct ws_kernels *k = &m->kernels;
 	uint32_t *timed = calloc(k->n ? k->n : 1, sizeof(*timed));
@@ -73,7 +73,7 @@ out:
 }
 
 int ws_group_compare(const struct ws_group *a, struct ws_bytes name_a, const struct ws_group *b,
-		     struct ws_bytes name_b)
+                     struct ws_bytes name_b)
 {
 	if (!a->time.n != !b->time.n)
 		return a->time.n ? -1 : 1;

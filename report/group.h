@@ -12,21 +12,21 @@
  * entries. O(n + ngroups).
  */
 enum ws_status ws_group_values(const int64_t *values, const uint32_t *group, size_t n,
-			       size_t ngroups, struct ws_stat *out, struct ws_err *err);
+                               size_t ngroups, struct ws_stat *out, struct ws_err *err);
 
 struct ws_group {
-	struct ws_stat time;	/* of the kernels whose time is known */
+	struct ws_stat time; /* of the kernels whose time is known */
 	uint64_t without_time;
 };
 /* The same for kernels; group[k] is the group of kernel k. */
 enum ws_status ws_group_kernels(const struct ws_model *m, const uint32_t *group, size_t ngroups,
-				struct ws_group *out, struct ws_err *err);
+                                struct ws_group *out, struct ws_err *err);
 
 /*
  * The order of the kernel summaries: total time descending, instances
  * ascending, name. < 0 when a comes first. A group without any known time comes last.
  */
 int ws_group_compare(const struct ws_group *a, struct ws_bytes name_a, const struct ws_group *b,
-		     struct ws_bytes name_b);
+                     struct ws_bytes name_b);
 
 #endif

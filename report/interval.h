@@ -9,7 +9,7 @@
 /* Starts as all zeros. */
 struct ws_union {
 	int64_t busy_ns; /* time covered by at least one interval so far */
-	int64_t end_ns;	 /* where the covered time ends; means nothing before the first */
+	int64_t end_ns;  /* where the covered time ends; means nothing before the first */
 	int started;
 };
 

@@ -42,7 +42,7 @@ void ws_model_free(struct ws_model *m)
 }
 
 static enum ws_status build(struct ws_model **out, const struct ws_trace_reader *r,
-			    const char *name, struct ws_err *err)
+                            const char *name, struct ws_err *err)
 {
 	struct ws_model *m = calloc(1, sizeof(*m));
 	enum ws_status status = WS_OK;
@@ -76,7 +76,7 @@ enum ws_status ws_model_open(struct ws_model **out, const char *path, struct ws_
 }
 
 enum ws_status ws_model_open_mem(struct ws_model **out, const void *data, size_t size,
-				 const char *name, struct ws_err *err)
+                                 const char *name, struct ws_err *err)
 {
 	struct ws_trace_reader *r = NULL;
 	enum ws_status status;
@@ -91,9 +91,9 @@ enum ws_status ws_model_open_mem(struct ws_model **out, const void *data, size_t
 const char *ws_phase_name(enum ws_phase phase)
 {
 	static const char *const names[] = {
-		[WS_PHASE_FORWARD] = "forward",	    [WS_PHASE_LOSS] = "loss",
-		[WS_PHASE_BACKWARD] = "backward",   [WS_PHASE_OPTIMIZER] = "optimizer",
-		[WS_PHASE_OTHER] = "remainder",
+	        [WS_PHASE_FORWARD] = "forward",   [WS_PHASE_LOSS] = "loss",
+	        [WS_PHASE_BACKWARD] = "backward", [WS_PHASE_OPTIMIZER] = "optimizer",
+	        [WS_PHASE_OTHER] = "remainder",
 	};
 
 	return names[phase];
@@ -145,5 +145,5 @@ struct ws_bytes ws_model_fact(const struct ws_model *m, const char *key)
 	for (size_t i = 0; i < m->nfacts; i++)
 		if (ws_name_is(m->facts[i].key, key))
 			return m->facts[i].value;
-	return (struct ws_bytes){ "", 0 };
+	return (struct ws_bytes){"", 0};
 }

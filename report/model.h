@@ -14,25 +14,25 @@
 #include "report/payload.h"
 
 /* Texts that analysis knows by name; interned first, so WS_TEXT_x is their index. id, text */
-#define WS_KNOWN_TEXTS(X)                                                                          \
-	X(EMPTY, "")                                                                               \
-	X(UNKNOWN_KERNEL, "(unknown kernel)")                                                      \
-	X(DOMAIN, "warpsheet")                                                                     \
-	X(SETUP, "setup")                                                                          \
-	X(WARM_UP, "warm-up")                                                                      \
-	X(STEP, "step")                                                                            \
-	X(FORWARD, "forward")                                                                      \
-	X(LOSS, "loss")                                                                            \
-	X(BACKWARD, "backward")                                                                    \
-	X(OPTIMIZER, "optimizer")                                                                  \
-	X(ATTENTION, "scaled dot product attention")                                               \
-	X(SCORES, "computing attention scores")                                                    \
-	X(COMPUTING_SOFTMAX, "computing softmax")                                                  \
-	X(FINAL_MATMUL, "final matmul")                                                            \
-	X(SOFTMAX, "softmax")                                                                      \
-	X(SCALE, "scale")                                                                          \
-	X(MASK, "mask")                                                                            \
-	X(GEMM, "gemm")                                                                            \
+#define WS_KNOWN_TEXTS(X)                            \
+	X(EMPTY, "")                                 \
+	X(UNKNOWN_KERNEL, "(unknown kernel)")        \
+	X(DOMAIN, "warpsheet")                       \
+	X(SETUP, "setup")                            \
+	X(WARM_UP, "warm-up")                        \
+	X(STEP, "step")                              \
+	X(FORWARD, "forward")                        \
+	X(LOSS, "loss")                              \
+	X(BACKWARD, "backward")                      \
+	X(OPTIMIZER, "optimizer")                    \
+	X(ATTENTION, "scaled dot product attention") \
+	X(SCORES, "computing attention scores")      \
+	X(COMPUTING_SOFTMAX, "computing softmax")    \
+	X(FINAL_MATMUL, "final matmul")              \
+	X(SOFTMAX, "softmax")                        \
+	X(SCALE, "scale")                            \
+	X(MASK, "mask")                              \
+	X(GEMM, "gemm")                              \
 	X(CONV, "conv")
 
 enum ws_known_text {
@@ -88,7 +88,7 @@ struct ws_step {
 	int unfinished; /* its range never ended: left out of every statistic */
 	int64_t total_ns;
 	int64_t phase_ns[WS_PHASES]; /* time of the ranges on their thread; OTHER = the rest */
-	uint8_t phases;		     /* bit p: the step has a range of phase p */
+	uint8_t phases;              /* bit p: the step has a range of phase p */
 };
 
 /* A fact of the workload; the last mark of a key wins. */
@@ -104,14 +104,14 @@ struct ws_process_end {
 
 /* What joining left over, beside the counts in ranges and attribution. */
 struct ws_leftovers {
-	uint64_t no_launch;	     /* kernels without a launch record */
-	uint64_t no_range;	     /* kernels launched in no range */
-	uint64_t no_time;	     /* kernels whose time is not known */
-	uint64_t cut_off;	     /* kernels that still ran when recording ended */
-	uint64_t no_config;	     /* kernels whose description was lost */
-	uint64_t unknown_class;	     /* kernels of no known class */
+	uint64_t no_launch;          /* kernels without a launch record */
+	uint64_t no_range;           /* kernels launched in no range */
+	uint64_t no_time;            /* kernels whose time is not known */
+	uint64_t cut_off;            /* kernels that still ran when recording ended */
+	uint64_t no_config;          /* kernels whose description was lost */
+	uint64_t unknown_class;      /* kernels of no known class */
 	uint64_t ops_without_kernel; /* annotated operations that launched nothing */
-	uint64_t ops_too_big;	     /* operations whose FLOPs or bytes overflow the sum */
+	uint64_t ops_too_big;        /* operations whose FLOPs or bytes overflow the sum */
 };
 
 struct ws_model {
@@ -119,8 +119,8 @@ struct ws_model {
 	struct ws_trace_summary file;
 	struct ws_table_data strings; /* owns the texts */
 	struct ws_strtab interned;    /* text -> index */
-	struct ws_bytes *texts; /* never NULL pointers */
-	struct ws_buf *made;	/* bytes of texts that the trace does not hold: demangled names */
+	struct ws_bytes *texts;       /* never NULL pointers */
+	struct ws_buf *made; /* bytes of texts that the trace does not hold: demangled names */
 	size_t nmade;
 	size_t ntexts;
 	struct ws_idmap text_of; /* string id -> text */
@@ -158,7 +158,7 @@ struct ws_model {
 };
 
 enum {
-	WS_IN_SETUP = 1u << 0,	   /* lies in a range `setup` */
+	WS_IN_SETUP = 1u << 0,     /* lies in a range `setup` */
 	WS_IN_WARM_UP = 1u << 1,   /* lies in a range `warm-up` */
 	WS_IN_ATTENTION = 1u << 2, /* lies in `scaled dot product attention` or one of its parts */
 	WS_IN_SOFTMAX = 1u << 3,   /* lies in `computing softmax` */
@@ -209,7 +209,7 @@ struct ws_bytes ws_model_fact(const struct ws_model *m, const char *key);
 
 /* Every record: model_load.c. */
 enum ws_status ws_model_load(struct ws_model *m, const struct ws_trace_reader *r,
-			     struct ws_err *err);
+                             struct ws_err *err);
 /* Places, classes, phases, steps and operations of the ranges; leftovers: model_label.c. */
 enum ws_status ws_model_label(struct ws_model *m, struct ws_err *err);
 

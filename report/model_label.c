@@ -66,8 +66,7 @@ static enum ws_status allocate_labels(struct ws_model *m, struct ws_err *err)
 	m->range_class = calloc(n, sizeof(*m->range_class));
 	m->range_phase = calloc(n, sizeof(*m->range_phase));
 	m->range_marks = calloc(n, sizeof(*m->range_marks));
-	if (!m->range_step || !m->range_op || !m->range_class || !m->range_phase ||
-	    !m->range_marks)
+	if (!m->range_step || !m->range_op || !m->range_class || !m->range_phase || !m->range_marks)
 		return no_memory(err, n);
 	return WS_OK;
 }
@@ -181,7 +180,7 @@ static int by_begin(const void *pa, const void *pb, void *arg)
 
 static void number_steps(struct ws_model *m, uint32_t *step_of_range)
 {
-	uint32_t count[2] = { 0, 0 };
+	uint32_t count[2] = {0, 0};
 
 	for (uint32_t s = 0; s < m->nsteps; s++) {
 		struct ws_step *step = &m->steps[s];
@@ -263,7 +262,7 @@ static void count_leftovers(struct ws_model *m)
 	}
 	for (uint32_t i = 0; i < m->ranges.n; i++)
 		m->left.ops_without_kernel += (m->range_marks[i] & WS_OP_COUNTED) &&
-					      !(m->range_marks[i] & WS_OP_LAUNCHED);
+		                              !(m->range_marks[i] & WS_OP_LAUNCHED);
 }
 
 enum ws_status ws_model_label(struct ws_model *m, struct ws_err *err)

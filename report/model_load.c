@@ -16,13 +16,13 @@
 struct loader {
 	struct ws_model *m;
 	const struct ws_trace_reader *r;
-	struct ws_idmap thread_of;  /* thread id -> number */
-	uint32_t *thread_process;   /* process of each */
+	struct ws_idmap thread_of; /* thread id -> number */
+	uint32_t *thread_process;  /* process of each */
 	size_t threads_allocated;
 	uint32_t nthreads;
 	struct ws_idmap process_of; /* pid -> number */
 	uint32_t nprocesses;
-	struct ws_idmap device_of;  /* device id -> number */
+	struct ws_idmap device_of; /* device id -> number */
 	size_t devices_allocated;
 	struct ws_idmap config_of;  /* launch_config id -> number */
 	struct ws_idmap payload_of; /* payload id -> row */
@@ -36,13 +36,14 @@ static enum ws_status no_memory(struct ws_err *err, const char *what)
 }
 
 static enum ws_status load(const struct loader *l, enum ws_kind kind, struct ws_table_data *t,
-			   struct ws_err *err)
+                           struct ws_err *err)
 {
 	WS_FORWARD(ws_trace_reader_load(l->r, kind, t, err));
 	if (t->rows < WS_NONE)
 		return WS_OK;
 	ws_table_data_release(t);
-	return WS_FAIL(err, NO_MEMORY, "the trace has more records of one kind than a report handles");
+	return WS_FAIL(err, NO_MEMORY,
+	               "the trace has more records of one kind than a report handles");
 }
 
 /* --- texts ------------------------------------------------------------------------ */
@@ -52,7 +53,7 @@ static enum ws_status load(const struct loader *l, enum ws_kind kind, struct ws_
 
 /* texts[] has room for every text there can be. */
 static enum ws_status intern(struct ws_model *m, struct ws_bytes text, uint32_t *out,
-			     struct ws_err *err)
+                             struct ws_err *err)
 {
 	uint64_t id;
 
@@ -73,7 +74,7 @@ static enum ws_status load_texts(struct loader *l, uint64_t nconfigs, struct ws_
 {
 	static const char *const known[] = {
 #define X(id, text) text,
-		WS_KNOWN_TEXTS(X)
+	        WS_KNOWN_TEXTS(X)
 #undef X
 	};
 	struct ws_model *m = l->m;
@@ -81,19 +82,19 @@ static enum ws_status load_texts(struct loader *l, uint64_t nconfigs, struct ws_
 
 	WS_FORWARD(load(l, WS_KIND_STRING, &m->strings, err));
 	m->texts = calloc(sizeof(known) / sizeof(*known) + m->strings.rows +
-				  TEXTS_OF_CONFIG * nconfigs + 1,
-			  sizeof(*m->texts));
+	                          TEXTS_OF_CONFIG * nconfigs + 1,
+	                  sizeof(*m->texts));
 	m->made = calloc(nconfigs ? nconfigs : 1, sizeof(*m->made));
 	if (!m->texts || !m->made)
 		return no_memory(err, "names");
-	m->texts[WS_TEXT_EMPTY] = (struct ws_bytes){ "", 0 };
+	m->texts[WS_TEXT_EMPTY] = (struct ws_bytes){"", 0};
 	m->ntexts = 1;
 	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
-		WS_FORWARD(intern(m, (struct ws_bytes){ known[i], strlen(known[i]) }, &at, err));
+		WS_FORWARD(intern(m, (struct ws_bytes){known[i], strlen(known[i])}, &at, err));
 	for (uint64_t i = 0; i < m->strings.rows; i++) {
 		WS_FORWARD(intern(m, ws_blob(&m->strings, WS_COL_string_text, i), &at, err));
 		WS_FORWARD(ws_idmap_put(&m->text_of, ws_value(&m->strings, WS_COL_string_id, i), at,
-					err));
+		                        err));
 	}
 	return WS_OK;
 }
@@ -101,7 +102,7 @@ static enum ws_status load_texts(struct loader *l, uint64_t nconfigs, struct ws_
 /* --- processes, threads, devices, launch configurations ------------------------------ */
 
 static enum ws_status process_number(struct loader *l, uint64_t pid, uint32_t *out,
-				     struct ws_err *err)
+                                     struct ws_err *err)
 {
 	*out = ws_idmap_get(&l->process_of, pid);
 	if (*out != WS_NONE)
@@ -112,7 +113,7 @@ static enum ws_status process_number(struct loader *l, uint64_t pid, uint32_t *o
 
 /* The number of a thread; one whose row was lost is a thread of process `pid` all the same. */
 static enum ws_status thread_number(struct loader *l, uint64_t id, uint64_t pid, uint32_t *out,
-				    struct ws_err *err)
+                                    struct ws_err *err)
 {
 	uint32_t process;
 
@@ -135,7 +136,7 @@ static enum ws_status thread_number(struct loader *l, uint64_t id, uint64_t pid,
 }
 
 static enum ws_status device_number(struct loader *l, uint64_t id, uint32_t *out,
-				    struct ws_err *err)
+                                    struct ws_err *err)
 {
 	struct ws_model *m = l->m;
 
@@ -152,7 +153,7 @@ static enum ws_status device_number(struct loader *l, uint64_t id, uint32_t *out
 		l->devices_allocated = want;
 	}
 	*out = (uint32_t)m->ndevices++;
-	m->devices[*out] = (struct ws_device){ .id = id, .kind = -1 };
+	m->devices[*out] = (struct ws_device){.id = id, .kind = -1};
 	return ws_idmap_put(&l->device_of, id, *out, err);
 }
 
@@ -186,21 +187,21 @@ static enum ws_status load_threads(struct loader *l, struct ws_err *err)
 		uint32_t at;
 
 		status = thread_number(l, ws_value(&t, WS_COL_thread_id, i),
-				       ws_value(&t, WS_COL_thread_pid, i), &at, err);
+		                       ws_value(&t, WS_COL_thread_pid, i), &at, err);
 	}
 	ws_table_data_release(&t);
 	return status;
 }
 
 static enum ws_status intern_static(struct ws_model *m, const char *text, uint32_t *out,
-				    struct ws_err *err)
+                                    struct ws_err *err)
 {
-	return intern(m, (struct ws_bytes){ text, strlen(text) }, out, err);
+	return intern(m, (struct ws_bytes){text, strlen(text)}, out, err);
 }
 
 /* What a kernel name tells; `recorded` is its text in the trace. */
 static enum ws_status describe_kernel(struct loader *l, uint32_t recorded, struct ws_config *c,
-				      struct ws_err *err)
+                                      struct ws_err *err)
 {
 	struct ws_model *m = l->m;
 	struct ws_buf *made = &m->made[m->nmade];
@@ -210,8 +211,10 @@ static enum ws_status describe_kernel(struct loader *l, uint32_t recorded, struc
 	WS_FORWARD(ws_classify(l->classifier, name.ptr, name.len, &traits, err));
 	c->tensor = (uint8_t)traits.tensor;
 	if (traits.op_class != WS_CLASS_OTHER)
-		WS_FORWARD(intern_static(m, ws_op_class_name(traits.op_class), &c->name_class, err));
-	if (traits.direction == WS_NAME_DIRECTION_FWD || traits.direction == WS_NAME_DIRECTION_FPROP)
+		WS_FORWARD(
+		        intern_static(m, ws_op_class_name(traits.op_class), &c->name_class, err));
+	if (traits.direction == WS_NAME_DIRECTION_FWD ||
+	    traits.direction == WS_NAME_DIRECTION_FPROP)
 		c->name_direction = WS_TEXT_FORWARD;
 	else if (traits.direction != WS_NAME_DIRECTION_UNKNOWN)
 		c->name_direction = WS_TEXT_BACKWARD;
@@ -225,11 +228,11 @@ static enum ws_status describe_kernel(struct loader *l, uint32_t recorded, struc
 		return WS_OK;
 	}
 	m->nmade++;
-	return intern(m, (struct ws_bytes){ made->data, made->len }, &c->name, err);
+	return intern(m, (struct ws_bytes){made->data, made->len}, &c->name, err);
 }
 
 static enum ws_status add_config(struct loader *l, const struct ws_table_data *t, uint64_t row,
-				 struct ws_err *err)
+                                 struct ws_err *err)
 {
 	struct ws_model *m = l->m;
 	uint32_t at = (uint32_t)row + 1;
@@ -245,12 +248,13 @@ static enum ws_status add_config(struct loader *l, const struct ws_table_data *t
 		WS_FORWARD(ws_idmap_put(&l->kernel_of, name, at, err));
 	}
 	WS_FORWARD(process_number(l, ws_value(t, WS_COL_launch_config_pid, row), &c->process, err));
-	WS_FORWARD(device_number(l, ws_value(t, WS_COL_launch_config_device, row), &c->device, err));
+	WS_FORWARD(
+	        device_number(l, ws_value(t, WS_COL_launch_config_device, row), &c->device, err));
 	return ws_idmap_put(&l->config_of, ws_value(t, WS_COL_launch_config_id, row), at, err);
 }
 
 static enum ws_status load_configs(struct loader *l, const struct ws_table_data *t,
-				   struct ws_err *err)
+                                   struct ws_err *err)
 {
 	struct ws_model *m = l->m;
 
@@ -275,9 +279,9 @@ static uint32_t text_of_string(void *model, uint64_t string_id)
 
 static enum ws_status load_payloads(struct loader *l, struct ws_err *err)
 {
-	struct ws_table_data schema = { 0 }, field = { 0 }, entry = { 0 }, payload = { 0 };
-	struct ws_payload_tables tables = { &schema,	    &field,	   &entry, &payload,
-					    text_of_string, l->m->texts, l->m };
+	struct ws_table_data schema = {0}, field = {0}, entry = {0}, payload = {0};
+	struct ws_payload_tables tables = {&schema,        &field,      &entry, &payload,
+	                                   text_of_string, l->m->texts, l->m};
 	enum ws_status status = load(l, WS_KIND_PAYLOAD_SCHEMA, &schema, err);
 
 	if (status == WS_OK)
@@ -290,7 +294,7 @@ static enum ws_status load_payloads(struct loader *l, struct ws_err *err)
 		status = ws_ops_decode(&tables, &l->m->ops, err);
 	for (uint64_t i = 0; i < payload.rows && status == WS_OK; i++)
 		status = ws_idmap_put(&l->payload_of, ws_value(&payload, WS_COL_payload_id, i),
-				      (uint32_t)i, err);
+		                      (uint32_t)i, err);
 	ws_table_data_release(&schema);
 	ws_table_data_release(&field);
 	ws_table_data_release(&entry);
@@ -314,9 +318,9 @@ static enum ws_status load_ends(struct loader *l, struct ws_err *err)
 	m->nends = t.rows;
 	for (uint64_t i = 0; i < t.rows; i++)
 		m->ends[i] = (struct ws_process_end){
-			ws_value(&t, WS_COL_process_end_pid, i),
-			(int)(ws_value(&t, WS_COL_process_end_how, i) & 0xff),
-			(int64_t)ws_value(&t, WS_COL_process_end_code, i),
+		        ws_value(&t, WS_COL_process_end_pid, i),
+		        (int)(ws_value(&t, WS_COL_process_end_how, i) & 0xff),
+		        (int64_t)ws_value(&t, WS_COL_process_end_code, i),
 		};
 	ws_table_data_release(&t);
 	return WS_OK;
@@ -343,11 +347,11 @@ static void see_time(struct ws_model *m, int64_t from_ns, int64_t to_ns)
 }
 
 static enum ws_status check_time(int64_t start_ns, int64_t dur_ns, const char *what, uint64_t row,
-				 struct ws_err *err)
+                                 struct ws_err *err)
 {
 	WS_FAIL_IF(start_ns > MAX_TIME_NS || start_ns < -MAX_TIME_NS || dur_ns > MAX_TIME_NS, err,
-		   CORRUPT, "time of %s %llu is out of bounds: %lld ns, for %lld ns", what,
-		   (unsigned long long)row, (long long)start_ns, (long long)dur_ns);
+	           CORRUPT, "time of %s %llu is out of bounds: %lld ns, for %lld ns", what,
+	           (unsigned long long)row, (long long)start_ns, (long long)dur_ns);
 	return WS_OK;
 }
 
@@ -368,7 +372,7 @@ static void keys_release(struct kernel_keys *k)
 }
 
 static enum ws_status take_kernel(struct loader *l, const struct ws_table_data *t, uint64_t row,
-				  uint32_t to, struct kernel_keys *keys, struct ws_err *err)
+                                  uint32_t to, struct kernel_keys *keys, struct ws_err *err)
 {
 	struct ws_model *m = l->m;
 	struct ws_kernels *k = &m->kernels;
@@ -376,7 +380,8 @@ static enum ws_status take_kernel(struct loader *l, const struct ws_table_data *
 	int64_t dur = (int64_t)ws_value(t, WS_COL_kernel_dur_ns, row);
 	uint32_t config = ws_idmap_get(&l->config_of, ws_value(t, WS_COL_kernel_config, row));
 
-	k->flags[to] = ws_value(t, WS_COL_kernel_flags, row) & (WS_KERNEL_NO_TIME | WS_KERNEL_CUT_OFF);
+	k->flags[to] =
+	        ws_value(t, WS_COL_kernel_flags, row) & (WS_KERNEL_NO_TIME | WS_KERNEL_CUT_OFF);
 	if (dur < 0 || !t->columns[WS_COL_kernel_dur_ns].present)
 		k->flags[to] |= WS_KERNEL_NO_TIME;
 	k->config[to] = config == WS_NONE ? 0 : config;
@@ -399,7 +404,7 @@ static enum ws_status take_kernel(struct loader *l, const struct ws_table_data *
 }
 
 static enum ws_status allocate_kernels(struct ws_kernels *k, struct kernel_keys *keys, size_t rows,
-				       struct ws_err *err)
+                                       struct ws_err *err)
 {
 	size_t n = rows ? rows : 1;
 
@@ -420,7 +425,7 @@ static enum ws_status allocate_kernels(struct ws_kernels *k, struct kernel_keys 
 
 /* Rows of the file by device, then start. */
 static enum ws_status kernel_order(const struct loader *l, const struct ws_table_data *t,
-				   uint32_t *order, struct ws_err *err)
+                                   uint32_t *order, struct ws_err *err)
 {
 	int64_t *key = calloc(t->rows ? t->rows : 1, sizeof(*key));
 	enum ws_status status;
@@ -466,7 +471,8 @@ static enum ws_status load_kernels(struct loader *l, struct kernel_keys *keys, s
 	return status;
 }
 
-/* --- API calls --------------------------------------------------------------------------------- */
+/* --- API calls ---------------------------------------------------------------------------------
+ */
 
 struct call_columns {
 	size_t n;
@@ -512,7 +518,8 @@ static enum ws_status load_calls(struct loader *l, struct call_columns *c, struc
 		c->start_ns[i] = start;
 		c->end_ns[i] = start + dur;
 		c->correlation[i] = ws_value(&t, WS_COL_api_correlation, i);
-		status = thread_number(l, ws_value(&t, WS_COL_api_thread, i), 0, &c->thread[i], err);
+		status =
+		        thread_number(l, ws_value(&t, WS_COL_api_thread, i), 0, &c->thread[i], err);
 		if (status == WS_OK)
 			c->process[i] = l->thread_process[c->thread[i]];
 	}
@@ -520,14 +527,15 @@ static enum ws_status load_calls(struct loader *l, struct call_columns *c, struc
 	return status;
 }
 
-/* --- NVTX --------------------------------------------------------------------------------------- */
+/* --- NVTX ---------------------------------------------------------------------------------------
+ */
 
 /*
  * "workload.batch=4": the key is what stands between the dot and the first
  * '='. keys gives each key a number: its place in facts, plus 1.
  */
 static enum ws_status take_fact(struct ws_model *m, struct ws_strtab *keys, struct ws_bytes mark,
-				struct ws_err *err)
+                                struct ws_err *err)
 {
 	static const char prefix[] = "workload.";
 	const char *p = mark.ptr, *end = p + mark.len;
@@ -545,15 +553,15 @@ static enum ws_status take_fact(struct ws_model *m, struct ws_strtab *keys, stru
 		WS_FORWARD(ws_strtab_add(keys, p, (size_t)(equals - p), &id, err));
 		m->nfacts = (size_t)id;
 	}
-	m->facts[id - 1] = (struct ws_fact){ { p, (size_t)(equals - p) },
-					     { equals + 1, (size_t)(end - equals - 1) } };
+	m->facts[id - 1] = (struct ws_fact){{p, (size_t)(equals - p)},
+	                                    {equals + 1, (size_t)(end - equals - 1)}};
 	return WS_OK;
 }
 
 static enum ws_status take_facts(struct ws_model *m, const struct ws_nvtx_events *ev,
-				 struct ws_err *err)
+                                 struct ws_err *err)
 {
-	struct ws_strtab keys = { 0 };
+	struct ws_strtab keys = {0};
 	enum ws_status status = WS_OK;
 
 	/* each fact is a text of its own */
@@ -586,7 +594,7 @@ static void events_release(struct event_columns *c)
 }
 
 static enum ws_status take_event(struct loader *l, const struct ws_table_data *t, uint64_t i,
-				 struct event_columns *c, struct ws_err *err)
+                                 struct event_columns *c, struct ws_err *err)
 {
 	uint64_t type = ws_value(t, WS_COL_nvtx_type, i);
 	uint64_t payload = ws_value(t, WS_COL_nvtx_payload, i);
@@ -605,7 +613,7 @@ static enum ws_status take_event(struct loader *l, const struct ws_table_data *t
 static enum ws_status load_ranges(struct loader *l, struct ws_err *err)
 {
 	struct ws_table_data t;
-	struct event_columns c = { 0 };
+	struct event_columns c = {0};
 	struct ws_nvtx_events ev;
 	enum ws_status status = WS_OK;
 	size_t n;
@@ -626,9 +634,10 @@ static enum ws_status load_ranges(struct loader *l, struct ws_err *err)
 	l->m->nvtx_events = n = t.rows;
 	ws_table_data_release(&t);
 
-	ev = (struct ws_nvtx_events){ n,	  c.time_ns,  c.thread,		 c.type,
-				      c.domain,	  c.name,     c.range_id,	 c.payload,
-				      l->thread_process, l->nthreads, l->m->end_ns };
+	ev = (struct ws_nvtx_events){n,           c.time_ns,   c.thread,
+	                             c.type,      c.domain,    c.name,
+	                             c.range_id,  c.payload,   l->thread_process,
+	                             l->nthreads, l->m->end_ns};
 	if (status == WS_OK)
 		status = take_facts(l->m, &ev, err);
 	if (status == WS_OK)
@@ -640,12 +649,13 @@ static enum ws_status load_ranges(struct loader *l, struct ws_err *err)
 /* --- the joins ------------------------------------------------------------------------------- */
 
 static enum ws_status join(struct loader *l, const struct kernel_keys *keys,
-			   const struct call_columns *c, struct ws_err *err)
+                           const struct call_columns *c, struct ws_err *err)
 {
 	struct ws_model *m = l->m;
 	struct ws_kernels *k = &m->kernels;
-	struct ws_calls calls = { c->n, c->start_ns, c->end_ns, c->thread, c->process, c->correlation };
-	struct ws_launches launches = { k->n, keys->start_ns, keys->process, keys->correlation };
+	struct ws_calls calls = {c->n,      c->start_ns, c->end_ns,
+	                         c->thread, c->process,  c->correlation};
+	struct ws_launches launches = {k->n, keys->start_ns, keys->process, keys->correlation};
 	uint32_t *call = calloc(k->n ? k->n : 1, sizeof(*call));
 	enum ws_status status;
 
@@ -661,7 +671,8 @@ static enum ws_status join(struct loader *l, const struct kernel_keys *keys,
 	}
 	for (size_t i = 0; i < k->n && status == WS_OK; i++) {
 		if (k->crossing)
-			k->crossing[i] = call[i] == WS_NONE ? WS_NONE : m->attribution.first[call[i]];
+			k->crossing[i] =
+			        call[i] == WS_NONE ? WS_NONE : m->attribution.first[call[i]];
 		if (call[i] == WS_NONE)
 			k->flags[i] |= WS_KERNEL_NO_LAUNCH;
 		else
@@ -704,11 +715,11 @@ static enum ws_status load_dictionaries(struct loader *l, struct ws_err *err)
 }
 
 enum ws_status ws_model_load(struct ws_model *m, const struct ws_trace_reader *r,
-			     struct ws_err *err)
+                             struct ws_err *err)
 {
-	struct loader l = { .m = m, .r = r };
-	struct kernel_keys keys = { 0 };
-	struct call_columns calls = { 0 };
+	struct loader l = {.m = m, .r = r};
+	struct kernel_keys keys = {0};
+	struct call_columns calls = {0};
 	enum ws_status status;
 
 	m->begin_ns = INT64_MAX;

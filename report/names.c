@@ -67,7 +67,8 @@ int ws_name_matches(struct ws_bytes pattern, struct ws_bytes text)
 	const char *t = text.ptr, *tend = t + text.len;
 	const char *star = NULL, *star_t = NULL;
 
-	/* on a mismatch let the last star take one byte more: no recursion, no bad case but n × m */
+	/* on a mismatch let the last star take one byte more: no recursion, no bad case but n × m
+	 */
 	while (t < tend) {
 		if (p < pend && *p == '*') {
 			star = p++;

@@ -5,7 +5,8 @@
 
 #include "report/names.h"
 
-/* What only the building needs. Events are numbered by `seq`, their place in (thread, time) order. */
+/* What only the building needs. Events are numbered by `seq`, their place in (thread, time) order.
+ */
 struct builder {
 	struct ws_ranges *r;
 	const struct ws_nvtx_events *ev;
@@ -15,7 +16,7 @@ struct builder {
 	uint32_t *end_seq;  /* range -> seq of its end; WS_NONE where that is on another thread */
 	uint32_t *start_seq;
 	struct ws_idmap path_map; /* parent and name -> first such path */
-	uint32_t *path_next;	  /* path -> next with this parent and name, other domain or style */
+	uint32_t *path_next; /* path -> next with this parent and name, other domain or style */
 	size_t paths_allocated;
 };
 
@@ -38,7 +39,7 @@ void ws_ranges_release(struct ws_ranges *r)
 	free(r->thread_first);
 	free(r->thread_crosses);
 	free(r->paths);
-	*r = (struct ws_ranges){ 0 };
+	*r = (struct ws_ranges){0};
 }
 
 static enum ws_status allocate(struct builder *b, struct ws_err *err)
@@ -77,7 +78,7 @@ static enum ws_status allocate(struct builder *b, struct ws_err *err)
 
 /* order[0..n) by key32[order[i]], stable. */
 static enum ws_status order_by_u32(uint32_t *order, const uint32_t *key32, size_t n, size_t rows,
-				   struct ws_err *err)
+                                   struct ws_err *err)
 {
 	int64_t *key = calloc(rows ? rows : 1, sizeof(*key));
 	enum ws_status status;
@@ -257,7 +258,7 @@ static int over_before(const struct builder *b, uint32_t x, uint32_t y)
 }
 
 static enum ws_status intern_path(struct builder *b, uint32_t range, uint32_t parent_path,
-				  struct ws_err *err)
+                                  struct ws_err *err)
 {
 	struct ws_ranges *r = b->r;
 	uint32_t domain = b->ev->domain[b->order[b->start_seq[range]]];
@@ -286,8 +287,9 @@ static enum ws_status intern_path(struct builder *b, uint32_t range, uint32_t pa
 			b->paths_allocated = want;
 		}
 		at = (uint32_t)r->npaths++;
-		r->paths[at] = (struct ws_path){ parent_path, r->name[range], domain,
-						 r->depth[range], style, r->start_ns[range] };
+		r->paths[at] =
+		        (struct ws_path){parent_path,     r->name[range], domain,
+		                         r->depth[range], style,          r->start_ns[range]};
 		b->path_next[at] = first;
 		WS_FORWARD(ws_idmap_put(&b->path_map, key, at, err));
 	}
@@ -351,15 +353,15 @@ static void index_threads(struct ws_ranges *r)
 }
 
 enum ws_status ws_ranges_build(struct ws_ranges *out, const struct ws_nvtx_events *events,
-			       struct ws_err *err)
+                               struct ws_err *err)
 {
-	struct builder b = { .r = out, .ev = events };
+	struct builder b = {.r = out, .ev = events};
 	enum ws_status status;
 
-	*out = (struct ws_ranges){ 0 };
+	*out = (struct ws_ranges){0};
 	if (events->n >= WS_NONE)
 		return WS_FAIL(err, NO_MEMORY, "%zu NVTX events are more than a report handles",
-			       events->n);
+		               events->n);
 	status = allocate(&b, err);
 	if (status != WS_OK)
 		goto out;
@@ -409,9 +411,9 @@ static int compare_paths(const void *pa, const void *pb, void *arg)
 }
 
 enum ws_status ws_paths_order(const struct ws_ranges *r, const struct ws_bytes *texts,
-			      uint32_t *order, struct ws_err *err)
+                              uint32_t *order, struct ws_err *err)
 {
-	struct path_context ctx = { r->paths, texts };
+	struct path_context ctx = {r->paths, texts};
 	size_t n = r->npaths, at = 0, height = 0;
 	uint32_t *child, *sibling, *stack;
 	uint32_t *all = calloc(4 * n + 1, sizeof(*all));
@@ -451,7 +453,7 @@ enum ws_status ws_paths_order(const struct ws_ranges *r, const struct ws_bytes *
 }
 
 enum ws_status ws_path_text(const struct ws_ranges *r, uint32_t path, const struct ws_bytes *texts,
-			    char **out, size_t *len, struct ws_err *err)
+                            char **out, size_t *len, struct ws_err *err)
 {
 	size_t n = 1;
 	char *text, *to;

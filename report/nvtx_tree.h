@@ -31,9 +31,9 @@ struct ws_nvtx_events {
 	size_t n;
 	const int64_t *time_ns;
 	const uint32_t *thread; /* 0 .. nthreads - 1 */
-	const uint8_t *type;	/* enum ws_nvtx_type; others are ignored */
+	const uint8_t *type;    /* enum ws_nvtx_type; others are ignored */
 	const uint32_t *domain;
-	const uint32_t *name;	    /* of push and start */
+	const uint32_t *name;       /* of push and start */
 	const uint64_t *range_id;   /* of start and end */
 	const uint32_t *payload;    /* any number; goes to the range */
 	const uint32_t *process_of; /* process of each thread */
@@ -42,8 +42,8 @@ struct ws_nvtx_events {
 };
 
 enum {
-	WS_RANGE_START_END = 1u << 0,	 /* else push/pop */
-	WS_RANGE_OPEN = 1u << 1,	 /* never ended */
+	WS_RANGE_START_END = 1u << 0,    /* else push/pop */
+	WS_RANGE_OPEN = 1u << 1,         /* never ended */
 	WS_RANGE_CROSS_THREAD = 1u << 2, /* ended on another thread */
 };
 
@@ -51,8 +51,8 @@ enum {
 struct ws_path {
 	uint32_t parent; /* WS_NONE for an outermost range */
 	uint32_t name, domain;
-	uint32_t depth; /* 0 for an outermost range */
-	uint8_t style;	/* 0 or WS_RANGE_START_END */
+	uint32_t depth;   /* 0 for an outermost range */
+	uint8_t style;    /* 0 or WS_RANGE_START_END */
 	int64_t first_ns; /* begin of its first instance */
 };
 
@@ -64,25 +64,26 @@ struct ws_ranges {
 	uint32_t *name;
 	uint32_t *parent; /* WS_NONE for an outermost range */
 	uint32_t *depth;  /* 0 for an outermost range */
-	uint32_t *path;	  /* index into paths */
+	uint32_t *path;   /* index into paths */
 	uint32_t *payload;
 	uint8_t *flags;
 
 	size_t nthreads;
-	uint32_t *thread_first;	 /* nthreads + 1: the ranges of thread t are [first[t], first[t + 1]) */
+	uint32_t *thread_first; /* nthreads + 1: the ranges of thread t are [first[t], first[t + 1])
+	                         */
 	uint8_t *thread_crosses; /* some ranges of the thread cross each other */
 
 	struct ws_path *paths;
 	size_t npaths;
 
 	uint64_t unmatched_pops, unmatched_ends; /* ends without a begin */
-	uint64_t open, cross_thread;		 /* ranges with these flags */
-	uint64_t folded;			 /* ranges deeper than WS_RANGE_MAX_DEPTH */
+	uint64_t open, cross_thread;             /* ranges with these flags */
+	uint64_t folded;                         /* ranges deeper than WS_RANGE_MAX_DEPTH */
 };
 
 /* Free with ws_ranges_release, also after a failure. */
 enum ws_status ws_ranges_build(struct ws_ranges *out, const struct ws_nvtx_events *events,
-			       struct ws_err *err);
+                               struct ws_err *err);
 void ws_ranges_release(struct ws_ranges *r);
 
 /*
@@ -90,13 +91,13 @@ void ws_ranges_release(struct ws_ranges *r);
  * of their first instance, then by name, domain and style. order has npaths entries.
  */
 enum ws_status ws_paths_order(const struct ws_ranges *r, const struct ws_bytes *texts,
-			      uint32_t *order, struct ws_err *err);
+                              uint32_t *order, struct ws_err *err);
 
 /*
  * The path as text: names joined by '/', a '/' inside a name written "\/".
  * Allocated, for the caller to free; *len bytes, and a NUL after them.
  */
 enum ws_status ws_path_text(const struct ws_ranges *r, uint32_t path, const struct ws_bytes *texts,
-			    char **out, size_t *len, struct ws_err *err);
+                            char **out, size_t *len, struct ws_err *err);
 
 #endif

@@ -17,7 +17,7 @@ void ws_order_identity(uint32_t *order, size_t n)
 /* One stable counting pass over byte `shift / 8`; 0 when all keys agree in it. */
 static int radix_pass(const struct item *from, struct item *to, size_t n, unsigned shift)
 {
-	size_t at[256] = { 0 };
+	size_t at[256] = {0};
 	size_t sum = 0;
 
 	for (size_t i = 0; i < n; i++)
@@ -100,7 +100,7 @@ uint32_t ws_idmap_get(const struct ws_idmap *m, uint64_t key)
 
 static enum ws_status grow(struct ws_idmap *m, struct ws_err *err)
 {
-	struct ws_idmap bigger = { .slots = m->slots ? m->slots * 2 : 64 };
+	struct ws_idmap bigger = {.slots = m->slots ? m->slots * 2 : 64};
 
 	bigger.keys = calloc(bigger.slots, sizeof(*bigger.keys));
 	bigger.values = calloc(bigger.slots, sizeof(*bigger.values));
@@ -143,5 +143,5 @@ void ws_idmap_free(struct ws_idmap *m)
 {
 	free(m->keys);
 	free(m->values);
-	*m = (struct ws_idmap){ 0 };
+	*m = (struct ws_idmap){0};
 }

@@ -27,7 +27,7 @@ enum ws_status ws_order_by(uint32_t *order, const int64_t *key, size_t n, struct
 struct ws_idmap {
 	uint64_t *keys;
 	uint32_t *values; /* WS_NONE: a free slot */
-	size_t slots;	  /* a power of two, or 0 */
+	size_t slots;     /* a power of two, or 0 */
 	size_t used;
 };
 /* WS_NONE when the key is absent. */

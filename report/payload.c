@@ -12,26 +12,26 @@
  * recording machine (64-bit Linux). Source: NVTX 3, nvToolsExtPayload.h.
  * type, bytes, signed
  */
-#define NUMBER_TYPES(X)                                                                            \
-	X(1, 1, 1)  /* char */                                                                     \
-	X(2, 1, 0)  /* unsigned char */                                                            \
-	X(3, 2, 1)  /* short */                                                                    \
-	X(4, 2, 0)                                                                                 \
-	X(5, 4, 1)  /* int */                                                                      \
-	X(6, 4, 0)                                                                                 \
-	X(7, 8, 1)  /* long */                                                                     \
-	X(8, 8, 0)                                                                                 \
-	X(9, 8, 1)  /* long long */                                                                \
-	X(10, 8, 0)                                                                                \
-	X(11, 1, 1) /* int8_t */                                                                   \
-	X(12, 1, 0)                                                                                \
-	X(13, 2, 1) /* int16_t */                                                                  \
-	X(14, 2, 0)                                                                                \
-	X(15, 4, 1) /* int32_t */                                                                  \
-	X(16, 4, 0)                                                                                \
-	X(17, 8, 1) /* int64_t */                                                                  \
-	X(18, 8, 0)                                                                                \
-	X(22, 8, 0) /* size_t */                                                                   \
+#define NUMBER_TYPES(X)                \
+	X(1, 1, 1) /* char */          \
+	X(2, 1, 0) /* unsigned char */ \
+	X(3, 2, 1) /* short */         \
+	X(4, 2, 0)                     \
+	X(5, 4, 1) /* int */           \
+	X(6, 4, 0)                     \
+	X(7, 8, 1) /* long */          \
+	X(8, 8, 0)                     \
+	X(9, 8, 1) /* long long */     \
+	X(10, 8, 0)                    \
+	X(11, 1, 1) /* int8_t */       \
+	X(12, 1, 0)                    \
+	X(13, 2, 1) /* int16_t */      \
+	X(14, 2, 0)                    \
+	X(15, 4, 1) /* int32_t */      \
+	X(16, 4, 0)                    \
+	X(17, 8, 1) /* int64_t */      \
+	X(18, 8, 0)                    \
+	X(22, 8, 0) /* size_t */       \
 	X(32, 1, 0) /* byte */
 
 /* Flags of a field that make it more than one plain value: pointer, offsets, arrays. */
@@ -42,8 +42,8 @@ int ws_payload_number(uint64_t type, const uint8_t *p, size_t len, int64_t *out)
 	static const struct {
 		uint8_t type, bytes, is_signed;
 	} numbers[] = {
-#define X(type, bytes, is_signed) { type, bytes, is_signed },
-		NUMBER_TYPES(X)
+#define X(type, bytes, is_signed) {type, bytes, is_signed},
+	        NUMBER_TYPES(X)
 #undef X
 	};
 
@@ -80,15 +80,11 @@ enum field {
 	FIELDS,
 };
 static const char *const field_names[FIELDS] = {
-	[FIELD_FLOPS] = "flops",
-	[FIELD_BYTES] = "bytes",
-	[FIELD_BYTES_READ] = "bytes_read",
-	[FIELD_BYTES_WRITTEN] = "bytes_written",
-	[FIELD_LAYER] = "layer",
-	[FIELD_OP] = "op",
-	[FIELD_DIRECTION] = "direction",
-	[FIELD_PHASE] = "phase",
-	[FIELD_DTYPE] = "dtype",
+        [FIELD_FLOPS] = "flops",           [FIELD_BYTES] = "bytes",
+        [FIELD_BYTES_READ] = "bytes_read", [FIELD_BYTES_WRITTEN] = "bytes_written",
+        [FIELD_LAYER] = "layer",           [FIELD_OP] = "op",
+        [FIELD_DIRECTION] = "direction",   [FIELD_PHASE] = "phase",
+        [FIELD_DTYPE] = "dtype",
 };
 
 /* The fields of one schema that an operation needs; a row of payload_field, or WS_NONE. */
@@ -118,23 +114,24 @@ static enum ws_status find_layouts(struct decoder *d, struct ws_err *err)
 		uint64_t id = ws_value(e, WS_COL_payload_enum_id, i);
 		uint64_t value = ws_value(e, WS_COL_payload_enum_value, i);
 		uint64_t text =
-			d->in->text_of(d->in->ctx, ws_value(e, WS_COL_payload_enum_entry, i));
+		        d->in->text_of(d->in->ctx, ws_value(e, WS_COL_payload_enum_entry, i));
 
 		if (!is_enum(d, id))
 			WS_FORWARD(ws_idmap_put(&d->enum_of, id, (uint32_t)i, err));
 		if (value <= UINT32_MAX)
-			WS_FORWARD(ws_idmap_put(&d->entry_of,
-						(uint64_t)ws_idmap_get(&d->enum_of, id) << 32 | value,
-						(uint32_t)text, err));
+			WS_FORWARD(
+			        ws_idmap_put(&d->entry_of,
+			                     (uint64_t)ws_idmap_get(&d->enum_of, id) << 32 | value,
+			                     (uint32_t)text, err));
 	}
 	d->layouts = calloc(f->rows ? f->rows : 1, sizeof(*d->layouts));
 	if (!d->layouts)
 		return WS_FAIL(err, NO_MEMORY, "no memory for %llu payload fields",
-			       (unsigned long long)f->rows);
+		               (unsigned long long)f->rows);
 	for (uint64_t i = 0; i < f->rows; i++) {
 		uint64_t schema = ws_value(f, WS_COL_payload_field_schema, i);
 		uint32_t name =
-			d->in->text_of(d->in->ctx, ws_value(f, WS_COL_payload_field_name, i));
+		        d->in->text_of(d->in->ctx, ws_value(f, WS_COL_payload_field_name, i));
 		uint32_t at = ws_idmap_get(&d->layout_of, schema);
 
 		if (ws_value(f, WS_COL_payload_field_flags, i) & FIELD_NOT_PLAIN ||
@@ -165,8 +162,9 @@ static int field_number(const struct decoder *d, uint32_t f, struct ws_bytes pay
 		return 0;
 	if (enum_row != WS_NONE) {
 		/* stored as a whole number of the enumeration's size: uint8_t … uint64_t */
-		static const uint8_t by_size[9] = { [1] = 12, [2] = 14, [4] = 16, [8] = 18 };
-		uint64_t size = ws_value(d->in->enumeration, WS_COL_payload_enum_size_bytes, enum_row);
+		static const uint8_t by_size[9] = {[1] = 12, [2] = 14, [4] = 16, [8] = 18};
+		uint64_t size =
+		        ws_value(d->in->enumeration, WS_COL_payload_enum_size_bytes, enum_row);
 
 		type = size < sizeof(by_size) ? by_size[size] : 0;
 	}
@@ -181,8 +179,7 @@ static uint32_t field_entry(const struct decoder *d, uint32_t f, struct ws_bytes
 
 	if (f == WS_NONE || !field_number(d, f, payload, &value) || value > UINT32_MAX)
 		return 0;
-	enum_row = ws_idmap_get(&d->enum_of,
-				ws_value(d->in->field, WS_COL_payload_field_type, f));
+	enum_row = ws_idmap_get(&d->enum_of, ws_value(d->in->field, WS_COL_payload_field_type, f));
 	if (enum_row == WS_NONE)
 		return 0;
 	text = ws_idmap_get(&d->entry_of, (uint64_t)enum_row << 32 | (uint64_t)value);
@@ -200,7 +197,7 @@ static int64_t field_count(const struct decoder *d, uint32_t f, struct ws_bytes 
 }
 
 static void decode_op(const struct decoder *d, const struct layout *l, struct ws_bytes payload,
-		      struct ws_op *op)
+                      struct ws_op *op)
 {
 	int64_t read = field_count(d, l->row[FIELD_BYTES_READ], payload);
 	int64_t written = field_count(d, l->row[FIELD_BYTES_WRITTEN], payload);
@@ -232,10 +229,10 @@ static void decode_all(const struct decoder *d, struct ws_ops *out)
 		if (l->row[FIELD_FLOPS] != WS_NONE) {
 			out->is_op[i] = 1;
 			out->undecodable +=
-				!field_number(d, l->row[FIELD_FLOPS], bytes->b[i], &value);
+			        !field_number(d, l->row[FIELD_FLOPS], bytes->b[i], &value);
 		} else if (l->row[FIELD_OP] != WS_NONE) {
-			uint64_t type = ws_value(d->in->field, WS_COL_payload_field_type,
-						 l->row[FIELD_OP]);
+			uint64_t type =
+			        ws_value(d->in->field, WS_COL_payload_field_type, l->row[FIELD_OP]);
 
 			out->is_op[i] = (uint8_t)is_enum(d, type);
 		}
@@ -245,17 +242,18 @@ static void decode_all(const struct decoder *d, struct ws_ops *out)
 }
 
 enum ws_status ws_ops_decode(const struct ws_payload_tables *tables, struct ws_ops *out,
-			     struct ws_err *err)
+                             struct ws_err *err)
 {
-	struct decoder d = { .in = tables };
+	struct decoder d = {.in = tables};
 	uint64_t n = tables->payload->rows;
 	enum ws_status status;
 
-	*out = (struct ws_ops){ .n = n };
+	*out = (struct ws_ops){.n = n};
 	out->op = calloc(n ? n : 1, sizeof(*out->op));
 	out->is_op = calloc(n ? n : 1, 1);
 	if (!out->op || !out->is_op)
-		return WS_FAIL(err, NO_MEMORY, "no memory for %llu payloads", (unsigned long long)n);
+		return WS_FAIL(err, NO_MEMORY, "no memory for %llu payloads",
+		               (unsigned long long)n);
 	status = find_layouts(&d, err);
 	if (status == WS_OK)
 		decode_all(&d, out);
@@ -270,5 +268,5 @@ void ws_ops_release(struct ws_ops *ops)
 {
 	free(ops->op);
 	free(ops->is_op);
-	*ops = (struct ws_ops){ 0 };
+	*ops = (struct ws_ops){0};
 }

@@ -19,8 +19,8 @@
  */
 struct ws_op {
 	int64_t flops;
-	int64_t bytes; /* fields bytes_read + bytes_written, or bytes */
-	uint32_t kind; /* field op: "gemm", "softmax" … */
+	int64_t bytes;      /* fields bytes_read + bytes_written, or bytes */
+	uint32_t kind;      /* field op: "gemm", "softmax" … */
 	uint32_t direction; /* "forward", "backward" */
 	uint32_t phase;
 	uint32_t dtype;
@@ -38,13 +38,13 @@ struct ws_payload_tables {
 
 struct ws_ops {
 	struct ws_op *op; /* one for each payload row */
-	uint8_t *is_op;	  /* … if it is an operation */
+	uint8_t *is_op;   /* … if it is an operation */
 	uint64_t n;
 	uint64_t undecodable; /* payloads whose schema or bytes do not fit together */
 };
 /* Free with ws_ops_release, also after a failure. */
 enum ws_status ws_ops_decode(const struct ws_payload_tables *tables, struct ws_ops *out,
-			     struct ws_err *err);
+                             struct ws_err *err);
 void ws_ops_release(struct ws_ops *ops);
 
 /* A number of a predefined NVTX entry type (little-endian); 0 when p[0..len) cannot hold it or the

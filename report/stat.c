@@ -65,7 +65,7 @@ void ws_stat_of(int64_t *v, size_t n, struct ws_stat *out)
 {
 	double squares = 0;
 
-	*out = (struct ws_stat){ .n = n };
+	*out = (struct ws_stat){.n = n};
 	if (!n)
 		return;
 
@@ -137,7 +137,7 @@ static double beta_regularised(double x, double a, double b)
 	if (x >= 1)
 		return 1;
 	front = exp(lgamma_r(a + b, &sign) - lgamma_r(a, &sign) - lgamma_r(b, &sign) + a * log(x) +
-		    b * log1p(-x));
+	            b * log1p(-x));
 	/* the fraction converges fast on this side only */
 	if (x < (a + 1) / (a + b + 2))
 		return front * beta_fraction(x, a, b) / a;
@@ -178,7 +178,7 @@ void ws_stat_welch(const struct ws_stat *a, const struct ws_stat *b, struct ws_w
 {
 	double va, vb, se;
 
-	*out = (struct ws_welch){ .diff = b->mean - a->mean };
+	*out = (struct ws_welch){.diff = b->mean - a->mean};
 	out->low = out->high = out->diff;
 	out->judged = a->n >= WS_STAT_MIN_SAMPLES && b->n >= WS_STAT_MIN_SAMPLES;
 	if (!out->judged)
@@ -191,7 +191,7 @@ void ws_stat_welch(const struct ws_stat *a, const struct ws_stat *b, struct ws_w
 		double half;
 
 		out->df = (va + vb) * (va + vb) /
-			  (va * va / (double)(a->n - 1) + vb * vb / (double)(b->n - 1));
+		          (va * va / (double)(a->n - 1) + vb * vb / (double)(b->n - 1));
 		half = ws_stat_t_quantile(0.975, out->df) * se;
 		out->low = out->diff - half;
 		out->high = out->diff + half;

@@ -23,7 +23,8 @@ struct ws_stat {
  */
 void ws_stat_of(int64_t *values, size_t n, struct ws_stat *out);
 
-/* The k-th smallest (k from 0). Reorders values; afterwards values[0..k) <= values[k] <= the rest. */
+/* The k-th smallest (k from 0). Reorders values; afterwards values[0..k) <= values[k] <= the rest.
+ */
 int64_t ws_stat_select(int64_t *values, size_t n, size_t k);
 
 /* P(T <= t) of Student's t with df > 0 degrees of freedom (need not be whole). */
@@ -39,10 +40,10 @@ double ws_stat_t_quantile(double p, double df);
  * df: Welch-Satterthwaite. Source: B. L. Welch, Biometrika 34 (1947) 28.
  */
 struct ws_welch {
-	double diff;	  /* mean of b - mean of a */
+	double diff;      /* mean of b - mean of a */
 	double low, high; /* 95 % interval of diff; both = diff when neither side varies */
-	double df;	  /* 0 when neither side varies */
-	int judged;	  /* both sides have WS_STAT_MIN_SAMPLES samples */
+	double df;        /* 0 when neither side varies */
+	int judged;       /* both sides have WS_STAT_MIN_SAMPLES samples */
 	int beyond_noise; /* judged, and the interval leaves 0 out */
 };
 void ws_stat_welch(const struct ws_stat *a, const struct ws_stat *b, struct ws_welch *out);
@@ -51,7 +52,7 @@ void ws_stat_welch(const struct ws_stat *a, const struct ws_stat *b, struct ws_w
  * Does sample `value` stand out of its set? Rule: more than 3 times the
  * median; or, where std / mean > 0.3, the one farthest from the median.
  */
-#define WS_STAT_CV_LIMIT     0.3
+#define WS_STAT_CV_LIMIT      0.3
 #define WS_STAT_OUTLIER_TIMES 3.0
 int ws_stat_is_outlier(const struct ws_stat *s, int64_t value);
 

@@ -7,11 +7,11 @@
 #include "report/interval.h"
 
 enum ws_status ws_step_times(const struct ws_model *m, const struct ws_selection *sel,
-			     struct ws_step_times *out, struct ws_err *err)
+                             struct ws_step_times *out, struct ws_err *err)
 {
 	size_t n = m->nsteps ? m->nsteps : 1;
 
-	*out = (struct ws_step_times){ 0 };
+	*out = (struct ws_step_times){0};
 	out->gpu = calloc(n, sizeof(*out->gpu));
 	out->measured = calloc(n, sizeof(*out->measured));
 	out->scratch = calloc(n, sizeof(*out->scratch));
@@ -40,7 +40,7 @@ void ws_step_times_release(struct ws_step_times *t)
 	free(t->gpu);
 	free(t->measured);
 	free(t->scratch);
-	*t = (struct ws_step_times){ 0 };
+	*t = (struct ws_step_times){0};
 }
 
 const char *ws_measure_name(enum ws_measure measure)
@@ -49,15 +49,16 @@ const char *ws_measure_name(enum ws_measure measure)
 }
 
 int64_t ws_step_time(const struct ws_model *m, const struct ws_step_times *t, uint32_t step,
-		     int phase, enum ws_measure measure)
+                     int phase, enum ws_measure measure)
 {
 	if (measure == WS_MEASURE_WALL)
-		return phase == WS_PHASES ? m->steps[step].total_ns : m->steps[step].phase_ns[phase];
+		return phase == WS_PHASES ? m->steps[step].total_ns
+		                          : m->steps[step].phase_ns[phase];
 	return phase == WS_PHASES ? t->gpu[step].total_ns : t->gpu[step].phase_ns[phase];
 }
 
 void ws_step_stat(const struct ws_model *m, const struct ws_step_times *t, int phase,
-		  enum ws_measure measure, struct ws_stat *out)
+                  enum ws_measure measure, struct ws_stat *out)
 {
 	for (size_t i = 0; i < t->nmeasured; i++)
 		t->scratch[i] = ws_step_time(m, t, t->measured[i], phase, measure);
@@ -70,14 +71,14 @@ int ws_step_phase_present(const struct ws_step_times *t, int phase)
 }
 
 int64_t ws_busy_time(const struct ws_model *m, const struct ws_selection *sel,
-		     const uint32_t *sample)
+                     const uint32_t *sample)
 {
 	const struct ws_kernels *k = &m->kernels;
-	struct ws_union busy = { 0 };
+	struct ws_union busy = {0};
 
 	for (size_t i = 0; i < k->n; i++) {
-		int counts = sel ? sel->kernel[i] :
-				   k->range[i] != WS_NONE && sample[k->range[i]] != WS_NONE;
+		int counts = sel ? sel->kernel[i]
+		                 : k->range[i] != WS_NONE && sample[k->range[i]] != WS_NONE;
 
 		if (i && ws_kernel_device(m, i) != ws_kernel_device(m, i - 1))
 			ws_union_next_device(&busy);

@@ -16,27 +16,27 @@ struct ws_step_gpu {
 
 struct ws_step_times {
 	struct ws_step_gpu *gpu; /* one for each step of the model */
-	uint32_t *measured;	 /* steps that are samples, by begin */
+	uint32_t *measured;      /* steps that are samples, by begin */
 	size_t nmeasured;
 	uint8_t phases; /* bit p: some measured step has a range of phase p */
 	int64_t *scratch;
 };
 /* Of the selected kernels and steps. Free with ws_step_times_release, also after a failure. */
 enum ws_status ws_step_times(const struct ws_model *m, const struct ws_selection *sel,
-			     struct ws_step_times *out, struct ws_err *err);
+                             struct ws_step_times *out, struct ws_err *err);
 void ws_step_times_release(struct ws_step_times *t);
 
 enum ws_measure {
 	WS_MEASURE_WALL, /* time of the ranges on their thread */
-	WS_MEASURE_GPU,	 /* time of the kernels launched in them */
+	WS_MEASURE_GPU,  /* time of the kernels launched in them */
 };
 const char *ws_measure_name(enum ws_measure measure);
 
 /* WS_PHASES as a phase means the whole step. */
 int64_t ws_step_time(const struct ws_model *m, const struct ws_step_times *t, uint32_t step,
-		     int phase, enum ws_measure measure);
+                     int phase, enum ws_measure measure);
 void ws_step_stat(const struct ws_model *m, const struct ws_step_times *t, int phase,
-		  enum ws_measure measure, struct ws_stat *out);
+                  enum ws_measure measure, struct ws_stat *out);
 /* Is there anything to say about this phase? The remainder and the whole step always are. */
 int ws_step_phase_present(const struct ws_step_times *t, int phase);
 
@@ -46,7 +46,7 @@ int ws_step_phase_present(const struct ws_step_times *t, int phase);
  * entry in `sample` is not WS_NONE.
  */
 int64_t ws_busy_time(const struct ws_model *m, const struct ws_selection *sel,
-		     const uint32_t *sample);
+                     const uint32_t *sample);
 
 /* Tokens that a step works on, from the workload's facts; 0 = not known. */
 int64_t ws_tokens_per_step(const struct ws_model *m);

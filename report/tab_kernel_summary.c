@@ -14,7 +14,7 @@ struct seen {
 	uint32_t *head, *tail; /* name -> item */
 	struct item {
 		uint32_t text, next;
-	} *items;
+	} * items;
 	size_t n, allocated;
 };
 
@@ -26,8 +26,8 @@ struct summary {
 	uint32_t *group;
 	struct ws_group *groups;
 	uint64_t *in_steps; /* instances launched in measured steps */
-	int64_t *flops;	    /* -1 = not known for every instance */
-	uint8_t *tensor; /* enum ws_tensor */
+	int64_t *flops;     /* -1 = not known for every instance */
+	uint8_t *tensor;    /* enum ws_tensor */
 	struct seen seen[ATTRIBUTES];
 	uint32_t *order; /* names that have a row */
 	size_t rows;
@@ -95,7 +95,7 @@ static enum ws_status see(struct seen *s, uint32_t name, uint32_t text, struct w
 	}
 	/* item 0 is never used, so that 0 means "none" */
 	s->n += s->n == 0;
-	s->items[s->n] = (struct item){ text, 0 };
+	s->items[s->n] = (struct item){text, 0};
 	if (s->head[name])
 		s->items[s->tail[name]].next = (uint32_t)s->n;
 	else
@@ -120,9 +120,9 @@ static enum ws_status gather(struct summary *s, struct ws_err *err)
 		s->in_steps[name] += (uint64_t)ws_step_selected(m, sel, ws_kernel_step(m, k));
 		WS_FORWARD(see(&s->seen[CLASS], name, ws_kernel_class(m, k), err));
 		WS_FORWARD(see(&s->seen[DIRECTION], name,
-			       op && op->direction ? op->direction : config->name_direction, err));
+		               op && op->direction ? op->direction : config->name_direction, err));
 		WS_FORWARD(see(&s->seen[DTYPE], name,
-			       op && op->dtype ? op->dtype : config->name_dtype, err));
+		               op && op->dtype ? op->dtype : config->name_dtype, err));
 		s->tensor[name] = config->tensor;
 	}
 	return WS_OK;
@@ -182,7 +182,7 @@ static int by_summary_order(const void *pa, const void *pb, void *arg)
 }
 
 static enum ws_status set_seen(const struct summary *s, struct ws_table *t, struct ws_cell *cell,
-			       enum attribute a, uint32_t name, struct ws_err *err)
+                               enum attribute a, uint32_t name, struct ws_err *err)
 {
 	const struct seen *seen = &s->seen[a];
 	const struct ws_bytes *texts = s->tab->m->texts;
@@ -213,7 +213,7 @@ static enum ws_status set_seen(const struct summary *s, struct ws_table *t, stru
 }
 
 static enum ws_status add_row(const struct summary *s, struct ws_table *t, uint32_t name,
-			      struct ws_err *err)
+                              struct ws_err *err)
 {
 	const struct ws_model *m = s->tab->m;
 	const struct ws_group *g = &s->groups[name];
@@ -221,7 +221,7 @@ static enum ws_status add_row(const struct summary *s, struct ws_table *t, uint3
 
 	if (g->time.n) {
 		ws_cell_set_real(&row[WS_TC_kernel_summary_time_percent],
-				 ws_stat_percent((double)g->time.sum, (double)s->tab->sel->gpu_ns));
+		                 ws_stat_percent((double)g->time.sum, (double)s->tab->sel->gpu_ns));
 		ws_cell_set_int(&row[WS_TC_kernel_summary_total_ns], g->time.sum);
 		ws_cell_set_real(&row[WS_TC_kernel_summary_avg_ns], g->time.mean);
 		ws_cell_set_real(&row[WS_TC_kernel_summary_med_ns], g->time.median);
@@ -230,26 +230,27 @@ static enum ws_status add_row(const struct summary *s, struct ws_table *t, uint3
 		ws_cell_set_real(&row[WS_TC_kernel_summary_std_ns], g->time.std);
 	}
 	ws_cell_set_int(&row[WS_TC_kernel_summary_instances], (int64_t)g->time.n);
-	ws_cell_set_text(t, &row[WS_TC_kernel_summary_name], m->texts[name].ptr, m->texts[name].len);
+	ws_cell_set_text(t, &row[WS_TC_kernel_summary_name], m->texts[name].ptr,
+	                 m->texts[name].len);
 	WS_FORWARD(ws_cell_set_short_name(t, &row[WS_TC_kernel_summary_short_name], m->texts[name],
-					  err));
+	                                  err));
 	WS_FORWARD(set_seen(s, t, &row[WS_TC_kernel_summary_op_class], CLASS, name, err));
 	WS_FORWARD(set_seen(s, t, &row[WS_TC_kernel_summary_direction], DIRECTION, name, err));
 	WS_FORWARD(set_seen(s, t, &row[WS_TC_kernel_summary_dtype], DTYPE, name, err));
 	if (s->tensor[name] != WS_TENSOR_NOT_APPLICABLE)
 		ws_cell_set_str(t, &row[WS_TC_kernel_summary_tensor],
-				ws_tensor_shown((enum ws_tensor)s->tensor[name]));
+		                ws_tensor_shown((enum ws_tensor)s->tensor[name]));
 	if (s->tab->sel->measured)
 		ws_cell_set_mean(&row[WS_TC_kernel_summary_per_step], (int64_t)s->in_steps[name],
-				 s->tab->sel->measured);
+		                 s->tab->sel->measured);
 	if (s->flops[name] >= 0) {
 		ws_cell_set_int(&row[WS_TC_kernel_summary_flops], s->flops[name]);
 		/* FLOP/ns is 10^9 FLOP/s */
 		if (!g->without_time)
 			ws_cell_set_real(&row[WS_TC_kernel_summary_tflops],
-					 ws_stat_ratio((double)s->flops[name],
-						       (double)g->time.sum) /
-						 1e3);
+			                 ws_stat_ratio((double)s->flops[name],
+			                               (double)g->time.sum) /
+			                         1e3);
 	}
 	ws_cell_set_int(&row[WS_TC_kernel_summary_without_time], (int64_t)g->without_time);
 	return WS_OK;
@@ -293,18 +294,20 @@ static void add_notes(const struct summary *s, struct ws_table *t)
 		}
 	}
 	if (warm_up || setup)
-		ws_table_note(t, "Setup and warm-up are in this table: %zu kernels (%.3f ms) of "
-				 "setup, %zu (%.3f ms) of warm-up. `--nvtx step` leaves them out.",
-			      setup, (double)setup_ns / 1e6, warm_up, (double)warm_up_ns / 1e6);
+		ws_table_note(t,
+		              "Setup and warm-up are in this table: %zu kernels (%.3f ms) of "
+		              "setup, %zu (%.3f ms) of warm-up. `--nvtx step` leaves them out.",
+		              setup, (double)setup_ns / 1e6, warm_up, (double)warm_up_ns / 1e6);
 	if (!sel->kernels)
-		ws_table_note(t, "%s", m->kernels.n ? "No kernel passes the filter." :
-						      "The trace holds no kernel.");
+		ws_table_note(t, "%s",
+		              m->kernels.n ? "No kernel passes the filter."
+		                           : "The trace holds no kernel.");
 }
 
 enum ws_status ws_tab_kernel_summary(const struct ws_tab *tab, struct ws_table *t,
-				     struct ws_err *err)
+                                     struct ws_err *err)
 {
-	struct summary s = { .tab = tab };
+	struct summary s = {.tab = tab};
 	enum ws_status status = allocate(&s, err);
 
 	if (status == WS_OK)

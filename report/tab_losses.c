@@ -13,10 +13,10 @@ static const struct {
 	int64_t number;
 	const char *name;
 } signals[] = {
-	{ 1, "SIGHUP" },  { 2, "SIGINT" },   { 3, "SIGQUIT" },	{ 4, "SIGILL" },   { 5, "SIGTRAP" },
-	{ 6, "SIGABRT" }, { 7, "SIGBUS" },   { 8, "SIGFPE" },	{ 9, "SIGKILL" },  { 10, "SIGUSR1" },
-	{ 11, "SIGSEGV" }, { 12, "SIGUSR2" }, { 13, "SIGPIPE" }, { 14, "SIGALRM" }, { 15, "SIGTERM" },
-	{ 24, "SIGXCPU" }, { 31, "SIGSYS" },
+        {1, "SIGHUP"},   {2, "SIGINT"},   {3, "SIGQUIT"},  {4, "SIGILL"},   {5, "SIGTRAP"},
+        {6, "SIGABRT"},  {7, "SIGBUS"},   {8, "SIGFPE"},   {9, "SIGKILL"},  {10, "SIGUSR1"},
+        {11, "SIGSEGV"}, {12, "SIGUSR2"}, {13, "SIGPIPE"}, {14, "SIGALRM"}, {15, "SIGTERM"},
+        {24, "SIGXCPU"}, {31, "SIGSYS"},
 };
 
 static const char *signal_name(int64_t number)
@@ -33,23 +33,27 @@ void ws_note_origin(const struct ws_model *m, const char *whose, struct ws_table
 		const struct ws_process_end *end = &m->ends[i];
 
 		if (end->how == WS_END_SIGNALED)
-			ws_table_note(t, "%sThe program (process %" PRIu64 ") was killed by signal "
-					 "%" PRId64 " (%s): the report shows what it had done until "
-					 "then.",
-				      whose, end->pid, end->code, signal_name(end->code));
+			ws_table_note(t,
+			              "%sThe program (process %" PRIu64 ") was killed by signal "
+			              "%" PRId64 " (%s): the report shows what it had done until "
+			              "then.",
+			              whose, end->pid, end->code, signal_name(end->code));
 		else if (end->how == WS_END_EXITED && end->code)
-			ws_table_note(t, "%sThe program (process %" PRIu64 ") ended with exit status "
-					 "%" PRId64 ".",
-				      whose, end->pid, end->code);
+			ws_table_note(t,
+			              "%sThe program (process %" PRIu64 ") ended with exit status "
+			              "%" PRId64 ".",
+			              whose, end->pid, end->code);
 	}
 	if (!m->file.closed)
-		ws_table_note(t, "%sThe trace was not closed: recording was cut off. Everything "
-				 "that had reached the file is in the report.",
-			      whose);
+		ws_table_note(t,
+		              "%sThe trace was not closed: recording was cut off. Everything "
+		              "that had reached the file is in the report.",
+		              whose);
 	if (m->file.damaged_blocks || m->file.skipped_bytes)
-		ws_table_note(t, "%sThe trace is damaged: %" PRIu64 " blocks and %" PRIu64 " bytes "
-				 "could not be read. `warpsheet check` lists the damage.",
-			      whose, m->file.damaged_blocks, m->file.skipped_bytes);
+		ws_table_note(t,
+		              "%sThe trace is damaged: %" PRIu64 " blocks and %" PRIu64 " bytes "
+		              "could not be read. `warpsheet check` lists the damage.",
+		              whose, m->file.damaged_blocks, m->file.skipped_bytes);
 }
 
 struct emitter {
@@ -59,9 +63,9 @@ struct emitter {
 };
 
 static void emit(const struct emitter *e, const char *source, const char *cause, uint64_t count,
-		 const char *meaning)
+                 const char *meaning)
 {
-	struct ws_missing missing = { source, { cause, strlen(cause) }, count, meaning };
+	struct ws_missing missing = {source, {cause, strlen(cause)}, count, meaning};
 
 	e->fn(e->ctx, &missing);
 }
@@ -88,9 +92,9 @@ static enum ws_status emit_recorder(const struct emitter *e, struct ws_err *err)
 	}
 	for (uint64_t i = 0; i < t->rows; i++) {
 		uint32_t cause = ws_model_text(e->m, ws_value(t, WS_COL_loss_cause, i));
-		struct ws_missing missing = { "recorder", e->m->texts[cause], count[cause],
-					      "Counted while recording; docs/trace-format.md "
-					      "explains each cause." };
+		struct ws_missing missing = {"recorder", e->m->texts[cause], count[cause],
+		                             "Counted while recording; docs/trace-format.md "
+		                             "explains each cause."};
 
 		if (state[cause] == 1)
 			e->fn(e->ctx, &missing);
@@ -178,10 +182,10 @@ static void emit_join(const struct emitter *e)
 }
 
 enum ws_status ws_missing_each(const struct ws_model *m,
-			       void (*fn)(void *ctx, const struct ws_missing *missing), void *ctx,
-			       struct ws_err *err)
+                               void (*fn)(void *ctx, const struct ws_missing *missing), void *ctx,
+                               struct ws_err *err)
 {
-	struct emitter e = { m, fn, ctx };
+	struct emitter e = {m, fn, ctx};
 
 	WS_FORWARD(emit_recorder(&e, err));
 	emit_file(&e);
@@ -198,7 +202,7 @@ static void add_row(void *table, const struct ws_missing *missing)
 	ws_cell_set_str(t, &row[WS_TC_losses_source], missing->source);
 	ws_cell_set_text(t, &row[WS_TC_losses_cause], missing->cause.ptr, missing->cause.len);
 	ws_cell_set_int(&row[WS_TC_losses_count],
-			missing->count > INT64_MAX ? INT64_MAX : (int64_t)missing->count);
+	                missing->count > INT64_MAX ? INT64_MAX : (int64_t)missing->count);
 	ws_cell_set_str(t, &row[WS_TC_losses_meaning], missing->meaning);
 }
 

@@ -6,24 +6,24 @@
 static const struct {
 	const char *topic, *text;
 } conventions[] = {
-	{ "Times", "Times are ns in CSV and JSON. Where people read, one unit a column; ties are "
-		   "rounded half away from zero." },
-	{ "Unknown", "An empty cell is unknown or does not apply; 0 is a measured or counted 0." },
-	{ "Attribution", "By launch: a kernel belongs to a range when the call that launched it "
-			 "lies wholly inside the range, bounds included, on the same thread. The "
-			 "innermost range is the one that began last. A range begun on one thread "
-			 "and ended on another lies on the first." },
-	{ "Statistics", "Sums are exact. Median: the middle value or the mean of the two middle "
-			"ones. Standard deviation: of a sample, divisor n - 1." },
-	{ "FLOPs", "As the program's annotations count them; in Warpsheet's own a multiply-add is "
-		   "2, softmax 5 an element (max, subtract, exp, sum, divide), attention counts "
-		   "the full T x T. Other tools count softmax as 1, 3 or 40 an element." },
-	{ "Units", "MB is 10^6 bytes, TFLOP/s 10^12 a second. A column `B / A` is B divided by A." },
-	{ "Steps", "A step is an outermost range `step`; steps in a range `warm-up` are warm-up "
-		   "and in no statistic. A step that had not ended when the trace ended is left "
-		   "out, too." },
-	{ "Noise", "Measured steps are the samples. A difference of means is beyond noise when "
-		   "Welch's 95 % interval leaves 0 out; both sides need 3 steps." },
+        {"Times", "Times are ns in CSV and JSON. Where people read, one unit a column; ties are "
+                  "rounded half away from zero."},
+        {"Unknown", "An empty cell is unknown or does not apply; 0 is a measured or counted 0."},
+        {"Attribution", "By launch: a kernel belongs to a range when the call that launched it "
+                        "lies wholly inside the range, bounds included, on the same thread. The "
+                        "innermost range is the one that began last. A range begun on one thread "
+                        "and ended on another lies on the first."},
+        {"Statistics", "Sums are exact. Median: the middle value or the mean of the two middle "
+                       "ones. Standard deviation: of a sample, divisor n - 1."},
+        {"FLOPs", "As the program's annotations count them; in Warpsheet's own a multiply-add is "
+                  "2, softmax 5 an element (max, subtract, exp, sum, divide), attention counts "
+                  "the full T x T. Other tools count softmax as 1, 3 or 40 an element."},
+        {"Units", "MB is 10^6 bytes, TFLOP/s 10^12 a second. A column `B / A` is B divided by A."},
+        {"Steps", "A step is an outermost range `step`; steps in a range `warm-up` are warm-up "
+                  "and in no statistic. A step that had not ended when the trace ended is left "
+                  "out, too."},
+        {"Noise", "Measured steps are the samples. A difference of means is beyond noise when "
+                  "Welch's 95 % interval leaves 0 out; both sides need 3 steps."},
 };
 
 void ws_method_fill(struct ws_table *t, const struct ws_table_def *const *defs, size_t ndefs)

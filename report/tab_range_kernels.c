@@ -18,7 +18,7 @@ struct range_kernels {
 	size_t npairs, allocated;
 	struct ws_idmap map; /* path << 32 | name -> pair */
 	struct ws_group *groups;
-	uint32_t *place; /* path -> its place in reading order */
+	uint32_t *place;     /* path -> its place in reading order */
 	uint64_t *instances; /* path -> selected ranges */
 	uint32_t *order;
 };
@@ -47,7 +47,7 @@ static enum ws_status find_pairs(struct range_kernels *s, struct ws_err *err)
 	if (!s->group)
 		return no_memory(err);
 	for (size_t k = 0; k < m->kernels.n; k++) {
-		struct pair pair = { ws_kernel_path(m, k), ws_kernel_name(m, k) };
+		struct pair pair = {ws_kernel_path(m, k), ws_kernel_name(m, k)};
 		uint64_t key = (uint64_t)pair.path << 32 | pair.name;
 
 		s->group[k] = WS_NONE;
@@ -115,7 +115,7 @@ static int by_row_order(const void *pa, const void *pb, void *arg)
 }
 
 static enum ws_status add_row(const struct range_kernels *s, struct ws_table *t, uint32_t which,
-			      struct ws_err *err)
+                              struct ws_err *err)
 {
 	const struct ws_model *m = s->tab->m;
 	const struct pair *pair = &s->pairs[which];
@@ -126,7 +126,7 @@ static enum ws_status add_row(const struct range_kernels *s, struct ws_table *t,
 	WS_FORWARD(ws_cells_set_path(t, &row[WS_TC_range_kernels_path], m, pair->path, err));
 	if (pair->path < m->ranges.npaths)
 		ws_cell_set_int(&row[WS_TC_range_kernels_instances],
-				(int64_t)s->instances[pair->path]);
+		                (int64_t)s->instances[pair->path]);
 	ws_cell_set_int(&row[WS_TC_range_kernels_kernels], (int64_t)time->n);
 	if (time->n) {
 		ws_cell_set_int(&row[WS_TC_range_kernels_total_ns], time->sum);
@@ -138,7 +138,7 @@ static enum ws_status add_row(const struct range_kernels *s, struct ws_table *t,
 	}
 	ws_cell_set_text(t, &row[WS_TC_range_kernels_name], name.ptr, name.len);
 	ws_cell_set_int(&row[WS_TC_range_kernels_without_time],
-			(int64_t)s->groups[which].without_time);
+	                (int64_t)s->groups[which].without_time);
 	return ws_cell_set_short_name(t, &row[WS_TC_range_kernels_short_name], name, err);
 }
 
@@ -158,9 +158,9 @@ static void add_totals(const struct range_kernels *s, struct ws_table *t)
 }
 
 enum ws_status ws_tab_range_kernels(const struct ws_tab *tab, struct ws_table *t,
-				    struct ws_err *err)
+                                    struct ws_err *err)
 {
-	struct range_kernels s = { .tab = tab };
+	struct range_kernels s = {.tab = tab};
 	enum ws_status status = find_pairs(&s, err);
 
 	if (status == WS_OK)
@@ -168,8 +168,9 @@ enum ws_status ws_tab_range_kernels(const struct ws_tab *tab, struct ws_table *t
 	if (status == WS_OK) {
 		qsort_r(s.order, s.npairs, sizeof(*s.order), by_row_order, &s);
 		add_totals(&s, t);
-		ws_table_note(t, "A kernel counts once, in the innermost range around its launch, so "
-				 "the rows add up to all kernels. `ranges` has the inclusive times.");
+		ws_table_note(t,
+		              "A kernel counts once, in the innermost range around its launch, so "
+		              "the rows add up to all kernels. `ranges` has the inclusive times.");
 	}
 	for (size_t i = 0; i < s.npairs && status == WS_OK; i++)
 		status = add_row(&s, t, s.order[i], err);

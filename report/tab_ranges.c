@@ -22,7 +22,7 @@ struct ranges {
 	const struct ws_tab *tab;
 	size_t npaths; /* with the two rows for kernels in no range */
 	struct sums *sums;
-	struct ws_stat *times;	    /* of the instances of each path */
+	struct ws_stat *times;       /* of the instances of each path */
 	int64_t *first_ns, *last_ns; /* range -> start of its first and end of its last kernel */
 	uint32_t *order;
 };
@@ -176,7 +176,7 @@ out:
 }
 
 static enum ws_status add_row(const struct ranges *s, struct ws_table *t, uint32_t p,
-			      struct ws_err *err)
+                              struct ws_err *err)
 {
 	const struct ws_model *m = s->tab->m;
 	const struct sums *sums = &s->sums[p];
@@ -203,13 +203,13 @@ static enum ws_status add_row(const struct ranges *s, struct ws_table *t, uint32
 	if (sums->says_flops) {
 		ws_cell_set_int(&row[WS_TC_ranges_flops], sums->flops);
 		ws_cell_set_real(&row[WS_TC_ranges_tflops],
-				 ws_stat_ratio((double)sums->flops, (double)sums->inclusive_ns) /
-					 1e3);
+		                 ws_stat_ratio((double)sums->flops, (double)sums->inclusive_ns) /
+		                         1e3);
 	}
 	if (sums->says_bytes)
 		ws_cell_set_int(&row[WS_TC_ranges_bytes], sums->bytes);
 	ws_cell_set_real(&row[WS_TC_ranges_share],
-			 ws_stat_percent((double)sums->inclusive_ns, (double)s->tab->sel->gpu_ns));
+	                 ws_stat_percent((double)sums->inclusive_ns, (double)s->tab->sel->gpu_ns));
 	return WS_OK;
 }
 
@@ -242,20 +242,22 @@ static void add_notes(const struct ranges *s, struct ws_table *t)
 
 	if (!m->ranges.n)
 		ws_table_set_not_recorded(t, "The program made no NVTX ranges, or they were not "
-					     "recorded.");
-	ws_table_note(t, "Share (%%) is of %.3f ms, the GPU time of all kernels in the report. The "
-			 "exclusive columns add up to all kernels; the inclusive ones count a "
-			 "kernel in every range around its launch.",
-		      (double)s->tab->sel->gpu_ns / 1e6);
+		                             "recorded.");
+	ws_table_note(t,
+	              "Share (%%) is of %.3f ms, the GPU time of all kernels in the report. The "
+	              "exclusive columns add up to all kernels; the inclusive ones count a "
+	              "kernel in every range around its launch.",
+	              (double)s->tab->sel->gpu_ns / 1e6);
 	if (m->ranges.open)
-		ws_table_note(t, "%llu ranges were still open when the trace ended; they are taken to "
-				 "end with its last record.",
-			      (unsigned long long)m->ranges.open);
+		ws_table_note(t,
+		              "%llu ranges were still open when the trace ended; they are taken to "
+		              "end with its last record.",
+		              (unsigned long long)m->ranges.open);
 }
 
 enum ws_status ws_tab_ranges(const struct ws_tab *tab, struct ws_table *t, struct ws_err *err)
 {
-	struct ranges s = { .tab = tab };
+	struct ranges s = {.tab = tab};
 	enum ws_status status = allocate(&s, err);
 
 	if (status == WS_OK) {

@@ -18,23 +18,21 @@ enum part {
 	PART_NONE = PARTS,
 };
 static const char *const part_names[PARTS] = {
-	[PART_SCORES] = "computing attention scores",
-	[PART_SCALE_MASK] = "scale and mask",
-	[PART_SOFTMAX] = "computing softmax",
-	[PART_FINAL] = "final matmul",
-	[PART_OTHER] = "other kernels of attention",
+        [PART_SCORES] = "computing attention scores", [PART_SCALE_MASK] = "scale and mask",
+        [PART_SOFTMAX] = "computing softmax",         [PART_FINAL] = "final matmul",
+        [PART_OTHER] = "other kernels of attention",
 };
 
 enum model_class { CLASS_SOFTMAX, CLASS_MATMUL, CLASS_CONV, CLASS_OTHER, CLASSES };
 static const char *const class_names[CLASSES] = {
-	[CLASS_SOFTMAX] = "all softmax kernels",
-	[CLASS_MATMUL] = "all matmul kernels",
-	[CLASS_CONV] = "all convolution kernels",
-	[CLASS_OTHER] = "all other kernels",
+        [CLASS_SOFTMAX] = "all softmax kernels",
+        [CLASS_MATMUL] = "all matmul kernels",
+        [CLASS_CONV] = "all convolution kernels",
+        [CLASS_OTHER] = "all other kernels",
 };
 
 enum direction { DIRECTION_FORWARD, DIRECTION_BACKWARD, DIRECTION_UNKNOWN, DIRECTIONS };
-static const char *const direction_names[DIRECTIONS] = { "forward", "backward", "" };
+static const char *const direction_names[DIRECTIONS] = {"forward", "backward", ""};
 
 /* What a row says, over all steps. */
 struct bucket {
@@ -51,13 +49,13 @@ struct scope {
 
 struct softmax {
 	const struct ws_tab *tab;
-	uint64_t basis;	     /* steps that the numbers are the mean of */
-	uint8_t *part;	     /* range -> enum part */
-	int64_t *layer;	     /* range -> layer, -1 */
+	uint64_t basis; /* steps that the numbers are the mean of */
+	uint8_t *part;  /* range -> enum part */
+	int64_t *layer; /* range -> layer, -1 */
 	struct scope *scopes;
 	size_t nscopes, scopes_allocated;
 	struct ws_idmap scope_of; /* layer -> scope */
-	struct scope all;	  /* all layers */
+	struct scope all;         /* all layers */
 	struct bucket model[DIRECTIONS][CLASSES];
 };
 
@@ -114,9 +112,9 @@ static enum ws_status label_ranges(struct softmax *s, struct ws_err *err)
 		uint32_t parent = r->parent[i];
 		const struct ws_op *op = ws_range_op(m, i);
 
-		s->part[i] = (uint8_t)part_of_name(r->name[i], parent == WS_NONE ?
-								       PART_NONE :
-								       (enum part)s->part[parent]);
+		s->part[i] = (uint8_t)part_of_name(r->name[i],
+		                                   parent == WS_NONE ? PART_NONE
+		                                                     : (enum part)s->part[parent]);
 		s->layer[i] = layer_of_name(m->texts[r->name[i]]);
 		if (s->layer[i] < 0 && parent != WS_NONE)
 			s->layer[i] = s->layer[parent];
@@ -173,7 +171,7 @@ static enum model_class model_class_of(uint32_t class)
 
 /* The layer's scope, made when it is new. Valid until the next call. */
 static enum ws_status scope_of(struct softmax *s, int64_t layer, struct scope **out,
-			       struct ws_err *err)
+                               struct ws_err *err)
 {
 	uint32_t at = ws_idmap_get(&s->scope_of, (uint64_t)layer);
 
@@ -240,7 +238,7 @@ static enum ws_status gather_kernels(struct softmax *s, struct ws_err *err)
 			continue;
 		d = range == WS_NONE ? DIRECTION_UNKNOWN : direction_of(s, range);
 		count_kernel(&s->model[d][model_class_of(ws_kernel_class(m, k))], gpu_ns, op,
-			     counted);
+		             counted);
 		if (range == WS_NONE || part_of(s, range) == PART_NONE)
 			continue;
 		WS_FORWARD(scope_of(s, s->layer[range], &scope, err));
@@ -290,8 +288,8 @@ static int knows_flops(const struct bucket *b)
 }
 
 static void add_row(const struct softmax *s, struct ws_table *t, const char *scope,
-		    enum direction d, const char *part, const struct bucket *b,
-		    const struct bucket *matmul, const struct bucket *softmax)
+                    enum direction d, const char *part, const struct bucket *b,
+                    const struct bucket *matmul, const struct bucket *softmax)
 {
 	struct ws_cell *row = ws_table_row(t);
 	double ns = (double)b->gpu_ns;
@@ -305,29 +303,29 @@ static void add_row(const struct softmax *s, struct ws_table *t, const char *sco
 	if (knows_flops(b)) {
 		ws_cell_set_mean(&row[WS_TC_softmax_matmul_flops], b->flops, s->basis);
 		ws_cell_set_real(&row[WS_TC_softmax_matmul_tflops],
-				 ws_stat_ratio((double)b->flops, ns) / 1e3);
+		                 ws_stat_ratio((double)b->flops, ns) / 1e3);
 	}
 	if (b->ops && !b->bytes_unknown) {
 		ws_cell_set_mean(&row[WS_TC_softmax_matmul_bytes], b->bytes, s->basis);
 		ws_cell_set_real(&row[WS_TC_softmax_matmul_gbs],
-				 ws_stat_ratio((double)b->bytes, ns));
+		                 ws_stat_ratio((double)b->bytes, ns));
 		if (knows_flops(b))
 			ws_cell_set_real(&row[WS_TC_softmax_matmul_intensity],
-					 ws_stat_ratio((double)b->flops, (double)b->bytes));
+			                 ws_stat_ratio((double)b->flops, (double)b->bytes));
 	}
 	if (!matmul)
 		return;
 	if (knows_flops(matmul) && knows_flops(softmax))
 		ws_cell_set_real(&row[WS_TC_softmax_matmul_flop_ratio],
-				 ws_stat_ratio((double)matmul->flops, (double)softmax->flops));
+		                 ws_stat_ratio((double)matmul->flops, (double)softmax->flops));
 	if (softmax->kernels)
 		ws_cell_set_real(&row[WS_TC_softmax_matmul_time_ratio],
-				 ws_stat_ratio((double)softmax->gpu_ns, (double)matmul->gpu_ns));
+		                 ws_stat_ratio((double)softmax->gpu_ns, (double)matmul->gpu_ns));
 }
 
 /* "How does the difference in run time compare to the difference in FLOPs?" */
 static void answer(struct ws_table *t, const char *where, enum direction d, const char *what,
-		   const struct bucket *matmul, const struct bucket *softmax)
+                   const struct bucket *matmul, const struct bucket *softmax)
 {
 	double time = ws_stat_ratio((double)softmax->gpu_ns, (double)matmul->gpu_ns);
 	double flops = ws_stat_ratio((double)matmul->flops, (double)softmax->flops);
@@ -335,24 +333,27 @@ static void answer(struct ws_table *t, const char *where, enum direction d, cons
 	if (!softmax->gpu_ns || !matmul->gpu_ns)
 		return;
 	if (!knows_flops(matmul) || !knows_flops(softmax) || !softmax->flops || !matmul->flops)
-		ws_table_note(t, "%s, %s: softmax takes %.2f times the GPU time of %s. Their FLOPs are "
-				 "not recorded.",
-			      where, *direction_names[d] ? direction_names[d] : "phase unknown",
-			      time, what);
+		ws_table_note(
+		        t,
+		        "%s, %s: softmax takes %.2f times the GPU time of %s. Their FLOPs are "
+		        "not recorded.",
+		        where, *direction_names[d] ? direction_names[d] : "phase unknown", time,
+		        what);
 	else
-		ws_table_note(t, "%s, %s: softmax takes %.2f times the GPU time of %s, with 1/%.1f of "
-				 "the FLOPs: for each FLOP it takes %.1f times as long.",
-			      where, *direction_names[d] ? direction_names[d] : "phase unknown",
-			      time, what, flops, time * flops);
+		ws_table_note(t,
+		              "%s, %s: softmax takes %.2f times the GPU time of %s, with 1/%.1f of "
+		              "the FLOPs: for each FLOP it takes %.1f times as long.",
+		              where, *direction_names[d] ? direction_names[d] : "phase unknown",
+		              time, what, flops, time * flops);
 }
 
 static void add_scope(const struct softmax *s, struct ws_table *t, const char *name,
-		      const struct scope *scope)
+                      const struct scope *scope)
 {
 	for (int d = 0; d < DIRECTIONS; d++) {
 		const struct bucket *parts = scope->parts[d];
 		const struct bucket *softmax = &parts[PART_SOFTMAX];
-		struct bucket whole = { 0 }, matmul = parts[PART_SCORES];
+		struct bucket whole = {0}, matmul = parts[PART_SCORES];
 		int all = scope == &s->all;
 
 		for (int p = 0; p < PARTS; p++)
@@ -365,7 +366,7 @@ static void add_scope(const struct softmax *s, struct ws_table *t, const char *n
 
 			if (p != PART_OTHER || parts[p].kernels || parts[p].ops)
 				add_row(s, t, name, (enum direction)d, part_names[p], &parts[p],
-					is_matmul ? &parts[p] : NULL, softmax);
+				        is_matmul ? &parts[p] : NULL, softmax);
 		}
 		add_row(s, t, name, (enum direction)d, "whole attention", &whole, &matmul, softmax);
 		if (!all)
@@ -381,7 +382,7 @@ static void add_model(const struct softmax *s, struct ws_table *t)
 {
 	for (int d = 0; d < DIRECTIONS; d++) {
 		const struct bucket *classes = s->model[d];
-		struct bucket all = { 0 };
+		struct bucket all = {0};
 
 		for (int c = 0; c < CLASSES; c++)
 			add_up(&all, &classes[c]);
@@ -390,8 +391,8 @@ static void add_model(const struct softmax *s, struct ws_table *t)
 		for (int c = 0; c < CLASSES; c++)
 			if (c != CLASS_CONV || classes[c].kernels || classes[c].ops)
 				add_row(s, t, "model", (enum direction)d, class_names[c],
-					&classes[c], c == CLASS_MATMUL ? &classes[c] : NULL,
-					&classes[CLASS_SOFTMAX]);
+				        &classes[c], c == CLASS_MATMUL ? &classes[c] : NULL,
+				        &classes[CLASS_SOFTMAX]);
 		add_row(s, t, "model", (enum direction)d, "all kernels", &all, NULL, NULL);
 		answer(t, "Whole model", (enum direction)d, "all matrix multiplications",
 		       &classes[CLASS_MATMUL], &classes[CLASS_SOFTMAX]);
@@ -411,8 +412,9 @@ static void add_rows(struct softmax *s, struct ws_table *t)
 	for (size_t i = 0; i < s->nscopes; i++) {
 		char name[40];
 
-		snprintf(name, sizeof(name), s->scopes[i].layer < 0 ? "(no layer)" : "layer %" PRId64,
-			 s->scopes[i].layer);
+		snprintf(name, sizeof(name),
+		         s->scopes[i].layer < 0 ? "(no layer)" : "layer %" PRId64,
+		         s->scopes[i].layer);
 		add_scope(s, t, name, &s->scopes[i]);
 	}
 	add_scope(s, t, "all layers", &s->all);
@@ -422,27 +424,29 @@ static void add_rows(struct softmax *s, struct ws_table *t)
 static void add_notes(const struct softmax *s, struct ws_table *t)
 {
 	if (s->tab->sel->measured)
-		ws_table_note(t, "Kernels, time, FLOPs and bytes are those of one step: the mean over "
-				 "%zu measured steps.",
-			      s->tab->sel->measured);
+		ws_table_note(t,
+		              "Kernels, time, FLOPs and bytes are those of one step: the mean over "
+		              "%zu measured steps.",
+		              s->tab->sel->measured);
 	else
-		ws_table_note(t, "The trace has no finished range `step`, so the numbers are of all "
-				 "kernels in the report.");
+		ws_table_note(t,
+		              "The trace has no finished range `step`, so the numbers are of all "
+		              "kernels in the report.");
 	if (!s->nscopes)
 		ws_table_note(t, "No range `scaled dot product attention`, `computing attention "
-				 "scores`, `computing softmax` or `final matmul` was recorded, so "
-				 "there are no rows for attention.");
+		                 "scores`, `computing softmax` or `final matmul` was recorded, so "
+		                 "there are no rows for attention.");
 	ws_table_note(t, "FLOPs as the program's annotations count them. Warpsheet's own: a "
-			 "multiply-add is 2, softmax 5 an element, attention the full T x T. "
-			 "With softmax counted as 1, 3 or 40 an element the FLOP ratio would be 5 "
-			 "times, 1.67 times or an eighth of what is shown.");
+	                 "multiply-add is 2, softmax 5 an element, attention the full T x T. "
+	                 "With softmax counted as 1, 3 or 40 an element the FLOP ratio would be 5 "
+	                 "times, 1.67 times or an eighth of what is shown.");
 	ws_table_note(t, "Bound is empty: the device's peak rates are not in the trace.");
 }
 
 enum ws_status ws_tab_softmax_matmul(const struct ws_tab *tab, struct ws_table *t,
-				     struct ws_err *err)
+                                     struct ws_err *err)
 {
-	struct softmax s = { .tab = tab };
+	struct softmax s = {.tab = tab};
 	enum ws_status status;
 
 	s.basis = tab->sel->measured ? tab->sel->measured : 1;

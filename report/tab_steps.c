@@ -14,16 +14,16 @@
 
 /* Columns of the phases, in the order of enum ws_phase. */
 static const int wall_columns[WS_PHASES] = {
-	WS_TC_steps_forward_ns,	  WS_TC_steps_loss_ns,	    WS_TC_steps_backward_ns,
-	WS_TC_steps_optimizer_ns, WS_TC_steps_remainder_ns,
+        WS_TC_steps_forward_ns,   WS_TC_steps_loss_ns,      WS_TC_steps_backward_ns,
+        WS_TC_steps_optimizer_ns, WS_TC_steps_remainder_ns,
 };
 static const int gpu_columns[WS_PHASES] = {
-	WS_TC_steps_gpu_forward_ns,   WS_TC_steps_gpu_loss_ns,	    WS_TC_steps_gpu_backward_ns,
-	WS_TC_steps_gpu_optimizer_ns, WS_TC_steps_gpu_remainder_ns,
+        WS_TC_steps_gpu_forward_ns,   WS_TC_steps_gpu_loss_ns,      WS_TC_steps_gpu_backward_ns,
+        WS_TC_steps_gpu_optimizer_ns, WS_TC_steps_gpu_remainder_ns,
 };
 
 static void add_step(const struct ws_tab *tab, struct ws_table *t,
-		     const struct ws_step_times *times, const struct ws_stat *total, uint32_t s)
+                     const struct ws_step_times *times, const struct ws_stat *total, uint32_t s)
 {
 	const struct ws_step *step = &tab->m->steps[s];
 	const struct ws_step_gpu *gpu = &times->gpu[s];
@@ -43,10 +43,10 @@ static void add_step(const struct ws_tab *tab, struct ws_table *t,
 	ws_cell_set_int(&row[WS_TC_steps_gpu_ns], gpu->total_ns);
 	if (tokens)
 		ws_cell_set_real(&row[WS_TC_steps_tokens_per_s],
-				 ws_stat_ratio((double)tokens * 1e9, (double)step->total_ns));
+		                 ws_stat_ratio((double)tokens * 1e9, (double)step->total_ns));
 	if (!step->warm_up)
 		ws_cell_set_str(t, &row[WS_TC_steps_outlier],
-				ws_stat_is_outlier(total, step->total_ns) ? "yes" : "no");
+		                ws_stat_is_outlier(total, step->total_ns) ? "yes" : "no");
 }
 
 static void add_step_notes(const struct ws_tab *tab, struct ws_table *t, size_t shown)
@@ -57,16 +57,18 @@ static void add_step_notes(const struct ws_tab *tab, struct ws_table *t, size_t 
 		ws_table_set_not_recorded(t, NO_STEPS);
 	for (size_t s = 0; s < m->nsteps; s++)
 		if (m->steps[s].unfinished)
-			ws_table_note(t, "%s %" PRIu32 " did not finish (the trace ends inside it) "
-					 "and is left out.",
-				      m->steps[s].warm_up ? "Warm-up step" : "Step",
-				      m->steps[s].index);
-	ws_table_note(t, "The phases are times between begin and end of their ranges on the CPU; work "
-			 "on a GPU may go on after its range has ended. The GPU columns are the "
-			 "times of the kernels launched in them, whenever they ran.");
+			ws_table_note(t,
+			              "%s %" PRIu32 " did not finish (the trace ends inside it) "
+			              "and is left out.",
+			              m->steps[s].warm_up ? "Warm-up step" : "Step",
+			              m->steps[s].index);
+	ws_table_note(t,
+	              "The phases are times between begin and end of their ranges on the CPU; work "
+	              "on a GPU may go on after its range has ended. The GPU columns are the "
+	              "times of the kernels launched in them, whenever they ran.");
 	if (tab->sel->has_nvtx || tab->sel->has_device)
 		ws_table_note(t, "The filter applies to the kernels and GPU columns; the times of "
-				 "the ranges are whole.");
+		                 "the ranges are whole.");
 }
 
 enum ws_status ws_tab_steps(const struct ws_tab *tab, struct ws_table *t, struct ws_err *err)
@@ -82,7 +84,8 @@ enum ws_status ws_tab_steps(const struct ws_tab *tab, struct ws_table *t, struct
 		for (uint32_t s = 0; s < m->nsteps; s++) {
 			const struct ws_step *step = &m->steps[s];
 
-			if (step->unfinished || (!step->warm_up && !ws_step_selected(m, tab->sel, s)) ||
+			if (step->unfinished ||
+			    (!step->warm_up && !ws_step_selected(m, tab->sel, s)) ||
 			    (step->warm_up && tab->sel->has_steps))
 				continue;
 			add_step(tab, t, &times, &total, s);
@@ -95,9 +98,9 @@ enum ws_status ws_tab_steps(const struct ws_tab *tab, struct ws_table *t, struct
 }
 
 static enum ws_status set_outliers(const struct ws_model *m, struct ws_table *t,
-				   struct ws_cell *cell, const struct ws_step_times *times,
-				   int phase, enum ws_measure measure, const struct ws_stat *stat,
-				   struct ws_err *err)
+                                   struct ws_cell *cell, const struct ws_step_times *times,
+                                   int phase, enum ws_measure measure, const struct ws_stat *stat,
+                                   struct ws_err *err)
 {
 	size_t size = times->nmeasured * 12 + 1, len = 0;
 	char *list = malloc(size);
@@ -109,7 +112,7 @@ static enum ws_status set_outliers(const struct ws_model *m, struct ws_table *t,
 
 		if (ws_stat_is_outlier(stat, ws_step_time(m, times, s, phase, measure)))
 			len += (size_t)snprintf(list + len, size - len, "%s%" PRIu32,
-						len ? ", " : "", m->steps[s].index);
+			                        len ? ", " : "", m->steps[s].index);
 	}
 	if (len)
 		ws_cell_set_text(t, cell, list, len);
@@ -118,8 +121,8 @@ static enum ws_status set_outliers(const struct ws_model *m, struct ws_table *t,
 }
 
 static enum ws_status add_statistics(const struct ws_model *m, struct ws_table *t,
-				     const struct ws_step_times *times, int phase,
-				     enum ws_measure measure, struct ws_err *err)
+                                     const struct ws_step_times *times, int phase,
+                                     enum ws_measure measure, struct ws_err *err)
 {
 	struct ws_cell *row;
 	struct ws_stat stat;
@@ -129,23 +132,24 @@ static enum ws_status add_statistics(const struct ws_model *m, struct ws_table *
 	ws_step_stat(m, times, phase, measure, &stat);
 	row = ws_table_row(t);
 	ws_cell_set_str(t, &row[WS_TC_step_statistics_phase],
-			phase == WS_PHASES ? "total" : ws_phase_name((enum ws_phase)phase));
+	                phase == WS_PHASES ? "total" : ws_phase_name((enum ws_phase)phase));
 	ws_cell_set_str(t, &row[WS_TC_step_statistics_measure], ws_measure_name(measure));
 	ws_cell_set_int(&row[WS_TC_step_statistics_steps], (int64_t)stat.n);
 	ws_cell_set_real(&row[WS_TC_step_statistics_mean_ns], stat.mean);
 	if (stat.n > 1) {
 		ws_cell_set_real(&row[WS_TC_step_statistics_std_ns], stat.std);
-		ws_cell_set_real(&row[WS_TC_step_statistics_cv], ws_stat_ratio(stat.std, stat.mean));
+		ws_cell_set_real(&row[WS_TC_step_statistics_cv],
+		                 ws_stat_ratio(stat.std, stat.mean));
 	}
 	ws_cell_set_real(&row[WS_TC_step_statistics_med_ns], stat.median);
 	ws_cell_set_int(&row[WS_TC_step_statistics_min_ns], stat.min);
 	ws_cell_set_int(&row[WS_TC_step_statistics_max_ns], stat.max);
 	return set_outliers(m, t, &row[WS_TC_step_statistics_outliers], times, phase, measure,
-			    &stat, err);
+	                    &stat, err);
 }
 
 enum ws_status ws_tab_step_statistics(const struct ws_tab *tab, struct ws_table *t,
-				      struct ws_err *err)
+                                      struct ws_err *err)
 {
 	struct ws_step_times times;
 	enum ws_status status = ws_step_times(tab->m, tab->sel, &times, err);
@@ -156,10 +160,10 @@ enum ws_status ws_tab_step_statistics(const struct ws_tab *tab, struct ws_table 
 		for (int phase = 0; phase <= WS_PHASES; phase++)
 			if (status == WS_OK && times.nmeasured)
 				status = add_statistics(tab->m, t, &times, phase,
-							(enum ws_measure)measure, err);
+				                        (enum ws_measure)measure, err);
 	if (status == WS_OK && times.nmeasured && times.nmeasured < WS_STAT_MIN_SAMPLES)
 		ws_table_note(t, "Only %zu measured steps: too few to say how much they vary.",
-			      times.nmeasured);
+		              times.nmeasured);
 	ws_step_times_release(&times);
 	return status;
 }

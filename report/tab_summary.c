@@ -30,7 +30,7 @@ static struct ws_cell *new_row(const struct page *p, struct ws_bytes item)
 
 static struct ws_bytes bytes_of(const char *text)
 {
-	return (struct ws_bytes){ text, strlen(text) };
+	return (struct ws_bytes){text, strlen(text)};
 }
 
 static void add_text(const struct page *p, struct ws_bytes item, struct ws_bytes text)
@@ -57,14 +57,14 @@ static void add_value(const struct page *p, const char *item, double value)
 
 /* A part of the GPU time of all kernels in the report. */
 static struct ws_cell *add_share(const struct page *p, struct ws_bytes item, uint64_t kernels,
-				 int64_t gpu_ns)
+                                 int64_t gpu_ns)
 {
 	struct ws_cell *row = new_row(p, item);
 
 	ws_cell_set_int(&row[WS_TC_summary_count], (int64_t)kernels);
 	ws_cell_set_int(&row[WS_TC_summary_time_ns], gpu_ns);
 	ws_cell_set_real(&row[WS_TC_summary_share],
-			 ws_stat_percent((double)gpu_ns, (double)p->tab->sel->gpu_ns));
+	                 ws_stat_percent((double)gpu_ns, (double)p->tab->sel->gpu_ns));
 	return row;
 }
 
@@ -74,7 +74,7 @@ static struct ws_cell *add_share(const struct page *p, struct ws_bytes item, uin
 static enum ws_status add_meta(const struct page *p, struct ws_err *err)
 {
 	const struct ws_table_data *t = &p->tab->m->meta;
-	struct ws_strtab keys = { 0 };
+	struct ws_strtab keys = {0};
 	uint64_t *last = calloc(t->rows + 1, sizeof(*last)); /* key -> its last row */
 	enum ws_status status = WS_OK;
 	uint64_t nkeys = 0;
@@ -93,7 +93,7 @@ static enum ws_status add_meta(const struct page *p, struct ws_err *err)
 	}
 	for (uint64_t id = 1; id <= nkeys && status == WS_OK; id++)
 		add_text(p, ws_blob(t, WS_COL_meta_key, last[id]),
-			 ws_blob(t, WS_COL_meta_value, last[id]));
+		         ws_blob(t, WS_COL_meta_value, last[id]));
 	ws_strtab_free(&keys);
 	free(last);
 	return status;
@@ -110,7 +110,7 @@ static void add_file(const struct page *p)
 	if (gmtime_r(&seconds, &tm) && strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &tm))
 		add_text(p, bytes_of("trace.recorded"), bytes_of(text));
 	snprintf(text, sizeof(text), "%" PRIu64 " bytes, XXH3-64 %016" PRIx64 ", format %u.%u",
-		 f->file_size, f->file_hash, f->version_major, f->version_minor);
+	         f->file_size, f->file_hash, f->version_major, f->version_minor);
 	add_text(p, bytes_of("trace.contents"), bytes_of(text));
 	add_text(p, bytes_of("report.version"), bytes_of(WS_VERSION));
 }
@@ -141,7 +141,8 @@ static void add_end(const struct page *p)
 		char text[80];
 
 		if (m->ends[i].how == WS_END_EXITED)
-			snprintf(text, sizeof(text), "exited with status %" PRId64, m->ends[i].code);
+			snprintf(text, sizeof(text), "exited with status %" PRId64,
+			         m->ends[i].code);
 		else if (m->ends[i].how == WS_END_SIGNALED)
 			snprintf(text, sizeof(text), "killed by signal %" PRId64, m->ends[i].code);
 		else
@@ -201,7 +202,7 @@ static void add_step_times(const struct page *p, const struct ws_step_times *tim
 		add_value(p, "tokens/s", ws_stat_ratio((double)tokens * 1e9, total.mean));
 	if (flops >= 0)
 		add_value(p, "TFLOP/s over the measured steps",
-			  ws_stat_ratio((double)flops, (double)total.sum) / 1e3);
+		          ws_stat_ratio((double)flops, (double)total.sum) / 1e3);
 }
 
 static enum ws_status add_headline(const struct page *p, struct ws_err *err)
@@ -214,7 +215,7 @@ static enum ws_status add_headline(const struct page *p, struct ws_err *err)
 		add_time(p, "GPU time of all kernels", (double)p->tab->sel->gpu_ns);
 		add_time(p, "GPU busy", (double)ws_busy_time(p->tab->m, p->tab->sel, NULL));
 		add_time(p, "recorded time, first to last event",
-			 (double)(p->tab->m->end_ns - p->tab->m->begin_ns));
+		         (double)(p->tab->m->end_ns - p->tab->m->begin_ns));
 		add_step_times(p, &times);
 	}
 	ws_step_times_release(&times);
@@ -247,13 +248,13 @@ static unsigned place_of(const struct ws_model *m, const struct ws_selection *se
 static void add_places(const struct page *p)
 {
 	static const char *const names[PLACES] = {
-		[PLACE_WARM_UP] = "warm-up",
-		[PLACE_SETUP] = "setup",
-		[PLACE_OUTSIDE] = "outside steps, warm-up and setup",
+	        [PLACE_WARM_UP] = "warm-up",
+	        [PLACE_SETUP] = "setup",
+	        [PLACE_OUTSIDE] = "outside steps, warm-up and setup",
 	};
 	const struct ws_model *m = p->tab->m;
-	uint64_t kernels[PLACES] = { 0 };
-	int64_t gpu_ns[PLACES] = { 0 };
+	uint64_t kernels[PLACES] = {0};
+	int64_t gpu_ns[PLACES] = {0};
 
 	for (size_t k = 0; k < m->kernels.n; k++) {
 		unsigned place;
@@ -269,10 +270,10 @@ static void add_places(const struct page *p)
 
 		if (i < WS_PHASES)
 			snprintf(item, sizeof(item), "measured steps, %s",
-				 ws_phase_name((enum ws_phase)i));
+			         ws_phase_name((enum ws_phase)i));
 		if (kernels[i])
 			add_share(p, bytes_of(i < WS_PHASES ? item : names[i]), kernels[i],
-				  gpu_ns[i]);
+			          gpu_ns[i]);
 	}
 }
 
@@ -299,14 +300,14 @@ static void ranking_release(struct ranking *r)
 
 /* Selected kernels by a text of theirs, in the order of the kernel summary. */
 static enum ws_status rank(const struct ws_tab *tab,
-			   uint32_t (*text_of)(const struct ws_model *m, size_t k),
-			   struct ranking *out, struct ws_err *err)
+                           uint32_t (*text_of)(const struct ws_model *m, size_t k),
+                           struct ranking *out, struct ws_err *err)
 {
 	const struct ws_model *m = tab->m;
 	uint32_t *group = calloc(m->kernels.n ? m->kernels.n : 1, sizeof(*group));
 	enum ws_status status = WS_OK;
 
-	*out = (struct ranking){ .m = m };
+	*out = (struct ranking){.m = m};
 	out->groups = calloc(m->ntexts, sizeof(*out->groups));
 	out->order = calloc(m->ntexts, sizeof(*out->order));
 	if (!group || !out->groups || !out->order)
@@ -338,7 +339,7 @@ static enum ws_status add_classes(const struct page *p, struct ws_err *err)
 		uint32_t class = r.order[i];
 
 		add_share(p, class ? r.m->texts[class] : bytes_of("(unknown class)"),
-			  group_kernels(&r.groups[class]), r.groups[class].time.sum);
+		          group_kernels(&r.groups[class]), r.groups[class].time.sum);
 	}
 	ranking_release(&r);
 	return status;
@@ -347,7 +348,7 @@ static enum ws_status add_classes(const struct page *p, struct ws_err *err)
 static enum ws_status add_top_kernels(const struct page *p, struct ws_err *err)
 {
 	struct ranking r;
-	struct ws_group rest = { 0 };
+	struct ws_group rest = {0};
 	enum ws_status status = rank(p->tab, ws_kernel_name, &r, err);
 
 	for (size_t i = 0; i < r.n && status == WS_OK; i++) {
@@ -370,7 +371,8 @@ static enum ws_status add_top_kernels(const struct page *p, struct ws_err *err)
 	return status;
 }
 
-/* --- the page ---------------------------------------------------------------------------------- */
+/* --- the page ----------------------------------------------------------------------------------
+ */
 
 static void add_missing(void *page, const struct ws_missing *missing)
 {
@@ -379,12 +381,12 @@ static void add_missing(void *page, const struct ws_missing *missing)
 
 	ws_cell_set_str(p->t, &row[WS_TC_summary_text], missing->meaning);
 	ws_cell_set_int(&row[WS_TC_summary_count],
-			missing->count > INT64_MAX ? INT64_MAX : (int64_t)missing->count);
+	                missing->count > INT64_MAX ? INT64_MAX : (int64_t)missing->count);
 }
 
 enum ws_status ws_tab_summary(const struct ws_tab *tab, struct ws_table *t, struct ws_err *err)
 {
-	struct page p = { tab, t, "Provenance" };
+	struct page p = {tab, t, "Provenance"};
 
 	WS_FORWARD(add_meta(&p, err));
 	add_file(&p);
@@ -406,11 +408,12 @@ enum ws_status ws_tab_summary(const struct ws_tab *tab, struct ws_table *t, stru
 
 	ws_note_origin(tab->m, "", t);
 	if (tab->sel->gpu_ns)
-		ws_table_note(t, "Shares are of %.3f ms, the GPU time of all kernels in the report; "
-				 "each of the three breakdowns adds up to it.",
-			      (double)tab->sel->gpu_ns / 1e6);
+		ws_table_note(t,
+		              "Shares are of %.3f ms, the GPU time of all kernels in the report; "
+		              "each of the three breakdowns adds up to it.",
+		              (double)tab->sel->gpu_ns / 1e6);
 	if (!tab->m->kernels.n)
 		ws_table_set_not_recorded(t, "The trace holds no kernel: nothing that launches "
-					     "kernels was recorded.");
+		                             "kernels was recorded.");
 	return WS_OK;
 }

@@ -8,13 +8,13 @@
 
 #include "report/names.h"
 
-#define C(table, column, title, unit, type, display, definition)                                   \
-	{ #column, title, unit, WS_CELL_##type, WS_DISPLAY_##display, definition },
-#define T(id, name, title, sheet, what)                                                            \
-	static const struct ws_table_column columns_##id[] = { WS_TCOLS_##id(C) };                 \
-	const struct ws_table_def ws_def_##id = {                                                  \
-		name, title,	    sheet,                                                         \
-		what, columns_##id, sizeof(columns_##id) / sizeof(*columns_##id),                  \
+#define C(table, column, title, unit, type, display, definition) \
+	{#column, title, unit, WS_CELL_##type, WS_DISPLAY_##display, definition},
+#define T(id, name, title, sheet, what)                                           \
+	static const struct ws_table_column columns_##id[] = {WS_TCOLS_##id(C)};  \
+	const struct ws_table_def ws_def_##id = {                                 \
+	        name, title,        sheet,                                        \
+	        what, columns_##id, sizeof(columns_##id) / sizeof(*columns_##id), \
 	};
 WS_REPORT_TABLES(T)
 WS_DIFF_TABLES(T)
@@ -22,14 +22,14 @@ WS_DIFF_TABLES(T)
 #undef C
 
 #define T(id, name, title, sheet, what) &ws_def_##id,
-static const struct ws_table_def *const report_defs[] = { WS_REPORT_TABLES(T) };
-static const struct ws_table_def *const diff_defs[] = { WS_DIFF_TABLES(T) };
+static const struct ws_table_def *const report_defs[] = {WS_REPORT_TABLES(T)};
+static const struct ws_table_def *const diff_defs[] = {WS_DIFF_TABLES(T)};
 #undef T
 
 typedef enum ws_status (*builder)(const struct ws_tab *, struct ws_table *, struct ws_err *);
 
 #define T(id, name, title, sheet, what) ws_tab_##id,
-static const builder builders[] = { WS_REPORT_TABLES(T) };
+static const builder builders[] = {WS_REPORT_TABLES(T)};
 #undef T
 
 #define NREPORT (sizeof(report_defs) / sizeof(*report_defs))
@@ -62,22 +62,23 @@ enum ws_status ws_table_done(const struct ws_table *t, struct ws_err *err)
 }
 
 static enum ws_status make(const struct ws_tab *tab, size_t which, struct ws_table **out,
-			   struct ws_err *err)
+                           struct ws_err *err)
 {
 	struct ws_table *t = ws_table_new(report_defs[which]);
 	enum ws_status status;
 
 	if (!t)
 		return WS_FAIL(err, NO_MEMORY, "no memory for the table %s",
-			       report_defs[which]->name);
+		               report_defs[which]->name);
 	status = builders[which](tab, t, err);
 	if (tab->sel->words[0])
 		ws_table_note(t, "Filter: %s. Totals and percentages are of what it lets through.",
-			      tab->sel->words);
+		              tab->sel->words);
 	if (ws_model_on_cpu(tab->m))
-		ws_table_note(t, "%s ran on the CPU reference: these are true times of a reference "
-				 "computation, and no GPU's.",
-			      ws_model_on_cpu(tab->m) == 1 ? "All kernels" : "Some kernels");
+		ws_table_note(t,
+		              "%s ran on the CPU reference: these are true times of a reference "
+		              "computation, and no GPU's.",
+		              ws_model_on_cpu(tab->m) == 1 ? "All kernels" : "Some kernels");
 	if (status == WS_OK)
 		status = ws_table_done(t, err);
 	if (status == WS_OK)
@@ -88,11 +89,11 @@ static enum ws_status make(const struct ws_tab *tab, size_t which, struct ws_tab
 }
 
 enum ws_status ws_table_make(const struct ws_model *m, const struct ws_table_def *def,
-			     const struct ws_filter *filter, struct ws_table **out,
-			     struct ws_err *err)
+                             const struct ws_filter *filter, struct ws_table **out,
+                             struct ws_err *err)
 {
 	struct ws_selection sel;
-	struct ws_tab tab = { m, &sel };
+	struct ws_tab tab = {m, &sel};
 	size_t which = 0;
 	enum ws_status status;
 
@@ -109,11 +110,11 @@ enum ws_status ws_table_make(const struct ws_model *m, const struct ws_table_def
 }
 
 enum ws_status ws_report_make(const struct ws_model *m, const struct ws_filter *filter,
-			      struct ws_report **out, struct ws_err *err)
+                              struct ws_report **out, struct ws_err *err)
 {
 	struct ws_report *report = calloc(1, sizeof(*report));
-	struct ws_selection sel = { 0 };
-	struct ws_tab tab = { m, &sel };
+	struct ws_selection sel = {0};
+	struct ws_tab tab = {m, &sel};
 	enum ws_status status;
 
 	*out = NULL;
@@ -155,7 +156,7 @@ void ws_report_free(struct ws_report *report)
 /* --- cells ------------------------------------------------------------------------------- */
 
 void ws_cell_set_model_text(struct ws_table *t, struct ws_cell *cell, const struct ws_model *m,
-			    uint32_t text)
+                            uint32_t text)
 {
 	if (m->texts[text].len)
 		ws_cell_set_text(t, cell, m->texts[text].ptr, m->texts[text].len);
@@ -172,7 +173,7 @@ void ws_cell_set_mean(struct ws_cell *cell, int64_t sum, uint64_t n)
 }
 
 enum ws_status ws_cell_set_short_name(struct ws_table *t, struct ws_cell *cell,
-				      struct ws_bytes name, struct ws_err *err)
+                                      struct ws_bytes name, struct ws_err *err)
 {
 	char *text = malloc(name.len ? name.len : 1);
 
@@ -183,22 +184,22 @@ enum ws_status ws_cell_set_short_name(struct ws_table *t, struct ws_cell *cell,
 	return WS_OK;
 }
 
-enum ws_status ws_cells_set_path(struct ws_table *t, struct ws_cell *path,
-				 const struct ws_model *m, uint32_t p, struct ws_err *err)
+enum ws_status ws_cells_set_path(struct ws_table *t, struct ws_cell *path, const struct ws_model *m,
+                                 uint32_t p, struct ws_err *err)
 {
 	char *text;
 	size_t len;
 
 	if (p >= m->ranges.npaths) {
 		ws_cell_set_str(t, path,
-				p == ws_path_no_range(m) ? "(in no range)" : "(no launch record)");
+		                p == ws_path_no_range(m) ? "(in no range)" : "(no launch record)");
 		return WS_OK;
 	}
 	WS_FORWARD(ws_path_text(&m->ranges, p, m->texts, &text, &len, err));
 	ws_cell_set_text(t, path, text, len);
 	free(text);
 	ws_cell_set_text(t, path + 1, m->texts[m->ranges.paths[p].domain].ptr,
-			 m->texts[m->ranges.paths[p].domain].len);
+	                 m->texts[m->ranges.paths[p].domain].len);
 	ws_cell_set_str(t, path + 2, m->ranges.paths[p].style ? "StartEnd" : "PushPop");
 	return WS_OK;
 }

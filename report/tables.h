@@ -10,12 +10,17 @@
 
 /* WS_TC_kernel_summary_total_ns = 1, …: position of a column in its table. */
 #define C(table, column, title, unit, type, display, definition) WS_TC_##table##_##column,
-#define T(id, name, title, sheet, what) enum { WS_TCOLS_##id(C) WS_NTC_##id };
+#define T(id, name, title, sheet, what)                          WS_TC_OF(id, WS_TCOLS_##id(C))
+#define WS_TC_OF(id, ...)                                       \
+	enum {                                                  \
+		__VA_ARGS__ WS_NTC_##id /* number of columns */ \
+	};
 WS_REPORT_TABLES(T)
-enum { WS_TCOLS_diff_verdict(C) WS_NTC_diff_verdict };
-enum { WS_TCOLS_diff_phases(C) WS_NTC_diff_phases };
-enum { WS_TCOLS_diff_ranges(C) WS_NTC_diff_ranges };
-enum { WS_TCOLS_diff_config(C) WS_NTC_diff_config };
+WS_TC_OF(diff_verdict, WS_TCOLS_diff_verdict(C))
+WS_TC_OF(diff_phases, WS_TCOLS_diff_phases(C))
+WS_TC_OF(diff_ranges, WS_TCOLS_diff_ranges(C))
+WS_TC_OF(diff_config, WS_TCOLS_diff_config(C))
+#undef WS_TC_OF
 #undef T
 #undef C
 
@@ -34,8 +39,9 @@ struct ws_tab {
 	const struct ws_selection *sel;
 };
 /* ws_tab_kernel_summary(), …: fill an empty table of their kind. */
-#define T(id, name, title, sheet, what)                                                            \
-	enum ws_status ws_tab_##id(const struct ws_tab *tab, struct ws_table *t, struct ws_err *err);
+#define T(id, name, title, sheet, what)                                          \
+	enum ws_status ws_tab_##id(const struct ws_tab *tab, struct ws_table *t, \
+	                           struct ws_err *err);
 WS_REPORT_TABLES(T)
 #undef T
 
@@ -44,15 +50,15 @@ void ws_method_fill(struct ws_table *t, const struct ws_table_def *const *defs, 
 
 /* Put a model text into a cell; the empty text leaves it empty. */
 void ws_cell_set_model_text(struct ws_table *t, struct ws_cell *cell, const struct ws_model *m,
-			    uint32_t text);
+                            uint32_t text);
 /* sum / n: a whole number where it divides, so that exact counts stay exact. Empty when n = 0. */
 void ws_cell_set_mean(struct ws_cell *cell, int64_t sum, uint64_t n);
 /* The short form of a kernel name. */
 enum ws_status ws_cell_set_short_name(struct ws_table *t, struct ws_cell *cell,
-				      struct ws_bytes name, struct ws_err *err);
+                                      struct ws_bytes name, struct ws_err *err);
 /* Path, domain and style of a path; for NO_RANGE and NO_LAUNCH their names in brackets. */
-enum ws_status ws_cells_set_path(struct ws_table *t, struct ws_cell *path,
-				 const struct ws_model *m, uint32_t p, struct ws_err *err);
+enum ws_status ws_cells_set_path(struct ws_table *t, struct ws_cell *path, const struct ws_model *m,
+                                 uint32_t p, struct ws_err *err);
 /* Rows behind the paths of a model: kernels launched in no range, kernels without a launch. */
 static inline uint32_t ws_path_no_range(const struct ws_model *m)
 {
@@ -69,8 +75,8 @@ static inline uint32_t ws_kernel_path(const struct ws_model *m, size_t k)
 
 	if (r != WS_NONE)
 		return m->ranges.path[r];
-	return m->kernels.flags[k] & WS_KERNEL_NO_LAUNCH ? ws_path_no_launch(m) :
-							   ws_path_no_range(m);
+	return m->kernels.flags[k] & WS_KERNEL_NO_LAUNCH ? ws_path_no_launch(m)
+	                                                 : ws_path_no_range(m);
 }
 
 /* NO_MEMORY when the table lost something for lack of it. */
@@ -85,8 +91,8 @@ struct ws_missing {
 };
 /* Everything that can be missing from this trace, zeros too. Calls fn for each. */
 enum ws_status ws_missing_each(const struct ws_model *m,
-			       void (*fn)(void *ctx, const struct ws_missing *missing), void *ctx,
-			       struct ws_err *err);
+                               void (*fn)(void *ctx, const struct ws_missing *missing), void *ctx,
+                               struct ws_err *err);
 /* Notes about how the recording ended; each begins with `whose` ("", or "A: "). */
 void ws_note_origin(const struct ws_model *m, const char *whose, struct ws_table *t);
 

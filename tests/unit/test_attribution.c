@@ -4,7 +4,7 @@
 #include "report/attribution.h"
 
 #define THREADS 3
-#define MAX	400
+#define MAX     400
 
 /* --- an obviously right attribution, O(n^2), to compare with ------------------------------ */
 
@@ -48,18 +48,23 @@ static void naive_pairs(struct scene *s)
 		int begins = s->type[e] == WS_NVTX_PUSH || s->type[e] == WS_NVTX_START;
 
 		if (begins) {
-			s->ranges[s->nranges++] = (struct naive_range){
-				s->time_ns[e], s->ev.end_ns,  e,	      SIZE_MAX,
-				s->thread[e],  s->domain[e],  s->range_id[e], 1,
-				s->type[e] == WS_NVTX_START };
+			s->ranges[s->nranges++] = (struct naive_range){s->time_ns[e],
+			                                               s->ev.end_ns,
+			                                               e,
+			                                               SIZE_MAX,
+			                                               s->thread[e],
+			                                               s->domain[e],
+			                                               s->range_id[e],
+			                                               1,
+			                                               s->type[e] == WS_NVTX_START};
 			continue;
 		}
 		for (size_t r = s->nranges; r-- > 0;) {
 			struct naive_range *range = &s->ranges[r];
-			int fits = s->type[e] == WS_NVTX_POP ?
-					   !range->start_end && range->thread == s->thread[e] &&
-						   range->domain == s->domain[e] :
-					   range->start_end && range->id == s->range_id[e];
+			int fits = s->type[e] == WS_NVTX_POP
+			                   ? !range->start_end && range->thread == s->thread[e] &&
+			                             range->domain == s->domain[e]
+			                   : range->start_end && range->id == s->range_id[e];
 
 			if (!range->open || !fits)
 				continue;
@@ -88,7 +93,7 @@ static void random_scene(struct scene *s, unsigned domains, int start_end, int t
 	int64_t now = 0;
 	unsigned n = 1 + roll(MAX - 1);
 
-	*s = (struct scene){ 0 };
+	*s = (struct scene){0};
 	for (unsigned i = 0; i < n; i++) {
 		uint32_t thread = roll(THREADS);
 		unsigned what = roll(start_end ? 10 : 7);
@@ -164,7 +169,7 @@ static void compare(const struct scene *s)
 		cr_assert(eq(i64, ranges.end_ns[number[r]], s->ranges[r].end_ns));
 	}
 	for (size_t c = 0; c < s->calls.n; c++) {
-		uint8_t held[MAX] = { 0 };
+		uint8_t held[MAX] = {0};
 		uint32_t innermost = WS_NONE;
 
 		for (size_t r = 0; r < s->nranges; r++)
@@ -250,7 +255,8 @@ Test(attribution, parents_agree_with_the_slow_way)
 	free(s);
 }
 
-/* --- single cases ------------------------------------------------------------------------------ */
+/* --- single cases ------------------------------------------------------------------------------
+ */
 
 static void one_call(struct scene *s, int64_t start_ns, int64_t end_ns)
 {
@@ -322,14 +328,14 @@ Test(attribution, a_call_that_straddles_the_inner_range_belongs_to_the_outer)
 
 Test(attribution, a_kernel_finds_the_call_with_its_correlation_in_its_process)
 {
-	int64_t call_start[] = { 100, 50, 10 };
-	uint32_t thread[] = { 0, 0, 1 }, process[] = { 0, 0, 1 };
-	uint64_t correlation[] = { 7, 8, 7 };
-	struct ws_calls calls = { 3, call_start, call_start, thread, process, correlation };
-	int64_t kernel_start[] = { 200, 200, 200, 200, 200 };
-	uint32_t kernel_process[] = { 1, 0, 0, 2, 0 };
-	uint64_t kernel_correlation[] = { 7, 7, 9, 7, 0 };
-	struct ws_launches launches = { 5, kernel_start, kernel_process, kernel_correlation };
+	int64_t call_start[] = {100, 50, 10};
+	uint32_t thread[] = {0, 0, 1}, process[] = {0, 0, 1};
+	uint64_t correlation[] = {7, 8, 7};
+	struct ws_calls calls = {3, call_start, call_start, thread, process, correlation};
+	int64_t kernel_start[] = {200, 200, 200, 200, 200};
+	uint32_t kernel_process[] = {1, 0, 0, 2, 0};
+	uint64_t kernel_correlation[] = {7, 7, 9, 7, 0};
+	struct ws_launches launches = {5, kernel_start, kernel_process, kernel_correlation};
 	uint32_t call[5];
 	struct ws_err err;
 
@@ -344,14 +350,14 @@ Test(attribution, a_kernel_finds_the_call_with_its_correlation_in_its_process)
 Test(attribution, an_id_used_twice_means_the_last_call_before_the_kernel)
 {
 	/* one pid, two program images after exec: ids begin at 1 again */
-	int64_t call_start[] = { 1000, 10, 500 };
-	uint32_t zeros[] = { 0, 0, 0 };
-	uint64_t correlation[] = { 1, 1, 1 };
-	struct ws_calls calls = { 3, call_start, call_start, zeros, zeros, correlation };
-	int64_t kernel_start[] = { 20, 600, 5000, 5, INT64_MAX };
-	uint32_t kernel_process[5] = { 0 };
-	uint64_t kernel_correlation[] = { 1, 1, 1, 1, 1 };
-	struct ws_launches launches = { 5, kernel_start, kernel_process, kernel_correlation };
+	int64_t call_start[] = {1000, 10, 500};
+	uint32_t zeros[] = {0, 0, 0};
+	uint64_t correlation[] = {1, 1, 1};
+	struct ws_calls calls = {3, call_start, call_start, zeros, zeros, correlation};
+	int64_t kernel_start[] = {20, 600, 5000, 5, INT64_MAX};
+	uint32_t kernel_process[5] = {0};
+	uint64_t kernel_correlation[] = {1, 1, 1, 1, 1};
+	struct ws_launches launches = {5, kernel_start, kernel_process, kernel_correlation};
 	uint32_t call[5];
 	struct ws_err err;
 
@@ -359,18 +365,19 @@ Test(attribution, an_id_used_twice_means_the_last_call_before_the_kernel)
 	cr_expect(eq(u32, call[0], 1));
 	cr_expect(eq(u32, call[1], 2));
 	cr_expect(eq(u32, call[2], 0));
-	cr_expect(eq(u32, call[3], 1), "a kernel before every call: clocks disagree, the first is nearest");
+	cr_expect(eq(u32, call[3], 1),
+	          "a kernel before every call: clocks disagree, the first is nearest");
 	cr_expect(eq(u32, call[4], 0), "a kernel without a time: the last");
 }
 
 Test(attribution, correlations_of_all_64_bits_join)
 {
-	int64_t start[] = { 0, 0, 0 };
-	uint32_t zeros[] = { 0, 0, 0 };
-	uint64_t correlation[] = { UINT64_MAX, 1, (uint64_t)1 << 63 };
-	struct ws_calls calls = { 3, start, start, zeros, zeros, correlation };
-	struct ws_launches launches = { 3, start, zeros, correlation };
-	uint32_t call[3], expected[] = { 0, 1, 2 };
+	int64_t start[] = {0, 0, 0};
+	uint32_t zeros[] = {0, 0, 0};
+	uint64_t correlation[] = {UINT64_MAX, 1, (uint64_t)1 << 63};
+	struct ws_calls calls = {3, start, start, zeros, zeros, correlation};
+	struct ws_launches launches = {3, start, zeros, correlation};
+	uint32_t call[3], expected[] = {0, 1, 2};
 	struct ws_err err;
 
 	cr_assert(eq(int, ws_join_launches(&launches, &calls, call, &err), WS_OK));
@@ -379,9 +386,9 @@ Test(attribution, correlations_of_all_64_bits_join)
 
 Test(attribution, nothing_joins_to_nothing)
 {
-	struct ws_calls calls = { 0 };
-	struct ws_launches launches = { 0 };
-	struct ws_nvtx_events ev = { 0 };
+	struct ws_calls calls = {0};
+	struct ws_launches launches = {0};
+	struct ws_nvtx_events ev = {0};
 	struct ws_ranges ranges;
 	struct ws_attribution a;
 	struct ws_err err;

@@ -20,7 +20,7 @@ struct program {
 static struct tb *build(const struct program *p)
 {
 	struct tb *b = tb_new();
-	struct tb_op op = { 1000, 100, 50, "gemm", "forward", p->dtype, 0 };
+	struct tb_op op = {1000, 100, 50, "gemm", "forward", p->dtype, 0};
 	uint64_t correlation = 1;
 	int64_t at = 0;
 	char fact[64];
@@ -38,16 +38,17 @@ static struct tb *build(const struct program *p)
 		for (int layer = 0; layer < p->layers; layer++) {
 			tb_push_op(b, at + 10 + 10 * layer, "layer", &op);
 			tb_call(b, at + 11 + 10 * layer, 1, correlation);
-			tb_kernel(b, &(struct tb_kernel){ p->kernel, at + 500 * layer,
-							  p->layer_ns + (int64_t)(i % 2), correlation++, 0,
-							  100, 0 });
+			tb_kernel(b, &(struct tb_kernel){p->kernel, at + 500 * layer,
+			                                 p->layer_ns + (int64_t)(i % 2),
+			                                 correlation++, 0, 100, 0});
 			tb_pop(b, at + 15 + 10 * layer);
 		}
 		tb_pop(b, at + 200);
 		if (p->extra) {
 			tb_push(b, at + 210, p->extra);
 			tb_call(b, at + 211, 1, correlation);
-			tb_kernel(b, &(struct tb_kernel){ "x", at + 900, 40, correlation++, 0, 100, 0 });
+			tb_kernel(b,
+			          &(struct tb_kernel){"x", at + 900, 40, correlation++, 0, 100, 0});
 			tb_pop(b, at + 215);
 		}
 		tb_pop(b, at + wall);
@@ -65,8 +66,8 @@ struct pair {
 
 static struct pair compare(const struct program *a, const struct program *b, double threshold)
 {
-	struct ws_diff_opts opts = { threshold };
-	struct pair p = { 0 };
+	struct ws_diff_opts opts = {threshold};
+	struct pair p = {0};
 	struct ws_err err;
 
 	p.b[0] = build(a);
@@ -97,18 +98,19 @@ static const struct ws_table *table(const struct pair *p, const char *name)
 static size_t find_path(const struct ws_table *t, const char *path, const char *match)
 {
 	for (size_t row = 0; row < t->nrows; row++)
-		if (!strcmp(tb_str(t, row, "path"), path) && !strcmp(tb_str(t, row, "match"), match))
+		if (!strcmp(tb_str(t, row, "path"), path) &&
+		    !strcmp(tb_str(t, row, "match"), match))
 			return row;
 	cr_fatal("no row %s, %s", path, match);
 }
 
 static const struct program fp32 = {
-	.steps = 4,
-	.step_ns = { 1000, 1010, 990, 1000 },
-	.layer_ns = 400, /* two of them keep the GPU busy for four fifths of a step */
-	.kernel = "sgemm_fp32",
-	.dtype = "fp32",
-	.layers = 2,
+        .steps = 4,
+        .step_ns = {1000, 1010, 990, 1000},
+        .layer_ns = 400, /* two of them keep the GPU busy for four fifths of a step */
+        .kernel = "sgemm_fp32",
+        .dtype = "fp32",
+        .layers = 2,
 };
 
 Test(diff, dtype_and_kernel_names_are_no_key)
@@ -170,7 +172,7 @@ Test(diff, phases_by_hand)
 	size_t row;
 
 	slow.steps = 3;
-	memcpy(slow.step_ns, (int64_t[]){ 1100, 1110, 1090 }, 3 * sizeof(int64_t));
+	memcpy(slow.step_ns, (int64_t[]){1100, 1110, 1090}, 3 * sizeof(int64_t));
 	p = compare(&fp32, &slow, 5);
 	t = table(&p, "diff-phases");
 	row = tb_find(t, 0, "phase", "total");
@@ -187,7 +189,7 @@ Test(diff, phases_by_hand)
 	cr_expect_str_eq(tb_str(t, row, "noise"), "beyond noise");
 	cr_expect(p.result.finding, "10 %% slower is over 5 %%");
 	cr_expect(strstr(p.result.verdict, "B (fp32) takes 1.1 times as long as A (fp32)") != NULL,
-		  "%s", p.result.verdict);
+	          "%s", p.result.verdict);
 	release(&p);
 	p = compare(&fp32, &slow, 15);
 	cr_expect(not(p.result.finding), "10 %% slower is not over 15 %%");
@@ -205,11 +207,11 @@ Test(diff, a_slowdown_within_noise_is_no_finding)
 	struct program noisy = fp32;
 	struct pair p;
 
-	memcpy(noisy.step_ns, (int64_t[]){ 700, 1900, 800, 1500 }, 4 * sizeof(int64_t));
+	memcpy(noisy.step_ns, (int64_t[]){700, 1900, 800, 1500}, 4 * sizeof(int64_t));
 	p = compare(&fp32, &noisy, 5);
 	cr_expect(not(p.result.finding));
 	cr_expect(strstr(p.result.verdict, "do not differ beyond noise") != NULL, "%s",
-		  p.result.verdict);
+	          p.result.verdict);
 	release(&p);
 }
 
@@ -282,8 +284,8 @@ Test(diff, other_numbers_of_steps_do_not_unmatch_work)
 
 Test(diff, traces_without_steps_are_compared_as_a_whole_and_it_says_so)
 {
-	struct tb *b[2] = { tb_new(), tb_new() };
-	struct ws_diff_opts opts = { 5 };
+	struct tb *b[2] = {tb_new(), tb_new()};
+	struct ws_diff_opts opts = {5};
 	struct ws_diff_result result;
 	struct ws_report *report;
 	struct ws_model *m[2];
@@ -300,7 +302,7 @@ Test(diff, traces_without_steps_are_compared_as_a_whole_and_it_says_so)
 	cr_expect(not(result.finding));
 	cr_expect(tb_notes_say(report->tables[0], "the whole traces are compared"));
 	cr_expect(fabs(tb_real(report->tables[0], 0, "a") - 100.0 * 100 / 107) < 1e-9,
-		  "kernels in no range match nothing");
+	          "kernels in no range match nothing");
 	cr_expect(report->tables[1]->not_recorded != NULL);
 	cr_expect(eq(i64, tb_int(report->tables[2], 0, "mean_b_ns"), 200));
 	cr_expect(tb_is_empty(report->tables[2], 0, "noise"));
@@ -314,7 +316,7 @@ Test(diff, traces_without_steps_are_compared_as_a_whole_and_it_says_so)
 Test(diff, the_cpu_reference_and_a_killed_program_are_named)
 {
 	struct program cpu = fp32;
-	struct ws_diff_opts opts = { -1 };
+	struct ws_diff_opts opts = {-1};
 	struct ws_diff_result result;
 	struct ws_report *report;
 	struct ws_model *m[2];
@@ -331,7 +333,7 @@ Test(diff, the_cpu_reference_and_a_killed_program_are_named)
 	cr_expect(tb_notes_say(report->tables[0], "B ran on the CPU reference"));
 	cr_expect(not(tb_notes_say(report->tables[0], "A ran on the CPU reference")));
 	cr_expect(tb_notes_say(report->tables[0],
-			       "B: The program (process 100) was killed by signal 11 (SIGSEGV)"));
+	                       "B: The program (process 100) was killed by signal 11 (SIGSEGV)"));
 	ws_report_free(report);
 	for (int i = 0; i < 2; i++) {
 		ws_model_free(m[i]);
@@ -349,8 +351,9 @@ Test(diff, a_launch_bound_pair_gets_no_dtype_verdict)
 	a.layer_ns = b.layer_ns = 10;
 	b.dtype = "bf16";
 	p = compare(&a, &b, -1);
-	cr_expect(strstr(p.result.verdict, "launch-bound (GPU busy for 2 % and 2 % of a step)") != NULL,
-		  "%s", p.result.verdict);
+	cr_expect(strstr(p.result.verdict, "launch-bound (GPU busy for 2 % and 2 % of a step)") !=
+	                  NULL,
+	          "%s", p.result.verdict);
 	release(&p);
 
 	/* the CPU reference launches nothing that could wait */

@@ -6,15 +6,15 @@
 
 static int glob(const char *pattern, const char *text)
 {
-	return ws_name_matches((struct ws_bytes){ pattern, strlen(pattern) },
-			       (struct ws_bytes){ text, strlen(text) });
+	return ws_name_matches((struct ws_bytes){pattern, strlen(pattern)},
+	                       (struct ws_bytes){text, strlen(text)});
 }
 
 static int filter(const char *pattern, const char *path, const char *domain)
 {
-	return ws_filter_matches((struct ws_bytes){ pattern, strlen(pattern) },
-				 (struct ws_bytes){ path, strlen(path) },
-				 (struct ws_bytes){ domain, strlen(domain) });
+	return ws_filter_matches((struct ws_bytes){pattern, strlen(pattern)},
+	                         (struct ws_bytes){path, strlen(path)},
+	                         (struct ws_bytes){domain, strlen(domain)});
 }
 
 Test(filter, star_and_question_mark_match_as_in_shells)
@@ -45,7 +45,8 @@ Test(filter, many_stars_do_not_take_forever)
 Test(filter, a_bare_name_finds_the_range_wherever_it_stands)
 {
 	cr_expect(filter("step", "step", ""));
-	cr_expect(filter("computing softmax", "step/forward/layer 0/attention/computing softmax", ""));
+	cr_expect(filter("computing softmax", "step/forward/layer 0/attention/computing softmax",
+	                 ""));
 	cr_expect(filter("forward/layer 3", "step/forward/layer 3", ""));
 	cr_expect(not(filter("softmax", "step/computing softmax", "")));
 	cr_expect(not(filter("step", "step/forward", "")));

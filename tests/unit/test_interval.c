@@ -5,7 +5,7 @@
 
 Test(interval, gaps_do_not_count)
 {
-	struct ws_union u = { 0 };
+	struct ws_union u = {0};
 
 	ws_union_add(&u, 10, 20);
 	ws_union_add(&u, 30, 45);
@@ -14,7 +14,7 @@ Test(interval, gaps_do_not_count)
 
 Test(interval, overlap_counts_once)
 {
-	struct ws_union u = { 0 };
+	struct ws_union u = {0};
 
 	ws_union_add(&u, 10, 20);
 	ws_union_add(&u, 15, 30);
@@ -25,7 +25,7 @@ Test(interval, overlap_counts_once)
 
 Test(interval, empty_intervals_and_equal_ones_add_nothing)
 {
-	struct ws_union u = { 0 };
+	struct ws_union u = {0};
 
 	ws_union_add(&u, 0, 0);
 	cr_expect(eq(i64, u.busy_ns, 0));
@@ -36,7 +36,7 @@ Test(interval, empty_intervals_and_equal_ones_add_nothing)
 
 Test(interval, negative_times_are_times)
 {
-	struct ws_union u = { 0 };
+	struct ws_union u = {0};
 
 	ws_union_add(&u, -100, -90);
 	ws_union_add(&u, -95, 5);
@@ -45,7 +45,7 @@ Test(interval, negative_times_are_times)
 
 Test(interval, another_device_begins_anew)
 {
-	struct ws_union u = { 0 };
+	struct ws_union u = {0};
 
 	ws_union_add(&u, 10, 20);
 	ws_union_next_device(&u);
@@ -58,8 +58,8 @@ Test(interval, agrees_with_a_bitmap_on_many_inputs)
 	uint64_t seed = 7;
 
 	for (int round = 0; round < 300; round++) {
-		char covered[400] = { 0 };
-		struct ws_union u = { 0 };
+		char covered[400] = {0};
+		struct ws_union u = {0};
 		int64_t start = 0, expected = 0;
 
 		for (int i = 0; i < 40; i++) {

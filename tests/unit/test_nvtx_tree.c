@@ -15,13 +15,13 @@ static struct {
 } in;
 
 static struct ws_bytes texts[] = {
-	{ "", 0 },   { "a", 1 },     { "b", 1 },	  { "c", 1 },
-	{ "x/y", 3 }, { "domain", 6 }, { "n\0l\xff", 4 }, { "other", 5 },
+        {"", 0},    {"a", 1},      {"b", 1},        {"c", 1},
+        {"x/y", 3}, {"domain", 6}, {"n\0l\xff", 4}, {"other", 5},
 };
 enum { NOTHING, A, B, C, SLASH, DOMAIN, HOSTILE, OTHER };
 
 static void event(uint32_t thread, int64_t time_ns, enum ws_nvtx_type type, uint32_t domain,
-		  uint32_t name, uint64_t range_id)
+                  uint32_t name, uint64_t range_id)
 {
 	in.time_ns[in.n] = time_ns;
 	in.thread[in.n] = thread;
@@ -43,10 +43,10 @@ static void pop(int64_t t)
 
 static struct ws_ranges build(int64_t end_ns)
 {
-	static const uint32_t process_of[] = { 0, 0, 1 };
-	struct ws_nvtx_events ev = { in.n,	  in.time_ns,  in.thread,  in.type, in.domain,
-				     in.name,	  in.range_id, in.payload, process_of, 3,
-				     end_ns };
+	static const uint32_t process_of[] = {0, 0, 1};
+	struct ws_nvtx_events ev = {in.n,       in.time_ns, in.thread,   in.type,
+	                            in.domain,  in.name,    in.range_id, in.payload,
+	                            process_of, 3,          end_ns};
 	struct ws_ranges r;
 	struct ws_err err;
 
@@ -320,7 +320,7 @@ Test(nvtx_tree, paths_are_read_parents_first_and_siblings_by_first_begin)
 	cr_assert(eq(sz, r.npaths, 5));
 	cr_assert(eq(int, ws_paths_order(&r, texts, order, &err), WS_OK));
 	for (size_t i = 0; i < 5; i++) {
-		static const char *const expected[] = { "c", "b", "b/c", "b/a", "a" };
+		static const char *const expected[] = {"c", "b", "b/c", "b/a", "a"};
 		char *text;
 		size_t len;
 
@@ -368,7 +368,7 @@ Test(nvtx_tree, no_events_make_no_ranges)
 Test(nvtx_tree, a_program_that_never_pops_costs_no_endless_paths)
 {
 	enum { N = 20000 };
-	struct ws_nvtx_events ev = { .n = N, .nthreads = 1, .end_ns = N };
+	struct ws_nvtx_events ev = {.n = N, .nthreads = 1, .end_ns = N};
 	int64_t *time_ns = calloc(N, sizeof(*time_ns));
 	uint32_t *zeros = calloc(N, sizeof(*zeros)), *names = calloc(N, sizeof(*names));
 	uint64_t *ids = calloc(N, sizeof(*ids));

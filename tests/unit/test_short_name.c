@@ -6,7 +6,7 @@
 static void check(const char *name, const char *expected)
 {
 	char out[1024];
-	size_t n = ws_name_short((struct ws_bytes){ name, strlen(name) }, out);
+	size_t n = ws_name_short((struct ws_bytes){name, strlen(name)}, out);
 
 	cr_expect(n <= strlen(name), "%s grew", name);
 	out[n] = '\0';
@@ -37,7 +37,8 @@ Test(short_name, plain_names_stay_whole)
 
 Test(short_name, anonymous_namespaces_and_operators_stay)
 {
-	check("void (anonymous namespace)::softmax<float>(float*)", "(anonymous namespace)::softmax");
+	check("void (anonymous namespace)::softmax<float>(float*)",
+	      "(anonymous namespace)::softmax");
 	check("void at::native::(anonymous namespace)::foo<int>(T1)",
 	      "at::native::(anonymous namespace)::foo");
 	check("void ns::Functor<int>::operator()<float>(float) const", "ns::Functor::operator()");
@@ -57,11 +58,11 @@ Test(short_name, broken_names_still_give_something)
 
 Test(short_name, comparison_is_total_over_bytes)
 {
-	struct ws_bytes a = { "ab", 2 }, b = { "abc", 3 }, c = { "b\0x", 3 }, d = { "b\0y", 3 };
+	struct ws_bytes a = {"ab", 2}, b = {"abc", 3}, c = {"b\0x", 3}, d = {"b\0y", 3};
 
 	cr_expect(ws_name_compare(a, b) < 0);
 	cr_expect(ws_name_compare(b, a) > 0);
 	cr_expect(ws_name_compare(c, d) < 0);
 	cr_expect(eq(int, ws_name_compare(a, a), 0));
-	cr_expect(ws_name_compare((struct ws_bytes){ "", 0 }, a) < 0);
+	cr_expect(ws_name_compare((struct ws_bytes){"", 0}, a) < 0);
 }

@@ -5,9 +5,9 @@
 #include "report/order.h"
 #include "report/stat.h"
 
-#define NEAR(actual, expected, tolerance)                                                          \
-	cr_expect(fabs((actual) - (expected)) <= (tolerance), "%.17g is not %.17g", (actual),      \
-		  (double)(expected))
+#define NEAR(actual, expected, tolerance)                                                     \
+	cr_expect(fabs((actual) - (expected)) <= (tolerance), "%.17g is not %.17g", (actual), \
+	          (double)(expected))
 
 static struct ws_stat stat_of(const int64_t *values, size_t n)
 {
@@ -22,7 +22,7 @@ static struct ws_stat stat_of(const int64_t *values, size_t n)
 Test(stat, eight_values_by_hand)
 {
 	/* sum 40, mean 5, squares of differences 9+1+1+1+0+0+4+16 = 32, over 7 */
-	struct ws_stat s = stat_of((int64_t[]){ 2, 4, 4, 4, 5, 5, 7, 9 }, 8);
+	struct ws_stat s = stat_of((int64_t[]){2, 4, 4, 4, 5, 5, 7, 9}, 8);
 
 	cr_expect(eq(u64, s.n, 8));
 	cr_expect(eq(i64, s.sum, 40));
@@ -35,7 +35,7 @@ Test(stat, eight_values_by_hand)
 
 Test(stat, one_sample_has_no_deviation)
 {
-	struct ws_stat s = stat_of((int64_t[]){ 1234567 }, 1);
+	struct ws_stat s = stat_of((int64_t[]){1234567}, 1);
 
 	cr_expect(eq(dbl, s.std, 0));
 	cr_expect(eq(dbl, s.median, 1234567));
@@ -44,7 +44,7 @@ Test(stat, one_sample_has_no_deviation)
 
 Test(stat, no_sample_is_all_zero)
 {
-	struct ws_stat s = stat_of((int64_t[]){ 7 }, 0);
+	struct ws_stat s = stat_of((int64_t[]){7}, 0);
 
 	cr_expect(eq(u64, s.n, 0));
 	cr_expect(eq(i64, s.sum, 0));
@@ -53,22 +53,22 @@ Test(stat, no_sample_is_all_zero)
 
 Test(stat, median_of_an_odd_number_is_the_middle_value)
 {
-	cr_expect(eq(dbl, stat_of((int64_t[]){ 9, 1, 5 }, 3).median, 5));
-	cr_expect(eq(dbl, stat_of((int64_t[]){ 3, 3, 3, 1, 9 }, 5).median, 3));
+	cr_expect(eq(dbl, stat_of((int64_t[]){9, 1, 5}, 3).median, 5));
+	cr_expect(eq(dbl, stat_of((int64_t[]){3, 3, 3, 1, 9}, 5).median, 3));
 }
 
 Test(stat, median_of_an_even_number_is_the_mean_of_the_two_middle_values)
 {
-	cr_expect(eq(dbl, stat_of((int64_t[]){ 10, 1 }, 2).median, 5.5));
-	cr_expect(eq(dbl, stat_of((int64_t[]){ 4, 4, 4, 4 }, 4).median, 4));
-	cr_expect(eq(dbl, stat_of((int64_t[]){ -5, -2, 0, 100 }, 4).median, -1));
+	cr_expect(eq(dbl, stat_of((int64_t[]){10, 1}, 2).median, 5.5));
+	cr_expect(eq(dbl, stat_of((int64_t[]){4, 4, 4, 4}, 4).median, 4));
+	cr_expect(eq(dbl, stat_of((int64_t[]){-5, -2, 0, 100}, 4).median, -1));
 }
 
 Test(stat, deviation_does_not_cancel_at_large_values)
 {
 	int64_t big = (int64_t)1 << 52;
 
-	NEAR(stat_of((int64_t[]){ big, big + 1, big + 2 }, 3).std, 1, 1e-12);
+	NEAR(stat_of((int64_t[]){big, big + 1, big + 2}, 3).std, 1, 1e-12);
 }
 
 Test(stat, select_agrees_with_sorting_on_many_inputs)
@@ -126,8 +126,8 @@ Test(stat, welch_by_hand)
 	 * se^2 = 0.5 + 2 = 2.5; df = 6.25 / (0.25/4 + 4/4) = 5.882353
 	 * t(0.975, 5.882353) = 2.4586, half = 2.4586 * 1.581139 = 3.8874
 	 */
-	struct ws_stat a = stat_of((int64_t[]){ 8, 9, 10, 11, 12 }, 5);
-	struct ws_stat b = stat_of((int64_t[]){ 10, 12, 14, 16, 18 }, 5);
+	struct ws_stat a = stat_of((int64_t[]){8, 9, 10, 11, 12}, 5);
+	struct ws_stat b = stat_of((int64_t[]){10, 12, 14, 16, 18}, 5);
 	struct ws_welch w;
 
 	ws_stat_welch(&a, &b, &w);
@@ -145,8 +145,8 @@ Test(stat, welch_by_hand)
 
 Test(stat, overlapping_samples_are_within_noise)
 {
-	struct ws_stat a = stat_of((int64_t[]){ 100, 140, 90 }, 3);
-	struct ws_stat b = stat_of((int64_t[]){ 110, 120, 130 }, 3);
+	struct ws_stat a = stat_of((int64_t[]){100, 140, 90}, 3);
+	struct ws_stat b = stat_of((int64_t[]){110, 120, 130}, 3);
 	struct ws_welch w;
 
 	ws_stat_welch(&a, &b, &w);
@@ -157,8 +157,8 @@ Test(stat, overlapping_samples_are_within_noise)
 
 Test(stat, two_samples_are_too_few_to_judge_noise)
 {
-	struct ws_stat a = stat_of((int64_t[]){ 100, 101 }, 2);
-	struct ws_stat b = stat_of((int64_t[]){ 200, 201, 202, 203 }, 4);
+	struct ws_stat a = stat_of((int64_t[]){100, 101}, 2);
+	struct ws_stat b = stat_of((int64_t[]){200, 201, 202, 203}, 4);
 	struct ws_welch w;
 
 	ws_stat_welch(&a, &b, &w);
@@ -169,8 +169,8 @@ Test(stat, two_samples_are_too_few_to_judge_noise)
 
 Test(stat, without_any_variation_every_difference_counts)
 {
-	struct ws_stat a = stat_of((int64_t[]){ 5, 5, 5 }, 3);
-	struct ws_stat b = stat_of((int64_t[]){ 6, 6, 6 }, 3);
+	struct ws_stat a = stat_of((int64_t[]){5, 5, 5}, 3);
+	struct ws_stat b = stat_of((int64_t[]){6, 6, 6}, 3);
 	struct ws_welch w;
 
 	ws_stat_welch(&a, &b, &w);
@@ -184,7 +184,7 @@ Test(stat, without_any_variation_every_difference_counts)
 Test(stat, a_cold_step_is_an_outlier)
 {
 	/* seed 002: nine backward passes of about 23 ms and one of 132 */
-	int64_t steps[] = { 132, 23, 23, 22, 23, 24, 23, 23, 22, 23 };
+	int64_t steps[] = {132, 23, 23, 22, 23, 24, 23, 23, 22, 23};
 	struct ws_stat s = stat_of(steps, 10);
 
 	cr_expect(ws_stat_is_outlier(&s, 132));
@@ -193,7 +193,7 @@ Test(stat, a_cold_step_is_an_outlier)
 
 Test(stat, strong_variation_names_the_farthest_sample_even_below_three_medians)
 {
-	struct ws_stat s = stat_of((int64_t[]){ 10, 10, 10, 10, 28 }, 5);
+	struct ws_stat s = stat_of((int64_t[]){10, 10, 10, 10, 28}, 5);
 
 	/* mean 13.6, deviation 8.05: over 0.3 of the mean; 28 < 3 * 10 */
 	cr_expect(ws_stat_is_outlier(&s, 28));
@@ -202,8 +202,8 @@ Test(stat, strong_variation_names_the_farthest_sample_even_below_three_medians)
 
 Test(stat, calm_steps_have_no_outlier)
 {
-	struct ws_stat s = stat_of((int64_t[]){ 100, 101, 99, 102 }, 4);
-	struct ws_stat one = stat_of((int64_t[]){ 100 }, 1);
+	struct ws_stat s = stat_of((int64_t[]){100, 101, 99, 102}, 4);
+	struct ws_stat one = stat_of((int64_t[]){100}, 1);
 
 	cr_expect(not(ws_stat_is_outlier(&s, 102)));
 	cr_expect(not(ws_stat_is_outlier(&one, 100)));
@@ -218,10 +218,10 @@ Test(stat, shares_of_nothing_are_unknown)
 
 Test(order, sorts_signed_keys_and_keeps_equal_ones_in_place)
 {
-	int64_t minor[] = { 3, -1, INT64_MIN, 3, INT64_MAX, -1 };
-	int64_t major[] = { 1, 1, 2, 1, 1, 2 };
+	int64_t minor[] = {3, -1, INT64_MIN, 3, INT64_MAX, -1};
+	int64_t major[] = {1, 1, 2, 1, 1, 2};
 	uint32_t order[6];
-	uint32_t expected[] = { 1, 0, 3, 4, 2, 5 };
+	uint32_t expected[] = {1, 0, 3, 4, 2, 5};
 	struct ws_err err;
 
 	ws_order_identity(order, 6);
@@ -233,7 +233,7 @@ Test(order, sorts_signed_keys_and_keeps_equal_ones_in_place)
 
 Test(order, map_finds_any_id_and_no_other)
 {
-	struct ws_idmap m = { 0 };
+	struct ws_idmap m = {0};
 	struct ws_err err;
 
 	cr_expect(eq(u32, ws_idmap_get(&m, 0), WS_NONE));

@@ -4,9 +4,9 @@
 
 #include "trace_builder.h"
 
-#define NEAR(actual, expected)                                                                     \
-	cr_expect(fabs((actual) - (expected)) <= 1e-9 * fabs((double)(expected)), "%.17g is not %.17g", \
-		  (actual), (double)(expected))
+#define NEAR(actual, expected)                                                    \
+	cr_expect(fabs((actual) - (expected)) <= 1e-9 * fabs((double)(expected)), \
+	          "%.17g is not %.17g", (actual), (double)(expected))
 
 /* A step of 100 ns at `from`: forward 30, loss 10, backward 40, optimizer 15, 5 in none of them. */
 static void add_step(struct tb *b, int64_t from, const char *name)
@@ -144,7 +144,8 @@ Test(steps, a_step_that_did_not_finish_is_left_out_and_named)
 	ws_table_free(t);
 	t = tb_table(m, "summary", NULL);
 	cr_expect(tb_notes_say(t, "killed by signal 9 (SIGKILL)"));
-	cr_expect(eq(i64, tb_int(t, tb_find(t, 0, "item", "steps that did not finish"), "count"), 1));
+	cr_expect(
+	        eq(i64, tb_int(t, tb_find(t, 0, "item", "steps that did not finish"), "count"), 1));
 	ws_table_free(t);
 	ws_model_free(m);
 	tb_free(b);
@@ -153,7 +154,7 @@ Test(steps, a_step_that_did_not_finish_is_left_out_and_named)
 Test(steps, statistics_by_hand_and_the_cold_step_named)
 {
 	struct tb *b = tb_new();
-	static const int64_t took[] = { 132, 23, 23, 22, 23, 24, 23, 23, 22, 23 };
+	static const int64_t took[] = {132, 23, 23, 22, 23, 24, 23, 23, 22, 23};
 	struct ws_model *m;
 	struct ws_table *t;
 	int64_t at = 0;
@@ -206,7 +207,7 @@ Test(steps, a_trace_without_steps_says_so)
 Test(steps, a_steps_filter_selects_by_number)
 {
 	struct tb *b = tb_new();
-	struct ws_filter f = { NULL, 1, -1, -1 };
+	struct ws_filter f = {NULL, 1, -1, -1};
 	struct ws_model *m;
 	struct ws_table *t;
 
@@ -220,7 +221,7 @@ Test(steps, a_steps_filter_selects_by_number)
 	cr_expect(eq(i64, tb_int(t, 0, "step"), 1));
 	cr_expect(tb_notes_say(t, "measured steps 1 and later"));
 	ws_table_free(t);
-	f = (struct ws_filter){ NULL, -1, 0, -1 };
+	f = (struct ws_filter){NULL, -1, 0, -1};
 	t = tb_table(m, "steps", &f);
 	cr_assert(eq(sz, t->nrows, 1));
 	cr_expect(eq(i64, tb_int(t, 0, "step"), 0));
@@ -229,15 +230,16 @@ Test(steps, a_steps_filter_selects_by_number)
 	tb_free(b);
 }
 
-/* --- softmax versus matmul --------------------------------------------------------------------- */
+/* --- softmax versus matmul ---------------------------------------------------------------------
+ */
 
 #define D_HEAD 64
 #define T2     1024 /* elements of the scores */
 
 static void add_op(struct tb *b, int64_t from, const char *name, const char *op,
-		   const char *direction, uint64_t flops, int64_t gpu_ns)
+                   const char *direction, uint64_t flops, int64_t gpu_ns)
 {
-	struct tb_op o = { flops, 3 * T2, T2, op, direction, "fp32", -1 };
+	struct tb_op o = {flops, 3 * T2, T2, op, direction, "fp32", -1};
 
 	tb_push_op(b, from, name, &o);
 	tb_launch(b, from + 1, op, 10 * from, gpu_ns);
@@ -267,7 +269,7 @@ static void add_attention(struct tb *b, int64_t from, const char *layer)
 }
 
 static size_t find_part(const struct ws_table *t, const char *scope, const char *phase,
-			const char *part)
+                        const char *part)
 {
 	for (size_t row = 0; row < t->nrows; row++)
 		if (!strcmp(tb_str(t, row, "scope"), scope) &&
@@ -330,9 +332,11 @@ Test(steps, softmax_against_matmul_by_hand)
 	cr_expect(eq(i64, tb_int(t, row, "flops"), 2 * 5 * T2));
 
 	cr_expect(tb_notes_say(t, "mean over 2 measured steps"));
-	cr_expect(tb_notes_say(t, "Self-attention of all layers, forward: softmax takes 0.80 times the "
-				  "GPU time of computing attention scores (QK^T), with 1/25.6 of the "
-				  "FLOPs: for each FLOP it takes 20.5 times as long."));
+	cr_expect(
+	        tb_notes_say(t,
+	                     "Self-attention of all layers, forward: softmax takes 0.80 times the "
+	                     "GPU time of computing attention scores (QK^T), with 1/25.6 of the "
+	                     "FLOPs: for each FLOP it takes 20.5 times as long."));
 	ws_table_free(t);
 	ws_model_free(m);
 	tb_free(b);

@@ -23,7 +23,8 @@ Test(summary, tells_where_the_trace_comes_from_and_what_ran)
 
 	cr_assert(eq(int, ws_trace_writer_meta(tb_writer(b), "program.path", "old", &err), WS_OK));
 	cr_assert(eq(int, ws_trace_writer_meta(tb_writer(b), "host.cpu", "a CPU", &err), WS_OK));
-	cr_assert(eq(int, ws_trace_writer_meta(tb_writer(b), "program.path", "/bin/x", &err), WS_OK));
+	cr_assert(
+	        eq(int, ws_trace_writer_meta(tb_writer(b), "program.path", "/bin/x", &err), WS_OK));
 	tb_mark(b, 0, "workload.model=transformer-tiny");
 	tb_mark(b, 1, "workload.formula=a=b");
 	tb_mark(b, 2, "workload.model=transformer-small");
@@ -38,11 +39,11 @@ Test(summary, tells_where_the_trace_comes_from_and_what_ran)
 	cr_expect_str_eq(tb_str(t, 0, "text"), "/bin/x");
 	cr_expect(eq(sz, tb_count(t, "item", "program.path"), 1), "the last row of a key holds");
 	cr_expect_str_eq(tb_str(t, find_item(t, "Provenance", "trace.recorded"), "text"),
-			 "2023-11-14T22:13:20Z");
+	                 "2023-11-14T22:13:20Z");
 	cr_expect_str_eq(tb_str(t, find_item(t, "Provenance", "program end"), "text"),
-			 "exited with status 3");
+	                 "exited with status 3");
 	cr_expect_str_eq(tb_str(t, find_item(t, "Provenance", "device 0, kernels"), "text"),
-			 "Test GPU");
+	                 "Test GPU");
 	cr_expect_str_eq(tb_str(t, find_item(t, "Workload", "model"), "text"), "transformer-small");
 	cr_expect_str_eq(tb_str(t, find_item(t, "Workload", "formula"), "text"), "a=b");
 	cr_expect(eq(sz, tb_count(t, "section", "Workload"), 2));
@@ -94,19 +95,25 @@ Test(summary, every_count_of_missing_data_is_shown_zero_or_not)
 	t = tb_table(m, "summary", NULL);
 	losses = tb_table(m, "losses", NULL);
 	cr_expect(eq(i64, tb_int(t, find_item(t, "What is missing", "ring_full"), "count"), 5));
-	cr_expect(eq(i64, tb_int(t, find_item(t, "What is missing", "dropped_records"), "count"), 0));
-	cr_expect(eq(i64, tb_int(t, find_item(t, "What is missing", "pops without a push"), "count"),
-		     1));
-	cr_expect(eq(i64, tb_int(t, find_item(t, "What is missing", "range ends without a start"),
-				 "count"),
-		     1));
-	cr_expect(eq(i64, tb_int(t, find_item(t, "What is missing", "ranges open at the end"), "count"),
-		     1));
-	cr_expect(eq(i64, tb_int(t, find_item(t, "What is missing", "trace not closed"), "count"), 1));
+	cr_expect(
+	        eq(i64, tb_int(t, find_item(t, "What is missing", "dropped_records"), "count"), 0));
 	cr_expect(eq(i64,
-		     tb_int(t, find_item(t, "What is missing", "processes whose end is not recorded"),
-			    "count"),
-		     1));
+	             tb_int(t, find_item(t, "What is missing", "pops without a push"), "count"),
+	             1));
+	cr_expect(eq(i64,
+	             tb_int(t, find_item(t, "What is missing", "range ends without a start"),
+	                    "count"),
+	             1));
+	cr_expect(eq(i64,
+	             tb_int(t, find_item(t, "What is missing", "ranges open at the end"), "count"),
+	             1));
+	cr_expect(eq(i64, tb_int(t, find_item(t, "What is missing", "trace not closed"), "count"),
+	             1));
+	cr_expect(
+	        eq(i64,
+	           tb_int(t, find_item(t, "What is missing", "processes whose end is not recorded"),
+	                  "count"),
+	           1));
 	cr_expect(tb_notes_say(t, "The trace was not closed"));
 
 	/* the table `losses` is the same list */
@@ -124,8 +131,10 @@ Test(summary, a_trace_without_loss_counters_says_that_it_does_not_know)
 	struct ws_model *m = tb_model(b);
 	struct ws_table *t = tb_table(m, "losses", NULL);
 
-	cr_expect(eq(i64,
-		     tb_int(t, tb_find(t, 0, "cause", "recordings without a loss counter"), "count"), 1));
+	cr_expect(
+	        eq(i64,
+	           tb_int(t, tb_find(t, 0, "cause", "recordings without a loss counter"), "count"),
+	           1));
 	ws_table_free(t);
 	ws_model_free(m);
 	tb_free(b);
@@ -139,12 +148,12 @@ Test(summary, times_of_the_cpu_reference_are_called_so_in_every_table)
 	struct ws_err err;
 
 	tb_device(b, 3, WS_DEVICE_CPU_REFERENCE, "CPU reference");
-	tb_kernel(b, &(struct tb_kernel){ "k", 0, 10, 0, 3, 100, 0 });
+	tb_kernel(b, &(struct tb_kernel){"k", 0, 10, 0, 3, 100, 0});
 	m = tb_model(b);
 	cr_assert(eq(int, ws_report_make(m, NULL, &report, &err), WS_OK));
 	for (size_t i = 0; i < report->ntables; i++)
-		cr_expect(tb_notes_say(report->tables[i], "All kernels ran on the CPU reference"), "%s",
-			  report->tables[i]->def->name);
+		cr_expect(tb_notes_say(report->tables[i], "All kernels ran on the CPU reference"),
+		          "%s", report->tables[i]->def->name);
 	ws_report_free(report);
 	ws_model_free(m);
 	tb_free(b);
@@ -165,7 +174,8 @@ Test(summary, a_real_gpu_is_not_called_a_reference)
 	tb_free(b);
 }
 
-/* --- payloads of any program --------------------------------------------------------------------- */
+/* --- payloads of any program ---------------------------------------------------------------------
+ */
 
 static int64_t number(uint64_t type, const void *bytes, size_t len, int *ok)
 {
@@ -177,7 +187,7 @@ static int64_t number(uint64_t type, const void *bytes, size_t len, int *ok)
 
 Test(summary, payload_numbers_have_the_sizes_and_signs_of_nvtx)
 {
-	static const uint8_t ones[8] = { 255, 255, 255, 255, 255, 255, 255, 255 };
+	static const uint8_t ones[8] = {255, 255, 255, 255, 255, 255, 255, 255};
 	int ok;
 
 	cr_expect(eq(i64, number(11, ones, 8, &ok), -1));
@@ -201,18 +211,18 @@ Test(summary, payload_numbers_have_the_sizes_and_signs_of_nvtx)
 Test(summary, a_payload_shorter_than_its_schema_says_nothing_and_is_counted)
 {
 	struct tb *b = tb_new();
-	static const uint8_t shorter[10] = { 1, 1, 1 };
+	static const uint8_t shorter[10] = {1, 1, 1};
 	struct ws_model *m;
 	struct ws_table *t;
 	struct ws_err err;
 	uint64_t payload;
 
 	cr_assert(eq(int,
-		     ws_trace_writer_intern_payload(tb_writer(b), (uint64_t)1 << 32, shorter,
-						    sizeof(shorter), &payload, &err),
-		     WS_OK));
+	             ws_trace_writer_intern_payload(tb_writer(b), (uint64_t)1 << 32, shorter,
+	                                            sizeof(shorter), &payload, &err),
+	             WS_OK));
 	tb_add(b, WS_KIND_NVTX,
-	       &(struct ws_row_nvtx){ .thread = 1, .name = tb_text(b, "cut"), .payload = payload });
+	       &(struct ws_row_nvtx){.thread = 1, .name = tb_text(b, "cut"), .payload = payload});
 	tb_launch(b, 1, "k", 10, 5);
 	tb_pop(b, 5);
 	m = tb_model(b);
@@ -222,8 +232,9 @@ Test(summary, a_payload_shorter_than_its_schema_says_nothing_and_is_counted)
 	ws_table_free(t);
 	t = tb_table(m, "losses", NULL);
 	cr_expect(eq(i64,
-		     tb_int(t, tb_find(t, 0, "cause", "operations with an unreadable payload"), "count"),
-		     1));
+	             tb_int(t, tb_find(t, 0, "cause", "operations with an unreadable payload"),
+	                    "count"),
+	             1));
 	ws_table_free(t);
 	ws_model_free(m);
 	tb_free(b);
@@ -236,27 +247,27 @@ Test(summary, payloads_of_other_programs_are_found_by_field_names)
 		uint32_t pad;
 		uint32_t flops;
 		uint64_t bytes;
-	} other = { 9, 1234, 56 };
+	} other = {9, 1234, 56};
 	uint64_t schema = 555, payload;
 	struct ws_model *m;
 	struct ws_table *t;
 	struct ws_err err;
 
 	tb_add(b, WS_KIND_PAYLOAD_SCHEMA,
-	       &(struct ws_row_payload_schema){ schema, 0, tb_text(b, "theirs"), 1, sizeof(other) });
+	       &(struct ws_row_payload_schema){schema, 0, tb_text(b, "theirs"), 1, sizeof(other)});
 	tb_add(b, WS_KIND_PAYLOAD_FIELD,
-	       &(struct ws_row_payload_field){ schema, 0, tb_text(b, "flops"), 6, 4, 0, 0 });
+	       &(struct ws_row_payload_field){schema, 0, tb_text(b, "flops"), 6, 4, 0, 0});
 	tb_add(b, WS_KIND_PAYLOAD_FIELD,
-	       &(struct ws_row_payload_field){ schema, 1, tb_text(b, "bytes"), 18, 8, 0, 0 });
+	       &(struct ws_row_payload_field){schema, 1, tb_text(b, "bytes"), 18, 8, 0, 0});
 	/* an array of that name is no number */
 	tb_add(b, WS_KIND_PAYLOAD_FIELD,
-	       &(struct ws_row_payload_field){ schema, 2, tb_text(b, "layer"), 6, 0, 4, 1 << 4 });
+	       &(struct ws_row_payload_field){schema, 2, tb_text(b, "layer"), 6, 0, 4, 1 << 4});
 	cr_assert(eq(int,
-		     ws_trace_writer_intern_payload(tb_writer(b), schema, &other, sizeof(other),
-						    &payload, &err),
-		     WS_OK));
+	             ws_trace_writer_intern_payload(tb_writer(b), schema, &other, sizeof(other),
+	                                            &payload, &err),
+	             WS_OK));
 	tb_add(b, WS_KIND_NVTX,
-	       &(struct ws_row_nvtx){ .thread = 1, .name = tb_text(b, "op"), .payload = payload });
+	       &(struct ws_row_nvtx){.thread = 1, .name = tb_text(b, "op"), .payload = payload});
 	tb_pop(b, 5);
 	m = tb_model(b);
 	t = tb_table(m, "ranges", NULL);

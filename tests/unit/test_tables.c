@@ -7,9 +7,9 @@
 #include "report/tables.h"
 #include "trace_builder.h"
 
-#define NEAR(actual, expected)                                                                     \
-	cr_expect(fabs((actual) - (expected)) <= 1e-9 * fabs((double)(expected)), "%.17g is not %.17g", \
-		  (actual), (double)(expected))
+#define NEAR(actual, expected)                                                    \
+	cr_expect(fabs((actual) - (expected)) <= 1e-9 * fabs((double)(expected)), \
+	          "%.17g is not %.17g", (actual), (double)(expected))
 
 /* --- the table of tables ---------------------------------------------------------------------- */
 
@@ -19,17 +19,17 @@ Test(tables, headers_begin_as_the_contract_says)
 	static const struct {
 		const char *table, *header;
 	} contract[] = {
-		{ "kernel-summary", "Time (%),Total Time (ns),Instances,Avg (ns),Med (ns),Min (ns),"
-				    "Max (ns),StdDev (ns),Name" },
-		{ "ranges", "Path,Domain,Style,Instances,Range Time (ns),Projected Time (ns),"
-			    "GPU Busy (ns),GPU Time Inclusive (ns),GPU Time Exclusive (ns),"
-			    "GPU Ops Inclusive,GPU Ops Exclusive" },
-		{ "range-kernels", "Path,Domain,Style,Instances,Kernel Instances,Total Time (ns),"
-				   "Avg (ns),Med (ns),Min (ns),Max (ns),StdDev (ns),Name" },
-		{ "softmax-matmul", "Scope,Phase,Part,Kernels,GPU Time (ns),FLOPs,Bytes,FLOP/byte,"
-				    "TFLOP/s,GB/s,Bound" },
-		{ "steps", "Step,Warm-up,Forward (ns),Loss (ns),Backward (ns),Optimizer (ns),"
-			   "Remainder (ns),Total (ns)" },
+	        {"kernel-summary", "Time (%),Total Time (ns),Instances,Avg (ns),Med (ns),Min (ns),"
+	                           "Max (ns),StdDev (ns),Name"},
+	        {"ranges", "Path,Domain,Style,Instances,Range Time (ns),Projected Time (ns),"
+	                   "GPU Busy (ns),GPU Time Inclusive (ns),GPU Time Exclusive (ns),"
+	                   "GPU Ops Inclusive,GPU Ops Exclusive"},
+	        {"range-kernels", "Path,Domain,Style,Instances,Kernel Instances,Total Time (ns),"
+	                          "Avg (ns),Med (ns),Min (ns),Max (ns),StdDev (ns),Name"},
+	        {"softmax-matmul", "Scope,Phase,Part,Kernels,GPU Time (ns),FLOPs,Bytes,FLOP/byte,"
+	                           "TFLOP/s,GB/s,Bound"},
+	        {"steps", "Step,Warm-up,Forward (ns),Loss (ns),Backward (ns),Optimizer (ns),"
+	                  "Remainder (ns),Total (ns)"},
 	};
 
 	for (size_t i = 0; i < sizeof(contract) / sizeof(*contract); i++) {
@@ -42,9 +42,9 @@ Test(tables, headers_begin_as_the_contract_says)
 
 			cr_assert(c < def->ncolumns);
 			cr_expect(strlen(def->columns[c].title) == len &&
-					  !strncmp(def->columns[c].title, at, len),
-				  "%s: '%s' is not '%.*s'", def->name, def->columns[c].title,
-				  (int)len, at);
+			                  !strncmp(def->columns[c].title, at, len),
+			          "%s: '%s' is not '%.*s'", def->name, def->columns[c].title,
+			          (int)len, at);
 			at += len + (at[len] == ',');
 		}
 	}
@@ -62,18 +62,18 @@ static void check_def(const struct ws_table_def *def)
 
 		cr_expect(strlen(c->definition) > 3, "%s.%s", def->name, c->id);
 		cr_expect(c->type == WS_CELL_TEXT || c->type == WS_CELL_INT ||
-			  c->type == WS_CELL_REAL);
+		          c->type == WS_CELL_REAL);
 		cr_expect(eq(int, ws_table_column_index(def, c->id), (int)i));
 		for (size_t k = 0; k < i; k++)
 			cr_expect(strcmp(def->columns[k].title, c->title) != 0, "%s twice in %s",
-				  c->title, def->name);
+			          c->title, def->name);
 	}
 }
 
 Test(tables, ids_titles_and_sheets_are_unique_and_fit)
 {
 	size_t n[2];
-	const struct ws_table_def *const *defs[] = { ws_table_defs(&n[0]), ws_diff_defs(&n[1]) };
+	const struct ws_table_def *const *defs[] = {ws_table_defs(&n[0]), ws_diff_defs(&n[1])};
 
 	for (int list = 0; list < 2; list++) {
 		for (size_t i = 0; i < n[list]; i++) {
@@ -118,7 +118,8 @@ Test(tables, kernel_summary_by_hand)
 	NEAR(tb_real(t, 0, "std_ns"), sqrt(166.0 / 3));
 
 	cr_expect_str_eq(tb_str(t, 1, "name"), "b");
-	cr_expect(eq(dbl, tb_real(t, 1, "std_ns"), 0), "one sample has the deviation 0, as in nsys");
+	cr_expect(eq(dbl, tb_real(t, 1, "std_ns"), 0),
+	          "one sample has the deviation 0, as in nsys");
 	cr_expect(eq(i64, t->totals[WS_TC_kernel_summary_total_ns].i, 100));
 	cr_expect(eq(i64, t->totals[WS_TC_kernel_summary_instances].i, 6));
 	ws_table_free(t);
@@ -129,7 +130,7 @@ Test(tables, kernel_summary_by_hand)
 Test(tables, kernel_summary_orders_by_time_then_instances_then_name)
 {
 	struct tb *b = tb_new();
-	static const char *const expected[] = { "long", "once", "b pair", "c pair", "short" };
+	static const char *const expected[] = {"long", "once", "b pair", "c pair", "short"};
 	struct ws_model *m;
 	struct ws_table *t;
 
@@ -153,7 +154,7 @@ Test(tables, kernel_summary_orders_by_time_then_instances_then_name)
 Test(tables, kernels_without_a_time_are_counted_and_in_no_statistic)
 {
 	struct tb *b = tb_new();
-	struct tb_kernel lost = { .name = "a", .pid = 100, .flags = WS_KERNEL_NO_TIME };
+	struct tb_kernel lost = {.name = "a", .pid = 100, .flags = WS_KERNEL_NO_TIME};
 	struct ws_model *m;
 	struct ws_table *t;
 
@@ -187,8 +188,8 @@ Test(tables, kernels_without_a_time_are_counted_and_in_no_statistic)
 Test(tables, class_direction_and_dtype_are_those_of_the_operation)
 {
 	struct tb *b = tb_new();
-	struct tb_op gemm = { 1000, 40, 10, "gemm", "forward", "bf16", 3 };
-	struct tb_op copy = { 0, 8, 8, "copy", "backward", "fp32", 3 };
+	struct tb_op gemm = {1000, 40, 10, "gemm", "forward", "bf16", 3};
+	struct tb_op copy = {0, 8, 8, "copy", "backward", "fp32", 3};
 	struct ws_model *m;
 	struct ws_table *t;
 	size_t row;
@@ -222,7 +223,7 @@ Test(tables, class_direction_and_dtype_are_those_of_the_operation)
 Test(tables, flops_of_an_operation_with_several_kernels_are_no_kernels)
 {
 	struct tb *b = tb_new();
-	struct tb_op gemm = { 1000, 40, 10, "gemm", "forward", "fp32", -1 };
+	struct tb_op gemm = {1000, 40, 10, "gemm", "forward", "fp32", -1};
 	struct ws_model *m;
 	struct ws_table *t;
 
@@ -243,7 +244,7 @@ Test(tables, flops_of_an_operation_with_several_kernels_are_no_kernels)
 
 	t = tb_table(m, "ranges", NULL);
 	cr_expect(eq(i64, tb_int(t, tb_find(t, 0, "path", "split"), "flops"), 1000),
-		  "the range has them all the same");
+	          "the range has them all the same");
 	ws_table_free(t);
 	ws_model_free(m);
 	tb_free(b);
@@ -284,7 +285,7 @@ Test(tables, setup_and_warm_up_are_in_the_kernel_summary_and_it_says_so)
 	cr_expect(tb_notes_say(t, "Filter: kernels launched in ranges that match \"step\""));
 	ws_table_free(t);
 
-	steps = (struct ws_filter){ NULL, 1, 1, -1 };
+	steps = (struct ws_filter){NULL, 1, 1, -1};
 	t = tb_table(m, "kernel-summary", &steps);
 	cr_expect(eq(i64, tb_int(t, 0, "total_ns"), 11));
 	NEAR(tb_real(t, 0, "time_percent"), 100.0);
@@ -309,8 +310,8 @@ Test(tables, a_device_filter_keeps_one_device)
 	struct ws_table *t;
 
 	tb_device(b, 7, WS_DEVICE_CUDA, "Second GPU");
-	tb_kernel(b, &(struct tb_kernel){ "k", 0, 10, 0, 0, 100, 0 });
-	tb_kernel(b, &(struct tb_kernel){ "k", 0, 90, 0, 7, 100, 0 });
+	tb_kernel(b, &(struct tb_kernel){"k", 0, 10, 0, 0, 100, 0});
+	tb_kernel(b, &(struct tb_kernel){"k", 0, 90, 0, 7, 100, 0});
 	m = tb_model(b);
 	device.device = 7;
 	t = tb_table(m, "kernel-summary", &device);
@@ -324,362 +325,8 @@ Test(tables, a_device_filter_keeps_one_device)
 	tb_free(b);
 }
 
-/* --- ranges ------------------------------------------------------------------------------------ */
-
-Test(tables, ranges_by_hand)
-{
-	struct tb *b = tb_new();
-	struct ws_model *m;
-	struct ws_table *t;
-	size_t row;
-
-	/*
-	 * outer 0..100 launches o (20 ns), inner 10..40 launches i twice (30 ns
-	 * each, overlapping by 10), inner again 50..60 launches nothing
-	 */
-	tb_push(b, 0, "outer");
-	tb_launch(b, 5, "o", 100, 20);
-	tb_push(b, 10, "inner");
-	tb_launch(b, 15, "i", 200, 30);
-	tb_launch(b, 20, "i", 220, 30);
-	tb_pop(b, 40);
-	tb_push(b, 50, "inner");
-	tb_pop(b, 60);
-	tb_pop(b, 100);
-	tb_launch(b, 150, "lost", 300, 7);
-	tb_kernel(b, &(struct tb_kernel){ "orphan", 400, 3, 0, 0, 100, 0 });
-	m = tb_model(b);
-	t = tb_table(m, "ranges", NULL);
-	cr_assert(eq(sz, t->nrows, 4));
-
-	row = tb_find(t, 0, "path", "outer");
-	cr_expect(eq(sz, row, 0));
-	cr_expect_str_eq(tb_str(t, row, "style"), "PushPop");
-	cr_expect(eq(i64, tb_int(t, row, "instances"), 1));
-	cr_expect(eq(i64, tb_int(t, row, "range_ns"), 100));
-	cr_expect(eq(i64, tb_int(t, row, "projected_ns"), 150), "100 to 250");
-	cr_expect(eq(i64, tb_int(t, row, "busy_ns"), 70), "100-120 and 200-250");
-	cr_expect(eq(i64, tb_int(t, row, "inclusive_ns"), 80));
-	cr_expect(eq(i64, tb_int(t, row, "exclusive_ns"), 20));
-	cr_expect(eq(i64, tb_int(t, row, "ops_inclusive"), 3));
-	cr_expect(eq(i64, tb_int(t, row, "ops_exclusive"), 1));
-	NEAR(tb_real(t, row, "share"), 100.0 * 80 / 90);
-
-	row = tb_find(t, 0, "path", "outer/inner");
-	cr_expect(eq(i64, tb_int(t, row, "instances"), 2));
-	cr_expect(eq(i64, tb_int(t, row, "range_ns"), 40));
-	cr_expect(eq(i64, tb_int(t, row, "projected_ns"), 50), "200 to 250; the second launched nothing");
-	cr_expect(eq(i64, tb_int(t, row, "inclusive_ns"), 60));
-	NEAR(tb_real(t, row, "avg_ns"), 20.0);
-	NEAR(tb_real(t, row, "med_ns"), 20.0);
-	NEAR(tb_real(t, row, "std_ns"), sqrt(200.0));
-
-	row = tb_find(t, 0, "path", "(in no range)");
-	cr_expect(eq(i64, tb_int(t, row, "inclusive_ns"), 7));
-	cr_expect(tb_is_empty(t, row, "instances"));
-	row = tb_find(t, 0, "path", "(no launch record)");
-	cr_expect(eq(i64, tb_int(t, row, "exclusive_ns"), 3));
-	cr_expect(eq(i64, t->totals[WS_TC_ranges_exclusive_ns].i, 90));
-	cr_expect(eq(i64, t->totals[WS_TC_ranges_ops_exclusive].i, 5));
-	ws_table_free(t);
-	ws_model_free(m);
-	tb_free(b);
-}
-
-Test(tables, a_launch_that_straddles_the_end_of_a_range_is_not_in_it)
-{
-	struct tb *b = tb_new();
-	struct ws_model *m;
-	struct ws_table *t;
-
-	tb_push(b, 0, "outer");
-	tb_push(b, 10, "inner");
-	tb_call(b, 18, 5, 77); /* 18 to 23 */
-	tb_kernel(b, &(struct tb_kernel){ "k", 30, 4, 77, 0, 100, 0 });
-	tb_pop(b, 20);
-	tb_pop(b, 40);
-	m = tb_model(b);
-	t = tb_table(m, "ranges", NULL);
-	cr_expect(eq(i64, tb_int(t, tb_find(t, 0, "path", "outer"), "exclusive_ns"), 4));
-	cr_expect(eq(i64, tb_int(t, tb_find(t, 0, "path", "outer/inner"), "inclusive_ns"), 0));
-	ws_table_free(t);
-	ws_model_free(m);
-	tb_free(b);
-}
-
-Test(tables, ranges_of_one_name_inside_each_other_count_a_kernel_once_a_path)
-{
-	struct tb *b = tb_new();
-	struct ws_model *m;
-	struct ws_table *t;
-
-	tb_push(b, 0, "f");
-	tb_push(b, 1, "f");
-	tb_push(b, 2, "f");
-	tb_launch(b, 3, "k", 10, 5);
-	tb_pop(b, 5);
-	tb_pop(b, 6);
-	tb_launch(b, 7, "k", 20, 6);
-	tb_pop(b, 9);
-	m = tb_model(b);
-	t = tb_table(m, "ranges", NULL);
-	cr_expect(eq(i64, tb_int(t, tb_find(t, 0, "path", "f"), "inclusive_ns"), 11));
-	cr_expect(eq(i64, tb_int(t, tb_find(t, 0, "path", "f"), "exclusive_ns"), 6));
-	cr_expect(eq(i64, tb_int(t, tb_find(t, 0, "path", "f/f"), "inclusive_ns"), 5));
-	cr_expect(eq(i64, tb_int(t, tb_find(t, 0, "path", "f/f"), "exclusive_ns"), 0));
-	cr_expect(eq(i64, tb_int(t, tb_find(t, 0, "path", "f/f/f"), "exclusive_ns"), 5));
-	ws_table_free(t);
-	ws_model_free(m);
-	tb_free(b);
-}
-
-Test(tables, a_kernel_in_crossing_ranges_is_inclusive_in_each_and_exclusive_in_one)
-{
-	struct tb *b = tb_new();
-	struct ws_model *m;
-	struct ws_table *t;
-
-	tb_push(b, 0, "p");
-	tb_start(b, 10, "s", 5);
-	tb_launch(b, 12, "k", 50, 8); /* in p 0..20 and in s 10..30 */
-	tb_pop(b, 20);
-	tb_launch(b, 22, "k", 60, 3); /* in s only */
-	tb_end(b, 30, 5);
-	m = tb_model(b);
-	t = tb_table(m, "ranges", NULL);
-	cr_expect(eq(i64, tb_int(t, tb_find(t, 0, "path", "p"), "inclusive_ns"), 8));
-	cr_expect(eq(i64, tb_int(t, tb_find(t, 0, "path", "p"), "exclusive_ns"), 0));
-	cr_expect(eq(i64, tb_int(t, tb_find(t, 0, "path", "p"), "projected_ns"), 8));
-	cr_expect(eq(i64, tb_int(t, tb_find(t, 0, "path", "s"), "inclusive_ns"), 11));
-	cr_expect(eq(i64, tb_int(t, tb_find(t, 0, "path", "s"), "exclusive_ns"), 11));
-	cr_expect_str_eq(tb_str(t, tb_find(t, 0, "path", "s"), "style"), "StartEnd");
-	ws_table_free(t);
-	ws_model_free(m);
-	tb_free(b);
-}
-
-Test(tables, a_range_ended_elsewhere_holds_what_its_own_thread_launched)
-{
-	struct tb *b = tb_new();
-	struct ws_model *m;
-	struct ws_table *t;
-
-	tb_thread(b, 2, 100);
-	tb_start(b, 0, "s", 9);
-	tb_launch(b, 5, "k", 50, 8);
-	tb_on_thread(b, 2);
-	tb_launch(b, 6, "k", 60, 1); /* meanwhile on the other thread */
-	tb_end(b, 30, 9);
-	m = tb_model(b);
-	t = tb_table(m, "ranges", NULL);
-	cr_expect(eq(i64, tb_int(t, tb_find(t, 0, "path", "s"), "inclusive_ns"), 8));
-	cr_expect(eq(i64, tb_int(t, tb_find(t, 0, "path", "s"), "range_ns"), 30));
-	cr_expect(eq(i64, tb_int(t, tb_find(t, 0, "path", "(in no range)"), "inclusive_ns"), 1));
-	ws_table_free(t);
-	ws_model_free(m);
-	tb_free(b);
-}
-
-Test(tables, an_open_range_ends_with_the_last_record_and_is_counted)
-{
-	struct tb *b = tb_new();
-	struct ws_model *m;
-	struct ws_table *t;
-	size_t row;
-
-	tb_push(b, 10, "open");
-	tb_launch(b, 20, "k", 100, 50); /* ends at 150, the last moment of the trace */
-	m = tb_model_unclosed(b);
-	t = tb_table(m, "ranges", NULL);
-	row = tb_find(t, 0, "path", "open");
-	cr_expect(eq(i64, tb_int(t, row, "range_ns"), 140));
-	cr_expect(eq(i64, tb_int(t, row, "open"), 1));
-	cr_expect(eq(i64, tb_int(t, row, "inclusive_ns"), 50));
-	ws_table_free(t);
-	ws_model_free(m);
-	tb_free(b);
-}
-
-Test(tables, busy_time_adds_devices_and_not_overlaps)
-{
-	struct tb *b = tb_new();
-	struct ws_model *m;
-	struct ws_table *t;
-
-	tb_device(b, 1, WS_DEVICE_CUDA, "Second GPU");
-	tb_push(b, 0, "r");
-	for (uint64_t i = 0; i < 4; i++) {
-		tb_call(b, 1 + (int64_t)i, 1, 500 + i);
-		/* two streams at once on device 0, the same again on device 1 */
-		tb_kernel(b, &(struct tb_kernel){ "k", 100 + 5 * (int64_t)(i % 2), 10, 500 + i, i / 2,
-						  100, 0 });
-	}
-	tb_pop(b, 9);
-	m = tb_model(b);
-	t = tb_table(m, "ranges", NULL);
-	cr_expect(eq(i64, tb_int(t, 0, "inclusive_ns"), 40));
-	cr_expect(eq(i64, tb_int(t, 0, "busy_ns"), 30));
-	ws_table_free(t);
-	ws_model_free(m);
-	tb_free(b);
-}
-
-Test(tables, a_group_of_operations_does_not_count_its_parts_twice)
-{
-	struct tb *b = tb_new();
-	struct tb_op whole = { 300, 30, 3, "other", "forward", "fp32", 0 };
-	struct tb_op part = { 100, 10, 1, "gemm", "forward", "fp32", 0 };
-	struct ws_model *m;
-	struct ws_table *t;
-
-	tb_push_op(b, 0, "whole", &whole);
-	tb_push_op(b, 1, "part", &part);
-	tb_pop(b, 2);
-	tb_push_op(b, 3, "part", &part);
-	tb_pop(b, 4);
-	tb_pop(b, 5);
-	m = tb_model(b);
-	t = tb_table(m, "ranges", NULL);
-	cr_expect(eq(i64, tb_int(t, tb_find(t, 0, "path", "whole"), "flops"), 200));
-	cr_expect(eq(i64, tb_int(t, tb_find(t, 0, "path", "whole"), "bytes"), 22));
-	ws_table_free(t);
-	ws_model_free(m);
-	tb_free(b);
-}
-
-Test(tables, flops_too_big_to_add_are_left_out_and_counted)
-{
-	struct tb *b = tb_new();
-	struct tb_op huge = { INT64_MAX, 1, 1, "gemm", "forward", "fp32", 0 };
-	struct tb_op wrong = { (uint64_t)INT64_MAX + 1, 1, 1, "gemm", "forward", "fp32", 0 };
-	struct ws_model *m;
-	struct ws_table *t;
-
-	tb_push_op(b, 0, "a", &huge);
-	tb_pop(b, 1);
-	tb_push_op(b, 2, "b", &huge);
-	tb_pop(b, 3);
-	tb_push_op(b, 4, "c", &wrong);
-	tb_pop(b, 5);
-	m = tb_model(b);
-	t = tb_table(m, "ranges", NULL);
-	cr_expect(eq(i64, tb_int(t, tb_find(t, 0, "path", "a"), "flops"), INT64_MAX));
-	cr_expect(tb_is_empty(t, tb_find(t, 0, "path", "b"), "flops"));
-	cr_expect(tb_is_empty(t, tb_find(t, 0, "path", "c"), "flops"));
-	ws_table_free(t);
-	t = tb_table(m, "losses", NULL);
-	cr_expect(eq(i64, tb_int(t, tb_find(t, 0, "cause", "operations too big to add"), "count"), 1));
-	cr_expect(eq(i64,
-		     tb_int(t, tb_find(t, 0, "cause", "operations with an unreadable payload"), "count"),
-		     1));
-	ws_table_free(t);
-	ws_model_free(m);
-	tb_free(b);
-}
-
-Test(tables, an_nvtx_filter_keeps_what_lies_in_the_range_every_instance)
-{
-	struct tb *b = tb_new();
-	struct ws_filter f = WS_FILTER_ALL;
-	struct ws_model *m;
-	struct ws_table *t;
-
-	for (int64_t i = 0; i < 3; i++) {
-		tb_push(b, 100 * i, "step");
-		tb_launch(b, 100 * i + 1, "other", 1000 + 100 * i, 50);
-		tb_push(b, 100 * i + 10, "softmax");
-		tb_push(b, 100 * i + 20, "max");
-		tb_launch(b, 100 * i + 21, "max", 1050 + 100 * i, 5);
-		tb_pop(b, 100 * i + 30);
-		tb_pop(b, 100 * i + 40);
-		tb_pop(b, 100 * i + 90);
-	}
-	m = tb_model(b);
-	f.nvtx = "step/soft*";
-	t = tb_table(m, "ranges", &f);
-	cr_assert(eq(sz, t->nrows, 2), "neither step nor the rows in brackets");
-	cr_expect_str_eq(tb_str(t, 0, "path"), "step/softmax");
-	cr_expect(eq(i64, tb_int(t, 0, "instances"), 3));
-	cr_expect(eq(i64, tb_int(t, 0, "inclusive_ns"), 15));
-	NEAR(tb_real(t, 0, "share"), 100.0);
-	cr_expect(eq(i64, t->totals[WS_TC_ranges_exclusive_ns].i, 15));
-	ws_table_free(t);
-	t = tb_table(m, "range-kernels", &f);
-	cr_assert(eq(sz, t->nrows, 1));
-	cr_expect_str_eq(tb_str(t, 0, "path"), "step/softmax/max");
-	cr_expect(eq(i64, tb_int(t, 0, "kernels"), 3));
-	ws_table_free(t);
-	ws_model_free(m);
-	tb_free(b);
-}
-
-Test(tables, hostile_names_stay_what_they_are)
-{
-	static const char hostile[] = "=cmd|'/C calc'!A0,\"quoted\"\n\xff\xfe\0end/slash";
-	struct tb *b = tb_new();
-	char *long_name = malloc(5001);
-	const struct ws_cell *cell;
-	struct ws_model *m;
-	struct ws_table *t;
-
-	memset(long_name, 'x', 5000);
-	long_name[5000] = '\0';
-	tb_push_bytes(b, 0, hostile, sizeof(hostile) - 1);
-	tb_launch(b, 1, long_name, 10, 5);
-	tb_pop(b, 3);
-	m = tb_model(b);
-	t = tb_table(m, "range-kernels", NULL);
-	cell = tb_cell(t, 0, "path");
-	/* two slashes are escaped, everything else is as it was */
-	cr_assert(eq(sz, cell->text.len, sizeof(hostile) - 1 + 2));
-	cr_expect(not(memcmp(cell->text.ptr, "=cmd|'\\/C calc'!A0,\"quoted\"\n\xff\xfe\0end\\/slash",
-			     cell->text.len)));
-	cr_expect(eq(sz, tb_cell(t, 0, "name")->text.len, 5000));
-	ws_table_free(t);
-	ws_model_free(m);
-	tb_free(b);
-	free(long_name);
-}
-
-/* --- range-kernels ------------------------------------------------------------------------------ */
-
-Test(tables, range_kernels_count_a_kernel_in_its_innermost_range_only)
-{
-	struct tb *b = tb_new();
-	struct ws_model *m;
-	struct ws_table *t;
-	size_t row;
-
-	tb_push(b, 0, "a");
-	tb_launch(b, 1, "k", 10, 5);
-	tb_push(b, 10, "b");
-	tb_launch(b, 11, "k", 20, 6);
-	tb_launch(b, 13, "big", 30, 60);
-	tb_launch(b, 15, "k", 100, 8);
-	tb_pop(b, 20);
-	tb_pop(b, 30);
-	tb_launch(b, 50, "k", 200, 1);
-	m = tb_model(b);
-	t = tb_table(m, "range-kernels", NULL);
-	cr_assert(eq(sz, t->nrows, 4));
-	cr_expect_str_eq(tb_str(t, 0, "path"), "a");
-	cr_expect(eq(i64, tb_int(t, 0, "total_ns"), 5));
-	cr_expect_str_eq(tb_str(t, 1, "name"), "big", "in a range the longest first");
-	row = 2;
-	cr_expect_str_eq(tb_str(t, row, "path"), "a/b");
-	cr_expect(eq(i64, tb_int(t, row, "kernels"), 2));
-	cr_expect(eq(i64, tb_int(t, row, "total_ns"), 14));
-	NEAR(tb_real(t, row, "med_ns"), 7.0);
-	NEAR(tb_real(t, row, "std_ns"), sqrt(2.0));
-	cr_expect_str_eq(tb_str(t, 3, "path"), "(in no range)");
-	cr_expect(tb_is_empty(t, 3, "instances"));
-	cr_expect(eq(i64, t->totals[WS_TC_range_kernels_total_ns].i, 80));
-	ws_table_free(t);
-	ws_model_free(m);
-	tb_free(b);
-}
-
-/* --- any trace --------------------------------------------------------------------------------- */
+/* --- any trace ---------------------------------------------------------------------------------
+ */
 
 static uint64_t seed;
 static unsigned roll(unsigned n)
@@ -691,11 +338,16 @@ static unsigned roll(unsigned n)
 /* A program that does anything, in any order. */
 static struct tb *random_trace(unsigned number)
 {
-	static const char *const names[] = { "step",	      "forward", "computing softmax",
-					     "scaled dot product attention", "layer 1", "warm-up",
-					     "x/y",	      "backward" };
-	static const char *const ops[] = { "gemm", "softmax", "scale", "copy" };
-	static const char *const directions[] = { "forward", "backward", NULL };
+	static const char *const names[] = {"step",
+	                                    "forward",
+	                                    "computing softmax",
+	                                    "scaled dot product attention",
+	                                    "layer 1",
+	                                    "warm-up",
+	                                    "x/y",
+	                                    "backward"};
+	static const char *const ops[] = {"gemm", "softmax", "scale", "copy"};
+	static const char *const directions[] = {"forward", "backward", NULL};
 	struct tb *b = tb_new();
 	int64_t now = 0;
 
@@ -703,8 +355,13 @@ static struct tb *random_trace(unsigned number)
 	tb_thread(b, 2, 100);
 	tb_device(b, 1, WS_DEVICE_CUDA, "Second GPU");
 	for (unsigned i = 0; i < 120; i++) {
-		struct tb_op op = { roll(1000), roll(99), roll(99), ops[roll(4)],
-				    directions[roll(3)], "fp32", (int32_t)roll(3) - 1 };
+		struct tb_op op = {roll(1000),
+		                   roll(99),
+		                   roll(99),
+		                   ops[roll(4)],
+		                   directions[roll(3)],
+		                   "fp32",
+		                   (int32_t)roll(3) - 1};
 
 		now += roll(4);
 		tb_on_thread(b, 1 + roll(2));
@@ -729,10 +386,10 @@ static struct tb *random_trace(unsigned number)
 			break;
 		default:
 			tb_call(b, now, 1 + roll(3), 1000 + i);
-			tb_kernel(b, &(struct tb_kernel){ roll(2) ? "k" : "other kernel",
-							  now + roll(50), roll(40),
-							  roll(9) ? 1000 + i : 0, roll(2), 100,
-							  roll(9) ? 0 : WS_KERNEL_NO_TIME });
+			tb_kernel(b, &(struct tb_kernel){roll(2) ? "k" : "other kernel",
+			                                 now + roll(50), roll(40),
+			                                 roll(9) ? 1000 + i : 0, roll(2), 100,
+			                                 roll(9) ? 0 : WS_KERNEL_NO_TIME});
 		}
 	}
 	return b;
@@ -763,13 +420,13 @@ static void check_totals(const struct ws_table *t)
 	for (size_t c = 0; t->totals && c < t->def->ncolumns; c++)
 		if (t->totals[c].type == WS_CELL_INT)
 			cr_assert(eq(i64, sum(t, t->def->columns[c].id), t->totals[c].i), "%s.%s",
-				  t->def->name, t->def->columns[c].id);
+			          t->def->name, t->def->columns[c].id);
 }
 
 static void check_summary_sections(const struct ws_table *t, double gpu_ns)
 {
-	static const char *const sections[] = { "GPU time by phase", "GPU time by class",
-						"Top kernels" };
+	static const char *const sections[] = {"GPU time by phase", "GPU time by class",
+	                                       "Top kernels"};
 
 	for (size_t s = 0; s < 3; s++) {
 		double time = 0, share = 0;
@@ -791,12 +448,14 @@ static void check_attention(const struct ws_table *t)
 
 	for (size_t row = 0; row < t->nrows; row++) {
 		int whole = !strcmp(tb_str(t, row, "part"), "whole attention") ||
-			    !strcmp(tb_str(t, row, "part"), "all kernels");
+		            !strcmp(tb_str(t, row, "part"), "all kernels");
 
 		if (!whole)
 			continue;
-		cr_assert(fabs(sum_real(t, "gpu_ns", from, row) - tb_real(t, row, "gpu_ns")) < 1e-6);
-		cr_assert(fabs(sum_real(t, "kernels", from, row) - tb_real(t, row, "kernels")) < 1e-6);
+		cr_assert(fabs(sum_real(t, "gpu_ns", from, row) - tb_real(t, row, "gpu_ns")) <
+		          1e-6);
+		cr_assert(fabs(sum_real(t, "kernels", from, row) - tb_real(t, row, "kernels")) <
+		          1e-6);
 		from = row + 1;
 	}
 	cr_assert(eq(sz, from, t->nrows), "every row belongs to a whole");
@@ -805,9 +464,9 @@ static void check_attention(const struct ws_table *t)
 static void check_steps(const struct ws_table *t)
 {
 	static const char *const phases[][2] = {
-		{ "forward_ns", "gpu_forward_ns" },	{ "loss_ns", "gpu_loss_ns" },
-		{ "backward_ns", "gpu_backward_ns" },	{ "optimizer_ns", "gpu_optimizer_ns" },
-		{ "remainder_ns", "gpu_remainder_ns" },
+	        {"forward_ns", "gpu_forward_ns"},     {"loss_ns", "gpu_loss_ns"},
+	        {"backward_ns", "gpu_backward_ns"},   {"optimizer_ns", "gpu_optimizer_ns"},
+	        {"remainder_ns", "gpu_remainder_ns"},
 	};
 
 	for (size_t row = 0; row < t->nrows; row++) {
@@ -844,7 +503,8 @@ Test(tables, parts_add_up_in_every_table_of_random_traces)
 		for (size_t i = 0; i < report->ntables; i++)
 			check_totals(report->tables[i]);
 		cr_assert(eq(i64, report->tables[2]->totals[WS_TC_ranges_exclusive_ns].i, gpu_ns));
-		cr_assert(eq(i64, report->tables[3]->totals[WS_TC_range_kernels_total_ns].i, gpu_ns));
+		cr_assert(
+		        eq(i64, report->tables[3]->totals[WS_TC_range_kernels_total_ns].i, gpu_ns));
 		check_summary_sections(report->tables[0], (double)gpu_ns);
 		check_attention(report->tables[4]);
 		check_steps(report->tables[5]);
@@ -857,7 +517,7 @@ Test(tables, parts_add_up_in_every_table_of_random_traces)
 Test(tables, the_same_trace_makes_the_same_report)
 {
 	for (unsigned number = 0; number < 20; number++) {
-		struct tb *b[2] = { random_trace(number), random_trace(number) };
+		struct tb *b[2] = {random_trace(number), random_trace(number)};
 		struct ws_model *m[2];
 		struct ws_report *report[2];
 		struct ws_err err;
@@ -868,7 +528,7 @@ Test(tables, the_same_trace_makes_the_same_report)
 		}
 		for (size_t i = 0; i < report[0]->ntables; i++)
 			cr_assert(tb_tables_equal(report[0]->tables[i], report[1]->tables[i]), "%s",
-				  report[0]->tables[i]->def->name);
+			          report[0]->tables[i]->def->name);
 		for (int i = 0; i < 2; i++) {
 			ws_report_free(report[i]);
 			ws_model_free(m[i]);
@@ -888,7 +548,8 @@ Test(tables, an_empty_trace_makes_every_table)
 	cr_expect_str_eq(report->trace, "test.wtrace");
 	cr_expect_str_eq(report->filter, "");
 	cr_expect(eq(i64, report->created_ns, 1700000000000000000));
-	cr_expect(report->tables[0]->not_recorded != NULL, "the summary says that there is no kernel");
+	cr_expect(report->tables[0]->not_recorded != NULL,
+	          "the summary says that there is no kernel");
 	ws_report_free(report);
 	ws_model_free(m);
 	tb_free(b);
@@ -902,7 +563,7 @@ Test(tables, times_that_cannot_be_added_are_an_error_and_no_number)
 	struct ws_err err;
 
 	for (int i = 0; i < 5; i++)
-		tb_kernel(b, &(struct tb_kernel){ "k", 0, (int64_t)1 << 61, 0, 0, 100, 0 });
+		tb_kernel(b, &(struct tb_kernel){"k", 0, (int64_t)1 << 61, 0, 0, 100, 0});
 	cr_assert(eq(int, ws_trace_writer_close(tb_writer(b), &err), WS_OK));
 	bytes = ws_trace_writer_mem(tb_writer(b));
 	cr_expect(eq(int, ws_model_open_mem(&m, bytes.ptr, bytes.len, "t", &err), WS_CORRUPT));

@@ -20,17 +20,17 @@ struct payload {
 };
 
 static const char *const enums[3][8] = {
-	{ "other", "gemm", "softmax", "scale", "mask", "copy", "optimizer", "norm" },
-	{ "none", "forward", "backward" },
-	{ "none", "fp32", "bf16", "tf32" },
+        {"other", "gemm", "softmax", "scale", "mask", "copy", "optimizer", "norm"},
+        {"none", "forward", "backward"},
+        {"none", "fp32", "bf16", "tf32"},
 };
-static const char *const enum_names[] = { "op kinds", "directions", "dtypes" };
+static const char *const enum_names[] = {"op kinds", "directions", "dtypes"};
 
-#define MUST(call)                                                                                 \
-	do {                                                                                       \
-		struct ws_err must_err_ = { 0 };                                                   \
-		struct ws_err *err = &must_err_;                                                   \
-		cr_assert(eq(int, (call), WS_OK), "%s", must_err_.text);                           \
+#define MUST(call)                                                       \
+	do {                                                             \
+		struct ws_err must_err_ = {0};                           \
+		struct ws_err *err = &must_err_;                         \
+		cr_assert(eq(int, (call), WS_OK), "%s", must_err_.text); \
 	} while (0)
 
 void tb_add(struct tb *b, enum ws_kind kind, const void *row)
@@ -59,11 +59,11 @@ uint64_t tb_text(struct tb *b, const char *text)
 static void add_field(struct tb *b, uint64_t index, const char *name, uint64_t type, size_t offset)
 {
 	tb_add(b, WS_KIND_PAYLOAD_FIELD,
-	       &(struct ws_row_payload_field){ .schema = SCHEMA,
-					       .index = index,
-					       .name = tb_text(b, name),
-					       .type = type,
-					       .offset_bytes = offset });
+	       &(struct ws_row_payload_field){.schema = SCHEMA,
+	                                      .index = index,
+	                                      .name = tb_text(b, name),
+	                                      .type = type,
+	                                      .offset_bytes = offset});
 }
 
 static void add_schema(struct tb *b)
@@ -71,14 +71,14 @@ static void add_schema(struct tb *b)
 	for (uint64_t e = 0; e < 3; e++)
 		for (int i = 0; i < 8 && enums[e][i]; i++)
 			tb_add(b, WS_KIND_PAYLOAD_ENUM,
-			       &(struct ws_row_payload_enum){ ENUMS + e, tb_text(b, enum_names[e]), 1,
-							      tb_text(b, enums[e][i]), i });
+			       &(struct ws_row_payload_enum){ENUMS + e, tb_text(b, enum_names[e]),
+			                                     1, tb_text(b, enums[e][i]), i});
 	tb_add(b, WS_KIND_PAYLOAD_SCHEMA,
-	       &(struct ws_row_payload_schema){ .id = SCHEMA,
-						.domain = tb_text(b, "warpsheet"),
-						.name = tb_text(b, "warpsheet.op"),
-						.type = 1,
-						.size_bytes = sizeof(struct payload) });
+	       &(struct ws_row_payload_schema){.id = SCHEMA,
+	                                       .domain = tb_text(b, "warpsheet"),
+	                                       .name = tb_text(b, "warpsheet.op"),
+	                                       .type = 1,
+	                                       .size_bytes = sizeof(struct payload)});
 	add_field(b, 0, "dtype", ENUMS + 2, offsetof(struct payload, dtype));
 	add_field(b, 1, "op", ENUMS, offsetof(struct payload, op));
 	add_field(b, 2, "direction", ENUMS + 1, offsetof(struct payload, direction));
@@ -90,12 +90,12 @@ static void add_schema(struct tb *b)
 
 struct tb *tb_new(void)
 {
-	struct ws_trace_writer_opts opts = { .base_ns = 1700000000000000000 };
+	struct ws_trace_writer_opts opts = {.base_ns = 1700000000000000000};
 	struct tb *b = calloc(1, sizeof(*b));
 
 	cr_assert(b != NULL);
 	MUST(ws_trace_writer_create_mem(&b->w, &opts, err));
-	tb_add(b, WS_KIND_PROCESS, &(struct ws_row_process){ .pid = PID, .image = 1 });
+	tb_add(b, WS_KIND_PROCESS, &(struct ws_row_process){.pid = PID, .image = 1});
 	tb_thread(b, 1, PID);
 	tb_device(b, 0, WS_DEVICE_CUDA, "Test GPU");
 	tb_on_thread(b, 1);
@@ -111,12 +111,12 @@ void tb_free(struct tb *b)
 
 void tb_thread(struct tb *b, uint64_t id, uint64_t pid)
 {
-	tb_add(b, WS_KIND_THREAD, &(struct ws_row_thread){ .id = id, .pid = pid, .tid = 1000 + id });
+	tb_add(b, WS_KIND_THREAD, &(struct ws_row_thread){.id = id, .pid = pid, .tid = 1000 + id});
 }
 
 void tb_device(struct tb *b, uint64_t id, enum ws_device_kind kind, const char *name)
 {
-	tb_add(b, WS_KIND_DEVICE, &(struct ws_row_device){ id, kind, tb_text(b, name) });
+	tb_add(b, WS_KIND_DEVICE, &(struct ws_row_device){id, kind, tb_text(b, name)});
 }
 
 void tb_on_thread(struct tb *b, uint64_t thread)
@@ -130,16 +130,16 @@ void tb_in_domain(struct tb *b, const char *domain)
 }
 
 static void event(struct tb *b, int64_t time_ns, enum ws_nvtx_type type, uint64_t name,
-		  uint64_t range, uint64_t payload)
+                  uint64_t range, uint64_t payload)
 {
 	tb_add(b, WS_KIND_NVTX,
-	       &(struct ws_row_nvtx){ .time_ns = time_ns,
-				      .thread = b->thread,
-				      .type = type,
-				      .domain = b->domain,
-				      .name = name,
-				      .range = range,
-				      .payload = payload });
+	       &(struct ws_row_nvtx){.time_ns = time_ns,
+	                             .thread = b->thread,
+	                             .type = type,
+	                             .domain = b->domain,
+	                             .name = name,
+	                             .range = range,
+	                             .payload = payload});
 }
 
 void tb_push(struct tb *b, int64_t time_ns, const char *name)
@@ -189,13 +189,13 @@ static uint8_t entry(unsigned which, const char *name)
 
 void tb_push_op(struct tb *b, int64_t time_ns, const char *name, const struct tb_op *op)
 {
-	struct payload p = { .dtype = entry(2, op->dtype),
-			     .op = entry(0, op->op),
-			     .direction = entry(1, op->direction),
-			     .layer = op->layer,
-			     .bytes_written = op->bytes_written,
-			     .flops = op->flops,
-			     .bytes_read = op->bytes_read };
+	struct payload p = {.dtype = entry(2, op->dtype),
+	                    .op = entry(0, op->op),
+	                    .direction = entry(1, op->direction),
+	                    .layer = op->layer,
+	                    .bytes_written = op->bytes_written,
+	                    .flops = op->flops,
+	                    .bytes_read = op->bytes_read};
 	uint64_t id = 0;
 
 	MUST(ws_trace_writer_intern_payload(b->w, SCHEMA, &p, sizeof(p), &id, err));
@@ -204,36 +204,36 @@ void tb_push_op(struct tb *b, int64_t time_ns, const char *name, const struct tb
 
 void tb_kernel(struct tb *b, const struct tb_kernel *k)
 {
-	struct ws_row_launch_config config = { .name = tb_text(b, k->name),
-					       .pid = k->pid,
-					       .device = k->device,
-					       .grid_x = 1,
-					       .block_x = 32 };
+	struct ws_row_launch_config config = {.name = tb_text(b, k->name),
+	                                      .pid = k->pid,
+	                                      .device = k->device,
+	                                      .grid_x = 1,
+	                                      .block_x = 32};
 	uint64_t id = 0;
 
 	MUST(ws_trace_writer_intern_config(b->w, &config, &id, err));
 	tb_add(b, WS_KIND_KERNEL,
-	       &(struct ws_row_kernel){ .start_ns = k->start_ns,
-					.dur_ns = k->dur_ns,
-					.correlation = k->correlation,
-					.config = id,
-					.flags = k->flags });
+	       &(struct ws_row_kernel){.start_ns = k->start_ns,
+	                               .dur_ns = k->dur_ns,
+	                               .correlation = k->correlation,
+	                               .config = id,
+	                               .flags = k->flags});
 }
 
 void tb_call(struct tb *b, int64_t start_ns, int64_t dur_ns, uint64_t correlation)
 {
 	tb_add(b, WS_KIND_API,
-	       &(struct ws_row_api){ .start_ns = start_ns,
-				     .dur_ns = dur_ns,
-				     .thread = b->thread,
-				     .name = tb_text(b, "cudaLaunchKernel"),
-				     .correlation = correlation });
+	       &(struct ws_row_api){.start_ns = start_ns,
+	                            .dur_ns = dur_ns,
+	                            .thread = b->thread,
+	                            .name = tb_text(b, "cudaLaunchKernel"),
+	                            .correlation = correlation});
 }
 
 uint64_t tb_launch(struct tb *b, int64_t call_ns, const char *kernel, int64_t start_ns,
-		   int64_t dur_ns)
+                   int64_t dur_ns)
 {
-	struct tb_kernel k = { kernel, start_ns, dur_ns, ++b->correlation, 0, PID, 0 };
+	struct tb_kernel k = {kernel, start_ns, dur_ns, ++b->correlation, 0, PID, 0};
 
 	tb_call(b, call_ns, 1, k.correlation);
 	tb_kernel(b, &k);
@@ -242,12 +242,12 @@ uint64_t tb_launch(struct tb *b, int64_t call_ns, const char *kernel, int64_t st
 
 void tb_loss(struct tb *b, const char *cause, uint64_t count)
 {
-	tb_add(b, WS_KIND_LOSS, &(struct ws_row_loss){ 0, tb_text(b, cause), count });
+	tb_add(b, WS_KIND_LOSS, &(struct ws_row_loss){0, tb_text(b, cause), count});
 }
 
 void tb_process_end(struct tb *b, enum ws_end_how how, int64_t code)
 {
-	tb_add(b, WS_KIND_PROCESS_END, &(struct ws_row_process_end){ 0, PID, how, code });
+	tb_add(b, WS_KIND_PROCESS_END, &(struct ws_row_process_end){0, PID, how, code});
 }
 
 static struct ws_model *open_model(struct tb *b)
@@ -271,10 +271,11 @@ struct ws_model *tb_model_unclosed(struct tb *b)
 	return open_model(b);
 }
 
-/* --- reading tables ---------------------------------------------------------------------------- */
+/* --- reading tables ----------------------------------------------------------------------------
+ */
 
 struct ws_table *tb_table(const struct ws_model *m, const char *name,
-			  const struct ws_filter *filter)
+                          const struct ws_filter *filter)
 {
 	const struct ws_table_def *def = ws_table_def_by_name(name);
 	struct ws_table *t = NULL;

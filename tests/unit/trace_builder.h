@@ -49,7 +49,7 @@ void tb_push_op(struct tb *b, int64_t time_ns, const char *name, const struct tb
  * 1 ns from call_ns. Returns its correlation id.
  */
 uint64_t tb_launch(struct tb *b, int64_t call_ns, const char *kernel, int64_t start_ns,
-		   int64_t dur_ns);
+                   int64_t dur_ns);
 /* The same with everything said; correlation 0 = without a call. */
 struct tb_kernel {
 	const char *name;
@@ -71,7 +71,7 @@ struct ws_model *tb_model_unclosed(struct tb *b);
 
 /* The table; the caller frees it. filter may be NULL. */
 struct ws_table *tb_table(const struct ws_model *m, const char *name,
-			  const struct ws_filter *filter);
+                          const struct ws_filter *filter);
 /* A cell by column id. */
 const struct ws_cell *tb_cell(const struct ws_table *t, size_t row, const char *column);
 /* Its number; fails when it holds none. */
