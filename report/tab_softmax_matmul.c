@@ -408,7 +408,8 @@ static int by_layer(const void *pa, const void *pb)
 
 static void add_rows(struct softmax *s, struct ws_table *t)
 {
-	qsort(s->scopes, s->nscopes, sizeof(*s->scopes), by_layer);
+	if (s->nscopes)
+		qsort(s->scopes, s->nscopes, sizeof(*s->scopes), by_layer);
 	for (size_t i = 0; i < s->nscopes; i++) {
 		char name[40];
 
