@@ -497,8 +497,8 @@ static const struct {
         {"alexnet", 4, {.size = 63, .width_divisor = 16, .classes = 10}},
         {"vgg11", 4, {.size = 32, .width_divisor = 16, .classes = 10}},
         {"vgg16", 4, {.size = 32, .width_divisor = 16, .classes = 10}},
-        {"resnet18", 4, {.size = 32, .width_divisor = 16, .classes = 10}},
-        {"resnet50", 4, {.size = 32, .width_divisor = 16, .classes = 10}},
+        {"resnet18", 8, {.size = 64, .width_divisor = 16, .classes = 10}},
+        {"resnet50", 4, {.size = 64, .width_divisor = 16, .classes = 10}},
         {"conv1d-resnet", 8, {.size = 32, .layers = 4, .kernel_width = 5}},
 };
 #define SMALL_COUNT ((int)(sizeof(small) / sizeof(*small)))
@@ -685,7 +685,7 @@ Test(cnn_train, losses_fall)
 	/* LeNet; AlexNet and VGG with their dropout; a ResNet; the signal network */
 	static const struct {
 		int which, steps;
-	} runs[] = {{2, 40}, {4, 120}, {5, 150}, {7, 60}, {9, 40}};
+	} runs[] = {{2, 40}, {4, 120}, {5, 150}, {7, 80}, {9, 40}};
 
 	for (size_t i = 0; i < sizeof(runs) / sizeof(*runs); i++) {
 		double losses[150], first, last;
