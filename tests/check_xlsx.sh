@@ -23,4 +23,5 @@ if [ "$1" = soffice ]; then
 	}
 	resaved=$work/out/hand.xlsx
 fi
-python3 "$(dirname "$0")/check_xlsx.py" "$work/hand.xlsx" "$work/hand.json" ${resaved:+"$resaved"}
+python3 "$(dirname "$0")/check_xlsx.py" --created 2025-11-20T12:00:00Z \
+	"$work/hand.xlsx" "$work/hand.json" ${resaved:+"$resaved"}
