@@ -308,6 +308,125 @@ Test(trace_check, an_index_that_leaves_out_a_block_is_damage)
 	ws_sample_free(&s);
 }
 
+/* The sample with an index of these rows in place of its own. */
+static struct ws_sample make_with_index(const struct ws_row_index *index, size_t n)
+{
+	struct ws_row_buf rows = {.def = ws_schema_kind(WS_KIND_INDEX)};
+	struct ws_sample s = ws_sample_make_unclosed();
+	struct ws_trailer trailer = {.index_offset = s.size};
+	uint8_t end[WS_TRAILER_BYTES];
+	struct ws_block_encoder encoder;
+	struct ws_block_header header;
+	struct ws_buf block = {0};
+	struct ws_err err;
+
+	for (size_t i = 0; i < n; i++)
+		cr_assert(eq(int, ws_row_buf_add(&rows, &index[i], &err), WS_OK));
+	cr_assert(eq(int, ws_block_encoder_init(&encoder, 1, &err), WS_OK));
+	cr_assert(eq(int, ws_block_encode(&encoder, &rows, n, &block, &header, &err), WS_OK));
+	ws_sample_insert(&s, s.size, block.data, block.len);
+	trailer.file_size = s.size + sizeof(end);
+	ws_trailer_put(end, &trailer);
+	ws_sample_insert(&s, s.size, end, sizeof(end));
+	ws_block_encoder_free(&encoder);
+	ws_row_buf_free(&rows);
+	ws_buf_free(&block);
+	return s;
+}
+
+/* The right index rows of the sample. */
+static size_t index_of_sample(struct ws_row_index rows[64])
+{
+	struct ws_sample s = ws_sample_make_unclosed();
+	struct ws_trace_reader *r;
+	struct ws_err err;
+	size_t n;
+
+	cr_assert(eq(int, ws_trace_reader_open_mem(&r, s.data, s.size, &err), WS_OK));
+	n = ws_trace_reader_block_count(r);
+	cr_assert(le(sz, n, 64));
+	for (size_t i = 0; i < n; i++) {
+		const struct ws_block_info *b = ws_trace_reader_block(r, i);
+
+		rows[i] = (struct ws_row_index){b->offset, b->kind, b->rows, b->time_min_ns,
+		                                b->time_max_ns};
+	}
+	ws_trace_reader_free(r);
+	ws_sample_free(&s);
+	return n;
+}
+
+static void assert_index_finding(const struct ws_row_index *rows, size_t n, const char *expected)
+{
+	struct ws_sample s = make_with_index(rows, n);
+
+	ws_sample_check(&s, &f);
+	if (!*expected)
+		cr_assert_str_eq(f.text, "");
+	else
+		cr_assert(strstr(f.text, expected) != NULL, "%s", f.text);
+	cr_assert(eq(int, f.result.closed, !*expected));
+	ws_sample_free(&s);
+}
+
+Test(trace_check, an_index_that_differs_from_the_blocks_is_damage)
+{
+	struct ws_row_index rows[64], wrong[64];
+	size_t n = index_of_sample(rows);
+
+	assert_index_finding(rows, n, "");
+
+	memcpy(wrong, rows, sizeof(wrong));
+	wrong[2].kind = WS_KIND_API;
+	assert_index_finding(wrong, n, ": the index lists kind 16 with ");
+	memcpy(wrong, rows, sizeof(wrong));
+	wrong[2].rows++;
+	assert_index_finding(wrong, n, " rows, the block has kind ");
+	memcpy(wrong, rows, sizeof(wrong));
+	wrong[n - 1].time_max_ns++;
+	assert_index_finding(wrong, n, ": the index lists another time range than the block has");
+	memcpy(wrong, rows, sizeof(wrong));
+	wrong[2] = rows[3];
+	wrong[3] = rows[2];
+	assert_index_finding(wrong, n, ": the index lists offset ");
+	assert_index_finding(rows, n - 1, ": the index does not list it");
+}
+
+Test(trace_check, a_row_of_the_index_for_a_place_without_a_block_is_told)
+{
+	struct ws_row_index rows[64];
+	size_t n = index_of_sample(rows);
+	struct ws_sample s;
+
+	memmove(rows + 3, rows + 2, (n - 2) * sizeof(*rows));
+	rows[2] = (struct ws_row_index){rows[3].offset - 8, WS_KIND_KERNEL, 77, 0, 0};
+	s = make_with_index(rows, n + 1);
+	ws_sample_check(&s, &f);
+	cr_assert(strstr(f.text,
+	                 ": the index lists it with 77 rows, but no whole block is there; its "
+	                 "rows are lost\n") != NULL,
+	          "%s", f.text);
+	ws_sample_free(&s);
+}
+
+Test(trace_check, only_blocks_that_decode_count_as_whole)
+{
+	struct ws_sample s = ws_sample_make();
+	size_t offset = ws_sample_block(&s, WS_KIND_API, 0);
+	uint64_t blocks, rows;
+
+	ws_sample_check(&s, &f);
+	blocks = f.result.blocks;
+	rows = f.result.rows;
+	ws_sample_poke(&s, offset + WS_BLOCK_HEADER_BYTES + 2, 1, WS_TYPE_U64);
+	ws_sample_seal_block(&s, offset);
+	ws_sample_check(&s, &f);
+	cr_assert(eq(u64, f.result.damage, 1));
+	cr_assert(eq(u64, f.result.blocks, blocks - 1));
+	cr_assert(eq(u64, f.result.rows, rows - 10));
+	ws_sample_free(&s);
+}
+
 Test(trace_check, what_a_newer_program_wrote_is_noted_not_damage)
 {
 	struct ws_sample s = ws_sample_make_unclosed();
@@ -675,6 +794,7 @@ Test(trace_repair, a_file_may_be_repaired_in_place)
 Test(trace_repair, what_cannot_be_repaired_makes_no_file)
 {
 	struct ws_sample s = ws_sample_make();
+	char temporary[128];
 	struct ws_err err;
 	struct paths p;
 
@@ -685,6 +805,8 @@ Test(trace_repair, what_cannot_be_repaired_makes_no_file)
 	cr_assert(eq(int, ws_trace_repair(p.from, p.to, NULL, &err), WS_CORRUPT));
 	cr_assert(strstr(err.text, "it has no whole block") != NULL, "%s", err.text);
 	cr_assert(ne(int, access(p.to, F_OK), 0));
+	snprintf(temporary, sizeof(temporary), "%s.%ld.tmp", p.to, (long)getpid());
+	cr_assert(ne(int, access(temporary, F_OK), 0));
 	cr_assert(eq(int, ws_trace_repair("/nonexistent", p.to, NULL, &err), WS_IO_READ));
 	s.size = 3000;
 	write_file(p.from, &s);

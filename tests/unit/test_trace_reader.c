@@ -465,24 +465,62 @@ Test(trace_reader, a_lost_schema_block_costs_only_the_names)
 	ws_sample_free(&s);
 }
 
-/* A kernel block of 65536 rows whose columns claim to be large: nothing of it is believed. */
-Test(trace_reader, sizes_from_a_file_are_checked_before_memory_is_taken)
+static const char *load_error(const struct ws_sample *s, enum ws_kind kind)
+{
+	static struct ws_err err;
+	struct ws_trace_reader *r = open_sample(s);
+	struct ws_table_data t;
+
+	cr_assert(eq(int, ws_trace_reader_load(r, kind, &t, &err), WS_CORRUPT));
+	cr_assert(t.arena == NULL);
+	ws_trace_reader_free(r);
+	return strstr(err.text, "): ") + 3; /* behind the name of the column */
+}
+
+/* Compressed columns that claim to be as large as one may be, or too small for their rows. */
+Test(trace_reader, sizes_that_the_rows_cannot_have_are_refused_before_memory_is_taken)
 {
 	struct ws_sample s = ws_sample_make();
-	size_t offset = ws_sample_block(&s, WS_KIND_STRING, 0);
-	struct ws_trace_reader *r;
-	struct ws_table_data t;
-	struct ws_err err;
+	size_t kernel = ws_sample_block(&s, WS_KIND_KERNEL, 0);
+	size_t string = ws_sample_block(&s, WS_KIND_STRING, 0);
+	size_t dur = entry(kernel, WS_COL_kernel_dur_ns), text = entry(string, WS_COL_string_text);
 
-	ws_sample_poke(&s, offset + 8, 4, WS_MAX_BLOCK_ROWS);
-	ws_sample_poke(&s, entry(offset, WS_COL_string_text) + 4, 1, WS_COMPRESSION_ZSTD);
-	ws_sample_poke(&s, entry(offset, WS_COL_string_text) + 8, 8, WS_MAX_ENCODED_BYTES);
-	ws_sample_seal_block(&s, offset);
-	r = open_sample(&s);
-	cr_assert(eq(int, ws_trace_reader_load(r, WS_KIND_STRING, &t, &err), WS_CORRUPT));
-	cr_assert(strstr(err.text, "bytes cannot be 65536 rows of encoding") != NULL, "%s",
-	          err.text);
-	ws_trace_reader_free(r);
+	ws_sample_poke(&s, dur + 4, 1, WS_COMPRESSION_ZSTD);
+	ws_sample_poke(&s, dur + 8, 8, 101);
+	ws_sample_seal_block(&s, kernel);
+	cr_assert_str_eq(load_error(&s, WS_KIND_KERNEL),
+	                 "101 bytes cannot be 10 rows of encoding delta");
+	ws_sample_poke(&s, dur + 8, 8, WS_MAX_ENCODED_BYTES);
+	ws_sample_seal_block(&s, kernel);
+	cr_assert_str_eq(load_error(&s, WS_KIND_KERNEL),
+	                 "268435456 bytes cannot be 10 rows of encoding delta");
+	ws_sample_poke(&s, dur + 8, 8, 9);
+	ws_sample_seal_block(&s, kernel);
+	cr_assert_str_eq(load_error(&s, WS_KIND_KERNEL),
+	                 "9 bytes cannot be 10 rows of encoding delta");
+
+	ws_sample_poke(&s, text + 4, 1, WS_COMPRESSION_ZSTD);
+	ws_sample_poke(&s, text + 8, 8, 12);
+	ws_sample_seal_block(&s, string);
+	cr_assert_str_eq(load_error(&s, WS_KIND_STRING),
+	                 "12 bytes cannot be 13 rows of encoding bytes");
+	ws_sample_free(&s);
+}
+
+Test(trace_reader, what_looks_like_a_block_inside_a_damaged_body_is_none)
+{
+	struct ws_sample whole = ws_sample_make(), s = ws_sample_make();
+	size_t kernel = ws_sample_block(&s, WS_KIND_KERNEL, 0);
+	struct ws_trace_reader *a = open_sample(&whole), *b;
+
+	/* the body of the schema block gets the image of a whole block: that is its damage */
+	memcpy(s.data + WS_FILE_HEADER_BYTES + 800, whole.data + kernel,
+	       ws_sample_block_size(&whole, kernel));
+	b = open_sample(&s);
+	assert_all_but_one(a, b, WS_FILE_HEADER_BYTES, 0);
+	ws_trace_reader_free(a);
+	ws_trace_reader_free(b);
+	ws_sample_free(&whole);
 	ws_sample_free(&s);
 }
 
