@@ -139,6 +139,7 @@ enum ws_status ws_destination_write(const struct ws_destination *d, const struct
 {
 	struct ws_text_opts text = {0};
 	struct ws_outfile out;
+	struct ws_err inner;
 	enum ws_status rc;
 
 	text.max_rows = (size_t)d->rows;
@@ -153,11 +154,12 @@ enum ws_status ws_destination_write(const struct ws_destination *d, const struct
 		return write_text(stdout, d, report, &text, err);
 	}
 	WS_FORWARD(ws_outfile_open(&out, d->path, err));
-	rc = write_text(out.f, d, report, &text, err);
+	rc = write_text(out.f, d, report, &text, &inner);
 	if (rc == WS_OK)
 		return ws_outfile_commit(&out, err);
 	ws_outfile_abandon(&out);
-	return rc;
+	return ws_fail(err, rc, inner.file, inner.line, "cannot write '%s': %s", d->path,
+	               inner.text);
 }
 
 int ws_destination_is_terminal(const struct ws_destination *d)

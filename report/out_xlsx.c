@@ -2,6 +2,7 @@
 #include "report/out_xlsx.h"
 
 #include <ctype.h>
+#include <errno.h>
 
 #include "report/display.h"
 #include "report/outfile.h"
@@ -158,10 +159,11 @@ static enum ws_status write_book(struct ws_xlsx *x, const char *name, struct ws_
 	WS_FORWARD(check(x, err));
 	WS_FORWARD(add_sheets(x, err));
 	WS_FORWARD(write_sheets(x, err));
+	errno = 0;
 	rc = workbook_close(x->book);
 	x->book = NULL;
 	WS_FAIL_IF(rc != LXW_NO_ERROR, err, IO_WRITE, "cannot write '%s': %s", x->path,
-	           lxw_strerror(rc));
+	           errno ? strerror(errno) : lxw_strerror(rc));
 	return WS_OK;
 }
 
