@@ -91,11 +91,11 @@ static void put_page_line(FILE *f, const struct page_section *s, size_t row)
 	used = has_number ? put_page_numbers(f, s, row) : 0;
 	if (has_text) {
 		ws__text_pad(f, s->numbers - used);
-		ws__text_style(f, s->opts, s->numbers ? WS_TEXT_DIM : "");
-		ws__text_wrap(f, text->text.ptr, text->text.len, at, ws__text_room(s->opts, at));
-		ws__text_style(f, s->opts, s->numbers ? WS_TEXT_PLAIN : "");
+		ws__text_wrap(f, s->opts, s->numbers ? WS_TEXT_DIM : NULL, text->text.ptr,
+		              text->text.len, at);
+	} else {
+		fputc('\n', f);
 	}
-	fputc('\n', f);
 }
 
 static enum ws_status put_page(FILE *f, const struct ws_table *t, const struct ws_text_opts *opts,

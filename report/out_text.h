@@ -23,11 +23,15 @@ size_t ws__text_cut_left(FILE *f, const char *text, size_t len, size_t width);
  * *pos moves behind it. A word that is too long for a line is broken.
  */
 size_t ws__text_line(const char *text, size_t len, size_t width, size_t *pos, size_t *begin);
-/* All lines, the later ones indented; no newline at the end. */
-void ws__text_wrap(FILE *f, const char *text, size_t len, size_t indent, size_t width);
+/*
+ * All lines of a text that begins in column `indent`, as wide as the terminal
+ * allows, each ended. sgr NULL = as the text around it.
+ */
+void ws__text_wrap(FILE *f, const struct ws_text_opts *opts, const char *sgr, const char *text,
+                   size_t len, size_t indent);
 /* Columns left on a line behind `indent`; 0 = no limit. */
 size_t ws__text_room(const struct ws_text_opts *opts, size_t indent);
-/* A paragraph; sgr NULL = as the text around it. */
+/* The same for a text of its own. */
 void ws__text_paragraph(FILE *f, const struct ws_text_opts *opts, const char *sgr, size_t indent,
                         const char *text);
 

@@ -91,18 +91,25 @@ size_t ws__text_line(const char *text, size_t len, size_t width, size_t *pos, si
 	return end - *begin;
 }
 
-void ws__text_wrap(FILE *f, const char *text, size_t len, size_t indent, size_t width)
+void ws__text_wrap(FILE *f, const struct ws_text_opts *opts, const char *sgr, const char *text,
+                   size_t len, size_t indent)
 {
-	size_t pos = 0, begin;
+	size_t pos = 0, begin, width = ws__text_room(opts, indent);
 
+	if (!len)
+		fputc('\n', f);
 	while (pos < len) {
 		size_t n = ws__text_line(text, len, width, &pos, &begin);
 
+		/* line by line: a pager forgets the style at the end of each */
+		if (sgr)
+			ws__text_style(f, opts, sgr);
 		ws__text_cut(f, text + begin, n, SIZE_MAX);
-		if (pos < len) {
-			fputc('\n', f);
+		if (sgr)
+			ws__text_style(f, opts, WS_TEXT_PLAIN);
+		fputc('\n', f);
+		if (pos < len)
 			ws__text_pad(f, indent);
-		}
 	}
 }
 
@@ -116,11 +123,6 @@ size_t ws__text_room(const struct ws_text_opts *opts, size_t indent)
 void ws__text_paragraph(FILE *f, const struct ws_text_opts *opts, const char *sgr, size_t indent,
                         const char *text)
 {
-	if (sgr)
-		ws__text_style(f, opts, sgr);
 	ws__text_pad(f, indent);
-	ws__text_wrap(f, text, strlen(text), indent, ws__text_room(opts, indent));
-	if (sgr)
-		ws__text_style(f, opts, WS_TEXT_PLAIN);
-	fputc('\n', f);
+	ws__text_wrap(f, opts, sgr, text, strlen(text), indent);
 }

@@ -262,8 +262,8 @@ static void put_header(struct text_table *x)
 		if (n > lines)
 			lines = n;
 	}
-	ws__text_style(x->f, x->opts, WS_TEXT_BOLD);
 	for (size_t l = 0; l < lines; l++) {
+		ws__text_style(x->f, x->opts, WS_TEXT_BOLD);
 		for (size_t i = 0; i < x->n; i++) {
 			const struct text_column *c = &x->columns[i];
 			size_t own = header_lines(c->shown.title, c->width), len = 0;
@@ -273,9 +273,9 @@ static void put_header(struct text_table *x)
 				len = header_line(c->shown.title, c->width, l + own - lines, &line);
 			put_field(x, i, line, len);
 		}
+		ws__text_style(x->f, x->opts, WS_TEXT_PLAIN);
 		end_line(x);
 	}
-	ws__text_style(x->f, x->opts, WS_TEXT_PLAIN);
 }
 
 static void put_rule(const struct text_table *x)

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 static pid_t pager_pid;
+static const char *pager_name;
 
 static const char *setting(const char *name)
 {
@@ -65,6 +66,7 @@ void ws_ui_pager_start(void)
 	if (!*pager || !strcmp(pager, "cat") || pipe(pipe_fds) != 0)
 		return;
 
+	pager_name = pager;
 	pager_pid = fork();
 	if (pager_pid == 0) {
 		dup2(pipe_fds[0], STDIN_FILENO);
@@ -80,6 +82,21 @@ void ws_ui_pager_start(void)
 	close(pipe_fds[1]);
 }
 
+static enum ws_status wait_for_pager(struct ws_err *err)
+{
+	enum { SHELL_CANNOT_RUN = 127 };
+	int status = 0;
+
+	if (pager_pid <= 0)
+		return WS_OK;
+	while (waitpid(pager_pid, &status, 0) < 0 && errno == EINTR)
+		;
+	pager_pid = 0;
+	WS_FAIL_IF(WIFEXITED(status) && WEXITSTATUS(status) == SHELL_CANNOT_RUN, err, IO_WRITE,
+	           "cannot run the pager '%s', see --no-pager", pager_name);
+	return WS_OK;
+}
+
 enum ws_status ws_ui_stdout_finish(struct ws_err *err)
 {
 	/* ferror remembers a failed write whose errno is long gone */
@@ -93,11 +110,7 @@ enum ws_status ws_ui_stdout_finish(struct ws_err *err)
 		failed = 1;
 		why = errno;
 	}
-	if (pager_pid > 0) {
-		while (waitpid(pager_pid, NULL, 0) < 0 && errno == EINTR)
-			;
-		pager_pid = 0;
-	}
+	WS_FORWARD(wait_for_pager(err));
 	if (!failed)
 		return WS_OK;
 	if (why)
