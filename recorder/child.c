@@ -11,7 +11,7 @@
 
 extern char **environ;
 
-/* --- finding ------------------------------------------------------------------------- */
+/* --- finding --- */
 
 /* 0, or why the file cannot be run: ENOENT, EACCES. */
 static int runnable(const char *path)
@@ -70,7 +70,7 @@ enum ws_status ws_child_find(const char *command, char *out, size_t out_size, in
 	                                 : strerror(error));
 }
 
-/* --- starting ---------------------------------------------------------------------------- */
+/* --- starting --- */
 
 static int is_variable(const char *entry, const char *name)
 {

@@ -6,7 +6,7 @@
 
 #include "recorder/drain_private.h"
 
-/* --- the writer -------------------------------------------------------------------- */
+/* --- the writer --- */
 
 enum ws_status ws_drain_note(struct ws_drain *d, enum ws_status status, const struct ws_err *err)
 {
@@ -48,7 +48,7 @@ enum ws_status ws_drain_error(const struct ws_drain *d, struct ws_err *err)
 	return d->status;
 }
 
-/* --- making one ----------------------------------------------------------------------- */
+/* --- making one --- */
 
 static const struct ws_seg_commit *active_commit(const struct ws_seg_header *seg)
 {
@@ -118,7 +118,7 @@ void ws_drain_free(struct ws_drain *d)
 	free(d);
 }
 
-/* --- passes ----------------------------------------------------------------------------- */
+/* --- passes --- */
 
 /* Everything between the lane's tail and head. A ring that makes no sense is given up to head. */
 static uint64_t drain_lane(struct ws_drain *d, uint32_t i, uint64_t head)
@@ -182,7 +182,22 @@ int ws_drain_is_empty(const struct ws_drain *d)
 	return ws_drain_defs_end(d) == d->defs_pos;
 }
 
-/* --- commits ------------------------------------------------------------------------------ */
+/* --- commits --- */
+
+/* Rings of threads that ended come back with a commit only: in time for the next threads. */
+static int lanes_run_short(const struct ws_drain *d)
+{
+	uint32_t unused = 0, left = 0;
+
+	for (uint32_t i = 0; i < d->seg->lane_count; i++) {
+		uint32_t state =
+		        atomic_load_explicit(&ws_seg_lane(d->seg, i)->state, memory_order_relaxed);
+
+		unused += state == WS_LANE_FREE;
+		left += state == WS_LANE_LEFT;
+	}
+	return left && unused <= d->seg->lane_count / 4;
+}
 
 int ws_drain_wants_commit(const struct ws_drain *d)
 {
@@ -193,7 +208,7 @@ int ws_drain_wants_commit(const struct ws_drain *d)
 		    d->seg->ring_size / 2)
 			return 1;
 	}
-	return 0;
+	return lanes_run_short(d);
 }
 
 static void flip(struct ws_drain *d)
@@ -241,7 +256,7 @@ void ws_drain_commit(struct ws_drain *d)
 	give_back(d);
 }
 
-/* --- statistics ------------------------------------------------------------------------------ */
+/* --- statistics --- */
 
 const char *ws_loss_name(enum ws_loss cause)
 {

@@ -29,7 +29,7 @@ uint64_t ws_drain_file_size(const struct ws_seg_header *seg);
  * held up and the counters stay true.
  */
 uint64_t ws_drain_pass(struct ws_drain *d);
-/* 1 when a ring is more than half full of what is not committed. */
+/* 1 when a ring is more than half full of what is not committed, or few rings are free. */
 int ws_drain_wants_commit(const struct ws_drain *d);
 /* Make the rows so far part of the file, and give the ring space back. */
 void ws_drain_commit(struct ws_drain *d);

@@ -30,7 +30,7 @@ static struct ws_bytes text_behind(const struct def *def, uint32_t fixed)
 	return (struct ws_bytes){def->body + fixed, def->size - fixed};
 }
 
-/* --- maps --------------------------------------------------------------------------------- */
+/* --- maps --- */
 
 const struct ws_drain_thread *ws_drain_thread(const struct ws_drain *d, uint32_t thread)
 {
@@ -70,7 +70,7 @@ uint64_t ws_drain_string_id(struct ws_drain *d, uint32_t string, int *known)
 	return *slot - 1;
 }
 
-/* --- definitions ----------------------------------------------------------------------------- */
+/* --- definitions --- */
 
 static int define_process(struct ws_drain *d, const struct def *def)
 {

@@ -62,7 +62,7 @@ static uint64_t message_id(struct ws_drain *d, const struct event *ev, int *know
 	return ws_drain_intern(d, ev->text);
 }
 
-/* --- NVTX events --------------------------------------------------------------------- */
+/* --- NVTX events --- */
 
 static int add_nvtx(struct ws_drain *d, uint32_t thread, const struct event *ev)
 {
@@ -95,7 +95,7 @@ static int add_nvtx(struct ws_drain *d, uint32_t thread, const struct event *ev)
 	return 1;
 }
 
-/* --- kernels of the CPU reference backend ------------------------------------------------ */
+/* --- kernels of the CPU reference backend --- */
 
 static void add_cpu_device(struct ws_drain *d)
 {

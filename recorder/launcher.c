@@ -17,7 +17,7 @@
 #define ENV_NVTX       WSN_ENV_INJECTION
 #define ENV_CUDA       "CUDA_INJECTION64_PATH"
 
-/* --- what is needed before anything is started ---------------------------------------- */
+/* --- what is needed before anything is started --- */
 
 /* Beside this program, as in the build tree, or where it is installed. */
 static enum ws_status find_collector(char out[PATH_MAX], struct ws_err *err)
@@ -100,7 +100,7 @@ static void become_launcher(struct ws_seg_header *seg)
 	atomic_store(&seg->launcher.pid, (uint32_t)getpid());
 }
 
-/* --- record ------------------------------------------------------------------------------ */
+/* --- record --- */
 
 static enum ws_status open_session(struct ws_session *s, const char *trace, const char *program,
                                    char *const argv[], struct ws_err *err)
@@ -189,8 +189,7 @@ enum ws_status ws_record_run(const struct ws_record_opts *opts, char *const argv
 	return status;
 }
 
-/* --- salvage -----------------------------------------------------------------------------------
- */
+/* --- salvage --- */
 
 static enum ws_status check_salvageable(const struct ws_seg_header *seg, const char *path,
                                         struct ws_err *err)

@@ -30,7 +30,7 @@ struct command {
 	int help, version;
 };
 
-/* --- options: one table for parsing and help ------------------------------------------- */
+/* --- options: one table for parsing and help --- */
 
 /* Each returns 0, or -1 when the value makes no sense. */
 typedef int (*option_fn)(struct command *cmd, const char *value);
@@ -220,7 +220,7 @@ static void complain(const char *fmt, ...)
 	va_end(ap);
 }
 
-/* --- the command line ---------------------------------------------------------------------- */
+/* --- the command line --- */
 
 /* The option that arg is, with its value when it is written --name=value. */
 static const struct option *find_option(const char *arg, const char **value)
@@ -338,8 +338,7 @@ static int step_command(struct command *cmd, char **rest, char path[PATH_MAX])
 	return 0;
 }
 
-/* --- what the user reads -----------------------------------------------------------------------
- */
+/* --- what the user reads --- */
 
 static void notice(const char *line)
 {
@@ -381,8 +380,7 @@ static void print_summary(const struct ws_record_result *r, const char *output)
 	print_losses(r);
 }
 
-/* --- the commands --------------------------------------------------------------------------------
- */
+/* --- the commands --- */
 
 static int salvage(struct command *cmd)
 {

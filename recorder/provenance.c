@@ -24,7 +24,7 @@ static void add_number(struct ws_drain *d, const char *key, long value)
 	add(d, key, text);
 }
 
-/* --- quoting ------------------------------------------------------------------------ */
+/* --- quoting --- */
 
 static int is_plain(const char *arg)
 {
@@ -70,7 +70,7 @@ char *ws_quote(char *const *arguments)
 	return text;
 }
 
-/* --- rows ------------------------------------------------------------------------------- */
+/* --- rows --- */
 
 static void add_cpu_model(struct ws_drain *d)
 {

@@ -19,7 +19,7 @@
 
 #define WS_ALIGN8(n) (((n) + 7u) & ~7u)
 
-/* --- rings ----------------------------------------------------------------------- */
+/* --- rings --- */
 
 enum ws_rec_type {
 	WS_REC_PUSH = 1,
@@ -58,7 +58,7 @@ struct ws_rec_event {
 	uint32_t payload_size;
 };
 
-/* --- definition log ---------------------------------------------------------------- */
+/* --- definition log --- */
 
 enum ws_def_type {
 	WS_DEF_PROCESS = 1, /* struct ws_def_process, path */

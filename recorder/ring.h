@@ -21,7 +21,7 @@ struct ws_ring {
 	_Alignas(64) _Atomic uint64_t tail; /* written by the consumer */
 };
 
-/* --- producer ------------------------------------------------------------------ */
+/* --- producer --- */
 
 /*
  * Position to write size bytes at, when size bytes and `keep` more are free;
@@ -62,7 +62,7 @@ static inline void ws_ring_publish(struct ws_ring *ring, uint64_t pos)
 	atomic_store_explicit(&ring->head, pos, memory_order_release);
 }
 
-/* --- consumer ------------------------------------------------------------------ */
+/* --- consumer --- */
 
 static inline uint64_t ws_ring_head(const struct ws_ring *ring)
 {

@@ -151,6 +151,8 @@ struct ws_lane {
 	uint32_t thread;        /* id in the trace; changes only while the ring is empty */
 	uint32_t pops_owed;     /* recorded pushes that are open: room for their pops is kept */
 	uint32_t kernels;       /* open CPU kernels, dropped ones included */
+	_Atomic uint32_t
+	        writing; /* in the middle of a record: a signal handler must not begin one */
 	struct {
 		uint32_t open;    /* pushes without a pop yet, dropped ones included */
 		uint32_t dropped; /* of them the innermost that were dropped */

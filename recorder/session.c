@@ -44,17 +44,21 @@ void ws_session_notice(const struct ws_session *s, const char *fmt, ...)
 	s->opts->notice(line);
 }
 
-/* --- signals -------------------------------------------------------------------------- */
+/* --- signals --- */
 
 enum ws_status ws_session_signals(struct ws_session *s, sigset_t *before, struct ws_err *err)
 {
 	static const int forwarded[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGCHLD};
-	sigset_t set;
+	sigset_t set, pipe;
 
 	sigemptyset(&set);
 	for (size_t i = 0; i < sizeof(forwarded) / sizeof(*forwarded); i++)
 		sigaddset(&set, forwarded[i]);
 	sigprocmask(SIG_BLOCK, &set, before);
+	/* nobody reads our words any more: the recording goes on all the same */
+	sigemptyset(&pipe);
+	sigaddset(&pipe, SIGPIPE);
+	sigprocmask(SIG_BLOCK, &pipe, NULL);
 	s->signals = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
 	WS_FAIL_IF(s->signals < 0, err, ENVIRONMENT, "cannot wait for signals: %s",
 	           strerror(errno));
@@ -86,7 +90,7 @@ static void handle_signals(struct ws_session *s)
 		s->child = 0;
 }
 
-/* --- the recorded process ------------------------------------------------------------------ */
+/* --- the recorded process --- */
 
 static uint32_t owner_pid(const struct ws_session *s)
 {
@@ -125,7 +129,7 @@ static void add_process_end(struct ws_session *s)
 	ws_drain_add(s->drain, WS_KIND_PROCESS_END, &row);
 }
 
-/* --- the loop --------------------------------------------------------------------------------- */
+/* --- the loop --- */
 
 void ws_session_loop(struct ws_session *s)
 {
@@ -165,8 +169,7 @@ void ws_session_loop(struct ws_session *s)
 	}
 }
 
-/* --- the end
- * -------------------------------------------------------------------------------------- */
+/* --- the end --- */
 
 enum ws_status ws_session_finish(struct ws_session *s, struct ws_record_result *result,
                                  struct ws_err *err)

@@ -23,7 +23,7 @@ struct ws_collector {
 };
 extern struct ws_collector ws_collector;
 
-/* --- attach.c ---------------------------------------------------------------------- */
+/* --- inject.c --- */
 
 /* Attach this process to the segment of WS_SEG_ENV, once. 1 = recorded. */
 int ws_attach(void);
@@ -45,7 +45,7 @@ static inline void ws_lost(enum ws_loss cause, uint64_t n)
 /* CLOCK_REALTIME in ns. */
 int64_t ws_now_ns(void);
 
-/* --- lane.c -------------------------------------------------------------------------- */
+/* --- lane.c --- */
 
 /* What a thread keeps in thread-local storage, which is scarce in a late-loaded library. */
 struct ws_self {
@@ -65,7 +65,7 @@ static inline struct ws_lane *ws_lane_self(void)
 	return WS_LIKELY(ws_self.lane != NULL) ? ws_self.lane : ws_lane_find();
 }
 
-/* --- define.c ------------------------------------------------------------------------ */
+/* --- define.c --- */
 
 /*
  * A definition is made in place: ws_def_begin() takes the lock and gives the
@@ -100,7 +100,7 @@ int ws_define_thread(uint32_t thread, uint32_t tid, const char *name);
 /* The domain WSNVTX_CPU_DOMAIN, WS_DEF_NONE until it is made. */
 extern _Atomic uint32_t ws_cpu_domain;
 
-/* --- schema.c ------------------------------------------------------------------------- */
+/* --- schema.c --- */
 
 #define WS_SCHEMA_TEXTS 8
 
@@ -128,7 +128,5 @@ uint64_t ws_enum_register(uint32_t domain, const struct wsn_enum_attr *attr);
 const struct ws_schema *ws_schema_find(uint64_t id);
 /* Size in bytes of a predefined entry type, 0 = it has none. */
 uint32_t ws_entry_size(uint64_t type);
-
-/* --- nvtx_source.c ---------------------------------------------------------------------- */
 
 #endif

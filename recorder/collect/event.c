@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* --- attributes ------------------------------------------------------------------------ */
+/* --- attributes --- */
 
 uint32_t ws_event_domain(wsn_domain handle)
 {
@@ -159,7 +159,7 @@ void ws_event_attributes(struct ws_event *ev, wsn_domain domain, const struct ws
 	take_payload(ev, a);
 }
 
-/* --- copying ------------------------------------------------------------------------------ */
+/* --- copying --- */
 
 /* Copy a measured text into the ring, padded with zeros to 8 bytes from `at`. */
 static void put_text(uint8_t *bytes, uint64_t at, const struct ws_text *text, uint32_t padded)
@@ -208,6 +208,33 @@ static void put_payload(uint8_t *bytes, uint64_t at, const struct ws_payload *p)
 }
 
 /*
+ * Room for a record, `keep` bytes beyond it; UINT64_MAX: there is none. A
+ * signal handler that interrupted this thread while it writes a record finds
+ * none either, so that its events are dropped whole instead of mixed in.
+ */
+static uint64_t begin_record(struct ws_lane *lane, uint64_t size, uint32_t pops)
+{
+	uint64_t pos;
+
+	if (WS_UNLIKELY(atomic_load_explicit(&lane->writing, memory_order_relaxed)))
+		return UINT64_MAX;
+	atomic_store_explicit(&lane->writing, 1, memory_order_relaxed);
+	atomic_signal_fence(memory_order_seq_cst);
+	pos = ws_ring_claim(&lane->ring, ws_collector.ring_size, size,
+	                    (uint64_t)pops * sizeof(struct ws_rec_pop));
+	if (WS_UNLIKELY(pos == UINT64_MAX))
+		atomic_store_explicit(&lane->writing, 0, memory_order_relaxed);
+	return pos;
+}
+
+static void end_record(struct ws_lane *lane, uint64_t end)
+{
+	ws_ring_publish(&lane->ring, end);
+	atomic_signal_fence(memory_order_seq_cst);
+	atomic_store_explicit(&lane->writing, 0, memory_order_relaxed);
+}
+
+/*
  * Write one record. time_ns 0: read the clock after everything is copied, so
  * that our own work lies outside of the range that begins here. Returns 0 when
  * the ring is full.
@@ -220,8 +247,7 @@ static int put_event(struct ws_lane *lane, enum ws_rec_type type, const struct w
 	uint32_t text_room = WS_ALIGN8(ev->text.size);
 	struct ws_rec_event rec;
 	uint64_t size = sizeof(rec) + text_room + WS_ALIGN8(ev->payload.total);
-	uint64_t pos = ws_ring_claim(&lane->ring, ring_size, size,
-	                             (uint64_t)pops * sizeof(struct ws_rec_pop));
+	uint64_t pos = begin_record(lane, size, pops);
 
 	if (WS_UNLIKELY(pos == UINT64_MAX))
 		return 0;
@@ -243,11 +269,11 @@ static int put_event(struct ws_lane *lane, enum ws_rec_type type, const struct w
 	rec.payload_size = ev->payload.total;
 	rec.head.time_ns = time_ns ? time_ns : ws_now_ns();
 	ws_ring_put(bytes, ring_size, pos, &rec, sizeof(rec));
-	ws_ring_publish(&lane->ring, pos + size);
+	end_record(lane, pos + size);
 	return 1;
 }
 
-/* --- events ----------------------------------------------------------------------------------- */
+/* --- events --- */
 
 /* The lane for an event; NULL: the event is lost, and counted under its cause. */
 static struct ws_lane *lane_for(struct ws_event *ev)
@@ -346,11 +372,15 @@ int ws_event_push(struct ws_event *ev)
 		return push_kernel(lane, ev);
 	measure(ev);
 	level = (int)lane->domains[ev->domain].open++;
-	/* room for its own pop is kept as well */
-	if (!lane->domains[ev->domain].dropped &&
-	    put_event(lane, WS_REC_PUSH, ev, 0, 0, lane->pops_owed + 1)) {
-		lane->pops_owed++;
-	} else {
+	if (lane->domains[ev->domain].dropped) {
+		lane->domains[ev->domain].dropped++;
+		ws_lost(WS_LOSS_ring_overflow, 1);
+		return level;
+	}
+	/* room for its own pop is kept as well, also from a signal handler that comes now */
+	lane->pops_owed++;
+	if (!put_event(lane, WS_REC_PUSH, ev, 0, 0, lane->pops_owed)) {
+		lane->pops_owed--;
 		lane->domains[ev->domain].dropped++;
 		ws_lost(WS_LOSS_ring_overflow, 1);
 	}
@@ -361,15 +391,14 @@ int ws_event_push(struct ws_event *ev)
 static void put_pop(struct ws_lane *lane, uint32_t domain, int64_t time_ns)
 {
 	struct ws_rec_pop rec = {{sizeof(rec), WS_REC_POP, 0, time_ns}, domain, 0};
-	uint64_t pos = ws_ring_claim(&lane->ring, ws_collector.ring_size, sizeof(rec),
-	                             (uint64_t)lane->pops_owed * sizeof(rec));
+	uint64_t pos = begin_record(lane, sizeof(rec), lane->pops_owed - 1);
 
 	if (WS_UNLIKELY(pos == UINT64_MAX)) {
 		ws_lost(WS_LOSS_ring_overflow, 1);
 		return;
 	}
 	ws_ring_put(ws_lane_bytes(lane), ws_collector.ring_size, pos, &rec, sizeof(rec));
-	ws_ring_publish(&lane->ring, pos + sizeof(rec));
+	end_record(lane, pos + sizeof(rec));
 }
 
 int ws_event_pop(struct ws_event *ev)
@@ -395,13 +424,13 @@ int ws_event_pop(struct ws_event *ev)
 		ws_lost(WS_LOSS_ring_overflow, 1);
 		return level;
 	}
-	lane->pops_owed--;
-	if (ev->payload.schema) {
-		if (put_event(lane, WS_REC_POP, ev, 0, now, lane->pops_owed))
-			return level;
+	if (!ev->payload.schema) {
+		put_pop(lane, ev->domain, now);
+	} else if (!put_event(lane, WS_REC_POP, ev, 0, now, lane->pops_owed - 1)) {
 		ws_lost(WS_LOSS_payload_truncated, 1);
+		put_pop(lane, ev->domain, now);
 	}
-	put_pop(lane, ev->domain, now);
+	lane->pops_owed--;
 	return level;
 }
 

@@ -50,6 +50,7 @@ static struct ws_lane *take(struct ws_lane *lane)
 	lane->thread = thread;
 	lane->pops_owed = 0;
 	lane->kernels = 0;
+	atomic_store_explicit(&lane->writing, 0, memory_order_relaxed);
 	memset(lane->domains, 0, sizeof(lane->domains));
 	ws_self.lane = lane;
 	return lane;

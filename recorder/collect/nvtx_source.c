@@ -16,7 +16,7 @@ static struct ws_text wide_text(const wchar_t *text)
 	return (struct ws_text){text, WS_TEXT_UTF32, 0};
 }
 
-/* --- core: the default domain --------------------------------------------------------- */
+/* --- core: the default domain --- */
 
 static void on_MarkEx(const struct wsn_event *attr)
 {
@@ -152,7 +152,7 @@ static void on_NameOsThreadW(uint32_t tid, const wchar_t *name)
 		ws_define_thread_name(tid, wide_text(name));
 }
 
-/* --- core 2: domains --------------------------------------------------------------------- */
+/* --- core 2: domains --- */
 
 static void on_DomainMarkEx(wsn_domain domain, const struct wsn_event *attr)
 {
@@ -284,7 +284,7 @@ static void on_Initialize(const void *reserved)
 	(void)reserved;
 }
 
-/* --- payload extension ----------------------------------------------------------------------- */
+/* --- payload extension --- */
 
 static uint64_t on_PayloadSchemaRegister(wsn_domain domain, const struct wsn_schema_attr *attr)
 {
@@ -385,8 +385,7 @@ static void on_EventBatchSubmit(wsn_domain domain, const void *batch)
 		ws_lost(WS_LOSS_deferred_event, 1);
 }
 
-/* --- attaching ----------------------------------------------------------------------------------
- */
+/* --- attaching --- */
 
 /* A name and its callback; the assignment checks the callback's type. */
 #define X(name, id, ret, params) static const wsn_fn_##name typed_##name = on_##name;

@@ -77,7 +77,7 @@ static void remember(uint64_t id, const struct ws_schema *what)
 	atomic_store_explicit(&s->id, id, memory_order_release);
 }
 
-/* --- layout of one schema --------------------------------------------------------- */
+/* --- layout of one schema --- */
 
 /* Where the walk over a schema's entries has come to. */
 struct layout {
@@ -189,7 +189,7 @@ static uint64_t place(struct layout *l, const struct wsn_schema_entry *e, size_t
 	return offset;
 }
 
-/* --- registration ------------------------------------------------------------------ */
+/* --- registration --- */
 
 /* The body of a definition while it is filled: fixed part first, names behind. */
 struct body {

@@ -86,6 +86,8 @@ uint32_t ws_text_next(struct ws_text_cursor *cursor, char *buf, uint32_t cap)
 {
 	uint32_t n = 0;
 
+	if (!cursor->left)
+		return 0;
 	if (cursor->kind == WS_TEXT_BYTES) {
 		n = cursor->left < cap ? cursor->left : cap;
 		memcpy(buf, cursor->ptr, n);

@@ -10,7 +10,7 @@ struct ws_seg_header *seg;
 struct ws_trace_writer *writer;
 struct ws_drain *drain;
 
-/* --- the producer, by hand -------------------------------------------------------- */
+/* --- the producer, by hand --- */
 
 uint64_t put_def(enum ws_def_type type, uint64_t id, const void *body, uint32_t size)
 {
@@ -84,7 +84,7 @@ uint64_t put_launch_schema(void)
 	return put_def(WS_DEF_SCHEMA, WSN_SCHEMA_ID_DYNAMIC_START + 9, body, sizeof(fixed) + 16);
 }
 
-/* --- set-up ------------------------------------------------------------------------- */
+/* --- set-up --- */
 
 static void make_segment(void)
 {

@@ -48,7 +48,7 @@ static void expect_no_loss(const struct probe *p)
 	}
 }
 
-/* --- ways to end ----------------------------------------------------------------------- */
+/* --- ways to end --- */
 
 static void check_end(const char *mode, int exit_code, enum ws_end_how how, int code)
 {
@@ -154,20 +154,21 @@ Test(record, a_program_behind_a_shell_is_recorded_until_it_ends)
 	char command[1024];
 	struct probe p;
 
-	/* the shell is gone before its child has begun */
-	snprintf(command, sizeof(command), "%s threads-after-main 500 %s & sleep 0.01",
-	         WS_TEST_VICTIM, r.tally);
+	/* the shell is gone long before the program behind it ends */
+	snprintf(command, sizeof(command), "%s until-killed 60000 %s & sleep 0.5", WS_TEST_VICTIM,
+	         r.tally);
 	cr_expect_eq(RUN(&r, "-o", r.trace, "--segment-dir", r.segments, "--", "/bin/sh", "-c",
 	                 command),
 	             0, "%s", r.text);
 	p = open_whole();
-	cr_expect_eq(r.rounds[0], 4000);
+	cr_expect_eq(r.rounds[0], 60000);
+	cr_expect_not_null(strstr(r.text, "still runs"), "%s", r.text);
 	run_check_rounds(&r, &p, 0);
 	cr_expect_eq(CELL(&p, process_end, how, 0), WS_END_UNKNOWN);
 	probe_close(&p);
 }
 
-/* --- threads and rings -------------------------------------------------------------------- */
+/* --- threads and rings --- */
 
 Test(record, more_threads_one_after_the_other_than_there_are_rings)
 {
@@ -224,7 +225,7 @@ Test(record, while_the_launcher_is_stopped_what_does_not_fit_the_ring_is_counted
 	probe_close(&p);
 }
 
-/* --- death of the launcher -------------------------------------------------------------------- */
+/* --- death of the launcher --- */
 
 /* Start, let it run for a while, kill the launcher. The program goes on. */
 static void kill_launcher_after(int rounds)
@@ -342,8 +343,7 @@ Test(record, the_next_recording_tells_of_a_segment_that_was_left_behind)
 	cr_expect_not_null(strstr(r.text, run_segment(&r)), "%s", r.text);
 }
 
-/* --- signals -------------------------------------------------------------------------------------
- */
+/* --- signals --- */
 
 Test(record, a_signal_to_the_launcher_is_passed_on_and_the_trace_finished)
 {
@@ -369,8 +369,7 @@ Test(record, a_signal_to_the_launcher_is_passed_on_and_the_trace_finished)
 	}
 }
 
-/* --- what the user sees
- * ------------------------------------------------------------------------------ */
+/* --- what the user sees --- */
 
 Test(record, a_program_without_nvtx_gives_a_valid_trace_and_a_word_about_it)
 {
@@ -472,8 +471,55 @@ Test(record, without_o_the_trace_is_named_after_the_program_and_replaces_none)
 	cr_expect_eq(stat(path, &st), 0);
 }
 
-/* --- provenance
- * ----------------------------------------------------------------------------------------- */
+/* --- warpsheet-step --- */
+
+Test(record, with_model_our_options_and_those_of_the_step_may_stand_in_any_order)
+{
+	struct probe p;
+
+	cr_expect_eq(RUN(&r, "--model", "transformer-tiny", "--steps", "1", "--segment-dir",
+	                 r.segments, "--warmup", "0", "--device", "cpu", "-o", r.trace,
+	                 "--batch=1"),
+	             0, "%s", r.text);
+	p = open_whole();
+	cr_expect_gt(ROWS(&p, kernel), 100);
+	cr_expect_str_eq(probe_meta(&p, "program.arguments"),
+	                 "--model transformer-tiny --steps 1 --warmup 0 --device cpu --batch=1");
+	cr_expect_eq(CELL(&p, device, kind, 0), WS_DEVICE_CPU_REFERENCE);
+	cr_expect_neq(CELL(&p, launch_config, grid_x, 0), 0);
+	expect_no_loss(&p);
+	probe_close(&p);
+}
+
+/* --- other people's programs --- */
+
+Test(record, a_program_built_with_the_headers_of_nvidia_is_recorded)
+{
+#ifdef WS_TEST_NVIDIA_VICTIM
+	struct probe p;
+
+	cr_expect_eq(RUN(&r, "-o", r.trace, "--segment-dir", r.segments, "--",
+	                 WS_TEST_NVIDIA_VICTIM),
+	             0, "%s", r.text);
+	p = open_whole();
+	cr_expect_eq(probe_count(&p, WS_NVTX_PUSH, "outer"), 1);
+	cr_expect_eq(probe_count(&p, WS_NVTX_PUSH, "wörk"), 1);
+	cr_assert_eq(ROWS(&p, nvtx), 4);
+	cr_expect_str_eq(TEXT(&p, nvtx, domain, 1), "theirs");
+	cr_assert_eq(ROWS(&p, payload), 1);
+	cr_expect_eq(CELL(&p, payload, schema, 0), CELL(&p, payload_schema, id, 0));
+	cr_expect_eq(BYTES(&p, payload, bytes, 0).len, 16);
+	cr_expect_str_eq(TEXT(&p, payload_schema, name, 0), "work");
+	cr_expect_str_eq(TEXT(&p, payload_field, name, 1), "op");
+	expect_no_loss(&p);
+	probe_close(&p);
+#else
+	cr_log_warn("[SKIP] the headers of NVTX 3 are not installed");
+	cr_skip_test("the headers of NVTX 3 are not installed");
+#endif
+}
+
+/* --- provenance --- */
 
 static int is_listed(const char *key)
 {

@@ -53,7 +53,7 @@ static void rounds(int first, int count)
 		one_round(i);
 }
 
-/* --- ways to end ------------------------------------------------------------------- */
+/* --- ways to end --- */
 
 static int with_exit(int count)
 {
@@ -222,7 +222,7 @@ static int until_killed(int count)
 	return 0;
 }
 
-/* --- main ------------------------------------------------------------------------------- */
+/* --- main --- */
 
 static const struct {
 	const char *name;

@@ -16,7 +16,7 @@ static void start(void)
 
 TestSuite(collector, .init = start, .fini = collect_stop, .timeout = 60);
 
-/* --- every function --------------------------------------------------------------------- */
+/* --- every function --- */
 
 Test(collector, every_function_of_the_interface_is_served)
 {
@@ -175,8 +175,7 @@ Test(collector, names_of_categories_and_threads)
 	probe_close(&p);
 }
 
-/* --- payloads ------------------------------------------------------------------------------------
- */
+/* --- payloads --- */
 
 Test(collector, plain_numbers_are_payloads_of_their_predefined_type)
 {
@@ -480,8 +479,7 @@ Test(collector, a_nested_schema_has_its_texts_followed_too)
 	probe_close(&p);
 }
 
-/* --- the domain of the CPU backend -------------------------------------------------------------
- */
+/* --- the domain of the CPU backend --- */
 
 Test(collector, a_push_and_pop_in_the_cpu_domain_is_one_kernel_and_no_range)
 {

@@ -4,7 +4,9 @@
  */
 #include <criterion/criterion.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -18,8 +20,7 @@ static void start(void)
 
 TestSuite(collector, .init = start, .fini = collect_stop, .timeout = 60);
 
-/* --- losses
- * ---------------------------------------------------------------------------------------- */
+/* --- losses --- */
 
 Test(collector, a_pop_without_a_push_is_counted_and_left_out)
 {
@@ -244,8 +245,55 @@ Test(collector, domains_beyond_the_last_place_are_counted_with_their_events)
 	probe_close(&p);
 }
 
-/* --- fork
- * --------------------------------------------------------------------------------------------- */
+/* --- signal handlers --- */
+
+static volatile sig_atomic_t interruptions;
+
+static void interrupt(int sig)
+{
+	(void)sig;
+	nvtx.RangePushA("handler");
+	nvtx.MarkA("handler");
+	nvtx.RangePop();
+	interruptions++;
+}
+
+Test(collector, a_signal_handler_in_the_middle_of_an_event_breaks_nothing)
+{
+	const struct itimerval often = {{0, 50}, {0, 50}};
+	const struct itimerval never = {{0, 0}, {0, 0}};
+	uint64_t events = 0;
+	int level = 0;
+	struct probe p;
+
+	nvtx.MarkA("the thread has its ring now");
+	signal(SIGALRM, interrupt);
+	setitimer(ITIMER_REAL, &often, NULL);
+	while (interruptions < 2000) {
+		nvtx.RangePushA("a name of some length, so that copying takes its time");
+		nvtx.RangePop();
+		events += 2;
+		if (events % 2000 == 0) {
+			ws_drain_pass(collect_drain);
+			ws_drain_commit(collect_drain);
+		}
+	}
+	setitimer(ITIMER_REAL, &never, NULL);
+	events += 1 + 3 * (uint64_t)interruptions;
+	p = collect_finish();
+	cr_expect_eq(ROWS(&p, nvtx) + collect_lost(WS_LOSS_ring_overflow), events);
+	cr_expect_eq(collect_lost(WS_LOSS_unknown_record), 0);
+	cr_expect_eq(collect_lost(WS_LOSS_unmatched_pop), 0);
+	for (uint64_t i = 0; i < ROWS(&p, nvtx); i++) {
+		level += CELL(&p, nvtx, type, i) == WS_NVTX_PUSH;
+		level -= CELL(&p, nvtx, type, i) == WS_NVTX_POP;
+		cr_assert(level >= 0 && level <= 2);
+	}
+	cr_expect_eq(level, 0);
+	probe_close(&p);
+}
+
+/* --- fork --- */
 
 Test(collector, a_forked_child_cannot_write_into_the_trace_and_is_counted_once_it_tries)
 {
@@ -307,63 +355,4 @@ Test(collector_off, a_second_process_is_declined_and_counted, .fini = collect_st
 	atomic_store(&collect_seg->owner.pid, 1);
 	cr_expect(!nvtx_attach());
 	cr_expect_eq(collect_lost(WS_LOSS_process_not_recorded), 1);
-}
-
-/* --- many threads
- * ----------------------------------------------------------------------------------------- */
-
-#define THREADS    8
-#define PER_THREAD 2000
-
-static void *hammer(void *arg)
-{
-	char text[32];
-
-	for (int i = 0; i < PER_THREAD; i++) {
-		snprintf(text, sizeof(text), "%s %d", (char *)arg, i % 10);
-		nvtx.RangePushA(text);
-		nvtx.DomainRegisterStringA(NULL, text);
-		nvtx.RangePop();
-	}
-	return NULL;
-}
-
-static void start_threads(void)
-{
-	collect_start(THREADS, 1 << 20, 1 << 20);
-	cr_assert(nvtx_attach());
-}
-
-Test(collector_threads, every_event_of_every_thread_arrives_while_the_drain_runs,
-     .init = start_threads, .fini = collect_stop, .timeout = 60)
-{
-	static char names[THREADS][16];
-	pthread_t threads[THREADS];
-	uint64_t pushes = 0;
-	struct probe p;
-
-	for (int i = 0; i < THREADS; i++) {
-		snprintf(names[i], sizeof(names[i]), "thread %d", i);
-		pthread_create(&threads[i], NULL, hammer, names[i]);
-	}
-	for (int i = 0; i < 20; i++) {
-		usleep(1000);
-		ws_drain_pass(collect_drain);
-		ws_drain_commit(collect_drain);
-	}
-	for (int i = 0; i < THREADS; i++)
-		pthread_join(threads[i], NULL);
-	p = collect_finish();
-	for (int i = 0; i < THREADS; i++) {
-		for (int j = 0; j < 10; j++) {
-			char text[32];
-
-			snprintf(text, sizeof(text), "thread %d %d", i, j);
-			pushes += probe_count(&p, WS_NVTX_PUSH, text);
-		}
-	}
-	cr_expect_eq(pushes, THREADS * PER_THREAD);
-	cr_expect_eq(ROWS(&p, nvtx), 2 * THREADS * PER_THREAD);
-	collect_expect_no_loss();
-	probe_close(&p);
 }

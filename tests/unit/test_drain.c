@@ -16,7 +16,7 @@ static void start(void)
 
 TestSuite(drain, .init = start, .fini = by_hand_stop, .timeout = 60);
 
-/* --- records ------------------------------------------------------------------------------ */
+/* --- records --- */
 
 Test(drain, each_kind_of_event_becomes_one_row_with_its_time_type_and_text)
 {
@@ -161,7 +161,7 @@ Test(drain, records_that_wrap_around_the_ring_are_read_whole)
 	probe_close(&p);
 }
 
-/* --- definitions ------------------------------------------------------------------------------ */
+/* --- definitions --- */
 
 Test(drain, a_process_image_becomes_a_row)
 {
@@ -221,8 +221,7 @@ Test(drain, a_category_keeps_its_domain)
 	probe_close(&p);
 }
 
-/* --- hostile memory
- * ----------------------------------------------------------------------------------- */
+/* --- hostile memory --- */
 
 static uint64_t unknown(void)
 {

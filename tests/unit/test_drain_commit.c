@@ -19,8 +19,7 @@ static void start(void)
 
 TestSuite(commit, .init = start, .fini = by_hand_stop, .timeout = 60);
 
-/* --- commits
- * --------------------------------------------------------------------------------------- */
+/* --- commits --- */
 
 Test(commit, ring_space_is_given_back_by_the_commit_and_not_before)
 {
@@ -71,6 +70,18 @@ Test(commit, a_lane_is_free_again_once_its_thread_ended_and_its_ring_is_committe
 	cr_expect_eq(atomic_load(&seg->lanes_freed), 1);
 }
 
+Test(commit, it_is_wanted_when_threads_that_ended_hold_most_of_the_lanes)
+{
+	/* two lanes: one owned, one free */
+	cr_expect(!ws_drain_wants_commit(drain));
+	atomic_store(&ws_seg_lane(seg, 1)->state, WS_LANE_OWNED);
+	cr_expect(!ws_drain_wants_commit(drain), "a commit would free none");
+	atomic_store(&ws_seg_lane(seg, 0)->state, WS_LANE_LEFT);
+	cr_expect(ws_drain_wants_commit(drain));
+	ws_drain_commit(drain);
+	cr_expect(!ws_drain_wants_commit(drain));
+}
+
 Test(commit, statistics_repeat_only_what_changed)
 {
 	struct probe p;
@@ -87,8 +98,7 @@ Test(commit, statistics_repeat_only_what_changed)
 	probe_close(&p);
 }
 
-/* --- death of the launcher, at each point of a commit
- * ------------------------------------------------- */
+/* --- death of the launcher, at each point of a commit --- */
 
 enum death {
 	DEATH_AFTER_PASS,  /* rows only in the writer's memory */

@@ -16,6 +16,7 @@
 
 Test(nvtx_abi, agrees_with_the_headers_of_nvtx)
 {
+	cr_log_warn("[SKIP] the headers of NVTX 3 are not installed");
 	cr_skip_test("the headers of NVTX 3 are not installed");
 }
 

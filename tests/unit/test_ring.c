@@ -1,8 +1,5 @@
-/* The ring: order, wrap-around, fullness, and two threads at once. */
+/* The ring: order, wrap-around, fullness. Two threads at once: tests/record/stress.c. */
 #include <criterion/criterion.h>
-#include <pthread.h>
-#include <sched.h>
-#include <stdlib.h>
 
 #include "recorder/ring.h"
 
@@ -89,64 +86,4 @@ Test(ring, positions_beyond_32_bits_work)
 	cr_expect_eq(ws_ring_head(&ring), far + 8);
 	ws_ring_get(bytes, SIZE, far, out, 8);
 	cr_expect_str_eq(out, "abcdefg");
-}
-
-/* --- two threads ---------------------------------------------------------------- */
-
-#define RECORDS 200000u
-
-/* Records of 8 to 120 bytes: length, number, then bytes made from the number. */
-static uint32_t record_length(uint32_t number)
-{
-	return 8 + number * 2654435761u % 113;
-}
-
-static void *produce(void *arg)
-{
-	uint8_t rec[128];
-
-	(void)arg;
-	for (uint32_t n = 0; n < RECORDS; n++) {
-		uint32_t len = record_length(n);
-
-		memcpy(rec, &len, 4);
-		memcpy(rec + 4, &n, 4);
-		memset(rec + 8, (int)(n & 0xFF), len - 8);
-		while (!append(rec, len, 0))
-			sched_yield();
-	}
-	return NULL;
-}
-
-Test(ring, a_thread_reads_whole_records_in_order_while_another_writes, .timeout = 60)
-{
-	uint64_t tail = 0, bad = 0;
-	pthread_t producer;
-	uint32_t next = 0;
-
-	cr_assert_eq(pthread_create(&producer, NULL, produce, NULL), 0);
-	while (next < RECORDS) {
-		uint64_t head = ws_ring_head(&ring);
-
-		if (head == tail)
-			sched_yield();
-		while (tail < head) {
-			uint32_t len, number;
-			uint8_t rec[128];
-
-			ws_ring_get(bytes, SIZE, tail, &len, 4);
-			cr_assert_leq(len, sizeof(rec));
-			ws_ring_get(bytes, SIZE, tail, rec, len);
-			memcpy(&number, rec + 4, 4);
-			bad += number != next || len != record_length(next);
-			for (uint32_t i = 8; i < len; i++)
-				bad += rec[i] != (next & 0xFF);
-			tail += len;
-			next++;
-		}
-		ws_ring_release(&ring, tail);
-	}
-	pthread_join(producer, NULL);
-	cr_expect_eq(bad, 0);
-	cr_expect_eq(ws_ring_head(&ring), tail);
 }
