@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "report/demangle.h"
 #include "report/tables.h"
 #include "trace_builder.h"
 
@@ -215,6 +216,27 @@ Test(tables, class_direction_and_dtype_are_those_of_the_operation)
 	cr_expect(tb_is_empty(t, row, "flops"));
 	row = tb_find(t, 0, "name", "no idea");
 	cr_expect(tb_is_empty(t, row, "op_class"), "unknown is empty");
+	ws_table_free(t);
+	ws_model_free(m);
+	tb_free(b);
+}
+
+Test(tables, mangled_names_are_shown_as_signatures_and_grouped_by_them)
+{
+	struct tb *b = tb_new();
+	struct ws_model *m;
+	struct ws_table *t;
+
+	if (!ws_demangle_available())
+		cr_skip("built without libiberty");
+	tb_launch(b, 0, "_Z3addiPfS_", 10, 30);
+	tb_launch(b, 2, "add(int, float*, float*)", 50, 10);
+	m = tb_model(b);
+	t = tb_table(m, "kernel-summary", NULL);
+	cr_assert(eq(sz, t->nrows, 1));
+	cr_expect_str_eq(tb_str(t, 0, "name"), "add(int, float*, float*)");
+	cr_expect_str_eq(tb_str(t, 0, "short_name"), "add");
+	cr_expect(eq(i64, tb_int(t, 0, "total_ns"), 40));
 	ws_table_free(t);
 	ws_model_free(m);
 	tb_free(b);
