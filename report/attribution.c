@@ -8,21 +8,6 @@ static enum ws_status no_memory(struct ws_err *err, size_t n)
 	return WS_FAIL(err, NO_MEMORY, "no memory to join %zu launches", n);
 }
 
-static enum ws_status order_by_u32(uint32_t *order, const uint32_t *key32, size_t n,
-                                   struct ws_err *err)
-{
-	int64_t *key = calloc(n ? n : 1, sizeof(*key));
-	enum ws_status status;
-
-	if (!key)
-		return no_memory(err, n);
-	for (size_t i = 0; i < n; i++)
-		key[i] = key32[i];
-	status = ws_order_by(order, key, n, err);
-	free(key);
-	return status;
-}
-
 /* --- kernel to call -------------------------------------------------------------- */
 
 struct launch_key {
@@ -86,7 +71,7 @@ enum ws_status ws_join_launches(const struct ws_launches *kernels, const struct 
 	if (status == WS_OK)
 		status = ws_order_by(order, (const int64_t *)calls->correlation, calls->n, err);
 	if (status == WS_OK)
-		status = order_by_u32(order, calls->process, calls->n, err);
+		status = ws_order_by_u32(order, calls->process, calls->n, calls->n, err);
 
 	for (size_t k = 0; k < kernels->n && status == WS_OK; k++) {
 		struct launch_key key = {kernels->process[k], kernels->correlation[k],
@@ -265,7 +250,7 @@ enum ws_status ws_attribute(const struct ws_calls *calls, const struct ws_ranges
 	ws_order_identity(order, n);
 	status = ws_order_by(order, calls->start_ns, n, err);
 	if (status == WS_OK)
-		status = order_by_u32(order, calls->thread, n, err);
+		status = ws_order_by_u32(order, calls->thread, n, n, err);
 	for (size_t from = 0, to; from < n && status == WS_OK; from = to) {
 		for (to = from; to < n && calls->thread[order[to]] == calls->thread[order[from]];)
 			to++;

@@ -76,22 +76,6 @@ static enum ws_status allocate(struct builder *b, struct ws_err *err)
 	return WS_OK;
 }
 
-/* order[0..n) by key32[order[i]], stable. */
-static enum ws_status order_by_u32(uint32_t *order, const uint32_t *key32, size_t n, size_t rows,
-                                   struct ws_err *err)
-{
-	int64_t *key = calloc(rows ? rows : 1, sizeof(*key));
-	enum ws_status status;
-
-	if (!key)
-		return no_memory(err, rows);
-	for (size_t i = 0; i < rows; i++)
-		key[i] = key32[i];
-	status = ws_order_by(order, key, n, err);
-	free(key);
-	return status;
-}
-
 static uint32_t new_range(struct builder *b, uint32_t event, uint32_t seq)
 {
 	struct ws_ranges *r = b->r;
@@ -228,7 +212,7 @@ static enum ws_status pair_starts(struct builder *b, struct ws_err *err)
 	if (status == WS_OK) /* grouping is all that is asked, so the sign does not matter */
 		status = ws_order_by(rows, (const int64_t *)ev->range_id, n, err);
 	if (status == WS_OK)
-		status = order_by_u32(rows, process, n, ev->n, err);
+		status = ws_order_by_u32(rows, process, n, ev->n, err);
 	if (status == WS_OK)
 		pair_sorted_starts(b, rows, n);
 out:
@@ -368,7 +352,7 @@ enum ws_status ws_ranges_build(struct ws_ranges *out, const struct ws_nvtx_event
 	ws_order_identity(b.order, events->n);
 	status = ws_order_by(b.order, events->time_ns, events->n, err);
 	if (status == WS_OK)
-		status = order_by_u32(b.order, events->thread, events->n, events->n, err);
+		status = ws_order_by_u32(b.order, events->thread, events->n, events->n, err);
 	if (status == WS_OK)
 		status = pair_pushes(&b, err);
 	if (status == WS_OK)

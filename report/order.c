@@ -73,6 +73,21 @@ out:
 	return status;
 }
 
+enum ws_status ws_order_by_u32(uint32_t *order, const uint32_t *key, size_t n, size_t rows,
+                               struct ws_err *err)
+{
+	int64_t *wide = calloc(rows ? rows : 1, sizeof(*wide));
+	enum ws_status status;
+
+	if (!wide)
+		return WS_FAIL(err, NO_MEMORY, "no memory to sort %zu rows", rows);
+	for (size_t i = 0; i < rows; i++)
+		wide[i] = key[i];
+	status = ws_order_by(order, wide, n, err);
+	free(wide);
+	return status;
+}
+
 /* splitmix64's mixer: neighbouring ids must not share slots. Source: S. Vigna, public domain. */
 static uint64_t mix(uint64_t x)
 {

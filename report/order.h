@@ -23,6 +23,10 @@ void ws_order_identity(uint32_t *order, size_t n);
  */
 enum ws_status ws_order_by(uint32_t *order, const int64_t *key, size_t n, struct ws_err *err);
 
+/* The same by 32-bit keys, of which there are `rows`: order may hold some of the rows only. */
+enum ws_status ws_order_by_u32(uint32_t *order, const uint32_t *key, size_t n, size_t rows,
+                               struct ws_err *err);
+
 /* Starts as all zeros; free with ws_idmap_free. */
 struct ws_idmap {
 	uint64_t *keys;
