@@ -91,6 +91,16 @@ out:
 	return rc;
 }
 
+/* A first sheet that is a table has links and charts below it. */
+static void add_overview(struct ws_xlsx *x, const struct ws_xlsx_sheet *s)
+{
+	uint32_t row = ws__xlsx_contents(x, s->sheet, s->below + 1, 0);
+
+	row = ws__xlsx_add_charts(x, s->sheet, row + 1, 0);
+	if (row <= WS_XLSX_PAGE_ROWS)
+		ws__xlsx_page_setup(x, s->sheet, 1, 1);
+}
+
 static enum ws_status write_sheets(struct ws_xlsx *x, struct ws_err *err)
 {
 	struct ws_page_columns columns;
@@ -106,6 +116,8 @@ static enum ws_status write_sheets(struct ws_xlsx *x, struct ws_err *err)
 	}
 	if (page)
 		ws__xlsx_write_page(x, &x->sheets[0]);
+	else if (x->report->ntables > 1)
+		add_overview(x, &x->sheets[0]);
 	if (x->report->ntables) {
 		worksheet_activate(x->sheets[0].sheet);
 		worksheet_set_first_sheet(x->sheets[0].sheet);

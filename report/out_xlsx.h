@@ -19,6 +19,9 @@
 /* Rows of a table that go into the workbook; the whole table is then beside it as CSV. */
 #define WS_XLSX_ROWS_MAX 100000
 
+/* Rows that are still readable when they are printed on one sheet of paper. */
+#define WS_XLSX_PAGE_ROWS 90
+
 /* Where things are on a sheet of a table, counted from 0. */
 enum {
 	WS_XLSX_ROW_TITLE,
@@ -52,7 +55,8 @@ struct ws_xlsx_sheet {
 	const struct ws_table *table;
 	lxw_worksheet *sheet;
 	char name[WS_XLSX_SHEET_NAME_MAX + 1];
-	size_t rows; /* rows written, from WS_XLSX_ROW_DATA */
+	size_t rows;    /* rows written, from WS_XLSX_ROW_DATA */
+	uint32_t below; /* first row below everything */
 };
 
 /* Lines of one section of the first sheet: rows of the sheet, counted from 0. */
@@ -127,6 +131,8 @@ void ws__xlsx_page_setup(struct ws_xlsx *x, lxw_worksheet *sheet, int landscape,
 /* The table on its sheet. */
 enum ws_status ws__xlsx_write_table(struct ws_xlsx *x, struct ws_xlsx_sheet *s, struct ws_err *err);
 
+/* Links to all other sheets; two columns from col on. Returns the row below the last. */
+uint32_t ws__xlsx_contents(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t row, uint16_t col);
 /* A table that is a page (ws_display_page) as a one-page report, with links to all sheets and
  * charts of their cells. */
 void ws__xlsx_write_page(struct ws_xlsx *x, struct ws_xlsx_sheet *s);

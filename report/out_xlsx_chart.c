@@ -7,14 +7,18 @@
 /* Distinguishable with every common colour blindness (Okabe and Ito's palette). */
 static const lxw_color_t palette[] = {0x0072B2, 0xE69F00, 0x009E73, 0xCC79A7, 0x999999};
 
-/* What a chart shows: the first rows of a table, or the lines of a section of the first sheet. */
+/*
+ * What a chart shows: the first rows of a table, of those whose cell in one
+ * column has a text, or the lines of a section of the first sheet.
+ */
 struct chart_def {
-	const char *table;   /* name of the table */
-	const char *section; /* NULL = the rows */
+	const char *table;                     /* name of the table */
+	const char *section;                   /* NULL = rows */
+	const char *where_column, *where_text; /* title and text; NULL = all rows */
 	const char *title;
 	const char *alt_text; /* for those who do not see it */
 	const char *category; /* title of the column that names the bars */
-	const char *values[sizeof(palette) / sizeof(*palette)]; /* titles; several are stacked */
+	const char *values[sizeof(palette) / sizeof(*palette)]; /* titles of columns */
 	const char *names_axis, *values_axis;
 	const char *number_format; /* ",," divides by a million: ns are shown as ms */
 	uint32_t max_rows;
@@ -22,43 +26,66 @@ struct chart_def {
 	uint8_t type;
 };
 
+#define AS_MS "#,##0.0##,,"
+
 static const struct chart_def charts[] = {
-        {"summary",
-         "GPU time by class",
-         "GPU time by class of work",
-         "Bar chart of the section GPU time by class on this sheet",
-         "Item",
-         {"Time (ns)"},
-         NULL,
-         "GPU time (ms)",
-         "#,##0.0,,",
-         16,
-         18,
-         LXW_CHART_BAR},
-        {"kernel-summary",
-         NULL,
-         "The ten kernels that cost most",
-         "Bar chart of the kernel summary: total GPU time of its first ten kernels",
-         "Short Name",
-         {"Total Time (ns)"},
-         NULL,
-         "total GPU time (ms)",
-         "#,##0.0,,",
-         10,
-         18,
-         LXW_CHART_BAR},
-        {"steps",
-         NULL,
-         "Time of each step by phase",
-         "Stacked column chart of the steps: time of each step, split into its phases",
-         "Step",
-         {"Forward (ns)", "Loss (ns)", "Backward (ns)", "Optimizer (ns)", "Remainder (ns)"},
-         "step, warm-up first",
-         "time (ms)",
-         "#,##0.0,,",
-         500,
-         15,
-         LXW_CHART_COLUMN_STACKED},
+        {.table = "summary",
+         .section = "GPU time by class",
+         .title = "GPU time by class of work",
+         .alt_text = "Bar chart of the section GPU time by class on this sheet",
+         .category = "Item",
+         .values = {"Time (ns)"},
+         .values_axis = "GPU time (ms)",
+         .number_format = AS_MS,
+         .max_rows = 16,
+         .height = 18,
+         .type = LXW_CHART_BAR},
+        {.table = "kernel-summary",
+         .title = "The ten kernels that cost most",
+         .alt_text = "Bar chart of the kernel summary: total GPU time of its first ten kernels",
+         .category = "Short Name",
+         .values = {"Total Time (ns)"},
+         .values_axis = "total GPU time (ms)",
+         .number_format = AS_MS,
+         .max_rows = 10,
+         .height = 18,
+         .type = LXW_CHART_BAR},
+        {.table = "steps",
+         .title = "Time of each step by phase",
+         .alt_text = "Stacked column chart of the steps: time of each step, split into phases",
+         .category = "Step",
+         .values = {"Forward (ns)", "Loss (ns)", "Backward (ns)", "Optimizer (ns)",
+                    "Remainder (ns)"},
+         .names_axis = "step, warm-up first",
+         .values_axis = "time (ms)",
+         .number_format = AS_MS,
+         .max_rows = 500,
+         .height = 15,
+         .type = LXW_CHART_COLUMN_STACKED},
+        {.table = "diff-phases",
+         .where_column = "Measure",
+         .where_text = "GPU",
+         .title = "GPU time of a step by phase, A and B",
+         .alt_text = "Column chart of the phases: mean GPU time of A and of B",
+         .category = "Phase",
+         .values = {"A Mean (ns)", "B Mean (ns)"},
+         .values_axis = "GPU time (ms)",
+         .number_format = AS_MS,
+         .max_rows = 4,
+         .height = 15,
+         .type = LXW_CHART_COLUMN},
+        {.table = "diff-phases",
+         .where_column = "Measure",
+         .where_text = "wall",
+         .title = "Wall time of a step by phase, A and B",
+         .alt_text = "Column chart of the phases: mean wall time of A and of B",
+         .category = "Phase",
+         .values = {"A Mean (ns)", "B Mean (ns)"},
+         .values_axis = "time (ms)",
+         .number_format = AS_MS,
+         .max_rows = 5,
+         .height = 15,
+         .type = LXW_CHART_COLUMN},
 };
 
 /* Where a chart's cells are. */
@@ -95,6 +122,33 @@ static int find_section(const struct ws_xlsx *x, const char *name, struct chart_
 	return 0;
 }
 
+static int cell_is(const struct ws_cell *cell, const char *text)
+{
+	return cell->type == WS_CELL_TEXT && cell->text.len == strlen(text) &&
+	       !memcmp(cell->text.ptr, text, cell->text.len);
+}
+
+/* The first run of rows with this text. */
+static int find_rows(const struct chart_def *def, struct chart_cells *cells)
+{
+	const struct ws_table *t = cells->sheet->table;
+	int column = find_column(cells, def->where_column);
+	size_t first = 0, end;
+
+	if (column < 0)
+		return 0;
+	while (first < cells->sheet->rows &&
+	       !cell_is(&t->cells[first * t->def->ncolumns + (size_t)column], def->where_text))
+		first++;
+	end = first;
+	while (end < cells->sheet->rows &&
+	       cell_is(&t->cells[end * t->def->ncolumns + (size_t)column], def->where_text))
+		end++;
+	cells->first = (uint32_t)(WS_XLSX_ROW_DATA + first);
+	cells->last = (uint32_t)(WS_XLSX_ROW_DATA + end - 1);
+	return end > first;
+}
+
 /* 0 when the report lacks the table, or the table lacks rows. */
 static int find_cells(const struct ws_xlsx *x, const struct chart_def *def,
                       struct chart_cells *cells)
@@ -107,6 +161,9 @@ static int find_cells(const struct ws_xlsx *x, const struct chart_def *def,
 		return 0;
 	if (def->section) {
 		if (!find_section(x, def->section, cells))
+			return 0;
+	} else if (def->where_column) {
+		if (!find_rows(def, cells))
 			return 0;
 	} else {
 		cells->first = WS_XLSX_ROW_DATA;

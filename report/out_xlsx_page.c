@@ -11,8 +11,6 @@
 #define WIDTH_SHEET  52.0 /* with WIDTH_LINK as wide as a chart */
 #define LINE_POINTS  15.0
 #define LINES_MAX    8
-/* A longer page would be too small to read when it is printed on one sheet of paper. */
-#define ROWS_OF_ONE_PAGE 90
 
 /* The columns of the table but `section`, which becomes headings. */
 struct page {
@@ -95,24 +93,19 @@ static uint32_t write_lines(const struct page *p, uint32_t row)
 	return row;
 }
 
-/* Links to all other sheets, beside the first lines: what a reader looks for first. */
-static uint32_t write_contents(const struct page *p, uint16_t col)
+uint32_t ws__xlsx_contents(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t row, uint16_t col)
 {
-	struct ws_xlsx *x = p->x;
-	uint32_t row = WS_XLSX_ROW_HEADER;
 	char *text = NULL;
 
-	ws__xlsx_try(x, worksheet_set_column(p->sheet, col, col, WIDTH_LINK, NULL));
-	ws__xlsx_try(x, worksheet_set_column(p->sheet, col + 1, col + 1, WIDTH_SHEET, NULL));
-	ws__xlsx_text(x, p->sheet, row, col, "Sheet", x->styles[WS_XLSX_HEADER]);
-	ws__xlsx_text(x, p->sheet, row++, col + 1, "Content", x->styles[WS_XLSX_HEADER]);
+	ws__xlsx_text(x, sheet, row, col, "Sheet", x->styles[WS_XLSX_HEADER]);
+	ws__xlsx_text(x, sheet, row++, col + 1, "Content", x->styles[WS_XLSX_HEADER]);
 	for (size_t i = 0; i < x->report->ntables; i++) {
 		const struct ws_xlsx_sheet *s = &x->sheets[i];
 		int n;
 
-		if (s->sheet == p->sheet)
+		if (s->sheet == sheet)
 			continue;
-		ws__xlsx_link(x, p->sheet, row, col, s->name, s->name, WS_XLSX_LINK_CELL);
+		ws__xlsx_link(x, sheet, row, col, s->name, s->name, WS_XLSX_LINK_CELL);
 		if (s->table->not_recorded)
 			n = asprintf(&text, "%s: not recorded", s->table->def->title);
 		else
@@ -122,7 +115,7 @@ static uint32_t write_contents(const struct page *p, uint16_t col)
 			x->no_memory = 1;
 			break;
 		}
-		ws__xlsx_text(x, p->sheet, row++, col + 1, text, x->styles[WS_XLSX_LABEL]);
+		ws__xlsx_text(x, sheet, row++, col + 1, text, x->styles[WS_XLSX_LABEL]);
 		free(text);
 	}
 	return row;
@@ -161,21 +154,26 @@ void ws__xlsx_write_page(struct ws_xlsx *x, struct ws_xlsx_sheet *s)
 {
 	struct page p = {.x = x, .sheet = s->sheet, .t = s->table};
 	uint32_t row, below;
+	uint16_t right;
 
 	s->rows = s->table->nrows;
 	ws_display_page(s->table->def, &p.columns);
 	write_columns(&p);
 	ws__xlsx_head(x, s, x->report->title, p.last, p.width);
+	right = (uint16_t)(p.last + 2);
 	row = write_lines(&p, WS_XLSX_ROW_DATA);
 	if (s->table->not_recorded)
 		ws__xlsx_not_recorded(x, s, row++, p.last, p.width);
 	row = write_notes(&p, row + 1);
-	below = write_contents(&p, (uint16_t)(p.last + 2));
-	below = ws__xlsx_add_charts(x, s->sheet, below + 1, (uint16_t)(p.last + 2));
+	/* beside the first lines: what a reader looks for first */
+	ws__xlsx_try(x, worksheet_set_column(s->sheet, right, right, WIDTH_LINK, NULL));
+	ws__xlsx_try(x, worksheet_set_column(s->sheet, right + 1, right + 1, WIDTH_SHEET, NULL));
+	below = ws__xlsx_contents(x, s->sheet, WS_XLSX_ROW_HEADER, right);
+	below = ws__xlsx_add_charts(x, s->sheet, below + 1, right);
 	if (row < below)
 		row = below;
 	worksheet_freeze_panes(s->sheet, WS_XLSX_ROW_DATA, 0);
 	worksheet_gridlines(s->sheet, LXW_HIDE_ALL_GRIDLINES);
 	worksheet_set_tab_color(s->sheet, 0x1F3864);
-	ws__xlsx_page_setup(x, s->sheet, 1, row <= ROWS_OF_ONE_PAGE ? 1 : 0);
+	ws__xlsx_page_setup(x, s->sheet, 1, row <= WS_XLSX_PAGE_ROWS ? 1 : 0);
 }

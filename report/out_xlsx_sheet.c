@@ -243,14 +243,14 @@ static uint32_t write_note(struct ws_xlsx *x, struct ws_xlsx_sheet *s, const str
 	return row + 1;
 }
 
-static void write_notes(struct ws_xlsx *x, struct ws_xlsx_sheet *s, const struct layout *l,
-                        uint32_t row)
+static uint32_t write_notes(struct ws_xlsx *x, struct ws_xlsx_sheet *s, const struct layout *l,
+                            uint32_t row)
 {
 	const struct ws_table *t = s->table;
 	char text[512];
 
 	if (!t->nnotes && !x->big_integers && !x->cut_texts && s->rows == t->nrows)
-		return;
+		return row;
 	ws__xlsx_text(x, s->sheet, row++, 0, "Notes", x->styles[WS_XLSX_NOTE_HEAD]);
 	if (s->rows < t->nrows) {
 		snprintf(
@@ -277,6 +277,7 @@ static void write_notes(struct ws_xlsx *x, struct ws_xlsx_sheet *s, const struct
 	}
 	for (size_t i = 0; i < t->nnotes; i++)
 		row = write_note(x, s, l, row, t->notes[i]);
+	return row;
 }
 
 /* The header and the rows under a name that formulas can use: ws_kernel_summary. */
@@ -314,7 +315,7 @@ static void write_sheet(struct ws_xlsx *x, struct ws_xlsx_sheet *s, const struct
 		ws__xlsx_not_recorded(x, s, row++, l->last_paragraph_col, l->paragraph_width);
 	else if (!t->nrows)
 		ws__xlsx_text(x, s->sheet, row++, 0, "No rows.", x->styles[WS_XLSX_SOURCE]);
-	write_notes(x, s, l, row + 1);
+	s->below = write_notes(x, s, l, row + 1);
 	worksheet_freeze_panes(s->sheet, WS_XLSX_ROW_DATA, 0);
 	ws__xlsx_page_setup(x, s->sheet, 1, 0);
 	ws__xlsx_try(x, worksheet_repeat_rows(s->sheet, WS_XLSX_ROW_HEADER, WS_XLSX_ROW_HEADER));
