@@ -1,339 +1,20 @@
 /*
- * From the record kinds of a trace to the arrays of struct ws_model: names,
- * devices, kernels, calls, ranges, and the joins between them.
+ * From the records of a trace to the arrays of struct ws_model: kernels,
+ * calls, ranges, and the joins between them.
  */
+#include "report/model_load.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/classify.h"
 #include "report/columns.h"
-#include "report/demangle.h"
-#include "report/model.h"
 
 /* Times must leave room to add and subtract: ±73 years around the trace's base. */
 #define MAX_TIME_NS ((int64_t)1 << 61)
 
-struct loader {
-	struct ws_model *m;
-	const struct ws_trace_reader *r;
-	struct ws_idmap thread_of; /* thread id -> number */
-	uint32_t *thread_process;  /* process of each */
-	size_t threads_allocated;
-	uint32_t nthreads;
-	struct ws_idmap process_of; /* pid -> number */
-	uint32_t nprocesses;
-	struct ws_idmap device_of; /* device id -> number */
-	size_t devices_allocated;
-	struct ws_idmap config_of;  /* launch_config id -> number */
-	struct ws_idmap payload_of; /* payload id -> row */
-	struct ws_idmap kernel_of;  /* text of a recorded kernel name -> first config with it */
-	struct ws_classifier *classifier;
-};
-
 static enum ws_status no_memory(struct ws_err *err, const char *what)
 {
 	return WS_FAIL(err, NO_MEMORY, "no memory for the %s of the trace", what);
-}
-
-static enum ws_status load(const struct loader *l, enum ws_kind kind, struct ws_table_data *t,
-                           struct ws_err *err)
-{
-	WS_FORWARD(ws_trace_reader_load(l->r, kind, t, err));
-	if (t->rows < WS_NONE)
-		return WS_OK;
-	ws_table_data_release(t);
-	return WS_FAIL(err, NO_MEMORY,
-	               "the trace has more records of one kind than a report handles");
-}
-
-/* --- texts ------------------------------------------------------------------------ */
-
-/* A launch configuration adds at most: demangled name, class, direction, dtype. */
-#define TEXTS_OF_CONFIG 4
-
-/* texts[] has room for every text there can be. */
-static enum ws_status intern(struct ws_model *m, struct ws_bytes text, uint32_t *out,
-                             struct ws_err *err)
-{
-	uint64_t id;
-
-	*out = WS_TEXT_EMPTY;
-	if (!text.len)
-		return WS_OK;
-	id = ws_strtab_find(&m->interned, text.ptr, text.len);
-	if (!id) {
-		WS_FORWARD(ws_strtab_add(&m->interned, text.ptr, text.len, &id, err));
-		m->texts[id] = text;
-		m->ntexts = (size_t)id + 1;
-	}
-	*out = (uint32_t)id;
-	return WS_OK;
-}
-
-static enum ws_status load_texts(struct loader *l, uint64_t nconfigs, struct ws_err *err)
-{
-	static const char *const known[] = {
-#define X(id, text) text,
-	        WS_KNOWN_TEXTS(X)
-#undef X
-	};
-	struct ws_model *m = l->m;
-	uint32_t at;
-
-	WS_FORWARD(load(l, WS_KIND_STRING, &m->strings, err));
-	m->texts = calloc(sizeof(known) / sizeof(*known) + m->strings.rows +
-	                          TEXTS_OF_CONFIG * nconfigs + 1,
-	                  sizeof(*m->texts));
-	m->made = calloc(nconfigs ? nconfigs : 1, sizeof(*m->made));
-	if (!m->texts || !m->made)
-		return no_memory(err, "names");
-	m->texts[WS_TEXT_EMPTY] = (struct ws_bytes){"", 0};
-	m->ntexts = 1;
-	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
-		WS_FORWARD(intern(m, (struct ws_bytes){known[i], strlen(known[i])}, &at, err));
-	for (uint64_t i = 0; i < m->strings.rows; i++) {
-		WS_FORWARD(intern(m, ws_blob(&m->strings, WS_COL_string_text, i), &at, err));
-		WS_FORWARD(ws_idmap_put(&m->text_of, ws_value(&m->strings, WS_COL_string_id, i), at,
-		                        err));
-	}
-	return WS_OK;
-}
-
-/* --- processes, threads, devices, launch configurations ------------------------------ */
-
-static enum ws_status process_number(struct loader *l, uint64_t pid, uint32_t *out,
-                                     struct ws_err *err)
-{
-	*out = ws_idmap_get(&l->process_of, pid);
-	if (*out != WS_NONE)
-		return WS_OK;
-	*out = l->nprocesses++;
-	return ws_idmap_put(&l->process_of, pid, *out, err);
-}
-
-/* The number of a thread; one whose row was lost is a thread of process `pid` all the same. */
-static enum ws_status thread_number(struct loader *l, uint64_t id, uint64_t pid, uint32_t *out,
-                                    struct ws_err *err)
-{
-	uint32_t process;
-
-	*out = ws_idmap_get(&l->thread_of, id);
-	if (*out != WS_NONE)
-		return WS_OK;
-	if (l->nthreads == l->threads_allocated) {
-		size_t want = l->threads_allocated ? l->threads_allocated * 2 : 64;
-		void *grown = reallocarray(l->thread_process, want, sizeof(*l->thread_process));
-
-		if (!grown)
-			return no_memory(err, "threads");
-		l->thread_process = grown;
-		l->threads_allocated = want;
-	}
-	WS_FORWARD(process_number(l, pid, &process, err));
-	*out = l->nthreads++;
-	l->thread_process[*out] = process;
-	return ws_idmap_put(&l->thread_of, id, *out, err);
-}
-
-static enum ws_status device_number(struct loader *l, uint64_t id, uint32_t *out,
-                                    struct ws_err *err)
-{
-	struct ws_model *m = l->m;
-
-	*out = ws_idmap_get(&l->device_of, id);
-	if (*out != WS_NONE)
-		return WS_OK;
-	if (m->ndevices == l->devices_allocated) {
-		size_t want = l->devices_allocated ? l->devices_allocated * 2 : 16;
-		void *grown = reallocarray(m->devices, want, sizeof(*m->devices));
-
-		if (!grown)
-			return no_memory(err, "devices");
-		m->devices = grown;
-		l->devices_allocated = want;
-	}
-	*out = (uint32_t)m->ndevices++;
-	m->devices[*out] = (struct ws_device){.id = id, .kind = -1};
-	return ws_idmap_put(&l->device_of, id, *out, err);
-}
-
-static enum ws_status load_devices(struct loader *l, struct ws_err *err)
-{
-	struct ws_table_data t;
-	enum ws_status status = WS_OK;
-
-	WS_FORWARD(load(l, WS_KIND_DEVICE, &t, err));
-	for (uint64_t i = 0; i < t.rows && status == WS_OK; i++) {
-		uint64_t kind = ws_value(&t, WS_COL_device_kind, i);
-		uint32_t at;
-
-		status = device_number(l, ws_value(&t, WS_COL_device_id, i), &at, err);
-		if (status != WS_OK)
-			break;
-		l->m->devices[at].kind = kind <= WS_DEVICE_CUDA ? (int)kind : -1;
-		l->m->devices[at].name = ws_model_text(l->m, ws_value(&t, WS_COL_device_name, i));
-	}
-	ws_table_data_release(&t);
-	return status;
-}
-
-static enum ws_status load_threads(struct loader *l, struct ws_err *err)
-{
-	struct ws_table_data t;
-	enum ws_status status = WS_OK;
-
-	WS_FORWARD(load(l, WS_KIND_THREAD, &t, err));
-	for (uint64_t i = 0; i < t.rows && status == WS_OK; i++) {
-		uint32_t at;
-
-		status = thread_number(l, ws_value(&t, WS_COL_thread_id, i),
-		                       ws_value(&t, WS_COL_thread_pid, i), &at, err);
-	}
-	ws_table_data_release(&t);
-	return status;
-}
-
-static enum ws_status intern_static(struct ws_model *m, const char *text, uint32_t *out,
-                                    struct ws_err *err)
-{
-	return intern(m, (struct ws_bytes){text, strlen(text)}, out, err);
-}
-
-/* What a kernel name tells; `recorded` is its text in the trace. */
-static enum ws_status describe_kernel(struct loader *l, uint32_t recorded, struct ws_config *c,
-                                      struct ws_err *err)
-{
-	struct ws_model *m = l->m;
-	struct ws_buf *made = &m->made[m->nmade];
-	struct ws_kernel_traits traits;
-	struct ws_bytes name = m->texts[recorded];
-
-	WS_FORWARD(ws_classify(l->classifier, name.ptr, name.len, &traits, err));
-	c->tensor = (uint8_t)traits.tensor;
-	if (traits.op_class != WS_CLASS_OTHER)
-		WS_FORWARD(
-		        intern_static(m, ws_op_class_name(traits.op_class), &c->name_class, err));
-	if (traits.direction == WS_NAME_DIRECTION_FWD ||
-	    traits.direction == WS_NAME_DIRECTION_FPROP)
-		c->name_direction = WS_TEXT_FORWARD;
-	else if (traits.direction != WS_NAME_DIRECTION_UNKNOWN)
-		c->name_direction = WS_TEXT_BACKWARD;
-	if (traits.dtype != WS_NAME_DTYPE_NONE)
-		WS_FORWARD(intern_static(m, ws_name_dtype_name(traits.dtype), &c->name_dtype, err));
-
-	c->name = recorded;
-	WS_FORWARD(ws_demangle(name.ptr, name.len, made, err));
-	if (made->len == name.len && !memcmp(made->data, name.ptr, name.len)) {
-		ws_buf_free(made);
-		return WS_OK;
-	}
-	m->nmade++;
-	return intern(m, (struct ws_bytes){made->data, made->len}, &c->name, err);
-}
-
-static enum ws_status add_config(struct loader *l, const struct ws_table_data *t, uint64_t row,
-                                 struct ws_err *err)
-{
-	struct ws_model *m = l->m;
-	uint32_t at = (uint32_t)row + 1;
-	struct ws_config *c = &m->configs[at];
-	uint32_t name = ws_model_text(m, ws_value(t, WS_COL_launch_config_name, row));
-	uint32_t like = ws_idmap_get(&l->kernel_of, name);
-
-	c->name = WS_TEXT_UNKNOWN_KERNEL;
-	if (like != WS_NONE) {
-		*c = m->configs[like];
-	} else if (name != WS_TEXT_EMPTY) {
-		WS_FORWARD(describe_kernel(l, name, c, err));
-		WS_FORWARD(ws_idmap_put(&l->kernel_of, name, at, err));
-	}
-	WS_FORWARD(process_number(l, ws_value(t, WS_COL_launch_config_pid, row), &c->process, err));
-	WS_FORWARD(
-	        device_number(l, ws_value(t, WS_COL_launch_config_device, row), &c->device, err));
-	return ws_idmap_put(&l->config_of, ws_value(t, WS_COL_launch_config_id, row), at, err);
-}
-
-static enum ws_status load_configs(struct loader *l, const struct ws_table_data *t,
-                                   struct ws_err *err)
-{
-	struct ws_model *m = l->m;
-
-	m->nconfigs = (size_t)t->rows + 1;
-	m->configs = calloc(m->nconfigs, sizeof(*m->configs));
-	if (!m->configs)
-		return no_memory(err, "launch configurations");
-	for (uint64_t i = 0; i < t->rows; i++)
-		WS_FORWARD(add_config(l, t, i, err));
-	/* where kernels go whose configuration is in a damaged part of the file */
-	m->configs[0].name = WS_TEXT_UNKNOWN_KERNEL;
-	m->configs[0].process = WS_NONE;
-	if (!m->ndevices)
-		return device_number(l, 0, &m->configs[0].device, err);
-	return WS_OK;
-}
-
-static uint32_t text_of_string(void *model, uint64_t string_id)
-{
-	return ws_model_text(model, string_id);
-}
-
-static enum ws_status load_payloads(struct loader *l, struct ws_err *err)
-{
-	struct ws_table_data schema = {0}, field = {0}, entry = {0}, payload = {0};
-	struct ws_payload_tables tables = {&schema,        &field,      &entry, &payload,
-	                                   text_of_string, l->m->texts, l->m};
-	enum ws_status status = load(l, WS_KIND_PAYLOAD_SCHEMA, &schema, err);
-
-	if (status == WS_OK)
-		status = load(l, WS_KIND_PAYLOAD_FIELD, &field, err);
-	if (status == WS_OK)
-		status = load(l, WS_KIND_PAYLOAD_ENUM, &entry, err);
-	if (status == WS_OK)
-		status = load(l, WS_KIND_PAYLOAD, &payload, err);
-	if (status == WS_OK)
-		status = ws_ops_decode(&tables, &l->m->ops, err);
-	for (uint64_t i = 0; i < payload.rows && status == WS_OK; i++)
-		status = ws_idmap_put(&l->payload_of, ws_value(&payload, WS_COL_payload_id, i),
-		                      (uint32_t)i, err);
-	ws_table_data_release(&schema);
-	ws_table_data_release(&field);
-	ws_table_data_release(&entry);
-	ws_table_data_release(&payload);
-	return status;
-}
-
-/* --- process ends, losses, provenance ---------------------------------------------------- */
-
-static enum ws_status load_ends(struct loader *l, struct ws_err *err)
-{
-	struct ws_model *m = l->m;
-	struct ws_table_data t;
-
-	WS_FORWARD(load(l, WS_KIND_PROCESS_END, &t, err));
-	m->ends = calloc(t.rows ? t.rows : 1, sizeof(*m->ends));
-	if (!m->ends) {
-		ws_table_data_release(&t);
-		return no_memory(err, "ends of processes");
-	}
-	m->nends = t.rows;
-	for (uint64_t i = 0; i < t.rows; i++)
-		m->ends[i] = (struct ws_process_end){
-		        ws_value(&t, WS_COL_process_end_pid, i),
-		        (int)(ws_value(&t, WS_COL_process_end_how, i) & 0xff),
-		        (int64_t)ws_value(&t, WS_COL_process_end_code, i),
-		};
-	ws_table_data_release(&t);
-	return WS_OK;
-}
-
-static enum ws_status load_processes(struct loader *l, struct ws_err *err)
-{
-	struct ws_table_data t;
-
-	WS_FORWARD(load(l, WS_KIND_PROCESS, &t, err));
-	l->m->processes = t.rows;
-	ws_table_data_release(&t);
-	return WS_OK;
 }
 
 /* --- times ------------------------------------------------------------------------------------ */
@@ -371,7 +52,7 @@ static void keys_release(struct kernel_keys *k)
 	free(k->start_ns);
 }
 
-static enum ws_status take_kernel(struct loader *l, const struct ws_table_data *t, uint64_t row,
+static enum ws_status take_kernel(struct ws_loader *l, const struct ws_table_data *t, uint64_t row,
                                   uint32_t to, struct kernel_keys *keys, struct ws_err *err)
 {
 	struct ws_model *m = l->m;
@@ -424,7 +105,7 @@ static enum ws_status allocate_kernels(struct ws_kernels *k, struct kernel_keys 
 }
 
 /* Rows of the file by device, then start. */
-static enum ws_status kernel_order(const struct loader *l, const struct ws_table_data *t,
+static enum ws_status kernel_order(const struct ws_loader *l, const struct ws_table_data *t,
                                    uint32_t *order, struct ws_err *err)
 {
 	int64_t *key = calloc(t->rows ? t->rows : 1, sizeof(*key));
@@ -447,14 +128,15 @@ static enum ws_status kernel_order(const struct loader *l, const struct ws_table
 	return status;
 }
 
-static enum ws_status load_kernels(struct loader *l, struct kernel_keys *keys, struct ws_err *err)
+static enum ws_status load_kernels(struct ws_loader *l, struct kernel_keys *keys,
+                                   struct ws_err *err)
 {
 	struct ws_table_data t;
 	uint32_t *order = NULL;
 	int64_t total = 0;
 	enum ws_status status;
 
-	WS_FORWARD(load(l, WS_KIND_KERNEL, &t, err));
+	WS_FORWARD(ws_load_kind(l, WS_KIND_KERNEL, &t, err));
 	status = allocate_kernels(&l->m->kernels, keys, t.rows, err);
 	order = calloc(t.rows ? t.rows : 1, sizeof(*order));
 	if (status == WS_OK && !order)
@@ -490,13 +172,13 @@ static void calls_release(struct call_columns *c)
 	free(c->correlation);
 }
 
-static enum ws_status load_calls(struct loader *l, struct call_columns *c, struct ws_err *err)
+static enum ws_status load_calls(struct ws_loader *l, struct call_columns *c, struct ws_err *err)
 {
 	struct ws_table_data t;
 	enum ws_status status = WS_OK;
 	size_t n;
 
-	WS_FORWARD(load(l, WS_KIND_API, &t, err));
+	WS_FORWARD(ws_load_kind(l, WS_KIND_API, &t, err));
 	n = t.rows ? t.rows : 1;
 	l->m->api_calls = c->n = t.rows;
 	c->start_ns = calloc(n, sizeof(*c->start_ns));
@@ -518,8 +200,8 @@ static enum ws_status load_calls(struct loader *l, struct call_columns *c, struc
 		c->start_ns[i] = start;
 		c->end_ns[i] = start + dur;
 		c->correlation[i] = ws_value(&t, WS_COL_api_correlation, i);
-		status =
-		        thread_number(l, ws_value(&t, WS_COL_api_thread, i), 0, &c->thread[i], err);
+		status = ws_thread_number(l, ws_value(&t, WS_COL_api_thread, i), 0, &c->thread[i],
+		                          err);
 		if (status == WS_OK)
 			c->process[i] = l->thread_process[c->thread[i]];
 	}
@@ -593,7 +275,7 @@ static void events_release(struct event_columns *c)
 	free(c->range_id);
 }
 
-static enum ws_status take_event(struct loader *l, const struct ws_table_data *t, uint64_t i,
+static enum ws_status take_event(struct ws_loader *l, const struct ws_table_data *t, uint64_t i,
                                  struct event_columns *c, struct ws_err *err)
 {
 	uint64_t type = ws_value(t, WS_COL_nvtx_type, i);
@@ -607,10 +289,10 @@ static enum ws_status take_event(struct loader *l, const struct ws_table_data *t
 	c->name[i] = ws_model_text(l->m, ws_value(t, WS_COL_nvtx_name, i));
 	c->payload[i] = payload ? ws_idmap_get(&l->payload_of, payload) : WS_NONE;
 	c->range_id[i] = ws_value(t, WS_COL_nvtx_range, i);
-	return thread_number(l, ws_value(t, WS_COL_nvtx_thread, i), 0, &c->thread[i], err);
+	return ws_thread_number(l, ws_value(t, WS_COL_nvtx_thread, i), 0, &c->thread[i], err);
 }
 
-static enum ws_status load_ranges(struct loader *l, struct ws_err *err)
+static enum ws_status load_ranges(struct ws_loader *l, struct ws_err *err)
 {
 	struct ws_table_data t;
 	struct event_columns c = {0};
@@ -618,7 +300,7 @@ static enum ws_status load_ranges(struct loader *l, struct ws_err *err)
 	enum ws_status status = WS_OK;
 	size_t n;
 
-	WS_FORWARD(load(l, WS_KIND_NVTX, &t, err));
+	WS_FORWARD(ws_load_kind(l, WS_KIND_NVTX, &t, err));
 	n = t.rows ? t.rows : 1;
 	c.time_ns = calloc(n, sizeof(*c.time_ns));
 	c.thread = calloc(n, sizeof(*c.thread));
@@ -648,7 +330,7 @@ static enum ws_status load_ranges(struct loader *l, struct ws_err *err)
 
 /* --- the joins ------------------------------------------------------------------------------- */
 
-static enum ws_status join(struct loader *l, const struct kernel_keys *keys,
+static enum ws_status join(struct ws_loader *l, const struct kernel_keys *keys,
                            const struct call_columns *c, struct ws_err *err)
 {
 	struct ws_model *m = l->m;
@@ -685,46 +367,17 @@ static enum ws_status join(struct loader *l, const struct kernel_keys *keys,
 	return status;
 }
 
-static enum ws_status load_dictionaries(struct loader *l, struct ws_err *err)
-{
-	struct ws_table_data configs;
-	enum ws_status status;
-
-	WS_FORWARD(load(l, WS_KIND_LAUNCH_CONFIG, &configs, err));
-	status = load_texts(l, configs.rows, err);
-	if (status == WS_OK)
-		status = load_processes(l, err);
-	if (status == WS_OK)
-		status = load_devices(l, err);
-	if (status == WS_OK)
-		status = load_threads(l, err);
-	if (status == WS_OK)
-		status = ws_classifier_new(NULL, 0, &l->classifier, err);
-	if (status == WS_OK)
-		status = load_configs(l, &configs, err);
-	ws_table_data_release(&configs);
-	if (status == WS_OK)
-		status = load_payloads(l, err);
-	if (status == WS_OK)
-		status = load_ends(l, err);
-	if (status == WS_OK)
-		status = load(l, WS_KIND_META, &l->m->meta, err);
-	if (status == WS_OK)
-		status = load(l, WS_KIND_LOSS, &l->m->loss, err);
-	return status;
-}
-
 enum ws_status ws_model_load(struct ws_model *m, const struct ws_trace_reader *r,
                              struct ws_err *err)
 {
-	struct loader l = {.m = m, .r = r};
+	struct ws_loader l = {.m = m, .r = r};
 	struct kernel_keys keys = {0};
 	struct call_columns calls = {0};
 	enum ws_status status;
 
 	m->begin_ns = INT64_MAX;
 	m->end_ns = INT64_MIN;
-	status = load_dictionaries(&l, err);
+	status = ws_load_dictionaries(&l, err);
 	if (status == WS_OK)
 		status = load_kernels(&l, &keys, err);
 	if (status == WS_OK)
