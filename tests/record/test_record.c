@@ -493,9 +493,9 @@ Test(record, with_model_our_options_and_those_of_the_step_may_stand_in_any_order
 
 /* --- other people's programs --- */
 
+#ifdef WS_TEST_NVIDIA_VICTIM
 Test(record, a_program_built_with_the_headers_of_nvidia_is_recorded)
 {
-#ifdef WS_TEST_NVIDIA_VICTIM
 	struct probe p;
 
 	cr_expect_eq(RUN(&r, "-o", r.trace, "--segment-dir", r.segments, "--",
@@ -513,11 +513,15 @@ Test(record, a_program_built_with_the_headers_of_nvidia_is_recorded)
 	cr_expect_str_eq(TEXT(&p, payload_field, name, 1), "op");
 	expect_no_loss(&p);
 	probe_close(&p);
+}
 #else
+/* in a suite without set-up: a test that is skipped is not torn down */
+Test(record_nvidia, a_program_built_with_the_headers_of_nvidia_is_recorded)
+{
 	cr_log_warn("[SKIP] the headers of NVTX 3 are not installed");
 	cr_skip_test("the headers of NVTX 3 are not installed");
-#endif
 }
+#endif
 
 /* --- provenance --- */
 
