@@ -2,7 +2,7 @@
 
 #include <stdio.h>
 
-enum ws_status ws_backend_open(const char *device, struct ws_pool *pool,
+enum ws_status ws_backend_open(const char *device, struct ws_pool *pool, uint64_t limit_bytes,
                                struct ws_backend **backend, char *why, size_t why_size,
                                struct ws_err *err)
 {
@@ -13,7 +13,7 @@ enum ws_status ws_backend_open(const char *device, struct ws_pool *pool,
 	           "use --device cpu for the CPU reference");
 	WS_FAIL_IF(!automatic && strcmp(device, "cpu"), err, USAGE,
 	           "--device %s: it is auto, cuda or cpu", device);
-	WS_FORWARD(ws_backend_cpu_open(pool, 0, backend, err));
+	WS_FORWARD(ws_backend_cpu_open(pool, limit_bytes, backend, err));
 	snprintf(why, why_size, "device cpu (reference, %d threads): %s", ws_pool_threads(pool),
 	         automatic ? "built without the CUDA backend" : "as asked");
 	return WS_OK;

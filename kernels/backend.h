@@ -35,6 +35,7 @@ struct ws_backend_ops {
 struct ws_backend {
 	const struct ws_backend_ops *ops;
 	char device[96];          /* "CPU reference" */
+	uint64_t limit_bytes;     /* what alloc refuses to exceed */
 	uint64_t allocated_bytes; /* now */
 	uint64_t peak_bytes;      /* the most since it was opened */
 };
@@ -47,10 +48,10 @@ enum ws_status ws_backend_cpu_open(struct ws_pool *pool, uint64_t limit_bytes,
                                    struct ws_backend **backend, struct ws_err *err);
 
 /*
- * The backend for --device auto, cpu or cuda. why: one line that says what was
- * chosen and for what reason.
+ * The backend for --device auto, cpu or cuda. limit_bytes: of device memory, 0:
+ * all there is. why: one line that says what was chosen and for what reason.
  */
-enum ws_status ws_backend_open(const char *device, struct ws_pool *pool,
+enum ws_status ws_backend_open(const char *device, struct ws_pool *pool, uint64_t limit_bytes,
                                struct ws_backend **backend, char *why, size_t why_size,
                                struct ws_err *err);
 void ws_backend_close(struct ws_backend *backend);

@@ -2,21 +2,18 @@
 
 #include <math.h>
 
+#include "kernels/memory_plan.h"
 #include "kernels/rng.h"
 
 struct ws_exec {
 	struct ws_graph *graph;
 	struct ws_backend *backend;
 	int *last_use;            /* by tensor id: index of the last op that touches it, or -1 */
-	int64_t counted_bytes;    /* the device_memory_bytes last told */
+	uint64_t told_bytes;      /* the device_memory_bytes last told */
+	uint64_t told_peak_bytes; /* likewise the peak */
 	struct ws_scope **scopes; /* open NVTX ranges of the phase, outermost first */
 	int scope_depth, scope_capacity;
 };
-
-static bool is_transient(const struct ws_tensor *t)
-{
-	return t->role == WS_ROLE_ACTIVATION || t->role == WS_ROLE_GRAD;
-}
 
 static enum ws_status tensor_alloc(struct ws_exec *exec, struct ws_tensor *t, struct ws_err *err)
 {
@@ -33,18 +30,23 @@ static void tensor_release(struct ws_exec *exec, struct ws_tensor *t)
 	t->data = NULL;
 }
 
+/* Called at the borders of scopes: a counter for each op would outweigh the ops in a trace. */
 static void tell_memory(struct ws_exec *exec)
 {
-	int64_t now = (int64_t)exec->backend->allocated_bytes;
+	const struct ws_backend *backend = exec->backend;
 
-	if (now != exec->counted_bytes)
-		wsnvtx_counter("device_memory_bytes", now);
-	exec->counted_bytes = now;
+	if (backend->allocated_bytes != exec->told_bytes)
+		wsnvtx_counter("device_memory_bytes", (int64_t)backend->allocated_bytes);
+	if (backend->peak_bytes != exec->told_peak_bytes)
+		wsnvtx_counter("device_memory_peak_bytes", (int64_t)backend->peak_bytes);
+	exec->told_bytes = backend->allocated_bytes;
+	exec->told_peak_bytes = backend->peak_bytes;
 }
 
 enum ws_status ws_exec_create(struct ws_graph *graph, struct ws_backend *backend,
                               struct ws_exec **exec, struct ws_err *err)
 {
+	enum ws_status status;
 	struct ws_exec *e;
 
 	WS_FORWARD(ws_graph_check(graph, err));
@@ -52,20 +54,10 @@ enum ws_status ws_exec_create(struct ws_graph *graph, struct ws_backend *backend
 	WS_FAIL_IF(!e, err, NO_MEMORY, "no memory to run a graph");
 	e->graph = graph;
 	e->backend = backend;
-	e->last_use = malloc(((size_t)graph->tensor_count + 1) * sizeof(*e->last_use));
-	if (!e->last_use) {
+	status = ws_memory_last_use(graph, &e->last_use, err);
+	if (status != WS_OK) {
 		ws_exec_destroy(e);
-		return WS_FAIL(err, NO_MEMORY, "no memory to run a graph");
-	}
-	for (int i = 0; i < graph->tensor_count; i++)
-		e->last_use[i] = -1;
-	for (int i = 0; i < graph->op_count; i++) {
-		const struct ws_op *op = graph->ops[i];
-
-		for (int j = 0; j < op->in_count; j++)
-			e->last_use[op->in[j]->id] = i;
-		for (int j = 0; j < op->out_count; j++)
-			e->last_use[op->out[j]->id] = i;
+		return status;
 	}
 	*exec = e;
 	return WS_OK;
@@ -172,14 +164,14 @@ enum ws_status ws_exec_init(struct ws_exec *exec, struct ws_pool *pool, uint64_t
 	for (int i = 0; i < exec->graph->tensor_count && status == WS_OK; i++) {
 		struct ws_tensor *t = exec->graph->tensors[i];
 
-		if (is_transient(t))
+		if (ws_memory_is_transient(t))
 			continue;
 		status = tensor_alloc(exec, t, err);
-		tell_memory(exec);
 		chunk.rng = ws_rng_stream(seed, t->name);
 		if (status == WS_OK && t->init.kind != WS_INIT_NONE)
 			status = init_tensor(exec, t, pool, &chunk, err);
 	}
+	tell_memory(exec);
 	free(chunk.values);
 	free(chunk.encoded);
 	return status;
@@ -190,7 +182,7 @@ enum ws_status ws_exec_init(struct ws_exec *exec, struct ws_pool *pool, uint64_t
 void ws_exec_step_begin(struct ws_exec *exec)
 {
 	for (int i = 0; i < exec->graph->tensor_count; i++)
-		if (is_transient(exec->graph->tensors[i]))
+		if (ws_memory_is_transient(exec->graph->tensors[i]))
 			tensor_release(exec, exec->graph->tensors[i]);
 	tell_memory(exec);
 }
@@ -214,6 +206,8 @@ static enum ws_status enter_scope(struct ws_exec *exec, struct ws_scope *target,
 	while (scope && exec->scopes[scope->depth] != scope)
 		scope = scope->parent;
 	same = scope ? scope->depth + 1 : 0;
+	if (exec->scope_depth > same || depth > same)
+		tell_memory(exec);
 	for (; exec->scope_depth > same; exec->scope_depth--)
 		wsnvtx_pop();
 	for (scope = target; scope && scope->depth >= same; scope = scope->parent)
@@ -230,7 +224,6 @@ static enum ws_status run_op(struct ws_exec *exec, const struct ws_op *op, struc
 		           op->in[i]->name);
 	for (int i = 0; i < op->out_count; i++)
 		WS_FORWARD(tensor_alloc(exec, op->out[i], err));
-	tell_memory(exec);
 	return exec->backend->ops->run(exec->backend, op, err);
 }
 
@@ -239,7 +232,7 @@ static void release_dead(struct ws_exec *exec, const struct ws_op *op, int index
 	for (int i = 0; i < op->in_count + op->out_count; i++) {
 		struct ws_tensor *t = i < op->in_count ? op->in[i] : op->out[i - op->in_count];
 
-		if (is_transient(t) && !t->keep && exec->last_use[t->id] == index)
+		if (ws_memory_is_transient(t) && !t->keep && exec->last_use[t->id] == index)
 			tensor_release(exec, t);
 	}
 }
@@ -261,7 +254,6 @@ enum ws_status ws_exec_phase(struct ws_exec *exec, enum wsnvtx_phase phase, stru
 		wsnvtx_pop();
 		release_dead(exec, op, i);
 	}
-	tell_memory(exec);
 	(void)enter_scope(exec, NULL, NULL); /* closing needs no memory: cannot fail */
 	return status;
 }

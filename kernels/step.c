@@ -7,6 +7,7 @@
 #include "kernels/data.h"
 #include "kernels/exec.h"
 #include "kernels/grad.h"
+#include "kernels/memory_plan.h"
 
 struct ws_step {
 	struct ws_step_options options;
@@ -97,9 +98,24 @@ static enum ws_status build_graph(struct ws_step *step, struct ws_err *err)
 	return ws_graph_check(step->graph, err);
 }
 
+/* Does the step fit the device? The graph tells, before hours and memory are spent on it. */
+static enum ws_status check_memory(const struct ws_step *step, struct ws_err *err)
+{
+	struct ws_memory_plan plan;
+
+	WS_FORWARD(ws_memory_plan(step->graph, &plan, err));
+	WS_FAIL_IF(plan.peak_bytes > step->backend->limit_bytes, err, NO_MEMORY,
+	           "the step asks for %" PRIu64 " bytes at once, at op %s; the device has %" PRIu64
+	           "; use a smaller batch or model",
+	           plan.peak_bytes, plan.peak_op ? plan.peak_op->message : "none",
+	           step->backend->limit_bytes);
+	return WS_OK;
+}
+
 static enum ws_status open_session(struct ws_step *step, struct ws_pool *pool, struct ws_err *err)
 {
 	WS_FORWARD(build_graph(step, err));
+	WS_FORWARD(check_memory(step, err));
 	WS_FORWARD(ws_exec_create(step->graph, step->backend, &step->exec, err));
 	WS_FORWARD(ws_exec_init(step->exec, pool, step->options.seed, err));
 	if (step->options.model->image)
@@ -107,6 +123,23 @@ static enum ws_status open_session(struct ws_step *step, struct ws_pool *pool, s
 	step->tokens = malloc(step->io.input->size_bytes);
 	step->targets = malloc(step->io.input->size_bytes);
 	WS_FAIL_IF(!step->tokens || !step->targets, err, NO_MEMORY, "no memory for a batch");
+	return WS_OK;
+}
+
+enum ws_status ws_step_build(const struct ws_step_options *options, struct ws_step **step,
+                             struct ws_err *err)
+{
+	struct ws_step *s = calloc(1, sizeof(*s));
+	enum ws_status status;
+
+	WS_FAIL_IF(!s, err, NO_MEMORY, "no memory for a training session");
+	s->options = *options;
+	status = build_graph(s, err);
+	if (status != WS_OK) {
+		ws_step_close(s);
+		return status;
+	}
+	*step = s;
 	return WS_OK;
 }
 

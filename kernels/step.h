@@ -29,9 +29,14 @@ struct ws_step_options {
 
 struct ws_step;
 
+/* Build the model's graph and nothing else: for those who want to look at it. */
+enum ws_status ws_step_build(const struct ws_step_options *options, struct ws_step **step,
+                             struct ws_err *err);
+
 /*
  * Build the model's graph and allocate and initialise its tensors, in an NVTX
  * range `setup`. backend and pool are borrowed and must outlive the session.
+ * NO_MEMORY before anything is allocated when the plan does not fit the device.
  */
 enum ws_status ws_step_open(const struct ws_step_options *options, struct ws_backend *backend,
                             struct ws_pool *pool, struct ws_step **step, struct ws_err *err);

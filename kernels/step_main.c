@@ -8,7 +8,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "kernels/step.h"
+#include "kernels/describe.h"
 
 #define PROGRAM "warpsheet-step"
 
@@ -23,6 +23,9 @@ struct arguments {
 	struct ws_step_run_options run;
 	const char *device;
 	int threads;
+	int64_t memory_limit_mib; /* 0: none */
+	bool describe;
+	enum ws_describe_format format;
 	bool dump_loss;
 	bool given[OPTION_ABSENT - OPTION_FIRST]; /* by option, from its first on */
 	bool done;                                /* --help or --version was served */
@@ -110,6 +113,11 @@ static const char *init_name_at(int i)
 	return i == 0 ? "model" : i == 1 ? "xavier" : NULL;
 }
 
+static const char *format_name_at(int i)
+{
+	return i == WS_DESCRIBE_TEXT ? "text" : i == WS_DESCRIBE_JSON ? "json" : NULL;
+}
+
 static const char *yes_name_at(int i)
 {
 	return i == 0 ? "yes" : i == 1 ? "no" : NULL;
@@ -135,6 +143,8 @@ static enum ws_status take_image_option(enum option_id id, const char *value,
 	switch (id) {
 	case OPTION_IMAGE_SIZE:
 		return parse_number("image-size", value, 1, 1 << 20, &image->size, err);
+	case OPTION_CHANNELS:
+		return parse_number("channels", value, 1, 1 << 16, &image->channels, err);
 	case OPTION_CLASSES:
 		return parse_number("classes", value, 1, 1 << 20, &image->classes, err);
 	case OPTION_WIDTH_DIVISOR:
@@ -171,8 +181,13 @@ static enum ws_status take_choice(enum option_id id, const char *value, struct a
                                   struct ws_err *err)
 {
 	struct ws_step_options *step = &args->run.step;
+	int index = 0;
 
 	switch (id) {
+	case OPTION_FORMAT:
+		WS_FORWARD(parse_choice("format", value, format_name_at, &index, err));
+		args->format = (enum ws_describe_format)index;
+		return WS_OK;
 	case OPTION_MODEL:
 		step->model = ws_model_find(value);
 		return step->model ? WS_OK : fail_choice(err, "model", value, model_name_at);
@@ -212,6 +227,7 @@ static enum ws_status take_option(enum option_id id, const char *value, struct a
 	case OPTION_LAYERS:
 		return parse_number("layers", value, 1, 10000, &step->layers, err);
 	case OPTION_IMAGE_SIZE:
+	case OPTION_CHANNELS:
 	case OPTION_CLASSES:
 	case OPTION_LAYOUT:
 	case OPTION_ACTIVATION:
@@ -233,6 +249,12 @@ static enum ws_status take_option(enum option_id id, const char *value, struct a
 	case OPTION_THREADS:
 		WS_FORWARD(parse_number("threads", value, 1, 1024, &number, err));
 		args->threads = (int)number;
+		return WS_OK;
+	case OPTION_MEMORY_LIMIT:
+		return parse_number("memory-limit", value, 1, INT64_MAX >> 20,
+		                    &args->memory_limit_mib, err);
+	case OPTION_DESCRIBE:
+		args->describe = true;
 		return WS_OK;
 	case OPTION_DUMP_LOSS:
 		args->dump_loss = true;
@@ -275,6 +297,7 @@ static enum ws_status check_options_fit(const struct arguments *args, struct ws_
 	        {OPTION_CONTEXT, "context", KIND_TRANSFORMER},
 	        {OPTION_LAYERS, "layers", KIND_TRANSFORMER | KIND_SIGNAL},
 	        {OPTION_IMAGE_SIZE, "image-size", KIND_IMAGE | KIND_SIGNAL},
+	        {OPTION_CHANNELS, "channels", KIND_IMAGE},
 	        {OPTION_CLASSES, "classes", KIND_IMAGE | KIND_SIGNAL},
 	        {OPTION_LAYOUT, "layout", KIND_IMAGE | KIND_SIGNAL},
 	        {OPTION_ACTIVATION, "activation", KIND_IMAGE | KIND_SIGNAL},
@@ -345,7 +368,9 @@ static enum ws_status run(struct arguments *args, struct ws_err *err)
 	}
 	status = ws_pool_create(args->threads, &pool, err);
 	if (status == WS_OK)
-		status = ws_backend_open(args->device, pool, &backend, why, sizeof(why), err);
+		status = ws_backend_open(args->device, pool,
+		                         (uint64_t)args->memory_limit_mib << 20, &backend, why,
+		                         sizeof(why), err);
 	if (status == WS_OK) {
 		fprintf(stderr, PROGRAM ": %s\n", why);
 		status = ws_step_run_all(&args->run, backend, pool, err);
@@ -371,7 +396,9 @@ int main(int argc, char **argv)
 	enum ws_status status = parse(argc, argv, &args, &err);
 
 	if (status == WS_OK && !args.done)
-		status = run(&args, &err);
+		status = args.describe
+		                 ? ws_describe(&args.run.step, args.format, stdout, &err)
+		                 : run(&args, &err);
 	if (status == WS_OK && fflush(stdout) != 0)
 		status = WS_FAIL(&err, IO_WRITE, "stdout: %s", strerror(errno));
 	if (status != WS_OK) {

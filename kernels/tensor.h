@@ -31,6 +31,7 @@ enum ws_role {
 	WS_ROLE_STATE,      /* of the optimizer or a layer: kept and updated from step to step */
 	WS_ROLE_ACTIVATION, /* made and dropped within a step */
 	WS_ROLE_GRAD,       /* gradient of a parameter: kept until the next step begins */
+	WS_ROLE_COUNT
 };
 
 /* How a tensor gets its first values. */

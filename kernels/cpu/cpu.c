@@ -79,12 +79,12 @@ static enum ws_status cpu_alloc(struct ws_backend *backend, uint64_t size_bytes,
                                 struct ws_err *err)
 {
 	struct ws_cpu *cpu = (struct ws_cpu *)backend;
-	uint64_t room_bytes = cpu->limit_bytes - backend->allocated_bytes;
+	uint64_t room_bytes = backend->limit_bytes - backend->allocated_bytes;
 
 	WS_FAIL_IF(size_bytes > room_bytes, err, NO_MEMORY,
 	           "%" PRIu64 " bytes more than the %" PRIu64 " in use do not fit the %" PRIu64
 	           " available",
-	           size_bytes, backend->allocated_bytes, cpu->limit_bytes);
+	           size_bytes, backend->allocated_bytes, backend->limit_bytes);
 	*data = take_free_block(cpu, size_bytes);
 	if (!*data && size_bytes > room_bytes - cpu->free_bytes)
 		drop_free_blocks(cpu); /* they are of other sizes, and in the way */
@@ -223,7 +223,7 @@ enum ws_status ws_backend_cpu_open(struct ws_pool *pool, uint64_t limit_bytes,
 	cpu->base.ops = &cpu_ops;
 	snprintf(cpu->base.device, sizeof(cpu->base.device), "CPU reference");
 	cpu->pool = pool;
-	cpu->limit_bytes = limit_bytes ? limit_bytes : memory_available();
+	cpu->base.limit_bytes = limit_bytes ? limit_bytes : memory_available();
 	*backend = &cpu->base;
 	return WS_OK;
 }

@@ -15,7 +15,6 @@ struct ws_cpu_block;
 struct ws_cpu {
 	struct ws_backend base; /* first: the two are cast into each other */
 	struct ws_pool *pool;
-	uint64_t limit_bytes;
 	struct ws_cpu_block *free_blocks; /* released, kept for a request of the same size */
 	uint64_t free_bytes;
 	struct {

@@ -1,0 +1,103 @@
+/* The memory plan against hand-made graphs, and against what a run really allocates. */
+#include <criterion/criterion.h>
+
+#include "kernels/memory_plan.h"
+#include "kernels/ops.h"
+#include "kernels/step.h"
+
+static struct ws_step_options tiny(enum ws_step_phase phase)
+{
+	return (struct ws_step_options){
+	        .model = ws_model_find("transformer-tiny"),
+	        .precision = ws_precision_find("fp32"),
+	        .phase = phase,
+	        .batch = 2,
+	        .context = 16,
+	        .adamw = WS_ADAMW_DEFAULT,
+	};
+}
+
+Test(memory_plan, of_a_chain_is_two_tensors_at_a_time)
+{
+	struct ws_precision fp32 = *ws_precision_find("fp32");
+	struct ws_memory_plan plan;
+	struct ws_graph *graph;
+	struct ws_tensor *x;
+	struct ws_err err;
+
+	cr_assert_eq(ws_graph_create(&fp32, &graph, &err), WS_OK);
+	x = ws_graph_tensor(graph, "x", WS_ROLE_INPUT, WS_DTYPE_F32, WS_SHAPE(25, 10));
+	ws_graph_phase(graph, WSNVTX_PHASE_forward);
+	for (int i = 0; i < 5; i++)
+		x = ws_op_unary(graph, WS_SUB_NEG, x, 0);
+	cr_assert_eq(ws_memory_plan(graph, &plan, &err), WS_OK);
+	cr_assert_eq(plan.by_role_bytes[WS_ROLE_INPUT], 1000);
+	cr_assert_eq(plan.peak_bytes, 3000, "the input, an operand and a result, not %llu",
+	             (unsigned long long)plan.peak_bytes);
+	cr_assert_eq(plan.peak_op, graph->ops[1]);
+	ws_graph_destroy(graph);
+}
+
+Test(memory_plan, of_parameters_gradients_and_state_are_their_sizes)
+{
+	struct ws_step_options options = tiny(WS_STEP_FULL);
+	struct ws_memory_plan plan;
+	struct ws_step *step;
+	struct ws_err err;
+	uint64_t bytes;
+
+	cr_assert_eq(ws_step_build(&options, &step, &err), WS_OK);
+	bytes = 4 * (uint64_t)ws_graph_param_count(ws_step_graph(step));
+	cr_assert_eq(ws_memory_plan(ws_step_graph(step), &plan, &err), WS_OK);
+	cr_assert_eq(plan.by_role_bytes[WS_ROLE_PARAM], bytes);
+	cr_assert_eq(plan.gradient_bytes, bytes);
+	cr_assert_eq(plan.by_role_bytes[WS_ROLE_STATE], 2 * bytes);
+	ws_step_close(step);
+}
+
+Test(memory_plan, is_what_a_step_allocates_at_most)
+{
+	static const enum ws_step_phase phases[] = {WS_STEP_FORWARD, WS_STEP_FORWARD_BACKWARD,
+	                                            WS_STEP_FULL};
+
+	for (size_t i = 0; i < sizeof(phases) / sizeof(*phases); i++) {
+		struct ws_step_options options = tiny(phases[i]);
+		struct ws_backend *backend;
+		struct ws_memory_plan plan;
+		struct ws_step *step;
+		struct ws_pool *pool;
+		struct ws_err err;
+		double loss;
+
+		cr_assert_eq(ws_pool_create(1, &pool, &err), WS_OK);
+		cr_assert_eq(ws_backend_cpu_open(pool, 0, &backend, &err), WS_OK);
+		cr_assert_eq(ws_step_open(&options, backend, pool, &step, &err), WS_OK, "%s",
+		             err.text);
+		cr_assert_eq(ws_memory_plan(ws_step_graph(step), &plan, &err), WS_OK);
+		for (uint64_t n = 1; n <= 2; n++)
+			cr_assert_eq(ws_step_run(step, "step", n, &loss, &err), WS_OK);
+		cr_assert_eq(backend->peak_bytes, plan.peak_bytes, "phase %d: %llu, planned %llu",
+		             phases[i], (unsigned long long)backend->peak_bytes,
+		             (unsigned long long)plan.peak_bytes);
+		ws_step_close(step);
+		ws_backend_close(backend);
+		ws_pool_destroy(pool);
+	}
+}
+
+Test(memory_plan, that_does_not_fit_is_refused_before_anything_is_allocated)
+{
+	struct ws_step_options options = tiny(WS_STEP_FULL);
+	struct ws_backend *backend;
+	struct ws_step *step;
+	struct ws_pool *pool;
+	struct ws_err err;
+
+	cr_assert_eq(ws_pool_create(1, &pool, &err), WS_OK);
+	cr_assert_eq(ws_backend_cpu_open(pool, 1 << 20, &backend, &err), WS_OK);
+	cr_assert_eq(ws_step_open(&options, backend, pool, &step, &err), WS_NO_MEMORY);
+	cr_assert_not_null(strstr(err.text, "the device has 1048576"), "%s", err.text);
+	cr_assert_eq(backend->peak_bytes, 0);
+	ws_backend_close(backend);
+	ws_pool_destroy(pool);
+}
