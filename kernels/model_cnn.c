@@ -15,7 +15,7 @@ static struct ws_image conv(struct ws_image_net *net, const char *name, struct w
 	return ws_nn_conv(net, name, x, WS_CONV_SQUARE(filters, size, stride, pad, true));
 }
 
-/* --- LeNet ------------------------------------------------------------------------------- */
+/* --- LeNet ------------------------------------------------------------------------ */
 
 struct ws_image ws_model_lenet5(struct ws_image_net *net, struct ws_image x,
                                 const struct ws_image_options *o)
@@ -50,7 +50,7 @@ struct ws_image ws_model_lenet_caffe(struct ws_image_net *net, struct ws_image x
 	return ws_nn_dense(net, "ip2", x, o->classes);
 }
 
-/* --- AlexNet ------------------------------------------------------------------------------- */
+/* --- AlexNet ---------------------------------------------------------------------- */
 
 struct ws_image ws_model_alexnet(struct ws_image_net *net, struct ws_image x,
                                  const struct ws_image_options *o)
@@ -79,7 +79,7 @@ struct ws_image ws_model_alexnet(struct ws_image_net *net, struct ws_image x,
 	return ws_nn_dense(net, "classifier.6", x, o->classes);
 }
 
-/* --- VGG ----------------------------------------------------------------------------------- */
+/* --- VGG -------------------------------------------------------------------------- */
 
 #define POOL -1 /* in a list of filters: a max pool */
 
@@ -125,7 +125,7 @@ struct ws_image ws_model_vgg16(struct ws_image_net *net, struct ws_image x,
 	return vgg(net, x, o, vgg16_filters);
 }
 
-/* --- ResNet -------------------------------------------------------------------------------- */
+/* --- ResNet ----------------------------------------------------------------------- */
 
 struct resnet {
 	int blocks[4]; /* of layer1 … layer4 */

@@ -13,6 +13,7 @@ struct ws_image_options ws_image_defaults(const struct ws_image_model *model,
 	struct ws_image_options o = *options;
 
 	o.size = o.size ? o.size : model->size;
+	o.channels = o.channels ? o.channels : model->channels;
 	o.classes = o.classes ? o.classes : model->classes;
 	o.width_divisor = o.width_divisor ? o.width_divisor : 1;
 	o.loss = o.loss ? o.loss : model->loss;
@@ -67,6 +68,7 @@ void ws_image_facts(const struct ws_image_model *model, const struct ws_image_op
 	struct ws_image_options o = ws_image_defaults(model, options);
 
 	fact_number("image_size", o.size);
+	fact_number("channels", o.channels);
 	fact_number("classes", o.classes);
 	wsnvtx_workload("layout", ws_layout_name(o.layout));
 	wsnvtx_workload("activation", ws_activation_name(o.activation));
@@ -84,8 +86,10 @@ void ws_image_facts(const struct ws_image_model *model, const struct ws_image_op
 
 static enum ws_status check(const struct ws_image_options *o, struct ws_err *err)
 {
-	WS_FAIL_IF(o->batch < 1 || o->size < 1 || o->classes < 1 || o->width_divisor < 1, err,
-	           USAGE, "batch, image size, classes and width divisor must be at least 1");
+	WS_FAIL_IF(o->batch < 1 || o->size < 1 || o->channels < 1 || o->classes < 1 ||
+	                   o->width_divisor < 1,
+	           err, USAGE,
+	           "batch, image size, channels, classes and width divisor must be at least 1");
 	WS_FAIL_IF(o->size > INT32_MAX || o->batch > INT32_MAX, err, USAGE,
 	           "batch and image size must be below 2^31");
 	WS_FAIL_IF(o->classes == 1 && o->loss == WS_LOSS_CROSS_ENTROPY, err, USAGE,
@@ -128,7 +132,7 @@ enum ws_status ws_image_build(struct ws_graph *graph, const struct ws_image_mode
 	        .linear_weights = o.xavier ? WS_WEIGHTS_XAVIER : model->linear_weights,
 	        .seed = o.seed,
 	};
-	struct ws_image x = {NULL, o.batch, model->channels, model->signal ? 1 : o.size, o.size};
+	struct ws_image x = {NULL, o.batch, o.channels, model->signal ? 1 : o.size, o.size};
 
 	WS_FORWARD(check(&o, err));
 	memset(io, 0, sizeof(*io));
@@ -158,9 +162,8 @@ enum ws_status ws_image_feed(struct ws_exec *exec, const struct ws_image_model *
                              int64_t step, struct ws_err *err)
 {
 	struct ws_image_options o = ws_image_defaults(model, options);
-	struct ws_image_batch batch = {o.layout,        o.batch,
-	                               model->channels, model->signal ? 1 : o.size,
-	                               o.size,          o.classes};
+	struct ws_image_batch batch = {o.layout, o.batch,  o.channels, model->signal ? 1 : o.size,
+	                               o.size,   o.classes};
 	double *images = malloc((size_t)io->input->count * sizeof(*images));
 	double *labels = malloc((size_t)o.batch * sizeof(*labels));
 	double *targets = malloc((size_t)(o.batch * o.classes) * sizeof(*targets));

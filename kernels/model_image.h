@@ -24,6 +24,7 @@ enum ws_loss {
 struct ws_image_options {
 	int64_t batch;
 	int64_t size;          /* height and width of the images, length of the signals */
+	int64_t channels;      /* of the input */
 	int64_t classes;       /* outputs */
 	int64_t width_divisor; /* hidden channels are divided by it: small forms for tests */
 	enum ws_layout layout;

@@ -12,7 +12,7 @@
 
 static const struct ws_image nothing;
 
-/* --- scopes and parameters ------------------------------------------------------------- */
+/* --- scopes and parameters -------------------------------------------------------- */
 
 static void layer_begin(struct ws_image_net *net, enum wsnvtx_op_kind kind, const char *name)
 {
@@ -72,7 +72,7 @@ static struct ws_channels channels_of(const struct ws_image_net *net, const stru
 	                                     : (struct ws_channels){x->n * plane, x->c, 1};
 }
 
-/* --- layers ------------------------------------------------------------------------------ */
+/* --- layers ----------------------------------------------------------------------- */
 
 static struct ws_tensor *filter(struct ws_image_net *net, const char *name, const struct ws_conv *f)
 {
@@ -302,7 +302,7 @@ struct ws_image ws_nn_dense(struct ws_image_net *net, const char *name, struct w
 	return y;
 }
 
-/* --- loss ---------------------------------------------------------------------------------- */
+/* --- loss ------------------------------------------------------------------------- */
 
 struct ws_tensor *ws_nn_mse(struct ws_graph *graph, struct ws_tensor *y, struct ws_tensor *target)
 {

@@ -54,7 +54,7 @@ struct ws_shape ws_image_shape(enum ws_layout layout, int64_t n, int64_t c, int6
 	return layout == WS_LAYOUT_NCHW ? WS_SHAPE(n, c, h, w) : WS_SHAPE(n, h, w, c);
 }
 
-/* --- convolution -------------------------------------------------------------------- */
+/* --- convolution ------------------------------------------------------------------ */
 
 static bool outputs(int64_t size, int64_t window, int64_t stride, int64_t pad, int64_t *count)
 {
@@ -156,7 +156,7 @@ struct ws_tensor *ws_op_conv_wgrad(struct ws_graph *graph, struct ws_tensor *x,
 	              ws_image_shape(conv.layout, conv.k, conv.c / conv.groups, conv.r, conv.s));
 }
 
-/* --- bias and batch norm ------------------------------------------------------------- */
+/* --- bias and batch norm ---------------------------------------------------------- */
 
 static bool has_channels(const struct ws_tensor *t, const struct ws_channels *ch)
 {
@@ -247,7 +247,7 @@ void ws_op_batch_norm_grad(struct ws_graph *graph, const struct ws_op *forward,
 		memcpy(grads, op.out, 3 * sizeof(*grads));
 }
 
-/* --- pooling -------------------------------------------------------------------------- */
+/* --- pooling ---------------------------------------------------------------------- */
 
 static bool window_is_sound(const struct ws_window *w)
 {
@@ -329,7 +329,7 @@ struct ws_tensor *ws_op_avg_pool_grad(struct ws_graph *graph, struct ws_tensor *
 	return append(graph, &op, dy->dtype, shape);
 }
 
-/* --- dropout and activations ------------------------------------------------------------ */
+/* --- dropout and activations ------------------------------------------------------ */
 
 struct ws_tensor *ws_op_dropout(struct ws_graph *graph, struct ws_tensor *x, struct ws_tensor *step,
                                 struct ws_dropout dropout)

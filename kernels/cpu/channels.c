@@ -1,7 +1,7 @@
 /* Ops on tensors with channels, [outer, channels, inner]: bias, batch norm and their gradients. */
 #include "kernels/cpu/real.h"
 
-/* --- rows: stretches of one channel, or (inner = 1) one number of each channel -------------- */
+/* --- rows: stretches of one channel, or (inner = 1) one number of each channel ---- */
 
 struct rows {
 	const struct ws_op *op;
@@ -59,7 +59,7 @@ enum ws_status WS_CPU_FN(bias)(struct ws_cpu *cpu, const struct ws_op *op, struc
 	return WS_OK;
 }
 
-/* --- blocks: item = some channels, all their numbers ------------------------------------------ */
+/* --- blocks: item = some channels, all their numbers ------------------------------ */
 
 #define BLOCK 64 /* channels, where they are neighbours */
 
@@ -141,8 +141,7 @@ enum ws_status WS_CPU_FN(bias_grad)(struct ws_cpu *cpu, const struct ws_op *op, 
 	return WS_OK;
 }
 
-/* --- batch norm ---------------------------------------------------------------------------------
- */
+/* --- batch norm ------------------------------------------------------------------- */
 
 /* Mean and biased variance of each channel of a block: two passes, in double. */
 static void batch_statistics(const struct ws_op *op, struct block *b, double *mean, double *var)

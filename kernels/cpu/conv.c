@@ -54,7 +54,7 @@ static void tile_give(struct job *job, int slot)
 	atomic_store(&job->taken[slot], false);
 }
 
-/* --- between images and tiles ---------------------------------------------------------- */
+/* --- between images and tiles ----------------------------------------------------- */
 
 /* A run of a tile and the same numbers in the image, step apart; image NULL: padding. */
 typedef void run_fn(ws_real *tile, ws_real *image, int64_t step, int64_t count);
@@ -157,7 +157,7 @@ static void runs(const struct job *job, const struct area *a, ws_real *tile, run
 		runs_nchw(job, a, tile, fn);
 }
 
-/* --- the matrices of an area -------------------------------------------------------------- */
+/* --- the matrices of an area ------------------------------------------------------ */
 
 struct matrix {
 	ws_real *data;
@@ -222,7 +222,7 @@ static void multiply(int64_t m, int64_t n, int64_t k, struct matrix a, bool tran
 	WS_CPU_FN(matmul)(&product);
 }
 
-/* --- forward: item = some pixels of one group of one image --------------------------------- */
+/* --- forward: item = some pixels of one group of one image ------------------------ */
 
 static void forward_item(void *arg, int64_t item)
 {
@@ -251,7 +251,7 @@ static void forward_item(void *arg, int64_t item)
 	tile_give(job, slot);
 }
 
-/* --- input gradient: item = some channels of one group of one image ------------------------ */
+/* --- input gradient: item = some channels of one group of one image --------------- */
 
 static void clear_channels(const struct job *job, const struct area *a, int64_t c, int64_t count)
 {
@@ -316,7 +316,7 @@ static void input_grad_item(void *arg, int64_t item)
 	tile_give(job, slot);
 }
 
-/* --- weight gradient: item = some numbers of the filters of one group ----------------------- */
+/* --- weight gradient: item = some numbers of the filters of one group ------------- */
 
 static void weight_grad_item(void *arg, int64_t item)
 {
@@ -344,7 +344,7 @@ static void weight_grad_item(void *arg, int64_t item)
 	tile_give(job, slot);
 }
 
-/* --- the three ops ------------------------------------------------------------------------- */
+/* --- the three ops ---------------------------------------------------------------- */
 
 static enum ws_status job_init(struct job *job, struct ws_cpu *cpu, const struct ws_op *op,
                                struct ws_err *err)

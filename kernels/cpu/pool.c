@@ -62,7 +62,7 @@ static void outputs_of(int64_t i, int64_t in, int64_t out, int64_t size, int64_t
 	*end = ws_min64(out, (i + pad) / stride + 1);
 }
 
-/* --- forward: item = one row of outputs of an image ------------------------------------------ */
+/* --- forward: item = one row of outputs of an image ------------------------------- */
 
 static void max_output(const struct job *job, int64_t input, int64_t output, const struct area *a)
 {
@@ -114,8 +114,7 @@ static void forward_item(void *arg, int64_t item)
 		}
 }
 
-/* --- backward: item = one row of inputs of an image; each collects from the outputs over it ----
- */
+/* --- backward: item = one row of inputs of an image ------------------------------ */
 
 static double from_max(const struct job *job, int64_t output, int64_t position)
 {
@@ -158,8 +157,7 @@ static void backward_item(void *arg, int64_t item)
 		}
 }
 
-/* --- the four ops --------------------------------------------------------------------------------
- */
+/* --- the four ops ----------------------------------------------------------------- */
 
 static enum ws_status run(struct ws_cpu *cpu, const struct ws_op *op, int64_t rows,
                           void (*fn)(void *arg, int64_t item))

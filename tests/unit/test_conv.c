@@ -3,7 +3,7 @@
 
 #include "kernels/ops_image.h"
 
-/* --- one convolution with its bias: everything that is computed, in NCHW ------------------- */
+/* --- one convolution with its bias: everything that is computed, in NCHW ---------- */
 
 struct conv_values {
 	double *y, *dx, *dw, *db;
@@ -108,7 +108,7 @@ static int64_t wrong(const double *got, const double *want, int64_t count, doubl
 	return n;
 }
 
-/* --- golden: PyTorch in double ---------------------------------------------------------------- */
+/* --- golden: PyTorch in double ---------------------------------------------------- */
 
 struct golden {
 	const char *name;
@@ -201,8 +201,7 @@ Test(conv, golden_geometry_is_that_of_the_file_and_gives_its_output_size)
 	}
 }
 
-/* --- the comparison must be able to fail ---------------------------------------------------------
- */
+/* --- the comparison must be able to fail ------------------------------------------ */
 
 Test(conv, comparison_fails_on_a_wrong_stride_and_padding_that_keep_the_sizes)
 {
@@ -258,7 +257,7 @@ Test(conv, comparison_fails_on_filters_read_in_the_other_layout)
 	free(turned);
 }
 
-/* --- oracle: plain loops ---------------------------------------------------------------------- */
+/* --- oracle: plain loops ---------------------------------------------------------- */
 
 struct oracle {
 	struct conv_values v;
@@ -482,8 +481,7 @@ Test(conv, gives_the_same_bits_with_any_number_of_threads)
 	}
 }
 
-/* --- building ----------------------------------------------------------------------------------
- */
+/* --- building --------------------------------------------------------------------- */
 
 Test(conv, first_layer_has_no_input_gradient)
 {
