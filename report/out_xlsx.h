@@ -121,6 +121,9 @@ void ws__xlsx_paragraph(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t row, u
 void ws__xlsx_head(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, const char *title,
                    uint16_t last, double width);
 
+/* Bars behind the percentages of a column, 0 to 100. */
+void ws__xlsx_data_bars(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t first, uint32_t last,
+                        uint16_t col);
 /* Why the table is empty, in a row that is seen. */
 void ws__xlsx_not_recorded(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, uint32_t row,
                            uint16_t last, double width);

@@ -11,6 +11,7 @@
 #define COLOUR_QUIET     0x595959
 #define COLOUR_LINE      0x8EA9DB
 #define COLOUR_BAND      0xDDE6F3
+#define COLOUR_BAR       0xBDD0EE
 #define COLOUR_WARNING   0x7F3F00
 #define COLOUR_WARN_BAND 0xFFF2CC
 
@@ -343,6 +344,24 @@ void ws__xlsx_paragraph(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t row, u
 		ws__xlsx_try(x, worksheet_merge_range(sheet, row, first, row, last, clean, format));
 	else
 		ws__xlsx_try(x, worksheet_write_string(sheet, row, first, clean, format));
+}
+
+void ws__xlsx_data_bars(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t first, uint32_t last,
+                        uint16_t col)
+{
+	lxw_conditional_format bars = {
+	        .type = LXW_CONDITIONAL_DATA_BAR,
+	        .min_rule_type = LXW_CONDITIONAL_RULE_TYPE_NUMBER,
+	        .min_value = 0,
+	        .max_rule_type = LXW_CONDITIONAL_RULE_TYPE_NUMBER,
+	        .max_value = 100, /* a full cell is all of it: bars of two sheets compare */
+	        .data_bar_2010 = LXW_TRUE,
+	        .bar_solid = LXW_TRUE,
+	        .bar_no_border = LXW_TRUE,
+	        .bar_color = COLOUR_BAR,
+	};
+
+	ws__xlsx_try(x, worksheet_conditional_format_range(sheet, first, col, last, col, &bars));
 }
 
 void ws__xlsx_head(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, const char *title,

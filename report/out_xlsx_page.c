@@ -150,6 +150,20 @@ static uint32_t write_notes(const struct page *p, uint32_t row)
 	return row;
 }
 
+/* Behind the shares of all sections. */
+static void add_bars(const struct page *p, uint32_t below)
+{
+	uint16_t c = 0;
+
+	for (size_t i = 0; i < p->t->def->ncolumns; i++) {
+		if (i == p->columns.section)
+			continue;
+		if (p->t->def->columns[i].display == WS_DISPLAY_PERCENT && p->t->nrows)
+			ws__xlsx_data_bars(p->x, p->sheet, WS_XLSX_ROW_DATA, below - 1, c);
+		c++;
+	}
+}
+
 void ws__xlsx_write_page(struct ws_xlsx *x, struct ws_xlsx_sheet *s)
 {
 	struct page p = {.x = x, .sheet = s->sheet, .t = s->table};
@@ -164,6 +178,7 @@ void ws__xlsx_write_page(struct ws_xlsx *x, struct ws_xlsx_sheet *s)
 	row = write_lines(&p, WS_XLSX_ROW_DATA);
 	if (s->table->not_recorded)
 		ws__xlsx_not_recorded(x, s, row++, p.last, p.width);
+	add_bars(&p, row);
 	row = write_notes(&p, row + 1);
 	/* beside the first lines: what a reader looks for first */
 	ws__xlsx_try(x, worksheet_set_column(s->sheet, right, right, WIDTH_LINK, NULL));
@@ -175,5 +190,6 @@ void ws__xlsx_write_page(struct ws_xlsx *x, struct ws_xlsx_sheet *s)
 	worksheet_freeze_panes(s->sheet, WS_XLSX_ROW_DATA, 0);
 	worksheet_gridlines(s->sheet, LXW_HIDE_ALL_GRIDLINES);
 	worksheet_set_tab_color(s->sheet, 0x1F3864);
+	ws__xlsx_try(x, worksheet_repeat_rows(s->sheet, WS_XLSX_ROW_HEADER, WS_XLSX_ROW_HEADER));
 	ws__xlsx_page_setup(x, s->sheet, 1, row <= WS_XLSX_PAGE_ROWS ? 1 : 0);
 }

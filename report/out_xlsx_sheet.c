@@ -213,28 +213,6 @@ static void write_cells(struct ws_xlsx *x, struct ws_xlsx_sheet *s, const struct
 		write_totals(x, s, l, row);
 }
 
-static void add_data_bars(struct ws_xlsx *x, struct ws_xlsx_sheet *s, const struct layout *l)
-{
-	lxw_conditional_format bars = {
-	        .type = LXW_CONDITIONAL_DATA_BAR,
-	        .min_rule_type = LXW_CONDITIONAL_RULE_TYPE_NUMBER,
-	        .min_value = 0,
-	        .max_rule_type = LXW_CONDITIONAL_RULE_TYPE_NUMBER,
-	        .max_value = 100, /* a full cell is all of it: bars of two sheets compare */
-	        .data_bar_2010 = LXW_TRUE,
-	        .bar_solid = LXW_TRUE,
-	        .bar_no_border = LXW_TRUE,
-	        .bar_color = 0xBDD0EE,
-	};
-
-	for (uint16_t c = 0; c < l->ncols; c++)
-		if (s->table->def->columns[c].display == WS_DISPLAY_PERCENT)
-			ws__xlsx_try(x, worksheet_conditional_format_range(
-			                        s->sheet, WS_XLSX_ROW_DATA, c,
-			                        (lxw_row_t)(WS_XLSX_ROW_DATA + s->rows - 1), c,
-			                        &bars));
-}
-
 static uint32_t write_note(struct ws_xlsx *x, struct ws_xlsx_sheet *s, const struct layout *l,
                            uint32_t row, const char *text)
 {
@@ -305,7 +283,10 @@ static void write_sheet(struct ws_xlsx *x, struct ws_xlsx_sheet *s, const struct
 	write_header(x, s, l);
 	write_cells(x, s, l);
 	if (s->rows) {
-		add_data_bars(x, s, l);
+		for (uint16_t c = 0; c < l->ncols; c++)
+			if (t->def->columns[c].display == WS_DISPLAY_PERCENT)
+				ws__xlsx_data_bars(x, s->sheet, WS_XLSX_ROW_DATA,
+				                   (uint32_t)(WS_XLSX_ROW_DATA + s->rows - 1), c);
 		ws__xlsx_try(x, worksheet_autofilter(s->sheet, WS_XLSX_ROW_HEADER, 0,
 		                                     (lxw_row_t)(WS_XLSX_ROW_DATA + s->rows - 1),
 		                                     (lxw_col_t)(l->ncols - 1)));

@@ -126,6 +126,36 @@ Test(out_text, rows_beyond_the_limit_are_counted)
 	ws_table_free(t);
 }
 
+Test(out_text, prose_in_a_table_for_reading_is_wrapped_and_whole)
+{
+	static const struct ws_table_column columns[] = {
+	        {"subject", "Subject", "", WS_CELL_TEXT, WS_DISPLAY_PLAIN, ""},
+	        {"verdict", "Verdict", "", WS_CELL_TEXT, WS_DISPLAY_PLAIN, ""},
+	        {"a", "A", "", WS_CELL_INT, WS_DISPLAY_COUNT, ""},
+	};
+	static const struct ws_table_def def = {"v", "Verdict", "v", "What.", columns, 3};
+	struct ws_table *t = ws_table_new(&def);
+	struct ws_cell *row = ws_table_row(t);
+	char *text;
+
+	ws_cell_set_str(t, &row[0], "overall");
+	ws_cell_set_str(t, &row[1],
+	                "B takes half as long as A, beyond noise, averylongwordindeedso");
+	ws_cell_set_int(&row[2], 7);
+	text = make(t, (struct ws_text_opts){.width = 36});
+	cr_assert_str_eq(strstr(text, "Subject"), "Subject  Verdict                   A\n"
+	                                          "-------  ------------------------  -\n"
+	                                          "overall  B takes half as long as   7\n"
+	                                          "         A, beyond noise,\n"
+	                                          "         averylongwordindeedso\n");
+	free(text);
+	text = make(t, (struct ws_text_opts){.width = 22});
+	cr_assert_null(strstr(text, "…"));
+	cr_assert(le(sz, longest_line(strstr(text, "Subject")), 22));
+	free(text);
+	ws_table_free(t);
+}
+
 Test(out_text, no_line_ends_in_a_blank)
 {
 	struct ws_table *t = kernel_table();
@@ -141,15 +171,15 @@ Test(out_text, a_page_is_lines_under_section_headings)
 	struct ws_table *t = page_table();
 	char *text = make(t, (struct ws_text_opts){.width = 80});
 
-	cr_assert_str_eq(
-	        strstr(text, "Headline"),
-	        "Headline\n"
-	        "  GPU time                                   18.235 ms  100.00 %  mean of 5 steps\n"
-	        "  kernels                             1,234\n"
-	        "\n"
-	        "Provenance\n"
-	        "  program                             /bin/step\n"
-	        "  nothing known\n");
+	cr_assert_str_eq(strstr(text, "Headline"),
+	                 "Headline\n"
+	                 "  GPU time                                   18.235 ms  100.00 %  mean "
+	                 "of 5 steps\n"
+	                 "  kernels                             1,234\n"
+	                 "\n"
+	                 "Provenance\n"
+	                 "  program                             /bin/step\n"
+	                 "  nothing known\n");
 	free(text);
 	ws_table_free(t);
 }
