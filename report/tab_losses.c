@@ -93,8 +93,8 @@ static enum ws_status emit_recorder(const struct emitter *e, struct ws_err *err)
 	for (uint64_t i = 0; i < t->rows; i++) {
 		uint32_t cause = ws_model_text(e->m, ws_value(t, WS_COL_loss_cause, i));
 		struct ws_missing missing = {"recorder", e->m->texts[cause], count[cause],
-		                             "Counted while recording; docs/trace-format.md "
-		                             "explains each cause."};
+		                             "Counted while recording, by the recorder under "
+		                             "this name."};
 
 		if (state[cause] == 1)
 			e->fn(e->ctx, &missing);
