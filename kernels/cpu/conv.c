@@ -361,6 +361,10 @@ static enum ws_status job_init(struct job *job, struct ws_cpu *cpu, const struct
 	job->k = f->k / f->groups;
 	job->patch = job->c * f->r * f->s;
 	job->pixels = f->p * f->q;
+	/* they are strides of matrices, which a BLAS takes as 32-bit numbers */
+	WS_FAIL_IF(job->pixels > INT32_MAX || job->patch > INT32_MAX || f->c > INT32_MAX ||
+	                   f->k > INT32_MAX,
+	           err, ENVIRONMENT, "convolution: a dimension exceeds what the BLAS can take");
 	job->threads = ws_pool_threads(cpu->pool);
 	WS_FORWARD(ws_cpu_workspace(cpu, SCRATCH_SLOT,
 	                            (uint64_t)job->threads * TILE_REALS * sizeof(ws_real), &tiles,
