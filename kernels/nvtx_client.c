@@ -115,10 +115,10 @@ static void attach_payload(void *library)
 		TYPE_INFO_COUNT = 1 WSN_ENTRY_TYPE_C_LIST(X)
 #undef X
 	};
-	static const struct wsn_type_info type_info[TYPE_INFO_COUNT] = {
-	        [0] = {TYPE_INFO_COUNT, sizeof(*type_info)},
+	static const struct wsn_type_info type_info[TYPE_INFO_COUNT] = {[0] = {TYPE_INFO_COUNT,
+	                                                                       sizeof(*type_info)},
 #define X(name, value, type) [value] = {sizeof(type), __alignof__(type)},
-	        WSN_ENTRY_TYPE_C_LIST(X)
+	                                                                WSN_ENTRY_TYPE_C_LIST(X)
 #undef X
 	};
 	struct wsn_ext_segment segment = {
