@@ -128,6 +128,10 @@ static void add_devices(const struct page *p)
 		row = new_row(p, bytes_of(item));
 		ws_cell_set_model_text(p->t, &row[WS_TC_summary_text], m, d->name);
 		ws_cell_set_int(&row[WS_TC_summary_count], (int64_t)d->kernels);
+		if (d->kind == WS_DEVICE_CPU_REFERENCE)
+			add_text(p, bytes_of("what the times are"),
+			         bytes_of("true times of a reference computation on the CPU, and "
+			                  "no GPU's"));
 	}
 }
 
@@ -386,16 +390,11 @@ static void add_missing(void *page, const struct ws_missing *missing)
 
 enum ws_status ws_tab_summary(const struct ws_tab *tab, struct ws_table *t, struct ws_err *err)
 {
-	struct page p = {tab, t, "Provenance"};
+	struct page p = {tab, t, "Headline"};
 
-	WS_FORWARD(add_meta(&p, err));
-	add_file(&p);
+	/* what a reviewer asks, in that order: what ran, how long, where, what is odd, whence */
 	add_devices(&p);
 	add_end(&p);
-	p.section = "Workload";
-	for (size_t i = 0; i < tab->m->nfacts; i++)
-		add_text(&p, tab->m->facts[i].key, tab->m->facts[i].value);
-	p.section = "Headline";
 	WS_FORWARD(add_headline(&p, err));
 	p.section = "GPU time by phase";
 	add_places(&p);
@@ -405,6 +404,12 @@ enum ws_status ws_tab_summary(const struct ws_tab *tab, struct ws_table *t, stru
 	WS_FORWARD(add_top_kernels(&p, err));
 	p.section = "What is missing";
 	WS_FORWARD(ws_missing_each(tab->m, add_missing, &p, err));
+	p.section = "Workload";
+	for (size_t i = 0; i < tab->m->nfacts; i++)
+		add_text(&p, tab->m->facts[i].key, tab->m->facts[i].value);
+	p.section = "Provenance";
+	WS_FORWARD(add_meta(&p, err));
+	add_file(&p);
 
 	ws_note_origin(tab->m, "", t);
 	if (tab->sel->gpu_ns)

@@ -40,9 +40,9 @@ Test(summary, tells_where_the_trace_comes_from_and_what_ran)
 	cr_expect(eq(sz, tb_count(t, "item", "program.path"), 1), "the last row of a key holds");
 	cr_expect_str_eq(tb_str(t, find_item(t, "Provenance", "trace.recorded"), "text"),
 	                 "2023-11-14T22:13:20Z");
-	cr_expect_str_eq(tb_str(t, find_item(t, "Provenance", "program end"), "text"),
+	cr_expect_str_eq(tb_str(t, find_item(t, "Headline", "program end"), "text"),
 	                 "exited with status 3");
-	cr_expect_str_eq(tb_str(t, find_item(t, "Provenance", "device 0, kernels"), "text"),
+	cr_expect_str_eq(tb_str(t, find_item(t, "Headline", "device 0, kernels"), "text"),
 	                 "Test GPU");
 	cr_expect_str_eq(tb_str(t, find_item(t, "Workload", "model"), "text"), "transformer-small");
 	cr_expect_str_eq(tb_str(t, find_item(t, "Workload", "formula"), "text"), "a=b");
