@@ -145,8 +145,6 @@ static enum ws_status take_image_option(enum option_id id, const char *value,
 		return parse_number("image-size", value, 1, 1 << 20, &image->size, err);
 	case OPTION_CHANNELS:
 		return parse_number("channels", value, 1, 1 << 16, &image->channels, err);
-	case OPTION_CHANNELS:
-		return parse_number("channels", value, 1, 1 << 16, &image->channels, err);
 	case OPTION_CLASSES:
 		return parse_number("classes", value, 1, 1 << 20, &image->classes, err);
 	case OPTION_WIDTH_DIVISOR:
@@ -230,7 +228,6 @@ static enum ws_status take_option(enum option_id id, const char *value, struct a
 		return parse_number("layers", value, 1, 10000, &step->layers, err);
 	case OPTION_IMAGE_SIZE:
 	case OPTION_CHANNELS:
-	case OPTION_CHANNELS:
 	case OPTION_CLASSES:
 	case OPTION_LAYOUT:
 	case OPTION_ACTIVATION:
@@ -300,7 +297,6 @@ static enum ws_status check_options_fit(const struct arguments *args, struct ws_
 	        {OPTION_CONTEXT, "context", KIND_TRANSFORMER},
 	        {OPTION_LAYERS, "layers", KIND_TRANSFORMER | KIND_SIGNAL},
 	        {OPTION_IMAGE_SIZE, "image-size", KIND_IMAGE | KIND_SIGNAL},
-	        {OPTION_CHANNELS, "channels", KIND_IMAGE},
 	        {OPTION_CHANNELS, "channels", KIND_IMAGE},
 	        {OPTION_CLASSES, "classes", KIND_IMAGE | KIND_SIGNAL},
 	        {OPTION_LAYOUT, "layout", KIND_IMAGE | KIND_SIGNAL},
