@@ -122,36 +122,6 @@ Test(step_cli, image_models_take_their_options_and_refuse_those_of_others)
 	expect_error("--model resnet50 --batch 1000000", 5, "out of memory");
 }
 
-Test(step_cli, image_models_take_their_options_and_refuse_those_of_others)
-{
-#define SMALL "--model lenet5 --batch 2 --warmup 0 --steps 1 "
-	struct outcome o = run(SMALL "--image-size 32 --channels 3 --classes 4 --layout nhwc "
-	                             "--activation tanh --loss mse --init xavier "
-	                             "--width-divisor 2 --dump-loss 2>/dev/null");
-	struct outcome signal = run("--model conv1d-resnet --batch 2 --warmup 0 --steps 1 "
-	                            "--layers 2 --kernel-width 5 --depth-multiplier 2 "
-	                            "--residual no --image-size 32 --dump-loss 2>/dev/null");
-	double loss;
-
-	cr_assert_eq(o.code, 0);
-	cr_assert_eq(sscanf(o.text, "Step,Warm-up,Loss\n1,0,%lf", &loss), 1, "%s", o.text);
-	cr_assert_eq(signal.code, 0);
-	cr_assert_eq(sscanf(signal.text, "Step,Warm-up,Loss\n1,0,%lf", &loss), 1, "%s",
-	             signal.text);
-	expect_error(SMALL "--layout nwhc", 2, "nchw, nhwc");
-	expect_error(SMALL "--activation gelu", 2, "leaky-relu");
-	expect_error(SMALL "--loss hinge", 2, "cross-entropy, mse");
-	expect_error(SMALL "--init zero", 2, "xavier");
-	expect_error(SMALL "--image-size 0", 2, "--image-size 0");
-	expect_error(SMALL "--image-size 8", 2, "larger images");
-	expect_error(SMALL "--context 8", 2, "lenet5 has no such thing");
-	expect_error(SMALL "--layers 8", 2, "lenet5 has no such thing");
-	expect_error(SMALL "--kernel-width 8", 2, "lenet5 has no such thing");
-	expect_error(TINY "--layout nhwc", 2, "transformer-tiny has no such thing");
-	expect_error("--model conv1d-resnet --kernel-width 4", 2, "odd");
-	expect_error("--model resnet50 --batch 1000000", 5, "out of memory");
-}
-
 Test(step_cli, cuda_without_the_backend_exits_5_with_the_cure)
 {
 	expect_error(TINY "--device cuda", 5, "--device cpu");
