@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "formats/loss.h"
 #include "recorder/ring.h"
 
 #define WS_SEG_MAGIC        UINT64_C(0x31474553534c5157) /* "WQLSSEG1" */
@@ -27,30 +28,6 @@
 #define WS_SEG_MAX_KERNELS  8   /* CPU kernels open at once on a thread */
 #define WS_SEG_KERNEL_TEXT  256 /* bytes of a CPU kernel's name */
 #define WS_SEG_KERNEL_BYTES 224 /* bytes of a CPU kernel's payload */
-
-/*
- * Every way in which something can get lost, X(name, meaning). The names are
- * those of the `loss` rows; all of them count up from the start of the run.
- */
-#define WS_LOSS_LIST(X)                                                                            \
-	X(ring_overflow, "events dropped because the ring of their thread was full, and events "   \
-	                 "inside a range whose push was dropped")                                  \
-	X(thread_without_ring, "events of threads for which no ring was left")                     \
-	X(text_truncated, "messages cut or left out because they were too long")                   \
-	X(payload_truncated, "payloads left out or not copied in full")                            \
-	X(unmatched_pop, "pops without a push")                                                    \
-	X(unknown_record, "records in the segment that could not be understood")                   \
-	X(process_not_recorded, "further processes that used NVTX; a trace holds one")             \
-	X(definition_overflow, "definitions, and events that need them, beyond the room for them") \
-	X(deferred_event, "events and batches submitted with a time of their own")                 \
-	X(disk_full, "rows that could not be written")
-
-enum ws_loss {
-#define X(name, meaning) WS_LOSS_##name,
-	WS_LOSS_LIST(X)
-#undef X
-	        WS_LOSS_COUNT
-};
 
 enum ws_seg_state {
 	WS_SEG_OPEN = 1,   /* processes may attach */

@@ -6,7 +6,26 @@
 #include <string.h>
 
 #include "report/columns.h"
+#include "formats/loss.h"
 #include "report/tables.h"
+
+/* What a counter of the recorder counts. */
+static const char *loss_meaning(struct ws_bytes cause)
+{
+	static const struct {
+		const char *name, *meaning;
+	} losses[] = {
+#define X(name, meaning) {#name, meaning},
+	        WS_LOSS_LIST(X)
+#undef X
+	};
+
+	for (size_t i = 0; i < sizeof(losses) / sizeof(*losses); i++)
+		if (cause.len == strlen(losses[i].name) &&
+		    !memcmp(cause.ptr, losses[i].name, cause.len))
+			return losses[i].meaning;
+	return "a loss counter that this program does not know";
+}
 
 /* Linux numbers of the signals that end programs. The laptop may be no Linux. */
 static const struct {
@@ -93,8 +112,7 @@ static enum ws_status emit_recorder(const struct emitter *e, struct ws_err *err)
 	for (uint64_t i = 0; i < t->rows; i++) {
 		uint32_t cause = ws_model_text(e->m, ws_value(t, WS_COL_loss_cause, i));
 		struct ws_missing missing = {"recorder", e->m->texts[cause], count[cause],
-		                             "Counted while recording, by the recorder under "
-		                             "this name."};
+		                             loss_meaning(e->m->texts[cause])};
 
 		if (state[cause] == 1)
 			e->fn(e->ctx, &missing);

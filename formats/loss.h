@@ -1,0 +1,32 @@
+/*
+ * Loss counters: what recording can lose. The recorder counts them, the file
+ * carries them as `loss` rows, the reports explain them.
+ */
+#ifndef WS_FORMATS_LOSS_H
+#define WS_FORMATS_LOSS_H
+
+/*
+ * Every way in which something can get lost, X(name, meaning). The names are
+ * those of the `loss` rows; all of them count up from the start of the run.
+ */
+#define WS_LOSS_LIST(X)                                                                            \
+	X(ring_overflow, "events dropped because the ring of their thread was full, and events "   \
+	                 "inside a range whose push was dropped")                                  \
+	X(thread_without_ring, "events of threads for which no ring was left")                     \
+	X(text_truncated, "messages cut or left out because they were too long")                   \
+	X(payload_truncated, "payloads left out or not copied in full")                            \
+	X(unmatched_pop, "pops without a push")                                                    \
+	X(unknown_record, "records in the segment that could not be understood")                   \
+	X(process_not_recorded, "further processes that used NVTX; a trace holds one")             \
+	X(definition_overflow, "definitions, and events that need them, beyond the room for them") \
+	X(deferred_event, "events and batches submitted with a time of their own")                 \
+	X(disk_full, "rows that could not be written")
+
+enum ws_loss {
+#define X(name, meaning) WS_LOSS_##name,
+	WS_LOSS_LIST(X)
+#undef X
+	        WS_LOSS_COUNT
+};
+
+#endif
