@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/columns.h"
 #include "formats/loss.h"
+#include "report/columns.h"
 #include "report/tables.h"
 
 /* What a counter of the recorder counts. */
