@@ -102,6 +102,27 @@ static void cost_pool(struct ws_op *op)
 	cost_bytes(op);
 }
 
+/* Seven passes over each parameter: p, g, m, v read, p, m, v written. */
+static void cost_adamw(struct ws_op *op)
+{
+	const struct ws_adamw_all *all = &op->u.adamw;
+	struct wsnvtx_op *p = &op->payload;
+	uint64_t count = 0;
+
+	p->bytes_read = op->in[0]->size_bytes;
+	for (int i = 0; i < all->count; i++) {
+		const struct ws_adamw_tensor *t = &all->list[i];
+		uint64_t written_bytes = t->p->size_bytes + t->m->size_bytes + t->v->size_bytes;
+
+		count += (uint64_t)t->p->count;
+		p->bytes_read += written_bytes + t->g->size_bytes;
+		p->bytes_written += written_bytes;
+	}
+	p->m = 1;
+	p->n = dim32((int64_t)count);
+	p->flops = count * ws_sub_info(op->sub)->flops;
+}
+
 void ws_cost_op(struct ws_op *op)
 {
 	struct wsnvtx_op *p = &op->payload;
@@ -133,6 +154,7 @@ void ws_cost_op(struct ws_op *op)
 		break;
 	case WS_OP_REDUCE:
 	case WS_OP_BIAS_GRAD:
+	case WS_OP_SWIGLU_GRAD: /* dy */
 		cost_rows(op, op->in[0]);
 		p->flops = per_element * (uint64_t)op->in[0]->count;
 		cost_bytes(op);
@@ -147,6 +169,12 @@ void ws_cost_op(struct ws_op *op)
 	case WS_OP_BATCH_NORM:
 	case WS_OP_BATCH_NORM_GRAD:
 	case WS_OP_DROPOUT:
+	case WS_OP_SOFTMAX:
+	case WS_OP_SOFTMAX_GRAD:
+	case WS_OP_RMS_NORM:
+	case WS_OP_RMS_NORM_GRAD:
+	case WS_OP_SWIGLU:
+	case WS_OP_BIAS_ACT:
 		cost_rows(op, op->out[0]);
 		p->flops = per_element * (uint64_t)op->out[0]->count;
 		cost_bytes(op);
@@ -167,6 +195,20 @@ void ws_cost_op(struct ws_op *op)
 	case WS_OP_GATHER_GRAD: /* element gradients, index, zeros -> rows */
 		cost_rows(op, op->out[0]);
 		cost_indexed(op, op->in[0]->count, ws_dtype_size(op->in[0]->dtype), false);
+		break;
+	case WS_OP_ROPE_QKV: /* queries and keys, or their gradients, are rotated: 3 each */
+		cost_rows(op, op->out[0]);
+		p->flops = per_element * (uint64_t)(op->u.head.batch * op->u.head.time *
+		                                    op->u.head.heads * op->u.head.width);
+		cost_bytes(op);
+		break;
+	case WS_OP_CROSS_ENTROPY:
+		cost_rows(op, op->in[0]);
+		p->flops = per_element * (uint64_t)op->in[0]->count + p->m;
+		cost_bytes(op);
+		break;
+	case WS_OP_ADAMW:
+		cost_adamw(op);
 		break;
 	case WS_OP_KIND_COUNT:
 		break;

@@ -81,7 +81,8 @@ void ws_exec_destroy(struct ws_exec *exec)
 
 struct init_chunk {
 	const struct ws_tensor *t;
-	struct ws_rng rng;
+	struct ws_rng rng[WS_PARTS_MAX]; /* of each part of t */
+	int64_t part_count;              /* elements of a part */
 	int64_t first, count;
 	double *values;
 	unsigned char *encoded;
@@ -99,16 +100,18 @@ static int64_t channels_first(const struct ws_shape *shape, int64_t i)
 static double init_value(const struct init_chunk *c, int64_t i)
 {
 	const struct ws_init *init = &c->t->init;
+	const struct ws_rng *rng = &c->rng[i / c->part_count];
 	int64_t pairs, time, pair;
 	double angle;
 
+	i %= c->part_count;
 	switch (init->kind) {
 	case WS_INIT_TRUNC_NORMAL:
-		return init->value * ws_rng_trunc_normal(&c->rng, (uint64_t)i, 3);
+		return init->value * ws_rng_trunc_normal(rng, (uint64_t)i, 3);
 	case WS_INIT_NORMAL:
-		return init->value * ws_rng_trunc_normal(&c->rng, (uint64_t)i, HUGE_VAL);
+		return init->value * ws_rng_trunc_normal(rng, (uint64_t)i, HUGE_VAL);
 	case WS_INIT_UNIFORM:
-		return init->value * (2 * ws_rng_uniform(&c->rng, (uint64_t)i) - 1);
+		return init->value * (2 * ws_rng_uniform(rng, (uint64_t)i) - 1);
 	case WS_INIT_ROPE_TABLE:
 		pairs = c->t->shape.dim[2];
 		time = i / pairs % c->t->shape.dim[1];
@@ -135,11 +138,15 @@ static void init_item(void *arg, int64_t item)
 }
 
 static enum ws_status init_tensor(struct ws_exec *exec, struct ws_tensor *t, struct ws_pool *pool,
-                                  struct init_chunk *c, struct ws_err *err)
+                                  uint64_t seed, struct init_chunk *c, struct ws_err *err)
 {
 	size_t element_bytes = ws_dtype_size(t->dtype);
+	int parts = t->parts ? t->parts : 1;
 
 	c->t = t;
+	c->part_count = t->count / parts;
+	for (int i = 0; i < parts; i++)
+		c->rng[i] = ws_rng_stream(seed, t->parts ? t->part[i] : t->name);
 	for (c->first = 0; c->first < t->count; c->first += INIT_CHUNK) {
 		c->count = t->count - c->first < INIT_CHUNK ? t->count - c->first : INIT_CHUNK;
 		ws_pool_run(pool, (c->count + INIT_GRAIN - 1) / INIT_GRAIN, init_item, c);
@@ -167,9 +174,8 @@ enum ws_status ws_exec_init(struct ws_exec *exec, struct ws_pool *pool, uint64_t
 		if (ws_memory_is_transient(t))
 			continue;
 		status = tensor_alloc(exec, t, err);
-		chunk.rng = ws_rng_stream(seed, t->name);
 		if (status == WS_OK && t->init.kind != WS_INIT_NONE)
-			status = init_tensor(exec, t, pool, &chunk, err);
+			status = init_tensor(exec, t, pool, seed, &chunk, err);
 	}
 	tell_memory(exec);
 	free(chunk.values);

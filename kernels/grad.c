@@ -1,6 +1,7 @@
 #include "kernels/grad.h"
 
 #include "kernels/ops.h"
+#include "kernels/ops_fused.h"
 #include "kernels/ops_image.h"
 
 struct tape {
@@ -268,6 +269,74 @@ static void grad_dropout(struct tape *tape, const struct ws_op *op, struct ws_te
 	contribute(tape, op->in[0], BINARY(MUL, dy, op->out[1]));
 }
 
+/* --- fused ops -------------------------------------------------------------------- */
+
+static void grad_softmax(struct tape *tape, const struct ws_op *op, struct ws_tensor *dy)
+{
+	dy = ws_op_expand(tape->graph, dy, op->out[0]);
+	contribute(tape, op->in[0],
+	           ws_op_softmax_grad(tape->graph, dy, op->out[0], op->u.alpha, op->in[0]->dtype));
+}
+
+static void grad_rms_norm(struct tape *tape, const struct ws_op *op, struct ws_tensor *dy)
+{
+	struct ws_tensor *grads[2];
+
+	dy = ws_op_expand(tape->graph, dy, op->out[0]);
+	ws_op_rms_norm_grad(tape->graph, op, dy, grads);
+	for (int i = 0; i < 2; i++)
+		if (op->in[i]->requires_grad)
+			contribute(tape, op->in[i], grads[i]);
+}
+
+static void grad_swiglu(struct tape *tape, const struct ws_op *op, struct ws_tensor *dy)
+{
+	dy = ws_op_expand(tape->graph, dy, op->out[0]);
+	contribute(tape, op->in[0], ws_op_swiglu_grad(tape->graph, dy, op->in[0]));
+}
+
+/* A result that nobody used has a gradient of zeros. */
+static void grad_rope_qkv(struct tape *tape, const struct ws_op *op)
+{
+	struct ws_tensor *dqkv[3];
+
+	for (int i = 0; i < 3; i++) {
+		const struct ws_tensor *out = op->out[i];
+
+		dqkv[i] = tape->grads[out->id];
+		dqkv[i] = dqkv[i] ? ws_op_expand(tape->graph, dqkv[i], out)
+		                  : ws_op_fill(tape->graph, out->dtype, out->shape, 0);
+	}
+	contribute(tape, op->in[0],
+	           ws_op_rope_qkv_grad(tape->graph, dqkv, op->in[1], op->u.head, op->in[0]->shape));
+}
+
+static void grad_bias_act(struct tape *tape, const struct ws_op *op, struct ws_tensor *dy)
+{
+	static const enum ws_sub subs[] = {
+	        [WS_SUB_BIAS_RELU] = WS_SUB_RELU_GRAD,
+	        [WS_SUB_BIAS_LEAKY_RELU] = WS_SUB_LEAKY_RELU_GRAD,
+	        [WS_SUB_BIAS_TANH] = WS_SUB_TANH_GRAD,
+	};
+	struct ws_tensor *x = op->in[0], *bias = op->in[1];
+
+	dy = ws_op_activation_grad(tape->graph, subs[op->sub], dy, op->out[0], op->u.bias.alpha);
+	if (x->requires_grad)
+		contribute(tape, x, dy);
+	if (bias->requires_grad)
+		contribute(tape, bias, ws_op_bias_grad(tape->graph, dy, op->u.bias.ch));
+}
+
+/* Computed with the loss, for a gradient of 1; another factor comes here. */
+static void grad_cross_entropy(struct tape *tape, const struct ws_op *op, struct ws_tensor *dy)
+{
+	struct ws_graph *graph = tape->graph;
+	const struct ws_op *last = graph->ops[graph->op_count - 1];
+	bool is_one = last->sub == WS_SUB_FILL && last->out[0] == dy && last->u.alpha == 1;
+
+	contribute(tape, op->in[0], is_one ? op->out[1] : BINARY(MUL, op->out[1], dy));
+}
+
 static void grad_op(struct tape *tape, const struct ws_op *op, struct ws_tensor *dy)
 {
 	switch (op->kind) {
@@ -314,6 +383,28 @@ static void grad_op(struct tape *tape, const struct ws_op *op, struct ws_tensor 
 	case WS_OP_DROPOUT:
 		grad_dropout(tape, op, dy);
 		break;
+	case WS_OP_SOFTMAX:
+		grad_softmax(tape, op, dy);
+		break;
+	case WS_OP_RMS_NORM:
+		grad_rms_norm(tape, op, dy);
+		break;
+	case WS_OP_SWIGLU:
+		grad_swiglu(tape, op, dy);
+		break;
+	case WS_OP_ROPE_QKV:
+		grad_rope_qkv(tape, op);
+		break;
+	case WS_OP_BIAS_ACT:
+		grad_bias_act(tape, op, dy);
+		break;
+	case WS_OP_CROSS_ENTROPY:
+		grad_cross_entropy(tape, op, dy);
+		break;
+	case WS_OP_SOFTMAX_GRAD:
+	case WS_OP_RMS_NORM_GRAD:
+	case WS_OP_SWIGLU_GRAD:
+	case WS_OP_ADAMW:
 	case WS_OP_FILL:
 	case WS_OP_EMBEDDING_GRAD:
 	case WS_OP_GATHER_GRAD:
@@ -366,6 +457,8 @@ enum ws_status ws_graph_backward(struct ws_graph *graph, struct ws_tensor *y,
 		const struct ws_op *op = graph->ops[i];
 		struct ws_tensor *dy = tape.grads[op->out[0]->id];
 
+		for (int j = 1; op->kind == WS_OP_ROPE_QKV && !dy && j < op->out_count; j++)
+			dy = tape.grads[op->out[j]->id];
 		if (!dy || !op->out[0]->requires_grad)
 			continue;
 		ws_graph_scope_mirror(graph, op->scope);

@@ -265,6 +265,21 @@ struct ws_tensor *ws_graph_param(struct ws_graph *graph, const char *name, struc
 	return t;
 }
 
+struct ws_tensor *ws_graph_param_parts(struct ws_graph *graph, const char *name,
+                                       const char *const *names, int parts, struct ws_shape shape,
+                                       struct ws_init init)
+{
+	struct ws_tensor *t;
+
+	shape.dim[0] *= parts; /* of the model's own sizes: measured next */
+	t = ws_graph_param(graph, name, shape, init);
+	if (!t)
+		return NULL;
+	t->parts = parts;
+	memcpy(t->part, names, (size_t)parts * sizeof(*names));
+	return t;
+}
+
 struct ws_tensor *ws_graph_find(const struct ws_graph *graph, const char *name)
 {
 	for (int i = 0; i < graph->tensor_count; i++)

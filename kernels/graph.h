@@ -19,6 +19,17 @@ struct ws_precision {
 	enum ws_dtype low;     /* autocast target; the same as storage: no autocast */
 };
 
+/* Which ops models are made of: --fusion NAME. */
+#define WS_FUSION_LIST(X)                                           \
+	X("none", NONE) /* primitives, as eager PyTorch launches */ \
+	X("full", FULL) /* fused ops: ops_fused.h */
+
+enum ws_fusion {
+#define X(name, id) WS_FUSION_##id,
+	WS_FUSION_LIST(X)
+#undef X
+};
+
 /* One NVTX range around ops. */
 struct ws_scope {
 	const char *name;
@@ -34,7 +45,8 @@ struct ws_arena; /* of a graph: everything below it is freed with it */
 
 struct ws_graph {
 	struct ws_precision precision;
-	bool autocast; /* builders insert casts; off in backward and optimizer */
+	bool autocast;         /* builders insert casts; off in backward and optimizer */
+	enum ws_fusion fusion; /* set before building; none at first */
 	struct ws_op **ops;
 	int op_count, op_capacity;
 	struct ws_tensor **tensors;
@@ -80,6 +92,14 @@ struct ws_tensor *ws_graph_tensor(struct ws_graph *graph, const char *name, enum
 /* A trained tensor in the storage dtype. */
 struct ws_tensor *ws_graph_param(struct ws_graph *graph, const char *name, struct ws_shape shape,
                                  struct ws_init init);
+/*
+ * Parameters of one shape, as one tensor: parts one below the other, each with
+ * the first values that a parameter of its name would get. names must live as
+ * long as the graph; at most WS_PARTS_MAX. init: of each part.
+ */
+struct ws_tensor *ws_graph_param_parts(struct ws_graph *graph, const char *name,
+                                       const char *const *names, int parts, struct ws_shape shape,
+                                       struct ws_init init);
 /* The tensor of that name (the first), NULL when there is none. */
 struct ws_tensor *ws_graph_find(const struct ws_graph *graph, const char *name);
 /* Elements of all parameters. */

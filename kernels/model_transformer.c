@@ -44,32 +44,33 @@ static struct ws_tensor *layer_norm(struct build *b, const char *name)
 	return full ? norm_weight(b->graph, full, b->size->width) : NULL;
 }
 
+/* Weights of layers that read the same x: names as in layer_linear(). */
+static struct ws_linears layer_linears(struct build *b, const char *merged,
+                                       const char *const *names, int count, int64_t out, int64_t in)
+{
+	double std = sqrt(2.0 / (double)(in + out));
+	const char *full[WS_PARTS_MAX];
+
+	for (int i = 0; i < count; i++)
+		full[i] = ws_graph_text(b->graph, "layer%d.%s", b->graph->layer, names[i]);
+	merged = ws_graph_text(b->graph, "layer%d.%s", b->graph->layer, merged);
+	return ws_nn_linears(b->graph, merged, full, count, WS_SHAPE(out, in),
+	                     (struct ws_init){WS_INIT_TRUNC_NORMAL, std});
+}
+
 /* x [B, T, D] -> attention over all heads, projected back: [B, T, D] */
 static struct ws_tensor *attention(struct build *b, struct ws_tensor *x)
 {
 	struct ws_graph *graph = b->graph;
 	int64_t d = b->size->width;
 	struct ws_heads h = b->head;
-	struct ws_shape split = WS_SHAPE(h.batch, h.heads, h.time, h.width);
 	struct ws_shape merged = WS_SHAPE(h.batch, h.time, d);
-	struct ws_tensor *wq = layer_linear(b, "q", d, d), *wk = layer_linear(b, "k", d, d);
-	struct ws_tensor *wv = layer_linear(b, "v", d, d), *wo = layer_linear(b, "o", d, d);
-	struct ws_tensor *q, *k, *v, *y;
+	struct ws_linears wqkv =
+	        layer_linears(b, "qkv", (const char *const[]){"q", "k", "v"}, 3, d, d);
+	struct ws_tensor *wo = layer_linear(b, "o", d, d), *qkv[3], *y;
 
-	ws_graph_scope_push(graph, WSNVTX_OP_other, "qkv projection");
-	q = ws_nn_linear(graph, x, wq, "q linear");
-	k = ws_nn_linear(graph, x, wk, "k linear");
-	v = ws_nn_linear(graph, x, wv, "v linear");
-	v = ws_op_permute(graph, v, (int64_t[]){h.batch, h.time, h.heads, h.width}, split,
-	                  "split heads of v");
-	ws_graph_scope_pop(graph);
-
-	ws_graph_scope_push(graph, WSNVTX_OP_other, "rope");
-	q = ws_op_rope(graph, WS_SUB_ROTATE, q, b->rope_table, h, "rope q");
-	k = ws_op_rope(graph, WS_SUB_ROTATE, k, b->rope_table, h, "rope k");
-	ws_graph_scope_pop(graph);
-
-	y = ws_nn_causal_attention(graph, q, k, v);
+	ws_nn_qkv(graph, x, &wqkv, b->rope_table, h, qkv);
+	y = ws_nn_causal_attention(graph, qkv[0], qkv[1], qkv[2]);
 
 	ws_graph_scope_push(graph, WSNVTX_OP_other, "output projection");
 	y = ws_op_permute(graph, y, (int64_t[]){h.batch, h.heads, h.time, h.width}, merged,
@@ -83,7 +84,8 @@ static struct ws_tensor *block(struct build *b, struct ws_tensor *x, int layer)
 {
 	struct ws_graph *graph = b->graph;
 	int64_t d = b->size->width, f = b->size->ffn;
-	struct ws_tensor *h, *w1, *w2, *w3;
+	struct ws_linears w13;
+	struct ws_tensor *h, *w2;
 
 	graph->layer = layer;
 	ws_graph_scope_push(graph, WSNVTX_OP_other, "layer %d", layer);
@@ -92,10 +94,9 @@ static struct ws_tensor *block(struct build *b, struct ws_tensor *x, int layer)
 	x = ws_nn_residual(graph, x, attention(b, h));
 
 	h = ws_nn_rmsnorm(graph, x, layer_norm(b, "norm2"), "rmsnorm");
-	w1 = layer_linear(b, "w1", f, d);
+	w13 = layer_linears(b, "w13", (const char *const[]){"w1", "w3"}, 2, f, d);
 	w2 = layer_linear(b, "w2", d, f);
-	w3 = layer_linear(b, "w3", f, d);
-	x = ws_nn_residual(graph, x, ws_nn_swiglu(graph, h, w1, w2, w3));
+	x = ws_nn_residual(graph, x, ws_nn_swiglu(graph, h, &w13, w2));
 
 	ws_graph_scope_pop(graph);
 	graph->layer = -1;

@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "kernels/ops.h"
+#include "kernels/ops_fused.h"
 
 #define RMSNORM_EPS 1e-5
 
@@ -26,15 +27,68 @@ struct ws_tensor *ws_nn_linear(struct ws_graph *graph, struct ws_tensor *x,
 	return ws_op_gemm(graph, x, weight, gemm, shape, message);
 }
 
+struct ws_linears ws_nn_linears(struct ws_graph *graph, const char *name, const char *const *names,
+                                int count, struct ws_shape shape, struct ws_init init)
+{
+	struct ws_linears l = {.count = count, .merged = graph->fusion == WS_FUSION_FULL};
+
+	for (int i = 0; i < count; i++)
+		if (!names[i])
+			return l; /* the graph knows the error */
+	if (l.merged && name)
+		l.weight[0] = ws_graph_param_parts(graph, name, names, count, shape, init);
+	for (int i = 0; i < count && !l.merged; i++)
+		l.weight[i] = ws_graph_param(graph, names[i], shape, init);
+	return l;
+}
+
+void ws_nn_qkv(struct ws_graph *graph, struct ws_tensor *x, const struct ws_linears *weights,
+               struct ws_tensor *rope_table, struct ws_heads head, struct ws_tensor *qkv[3])
+{
+	static const char *const names[] = {"q linear", "k linear", "v linear"};
+	struct ws_shape split = WS_SHAPE(head.batch, head.heads, head.time, head.width);
+	struct ws_tensor *merged = NULL;
+
+	ws_graph_scope_push(graph, WSNVTX_OP_other, "qkv projection");
+	if (weights->merged) {
+		merged = ws_nn_linear(graph, x, weights->weight[0], "qkv linear");
+	} else {
+		for (int i = 0; i < 3; i++)
+			qkv[i] = ws_nn_linear(graph, x, weights->weight[i], names[i]);
+		qkv[2] = ws_op_permute(graph, qkv[2],
+		                       (int64_t[]){head.batch, head.time, head.heads, head.width},
+		                       split, "split heads of v");
+	}
+	ws_graph_scope_pop(graph);
+
+	ws_graph_scope_push(graph, WSNVTX_OP_other, "rope");
+	if (weights->merged) {
+		ws_op_rope_qkv(graph, merged, rope_table, head, qkv);
+	} else {
+		qkv[0] = ws_op_rope(graph, WS_SUB_ROTATE, qkv[0], rope_table, head, "rope q");
+		qkv[1] = ws_op_rope(graph, WS_SUB_ROTATE, qkv[1], rope_table, head, "rope k");
+	}
+	ws_graph_scope_pop(graph);
+}
+
+/* The norm of primitives. */
+static struct ws_tensor *rmsnorm_eager(struct ws_graph *graph, struct ws_tensor *x,
+                                       struct ws_tensor *weight)
+{
+	struct ws_tensor *mean = REDUCE(MEAN, UNARY(SQUARE, x, 0)), *y;
+
+	y = BINARY(MUL, x, UNARY(RSQRT, UNARY(ADD_CONST, mean, RMSNORM_EPS), 0));
+	return BINARY(MUL, y, weight);
+}
+
 struct ws_tensor *ws_nn_rmsnorm(struct ws_graph *graph, struct ws_tensor *x,
                                 struct ws_tensor *weight, const char *scope)
 {
-	struct ws_tensor *mean, *y;
+	struct ws_tensor *y;
 
 	ws_graph_scope_push(graph, WSNVTX_OP_norm, "%s", scope);
-	mean = REDUCE(MEAN, UNARY(SQUARE, x, 0));
-	y = BINARY(MUL, x, UNARY(RSQRT, UNARY(ADD_CONST, mean, RMSNORM_EPS), 0));
-	y = BINARY(MUL, y, weight);
+	y = graph->fusion == WS_FUSION_FULL ? ws_op_rms_norm(graph, x, weight, RMSNORM_EPS)
+	                                    : rmsnorm_eager(graph, x, weight);
 	ws_graph_scope_pop(graph);
 	return y;
 }
@@ -64,6 +118,17 @@ static struct ws_tensor *head_matmul(struct ws_graph *graph, struct ws_tensor *a
 	return ws_op_gemm(graph, a, b, gemm, shape, message);
 }
 
+/* softmax(s * scale) of what the causal mask leaves. */
+static struct ws_tensor *attention_softmax(struct ws_graph *graph, struct ws_tensor *s,
+                                           double scale)
+{
+	if (graph->fusion == WS_FUSION_FULL)
+		return ws_op_softmax(graph, s, scale);
+	s = UNARY(SCALE, s, scale);
+	graph->kind = WSNVTX_OP_softmax; /* the mask says itself what it is */
+	return ws_nn_softmax(graph, UNARY(CAUSAL_MASK, s, -INFINITY));
+}
+
 struct ws_tensor *ws_nn_causal_attention(struct ws_graph *graph, struct ws_tensor *q,
                                          struct ws_tensor *k, struct ws_tensor *v)
 {
@@ -78,9 +143,7 @@ struct ws_tensor *ws_nn_causal_attention(struct ws_graph *graph, struct ws_tenso
 	ws_graph_scope_pop(graph);
 
 	ws_graph_scope_push(graph, WSNVTX_OP_scale, "computing softmax");
-	s = UNARY(SCALE, s, 1 / sqrt((double)ws_tensor_cols(q)));
-	graph->kind = WSNVTX_OP_softmax; /* the mask says itself what it is */
-	p = ws_nn_softmax(graph, UNARY(CAUSAL_MASK, s, -INFINITY));
+	p = attention_softmax(graph, s, 1 / sqrt((double)ws_tensor_cols(q)));
 	ws_graph_scope_pop(graph);
 
 	ws_graph_scope_push(graph, WSNVTX_OP_other, "final matmul");
@@ -91,15 +154,25 @@ struct ws_tensor *ws_nn_causal_attention(struct ws_graph *graph, struct ws_tenso
 	return y;
 }
 
-struct ws_tensor *ws_nn_swiglu(struct ws_graph *graph, struct ws_tensor *x, struct ws_tensor *w1,
-                               struct ws_tensor *w2, struct ws_tensor *w3)
+/* silu(w1 x) * (w3 x) */
+static struct ws_tensor *gate_eager(struct ws_graph *graph, struct ws_tensor *x,
+                                    const struct ws_linears *w13)
 {
-	struct ws_tensor *a, *gate, *y;
+	struct ws_tensor *a = ws_nn_linear(graph, x, w13->weight[0], "w1 linear"), *gate;
+
+	gate = BINARY(MUL, a, UNARY(SIGMOID, a, 0));
+	return BINARY(MUL, gate, ws_nn_linear(graph, x, w13->weight[1], "w3 linear"));
+}
+
+struct ws_tensor *ws_nn_swiglu(struct ws_graph *graph, struct ws_tensor *x,
+                               const struct ws_linears *w13, struct ws_tensor *w2)
+{
+	struct ws_tensor *gate, *y;
 
 	ws_graph_scope_push(graph, WSNVTX_OP_activation, "swiglu ffn");
-	a = ws_nn_linear(graph, x, w1, "w1 linear");
-	gate = BINARY(MUL, a, UNARY(SIGMOID, a, 0));
-	gate = BINARY(MUL, gate, ws_nn_linear(graph, x, w3, "w3 linear"));
+	gate = w13->merged
+	               ? ws_op_swiglu(graph, ws_nn_linear(graph, x, w13->weight[0], "w1 w3 linear"))
+	               : gate_eager(graph, x, w13);
 	y = ws_nn_linear(graph, gate, w2, "w2 linear");
 	ws_graph_scope_pop(graph);
 	return y;
@@ -115,16 +188,25 @@ struct ws_tensor *ws_nn_residual(struct ws_graph *graph, struct ws_tensor *a, st
 	return y;
 }
 
-struct ws_tensor *ws_nn_cross_entropy(struct ws_graph *graph, struct ws_tensor *logits,
-                                      struct ws_tensor *target)
+static struct ws_tensor *cross_entropy_eager(struct ws_graph *graph, struct ws_tensor *logits,
+                                             struct ws_tensor *target)
 {
 	struct ws_tensor *z, *log_sum, *loss;
 
-	ws_graph_scope_push(graph, WSNVTX_OP_loss, "cross-entropy");
 	z = BINARY(SUB, logits, REDUCE(MAX, logits));
 	log_sum = UNARY(LOG, REDUCE(SUM, UNARY(EXP, z, 0)), 0);
 	loss = UNARY(NEG, BINARY(SUB, z, log_sum), 0);
-	loss = REDUCE(MEAN, ws_op_gather(graph, loss, target));
+	return REDUCE(MEAN, ws_op_gather(graph, loss, target));
+}
+
+struct ws_tensor *ws_nn_cross_entropy(struct ws_graph *graph, struct ws_tensor *logits,
+                                      struct ws_tensor *target)
+{
+	struct ws_tensor *loss;
+
+	ws_graph_scope_push(graph, WSNVTX_OP_loss, "cross-entropy");
+	loss = graph->fusion == WS_FUSION_FULL ? ws_op_cross_entropy(graph, logits, target)
+	                                       : cross_entropy_eager(graph, logits, target);
 	ws_graph_scope_pop(graph);
 	return loss;
 }

@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "kernels/ops.h"
+#include "kernels/ops_fused.h"
 #include "kernels/ops_image.h"
 
 #define BATCH_NORM_EPS      1e-5
@@ -163,8 +164,18 @@ struct ws_image ws_nn_batch_norm(struct ws_image_net *net, const char *name, str
 static struct ws_image unary(struct ws_image_net *net, const char *name, struct ws_image x,
                              enum ws_sub sub, double alpha)
 {
+	struct ws_tensor *fused;
+
 	if (!x.data || !name)
 		return nothing;
+	fused = net->graph->fusion == WS_FUSION_FULL
+	                ? ws_op_bias_activation(net->graph, x.data, sub, alpha)
+	                : NULL;
+	if (fused) { /* in the scope of the bias; layers keep their numbers */
+		net->layers++;
+		x.data = fused;
+		return x;
+	}
 	layer_begin(net, WSNVTX_OP_activation, name);
 	x.data = ws_op_unary(net->graph, sub, x.data, alpha);
 	layer_end(net);

@@ -116,6 +116,32 @@ struct ws_dropout {
 	double p;
 };
 
+struct ws_bias {
+	struct ws_channels ch;
+	double alpha; /* slope of BIAS_LEAKY_RELU */
+};
+
+/* A parameter, its gradient and its moments. */
+struct ws_adamw_tensor {
+	struct ws_tensor *p, *g, *m, *v;
+};
+
+struct ws_adamw_factors {
+	double beta1, beta2, eps;
+	double decay; /* learning rate × weight decay */
+};
+
+/*
+ * All that one ADAMW op updates. in and out name the step size and the tensors of
+ * the first parameter only: the others live as long as the graph, or (gradients)
+ * are kept to the end of the step, so that nothing depends on their last use.
+ */
+struct ws_adamw_all {
+	const struct ws_adamw_tensor *list;
+	int count;
+	struct ws_adamw_factors factors;
+};
+
 #define WS_OP_INPUTS_MAX  5
 #define WS_OP_OUTPUTS_MAX 5
 
@@ -126,15 +152,17 @@ struct ws_op {
 	struct ws_tensor *in[WS_OP_INPUTS_MAX];
 	struct ws_tensor *out[WS_OP_OUTPUTS_MAX]; /* may be one of in: computed in place */
 	union {
-		double alpha;            /* UNARY, FILL, LEAKY_RELU_GRAD */
+		double alpha;            /* UNARY, FILL, LEAKY_RELU_GRAD, SOFTMAX; RMS_NORM: eps */
 		struct ws_gemm gemm;     /* GEMM */
 		int64_t dims[4];         /* PERMUTE: of the operand */
-		struct ws_heads head;    /* ROPE */
+		struct ws_heads head;    /* ROPE, ROPE_QKV */
 		struct ws_conv conv;     /* CONV and its gradients */
 		struct ws_window window; /* pooling */
 		struct ws_channels ch;   /* BIAS, BIAS_GRAD */
 		struct ws_norm norm;     /* BATCH_NORM and its gradient */
 		struct ws_dropout dropout;
+		struct ws_bias bias; /* BIAS_ACT */
+		struct ws_adamw_all adamw;
 	} u;
 
 	const char *message;      /* of its NVTX range */

@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "kernels/ops.h"
+#include "kernels/ops_fused.h"
 
 #define UNARY(sub, x, alpha)           ws_op_unary(graph, WS_SUB_##sub, (x), (alpha))
 #define BINARY(sub, a, b)              ws_op_binary(graph, WS_SUB_##sub, (a), (b))
@@ -44,6 +45,45 @@ static void adamw_param(struct ws_graph *graph, const struct ws_adamw *adamw, st
 	BINARY_INTO(SUB, p, update, p);
 }
 
+/* Append the ops of all parameters before tensor count that have a gradient. */
+static void adamw_eager(struct ws_graph *graph, const struct ws_adamw *adamw,
+                        struct ws_tensor *alpha, int count)
+{
+	for (int i = 0; i < count; i++) {
+		struct ws_tensor *p = graph->tensors[i];
+
+		if (p->role != WS_ROLE_PARAM || !p->grad)
+			continue;
+		graph->layer = p->layer;
+		adamw_param(graph, adamw, p, alpha);
+	}
+}
+
+/* The same as one op. */
+static void adamw_fused(struct ws_graph *graph, const struct ws_adamw *adamw,
+                        struct ws_tensor *alpha, int count)
+{
+	struct ws_adamw_factors factors = {adamw->beta1, adamw->beta2, adamw->eps,
+	                                   adamw->lr * adamw->weight_decay};
+	struct ws_adamw_tensor *list = ws_graph_alloc(graph, (size_t)count * sizeof(*list));
+	int n = 0;
+
+	for (int i = 0; list && i < count; i++) {
+		struct ws_tensor *p = graph->tensors[i];
+
+		if (p->role != WS_ROLE_PARAM || !p->grad)
+			continue;
+		list[n].p = p;
+		list[n].g = p->grad;
+		list[n].m = state(graph, p, "m");
+		list[n].v = state(graph, p, "v");
+		if (!list[n].m || !list[n].v)
+			return;
+		n++;
+	}
+	ws_op_adamw(graph, alpha, list, n, factors);
+}
+
 struct ws_tensor *ws_optim_adamw(struct ws_graph *graph, const struct ws_adamw *adamw)
 {
 	int count = graph->tensor_count;
@@ -53,14 +93,12 @@ struct ws_tensor *ws_optim_adamw(struct ws_graph *graph, const struct ws_adamw *
 	graph->kind = WSNVTX_OP_optimizer;
 	alpha = ws_graph_tensor(graph, "adamw.alpha", WS_ROLE_INPUT, graph->precision.storage,
 	                        WS_SHAPE(1));
-	for (int i = 0; i < count && alpha; i++) {
-		struct ws_tensor *p = graph->tensors[i];
-
-		if (p->role != WS_ROLE_PARAM || !p->grad)
-			continue;
-		graph->layer = p->layer;
-		adamw_param(graph, adamw, p, alpha);
-	}
+	if (!alpha)
+		return NULL;
+	if (graph->fusion == WS_FUSION_FULL)
+		adamw_fused(graph, adamw, alpha, count);
+	else
+		adamw_eager(graph, adamw, alpha, count);
 	return graph->err.status == WS_OK ? alpha : NULL;
 }
 

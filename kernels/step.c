@@ -43,6 +43,18 @@ const struct ws_precision *ws_precision_find(const char *name)
 	return NULL;
 }
 
+const char *ws_fusion_name(int fusion)
+{
+	static const char *const names[] = {
+#define X(name, id) [WS_FUSION_##id] = name,
+	        WS_FUSION_LIST(X)
+#undef X
+	};
+
+	return fusion >= 0 && (size_t)fusion < sizeof(names) / sizeof(*names) ? names[fusion]
+	                                                                      : NULL;
+}
+
 static const char *const phase_names[] = {
         [WS_STEP_FORWARD] = "forward",
         [WS_STEP_FORWARD_BACKWARD] = "forward-backward",
@@ -90,6 +102,7 @@ static enum ws_status build_graph(struct ws_step *step, struct ws_err *err)
 	const struct ws_step_options *o = &step->options;
 
 	WS_FORWARD(ws_graph_create(o->precision, &step->graph, err));
+	step->graph->fusion = o->fusion;
 	WS_FORWARD(build_forward(step, err));
 	if (o->phase >= WS_STEP_FORWARD_BACKWARD)
 		WS_FORWARD(ws_graph_backward(step->graph, step->io.loss, NULL, err));
@@ -294,7 +307,7 @@ static void state_facts(const struct ws_step_run_options *options, const struct 
 		fact_number("layers", o->layers);
 	wsnvtx_workload("dtype", o->precision->name);
 	wsnvtx_workload("phase", ws_step_phase_name(o->phase));
-	wsnvtx_workload("fusion", "none");
+	wsnvtx_workload("fusion", ws_fusion_name(o->fusion));
 	if (o->phase >= WS_STEP_FULL)
 		wsnvtx_workload("optimizer", "adamw");
 	fact_number("warmup", options->warmup);

@@ -20,6 +20,7 @@ struct ws_step_options {
 	const struct ws_model *model;
 	const struct ws_precision *precision;
 	enum ws_step_phase phase;
+	enum ws_fusion fusion;
 	int64_t batch, context;
 	int64_t layers; /* 0: the model's own */
 	uint64_t seed;
@@ -82,6 +83,8 @@ enum ws_status ws_step_run_all(const struct ws_step_run_options *options,
 /* The i-th dtype mode of precision.def, NULL after the last. */
 const struct ws_precision *ws_precision_at(int i);
 const struct ws_precision *ws_precision_find(const char *name);
+/* "none", "full"; NULL after the last */
+const char *ws_fusion_name(int fusion);
 /* "forward", "forward-backward", "step" */
 const char *ws_step_phase_name(enum ws_step_phase phase);
 bool ws_step_phase_find(const char *name, enum ws_step_phase *phase);

@@ -200,8 +200,8 @@ static enum ws_status take_choice(enum option_id id, const char *value, struct a
 			return WS_OK;
 		return fail_choice(err, "phase", value, phase_name_at);
 	case OPTION_FUSION:
-		WS_FAIL_IF(strcmp(value, "none"), err, USAGE,
-		           "--fusion %s: this version has none only", value);
+		WS_FORWARD(parse_choice("fusion", value, ws_fusion_name, &index, err));
+		step->fusion = (enum ws_fusion)index;
 		return WS_OK;
 	case OPTION_OPTIMIZER:
 		WS_FAIL_IF(strcmp(value, "adamw"), err, USAGE,

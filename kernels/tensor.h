@@ -12,7 +12,8 @@
 
 #include "kernels/dtype.h"
 
-#define WS_DIMS_MAX 4
+#define WS_DIMS_MAX  4
+#define WS_PARTS_MAX 3
 
 struct ws_shape {
 	int ndim; /* 1 … WS_DIMS_MAX */
@@ -57,10 +58,12 @@ struct ws_tensor {
 	int64_t count;       /* elements */
 	uint64_t size_bytes; /* count × size of dtype */
 	struct ws_init init;
-	int id;             /* index in its graph */
-	int layer;          /* -1 outside the layers */
-	bool requires_grad; /* a parameter, or computed from one */
-	bool keep;          /* its data stays readable until the next step begins */
+	const char *part[WS_PARTS_MAX]; /* names whose first values its parts have; NULL: its own */
+	int parts;                      /* equal shares, one after the other; 0: not divided */
+	int id;                         /* index in its graph */
+	int layer;                      /* -1 outside the layers */
+	bool requires_grad;             /* a parameter, or computed from one */
+	bool keep;                      /* its data stays readable until the next step begins */
 	bool channels_last; /* a filter [k, r, s, c]: drawn in the order of [k, c, r, s] */
 
 	struct ws_tensor *grad; /* parameters: the gradient, once ws_graph_backward() made it */

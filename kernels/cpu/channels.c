@@ -18,6 +18,29 @@ static void rows_init(struct rows *rows, const struct ws_op *op, struct ws_chann
 	rows->rows_per_item = ws_div_up(WS_GRAIN, rows->cols);
 }
 
+/* y = act(y), where the op has an activation. */
+static void activate(const struct ws_op *op, int64_t n, ws_real *y)
+{
+	const ws_real slope = (ws_real)op->u.bias.alpha;
+
+	switch (op->sub) {
+	case WS_SUB_BIAS_RELU:
+		for (int64_t i = 0; i < n; i++)
+			y[i] = y[i] < 0 ? 0 : y[i];
+		break;
+	case WS_SUB_BIAS_LEAKY_RELU:
+		for (int64_t i = 0; i < n; i++)
+			y[i] = y[i] < 0 ? slope * y[i] : y[i];
+		break;
+	case WS_SUB_BIAS_TANH:
+		for (int64_t i = 0; i < n; i++)
+			y[i] = WS_REAL_TANH(y[i]);
+		break;
+	default:
+		break;
+	}
+}
+
 static void bias_tile(const struct rows *rows, int64_t row, int64_t col, int64_t n)
 {
 	const struct ws_op *op = rows->op;
@@ -35,6 +58,7 @@ static void bias_tile(const struct rows *rows, int64_t row, int64_t col, int64_t
 		for (int64_t i = 0; i < n; i++)
 			y[i] = x[i] + bias[i];
 	}
+	activate(op, n, y);
 	ws_real_store(op->out[0], offset, n, y);
 }
 
@@ -49,14 +73,25 @@ static void bias_item(void *arg, int64_t item)
 			bias_tile(rows, row, col, ws_min64(WS_TILE, rows->cols - col));
 }
 
-enum ws_status WS_CPU_FN(bias)(struct ws_cpu *cpu, const struct ws_op *op, struct ws_err *err)
+static enum ws_status bias_run(struct ws_cpu *cpu, const struct ws_op *op, struct ws_channels ch)
 {
 	struct rows rows;
 
-	(void)err;
-	rows_init(&rows, op, op->u.ch);
+	rows_init(&rows, op, ch);
 	ws_cpu_launch(cpu, op, ws_div_up(rows.rows, rows.rows_per_item), bias_item, &rows);
 	return WS_OK;
+}
+
+enum ws_status WS_CPU_FN(bias)(struct ws_cpu *cpu, const struct ws_op *op, struct ws_err *err)
+{
+	(void)err;
+	return bias_run(cpu, op, op->u.ch);
+}
+
+enum ws_status WS_CPU_FN(bias_act)(struct ws_cpu *cpu, const struct ws_op *op, struct ws_err *err)
+{
+	(void)err;
+	return bias_run(cpu, op, op->u.bias.ch);
 }
 
 /* --- blocks: item = some channels, all their numbers ------------------------------ */

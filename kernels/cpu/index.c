@@ -1,7 +1,8 @@
 /* Ops that pick or scatter by index. Indices are checked: they come from outside the graph. */
 #include "kernels/cpu/real.h"
 
-static enum ws_status check_index(const struct ws_tensor *index, int64_t end, struct ws_err *err)
+enum ws_status WS_CPU_FN(check_index)(const struct ws_tensor *index, int64_t end,
+                                      struct ws_err *err)
 {
 	const int32_t *v = index->data;
 
@@ -29,7 +30,7 @@ static void lookup_item(void *arg, int64_t item)
 
 enum ws_status WS_CPU_FN(embedding)(struct ws_cpu *cpu, const struct ws_op *op, struct ws_err *err)
 {
-	WS_FORWARD(check_index(op->in[1], op->in[0]->shape.dim[0], err));
+	WS_FORWARD(WS_CPU_FN(check_index)(op->in[1], op->in[0]->shape.dim[0], err));
 	ws_cpu_launch(cpu, op, ws_div_up(op->in[1]->count, ROWS_PER_ITEM), lookup_item, &op);
 	return WS_OK;
 }
@@ -61,7 +62,7 @@ static void scatter_add_item(void *arg, int64_t item)
 enum ws_status WS_CPU_FN(embedding_grad)(struct ws_cpu *cpu, const struct ws_op *op,
                                          struct ws_err *err)
 {
-	WS_FORWARD(check_index(op->in[1], op->out[0]->shape.dim[0], err));
+	WS_FORWARD(WS_CPU_FN(check_index)(op->in[1], op->out[0]->shape.dim[0], err));
 	ws_cpu_launch(cpu, op, ws_div_up(ws_tensor_cols(op->in[0]), COLUMNS), scatter_add_item,
 	              &op);
 	return WS_OK;
@@ -90,7 +91,7 @@ static void pick_item(void *arg, int64_t item)
 
 enum ws_status WS_CPU_FN(gather)(struct ws_cpu *cpu, const struct ws_op *op, struct ws_err *err)
 {
-	WS_FORWARD(check_index(op->in[1], ws_tensor_cols(op->in[0]), err));
+	WS_FORWARD(WS_CPU_FN(check_index)(op->in[1], ws_tensor_cols(op->in[0]), err));
 	ws_cpu_launch(cpu, op, ws_div_up(op->in[1]->count, WS_TILE), pick_item, &op);
 	return WS_OK;
 }
@@ -98,7 +99,7 @@ enum ws_status WS_CPU_FN(gather)(struct ws_cpu *cpu, const struct ws_op *op, str
 enum ws_status WS_CPU_FN(gather_grad)(struct ws_cpu *cpu, const struct ws_op *op,
                                       struct ws_err *err)
 {
-	WS_FORWARD(check_index(op->in[1], ws_tensor_cols(op->out[0]), err));
+	WS_FORWARD(WS_CPU_FN(check_index)(op->in[1], ws_tensor_cols(op->out[0]), err));
 	ws_cpu_launch(cpu, op, ws_div_up(op->in[1]->count, WS_TILE), pick_item, &op);
 	return WS_OK;
 }

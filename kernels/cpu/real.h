@@ -103,6 +103,10 @@ struct ws_matmul {
 void WS_CPU_FN(matmul)(const struct ws_matmul *product);
 void WS_CPU_FN(matmul_concurrently)(void);
 
+/* Whether all of an int32 tensor are in 0 … end - 1; WS_BUG with the first that is not. */
+enum ws_status WS_CPU_FN(check_index)(const struct ws_tensor *index, int64_t end,
+                                      struct ws_err *err);
+
 static inline int64_t ws_min64(int64_t a, int64_t b)
 {
 	return a < b ? a : b;

@@ -1,6 +1,7 @@
 #include "tests/unit/kernels_run.h"
 
 #include "kernels/nn.h"
+#include "kernels/ops_fused.h"
 #include "tests/unit/grad_cases_image.h"
 
 static struct ws_tensor *input(struct ws_graph *graph, const char *name, enum ws_dtype dtype,
@@ -218,15 +219,90 @@ CASE(cross_entropy_of_one_row)
 }
 CASE(swiglu)
 {
-	struct ws_tensor *x = x45(g, "x"), *w1 = kernels_param(g, "w1", WS_SHAPE(7, 5));
-	struct ws_tensor *w2 = kernels_param(g, "w2", WS_SHAPE(5, 7));
+	struct ws_tensor *x = x45(g, "x"), *w2 = kernels_param(g, "w2", WS_SHAPE(5, 7));
+	struct ws_linears w13 = ws_nn_linears(g, "w13", (const char *const[]){"w1", "w3"}, 2,
+	                                      WS_SHAPE(7, 5), (struct ws_init){WS_INIT_NORMAL, 1});
 
-	return ws_nn_swiglu(g, x, w1, w2, kernels_param(g, "w3", WS_SHAPE(7, 5)));
+	return ws_nn_swiglu(g, x, &w13, w2);
 }
 CASE(cross_entropy)
 {
 	return ws_nn_cross_entropy(g, x45(g, "x"), input(g, "index", WS_DTYPE_I32, WS_SHAPE(4)));
 }
+
+/* Parts that have a fused form, in that form, and fused ops by themselves. */
+#define FUSED(name)                         \
+	CASE(fused_##name)                  \
+	{                                   \
+		g->fusion = WS_FUSION_FULL; \
+		return case_##name(g);      \
+	}
+FUSED(rmsnorm)
+FUSED(attention)
+FUSED(swiglu)
+FUSED(cross_entropy)
+FUSED(cross_entropy_of_one_row)
+CASE(fused_softmax)
+{
+	return ws_op_softmax(g, kernels_param(g, "x", WS_SHAPE(2, 4, 4)), 0.7);
+}
+static void rope_qkv(struct ws_graph *g, struct ws_tensor *qkv[3])
+{
+	struct ws_tensor *x = kernels_param(g, "x", WS_SHAPE(2, 3, 24));
+	struct ws_tensor *table =
+	        ws_graph_tensor(g, "table", WS_ROLE_CONST, WS_DTYPE_F64, WS_SHAPE(2, 3, 2));
+
+	table->init = (struct ws_init){WS_INIT_ROPE_TABLE, 10000};
+	ws_op_rope_qkv(g, x, table, (struct ws_heads){2, 3, 2, 4}, qkv);
+}
+/* All three results used, each in its own way. */
+CASE(fused_rope_qkv)
+{
+	struct ws_tensor *qkv[3], *y;
+
+	rope_qkv(g, qkv);
+	y = ws_op_binary(g, WS_SUB_MUL, qkv[0], qkv[1]);
+	return ws_op_binary(g, WS_SUB_ADD, y, ws_op_unary(g, WS_SUB_SQUARE, qkv[2], 0));
+}
+/* What is not used has a gradient of 0. */
+CASE(fused_rope_qkv_of_values_alone)
+{
+	struct ws_tensor *qkv[3];
+
+	rope_qkv(g, qkv);
+	return qkv[2];
+}
+static struct ws_tensor *bias_act_case(struct ws_graph *g, enum ws_sub act, struct ws_channels ch)
+{
+	struct ws_tensor *x = kernels_param(g, "x", WS_SHAPE(2, 3, 2, 4));
+
+	x = ws_op_bias(g, x, kernels_param(g, "b", WS_SHAPE(3)), ch);
+	return ws_op_bias_activation(g, x, act, act == WS_SUB_LEAKY_RELU ? 0.01 : 0);
+}
+CASE(fused_bias_relu_nchw)
+{
+	return bias_act_case(g, WS_SUB_RELU, (struct ws_channels){2, 3, 8});
+}
+CASE(fused_bias_relu_nhwc)
+{
+	return bias_act_case(g, WS_SUB_RELU, (struct ws_channels){16, 3, 1});
+}
+CASE(fused_bias_leaky_relu)
+{
+	return bias_act_case(g, WS_SUB_LEAKY_RELU, (struct ws_channels){2, 3, 8});
+}
+CASE(fused_bias_tanh)
+{
+	return bias_act_case(g, WS_SUB_TANH, (struct ws_channels){16, 3, 1});
+}
+
+#define FUSED_CASES(X)                                                               \
+	X(fused_rmsnorm)                                                             \
+	X(fused_attention) X(fused_swiglu) X(fused_cross_entropy)                    \
+	        X(fused_cross_entropy_of_one_row) X(fused_softmax) X(fused_rope_qkv) \
+	                X(fused_rope_qkv_of_values_alone) X(fused_bias_relu_nchw)    \
+	                        X(fused_bias_relu_nhwc) X(fused_bias_leaky_relu)     \
+	                                X(fused_bias_tanh)
 
 #define CASES(X)                                                                                  \
 	X(gemm_nn)                                                                                \
@@ -239,7 +315,7 @@ CASE(cross_entropy)
 	                                X(broadcast_gradient_reaches_a_gemm) X(permute) X(rope)   \
 	                                        X(embedding) X(gather) X(softmax) X(rmsnorm)      \
 	                                                X(attention) X(swiglu) X(cross_entropy)   \
-	                                                        X(cross_entropy_of_one_row) IMAGE_CASES(X)
+	                                                        X(cross_entropy_of_one_row) IMAGE_CASES(X) FUSED_CASES(X)
 
 typedef struct ws_tensor *(*case_fn)(struct ws_graph *g);
 
@@ -301,6 +377,8 @@ Test(gradient, cases_cover_every_op_and_sub_op_that_a_forward_pass_can_have)
 	seen[WS_SUB_BATCH_NORM_GRAD] = seen[WS_SUB_MAX_POOL_GRAD] = true;
 	seen[WS_SUB_AVG_POOL_GRAD] = seen[WS_SUB_RELU_GRAD] = true;
 	seen[WS_SUB_LEAKY_RELU_GRAD] = seen[WS_SUB_TANH_GRAD] = true;
+	seen[WS_SUB_CAUSAL_SOFTMAX_GRAD] = seen[WS_SUB_RMS_NORM_GRAD] = true;
+	seen[WS_SUB_SWIGLU_GRAD] = seen[WS_SUB_ROTATE_QKV_BACK] = seen[WS_SUB_ADAMW_ALL] = true;
 	for (int sub = 0; sub < WS_SUB_COUNT; sub++)
 		cr_assert(seen[sub], "no gradient case has %s", ws_sub_info(sub)->symbol);
 }
@@ -376,4 +454,33 @@ Test(gradient, check_fails_when_masked_scores_get_a_gradient)
 	int compared;
 
 	cr_assert_gt(gradients_wrong(case_mask, spoil_mask, &compared), 4);
+}
+
+static void spoil_fused_softmax(struct ws_graph *g)
+{
+	last_of(g, WS_SUB_CAUSAL_SOFTMAX_GRAD)->u.alpha *= 1.0001;
+}
+
+Test(gradient, check_fails_on_a_fused_softmax_whose_scale_is_a_ten_thousandth_off)
+{
+	int compared;
+
+	cr_assert_gt(gradients_wrong(case_fused_softmax, spoil_fused_softmax, &compared), 4);
+}
+
+/* dy and x exchanged: the weight's gradient, a product of both, stays right. */
+static void spoil_fused_norm(struct ws_graph *g)
+{
+	struct ws_op *op = last_of(g, WS_SUB_RMS_NORM_GRAD);
+	struct ws_tensor *dy = op->in[0];
+
+	op->in[0] = op->in[1];
+	op->in[1] = dy;
+}
+
+Test(gradient, check_fails_on_a_fused_norm_of_exchanged_operands)
+{
+	int compared;
+
+	cr_assert_gt(gradients_wrong(case_fused_rmsnorm, spoil_fused_norm, &compared), 4);
 }

@@ -88,7 +88,7 @@ Test(step_cli, options_of_the_product_that_are_missing_here_are_refused)
 {
 #define WS_OPTION_ABSENT(name) expect_error(TINY "--" name, 2, "does not have it yet");
 #include "kernels/step_options.def"
-	expect_error(TINY "--fusion full", 2, "none only");
+	expect_error(TINY "--fusion some", 2, "none, full");
 	expect_error(TINY "--optimizer sgd", 2, "adamw only");
 }
 
