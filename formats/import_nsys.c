@@ -144,6 +144,8 @@ static enum ws_status on_memcpy(const struct ws_nsys_rows *r, struct ws_err *err
 	if (row.kind == peer) {
 		row.src_device = U64(r, MEMCPY_srcDeviceId);
 		row.dst_device = U64(r, MEMCPY_dstDeviceId);
+		WS_FORWARD(ws_import_device_used(r->n->out, row.src_device, err));
+		WS_FORWARD(ws_import_device_used(r->n->out, row.dst_device, err));
 	}
 	WS_FORWARD(ws_import_device_used(r->n->out, row.device, err));
 	return ws_import_row(r->n->out, WS_KIND_MEMCPY, &row, err);
@@ -186,6 +188,7 @@ static enum ws_status on_sync(const struct ws_nsys_rows *r, struct ws_err *err)
 
 	if (!ws_nsys_span(r, WS_NSYS_SYNC_start, WS_NSYS_SYNC_end, &row.start_ns, &row.dur_ns))
 		return WS_OK;
+	WS_FORWARD(ws_import_device_used(r->n->out, row.device, err));
 	return ws_import_row(r->n->out, WS_KIND_SYNC, &row, err);
 }
 
@@ -225,6 +228,7 @@ static enum ws_status on_memory(const struct ws_nsys_rows *r, struct ws_err *err
 
 	if (!ws_import_time_ok(r->n->out, row.time_ns, 0))
 		return WS_OK;
+	WS_FORWARD(ws_import_device_used(r->n->out, row.device, err));
 	return ws_import_row(r->n->out, WS_KIND_MEMORY, &row, err);
 }
 

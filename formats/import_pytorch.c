@@ -63,8 +63,13 @@ static enum ws_json_result next_event(struct ws_pytorch *p, void *event)
 {
 	struct ws_json *j = &p->text->j;
 	enum ws_json_result r = ws_json_element(j);
+	struct ws_json_value other;
 
-	return r == WS_JSON_OK ? ws_pytorch_parse(p, j, event) : r;
+	if (r != WS_JSON_OK || *j->pos == '{')
+		return r == WS_JSON_OK ? ws_pytorch_parse(p, j, event) : r;
+	/* whatever it is, it is no event: like one without a phase */
+	memset(event, 0, sizeof(struct ws_pytorch_event));
+	return ws_json_value(j, &other);
 }
 
 /* One of the above with as much text as it needs. *from: where it began, as it stands now. */
@@ -321,7 +326,7 @@ static int is_wanted(const char *key)
 	return 0;
 }
 
-/* To the '[' of traceEvents, over metadata that is no JSON: people put their own text there. */
+/* To the key traceEvents behind pos, over metadata that is no JSON: people put their own there. */
 static enum ws_status find_events(struct ws_pytorch *p, int *found, struct ws_err *err)
 {
 	static const char mark[] = "\"traceEvents\"";
@@ -332,6 +337,7 @@ static enum ws_status find_events(struct ws_pytorch *p, int *found, struct ws_er
 
 	ws_import_warn(p->out, "no JSON at byte %llu, before the events",
 	               (unsigned long long)ws_json_stream_offset(p->text, j->pos));
+	j->pos += j->pos < j->end; /* not the same key again */
 	while (!(at = memmem(j->pos, (size_t)(j->end - j->pos), mark, sizeof(mark) - 1)) &&
 	       !j->complete) {
 		const char *keep = (size_t)(j->end - j->pos) > overlap ? j->end - overlap : j->pos;

@@ -174,6 +174,8 @@ static enum ws_status on_memory(struct ws_pytorch *p, const struct ws_pytorch_ev
 	if (bytes < 0 && op == WS_MEMORY_OP_ALLOC)
 		row.op = WS_MEMORY_OP_FREE;
 	row.bytes = bytes < 0 ? 0 - (uint64_t)bytes : (uint64_t)bytes;
+	if (row.memory_kind != WS_MEMORY_PAGEABLE)
+		WS_FORWARD(ws_import_device_used(p->out, row.device, err));
 	WS_FORWARD(ws_pytorch_thread(p, e, &row.thread, err));
 	return ws_import_row(p->out, WS_KIND_MEMORY, &row, err);
 }

@@ -226,6 +226,10 @@ enum ws_status ws_pytorch_on_copy(struct ws_pytorch *p, const struct ws_pytorch_
 	row->dst_device = ARG_U64(e, TO_DEVICE);
 	row->graph_node = ARG_U64(e, GRAPH_NODE);
 	WS_FORWARD(ws_import_device_used(p->out, row->device, err));
+	if (e->arg[WS_ARG_FROM_DEVICE].type != WS_JSON_ABSENT) {
+		WS_FORWARD(ws_import_device_used(p->out, row->src_device, err));
+		WS_FORWARD(ws_import_device_used(p->out, row->dst_device, err));
+	}
 	WS_FORWARD(gpu_row(p, &g, err));
 	return link_row(p, e, row->correlation, err);
 }
@@ -289,6 +293,7 @@ enum ws_status ws_pytorch_on_sync(struct ws_pytorch *p, const struct ws_pytorch_
 	row->event = ARG_I64(e, WAIT_EVENT, -1);
 	row->event_stream = ARG_I64(e, WAIT_STREAM, -1);
 	row->event_correlation = recorded_by < 0 ? 0 : (uint64_t)recorded_by;
+	WS_FORWARD(ws_import_device_used(p->out, row->device, err));
 	return gpu_row(p, &g, err);
 }
 
@@ -304,5 +309,6 @@ enum ws_status ws_pytorch_on_gpu_annotation(struct ws_pytorch *p, const struct w
 	WS_FORWARD(ws_pytorch_text(p, &e->name, &row->name, err));
 	row->device = device_of(e);
 	row->stream = stream < 0 ? 0 : (uint64_t)stream;
+	WS_FORWARD(ws_import_device_used(p->out, row->device, err));
 	return gpu_row(p, &g, err);
 }

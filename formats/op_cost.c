@@ -190,9 +190,8 @@ static void rule_conv(const struct call *c)
 	const struct ws_op_input *bias = ws_op_tensor(op, c->b == 2 ? -1 : c->b == 5 ? 3 : 2);
 	uint64_t out[WS_OP_MAX_DIMS], results, flops, bytes_read;
 
-	if (!x->is_tensor || x->ndim < 3 || w->ndim != x->ndim || ws_op_flag(op, 6) == 1)
-		return; /* not batched, or transposed */
-	if (!conv_result(op, c->a, c->b, out))
+	if (!x->is_tensor || x->ndim < 3 || w->ndim != x->ndim ||
+	    !conv_result(op, c->a, c->b, out))
 		return;
 	results = MUL(MUL(x->dim[0], w->dim[0]), PRODUCT(out, x->ndim - 2u));
 	flops = conv_flops(op, results, w);
@@ -202,6 +201,13 @@ static void rule_conv(const struct call *c)
 		bytes_read = ADD(bytes_read, BYTES(bias));
 	}
 	flops_and_bytes(c->cost, flops, bytes_read, MUL(results, x->bytes));
+}
+
+/* The general operation, which can also be transposed; that has no model. */
+static void rule_convolution(const struct call *c)
+{
+	if (ws_op_flag(c->op, 6) == 0)
+		rule_conv(c);
 }
 
 /* The recorded "[True, False, True]". 0 when it was not recorded. */

@@ -90,7 +90,7 @@ static void take_sizes(struct ws_op_inputs *op, struct ws_op_input *in,
 	int64_t size;
 
 	in->ndim = 0;
-	if (ws_json_open(&j, '[') != WS_JSON_OK)
+	if (v->type != WS_JSON_ARRAY || ws_json_open(&j, '[') != WS_JSON_OK)
 		op->malformed = 1;
 	while (!op->malformed && ws_json_element(&j) == WS_JSON_OK) {
 		if (ws_json_value(&j, &item) != WS_JSON_OK) {
