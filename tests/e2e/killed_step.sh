@@ -5,18 +5,19 @@
 . "$(dirname "$0")/common.sh"
 cd "$work"
 
-# far more steps than the test waits for
-$ws record --model transformer-tiny --phase step --warmup 1 --steps 1000000 -o k.wtrace 2>record.txt &
+: >loss.csv
+# far more steps than the test waits for; --dump-loss tells how far it is
+$ws record --model transformer-tiny --phase step --warmup 1 --steps 1000000 --dump-loss -o k.wtrace \
+	>loss.csv 2>record.txt &
 recorder=$!
-victim=
+trap 'kill $recorder 2>/dev/null; rm -rf "$work"' EXIT
 tries=0
-while [ -z "$victim" ]; do
+while [ "$(wc -l <loss.csv)" -lt 10 ]; do
 	tries=$((tries + 1))
-	[ $tries -lt 200 ] || fail "warpsheet-step did not start"
+	[ $tries -lt 600 ] || fail "no steps: $(cat record.txt)"
 	sleep 0.1
-	victim=$(pgrep -P $recorder -f warpsheet-step || true)
 done
-sleep 3
+victim=$(pgrep -P $recorder -f warpsheet-step) || fail "warpsheet-step is no child of the recorder"
 kill -KILL "$victim"
 status=0
 wait $recorder || status=$?
