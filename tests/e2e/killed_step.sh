@@ -10,7 +10,7 @@ cd "$work"
 $ws record --model transformer-tiny --phase step --warmup 1 --steps 1000000 --dump-loss -o k.wtrace \
 	>loss.csv 2>record.txt &
 recorder=$!
-trap 'kill $recorder 2>/dev/null; rm -rf "$work"' EXIT
+trap 'kill $recorder 2>/dev/null || :; rm -rf "$work"' EXIT
 tries=0
 while [ "$(wc -l <loss.csv)" -lt 10 ]; do
 	tries=$((tries + 1))
