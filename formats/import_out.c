@@ -267,6 +267,11 @@ int ws_import_time_ok(struct ws_import_out *o, int64_t start_ns, int64_t dur_ns)
 
 /* --- the end --------------------------------------------------------------------------------- */
 
+static struct ws_bytes text_of(const char *text)
+{
+	return (struct ws_bytes){text, strlen(text)};
+}
+
 static enum ws_status finish_losses(struct ws_import_out *o, struct ws_err *err)
 {
 	static const struct {
@@ -286,9 +291,7 @@ static enum ws_status finish_losses(struct ws_import_out *o, struct ws_err *err)
 		skip->count = row.count = o->lost[i];
 		if (!row.count)
 			continue;
-		WS_FORWARD(ws_import_text(o,
-		                          (struct ws_bytes){losses[i].name, strlen(losses[i].name)},
-		                          &row.cause, err));
+		WS_FORWARD(ws_import_text(o, text_of(losses[i].name), &row.cause, err));
 		WS_FORWARD(ws_import_row(o, WS_KIND_LOSS, &row, err));
 	}
 	return WS_OK;
@@ -297,7 +300,6 @@ static enum ws_status finish_losses(struct ws_import_out *o, struct ws_err *err)
 enum ws_status ws_import_out_finish(struct ws_import_out *o, struct ws_err *err)
 {
 	const char *kind = ws_import_kind_name(o->stats->kind);
-	struct ws_bytes format = {o->stats->format, strlen(o->stats->format)};
 
 	for (size_t i = 0; i < o->nprocesses; i++) {
 		struct ws_row_process row = {.pid = o->process[i].pid,
@@ -306,8 +308,10 @@ enum ws_status ws_import_out_finish(struct ws_import_out *o, struct ws_err *err)
 
 		WS_FORWARD(ws_import_row(o, WS_KIND_PROCESS, &row, err));
 	}
-	WS_FORWARD(ws_import_meta(o, "import.source", (struct ws_bytes){kind, strlen(kind)}, err));
-	WS_FORWARD(ws_import_meta(o, "import.format", format, err));
+	WS_FORWARD(ws_import_meta(o, "tool.name", text_of("warpsheet import"), err));
+	WS_FORWARD(ws_import_meta(o, "tool.version", text_of(WS_VERSION), err));
+	WS_FORWARD(ws_import_meta(o, "import.source", text_of(kind), err));
+	WS_FORWARD(ws_import_meta(o, "import.format", text_of(o->stats->format), err));
 	WS_FORWARD(finish_losses(o, err));
 	for (unsigned kind_id = 0; kind_id < WS_KIND_END; kind_id++)
 		o->stats->rows[kind_id] = ws_trace_writer_rows(o->w, (enum ws_kind)kind_id);

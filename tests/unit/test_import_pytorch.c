@@ -189,7 +189,8 @@ Test(import_pytorch, device_properties_become_attributes)
 }
 
 static const char generation_2022[] =
-        "{\"schemaVersion\": 1, \"distributedInfo\": {\"backend\": \"nccl\", \"rank\": 3,"
+        "{\"metadata\": {\"environ\": {\"TOKEN\": \"secret\", \"a\": [1, {}]}}, "
+        "\"schemaVersion\": 1, \"distributedInfo\": {\"backend\": \"nccl\", \"rank\": 3,"
         " \"world_size\": 16, \"pg_config\": [{\"a\": [1]}]}, \"record_shapes\": 1,\n"
         "\"traceEvents\": [\n"
         "{\"ph\": \"X\", \"cat\": \"user_annotation\", \"name\": \"outer\", \"pid\": 10, \"tid\": "
