@@ -119,6 +119,19 @@ static void append_loss(struct ws_graph *graph, const struct ws_image_options *o
 		io->loss->keep = true;
 }
 
+static struct ws_image_batch batch_of(const struct ws_image_model *model,
+                                      const struct ws_image_options *o)
+{
+	return (struct ws_image_batch){
+	        .layout = o->layout,
+	        .n = o->batch,
+	        .c = o->channels,
+	        .h = model->signal ? 1 : o->size,
+	        .w = o->size,
+	        .classes = o->classes,
+	};
+}
+
 enum ws_status ws_image_build(struct ws_graph *graph, const struct ws_image_model *model,
                               const struct ws_image_options *options, bool with_loss,
                               struct ws_model_io *io, struct ws_err *err)
@@ -132,9 +145,12 @@ enum ws_status ws_image_build(struct ws_graph *graph, const struct ws_image_mode
 	        .linear_weights = o.xavier ? WS_WEIGHTS_XAVIER : model->linear_weights,
 	        .seed = o.seed,
 	};
-	struct ws_image x = {NULL, o.batch, o.channels, model->signal ? 1 : o.size, o.size};
+	struct ws_image_batch batch = batch_of(model, &o);
+	struct ws_image x = {NULL, batch.n, batch.c, batch.h, batch.w};
 
 	WS_FORWARD(check(&o, err));
+	if (o.data)
+		WS_FORWARD(ws_data_file_check_images(o.data, &batch, err));
 	memset(io, 0, sizeof(*io));
 	io->input = ws_graph_tensor(graph, "images", WS_ROLE_INPUT, graph->precision.storage,
 	                            ws_image_shape(o.layout, x.n, x.c, x.h, x.w));
@@ -162,8 +178,7 @@ enum ws_status ws_image_feed(struct ws_exec *exec, const struct ws_image_model *
                              int64_t step, struct ws_err *err)
 {
 	struct ws_image_options o = ws_image_defaults(model, options);
-	struct ws_image_batch batch = {o.layout, o.batch,  o.channels, model->signal ? 1 : o.size,
-	                               o.size,   o.classes};
+	struct ws_image_batch batch = batch_of(model, &o);
 	double *images = malloc((size_t)io->input->count * sizeof(*images));
 	double *labels = malloc((size_t)o.batch * sizeof(*labels));
 	double *targets = malloc((size_t)(o.batch * o.classes) * sizeof(*targets));
@@ -174,7 +189,12 @@ enum ws_status ws_image_feed(struct ws_exec *exec, const struct ws_image_model *
 		status = WS_FAIL(err, NO_MEMORY, "no memory for a batch of images");
 		goto out;
 	}
-	ws_data_images(o.seed, step, &batch, images, labels);
+	if (o.data)
+		status = ws_data_file_images(o.data, o.seed, step, &batch, images, labels, err);
+	else
+		ws_data_images(o.seed, step, &batch, images, labels);
+	if (status != WS_OK)
+		goto out;
 	spread_labels(&o, labels, targets);
 	status = ws_exec_write(exec, io->input, images, err);
 	if (status == WS_OK && io->target)

@@ -4,6 +4,7 @@
 #ifndef WS_KERNELS_MODEL_IMAGE_H
 #define WS_KERNELS_MODEL_IMAGE_H
 
+#include "kernels/data_file.h"
 #include "kernels/exec.h"
 #include "kernels/model.h"
 #include "kernels/nn_image.h"
@@ -32,6 +33,7 @@ struct ws_image_options {
 	enum ws_loss loss;
 	bool xavier; /* first values by Xavier, bias 0.01, instead of the model's own */
 	uint64_t seed;
+	const struct ws_data_file *data; /* NULL: synthetic images */
 
 	/* conv1d-resnet only */
 	int64_t kernel_width;     /* odd; 3 */
@@ -65,7 +67,8 @@ struct ws_image_options ws_image_defaults(const struct ws_image_model *model,
  * Append the forward phase of an image model, and its loss phase if with_loss.
  * io->input: storage dtype, in the layout asked for; io->target: int32 [batch],
  * for the mean squared error fp32 [batch, classes]; io->step: the number of the
- * step, NULL where no layer draws random numbers.
+ * step, NULL where no layer draws random numbers. CORRUPT: a data file that does
+ * not fit the options.
  */
 enum ws_status ws_image_build(struct ws_graph *graph, const struct ws_image_model *model,
                               const struct ws_image_options *options, bool with_loss,
@@ -80,8 +83,8 @@ const char *ws_activation_name(int i);
 const char *ws_loss_name(int i);
 
 /*
- * Write batch number `step` (0, 1, …) of synthetic images and their targets, and
- * the number itself, into the inputs of a built model.
+ * Write batch number `step` (0, 1, …) of images and their targets, and the number
+ * itself, into the inputs of a built model.
  */
 enum ws_status ws_image_feed(struct ws_exec *exec, const struct ws_image_model *model,
                              const struct ws_image_options *options, const struct ws_model_io *io,

@@ -78,23 +78,34 @@ bool ws_step_phase_find(const char *name, enum ws_step_phase *phase)
 
 /* --- session ------------------------------------------------------------------------- */
 
+static struct ws_token_batch token_batch(const struct ws_step *step)
+{
+	const struct ws_step_options *o = &step->options;
+
+	return (struct ws_token_batch){o->batch, o->context, step->size.vocab};
+}
+
 static enum ws_status build_forward(struct ws_step *step, struct ws_err *err)
 {
 	struct ws_step_options *o = &step->options;
 	bool with_loss = o->phase != WS_STEP_FORWARD;
+	struct ws_token_batch tokens;
 
 	if (o->model->image) {
 		o->image.batch = o->batch;
 		o->image.layers = o->layers;
 		o->image.seed = o->seed;
+		o->image.data = o->data;
 		return ws_image_build(step->graph, o->model->image, &o->image, with_loss, &step->io,
 		                      err);
 	}
 	step->size = o->model->transformer;
 	if (o->layers)
 		step->size.layers = o->layers;
-	return ws_transformer_build(step->graph, &step->size, o->batch, o->context, with_loss,
-	                            &step->io, err);
+	WS_FORWARD(ws_transformer_build(step->graph, &step->size, o->batch, o->context, with_loss,
+	                                &step->io, err));
+	tokens = token_batch(step);
+	return o->data ? ws_data_file_check_tokens(o->data, &tokens, err) : WS_OK;
 }
 
 static enum ws_status build_graph(struct ws_step *step, struct ws_err *err)
@@ -190,12 +201,17 @@ void ws_step_close(struct ws_step *step)
 static enum ws_status feed_batch(struct ws_step *step, struct ws_err *err)
 {
 	const struct ws_step_options *o = &step->options;
+	struct ws_token_batch batch = token_batch(step);
 
 	if (o->model->image)
 		return ws_image_feed(step->exec, o->model->image, &o->image, &step->io, step->done,
 		                     err);
-	ws_data_tokens(o->seed, step->done, o->batch, o->context, step->size.vocab, step->tokens,
-	               step->targets);
+	if (o->data)
+		WS_FORWARD(ws_data_file_tokens(o->data, o->seed, step->done, &batch, step->tokens,
+		                               step->targets, err));
+	else
+		ws_data_tokens(o->seed, step->done, batch.n, batch.context, batch.vocab,
+		               step->tokens, step->targets);
 	WS_FORWARD(ws_exec_upload(step->exec, step->io.input, step->tokens, err));
 	if (step->io.target)
 		WS_FORWARD(ws_exec_upload(step->exec, step->io.target, step->targets, err));
@@ -310,6 +326,7 @@ static void state_facts(const struct ws_step_run_options *options, const struct 
 	wsnvtx_workload("fusion", ws_fusion_name(o->fusion));
 	if (o->phase >= WS_STEP_FULL)
 		wsnvtx_workload("optimizer", "adamw");
+	wsnvtx_workload("data", o->data ? "file" : "synthetic"); /* a path would tell too much */
 	fact_number("warmup", options->warmup);
 	fact_number("steps", options->steps);
 	snprintf(seed, sizeof(seed), "%" PRIu64, o->seed);

@@ -24,7 +24,8 @@ struct ws_step_options {
 	int64_t batch, context;
 	int64_t layers; /* 0: the model's own */
 	uint64_t seed;
-	struct ws_image_options image; /* image models; batch, layers and seed: those above */
+	const struct ws_data_file *data; /* what to train on; borrowed; NULL: synthetic data */
+	struct ws_image_options image; /* image models; batch, layers, seed and data: those above */
 	struct ws_adamw adamw;
 };
 

@@ -22,6 +22,7 @@ enum option_id {
 struct arguments {
 	struct ws_step_run_options run;
 	const char *device;
+	const char *data; /* path; NULL: synthetic */
 	int threads;
 	int64_t memory_limit_mib; /* 0: none */
 	bool describe;
@@ -54,8 +55,9 @@ static void print_help(FILE *out)
 	fprintf(out, "\nmodels:\n");
 	for (int i = 0; ws_model_at(i); i++)
 		fprintf(out, "  %-19s %s\n", ws_model_at(i)->name, ws_model_at(i)->summary);
-	fprintf(out, "\nexit codes: 0 done, 2 usage, 4 output could not be written,\n"
-	             "5 environment (no such device, out of memory), 70 a bug\n");
+	fprintf(out, "\nexit codes: 0 done, 2 usage, 3 data file unreadable or unfit,\n"
+	             "4 output could not be written, 5 environment (no such device, out of\n"
+	             "memory), 70 a bug\n");
 }
 
 /* --- command line ----------------------------------------------------------------------- */
@@ -246,6 +248,9 @@ static enum ws_status take_option(enum option_id id, const char *value, struct a
 		WS_FORWARD(parse_number("seed", value, 0, INT64_MAX, &number, err));
 		step->seed = (uint64_t)number;
 		return WS_OK;
+	case OPTION_DATA:
+		args->data = value;
+		return WS_OK;
 	case OPTION_THREADS:
 		WS_FORWARD(parse_number("threads", value, 1, 1024, &number, err));
 		args->threads = (int)number;
@@ -307,6 +312,7 @@ static enum ws_status check_options_fit(const struct arguments *args, struct ws_
 	        {OPTION_KERNEL_WIDTH, "kernel-width", KIND_SIGNAL},
 	        {OPTION_DEPTH_MULTIPLIER, "depth-multiplier", KIND_SIGNAL},
 	        {OPTION_RESIDUAL, "residual", KIND_SIGNAL},
+	        {OPTION_DATA, "data", KIND_TRANSFORMER | KIND_IMAGE},
 	};
 	const struct ws_model *model = args->run.step.model;
 	unsigned kind = !model->image          ? KIND_TRANSFORMER
@@ -359,9 +365,14 @@ static enum ws_status run(struct arguments *args, struct ws_err *err)
 {
 	struct ws_pool *pool = NULL;
 	struct ws_backend *backend = NULL;
+	struct ws_data_file data = {0};
 	char why[160];
 	enum ws_status status;
 
+	if (args->data) {
+		WS_FORWARD(ws_data_file_open(&data, args->data, err));
+		args->run.step.data = &data;
+	}
 	if (args->dump_loss) {
 		args->run.report = dump_loss;
 		printf("Step,Warm-up,Loss\n");
@@ -377,6 +388,7 @@ static enum ws_status run(struct arguments *args, struct ws_err *err)
 	}
 	ws_backend_close(backend);
 	ws_pool_destroy(pool);
+	ws_data_file_close(&data);
 	return status;
 }
 

@@ -421,6 +421,7 @@ Test(step_ranges, facts_of_the_run_are_stated)
 	        "phase=step",
 	        "fusion=none",
 	        "optimizer=adamw",
+	        "data=synthetic",
 	        "warmup=1",
 	        "steps=2",
 	        "seed=3",
