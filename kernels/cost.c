@@ -175,6 +175,8 @@ void ws_cost_op(struct ws_op *op)
 	case WS_OP_RMS_NORM_GRAD:
 	case WS_OP_SWIGLU:
 	case WS_OP_BIAS_ACT:
+	case WS_OP_UNSCALE:
+	case WS_OP_SCALE_UPDATE:
 		cost_rows(op, op->out[0]);
 		p->flops = per_element * (uint64_t)op->out[0]->count;
 		cost_bytes(op);

@@ -65,12 +65,11 @@ static void print_tensor(FILE *out, const struct ws_tensor *t)
 	fputc(']', out);
 }
 
-/* "layer 3/computing softmax", without the phase */
-static void print_scope(FILE *out, const struct ws_scope *scope)
+void ws_describe_scope(FILE *out, const struct ws_scope *scope)
 {
 	if (!scope || !scope->depth)
 		return;
-	print_scope(out, scope->parent);
+	ws_describe_scope(out, scope->parent);
 	fprintf(out, "%s%s", scope->depth > 1 ? "/" : "", scope->name);
 }
 
@@ -87,8 +86,8 @@ static void text_head(const struct description *d)
 		fprintf(out, ", context %" PRId64, o->context);
 	fprintf(out, "\n\nparameters        %15" PRId64 " in %d tensors\n", d->parameters,
 	        d->parameter_tensors);
-	fprintf(out, "\n%-12s %8s %20s %20s %16s %16s\n", "phase", "ops", "FLOPs",
-	        "of them matmul", "bytes read", "bytes written");
+	fprintf(out, "\n%-12s %8s %20s %20s %16s %16s\n", "phase", "ops", "FLOPs", "of them matmul",
+	        "bytes read", "bytes written");
 	for (size_t i = 0; i < PHASES; i++)
 		if (d->phase[i].ops)
 			fprintf(out,
@@ -129,7 +128,7 @@ static void text_ops(const struct description *d)
 		const struct ws_op *op = d->graph->ops[i];
 
 		fprintf(d->out, "  %-9s ", phase_names[op->payload.phase]);
-		print_scope(d->out, op->scope);
+		ws_describe_scope(d->out, op->scope);
 		fprintf(d->out, "/%s  %s  ", op->message,
 		        ws_op_kernel_name(op, kernel, sizeof(kernel)));
 		for (int j = 0; j < op->in_count; j++) {
@@ -164,12 +163,12 @@ static void json_head(const struct description *d)
 	FILE *out = d->out;
 	bool first = true;
 
-	fprintf(out, "{\"model\": \"%s\", \"dtype\": \"%s\", \"phase\": \"%s\", \"batch\": %" PRId64,
+	fprintf(out,
+	        "{\"model\": \"%s\", \"dtype\": \"%s\", \"phase\": \"%s\", \"batch\": %" PRId64,
 	        o->model->name, o->precision->name, ws_step_phase_name(o->phase), o->batch);
 	if (!o->model->image)
 		fprintf(out, ", \"context\": %" PRId64, o->context);
-	fprintf(out,
-	        ",\n \"parameters\": %" PRId64 ", \"parameter_tensors\": %d,\n \"phases\": {",
+	fprintf(out, ",\n \"parameters\": %" PRId64 ", \"parameter_tensors\": %d,\n \"phases\": {",
 	        d->parameters, d->parameter_tensors);
 	for (size_t i = 0; i < PHASES; i++) {
 		const struct totals *t = &d->phase[i];
@@ -222,7 +221,7 @@ static void json_ops(const struct description *d)
 
 		fprintf(d->out, "%s\n  {\"phase\": \"%s\", \"scope\": \"", i ? "," : "",
 		        phase_names[op->payload.phase]);
-		print_scope(d->out, op->scope);
+		ws_describe_scope(d->out, op->scope);
 		fprintf(d->out,
 		        "\", \"op\": \"%s\", \"kind\": \"%s\", \"kernel\": \"%s\", \"layer\": %d, "
 		        "\"flops\": %" PRIu64 ", \"bytes_read\": %" PRIu64

@@ -21,4 +21,7 @@ enum ws_describe_format {
 enum ws_status ws_describe(const struct ws_step_options *options, enum ws_describe_format format,
                            FILE *out, struct ws_err *err);
 
+/* The path of a scope below its phase: "layer 3/computing softmax". */
+void ws_describe_scope(FILE *out, const struct ws_scope *scope);
+
 #endif

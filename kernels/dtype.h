@@ -36,6 +36,12 @@ bool ws_dtype_is_float(enum ws_dtype dtype);
 /* The type that PyTorch promotes two floating-point types to (bf16 with fp16 gives fp32). */
 enum ws_dtype ws_dtype_promote(enum ws_dtype a, enum ws_dtype b);
 
+/* What losses, statistics and scales beside values of a type are computed in. */
+static inline enum ws_dtype ws_dtype_exact(enum ws_dtype dtype)
+{
+	return dtype == WS_DTYPE_F64 ? WS_DTYPE_F64 : WS_DTYPE_F32;
+}
+
 /* IEEE binary16, through its bits. */
 uint16_t ws_f32_to_f16(float value);
 float ws_f16_to_f32(uint16_t bits);
@@ -59,6 +65,21 @@ static inline uint16_t ws_f32_to_bf16(float value)
 	/* rounding up a NaN could turn it into infinity or zero; branch-free, so that loops
 	 * vectorise */
 	return (uint16_t)((word & 0x7fffffff) > 0x7f800000 ? (word >> 16) | 0x40 : rounded);
+}
+
+/*
+ * TF32: what a Tensor Core reads of fp32 operands, 10 bits of mantissa beside the
+ * exponent of fp32. Kept in a float.
+ */
+static inline float ws_f32_to_tf32(float value)
+{
+	uint32_t word, rounded;
+
+	memcpy(&word, &value, sizeof(word));
+	rounded = (word + 0xfff + ((word >> 13) & 1)) & ~(uint32_t)0x1fff;
+	word = (word & 0x7fffffff) > 0x7f800000 ? word : rounded; /* a NaN stays one */
+	memcpy(&value, &word, sizeof(value));
+	return value;
 }
 
 /* count elements of a type, to and from double. To the 16-bit types it rounds by way of float. */

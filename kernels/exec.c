@@ -13,6 +13,7 @@ struct ws_exec {
 	uint64_t told_peak_bytes; /* likewise the peak */
 	struct ws_scope **scopes; /* open NVTX ranges of the phase, outermost first */
 	int scope_depth, scope_capacity;
+	int64_t skipped; /* ops of the last phase that were not run */
 };
 
 static enum ws_status tensor_alloc(struct ws_exec *exec, struct ws_tensor *t, struct ws_err *err)
@@ -243,15 +244,45 @@ static void release_dead(struct ws_exec *exec, const struct ws_op *op, int index
 	}
 }
 
+/* The host waits for a flag of the device, to decide what to run next. */
+static enum ws_status read_flag(struct ws_exec *exec, const struct ws_tensor *flag, bool *set,
+                                struct ws_err *err)
+{
+	double value = 0;
+	enum ws_status status;
+
+	if (!flag)
+		return WS_OK;
+	wsnvtx_push("read by the host");
+	status = ws_exec_read(exec, flag, &value, err);
+	wsnvtx_pop();
+	*set = value != 0;
+	return status;
+}
+
 enum ws_status ws_exec_phase(struct ws_exec *exec, enum wsnvtx_phase phase, struct ws_err *err)
 {
+	const struct ws_tensor *flag = NULL;
 	enum ws_status status = WS_OK;
+	bool set = false;
 
+	exec->skipped = 0;
 	for (int i = 0; i < exec->graph->op_count && status == WS_OK; i++) {
 		const struct ws_op *op = exec->graph->ops[i];
 
 		if (op->payload.phase != phase)
 			continue;
+		if (op->unless != flag) {
+			flag = op->unless;
+			status = read_flag(exec, flag, &set, err);
+			if (status != WS_OK)
+				break;
+		}
+		if (flag && set) {
+			exec->skipped++;
+			release_dead(exec, op, i);
+			continue;
+		}
 		status = enter_scope(exec, op->scope, err);
 		if (status != WS_OK)
 			break;
@@ -262,6 +293,11 @@ enum ws_status ws_exec_phase(struct ws_exec *exec, enum wsnvtx_phase phase, stru
 	}
 	(void)enter_scope(exec, NULL, NULL); /* closing needs no memory: cannot fail */
 	return status;
+}
+
+int64_t ws_exec_skipped(const struct ws_exec *exec)
+{
+	return exec->skipped;
 }
 
 /* --- host access ----------------------------------------------------------------------- */

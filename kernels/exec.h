@@ -32,6 +32,9 @@ void ws_exec_step_begin(struct ws_exec *exec);
  */
 enum ws_status ws_exec_phase(struct ws_exec *exec, enum wsnvtx_phase phase, struct ws_err *err);
 
+/* Ops of the last phase that their `unless` (op.h) kept from running. */
+int64_t ws_exec_skipped(const struct ws_exec *exec);
+
 /* Copy a tensor that is alive from and to the host, in its own dtype. */
 enum ws_status ws_exec_upload(struct ws_exec *exec, struct ws_tensor *t, const void *host,
                               struct ws_err *err);

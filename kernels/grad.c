@@ -414,6 +414,8 @@ static void grad_op(struct tape *tape, const struct ws_op *op, struct ws_tensor 
 	case WS_OP_BATCH_NORM_GRAD:
 	case WS_OP_MAX_POOL_GRAD:
 	case WS_OP_AVG_POOL_GRAD:
+	case WS_OP_UNSCALE:
+	case WS_OP_SCALE_UPDATE:
 	case WS_OP_KIND_COUNT:
 		ws_graph_fail(tape->graph, WS_BUG, "op %s has no gradient", op->message);
 		break;

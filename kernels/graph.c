@@ -153,6 +153,7 @@ void ws_graph_phase(struct ws_graph *graph, enum wsnvtx_phase phase)
 
 	graph->layer = -1;
 	graph->kind = WSNVTX_OP_other;
+	graph->unless = NULL;
 	graph->autocast = graph->precision.low != graph->precision.storage &&
 	                  (phase == WSNVTX_PHASE_forward || phase == WSNVTX_PHASE_loss);
 	graph->scope = scope_new(graph, NULL, names[phase]);
@@ -252,6 +253,11 @@ struct ws_tensor *ws_graph_tensor(struct ws_graph *graph, const char *name, enum
 	return t;
 }
 
+enum ws_dtype ws_graph_norm_dtype(const struct ws_graph *graph)
+{
+	return graph->precision.masters ? WS_DTYPE_F32 : graph->precision.storage;
+}
+
 struct ws_tensor *ws_graph_param(struct ws_graph *graph, const char *name, struct ws_shape shape,
                                  struct ws_init init)
 {
@@ -316,6 +322,14 @@ static enum ws_dtype op_dtype(const struct ws_op *op)
 	return dtype;
 }
 
+/* Does a precision with TF32 change what this op reads? */
+static bool op_is_tf32(const struct ws_graph *graph, const struct ws_op *op)
+{
+	return graph->precision.tf32 && op->in_count && op->in[0]->dtype == WS_DTYPE_F32 &&
+	       (op->kind == WS_OP_GEMM || op->kind == WS_OP_CONV || op->kind == WS_OP_CONV_DGRAD ||
+	        op->kind == WS_OP_CONV_WGRAD);
+}
+
 static enum wsnvtx_op_kind op_payload_kind(const struct ws_graph *graph, const struct ws_op *op)
 {
 	enum wsnvtx_op_kind own = ws_op_info(op->kind)->payload;
@@ -364,7 +378,10 @@ struct ws_tensor *ws_graph_append(struct ws_graph *graph, const struct ws_op *op
 	copy->payload.op = (uint8_t)op_payload_kind(graph, copy);
 	copy->payload.phase = (uint8_t)graph->scope->phase;
 	copy->payload.direction = (uint8_t)phase_direction(graph->scope->phase);
-	copy->payload.dtype = (uint8_t)ws_dtype_nvtx(op_dtype(copy));
+	copy->unless = graph->unless;
+	copy->tf32 = op_is_tf32(graph, copy);
+	copy->payload.dtype =
+	        (uint8_t)(copy->tf32 ? WSNVTX_DTYPE_tf32 : ws_dtype_nvtx(op_dtype(copy)));
 	copy->payload.layer = graph->layer;
 	ws_cost_op(copy);
 

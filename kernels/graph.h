@@ -17,6 +17,9 @@ struct ws_precision {
 	const char *name;
 	enum ws_dtype storage; /* of parameters, their gradients and the optimizer's state */
 	enum ws_dtype low;     /* autocast target; the same as storage: no autocast */
+	bool tf32;             /* matrix products and convolutions of fp32 read TF32 */
+	bool masters;          /* fp32 masters of 16-bit parameters, batch norms all fp32 */
+	double scale_max;      /* largest dynamic loss scale; 0: losses are not scaled */
 };
 
 /* Which ops models are made of: --fusion NAME. */
@@ -55,6 +58,7 @@ struct ws_graph {
 	struct ws_scope *backward_root;
 	int layer;                /* of what is appended next; -1 outside the layers */
 	enum wsnvtx_op_kind kind; /* payload kind of ops that have none of their own */
+	struct ws_tensor *unless; /* of ops: op.h */
 
 	struct ws_arena *arena;
 	struct ws_err err; /* the first; status WS_OK while none */
@@ -89,6 +93,8 @@ void ws_graph_scope_mirror(struct ws_graph *graph, struct ws_scope *forward);
 /* name is copied. */
 struct ws_tensor *ws_graph_tensor(struct ws_graph *graph, const char *name, enum ws_role role,
                                   enum ws_dtype dtype, struct ws_shape shape);
+/* Dtype of a batch norm's parameters and statistics: the storage dtype, or fp32 beside masters. */
+enum ws_dtype ws_graph_norm_dtype(const struct ws_graph *graph);
 /* A trained tensor in the storage dtype. */
 struct ws_tensor *ws_graph_param(struct ws_graph *graph, const char *name, struct ws_shape shape,
                                  struct ws_init init);

@@ -5,6 +5,7 @@
 
 #include "kernels/data_image.h"
 #include "kernels/nn.h"
+#include "kernels/ops.h"
 #include "kernels/ops_image.h"
 
 struct ws_image_options ws_image_defaults(const struct ws_image_model *model,
@@ -152,10 +153,11 @@ enum ws_status ws_image_build(struct ws_graph *graph, const struct ws_image_mode
 	if (o.data)
 		WS_FORWARD(ws_data_file_check_images(o.data, &batch, err));
 	memset(io, 0, sizeof(*io));
-	io->input = ws_graph_tensor(graph, "images", WS_ROLE_INPUT, graph->precision.storage,
+	/* beside masters the model is fed fp32 and casts it; else what it is stored in */
+	io->input = ws_graph_tensor(graph, "images", WS_ROLE_INPUT, ws_graph_norm_dtype(graph),
 	                            ws_image_shape(o.layout, x.n, x.c, x.h, x.w));
-	x.data = io->input;
 	ws_graph_phase(graph, WSNVTX_PHASE_forward);
+	x.data = ws_op_cast(graph, io->input, graph->precision.storage);
 	io->logits = model->forward(&net, x, &o).data;
 	io->step = net.step;
 	if (io->logits)

@@ -75,10 +75,16 @@ void ws_nn_qkv(struct ws_graph *graph, struct ws_tensor *x, const struct ws_line
 static struct ws_tensor *rmsnorm_eager(struct ws_graph *graph, struct ws_tensor *x,
                                        struct ws_tensor *weight)
 {
-	struct ws_tensor *mean = REDUCE(MEAN, UNARY(SQUARE, x, 0)), *y;
+	struct ws_tensor *mean, *y;
+	enum ws_dtype dtype;
 
+	if (!x || !weight)
+		return NULL;
+	dtype = x->dtype;
+	x = ws_op_cast(graph, x, ws_dtype_exact(dtype)); /* the reference model computes it so */
+	mean = REDUCE(MEAN, UNARY(SQUARE, x, 0));
 	y = BINARY(MUL, x, UNARY(RSQRT, UNARY(ADD_CONST, mean, RMSNORM_EPS), 0));
-	return BINARY(MUL, y, weight);
+	return ws_op_cast(graph, BINARY(MUL, y, weight), dtype);
 }
 
 struct ws_tensor *ws_nn_rmsnorm(struct ws_graph *graph, struct ws_tensor *x,
@@ -193,6 +199,10 @@ static struct ws_tensor *cross_entropy_eager(struct ws_graph *graph, struct ws_t
 {
 	struct ws_tensor *z, *log_sum, *loss;
 
+	if (!logits || !target)
+		return NULL;
+	if (!graph->autocast) /* outputs of a 16-bit model are cast back, as apex does */
+		logits = ws_op_cast(graph, logits, ws_dtype_exact(logits->dtype));
 	z = BINARY(SUB, logits, REDUCE(MAX, logits));
 	log_sum = UNARY(LOG, REDUCE(SUM, UNARY(EXP, z, 0)), 0);
 	loss = UNARY(NEG, BINARY(SUB, z, log_sum), 0);

@@ -135,10 +135,23 @@ static struct ws_tensor *running(struct ws_image_net *net, const char *layer, co
 
 	if (!full)
 		return NULL;
-	t = ws_graph_tensor(net->graph, full, WS_ROLE_STATE, net->graph->precision.storage,
+	t = ws_graph_tensor(net->graph, full, WS_ROLE_STATE, ws_graph_norm_dtype(net->graph),
 	                    WS_SHAPE(channels));
 	if (t)
 		t->init = (struct ws_init){WS_INIT_FILL, value};
+	return t;
+}
+
+/* A batch norm's weight or bias. */
+static struct ws_tensor *norm_param(struct ws_image_net *net, const char *layer, const char *name,
+                                    int64_t channels, double value)
+{
+	struct ws_tensor *t = running(net, layer, name, channels, value);
+
+	if (t) {
+		t->role = WS_ROLE_PARAM;
+		t->requires_grad = true;
+	}
 	return t;
 }
 
@@ -152,8 +165,8 @@ struct ws_image ws_nn_batch_norm(struct ws_image_net *net, const char *name, str
 		return nothing;
 	norm.ch = channels_of(net, &x);
 	layer_begin(net, WSNVTX_OP_norm, name);
-	gamma = param(net, name, "weight", WS_SHAPE(x.c), (struct ws_init){WS_INIT_FILL, 1});
-	beta = param(net, name, "bias", WS_SHAPE(x.c), (struct ws_init){WS_INIT_FILL, 0});
+	gamma = norm_param(net, name, "weight", x.c, 1);
+	beta = norm_param(net, name, "bias", x.c, 0);
 	y.data = ws_op_batch_norm(net->graph, x.data, gamma, beta,
 	                          running(net, name, "running_mean", x.c, 0),
 	                          running(net, name, "running_var", x.c, 1), norm);

@@ -45,6 +45,8 @@ const char *ws_op_kernel_name(const struct ws_op *op, char *buf, size_t size)
 		in = #suffix;
 	WS_DTYPE_LIST(X)
 #undef X
+	if (op->tf32)
+		in = "tf32";
 	snprintf(buf, size, "ws_%s_%s%s_%s%s%s", op_infos[op->kind].kernel_class,
 	         op->kind == WS_OP_GEMM ? layouts[op->u.gemm.trans_a][op->u.gemm.trans_b] : sub,
 	         directions[op->payload.direction], in, strcmp(in, out) ? "_" : "",

@@ -142,6 +142,12 @@ struct ws_adamw_all {
 	struct ws_adamw_factors factors;
 };
 
+/* How a dynamic loss scale changes: scaler.h. */
+struct ws_scaler_rule {
+	double growth, backoff, max;
+	int64_t interval;
+};
+
 #define WS_OP_INPUTS_MAX  5
 #define WS_OP_OUTPUTS_MAX 5
 
@@ -163,7 +169,11 @@ struct ws_op {
 		struct ws_dropout dropout;
 		struct ws_bias bias; /* BIAS_ACT */
 		struct ws_adamw_all adamw;
+		struct ws_scaler_rule scaler; /* SCALE_UPDATE */
 	} u;
+
+	bool tf32;                      /* reads its operands rounded to TF32 */
+	const struct ws_tensor *unless; /* not run when this [1], read by the host, is not 0 */
 
 	const char *message;      /* of its NVTX range */
 	struct ws_scope *scope;   /* graph.h */

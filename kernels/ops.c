@@ -136,6 +136,21 @@ struct ws_tensor *ws_op_cast(struct ws_graph *graph, struct ws_tensor *x, enum w
 	return append(graph, &op, dtype, x->shape);
 }
 
+struct ws_tensor *ws_op_cast_into(struct ws_graph *graph, struct ws_tensor *x,
+                                  struct ws_tensor *out)
+{
+	struct ws_op op = {.sub = WS_SUB_CAST, .in_count = 1, .out_count = 1};
+
+	if (!x || !out)
+		return NULL;
+	if (x->count != out->count)
+		return bad_shape(graph, op.sub);
+	op.in[0] = x;
+	op.out[0] = out;
+	op.message = ws_graph_text(graph, "cast to %s", ws_dtype_name(out->dtype));
+	return ws_graph_append(graph, &op);
+}
+
 struct ws_tensor *ws_op_expand(struct ws_graph *graph, struct ws_tensor *x,
                                const struct ws_tensor *like)
 {

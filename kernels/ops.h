@@ -30,6 +30,9 @@ struct ws_tensor *ws_op_reduce(struct ws_graph *graph, enum ws_sub sub, struct w
 
 /* x in another dtype; x itself when it has that dtype. */
 struct ws_tensor *ws_op_cast(struct ws_graph *graph, struct ws_tensor *x, enum ws_dtype dtype);
+/* x written over a tensor of another dtype. */
+struct ws_tensor *ws_op_cast_into(struct ws_graph *graph, struct ws_tensor *x,
+                                  struct ws_tensor *out);
 /* x broadcast to a shape; x itself when it has as many elements. */
 struct ws_tensor *ws_op_expand(struct ws_graph *graph, struct ws_tensor *x,
                                const struct ws_tensor *like);

@@ -1,5 +1,6 @@
 #include "kernels/step.h"
 
+#include <float.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -14,17 +15,23 @@ struct ws_step {
 	struct ws_transformer size;
 	struct ws_graph *graph;
 	struct ws_model_io io;
-	struct ws_tensor *alpha; /* AdamW's step size; NULL without an optimizer */
+	struct ws_optim optim;
+	struct ws_scaler scaler; /* its scale is NULL where losses are not scaled */
 	struct ws_backend *backend;
 	struct ws_exec *exec;
 	int32_t *tokens, *targets; /* staging of the next batch */
 	int64_t done;              /* steps */
+	int64_t skipped;           /* of them without an update */
+	/* the host's copy of the scaler's state, which it can follow without reading it */
+	double scale;
+	int32_t tracker;
 };
 
 /* --- names -------------------------------------------------------------------------- */
 
 static const struct ws_precision precisions[] = {
-#define X(name, storage, low) {name, WS_DTYPE_##storage, WS_DTYPE_##low},
+#define X(name, storage, low, tf32, masters, scale_max) \
+	{name, WS_DTYPE_##storage, WS_DTYPE_##low, tf32, masters, scale_max},
 #include "kernels/precision.def"
 #undef X
 };
@@ -111,14 +118,20 @@ static enum ws_status build_forward(struct ws_step *step, struct ws_err *err)
 static enum ws_status build_graph(struct ws_step *step, struct ws_err *err)
 {
 	const struct ws_step_options *o = &step->options;
+	struct ws_tensor *scaled;
 
 	WS_FORWARD(ws_graph_create(o->precision, &step->graph, err));
 	step->graph->fusion = o->fusion;
 	WS_FORWARD(build_forward(step, err));
+	scaled = ws_scaler_append(step->graph, ws_loss_scale_resolve(o->precision, o->loss_scale),
+	                          step->io.loss, &step->scaler);
+	step->scale = step->scaler.first;
+	WS_FORWARD(ws_graph_check(step->graph, err));
 	if (o->phase >= WS_STEP_FORWARD_BACKWARD)
-		WS_FORWARD(ws_graph_backward(step->graph, step->io.loss, NULL, err));
+		WS_FORWARD(ws_graph_backward(step->graph, scaled, NULL, err));
 	if (o->phase >= WS_STEP_FULL)
-		step->alpha = ws_optim_adamw(step->graph, &o->adamw);
+		step->optim = ws_optim_append(step->graph, &o->optimizer,
+		                              step->scaler.scale ? &step->scaler : NULL);
 	return ws_graph_check(step->graph, err);
 }
 
@@ -142,6 +155,7 @@ static enum ws_status open_session(struct ws_step *step, struct ws_pool *pool, s
 	WS_FORWARD(check_memory(step, err));
 	WS_FORWARD(ws_exec_create(step->graph, step->backend, &step->exec, err));
 	WS_FORWARD(ws_exec_init(step->exec, pool, step->options.seed, err));
+	WS_FORWARD(ws_exec_phase(step->exec, WSNVTX_PHASE_setup, err));
 	if (step->options.model->image)
 		return WS_OK;
 	step->tokens = malloc(step->io.input->size_bytes);
@@ -220,14 +234,26 @@ static enum ws_status feed_batch(struct ws_step *step, struct ws_err *err)
 
 static enum ws_status feed(struct ws_step *step, struct ws_err *err)
 {
-	const struct ws_step_options *o = &step->options;
-	double alpha;
-
 	WS_FORWARD(feed_batch(step, err));
-	if (!step->alpha)
+	return ws_optim_feed(step->exec, &step->options.optimizer, &step->optim,
+	                     step->done - step->skipped + 1, err);
+}
+
+/* The optimizer phase; what became of the scale is followed here. */
+static enum ws_status run_optimizer(struct ws_step *step, struct ws_err *err)
+{
+	bool skipped;
+
+	WS_FORWARD(ws_exec_phase(step->exec, WSNVTX_PHASE_optimizer, err));
+	if (!step->scaler.dynamic)
 		return WS_OK;
-	alpha = ws_adamw_alpha(&o->adamw, step->done + 1);
-	return ws_exec_write(step->exec, step->alpha, &alpha, err);
+	skipped = ws_exec_skipped(step->exec) > 0;
+	step->skipped += skipped;
+	ws_scaler_next(&step->scaler.rule, skipped, &step->scale, &step->tracker);
+	wsnvtx_counter("loss_scale", (int64_t)step->scale);
+	if (skipped)
+		wsnvtx_counter("skipped_steps", step->skipped);
+	return WS_OK;
 }
 
 static enum ws_status run_phases(struct ws_step *step, double *loss, struct ws_err *err)
@@ -246,7 +272,7 @@ static enum ws_status run_phases(struct ws_step *step, double *loss, struct ws_e
 		WS_FORWARD(ws_exec_phase(step->exec, WSNVTX_PHASE_backward, err));
 	}
 	if (phase >= WS_STEP_FULL)
-		WS_FORWARD(ws_exec_phase(step->exec, WSNVTX_PHASE_optimizer, err));
+		WS_FORWARD(run_optimizer(step, err));
 	WS_FORWARD(step->backend->ops->sync(step->backend, err));
 	*loss = NAN;
 	return step->io.loss ? ws_exec_read(step->exec, step->io.loss, loss, err) : WS_OK;
@@ -268,6 +294,16 @@ enum ws_status ws_step_run(struct ws_step *step, const char *range, uint64_t num
 const struct ws_graph *ws_step_graph(const struct ws_step *step)
 {
 	return step->graph;
+}
+
+const struct ws_model_io *ws_step_io(const struct ws_step *step)
+{
+	return &step->io;
+}
+
+int64_t ws_step_skipped(const struct ws_step *step)
+{
+	return step->skipped;
 }
 
 static enum ws_status find(struct ws_step *step, const char *name, int64_t count,
@@ -308,6 +344,17 @@ static void fact_number(const char *key, int64_t value)
 	wsnvtx_workload(key, text);
 }
 
+static void fact_loss_scale(struct ws_loss_scale scaling)
+{
+	char text[32] = "dynamic";
+
+	if (scaling.kind == WS_LOSS_SCALE_NONE)
+		snprintf(text, sizeof(text), "none");
+	else if (scaling.kind == WS_LOSS_SCALE_STATIC)
+		snprintf(text, sizeof(text), "static:%g", scaling.value);
+	wsnvtx_workload("loss_scale", text);
+}
+
 static void state_facts(const struct ws_step_run_options *options, const struct ws_backend *backend)
 {
 	const struct ws_step_options *o = &options->step;
@@ -325,7 +372,9 @@ static void state_facts(const struct ws_step_run_options *options, const struct 
 	wsnvtx_workload("phase", ws_step_phase_name(o->phase));
 	wsnvtx_workload("fusion", ws_fusion_name(o->fusion));
 	if (o->phase >= WS_STEP_FULL)
-		wsnvtx_workload("optimizer", "adamw");
+		wsnvtx_workload("optimizer", ws_optimizer_name((int)o->optimizer.kind));
+	if (o->phase >= WS_STEP_FORWARD_BACKWARD)
+		fact_loss_scale(ws_loss_scale_resolve(o->precision, o->loss_scale));
 	wsnvtx_workload("data", o->data ? "file" : "synthetic"); /* a path would tell too much */
 	fact_number("warmup", options->warmup);
 	fact_number("steps", options->steps);
@@ -368,6 +417,8 @@ enum ws_status ws_step_run_all(const struct ws_step_run_options *options,
 	if (status == WS_OK) {
 		fact_number("parameters", ws_graph_param_count(ws_step_graph(step)));
 		status = run_steps(options, step, &own);
+		if (step->scaler.dynamic)
+			fact_number("skipped_steps", step->skipped);
 	}
 	ws_step_close(step);
 	if (status != WS_OK) {

@@ -26,7 +26,8 @@ struct ws_step_options {
 	uint64_t seed;
 	const struct ws_data_file *data; /* what to train on; borrowed; NULL: synthetic data */
 	struct ws_image_options image; /* image models; batch, layers, seed and data: those above */
-	struct ws_adamw adamw;
+	struct ws_optimizer optimizer;
+	struct ws_loss_scale loss_scale;
 };
 
 struct ws_step;
@@ -52,6 +53,9 @@ enum ws_status ws_step_run(struct ws_step *step, const char *range, uint64_t num
                            struct ws_err *err);
 
 const struct ws_graph *ws_step_graph(const struct ws_step *step);
+const struct ws_model_io *ws_step_io(const struct ws_step *step);
+/* Steps whose update was left out because of a gradient that was not finite. */
+int64_t ws_step_skipped(const struct ws_step *step);
 /* Copy a tensor of the session, by name, to the host: count values must be its size. */
 enum ws_status ws_step_read(struct ws_step *step, const char *tensor, double *values, int64_t count,
                             struct ws_err *err);

@@ -4,11 +4,12 @@
  * stdout carries data only (--dump-loss, --help, --version); words go to stderr.
  */
 #include <errno.h>
+#include <float.h>
 #include <getopt.h>
 #include <math.h>
 #include <stdio.h>
 
-#include "kernels/describe.h"
+#include "kernels/dtypes.h"
 
 #define PROGRAM "warpsheet-step"
 
@@ -25,7 +26,9 @@ struct arguments {
 	const char *data; /* path; NULL: synthetic */
 	int threads;
 	int64_t memory_limit_mib; /* 0: none */
-	bool describe;
+	enum ws_optimizer_kind optimizer;
+	double lr, weight_decay, momentum, epsilon; /* where given */
+	bool describe, print_dtypes;
 	enum ws_describe_format format;
 	bool dump_loss;
 	bool given[OPTION_ABSENT - OPTION_FIRST]; /* by option, from its first on */
@@ -74,6 +77,37 @@ static enum ws_status parse_number(const char *option, const char *text, int64_t
 	           "--%s %s: not a whole number from %lld to %lld", option, text, (long long)min,
 	           (long long)max);
 	*value = number;
+	return WS_OK;
+}
+
+static enum ws_status parse_real(const char *option, const char *text, double max, double *value,
+                                 struct ws_err *err)
+{
+	char *end;
+	double number = strtod(text, &end);
+
+	WS_FAIL_IF(end == text || *end || !(number >= 0 && number <= max), err, USAGE,
+	           "--%s %s: not a number from 0 to %g", option, text, max);
+	*value = number;
+	return WS_OK;
+}
+
+/* "none", "dynamic" or "static:N" */
+static enum ws_status parse_loss_scale(const char *text, struct ws_loss_scale *scaling,
+                                       struct ws_err *err)
+{
+	static const char fixed[] = "static:";
+
+	if (!strcmp(text, "none") || !strcmp(text, "dynamic")) {
+		scaling->kind = *text == 'n' ? WS_LOSS_SCALE_NONE : WS_LOSS_SCALE_DYNAMIC;
+		return WS_OK;
+	}
+	WS_FAIL_IF(strncmp(text, fixed, sizeof(fixed) - 1), err, USAGE,
+	           "--loss-scale %s: it is none, dynamic or static:N", text);
+	scaling->kind = WS_LOSS_SCALE_STATIC;
+	WS_FORWARD(
+	        parse_real("loss-scale", text + sizeof(fixed) - 1, FLT_MAX, &scaling->value, err));
+	WS_FAIL_IF((float)scaling->value == 0, err, USAGE, "--loss-scale %s: a scale of 0", text);
 	return WS_OK;
 }
 
@@ -206,8 +240,8 @@ static enum ws_status take_choice(enum option_id id, const char *value, struct a
 		step->fusion = (enum ws_fusion)index;
 		return WS_OK;
 	case OPTION_OPTIMIZER:
-		WS_FAIL_IF(strcmp(value, "adamw"), err, USAGE,
-		           "--optimizer %s: this version has adamw only", value);
+		WS_FORWARD(parse_choice("optimizer", value, ws_optimizer_name, &index, err));
+		args->optimizer = (enum ws_optimizer_kind)index;
 		return WS_OK;
 	default:
 		args->device = value;
@@ -258,6 +292,19 @@ static enum ws_status take_option(enum option_id id, const char *value, struct a
 	case OPTION_MEMORY_LIMIT:
 		return parse_number("memory-limit", value, 1, INT64_MAX >> 20,
 		                    &args->memory_limit_mib, err);
+	case OPTION_LOSS_SCALE:
+		return parse_loss_scale(value, &step->loss_scale, err);
+	case OPTION_LR:
+		return parse_real("lr", value, 1e6, &args->lr, err);
+	case OPTION_WEIGHT_DECAY:
+		return parse_real("weight-decay", value, 1e6, &args->weight_decay, err);
+	case OPTION_MOMENTUM:
+		return parse_real("momentum", value, 1, &args->momentum, err);
+	case OPTION_EPSILON:
+		return parse_real("epsilon", value, 1e6, &args->epsilon, err);
+	case OPTION_PRINT_DTYPES:
+		args->print_dtypes = true;
+		return WS_OK;
 	case OPTION_DESCRIBE:
 		args->describe = true;
 		return WS_OK;
@@ -326,6 +373,51 @@ static enum ws_status check_options_fit(const struct arguments *args, struct ws_
 	return WS_OK;
 }
 
+/* The optimizer's own defaults, and what was given instead. */
+static enum ws_status choose_optimizer(struct arguments *args, struct ws_err *err)
+{
+	struct ws_optimizer *o = &args->run.step.optimizer;
+	bool sgd = args->optimizer == WS_OPTIMIZER_SGD;
+	struct {
+		enum option_id id;
+		const char *name;
+		bool fits;
+		double *to;
+		double value;
+	} numbers[] = {
+	        {OPTION_LR, "lr", true, &o->lr, args->lr},
+	        {OPTION_WEIGHT_DECAY, "weight-decay", true, &o->weight_decay, args->weight_decay},
+	        {OPTION_MOMENTUM, "momentum", sgd, &o->momentum, args->momentum},
+	        {OPTION_EPSILON, "epsilon", !sgd, &o->eps, args->epsilon},
+	};
+
+	*o = ws_optimizer_defaults(args->optimizer);
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++) {
+		if (!args->given[numbers[i].id - OPTION_FIRST])
+			continue;
+		WS_FAIL_IF(args->run.step.phase != WS_STEP_FULL, err, USAGE,
+		           "--%s with --phase %s: there is no optimizer", numbers[i].name,
+		           ws_step_phase_name(args->run.step.phase));
+		WS_FAIL_IF(!numbers[i].fits, err, USAGE, "--%s: optimizer %s has no such thing",
+		           numbers[i].name, ws_optimizer_name((int)args->optimizer));
+		*numbers[i].to = numbers[i].value;
+	}
+	return WS_OK;
+}
+
+static enum ws_status check_loss_scale(const struct ws_step_options *step, struct ws_err *err)
+{
+	if (step->loss_scale.kind == WS_LOSS_SCALE_DEFAULT)
+		return WS_OK;
+	WS_FAIL_IF(step->phase == WS_STEP_FORWARD, err, USAGE,
+	           "--loss-scale with --phase forward: there is no loss");
+	WS_FAIL_IF(step->loss_scale.kind != WS_LOSS_SCALE_NONE && step->precision->scale_max == 0,
+	           err, USAGE,
+	           "--loss-scale: --dtype %s does not scale losses; amp-fp16 and fp16-master do",
+	           step->precision->name);
+	return WS_OK;
+}
+
 static enum ws_status parse(int argc, char **argv, struct arguments *args, struct ws_err *err)
 {
 	int index = 0, id;
@@ -345,6 +437,10 @@ static enum ws_status parse(int argc, char **argv, struct arguments *args, struc
 	WS_FAIL_IF(optind < argc, err, USAGE, "unexpected argument %s", argv[optind]);
 	WS_FAIL_IF(!args->run.step.model, err, USAGE, "--model is needed");
 	WS_FORWARD(check_options_fit(args, err));
+	WS_FORWARD(choose_optimizer(args, err));
+	WS_FORWARD(check_loss_scale(&args->run.step, err));
+	WS_FAIL_IF(args->describe && args->print_dtypes, err, USAGE,
+	           "--describe and --print-dtypes: one at a time");
 	WS_FAIL_IF(args->dump_loss && args->run.step.phase == WS_STEP_FORWARD, err, USAGE,
 	           "--dump-loss with --phase forward: there is no loss");
 	return WS_OK;
@@ -379,9 +475,8 @@ static enum ws_status run(struct arguments *args, struct ws_err *err)
 	}
 	status = ws_pool_create(args->threads, &pool, err);
 	if (status == WS_OK)
-		status = ws_backend_open(args->device, pool,
-		                         (uint64_t)args->memory_limit_mib << 20, &backend, why,
-		                         sizeof(why), err);
+		status = ws_backend_open(args->device, pool, (uint64_t)args->memory_limit_mib << 20,
+		                         &backend, why, sizeof(why), err);
 	if (status == WS_OK) {
 		fprintf(stderr, PROGRAM ": %s\n", why);
 		status = ws_step_run_all(&args->run, backend, pool, err);
@@ -401,15 +496,16 @@ int main(int argc, char **argv)
 	                         .phase = WS_STEP_FULL,
 	                         .batch = 4,
 	                         .context = 128,
-	                         .adamw = WS_ADAMW_DEFAULT}},
+	                         .optimizer = WS_ADAMW_DEFAULT}},
 	        .device = "auto",
 	};
 	struct ws_err err = {0};
 	enum ws_status status = parse(argc, argv, &args, &err);
 
 	if (status == WS_OK && !args.done)
-		status = args.describe
-		                 ? ws_describe(&args.run.step, args.format, stdout, &err)
+		status = args.describe ? ws_describe(&args.run.step, args.format, stdout, &err)
+		         : args.print_dtypes
+		                 ? ws_dtypes_print(&args.run.step, args.format, stdout, &err)
 		                 : run(&args, &err);
 	if (status == WS_OK && fflush(stdout) != 0)
 		status = WS_FAIL(&err, IO_WRITE, "stdout: %s", strerror(errno));

@@ -391,11 +391,10 @@ static enum ws_status job_run(struct job *job, struct ws_cpu *cpu, ws_real **res
 		if (places[i] != result) {
 			/* the operands of all three ops are in this order, but for dy before weight
 			 */
-			const struct ws_tensor *t = op->in[operand];
+			int which = op->kind == WS_OP_CONV_DGRAD ? 1 - operand : operand;
 
-			if (op->kind == WS_OP_CONV_DGRAD)
-				t = op->in[1 - operand];
-			WS_FORWARD(WS_CPU_FN(whole_open)(cpu, t, operand, &in[operand], err));
+			WS_FORWARD(WS_CPU_FN(operand_open)(cpu, op, which, operand, &in[operand],
+			                                   err));
 			*places[i] = in[operand++].data;
 		}
 	WS_FORWARD(WS_CPU_FN(whole_open)(cpu, op->out[0], 2, &out, err));

@@ -1,13 +1,14 @@
 /* Whole tensors as ws_real, for kernels that compute on matrices rather than on tiles. */
 #include "kernels/cpu/real.h"
 
-enum ws_status WS_CPU_FN(whole_open)(struct ws_cpu *cpu, const struct ws_tensor *t, int slot,
-                                     struct ws_whole *whole, struct ws_err *err)
+static enum ws_status open_as(struct ws_cpu *cpu, const struct ws_tensor *t, int slot, bool tf32,
+                              struct ws_whole *whole, struct ws_err *err)
 {
 	void *data = t->data;
 
 	whole->t = t;
-	whole->converted = t->dtype != WS_REAL_DTYPE;
+	whole->tf32 = tf32;
+	whole->converted = tf32 || t->dtype != WS_REAL_DTYPE;
 	if (whole->converted)
 		WS_FORWARD(ws_cpu_workspace(cpu, slot, (uint64_t)t->count * sizeof(ws_real), &data,
 		                            err));
@@ -15,12 +16,27 @@ enum ws_status WS_CPU_FN(whole_open)(struct ws_cpu *cpu, const struct ws_tensor 
 	return WS_OK;
 }
 
+enum ws_status WS_CPU_FN(whole_open)(struct ws_cpu *cpu, const struct ws_tensor *t, int slot,
+                                     struct ws_whole *whole, struct ws_err *err)
+{
+	return open_as(cpu, t, slot, false, whole, err);
+}
+
+enum ws_status WS_CPU_FN(operand_open)(struct ws_cpu *cpu, const struct ws_op *op, int operand,
+                                       int slot, struct ws_whole *whole, struct ws_err *err)
+{
+	return open_as(cpu, op->in[operand], slot, op->tf32, whole, err);
+}
+
 static void load_item(void *arg, int64_t item)
 {
 	const struct ws_whole *w = arg;
-	int64_t first = item * WS_GRAIN;
+	int64_t first = item * WS_GRAIN, count = ws_min64(WS_GRAIN, w->t->count - first);
+	const ws_real *from = ws_real_load(w->t, first, count, w->data + first);
 
-	ws_real_load(w->t, first, ws_min64(WS_GRAIN, w->t->count - first), w->data + first);
+	if (w->tf32)
+		for (int64_t i = 0; i < count; i++)
+			w->data[first + i] = (ws_real)ws_f32_to_tf32((float)from[i]);
 }
 
 static void store_item(void *arg, int64_t item)

@@ -133,8 +133,8 @@ enum ws_status WS_CPU_FN(gemm)(struct ws_cpu *cpu, const struct ws_op *op, struc
 	           err, ENVIRONMENT, "gemm %s: a dimension exceeds what the BLAS can take",
 	           op->message);
 #endif
-	WS_FORWARD(WS_CPU_FN(whole_open)(cpu, op->in[0], 0, &p.a, err));
-	WS_FORWARD(WS_CPU_FN(whole_open)(cpu, op->in[1], 1, &p.b, err));
+	WS_FORWARD(WS_CPU_FN(operand_open)(cpu, op, 0, 0, &p.a, err));
+	WS_FORWARD(WS_CPU_FN(operand_open)(cpu, op, 1, 1, &p.b, err));
 	WS_FORWARD(WS_CPU_FN(whole_open)(cpu, op->out[0], 2, &p.c, err));
 
 	ws_cpu_kernel_begin(cpu, op, op->u.gemm.batch * op->u.gemm.m);

@@ -79,10 +79,14 @@ struct ws_whole {
 	const struct ws_tensor *t;
 	ws_real *data;  /* its own memory, or the workspace slot */
 	bool converted; /* the latter */
+	bool tf32;      /* rounded to TF32 on the way */
 };
 
 enum ws_status WS_CPU_FN(whole_open)(struct ws_cpu *cpu, const struct ws_tensor *t, int slot,
                                      struct ws_whole *whole, struct ws_err *err);
+/* An operand of a product: the same, rounded to TF32 where the op wants that. */
+enum ws_status WS_CPU_FN(operand_open)(struct ws_cpu *cpu, const struct ws_op *op, int operand,
+                                       int slot, struct ws_whole *whole, struct ws_err *err);
 /* Fill data from the tensor, and the tensor from data, where data is not its own. */
 void WS_CPU_FN(whole_load)(struct ws_cpu *cpu, struct ws_whole *whole);
 void WS_CPU_FN(whole_store)(struct ws_cpu *cpu, struct ws_whole *whole);

@@ -14,13 +14,13 @@ static inline struct ws_graph *training_graph(const char *model, struct ws_image
                                               const struct ws_precision *precision,
                                               struct ws_model_io *io)
 {
-	struct ws_adamw adamw = WS_ADAMW_DEFAULT;
+	struct ws_optimizer adamw = WS_ADAMW_DEFAULT;
 	struct ws_graph *graph;
 
 	KERNELS_OK(ws_graph_create(precision, &graph, err));
 	KERNELS_OK(ws_image_build(graph, ws_model_find(model)->image, &options, true, io, err));
 	KERNELS_OK(ws_graph_backward(graph, io->loss, NULL, err));
-	ws_optim_adamw(graph, &adamw);
+	ws_optim_append(graph, &adamw, NULL);
 	KERNELS_OK(ws_graph_check(graph, err));
 	return graph;
 }

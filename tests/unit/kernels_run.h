@@ -14,9 +14,12 @@
 #include "kernels/ops.h"
 #include "kernels/rng.h"
 
-static const struct ws_precision kernels_fp64 = {"fp64", WS_DTYPE_F64, WS_DTYPE_F64};
-static const struct ws_precision kernels_fp32 = {"fp32", WS_DTYPE_F32, WS_DTYPE_F32};
-static const struct ws_precision kernels_amp = {"amp-bf16", WS_DTYPE_F32, WS_DTYPE_BF16};
+static const struct ws_precision kernels_fp64 = {
+        .name = "fp64", .storage = WS_DTYPE_F64, .low = WS_DTYPE_F64};
+static const struct ws_precision kernels_fp32 = {
+        .name = "fp32", .storage = WS_DTYPE_F32, .low = WS_DTYPE_F32};
+static const struct ws_precision kernels_amp = {
+        .name = "amp-bf16", .storage = WS_DTYPE_F32, .low = WS_DTYPE_BF16};
 
 struct kernels_run {
 	struct ws_pool *pool;

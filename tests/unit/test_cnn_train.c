@@ -31,12 +31,14 @@ static void train(int which, const char *dtype, const struct ws_image_options *o
 	        .batch = small[which].batch,
 	        .layers = small[which].options.layers,
 	        .image = override ? *override : small[which].options,
-	        .adamw = WS_ADAMW_DEFAULT,
+	        .optimizer = WS_ADAMW_DEFAULT,
 	};
 	struct ws_pool *pool;
 	struct ws_backend *backend;
 	struct ws_step *step;
 
+	if (!strcmp(dtype, "fp16"))
+		options.optimizer.eps = 1e-4; /* 1e-8 is 0 in fp16, and a step 0 / 0 */
 	KERNELS_OK(ws_pool_create(threads, &pool, err));
 	KERNELS_OK(ws_backend_cpu_open(pool, 0, &backend, err));
 	KERNELS_OK(ws_step_open(&options, backend, pool, &step, err));

@@ -8,7 +8,7 @@
 static struct ws_graph *full_step(const char *model, const struct ws_precision *precision,
                                   int64_t batch, int64_t context)
 {
-	struct ws_adamw adamw = WS_ADAMW_DEFAULT;
+	struct ws_optimizer adamw = WS_ADAMW_DEFAULT;
 	struct ws_model_io io;
 	struct ws_graph *graph;
 
@@ -16,7 +16,7 @@ static struct ws_graph *full_step(const char *model, const struct ws_precision *
 	KERNELS_OK(ws_transformer_build(graph, &ws_model_find(model)->transformer, batch, context,
 	                                true, &io, err));
 	KERNELS_OK(ws_graph_backward(graph, io.loss, NULL, err));
-	ws_optim_adamw(graph, &adamw);
+	ws_optim_append(graph, &adamw, NULL);
 	KERNELS_OK(ws_graph_check(graph, err));
 	return graph;
 }

@@ -210,7 +210,7 @@ static struct trained train(const char *model, const struct ws_data_file *data, 
 	        .seed = 2,
 	        .data = data,
 	        .image = {.size = 8, .channels = channels, .classes = 2},
-	        .adamw = WS_ADAMW_DEFAULT,
+	        .optimizer = WS_ADAMW_DEFAULT,
 	};
 	struct trained t = {0};
 	struct ws_pool *pool = NULL;

@@ -19,7 +19,7 @@ struct training {
 	struct ws_image_options options; /* image models */
 	struct ws_model_io io;
 	struct ws_tensor *alpha;
-	struct ws_adamw adamw;
+	struct ws_optimizer optimizer;
 };
 
 /* Sizes at which a model takes no time. */
@@ -37,7 +37,7 @@ static struct ws_image_options small_options(const struct ws_image_model *model)
 static struct training training_build(const char *model, const struct ws_precision *precision,
                                       enum ws_fusion fusion)
 {
-	struct training t = {.model = ws_model_find(model), .adamw = WS_ADAMW_DEFAULT};
+	struct training t = {.model = ws_model_find(model), .optimizer = WS_ADAMW_DEFAULT};
 	struct ws_graph *g;
 
 	cr_assert_not_null(t.model);
@@ -52,14 +52,14 @@ static struct training training_build(const char *model, const struct ws_precisi
 		                                err));
 	}
 	KERNELS_OK(ws_graph_backward(g, t.io.loss, NULL, err));
-	t.alpha = ws_optim_adamw(g, &t.adamw);
+	t.alpha = ws_optim_append(g, &t.optimizer, NULL).alpha;
 	KERNELS_OK(ws_graph_check(g, err));
 	return t;
 }
 
 static double training_step(struct training *t, int step)
 {
-	double alpha = ws_adamw_alpha(&t->adamw, step + 1), loss;
+	double alpha = ws_adamw_alpha(&t->optimizer, step + 1), loss;
 	static int32_t tokens[BATCH * TIME], targets[BATCH * TIME];
 
 	ws_exec_step_begin(t->run.exec);
@@ -283,7 +283,7 @@ static struct ws_graph *layers_graph(int layers, const struct ws_precision *prec
                                      enum ws_fusion fusion, bool training)
 {
 	struct ws_transformer size = ws_model_find("transformer-tiny")->transformer;
-	struct ws_adamw adamw = WS_ADAMW_DEFAULT;
+	struct ws_optimizer adamw = WS_ADAMW_DEFAULT;
 	struct ws_model_io io;
 	struct ws_graph *g;
 
@@ -293,7 +293,7 @@ static struct ws_graph *layers_graph(int layers, const struct ws_precision *prec
 	KERNELS_OK(ws_transformer_build(g, &size, BATCH, TIME, training, &io, err));
 	if (training) {
 		KERNELS_OK(ws_graph_backward(g, io.loss, NULL, err));
-		ws_optim_adamw(g, &adamw);
+		ws_optim_append(g, &adamw, NULL);
 	}
 	KERNELS_OK(ws_graph_check(g, err));
 	return g;
@@ -464,7 +464,7 @@ Test(fusion, a_target_outside_the_vocabulary_is_an_error)
 
 static struct ws_graph *sized_graph(const char *model, int64_t context, enum ws_fusion fusion)
 {
-	struct ws_adamw adamw = WS_ADAMW_DEFAULT;
+	struct ws_optimizer adamw = WS_ADAMW_DEFAULT;
 	struct ws_model_io io;
 	struct ws_graph *g;
 
@@ -473,7 +473,7 @@ static struct ws_graph *sized_graph(const char *model, int64_t context, enum ws_
 	KERNELS_OK(ws_transformer_build(g, &ws_model_find(model)->transformer, 4, context, true,
 	                                &io, err));
 	KERNELS_OK(ws_graph_backward(g, io.loss, NULL, err));
-	ws_optim_adamw(g, &adamw);
+	ws_optim_append(g, &adamw, NULL);
 	KERNELS_OK(ws_graph_check(g, err));
 	return g;
 }

@@ -369,7 +369,8 @@ Test(gradient, cases_cover_every_op_and_sub_op_that_a_forward_pass_can_have)
 	} while (0);
 	CASES(X)
 #undef X
-	/* these only arise in backward passes and under autocast */
+	/* these only arise in backward passes, under autocast and in optimizers */
+	seen[WS_SUB_UNSCALE] = seen[WS_SUB_SCALE_UPDATE] = true;
 	seen[WS_SUB_SIGMOID_GRAD] = seen[WS_SUB_COLSUM] = seen[WS_SUB_EXPAND] = true;
 	seen[WS_SUB_FILL] = seen[WS_SUB_ROTATE_BACK] = seen[WS_SUB_CAST] = true;
 	seen[WS_SUB_SCATTER_ADD] = seen[WS_SUB_SCATTER] = true;

@@ -9,14 +9,14 @@ static struct ws_graph *transformer(const struct ws_precision *precision, int64_
                                     struct ws_model_io *io)
 {
 	struct ws_transformer size = ws_model_find("transformer-tiny")->transformer;
-	struct ws_adamw adamw = WS_ADAMW_DEFAULT;
+	struct ws_optimizer adamw = WS_ADAMW_DEFAULT;
 	struct ws_graph *graph;
 
 	size.layers = layers;
 	KERNELS_OK(ws_graph_create(precision, &graph, err));
 	KERNELS_OK(ws_transformer_build(graph, &size, 2, 8, true, io, err));
 	KERNELS_OK(ws_graph_backward(graph, io->loss, NULL, err));
-	ws_optim_adamw(graph, &adamw);
+	ws_optim_append(graph, &adamw, NULL);
 	KERNELS_OK(ws_graph_check(graph, err));
 	return graph;
 }

@@ -7,7 +7,8 @@
 
 #define FILE_NAME "norm_pool_loss"
 
-static const struct ws_precision bf16 = {"bf16", WS_DTYPE_BF16, WS_DTYPE_BF16};
+static const struct ws_precision bf16 = {
+        .name = "bf16", .storage = WS_DTYPE_BF16, .low = WS_DTYPE_BF16};
 
 /* --- helpers ---------------------------------------------------------------------- */
 

@@ -3,7 +3,8 @@
 #include "kernels/data_image.h"
 #include "kernels/ops_image.h"
 
-static const struct ws_precision bf16 = {"bf16", WS_DTYPE_BF16, WS_DTYPE_BF16};
+static const struct ws_precision bf16 = {
+        .name = "bf16", .storage = WS_DTYPE_BF16, .low = WS_DTYPE_BF16};
 
 /* --- dropout ---------------------------------------------------------------------- */
 

@@ -13,7 +13,7 @@ static struct ws_step_options tiny(enum ws_step_phase phase)
 	        .phase = phase,
 	        .batch = 2,
 	        .context = 16,
-	        .adamw = WS_ADAMW_DEFAULT,
+	        .optimizer = WS_ADAMW_DEFAULT,
 	};
 }
 

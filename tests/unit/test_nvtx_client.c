@@ -255,7 +255,7 @@ static struct log run_steps(enum ws_step_phase phase, const char *dtype, bool ti
 	                 .batch = 2,
 	                 .context = 8,
 	                 .seed = 3,
-	                 .adamw = WS_ADAMW_DEFAULT},
+	                 .optimizer = WS_ADAMW_DEFAULT},
 	        .warmup = 1,
 	        .steps = 2,
 	};
@@ -421,6 +421,7 @@ Test(step_ranges, facts_of_the_run_are_stated)
 	        "phase=step",
 	        "fusion=none",
 	        "optimizer=adamw",
+	        "loss_scale=none",
 	        "data=synthetic",
 	        "warmup=1",
 	        "steps=2",

@@ -83,6 +83,20 @@ Test(step_cli, wrong_command_lines_exit_2_and_say_what_is_wrong)
 	expect_error(TINY "stray", 2, "stray");
 	expect_error(TINY "--device tpu", 2, "auto, cuda or cpu");
 	expect_error(TINY "--phase forward --dump-loss", 2, "no loss");
+	expect_error(TINY "--optimizer rmsprop", 2, "adamw, adam, sgd");
+	expect_error(TINY "--momentum 0.9", 2, "optimizer adamw has no such thing");
+	expect_error(TINY "--optimizer sgd --epsilon 0.1", 2, "optimizer sgd has no such thing");
+	expect_error(TINY "--phase forward --lr 0.1", 2, "no optimizer");
+	expect_error(TINY "--lr fast", 2, "--lr fast");
+	expect_error(TINY "--lr nan", 2, "--lr nan");
+	expect_error(TINY "--lr -1", 2, "--lr -1");
+	expect_error(TINY "--dtype amp-fp16 --loss-scale 256", 2, "static:N");
+	expect_error(TINY "--dtype amp-fp16 --loss-scale static:0", 2, "scale of 0");
+	expect_error(TINY "--dtype amp-fp16 --loss-scale static:1e39", 2, "--loss-scale 1e39");
+	expect_error(TINY "--dtype amp-fp16 --phase forward --loss-scale none", 2, "no loss");
+	expect_error(TINY "--dtype amp-bf16 --loss-scale dynamic", 2, "does not scale losses");
+	expect_error(TINY "--dtype fp16 --loss-scale static:8", 2, "fp16-master do");
+	expect_error(TINY "--describe --print-dtypes", 2, "one at a time");
 	expect_error(TINY "--batch 2000000000 --context 2000000000", 2, "too large");
 }
 
@@ -91,7 +105,32 @@ Test(step_cli, options_of_the_product_that_are_missing_here_are_refused)
 #define WS_OPTION_ABSENT(name) expect_error(TINY "--" name, 2, "does not have it yet");
 #include "kernels/step_options.def"
 	expect_error(TINY "--fusion some", 2, "none, full");
-	expect_error(TINY "--optimizer sgd", 2, "adamw only");
+}
+
+Test(step_cli, optimizers_and_loss_scales_are_taken)
+{
+	static const char *const arguments[] = {
+	        "--optimizer sgd --lr 0.1 --momentum 0 --weight-decay 1e-4",
+	        "--optimizer adam --epsilon 1e-4 --dtype fp16",
+	        "--dtype amp-fp16 --loss-scale static:256",
+	        "--dtype fp16-master --loss-scale none",
+	        "--dtype fp16-master --loss-scale dynamic",
+	        "--dtype fp32 --loss-scale none",
+	};
+
+	for (size_t i = 0; i < sizeof(arguments) / sizeof(*arguments); i++) {
+		char line[256];
+		struct outcome o;
+		double losses[3];
+
+		snprintf(line, sizeof(line), TINY "%s --dump-loss 2>/dev/null", arguments[i]);
+		o = run(line);
+		cr_assert_eq(o.code, 0, "%s: %d", arguments[i], o.code);
+		cr_assert_eq(sscanf(o.text, "Step,Warm-up,Loss\n1,1,%lf\n1,0,%lf\n2,0,%lf",
+		                    &losses[0], &losses[1], &losses[2]),
+		             3, "%s: %s", arguments[i], o.text);
+		cr_assert_float_eq(losses[2], 5.5, 1, "%s: %g", arguments[i], losses[2]);
+	}
 }
 
 Test(step_cli, image_models_take_their_options_and_refuse_those_of_others)

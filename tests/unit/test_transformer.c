@@ -32,7 +32,7 @@ static void write_golden(struct kernels_run *r, struct ws_tensor *t, const char 
 static struct golden_run golden_open(const struct ws_precision *precision)
 {
 	struct golden_run g = {0};
-	struct ws_adamw adamw = WS_ADAMW_DEFAULT;
+	struct ws_optimizer adamw = WS_ADAMW_DEFAULT;
 	struct kernels_run *r = &g.run;
 	double alpha = ws_adamw_alpha(&adamw, 1), *shape = golden_read("transformer", "shape", 7);
 	char name[64];
@@ -46,7 +46,7 @@ static struct golden_run golden_open(const struct ws_precision *precision)
 	KERNELS_OK(ws_transformer_build(r->graph, &golden_size, GOLDEN_BATCH, GOLDEN_TIME, true,
 	                                &g.io, err));
 	KERNELS_OK(ws_graph_backward(r->graph, g.io.loss, NULL, err));
-	g.alpha = ws_optim_adamw(r->graph, &adamw);
+	g.alpha = ws_optim_append(r->graph, &adamw, NULL).alpha;
 	kernels_start(r);
 	for (int i = 0; i < r->graph->tensor_count; i++) {
 		struct ws_tensor *t = r->graph->tensors[i];
@@ -197,7 +197,7 @@ static struct session session_open(const char *dtype, enum ws_step_phase phase, 
 	        .batch = 4,
 	        .context = 32,
 	        .seed = seed,
-	        .adamw = WS_ADAMW_DEFAULT,
+	        .optimizer = WS_ADAMW_DEFAULT,
 	};
 	struct session s = {0};
 
@@ -325,7 +325,7 @@ static const struct ws_step_options tight = {
         .batch = 4,
         .context = 32,
         .phase = WS_STEP_FULL,
-        .adamw = WS_ADAMW_DEFAULT,
+        .optimizer = WS_ADAMW_DEFAULT,
 };
 
 /* Open a session and run a step on a device of that size; in_step: it got as far as the step. */
