@@ -9,6 +9,7 @@
 #include "kernels/ops_fused.h"
 #include "kernels/ops_image.h"
 #include "kernels/optim.h"
+#include "kernels/step.h"
 
 enum { BATCH = 2, TIME = 16, STEPS = 3, SEED = 7 };
 
@@ -211,6 +212,41 @@ Test(fusion, image_models_train_the_same_in_float)
 {
 	expect_same("lenet5", &kernels_fp32, 1e-6, 1e-4);
 	expect_same("conv1d-resnet", &kernels_fp32, 1e-5, 1e-4);
+}
+
+/* Work is split by shape: sums of losses and of weight gradients do not know the threads. */
+Test(fusion, any_number_of_threads_gives_the_same_bits)
+{
+	static double params[2][65536];
+	double loss[2];
+
+	for (int i = 0; i < 2; i++) {
+		struct ws_step_options options = {
+		        .model = ws_model_find("transformer-tiny"),
+		        .precision = &kernels_fp64,
+		        .phase = WS_STEP_FULL,
+		        .fusion = WS_FUSION_FULL,
+		        .batch = 4,
+		        .context = 48,
+		        .adamw = WS_ADAMW_DEFAULT,
+		};
+		struct ws_pool *pool;
+		struct ws_backend *backend;
+		struct ws_step *step;
+
+		KERNELS_OK(ws_pool_create(i ? 3 : 1, &pool, err));
+		KERNELS_OK(ws_backend_cpu_open(pool, 0, &backend, err));
+		KERNELS_OK(ws_step_open(&options, backend, pool, &step, err));
+		for (int n = 1; n <= 2; n++)
+			KERNELS_OK(ws_step_run(step, "step", (uint64_t)n, &loss[i], err));
+		KERNELS_OK(ws_step_read(step, "layer1.w13", params[i], 2 * 256 * 64, err));
+		KERNELS_OK(ws_step_read(step, "layer1.norm2", params[i] + 2 * 256 * 64, 64, err));
+		ws_step_close(step);
+		ws_backend_close(backend);
+		ws_pool_destroy(pool);
+	}
+	cr_assert_eq(loss[0], loss[1]);
+	cr_assert_arr_eq(params[0], params[1], sizeof(params[0]));
 }
 
 /* --- what is compared can differ ------------------------------------------------------------- */
