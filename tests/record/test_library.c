@@ -53,10 +53,6 @@ Test(library, it_needs_the_c_library_and_nothing_else)
 	const Elf64_Dyn *dyn = (const void *)(image + dynamic->sh_offset);
 	int needed = 0;
 
-#ifdef WS_TEST_SANITIZED
-	cr_log_warn("[SKIP] sanitizers bring libraries of their own");
-	cr_skip_test("sanitizers bring libraries of their own");
-#endif
 	for (; dyn->d_tag != DT_NULL; dyn++) {
 		if (dyn->d_tag != DT_NEEDED)
 			continue;
