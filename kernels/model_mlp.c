@@ -24,3 +24,13 @@ struct ws_image ws_model_mlp_256(struct ws_image_net *net, struct ws_image x,
 {
 	return perceptron(net, x, options, 256, 128);
 }
+
+struct ws_image ws_model_toy_mixed(struct ws_image_net *net, struct ws_image x,
+                                   const struct ws_image_options *options)
+{
+	x = ws_nn_flatten(net, "flatten", x);
+	x = ws_nn_dense_plain(net, "fc1", x, ws_image_width(options, 10));
+	x = ws_nn_activation(net, "relu", x);
+	x = ws_nn_layer_norm(net, "ln", x);
+	return ws_nn_dense_plain(net, "fc2", x, options->classes);
+}

@@ -8,6 +8,7 @@
 
 #define BATCH_NORM_EPS      1e-5
 #define BATCH_NORM_MOMENTUM 0.1
+#define LAYER_NORM_EPS      1e-5
 #define LEAKY_RELU_SLOPE    0.01
 #define XAVIER_BIAS         0.01
 
@@ -307,8 +308,8 @@ struct ws_image ws_nn_flatten(struct ws_image_net *net, const char *name, struct
 	return y;
 }
 
-struct ws_image ws_nn_dense(struct ws_image_net *net, const char *name, struct ws_image x,
-                            int64_t outputs)
+static struct ws_image dense(struct ws_image_net *net, const char *name, struct ws_image x,
+                             int64_t outputs, bool with_bias)
 {
 	struct ws_gemm gemm = {.batch = 1, .m = x.n, .n = outputs, .k = x.c, .trans_b = true};
 	struct ws_image y = {NULL, x.n, outputs, 1, 1};
@@ -319,11 +320,52 @@ struct ws_image ws_nn_dense(struct ws_image_net *net, const char *name, struct w
 	layer_begin(net, WSNVTX_OP_other, name);
 	weight = param(net, name, "weight", WS_SHAPE(outputs, x.c),
 	               weight_init(net->linear_weights, x.c, outputs));
-	bias = param(net, name, "bias", WS_SHAPE(outputs), bias_init(net->linear_weights, x.c));
 	y.data = ws_op_gemm(net->graph, x.data, weight, gemm, WS_SHAPE(y.n, y.c), "linear");
-	y.data = ws_op_bias(net->graph, y.data, bias, (struct ws_channels){y.n, y.c, 1});
+	if (with_bias) {
+		bias = param(net, name, "bias", WS_SHAPE(outputs),
+		             bias_init(net->linear_weights, x.c));
+		y.data = ws_op_bias(net->graph, y.data, bias, (struct ws_channels){y.n, y.c, 1});
+	}
 	layer_end(net);
 	return y;
+}
+
+struct ws_image ws_nn_dense(struct ws_image_net *net, const char *name, struct ws_image x,
+                            int64_t outputs)
+{
+	return dense(net, name, x, outputs, true);
+}
+
+struct ws_image ws_nn_dense_plain(struct ws_image_net *net, const char *name, struct ws_image x,
+                                  int64_t outputs)
+{
+	return dense(net, name, x, outputs, false);
+}
+
+struct ws_image ws_nn_layer_norm(struct ws_image_net *net, const char *name, struct ws_image x)
+{
+	struct ws_graph *graph = net->graph;
+	struct ws_tensor *centred, *inverse, *weight, *bias, *y;
+	enum ws_dtype dtype;
+
+	if (!x.data || !name)
+		return nothing;
+	dtype = x.data->dtype;
+	layer_begin(net, WSNVTX_OP_norm, name);
+	weight = param(net, name, "weight", WS_SHAPE(x.c), (struct ws_init){WS_INIT_FILL, 1});
+	bias = param(net, name, "bias", WS_SHAPE(x.c), (struct ws_init){WS_INIT_FILL, 0});
+	y = ws_op_cast(graph, x.data, ws_dtype_exact(dtype));
+	centred = ws_op_binary(graph, WS_SUB_SUB, y, ws_op_reduce(graph, WS_SUB_MEAN, y));
+	y = ws_op_unary(graph, WS_SUB_SQUARE, centred, 0);
+	y = ws_op_reduce(graph, WS_SUB_MEAN, y);
+	inverse = ws_op_unary(graph, WS_SUB_RSQRT,
+	                      ws_op_unary(graph, WS_SUB_ADD_CONST, y, LAYER_NORM_EPS), 0);
+	y = ws_op_binary(graph, WS_SUB_MUL, centred, inverse);
+	y = ws_op_binary(graph, WS_SUB_ADD, ws_op_binary(graph, WS_SUB_MUL, y, weight), bias);
+	/* autocast leaves it in fp32; a model in 16 bits gets back what it gave */
+	x.data = graph->autocast ? y : ws_op_cast(graph, y, dtype);
+	layer_end(net);
+	return x;
 }
 
 /* --- loss ------------------------------------------------------------------------- */

@@ -88,6 +88,11 @@ struct ws_image ws_nn_flatten(struct ws_image_net *net, const char *name, struct
 /* x · weight^T + bias for rows x: outputs numbers a row. */
 struct ws_image ws_nn_dense(struct ws_image_net *net, const char *name, struct ws_image x,
                             int64_t outputs);
+/* The same without a bias. */
+struct ws_image ws_nn_dense_plain(struct ws_image_net *net, const char *name, struct ws_image x,
+                                  int64_t outputs);
+/* Layer norm of rows, of primitives: computed in fp32 in every dtype mode. eps 1e-5. */
+struct ws_image ws_nn_layer_norm(struct ws_image_net *net, const char *name, struct ws_image x);
 
 /* mean of (y - target)^2: [1]. target in fp32 (fp64 in graphs of fp64). */
 struct ws_tensor *ws_nn_mse(struct ws_graph *graph, struct ws_tensor *y, struct ws_tensor *target);

@@ -446,6 +446,23 @@ Test(step_ranges, facts_of_the_run_are_stated)
 	free_log(&log);
 }
 
+Test(step_ranges, a_loss_scale_is_stated_counted_and_has_a_scope_of_its_own)
+{
+	struct log log = run_steps(WS_STEP_FULL, "amp-fp16", false, WS_OK);
+
+	cr_assert_geq(find_line(&log, "mark warpsheet|workload.loss_scale=dynamic"), 0);
+	cr_assert_geq(find_line(&log, "mark warpsheet|workload.skipped_steps=0"), 0);
+	/* three steps: the loss, its backward, before and after the updates; one question of the
+	 * host */
+	cr_assert_eq(count_lines(&log, "push warpsheet|grad scaler"), 3 * 4);
+	cr_assert_eq(count_lines(&log, "push warpsheet|read by the host"), 3);
+	cr_assert_eq(count_lines(&log, "mark warpsheet|counter.loss_scale|i64:65536"), 3);
+	cr_assert_eq(count_lines(&log, "mark warpsheet|counter.skipped_steps"), 0);
+	cr_assert_eq(count_lines(&log, "push warpsheet.cpu|ws_optimizer_unscale_f32"), 3 * 21);
+	cr_assert_eq(count_lines(&log, "push warpsheet.cpu|ws_optimizer_scale_update_"), 3);
+	free_log(&log);
+}
+
 Test(step_ranges, running_out_of_memory_is_stated_and_closes_all_ranges)
 {
 	static struct paths paths;

@@ -220,6 +220,53 @@ Test(precision, dtypes_of_a_resnet_and_an_mlp_are_those_of_their_mode)
 	}
 }
 
+/*
+ * The question of the seeds: dtypes of fc1, relu, layer norm and fc2 under autocast,
+ * of logits, loss and gradients. Answer (a) is the row of amp-bf16.
+ */
+Test(precision, toy_model_has_the_dtypes_of_the_seed)
+{
+	static const struct {
+		const char *mode, *fc1, *relu, *norm, *logits, *param;
+	} want[] = {
+	        {"amp-bf16", "bf16", "bf16", "fp32", "bf16", "fp32"},
+	        {"amp-fp16", "fp16", "fp16", "fp32", "fp16", "fp32"},
+	        {"fp32", "fp32", "fp32", "fp32", "fp32", "fp32"},
+	        {"tf32", "fp32", "fp32", "fp32", "fp32", "fp32"},
+	        {"fp16-master", "fp16", "fp16", "fp16", "fp16", "fp16"},
+	        {"fp16", "fp16", "fp16", "fp16", "fp16", "fp16"},
+	        {"bf16", "bf16", "bf16", "bf16", "bf16", "bf16"},
+	};
+	static const char *const params[] = {"fc1.weight", "ln.weight", "ln.bias", "fc2.weight"};
+
+	for (size_t i = 0; i < sizeof(want) / sizeof(*want); i++) {
+		struct ws_step_options options = tiny(want[i].mode);
+		const struct ws_graph *graph;
+		struct ws_step *step;
+		int count = 0;
+
+#define IS(t, name) cr_assert_str_eq(ws_dtype_name((t)->dtype), name, "%s", want[i].mode)
+		options.model = ws_model_find("toy-mixed");
+		KERNELS_OK(ws_step_build(&options, &step, err));
+		graph = ws_step_graph(step);
+		IS(last_of(graph, "fc1")->out[0], want[i].fc1);
+		IS(last_of(graph, "relu")->out[0], want[i].relu);
+		IS(last_of(graph, "ln")->out[0], want[i].norm);
+		IS(last_of(graph, "fc2")->out[0], want[i].logits);
+		cr_assert_eq(last_of(graph, "fc2")->out[0], ws_step_io(step)->logits);
+		IS(ws_step_io(step)->loss, "fp32");
+		for (int j = 0; j < graph->tensor_count; j++)
+			if (graph->tensors[j]->role == WS_ROLE_PARAM) {
+				cr_assert_str_eq(graph->tensors[j]->name, params[count++]);
+				IS(graph->tensors[j], want[i].param);
+				IS(graph->tensors[j]->grad, want[i].param);
+			}
+		cr_assert_eq(count, 4);
+		ws_step_close(step);
+#undef IS
+	}
+}
+
 /* --- TF32 ---------------------------------------------------------------------------- */
 
 Test(precision, tf32_rounds_to_nearest_even_at_ten_bits)
