@@ -301,15 +301,14 @@ static int64_t clock_ns(clockid_t clock)
 	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
 }
 
-void ws_drain_statistics(struct ws_drain *d, int all)
+void ws_drain_statistics(struct ws_drain *d)
 {
 	struct ws_row_clock clock = {
 	        .realtime_ns = clock_ns(CLOCK_REALTIME) - d->seg->base_realtime_ns,
 	        .monotonic_ns = clock_ns(CLOCK_MONOTONIC_RAW),
 	};
 
-	if (all || d->rows != d->rows_at_statistics)
-		ws_drain_add(d, WS_KIND_CLOCK, &clock);
+	ws_drain_add(d, WS_KIND_CLOCK, &clock);
 	for (int i = 0; i < WS_LOSS_COUNT; i++) {
 		const char *name = ws_loss_name((enum ws_loss)i);
 		struct ws_row_loss loss = {
@@ -317,11 +316,7 @@ void ws_drain_statistics(struct ws_drain *d, int all)
 		        .count = ws_drain_lost(d, (enum ws_loss)i),
 		};
 
-		if (!all && loss.count == d->lost_written[i])
-			continue;
 		loss.cause = ws_drain_intern(d, (struct ws_bytes){name, strlen(name)});
 		ws_drain_add(d, WS_KIND_LOSS, &loss);
-		d->lost_written[i] = loss.count;
 	}
-	d->rows_at_statistics = d->rows;
 }

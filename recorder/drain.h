@@ -36,12 +36,8 @@ void ws_drain_commit(struct ws_drain *d);
 /* 1 when the passes so far have seen everything that is in the segment now. */
 int ws_drain_is_empty(const struct ws_drain *d);
 
-/*
- * A clock row and the loss counters, as of now. Without `all` only the
- * counters that changed since the last call, and the clock row only when any
- * row was added since.
- */
-void ws_drain_statistics(struct ws_drain *d, int all);
+/* A clock row and every loss counter, as of now: the statistics block. */
+void ws_drain_statistics(struct ws_drain *d);
 /* The value of a loss counter, whoever counts it. */
 uint64_t ws_drain_lost(const struct ws_drain *d, enum ws_loss cause);
 /* "ring_overflow", … */

@@ -50,8 +50,7 @@ struct ws_drain {
 
 	uint8_t *scratch; /* a record that wraps around the end of its ring */
 	struct ws_drain_counts counts;
-	uint64_t rows, rows_at_statistics;
-	uint64_t lost_written[WS_LOSS_COUNT];
+	uint64_t rows;
 };
 
 /* Id of the text, 0 for none. */

@@ -127,7 +127,7 @@ static enum ws_status open_session(struct ws_session *s, const char *trace, cons
 	/* committed before the program starts, so that --salvage always finds a beginning */
 	WS_FORWARD(ws_drain_create(&s->drain, seg, s->writer, err));
 	ws_provenance_begin(s->drain, &provenance, writer_opts.base_ns);
-	ws_drain_statistics(s->drain, 1);
+	ws_drain_statistics(s->drain);
 	ws_drain_commit(s->drain);
 	return ws_drain_error(s->drain, err);
 }

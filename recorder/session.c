@@ -13,6 +13,8 @@
 #include "recorder/provenance.h"
 
 /* Pauses between passes: short while there is something to do, longer when there is not. */
+/* Under a second, so that no second of a trace is without its loss counters. */
+#define STATISTICS_INTERVAL_NS 900000000
 #define PAUSE_MIN_MS 1
 #define PAUSE_MAX_MS 10
 /* Records in a pass after which the next follows at once. */
@@ -134,6 +136,7 @@ static void add_process_end(struct ws_session *s)
 void ws_session_loop(struct ws_session *s)
 {
 	int64_t next_tick = clock_ns(CLOCK_MONOTONIC) + s->opts->flush_interval_ns;
+	int64_t next_statistics = clock_ns(CLOCK_MONOTONIC) + STATISTICS_INTERVAL_NS;
 	int pause_ms = PAUSE_MIN_MS, told = 0;
 
 	for (;;) {
@@ -151,8 +154,11 @@ void ws_session_loop(struct ws_session *s)
 			                  (unsigned)owner_pid(s));
 
 		n = ws_drain_pass(s->drain);
+		if (clock_ns(CLOCK_MONOTONIC) >= next_statistics) {
+			ws_drain_statistics(s->drain);
+			next_statistics = clock_ns(CLOCK_MONOTONIC) + STATISTICS_INTERVAL_NS;
+		}
 		if (clock_ns(CLOCK_MONOTONIC) >= next_tick) {
-			ws_drain_statistics(s->drain, 0);
 			ws_drain_commit(s->drain);
 			next_tick += s->opts->flush_interval_ns;
 			if (next_tick < clock_ns(CLOCK_MONOTONIC))
@@ -180,7 +186,7 @@ enum ws_status ws_session_finish(struct ws_session *s, struct ws_record_result *
 	if (!ws_drain_flag(s->drain, WS_COMMIT_ENDED)) {
 		add_process_end(s);
 		ws_provenance_end(s->drain, s->file.seg, s->salvage);
-		ws_drain_statistics(s->drain, 1);
+		ws_drain_statistics(s->drain);
 		ws_drain_set_flag(s->drain, WS_COMMIT_ENDED);
 	}
 	ws_drain_commit(s->drain);

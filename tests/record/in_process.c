@@ -38,7 +38,7 @@ struct probe collect_finish(void)
 	struct ws_err err;
 
 	ws_drain_pass(collect_drain);
-	ws_drain_statistics(collect_drain, 1);
+	ws_drain_statistics(collect_drain);
 	ws_drain_commit(collect_drain);
 	cr_assert_eq(ws_drain_error(collect_drain, &err), WS_OK, "%s", err.text);
 	cr_assert_eq(ws_trace_writer_close(writer, &err), WS_OK, "%s", err.text);
