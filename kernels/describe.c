@@ -80,8 +80,8 @@ static void text_head(const struct description *d)
 	const struct ws_step_options *o = d->options;
 	FILE *out = d->out;
 
-	fprintf(out, "%s, %s, %s, batch %" PRId64, o->model->name, o->precision->name,
-	        ws_step_phase_name(o->phase), o->batch);
+	fprintf(out, "%s, %s, fusion %s, %s, batch %" PRId64, o->model->name, o->precision->name,
+	        ws_fusion_name(o->fusion), ws_step_phase_name(o->phase), o->batch);
 	if (!o->model->image)
 		fprintf(out, ", context %" PRId64, o->context);
 	fprintf(out, "\n\nparameters        %15" PRId64 " in %d tensors\n", d->parameters,
@@ -164,8 +164,10 @@ static void json_head(const struct description *d)
 	bool first = true;
 
 	fprintf(out,
-	        "{\"model\": \"%s\", \"dtype\": \"%s\", \"phase\": \"%s\", \"batch\": %" PRId64,
-	        o->model->name, o->precision->name, ws_step_phase_name(o->phase), o->batch);
+	        "{\"model\": \"%s\", \"dtype\": \"%s\", \"fusion\": \"%s\", \"phase\": \"%s\", "
+	        "\"batch\": %" PRId64,
+	        o->model->name, o->precision->name, ws_fusion_name(o->fusion),
+	        ws_step_phase_name(o->phase), o->batch);
 	if (!o->model->image)
 		fprintf(out, ", \"context\": %" PRId64, o->context);
 	fprintf(out, ",\n \"parameters\": %" PRId64 ", \"parameter_tensors\": %d,\n \"phases\": {",

@@ -1,0 +1,82 @@
+/* --describe: the numbers of the models' definitions, as text and as JSON. */
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "kernels/describe.h"
+
+static struct ws_step_options options_of(const char *model, const char *dtype)
+{
+	return (struct ws_step_options){
+	        .model = ws_model_find(model),
+	        .precision = ws_precision_find(dtype),
+	        .phase = WS_STEP_FULL,
+	        .batch = 4,
+	        .context = 128,
+	        .optimizer = WS_ADAMW_DEFAULT,
+	};
+}
+
+/* The caller frees. */
+static char *described(const char *model, enum ws_describe_format format)
+{
+	struct ws_step_options options = options_of(model, "fp32");
+	struct ws_err err = {0};
+	char *text = NULL;
+	size_t size = 0;
+	FILE *f = open_memstream(&text, &size);
+
+	cr_assert_eq(ws_describe(&options, format, f, &err), WS_OK, "%s", err.text);
+	fclose(f);
+	return text;
+}
+
+static void expect(const char *text, const char *part)
+{
+	cr_expect_not_null(strstr(text, part), "no '%s' in:\n%.600s", part, text);
+}
+
+Test(describe, text_has_the_totals_of_the_definition)
+{
+	char *text = described("transformer-small", WS_DESCRIBE_TEXT);
+
+	expect(text, "transformer-small, fp32, fusion none, step, batch 4, context 128\n");
+	expect(text, "parameters              128625408 in 111 tensors\n");
+	expect(text, " 126244356096 "); /* matmul FLOPs of the forward phase */
+	expect(text, " 252488712192 "); /* of the backward phase: twice that */
+	expect(text, "parameters                514501632\n"); /* bytes */
+	expect(text, "optimizer_state          1029003264\n");
+	expect(text, "  lm_head                          fp32[10000x768]\n");
+	expect(text, "layer 11/scaled dot product attention/computing softmax/exp  "
+	             "ws_elementwise_exp_fwd_f32  fp32[4x12x128x128] -> fp32[4x12x128x128]  "
+	             "786432 FLOPs\n");
+	free(text);
+}
+
+Test(describe, json_has_the_same_numbers)
+{
+	char *text = described("resnet50", WS_DESCRIBE_JSON);
+	int depth = 0;
+
+	expect(text, "\"model\": \"resnet50\", \"dtype\": \"fp32\", \"fusion\": \"none\"");
+	expect(text, "\"parameters\": 25557032, ");
+	/* 4 images × 2 × 4,089,184,256 multiply-adds */
+	expect(text, "\"forward\": {\"ops\": ");
+	expect(text, "\"matmul_flops\": 32713474048, ");
+	expect(text, "{\"name\": \"conv1.weight\", \"dtype\": \"fp32\", \"shape\": [64, 3, 7, 7]}");
+	for (const char *p = text; *p; p++) {
+		depth += (*p == '{' || *p == '[') - (*p == '}' || *p == ']');
+		cr_assert_geq(depth, 0);
+	}
+	cr_expect_eq(depth, 0, "brackets are not closed");
+	free(text);
+}
+
+Test(describe, fails_as_the_step_would)
+{
+	struct ws_step_options options = options_of("transformer-tiny", "fp32");
+	struct ws_err err;
+
+	options.context = 0;
+	cr_expect_eq(ws_describe(&options, WS_DESCRIBE_TEXT, stderr, &err), WS_USAGE);
+}
