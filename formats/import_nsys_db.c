@@ -42,7 +42,7 @@ void ws_nsys_map_free(struct ws_nsys_map *m)
 
 /* --- the database ------------------------------------------------------------------------ */
 
-enum ws_status ws_import_nsys_open(sqlite3 **db, const char *path, struct ws_err *err)
+void ws_import_nsys_harden(sqlite3 *db)
 {
 	static const struct {
 		int limit, value;
@@ -52,6 +52,18 @@ enum ws_status ws_import_nsys_open(sqlite3 **db, const char *path, struct ws_err
 	        {SQLITE_LIMIT_COLUMN, 2000},
 	        {SQLITE_LIMIT_ATTACHED, 0},
 	};
+
+	for (size_t i = 0; i < sizeof(limits) / sizeof(*limits); i++)
+		sqlite3_limit(db, limits[i].limit, limits[i].value);
+	sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+	sqlite3_db_config(db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+	sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
+	sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_VIEW, 0, NULL);
+	sqlite3_exec(db, "PRAGMA cell_size_check = ON; PRAGMA mmap_size = 0", NULL, NULL, NULL);
+}
+
+enum ws_status ws_import_nsys_open(sqlite3 **db, const char *path, struct ws_err *err)
+{
 	char *uri = sqlite3_mprintf("file:%s?mode=ro&immutable=1", path);
 	enum ws_status status = WS_OK;
 
@@ -71,13 +83,7 @@ enum ws_status ws_import_nsys_open(sqlite3 **db, const char *path, struct ws_err
 		*db = NULL;
 		return status;
 	}
-	for (size_t i = 0; i < sizeof(limits) / sizeof(*limits); i++)
-		sqlite3_limit(*db, limits[i].limit, limits[i].value);
-	sqlite3_db_config(*db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
-	sqlite3_db_config(*db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
-	sqlite3_db_config(*db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
-	sqlite3_db_config(*db, SQLITE_DBCONFIG_ENABLE_VIEW, 0, NULL);
-	sqlite3_exec(*db, "PRAGMA cell_size_check = ON; PRAGMA mmap_size = 0", NULL, NULL, NULL);
+	ws_import_nsys_harden(*db);
 	return WS_OK;
 }
 
@@ -171,37 +177,50 @@ void ws_nsys_free(struct ws_nsys *n)
 
 /* --- tables -------------------------------------------------------------------------------- */
 
-/* Run a statement with one or two text parameters; does it give a row? */
-static int gives_row(struct ws_nsys *n, const char *sql, const char *first, const char *second)
+int ws_nsys_has_table(struct ws_nsys *n, const char *name)
 {
 	sqlite3_stmt *stmt;
 	int found = 0;
 
-	if (sqlite3_prepare_v2(n->db, sql, -1, &stmt, NULL) == SQLITE_OK) {
-		sqlite3_bind_text(stmt, 1, first, -1, SQLITE_STATIC);
-		if (second)
-			sqlite3_bind_text(stmt, 2, second, -1, SQLITE_STATIC);
+	/* a virtual table has no root page */
+	if (sqlite3_prepare_v2(n->db,
+	                       "SELECT 1 FROM main.sqlite_master WHERE type = 'table' AND "
+	                       "name = ?1 AND rootpage > 0",
+	                       -1, &stmt, NULL) == SQLITE_OK) {
+		sqlite3_bind_text(stmt, 1, name, -1, SQLITE_STATIC);
 		found = sqlite3_step(stmt) == SQLITE_ROW;
 	}
 	sqlite3_finalize(stmt);
 	return found;
 }
 
-int ws_nsys_has_table(struct ws_nsys *n, const char *name)
+/* A statement that is never run: it knows the table's columns. NULL when it cannot be made. */
+static sqlite3_stmt *columns_of(struct ws_nsys *n, const char *table)
 {
-	/* a virtual table has no root page */
-	return gives_row(n,
-	                 "SELECT 1 FROM main.sqlite_master WHERE type = 'table' AND name = ?1 "
-	                 "AND rootpage > 0",
-	                 name, NULL);
+	char *sql = sqlite3_mprintf("SELECT * FROM main.\"%w\"", table);
+	sqlite3_stmt *stmt = NULL;
+
+	if (sql && sqlite3_prepare_v2(n->db, sql, -1, &stmt, NULL) != SQLITE_OK)
+		stmt = NULL;
+	sqlite3_free(sql);
+	return stmt;
+}
+
+static int has_column(sqlite3_stmt *stmt, const char *column)
+{
+	for (int i = 0; i < sqlite3_column_count(stmt); i++)
+		if (sqlite3_stricmp(sqlite3_column_name(stmt, i), column) == 0)
+			return 1;
+	return 0;
 }
 
 int ws_nsys_has_column(struct ws_nsys *n, const char *table, const char *column)
 {
-	return gives_row(n,
-	                 "SELECT 1 FROM pragma_table_info(?1, 'main') WHERE "
-	                 "name = ?2 COLLATE NOCASE",
-	                 table, column);
+	sqlite3_stmt *stmt = columns_of(n, table);
+	int found = has_column(stmt, column);
+
+	sqlite3_finalize(stmt);
+	return found;
 }
 
 static const struct {
@@ -220,6 +239,21 @@ static const struct {
 #include "formats/import_nsys.def"
 };
 
+/* The names of a table's known columns, NULL for those that the export lacks. *any: it has some. */
+static void put_columns(struct ws_nsys *n, enum ws_nsys_table table, sqlite3_str *sql, int *any)
+{
+	sqlite3_stmt *stmt = columns_of(n, tables[table].name);
+
+	for (int c = tables[table].first; c < WS_NSYS_COLUMNS && columns[c].table == table; c++) {
+		int present = has_column(stmt, columns[c].name);
+
+		*any |= present;
+		sqlite3_str_appendf(sql, present ? "%s\"%w\"" : "%sNULL",
+		                    c > tables[table].first ? "," : "", columns[c].name);
+	}
+	sqlite3_finalize(stmt);
+}
+
 enum ws_status ws_nsys_open_rows(struct ws_nsys *n, enum ws_nsys_table table, const char *tail,
                                  struct ws_nsys_rows *rows, struct ws_err *err)
 {
@@ -234,13 +268,7 @@ enum ws_status ws_nsys_open_rows(struct ws_nsys *n, enum ws_nsys_table table, co
 		return WS_OK;
 	sql = sqlite3_str_new(n->db);
 	sqlite3_str_appendall(sql, "SELECT ");
-	for (int c = rows->first; c < WS_NSYS_COLUMNS && columns[c].table == table; c++) {
-		int present = ws_nsys_has_column(n, rows->table, columns[c].name);
-
-		any |= present;
-		sqlite3_str_appendf(sql, present ? "%s\"%w\"" : "%sNULL",
-		                    c > rows->first ? "," : "", columns[c].name);
-	}
+	put_columns(n, table, sql, &any);
 	sqlite3_str_appendf(sql, " FROM main.\"%w\" %s", rows->table, tail);
 	text = sqlite3_str_finish(sql);
 	WS_FAIL_IF(!text, err, NO_MEMORY, "no memory to read %s", rows->table);

@@ -145,7 +145,9 @@ enum ws_status ws_import_pytorch(struct ws_import_out *o, struct ws_json_stream 
 struct sqlite3;
 enum ws_status ws_import_nsys(struct ws_import_out *o, struct sqlite3 *db,
                               struct ws_import_clock *clock, struct ws_err *err);
-/* Open a database that nobody vouches for: read-only, no functions or triggers of its schema. */
+/* For a database that nobody vouches for: limits, and nothing of its schema is executed. */
+void ws_import_nsys_harden(struct sqlite3 *db);
+/* Open a file read-only, and harden it. */
 enum ws_status ws_import_nsys_open(struct sqlite3 **db, const char *path, struct ws_err *err);
 
 #endif

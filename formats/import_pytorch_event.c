@@ -174,7 +174,9 @@ static enum ws_status on_memory(struct ws_pytorch *p, const struct ws_pytorch_ev
 	if (bytes < 0 && op == WS_MEMORY_OP_ALLOC)
 		row.op = WS_MEMORY_OP_FREE;
 	row.bytes = bytes < 0 ? 0 - (uint64_t)bytes : (uint64_t)bytes;
-	if (row.memory_kind != WS_MEMORY_PAGEABLE)
+	if (row.memory_kind == WS_MEMORY_PAGEABLE)
+		row.device = 0;
+	else
 		WS_FORWARD(ws_import_device_used(p->out, row.device, err));
 	WS_FORWARD(ws_pytorch_thread(p, e, &row.thread, err));
 	return ws_import_row(p->out, WS_KIND_MEMORY, &row, err);
@@ -297,14 +299,14 @@ static enum ws_status apply_name(struct ws_pytorch *p, const struct kept_name *k
 
 static enum ws_status finish_names(struct ws_pytorch *p, struct ws_err *err)
 {
-	const uint8_t *at = p->names.data, *end = at + p->names.len;
 	struct kept_name kept;
 
-	while (at < end) {
-		memcpy(&kept, at, sizeof(kept));
+	for (size_t at = 0; at < p->names.len; at += kept.len) {
+		memcpy(&kept, p->names.data + at, sizeof(kept));
 		at += sizeof(kept);
-		WS_FORWARD(apply_name(p, &kept, (struct ws_bytes){at, (size_t)kept.len}, err));
-		at += kept.len;
+		WS_FORWARD(apply_name(p, &kept,
+		                      (struct ws_bytes){p->names.data + at, (size_t)kept.len},
+		                      err));
 	}
 	return WS_OK;
 }

@@ -180,11 +180,13 @@ static const char memory_kinds[] = "Unknown\0Pageable\0Pinned\0Device\0Array\0Ma
 static const char copy_kinds[] = "Unknown\0HtoD\0DtoH\0HtoA\0AtoH\0AtoA\0AtoD\0DtoA\0DtoD\0HtoH\0"
                                  "PtoP\0";
 
-/* What stands between the two texts, the last one of its kind. Length 0 when they are not there. */
+/* What stands between the two texts; length 0 when they are not there. */
 static struct ws_bytes between(const struct ws_json_value *v, const char *open, const char *close)
 {
-	const char *from = memmem(v->text, v->len, open, strlen(open)), *to = NULL;
+	const char *from = NULL, *to = NULL;
 
+	if (v->type == WS_JSON_STRING)
+		from = memmem(v->text, v->len, open, strlen(open));
 	if (from) {
 		from += strlen(open);
 		to = memmem(from, v->len - (size_t)(from - v->text), close, strlen(close));
@@ -195,12 +197,9 @@ static struct ws_bytes between(const struct ws_json_value *v, const char *open, 
 /* "Memcpy HtoD (Pageable -> Device)" */
 static void take_copy_name(const struct ws_json_value *name, struct ws_row_memcpy *row)
 {
-	struct ws_bytes kind = between(name, "Memcpy ", " "), from, to;
+	struct ws_bytes kind = between(name, "Memcpy ", " "), from = between(name, "(", " -> ");
+	struct ws_bytes to = between(name, "-> ", ")");
 
-	if (name->type != WS_JSON_STRING || !name->len)
-		return;
-	from = between(name, "(", " -> ");
-	to = between(name, "-> ", ")");
 	row->kind = ws_pytorch_word(copy_kinds, kind.ptr, kind.len);
 	row->src_kind = ws_pytorch_word(memory_kinds, from.ptr, from.len);
 	row->dst_kind = ws_pytorch_word(memory_kinds, to.ptr, to.len);
@@ -226,10 +225,10 @@ enum ws_status ws_pytorch_on_copy(struct ws_pytorch *p, const struct ws_pytorch_
 	row->dst_device = ARG_U64(e, TO_DEVICE);
 	row->graph_node = ARG_U64(e, GRAPH_NODE);
 	WS_FORWARD(ws_import_device_used(p->out, row->device, err));
-	if (e->arg[WS_ARG_FROM_DEVICE].type != WS_JSON_ABSENT) {
+	if (row->src_device)
 		WS_FORWARD(ws_import_device_used(p->out, row->src_device, err));
+	if (row->dst_device)
 		WS_FORWARD(ws_import_device_used(p->out, row->dst_device, err));
-	}
 	WS_FORWARD(gpu_row(p, &g, err));
 	return link_row(p, e, row->correlation, err);
 }
@@ -240,12 +239,10 @@ enum ws_status ws_pytorch_on_set(struct ws_pytorch *p, const struct ws_pytorch_e
 	struct ws_gpu_row g = {.kind = WS_KIND_MEMSET};
 	struct ws_row_memset *row = &g.set;
 	int64_t stream = stream_of(e);
-	struct ws_bytes memory = {"", 0};
+	struct ws_bytes memory = between(&e->name, "(", ")");
 
 	if (!ws_pytorch_span(p, e, &row->start_ns, &row->dur_ns))
 		return WS_OK;
-	if (e->name.type == WS_JSON_STRING && e->name.len)
-		memory = between(&e->name, "(", ")");
 	row->memory_kind = ws_pytorch_word(memory_kinds, memory.ptr, memory.len);
 	row->correlation = ARG_U64(e, CORRELATION);
 	row->device = device_of(e);

@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#define FIRST_WINDOW ((size_t)1 << 20)
+#define FIRST_WINDOW ((size_t)1 << 18)
 
 /* --- scanning ------------------------------------------------------------------ */
 

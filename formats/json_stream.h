@@ -69,11 +69,13 @@ enum ws_json_result ws_json_member(struct ws_json *j, struct ws_json_value *key)
 /* The next element of an array comes next. END consumes the ']'. */
 enum ws_json_result ws_json_element(struct ws_json *j);
 
-/* A window on the text of an array or object value. */
+/* A window on the text of an array or object value; an empty one for no value. */
 static inline struct ws_json ws_json_inside(const struct ws_json_value *v,
                                             struct ws_json_faults *faults)
 {
-	return (struct ws_json){v->text, v->text + v->len, 1, faults};
+	const char *text = v->text ? v->text : "";
+
+	return (struct ws_json){text, text + v->len, 1, faults};
 }
 
 static inline int ws_json_is(const struct ws_json_value *v, const char *text, size_t len)

@@ -1,0 +1,206 @@
+/*
+ * Nsight Systems exports made from any bytes: which tables there are, which
+ * columns they have, and values of any type in them. With an odd first byte
+ * the rest are the bytes of a database file itself. What comes of it must be
+ * a sound trace.
+ */
+#include <sqlite3.h>
+#include <stdlib.h>
+
+#include "formats/import_out.h"
+#include "formats/trace_check.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+struct input {
+	const uint8_t *at, *end;
+};
+
+static unsigned take(struct input *in)
+{
+	return in->at < in->end ? *in->at++ : 0;
+}
+
+static const char *const tables[] = {
+#define TABLE(ID, name, first) name,
+#include "formats/import_nsys.def"
+        "StringIds", "META_DATA_EXPORT", "META_DATA_CAPTURE", "TARGET_INFO_SYSTEM_ENV", "OSRT_API",
+};
+#define NTABLES (sizeof(tables) / sizeof(*tables))
+
+static const struct {
+	const char *table, *name;
+} columns[] = {
+#define COLUMN(ID, column) {#ID, #column},
+#include "formats/import_nsys.def"
+};
+#define NCOLUMNS (sizeof(columns) / sizeof(*columns))
+
+/* The short name of a table in the list of columns; NULL for the extra ones. */
+static const char *short_name(size_t table)
+{
+	static const char *const names[] = {
+#define TABLE(ID, name, first) #ID,
+#include "formats/import_nsys.def"
+	};
+
+	return table < sizeof(names) / sizeof(*names) ? names[table] : NULL;
+}
+
+/* Its columns, those whose bit the input leaves out excepted. */
+static int create(sqlite3 *db, size_t table, struct input *in)
+{
+	const char *name = short_name(table);
+	sqlite3_str *sql = sqlite3_str_new(db);
+	int n = 0, failed;
+	char *text;
+
+	sqlite3_str_appendf(sql, "CREATE TABLE \"%w\" (", tables[table]);
+	for (size_t c = 0; name && c < NCOLUMNS; c++)
+		if (strcmp(columns[c].table, name) == 0 && take(in) % 16 != 15)
+			sqlite3_str_appendf(sql, "%s\"%w\"", n++ ? "," : "", columns[c].name);
+	if (!name) {
+		int key = take(in) % 2;
+
+		sqlite3_str_appendf(sql, "id %s, name, value, start",
+		                    key ? "INTEGER PRIMARY KEY" : "");
+		n = 4;
+	}
+	sqlite3_str_appendf(sql, "%s)", n ? "" : "other");
+	text = sqlite3_str_finish(sql);
+	failed = sqlite3_exec(db, text, NULL, NULL, NULL) != SQLITE_OK;
+	sqlite3_free(text);
+	return failed ? 0 : (n ? n : 1);
+}
+
+static void bind(sqlite3_stmt *stmt, int i, struct input *in)
+{
+	static const int64_t wide[] = {INT64_MIN, INT64_MAX, UINT32_MAX, (int64_t)1 << 60, -1};
+	unsigned how = take(in);
+	size_t len = how >> 3;
+
+	switch (how % 8) {
+	case 0:
+		sqlite3_bind_null(stmt, i);
+		break;
+	case 1:
+		sqlite3_bind_int64(stmt, i, wide[take(in) % 5]);
+		break;
+	case 2:
+		sqlite3_bind_double(stmt, i, take(in) * 1e17);
+		break;
+	case 3:
+	case 4:
+		len = len < (size_t)(in->end - in->at) ? len : (size_t)(in->end - in->at);
+		if (how % 8 == 3)
+			sqlite3_bind_text(stmt, i, (const char *)in->at, (int)len, SQLITE_STATIC);
+		else
+			sqlite3_bind_blob(stmt, i, in->at, (int)len, SQLITE_STATIC);
+		in->at += len;
+		break;
+	case 5: /* a thread of a process */
+		sqlite3_bind_int64(stmt, i,
+		                   (int64_t)1 << 48 | (int64_t)(how >> 3) << 24 | take(in) % 4);
+		break;
+	case 6: /* a type of NVTX event */
+		sqlite3_bind_int64(stmt, i, 33 + take(in) % 44);
+		break;
+	default:
+		sqlite3_bind_int64(stmt, i, (int64_t)(how >> 3) * 8 + take(in) % 8);
+	}
+}
+
+static void fill(sqlite3 *db, size_t table, int n, struct input *in)
+{
+	sqlite3_str *sql = sqlite3_str_new(db);
+	unsigned rows = take(in) % 12;
+	sqlite3_stmt *stmt;
+	char *text;
+
+	sqlite3_str_appendf(sql, "INSERT OR IGNORE INTO \"%w\" VALUES (?", tables[table]);
+	for (int c = 1; c < n; c++)
+		sqlite3_str_appendall(sql, ",?");
+	sqlite3_str_appendall(sql, ")");
+	text = sqlite3_str_finish(sql);
+	if (sqlite3_prepare_v2(db, text, -1, &stmt, NULL) == SQLITE_OK)
+		for (unsigned row = 0; row < rows; row++) {
+			for (int c = 0; c < n; c++)
+				bind(stmt, c + 1, in);
+			sqlite3_step(stmt);
+			sqlite3_reset(stmt);
+		}
+	sqlite3_finalize(stmt);
+	sqlite3_free(text);
+}
+
+static void generate(sqlite3 *db, struct input in)
+{
+	sqlite3_exec(db, "BEGIN", NULL, NULL, NULL);
+	for (size_t table = 0; table < NTABLES; table++) {
+		unsigned how = take(&in);
+		int n = how % 8 ? create(db, table, &in) : 0;
+
+		if (n)
+			fill(db, table, n, &in);
+	}
+	sqlite3_exec(db, "COMMIT", NULL, NULL, NULL);
+}
+
+/* The bytes as they are: how the importer opens a file, but in memory. */
+static void load(sqlite3 *db, const uint8_t *data, size_t size)
+{
+	uint8_t *copy = sqlite3_malloc64(size ? size : 1);
+
+	if (!copy)
+		return;
+	if (size)
+		memcpy(copy, data, size);
+	sqlite3_deserialize(db, "main", copy, (sqlite3_int64)size, (sqlite3_int64)size,
+	                    SQLITE_DESERIALIZE_FREEONCLOSE | SQLITE_DESERIALIZE_READONLY);
+}
+
+static void import(sqlite3 *db)
+{
+	static struct ws_import_stats stats;
+	struct ws_trace_writer_opts opts = {0};
+	struct ws_import_clock clock = {0};
+	struct ws_check_result result;
+	struct ws_trace_writer *w;
+	struct ws_import_out out;
+	struct ws_bytes trace;
+	struct ws_err err;
+
+	stats = (struct ws_import_stats){.kind = WS_IMPORT_NSYS_SQLITE};
+	if (ws_trace_writer_create_mem(&w, &opts, &err) != WS_OK)
+		return;
+	ws_import_out_init(&out, w, &stats);
+	if (ws_import_nsys(&out, db, &clock, &err) == WS_OK) {
+		if (ws_import_out_finish(&out, &err) != WS_OK ||
+		    ws_trace_writer_close(w, &err) != WS_OK)
+			abort();
+		trace = ws_trace_writer_mem(w);
+		if (ws_trace_check_mem(trace.ptr, trace.len, NULL, NULL, &result, &err) != WS_OK ||
+		    result.damage || !result.closed)
+			abort();
+	} else if (err.status == WS_BUG) {
+		abort();
+	}
+	ws_import_out_free(&out);
+	ws_trace_writer_free(w);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	sqlite3 *db;
+
+	if (!size || sqlite3_open(":memory:", &db) != SQLITE_OK)
+		return 0;
+	if (data[0] % 2)
+		load(db, data + 1, size - 1);
+	else
+		generate(db, (struct input){data + 1, data + size});
+	ws_import_nsys_harden(db);
+	import(db);
+	sqlite3_close(db);
+	return 0;
+}
