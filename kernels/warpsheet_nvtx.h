@@ -5,8 +5,9 @@
  * the trace with shape, dtype, FLOPs and bytes, and `warpsheet report` fills
  * its FLOP columns from them. The annotations are NVTX ranges with a
  * registered payload schema, so other NVTX tools read them too. With no tool
- * attached a call costs a few ns. Needs no CUDA and no NVTX package: compile
- * kernels/nvtx_client.c into the program (links libdl where libc lacks it).
+ * attached a call costs a few ns. Needs no CUDA and no NVTX package: link
+ * libwarpsheet-nvtx.a (-lwarpsheet-nvtx -ldl), or compile kernels/nvtx_client.c
+ * into the program.
  *
  * This header is plain C99 and C++.
  */
