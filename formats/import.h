@@ -48,9 +48,6 @@ struct ws_import_stats {
 
 struct ws_import_opts {
 	int zstd_level; /* 0 = the trace writer's default */
-	/* called now and then with the share of the input that was read; NULL = nobody */
-	void (*progress)(void *ctx, uint64_t done_bytes, uint64_t total_bytes);
-	void *progress_ctx;
 };
 
 /*
@@ -63,5 +60,11 @@ struct ws_import_opts {
 enum ws_status ws_import_file(const char *path, const char *out_path,
                               const struct ws_import_opts *opts, struct ws_import_stats *stats,
                               struct ws_err *err);
+/*
+ * The same into a new temporary file, for programs that want to read any of
+ * these files like a trace. *trace is its path, allocated: unlink and free it.
+ */
+enum ws_status ws_import_temporary(const char *path, char **trace, struct ws_import_stats *stats,
+                                   struct ws_err *err);
 
 #endif

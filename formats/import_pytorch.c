@@ -429,15 +429,15 @@ static void tell_faults(struct ws_pytorch *p)
 		uint64_t count;
 		const char *words;
 	} told[] = {
-	        {f->control_chars, "texts have raw control characters: kept as they are"},
-	        {f->bad_escapes, "texts have escapes that JSON does not know: kept as they are"},
-	        {f->not_numbers, "values are no numbers (NaN or infinite): taken as unknown"},
+	        {f->control_chars, "texts with raw control characters, kept as they are"},
+	        {f->bad_escapes, "texts with escapes that JSON does not know, kept as they are"},
+	        {f->not_numbers, "values that are no numbers (NaN or infinite), taken as unknown"},
 	};
 
 	for (size_t i = 0; i < sizeof(told) / sizeof(*told); i++)
 		if (told[i].count)
-			ws_import_warn(p->out, "%llu %s", (unsigned long long)told[i].count,
-			               told[i].words);
+			ws_import_warn(p->out, "%s: %llu", told[i].words,
+			               (unsigned long long)told[i].count);
 }
 
 static void tell_format(struct ws_pytorch *p)

@@ -408,10 +408,10 @@ static void finish_counts(struct ws_pytorch *p)
 	for (size_t i = 0; i < WS_PYTORCH_DROPPED; i++)
 		ws_import_skip(p->out, words[i], p->dropped[i]);
 	if (p->at_zero)
-		ws_import_warn(p->out,
-		               "%llu events lie at time 0: the profiler lost their time, not their "
-		               "duration",
-		               (unsigned long long)p->at_zero);
+		ws_import_warn(
+		        p->out,
+		        "events at time 0, whose time but not duration the profiler lost: %llu",
+		        (unsigned long long)p->at_zero);
 	if (p->other_host_calls)
 		ws_import_warn(
 		        p->out,

@@ -363,7 +363,7 @@ Test(import_pytorch, the_2024_generation_is_read_to_the_nanosecond)
 	cr_assert(eq(i64, WS_CELL(i, MEMCPY, memcpy, context, 0), 6));
 	cr_assert(eq(i64, WS_CELL(i, MEMORY, memory, op, 0), WS_MEMORY_OP_OUT_OF_MEMORY));
 	cr_assert(eq(i64, WS_CELL(i, MEMORY, memory, total_reserved_bytes, 0), 10));
-	cr_assert(ws_imported_warned(i, "1 values are no numbers"));
+	cr_assert(ws_imported_warned(i, "unknown: 1"));
 	ws_imported_free(i);
 }
 
@@ -410,7 +410,7 @@ Test(import_pytorch, ranges_that_cross_become_start_and_end)
 	cr_assert(eq(i64, WS_CELL(i, NVTX, nvtx, type, 3), WS_NVTX_PUSH), "c inside a");
 	cr_assert(eq(i64, WS_CELL(i, NVTX, nvtx, type, 4), WS_NVTX_POP));
 	cr_assert(eq(i64, WS_CELL(i, NVTX, nvtx, type, 5), WS_NVTX_POP));
-	cr_assert(ws_imported_warned(i, "1 ranges cross"));
+	cr_assert(ws_imported_warned(i, "start/end ranges: 1"));
 	ws_imported_free(i);
 }
 
@@ -449,8 +449,8 @@ Test(import_pytorch, control_characters_and_bad_escapes_in_names_cost_nothing)
 	             (char *)"a\x01"
 	                     "b"));
 	cr_assert(eq(str, (char *)WS_CELL_TEXT(i, API, api, name, 1), (char *)"C:\\Users\\x\new"));
-	cr_assert(ws_imported_warned(i, "2 texts have raw control characters"));
-	cr_assert(ws_imported_warned(i, "1 texts have escapes"));
+	cr_assert(ws_imported_warned(i, "raw control characters, kept as they are: 2"));
+	cr_assert(ws_imported_warned(i, "JSON does not know, kept as they are: 1"));
 	ws_imported_free(i);
 }
 
@@ -639,7 +639,8 @@ Test(import_pytorch, a_kernel_whose_time_the_profiler_lost_is_marked)
 
 	cr_assert(eq(i64, WS_CELL(i, KERNEL, kernel, flags, 0), WS_KERNEL_NO_TIME));
 	cr_assert(eq(i64, WS_CELL(i, KERNEL, kernel, flags, 1), 0));
-	cr_assert(ws_imported_warned(i, "2 events lie at time 0"));
+	cr_assert(ws_imported_warned(
+	        i, "events at time 0, whose time but not duration the profiler lost: 2"));
 	ws_imported_free(i);
 }
 

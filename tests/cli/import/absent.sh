@@ -1,0 +1,1 @@
+warpsheet import absent.json -o t.wtrace

@@ -1,0 +1,1 @@
+warpsheet import fixtures/imports/bert-small-h100.json.gz

@@ -1,0 +1,1 @@
+warpsheet import fixtures/broken/no-trace.wtrace -o t.wtrace
