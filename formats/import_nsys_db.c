@@ -275,7 +275,7 @@ enum ws_status ws_nsys_open_rows(struct ws_nsys *n, enum ws_nsys_table table, co
 	if (!any || sqlite3_prepare_v2(n->db, text, -1, &rows->stmt, NULL) != SQLITE_OK) {
 		ws_import_warn(n->out, "%s cannot be read: %s", rows->table,
 		               any ? sqlite3_errmsg(n->db) : "it has none of the known columns");
-		n->out->lost[WS_IMPORT_LOST_TABLE]++;
+		n->out->lost[WS_LOST_import_damaged_table]++;
 		rows->stmt = NULL;
 	}
 	sqlite3_free(text);
@@ -295,7 +295,7 @@ int ws_nsys_next(struct ws_nsys_rows *rows)
 		               rows->table,
 		               code == SQLITE_INTERRUPT ? "its pages lead in circles"
 		                                        : sqlite3_errmsg(rows->n->db));
-		rows->n->out->lost[WS_IMPORT_LOST_TABLE]++;
+		rows->n->out->lost[WS_LOST_import_damaged_table]++;
 	}
 	return 0;
 }
@@ -368,7 +368,7 @@ int ws_nsys_span(const struct ws_nsys_rows *r, enum ws_nsys_column start, enum w
 	*start_ns = ws_nsys_i64(r, start);
 	if (ws_nsys_is_null(r, start) || ws_nsys_is_null(r, end) ||
 	    __builtin_sub_overflow(ws_nsys_i64(r, end), *start_ns, dur_ns)) {
-		r->n->out->lost[WS_IMPORT_LOST_TIME]++;
+		r->n->out->lost[WS_LOST_import_bad_time]++;
 		return 0;
 	}
 	return ws_import_time_ok(r->n->out, *start_ns, *dur_ns);

@@ -261,7 +261,7 @@ int ws_import_time_ok(struct ws_import_out *o, int64_t start_ns, int64_t dur_ns)
 	if (start_ns <= WS_IMPORT_MAX_TIME_NS && start_ns >= -WS_IMPORT_MAX_TIME_NS &&
 	    dur_ns >= 0 && dur_ns <= WS_IMPORT_MAX_TIME_NS)
 		return 1;
-	o->lost[WS_IMPORT_LOST_TIME]++;
+	o->lost[WS_LOST_import_bad_time]++;
 	return 0;
 }
 
@@ -277,7 +277,7 @@ static enum ws_status finish_losses(struct ws_import_out *o, struct ws_err *err)
 	static const struct {
 		const char *name, *words;
 	} losses[] = {
-#define X(id, name, words) {name, words},
+#define X(name, meaning) {#name, meaning},
 	        WS_IMPORT_LOSS_LIST(X)
 #undef X
 	};

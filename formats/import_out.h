@@ -8,22 +8,15 @@
 
 #include "formats/bytes.h"
 #include "formats/import.h"
+#include "formats/loss.h"
 #include "formats/strtab.h"
 #include "formats/trace_writer.h"
 
 /* Times further from the trace's base are not believed: room to add and subtract, 73 years. */
 #define WS_IMPORT_MAX_TIME_NS ((int64_t)1 << 61)
 
-/* How damage of the input shows: id, name in `loss` rows, words */
-#define WS_IMPORT_LOSS_LIST(X)                                                                   \
-	X(UNREADABLE, "import_unreadable", "records whose text cannot be read")                  \
-	X(CUT_OFF, "import_cut_off", "records cut off where the input ends")                     \
-	X(TIME, "import_bad_time", "records whose times are missing, reversed or out of bounds") \
-	X(FIELD, "import_missing_field", "records that lack what their kind needs")              \
-	X(TABLE, "import_damaged_table", "tables that cannot be read to their end")
-
 enum ws_import_loss {
-#define X(id, name, words) WS_IMPORT_LOST_##id,
+#define X(name, meaning) WS_LOST_##name,
 	WS_IMPORT_LOSS_LIST(X)
 #undef X
 	        WS_IMPORT_LOSSES

@@ -11,7 +11,7 @@
 /* The text is cut off inside something. */
 static void cut_off(struct ws_pytorch *p, uint64_t records)
 {
-	p->out->lost[WS_IMPORT_LOST_CUT_OFF] += records;
+	p->out->lost[WS_LOST_import_cut_off] += records;
 	ws_import_warn(p->out, "the file ends in the middle, after %llu bytes of text",
 	               (unsigned long long)ws_json_stream_offset(p->text, p->text->j.end));
 }
@@ -270,7 +270,7 @@ static enum ws_status resume(struct ws_pytorch *p, const char *from, int *ended,
 	}
 	j->pos = next ? next : j->end;
 	*ended = !next;
-	p->out->lost[WS_IMPORT_LOST_UNREADABLE] += lost ? lost : 1;
+	p->out->lost[WS_LOST_import_unreadable] += lost ? lost : 1;
 	if (p->unreadable++ == 0)
 		ws_import_warn(p->out, "no JSON at byte %llu: on with the next event",
 		               (unsigned long long)place);

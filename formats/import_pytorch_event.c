@@ -162,7 +162,7 @@ static enum ws_status on_memory(struct ws_pytorch *p, const struct ws_pytorch_ev
 	                            .total_reserved_bytes = ARG_U64(e, MEMORY_RESERVED)};
 
 	if (!ws_pytorch_time(p, &e->ts, &row.time_ns)) {
-		p->out->lost[WS_IMPORT_LOST_TIME]++;
+		p->out->lost[WS_LOST_import_bad_time]++;
 		return WS_OK;
 	}
 	if (!ws_import_time_ok(p->out, row.time_ns, 0))
@@ -222,7 +222,7 @@ static enum ws_status on_forward_backward(struct ws_pytorch *p, const struct ws_
 	int64_t id;
 
 	if (!ws_pytorch_time(p, &e->ts, &here.time_ns) || !ws_json_i64(&e->id, &id)) {
-		p->out->lost[WS_IMPORT_LOST_FIELD]++;
+		p->out->lost[WS_LOST_import_missing_field]++;
 		return WS_OK;
 	}
 	if (!ws_import_time_ok(p->out, here.time_ns, 0))

@@ -178,7 +178,7 @@ int ws_pytorch_span(struct ws_pytorch *p, const struct ws_pytorch_event *e, int6
                     int64_t *dur_ns)
 {
 	if (!ws_pytorch_time(p, &e->ts, start_ns) || !ws_json_scaled(&e->dur, 3, dur_ns)) {
-		p->out->lost[WS_IMPORT_LOST_TIME]++;
+		p->out->lost[WS_LOST_import_bad_time]++;
 		return 0;
 	}
 	p->at_zero += *start_ns == 0 && p->origin_ns == 0;

@@ -22,6 +22,14 @@
 	X(deferred_event, "events and batches submitted with a time of their own")                 \
 	X(disk_full, "rows that could not be written")
 
+/* The same for imports: how damage of the input shows. */
+#define WS_IMPORT_LOSS_LIST(X)                                                                     \
+	X(import_unreadable, "records whose text cannot be read")                                  \
+	X(import_cut_off, "records cut off where the input ends")                                  \
+	X(import_bad_time, "records whose times are missing, reversed or out of bounds")           \
+	X(import_missing_field, "records that lack what their kind needs")                         \
+	X(import_damaged_table, "tables that cannot be read to their end")
+
 enum ws_loss {
 #define X(name, meaning) WS_LOSS_##name,
 	WS_LOSS_LIST(X)

@@ -768,6 +768,30 @@ Test(import_pytorch, other_files_are_refused_with_a_reason)
 	ws_imported_free(i);
 }
 
+Test(import_pytorch, a_temporary_trace_is_one_that_can_be_read_and_removed)
+{
+	char *path = gzip_file(generation_2022, 0), *trace = NULL;
+	struct ws_import_stats *stats = calloc(1, sizeof(*stats));
+	struct ws_trace_reader *reader;
+	enum ws_import_kind kind;
+
+	cr_assert(eq(int, ws_import_kind(path, &kind, NULL), WS_OK));
+	cr_assert(eq(int, kind, WS_IMPORT_PYTORCH_JSON));
+	cr_assert(eq(int, ws_import_temporary(path, &trace, stats, NULL), WS_OK));
+	cr_assert(eq(u64, stats->events, 14));
+	cr_assert(eq(int, ws_import_kind(trace, &kind, NULL), WS_OK));
+	cr_assert(eq(int, kind, WS_IMPORT_NONE), "a trace needs no import");
+	cr_assert(eq(int, ws_trace_reader_open(&reader, trace, NULL), WS_OK));
+	ws_trace_reader_free(reader);
+	cr_assert(eq(int, unlink(trace), 0));
+	free(trace);
+	unlink(path);
+	cr_assert(eq(int, ws_import_temporary(path, &trace, stats, NULL), WS_IO_READ));
+	cr_assert(trace == NULL);
+	free(path);
+	free(stats);
+}
+
 Test(import_pytorch, the_same_input_gives_the_same_trace)
 {
 	struct ws_imported *a = imported(generation_2022), *b = imported(generation_2022);
