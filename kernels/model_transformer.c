@@ -162,7 +162,7 @@ enum ws_status ws_transformer_build(struct ws_graph *graph, const struct ws_tran
 		io->target = ws_graph_tensor(graph, "targets", WS_ROLE_INPUT, WS_DTYPE_I32,
 		                             WS_SHAPE(batch, context));
 		ws_graph_phase(graph, WSNVTX_PHASE_loss);
-		io->loss = ws_nn_cross_entropy(graph, io->logits, io->target);
+		io->loss = ws_nn_cross_entropy(graph, io->logits, io->target, false);
 		if (io->loss)
 			io->loss->keep = true;
 	}

@@ -195,13 +195,14 @@ struct ws_tensor *ws_nn_residual(struct ws_graph *graph, struct ws_tensor *a, st
 }
 
 static struct ws_tensor *cross_entropy_eager(struct ws_graph *graph, struct ws_tensor *logits,
-                                             struct ws_tensor *target)
+                                             struct ws_tensor *target, bool in_fp32)
 {
 	struct ws_tensor *z, *log_sum, *loss;
 
 	if (!logits || !target)
 		return NULL;
-	if (!graph->autocast) /* outputs of a 16-bit model are cast back, as apex does */
+	/* outputs of a 16-bit model are cast back, as apex does */
+	if (in_fp32 || !graph->autocast)
 		logits = ws_op_cast(graph, logits, ws_dtype_exact(logits->dtype));
 	z = BINARY(SUB, logits, REDUCE(MAX, logits));
 	log_sum = UNARY(LOG, REDUCE(SUM, UNARY(EXP, z, 0)), 0);
@@ -210,13 +211,13 @@ static struct ws_tensor *cross_entropy_eager(struct ws_graph *graph, struct ws_t
 }
 
 struct ws_tensor *ws_nn_cross_entropy(struct ws_graph *graph, struct ws_tensor *logits,
-                                      struct ws_tensor *target)
+                                      struct ws_tensor *target, bool in_fp32)
 {
 	struct ws_tensor *loss;
 
 	ws_graph_scope_push(graph, WSNVTX_OP_loss, "cross-entropy");
 	loss = graph->fusion == WS_FUSION_FULL ? ws_op_cross_entropy(graph, logits, target)
-	                                       : cross_entropy_eager(graph, logits, target);
+	                                       : cross_entropy_eager(graph, logits, target, in_fp32);
 	ws_graph_scope_pop(graph);
 	return loss;
 }

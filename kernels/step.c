@@ -256,7 +256,7 @@ static enum ws_status run_optimizer(struct ws_step *step, struct ws_err *err)
 	return WS_OK;
 }
 
-static enum ws_status run_phases(struct ws_step *step, double *loss, struct ws_err *err)
+static enum ws_status run_phases(struct ws_step *step, struct ws_err *err)
 {
 	enum ws_step_phase phase = step->options.phase;
 	enum ws_status status;
@@ -273,9 +273,7 @@ static enum ws_status run_phases(struct ws_step *step, double *loss, struct ws_e
 	}
 	if (phase >= WS_STEP_FULL)
 		WS_FORWARD(run_optimizer(step, err));
-	WS_FORWARD(step->backend->ops->sync(step->backend, err));
-	*loss = NAN;
-	return step->io.loss ? ws_exec_read(step->exec, step->io.loss, loss, err) : WS_OK;
+	return step->backend->ops->sync(step->backend, err);
 }
 
 enum ws_status ws_step_run(struct ws_step *step, const char *range, uint64_t number, double *loss,
@@ -284,11 +282,13 @@ enum ws_status ws_step_run(struct ws_step *step, const char *range, uint64_t num
 	enum ws_status status;
 
 	wsnvtx_push_index(range, number);
-	status = run_phases(step, loss, err);
+	status = run_phases(step, err);
 	wsnvtx_pop();
-	if (status == WS_OK)
-		step->done++;
-	return status;
+	WS_FORWARD(status);
+	step->done++;
+	/* outside the step's range: a program that does not look at its loss does not wait for it */
+	*loss = NAN;
+	return step->io.loss ? ws_exec_read(step->exec, step->io.loss, loss, err) : WS_OK;
 }
 
 const struct ws_graph *ws_step_graph(const struct ws_step *step)

@@ -392,6 +392,10 @@ static enum ws_status choose_optimizer(struct arguments *args, struct ws_err *er
 	};
 
 	*o = ws_optimizer_defaults(args->optimizer);
+	WS_FAIL_IF(args->given[OPTION_OPTIMIZER - OPTION_FIRST] &&
+	                   args->run.step.phase != WS_STEP_FULL,
+	           err, USAGE, "--optimizer with --phase %s: there is no optimizer",
+	           ws_step_phase_name(args->run.step.phase));
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++) {
 		if (!args->given[numbers[i].id - OPTION_FIRST])
 			continue;
@@ -441,6 +445,14 @@ static enum ws_status parse(int argc, char **argv, struct arguments *args, struc
 	WS_FORWARD(check_loss_scale(&args->run.step, err));
 	WS_FAIL_IF(args->describe && args->print_dtypes, err, USAGE,
 	           "--describe and --print-dtypes: one at a time");
+	WS_FAIL_IF(args->given[OPTION_FORMAT - OPTION_FIRST] && !args->describe &&
+	                   !args->print_dtypes,
+	           err, USAGE, "--format is of --describe and --print-dtypes");
+	WS_FAIL_IF((args->describe || args->print_dtypes) && args->dump_loss, err, USAGE,
+	           "--dump-loss: --describe and --print-dtypes run nothing");
+	WS_FAIL_IF(args->given[OPTION_LOSS - OPTION_FIRST] &&
+	                   args->run.step.phase == WS_STEP_FORWARD,
+	           err, USAGE, "--loss with --phase forward: there is no loss");
 	WS_FAIL_IF(args->dump_loss && args->run.step.phase == WS_STEP_FORWARD, err, USAGE,
 	           "--dump-loss with --phase forward: there is no loss");
 	return WS_OK;
@@ -452,7 +464,8 @@ static enum ws_status dump_loss(void *arg, bool warmup, int64_t number, double l
                                 struct ws_err *err)
 {
 	(void)arg;
-	printf("%lld,%d,%.9g\n", (long long)number, warmup, loss);
+	/* the sign of a NaN says nothing and differs from machine to machine */
+	printf("%lld,%d,%.9g\n", (long long)number, warmup, isnan(loss) ? fabs(loss) : loss);
 	WS_FAIL_IF(fflush(stdout) != 0, err, IO_WRITE, "stdout: %s", strerror(errno));
 	return WS_OK;
 }

@@ -327,6 +327,8 @@ Test(cnn, autocast_gives_each_op_the_dtype_that_torch_gives_it)
 	        {"resnet18", "avgpool", "average pool", WS_DTYPE_BF16},
 	        {"resnet18", "fc", "linear", WS_DTYPE_BF16},
 	        {"resnet18", "fc", "bias add", WS_DTYPE_BF16},
+	        {"resnet18", "cross-entropy", "max", WS_DTYPE_F32},
+	        {"resnet18", "cross-entropy", "subtract", WS_DTYPE_F32},
 	        {"resnet18", "cross-entropy", "exp", WS_DTYPE_F32},
 	        {"resnet18", "cross-entropy", "mean", WS_DTYPE_F32},
 	        {"alexnet", "features.0", "bias add", WS_DTYPE_BF16},

@@ -89,7 +89,7 @@ static double distance(const double *a, const double *b, int64_t count)
 		difference += (a[i] - b[i]) * (a[i] - b[i]);
 		size += b[i] * b[i];
 	}
-	return difference > 0 ? sqrt(difference / size) : 0;
+	return difference == 0 ? 0 : sqrt(difference / size); /* NaN stays NaN */
 }
 
 /*

@@ -215,7 +215,7 @@ CASE(attention)
 CASE(cross_entropy_of_one_row)
 {
 	return ws_nn_cross_entropy(g, kernels_param(g, "x", WS_SHAPE(1, 6)),
-	                           input(g, "index", WS_DTYPE_I32, WS_SHAPE(1)));
+	                           input(g, "index", WS_DTYPE_I32, WS_SHAPE(1)), false);
 }
 CASE(swiglu)
 {
@@ -227,7 +227,8 @@ CASE(swiglu)
 }
 CASE(cross_entropy)
 {
-	return ws_nn_cross_entropy(g, x45(g, "x"), input(g, "index", WS_DTYPE_I32, WS_SHAPE(4)));
+	return ws_nn_cross_entropy(g, x45(g, "x"), input(g, "index", WS_DTYPE_I32, WS_SHAPE(4)),
+	                           true);
 }
 
 /* Parts that have a fused form, in that form, and fused ops by themselves. */

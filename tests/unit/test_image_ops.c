@@ -561,7 +561,7 @@ Test(loss, cross_entropy_equals_pytorch)
 		struct kernels_run r = kernels_open(precisions[i]);
 		struct ws_tensor *x = kernels_param(r.graph, "x", WS_SHAPE(5, 7));
 		struct ws_tensor *target = input(r.graph, "target", WS_DTYPE_I32, WS_SHAPE(5));
-		struct ws_tensor *loss = ws_nn_cross_entropy(r.graph, x, target);
+		struct ws_tensor *loss = ws_nn_cross_entropy(r.graph, x, target, true);
 
 		loss->keep = true;
 		KERNELS_OK(ws_graph_backward(r.graph, loss, NULL, err));
