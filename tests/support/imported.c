@@ -4,13 +4,20 @@
 
 #include "formats/trace_check.h"
 
+/* A text given out, and the one before it. */
+struct ws_imported_texts {
+	struct ws_imported_texts *before;
+	char text[];
+};
+
 static void die(const char *what)
 {
 	perror(what);
 	exit(99);
 }
 
-/* A new file in memory where there is such a folder: thousands are made and synced. Free with free. */
+/* A new file in memory where there is such a folder: thousands are made and synced. Free with free.
+ */
 static char *temporary(const char *name)
 {
 	const char *folder = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : getenv("TMPDIR");
@@ -58,7 +65,7 @@ struct ws_imported *ws_imported_file(const char *path)
 	struct ws_imported *i = calloc(1, sizeof(*i));
 	char *out = temporary("trace");
 
-	if (!i)
+	if (!i || !(i->texts = calloc(1, sizeof(*i->texts) + 1)))
 		die("calloc");
 	i->status = ws_import_file(path, out, NULL, &i->stats, &i->err);
 	if (i->status == WS_OK)
@@ -90,6 +97,10 @@ void ws_imported_free(struct ws_imported *i)
 		if (i->table[kind].def)
 			ws_table_data_release(&i->table[kind]);
 	ws_trace_reader_free(i->reader);
+	for (struct ws_imported_texts *t = i->texts, *before; t; t = before) {
+		before = t->before;
+		free(t);
+	}
 	free(i);
 }
 
@@ -102,17 +113,19 @@ uint64_t ws_imported_cell(const struct ws_imported *i, enum ws_kind kind, int co
 	return t->columns[column].v[row];
 }
 
-/* A copy with a NUL; never freed: tests are short. */
-static const char *copy(const struct ws_bytes *bytes)
+/* A copy with a NUL, freed with the import. The first one is a mere head of the list. */
+static const char *copy(const struct ws_imported *i, const struct ws_bytes *bytes)
 {
-	char *text = malloc(bytes->len + 1);
+	struct ws_imported_texts *t = malloc(sizeof(*t) + bytes->len + 1);
 
-	if (!text)
+	if (!t)
 		die("malloc");
+	t->before = i->texts->before;
+	i->texts->before = t;
 	if (bytes->len)
-		memcpy(text, bytes->ptr, bytes->len);
-	text[bytes->len] = 0;
-	return text;
+		memcpy(t->text, bytes->ptr, bytes->len);
+	t->text[bytes->len] = 0;
+	return t->text;
 }
 
 const char *ws_imported_text(const struct ws_imported *i, uint64_t string_id)
@@ -121,7 +134,7 @@ const char *ws_imported_text(const struct ws_imported *i, uint64_t string_id)
 
 	for (uint64_t row = 0; t->def && row < t->rows; row++)
 		if (t->columns[WS_COL_string_id].v[row] == string_id)
-			return copy(&t->columns[WS_COL_string_text].b[row]);
+			return copy(i, &t->columns[WS_COL_string_text].b[row]);
 	return "";
 }
 
@@ -133,7 +146,7 @@ const char *ws_imported_meta(const struct ws_imported *i, const char *key)
 		const struct ws_bytes *k = &t->columns[WS_COL_meta_key].b[row];
 
 		if (k->len == strlen(key) && memcmp(k->ptr, key, k->len) == 0)
-			return copy(&t->columns[WS_COL_meta_value].b[row]);
+			return copy(i, &t->columns[WS_COL_meta_value].b[row]);
 	}
 	return NULL;
 }

@@ -4,6 +4,7 @@
 #include <sqlite3.h>
 #include <unistd.h>
 
+#include "formats/bytes.h"
 #include "tests/support/imported.h"
 
 #define TID(pid, tid) "(((1 << 48) | (" #pid " << 24)) | " #tid ")"
@@ -287,10 +288,9 @@ Test(import_nsys, push_pop_ranges_become_pushes_and_pops_again)
 	cr_assert(eq(i64, WS_CELL(i, NVTX, nvtx, color, 1), 255));
 	cr_assert(eq(i64, WS_CELL(i, PAYLOAD, payload, schema, 0), 18),
 	          "an unsigned 64-bit number");
-	cr_assert(eq(
-	        u64,
-	        *(const uint64_t *)i->table[WS_KIND_PAYLOAD].columns[WS_COL_payload_bytes].b[0].ptr,
-	        42));
+	cr_assert(eq(u64,
+	             ws_load_u64(i->table[WS_KIND_PAYLOAD].columns[WS_COL_payload_bytes].b[0].ptr),
+	             42));
 	ws_imported_free(i);
 }
 

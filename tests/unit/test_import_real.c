@@ -94,6 +94,13 @@ static void add_to(struct totals *t, const char *name, int64_t ns)
 	t->rows[i].max_ns = ns > t->rows[i].max_ns ? ns : t->rows[i].max_ns;
 }
 
+static void totals_free(struct totals *t)
+{
+	for (size_t i = 0; i < t->n; i++)
+		free(t->rows[i].name);
+	free(t->rows);
+}
+
 static struct totals kernel_totals(const struct ws_imported *i)
 {
 	struct totals t = {0};
@@ -221,6 +228,8 @@ static void compare_with_print(const struct ws_imported *i, const char *path)
 		for (size_t row = 0; row < all[k]->n; row++)
 			cr_assert(eq(int, all[k]->rows[row].printed, 1), "not printed: %s",
 			          all[k]->rows[row].name);
+	for (size_t k = 0; k < 3; k++)
+		totals_free(all[k]);
 }
 
 static struct ws_imported *nsys(const char *name)
