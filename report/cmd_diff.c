@@ -84,5 +84,7 @@ enum ws_status ws_cmd_diff(int argc, char **argv, struct ws_err *err)
 	if (done)
 		return WS_OK;
 	WS_FORWARD(ws_destination_settle(&o.to, o.table, err));
+	WS_FORWARD(ws_output_spares(o.to.path, argv[0], err));
+	WS_FORWARD(ws_output_spares(o.to.path, argv[1], err));
 	return diff_traces(argv[0], argv[1], &o, err);
 }

@@ -113,6 +113,7 @@ enum ws_status ws_cmd_report(int argc, char **argv, struct ws_err *err)
 	if (done)
 		return WS_OK;
 	WS_FORWARD(ws_destination_settle(&o.to, o.table, err));
+	WS_FORWARD(ws_output_spares(o.to.path, argv[0], err));
 	o.filter.step_first = o.steps[0];
 	o.filter.step_last = o.steps[1];
 	return report_trace(argv[0], &o, err);

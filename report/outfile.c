@@ -66,6 +66,13 @@ static enum ws_status create(struct ws_outfile *o, const char *path, int *fd, st
 	return WS_OK;
 }
 
+int ws_outfile_is_same(const char *path, const char *input)
+{
+	struct stat a, b;
+
+	return !stat(path, &a) && !stat(input, &b) && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
 enum ws_status ws_outfile_open(struct ws_outfile *o, const char *path, struct ws_err *err)
 {
 	int fd, why;

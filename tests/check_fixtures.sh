@@ -33,7 +33,7 @@ records() { # all rows of trace $1 but those that describe the file itself
 if [ "${4:-}" = --update ]; then
 	cp "$work"/traces/* "$fixtures/traces"
 	cp "$work"/broken/* "$fixtures/broken"
-	sed "/$mark/,\$d" "$fixtures/MANIFEST.md" >"$work/manifest"
+	sed "\\|^$mark\$|,\$d" "$fixtures/MANIFEST.md" >"$work/manifest"
 	checksums "$fixtures" >>"$work/manifest"
 	cp "$work/manifest" "$fixtures/MANIFEST.md"
 	exit 0
