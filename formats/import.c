@@ -10,7 +10,7 @@
 #include "formats/import_out.h"
 #include "formats/json_stream.h"
 
-/* --- text, plain or gzip ------------------------------------------------------------ */
+/* --- text, plain or gzip --- */
 
 #define GZ_BUFFER_BYTES (1u << 18)
 
@@ -50,7 +50,7 @@ static enum ws_status text_read(void *ctx, void *buf, size_t size, size_t *got, 
 	return WS_OK;
 }
 
-/* --- what a file is -------------------------------------------------------------------- */
+/* --- what a file is --- */
 
 #define LOOK_BYTES ((size_t)1 << 18)
 
@@ -125,7 +125,7 @@ const char *ws_import_kind_name(enum ws_import_kind kind)
 	}
 }
 
-/* --- the import --------------------------------------------------------------------------- */
+/* --- the import --- */
 
 static enum ws_status import_text(struct ws_import_out *o, const char *path,
                                   struct ws_import_clock *clock, struct ws_err *err)

@@ -25,7 +25,7 @@ static int64_t or_none(int64_t id)
 	return id == UINT32_MAX ? -1 : id;
 }
 
-/* --- the host ------------------------------------------------------------------------ */
+/* --- the host --- */
 
 static enum ws_status on_runtime(const struct ws_nsys_rows *r, struct ws_err *err)
 {
@@ -78,7 +78,7 @@ static enum ws_status on_cupti_overhead(const struct ws_nsys_rows *r, struct ws_
 	                    err);
 }
 
-/* --- the device ----------------------------------------------------------------------- */
+/* --- the device --- */
 
 /* The printed name; exports without it have one of the others. */
 static enum ws_status kernel_name(const struct ws_nsys_rows *r, uint64_t *name, struct ws_err *err)
@@ -232,7 +232,7 @@ static enum ws_status on_memory(const struct ws_nsys_rows *r, struct ws_err *err
 	return ws_import_row(r->n->out, WS_KIND_MEMORY, &row, err);
 }
 
-/* --- all of it --------------------------------------------------------------------------- */
+/* --- all of it --- */
 
 static enum ws_status import_table(struct ws_nsys *n, enum ws_nsys_table table, row_fn fn,
                                    struct ws_err *err)

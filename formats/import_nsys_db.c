@@ -4,7 +4,7 @@
 
 #define PROGRESS_STEP 100000 /* virtual machine instructions between two looks at the limit */
 
-/* --- maps --------------------------------------------------------------------------- */
+/* --- maps --- */
 
 const uint64_t *ws_nsys_map_get(const struct ws_nsys_map *m, uint64_t key)
 {
@@ -40,7 +40,7 @@ void ws_nsys_map_free(struct ws_nsys_map *m)
 	*m = (struct ws_nsys_map){0};
 }
 
-/* --- the database ------------------------------------------------------------------------ */
+/* --- the database --- */
 
 void ws_import_nsys_harden(sqlite3 *db)
 {
@@ -175,7 +175,7 @@ void ws_nsys_free(struct ws_nsys *n)
 	ws_nsys_map_free(&n->domain_names);
 }
 
-/* --- tables -------------------------------------------------------------------------------- */
+/* --- tables --- */
 
 int ws_nsys_has_table(struct ws_nsys *n, const char *name)
 {

@@ -7,7 +7,7 @@
 
 #include "formats/import_nsys.h"
 
-/* --- facts ------------------------------------------------------------------------------ */
+/* --- facts --- */
 
 /* The value of a row of a table of names and values; empty when there is none. Free with free. */
 static enum ws_status fact(struct ws_nsys *n, const char *table, const char *name,
@@ -83,7 +83,7 @@ static enum ws_status import_session(struct ws_nsys *n, struct ws_err *err)
 	return WS_OK;
 }
 
-/* --- devices --------------------------------------------------------------------------------- */
+/* --- devices --- */
 
 /* Records name devices by CUDA's number; the table of GPUs has its own where they differ. */
 static enum ws_status read_cuda_devices(struct ws_nsys *n, struct ws_nsys_map *cuda_of_gpu,
@@ -226,8 +226,7 @@ static enum ws_status import_process_names(struct ws_nsys *n, struct ws_err *err
 	return status;
 }
 
-/* --- what is left out
- * ------------------------------------------------------------------------------ */
+/* --- what is left out --- */
 
 static int is_imported(const char *name)
 {

@@ -39,7 +39,7 @@ enum ws_status ws_import_text(struct ws_import_out *o, struct ws_bytes text, uin
 	return ws_trace_writer_intern(o->w, text.ptr, text.len, id, err);
 }
 
-/* --- processes and threads ------------------------------------------------------------ */
+/* --- processes and threads --- */
 
 enum ws_status ws_import_process(struct ws_import_out *o, uint64_t pid,
                                  struct ws_import_process **process, struct ws_err *err)
@@ -110,7 +110,7 @@ enum ws_status ws_import_thread_name(struct ws_import_out *o, uint64_t thread, u
 	return row.name ? ws_import_row(o, WS_KIND_THREAD, &row, err) : WS_OK;
 }
 
-/* --- devices --------------------------------------------------------------------------- */
+/* --- devices --- */
 
 enum ws_status ws_import_device(struct ws_import_out *o, uint64_t id, struct ws_bytes name,
                                 struct ws_err *err)
@@ -140,7 +140,7 @@ enum ws_status ws_import_device_attr(struct ws_import_out *o, uint64_t id, const
 	return ws_import_row(o, WS_KIND_DEVICE_ATTR, &row, err);
 }
 
-/* --- operations ------------------------------------------------------------------------- */
+/* --- operations --- */
 
 static enum ws_status key_text(struct ws_import_out *o, struct ws_bytes text, struct ws_err *err)
 {
@@ -205,7 +205,7 @@ enum ws_status ws_import_op(struct ws_import_out *o, const struct ws_op_desc *op
 	return new_op(o, op, *id, err);
 }
 
-/* --- what is told about the import --------------------------------------------------------- */
+/* --- what is told about the import --- */
 
 void ws_import_skip(struct ws_import_out *o, const char *reason, uint64_t count)
 {
@@ -265,7 +265,7 @@ int ws_import_time_ok(struct ws_import_out *o, int64_t start_ns, int64_t dur_ns)
 	return 0;
 }
 
-/* --- the end --------------------------------------------------------------------------------- */
+/* --- the end --- */
 
 static struct ws_bytes text_of(const char *text)
 {

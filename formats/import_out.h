@@ -90,7 +90,7 @@ int ws_import_time_ok(struct ws_import_out *o, int64_t start_ns, int64_t dur_ns)
 /* Processes, losses, and what the import itself is. */
 enum ws_status ws_import_out_finish(struct ws_import_out *o, struct ws_err *err);
 
-/* --- ranges: import_ranges.c ------------------------------------------------------ */
+/* --- ranges: import_ranges.c --- */
 
 #define WS_IMPORT_OPEN INT64_MAX /* end of a range that never ended */
 
@@ -123,7 +123,7 @@ void ws_import_nest_free(struct ws_import_nest *n);
 enum ws_status ws_import_start_end(struct ws_import_out *o, const struct ws_import_range *r,
                                    uint64_t end_thread, struct ws_err *err);
 
-/* --- the importers ----------------------------------------------------------------------- */
+/* --- the importers --- */
 
 /* What an importer finds out that goes into the file header. */
 struct ws_import_clock {

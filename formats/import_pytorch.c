@@ -6,7 +6,7 @@
 
 #include "formats/import_pytorch.h"
 
-/* --- reading on when the window ends --------------------------------------------------- */
+/* --- reading on when the window ends --- */
 
 /* The text is cut off inside something. */
 static void cut_off(struct ws_pytorch *p, uint64_t records)
@@ -93,7 +93,7 @@ static enum ws_status attempt(struct ws_pytorch *p,
 	return WS_OK;
 }
 
-/* --- metadata ---------------------------------------------------------------------------- */
+/* --- metadata --- */
 
 static enum ws_status device_attr(struct ws_pytorch *p, uint64_t device,
                                   const struct ws_json_value *key, const struct ws_json_value *v,
@@ -213,7 +213,7 @@ static enum ws_status metadata(struct ws_pytorch *p, const char *key, const stru
 	return WS_OK;
 }
 
-/* --- damage ---------------------------------------------------------------------------------- */
+/* --- damage --- */
 
 static uint64_t count_phases(const char *p, const char *end)
 {
@@ -306,8 +306,7 @@ static enum ws_status events(struct ws_pytorch *p, int *ended, struct ws_err *er
 	return WS_OK;
 }
 
-/* --- the top level
- * --------------------------------------------------------------------------------- */
+/* --- the top level --- */
 
 /* What is wanted of the top level is small; what is not may have any size. */
 static int is_wanted(const char *key)
@@ -419,8 +418,7 @@ static enum ws_status top_level(struct ws_pytorch *p, struct ws_err *err)
 	return bracket == '{' ? members(p, err) : events(p, &ended, err);
 }
 
-/* --- what it was
- * ------------------------------------------------------------------------------------- */
+/* --- what it was --- */
 
 static void tell_faults(struct ws_pytorch *p)
 {

@@ -147,8 +147,7 @@ static enum ws_status on_span(struct ws_pytorch *p, const struct ws_pytorch_even
 	                      err);
 }
 
-/* --- moments, links, names
- * --------------------------------------------------------------------------- */
+/* --- moments, links, names --- */
 
 static enum ws_status on_memory(struct ws_pytorch *p, const struct ws_pytorch_event *e,
                                 enum ws_memory_op op, struct ws_err *err)
@@ -311,8 +310,7 @@ static enum ws_status finish_names(struct ws_pytorch *p, struct ws_err *err)
 	return WS_OK;
 }
 
-/* --- which event is what
- * -------------------------------------------------------------------------------- */
+/* --- which event is what --- */
 
 struct category {
 	const char *text;
@@ -377,9 +375,7 @@ enum ws_status ws_pytorch_event(struct ws_pytorch *p, const struct ws_pytorch_ev
 	}
 }
 
-/* --- the end
- * -------------------------------------------------------------------------------------------------
- */
+/* --- the end --- */
 
 static enum ws_status finish_ranges(struct ws_pytorch *p, struct ws_err *err)
 {

@@ -6,7 +6,7 @@
 
 #include "formats/import_pytorch.h"
 
-/* --- device work waits for its process -------------------------------------------------- */
+/* --- device work waits for its process --- */
 
 static enum ws_status put_gpu_row(struct ws_pytorch *p, struct ws_gpu_row *g, struct ws_err *err)
 {
@@ -100,7 +100,7 @@ static enum ws_status link_row(struct ws_pytorch *p, const struct ws_pytorch_eve
 	return gpu_row(p, &g, err);
 }
 
-/* --- device work ------------------------------------------------------------------------------ */
+/* --- device work --- */
 
 /* Three sizes, as "grid" and "block" have them; a missing one is 0. */
 static void take_xyz(const struct ws_json_value *v, uint64_t *x, uint64_t *y, uint64_t *z)

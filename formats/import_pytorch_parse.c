@@ -6,7 +6,7 @@
 
 #include "formats/import_pytorch.h"
 
-/* --- reading an event -------------------------------------------------------------- */
+/* --- reading an event --- */
 
 static const struct {
 	const char *text;
@@ -122,7 +122,7 @@ enum ws_json_result ws_pytorch_parse(const struct ws_pytorch *p, struct ws_json 
 	return r == WS_JSON_END ? WS_JSON_OK : r;
 }
 
-/* --- its parts ------------------------------------------------------------------------ */
+/* --- its parts --- */
 
 uint64_t ws_pytorch_u64(const struct ws_json_value *v, uint64_t otherwise)
 {

@@ -4,7 +4,7 @@
 
 #define FIRST_WINDOW ((size_t)1 << 18)
 
-/* --- scanning ------------------------------------------------------------------ */
+/* --- scanning --- */
 
 #define ONES  0x0101010101010101ull
 #define HIGHS 0x8080808080808080ull
@@ -82,9 +82,15 @@ static enum ws_json_result string_rest(struct ws_json *j, struct ws_json_value *
 	return WS_JSON_OK;
 }
 
+/*
+ * Brackets open within one value. Traces have a handful; more are damage, and
+ * without a limit each unclosed bracket would be searched to the end.
+ */
+#define MAX_DEPTH 100u
+
 /* Where in a value a scan stands that passes over it. */
 struct skipper {
-	unsigned depth;
+	unsigned depth; /* MAX_DEPTH: it stopped there */
 	uint8_t in_string, after_backslash;
 };
 
@@ -112,7 +118,8 @@ static const char *skip_nested(struct skipper *s, const char *p, const char *end
 		if (c == '"') {
 			s->in_string = 1;
 		} else if (c == '[' || c == '{') {
-			s->depth++;
+			if (++s->depth == MAX_DEPTH)
+				return p;
 		} else if ((c == ']' || c == '}') && --s->depth == 0) {
 			return p;
 		}
@@ -126,7 +133,7 @@ static enum ws_json_result nested(struct ws_json *j, struct ws_json_value *v)
 	const char *end = skip_nested(&s, j->pos + 1, j->end);
 
 	if (s.depth)
-		return WS_JSON_MORE;
+		return s.depth == MAX_DEPTH ? WS_JSON_BAD : WS_JSON_MORE;
 	v->type = *j->pos == '[' ? WS_JSON_ARRAY : WS_JSON_OBJECT;
 	v->escaped = 0;
 	v->text = j->pos;
@@ -249,7 +256,7 @@ enum ws_json_result ws_json_element(struct ws_json *j)
 	return next_item(j, ']');
 }
 
-/* --- numbers ------------------------------------------------------------------- */
+/* --- numbers --- */
 
 static const uint64_t powers[] = {
         1ull,
@@ -360,7 +367,7 @@ int ws_json_scaled(const struct ws_json_value *v, int scale, int64_t *out)
 	       ws_decimal(v->text, v->len, scale, out);
 }
 
-/* --- text ----------------------------------------------------------------------- */
+/* --- text --- */
 
 static int hex4(const char *p, const char *end, uint32_t *out)
 {
@@ -494,7 +501,7 @@ enum ws_status ws_json_compact(const struct ws_json_value *v, struct ws_buf *scr
 	return WS_OK;
 }
 
-/* --- the window --------------------------------------------------------------------- */
+/* --- the window --- */
 
 enum ws_status ws_json_stream_init(struct ws_json_stream *s, ws_json_read_fn read, void *ctx,
                                    struct ws_err *err)
@@ -566,6 +573,8 @@ static enum ws_json_result skip_on(struct skipper *scan, struct ws_json *j)
 		j->pos++;
 	}
 	j->pos = skip_nested(scan, j->pos, j->end);
+	if (scan->depth == MAX_DEPTH)
+		return WS_JSON_BAD;
 	return scan->depth ? WS_JSON_MORE : WS_JSON_OK;
 }
 

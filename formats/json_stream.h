@@ -60,7 +60,7 @@ struct ws_json {
 	struct ws_json_faults *faults;
 };
 
-/* Any value; arrays and objects are passed over and given as their text. */
+/* Any value; arrays and objects are passed over and given as their text. BAD over 100 levels. */
 enum ws_json_result ws_json_value(struct ws_json *j, struct ws_json_value *v);
 /* Consume this bracket, '{' or '['. */
 enum ws_json_result ws_json_open(struct ws_json *j, char bracket);
@@ -110,7 +110,7 @@ enum ws_status ws_json_text(const struct ws_json_value *v, struct ws_buf *scratc
 enum ws_status ws_json_compact(const struct ws_json_value *v, struct ws_buf *scratch,
                                struct ws_bytes *out, struct ws_err *err);
 
-/* --- the window -------------------------------------------------------------- */
+/* --- the window --- */
 
 /* Read up to size bytes; *got = 0 at the end of the text. */
 typedef enum ws_status (*ws_json_read_fn)(void *ctx, void *buf, size_t size, size_t *got,

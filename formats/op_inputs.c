@@ -27,7 +27,7 @@ uint64_t ws_op_product(struct ws_op_inputs *op, const uint64_t *dim, size_t n)
 	return r;
 }
 
-/* --- what was recorded ---------------------------------------------------------------- */
+/* --- what was recorded --- */
 
 static const struct {
 	const char *name;
@@ -214,4 +214,21 @@ int ws_op_ints_exactly(const struct ws_op_inputs *op, int i, int64_t out[WS_OP_M
 	for (size_t k = 1; n == 1 && k < want; k++)
 		out[k] = out[0];
 	return n == 1 || (n > 0 && (size_t)n == want);
+}
+
+int ws_op_broadcast(struct ws_op_inputs *op, const struct ws_op_input *x,
+                    const struct ws_op_input *y, unsigned tail, uint64_t *elements)
+{
+	unsigned nx = x->ndim - tail, ny = y->ndim - tail, n = nx > ny ? nx : ny;
+
+	*elements = 1;
+	for (unsigned i = 0; i < n; i++) {
+		uint64_t dx = i + nx >= n ? x->dim[i + nx - n] : 1;
+		uint64_t dy = i + ny >= n ? y->dim[i + ny - n] : 1;
+
+		if (dx != dy && dx != 1 && dy != 1)
+			return 0;
+		*elements = ws_op_mul(op, *elements, dx == 1 ? dy : dx);
+	}
+	return 1;
 }

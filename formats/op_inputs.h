@@ -36,6 +36,13 @@ uint64_t ws_op_mul(struct ws_op_inputs *op, uint64_t a, uint64_t b);
 uint64_t ws_op_add(struct ws_op_inputs *op, uint64_t a, uint64_t b);
 uint64_t ws_op_product(struct ws_op_inputs *op, const uint64_t *dim, size_t n);
 
+/*
+ * Elements of two tensors broadcast to one shape, their last `tail` dimensions
+ * left out; both have that many. 0 when the shapes do not go together.
+ */
+int ws_op_broadcast(struct ws_op_inputs *op, const struct ws_op_input *x,
+                    const struct ws_op_input *y, unsigned tail, uint64_t *elements);
+
 /* Input i where it is a tensor; an empty one, is_tensor 0, where it is not. */
 const struct ws_op_input *ws_op_tensor(const struct ws_op_inputs *op, int i);
 uint64_t ws_op_bytes(struct ws_op_inputs *op, const struct ws_op_input *in);

@@ -251,7 +251,7 @@ Test(import_nsys, overhead_and_allocations_are_read)
 	ws_imported_free(i);
 }
 
-/* --- NVTX --------------------------------------------------------------------------- */
+/* --- NVTX --- */
 
 #define NVTX_TABLE                                                                                 \
 	"CREATE TABLE NVTX_EVENTS (start INT, end INT, eventType INT, rangeId INT, category INT, " \
@@ -386,7 +386,7 @@ Test(import_nsys, start_end_ranges_marks_and_names_are_read)
 	ws_imported_free(i);
 }
 
-/* --- what files lack, and what is wrong with them ---------------------------------------- */
+/* --- what files lack, and what is wrong with them --- */
 
 Test(import_nsys, text_may_be_broken_utf8_and_hold_nul)
 {

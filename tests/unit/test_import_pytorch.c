@@ -26,7 +26,7 @@ static uint64_t rows(const struct ws_imported *i, enum ws_kind kind)
 	return i->table[kind].rows;
 }
 
-/* --- the generations ------------------------------------------------------------------ */
+/* --- the generations --- */
 
 /* One step of the 2021 generation: capitals, whole microseconds, text where numbers are now. */
 static const char generation_2021[] =
@@ -388,7 +388,7 @@ Test(import_pytorch, an_array_without_an_object_around_it_is_read)
 	ws_imported_free(i);
 }
 
-/* --- ranges ----------------------------------------------------------------------------- */
+/* --- ranges --- */
 
 #define ANNOTATION(name, tid, ts, dur)                                                            \
 	"{\"ph\":\"X\",\"cat\":\"user_annotation\",\"name\":\"" name "\",\"pid\":1,\"tid\":" #tid \
@@ -430,7 +430,7 @@ Test(import_pytorch, ranges_that_touch_follow_one_another)
 	ws_imported_free(i);
 }
 
-/* --- invalid JSON as PyTorch writes it ------------------------------------------------------ */
+/* --- invalid JSON as PyTorch writes it --- */
 
 #define CALL(name, ts)                                            \
 	"{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"" name \
@@ -682,7 +682,7 @@ Test(import_pytorch, arguments_of_the_wrong_type_are_unknown)
 	ws_imported_free(i);
 }
 
-Test(import_pytorch, deep_nesting_does_not_cost_the_stack)
+Test(import_pytorch, deep_nesting_costs_its_event_and_no_stack)
 {
 	const size_t depth = 3000000;
 	char *json = malloc(2 * depth + 400);
@@ -693,15 +693,33 @@ Test(import_pytorch, deep_nesting_does_not_cost_the_stack)
 
 	memset(p, '[', depth);
 	memset(p + depth, ']', depth);
-	p = stpcpy(p + 2 * depth, "}}]}");
+	p = stpcpy(p + 2 * depth, "}}," CALL("after", 7) "]}");
 	i = ws_imported_bytes(json, (size_t)(p - json));
 	cr_assert(eq(u64, rows(i, WS_KIND_API), 1));
+	cr_assert(eq(str, (char *)WS_CELL_TEXT(i, API, api, name, 0), (char *)"after"));
+	cr_assert(eq(u64, ws_imported_lost(i, "cannot be read"), 1));
 	ws_imported_free(i);
 	free(json);
 }
 
-/* --- files
- * ------------------------------------------------------------------------------------------ */
+Test(import_pytorch, events_whose_brackets_never_close_are_not_searched_to_the_end_each)
+{
+	const char event[] = "{\"ph\":\"X\",\"x\":[[},";
+	const size_t n = 200000, len = sizeof(event) - 1;
+	char *json = malloc(n * len + 100);
+	char *p = stpcpy(json, "{\"traceEvents\":[");
+	struct ws_imported *i;
+
+	for (size_t k = 0; k < n; k++, p += len)
+		memcpy(p, event, len);
+	i = ws_imported_bytes(json, (size_t)(p - json));
+	cr_assert(eq(int, i->status, WS_OK));
+	cr_assert(ge(u64, ws_imported_lost(i, "cannot be read"), n - 200));
+	ws_imported_free(i);
+	free(json);
+}
+
+/* --- files --- */
 
 static char *gzip_file(const char *text, size_t cut)
 {

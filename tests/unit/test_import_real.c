@@ -63,7 +63,7 @@ Test(import_real, the_dlrm_trace_has_the_published_counts)
 	ws_imported_free(i);
 }
 
-/* --- Nsight Systems: every row that nsys stats printed ----------------------------------- */
+/* --- Nsight Systems: every row that nsys stats printed --- */
 
 /* What one name adds up to. */
 struct total {

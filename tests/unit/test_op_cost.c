@@ -104,7 +104,7 @@ Test(op_cost, columns_of_op_config_name_the_entries_of_the_public_header)
 	             sizeof(directions) / sizeof(*directions));
 }
 
-/* --- matrix products ------------------------------------------------------------- */
+/* --- matrix products --- */
 
 Test(op_cost, mm_is_2mnk)
 {
@@ -171,7 +171,7 @@ Test(op_cost, shapes_that_do_not_fit_have_no_cost)
 	UNKNOWN(cost("aten::matmul", "[[2,3,4],[5,4,6]]", "[\"float\",\"float\"]", ""));
 }
 
-/* --- convolutions -------------------------------------------------------------------- */
+/* --- convolutions --- */
 
 #define CONV_TYPES "[\"float\",\"float\",\"float\",\"\",\"\",\"\",\"Scalar\"]"
 
@@ -258,7 +258,7 @@ Test(op_cost, the_2021_backward_ops_have_what_their_shapes_tell)
 	   4ull * 2048 * 512);
 }
 
-/* --- attention --------------------------------------------------------------------------- */
+/* --- attention --- */
 
 #define QKV "\"c10::BFloat16\",\"c10::BFloat16\",\"c10::BFloat16\""
 
@@ -305,7 +305,7 @@ Test(op_cost, packed_sequences_have_no_cost)
 	             "[" QKV "]", ""));
 }
 
-/* --- the rest ------------------------------------------------------------------------------ */
+/* --- the rest --- */
 
 Test(op_cost, softmax_is_five_an_element)
 {
