@@ -15,9 +15,9 @@ static void softmax_row_sums(const struct ws_op *op, ws_real scale, int64_t offs
 		int64_t count = ws_min64(n - col, WS_TILE);
 		const ws_real *x = ws_real_load(op->in[0], offset + col, count, buf);
 
-		/* a NaN stays: every comparison with it is false */
+		/* a NaN stays: nothing is larger */
 		for (int64_t i = 0; i < count; i++)
-			*max = !(scale * x[i] <= *max) ? scale * x[i] : *max;
+			*max = scale * x[i] > *max || isnan(x[i]) ? scale * x[i] : *max;
 	}
 	for (int64_t col = 0; col < n; col += WS_TILE) {
 		int64_t count = ws_min64(n - col, WS_TILE);

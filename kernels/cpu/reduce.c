@@ -14,9 +14,9 @@ static ws_real reduce_row(const struct ws_op *op, int64_t row, int64_t cols)
 		const ws_real *x = ws_real_load(op->in[0], row * cols + col, n, buf);
 
 		if (op->sub == WS_SUB_MAX) {
-			/* a NaN stays: every comparison with it is false */
+			/* a NaN stays: nothing is larger */
 			for (int64_t i = 0; i < n; i++)
-				max = !(x[i] <= max) ? x[i] : max;
+				max = x[i] > max || isnan(x[i]) ? x[i] : max;
 		} else {
 			for (int64_t i = 0; i < n; i++)
 				sum += x[i];
