@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sqlite3.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -15,16 +16,21 @@
 #define GZ_BUFFER_BYTES (1u << 18)
 
 struct text_file {
-	gzFile gz;   /* passes plain files through */
-	int damaged; /* the compressed data end early or are wrong */
+	gzFile gz;                 /* passes plain files through */
+	int damaged;               /* the compressed data end early or are wrong */
+	struct ws_import_out *out; /* told of progress; NULL = nobody is */
+	uint64_t size_bytes;
 };
 
 static enum ws_status text_open(struct text_file *f, const char *path, struct ws_err *err)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	struct stat st;
 
 	*f = (struct text_file){0};
 	WS_FAIL_IF(fd < 0, err, IO_READ, "cannot open %s: %s", path, strerror(errno));
+	if (fstat(fd, &st) == 0 && st.st_size > 0)
+		f->size_bytes = (uint64_t)st.st_size;
 	f->gz = gzdopen(fd, "rb");
 	if (!f->gz) {
 		close(fd);
@@ -47,6 +53,8 @@ static enum ws_status text_read(void *ctx, void *buf, size_t size, size_t *got, 
 	           words);
 	/* what was decompressed before the damage is read all the same */
 	f->damaged |= n < 0 || code == Z_BUF_ERROR;
+	if (f->out)
+		ws_import_tell(f->out, (uint64_t)gzoffset(f->gz), f->size_bytes);
 	return WS_OK;
 }
 
@@ -135,6 +143,7 @@ static enum ws_status import_text(struct ws_import_out *o, const char *path,
 	enum ws_status status;
 
 	WS_FORWARD(text_open(&f, path, err));
+	f.out = o;
 	status = ws_json_stream_init(&text, text_read, &f, err);
 	if (status == WS_OK)
 		status = ws_import_pytorch(o, &text, clock, err);
@@ -173,13 +182,14 @@ static enum ws_status set_base(const char *path, int64_t base_ns, struct ws_err 
 }
 
 static enum ws_status import_into(struct ws_trace_writer *w, const char *path,
-                                  struct ws_import_stats *stats, struct ws_import_clock *clock,
-                                  struct ws_err *err)
+                                  const struct ws_import_opts *opts, struct ws_import_stats *stats,
+                                  struct ws_import_clock *clock, struct ws_err *err)
 {
 	struct ws_import_out o;
 	enum ws_status status;
 
 	ws_import_out_init(&o, w, stats);
+	o.opts = opts;
 	status = stats->kind == WS_IMPORT_PYTORCH_JSON ? import_text(&o, path, clock, err)
 	                                               : import_database(&o, path, clock, err);
 	if (status == WS_OK)
@@ -205,7 +215,7 @@ enum ws_status ws_import_file(const char *path, const char *out_path,
 	WS_FAIL_IF(stats->kind == WS_IMPORT_NONE, err, IO_READ,
 	           "%s is neither PyTorch profiler JSON nor an Nsight Systems SQLite export", path);
 	WS_FORWARD(ws_trace_writer_create(&w, out_path, &writer_opts, err));
-	status = import_into(w, path, stats, &clock, &cause);
+	status = import_into(w, path, opts, stats, &clock, &cause);
 	ws_trace_writer_free(w);
 	if (status == WS_OK)
 		return set_base(out_path, clock.base_ns, err);
@@ -217,29 +227,38 @@ enum ws_status ws_import_file(const char *path, const char *out_path,
 	return ws_fail(err, status, cause.file, cause.line, "%s: %s", path, cause.text);
 }
 
-enum ws_status ws_import_temporary(const char *path, char **trace, struct ws_import_stats *stats,
-                                   struct ws_err *err)
+/* A file that has lost its name already. */
+static enum ws_status unnamed_file(int *fd, struct ws_err *err)
 {
 	const char *folder = getenv("TMPDIR");
-	enum ws_status status;
-	int fd;
+	enum ws_status status = WS_OK;
+	char *name;
 
-	*trace = NULL;
-	WS_FAIL_IF(asprintf(trace, "%s/warpsheet-import-XXXXXX",
+	WS_FAIL_IF(asprintf(&name, "%s/warpsheet-import-XXXXXX",
 	                    folder && *folder ? folder : "/tmp") < 0,
 	           err, NO_MEMORY, "no memory for a temporary name");
-	fd = mkstemp(*trace);
-	if (fd < 0) {
-		status = WS_FAIL(err, IO_WRITE, "cannot create %s: %s", *trace, strerror(errno));
-	} else {
-		close(fd);
-		status = ws_import_file(path, *trace, NULL, stats, err);
-		if (status != WS_OK)
-			unlink(*trace);
-	}
+	*fd = mkostemp(name, O_CLOEXEC);
+	if (*fd < 0)
+		status = WS_FAIL(err, IO_WRITE, "cannot create %s: %s (TMPDIR names the folder)",
+		                 name, strerror(errno));
+	else
+		unlink(name);
+	free(name);
+	return status;
+}
+
+enum ws_status ws_import_unnamed(const char *path, const struct ws_import_opts *opts, int *fd,
+                                 struct ws_import_stats *stats, struct ws_err *err)
+{
+	enum ws_status status;
+	char name[32];
+
+	WS_FORWARD(unnamed_file(fd, err));
+	snprintf(name, sizeof(name), "/proc/self/fd/%d", *fd);
+	status = ws_import_file(path, name, opts, stats, err);
 	if (status != WS_OK) {
-		free(*trace);
-		*trace = NULL;
+		close(*fd);
+		*fd = -1;
 	}
 	return status;
 }

@@ -46,8 +46,13 @@ struct ws_import_stats {
 	uint64_t warnings_more; /* those that did not fit */
 };
 
+/* How far an import is, in bytes or rows of the input; `total` is an estimate. */
+typedef void (*ws_import_progress_fn)(void *ctx, uint64_t done, uint64_t total);
+
 struct ws_import_opts {
-	int zstd_level; /* 0 = the trace writer's default */
+	int zstd_level;                 /* 0 = the trace writer's default */
+	ws_import_progress_fn progress; /* called often; may be NULL */
+	void *progress_ctx;
 };
 
 /*
@@ -61,10 +66,11 @@ enum ws_status ws_import_file(const char *path, const char *out_path,
                               const struct ws_import_opts *opts, struct ws_import_stats *stats,
                               struct ws_err *err);
 /*
- * The same into a new temporary file, for programs that want to read any of
- * these files like a trace. *trace is its path, allocated: unlink and free it.
+ * The same into a new file without a name, for programs that want to read any
+ * of these files like a trace: nothing is left behind, however they end. *fd
+ * is the file, for the caller to close; "/proc/self/fd/N" names it till then.
  */
-enum ws_status ws_import_temporary(const char *path, char **trace, struct ws_import_stats *stats,
-                                   struct ws_err *err);
+enum ws_status ws_import_unnamed(const char *path, const struct ws_import_opts *opts, int *fd,
+                                 struct ws_import_stats *stats, struct ws_err *err);
 
 #endif

@@ -3,6 +3,7 @@
 #include "formats/import_nsys.h"
 
 #define PROGRESS_STEP 100000 /* virtual machine instructions between two looks at the limit */
+#define TELL_ROWS     4096   /* rows between two words about progress */
 
 /* --- maps --- */
 
@@ -122,6 +123,24 @@ static void limit_work(struct ws_nsys *n)
 	sqlite3_progress_handler(n->db, PROGRESS_STEP, count_work, n);
 }
 
+static void count_rows(struct ws_nsys *n)
+{
+	static const char *const names[] = {
+#define TABLE(ID, name, first) name,
+#include "formats/import_nsys.def"
+	};
+
+	if (!n->out->opts || !n->out->opts->progress)
+		return;
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		char *sql = sqlite3_mprintf("SELECT max(rowid) FROM main.\"%w\"", names[i]);
+		int64_t rows = sql ? one_number(n->db, sql) : 0;
+
+		n->rows_total += rows > 0 ? (uint64_t)rows : 0;
+		sqlite3_free(sql);
+	}
+}
+
 /* Is StringIds.id what its rows are found by? */
 static int strings_have_key(struct ws_nsys *n)
 {
@@ -150,6 +169,7 @@ enum ws_status ws_nsys_init(struct ws_nsys *n, struct ws_import_out *out,
 {
 	*n = (struct ws_nsys){.out = out, .clock = clock, .db = db};
 	limit_work(n);
+	count_rows(n);
 	WS_FAIL_IF(one_number(db, "SELECT count(*) FROM sqlite_master") == 0, err, CORRUPT,
 	           "the database has no tables");
 	if (!ws_nsys_has_table(n, "StringIds"))
@@ -287,7 +307,9 @@ int ws_nsys_next(struct ws_nsys_rows *rows)
 	int code = rows->stmt ? sqlite3_step(rows->stmt) : SQLITE_DONE;
 
 	if (code == SQLITE_ROW) {
-		rows->n->out->stats->events++;
+		if (++rows->n->out->stats->events % TELL_ROWS == 0)
+			ws_import_tell(rows->n->out, rows->n->out->stats->events,
+			               rows->n->rows_total);
 		return 1;
 	}
 	if (code != SQLITE_DONE) {

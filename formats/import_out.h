@@ -31,6 +31,7 @@ struct ws_import_process {
 struct ws_import_out {
 	struct ws_trace_writer *w;
 	struct ws_import_stats *stats;
+	const struct ws_import_opts *opts; /* NULL = the defaults */
 	struct ws_strtab threads;   /* key: struct thread_key */
 	struct ws_strtab ops;       /* key: the texts of an op_config */
 	struct ws_strtab processes; /* key: pid; id - 1 is the index below */
@@ -83,6 +84,13 @@ void ws_import_warn(struct ws_import_out *o, const char *fmt, ...)
         __attribute__((format(printf, 2, 3)));
 enum ws_status ws_import_meta(struct ws_import_out *o, const char *key, struct ws_bytes value,
                               struct ws_err *err);
+
+/* Tell whoever wants to know how far it is. */
+static inline void ws_import_tell(const struct ws_import_out *o, uint64_t done, uint64_t total)
+{
+	if (o->opts && o->opts->progress)
+		o->opts->progress(o->opts->progress_ctx, done, total);
+}
 
 /* 1 when start and duration are believable; otherwise counts the record as lost. */
 int ws_import_time_ok(struct ws_import_out *o, int64_t start_ns, int64_t dur_ns);

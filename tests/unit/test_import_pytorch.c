@@ -786,26 +786,47 @@ Test(import_pytorch, other_files_are_refused_with_a_reason)
 	ws_imported_free(i);
 }
 
-Test(import_pytorch, a_temporary_trace_is_one_that_can_be_read_and_removed)
+static void note_progress(void *ctx, uint64_t done, uint64_t total)
 {
-	char *path = gzip_file(generation_2022, 0), *trace = NULL;
+	uint64_t *last = ctx;
+
+	cr_assert(ge(u64, done, last[0]), "it never goes back");
+	cr_assert(le(u64, done, total), "%llu of %llu", (unsigned long long)done,
+	          (unsigned long long)total);
+	last[0] = done;
+	last[1] = total;
+}
+
+Test(import_pytorch, an_unnamed_trace_can_be_read_and_leaves_nothing)
+{
+	char *path = gzip_file(generation_2022, 0), name[32], folder[] = "/tmp/ws-unnamed-XXXXXX";
 	struct ws_import_stats *stats = calloc(1, sizeof(*stats));
+	uint64_t last[2] = {0};
+	const struct ws_import_opts opts = {.progress = note_progress, .progress_ctx = last};
 	struct ws_trace_reader *reader;
 	enum ws_import_kind kind;
+	int fd;
 
+	cr_assert(mkdtemp(folder) != NULL);
+	setenv("TMPDIR", folder, 1);
 	cr_assert(eq(int, ws_import_kind(path, &kind, NULL), WS_OK));
 	cr_assert(eq(int, kind, WS_IMPORT_PYTORCH_JSON));
-	cr_assert(eq(int, ws_import_temporary(path, &trace, stats, NULL), WS_OK));
+	cr_assert(eq(int, ws_import_unnamed(path, &opts, &fd, stats, NULL), WS_OK));
 	cr_assert(eq(u64, stats->events, 14));
-	cr_assert(eq(int, ws_import_kind(trace, &kind, NULL), WS_OK));
+	cr_assert(gt(u64, last[1], 0), "progress was told");
+	cr_assert(eq(u64, last[0], last[1]), "up to the end");
+	snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
+	cr_assert(eq(int, ws_import_kind(name, &kind, NULL), WS_OK));
 	cr_assert(eq(int, kind, WS_IMPORT_NONE), "a trace needs no import");
-	cr_assert(eq(int, ws_trace_reader_open(&reader, trace, NULL), WS_OK));
+	cr_assert(eq(int, ws_trace_reader_open(&reader, name, NULL), WS_OK));
+	cr_assert(ne(i64, ws_trace_reader_summary(reader)->base_ns, 0));
 	ws_trace_reader_free(reader);
-	cr_assert(eq(int, unlink(trace), 0));
-	free(trace);
+	close(fd);
 	unlink(path);
-	cr_assert(eq(int, ws_import_temporary(path, &trace, stats, NULL), WS_IO_READ));
-	cr_assert(trace == NULL);
+	cr_assert(eq(int, ws_import_unnamed(path, NULL, &fd, stats, NULL), WS_IO_READ));
+	cr_assert(eq(int, rmdir(folder), 0), "nothing is in it");
+	setenv("TMPDIR", "/nowhere/at/all", 1);
+	cr_assert(eq(int, ws_import_unnamed(path, NULL, &fd, stats, NULL), WS_IO_WRITE));
 	free(path);
 	free(stats);
 }
