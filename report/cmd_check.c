@@ -2,6 +2,7 @@
 
 #include "formats/trace_check.h"
 #include "report/command.h"
+#include "report/trace_open.h"
 
 static void print_finding(void *ctx, const struct ws_finding *finding)
 {
@@ -37,9 +38,40 @@ static enum ws_status repair(const char *from, const char *to, struct ws_err *er
 	return WS_OK;
 }
 
-enum ws_status ws_cmd_check(int argc, char **argv, struct ws_err *err)
+/* What an import could not read is the damage of a file of another profiler. */
+static enum ws_status check_import(const struct ws_trace_file *f, const char *to,
+                                   struct ws_err *err)
+{
+	uint64_t lost = 0;
+
+	WS_FAIL_IF(to, err, USAGE, "'%s' is no trace: 'warpsheet import' keeps what is whole of it",
+	           f->name);
+	for (size_t i = 0; i < WS_IMPORT_MAX_LOSSES; i++)
+		lost += f->stats->losses[i].count;
+	printf("%s: %" PRIu64 " record%s read; ", f->name, f->stats->events,
+	       plural(f->stats->events));
+	if (lost)
+		printf("damaged, %" PRIu64 " lost\n", lost);
+	else
+		puts("whole");
+	return lost ? WS_FINDING : WS_OK;
+}
+
+static enum ws_status check_trace(const char *path, const char *to, struct ws_err *err)
 {
 	struct ws_check_result result;
+
+	WS_FORWARD(ws_trace_check_file(path, print_finding, NULL, &result, err));
+	print_result(path, &result);
+	if (to)
+		WS_FORWARD(repair(path, to, err));
+	return result.damage ? WS_FINDING : WS_OK;
+}
+
+enum ws_status ws_cmd_check(int argc, char **argv, struct ws_err *err)
+{
+	struct ws_trace_file f;
+	enum ws_status rc;
 	const char *to = NULL;
 	int help = 0, n, done;
 	const struct ws_opt opts[] = {
@@ -62,9 +94,9 @@ enum ws_status ws_cmd_check(int argc, char **argv, struct ws_err *err)
 	WS_FORWARD(ws_command_parse(&a, argc, argv, &n, &done, err));
 	if (done)
 		return WS_OK;
-	WS_FORWARD(ws_trace_check_file(argv[0], print_finding, NULL, &result, err));
-	print_result(argv[0], &result);
-	if (to)
-		WS_FORWARD(repair(argv[0], to, err));
-	return result.damage ? WS_FINDING : WS_OK;
+	rc = ws_trace_file_open(&f, argv[0], err);
+	if (rc == WS_OK)
+		rc = f.stats ? check_import(&f, to, err) : check_trace(f.path, to, err);
+	ws_trace_file_close(&f);
+	return rc;
 }

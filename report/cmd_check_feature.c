@@ -12,7 +12,7 @@
 	X("csv", 1, "reports as CSV")                                             \
 	X("json", 1, "reports as JSON")                                           \
 	X("md", 1, "reports as Markdown")                                         \
-	X("import", 0, "reading of other tools' traces")                          \
+	X("import", 1, "reading of other tools' traces")                          \
 	X("export", 0, "writing of other tools' formats")
 
 static const struct feature {

@@ -1,5 +1,6 @@
 #include "report/analysis.h"
 #include "report/command.h"
+#include "report/trace_open.h"
 
 struct diff_opts {
 	struct ws_destination to;
@@ -27,13 +28,18 @@ static enum ws_status write_diff(const struct ws_report *report, const struct di
 static enum ws_status diff_traces(const char *a_path, const char *b_path, const struct diff_opts *o,
                                   struct ws_err *err)
 {
+	struct ws_trace_file a_file = {0}, b_file = {0};
 	struct ws_model *a = NULL, *b = NULL;
 	struct ws_report *report = NULL;
 	struct ws_diff_result result = {0};
-	enum ws_status rc = ws_model_open(&a, a_path, err);
+	enum ws_status rc = ws_trace_file_open(&a_file, a_path, err);
 
 	if (rc == WS_OK)
-		rc = ws_model_open(&b, b_path, err);
+		rc = ws_trace_file_model(&a, &a_file, err);
+	if (rc == WS_OK)
+		rc = ws_trace_file_open(&b_file, b_path, err);
+	if (rc == WS_OK)
+		rc = ws_trace_file_model(&b, &b_file, err);
 	if (rc == WS_OK)
 		rc = ws_diff_make(a, b, &o->diff, &report, &result, err);
 	if (rc == WS_OK)
@@ -45,6 +51,8 @@ static enum ws_status diff_traces(const char *a_path, const char *b_path, const 
 	ws_report_free(report);
 	ws_model_free(b);
 	ws_model_free(a);
+	ws_trace_file_close(&b_file);
+	ws_trace_file_close(&a_file);
 	return rc;
 }
 

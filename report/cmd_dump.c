@@ -5,6 +5,7 @@
 #include "report/command.h"
 #include "report/display.h"
 #include "report/trace_names.h"
+#include "report/trace_open.h"
 
 #define HEX_BYTES_MAX 256 /* of a value that is no text */
 
@@ -258,6 +259,7 @@ static enum ws_status dump_trace(struct dump *d, int no_pager, struct ws_err *er
 enum ws_status ws_cmd_dump(int argc, char **argv, struct ws_err *err)
 {
 	struct ws_trace_reader *r = NULL;
+	struct ws_trace_file f;
 	struct dump d = {0};
 	int help = 0, no_pager = 0, n, done;
 	const struct ws_opt opts[] = {
@@ -280,10 +282,14 @@ enum ws_status ws_cmd_dump(int argc, char **argv, struct ws_err *err)
 	WS_FORWARD(ws_command_parse(&a, argc, argv, &n, &done, err));
 	if (done)
 		return WS_OK;
-	WS_FORWARD(ws_trace_reader_open(&r, argv[0], err));
+	rc = ws_trace_file_open(&f, argv[0], err);
+	if (rc == WS_OK)
+		rc = ws_trace_reader_open(&r, f.path, err);
 	d.r = r;
-	rc = dump_trace(&d, no_pager, err);
+	if (rc == WS_OK)
+		rc = dump_trace(&d, no_pager, err);
 	ws_trace_names_release(&d.names);
 	ws_trace_reader_free(r);
+	ws_trace_file_close(&f);
 	return rc;
 }

@@ -1,8 +1,8 @@
 #include <inttypes.h>
 
-#include "formats/import.h"
 #include "report/command.h"
 #include "report/outfile.h"
+#include "report/trace_open.h"
 
 static void print_count(uint64_t count, const char *what)
 {
@@ -26,26 +26,17 @@ static void print_stats(const char *path, const struct ws_import_stats *s)
 		print_count(s->skips[i].count, s->skips[i].reason);
 }
 
-static void say_damage(const struct ws_import_stats *s)
-{
-	for (size_t i = 0; i < WS_IMPORT_MAX_LOSSES; i++)
-		if (s->losses[i].count)
-			ws_ui_say("warning: lost %s: %" PRIu64, s->losses[i].reason,
-			          s->losses[i].count);
-	for (size_t i = 0; i < s->nwarnings; i++)
-		ws_ui_say("warning: %s", s->warnings[i]);
-	if (s->warnings_more)
-		ws_ui_say("warning: and %" PRIu64 " more", s->warnings_more);
-}
-
 static enum ws_status import(const char *from, const char *to, struct ws_import_stats *stats,
                              struct ws_err *err)
 {
+	const struct ws_import_opts opts = ws_import_opts_watched(from);
 	struct ws_outfile out;
 	enum ws_status status;
 
+	WS_FORWARD(ws_output_spares(to, from, err));
 	WS_FORWARD(ws_outfile_reserve(&out, to, err));
-	status = ws_import_file(from, ws_outfile_name(&out), NULL, stats, err);
+	status = ws_import_file(from, ws_outfile_name(&out), &opts, stats, err);
+	ws_ui_progress_end();
 	if (status != WS_OK) {
 		ws_outfile_abandon(&out);
 		return status;
@@ -83,7 +74,7 @@ enum ws_status ws_cmd_import(int argc, char **argv, struct ws_err *err)
 	status = import(argv[0], to, stats, err);
 	if (status == WS_OK) {
 		print_stats(argv[0], stats);
-		say_damage(stats);
+		ws_import_say_damage(stats);
 	}
 	free(stats);
 	return status;

@@ -4,6 +4,7 @@
 #include "report/command.h"
 #include "report/display.h"
 #include "report/trace_names.h"
+#include "report/trace_open.h"
 
 #define LABEL_WIDTH 22
 
@@ -199,6 +200,7 @@ out:
 enum ws_status ws_cmd_info(int argc, char **argv, struct ws_err *err)
 {
 	struct ws_trace_reader *r = NULL;
+	struct ws_trace_file f;
 	int help = 0, n, done;
 	const struct ws_opt opts[] = {WS_OPT_HELP(&help)};
 	const struct ws_arguments a = {
@@ -216,13 +218,18 @@ enum ws_status ws_cmd_info(int argc, char **argv, struct ws_err *err)
 	WS_FORWARD(ws_command_parse(&a, argc, argv, &n, &done, err));
 	if (done)
 		return WS_OK;
-	WS_FORWARD(ws_trace_reader_open(&r, argv[0], err));
-	put_file(argv[0], ws_trace_reader_summary(r));
-	rc = put_records(r, err);
+	rc = ws_trace_file_open(&f, argv[0], err);
+	if (rc == WS_OK)
+		rc = ws_trace_reader_open(&r, f.path, err);
+	if (rc == WS_OK) {
+		put_file(argv[0], ws_trace_reader_summary(r));
+		rc = put_records(r, err);
+	}
 	if (rc == WS_OK)
 		rc = put_meta(r, err);
 	if (rc == WS_OK)
 		rc = put_losses(r, err);
 	ws_trace_reader_free(r);
+	ws_trace_file_close(&f);
 	return rc;
 }

@@ -1,5 +1,6 @@
 #include "report/analysis.h"
 #include "report/command.h"
+#include "report/trace_open.h"
 
 #define SHORT_ROWS 12 /* of each table in the short report */
 
@@ -16,30 +17,30 @@ struct report_opts {
 };
 
 /* A trace with holes is reported as far as it goes, and that is said. */
-static void warn_of_damage(const char *path)
+static void warn_of_damage(const struct ws_trace_file *f)
 {
 	struct ws_trace_reader *r = NULL;
 	const struct ws_trace_summary *s;
 
-	if (ws_trace_reader_open(&r, path, NULL) != WS_OK)
+	if (ws_trace_reader_open(&r, f->path, NULL) != WS_OK)
 		return; /* the analysis will say why */
 	s = ws_trace_reader_summary(r);
 	if (s->damaged_blocks || s->skipped_bytes)
 		ws_ui_say("warning: '%s' is damaged: %llu bytes are lost; 'warpsheet check' says "
 		          "where",
-		          path, (unsigned long long)s->skipped_bytes);
+		          f->name, (unsigned long long)s->skipped_bytes);
 	else if (!s->closed)
 		ws_ui_say("note: '%s' was not closed: the recorder was stopped; all that it wrote "
 		          "is here",
-		          path);
+		          f->name);
 	ws_trace_reader_free(r);
 }
 
-static enum ws_status make(const char *path, const struct report_opts *o, struct ws_report **out,
-                           struct ws_err *err)
+static enum ws_status make(const struct ws_trace_file *f, const struct report_opts *o,
+                           struct ws_report **out, struct ws_err *err)
 {
 	struct ws_model *model = NULL;
-	enum ws_status rc = ws_model_open(&model, path, err);
+	enum ws_status rc = ws_trace_file_model(&model, f, err);
 
 	if (rc == WS_OK)
 		rc = ws_report_make(model, &o->filter, out, err);
@@ -47,16 +48,17 @@ static enum ws_status make(const char *path, const struct report_opts *o, struct
 	return rc;
 }
 
-static enum ws_status report_trace(const char *path, struct report_opts *o, struct ws_err *err)
+static enum ws_status report_trace(const struct ws_trace_file *f, struct report_opts *o,
+                                   struct ws_err *err)
 {
 	struct ws_table *slots[NSHORT];
 	struct ws_report *report = NULL, view;
 	int is_short = !o->table && ws_destination_is_terminal(&o->to);
-	enum ws_status rc = make(path, o, &report, err);
+	enum ws_status rc = make(f, o, &report, err);
 
 	if (rc != WS_OK)
 		goto out;
-	warn_of_damage(path);
+	warn_of_damage(f);
 	view = *report;
 	if (o->table)
 		rc = ws_report_select(report, o->table, &view, slots, err);
@@ -77,6 +79,8 @@ enum ws_status ws_cmd_report(int argc, char **argv, struct ws_err *err)
 	                        .filter = WS_FILTER_ALL,
 	                        .steps = {-1, -1},
 	                        .rows = -1};
+	struct ws_trace_file f;
+	enum ws_status rc;
 	int help = 0, n, done;
 	const struct ws_opt opts[] = {
 	        {"output", 'o', WS_OPT_TEXT, "FILE", &o.to.path,
@@ -116,5 +120,9 @@ enum ws_status ws_cmd_report(int argc, char **argv, struct ws_err *err)
 	WS_FORWARD(ws_output_spares(o.to.path, argv[0], err));
 	o.filter.step_first = o.steps[0];
 	o.filter.step_last = o.steps[1];
-	return report_trace(argv[0], &o, err);
+	rc = ws_trace_file_open(&f, argv[0], err);
+	if (rc == WS_OK)
+		rc = report_trace(&f, &o, err);
+	ws_trace_file_close(&f);
+	return rc;
 }

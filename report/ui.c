@@ -118,6 +118,61 @@ enum ws_status ws_ui_stdout_finish(struct ws_err *err)
 	return WS_FAIL(err, IO_WRITE, "cannot write standard output");
 }
 
+/* --- progress --- */
+
+#define PROGRESS_FIRST_MS 1000 /* shorter work needs no word */
+#define PROGRESS_EACH_MS  100
+
+static struct {
+	int64_t begin_ms, next_ms; /* begin 0: nothing is under way */
+	int shown;
+} progress;
+
+static int64_t now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+/* Control characters, which names from a trace may carry, would act on the terminal. */
+static void make_harmless(char *text)
+{
+	for (char *p = text; *p; p++)
+		if ((unsigned char)*p < 0x20 || *p == 0x7f)
+			*p = '?';
+}
+
+void ws_ui_progress(const char *what, uint64_t done, uint64_t total)
+{
+	int64_t now = now_ms();
+	char text[300];
+	int percent = total ? (int)(100.0 * (double)done / (double)total) : 0;
+
+	if (!progress.begin_ms) {
+		progress.begin_ms = now;
+		progress.next_ms = now + PROGRESS_FIRST_MS;
+	}
+	if (now < progress.next_ms || !isatty(STDERR_FILENO))
+		return;
+	progress.next_ms = now + PROGRESS_EACH_MS;
+	if (total)
+		snprintf(text, sizeof(text), "%.200s: %d %%", what, percent > 100 ? 100 : percent);
+	else
+		snprintf(text, sizeof(text), "%.200s: %llu", what, (unsigned long long)done);
+	make_harmless(text);
+	fprintf(stderr, "\rwarpsheet: %s\033[K", text);
+	progress.shown = 1;
+}
+
+void ws_ui_progress_end(void)
+{
+	if (progress.shown)
+		fputs("\r\033[K", stderr);
+	memset(&progress, 0, sizeof(progress));
+}
+
 void ws_ui_say(const char *fmt, ...)
 {
 	char text[1024];
@@ -126,9 +181,6 @@ void ws_ui_say(const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	/* names from a trace may carry terminal escapes */
-	for (char *p = text; *p; p++)
-		if ((unsigned char)*p < 0x20 || *p == 0x7f)
-			*p = '?';
+	make_harmless(text);
 	fprintf(stderr, "warpsheet: %s\n", text);
 }

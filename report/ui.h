@@ -5,6 +5,8 @@
 #ifndef WS_REPORT_UI_H
 #define WS_REPORT_UI_H
 
+#include <stdint.h>
+
 #include "formats/status.h"
 
 /* Values of --color, in the order of its choices. */
@@ -31,6 +33,14 @@ void ws_ui_pager_start(void);
  * IO_WRITE when anything of the output was lost, also earlier.
  */
 enum ws_status ws_ui_stdout_finish(struct ws_err *err);
+
+/*
+ * How far long work is, as one line on stderr that renews itself. Nothing
+ * where stderr is no terminal, nor before the work has taken a second. `what`
+ * is named; total 0 = unknown. End it before anything else is said.
+ */
+void ws_ui_progress(const char *what, uint64_t done, uint64_t total);
+void ws_ui_progress_end(void);
 
 /* "warpsheet: …" and a newline on stderr; control characters become '?'. */
 void ws_ui_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));

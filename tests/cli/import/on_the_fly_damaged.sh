@@ -1,0 +1,2 @@
+printf '{"traceEvents": [{"ph": "X", "cat": "kernel", "name": "cut off", "pid": 0, "tid": 7, "ts": 30,' >t.json
+warpsheet check t.json

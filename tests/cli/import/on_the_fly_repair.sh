@@ -1,0 +1,1 @@
+warpsheet check fixtures/imports/event-sync-a100.json.gz --repair t.wtrace
