@@ -20,7 +20,14 @@
 	X(process_not_recorded, "further processes that used NVTX; a trace holds one")             \
 	X(definition_overflow, "definitions, and events that need them, beyond the room for them") \
 	X(deferred_event, "events and batches submitted with a time of their own")                 \
-	X(disk_full, "rows that could not be written")
+	X(disk_full, "rows that could not be written")                                             \
+	X(activity_refused, "times CUPTI got no buffer, as all were full; each drops records")     \
+	X(activity_dropped, "records that CUPTI says it dropped")                                  \
+	X(activity_damaged, "GPU records that make no sense, and parts of buffers behind them")    \
+	X(activity_unknown, "GPU records of a kind that this program does not know")               \
+	X(activity_error, "errors that CUPTI reported while recording")                            \
+	X(kernel_without_time, "kernels whose times CUPTI could not measure; they are counted, "   \
+	                       "but not in sums of time")
 
 /* The same for imports: how damage of the input shows. */
 #define WS_IMPORT_LOSS_LIST(X)                                                                     \

@@ -48,6 +48,7 @@ const struct ws_ref_column ws_ref_columns[] = {
         REF(FLOW, flow, from_thread, THREAD),
         REF(FLOW, flow, to_thread, THREAD),
         REF(GPU_RANGE, gpu_range, device, DEVICE),
+        REF(CONTEXT, context, device, DEVICE),
 };
 const size_t ws_ref_columns_count = sizeof(ws_ref_columns) / sizeof(*ws_ref_columns);
 
