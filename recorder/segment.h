@@ -14,11 +14,12 @@
 #include <stdint.h>
 
 #include "formats/loss.h"
+#include "recorder/control.h"
 #include "recorder/ring.h"
 
 #define WS_SEG_MAGIC        UINT64_C(0x31474553534c5157) /* "WQLSSEG1" */
 #define WS_SEG_VERSION      1
-#define WS_SEG_HEADER_SIZE  8192
+#define WS_SEG_HEADER_SIZE  16384
 #define WS_SEG_ENV          "WARPSHEET_SEGMENT"
 #define WS_SEG_MAX_LANES    1024
 #define WS_SEG_MIN_RING     4096u
@@ -83,6 +84,8 @@ struct ws_seg_header {
 	_Atomic uint64_t commits;            /* 0: nothing was ever committed */
 	_Atomic uint32_t lanes_freed;        /* counts up with each: worth another look */
 	char trace_path[PATH_MAX];           /* absolute */
+
+	struct ws_seg_control control;
 };
 
 /* What is in the file. tails[lane_count] follow. */
@@ -148,6 +151,11 @@ struct ws_seg_opts {
 	uint32_t ring_size; /* bytes, a power of two, WS_SEG_MIN_RING … WS_SEG_MAX_RING */
 	uint64_t defs_size; /* bytes, a multiple of 4096, 4096 … WS_SEG_MAX_DEFS */
 };
+
+static inline struct ws_seg_opts ws_seg_opts_of(const struct ws_seg_header *seg)
+{
+	return (struct ws_seg_opts){seg->lane_count, seg->ring_size, seg->defs_size};
+}
 
 /* Bytes that a segment with these options needs; 0 when an option is out of its range. */
 uint64_t ws_seg_size(const struct ws_seg_opts *opts);

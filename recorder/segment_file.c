@@ -21,29 +21,24 @@ static enum ws_status map(struct ws_segment_file *out, int fd, struct ws_err *er
 	return WS_OK;
 }
 
-enum ws_status ws_segment_file_create(struct ws_segment_file *out, const char *dir,
-                                      const struct ws_seg_opts *opts, struct ws_err *err)
+enum ws_status ws_segment_file_create_at(struct ws_segment_file *out, const char *path,
+                                         const struct ws_seg_opts *opts, struct ws_err *err)
 {
 	enum ws_status status;
-	uint64_t random;
-	int fd, error, n;
+	int fd, error;
 
 	memset(out, 0, sizeof(*out));
 	out->size = ws_seg_size(opts);
 	WS_FAIL_IF(!out->size, err, BUG, "a segment cannot have these sizes");
-	WS_FAIL_IF(getrandom(&random, sizeof(random), 0) != sizeof(random), err, ENVIRONMENT,
-	           "no random numbers: %s", strerror(errno));
-	n = snprintf(out->path, sizeof(out->path), "%s/" WS_SEG_PREFIX "%ld-%016llx", dir,
-	             (long)getpid(), (unsigned long long)random);
-	WS_FAIL_IF(n < 0 || (size_t)n >= sizeof(out->path), err, USAGE, "the path %s is too long",
-	           dir);
+	WS_FAIL_IF(strlen(path) >= sizeof(out->path), err, USAGE, "the path %s is too long", path);
+	memcpy(out->path, path, strlen(path) + 1);
 
 	fd = open(out->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	WS_FAIL_IF(fd < 0, err, ENVIRONMENT, "cannot create %s: %s", out->path, strerror(errno));
 	/* reserved now: a page that is missing later would kill the program with SIGBUS */
 	error = posix_fallocate(fd, 0, (off_t)out->size);
-	status = error ? WS_FAIL(err, ENVIRONMENT, "no room for a segment of %llu MiB in %s: %s",
-	                         (unsigned long long)(out->size >> 20), dir, strerror(error))
+	status = error ? WS_FAIL(err, ENVIRONMENT, "no room for %s of %llu MiB: %s", path,
+	                         (unsigned long long)(out->size >> 20), strerror(error))
 	               : map(out, fd, err);
 	close(fd);
 	if (status != WS_OK) {
@@ -52,6 +47,22 @@ enum ws_status ws_segment_file_create(struct ws_segment_file *out, const char *d
 	}
 	ws_seg_init(out->seg, out->size, opts);
 	return WS_OK;
+}
+
+enum ws_status ws_segment_file_create(struct ws_segment_file *out, const char *dir,
+                                      const struct ws_seg_opts *opts, struct ws_err *err)
+{
+	char path[PATH_MAX];
+	uint64_t random;
+	int n;
+
+	memset(out, 0, sizeof(*out));
+	WS_FAIL_IF(getrandom(&random, sizeof(random), 0) != sizeof(random), err, ENVIRONMENT,
+	           "no random numbers: %s", strerror(errno));
+	n = snprintf(path, sizeof(path), "%s/" WS_SEG_PREFIX "%ld-%016llx", dir, (long)getpid(),
+	             (unsigned long long)random);
+	WS_FAIL_IF(n < 0 || (size_t)n >= sizeof(path), err, USAGE, "the path %s is too long", dir);
+	return ws_segment_file_create_at(out, path, opts, err);
 }
 
 enum ws_status ws_segment_file_open(struct ws_segment_file *out, const char *path,
@@ -109,7 +120,8 @@ static int is_abandoned(const char *path)
 
 	if (ws_segment_file_open(&file, path, NULL) != WS_OK)
 		return 0;
-	result = atomic_load(&file.seg->state) == WS_SEG_OPEN && atomic_load(&file.seg->commits) &&
+	result = atomic_load(&file.seg->state) == WS_SEG_OPEN &&
+	         (atomic_load(&file.seg->commits) || atomic_load(&file.seg->attached)) &&
 	         !ws_proc_alive(atomic_load(&file.seg->launcher.pid),
 	                        file.seg->launcher.start_ticks);
 	ws_segment_file_close(&file);

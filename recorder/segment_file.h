@@ -7,6 +7,8 @@
 
 #define WS_SEG_DIR    "/dev/shm"
 #define WS_SEG_PREFIX "warpsheet-"
+/* After the first segment's name comes this and a process, for that process's own segment. */
+#define WS_SEG_FURTHER ".process-"
 
 struct ws_segment_file {
 	struct ws_seg_header *seg; /* mapped, shared; NULL: none */
@@ -20,6 +22,9 @@ struct ws_segment_file {
  */
 enum ws_status ws_segment_file_create(struct ws_segment_file *out, const char *dir,
                                       const struct ws_seg_opts *opts, struct ws_err *err);
+/* The same with a name of the caller's; ENVIRONMENT also when a file has it. */
+enum ws_status ws_segment_file_create_at(struct ws_segment_file *out, const char *path,
+                                         const struct ws_seg_opts *opts, struct ws_err *err);
 /* Map a segment that exists. IO_READ, CORRUPT. */
 enum ws_status ws_segment_file_open(struct ws_segment_file *out, const char *path,
                                     struct ws_err *err);

@@ -2,18 +2,15 @@
  * The library's entry points and what happens once in each process: find the
  * segment, become its owner, survive fork and exec.
  */
-#include <fcntl.h>
 #include <pthread.h>
-#include <sys/auxv.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "kernels/nvtx_abi.h"
 #include "recorder/collect/collector.h"
+#include "recorder/collect/control.h"
 #include "recorder/collect/nvtx_source.h"
-#include "recorder/procfs.h"
 
 #define WS_EXPORT __attribute__((visibility("default")))
 
@@ -29,75 +26,6 @@ int64_t ws_now_ns(void)
 
 	clock_gettime(CLOCK_REALTIME, &ts);
 	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
-}
-
-/* Differs from one image to the next in the same process; the kernel draws it at exec. */
-static uint64_t image_token(void)
-{
-	const void *random = (const void *)getauxval(AT_RANDOM); /* NOLINT: an address by design */
-	uint64_t token = 1;
-
-	if (random)
-		memcpy(&token, random, sizeof(token));
-	return token | 1;
-}
-
-static struct ws_seg_header *map_segment(void)
-{
-	const char *path = secure_getenv(WS_SEG_ENV);
-	struct stat st;
-	void *mem;
-	int fd;
-
-	if (!path)
-		return NULL;
-	fd = open(path, O_RDWR | O_CLOEXEC);
-	if (fd < 0)
-		return NULL;
-	if (fstat(fd, &st) || st.st_size < WS_SEG_HEADER_SIZE) {
-		close(fd);
-		return NULL;
-	}
-	mem = mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	close(fd);
-	if (mem == MAP_FAILED)
-		return NULL;
-	if (ws_seg_problem(mem, (uint64_t)st.st_size)) {
-		munmap(mem, (size_t)st.st_size);
-		return NULL;
-	}
-	return mem;
-}
-
-/*
- * Become the recorded process: the first one to attach, or the same one after
- * an exec. A second copy of this library in one image (dlmopen) must not
- * believe in an exec, hence the token.
- */
-static int become_owner(struct ws_seg_header *seg)
-{
-	uint32_t pid = (uint32_t)getpid(), owner = 0;
-	struct ws_proc_stat stat;
-
-	if (ws_proc_stat(0, &stat))
-		stat.start_ticks = 0;
-	if (atomic_compare_exchange_strong(&seg->owner.pid, &owner, pid)) {
-		seg->owner.start_ticks = stat.start_ticks;
-		atomic_store(&seg->owner_image, image_token());
-		return 1;
-	}
-	if (owner != pid || seg->owner.start_ticks != stat.start_ticks ||
-	    atomic_exchange(&seg->owner_image, image_token()) == image_token()) {
-		ws_seg_count(seg, WS_LOSS_process_not_recorded, 1);
-		return 0;
-	}
-	/* the threads of the image before are gone */
-	for (uint32_t i = 0; i < seg->lane_count; i++) {
-		uint32_t owned = WS_LANE_OWNED;
-
-		atomic_compare_exchange_strong(&ws_seg_lane(seg, i)->state, &owned, WS_LANE_LEFT);
-	}
-	return 1;
 }
 
 /*
@@ -130,16 +58,12 @@ int ws_attach_off(void)
 
 static void attach(void)
 {
-	struct ws_seg_header *seg = map_segment();
+	struct ws_seg_header *seg = ws_control_claim();
 	char path[PATH_MAX];
 	ssize_t n;
 
 	if (!seg)
 		return;
-	if (atomic_load(&seg->state) != WS_SEG_OPEN || !become_owner(seg)) {
-		munmap(seg, seg->total_size);
-		return;
-	}
 	ws_collector.seg = seg;
 	ws_collector.ring_size = seg->ring_size;
 	if (ws_lane_setup() || pthread_atfork(NULL, NULL, after_fork_in_child))

@@ -1,0 +1,132 @@
+/* Which segment a process records into, and how it comes by one. */
+#include "recorder/collect/control.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "recorder/procfs.h"
+#include "recorder/segment_file.h"
+
+/* Whose is a segment? */
+enum claim {
+	CLAIM_MINE,    /* this image's now */
+	CLAIM_OTHERS,  /* another process records into it */
+	CLAIM_REFUSED, /* this image has it already: a second copy of the library (dlmopen) */
+};
+
+/* Differs from one image to the next in the same process; the kernel draws it at exec. */
+static uint64_t image_token(void)
+{
+	const void *random = (const void *)getauxval(AT_RANDOM); /* NOLINT: an address by design */
+	uint64_t token = 1;
+
+	if (random)
+		memcpy(&token, random, sizeof(token));
+	return token | 1;
+}
+
+/* Become the recorded process: the first one that asks, or the same one after an exec. */
+static enum claim claim(struct ws_seg_header *seg, uint64_t start_ticks)
+{
+	uint32_t pid = (uint32_t)getpid(), owner = 0;
+
+	if (atomic_compare_exchange_strong(&seg->owner.pid, &owner, pid)) {
+		seg->owner.start_ticks = start_ticks;
+		atomic_store(&seg->owner_image, image_token());
+		return CLAIM_MINE;
+	}
+	if (owner != pid || seg->owner.start_ticks != start_ticks)
+		return CLAIM_OTHERS;
+	if (atomic_exchange(&seg->owner_image, image_token()) == image_token())
+		return CLAIM_REFUSED;
+	/* the threads of the image before are gone */
+	for (uint32_t i = 0; i < seg->lane_count; i++) {
+		uint32_t owned = WS_LANE_OWNED;
+
+		atomic_compare_exchange_strong(&ws_seg_lane(seg, i)->state, &owned, WS_LANE_LEFT);
+	}
+	return CLAIM_MINE;
+}
+
+/* What the launcher fixed for the first segment holds for the others too. */
+static void inherit(struct ws_seg_header *seg, const struct ws_seg_header *first)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	seg->base_realtime_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+	seg->launcher.start_ticks = first->launcher.start_ticks;
+	atomic_store(&seg->launcher.pid, atomic_load(&first->launcher.pid));
+	memcpy(seg->control.output, first->control.output, sizeof(seg->control.output));
+	seg->control.keep_existing = first->control.keep_existing;
+}
+
+/*
+ * A segment for this process alone, named after it and the first one, so that
+ * the launcher and a later image of this process find it. The launcher must
+ * live: nobody else would ever look for it.
+ */
+static struct ws_seg_header *own_segment(struct ws_seg_header *first, const char *first_path,
+                                         uint64_t start_ticks)
+{
+	const struct ws_seg_opts opts = ws_seg_opts_of(first);
+	static struct ws_segment_file file; /* called once, and the thread's stack may be small */
+	static char path[PATH_MAX];
+	int n = snprintf(path, sizeof(path), "%s" WS_SEG_FURTHER "%u-%llu", first_path,
+	                 (unsigned)getpid(), (unsigned long long)start_ticks);
+
+	if (n < 0 || (size_t)n >= sizeof(path))
+		return NULL;
+	if (!access(path, F_OK)) {
+		if (ws_segment_file_open(&file, path, NULL) != WS_OK)
+			return NULL;
+		if (claim(file.seg, start_ticks) == CLAIM_MINE)
+			return file.seg;
+		ws_segment_file_close(&file);
+		return NULL;
+	}
+	if (!ws_proc_alive(atomic_load(&first->launcher.pid), first->launcher.start_ticks))
+		return NULL;
+	if (ws_segment_file_create_at(&file, path, &opts, NULL) != WS_OK) {
+		atomic_store(&first->control.no_room, (uint32_t)getpid());
+		return NULL;
+	}
+	inherit(file.seg, first);
+	claim(file.seg, start_ticks);
+	atomic_fetch_add(&first->control.processes, 1);
+	return file.seg;
+}
+
+struct ws_seg_header *ws_control_claim(void)
+{
+	const char *path = secure_getenv(WS_SEG_ENV);
+	struct ws_seg_header *own = NULL;
+	static struct ws_segment_file first;
+	struct ws_proc_stat stat;
+
+	if (!path || ws_segment_file_open(&first, path, NULL) != WS_OK)
+		return NULL;
+	if (atomic_load(&first.seg->state) != WS_SEG_OPEN) {
+		ws_segment_file_close(&first);
+		return NULL;
+	}
+	if (ws_proc_stat(0, &stat))
+		stat.start_ticks = 0;
+	switch (claim(first.seg, stat.start_ticks)) {
+	case CLAIM_MINE:
+		return first.seg;
+	case CLAIM_OTHERS:
+		own = own_segment(first.seg, path, stat.start_ticks);
+		break;
+	case CLAIM_REFUSED:
+		break;
+	}
+	if (!own)
+		ws_seg_count(first.seg, WS_LOSS_process_not_recorded, 1);
+	ws_segment_file_close(&first);
+	return own;
+}
