@@ -13,6 +13,7 @@
 
 #include <sqlite3.h>
 
+#include "formats/id_map.h"
 #include "formats/import_out.h"
 
 enum ws_nsys_table {
@@ -28,19 +29,6 @@ enum ws_nsys_column {
 	WS_NSYS_COLUMNS
 };
 
-/* 64-bit keys to 64-bit values. All zero is an empty map. */
-struct ws_nsys_map {
-	struct ws_strtab keys;
-	uint64_t *values; /* of the key with id i + 1 */
-	size_t n, cap;
-};
-/* NULL when the key is not in the map. */
-const uint64_t *ws_nsys_map_get(const struct ws_nsys_map *m, uint64_t key);
-/* The first value of a key stays. */
-enum ws_status ws_nsys_map_put(struct ws_nsys_map *m, uint64_t key, uint64_t value,
-                               struct ws_err *err);
-void ws_nsys_map_free(struct ws_nsys_map *m);
-
 struct ws_nsys {
 	struct ws_import_out *out;
 	struct ws_import_clock *clock;
@@ -49,11 +37,11 @@ struct ws_nsys {
 	uint64_t rows_total;            /* about so many rows will be read */
 	uint64_t default_pid;           /* where a record has none: of the first API call */
 	sqlite3_stmt *string;           /* of a StringIds key */
-	struct ws_nsys_map string_rows; /* id -> rowid, where id is no primary key */
+	struct ws_id_map string_rows; /* id -> rowid, where id is no primary key */
 	int strings_by_row;
-	struct ws_nsys_map strings;      /* id -> string id of the trace */
-	struct ws_nsys_map domains;      /* pid and domainId -> string id of the trace */
-	struct ws_nsys_map domain_names; /* pid and string id -> the domain that has it */
+	struct ws_id_map strings;      /* id -> string id of the trace */
+	struct ws_id_map domains;      /* pid and domainId -> string id of the trace */
+	struct ws_id_map domain_names; /* pid and string id -> the domain that has it */
 	uint64_t places;                 /* bits above pid and tid of a global id: one machine */
 	int several_places;
 };

@@ -5,42 +5,6 @@
 #define PROGRESS_STEP 100000 /* virtual machine instructions between two looks at the limit */
 #define TELL_ROWS     4096   /* rows between two words about progress */
 
-/* --- maps --- */
-
-const uint64_t *ws_nsys_map_get(const struct ws_nsys_map *m, uint64_t key)
-{
-	uint64_t id = ws_strtab_find(&m->keys, &key, sizeof(key));
-
-	return id ? &m->values[id - 1] : NULL;
-}
-
-enum ws_status ws_nsys_map_put(struct ws_nsys_map *m, uint64_t key, uint64_t value,
-                               struct ws_err *err)
-{
-	uint64_t id;
-
-	if (ws_nsys_map_get(m, key))
-		return WS_OK;
-	if (m->n == m->cap) {
-		size_t cap = m->cap ? m->cap * 2 : 256;
-		uint64_t *grown = reallocarray(m->values, cap, sizeof(*grown));
-
-		WS_FAIL_IF(!grown, err, NO_MEMORY, "no memory for %zu ids", cap);
-		m->values = grown;
-		m->cap = cap;
-	}
-	WS_FORWARD(ws_strtab_add(&m->keys, &key, sizeof(key), &id, err));
-	m->values[m->n++] = value;
-	return WS_OK;
-}
-
-void ws_nsys_map_free(struct ws_nsys_map *m)
-{
-	ws_strtab_free(&m->keys);
-	free(m->values);
-	*m = (struct ws_nsys_map){0};
-}
-
 /* --- the database --- */
 
 void ws_import_nsys_harden(sqlite3 *db)
@@ -157,7 +121,7 @@ static enum ws_status map_string_rows(struct ws_nsys *n, struct ws_err *err)
 	    SQLITE_OK)
 		return WS_OK; /* no strings, then */
 	while (status == WS_OK && sqlite3_step(stmt) == SQLITE_ROW)
-		status = ws_nsys_map_put(&n->string_rows, (uint64_t)sqlite3_column_int64(stmt, 0),
+		status = ws_id_map_put(&n->string_rows, (uint64_t)sqlite3_column_int64(stmt, 0),
 		                         (uint64_t)sqlite3_column_int64(stmt, 1), err);
 	sqlite3_finalize(stmt);
 	n->strings_by_row = 1;
@@ -189,10 +153,10 @@ void ws_nsys_free(struct ws_nsys *n)
 {
 	sqlite3_finalize(n->string);
 	sqlite3_progress_handler(n->db, 0, NULL, NULL);
-	ws_nsys_map_free(&n->string_rows);
-	ws_nsys_map_free(&n->strings);
-	ws_nsys_map_free(&n->domains);
-	ws_nsys_map_free(&n->domain_names);
+	ws_id_map_free(&n->string_rows);
+	ws_id_map_free(&n->strings);
+	ws_id_map_free(&n->domains);
+	ws_id_map_free(&n->domain_names);
 }
 
 /* --- tables --- */
@@ -354,7 +318,7 @@ struct ws_bytes ws_nsys_string_bytes(const struct ws_nsys_rows *r, enum ws_nsys_
 	if (ws_nsys_is_null(r, c) || !n->string)
 		return none;
 	if (n->strings_by_row) {
-		row = ws_nsys_map_get(&n->string_rows, key);
+		row = ws_id_map_get(&n->string_rows, key);
 		if (!row)
 			return none;
 		key = *row;
@@ -369,7 +333,7 @@ enum ws_status ws_nsys_string(const struct ws_nsys_rows *r, enum ws_nsys_column 
 {
 	struct ws_nsys *n = r->n;
 	uint64_t key = (uint64_t)ws_nsys_i64(r, c);
-	const uint64_t *known = ws_nsys_map_get(&n->strings, key);
+	const uint64_t *known = ws_id_map_get(&n->strings, key);
 	struct ws_bytes text;
 
 	*id = 0;
@@ -381,7 +345,7 @@ enum ws_status ws_nsys_string(const struct ws_nsys_rows *r, enum ws_nsys_column 
 	}
 	text = ws_nsys_string_bytes(r, c);
 	WS_FORWARD(ws_import_text(n->out, text, id, err));
-	return ws_nsys_map_put(&n->strings, key, *id, err);
+	return ws_id_map_put(&n->strings, key, *id, err);
 }
 
 int ws_nsys_span(const struct ws_nsys_rows *r, enum ws_nsys_column start, enum ws_nsys_column end,
