@@ -11,22 +11,21 @@
 #include <stdint.h>
 #include <string.h>
 #include <tuple>
+#include <type_traits>
 
-#include "tests/cuda_host/emulation.h"
-
-extern "C" {
+extern "C" { /* what they declare is C */
+#include "formats/status.h"
 #include "kernels/op.h"
 }
+#include "tests/cuda_host/emulation.h"
 
 #define __global__
 #define __device__
 #define __host__
-#define __constant__   static
-#define __shared__     static /* found by its section: shared.ld */
+#define __constant__    static
+#define __shared__      static /* found by its section: shared.ld */
 #define __forceinline__ inline __attribute__((always_inline))
-#define __noinline__   __attribute__((noinline))
-#define __restrict__   __restrict
-#define __align__(n)   __attribute__((aligned(n)))
+#define __align__(n)    __attribute__((aligned(n)))
 #define __launch_bounds__(...)
 
 typedef void *cudaStream_t;
@@ -221,7 +220,9 @@ static enum ws_status ws_host_start(const char *name, dim3 grid, dim3 block, uin
                                     struct ws_err *err, void (*kernel)(Parameters...),
                                     const Arguments &...arguments)
 {
-	struct ws_host_call<Parameters...> call = {kernel, std::tuple<Parameters...>(arguments...)};
+	struct ws_host_call<Parameters...> call = {
+		kernel, std::tuple<Parameters...>(arguments...)
+	};
 	struct ws_host_launch launch = {name,
 	                                {grid.x, grid.y, grid.z},
 	                                {block.x, block.y, block.z},
@@ -232,11 +233,11 @@ static enum ws_status ws_host_start(const char *name, dim3 grid, dim3 block, uin
 	return ws_host_run(&launch, ws_host_enter<Parameters...>, &call, err);
 }
 
-#define WS_LAUNCH(launch, err, kernel, grid, block, shared_bytes, ...)                     \
-	((void)(launch)->stream, ws_host_start(#kernel, (grid), (block), (shared_bytes), (err), \
-	                                       (kernel), __VA_ARGS__))
+#define WS_LAUNCH(launch, err, kernel, grid, block, shared_bytes, ...) \
+	((void)(launch)->stream,                                       \
+	 ws_host_start(#kernel, (grid), (block), (shared_bytes), (err), (kernel), __VA_ARGS__))
 
-#define WS_SHARED_DYNAMIC(type, name)  type *name = (type *)ws_host_shared()
+#define WS_SHARED_DYNAMIC(type, name)             type *name = (type *)ws_host_shared()
 #define WS_SHARED_OPT_IN(kernel, size_bytes, err) ws_host_opt_in(#kernel, (size_bytes), (err))
 
 #endif
