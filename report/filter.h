@@ -7,17 +7,22 @@
 #include "report/model.h"
 
 struct ws_selection {
-	uint8_t *kernel; /* 1 = in the report */
-	uint8_t *range;
+	/* 1 = in the report; one entry for each thing of the model */
+	uint8_t *kernel, *range, *call, *work, *op, *memory;
 	size_t kernels;
 	int64_t gpu_ns;  /* time of the kernels in the report: the usual denominator */
 	size_t measured; /* measured steps in the report */
 	int64_t step_first, step_last; /* their numbers; all of them without a filter */
 	int has_nvtx, has_steps, has_device;
-	char *words; /* the filters in words; "" = none */
+	int has_launched; /* a filter of device work: device, stream or kernel */
+	int nothing;      /* there is a filter, and nothing passes it */
+	char *words;      /* the filters in words; "" = none */
 };
 
-/* Free with ws_selection_release, also after a failure. filter may be NULL. */
+/*
+ * Free with ws_selection_release, also after a failure. filter may be NULL.
+ * USAGE: a pattern or regular expression that is none.
+ */
 enum ws_status ws_select(const struct ws_model *m, const struct ws_filter *filter,
                          struct ws_selection *out, struct ws_err *err);
 void ws_selection_release(struct ws_selection *s);
@@ -32,5 +37,13 @@ int ws_step_selected(const struct ws_model *m, const struct ws_selection *s, uin
  * "domain:path" the domain must match too.
  */
 int ws_filter_matches(struct ws_bytes pattern, struct ws_bytes path, struct ws_bytes domain);
+
+/*
+ * inside[r] = 1 for the ranges that nvtx ("[domain:]path[#n|#a..b]") names and
+ * those in them; inside has an entry a range of the model. A pattern that
+ * names ranges as a whole does, also when it ends in what looks like #n.
+ */
+enum ws_status ws_filter_ranges(const struct ws_model *m, const char *nvtx, uint8_t *inside,
+                                struct ws_err *err);
 
 #endif

@@ -10,7 +10,10 @@
 #include "formats/trace_reader.h"
 #include "report/analysis.h"
 #include "report/attribution.h"
+#include "report/classify.h"
+#include "report/device_peaks.h"
 #include "report/nvtx_tree.h"
+#include "report/occupancy.h"
 #include "report/payload.h"
 
 /* Texts that analysis knows by name; interned first, so WS_TEXT_x is their index. id, text */
@@ -57,6 +60,17 @@ struct ws_device {
 	int kind; /* enum ws_device_kind, -1 = not recorded */
 	uint32_t name;
 	uint64_t kernels;
+	struct ws_device_facts facts;
+	struct ws_sm_limits limits;
+	int has_limits;       /* else occupancy is unknown */
+	int64_t memory_bytes; /* -1 = not recorded */
+	struct ws_device_peaks peaks;
+	int has_peaks;
+};
+
+struct ws_thread {
+	uint64_t pid, tid;
+	uint32_t process; /* number, not pid */
 };
 
 struct ws_config {
@@ -64,26 +78,95 @@ struct ws_config {
 	/* what the name tells, as texts; 0 = nothing */
 	uint32_t name_class, name_direction, name_dtype;
 	uint8_t tensor; /* enum ws_tensor */
+	uint8_t has_occupancy;
 	uint32_t process;
 	uint32_t device; /* index into devices */
+	uint64_t stream;
+	struct ws_launch_shape shape;
+	struct ws_occupancy occupancy;
 };
 
 /* Added to the flags of ws_row_kernel. */
-enum { WS_KERNEL_NO_LAUNCH = 1u << 6 }; /* no record of the call that launched it */
+enum {
+	WS_KERNEL_NO_LAUNCH = 1u << 6, /* no record of the call that launched it */
+	WS_KERNEL_BACKWARD = 1u << 7,  /* its operation is the backward of a recorded one */
+};
 
 /* Sorted by device, then start. */
 struct ws_kernels {
 	size_t n;
 	int64_t *start_ns, *dur_ns; /* 0 with WS_KERNEL_NO_TIME */
 	uint32_t *config;
+	uint32_t *call;     /* that launched it, WS_NONE */
 	uint32_t *range;    /* innermost range of its launch, WS_NONE */
 	uint32_t *crossing; /* see struct ws_attribution; NULL when no ranges cross */
+	uint32_t *op;       /* framework operation that launched it, WS_NONE */
 	uint8_t *flags;
+};
+
+/* API calls in the order of the file. */
+struct ws_api {
+	size_t n;
+	int64_t *start_ns, *end_ns;
+	uint32_t *thread, *process;
+	uint32_t *name;  /* as recorded, a version at its end included */
+	uint32_t *range; /* innermost range around it, WS_NONE */
+	uint32_t *op;    /* innermost framework operation around it, WS_NONE */
+	uint8_t *failed; /* its result was no success */
+};
+
+/* Device work that is no kernel. */
+enum ws_work_kind {
+	WS_WORK_MEMCPY,
+	WS_WORK_MEMSET,
+	WS_WORK_GRAPH, /* a CUDA graph traced as a whole: its kernels have no rows */
+};
+
+struct ws_work {
+	int64_t start_ns, dur_ns;
+	uint64_t bytes;
+	uint64_t stream, correlation;
+	uint32_t process, device;
+	uint32_t call, range, op; /* as for kernels */
+	uint8_t kind;             /* enum ws_work_kind */
+	uint8_t direction;        /* memcpy.kind */
+	uint8_t no_time;
+};
+
+struct ws_op_config {
+	uint32_t name;
+	uint32_t kind, direction, dtype; /* texts; 0 = not known */
+	int has_dims;                    /* the inputs' dimensions were recorded */
+	uint64_t batch, m, n, k;
+	int64_t flops, bytes; /* of one call, -1 = not known */
+};
+
+/* Calls of framework operations, sorted by thread, then begin: parents before their children. */
+struct ws_cpu_ops {
+	struct ws_ranges tree; /* without paths, payloads and flags */
+	uint32_t *config;      /* index into configs */
+	uint64_t *external;    /* id that links name, 0 = none */
+	uint32_t *range;       /* innermost NVTX range around it, WS_NONE */
+	uint32_t *forward;     /* operation that it, or one around it, is the backward of */
+	struct ws_op_config *configs; /* [0]: a lost one */
+	size_t nconfigs;
+	uint64_t with_shapes; /* calls whose inputs' dimensions were recorded */
+};
+
+/* One allocation or release. In the order of time. */
+struct ws_memory_event {
+	int64_t time_ns;
+	uint64_t bytes, address;
+	uint64_t allocated_bytes, reserved_bytes; /* after it; 0 = not recorded */
+	uint32_t process, device;                 /* device: index, WS_NONE = memory of the host */
+	uint32_t range, cpu_op;                   /* innermost around it, WS_NONE */
+	uint8_t op;                               /* enum ws_memory_op */
 };
 
 struct ws_step {
 	uint32_t range;
 	uint32_t index; /* from 0; warm-up and measured steps are counted apart */
+	uint32_t number; /* what the program calls it */
 	int warm_up;
 	int unfinished; /* its range never ended: left out of every statistic */
 	int64_t total_ns;
@@ -131,18 +214,31 @@ struct ws_model {
 	struct ws_process_end *ends;
 	size_t nends;
 	uint64_t processes;
+	uint64_t *pids; /* of each process number */
+	uint32_t nprocesses;
 
 	struct ws_device *devices;
 	size_t ndevices;
 	struct ws_config *configs; /* [0] is the lost one */
 	size_t nconfigs;
 
+	struct ws_thread *threads;
+	uint32_t nthreads;
 	struct ws_kernels kernels;
-	uint64_t api_calls, nvtx_events;
+	struct ws_api api;
+	struct ws_work *works; /* sorted by device, then start */
+	size_t nworks;
+	struct ws_cpu_ops cpu_ops;
+	struct ws_memory_event *memory;
+	size_t nmemory;
+	uint64_t overheads; /* rows of the kind overhead, and their time */
+	int64_t overhead_ns;
+	struct ws_peaks *peaks; /* owns what the devices' peaks point to */
+	uint64_t nvtx_events;
 	int64_t begin_ns, end_ns; /* first and last moment of any record */
 
 	struct ws_ranges ranges;
-	struct ws_attribution attribution; /* innermost freed; crossings kept */
+	struct ws_attribution attribution; /* innermost freed: it is api.range */
 	struct ws_ops ops;
 	/* one entry a range */
 	uint32_t *range_step;  /* step that it lies in, WS_NONE */
@@ -187,6 +283,8 @@ static inline enum ws_phase ws_kernel_phase(const struct ws_model *m, size_t k)
 {
 	uint32_t r = m->kernels.range[k];
 
+	if (m->kernels.flags[k] & WS_KERNEL_BACKWARD)
+		return WS_PHASE_BACKWARD;
 	return r == WS_NONE ? WS_PHASE_OTHER : (enum ws_phase)m->range_phase[r];
 }
 /* Is it a step that the statistics are made of? */
@@ -194,8 +292,16 @@ static inline int ws_step_is_measured(const struct ws_model *m, uint32_t step)
 {
 	return step != WS_NONE && !m->steps[step].warm_up && !m->steps[step].unfinished;
 }
-/* What the kernel does, as text: by its operation or range, else by its name; 0 = unknown. */
+/* What the kernel does, as text, by the range or framework operation that launched it; 0 = they do
+ * not tell. */
+uint32_t ws_kernel_range_class(const struct ws_model *m, size_t k);
+/* The same, else by its name; 0 = unknown. */
 uint32_t ws_kernel_class(const struct ws_model *m, size_t k);
+/* As texts, 0 = unknown: what the operation says, else what the name tells. */
+uint32_t ws_kernel_direction(const struct ws_model *m, size_t k);
+uint32_t ws_kernel_dtype(const struct ws_model *m, size_t k);
+/* The framework operation's description; NULL for WS_NONE. */
+const struct ws_op_config *ws_cpu_op_config(const struct ws_model *m, uint32_t op);
 /* The operation of a range or a kernel; NULL when it lies in none. */
 const struct ws_op *ws_range_op(const struct ws_model *m, uint32_t range);
 const struct ws_op *ws_kernel_op(const struct ws_model *m, size_t k);
@@ -207,9 +313,9 @@ struct ws_bytes ws_model_fact(const struct ws_model *m, const char *key);
 
 /* --- steps of ws_model_open, in order --- */
 
-/* Every record: model_load.c. */
+/* Every record: model_load.c, with model_dict.c, model_work.c and model_cpu_op.c. */
 enum ws_status ws_model_load(struct ws_model *m, const struct ws_trace_reader *r,
-                             struct ws_err *err);
+                             const struct ws_model_opts *opts, struct ws_err *err);
 /* Places, classes, phases, steps and operations of the ranges; leftovers: model_label.c. */
 enum ws_status ws_model_label(struct ws_model *m, struct ws_err *err);
 

@@ -30,10 +30,12 @@ enum ws_status ws_load_kind(const struct ws_loader *l, enum ws_kind kind, struct
 
 /* A launch configuration adds at most: demangled name, class, direction, dtype. */
 #define TEXTS_OF_CONFIG 4
+/* Names of kinds, directions and dtypes of framework operations. */
+#define TEXTS_OF_OPS 64
 
 /* texts[] has room for every text there can be. */
-static enum ws_status intern(struct ws_model *m, struct ws_bytes text, uint32_t *out,
-                             struct ws_err *err)
+enum ws_status ws_intern_text(struct ws_model *m, struct ws_bytes text, uint32_t *out,
+                              struct ws_err *err)
 {
 	uint64_t id;
 
@@ -62,7 +64,7 @@ static enum ws_status load_texts(struct ws_loader *l, uint64_t nconfigs, struct 
 
 	WS_FORWARD(ws_load_kind(l, WS_KIND_STRING, &m->strings, err));
 	m->texts = calloc(sizeof(known) / sizeof(*known) + m->strings.rows +
-	                          TEXTS_OF_CONFIG * nconfigs + 1,
+	                          TEXTS_OF_CONFIG * nconfigs + TEXTS_OF_OPS,
 	                  sizeof(*m->texts));
 	m->made = calloc(nconfigs ? nconfigs : 1, sizeof(*m->made));
 	if (!m->texts || !m->made)
@@ -70,9 +72,9 @@ static enum ws_status load_texts(struct ws_loader *l, uint64_t nconfigs, struct 
 	m->texts[WS_TEXT_EMPTY] = (struct ws_bytes){"", 0};
 	m->ntexts = 1;
 	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
-		WS_FORWARD(intern(m, (struct ws_bytes){known[i], strlen(known[i])}, &at, err));
+		WS_FORWARD(ws_intern_text(m, (struct ws_bytes){known[i], strlen(known[i])}, &at, err));
 	for (uint64_t i = 0; i < m->strings.rows; i++) {
-		WS_FORWARD(intern(m, ws_blob(&m->strings, WS_COL_string_text, i), &at, err));
+		WS_FORWARD(ws_intern_text(m, ws_blob(&m->strings, WS_COL_string_text, i), &at, err));
 		WS_FORWARD(ws_idmap_put(&m->text_of, ws_value(&m->strings, WS_COL_string_id, i), at,
 		                        err));
 	}
@@ -81,41 +83,59 @@ static enum ws_status load_texts(struct ws_loader *l, uint64_t nconfigs, struct 
 
 /* --- processes, threads, devices, launch configurations ------------------------------ */
 
-static enum ws_status process_number(struct ws_loader *l, uint64_t pid, uint32_t *out,
+enum ws_status ws_process_number(struct ws_loader *l, uint64_t pid, uint32_t *out,
                                      struct ws_err *err)
 {
+	struct ws_model *m = l->m;
+
 	*out = ws_idmap_get(&l->process_of, pid);
 	if (*out != WS_NONE)
 		return WS_OK;
-	*out = l->nprocesses++;
+	if (m->nprocesses == l->processes_allocated) {
+		size_t want = l->processes_allocated ? l->processes_allocated * 2 : 16;
+		void *grown = reallocarray(m->pids, want, sizeof(*m->pids));
+
+		if (!grown)
+			return no_memory(err, "processes");
+		m->pids = grown;
+		l->processes_allocated = want;
+	}
+	*out = m->nprocesses++;
+	m->pids[*out] = pid;
 	return ws_idmap_put(&l->process_of, pid, *out, err);
 }
 
 enum ws_status ws_thread_number(struct ws_loader *l, uint64_t id, uint64_t pid, uint32_t *out,
                                 struct ws_err *err)
 {
+	struct ws_model *m = l->m;
 	uint32_t process;
 
 	*out = ws_idmap_get(&l->thread_of, id);
 	if (*out != WS_NONE)
 		return WS_OK;
-	if (l->nthreads == l->threads_allocated) {
+	if (m->nthreads == l->threads_allocated) {
 		size_t want = l->threads_allocated ? l->threads_allocated * 2 : 64;
 		void *grown = reallocarray(l->thread_process, want, sizeof(*l->thread_process));
 
 		if (!grown)
 			return no_memory(err, "threads");
 		l->thread_process = grown;
+		grown = reallocarray(m->threads, want, sizeof(*m->threads));
+		if (!grown)
+			return no_memory(err, "threads");
+		m->threads = grown;
 		l->threads_allocated = want;
 	}
-	WS_FORWARD(process_number(l, pid, &process, err));
-	*out = l->nthreads++;
+	WS_FORWARD(ws_process_number(l, pid, &process, err));
+	*out = m->nthreads++;
 	l->thread_process[*out] = process;
+	m->threads[*out] = (struct ws_thread){pid, 0, process};
 	return ws_idmap_put(&l->thread_of, id, *out, err);
 }
 
-static enum ws_status device_number(struct ws_loader *l, uint64_t id, uint32_t *out,
-                                    struct ws_err *err)
+enum ws_status ws_device_number(struct ws_loader *l, uint64_t id, uint32_t *out,
+                                struct ws_err *err)
 {
 	struct ws_model *m = l->m;
 
@@ -132,7 +152,8 @@ static enum ws_status device_number(struct ws_loader *l, uint64_t id, uint32_t *
 		l->devices_allocated = want;
 	}
 	*out = (uint32_t)m->ndevices++;
-	m->devices[*out] = (struct ws_device){.id = id, .kind = -1};
+	m->devices[*out] = (struct ws_device){.id = id, .kind = -1, .memory_bytes = -1};
+	ws_device_facts_init(&m->devices[*out].facts);
 	return ws_idmap_put(&l->device_of, id, *out, err);
 }
 
@@ -146,7 +167,7 @@ static enum ws_status load_devices(struct ws_loader *l, struct ws_err *err)
 		uint64_t kind = ws_value(&t, WS_COL_device_kind, i);
 		uint32_t at;
 
-		status = device_number(l, ws_value(&t, WS_COL_device_id, i), &at, err);
+		status = ws_device_number(l, ws_value(&t, WS_COL_device_id, i), &at, err);
 		if (status != WS_OK)
 			break;
 		l->m->devices[at].kind = kind <= WS_DEVICE_CUDA ? (int)kind : -1;
@@ -154,6 +175,39 @@ static enum ws_status load_devices(struct ws_loader *l, struct ws_err *err)
 	}
 	ws_table_data_release(&t);
 	return status;
+}
+
+/* Limits, clocks and sizes, and what follows from them: occupancy's limits, peaks. */
+static enum ws_status load_device_attrs(struct ws_loader *l, struct ws_err *err)
+{
+	static const char memory[] = "global_memory_bytes";
+	struct ws_model *m = l->m;
+	struct ws_table_data t;
+
+	WS_FORWARD(ws_load_kind(l, WS_KIND_DEVICE_ATTR, &t, err));
+	for (uint64_t i = 0; i < t.rows; i++) {
+		uint32_t at = ws_idmap_get(&l->device_of, ws_value(&t, WS_COL_device_attr_device, i));
+		struct ws_bytes name =
+		        m->texts[ws_model_text(m, ws_value(&t, WS_COL_device_attr_attr, i))];
+		int64_t value = (int64_t)ws_value(&t, WS_COL_device_attr_value, i);
+
+		if (at == WS_NONE)
+			continue;
+		ws_device_facts_set(&m->devices[at].facts, name.ptr, name.len, value);
+		if (name.len == sizeof(memory) - 1 && !memcmp(name.ptr, memory, name.len) &&
+		    value > 0)
+			m->devices[at].memory_bytes = value;
+	}
+	ws_table_data_release(&t);
+	WS_FORWARD(ws_peaks_new(l->opts->peaks, l->opts->peaks_len, &m->peaks, err));
+	for (size_t i = 0; i < m->ndevices; i++) {
+		struct ws_device *d = &m->devices[i];
+		struct ws_bytes name = m->texts[d->name];
+
+		d->has_limits = ws_sm_limits_from(&d->facts, &d->limits);
+		d->has_peaks = ws_peaks_find(m->peaks, name.ptr, name.len, &d->peaks);
+	}
+	return WS_OK;
 }
 
 static enum ws_status load_threads(struct ws_loader *l, struct ws_err *err)
@@ -167,6 +221,8 @@ static enum ws_status load_threads(struct ws_loader *l, struct ws_err *err)
 
 		status = ws_thread_number(l, ws_value(&t, WS_COL_thread_id, i),
 		                          ws_value(&t, WS_COL_thread_pid, i), &at, err);
+		if (status == WS_OK)
+			l->m->threads[at].tid = ws_value(&t, WS_COL_thread_tid, i);
 	}
 	ws_table_data_release(&t);
 	return status;
@@ -175,7 +231,7 @@ static enum ws_status load_threads(struct ws_loader *l, struct ws_err *err)
 static enum ws_status intern_static(struct ws_model *m, const char *text, uint32_t *out,
                                     struct ws_err *err)
 {
-	return intern(m, (struct ws_bytes){text, strlen(text)}, out, err);
+	return ws_intern_text(m, (struct ws_bytes){text, strlen(text)}, out, err);
 }
 
 /* What a kernel name tells; `recorded` is its text in the trace. */
@@ -207,7 +263,7 @@ static enum ws_status describe_kernel(struct ws_loader *l, uint32_t recorded, st
 		return WS_OK;
 	}
 	m->nmade++;
-	return intern(m, (struct ws_bytes){made->data, made->len}, &c->name, err);
+	return ws_intern_text(m, (struct ws_bytes){made->data, made->len}, &c->name, err);
 }
 
 static enum ws_status add_config(struct ws_loader *l, const struct ws_table_data *t, uint64_t row,
@@ -226,9 +282,27 @@ static enum ws_status add_config(struct ws_loader *l, const struct ws_table_data
 		WS_FORWARD(describe_kernel(l, name, c, err));
 		WS_FORWARD(ws_idmap_put(&l->kernel_of, name, at, err));
 	}
-	WS_FORWARD(process_number(l, ws_value(t, WS_COL_launch_config_pid, row), &c->process, err));
+	WS_FORWARD(ws_process_number(l, ws_value(t, WS_COL_launch_config_pid, row), &c->process, err));
 	WS_FORWARD(
-	        device_number(l, ws_value(t, WS_COL_launch_config_device, row), &c->device, err));
+	        ws_device_number(l, ws_value(t, WS_COL_launch_config_device, row), &c->device, err));
+	c->stream = ws_value(t, WS_COL_launch_config_stream, row);
+	c->shape = (struct ws_launch_shape){
+	        .grid_x = ws_value(t, WS_COL_launch_config_grid_x, row),
+	        .grid_y = ws_value(t, WS_COL_launch_config_grid_y, row),
+	        .grid_z = ws_value(t, WS_COL_launch_config_grid_z, row),
+	        .block_x = ws_value(t, WS_COL_launch_config_block_x, row),
+	        .block_y = ws_value(t, WS_COL_launch_config_block_y, row),
+	        .block_z = ws_value(t, WS_COL_launch_config_block_z, row),
+	        .registers = ws_value(t, WS_COL_launch_config_registers, row),
+	};
+	/* absurd sizes are unknown to the estimate, whatever the sum wraps to */
+	if (__builtin_add_overflow(ws_value(t, WS_COL_launch_config_shared_static_bytes, row),
+	                           ws_value(t, WS_COL_launch_config_shared_dynamic_bytes, row),
+	                           &c->shape.shared_bytes))
+		c->shape.shared_bytes = UINT64_MAX;
+	c->has_occupancy = m->devices[c->device].has_limits &&
+	                   ws_occupancy_estimate(&m->devices[c->device].limits, &c->shape,
+	                                         &c->occupancy);
 	return ws_idmap_put(&l->config_of, ws_value(t, WS_COL_launch_config_id, row), at, err);
 }
 
@@ -247,7 +321,7 @@ static enum ws_status load_configs(struct ws_loader *l, const struct ws_table_da
 	m->configs[0].name = WS_TEXT_UNKNOWN_KERNEL;
 	m->configs[0].process = WS_NONE;
 	if (!m->ndevices)
-		return device_number(l, 0, &m->configs[0].device, err);
+		return ws_device_number(l, 0, &m->configs[0].device, err);
 	return WS_OK;
 }
 
@@ -327,9 +401,11 @@ enum ws_status ws_load_dictionaries(struct ws_loader *l, struct ws_err *err)
 	if (status == WS_OK)
 		status = load_devices(l, err);
 	if (status == WS_OK)
+		status = load_device_attrs(l, err);
+	if (status == WS_OK)
 		status = load_threads(l, err);
 	if (status == WS_OK)
-		status = ws_classifier_new(NULL, 0, &l->classifier, err);
+		status = ws_classifier_new(l->opts->rules, l->opts->rules_len, &l->classifier, err);
 	if (status == WS_OK)
 		status = load_configs(l, &configs, err);
 	ws_table_data_release(&configs);

@@ -12,7 +12,21 @@ static enum ws_status no_memory(struct ws_err *err, size_t n)
 	return WS_FAIL(err, NO_MEMORY, "no memory to label %zu ranges", n);
 }
 
-static enum ws_phase phase_of_name(uint32_t name)
+static int begins_with(struct ws_bytes name, const char *prefix)
+{
+	return name.len >= strlen(prefix) && !memcmp(name.ptr, prefix, strlen(prefix));
+}
+
+/* PyTorch calls its steps ProfilerStep#5, its optimizers' Optimizer.step#Adam.step. */
+#define PYTORCH_STEP      "ProfilerStep#"
+#define PYTORCH_OPTIMIZER "Optimizer.step#"
+
+static int is_step(const struct ws_model *m, uint32_t name)
+{
+	return name == WS_TEXT_STEP || begins_with(m->texts[name], PYTORCH_STEP);
+}
+
+static enum ws_phase phase_of_name(const struct ws_model *m, uint32_t name)
 {
 	switch (name) {
 	case WS_TEXT_FORWARD:
@@ -24,7 +38,8 @@ static enum ws_phase phase_of_name(uint32_t name)
 	case WS_TEXT_OPTIMIZER:
 		return WS_PHASE_OPTIMIZER;
 	default:
-		return WS_PHASE_OTHER;
+		return begins_with(m->texts[name], PYTORCH_OPTIMIZER) ? WS_PHASE_OPTIMIZER
+		                                                      : WS_PHASE_OTHER;
 	}
 }
 
@@ -84,7 +99,7 @@ static void inherit_labels(struct ws_model *m)
 
 		m->range_phase[i] = root ? WS_PHASE_OTHER : m->range_phase[parent];
 		if (m->range_phase[i] == WS_PHASE_OTHER)
-			m->range_phase[i] = (uint8_t)phase_of_name(r->name[i]);
+			m->range_phase[i] = (uint8_t)phase_of_name(m, r->name[i]);
 		m->range_marks[i] = marks_of_name(r->name[i]);
 		if (!root)
 			m->range_marks[i] |= m->range_marks[parent] & inherited;
@@ -129,7 +144,7 @@ static enum ws_status check_sums(struct ws_model *m, struct ws_err *err)
 /* --- steps ------------------------------------------------------------------------------- */
 
 /*
- * A step is an outermost range `step`; it is a warm-up step when it lies in a
+ * A step is an outermost range `step` or PyTorch's ProfilerStep#N; it is a warm-up step when it lies in a
  * range `warm-up`. A range `warm-up` with no step inside is a warm-up step.
  * range_step[i] becomes the range that is the step around range i.
  */
@@ -152,7 +167,7 @@ static enum ws_status find_step_ranges(struct ws_model *m, struct ws_err *err)
 		step[i] = parent == WS_NONE ? WS_NONE : step[parent];
 		if (warm[i] == WS_NONE && r->name[i] == WS_TEXT_WARM_UP)
 			warm[i] = i;
-		if (step[i] == WS_NONE && r->name[i] == WS_TEXT_STEP) {
+		if (step[i] == WS_NONE && is_step(m, r->name[i])) {
 			step[i] = i;
 			if (warm[i] != WS_NONE)
 				has_step[warm[i]] = 1;
@@ -178,6 +193,24 @@ static int by_begin(const void *pa, const void *pb, void *arg)
 	return a->range < b->range ? -1 : a->range > b->range;
 }
 
+/* 5 of ProfilerStep#5; a step without a number in its name has its index. */
+static uint32_t number_of_step(const struct ws_model *m, uint32_t name, uint32_t index)
+{
+	struct ws_bytes text = m->texts[name];
+	const char *p = text.ptr;
+	size_t i = strlen(PYTORCH_STEP);
+	uint32_t number = 0;
+
+	if (!begins_with(text, PYTORCH_STEP) || text.len == i || text.len > i + 9)
+		return index;
+	for (; i < text.len; i++) {
+		if (p[i] < '0' || p[i] > '9')
+			return index;
+		number = number * 10 + (uint32_t)(p[i] - '0');
+	}
+	return number;
+}
+
 static void number_steps(struct ws_model *m, uint32_t *step_of_range)
 {
 	uint32_t count[2] = {0, 0};
@@ -189,6 +222,7 @@ static void number_steps(struct ws_model *m, uint32_t *step_of_range)
 		step->warm_up = (m->range_marks[r] & WS_IN_WARM_UP) != 0;
 		step->unfinished = (m->ranges.flags[r] & WS_RANGE_OPEN) != 0;
 		step->index = count[step->warm_up]++;
+		step->number = number_of_step(m, m->ranges.name[r], step->index);
 		step->total_ns = m->ranges.end_ns[r] - m->ranges.start_ns[r];
 		step_of_range[r] = s;
 		m->nmeasured += (size_t)ws_step_is_measured(m, s);

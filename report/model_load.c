@@ -9,7 +9,6 @@
 
 #include "report/columns.h"
 
-/* Times must leave room to add and subtract: ±73 years around the trace's base. */
 #define MAX_TIME_NS ((int64_t)1 << 61)
 
 static enum ws_status no_memory(struct ws_err *err, const char *what)
@@ -19,7 +18,7 @@ static enum ws_status no_memory(struct ws_err *err, const char *what)
 
 /* --- times ------------------------------------------------------------------------------------ */
 
-static void see_time(struct ws_model *m, int64_t from_ns, int64_t to_ns)
+void ws_see_time(struct ws_model *m, int64_t from_ns, int64_t to_ns)
 {
 	if (from_ns < m->begin_ns)
 		m->begin_ns = from_ns;
@@ -27,8 +26,8 @@ static void see_time(struct ws_model *m, int64_t from_ns, int64_t to_ns)
 		m->end_ns = to_ns;
 }
 
-static enum ws_status check_time(int64_t start_ns, int64_t dur_ns, const char *what, uint64_t row,
-                                 struct ws_err *err)
+enum ws_status ws_check_time(int64_t start_ns, int64_t dur_ns, const char *what, uint64_t row,
+                             struct ws_err *err)
 {
 	WS_FAIL_IF(start_ns > MAX_TIME_NS || start_ns < -MAX_TIME_NS || dur_ns > MAX_TIME_NS, err,
 	           CORRUPT, "time of %s %llu is out of bounds: %lld ns, for %lld ns", what,
@@ -40,14 +39,12 @@ static enum ws_status check_time(int64_t start_ns, int64_t dur_ns, const char *w
 
 /* What joining to calls needs and nobody needs later. */
 struct kernel_keys {
-	uint64_t *correlation;
 	uint32_t *process;
 	int64_t *start_ns;
 };
 
 static void keys_release(struct kernel_keys *k)
 {
-	free(k->correlation);
 	free(k->process);
 	free(k->start_ns);
 }
@@ -66,8 +63,8 @@ static enum ws_status take_kernel(struct ws_loader *l, const struct ws_table_dat
 	if (dur < 0 || !t->columns[WS_COL_kernel_dur_ns].present)
 		k->flags[to] |= WS_KERNEL_NO_TIME;
 	k->config[to] = config == WS_NONE ? 0 : config;
-	k->range[to] = WS_NONE;
-	keys->correlation[to] = ws_value(t, WS_COL_kernel_correlation, row);
+	k->range[to] = k->call[to] = k->op[to] = WS_NONE;
+	l->kernel_correlation[to] = ws_value(t, WS_COL_kernel_correlation, row);
 	keys->process[to] = m->configs[k->config[to]].process;
 	keys->start_ns[to] = INT64_MAX;
 	m->left.no_config += config == WS_NONE;
@@ -76,17 +73,18 @@ static enum ws_status take_kernel(struct ws_loader *l, const struct ws_table_dat
 		m->left.no_time++;
 		return WS_OK;
 	}
-	WS_FORWARD(check_time(start, dur, "kernel", row, err));
+	WS_FORWARD(ws_check_time(start, dur, "kernel", row, err));
 	m->left.cut_off += (k->flags[to] & WS_KERNEL_CUT_OFF) != 0;
 	k->start_ns[to] = keys->start_ns[to] = start;
 	k->dur_ns[to] = dur;
-	see_time(m, start, start + dur);
+	ws_see_time(m, start, start + dur);
 	return WS_OK;
 }
 
-static enum ws_status allocate_kernels(struct ws_kernels *k, struct kernel_keys *keys, size_t rows,
+static enum ws_status allocate_kernels(struct ws_loader *l, struct kernel_keys *keys, size_t rows,
                                        struct ws_err *err)
 {
+	struct ws_kernels *k = &l->m->kernels;
 	size_t n = rows ? rows : 1;
 
 	k->n = rows;
@@ -94,12 +92,14 @@ static enum ws_status allocate_kernels(struct ws_kernels *k, struct kernel_keys 
 	k->dur_ns = calloc(n, sizeof(*k->dur_ns));
 	k->config = calloc(n, sizeof(*k->config));
 	k->range = calloc(n, sizeof(*k->range));
+	k->call = calloc(n, sizeof(*k->call));
+	k->op = calloc(n, sizeof(*k->op));
 	k->flags = calloc(n, sizeof(*k->flags));
-	keys->correlation = calloc(n, sizeof(*keys->correlation));
+	l->kernel_correlation = calloc(n, sizeof(*l->kernel_correlation));
 	keys->process = calloc(n, sizeof(*keys->process));
 	keys->start_ns = calloc(n, sizeof(*keys->start_ns));
-	if (!k->start_ns || !k->dur_ns || !k->config || !k->range || !k->flags ||
-	    !keys->correlation || !keys->process || !keys->start_ns)
+	if (!k->start_ns || !k->dur_ns || !k->config || !k->range || !k->call || !k->op ||
+	    !k->flags || !l->kernel_correlation || !keys->process || !keys->start_ns)
 		return no_memory(err, "kernels");
 	return WS_OK;
 }
@@ -137,7 +137,7 @@ static enum ws_status load_kernels(struct ws_loader *l, struct kernel_keys *keys
 	enum ws_status status;
 
 	WS_FORWARD(ws_load_kind(l, WS_KIND_KERNEL, &t, err));
-	status = allocate_kernels(&l->m->kernels, keys, t.rows, err);
+	status = allocate_kernels(l, keys, t.rows, err);
 	order = calloc(t.rows ? t.rows : 1, sizeof(*order));
 	if (status == WS_OK && !order)
 		status = no_memory(err, "kernels");
@@ -156,54 +156,53 @@ static enum ws_status load_kernels(struct ws_loader *l, struct kernel_keys *keys
 /* --- API calls ---------------------------------------------------------------------------------
  */
 
-struct call_columns {
-	size_t n;
-	int64_t *start_ns, *end_ns;
-	uint32_t *thread, *process;
-	uint64_t *correlation;
-};
-
-static void calls_release(struct call_columns *c)
+static enum ws_status allocate_calls(struct ws_loader *l, size_t rows, struct ws_err *err)
 {
-	free(c->start_ns);
-	free(c->end_ns);
-	free(c->thread);
-	free(c->process);
-	free(c->correlation);
+	struct ws_api *a = &l->m->api;
+	size_t n = rows ? rows : 1;
+
+	a->n = rows;
+	a->start_ns = calloc(n, sizeof(*a->start_ns));
+	a->end_ns = calloc(n, sizeof(*a->end_ns));
+	a->thread = calloc(n, sizeof(*a->thread));
+	a->process = calloc(n, sizeof(*a->process));
+	a->name = calloc(n, sizeof(*a->name));
+	a->op = calloc(n, sizeof(*a->op));
+	a->failed = calloc(n, sizeof(*a->failed));
+	l->api_correlation = calloc(n, sizeof(*l->api_correlation));
+	if (!a->start_ns || !a->end_ns || !a->thread || !a->process || !a->name || !a->op ||
+	    !a->failed || !l->api_correlation)
+		return no_memory(err, "API calls");
+	return WS_OK;
 }
 
-static enum ws_status load_calls(struct ws_loader *l, struct call_columns *c, struct ws_err *err)
+static enum ws_status load_calls(struct ws_loader *l, struct ws_err *err)
 {
+	struct ws_api *a = &l->m->api;
 	struct ws_table_data t;
-	enum ws_status status = WS_OK;
-	size_t n;
+	enum ws_status status;
 
 	WS_FORWARD(ws_load_kind(l, WS_KIND_API, &t, err));
-	n = t.rows ? t.rows : 1;
-	l->m->api_calls = c->n = t.rows;
-	c->start_ns = calloc(n, sizeof(*c->start_ns));
-	c->end_ns = calloc(n, sizeof(*c->end_ns));
-	c->thread = calloc(n, sizeof(*c->thread));
-	c->process = calloc(n, sizeof(*c->process));
-	c->correlation = calloc(n, sizeof(*c->correlation));
-	if (!c->start_ns || !c->end_ns || !c->thread || !c->process || !c->correlation)
-		status = no_memory(err, "API calls");
+	status = allocate_calls(l, t.rows, err);
 	for (uint64_t i = 0; i < t.rows && status == WS_OK; i++) {
 		int64_t start = (int64_t)ws_value(&t, WS_COL_api_start_ns, i);
 		int64_t dur = (int64_t)ws_value(&t, WS_COL_api_dur_ns, i);
 
 		dur = dur < 0 ? 0 : dur;
-		status = check_time(start, dur, "API call", i, err);
+		status = ws_check_time(start, dur, "API call", i, err);
 		if (status != WS_OK)
 			break;
-		see_time(l->m, start, start + dur);
-		c->start_ns[i] = start;
-		c->end_ns[i] = start + dur;
-		c->correlation[i] = ws_value(&t, WS_COL_api_correlation, i);
-		status = ws_thread_number(l, ws_value(&t, WS_COL_api_thread, i), 0, &c->thread[i],
+		ws_see_time(l->m, start, start + dur);
+		a->start_ns[i] = start;
+		a->end_ns[i] = start + dur;
+		a->name[i] = ws_model_text(l->m, ws_value(&t, WS_COL_api_name, i));
+		a->op[i] = WS_NONE;
+		a->failed[i] = ws_value(&t, WS_COL_api_result, i) != 0;
+		l->api_correlation[i] = ws_value(&t, WS_COL_api_correlation, i);
+		status = ws_thread_number(l, ws_value(&t, WS_COL_api_thread, i), 0, &a->thread[i],
 		                          err);
 		if (status == WS_OK)
-			c->process[i] = l->thread_process[c->thread[i]];
+			a->process[i] = l->thread_process[a->thread[i]];
 	}
 	ws_table_data_release(&t);
 	return status;
@@ -282,8 +281,8 @@ static enum ws_status take_event(struct ws_loader *l, const struct ws_table_data
 	uint64_t payload = ws_value(t, WS_COL_nvtx_payload, i);
 
 	c->time_ns[i] = (int64_t)ws_value(t, WS_COL_nvtx_time_ns, i);
-	WS_FORWARD(check_time(c->time_ns[i], 0, "NVTX event", i, err));
-	see_time(l->m, c->time_ns[i], c->time_ns[i]);
+	WS_FORWARD(ws_check_time(c->time_ns[i], 0, "NVTX event", i, err));
+	ws_see_time(l->m, c->time_ns[i], c->time_ns[i]);
 	c->type[i] = type <= WS_NVTX_MARK ? (uint8_t)type : UINT8_MAX;
 	c->domain[i] = ws_model_text(l->m, ws_value(t, WS_COL_nvtx_domain, i));
 	c->name[i] = ws_model_text(l->m, ws_value(t, WS_COL_nvtx_name, i));
@@ -319,7 +318,7 @@ static enum ws_status load_ranges(struct ws_loader *l, struct ws_err *err)
 	ev = (struct ws_nvtx_events){n,           c.time_ns,   c.thread,
 	                             c.type,      c.domain,    c.name,
 	                             c.range_id,  c.payload,   l->thread_process,
-	                             l->nthreads, l->m->end_ns};
+	                             l->m->nthreads, l->m->end_ns};
 	if (status == WS_OK)
 		status = take_facts(l->m, &ev, err);
 	if (status == WS_OK)
@@ -330,49 +329,52 @@ static enum ws_status load_ranges(struct ws_loader *l, struct ws_err *err)
 
 /* --- the joins ------------------------------------------------------------------------------- */
 
-static enum ws_status join(struct ws_loader *l, const struct kernel_keys *keys,
-                           const struct call_columns *c, struct ws_err *err)
+static enum ws_status join_kernels(struct ws_loader *l, const struct kernel_keys *keys,
+                                   const struct ws_calls *calls, struct ws_err *err)
 {
 	struct ws_model *m = l->m;
 	struct ws_kernels *k = &m->kernels;
-	struct ws_calls calls = {c->n,      c->start_ns, c->end_ns,
-	                         c->thread, c->process,  c->correlation};
-	struct ws_launches launches = {k->n, keys->start_ns, keys->process, keys->correlation};
-	uint32_t *call = calloc(k->n ? k->n : 1, sizeof(*call));
-	enum ws_status status;
+	struct ws_launches launches = {k->n, keys->start_ns, keys->process, l->kernel_correlation};
 
-	if (!call)
-		return no_memory(err, "kernels");
-	status = ws_join_launches(&launches, &calls, call, err);
-	if (status == WS_OK)
-		status = ws_attribute(&calls, &m->ranges, &m->attribution, err);
-	if (status == WS_OK && m->attribution.first) {
+	WS_FORWARD(ws_join_launches(&launches, calls, k->call, err));
+	if (m->attribution.first) {
 		k->crossing = calloc(k->n ? k->n : 1, sizeof(*k->crossing));
 		if (!k->crossing)
-			status = no_memory(err, "kernels");
+			return no_memory(err, "kernels");
 	}
-	for (size_t i = 0; i < k->n && status == WS_OK; i++) {
+	for (size_t i = 0; i < k->n; i++) {
+		uint32_t call = k->call[i];
+
 		if (k->crossing)
-			k->crossing[i] =
-			        call[i] == WS_NONE ? WS_NONE : m->attribution.first[call[i]];
-		if (call[i] == WS_NONE)
+			k->crossing[i] = call == WS_NONE ? WS_NONE : m->attribution.first[call];
+		if (call == WS_NONE)
 			k->flags[i] |= WS_KERNEL_NO_LAUNCH;
 		else
-			k->range[i] = m->attribution.innermost[call[i]];
+			k->range[i] = m->api.range[call];
 	}
-	free(m->attribution.innermost);
-	free(m->attribution.first);
-	m->attribution.innermost = m->attribution.first = NULL;
-	free(call);
-	return status;
+	return WS_OK;
+}
+
+static enum ws_status join(struct ws_loader *l, const struct kernel_keys *keys, struct ws_err *err)
+{
+	struct ws_model *m = l->m;
+	struct ws_api *a = &m->api;
+	struct ws_calls calls = {a->n,      a->start_ns, a->end_ns,
+	                         a->thread, a->process,  l->api_correlation};
+
+	WS_FORWARD(ws_attribute(&calls, &m->ranges, &m->attribution, err));
+	a->range = m->attribution.innermost;
+	m->attribution.innermost = NULL;
+	WS_FORWARD(join_kernels(l, keys, &calls, err));
+	WS_FORWARD(ws_join_works(l, &calls, err));
+	return ws_join_cpu_ops(l, err);
 }
 
 enum ws_status ws_model_load(struct ws_model *m, const struct ws_trace_reader *r,
-                             struct ws_err *err)
+                             const struct ws_model_opts *opts, struct ws_err *err)
 {
-	struct ws_loader l = {.m = m, .r = r};
+	struct ws_loader l = {.m = m, .r = r, .opts = opts};
 	struct kernel_keys keys = {0};
-	struct call_columns calls = {0};
 	enum ws_status status;
 
 	m->begin_ns = INT64_MAX;
@@ -381,17 +383,25 @@ enum ws_status ws_model_load(struct ws_model *m, const struct ws_trace_reader *r
 	if (status == WS_OK)
 		status = load_kernels(&l, &keys, err);
 	if (status == WS_OK)
-		status = load_calls(&l, &calls, err);
-	/* after kernels and calls: ranges that never ended end at the last moment of them all */
+		status = load_calls(&l, err);
+	if (status == WS_OK)
+		status = ws_load_works(&l, err);
+	if (status == WS_OK)
+		status = ws_load_cpu_ops(&l, err);
+	if (status == WS_OK)
+		status = ws_load_memory(&l, err);
+	/* after everything else: ranges that never ended end at the last moment of them all */
 	if (status == WS_OK)
 		status = load_ranges(&l, err);
 	if (status == WS_OK)
-		status = join(&l, &keys, &calls, err);
+		status = join(&l, &keys, err);
 	if (m->begin_ns > m->end_ns)
 		m->begin_ns = m->end_ns = 0;
 
 	keys_release(&keys);
-	calls_release(&calls);
+	free(l.kernel_correlation);
+	free(l.api_correlation);
+	free(l.memory_thread);
 	free(l.thread_process);
 	ws_idmap_free(&l.thread_of);
 	ws_idmap_free(&l.process_of);
@@ -399,6 +409,7 @@ enum ws_status ws_model_load(struct ws_model *m, const struct ws_trace_reader *r
 	ws_idmap_free(&l.config_of);
 	ws_idmap_free(&l.payload_of);
 	ws_idmap_free(&l.kernel_of);
+	ws_idmap_free(&l.op_config_of);
 	ws_classifier_free(l.classifier);
 	return status;
 }

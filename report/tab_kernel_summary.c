@@ -219,17 +219,10 @@ static enum ws_status add_row(const struct summary *s, struct ws_table *t, uint3
 	const struct ws_group *g = &s->groups[name];
 	struct ws_cell *row = ws_table_row(t);
 
-	if (g->time.n) {
-		ws_cell_set_real(&row[WS_TC_kernel_summary_time_percent],
-		                 ws_stat_percent((double)g->time.sum, (double)s->tab->sel->gpu_ns));
-		ws_cell_set_int(&row[WS_TC_kernel_summary_total_ns], g->time.sum);
-		ws_cell_set_real(&row[WS_TC_kernel_summary_avg_ns], g->time.mean);
-		ws_cell_set_real(&row[WS_TC_kernel_summary_med_ns], g->time.median);
-		ws_cell_set_int(&row[WS_TC_kernel_summary_min_ns], g->time.min);
-		ws_cell_set_int(&row[WS_TC_kernel_summary_max_ns], g->time.max);
-		ws_cell_set_real(&row[WS_TC_kernel_summary_std_ns], g->time.std);
-	}
-	ws_cell_set_int(&row[WS_TC_kernel_summary_instances], (int64_t)g->time.n);
+	if (g->time.n)
+		ws_cells_set_stat(row, &g->time, s->tab->sel->gpu_ns);
+	else
+		ws_cell_set_int(&row[WS_TC_kernel_summary_instances], 0);
 	ws_cell_set_text(t, &row[WS_TC_kernel_summary_name], m->texts[name].ptr,
 	                 m->texts[name].len);
 	WS_FORWARD(ws_cell_set_short_name(t, &row[WS_TC_kernel_summary_short_name], m->texts[name],

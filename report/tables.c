@@ -74,6 +74,8 @@ static enum ws_status make(const struct ws_tab *tab, size_t which, struct ws_tab
 	if (tab->sel->words[0])
 		ws_table_note(t, "Filter: %s. Totals and percentages are of what it lets through.",
 		              tab->sel->words);
+	if (tab->sel->nothing)
+		ws_table_note(t, "Nothing in the trace passes the filter.");
 	if (ws_model_on_cpu(tab->m))
 		ws_table_note(t,
 		              "%s ran on the CPU reference: these are true times of a reference "
@@ -170,6 +172,18 @@ void ws_cell_set_mean(struct ws_cell *cell, int64_t sum, uint64_t n)
 		ws_cell_set_int(cell, sum / (int64_t)n);
 	else
 		ws_cell_set_real(cell, (double)sum / (double)n);
+}
+
+void ws_cells_set_stat(struct ws_cell *cells, const struct ws_stat *stat, int64_t whole)
+{
+	ws_cell_set_real(&cells[0], ws_stat_percent((double)stat->sum, (double)whole));
+	ws_cell_set_int(&cells[1], stat->sum);
+	ws_cell_set_int(&cells[2], (int64_t)stat->n);
+	ws_cell_set_real(&cells[3], stat->mean);
+	ws_cell_set_real(&cells[4], stat->median);
+	ws_cell_set_int(&cells[5], stat->min);
+	ws_cell_set_int(&cells[6], stat->max);
+	ws_cell_set_real(&cells[7], stat->std);
 }
 
 enum ws_status ws_cell_set_short_name(struct ws_table *t, struct ws_cell *cell,

@@ -6,6 +6,7 @@
 
 #include "report/filter.h"
 #include "report/model.h"
+#include "report/stat.h"
 #include "report/tables.def"
 
 /* WS_TC_kernel_summary_total_ns = 1, …: position of a column in its table. */
@@ -53,6 +54,11 @@ void ws_cell_set_model_text(struct ws_table *t, struct ws_cell *cell, const stru
                             uint32_t text);
 /* sum / n: a whole number where it divides, so that exact counts stay exact. Empty when n = 0. */
 void ws_cell_set_mean(struct ws_cell *cell, int64_t sum, uint64_t n);
+/*
+ * The eight cells share, sum, number, mean, median, least, most, deviation
+ * that begin every table in the manner of nsys; whole is what the share is of.
+ */
+void ws_cells_set_stat(struct ws_cell *cells, const struct ws_stat *stat, int64_t whole);
 /* The short form of a kernel name. */
 enum ws_status ws_cell_set_short_name(struct ws_table *t, struct ws_cell *cell,
                                       struct ws_bytes name, struct ws_err *err);

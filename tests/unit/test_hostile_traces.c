@@ -107,8 +107,14 @@ static struct ws_model *try_model(struct tb *b)
 
 static void report_and_diff(uint64_t number, int wild, unsigned *opened)
 {
-	struct ws_filter filter = {number % 2 ? "*step*" : NULL, (int64_t)(number % 3) - 1, -1,
-	                           (int64_t)(number % 4) - 1};
+	struct ws_filter filter = {.nvtx = number % 2 ? "*step*" : NULL,
+	                           .step_first = (int64_t)(number % 3) - 1,
+	                           .step_last = -1,
+	                           .device = (int64_t)(number % 4) - 1,
+	                           .by_gpu_time = number % 5 == 0,
+	                           .has_time = number % 7 == 0,
+	                           .time_first_ns = INT64_MIN,
+	                           .time_end_ns = number % 3 ? INT64_MAX : 100};
 	struct tb *b[2] = {any_trace(number, wild), any_trace(number + 100000, wild)};
 	struct ws_model *m[2] = {try_model(b[0]), try_model(b[1])};
 	struct ws_report *report = NULL;

@@ -207,7 +207,7 @@ Test(steps, a_trace_without_steps_says_so)
 Test(steps, a_steps_filter_selects_by_number)
 {
 	struct tb *b = tb_new();
-	struct ws_filter f = {NULL, 1, -1, -1};
+	struct ws_filter f = {.step_first = 1, .step_last = -1, .device = -1};
 	struct ws_model *m;
 	struct ws_table *t;
 
@@ -221,7 +221,7 @@ Test(steps, a_steps_filter_selects_by_number)
 	cr_expect(eq(i64, tb_int(t, 0, "step"), 1));
 	cr_expect(tb_notes_say(t, "measured steps 1 and later"));
 	ws_table_free(t);
-	f = (struct ws_filter){NULL, -1, 0, -1};
+	f = (struct ws_filter){.step_first = -1, .step_last = 0, .device = -1};
 	t = tb_table(m, "steps", &f);
 	cr_assert(eq(sz, t->nrows, 1));
 	cr_expect(eq(i64, tb_int(t, 0, "step"), 0));

@@ -307,7 +307,7 @@ Test(tables, setup_and_warm_up_are_in_the_kernel_summary_and_it_says_so)
 	cr_expect(tb_notes_say(t, "Filter: kernels launched in ranges that match \"step\""));
 	ws_table_free(t);
 
-	steps = (struct ws_filter){NULL, 1, 1, -1};
+	steps = (struct ws_filter){.step_first = 1, .step_last = 1, .device = -1};
 	t = tb_table(m, "kernel-summary", &steps);
 	cr_expect(eq(i64, tb_int(t, 0, "total_ns"), 11));
 	NEAR(tb_real(t, 0, "time_percent"), 100.0);
