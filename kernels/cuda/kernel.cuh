@@ -162,6 +162,16 @@ static inline bool ws_rows_aligned(int64_t cols, int n)
 	return cols % n == 0;
 }
 
+/* a * b, rounded: never part of a fused multiply-add */
+static __device__ __forceinline__ float ws_product(float a, float b)
+{
+#ifdef WS_CUDA_HOST
+	return a * b; /* compiled with -ffp-contract=off */
+#else
+	return __fmul_rn(a, b);
+#endif
+}
+
 /* --- reductions: every lane, or every thread of the block, gets the result ------------------- */
 
 static __device__ __forceinline__ float ws_warp_sum(float x)
@@ -214,6 +224,68 @@ static __device__ __forceinline__ float ws_block_max(float x, float *partial)
 	x = ws_warp_max(lane < warps ? partial[lane] : -INFINITY);
 	__syncthreads();
 	return x;
+}
+
+/* --- division by a number that a launch fixes ------------------------------------------------ */
+
+/*
+ * Quotients of 0 <= i < 2^63 by a multiplication: some 10 instructions, a 64-bit division takes
+ * 70. With 2^L >= divisor > 2^(L - 1) and magic = ceil(2^(63 + L) / divisor), i * magic exceeds
+ * i / divisor * 2^(63 + L) by less than 2^63 * 2^L / divisor: not enough to reach the next whole
+ * number (Granlund and Montgomery 1994).
+ */
+struct ws_divisor {
+	int64_t value;
+	uint64_t magic;
+	int shift; /* L - 1; -1: the divisor is 1 */
+};
+
+/* value: 1 ... 2^62 */
+static inline struct ws_divisor ws_divisor_of(int64_t value)
+{
+	struct ws_divisor by = {value, 0, -1};
+
+	while (((int64_t)1 << (by.shift + 1)) < value)
+		by.shift++;
+	if (by.shift >= 0)
+		by.magic = (uint64_t)((((unsigned __int128)1 << (64 + by.shift)) + (uint64_t)value - 1) /
+		                      (uint64_t)value);
+	return by;
+}
+
+static __device__ __forceinline__ int64_t ws_quotient(int64_t i, const struct ws_divisor &by)
+{
+	return by.shift < 0 ? i : (int64_t)(__umul64hi((uint64_t)i, by.magic) >> by.shift);
+}
+
+/* --- which kernel ---------------------------------------------------------------------------- */
+
+/*
+ * What tells the kernels of one launcher apart, as a number for case labels: the parts of
+ * ws_op_kernel_name(). direction: forward, backward or none; in, out: f32, bf16 or f16.
+ */
+#define WS_KERNEL_KEY(SUB, direction, in, out)                                          \
+	ws_kernel_key(WS_SUB_##SUB, WSNVTX_DIRECTION_##direction, WS_KERNEL_NVTX_##in, \
+	              WS_KERNEL_DTYPE_##out)
+#define WS_KERNEL_NVTX_f32   WSNVTX_DTYPE_fp32
+#define WS_KERNEL_NVTX_bf16  WSNVTX_DTYPE_bf16
+#define WS_KERNEL_NVTX_f16   WSNVTX_DTYPE_fp16
+#define WS_KERNEL_DTYPE_f32  WS_DTYPE_F32
+#define WS_KERNEL_DTYPE_bf16 WS_DTYPE_BF16
+#define WS_KERNEL_DTYPE_f16  WS_DTYPE_F16
+/* The type of elements. */
+#define WS_KERNEL_TYPE_f32  float
+#define WS_KERNEL_TYPE_bf16 struct ws_bf16
+#define WS_KERNEL_TYPE_f16  struct ws_f16
+
+static inline constexpr int ws_kernel_key(int sub, int direction, int in, int out)
+{
+	return ((sub * 4 + direction) * 16 + in) * 16 + out;
+}
+
+static inline int ws_kernel_key_of(const struct ws_op *op)
+{
+	return ws_kernel_key(op->sub, op->payload.direction, op->payload.dtype, op->out[0]->dtype);
 }
 
 /* --- sizes of grids -------------------------------------------------------------------------- */

@@ -13,12 +13,12 @@
 #ifndef WS_KERNELS_CUDA_LAUNCH_H
 #define WS_KERNELS_CUDA_LAUNCH_H
 
-#include "formats/status.h"
-#include "kernels/op.h"
-
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+#include "formats/status.h"
+#include "kernels/op.h"
 
 struct ws_cuda_launch {
 	void *stream;           /* cudaStream_t */
