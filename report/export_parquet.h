@@ -21,7 +21,10 @@ struct ws_export_parquet_opts {
 	void (*progress)(void *context, uint64_t done, uint64_t total);
 	void *context;
 };
-#define WS_EXPORT_PARQUET_DEFAULTS { -1, NULL, NULL }
+#define WS_EXPORT_PARQUET_DEFAULTS \
+	{                          \
+		-1, NULL, NULL     \
+	}
 
 /*
  * Write every table of the trace under dir, which is made when it does not
