@@ -4,7 +4,8 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "recorder/drain_private.h"
+#include "recorder/drain_activity.h"
+#include "recorder/segment_slots.h"
 
 /* --- the writer --- */
 
@@ -64,6 +65,15 @@ uint64_t ws_drain_file_size(const struct ws_seg_header *seg)
 	return commit ? commit->file_size : 0;
 }
 
+/* Buffers whose rows are in the file. */
+static void give_slots_back(struct ws_drain *d)
+{
+	for (uint32_t i = 0; i < d->seg->activity.count; i++)
+		if (d->slots_read[i] &&
+		    d->slots_read[i] == atomic_load(&ws_seg_slot(d->seg, i)->done))
+			ws_slot_return(d->seg, i);
+}
+
 /* Take up where the last commit left off. Its tails may not have reached the rings. */
 static void restore(struct ws_drain *d)
 {
@@ -75,14 +85,18 @@ static void restore(struct ws_drain *d)
 		return;
 	d->defs_in_file = commit->defs_pos;
 	d->next_correlation = commit->next_correlation;
-	d->unknown_records = commit->unknown_records;
+	memcpy(d->counted, commit->counted, sizeof(d->counted));
 	d->flags = commit->flags;
+	d->gpus = commit->gpus;
 	for (uint32_t i = 0; i < d->seg->lane_count; i++) {
 		if (commit->tails[i] > d->tails[i]) {
 			d->tails[i] = commit->tails[i];
 			ws_ring_release(&ws_seg_lane(d->seg, i)->ring, d->tails[i]);
 		}
 	}
+	for (uint32_t i = 0; i < d->seg->activity.count; i++)
+		d->slots_read[i] = commit->tails[d->seg->lane_count + i];
+	give_slots_back(d);
 }
 
 enum ws_status ws_drain_create(struct ws_drain **out, struct ws_seg_header *seg,
@@ -97,7 +111,9 @@ enum ws_status ws_drain_create(struct ws_drain **out, struct ws_seg_header *seg,
 	d->tails = calloc(seg->lane_count, sizeof(*d->tails));
 	d->strings = calloc(seg->defs_size / 8, sizeof(*d->strings));
 	d->scratch = malloc(seg->ring_size);
-	if (!d->tails || !d->strings || !d->scratch) {
+	d->slots_read = calloc(seg->activity.count + 1, sizeof(*d->slots_read));
+	d->activity = ws_activity_new(seg);
+	if (!d->tails || !d->strings || !d->scratch || !d->slots_read || !d->activity) {
 		ws_drain_free(d);
 		return WS_FAIL(err, NO_MEMORY, "out of memory for draining the segment");
 	}
@@ -111,6 +127,8 @@ void ws_drain_free(struct ws_drain *d)
 	if (!d)
 		return;
 	free(d->tails);
+	free(d->slots_read);
+	ws_activity_free(d->activity);
 	free(d->strings);
 	free(d->threads);
 	free(d->names);
@@ -129,7 +147,7 @@ static uint64_t drain_lane(struct ws_drain *d, uint32_t i, uint64_t head)
 	uint64_t pos = d->tails[i], n = 0;
 
 	if (head < pos) { /* the program wrote where it must not */
-		d->unknown_records++;
+		d->counted[WS_LOSS_unknown_record]++;
 		pos = head;
 	}
 	while (pos < head) {
@@ -142,7 +160,7 @@ static uint64_t drain_lane(struct ws_drain *d, uint32_t i, uint64_t head)
 		else
 			rec.size = 0;
 		if (rec.size < sizeof(rec) || rec.size % 8 || rec.size > left) {
-			d->unknown_records++;
+			d->counted[WS_LOSS_unknown_record]++;
 			pos = head;
 			break;
 		}
@@ -151,7 +169,7 @@ static uint64_t drain_lane(struct ws_drain *d, uint32_t i, uint64_t head)
 			whole = d->scratch;
 		}
 		if (!ws_drain_record(d, lane->thread, whole, rec.size))
-			d->unknown_records++;
+			d->counted[WS_LOSS_unknown_record]++;
 		pos += rec.size;
 		n++;
 	}
@@ -165,13 +183,19 @@ uint64_t ws_drain_pass(struct ws_drain *d)
 	uint64_t heads[WS_SEG_MAX_LANES];
 
 	/* heads first: whatever these records name was defined before they were written */
+	ws_activity_look(d);
 	for (uint32_t i = 0; i < d->seg->lane_count; i++)
 		heads[i] = ws_ring_head(&ws_seg_lane(d->seg, i)->ring);
 	n += ws_drain_definitions(d);
 	for (uint32_t i = 0; i < d->seg->lane_count; i++)
 		if (heads[i] != d->tails[i])
 			n += drain_lane(d, i, heads[i]);
-	return n;
+	return n + ws_activity_pass(d);
+}
+
+void ws_drain_program_ended(struct ws_drain *d)
+{
+	ws_slots_give_up(d->seg);
 }
 
 int ws_drain_is_empty(const struct ws_drain *d)
@@ -179,6 +203,12 @@ int ws_drain_is_empty(const struct ws_drain *d)
 	for (uint32_t i = 0; i < d->seg->lane_count; i++)
 		if (ws_ring_head(&ws_seg_lane(d->seg, i)->ring) != d->tails[i])
 			return 0;
+	for (uint32_t i = 0; i < d->seg->activity.count; i++) {
+		uint64_t done = atomic_load(&ws_seg_slot(d->seg, i)->done);
+
+		if (done && done != d->slots_read[i])
+			return 0;
+	}
 	return ws_drain_defs_end(d) == d->defs_pos;
 }
 
@@ -199,6 +229,18 @@ static int lanes_run_short(const struct ws_drain *d)
 	return left && unused <= d->seg->lane_count / 4;
 }
 
+/* A quarter of the pool is read and not given back: CUPTI must never find it empty. */
+static int slots_run_short(const struct ws_drain *d)
+{
+	uint32_t read = 0;
+
+	for (uint32_t i = 0; i < d->seg->activity.count; i++)
+		read += d->slots_read[i] &&
+		        d->slots_read[i] == atomic_load_explicit(&ws_seg_slot(d->seg, i)->done,
+		                                                 memory_order_relaxed);
+	return read > d->seg->activity.count / 4;
+}
+
 int ws_drain_wants_commit(const struct ws_drain *d)
 {
 	for (uint32_t i = 0; i < d->seg->lane_count; i++) {
@@ -208,7 +250,7 @@ int ws_drain_wants_commit(const struct ws_drain *d)
 		    d->seg->ring_size / 2)
 			return 1;
 	}
-	return lanes_run_short(d);
+	return lanes_run_short(d) || slots_run_short(d);
 }
 
 static void flip(struct ws_drain *d)
@@ -220,17 +262,21 @@ static void flip(struct ws_drain *d)
 	commit->file_size = ws_trace_writer_size(d->writer);
 	commit->defs_pos = d->defs_pos > d->defs_in_file ? d->defs_pos : d->defs_in_file;
 	commit->next_correlation = d->next_correlation;
-	commit->unknown_records = d->unknown_records;
+	memcpy(commit->counted, d->counted, sizeof(commit->counted));
 	commit->flags = d->flags;
+	commit->gpus = d->gpus;
 	for (uint32_t i = 0; i < seg->lane_count; i++)
 		commit->tails[i] = d->tails[i];
+	for (uint32_t i = 0; i < seg->activity.count; i++)
+		commit->tails[seg->lane_count + i] = d->slots_read[i];
 	atomic_store_explicit(&seg->commit_active, next, memory_order_release);
 	atomic_fetch_add(&seg->commits, 1);
 }
 
-/* Give ring space back, and lanes whose thread ended to the next thread. */
+/* Give buffers and ring space back, and lanes whose thread ended to the next thread. */
 static void give_back(struct ws_drain *d)
 {
+	give_slots_back(d);
 	for (uint32_t i = 0; i < d->seg->lane_count; i++) {
 		struct ws_lane *lane = ws_seg_lane(d->seg, i);
 		/* before head is read: a thread that ended moves it no more */
@@ -271,11 +317,11 @@ const char *ws_loss_name(enum ws_loss cause)
 
 uint64_t ws_drain_lost(const struct ws_drain *d, enum ws_loss cause)
 {
-	if (cause == WS_LOSS_unknown_record)
-		return d->unknown_records;
+	uint64_t n = atomic_load_explicit(&d->seg->lost[cause], memory_order_relaxed);
+
 	if (cause == WS_LOSS_disk_full)
-		return d->discarded + ws_trace_writer_rows_lost(d->writer);
-	return atomic_load_explicit(&d->seg->lost[cause], memory_order_relaxed);
+		n += d->discarded + ws_trace_writer_rows_lost(d->writer);
+	return n + d->counted[cause];
 }
 
 int ws_drain_flag(const struct ws_drain *d, enum ws_commit_flag flag)

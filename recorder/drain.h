@@ -29,6 +29,11 @@ uint64_t ws_drain_file_size(const struct ws_seg_header *seg);
  * held up and the counters stay true.
  */
 uint64_t ws_drain_pass(struct ws_drain *d);
+/*
+ * The recorded process is gone, so what CUPTI still had in hand is read by the
+ * passes that follow, as far as it was written. Legal twice.
+ */
+void ws_drain_program_ended(struct ws_drain *d);
 /* 1 when a ring is more than half full of what is not committed, or few rings are free. */
 int ws_drain_wants_commit(const struct ws_drain *d);
 /* Make the rows so far part of the file, and give the ring space back. */

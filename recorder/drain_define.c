@@ -3,6 +3,7 @@
 
 #include "kernels/nvtx_abi.h"
 #include "kernels/warpsheet_nvtx.h"
+#include "recorder/drain_activity.h"
 #include "recorder/drain_private.h"
 
 #define MAX_THREADS (1u << 24)
@@ -90,6 +91,41 @@ static int define_process(struct ws_drain *d, const struct def *def)
 	return 1;
 }
 
+/* Make place for a thread of this id. 0: no memory. */
+static int reach_thread(struct ws_drain *d, uint64_t id)
+{
+	size_t n = (size_t)id * 2;
+	struct ws_drain_thread *threads;
+
+	if (id < d->nthreads)
+		return 1;
+	threads = realloc(d->threads, n * sizeof(*threads));
+	if (!threads)
+		return 0;
+	memset(threads + d->nthreads, 0, (n - d->nthreads) * sizeof(*threads));
+	d->threads = threads;
+	d->nthreads = n;
+	return 1;
+}
+
+uint64_t ws_drain_thread_by_tid(struct ws_drain *d, uint64_t pid, uint64_t tid)
+{
+	struct ws_row_thread row = {.pid = pid, .tid = tid};
+
+	if (!pid || !tid)
+		return 0;
+	/* the last one: thread ids of the system are used again */
+	for (size_t id = d->nthreads; id--;)
+		if (d->threads[id].pid == pid && d->threads[id].tid == tid)
+			return id;
+	row.id = (uint64_t)atomic_fetch_add(&d->seg->next_thread, 1) + 1;
+	if (row.id >= MAX_THREADS || !reach_thread(d, row.id))
+		return 0;
+	d->threads[row.id] = (struct ws_drain_thread){pid, tid};
+	ws_drain_add(d, WS_KIND_THREAD, &row);
+	return row.id;
+}
+
 static void add_thread_row(struct ws_drain *d, const struct def *def, uint64_t id,
                            struct ws_bytes name)
 {
@@ -115,16 +151,8 @@ static int define_thread(struct ws_drain *d, const struct def *def)
 	memcpy(&fixed, def->body, sizeof(fixed));
 	if (!fixed.pid)
 		return 0;
-	if (def->id >= d->nthreads) {
-		size_t n = (size_t)def->id * 2;
-		struct ws_drain_thread *threads = realloc(d->threads, n * sizeof(*threads));
-
-		if (!threads)
-			return 0;
-		memset(threads + d->nthreads, 0, (n - d->nthreads) * sizeof(*threads));
-		d->threads = threads;
-		d->nthreads = n;
-	}
+	if (!reach_thread(d, def->id))
+		return 0;
 	d->threads[def->id] = (struct ws_drain_thread){fixed.pid, fixed.tid};
 	name = text_behind(def, sizeof(fixed));
 	for (size_t i = d->nnames; i--;) {
@@ -283,6 +311,60 @@ static int define_enum(struct ws_drain *d, const struct def *def)
 	return 1;
 }
 
+static int define_call(struct ws_drain *d, const struct def *def)
+{
+	struct ws_def_call fixed;
+
+	if (def->size < sizeof(fixed))
+		return 0;
+	memcpy(&fixed, def->body, sizeof(fixed));
+	return ws_activity_name_call(d->activity, fixed.domain, fixed.cbid,
+	                             text_behind(def, sizeof(fixed)));
+}
+
+static int define_kernel(struct ws_drain *d, const struct def *def)
+{
+	struct ws_def_kernel fixed;
+
+	if (def->size != sizeof(fixed))
+		return 0;
+	memcpy(&fixed, def->body, sizeof(fixed));
+	return ws_activity_name_kernel(d->activity, fixed.address, (uint32_t)fixed.string);
+}
+
+static int define_fact(struct ws_drain *d, const struct def *def)
+{
+	const uint8_t *nul = memchr(def->body, 0, def->size);
+	struct ws_row_meta row;
+
+	if (!nul || nul == def->body)
+		return 0;
+	row.key = (struct ws_bytes){def->body, (size_t)(nul - def->body)};
+	row.value = text_behind(def, (uint32_t)row.key.len + 1);
+	if (!def->in_file)
+		ws_drain_add(d, WS_KIND_META, &row);
+	return 1;
+}
+
+static int define_device_attr(struct ws_drain *d, const struct def *def)
+{
+	struct ws_def_device_attr fixed;
+	struct ws_row_device_attr row;
+
+	if (def->size < sizeof(fixed))
+		return 0;
+	memcpy(&fixed, def->body, sizeof(fixed));
+	if (def->in_file)
+		return 1;
+	if (fixed.device >= WS_MAX_GPUS || !ws_activity_device(d, (uint32_t)fixed.device))
+		return 0;
+	row.device = fixed.device;
+	row.attr = ws_drain_intern(d, text_behind(def, sizeof(fixed)));
+	row.value = fixed.value;
+	ws_drain_add(d, WS_KIND_DEVICE_ATTR, &row);
+	return 1;
+}
+
 static int define(struct ws_drain *d, const struct def *def)
 {
 	switch (def->type) {
@@ -302,6 +384,14 @@ static int define(struct ws_drain *d, const struct def *def)
 		return define_schema(d, def);
 	case WS_DEF_ENUM:
 		return define_enum(d, def);
+	case WS_DEF_CALL:
+		return define_call(d, def);
+	case WS_DEF_KERNEL:
+		return define_kernel(d, def);
+	case WS_DEF_FACT:
+		return define_fact(d, def);
+	case WS_DEF_DEVICE_ATTR:
+		return define_device_attr(d, def);
 	default:
 		return 0;
 	}
@@ -328,7 +418,7 @@ uint64_t ws_drain_definitions(struct ws_drain *d)
 			memcpy(&head, log + d->defs_pos, sizeof(head));
 		if (left < sizeof(head) || head.size < sizeof(head) || head.size > left ||
 		    head.size % 8 || head.body_size > head.size - sizeof(head)) {
-			d->unknown_records++;
+			d->counted[WS_LOSS_unknown_record]++;
 			d->defs_pos = end; /* nothing behind it can be found */
 			break;
 		}
@@ -341,7 +431,7 @@ uint64_t ws_drain_definitions(struct ws_drain *d)
 		        .in_file = d->defs_pos < d->defs_in_file,
 		};
 		if (!define(d, &def) && !def.in_file)
-			d->unknown_records++;
+			d->counted[WS_LOSS_unknown_record]++;
 		d->defs_pos += head.size;
 		n++;
 	}

@@ -33,9 +33,11 @@ struct ws_drain {
 	/* what a commit holds */
 	uint64_t defs_pos;
 	uint64_t next_correlation;
-	uint64_t unknown_records;
+	uint64_t counted[WS_LOSS_COUNT];
 	uint64_t flags;
-	uint64_t *tails; /* next position to read, by lane */
+	uint64_t gpus;        /* bit n: device n has a row */
+	uint64_t *tails;      /* next position to read, by lane */
+	uint64_t *slots_read; /* by slot: `done` of what was last read */
 
 	/* a definition before this position has its rows in the file */
 	uint64_t defs_in_file;
@@ -48,6 +50,7 @@ struct ws_drain {
 	uint64_t launch_schemas[WS_DRAIN_LAUNCH_SCHEMAS]; /* registered as "warpsheet.launch" */
 	size_t nlaunch_schemas;
 
+	struct ws_activity *activity;
 	uint8_t *scratch; /* a record that wraps around the end of its ring */
 	struct ws_drain_counts counts;
 	uint64_t rows;
@@ -67,6 +70,12 @@ uint64_t ws_drain_domain_id(struct ws_drain *d, uint32_t domain, int *known);
 uint64_t ws_drain_string_id(struct ws_drain *d, uint32_t string, int *known);
 /* NULL when no such thread was defined. */
 const struct ws_drain_thread *ws_drain_thread(const struct ws_drain *d, uint32_t thread);
+
+/*
+ * Id of the thread that the system knows by these, with a row of its own when
+ * the collector never defined it. 0: there can be none.
+ */
+uint64_t ws_drain_thread_by_tid(struct ws_drain *d, uint64_t pid, uint64_t tid);
 
 /* Turn one record of a thread into rows. 0 when it makes no sense. */
 int ws_drain_record(struct ws_drain *d, uint32_t thread, const uint8_t *rec, uint32_t size);

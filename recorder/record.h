@@ -69,6 +69,10 @@ enum ws_def_type {
 	WS_DEF_CATEGORY,    /* struct ws_def_category, name */
 	WS_DEF_SCHEMA,      /* struct ws_def_schema, fields, names */
 	WS_DEF_ENUM,        /* struct ws_def_enum, entries, names */
+	WS_DEF_CALL,        /* struct ws_def_call, name of the CUDA function */
+	WS_DEF_KERNEL,      /* struct ws_def_kernel: where a kernel's name lies */
+	WS_DEF_FACT,        /* key, NUL, value: a meta row */
+	WS_DEF_DEVICE_ATTR, /* struct ws_def_device_attr, name */
 };
 
 /* Starts every definition; body_size bytes follow, padded to 8. */
@@ -93,6 +97,21 @@ struct ws_def_thread {
 
 struct ws_def_category {
 	uint32_t domain, category;
+};
+
+/* As CUPTI numbers them. */
+struct ws_def_call {
+	uint32_t domain, cbid;
+};
+
+struct ws_def_kernel {
+	uint64_t address; /* of the text, in the traced program */
+	uint64_t string;  /* id of the same text */
+};
+
+struct ws_def_device_attr {
+	uint64_t device;
+	int64_t value;
 };
 
 /* A name inside the definition's body; size 0 = none. */

@@ -16,15 +16,21 @@
 #include "formats/loss.h"
 #include "recorder/control.h"
 #include "recorder/ring.h"
+#include "recorder/segment_capture.h"
 
 #define WS_SEG_MAGIC        UINT64_C(0x31474553534c5157) /* "WQLSSEG1" */
-#define WS_SEG_VERSION      1
+#define WS_SEG_VERSION      2
 #define WS_SEG_HEADER_SIZE  16384
 #define WS_SEG_ENV          "WARPSHEET_SEGMENT"
 #define WS_SEG_MAX_LANES    1024
 #define WS_SEG_MIN_RING     4096u
 #define WS_SEG_MAX_RING     (UINT32_C(1) << 30)
 #define WS_SEG_MAX_DEFS     (UINT64_C(1) << 28)
+#define WS_SEG_SLOTS        128 /* CUPTI's buffers: enough for some 450,000 launches … */
+#define WS_SEG_SLOT_SIZE    (UINT64_C(1) << 20) /* … of which each launching thread holds one */
+#define WS_SEG_MAX_SLOTS    1024
+#define WS_SEG_MIN_SLOT     4096u
+#define WS_SEG_MAX_SLOT     (UINT64_C(1) << 26)
 #define WS_SEG_MAX_DOMAINS  256 /* domain 0 is the default domain */
 #define WS_SEG_MAX_KERNELS  8   /* CPU kernels open at once on a thread */
 #define WS_SEG_KERNEL_TEXT  256 /* bytes of a CPU kernel's name */
@@ -33,9 +39,10 @@
 enum ws_seg_state {
 	WS_SEG_OPEN = 1,   /* processes may attach */
 	WS_SEG_CLOSED = 2, /* the trace is finished */
+	WS_SEG_ENDING = 3, /* it is not, but no process may attach any more */
 };
 
-/* A region for buffers of another source (CUPTI activity); count 0: absent. */
+/* Equal parts side by side; count 0: absent. */
 struct ws_seg_region {
 	uint64_t offset;
 	uint64_t stride; /* bytes from one to the next */
@@ -61,9 +68,11 @@ struct ws_seg_header {
 	uint64_t lanes_offset, lane_stride;
 	uint32_t lane_count;
 	uint32_t ring_size; /* bytes, a power of two */
-	struct ws_seg_region activity;
+	struct ws_seg_region activity; /* buffers for CUPTI, see recorder/segment_slots.h */
+	uint64_t slots_offset;         /* one struct ws_slot for each */
 	int64_t base_realtime_ns; /* time 0 of the trace */
 	struct ws_seg_process launcher;
+	struct ws_seg_capture capture;
 
 	/* written by the collector */
 	_Alignas(64) struct ws_seg_process owner; /* the process that is recorded */
@@ -77,6 +86,11 @@ struct ws_seg_header {
 	_Atomic uint64_t next_range;
 	_Alignas(64) _Atomic uint64_t defs_head; /* bytes of the definition log that are whole */
 	_Alignas(64) _Atomic uint64_t lost[WS_LOSS_COUNT];
+	struct ws_seg_gpu gpu;
+
+	/* written by both sides */
+	_Alignas(64) _Atomic uint64_t slots_free[WS_SEG_MAX_SLOTS / 64]; /* bit set: free */
+	_Atomic uint64_t slots_done;                                     /* counts them up */
 
 	/* written by the launcher */
 	_Alignas(64) _Atomic uint32_t state; /* enum ws_seg_state */
@@ -88,19 +102,29 @@ struct ws_seg_header {
 	struct ws_seg_control control;
 };
 
-/* What is in the file. tails[lane_count] follow. */
+/* A buffer of CUPTI's. */
+struct ws_slot {
+	_Alignas(64) _Atomic uint64_t done; /* 0: free or in CUPTI's hands; else its number */
+	uint64_t valid;                     /* bytes with records, once done */
+	uint32_t image;                     /* that took it */
+	uint32_t unfinished;                /* its process died over it: the end is unknown */
+};
+
+/* What is in the file. tails[lane_count] follow, then for each slot the `done` that was read. */
 struct ws_seg_commit {
 	uint64_t file_size; /* bytes of the trace that are whole */
 	uint64_t defs_pos;  /* definitions before it have their rows in the file */
 	uint64_t next_correlation;
-	uint64_t unknown_records; /* counted by the launcher, so part of what a commit restores */
-	uint64_t flags;           /* enum ws_commit_flag */
+	uint64_t counted[WS_LOSS_COUNT]; /* by the launcher, so part of what a commit restores */
+	uint64_t flags;                  /* enum ws_commit_flag */
+	uint64_t gpus;                   /* bit n: device n has a row */
 	uint64_t tails[];
 };
 
 enum ws_commit_flag {
 	WS_COMMIT_CPU_DEVICE = 1, /* the row of the CPU reference device is written */
 	WS_COMMIT_ENDED = 2,      /* so are those that end the trace */
+	WS_COMMIT_SETTLED = 4,    /* the trace has its name for good */
 };
 
 enum ws_lane_state {
@@ -150,17 +174,20 @@ struct ws_seg_opts {
 	uint32_t lanes;     /* 1 … WS_SEG_MAX_LANES */
 	uint32_t ring_size; /* bytes, a power of two, WS_SEG_MIN_RING … WS_SEG_MAX_RING */
 	uint64_t defs_size; /* bytes, a multiple of 4096, 4096 … WS_SEG_MAX_DEFS */
+	uint32_t slots;     /* 0 … WS_SEG_MAX_SLOTS; 0: no CUPTI */
+	uint64_t slot_size; /* bytes, a multiple of 4096, WS_SEG_MIN_SLOT … WS_SEG_MAX_SLOT */
 };
 
 static inline struct ws_seg_opts ws_seg_opts_of(const struct ws_seg_header *seg)
 {
-	return (struct ws_seg_opts){seg->lane_count, seg->ring_size, seg->defs_size};
+	return (struct ws_seg_opts){seg->lane_count, seg->ring_size, seg->defs_size,
+	                            seg->activity.count, seg->activity.stride};
 }
 
 /* Bytes that a segment with these options needs; 0 when an option is out of its range. */
 uint64_t ws_seg_size(const struct ws_seg_opts *opts);
-/* Lay out a segment in size zeroed bytes; size is ws_seg_size(opts). */
-void ws_seg_init(void *mem, uint64_t size, const struct ws_seg_opts *opts);
+/* Lay out a segment in ws_seg_size(opts) zeroed bytes. */
+void ws_seg_init(void *mem, const struct ws_seg_opts *opts);
 /* NULL when the size bytes at mem are a segment whose regions all lie inside; else why not. */
 const char *ws_seg_problem(const void *mem, uint64_t size);
 
@@ -182,6 +209,16 @@ static inline uint8_t *ws_seg_defs(const struct ws_seg_header *seg)
 static inline struct ws_seg_commit *ws_seg_commit_slot(const struct ws_seg_header *seg, uint32_t i)
 {
 	return (struct ws_seg_commit *)((char *)seg + seg->commit_offset + i * seg->commit_stride);
+}
+
+static inline struct ws_slot *ws_seg_slot(const struct ws_seg_header *seg, uint32_t i)
+{
+	return (struct ws_slot *)((char *)seg + seg->slots_offset) + i;
+}
+
+static inline uint8_t *ws_slot_bytes(const struct ws_seg_header *seg, uint32_t i)
+{
+	return (uint8_t *)seg + seg->activity.offset + i * seg->activity.stride;
 }
 
 static inline void ws_seg_count(struct ws_seg_header *seg, enum ws_loss cause, uint64_t n)

@@ -45,7 +45,7 @@ enum ws_status ws_segment_file_create_at(struct ws_segment_file *out, const char
 		unlink(out->path);
 		return status;
 	}
-	ws_seg_init(out->seg, out->size, opts);
+	ws_seg_init(out->seg, opts);
 	return WS_OK;
 }
 
@@ -120,7 +120,7 @@ static int is_abandoned(const char *path)
 
 	if (ws_segment_file_open(&file, path, NULL) != WS_OK)
 		return 0;
-	result = atomic_load(&file.seg->state) == WS_SEG_OPEN &&
+	result = atomic_load(&file.seg->state) != WS_SEG_CLOSED &&
 	         (atomic_load(&file.seg->commits) || atomic_load(&file.seg->attached)) &&
 	         !ws_proc_alive(atomic_load(&file.seg->launcher.pid),
 	                        file.seg->launcher.start_ticks);
@@ -128,8 +128,9 @@ static int is_abandoned(const char *path)
 	return result;
 }
 
-void ws_segment_file_abandoned(const char *dir, void (*found)(void *ctx, const char *path),
-                               void *ctx)
+/* found(ctx, path) for each file in dir whose name begins like this. */
+static void each_with_prefix(const char *dir, const char *prefix,
+                             void (*found)(void *ctx, const char *path), void *ctx)
 {
 	DIR *d = opendir(dir);
 	struct dirent *entry;
@@ -138,12 +139,45 @@ void ws_segment_file_abandoned(const char *dir, void (*found)(void *ctx, const c
 		char path[PATH_MAX];
 		int n;
 
-		if (strncmp(entry->d_name, WS_SEG_PREFIX, strlen(WS_SEG_PREFIX)) != 0)
+		if (strncmp(entry->d_name, prefix, strlen(prefix)) != 0)
 			continue;
 		n = snprintf(path, sizeof(path), "%s/%s", dir, entry->d_name);
-		if (n > 0 && (size_t)n < sizeof(path) && is_abandoned(path))
+		if (n > 0 && (size_t)n < sizeof(path))
 			found(ctx, path);
 	}
 	if (d)
 		closedir(d);
+}
+
+struct abandoned {
+	void (*found)(void *ctx, const char *path);
+	void *ctx;
+};
+
+static void tell_abandoned(void *ctx, const char *path)
+{
+	const struct abandoned *a = ctx;
+
+	if (is_abandoned(path))
+		a->found(a->ctx, path);
+}
+
+void ws_segment_file_abandoned(const char *dir, void (*found)(void *ctx, const char *path),
+                               void *ctx)
+{
+	struct abandoned a = {found, ctx};
+
+	each_with_prefix(dir, WS_SEG_PREFIX, tell_abandoned, &a);
+}
+
+void ws_segment_file_further(const char *first_path, void (*found)(void *ctx, const char *path),
+                             void *ctx)
+{
+	const char *name = strrchr(first_path, '/');
+	char dir[PATH_MAX] = ".", prefix[NAME_MAX + 1];
+
+	if (name)
+		snprintf(dir, sizeof(dir), "%.*s", (int)(name - first_path), first_path);
+	snprintf(prefix, sizeof(prefix), "%.200s" WS_SEG_FURTHER, name ? name + 1 : first_path);
+	each_with_prefix(dir, prefix, found, ctx);
 }

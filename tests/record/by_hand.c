@@ -93,7 +93,7 @@ static void make_segment(void)
 	seg = aligned_alloc(4096, ws_seg_size(&opts));
 	cr_assert_not_null(seg);
 	memset(seg, 0, ws_seg_size(&opts));
-	ws_seg_init(seg, ws_seg_size(&opts), &opts);
+	ws_seg_init(seg, &opts);
 	seg->base_realtime_ns = BASE;
 	put_thread(WS_DEF_THREAD, 1, 1001, "main");
 	ws_seg_lane(seg, 0)->thread = 1;

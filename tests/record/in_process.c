@@ -13,7 +13,8 @@ static struct ws_trace_writer *writer;
 
 void collect_start(uint32_t lanes, uint32_t ring_size, uint64_t defs_size)
 {
-	const struct ws_seg_opts opts = {lanes, ring_size, defs_size};
+	const struct ws_seg_opts opts = {
+	        .lanes = lanes, .ring_size = ring_size, .defs_size = defs_size};
 	struct ws_err err;
 
 	cr_assert_eq(ws_segment_file_create(&file, "/tmp", &opts, &err), WS_OK, "%s", err.text);

@@ -183,7 +183,8 @@ static void check_trace(struct ws_trace_writer *writer)
 
 static void stress_collector(void)
 {
-	const struct ws_seg_opts opts = {THREADS, 1 << 20, 1 << 20};
+	const struct ws_seg_opts opts = {
+	        .lanes = THREADS, .ring_size = 1 << 20, .defs_size = 1 << 20};
 	struct ws_segment_file file;
 	struct ws_trace_writer *writer = NULL;
 	struct ws_drain *drain = NULL;

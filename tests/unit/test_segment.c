@@ -2,9 +2,12 @@
 #include <criterion/criterion.h>
 #include <stdlib.h>
 
-#include "recorder/segment.h"
+#include "recorder/segment_slots.h"
 
 static const struct ws_seg_opts small = {.lanes = 2, .ring_size = 4096, .defs_size = 4096};
+
+#define SIZES(n, ring, defs) \
+	(&(struct ws_seg_opts){.lanes = (n), .ring_size = (ring), .defs_size = (defs)})
 
 static struct ws_seg_header *make(const struct ws_seg_opts *opts)
 {
@@ -12,32 +15,106 @@ static struct ws_seg_header *make(const struct ws_seg_opts *opts)
 
 	cr_assert_not_null(seg);
 	memset(seg, 0, ws_seg_size(opts));
-	ws_seg_init(seg, ws_seg_size(opts), opts);
+	ws_seg_init(seg, opts);
 	return seg;
 }
 
 Test(segment, size_is_the_sum_of_its_regions)
 {
-	/* header 8192, two commit slots of a page, log 4096, two lanes of 8192 + 4096 */
-	cr_expect_eq(ws_seg_size(&small), 8192 + 2 * 4096 + 4096 + 2 * (8192 + 4096));
-	/* a slot is 40 bytes and 8 for each of 1024 lanes: three pages */
-	cr_expect_eq(ws_seg_size(&(struct ws_seg_opts){1024, 4096, 4096}),
-	             8192 + 2 * 3 * 4096 + 4096 + UINT64_C(1024) * (8192 + 4096));
+	/* header 16384, two commit slots of a page, log 4096, two lanes of 8192 + 4096 */
+	cr_expect_eq(ws_seg_size(&small), 16384 + 2 * 4096 + 4096 + 2 * (8192 + 4096));
+	/* a slot is 168 bytes and 8 for each of 1024 lanes: three pages */
+	cr_expect_eq(ws_seg_size(SIZES(1024, 4096, 4096)),
+	             16384 + 2 * 3 * 4096 + 4096 + UINT64_C(1024) * (8192 + 4096));
 	/* beyond 4 GiB nothing wraps */
-	cr_expect_eq(ws_seg_size(&(struct ws_seg_opts){1024, 1u << 30, 4096}),
-	             8192 + 2 * 3 * 4096 + 4096 + UINT64_C(1024) * (8192 + (UINT64_C(1) << 30)));
+	cr_expect_eq(ws_seg_size(SIZES(1024, 1u << 30, 4096)),
+	             16384 + 2 * 3 * 4096 + 4096 + UINT64_C(1024) * (8192 + (UINT64_C(1) << 30)));
 }
 
 Test(segment, sizes_out_of_range_are_refused)
 {
-	cr_expect_eq(ws_seg_size(&(struct ws_seg_opts){0, 4096, 4096}), 0);
-	cr_expect_eq(ws_seg_size(&(struct ws_seg_opts){1025, 4096, 4096}), 0);
-	cr_expect_eq(ws_seg_size(&(struct ws_seg_opts){1, 2048, 4096}), 0);
-	cr_expect_eq(ws_seg_size(&(struct ws_seg_opts){1, 4096 + 8, 4096}), 0);
-	cr_expect_eq(ws_seg_size(&(struct ws_seg_opts){1, 1u << 31, 4096}), 0);
-	cr_expect_eq(ws_seg_size(&(struct ws_seg_opts){1, 4096, 0}), 0);
-	cr_expect_eq(ws_seg_size(&(struct ws_seg_opts){1, 4096, 4097}), 0);
-	cr_expect_eq(ws_seg_size(&(struct ws_seg_opts){1, 4096, UINT64_C(1) << 40}), 0);
+	cr_expect_eq(ws_seg_size(SIZES(0, 4096, 4096)), 0);
+	cr_expect_eq(ws_seg_size(SIZES(1025, 4096, 4096)), 0);
+	cr_expect_eq(ws_seg_size(SIZES(1, 2048, 4096)), 0);
+	cr_expect_eq(ws_seg_size(SIZES(1, 4096 + 8, 4096)), 0);
+	cr_expect_eq(ws_seg_size(SIZES(1, 1u << 31, 4096)), 0);
+	cr_expect_eq(ws_seg_size(SIZES(1, 4096, 0)), 0);
+	cr_expect_eq(ws_seg_size(SIZES(1, 4096, 4097)), 0);
+	cr_expect_eq(ws_seg_size(SIZES(1, 4096, UINT64_C(1) << 40)), 0);
+}
+
+static uint64_t with_slots(uint32_t slots, uint64_t slot_size)
+{
+	struct ws_seg_opts opts = small;
+
+	opts.slots = slots;
+	opts.slot_size = slot_size;
+	return ws_seg_size(&opts);
+}
+
+Test(segment, slots_and_their_table_follow_the_lanes)
+{
+	/* 64 bytes of table a slot, to whole pages */
+	cr_expect_eq(with_slots(1, 4096), ws_seg_size(&small) + 4096 + 4096);
+	cr_expect_eq(with_slots(65, 8192), ws_seg_size(&small) + 2 * 4096 + 65 * 8192);
+	cr_expect_eq(with_slots(1024, WS_SEG_MAX_SLOT) >> 36, 1, "64 GiB do not wrap");
+	cr_expect_eq(with_slots(1025, 4096), 0);
+	cr_expect_eq(with_slots(1, 0), 0);
+	cr_expect_eq(with_slots(1, 4096 + 8), 0);
+	cr_expect_eq(with_slots(1, WS_SEG_MAX_SLOT + 4096), 0);
+}
+
+Test(segment, each_slot_is_given_out_once_and_comes_back_zeroed)
+{
+	struct ws_seg_opts opts = small;
+	struct ws_seg_header *seg;
+	uint8_t seen[70] = {0};
+
+	opts.slots = 70;
+	opts.slot_size = 4096;
+	seg = make(&opts);
+	for (int i = 0; i < 70; i++) {
+		int slot = ws_slot_take(seg, 3);
+
+		cr_assert(slot >= 0 && slot < 70 && !seen[slot]);
+		seen[slot] = 1;
+		cr_expect_eq(ws_seg_slot(seg, (uint32_t)slot)->image, 3);
+		memset(ws_slot_bytes(seg, (uint32_t)slot), slot + 1, 4096);
+	}
+	cr_expect_eq(ws_slot_take(seg, 3), -1);
+	ws_slot_finish(seg, 69, 4000);
+	ws_slot_finish(seg, 5, 4096);
+	cr_expect_eq(atomic_load(&ws_seg_slot(seg, 69)->done), 1);
+	cr_expect_eq(atomic_load(&ws_seg_slot(seg, 5)->done), 2);
+	cr_expect_eq(ws_slot_take(seg, 3), -1, "done is not free");
+	ws_slot_return(seg, 69);
+	cr_expect_eq(ws_slot_take(seg, 4), 69);
+	for (int i = 0; i < 4000; i++)
+		cr_assert_eq(ws_slot_bytes(seg, 69)[i], 0);
+	cr_expect_eq(ws_slot_bytes(seg, 69)[4000], 70, "only what was used is touched");
+	free(seg);
+}
+
+Test(segment, what_a_dead_process_had_in_hand_becomes_done_and_is_marked)
+{
+	struct ws_seg_opts opts = small;
+	struct ws_seg_header *seg;
+
+	opts.slots = 3;
+	opts.slot_size = 4096;
+	seg = make(&opts);
+	ws_slot_take(seg, 1);
+	ws_slot_take(seg, 1);
+	ws_slot_finish(seg, 0, 100);
+	ws_slots_give_up(seg);
+	cr_expect_eq(ws_seg_slot(seg, 0)->unfinished, 0);
+	cr_expect_eq(ws_seg_slot(seg, 0)->valid, 100);
+	cr_expect_eq(ws_seg_slot(seg, 1)->unfinished, 1);
+	cr_expect_eq(ws_seg_slot(seg, 1)->valid, 4096);
+	cr_expect_neq(atomic_load(&ws_seg_slot(seg, 1)->done), 0);
+	cr_expect_eq(atomic_load(&ws_seg_slot(seg, 2)->done), 0, "nobody had it");
+	cr_expect(ws_slot_is_free(seg, 2));
+	free(seg);
 }
 
 Test(segment, regions_lie_side_by_side_without_overlap)
@@ -45,11 +122,11 @@ Test(segment, regions_lie_side_by_side_without_overlap)
 	struct ws_seg_header *seg = make(&small);
 	const char *base = (const char *)seg;
 
-	cr_expect_eq((char *)ws_seg_commit_slot(seg, 0) - base, 8192);
-	cr_expect_eq((char *)ws_seg_commit_slot(seg, 1) - base, 8192 + 4096);
-	cr_expect_eq((char *)ws_seg_defs(seg) - base, 8192 + 2 * 4096);
-	cr_expect_eq((char *)ws_seg_lane(seg, 0) - base, 8192 + 3 * 4096);
-	cr_expect_eq((char *)ws_seg_lane(seg, 1) - base, 8192 + 3 * 4096 + 8192 + 4096);
+	cr_expect_eq((char *)ws_seg_commit_slot(seg, 0) - base, 16384);
+	cr_expect_eq((char *)ws_seg_commit_slot(seg, 1) - base, 16384 + 4096);
+	cr_expect_eq((char *)ws_seg_defs(seg) - base, 16384 + 2 * 4096);
+	cr_expect_eq((char *)ws_seg_lane(seg, 0) - base, 16384 + 3 * 4096);
+	cr_expect_eq((char *)ws_seg_lane(seg, 1) - base, 16384 + 3 * 4096 + 8192 + 4096);
 	cr_expect_eq((char *)ws_lane_bytes(ws_seg_lane(seg, 1)) + 4096 - base,
 	             (ptrdiff_t)seg->total_size);
 	cr_expect_eq(seg->activity.count, 0);
@@ -93,6 +170,8 @@ Test(segment, every_damaged_field_of_the_layout_is_seen)
 	DAMAGE(ring_size, 8192);
 	DAMAGE(ring_size, 3);
 	DAMAGE(activity.count, 1);
+	DAMAGE(activity.offset, 0);
+	DAMAGE(slots_offset, 0);
 	DAMAGE(defs_head, 4097);
 	DAMAGE(commit_active, 2);
 #undef DAMAGE
