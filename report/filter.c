@@ -193,12 +193,16 @@ static int keeps_time(const struct selector *c, int64_t start_ns, int64_t end_ns
 	                                      (end_ns == start_ns && end_ns == c->time_first_ns)));
 }
 
+static uint32_t step_of_range(const struct ws_model *m, uint32_t range)
+{
+	return range == WS_NONE ? WS_NONE : m->range_step[range];
+}
+
 /* By range, step and time. crossing: of the call, WS_NONE. */
-static int keeps(const struct selector *c, uint32_t range, uint32_t crossing, int64_t start_ns,
-                 int64_t end_ns)
+static int keeps(const struct selector *c, uint32_t range, uint32_t step, uint32_t crossing,
+                 int64_t start_ns, int64_t end_ns)
 {
 	const struct ws_model *m = c->m;
-	uint32_t step = range == WS_NONE ? WS_NONE : m->range_step[range];
 	int in = !c->inside || (range != WS_NONE && c->inside[range]);
 
 	if (c->inside && c->f->by_gpu_time)
@@ -241,7 +245,8 @@ static void select_work(struct selector *c)
 		int64_t start = kernels->start_ns[k];
 
 		s->kernel[k] =
-		        keeps(c, kernels->range[k], crossing_of_call(c, kernels->call[k]), start,
+		        keeps(c, kernels->range[k], kernels->step[k],
+		              crossing_of_call(c, kernels->call[k]), start,
 		              start + kernels->dur_ns[k]) &&
 		        keeps_pid(c, config->process) &&
 		        keeps_place(c, config->device, config->stream) &&
@@ -254,7 +259,8 @@ static void select_work(struct selector *c)
 	for (size_t i = 0; i < m->nworks; i++) {
 		const struct ws_work *w = &m->works[i];
 
-		s->work[i] = keeps(c, w->range, crossing_of_call(c, w->call), w->start_ns,
+		s->work[i] = keeps(c, w->range, step_of_range(m, w->range),
+		                   crossing_of_call(c, w->call), w->start_ns,
 		                   w->start_ns + w->dur_ns) &&
 		             keeps_pid(c, w->process) && keeps_place(c, w->device, w->stream) &&
 		             !c->name_matches;
@@ -278,8 +284,8 @@ static void select_calls(struct selector *c)
 		return;
 	}
 	for (uint32_t i = 0; i < a->n; i++)
-		s->call[i] = keeps(c, a->range[i], crossing_of_call(c, i), a->start_ns[i],
-		                   a->end_ns[i]) &&
+		s->call[i] = keeps(c, a->range[i], step_of_range(m, a->range[i]),
+		                   crossing_of_call(c, i), a->start_ns[i], a->end_ns[i]) &&
 		             keeps_pid(c, a->process[i]);
 }
 
@@ -298,13 +304,14 @@ static void select_all(struct selector *c)
 	select_work(c);
 	select_calls(c);
 	for (uint32_t i = 0; i < ops->n; i++)
-		s->op[i] = keeps(c, m->cpu_ops.range[i], WS_NONE, ops->start_ns[i],
-		                 ops->end_ns[i]) &&
+		s->op[i] = keeps(c, m->cpu_ops.range[i], step_of_range(m, m->cpu_ops.range[i]),
+		                 WS_NONE, ops->start_ns[i], ops->end_ns[i]) &&
 		           keeps_pid(c, m->threads[ops->thread[i]].process);
 	for (size_t i = 0; i < m->nmemory; i++) {
 		const struct ws_memory_event *e = &m->memory[i];
 
-		s->memory[i] = keeps(c, e->range, WS_NONE, e->time_ns, e->time_ns) &&
+		s->memory[i] = keeps(c, e->range, step_of_range(m, e->range), WS_NONE, e->time_ns,
+		                     e->time_ns) &&
 		               keeps_pid(c, e->process) &&
 		               (!s->has_device ||
 		                (e->device != WS_NONE &&

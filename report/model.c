@@ -29,6 +29,7 @@ void ws_model_free(struct ws_model *m)
 	free(m->kernels.range);
 	free(m->kernels.call);
 	free(m->kernels.op);
+	free(m->kernels.step);
 	free(m->kernels.crossing);
 	free(m->kernels.flags);
 	free(m->threads);

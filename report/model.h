@@ -36,7 +36,8 @@
 	X(SCALE, "scale")                            \
 	X(MASK, "mask")                              \
 	X(GEMM, "gemm")                              \
-	X(CONV, "conv")
+	X(CONV, "conv")                              \
+	X(COMM, "comm")
 
 enum ws_known_text {
 #define X(id, text) WS_TEXT_##id,
@@ -101,6 +102,7 @@ struct ws_kernels {
 	uint32_t *range;    /* innermost range of its launch, WS_NONE */
 	uint32_t *crossing; /* see struct ws_attribution; NULL when no ranges cross */
 	uint32_t *op;       /* framework operation that launched it, WS_NONE */
+	uint32_t *step;     /* WS_NONE */
 	uint8_t *flags;
 };
 
@@ -168,6 +170,7 @@ struct ws_step {
 	uint32_t index; /* from 0; warm-up and measured steps are counted apart */
 	uint32_t number; /* what the program calls it */
 	int warm_up;
+	int by_time;    /* PyTorch's: it holds what any thread of the process did in its time */
 	int unfinished; /* its range never ended: left out of every statistic */
 	int64_t total_ns;
 	int64_t phase_ns[WS_PHASES]; /* time of the ranges on their thread; OTHER = the rest */
@@ -275,9 +278,7 @@ static inline uint32_t ws_kernel_device(const struct ws_model *m, size_t k)
 }
 static inline uint32_t ws_kernel_step(const struct ws_model *m, size_t k)
 {
-	uint32_t r = m->kernels.range[k];
-
-	return r == WS_NONE ? WS_NONE : m->range_step[r];
+	return m->kernels.step[k];
 }
 static inline enum ws_phase ws_kernel_phase(const struct ws_model *m, size_t k)
 {

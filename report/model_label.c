@@ -222,6 +222,7 @@ static void number_steps(struct ws_model *m, uint32_t *step_of_range)
 		step->warm_up = (m->range_marks[r] & WS_IN_WARM_UP) != 0;
 		step->unfinished = (m->ranges.flags[r] & WS_RANGE_OPEN) != 0;
 		step->index = count[step->warm_up]++;
+		step->by_time = begins_with(m->texts[m->ranges.name[r]], PYTORCH_STEP);
 		step->number = number_of_step(m, m->ranges.name[r], step->index);
 		step->total_ns = m->ranges.end_ns[r] - m->ranges.start_ns[r];
 		step_of_range[r] = s;
@@ -279,6 +280,48 @@ static void add_phase_times(struct ws_model *m)
 	}
 }
 
+/* The step by time that holds the call, of a process whose steps are `by_time`; WS_NONE. */
+static uint32_t step_by_time(const struct ws_model *m, uint32_t call)
+{
+	size_t lo = 0, hi = m->nsteps;
+	const struct ws_ranges *r = &m->ranges;
+	uint32_t range;
+
+	/* the last step that begins no later */
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (r->start_ns[m->steps[mid].range] <= m->api.start_ns[call])
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	if (!lo || !m->steps[lo - 1].by_time)
+		return WS_NONE;
+	range = m->steps[lo - 1].range;
+	return r->end_ns[range] >= m->api.end_ns[call] &&
+	                       m->threads[r->thread[range]].process == m->api.process[call]
+	               ? (uint32_t)(lo - 1)
+	               : WS_NONE;
+}
+
+/* Of the range that launched it; PyTorch's steps also hold what other threads launched, because
+ * backward runs on one. */
+static enum ws_status find_kernel_steps(struct ws_model *m, struct ws_err *err)
+{
+	struct ws_kernels *k = &m->kernels;
+
+	k->step = calloc(k->n ? k->n : 1, sizeof(*k->step));
+	if (!k->step)
+		return WS_FAIL(err, NO_MEMORY, "no memory for the steps of %zu kernels", k->n);
+	for (size_t i = 0; i < k->n; i++) {
+		k->step[i] = k->range[i] == WS_NONE ? WS_NONE : m->range_step[k->range[i]];
+		if (k->step[i] == WS_NONE && k->call[i] != WS_NONE)
+			k->step[i] = step_by_time(m, k->call[i]);
+	}
+	return WS_OK;
+}
+
 /* --- leftovers --------------------------------------------------------------------------- */
 
 static void count_leftovers(struct ws_model *m)
@@ -306,6 +349,7 @@ enum ws_status ws_model_label(struct ws_model *m, struct ws_err *err)
 	WS_FORWARD(check_sums(m, err));
 	WS_FORWARD(find_steps(m, err));
 	add_phase_times(m);
+	WS_FORWARD(find_kernel_steps(m, err));
 	count_leftovers(m);
 	return WS_OK;
 }

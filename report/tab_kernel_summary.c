@@ -5,6 +5,7 @@
 
 #include "report/classify.h"
 #include "report/group.h"
+#include "report/launch_stat.h"
 #include "report/names.h"
 #include "report/tables.h"
 
@@ -18,7 +19,7 @@ struct seen {
 	size_t n, allocated;
 };
 
-enum attribute { CLASS, DIRECTION, DTYPE, ATTRIBUTES };
+enum attribute { CLASS, CLASS_BY_NAME, CLASS_BY_RANGE, DIRECTION, DTYPE, ATTRIBUTES };
 
 struct summary {
 	const struct ws_tab *tab;
@@ -28,6 +29,7 @@ struct summary {
 	uint64_t *in_steps; /* instances launched in measured steps */
 	int64_t *flops;     /* -1 = not known for every instance */
 	uint8_t *tensor;    /* enum ws_tensor */
+	struct ws_launch_stat *launch;
 	struct seen seen[ATTRIBUTES];
 	uint32_t *order; /* names that have a row */
 	size_t rows;
@@ -40,6 +42,7 @@ static void release(struct summary *s)
 	free(s->in_steps);
 	free(s->flops);
 	free(s->tensor);
+	free(s->launch);
 	free(s->order);
 	for (int a = 0; a < ATTRIBUTES; a++) {
 		ws_idmap_free(&s->seen[a].known);
@@ -64,8 +67,10 @@ static enum ws_status allocate(struct summary *s, struct ws_err *err)
 	s->in_steps = calloc(s->names, sizeof(*s->in_steps));
 	s->flops = calloc(s->names, sizeof(*s->flops));
 	s->tensor = calloc(s->names, sizeof(*s->tensor));
+	s->launch = calloc(s->names, sizeof(*s->launch));
 	s->order = calloc(s->names, sizeof(*s->order));
-	if (!s->group || !s->groups || !s->in_steps || !s->flops || !s->tensor || !s->order)
+	if (!s->group || !s->groups || !s->in_steps || !s->flops || !s->tensor || !s->launch ||
+	    !s->order)
 		return no_memory(err);
 	for (int a = 0; a < ATTRIBUTES; a++) {
 		s->seen[a].head = calloc(s->names, sizeof(*s->seen[a].head));
@@ -112,17 +117,18 @@ static enum ws_status gather(struct summary *s, struct ws_err *err)
 	for (size_t k = 0; k < m->kernels.n; k++) {
 		uint32_t name = ws_kernel_name(m, k);
 		const struct ws_config *config = &m->configs[m->kernels.config[k]];
-		const struct ws_op *op = ws_kernel_op(m, k);
 
 		s->group[k] = sel->kernel[k] ? name : WS_NONE;
 		if (!sel->kernel[k])
 			continue;
 		s->in_steps[name] += (uint64_t)ws_step_selected(m, sel, ws_kernel_step(m, k));
 		WS_FORWARD(see(&s->seen[CLASS], name, ws_kernel_class(m, k), err));
-		WS_FORWARD(see(&s->seen[DIRECTION], name,
-		               op && op->direction ? op->direction : config->name_direction, err));
-		WS_FORWARD(see(&s->seen[DTYPE], name,
-		               op && op->dtype ? op->dtype : config->name_dtype, err));
+		WS_FORWARD(see(&s->seen[CLASS_BY_NAME], name, config->name_class, err));
+		WS_FORWARD(
+		        see(&s->seen[CLASS_BY_RANGE], name, ws_kernel_range_class(m, k), err));
+		WS_FORWARD(see(&s->seen[DIRECTION], name, ws_kernel_direction(m, k), err));
+		WS_FORWARD(see(&s->seen[DTYPE], name, ws_kernel_dtype(m, k), err));
+		ws_launch_stat_add(&s->launch[name], config, m->kernels.dur_ns[k]);
 		s->tensor[name] = config->tensor;
 	}
 	return WS_OK;
@@ -230,6 +236,11 @@ static enum ws_status add_row(const struct summary *s, struct ws_table *t, uint3
 	WS_FORWARD(set_seen(s, t, &row[WS_TC_kernel_summary_op_class], CLASS, name, err));
 	WS_FORWARD(set_seen(s, t, &row[WS_TC_kernel_summary_direction], DIRECTION, name, err));
 	WS_FORWARD(set_seen(s, t, &row[WS_TC_kernel_summary_dtype], DTYPE, name, err));
+	WS_FORWARD(set_seen(s, t, &row[WS_TC_kernel_summary_class_by_name], CLASS_BY_NAME, name,
+	                    err));
+	WS_FORWARD(set_seen(s, t, &row[WS_TC_kernel_summary_class_by_range], CLASS_BY_RANGE, name,
+	                    err));
+	ws_cells_set_launch(&row[WS_TC_kernel_summary_registers], &s->launch[name]);
 	if (s->tensor[name] != WS_TENSOR_NOT_APPLICABLE)
 		ws_cell_set_str(t, &row[WS_TC_kernel_summary_tensor],
 		                ws_tensor_shown((enum ws_tensor)s->tensor[name]));
@@ -270,7 +281,8 @@ static void add_notes(const struct summary *s, struct ws_table *t)
 {
 	const struct ws_model *m = s->tab->m;
 	const struct ws_selection *sel = s->tab->sel;
-	size_t warm_up = 0, setup = 0;
+	size_t warm_up = 0, setup = 0, graphs = 0;
+	int64_t graph_ns = 0;
 	int64_t warm_up_ns = 0, setup_ns = 0;
 
 	for (size_t k = 0; k < m->kernels.n; k++) {
@@ -286,6 +298,16 @@ static void add_notes(const struct summary *s, struct ws_table *t)
 			setup_ns += m->kernels.dur_ns[k];
 		}
 	}
+	for (size_t i = 0; i < m->nworks; i++)
+		if (sel->work[i] && m->works[i].kind == WS_WORK_GRAPH) {
+			graphs++;
+			graph_ns += m->works[i].dur_ns;
+		}
+	if (graphs)
+		ws_table_note(t,
+		              "%zu runs of CUDA graphs were traced as a whole: %.3f ms of device "
+		              "time whose kernels are not recorded and not in this table.",
+		              graphs, (double)graph_ns / 1e6);
 	if (warm_up || setup)
 		ws_table_note(t,
 		              "Setup and warm-up are in this table: %zu kernels (%.3f ms) of "

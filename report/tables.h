@@ -34,6 +34,10 @@ WS_DIFF_TABLES(T)
 /* Tables of a diff, in workbook order. */
 const struct ws_table_def *const *ws_diff_defs(size_t *count);
 
+/* What tables of kernels say of a trace without any. */
+#define WS_NO_KERNELS                                                                       \
+	"The trace holds no kernel: the program launched none, or its GPU was not recorded."
+
 /* What a builder works from. */
 struct ws_tab {
 	const struct ws_model *m;
