@@ -5,6 +5,13 @@
 #include "kernels/memory_plan.h"
 #include "kernels/rng.h"
 
+/* Ops of a phase from one read by the host to the next, as the backend recorded them. */
+struct stretch {
+	int first;           /* index of its first op */
+	void *recording;     /* the backend's */
+	uint64_t fingerprint; /* of the addresses that it works on */
+};
+
 struct ws_exec {
 	struct ws_graph *graph;
 	struct ws_backend *backend;
@@ -14,6 +21,9 @@ struct ws_exec {
 	struct ws_scope **scopes; /* open NVTX ranges of the phase, outermost first */
 	int scope_depth, scope_capacity;
 	int64_t skipped; /* ops of the last phase that were not run */
+	int64_t begun;   /* steps */
+	struct stretch *stretches;
+	int stretch_count;
 };
 
 static enum ws_status tensor_alloc(struct ws_exec *exec, struct ws_tensor *t, struct ws_err *err)
@@ -44,6 +54,20 @@ static void tell_memory(struct ws_exec *exec)
 	exec->told_peak_bytes = backend->peak_bytes;
 }
 
+static enum ws_status prepare(struct ws_exec *exec, struct ws_err *err)
+{
+	const struct ws_graph *graph = exec->graph;
+	struct ws_backend *backend = exec->backend;
+	struct ws_backend_plan plan = {.ops = graph->ops, .op_count = graph->op_count};
+	struct ws_memory_plan memory;
+
+	if (!backend->ops->prepare)
+		return WS_OK;
+	WS_FORWARD(ws_memory_plan(graph, backend->two_lanes, &memory, err));
+	plan.arena_bytes = memory.arena_bytes;
+	return backend->ops->prepare(backend, &plan, err);
+}
+
 enum ws_status ws_exec_create(struct ws_graph *graph, struct ws_backend *backend,
                               struct ws_exec **exec, struct ws_err *err)
 {
@@ -56,6 +80,8 @@ enum ws_status ws_exec_create(struct ws_graph *graph, struct ws_backend *backend
 	e->graph = graph;
 	e->backend = backend;
 	status = ws_memory_last_use(graph, &e->last_use, err);
+	if (status == WS_OK)
+		status = prepare(e, err);
 	if (status != WS_OK) {
 		ws_exec_destroy(e);
 		return status;
@@ -70,6 +96,9 @@ void ws_exec_destroy(struct ws_exec *exec)
 		return;
 	for (int i = 0; i < exec->graph->tensor_count; i++)
 		tensor_release(exec, exec->graph->tensors[i]);
+	for (int i = 0; i < exec->stretch_count; i++)
+		exec->backend->ops->forget(exec->backend, exec->stretches[i].recording);
+	free(exec->stretches);
 	free(exec->last_use);
 	free(exec->scopes);
 	free(exec);
@@ -138,6 +167,17 @@ static void init_item(void *arg, int64_t item)
 	                c->encoded + (size_t)first * ws_dtype_size(c->t->dtype), end - first);
 }
 
+/* By the device itself, part by part. */
+static enum ws_status draw_tensor(struct ws_exec *exec, struct ws_tensor *t,
+                                  const struct init_chunk *c, bool *done, struct ws_err *err)
+{
+	*done = true;
+	for (int64_t first = 0; first < t->count && *done; first += c->part_count)
+		WS_FORWARD(exec->backend->ops->draw(exec->backend, t, c->rng[first / c->part_count],
+		                                    first, c->part_count, done, err));
+	return WS_OK;
+}
+
 static enum ws_status init_tensor(struct ws_exec *exec, struct ws_tensor *t, struct ws_pool *pool,
                                   uint64_t seed, struct init_chunk *c, struct ws_err *err)
 {
@@ -148,6 +188,13 @@ static enum ws_status init_tensor(struct ws_exec *exec, struct ws_tensor *t, str
 	c->part_count = t->count / parts;
 	for (int i = 0; i < parts; i++)
 		c->rng[i] = ws_rng_stream(seed, t->parts ? t->part[i] : t->name);
+	if (exec->backend->ops->draw) {
+		bool done;
+
+		WS_FORWARD(draw_tensor(exec, t, c, &done, err));
+		if (done)
+			return WS_OK;
+	}
 	for (c->first = 0; c->first < t->count; c->first += INIT_CHUNK) {
 		c->count = t->count - c->first < INIT_CHUNK ? t->count - c->first : INIT_CHUNK;
 		ws_pool_run(pool, (c->count + INIT_GRAIN - 1) / INIT_GRAIN, init_item, c);
@@ -188,6 +235,7 @@ enum ws_status ws_exec_init(struct ws_exec *exec, struct ws_pool *pool, uint64_t
 
 void ws_exec_step_begin(struct ws_exec *exec)
 {
+	exec->begun++;
 	for (int i = 0; i < exec->graph->tensor_count; i++)
 		if (ws_memory_is_transient(exec->graph->tensors[i]))
 			tensor_release(exec, exec->graph->tensors[i]);
@@ -224,14 +272,15 @@ static enum ws_status enter_scope(struct ws_exec *exec, struct ws_scope *target,
 	return WS_OK;
 }
 
-static enum ws_status run_op(struct ws_exec *exec, const struct ws_op *op, struct ws_err *err)
+static enum ws_status alloc_outputs(struct ws_exec *exec, const struct ws_op *op,
+                                    struct ws_err *err)
 {
 	for (int i = 0; i < op->in_count; i++)
 		WS_FAIL_IF(!op->in[i]->data, err, BUG, "op %s: operand %s has no data", op->message,
 		           op->in[i]->name);
 	for (int i = 0; i < op->out_count; i++)
 		WS_FORWARD(tensor_alloc(exec, op->out[i], err));
-	return exec->backend->ops->run(exec->backend, op, err);
+	return WS_OK;
 }
 
 static void release_dead(struct ws_exec *exec, const struct ws_op *op, int index)
@@ -260,36 +309,175 @@ static enum ws_status read_flag(struct ws_exec *exec, const struct ws_tensor *fl
 	return status;
 }
 
+/* What becomes of the ops that are walked over. */
+enum walk {
+	WALK_RUN,    /* run each in its ranges */
+	WALK_RECORD, /* run each, for the backend to record */
+	WALK_REPLAY, /* only give tensors their places: the recording runs them */
+	WALK_SKIP,   /* the same, and nothing runs them */
+};
+
+static enum ws_status run_op(struct ws_exec *exec, const struct ws_op *op, enum walk walk,
+                             struct ws_err *err)
+{
+	enum ws_status status;
+
+	if (walk >= WALK_REPLAY)
+		return WS_OK;
+	if (walk == WALK_RECORD) /* a range would say that its ops run now */
+		return exec->backend->ops->run(exec->backend, op, err);
+	WS_FORWARD(enter_scope(exec, op->scope, err));
+	wsnvtx_push_op(op->message, &op->payload);
+	status = exec->backend->ops->run(exec->backend, op, err);
+	wsnvtx_pop();
+	return status;
+}
+
+/* Two products beside each other: the first on the backend's second lane. */
+static enum ws_status run_pair(struct ws_exec *exec, const struct ws_op *const *pair,
+                               enum walk walk, struct ws_err *err)
+{
+	const struct ws_backend_ops *ops = exec->backend->ops;
+
+	if (walk >= WALK_REPLAY)
+		return WS_OK;
+	WS_FORWARD(ops->side(exec->backend, true, err));
+	WS_FORWARD(run_op(exec, pair[0], walk, err));
+	WS_FORWARD(ops->side(exec->backend, false, err));
+	WS_FORWARD(run_op(exec, pair[1], walk, err));
+	return ops->join(exec->backend, err);
+}
+
+static uint64_t fingerprint(uint64_t hash, const struct ws_op *op)
+{
+	for (int i = 0; i < op->in_count + op->out_count; i++) {
+		const struct ws_tensor *t = i < op->in_count ? op->in[i] : op->out[i - op->in_count];
+
+		hash = (hash ^ (uintptr_t)t->data) * UINT64_C(0x100000001b3); /* FNV-1a's prime */
+	}
+	return hash;
+}
+
+/* Ops first … end - 1; where tensors came to lie goes into *hash. */
+static enum ws_status walk_ops(struct ws_exec *exec, int first, int end, enum walk walk,
+                               uint64_t *hash, struct ws_err *err)
+{
+	const struct ws_op *const *ops = (const struct ws_op *const *)exec->graph->ops;
+
+	for (int i = first; i < end; i++) {
+		bool pair = exec->backend->two_lanes && i + 1 < end &&
+		            ws_memory_is_pair(exec->graph, i);
+
+		for (int j = i; j <= i + pair; j++) {
+			WS_FORWARD(alloc_outputs(exec, ops[j], err));
+			*hash = fingerprint(*hash, ops[j]);
+		}
+		WS_FORWARD(pair ? run_pair(exec, ops + i, walk, err)
+		                : run_op(exec, ops[i], walk, err));
+		for (int j = i; j <= i + pair; j++)
+			release_dead(exec, ops[j], j);
+		i += pair;
+	}
+	return WS_OK;
+}
+
+static enum ws_status add_stretch(struct ws_exec *exec, struct stretch stretch, struct ws_err *err)
+{
+	struct stretch *bigger = realloc(exec->stretches, ((size_t)exec->stretch_count + 1) *
+	                                                          sizeof(*exec->stretches));
+
+	WS_FAIL_IF(!bigger, err, NO_MEMORY, "no memory to record a step");
+	exec->stretches = bigger;
+	exec->stretches[exec->stretch_count++] = stretch;
+	return WS_OK;
+}
+
+static enum ws_status record(struct ws_exec *exec, int first, int end, struct ws_err *err)
+{
+	const struct ws_backend_ops *ops = exec->backend->ops;
+	struct stretch stretch = {.first = first};
+	enum ws_status status, ended;
+
+	WS_FORWARD(ops->record_begin(exec->backend, err));
+	status = walk_ops(exec, first, end, WALK_RECORD, &stretch.fingerprint, err);
+	/* recording ends in any case; the first failure is the one to tell */
+	ended = ops->record_end(exec->backend, &stretch.recording, status == WS_OK ? err : NULL);
+	if (status == WS_OK)
+		status = ended;
+	if (status == WS_OK)
+		status = add_stretch(exec, stretch, err);
+	if (status != WS_OK) {
+		if (ended == WS_OK)
+			ops->forget(exec->backend, stretch.recording);
+		return status;
+	}
+	return ops->replay(exec->backend, stretch.recording, err);
+}
+
+static enum ws_status replay(struct ws_exec *exec, const struct stretch *stretch, int end,
+                             struct ws_err *err)
+{
+	uint64_t hash = 0;
+
+	WS_FORWARD(walk_ops(exec, stretch->first, end, WALK_REPLAY, &hash, err));
+	WS_FAIL_IF(hash != stretch->fingerprint, err, BUG,
+	           "a recorded step finds its tensors elsewhere");
+	return exec->backend->ops->replay(exec->backend, stretch->recording, err);
+}
+
+/* The first step runs as it is, so that all is loaded; the second is recorded, then replayed. */
+static enum ws_status run_stretch(struct ws_exec *exec, int first, int end, struct ws_err *err)
+{
+	enum ws_status status;
+	uint64_t hash = 0;
+
+	if (!exec->backend->records || exec->begun < 2)
+		return walk_ops(exec, first, end, WALK_RUN, &hash, err);
+	for (int i = 0; i < exec->stretch_count; i++)
+		if (exec->stretches[i].first == first)
+			return replay(exec, &exec->stretches[i], end, err);
+	wsnvtx_push("record for replay");
+	status = record(exec, first, end, err);
+	wsnvtx_pop();
+	return status;
+}
+
+/* The end of the ops of a phase from first on that run or not for the same reason. */
+static int stretch_end(const struct ws_graph *graph, int first)
+{
+	const struct ws_op *op = graph->ops[first];
+	int end = first + 1;
+
+	while (end < graph->op_count && graph->ops[end]->payload.phase == op->payload.phase &&
+	       graph->ops[end]->unless == op->unless)
+		end++;
+	return end;
+}
+
 enum ws_status ws_exec_phase(struct ws_exec *exec, enum wsnvtx_phase phase, struct ws_err *err)
 {
-	const struct ws_tensor *flag = NULL;
+	const struct ws_graph *graph = exec->graph;
 	enum ws_status status = WS_OK;
-	bool set = false;
+	int end;
 
 	exec->skipped = 0;
-	for (int i = 0; i < exec->graph->op_count && status == WS_OK; i++) {
-		const struct ws_op *op = exec->graph->ops[i];
+	for (int i = 0; i < graph->op_count && status == WS_OK; i = end) {
+		bool set = false;
+		uint64_t hash = 0;
 
-		if (op->payload.phase != phase)
+		end = i + 1;
+		if (graph->ops[i]->payload.phase != phase)
 			continue;
-		if (op->unless != flag) {
-			flag = op->unless;
-			status = read_flag(exec, flag, &set, err);
-			if (status != WS_OK)
-				break;
-		}
-		if (flag && set) {
-			exec->skipped++;
-			release_dead(exec, op, i);
-			continue;
-		}
-		status = enter_scope(exec, op->scope, err);
+		end = stretch_end(graph, i);
+		status = read_flag(exec, graph->ops[i]->unless, &set, err);
 		if (status != WS_OK)
 			break;
-		wsnvtx_push_op(op->message, &op->payload);
-		status = run_op(exec, op, err);
-		wsnvtx_pop();
-		release_dead(exec, op, i);
+		if (set) {
+			exec->skipped += end - i;
+			status = walk_ops(exec, i, end, WALK_SKIP, &hash, err);
+		} else {
+			status = run_stretch(exec, i, end, err);
+		}
 	}
 	(void)enter_scope(exec, NULL, NULL); /* closing needs no memory: cannot fail */
 	return status;

@@ -138,14 +138,22 @@ static enum ws_status build_graph(struct ws_step *step, struct ws_err *err)
 /* Does the step fit the device? The graph tells, before hours and memory are spent on it. */
 static enum ws_status check_memory(const struct ws_step *step, struct ws_err *err)
 {
+	const struct ws_backend *backend = step->backend;
+	struct ws_backend_plan work = {step->graph->ops, step->graph->op_count, 0};
 	struct ws_memory_plan plan;
+	uint64_t workspace_bytes = 0;
 
-	WS_FORWARD(ws_memory_plan(step->graph, &plan, err));
-	WS_FAIL_IF(plan.peak_bytes > step->backend->limit_bytes, err, NO_MEMORY,
-	           "the step asks for %" PRIu64 " bytes at once, at op %s; the device has %" PRIu64
-	           "; use a smaller batch or model",
+	WS_FORWARD(ws_memory_plan(step->graph, backend->two_lanes, &plan, err));
+	work.arena_bytes = plan.arena_bytes;
+	if (backend->ops->workspace_bytes)
+		workspace_bytes = backend->ops->workspace_bytes(backend, &work);
+	WS_FAIL_IF(workspace_bytes > backend->limit_bytes ||
+	                   plan.peak_bytes > backend->limit_bytes - workspace_bytes,
+	           err, NO_MEMORY,
+	           "the step asks for %" PRIu64 " bytes at once, at op %s, and %" PRIu64
+	           " of workspace; the device has %" PRIu64 "; use a smaller batch or model",
 	           plan.peak_bytes, plan.peak_op ? plan.peak_op->message : "none",
-	           step->backend->limit_bytes);
+	           workspace_bytes, backend->limit_bytes);
 	return WS_OK;
 }
 
@@ -382,6 +390,8 @@ static void state_facts(const struct ws_step_run_options *options, const struct 
 	wsnvtx_workload("seed", seed);
 	wsnvtx_workload("backend", backend->ops->name);
 	wsnvtx_workload("device", backend->device);
+	if (*backend->libraries)
+		wsnvtx_workload("libraries", backend->libraries);
 	if (o->model->image)
 		fact_number("images_per_step", o->batch);
 	else

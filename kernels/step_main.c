@@ -17,21 +17,20 @@ enum option_id {
 	OPTION_FIRST = 255, /* above every character that getopt_long() returns */
 #define WS_OPTION(ID, name, arg, help) OPTION_##ID,
 #include "kernels/step_options.def"
-	OPTION_ABSENT,
+	OPTION_END,
 };
 
 struct arguments {
 	struct ws_step_run_options run;
-	const char *device;
+	struct ws_backend_options backend;
 	const char *data; /* path; NULL: synthetic */
 	int threads;
-	int64_t memory_limit_mib; /* 0: none */
 	enum ws_optimizer_kind optimizer;
 	double lr, weight_decay, momentum, epsilon; /* where given */
 	bool describe, print_dtypes;
 	enum ws_describe_format format;
 	bool dump_loss;
-	bool given[OPTION_ABSENT - OPTION_FIRST]; /* by option, from its first on */
+	bool given[OPTION_END - OPTION_FIRST]; /* by option, from its first on */
 	bool done;                                /* --help or --version was served */
 };
 
@@ -244,7 +243,43 @@ static enum ws_status take_choice(enum option_id id, const char *value, struct a
 		args->optimizer = (enum ws_optimizer_kind)index;
 		return WS_OK;
 	default:
-		args->device = value;
+		args->backend.device = value;
+		return WS_OK;
+	}
+}
+
+/* The options of the device. */
+static enum ws_status take_device_option(enum option_id id, const char *value,
+                                         struct ws_backend_options *backend, struct ws_err *err)
+{
+	int64_t number = 0;
+	int index = 0;
+
+	switch (id) {
+	case OPTION_GPU:
+		WS_FORWARD(parse_number("gpu", value, 0, 1023, &number, err));
+		backend->gpu = (int)number;
+		return WS_OK;
+	case OPTION_AUTOTUNE:
+		backend->autotune = true;
+		return WS_OK;
+	case OPTION_CONV_ENGINE:
+		WS_FORWARD(parse_choice("conv-engine", value, ws_conv_engine_name, &index, err));
+		backend->conv_engine = (enum ws_conv_engine)index;
+		return WS_OK;
+	case OPTION_CUDA_GRAPH:
+		backend->records = true;
+		return WS_OK;
+	case OPTION_STREAMS:
+		WS_FORWARD(parse_number("streams", value, 1, 2, &number, err));
+		backend->two_lanes = number == 2;
+		return WS_OK;
+	case OPTION_DETERMINISTIC:
+		backend->deterministic = true;
+		return WS_OK;
+	default: /* MEMORY_LIMIT */
+		WS_FORWARD(parse_number("memory-limit", value, 1, INT64_MAX >> 20, &number, err));
+		backend->limit_bytes = (uint64_t)number << 20;
 		return WS_OK;
 	}
 }
@@ -289,9 +324,14 @@ static enum ws_status take_option(enum option_id id, const char *value, struct a
 		WS_FORWARD(parse_number("threads", value, 1, 1024, &number, err));
 		args->threads = (int)number;
 		return WS_OK;
+	case OPTION_GPU:
+	case OPTION_AUTOTUNE:
+	case OPTION_CONV_ENGINE:
+	case OPTION_CUDA_GRAPH:
+	case OPTION_STREAMS:
+	case OPTION_DETERMINISTIC:
 	case OPTION_MEMORY_LIMIT:
-		return parse_number("memory-limit", value, 1, INT64_MAX >> 20,
-		                    &args->memory_limit_mib, err);
+		return take_device_option(id, value, &args->backend, err);
 	case OPTION_LOSS_SCALE:
 		return parse_loss_scale(value, &step->loss_scale, err);
 	case OPTION_LR:
@@ -327,7 +367,6 @@ static enum ws_status take_option(enum option_id id, const char *value, struct a
 static const struct option long_options[] = {
 #define WS_OPTION(ID, name, arg, help) \
 	{name, (arg) ? required_argument : no_argument, NULL, OPTION_##ID},
-#define WS_OPTION_ABSENT(name) {name, optional_argument, NULL, OPTION_ABSENT},
 #include "kernels/step_options.def"
         {0},
 };
@@ -370,6 +409,27 @@ static enum ws_status check_options_fit(const struct arguments *args, struct ws_
 		WS_FAIL_IF(args->given[special[i].id - OPTION_FIRST] && !(special[i].kinds & kind),
 		           err, USAGE, "--%s: model %s has no such thing", special[i].name,
 		           model->name);
+	return WS_OK;
+}
+
+/* Options of GPUs, asked of the CPU. With --device auto they are for the case that one answers. */
+static enum ws_status check_device_options(const struct arguments *args, struct ws_err *err)
+{
+	static const struct {
+		enum option_id id;
+		const char *name;
+	} gpu_only[] = {
+	        {OPTION_GPU, "gpu"},
+	        {OPTION_AUTOTUNE, "autotune"},
+	        {OPTION_CONV_ENGINE, "conv-engine"},
+	        {OPTION_CUDA_GRAPH, "cuda-graph"},
+	        {OPTION_STREAMS, "streams"},
+	};
+
+	for (size_t i = 0; i < sizeof(gpu_only) / sizeof(*gpu_only); i++)
+		WS_FAIL_IF(args->given[gpu_only[i].id - OPTION_FIRST] &&
+		                   !strcmp(args->backend.device, "cpu"),
+		           err, USAGE, "--%s with --device cpu: it is for GPUs", gpu_only[i].name);
 	return WS_OK;
 }
 
@@ -430,9 +490,6 @@ static enum ws_status parse(int argc, char **argv, struct arguments *args, struc
 	while (!args->done && (id = getopt_long(argc, argv, ":", long_options, &index)) != -1) {
 		WS_FAIL_IF(id == ':', err, USAGE, "%s needs a value", argv[optind - 1]);
 		WS_FAIL_IF(id == '?', err, USAGE, "no option %s", argv[optind - 1]);
-		WS_FAIL_IF(id == OPTION_ABSENT, err, USAGE,
-		           "--%s: this version of " PROGRAM " does not have it yet",
-		           long_options[index].name);
 		args->given[id - OPTION_FIRST] = true;
 		WS_FORWARD(take_option((enum option_id)id, optarg, args, err));
 	}
@@ -441,6 +498,7 @@ static enum ws_status parse(int argc, char **argv, struct arguments *args, struc
 	WS_FAIL_IF(optind < argc, err, USAGE, "unexpected argument %s", argv[optind]);
 	WS_FAIL_IF(!args->run.step.model, err, USAGE, "--model is needed");
 	WS_FORWARD(check_options_fit(args, err));
+	WS_FORWARD(check_device_options(args, err));
 	WS_FORWARD(choose_optimizer(args, err));
 	WS_FORWARD(check_loss_scale(&args->run.step, err));
 	WS_FAIL_IF(args->describe && args->print_dtypes, err, USAGE,
@@ -475,7 +533,7 @@ static enum ws_status run(struct arguments *args, struct ws_err *err)
 	struct ws_pool *pool = NULL;
 	struct ws_backend *backend = NULL;
 	struct ws_data_file data = {0};
-	char why[160];
+	char why[640];
 	enum ws_status status;
 
 	if (args->data) {
@@ -488,8 +546,7 @@ static enum ws_status run(struct arguments *args, struct ws_err *err)
 	}
 	status = ws_pool_create(args->threads, &pool, err);
 	if (status == WS_OK)
-		status = ws_backend_open(args->device, pool, (uint64_t)args->memory_limit_mib << 20,
-		                         &backend, why, sizeof(why), err);
+		status = ws_backend_open(&args->backend, pool, &backend, why, sizeof(why), err);
 	if (status == WS_OK) {
 		fprintf(stderr, PROGRAM ": %s\n", why);
 		status = ws_step_run_all(&args->run, backend, pool, err);
@@ -510,7 +567,7 @@ int main(int argc, char **argv)
 	                         .batch = 4,
 	                         .context = 128,
 	                         .optimizer = WS_ADAMW_DEFAULT}},
-	        .device = "auto",
+	        .backend = {.device = "auto"},
 	};
 	struct ws_err err = {0};
 	enum ws_status status = parse(argc, argv, &args, &err);

@@ -13,11 +13,9 @@
 
 #include "kernels/cpu/real.h"
 
-#define TILE_REALS   ((int64_t)1 << 18) /* of one thread: fits the second-level cache, about */
 #define TILE_PATCH   1024               /* numbers of a patch in a tile, at most */
 #define TILE_PIXELS  2048               /* pixels in a tile, at most */
 #define THREADS_MAX  1024               /* of a pool: parallel.h */
-#define SCRATCH_SLOT 3                  /* of the workspace */
 
 struct job {
 	const struct ws_op *op;
@@ -46,7 +44,7 @@ static ws_real *tile_take(struct job *job, int *slot)
 	/* there are as many tiles as threads: one is free */
 	for (*slot = 0; atomic_exchange(&job->taken[*slot], true);)
 		*slot = (*slot + 1) % job->threads;
-	return job->tiles + *slot * TILE_REALS;
+	return job->tiles + *slot * WS_CPU_TILE_REALS;
 }
 
 static void tile_give(struct job *job, int slot)
@@ -271,7 +269,7 @@ static void clear_channels(const struct job *job, const struct area *a, int64_t 
 /* What the numbers of an area get from all pixels. */
 static void input_grad(const struct job *job, struct area *a, ws_real *tile)
 {
-	int64_t step = job->direct ? TILE_PIXELS : ws_min64(TILE_PIXELS, TILE_REALS / a->numbers);
+	int64_t step = job->direct ? TILE_PIXELS : ws_min64(TILE_PIXELS, WS_CPU_TILE_REALS / a->numbers);
 	struct matrix dx, dy;
 
 	for (a->pixel = 0; a->pixel < job->pixels; a->pixel += a->pixels) {
@@ -327,7 +325,7 @@ static void weight_grad_item(void *arg, int64_t item)
 	ws_real *tile = tile_take(job, &slot);
 
 	a.numbers = ws_min64(job->part, job->patch - a.number);
-	step = ws_min64(TILE_PIXELS, TILE_REALS / a.numbers);
+	step = ws_min64(TILE_PIXELS, WS_CPU_TILE_REALS / a.numbers);
 	for (a.n = 0; a.n < job->f->n; a.n++) {
 		for (a.pixel = 0; a.pixel < job->pixels; a.pixel += a.pixels) {
 			struct matrix x, dy;
@@ -366,8 +364,8 @@ static enum ws_status job_init(struct job *job, struct ws_cpu *cpu, const struct
 	                   f->k > INT32_MAX,
 	           err, ENVIRONMENT, "convolution: a dimension exceeds what the BLAS can take");
 	job->threads = ws_pool_threads(cpu->pool);
-	WS_FORWARD(ws_cpu_workspace(cpu, SCRATCH_SLOT,
-	                            (uint64_t)job->threads * TILE_REALS * sizeof(ws_real), &tiles,
+	WS_FORWARD(ws_cpu_workspace(cpu, WS_CPU_TILE_SLOT,
+	                            (uint64_t)job->threads * WS_CPU_TILE_REALS * sizeof(ws_real), &tiles,
 	                            err));
 	job->tiles = tiles;
 	return WS_OK;
@@ -416,7 +414,7 @@ enum ws_status WS_CPU_FN(conv)(struct ws_cpu *cpu, const struct ws_op *op, struc
 
 	WS_FORWARD(job_init(&job, cpu, op, err));
 	divide(&job, job.pixels,
-	       ws_min64(TILE_PIXELS, TILE_REALS / ws_min64(job.patch, TILE_PATCH)));
+	       ws_min64(TILE_PIXELS, WS_CPU_TILE_REALS / ws_min64(job.patch, TILE_PATCH)));
 	return job_run(&job, cpu, &job.output, job.f->n * job.f->groups * job.parts, forward_item,
 	               err);
 }

@@ -127,6 +127,51 @@ enum ws_status ws_cpu_workspace(struct ws_cpu *cpu, int slot, uint64_t size_byte
 	return WS_OK;
 }
 
+static void at_least(uint64_t *slot_bytes, int64_t count, size_t real_bytes)
+{
+	if ((uint64_t)count * real_bytes > *slot_bytes)
+		*slot_bytes = (uint64_t)count * real_bytes;
+}
+
+/* What one op takes of the slots at most: convert.c, conv.c, cross_entropy in fused.c. */
+static void op_workspace(const struct ws_cpu *cpu, const struct ws_op *op,
+                         uint64_t slots[WS_CPU_SLOTS])
+{
+	bool real_is_double = op->out[0]->dtype == WS_DTYPE_F64;
+	size_t real_bytes = real_is_double ? sizeof(double) : sizeof(float);
+	bool conv = op->kind == WS_OP_CONV || op->kind == WS_OP_CONV_DGRAD ||
+	            op->kind == WS_OP_CONV_WGRAD;
+
+	if (op->kind == WS_OP_CROSS_ENTROPY)
+		at_least(&slots[WS_CPU_IN_SLOT], op->in[1]->count, sizeof(double));
+	if (conv)
+		at_least(&slots[WS_CPU_TILE_SLOT],
+		         WS_CPU_TILE_REALS * ws_pool_threads(cpu->pool), real_bytes);
+	if (!conv && op->kind != WS_OP_GEMM)
+		return;
+	for (int i = 0; i < 3; i++) {
+		const struct ws_tensor *t = i < WS_CPU_OUT_SLOT ? op->in[i] : op->out[0];
+		bool converted = ws_dtype_size(t->dtype) != real_bytes ||
+		                 (op->tf32 && i < WS_CPU_OUT_SLOT);
+
+		/* convolutions open their operands in another order */
+		for (int slot = conv ? WS_CPU_IN_SLOT : i; converted && slot <= i; slot++)
+			at_least(&slots[slot], t->count, real_bytes);
+	}
+}
+
+static uint64_t cpu_workspace_bytes(const struct ws_backend *backend,
+                                    const struct ws_backend_plan *plan)
+{
+	uint64_t slots[WS_CPU_SLOTS] = {0}, total_bytes = 0;
+
+	for (int i = 0; i < plan->op_count; i++)
+		op_workspace((const struct ws_cpu *)backend, plan->ops[i], slots);
+	for (int i = 0; i < WS_CPU_SLOTS; i++)
+		total_bytes += slots[i];
+	return total_bytes;
+}
+
 static enum ws_status cpu_upload(struct ws_backend *backend, void *data, uint64_t offset_bytes,
                                  const void *host, uint64_t size_bytes, struct ws_err *err)
 {
@@ -205,6 +250,7 @@ static void cpu_close(struct ws_backend *backend)
 
 static const struct ws_backend_ops cpu_ops = {
         .name = "cpu",
+        .workspace_bytes = cpu_workspace_bytes,
         .alloc = cpu_alloc,
         .release = cpu_release,
         .upload = cpu_upload,

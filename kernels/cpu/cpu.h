@@ -10,6 +10,16 @@
 
 #include "kernels/backend.h"
 
+#define WS_CPU_TILE_REALS ((int64_t)1 << 18) /* of a thread's tile of a convolution: about the second-level cache */
+
+/* Operands and result of a product, converted; tiles of convolutions. */
+enum ws_cpu_slot {
+	WS_CPU_IN_SLOT,
+	WS_CPU_OUT_SLOT = 2,
+	WS_CPU_TILE_SLOT,
+	WS_CPU_SLOTS,
+};
+
 struct ws_cpu_block;
 
 struct ws_cpu {
@@ -20,7 +30,7 @@ struct ws_cpu {
 	struct {
 		void *data;
 		uint64_t size_bytes;
-	} workspace[4]; /* operands and result, converted; tiles of convolutions */
+	} workspace[WS_CPU_SLOTS];
 };
 
 /* Memory of at least that size, valid until the same slot is asked for again. */

@@ -239,7 +239,7 @@ static uint64_t planned_peak(const struct ws_step_options *options)
 	struct ws_err err;
 
 	cr_assert_eq(ws_step_build(options, &step, &err), WS_OK);
-	cr_assert_eq(ws_memory_plan(ws_step_graph(step), &plan, &err), WS_OK);
+	cr_assert_eq(ws_memory_plan(ws_step_graph(step), false, &plan, &err), WS_OK);
 	ws_step_close(step);
 	return plan.peak_bytes;
 }

@@ -66,7 +66,22 @@ Test(step_cli, automatic_choice_of_the_cpu_gives_its_reason)
 	struct outcome o = run(TINY "--device auto 2>&1");
 
 	cr_assert_eq(o.code, 0);
-	cr_assert_not_null(strstr(o.text, "built without the CUDA backend"), "%s", o.text);
+	cr_assert_not_null(strstr(o.text, "device c"), "%s", o.text);
+	cr_assert(strstr(o.text, "built without the CUDA toolkit") ||
+	                  strstr(o.text, "no NVIDIA driver") || strstr(o.text, "sees no GPU") ||
+	                  strstr(o.text, "a GPU answers"),
+	          "%s", o.text);
+}
+
+Test(step_cli, a_gpu_that_is_asked_for_and_absent_is_exit_5_with_the_cure)
+{
+	struct outcome o = run(TINY "--device cuda 2>&1");
+
+	if (!o.code)
+		return; /* there is one: tests/gpu/ */
+	cr_assert_eq(o.code, 5, "%s", o.text);
+	cr_assert_not_null(strstr(o.text, "--device cuda: "), "%s", o.text);
+	cr_assert_not_null(strstr(o.text, "use --device cpu"), "%s", o.text);
 }
 
 Test(step_cli, wrong_command_lines_exit_2_and_say_what_is_wrong)
@@ -100,10 +115,13 @@ Test(step_cli, wrong_command_lines_exit_2_and_say_what_is_wrong)
 	expect_error(TINY "--batch 2000000000 --context 2000000000", 2, "too large");
 }
 
-Test(step_cli, options_of_the_product_that_are_missing_here_are_refused)
+Test(step_cli, options_of_gpus_are_refused_for_the_cpu)
 {
-#define WS_OPTION_ABSENT(name) expect_error(TINY "--" name, 2, "does not have it yet");
-#include "kernels/step_options.def"
+	expect_error(TINY "--device cpu --autotune", 2, "it is for GPUs");
+	expect_error(TINY "--device cpu --cuda-graph", 2, "it is for GPUs");
+	expect_error(TINY "--device cpu --gpu 1", 2, "it is for GPUs");
+	expect_error(TINY "--streams 3", 2, "from 1 to 2");
+	expect_error(TINY "--conv-engine best", 2, "graph, legacy");
 	expect_error(TINY "--fusion some", 2, "none, full");
 }
 

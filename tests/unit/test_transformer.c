@@ -365,7 +365,7 @@ static uint64_t planned_peak(const char *dtype)
 	options.model = ws_model_find("transformer-tiny");
 	options.precision = ws_precision_find(dtype);
 	KERNELS_OK(ws_step_build(&options, &step, err));
-	KERNELS_OK(ws_memory_plan(ws_step_graph(step), &plan, err));
+	KERNELS_OK(ws_memory_plan(ws_step_graph(step), false, &plan, err));
 	ws_step_close(step);
 	return plan.peak_bytes;
 }

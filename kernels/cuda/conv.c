@@ -1,0 +1,211 @@
+/*
+ * Convolutions: which there are, which algorithm computes each, and running them.
+ */
+#include "kernels/cuda/conv.h"
+
+#include <stdlib.h>
+
+struct ws_cuda_convs {
+	struct ws_cuda_conv *convs;
+	int count;
+};
+
+static const struct ws_cuda_conv_engine *engine_of(const struct ws_cuda *cuda)
+{
+	return cuda->options.conv_engine == WS_CONV_ENGINE_LEGACY ? &ws_cuda_conv_legacy
+	                                                          : &ws_cuda_conv_graph;
+}
+
+bool ws_cuda_is_conv(const struct ws_op *op)
+{
+	return op->kind == WS_OP_CONV || op->kind == WS_OP_CONV_DGRAD ||
+	       op->kind == WS_OP_CONV_WGRAD;
+}
+
+struct ws_cuda_conv_roles ws_cuda_conv_roles(enum ws_op_kind kind)
+{
+	switch (kind) {
+	case WS_OP_CONV_DGRAD:
+		return (struct ws_cuda_conv_roles){{WS_CONV_Y, WS_CONV_W}, WS_CONV_X};
+	case WS_OP_CONV_WGRAD:
+		return (struct ws_cuda_conv_roles){{WS_CONV_X, WS_CONV_Y}, WS_CONV_W};
+	default:
+		return (struct ws_cuda_conv_roles){{WS_CONV_X, WS_CONV_W}, WS_CONV_Y};
+	}
+}
+
+void ws_cuda_conv_dims(const struct ws_conv *f, enum ws_conv_role role, int64_t dims[4],
+                       int64_t strides[4])
+{
+	const int64_t sizes[WS_CONV_ROLES][4] = {
+	        [WS_CONV_X] = {f->n, f->c, f->h, f->w},
+	        [WS_CONV_W] = {f->k, f->c / f->groups, f->r, f->s},
+	        [WS_CONV_Y] = {f->n, f->k, f->p, f->q},
+	};
+	const int64_t *d = sizes[role];
+	bool nhwc = f->layout == WS_LAYOUT_NHWC;
+
+	memcpy(dims, d, sizeof(sizes[role]));
+	strides[0] = d[1] * d[2] * d[3];
+	strides[1] = nhwc ? 1 : d[2] * d[3];
+	strides[2] = nhwc ? d[1] * d[3] : d[3];
+	strides[3] = nhwc ? d[1] : 1;
+}
+
+cudnnDataType_t ws_cuda_conv_type(enum ws_dtype dtype)
+{
+	return dtype == WS_DTYPE_BF16  ? CUDNN_DATA_BFLOAT16
+	       : dtype == WS_DTYPE_F16 ? CUDNN_DATA_HALF
+	                               : CUDNN_DATA_FLOAT;
+}
+
+/* Shapes are compared as bytes: those between the fields are 0 too. */
+static void shape_of(const struct ws_op *op, struct ws_cuda_conv_shape *shape)
+{
+	struct ws_cuda_conv_roles roles = ws_cuda_conv_roles(op->kind);
+	const struct ws_conv *f = &op->u.conv;
+
+	memset(shape, 0, sizeof(*shape));
+	shape->conv.layout = f->layout;
+	shape->conv.n = f->n;
+	shape->conv.c = f->c;
+	shape->conv.h = f->h;
+	shape->conv.w = f->w;
+	shape->conv.k = f->k;
+	shape->conv.r = f->r;
+	shape->conv.s = f->s;
+	shape->conv.p = f->p;
+	shape->conv.q = f->q;
+	shape->conv.stride = f->stride;
+	shape->conv.pad_h = f->pad_h;
+	shape->conv.pad_w = f->pad_w;
+	shape->conv.groups = f->groups;
+	shape->kind = op->kind;
+	shape->dtype[roles.in[0]] = op->in[0]->dtype;
+	shape->dtype[roles.in[1]] = op->in[1]->dtype;
+	shape->dtype[roles.out] = op->out[0]->dtype;
+	shape->tf32 = op->tf32;
+}
+
+static const struct ws_cuda_conv *find(const struct ws_cuda_convs *convs,
+                                       const struct ws_cuda_conv_shape *shape)
+{
+	for (int i = 0; convs && i < convs->count; i++)
+		if (!memcmp(&convs->convs[i].shape, shape, sizeof(*shape)))
+			return &convs->convs[i];
+	return NULL;
+}
+
+enum ws_status ws_cuda_conv_run(struct ws_cuda *cuda, const struct ws_op *op, struct ws_err *err)
+{
+	struct ws_cuda_conv_roles roles = ws_cuda_conv_roles(op->kind);
+	const struct ws_cuda_conv *conv;
+	struct ws_cuda_conv_shape shape;
+	void *data[WS_CONV_ROLES];
+
+	shape_of(op, &shape);
+	conv = find(cuda->convs, &shape);
+	WS_FAIL_IF(!conv, err, BUG, "op %s was not in the plan", op->message);
+	data[roles.in[0]] = op->in[0]->data;
+	data[roles.in[1]] = op->in[1]->data;
+	data[roles.out] = op->out[0]->data;
+	return engine_of(cuda)->run(cuda, conv, conv->chosen, data, err);
+}
+
+/* --- choosing by time ------------------------------------------------------------------------- */
+
+static enum ws_status random_data(struct ws_cuda *cuda, const struct ws_cuda_conv_shape *shape,
+                                  void *data[WS_CONV_ROLES], struct ws_err *err)
+{
+	for (int role = 0; role < WS_CONV_ROLES; role++) {
+		int64_t dims[4], strides[4];
+
+		ws_cuda_conv_dims(&shape->conv, (enum ws_conv_role)role, dims, strides);
+		WS_FORWARD(ws_cuda_random(cuda, dims[0] * strides[0], shape->dtype[role],
+		                          &data[role], err));
+	}
+	return WS_OK;
+}
+
+/* One candidate on its data. */
+struct trial {
+	struct ws_cuda *cuda;
+	const struct ws_cuda_conv *conv;
+	int candidate;
+	void *data[WS_CONV_ROLES];
+};
+
+static enum ws_status run_trial(void *arg, struct ws_err *err)
+{
+	const struct trial *t = arg;
+
+	return engine_of(t->cuda)->run(t->cuda, t->conv, t->candidate, t->data, err);
+}
+
+static enum ws_status choose(struct ws_cuda *cuda, struct ws_cuda_conv *conv, struct ws_err *err)
+{
+	struct trial trial = {.cuda = cuda, .conv = conv};
+	float best_ms = 0, ms;
+	enum ws_status status = random_data(cuda, &conv->shape, trial.data, err);
+
+	conv->chosen = -1;
+	for (; trial.candidate < conv->count && status == WS_OK; trial.candidate++) {
+		/* a candidate that does not run is not chosen; others remain */
+		if (ws_cuda_time(cuda, run_trial, &trial, &ms, NULL) == WS_OK &&
+		    (conv->chosen < 0 || ms < best_ms)) {
+			conv->chosen = trial.candidate;
+			best_ms = ms;
+		}
+	}
+	if (status == WS_OK && conv->chosen < 0)
+		status = WS_FAIL(err, ENVIRONMENT,
+		                 "none of cuDNN's %d candidates for a convolution runs; "
+		                 "try another --conv-engine",
+		                 conv->count);
+	for (int i = 0; i < WS_CONV_ROLES; i++)
+		cudaFree(trial.data[i]);
+	return status;
+}
+
+enum ws_status ws_cuda_convs_prepare(struct ws_cuda *cuda, const struct ws_backend_plan *plan,
+                                     struct ws_err *err)
+{
+	/* as a graph's sums must not depend on what was fastest today */
+	bool timed = cuda->options.autotune && !cuda->options.deterministic;
+	int ops = 0;
+
+	for (int i = 0; i < plan->op_count; i++)
+		ops += ws_cuda_is_conv(plan->ops[i]);
+	cuda->convs = calloc(1, sizeof(*cuda->convs));
+	WS_FAIL_IF(!cuda->convs, err, NO_MEMORY, "no memory for plans of convolutions");
+	cuda->convs->convs = calloc((size_t)ops + 1, sizeof(*cuda->convs->convs));
+	WS_FAIL_IF(!cuda->convs->convs, err, NO_MEMORY, "no memory for plans of convolutions");
+	for (int i = 0; i < plan->op_count; i++) {
+		struct ws_cuda_conv_shape shape;
+		struct ws_cuda_conv *conv;
+
+		if (!ws_cuda_is_conv(plan->ops[i]))
+			continue;
+		shape_of(plan->ops[i], &shape);
+		if (find(cuda->convs, &shape))
+			continue;
+		conv = &cuda->convs->convs[cuda->convs->count++];
+		memcpy(&conv->shape, &shape, sizeof(shape));
+		WS_FORWARD(engine_of(cuda)->open(cuda, conv, timed ? WS_CUDA_CONV_CANDIDATES : 1,
+		                                 err));
+		if (timed)
+			WS_FORWARD(choose(cuda, conv, err));
+	}
+	return WS_OK;
+}
+
+void ws_cuda_convs_close(struct ws_cuda_convs *convs)
+{
+	for (int i = 0; convs && i < convs->count; i++) {
+		ws_cuda_conv_graph.close(&convs->convs[i]);
+		ws_cuda_conv_legacy.close(&convs->convs[i]);
+	}
+	if (convs)
+		free(convs->convs);
+	free(convs);
+}

@@ -1,0 +1,78 @@
+/*
+ * Convolutions on the GPU, inside the CUDA backend: one struct ws_cuda_conv for each shape,
+ * with the algorithms that can compute it, of which one was chosen. Two engines make and
+ * run them: cuDNN's graph API (conv_graph.c) and its API of named algorithms (conv_legacy.c).
+ */
+#ifndef WS_KERNELS_CUDA_CONV_H
+#define WS_KERNELS_CUDA_CONV_H
+
+#include "kernels/cuda/cuda.h"
+
+#define WS_CUDA_CONV_CANDIDATES 12
+
+enum ws_conv_role {
+	WS_CONV_X, /* image or its gradient */
+	WS_CONV_W, /* filters or their gradient */
+	WS_CONV_Y, /* output or its gradient */
+	WS_CONV_ROLES
+};
+
+/* What tells one convolution from another; compared as bytes, so zeroed before it is filled. */
+struct ws_cuda_conv_shape {
+	struct ws_conv conv;
+	enum ws_op_kind kind; /* CONV, CONV_DGRAD, CONV_WGRAD */
+	enum ws_dtype dtype[WS_CONV_ROLES];
+	bool tf32;
+};
+
+struct ws_cuda_conv {
+	struct ws_cuda_conv_shape shape;
+	int count;  /* candidates, best first by cuDNN's own estimate */
+	int chosen; /* of them */
+	struct {
+		cudnnBackendDescriptor_t plan[WS_CUDA_CONV_CANDIDATES];
+	} graph;
+	struct {
+		cudnnTensorDescriptor_t x, y;
+		cudnnFilterDescriptor_t w;
+		cudnnConvolutionDescriptor_t conv;
+		int algo[WS_CUDA_CONV_CANDIDATES];
+	} legacy;
+};
+
+/* The first operand of an op of this kind is in[] of which role, its result in which. */
+struct ws_cuda_conv_roles {
+	enum ws_conv_role in[2], out;
+};
+struct ws_cuda_conv_roles ws_cuda_conv_roles(enum ws_op_kind kind);
+
+/* Sizes of a role's tensor, in the order n c h w (of filters k c/groups r s), and its strides. */
+void ws_cuda_conv_dims(const struct ws_conv *conv, enum ws_conv_role role, int64_t dims[4],
+                       int64_t strides[4]);
+
+cudnnDataType_t ws_cuda_conv_type(enum ws_dtype dtype);
+
+struct ws_cuda_conv_engine {
+	/* Fill in the candidates, at least one. most: how many are wanted. */
+	enum ws_status (*open)(struct ws_cuda *cuda, struct ws_cuda_conv *conv, int most,
+	                       struct ws_err *err);
+	/* data: device pointers by role. */
+	enum ws_status (*run)(struct ws_cuda *cuda, const struct ws_cuda_conv *conv, int candidate,
+	                      void *const data[WS_CONV_ROLES], struct ws_err *err);
+	void (*close)(struct ws_cuda_conv *conv);
+};
+extern const struct ws_cuda_conv_engine ws_cuda_conv_graph, ws_cuda_conv_legacy;
+
+/*
+ * The operation of a shape as a finalized descriptor of cuDNN's graph API; needs no GPU.
+ * parts: the descriptors that it is made of, to be destroyed after it.
+ */
+struct ws_cuda_conv_operation {
+	cudnnBackendDescriptor_t tensor[WS_CONV_ROLES], conv, operation;
+};
+enum ws_status ws_cuda_conv_operation_open(const struct ws_cuda_conv_shape *shape,
+                                           struct ws_cuda_conv_operation *operation,
+                                           struct ws_err *err);
+void ws_cuda_conv_operation_close(struct ws_cuda_conv_operation *operation);
+
+#endif

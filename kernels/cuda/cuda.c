@@ -1,0 +1,449 @@
+/*
+ * The CUDA backend: choosing a GPU, its memory, and who runs an op.
+ */
+#include "kernels/cuda/cuda.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* --- memory ------------------------------------------------------------------------------ */
+
+enum ws_status ws_cuda_malloc(void **data, uint64_t size_bytes, const char *what,
+                              struct ws_err *err)
+{
+	cudaError_t error = cudaMalloc(data, size_bytes);
+
+	if (error == cudaSuccess)
+		return WS_OK;
+	*data = NULL;
+	(void)cudaGetLastError(); /* the error is told here; it must not surface at a launch */
+	WS_FAIL_IF(error == cudaErrorMemoryAllocation, err, NO_MEMORY,
+	           "the device has no %" PRIu64 " bytes for %s", size_bytes, what);
+	return ws_cuda_check(error, "cudaMalloc", err);
+}
+
+enum ws_status ws_cuda_random(struct ws_cuda *cuda, int64_t count, enum ws_dtype dtype, void **data,
+                              struct ws_err *err)
+{
+	struct ws_tensor t = {.dtype = dtype,
+	                      .count = count,
+	                      .shape = {.ndim = 1, .dim = {count}},
+	                      .init = {WS_INIT_NORMAL, 1}};
+	struct ws_cuda_launch launch = ws_cuda_launch_on(cuda);
+	struct ws_cuda_draw draw = {.t = &t, .rng = ws_rng_stream(1, "autotune"), .count = count};
+
+	WS_FORWARD(ws_cuda_malloc(data, (uint64_t)count * ws_dtype_size(dtype),
+	                          "timing algorithms", err));
+	t.data = *data;
+	return ws_cuda_draw(&launch, &draw, err);
+}
+
+static enum ws_status cuda_alloc(struct ws_backend *backend, uint64_t size_bytes, void **data,
+                                 struct ws_err *err)
+{
+	struct ws_cuda *cuda = (struct ws_cuda *)backend;
+	uint64_t offset;
+
+	WS_FORWARD(ws_device_arena_take(&cuda->arena, size_bytes, &offset, err));
+	*data = cuda->memory + offset;
+	backend->allocated_bytes = cuda->arena.used_bytes;
+	backend->peak_bytes = cuda->arena.peak_bytes;
+	return WS_OK;
+}
+
+static void cuda_release(struct ws_backend *backend, void *data, uint64_t size_bytes)
+{
+	struct ws_cuda *cuda = (struct ws_cuda *)backend;
+
+	/* without memory for the account the place is lost to this session, nothing else */
+	(void)ws_device_arena_give(&cuda->arena, (uint64_t)((char *)data - cuda->memory),
+	                           size_bytes, NULL);
+	backend->allocated_bytes = cuda->arena.used_bytes;
+}
+
+/* Copies are ordered after what the first lane was given: exec joins lanes before. */
+static enum ws_status cuda_upload(struct ws_backend *backend, void *data, uint64_t offset_bytes,
+                                  const void *host, uint64_t size_bytes, struct ws_err *err)
+{
+	struct ws_cuda *cuda = (struct ws_cuda *)backend;
+
+	/* from pageable memory: returns once the source may change */
+	WS_CUDA_TRY(cudaMemcpyAsync((char *)data + offset_bytes, host, size_bytes,
+	                            cudaMemcpyHostToDevice, cuda->lane[0].stream),
+	            err);
+	return WS_OK;
+}
+
+static enum ws_status cuda_download(struct ws_backend *backend, const void *data,
+                                    uint64_t offset_bytes, void *host, uint64_t size_bytes,
+                                    struct ws_err *err)
+{
+	struct ws_cuda *cuda = (struct ws_cuda *)backend;
+
+	WS_CUDA_TRY(cudaMemcpyAsync(host, (const char *)data + offset_bytes, size_bytes,
+	                            cudaMemcpyDeviceToHost, cuda->lane[0].stream),
+	            err);
+	WS_CUDA_TRY(cudaStreamSynchronize(cuda->lane[0].stream), err);
+	return WS_OK;
+}
+
+static enum ws_status cuda_draw(struct ws_backend *backend, struct ws_tensor *t, struct ws_rng rng,
+                                int64_t first, int64_t count, bool *done, struct ws_err *err)
+{
+	struct ws_cuda_launch launch = ws_cuda_launch_on((struct ws_cuda *)backend);
+	struct ws_cuda_draw draw = {t, rng, first, count};
+
+	*done = t->init.kind != WS_INIT_ROPE_TABLE; /* small, and needs the host's sine */
+	return *done ? ws_cuda_draw(&launch, &draw, err) : WS_OK;
+}
+
+/* --- before the first step ------------------------------------------------------------------ */
+
+static bool plan_has_convs(const struct ws_backend_plan *plan)
+{
+	for (int i = 0; i < plan->op_count; i++)
+		if (ws_cuda_is_conv(plan->ops[i]))
+			return true;
+	return false;
+}
+
+static uint64_t plan_scratch_bytes(const struct ws_backend_plan *plan)
+{
+	uint64_t most_bytes = 0;
+
+	for (int i = 0; i < plan->op_count; i++) {
+		uint64_t size_bytes = ws_cuda_scratch_bytes(plan->ops[i]);
+
+		if (size_bytes > most_bytes)
+			most_bytes = size_bytes;
+	}
+	return most_bytes;
+}
+
+static uint64_t cuda_workspace_bytes(const struct ws_backend *backend,
+                                     const struct ws_backend_plan *plan)
+{
+	const struct ws_cuda *cuda = (const struct ws_cuda *)backend;
+	uint64_t lane_bytes = WS_CUDA_GEMM_WORKSPACE_BYTES + plan_scratch_bytes(plan);
+
+	if (plan_has_convs(plan))
+		lane_bytes += WS_CUDA_CONV_WORKSPACE_BYTES;
+	return lane_bytes * (uint64_t)cuda->lane_count;
+}
+
+static enum ws_status prepare_lane(struct ws_cuda *cuda, struct ws_cuda_lane *lane, bool convs,
+                                   struct ws_err *err)
+{
+	if (!lane->gemm_workspace)
+		WS_FORWARD(ws_cuda_malloc(&lane->gemm_workspace, WS_CUDA_GEMM_WORKSPACE_BYTES,
+		                          "the workspace of cuBLAS", err));
+	WS_CUBLAS_TRY(cublasSetWorkspace(lane->blas, lane->gemm_workspace,
+	                                 WS_CUDA_GEMM_WORKSPACE_BYTES),
+	              err);
+	if (convs && !lane->conv_workspace)
+		WS_FORWARD(ws_cuda_malloc(&lane->conv_workspace, WS_CUDA_CONV_WORKSPACE_BYTES,
+		                          "the workspace of cuDNN", err));
+	if (cuda->scratch_bytes)
+		WS_FORWARD(ws_cuda_malloc(&lane->scratch, cuda->scratch_bytes,
+		                          "the scratch memory of kernels", err));
+	return WS_OK;
+}
+
+static const char *op_problem(const struct ws_op *op)
+{
+	for (int i = 0; i < op->in_count + op->out_count; i++) {
+		const struct ws_tensor *t = i < op->in_count ? op->in[i] : op->out[i - op->in_count];
+
+		if (t->dtype == WS_DTYPE_F64)
+			return "fp64 is for the CPU reference";
+	}
+	return NULL;
+}
+
+static enum ws_status cuda_prepare(struct ws_backend *backend, const struct ws_backend_plan *plan,
+                                   struct ws_err *err)
+{
+	struct ws_cuda *cuda = (struct ws_cuda *)backend;
+	bool convs = plan_has_convs(plan);
+
+	WS_FAIL_IF(cuda->memory, err, BUG, "a CUDA backend serves one session");
+	for (int i = 0; i < plan->op_count; i++)
+		WS_FAIL_IF(op_problem(plan->ops[i]), err, USAGE, "op %s cannot run on a GPU: %s",
+		           plan->ops[i]->message, op_problem(plan->ops[i]));
+	cuda->scratch_bytes = plan_scratch_bytes(plan);
+	for (int i = 0; i < cuda->lane_count; i++)
+		WS_FORWARD(prepare_lane(cuda, &cuda->lane[i], convs, err));
+	if (convs && !cuda->dnn)
+		WS_CUDNN_TRY(cudnnCreate(&cuda->dnn), err);
+	/* before the arena takes the memory that timing needs */
+	WS_FORWARD(ws_cuda_gemms_prepare(cuda, plan, err));
+	if (convs)
+		WS_FORWARD(ws_cuda_convs_prepare(cuda, plan, err));
+	WS_FORWARD(ws_cuda_malloc((void **)&cuda->memory, plan->arena_bytes,
+	                          "the tensors of a step", err));
+	return ws_device_arena_open(&cuda->arena, plan->arena_bytes, err);
+}
+
+/* --- running ---------------------------------------------------------------------------------- */
+
+/* Launchers of own kernels, by kind; NULL: a library's. */
+static ws_cuda_launcher *const launchers[] = {
+#define ws_cuda_gemm       NULL
+#define ws_cuda_conv       NULL
+#define ws_cuda_conv_dgrad NULL
+#define ws_cuda_conv_wgrad NULL
+#define WS_OP(KIND, name, class, payload) [WS_OP_##KIND] = ws_cuda_##name,
+#include "kernels/op.def"
+#undef ws_cuda_gemm
+#undef ws_cuda_conv
+#undef ws_cuda_conv_dgrad
+#undef ws_cuda_conv_wgrad
+};
+
+static enum ws_status cuda_run(struct ws_backend *backend, const struct ws_op *op,
+                               struct ws_err *err)
+{
+	struct ws_cuda *cuda = (struct ws_cuda *)backend;
+	struct ws_cuda_launch launch = ws_cuda_launch_on(cuda);
+
+	if (op->kind == WS_OP_GEMM)
+		return ws_cuda_gemm_run(cuda, op, err);
+	if (ws_cuda_is_conv(op))
+		return ws_cuda_conv_run(cuda, op, err);
+	return launchers[op->kind](&launch, op, err);
+}
+
+static enum ws_status cuda_sync(struct ws_backend *backend, struct ws_err *err)
+{
+	struct ws_cuda *cuda = (struct ws_cuda *)backend;
+
+	WS_CUDA_TRY(cudaStreamSynchronize(cuda->lane[0].stream), err);
+	return WS_OK;
+}
+
+static enum ws_status cuda_side(struct ws_backend *backend, bool on, struct ws_err *err)
+{
+	struct ws_cuda *cuda = (struct ws_cuda *)backend;
+
+	cuda->current = on ? 1 : 0;
+	if (!on)
+		return WS_OK;
+	WS_CUDA_TRY(cudaEventRecord(cuda->lane[0].reached, cuda->lane[0].stream), err);
+	WS_CUDA_TRY(cudaStreamWaitEvent(cuda->lane[1].stream, cuda->lane[0].reached, 0), err);
+	return WS_OK;
+}
+
+static enum ws_status cuda_join(struct ws_backend *backend, struct ws_err *err)
+{
+	struct ws_cuda *cuda = (struct ws_cuda *)backend;
+
+	WS_CUDA_TRY(cudaEventRecord(cuda->lane[1].reached, cuda->lane[1].stream), err);
+	WS_CUDA_TRY(cudaStreamWaitEvent(cuda->lane[0].stream, cuda->lane[1].reached, 0), err);
+	return WS_OK;
+}
+
+/* --- recorded stretches: CUDA graphs ------------------------------------------------------------ */
+
+static enum ws_status cuda_record_begin(struct ws_backend *backend, struct ws_err *err)
+{
+	struct ws_cuda *cuda = (struct ws_cuda *)backend;
+
+	WS_CUDA_TRY(cudaStreamBeginCapture(cuda->lane[0].stream, cudaStreamCaptureModeThreadLocal),
+	            err);
+	return WS_OK;
+}
+
+static enum ws_status cuda_record_end(struct ws_backend *backend, void **recording,
+                                      struct ws_err *err)
+{
+	struct ws_cuda *cuda = (struct ws_cuda *)backend;
+	cudaGraphExec_t executable = NULL;
+	cudaGraph_t graph = NULL;
+	enum ws_status status;
+
+	WS_CUDA_TRY(cudaStreamEndCapture(cuda->lane[0].stream, &graph), err);
+	status = ws_cuda_check(cudaGraphInstantiate(&executable, graph, 0), "cudaGraphInstantiate",
+	                       err);
+	cudaGraphDestroy(graph);
+	*recording = executable;
+	return status;
+}
+
+static enum ws_status cuda_replay(struct ws_backend *backend, void *recording, struct ws_err *err)
+{
+	struct ws_cuda *cuda = (struct ws_cuda *)backend;
+
+	WS_CUDA_TRY(cudaGraphLaunch(recording, cuda->lane[0].stream), err);
+	return WS_OK;
+}
+
+static void cuda_forget(struct ws_backend *backend, void *recording)
+{
+	(void)backend;
+	cudaGraphExecDestroy(recording);
+}
+
+/* --- opening and closing --------------------------------------------------------------------------- */
+
+static void close_lane(struct ws_cuda_lane *lane)
+{
+	if (lane->blas)
+		cublasDestroy(lane->blas);
+	if (lane->reached)
+		cudaEventDestroy(lane->reached);
+	if (lane->stream)
+		cudaStreamDestroy(lane->stream);
+	cudaFree(lane->gemm_workspace);
+	cudaFree(lane->conv_workspace);
+	cudaFree(lane->scratch);
+}
+
+/* Answers of the libraries are of no use any more: nothing is left that could be done. */
+static void cuda_close(struct ws_backend *backend)
+{
+	struct ws_cuda *cuda = (struct ws_cuda *)backend;
+
+	if (cuda->lane[0].stream)
+		cudaStreamSynchronize(cuda->lane[0].stream);
+	ws_cuda_convs_close(cuda->convs);
+	ws_cuda_gemms_close(cuda->gemms);
+	if (cuda->dnn)
+		cudnnDestroy(cuda->dnn);
+	if (cuda->lt)
+		cublasLtDestroy(cuda->lt);
+	for (int i = 0; i < WS_CUDA_LANES; i++)
+		close_lane(&cuda->lane[i]);
+	cudaFree(cuda->memory);
+	ws_device_arena_close(&cuda->arena);
+	free(cuda);
+}
+
+static const struct ws_backend_ops cuda_ops = {
+        .name = "cuda",
+        .prepare = cuda_prepare,
+        .workspace_bytes = cuda_workspace_bytes,
+        .alloc = cuda_alloc,
+        .release = cuda_release,
+        .upload = cuda_upload,
+        .download = cuda_download,
+        .draw = cuda_draw,
+        .run = cuda_run,
+        .sync = cuda_sync,
+        .close = cuda_close,
+        .record_begin = cuda_record_begin,
+        .record_end = cuda_record_end,
+        .replay = cuda_replay,
+        .forget = cuda_forget,
+        .side = cuda_side,
+        .join = cuda_join,
+};
+
+/* Why no GPU answers, and the cure. */
+static enum ws_status fail_no_gpu(cudaError_t error, struct ws_err *err)
+{
+	int driver = 0, runtime = 0;
+
+	(void)cudaDriverGetVersion(&driver);
+	(void)cudaRuntimeGetVersion(&runtime);
+	WS_FAIL_IF(driver == 0 || error == cudaErrorStubLibrary, err, ENVIRONMENT,
+	           "no NVIDIA driver on this machine (libcuda.so.1 is missing or a stub); install "
+	           "one for CUDA %d.%d or newer, or use --device cpu",
+	           runtime / 1000, runtime % 1000 / 10);
+	WS_FAIL_IF(error == cudaErrorInsufficientDriver, err, ENVIRONMENT,
+	           "the NVIDIA driver is for CUDA %d.%d, older than the CUDA %d.%d of this program; "
+	           "update the driver, or use --device cpu",
+	           driver / 1000, driver % 1000 / 10, runtime / 1000, runtime % 1000 / 10);
+	WS_FAIL_IF(error == cudaErrorNoDevice || error == cudaSuccess, err, ENVIRONMENT,
+	           "the NVIDIA driver sees no GPU; see nvidia-smi and CUDA_VISIBLE_DEVICES, or use "
+	           "--device cpu");
+	return WS_FAIL(err, ENVIRONMENT, "no GPU answers: %s; use --device cpu",
+	               cudaGetErrorString(error));
+}
+
+static enum ws_status choose_gpu(int gpu, struct ws_err *err)
+{
+	int count = 0;
+	cudaError_t error = cudaGetDeviceCount(&count);
+
+	if (error != cudaSuccess || count < 1)
+		return fail_no_gpu(error, err);
+	WS_FAIL_IF(gpu >= count, err, USAGE, "--gpu %d: there %s %d, numbered from 0", gpu,
+	           count == 1 ? "is" : "are", count);
+	WS_CUDA_TRY(cudaSetDevice(gpu), err);
+	return WS_OK;
+}
+
+static enum ws_status describe(struct ws_cuda *cuda, int gpu, struct ws_err *err)
+{
+	struct cudaDeviceProp gpu_is;
+	int runtime = 0, blas = 0;
+
+	WS_CUDA_TRY(cudaGetDeviceProperties(&gpu_is, gpu), err);
+	WS_CUDA_TRY(cudaRuntimeGetVersion(&runtime), err);
+	WS_CUBLAS_TRY(cublasGetVersion(cuda->lane[0].blas, &blas), err);
+	cuda->sm_count = gpu_is.multiProcessorCount;
+	cuda->shared_memory_bytes = gpu_is.sharedMemPerBlockOptin;
+	snprintf(cuda->base.device, sizeof(cuda->base.device), "%.70s, sm_%d%d", gpu_is.name,
+	         gpu_is.major, gpu_is.minor);
+	snprintf(cuda->base.libraries, sizeof(cuda->base.libraries),
+	         "CUDA %d.%d, cuBLAS %d.%d.%d, cuDNN %zu.%zu.%zu", runtime / 1000,
+	         runtime % 1000 / 10, blas / 10000, blas / 100 % 100, blas % 100,
+	         cudnnGetVersion() / 10000, cudnnGetVersion() / 100 % 100,
+	         cudnnGetVersion() % 100);
+	return WS_OK;
+}
+
+static enum ws_status open_lane(struct ws_cuda *cuda, struct ws_cuda_lane *lane, struct ws_err *err)
+{
+	cublasMath_t math = CUBLAS_DEFAULT_MATH;
+
+	if (cuda->options.deterministic)
+		math |= CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION;
+	WS_CUDA_TRY(cudaStreamCreateWithFlags(&lane->stream, cudaStreamNonBlocking), err);
+	WS_CUDA_TRY(cudaEventCreateWithFlags(&lane->reached, cudaEventDisableTiming), err);
+	WS_CUBLAS_TRY(cublasCreate(&lane->blas), err);
+	WS_CUBLAS_TRY(cublasSetStream(lane->blas, lane->stream), err);
+	WS_CUBLAS_TRY(cublasSetMathMode(lane->blas, math), err);
+	return WS_OK;
+}
+
+static enum ws_status open_gpu(struct ws_cuda *cuda, struct ws_err *err)
+{
+	const struct ws_backend_options *o = &cuda->options;
+	size_t free_bytes, total_bytes;
+
+	WS_FORWARD(choose_gpu(o->gpu, err));
+	for (int i = 0; i < cuda->lane_count; i++)
+		WS_FORWARD(open_lane(cuda, &cuda->lane[i], err));
+	if (o->autotune)
+		WS_CUBLAS_TRY(cublasLtCreate(&cuda->lt), err);
+	WS_FORWARD(describe(cuda, o->gpu, err));
+	WS_CUDA_TRY(cudaMemGetInfo(&free_bytes, &total_bytes), err);
+	cuda->base.limit_bytes =
+	        free_bytes > WS_CUDA_MARGIN_BYTES ? free_bytes - WS_CUDA_MARGIN_BYTES : 0;
+	if (o->limit_bytes && o->limit_bytes < cuda->base.limit_bytes)
+		cuda->base.limit_bytes = o->limit_bytes;
+	return WS_OK;
+}
+
+enum ws_status ws_backend_cuda_open(const struct ws_backend_options *options,
+                                    struct ws_backend **backend, struct ws_err *err)
+{
+	struct ws_cuda *cuda = calloc(1, sizeof(*cuda));
+	enum ws_status status;
+
+	WS_FAIL_IF(!cuda, err, NO_MEMORY, "no memory for the CUDA backend");
+	cuda->base.ops = &cuda_ops;
+	cuda->base.records = options->records;
+	cuda->base.two_lanes = options->two_lanes;
+	cuda->options = *options;
+	cuda->lane_count = options->two_lanes ? 2 : 1;
+	status = open_gpu(cuda, err);
+	if (status != WS_OK) {
+		cuda_close(&cuda->base);
+		return status;
+	}
+	*backend = &cuda->base;
+	return WS_OK;
+}

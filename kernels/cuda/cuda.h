@@ -1,0 +1,111 @@
+/*
+ * Inside the CUDA backend (docs/cuda-backend.md): what its files share. C; needs the
+ * toolkit's headers. Every call of CUDA, cuBLAS and cuDNN goes through the checks below.
+ */
+#ifndef WS_KERNELS_CUDA_CUDA_H
+#define WS_KERNELS_CUDA_CUDA_H
+
+#include <cublasLt.h>
+#include <cublas_v2.h>
+#include <cuda_runtime_api.h>
+#include <cudnn.h>
+
+#include "kernels/backend.h"
+#include "kernels/cuda/launch.h"
+#include "kernels/device_arena.h"
+
+#define WS_CUDA_LANES 2
+
+/* cuBLAS: what NVIDIA advises for Hopper. cuDNN: fixed, for it decides which algorithms may run. */
+#define WS_CUDA_GEMM_WORKSPACE_BYTES ((uint64_t)32 << 20)
+#define WS_CUDA_CONV_WORKSPACE_BYTES ((uint64_t)256 << 20)
+
+/* Device memory that stays free: kernels' code, local memory and printf buffers come from it. */
+#define WS_CUDA_MARGIN_BYTES ((uint64_t)512 << 20)
+
+/* A stream and what may not be shared between streams. */
+struct ws_cuda_lane {
+	cudaStream_t stream;
+	cublasHandle_t blas;
+	void *gemm_workspace, *conv_workspace, *scratch; /* device memory, NULL: none needed */
+	cudaEvent_t reached;                             /* the other lane waits for it */
+};
+
+struct ws_cuda_gemms; /* algorithms of matrix products: gemm.c */
+struct ws_cuda_convs; /* plans of convolutions: conv.c */
+
+struct ws_cuda {
+	struct ws_backend base; /* first: the two are cast into each other */
+	struct ws_backend_options options;
+	int sm_count;
+	size_t shared_memory_bytes; /* a block can opt in to */
+	struct ws_cuda_lane lane[WS_CUDA_LANES];
+	int lane_count, current; /* lane that run() uses */
+	uint64_t scratch_bytes;  /* of each lane */
+
+	struct ws_device_arena arena;
+	char *memory; /* of the arena */
+
+	cublasLtHandle_t lt;   /* with options.autotune */
+	cudnnHandle_t dnn;     /* once there are convolutions */
+	cudaStream_t dnn_lane; /* the stream it is set to */
+	struct ws_cuda_gemms *gemms;
+	struct ws_cuda_convs *convs;
+};
+
+static inline struct ws_cuda_lane *ws_cuda_lane(struct ws_cuda *cuda)
+{
+	return &cuda->lane[cuda->current];
+}
+
+static inline struct ws_cuda_launch ws_cuda_launch_on(const struct ws_cuda *cuda)
+{
+	const struct ws_cuda_lane *lane = &cuda->lane[cuda->current];
+
+	return (struct ws_cuda_launch){lane->stream, lane->scratch, cuda->scratch_bytes,
+	                               cuda->sm_count};
+}
+
+/* --- checks: the call's own words; out of memory is NO_MEMORY, the rest ENVIRONMENT -------- */
+
+enum ws_status ws_cuda_check(cudaError_t error, const char *call, struct ws_err *err);
+enum ws_status ws_cublas_check(cublasStatus_t status, const char *call, struct ws_err *err);
+enum ws_status ws_cudnn_check(cudnnStatus_t status, const char *call, struct ws_err *err);
+
+#define WS_CUDA_TRY(call, err)   WS_FORWARD(ws_cuda_check((call), #call, (err)))
+#define WS_CUBLAS_TRY(call, err) WS_FORWARD(ws_cublas_check((call), #call, (err)))
+#define WS_CUDNN_TRY(call, err)  WS_FORWARD(ws_cudnn_check((call), #call, (err)))
+
+/* --- memory outside the arena --------------------------------------------------------------- */
+
+/* NO_MEMORY with the bytes asked for; what: of the message. */
+enum ws_status ws_cuda_malloc(void **data, uint64_t size_bytes, const char *what,
+                              struct ws_err *err);
+/* The same, filled with normal random numbers: algorithms are timed on these, never on zeros. */
+enum ws_status ws_cuda_random(struct ws_cuda *cuda, int64_t count, enum ws_dtype dtype, void **data,
+                              struct ws_err *err);
+
+/* --- choosing algorithms by time -------------------------------------------------------------- */
+
+/* The median time of some runs on the current lane, after one that is not timed. */
+enum ws_status ws_cuda_time(struct ws_cuda *cuda, enum ws_status (*run)(void *arg, struct ws_err *),
+                            void *arg, float *median_ms, struct ws_err *err);
+
+/* --- matrix products ---------------------------------------------------------------------------- */
+
+/* Choose algorithms by timing them; without options.autotune there is nothing to prepare. */
+enum ws_status ws_cuda_gemms_prepare(struct ws_cuda *cuda, const struct ws_backend_plan *plan,
+                                     struct ws_err *err);
+void ws_cuda_gemms_close(struct ws_cuda_gemms *gemms);
+enum ws_status ws_cuda_gemm_run(struct ws_cuda *cuda, const struct ws_op *op, struct ws_err *err);
+
+/* --- convolutions ------------------------------------------------------------------------------- */
+
+bool ws_cuda_is_conv(const struct ws_op *op);
+/* A plan for each convolution of the ops. */
+enum ws_status ws_cuda_convs_prepare(struct ws_cuda *cuda, const struct ws_backend_plan *plan,
+                                     struct ws_err *err);
+void ws_cuda_convs_close(struct ws_cuda_convs *convs);
+enum ws_status ws_cuda_conv_run(struct ws_cuda *cuda, const struct ws_op *op, struct ws_err *err);
+
+#endif
