@@ -1,0 +1,100 @@
+/*
+ * What the kernels on rows share: a row that a block keeps in shared memory between its
+ * passes over it, operands whose dtype is known at run time only, and refusing dtypes.
+ */
+#ifndef WS_KERNELS_CUDA_ROW_CUH
+#define WS_KERNELS_CUDA_ROW_CUH
+
+#include "kernels/cuda/kernel.cuh"
+
+/* The dtypes of kernels whose operands and results are all of one: X(ID, type, suffix) */
+#define WS_CUDA_FLOATS(X)          \
+	X(F32, float, f32)         \
+	X(F16, struct ws_f16, f16) \
+	X(BF16, struct ws_bf16, bf16)
+
+static inline enum ws_status ws_cuda_no_kernel(const struct ws_op *op, struct ws_err *err)
+{
+	char name[96];
+
+	return WS_FAIL(err, BUG, "op %s: there is no CUDA kernel %s", op->message,
+	               ws_op_kernel_name(op, name, sizeof(name)));
+}
+
+/* Threads for a row of cols elements, n a thread and turn: whole warps, `most` at most. */
+static inline int ws_row_threads(int64_t cols, int n, int most)
+{
+	int64_t threads = ws_div_up(ws_div_up(cols, n), WS_WARP) * WS_WARP;
+
+	return (int)(threads < most ? threads : most);
+}
+
+/* --- a row in dynamic shared memory ------------------------------------------------------------
+ */
+
+/* 48 KiB need no opting in; the rest is for the reductions. 12,160 columns. */
+#define WS_ROW_SHARED_BYTES (48 * 1024 - 512)
+
+/* Of fp32 values of a row that `threads` threads keep, n each and turn; 0: it does not fit. */
+static inline size_t ws_row_shared_bytes(int64_t cols, int threads, int n)
+{
+	int64_t turn = (int64_t)threads * n, bytes = ws_div_up(cols, turn) * turn * 4;
+
+	return bytes <= WS_ROW_SHARED_BYTES ? (size_t)bytes : 0;
+}
+
+/*
+ * Where a thread keeps the N values of its turn: it alone reads them again, so no barrier is
+ * needed. Neighbours' accesses of 16 bytes are neighbours, whatever N is: no bank conflicts.
+ */
+template <int N>
+static __device__ __forceinline__ void ws_row_keep(float *row, int turn, const float (&x)[N])
+{
+	constexpr int W = N < 4 ? N : 4;
+
+#pragma unroll
+	for (int i = 0; i < N; i += W) {
+		float part[W];
+
+		for (int k = 0; k < W; k++)
+			part[k] = x[i + k];
+		ws_store<float, W>(
+		        row + ((turn * (N / W) + i / W) * (int)blockDim.x + (int)threadIdx.x) * W,
+		        part);
+	}
+}
+
+template <int N>
+static __device__ __forceinline__ void ws_row_kept(const float *row, int turn, float (&x)[N])
+{
+	constexpr int W = N < 4 ? N : 4;
+
+#pragma unroll
+	for (int i = 0; i < N; i += W) {
+		float part[W];
+
+		ws_load<float, W>(
+		        row + ((turn * (N / W) + i / W) * (int)blockDim.x + (int)threadIdx.x) * W,
+		        part);
+		for (int k = 0; k < W; k++)
+			x[i + k] = part[k];
+	}
+}
+
+/* --- operands of a dtype known at run time ------------------------------------------------------
+ */
+
+/* N elements from an offset: the branch is the same for all threads. dtype: enum ws_dtype */
+template <int N>
+static __device__ __forceinline__ void ws_load_as(int dtype, const void *data, int64_t offset,
+                                                  float (&x)[N])
+{
+	if (dtype == WS_DTYPE_F32)
+		ws_load<float, N>((const float *)data + offset, x);
+	else if (dtype == WS_DTYPE_F16)
+		ws_load<struct ws_f16, N>((const struct ws_f16 *)data + offset, x);
+	else
+		ws_load<struct ws_bf16, N>((const struct ws_bf16 *)data + offset, x);
+}
+
+#endif
