@@ -1,0 +1,22 @@
+/*
+ * The device that a test program runs ops on. Two files implement this: device_emulated.c
+ * (own kernels on the emulated GPU, products and convolutions by the CPU reference) and
+ * ../gpu/device_cuda.c (a real GPU). So one test source proves both.
+ */
+#ifndef WS_TESTS_CUDA_HOST_DEVICE_H
+#define WS_TESTS_CUDA_HOST_DEVICE_H
+
+#include "kernels/backend.h"
+
+/* pool: borrowed, must outlive the backend. */
+enum ws_status ws_test_device_open(struct ws_pool *pool, struct ws_backend **backend,
+                                   struct ws_err *err);
+/* Does the device run this op itself, so that it is worth comparing? */
+bool ws_test_device_runs(const struct ws_op *op);
+/* How often an op must be run to see whether it always yields the same bits; prepare the i-th. */
+int ws_test_device_repeats(void);
+void ws_test_device_vary(int repeat);
+/* Names of the kernels that the last op launched; 0 where the device does not tell. */
+int ws_test_device_launched(const char *const **names);
+
+#endif

@@ -1,0 +1,172 @@
+/*
+ * The emulated GPU as a backend: each tensor in a block of exactly its size, so that the
+ * address sanitizer sees every access beyond it, filled with NaN when it is allocated.
+ */
+#include "tests/cuda_host/device.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/cuda/launch.h"
+#include "tests/cuda_host/emulation.h"
+
+#define SM_COUNT     2 /* so few that loops over the grid go round more than once */
+#define ALIGNMENT    256
+#define LAUNCHES_MAX 16
+
+static struct {
+	const char *names[LAUNCHES_MAX];
+	int count;
+} launched;
+
+struct emulated {
+	struct ws_backend base; /* first: the two are cast into each other */
+	struct ws_backend *cpu; /* runs what is not done by own kernels */
+};
+
+static void note_launch(void *arg, const struct ws_host_launch *launch)
+{
+	(void)arg;
+	if (launched.count < LAUNCHES_MAX)
+		launched.names[launched.count++] = launch->kernel;
+}
+
+static enum ws_status alloc(struct ws_backend *backend, uint64_t size_bytes, void **data,
+                            struct ws_err *err)
+{
+	(void)backend;
+	WS_FAIL_IF(posix_memalign(data, ALIGNMENT, size_bytes), err, NO_MEMORY,
+	           "no memory for %llu bytes", (unsigned long long)size_bytes);
+	memset(*data, 0xff, size_bytes);
+	return WS_OK;
+}
+
+static void release(struct ws_backend *backend, void *data, uint64_t size_bytes)
+{
+	(void)backend;
+	(void)size_bytes;
+	free(data);
+}
+
+static enum ws_status upload(struct ws_backend *backend, void *data, uint64_t offset_bytes,
+                             const void *host, uint64_t size_bytes, struct ws_err *err)
+{
+	(void)backend;
+	(void)err;
+	memcpy((char *)data + offset_bytes, host, size_bytes);
+	return WS_OK;
+}
+
+static enum ws_status download(struct ws_backend *backend, const void *data, uint64_t offset_bytes,
+                               void *host, uint64_t size_bytes, struct ws_err *err)
+{
+	(void)backend;
+	(void)err;
+	memcpy(host, (const char *)data + offset_bytes, size_bytes);
+	return WS_OK;
+}
+
+static ws_cuda_launcher *launcher_of(enum ws_op_kind kind)
+{
+	static ws_cuda_launcher *const launchers[] = {
+#define WS_OP(KIND, name, class, payload) [WS_OP_##KIND] = ws_cuda_##name,
+#define ws_cuda_gemm       NULL
+#define ws_cuda_conv       NULL
+#define ws_cuda_conv_dgrad NULL
+#define ws_cuda_conv_wgrad NULL
+#include "kernels/op.def"
+#undef ws_cuda_gemm
+#undef ws_cuda_conv
+#undef ws_cuda_conv_dgrad
+#undef ws_cuda_conv_wgrad
+	};
+
+	return launchers[kind];
+}
+
+bool ws_test_device_runs(const struct ws_op *op)
+{
+	return launcher_of(op->kind) != NULL;
+}
+
+static enum ws_status run(struct ws_backend *backend, const struct ws_op *op, struct ws_err *err)
+{
+	struct emulated *emulated = (struct emulated *)backend;
+	struct ws_cuda_launch launch = {.sm_count = SM_COUNT};
+	ws_cuda_launcher *launcher = launcher_of(op->kind);
+	enum ws_status status;
+
+	launched.count = 0;
+	if (!launcher)
+		return emulated->cpu->ops->run(emulated->cpu, op, err);
+	launch.scratch_bytes = ws_cuda_scratch_bytes(op);
+	if (launch.scratch_bytes)
+		WS_FORWARD(alloc(backend, launch.scratch_bytes, &launch.scratch, err));
+	ws_host_on_launch(note_launch, NULL);
+	status = launcher(&launch, op, err);
+	free(launch.scratch);
+	return status;
+}
+
+static enum ws_status sync(struct ws_backend *backend, struct ws_err *err)
+{
+	(void)backend;
+	(void)err;
+	return WS_OK;
+}
+
+static void close(struct ws_backend *backend)
+{
+	struct emulated *emulated = (struct emulated *)backend;
+
+	ws_backend_close(emulated->cpu);
+	free(emulated);
+}
+
+enum ws_status ws_test_device_open(struct ws_pool *pool, struct ws_backend **backend,
+                                   struct ws_err *err)
+{
+	static const struct ws_backend_ops ops = {
+	        .name = "emulated",
+	        .alloc = alloc,
+	        .release = release,
+	        .upload = upload,
+	        .download = download,
+	        .run = run,
+	        .sync = sync,
+	        .close = close,
+	};
+	struct emulated *emulated = calloc(1, sizeof(*emulated));
+	enum ws_status status;
+
+	WS_FAIL_IF(!emulated, err, NO_MEMORY, "no memory for the emulated device");
+	emulated->base.ops = &ops;
+	emulated->base.limit_bytes = UINT64_MAX;
+	status = ws_backend_cpu_open(pool, 0, &emulated->cpu, err);
+	if (status != WS_OK)
+		free(emulated);
+	else
+		*backend = &emulated->base;
+	return status;
+}
+
+/* --- the same op in several orders ------------------------------------------------------------ */
+
+int ws_test_device_repeats(void)
+{
+	return WS_HOST_ORDER_COUNT;
+}
+
+void ws_test_device_vary(int repeat)
+{
+	enum ws_host_order order = (enum ws_host_order)(repeat % WS_HOST_ORDER_COUNT);
+	struct ws_host_device device = {.threads = order, .blocks = order, .seed = 17};
+
+	ws_host_set_device(&device);
+}
+
+int ws_test_device_launched(const char *const **names)
+{
+	*names = launched.names;
+	return launched.count;
+}
