@@ -4,13 +4,13 @@
 #include <libgen.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "kernels/nvtx_abi.h"
 #include "recorder/child.h"
 #include "recorder/procfs.h"
-#include "recorder/provenance.h"
 #include "recorder/session.h"
 
 #define COLLECTOR_NAME "libwarpsheet-collect.so"
@@ -56,80 +56,89 @@ static enum ws_status check_other_tools(const char *collector, struct ws_err *er
 	return WS_OK;
 }
 
-/* The path for --salvage, from whatever folder that will be called. */
-static enum ws_status absolute_path(const char *path, char out[PATH_MAX], struct ws_err *err)
+/* The pattern for further processes and for --salvage, from whatever folder that will be called. */
+static enum ws_status absolute_pattern(const char *pattern, char out[WS_MAX_OUTPUT],
+                                       struct ws_err *err)
 {
-	char cwd[PATH_MAX];
+	char cwd[PATH_MAX], escaped[PATH_MAX];
 	int n;
 
-	if (*path == '/') {
-		n = snprintf(out, PATH_MAX, "%s", path);
+	if (*pattern == '/') {
+		n = snprintf(out, WS_MAX_OUTPUT, "%s", pattern);
 	} else {
 		WS_FAIL_IF(!getcwd(cwd, sizeof(cwd)), err, ENVIRONMENT,
 		           "cannot tell the current folder: %s", strerror(errno));
-		n = snprintf(out, PATH_MAX, "%s/%s", cwd, path);
+		WS_FAIL_IF(ws_output_escape(cwd, escaped, sizeof(escaped)), err, USAGE,
+		           "the path %s is too long", cwd);
+		n = snprintf(out, WS_MAX_OUTPUT, "%s/%s", escaped, pattern);
 	}
-	WS_FAIL_IF(n < 0 || n >= PATH_MAX, err, USAGE, "the path %s is too long", path);
+	WS_FAIL_IF(n < 0 || n >= WS_MAX_OUTPUT, err, USAGE, "the path %s is too long", pattern);
+	return WS_OK;
+}
+
+/*
+ * Where the first trace begins. Who will be recorded, and so the name, is not
+ * known yet; and what the name belongs to now stays until there is something
+ * to replace it. A device or pipe is written to at once.
+ */
+static enum ws_status first_path(const char *pattern, char out[PATH_MAX], int *is_settled,
+                                 struct ws_err *err)
+{
+	const struct ws_output_vars vars = {(uint32_t)getpid(), NULL};
+	struct stat st;
+
+	WS_FORWARD(ws_output_expand(pattern, &vars, out, PATH_MAX - 32, err));
+	*is_settled = !stat(out, &st) && !S_ISREG(st.st_mode);
+	if (!*is_settled)
+		snprintf(out + strlen(out), 32, ".%u.part", (unsigned)getpid());
 	return WS_OK;
 }
 
 /* In memory if it can be, else beside the trace. */
-static enum ws_status make_segment(struct ws_session *s, const char *trace, struct ws_err *err)
+static enum ws_status make_segment(const struct ws_record_opts *opts, const char *trace,
+                                   struct ws_segment_file *file, struct ws_err *err)
 {
-	const struct ws_record_opts *opts = s->opts;
 	const char *dir = opts->segment_dir ? opts->segment_dir : WS_SEG_DIR;
 	char beside[PATH_MAX];
 	struct ws_err first;
 
-	if (ws_segment_file_create(&s->file, dir, &opts->segment, &first) == WS_OK)
+	if (ws_segment_file_create(file, dir, &opts->segment, &first) == WS_OK)
 		return WS_OK;
 	snprintf(beside, sizeof(beside), "%s", trace);
 	dirname(beside);
-	if (ws_segment_file_create(&s->file, beside, &opts->segment, err) != WS_OK)
+	if (ws_segment_file_create(file, beside, &opts->segment, err) != WS_OK)
 		return ws_fail(err, WS_ENVIRONMENT, __FILE__, __LINE__,
 		               "%s, and none beside the trace", first.text);
-	ws_session_notice(s, "%s; using %s", first.text, s->file.path);
+	ws_record_notice(opts, "%s; using %s", first.text, file->path);
 	return WS_OK;
-}
-
-static void become_launcher(struct ws_seg_header *seg)
-{
-	struct ws_proc_stat stat;
-
-	seg->launcher.start_ticks = ws_proc_stat(0, &stat) ? 0 : stat.start_ticks;
-	atomic_store(&seg->launcher.pid, (uint32_t)getpid());
 }
 
 /* --- record --- */
 
-static enum ws_status open_session(struct ws_session *s, const char *trace, const char *program,
+static enum ws_status open_session(struct ws_session *s, const char *pattern, const char *program,
                                    char *const argv[], struct ws_err *err)
 {
 	const struct ws_record_opts *opts = s->opts;
-	struct ws_trace_writer_opts writer_opts = {
-	        .base_ns = ws_session_now_ns(),
-	        .zstd_level = opts->zstd_level,
-	};
-	struct ws_provenance provenance = {
+	const struct ws_provenance provenance = {
 	        .program = program,
 	        .arguments = opts->no_args ? NULL : argv + 1,
 	        .options = opts->options_text,
 	};
-	struct ws_seg_header *seg;
+	struct ws_segment_file file;
+	struct ws_process *first;
+	struct ws_seg_control *control;
+	char path[PATH_MAX];
+	int is_settled;
 
-	WS_FORWARD(ws_trace_writer_create(&s->writer, trace, &writer_opts, err));
-	WS_FORWARD(make_segment(s, trace, err));
-	seg = s->file.seg;
-	seg->base_realtime_ns = writer_opts.base_ns;
-	snprintf(seg->trace_path, sizeof(seg->trace_path), "%s", trace);
-	become_launcher(seg);
-
-	/* committed before the program starts, so that --salvage always finds a beginning */
-	WS_FORWARD(ws_drain_create(&s->drain, seg, s->writer, err));
-	ws_provenance_begin(s->drain, &provenance, writer_opts.base_ns);
-	ws_drain_statistics(s->drain);
-	ws_drain_commit(s->drain);
-	return ws_drain_error(s->drain, err);
+	WS_FORWARD(first_path(pattern, path, &is_settled, err));
+	WS_FORWARD(make_segment(opts, path, &file, err));
+	file.seg->base_realtime_ns = ws_record_clock_ns(CLOCK_REALTIME);
+	control = &file.seg->control;
+	memcpy(control->output, pattern, strlen(pattern) + 1);
+	control->keep_existing = (uint32_t)opts->keep_existing;
+	WS_FORWARD(ws_process_begin(&first, opts, &file, path, &provenance, err));
+	first->is_settled = is_settled;
+	return ws_session_add(s, first, err);
 }
 
 static enum ws_status start_program(struct ws_session *s, const char *collector,
@@ -138,7 +147,7 @@ static enum ws_status start_program(struct ws_session *s, const char *collector,
 {
 	const struct ws_child_env env[] = {
 	        {ENV_NVTX, collector},
-	        {WS_SEG_ENV, s->file.path},
+	        {WS_SEG_ENV, s->processes[0]->file.path},
 	};
 	sigset_t before;
 
@@ -163,7 +172,7 @@ enum ws_status ws_record_run(const struct ws_record_opts *opts, char *const argv
                              struct ws_record_result *result, struct ws_err *err)
 {
 	struct ws_session s = {.opts = opts, .signals = -1};
-	char program[PATH_MAX], collector[PATH_MAX], trace[PATH_MAX];
+	char program[PATH_MAX], collector[PATH_MAX], pattern[WS_MAX_OUTPUT];
 	enum ws_status status;
 
 	memset(result, 0, sizeof(*result));
@@ -171,14 +180,14 @@ enum ws_status ws_record_run(const struct ws_record_opts *opts, char *const argv
 	WS_FORWARD(find_collector(collector, err));
 	if (!opts->force)
 		WS_FORWARD(check_other_tools(collector, err));
-	WS_FORWARD(absolute_path(opts->output, trace, err));
+	WS_FORWARD(absolute_pattern(opts->output, pattern, err));
 
-	status = open_session(&s, trace, program, argv, err);
+	status = open_session(&s, pattern, program, argv, err);
 	if (status == WS_OK)
 		status = start_program(&s, collector, program, argv, result, err);
 	if (status != WS_OK) {
-		if (s.writer) /* no program ran, so there is no trace either */
-			unlink(trace);
+		if (s.nprocesses) /* no program ran, so there is no trace either */
+			unlink(s.processes[0]->trace);
 		ws_session_close(&s, 0);
 		return status;
 	}
@@ -205,41 +214,30 @@ static enum ws_status check_salvageable(const struct ws_seg_header *seg, const c
 	return WS_OK;
 }
 
-static enum ws_status reopen_session(struct ws_session *s, struct ws_err *err)
-{
-	const struct ws_record_opts *opts = s->opts;
-	struct ws_seg_header *seg = s->file.seg;
-	struct ws_trace_writer_opts writer_opts = {
-	        .base_ns = seg->base_realtime_ns,
-	        .zstd_level = opts->zstd_level,
-	};
-	const char *trace = opts->output ? opts->output : seg->trace_path;
-	sigset_t before;
-
-	WS_FORWARD(ws_trace_writer_resume(&s->writer, trace, ws_drain_file_size(seg), &writer_opts,
-	                                  err));
-	become_launcher(seg);
-	WS_FORWARD(ws_drain_create(&s->drain, seg, s->writer, err));
-	return ws_session_signals(s, &before, err);
-}
-
 enum ws_status ws_record_salvage(const struct ws_record_opts *opts, const char *segment,
                                  struct ws_record_result *result, struct ws_err *err)
 {
-	struct ws_session s = {.opts = opts, .signals = -1, .salvage = 1};
+	struct ws_session s = {.opts = opts, .signals = -1, .look_again = 1};
+	struct ws_segment_file file;
+	struct ws_process *first;
 	enum ws_status status;
+	sigset_t before;
 
 	memset(result, 0, sizeof(*result));
-	WS_FORWARD(ws_segment_file_open(&s.file, segment, err));
-	status = check_salvageable(s.file.seg, segment, err);
+	WS_FORWARD(ws_segment_file_open(&file, segment, err));
+	status = check_salvageable(file.seg, segment, err);
+	if (status != WS_OK) {
+		ws_segment_file_close(&file);
+		return status;
+	}
 	/* killed after the trace was closed: only the segment was left to be removed */
-	if (status == WS_OK && atomic_load(&s.file.seg->state) == WS_SEG_CLOSED) {
-		result->file_size = ws_drain_file_size(s.file.seg);
-		ws_session_close(&s, 0);
+	if (atomic_load(&file.seg->state) == WS_SEG_CLOSED) {
+		ws_segment_file_remove(&file);
 		return WS_OK;
 	}
-	if (status == WS_OK)
-		status = reopen_session(&s, err);
+	WS_FORWARD(ws_process_resume(&first, opts, &file, opts->output, err));
+	WS_FORWARD(ws_session_add(&s, first, err));
+	status = ws_session_signals(&s, &before, err);
 	if (status == WS_OK) {
 		ws_session_loop(&s);
 		status = ws_session_finish(&s, result, err);

@@ -9,26 +9,38 @@
 #include "recorder/drain.h"
 
 struct ws_record_opts {
-	const char *output; /* trace to make; salvage: where it is now, NULL: where it was made */
+	const char *output; /* pattern of the trace's name (recorder/output_name.h); salvage: where
+	                       the trace is now, NULL: where it was made */
+	int keep_existing;  /* the name may get a number, so that no file is replaced */
 	const char *segment_dir; /* NULL: WS_SEG_DIR, and beside the trace when that has no room */
 	struct ws_seg_opts segment;
 	int64_t flush_interval_ns;
-	int zstd_level;           /* 0 = the writer's default */
-	int no_args;              /* keep the program's arguments out of the trace */
-	int force;                /* also when another tool's injection is set up */
+	int zstd_level;         /* 0 = the writer's default */
+	int no_args;            /* keep the program's arguments out of the trace */
+	int force;              /* also when another tool's injection is set up */
+	int stop_on_exit;       /* end with the program, whatever it left running */
+	int expect_usage_error; /* a program that ends with 2 and attached never leaves no trace */
 	const char *options_text; /* for the trace's provenance */
 	/* A line for the user while it goes on: no full stop, no newline. NULL: say nothing. */
 	void (*notice)(const char *line);
 };
 
-struct ws_record_result {
-	int exit_code;      /* what to end with; for a program that ran, what a shell would */
-	int term_signal;    /* that killed the program, 0 = none */
-	int was_attached;   /* the program used NVTX */
+/* What one recorded process left. */
+struct ws_trace_result {
+	char *path;         /* of its trace */
+	uint32_t pid;       /* 0: no process attached */
 	uint64_t file_size; /* bytes of the trace */
 	struct ws_drain_counts counts;
 	uint64_t lost[WS_LOSS_COUNT];
 };
+
+struct ws_record_result {
+	int exit_code;   /* what to end with; for a program that ran, what a shell would */
+	int term_signal; /* that killed the program, 0 = none */
+	size_t ntraces;  /* one at least when the program ran; 0: see expect_usage_error */
+	struct ws_trace_result *traces; /* in the order in which the processes attached */
+};
+void ws_record_result_release(struct ws_record_result *result);
 
 /*
  * Run argv (NULL-terminated, argv[0] found as a shell does) and record it.
@@ -39,8 +51,9 @@ enum ws_status ws_record_run(const struct ws_record_opts *opts, char *const argv
                              struct ws_record_result *result, struct ws_err *err);
 
 /*
- * Finish the trace of a launcher that was killed, and remove its segment.
- * Waits for the program when that still runs. USAGE when the segment is in use.
+ * Finish the trace of a launcher that was killed, and remove its segment; with
+ * the first segment of a recording, all of its processes' traces. Waits for
+ * programs that still run. USAGE when the segment is in use.
  */
 enum ws_status ws_record_salvage(const struct ws_record_opts *opts, const char *segment,
                                  struct ws_record_result *result, struct ws_err *err);

@@ -5,10 +5,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "recorder/launcher.h"
+#include "recorder/output_name.h"
 #include "recorder/provenance.h"
 #include "recorder/segment_file.h"
 
@@ -136,6 +136,13 @@ static int set_no_args(struct command *cmd, const char *value)
 	return 0;
 }
 
+static int set_stop_on_exit(struct command *cmd, const char *value)
+{
+	(void)value;
+	cmd->record.stop_on_exit = 1;
+	return 0;
+}
+
 static int set_force(struct command *cmd, const char *value)
 {
 	(void)value;
@@ -167,9 +174,10 @@ struct option {
 
 static const struct option options[] = {
         {"-o", "FILE", set_output, 0,
-         "the trace to write, replacing it (default: PROGRAM.wtrace or MODEL.wtrace in this "
-         "folder, "
-         "PROGRAM-2.wtrace … when that exists)"},
+         "the trace to write, replacing it; in its name %p is the process, %h the host, "
+         "%q{NAME} a variable of the environment, %% a percent sign; further processes' traces "
+         "have their number before the extension (default: PROGRAM.wtrace or MODEL.wtrace in "
+         "this folder, PROGRAM-2.wtrace … when that exists)"},
         {"--model", "NAME", set_model, 0,
          "record " STEP_PROGRAM " --model NAME; all options not listed here go to it"},
         {"--buffer-size", "SIZE", set_buffer_size, 1,
@@ -181,6 +189,8 @@ static const struct option options[] = {
         {"--compress", "LEVEL", set_compress, 1, "zstd level, 1 to 19 (default 1)"},
         {"--segment-dir", "DIR", set_segment_dir, 1,
          "where the shared memory lies (default " WS_SEG_DIR ")"},
+        {"--stop-on-exit", NULL, set_stop_on_exit, 1,
+         "end the recording when PROGRAM exits, though processes that it started still run"},
         {"--no-args", NULL, set_no_args, 1, "keep the program's arguments out of the trace"},
         {"--force", NULL, set_force, 1, "replace another tool's injection"},
         {"--salvage", "SEGMENT", set_salvage, 0,
@@ -295,24 +305,17 @@ static int parse(struct command *cmd, int argc, char **argv, char **rest)
 	return 0;
 }
 
-/* A name in this folder that no file has: NAME.wtrace, NAME-2.wtrace … */
+/* NAME.wtrace in this folder, as a pattern. */
 static int default_output(char *out, size_t size, const char *name)
 {
-	struct stat st;
 	char copy[PATH_MAX];
-	int n;
+	size_t len;
 
 	snprintf(copy, sizeof(copy), "%s", name);
-	name = basename(copy);
-	for (int i = 1; i < 10000; i++) {
-		n = i == 1 ? snprintf(out, size, "%s.wtrace", name)
-		           : snprintf(out, size, "%s-%d.wtrace", name, i);
-		if (n < 0 || (size_t)n >= size)
-			return -1;
-		if (lstat(out, &st))
-			return 0;
-	}
-	return -1;
+	if (ws_output_escape(basename(copy), out, size))
+		return -1;
+	len = strlen(out);
+	return snprintf(out + len, size - len, ".wtrace") < (int)(size - len) ? 0 : -1;
 }
 
 /* argv of "warpsheet-step --model NAME rest…", the program found beside this one. */
@@ -347,37 +350,74 @@ static void notice(const char *line)
 
 static void abandoned(void *ctx, const char *path)
 {
+	const char *further = strstr(path, WS_SEG_FURTHER);
+	char first[PATH_MAX];
+
 	(void)ctx;
+	/* salvaging the first segment of a recording salvages the others */
+	snprintf(first, sizeof(first), "%.*s", further ? (int)(further - path) : 0, path);
+	if (further && !access(first, F_OK))
+		return;
 	complain("a killed recorder left %s; finish its trace: " NAME " --salvage %s", path, path);
 }
 
+/* One line for all traces: what one of them lacks is missing. */
 static void print_losses(const struct ws_record_result *r)
 {
 	int any = 0;
 
 	for (int i = 0; i < WS_LOSS_COUNT; i++) {
-		if (!r->lost[i])
+		uint64_t lost = 0;
+
+		for (size_t t = 0; t < r->ntraces; t++)
+			lost += r->traces[t].lost[i];
+		if (!lost)
 			continue;
 		fprintf(stderr, "%s %s %" PRIu64,
-		        any ? "," : NAME ": lost:", ws_loss_name((enum ws_loss)i), r->lost[i]);
+		        any ? "," : NAME ": lost:", ws_loss_name((enum ws_loss)i), lost);
 		any = 1;
 	}
 	if (any)
 		fputc('\n', stderr);
 }
 
-static void print_summary(const struct ws_record_result *r, const char *output)
+/* Paths in this folder without it, as they were most likely given. */
+static const char *short_path(const char *path)
+{
+	static char cwd[PATH_MAX];
+	size_t len;
+
+	if (!getcwd(cwd, sizeof(cwd)))
+		return path;
+	len = strlen(cwd);
+	return !strncmp(path, cwd, len) && path[len] == '/' ? path + len + 1 : path;
+}
+
+static void print_traces(const struct ws_record_result *r, const char *rescued)
+{
+	for (size_t i = 0; i < r->ntraces; i++) {
+		const struct ws_trace_result *t = &r->traces[i];
+		char process[32] = "";
+
+		if (r->ntraces > 1)
+			snprintf(process, sizeof(process), " of process %u", (unsigned)t->pid);
+		complain("%s%s: %" PRIu64 " kernels, %" PRIu64 " ranges, %" PRIu64
+		         " marks%s, %" PRIu64 " bytes",
+		         short_path(t->path), process, t->counts.kernels, t->counts.ranges,
+		         t->counts.marks, rescued, t->file_size);
+	}
+	print_losses(r);
+}
+
+static void print_summary(const struct ws_record_result *r)
 {
 	if (r->term_signal)
 		complain("the program was killed by signal %d (%s)", r->term_signal,
 		         strsignal(r->term_signal));
-	if (!r->was_attached)
+	if (r->ntraces && !r->traces[0].pid)
 		complain("nothing to record: the program made no NVTX call (or is linked "
 		         "statically, runs with another user's rights, or clears its environment)");
-	complain("%s: %" PRIu64 " kernels, %" PRIu64 " ranges, %" PRIu64 " marks, %" PRIu64
-	         " bytes",
-	         output, r->counts.kernels, r->counts.ranges, r->counts.marks, r->file_size);
-	print_losses(r);
+	print_traces(r, "");
 }
 
 /* --- the commands --- */
@@ -394,11 +434,10 @@ static int salvage(struct command *cmd)
 		complain("%s", err.text);
 		return ws_status_exit_code(status);
 	}
-	complain("trace finished: %" PRIu64 " kernels, %" PRIu64 " ranges, %" PRIu64
-	         " marks rescued, %" PRIu64 " bytes",
-	         result.counts.kernels, result.counts.ranges, result.counts.marks,
-	         result.file_size);
-	print_losses(&result);
+	if (!result.ntraces)
+		complain("the trace was finished; %s is removed", cmd->salvage);
+	print_traces(&result, " rescued");
+	ws_record_result_release(&result);
 	return 0;
 }
 
@@ -408,15 +447,19 @@ static int record(struct command *cmd)
 	char output[PATH_MAX];
 	enum ws_status status;
 	struct ws_err err;
+	int code;
 
-	if (cmd->output) {
-		snprintf(output, sizeof(output), "%s", cmd->output);
-	} else if (default_output(output, sizeof(output),
-	                          cmd->model ? cmd->model : cmd->program[0])) {
-		complain("cannot find a name for the trace; give one with -o");
-		return ws_status_exit_code(WS_USAGE);
+	cmd->record.output = cmd->output;
+	if (!cmd->output) {
+		if (default_output(output, sizeof(output),
+		                   cmd->model ? cmd->model : cmd->program[0])) {
+			complain("cannot find a name for the trace; give one with -o");
+			return ws_status_exit_code(WS_USAGE);
+		}
+		cmd->record.output = output;
+		cmd->record.keep_existing = 1;
 	}
-	cmd->record.output = output;
+	cmd->record.expect_usage_error = cmd->model != NULL;
 	cmd->record.options_text = ws_quote(cmd->capture_options);
 	if (!cmd->record.options_text) {
 		complain("out of memory");
@@ -429,10 +472,13 @@ static int record(struct command *cmd)
 	if (status != WS_OK) {
 		complain("%s", err.text);
 		print_losses(&result);
-		return result.exit_code ? result.exit_code : ws_status_exit_code(status);
+		code = result.exit_code ? result.exit_code : ws_status_exit_code(status);
+	} else {
+		print_summary(&result);
+		code = result.exit_code;
 	}
-	print_summary(&result, output);
-	return result.exit_code;
+	ws_record_result_release(&result);
+	return code;
 }
 
 static int run(struct command *cmd, char **rest)

@@ -115,8 +115,10 @@ void ws_provenance_begin(struct ws_drain *d, const struct ws_provenance *p, int6
 	add(d, "tool.name", "warpsheet-record");
 	add(d, "tool.version", WS_VERSION);
 	add(d, "record.start_utc", utc);
-	add(d, "record.options", p->options);
-	add(d, "program.path", p->program);
+	if (p->options)
+		add(d, "record.options", p->options);
+	if (p->program)
+		add(d, "program.path", p->program);
 	if (p->arguments) {
 		char *arguments = ws_quote(p->arguments);
 
@@ -125,6 +127,35 @@ void ws_provenance_begin(struct ws_drain *d, const struct ws_provenance *p, int6
 		free(arguments);
 	}
 	add_host(d);
+}
+
+static int is_small_number(const char *text)
+{
+	size_t len = strlen(text);
+
+	return len && len <= 9 && strspn(text, "0123456789") == len;
+}
+
+void ws_provenance_process(struct ws_drain *d, struct ws_strings env)
+{
+	static const struct {
+		const char *key, *variable;
+	} list[] = {
+#define X(key, variable) {key, variable},
+	        WS_RANK_VARIABLES(X)
+#undef X
+	};
+	const char *done = "";
+
+	for (size_t i = 0; i < sizeof(list) / sizeof(*list); i++) {
+		const char *variable = list[i].variable;
+		const char *value = ws_strings_value(env, variable, strlen(variable));
+
+		if (!value || !is_small_number(value) || !strcmp(done, list[i].key))
+			continue;
+		add(d, list[i].key, value);
+		done = list[i].key;
+	}
 }
 
 void ws_provenance_end(struct ws_drain *d, const struct ws_seg_header *seg, int salvaged)

@@ -3,11 +3,12 @@
 #define WS_RECORDER_PROVENANCE_H
 
 #include "recorder/drain.h"
+#include "recorder/strings.h"
 
 struct ws_provenance {
-	const char *program;    /* path */
+	const char *program;    /* path; NULL: not known */
 	char *const *arguments; /* of the program, NULL-terminated; NULL: not to be told */
-	const char *options;    /* of the recording, quoted */
+	const char *options;    /* of the recording, quoted; NULL: not known */
 };
 
 /*
@@ -22,6 +23,9 @@ struct ws_provenance {
 	X("record.salvaged", "1: finished by --salvage after the launcher was killed")      \
 	X("program.path", "the program that was started")                                   \
 	X("program.arguments", "its arguments, quoted for a shell; absent with --no-args")  \
+	X("process.rank", "number of this process among those of a distributed program")    \
+	X("process.local_rank", "its number on this machine")                               \
+	X("process.world_size", "how many there are")                                       \
 	X("host.kernel", "operating system and release")                                    \
 	X("host.machine", "processor architecture")                                         \
 	X("host.cpu", "processor model")                                                    \
@@ -31,6 +35,11 @@ struct ws_provenance {
 
 /* The rows known before the program starts. */
 void ws_provenance_begin(struct ws_drain *d, const struct ws_provenance *p, int64_t start_ns);
+/*
+ * The rows known of the process that attached, by its environment: ranks, as
+ * numbers of at most nine digits; anything else is not taken.
+ */
+void ws_provenance_process(struct ws_drain *d, struct ws_strings env);
 /* The rows known when it has ended. */
 void ws_provenance_end(struct ws_drain *d, const struct ws_seg_header *seg, int salvaged);
 

@@ -36,5 +36,8 @@ void ws_segment_file_remove(struct ws_segment_file *file);
 /* Calls found(ctx, path) for each segment in dir whose launcher is gone and that holds a trace. */
 void ws_segment_file_abandoned(const char *dir, void (*found)(void *ctx, const char *path),
                                void *ctx);
+/* The same for each segment of a further process beside the first segment, ready or not. */
+void ws_segment_file_further(const char *first_path, void (*found)(void *ctx, const char *path),
+                             void *ctx);
 
 #endif

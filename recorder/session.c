@@ -1,49 +1,43 @@
 #include "recorder/session.h"
 
 #include <errno.h>
+#include <libgen.h>
 #include <poll.h>
-#include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "recorder/procfs.h"
-#include "recorder/provenance.h"
 
 /* Pauses between passes: short while there is something to do, longer when there is not. */
-/* Under a second, so that no second of a trace is without its loss counters. */
-#define STATISTICS_INTERVAL_NS 900000000
 #define PAUSE_MIN_MS 1
 #define PAUSE_MAX_MS 10
 /* Records in a pass after which the next follows at once. */
 #define BUSY_RECORDS 4096
 
-static int64_t clock_ns(clockid_t clock)
+static void note(struct ws_session *s, enum ws_status status, const struct ws_err *err)
 {
-	struct timespec ts;
-
-	clock_gettime(clock, &ts);
-	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
-}
-
-int64_t ws_session_now_ns(void)
-{
-	return clock_ns(CLOCK_REALTIME);
-}
-
-void ws_session_notice(const struct ws_session *s, const char *fmt, ...)
-{
-	char line[PATH_MAX + 256];
-	va_list ap;
-
-	if (!s->opts->notice)
+	if (status == WS_OK || s->status != WS_OK)
 		return;
-	va_start(ap, fmt);
-	vsnprintf(line, sizeof(line), fmt, ap);
-	va_end(ap);
-	s->opts->notice(line);
+	s->status = status;
+	s->failure = *err;
+}
+
+enum ws_status ws_session_add(struct ws_session *s, struct ws_process *p, struct ws_err *err)
+{
+	struct ws_process **list =
+	        realloc(s->processes, (s->nprocesses + 1) * sizeof(*s->processes));
+
+	if (!list) {
+		ws_process_free(p);
+		return WS_FAIL(err, NO_MEMORY, "out of memory for recording a process");
+	}
+	s->processes = list;
+	s->processes[s->nprocesses++] = p;
+	return WS_OK;
 }
 
 /* --- signals --- */
@@ -88,87 +82,220 @@ static void handle_signals(struct ws_session *s)
 
 	while (read(s->signals, &info, sizeof(info)) == sizeof(info))
 		handle_signal(s, &info);
-	if (s->child && waitpid(s->child, &s->wait_status, WNOHANG) == s->child)
+	if (s->child && waitpid(s->child, &s->wait_status, WNOHANG) == s->child) {
 		s->child = 0;
-}
-
-/* --- the recorded process --- */
-
-static uint32_t owner_pid(const struct ws_session *s)
-{
-	const struct ws_seg_header *seg = s->file.seg;
-
-	return atomic_load(&seg->attached) ? atomic_load(&seg->owner.pid) : 0;
-}
-
-static int owner_alive(const struct ws_session *s)
-{
-	uint32_t pid = owner_pid(s);
-
-	if (!pid || (pid == s->started && !s->child))
-		return 0;
-	return ws_proc_alive(pid, s->file.seg->owner.start_ticks);
-}
-
-/* How the recorded process ended: known for our own child only. */
-static void add_process_end(struct ws_session *s)
-{
-	struct ws_row_process_end row = {
-	        .time_ns = ws_session_now_ns() - s->file.seg->base_realtime_ns,
-	        .pid = owner_pid(s) ? owner_pid(s) : s->started,
-	        .how = WS_END_UNKNOWN,
-	};
-
-	if (!row.pid || owner_alive(s))
-		return;
-	if (row.pid == s->started && WIFEXITED(s->wait_status)) {
-		row.how = WS_END_EXITED;
-		row.code = WEXITSTATUS(s->wait_status);
-	} else if (row.pid == s->started && WIFSIGNALED(s->wait_status)) {
-		row.how = WS_END_SIGNALED;
-		row.code = WTERMSIG(s->wait_status);
+		s->stop |= s->opts->stop_on_exit;
 	}
-	ws_drain_add(s->drain, WS_KIND_PROCESS_END, &row);
+}
+
+/* --- the recorded processes --- */
+
+static struct ws_seg_header *first_segment(const struct ws_session *s)
+{
+	return s->processes[0]->file.seg;
+}
+
+/* Whether anything can still come from this process. */
+static int is_alive(const struct ws_session *s, const struct ws_process *p)
+{
+	uint32_t pid = ws_process_pid(p);
+
+	/* nobody has attached: the child may, or a process that it starts */
+	if (!pid)
+		return s->child != 0;
+	if (pid == s->started)
+		return s->child != 0;
+	return ws_process_alive(p);
+}
+
+static int is_taken(void *ctx, const char *path)
+{
+	const struct ws_session *s = ctx;
+
+	for (size_t i = 0; i < s->nprocesses; i++)
+		if (s->processes[i]->is_settled && !strcmp(s->processes[i]->trace, path))
+			return 1;
+	return 0;
+}
+
+/* How the process ended: known for our own child only. */
+static void finish(struct ws_session *s, struct ws_process *p)
+{
+	struct ws_row_process_end end = {.pid = s->started, .how = WS_END_UNKNOWN};
+	uint32_t pid = ws_process_pid(p) ? ws_process_pid(p) : s->started;
+	struct ws_err err;
+
+	if (!p->is_settled)
+		ws_process_settle(p, pid, is_taken, s);
+	if (pid && pid == s->started && WIFEXITED(s->wait_status)) {
+		end.how = WS_END_EXITED;
+		end.code = WEXITSTATUS(s->wait_status);
+	} else if (pid && pid == s->started && WIFSIGNALED(s->wait_status)) {
+		end.how = WS_END_SIGNALED;
+		end.code = WTERMSIG(s->wait_status);
+	}
+	note(s, ws_process_finish(p, pid && p->is_gone ? &end : NULL, &err), &err);
+	ws_process_close(p, 0);
+}
+
+/* --- further processes --- */
+
+static void no_trace_for(struct ws_session *s, uint32_t pid, enum ws_status status,
+                         const struct ws_err *err)
+{
+	ws_record_notice(s->opts, "process %u is not recorded: %s", (unsigned)pid, err->text);
+	ws_seg_count(first_segment(s), WS_LOSS_process_not_recorded, 1);
+	note(s, status, err);
+}
+
+static enum ws_status begin_further(struct ws_session *s, struct ws_segment_file *file,
+                                    struct ws_process **out, struct ws_err *err)
+{
+	const struct ws_seg_control *control = &file->seg->control;
+	char **command =
+	        ws_strings_array(ws_strings_in(control->command, sizeof(control->command)));
+	const struct ws_provenance provenance = {
+	        .program = command ? command[0] : NULL,
+	        .arguments = command && command[0] && !s->opts->no_args ? command + 1 : NULL,
+	        .options = s->opts->options_text,
+	};
+	char path[PATH_MAX + 32], dir[PATH_MAX];
+	enum ws_status status;
+
+	/* until it is settled; the name of the segment is nobody else's */
+	snprintf(dir, sizeof(dir), "%s", s->processes[0]->trace);
+	snprintf(path, sizeof(path), "%s/%s.part", dirname(dir), strrchr(file->path, '/') + 1);
+	status = ws_process_begin(out, s->opts, file, path, &provenance, err);
+	free(command);
+	return status;
+}
+
+/* A segment beside the first one; it may be known, half made, or left by a killed launcher. */
+static void look_at(void *ctx, const char *path)
+{
+	struct ws_session *s = ctx;
+	struct ws_segment_file file;
+	struct ws_process *p = NULL;
+	enum ws_status status;
+	struct ws_err err;
+	uint32_t pid;
+
+	for (size_t i = 0; i < s->nprocesses; i++)
+		if (s->processes[i]->file.seg && !strcmp(s->processes[i]->file.path, path))
+			return;
+	if (ws_segment_file_open(&file, path, NULL) != WS_OK) {
+		s->look_again = 1;
+		return;
+	}
+	pid = atomic_load(&file.seg->owner.pid);
+	if (!atomic_load(&file.seg->attached) &&
+	    (!pid || ws_proc_alive(pid, file.seg->owner.start_ticks))) {
+		s->look_again = 1;
+		ws_segment_file_close(&file);
+		return;
+	}
+	if (!atomic_load(&file.seg->attached) || atomic_load(&file.seg->state) == WS_SEG_CLOSED) {
+		ws_segment_file_remove(&file);
+		return;
+	}
+	status = ws_drain_file_size(file.seg) ? ws_process_resume(&p, s->opts, &file, NULL, &err)
+	                                      : begin_further(s, &file, &p, &err);
+	if (status == WS_OK)
+		status = ws_session_add(s, p, &err);
+	if (status != WS_OK)
+		no_trace_for(s, pid, status, &err);
+}
+
+static void find_further(struct ws_session *s)
+{
+	struct ws_seg_control *control = &first_segment(s)->control;
+	uint32_t processes = atomic_load(&control->processes);
+	uint32_t no_room = atomic_exchange(&control->no_room, 0);
+
+	if (no_room)
+		ws_record_notice(s->opts,
+		                 "process %u is not recorded: no room for its segment beside %s; "
+		                 "--segment-dir names another folder, --buffers fewer rings",
+		                 (unsigned)no_room, s->processes[0]->file.path);
+	if (processes == s->scanned && !s->look_again)
+		return;
+	s->scanned = processes;
+	s->look_again = 0;
+	ws_segment_file_further(s->processes[0]->file.path, look_at, s);
 }
 
 /* --- the loop --- */
 
+/*
+ * One pass over all processes. Returns the records read; *alive tells whether
+ * any process can still add to them.
+ */
+static uint64_t pass(struct ws_session *s, int *alive)
+{
+	uint64_t n = 0;
+
+	*alive = 0;
+	find_further(s);
+	for (size_t i = 0; i < s->nprocesses; i++) {
+		struct ws_process *p = s->processes[i];
+		int gone;
+
+		if (p->is_gone)
+			continue;
+		/* looked at before the pass: what a dead process left is all in this pass */
+		gone = s->stop || !is_alive(s, p);
+		*alive |= !gone;
+		if (!p->is_settled && ws_process_pid(p))
+			ws_process_settle(p, ws_process_pid(p), is_taken, s);
+		n += ws_process_step(p);
+		if (!gone)
+			continue;
+		p->is_gone = !is_alive(s, p);
+		p->gone_ns = ws_record_clock_ns(CLOCK_REALTIME);
+		ws_drain_commit(p->drain);
+		/* the first segment shows others the way, so it stays until the end */
+		if (i && p->is_gone)
+			finish(s, p);
+	}
+	return n;
+}
+
+/* Nothing is alive: let nobody begin any more. Returns 1 when somebody had begun before that. */
+static int end_attaching(struct ws_session *s)
+{
+	size_t before = s->nprocesses;
+
+	atomic_store(&first_segment(s)->state, WS_SEG_ENDING);
+	s->look_again = 1;
+	find_further(s);
+	return !s->stop && s->nprocesses > before;
+}
+
+static void tell_who_runs(const struct ws_session *s)
+{
+	for (size_t i = 0; i < s->nprocesses; i++)
+		if (!s->processes[i]->is_gone && ws_process_pid(s->processes[i]))
+			ws_record_notice(s->opts,
+			                 "process %u still runs and is recorded on; "
+			                 "interrupt to end the recording",
+			                 (unsigned)ws_process_pid(s->processes[i]));
+}
+
 void ws_session_loop(struct ws_session *s)
 {
-	int64_t next_tick = clock_ns(CLOCK_MONOTONIC) + s->opts->flush_interval_ns;
-	int64_t next_statistics = clock_ns(CLOCK_MONOTONIC) + STATISTICS_INTERVAL_NS;
-	int pause_ms = PAUSE_MIN_MS, told = 0;
+	int pause_ms = PAUSE_MIN_MS, told = 0, alive;
 
 	for (;;) {
 		struct pollfd poll_fd = {.fd = s->signals, .events = POLLIN};
 		uint64_t n;
-		int gone;
 
-		/* looked at before the pass: what a dead process left is all in this pass */
 		handle_signals(s);
-		gone = s->stop || (!s->child && !owner_alive(s));
-		if (!s->child && !gone && !told++)
-			ws_session_notice(s,
-			                  "process %u still runs and is recorded on; "
-			                  "interrupt to end the recording",
-			                  (unsigned)owner_pid(s));
-
-		n = ws_drain_pass(s->drain);
-		if (clock_ns(CLOCK_MONOTONIC) >= next_statistics) {
-			ws_drain_statistics(s->drain);
-			next_statistics = clock_ns(CLOCK_MONOTONIC) + STATISTICS_INTERVAL_NS;
-		}
-		if (clock_ns(CLOCK_MONOTONIC) >= next_tick) {
-			ws_drain_commit(s->drain);
-			next_tick += s->opts->flush_interval_ns;
-			if (next_tick < clock_ns(CLOCK_MONOTONIC))
-				next_tick = clock_ns(CLOCK_MONOTONIC) + s->opts->flush_interval_ns;
-		} else if (ws_drain_wants_commit(s->drain)) {
-			ws_drain_commit(s->drain);
-		}
-		if (gone)
+		n = pass(s, &alive);
+		alive |= s->child != 0;
+		if ((s->stop && !s->child) || (!alive && !end_attaching(s)))
 			return;
-
+		if (!s->child && alive && !told++)
+			tell_who_runs(s);
 		pause_ms = n ? PAUSE_MIN_MS : pause_ms < PAUSE_MAX_MS ? pause_ms + 1 : PAUSE_MAX_MS;
 		if (n < BUSY_RECORDS)
 			poll(&poll_fd, 1, pause_ms);
@@ -177,43 +304,59 @@ void ws_session_loop(struct ws_session *s)
 
 /* --- the end --- */
 
+/* The program said why it did not run; a trace of that would only replace a good one. */
+static int is_usage_error(const struct ws_session *s)
+{
+	return s->opts->expect_usage_error && s->nprocesses == 1 &&
+	       !ws_process_pid(s->processes[0]) && WIFEXITED(s->wait_status) &&
+	       WEXITSTATUS(s->wait_status) == 2;
+}
+
 enum ws_status ws_session_finish(struct ws_session *s, struct ws_record_result *result,
                                  struct ws_err *err)
 {
-	enum ws_status status;
-	struct ws_err cause;
-
-	if (!ws_drain_flag(s->drain, WS_COMMIT_ENDED)) {
-		add_process_end(s);
-		ws_provenance_end(s->drain, s->file.seg, s->salvage);
-		ws_drain_statistics(s->drain);
-		ws_drain_set_flag(s->drain, WS_COMMIT_ENDED);
+	if (is_usage_error(s)) {
+		if (!s->processes[0]->is_settled)
+			unlink(s->processes[0]->trace);
+		return WS_OK;
 	}
-	ws_drain_commit(s->drain);
-	status = ws_trace_writer_close(s->writer, &cause);
-	if (status == WS_OK)
-		atomic_store(&s->file.seg->state, WS_SEG_CLOSED);
+	atomic_store(&first_segment(s)->state, WS_SEG_ENDING);
+	/* the first one last: it counts what the others could not */
+	for (size_t i = s->nprocesses; i--;)
+		if (s->processes[i]->file.seg)
+			finish(s, s->processes[i]);
 
-	result->was_attached = atomic_load(&s->file.seg->attached) != 0;
-	result->counts = ws_drain_counts(s->drain);
-	result->file_size = ws_trace_writer_size(s->writer);
-	for (int i = 0; i < WS_LOSS_COUNT; i++)
-		result->lost[i] = ws_drain_lost(s->drain, (enum ws_loss)i);
-	if (ws_drain_error(s->drain, err) != WS_OK)
-		return ws_drain_error(s->drain, NULL);
-	if (status != WS_OK && err)
-		*err = cause;
-	return status;
+	result->traces = calloc(s->nprocesses, sizeof(*result->traces));
+	if (!result->traces)
+		return WS_FAIL(err, NO_MEMORY, "out of memory for the result");
+	result->ntraces = s->nprocesses;
+	for (size_t i = 0; i < s->nprocesses; i++) {
+		result->traces[i] = s->processes[i]->result;
+		s->processes[i]->trace = NULL; /* the result's now */
+	}
+	if (s->status != WS_OK && err)
+		*err = s->failure;
+	return s->status;
 }
 
-void ws_session_close(struct ws_session *s, int keep_segment)
+void ws_record_result_release(struct ws_record_result *result)
 {
-	ws_drain_free(s->drain);
-	ws_trace_writer_free(s->writer);
-	if (keep_segment)
-		ws_segment_file_close(&s->file);
-	else
-		ws_segment_file_remove(&s->file);
+	for (size_t i = 0; i < result->ntraces; i++)
+		free(result->traces[i].path);
+	free(result->traces);
+	result->traces = NULL;
+	result->ntraces = 0;
+}
+
+void ws_session_close(struct ws_session *s, int keep_segments)
+{
+	for (size_t i = 0; i < s->nprocesses; i++) {
+		ws_process_close(s->processes[i], keep_segments);
+		ws_process_free(s->processes[i]);
+	}
+	free(s->processes);
+	s->processes = NULL;
+	s->nprocesses = 0;
 	if (s->signals >= 0)
 		close(s->signals);
 }

@@ -1,37 +1,37 @@
-/* The loop that record and salvage share, and the end of a trace. */
+/* The loop that record and salvage share: all processes of a recording. */
 #ifndef WS_RECORDER_SESSION_H
 #define WS_RECORDER_SESSION_H
 
 #include <signal.h>
 #include <sys/types.h>
 
-#include "recorder/launcher.h"
-#include "recorder/segment_file.h"
+#include "recorder/process.h"
 
 struct ws_session {
 	const struct ws_record_opts *opts;
-	struct ws_segment_file file;
-	struct ws_trace_writer *writer;
-	struct ws_drain *drain;
-	int signals;      /* signalfd, -1 = none */
-	pid_t child;      /* our child while it is not reaped, else 0 */
-	uint32_t started; /* pid of the program we started, 0 for salvage */
-	int wait_status;  /* of the child, once reaped */
-	int stop;         /* the user wants an end, though the program still runs */
-	int salvage;
+	struct ws_process **processes; /* [0]: the first segment's */
+	size_t nprocesses;
+	int signals;           /* signalfd, -1 = none */
+	pid_t child;           /* our child while it is not reaped, else 0 */
+	uint32_t started;      /* pid of the program we started, 0 for salvage */
+	int wait_status;       /* of the child, once reaped */
+	int stop;              /* the user wants an end, though the program still runs */
+	uint32_t scanned;      /* further segments there were at the last look for them */
+	int look_again;        /* and one of them was not ready */
+	enum ws_status status; /* the first failure of any trace */
+	struct ws_err failure;
 };
 
+/* Add the process of the first segment, which belongs to the session then. */
+enum ws_status ws_session_add(struct ws_session *s, struct ws_process *p, struct ws_err *err);
 /* Block the signals that are forwarded; *before is the mask for the child. */
 enum ws_status ws_session_signals(struct ws_session *s, sigset_t *before, struct ws_err *err);
-/* Drain until the recorded process is gone. */
+/* Drain until all recorded processes are gone, those that attach meanwhile included. */
 void ws_session_loop(struct ws_session *s);
-/* Last rows, index, trailer. Fills the counts of the result. */
+/* Finish the traces that are not, and move what is known of all into the result. */
 enum ws_status ws_session_finish(struct ws_session *s, struct ws_record_result *result,
                                  struct ws_err *err);
-/* Free everything; the segment's file is removed unless keep is set. */
-void ws_session_close(struct ws_session *s, int keep_segment);
-void ws_session_notice(const struct ws_session *s, const char *fmt, ...)
-        __attribute__((format(printf, 2, 3)));
-int64_t ws_session_now_ns(void); /* CLOCK_REALTIME */
+/* Free everything; segments that are still there are removed unless they are to be kept. */
+void ws_session_close(struct ws_session *s, int keep_segments);
 
 #endif

@@ -1,10 +1,12 @@
 /* Which segment a process records into, and how it comes by one. */
 #include "recorder/collect/control.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -29,6 +31,85 @@ static uint64_t image_token(void)
 	return token | 1;
 }
 
+/* --- what is told of the process --- */
+
+/* A list of strings in a field; the last byte stays 0 and ends the list. */
+struct list {
+	char *text;
+	size_t size, used;
+};
+
+static void add_variable(struct list *list, const char *name)
+{
+	const char *value = getenv(name);
+	size_t left = list->size - 1 - list->used;
+	int n;
+
+	if (!value)
+		return;
+	n = snprintf(list->text + list->used, left, "%s=%s", name, value);
+	if (n > 0 && (size_t)n < left)
+		list->used += (size_t)n + 1;
+	else
+		memset(list->text + list->used, 0, left);
+}
+
+/* The NAMEs of %q{NAME} in the pattern. */
+static void add_named(struct list *list, const char *pattern)
+{
+	char name[256];
+
+	for (const char *p = pattern; (p = strchr(p, '%')); p += p[1] ? 2 : 1) {
+		const char *end = p[1] == 'q' && p[2] == '{' ? strchr(p, '}') : NULL;
+
+		if (!end)
+			continue;
+		snprintf(name, sizeof(name), "%.*s", (int)(end - p - 3), p + 3);
+		add_variable(list, name);
+	}
+}
+
+/* An empty argument cannot be told: it would end the list. */
+static void add_command(char *command, size_t size)
+{
+	ssize_t n = readlink("/proc/self/exe", command, size / 2);
+	size_t used = n > 0 ? (size_t)n + 1 : 0;
+	int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
+	size_t skip;
+
+	if (fd < 0 || !used) {
+		if (fd >= 0)
+			close(fd);
+		return;
+	}
+	n = read(fd, command + used, size - 1 - used);
+	close(fd);
+	/* the name that the program was called by is not one of its arguments */
+	skip = n > 0 ? strnlen(command + used, (size_t)n) + 1 : 0;
+	if (n <= 0 || skip >= (size_t)n) {
+		memset(command + used, 0, size - used);
+		return;
+	}
+	memmove(command + used, command + used + skip, (size_t)n - skip);
+	memset(command + used + (size_t)n - skip, 0, skip);
+	/* cut off in the middle of an argument: that one is left out */
+	for (size_t at = size - 1; at-- > used && command[at];)
+		command[at] = 0;
+}
+
+static void tell_process(struct ws_seg_control *control)
+{
+	struct list env = {control->environment, sizeof(control->environment), 0};
+
+#define X(key, variable) add_variable(&env, variable);
+	WS_RANK_VARIABLES(X)
+#undef X
+	add_named(&env, control->output);
+	add_command(control->command, sizeof(control->command));
+}
+
+/* --- claiming --- */
+
 /* Become the recorded process: the first one that asks, or the same one after an exec. */
 static enum claim claim(struct ws_seg_header *seg, uint64_t start_ticks)
 {
@@ -36,6 +117,7 @@ static enum claim claim(struct ws_seg_header *seg, uint64_t start_ticks)
 
 	if (atomic_compare_exchange_strong(&seg->owner.pid, &owner, pid)) {
 		seg->owner.start_ticks = start_ticks;
+		tell_process(&seg->control);
 		atomic_store(&seg->owner_image, image_token());
 		return CLAIM_MINE;
 	}
@@ -65,6 +147,15 @@ static void inherit(struct ws_seg_header *seg, const struct ws_seg_header *first
 	seg->control.keep_existing = first->control.keep_existing;
 }
 
+/* A file over the limit for files would kill the program (SIGXFSZ). */
+static int is_over_limit(uint64_t size)
+{
+	struct rlimit limit;
+
+	return !getrlimit(RLIMIT_FSIZE, &limit) && limit.rlim_cur != RLIM_INFINITY &&
+	       limit.rlim_cur < size;
+}
+
 /*
  * A segment for this process alone, named after it and the first one, so that
  * the launcher and a later image of this process find it. The launcher must
@@ -91,7 +182,8 @@ static struct ws_seg_header *own_segment(struct ws_seg_header *first, const char
 	}
 	if (!ws_proc_alive(atomic_load(&first->launcher.pid), first->launcher.start_ticks))
 		return NULL;
-	if (ws_segment_file_create_at(&file, path, &opts, NULL) != WS_OK) {
+	if (is_over_limit(ws_seg_size(&opts)) ||
+	    ws_segment_file_create_at(&file, path, &opts, NULL) != WS_OK) {
 		atomic_store(&first->control.no_room, (uint32_t)getpid());
 		return NULL;
 	}

@@ -90,6 +90,32 @@ int run_wait(struct run *r, pid_t pid)
 	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(a, b);
+}
+
+size_t run_traces(struct run *r, char paths[][RUN_PATH], size_t max)
+{
+	DIR *d = opendir(r->dir);
+	struct dirent *entry;
+	size_t n = 0;
+
+	while (d && (entry = readdir(d))) {
+		const char *end = strstr(entry->d_name, ".wtrace");
+
+		if (!end || end[7])
+			continue;
+		if (n < max)
+			snprintf(paths[n], RUN_PATH, "%s/%.150s", r->dir, entry->d_name);
+		n++;
+	}
+	if (d)
+		closedir(d);
+	qsort(paths, n < max ? n : max, sizeof(*paths), by_name);
+	return n;
+}
+
 const char *run_segment(struct run *r)
 {
 	static char path[600];

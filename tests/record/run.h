@@ -33,6 +33,9 @@ int run_wait(struct run *r, pid_t pid);
 	RUN(r, "-o", (r)->trace, "--segment-dir", (r)->segments, ##__VA_ARGS__, "--", \
 	    WS_TEST_VICTIM, mode, count, (r)->tally)
 
+/* The traces in the folder, by name; returns how many, of which at most max are in paths. */
+size_t run_traces(struct run *r, char paths[][RUN_PATH], size_t max);
+
 /* The only segment there is, "" for none. */
 const char *run_segment(struct run *r);
 

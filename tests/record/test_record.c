@@ -124,18 +124,6 @@ Test(record, a_forked_child_leaves_the_recording_alone_and_is_counted)
 	probe_close(&p);
 }
 
-Test(record, a_program_started_by_the_recorded_one_is_counted_and_not_mixed_in)
-{
-	struct probe p;
-
-	cr_expect_eq(RECORD(&r, "fork-exec", "2000"), 0);
-	p = open_whole();
-	run_check_rounds(&r, &p, 0);
-	cr_expect_eq(probe_count(&p, WS_NVTX_MARK, "mark of the child"), 0);
-	cr_expect_eq(probe_loss(&p, "process_not_recorded"), 1);
-	probe_close(&p);
-}
-
 Test(record, threads_that_outlive_the_main_thread_are_recorded)
 {
 	struct probe p;
@@ -430,6 +418,44 @@ Test(record, without_room_for_the_segment_it_lies_beside_the_trace_and_says_so)
 	probe_close(&p);
 }
 
+Test(record, a_model_option_that_is_refused_leaves_the_file_of_before_and_says_nothing_else)
+{
+	char text[16] = "";
+	FILE *f = fopen(r.trace, "w");
+
+	fputs("precious", f);
+	fclose(f);
+	cr_expect_eq(RUN(&r, "-o", r.trace, "--segment-dir", r.segments, "--model",
+	                 "transformer-tiny", "--no-such-option"),
+	             2, "%s", r.text);
+	cr_expect_null(strstr(r.text, "nothing to record"), "%s", r.text);
+	cr_expect_not_null(strstr(r.text, "no-such-option"), "%s", r.text);
+	f = fopen(r.trace, "r");
+	cr_expect_eq(fread(text, 1, sizeof(text) - 1, f), 8);
+	fclose(f);
+	cr_expect_str_eq(text, "precious");
+	cr_expect_str_empty(run_segment(&r));
+}
+
+Test(record, the_file_of_before_is_replaced_when_the_program_attaches_and_not_earlier)
+{
+	char text[16] = "";
+	FILE *f = fopen(r.trace, "w");
+	struct probe p;
+
+	fputs("precious", f);
+	fclose(f);
+	cr_expect_eq(RUN(&r, "-o", r.trace, "--segment-dir", r.segments, "--", "no-such-program"),
+	             127);
+	f = fopen(r.trace, "r");
+	cr_expect_eq(fread(text, 1, sizeof(text) - 1, f), 8);
+	fclose(f);
+	cr_expect_eq(RECORD(&r, "exit", "10"), 3, "%s", r.text);
+	p = open_whole();
+	run_check_rounds(&r, &p, 0);
+	probe_close(&p);
+}
+
 Test(record, another_tool_is_not_pushed_aside_without_force)
 {
 	setenv("NVTX_INJECTION64_PATH", "/opt/other/tool.so", 1);
@@ -455,6 +481,9 @@ Test(record, command_lines_that_make_no_sense_end_with_2)
 	cr_expect_eq(RUN(&r, "--compress", "20", "--", "ls"), 2);
 	cr_expect_eq(RUN(&r, "--flush-interval", "0", "--", "ls"), 2);
 	cr_expect_eq(RUN(&r, "--model", "m", "--", "ls"), 2);
+	cr_expect_eq(RUN(&r, "-o", "%x.wtrace", "--", "ls"), 2);
+	cr_expect_not_null(strstr(r.text, "percent"), "%s", r.text);
+	cr_expect_eq(RUN(&r, "-o", "%p/t.wtrace", "--", "ls"), 2);
 	cr_expect_eq(RUN(&r, "--help"), 0);
 	cr_expect_eq(RUN(&r, "--version"), 0);
 }
@@ -577,5 +606,8 @@ Test(record, every_key_and_loss_counter_is_documented)
 #undef X
 #define X(name, meaning) cr_expect_not_null(strstr(text, "| `" #name "` |"), "%s", #name);
 	WS_LOSS_LIST(X)
+#undef X
+#define X(key, variable) cr_expect_not_null(strstr(text, "`" variable "`"), "%s", variable);
+	WS_RANK_VARIABLES(X)
 #undef X
 }

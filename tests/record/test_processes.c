@@ -1,0 +1,317 @@
+/* A recording of several processes: a trace for each, whatever becomes of them. */
+#include <criterion/criterion.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tests/record/run.h"
+
+#define KIDS 3
+
+static struct run r;         /* where warpsheet-record runs */
+static struct run kid[KIDS]; /* what the processes count in */
+
+static void begin(void)
+{
+	run_begin(&r);
+	for (int i = 0; i < KIDS; i++)
+		run_begin(&kid[i]);
+}
+
+static void end(void)
+{
+	run_end(&r);
+	for (int i = 0; i < KIDS; i++)
+		run_end(&kid[i]);
+}
+
+TestSuite(processes, .init = begin, .fini = end, .timeout = 120);
+
+/* "VICTIM MODE COUNT TALLY-OF-KID" */
+static const char *victim(int i, const char *mode, int count)
+{
+	static char slots[8][512];
+	static unsigned next;
+	char *slot = slots[next++ % 8];
+
+	snprintf(slot, sizeof(slots[0]), "%s %s %d %s", WS_TEST_VICTIM, mode, count, kid[i].tally);
+	return slot;
+}
+
+#define SHELL(output, command, ...)                                                              \
+	RUN(&r, "-o", output, "--segment-dir", r.segments, ##__VA_ARGS__, "--", "/bin/sh", "-c", \
+	    command)
+
+static struct probe open_whole(const char *path)
+{
+	struct probe p;
+
+	probe_open(&p, path);
+	cr_expect(ws_trace_reader_summary(p.reader)->closed, "%s", path);
+	cr_expect_eq(ws_trace_reader_summary(p.reader)->damaged_blocks, 0, "%s", path);
+	cr_expect_eq(probe_loss(&p, "process_not_recorded"), 0, "%s", path);
+	return p;
+}
+
+/* Each kid's rounds are in one of the traces, in full, and in no other. */
+static void check_kids(char paths[][RUN_PATH], int n)
+{
+	for (int i = 0; i < n; i++) {
+		int found = 0;
+
+		for (int t = 0; t < n; t++) {
+			struct probe p = open_whole(paths[t]);
+
+			if (ROWS(&p, kernel) == (uint64_t)kid[i].rounds[0]) {
+				run_check_rounds(&kid[i], &p, 0);
+				found++;
+			}
+			probe_close(&p);
+		}
+		cr_expect_eq(found, 1, "kid %d is in %d traces", i, found);
+	}
+	cr_expect_str_empty(run_segment(&r), "a segment is left behind");
+}
+
+Test(processes, each_has_a_trace_of_its_own_and_the_first_the_plain_name)
+{
+	char command[2048], paths[4][RUN_PATH], name[RUN_PATH];
+	struct probe p;
+
+	snprintf(command, sizeof(command), "%s & %s & %s & wait", victim(0, "exit", 500),
+	         victim(1, "exit", 700), victim(2, "exit", 900));
+	cr_expect_eq(SHELL(r.trace, command), 0, "%s", r.text);
+	cr_assert_eq(run_traces(&r, paths, 4), 3, "%s", r.text);
+	check_kids(paths, 3);
+	for (int t = 0; t < 3; t++) {
+		p = open_whole(paths[t]);
+		snprintf(name, sizeof(name), "%s/t.%lu.wtrace", r.dir,
+		         (unsigned long)CELL(&p, process, pid, 0));
+		if (strcmp(paths[t], r.trace) != 0)
+			cr_expect_str_eq(paths[t], name);
+		cr_expect_eq(ROWS(&p, process), 1);
+		cr_expect_eq(ROWS(&p, process_end), 1);
+		cr_expect_eq(CELL(&p, process_end, pid, 0), CELL(&p, process, pid, 0));
+		cr_expect_str_eq(probe_meta(&p, "collector.images"), "1");
+		probe_close(&p);
+	}
+	/* a line for each */
+	cr_expect_not_null(strstr(r.text, "500 kernels"), "%s", r.text);
+	cr_expect_not_null(strstr(r.text, "700 kernels"), "%s", r.text);
+	cr_expect_not_null(strstr(r.text, "900 kernels"), "%s", r.text);
+}
+
+Test(processes, p_in_the_name_is_the_process_that_is_in_the_trace)
+{
+	char command[1024], paths[3][RUN_PATH], name[RUN_PATH];
+
+	snprintf(command, sizeof(command), "%s; %s", victim(0, "exit", 500),
+	         victim(1, "exit", 700));
+	cr_expect_eq(SHELL("100%%-%p.wtrace", command), 3, "%s", r.text);
+	cr_assert_eq(run_traces(&r, paths, 3), 2, "%s", r.text);
+	check_kids(paths, 2);
+	for (int t = 0; t < 2; t++) {
+		struct probe p = open_whole(paths[t]);
+
+		snprintf(name, sizeof(name), "%s/100%%-%lu.wtrace", r.dir,
+		         (unsigned long)CELL(&p, process, pid, 0));
+		cr_expect_str_eq(paths[t], name);
+		probe_close(&p);
+	}
+}
+
+Test(processes, ranks_are_kept_and_may_name_the_trace_and_nothing_else_of_the_environment_is)
+{
+	char command[2048], path[RUN_PATH];
+
+	snprintf(command, sizeof(command),
+	         "export WORLD_SIZE=2 SECRET=hunter2; RANK=0 LOCAL_RANK=0 %s & "
+	         "SLURM_PROCID=9 RANK=1 LOCAL_RANK=hunter2 %s & wait",
+	         victim(0, "exit", 500), victim(1, "exit", 700));
+	cr_expect_eq(SHELL("rank%q{RANK}.wtrace", command), 0, "%s", r.text);
+	for (int i = 0; i < 2; i++) {
+		char rank[2] = {(char)('0' + i), 0};
+		struct probe p;
+
+		snprintf(path, sizeof(path), "%s/rank%d.wtrace", r.dir, i);
+		p = open_whole(path);
+		run_check_rounds(&kid[i], &p, 0);
+		cr_expect_str_eq(probe_meta(&p, "process.rank"), rank);
+		cr_expect_str_eq(probe_meta(&p, "process.world_size"), "2");
+		if (i)
+			cr_expect_null(probe_meta(&p, "process.local_rank"), "it is no number");
+		else
+			cr_expect_str_eq(probe_meta(&p, "process.local_rank"), "0");
+		for (uint64_t m = 0; i && m < ROWS(&p, meta); m++) {
+			struct ws_bytes key = BYTES(&p, meta, key, m);
+			struct ws_bytes value = BYTES(&p, meta, value, m);
+
+			/* the command of the first process holds it, as an argument */
+			if (key.len != strlen("program.arguments"))
+				cr_expect_null(memmem(value.ptr, value.len, "hunter2", 7));
+		}
+		probe_close(&p);
+	}
+}
+
+Test(processes, a_program_started_by_the_recorded_one_has_its_own_trace)
+{
+	char paths[3][RUN_PATH];
+	struct probe p;
+
+	cr_expect_eq(RECORD(&r, "fork-exec", "2000"), 0);
+	cr_assert_eq(run_traces(&r, paths, 3), 2, "%s", r.text);
+	p = open_whole(r.trace);
+	run_check_rounds(&r, &p, 0);
+	cr_expect_eq(probe_count(&p, WS_NVTX_MARK, "mark of the child"), 0);
+	probe_close(&p);
+	p = open_whole(strcmp(paths[0], r.trace) != 0 ? paths[0] : paths[1]);
+	cr_expect_eq(probe_count(&p, WS_NVTX_MARK, "mark of the child"), 1000);
+	cr_expect_not_null(strstr(probe_meta(&p, "program.path"), "victim"));
+	cr_expect_not_null(strstr(probe_meta(&p, "program.arguments"), "other 1000"));
+	probe_close(&p);
+}
+
+Test(processes, exec_in_a_further_process_goes_on_in_its_trace)
+{
+	char command[1024], paths[3][RUN_PATH];
+
+	snprintf(command, sizeof(command), "%s; %s", victim(0, "exit", 500),
+	         victim(1, "exec", 700));
+	cr_expect_eq(SHELL(r.trace, command), 6, "%s", r.text);
+	cr_assert_eq(run_traces(&r, paths, 3), 2, "%s", r.text);
+	cr_expect_eq(kid[1].rounds[0], 1400);
+	check_kids(paths, 2);
+}
+
+Test(processes, the_death_of_one_leaves_the_others_and_its_own_trace_whole)
+{
+	char command[2048], paths[4][RUN_PATH];
+
+	snprintf(command, sizeof(command), "%s & %s & %s & wait", victim(0, "sigkill", 5000),
+	         victim(1, "sigsegv", 7000), victim(2, "until-killed", 9000));
+	cr_expect_eq(SHELL(r.trace, command, "--buffers", "2", "--buffer-size", "16M"), 0, "%s",
+	             r.text);
+	cr_assert_eq(run_traces(&r, paths, 4), 3, "%s", r.text);
+	check_kids(paths, 3);
+}
+
+Test(processes, many_one_after_the_other_leave_a_trace_each_and_no_segment)
+{
+	static char paths[41][RUN_PATH];
+	char command[1024];
+
+	snprintf(command, sizeof(command), "for i in $(seq 40); do %s; done",
+	         victim(0, "exit", 10));
+	cr_expect_eq(SHELL("%p.wtrace", command, "--buffers", "2"), 3, "%s", r.text);
+	cr_assert_eq(run_traces(&r, paths, 41), 40, "%s", r.text);
+	for (int t = 0; t < 40; t++) {
+		struct probe p = open_whole(paths[t]);
+
+		cr_expect_eq(ROWS(&p, kernel), 10, "%s", paths[t]);
+		probe_close(&p);
+	}
+	cr_expect_str_empty(run_segment(&r), "a segment is left behind");
+}
+
+Test(processes, a_process_that_may_write_no_large_file_is_counted_and_lives)
+{
+	char command[1024];
+	struct probe p;
+
+	snprintf(command, sizeof(command), "%s; ulimit -f 100; %s", victim(0, "exit", 500),
+	         victim(1, "exit", 700));
+	/* 5: the victim that has nobody to talk to says so */
+	cr_expect_eq(SHELL(r.trace, command), 5, "%s", r.text);
+	cr_expect_not_null(strstr(r.text, "no room"), "%s", r.text);
+	cr_expect_not_null(strstr(r.text, "process_not_recorded 1"), "%s", r.text);
+	probe_open(&p, r.trace);
+	run_check_rounds(&kid[0], &p, 0);
+	cr_expect_eq(probe_loss(&p, "process_not_recorded"), 1);
+	probe_close(&p);
+}
+
+/* --- the launcher --- */
+
+static pid_t start_two(const char *also)
+{
+	char command[1024];
+
+	snprintf(command, sizeof(command), "%s & %s & wait", victim(0, "until-killed", 6000),
+	         victim(1, "until-killed", 7000));
+	return run_start(&r, (const char *const[]){"-o", r.trace, "--segment-dir", r.segments,
+	                                           "--flush-interval", "3", "--buffers", "2",
+	                                           "--buffer-size", "16M", also, "--", "/bin/sh",
+	                                           "-c", command, NULL});
+}
+
+static void wait_rounds(int i, int rounds)
+{
+	while (kid[i].rounds[0] < rounds)
+		usleep(500);
+}
+
+Test(processes, salvage_of_a_killed_launcher_s_first_segment_finishes_all_traces)
+{
+	for (int running = 0; running < 2; running++) {
+		char paths[3][RUN_PATH], segment[RUN_PATH] = "", *told;
+		pid_t pid = start_two("--no-args");
+
+		wait_rounds(0, 500);
+		wait_rounds(1, 500);
+		kill(pid, SIGKILL);
+		cr_expect_eq(run_wait(&r, pid), 137);
+		if (!running) {
+			wait_rounds(0, 6000);
+			wait_rounds(1, 7000);
+			usleep(20000);
+		}
+		/* the next recording names the one segment that is enough */
+		cr_expect_eq(RUN(&r, "-o", "/dev/null", "--segment-dir", r.segments, "--",
+		                 "/bin/true"),
+		             0, "%s", r.text);
+		told = strstr(r.text, "--salvage ");
+		cr_assert_not_null(told, "%s", r.text);
+		sscanf(told, "--salvage %255s", segment);
+		cr_expect_null(strstr(told + 1, "--salvage"), "%s", r.text);
+		cr_expect_eq(RUN(&r, "--salvage", segment), 0, "%s", r.text);
+		wait_rounds(0, 6000);
+		wait_rounds(1, 7000);
+		cr_assert_eq(run_traces(&r, paths, 3), 2, "%s", r.text);
+		check_kids(paths, 2);
+		end();
+		begin();
+	}
+}
+
+Test(processes, the_recording_goes_on_until_the_last_process_ends)
+{
+	char command[1024], paths[3][RUN_PATH];
+
+	snprintf(command, sizeof(command), "%s & %s & sleep 0.2", victim(0, "until-killed", 20000),
+	         victim(1, "until-killed", 30000));
+	cr_expect_eq(SHELL(r.trace, command, "--buffers", "2", "--buffer-size", "16M"), 0);
+	cr_assert_eq(run_traces(&r, paths, 3), 2, "%s", r.text);
+	check_kids(paths, 2);
+	cr_expect_eq(kid[1].rounds[0], 30000);
+}
+
+Test(processes, with_stop_on_exit_it_ends_with_the_program_and_the_others_run_on)
+{
+	char command[1024], paths[3][RUN_PATH];
+	struct probe p;
+
+	snprintf(command, sizeof(command), "%s & while ! [ -s %s/t.wtrace ]; do sleep 0.02; done",
+	         victim(0, "until-killed", 100000), r.dir);
+	cr_expect_eq(SHELL(r.trace, command, "--stop-on-exit", "--flush-interval", "20"), 0, "%s",
+	             r.text);
+	cr_expect_lt(kid[0].rounds[0], 100000);
+	cr_expect_null(strstr(r.text, "still runs"), "%s", r.text);
+	cr_assert_eq(run_traces(&r, paths, 3), 1, "%s", r.text);
+	p = open_whole(r.trace);
+	cr_expect_gt(ROWS(&p, nvtx), 0);
+	cr_expect_eq(ROWS(&p, process_end), 0, "it has not ended");
+	probe_close(&p);
+	wait_rounds(0, 100000);
+}
