@@ -102,3 +102,64 @@ int64_t ws_tokens_per_step(const struct ws_model *m)
 	tokens = strtoll(text, &end, 10);
 	return errno || *end || tokens < 0 ? 0 : tokens;
 }
+
+/* --- launch-bound --------------------------------------------------------------------- */
+
+/* Wall time of the measured steps in the report; without steps, of the kernels themselves. */
+static int64_t wall_time(const struct ws_model *m, const struct ws_selection *sel)
+{
+	int64_t first = INT64_MAX, last = INT64_MIN, steps = 0;
+
+	for (uint32_t s = 0; s < m->nsteps; s++)
+		if (ws_step_selected(m, sel, s))
+			steps += m->steps[s].total_ns;
+	if (sel->measured)
+		return steps;
+	for (size_t k = 0; k < m->kernels.n; k++) {
+		int64_t start = m->kernels.start_ns[k], end = start + m->kernels.dur_ns[k];
+
+		if (!sel->kernel[k] || m->kernels.flags[k] & WS_KERNEL_NO_TIME)
+			continue;
+		first = start < first ? start : first;
+		last = end > last ? end : last;
+	}
+	return last > first ? last - first : 0;
+}
+
+enum ws_status ws_launch_bound(const struct ws_model *m, const struct ws_selection *sel,
+                               struct ws_launch_verdict *out, struct ws_err *err)
+{
+	const struct ws_kernels *k = &m->kernels;
+	int64_t *dur = calloc(k->n + 1, sizeof(*dur));
+	struct ws_union busy = {0};
+	struct ws_stat stat;
+	double kernels;
+	size_t n = 0;
+
+	*out = (struct ws_launch_verdict){0};
+	if (!dur)
+		return WS_FAIL(err, NO_MEMORY, "no memory for %zu kernels", k->n);
+	for (size_t i = 0; i < k->n; i++) {
+		int in_steps = !sel->measured || ws_step_selected(m, sel, k->step[i]);
+
+		if (i && ws_kernel_device(m, i) != ws_kernel_device(m, i - 1))
+			ws_union_next_device(&busy);
+		if (!sel->kernel[i] || !in_steps || k->flags[i] & WS_KERNEL_NO_TIME)
+			continue;
+		dur[n++] = k->dur_ns[i];
+		ws_union_add(&busy, k->start_ns[i], k->start_ns[i] + k->dur_ns[i]);
+	}
+	ws_stat_of(dur, n, &stat);
+	free(dur);
+	out->kernels = n;
+	out->median_ns = stat.median;
+	out->busy_ns = busy.busy_ns;
+	out->wall_ns = wall_time(m, sel);
+	kernels = (double)n;
+	if (n && out->wall_ns > 0 && ws_model_on_cpu(m) != 1)
+		out->launch_bound =
+		        (double)out->busy_ns < 0.7 * (double)out->wall_ns &&
+		        (stat.median < 10000 || (double)out->wall_ns / kernels >
+		                                        2 * (double)out->busy_ns / kernels);
+	return WS_OK;
+}

@@ -48,6 +48,22 @@ int ws_step_phase_present(const struct ws_step_times *t, int phase);
 int64_t ws_busy_time(const struct ws_model *m, const struct ws_selection *sel,
                      const uint32_t *sample);
 
+/*
+ * Does the run wait for its launches? Yes when the GPU is busy less than 0.7
+ * of the wall time and the median kernel takes under 10 us, or the wall time
+ * of a kernel is over twice its busy time. Of the measured steps; without
+ * steps of the time from the first kernel to the last. Never on the CPU
+ * reference. Rule A1 of the advice.
+ */
+struct ws_launch_verdict {
+	uint64_t kernels;
+	double median_ns;
+	int64_t busy_ns, wall_ns;
+	int launch_bound;
+};
+enum ws_status ws_launch_bound(const struct ws_model *m, const struct ws_selection *sel,
+                               struct ws_launch_verdict *out, struct ws_err *err);
+
 /* Tokens that a step works on, from the workload's facts; 0 = not known. */
 int64_t ws_tokens_per_step(const struct ws_model *m);
 
