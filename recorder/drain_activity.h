@@ -8,10 +8,6 @@
 #include "recorder/cupti_steps.h"
 #include "recorder/drain_private.h"
 
-/* In a record's place for a text or thread: its id, put there while pointers were alive. */
-#define WS_ACTIVITY_TEXT_ID   (UINT64_C(1) << 63)
-#define WS_ACTIVITY_THREAD_ID (UINT32_C(1) << 31)
-
 #define WS_ACTIVITY_CALLS    4096 /* callback ids that can have a name */
 #define WS_ACTIVITY_KEPT     65536
 #define WS_ACTIVITY_CONTEXTS 256

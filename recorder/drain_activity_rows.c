@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "recorder/drain_activity.h"
+#include "recorder/segment_slots.h"
 
 /* --- what all records have --- */
 
@@ -35,7 +36,7 @@ static uint64_t pid_of(const struct ws_drain *d)
 /* A text that the collector put into the definition log, or one it had no time for. */
 static uint64_t text_of(struct ws_drain *d, uint64_t text, int *known)
 {
-	if (text & WS_ACTIVITY_TEXT_ID)
+	if (text & WS_SLOT_TEXT_ID)
 		return ws_drain_string_id(d, (uint32_t)text, known);
 	*known = 0;
 	return 0;
@@ -247,8 +248,8 @@ static enum ws_activity_fate add_graph(struct ws_drain *d, const struct ws_activ
 /* Id in the trace of a thread: the collector's, else by the system's id of it. */
 static uint64_t thread_of(struct ws_drain *d, uint32_t thread)
 {
-	if (thread & WS_ACTIVITY_THREAD_ID)
-		return thread & ~WS_ACTIVITY_THREAD_ID;
+	if (thread & WS_SLOT_THREAD_ID)
+		return thread & ~WS_SLOT_THREAD_ID;
 	return ws_drain_thread_by_tid(d, pid_of(d), thread);
 }
 

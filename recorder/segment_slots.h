@@ -14,6 +14,15 @@
 
 #include "recorder/segment.h"
 
+/*
+ * In a record, instead of a pointer to text: id of the text in the definition
+ * log; instead of the system's id of a thread: its id in the trace. The
+ * collector puts them there while the pointers are alive. No address has the
+ * first bit, no thread of Linux the second.
+ */
+#define WS_SLOT_TEXT_ID   (UINT64_C(1) << 63)
+#define WS_SLOT_THREAD_ID (UINT32_C(1) << 31)
+
 /* --- producer --- */
 
 /* A free slot, now the caller's, or -1. */

@@ -19,6 +19,7 @@
 struct ws_collector {
 	_Atomic int on;            /* 1 while this process is recorded */
 	struct ws_seg_header *seg; /* NULL until attached */
+	uint32_t image;            /* of the process: 1, and one more for each exec */
 	uint32_t ring_size;        /* a copy: not even a stray write in the header moves it */
 };
 extern struct ws_collector ws_collector;
@@ -65,6 +66,20 @@ static inline struct ws_lane *ws_lane_self(void)
 	return WS_LIKELY(ws_self.lane != NULL) ? ws_self.lane : ws_lane_find();
 }
 
+/* --- thread.c --- */
+
+/*
+ * Id in the trace of the thread with this system id, defined as a thread
+ * without a name when it is new. 0: there was no room for it.
+ */
+uint32_t ws_thread_of(uint32_t tid);
+/* The same for a thread that takes a lane: one that had a lane before ended since. */
+uint32_t ws_thread_with_lane(uint32_t tid, const char *name);
+/* The calling thread ends; its system id may come again. */
+void ws_thread_ended(uint32_t tid);
+/* After fork: nobody is in the middle of anything. */
+void ws_thread_forked(void);
+
 /* --- define.c --- */
 
 /*
@@ -96,6 +111,12 @@ const char *ws_string_text(uint64_t string, uint32_t *size);
 /* 0 = done, -1 = no room. */
 int ws_define_process(int64_t start_ns, uint64_t image, const char *path);
 int ws_define_thread(uint32_t thread, uint32_t tid, const char *name);
+void ws_define_call(uint32_t domain, uint32_t cbid, const char *name);
+/* Where a kernel's name lies, for records that get no further than CUPTI. */
+void ws_define_kernel(uint64_t address, uint32_t string);
+/* A meta row. */
+void ws_define_fact(const char *key, const char *value);
+void ws_define_device_attr(uint32_t device, const char *name, int64_t value);
 
 /* The domain WSNVTX_CPU_DOMAIN, WS_DEF_NONE until it is made. */
 extern _Atomic uint32_t ws_cpu_domain;

@@ -240,6 +240,32 @@ int ws_define_thread(uint32_t thread, uint32_t tid, const char *name)
 	return define_once(WS_DEF_THREAD, &fixed, sizeof(fixed), name, thread);
 }
 
+void ws_define_call(uint32_t domain, uint32_t cbid, const char *name)
+{
+	struct ws_def_call fixed = {domain, cbid};
+
+	define(WS_DEF_CALL, &fixed, sizeof(fixed), (struct ws_text){.ptr = name}, 1);
+}
+
+void ws_define_kernel(uint64_t address, uint32_t string)
+{
+	struct ws_def_kernel fixed = {address, string};
+
+	define_once(WS_DEF_KERNEL, &fixed, sizeof(fixed), "", 1);
+}
+
+void ws_define_fact(const char *key, const char *value)
+{
+	define(WS_DEF_FACT, key, (uint32_t)strlen(key) + 1, (struct ws_text){.ptr = value}, 1);
+}
+
+void ws_define_device_attr(uint32_t device, const char *name, int64_t value)
+{
+	struct ws_def_device_attr fixed = {device, value};
+
+	define(WS_DEF_DEVICE_ATTR, &fixed, sizeof(fixed), (struct ws_text){.ptr = name}, 1);
+}
+
 const char *ws_string_text(uint64_t string, uint32_t *size)
 {
 	struct ws_seg_header *seg = ws_collector.seg;

@@ -10,7 +10,9 @@
 #include "kernels/nvtx_abi.h"
 #include "recorder/collect/collector.h"
 #include "recorder/collect/control.h"
+#include "recorder/collect/cupti_source.h"
 #include "recorder/collect/nvtx_source.h"
+#include "recorder/segment_slots.h"
 
 #define WS_EXPORT __attribute__((visibility("default")))
 
@@ -43,6 +45,8 @@ static void after_fork_in_child(void)
 	if (!atomic_exchange(&ws_collector.on, 0))
 		return;
 	atomic_store(&forked_unseen, 1);
+	ws_thread_forked();
+	ws_cupti_forked();
 	mmap((char *)seg + seg->defs_offset, seg->total_size - seg->defs_offset,
 	     PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1,
 	     0);
@@ -69,10 +73,14 @@ static void attach(void)
 	if (ws_lane_setup() || pthread_atfork(NULL, NULL, after_fork_in_child))
 		return;
 
+	/* after an exec: the CUPTI of the image before writes no more */
+	if (atomic_load(&seg->images))
+		ws_slots_give_up(seg);
 	ws_def_reload();
 	n = readlink("/proc/self/exe", path, sizeof(path) - 1);
 	path[n > 0 ? n : 0] = 0;
-	ws_define_process(ws_now_ns(), atomic_fetch_add(&seg->images, 1) + 1, path);
+	ws_collector.image = atomic_fetch_add(&seg->images, 1) + 1;
+	ws_define_process(ws_now_ns(), ws_collector.image, path);
 	atomic_store(&seg->attached, 1);
 	atomic_store(&ws_collector.on, 1);
 }
@@ -94,6 +102,16 @@ int ws_attach(void)
 /* Called once by each ELF module that contains NVTX, at its first call. */
 WS_EXPORT int InitializeInjectionNvtx2(wsn_get_export_table get);
 WS_EXPORT int InitializeInjectionNvtxExtension(struct wsn_ext_module *module);
+
+/* Called once by the CUDA driver while it initializes; no CUDA function may be called here. */
+WS_EXPORT int InitializeInjection(void);
+
+int InitializeInjection(void)
+{
+	if (ws_attach())
+		ws_cupti_start();
+	return 1; /* the program runs on in any case */
+}
 
 int InitializeInjectionNvtx2(wsn_get_export_table get)
 {

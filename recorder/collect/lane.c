@@ -21,6 +21,7 @@ static void thread_ended(void *arg)
 	struct ws_lane *lane = arg;
 
 	ws_self.lane = NULL;
+	ws_thread_ended((uint32_t)gettid());
 	atomic_store_explicit(&lane->state, WS_LANE_LEFT, memory_order_release);
 }
 
@@ -37,12 +38,12 @@ static void prefault(struct ws_lane *lane)
 
 static struct ws_lane *take(struct ws_lane *lane)
 {
-	uint32_t thread = atomic_fetch_add(&ws_collector.seg->next_thread, 1) + 1;
 	char name[17] = "";
+	uint32_t thread;
 
 	prctl(PR_GET_NAME, name);
-	if (ws_define_thread(thread, (uint32_t)gettid(), name) ||
-	    pthread_setspecific(lane_key, lane)) {
+	thread = ws_thread_with_lane((uint32_t)gettid(), name);
+	if (!thread || pthread_setspecific(lane_key, lane)) {
 		atomic_store(&lane->state, WS_LANE_FREE);
 		return NULL;
 	}

@@ -1,0 +1,102 @@
+/*
+ * Threads by the system's id of them: a thread is met through its first NVTX
+ * event or through CUPTI's record of a call, and must be the same thread of the
+ * trace both ways.
+ */
+#include <pthread.h>
+#include <stdio.h>
+
+#include "recorder/collect/collector.h"
+
+/* When the table is full, what CUPTI says of further threads stays with the system's ids. */
+#define TABLE_SIZE 4096
+
+static struct {
+	uint32_t tid; /* 0: unused; entries are never removed */
+	uint32_t thread;
+	uint32_t had_lane, ended;
+} table[TABLE_SIZE];
+static uint32_t table_used;
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* Where the thread is or belongs; -1 when it is not there and the table is full. */
+static int place_of(uint32_t tid)
+{
+	uint32_t i = tid * 2654435761u >> 20;
+
+	for (uint32_t n = 0; n < TABLE_SIZE; n++, i++) {
+		int at = (int)(i % TABLE_SIZE);
+
+		if (table[at].tid == tid)
+			return at;
+		if (!table[at].tid)
+			return table_used < TABLE_SIZE / 4 * 3 ? at : -1;
+	}
+	return -1;
+}
+
+/* Define a thread, and remember it when there is a place. 0: no room. */
+static uint32_t begin(uint32_t tid, const char *name, int place, uint32_t with_lane)
+{
+	uint32_t thread = atomic_fetch_add(&ws_collector.seg->next_thread, 1) + 1;
+
+	if (ws_define_thread(thread, tid, name))
+		return 0;
+	if (place >= 0) {
+		table_used += !table[place].tid;
+		table[place].tid = tid;
+		table[place].thread = thread;
+		table[place].had_lane = with_lane;
+		table[place].ended = 0;
+	}
+	return thread;
+}
+
+uint32_t ws_thread_of(uint32_t tid)
+{
+	uint32_t thread = 0;
+	int place;
+
+	pthread_mutex_lock(&lock);
+	place = place_of(tid);
+	if (place >= 0)
+		thread = table[place].tid ? table[place].thread : begin(tid, "", place, 0);
+	pthread_mutex_unlock(&lock);
+	return thread;
+}
+
+uint32_t ws_thread_with_lane(uint32_t tid, const char *name)
+{
+	uint32_t thread = 0;
+	int place;
+
+	pthread_mutex_lock(&lock);
+	place = place_of(tid);
+	if (place >= 0 && table[place].tid && !table[place].had_lane && !table[place].ended) {
+		thread = table[place].thread;
+		table[place].had_lane = 1;
+	}
+	if (!thread)
+		thread = begin(tid, name, place, 1);
+	pthread_mutex_unlock(&lock);
+	return thread;
+}
+
+void ws_thread_ended(uint32_t tid)
+{
+	int place;
+
+	pthread_mutex_lock(&lock);
+	place = place_of(tid);
+	if (place >= 0 && table[place].tid)
+		table[place].ended = 1;
+	pthread_mutex_unlock(&lock);
+}
+
+void ws_thread_forked(void)
+{
+	static const pthread_mutex_t unlocked = PTHREAD_MUTEX_INITIALIZER;
+
+	lock = unlocked;
+}
