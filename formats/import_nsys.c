@@ -93,7 +93,10 @@ static enum ws_status kernel_name(const struct ws_nsys_rows *r, uint64_t *name, 
 
 static enum ws_status on_kernel(const struct ws_nsys_rows *r, struct ws_err *err)
 {
-	struct ws_row_kernel row = {.correlation = U64(r, KERNEL_correlationId)};
+	struct ws_row_kernel row = {.correlation = U64(r, KERNEL_correlationId),
+	                            .graph_node = U64(r, KERNEL_graphNodeId),
+	                            .graph = U64(r, KERNEL_graphId)};
+	uint64_t type = U64(r, KERNEL_launchType); /* 0 = unknown, then as in the trace */
 	struct ws_row_launch_config c = {
 	        .pid = ws_nsys_pid(r, WS_NSYS_KERNEL_globalPid),
 	        .device = U64(r, KERNEL_deviceId),
@@ -112,6 +115,8 @@ static enum ws_status on_kernel(const struct ws_nsys_rows *r, struct ws_err *err
 	        .shared_static_bytes = U64(r, KERNEL_staticSharedMemory),
 	        .shared_dynamic_bytes = U64(r, KERNEL_dynamicSharedMemory),
 	        .local_bytes = U64(r, KERNEL_localMemoryPerThread),
+	        .shared_executed_bytes = U64(r, KERNEL_sharedMemoryExecuted),
+	        .launch_type = type >= 1 && type <= 3 ? type - 1 : 0,
 	};
 
 	if (!ws_nsys_span(r, WS_NSYS_KERNEL_start, WS_NSYS_KERNEL_end, &row.start_ns, &row.dur_ns))

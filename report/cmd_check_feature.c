@@ -13,7 +13,7 @@
 	X("json", 1, "reports as JSON")                                           \
 	X("md", 1, "reports as Markdown")                                         \
 	X("import", 1, "reading of other tools' traces")                          \
-	X("export", 0, "writing of other tools' formats")
+	X("export", 1, "writing of other tools' formats")
 
 static const struct feature {
 	const char *name;

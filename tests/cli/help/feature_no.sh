@@ -1,1 +1,1 @@
-warpsheet check-feature export
+warpsheet check-feature cuda

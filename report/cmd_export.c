@@ -1,0 +1,132 @@
+#include <inttypes.h>
+
+#include "formats/export.h"
+#include "report/command.h"
+#include "report/demangle.h"
+#include "report/names.h"
+#include "report/outfile.h"
+#include "report/trace_open.h"
+
+/* In the order of the choices. Names of files end so; the first that fits counts. */
+enum format { FORMAT_SQLITE, FORMAT_JSON, FORMAT_CSV, FORMATS };
+#define FORMAT_CHOICES "sqlite|json|csv"
+
+static const struct {
+	const char *extension;
+	enum format format;
+} extensions[] = {
+        {".sqlite", FORMAT_SQLITE}, {".db", FORMAT_SQLITE}, {".json", FORMAT_JSON},
+        {".json.gz", FORMAT_JSON},  {".csv", FORMAT_CSV},
+};
+
+static int format_of_path(const char *path)
+{
+	size_t len = strlen(path);
+
+	/* a folder may be written as one */
+	while (len > 1 && path[len - 1] == '/')
+		len--;
+	for (size_t i = 0; i < sizeof(extensions) / sizeof(*extensions); i++) {
+		size_t n = strlen(extensions[i].extension);
+
+		if (len > n && !strncasecmp(path + len - n, extensions[i].extension, n))
+			return (int)extensions[i].format;
+	}
+	return -1;
+}
+
+static void tell(void *path, uint64_t done, uint64_t total)
+{
+	ws_ui_progress(path, done, total);
+}
+
+static void say_left_out(const char *path, const struct ws_export_stats *s)
+{
+	for (unsigned kind = 0; kind < WS_KIND_END; kind++)
+		if (s->left_out[kind])
+			ws_ui_say("note: '%s' has no place for records of kind %s: %" PRIu64, path,
+			          ws_schema_kind(kind)->name, s->left_out[kind]);
+	if (s->without_time)
+		ws_ui_say("note: kernels and copies without a recorded time, left out: %" PRIu64,
+		          s->without_time);
+	if (s->dangling)
+		ws_ui_say("note: ends of ranges without a begin, left out: %" PRIu64, s->dangling);
+}
+
+static enum ws_status write_sqlite(const struct ws_trace_reader *r, const char *path,
+                                   const struct ws_export_opts *opts, struct ws_export_stats *stats,
+                                   struct ws_err *err)
+{
+	struct ws_outfile out;
+	enum ws_status rc;
+
+	WS_FORWARD(ws_outfile_reserve(&out, path, err));
+	rc = ws_export_nsys(r, ws_outfile_name(&out), opts, stats, err);
+	if (rc == WS_OK)
+		return ws_outfile_commit(&out, err);
+	ws_outfile_abandon(&out);
+	return rc;
+}
+
+static enum ws_status write_export(const struct ws_trace_file *f, const char *path,
+                                   enum format format, struct ws_err *err)
+{
+	static const struct ws_export_names names = {ws_demangle, ws_name_short};
+	const struct ws_export_opts opts = {&names, tell, (void *)path};
+	struct ws_export_stats stats = {0};
+	struct ws_trace_reader *r = NULL;
+	enum ws_status rc = ws_trace_reader_open(&r, f->path, err);
+
+	if (rc == WS_OK && format == FORMAT_SQLITE)
+		rc = write_sqlite(r, path, &opts, &stats, err);
+	ws_ui_progress_end();
+	ws_trace_reader_free(r);
+	if (rc == WS_OK)
+		say_left_out(path, &stats);
+	return rc;
+}
+
+enum ws_status ws_cmd_export(int argc, char **argv, struct ws_err *err)
+{
+	struct ws_trace_file f;
+	const char *to = NULL;
+	int format = -1, help = 0, n, done;
+	const struct ws_opt opts[] = {
+	        {"output", 'o', WS_OPT_TEXT, "FILE", &to,
+	         "the file or folder to write; its extension tells the\n"
+	         "format: .sqlite, .json, .json.gz or .csv (a folder)"},
+	        {"format", 0, WS_OPT_CHOICE, FORMAT_CHOICES, &format,
+	         "the format, whatever FILE is called"},
+	        WS_OPT_HELP(&help),
+	};
+	const struct ws_arguments a = {
+	        "export",
+	        "Writes the records of a trace for other tools: a database in the schema of "
+	        "Nsight\n"
+	        "Systems' export, a timeline for ui.perfetto.dev and chrome://tracing, or a folder "
+	        "of\n"
+	        "CSV files, one a kind of record.",
+	        opts,
+	        sizeof(opts) / sizeof(*opts),
+	        1,
+	        1,
+	};
+	enum ws_status rc;
+
+	WS_FORWARD(ws_command_parse(&a, argc, argv, &n, &done, err));
+	if (done)
+		return WS_OK;
+	WS_FAIL_IF(!to, err, USAGE, "export needs -o FILE, the file or folder to write");
+	if (format < 0)
+		format = format_of_path(to);
+	WS_FAIL_IF(format < 0, err, USAGE,
+	           "cannot tell a format from '%s': use .sqlite, .json, .json.gz or .csv, or "
+	           "--format",
+	           to);
+	WS_FORWARD(ws_output_spares(to, argv[0], err));
+	rc = ws_trace_file_open(&f, argv[0], err);
+	if (rc == WS_OK)
+		rc = write_export(&f, to, (enum format)format, err);
+	ws_trace_file_close(&f);
+	return rc;
+}

@@ -1,0 +1,3 @@
+warpsheet export absent.wtrace -o t.sqlite; status=$?
+ls
+exit $status

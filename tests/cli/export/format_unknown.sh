@@ -1,0 +1,1 @@
+warpsheet export fixtures/traces/step-bf16.wtrace -o t.xyz

@@ -1,0 +1,5 @@
+for format in sqlite; do
+	warpsheet export fixtures/traces/step-bf16.wtrace --format $format -o a && warpsheet export fixtures/traces/step-bf16.wtrace --format $format -o b &&
+		cmp a b && echo $format
+done
+ls
