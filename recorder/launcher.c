@@ -147,6 +147,7 @@ static enum ws_status start_program(struct ws_session *s, const char *collector,
 {
 	const struct ws_child_env env[] = {
 	        {ENV_NVTX, collector},
+	        {ENV_CUDA, collector},
 	        {WS_SEG_ENV, s->processes[0]->file.path},
 	};
 	sigset_t before;

@@ -247,6 +247,8 @@ static uint64_t pass(struct ws_session *s, int *alive)
 		*alive |= !gone;
 		if (!p->is_settled && ws_process_pid(p))
 			ws_process_settle(p, ws_process_pid(p), is_taken, s);
+		if (gone && !is_alive(s, p))
+			ws_drain_program_ended(p->drain);
 		n += ws_process_step(p);
 		if (!gone)
 			continue;
