@@ -379,18 +379,31 @@ void wsnvtx_workload(const char *key, const char *value)
 	mark(&event);
 }
 
-void wsnvtx_counter(const char *name, int64_t value)
+/* A mark counter.NAME; type and value of the payload are in event. */
+static void count(const char *name, struct wsn_event value)
 {
 	struct wsn_event event;
 	char text[256];
 
-	if (!wsnvtx_attached())
-		return;
 	snprintf(text, sizeof(text), "counter.%s", name);
 	event = event_of(text);
-	event.payload_type = WSN_PAYLOAD_INT64;
-	event.payload.ll = value;
+	event.payload_type = value.payload_type;
+	event.payload = value.payload;
 	mark(&event);
+}
+
+void wsnvtx_counter(const char *name, int64_t value)
+{
+	if (wsnvtx_attached())
+		count(name, (struct wsn_event){.payload_type = WSN_PAYLOAD_INT64,
+		                               .payload = {.ll = value}});
+}
+
+void wsnvtx_counter_real(const char *name, double value)
+{
+	if (wsnvtx_attached())
+		count(name, (struct wsn_event){.payload_type = WSN_PAYLOAD_DOUBLE,
+		                               .payload = {.d = value}});
 }
 
 void wsnvtx_kernel_push(const char *name, const struct wsnvtx_launch *launch)

@@ -258,7 +258,7 @@ static enum ws_status run_optimizer(struct ws_step *step, struct ws_err *err)
 	skipped = ws_exec_skipped(step->exec) > 0;
 	step->skipped += skipped;
 	ws_scaler_next(&step->scaler.rule, skipped, &step->scale, &step->tracker);
-	wsnvtx_counter("loss_scale", (int64_t)step->scale);
+	wsnvtx_counter_real("loss_scale", step->scale);
 	if (skipped)
 		wsnvtx_counter("skipped_steps", step->skipped);
 	return WS_OK;

@@ -114,7 +114,7 @@ static enum ws_status parse_loss_scale(const char *text, struct ws_loss_scale *s
 static enum ws_status fail_choice(struct ws_err *err, const char *option, const char *given,
                                   const char *(*name_at)(int))
 {
-	char list[256] = "";
+	char list[480] = "";
 	size_t used = 0;
 
 	for (int i = 0; name_at(i) && used < sizeof(list); i++)

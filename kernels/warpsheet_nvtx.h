@@ -126,6 +126,7 @@ void wsnvtx_pop(void);
 void wsnvtx_workload(const char *key, const char *value);
 /* A sampled quantity, as a mark "counter.<name>" with the value as payload; name has its unit. */
 void wsnvtx_counter(const char *name, int64_t value);
+void wsnvtx_counter_real(const char *name, double value);
 
 /* Begin and end a kernel on the CPU reference device. name: ws_<class>_<op>_<fwd|bwd>_<dtype>. */
 void wsnvtx_kernel_push(const char *name, const struct wsnvtx_launch *launch);

@@ -117,6 +117,9 @@ static void print_event(const char *what, wsn_domain domain, const struct wsn_ev
 	case WSN_PAYLOAD_INT64:
 		fprintf(file, "|i64:%lld", (long long)event->payload.ll);
 		break;
+	case WSN_PAYLOAD_DOUBLE:
+		fprintf(file, "|f64:%g", event->payload.d);
+		break;
 	case WSN_PAYLOAD_EXT:
 		for (int i = 0; i < event->reserved0; i++)
 			print_payload(
