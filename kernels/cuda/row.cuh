@@ -1,6 +1,6 @@
 /*
  * What the kernels on rows share: a row that a block keeps in shared memory between its
- * passes over it, operands whose dtype is known at run time only, and refusing dtypes.
+ * passes over it, sums of what blocks left in scratch, and refusing dtypes.
  */
 #ifndef WS_KERNELS_CUDA_ROW_CUH
 #define WS_KERNELS_CUDA_ROW_CUH
@@ -81,20 +81,33 @@ static __device__ __forceinline__ void ws_row_kept(const float *row, int turn, f
 	}
 }
 
-/* --- operands of a dtype known at run time ------------------------------------------------------
- */
+/* --- sums of slices -------------------------------------------------------------------------- */
 
-/* N elements from an offset: the branch is the same for all threads. dtype: enum ws_dtype */
-template <int N>
-static __device__ __forceinline__ void ws_load_as(int dtype, const void *data, int64_t offset,
-                                                  float (&x)[N])
+#define WS_SLICES_THREADS 256
+
+/*
+ * sums[0 ... slices - 1][col] added up, always in the same order: by blocks of WS_SLICES_THREADS
+ * threads, each warp for the same 32 columns; the first warp gets the result.
+ */
+static __device__ __forceinline__ float ws_slices_sum(const float *sums, int slices, int64_t cols,
+                                                      int64_t col)
 {
-	if (dtype == WS_DTYPE_F32)
-		ws_load<float, N>((const float *)data + offset, x);
-	else if (dtype == WS_DTYPE_F16)
-		ws_load<struct ws_f16, N>((const struct ws_f16 *)data + offset, x);
-	else
-		ws_load<struct ws_bf16, N>((const struct ws_bf16 *)data + offset, x);
+	constexpr int WARPS = WS_SLICES_THREADS / WS_WARP;
+	__shared__ float partial[WARPS][WS_WARP];
+	int lane = threadIdx.x % WS_WARP, warp = threadIdx.x / WS_WARP;
+	float sum = 0;
+
+	if (col < cols)
+#pragma unroll 4
+		for (int slice = warp; slice < slices; slice += WARPS)
+			sum += sums[slice * cols + col];
+	partial[warp][lane] = sum;
+	__syncthreads();
+	sum = 0;
+	for (int i = 0; i < WARPS; i++)
+		sum += partial[i][lane];
+	__syncthreads();
+	return sum;
 }
 
 #endif
