@@ -3,15 +3,23 @@
  *
  * A row belongs to a block, of which each thread has the same columns of every row: 16 bytes of
  * them, so that the weight and the sums of its gradient stay in registers, and rows are read
- * once. Several rows are on their way at once. Rows of more than 1024 threads' columns (4096
- * fp32, 8192 of 16 bits, 1024 where they are not aligned) are walked through twice instead.
+ * once. Several rows are on their way at once. Rows of more than 4096 columns (1024 fp32 or
+ * 512 16-bit ones where they are not aligned) are walked through twice instead.
  */
 #include "kernels/cuda/row.cuh"
 #include "kernels/cuda/slices.h"
 
-#define WS_NORM_THREADS 1024 /* at most */
-#define WS_NORM_ROWS    4    /* at once, forward */
-#define WS_GRAD_ROWS    2    /* at once, backward: two operands, and sums */
+#define WS_NORM_ROWS 4 /* at once, forward */
+#define WS_GRAD_ROWS 2 /* at once, backward: two operands, and sums */
+
+/* Threads of a block at most, by the size of an element: 4096 columns. */
+#define WS_NORM_THREADS(size_bytes) (4096 * (int)(size_bytes) / WS_ACCESS)
+
+/*
+ * Threads of the gradient that a multiprocessor holds at once, by its registers: blocks of one
+ * wave, as each leaves sums to add.
+ */
+#define WS_GRAD_RESIDENT 768
 
 /* Sums of a block's values of several rows at once. */
 template <int ROWS>
@@ -154,11 +162,11 @@ static __device__ __forceinline__ void norm(const struct norm_rows &a)
 	X(bf16, BF16, struct ws_bf16, BF16, struct ws_bf16) \
 	X(f16, F16, struct ws_f16, F16, struct ws_f16)
 
-#define WS_RMS_NORM_KERNEL(suffix, IN, T, OUT, U)                 \
-	static __global__ void __launch_bounds__(WS_NORM_THREADS) \
-	        ws_norm_rms_norm_fwd_##suffix(struct norm_rows a) \
-	{                                                         \
-		norm<T, U>(a);                                    \
+#define WS_RMS_NORM_KERNEL(suffix, IN, T, OUT, U)                            \
+	static __global__ void __launch_bounds__(WS_NORM_THREADS(sizeof(T))) \
+	        ws_norm_rms_norm_fwd_##suffix(struct norm_rows a)            \
+	{                                                                    \
+		norm<T, U>(a);                                               \
 	}
 WS_RMS_NORMS(WS_RMS_NORM_KERNEL)
 
@@ -308,7 +316,7 @@ static __device__ __forceinline__ void norm_grad(const struct norm_grad_rows &a)
 }
 
 /* Beside fp32 operands autocast may have a gradient of 16 bits. */
-static __global__ void __launch_bounds__(WS_NORM_THREADS)
+static __global__ void __launch_bounds__(WS_NORM_THREADS(4))
         ws_norm_rms_norm_grad_bwd_f32(struct norm_grad_rows a)
 {
 	if (a.dy_dtype == WS_DTYPE_F16)
@@ -320,13 +328,13 @@ static __global__ void __launch_bounds__(WS_NORM_THREADS)
 }
 
 /* 1 / rms, which is fp32, is what makes them read fp32. */
-static __global__ void __launch_bounds__(WS_NORM_THREADS)
+static __global__ void __launch_bounds__(WS_NORM_THREADS(2))
         ws_norm_rms_norm_grad_bwd_f32_f16(struct norm_grad_rows a)
 {
 	norm_grad<struct ws_f16, struct ws_f16>(a);
 }
 
-static __global__ void __launch_bounds__(WS_NORM_THREADS)
+static __global__ void __launch_bounds__(WS_NORM_THREADS(2))
         ws_norm_rms_norm_grad_bwd_f32_bf16(struct norm_grad_rows a)
 {
 	norm_grad<struct ws_bf16, struct ws_bf16>(a);
@@ -355,9 +363,9 @@ WS_WEIGHT_GRADS(WS_WEIGHT_GRAD_KERNEL)
 
 static int norm_threads(int64_t cols, enum ws_dtype dtype)
 {
-	int n = WS_ACCESS / (int)ws_dtype_size(dtype);
+	int size_bytes = (int)ws_dtype_size(dtype), n = WS_ACCESS / size_bytes;
 
-	return ws_row_threads(cols, ws_rows_aligned(cols, n) ? n : 1, WS_NORM_THREADS);
+	return ws_row_threads(cols, ws_rows_aligned(cols, n) ? n : 1, WS_NORM_THREADS(size_bytes));
 }
 
 extern "C" enum ws_status ws_cuda_rms_norm(const struct ws_cuda_launch *launch,
@@ -417,7 +425,8 @@ extern "C" enum ws_status ws_cuda_rms_norm_grad(const struct ws_cuda_launch *lau
 	                           weight->count,
 	                           dy->dtype};
 	int threads = norm_threads(a.cols, x->dtype);
-	unsigned grid = ws_grid(launch, ws_row_slices(a.rows), ws_div_up(1024, threads));
+	unsigned grid =
+	        ws_grid(launch, ws_row_slices(a.rows), ws_div_up(WS_GRAD_RESIDENT, threads));
 
 	if (weight->dtype != x->dtype || (x->dtype != WS_DTYPE_F32 && dy->dtype != x->dtype))
 		return ws_cuda_no_kernel(op, err);
