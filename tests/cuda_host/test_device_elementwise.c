@@ -78,15 +78,19 @@ ALL(add, ADD)
 ALL(subtract, SUB)
 ALL(multiply, MUL)
 ALL(divide, DIV)
-RIGHT(sigmoid_grad, SIGMOID_GRAD, rows, cols)
-RIGHT(relu_grad, RELU_GRAD, rows, cols)
-RIGHT(tanh_grad, TANH_GRAD, rows, cols)
-
-static struct ws_tensor *leaky_relu_grad(struct ws_graph *graph, int64_t rows, int64_t cols)
-{
-	return ws_op_activation_grad(graph, WS_SUB_LEAKY_RELU_GRAD, param(graph, "dy", rows, cols),
-	                             param(graph, "y", rows, cols), 0.01);
-}
+/* dy, y -> dx: in the backward phase, as names have it */
+#define GRAD(name, sub)                                                                      \
+	static struct ws_tensor *name(struct ws_graph *graph, int64_t rows, int64_t cols)    \
+	{                                                                                    \
+		ws_graph_phase(graph, WSNVTX_PHASE_backward);                                \
+		return ws_op_activation_grad(graph, WS_SUB_##sub,                            \
+		                             param(graph, "dy", rows, cols),                 \
+		                             param(graph, "y", rows, cols), 0.01);           \
+	}
+GRAD(sigmoid_grad, SIGMOID_GRAD)
+GRAD(relu_grad, RELU_GRAD)
+GRAD(leaky_relu_grad, LEAKY_RELU_GRAD)
+GRAD(tanh_grad, TANH_GRAD)
 
 #define CASE(name) {#name, name, false}
 #define CASES(name)                                                                     \
