@@ -37,7 +37,8 @@
 	X(MASK, "mask")                              \
 	X(GEMM, "gemm")                              \
 	X(CONV, "conv")                              \
-	X(COMM, "comm")
+	X(COMM, "comm")                              \
+	X(FUSED_ATTENTION, "attention")
 
 enum ws_known_text {
 #define X(id, text) WS_TEXT_##id,

@@ -178,7 +178,7 @@ enum ws_status ws_load_memory(struct ws_loader *l, struct ws_err *err)
 	struct ws_model *m = l->m;
 	struct ws_table_data t;
 	uint32_t *order = NULL;
-	int64_t *time = NULL;
+	int64_t *time = NULL, total = 0;
 	size_t n;
 	enum ws_status status = WS_OK;
 
@@ -196,8 +196,11 @@ enum ws_status ws_load_memory(struct ws_loader *l, struct ws_err *err)
 			time[i] = (int64_t)ws_value(&t, WS_COL_memory_time_ns, i);
 		status = ws_order_by(order, time, t.rows, err);
 	}
-	for (uint64_t i = 0; i < t.rows && status == WS_OK; i++, m->nmemory++)
+	for (uint64_t i = 0; i < t.rows && status == WS_OK; i++, m->nmemory++) {
 		status = take_memory(l, &t, order[i], &m->memory[i], &l->memory_thread[i], err);
+		if (__builtin_add_overflow(total, (int64_t)m->memory[i].bytes, &total))
+			status = WS_FAIL(err, CORRUPT, "the allocations add up to over 2^63 bytes");
+	}
 	ws_table_data_release(&t);
 	free(order);
 	free(time);

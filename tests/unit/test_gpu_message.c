@@ -1,0 +1,72 @@
+/* What people read when no GPU was recorded. */
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "recorder/gpu_message.h"
+
+Test(gpu_message, there_is_no_problem_when_it_was_recorded_or_cuda_was_not_used)
+{
+	struct ws_gpu_report report = {.state = WS_GPU_NONE};
+	char line[1600];
+
+	cr_expect_null(ws_gpu_problem(&report, line, sizeof(line)));
+	report.state = WS_GPU_ON;
+	cr_expect_null(ws_gpu_problem(&report, line, sizeof(line)));
+}
+
+Test(gpu_message, every_other_state_says_what_to_do)
+{
+	static const struct {
+		enum ws_gpu_state state;
+		const char *words, *cure;
+	} cases[] = {
+	        {WS_GPU_NO_DRIVER, "no NVIDIA driver", "install the driver"},
+	        {WS_GPU_CUPTI_MISSING, "not found: TEXT", "WARPSHEET_CUPTI_PATH"},
+	        {WS_GPU_CUPTI_TOO_OLD, "CUPTI 17 is too old (/lib/libcupti.so)", "install a newer"},
+	        {WS_GPU_CUPTI_LACKS, "/lib/libcupti.so lacks TEXT", "install"},
+	        {WS_GPU_OTHER_TOOL, "another tool holds CUPTI (TEXT)", "without that tool"},
+	        {WS_GPU_NOT_PERMITTED, "does not permit profiling (TEXT)", "NVreg_"},
+	        {WS_GPU_CUPTI_FAILED, "CUPTI failed (TEXT, result 999)", ""},
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct ws_gpu_report report = {cases[i].state,     999, 17, "TEXT",
+		                               "/lib/libcupti.so", ""};
+		char line[1600];
+
+		cr_assert_not_null(ws_gpu_problem(&report, line, sizeof(line)));
+		cr_expect_not_null(strstr(line, cases[i].words), "%s", line);
+		cr_expect_not_null(strstr(line, cases[i].cure), "%s", line);
+	}
+}
+
+Test(gpu_message, text_of_the_program_ends_wherever_it_was_overwritten)
+{
+	struct ws_seg_gpu gpu;
+	struct ws_gpu_report report;
+
+	memset(&gpu, 'x', sizeof(gpu));
+	atomic_store(&gpu.state, WS_GPU_OTHER_TOOL);
+	report = ws_gpu_report(&gpu);
+	cr_expect_eq(strlen(report.text), sizeof(report.text) - 1);
+	cr_expect_eq(strlen(report.library), sizeof(report.library) - 1);
+}
+
+Test(gpu_message, a_state_that_is_none_is_no_problem_and_no_crash)
+{
+	struct ws_gpu_report report = {.state = (enum ws_gpu_state)77};
+	char line[1600] = "before";
+
+	cr_expect_null(ws_gpu_problem(&report, line, sizeof(line)));
+}
+
+Test(gpu_message, the_absence_of_a_gpu_has_a_reason)
+{
+	char line[1600] = "";
+
+	setenv("CUDA_INJECTION64_PATH", "/nonexistent", 1);
+	cr_expect_gt(strlen(ws_gpu_absence(line, sizeof(line))), 20);
+	cr_expect_null(getenv("CUDA_INJECTION64_PATH"),
+	               "the driver would load a collector into us");
+}
