@@ -56,6 +56,7 @@ void ws_drain_add(struct ws_drain *d, enum ws_kind kind, const void *row);
 
 struct ws_drain_counts {
 	uint64_t kernels, ranges, marks; /* since ws_drain_create */
+	uint64_t gpu_kernels;            /* of the kernels, those of GPUs */
 };
 struct ws_drain_counts ws_drain_counts(const struct ws_drain *d);
 

@@ -136,6 +136,7 @@ static enum ws_activity_fate add_kernel(struct ws_drain *d, const struct ws_acti
 	row.config = a->last_config_id;
 	ws_drain_add(d, WS_KIND_KERNEL, &row);
 	d->counts.kernels++;
+	d->counts.gpu_kernels++;
 	return WS_ACTIVITY_ROW;
 }
 

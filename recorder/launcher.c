@@ -136,25 +136,46 @@ static enum ws_status open_session(struct ws_session *s, const char *pattern, co
 	control = &file.seg->control;
 	memcpy(control->output, pattern, strlen(pattern) + 1);
 	control->keep_existing = (uint32_t)opts->keep_existing;
+	file.seg->capture = opts->capture;
 	WS_FORWARD(ws_process_begin(&first, opts, &file, path, &provenance, err));
 	first->is_settled = is_settled;
 	return ws_session_add(s, first, err);
+}
+
+#define COUNT_ONE(variable, value) +1
+#define MAX_VARIABLES              (3 WS_LIBRARY_RANGES_LIST(COUNT_ONE))
+
+/* Returns how many of them are not set so far. */
+static size_t add_library_ranges(struct ws_child_env *env)
+{
+	size_t n = 0;
+
+#define X(variable, level)     \
+	if (!getenv(variable)) \
+		env[n++] = (struct ws_child_env){variable, level};
+	WS_LIBRARY_RANGES_LIST(X)
+#undef X
+	return n;
 }
 
 static enum ws_status start_program(struct ws_session *s, const char *collector,
                                     const char *program, char *const argv[],
                                     struct ws_record_result *result, struct ws_err *err)
 {
-	const struct ws_child_env env[] = {
+	struct ws_child_env env[MAX_VARIABLES] = {
 	        {ENV_NVTX, collector},
-	        {ENV_CUDA, collector},
 	        {WS_SEG_ENV, s->processes[0]->file.path},
 	};
+	size_t n = 2;
 	sigset_t before;
 
+	if (!s->opts->capture.off)
+		env[n++] = (struct ws_child_env){ENV_CUDA, collector};
+	if (s->opts->library_ranges == WS_LIBRARY_RANGES_ON)
+		n += add_library_ranges(env + n);
 	WS_FORWARD(ws_session_signals(s, &before, err));
-	WS_FORWARD(ws_child_start(&s->child, program, argv, env, sizeof(env) / sizeof(*env),
-	                          &before, &result->exit_code, err));
+	WS_FORWARD(
+	        ws_child_start(&s->child, program, argv, env, n, &before, &result->exit_code, err));
 	s->started = (uint32_t)s->child;
 	return WS_OK;
 }

@@ -7,6 +7,25 @@
 #define WS_RECORDER_LAUNCHER_H
 
 #include "recorder/drain.h"
+#include "recorder/gpu_message.h"
+
+enum ws_library_ranges {
+	WS_LIBRARY_RANGES_DEFAULT, /* on for the native steps, else off */
+	WS_LIBRARY_RANGES_ON,
+	WS_LIBRARY_RANGES_OFF,
+};
+
+/*
+ * X(variable, value): what makes NVIDIA's libraries mark their calls as NVTX
+ * ranges; a variable that is set stays.
+ */
+#define WS_LIBRARY_RANGES_LIST(X)     \
+	X("CUBLAS_NVTX_LEVEL", "2")   \
+	X("CUBLASLT_NVTX_LEVEL", "2") \
+	X("CUBLASXT_NVTX_LEVEL", "2") \
+	X("CUDNN_NVTX_LEVEL", "1")    \
+	X("CUSPARSE_NVTX_LEVEL", "1") \
+	X("CUSOLVERDN_NVTX_LEVEL", "1")
 
 struct ws_record_opts {
 	const char *output; /* pattern of the trace's name (recorder/output_name.h); salvage: where
@@ -14,6 +33,8 @@ struct ws_record_opts {
 	int keep_existing;  /* the name may get a number, so that no file is replaced */
 	const char *segment_dir; /* NULL: WS_SEG_DIR, and beside the trace when that has no room */
 	struct ws_seg_opts segment;
+	struct ws_seg_capture capture;
+	enum ws_library_ranges library_ranges;
 	int64_t flush_interval_ns;
 	int zstd_level;         /* 0 = the writer's default */
 	int no_args;            /* keep the program's arguments out of the trace */
@@ -32,6 +53,7 @@ struct ws_trace_result {
 	uint64_t file_size; /* bytes of the trace */
 	struct ws_drain_counts counts;
 	uint64_t lost[WS_LOSS_COUNT];
+	struct ws_gpu_report gpu;
 };
 
 struct ws_record_result {

@@ -284,6 +284,7 @@ enum ws_status ws_process_finish(struct ws_process *p, const struct ws_row_proce
 	result->file_size = ws_trace_writer_size(p->writer);
 	for (int i = 0; i < WS_LOSS_COUNT; i++)
 		result->lost[i] = ws_drain_lost(p->drain, (enum ws_loss)i);
+	result->gpu = ws_gpu_report(&p->file.seg->gpu);
 	if (ws_drain_error(p->drain, err) != WS_OK)
 		return ws_drain_error(p->drain, NULL);
 	if (status != WS_OK && err)
