@@ -1,0 +1,254 @@
+/*
+ * Training steps on the device: each kernel that any graph needs, within the step that needs it,
+ * and whole steps against the CPU backend.
+ */
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "tests/cuda_host/device.h"
+#include "tests/cuda_host/shadow.h"
+#include "tests/cuda_host/workloads.h"
+#include "tests/unit/kernels_run.h"
+
+/* --- every kernel, op by op ------------------------------------------------------------------------ */
+
+static bool saw(const struct ws_shadow_kernel *seen, int count, const char *name)
+{
+	for (int i = 0; i < count; i++)
+		if (!strcmp(seen[i].name, name))
+			return true;
+	return false;
+}
+
+/* Has the workload a kernel that was not seen yet? */
+static bool is_new(const struct ws_workload *w, const struct ws_shadow *shadow)
+{
+	const struct ws_graph *graph;
+	struct ws_step *step;
+	bool new = false;
+
+	KERNELS_OK(ws_step_build(&w->options, &step, err));
+	graph = ws_step_graph(step);
+	for (int i = 0; i < graph->op_count && !new; i++) {
+		char name[64];
+
+		ws_op_kernel_name(graph->ops[i], name, sizeof(name));
+		new = ws_test_device_runs(graph->ops[i]) &&
+		      !saw(shadow->kernels, shadow->kernel_count, name);
+	}
+	ws_step_close(step);
+	return new;
+}
+
+Test(device_steps, every_kernel_that_a_graph_needs_is_there_and_right)
+{
+	struct ws_workload workload;
+	struct ws_shadow *shadow;
+	struct ws_pool *pool;
+	int steps = 0, ops = 0, wrong = 0, worst = 0;
+
+	KERNELS_OK(ws_pool_create(1, &pool, err));
+	KERNELS_OK(ws_shadow_open(pool, &shadow, err));
+	for (int i = 0; ws_workload_at(i, true, &workload); i++) {
+		struct ws_step *step;
+		double loss;
+
+		if (!is_new(&workload, shadow))
+			continue;
+		KERNELS_OK(ws_step_open(&workload.options, &shadow->base, pool, &step, err));
+		KERNELS_OK(ws_step_run(step, "step", 1, &loss, err));
+		ws_step_close(step);
+		steps++;
+		if (shadow->wrong)
+			fprintf(stderr, "%s: %d ops differ, first %s\n", workload.name,
+			        shadow->wrong, shadow->first);
+		wrong += shadow->wrong;
+		shadow->wrong = 0;
+	}
+	for (int i = 0; i < shadow->kernel_count; i++) {
+		ops += shadow->kernels[i].runs;
+		if (shadow->kernels[i].worst > shadow->kernels[worst].worst)
+			worst = i;
+	}
+	fprintf(stderr, "%d kernels in %d steps: %d ops compared, largest error %.3f of its bound (%s)\n",
+	        shadow->kernel_count, steps, ops, shadow->kernels[worst].worst,
+	        shadow->kernels[worst].name);
+	cr_assert_eq(wrong, 0);
+	/* the small graphs have the kernels of the large ones */
+	for (int i = 0; ws_workloads_kernel(i); i++)
+		cr_assert(saw(shadow->kernels, shadow->kernel_count, ws_workloads_kernel(i)), "%s",
+		          ws_workloads_kernel(i));
+	ws_backend_close(&shadow->base);
+	ws_pool_destroy(pool);
+}
+
+/* --- whole steps ------------------------------------------------------------------------------------- */
+
+struct session {
+	struct ws_backend *backend;
+	struct ws_step *step;
+	double loss;
+};
+
+/* ||a - b|| / ||b||; 0 where both are 0 */
+static double distance(const double *a, const double *b, int64_t count)
+{
+	double difference = 0, size = 0;
+
+	for (int64_t i = 0; i < count; i++) {
+		difference += (a[i] - b[i]) * (a[i] - b[i]);
+		size += b[i] * b[i];
+	}
+	return difference == 0 ? 0 : sqrt(difference / size);
+}
+
+static double *read(struct session *s, const struct ws_tensor *t)
+{
+	double *values = calloc((size_t)t->count, sizeof(*values));
+
+	KERNELS_OK(ws_step_read(s->step, t->name, values, t->count, err));
+	return values;
+}
+
+/* The largest distance of any parameter, or of its gradient. */
+static double largest_distance(struct session *device, struct session *cpu, bool of_gradients,
+                               const char **where)
+{
+	const struct ws_graph *graph = ws_step_graph(cpu->step);
+	double largest = 0;
+
+	for (int i = 0; i < graph->tensor_count; i++) {
+		const struct ws_tensor *t = graph->tensors[i];
+		double *a, *b, d;
+
+		if (t->role != WS_ROLE_PARAM || !t->grad)
+			continue;
+		t = of_gradients ? t->grad : t;
+		a = read(device, t);
+		b = read(cpu, t);
+		d = distance(a, b, t->count);
+		if (!(d <= largest)) {
+			largest = d;
+			*where = t->name;
+		}
+		free(a);
+		free(b);
+	}
+	return largest;
+}
+
+/* Bounds of a whole model, by the coarsest type in it (workload notes, tolerances). */
+static double step_bound(const struct ws_precision *precision)
+{
+	if (precision->low == WS_DTYPE_BF16)
+		return 2e-2;
+	return precision->low == WS_DTYPE_F16 || precision->tf32 ? 2e-3 : 1e-5;
+}
+
+static struct session session_open(const struct ws_workload *w, struct ws_pool *pool, bool device)
+{
+	struct session s = {0};
+
+	if (device)
+		KERNELS_OK(ws_test_device_open(pool, &s.backend, err));
+	else
+		KERNELS_OK(ws_backend_cpu_open(pool, 0, &s.backend, err));
+	KERNELS_OK(ws_step_open(&w->options, s.backend, pool, &s.step, err));
+	return s;
+}
+
+static void session_close(struct session *s)
+{
+	ws_step_close(s->step);
+	ws_backend_close(s->backend);
+}
+
+/* steps of a workload on both; returns how many of them were skipped for an overflow. */
+static int64_t compare_steps(const struct ws_workload *w, int steps)
+{
+	double bound = step_bound(w->options.precision), grads = 0, params, loss = 0;
+	const char *where[2] = {"", ""};
+	struct session device, cpu;
+	struct ws_pool *pool;
+	int64_t skipped;
+
+	KERNELS_OK(ws_pool_create(1, &pool, err));
+	device = session_open(w, pool, true);
+	cpu = session_open(w, pool, false);
+	for (int i = 1; i <= steps; i++) {
+		ws_test_device_vary(i);
+		KERNELS_OK(ws_step_run(device.step, "step", (uint64_t)i, &device.loss, err));
+		KERNELS_OK(ws_step_run(cpu.step, "step", (uint64_t)i, &cpu.loss, err));
+		cr_assert_eq(ws_step_skipped(device.step), ws_step_skipped(cpu.step), "%s: step %d",
+		             w->name, i);
+		loss = fmax(loss, fabs(device.loss - cpu.loss) / fabs(cpu.loss));
+		if (i == 1)
+			grads = largest_distance(&device, &cpu, true, &where[0]);
+	}
+	params = largest_distance(&device, &cpu, false, &where[1]);
+	fprintf(stderr, "%s: loss %.1e, gradients %.1e (%s), parameters %.1e (%s) from the CPU's\n",
+	        w->name, loss, grads, where[0], params, where[1]);
+	cr_assert_leq(grads, bound, "%s: gradients differ by %g, %g is allowed", w->name, grads,
+	              bound);
+	cr_assert_leq(params, bound, "%s: parameters differ by %g, %g is allowed", w->name, params,
+	              bound);
+	cr_assert_leq(loss, bound, "%s: losses differ by %g", w->name, loss);
+	skipped = ws_step_skipped(cpu.step);
+	session_close(&device);
+	session_close(&cpu);
+	ws_pool_destroy(pool);
+	return skipped;
+}
+
+/* All workloads whose name begins so and has no variation. */
+static void compare_model(const char *model)
+{
+	struct ws_workload w;
+	int compared = 0;
+
+	for (int i = 0; ws_workload_at(i, true, &w); i++) {
+		char plain[96];
+
+		snprintf(plain, sizeof(plain), "%s %s %s", model, w.options.precision->name,
+		         ws_fusion_name((int)w.options.fusion));
+		if (strcmp(w.name, plain) != 0)
+			continue;
+		compare_steps(&w, 2);
+		compared++;
+	}
+	cr_assert_gt(compared, 0);
+}
+
+#define STEPS(test, model)        \
+	Test(device_steps, test)  \
+	{                         \
+		compare_model(model); \
+	}
+STEPS(of_a_transformer_are_the_cpu_s, "transformer-tiny")
+STEPS(of_mlp_are_the_cpu_s, "mlp")
+STEPS(of_lenet5_are_the_cpu_s, "lenet5")
+STEPS(of_alexnet_are_the_cpu_s, "alexnet")
+STEPS(of_vgg11_are_the_cpu_s, "vgg11")
+STEPS(of_resnet18_are_the_cpu_s, "resnet18")
+STEPS(of_resnet50_are_the_cpu_s, "resnet50")
+STEPS(of_conv1d_resnet_are_the_cpu_s, "conv1d-resnet")
+STEPS(of_toy_mixed_are_the_cpu_s, "toy-mixed")
+
+Test(device_steps, an_overflow_skips_the_same_updates)
+{
+	struct ws_workload w;
+	int compared = 0;
+
+	for (int i = 0; ws_workload_at(i, true, &w); i++) {
+		if (strcmp(w.options.model->name, "transformer-tiny") != 0 ||
+		    strcmp(w.options.precision->name, "amp-fp16") != 0 ||
+		    w.options.loss_scale.kind != WS_LOSS_SCALE_DYNAMIC)
+			continue;
+		w.options.loss_scale.interval = 1; /* doubles until it overflows */
+		cr_assert_gt(compare_steps(&w, 14), 0, "no step was skipped");
+		compared++;
+	}
+	cr_assert_eq(compared, 2);
+}
