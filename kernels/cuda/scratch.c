@@ -1,0 +1,17 @@
+#include "kernels/cuda/columns.h"
+#include "kernels/cuda/launch.h"
+#include "kernels/cuda/slices.h"
+
+uint64_t ws_cuda_scratch_bytes(const struct ws_op *op)
+{
+	switch (op->kind) {
+	case WS_OP_REDUCE:
+		return op->sub == WS_SUB_COLSUM ? ws_columns_scratch_bytes(op) : 0;
+	case WS_OP_BIAS_GRAD:
+		return ws_columns_scratch_bytes(op);
+	case WS_OP_RMS_NORM_GRAD:
+		return ws_rms_norm_grad_scratch_bytes(op);
+	default:
+		return 0;
+	}
+}
