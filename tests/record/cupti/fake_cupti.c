@@ -1,0 +1,467 @@
+/* libcupti for tests: see fake.h. */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "recorder/cupti_abi.h"
+#include "tests/record/cupti/fake.h"
+
+#define CALL_LAUNCH        211 /* cudaLaunchKernel */
+#define CALL_GET_DEVICE    17
+#define DRIVER_CALL_LAUNCH 307
+#define CALLS              520
+
+/* A thread's buffer. They are never freed: CUPTI's outlive the program, too. */
+struct buffer {
+	pthread_mutex_t lock;
+	uint8_t *bytes;
+	size_t size, used;
+	struct buffer *next;
+};
+
+struct full {
+	uint8_t *bytes;
+	size_t size, used;
+	struct full *next;
+};
+
+static ws_cupti_callback callback;
+static ws_cupti_request request;
+static ws_cupti_complete complete;
+static int kind_on[64];
+static uint8_t call_on[2][CALLS], callback_on[8][CALLS];
+static int system_threads;
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t some_full = PTHREAD_COND_INITIALIZER;
+static struct buffer *buffers;
+static struct full *full_first, **full_last = &full_first;
+static __thread struct buffer *mine;
+
+static _Atomic uint32_t next_correlation;
+static _Atomic size_t dropped;
+static _Atomic uint64_t kernels;
+
+static long setting(const char *name, long otherwise)
+{
+	const char *value = getenv(name);
+
+	return value ? strtol(value, NULL, 10) : otherwise;
+}
+
+static size_t kernel_size(void)
+{
+	static _Atomic size_t size;
+
+	if (!atomic_load(&size))
+		atomic_store(&size, (size_t)setting("FAKE_CUPTI_KERNEL_SIZE", 216));
+	return atomic_load(&size);
+}
+
+static uint64_t now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_REALTIME, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+}
+
+/* --- handing over --- */
+
+static void *worker(void *arg)
+{
+	pthread_mutex_lock(&lock);
+	for (;;) {
+		struct full *f = full_first;
+
+		if (!f) {
+			pthread_cond_wait(&some_full, &lock);
+			continue;
+		}
+		full_first = f->next;
+		if (!full_first)
+			full_last = &full_first;
+		pthread_mutex_unlock(&lock);
+		complete(NULL, 0, f->bytes, f->size, f->used);
+		free(f);
+		pthread_mutex_lock(&lock);
+	}
+	return arg;
+}
+
+/* Called with the buffer locked. */
+static void hand_to_worker(struct buffer *b)
+{
+	struct full *f = calloc(1, sizeof(*f));
+
+	*f = (struct full){b->bytes, b->size, b->used, NULL};
+	b->bytes = NULL;
+	pthread_mutex_lock(&lock);
+	*full_last = f;
+	full_last = &f->next;
+	pthread_cond_signal(&some_full);
+	pthread_mutex_unlock(&lock);
+}
+
+/* --- writing --- */
+
+static struct buffer *my_buffer(void)
+{
+	if (!mine) {
+		mine = calloc(1, sizeof(*mine));
+		pthread_mutex_init(&mine->lock, NULL);
+		pthread_mutex_lock(&lock);
+		mine->next = buffers;
+		buffers = mine;
+		pthread_mutex_unlock(&lock);
+	}
+	return mine;
+}
+
+/* Place for a record in the caller's buffer, which is locked; NULL: dropped. */
+static uint8_t *place(struct buffer *b, size_t size)
+{
+	size_t max_records;
+
+	if (b->bytes && b->size - b->used < size)
+		hand_to_worker(b);
+	if (!b->bytes) {
+		b->used = 0;
+		request(&b->bytes, &b->size, &max_records);
+		if (!b->bytes) {
+			atomic_fetch_add(&dropped, 1);
+			return NULL;
+		}
+	}
+	b->used += size;
+	return b->bytes + b->used - size;
+}
+
+#define PUT(record, what, field, value)                                              \
+	do {                                                                         \
+		const __typeof__(((struct ws_cupti_##what *)0)->field) v_ = (value); \
+		memcpy((record) + WS_CUPTI_AT_##what##_##field, &v_, sizeof(v_));    \
+	} while (0)
+
+static void put_kind(uint8_t *record, uint32_t kind)
+{
+	memcpy(record, &kind, sizeof(kind));
+}
+
+static void put_api(struct buffer *b, uint32_t kind, uint32_t cbid, uint64_t start, uint64_t end,
+                    uint32_t correlation)
+{
+	uint8_t *r;
+
+	if (!kind_on[kind] && !call_on[kind == WS_CUPTI_KIND_RUNTIME][cbid])
+		return;
+	r = place(b, WS_CUPTI_SIZE_api);
+	if (!r)
+		return;
+	PUT(r, api, cbid, cbid);
+	PUT(r, api, start, start);
+	PUT(r, api, end, end);
+	PUT(r, api, thread, system_threads ? (uint32_t)gettid() : 1);
+	PUT(r, api, correlation, correlation);
+	put_kind(r, kind);
+}
+
+static void put_kernel(struct buffer *b, const char *name, uint64_t node, unsigned grid,
+                       uint64_t now, uint32_t correlation)
+{
+	static _Atomic long zero_every = -1;
+	uint64_t n = atomic_fetch_add(&kernels, 1) + 1;
+	uint8_t *r = place(b, kernel_size());
+
+	if (!r)
+		return;
+	if (atomic_load(&zero_every) < 0)
+		atomic_store(&zero_every, setting("FAKE_CUPTI_ZERO_EVERY", 0));
+	if (!atomic_load(&zero_every) || n % (uint64_t)atomic_load(&zero_every)) {
+		PUT(r, kernel, start, now + 2000);
+		PUT(r, kernel, end, now + 3000);
+	}
+	PUT(r, kernel, registers, 32);
+	PUT(r, kernel, context, 1);
+	PUT(r, kernel, stream, 7);
+	PUT(r, kernel, grid_x, grid);
+	PUT(r, kernel, grid_y, 1);
+	PUT(r, kernel, grid_z, 1);
+	PUT(r, kernel, block_x, 256);
+	PUT(r, kernel, block_y, 1);
+	PUT(r, kernel, block_z, 1);
+	PUT(r, kernel, correlation, correlation);
+	PUT(r, kernel, name, (uint64_t)(uintptr_t)name);
+	PUT(r, kernel, graph_node, node);
+	memset(r + 208, 0xEE, kernel_size() - 208); /* what a reader of 13.0 does not know */
+	put_kind(r, WS_CUPTI_KIND_CONCURRENT_KERNEL);
+}
+
+void fake_cupti_launched(const char *name, uint64_t node, unsigned grid)
+{
+	struct buffer *b = my_buffer();
+	uint64_t now = now_ns();
+	uint32_t correlation;
+
+	if (!request || !kind_on[WS_CUPTI_KIND_CONCURRENT_KERNEL])
+		return;
+	pthread_mutex_lock(&b->lock);
+	correlation = atomic_fetch_add(&next_correlation, 2) + 1;
+	put_api(b, WS_CUPTI_KIND_RUNTIME, CALL_GET_DEVICE, now, now + 50, correlation);
+	/* the driver's call lies inside the runtime's and ends first */
+	put_api(b, WS_CUPTI_KIND_DRIVER, DRIVER_CALL_LAUNCH, now + 100, now + 900, correlation + 1);
+	put_api(b, WS_CUPTI_KIND_RUNTIME, CALL_LAUNCH, now + 60, now + 1000, correlation + 1);
+	put_kernel(b, name, node, grid, now, correlation + 1);
+	pthread_mutex_unlock(&b->lock);
+}
+
+/* CUDA's own handler: after it CUPTI gives nothing any more. */
+static _Atomic int cuda_is_gone;
+
+static void cuda_exits(void)
+{
+	atomic_store(&cuda_is_gone, 1);
+}
+
+void fake_cupti_context(void)
+{
+	struct buffer *b = my_buffer();
+	uint8_t *r;
+
+	if (!request)
+		return;
+	atexit(cuda_exits);
+	if (callback_on[WS_CUPTI_DOMAIN_RESOURCE][WS_CUPTI_CBID_RESOURCE_CONTEXT_CREATED])
+		callback(NULL, WS_CUPTI_DOMAIN_RESOURCE, WS_CUPTI_CBID_RESOURCE_CONTEXT_CREATED,
+		         &(uint64_t){0});
+	pthread_mutex_lock(&b->lock);
+	r = kind_on[WS_CUPTI_KIND_DEVICE] ? place(b, WS_CUPTI_SIZE_device) : NULL;
+	if (r) {
+		PUT(r, device, sm_count, 132);
+		PUT(r, device, major, 9);
+		PUT(r, device, warp_size, 32);
+		PUT(r, device, warps_per_sm, 64);
+		PUT(r, device, core_clock, 1980000);
+		PUT(r, device, name, (uint64_t)(uintptr_t) "Fake H200");
+		put_kind(r, WS_CUPTI_KIND_DEVICE);
+	}
+	r = kind_on[WS_CUPTI_KIND_CONTEXT] ? place(b, WS_CUPTI_SIZE_context) : NULL;
+	if (r) {
+		PUT(r, context, id, 1);
+		PUT(r, context, api, 1);
+		PUT(r, context, null_stream, 7);
+		put_kind(r, WS_CUPTI_KIND_CONTEXT);
+	}
+	pthread_mutex_unlock(&b->lock);
+}
+
+/* --- what a tool calls --- */
+
+int cuptiGetVersion(uint32_t *version);
+int cuptiGetVersion(uint32_t *version)
+{
+	*version = (uint32_t)setting("FAKE_CUPTI_VERSION", 130001);
+	return WS_CUPTI_OK;
+}
+
+int cuptiGetResultString(int result, const char **text);
+int cuptiGetResultString(int result, const char **text)
+{
+	*text = result == WS_CUPTI_OK ? "CUPTI_SUCCESS" : "CUPTI_ERROR_FAKE";
+	return WS_CUPTI_OK;
+}
+
+int cuptiGetCallbackName(uint32_t domain, uint32_t cbid, const char **name);
+int cuptiGetCallbackName(uint32_t domain, uint32_t cbid, const char **name)
+{
+	const int runtime = domain == WS_CUPTI_DOMAIN_RUNTIME;
+
+	if (!cbid || cbid >= CALLS)
+		return 1;
+	*name = runtime ? "cudaSomethingElse" : "cuSomethingElse";
+	if (runtime && cbid == CALL_LAUNCH)
+		*name = "cudaLaunchKernel_v7000";
+	else if (runtime && cbid == CALL_GET_DEVICE)
+		*name = "cudaGetDevice_v3020";
+	else if (!runtime && cbid == DRIVER_CALL_LAUNCH)
+		*name = "cuLaunchKernel";
+	return WS_CUPTI_OK;
+}
+
+int cuptiSubscribe(void **subscriber, ws_cupti_callback fn, void *user);
+int cuptiSubscribe(void **subscriber, ws_cupti_callback fn, void *user)
+{
+	(void)user;
+	callback = fn;
+	*subscriber = &callback;
+	return (int)setting("FAKE_CUPTI_SUBSCRIBE", WS_CUPTI_OK);
+}
+
+int cuptiSubscribe_v2(void **subscriber, ws_cupti_callback fn, void *user,
+                      struct ws_cupti_subscriber_params *params);
+int cuptiSubscribe_v2(void **subscriber, ws_cupti_callback fn, void *user,
+                      struct ws_cupti_subscriber_params *params)
+{
+	int result = cuptiSubscribe(subscriber, fn, user);
+
+	if (result == WS_CUPTI_MULTIPLE_SUBSCRIBERS)
+		snprintf(params->other_name, params->other_size, "CUPTI for somebody");
+	return result;
+}
+
+int cuptiEnableCallback(uint32_t enable, void *subscriber, uint32_t domain, uint32_t cbid);
+int cuptiEnableCallback(uint32_t enable, void *subscriber, uint32_t domain, uint32_t cbid)
+{
+	if (subscriber != &callback || domain >= 8 || cbid >= CALLS)
+		return 1;
+	callback_on[domain][cbid] = (uint8_t)enable;
+	return WS_CUPTI_OK;
+}
+
+#ifndef FAKE_CUPTI_LACKS_THREAD_IDS
+int cuptiSetThreadIdType(int type);
+int cuptiSetThreadIdType(int type)
+{
+	system_threads = type == WS_CUPTI_THREAD_ID_SYSTEM;
+	return WS_CUPTI_OK;
+}
+#endif
+
+int cuptiActivitySetAttribute(int attribute, size_t *size, void *value);
+int cuptiActivitySetAttribute(int attribute, size_t *size, void *value)
+{
+	return *size == 1 && *(uint8_t *)value == 1 &&
+	                       (attribute == WS_CUPTI_ATTR_ZEROED_OUT_BUFFER ||
+	                        attribute == WS_CUPTI_ATTR_PER_THREAD_BUFFER)
+	               ? WS_CUPTI_OK
+	               : 1;
+}
+
+int cuptiActivityRegisterCallbacks(ws_cupti_request on_request, ws_cupti_complete on_complete);
+int cuptiActivityRegisterCallbacks(ws_cupti_request on_request, ws_cupti_complete on_complete)
+{
+	pthread_t thread;
+
+	request = on_request;
+	complete = on_complete;
+	return pthread_create(&thread, NULL, worker, NULL) ? 1 : WS_CUPTI_OK;
+}
+
+int cuptiActivityEnable(int kind);
+int cuptiActivityEnable(int kind)
+{
+	kind_on[kind] = 1;
+	return WS_CUPTI_OK;
+}
+
+int cuptiActivityEnableRuntimeApi(uint32_t cbid, uint8_t enable);
+int cuptiActivityEnableRuntimeApi(uint32_t cbid, uint8_t enable)
+{
+	call_on[1][cbid] = enable;
+	return WS_CUPTI_OK;
+}
+
+int cuptiActivityEnableDriverApi(uint32_t cbid, uint8_t enable);
+int cuptiActivityEnableDriverApi(uint32_t cbid, uint8_t enable)
+{
+	call_on[0][cbid] = enable;
+	return WS_CUPTI_OK;
+}
+
+/* Completes on the calling thread, as the real one may. */
+int cuptiActivityFlushAll(uint32_t flag);
+int cuptiActivityFlushAll(uint32_t flag)
+{
+	struct buffer *b;
+
+	(void)flag;
+	if (atomic_load(&cuda_is_gone))
+		return WS_CUPTI_OK;
+	pthread_mutex_lock(&lock);
+	b = buffers;
+	pthread_mutex_unlock(&lock);
+	for (; b; b = b->next) { /* only ever grows, at its head */
+		uint8_t *bytes;
+		size_t size, used;
+
+		pthread_mutex_lock(&b->lock);
+		bytes = b->bytes;
+		size = b->size;
+		used = b->used;
+		b->bytes = NULL;
+		pthread_mutex_unlock(&b->lock);
+		if (bytes)
+			complete(NULL, 0, bytes, size, used);
+	}
+	for (;;) {
+		struct full *f;
+
+		pthread_mutex_lock(&lock);
+		f = full_first;
+		if (f && !(full_first = f->next))
+			full_last = &full_first;
+		pthread_mutex_unlock(&lock);
+		if (!f)
+			return WS_CUPTI_OK;
+		complete(NULL, 0, f->bytes, f->size, f->used);
+		free(f);
+	}
+}
+
+/* What the context has not handed over goes with it, unless the tool flushes at its entry. */
+void fake_cupti_reset(void)
+{
+	struct ws_cupti_api_callback data = {WS_CUPTI_SITE_ENTER};
+	struct buffer *b;
+
+	if (callback_on[WS_CUPTI_DOMAIN_RUNTIME][WS_CUPTI_CBID_RUNTIME_DEVICE_RESET])
+		callback(NULL, WS_CUPTI_DOMAIN_RUNTIME, WS_CUPTI_CBID_RUNTIME_DEVICE_RESET, &data);
+	pthread_mutex_lock(&lock);
+	b = buffers;
+	pthread_mutex_unlock(&lock);
+	for (; b; b = b->next) {
+		pthread_mutex_lock(&b->lock);
+		if (b->bytes)
+			memset(b->bytes, 0, b->used);
+		b->used = 0;
+		pthread_mutex_unlock(&b->lock);
+	}
+}
+
+int cuptiActivityGetNextRecord(uint8_t *buffer, size_t valid_size, uint8_t **record);
+int cuptiActivityGetNextRecord(uint8_t *buffer, size_t valid_size, uint8_t **record)
+{
+	static const size_t sizes[64] = {
+#define K(KIND, number, name) [number] = WS_CUPTI_SIZE_##name,
+	        WS_CUPTI_KIND_LIST(K)
+#undef K
+	};
+	size_t at = 0;
+	uint32_t kind;
+
+	if (*record) {
+		kind = ws_cupti_kind(*record);
+		at = (size_t)(*record - buffer) +
+		     (kind == WS_CUPTI_KIND_CONCURRENT_KERNEL ? kernel_size() : sizes[kind]);
+	}
+	if (at + 8 > valid_size)
+		return WS_CUPTI_MAX_LIMIT_REACHED;
+	kind = ws_cupti_kind(buffer + at);
+	if (kind >= 64 || !sizes[kind])
+		return WS_CUPTI_INVALID_KIND;
+	*record = buffer + at;
+	return WS_CUPTI_OK;
+}
+
+int cuptiActivityGetNumDroppedRecords(void *context, uint32_t stream, size_t *n);
+int cuptiActivityGetNumDroppedRecords(void *context, uint32_t stream, size_t *n)
+{
+	(void)context;
+	(void)stream;
+	*n = atomic_exchange(&dropped, 0);
+	return WS_CUPTI_OK;
+}

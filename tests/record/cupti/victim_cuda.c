@@ -1,0 +1,158 @@
+/*
+ * A CUDA program to be recorded that ends in every way a program can:
+ *   victim_cuda MODE COUNT [THREADS [PAUSE_NS]]
+ * Each of THREADS threads (1) launches COUNT kernels. Launch i of thread t has
+ * the number t * COUNT + i + 1 as its graph node, so that a test finds each one.
+ */
+#include <dlfcn.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "tests/record/cupti/fake.h"
+
+#define MAX_THREADS 64
+
+static fake_launch launch;
+static fake_reset reset;
+static long count, pause_ns;
+static char **arguments;
+
+static const char *const names[] = {"_Z4gemmPfS_i", "_Z7softmaxPf", "_Z4castPfPh", "_Z4adamPf",
+                                    "_Z5scalePf"};
+
+static void start_cuda(void)
+{
+	void *driver = dlopen("libcuda.so.1", RTLD_NOW);
+	fake_init init;
+
+	if (!driver) {
+		fprintf(stderr, "%s\n", dlerror());
+		exit(99);
+	}
+	*(void **)&init = dlsym(driver, "cuInit");
+	*(void **)&launch = dlsym(driver, "cuLaunchKernel");
+	*(void **)&reset = dlsym(driver, "cudaDeviceReset");
+	init(0);
+}
+
+/* Launches come no faster than this; a sleep would be far too long. */
+static void wait_until_ns(uint64_t ns)
+{
+	struct timespec now;
+
+	do
+		clock_gettime(CLOCK_MONOTONIC, &now);
+	while ((uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec < ns);
+}
+
+static void launches(long first, long n)
+{
+	struct timespec now;
+	uint64_t start;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	start = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+	for (long i = 0; i < n; i++) {
+		launch(names[i % 5], (uint64_t)(first + i) + 1, (unsigned)(i % 5) + 1);
+		if (pause_ns)
+			wait_until_ns(start + (uint64_t)((i + 1) * pause_ns));
+	}
+}
+
+static void *thread_main(void *arg)
+{
+	launches((long)(size_t)arg * count, count);
+	return NULL;
+}
+
+static void all_launches(long threads)
+{
+	pthread_t thread[MAX_THREADS];
+
+	for (long t = 1; t < threads; t++)
+		pthread_create(&thread[t], NULL, thread_main, (void *)(size_t)t);
+	launches(0, count);
+	for (long t = 1; t < threads; t++)
+		pthread_join(thread[t], NULL);
+}
+
+/* The child must not touch the parent's buffers. */
+static int fork_and_launch(int child_exits)
+{
+	pid_t child = fork();
+
+	if (!child) {
+		launches(1000000, 500);
+		if (child_exits)
+			exit(0);
+		_exit(0);
+	}
+	waitpid(child, NULL, 0);
+	launches(count, count);
+	return 0;
+}
+
+/* It ends the program: threads of driver and tool would keep it alive for ever. */
+static void *outlive(void *arg)
+{
+	(void)arg;
+	usleep(100000);
+	launches(count, count);
+	exit(0);
+}
+
+static int end(const char *mode)
+{
+	pthread_t thread;
+
+	if (!strcmp(mode, "exit"))
+		return 3;
+	if (!strcmp(mode, "_exit"))
+		_exit(4);
+	if (!strcmp(mode, "kill"))
+		kill(getpid(), SIGKILL);
+	if (!strcmp(mode, "segv")) {
+		signal(SIGSEGV, SIG_DFL);
+		kill(getpid(), SIGSEGV);
+	}
+	if (!strcmp(mode, "abort"))
+		abort();
+	if (!strcmp(mode, "exec"))
+		execl("/bin/true", "true", NULL);
+	if (!strcmp(mode, "again")) /* the next image attaches again */
+		execl("/proc/self/exe", arguments[0], "exit", arguments[2], NULL);
+	if (!strcmp(mode, "fork"))
+		return fork_and_launch(0);
+	if (!strcmp(mode, "fork-exit"))
+		return fork_and_launch(1);
+	if (!strcmp(mode, "reset")) {
+		reset();
+		launches(count, count);
+		return 0;
+	}
+	if (!strcmp(mode, "outlive")) {
+		pthread_create(&thread, NULL, outlive, NULL);
+		pthread_exit(NULL);
+	}
+	if (!strcmp(mode, "wait")) /* to be killed from outside */
+		pause();
+	return 98;
+}
+
+int main(int argc, char **argv)
+{
+	if (argc < 3)
+		return 97;
+	arguments = argv;
+	count = strtol(argv[2], NULL, 10);
+	pause_ns = argc > 4 ? strtol(argv[4], NULL, 10) : 0;
+	start_cuda();
+	all_launches(argc > 3 ? strtol(argv[3], NULL, 10) : 1);
+	return end(argv[1]);
+}
