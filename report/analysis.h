@@ -27,6 +27,9 @@ enum ws_status ws_model_open_with(struct ws_model **out, const char *path,
 /* The same from memory; data must outlive the model, name is what reports call it. */
 enum ws_status ws_model_open_mem(struct ws_model **out, const void *data, size_t size,
 				 const char *name, struct ws_err *err);
+enum ws_status ws_model_open_mem_with(struct ws_model **out, const void *data, size_t size,
+				      const char *name, const struct ws_model_opts *opts,
+				      struct ws_err *err);
 void ws_model_free(struct ws_model *m); /* NULL is legal */
 
 struct ws_filter {
@@ -59,7 +62,11 @@ enum ws_status ws_table_make(const struct ws_model *m, const struct ws_table_def
 			     const struct ws_filter *filter, struct ws_table **out,
 			     struct ws_err *err);
 
-/* All tables. Free with ws_report_free. */
+/* These tables, in this order. Free with ws_report_free. */
+enum ws_status ws_report_make_tables(const struct ws_model *m, const struct ws_filter *filter,
+				     const struct ws_table_def *const *defs, size_t ndefs,
+				     struct ws_report **out, struct ws_err *err);
+/* All tables. */
 enum ws_status ws_report_make(const struct ws_model *m, const struct ws_filter *filter,
 			      struct ws_report **out, struct ws_err *err);
 void ws_report_free(struct ws_report *report); /* frees the tables too; NULL is legal */

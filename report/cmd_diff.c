@@ -1,3 +1,5 @@
+#include <math.h>
+
 #include "report/analysis.h"
 #include "report/command.h"
 #include "report/trace_open.h"
@@ -35,11 +37,11 @@ static enum ws_status diff_traces(const char *a_path, const char *b_path, const 
 	enum ws_status rc = ws_trace_file_open(&a_file, a_path, err);
 
 	if (rc == WS_OK)
-		rc = ws_trace_file_model(&a, &a_file, err);
+		rc = ws_trace_file_model(&a, &a_file, NULL, err);
 	if (rc == WS_OK)
 		rc = ws_trace_file_open(&b_file, b_path, err);
 	if (rc == WS_OK)
-		rc = ws_trace_file_model(&b, &b_file, err);
+		rc = ws_trace_file_model(&b, &b_file, NULL, err);
 	if (rc == WS_OK)
 		rc = ws_diff_make(a, b, &o->diff, &report, &result, err);
 	if (rc == WS_OK)
@@ -59,6 +61,7 @@ static enum ws_status diff_traces(const char *a_path, const char *b_path, const 
 enum ws_status ws_cmd_diff(int argc, char **argv, struct ws_err *err)
 {
 	struct diff_opts o = {.to = {.format = -1}, .diff = {.threshold_percent = -1}};
+	double threshold = NAN; /* not given */
 	int help = 0, n, done;
 	const struct ws_opt opts[] = {
 	        {"output", 'o', WS_OPT_TEXT, "FILE", &o.to.path,
@@ -68,7 +71,7 @@ enum ws_status ws_cmd_diff(int argc, char **argv, struct ws_err *err)
 	         "this table only; a wrong name lists all names"},
 	        {"format", 0, WS_OPT_CHOICE, WS_FORMAT_CHOICES, &o.to.format,
 	         "the format, whatever FILE is called; csv needs --table"},
-	        {"threshold", 0, WS_OPT_REAL, "PCT", &o.diff.threshold_percent,
+	        {"threshold", 0, WS_OPT_REAL, "PCT", &threshold,
 	         "exit with status 1 when B is more than PCT percent\n"
 	         "slower than A, beyond noise"},
 	        {"rows", 0, WS_OPT_INT, "N", &o.to.rows,
@@ -91,6 +94,12 @@ enum ws_status ws_cmd_diff(int argc, char **argv, struct ws_err *err)
 	WS_FORWARD(ws_command_parse(&a, argc, argv, &n, &done, err));
 	if (done)
 		return WS_OK;
+	WS_FAIL_IF(threshold < 0, err, USAGE,
+	           "--threshold needs a percentage from 0, not %g: B is a finding when it is that "
+	           "much slower than A",
+	           threshold);
+	if (!isnan(threshold))
+		o.diff.threshold_percent = threshold;
 	WS_FORWARD(ws_destination_settle(&o.to, o.table, err));
 	WS_FORWARD(ws_output_spares(o.to.path, argv[0], err));
 	WS_FORWARD(ws_output_spares(o.to.path, argv[1], err));

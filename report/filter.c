@@ -16,7 +16,6 @@ struct selector {
 	/* --by gpu-time: the time of the kept ranges, disjoint and in order */
 	int64_t *span_start, *span_end;
 	size_t nspans;
-	int64_t time_first_ns, time_end_ns;
 };
 
 static void selector_release(struct selector *c)
@@ -32,10 +31,19 @@ static enum ws_status no_memory(struct ws_err *err)
 	return WS_FAIL(err, NO_MEMORY, "no memory for a filter");
 }
 
+int ws_time_selected(const struct ws_selection *s, int64_t start_ns, int64_t end_ns)
+{
+	/* a moment overlaps a time that begins with it */
+	return start_ns < s->time_end_ns &&
+	       (end_ns > s->time_first_ns || (end_ns == start_ns && end_ns == s->time_first_ns));
+}
+
 int ws_step_selected(const struct ws_model *m, const struct ws_selection *s, uint32_t step)
 {
 	return ws_step_is_measured(m, step) && m->steps[step].index >= s->step_first &&
-	       m->steps[step].index <= s->step_last;
+	       m->steps[step].index <= s->step_last &&
+	       ws_time_selected(s, m->ranges.start_ns[m->steps[step].range],
+	                        m->ranges.end_ns[m->steps[step].range]);
 }
 
 /* --- the filters in words ------------------------------------------------------------- */
@@ -186,13 +194,6 @@ static int overlaps_spans(const struct selector *c, int64_t start_ns, int64_t en
 
 /* --- one thing -------------------------------------------------------------------------- */
 
-static int keeps_time(const struct selector *c, int64_t start_ns, int64_t end_ns)
-{
-	return !c->f || !c->f->has_time ||
-	       (start_ns < c->time_end_ns && (end_ns > c->time_first_ns ||
-	                                      (end_ns == start_ns && end_ns == c->time_first_ns)));
-}
-
 static uint32_t step_of_range(const struct ws_model *m, uint32_t range)
 {
 	return range == WS_NONE ? WS_NONE : m->range_step[range];
@@ -211,7 +212,7 @@ static int keeps(const struct selector *c, uint32_t range, uint32_t step, uint32
 		for (; !in && crossing != WS_NONE; crossing = m->attribution.crossings[crossing].next)
 			in = c->inside[m->attribution.crossings[crossing].range];
 	return in && (!c->s->has_steps || ws_step_selected(m, c->s, step)) &&
-	       keeps_time(c, start_ns, end_ns);
+	       ws_time_selected(c->s, start_ns, end_ns);
 }
 
 static int keeps_pid(const struct selector *c, uint32_t process)
@@ -299,7 +300,7 @@ static void select_all(struct selector *c)
 	for (uint32_t i = 0; i < r->n; i++)
 		s->range[i] = (!c->inside || c->inside[i]) &&
 		              (!s->has_steps || ws_step_selected(m, s, m->range_step[i])) &&
-		              keeps_time(c, r->start_ns[i], r->end_ns[i]) &&
+		              ws_time_selected(s, r->start_ns[i], r->end_ns[i]) &&
 		              keeps_pid(c, m->threads[r->thread[i]].process);
 	select_work(c);
 	select_calls(c);
@@ -355,7 +356,9 @@ enum ws_status ws_select(const struct ws_model *m, const struct ws_filter *f,
 	struct selector c = {.m = m, .f = f, .s = out};
 	enum ws_status status;
 
-	*out = (struct ws_selection){.step_last = INT64_MAX};
+	*out = (struct ws_selection){.step_last = INT64_MAX,
+	                             .time_first_ns = INT64_MIN,
+	                             .time_end_ns = INT64_MAX};
 	out->has_nvtx = f && f->nvtx;
 	out->has_steps = f && (f->step_first >= 0 || f->step_last >= 0);
 	out->has_device = f && f->device >= 0;
@@ -365,8 +368,8 @@ enum ws_status ws_select(const struct ws_model *m, const struct ws_filter *f,
 		out->step_last = f->step_last >= 0 ? f->step_last : INT64_MAX;
 	}
 	if (f && f->has_time) {
-		c.time_first_ns = time_of(m, f->time_first_ns);
-		c.time_end_ns = time_of(m, f->time_end_ns);
+		out->time_first_ns = time_of(m, f->time_first_ns);
+		out->time_end_ns = time_of(m, f->time_end_ns);
 	}
 	status = allocate(m, out, err);
 	if (status == WS_OK && out->has_nvtx) {

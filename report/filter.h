@@ -13,6 +13,7 @@ struct ws_selection {
 	int64_t gpu_ns;  /* time of the kernels in the report: the usual denominator */
 	size_t measured; /* measured steps in the report */
 	int64_t step_first, step_last; /* their numbers; all of them without a filter */
+	int64_t time_first_ns, time_end_ns; /* what overlaps this; everything without a filter */
 	int has_nvtx, has_steps, has_device;
 	int has_launched; /* a filter of device work: device, stream or kernel */
 	int nothing;      /* there is a filter, and nothing passes it */
@@ -27,6 +28,8 @@ enum ws_status ws_select(const struct ws_model *m, const struct ws_filter *filte
                          struct ws_selection *out, struct ws_err *err);
 void ws_selection_release(struct ws_selection *s);
 
+/* Does it overlap the time of the filter? */
+int ws_time_selected(const struct ws_selection *s, int64_t start_ns, int64_t end_ns);
 /* Is this measured step in the report? */
 int ws_step_selected(const struct ws_model *m, const struct ws_selection *s, uint32_t step);
 

@@ -66,7 +66,7 @@ static void add_step_notes(const struct ws_tab *tab, struct ws_table *t, size_t 
 	              "The phases are times between begin and end of their ranges on the CPU; work "
 	              "on a GPU may go on after its range has ended. The GPU columns are the "
 	              "times of the kernels launched in them, whenever they ran.");
-	if (tab->sel->has_nvtx || tab->sel->has_device)
+	if (tab->sel->has_nvtx || tab->sel->has_launched)
 		ws_table_note(t, "The filter applies to the kernels and GPU columns; the times of "
 		                 "the ranges are whole.");
 }
@@ -86,7 +86,10 @@ enum ws_status ws_tab_steps(const struct ws_tab *tab, struct ws_table *t, struct
 
 			if (step->unfinished ||
 			    (!step->warm_up && !ws_step_selected(m, tab->sel, s)) ||
-			    (step->warm_up && tab->sel->has_steps))
+			    (step->warm_up &&
+			     (tab->sel->has_steps ||
+			      !ws_time_selected(tab->sel, m->ranges.start_ns[step->range],
+			                        m->ranges.end_ns[step->range]))))
 				continue;
 			add_step(tab, t, &times, &total, s);
 			shown++;

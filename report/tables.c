@@ -61,15 +61,20 @@ enum ws_status ws_table_done(const struct ws_table *t, struct ws_err *err)
 	return WS_FAIL(err, NO_MEMORY, "no memory for the table %s", t->def->name);
 }
 
-static enum ws_status make(const struct ws_tab *tab, size_t which, struct ws_table **out,
-                           struct ws_err *err)
+static enum ws_status make(const struct ws_tab *tab, const struct ws_table_def *def,
+                           struct ws_table **out, struct ws_err *err)
 {
-	struct ws_table *t = ws_table_new(report_defs[which]);
+	struct ws_table *t;
+	size_t which = 0;
 	enum ws_status status;
 
+	while (which < NREPORT && report_defs[which] != def)
+		which++;
+	if (which == NREPORT)
+		return WS_FAIL(err, BUG, "%s is no table of a report", def->name);
+	t = ws_table_new(def);
 	if (!t)
-		return WS_FAIL(err, NO_MEMORY, "no memory for the table %s",
-		               report_defs[which]->name);
+		return WS_FAIL(err, NO_MEMORY, "no memory for the table %s", def->name);
 	status = builders[which](tab, t, err);
 	if (tab->sel->words[0])
 		ws_table_note(t, "Filter: %s. Totals and percentages are of what it lets through.",
@@ -96,23 +101,25 @@ enum ws_status ws_table_make(const struct ws_model *m, const struct ws_table_def
 {
 	struct ws_selection sel;
 	struct ws_tab tab = {m, &sel};
-	size_t which = 0;
 	enum ws_status status;
 
 	*out = NULL;
-	while (which < NREPORT && report_defs[which] != def)
-		which++;
-	if (which == NREPORT)
-		return WS_FAIL(err, BUG, "%s is no table of a report", def->name);
 	status = ws_select(m, filter, &sel, err);
 	if (status == WS_OK)
-		status = make(&tab, which, out, err);
+		status = make(&tab, def, out, err);
 	ws_selection_release(&sel);
 	return status;
 }
 
 enum ws_status ws_report_make(const struct ws_model *m, const struct ws_filter *filter,
                               struct ws_report **out, struct ws_err *err)
+{
+	return ws_report_make_tables(m, filter, report_defs, NREPORT, out, err);
+}
+
+enum ws_status ws_report_make_tables(const struct ws_model *m, const struct ws_filter *filter,
+                                     const struct ws_table_def *const *defs, size_t ndefs,
+                                     struct ws_report **out, struct ws_err *err)
 {
 	struct ws_report *report = calloc(1, sizeof(*report));
 	struct ws_selection sel = {0};
@@ -125,13 +132,14 @@ enum ws_status ws_report_make(const struct ws_model *m, const struct ws_filter *
 	report->title = "Warpsheet report";
 	report->created_ns = m->file.base_ns;
 	report->trace = strdup(m->name);
-	report->tables = calloc(NREPORT, sizeof(struct ws_table *));
+	report->tables = calloc(ndefs + 1, sizeof(struct ws_table *));
 	status = ws_select(m, filter, &sel, err);
 	report->filter = status == WS_OK ? strdup(sel.words) : NULL;
+	report->nothing_passes = sel.nothing;
 	if (status == WS_OK && (!report->trace || !report->tables || !report->filter))
 		status = WS_FAIL(err, NO_MEMORY, "no memory for a report");
-	for (size_t i = 0; i < NREPORT && status == WS_OK; i++) {
-		status = make(&tab, i, &report->tables[i], err);
+	for (size_t i = 0; i < ndefs && status == WS_OK; i++) {
+		status = make(&tab, defs[i], &report->tables[i], err);
 		report->ntables += status == WS_OK;
 	}
 	ws_selection_release(&sel);

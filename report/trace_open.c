@@ -80,9 +80,9 @@ void ws_trace_file_close(struct ws_trace_file *f)
 }
 
 enum ws_status ws_trace_file_model(struct ws_model **out, const struct ws_trace_file *f,
-                                   struct ws_err *err)
+                                   const struct ws_model_opts *opts, struct ws_err *err)
 {
 	if (f->stats)
-		return ws_model_open_mem(out, f->map.data, f->map.size, f->name, err);
-	return ws_model_open(out, f->path, err);
+		return ws_model_open_mem_with(out, f->map.data, f->map.size, f->name, opts, err);
+	return ws_model_open_with(out, f->path, opts, err);
 }

@@ -26,9 +26,10 @@ struct ws_trace_file {
 enum ws_status ws_trace_file_open(struct ws_trace_file *f, const char *name, struct ws_err *err);
 void ws_trace_file_close(struct ws_trace_file *f); /* all zero is legal */
 
-/* The model of it, which must be freed before the file is closed. Reports call it by its name. */
+/* The model of it, which must be freed before the file is closed. Reports call it by its name. opts
+ * may be NULL. */
 enum ws_status ws_trace_file_model(struct ws_model **out, const struct ws_trace_file *f,
-                                   struct ws_err *err);
+                                   const struct ws_model_opts *opts, struct ws_err *err);
 
 /* What an import lost, and what is strange about its input, on stderr. */
 void ws_import_say_damage(const struct ws_import_stats *stats);
