@@ -27,4 +27,10 @@ static inline uint64_t ws_rms_norm_grad_scratch_bytes(const struct ws_op *op)
 	       sizeof(float);
 }
 
+/* Of CROSS_ENTROPY: the loss of each row. */
+static inline uint64_t ws_cross_entropy_scratch_bytes(const struct ws_op *op)
+{
+	return (uint64_t)op->in[1]->count * sizeof(float);
+}
+
 #endif
