@@ -9,6 +9,8 @@ uint64_t ws_cuda_scratch_bytes(const struct ws_op *op)
 		return op->sub == WS_SUB_COLSUM ? ws_columns_scratch_bytes(op) : 0;
 	case WS_OP_BIAS_GRAD:
 		return ws_columns_scratch_bytes(op);
+	case WS_OP_CROSS_ENTROPY:
+		return ws_cross_entropy_scratch_bytes(op);
 	case WS_OP_RMS_NORM_GRAD:
 		return ws_rms_norm_grad_scratch_bytes(op);
 	default:
