@@ -38,33 +38,42 @@ enum ws_status WS_CPU_FN(embedding)(struct ws_cpu *cpu, const struct ws_op *op, 
 /* Columns of the table that one item adds to: two rows may hit the same row of the table. */
 #define COLUMNS 64
 
+struct scatter {
+	const struct ws_op *op;
+	struct ws_whole table; /* sums, rounded once at the end */
+};
+
 static void scatter_add_item(void *arg, int64_t item)
 {
-	const struct ws_op *op = *(const struct ws_op *const *)arg;
-	const struct ws_tensor *grad = op->in[0], *out = op->out[0];
-	const int32_t *index = op->in[1]->data;
+	const struct scatter *s = arg;
+	const struct ws_tensor *grad = s->op->in[0];
+	const int32_t *index = s->op->in[1]->data;
 	int64_t cols = ws_tensor_cols(grad), first = item * COLUMNS;
 	int64_t n = ws_min64(cols - first, COLUMNS);
-	ws_real grad_buf[COLUMNS], old_buf[COLUMNS], out_buf[COLUMNS];
+	ws_real buf[COLUMNS];
 
-	for (int64_t row = 0; row < op->in[1]->count; row++) {
-		int64_t at = index[row] * cols + first;
-		const ws_real *add = ws_real_load(grad, row * cols + first, n, grad_buf);
-		const ws_real *old = ws_real_load(out, at, n, old_buf);
-		ws_real *y = ws_real_target(out, at, out_buf);
+	for (int64_t row = 0; row < s->op->in[1]->count; row++) {
+		const ws_real *add = ws_real_load(grad, row * cols + first, n, buf);
+		ws_real *sum = s->table.data + index[row] * cols + first;
 
 		for (int64_t i = 0; i < n; i++)
-			y[i] = old[i] + add[i];
-		ws_real_store(out, at, n, y);
+			sum[i] += add[i];
 	}
 }
 
 enum ws_status WS_CPU_FN(embedding_grad)(struct ws_cpu *cpu, const struct ws_op *op,
                                          struct ws_err *err)
 {
+	int64_t items = ws_div_up(ws_tensor_cols(op->in[0]), COLUMNS);
+	struct scatter scatter = {.op = op};
+
 	WS_FORWARD(WS_CPU_FN(check_index)(op->in[1], op->out[0]->shape.dim[0], err));
-	ws_cpu_launch(cpu, op, ws_div_up(ws_tensor_cols(op->in[0]), COLUMNS), scatter_add_item,
-	              &op);
+	WS_FORWARD(WS_CPU_FN(whole_open)(cpu, op->out[0], 0, &scatter.table, err));
+	ws_cpu_kernel_begin(cpu, op, items);
+	WS_CPU_FN(whole_load)(cpu, &scatter.table);
+	ws_pool_run(cpu->pool, items, scatter_add_item, &scatter);
+	WS_CPU_FN(whole_store)(cpu, &scatter.table);
+	ws_cpu_kernel_end();
 	return WS_OK;
 }
 

@@ -178,6 +178,31 @@ Test(ops, embedding_adds_gradients_of_repeated_tokens)
 	kernels_close(&r);
 }
 
+Test(ops, gradients_of_repeated_tokens_are_rounded_once)
+{
+	/* in bf16 the step at 1 is 2^-7: each half of it alone would be lost */
+	static const double table[] = {0, 0}, index[] = {1, 1, 1}, seed[] = {1, 0x1p-8, 0x1p-8};
+	static const double want[] = {0, 1 + 0x1p-7};
+	static const struct ws_precision bf16 = {
+	        .name = "bf16", .storage = WS_DTYPE_BF16, .low = WS_DTYPE_BF16};
+	struct kernels_run r = kernels_open(&bf16);
+	struct ws_tensor *t = kernels_param(r.graph, "table", WS_SHAPE(2, 1));
+	struct ws_tensor *i = input(r.graph, "index", WS_DTYPE_I32, WS_SHAPE(3));
+	struct ws_tensor *dy = kernels_backward(&r, ws_op_embedding(r.graph, t, i));
+	double *grad;
+
+	kernels_start(&r);
+	kernels_write(&r, t, table);
+	kernels_write(&r, i, index);
+	kernels_write(&r, dy, seed);
+	kernels_forward(&r);
+	KERNELS_OK(ws_exec_phase(r.exec, WSNVTX_PHASE_backward, err));
+	grad = kernels_read(&r, t->grad);
+	cr_assert_arr_eq(grad, want, sizeof(want));
+	free(grad);
+	kernels_close(&r);
+}
+
 Test(ops, an_index_out_of_range_is_an_error_and_not_a_wild_read)
 {
 	static const double bad[] = {0, 3}, negative[] = {-1, 0};
