@@ -88,7 +88,11 @@ uint64_t put_launch_schema(void)
 
 static void make_segment(void)
 {
-	const struct ws_seg_opts opts = {.lanes = 2, .ring_size = RING, .defs_size = 65536};
+	const struct ws_seg_opts opts = {.lanes = 2,
+	                                 .ring_size = RING,
+	                                 .defs_size = 65536,
+	                                 .slots = SLOTS,
+	                                 .slot_size = SLOT_SIZE};
 
 	seg = aligned_alloc(4096, ws_seg_size(&opts));
 	cr_assert_not_null(seg);

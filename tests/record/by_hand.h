@@ -6,10 +6,12 @@
 #include "recorder/record.h"
 #include "tests/record/probe.h"
 
-#define RING 8192u
+#define RING      8192u
+#define SLOTS     4u
+#define SLOT_SIZE 65536u
 #define BASE INT64_C(1700000000000000000)
 
-extern struct ws_seg_header *seg; /* two lanes; thread 1 (pid 100, tid 1001) has both */
+extern struct ws_seg_header *seg; /* two lanes; thread 1 (pid 100, tid 1001) has both; 4 slots */
 extern struct ws_trace_writer *writer;
 extern struct ws_drain *drain;
 
