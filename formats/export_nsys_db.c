@@ -21,7 +21,7 @@ static enum ws_status fail(struct ws_nsys_out *o, struct ws_err *err)
 	int code = o->db ? sqlite3_errcode(o->db) : SQLITE_NOMEM;
 
 	WS_FAIL_IF(code == SQLITE_NOMEM, err, NO_MEMORY, "no memory for the database");
-	return WS_FAIL(err, IO_WRITE, "cannot write the database: %s", sqlite3_errmsg(o->db));
+	return WS_FAIL(err, IO_WRITE, "the database: %s", sqlite3_errmsg(o->db));
 }
 
 static enum ws_status run(struct ws_nsys_out *o, const char *sql, struct ws_err *err)

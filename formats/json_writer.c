@@ -215,6 +215,18 @@ void ws_json_f64(struct ws_json *j, double value)
 	after_value(j);
 }
 
+void ws_json_decimal(struct ws_json *j, int64_t value, unsigned digits)
+{
+	uint64_t magnitude = value < 0 ? 0 - (uint64_t)value : (uint64_t)value, scale = 1;
+
+	for (unsigned i = 0; i < digits; i++)
+		scale *= 10;
+	before_value(j, "number");
+	fprintf(j->f, "%s%" PRIu64 ".%0*" PRIu64, value < 0 ? "-" : "", magnitude / scale,
+	        (int)digits, magnitude % scale);
+	after_value(j);
+}
+
 void ws_json_bool(struct ws_json *j, int value)
 {
 	literal(j, value ? "true" : "false");

@@ -42,6 +42,8 @@ void ws_json_i64(struct ws_json *j, int64_t value);
 void ws_json_u64(struct ws_json *j, uint64_t value);
 /* Reads back equal; NaN and infinity, which JSON lacks, are null. */
 void ws_json_f64(struct ws_json *j, double value);
+/* value / 10^digits, exactly: 1234 with 3 digits is 1.234. */
+void ws_json_decimal(struct ws_json *j, int64_t value, unsigned digits);
 void ws_json_bool(struct ws_json *j, int value);
 void ws_json_null(struct ws_json *j);
 

@@ -1,8 +1,11 @@
+#include <errno.h>
 #include <inttypes.h>
 
 #include "formats/export.h"
+#include "formats/export_gzip.h"
 #include "report/command.h"
 #include "report/demangle.h"
+#include "report/export_chrome.h"
 #include "report/names.h"
 #include "report/outfile.h"
 #include "report/trace_open.h"
@@ -53,19 +56,56 @@ static void say_left_out(const char *path, const struct ws_export_stats *s)
 		ws_ui_say("note: ends of ranges without a begin, left out: %" PRIu64, s->dangling);
 }
 
+/* Give up, naming the file where the writer below could not. */
+static enum ws_status abandon(struct ws_outfile *out, const char *path, enum ws_status rc,
+                              const struct ws_err *cause, struct ws_err *err)
+{
+	ws_outfile_abandon(out);
+	return ws_fail(err, rc, cause->file, cause->line, "cannot write '%s': %s", path,
+	               cause->text);
+}
+
 static enum ws_status write_sqlite(const struct ws_trace_reader *r, const char *path,
                                    const struct ws_export_opts *opts, struct ws_export_stats *stats,
                                    struct ws_err *err)
 {
 	struct ws_outfile out;
+	struct ws_err cause;
 	enum ws_status rc;
 
 	WS_FORWARD(ws_outfile_reserve(&out, path, err));
-	rc = ws_export_nsys(r, ws_outfile_name(&out), opts, stats, err);
+	rc = ws_export_nsys(r, ws_outfile_name(&out), opts, stats, &cause);
+	return rc == WS_OK ? ws_outfile_commit(&out, err) : abandon(&out, path, rc, &cause, err);
+}
+
+static int is_compressed(const char *path)
+{
+	size_t len = strlen(path);
+
+	return len > 3 && !strcasecmp(path + len - 3, ".gz");
+}
+
+static enum ws_status write_json(const struct ws_trace_reader *r, const char *path,
+                                 const struct ws_export_opts *opts, struct ws_export_stats *stats,
+                                 struct ws_err *err)
+{
+	struct ws_outfile out;
+	struct ws_err cause;
+	FILE *gz = NULL;
+	enum ws_status rc;
+
+	if (is_compressed(path)) {
+		WS_FORWARD(ws_outfile_reserve(&out, path, err));
+		rc = ws_export_gzip_open(&gz, ws_outfile_name(&out), &cause);
+	} else {
+		WS_FORWARD(ws_outfile_open(&out, path, err));
+		rc = WS_OK;
+	}
 	if (rc == WS_OK)
-		return ws_outfile_commit(&out, err);
-	ws_outfile_abandon(&out);
-	return rc;
+		rc = ws_export_chrome(r, gz ? gz : out.f, opts, stats, &cause);
+	if (gz && fclose(gz) != 0 && rc == WS_OK)
+		rc = WS_FAIL(&cause, IO_WRITE, "%s", strerror(errno));
+	return rc == WS_OK ? ws_outfile_commit(&out, err) : abandon(&out, path, rc, &cause, err);
 }
 
 static enum ws_status write_export(const struct ws_trace_file *f, const char *path,
@@ -79,6 +119,8 @@ static enum ws_status write_export(const struct ws_trace_file *f, const char *pa
 
 	if (rc == WS_OK && format == FORMAT_SQLITE)
 		rc = write_sqlite(r, path, &opts, &stats, err);
+	if (rc == WS_OK && format == FORMAT_JSON)
+		rc = write_json(r, path, &opts, &stats, err);
 	ws_ui_progress_end();
 	ws_trace_reader_free(r);
 	if (rc == WS_OK)

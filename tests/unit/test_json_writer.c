@@ -100,6 +100,21 @@ Test(json_writer, integers_keep_all_their_digits)
 	assert_json(&m, &j, "[-9223372036854775808,9223372036854775807,18446744073709551615]\n");
 }
 
+Test(json_writer, decimals_are_exact)
+{
+	struct ws_json j;
+	struct memory m;
+
+	begin(&m, &j);
+	ws_json_array_begin(&j);
+	ws_json_decimal(&j, 1234, 3);
+	ws_json_decimal(&j, -5, 3);
+	ws_json_decimal(&j, INT64_MAX, 3);
+	ws_json_decimal(&j, INT64_MIN, 3);
+	ws_json_array_end(&j);
+	assert_json(&m, &j, "[1.234,-0.005,9223372036854775.807,-9223372036854775.808]\n");
+}
+
 Test(json_writer, numbers_that_json_lacks_are_null)
 {
 	struct ws_json j;
