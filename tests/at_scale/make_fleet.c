@@ -3,8 +3,8 @@
  *   make_fleet FOLDER RANKS STEPS
  * writes FOLDER/rank-NNNN.wtrace. Data-parallel steps of a transformer; the
  * second half of the ranks computes in bf16, the first in fp32; rank 5/8 of
- * the way has GPUs whose matrix products are 15 % slower, and the others wait
- * for it in the all-reduce. Fixed: no clock, no random number, no GPU.
+ * the way has a GPU whose matrix products are 15 % slower, and the others of
+ * its half wait for it in the all-reduce. Fixed: no clock, no random number, no GPU.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -23,8 +23,8 @@ struct rank {
 	int64_t number, now, gpu_free; /* now: of the thread */
 	uint64_t correlation;
 	uint32_t jitter;
-	int is_bf16, is_slow;
-	int64_t gemm_cost_ns; /* what this step's products take where nothing is slow */
+	int is_bf16, is_slow, waits; /* waits: for the slow one */
+	int64_t gemm_cost_ns;        /* what this step's products take where nothing is slow */
 };
 
 static void must(enum ws_status rc, const struct ws_err *err)
@@ -221,7 +221,7 @@ static void layers(struct rank *r, int times)
 
 static void step(struct rank *r)
 {
-	int64_t longest_ns;
+	int64_t late_ns;
 
 	r->gemm_cost_ns = 0;
 	push(r, "step");
@@ -235,10 +235,9 @@ static void step(struct rank *r)
 	push(r, "backward");
 	layers(r, 2);
 	push(r, "all-reduce");
-	/* who comes early waits; fp32 and bf16 ranks are two jobs */
-	longest_ns = r->gemm_cost_ns * SLOWER / 100;
-	launch(r, "ncclDevKernel_AllReduce_Sum_f32_RING_LL", 24,
-	       900000 + (r->is_slow ? 0 : longest_ns));
+	/* who comes early waits */
+	late_ns = r->gemm_cost_ns * SLOWER / 100;
+	launch(r, "ncclDevKernel_AllReduce_Sum_f32_RING_LL", 24, 900000 + (r->waits ? late_ns : 0));
 	pop(r);
 	pop(r);
 	push(r, "optimizer");
@@ -279,10 +278,12 @@ static void describe(struct rank *r, int64_t ranks)
 
 static void make_rank(const char *folder, int64_t number, int64_t ranks, int64_t steps)
 {
+	int64_t slow = ranks * 5 / 8, bf16 = (ranks + 1) / 2;
 	struct rank r = {.number = number,
 	                 .jitter = (uint32_t)number * 2654435761u,
-	                 .is_bf16 = number >= (ranks + 1) / 2,
-	                 .is_slow = number == ranks * 5 / 8};
+	                 .is_bf16 = number >= bf16,
+	                 .is_slow = number == slow,
+	                 .waits = number != slow && (number >= bf16) == (slow >= bf16)};
 	/* each rank began its recording at a time of its own */
 	struct ws_trace_writer_opts opts = {.base_ns = BASE_NS + number * 12345678};
 	struct ws_err err;

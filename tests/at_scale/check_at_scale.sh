@@ -1,0 +1,41 @@
+#!/bin/sh
+# Many traces in an engine, DuckDB:
+#   check_at_scale.sh SOURCE BINARY [--update]
+# makes a fleet, exports it, reads it back (read_back.mjs, read_hostile.mjs) and runs the queries
+# of docs/at-scale.md (run_page.mjs). DuckDB comes from the npm registry into BINARY/at_scale, once.
+# Exit status 77, which CTest shows as skipped, where npm or the package is not to be had.
+set -eu
+
+source=$1
+binary=$2
+update=${3:-}
+here=$source/tests/at_scale
+AT_SCALE_MODULES=$binary/at_scale
+export AT_SCALE_MODULES
+
+skip() {
+	echo "skipped: $1"
+	exit 77
+}
+
+for program in node npm; do
+	command -v $program >/dev/null || skip "there is no $program"
+done
+mkdir -p "$AT_SCALE_MODULES"
+if ! cmp -s "$here/package.json" "$AT_SCALE_MODULES/package.json" ||
+	[ ! -d "$AT_SCALE_MODULES/node_modules/@duckdb/node-api" ]; then
+	cp "$here/package.json" "$AT_SCALE_MODULES/package.json"
+	(cd "$AT_SCALE_MODULES" && timeout 120 npm install --no-audit --no-fund --no-package-lock) ||
+		skip "npm does not give @duckdb/node-api"
+fi
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+"$binary/tests/make_fleet" "$work/traces" 128 20
+"$binary/tests/export_traces" "$work/fleet" "$work"/traces/*.wtrace
+"$binary/tests/export_traces" "$work/hostile" "$source/fixtures/traces/hostile.wtrace"
+rc=0
+AT_SCALE_FOLDER=$work/fleet node "$here/read_back.mjs" || rc=1
+AT_SCALE_FOLDER=$work/hostile node "$here/read_hostile.mjs" || rc=1
+AT_SCALE_FOLDER=$work/fleet node "$here/run_page.mjs" "$source/docs/at-scale.md" $update || rc=1
+exit $rc
