@@ -8,6 +8,8 @@
 #define WS_KERNELS_BACKEND_H
 
 #include "formats/status.h"
+#include "kernels/data.h"
+#include "kernels/data_image.h"
 #include "kernels/op.h"
 #include "kernels/parallel.h"
 
@@ -47,6 +49,18 @@ struct ws_backend_ops {
 	 */
 	enum ws_status (*draw)(struct ws_backend *backend, struct ws_tensor *t, struct ws_rng rng,
 	                       int64_t first, int64_t count, bool *done, struct ws_err *err);
+	/*
+	 * Synthetic batches made by the device, of which only streams and planes travel: the
+	 * numbers of ws_data_tokens(), and of ws_data_images() to rounding. y may be NULL. NULL:
+	 * the host makes them and uploads.
+	 */
+	enum ws_status (*draw_tokens)(struct ws_backend *backend, const struct ws_token_draw *draw,
+	                              const struct ws_rng *streams, struct ws_tensor *x,
+	                              struct ws_tensor *y, struct ws_err *err);
+	enum ws_status (*draw_images)(struct ws_backend *backend,
+	                              const struct ws_image_batch *batch,
+	                              const struct ws_plane *planes, struct ws_tensor *t,
+	                              struct ws_err *err);
 	/* Start one op; the data of its tensors is allocated. */
 	enum ws_status (*run)(struct ws_backend *backend, const struct ws_op *op,
 	                      struct ws_err *err);

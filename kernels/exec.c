@@ -530,3 +530,20 @@ enum ws_status ws_exec_read(struct ws_exec *exec, const struct ws_tensor *t, dou
 	free(encoded);
 	return status;
 }
+
+enum ws_status ws_exec_draw_images(struct ws_exec *exec, const struct ws_image_batch *batch,
+                                   const struct ws_plane *planes, struct ws_tensor *t,
+                                   struct ws_err *err)
+{
+	enum ws_status status;
+	double *images;
+
+	if (exec->backend->ops->draw_images)
+		return exec->backend->ops->draw_images(exec->backend, batch, planes, t, err);
+	images = malloc((size_t)t->count * sizeof(*images));
+	WS_FAIL_IF(!images, err, NO_MEMORY, "no memory for a batch of images");
+	ws_data_images(batch, planes, images);
+	status = ws_exec_write(exec, t, images, err);
+	free(images);
+	return status;
+}

@@ -46,4 +46,9 @@ enum ws_status ws_exec_write(struct ws_exec *exec, struct ws_tensor *t, const do
 enum ws_status ws_exec_read(struct ws_exec *exec, const struct ws_tensor *t, double *values,
                             struct ws_err *err);
 
+/* A synthetic batch into a tensor, by the device where it can. planes: ws_data_image_planes(). */
+enum ws_status ws_exec_draw_images(struct ws_exec *exec, const struct ws_image_batch *batch,
+                                   const struct ws_plane *planes, struct ws_tensor *t,
+                                   struct ws_err *err);
+
 #endif

@@ -175,37 +175,59 @@ static void spread_labels(const struct ws_image_options *o, const double *labels
 		                             : (labels[i / o->classes] == (double)(i % o->classes));
 }
 
+/* Where the device can, it draws the images itself. */
+static enum ws_status draw_images(struct ws_exec *exec, const struct ws_image_options *o,
+                                  const struct ws_image_batch *batch, struct ws_tensor *input,
+                                  int64_t step, double *labels, struct ws_err *err)
+{
+	struct ws_plane *planes = malloc((size_t)(batch->n * batch->c) * sizeof(*planes));
+	enum ws_status status;
+
+	WS_FAIL_IF(!planes, err, NO_MEMORY, "no memory for a batch of images");
+	ws_data_image_planes(o->seed, step, batch, planes, labels);
+	status = ws_exec_draw_images(exec, batch, planes, input, err);
+	free(planes);
+	return status;
+}
+
+static enum ws_status load_images(struct ws_exec *exec, const struct ws_image_options *o,
+                                  const struct ws_image_batch *batch, struct ws_tensor *input,
+                                  int64_t step, double *labels, struct ws_err *err)
+{
+	double *images = malloc((size_t)input->count * sizeof(*images));
+	enum ws_status status;
+
+	WS_FAIL_IF(!images, err, NO_MEMORY, "no memory for a batch of images");
+	status = ws_data_file_images(o->data, o->seed, step, batch, images, labels, err);
+	if (status == WS_OK)
+		status = ws_exec_write(exec, input, images, err);
+	free(images);
+	return status;
+}
+
 enum ws_status ws_image_feed(struct ws_exec *exec, const struct ws_image_model *model,
                              const struct ws_image_options *options, const struct ws_model_io *io,
                              int64_t step, struct ws_err *err)
 {
 	struct ws_image_options o = ws_image_defaults(model, options);
 	struct ws_image_batch batch = batch_of(model, &o);
-	double *images = malloc((size_t)io->input->count * sizeof(*images));
 	double *labels = malloc((size_t)o.batch * sizeof(*labels));
 	double *targets = malloc((size_t)(o.batch * o.classes) * sizeof(*targets));
 	double number = (double)(step % INT32_MAX);
 	enum ws_status status = WS_OK;
 
-	if (!images || !labels || !targets) {
+	if (!labels || !targets)
 		status = WS_FAIL(err, NO_MEMORY, "no memory for a batch of images");
-		goto out;
-	}
-	if (o.data)
-		status = ws_data_file_images(o.data, o.seed, step, &batch, images, labels, err);
 	else
-		ws_data_images(o.seed, step, &batch, images, labels);
-	if (status != WS_OK)
-		goto out;
-	spread_labels(&o, labels, targets);
-	status = ws_exec_write(exec, io->input, images, err);
-	if (status == WS_OK && io->target)
+		status = (o.data ? load_images : draw_images)(exec, &o, &batch, io->input, step,
+		                                              labels, err);
+	if (status == WS_OK && io->target) {
+		spread_labels(&o, labels, targets);
 		status = ws_exec_write(exec, io->target, o.loss == WS_LOSS_MSE ? targets : labels,
 		                       err);
+	}
 	if (status == WS_OK && io->step)
 		status = ws_exec_write(exec, io->step, &number, err);
-out:
-	free(images);
 	free(labels);
 	free(targets);
 	return status;

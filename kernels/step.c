@@ -20,6 +20,7 @@ struct ws_step {
 	struct ws_backend *backend;
 	struct ws_exec *exec;
 	int32_t *tokens, *targets; /* staging of the next batch */
+	struct ws_rng *streams;    /* of its sequences */
 	int64_t done;              /* steps */
 	int64_t skipped;           /* of them without an update */
 	/* the host's copy of the scaler's state, which it can follow without reading it */
@@ -168,7 +169,9 @@ static enum ws_status open_session(struct ws_step *step, struct ws_pool *pool, s
 		return WS_OK;
 	step->tokens = malloc(step->io.input->size_bytes);
 	step->targets = malloc(step->io.input->size_bytes);
-	WS_FAIL_IF(!step->tokens || !step->targets, err, NO_MEMORY, "no memory for a batch");
+	step->streams = malloc((size_t)step->options.batch * sizeof(*step->streams));
+	WS_FAIL_IF(!step->tokens || !step->targets || !step->streams, err, NO_MEMORY,
+	           "no memory for a batch");
 	return WS_OK;
 }
 
@@ -217,7 +220,30 @@ void ws_step_close(struct ws_step *step)
 	ws_graph_destroy(step->graph);
 	free(step->tokens);
 	free(step->targets);
+	free(step->streams);
 	free(step);
+}
+
+static enum ws_status upload_tokens(struct ws_step *step, struct ws_err *err)
+{
+	WS_FORWARD(ws_exec_upload(step->exec, step->io.input, step->tokens, err));
+	return step->io.target ? ws_exec_upload(step->exec, step->io.target, step->targets, err)
+	                       : WS_OK;
+}
+
+/* Where the device can, it makes the tokens itself. */
+static enum ws_status draw_tokens(struct ws_step *step, const struct ws_token_batch *batch,
+                                  struct ws_err *err)
+{
+	const struct ws_backend_ops *ops = step->backend->ops;
+	struct ws_token_draw draw = {batch->n, batch->context, batch->vocab};
+
+	ws_data_token_streams(step->options.seed, step->done, draw.batch, step->streams);
+	if (ops->draw_tokens)
+		return ops->draw_tokens(step->backend, &draw, step->streams, step->io.input,
+		                        step->io.target, err);
+	ws_data_tokens(&draw, step->streams, step->tokens, step->targets);
+	return upload_tokens(step, err);
 }
 
 static enum ws_status feed_batch(struct ws_step *step, struct ws_err *err)
@@ -228,16 +254,11 @@ static enum ws_status feed_batch(struct ws_step *step, struct ws_err *err)
 	if (o->model->image)
 		return ws_image_feed(step->exec, o->model->image, &o->image, &step->io, step->done,
 		                     err);
-	if (o->data)
-		WS_FORWARD(ws_data_file_tokens(o->data, o->seed, step->done, &batch, step->tokens,
-		                               step->targets, err));
-	else
-		ws_data_tokens(o->seed, step->done, batch.n, batch.context, batch.vocab,
-		               step->tokens, step->targets);
-	WS_FORWARD(ws_exec_upload(step->exec, step->io.input, step->tokens, err));
-	if (step->io.target)
-		WS_FORWARD(ws_exec_upload(step->exec, step->io.target, step->targets, err));
-	return WS_OK;
+	if (!o->data)
+		return draw_tokens(step, &batch, err);
+	WS_FORWARD(ws_data_file_tokens(o->data, o->seed, step->done, &batch, step->tokens,
+	                               step->targets, err));
+	return upload_tokens(step, err);
 }
 
 static enum ws_status feed(struct ws_step *step, struct ws_err *err)

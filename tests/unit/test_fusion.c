@@ -58,6 +58,18 @@ static struct training training_build(const char *model, const struct ws_precisi
 	return t;
 }
 
+static void draw_tokens(uint64_t seed, int64_t step, int64_t batch, int64_t context, int64_t vocab,
+                        int32_t *x, int32_t *y)
+{
+	struct ws_token_draw draw = {batch, context, vocab};
+	struct ws_rng *streams = calloc((size_t)batch, sizeof(*streams));
+
+	cr_assert_not_null(streams);
+	ws_data_token_streams(seed, step, batch, streams);
+	ws_data_tokens(&draw, streams, x, y);
+	free(streams);
+}
+
 static double training_step(struct training *t, int step)
 {
 	double alpha = ws_adamw_alpha(&t->optimizer, step + 1), loss;
@@ -68,7 +80,7 @@ static double training_step(struct training *t, int step)
 		KERNELS_OK(ws_image_feed(t->run.exec, t->model->image, &t->options, &t->io, step,
 		                         err));
 	} else {
-		ws_data_tokens(SEED, step, BATCH, TIME, t->model->transformer.vocab, tokens,
+		draw_tokens(SEED, step, BATCH, TIME, t->model->transformer.vocab, tokens,
 		               targets);
 		KERNELS_OK(ws_exec_upload(t->run.exec, t->io.input, tokens, err));
 		KERNELS_OK(ws_exec_upload(t->run.exec, t->io.target, targets, err));

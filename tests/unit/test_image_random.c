@@ -107,22 +107,33 @@ static double *turned(const double *values, int64_t n, int64_t c, int64_t plane)
 	return copy;
 }
 
+static void draw_batch(uint64_t seed, int64_t step, const struct ws_image_batch *b, double *images,
+                       double *labels)
+{
+	struct ws_plane *planes = calloc((size_t)(b->n * b->c), sizeof(*planes));
+
+	cr_assert_not_null(planes);
+	ws_data_image_planes(seed, step, b, planes, labels);
+	ws_data_images(b, planes, images);
+	free(planes);
+}
+
 Test(images, are_the_same_in_both_layouts_and_for_equal_seeds)
 {
 	struct ws_image_batch b = {WS_LAYOUT_NCHW, 3, 2, 4, 5, 10};
 	double first[120], last[120], again[120], labels[3], labels2[3], *turn;
 
-	ws_data_images(1, 4, &b, first, labels);
-	ws_data_images(1, 4, &b, again, labels2);
+	draw_batch(1, 4, &b, first, labels);
+	draw_batch(1, 4, &b, again, labels2);
 	cr_assert_arr_eq(first, again, sizeof(first));
 	b.layout = WS_LAYOUT_NHWC;
-	ws_data_images(1, 4, &b, last, labels2);
+	draw_batch(1, 4, &b, last, labels2);
 	turn = turned(first, 3, 2, 20);
 	cr_assert_arr_eq(turn, last, sizeof(last));
 	cr_assert_arr_eq(labels, labels2, sizeof(labels));
-	ws_data_images(1, 5, &b, again, labels2);
+	draw_batch(1, 5, &b, again, labels2);
 	cr_assert_neq(last[0], again[0], "another step has other images");
-	ws_data_images(2, 4, &b, again, labels2);
+	draw_batch(2, 4, &b, again, labels2);
 	cr_assert_neq(last[0], again[0], "another seed has other images");
 	free(turn);
 }
@@ -135,7 +146,7 @@ Test(images, classes_can_be_learned)
 	double *x = calloc(N * PIXELS, sizeof(*x)), labels[N], mean[CLASSES][PIXELS] = {{0}};
 	int count[CLASSES] = {0}, right = 0;
 
-	ws_data_images(3, 0, &b, x, labels);
+	draw_batch(3, 0, &b, x, labels);
 	for (int i = 0; i < N; i++) {
 		int class = (int)labels[i];
 
@@ -144,7 +155,7 @@ Test(images, classes_can_be_learned)
 		for (int j = 0; j < PIXELS; j++)
 			mean[class][j] += x[i * PIXELS + j];
 	}
-	ws_data_images(3, 1, &b, x, labels);
+	draw_batch(3, 1, &b, x, labels);
 	for (int i = 0; i < N; i++) {
 		double least = INFINITY;
 		int nearest = -1;
@@ -176,7 +187,7 @@ Test(images, with_one_class_carry_a_number_that_scales_them)
 	static double x[N * 3 * LENGTH];
 	double labels[N], dot[N] = {0}, cov = 0, var_dot = 0, var_label = 0;
 
-	ws_data_images(3, 0, &b, x, labels);
+	draw_batch(3, 0, &b, x, labels);
 	for (int i = 0; i < N; i++) {
 		cr_assert_leq(fabs(labels[i]), 0.8);
 		for (int j = 0; j < 3 * LENGTH; j++)
