@@ -20,7 +20,10 @@ struct ws_model_opts {
 	size_t rules_len;
 	const char *peaks; /* the same for device_peaks.txt */
 	size_t peaks_len;
+	double softmax_flops; /* of an element, in softmax-matmul; 0 = WS_SOFTMAX_FLOPS */
 };
+/* How Warpsheet counts a softmax: max, subtract, exp, sum, divide. */
+#define WS_SOFTMAX_FLOPS 5.0
 /* The same with opts, which may be NULL. USAGE names the wrong line of rules or peaks. */
 enum ws_status ws_model_open_with(struct ws_model **out, const char *path,
 				  const struct ws_model_opts *opts, struct ws_err *err);

@@ -23,6 +23,7 @@ struct report_opts {
 	int64_t rows;
 	int by; /* position in BY_CHOICES */
 	const char *time, *rules_path, *peaks_path;
+	double softmax_flops;
 };
 #define BY_CHOICES "launch|gpu-time"
 
@@ -71,7 +72,7 @@ static enum ws_status read_text(const char *path, size_t max_bytes, char **text,
 static enum ws_status open_model(const struct ws_trace_file *f, const struct report_opts *o,
                                  struct ws_model **model, struct ws_err *err)
 {
-	struct ws_model_opts opts = {0};
+	struct ws_model_opts opts = {.softmax_flops = o->softmax_flops};
 	char *rules = NULL, *peaks = NULL;
 	enum ws_status rc = read_text(o->rules_path, WS_RULES_MAX_BYTES, &rules, &opts.rules_len,
 	                              err);
@@ -234,6 +235,9 @@ enum ws_status ws_cmd_report(int argc, char **argv, struct ws_err *err)
 	         "the built-in ones"},
 	        {"peaks", 0, WS_OPT_TEXT, "FILE", &o.peaks_path,
 	         "peak rates of devices, before the built-in ones"},
+	        {"softmax-flops", 0, WS_OPT_REAL, "N", &o.softmax_flops,
+	         "operations that a softmax counts an element in\n"
+	         "softmax-matmul (default 5)"},
 	        {"rows", 0, WS_OPT_INT, "N", &o.rows,
 	         "at most N rows of each table as text; 0 = all"},
 	        WS_OPT_COLOUR(&o.to.colour),
@@ -256,6 +260,8 @@ enum ws_status ws_cmd_report(int argc, char **argv, struct ws_err *err)
 		return WS_OK;
 	WS_FORWARD(ws_destination_settle(&o.to, o.table, err));
 	WS_FORWARD(ws_output_spares(o.to.path, argv[0], err));
+	WS_FAIL_IF(o.softmax_flops < 0, err, USAGE,
+	           "--softmax-flops needs a number from 0, not %g", o.softmax_flops);
 	o.filter.step_first = o.steps[0];
 	o.filter.step_last = o.steps[1];
 	o.filter.has_stream = o.stream >= 0;

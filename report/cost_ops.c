@@ -58,6 +58,8 @@ static struct ws_cost_op from_range(const struct ws_model *m, uint32_t i)
 	const struct ws_op *op = ws_range_op(m, i);
 
 	return (struct ws_cost_op){
+	        .range = i,
+	        .cpu_op = WS_NONE,
 	        .name = m->ranges.name[i],
 	        .class = m->range_class[i],
 	        .dtype = op->dtype,
@@ -77,6 +79,8 @@ static struct ws_cost_op from_framework(const struct ws_model *m, uint32_t i)
 	uint32_t range = m->cpu_ops.range[i];
 
 	return (struct ws_cost_op){
+	        .range = WS_NONE,
+	        .cpu_op = i,
 	        .name = c->name,
 	        .class = c->kind,
 	        .dtype = c->dtype,

@@ -20,6 +20,7 @@ struct ws_cost_op {
 	int64_t longest_ns;       /* of its kernels */
 	int64_t start_ns;         /* on the CPU */
 	uint32_t thread;
+	uint32_t range, cpu_op;   /* which of the two it is; the other WS_NONE */
 	uint32_t step;            /* WS_NONE */
 	uint32_t device;          /* of its kernels; WS_NONE without any */
 	uint8_t tensor;           /* enum ws_tensor, of its longest kernel */

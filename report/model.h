@@ -238,6 +238,7 @@ struct ws_model {
 	uint64_t overheads; /* rows of the kind overhead, and their time */
 	int64_t overhead_ns;
 	struct ws_peaks *peaks; /* owns what the devices' peaks point to */
+	double softmax_flops; /* as asked for */
 	uint64_t nvtx_events;
 	int64_t begin_ns, end_ns; /* first and last moment of any record */
 

@@ -377,6 +377,7 @@ enum ws_status ws_model_load(struct ws_model *m, const struct ws_trace_reader *r
 	struct kernel_keys keys = {0};
 	enum ws_status status;
 
+	m->softmax_flops = opts->softmax_flops > 0 ? opts->softmax_flops : WS_SOFTMAX_FLOPS;
 	m->begin_ns = INT64_MAX;
 	m->end_ns = INT64_MIN;
 	status = ws_load_dictionaries(&l, err);

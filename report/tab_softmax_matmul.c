@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/attention_ops.h"
 #include "report/stat.h"
 #include "report/tables.h"
 
@@ -13,6 +14,7 @@ enum part {
 	PART_SCALE_MASK,
 	PART_SOFTMAX,
 	PART_FINAL,
+	PART_FUSED, /* all of attention in one operation */
 	PART_OTHER, /* in attention, but in none of these */
 	PARTS,
 	PART_NONE = PARTS,
@@ -20,14 +22,16 @@ enum part {
 static const char *const part_names[PARTS] = {
         [PART_SCORES] = "computing attention scores", [PART_SCALE_MASK] = "scale and mask",
         [PART_SOFTMAX] = "computing softmax",         [PART_FINAL] = "final matmul",
+        [PART_FUSED] = "fused attention",
         [PART_OTHER] = "other kernels of attention",
 };
 
-enum model_class { CLASS_SOFTMAX, CLASS_MATMUL, CLASS_CONV, CLASS_OTHER, CLASSES };
+enum model_class { CLASS_SOFTMAX, CLASS_MATMUL, CLASS_CONV, CLASS_FUSED, CLASS_OTHER, CLASSES };
 static const char *const class_names[CLASSES] = {
         [CLASS_SOFTMAX] = "all softmax kernels",
         [CLASS_MATMUL] = "all matmul kernels",
         [CLASS_CONV] = "all convolution kernels",
+        [CLASS_FUSED] = "all fused attention kernels",
         [CLASS_OTHER] = "all other kernels",
 };
 
@@ -39,6 +43,9 @@ struct bucket {
 	uint64_t kernels, ops;
 	int64_t gpu_ns, flops, bytes;
 	int flops_unknown, bytes_unknown; /* some kernel's operation does not say */
+	/* least time that the device needs by its arithmetic and by its memory */
+	double compute_s, memory_s;
+	int roof_unknown;
 };
 
 /* A layer of the model, by its number; -1 = attention outside every layer. */
@@ -52,6 +59,9 @@ struct softmax {
 	uint64_t basis; /* steps that the numbers are the mean of */
 	uint8_t *part;  /* range -> enum part */
 	int64_t *layer; /* range -> layer, -1 */
+	struct ws_cost_ops costs;
+	struct ws_attention_op *attention; /* operation of costs -> part and layer */
+	int forward_unless_told; /* a framework's operation that does not say is forward */
 	struct scope *scopes;
 	size_t nscopes, scopes_allocated;
 	struct ws_idmap scope_of; /* layer -> scope */
@@ -136,15 +146,20 @@ static enum part part_of(const struct softmax *s, uint32_t range)
 	return (enum part)s->part[range];
 }
 
-static enum direction direction_of(const struct softmax *s, uint32_t range)
+static enum direction direction_of_text(uint32_t direction)
+{
+	if (direction == WS_TEXT_FORWARD)
+		return DIRECTION_FORWARD;
+	return direction == WS_TEXT_BACKWARD ? DIRECTION_BACKWARD : DIRECTION_UNKNOWN;
+}
+
+static enum direction direction_of_range(const struct softmax *s, uint32_t range)
 {
 	const struct ws_model *m = s->tab->m;
 	const struct ws_op *op = ws_range_op(m, range);
 
-	if (op && op->direction == WS_TEXT_FORWARD)
-		return DIRECTION_FORWARD;
-	if (op && op->direction == WS_TEXT_BACKWARD)
-		return DIRECTION_BACKWARD;
+	if (op && direction_of_text(op->direction) != DIRECTION_UNKNOWN)
+		return direction_of_text(op->direction);
 	switch (m->range_phase[range]) {
 	case WS_PHASE_FORWARD:
 		return DIRECTION_FORWARD;
@@ -153,6 +168,41 @@ static enum direction direction_of(const struct softmax *s, uint32_t range)
 	default:
 		return DIRECTION_UNKNOWN;
 	}
+}
+
+/* Of a framework's operation. */
+static enum direction direction_of_cost(const struct softmax *s, const struct ws_cost_op *op)
+{
+	enum direction d = direction_of_text(op->direction);
+
+	return d == DIRECTION_UNKNOWN && s->forward_unless_told ? DIRECTION_FORWARD : d;
+}
+
+static enum direction direction_of_kernel(const struct softmax *s, size_t k)
+{
+	const struct ws_model *m = s->tab->m;
+	uint32_t range = m->kernels.range[k], op = s->costs.of_kernel[k];
+
+	if (op != WS_NONE && s->costs.op[op].cpu_op != WS_NONE)
+		return direction_of_cost(s, &s->costs.op[op]);
+	if (m->kernels.op[k] != WS_NONE) {
+		enum direction d = direction_of_text(ws_kernel_direction(m, k));
+
+		return d == DIRECTION_UNKNOWN && s->forward_unless_told ? DIRECTION_FORWARD : d;
+	}
+	return range == WS_NONE ? DIRECTION_UNKNOWN : direction_of_range(s, range);
+}
+
+/* Where a trace tells its backward operations, or has none, the others are forward. */
+static int others_are_forward(const struct ws_model *m)
+{
+	int links = 0, backward = 0;
+
+	for (uint32_t i = 0; i < m->cpu_ops.tree.n; i++) {
+		links |= m->cpu_ops.forward[i] != WS_NONE;
+		backward |= ws_cpu_op_config(m, i)->direction == WS_TEXT_BACKWARD;
+	}
+	return links || !backward;
 }
 
 static enum model_class model_class_of(uint32_t class)
@@ -164,6 +214,8 @@ static enum model_class model_class_of(uint32_t class)
 		return CLASS_MATMUL;
 	case WS_TEXT_CONV:
 		return CLASS_CONV;
+	case WS_TEXT_FUSED_ATTENTION:
+		return CLASS_FUSED;
 	default:
 		return CLASS_OTHER;
 	}
@@ -194,31 +246,77 @@ static enum ws_status scope_of(struct softmax *s, int64_t layer, struct scope **
 	return WS_OK;
 }
 
-static void count_kernel(struct bucket *b, int64_t gpu_ns, const struct ws_op *op, int counted)
+static void count_kernel(struct bucket *b, int64_t gpu_ns, const struct ws_cost_op *op)
 {
 	b->kernels++;
 	b->gpu_ns += gpu_ns;
-	b->flops_unknown |= !counted || op->flops < 0;
-	b->bytes_unknown |= !counted || op->bytes < 0;
+	b->flops_unknown |= !op || op->flops < 0;
+	b->bytes_unknown |= !op || op->bytes < 0;
 }
 
-static void count_op(struct bucket *b, const struct ws_op *op)
+/* FLOPs by the convention that was asked for. */
+static int64_t flops_of(const struct softmax *s, const struct ws_cost_op *op)
 {
+	double scaled = (double)op->flops * s->tab->m->softmax_flops / WS_SOFTMAX_FLOPS;
+
+	if (op->flops <= 0 || op->class != WS_TEXT_SOFTMAX ||
+	    s->tab->m->softmax_flops == WS_SOFTMAX_FLOPS)
+		return op->flops > 0 ? op->flops : 0;
+	return scaled < 9e18 ? (int64_t)(scaled + 0.5) : INT64_MAX;
+}
+
+static void count_op(const struct softmax *s, struct bucket *b, const struct ws_cost_op *op)
+{
+	struct ws_roof roof;
+
 	b->ops++;
-	b->flops += op->flops > 0 ? op->flops : 0;
+	if (__builtin_add_overflow(b->flops, flops_of(s, op), &b->flops))
+		b->flops_unknown = 1;
 	b->bytes += op->bytes > 0 ? op->bytes : 0;
 	b->flops_unknown |= op->flops < 0;
 	b->bytes_unknown |= op->bytes < 0;
+	if (!op->kernels)
+		return;
+	ws_roof_find(s->tab->m, op->device, op->class, op->dtype, op->tensor, &roof);
+	if (roof.flops_per_s > 0 && roof.bytes_per_s > 0) {
+		b->compute_s += (double)flops_of(s, op) / roof.flops_per_s;
+		b->memory_s += (double)(op->bytes > 0 ? op->bytes : 0) / roof.bytes_per_s;
+	} else {
+		b->roof_unknown = 1;
+	}
 }
 
-/* Is this range, or no range, in what the table is about? */
-static int in_basis(const struct softmax *s, uint32_t range)
+/* Is this step, or no step, in what the table is about? */
+static int in_basis(const struct softmax *s, uint32_t step)
 {
-	const struct ws_model *m = s->tab->m;
+	return !s->tab->sel->measured || ws_step_selected(s->tab->m, s->tab->sel, step);
+}
 
-	if (!s->tab->sel->measured)
-		return 1;
-	return range != WS_NONE && ws_step_selected(m, s->tab->sel, m->range_step[range]);
+/* The part and layer of a framework's operation; 0 when it is not in attention. */
+static int attention_of(const struct softmax *s, uint32_t op, enum part *part, int64_t *layer)
+{
+	static const enum part parts[] = {
+	        [WS_ATTENTION_SCORES] = PART_SCORES,   [WS_ATTENTION_SCALE_MASK] = PART_SCALE_MASK,
+	        [WS_ATTENTION_SOFTMAX] = PART_SOFTMAX, [WS_ATTENTION_FINAL] = PART_FINAL,
+	        [WS_ATTENTION_FUSED] = PART_FUSED,     [WS_ATTENTION_OTHER] = PART_OTHER,
+	};
+
+	if (op == WS_NONE || s->attention[op].part == WS_ATTENTION_NONE)
+		return 0;
+	*part = parts[s->attention[op].part];
+	*layer = s->attention[op].layer;
+	return 1;
+}
+
+/* Named ranges say what is attention; else the framework's operations do. */
+static int place_of(const struct softmax *s, uint32_t range, uint32_t op, enum part *part,
+                    int64_t *layer)
+{
+	if (range == WS_NONE || part_of(s, range) == PART_NONE)
+		return attention_of(s, op, part, layer);
+	*part = part_of(s, range);
+	*layer = s->layer[range];
+	return 1;
 }
 
 static enum ws_status gather_kernels(struct softmax *s, struct ws_err *err)
@@ -226,47 +324,46 @@ static enum ws_status gather_kernels(struct softmax *s, struct ws_err *err)
 	const struct ws_model *m = s->tab->m;
 
 	for (size_t k = 0; k < m->kernels.n; k++) {
-		uint32_t range = m->kernels.range[k];
-		uint32_t op_range = range == WS_NONE ? WS_NONE : m->range_op[range];
-		const struct ws_op *op = ws_kernel_op(m, k);
-		int counted = op && m->range_marks[op_range] & WS_OP_COUNTED;
-		int64_t gpu_ns = m->kernels.dur_ns[k];
+		uint32_t op = s->costs.of_kernel[k];
+		const struct ws_cost_op *cost = op == WS_NONE ? NULL : &s->costs.op[op];
+		int64_t gpu_ns = m->kernels.dur_ns[k], layer;
+		uint32_t class = cost && cost->class ? cost->class : ws_kernel_class(m, k);
 		enum direction d;
+		enum part part;
 		struct scope *scope;
 
-		if (!s->tab->sel->kernel[k] || !in_basis(s, range))
+		if (!s->tab->sel->kernel[k] || !in_basis(s, m->kernels.step[k]))
 			continue;
-		d = range == WS_NONE ? DIRECTION_UNKNOWN : direction_of(s, range);
-		count_kernel(&s->model[d][model_class_of(ws_kernel_class(m, k))], gpu_ns, op,
-		             counted);
-		if (range == WS_NONE || part_of(s, range) == PART_NONE)
+		d = direction_of_kernel(s, k);
+		count_kernel(&s->model[d][model_class_of(class)], gpu_ns, cost);
+		if (!place_of(s, m->kernels.range[k], op, &part, &layer))
 			continue;
-		WS_FORWARD(scope_of(s, s->layer[range], &scope, err));
-		count_kernel(&scope->parts[d][part_of(s, range)], gpu_ns, op, counted);
-		count_kernel(&s->all.parts[d][part_of(s, range)], gpu_ns, op, counted);
+		WS_FORWARD(scope_of(s, layer, &scope, err));
+		count_kernel(&scope->parts[d][part], gpu_ns, cost);
+		count_kernel(&s->all.parts[d][part], gpu_ns, cost);
 	}
 	return WS_OK;
 }
 
 static enum ws_status gather_ops(struct softmax *s, struct ws_err *err)
 {
-	const struct ws_model *m = s->tab->m;
-
-	for (uint32_t i = 0; i < m->ranges.n; i++) {
-		const struct ws_op *op = ws_range_op(m, i);
-		struct scope *scope;
+	for (uint32_t i = 0; i < s->costs.n; i++) {
+		const struct ws_cost_op *op = &s->costs.op[i];
 		enum direction d;
+		enum part part;
+		int64_t layer;
+		struct scope *scope;
 
-		if (!(m->range_marks[i] & WS_OP_COUNTED) || !s->tab->sel->range[i] ||
-		    !in_basis(s, i))
+		if (!in_basis(s, op->step))
 			continue;
-		d = direction_of(s, i);
-		count_op(&s->model[d][model_class_of(m->range_class[i])], op);
-		if (part_of(s, i) == PART_NONE)
+		d = op->range != WS_NONE ? direction_of_range(s, op->range)
+		                         : direction_of_cost(s, op);
+		count_op(s, &s->model[d][model_class_of(op->class)], op);
+		if (!place_of(s, op->range, i, &part, &layer))
 			continue;
-		WS_FORWARD(scope_of(s, s->layer[i], &scope, err));
-		count_op(&scope->parts[d][part_of(s, i)], op);
-		count_op(&s->all.parts[d][part_of(s, i)], op);
+		WS_FORWARD(scope_of(s, layer, &scope, err));
+		count_op(s, &scope->parts[d][part], op);
+		count_op(s, &s->all.parts[d][part], op);
 	}
 	return WS_OK;
 }
@@ -280,6 +377,9 @@ static void add_up(struct bucket *to, const struct bucket *from)
 	to->bytes += from->bytes;
 	to->flops_unknown |= from->flops_unknown;
 	to->bytes_unknown |= from->bytes_unknown;
+	to->compute_s += from->compute_s;
+	to->memory_s += from->memory_s;
+	to->roof_unknown |= from->roof_unknown;
 }
 
 static int knows_flops(const struct bucket *b)
@@ -312,6 +412,9 @@ static void add_row(const struct softmax *s, struct ws_table *t, const char *sco
 		if (knows_flops(b))
 			ws_cell_set_real(&row[WS_TC_softmax_matmul_intensity],
 			                 ws_stat_ratio((double)b->flops, (double)b->bytes));
+		if (knows_flops(b) && !b->roof_unknown && b->compute_s + b->memory_s > 0)
+			ws_cell_set_str(t, &row[WS_TC_softmax_matmul_bound],
+			                b->compute_s > b->memory_s ? "compute" : "memory");
 	}
 	if (!matmul)
 		return;
@@ -347,6 +450,16 @@ static void answer(struct ws_table *t, const char *where, enum direction d, cons
 		              time, what, flops, time * flops);
 }
 
+/* Unless attention is fused and nothing else, its four parts have rows, empty or not. */
+static int has_parts(const struct bucket *parts)
+{
+	uint64_t n = 0;
+
+	for (int p = 0; p < PART_FUSED; p++)
+		n += parts[p].kernels + parts[p].ops;
+	return n || !(parts[PART_FUSED].kernels + parts[PART_FUSED].ops);
+}
+
 static void add_scope(const struct softmax *s, struct ws_table *t, const char *name,
                       const struct scope *scope)
 {
@@ -364,7 +477,8 @@ static void add_scope(const struct softmax *s, struct ws_table *t, const char *n
 		for (int p = 0; p < PARTS; p++) {
 			int is_matmul = p == PART_SCORES || p == PART_FINAL;
 
-			if (p != PART_OTHER || parts[p].kernels || parts[p].ops)
+			if (p < PART_FUSED ? has_parts(parts)
+			                   : parts[p].kernels || parts[p].ops)
 				add_row(s, t, name, (enum direction)d, part_names[p], &parts[p],
 				        is_matmul ? &parts[p] : NULL, softmax);
 		}
@@ -389,7 +503,8 @@ static void add_model(const struct softmax *s, struct ws_table *t)
 		if (!all.kernels && !all.ops)
 			continue;
 		for (int c = 0; c < CLASSES; c++)
-			if (c != CLASS_CONV || classes[c].kernels || classes[c].ops)
+			if ((c != CLASS_CONV && c != CLASS_FUSED) || classes[c].kernels ||
+			    classes[c].ops)
 				add_row(s, t, "model", (enum direction)d, class_names[c],
 				        &classes[c], c == CLASS_MATMUL ? &classes[c] : NULL,
 				        &classes[CLASS_SOFTMAX]);
@@ -424,6 +539,9 @@ static void add_rows(struct softmax *s, struct ws_table *t)
 
 static void add_notes(const struct softmax *s, struct ws_table *t)
 {
+	const struct ws_model *m = s->tab->m;
+	int fused_parts = 0, fused_softmax = 0, no_peaks = 0;
+
 	if (s->tab->sel->measured)
 		ws_table_note(t,
 		              "Kernels, time, FLOPs and bytes are those of one step: the mean over "
@@ -436,12 +554,32 @@ static void add_notes(const struct softmax *s, struct ws_table *t)
 	if (!s->nscopes)
 		ws_table_note(t, "No range `scaled dot product attention`, `computing attention "
 		                 "scores`, `computing softmax` or `final matmul` was recorded, so "
-		                 "there are no rows for attention.");
-	ws_table_note(t, "FLOPs as the program's annotations count them. Warpsheet's own: a "
-	                 "multiply-add is 2, softmax 5 an element, attention the full T x T. "
-	                 "With softmax counted as 1, 3 or 40 an element the FLOP ratio would be 5 "
-	                 "times, 1.67 times or an eighth of what is shown.");
-	ws_table_note(t, "Bound is empty: the device's peak rates are not in the trace.");
+		                 "there are no rows for attention. PyTorch's profiler tells its "
+		                 "matrix products from each other with record_shapes=True.");
+	for (int d = 0; d < DIRECTIONS; d++) {
+		const struct bucket *parts = s->all.parts[d];
+
+		fused_parts |= parts[PART_FUSED].kernels > 0;
+		fused_softmax |= parts[PART_SOFTMAX].kernels && !parts[PART_SCALE_MASK].kernels;
+	}
+	if (fused_softmax)
+		ws_table_note(t, "No kernel of its own scales or masks: that is in the kernels of "
+		                 "softmax, or left out, and so are its FLOPs.");
+	if (fused_parts)
+		ws_table_note(t, "Fused attention has no softmax of its own: its FLOPs are those of "
+		                 "its matrix products, and no time ratio can be told.");
+	ws_table_note(t,
+	              "FLOPs as recorded; a multiply-add is 2, softmax %g an element, attention the "
+	              "full T x T unless the kernel skips half of it. With softmax counted as 1, 3, "
+	              "5 or 40 an element the FLOP ratio would be %g, %g, %g or %g times what is "
+	              "shown (`--softmax-flops N` counts so).",
+	              m->softmax_flops, m->softmax_flops, m->softmax_flops / 3,
+	              m->softmax_flops / 5, m->softmax_flops / 40);
+	for (size_t i = 0; i < m->ndevices; i++)
+		no_peaks |= m->devices[i].kernels && !m->devices[i].has_peaks;
+	if (no_peaks)
+		ws_table_note(t, "Bound is empty where the device's peak rates are not known: `--peaks "
+		                 "FILE` adds them (docs/devices.md).");
 }
 
 enum ws_status ws_tab_softmax_matmul(const struct ws_tab *tab, struct ws_table *t,
@@ -451,7 +589,12 @@ enum ws_status ws_tab_softmax_matmul(const struct ws_tab *tab, struct ws_table *
 	enum ws_status status;
 
 	s.basis = tab->sel->measured ? tab->sel->measured : 1;
+	s.forward_unless_told = others_are_forward(tab->m);
 	status = label_ranges(&s, err);
+	if (status == WS_OK)
+		status = ws_cost_ops_find(tab->m, tab->sel, &s.costs, err);
+	if (status == WS_OK)
+		status = ws_attention_find(tab->m, &s.costs, &s.attention, err);
 	if (status == WS_OK)
 		status = gather_kernels(&s, err);
 	if (status == WS_OK)
@@ -463,6 +606,8 @@ enum ws_status ws_tab_softmax_matmul(const struct ws_tab *tab, struct ws_table *
 	free(s.part);
 	free(s.layer);
 	free(s.scopes);
+	free(s.attention);
+	ws_cost_ops_release(&s.costs);
 	ws_idmap_free(&s.scope_of);
 	return status;
 }
