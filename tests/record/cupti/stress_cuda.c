@@ -44,8 +44,8 @@ static void *launches(void *arg)
 
 	for (long i = 0; i < per_thread; i++) {
 		launch(names[i % 7], first + (uint64_t)i + 1, (unsigned)(i % 7) + 1);
-		if (!(i % 256))
-			usleep(200); /* fewer processors than threads: others must get on */
+		if (!(i % 64))
+			usleep(3000); /* fewer processors than threads: others must get on */
 	}
 	atomic_fetch_sub(&running, 1);
 	return NULL;
@@ -87,10 +87,13 @@ static void start(uint32_t slots)
 static void drain_all(void)
 {
 	for (int quiet = 0; quiet < 200;) {
-		quiet = ws_drain_pass(drain) || atomic_load(&running) ? 0 : quiet + 1;
+		uint64_t n = ws_drain_pass(drain);
+
+		quiet = n || atomic_load(&running) ? 0 : quiet + 1;
 		if (ws_drain_wants_commit(drain))
 			ws_drain_commit(drain);
-		usleep(1000);
+		if (!n)
+			usleep(1000);
 	}
 }
 
@@ -145,7 +148,7 @@ int main(int argc, char **argv)
 	struct ws_err err;
 
 	per_thread = argc > 1 ? strtol(argv[1], NULL, 10) : 2000;
-	start(96); /* not always enough: refusals are part of it */
+	start(256); /* mostly enough: now and then a refusal is part of it */
 	atomic_store(&running, THREADS);
 	for (size_t t = 0; t < THREADS; t++)
 		CHECK(!pthread_create(&threads[t], NULL, launches, (void *)t));
