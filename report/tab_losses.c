@@ -160,8 +160,12 @@ static void emit_program(const struct emitter *e)
 static void emit_join(const struct emitter *e)
 {
 	const struct ws_model *m = e->m;
-	uint64_t unfinished = 0;
+	uint64_t unfinished = 0, graphs = 0, copies_without_time = 0;
 
+	for (size_t i = 0; i < m->nworks; i++) {
+		graphs += m->works[i].kind == WS_WORK_GRAPH;
+		copies_without_time += m->works[i].no_time;
+	}
 	for (size_t i = 0; i < m->nsteps; i++)
 		unfinished += (uint64_t)m->steps[i].unfinished;
 	emit(e, "join", "kernels without a launch record", m->left.no_launch,
@@ -171,6 +175,11 @@ static void emit_join(const struct emitter *e)
 	     "Row (in no range) of `ranges`.");
 	emit(e, "join", "kernels without a time", m->left.no_time,
 	     "They count as launched, but are in no sum of times.");
+	emit(e, "join", "CUDA graphs traced as a whole", graphs,
+	     "Their kernels are not recorded: their time is in `gpu` and `execution`, in no table "
+	     "of kernels.");
+	emit(e, "join", "copies and fills without a time", copies_without_time,
+	     "They count as done, but are in no sum of times.");
 	emit(e, "join", "kernels cut off", m->left.cut_off,
 	     "Still running when recording ended; their time is too short.");
 	emit(e, "join", "kernels whose description was lost", m->left.no_config,

@@ -1,0 +1,204 @@
+/*
+ * Tables of traces that others recorded against the numbers that others
+ * published for them, at the precision that was published.
+ *   test_published_tables fixtures|local FOLDER
+ * Exit status 77 where FOLDER is not there.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "formats/import.h"
+#include "report/analysis.h"
+
+static const struct expectation {
+	const char *file, *table;
+	const char *key_column, *key; /* of the row; NULL = the first */
+	const char *column, *value;   /* "12.5": a real to one digit, "7" a whole number or text */
+} fixtures[] = {
+/* TraceLens: GPU timeline, operations */
+#define BERT "bert-small-h100.json.gz"
+        {BERT, "gpu", NULL, NULL, "computation_ns", "307197"},
+        {BERT, "gpu", NULL, NULL, "copy_exposed_ns", "2240"},
+        {BERT, "gpu", NULL, NULL, "comm_exposed_ns", "0"},
+        {BERT, "gpu", NULL, NULL, "busy_ns", "309437"},
+        {BERT, "gpu", NULL, NULL, "idle_ns", "3598388"},
+        {BERT, "gpu", NULL, NULL, "timeline_ns", "3907825"},
+        {BERT, "ops", "name", "aten::addmm", "calls", "26"},
+        {BERT, "ops", "name", "aten::addmm", "self_cuda_ns", "197598"},
+        {BERT, "ops", "name", "aten::addmm", "flops", "8036168946"},
+        {BERT, "ops", "name", "aten::_flash_attention_forward", "self_cuda_ns", "37408"},
+        {BERT, "roofline", "name", "gemm", "gpu_ns", "197598"},
+        {BERT, "softmax-matmul", "part", "fused attention", "gpu_ns", "10080"},
+        {BERT, "softmax-matmul", "part", "fused attention", "flops", "40716288"},
+        {BERT, "classes", "class", "attention", "gpu_ns", "37408"},
+        {BERT, "memory-time", "operation", "[CUDA memcpy Device-to-Host]", "total_ns", "2240"},
+        {"alexnet-a100.json.gz", "gpu", NULL, NULL, "kernel_ns", "10728000"},
+        {"alexnet-a100.json.gz", "gpu", NULL, NULL, "kernels", "79"},
+};
+
+static const struct expectation local[] = {
+/* the samples' own pages: GPU summary, execution summary, kernel and operator views */
+#define RESNET "kineto/resnet50_w0_v100.pt.trace.json.gz"
+        {RESNET, "gpu", NULL, NULL, "utilization", "55.51"},
+        {RESNET, "gpu", NULL, NULL, "sm_efficiency", "54.68"},
+        {RESNET, "gpu", NULL, NULL, "occupancy_kineto", "49.13"},
+        {RESNET, "gpu", NULL, NULL, "tensor", "0.0"},
+        {RESNET, "gpu", NULL, NULL, "memory_gb", "31.74"},
+        {RESNET, "gpu", NULL, NULL, "capability", "7.0"},
+        {RESNET, "execution", "step", "Average", "kernel_us", "98589."},
+        {RESNET, "execution", "step", "Average", "memcpy_us", "1915."},
+        {RESNET, "execution", "step", "Average", "memset_us", "89."},
+        {RESNET, "execution", "step", "Average", "runtime_us", "2908."},
+        {RESNET, "execution", "step", "Average", "data_loader_us", "59262."},
+        {RESNET, "execution", "step", "Average", "cpu_us", "13674."},
+        {RESNET, "execution", "step", "Average", "other_us", "1156."},
+        {RESNET, "execution", "step", "Average", "total_us", "177592."},
+        {RESNET, "execution", "step", "5", "kernel_us", "98598."},
+        {RESNET, "execution", "step", "5", "memcpy_us", "1941."},
+        {RESNET, "execution", "step", "5", "memset_us", "90."},
+        {RESNET, "execution", "step", "5", "runtime_us", "2796."},
+        {RESNET, "execution", "step", "5", "data_loader_us", "69317."},
+        {RESNET, "execution", "step", "5", "cpu_us", "14091."},
+        {RESNET, "execution", "step", "5", "other_us", "1115."},
+        {RESNET, "execution", "step", "5", "total_us", "187948."},
+        {RESNET, "kernel-summary", NULL, NULL, "short_name", "cudnn::detail::dgrad_engine"},
+        {RESNET, "kernel-summary", NULL, NULL, "instances", "162"},
+        {RESNET, "kernel-summary", NULL, NULL, "total_ns", "80756000"},
+        {RESNET, "kernel-summary", NULL, NULL, "max_ns", "1017000"},
+        {RESNET, "kernel-summary", NULL, NULL, "min_ns", "323000"},
+        {RESNET, "kernel-summary", NULL, NULL, "blocks_per_sm", "42.25"},
+        {RESNET, "kernel-summary", NULL, NULL, "occupancy_kineto", "29.97"},
+        {RESNET, "ops", NULL, NULL, "name", "aten::cudnn_convolution_backward_weight"},
+        {RESNET, "ops", NULL, NULL, "calls", "318"},
+        {RESNET, "ops", NULL, NULL, "self_cuda_ns", "142461000"},
+        {RESNET, "ops", NULL, NULL, "self_cpu_ns", "22804000"},
+        {RESNET, "ops", NULL, NULL, "cpu_ns", "40246000"},
+#define DLRM "kineto/hta_negqueue_a100.json.gz"
+        {DLRM, "gpu", NULL, NULL, "utilization", "32.24"},
+        {DLRM, "gpu", NULL, NULL, "sm_efficiency", "17.49"},
+        {DLRM, "gpu", NULL, NULL, "occupancy_kineto", "12.54"},
+        {DLRM, "gpu", NULL, NULL, "kernel_ns", "401445000"},
+        {DLRM, "losses", "cause", "kernels without a launch record", "count", "705"},
+        {"kineto/hta_event_sync_multistream_a100.json.gz", "gpu", NULL, NULL, "kernel_ns",
+         "369000"},
+/* what nsys stats does not say: graphs traced as a whole */
+#define GRAPH "nsys/a100_2p7b_compile_cudagraph.sqlite"
+        {GRAPH, "kernel-summary", NULL, NULL, "total_ns", "49502"},
+        {GRAPH, "losses", "cause", "CUDA graphs traced as a whole", "count", "10"},
+};
+
+struct opened {
+	const char *file;
+	struct ws_model *model;
+	char *trace;
+};
+
+static int open_file(struct opened *o, const char *folder, const char *file)
+{
+	static struct ws_import_stats stats;
+	struct ws_err err;
+	char path[4096];
+	int fd;
+
+	if (o->file && !strcmp(o->file, file))
+		return 1;
+	ws_model_free(o->model);
+	if (o->trace)
+		unlink(o->trace);
+	free(o->trace);
+	*o = (struct opened){.file = file};
+	snprintf(path, sizeof(path), "%s/%s", folder, file);
+	o->trace = strdup("/tmp/ws-published-XXXXXX");
+	fd = o->trace ? mkstemp(o->trace) : -1;
+	if (fd < 0) {
+		printf("no temporary file\n");
+		return 0;
+	}
+	close(fd);
+	if (ws_import_file(path, o->trace, NULL, &stats, &err) == WS_OK &&
+	    ws_model_open(&o->model, o->trace, &err) == WS_OK)
+		return 1;
+	printf("%s: %s\n", path, err.text);
+	return 0;
+}
+
+static size_t row_of(const struct ws_table *t, const struct expectation *e)
+{
+	int c = e->key_column ? ws_table_column_index(t->def, e->key_column) : -1;
+
+	for (size_t r = 0; r < t->nrows && c >= 0; r++) {
+		const struct ws_cell *cell = &t->cells[r * t->def->ncolumns + (size_t)c];
+
+		if (cell->type == WS_CELL_TEXT && cell->text.len == strlen(e->key) &&
+		    !memcmp(cell->text.ptr, e->key, cell->text.len))
+			return r;
+	}
+	return e->key_column ? t->nrows : 0;
+}
+
+/* The cell as text, with as many digits as the expected value has. */
+static void print_cell(const struct ws_cell *cell, const char *like, char *text, size_t size)
+{
+	const char *point = strchr(like, '.');
+	int digits = point ? (int)strlen(point + 1) : 0;
+
+	if (cell->type == WS_CELL_TEXT)
+		snprintf(text, size, "%.*s", (int)cell->text.len, cell->text.ptr);
+	else if (cell->type == WS_CELL_INT)
+		snprintf(text, size, "%lld", (long long)cell->i);
+	else if (cell->type == WS_CELL_REAL)
+		snprintf(text, size, "%.*f%s", digits, cell->r, point && !digits ? "." : "");
+	else
+		snprintf(text, size, "nothing");
+}
+
+static int check(struct opened *o, const struct expectation *e)
+{
+	struct ws_table *t = NULL;
+	struct ws_err err;
+	char text[256] = "no row or column";
+	size_t row;
+	int column, ok;
+
+	if (ws_table_make(o->model, ws_table_def_by_name(e->table), NULL, &t, &err) != WS_OK) {
+		printf("%s %s: %s\n", e->file, e->table, err.text);
+		return 0;
+	}
+	row = row_of(t, e);
+	column = ws_table_column_index(t->def, e->column);
+	if (row < t->nrows && column >= 0)
+		print_cell(&t->cells[row * t->def->ncolumns + (size_t)column], e->value, text,
+		           sizeof(text));
+	ok = !strcmp(text, e->value);
+	if (!ok)
+		printf("%s, %s, %s, %s: %s is published, not %s\n", e->file, e->table,
+		       e->key ? e->key : "first row", e->column, e->value, text);
+	ws_table_free(t);
+	return ok;
+}
+
+int main(int argc, char **argv)
+{
+	int is_local = argc == 3 && !strcmp(argv[1], "local");
+	const struct expectation *list = is_local ? local : fixtures;
+	size_t n = is_local ? sizeof(local) / sizeof(*local) : sizeof(fixtures) / sizeof(*fixtures);
+	struct opened o = {0};
+	size_t wrong = 0;
+
+	if (argc != 3)
+		return 2;
+	if (access(argv[2], R_OK) != 0) {
+		printf("SKIP: no folder %s\n", argv[2]);
+		return 77;
+	}
+	for (size_t i = 0; i < n; i++)
+		wrong += !open_file(&o, argv[2], list[i].file) || !check(&o, &list[i]);
+	ws_model_free(o.model);
+	if (o.trace)
+		unlink(o.trace);
+	free(o.trace);
+	printf("%zu published numbers, %zu wrong\n", n, wrong);
+	return wrong ? 1 : 0;
+}
