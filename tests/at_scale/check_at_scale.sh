@@ -1,8 +1,8 @@
 #!/bin/sh
 # Many traces in an engine, DuckDB:
 #   check_at_scale.sh SOURCE BINARY [--update]
-# makes a fleet, exports it, reads it back (read_back.mjs, read_hostile.mjs) and runs the queries
-# of docs/at-scale.md (run_page.mjs). DuckDB comes from the npm registry into BINARY/at_scale, once.
+# makes a fleet, exports it, reads it back (read_back.mjs) and runs the queries of docs/at-scale.md
+# (run_page.mjs); then the same for fixtures, hostile, damaged and imported ones (read_one.mjs). DuckDB comes from the npm registry into BINARY/at_scale, once.
 # Exit status 77, which CTest shows as skipped, where npm or the package is not to be had.
 set -eu
 
@@ -33,9 +33,17 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 "$binary/tests/make_fleet" "$work/traces" 128 20
 "$binary/tests/export_traces" "$work/fleet" "$work"/traces/*.wtrace
-"$binary/tests/export_traces" "$work/hostile" "$source/fixtures/traces/hostile.wtrace"
 rc=0
 AT_SCALE_FOLDER=$work/fleet node "$here/read_back.mjs" || rc=1
-AT_SCALE_FOLDER=$work/hostile node "$here/read_hostile.mjs" || rc=1
 AT_SCALE_FOLDER=$work/fleet node "$here/run_page.mjs" "$source/docs/at-scale.md" $update || rc=1
+
+for trace in "$source"/fixtures/imports/*.json.gz; do
+	"$binary/bin/warpsheet" import "$trace" -o "$work/$(basename "$trace").wtrace" >/dev/null
+done
+for trace in "$source/fixtures/traces/hostile.wtrace" "$source/fixtures/traces/killed.wtrace" \
+	"$work"/*.wtrace; do
+	one=$work/one-$(basename "$trace")
+	"$binary/tests/export_traces" "$one" "$trace" >/dev/null
+	AT_SCALE_FOLDER=$one node "$here/read_one.mjs" || rc=1
+done
 exit $rc
