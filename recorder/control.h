@@ -38,16 +38,53 @@
 	X("process.world_size", "MV2_COMM_WORLD_SIZE")        \
 	X("process.world_size", "SLURM_NTASKS")
 
+/* Bytes of the pattern of --capture-range, its NUL included. */
+#define WS_MAX_RANGE_PATTERN 256
+
+enum ws_window_ranges {
+	WS_RANGES_NONE,     /* everything in the span is recorded */
+	WS_RANGES_NVTX,     /* only in NVTX ranges whose name fits the pattern */
+	WS_RANGES_PROFILER, /* only from cudaProfilerStart to cudaProfilerStop */
+};
+
+/* When to record; all 0: always. */
+struct ws_seg_window {
+	int64_t begin_ns;     /* CLOCK_REALTIME, 0 = the beginning */
+	int64_t duration_ns;  /* from then, 0 = for ever */
+	uint64_t first, last; /* instances of ranges, from 1 */
+	uint32_t ranges;      /* enum ws_window_ranges */
+	char pattern[WS_MAX_RANGE_PATTERN];
+};
+
+enum ws_profiler_state {
+	WS_PROFILER_OFF,
+	WS_PROFILER_ON,   /* started, an instance that is not asked for */
+	WS_PROFILER_KEPT, /* an instance that is */
+};
+
 /* Part of the segment's header. */
 struct ws_seg_control {
 	/* fixed by the launcher before the program starts; further segments get a copy */
 	char output[WS_MAX_OUTPUT]; /* absolute pattern of the traces' names */
 	uint32_t keep_existing;     /* 1: a name that a file has is not taken */
+	struct ws_seg_window window;
 
 	/* written by the collector before `attached`: the process may be gone when it is asked for.
 	   Strings that end with a NUL each; an empty one ends the list. */
 	char environment[WS_MAX_ENVIRONMENT]; /* NAME=VALUE */
 	char command[WS_MAX_COMMAND];         /* path of the program, its arguments */
+
+	_Atomic uint64_t instances;       /* ranges that began */
+	_Atomic uint64_t instances_ended; /* of those to be recorded */
+	_Atomic uint32_t profiler;        /* enum ws_profiler_state */
+
+	/* written by both sides */
+	_Atomic uint32_t is_over; /* 1: nothing that begins from now on is recorded */
+	_Atomic uint64_t outside; /* events outside the window, which were left out */
+
+	/* written by the launcher */
+	_Atomic int64_t
+	        stop_ns; /* CLOCK_REALTIME: nothing after it is recorded; 0 = no such time */
 
 	/* written by the collector, in the first segment only */
 	_Atomic uint32_t processes; /* further segments that were made */

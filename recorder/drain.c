@@ -113,7 +113,8 @@ enum ws_status ws_drain_create(struct ws_drain **out, struct ws_seg_header *seg,
 	d->scratch = malloc(seg->ring_size);
 	d->slots_read = calloc(seg->activity.count + 1, sizeof(*d->slots_read));
 	d->activity = ws_activity_new(seg);
-	if (!d->tails || !d->strings || !d->scratch || !d->slots_read || !d->activity) {
+	if (!d->tails || !d->strings || !d->scratch || !d->slots_read || !d->activity ||
+	    !ws_filter_init(&d->filter, seg)) {
 		ws_drain_free(d);
 		return WS_FAIL(err, NO_MEMORY, "out of memory for draining the segment");
 	}
@@ -129,6 +130,7 @@ void ws_drain_free(struct ws_drain *d)
 	free(d->tails);
 	free(d->slots_read);
 	ws_activity_free(d->activity);
+	ws_filter_release(&d->filter);
 	free(d->strings);
 	free(d->threads);
 	free(d->names);
@@ -168,7 +170,7 @@ static uint64_t drain_lane(struct ws_drain *d, uint32_t i, uint64_t head)
 			ws_ring_get(bytes, ring_size, pos, d->scratch, rec.size);
 			whole = d->scratch;
 		}
-		if (!ws_drain_record(d, lane->thread, whole, rec.size))
+		if (!ws_filter_record(d, lane->thread, whole, rec.size))
 			d->counted[WS_LOSS_unknown_record]++;
 		pos += rec.size;
 		n++;
@@ -184,6 +186,7 @@ uint64_t ws_drain_pass(struct ws_drain *d)
 
 	/* heads first: whatever these records name was defined before they were written */
 	ws_activity_look(d);
+	ws_filter_look(d);
 	for (uint32_t i = 0; i < d->seg->lane_count; i++)
 		heads[i] = ws_ring_head(&ws_seg_lane(d->seg, i)->ring);
 	n += ws_drain_definitions(d);
@@ -196,6 +199,13 @@ uint64_t ws_drain_pass(struct ws_drain *d)
 void ws_drain_program_ended(struct ws_drain *d)
 {
 	ws_slots_give_up(d->seg);
+}
+
+void ws_drain_last_pass(struct ws_drain *d)
+{
+	ws_drain_pass(d);
+	ws_filter_finish(d);
+	ws_filter_commit(d);
 }
 
 int ws_drain_is_empty(const struct ws_drain *d)
@@ -296,6 +306,7 @@ void ws_drain_commit(struct ws_drain *d)
 
 	if (d->status == WS_OK)
 		ws_drain_note(d, ws_trace_writer_flush(d->writer, &err), &err);
+	ws_filter_commit(d);
 	/* a writer that failed keeps the commit before it; what follows is counted as lost */
 	if (d->status == WS_OK)
 		flip(d);

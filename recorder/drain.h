@@ -34,6 +34,8 @@ uint64_t ws_drain_pass(struct ws_drain *d);
  * passes that follow, as far as it was written. Legal twice.
  */
 void ws_drain_program_ended(struct ws_drain *d);
+/* A pass after which none follows: what waited for its end to be decided becomes rows, or not. */
+void ws_drain_last_pass(struct ws_drain *d);
 /* 1 when a ring is more than half full of what is not committed, or few rings are free. */
 int ws_drain_wants_commit(const struct ws_drain *d);
 /* Make the rows so far part of the file, and give the ring space back. */

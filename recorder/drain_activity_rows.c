@@ -119,6 +119,8 @@ static enum ws_activity_fate add_kernel(struct ws_drain *d, const struct ws_acti
 	if (!read_times(d, slot, k->start, k->end, &row.start_ns, &row.dur_ns) || !k->grid_x ||
 	    !k->block_x || !ws_activity_device(d, k->device))
 		return WS_ACTIVITY_DAMAGED;
+	if (!ws_filter_keeps_work(d, row.correlation, row.start_ns, row.dur_ns))
+		return WS_ACTIVITY_ROW;
 	if (!k->end) {
 		row.flags = WS_KERNEL_NO_TIME;
 		d->counted[WS_LOSS_kernel_without_time]++;
@@ -168,6 +170,8 @@ static enum ws_activity_fate add_memcpy(struct ws_drain *d, const struct ws_acti
 	if (!read_times(d, slot, m->start, m->end, &row.start_ns, &row.dur_ns) ||
 	    !ws_activity_device(d, m->device))
 		return WS_ACTIVITY_DAMAGED;
+	if (!ws_filter_keeps_work(d, row.correlation, row.start_ns, row.dur_ns))
+		return WS_ACTIVITY_ROW;
 	if (!d->seg->capture.kernels_only)
 		ws_drain_add(d, WS_KIND_MEMCPY, &row);
 	return WS_ACTIVITY_ROW;
@@ -196,6 +200,8 @@ static enum ws_activity_fate add_ptop(struct ws_drain *d, const struct ws_activi
 	    !ws_activity_device(d, m->device) || !ws_activity_device(d, m->src_device) ||
 	    !ws_activity_device(d, m->dst_device))
 		return WS_ACTIVITY_DAMAGED;
+	if (!ws_filter_keeps_work(d, row.correlation, row.start_ns, row.dur_ns))
+		return WS_ACTIVITY_ROW;
 	if (!d->seg->capture.kernels_only)
 		ws_drain_add(d, WS_KIND_MEMCPY, &row);
 	return WS_ACTIVITY_ROW;
@@ -220,6 +226,8 @@ static enum ws_activity_fate add_memset(struct ws_drain *d, const struct ws_acti
 	if (!read_times(d, slot, m->start, m->end, &row.start_ns, &row.dur_ns) ||
 	    !ws_activity_device(d, m->device))
 		return WS_ACTIVITY_DAMAGED;
+	if (!ws_filter_keeps_work(d, row.correlation, row.start_ns, row.dur_ns))
+		return WS_ACTIVITY_ROW;
 	if (!d->seg->capture.kernels_only)
 		ws_drain_add(d, WS_KIND_MEMSET, &row);
 	return WS_ACTIVITY_ROW;
@@ -240,6 +248,8 @@ static enum ws_activity_fate add_graph(struct ws_drain *d, const struct ws_activ
 	if (!read_times(d, slot, g->start, g->end, &row.start_ns, &row.dur_ns) ||
 	    !ws_activity_device(d, g->device))
 		return WS_ACTIVITY_DAMAGED;
+	if (!ws_filter_keeps_work(d, row.correlation, row.start_ns, row.dur_ns))
+		return WS_ACTIVITY_ROW;
 	ws_drain_add(d, WS_KIND_GRAPH_LAUNCH, &row);
 	return WS_ACTIVITY_ROW;
 }
@@ -285,7 +295,8 @@ static enum ws_activity_fate add_api(struct ws_drain *d, const struct ws_activit
 	if (!row.thread)
 		return WS_ACTIVITY_DAMAGED;
 	if (!ws_activity_keep_call(d->activity, slot, domain == WS_CUPTI_DOMAIN_RUNTIME,
-	                           c->correlation))
+	                           c->correlation) ||
+	    !ws_filter_keeps_call(d, row.correlation, row.start_ns, row.dur_ns))
 		return WS_ACTIVITY_ROW;
 	row.name = call_name(d, domain, c->cbid);
 	ws_drain_add(d, WS_KIND_API, &row);
@@ -313,6 +324,8 @@ static enum ws_activity_fate add_sync(struct ws_drain *d, const struct ws_activi
 
 	if (!read_times(d, slot, s->start, s->end, &row.start_ns, &row.dur_ns))
 		return WS_ACTIVITY_DAMAGED;
+	if (!ws_filter_keeps_work(d, row.correlation, row.start_ns, row.dur_ns))
+		return WS_ACTIVITY_ROW;
 	ws_activity_device(d, (uint32_t)row.device);
 	ws_drain_add(d, WS_KIND_SYNC, &row);
 	return WS_ACTIVITY_ROW;
@@ -330,6 +343,8 @@ static enum ws_activity_fate add_overhead(struct ws_drain *d, const struct ws_ac
 		row.kind = WS_OVERHEAD_UNKNOWN;
 	if (!read_times(d, slot, o->start, o->end, &row.start_ns, &row.dur_ns))
 		return WS_ACTIVITY_DAMAGED;
+	if (!ws_filter_keeps_work(d, 0, row.start_ns, row.dur_ns))
+		return WS_ACTIVITY_ROW;
 	if (o->object_kind == WS_CUPTI_OBJECT_THREAD && o->thread)
 		row.thread = thread_of(d, o->thread);
 	ws_drain_add(d, WS_KIND_OVERHEAD, &row);
@@ -346,6 +361,8 @@ static enum ws_activity_fate add_jit(struct ws_drain *d, const struct ws_activit
 
 	if (!read_times(d, slot, j->start, j->end, &row.start_ns, &row.dur_ns))
 		return WS_ACTIVITY_DAMAGED;
+	if (!ws_filter_keeps_work(d, 0, row.start_ns, row.dur_ns))
+		return WS_ACTIVITY_ROW;
 	if (j->thread)
 		row.thread = thread_of(d, j->thread);
 	ws_drain_add(d, WS_KIND_OVERHEAD, &row);
@@ -363,6 +380,8 @@ static enum ws_activity_fate add_memory(struct ws_drain *d, const struct ws_acti
 	if (!time || !read_times(d, slot, time, time, &row->time_ns, &dur_ns) ||
 	    !ws_activity_device(d, (uint32_t)row->device))
 		return WS_ACTIVITY_DAMAGED;
+	if (!ws_filter_keeps_work(d, row->correlation, row->time_ns, 0))
+		return WS_ACTIVITY_ROW;
 	row->pid = pid_of(d);
 	ws_drain_add(d, WS_KIND_MEMORY, row);
 	return WS_ACTIVITY_ROW;

@@ -365,6 +365,16 @@ static int define_device_attr(struct ws_drain *d, const struct def *def)
 	return 1;
 }
 
+static int define_window(struct ws_drain *d, const struct def *def)
+{
+	struct ws_def_window fixed;
+
+	if (def->size < sizeof(fixed))
+		return 0;
+	memcpy(&fixed, def->body, sizeof(fixed));
+	return ws_filter_range(d, &fixed);
+}
+
 static int define(struct ws_drain *d, const struct def *def)
 {
 	switch (def->type) {
@@ -382,6 +392,8 @@ static int define(struct ws_drain *d, const struct def *def)
 		return define_category(d, def);
 	case WS_DEF_SCHEMA:
 		return define_schema(d, def);
+	case WS_DEF_WINDOW:
+		return define_window(d, def);
 	case WS_DEF_ENUM:
 		return define_enum(d, def);
 	case WS_DEF_CALL:

@@ -2,6 +2,7 @@
 #ifndef WS_RECORDER_DRAIN_PRIVATE_H
 #define WS_RECORDER_DRAIN_PRIVATE_H
 
+#include "recorder/capture_filter.h"
 #include "recorder/drain.h"
 #include "recorder/record.h"
 
@@ -51,6 +52,7 @@ struct ws_drain {
 	size_t nlaunch_schemas;
 
 	struct ws_activity *activity;
+	struct ws_capture_filter filter;
 	uint8_t *scratch; /* a record that wraps around the end of its ring */
 	struct ws_drain_counts counts;
 	uint64_t rows;

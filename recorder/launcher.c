@@ -137,6 +137,9 @@ static enum ws_status open_session(struct ws_session *s, const char *pattern, co
 	memcpy(control->output, pattern, strlen(pattern) + 1);
 	control->keep_existing = (uint32_t)opts->keep_existing;
 	file.seg->capture = opts->capture;
+	control->window = opts->window;
+	if (opts->delay_ns || opts->window.duration_ns)
+		control->window.begin_ns = file.seg->base_realtime_ns + opts->delay_ns;
 	WS_FORWARD(ws_process_begin(&first, opts, &file, path, &provenance, err));
 	first->is_settled = is_settled;
 	return ws_session_add(s, first, err);

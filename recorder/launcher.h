@@ -34,6 +34,9 @@ struct ws_record_opts {
 	const char *segment_dir; /* NULL: WS_SEG_DIR, and beside the trace when that has no room */
 	struct ws_seg_opts segment;
 	struct ws_seg_capture capture;
+	struct ws_seg_window window; /* its begin_ns is set when the program starts */
+	int64_t delay_ns;            /* until the window begins */
+	uint64_t max_size;           /* bytes of a trace after which it ends, 0 = no limit */
 	enum ws_library_ranges library_ranges;
 	int64_t flush_interval_ns;
 	int zstd_level;         /* 0 = the writer's default */
@@ -54,6 +57,7 @@ struct ws_trace_result {
 	struct ws_drain_counts counts;
 	uint64_t lost[WS_LOSS_COUNT];
 	struct ws_gpu_report gpu;
+	uint64_t outside; /* events outside the window */
 };
 
 struct ws_record_result {

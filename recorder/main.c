@@ -102,6 +102,17 @@ static void print_losses(const struct ws_record_result *r)
 		fputc('\n', stderr);
 }
 
+/* No loss: it was asked for. */
+static void print_outside(const struct ws_record_result *r)
+{
+	uint64_t outside = 0;
+
+	for (size_t i = 0; i < r->ntraces; i++)
+		outside += r->traces[i].outside;
+	if (outside)
+		complain("%" PRIu64 " events outside the capture range were left out", outside);
+}
+
 /* Paths in this folder without it, as they were most likely given. */
 static const char *short_path(const char *path)
 {
@@ -127,6 +138,7 @@ static void print_traces(const struct ws_record_result *r, const char *rescued)
 		         short_path(t->path), process, t->counts.kernels, t->counts.ranges,
 		         t->counts.marks, rescued, t->file_size);
 	}
+	print_outside(r);
 	print_losses(r);
 }
 

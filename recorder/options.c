@@ -1,6 +1,7 @@
 #include "recorder/options.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,6 +10,8 @@
 #define DEFAULT_BUFFER_SIZE (UINT32_C(1) << 20)
 #define DEFAULT_BUFFERS     64
 #define DEFAULT_DEFS_SIZE   (UINT64_C(8) << 20)
+#define MAX_SECONDS         1e9
+#define PROFILER_RANGE      "cudaProfilerApi"
 
 /* --- values --- */
 
@@ -42,6 +45,18 @@ static int parse_size(const char *text, uint64_t max, uint64_t *out)
 	return 0;
 }
 
+/* Seconds with a fraction, to ns. */
+static int parse_seconds(const char *text, int64_t *out)
+{
+	char *end;
+	double seconds = strtod(text, &end);
+
+	if (end == text || *end || !isfinite(seconds) || seconds < 0 || seconds > MAX_SECONDS)
+		return -1;
+	*out = llround(seconds * 1e9);
+	return 0;
+}
+
 /* Place of the value among names, -1 = none of them. */
 static int parse_choice(const char *text, const char *const *names, int n)
 {
@@ -69,6 +84,69 @@ static int set_salvage(struct ws_record_command *cmd, const char *value)
 {
 	cmd->salvage = value;
 	return *value ? 0 : -1;
+}
+
+static int set_delay(struct ws_record_command *cmd, const char *value)
+{
+	return parse_seconds(value, &cmd->record.delay_ns);
+}
+
+static int set_duration(struct ws_record_command *cmd, const char *value)
+{
+	return parse_seconds(value, &cmd->record.window.duration_ns) ||
+	                       !cmd->record.window.duration_ns
+	               ? -1
+	               : 0;
+}
+
+static int set_max_size(struct ws_record_command *cmd, const char *value)
+{
+	return parse_size(value, INT64_MAX, &cmd->record.max_size) || !cmd->record.max_size ? -1
+	                                                                                    : 0;
+}
+
+/* N, N.. or N..M: instances, from 1. 0 = they are, -1 = they are not. */
+static int parse_instances(const char *text, struct ws_seg_window *window)
+{
+	char *end;
+
+	if (*text < '0' || *text > '9')
+		return -1;
+	errno = 0;
+	window->first = window->last = strtoull(text, &end, 10);
+	if (!strcmp(end, "..")) {
+		window->last = UINT64_MAX;
+	} else if (!strncmp(end, "..", 2)) {
+		if (parse_number(end + 2, UINT64_MAX, &window->last))
+			return -1;
+	} else if (*end) {
+		return -1;
+	}
+	return errno || !window->first || window->last < window->first ? -1 : 0;
+}
+
+/* An @ that no instances follow is part of the name. */
+static int set_capture_range(struct ws_record_command *cmd, const char *value)
+{
+	struct ws_seg_window *window = &cmd->record.window;
+	const char *at = strrchr(value, '@');
+	size_t len = at ? (size_t)(at - value) : strlen(value);
+
+	window->first = 1;
+	window->last = UINT64_MAX;
+	if (at && at[1] >= '0' && at[1] <= '9') {
+		if (parse_instances(at + 1, window))
+			return -1;
+	} else {
+		len = strlen(value);
+	}
+	if (!len || len >= sizeof(window->pattern))
+		return -1;
+	memcpy(window->pattern, value, len);
+	window->pattern[len] = 0;
+	window->ranges =
+	        strcmp(window->pattern, PROFILER_RANGE) ? WS_RANGES_NVTX : WS_RANGES_PROFILER;
+	return 0;
 }
 
 static int set_kernels_only(struct ws_record_command *cmd, const char *value)
@@ -225,6 +303,14 @@ static const struct option options[] = {
          "this folder, PROGRAM-2.wtrace … when that exists)"},
         {"--model", "NAME", set_model, 0,
          "record warpsheet-step --model NAME; all options not listed here go to it"},
+        {"--delay", "SECONDS", set_delay, 1, "record nothing in the first seconds"},
+        {"--duration", "SECONDS", set_duration, 1, "record for this long, after the delay"},
+        {"--max-size", "SIZE", set_max_size, 1,
+         "end a trace when it has reached this size, in bytes or with K, M or G"},
+        {"--capture-range", "RANGE", set_capture_range, 1,
+         "record only inside NVTX ranges with this name (* and ? stand for any text and any "
+         "character), or between cudaProfilerStart and -Stop: " PROFILER_RANGE ". NAME@10..20 "
+         "records the 10th to the 20th of them, NAME@10 one, NAME@10.. all from there"},
         {"--stop-on-exit", NULL, set_stop_on_exit, 1,
          "end the recording when PROGRAM exits, though processes that it started still run"},
         {"--kernels-only", NULL, set_kernels_only, 1,

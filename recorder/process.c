@@ -224,10 +224,29 @@ void ws_process_settle(struct ws_process *p, uint32_t pid, ws_output_taken_fn ta
 
 /* --- while it runs --- */
 
+/* Tell the program when nothing more is wanted, so that it need not produce it. */
+static void look_at_limits(struct ws_process *p)
+{
+	struct ws_seg_control *control = &p->file.seg->control;
+	const struct ws_seg_window *window = &control->window;
+	int64_t now = ws_record_clock_ns(CLOCK_REALTIME);
+
+	if (window->duration_ns && now - window->begin_ns > window->duration_ns)
+		atomic_store(&control->is_over, 1);
+	if (!p->opts->max_size || atomic_load(&control->stop_ns) ||
+	    ws_trace_writer_size(p->writer) < p->opts->max_size)
+		return;
+	atomic_store(&control->stop_ns, now);
+	atomic_store(&control->is_over, 1);
+	ws_record_notice(p->opts, "%s has reached --max-size; nothing more is recorded", p->trace);
+}
+
 uint64_t ws_process_step(struct ws_process *p)
 {
 	uint64_t n = ws_drain_pass(p->drain);
 	int64_t now = ws_record_clock_ns(CLOCK_MONOTONIC);
+
+	look_at_limits(p);
 
 	if (now >= p->next_statistics_ns) {
 		ws_drain_statistics(p->drain);
@@ -252,6 +271,7 @@ static void last_rows(struct ws_process *p, const struct ws_row_process_end *end
 
 	if (ws_drain_flag(p->drain, WS_COMMIT_ENDED))
 		return;
+	ws_drain_last_pass(p->drain);
 	if (end) {
 		struct ws_row_process_end row = *end;
 
@@ -284,6 +304,7 @@ enum ws_status ws_process_finish(struct ws_process *p, const struct ws_row_proce
 	result->file_size = ws_trace_writer_size(p->writer);
 	for (int i = 0; i < WS_LOSS_COUNT; i++)
 		result->lost[i] = ws_drain_lost(p->drain, (enum ws_loss)i);
+	result->outside = atomic_load(&p->file.seg->control.outside);
 	result->gpu = ws_gpu_report(&p->file.seg->gpu);
 	if (ws_drain_error(p->drain, err) != WS_OK)
 		return ws_drain_error(p->drain, NULL);

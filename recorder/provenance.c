@@ -162,6 +162,8 @@ void ws_provenance_end(struct ws_drain *d, const struct ws_seg_header *seg, int 
 {
 	add_number(d, "collector.modules", (long)atomic_load(&seg->modules));
 	add_number(d, "collector.images", (long)atomic_load(&seg->images));
+	if (atomic_load(&seg->control.outside))
+		add_number(d, "record.outside_window", (long)atomic_load(&seg->control.outside));
 	if (salvaged)
 		add(d, "record.salvaged", "1");
 }

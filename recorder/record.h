@@ -73,6 +73,7 @@ enum ws_def_type {
 	WS_DEF_KERNEL,      /* struct ws_def_kernel: where a kernel's name lies */
 	WS_DEF_FACT,        /* key, NUL, value: a meta row */
 	WS_DEF_DEVICE_ATTR, /* struct ws_def_device_attr, name */
+	WS_DEF_WINDOW,      /* struct ws_def_window */
 };
 
 /* Starts every definition; body_size bytes follow, padded to 8. */
@@ -93,6 +94,12 @@ struct ws_def_process {
 /* id: of the thread. WS_DEF_THREAD_NAME: 0, the thread is known by pid and tid. */
 struct ws_def_thread {
 	uint64_t pid, tid;
+};
+
+/* A range that is to be recorded begins or ends: never merged with an equal one. */
+struct ws_def_window {
+	int64_t time_ns; /* CLOCK_REALTIME */
+	uint64_t is_open;
 };
 
 struct ws_def_category {

@@ -161,6 +161,11 @@ struct ws_lane {
 		uint32_t open;    /* pushes without a pop yet, dropped ones included */
 		uint32_t dropped; /* of them the innermost that were dropped */
 	} domains[WS_SEG_MAX_DOMAINS];
+	struct {
+		uint32_t is_open;       /* a range of --capture-range is on */
+		uint32_t domain, level; /* where */
+		uint32_t is_kept;       /* its instance is asked for */
+	} range;
 	struct ws_lane_kernel kernel[WS_SEG_MAX_KERNELS];
 };
 #define WS_LANE_HEADER_SIZE 8192

@@ -266,6 +266,13 @@ void ws_define_device_attr(uint32_t device, const char *name, int64_t value)
 	define(WS_DEF_DEVICE_ATTR, &fixed, sizeof(fixed), (struct ws_text){.ptr = name}, 1);
 }
 
+void ws_define_window(int64_t time_ns, int is_open)
+{
+	struct ws_def_window fixed = {time_ns, (uint64_t)is_open};
+
+	define_once(WS_DEF_WINDOW, &fixed, sizeof(fixed), "", 1);
+}
+
 const char *ws_string_text(uint64_t string, uint32_t *size)
 {
 	struct ws_seg_header *seg = ws_collector.seg;

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "recorder/collect/capture_range.h"
+
 /* --- attributes --- */
 
 uint32_t ws_event_domain(wsn_domain handle)
@@ -292,6 +294,27 @@ static struct ws_lane *lane_for(struct ws_event *ev)
 	return lane;
 }
 
+/* Everything that was asked for is recorded: new events are left out. */
+static int is_over(void)
+{
+	return WS_UNLIKELY(
+	        atomic_load_explicit(&ws_collector.seg->control.is_over, memory_order_relaxed));
+}
+
+static void count_outside(void)
+{
+	atomic_fetch_add_explicit(&ws_collector.seg->control.outside, 1, memory_order_relaxed);
+}
+
+/* An event that belongs to a push that was dropped. */
+static void count_dropped(void)
+{
+	if (is_over())
+		count_outside();
+	else
+		ws_lost(WS_LOSS_ring_overflow, 1);
+}
+
 static void measure(struct ws_event *ev)
 {
 	if (ws_text_measure(&ev->text, WS_MAX_TEXT))
@@ -345,6 +368,10 @@ static int pop_kernel(struct ws_lane *lane, const struct ws_event *ev, int64_t e
 		ws_lost(WS_LOSS_ring_overflow, 1);
 		return (int)lane->kernels;
 	}
+	if (is_over()) {
+		count_outside();
+		return (int)lane->kernels;
+	}
 	k = &lane->kernel[lane->kernels];
 	ws_event_init(&out, ev->domain, k->text, WS_TEXT_BYTES);
 	out.text.size = k->text_size;
@@ -372,9 +399,11 @@ int ws_event_push(struct ws_event *ev)
 		return push_kernel(lane, ev);
 	measure(ev);
 	level = (int)lane->domains[ev->domain].open++;
-	if (lane->domains[ev->domain].dropped) {
+	if (ws_range_wanted())
+		ws_range_pushed(lane, ev, (uint32_t)level);
+	if (lane->domains[ev->domain].dropped || is_over()) {
 		lane->domains[ev->domain].dropped++;
-		ws_lost(WS_LOSS_ring_overflow, 1);
+		count_dropped();
 		return level;
 	}
 	/* room for its own pop is kept as well, also from a signal handler that comes now */
@@ -419,9 +448,11 @@ int ws_event_pop(struct ws_event *ev)
 		return -1;
 	}
 	level = (int)--lane->domains[ev->domain].open;
+	if (ws_range_wanted())
+		ws_range_popped(lane, ev->domain, (uint32_t)level, now);
 	if (WS_UNLIKELY(lane->domains[ev->domain].dropped)) {
 		lane->domains[ev->domain].dropped--;
-		ws_lost(WS_LOSS_ring_overflow, 1);
+		count_dropped();
 		return level;
 	}
 	if (!ev->payload.schema) {
@@ -440,6 +471,10 @@ void ws_event_mark(struct ws_event *ev)
 
 	if (WS_UNLIKELY(!lane))
 		return;
+	if (is_over()) {
+		count_outside();
+		return;
+	}
 	measure(ev);
 	if (!put_event(lane, WS_REC_MARK, ev, 0, 0, lane->pops_owed))
 		ws_lost(WS_LOSS_ring_overflow, 1);
@@ -447,25 +482,35 @@ void ws_event_mark(struct ws_event *ev)
 
 /*
  * Ids of ranges whose start was lost carry the cause, so that their end is not
- * recorded without its start, and is counted under the same cause.
+ * recorded without its start, and is counted under the same cause. And those
+ * of ranges that --capture-range asked for say so.
  */
 #define RANGE_LOST     (UINT64_C(1) << 63)
+#define RANGE_CAPTURE  (UINT64_C(1) << 62)
 #define RANGE_CAUSE(c) (RANGE_LOST | (uint64_t)(c) << 56)
+#define CAUSE_OF(id)   ((id) >> 56 & 0x3F)
+#define CAUSE_OVER     0x3Fu /* not lost: outside the window */
 
 uint64_t ws_event_start(struct ws_event *ev)
 {
 	uint64_t range = atomic_fetch_add(&ws_collector.seg->next_range, 1) + 1;
 	struct ws_lane *lane = lane_for(ev);
+	uint64_t capture;
 
 	if (WS_UNLIKELY(!lane))
 		return range |
 		       (ev->domain == WS_DEF_NONE ? RANGE_CAUSE(WS_LOSS_definition_overflow)
 		                                  : RANGE_CAUSE(WS_LOSS_thread_without_ring));
+	if (is_over()) {
+		count_outside();
+		return range | RANGE_CAUSE(CAUSE_OVER);
+	}
 	measure(ev);
+	capture = ws_range_wanted() && ws_range_started(ev) ? RANGE_CAPTURE : 0;
 	if (put_event(lane, WS_REC_START, ev, range, 0, lane->pops_owed))
-		return range;
+		return range | capture;
 	ws_lost(WS_LOSS_ring_overflow, 1);
-	return range | RANGE_CAUSE(WS_LOSS_ring_overflow);
+	return range | capture | RANGE_CAUSE(WS_LOSS_ring_overflow);
 }
 
 void ws_event_end(struct ws_event *ev, uint64_t range)
@@ -473,13 +518,18 @@ void ws_event_end(struct ws_event *ev, uint64_t range)
 	int64_t now = ws_now_ns();
 	struct ws_lane *lane;
 
+	if (WS_UNLIKELY(range & RANGE_CAPTURE))
+		ws_range_ended(now);
 	if (WS_UNLIKELY(range & RANGE_LOST)) {
-		uint64_t cause = range >> 56 & 0x7F;
+		uint64_t cause = CAUSE_OF(range);
 
-		ws_lost(cause < WS_LOSS_COUNT ? (enum ws_loss)cause : WS_LOSS_ring_overflow, 1);
+		if (cause == CAUSE_OVER)
+			count_outside();
+		else
+			ws_lost(cause < WS_LOSS_COUNT ? (enum ws_loss)cause : WS_LOSS_ring_overflow, 1);
 		return;
 	}
 	lane = lane_for(ev);
-	if (lane && !put_event(lane, WS_REC_END, ev, range, now, lane->pops_owed))
+	if (lane && !put_event(lane, WS_REC_END, ev, range & ~RANGE_CAPTURE, now, lane->pops_owed))
 		ws_lost(WS_LOSS_ring_overflow, 1);
 }

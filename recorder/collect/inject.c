@@ -9,6 +9,7 @@
 
 #include "kernels/nvtx_abi.h"
 #include "recorder/collect/collector.h"
+#include "recorder/collect/capture_range.h"
 #include "recorder/collect/control.h"
 #include "recorder/collect/cupti_source.h"
 #include "recorder/collect/nvtx_source.h"
@@ -77,6 +78,8 @@ static void attach(void)
 	if (atomic_load(&seg->images))
 		ws_slots_give_up(seg);
 	ws_def_reload();
+	for (uint32_t i = 0; i < seg->lane_count; i++)
+		ws_range_abandoned(ws_seg_lane(seg, i));
 	n = readlink("/proc/self/exe", path, sizeof(path) - 1);
 	path[n > 0 ? n : 0] = 0;
 	ws_collector.image = atomic_fetch_add(&seg->images, 1) + 1;

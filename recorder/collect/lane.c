@@ -6,6 +6,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include "recorder/collect/capture_range.h"
 #include "recorder/collect/collector.h"
 
 #ifndef MADV_POPULATE_WRITE
@@ -21,6 +22,7 @@ static void thread_ended(void *arg)
 	struct ws_lane *lane = arg;
 
 	ws_self.lane = NULL;
+	ws_range_abandoned(lane);
 	ws_thread_ended((uint32_t)gettid());
 	atomic_store_explicit(&lane->state, WS_LANE_LEFT, memory_order_release);
 }

@@ -61,6 +61,15 @@ static int with_exit(int count)
 	return 3;
 }
 
+/* All rounds inside one range. */
+static int nested(int count)
+{
+	nvtx.RangePushA("epoch");
+	rounds(0, count);
+	nvtx.RangePop();
+	return 0;
+}
+
 static int with_underscore_exit(int count)
 {
 	rounds(0, count);
@@ -229,6 +238,7 @@ static const struct {
 	int (*run)(int count);
 } modes[] = {
         {"exit", with_exit},
+        {"nested", nested},
         {"_exit", with_underscore_exit},
         {"sigkill", with_sigkill},
         {"sigsegv", with_segfault},

@@ -1,0 +1,125 @@
+#include "recorder/collect/capture_range.h"
+
+#include <string.h>
+
+#define LONGEST_NAME 256 /* of a range whose name is not UTF-8 already */
+
+int ws_range_matches(const char *pattern, const char *text, size_t size)
+{
+	const char *star = NULL;
+	size_t at = 0, star_at = 0;
+
+	while (at < size) {
+		if (*pattern == '*') {
+			star = ++pattern;
+			star_at = at;
+		} else if (*pattern && (*pattern == '?' || *pattern == text[at])) {
+			pattern++;
+			at++;
+		} else if (star) { /* the star takes one more */
+			pattern = star;
+			at = ++star_at;
+		} else {
+			return 0;
+		}
+	}
+	while (*pattern == '*')
+		pattern++;
+	return !*pattern;
+}
+
+static int is_wanted(const struct ws_event *ev)
+{
+	const char *pattern = ws_collector.seg->control.window.pattern;
+	struct ws_text_cursor cursor = {ev->text.ptr, ev->text.kind, ev->text.size};
+	char name[LONGEST_NAME];
+	const char *text;
+	uint32_t size = 0;
+
+	if (ev->string) {
+		text = ws_string_text(ev->string, &size);
+		return text && ws_range_matches(pattern, text, size);
+	}
+	if (ev->text.kind == WS_TEXT_BYTES)
+		return ws_range_matches(pattern, ev->text.ptr, ev->text.size);
+	size = ws_text_next(&cursor, name, sizeof(name));
+	return ws_range_matches(pattern, name, size);
+}
+
+/* The next instance begins. 1: it is one of those to be recorded. */
+static int begin_instance(void)
+{
+	struct ws_seg_control *control = &ws_collector.seg->control;
+	uint64_t instance = atomic_fetch_add(&control->instances, 1) + 1;
+
+	if (instance < control->window.first || instance > control->window.last)
+		return 0;
+	ws_define_window(ws_now_ns(), 1);
+	return 1;
+}
+
+static void end_instance(int64_t time_ns)
+{
+	struct ws_seg_control *control = &ws_collector.seg->control;
+
+	ws_define_window(time_ns, 0);
+	/* all that were asked for are behind us */
+	if (atomic_fetch_add(&control->instances_ended, 1) + 1 ==
+	    control->window.last - control->window.first + 1)
+		atomic_store(&control->is_over, 1);
+}
+
+void ws_range_pushed(struct ws_lane *lane, const struct ws_event *ev, uint32_t level)
+{
+	if (lane->range.is_open || !is_wanted(ev))
+		return;
+	lane->range.domain = ev->domain;
+	lane->range.level = level;
+	lane->range.is_kept = (uint32_t)begin_instance();
+	lane->range.is_open = 1;
+}
+
+void ws_range_popped(struct ws_lane *lane, uint32_t domain, uint32_t level, int64_t time_ns)
+{
+	if (!lane->range.is_open || lane->range.domain != domain || lane->range.level != level)
+		return;
+	lane->range.is_open = 0;
+	if (lane->range.is_kept)
+		end_instance(time_ns);
+}
+
+void ws_range_abandoned(struct ws_lane *lane)
+{
+	if (lane->range.is_open && lane->range.is_kept)
+		end_instance(ws_now_ns());
+	lane->range.is_open = 0;
+}
+
+int ws_range_started(const struct ws_event *ev)
+{
+	return is_wanted(ev) && begin_instance();
+}
+
+void ws_range_ended(int64_t time_ns)
+{
+	end_instance(time_ns);
+}
+
+void ws_range_profiler(int start)
+{
+	struct ws_seg_control *control = &ws_collector.seg->control;
+	uint32_t was;
+
+	if (control->window.ranges != WS_RANGES_PROFILER)
+		return;
+	if (!start) {
+		if (atomic_exchange(&control->profiler, WS_PROFILER_OFF) == WS_PROFILER_KEPT)
+			end_instance(ws_now_ns());
+		return;
+	}
+	was = WS_PROFILER_OFF;
+	if (!atomic_compare_exchange_strong(&control->profiler, &was, WS_PROFILER_ON))
+		return; /* started twice is on once */
+	if (begin_instance())
+		atomic_store(&control->profiler, WS_PROFILER_KEPT);
+}

@@ -1,0 +1,35 @@
+/*
+ * The ranges that the user wants recorded (--capture-range): recognized on the
+ * thread that is in them, told to the launcher through the definition log.
+ */
+#ifndef WS_COLLECT_CAPTURE_RANGE_H
+#define WS_COLLECT_CAPTURE_RANGE_H
+
+#include "recorder/collect/event.h"
+
+/* 1 when NVTX ranges are to be looked at. */
+static inline int ws_range_wanted(void)
+{
+	return WS_UNLIKELY(ws_collector.seg->control.window.ranges == WS_RANGES_NVTX);
+}
+
+/*
+ * A range of this thread has been pushed at this level, and popped. Inside a
+ * range that matches no other one is looked for.
+ */
+void ws_range_pushed(struct ws_lane *lane, const struct ws_event *ev, uint32_t level);
+void ws_range_popped(struct ws_lane *lane, uint32_t domain, uint32_t level, int64_t time_ns);
+/* The thread of this lane is gone; what it did not pop ends here. */
+void ws_range_abandoned(struct ws_lane *lane);
+
+/* A range begins that ends on any thread: 1 when that is to be told to ws_range_ended(). */
+int ws_range_started(const struct ws_event *ev);
+void ws_range_ended(int64_t time_ns);
+
+/* The program called cudaProfilerStart (1) or cudaProfilerStop (0). */
+void ws_range_profiler(int start);
+
+/* 1 when the pattern, in which * is any text and ? any byte, is that of the whole text. */
+int ws_range_matches(const char *pattern, const char *text, size_t size);
+
+#endif
