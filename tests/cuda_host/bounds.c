@@ -141,7 +141,8 @@ static double rope(const struct ws_operands *o, const struct ws_tensor *written,
 	return rotation(in(o, 0), from);
 }
 
-/* --- ops that are linear in their operands ----------------------------------------------------- */
+/* --- ops that are linear in their operands -----------------------------------------------------
+ */
 
 /* Terms that an element of the result sums. */
 static double terms(const struct ws_op *op)
@@ -241,7 +242,8 @@ static void embedding_grad(const struct ws_operands *o, double *bounds)
 	free(hits);
 }
 
-/* --- softmax and losses -------------------------------------------------------------------------- */
+/* --- softmax and losses --------------------------------------------------------------------------
+ */
 
 /* y = exp(scale x - max) / sum: the exponent's own rounding is a relative error of y. */
 static void softmax(const struct ws_operands *o, double *bounds)
@@ -255,7 +257,8 @@ static void softmax(const struct ws_operands *o, double *bounds)
 
 		for (int64_t j = 0; j < visible; j++)
 			most = fmax(most, fabs(scale * in(o, 0)[row * cols + j]));
-		bounds[i] = fabs(out(o, 0)[i]) * (sum_error((double)visible) + ULP * (6 + 2 * most));
+		bounds[i] =
+		        fabs(out(o, 0)[i]) * (sum_error((double)visible) + ULP * (6 + 2 * most));
 	}
 }
 
@@ -271,11 +274,10 @@ static void softmax_grad(const struct ws_operands *o, double *bounds)
 
 		for (int64_t j = row * cols; j < row * cols + visible; j++)
 			sum += fabs(dy[j] * y[j]);
-		bounds[i] = i % cols < visible
-		                    ? fabs(o->op->u.alpha * y[i]) *
-		                              (sum_error((double)visible) * sum +
-		                               2 * ULP * (fabs(dy[i]) + sum))
-		                    : 0;
+		bounds[i] = i % cols < visible ? fabs(o->op->u.alpha * y[i]) *
+		                                         (sum_error((double)visible) * sum +
+		                                          2 * ULP * (fabs(dy[i]) + sum))
+		                               : 0;
 	}
 }
 
@@ -300,16 +302,17 @@ static void cross_entropy(const struct ws_operands *o, bool of_loss, double *bou
 		share = sum_error((double)cols) + ULP * (6 + 2 * most);
 		total += share + 4 * ULP * (log(sum) + fabs(row[(int64_t)target[r]] - max));
 		for (int64_t c = 0; c < cols && !of_loss; c++)
-			bounds[r * cols + c] =
-			        (exp(row[c] - max) / sum * share + (c == (int64_t)target[r]) * ULP) /
-			        (double)rows;
+			bounds[r * cols + c] = (exp(row[c] - max) / sum * share +
+			                        (c == (int64_t)target[r]) * ULP) /
+			                       (double)rows;
 	}
 	if (of_loss)
 		bounds[0] = total / (double)rows * (1 + sum_error((double)rows) / ULP * U) +
 		            sum_error((double)rows) * fabs(out(o, 0)[0]);
 }
 
-/* --- norms ----------------------------------------------------------------------------------------- */
+/* --- norms
+ * ----------------------------------------------------------------------------------------- */
 
 static void rms_norm(const struct ws_operands *o, const struct ws_operand *written, double *bounds)
 {
@@ -340,8 +343,7 @@ static void rms_norm_grad(const struct ws_operands *o, bool of_weight, double *b
 		for (int64_t c = 0; c < cols; c++)
 			bounds[row * cols + c] =
 			        2 * ULP * fabs(r[row] * w[c] * dy[row * cols + c]) +
-			        fabs(x[row * cols + c]) * sum *
-			                (sum_error((double)cols) + 4 * ULP);
+			        fabs(x[row * cols + c]) * sum * (sum_error((double)cols) + 4 * ULP);
 	}
 }
 
@@ -376,7 +378,8 @@ static struct channel channel_of(const struct ws_norm *norm, const double *x, in
 	return c;
 }
 
-static void batch_norm(const struct ws_operands *o, const struct ws_operand *written, double *bounds)
+static void batch_norm(const struct ws_operands *o, const struct ws_operand *written,
+                       double *bounds)
 {
 	const struct ws_op *op = o->op;
 	const struct ws_norm *norm = &op->u.norm;
@@ -394,7 +397,8 @@ static void batch_norm(const struct ws_operands *o, const struct ws_operand *wri
 		else if (which == 2)
 			bounds[k] = c.inverse * c.inverse_error;
 		else if (which == 3)
-			bounds[k] = 2 * old + norm->momentum * (c.mean_error + 2 * ULP * fabs(c.mean));
+			bounds[k] =
+			        2 * old + norm->momentum * (c.mean_error + 2 * ULP * fabs(c.mean));
 		else if (which == 4)
 			bounds[k] = 2 * old + norm->momentum * c.var * c.n / (c.n - 1) *
 			                              (2 * c.inverse_error + 4 * ULP);
@@ -402,10 +406,11 @@ static void batch_norm(const struct ws_operands *o, const struct ws_operand *wri
 			int64_t at = channel_at(&norm->ch, k, i);
 			double z = (x[at] - c.mean) * c.inverse;
 
-			bounds[at] = fabs(gamma[k]) * c.inverse *
-			                     (c.mean_error + ULP * (fabs(x[at]) + fabs(c.mean))) +
-			             fabs(gamma[k] * z) * (c.inverse_error + 4 * ULP) +
-			             2 * ULP * (fabs(beta[k]) + fabs(gamma[k] * c.mean) * c.inverse);
+			bounds[at] =
+			        fabs(gamma[k]) * c.inverse *
+			                (c.mean_error + ULP * (fabs(x[at]) + fabs(c.mean))) +
+			        fabs(gamma[k] * z) * (c.inverse_error + 4 * ULP) +
+			        2 * ULP * (fabs(beta[k]) + fabs(gamma[k] * c.mean) * c.inverse);
 		}
 	}
 }
@@ -443,7 +448,8 @@ static void batch_norm_grad(const struct ws_operands *o, const struct ws_operand
 	}
 }
 
-/* --- optimizer --------------------------------------------------------------------------------------- */
+/* --- optimizer
+ * --------------------------------------------------------------------------------------- */
 
 /* m = b1 m + (1 - b1) g; v likewise of g^2; p -= alpha m / (sqrt(v) + eps); p -= decay p */
 static void adamw(const struct ws_operands *o, const struct ws_operand *written, double *bounds)
@@ -473,7 +479,9 @@ static void adamw(const struct ws_operands *o, const struct ws_operand *written,
 	}
 }
 
-/* --- all ----------------------------------------------------------------------------------------------- */
+/* --- all
+ * -----------------------------------------------------------------------------------------------
+ */
 
 static bool is_exact(const struct ws_op *op)
 {

@@ -70,10 +70,10 @@ static ws_cuda_launcher *launcher_of(enum ws_op_kind kind)
 {
 	static ws_cuda_launcher *const launchers[] = {
 #define WS_OP(KIND, name, class, payload) [WS_OP_##KIND] = ws_cuda_##name,
-#define ws_cuda_gemm       NULL
-#define ws_cuda_conv       NULL
-#define ws_cuda_conv_dgrad NULL
-#define ws_cuda_conv_wgrad NULL
+#define ws_cuda_gemm                      NULL
+#define ws_cuda_conv                      NULL
+#define ws_cuda_conv_dgrad                NULL
+#define ws_cuda_conv_wgrad                NULL
 #include "kernels/op.def"
 #undef ws_cuda_gemm
 #undef ws_cuda_conv

@@ -31,8 +31,8 @@ static void note_wrong(struct run *run, const char *format, ...)
 
 	if (shadow->wrong++)
 		return;
-	n = snprintf(shadow->first, sizeof(shadow->first), "%s: ",
-	             ws_op_kernel_name(run->operands.op, name, sizeof(name)));
+	n = snprintf(shadow->first, sizeof(shadow->first),
+	             "%s: ", ws_op_kernel_name(run->operands.op, name, sizeof(name)));
 	va_start(args, format);
 	vsnprintf(shadow->first + n, sizeof(shadow->first) - (size_t)n, format, args);
 	va_end(args);
@@ -118,7 +118,8 @@ static void run_free(struct run *run)
 	free(run);
 }
 
-/* --- on the device ------------------------------------------------------------------------------ */
+/* --- on the device ------------------------------------------------------------------------------
+ */
 
 static enum ws_status device_alloc(struct run *run, struct ws_err *err)
 {
@@ -218,7 +219,8 @@ static enum ws_status device_run(struct run *run, struct ws_err *err)
 	return WS_OK;
 }
 
-/* --- comparing ------------------------------------------------------------------------------------ */
+/* --- comparing
+ * ------------------------------------------------------------------------------------ */
 
 static struct ws_shadow_kernel *kernel_of(struct run *run)
 {
@@ -321,7 +323,8 @@ static enum ws_status shadow_run(struct ws_backend *backend, const struct ws_op 
 	return status;
 }
 
-/* --- memory is the reference's ----------------------------------------------------------------- */
+/* --- memory is the reference's -----------------------------------------------------------------
+ */
 
 static enum ws_status shadow_alloc(struct ws_backend *backend, uint64_t size_bytes, void **data,
                                    struct ws_err *err)

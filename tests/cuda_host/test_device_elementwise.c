@@ -14,13 +14,13 @@ static struct ws_tensor *param(struct ws_graph *graph, const char *name, int64_t
 	return kernels_param(graph, name, WS_SHAPE(rows, cols));
 }
 
-/* --- unary --------------------------------------------------------------------------------------- */
+/* --- unary ---------------------------------------------------------------------------------------
+ */
 
-#define UNARY(name, sub, alpha)                                                             \
-	static struct ws_tensor *name(struct ws_graph *graph, int64_t rows, int64_t cols) \
-	{                                                                                   \
-		return ws_op_unary(graph, WS_SUB_##sub, param(graph, "x", rows, cols),      \
-		                   (alpha));                                                \
+#define UNARY(name, sub, alpha)                                                                  \
+	static struct ws_tensor *name(struct ws_graph *graph, int64_t rows, int64_t cols)        \
+	{                                                                                        \
+		return ws_op_unary(graph, WS_SUB_##sub, param(graph, "x", rows, cols), (alpha)); \
 	}
 UNARY(negate, NEG, 0)
 UNARY(exponential, EXP, 0)
@@ -39,63 +39,72 @@ UNARY(hyperbolic_tangent, TANH, 0)
 Test(device_elementwise, unary_ops_and_their_gradients)
 {
 	static const struct checked_case cases[] = {
-	        {"neg", negate, false},         {"exp", exponential, false},
-	        {"log", logarithm, false},      {"sqrt", square_root, false},
-	        {"rsqrt", inverse_root, false}, {"square", square, false},
-	        {"sigmoid", sigmoid, false},    {"scale", scale, false},
-	        {"add", add_constant, false},   {"mask", mask, false},
-	        {"relu", relu, false},          {"leaky", leaky_relu, false},
+	        {"neg", negate, false},
+	        {"exp", exponential, false},
+	        {"log", logarithm, false},
+	        {"sqrt", square_root, false},
+	        {"rsqrt", inverse_root, false},
+	        {"square", square, false},
+	        {"sigmoid", sigmoid, false},
+	        {"scale", scale, false},
+	        {"add", add_constant, false},
+	        {"mask", mask, false},
+	        {"relu", relu, false},
+	        {"leaky", leaky_relu, false},
 	        {"tanh", hyperbolic_tangent, false},
 	};
 
 	checked_run_all("unary", cases, CHECKED_COUNT(cases), sizes, CHECKED_COUNT(sizes));
 }
 
-/* --- binary -------------------------------------------------------------------------------------- */
+/* --- binary --------------------------------------------------------------------------------------
+ */
 
 /* b of another shape: [rows, cols], one a row, one row, one number; on the right or the left */
-#define RIGHT(name, sub, b_rows, b_cols)                                                     \
-	static struct ws_tensor *name(struct ws_graph *graph, int64_t rows, int64_t cols)    \
-	{                                                                                    \
-		return ws_op_binary(graph, WS_SUB_##sub, param(graph, "a", rows, cols),      \
-		                    param(graph, "b", (b_rows), (b_cols)));                  \
+#define RIGHT(name, sub, b_rows, b_cols)                                                  \
+	static struct ws_tensor *name(struct ws_graph *graph, int64_t rows, int64_t cols) \
+	{                                                                                 \
+		return ws_op_binary(graph, WS_SUB_##sub, param(graph, "a", rows, cols),   \
+		                    param(graph, "b", (b_rows), (b_cols)));               \
 	}
-#define LEFT(name, sub, b_rows, b_cols)                                                      \
-	static struct ws_tensor *name(struct ws_graph *graph, int64_t rows, int64_t cols)    \
-	{                                                                                    \
+#define LEFT(name, sub, b_rows, b_cols)                                                         \
+	static struct ws_tensor *name(struct ws_graph *graph, int64_t rows, int64_t cols)       \
+	{                                                                                       \
 		return ws_op_binary(graph, WS_SUB_##sub, param(graph, "b", (b_rows), (b_cols)), \
-		                    param(graph, "a", rows, cols));                          \
+		                    param(graph, "a", rows, cols));                             \
 	}
-#define ALL(name, sub)                       \
-	RIGHT(name, sub, rows, cols)         \
-	RIGHT(name##_col, sub, rows, 1)      \
-	RIGHT(name##_row, sub, 1, cols)      \
-	RIGHT(name##_scalar, sub, 1, 1)      \
-	LEFT(col_##name, sub, rows, 1)       \
-	LEFT(row_##name, sub, 1, cols)       \
+#define ALL(name, sub)                  \
+	RIGHT(name, sub, rows, cols)    \
+	RIGHT(name##_col, sub, rows, 1) \
+	RIGHT(name##_row, sub, 1, cols) \
+	RIGHT(name##_scalar, sub, 1, 1) \
+	LEFT(col_##name, sub, rows, 1)  \
+	LEFT(row_##name, sub, 1, cols)  \
 	LEFT(scalar_##name, sub, 1, 1)
 ALL(add, ADD)
 ALL(subtract, SUB)
 ALL(multiply, MUL)
 ALL(divide, DIV)
 /* dy, y -> dx: in the backward phase, as names have it */
-#define GRAD(name, sub)                                                                      \
-	static struct ws_tensor *name(struct ws_graph *graph, int64_t rows, int64_t cols)    \
-	{                                                                                    \
-		ws_graph_phase(graph, WSNVTX_PHASE_backward);                                \
-		return ws_op_activation_grad(graph, WS_SUB_##sub,                            \
-		                             param(graph, "dy", rows, cols),                 \
-		                             param(graph, "y", rows, cols), 0.01);           \
+#define GRAD(name, sub)                                                                           \
+	static struct ws_tensor *name(struct ws_graph *graph, int64_t rows, int64_t cols)         \
+	{                                                                                         \
+		ws_graph_phase(graph, WSNVTX_PHASE_backward);                                     \
+		return ws_op_activation_grad(graph, WS_SUB_##sub, param(graph, "dy", rows, cols), \
+		                             param(graph, "y", rows, cols), 0.01);                \
 	}
 GRAD(sigmoid_grad, SIGMOID_GRAD)
 GRAD(relu_grad, RELU_GRAD)
 GRAD(leaky_relu_grad, LEAKY_RELU_GRAD)
 GRAD(tanh_grad, TANH_GRAD)
 
-#define CASE(name) {#name, name, false}
-#define CASES(name)                                                                     \
-	CASE(name), CASE(name##_col), CASE(name##_row), CASE(name##_scalar), CASE(col_##name), \
-	        CASE(row_##name), CASE(scalar_##name)
+// clang-format off
+#define FULL(name)   {#name, name, false}
+#define SCALAR(name) {#name, name, true} /* one number has no gradient here */
+#define CASES(name)                                                                       \
+	FULL(name), FULL(name##_col), FULL(name##_row), SCALAR(name##_scalar),            \
+	FULL(col_##name), FULL(row_##name), SCALAR(scalar_##name)
+// clang-format on
 
 Test(device_elementwise, binary_ops_with_every_broadcast)
 {
@@ -118,12 +127,13 @@ Test(device_elementwise, gradients_of_activations)
 	                CHECKED_COUNT(sizes));
 }
 
-/* --- reductions ------------------------------------------------------------------------------------ */
+/* --- reductions
+ * ------------------------------------------------------------------------------------ */
 
-#define REDUCE(name, sub)                                                                     \
-	static struct ws_tensor *name(struct ws_graph *graph, int64_t rows, int64_t cols)     \
-	{                                                                                     \
-		return ws_op_reduce(graph, WS_SUB_##sub, param(graph, "x", rows, cols));      \
+#define REDUCE(name, sub)                                                                 \
+	static struct ws_tensor *name(struct ws_graph *graph, int64_t rows, int64_t cols) \
+	{                                                                                 \
+		return ws_op_reduce(graph, WS_SUB_##sub, param(graph, "x", rows, cols));  \
 	}
 REDUCE(maximum, MAX)
 REDUCE(sum, SUM)
@@ -145,24 +155,25 @@ Test(device_elementwise, reductions_of_rows_and_columns)
 	checked_run_all("reduce", cases, CHECKED_COUNT(cases), all, CHECKED_COUNT(all));
 }
 
-/* --- copies ------------------------------------------------------------------------------------------ */
+/* --- copies
+ * ------------------------------------------------------------------------------------------ */
 
-#define CAST(name, dtype)                                                                     \
-	static struct ws_tensor *name(struct ws_graph *graph, int64_t rows, int64_t cols)     \
-	{                                                                                     \
-		return ws_op_cast(graph, param(graph, "x", rows, cols), WS_DTYPE_##dtype);    \
+#define CAST(name, dtype)                                                                  \
+	static struct ws_tensor *name(struct ws_graph *graph, int64_t rows, int64_t cols)  \
+	{                                                                                  \
+		return ws_op_cast(graph, param(graph, "x", rows, cols), WS_DTYPE_##dtype); \
 	}
 CAST(to_f32, F32)
 CAST(to_bf16, BF16)
 CAST(to_f16, F16)
 
-#define EXPAND(name, x_rows, x_cols)                                                          \
-	static struct ws_tensor *name(struct ws_graph *graph, int64_t rows, int64_t cols)     \
-	{                                                                                     \
-		struct ws_tensor *like = param(graph, "like", rows, cols);                    \
-                                                                                              \
+#define EXPAND(name, x_rows, x_cols)                                                           \
+	static struct ws_tensor *name(struct ws_graph *graph, int64_t rows, int64_t cols)      \
+	{                                                                                      \
+		struct ws_tensor *like = param(graph, "like", rows, cols);                     \
+                                                                                               \
 		return like ? ws_op_expand(graph, param(graph, "x", (x_rows), (x_cols)), like) \
-		            : NULL;                                                           \
+		            : NULL;                                                            \
 	}
 EXPAND(expand_col, rows, 1)
 EXPAND(expand_row, 1, cols)
@@ -198,13 +209,14 @@ Test(device_elementwise, copies_to_other_types_shapes_and_orders)
 	checked_run_all("copy", cases, CHECKED_COUNT(cases), sizes, CHECKED_COUNT(sizes));
 }
 
-/* --- rotary embedding ------------------------------------------------------------------------------- */
+/* --- rotary embedding
+ * ------------------------------------------------------------------------------- */
 
 static struct ws_tensor *rope_table(struct ws_graph *graph, int64_t time, int64_t width)
 {
-	struct ws_tensor *t = ws_graph_tensor(graph, "table", WS_ROLE_CONST,
-	                                      graph->precision.storage,
-	                                      WS_SHAPE(2, time, width / 2));
+	struct ws_tensor *t =
+	        ws_graph_tensor(graph, "table", WS_ROLE_CONST, graph->precision.storage,
+	                        WS_SHAPE(2, time, width / 2));
 
 	if (t)
 		t->init = (struct ws_init){WS_INIT_ROPE_TABLE, 10000};
@@ -242,7 +254,8 @@ Test(device_elementwise, rotary_embedding_and_the_split_of_heads)
 	checked_run_all("rope", cases, CHECKED_COUNT(cases), all, CHECKED_COUNT(all));
 }
 
-/* --- look-ups ------------------------------------------------------------------------------------------ */
+/* --- look-ups
+ * ------------------------------------------------------------------------------------------ */
 
 static struct ws_tensor *embedding(struct ws_graph *graph, int64_t rows, int64_t cols)
 {

@@ -12,7 +12,8 @@ static struct ws_tensor *param(struct ws_graph *graph, const char *name, int64_t
 	return kernels_param(graph, name, WS_SHAPE(rows, cols));
 }
 
-/* --- softmax -------------------------------------------------------------------------------------- */
+/* --- softmax
+ * -------------------------------------------------------------------------------------- */
 
 /* rows matrices of cols × cols */
 static struct ws_tensor *softmax(struct ws_graph *graph, int64_t rows, int64_t cols)
@@ -49,7 +50,8 @@ Test(device_fused, causal_softmax_of_rows_beyond_what_registers_hold)
 	check_wide_softmax(1001);
 }
 
-/* --- RMS norm, SwiGLU ------------------------------------------------------------------------------ */
+/* --- RMS norm, SwiGLU
+ * ------------------------------------------------------------------------------ */
 
 static struct ws_tensor *rms_norm(struct ws_graph *graph, int64_t rows, int64_t cols)
 {
@@ -66,14 +68,15 @@ Test(device_fused, rms_norm_and_swiglu)
 {
 	static const struct checked_case cases[] = {{"rms norm", rms_norm, false},
 	                                            {"swiglu", swiglu, false}};
-	static const int64_t sizes[][2] = {{1, 1},    {3, 7},     {33, 33},  {2, 1000},
+	static const int64_t sizes[][2] = {{1, 1},    {3, 7},    {33, 33},  {2, 1000},
 	                                   {45, 768}, {700, 20}, {2, 5000}, {3, 20011}};
 
 	checked_run_all("rms norm, swiglu", cases, CHECKED_COUNT(cases), sizes,
 	                CHECKED_COUNT(sizes));
 }
 
-/* --- cross-entropy ----------------------------------------------------------------------------------- */
+/* --- cross-entropy
+ * ----------------------------------------------------------------------------------- */
 
 static struct ws_tensor *cross_entropy(struct ws_graph *graph, int64_t rows, int64_t cols)
 {
@@ -91,7 +94,8 @@ Test(device_fused, cross_entropy_and_its_gradient)
 	checked_run_all("cross-entropy", cases, 1, sizes, CHECKED_COUNT(sizes));
 }
 
-/* --- optimizer ------------------------------------------------------------------------------------------ */
+/* --- optimizer
+ * ------------------------------------------------------------------------------------------ */
 
 /* Gradients of some parameters, of sizes that fill no block, as a graph that updates them. */
 static struct checked adamw_of(const struct ws_precision *precision, const int64_t *counts, int n,
@@ -130,8 +134,8 @@ Test(device_fused, adamw_of_parameters_of_all_sizes)
 
 	for (int p = 0; ws_precision_at(p); p++) {
 		struct ws_optim optim;
-		struct checked c = adamw_of(ws_precision_at(p), counts, CHECKED_COUNT(counts),
-		                            &none, &optim);
+		struct checked c =
+		        adamw_of(ws_precision_at(p), counts, CHECKED_COUNT(counts), &none, &optim);
 
 		for (int t = 1; t <= 2; t++) {
 			KERNELS_OK(ws_optim_feed(c.run.exec, &WS_ADAMW_DEFAULT, &optim, t, err));

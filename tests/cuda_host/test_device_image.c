@@ -29,28 +29,29 @@ static struct ws_tensor *channel_param(struct ws_graph *graph, const char *name,
 	return kernels_param(graph, name, WS_SHAPE(ch.channels));
 }
 
-static const int64_t sizes[][2] = {{2, 1},   {3, 7},    {7, 33},  {49, 18},
+static const int64_t sizes[][2] = {{2, 1},    {3, 7},    {7, 33},   {49, 18},
                                    {1000, 3}, {1, 1000}, {33, 300}, {1500, 18}};
 
-/* --- bias ----------------------------------------------------------------------------------------- */
+/* --- bias
+ * ----------------------------------------------------------------------------------------- */
 
 static struct ws_tensor *bias_of(struct ws_graph *graph, struct ws_channels ch)
 {
 	return ws_op_bias(graph, image(graph, ch), channel_param(graph, "bias", ch), ch);
 }
 
-#define BIAS(name, order)                                                                        \
-	static struct ws_tensor *name##_##order(struct ws_graph *graph, int64_t rows,            \
-	                                        int64_t cols)                                    \
-	{                                                                                        \
-		return name##_of(graph, order##_of(rows, cols));                                 \
+#define BIAS(name, order)                                                             \
+	static struct ws_tensor *name##_##order(struct ws_graph *graph, int64_t rows, \
+	                                        int64_t cols)                         \
+	{                                                                             \
+		return name##_of(graph, order##_of(rows, cols));                      \
 	}
-#define BIAS_ACT(name, sub)                                                                      \
-	static struct ws_tensor *name##_of(struct ws_graph *graph, struct ws_channels ch)        \
-	{                                                                                        \
-		return ws_op_bias_activation(graph, bias_of(graph, ch), WS_SUB_##sub, 0.01);     \
-	}                                                                                        \
-	BIAS(name, first)                                                                        \
+#define BIAS_ACT(name, sub)                                                                  \
+	static struct ws_tensor *name##_of(struct ws_graph *graph, struct ws_channels ch)    \
+	{                                                                                    \
+		return ws_op_bias_activation(graph, bias_of(graph, ch), WS_SUB_##sub, 0.01); \
+	}                                                                                    \
+	BIAS(name, first)                                                                    \
 	BIAS(name, last)
 BIAS(bias, first)
 BIAS(bias, last)
@@ -74,7 +75,8 @@ Test(device_image, bias_with_and_without_activation)
 	checked_run_all("bias", cases, CHECKED_COUNT(cases), sizes, CHECKED_COUNT(sizes));
 }
 
-/* --- batch norm ------------------------------------------------------------------------------------- */
+/* --- batch norm
+ * ------------------------------------------------------------------------------------- */
 
 static struct ws_tensor *statistic(struct ws_graph *graph, const char *name, struct ws_channels ch,
                                    double value)
@@ -149,7 +151,8 @@ Test(device_image, batch_norm_of_numbers_far_from_zero)
 	checked_tell("batch norm far from zero", &report);
 }
 
-/* --- pooling ------------------------------------------------------------------------------------------ */
+/* --- pooling
+ * ------------------------------------------------------------------------------------------ */
 
 static struct ws_tensor *pooled(struct ws_graph *graph, struct ws_window w, bool max)
 {
@@ -162,33 +165,33 @@ static struct ws_tensor *pooled(struct ws_graph *graph, struct ws_window w, bool
 }
 
 /* rows: height of the image, its width is one more; cols: channels */
-#define POOL(name, in_layout, size, step, edge, max)                                             \
-	static struct ws_tensor *name(struct ws_graph *graph, int64_t rows, int64_t cols)        \
-	{                                                                                        \
-		struct ws_window w = {.layout = WS_LAYOUT_##in_layout,                           \
-		                      .n = 2,                                                    \
-		                      .c = cols,                                                 \
-		                      .h = rows,                                                 \
-		                      .w = rows + 1,                                             \
-		                      .r = (size),                                               \
-		                      .s = (size),                                               \
-		                      .stride = (step),                                          \
-		                      .pad = (edge)};                                            \
-                                                                                                 \
-		return pooled(graph, w, max);                                                    \
+#define POOL(name, in_layout, size, step, edge, max)                                      \
+	static struct ws_tensor *name(struct ws_graph *graph, int64_t rows, int64_t cols) \
+	{                                                                                 \
+		struct ws_window w = {.layout = WS_LAYOUT_##in_layout,                    \
+		                      .n = 2,                                             \
+		                      .c = cols,                                          \
+		                      .h = rows,                                          \
+		                      .w = rows + 1,                                      \
+		                      .r = (size),                                        \
+		                      .s = (size),                                        \
+		                      .stride = (step),                                   \
+		                      .pad = (edge)};                                     \
+                                                                                          \
+		return pooled(graph, w, max);                                             \
 	}
-#define ADAPTIVE(name, in_layout, height, width)                                                 \
-	static struct ws_tensor *name(struct ws_graph *graph, int64_t rows, int64_t cols)        \
-	{                                                                                        \
-		struct ws_window w = {.layout = WS_LAYOUT_##in_layout,                           \
-		                      .n = 2,                                                    \
-		                      .c = cols,                                                 \
-		                      .h = rows,                                                 \
-		                      .w = rows + 1,                                             \
-		                      .p = (height),                                             \
-		                      .q = (width)};                                             \
-                                                                                                 \
-		return pooled(graph, w, false);                                                  \
+#define ADAPTIVE(name, in_layout, height, width)                                          \
+	static struct ws_tensor *name(struct ws_graph *graph, int64_t rows, int64_t cols) \
+	{                                                                                 \
+		struct ws_window w = {.layout = WS_LAYOUT_##in_layout,                    \
+		                      .n = 2,                                             \
+		                      .c = cols,                                          \
+		                      .h = rows,                                          \
+		                      .w = rows + 1,                                      \
+		                      .p = (height),                                      \
+		                      .q = (width)};                                      \
+                                                                                          \
+		return pooled(graph, w, false);                                           \
 	}
 POOL(max_2_first, NCHW, 2, 2, 0, true)
 POOL(max_2_last, NHWC, 2, 2, 0, true)
@@ -222,7 +225,8 @@ Test(device_image, pooling_and_its_gradient)
 	checked_run_all("pooling", cases, CHECKED_COUNT(cases), all, CHECKED_COUNT(all));
 }
 
-/* --- dropout --------------------------------------------------------------------------------------------- */
+/* --- dropout
+ * --------------------------------------------------------------------------------------------- */
 
 static struct ws_tensor *dropout(struct ws_graph *graph, int64_t rows, int64_t cols)
 {

@@ -89,8 +89,9 @@ static const struct {
 /* Layers are named alike in the models of one kind, so few of them need all variations. */
 static bool is_varied(const struct ws_model *model)
 {
-	static const char *const names[] = {"transformer-tiny", "mlp", "lenet5", "alexnet",
-	                                    "resnet18", "conv1d-resnet", "toy-mixed"};
+	static const char *const names[] = {"transformer-tiny", "mlp",      "lenet5",
+	                                    "alexnet",          "resnet18", "conv1d-resnet",
+	                                    "toy-mixed"};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
 		if (!strcmp(model->name, names[i]))
@@ -160,7 +161,8 @@ found:
 	return true;
 }
 
-/* --- kernels ------------------------------------------------------------------------------------- */
+/* --- kernels -------------------------------------------------------------------------------------
+ */
 
 bool ws_is_own_kernel(const struct ws_op *op)
 {
