@@ -1,8 +1,9 @@
 /*
  * A CUDA program to be recorded that ends in every way a program can:
- *   victim_cuda MODE COUNT [THREADS [PAUSE_NS]]
+ *   victim_cuda MODE COUNT [THREADS [PAUSE_NS [TIME_FILE]]]
  * Each of THREADS threads (1) launches COUNT kernels. Launch i of thread t has
  * the number t * COUNT + i + 1 as its graph node, so that a test finds each one.
+ * How long the launches took, in ns, is written into TIME_FILE.
  */
 #include <dlfcn.h>
 #include <pthread.h>
@@ -69,6 +70,19 @@ static void *thread_main(void *arg)
 {
 	launches((long)(size_t)arg * count, count);
 	return NULL;
+}
+
+static void write_time(const char *path, const struct timespec *begin)
+{
+	struct timespec now;
+	FILE *f = fopen(path, "we");
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	if (!f)
+		exit(96);
+	fprintf(f, "%ld\n",
+	        (now.tv_sec - begin->tv_sec) * 1000000000 + now.tv_nsec - begin->tv_nsec);
+	fclose(f);
 }
 
 static void all_launches(long threads)
@@ -147,12 +161,17 @@ static int end(const char *mode)
 
 int main(int argc, char **argv)
 {
+	struct timespec begin;
+
 	if (argc < 3)
 		return 97;
 	arguments = argv;
 	count = strtol(argv[2], NULL, 10);
 	pause_ns = argc > 4 ? strtol(argv[4], NULL, 10) : 0;
 	start_cuda();
+	clock_gettime(CLOCK_MONOTONIC, &begin);
 	all_launches(argc > 3 ? strtol(argv[3], NULL, 10) : 1);
+	if (argc > 5)
+		write_time(argv[5], &begin);
 	return end(argv[1]);
 }
