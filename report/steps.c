@@ -88,19 +88,19 @@ int64_t ws_busy_time(const struct ws_model *m, const struct ws_selection *sel,
 	return busy.busy_ns;
 }
 
-int64_t ws_tokens_per_step(const struct ws_model *m)
+int64_t ws_fact_number(const struct ws_model *m, const char *key)
 {
-	struct ws_bytes value = ws_model_fact(m, "tokens_per_step");
+	struct ws_bytes value = ws_model_fact(m, key);
 	char text[24], *end;
-	long long tokens;
+	long long number;
 
 	if (!value.len || value.len >= sizeof(text))
 		return 0;
 	memcpy(text, value.ptr, value.len);
 	text[value.len] = '\0';
 	errno = 0;
-	tokens = strtoll(text, &end, 10);
-	return errno || *end || tokens < 0 ? 0 : tokens;
+	number = strtoll(text, &end, 10);
+	return errno || *end || number < 0 ? 0 : number;
 }
 
 /* --- launch-bound --------------------------------------------------------------------- */

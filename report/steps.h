@@ -64,7 +64,7 @@ struct ws_launch_verdict {
 enum ws_status ws_launch_bound(const struct ws_model *m, const struct ws_selection *sel,
                                struct ws_launch_verdict *out, struct ws_err *err);
 
-/* Tokens that a step works on, from the workload's facts; 0 = not known. */
-int64_t ws_tokens_per_step(const struct ws_model *m);
+/* A whole number among the workload's facts, e.g. tokens_per_step; 0 = not known. */
+int64_t ws_fact_number(const struct ws_model *m, const char *key);
 
 #endif

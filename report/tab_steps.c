@@ -28,15 +28,19 @@ static void add_step(const struct ws_tab *tab, struct ws_table *t,
 	const struct ws_step *step = &tab->m->steps[s];
 	const struct ws_step_gpu *gpu = &times->gpu[s];
 	struct ws_cell *row = ws_table_row(t);
-	int64_t tokens = ws_tokens_per_step(tab->m);
+	int64_t tokens = ws_fact_number(tab->m, "tokens_per_step");
+	int64_t images = ws_fact_number(tab->m, "images_per_step");
 
 	ws_cell_set_int(&row[WS_TC_steps_step], step->index);
 	ws_cell_set_str(t, &row[WS_TC_steps_warm_up], step->warm_up ? "yes" : "no");
 	for (int p = 0; p < WS_PHASES; p++) {
-		if (p != WS_PHASE_OTHER && !(step->phases >> p & 1))
-			continue;
-		ws_cell_set_int(&row[wall_columns[p]], step->phase_ns[p]);
-		ws_cell_set_int(&row[gpu_columns[p]], gpu->phase_ns[p]);
+		int present = p == WS_PHASE_OTHER || (step->phases >> p & 1);
+
+		if (present)
+			ws_cell_set_int(&row[wall_columns[p]], step->phase_ns[p]);
+		/* a framework's links tell backward kernels without a range `backward` */
+		if (present || gpu->phase_ns[p])
+			ws_cell_set_int(&row[gpu_columns[p]], gpu->phase_ns[p]);
 	}
 	ws_cell_set_int(&row[WS_TC_steps_total_ns], step->total_ns);
 	ws_cell_set_int(&row[WS_TC_steps_kernels], (int64_t)gpu->kernels);
@@ -44,6 +48,9 @@ static void add_step(const struct ws_tab *tab, struct ws_table *t,
 	if (tokens)
 		ws_cell_set_real(&row[WS_TC_steps_tokens_per_s],
 		                 ws_stat_ratio((double)tokens * 1e9, (double)step->total_ns));
+	if (images)
+		ws_cell_set_real(&row[WS_TC_steps_images_per_s],
+		                 ws_stat_ratio((double)images * 1e9, (double)step->total_ns));
 	if (!step->warm_up)
 		ws_cell_set_str(t, &row[WS_TC_steps_outlier],
 		                ws_stat_is_outlier(total, step->total_ns) ? "yes" : "no");
@@ -169,4 +176,60 @@ enum ws_status ws_tab_step_statistics(const struct ws_tab *tab, struct ws_table 
 		              times.nmeasured);
 	ws_step_times_release(&times);
 	return status;
+}
+
+/* --- the five parts of a timed loop ------------------------------------------------------- */
+
+struct split {
+	const char *part;
+	int64_t ns;
+};
+
+/* Of the measured steps in the report; the overhead lies between them. */
+enum ws_status ws_tab_step_split(const struct ws_tab *tab, struct ws_table *t, struct ws_err *err)
+{
+	const struct ws_model *m = tab->m;
+	int64_t sum[WS_PHASES] = {0}, first = INT64_MAX, last = INT64_MIN, steps = 0;
+	uint64_t n = 0;
+
+	(void)err;
+	for (uint32_t s = 0; s < m->nsteps; s++) {
+		const struct ws_step *step = &m->steps[s];
+		int64_t start = m->ranges.start_ns[step->range];
+
+		if (!ws_step_selected(m, tab->sel, s))
+			continue;
+		for (int p = 0; p < WS_PHASES; p++)
+			sum[p] += step->phase_ns[p];
+		first = start < first ? start : first;
+		last = start + step->total_ns > last ? start + step->total_ns : last;
+		steps += step->total_ns;
+		n++;
+	}
+	if (!n) {
+		ws_table_set_not_recorded(t, NO_STEPS);
+		return WS_OK;
+	}
+	const struct split parts[] = {
+	        {"eval", sum[WS_PHASE_FORWARD]},
+	        {"loss", sum[WS_PHASE_LOSS]},
+	        {"backprop", sum[WS_PHASE_BACKWARD] + sum[WS_PHASE_OPTIMIZER]},
+	        {"remainder", sum[WS_PHASE_OTHER]},
+	        {"overhead", last - first - steps},
+	};
+
+	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++) {
+		struct ws_cell *row = ws_table_row(t);
+
+		ws_cell_set_str(t, &row[WS_TC_step_split_part], parts[i].part);
+		ws_cell_set_int(&row[WS_TC_step_split_time_ns], parts[i].ns);
+		ws_cell_set_real(&row[WS_TC_step_split_share],
+		                 ws_stat_percent((double)parts[i].ns, (double)(last - first)));
+		ws_cell_set_mean(&row[WS_TC_step_split_per_step_ns], parts[i].ns, n);
+		ws_cell_set_int(&row[WS_TC_step_split_steps], (int64_t)n);
+	}
+	ws_cell_set_int(&ws_table_totals(t)[WS_TC_step_split_time_ns], last - first);
+	ws_table_note(t, "Wall time on the CPU. A step that does not wait for its device does its "
+	                 "waiting later: in another part, or between steps.");
+	return WS_OK;
 }

@@ -179,7 +179,8 @@ static int64_t step_flops(const struct ws_tab *tab)
 static void add_step_times(const struct page *p, const struct ws_step_times *times)
 {
 	const struct ws_model *m = p->tab->m;
-	int64_t tokens = ws_tokens_per_step(m), flops = step_flops(p->tab);
+	int64_t tokens = ws_fact_number(m, "tokens_per_step"), flops = step_flops(p->tab);
+	int64_t images = ws_fact_number(m, "images_per_step");
 	struct ws_stat total;
 
 	ws_step_stat(m, times, WS_PHASES, WS_MEASURE_WALL, &total);
@@ -204,6 +205,8 @@ static void add_step_times(const struct page *p, const struct ws_step_times *tim
 	}
 	if (tokens)
 		add_value(p, "tokens/s", ws_stat_ratio((double)tokens * 1e9, total.mean));
+	if (images)
+		add_value(p, "images/s", ws_stat_ratio((double)images * 1e9, total.mean));
 	if (flops >= 0)
 		add_value(p, "TFLOP/s over the measured steps",
 		          ws_stat_ratio((double)flops, (double)total.sum) / 1e3);

@@ -114,7 +114,8 @@ Test(parquet_export, a_kernel_has_its_launch_path_step_and_configuration)
 	                                      .block_z = 1,
 	                                      .registers = 0,
 	                                      .shared_static_bytes = 1024,
-	                                      .shared_dynamic_bytes = 2048};
+	                                      .shared_dynamic_bytes = 2048,
+	                                      .launch_type = 1};
 	struct ws_err err;
 	struct pq_file *f;
 	uint64_t id;
@@ -149,6 +150,8 @@ Test(parquet_export, a_kernel_has_its_launch_path_step_and_configuration)
 	cr_assert(eq(i64, pq_int(f, 0, "shared_static_bytes"), 1024));
 	cr_assert(eq(i64, pq_int(f, 0, "shared_dynamic_bytes"), 2048));
 	cr_assert(eq(i64, pq_int(f, 0, "local_bytes"), 0));
+	cr_assert(eq(int, is_null(f, 0, "shared_executed_bytes"), 1));
+	cr_assert_str_eq(pq_str(f, 0, "launch_type"), "cooperative");
 	cr_assert(is_null(f, 0, "estimated_occupancy_percent"));
 	cr_assert(eq(i64, pq_int(f, 0, "cut_off"), 0));
 	cr_assert(eq(i64, pq_int(f, 0, "correlation"), 77));
