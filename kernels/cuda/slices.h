@@ -6,7 +6,7 @@
 #ifndef WS_KERNELS_CUDA_SLICES_H
 #define WS_KERNELS_CUDA_SLICES_H
 
-#include "kernels/op.h"
+#include "kernels/cuda/columns.h"
 
 #define WS_SLICES_MAX 1024
 
@@ -31,6 +31,24 @@ static inline uint64_t ws_rms_norm_grad_scratch_bytes(const struct ws_op *op)
 static inline uint64_t ws_cross_entropy_scratch_bytes(const struct ws_op *op)
 {
 	return (uint64_t)op->in[1]->count * sizeof(float);
+}
+
+/* How the channels of BATCH_NORM and its gradient are divided. */
+static inline struct ws_columns ws_batch_norm_columns(const struct ws_op *op)
+{
+	const struct ws_channels *ch = &op->u.norm.ch;
+	bool runs = ch->inner > 1;
+	int n = ws_columns_width(op->in[0], runs ? ch->inner : ch->channels);
+
+	return runs ? ws_columns_plan_channels(ch->outer * (ch->inner / n), ch->channels)
+	            : ws_columns_plan(ch->outer, ch->channels, n);
+}
+
+/* Of these: two sums of each slice and channel. */
+static inline uint64_t ws_batch_norm_scratch_bytes(const struct ws_op *op)
+{
+	return (uint64_t)ws_batch_norm_columns(op).slices * (uint64_t)op->u.norm.ch.channels * 2 *
+	       sizeof(float);
 }
 
 #endif
