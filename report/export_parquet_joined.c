@@ -69,7 +69,22 @@ static void put_identity(struct ws_parquet_writer *w, const struct kernels_expor
 	put_text(w, m, ws_kernel_dtype(m, i));
 }
 
-/* From pid to local_bytes: a column of the configuration each, and the device's name. */
+/* The configuration's name of how it was launched; a trace without that column says nothing. */
+static void put_launch_type(struct ws_parquet_writer *w, const struct kernels_export *k,
+                            uint32_t config)
+{
+	const struct ws_column_def *def =
+	        &k->configs.def->columns[WS_COL_launch_config_launch_type];
+	struct ws_bytes name = {"", 0};
+
+	if (config && k->configs.columns[WS_COL_launch_config_launch_type].present)
+		name = ws_enum_name(def->unit,
+		                    ws_value(&k->configs, WS_COL_launch_config_launch_type,
+		                             config - 1u));
+	ws_parquet_text_or_null(w, name);
+}
+
+/* From pid to launch_type: a column of the configuration each, and the device's name. */
 static void put_config(struct ws_parquet_writer *w, const struct kernels_export *k, size_t i)
 {
 	static const struct {
@@ -90,6 +105,7 @@ static void put_config(struct ws_parquet_writer *w, const struct kernels_export 
 	        {WS_COL_launch_config_shared_static_bytes, 0},
 	        {WS_COL_launch_config_shared_dynamic_bytes, 0},
 	        {WS_COL_launch_config_local_bytes, 0},
+	        {WS_COL_launch_config_shared_executed_bytes, 1},
 	};
 	const struct ws_model *m = k->x->m;
 	uint32_t config = m->kernels.config[i];
@@ -104,6 +120,7 @@ static void put_config(struct ws_parquet_writer *w, const struct kernels_export 
 
 		ws_parquet_u64_or_null(w, value, config && (value || !numbers[n].zero_is_unknown));
 	}
+	put_launch_type(w, k, config);
 	if (c->has_occupancy)
 		ws_parquet_f64(w, c->occupancy.percent);
 	else
