@@ -14,10 +14,8 @@ void ws_export_progress_begin(struct ws_export_progress *p, const struct ws_trac
 		p->total += ws_trace_reader_block(r, i)->rows;
 }
 
-static void tell(struct ws_export_progress *p, uint64_t rows)
+void ws_export_progress_tell(struct ws_export_progress *p, uint64_t rows)
 {
-	if (!p)
-		return;
 	p->done += rows;
 	if (p->opts->progress)
 		p->opts->progress(p->opts->progress_ctx, p->done, p->total);
@@ -97,7 +95,8 @@ enum ws_status ws_export_each(const struct ws_trace_reader *r, enum ws_kind kind
 			break;
 		memset(row, 0, def->row_size);
 		status = each_of_block(&block, def, row, fn, ctx, err);
-		tell(p, block.info.rows);
+		if (p)
+			ws_export_progress_tell(p, block.info.rows);
 		ws_block_release(&block);
 	}
 	free(row);

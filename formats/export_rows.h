@@ -19,6 +19,8 @@ struct ws_export_progress {
 void ws_export_progress_begin(struct ws_export_progress *p, const struct ws_trace_reader *r,
                               const struct ws_export_opts *opts);
 
+void ws_export_progress_tell(struct ws_export_progress *p, uint64_t rows); /* more are done */
+
 /*
  * Call fn for each row of a kind in the order of the file; a column that a
  * block lacks, or has in another type, reads as 0. p may be NULL.

@@ -1,7 +1,10 @@
 #include <errno.h>
 #include <inttypes.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "formats/export.h"
+#include "formats/export_csv.h"
 #include "formats/export_gzip.h"
 #include "report/command.h"
 #include "report/demangle.h"
@@ -108,6 +111,105 @@ static enum ws_status write_json(const struct ws_trace_reader *r, const char *pa
 	return rc == WS_OK ? ws_outfile_commit(&out, err) : abandon(&out, path, rc, &cause, err);
 }
 
+/* --- a folder of CSV --- */
+
+/* Files that are whole, but not yet under their names. */
+struct folder {
+	const char *path;
+	int made; /* it was not there before */
+	struct ws_outfile files[WS_KIND_END];
+	size_t nfiles;
+};
+
+static enum ws_status folder_open(struct folder *f, const char *path, struct ws_err *err)
+{
+	struct stat st;
+
+	*f = (struct folder){.path = path};
+	f->made = mkdir(path, 0777) == 0;
+	WS_FAIL_IF(!f->made && errno != EEXIST, err, IO_WRITE, "cannot make the folder '%s': %s",
+	           path, strerror(errno));
+	WS_FAIL_IF(!f->made && (stat(path, &st) != 0 || !S_ISDIR(st.st_mode)), err, IO_WRITE,
+	           "cannot write files into '%s': it is no folder", path);
+	return WS_OK;
+}
+
+static char *folder_file(const struct folder *f, enum ws_kind kind)
+{
+	char *path;
+
+	return asprintf(&path, "%s/%s.csv", f->path, ws_schema_kind(kind)->name) < 0 ? NULL : path;
+}
+
+/* Give all files their names; those of kinds that the trace lacks are of an earlier export. */
+static enum ws_status folder_commit(struct folder *f, const struct ws_trace_reader *r,
+                                    struct ws_err *err)
+{
+	for (unsigned kind = 0; kind < WS_KIND_END; kind++) {
+		char *path;
+
+		if (!ws_export_csv_has(kind) || ws_export_count(r, kind))
+			continue;
+		path = folder_file(f, kind);
+		WS_FAIL_IF(!path, err, NO_MEMORY, "out of memory");
+		unlink(path);
+		free(path);
+	}
+	for (size_t i = 0; i < f->nfiles; i++)
+		WS_FORWARD(ws_outfile_commit(&f->files[i], err));
+	return WS_OK;
+}
+
+static void folder_abandon(struct folder *f)
+{
+	for (size_t i = 0; i < f->nfiles; i++)
+		ws_outfile_abandon(&f->files[i]);
+	if (f->made)
+		(void)!rmdir(f->path);
+}
+
+static enum ws_status write_kind(struct folder *f, struct ws_export_csv *csv, enum ws_kind kind,
+                                 struct ws_err *err)
+{
+	struct ws_outfile *out = &f->files[f->nfiles];
+	char *path = folder_file(f, kind);
+	struct ws_err cause;
+	enum ws_status rc;
+
+	WS_FAIL_IF(!path, err, NO_MEMORY, "out of memory");
+	rc = ws_outfile_open(out, path, err);
+	free(path);
+	if (rc != WS_OK)
+		return rc;
+	f->nfiles++;
+	rc = ws_export_csv_kind(csv, kind, out->f, &cause);
+	if (rc == WS_OK)
+		return WS_OK;
+	return ws_fail(err, rc, cause.file, cause.line, "cannot write '%s': %s", out->path,
+	               cause.text);
+}
+
+static enum ws_status write_csv(const struct ws_trace_reader *r, const char *path,
+                                const struct ws_export_opts *opts, struct ws_export_stats *stats,
+                                struct ws_err *err)
+{
+	struct ws_export_csv csv;
+	struct folder f;
+	enum ws_status rc;
+
+	WS_FORWARD(folder_open(&f, path, err));
+	rc = ws_export_csv_init(&csv, r, opts, stats, err);
+	for (unsigned kind = 0; kind < WS_KIND_END && rc == WS_OK; kind++)
+		if (ws_export_csv_has(kind) && ws_export_count(r, kind))
+			rc = write_kind(&f, &csv, kind, err);
+	ws_export_csv_free(&csv);
+	if (rc == WS_OK)
+		rc = folder_commit(&f, r, err);
+	if (rc != WS_OK)
+		folder_abandon(&f);
+	return rc;
+}
+
 static enum ws_status write_export(const struct ws_trace_file *f, const char *path,
                                    enum format format, struct ws_err *err)
 {
@@ -121,6 +223,8 @@ static enum ws_status write_export(const struct ws_trace_file *f, const char *pa
 		rc = write_sqlite(r, path, &opts, &stats, err);
 	if (rc == WS_OK && format == FORMAT_JSON)
 		rc = write_json(r, path, &opts, &stats, err);
+	if (rc == WS_OK && format == FORMAT_CSV)
+		rc = write_csv(r, path, &opts, &stats, err);
 	ws_ui_progress_end();
 	ws_trace_reader_free(r);
 	if (rc == WS_OK)

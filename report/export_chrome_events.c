@@ -5,7 +5,8 @@
  */
 #include "report/export_chrome_private.h"
 
-#define NS_DIGITS 3 /* times are microseconds with three decimals: exact nanoseconds */
+#define TELL_SLICES 4096 /* between two words about progress */
+#define NS_DIGITS   3    /* times are microseconds with three decimals: exact nanoseconds */
 
 static int64_t since_begin(const struct ws_chrome *ch, int64_t time_ns)
 {
@@ -442,8 +443,11 @@ static void put_slice(struct ws_chrome *ch, const struct ws_chrome_slice *s)
 /* Threads come first in the order of tracks, so the begin of an arrow before its end. */
 void ws_chrome_put_slices(struct ws_chrome *ch)
 {
-	for (size_t i = 0; i < ch->nslices; i++)
+	for (size_t i = 0; i < ch->nslices; i++) {
+		if (i % TELL_SLICES == 0 && ch->opts->progress)
+			ch->opts->progress(ch->opts->progress_ctx, i, ch->nslices);
 		put_slice(ch, &ch->slice[i]);
+	}
 }
 
 /* The track of a thread: NULL when nothing is drawn on it. */

@@ -517,3 +517,64 @@ Test(export_nsys, an_import_of_an_export_has_the_same_records)
 	ws_imported_free(i);
 	teardown(&e);
 }
+
+/* --- the queries of the documentation --- */
+
+static char *page(void)
+{
+	FILE *f = fopen(WS_SOURCE_DIR "/docs/export.md", "r");
+	char *text = NULL;
+	size_t size = 0;
+
+	cr_assert(f != NULL);
+	cr_assert(gt(i64, getdelim(&text, &size, 0, f), 0));
+	fclose(f);
+	return text;
+}
+
+/* The n-th block of SQL of the page, from 0; the caller frees it. NULL: there are not so many. */
+static char *query(const char *text, unsigned n)
+{
+	static const char fence[] = "```sql\n";
+	const char *at = text;
+
+	for (unsigned i = 0; at && i <= n; i++)
+		at = strstr(i ? at + 1 : at, fence);
+	if (!at)
+		return NULL;
+	at += sizeof(fence) - 1;
+	return strndup(at, (size_t)(strstr(at, "```") - at));
+}
+
+Test(export_nsys, the_queries_of_the_documentation_give_what_they_promise)
+{
+	static const char *const want[] = {
+	        "100.0|50|1|add",   "20.0|1080.0|50.0|1|cudaLaunchKernel_v7000",
+	        "outer|1|1|50",     "Host-to-Device|1|4096|4|1024.0",
+	        "3|GPU X|48|-|-|-",
+	};
+	const struct ws_row_memcpy copy = {
+	        .start_ns = 10, .dur_ns = 4, .pid = 100, .device = 3, .kind = 1, .bytes = 4096};
+	const size_t queries = sizeof(want) / sizeof(*want);
+	char *text = page(), *sql;
+	struct exported e;
+	uint64_t outer;
+
+	setup(&e);
+	fill(&e);
+	add(&e, WS_KIND_MEMCPY, &copy);
+	outer = TEXT(&e, "outer");
+	nvtx(&e, -1000, 1, WS_NVTX_PUSH, 0, outer, 0);
+	nvtx(&e, -980, 1, WS_NVTX_POP, 0, 0, 0);
+	export(&e);
+	for (unsigned i = 0; i < queries; i++) {
+		sql = query(text, i);
+		cr_assert(sql != NULL, "query %u is not on the page", i);
+		ASK(&e, sql, want[i]);
+		free(sql);
+	}
+	sql = query(text, (unsigned)queries);
+	cr_assert(sql == NULL, "a query that no test runs");
+	free(text);
+	teardown(&e);
+}
