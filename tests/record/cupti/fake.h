@@ -23,5 +23,6 @@ typedef int (*fake_reset)(void); /* cudaDeviceReset: what was not flushed is gon
 void fake_cupti_context(void);
 void fake_cupti_launched(const char *name, uint64_t node, unsigned grid);
 void fake_cupti_reset(void);
+void fake_cupti_profiler(int start);
 
 #endif

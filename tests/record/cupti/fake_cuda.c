@@ -9,6 +9,7 @@
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static __typeof__(&fake_cupti_launched) launched;
 static __typeof__(&fake_cupti_reset) reset;
+static __typeof__(&fake_cupti_profiler) profiler;
 
 /* As the driver does: the tool is loaded while cuInit runs. */
 static void load_tool(void)
@@ -29,6 +30,7 @@ static void load_tool(void)
 		return;
 	*(void **)&launched = dlsym(cupti, "fake_cupti_launched");
 	*(void **)&reset = dlsym(cupti, "fake_cupti_reset");
+	*(void **)&profiler = dlsym(cupti, "fake_cupti_profiler");
 	*(void **)&context_created = dlsym(cupti, "fake_cupti_context");
 	if (context_created)
 		context_created();
@@ -46,6 +48,22 @@ int cuLaunchKernel(const char *name, uint64_t node, unsigned grid)
 {
 	if (launched)
 		launched(name, node, grid);
+	return 0;
+}
+
+int cuProfilerStart(void);
+int cuProfilerStart(void)
+{
+	if (profiler)
+		profiler(1);
+	return 0;
+}
+
+int cuProfilerStop(void);
+int cuProfilerStop(void)
+{
+	if (profiler)
+		profiler(0);
 	return 0;
 }
 

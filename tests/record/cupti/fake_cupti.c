@@ -412,6 +412,17 @@ int cuptiActivityFlushAll(uint32_t flag)
 	}
 }
 
+/* The program called cuProfilerStart or cuProfilerStop. */
+void fake_cupti_profiler(int start)
+{
+	struct ws_cupti_api_callback data = {WS_CUPTI_SITE_ENTER};
+	uint32_t cbid =
+	        start ? WS_CUPTI_CBID_DRIVER_PROFILER_START : WS_CUPTI_CBID_DRIVER_PROFILER_STOP;
+
+	if (callback_on[WS_CUPTI_DOMAIN_DRIVER][cbid])
+		callback(NULL, WS_CUPTI_DOMAIN_DRIVER, cbid, &data);
+}
+
 /* What the context has not handed over goes with it, unless the tool flushes at its entry. */
 void fake_cupti_reset(void)
 {
