@@ -1,9 +1,7 @@
 #include "kernels/exec.h"
 
-#include <math.h>
-
+#include "kernels/init.h"
 #include "kernels/memory_plan.h"
-#include "kernels/rng.h"
 
 /* Ops of a phase from one read by the host to the next, as the backend recorded them. */
 struct stretch {
@@ -110,71 +108,35 @@ void ws_exec_destroy(struct ws_exec *exec)
 #define INIT_GRAIN ((int64_t)1 << 14)
 
 struct init_chunk {
-	const struct ws_tensor *t;
-	struct ws_rng rng[WS_PARTS_MAX]; /* of each part of t */
-	int64_t part_count;              /* elements of a part */
+	struct ws_first_values rule;
 	int64_t first, count;
 	double *values;
 	unsigned char *encoded;
 };
-
-/* Where element i of a filter [k, r, s, c] lies in [k, c, r, s]. */
-static int64_t channels_first(const struct ws_shape *shape, int64_t i)
-{
-	int64_t channels = shape->dim[3], window = shape->dim[1] * shape->dim[2];
-	int64_t k = i / (window * channels), rest = i % (window * channels);
-
-	return (k * channels + rest % channels) * window + rest / channels;
-}
-
-static double init_value(const struct init_chunk *c, int64_t i)
-{
-	const struct ws_init *init = &c->t->init;
-	const struct ws_rng *rng = &c->rng[i / c->part_count];
-	int64_t pairs, time, pair;
-	double angle;
-
-	i %= c->part_count;
-	switch (init->kind) {
-	case WS_INIT_TRUNC_NORMAL:
-		return init->value * ws_rng_trunc_normal(rng, (uint64_t)i, 3);
-	case WS_INIT_NORMAL:
-		return init->value * ws_rng_trunc_normal(rng, (uint64_t)i, HUGE_VAL);
-	case WS_INIT_UNIFORM:
-		return init->value * (2 * ws_rng_uniform(rng, (uint64_t)i) - 1);
-	case WS_INIT_ROPE_TABLE:
-		pairs = c->t->shape.dim[2];
-		time = i / pairs % c->t->shape.dim[1];
-		pair = i % pairs;
-		angle = (double)time * pow(init->value, -(double)pair / (double)pairs);
-		return i < c->t->count / 2 ? cos(angle) : sin(angle);
-	default:
-		return init->value;
-	}
-}
 
 static void init_item(void *arg, int64_t item)
 {
 	struct init_chunk *c = arg;
 	int64_t first = item * INIT_GRAIN;
 	int64_t end = first + INIT_GRAIN < c->count ? first + INIT_GRAIN : c->count;
+	enum ws_dtype dtype = c->rule.t->dtype;
 
 	for (int64_t i = first; i < end; i++)
-		c->values[i] = init_value(c, c->t->channels_last
-		                                     ? channels_first(&c->t->shape, c->first + i)
-		                                     : c->first + i);
-	ws_dtype_encode(c->t->dtype, c->values + first,
-	                c->encoded + (size_t)first * ws_dtype_size(c->t->dtype), end - first);
+		c->values[i] = ws_first_value(&c->rule, c->first + i);
+	ws_dtype_encode(dtype, c->values + first, c->encoded + (size_t)first * ws_dtype_size(dtype),
+	                end - first);
 }
 
 /* By the device itself, part by part. */
 static enum ws_status draw_tensor(struct ws_exec *exec, struct ws_tensor *t,
-                                  const struct init_chunk *c, bool *done, struct ws_err *err)
+                                  const struct ws_first_values *rule, bool *done,
+                                  struct ws_err *err)
 {
 	*done = true;
-	for (int64_t first = 0; first < t->count && *done; first += c->part_count)
-		WS_FORWARD(exec->backend->ops->draw(exec->backend, t, c->rng[first / c->part_count],
-		                                    first, c->part_count, done, err));
+	for (int64_t first = 0; first < t->count && *done; first += rule->part_count)
+		WS_FORWARD(exec->backend->ops->draw(exec->backend, t,
+		                                    rule->rng[first / rule->part_count], first,
+		                                    rule->part_count, done, err));
 	return WS_OK;
 }
 
@@ -182,16 +144,12 @@ static enum ws_status init_tensor(struct ws_exec *exec, struct ws_tensor *t, str
                                   uint64_t seed, struct init_chunk *c, struct ws_err *err)
 {
 	size_t element_bytes = ws_dtype_size(t->dtype);
-	int parts = t->parts ? t->parts : 1;
 
-	c->t = t;
-	c->part_count = t->count / parts;
-	for (int i = 0; i < parts; i++)
-		c->rng[i] = ws_rng_stream(seed, t->parts ? t->part[i] : t->name);
+	ws_first_values(t, seed, &c->rule);
 	if (exec->backend->ops->draw) {
 		bool done;
 
-		WS_FORWARD(draw_tensor(exec, t, c, &done, err));
+		WS_FORWARD(draw_tensor(exec, t, &c->rule, &done, err));
 		if (done)
 			return WS_OK;
 	}
