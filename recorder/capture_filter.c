@@ -268,14 +268,14 @@ static int keeps_row(const struct ws_drain *d, int64_t start_ns, int64_t dur_ns)
 	return keeps(d, start, start + dur_ns);
 }
 
-int ws_filter_keeps_call(struct ws_drain *d, uint64_t correlation, int64_t start_ns, int64_t dur_ns)
+int ws_filter_keeps_call(struct ws_drain *d, uint64_t correlation, int64_t start_ns)
 {
 	struct ws_capture_filter *f = &d->filter;
 	int kept;
 
 	if (!f->is_active)
 		return 1;
-	kept = keeps_row(d, start_ns, dur_ns);
+	kept = keeps_row(d, start_ns, 0);
 	if (correlation)
 		(kept ? f->inside_calls : f->outside_calls)[correlation % WS_FILTER_CALLS] =
 		        correlation;

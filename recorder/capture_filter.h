@@ -40,9 +40,8 @@ int ws_filter_range(struct ws_drain *d, const struct ws_def_window *range);
 
 /* A record of a ring: to rows, now or later, or not. 0 when it makes no sense. */
 int ws_filter_record(struct ws_drain *d, uint32_t thread, const uint8_t *rec, uint32_t size);
-/* Keep an API call with this correlation id (0: none)? Times as in rows. */
-int ws_filter_keeps_call(struct ws_drain *d, uint64_t correlation, int64_t start_ns,
-                         int64_t dur_ns);
+/* Keep an API call that begins at this time of rows? correlation: its id, 0 = none. */
+int ws_filter_keeps_call(struct ws_drain *d, uint64_t correlation, int64_t start_ns);
 /*
  * Keep work with this correlation id? It belongs to the window when the call
  * that launched it does, though it may run later; by its own time when that

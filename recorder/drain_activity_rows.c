@@ -296,7 +296,7 @@ static enum ws_activity_fate add_api(struct ws_drain *d, const struct ws_activit
 		return WS_ACTIVITY_DAMAGED;
 	if (!ws_activity_keep_call(d->activity, slot, domain == WS_CUPTI_DOMAIN_RUNTIME,
 	                           c->correlation) ||
-	    !ws_filter_keeps_call(d, row.correlation, row.start_ns, row.dur_ns))
+	    !ws_filter_keeps_call(d, row.correlation, row.start_ns))
 		return WS_ACTIVITY_ROW;
 	row.name = call_name(d, domain, c->cbid);
 	ws_drain_add(d, WS_KIND_API, &row);

@@ -10,6 +10,8 @@
 #include <sys/prctl.h>
 #include <time.h>
 
+#include "recorder/collect/capture_range.h"
+
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23 /* Linux 5.14; older kernels refuse it, which is harmless */
 #endif
@@ -177,6 +179,17 @@ static void state_changed(uint32_t cbid, const struct ws_cupti_state_callback *d
 	           (int)data->result);
 }
 
+/* The runtime's profiler calls call the driver's; saying it twice does no harm. */
+static void call_entered(uint32_t domain, uint32_t cbid)
+{
+	if (domain == WS_CUPTI_DOMAIN_RUNTIME && cbid == WS_CUPTI_CBID_RUNTIME_DEVICE_RESET)
+		flush(WS_CUPTI_FLUSH_FORCED); /* before all is gone */
+	else
+		ws_range_profiler(domain == WS_CUPTI_DOMAIN_RUNTIME
+		                          ? cbid == WS_CUPTI_CBID_RUNTIME_PROFILER_START
+		                          : cbid == WS_CUPTI_CBID_DRIVER_PROFILER_START);
+}
+
 static void on_callback(void *user, uint32_t domain, uint32_t cbid, const void *data)
 {
 	const struct ws_cupti_api_callback *api = data;
@@ -190,8 +203,8 @@ static void on_callback(void *user, uint32_t domain, uint32_t cbid, const void *
 		ws_cupti_names_changed();
 	else if (domain == WS_CUPTI_DOMAIN_STATE)
 		state_changed(cbid, data);
-	else if (api->site == WS_CUPTI_SITE_ENTER) /* cudaDeviceReset: before all is gone */
-		flush(WS_CUPTI_FLUSH_FORCED);
+	else if (api->site == WS_CUPTI_SITE_ENTER)
+		call_entered(domain, cbid);
 }
 
 static int subscribe(void)
@@ -229,6 +242,10 @@ static void enable_callbacks(void)
 	        {WS_CUPTI_DOMAIN_STATE, WS_CUPTI_CBID_STATE_ERROR},
 	        {WS_CUPTI_DOMAIN_STATE, WS_CUPTI_CBID_STATE_WARNING},
 	        {WS_CUPTI_DOMAIN_RUNTIME, WS_CUPTI_CBID_RUNTIME_DEVICE_RESET},
+	        {WS_CUPTI_DOMAIN_RUNTIME, WS_CUPTI_CBID_RUNTIME_PROFILER_START},
+	        {WS_CUPTI_DOMAIN_RUNTIME, WS_CUPTI_CBID_RUNTIME_PROFILER_STOP},
+	        {WS_CUPTI_DOMAIN_DRIVER, WS_CUPTI_CBID_DRIVER_PROFILER_START},
+	        {WS_CUPTI_DOMAIN_DRIVER, WS_CUPTI_CBID_DRIVER_PROFILER_STOP},
 	};
 
 	for (size_t i = 0; i < sizeof(wanted) / sizeof(*wanted); i++) {

@@ -196,6 +196,40 @@ Test(window, salvage_goes_on_with_the_instances_where_the_killed_launcher_stoppe
 	}
 }
 
+/* Launches of CUDA, of which the program chooses some: see victim_profiler.c. */
+static void check_profiler(const char *range, uint64_t first, uint64_t last)
+{
+	struct probe p;
+
+	setenv("LD_LIBRARY_PATH", WS_TEST_FAKES, 1);
+	setenv("WARPSHEET_CUPTI_PATH", WS_TEST_FAKES "/libcupti-fake.so", 1);
+	cr_expect_eq(RUN(&r, "-o", r.trace, "--segment-dir", r.segments, "--capture-range", range,
+	                 "--", WS_TEST_VICTIM_PROFILER, "500"),
+	             0, "%s", r.text);
+	p = open_whole();
+	cr_expect_eq(ROWS(&p, kernel), (last - first + 1) * 500);
+	/* of each launch kernel and call, and no kernel without its call */
+	cr_expect_eq(ROWS(&p, api), ROWS(&p, kernel));
+	cr_expect_geq(outside(&p), 2 * (9 * 500 - ROWS(&p, kernel)));
+	for (uint64_t i = 0; i < ROWS(&p, kernel); i++) {
+		uint64_t part = (CELL(&p, kernel, graph_node, i) - 1) / 500;
+
+		cr_assert(part % 2 == 1 && part / 2 + 1 >= first && part / 2 + 1 <= last,
+		          "launch %lu", (unsigned long)CELL(&p, kernel, graph_node, i));
+	}
+	probe_close(&p);
+}
+
+Test(window, kernels_between_profiler_start_and_stop_are_recorded)
+{
+	check_profiler("cudaProfilerApi", 1, 4);
+}
+
+Test(window, of_the_profiler_s_ranges_the_instances_asked_for_are_recorded)
+{
+	check_profiler("cudaProfilerApi@2..3", 2, 3);
+}
+
 Test(window, command_lines_that_make_no_sense_end_with_2)
 {
 	static const char *const wrong[] = {

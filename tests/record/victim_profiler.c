@@ -1,0 +1,58 @@
+/*
+ * A CUDA program that says itself what is to be recorded:
+ *   victim_profiler COUNT
+ * It launches COUNT kernels outside, then four times COUNT kernels between
+ * cuProfilerStart and cuProfilerStop and COUNT outside. Launch i has the
+ * number i + 1 as its graph node. The driver is the one of tests/record/cupti.
+ */
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "tests/record/cupti/fake.h"
+
+static fake_launch launch;
+static long launched;
+
+static void launches(long n)
+{
+	for (long i = 0; i < n; i++)
+		launch("_Z4gemmPfS_i", (uint64_t)++launched, 1);
+}
+
+static void *symbol(void *lib, const char *name)
+{
+	void *found = lib ? dlsym(lib, name) : NULL;
+
+	if (!found) {
+		fprintf(stderr, "%s is missing\n", name);
+		exit(99);
+	}
+	return found;
+}
+
+int main(int argc, char **argv)
+{
+	void *driver = dlopen("libcuda.so.1", RTLD_NOW);
+	long count = argc > 1 ? strtol(argv[1], NULL, 10) : 0;
+	int (*start)(void), (*stop)(void);
+	fake_init init;
+
+	*(void **)&init = symbol(driver, "cuInit");
+	*(void **)&launch = symbol(driver, "cuLaunchKernel");
+	*(void **)&start = symbol(driver, "cuProfilerStart");
+	*(void **)&stop = symbol(driver, "cuProfilerStop");
+	init(0);
+	launches(count);
+	for (int i = 0; i < 4; i++) {
+		usleep(100); /* the driver of the tests says when calls will have ended */
+		start();
+		start(); /* twice is once */
+		launches(count);
+		stop();
+		stop();
+		launches(count);
+	}
+	return 0;
+}
