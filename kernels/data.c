@@ -22,13 +22,8 @@ void ws_data_tokens(const struct ws_token_draw *draw, const struct ws_rng *strea
 		int64_t token = (int64_t)(ws_rng_bits(rng, 0) % (uint64_t)frequent);
 
 		for (int64_t t = 0; t < draw->context; t++) {
-			uint64_t bits = ws_rng_bits(rng, (uint64_t)t + 1);
-
 			x[b * draw->context + t] = (int32_t)token;
-			if (bits % 4)
-				token = (5 * token + 17) % frequent;
-			else
-				token = (int64_t)((bits >> 2) % (uint64_t)draw->vocab);
+			token = ws_data_next_token(rng, t, token, frequent, draw->vocab);
 			y[b * draw->context + t] = (int32_t)token;
 		}
 	}

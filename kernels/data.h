@@ -27,4 +27,14 @@ void ws_data_token_streams(uint64_t seed, int64_t step, int64_t batch, struct ws
 void ws_data_tokens(const struct ws_token_draw *draw, const struct ws_rng *streams, int32_t *x,
                     int32_t *y);
 
+/* The token after `token`, number t of its sequence. frequent: tokens that the rule is about. */
+static inline WS_HOST_DEVICE int64_t ws_data_next_token(const struct ws_rng *stream, int64_t t,
+                                                        int64_t token, int64_t frequent,
+                                                        int64_t vocab)
+{
+	uint64_t bits = ws_rng_bits(stream, (uint64_t)t + 1);
+
+	return bits % 4 ? (5 * token + 17) % frequent : (int64_t)((bits >> 2) % (uint64_t)vocab);
+}
+
 #endif

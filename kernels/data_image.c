@@ -1,6 +1,5 @@
 #include "kernels/data_image.h"
 
-#include <math.h>
 #include <stdio.h>
 
 #include "kernels/rng.h"
@@ -57,26 +56,15 @@ void ws_data_image_planes(uint64_t seed, int64_t step, const struct ws_image_bat
 	}
 }
 
-/* The wave is drawn along a row by rotating (cos, sin). */
 static void draw_plane(const struct ws_image_batch *b, const struct ws_plane *plane, double *image)
 {
 	int64_t step = b->layout == WS_LAYOUT_NCHW ? 1 : b->c;
-	double turn_cos = cos(plane->turn_col), turn_sin = sin(plane->turn_col);
 
 	for (int64_t h = 0; h < b->h; h++) {
-		double angle = plane->turn_row * (double)h + plane->phase;
-		double c = cos(angle), s = sin(angle);
+		struct ws_plane_pen pen = ws_plane_row(plane, h);
 
-		for (int64_t w = 0; w < b->w; w++) {
-			uint64_t number = plane->first + (uint64_t)(h * b->w + w);
-			double next_c = c * turn_cos - s * turn_sin;
-
-			image[(h * b->w + w) * step] =
-			        plane->scale * (plane->level + plane->amplitude * s) +
-			        WS_IMAGE_NOISE * draw(&plane->noise, number);
-			s = s * turn_cos + c * turn_sin;
-			c = next_c;
-		}
+		for (int64_t i = h * b->w; i < (h + 1) * b->w; i++)
+			image[i * step] = ws_plane_pixel(plane, &pen, i);
 	}
 }
 

@@ -5,6 +5,8 @@
 #ifndef WS_KERNELS_DATA_IMAGE_H
 #define WS_KERNELS_DATA_IMAGE_H
 
+#include <math.h>
+
 #include "kernels/op.h"
 
 #define WS_IMAGE_NOISE 0.5 /* largest deviation from the pattern */
@@ -38,5 +40,37 @@ void ws_data_image_planes(uint64_t seed, int64_t step, const struct ws_image_bat
  */
 void ws_data_images(const struct ws_image_batch *batch, const struct ws_plane *planes,
                     double *images);
+
+/* The wave along a row of a plane, drawn by rotating (cos, sin). */
+struct ws_plane_pen {
+	double cosine, sine, turn_cosine, turn_sine;
+};
+
+static inline WS_HOST_DEVICE struct ws_plane_pen ws_plane_row(const struct ws_plane *plane,
+                                                              int64_t row)
+{
+	double angle = plane->turn_row * (double)row + plane->phase;
+	struct ws_plane_pen pen;
+
+	pen.cosine = cos(angle);
+	pen.sine = sin(angle);
+	pen.turn_cosine = cos(plane->turn_col);
+	pen.turn_sine = sin(plane->turn_col);
+	return pen;
+}
+
+/* The next pixel of the row, number `pixel` of the plane. */
+static inline WS_HOST_DEVICE double ws_plane_pixel(const struct ws_plane *plane,
+                                                   struct ws_plane_pen *pen, int64_t pixel)
+{
+	double noise = 2 * ws_rng_uniform(&plane->noise, plane->first + (uint64_t)pixel) - 1;
+	double value = plane->scale * (plane->level + plane->amplitude * pen->sine) +
+	               WS_IMAGE_NOISE * noise;
+	double cosine = pen->cosine * pen->turn_cosine - pen->sine * pen->turn_sine;
+
+	pen->sine = pen->sine * pen->turn_cosine + pen->cosine * pen->turn_sine;
+	pen->cosine = cosine;
+	return value;
+}
 
 #endif

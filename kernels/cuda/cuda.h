@@ -45,6 +45,8 @@ struct ws_cuda {
 
 	struct ws_device_arena arena;
 	char *memory; /* of the arena */
+	void *table;  /* streams or planes of a batch on the device */
+	uint64_t table_bytes;
 
 	cublasLtHandle_t lt;   /* with options.autotune */
 	cudnnHandle_t dnn;     /* once there are convolutions */

@@ -18,6 +18,8 @@ extern "C" {
 #endif
 
 #include "formats/status.h"
+#include "kernels/data.h"
+#include "kernels/data_image.h"
 #include "kernels/op.h"
 
 struct ws_cuda_launch {
@@ -52,6 +54,18 @@ struct ws_cuda_draw {
 };
 enum ws_status ws_cuda_draw(const struct ws_cuda_launch *launch, const struct ws_cuda_draw *draw,
                             struct ws_err *err);
+
+/*
+ * Synthetic batches. streams [batch] and planes [n, c] lie on the device; y may be NULL. Images:
+ * the host's numbers but for the sine's last bits.
+ */
+enum ws_status ws_cuda_draw_tokens(const struct ws_cuda_launch *launch,
+                                   const struct ws_token_draw *draw, const struct ws_rng *streams,
+                                   int32_t *x, int32_t *y, struct ws_err *err);
+enum ws_status ws_cuda_draw_images(const struct ws_cuda_launch *launch,
+                                   const struct ws_image_batch *batch,
+                                   const struct ws_plane *planes, struct ws_tensor *t,
+                                   struct ws_err *err);
 
 #ifdef __cplusplus
 }
