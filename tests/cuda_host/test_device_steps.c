@@ -95,12 +95,15 @@ struct session {
 	double loss;
 };
 
-/* ||a - b|| / ||b||; 0 where both are 0 */
+/* ||a - b|| / ||b||; 0 where both are 0. What is no number in either is the same: AdamW in fp16
+ * divides by an epsilon that is 0 there. */
 static double distance(const double *a, const double *b, int64_t count)
 {
 	double difference = 0, size = 0;
 
 	for (int64_t i = 0; i < count; i++) {
+		if (isnan(a[i]) && isnan(b[i]))
+			continue;
 		difference += (a[i] - b[i]) * (a[i] - b[i]);
 		size += b[i] * b[i];
 	}
