@@ -1,8 +1,9 @@
 #!/bin/sh
 # Many traces in an engine, DuckDB:
 #   check_at_scale.sh SOURCE BINARY [--update]
-# makes a fleet, exports it, reads it back (read_back.mjs) and runs the queries of docs/at-scale.md
-# (run_page.mjs); then the same for fixtures, hostile, damaged and imported ones (read_one.mjs). DuckDB comes from the npm registry into BINARY/at_scale, once.
+# reads what is hard to encode back (read_extremes.mjs), a fleet (read_back.mjs), and hostile, damaged
+# and imported traces (read_one.mjs), and runs the queries of docs/at-scale.md on the fleet
+# (run_page.mjs). DuckDB comes from the npm registry into BINARY/at_scale, once.
 # Exit status 77, which CTest shows as skipped, where npm or the package is not to be had.
 set -eu
 
@@ -34,6 +35,8 @@ trap 'rm -rf "$work"' EXIT
 "$binary/tests/make_fleet" "$work/traces" 128 20
 "$binary/tests/export_traces" "$work/fleet" "$work"/traces/*.wtrace
 rc=0
+"$binary/tests/make_extremes" "$work/extremes"
+AT_SCALE_FOLDER=$work node "$here/read_extremes.mjs" || rc=1
 AT_SCALE_FOLDER=$work/fleet node "$here/read_back.mjs" || rc=1
 AT_SCALE_FOLDER=$work/fleet node "$here/run_page.mjs" "$source/docs/at-scale.md" $update || rc=1
 
