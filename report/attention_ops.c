@@ -11,6 +11,7 @@ struct finder {
 	const struct ws_cost_ops *costs;
 	struct ws_attention_op *out;
 	uint32_t *of_cpu_op; /* cpu_op -> the operation of attention in or around it, WS_NONE */
+	uint32_t *block;     /* operation -> the softmax that it belongs to */
 };
 
 static int is_class(const struct ws_cost_op *op, uint32_t class)
@@ -57,17 +58,20 @@ static uint32_t product_near(const struct finder *f, size_t i, int by, int n)
 	return WS_NONE;
 }
 
-static void set(struct finder *f, size_t i, enum ws_attention_part part)
+static void set(struct finder *f, size_t i, enum ws_attention_part part, size_t block)
 {
-	if (f->out[i].part == WS_ATTENTION_NONE)
-		f->out[i].part = (uint8_t)part;
+	if (f->out[i].part != WS_ATTENTION_NONE)
+		return;
+	f->out[i].part = (uint8_t)part;
+	f->block[i] = (uint32_t)block;
 }
 
 /* What lies between: before the softmax scale and mask, behind it anything else. */
-static void set_between(struct finder *f, size_t from, size_t to, enum ws_attention_part part)
+static void set_between(struct finder *f, size_t from, size_t to, enum ws_attention_part part,
+                        size_t block)
 {
 	for (size_t i = from + 1; i < to; i++)
-		set(f, i, part);
+		set(f, i, part, block);
 }
 
 static void match_forward(struct finder *f, size_t i)
@@ -81,11 +85,11 @@ static void match_forward(struct finder *f, size_t i)
 	b = &f->costs->op[final];
 	if (a->batch != b->batch || a->m != b->m || a->n != b->k)
 		return;
-	set(f, scores, WS_ATTENTION_SCORES);
-	set(f, i, WS_ATTENTION_SOFTMAX);
-	set(f, final, WS_ATTENTION_FINAL);
-	set_between(f, scores, i, WS_ATTENTION_SCALE_MASK);
-	set_between(f, i, final, WS_ATTENTION_OTHER);
+	set(f, scores, WS_ATTENTION_SCORES, i);
+	set(f, i, WS_ATTENTION_SOFTMAX, i);
+	set(f, final, WS_ATTENTION_FINAL, i);
+	set_between(f, scores, i, WS_ATTENTION_SCALE_MASK, i);
+	set_between(f, i, final, WS_ATTENTION_OTHER, i);
 }
 
 static void match_backward(struct finder *f, size_t i)
@@ -96,13 +100,13 @@ static void match_backward(struct finder *f, size_t i)
 	for (int p = 0; p < 4; p++)
 		if (at[p] == WS_NONE || f->costs->op[at[p]].batch != f->costs->op[at[0]].batch)
 			return;
-	set(f, at[0], WS_ATTENTION_FINAL);
-	set(f, at[1], WS_ATTENTION_FINAL);
-	set(f, i, WS_ATTENTION_SOFTMAX);
-	set(f, at[2], WS_ATTENTION_SCORES);
-	set(f, at[3], WS_ATTENTION_SCORES);
-	set_between(f, at[1], i, WS_ATTENTION_OTHER);
-	set_between(f, i, at[2], WS_ATTENTION_SCALE_MASK);
+	set(f, at[0], WS_ATTENTION_FINAL, i);
+	set(f, at[1], WS_ATTENTION_FINAL, i);
+	set(f, i, WS_ATTENTION_SOFTMAX, i);
+	set(f, at[2], WS_ATTENTION_SCORES, i);
+	set(f, at[3], WS_ATTENTION_SCORES, i);
+	set_between(f, at[1], i, WS_ATTENTION_OTHER, i);
+	set_between(f, i, at[2], WS_ATTENTION_SCALE_MASK, i);
 }
 
 /* --- links ----------------------------------------------------------------------------------- */
@@ -135,7 +139,7 @@ static void follow_links(struct finder *f)
 
 		if (origin == WS_NONE)
 			continue;
-		set(f, i, (enum ws_attention_part)f->out[origin].part);
+		set(f, i, (enum ws_attention_part)f->out[origin].part, i);
 		f->out[i].layer = f->out[origin].layer;
 	}
 }
@@ -151,8 +155,8 @@ static int begins_layer(const struct finder *f, size_t i)
 }
 
 /*
- * Number the blocks of each step; the operations of a block are those beside
- * its softmax. Backward without links counts down from the layers of forward.
+ * Number the blocks of each step by their softmax. Backward without links
+ * counts down from the layers of forward.
  */
 static void number_layers(struct finder *f, int backward)
 {
@@ -172,14 +176,10 @@ static void number_layers(struct finder *f, int backward)
 		step = ops[i].step;
 		f->out[i].layer = backward && count < layers ? layers - 1 - count : count;
 		count++;
-		for (int by = -1; by <= 1; by += 2)
-			for (size_t at = i + (size_t)by;
-			     at < f->costs->n && ops[at].cpu_op != WS_NONE &&
-			     f->out[at].part != WS_ATTENTION_NONE && !begins_layer(f, at) &&
-			     f->out[at].layer < 0;
-			     at += (size_t)by)
-				f->out[at].layer = f->out[i].layer;
 	}
+	for (size_t i = 0; i < f->costs->n; i++)
+		if (f->out[i].part != WS_ATTENTION_NONE && f->out[i].layer < 0)
+			f->out[i].layer = f->out[f->block[i]].layer;
 }
 
 enum ws_status ws_attention_find(const struct ws_model *m, const struct ws_cost_ops *costs,
@@ -190,8 +190,10 @@ enum ws_status ws_attention_find(const struct ws_model *m, const struct ws_cost_
 
 	*out = f.out = calloc(costs->n + 1, sizeof(*f.out));
 	f.of_cpu_op = calloc(nops, sizeof(*f.of_cpu_op));
-	if (!f.out || !f.of_cpu_op) {
+	f.block = calloc(costs->n + 1, sizeof(*f.block));
+	if (!f.out || !f.of_cpu_op || !f.block) {
 		free(f.of_cpu_op);
+		free(f.block);
 		return WS_FAIL(err, NO_MEMORY, "no memory to find attention");
 	}
 	memset(f.of_cpu_op, 0xff, nops * sizeof(*f.of_cpu_op));
@@ -203,7 +205,7 @@ enum ws_status ws_attention_find(const struct ws_model *m, const struct ws_cost_
 		if (op->cpu_op == WS_NONE)
 			continue;
 		if (is_class(op, WS_TEXT_FUSED_ATTENTION))
-			set(&f, i, WS_ATTENTION_FUSED);
+			set(&f, i, WS_ATTENTION_FUSED, i);
 		else if (is_class(op, WS_TEXT_SOFTMAX) && !is_backward(op))
 			match_forward(&f, i);
 	}
@@ -217,5 +219,6 @@ enum ws_status ws_attention_find(const struct ws_model *m, const struct ws_cost_
 			match_backward(&f, i);
 	number_layers(&f, 1);
 	free(f.of_cpu_op);
+	free(f.block);
 	return WS_OK;
 }

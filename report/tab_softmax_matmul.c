@@ -61,7 +61,7 @@ struct softmax {
 	int64_t *layer; /* range -> layer, -1 */
 	struct ws_cost_ops costs;
 	struct ws_attention_op *attention; /* operation of costs -> part and layer */
-	int forward_unless_told; /* a framework's operation that does not say is forward */
+	uint8_t *runs_backward; /* thread -> some operation on it is backward */
 	struct scope *scopes;
 	size_t nscopes, scopes_allocated;
 	struct ws_idmap scope_of; /* layer -> scope */
@@ -170,12 +170,21 @@ static enum direction direction_of_range(const struct softmax *s, uint32_t range
 	}
 }
 
-/* Of a framework's operation. */
+/*
+ * A framework's operation that does not say is forward, unless it is on a
+ * thread that runs backward, where most do not say.
+ */
+static enum direction forward_unless_told(const struct softmax *s, uint32_t direction,
+                                          uint32_t thread)
+{
+	enum direction d = direction_of_text(direction);
+
+	return d == DIRECTION_UNKNOWN && !s->runs_backward[thread] ? DIRECTION_FORWARD : d;
+}
+
 static enum direction direction_of_cost(const struct softmax *s, const struct ws_cost_op *op)
 {
-	enum direction d = direction_of_text(op->direction);
-
-	return d == DIRECTION_UNKNOWN && s->forward_unless_told ? DIRECTION_FORWARD : d;
+	return forward_unless_told(s, op->direction, op->thread);
 }
 
 static enum direction direction_of_kernel(const struct softmax *s, size_t k)
@@ -185,24 +194,24 @@ static enum direction direction_of_kernel(const struct softmax *s, size_t k)
 
 	if (op != WS_NONE && s->costs.op[op].cpu_op != WS_NONE)
 		return direction_of_cost(s, &s->costs.op[op]);
-	if (m->kernels.op[k] != WS_NONE) {
-		enum direction d = direction_of_text(ws_kernel_direction(m, k));
-
-		return d == DIRECTION_UNKNOWN && s->forward_unless_told ? DIRECTION_FORWARD : d;
-	}
+	if (m->kernels.op[k] != WS_NONE)
+		return forward_unless_told(s, ws_kernel_direction(m, k),
+		                           m->cpu_ops.tree.thread[m->kernels.op[k]]);
 	return range == WS_NONE ? DIRECTION_UNKNOWN : direction_of_range(s, range);
 }
 
-/* Where a trace tells its backward operations, or has none, the others are forward. */
-static int others_are_forward(const struct ws_model *m)
+static enum ws_status find_backward_threads(struct softmax *s, struct ws_err *err)
 {
-	int links = 0, backward = 0;
+	const struct ws_model *m = s->tab->m;
 
-	for (uint32_t i = 0; i < m->cpu_ops.tree.n; i++) {
-		links |= m->cpu_ops.forward[i] != WS_NONE;
-		backward |= ws_cpu_op_config(m, i)->direction == WS_TEXT_BACKWARD;
-	}
-	return links || !backward;
+	s->runs_backward = calloc((size_t)m->nthreads + 1, 1);
+	if (!s->runs_backward)
+		return no_memory(err);
+	for (uint32_t i = 0; i < m->cpu_ops.tree.n; i++)
+		s->runs_backward[m->cpu_ops.tree.thread[i]] |=
+		        m->cpu_ops.forward[i] != WS_NONE ||
+		        ws_cpu_op_config(m, i)->direction == WS_TEXT_BACKWARD;
+	return WS_OK;
 }
 
 static enum model_class model_class_of(uint32_t class)
@@ -589,8 +598,9 @@ enum ws_status ws_tab_softmax_matmul(const struct ws_tab *tab, struct ws_table *
 	enum ws_status status;
 
 	s.basis = tab->sel->measured ? tab->sel->measured : 1;
-	s.forward_unless_told = others_are_forward(tab->m);
-	status = label_ranges(&s, err);
+	status = find_backward_threads(&s, err);
+	if (status == WS_OK)
+		status = label_ranges(&s, err);
 	if (status == WS_OK)
 		status = ws_cost_ops_find(tab->m, tab->sel, &s.costs, err);
 	if (status == WS_OK)
@@ -607,6 +617,7 @@ enum ws_status ws_tab_softmax_matmul(const struct ws_tab *tab, struct ws_table *
 	free(s.layer);
 	free(s.scopes);
 	free(s.attention);
+	free(s.runs_backward);
 	ws_cost_ops_release(&s.costs);
 	ws_idmap_free(&s.scope_of);
 	return status;
