@@ -11,18 +11,19 @@
 #include "report/export_chrome.h"
 #include "report/names.h"
 #include "report/outfile.h"
+#include "report/rollup.h"
 #include "report/trace_open.h"
 
 /* In the order of the choices. Names of files end so; the first that fits counts. */
-enum format { FORMAT_SQLITE, FORMAT_JSON, FORMAT_CSV, FORMATS };
-#define FORMAT_CHOICES "sqlite|json|csv"
+enum format { FORMAT_SQLITE, FORMAT_JSON, FORMAT_CSV, FORMAT_PARQUET };
+#define FORMAT_CHOICES "sqlite|json|csv|parquet"
 
 static const struct {
 	const char *extension;
 	enum format format;
 } extensions[] = {
         {".sqlite", FORMAT_SQLITE}, {".db", FORMAT_SQLITE}, {".json", FORMAT_JSON},
-        {".json.gz", FORMAT_JSON},  {".csv", FORMAT_CSV},
+        {".json.gz", FORMAT_JSON},  {".csv", FORMAT_CSV},   {".parquet", FORMAT_PARQUET},
 };
 
 static int format_of_path(const char *path)
@@ -210,39 +211,96 @@ static enum ws_status write_csv(const struct ws_trace_reader *r, const char *pat
 	return rc;
 }
 
-static enum ws_status write_export(const struct ws_trace_file *f, const char *path,
-                                   enum format format, struct ws_err *err)
+/* --- all formats --- */
+
+struct export_opts {
+	const char *to;
+	int format; /* enum format, -1 = by the extension of `to` */
+	int rollup;
+	int64_t rank; /* -1 = as the trace says */
+};
+
+static enum ws_status write_parquet(const struct ws_trace_file *f, const struct export_opts *o,
+                                    struct ws_err *err)
+{
+	const struct ws_export_parquet_opts opts = {o->rank, tell, (void *)o->to};
+	struct ws_model *model = NULL;
+	enum ws_status rc;
+
+	if (!o->rollup)
+		return ws_export_parquet(f->path, o->to, &opts, err);
+	rc = ws_trace_file_model(&model, f, NULL, err);
+	if (rc == WS_OK)
+		rc = ws_rollup_export(model, o->to, &opts, err);
+	ws_model_free(model);
+	return rc;
+}
+
+static enum ws_status write_records(const struct ws_trace_file *f, const struct export_opts *o,
+                                    struct ws_export_stats *stats, struct ws_err *err)
 {
 	static const struct ws_export_names names = {ws_demangle, ws_name_short};
-	const struct ws_export_opts opts = {&names, tell, (void *)path};
-	struct ws_export_stats stats = {0};
+	static enum ws_status (*const write[])(const struct ws_trace_reader *, const char *,
+	                                       const struct ws_export_opts *,
+	                                       struct ws_export_stats *, struct ws_err *) = {
+	        [FORMAT_SQLITE] = write_sqlite,
+	        [FORMAT_JSON] = write_json,
+	        [FORMAT_CSV] = write_csv,
+	};
+	const struct ws_export_opts opts = {&names, tell, (void *)o->to};
 	struct ws_trace_reader *r = NULL;
 	enum ws_status rc = ws_trace_reader_open(&r, f->path, err);
 
-	if (rc == WS_OK && format == FORMAT_SQLITE)
-		rc = write_sqlite(r, path, &opts, &stats, err);
-	if (rc == WS_OK && format == FORMAT_JSON)
-		rc = write_json(r, path, &opts, &stats, err);
-	if (rc == WS_OK && format == FORMAT_CSV)
-		rc = write_csv(r, path, &opts, &stats, err);
-	ws_ui_progress_end();
-	ws_trace_reader_free(r);
 	if (rc == WS_OK)
-		say_left_out(path, &stats);
+		rc = write[o->format](r, o->to, &opts, stats, err);
+	ws_trace_reader_free(r);
 	return rc;
+}
+
+static enum ws_status export_trace(const struct ws_trace_file *f, const struct export_opts *o,
+                                   struct ws_err *err)
+{
+	struct ws_export_stats stats = {0};
+	enum ws_status rc = o->format == FORMAT_PARQUET ? write_parquet(f, o, err)
+	                                                : write_records(f, o, &stats, err);
+
+	ws_ui_progress_end();
+	if (rc == WS_OK)
+		say_left_out(o->to, &stats);
+	return rc;
+}
+
+static enum ws_status settle(struct export_opts *o, const char *input, struct ws_err *err)
+{
+	WS_FAIL_IF(!o->to, err, USAGE, "export needs -o FILE, the file or folder to write");
+	if (o->format < 0)
+		o->format = format_of_path(o->to);
+	WS_FAIL_IF(o->format < 0, err, USAGE,
+	           "cannot tell a format from '%s': use .sqlite, .json, .json.gz, .csv or "
+	           ".parquet, or --format",
+	           o->to);
+	WS_FAIL_IF((o->rollup || o->rank >= 0) && o->format != FORMAT_PARQUET, err, USAGE,
+	           "--rollup and --rank are for Parquet: --format parquet");
+	return ws_output_spares(o->to, input, err);
 }
 
 enum ws_status ws_cmd_export(int argc, char **argv, struct ws_err *err)
 {
+	struct export_opts o = {.format = -1, .rank = -1};
 	struct ws_trace_file f;
-	const char *to = NULL;
-	int format = -1, help = 0, n, done;
+	int help = 0, n, done;
 	const struct ws_opt opts[] = {
-	        {"output", 'o', WS_OPT_TEXT, "FILE", &to,
+	        {"output", 'o', WS_OPT_TEXT, "FILE", &o.to,
 	         "the file or folder to write; its extension tells the\n"
-	         "format: .sqlite, .json, .json.gz or .csv (a folder)"},
-	        {"format", 0, WS_OPT_CHOICE, FORMAT_CHOICES, &format,
+	         "format: .sqlite, .json or .json.gz; for a folder .csv or\n"
+	         ".parquet"},
+	        {"format", 0, WS_OPT_CHOICE, FORMAT_CHOICES, &o.format,
 	         "the format, whatever FILE is called"},
+	        {"rollup", 0, WS_OPT_FLAG, NULL, &o.rollup,
+	         "parquet: sums and histograms that add up over traces,\n"
+	         "instead of the records"},
+	        {"rank", 0, WS_OPT_INT, "N", &o.rank,
+	         "parquet: into the folder of rank N, whatever the trace says"},
 	        WS_OPT_HELP(&help),
 	};
 	const struct ws_arguments a = {
@@ -251,7 +309,7 @@ enum ws_status ws_cmd_export(int argc, char **argv, struct ws_err *err)
 	        "Nsight\n"
 	        "Systems' export, a timeline for ui.perfetto.dev and chrome://tracing, or a folder "
 	        "of\n"
-	        "CSV files, one a kind of record.",
+	        "CSV or Parquet files.",
 	        opts,
 	        sizeof(opts) / sizeof(*opts),
 	        1,
@@ -262,17 +320,10 @@ enum ws_status ws_cmd_export(int argc, char **argv, struct ws_err *err)
 	WS_FORWARD(ws_command_parse(&a, argc, argv, &n, &done, err));
 	if (done)
 		return WS_OK;
-	WS_FAIL_IF(!to, err, USAGE, "export needs -o FILE, the file or folder to write");
-	if (format < 0)
-		format = format_of_path(to);
-	WS_FAIL_IF(format < 0, err, USAGE,
-	           "cannot tell a format from '%s': use .sqlite, .json, .json.gz or .csv, or "
-	           "--format",
-	           to);
-	WS_FORWARD(ws_output_spares(to, argv[0], err));
+	WS_FORWARD(settle(&o, argv[0], err));
 	rc = ws_trace_file_open(&f, argv[0], err);
 	if (rc == WS_OK)
-		rc = write_export(&f, to, (enum format)format, err);
+		rc = export_trace(&f, &o, err);
 	ws_trace_file_close(&f);
 	return rc;
 }
