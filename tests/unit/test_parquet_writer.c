@@ -2,6 +2,7 @@
 #include <criterion/new/assert.h>
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -449,6 +450,93 @@ Test(parquet_writer, a_value_that_does_not_fit_its_column_is_a_bug)
 		cr_assert(eq(int, ws_parquet_finish(f.w, &err), WS_BUG));
 		ws_parquet_writer_free(f.w);
 		ws_sink_free(&f.sink);
+	}
+}
+
+/* xorshift64 (Marsaglia): the same numbers on every machine. */
+static uint64_t next_random(uint64_t *x)
+{
+	*x ^= *x << 13;
+	*x ^= *x >> 7;
+	*x ^= *x << 17;
+	return *x;
+}
+
+/* A value that is like its neighbours in one of several ways. */
+static uint64_t random_value(uint64_t *x, unsigned habit, size_t row)
+{
+	uint64_t r = next_random(x);
+
+	switch (habit % 5) {
+	case 0:
+		return row * 32 + r % 3;
+	case 1:
+		return (r % 5) << (r % 7 * 8);
+	case 2:
+		return row / 50 * 0x123456789abcdefu;
+	case 3:
+		return r >> r % 64;
+	default:
+		return 0 - r % 2;
+	}
+}
+
+Test(parquet_writer, random_tables_read_back)
+{
+	uint64_t x = 88172645463325252u;
+
+	for (unsigned round = 0; round < 150; round++) {
+		static uint64_t v[3][2000];
+		static uint8_t present[3][2000];
+		static const char *const names[] = {"a", "b", "c"};
+		struct ws_parquet_column columns[3];
+		size_t rows = next_random(&x) % 2000;
+		struct pq_file *read;
+		struct file f;
+
+		for (size_t c = 0; c < 3; c++)
+			columns[c] = (struct ws_parquet_column){names[c],
+			                                        (enum ws_parquet_type)(
+			                                                next_random(&x) % 4),
+			                                        next_random(&x) % 2};
+		begin(&f, columns, 3, 1 + next_random(&x) % 1500);
+		for (size_t i = 0; i < rows; i++) {
+			for (size_t c = 0; c < 3; c++) {
+				char text[24];
+				double real;
+
+				v[c][i] = random_value(&x, round + (unsigned)c, i);
+				present[c][i] = !columns[c].optional || next_random(&x) % 4;
+				memcpy(&real, &v[c][i], sizeof(real));
+				snprintf(text, sizeof(text), "%llu", (unsigned long long)v[c][i]);
+				if (!present[c][i])
+					ws_parquet_null(f.w);
+				else if (columns[c].type == WS_PARQUET_I64)
+					ws_parquet_i64(f.w, (int64_t)v[c][i]);
+				else if (columns[c].type == WS_PARQUET_U64)
+					ws_parquet_u64(f.w, v[c][i]);
+				else if (columns[c].type == WS_PARQUET_F64)
+					ws_parquet_f64(f.w, real);
+				else
+					ws_parquet_str(f.w, text);
+			}
+			end_row(&f);
+		}
+		read = finish(&f);
+		cr_assert(eq(sz, read->rows, rows));
+		for (size_t i = 0; i < rows; i++)
+			for (size_t c = 0; c < 3; c++) {
+				const struct pq_cell *cell = &read->columns[c].cells[i];
+
+				cr_assert(eq(int, cell->is_null, !present[c][i]));
+				if (cell->is_null)
+					continue;
+				if (cell->text)
+					cr_assert(eq(u64, strtoull(cell->text, NULL, 10), v[c][i]));
+				else
+					cr_assert(eq(u64, cell->v, v[c][i]), "round %u", round);
+			}
+		pq_free(read);
 	}
 }
 
