@@ -118,7 +118,8 @@ static enum ws_status order_rows(struct ws_loader *l, const struct ws_table_data
 	if (!key || !thread)
 		status = no_memory(err);
 	for (uint64_t i = 0; i < t->rows && status == WS_OK; i++) {
-		key[i] = -(int64_t)ws_value(t, WS_COL_cpu_op_dur_ns, i);
+		/* descending; a negation could overflow */
+		key[i] = ~(int64_t)ws_value(t, WS_COL_cpu_op_dur_ns, i);
 		status = ws_thread_number(l, ws_value(t, WS_COL_cpu_op_thread, i), 0, &thread[i],
 		                          err);
 	}

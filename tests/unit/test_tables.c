@@ -6,6 +6,7 @@
 
 #include "report/demangle.h"
 #include "report/tables.h"
+#include "totals.h"
 #include "trace_builder.h"
 
 #define NEAR(actual, expected)                                                    \
@@ -426,94 +427,6 @@ static struct tb *random_trace(unsigned number)
 	return b;
 }
 
-static int64_t sum(const struct ws_table *t, const char *column)
-{
-	int64_t total = 0;
-
-	for (size_t row = 0; row < t->nrows; row++)
-		if (!tb_is_empty(t, row, column))
-			total += tb_int(t, row, column);
-	return total;
-}
-
-static double sum_real(const struct ws_table *t, const char *column, size_t from, size_t to)
-{
-	double total = 0;
-
-	for (size_t row = from; row < to; row++)
-		if (!tb_is_empty(t, row, column))
-			total += tb_real(t, row, column);
-	return total;
-}
-
-static void check_totals(const struct ws_table *t)
-{
-	for (size_t c = 0; t->totals && c < t->def->ncolumns; c++)
-		if (t->totals[c].type == WS_CELL_INT)
-			cr_assert(eq(i64, sum(t, t->def->columns[c].id), t->totals[c].i), "%s.%s",
-			          t->def->name, t->def->columns[c].id);
-}
-
-static void check_summary_sections(const struct ws_table *t, double gpu_ns)
-{
-	static const char *const sections[] = {"GPU time by phase", "GPU time by class",
-	                                       "Top kernels"};
-
-	for (size_t s = 0; s < 3; s++) {
-		double time = 0, share = 0;
-
-		for (size_t row = 0; row < t->nrows; row++) {
-			if (strcmp(tb_str(t, row, "section"), sections[s]) != 0)
-				continue;
-			time += tb_real(t, row, "time_ns");
-			share += gpu_ns > 0 ? tb_real(t, row, "share") : 0;
-		}
-		cr_assert(eq(dbl, time, gpu_ns), "%s", sections[s]);
-		cr_assert(fabs(share - (gpu_ns > 0 ? 100 : 0)) < 1e-6);
-	}
-}
-
-static void check_attention(const struct ws_table *t)
-{
-	size_t from = 0;
-
-	for (size_t row = 0; row < t->nrows; row++) {
-		int whole = !strcmp(tb_str(t, row, "part"), "whole attention") ||
-		            !strcmp(tb_str(t, row, "part"), "all kernels");
-
-		if (!whole)
-			continue;
-		cr_assert(fabs(sum_real(t, "gpu_ns", from, row) - tb_real(t, row, "gpu_ns")) <
-		          1e-6);
-		cr_assert(fabs(sum_real(t, "kernels", from, row) - tb_real(t, row, "kernels")) <
-		          1e-6);
-		from = row + 1;
-	}
-	cr_assert(eq(sz, from, t->nrows), "every row belongs to a whole");
-}
-
-static void check_steps(const struct ws_table *t)
-{
-	static const char *const phases[][2] = {
-	        {"forward_ns", "gpu_forward_ns"},     {"loss_ns", "gpu_loss_ns"},
-	        {"backward_ns", "gpu_backward_ns"},   {"optimizer_ns", "gpu_optimizer_ns"},
-	        {"remainder_ns", "gpu_remainder_ns"},
-	};
-
-	for (size_t row = 0; row < t->nrows; row++) {
-		int64_t wall = 0, gpu = 0;
-
-		for (size_t p = 0; p < 5; p++) {
-			if (!tb_is_empty(t, row, phases[p][0]))
-				wall += tb_int(t, row, phases[p][0]);
-			if (!tb_is_empty(t, row, phases[p][1]))
-				gpu += tb_int(t, row, phases[p][1]);
-		}
-		cr_assert(eq(i64, wall, tb_int(t, row, "total_ns")));
-		cr_assert(eq(i64, gpu, tb_int(t, row, "gpu_ns")));
-	}
-}
-
 /* One test over all tables: parts add up to the total that is shown. */
 Test(tables, parts_add_up_in_every_table_of_random_traces)
 {
@@ -523,22 +436,13 @@ Test(tables, parts_add_up_in_every_table_of_random_traces)
 		struct ws_model *m = tb_model(b);
 		struct ws_report *report = NULL;
 		struct ws_err err;
-		int64_t gpu_ns;
 
 		if (number % 3 == 1)
 			filter.nvtx = "forward";
 		if (number % 3 == 2)
 			filter.device = 1;
 		cr_assert(eq(int, ws_report_make(m, &filter, &report, &err), WS_OK));
-		gpu_ns = table_of(report, "kernel-summary")->totals[WS_TC_kernel_summary_total_ns].i;
-		for (size_t i = 0; i < report->ntables; i++)
-			check_totals(report->tables[i]);
-		cr_assert(eq(i64, table_of(report, "ranges")->totals[WS_TC_ranges_exclusive_ns].i, gpu_ns));
-		cr_assert(
-		        eq(i64, table_of(report, "range-kernels")->totals[WS_TC_range_kernels_total_ns].i, gpu_ns));
-		check_summary_sections(table_of(report, "summary"), (double)gpu_ns);
-		check_attention(table_of(report, "softmax-matmul"));
-		check_steps(table_of(report, "steps"));
+		totals_check(report);
 		ws_report_free(report);
 		ws_model_free(m);
 		tb_free(b);
