@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "recorder/merge.h"
 #include "recorder/options.h"
 #include "recorder/output_name.h"
 #include "recorder/provenance.h"
@@ -187,6 +188,53 @@ static int require_gpu(const struct ws_record_result *r)
 
 /* --- the commands --- */
 
+/* What is in the file now instead of in the files of the result. */
+static void print_merged(size_t ntraces, const char *path, const struct ws_merge_result *merged)
+{
+	complain("%s, of %zu traces: %" PRIu64 " kernels, %" PRIu64 " bytes", short_path(path),
+	         ntraces, merged->kernels, merged->file_size);
+}
+
+static int merge(struct ws_record_command *cmd)
+{
+	struct ws_merge_result merged;
+	enum ws_status status;
+	struct ws_err err;
+
+	status = ws_trace_merge((const char *const *)cmd->rest, (size_t)cmd->nrest, cmd->output,
+	                        cmd->record.zstd_level, &merged, &err);
+	if (status != WS_OK) {
+		complain("%s", err.text);
+		return ws_status_exit_code(status);
+	}
+	print_merged((size_t)cmd->nrest, cmd->output, &merged);
+	return 0;
+}
+
+/* The traces of a recording become the first one's; the others go when that is done. */
+static int merge_recorded(struct ws_record_command *cmd, const struct ws_record_result *r)
+{
+	const char **paths = calloc(r->ntraces + 1, sizeof(*paths));
+	enum ws_status status = WS_NO_MEMORY;
+	struct ws_merge_result merged;
+	struct ws_err err = {.text = "out of memory for merging"};
+
+	for (size_t i = 0; paths && i < r->ntraces; i++)
+		paths[i] = r->traces[i].path;
+	if (paths)
+		status = ws_trace_merge(paths, r->ntraces, paths[0], cmd->record.zstd_level,
+		                        &merged, &err);
+	if (status == WS_OK) {
+		for (size_t i = 1; i < r->ntraces; i++)
+			unlink(paths[i]);
+		print_merged(r->ntraces, paths[0], &merged);
+	} else {
+		complain("%s; the traces are left as they are", err.text);
+	}
+	free(paths);
+	return ws_status_exit_code(status);
+}
+
 static int salvage(struct ws_record_command *cmd)
 {
 	struct ws_record_result result;
@@ -243,6 +291,11 @@ static int record(struct ws_record_command *cmd)
 	} else {
 		print_summary(&result);
 		code = cmd->require_gpu ? require_gpu(&result) : result.exit_code;
+		if (cmd->merge && result.ntraces > 1) {
+			int failed = merge_recorded(cmd, &result);
+
+			code = code ? code : failed;
+		}
 	}
 	ws_record_result_release(&result);
 	return code;
@@ -252,7 +305,8 @@ static void print_help(void)
 {
 	printf("Usage: " NAME " [-o FILE] [options] -- PROGRAM [ARGS...]\n"
 	       "       " NAME " [-o FILE] [options] --model NAME [model options]\n"
-	       "       " NAME " --salvage SEGMENT [-o FILE]\n\n"
+	       "       " NAME " --salvage SEGMENT [-o FILE]\n"
+	       "       " NAME " --merge -o FILE TRACE...\n\n"
 	       "Records what a program does into a trace file, through whatever end it comes to.\n"
 	       "Ends with the program's own exit status (128 + signal when it was killed).\n\n");
 	ws_record_options_print(stdout);
@@ -273,6 +327,8 @@ static int run(struct ws_record_command *cmd)
 	}
 	if (cmd->salvage)
 		return salvage(cmd);
+	if (cmd->merge && cmd->nrest && !cmd->model)
+		return merge(cmd);
 	if (!cmd->model && (!cmd->program || !cmd->program[0])) {
 		complain("nothing to run: give --model NAME or -- PROGRAM (see --help)");
 		return ws_status_exit_code(WS_USAGE);

@@ -149,6 +149,13 @@ static int set_capture_range(struct ws_record_command *cmd, const char *value)
 	return 0;
 }
 
+static int set_merge(struct ws_record_command *cmd, const char *value)
+{
+	(void)value;
+	cmd->merge = 1;
+	return 0;
+}
+
 static int set_kernels_only(struct ws_record_command *cmd, const char *value)
 {
 	(void)value;
@@ -311,6 +318,9 @@ static const struct option options[] = {
          "record only inside NVTX ranges with this name (* and ? stand for any text and any "
          "character), or between cudaProfilerStart and -Stop: " PROFILER_RANGE ". NAME@10..20 "
          "records the 10th to the 20th of them, NAME@10 one, NAME@10.. all from there"},
+        {"--merge", NULL, set_merge, 1,
+         "one trace of all processes, instead of one for each; without a program, of the traces "
+         "that are named"},
         {"--stop-on-exit", NULL, set_stop_on_exit, 1,
          "end the recording when PROGRAM exits, though processes that it started still run"},
         {"--kernels-only", NULL, set_kernels_only, 1,
@@ -399,6 +409,17 @@ static enum ws_status take_option(struct ws_record_command *cmd, char **argv, in
 	return WS_OK;
 }
 
+/* --merge without a program: what is no option of ours is a trace. */
+static enum ws_status check_traces(const struct ws_record_command *cmd, struct ws_err *err)
+{
+	for (int i = 0; i < cmd->nrest; i++)
+		WS_FAIL_IF(cmd->rest[i][0] == '-' && cmd->rest[i][1], err, USAGE, "%s is no option",
+		           cmd->rest[i]);
+	WS_FAIL_IF(!cmd->nrest, err, USAGE, "--merge needs a program after --, or traces");
+	WS_FAIL_IF(!cmd->output, err, USAGE, "--merge of traces needs -o FILE");
+	return WS_OK;
+}
+
 /* What is no option of ours is one of warpsheet-step. */
 static enum ws_status take_all(struct ws_record_command *cmd, int argc, char **argv,
                                struct ws_err *err)
@@ -416,6 +437,8 @@ static enum ws_status take_all(struct ws_record_command *cmd, int argc, char **a
 		if (!taken)
 			cmd->rest[cmd->nrest++] = argv[i];
 	}
+	if (cmd->merge && !cmd->model)
+		return check_traces(cmd, err);
 	WS_FAIL_IF(cmd->nrest && !cmd->model, err, USAGE,
 	           "%s is no option; a program and its arguments stand after --", cmd->rest[0]);
 	return WS_OK;

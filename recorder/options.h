@@ -12,11 +12,11 @@ struct ws_record_command {
 	const char *salvage; /* NULL: record */
 	const char *model;   /* value of --model, NULL: a program after -- */
 	char **program;      /* with its arguments, NULL-terminated; NULL: none was given */
-	char **rest;         /* options of warpsheet-step, NULL-terminated */
+	char **rest;         /* options of warpsheet-step, or traces to merge; NULL-terminated */
 	int nrest;
 	char **capture_options; /* as given, NULL-terminated: part of the provenance */
 	int ncapture_options;
-	int require_gpu, help, version;
+	int require_gpu, merge, help, version;
 };
 
 /*

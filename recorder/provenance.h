@@ -21,6 +21,7 @@ struct ws_provenance {
 	X("record.start_utc", "when the recording began")                                   \
 	X("record.options", "capture options as given")                                     \
 	X("record.salvaged", "1: finished by --salvage after the launcher was killed")      \
+	X("record.merged", "traces that --merge put together")                              \
 	X("record.outside_window", "events left out: see --delay, --capture-range")         \
 	X("program.path", "the program that was started")                                   \
 	X("program.arguments", "its arguments, quoted for a shell; absent with --no-args")  \

@@ -11,6 +11,7 @@ static const struct {
 	const char *name;
 	int64_t unit;
 } attributes[] = {
+        {33, "pci_bus", 1}, /* tells the GPUs of a machine apart */
         {36, "memory_clock_hz", 1000},
         {37, "memory_bus_bits", 1},
         {97, "shared_per_block_optin_bytes", 1},
