@@ -12,7 +12,7 @@ static int64_t memory_kind(uint64_t kind)
 {
 	const int64_t unknown = 7;
 
-	return kind ? (int64_t)kind - 1 : unknown;
+	return kind && kind <= WS_MEMORY_MANAGED_STATIC ? (int64_t)kind - 1 : unknown;
 }
 
 /* Ids of streams and events that there are not. */

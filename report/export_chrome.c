@@ -449,7 +449,10 @@ static enum ws_status put_file(struct ws_chrome *ch, FILE *f, struct ws_err *err
 {
 	const struct ws_trace_summary *s = ws_trace_reader_summary(ch->r);
 	struct ws_json *j = &ch->j;
+	int64_t base_ns;
 
+	if (__builtin_add_overflow(s->base_ns, ch->begin_ns, &base_ns))
+		base_ns = 0;
 	ws_json_begin(j, f);
 	ws_json_object_begin(j);
 	ws_json_break(j);
@@ -460,7 +463,7 @@ static enum ws_status put_file(struct ws_chrome *ch, FILE *f, struct ws_err *err
 	ws_json_str(j, "ns");
 	ws_json_break(j);
 	ws_json_key(j, "baseTimeNanoseconds");
-	ws_json_i64(j, s->base_ns + ch->begin_ns);
+	ws_json_i64(j, base_ns);
 	WS_FORWARD(put_devices(ch, err));
 	WS_FORWARD(put_meta(ch, err));
 	ws_json_break(j);

@@ -471,7 +471,8 @@ enum ws_status ws_chrome_collect(struct ws_chrome *ch, struct ws_err *err)
 	see_counters(ch);
 	WS_FORWARD(collect_ranges(ch, err));
 	WS_FORWARD(rank_tracks(ch, err));
-	qsort_r(ch->slice, ch->nslices, sizeof(*ch->slice), compare_slices, ch->track);
+	if (ch->nslices)
+		qsort_r(ch->slice, ch->nslices, sizeof(*ch->slice), compare_slices, ch->track);
 	WS_FORWARD(place_slices(ch, err));
 	WS_FORWARD(number_tracks(ch, err));
 	return collect_launches(ch, err);

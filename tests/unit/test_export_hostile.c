@@ -1,0 +1,165 @@
+/* Traces whose rows say anything at all: exports must end, and be whole or fail with words. */
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+
+#include <sqlite3.h>
+#include <unistd.h>
+
+#include "formats/export_csv.h"
+#include "formats/trace_writer.h"
+#include "report/demangle.h"
+#include "report/export_chrome.h"
+#include "report/names.h"
+
+#define TRACES 150
+#define ROWS   6 /* of each kind */
+
+static const struct ws_export_names names = {ws_demangle, ws_name_short};
+static const struct ws_export_opts opts = {.names = &names};
+
+/* xorshift64: the same traces each time */
+static uint64_t state;
+
+static uint64_t next(void)
+{
+	state ^= state << 13;
+	state ^= state >> 7;
+	state ^= state << 17;
+	return state;
+}
+
+/* Small ids mostly, so that rows meet; and what breaks arithmetic. */
+static uint64_t value(void)
+{
+	static const uint64_t bad[] = {
+	        0,          INT64_MAX,         (uint64_t)INT64_MIN, UINT64_MAX,
+	        UINT32_MAX, UINT64_C(1) << 24, UINT64_C(1) << 61,   (uint64_t)-1000,
+	};
+
+	return next() % 4 ? next() % 8 : bad[next() % (sizeof(bad) / sizeof(*bad))];
+}
+
+static void fill_row(const struct ws_kind_def *def, uint8_t *row)
+{
+	static const char text[] = "a\0\xff\x1b[31m=\",\n</\xe2\x82";
+
+	for (unsigned c = 0; c < def->ncolumns; c++) {
+		const struct ws_bytes bytes = {text, next() % sizeof(text)};
+		uint64_t v = value();
+
+		if (def->columns[c].type == WS_TYPE_BLOB)
+			memcpy(row + def->columns[c].row_offset, &bytes, sizeof(bytes));
+		else
+			memcpy(row + def->columns[c].row_offset, &v, sizeof(v));
+	}
+}
+
+static struct ws_trace_writer *hostile_trace(uint64_t seed)
+{
+	const struct ws_trace_writer_opts defaults = {.base_ns = (int64_t)value()};
+	struct ws_trace_writer *w;
+	uint8_t row[1024];
+
+	state = seed * UINT64_C(0x9e3779b97f4a7c15) + 1;
+	cr_assert(eq(int, ws_trace_writer_create_mem(&w, &defaults, NULL), WS_OK));
+	for (unsigned kind = 0; kind < WS_KIND_END; kind++) {
+		const struct ws_kind_def *def = ws_schema_kind(kind);
+
+		if (!def || kind == WS_KIND_SCHEMA || kind == WS_KIND_INDEX)
+			continue;
+		cr_assert(le(sz, def->row_size, sizeof(row)));
+		for (unsigned i = 0; i < ROWS; i++) {
+			fill_row(def, row);
+			cr_assert(eq(int, ws_trace_writer_add(w, (enum ws_kind)kind, row, NULL),
+			             WS_OK));
+		}
+	}
+	cr_assert(eq(int, ws_trace_writer_close(w, NULL), WS_OK));
+	return w;
+}
+
+/* Each hostile trace is given to a function that exports it. */
+static void each(void (*fn)(const struct ws_trace_reader *r))
+{
+	for (uint64_t seed = 1; seed <= TRACES; seed++) {
+		struct ws_trace_writer *w = hostile_trace(seed);
+		struct ws_bytes mem = ws_trace_writer_mem(w);
+		struct ws_trace_reader *r;
+
+		cr_assert(eq(int, ws_trace_reader_open_mem(&r, mem.ptr, mem.len, NULL), WS_OK));
+		fn(r);
+		ws_trace_reader_free(r);
+		ws_trace_writer_free(w);
+	}
+}
+
+static void export_nsys(const struct ws_trace_reader *r)
+{
+	char path[] = "/tmp/ws-hostile-XXXXXX";
+	struct ws_export_stats stats;
+	sqlite3_stmt *stmt;
+	struct ws_err err;
+	sqlite3 *db;
+
+	close(mkstemp(path));
+	cr_assert(eq(int, ws_export_nsys(r, path, &opts, &stats, &err), WS_OK), "%s", err.text);
+	cr_assert(eq(int, sqlite3_open(path, &db), SQLITE_OK));
+	cr_assert(
+	        eq(int, sqlite3_prepare_v2(db, "PRAGMA quick_check", -1, &stmt, NULL), SQLITE_OK));
+	cr_assert(eq(int, sqlite3_step(stmt), SQLITE_ROW));
+	cr_assert_str_eq((const char *)sqlite3_column_text(stmt, 0), "ok");
+	sqlite3_finalize(stmt);
+	sqlite3_close(db);
+	unlink(path);
+}
+
+static void export_chrome(const struct ws_trace_reader *r)
+{
+	struct ws_export_stats stats;
+	struct ws_err err;
+	size_t size;
+	char *text;
+	FILE *f = open_memstream(&text, &size);
+
+	cr_assert(eq(int, ws_export_chrome(r, f, &opts, &stats, &err), WS_OK), "%s", err.text);
+	fclose(f);
+	cr_assert(eq(int, memcmp(text + size - 4, "]\n}\n", 4), 0));
+	free(text);
+}
+
+static void export_csv(const struct ws_trace_reader *r)
+{
+	struct ws_export_stats stats;
+	struct ws_export_csv csv;
+	struct ws_err err;
+
+	cr_assert(eq(int, ws_export_csv_init(&csv, r, &opts, &stats, &err), WS_OK), "%s", err.text);
+	for (unsigned kind = 0; kind < WS_KIND_END; kind++) {
+		size_t size;
+		char *text;
+		FILE *f;
+
+		if (!ws_export_csv_has((enum ws_kind)kind))
+			continue;
+		f = open_memstream(&text, &size);
+		cr_assert(eq(int, ws_export_csv_kind(&csv, (enum ws_kind)kind, f, &err), WS_OK));
+		fclose(f);
+		free(text);
+	}
+	ws_export_csv_free(&csv);
+}
+
+Test(export_hostile, databases)
+{
+	each(export_nsys);
+}
+
+Test(export_hostile, timelines)
+{
+	each(export_chrome);
+}
+
+Test(export_hostile, folders)
+{
+	each(export_csv);
+}
