@@ -11,6 +11,11 @@
 #include "formats/trace_internal.h"
 #include "formats/trace_map.h"
 
+#define K(NAME, name, id, class, meaning) \
+	_Static_assert(WS_NCOLS_##name <= 64, "described[] has a bit for each column");
+WS_KIND_LIST(K)
+#undef K
+
 struct check {
 	struct ws_trace_reader *reader;
 	const struct ws_walk *walk;
@@ -28,6 +33,8 @@ struct check {
 	struct ws_bytes *b;
 
 	struct ws_idset defined[WS_KIND_END]; /* ids of each dictionary so far */
+	uint64_t described[WS_KIND_END];      /* bit p: the file says it has column p */
+	int is_described;                     /* it says so at all */
 };
 
 /* Counts, then hands on. */
@@ -193,6 +200,7 @@ static void note_unknown(struct check *c, const struct ws_block_view *view)
 			     view->columns[i].entry.column);
 }
 
+/* A column that a file never had came with a later format; one that it lists is missing. */
 static void note_missing_columns(struct check *c, const struct ws_block_view *view)
 {
 	char label[WS_BLOCK_LABEL_BYTES];
@@ -200,6 +208,8 @@ static void note_missing_columns(struct check *c, const struct ws_block_view *vi
 	for (unsigned p = 0; view->def && p < view->def->ncolumns; p++) {
 		unsigned i = 0;
 
+		if (c->is_described && !(c->described[view->header.kind] >> p & 1))
+			continue;
 		while (i < view->header.ncolumns && view->columns[i].position != (int)p)
 			i++;
 		if (i == view->header.ncolumns)
@@ -270,6 +280,7 @@ static void check_schema_row(struct check *c, const struct ws_column *columns, u
 
 	if (p < 0)
 		return;
+	c->described[kind] |= UINT64_C(1) << p;
 	if (columns[WS_COL_schema_type].v[i] != def->columns[p].type ||
 	    !same_text(def->columns[p].name, name))
 		FIND(c, WS_FINDING_DAMAGE, c->walk->blocks[0].offset,
@@ -290,6 +301,7 @@ static enum ws_status check_schema(struct check *c, struct ws_err *err)
 		complete &= t.columns[col].present;
 	for (uint64_t i = 0; complete && i < t.rows; i++)
 		check_schema_row(c, t.columns, i);
+	c->is_described = complete && t.rows;
 	ws_table_data_release(&t);
 	return WS_OK;
 }
