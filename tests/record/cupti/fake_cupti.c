@@ -147,6 +147,15 @@ static uint8_t *place(struct buffer *b, size_t size)
 		memcpy((record) + WS_CUPTI_AT_##what##_##field, &v_, sizeof(v_));    \
 	} while (0)
 
+static uint32_t my_tid(void)
+{
+	static __thread uint32_t tid;
+
+	if (!tid)
+		tid = (uint32_t)gettid();
+	return tid;
+}
+
 static void put_kind(uint8_t *record, uint32_t kind)
 {
 	memcpy(record, &kind, sizeof(kind));
@@ -165,7 +174,7 @@ static void put_api(struct buffer *b, uint32_t kind, uint32_t cbid, uint64_t sta
 	PUT(r, api, cbid, cbid);
 	PUT(r, api, start, start);
 	PUT(r, api, end, end);
-	PUT(r, api, thread, system_threads ? (uint32_t)gettid() : 1);
+	PUT(r, api, thread, system_threads ? my_tid() : 1);
 	PUT(r, api, correlation, correlation);
 	put_kind(r, kind);
 }
