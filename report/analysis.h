@@ -55,6 +55,10 @@ struct ws_filter {
 };
 #define WS_FILTER_ALL { .nvtx = NULL, .step_first = -1, .step_last = -1, .device = -1 }
 
+/* *nothing = 1 when no kernel, copy, call or allocation of the trace passes the filter. */
+enum ws_status ws_filter_check(const struct ws_model *m, const struct ws_filter *filter,
+			       int *nothing, struct ws_err *err);
+
 /* Every table that `report --table` knows, in workbook order. */
 const struct ws_table_def *const *ws_table_defs(size_t *count);
 /* NULL when no table has this name. */

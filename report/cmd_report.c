@@ -91,7 +91,8 @@ static enum ws_status open_model(const struct ws_trace_file *f, const struct rep
 
 /* Only the tables that are asked for; a wrong name makes them all, to list them. */
 static enum ws_status make(const struct ws_trace_file *f, const struct report_opts *o,
-                           int is_short, struct ws_report **out, struct ws_err *err)
+                           int is_short, struct ws_report **out, int *nothing,
+                           struct ws_err *err)
 {
 	const struct ws_table_def *one = o->table ? ws_table_def_by_name(o->table) : NULL;
 	const struct ws_table_def *some[NSHORT];
@@ -100,6 +101,8 @@ static enum ws_status make(const struct ws_trace_file *f, const struct report_op
 
 	for (size_t i = 0; i < NSHORT; i++)
 		some[i] = ws_table_def_by_name(short_tables[i]);
+	if (rc == WS_OK)
+		rc = ws_filter_check(model, &o->filter, nothing, err);
 	if (rc == WS_OK && one)
 		rc = ws_report_make_tables(model, &o->filter, &one, 1, out, err);
 	else if (rc == WS_OK && is_short)
@@ -172,13 +175,13 @@ static enum ws_status report_trace(const struct ws_trace_file *f, struct report_
 {
 	struct ws_table *slots[NSHORT];
 	struct ws_report *report = NULL, view;
-	int is_short = !o->table && ws_destination_is_terminal(&o->to);
-	enum ws_status rc = make(f, o, is_short, &report, err);
+	int nothing = 0, is_short = !o->table && ws_destination_is_terminal(&o->to);
+	enum ws_status rc = make(f, o, is_short, &report, &nothing, err);
 
 	if (rc != WS_OK)
 		goto out;
 	warn_of_damage(f);
-	if (report->nothing_passes)
+	if (nothing)
 		ws_ui_say("note: nothing in the trace passes the filter: %s", report->filter);
 	view = *report;
 	if (o->table)

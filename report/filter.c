@@ -399,3 +399,14 @@ void ws_selection_release(struct ws_selection *s)
 	free(s->words);
 	*s = (struct ws_selection){0};
 }
+
+enum ws_status ws_filter_check(const struct ws_model *m, const struct ws_filter *filter,
+                               int *nothing, struct ws_err *err)
+{
+	struct ws_selection sel;
+	enum ws_status status = ws_select(m, filter, &sel, err);
+
+	*nothing = sel.nothing;
+	ws_selection_release(&sel);
+	return status;
+}

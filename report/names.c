@@ -2,7 +2,9 @@
 
 #include <string.h>
 
-#define ANONYMOUS "(anonymous namespace)"
+/* How demanglers call an anonymous namespace: brackets that are part of a name. */
+static const char *const anonymous[] = {"(anonymous namespace)", "<unnamed>"};
+#define NANONYMOUS (sizeof(anonymous) / sizeof(*anonymous))
 #define OPERATOR  "operator"
 
 static int starts_with(const char *p, const char *end, const char *what)
@@ -22,6 +24,15 @@ static int after_operator(const char *out, size_t n)
 	return n >= k && !memcmp(out + n - k, OPERATOR, k);
 }
 
+/* Length of the anonymous namespace that stands here; 0 = none does. */
+static size_t anonymous_at(const char *p, const char *end)
+{
+	for (size_t i = 0; i < NANONYMOUS; i++)
+		if (starts_with(p, end, anonymous[i]))
+			return strlen(anonymous[i]);
+	return 0;
+}
+
 size_t ws_name_short(struct ws_bytes name, char *out)
 {
 	const char *p = name.ptr, *end = p + name.len;
@@ -31,10 +42,12 @@ size_t ws_name_short(struct ws_bytes name, char *out)
 	if (starts_with(p, end, "void "))
 		p += strlen("void ");
 	while (p < end) {
-		if (!depth && starts_with(p, end, ANONYMOUS)) {
-			memcpy(out + n, p, strlen(ANONYMOUS));
-			n += strlen(ANONYMOUS);
-			p += strlen(ANONYMOUS);
+		size_t whole = depth ? 0 : anonymous_at(p, end);
+
+		if (whole) {
+			memcpy(out + n, p, whole);
+			n += whole;
+			p += whole;
 			continue;
 		}
 		if (*p == '(' && !depth && !(after_operator(out, n) && starts_with(p, end, "()")))

@@ -155,7 +155,6 @@ enum ws_status ws_parquet_table_begin(struct ws_parquet_table *t, struct ws_parq
 
 	memset(t, 0, sizeof(*t));
 	t->folder = f;
-	ws_sink_open_mem(&t->sink);
 	WS_FAIL_IF(nfields > WS_PARQUET_MAX_FIELDS || f->nfiles == WS_PARQUET_MAX_TABLES, err, BUG,
 	           "table %s is one too many or has too many columns", name);
 	for (size_t i = 0; i < nfields; i++)
@@ -163,12 +162,10 @@ enum ws_status ws_parquet_table_begin(struct ws_parquet_table *t, struct ws_parq
 		                                           fields[i].optional};
 	if (asprintf(&path, "%s/%s.parquet", f->dirs[f->rank >= 0], name) < 0)
 		return WS_FAIL(err, NO_MEMORY, "out of memory");
-	status = ws_outfile_reserve(&t->out, path, err);
+	status = ws_outfile_open(&t->out, path, err);
 	free(path);
 	if (status == WS_OK)
-		status = ws_sink_create(&t->sink, ws_outfile_name(&t->out), err);
-	if (status == WS_OK)
-		status = ws_parquet_writer_new(&t->w, &t->sink, t->columns, nfields, NULL, err);
+		status = ws_parquet_writer_new(&t->w, t->out.f, t->columns, nfields, NULL, err);
 	if (status == WS_OK)
 		put_meta(t, name, fields, nfields);
 	return status;
@@ -193,10 +190,7 @@ enum ws_status ws_parquet_table_end(struct ws_parquet_table *t, enum ws_status s
 {
 	if (status == WS_OK)
 		status = ws_parquet_finish(t->w, err);
-	if (status == WS_OK)
-		status = ws_sink_close(&t->sink, err);
 	ws_parquet_writer_free(t->w);
-	ws_sink_free(&t->sink);
 	if (status == WS_OK)
 		t->folder->files[t->folder->nfiles++] = t->out;
 	else

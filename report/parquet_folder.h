@@ -6,7 +6,6 @@
 #define WS_REPORT_PARQUET_FOLDER_H
 
 #include "formats/parquet_writer.h"
-#include "formats/sink.h"
 #include "report/export_parquet.h"
 #include "report/model.h"
 #include "report/outfile.h"
@@ -51,7 +50,6 @@ struct ws_parquet_table {
 	struct ws_parquet_folder *folder;
 	struct ws_parquet_column columns[WS_PARQUET_MAX_FIELDS];
 	struct ws_outfile out;
-	struct ws_sink sink;
 	struct ws_parquet_writer *w;
 };
 /*

@@ -105,7 +105,7 @@ int64_t ws_fact_number(const struct ws_model *m, const char *key)
 
 /* --- launch-bound --------------------------------------------------------------------- */
 
-/* Wall time of the measured steps in the report; without steps, of the kernels themselves. */
+/* Wall time of the measured steps in the report; without steps, of the device work itself. */
 static int64_t wall_time(const struct ws_model *m, const struct ws_selection *sel)
 {
 	int64_t first = INT64_MAX, last = INT64_MIN, steps = 0;
@@ -123,7 +123,31 @@ static int64_t wall_time(const struct ws_model *m, const struct ws_selection *se
 		first = start < first ? start : first;
 		last = end > last ? end : last;
 	}
+	for (size_t i = 0; i < m->nworks; i++) {
+		int64_t start = m->works[i].start_ns, end = start + m->works[i].dur_ns;
+
+		if (!sel->work[i] || m->works[i].kind != WS_WORK_GRAPH)
+			continue;
+		first = start < first ? start : first;
+		last = end > last ? end : last;
+	}
 	return last > first ? last - first : 0;
+}
+
+/* Time of graphs traced as a whole, in steps where there are any. */
+static int64_t graph_time(const struct ws_model *m, const struct ws_selection *sel)
+{
+	int64_t ns = 0;
+
+	for (size_t i = 0; i < m->nworks; i++) {
+		uint32_t r = m->works[i].range;
+		int in_steps = !sel->measured ||
+		               (r != WS_NONE && ws_step_selected(m, sel, m->range_step[r]));
+
+		if (sel->work[i] && m->works[i].kind == WS_WORK_GRAPH && in_steps)
+			ns += m->works[i].dur_ns;
+	}
+	return ns;
 }
 
 enum ws_status ws_launch_bound(const struct ws_model *m, const struct ws_selection *sel,
@@ -153,7 +177,7 @@ enum ws_status ws_launch_bound(const struct ws_model *m, const struct ws_selecti
 	free(dur);
 	out->kernels = n;
 	out->median_ns = stat.median;
-	out->busy_ns = busy.busy_ns;
+	out->busy_ns = busy.busy_ns + graph_time(m, sel);
 	out->wall_ns = wall_time(m, sel);
 	kernels = (double)n;
 	if (n && out->wall_ns > 0 && ws_model_on_cpu(m) != 1)

@@ -52,8 +52,8 @@ int64_t ws_busy_time(const struct ws_model *m, const struct ws_selection *sel,
  * Does the run wait for its launches? Yes when the GPU is busy less than 0.7
  * of the wall time and the median kernel takes under 10 us, or the wall time
  * of a kernel is over twice its busy time. Of the measured steps; without
- * steps of the time from the first kernel to the last. Never on the CPU
- * reference. Rule A1 of the advice.
+ * steps of the time from the first kernel to the last. CUDA graphs traced as
+ * a whole count as busy. Never on the CPU reference. Rule A1 of the advice.
  */
 struct ws_launch_verdict {
 	uint64_t kernels;

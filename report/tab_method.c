@@ -12,14 +12,18 @@ static const struct {
         {"Attribution", "By launch: a kernel belongs to a range when the call that launched it "
                         "lies wholly inside the range, bounds included, on the same thread. The "
                         "innermost range is the one that began last. A range begun on one thread "
-                        "and ended on another lies on the first."},
+                        "and ended on another lies on the first. Where operations of a framework "
+                        "are recorded, what backward launched on another thread lies in the range "
+                        "of the forward operation that it is linked to."},
         {"Statistics", "Sums are exact. Median: the middle value or the mean of the two middle "
                        "ones. Standard deviation: of a sample, divisor n - 1."},
-        {"FLOPs", "As the program's annotations count them; in Warpsheet's own a multiply-add is "
+        {"FLOPs", "From annotations, or from recorded shapes of a framework's operations; never "
+                  "guessed. A multiply-add is "
                   "2, softmax 5 an element (max, subtract, exp, sum, divide), attention counts "
                   "the full T x T. Other tools count softmax as 1, 3 or 40 an element."},
         {"Units", "MB is 10^6 bytes, TFLOP/s 10^12 a second. A column `B / A` is B divided by A."},
-        {"Steps", "A step is an outermost range `step`; steps in a range `warm-up` are warm-up "
+        {"Steps", "A step is an outermost range `step`, or PyTorch's ProfilerStep#N, which holds "
+                  "what any thread launched in its time; steps in a range `warm-up` are warm-up "
                   "and in no statistic. A step that had not ended when the trace ended is left "
                   "out, too."},
         {"Noise", "Measured steps are the samples. A difference of means is beyond noise when "

@@ -212,6 +212,78 @@ static void add_step_times(const struct page *p, const struct ws_step_times *tim
 		          ws_stat_ratio((double)flops, (double)total.sum) / 1e3);
 }
 
+/* Device work beside kernels, as count and time; nothing where there is none. */
+static void add_works(const struct page *p)
+{
+	static const struct {
+		enum ws_work_kind kind;
+		const char *item;
+	} kinds[] = {
+	        {WS_WORK_MEMCPY, "copies by a device"},
+	        {WS_WORK_MEMSET, "fills by a device"},
+	        {WS_WORK_GRAPH, "CUDA graphs traced as a whole: their kernels are in no table"},
+	};
+	const struct ws_model *m = p->tab->m;
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
+		uint64_t count = 0;
+		int64_t ns = 0;
+		struct ws_cell *row;
+
+		for (size_t w = 0; w < m->nworks; w++) {
+			if (!p->tab->sel->work[w] || m->works[w].kind != kinds[i].kind)
+				continue;
+			count++;
+			ns += m->works[w].dur_ns;
+		}
+		if (!count)
+			continue;
+		row = new_row(p, bytes_of(kinds[i].item));
+		ws_cell_set_int(&row[WS_TC_summary_count], (int64_t)count);
+		ws_cell_set_int(&row[WS_TC_summary_time_ns], ns);
+	}
+}
+
+/* How far names and ranges explain the GPU time. */
+static void add_coverage(const struct page *p)
+{
+	const struct ws_model *m = p->tab->m;
+	uint64_t in_range = 0, tensor = 0;
+	int64_t in_range_ns = 0, tensor_ns = 0;
+
+	for (size_t k = 0; k < m->kernels.n; k++) {
+		int64_t ns = m->kernels.dur_ns[k];
+
+		if (!p->tab->sel->kernel[k])
+			continue;
+		in_range += m->kernels.range[k] != WS_NONE;
+		in_range_ns += m->kernels.range[k] != WS_NONE ? ns : 0;
+		if (m->configs[m->kernels.config[k]].tensor == WS_TENSOR_YES) {
+			tensor++;
+			tensor_ns += ns;
+		}
+	}
+	if (!p->tab->sel->kernels)
+		return;
+	add_share(p, bytes_of("kernels that lie in a range"), in_range, in_range_ns);
+	if (ws_model_on_cpu(m) != 1)
+		add_share(p, bytes_of("kernels on Tensor Cores, by their names"), tensor,
+		          tensor_ns);
+}
+
+static enum ws_status add_launch_verdict(const struct page *p, struct ws_err *err)
+{
+	struct ws_launch_verdict v;
+
+	WS_FORWARD(ws_launch_bound(p->tab->m, p->tab->sel, &v, err));
+	if (v.kernels && ws_model_on_cpu(p->tab->m) != 1)
+		add_text(p, bytes_of("launch-bound"),
+		         bytes_of(v.launch_bound ? "yes: the GPU waits for the host; faster kernels "
+		                                   "or another dtype will not show"
+		                                 : "no"));
+	return WS_OK;
+}
+
 static enum ws_status add_headline(const struct page *p, struct ws_err *err)
 {
 	struct ws_step_times times;
@@ -223,8 +295,12 @@ static enum ws_status add_headline(const struct page *p, struct ws_err *err)
 		add_time(p, "GPU busy", (double)ws_busy_time(p->tab->m, p->tab->sel, NULL));
 		add_time(p, "recorded time, first to last event",
 		         (double)(p->tab->m->end_ns - p->tab->m->begin_ns));
+		add_works(p);
+		add_coverage(p);
 		add_step_times(p, &times);
 	}
+	if (status == WS_OK)
+		status = add_launch_verdict(p, err);
 	ws_step_times_release(&times);
 	return status;
 }
@@ -243,10 +319,10 @@ static unsigned place_of(const struct ws_model *m, const struct ws_selection *se
 {
 	uint32_t r = m->kernels.range[k];
 
+	if (ws_step_selected(m, sel, ws_kernel_step(m, k)))
+		return ws_kernel_phase(m, k);
 	if (r == WS_NONE)
 		return PLACE_OUTSIDE;
-	if (ws_step_selected(m, sel, m->range_step[r]))
-		return m->range_phase[r];
 	if (m->range_marks[r] & WS_IN_WARM_UP)
 		return PLACE_WARM_UP;
 	return m->range_marks[r] & WS_IN_SETUP ? PLACE_SETUP : PLACE_OUTSIDE;

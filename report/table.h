@@ -113,7 +113,6 @@ struct ws_report {
 	int64_t created_ns; /* from the trace, never from the clock: ns since 1970, UTC */
 	struct ws_table **tables;
 	size_t ntables;
-	int nothing_passes; /* there is a filter, and it lets nothing through */
 };
 
 /*

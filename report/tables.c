@@ -135,7 +135,6 @@ enum ws_status ws_report_make_tables(const struct ws_model *m, const struct ws_f
 	report->tables = calloc(ndefs + 1, sizeof(struct ws_table *));
 	status = ws_select(m, filter, &sel, err);
 	report->filter = status == WS_OK ? strdup(sel.words) : NULL;
-	report->nothing_passes = sel.nothing;
 	if (status == WS_OK && (!report->trace || !report->tables || !report->filter))
 		status = WS_FAIL(err, NO_MEMORY, "no memory for a report");
 	for (size_t i = 0; i < ndefs && status == WS_OK; i++) {

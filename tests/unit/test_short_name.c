@@ -39,6 +39,8 @@ Test(short_name, anonymous_namespaces_and_operators_stay)
 {
 	check("void (anonymous namespace)::softmax<float>(float*)",
 	      "(anonymous namespace)::softmax");
+	check("void at::native::<unnamed>::multi<int, <unnamed>::a>(T1)",
+	      "at::native::<unnamed>::multi");
 	check("void at::native::(anonymous namespace)::foo<int>(T1)",
 	      "at::native::(anonymous namespace)::foo");
 	check("void ns::Functor<int>::operator()<float>(float) const", "ns::Functor::operator()");
