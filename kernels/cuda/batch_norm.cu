@@ -95,20 +95,20 @@ template <int N, bool RUN>
 static __device__ __forceinline__ struct moments few(const float (&x)[WS_BN_PACKS][N], int k,
                                                      int valid)
 {
-	constexpr int FIRST = 0, LAST = RUN ? N : 1;
-	struct moments m = {(float)(valid * LAST), 0, 0};
+	constexpr int SHARE = RUN ? N : 1; /* of a pack */
+	struct moments m = {(float)(valid * SHARE), 0, 0};
 	float sum = 0;
 
 #pragma unroll
 	for (int u = 0; u < WS_BN_PACKS; u++)
 #pragma unroll
-		for (int i = FIRST; i < LAST; i++)
+		for (int i = 0; i < SHARE; i++)
 			sum += u < valid ? x[u][RUN ? i : k] : 0;
 	m.mean = sum / m.n;
 #pragma unroll
 	for (int u = 0; u < WS_BN_PACKS; u++)
 #pragma unroll
-		for (int i = FIRST; i < LAST; i++) {
+		for (int i = 0; i < SHARE; i++) {
 			float d = x[u][RUN ? i : k] - m.mean;
 
 			m.m2 += u < valid ? d * d : 0;
@@ -288,8 +288,7 @@ static __device__ __forceinline__ void normalise(const struct channels &c, const
 		for (int u = 0; u < WS_BN_PACKS; u++) {
 #pragma unroll
 			for (int k = 0; k < N; k++) {
-				constexpr int LAST = K - 1;
-				int i = k < LAST ? k : LAST;
+				int i = RUN ? 0 : k;
 
 				v[u][k] = (v[u][k] - mean[i]) * scale[i] + beta[i];
 			}
@@ -363,8 +362,7 @@ static __device__ __forceinline__ void slice_sums(const struct channels &c, cons
 		for (int u = 0; u < WS_BN_GRADS; u++)
 #pragma unroll
 			for (int k = 0; k < N; k++) {
-				constexpr int LAST = K - 1;
-				int i = k < LAST ? k : LAST;
+				int i = RUN ? 0 : k;
 
 				if (w.item + u * w.step >= w.end)
 					break;
@@ -440,8 +438,7 @@ static __device__ __forceinline__ void grad_elements(const struct channels &c,
 		for (int u = 0; u < WS_BN_GRADS; u++) {
 #pragma unroll
 			for (int k = 0; k < N; k++) {
-				constexpr int LAST = K - 1;
-				int i = k < LAST ? k : LAST;
+				int i = RUN ? 0 : k;
 
 				x[u][k] = (dy[u][k] - shift[i] - (x[u][k] - mean[i]) * slope[i]) *
 				          scale[i];
@@ -543,6 +540,7 @@ extern "C" enum ws_status ws_cuda_batch_norm(const struct ws_cuda_launch *launch
 	                    (float)(1 - op->u.norm.momentum),
 	                    plan.item_elements};
 
+	WS_FORWARD(ws_cuda_scratch_check(launch, op, err));
 	if (op->out[0]->dtype != x->dtype || !ws_dtype_is_float(gamma->dtype) ||
 	    op->in[2]->dtype != gamma->dtype || op->in[3]->dtype != gamma->dtype ||
 	    op->in[4]->dtype != gamma->dtype)
@@ -578,6 +576,7 @@ extern "C" enum ws_status ws_cuda_batch_norm_grad(const struct ws_cuda_launch *l
 	                  gamma->dtype,
 	                  plan.slices};
 
+	WS_FORWARD(ws_cuda_scratch_check(launch, op, err));
 	if (dy->dtype != x->dtype || op->out[0]->dtype != x->dtype ||
 	    !ws_dtype_is_float(gamma->dtype) || op->out[1]->dtype != gamma->dtype ||
 	    op->out[2]->dtype != gamma->dtype)

@@ -193,6 +193,7 @@ extern "C" enum ws_status ws_cuda_cross_entropy(const struct ws_cuda_launch *lau
 	                      ws_tensor_cols(logits),
 	                      false};
 
+	WS_FORWARD(ws_cuda_scratch_check(launch, op, err));
 	WS_FORWARD(rows_launch(launch, op, a, err));
 	return WS_LAUNCH(launch, err, ws_loss_cross_entropy_mean_fwd_f32, 1, WS_MEAN_THREADS, 0,
 	                 (const float *)a.loss, (float *)op->out[0]->data, a.rows);

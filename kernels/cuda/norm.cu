@@ -428,6 +428,7 @@ extern "C" enum ws_status ws_cuda_rms_norm_grad(const struct ws_cuda_launch *lau
 	unsigned grid =
 	        ws_grid(launch, ws_row_slices(a.rows), ws_div_up(WS_GRAD_RESIDENT, threads));
 
+	WS_FORWARD(ws_cuda_scratch_check(launch, op, err));
 	if (weight->dtype != x->dtype || (x->dtype != WS_DTYPE_F32 && dy->dtype != x->dtype))
 		return ws_cuda_no_kernel(op, err);
 	if (x->dtype == WS_DTYPE_F32)

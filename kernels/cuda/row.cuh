@@ -21,6 +21,18 @@ static inline enum ws_status ws_cuda_no_kernel(const struct ws_op *op, struct ws
 	               ws_op_kernel_name(op, name, sizeof(name)));
 }
 
+/* A launcher's own check before it writes sums. */
+static inline enum ws_status ws_cuda_scratch_check(const struct ws_cuda_launch *launch,
+                                                   const struct ws_op *op, struct ws_err *err)
+{
+	uint64_t need = ws_cuda_scratch_bytes(op);
+
+	WS_FAIL_IF(launch->scratch_bytes < need, err, BUG,
+	           "op %s needs %llu bytes of scratch and was given %llu", op->message,
+	           (unsigned long long)need, (unsigned long long)launch->scratch_bytes);
+	return WS_OK;
+}
+
 /* Threads for a row of cols elements, n a thread and turn: whole warps, `most` at most. */
 static inline int ws_row_threads(int64_t cols, int n, int most)
 {
