@@ -1,5 +1,6 @@
 #include "formats/parquet_chunk.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -12,6 +13,15 @@ enum encoding {
 	ENCODING_DELTA_BINARY_PACKED = 5,
 	ENCODING_RLE_DICTIONARY = 8,
 };
+
+enum ws_status ws_parquet_append(struct ws_parquet_file *file, const void *bytes, size_t len,
+                                 struct ws_err *err)
+{
+	WS_FAIL_IF(len && fwrite(bytes, 1, len, file->f) != len, err, IO_WRITE,
+	           "cannot write Parquet: %s", strerror(errno));
+	file->size += len;
+	return WS_OK;
+}
 
 int32_t ws_parquet_physical(enum ws_parquet_type type)
 {
@@ -276,7 +286,7 @@ static enum ws_status compress(struct ws_parquet_chunker *k, const struct page *
 }
 
 static enum ws_status put_page(struct ws_parquet_chunker *k, const struct page *p,
-                               struct ws_sink *sink, struct ws_parquet_chunk_size *size,
+                               struct ws_parquet_file *file, struct ws_parquet_chunk_size *size,
                                struct ws_err *err)
 {
 	struct ws_thrift header = {0};
@@ -289,13 +299,13 @@ static enum ws_status put_page(struct ws_parquet_chunker *k, const struct page *
 	put_page_header(&header, p, stored ? stored : p->raw_bytes, stored != 0);
 	status = ws_thrift_finish(&header, err);
 	if (status == WS_OK)
-		status = ws_sink_append(sink, header.buf.data, header.buf.len, err);
+		status = ws_parquet_append(file, header.buf.data, header.buf.len, err);
 	if (status == WS_OK && levels)
-		status = ws_sink_append(sink, p->levels->data, levels, err);
+		status = ws_parquet_append(file, p->levels->data, levels, err);
 	if (status == WS_OK && stored)
-		status = ws_sink_append(sink, k->frame.data, stored, err);
+		status = ws_parquet_append(file, k->frame.data, stored, err);
 	else if (status == WS_OK && p->raw_bytes)
-		status = ws_sink_append(sink, p->raw, p->raw_bytes, err);
+		status = ws_parquet_append(file, p->raw, p->raw_bytes, err);
 	size->raw += header.buf.len + levels + p->raw_bytes;
 	size->stored += header.buf.len + levels + (stored ? stored : p->raw_bytes);
 	ws_buf_free(&header.buf);
@@ -341,13 +351,13 @@ static void put_chunk_meta(struct ws_thrift *t, const struct ws_parquet_values *
 }
 
 enum ws_status ws_parquet_chunk_write(struct ws_parquet_chunker *k,
-                                      const struct ws_parquet_values *c, struct ws_sink *sink,
-                                      struct ws_thrift *meta, struct ws_parquet_chunk_size *size,
-                                      struct ws_err *err)
+                                      const struct ws_parquet_values *c,
+                                      struct ws_parquet_file *file, struct ws_thrift *meta,
+                                      struct ws_parquet_chunk_size *size, struct ws_err *err)
 {
 	struct encoded e;
 	struct page page = {.type = PAGE_DICTIONARY, .encoding = ENCODING_PLAIN};
-	uint64_t dict_offset = sink->size, data_offset;
+	uint64_t dict_offset = file->size, data_offset;
 
 	*size = (struct ws_parquet_chunk_size){0};
 	WS_FORWARD(encode_levels(k, c, err));
@@ -356,13 +366,13 @@ enum ws_status ws_parquet_chunk_write(struct ws_parquet_chunker *k,
 		page.raw = e.dict;
 		page.raw_bytes = e.dict_bytes;
 		page.values = e.ndict;
-		WS_FORWARD(put_page(k, &page, sink, size, err));
+		WS_FORWARD(put_page(k, &page, file, size, err));
 	}
-	data_offset = sink->size;
+	data_offset = file->size;
 	page = (struct page){
 	        PAGE_DATA_V2,  e.encoding,        c->optional ? &k->levels : NULL, e.values->data,
 	        e.values->len, (uint32_t)c->rows, (uint32_t)(c->rows - c->n)};
-	WS_FORWARD(put_page(k, &page, sink, size, err));
+	WS_FORWARD(put_page(k, &page, file, size, err));
 	put_chunk_meta(meta, c, &e, size, dict_offset, data_offset);
 	return WS_OK;
 }

@@ -5,10 +5,11 @@
 #ifndef WS_FORMATS_PARQUET_CHUNK_H
 #define WS_FORMATS_PARQUET_CHUNK_H
 
+#include <stdio.h>
+
 #include "formats/parquet_encode.h"
 #include "formats/parquet_thrift.h"
 #include "formats/schema.h"
-#include "formats/sink.h"
 #include "formats/strtab.h"
 #include "formats/zframe.h"
 
@@ -18,6 +19,14 @@ enum ws_parquet_type {
 	WS_PARQUET_F64,
 	WS_PARQUET_TEXT, /* BYTE_ARRAY annotated as STRING */
 };
+
+/* A file that is written from its beginning. */
+struct ws_parquet_file {
+	FILE *f; /* borrowed */
+	uint64_t size;
+};
+enum ws_status ws_parquet_append(struct ws_parquet_file *file, const void *bytes, size_t len,
+                                 struct ws_err *err);
 
 /* Numbers of parquet.thrift. */
 enum {
@@ -64,13 +73,13 @@ struct ws_parquet_chunk_size {
 	uint64_t raw, stored; /* bytes with page headers, before and after compression */
 };
 /*
- * Append the pages of c to the sink and an element ColumnChunk to the list
+ * Append the pages of c to the file and an element ColumnChunk to the list
  * that meta is in. At most a dictionary page and one V2 data page: a row
  * group is small.
  */
 enum ws_status ws_parquet_chunk_write(struct ws_parquet_chunker *k,
-                                      const struct ws_parquet_values *c, struct ws_sink *sink,
-                                      struct ws_thrift *meta, struct ws_parquet_chunk_size *size,
-                                      struct ws_err *err);
+                                      const struct ws_parquet_values *c,
+                                      struct ws_parquet_file *file, struct ws_thrift *meta,
+                                      struct ws_parquet_chunk_size *size, struct ws_err *err);
 
 #endif

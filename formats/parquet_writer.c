@@ -1,5 +1,6 @@
 #include "formats/parquet_writer.h"
 
+#include <errno.h>
 #include <stdlib.h>
 
 #include "formats/utf8.h"
@@ -7,7 +8,7 @@
 static const char magic[4] = {'P', 'A', 'R', '1'};
 
 struct ws_parquet_writer {
-	struct ws_sink *sink;
+	struct ws_parquet_file file;
 	size_t ncolumns;
 	struct ws_parquet_values *values; /* of the row group in the making, one a column */
 	size_t at;                        /* column that the next value is for */
@@ -37,7 +38,7 @@ static enum ws_status values_init(struct ws_parquet_values *c,
 	return WS_OK;
 }
 
-enum ws_status ws_parquet_writer_new(struct ws_parquet_writer **out, struct ws_sink *sink,
+enum ws_status ws_parquet_writer_new(struct ws_parquet_writer **out, FILE *f,
                                      const struct ws_parquet_column *columns, size_t ncolumns,
                                      const struct ws_parquet_opts *opts, struct ws_err *err)
 {
@@ -46,7 +47,7 @@ enum ws_status ws_parquet_writer_new(struct ws_parquet_writer **out, struct ws_s
 
 	*out = NULL;
 	WS_FAIL_IF(!w, err, NO_MEMORY, "no memory for a Parquet writer");
-	w->sink = sink;
+	w->file.f = f;
 	w->group_rows = opts && opts->group_rows ? opts->group_rows : WS_PARQUET_GROUP_ROWS;
 	w->values = calloc(ncolumns, sizeof(*w->values));
 	w->ncolumns = w->values ? ncolumns : 0;
@@ -57,7 +58,7 @@ enum ws_status ws_parquet_writer_new(struct ws_parquet_writer **out, struct ws_s
 	for (size_t i = 0; i < ncolumns && status == WS_OK; i++)
 		status = values_init(&w->values[i], &columns[i], w->group_rows, err);
 	if (status == WS_OK)
-		status = ws_sink_append(sink, magic, sizeof(magic), err);
+		status = ws_parquet_append(&w->file, magic, sizeof(magic), err);
 	if (status == WS_OK)
 		*out = w;
 	else
@@ -226,7 +227,7 @@ void ws_parquet_str(struct ws_parquet_writer *w, const char *text)
 static enum ws_status put_group(struct ws_parquet_writer *w, struct ws_err *err)
 {
 	struct ws_parquet_chunk_size all = {0}, size;
-	uint64_t offset = w->sink->size;
+	uint64_t offset = w->file.size;
 	struct ws_thrift *t = &w->groups;
 
 	if (!w->rows)
@@ -234,8 +235,8 @@ static enum ws_status put_group(struct ws_parquet_writer *w, struct ws_err *err)
 	ws_thrift_element_struct(t);
 	ws_thrift_list(t, 1, WS_THRIFT_STRUCT, (uint32_t)w->ncolumns);
 	for (size_t i = 0; i < w->ncolumns; i++) {
-		WS_FORWARD(
-		        ws_parquet_chunk_write(&w->chunker, &w->values[i], w->sink, t, &size, err));
+		WS_FORWARD(ws_parquet_chunk_write(&w->chunker, &w->values[i], &w->file, t, &size,
+		                                  err));
 		all.raw += size.raw;
 		all.stored += size.stored;
 		ws_parquet_values_clear(&w->values[i]);
@@ -345,13 +346,15 @@ enum ws_status ws_parquet_finish(struct ws_parquet_writer *w, struct ws_err *err
 	if (status == WS_OK && t.buf.len > INT32_MAX)
 		status = WS_FAIL(err, IO_WRITE, "the Parquet file has too many row groups");
 	if (status == WS_OK)
-		status = ws_sink_append(w->sink, t.buf.data, t.buf.len, err);
+		status = ws_parquet_append(&w->file, t.buf.data, t.buf.len, err);
 	if (status == WS_OK) {
 		ws_store_u32(size, (uint32_t)t.buf.len);
-		status = ws_sink_append(w->sink, size, sizeof(size), err);
+		status = ws_parquet_append(&w->file, size, sizeof(size), err);
 	}
 	if (status == WS_OK)
-		status = ws_sink_append(w->sink, magic, sizeof(magic), err);
+		status = ws_parquet_append(&w->file, magic, sizeof(magic), err);
+	if (status == WS_OK && fflush(w->file.f) != 0)
+		status = WS_FAIL(err, IO_WRITE, "cannot write Parquet: %s", strerror(errno));
 	ws_buf_free(&t.buf);
 	return status;
 }

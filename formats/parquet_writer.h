@@ -13,7 +13,6 @@
 #include <stdint.h>
 
 #include "formats/parquet_chunk.h"
-#include "formats/sink.h"
 #include "formats/status.h"
 
 struct ws_parquet_column {
@@ -36,10 +35,10 @@ struct ws_parquet_opts {
 struct ws_parquet_writer;
 
 /*
- * Begin a file in an empty sink, which is borrowed, as are the columns and
+ * Begin a file at the beginning of f, which is borrowed, as are the columns and
  * their names. opts may be NULL.
  */
-enum ws_status ws_parquet_writer_new(struct ws_parquet_writer **out, struct ws_sink *sink,
+enum ws_status ws_parquet_writer_new(struct ws_parquet_writer **out, FILE *f,
                                      const struct ws_parquet_column *columns, size_t ncolumns,
                                      const struct ws_parquet_opts *opts, struct ws_err *err);
 void ws_parquet_writer_free(struct ws_parquet_writer *w); /* NULL is legal */
@@ -58,7 +57,7 @@ void ws_parquet_null(struct ws_parquet_writer *w);
 /* BUG when the values did not fit the columns; else of the writing. */
 enum ws_status ws_parquet_end_row(struct ws_parquet_writer *w, struct ws_err *err);
 
-/* Write what is left and the footer. The sink stays open. */
+/* Write what is left and the footer, and flush. The file stays open. */
 enum ws_status ws_parquet_finish(struct ws_parquet_writer *w, struct ws_err *err);
 
 #endif

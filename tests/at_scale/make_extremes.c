@@ -56,23 +56,24 @@ static int write_file(const char *path, int64_t rows)
 {
 	const struct ws_parquet_opts opts = {.group_rows = GROUP_ROWS};
 	struct ws_parquet_writer *w = NULL;
-	struct ws_sink sink;
+	FILE *f = fopen(path, "wb");
 	struct ws_err err;
-	enum ws_status status = ws_sink_create(&sink, path, &err);
+	enum ws_status status;
 
-	if (status == WS_OK)
-		status = ws_parquet_writer_new(&w, &sink, columns,
-		                               sizeof(columns) / sizeof(columns[0]), &opts, &err);
+	if (!f) {
+		perror(path);
+		return 1;
+	}
+	status = ws_parquet_writer_new(&w, f, columns, sizeof(columns) / sizeof(columns[0]), &opts,
+	                               &err);
 	for (int64_t i = 0; i < rows && status == WS_OK; i++) {
 		put_row(w, i);
 		status = ws_parquet_end_row(w, &err);
 	}
 	if (status == WS_OK)
 		status = ws_parquet_finish(w, &err);
-	if (status == WS_OK)
-		status = ws_sink_close(&sink, &err);
 	ws_parquet_writer_free(w);
-	ws_sink_free(&sink);
+	fclose(f);
 	if (status != WS_OK)
 		fprintf(stderr, "make_extremes: %s\n", err.text);
 	return status != WS_OK;
