@@ -123,6 +123,7 @@ static enum ws_status open_session(struct ws_session *s, const char *pattern, co
 	        .program = program,
 	        .arguments = opts->no_args ? NULL : argv + 1,
 	        .options = opts->options_text,
+	        .no_gpu = (int)opts->capture.off,
 	};
 	struct ws_segment_file file;
 	struct ws_process *first;

@@ -6,6 +6,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "recorder/gpu_readings.h"
+
 static void add(struct ws_drain *d, const char *key, const char *value)
 {
 	struct ws_row_meta row = {
@@ -127,6 +129,8 @@ void ws_provenance_begin(struct ws_drain *d, const struct ws_provenance *p, int6
 		free(arguments);
 	}
 	add_host(d);
+	if (!p->no_gpu)
+		ws_gpu_readings_add(d, "start", 1);
 }
 
 static int is_small_number(const char *text)
@@ -160,6 +164,8 @@ void ws_provenance_process(struct ws_drain *d, struct ws_strings env)
 
 void ws_provenance_end(struct ws_drain *d, const struct ws_seg_header *seg, int salvaged)
 {
+	if (!seg->capture.off)
+		ws_gpu_readings_add(d, "end", 0);
 	add_number(d, "collector.modules", (long)atomic_load(&seg->modules));
 	add_number(d, "collector.images", (long)atomic_load(&seg->images));
 	if (atomic_load(&seg->control.outside))

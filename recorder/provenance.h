@@ -9,6 +9,7 @@ struct ws_provenance {
 	const char *program;    /* path; NULL: not known */
 	char *const *arguments; /* of the program, NULL-terminated; NULL: not to be told */
 	const char *options;    /* of the recording, quoted; NULL: not known */
+	int no_gpu;             /* GPUs are not to be asked */
 };
 
 /*
@@ -28,6 +29,28 @@ struct ws_provenance {
 	X("process.rank", "number of this process among those of a distributed program")    \
 	X("process.local_rank", "its number on this machine")                               \
 	X("process.world_size", "how many there are")                                       \
+	X("gpu.readings", "why nothing was read of GPUs; absent when it was")               \
+	X("gpu.driver_version", "of the NVIDIA driver")                                     \
+	X("gpu.N.name", "GPU N, as nvidia-smi numbers them")                                \
+	X("gpu.N.pci_bus", "its place; device_attr rows have it too")                       \
+	X("gpu.N.power_limit_mw", "power that it may take")                                 \
+	X("gpu.N.start.sm_clock_mhz", "clock when the trace began")                         \
+	X("gpu.N.start.memory_clock_mhz", "clock of its memory")                            \
+	X("gpu.N.start.power_mw", "power that it took")                                     \
+	X("gpu.N.start.temperature_c", "temperature")                                       \
+	X("gpu.N.start.throttle", "what held the clocks down, or none")                     \
+	X("gpu.N.end.sm_clock_mhz", "and when it ended")                                    \
+	X("gpu.N.end.memory_clock_mhz", "likewise")                                         \
+	X("gpu.N.end.power_mw", "likewise")                                                 \
+	X("gpu.N.end.temperature_c", "likewise")                                            \
+	X("gpu.N.end.throttle", "likewise")                                                 \
+	X("library.cublas", "version of cuBLAS in the program")                             \
+	X("library.cublaslt", "of cuBLASLt")                                                \
+	X("library.cudnn", "of cuDNN")                                                      \
+	X("library.nccl", "of NCCL")                                                        \
+	X("cupti.version", "of CUPTI")                                                      \
+	X("cuda.driver_version", "CUDA version that the driver supports")                   \
+	X("cuda.runtime_version", "of the CUDA runtime library")                            \
 	X("host.kernel", "operating system and release")                                    \
 	X("host.machine", "processor architecture")                                         \
 	X("host.cpu", "processor model")                                                    \

@@ -158,6 +158,7 @@ static enum ws_status begin_further(struct ws_session *s, struct ws_segment_file
 	        .program = command ? command[0] : NULL,
 	        .arguments = command && command[0] && !s->opts->no_args ? command + 1 : NULL,
 	        .options = s->opts->options_text,
+	        .no_gpu = (int)s->opts->capture.off,
 	};
 	char path[PATH_MAX + 32], dir[PATH_MAX];
 	enum ws_status status;

@@ -11,10 +11,14 @@
 #include <time.h>
 
 #include "recorder/collect/capture_range.h"
+#include "recorder/collect/libraries.h"
 
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23 /* Linux 5.14; older kernels refuse it, which is harmless */
 #endif
+
+#define PREFAULT_SLOTS 8
+#define FIRST_FLUSH_MS 10
 
 struct ws_cupti ws_cupti;
 
@@ -103,24 +107,46 @@ static void wait_ms(uint32_t ms)
 	sem_clockwait(&wake, CLOCK_MONOTONIC, &until);
 }
 
+/*
+ * Page faults belong here, not into the launches that fill the buffers. A few
+ * slots at a time: the lowest are used first, and flushing must not wait.
+ */
+static uint32_t prefault(struct ws_seg_header *seg, uint32_t from)
+{
+	uint32_t to = from + PREFAULT_SLOTS < seg->activity.count ? from + PREFAULT_SLOTS
+	                                                          : seg->activity.count;
+
+	if (from < to)
+		madvise(ws_slot_bytes(seg, from), (to - from) * seg->activity.stride,
+		        MADV_POPULATE_WRITE);
+	return to;
+}
+
+/*
+ * At first in short intervals: what was flushed has its kernels' names, so even
+ * a program that dies young leaves few kernels without.
+ */
 static void *flush_from_time_to_time(void *arg)
 {
 	struct ws_seg_header *seg = ws_collector.seg;
-	uint32_t interval_ms = seg->capture.flush_interval_ms;
+	const uint32_t wanted_ms = seg->capture.flush_interval_ms;
+	const uint32_t longest_ms = wanted_ms ? wanted_ms : WS_CAPTURE_FLUSH_MS;
+	uint32_t interval_ms = FIRST_FLUSH_MS, prefaulted = 0;
 	int facts_known = 0;
 
 	prctl(PR_SET_NAME, "warpsheet");
-	/* page faults belong here, not into the launches that fill the buffers */
-	madvise(ws_slot_bytes(seg, 0), seg->activity.count * seg->activity.stride,
-	        MADV_POPULATE_WRITE);
 	while (!atomic_load(&exiting)) {
-		wait_ms(interval_ms ? interval_ms : WS_CAPTURE_FLUSH_MS);
+		prefaulted = prefault(seg, prefaulted);
+		wait_ms(interval_ms < longest_ms ? interval_ms : longest_ms);
+		interval_ms = interval_ms < longest_ms ? interval_ms * 2 : longest_ms;
 		if (atomic_load(&exiting))
 			break;
 		if (!facts_known && atomic_load(&has_context)) {
 			facts_known = 1;
 			ws_cupti_define_facts();
 		}
+		if (facts_known)
+			ws_libraries_define();
 		flush(0);
 	}
 	return arg;

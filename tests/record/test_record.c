@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "recorder/provenance.h"
+#include "recorder/drain.h"
 #include "tests/record/run.h"
 
 static struct run r;
@@ -598,70 +598,4 @@ Test(record, library_ranges_are_asked_for_and_never_against_what_is_set)
 		fclose(f);
 		cr_expect_str_eq(text, cases[i].levels, "%s", cases[i].option);
 	}
-}
-
-/* --- provenance --- */
-
-static int is_listed(const char *key)
-{
-#define X(name, meaning)        \
-	if (!strcmp(key, name)) \
-		return 1;
-	WS_PROVENANCE_LIST(X)
-#undef X
-	return 0;
-}
-
-Test(record, a_trace_says_where_it_comes_from_and_nothing_more)
-{
-	struct probe p;
-
-	setenv("SECRET_TOKEN", "hunter2", 1);
-	cr_expect_eq(RUN(&r, "-o", r.trace, "--segment-dir", r.segments, "--compress", "3", "--",
-	                 "/bin/sh", "-c", "exit 0", "it's", "two words"),
-	             0);
-	p = open_whole();
-	cr_expect_str_eq(probe_meta(&p, "tool.name"), "warpsheet-record");
-	cr_expect_str_eq(probe_meta(&p, "tool.version"), WS_VERSION);
-	cr_expect_str_eq(probe_meta(&p, "program.path"), "/bin/sh");
-	cr_expect_str_eq(probe_meta(&p, "program.arguments"), "-c 'exit 0' 'it'\\''s' 'two words'");
-	cr_expect_not_null(strstr(probe_meta(&p, "record.options"), "--compress 3"));
-	cr_expect_eq(strlen(probe_meta(&p, "record.start_utc")), 20);
-	for (uint64_t i = 0; i < ROWS(&p, meta); i++) {
-		struct ws_bytes key = BYTES(&p, meta, key, i), value = BYTES(&p, meta, value, i);
-		char name[64];
-
-		snprintf(name, sizeof(name), "%.*s", (int)key.len, (const char *)key.ptr);
-		cr_expect(is_listed(name), "%s is not documented", name);
-		cr_expect_null(memmem(value.ptr, value.len, "hunter2", 7), "%s", name);
-	}
-	probe_close(&p);
-
-	cr_expect_eq(RUN(&r, "-o", r.trace, "--segment-dir", r.segments, "--no-args", "--",
-	                 "/bin/sh", "-c", "exit 0", "hunter2"),
-	             0);
-	p = open_whole();
-	cr_expect_null(probe_meta(&p, "program.arguments"));
-	probe_close(&p);
-}
-
-Test(record, every_key_and_loss_counter_is_documented)
-{
-	char text[16384];
-	FILE *f = fopen(WS_SOURCE_DIR "/docs/provenance.md", "r");
-	size_t n;
-
-	cr_assert_not_null(f);
-	n = fread(text, 1, sizeof(text) - 1, f);
-	text[n] = 0;
-	fclose(f);
-#define X(name, meaning) cr_expect_not_null(strstr(text, "| `" name "` |"), "%s", name);
-	WS_PROVENANCE_LIST(X)
-#undef X
-#define X(name, meaning) cr_expect_not_null(strstr(text, "| `" #name "` |"), "%s", #name);
-	WS_LOSS_LIST(X)
-#undef X
-#define X(key, variable) cr_expect_not_null(strstr(text, "`" variable "`"), "%s", variable);
-	WS_RANK_VARIABLES(X)
-#undef X
 }

@@ -1,8 +1,8 @@
 /*
  * A CUDA program that says itself what is to be recorded:
- *   victim_profiler COUNT
+ *   victim_profiler COUNT [TIME]
  * It launches COUNT kernels outside, then four times COUNT kernels between
- * cuProfilerStart and cuProfilerStop and COUNT outside. Launch i has the
+ * cuProfilerStart and cuProfilerStop and COUNT outside, and goes on for TIME ms. Launch i has the
  * number i + 1 as its graph node. The driver is the one of tests/record/cupti.
  */
 #include <dlfcn.h>
@@ -11,6 +11,9 @@
 #include <unistd.h>
 
 #include "tests/record/cupti/fake.h"
+
+static const char *const libraries[] = {"libcublas.so.13", "libcublasLt.so.13", "libcudnn.so.9",
+                                        "libnccl.so.2"};
 
 static fake_launch launch;
 static long launched;
@@ -44,6 +47,9 @@ int main(int argc, char **argv)
 	*(void **)&start = symbol(driver, "cuProfilerStart");
 	*(void **)&stop = symbol(driver, "cuProfilerStop");
 	init(0);
+	for (size_t i = 0; i < sizeof(libraries) / sizeof(*libraries); i++)
+		if (!dlopen(libraries[i], RTLD_NOW))
+			fprintf(stderr, "%s\n", dlerror());
 	launches(count);
 	for (int i = 0; i < 4; i++) {
 		usleep(100); /* the driver of the tests says when calls will have ended */
@@ -54,5 +60,7 @@ int main(int argc, char **argv)
 		stop();
 		launches(count);
 	}
+	if (argc > 2) /* in ms: time for what is asked now and then */
+		usleep((useconds_t)strtol(argv[2], NULL, 10) * 1000);
 	return 0;
 }

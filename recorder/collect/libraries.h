@@ -1,0 +1,12 @@
+/* Versions of NVIDIA's libraries in the traced program, as facts of the trace. */
+#ifndef WS_COLLECT_LIBRARIES_H
+#define WS_COLLECT_LIBRARIES_H
+
+/*
+ * Ask each library that was loaded since the last call for its version. Not
+ * for the program's own threads: it waits while a library is being loaded.
+ * One thread at a time.
+ */
+void ws_libraries_define(void);
+
+#endif
