@@ -1,6 +1,8 @@
 #include "recorder/cupti_steps.h"
 
 #include <dlfcn.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 /* Of CUPTI 13.0; kinds that are not read are here too, so that they are stepped over. */
 static size_t size_of_kind(uint32_t kind)
@@ -61,12 +63,18 @@ int ws_cupti_step(const struct ws_cupti_steps *steps, uint8_t *buffer, size_t va
 	return result;
 }
 
-/* Nobody's word but a name of CUPTI's own makes this program load a library. */
-static int is_cupti(const char *library)
+/*
+ * The path comes from the traced program, or from a segment that somebody left
+ * to be salvaged: only a library with CUPTI's name that root or this user
+ * installed is loaded.
+ */
+static int is_trusted(const char *library)
 {
 	const char *name = strrchr(library, '/');
+	struct stat st;
 
-	return name && !strncmp(name + 1, "libcupti", strlen("libcupti"));
+	return name && !strncmp(name + 1, "libcupti", strlen("libcupti")) && !stat(library, &st) &&
+	       (!st.st_uid || st.st_uid == geteuid());
 }
 
 void ws_cupti_steps_open(struct ws_cupti_steps *steps, const char *library, uint32_t version)
@@ -77,7 +85,7 @@ void ws_cupti_steps_open(struct ws_cupti_steps *steps, const char *library, uint
 
 	memset(steps, 0, sizeof(*steps));
 	steps->known = version >= WS_CUPTI_VERSION_13_0 && version < WS_CUPTI_VERSION_13_1;
-	if (!is_cupti(library))
+	if (!is_trusted(library))
 		return;
 	lib = dlopen(library, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
 	if (!lib)

@@ -147,6 +147,38 @@ Test(cuda_deaths, threads_calls_and_ranges_are_of_the_same_threads)
 	probe_close(&p);
 }
 
+static void check_one_thread(const char *mode)
+{
+	uint64_t push_ns = 0, pop_ns = 0, thread = 0, inside = 0;
+	struct probe p;
+
+	cr_assert_eq(RECORD_CUDA(&run, mode, "500", "1", "0", "--flush-interval", "20"), 0);
+	probe_open(&p, run.trace);
+	cuda_check_launches(&p, 1000);
+	cr_expect_eq(ROWS(&p, thread), 1, "the same thread for NVTX and for CUPTI");
+	cr_assert_eq(ROWS(&p, nvtx), 2);
+	push_ns = CELL(&p, nvtx, time_ns, 0);
+	pop_ns = CELL(&p, nvtx, time_ns, 1);
+	thread = CELL(&p, nvtx, thread, 0);
+	for (uint64_t i = 0; i < ROWS(&p, api); i++)
+		inside += CELL(&p, api, thread, i) == thread &&
+		          CELL(&p, api, start_ns, i) > push_ns &&
+		          CELL(&p, api, start_ns, i) < pop_ns;
+	cr_expect_eq(inside, 500, "the launches of the second half lie in its range");
+	expect_no_loss(&p);
+	probe_close(&p);
+}
+
+Test(cuda_deaths, launches_lie_in_the_ranges_of_their_thread)
+{
+	check_one_thread("range");
+}
+
+Test(cuda_deaths, also_when_cupti_met_the_thread_first)
+{
+	check_one_thread("late-range");
+}
+
 /* --- the launcher dies --- */
 
 static void wait_for_commit(void)

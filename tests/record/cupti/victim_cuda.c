@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "tests/record/cupti/fake.h"
+#include "tests/record/nvtx_module.h"
 
 #define MAX_THREADS 64
 
@@ -93,9 +94,20 @@ static void all_launches(long threads)
 
 	for (long t = 1; t < threads; t++)
 		pthread_create(&thread[t], NULL, thread_main, (void *)(size_t)t);
-	launches(0, count);
+	launches(5, count - 5);
 	for (long t = 1; t < threads; t++)
 		pthread_join(thread[t], NULL);
+}
+
+/* As most programs do; meanwhile the recorder learns the kernels' names. */
+static void warm_up(void)
+{
+	long launched = count < 5 ? count : 5, pause_before = pause_ns;
+
+	pause_ns = 0;
+	launches(0, launched);
+	usleep(150000);
+	pause_ns = pause_before;
 }
 
 /* The child must not touch the parent's buffers. */
@@ -121,6 +133,17 @@ static void *outlive(void *arg)
 	usleep(100000);
 	launches(count, count);
 	exit(0);
+}
+
+/* A range around the second half: by then CUPTI has told of this thread, or not. */
+static int launch_in_range(int wait_us)
+{
+	usleep((useconds_t)wait_us);
+	nvtx_attach();
+	nvtx.RangePushA("second half");
+	launches(count, count);
+	nvtx.RangePop();
+	return 0;
 }
 
 static int end(const char *mode)
@@ -152,6 +175,10 @@ static int end(const char *mode)
 		launches(count, count);
 		return 0;
 	}
+	if (!strcmp(mode, "range"))
+		return launch_in_range(0);
+	if (!strcmp(mode, "late-range"))
+		return launch_in_range(200000);
 	if (!strcmp(mode, "outlive")) {
 		pthread_create(&thread, NULL, outlive, NULL);
 		pthread_exit(NULL);
@@ -171,6 +198,7 @@ int main(int argc, char **argv)
 	count = strtol(argv[2], NULL, 10);
 	pause_ns = argc > 4 ? strtol(argv[4], NULL, 10) : 0;
 	start_cuda();
+	warm_up();
 	clock_gettime(CLOCK_MONOTONIC, &begin);
 	all_launches(argc > 3 ? strtol(argv[3], NULL, 10) : 1);
 	if (argc > 5)
