@@ -306,17 +306,18 @@ static void add_notes(const struct summary *s, struct ws_table *t)
 	if (graphs)
 		ws_table_note(t,
 		              "%zu runs of CUDA graphs were traced as a whole: %.3f ms of device "
-		              "time whose kernels are not recorded and not in this table.",
+		              "time whose kernels are not recorded and not in this table. `warpsheet "
+		              "record --graph-level node` records them.",
 		              graphs, (double)graph_ns / 1e6);
 	if (warm_up || setup)
 		ws_table_note(t,
 		              "Setup and warm-up are in this table: %zu kernels (%.3f ms) of "
 		              "setup, %zu (%.3f ms) of warm-up. `--nvtx step` leaves them out.",
 		              setup, (double)setup_ns / 1e6, warm_up, (double)warm_up_ns / 1e6);
-	if (!sel->kernels)
-		ws_table_note(t, "%s",
-		              m->kernels.n ? "No kernel passes the filter."
-		                           : "The trace holds no kernel.");
+	if (!m->kernels.n)
+		ws_table_set_not_recorded(t, WS_NO_KERNELS);
+	else if (!sel->kernels)
+		ws_table_note(t, "No kernel passes the filter.");
 }
 
 enum ws_status ws_tab_kernel_summary(const struct ws_tab *tab, struct ws_table *t,

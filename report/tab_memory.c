@@ -349,7 +349,8 @@ enum ws_status ws_tab_memory(const struct ws_tab *tab, struct ws_table *t, struc
 
 	if (!m->nmemory) {
 		ws_table_set_not_recorded(
-		        t, "No allocations were recorded. PyTorch's profiler records them with "
+		        t, "No allocations were recorded. `warpsheet record` records those of CUDA "
+		           "unless --kernels-only is given, PyTorch's profiler with "
 		           "profile_memory=True, Nsight Systems with --cuda-memory-usage=true.");
 		return WS_OK;
 	}

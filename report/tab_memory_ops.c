@@ -8,8 +8,8 @@
 #include "report/tables.h"
 
 #define NO_COPIES                                                                             \
-	"No copy or fill was recorded. Recordings of GPU programs and imported traces hold "  \
-	"them; a program that moves no memory has none."
+	"No copy or fill was recorded: the program made none, or they were left out " \
+	"(`warpsheet record --kernels-only` does)."
 
 /* Numbers as in memcpy.kind; the fill stands behind them. Names as in Nsight Systems. */
 static const char *const operations[] = {

@@ -165,6 +165,8 @@ enum ws_status ws_tab_range_kernels(const struct ws_tab *tab, struct ws_table *t
 
 	if (status == WS_OK)
 		status = prepare_rows(&s, err);
+	if (status == WS_OK && !tab->m->kernels.n)
+		ws_table_set_not_recorded(t, WS_NO_KERNELS);
 	if (status == WS_OK) {
 		qsort_r(s.order, s.npairs, sizeof(*s.order), by_row_order, &s);
 		add_totals(&s, t);

@@ -609,7 +609,9 @@ enum ws_status ws_tab_softmax_matmul(const struct ws_tab *tab, struct ws_table *
 		status = gather_kernels(&s, err);
 	if (status == WS_OK)
 		status = gather_ops(&s, err);
-	if (status == WS_OK) {
+	if (status == WS_OK && !tab->m->kernels.n && !s.costs.n)
+		ws_table_set_not_recorded(t, WS_NO_KERNELS);
+	else if (status == WS_OK) {
 		add_rows(&s, t);
 		add_notes(&s, t);
 	}

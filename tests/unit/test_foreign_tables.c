@@ -6,6 +6,7 @@
 #include <criterion/new/assert.h>
 #include <math.h>
 
+#include "report/model.h"
 #include "trace_builder.h"
 
 #define NEAR(actual, expected)                                                    \
@@ -552,4 +553,64 @@ Test(foreign_tables, classes_by_operation_and_by_name_add_up_and_show_what_is_un
 	cr_expect_str_eq(tb_str(t, 0, "grid"), "   1    1    1");
 	cr_expect_str_eq(tb_str(t, 0, "block"), "  32    1    1");
 	free_all(t, m, b);
+}
+
+/* --- against an obviously right way, O(n^2) --------------------------------------------------- */
+
+static uint64_t seed;
+static unsigned roll(unsigned n)
+{
+	seed = seed * 6364136223846793005u + 1442695040888963407u;
+	return (unsigned)(seed >> 33) % n;
+}
+
+/* The operation that contains [start, end] on the thread and began last; of those that began
+ * together the shorter, else the later in the tree. `but`: not this one, nor what stands behind it. */
+static uint32_t naive_innermost(const struct ws_ranges *r, uint32_t thread, int64_t start_ns,
+                                int64_t end_ns, uint32_t but)
+{
+	uint32_t found = WS_NONE;
+
+	for (uint32_t i = 0; i < r->n && i < but; i++)
+		if (r->thread[i] == thread && r->start_ns[i] <= start_ns && r->end_ns[i] >= end_ns)
+			found = i;
+	return found;
+}
+
+/* Operations that nest, touch and cross; calls anywhere; links from thread to thread. */
+Test(foreign_tables, operations_nest_and_take_calls_as_the_slow_way_says)
+{
+	for (unsigned round = 0; round < 2000; round++) {
+		struct tb *b = tb_new();
+		struct ws_model *m;
+		const struct ws_ranges *r;
+
+		seed = round;
+		ids = 1000;
+		tb_thread(b, 2, 100);
+		for (unsigned i = roll(40); i; i--)
+			add_op(b, 1 + roll(2), (struct op){.name = "op", .start_ns = roll(60),
+			                                   .dur_ns = roll(30)});
+		for (unsigned i = roll(20); i; i--) {
+			tb_on_thread(b, 1 + roll(2));
+			tb_call(b, roll(70), roll(5), ++ids);
+		}
+		m = tb_model(b);
+		r = &m->cpu_ops.tree;
+		for (uint32_t i = 0; i < r->n; i++) {
+			if (i && r->thread[i - 1] == r->thread[i])
+				cr_assert(r->start_ns[i - 1] <= r->start_ns[i]);
+			cr_assert(eq(u32, r->parent[i],
+			             naive_innermost(r, r->thread[i], r->start_ns[i], r->end_ns[i],
+			                             i)),
+			          "round %u, operation %u", round, i);
+		}
+		for (size_t i = 0; i < m->api.n; i++)
+			cr_assert(eq(u32, m->api.op[i],
+			             naive_innermost(r, m->api.thread[i], m->api.start_ns[i],
+			                             m->api.end_ns[i], WS_NONE)),
+			          "round %u, call %zu", round, i);
+		ws_model_free(m);
+		tb_free(b);
+	}
 }
