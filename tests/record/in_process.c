@@ -7,6 +7,7 @@
 
 struct ws_seg_header *collect_seg;
 struct ws_drain *collect_drain;
+struct ws_seg_window collect_window;
 
 static struct ws_segment_file file;
 static struct ws_trace_writer *writer;
@@ -23,6 +24,7 @@ void collect_start(uint32_t lanes, uint32_t ring_size, uint64_t defs_size)
 	cr_assert_eq(ws_trace_writer_create_mem(&writer, &(struct ws_trace_writer_opts){0}, &err),
 	             WS_OK, "%s", err.text);
 	collect_seg = file.seg;
+	collect_seg->control.window = collect_window;
 	cr_assert_eq(ws_drain_create(&collect_drain, collect_seg, writer, &err), WS_OK);
 }
 
@@ -38,7 +40,7 @@ struct probe collect_finish(void)
 	struct probe p;
 	struct ws_err err;
 
-	ws_drain_pass(collect_drain);
+	ws_drain_last_pass(collect_drain);
 	ws_drain_statistics(collect_drain);
 	ws_drain_commit(collect_drain);
 	cr_assert_eq(ws_drain_error(collect_drain, &err), WS_OK, "%s", err.text);

@@ -9,6 +9,9 @@
 extern struct ws_seg_header *collect_seg;
 extern struct ws_drain *collect_drain;
 
+/* When to record; set before collect_start(), zero: always. */
+extern struct ws_seg_window collect_window;
+
 /* Make a segment of these sizes and the environment that the launcher would set. */
 void collect_start(uint32_t lanes, uint32_t ring_size, uint64_t defs_size);
 void collect_stop(void);
