@@ -59,9 +59,9 @@ struct ws_filter {
 enum ws_status ws_filter_check(const struct ws_model *m, const struct ws_filter *filter,
 			       int *nothing, struct ws_err *err);
 
-/* Every table that `report --table` knows, in workbook order. */
+/* Every table of a report of all tables, in workbook order. */
 const struct ws_table_def *const *ws_table_defs(size_t *count);
-/* NULL when no table has this name. */
+/* Also those made only on request; NULL when no table has this name. */
 const struct ws_table_def *ws_table_def_by_name(const char *name);
 
 /* One table. The filter may be NULL. Free with ws_table_free. */

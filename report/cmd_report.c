@@ -213,7 +213,8 @@ enum ws_status ws_cmd_report(int argc, char **argv, struct ws_err *err)
 	         "write to FILE instead of the terminal; its extension\n"
 	         "tells the format: .xlsx, .csv, .json, .md or .txt"},
 	        {"table", 0, WS_OPT_TEXT, "NAME", &o.table,
-	         "this table only; a wrong name lists all names"},
+	         "this table only; a wrong name lists all names.\n"
+	         "kernel-trace, every execution, is made only so"},
 	        {"format", 0, WS_OPT_CHOICE, WS_FORMAT_CHOICES, &o.to.format,
 	         "the format, whatever FILE is called; csv needs --table"},
 	        {"nvtx", 0, WS_OPT_TEXT, "PATTERN", &o.filter.nvtx,

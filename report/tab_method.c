@@ -65,5 +65,7 @@ enum ws_status ws_tab_method(const struct ws_tab *tab, struct ws_table *t, struc
 	(void)tab;
 	(void)err;
 	ws_method_fill(t, defs, count);
+	ws_table_note(t, "`--table kernel-trace` gives every execution of every kernel; it is in no "
+	                 "report of all tables. docs/reports.md defines it.");
 	return WS_OK;
 }

@@ -17,27 +17,37 @@
 	        what, columns_##id, sizeof(columns_##id) / sizeof(*columns_##id), \
 	};
 WS_REPORT_TABLES(T)
+WS_REQUEST_TABLES(T)
 WS_DIFF_TABLES(T)
 #undef T
 #undef C
 
 #define T(id, name, title, sheet, what) &ws_def_##id,
-static const struct ws_table_def *const report_defs[] = {WS_REPORT_TABLES(T)};
+/* those of every report, then those on request */
+static const struct ws_table_def *const report_defs[] = {WS_REPORT_TABLES(T) WS_REQUEST_TABLES(T)};
 static const struct ws_table_def *const diff_defs[] = {WS_DIFF_TABLES(T)};
 #undef T
 
 typedef enum ws_status (*builder)(const struct ws_tab *, struct ws_table *, struct ws_err *);
 
 #define T(id, name, title, sheet, what) ws_tab_##id,
-static const builder builders[] = {WS_REPORT_TABLES(T)};
+static const builder builders[] = {WS_REPORT_TABLES(T) WS_REQUEST_TABLES(T)};
 #undef T
 
-#define NREPORT (sizeof(report_defs) / sizeof(*report_defs))
+#define T(id, name, title, sheet, what) +1
+enum { NREPORT = 0 WS_REPORT_TABLES(T), NKNOWN = NREPORT WS_REQUEST_TABLES(T) };
+#undef T
 
 const struct ws_table_def *const *ws_table_defs(size_t *count)
 {
 	*count = NREPORT;
 	return report_defs;
+}
+
+const struct ws_table_def *const *ws_request_defs(size_t *count)
+{
+	*count = NKNOWN - NREPORT;
+	return report_defs + NREPORT;
 }
 
 const struct ws_table_def *const *ws_diff_defs(size_t *count)
@@ -48,7 +58,7 @@ const struct ws_table_def *const *ws_diff_defs(size_t *count)
 
 const struct ws_table_def *ws_table_def_by_name(const char *name)
 {
-	for (size_t i = 0; i < NREPORT; i++)
+	for (size_t i = 0; i < NKNOWN; i++)
 		if (!strcmp(report_defs[i]->name, name))
 			return report_defs[i];
 	return NULL;
@@ -68,9 +78,9 @@ static enum ws_status make(const struct ws_tab *tab, const struct ws_table_def *
 	size_t which = 0;
 	enum ws_status status;
 
-	while (which < NREPORT && report_defs[which] != def)
+	while (which < NKNOWN && report_defs[which] != def)
 		which++;
-	if (which == NREPORT)
+	if (which == NKNOWN)
 		return WS_FAIL(err, BUG, "%s is no table of a report", def->name);
 	t = ws_table_new(def);
 	if (!t)

@@ -17,6 +17,7 @@
 		__VA_ARGS__ WS_NTC_##id /* number of columns */ \
 	};
 WS_REPORT_TABLES(T)
+WS_REQUEST_TABLES(T)
 WS_TC_OF(diff_verdict, WS_TCOLS_diff_verdict(C))
 WS_TC_OF(diff_phases, WS_TCOLS_diff_phases(C))
 WS_TC_OF(diff_ranges, WS_TCOLS_diff_ranges(C))
@@ -28,9 +29,12 @@ WS_TC_OF(diff_config, WS_TCOLS_diff_config(C))
 /* ws_def_kernel_summary, … */
 #define T(id, name, title, sheet, what) extern const struct ws_table_def ws_def_##id;
 WS_REPORT_TABLES(T)
+WS_REQUEST_TABLES(T)
 WS_DIFF_TABLES(T)
 #undef T
 
+/* Tables made only on request, by name. */
+const struct ws_table_def *const *ws_request_defs(size_t *count);
 /* Tables of a diff, in workbook order. */
 const struct ws_table_def *const *ws_diff_defs(size_t *count);
 
@@ -48,6 +52,7 @@ struct ws_tab {
 	enum ws_status ws_tab_##id(const struct ws_tab *tab, struct ws_table *t, \
 	                           struct ws_err *err);
 WS_REPORT_TABLES(T)
+WS_REQUEST_TABLES(T)
 #undef T
 
 /* The table `method` for these tables. */

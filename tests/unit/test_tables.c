@@ -32,6 +32,20 @@ Test(tables, headers_begin_as_the_contract_says)
 	                           "TFLOP/s,GB/s,Bound"},
 	        {"steps", "Step,Warm-up,Forward (ns),Loss (ns),Backward (ns),Optimizer (ns),"
 	                  "Remainder (ns),Total (ns)"},
+	        {"api-summary", "Time (%),Total Time (ns),Num Calls,Avg (ns),Med (ns),Min (ns),"
+	                        "Max (ns),StdDev (ns),Name"},
+	        {"memory-time", "Time (%),Total Time (ns),Count,Avg (ns),Med (ns),Min (ns),"
+	                        "Max (ns),StdDev (ns),Operation"},
+	        {"memory-size", "Total (MB),Count,Avg (MB),Med (MB),Min (MB),Max (MB),StdDev (MB),"
+	                        "Operation"},
+	        {"execution", "Step,Kernel (us),Memcpy (us),Memset (us),Communication (us),"
+	                      "Runtime (us),DataLoader (us),CPU Exec (us),Other (us),Total (us)"},
+	        {"gpu", "Device,Name,Memory (GB),Compute Capability,GPU Utilization (%),"
+	                "Est. SM Efficiency (%),Est. Achieved Occupancy (%),"
+	                "Est. Achieved Occupancy opt-in (%),Tensor Core Time (%)"},
+	        {"classes", "Class,Kernels,GPU Time (ns),Share (%),Tensor Core Time (ns)"},
+	        {"ops", "Name,Calls,Self CPU (ns),CPU Total (ns),Self CUDA (ns),CUDA Total (ns),"
+	                "FLOPs"},
 	};
 
 	for (size_t i = 0; i < sizeof(contract) / sizeof(*contract); i++) {
@@ -97,6 +111,37 @@ static struct ws_table *table_of(const struct ws_report *report, const char *nam
 			return report->tables[i];
 	cr_fatal("no table %s", name);
 	return NULL;
+}
+
+Test(tables, the_trace_of_all_kernels_is_made_only_on_request)
+{
+	struct tb *b = tb_new();
+	struct ws_report *report = NULL;
+	struct ws_model *m;
+	struct ws_table *t;
+	struct ws_err err;
+
+	tb_push(b, 0, "outer");
+	tb_launch(b, 1, "k", 10, 5);
+	tb_pop(b, 5);
+	tb_launch(b, 6, "k", 20, 7);
+	m = tb_model(b);
+	cr_assert(eq(int, ws_report_make(m, NULL, &report, &err), WS_OK));
+	for (size_t i = 0; i < report->ntables; i++)
+		cr_expect(strcmp(report->tables[i]->def->name, "kernel-trace") != 0);
+	ws_report_free(report);
+	t = tb_table(m, "kernel-trace", NULL);
+	cr_assert(eq(sz, t->nrows, 2));
+	cr_expect(eq(i64, tb_int(t, 0, "start_ns"), 10));
+	cr_expect(eq(i64, tb_int(t, 1, "dur_ns"), 7));
+	cr_expect_str_eq(tb_str(t, 0, "path"), "outer");
+	cr_expect_str_eq(tb_str(t, 1, "path"), "(in no range)");
+	cr_expect_str_eq(tb_str(t, 1, "name"), "k");
+	cr_expect(eq(i64, tb_int(t, 1, "api_start_ns"), 6));
+	cr_expect(eq(i64, t->totals[WS_TC_kernel_trace_dur_ns].i, 12));
+	ws_table_free(t);
+	ws_model_free(m);
+	tb_free(b);
 }
 
 /* --- kernel-summary --------------------------------------------------------------------------- */
