@@ -41,7 +41,7 @@ static int refuse(enum ws_gpu_state state, const char *function, int result)
 	if (ws_cupti.GetResultString(result, &words) != WS_CUPTI_OK || !words)
 		words = "";
 	if (state != WS_GPU_OTHER_TOOL)
-		snprintf(gpu->text, sizeof(gpu->text), "%s: %d %s", function, result, words);
+		snprintf(gpu->text, sizeof(gpu->text), "%s: %s", function, words);
 	atomic_store(&gpu->state, state);
 	return -1;
 }

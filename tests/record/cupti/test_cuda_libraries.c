@@ -1,7 +1,9 @@
 /* The ranges of NVIDIA's own cuBLAS and cuDNN, which need no driver. Skipped without them. */
 #include <criterion/criterion.h>
+#include <stdlib.h>
+#include <unistd.h>
 
-#include "tests/record/run.h"
+#include "tests/record/cupti/cuda_run.h"
 
 static struct run run;
 
@@ -73,4 +75,19 @@ Test(cuda_libraries, they_are_silent_when_nobody_wants_to_hear_them)
 	cr_expect_eq(ranges(&p, "cuBLAS", "cublasCreate_v2"), 0);
 	cr_expect_eq(ranges(&p, "cuDNN", "cudnnCreate"), 0);
 	probe_close(&p);
+}
+
+Test(cuda_libraries, nvidias_own_cupti_is_found_and_says_that_there_is_no_driver)
+{
+	static const char library[] = WS_TEST_CUPTI "/libcupti.so.13";
+
+	run_end(&run);
+	cuda_begin(&run);
+	if (access(library, R_OK)) {
+		cr_log_warn("[SKIP] no %s", library);
+		return;
+	}
+	setenv("WARPSHEET_CUPTI_PATH", library, 1);
+	cr_assert_eq(RECORD_CUDA(&run, "exit", "100", "1", "0"), 3, "%s", run.text);
+	cr_expect_not_null(strstr(run.text, "cuptiSubscribe: CUPTI_ERROR_UNKNOWN"), "%s", run.text);
 }
