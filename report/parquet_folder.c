@@ -191,6 +191,12 @@ enum ws_status ws_parquet_table_end(struct ws_parquet_table *t, enum ws_status s
 	if (status == WS_OK)
 		status = ws_parquet_finish(t->w, err);
 	ws_parquet_writer_free(t->w);
+	/* the writer does not know where it writes */
+	if (status == WS_IO_WRITE && err && t->out.path) {
+		struct ws_err cause = *err;
+
+		ws_fail(err, status, cause.file, cause.line, "'%s': %s", t->out.path, cause.text);
+	}
 	if (status == WS_OK)
 		t->folder->files[t->folder->nfiles++] = t->out;
 	else

@@ -2,9 +2,11 @@
 #include <criterion/new/assert.h>
 
 #include <dirent.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -443,6 +445,31 @@ Test(parquet_export, a_failure_leaves_no_file_and_what_was_there_stays)
 	cr_assert_not_null(strstr(err.text, "counter.parquet"));
 	cr_assert(eq(sz, list(p.out, names), 1));
 	cr_assert_str_eq(names[0], "counter.parquet");
+	tb_free(b);
+	remove_all(p.root);
+}
+
+Test(parquet_export, a_full_disk_names_the_file_and_leaves_nothing)
+{
+	struct rlimit limit;
+	struct place p = new_place();
+	struct tb *b = tb_new();
+	struct ws_err err = {0};
+
+	for (int64_t i = 0; i < 3000; i++)
+		tb_launch(b, i * 100, "k", i * 100 + 50, i * i % 997);
+	export_trace(b, &p, NULL);
+	remove_all(p.out);
+	signal(SIGXFSZ, SIG_IGN);
+	cr_assert(eq(int, getrlimit(RLIMIT_FSIZE, &limit), 0));
+	limit.rlim_cur = 5000;
+	cr_assert(eq(int, setrlimit(RLIMIT_FSIZE, &limit), 0));
+	cr_assert(eq(int, ws_export_parquet(p.trace, p.out, NULL, &err), WS_IO_WRITE));
+	limit.rlim_cur = limit.rlim_max;
+	cr_assert(eq(int, setrlimit(RLIMIT_FSIZE, &limit), 0));
+	cr_assert_not_null(strstr(err.text, "out/kernels.parquet': "));
+	cr_assert_not_null(strstr(err.text, "File too large"));
+	cr_assert(eq(int, access(p.out, F_OK), -1));
 	tb_free(b);
 	remove_all(p.root);
 }
