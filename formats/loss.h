@@ -27,7 +27,8 @@
 	X(activity_unknown, "GPU records of a kind that this program does not know")               \
 	X(activity_error, "errors that CUPTI reported while recording")                            \
 	X(kernel_without_time, "kernels whose times CUPTI could not measure; they are counted, "   \
-	                       "but not in sums of time")
+	                       "but not in sums of time")                                          \
+	X(launch_without_work, "launches of which no work on a device was recorded")
 
 /* The same for imports: how damage of the input shows. */
 #define WS_IMPORT_LOSS_LIST(X)                                                                     \

@@ -199,6 +199,7 @@ uint64_t ws_drain_pass(struct ws_drain *d)
 void ws_drain_program_ended(struct ws_drain *d)
 {
 	ws_slots_give_up(d->seg);
+	d->activity->has_ended = 1;
 }
 
 void ws_drain_last_pass(struct ws_drain *d)
@@ -332,6 +333,8 @@ uint64_t ws_drain_lost(const struct ws_drain *d, enum ws_loss cause)
 
 	if (cause == WS_LOSS_disk_full)
 		n += d->discarded + ws_trace_writer_rows_lost(d->writer);
+	if (cause == WS_LOSS_launch_without_work && d->activity->has_ended)
+		n += d->activity->waiting;
 	return n + d->counted[cause];
 }
 

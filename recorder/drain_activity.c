@@ -51,10 +51,16 @@ void ws_activity_free(struct ws_activity *a)
 int ws_activity_name_call(struct ws_activity *a, uint32_t domain, uint32_t cbid,
                           struct ws_bytes name)
 {
+	const uint32_t d = domain - WS_CUPTI_DOMAIN_DRIVER;
+
 	if (domain != WS_CUPTI_DOMAIN_DRIVER && domain != WS_CUPTI_DOMAIN_RUNTIME)
 		return 0;
-	if (cbid < WS_ACTIVITY_CALLS)
-		a->calls[domain - WS_CUPTI_DOMAIN_DRIVER][cbid] = name;
+	if (cbid >= WS_ACTIVITY_CALLS)
+		return 1;
+	a->calls[d][cbid] = name;
+	/* of kernels and graphs; cudaLaunchHostFunc is none on a device */
+	a->launches[d][cbid] = memmem(name.ptr, name.len, "Launch", strlen("Launch")) &&
+	                       !memmem(name.ptr, name.len, "HostFunc", strlen("HostFunc"));
 	return 1;
 }
 
@@ -141,6 +147,34 @@ int ws_activity_keep_call(struct ws_activity *a, const struct ws_activity_slot *
 		return 0;
 	*kept = correlation;
 	return 1;
+}
+
+/*
+ * Work mostly comes with its launch or soon after; so whatever has to give way
+ * to a launch that much younger has waited long enough.
+ */
+void ws_activity_see(struct ws_drain *d, const struct ws_activity_slot *slot, uint32_t correlation,
+                     enum ws_activity_seen what)
+{
+	struct ws_activity *a = d->activity;
+	struct ws_activity_pair *pair = &a->pairs[correlation % WS_ACTIVITY_PAIRS];
+	uint32_t before;
+
+	if (!correlation)
+		return;
+	if (pair->correlation != correlation || pair->image != slot->image) {
+		if (pair->seen == WS_ACTIVITY_LAUNCH) {
+			a->waiting--;
+			d->counted[WS_LOSS_launch_without_work]++;
+		}
+		*pair = (struct ws_activity_pair){correlation, (uint32_t)slot->image, 0};
+	}
+	before = pair->seen;
+	pair->seen |= what;
+	if (!before && what == WS_ACTIVITY_LAUNCH)
+		a->waiting++;
+	else if (before == WS_ACTIVITY_LAUNCH && what == WS_ACTIVITY_WORK)
+		a->waiting--;
 }
 
 static void note_runtime_calls(struct ws_activity *a, uint8_t *buffer, size_t valid)

@@ -10,6 +10,7 @@
 
 #define WS_ACTIVITY_CALLS    4096 /* callback ids that can have a name */
 #define WS_ACTIVITY_KEPT     65536
+#define WS_ACTIVITY_PAIRS    262144
 #define WS_ACTIVITY_CONTEXTS 256
 #define WS_MAX_GPUS          64
 
@@ -21,6 +22,7 @@ struct ws_activity {
 
 	/* names of API calls, in the segment: driver, runtime */
 	struct ws_bytes calls[2][WS_ACTIVITY_CALLS];
+	uint8_t launches[2][WS_ACTIVITY_CALLS]; /* 1: work on a device follows from the call */
 	/* kernel names by address, for records whose process died before they were done */
 	struct ws_activity_kernel {
 		uint64_t address; /* 0: unused */
@@ -37,6 +39,15 @@ struct ws_activity {
 	} * runtime;          /* runtime calls of a slot */
 	size_t runtime_size;  /* a power of two */
 	uint32_t runtime_slot;
+
+	/* launches and the work they became, by correlation id; an older one gives way */
+	struct ws_activity_pair {
+		uint32_t correlation; /* 0: unused */
+		uint32_t image;
+		uint32_t seen; /* enum ws_activity_seen */
+	} pairs[WS_ACTIVITY_PAIRS];
+	uint64_t waiting; /* of them launches without work */
+	int has_ended;    /* so nothing becomes of those */
 
 	struct ws_activity_context {
 		uint32_t image, id, device;
@@ -80,7 +91,16 @@ enum ws_activity_fate ws_activity_record(struct ws_drain *d, const struct ws_act
 /* A device that something ran on has a row, if only a nameless one. 0: no such number. */
 int ws_activity_device(struct ws_drain *d, uint32_t device);
 
+enum ws_activity_seen {
+	WS_ACTIVITY_LAUNCH = 1,
+	WS_ACTIVITY_WORK = 2,
+};
+
 /* --- drain_activity.c, for the rows --- */
+
+/* A launch, or what became of one. */
+void ws_activity_see(struct ws_drain *d, const struct ws_activity_slot *slot, uint32_t correlation,
+                     enum ws_activity_seen what);
 
 /* String of the definition log that is the name of the kernel at this address; 0: unknown. */
 uint32_t ws_activity_kernel_at(const struct ws_activity *a, uint64_t address);

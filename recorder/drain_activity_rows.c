@@ -119,6 +119,7 @@ static enum ws_activity_fate add_kernel(struct ws_drain *d, const struct ws_acti
 	if (!read_times(d, slot, k->start, k->end, &row.start_ns, &row.dur_ns) || !k->grid_x ||
 	    !k->block_x || !ws_activity_device(d, k->device))
 		return WS_ACTIVITY_DAMAGED;
+	ws_activity_see(d, slot, k->correlation, WS_ACTIVITY_WORK);
 	if (!ws_filter_keeps_work(d, row.correlation, row.start_ns, row.dur_ns))
 		return WS_ACTIVITY_ROW;
 	if (!k->end) {
@@ -170,6 +171,7 @@ static enum ws_activity_fate add_memcpy(struct ws_drain *d, const struct ws_acti
 	if (!read_times(d, slot, m->start, m->end, &row.start_ns, &row.dur_ns) ||
 	    !ws_activity_device(d, m->device))
 		return WS_ACTIVITY_DAMAGED;
+	ws_activity_see(d, slot, m->correlation, WS_ACTIVITY_WORK);
 	if (!ws_filter_keeps_work(d, row.correlation, row.start_ns, row.dur_ns))
 		return WS_ACTIVITY_ROW;
 	if (!d->seg->capture.kernels_only)
@@ -200,6 +202,7 @@ static enum ws_activity_fate add_ptop(struct ws_drain *d, const struct ws_activi
 	    !ws_activity_device(d, m->device) || !ws_activity_device(d, m->src_device) ||
 	    !ws_activity_device(d, m->dst_device))
 		return WS_ACTIVITY_DAMAGED;
+	ws_activity_see(d, slot, m->correlation, WS_ACTIVITY_WORK);
 	if (!ws_filter_keeps_work(d, row.correlation, row.start_ns, row.dur_ns))
 		return WS_ACTIVITY_ROW;
 	if (!d->seg->capture.kernels_only)
@@ -226,6 +229,7 @@ static enum ws_activity_fate add_memset(struct ws_drain *d, const struct ws_acti
 	if (!read_times(d, slot, m->start, m->end, &row.start_ns, &row.dur_ns) ||
 	    !ws_activity_device(d, m->device))
 		return WS_ACTIVITY_DAMAGED;
+	ws_activity_see(d, slot, m->correlation, WS_ACTIVITY_WORK);
 	if (!ws_filter_keeps_work(d, row.correlation, row.start_ns, row.dur_ns))
 		return WS_ACTIVITY_ROW;
 	if (!d->seg->capture.kernels_only)
@@ -248,6 +252,7 @@ static enum ws_activity_fate add_graph(struct ws_drain *d, const struct ws_activ
 	if (!read_times(d, slot, g->start, g->end, &row.start_ns, &row.dur_ns) ||
 	    !ws_activity_device(d, g->device))
 		return WS_ACTIVITY_DAMAGED;
+	ws_activity_see(d, slot, g->correlation, WS_ACTIVITY_WORK);
 	if (!ws_filter_keeps_work(d, row.correlation, row.start_ns, row.dur_ns))
 		return WS_ACTIVITY_ROW;
 	ws_drain_add(d, WS_KIND_GRAPH_LAUNCH, &row);
@@ -294,6 +299,9 @@ static enum ws_activity_fate add_api(struct ws_drain *d, const struct ws_activit
 	row.thread = thread_of(d, c->thread);
 	if (!row.thread)
 		return WS_ACTIVITY_DAMAGED;
+	if (!c->result && c->cbid < WS_ACTIVITY_CALLS &&
+	    d->activity->launches[domain - WS_CUPTI_DOMAIN_DRIVER][c->cbid])
+		ws_activity_see(d, slot, c->correlation, WS_ACTIVITY_LAUNCH);
 	if (!ws_activity_keep_call(d->activity, slot, domain == WS_CUPTI_DOMAIN_RUNTIME,
 	                           c->correlation) ||
 	    !ws_filter_keeps_call(d, row.correlation, row.start_ns))

@@ -772,6 +772,48 @@ Test(cupti_drain, a_thread_that_only_cupti_knows_gets_a_row)
 	probe_close(&p);
 }
 
+/* --- launches of which nothing came --- */
+
+Test(cupti_drain, launches_without_work_are_counted_when_nothing_more_can_come)
+{
+	struct probe p;
+	uint8_t *r;
+
+	put_call_name(WS_CUPTI_DOMAIN_RUNTIME, 211, "cudaLaunchKernel_v7000");
+	put_call_name(WS_CUPTI_DOMAIN_RUNTIME, 212, "cudaLaunchHostFunc_v10000");
+	put_api(WS_CUPTI_KIND_RUNTIME, 211, 1); /* its kernel is in the next slot */
+	put_api(WS_CUPTI_KIND_RUNTIME, 211, 2);
+	r = put_api(WS_CUPTI_KIND_RUNTIME, 211, 3);
+	PUT(r, api, result, 1); /* it failed */
+	put_api(WS_CUPTI_KIND_RUNTIME, 212, 4);
+	put_kernel(5, 0); /* the work first, then its call */
+	put_api(WS_CUPTI_KIND_RUNTIME, 211, 5);
+	finish_slot();
+	put_kernel(1, 0);
+	finish_slot();
+	ws_drain_pass(drain);
+	cr_expect_eq(lost(WS_LOSS_launch_without_work), 0, "its kernel may still come");
+	ws_drain_program_ended(drain);
+	cr_expect_eq(lost(WS_LOSS_launch_without_work), 1);
+	p = by_hand_finish();
+	cr_expect_eq(lost(WS_LOSS_launch_without_work), 1);
+	probe_close(&p);
+}
+
+Test(cupti_drain, a_launch_that_waits_too_long_gives_way_and_is_counted)
+{
+	struct probe p;
+
+	put_call_name(WS_CUPTI_DOMAIN_RUNTIME, 211, "cudaLaunchKernel_v7000");
+	put_api(WS_CUPTI_KIND_RUNTIME, 211, 7);
+	put_api(WS_CUPTI_KIND_RUNTIME, 211, 7 + (1 << 18));
+	put_kernel(7 + (1 << 18), 0);
+	finish_slot();
+	p = by_hand_finish();
+	cr_expect_eq(lost(WS_LOSS_launch_without_work), 1);
+	probe_close(&p);
+}
+
 /* --- commits --- */
 
 Test(cupti_drain, a_slot_goes_back_with_the_commit_and_not_before)

@@ -6,7 +6,8 @@
 void cuda_begin(struct run *r)
 {
 	static const char *const settings[] = {"FAKE_CUPTI_VERSION", "FAKE_CUPTI_KERNEL_SIZE",
-	                                       "FAKE_CUPTI_SUBSCRIBE", "FAKE_CUPTI_ZERO_EVERY"};
+	                                       "FAKE_CUPTI_SUBSCRIBE", "FAKE_CUPTI_ZERO_EVERY",
+	                                       "FAKE_CUPTI_LOSE_EVERY"};
 
 	run_begin(r);
 	for (size_t i = 0; i < sizeof(settings) / sizeof(*settings); i++)

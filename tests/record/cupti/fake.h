@@ -8,6 +8,7 @@
  *   FAKE_CUPTI_KERNEL_SIZE  216; 232: fields were appended; 208: of 12.x
  *   FAKE_CUPTI_SUBSCRIBE    result of cuptiSubscribe: 39: another tool is there
  *   FAKE_CUPTI_ZERO_EVERY   each n-th kernel has no times
+ *   FAKE_CUPTI_LOSE_EVERY   each n-th kernel is not told of
  */
 #ifndef WS_TESTS_RECORD_CUPTI_FAKE_H
 #define WS_TESTS_RECORD_CUPTI_FAKE_H

@@ -179,18 +179,27 @@ static void put_api(struct buffer *b, uint32_t kind, uint32_t cbid, uint64_t sta
 	put_kind(r, kind);
 }
 
+/* Whether the setting, which is looked up once, names a divisor of n. */
+static int is_nth(uint64_t n, const char *name, _Atomic long *every)
+{
+	if (atomic_load(every) < 0)
+		atomic_store(every, setting(name, 0));
+	return atomic_load(every) && !(n % (uint64_t)atomic_load(every));
+}
+
 static void put_kernel(struct buffer *b, const char *name, uint64_t node, unsigned grid,
                        uint64_t now, uint32_t correlation)
 {
-	static _Atomic long zero_every = -1;
+	static _Atomic long zero_every = -1, lose_every = -1;
 	uint64_t n = atomic_fetch_add(&kernels, 1) + 1;
-	uint8_t *r = place(b, kernel_size());
+	uint8_t *r;
 
+	if (is_nth(n, "FAKE_CUPTI_LOSE_EVERY", &lose_every))
+		return;
+	r = place(b, kernel_size());
 	if (!r)
 		return;
-	if (atomic_load(&zero_every) < 0)
-		atomic_store(&zero_every, setting("FAKE_CUPTI_ZERO_EVERY", 0));
-	if (!atomic_load(&zero_every) || n % (uint64_t)atomic_load(&zero_every)) {
+	if (!is_nth(n, "FAKE_CUPTI_ZERO_EVERY", &zero_every)) {
 		PUT(r, kernel, start, now + 2000);
 		PUT(r, kernel, end, now + 3000);
 	}

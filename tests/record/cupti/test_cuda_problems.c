@@ -126,6 +126,14 @@ Test(cuda_problems, kernels_without_times_are_kept_and_counted)
 	cr_expect_eq(probe_loss(&p, "kernel_without_time"), 100);
 }
 
+Test(cuda_problems, launches_whose_kernels_are_missing_are_counted)
+{
+	setenv("FAKE_CUPTI_LOSE_EVERY", "10", 1);
+	record("1", NULL, NULL);
+	cr_expect_eq(ROWS(&p, kernel), 900);
+	cr_expect_eq(probe_loss(&p, "launch_without_work"), 100);
+}
+
 /* --- what people see of it --- */
 
 /* The lines of `warpsheet dump` for the blocks of a kind; to be freed. */
