@@ -1,5 +1,6 @@
 #include "recorder/child.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -68,6 +69,42 @@ enum ws_status ws_child_find(const char *command, char *out, size_t out_size, in
 	               error == ENOENT   ? "no such program"
 	               : error == EACCES ? "not executable"
 	                                 : strerror(error));
+}
+
+/* A 64-bit ELF program without PT_INTERP: no dynamic linker comes to load anything. */
+static int is_static(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC), found = 0, read_all = 0;
+	Elf64_Ehdr elf;
+
+	if (fd < 0)
+		return 0;
+	if (pread(fd, &elf, sizeof(elf), 0) == sizeof(elf) &&
+	    !memcmp(elf.e_ident, ELFMAG, SELFMAG) && elf.e_ident[EI_CLASS] == ELFCLASS64 &&
+	    elf.e_phentsize == sizeof(Elf64_Phdr)) {
+		read_all = 1;
+		for (int i = 0; i < elf.e_phnum; i++) {
+			Elf64_Phdr segment;
+			off_t at = (off_t)(elf.e_phoff + (uint64_t)i * sizeof(segment));
+
+			read_all &= pread(fd, &segment, sizeof(segment), at) == sizeof(segment);
+			found |= read_all && segment.p_type == PT_INTERP;
+		}
+	}
+	close(fd);
+	return read_all && !found;
+}
+
+const char *ws_child_obstacle(const char *path)
+{
+	struct stat st;
+
+	if (!stat(path, &st) && ((st.st_mode & S_ISUID && st.st_uid != geteuid()) ||
+	                         (st.st_mode & S_ISGID && st.st_gid != getegid())))
+		return "runs with another user's rights, so nothing of ours is loaded into it";
+	if (is_static(path))
+		return "is linked statically, so nothing can be loaded into it";
+	return NULL;
 }
 
 /* --- starting --- */

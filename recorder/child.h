@@ -18,6 +18,13 @@
 enum ws_status ws_child_find(const char *command, char *out, size_t out_size, int *exit_code,
                              struct ws_err *err);
 
+/*
+ * Why no collector can get into the program in this file: it is linked
+ * statically, or runs with other rights than ours. NULL: no reason is known
+ * (a program that it starts may still have one).
+ */
+const char *ws_child_obstacle(const char *path);
+
 /* A variable of the child's environment, beside those of ours. */
 struct ws_child_env {
 	const char *name;

@@ -219,6 +219,7 @@ enum ws_status ws_record_run(const struct ws_record_opts *opts, char *const argv
 	}
 	ws_session_loop(&s);
 	take_wait_status(&s, result);
+	result->obstacle = ws_child_obstacle(program);
 	status = ws_session_finish(&s, result, err);
 	ws_session_close(&s, 0);
 	return status;

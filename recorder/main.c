@@ -161,9 +161,12 @@ static void print_summary(const struct ws_record_result *r)
 	if (r->term_signal)
 		complain("the program was killed by signal %d (%s)", r->term_signal,
 		         strsignal(r->term_signal));
-	if (r->ntraces && !r->traces[0].pid)
-		complain("nothing to record: the program used neither CUDA nor NVTX (or is linked "
-		         "statically, runs with another user's rights, or clears its environment)");
+	if (r->ntraces && !r->traces[0].pid && r->obstacle)
+		complain("nothing to record: the program %s", r->obstacle);
+	else if (r->ntraces && !r->traces[0].pid)
+		complain("nothing to record: the program used neither CUDA nor NVTX (or what it "
+		         "starts is linked statically, runs with another user's rights, or has an "
+		         "environment without ours)");
 	print_gpu_problems(r);
 	print_traces(r, "");
 }
