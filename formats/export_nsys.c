@@ -247,10 +247,9 @@ static enum ws_status on_memory(void *ctx, const void *data, struct ws_err *err)
 	struct ws_nsys_out *o = ctx;
 	int64_t pid;
 
-	if (row->op != WS_MEMORY_OP_ALLOC && row->op != WS_MEMORY_OP_FREE) {
-		o->stats->left_out[WS_KIND_MEMORY]++;
+	/* failures and pools are in the table of our own only */
+	if (row->op != WS_MEMORY_OP_ALLOC && row->op != WS_MEMORY_OP_FREE)
 		return WS_OK;
-	}
 	WS_FORWARD(ws_nsys_global_pid(o, row->pid, &pid, err));
 	WS_FORWARD(ws_nsys_row(o, WS_OUT_MEMORY, err));
 	SET(MEMORY_start, row->time_ns);
@@ -280,15 +279,10 @@ static enum ws_status write_events(struct ws_nsys_out *o, struct ws_err *err)
 	        {WS_KIND_SYNC, on_sync},         {WS_KIND_GRAPH_LAUNCH, on_graph},
 	        {WS_KIND_OVERHEAD, on_overhead}, {WS_KIND_MEMORY, on_memory},
 	};
-	static const enum ws_kind no_place[] = {
-	        WS_KIND_COUNTER, WS_KIND_CPU_OP,    WS_KIND_PYTHON_CALL,
-	        WS_KIND_FLOW,    WS_KIND_GPU_RANGE, WS_KIND_EXTERNAL_LINK,
-	};
 
 	for (size_t i = 0; i < sizeof(plan) / sizeof(*plan); i++)
 		WS_FORWARD(ws_export_each(o->r, plan[i].kind, &o->progress, plan[i].fn, o, err));
-	for (size_t i = 0; i < sizeof(no_place) / sizeof(*no_place); i++)
-		o->stats->left_out[no_place[i]] = ws_export_count(o->r, no_place[i]);
+	WS_FORWARD(ws_nsys_write_own(o, err));
 	return ws_nsys_write_nvtx(o, err);
 }
 

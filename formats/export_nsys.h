@@ -51,6 +51,12 @@ enum ws_status ws_nsys_out_open(struct ws_nsys_out *o, const char *path, struct 
 enum ws_status ws_nsys_out_finish(struct ws_nsys_out *o, struct ws_err *err);
 void ws_nsys_out_free(struct ws_nsys_out *o);
 
+enum ws_status ws_nsys_out_run(struct ws_nsys_out *o, const char *sql, struct ws_err *err);
+enum ws_status ws_nsys_out_prepare(struct ws_nsys_out *o, const char *sql, sqlite3_stmt **stmt,
+                                   struct ws_err *err);
+/* Run a statement that gives nothing, and make it ready for the next time. */
+enum ws_status ws_nsys_out_step(struct ws_nsys_out *o, sqlite3_stmt *stmt, struct ws_err *err);
+
 /*
  * A row: begin it, set its columns (those not set are NULL), put it. A table
  * is created with its first row, as exports leave out empty ones.
@@ -95,6 +101,9 @@ enum ws_status ws_nsys_config_of(struct ws_nsys_out *o, uint64_t config,
 /* --- what the export says of the trace, its machine and its processes: export_nsys_info.c --- */
 
 enum ws_status ws_nsys_write_info(struct ws_nsys_out *o, struct ws_err *err);
+
+/* What the schema has no table for: export_nsys_own.c */
+enum ws_status ws_nsys_write_own(struct ws_nsys_out *o, struct ws_err *err);
 
 /* NVTX_EVENTS: export_nsys_nvtx.c */
 enum ws_status ws_nsys_write_nvtx(struct ws_nsys_out *o, struct ws_err *err);

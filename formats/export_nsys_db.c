@@ -24,9 +24,23 @@ static enum ws_status fail(struct ws_nsys_out *o, struct ws_err *err)
 	return WS_FAIL(err, IO_WRITE, "the database: %s", sqlite3_errmsg(o->db));
 }
 
-static enum ws_status run(struct ws_nsys_out *o, const char *sql, struct ws_err *err)
+enum ws_status ws_nsys_out_run(struct ws_nsys_out *o, const char *sql, struct ws_err *err)
 {
 	return sqlite3_exec(o->db, sql, NULL, NULL, NULL) == SQLITE_OK ? WS_OK : fail(o, err);
+}
+
+enum ws_status ws_nsys_out_prepare(struct ws_nsys_out *o, const char *sql, sqlite3_stmt **stmt,
+                                   struct ws_err *err)
+{
+	return sqlite3_prepare_v2(o->db, sql, -1, stmt, NULL) == SQLITE_OK ? WS_OK : fail(o, err);
+}
+
+enum ws_status ws_nsys_out_step(struct ws_nsys_out *o, sqlite3_stmt *stmt, struct ws_err *err)
+{
+	if (sqlite3_step(stmt) != SQLITE_DONE)
+		return fail(o, err);
+	sqlite3_reset(stmt);
+	return WS_OK;
 }
 
 /* --- tables of names --- */
@@ -54,9 +68,9 @@ static enum ws_status write_enums(struct ws_nsys_out *o, struct ws_err *err)
 		if (!sql || !create)
 			status = WS_FAIL(err, NO_MEMORY, "no memory for the database");
 		else if (strcmp(before, rows[i].table) != 0)
-			status = run(o, create, err);
+			status = ws_nsys_out_run(o, create, err);
 		if (status == WS_OK)
-			status = run(o, sql, err);
+			status = ws_nsys_out_run(o, sql, err);
 		before = rows[i].table;
 		sqlite3_free(create);
 		sqlite3_free(sql);
@@ -77,13 +91,13 @@ enum ws_status ws_nsys_out_open(struct ws_nsys_out *o, const char *path, struct 
 	if (sqlite3_open_v2(path, &o->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL) !=
 	    SQLITE_OK)
 		return fail(o, err);
-	WS_FORWARD(run(o, settings, err));
+	WS_FORWARD(ws_nsys_out_run(o, settings, err));
 	return write_enums(o, err);
 }
 
 enum ws_status ws_nsys_out_finish(struct ws_nsys_out *o, struct ws_err *err)
 {
-	WS_FORWARD(run(o, "COMMIT", err));
+	WS_FORWARD(ws_nsys_out_run(o, "COMMIT", err));
 	ws_nsys_out_free(o);
 	return WS_OK;
 }
@@ -122,10 +136,9 @@ static enum ws_status create(struct ws_nsys_out *o, enum ws_nsys_out_table table
 	if (!create_sql || !insert_sql)
 		status = WS_FAIL(err, NO_MEMORY, "no memory for the database");
 	if (status == WS_OK)
-		status = run(o, create_sql, err);
-	if (status == WS_OK &&
-	    sqlite3_prepare_v2(o->db, insert_sql, -1, &o->insert[table], NULL) != SQLITE_OK)
-		status = fail(o, err);
+		status = ws_nsys_out_run(o, create_sql, err);
+	if (status == WS_OK)
+		status = ws_nsys_out_prepare(o, insert_sql, &o->insert[table], err);
 	sqlite3_free(create_sql);
 	sqlite3_free(insert_sql);
 	return status;
@@ -177,8 +190,5 @@ void ws_nsys_set_text(struct ws_nsys_out *o, enum ws_nsys_out_column c, struct w
 
 enum ws_status ws_nsys_put(struct ws_nsys_out *o, enum ws_nsys_out_table table, struct ws_err *err)
 {
-	if (sqlite3_step(o->insert[table]) != SQLITE_DONE)
-		return fail(o, err);
-	sqlite3_reset(o->insert[table]);
-	return WS_OK;
+	return ws_nsys_out_step(o, o->insert[table], err);
 }

@@ -332,14 +332,6 @@ static enum ws_status write_left_out(struct ws_nsys_out *o, struct ws_err *err)
 {
 	char text[200];
 
-	for (unsigned kind = 0; kind < WS_KIND_END; kind++) {
-		if (!o->stats->left_out[kind])
-			continue;
-		snprintf(text, sizeof(text),
-		         "not in this export, which has no table for them: %s records: %" PRIu64,
-		         ws_schema_kind(kind)->name, o->stats->left_out[kind]);
-		WS_FORWARD(warn(o, 0, text, err));
-	}
 	if (!o->stats->without_time)
 		return WS_OK;
 	snprintf(text, sizeof(text),

@@ -4,6 +4,7 @@
  * that of two ranges with the same times the outer one comes first.
  */
 #include "formats/export_nsys.h"
+#include "formats/nsys_own.h"
 
 #define SET(c, value)       ws_nsys_set(o, WS_OUT_##c, (int64_t)(value))
 #define SET_KNOWN(c, value) ws_nsys_set_known(o, WS_OUT_##c, (uint64_t)(value))
@@ -22,6 +23,7 @@ struct nvtx {
 	struct ws_strtab domains; /* string id of the name; its id is the domain's number */
 	struct ws_strtab created; /* process and domain that have their event */
 	struct ws_export_dict payloads;
+	sqlite3_stmt *put_payload; /* NULL: none yet */
 };
 
 static enum ws_status begin_event(struct nvtx *n, enum event_type type, int64_t start_ns,
@@ -69,8 +71,8 @@ static enum ws_status domain_of(struct nvtx *n, uint64_t domain, int64_t time_ns
 	return put_event(n, domain, err);
 }
 
-/* A number of one of NVTX's own types; anything else has no column. */
-static void set_payload(struct nvtx *n, uint64_t id)
+/* A number of one of NVTX's own types. 0: it is something else, which has no column. */
+static int set_number(struct nvtx *n, uint64_t id)
 {
 	/* entry types of the NVTX payload extension */
 	enum { INT32 = 15, UINT32, INT64, UINT64, FLOAT, DOUBLE };
@@ -94,14 +96,35 @@ static void set_payload(struct nvtx *n, uint64_t id)
 	} else if (size == 8 && p->schema == DOUBLE) {
 		memcpy(&real, p->bytes.ptr, sizeof(real));
 		ws_nsys_set_real(o, WS_OUT_NVTX_doubleValue, real);
+	} else {
+		return 0;
 	}
+	return 1;
+}
+
+/* After the event: its payload, where that did not fit into it. */
+static enum ws_status put_payload(struct nvtx *n, uint64_t id, struct ws_err *err)
+{
+	static const char create[] =
+	        "CREATE TABLE " WS_NSYS_OWN_NVTX_PAYLOAD " (eventId INTEGER, payload INTEGER)";
+
+	if (!n->put_payload) {
+		WS_FORWARD(ws_nsys_out_run(n->o, create, err));
+		WS_FORWARD(ws_nsys_out_prepare(n->o,
+		                               "INSERT INTO " WS_NSYS_OWN_NVTX_PAYLOAD
+		                               " VALUES (?, ?)",
+		                               &n->put_payload, err));
+	}
+	sqlite3_bind_int64(n->put_payload, 1, n->events);
+	sqlite3_bind_int64(n->put_payload, 2, (int64_t)id);
+	return ws_nsys_out_step(n->o, n->put_payload, err);
 }
 
 static enum ws_status put_range(struct nvtx *n, const struct ws_export_range *range,
                                 struct ws_err *err)
 {
 	int is_open = range->flags & WS_EXPORT_RANGE_OPEN;
-	int start_end = range->flags & WS_EXPORT_RANGE_START_END;
+	int start_end = range->flags & WS_EXPORT_RANGE_START_END, is_set;
 	struct ws_nsys_out *o = n->o;
 	int64_t tid, end_tid = 0;
 	uint64_t domain;
@@ -120,10 +143,11 @@ static enum ws_status put_range(struct nvtx *n, const struct ws_export_range *ra
 	SET_KNOWN(NVTX_color, range->color);
 	SET_KNOWN(NVTX_endGlobalTid, end_tid);
 	SET(NVTX_domainId, domain);
-	set_payload(n, range->payload);
+	is_set = !range->payload || set_number(n, range->payload);
 	ws_nsys_see(o, range->start_ns, range->end_ns);
 	o->stats->written += 2;
-	return put_event(n, range->name, err);
+	WS_FORWARD(put_event(n, range->name, err));
+	return is_set ? WS_OK : put_payload(n, range->payload, err);
 }
 
 static enum ws_status put_mark(struct nvtx *n, const struct ws_row_nvtx *mark, struct ws_err *err)
@@ -131,6 +155,7 @@ static enum ws_status put_mark(struct nvtx *n, const struct ws_row_nvtx *mark, s
 	struct ws_nsys_out *o = n->o;
 	uint64_t domain;
 	int64_t tid;
+	int is_set;
 
 	WS_FORWARD(ws_nsys_global_tid(o, mark->thread, &tid, err));
 	WS_FORWARD(domain_of(n, mark->domain, mark->time_ns, tid, &domain, err));
@@ -138,10 +163,11 @@ static enum ws_status put_mark(struct nvtx *n, const struct ws_row_nvtx *mark, s
 	SET_KNOWN(NVTX_category, mark->category);
 	SET_KNOWN(NVTX_color, mark->color);
 	SET(NVTX_domainId, domain);
-	set_payload(n, mark->payload);
+	is_set = !mark->payload || set_number(n, mark->payload);
 	ws_nsys_see(o, mark->time_ns, mark->time_ns);
 	o->stats->written++;
-	return put_event(n, mark->name, err);
+	WS_FORWARD(put_event(n, mark->name, err));
+	return is_set ? WS_OK : put_payload(n, mark->payload, err);
 }
 
 /* A category belongs to no thread: the trace's first stands for it. */
@@ -178,6 +204,7 @@ enum ws_status ws_nsys_write_nvtx(struct ws_nsys_out *o, struct ws_err *err)
 	o->stats->dangling = ranges.dangling;
 	ws_export_ranges_free(&ranges);
 	ws_export_dict_free(&n.payloads);
+	sqlite3_finalize(n.put_payload);
 	ws_strtab_free(&n.domains);
 	ws_strtab_free(&n.created);
 	return status;

@@ -3,6 +3,7 @@
  * mapping is documented in docs/import.md.
  */
 #include "formats/import_nsys.h"
+#include "formats/nsys_own.h"
 
 /* Each table has a function that turns its current row into a row of the trace. */
 typedef enum ws_status (*row_fn)(const struct ws_nsys_rows *r, struct ws_err *err);
@@ -268,7 +269,10 @@ static enum ws_status import_events(struct ws_nsys *n, struct ws_err *err)
 	};
 
 	for (size_t i = 0; i < sizeof(plan) / sizeof(*plan); i++)
-		WS_FORWARD(import_table(n, plan[i].table, plan[i].fn, err));
+		if (plan[i].table != WS_NSYS_MEMORY ||
+		    !ws_nsys_has_table(n, WS_NSYS_OWN_PREFIX "memory"))
+			WS_FORWARD(import_table(n, plan[i].table, plan[i].fn, err));
+	WS_FORWARD(ws_nsys_import_own(n, err));
 	return ws_nsys_import_nvtx(n, err);
 }
 

@@ -33,15 +33,17 @@ struct ws_nsys {
 	struct ws_import_out *out;
 	struct ws_import_clock *clock;
 	sqlite3 *db;
-	uint64_t work, work_limit;      /* in units of the progress handler */
-	uint64_t rows_total;            /* about so many rows will be read */
-	uint64_t default_pid;           /* where a record has none: of the first API call */
-	sqlite3_stmt *string;           /* of a StringIds key */
+	uint64_t work, work_limit;    /* in units of the progress handler */
+	uint64_t rows_total;          /* about so many rows will be read */
+	uint64_t default_pid;         /* where a record has none: of the first API call */
+	sqlite3_stmt *string;         /* of a StringIds key */
 	struct ws_id_map string_rows; /* id -> rowid, where id is no primary key */
 	int strings_by_row;
-	struct ws_id_map strings;      /* id -> string id of the trace */
-	struct ws_id_map domains;      /* pid and domainId -> string id of the trace */
-	struct ws_id_map domain_names; /* pid and string id -> the domain that has it */
+	struct ws_id_map strings;        /* id -> string id of the trace */
+	struct ws_id_map domains;        /* pid and domainId -> string id of the trace */
+	struct ws_id_map payloads;       /* of our own exports: id there -> payload of the trace */
+	struct ws_id_map event_payloads; /* eventId -> payload of the trace */
+	struct ws_id_map domain_names;   /* pid and string id -> the domain that has it */
 	uint64_t places;                 /* bits above pid and tid of a global id: one machine */
 	int several_places;
 };
@@ -93,6 +95,9 @@ struct ws_bytes ws_nsys_bytes(const struct ws_nsys_rows *r, enum ws_nsys_column 
 enum ws_status ws_nsys_string(const struct ws_nsys_rows *r, enum ws_nsys_column c, uint64_t *id,
                               struct ws_err *err);
 
+/* The same of the id itself. */
+enum ws_status ws_nsys_string_of(struct ws_nsys *n, uint64_t key, uint64_t *id, struct ws_err *err);
+
 /* The same as bytes, borrowed until the next look-up; empty when it cannot be read. */
 struct ws_bytes ws_nsys_string_bytes(const struct ws_nsys_rows *r, enum ws_nsys_column c);
 
@@ -109,6 +114,8 @@ enum ws_status ws_nsys_thread(const struct ws_nsys_rows *r, enum ws_nsys_column 
 enum ws_status ws_nsys_import_nvtx(struct ws_nsys *n, struct ws_err *err);
 /* Session, versions, devices. Before the events. */
 enum ws_status ws_nsys_import_info(struct ws_nsys *n, struct ws_err *err);
+/* What our own exports have in tables of their own. Before NVTX. */
+enum ws_status ws_nsys_import_own(struct ws_nsys *n, struct ws_err *err);
 /* Names of the threads and processes that some record named; what was left out. After the events.
  */
 enum ws_status ws_nsys_import_names(struct ws_nsys *n, struct ws_err *err);

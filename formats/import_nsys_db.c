@@ -122,7 +122,7 @@ static enum ws_status map_string_rows(struct ws_nsys *n, struct ws_err *err)
 		return WS_OK; /* no strings, then */
 	while (status == WS_OK && sqlite3_step(stmt) == SQLITE_ROW)
 		status = ws_id_map_put(&n->string_rows, (uint64_t)sqlite3_column_int64(stmt, 0),
-		                         (uint64_t)sqlite3_column_int64(stmt, 1), err);
+		                       (uint64_t)sqlite3_column_int64(stmt, 1), err);
 	sqlite3_finalize(stmt);
 	n->strings_by_row = 1;
 	return status;
@@ -156,6 +156,8 @@ void ws_nsys_free(struct ws_nsys *n)
 	ws_id_map_free(&n->string_rows);
 	ws_id_map_free(&n->strings);
 	ws_id_map_free(&n->domains);
+	ws_id_map_free(&n->payloads);
+	ws_id_map_free(&n->event_payloads);
 	ws_id_map_free(&n->domain_names);
 }
 
@@ -308,14 +310,13 @@ struct ws_bytes ws_nsys_bytes(const struct ws_nsys_rows *r, enum ws_nsys_column 
 	return text_of(r->stmt, (int)c - r->first);
 }
 
-struct ws_bytes ws_nsys_string_bytes(const struct ws_nsys_rows *r, enum ws_nsys_column c)
+/* Borrowed until the next look-up; empty when there is none. */
+static struct ws_bytes look_up(struct ws_nsys *n, uint64_t key)
 {
 	const struct ws_bytes none = {NULL, 0};
-	struct ws_nsys *n = r->n;
-	uint64_t key = (uint64_t)ws_nsys_i64(r, c);
 	const uint64_t *row;
 
-	if (ws_nsys_is_null(r, c) || !n->string)
+	if (!n->string)
 		return none;
 	if (n->strings_by_row) {
 		row = ws_id_map_get(&n->string_rows, key);
@@ -328,24 +329,32 @@ struct ws_bytes ws_nsys_string_bytes(const struct ws_nsys_rows *r, enum ws_nsys_
 	return sqlite3_step(n->string) == SQLITE_ROW ? text_of(n->string, 0) : none;
 }
 
-enum ws_status ws_nsys_string(const struct ws_nsys_rows *r, enum ws_nsys_column c, uint64_t *id,
-                              struct ws_err *err)
+struct ws_bytes ws_nsys_string_bytes(const struct ws_nsys_rows *r, enum ws_nsys_column c)
 {
-	struct ws_nsys *n = r->n;
-	uint64_t key = (uint64_t)ws_nsys_i64(r, c);
-	const uint64_t *known = ws_id_map_get(&n->strings, key);
-	struct ws_bytes text;
-
-	*id = 0;
 	if (ws_nsys_is_null(r, c))
-		return WS_OK;
+		return (struct ws_bytes){NULL, 0};
+	return look_up(r->n, (uint64_t)ws_nsys_i64(r, c));
+}
+
+enum ws_status ws_nsys_string_of(struct ws_nsys *n, uint64_t key, uint64_t *id, struct ws_err *err)
+{
+	const uint64_t *known = ws_id_map_get(&n->strings, key);
+
 	if (known) {
 		*id = *known;
 		return WS_OK;
 	}
-	text = ws_nsys_string_bytes(r, c);
-	WS_FORWARD(ws_import_text(n->out, text, id, err));
+	WS_FORWARD(ws_import_text(n->out, look_up(n, key), id, err));
 	return ws_id_map_put(&n->strings, key, *id, err);
+}
+
+enum ws_status ws_nsys_string(const struct ws_nsys_rows *r, enum ws_nsys_column c, uint64_t *id,
+                              struct ws_err *err)
+{
+	*id = 0;
+	if (ws_nsys_is_null(r, c))
+		return WS_OK;
+	return ws_nsys_string_of(r->n, (uint64_t)ws_nsys_i64(r, c), id, err);
 }
 
 int ws_nsys_span(const struct ws_nsys_rows *r, enum ws_nsys_column start, enum ws_nsys_column end,

@@ -6,6 +6,7 @@
 #include <ctype.h>
 
 #include "formats/import_nsys.h"
+#include "formats/nsys_own.h"
 
 /* --- facts --- */
 
@@ -238,7 +239,7 @@ static int is_imported(const char *name)
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
 		if (strcmp(names[i], name) == 0)
 			return 1;
-	return 0;
+	return strncmp(name, WS_NSYS_OWN_PREFIX, strlen(WS_NSYS_OWN_PREFIX)) == 0;
 }
 
 static void count_table(struct ws_nsys *n, const char *table)

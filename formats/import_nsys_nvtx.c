@@ -116,7 +116,12 @@ static enum ws_status payload(const struct ws_nsys_rows *r, uint64_t *id, struct
 	        {WS_NSYS_NVTX_floatValue, PAYLOAD_FLOAT},
 	};
 
-	*id = 0;
+	const uint64_t *own =
+	        ws_id_map_get(&r->n->event_payloads, ws_nsys_u64(r, WS_NSYS_NVTX_eventId));
+
+	*id = own ? *own : 0;
+	if (own)
+		return WS_OK;
 	for (size_t i = 0; i < sizeof(values) / sizeof(*values); i++) {
 		enum ws_nsys_column c = values[i].column;
 		int64_t integer;
