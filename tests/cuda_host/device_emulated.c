@@ -108,6 +108,51 @@ static enum ws_status run(struct ws_backend *backend, const struct ws_op *op, st
 	return status;
 }
 
+/* --- what the device draws itself ------------------------------------------------------------- */
+
+static enum ws_status draw(struct ws_backend *backend, struct ws_tensor *t, struct ws_rng rng,
+                           int64_t first, int64_t count, bool *done, struct ws_err *err)
+{
+	struct ws_cuda_launch launch = {.sm_count = SM_COUNT};
+	struct ws_cuda_draw part = {t, rng, first, count};
+
+	(void)backend;
+	*done = t->init.kind != WS_INIT_ROPE_TABLE;
+	return *done ? ws_cuda_draw(&launch, &part, err) : WS_OK;
+}
+
+static enum ws_status draw_tokens(struct ws_backend *backend, const struct ws_token_draw *batch,
+                                  const struct ws_rng *streams, struct ws_tensor *x,
+                                  struct ws_tensor *y, struct ws_err *err)
+{
+	size_t size_bytes = (size_t)batch->batch * sizeof(*streams);
+	struct ws_cuda_launch launch = {.sm_count = SM_COUNT};
+	enum ws_status status;
+	void *table;
+
+	WS_FORWARD(alloc(backend, size_bytes, &table, err));
+	memcpy(table, streams, size_bytes);
+	status = ws_cuda_draw_tokens(&launch, batch, table, x->data, y ? y->data : NULL, err);
+	free(table);
+	return status;
+}
+
+static enum ws_status draw_images(struct ws_backend *backend, const struct ws_image_batch *batch,
+                                  const struct ws_plane *planes, struct ws_tensor *t,
+                                  struct ws_err *err)
+{
+	size_t size_bytes = (size_t)(batch->n * batch->c) * sizeof(*planes);
+	struct ws_cuda_launch launch = {.sm_count = SM_COUNT};
+	enum ws_status status;
+	void *table;
+
+	WS_FORWARD(alloc(backend, size_bytes, &table, err));
+	memcpy(table, planes, size_bytes);
+	status = ws_cuda_draw_images(&launch, batch, table, t, err);
+	free(table);
+	return status;
+}
+
 static enum ws_status sync(struct ws_backend *backend, struct ws_err *err)
 {
 	(void)backend;
@@ -132,6 +177,9 @@ enum ws_status ws_test_device_open(struct ws_pool *pool, struct ws_backend **bac
 	        .release = release,
 	        .upload = upload,
 	        .download = download,
+	        .draw = draw,
+	        .draw_tokens = draw_tokens,
+	        .draw_images = draw_images,
 	        .run = run,
 	        .sync = sync,
 	        .close = close,

@@ -168,7 +168,8 @@ def build(options, work, mutants):
     planted = os.path.join(work, "kernels/cuda")
     os.makedirs(planted)
     with open(os.path.join(work, "ws_mutant.h"), "w") as out:
-        out.write('#ifdef __cplusplus\nextern "C"\n#endif\nextern int ws_mutant;\n')
+        out.write("#ifdef __cplusplus\nextern \"C\" {\n#endif\nextern int ws_mutant;\n"
+		          "#ifdef __cplusplus\n}\n#endif\n")
     with open(os.path.join(work, "ws_mutant.c"), "w") as out:
         out.write(SWITCH)
     files = sorted(f for f in os.listdir(cuda) if f.endswith(".cu"))

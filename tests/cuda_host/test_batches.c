@@ -12,9 +12,11 @@ Test(batches, tokens_are_the_hosts)
 
 	for (size_t i = 0; i < sizeof(draws) / sizeof(*draws); i++) {
 		const struct ws_token_draw *draw = &draws[i];
-		size_t count = (size_t)(draw->batch * draw->context), size = count * sizeof(int32_t);
+		size_t count = (size_t)(draw->batch * draw->context),
+		       size = count * sizeof(int32_t);
 		struct ws_rng *streams = malloc((size_t)draw->batch * sizeof(*streams));
-		int32_t *x = malloc(size), *y = malloc(size), *x2 = malloc(size), *y2 = malloc(size);
+		int32_t *x = malloc(size), *y = malloc(size), *x2 = malloc(size),
+		        *y2 = malloc(size);
 		struct ws_err err = {0};
 
 		ws_data_token_streams(7, 3, draw->batch, streams);
@@ -40,7 +42,8 @@ static void compare_images(const struct ws_image_batch *b, enum ws_dtype dtype)
 	struct ws_tensor t = {.dtype = dtype, .count = count};
 	struct ws_plane *planes = calloc((size_t)(b->n * b->c), sizeof(*planes));
 	double *labels = calloc((size_t)b->n, sizeof(*labels));
-	double *want = calloc((size_t)count, sizeof(*want)), *got = calloc((size_t)count, sizeof(*got));
+	double *want = calloc((size_t)count, sizeof(*want)),
+	       *got = calloc((size_t)count, sizeof(*got));
 	double least = HUGE_VAL, most = -HUGE_VAL;
 	double unit = dtype == WS_DTYPE_F32 ? 0x1p-23 : dtype == WS_DTYPE_F16 ? 0x1p-10 : 0x1p-7;
 	struct ws_err err = {0};
@@ -51,8 +54,8 @@ static void compare_images(const struct ws_image_batch *b, enum ws_dtype dtype)
 	cr_assert_eq(ws_cuda_draw_images(&launch, b, planes, &t, &err), WS_OK, "%s", err.text);
 	ws_dtype_decode(dtype, t.data, got, count);
 	for (int64_t i = 0; i < count; i++) {
-		cr_assert(fabs(got[i] - want[i]) <= unit * fmax(fabs(want[i]), 1), "pixel %lld: %g, not %g",
-		          (long long)i, got[i], want[i]);
+		cr_assert(fabs(got[i] - want[i]) <= unit * fmax(fabs(want[i]), 1),
+		          "pixel %lld: %g, not %g", (long long)i, got[i], want[i]);
 		least = fmin(least, got[i]);
 		most = fmax(most, got[i]);
 	}
