@@ -9,9 +9,12 @@
 
 #define DEFAULT_BUFFER_SIZE (UINT32_C(1) << 20)
 #define DEFAULT_BUFFERS     64
-#define DEFAULT_DEFS_SIZE   (UINT64_C(8) << 20)
-#define MAX_SECONDS         1e9
-#define PROFILER_RANGE      "cudaProfilerApi"
+/* The native steps have few threads: the same memory in larger rings makes larger blocks. */
+#define MODEL_BUFFER_SIZE (UINT32_C(8) << 20)
+#define MODEL_BUFFERS     8
+#define DEFAULT_DEFS_SIZE (UINT64_C(8) << 20)
+#define MAX_SECONDS       1e9
+#define PROFILER_RANGE    "cudaProfilerApi"
 
 /* --- values --- */
 
@@ -338,9 +341,9 @@ static const struct option options[] = {
         {"--gpu-buffers", "N", set_gpu_buffers, 1,
          "buffers of 1 MiB for what GPUs did, 1 to 1024; 0 records no GPU (default 128)"},
         {"--buffer-size", "SIZE", set_buffer_size, 1,
-         "ring of each thread, a power of two from 4K to 1G (default 1M)"},
+         "ring of each thread, a power of two from 4K to 1G (default 1M; with --model 8M)"},
         {"--buffers", "N", set_buffers, 1,
-         "rings: threads recorded at a time, 1 to 1024 (default 64)"},
+         "rings: threads recorded at a time, 1 to 1024 (default 64; with --model 8)"},
         {"--flush-interval", "MS", set_flush_interval, 1,
          "time until what was recorded is in the file, in ms (default 1000)"},
         {"--compress", "LEVEL", set_compress, 1, "zstd level, 1 to 19 (default 1)"},
@@ -444,14 +447,25 @@ static enum ws_status take_all(struct ws_record_command *cmd, int argc, char **a
 	return WS_OK;
 }
 
+static void set_default_rings(struct ws_record_command *cmd)
+{
+	struct ws_seg_opts *segment = &cmd->record.segment;
+	int is_model = cmd->model && !segment->lanes && !segment->ring_size;
+
+	if (!segment->lanes)
+		segment->lanes = is_model ? MODEL_BUFFERS : DEFAULT_BUFFERS;
+	if (!segment->ring_size)
+		segment->ring_size = is_model ? MODEL_BUFFER_SIZE : DEFAULT_BUFFER_SIZE;
+}
+
 enum ws_status ws_record_command_parse(struct ws_record_command *cmd, int argc, char **argv,
                                        struct ws_err *err)
 {
 	*cmd = (struct ws_record_command){
 	        .record =
 	                {
-	                        .segment = {DEFAULT_BUFFERS, DEFAULT_BUFFER_SIZE, DEFAULT_DEFS_SIZE,
-	                                    WS_SEG_SLOTS, WS_SEG_SLOT_SIZE},
+	                        .segment = {0, 0, DEFAULT_DEFS_SIZE, WS_SEG_SLOTS,
+	                                    WS_SEG_SLOT_SIZE},
 	                        .flush_interval_ns = 1000000000,
 	                },
 	        .rest = calloc((size_t)argc + 1, sizeof(*cmd->rest)),
@@ -459,7 +473,9 @@ enum ws_status ws_record_command_parse(struct ws_record_command *cmd, int argc, 
 	};
 	WS_FAIL_IF(!cmd->rest || !cmd->capture_options, err, NO_MEMORY,
 	           "out of memory for the command line");
-	return take_all(cmd, argc, argv, err);
+	WS_FORWARD(take_all(cmd, argc, argv, err));
+	set_default_rings(cmd);
+	return WS_OK;
 }
 
 void ws_record_command_release(struct ws_record_command *cmd)

@@ -1,0 +1,133 @@
+/* The command line of warpsheet-record, as it is understood. */
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "recorder/options.h"
+
+static struct ws_record_command cmd;
+static struct ws_err err;
+
+static void release(void)
+{
+	ws_record_command_release(&cmd);
+}
+
+TestSuite(options, .fini = release);
+
+static enum ws_status parse(const char *const *args)
+{
+	static char *argv[32];
+	int argc = 1;
+
+	argv[0] = (char *)"warpsheet-record";
+	for (; args[argc - 1]; argc++)
+		argv[argc] = (char *)args[argc - 1];
+	argv[argc] = NULL;
+	return ws_record_command_parse(&cmd, argc, argv, &err);
+}
+#define PARSE(...) parse((const char *const[]){__VA_ARGS__, NULL})
+
+Test(options, defaults_record_everything_with_room_for_many_threads)
+{
+	cr_assert_eq(PARSE("--", "prog", "-o", "x"), WS_OK);
+	cr_expect_str_eq(cmd.program[0], "prog");
+	cr_expect_str_eq(cmd.program[1], "-o", "what stands after -- is the program's");
+	cr_expect_eq(cmd.record.segment.lanes, 64);
+	cr_expect_eq(cmd.record.segment.ring_size, 1 << 20);
+	cr_expect_eq(cmd.record.segment.slots, 128);
+	cr_expect_eq(cmd.record.capture.api, WS_CAPTURE_LAUNCHES);
+	cr_expect_eq(cmd.record.window.ranges, WS_RANGES_NONE);
+	cr_expect_null(cmd.output);
+}
+
+Test(options, a_native_step_has_few_and_larger_rings_unless_told_otherwise)
+{
+	cr_assert_eq(PARSE("--model", "m"), WS_OK);
+	cr_expect_eq(cmd.record.segment.lanes, 8);
+	cr_expect_eq(cmd.record.segment.ring_size, 8 << 20);
+	release();
+	cr_assert_eq(PARSE("--model", "m", "--buffers", "100"), WS_OK);
+	cr_expect_eq(cmd.record.segment.lanes, 100);
+	cr_expect_eq(cmd.record.segment.ring_size, 1 << 20);
+}
+
+Test(options, of_a_model_all_other_options_are_the_step_s_in_their_order)
+{
+	cr_assert_eq(PARSE("--steps", "5", "--model=m", "--delay", "1.5", "--batch=2"), WS_OK);
+	cr_expect_str_eq(cmd.model, "m");
+	cr_assert_eq(cmd.nrest, 3);
+	cr_expect_str_eq(cmd.rest[0], "--steps");
+	cr_expect_str_eq(cmd.rest[1], "5");
+	cr_expect_str_eq(cmd.rest[2], "--batch=2");
+	cr_expect_eq(cmd.record.delay_ns, 1500000000);
+	cr_assert_eq(cmd.ncapture_options, 2);
+	cr_expect_str_eq(cmd.capture_options[0], "--delay");
+	cr_expect_str_eq(cmd.capture_options[1], "1.5");
+}
+
+Test(options, what_a_gpu_is_asked_for)
+{
+	cr_assert_eq(PARSE("--kernels-only", "--api=all", "--graph-level", "graph", "--gpu-buffers",
+	                   "7", "--flush-interval", "250", "--", "p"),
+	             WS_OK);
+	cr_expect_eq(cmd.record.capture.kernels_only, 1);
+	cr_expect_eq(cmd.record.capture.api, WS_CAPTURE_ALL);
+	cr_expect_eq(cmd.record.capture.graph_level, 1);
+	cr_expect_eq(cmd.record.capture.flush_interval_ms, 250);
+	cr_expect_eq(cmd.record.segment.slots, 7);
+	cr_expect_eq(cmd.record.capture.off, 0);
+	release();
+	cr_assert_eq(PARSE("--gpu-buffers", "0", "--api", "none", "--", "p"), WS_OK);
+	cr_expect_eq(cmd.record.capture.off, 1);
+	cr_expect_eq(cmd.record.capture.api, WS_CAPTURE_NO_API);
+}
+
+Test(options, instances_of_a_capture_range)
+{
+	static const struct {
+		const char *value, *pattern;
+		uint64_t first, last;
+		uint32_t ranges;
+	} cases[] = {
+	        {"step*", "step*", 1, UINT64_MAX, WS_RANGES_NVTX},
+	        {"step@3", "step", 3, 3, WS_RANGES_NVTX},
+	        {"step@3..", "step", 3, UINT64_MAX, WS_RANGES_NVTX},
+	        {"a@b@10..20", "a@b", 10, 20, WS_RANGES_NVTX},
+	        {"a@b", "a@b", 1, UINT64_MAX, WS_RANGES_NVTX},
+	        {"cudaProfilerApi@2..3", "cudaProfilerApi", 2, 3, WS_RANGES_PROFILER},
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		const struct ws_seg_window *window = &cmd.record.window;
+
+		cr_assert_eq(PARSE("--capture-range", cases[i].value, "--", "p"), WS_OK);
+		cr_expect_str_eq(window->pattern, cases[i].pattern);
+		cr_expect_eq(window->first, cases[i].first, "%s", cases[i].value);
+		cr_expect_eq(window->last, cases[i].last, "%s", cases[i].value);
+		cr_expect_eq(window->ranges, cases[i].ranges);
+		release();
+	}
+}
+
+Test(options, a_refusal_names_the_argument)
+{
+	cr_expect_eq(PARSE("--buffers", "0", "--", "p"), WS_USAGE);
+	cr_expect_not_null(strstr(err.text, "--buffers cannot be 0"), "%s", err.text);
+	release();
+	cr_expect_eq(PARSE("--delay"), WS_USAGE);
+	cr_expect_not_null(strstr(err.text, "--delay needs a value: SECONDS"), "%s", err.text);
+	release();
+	cr_expect_eq(PARSE("stray", "--", "p"), WS_USAGE);
+	release();
+	cr_expect_eq(PARSE("--merge", "-o", "x", "--unknown"), WS_USAGE);
+	cr_expect_not_null(strstr(err.text, "--unknown is no option"), "%s", err.text);
+}
+
+Test(options, merging_of_named_traces)
+{
+	cr_assert_eq(PARSE("--merge", "a.wtrace", "-o", "c.wtrace", "b.wtrace"), WS_OK);
+	cr_assert_eq(cmd.nrest, 2);
+	cr_expect_str_eq(cmd.rest[1], "b.wtrace");
+	cr_expect_str_eq(cmd.output, "c.wtrace");
+	cr_expect_eq(cmd.merge, 1);
+}
