@@ -194,8 +194,8 @@ static int require_gpu(const struct ws_record_result *r)
 /* What is in the file now instead of in the files of the result. */
 static void print_merged(size_t ntraces, const char *path, const struct ws_merge_result *merged)
 {
-	complain("%s, of %zu traces: %" PRIu64 " kernels, %" PRIu64 " bytes", short_path(path),
-	         ntraces, merged->kernels, merged->file_size);
+	complain("%s, of %zu trace%s: %" PRIu64 " kernels, %" PRIu64 " bytes", short_path(path),
+	         ntraces, ntraces == 1 ? "" : "s", merged->kernels, merged->file_size);
 }
 
 static int merge(struct ws_record_command *cmd)

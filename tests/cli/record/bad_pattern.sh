@@ -1,0 +1,2 @@
+warpsheet record -o "100%.wtrace" -- true
+ls

@@ -1,0 +1,1 @@
+warpsheet record --merge a.wtrace b.wtrace

@@ -1,0 +1,1 @@
+warpsheet record --require-gpu -o x.wtrace -- true
