@@ -1,0 +1,391 @@
+/*
+ * What the GPU reaches, as lines of JSON: the ceilings (device-to-device copies, matrix
+ * products), each own kernel's bytes a second at a large size, and whole steps.
+ *
+ *   gpu_bench [ceilings] [kernels] [steps]       all without an argument
+ *
+ * Times are of the host's clock over many launches and one wait, the median of several.
+ */
+#include <cuda_runtime_api.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "kernels/exec.h"
+#include "kernels/grad.h"
+#include "kernels/ops.h"
+#include "kernels/ops_fused.h"
+#include "kernels/step.h"
+
+#define ROUNDS      7
+#define COPY_BYTES  ((size_t)1 << 30)
+#define GEMM_SIZE   8192
+#define STEP_WARMUP 5
+#define STEPS       10
+
+static struct ws_pool *pool;
+static struct ws_backend *backend;
+static double copy_bytes_s; /* measured: reading and writing both count */
+
+static double now_s(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static int compare_doubles(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+static double median(double *values, int count)
+{
+	qsort(values, (size_t)count, sizeof(*values), compare_doubles);
+	return values[count / 2];
+}
+
+/* --- ceilings -----------------------------------------------------------------------------------
+ */
+
+static enum ws_status check(cudaError_t error, struct ws_err *err)
+{
+	WS_FAIL_IF(error != cudaSuccess, err, ENVIRONMENT, "%s", cudaGetErrorString(error));
+	return WS_OK;
+}
+
+static enum ws_status measure_copy(struct ws_err *err)
+{
+	double times[ROUNDS];
+	void *from = NULL, *to = NULL;
+	enum ws_status status = check(cudaMalloc(&from, COPY_BYTES), err);
+
+	if (status == WS_OK)
+		status = check(cudaMalloc(&to, COPY_BYTES), err);
+	for (int i = -1; i < ROUNDS && status == WS_OK; i++) {
+		double begin = now_s();
+
+		for (int j = 0; j < 8 && status == WS_OK; j++)
+			status = check(cudaMemcpyAsync(to, from, COPY_BYTES,
+			                               cudaMemcpyDeviceToDevice, NULL),
+			               err);
+		if (status == WS_OK)
+			status = check(cudaDeviceSynchronize(), err);
+		if (i >= 0)
+			times[i] = (now_s() - begin) / 8;
+	}
+	cudaFree(from);
+	cudaFree(to);
+	if (status != WS_OK)
+		return status;
+	copy_bytes_s = 2 * (double)COPY_BYTES / median(times, ROUNDS);
+	printf("{\"kind\":\"ceiling\",\"name\":\"copy\",\"gb_s\":%.1f}\n", copy_bytes_s / 1e9);
+	return WS_OK;
+}
+
+/* Median seconds of an op of a graph whose operands are there, launched many times in a row. */
+static enum ws_status time_op(const struct ws_op *op, double *seconds, struct ws_err *err)
+{
+	double times[ROUNDS], begin;
+	int launches = 4;
+
+	for (int i = -1; i < ROUNDS; i++) {
+		begin = now_s();
+		for (int j = 0; j < launches; j++)
+			WS_FORWARD(backend->ops->run(backend, op, err));
+		WS_FORWARD(backend->ops->sync(backend, err));
+		if (i >= 0)
+			times[i] = (now_s() - begin) / launches;
+		else if (now_s() - begin < 0.02) /* long enough for the clock */
+			launches = (int)(launches * 0.02 / (now_s() - begin + 1e-6)) + 4;
+	}
+	*seconds = median(times, ROUNDS);
+	return WS_OK;
+}
+
+static enum ws_status measure_gemm(const struct ws_precision *precision, struct ws_err *err)
+{
+	const int64_t n = GEMM_SIZE;
+	struct ws_exec *exec = NULL;
+	struct ws_graph *graph;
+	struct ws_tensor *a, *b, *y;
+	enum ws_status status;
+	double seconds = 0;
+
+	WS_FORWARD(ws_graph_create(precision, &graph, err));
+	ws_graph_phase(graph, WSNVTX_PHASE_forward);
+	a = ws_graph_param(graph, "a", WS_SHAPE(n, n), (struct ws_init){WS_INIT_NORMAL, 1});
+	b = ws_graph_param(graph, "b", WS_SHAPE(n, n), (struct ws_init){WS_INIT_NORMAL, 1});
+	y = ws_op_gemm(graph, a, b, (struct ws_gemm){.batch = 1, .m = n, .n = n, .k = n},
+	               WS_SHAPE(n, n), "product");
+	if (y)
+		y->keep = true;
+	status = ws_exec_create(graph, backend, &exec, err);
+	if (status == WS_OK)
+		status = ws_exec_init(exec, pool, 1, err);
+	if (status == WS_OK)
+		status = ws_exec_phase(exec, WSNVTX_PHASE_forward, err);
+	if (status == WS_OK)
+		status = time_op(graph->ops[0], &seconds, err);
+	if (status == WS_OK)
+		printf("{\"kind\":\"ceiling\",\"name\":\"gemm %s\",\"tflop_s\":%.1f}\n",
+		       precision->name, 2 * pow((double)n, 3) / seconds / 1e12);
+	ws_exec_destroy(exec);
+	ws_graph_destroy(graph);
+	return status;
+}
+
+/* --- own kernels, each in the graph that needs it ------------------------------------------------
+ */
+
+/* Run a graph once, and time the largest op of each kernel before its operands are dropped. */
+struct timed {
+	const struct ws_op *op;
+	char name[64];
+	uint64_t bytes;
+};
+
+struct timing {
+	struct ws_backend base; /* stands before the device, to time ops in the middle of a step */
+	struct timed kernels[256];
+	int count;
+};
+
+static bool is_library(const struct ws_op *op)
+{
+	return op->kind == WS_OP_GEMM || op->kind == WS_OP_CONV || op->kind == WS_OP_CONV_DGRAD ||
+	       op->kind == WS_OP_CONV_WGRAD;
+}
+
+static void choose_largest(struct timing *timing, const struct ws_graph *graph)
+{
+	timing->count = 0;
+	for (int i = 0; i < graph->op_count; i++) {
+		const struct ws_op *op = graph->ops[i];
+		uint64_t bytes = op->payload.bytes_read + op->payload.bytes_written;
+		struct timed *t = timing->kernels;
+		char name[64];
+
+		ws_op_kernel_name(op, name, sizeof(name));
+		while (t < timing->kernels + timing->count && strcmp(t->name, name) != 0)
+			t++;
+		if (t == timing->kernels + 256 || is_library(op))
+			continue;
+		if (t == timing->kernels + timing->count) {
+			timing->count++;
+			memcpy(t->name, name, sizeof(name));
+			t->bytes = 0;
+		}
+		if (bytes > t->bytes) {
+			t->bytes = bytes;
+			t->op = op;
+		}
+	}
+}
+
+static enum ws_status timing_run(struct ws_backend *self, const struct ws_op *op,
+                                 struct ws_err *err)
+{
+	struct timing *timing = (struct timing *)self;
+
+	for (int i = 0; i < timing->count; i++) {
+		const struct timed *t = &timing->kernels[i];
+		double seconds;
+
+		if (t->op != op)
+			continue;
+		WS_FORWARD(time_op(op, &seconds, err));
+		printf("{\"kind\":\"kernel\",\"name\":\"%s\",\"bytes\":%llu,\"us\":%.2f,"
+		       "\"gb_s\":%.1f,\"of_copy\":%.3f}\n",
+		       t->name, (unsigned long long)t->bytes, seconds * 1e6,
+		       (double)t->bytes / seconds / 1e9, (double)t->bytes / seconds / copy_bytes_s);
+		fflush(stdout);
+		break;
+	}
+	return backend->ops->run(backend, op, err);
+}
+
+static enum ws_status forward_alloc(struct ws_backend *self, uint64_t size_bytes, void **data,
+                                    struct ws_err *err)
+{
+	(void)self;
+	return backend->ops->alloc(backend, size_bytes, data, err);
+}
+
+static void forward_release(struct ws_backend *self, void *data, uint64_t size_bytes)
+{
+	(void)self;
+	backend->ops->release(backend, data, size_bytes);
+}
+
+static enum ws_status forward_upload(struct ws_backend *self, void *data, uint64_t offset_bytes,
+                                     const void *host, uint64_t size_bytes, struct ws_err *err)
+{
+	(void)self;
+	return backend->ops->upload(backend, data, offset_bytes, host, size_bytes, err);
+}
+
+static enum ws_status forward_download(struct ws_backend *self, const void *data,
+                                       uint64_t offset_bytes, void *host, uint64_t size_bytes,
+                                       struct ws_err *err)
+{
+	(void)self;
+	return backend->ops->download(backend, data, offset_bytes, host, size_bytes, err);
+}
+
+static enum ws_status forward_sync(struct ws_backend *self, struct ws_err *err)
+{
+	(void)self;
+	return backend->ops->sync(backend, err);
+}
+
+static enum ws_status forward_prepare(struct ws_backend *self, const struct ws_backend_plan *plan,
+                                      struct ws_err *err)
+{
+	(void)self;
+	return backend->ops->prepare ? backend->ops->prepare(backend, plan, err) : WS_OK;
+}
+
+static enum ws_status time_kernels(const struct ws_step_options *options, struct ws_err *err)
+{
+	static const struct ws_backend_ops ops = {
+	        .name = "timing",
+	        .prepare = forward_prepare,
+	        .alloc = forward_alloc,
+	        .release = forward_release,
+	        .upload = forward_upload,
+	        .download = forward_download,
+	        .run = timing_run,
+	        .sync = forward_sync,
+	};
+	static struct timing timing;
+	struct ws_step *step;
+	enum ws_status status;
+	double loss;
+
+	timing.base.ops = &ops;
+	timing.base.limit_bytes = backend->limit_bytes;
+	WS_FORWARD(ws_step_open(options, &timing.base, pool, &step, err));
+	status = ws_step_run(step, "warm-up", 1, &loss, err);
+	if (status == WS_OK) {
+		choose_largest(&timing, ws_step_graph(step));
+		status = ws_step_run(step, "step", 2, &loss, err);
+	}
+	ws_step_close(step);
+	return status;
+}
+
+/* --- whole steps
+ * ----------------------------------------------------------------------------------- */
+
+static enum ws_status time_steps(const struct ws_step_options *options, struct ws_err *err)
+{
+	double times[STEPS], loss, ms;
+	struct ws_step *step;
+	enum ws_status status;
+
+	WS_FORWARD(ws_step_open(options, backend, pool, &step, err));
+	status = backend->ops->sync(backend, err);
+	for (int i = -STEP_WARMUP; i < STEPS && status == WS_OK; i++) {
+		double begin = now_s();
+
+		status = ws_step_run(step, i < 0 ? "warm-up" : "step", (uint64_t)(i + STEP_WARMUP),
+		                     &loss, err);
+		if (i >= 0)
+			times[i] = now_s() - begin;
+	}
+	ws_step_close(step);
+	if (status != WS_OK)
+		return status;
+	ms = median(times, STEPS) * 1e3;
+	printf("{\"kind\":\"step\",\"name\":\"%s\",\"dtype\":\"%s\",\"fusion\":\"%s\",\"batch\":%"
+	       "lld,"
+	       "\"context\":%lld,\"ms\":%.3f}\n",
+	       options->model->name, options->precision->name, ws_fusion_name((int)options->fusion),
+	       (long long)options->batch, (long long)options->context, ms);
+	fflush(stdout);
+	return WS_OK;
+}
+
+static const struct {
+	const char *model;
+	int64_t batch, context;
+} sessions[] = {
+        {"transformer-small", 4, 512},  {"transformer-small", 4, 1024},
+        {"transformer-medium", 4, 512}, {"transformer-medium", 4, 1024},
+        {"transformer-large", 4, 512},  {"transformer-large", 4, 1024},
+        {"resnet50", 128, 0},
+};
+
+/* What cannot run is said and left out: a smaller GPU still measures the rest. */
+static int each_session(bool kernels)
+{
+	static const char *const dtypes[] = {"fp32", "tf32", "amp-bf16", "amp-fp16"};
+	int failed = 0;
+
+	for (size_t s = 0; s < sizeof(sessions) / sizeof(*sessions); s++)
+		for (size_t d = 0; d < 4; d++)
+			for (int fusion = 0; ws_fusion_name(fusion); fusion++) {
+				struct ws_step_options o = {.model = ws_model_find(
+				                                    sessions[s].model),
+				                            .precision =
+				                                    ws_precision_find(dtypes[d]),
+				                            .fusion = (enum ws_fusion)fusion,
+				                            .phase = WS_STEP_FULL,
+				                            .batch = sessions[s].batch,
+				                            .context = sessions[s].context,
+				                            .optimizer = WS_ADAMW_DEFAULT};
+				struct ws_err err = {0};
+
+				/* kernels: of one transformer, and of the network on images */
+				if (kernels && s && o.model->image == NULL)
+					continue;
+				if ((kernels ? time_kernels : time_steps)(&o, &err) == WS_OK)
+					continue;
+				fprintf(stderr, "%s %s %s: %s\n", sessions[s].model, dtypes[d],
+				        ws_fusion_name(fusion), err.text);
+				failed++;
+			}
+	return failed;
+}
+
+static bool wanted(int argc, char **argv, const char *part)
+{
+	for (int i = 1; i < argc; i++)
+		if (!strcmp(argv[i], part))
+			return true;
+	return argc < 2;
+}
+
+int main(int argc, char **argv)
+{
+	static const struct ws_backend_options options = {.device = "cuda", .autotune = true};
+	struct ws_err err = {0};
+	char why[256];
+	static const char *const products[] = {"fp32", "tf32", "bf16", "fp16"};
+	int failed = 0;
+
+	if (ws_pool_create(1, &pool, &err) != WS_OK ||
+	    ws_backend_open(&options, pool, &backend, why, sizeof(why), &err) != WS_OK ||
+	    measure_copy(&err) != WS_OK) {
+		printf("skipped: %s\n", err.text);
+		return 77;
+	}
+	for (int i = 0; i < 4 && wanted(argc, argv, "ceilings"); i++)
+		if (measure_gemm(ws_precision_find(products[i]), &err) != WS_OK) {
+			fprintf(stderr, "gemm %s: %s\n", products[i], err.text);
+			failed++;
+		}
+	if (wanted(argc, argv, "kernels"))
+		failed += each_session(true);
+	if (wanted(argc, argv, "steps"))
+		failed += each_session(false);
+	ws_backend_close(backend);
+	ws_pool_destroy(pool);
+	return failed ? 1 : 0;
+}
