@@ -38,7 +38,8 @@
 	X(GEMM, "gemm")                              \
 	X(CONV, "conv")                              \
 	X(COMM, "comm")                              \
-	X(FUSED_ATTENTION, "attention")
+	X(FUSED_ATTENTION, "attention")              \
+	X(MODULE_DOMAIN, "pytorch.module")
 
 enum ws_known_text {
 #define X(id, text) WS_TEXT_##id,

@@ -63,7 +63,8 @@ static enum ws_status load_texts(struct ws_loader *l, uint64_t nconfigs, struct 
 	uint32_t at;
 
 	WS_FORWARD(ws_load_kind(l, WS_KIND_STRING, &m->strings, err));
-	m->texts = calloc(sizeof(known) / sizeof(*known) + m->strings.rows +
+	/* twice the strings: modules are called by a part of theirs */
+	m->texts = calloc(sizeof(known) / sizeof(*known) + 2 * m->strings.rows +
 	                          TEXTS_OF_CONFIG * nconfigs + TEXTS_OF_OPS,
 	                  sizeof(*m->texts));
 	m->made = calloc(nconfigs ? nconfigs : 1, sizeof(*m->made));

@@ -256,14 +256,7 @@ static enum ws_status take_facts(struct ws_model *m, const struct ws_nvtx_events
 	return status;
 }
 
-struct event_columns {
-	int64_t *time_ns;
-	uint32_t *thread, *domain, *name, *payload;
-	uint8_t *type;
-	uint64_t *range_id;
-};
-
-static void events_release(struct event_columns *c)
+static void events_release(struct ws_event_columns *c)
 {
 	free(c->time_ns);
 	free(c->thread);
@@ -275,7 +268,7 @@ static void events_release(struct event_columns *c)
 }
 
 static enum ws_status take_event(struct ws_loader *l, const struct ws_table_data *t, uint64_t i,
-                                 struct event_columns *c, struct ws_err *err)
+                                 struct ws_event_columns *c, struct ws_err *err)
 {
 	uint64_t type = ws_value(t, WS_COL_nvtx_type, i);
 	uint64_t payload = ws_value(t, WS_COL_nvtx_payload, i);
@@ -294,13 +287,19 @@ static enum ws_status take_event(struct ws_loader *l, const struct ws_table_data
 static enum ws_status load_ranges(struct ws_loader *l, struct ws_err *err)
 {
 	struct ws_table_data t;
-	struct event_columns c = {0};
+	struct ws_event_columns c = {0};
+	struct ws_modules modules;
 	struct ws_nvtx_events ev;
-	enum ws_status status = WS_OK;
+	enum ws_status status;
 	size_t n;
 
-	WS_FORWARD(ws_load_kind(l, WS_KIND_NVTX, &t, err));
-	n = t.rows ? t.rows : 1;
+	WS_FORWARD(ws_modules_find(l, &modules, err));
+	status = ws_load_kind(l, WS_KIND_NVTX, &t, err);
+	if (status != WS_OK) {
+		ws_modules_release(&modules);
+		return status;
+	}
+	n = t.rows + 2 * modules.n + 1;
 	c.time_ns = calloc(n, sizeof(*c.time_ns));
 	c.thread = calloc(n, sizeof(*c.thread));
 	c.domain = calloc(n, sizeof(*c.domain));
@@ -314,6 +313,9 @@ static enum ws_status load_ranges(struct ws_loader *l, struct ws_err *err)
 		status = take_event(l, &t, i, &c, err);
 	l->m->nvtx_events = n = t.rows;
 	ws_table_data_release(&t);
+	if (status == WS_OK)
+		n += ws_modules_add_events(&modules, &c, n);
+	ws_modules_release(&modules);
 
 	ev = (struct ws_nvtx_events){n,           c.time_ns,   c.thread,
 	                             c.type,      c.domain,    c.name,

@@ -53,6 +53,29 @@ enum ws_status ws_check_time(int64_t start_ns, int64_t dur_ns, const char *what,
 /* Something happened then: widens the model's time. */
 void ws_see_time(struct ws_model *m, int64_t from_ns, int64_t to_ns);
 
+/* Columns of struct ws_nvtx_events, in the making. */
+struct ws_event_columns {
+	int64_t *time_ns;
+	uint32_t *thread, *domain, *name, *payload;
+	uint8_t *type;
+	uint64_t *range_id;
+};
+
+/* Calls of modules (nn.Module) that PyTorch recorded, sorted by thread, then begin. */
+struct ws_modules {
+	struct ws_module_call *call;
+	size_t n;
+};
+enum ws_status ws_modules_find(struct ws_loader *l, struct ws_modules *out, struct ws_err *err);
+/*
+ * Each call as push and pop of domain "pytorch.module" behind the `n` events
+ * in c, which has room for two a call; returns how many. A call that outlives
+ * the one around it ends with that.
+ */
+size_t ws_modules_add_events(const struct ws_modules *modules, struct ws_event_columns *c,
+                             size_t n);
+void ws_modules_release(struct ws_modules *modules);
+
 /* Copies, fills, graph launches, memory, overhead: model_work.c. */
 enum ws_status ws_load_works(struct ws_loader *l, struct ws_err *err);
 enum ws_status ws_load_memory(struct ws_loader *l, struct ws_err *err);

@@ -127,8 +127,9 @@ static enum ws_status add_host_work(struct execution *e, struct ws_err *err)
 		uint32_t step = m->range_step[i];
 
 		if ((step != WS_NONE && m->steps[step].range == i) ||
-		    r->name[i] == WS_TEXT_WARM_UP || r->name[i] == WS_TEXT_SETUP)
-			continue; /* says when, not what */
+		    r->name[i] == WS_TEXT_WARM_UP || r->name[i] == WS_TEXT_SETUP ||
+		    r->paths[r->path[i]].domain == WS_TEXT_MODULE_DOMAIN)
+			continue; /* says when or for what, not that the CPU works */
 		WS_FORWARD(ws_spans_add(&e->spans[role_of_name(m->texts[r->name[i]])],
 		                        r->start_ns[i], r->end_ns[i], err));
 	}

@@ -336,6 +336,43 @@ Test(foreign_tables, backward_kernels_inherit_the_range_of_their_forward)
 	free_all(t, m, b);
 }
 
+/* Modules are ranges of a domain of their own; functions of Python are none. */
+Test(foreign_tables, modules_hold_what_they_and_their_backward_launch)
+{
+	struct tb *b = tb_new();
+	struct ws_model *m;
+	struct ws_table *t;
+	const struct ws_row_python_call calls[] = {
+	        {0, 100, 1, tb_text(b, "nn.Module: Net_0"), 1, 0, 0},
+	        {10, 30, 1, tb_text(b, "nn.Module: Linear_0"), 2, 1, 1},
+	        {40, 30, 1, tb_text(b, "nn.Module: Linear_1"), 3, 1, 2},
+	        {15, 20, 1, tb_text(b, "file.py(3): helper"), 4, 2, -1},
+	};
+	size_t row;
+
+	for (size_t i = 0; i < 4; i++)
+		tb_add(b, WS_KIND_PYTHON_CALL, &calls[i]);
+	tb_thread(b, 2, 100);
+	add_op(b, 1, (struct op){.name = "aten::mm", .start_ns = 20, .dur_ns = 10});
+	launch(b, 22, "k", 200, 5, 1);
+	launch(b, 45, "k", 210, 7, 1);
+	add_op(b, 2, (struct op){.name = "MmBackward0", .start_ns = 300, .dur_ns = 10});
+	tb_on_thread(b, 2);
+	launch(b, 302, "k", 400, 11, 1);
+	link_flow(b, 20, 1, 300, 2);
+	m = tb_model(b);
+	t = tb_table(m, "ranges", NULL);
+	cr_assert(eq(sz, t->nrows, 5), "three modules and the two rows in brackets");
+	row = tb_find(t, 0, "path", "Net_0");
+	cr_expect_str_eq(tb_str(t, row, "domain"), "pytorch.module");
+	cr_expect(eq(i64, tb_int(t, row, "inclusive_ns"), 23));
+	row = tb_find(t, 0, "path", "Net_0/Linear_0");
+	cr_expect(eq(i64, tb_int(t, row, "exclusive_ns"), 16));
+	row = tb_find(t, 0, "path", "Net_0/Linear_1");
+	cr_expect(eq(i64, tb_int(t, row, "exclusive_ns"), 7));
+	free_all(t, m, b);
+}
+
 /* --- costs ------------------------------------------------------------------------------------ */
 
 Test(foreign_tables, of_nested_costs_the_innermost_counts)
