@@ -9,8 +9,9 @@
  * Variances are no differences of large numbers: a thread takes mean and squared deviations of a
  * few elements at a time and merges them (Chan, Golub and LeVeque 1979), as do threads and slices.
  */
-#include "kernels/cuda/columns.h"
 #include "kernels/cuda/row.cuh"
+
+#include "kernels/cuda/columns.h"
 #include "kernels/cuda/slices.h"
 
 #define WS_BN_THREADS WS_COLUMNS_THREADS
@@ -80,12 +81,13 @@ struct moments {
 	float n, mean, m2;
 };
 
-/* a and b together; b may be of no elements. */
+/* a and b together; b may be of no elements. Infinite means stay so: no difference of the two. */
 static __device__ __forceinline__ void merge(struct moments *a, const struct moments &b)
 {
-	float n = a->n + b.n, share = b.n > 0 ? b.n / n : 0, d = b.mean - a->mean;
+	float n = a->n + b.n, share = b.n > 0 ? b.n / n : 0;
+	float d = b.mean - a->mean, both = a->mean + b.mean;
 
-	a->mean += d * share;
+	a->mean = both - both == 0 ? a->mean + d * share : both;
 	a->m2 += b.m2 + d * d * a->n * share;
 	a->n = n;
 }

@@ -22,6 +22,11 @@
 #include <stdio.h>
 #include <string.h>
 
+extern "C" { /* what they declare is C */
+#include "formats/status.h"
+#include "kernels/data_image.h"
+#include "kernels/op.h"
+}
 #include "kernels/cuda/launch.h"
 
 #ifndef WS_CUDA_HOST

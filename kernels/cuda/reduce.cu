@@ -2,8 +2,9 @@
  * Row reductions, column sums and the gradient of a bias. Sums are fp32, of some dozens of
  * elements each, which are then added pairwise: in the same order on each run and each GPU.
  */
-#include "kernels/cuda/columns.h"
 #include "kernels/cuda/row.cuh"
+
+#include "kernels/cuda/columns.h"
 
 #define THREADS 256
 #define WAVES   32 /* blocks for each multiprocessor */
