@@ -154,6 +154,46 @@ result 8 "time in buffer flushes, of CUPTI's own count" \
 		END { print n + 0 }')" ns
 rm -f "$out/flush.wtrace" "$out/tally"
 
+# 10. whole training steps: seconds of 60 steps less those of 10, a fiftieth of it
+step_ms() { # step_ms COMMAND…: runs it with --steps 10 and 60
+	began=$(date +%s%N)
+	"$@" --steps 10 >"$out/step.txt" 2>&1 || return 1
+	middle=$(date +%s%N)
+	"$@" --steps 60 >"$out/step.txt" 2>&1 || return 1
+	ended=$(date +%s%N)
+	awk "BEGIN { printf \"%.3f\", (($ended - $middle) - ($middle - $began)) / 50e6 }"
+}
+
+# percent OFF ON: how much longer ON is
+percent() {
+	awk "BEGIN { printf \"%.2f\", ($2 - $1) / $1 * 100 }"
+}
+
+step="$build/bin/warpsheet-step --model transformer-small --context 512 --device cuda"
+# shellcheck disable=SC2086
+if off=$(step_ms $step); then
+	result 10 "transformer-small: not recorded" "$off" "ms/step"
+	for mode in "" "--kernels-only" "--api all"; do
+		# shellcheck disable=SC2086
+		on=$(step_ms "$record" -o "$out/step.wtrace" $mode -- $step)
+		result 10 "transformer-small: recorded, ${mode:-default}" "$on" "ms/step"
+		result 10 "transformer-small: added by ${mode:-default} (goal: under 2)" \
+			"$(percent "$off" "$on")" "%"
+	done
+else
+	result 10 "transformer-small on the GPU: not built" - ""
+fi
+torch=$(dirname "$0")/torch_step.py
+if off=$(python3 "$torch" 2>/dev/null); then
+	profiler=$(python3 "$torch" --profile 2>/dev/null)
+	on=$("$record" -o "$out/torch.wtrace" -- python3 "$torch" 2>/dev/null)
+	result 11 "PyTorch: not recorded" "$off" "ms/step"
+	result 11 "PyTorch: added by its own profiler" "$(percent "$off" "$profiler")" "%"
+	result 11 "PyTorch: added by recording (goal: a third of that)" "$(percent "$off" "$on")" "%"
+else
+	result 11 "PyTorch with a GPU: not installed" - ""
+fi
+
 printf '\n]}\n' >>"$json"
 gpu=$(nvidia-smi --query-gpu=name,driver_version --format=csv,noheader 2>/dev/null | head -1)
 echo "table: $table, JSON: $json; GPU: ${gpu:-unknown}, kernel $(uname -r)"

@@ -2,6 +2,7 @@
  * Many launches, fast: what is recorded of them, and how much memory both
  * sides take. Usage:
  *   rate COUNT PAUSE_NS            every launch must be recorded
+ *   rate COUNT PAUSE_NS BUFFERS    the same with so many buffers
  *   rate COUNT PAUSE_NS slow-disk  the disk takes 20 us a byte: launches are
  *                                  dropped and counted, and none takes longer
  * Prints what it measures. Ends with 1 when anything is wrong.
@@ -64,7 +65,7 @@ static long child_of(long pid)
 	return child;
 }
 
-static pid_t start(const char *count, const char *pause, int slow)
+static pid_t start(const char *count, const char *pause, const char *buffers, int slow)
 {
 	pid_t pid = fork();
 
@@ -77,8 +78,8 @@ static pid_t start(const char *count, const char *pause, int slow)
 		setenv("LD_PRELOAD", WS_TEST_SLOW_DISK, 1);
 		setenv("SLOW_DISK_NS_PER_BYTE", "20000", 1);
 	}
-	execl(WS_TEST_RECORD, WS_TEST_RECORD, "-o", trace, "--gpu-buffers", slow ? "16" : "256",
-	      "--", WS_TEST_VICTIM_CUDA, "exit", count, "1", pause, elapsed, NULL);
+	execl(WS_TEST_RECORD, WS_TEST_RECORD, "-o", trace, "--gpu-buffers", buffers, "--",
+	      WS_TEST_VICTIM_CUDA, "exit", count, "1", pause, elapsed, NULL);
 	_exit(125);
 }
 
@@ -111,7 +112,8 @@ static long read_number(const char *path)
 int main(int argc, char **argv)
 {
 	const struct timespec interval = {0, 20000000};
-	const int slow = argc > 3;
+	const int slow = argc > 3 && !strcmp(argv[3], "slow-disk");
+	const char *buffers = slow ? "16" : argc > 3 ? argv[3] : "256";
 	long launcher_kb = 0, victim_kb = 0, count, kernels, dropped, ns;
 	char text[4096] = "";
 	struct stat st = {0};
@@ -124,7 +126,7 @@ int main(int argc, char **argv)
 	snprintf(said, sizeof(said), "%s/said", dir);
 	snprintf(elapsed, sizeof(elapsed), "%s/elapsed", dir);
 	count = strtol(argv[1], NULL, 10);
-	pid = start(argv[1], argv[2], slow);
+	pid = start(argv[1], argv[2], buffers, slow);
 	while (!waitpid(pid, &status, WNOHANG)) {
 		long kb = anon_kb(pid), child_kb = anon_kb(child_of(pid));
 
