@@ -30,7 +30,7 @@ comma=
 result() {
 	verdict=
 	if [ $# -gt 4 ]; then
-		if [ "$3" "$5" "$6" ] 2>/dev/null; then
+		if test "$3" "$5" "$6" 2>/dev/null; then
 			verdict=ok
 		else
 			verdict="FAILED: must be $5 $6"
