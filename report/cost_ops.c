@@ -59,6 +59,7 @@ static struct ws_cost_op from_range(const struct ws_model *m, uint32_t i)
 
 	return (struct ws_cost_op){
 	        .range = i,
+	        .in_range = i,
 	        .cpu_op = WS_NONE,
 	        .name = m->ranges.name[i],
 	        .class = m->range_class[i],
@@ -76,15 +77,20 @@ static struct ws_cost_op from_range(const struct ws_model *m, uint32_t i)
 static struct ws_cost_op from_framework(const struct ws_model *m, uint32_t i)
 {
 	const struct ws_op_config *c = ws_cpu_op_config(m, i);
-	uint32_t range = m->cpu_ops.range[i];
+	uint32_t forward = m->cpu_ops.forward[i];
+	/* backward runs on a thread without ranges: it belongs where its forward was */
+	uint32_t range = m->cpu_ops.range[i] != WS_NONE || forward == WS_NONE
+	                         ? m->cpu_ops.range[i]
+	                         : m->cpu_ops.range[forward];
 
 	return (struct ws_cost_op){
 	        .range = WS_NONE,
+	        .in_range = range,
 	        .cpu_op = i,
 	        .name = c->name,
 	        .class = c->kind,
 	        .dtype = c->dtype,
-	        .direction = m->cpu_ops.forward[i] != WS_NONE ? WS_TEXT_BACKWARD : c->direction,
+	        .direction = forward != WS_NONE ? WS_TEXT_BACKWARD : c->direction,
 	        .flops = c->flops,
 	        .bytes = c->bytes,
 	        .batch = c->batch,
@@ -138,6 +144,25 @@ static void add_kernels(const struct ws_model *m, const struct ws_selection *sel
 	}
 }
 
+/* Sums of these need no look at overflow. */
+static void limit_sums(struct ws_cost_ops *c)
+{
+	int64_t flops = 0, bytes = 0, more;
+
+	for (size_t i = 0; i < c->n; i++) {
+		struct ws_cost_op *op = &c->op[i];
+
+		if (op->flops > 0 && __builtin_add_overflow(flops, op->flops, &more))
+			op->flops = -1;
+		else if (op->flops > 0)
+			flops = more;
+		if (op->bytes > 0 && __builtin_add_overflow(bytes, op->bytes, &more))
+			op->bytes = -1;
+		else if (op->bytes > 0)
+			bytes = more;
+	}
+}
+
 enum ws_status ws_cost_ops_find(const struct ws_model *m, const struct ws_selection *sel,
                                 struct ws_cost_ops *out, struct ws_err *err)
 {
@@ -171,6 +196,7 @@ enum ws_status ws_cost_ops_find(const struct ws_model *m, const struct ws_select
 			cost_op[i] = cost_op[m->cpu_ops.tree.parent[i]];
 		}
 	}
+	limit_sums(out);
 	if (status == WS_OK)
 		add_kernels(m, sel, of_range, cost_op, out);
 	free(of_range);

@@ -21,6 +21,7 @@ struct ws_cost_op {
 	int64_t start_ns;         /* on the CPU */
 	uint32_t thread;
 	uint32_t range, cpu_op;   /* which of the two it is; the other WS_NONE */
+	uint32_t in_range;        /* innermost NVTX range that it lies in, or is; WS_NONE */
 	uint32_t step;            /* WS_NONE */
 	uint32_t device;          /* of its kernels; WS_NONE without any */
 	uint8_t tensor;           /* enum ws_tensor, of its longest kernel */
@@ -36,7 +37,8 @@ struct ws_cost_ops {
  * Of the selected operations. Where operations nest and each has the cost of
  * the same work (aten::conv2d calls aten::cudnn_convolution), the innermost
  * counts: one is left out when those inside it have at least half of its FLOPs,
- * and one that counts takes what is inside it. Free with ws_cost_ops_release,
+ * and one that counts takes what is inside it. What would make a sum of all
+ * FLOPs or bytes overflow is not known. Free with ws_cost_ops_release,
  * also after a failure.
  */
 enum ws_status ws_cost_ops_find(const struct ws_model *m, const struct ws_selection *sel,

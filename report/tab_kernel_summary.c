@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "report/classify.h"
+#include "report/cost_ops.h"
 #include "report/group.h"
 #include "report/launch_stat.h"
 #include "report/names.h"
@@ -139,17 +140,13 @@ static enum ws_status gather(struct summary *s, struct ws_err *err)
  * all kernels of the operation have its name; a name with one instance for
  * which that does not hold has no FLOPs.
  */
-static enum ws_status find_flops(struct summary *s, struct ws_err *err)
+static void share_out_flops(struct summary *s, const struct ws_cost_ops *costs, uint32_t *name_of)
 {
-	const struct ws_model *m = s->tab->m;
 	const uint32_t mixed = WS_NONE;
-	uint32_t *name_of = calloc(m->ranges.n ? m->ranges.n : 1, sizeof(*name_of));
 
-	if (!name_of)
-		return no_memory(err);
 	/* 0 is the empty text, which stands for "no kernel yet" */
-	for (size_t k = 0; k < m->kernels.n; k++) {
-		uint32_t r = m->kernels.range[k], op = r == WS_NONE ? WS_NONE : m->range_op[r];
+	for (size_t k = 0; k < s->tab->m->kernels.n; k++) {
+		uint32_t op = costs->of_kernel[k];
 
 		if (s->group[k] == WS_NONE || op == WS_NONE)
 			continue;
@@ -158,24 +155,34 @@ static enum ws_status find_flops(struct summary *s, struct ws_err *err)
 		else if (name_of[op] != s->group[k])
 			name_of[op] = mixed;
 	}
-	for (size_t k = 0; k < m->kernels.n; k++) {
-		uint32_t r = m->kernels.range[k], op = r == WS_NONE ? WS_NONE : m->range_op[r];
-		uint32_t name = s->group[k];
+	for (size_t k = 0; k < s->tab->m->kernels.n; k++) {
+		uint32_t op = costs->of_kernel[k], name = s->group[k];
 
-		if (name == WS_NONE || s->flops[name] < 0)
-			continue;
-		if (op == WS_NONE || name_of[op] == mixed ||
-		    !(m->range_marks[op] & WS_OP_COUNTED) || ws_range_op(m, op)->flops < 0)
+		if (name != WS_NONE &&
+		    (op == WS_NONE || name_of[op] == mixed || costs->op[op].flops < 0))
 			s->flops[name] = -1;
 	}
-	for (uint32_t i = 0; i < m->ranges.n; i++) {
+	for (size_t i = 0; i < costs->n; i++) {
 		uint32_t name = name_of[i];
 
 		if (name && name != mixed && s->flops[name] >= 0)
-			s->flops[name] += ws_range_op(m, i)->flops;
+			s->flops[name] += costs->op[i].flops;
 	}
+}
+
+static enum ws_status find_flops(struct summary *s, struct ws_err *err)
+{
+	struct ws_cost_ops costs;
+	enum ws_status status = ws_cost_ops_find(s->tab->m, s->tab->sel, &costs, err);
+	uint32_t *name_of = calloc(costs.n + 1, sizeof(*name_of));
+
+	if (status == WS_OK && !name_of)
+		status = no_memory(err);
+	if (status == WS_OK)
+		share_out_flops(s, &costs, name_of);
 	free(name_of);
-	return WS_OK;
+	ws_cost_ops_release(&costs);
+	return status;
 }
 
 static int by_summary_order(const void *pa, const void *pb, void *arg)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/cost_ops.h"
 #include "report/group.h"
 #include "report/interval.h"
 #include "report/tables.h"
@@ -121,12 +122,12 @@ static void count_kernels(struct ranges *s)
 	}
 }
 
-static void count_op(struct ranges *s, uint32_t range)
+static void count_op(struct ranges *s, const struct ws_cost_op *op)
 {
 	const struct ws_model *m = s->tab->m;
-	const struct ws_op *op = ws_range_op(m, range);
+	uint32_t p = op->in_range == WS_NONE ? WS_NONE : m->ranges.path[op->in_range];
 
-	for (uint32_t p = m->ranges.path[range]; p != WS_NONE; p = m->ranges.paths[p].parent) {
+	for (; p != WS_NONE; p = m->ranges.paths[p].parent) {
 		if (op->flops >= 0) {
 			s->sums[p].flops += op->flops;
 			s->sums[p].says_flops = 1;
@@ -136,6 +137,17 @@ static void count_op(struct ranges *s, uint32_t range)
 			s->sums[p].says_bytes = 1;
 		}
 	}
+}
+
+static enum ws_status count_ops(struct ranges *s, struct ws_err *err)
+{
+	struct ws_cost_ops costs;
+	enum ws_status status = ws_cost_ops_find(s->tab->m, s->tab->sel, &costs, err);
+
+	for (size_t i = 0; i < costs.n && status == WS_OK; i++)
+		count_op(s, &costs.op[i]);
+	ws_cost_ops_release(&costs);
+	return status;
 }
 
 static enum ws_status count_ranges(struct ranges *s, struct ws_err *err)
@@ -165,8 +177,6 @@ static enum ws_status count_ranges(struct ranges *s, struct ws_err *err)
 		time[i] = r->end_ns[i] - r->start_ns[i];
 		group[i] = selected ? r->path[i] : WS_NONE;
 		sums->open += selected && r->flags[i] & WS_RANGE_OPEN;
-		if (selected && m->range_marks[i] & WS_OP_COUNTED)
-			count_op(s, i);
 	}
 	status = ws_group_values(time, group, r->n, s->npaths, s->times, err);
 out:
@@ -264,6 +274,8 @@ enum ws_status ws_tab_ranges(const struct ws_tab *tab, struct ws_table *t, struc
 		count_kernels(&s);
 		status = count_ranges(&s, err);
 	}
+	if (status == WS_OK)
+		status = count_ops(&s, err);
 	if (status == WS_OK)
 		status = add_rows(&s, t, err);
 	if (status == WS_OK)

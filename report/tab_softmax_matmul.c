@@ -274,13 +274,23 @@ static int64_t flops_of(const struct softmax *s, const struct ws_cost_op *op)
 	return scaled < 9e18 ? (int64_t)(scaled + 0.5) : INT64_MAX;
 }
 
+/* Only a softmax that was asked to count for more can overflow. */
+static void add_flops(struct bucket *b, int64_t flops)
+{
+	int64_t sum;
+
+	if (__builtin_add_overflow(b->flops, flops, &sum))
+		b->flops_unknown = 1;
+	else
+		b->flops = sum;
+}
+
 static void count_op(const struct softmax *s, struct bucket *b, const struct ws_cost_op *op)
 {
 	struct ws_roof roof;
 
 	b->ops++;
-	if (__builtin_add_overflow(b->flops, flops_of(s, op), &b->flops))
-		b->flops_unknown = 1;
+	add_flops(b, flops_of(s, op));
 	b->bytes += op->bytes > 0 ? op->bytes : 0;
 	b->flops_unknown |= op->flops < 0;
 	b->bytes_unknown |= op->bytes < 0;
@@ -382,7 +392,7 @@ static void add_up(struct bucket *to, const struct bucket *from)
 	to->kernels += from->kernels;
 	to->ops += from->ops;
 	to->gpu_ns += from->gpu_ns;
-	to->flops += from->flops;
+	add_flops(to, from->flops);
 	to->bytes += from->bytes;
 	to->flops_unknown |= from->flops_unknown;
 	to->bytes_unknown |= from->bytes_unknown;
