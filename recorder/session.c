@@ -171,6 +171,17 @@ static enum ws_status begin_further(struct ws_session *s, struct ws_segment_file
 	return status;
 }
 
+/* Who made a further segment, by its name: the file may not be ready to tell. */
+static uint32_t maker_of(const char *path, uint64_t *start_ticks)
+{
+	const char *further = strstr(path, WS_SEG_FURTHER);
+	char *end;
+	unsigned long pid = further ? strtoul(further + strlen(WS_SEG_FURTHER), &end, 10) : 0;
+
+	*start_ticks = pid && *end == '-' ? strtoull(end + 1, NULL, 10) : 0;
+	return (uint32_t)pid;
+}
+
 /* A segment beside the first one; it may be known, half made, or left by a killed launcher. */
 static void look_at(void *ctx, const char *path)
 {
@@ -178,19 +189,25 @@ static void look_at(void *ctx, const char *path)
 	struct ws_segment_file file;
 	struct ws_process *p = NULL;
 	enum ws_status status;
+	uint64_t start_ticks;
 	struct ws_err err;
+	int is_alive_yet;
 	uint32_t pid;
 
 	for (size_t i = 0; i < s->nprocesses; i++)
 		if (s->processes[i]->file.seg && !strcmp(s->processes[i]->file.path, path))
 			return;
+	pid = maker_of(path, &start_ticks);
+	/* asked first: of a process that was gone before the look nothing changes after it */
+	is_alive_yet = ws_proc_alive(pid, start_ticks);
 	if (ws_segment_file_open(&file, path, NULL) != WS_OK) {
-		s->look_again = 1;
+		if (is_alive_yet)
+			s->look_again = 1;
+		else
+			unlink(path);
 		return;
 	}
-	pid = atomic_load(&file.seg->owner.pid);
-	if (!atomic_load(&file.seg->attached) &&
-	    (!pid || ws_proc_alive(pid, file.seg->owner.start_ticks))) {
+	if (is_alive_yet && !atomic_load(&file.seg->attached)) {
 		s->look_again = 1;
 		ws_segment_file_close(&file);
 		return;
@@ -263,7 +280,10 @@ static uint64_t pass(struct ws_session *s, int *alive)
 	return n;
 }
 
-/* Nothing is alive: let nobody begin any more. Returns 1 when somebody had begun before that. */
+/*
+ * Nothing is alive: let nobody begin any more. Returns 0 when it is the end; 1
+ * when somebody had begun before that.
+ */
 static int end_attaching(struct ws_session *s)
 {
 	size_t before = s->nprocesses;
@@ -271,7 +291,10 @@ static int end_attaching(struct ws_session *s)
 	atomic_store(&first_segment(s)->state, WS_SEG_ENDING);
 	s->look_again = 1;
 	find_further(s);
-	return !s->stop && s->nprocesses > before;
+	if (s->stop || (s->nprocesses == before && !s->look_again))
+		return 0;
+	atomic_store(&first_segment(s)->state, WS_SEG_OPEN);
+	return 1;
 }
 
 static void tell_who_runs(const struct ws_session *s)

@@ -190,6 +190,11 @@ static struct ws_seg_header *own_segment(struct ws_seg_header *first, const char
 		atomic_store(&first->control.no_room, (uint32_t)getpid());
 		return NULL;
 	}
+	/* the launcher looks for segments once more after it has let nobody in any more */
+	if (atomic_load(&first->state) != WS_SEG_OPEN) {
+		ws_segment_file_remove(&file);
+		return NULL;
+	}
 	inherit(file.seg, first);
 	claim(file.seg, start_ticks);
 	atomic_fetch_add(&first->control.processes, 1);

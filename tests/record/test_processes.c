@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "tests/record/run.h"
@@ -230,6 +231,34 @@ Test(processes, a_process_that_may_write_no_large_file_is_counted_and_lives)
 	run_check_rounds(&kid[0], &p, 0);
 	cr_expect_eq(probe_loss(&p, "process_not_recorded"), 1);
 	probe_close(&p);
+}
+
+Test(processes, one_that_dies_while_it_makes_its_segment_leaves_nothing_and_holds_nobody_up)
+{
+	char command[1024], paths[3][RUN_PATH];
+
+	/* no process has this number; a live one's is waited for */
+	snprintf(command, sizeof(command), "echo cut off >$WARPSHEET_SEGMENT.process-4194305-1; %s",
+	         victim(0, "exit", 500));
+	cr_expect_eq(SHELL(r.trace, command), 3, "%s", r.text);
+	cr_assert_eq(run_traces(&r, paths, 3), 1, "%s", r.text);
+	check_kids(paths, 1);
+}
+
+Test(processes, a_segment_that_is_being_made_is_waited_for)
+{
+	char command[1024];
+	int begun, waited;
+
+	/* the shell goes at once; what it leaves behind makes a segment for 0.3 s */
+	snprintf(command, sizeof(command),
+	         "sleep 0.3 & s=$WARPSHEET_SEGMENT.process-$!-$(cut -d' ' -f22 /proc/$!/stat); "
+	         "echo not yet >$s");
+	begun = (int)time(NULL);
+	cr_expect_eq(SHELL(r.trace, command), 0, "%s", r.text);
+	waited = (int)time(NULL) - begun;
+	cr_expect_lt(waited, 20);
+	cr_expect_str_empty(run_segment(&r), "a segment is left behind");
 }
 
 /* --- one trace of all --- */
