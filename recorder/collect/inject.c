@@ -33,8 +33,29 @@ int64_t ws_now_ns(void)
 
 /*
  * A forked child shares the mapping; nothing it does may reach the parent's
- * rings. Not MADV_DONTFORK: a callback that fork interrupted would fault.
+ * rings. Not MADV_DONTFORK: a callback that fork interrupted would fault. Rings
+ * are not used any more; the buffers that CUPTI has in hand keep what is in
+ * them, as its handlers of exit may go through them.
  */
+static void make_private(struct ws_seg_header *seg)
+{
+	char *old = (char *)seg + seg->defs_offset;
+	size_t size = seg->total_size - seg->defs_offset;
+	char *fresh = mmap(NULL, size, PROT_READ | PROT_WRITE,
+	                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (fresh == MAP_FAILED) {
+		mmap(old, size, PROT_READ | PROT_WRITE,
+		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
+		return;
+	}
+	for (uint32_t i = 0; i < seg->activity.count; i++)
+		if (!ws_slot_is_free(seg, i) && !atomic_load(&ws_seg_slot(seg, i)->done))
+			memcpy(fresh + (ws_slot_bytes(seg, i) - (uint8_t *)old),
+			       ws_slot_bytes(seg, i), seg->activity.stride);
+	mremap(fresh, size, size, MREMAP_MAYMOVE | MREMAP_FIXED, old);
+}
+
 static void after_fork_in_child(void)
 {
 	struct ws_seg_header *seg = ws_collector.seg;
@@ -48,9 +69,7 @@ static void after_fork_in_child(void)
 	atomic_store(&forked_unseen, 1);
 	ws_thread_forked();
 	ws_cupti_forked();
-	mmap((char *)seg + seg->defs_offset, seg->total_size - seg->defs_offset,
-	     PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1,
-	     0);
+	make_private(seg);
 }
 
 int ws_attach_off(void)
