@@ -46,36 +46,48 @@ static enum ws_status open_table(struct ws_nsys *n, const struct ws_kind_def *de
 
 /* --- cells --- */
 
-/* *ok = 0 when the cell names something that there is not. */
-static enum ws_status translate(struct own *own, unsigned column, int64_t value, uint64_t *out,
-                                int *ok, struct ws_err *err)
+/* The row of another kind that a number names; *ok = 0 when there is none. */
+static enum ws_status follow(struct own *own, const struct ws_ref_column *ref, uint64_t *id,
+                             int *ok, struct ws_err *err)
 {
-	struct ws_nsys *n = own->n;
-	struct ws_ref_column ref;
 	const uint64_t *known;
 
-	*out = (uint64_t)value;
+	if (ref->target == WS_KIND_DEVICE)
+		return ws_import_device_used(own->n->out, *id, err);
+	known = ws_id_map_get(ref->target == WS_KIND_OP_CONFIG ? &own->ops : &own->schemas, *id);
+	*ok &= known != NULL;
+	if (known)
+		*id = *known;
+	return WS_OK;
+}
+
+/* What a cell means in the trace; *ok = 0 when it names something that there is not. */
+static enum ws_status translate(struct own *own, const struct ws_nsys_rows *r, unsigned column,
+                                uint64_t *out, int *ok, struct ws_err *err)
+{
+	int is_null = sqlite3_column_type(r->stmt, (int)column) == SQLITE_NULL;
+	struct ws_ref_column ref = {.zero_is_none = 1};
+	int is_ref = ws_ref_column_at(own->def, column, &ref);
+
+	*out = (uint64_t)sqlite3_column_int64(r->stmt, (int)column); /* 0 for NULL */
 	switch (ws_nsys_own_value(own->def, column)) {
 	case WS_NSYS_OWN_TEXT:
-		return ws_nsys_string_of(n, (uint64_t)value, out, err);
+		return is_null ? WS_OK : ws_nsys_string_of(own->n, *out, out, err);
 	case WS_NSYS_OWN_THREAD:
-		return ws_import_thread(n->out, *out >> 24 & 0xffffff, *out & 0xffffff,
-		                        (struct ws_bytes){NULL, 0}, out, err);
+		if (!is_null)
+			return ws_import_thread(own->n->out, *out >> 24 & 0xffffff, *out & 0xffffff,
+			                        (struct ws_bytes){NULL, 0}, out, err);
+		*ok &= ref.zero_is_none;
+		return WS_OK;
 	case WS_NSYS_OWN_PROCESS:
 		*out = *out >> 24 & 0xffffff;
 		return WS_OK;
 	case WS_NSYS_OWN_PLAIN:
 		break;
 	}
-	if (!ws_ref_column_at(own->def, column, &ref) || (!value && ref.zero_is_none))
+	if (!is_ref || (!*out && ref.zero_is_none))
 		return WS_OK;
-	if (ref.target == WS_KIND_DEVICE)
-		return ws_import_device_used(n->out, *out, err);
-	known = ws_id_map_get(ref.target == WS_KIND_OP_CONFIG ? &own->ops : &own->schemas, *out);
-	*ok &= known != NULL;
-	if (known)
-		*out = *known;
-	return WS_OK;
+	return follow(own, &ref, out, ok, err);
 }
 
 static void take_blob(const struct ws_nsys_rows *r, unsigned column, uint8_t *to, int *ok)
@@ -104,11 +116,8 @@ static enum ws_status take_row(struct own *own, const struct ws_nsys_rows *r, ui
 		if (d->type == WS_TYPE_F64) {
 			real = sqlite3_column_double(r->stmt, (int)c);
 			memcpy(&value, &real, sizeof(value));
-		} else if (sqlite3_column_type(r->stmt, (int)c) != SQLITE_NULL) {
-			WS_FORWARD(translate(own, c, sqlite3_column_int64(r->stmt, (int)c), &value,
-			                     ok, err));
-		} else if (ws_nsys_own_value(own->def, c) == WS_NSYS_OWN_THREAD) {
-			*ok = 0;
+		} else {
+			WS_FORWARD(translate(own, r, c, &value, ok, err));
 		}
 		if ((d->type == WS_TYPE_TIME || d->type == WS_TYPE_DUR) && *ok)
 			*ok &= d->type == WS_TYPE_TIME

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "formats/import_out.h"
+#include "formats/nsys_own.h"
 #include "formats/trace_check.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -24,7 +25,15 @@ static unsigned take(struct input *in)
 static const char *const tables[] = {
 #define TABLE(ID, name, first) name,
 #include "formats/import_nsys.def"
-        "StringIds", "META_DATA_EXPORT", "META_DATA_CAPTURE", "TARGET_INFO_SYSTEM_ENV", "OSRT_API",
+        "StringIds",
+        "META_DATA_EXPORT",
+        "META_DATA_CAPTURE",
+        "TARGET_INFO_SYSTEM_ENV",
+        "OSRT_API",
+#define X(NAME, name) WS_NSYS_OWN_PREFIX #name,
+        WS_NSYS_OWN_LIST(X)
+#undef X
+                WS_NSYS_OWN_NVTX_PAYLOAD,
 };
 #define NTABLES (sizeof(tables) / sizeof(*tables))
 
@@ -47,6 +56,25 @@ static const char *short_name(size_t table)
 	return table < sizeof(names) / sizeof(*names) ? names[table] : NULL;
 }
 
+/* The columns of a table of our own, chosen in the same way. */
+static int put_own(sqlite3_str *sql, const char *table, struct input *in)
+{
+	const size_t prefix = strlen(WS_NSYS_OWN_PREFIX);
+	const struct ws_kind_def *def = NULL;
+	int n = 0;
+
+	if (!strncmp(table, WS_NSYS_OWN_PREFIX, prefix))
+		def = ws_schema_kind_by_name(table + prefix);
+	for (unsigned c = 0; def && c < def->ncolumns; c++)
+		if (take(in) % 16 != 15)
+			sqlite3_str_appendf(sql, "%s\"%w\"", n++ ? "," : "", def->columns[c].name);
+	if (!strcmp(table, WS_NSYS_OWN_NVTX_PAYLOAD)) {
+		sqlite3_str_appendall(sql, "eventId, payload");
+		n = 2;
+	}
+	return n;
+}
+
 /* Its columns, those whose bit the input leaves out excepted. */
 static int create(sqlite3 *db, size_t table, struct input *in)
 {
@@ -59,7 +87,9 @@ static int create(sqlite3 *db, size_t table, struct input *in)
 	for (size_t c = 0; name && c < NCOLUMNS; c++)
 		if (strcmp(columns[c].table, name) == 0 && take(in) % 16 != 15)
 			sqlite3_str_appendf(sql, "%s\"%w\"", n++ ? "," : "", columns[c].name);
-	if (!name) {
+	if (!name)
+		n = put_own(sql, tables[table], in);
+	if (!name && !n) {
 		int key = take(in) % 2;
 
 		sqlite3_str_appendf(sql, "id %s, name, value, start",

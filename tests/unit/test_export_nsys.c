@@ -606,9 +606,9 @@ Test(export_nsys, tables_of_our_own_are_trusted_no_more_than_others)
 	      "CREATE TABLE WARPSHEET_nvtx_payload (eventId, payload);"
 	      "INSERT INTO WARPSHEET_nvtx_payload VALUES (1, 1), (1, 2), (NULL, NULL);"
 	      "CREATE TABLE WARPSHEET_payload_field (schema);"
-	      "INSERT INTO WARPSHEET_payload_field VALUES (12345);"
-	      "CREATE TABLE WARPSHEET_memory (nothing_known);"
-	      "INSERT INTO WARPSHEET_memory VALUES (1);"
+	      "INSERT INTO WARPSHEET_payload_field VALUES (12345), (NULL);"
+	      "CREATE TABLE WARPSHEET_memory (nothing_known, time_ns);"
+	      "INSERT INTO WARPSHEET_memory VALUES (1, 5);"
 	      "CREATE TABLE WARPSHEET_kernel (start_ns);"
 	      "INSERT INTO WARPSHEET_kernel VALUES (1)");
 	i = ws_imported_file(e.path);
@@ -619,6 +619,7 @@ Test(export_nsys, tables_of_our_own_are_trusted_no_more_than_others)
 	cr_assert(eq(u64, i->table[WS_KIND_PAYLOAD].rows, 1));
 	cr_assert(eq(u64, i->table[WS_KIND_PAYLOAD_FIELD].rows, 0));
 	cr_assert(eq(u64, i->table[WS_KIND_KERNEL].rows, 1));
+	cr_assert(eq(u64, i->table[WS_KIND_MEMORY].rows, 1), "of no thread, as is allowed");
 	cr_assert(gt(u64, ws_imported_lost(i, "lack what their kind needs"), 0));
 	ws_imported_free(i);
 	teardown(&e);
