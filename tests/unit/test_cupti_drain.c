@@ -1,6 +1,8 @@
 /*
  * CUPTI's buffers, written by hand, through the drain into a trace and back:
- * every kind field by field, damage, and the launcher's death.
+ * every kind field by field, damage, and the launcher's death. The steps from
+ * record to record are those of NVIDIA's library when WS_TEST_CUPTI names it,
+ * else those of the table of sizes.
  */
 #include <criterion/criterion.h>
 #include <stdlib.h>
@@ -18,9 +20,16 @@
 
 static char trace_path[] = "/tmp/test_cupti_drain.XXXXXX";
 
+static int by_library(void)
+{
+	return getenv("WS_TEST_CUPTI") != NULL;
+}
+
 static void begin(const char *path)
 {
 	by_hand_start(path);
+	if (by_library())
+		snprintf(seg->gpu.library, sizeof(seg->gpu.library), "%s", getenv("WS_TEST_CUPTI"));
 	atomic_store(&seg->owner.pid, PID);
 	atomic_store(&seg->gpu.cupti_version, 130001);
 }
@@ -638,7 +647,8 @@ Test(cupti_drain, a_finished_buffer_that_ends_in_something_else_is_damaged_once)
 	finish_slot();
 	p = by_hand_finish();
 	cr_expect_eq(ROWS(&p, kernel), 1);
-	cr_expect_eq(lost(WS_LOSS_activity_damaged), 2);
+	/* NVIDIA's iterator takes a record that is cut off for the end */
+	cr_expect_eq(lost(WS_LOSS_activity_damaged), by_library() ? 1 : 2);
 	probe_close(&p);
 }
 
@@ -747,9 +757,13 @@ Test(cupti_drain, of_a_runtime_call_and_the_driver_call_in_it_the_outer_one_is_k
 	cr_assert_eq(ROWS(&p, api), 3);
 	for (uint64_t i = 0; i < 3; i++)
 		cr_expect_eq(CELL(&p, api, correlation, i), CORRELATION(i + 1));
-	cr_expect_str_eq(TEXT(&p, api, name, 0), "runtime call 211");
-	cr_expect_str_eq(TEXT(&p, api, name, 1), "driver call 307");
-	cr_expect_str_eq(TEXT(&p, api, name, 2), "driver call 307");
+	/* the library knows names that the collector had no time to define */
+	for (uint64_t i = 0; i < 3; i++) {
+		const char *runtime = by_library() ? "cudaLaunchKernel_v7000" : "runtime call 211";
+		const char *driver = by_library() ? "cuLaunchKernel" : "driver call 307";
+
+		cr_expect_str_eq(TEXT(&p, api, name, i), i ? driver : runtime);
+	}
 	probe_close(&p);
 }
 
