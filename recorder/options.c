@@ -482,4 +482,5 @@ void ws_record_command_release(struct ws_record_command *cmd)
 {
 	free(cmd->rest);
 	free(cmd->capture_options);
+	cmd->rest = cmd->capture_options = NULL;
 }

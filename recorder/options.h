@@ -25,7 +25,7 @@ struct ws_record_command {
  */
 enum ws_status ws_record_command_parse(struct ws_record_command *cmd, int argc, char **argv,
                                        struct ws_err *err);
-void ws_record_command_release(struct ws_record_command *cmd);
+void ws_record_command_release(struct ws_record_command *cmd); /* legal twice */
 
 /* The list of options, as --help prints it. */
 void ws_record_options_print(FILE *f);
