@@ -69,8 +69,8 @@ static inline struct ws_lane *ws_lane_self(void)
 /* --- thread.c --- */
 
 /*
- * Id in the trace of the thread with this system id, defined as a thread
- * without a name when it is new. 0: there was no room for it.
+ * Id in the trace of the thread with this system id, defined under the name
+ * that the system has for it when it is new. 0: there was no room for it.
  */
 uint32_t ws_thread_of(uint32_t tid);
 /* The same for a thread that takes a lane: one that had a lane before ended since. */

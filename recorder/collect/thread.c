@@ -3,8 +3,11 @@
  * event or through CUPTI's record of a call, and must be the same thread of the
  * trace both ways.
  */
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "recorder/collect/collector.h"
 
@@ -53,15 +56,38 @@ static uint32_t begin(uint32_t tid, const char *name, int place, uint32_t with_l
 	return thread;
 }
 
+/* The system's name of a thread that may have ended: "" then. */
+static void read_name(uint32_t tid, char *name, size_t size)
+{
+	char path[48];
+	ssize_t n;
+	int fd;
+
+	name[0] = 0;
+	snprintf(path, sizeof(path), "/proc/self/task/%u/comm", (unsigned)tid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	n = read(fd, name, size - 1);
+	name[n > 0 ? n : 0] = 0;
+	name[strcspn(name, "\n")] = 0;
+	close(fd);
+}
+
 uint32_t ws_thread_of(uint32_t tid)
 {
 	uint32_t thread = 0;
+	char name[32];
 	int place;
 
 	pthread_mutex_lock(&lock);
 	place = place_of(tid);
-	if (place >= 0)
-		thread = table[place].tid ? table[place].thread : begin(tid, "", place, 0);
+	if (place >= 0 && table[place].tid) {
+		thread = table[place].thread;
+	} else if (place >= 0) { /* once for each thread, and hardly ever on the program's own */
+		read_name(tid, name, sizeof(name));
+		thread = begin(tid, name, place, 0);
+	}
 	pthread_mutex_unlock(&lock);
 	return thread;
 }

@@ -138,6 +138,10 @@ Test(cuda_deaths, threads_calls_and_ranges_are_of_the_same_threads)
 	for (uint64_t t = 1; t <= ROWS(&p, thread); t++) {
 		uint64_t calls = 0;
 
+		if (CELL(&p, thread, tid, t - 1) == CELL(&p, thread, pid, t - 1))
+			cr_expect_str_eq(TEXT(&p, thread, name, t - 1), "victim_cuda",
+			                 "as the system names it");
+
 		for (uint64_t i = 0; i < ROWS(&p, api); i++)
 			calls += CELL(&p, api, thread, i) == CELL(&p, thread, id, t - 1);
 		cr_expect(calls == 100 || !calls);
