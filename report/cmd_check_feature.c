@@ -4,8 +4,8 @@
 #define FEATURES(X)                                                               \
 	X("cpu", 1, "the CPU reference backend of warpsheet-step")                \
 	X("openblas", WS_HAVE_OPENBLAS, "its matrix multiplications by OpenBLAS") \
-	X("cuda", 0, "the CUDA backend of warpsheet-step")                        \
-	X("cupti", 0, "recording of CUDA programs through CUPTI")                 \
+	X("cuda", WS_HAVE_CUDA, "the CUDA backend of warpsheet-step")             \
+	X("cupti", 1, "recording of CUDA programs through CUPTI")                 \
 	X("nvtx", 1, "recording of NVTX ranges")                                  \
 	X("zstd", 1, "compression of traces")                                     \
 	X("xlsx", 1, "reports as workbooks")                                      \
@@ -13,7 +13,9 @@
 	X("json", 1, "reports as JSON")                                           \
 	X("md", 1, "reports as Markdown")                                         \
 	X("import", 1, "reading of other tools' traces")                          \
-	X("export", 1, "writing of other tools' formats")
+	X("export", 1, "writing of other tools' formats")                         \
+	X("parquet", 1, "writing of Parquet, one of them")                        \
+	X("sweep", 0, "many traces in one table")
 
 static const struct feature {
 	const char *name;

@@ -1,1 +1,1 @@
-warpsheet check-feature cuda
+warpsheet check-feature sweep
