@@ -357,9 +357,7 @@ static enum ws_status columns_launch(const struct ws_cuda_launch *launch, const 
 	if (inner > 1)
 		c.run = ws_divisor_of(inner / n);
 	total = total_of(launch, &c, plan.slices, out, &total_tiles);
-	WS_FAIL_IF(launch->scratch_bytes < ws_columns_scratch_bytes(op), err, BUG,
-	           "op %s needs more scratch than the %llu bytes it was given", op->message,
-	           (unsigned long long)launch->scratch_bytes);
+	WS_FORWARD(ws_cuda_scratch_check(launch, op, err));
 	switch (ws_kernel_key_of(op)) {
 #define X(SUB, name, direction, dtype)                                                          \
 	case WS_KERNEL_KEY(SUB, direction, dtype, dtype):                                       \
