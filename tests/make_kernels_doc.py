@@ -4,12 +4,13 @@
     make_kernels_doc.py --source DIR [--nvcc NVCC] [--check] [--jobs N]
 
 Compiles kernels/cuda/*.cu for the architectures that are shipped and writes registers, spills
-and shared memory of every kernel between the two marks of the document. --check: compares
-instead; exit status 1 when the document is stale, 77 when there is no nvcc or one of another
-release than the document says.
+and shared memory of every kernel between the two marks of the document. A file whose digest the
+document has already is not compiled again. --check compiles nothing: exit status 1 when a file
+has changed since, 77 when there is no nvcc of the release that the document says.
 """
 import argparse
 import concurrent.futures
+import hashlib
 import os
 import re
 import shutil
@@ -62,26 +63,46 @@ def resources(options, name):
     return rows
 
 
-def table(options):
-    files = sorted(f for f in os.listdir(os.path.join(options.source, "kernels/cuda"))
-                   if f.endswith(".cu"))
-    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        found = list(pool.map(lambda f: resources(options, f), files))
-    lines = ["nvcc %s, registers a thread for sm_%s; spills and static shared memory: the most of "
-             "any.\n" % (release(options.nvcc), ", ".join(map(str, ARCHITECTURES)))]
-    for name, rows in zip(files, found):
-        kernels = {}
-        for kernel, arch, registers, spilled, shared in rows:
-            kernels.setdefault(kernel, {})[arch] = (registers, spilled, shared)
-        lines += ["\n### %s\n\n" % name,
-                  "| kernel | %s | spilled bytes | shared bytes |\n" %
-                  " | ".join("%d" % a for a in ARCHITECTURES),
-                  "|---|" + "---:|" * (len(ARCHITECTURES) + 2) + "\n"]
-        for kernel, by_arch in sorted(kernels.items()):
-            lines.append("| `%s` | %s | %d | %d |\n" % (
-                kernel, " | ".join("%d" % by_arch[a][0] for a in ARCHITECTURES),
-                max(v[1] for v in by_arch.values()), max(v[2] for v in by_arch.values())))
+def digest(options, name):
+    """Of a .cu file and of what all of them include."""
+    folder = os.path.join(options.source, "kernels/cuda")
+    parts = [name] + sorted(f for f in os.listdir(folder) if f.endswith((".cuh", ".h")))
+    total = hashlib.sha256()
+    for part in parts:
+        with open(os.path.join(folder, part), "rb") as source:
+            total.update(source.read())
+    return total.hexdigest()[:16]
+
+
+def section(options, name):
+    kernels = {}
+    for kernel, arch, registers, spilled, shared in resources(options, name):
+        kernels.setdefault(kernel, {})[arch] = (registers, spilled, shared)
+    lines = ["| kernel | %s | spilled bytes | shared bytes |\n" %
+             " | ".join("%d" % a for a in ARCHITECTURES),
+             "|---|" + "---:|" * (len(ARCHITECTURES) + 2) + "\n"]
+    for kernel, by_arch in sorted(kernels.items()):
+        lines.append("| `%s` | %s | %d | %d |\n" % (
+            kernel, " | ".join("%d" % by_arch[a][0] for a in ARCHITECTURES),
+            max(v[1] for v in by_arch.values()), max(v[2] for v in by_arch.values())))
     return "".join(lines)
+
+
+def header(name, total):
+    return "\n### %s\n\n<!-- %s -->\n\n" % (name, total)
+
+
+def table(options, old, files):
+    """The text between the marks: old sections where they are still true."""
+    same_nvcc = (release(options.nvcc) or "?") in old
+    known = dict(re.findall(r"\n### (?:\S+)\n\n<!-- (\w+) -->\n\n((?:\|.*\n)+)", old))
+    kept = {name: known[total] for name, total in files.items() if same_nvcc and total in known}
+    missing = [name for name in files if name not in kept]
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        kept.update(zip(missing, pool.map(lambda f: section(options, f), missing)))
+    return ("nvcc %s, registers a thread for sm_%s; spills and static shared memory: the most of "
+            "any.\n" % (release(options.nvcc), ", ".join(map(str, ARCHITECTURES))) +
+            "".join(header(name, files[name]) + kept[name] for name in files))
 
 
 def main():
@@ -96,17 +117,19 @@ def main():
         text = document.read()
     before, rest = text.split(BEGIN)
     old, after = rest.split(END)
+    folder = os.path.join(options.source, "kernels/cuda")
+    files = {f: digest(options, f) for f in sorted(os.listdir(folder)) if f.endswith(".cu")}
     if options.check:
         if not shutil.which(options.nvcc) or release(options.nvcc) not in old:
             print("skipped: no nvcc of the release that made docs/kernels.md")
             return 77
-    new = table(options)
-    if options.check:
-        if new != old:
-            print("docs/kernels.md is stale: run tests/make_kernels_doc.py --source .")
-        return int(new != old)
+        stale = [name for name in files if header(name, files[name]) not in old]
+        for name in stale:
+            print("docs/kernels.md is stale for %s: run tests/make_kernels_doc.py --source ." %
+                  name)
+        return 1 if stale else 0
     with open(path, "w") as document:
-        document.write(before + BEGIN + new + END + after)
+        document.write(before + BEGIN + table(options, old, files) + END + after)
     return 0
 
 
