@@ -43,11 +43,9 @@ static struct ws_bytes name_of(const struct ws_export_csv *c, enum ws_kind kind,
 }
 
 enum ws_status ws_export_csv_init(struct ws_export_csv *c, const struct ws_trace_reader *r,
-                                  const struct ws_export_opts *opts, struct ws_export_stats *stats,
-                                  struct ws_err *err)
+                                  const struct ws_export_opts *opts, struct ws_err *err)
 {
-	*c = (struct ws_export_csv){.r = r, .stats = stats};
-	*stats = (struct ws_export_stats){0};
+	*c = (struct ws_export_csv){.r = r};
 	ws_export_progress_begin(&c->progress, r, opts);
 	WS_FORWARD(ws_export_dict_load(&c->dict[WS_KIND_STRING], r, WS_KIND_STRING, err));
 	for (size_t i = 0; i < ws_ref_columns_count; i++) {
@@ -202,7 +200,6 @@ static enum ws_status put_block(struct ws_export_csv *c, struct ws_csv *csv,
 			WS_FORWARD(put_cell(c, csv, def, i, columns[i], row, err));
 		ws_csv_end_row(csv);
 	}
-	c->stats->written += block->info.rows;
 	ws_export_progress_tell(&c->progress, block->info.rows);
 	return WS_OK;
 }

@@ -14,15 +14,13 @@
 struct ws_export_csv {
 	const struct ws_trace_reader *r;
 	struct ws_export_progress progress;
-	struct ws_export_stats *stats;
 	struct ws_export_dict dict[WS_KIND_END]; /* of the kinds that others name */
 	struct ws_buf hex;
 };
 
 /* Free with ws_export_csv_free, also after a failure. */
 enum ws_status ws_export_csv_init(struct ws_export_csv *c, const struct ws_trace_reader *r,
-                                  const struct ws_export_opts *opts, struct ws_export_stats *stats,
-                                  struct ws_err *err);
+                                  const struct ws_export_opts *opts, struct ws_err *err);
 void ws_export_csv_free(struct ws_export_csv *c);
 
 /* 1 when the kind is one of events or things: not the file's own bookkeeping. */

@@ -35,7 +35,6 @@ static enum ws_status put(struct ws_nsys_out *o, enum ws_nsys_out_table table, i
                           int64_t dur_ns, struct ws_err *err)
 {
 	ws_nsys_see(o, start_ns, end_ns(start_ns, dur_ns));
-	o->stats->written++;
 	return ws_nsys_put(o, table, err);
 }
 

@@ -145,7 +145,6 @@ static enum ws_status put_range(struct nvtx *n, const struct ws_export_range *ra
 	SET(NVTX_domainId, domain);
 	is_set = !range->payload || set_number(n, range->payload);
 	ws_nsys_see(o, range->start_ns, range->end_ns);
-	o->stats->written += 2;
 	WS_FORWARD(put_event(n, range->name, err));
 	return is_set ? WS_OK : put_payload(n, range->payload, err);
 }
@@ -165,7 +164,6 @@ static enum ws_status put_mark(struct nvtx *n, const struct ws_row_nvtx *mark, s
 	SET(NVTX_domainId, domain);
 	is_set = !mark->payload || set_number(n, mark->payload);
 	ws_nsys_see(o, mark->time_ns, mark->time_ns);
-	o->stats->written++;
 	WS_FORWARD(put_event(n, mark->name, err));
 	return is_set ? WS_OK : put_payload(n, mark->payload, err);
 }

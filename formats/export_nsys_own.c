@@ -94,7 +94,6 @@ static enum ws_status on_row(void *ctx, const void *row, struct ws_err *err)
 			WS_FORWARD(bind_number(t, c, ws_load_u64(at), err));
 		}
 	}
-	t->o->stats->written++;
 	return ws_nsys_out_step(t->o, t->insert, err);
 }
 

@@ -198,8 +198,9 @@ static enum ws_status write_csv(const struct ws_trace_reader *r, const char *pat
 	struct folder f;
 	enum ws_status rc;
 
+	*stats = (struct ws_export_stats){0}; /* every kind has its file */
 	WS_FORWARD(folder_open(&f, path, err));
-	rc = ws_export_csv_init(&csv, r, opts, stats, err);
+	rc = ws_export_csv_init(&csv, r, opts, err);
 	for (unsigned kind = 0; kind < WS_KIND_END && rc == WS_OK; kind++)
 		if (ws_export_csv_has(kind) && ws_export_count(r, kind))
 			rc = write_kind(&f, &csv, kind, err);
@@ -265,9 +266,11 @@ static enum ws_status export_trace(const struct ws_trace_file *f, const struct e
 	                                                : write_records(f, o, &stats, err);
 
 	ws_ui_progress_end();
-	if (rc == WS_OK)
-		say_left_out(o->to, &stats);
-	return rc;
+	if (rc != WS_OK)
+		return rc;
+	ws_trace_file_say_damage(f);
+	say_left_out(o->to, &stats);
+	return WS_OK;
 }
 
 static enum ws_status settle(struct export_opts *o, const char *input, struct ws_err *err)

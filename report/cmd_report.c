@@ -27,26 +27,6 @@ struct report_opts {
 };
 #define BY_CHOICES "launch|gpu-time"
 
-/* A trace with holes is reported as far as it goes, and that is said. */
-static void warn_of_damage(const struct ws_trace_file *f)
-{
-	struct ws_trace_reader *r = NULL;
-	const struct ws_trace_summary *s;
-
-	if (ws_trace_reader_open(&r, f->path, NULL) != WS_OK)
-		return; /* the analysis will say why */
-	s = ws_trace_reader_summary(r);
-	if (s->damaged_blocks || s->skipped_bytes)
-		ws_ui_say("warning: '%s' is damaged: %llu bytes are lost; 'warpsheet check' says "
-		          "where",
-		          f->name, (unsigned long long)s->skipped_bytes);
-	else if (!s->closed)
-		ws_ui_say("note: '%s' was not closed: the recorder was stopped; all that it wrote "
-		          "is here",
-		          f->name);
-	ws_trace_reader_free(r);
-}
-
 /* A small file of the user's; *text stays NULL without one. The caller frees it. */
 static enum ws_status read_text(const char *path, size_t max_bytes, char **text, size_t *len,
                                 struct ws_err *err)
@@ -180,7 +160,7 @@ static enum ws_status report_trace(const struct ws_trace_file *f, struct report_
 
 	if (rc != WS_OK)
 		goto out;
-	warn_of_damage(f);
+	ws_trace_file_say_damage(f);
 	if (nothing)
 		ws_ui_say("note: nothing in the trace passes the filter: %s", report->filter);
 	view = *report;

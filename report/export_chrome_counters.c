@@ -37,7 +37,6 @@ static void put_samples(struct ws_chrome *ch)
 
 		put_counter(ch, ws_chrome_device(r->device), ws_chrome_text(ch, r->name),
 		            r->time_ns, "value", r->value, 0);
-		ch->stats->written++;
 	}
 }
 
@@ -116,7 +115,6 @@ static enum ws_status put_memories(struct ws_chrome *ch, struct ws_err *err)
 			status = ws_id_map_set(&in_use, pid, sum, err);
 		if (status == WS_OK)
 			put_memory(ch, r, &in_use);
-		ch->stats->written++;
 	}
 	ws_id_map_free(&in_use);
 	free(order);

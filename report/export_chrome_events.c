@@ -437,7 +437,6 @@ static void put_slice(struct ws_chrome *ch, const struct ws_chrome_slice *s)
 	if (s->kind == WS_KIND_API)
 		begin_arrows(ch, s);
 	end_arrow(ch, s);
-	ch->stats->written++;
 }
 
 /* Threads come first in the order of tracks, so the begin of an arrow before its end. */
@@ -484,7 +483,6 @@ void ws_chrome_put_marks(struct ws_chrome *ch)
 		put_op(ch, r->payload);
 		ws_json_object_end(&ch->j);
 		ws_json_object_end(&ch->j);
-		ch->stats->written++;
 	}
 }
 
@@ -505,6 +503,5 @@ void ws_chrome_put_forward_backward(struct ws_chrome *ch)
 		id++;
 		put_arrow(ch, "s", "fwdbwd", id, from->pid, from->tid[0], r->from_ns);
 		put_arrow(ch, "f", "fwdbwd", id, to->pid, to->tid[0], r->to_ns);
-		ch->stats->written++;
 	}
 }

@@ -86,3 +86,22 @@ enum ws_status ws_trace_file_model(struct ws_model **out, const struct ws_trace_
 		return ws_model_open_mem_with(out, f->map.data, f->map.size, f->name, opts, err);
 	return ws_model_open_with(out, f->path, opts, err);
 }
+
+void ws_trace_file_say_damage(const struct ws_trace_file *f)
+{
+	struct ws_trace_reader *r = NULL;
+	const struct ws_trace_summary *s;
+
+	if (ws_trace_reader_open(&r, f->path, NULL) != WS_OK)
+		return; /* whoever uses it will say why */
+	s = ws_trace_reader_summary(r);
+	if (s->damaged_blocks || s->skipped_bytes)
+		ws_ui_say("warning: '%s' is damaged: %llu bytes are lost; 'warpsheet check' says "
+		          "where",
+		          f->name, (unsigned long long)s->skipped_bytes);
+	else if (!s->closed)
+		ws_ui_say("note: '%s' was not closed: the recorder was stopped; all that it wrote "
+		          "is here",
+		          f->name);
+	ws_trace_reader_free(r);
+}

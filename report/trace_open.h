@@ -31,6 +31,9 @@ void ws_trace_file_close(struct ws_trace_file *f); /* all zero is legal */
 enum ws_status ws_trace_file_model(struct ws_model **out, const struct ws_trace_file *f,
                                    const struct ws_model_opts *opts, struct ws_err *err);
 
+/* A trace with holes is used as far as it goes, and that is said on stderr. */
+void ws_trace_file_say_damage(const struct ws_trace_file *f);
+
 /* What an import lost, and what is strange about its input, on stderr. */
 void ws_import_say_damage(const struct ws_import_stats *stats);
 /* Options of an import that shows how far it is where somebody watches. */

@@ -385,6 +385,40 @@ Test(processes, salvage_of_a_killed_launcher_s_first_segment_finishes_all_traces
 	}
 }
 
+Test(processes, a_signal_ends_the_program_and_a_second_one_the_recording_of_what_it_left)
+{
+	char paths[3][RUN_PATH], text[4096];
+	pid_t pid = start_two("--no-args");
+	int ended;
+
+	wait_rounds(0, 100);
+	wait_rounds(1, 100);
+	kill(pid, SIGTERM);
+	/* the shell is gone, its children are not */
+	do {
+		FILE *f = fopen(r.output, "r");
+
+		ended = f && fread(text, 1, sizeof(text) - 1, f) > 0;
+		if (f)
+			fclose(f);
+		usleep(1000);
+	} while (!ended);
+	kill(pid, SIGTERM);
+	cr_expect_eq(run_wait(&r, pid), 128 + SIGTERM, "%s", r.text);
+	cr_expect_not_null(strstr(r.text, "still runs"), "%s", r.text);
+	cr_assert_eq(run_traces(&r, paths, 3), 2, "%s", r.text);
+	for (int t = 0; t < 2; t++) {
+		struct probe p = open_whole(paths[t]);
+
+		cr_expect_gt(ROWS(&p, kernel), 99);
+		cr_expect_eq(ROWS(&p, process_end), 0, "it has not ended");
+		probe_close(&p);
+	}
+	wait_rounds(0, 6000);
+	wait_rounds(1, 7000);
+	cr_expect_str_empty(run_segment(&r), "a segment is left behind");
+}
+
 Test(processes, the_recording_goes_on_until_the_last_process_ends)
 {
 	char command[1024], paths[3][RUN_PATH];

@@ -214,3 +214,18 @@ Test(capture_range, cpu_kernels_go_with_the_range_they_are_in)
 	cr_expect_eq(outside(), 6, "two rounds of push, pop and kernel");
 	probe_close(&p);
 }
+
+/* More than wait for their end: they are kept, and the launcher's memory stays small. */
+Test(capture_range, a_thread_that_ends_none_of_its_ranges_has_them_kept)
+{
+	struct probe p;
+
+	start("step", 1, UINT64_MAX);
+	for (int i = 0; i < 5000; i++)
+		nvtx.RangePushA("never ended");
+	p = collect_finish();
+	cr_expect_eq(ROWS(&p, nvtx), 4097, "all that waited, and the one that was too many");
+	cr_expect_eq(outside(), 5000 - 4097);
+	collect_expect_no_loss();
+	probe_close(&p);
+}

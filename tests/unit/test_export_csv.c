@@ -8,7 +8,6 @@
 struct written {
 	struct ws_trace_reader *r;
 	struct ws_export_csv csv;
-	struct ws_export_stats stats;
 };
 
 static void open_trace(struct written *w, const void *data, size_t size)
@@ -16,7 +15,7 @@ static void open_trace(struct written *w, const void *data, size_t size)
 	static const struct ws_export_opts opts;
 
 	cr_assert(eq(int, ws_trace_reader_open_mem(&w->r, data, size, NULL), WS_OK));
-	cr_assert(eq(int, ws_export_csv_init(&w->csv, w->r, &opts, &w->stats, NULL), WS_OK));
+	cr_assert(eq(int, ws_export_csv_init(&w->csv, w->r, &opts, NULL), WS_OK));
 }
 
 static void close_trace(struct written *w)

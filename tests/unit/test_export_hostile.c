@@ -129,11 +129,10 @@ static void export_chrome(const struct ws_trace_reader *r)
 
 static void export_csv(const struct ws_trace_reader *r)
 {
-	struct ws_export_stats stats;
 	struct ws_export_csv csv;
 	struct ws_err err;
 
-	cr_assert(eq(int, ws_export_csv_init(&csv, r, &opts, &stats, &err), WS_OK), "%s", err.text);
+	cr_assert(eq(int, ws_export_csv_init(&csv, r, &opts, &err), WS_OK), "%s", err.text);
 	for (unsigned kind = 0; kind < WS_KIND_END; kind++) {
 		size_t size;
 		char *text;

@@ -37,6 +37,8 @@ Test(window, a_duration_that_does_not_fit_a_time_is_for_ever)
 {
 	ws_window_init(&w, INT64_MAX - 10, 20, 0);
 	cr_expect(ws_window_keeps(&w, INT64_MAX, INT64_MAX));
+	ws_window_init(&w, 0, INT64_MIN, 0);
+	cr_expect(ws_window_keeps(&w, INT64_MAX, INT64_MAX));
 }
 
 Test(window, before_the_first_range_nothing_is_kept)
