@@ -8,6 +8,9 @@
 
 /* --- records that wait --- */
 
+/* Of one thread, and starts of ranges: a program that ends none must not fill our memory. */
+#define MAX_HELD 4096
+
 /* A record that waited becomes rows. */
 static void emit(struct ws_drain *d, uint32_t thread, const uint8_t *rec, uint32_t size)
 {
@@ -34,6 +37,8 @@ static int hold(struct ws_held_records *list, uint32_t thread, const struct ws_r
 {
 	struct held *h;
 
+	if (list->n == MAX_HELD)
+		return 0;
 	if (list->n == list->size) {
 		size_t n = list->size ? list->size * 2 : 16;
 		struct held *records = realloc(list->records, n * sizeof(*records));

@@ -231,7 +231,9 @@ static void look_at_limits(struct ws_process *p)
 	const struct ws_seg_window *window = &control->window;
 	int64_t now = ws_record_clock_ns(CLOCK_REALTIME);
 
-	if (window->duration_ns && now - window->begin_ns > window->duration_ns)
+	/* as unsigned: the program can have written anything there */
+	if (window->duration_ns > 0 && now > window->begin_ns &&
+	    (uint64_t)now - (uint64_t)window->begin_ns > (uint64_t)window->duration_ns)
 		atomic_store(&control->is_over, 1);
 	if (!p->opts->max_size || atomic_load(&control->stop_ns) ||
 	    ws_trace_writer_size(p->writer) < p->opts->max_size)

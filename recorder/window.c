@@ -9,7 +9,7 @@ void ws_window_init(struct ws_window *w, int64_t begin_ns, int64_t duration_ns, 
 	        .end_ns = INT64_MAX,
 	        .has_ranges = has_ranges,
 	};
-	if (duration_ns && begin_ns < INT64_MAX - duration_ns)
+	if (duration_ns > 0 && begin_ns < INT64_MAX - duration_ns)
 		w->end_ns = begin_ns + duration_ns;
 }
 

@@ -19,7 +19,7 @@ struct ws_window {
 	size_t nranges, size;
 };
 
-/* From begin_ns for duration_ns (0: for ever). */
+/* From begin_ns for duration_ns (0 or less: for ever). */
 void ws_window_init(struct ws_window *w, int64_t begin_ns, int64_t duration_ns, int has_ranges);
 void ws_window_release(struct ws_window *w);
 
