@@ -148,6 +148,22 @@ struct ws_scaler_rule {
 	int64_t interval;
 };
 
+/* One update of a dynamic scale; the op and whoever follows it on the host use this. */
+static inline WS_HOST_DEVICE void ws_scaler_next(const struct ws_scaler_rule *rule, bool found_inf,
+                                                 double *scale, int32_t *tracker)
+{
+	if (found_inf) {
+		*scale *= rule->backoff;
+		*tracker = 0;
+	} else if (*tracker + 1 >= rule->interval) {
+		if (*scale * rule->growth <= rule->max)
+			*scale *= rule->growth;
+		*tracker = 0;
+	} else {
+		++*tracker;
+	}
+}
+
 #define WS_OP_INPUTS_MAX  5
 #define WS_OP_OUTPUTS_MAX 5
 

@@ -58,20 +58,4 @@ struct ws_tensor *ws_scaler_unscale(struct ws_graph *graph, const struct ws_scal
                                     struct ws_tensor *grad, enum ws_dtype dtype);
 void ws_scaler_end(struct ws_graph *graph, const struct ws_scaler *scaler);
 
-/* One update of a dynamic scale; the op and whoever follows it on the host use this. */
-static inline void ws_scaler_next(const struct ws_scaler_rule *rule, bool found_inf, double *scale,
-                                  int32_t *tracker)
-{
-	if (found_inf) {
-		*scale *= rule->backoff;
-		*tracker = 0;
-	} else if (*tracker + 1 >= rule->interval) {
-		if (*scale * rule->growth <= rule->max)
-			*scale *= rule->growth;
-		*tracker = 0;
-	} else {
-		++*tracker;
-	}
-}
-
 #endif

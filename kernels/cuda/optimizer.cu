@@ -183,25 +183,16 @@ static __global__ void __launch_bounds__(WS_OPTIMIZER_THREADS)
 	unscale<struct ws_bf16, struct ws_bf16>(a);
 }
 
-/* ws_scaler_next() (scaler.h), which is the host's. */
 static __global__ void ws_optimizer_scale_update_f32(float *scale, int32_t *tracker,
                                                      const float *found_inf,
                                                      struct ws_scaler_rule rule)
 {
-	double old = *scale;
+	double value = *scale;
 
 	if (threadIdx.x)
 		return;
-	if (*found_inf != 0) {
-		*scale = (float)(old * rule.backoff);
-		*tracker = 0;
-	} else if (*tracker + 1 >= rule.interval) {
-		if (old * rule.growth <= rule.max)
-			*scale = (float)(old * rule.growth);
-		*tracker = 0;
-	} else {
-		++*tracker;
-	}
+	ws_scaler_next(&rule, *found_inf != 0, &value, tracker);
+	*scale = (float)value;
 }
 
 /* --- launching ------------------------------------------------------------------------------- */
