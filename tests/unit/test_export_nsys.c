@@ -625,6 +625,65 @@ Test(export_nsys, tables_of_our_own_are_trusted_no_more_than_others)
 	teardown(&e);
 }
 
+/*
+ * The tables and columns that the published definitions of Nsight Systems'
+ * reports ask for, by report. Those of page faults and of operating system
+ * calls are not recorded.
+ */
+static const char *const wanted[][2] = {
+        {"cuda_gpu_kern_sum", "SELECT start, end, demangledName, shortName, mangledName FROM "
+                              "CUPTI_ACTIVITY_KIND_KERNEL, StringIds"},
+        {"cuda_gpu_kern_gb_sum", "SELECT gridX, gridY, gridZ, blockX, blockY, blockZ FROM "
+                                 "CUPTI_ACTIVITY_KIND_KERNEL"},
+        {"cuda_api_sum", "SELECT start, end, nameId, id, value FROM "
+                         "CUPTI_ACTIVITY_KIND_RUNTIME, StringIds"},
+        {"cuda_api_trace", "SELECT returnValue, correlationId, r.globalTid, t.nameId, priority "
+                           "FROM CUPTI_ACTIVITY_KIND_RUNTIME r, ThreadNames t"},
+        {"cuda_gpu_mem_sum", "SELECT c.start, c.end, copyKind, c.bytes, label, s.start, s.bytes "
+                             "FROM CUPTI_ACTIVITY_KIND_MEMCPY c, CUPTI_ACTIVITY_KIND_MEMSET s, "
+                             "ENUM_CUDA_MEMCPY_OPER"},
+        {"cuda_gpu_trace",
+         "SELECT k.greenContextId, c.greenContextId, s.greenContextId, registersPerThread, "
+         "staticSharedMemory, dynamicSharedMemory, k.deviceId, k.contextId, k.streamId, "
+         "c.srcKind, c.dstKind, s.memKind, s.value, g.id, g.name, m.label FROM "
+         "CUPTI_ACTIVITY_KIND_KERNEL k, CUPTI_ACTIVITY_KIND_MEMCPY c, "
+         "CUPTI_ACTIVITY_KIND_MEMSET s, TARGET_INFO_GPU g, ENUM_CUDA_MEM_KIND m"},
+        {"cuda_kern_exec_sum", "SELECT k.correlationId, k.globalPid, k.deviceId, r.globalTid "
+                               "FROM CUPTI_ACTIVITY_KIND_KERNEL k, CUPTI_ACTIVITY_KIND_RUNTIME r"},
+        {"nvtx_sum", "SELECT start, end, eventType, text, textId, domainId, globalTid, "
+                     "endGlobalTid, rangeId, eventId FROM NVTX_EVENTS"},
+        {"nvtx_gpu_proj_trace", "SELECT start, end, correlationId, globalPid FROM "
+                                "CUPTI_ACTIVITY_KIND_MEMCPY UNION ALL SELECT start, end, "
+                                "correlationId, globalPid FROM CUPTI_ACTIVITY_KIND_MEMSET"},
+        {"versions", "SELECT name, value FROM META_DATA_EXPORT"},
+        {"names of types", "SELECT e.label, t.label FROM ENUM_NSYS_EVENT_CLASS e, "
+                           "ENUM_NSYS_EVENT_TYPE t"},
+};
+
+Test(export_nsys, every_published_report_finds_its_tables_and_columns)
+{
+	const struct ws_row_memcpy copy = {.pid = 100, .device = 3, .kind = 1};
+	const struct ws_row_memset set = {.pid = 100, .device = 3};
+	struct exported e;
+
+	setup(&e);
+	fill(&e);
+	add(&e, WS_KIND_MEMCPY, &copy);
+	add(&e, WS_KIND_MEMSET, &set);
+	nvtx(&e, 10, 1, WS_NVTX_PUSH, 0, TEXT(&e, "range"), 0);
+	export(&e);
+	for (size_t i = 0; i < sizeof(wanted) / sizeof(*wanted); i++) {
+		sqlite3_stmt *stmt;
+
+		cr_assert(eq(int, sqlite3_prepare_v2(e.db, wanted[i][1], -1, &stmt, NULL),
+		             SQLITE_OK),
+		          "%s: %s", wanted[i][0], sqlite3_errmsg(e.db));
+		cr_assert(eq(int, sqlite3_step(stmt), SQLITE_ROW), "%s: no rows", wanted[i][0]);
+		sqlite3_finalize(stmt);
+	}
+	teardown(&e);
+}
+
 /* --- the queries of the documentation --- */
 
 static char *page(void)
