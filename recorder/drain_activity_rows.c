@@ -450,29 +450,37 @@ static void add_device_attr(struct ws_drain *d, uint32_t device, const char *nam
 	ws_drain_add(d, WS_KIND_DEVICE_ATTR, &row);
 }
 
+/* -1, which is no value of an attribute, when it is absurd. */
+static int64_t product(uint64_t a, uint64_t b)
+{
+	int64_t result;
+
+	return __builtin_mul_overflow(a, b, &result) ? -1 : result;
+}
+
 /* X(attribute of the trace, value from the record c) */
-#define DEVICE_ATTR_LIST(X)                                                  \
-	X(compute_capability_major, c->major)                                \
-	X(compute_capability_minor, c->minor)                                \
-	X(sm_count, c->sm_count)                                             \
-	X(warp_size, c->warp_size)                                           \
-	X(max_threads_per_block, c->threads_per_block)                       \
-	X(max_threads_per_sm, (int64_t)c->warps_per_sm * c->warp_size)       \
-	X(max_warps_per_sm, c->warps_per_sm)                                 \
-	X(max_blocks_per_sm, c->blocks_per_sm)                               \
-	X(registers_per_block, c->registers_per_block)                       \
-	X(registers_per_sm, c->registers_per_sm)                             \
-	X(shared_per_block_bytes, c->shared_per_block)                       \
-	X(shared_per_sm_bytes, c->shared_per_sm)                             \
-	X(global_memory_bytes, (int64_t)c->memory_size)                      \
-	X(constant_memory_bytes, c->constant_size)                           \
-	X(l2_cache_bytes, c->l2_size)                                        \
-	X(memory_bandwidth_bytes_per_s, (int64_t)c->memory_bandwidth * 1000) \
-	X(core_clock_hz, (int64_t)c->core_clock * 1000)                      \
-	X(copy_engines, c->copy_engines)                                     \
-	X(ecc, c->ecc)                                                       \
-	X(mig, c->mig)                                                       \
-	X(mig_gpu_instance, c->mig ? (int64_t)c->gpu_instance : -1)          \
+#define DEVICE_ATTR_LIST(X)                                                 \
+	X(compute_capability_major, c->major)                               \
+	X(compute_capability_minor, c->minor)                               \
+	X(sm_count, c->sm_count)                                            \
+	X(warp_size, c->warp_size)                                          \
+	X(max_threads_per_block, c->threads_per_block)                      \
+	X(max_threads_per_sm, product(c->warps_per_sm, c->warp_size))       \
+	X(max_warps_per_sm, c->warps_per_sm)                                \
+	X(max_blocks_per_sm, c->blocks_per_sm)                              \
+	X(registers_per_block, c->registers_per_block)                      \
+	X(registers_per_sm, c->registers_per_sm)                            \
+	X(shared_per_block_bytes, c->shared_per_block)                      \
+	X(shared_per_sm_bytes, c->shared_per_sm)                            \
+	X(global_memory_bytes, product(c->memory_size, 1))                  \
+	X(constant_memory_bytes, c->constant_size)                          \
+	X(l2_cache_bytes, c->l2_size)                                       \
+	X(memory_bandwidth_bytes_per_s, product(c->memory_bandwidth, 1000)) \
+	X(core_clock_hz, product(c->core_clock, 1000))                      \
+	X(copy_engines, c->copy_engines)                                    \
+	X(ecc, c->ecc)                                                      \
+	X(mig, c->mig)                                                      \
+	X(mig_gpu_instance, c->mig ? (int64_t)c->gpu_instance : -1)         \
 	X(mig_compute_instance, c->mig ? (int64_t)c->compute_instance : -1)
 
 static enum ws_activity_fate add_device(struct ws_drain *d, const struct ws_cupti_device *c)
