@@ -1,6 +1,7 @@
 /*
  * The table `method`: what every column means.
  */
+#include "report/advice.h"
 #include "report/tables.h"
 
 static const struct {
@@ -65,6 +66,13 @@ enum ws_status ws_tab_method(const struct ws_tab *tab, struct ws_table *t, struc
 	(void)tab;
 	(void)err;
 	ws_method_fill(t, defs, count);
+	for (int i = 0; i < WS_RULES; i++) {
+		struct ws_cell *row = ws_table_row(t);
+
+		ws_cell_set_str(t, &row[WS_TC_method_table], ws_def_advice.name);
+		ws_cell_set_str(t, &row[WS_TC_method_column], ws_rule_defs[i].id);
+		ws_cell_set_str(t, &row[WS_TC_method_definition], ws_rule_defs[i].condition);
+	}
 	ws_table_note(t, "`--table kernel-trace` gives every execution of every kernel; it is in no "
 	                 "report of all tables. docs/reports.md defines it.");
 	return WS_OK;

@@ -5,13 +5,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/advice.h"
 #include "report/columns.h"
 #include "report/group.h"
 #include "report/names.h"
 #include "report/steps.h"
 #include "report/tables.h"
 
-#define TOP_KERNELS 10
+#define TOP_KERNELS  10
+#define TOP_FINDINGS 6
 
 struct page {
 	const struct ws_tab *tab;
@@ -454,6 +456,54 @@ static enum ws_status add_top_kernels(const struct page *p, struct ws_err *err)
 	return status;
 }
 
+/* --- what is odd ------------------------------------------------------------------------------ */
+
+static enum ws_status add_finding(const struct page *p, const struct ws_advice *a,
+                                  const struct ws_finding *f, struct ws_err *err)
+{
+	const struct ws_rule_def *rule = &ws_rule_defs[f->rule];
+	char *item = NULL, *text = NULL;
+	int made = asprintf(&item, "%s %s: %s", rule->id, rule->title, f->scope);
+
+	if (made >= 0 && f->gain_ns > 0 && a->step_ns > 0)
+		made = asprintf(&text, "%s (a step at most %.1f %% shorter without)", f->evidence,
+		                100 * f->gain_ns / a->step_ns);
+	else if (made >= 0)
+		made = asprintf(&text, "%s", f->evidence);
+	if (made >= 0)
+		add_text(p, bytes_of(item), bytes_of(text));
+	else
+		text = NULL; /* undefined after a failure */
+	free(item);
+	free(text);
+	return made >= 0 ? WS_OK : WS_FAIL(err, NO_MEMORY, "no memory for the summary");
+}
+
+static enum ws_status add_findings(const struct page *p, struct ws_err *err)
+{
+	struct ws_advice a;
+	enum ws_status status = ws_advice_find(p->tab, &a, err);
+	size_t shown = a.n < TOP_FINDINGS ? a.n : TOP_FINDINGS, judged = 0;
+
+	for (int i = 0; i < WS_RULES; i++)
+		judged += !a.not_judged[i];
+	for (size_t i = 0; i < shown && status == WS_OK; i++)
+		status = add_finding(p, &a, &a.findings[i], err);
+	if (status == WS_OK) {
+		struct ws_cell *row = new_row(p, bytes_of("findings in all"));
+
+		ws_cell_set_str(p->t, &row[WS_TC_summary_text],
+		                "Table `advice` has all of them, with what could be done.");
+		ws_cell_set_int(&row[WS_TC_summary_count], (int64_t)a.n);
+		row = new_row(p, bytes_of("rules that could be judged"));
+		ws_cell_set_str(p->t, &row[WS_TC_summary_text],
+		                "Of A1 to A15; the notes of `advice` say what the others lack.");
+		ws_cell_set_int(&row[WS_TC_summary_count], (int64_t)judged);
+	}
+	ws_advice_release(&a);
+	return status;
+}
+
 /* --- the page ----------------------------------------------------------------------------------
  */
 
@@ -481,6 +531,10 @@ enum ws_status ws_tab_summary(const struct ws_tab *tab, struct ws_table *t, stru
 	WS_FORWARD(add_classes(&p, err));
 	p.section = "Top kernels";
 	WS_FORWARD(add_top_kernels(&p, err));
+	if (tab->m->kernels.n) {
+		p.section = "What is odd";
+		WS_FORWARD(add_findings(&p, err));
+	}
 	p.section = "What is missing";
 	WS_FORWARD(ws_missing_each(tab->m, add_missing, &p, err));
 	p.section = "Workload";
