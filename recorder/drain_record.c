@@ -159,12 +159,14 @@ static int add_cpu_kernel(struct ws_drain *d, uint32_t thread, const struct even
 		kernel.dur_ns = 0;
 		kernel.flags = WS_KERNEL_NO_TIME;
 	}
-	kernel.correlation = ++d->next_correlation;
-	api.start_ns = kernel.start_ns;
-	api.dur_ns = kernel.dur_ns;
-	api.name = ws_drain_intern(d, (struct ws_bytes){api_name, sizeof(api_name) - 1});
-	api.correlation = kernel.correlation;
-	ws_drain_add(d, WS_KIND_API, &api);
+	if (d->seg->capture.api != WS_CAPTURE_NO_API) {
+		kernel.correlation = ++d->next_correlation;
+		api.start_ns = kernel.start_ns;
+		api.dur_ns = kernel.dur_ns;
+		api.name = ws_drain_intern(d, (struct ws_bytes){api_name, sizeof(api_name) - 1});
+		api.correlation = kernel.correlation;
+		ws_drain_add(d, WS_KIND_API, &api);
+	}
 	ws_drain_add(d, WS_KIND_KERNEL, &kernel);
 	d->counts.kernels++;
 	return 1;
