@@ -11,6 +11,7 @@
 #include <time.h>
 
 #include "recorder/collect/capture_range.h"
+#include "recorder/collect/cupti_calls.h"
 #include "recorder/collect/libraries.h"
 
 #ifndef MADV_POPULATE_WRITE
@@ -306,55 +307,6 @@ static void enable_kind(int kind)
 	ws_cupti_count_error(function, result);
 }
 
-/*
- * Calls that launch, copy, fill, wait, allocate, or load code. By their names,
- * as each CUPTI has more of them than the one before.
- */
-static int is_wanted_call(const char *name)
-{
-	static const char *const prefixes[] = {
-	        "Launch",
-	        "GraphLaunch",
-	        "GraphInstantiate",
-	        "GraphUpload",
-	        "Memcpy",
-	        "Memset",
-	        "Malloc",
-	        "Free",
-	        "MemAlloc",
-	        "MemFree",
-	        "MemPrefetch",
-	        "HostAlloc",
-	        "MemHostAlloc",
-	        "HostRegister",
-	        "StreamSynchronize",
-	        "StreamWait",
-	        "EventSynchronize",
-	        "EventRecord",
-	        "DeviceSynchronize",
-	        "CtxSynchronize",
-	        "DeviceReset",
-	        "ModuleLoad",
-	        "LibraryLoad",
-	};
-	size_t skip = strncmp(name, "cuda", 4) ? strlen("cu") : strlen("cuda");
-
-	if (strncmp(name, "cu", 2) != 0)
-		return 0;
-	for (size_t i = 0; i < sizeof(prefixes) / sizeof(*prefixes); i++)
-		if (!strncmp(name + skip, prefixes[i], strlen(prefixes[i])))
-			return 1;
-	return 0;
-}
-
-/* Of the driver's only launches: programs that call it directly; the rest comes twice. */
-static int is_wanted(uint32_t domain, const char *name, int kernels_only)
-{
-	if (domain == WS_CUPTI_DOMAIN_DRIVER || kernels_only)
-		return strstr(name, "Launch") != NULL && is_wanted_call(name);
-	return is_wanted_call(name);
-}
-
 static void enable_calls(uint32_t domain, int kernels_only)
 {
 	const int runtime = domain == WS_CUPTI_DOMAIN_RUNTIME;
@@ -369,7 +321,7 @@ static void enable_calls(uint32_t domain, int kernels_only)
 	}
 	for (uint32_t cbid = 1; ws_cupti.GetCallbackName(domain, cbid, &name) == WS_CUPTI_OK;
 	     cbid++) {
-		if (name && is_wanted(domain, name, kernels_only))
+		if (name && ws_cupti_wants_call(domain, name, kernels_only))
 			result = enable(cbid, 1);
 		if (result != WS_CUPTI_OK)
 			break;

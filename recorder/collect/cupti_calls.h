@@ -1,0 +1,16 @@
+/* Which calls of the CUDA API are worth a record each. */
+#ifndef WS_COLLECT_CUPTI_CALLS_H
+#define WS_COLLECT_CUPTI_CALLS_H
+
+#include <stdint.h>
+
+/*
+ * 1 for a function of this domain (enum ws_cupti_domain) with this name, as
+ * CUPTI has it: of the runtime those that launch, copy, fill, wait, allocate
+ * or load code; of the driver only launches, as the runtime's calls call the
+ * driver's. kernels_only: launches alone. By name, as each CUPTI has more of
+ * them than the one before.
+ */
+int ws_cupti_wants_call(uint32_t domain, const char *name, int kernels_only);
+
+#endif
