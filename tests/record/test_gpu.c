@@ -78,3 +78,29 @@ Test(gpu, library_ranges_are_asked_for_and_never_against_what_is_set)
 		cr_expect_str_eq(text, cases[i].levels, "%s", cases[i].option);
 	}
 }
+
+/* With the driver and the CUPTI of the tests there is one. */
+static int record_cuda(const char *more)
+{
+	setenv("LD_LIBRARY_PATH", WS_TEST_FAKES, 1);
+	setenv("WARPSHEET_CUPTI_PATH", WS_TEST_FAKES "/libcupti-fake.so", 1);
+	return RUN(&r, "-o", r.trace, "--segment-dir", r.segments, more, "--",
+	           WS_TEST_VICTIM_PROFILER, "10");
+}
+
+Test(gpu, with_a_gpu_require_gpu_passes_the_program_s_status_on)
+{
+	cr_expect_eq(record_cuda("--require-gpu"), 0, "%s", r.text);
+	cr_expect_null(strstr(r.text, "GPU"), "%s", r.text);
+}
+
+Test(gpu, one_line_says_why_a_gpu_was_not_recorded_and_the_program_s_status_is_passed_on)
+{
+	setenv("FAKE_CUPTI_SUBSCRIBE", "39", 1);
+	cr_expect_eq(record_cuda("--no-args"), 0, "%s", r.text);
+	cr_expect_not_null(strstr(r.text, "no GPU was recorded: another tool holds CUPTI"), "%s",
+	                   r.text);
+	cr_expect_eq(record_cuda("--require-gpu"), 5, "%s", r.text);
+	cr_expect_not_null(strstr(r.text, "no GPU was recorded: another tool holds CUPTI"), "%s",
+	                   r.text);
+}
