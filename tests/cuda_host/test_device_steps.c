@@ -186,8 +186,7 @@ static void session_close(struct session *s)
 /* steps of a workload on both; returns how many of them were skipped for an overflow. */
 static int64_t compare_steps(const struct ws_workload *w, int steps)
 {
-	double bound = step_bound(w), grads = 0, params,
-	       loss = 0;
+	double bound = step_bound(w), grads = 0, params, loss = 0;
 	const char *where[2] = {"", ""};
 	struct session device, cpu;
 	struct ws_pool *pool;
