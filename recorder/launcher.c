@@ -236,8 +236,6 @@ static enum ws_status check_salvageable(const struct ws_seg_header *seg, const c
 	           "%s is in use: process %u is recording into it", path, (unsigned)launcher);
 	WS_FAIL_IF(!ws_drain_file_size(seg), err, CORRUPT,
 	           "%s holds nothing: its program was never started", path);
-	WS_FAIL_IF(!memchr(seg->trace_path, 0, sizeof(seg->trace_path)), err, CORRUPT,
-	           "%s cannot be salvaged: it names no trace", path);
 	return WS_OK;
 }
 

@@ -55,7 +55,7 @@ static enum ws_status make(struct ws_process **out, const struct ws_record_opts 
 		p->trace = strdup(trace);
 	if (!p || !p->trace) {
 		free(p);
-		ws_segment_file_remove(file);
+		ws_segment_file_close(file);
 		return WS_FAIL(err, NO_MEMORY, "out of memory for recording a process");
 	}
 	p->opts = opts;
@@ -95,7 +95,11 @@ enum ws_status ws_process_begin(struct ws_process **out, const struct ws_record_
 {
 	enum ws_status status;
 
-	WS_FORWARD(make(out, opts, file, trace, err));
+	status = make(out, opts, file, trace, err);
+	if (status != WS_OK) {
+		unlink(file->path);
+		return status;
+	}
 	status = begin_trace(*out, provenance, err);
 	if (status != WS_OK) {
 		if ((*out)->writer) /* nothing was recorded, so there is no trace either */
@@ -124,10 +128,15 @@ enum ws_status ws_process_resume(struct ws_process **out, const struct ws_record
                                  struct ws_segment_file *file, const char *trace,
                                  struct ws_err *err)
 {
+	const struct ws_seg_header *seg = file->seg;
 	struct ws_process *p;
 	enum ws_status status;
 
-	WS_FORWARD(make(&p, opts, file, trace ? trace : file->seg->trace_path, err));
+	if (!trace && !memchr(seg->trace_path, 0, sizeof(seg->trace_path))) {
+		ws_segment_file_close(file);
+		return WS_FAIL(err, CORRUPT, "%s cannot be salvaged: it names no trace", file->path);
+	}
+	WS_FORWARD(make(&p, opts, file, trace ? trace : seg->trace_path, err));
 	p->is_salvaged = 1;
 	status = resume_trace(p, err);
 	if (status != WS_OK) {
