@@ -168,8 +168,7 @@ static void number_layers(struct finder *f, int backward)
 		if (f->out[i].layer >= layers)
 			layers = f->out[i].layer + 1;
 	for (size_t i = 0; i < f->costs->n; i++) {
-		if (is_backward(&ops[i]) != backward || !begins_layer(f, i) ||
-		    f->out[i].layer >= 0)
+		if (is_backward(&ops[i]) != backward || !begins_layer(f, i) || f->out[i].layer >= 0)
 			continue;
 		if (ops[i].step != step)
 			count = 0;
@@ -214,8 +213,7 @@ enum ws_status ws_attention_find(const struct ws_model *m, const struct ws_cost_
 	follow_links(&f);
 	for (size_t i = 0; i < costs->n; i++)
 		if (costs->op[i].cpu_op != WS_NONE && is_backward(&costs->op[i]) &&
-		    is_class(&costs->op[i], WS_TEXT_SOFTMAX) &&
-		    f.out[i].part == WS_ATTENTION_NONE)
+		    is_class(&costs->op[i], WS_TEXT_SOFTMAX) && f.out[i].part == WS_ATTENTION_NONE)
 			match_backward(&f, i);
 	number_layers(&f, 1);
 	free(f.of_cpu_op);

@@ -18,7 +18,7 @@ enum ws_attention_part {
 };
 
 struct ws_attention_op {
-	uint8_t part; /* enum ws_attention_part */
+	uint8_t part;  /* enum ws_attention_part */
 	int64_t layer; /* by order within its step, from 0; -1 = none */
 };
 

@@ -54,8 +54,8 @@ static enum ws_status open_model(const struct ws_trace_file *f, const struct rep
 {
 	struct ws_model_opts opts = {.softmax_flops = o->softmax_flops};
 	char *rules = NULL, *peaks = NULL;
-	enum ws_status rc = read_text(o->rules_path, WS_RULES_MAX_BYTES, &rules, &opts.rules_len,
-	                              err);
+	enum ws_status rc =
+	        read_text(o->rules_path, WS_RULES_MAX_BYTES, &rules, &opts.rules_len, err);
 
 	if (rc == WS_OK)
 		rc = read_text(o->peaks_path, WS_PEAKS_MAX_BYTES, &peaks, &opts.peaks_len, err);
@@ -70,9 +70,8 @@ static enum ws_status open_model(const struct ws_trace_file *f, const struct rep
 }
 
 /* Only the tables that are asked for; a wrong name makes them all, to list them. */
-static enum ws_status make(const struct ws_trace_file *f, const struct report_opts *o,
-                           int is_short, struct ws_report **out, int *nothing,
-                           struct ws_err *err)
+static enum ws_status make(const struct ws_trace_file *f, const struct report_opts *o, int is_short,
+                           struct ws_report **out, int *nothing, struct ws_err *err)
 {
 	const struct ws_table_def *one = o->table ? ws_table_def_by_name(o->table) : NULL;
 	const struct ws_table_def *some[NSHORT];
@@ -244,8 +243,8 @@ enum ws_status ws_cmd_report(int argc, char **argv, struct ws_err *err)
 		return WS_OK;
 	WS_FORWARD(ws_destination_settle(&o.to, o.table, err));
 	WS_FORWARD(ws_output_spares(o.to.path, argv[0], err));
-	WS_FAIL_IF(o.softmax_flops < 0, err, USAGE,
-	           "--softmax-flops needs a number from 0, not %g", o.softmax_flops);
+	WS_FAIL_IF(o.softmax_flops < 0, err, USAGE, "--softmax-flops needs a number from 0, not %g",
+	           o.softmax_flops);
 	o.filter.step_first = o.steps[0];
 	o.filter.step_last = o.steps[1];
 	o.filter.has_stream = o.stream >= 0;

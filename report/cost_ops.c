@@ -125,8 +125,7 @@ static void add_kernel(const struct ws_model *m, struct ws_cost_op *op, size_t k
 }
 
 static void add_kernels(const struct ws_model *m, const struct ws_selection *sel,
-                        const uint32_t *of_range, const uint32_t *of_cpu_op,
-                        struct ws_cost_ops *c)
+                        const uint32_t *of_range, const uint32_t *of_cpu_op, struct ws_cost_ops *c)
 {
 	for (size_t k = 0; k < m->kernels.n; k++) {
 		uint32_t range = m->kernels.range[k], op = m->kernels.op[k];

@@ -9,22 +9,22 @@
 
 /* One call of an operation. */
 struct ws_cost_op {
-	uint32_t name;            /* text */
-	uint32_t class;           /* text, 0 = unknown */
-	uint32_t dtype;           /* text, 0 = unknown; its longest kernel's where that tells */
-	uint32_t direction;       /* text, 0 = unknown */
-	int64_t flops, bytes;     /* -1 = not known */
-	uint64_t batch, m, n, k;  /* of a gemm; 0 = not known */
+	uint32_t name;           /* text */
+	uint32_t class;          /* text, 0 = unknown */
+	uint32_t dtype;          /* text, 0 = unknown; its longest kernel's where that tells */
+	uint32_t direction;      /* text, 0 = unknown */
+	int64_t flops, bytes;    /* -1 = not known */
+	uint64_t batch, m, n, k; /* of a gemm; 0 = not known */
 	uint64_t kernels;
 	int64_t gpu_ns;
-	int64_t longest_ns;       /* of its kernels */
-	int64_t start_ns;         /* on the CPU */
+	int64_t longest_ns; /* of its kernels */
+	int64_t start_ns;   /* on the CPU */
 	uint32_t thread;
-	uint32_t range, cpu_op;   /* which of the two it is; the other WS_NONE */
-	uint32_t in_range;        /* innermost NVTX range that it lies in, or is; WS_NONE */
-	uint32_t step;            /* WS_NONE */
-	uint32_t device;          /* of its kernels; WS_NONE without any */
-	uint8_t tensor;           /* enum ws_tensor, of its longest kernel */
+	uint32_t range, cpu_op; /* which of the two it is; the other WS_NONE */
+	uint32_t in_range;      /* innermost NVTX range that it lies in, or is; WS_NONE */
+	uint32_t step;          /* WS_NONE */
+	uint32_t device;        /* of its kernels; WS_NONE without any */
+	uint8_t tensor;         /* enum ws_tensor, of its longest kernel */
 };
 
 struct ws_cost_ops {

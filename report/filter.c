@@ -209,7 +209,8 @@ static int keeps(const struct selector *c, uint32_t range, uint32_t step, uint32
 	if (c->inside && c->f->by_gpu_time)
 		in = overlaps_spans(c, start_ns, end_ns);
 	else
-		for (; !in && crossing != WS_NONE; crossing = m->attribution.crossings[crossing].next)
+		for (; !in && crossing != WS_NONE;
+		     crossing = m->attribution.crossings[crossing].next)
 			in = c->inside[m->attribution.crossings[crossing].range];
 	return in && (!c->s->has_steps || ws_step_selected(m, c->s, step)) &&
 	       ws_time_selected(c->s, start_ns, end_ns);
@@ -245,13 +246,12 @@ static void select_work(struct selector *c)
 		const struct ws_config *config = &m->configs[kernels->config[k]];
 		int64_t start = kernels->start_ns[k];
 
-		s->kernel[k] =
-		        keeps(c, kernels->range[k], kernels->step[k],
-		              crossing_of_call(c, kernels->call[k]), start,
-		              start + kernels->dur_ns[k]) &&
-		        keeps_pid(c, config->process) &&
-		        keeps_place(c, config->device, config->stream) &&
-		        (!c->name_matches || c->name_matches[config->name]);
+		s->kernel[k] = keeps(c, kernels->range[k], kernels->step[k],
+		                     crossing_of_call(c, kernels->call[k]), start,
+		                     start + kernels->dur_ns[k]) &&
+		               keeps_pid(c, config->process) &&
+		               keeps_place(c, config->device, config->stream) &&
+		               (!c->name_matches || c->name_matches[config->name]);
 		if (s->kernel[k]) {
 			s->kernels++;
 			s->gpu_ns += kernels->dur_ns[k];
@@ -260,11 +260,11 @@ static void select_work(struct selector *c)
 	for (size_t i = 0; i < m->nworks; i++) {
 		const struct ws_work *w = &m->works[i];
 
-		s->work[i] = keeps(c, w->range, step_of_range(m, w->range),
-		                   crossing_of_call(c, w->call), w->start_ns,
-		                   w->start_ns + w->dur_ns) &&
-		             keeps_pid(c, w->process) && keeps_place(c, w->device, w->stream) &&
-		             !c->name_matches;
+		s->work[i] =
+		        keeps(c, w->range, step_of_range(m, w->range), crossing_of_call(c, w->call),
+		              w->start_ns, w->start_ns + w->dur_ns) &&
+		        keeps_pid(c, w->process) && keeps_place(c, w->device, w->stream) &&
+		        !c->name_matches;
 	}
 }
 
@@ -311,12 +311,12 @@ static void select_all(struct selector *c)
 	for (size_t i = 0; i < m->nmemory; i++) {
 		const struct ws_memory_event *e = &m->memory[i];
 
-		s->memory[i] = keeps(c, e->range, step_of_range(m, e->range), WS_NONE, e->time_ns,
-		                     e->time_ns) &&
-		               keeps_pid(c, e->process) &&
-		               (!s->has_device ||
-		                (e->device != WS_NONE &&
-		                 m->devices[e->device].id == (uint64_t)c->f->device));
+		s->memory[i] =
+		        keeps(c, e->range, step_of_range(m, e->range), WS_NONE, e->time_ns,
+		              e->time_ns) &&
+		        keeps_pid(c, e->process) &&
+		        (!s->has_device || (e->device != WS_NONE &&
+		                            m->devices[e->device].id == (uint64_t)c->f->device));
 		any |= s->memory[i];
 	}
 	for (uint32_t i = 0; i < m->nsteps; i++)

@@ -12,7 +12,7 @@ struct ws_selection {
 	size_t kernels;
 	int64_t gpu_ns;  /* time of the kernels in the report: the usual denominator */
 	size_t measured; /* measured steps in the report */
-	int64_t step_first, step_last; /* their numbers; all of them without a filter */
+	int64_t step_first, step_last;      /* their numbers; all of them without a filter */
 	int64_t time_first_ns, time_end_ns; /* what overlaps this; everything without a filter */
 	int has_nvtx, has_steps, has_device;
 	int has_launched; /* a filter of device work: device, stream or kernel */

@@ -42,8 +42,8 @@ int ws_filter_matches(struct ws_bytes pattern, struct ws_bytes path, struct ws_b
 }
 
 /* named[p] = 1 for the paths that the pattern names; returns in *any whether there is one. */
-static enum ws_status match_paths(const struct ws_model *m, struct ws_bytes pattern,
-                                  uint8_t *named, int *any, struct ws_err *err)
+static enum ws_status match_paths(const struct ws_model *m, struct ws_bytes pattern, uint8_t *named,
+                                  int *any, struct ws_err *err)
 {
 	const struct ws_ranges *r = &m->ranges;
 
@@ -96,9 +96,8 @@ static int take_instances(struct ws_bytes *pattern, uint32_t *first, uint32_t *l
 
 /* Of the ranges that are named and lie in no other named one, keep those numbered first to last by
  * begin; then what lies in them. */
-static enum ws_status keep_instances(const struct ws_model *m, const uint8_t *named,
-                                     uint32_t first, uint32_t last, uint8_t *inside,
-                                     struct ws_err *err)
+static enum ws_status keep_instances(const struct ws_model *m, const uint8_t *named, uint32_t first,
+                                     uint32_t last, uint8_t *inside, struct ws_err *err)
 {
 	const struct ws_ranges *r = &m->ranges;
 	uint32_t *order = calloc(r->n ? r->n : 1, sizeof(*order));

@@ -64,8 +64,8 @@ static enum ws_status load_configs(struct ws_loader *l, struct ws_err *err)
 		if (cost == WS_COST_FLOPS_AND_BYTES)
 			c->bytes = cost_of(ws_value(&t, WS_COL_op_config_bytes_read, i),
 			                   ws_value(&t, WS_COL_op_config_bytes_written, i));
-		status = enum_text(m, WS_COL_op_config_kind,
-		                   ws_value(&t, WS_COL_op_config_kind, i), &c->kind, err);
+		status = enum_text(m, WS_COL_op_config_kind, ws_value(&t, WS_COL_op_config_kind, i),
+		                   &c->kind, err);
 		if (status == WS_OK)
 			status = enum_text(m, WS_COL_op_config_direction,
 			                   ws_value(&t, WS_COL_op_config_direction, i),
@@ -74,9 +74,9 @@ static enum ws_status load_configs(struct ws_loader *l, struct ws_err *err)
 			status = enum_text(m, WS_COL_op_config_dtype,
 			                   ws_value(&t, WS_COL_op_config_dtype, i), &c->dtype, err);
 		if (status == WS_OK)
-			status = ws_idmap_put(&l->op_config_of,
-			                      ws_value(&t, WS_COL_op_config_id, i), (uint32_t)i + 1,
-			                      err);
+			status =
+			        ws_idmap_put(&l->op_config_of, ws_value(&t, WS_COL_op_config_id, i),
+			                     (uint32_t)i + 1, err);
 	}
 	ws_table_data_release(&t);
 	return status;
@@ -292,13 +292,14 @@ static enum ws_status load_links(struct ws_loader *l, struct ws_idmap *op_of, st
 		if (ops->external[i])
 			status = ws_idmap_put(&by_external, ops->external[i], i, err);
 	for (uint64_t i = 0; i < t.rows && status == WS_OK; i++) {
-		uint32_t op =
-		        ws_idmap_get(&by_external, ws_value(&t, WS_COL_external_link_external_id, i));
+		uint32_t op = ws_idmap_get(&by_external,
+		                           ws_value(&t, WS_COL_external_link_external_id, i));
 
 		if (op != WS_NONE &&
 		    ws_value(&t, WS_COL_external_link_kind, i) == WS_EXTERNAL_CUSTOM0)
-			status = ws_idmap_put(
-			        op_of, ws_value(&t, WS_COL_external_link_correlation, i), op, err);
+			status = ws_idmap_put(op_of,
+			                      ws_value(&t, WS_COL_external_link_correlation, i), op,
+			                      err);
 	}
 	ws_idmap_free(&by_external);
 	ws_table_data_release(&t);
@@ -327,8 +328,7 @@ static uint32_t inherited_range(const struct ws_model *m, uint32_t op, uint32_t 
 	return range == WS_NONE && forward != WS_NONE ? m->cpu_ops.range[forward] : range;
 }
 
-static void join_work(struct ws_model *m, const struct ws_idmap *op_of,
-                      const struct ws_loader *l)
+static void join_work(struct ws_model *m, const struct ws_idmap *op_of, const struct ws_loader *l)
 {
 	struct ws_kernels *k = &m->kernels;
 

@@ -73,9 +73,11 @@ static enum ws_status load_texts(struct ws_loader *l, uint64_t nconfigs, struct 
 	m->texts[WS_TEXT_EMPTY] = (struct ws_bytes){"", 0};
 	m->ntexts = 1;
 	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
-		WS_FORWARD(ws_intern_text(m, (struct ws_bytes){known[i], strlen(known[i])}, &at, err));
+		WS_FORWARD(
+		        ws_intern_text(m, (struct ws_bytes){known[i], strlen(known[i])}, &at, err));
 	for (uint64_t i = 0; i < m->strings.rows; i++) {
-		WS_FORWARD(ws_intern_text(m, ws_blob(&m->strings, WS_COL_string_text, i), &at, err));
+		WS_FORWARD(
+		        ws_intern_text(m, ws_blob(&m->strings, WS_COL_string_text, i), &at, err));
 		WS_FORWARD(ws_idmap_put(&m->text_of, ws_value(&m->strings, WS_COL_string_id, i), at,
 		                        err));
 	}
@@ -85,7 +87,7 @@ static enum ws_status load_texts(struct ws_loader *l, uint64_t nconfigs, struct 
 /* --- processes, threads, devices, launch configurations ------------------------------ */
 
 enum ws_status ws_process_number(struct ws_loader *l, uint64_t pid, uint32_t *out,
-                                     struct ws_err *err)
+                                 struct ws_err *err)
 {
 	struct ws_model *m = l->m;
 
@@ -135,8 +137,7 @@ enum ws_status ws_thread_number(struct ws_loader *l, uint64_t id, uint64_t pid, 
 	return ws_idmap_put(&l->thread_of, id, *out, err);
 }
 
-enum ws_status ws_device_number(struct ws_loader *l, uint64_t id, uint32_t *out,
-                                struct ws_err *err)
+enum ws_status ws_device_number(struct ws_loader *l, uint64_t id, uint32_t *out, struct ws_err *err)
 {
 	struct ws_model *m = l->m;
 
@@ -187,7 +188,8 @@ static enum ws_status load_device_attrs(struct ws_loader *l, struct ws_err *err)
 
 	WS_FORWARD(ws_load_kind(l, WS_KIND_DEVICE_ATTR, &t, err));
 	for (uint64_t i = 0; i < t.rows; i++) {
-		uint32_t at = ws_idmap_get(&l->device_of, ws_value(&t, WS_COL_device_attr_device, i));
+		uint32_t at =
+		        ws_idmap_get(&l->device_of, ws_value(&t, WS_COL_device_attr_device, i));
 		struct ws_bytes name =
 		        m->texts[ws_model_text(m, ws_value(&t, WS_COL_device_attr_attr, i))];
 		int64_t value = (int64_t)ws_value(&t, WS_COL_device_attr_value, i);
@@ -283,9 +285,10 @@ static enum ws_status add_config(struct ws_loader *l, const struct ws_table_data
 		WS_FORWARD(describe_kernel(l, name, c, err));
 		WS_FORWARD(ws_idmap_put(&l->kernel_of, name, at, err));
 	}
-	WS_FORWARD(ws_process_number(l, ws_value(t, WS_COL_launch_config_pid, row), &c->process, err));
 	WS_FORWARD(
-	        ws_device_number(l, ws_value(t, WS_COL_launch_config_device, row), &c->device, err));
+	        ws_process_number(l, ws_value(t, WS_COL_launch_config_pid, row), &c->process, err));
+	WS_FORWARD(ws_device_number(l, ws_value(t, WS_COL_launch_config_device, row), &c->device,
+	                            err));
 	c->stream = ws_value(t, WS_COL_launch_config_stream, row);
 	c->shape = (struct ws_launch_shape){
 	        .grid_x = ws_value(t, WS_COL_launch_config_grid_x, row),
@@ -301,9 +304,9 @@ static enum ws_status add_config(struct ws_loader *l, const struct ws_table_data
 	                           ws_value(t, WS_COL_launch_config_shared_dynamic_bytes, row),
 	                           &c->shape.shared_bytes))
 		c->shape.shared_bytes = UINT64_MAX;
-	c->has_occupancy = m->devices[c->device].has_limits &&
-	                   ws_occupancy_estimate(&m->devices[c->device].limits, &c->shape,
-	                                         &c->occupancy);
+	c->has_occupancy =
+	        m->devices[c->device].has_limits &&
+	        ws_occupancy_estimate(&m->devices[c->device].limits, &c->shape, &c->occupancy);
 	return ws_idmap_put(&l->config_of, ws_value(t, WS_COL_launch_config_id, row), at, err);
 }
 

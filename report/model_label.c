@@ -144,9 +144,9 @@ static enum ws_status check_sums(struct ws_model *m, struct ws_err *err)
 /* --- steps ------------------------------------------------------------------------------- */
 
 /*
- * A step is an outermost range `step` or PyTorch's ProfilerStep#N; it is a warm-up step when it lies in a
- * range `warm-up`. A range `warm-up` with no step inside is a warm-up step.
- * range_step[i] becomes the range that is the step around range i.
+ * A step is an outermost range `step` or PyTorch's ProfilerStep#N; it is a warm-up step when it
+ * lies in a range `warm-up`. A range `warm-up` with no step inside is a warm-up step. range_step[i]
+ * becomes the range that is the step around range i.
  */
 static enum ws_status find_step_ranges(struct ws_model *m, struct ws_err *err)
 {

@@ -317,10 +317,9 @@ static enum ws_status load_ranges(struct ws_loader *l, struct ws_err *err)
 		n += ws_modules_add_events(&modules, &c, n);
 	ws_modules_release(&modules);
 
-	ev = (struct ws_nvtx_events){n,           c.time_ns,   c.thread,
-	                             c.type,      c.domain,    c.name,
-	                             c.range_id,  c.payload,   l->thread_process,
-	                             l->m->nthreads, l->m->end_ns};
+	ev = (struct ws_nvtx_events){
+	        n,          c.time_ns, c.thread,          c.type,         c.domain,    c.name,
+	        c.range_id, c.payload, l->thread_process, l->m->nthreads, l->m->end_ns};
 	if (status == WS_OK)
 		status = take_facts(l->m, &ev, err);
 	if (status == WS_OK)

@@ -17,9 +17,9 @@ struct ws_loader {
 	size_t processes_allocated;
 	struct ws_idmap device_of; /* device id -> number */
 	size_t devices_allocated;
-	struct ws_idmap config_of;  /* launch_config id -> number */
-	struct ws_idmap payload_of; /* payload id -> row */
-	struct ws_idmap kernel_of;  /* text of a recorded kernel name -> first config with it */
+	struct ws_idmap config_of;    /* launch_config id -> number */
+	struct ws_idmap payload_of;   /* payload id -> row */
+	struct ws_idmap kernel_of;    /* text of a recorded kernel name -> first config with it */
 	struct ws_idmap op_config_of; /* op_config id -> number */
 	struct ws_classifier *classifier;
 	const struct ws_model_opts *opts;
@@ -83,8 +83,7 @@ enum ws_status ws_load_memory(struct ws_loader *l, struct ws_err *err);
 enum ws_status ws_load_cpu_ops(struct ws_loader *l, struct ws_err *err);
 enum ws_status ws_join_cpu_ops(struct ws_loader *l, struct ws_err *err);
 /* The works' and the memory's calls, ranges and operations. After those of the calls. */
-enum ws_status ws_join_works(struct ws_loader *l, const struct ws_calls *calls,
-                             struct ws_err *err);
+enum ws_status ws_join_works(struct ws_loader *l, const struct ws_calls *calls, struct ws_err *err);
 
 /* The number of a thread; one whose row was lost is a thread of process `pid` all the same. */
 enum ws_status ws_thread_number(struct ws_loader *l, uint64_t id, uint64_t pid, uint32_t *out,

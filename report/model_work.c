@@ -128,8 +128,8 @@ enum ws_status ws_load_works(struct ws_loader *l, struct ws_err *err)
 		status = no_memory(err, "memory copies");
 	for (size_t i = 0; i < NWORKS_OF && status == WS_OK; i++)
 		for (uint64_t row = 0; row < t[i].rows && status == WS_OK; row++)
-			status = take_work(l, &works_of[i], &t[i], row, &m->works[m->nworks++],
-			                   err);
+			status =
+			        take_work(l, &works_of[i], &t[i], row, &m->works[m->nworks++], err);
 	for (size_t i = 0; i < NWORKS_OF; i++)
 		ws_table_data_release(&t[i]);
 	WS_FORWARD(status);

@@ -5,7 +5,7 @@
 /* How demanglers call an anonymous namespace: brackets that are part of a name. */
 static const char *const anonymous[] = {"(anonymous namespace)", "<unnamed>"};
 #define NANONYMOUS (sizeof(anonymous) / sizeof(*anonymous))
-#define OPERATOR  "operator"
+#define OPERATOR   "operator"
 
 static int starts_with(const char *p, const char *end, const char *what)
 {

@@ -183,7 +183,7 @@ enum ws_status ws_launch_bound(const struct ws_model *m, const struct ws_selecti
 	if (n && out->wall_ns > 0 && ws_model_on_cpu(m) != 1)
 		out->launch_bound =
 		        (double)out->busy_ns < 0.7 * (double)out->wall_ns &&
-		        (stat.median < 10000 || (double)out->wall_ns / kernels >
-		                                        2 * (double)out->busy_ns / kernels);
+		        (stat.median < 10000 ||
+		         (double)out->wall_ns / kernels > 2 * (double)out->busy_ns / kernels);
 	return WS_OK;
 }

@@ -125,8 +125,9 @@ enum ws_status ws_tab_api_summary(const struct ws_tab *tab, struct ws_table *t, 
 		              (double)m->overhead_ns / 1e6, (unsigned long long)m->overheads);
 out:
 	if (status == WS_OK && !m->api.n)
-		ws_table_set_not_recorded(t, "No API calls were recorded: the program made none, or "
-		                             "they were left out (`warpsheet record --api` chooses).");
+		ws_table_set_not_recorded(t,
+		                          "No API calls were recorded: the program made none, or "
+		                          "they were left out (`warpsheet record --api` chooses).");
 	release(&s);
 	return status;
 }

@@ -142,8 +142,7 @@ static void set_device(struct ws_table *t, struct ws_cell *row, const struct ws_
 	ws_cell_set_str(t, &row[WS_TC_gpu_device], id);
 	ws_cell_set_model_text(t, &row[WS_TC_gpu_name], m, d->name);
 	if (d->memory_bytes > 0) {
-		ws_cell_set_real(&row[WS_TC_gpu_memory_gb],
-		                 (double)d->memory_bytes / (1 << 30));
+		ws_cell_set_real(&row[WS_TC_gpu_memory_gb], (double)d->memory_bytes / (1 << 30));
 		ws_cell_set_int(&row[WS_TC_gpu_memory_bytes], d->memory_bytes);
 	}
 	if (d->facts.compute_capability_major >= 0 && d->facts.compute_capability_minor >= 0) {
@@ -240,8 +239,7 @@ enum ws_status ws_tab_gpu(const struct ws_tab *tab, struct ws_table *t, struct w
 	for (uint32_t i = 0; i < m->ndevices && status == WS_OK; i++)
 		status = add_device(&g, t, i, err);
 	if (status == WS_OK && n)
-		ws_table_note(t,
-		              "Utilization, SM efficiency and occupancy are over %.3f ms, %s.",
+		ws_table_note(t, "Utilization, SM efficiency and occupancy are over %.3f ms, %s.",
 		              (double)(g.end_ns - g.start_ns) / 1e6,
 		              windows[0].step == WS_NONE
 		                      ? "the time of the trace, which has no finished steps"

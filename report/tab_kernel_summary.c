@@ -125,8 +125,7 @@ static enum ws_status gather(struct summary *s, struct ws_err *err)
 		s->in_steps[name] += (uint64_t)ws_step_selected(m, sel, ws_kernel_step(m, k));
 		WS_FORWARD(see(&s->seen[CLASS], name, ws_kernel_class(m, k), err));
 		WS_FORWARD(see(&s->seen[CLASS_BY_NAME], name, config->name_class, err));
-		WS_FORWARD(
-		        see(&s->seen[CLASS_BY_RANGE], name, ws_kernel_range_class(m, k), err));
+		WS_FORWARD(see(&s->seen[CLASS_BY_RANGE], name, ws_kernel_range_class(m, k), err));
 		WS_FORWARD(see(&s->seen[DIRECTION], name, ws_kernel_direction(m, k), err));
 		WS_FORWARD(see(&s->seen[DTYPE], name, ws_kernel_dtype(m, k), err));
 		ws_launch_stat_add(&s->launch[name], config, m->kernels.dur_ns[k]);
@@ -243,8 +242,8 @@ static enum ws_status add_row(const struct summary *s, struct ws_table *t, uint3
 	WS_FORWARD(set_seen(s, t, &row[WS_TC_kernel_summary_op_class], CLASS, name, err));
 	WS_FORWARD(set_seen(s, t, &row[WS_TC_kernel_summary_direction], DIRECTION, name, err));
 	WS_FORWARD(set_seen(s, t, &row[WS_TC_kernel_summary_dtype], DTYPE, name, err));
-	WS_FORWARD(set_seen(s, t, &row[WS_TC_kernel_summary_class_by_name], CLASS_BY_NAME, name,
-	                    err));
+	WS_FORWARD(
+	        set_seen(s, t, &row[WS_TC_kernel_summary_class_by_name], CLASS_BY_NAME, name, err));
 	WS_FORWARD(set_seen(s, t, &row[WS_TC_kernel_summary_class_by_range], CLASS_BY_RANGE, name,
 	                    err));
 	ws_cells_set_launch(&row[WS_TC_kernel_summary_registers], &s->launch[name]);
@@ -311,11 +310,12 @@ static void add_notes(const struct summary *s, struct ws_table *t)
 			graph_ns += m->works[i].dur_ns;
 		}
 	if (graphs)
-		ws_table_note(t,
-		              "%zu runs of CUDA graphs were traced as a whole: %.3f ms of device "
-		              "time whose kernels are not recorded and not in this table. `warpsheet "
-		              "record --graph-level node` records them.",
-		              graphs, (double)graph_ns / 1e6);
+		ws_table_note(
+		        t,
+		        "%zu runs of CUDA graphs were traced as a whole: %.3f ms of device "
+		        "time whose kernels are not recorded and not in this table. `warpsheet "
+		        "record --graph-level node` records them.",
+		        graphs, (double)graph_ns / 1e6);
 	if (warm_up || setup)
 		ws_table_note(t,
 		              "Setup and warm-up are in this table: %zu kernels (%.3f ms) of "

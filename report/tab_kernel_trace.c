@@ -60,8 +60,7 @@ static void set_launch(struct trace *s, struct ws_cell *row, size_t k)
 		                (int64_t)config->shape.shared_bytes);
 	if (config->has_occupancy)
 		ws_cell_set_real(&row[WS_TC_kernel_trace_occupancy], config->occupancy.percent);
-	ws_cell_set_int(&row[WS_TC_kernel_trace_device],
-	                (int64_t)m->devices[config->device].id);
+	ws_cell_set_int(&row[WS_TC_kernel_trace_device], (int64_t)m->devices[config->device].id);
 	if (config->stream <= INT64_MAX)
 		ws_cell_set_int(&row[WS_TC_kernel_trace_stream], (int64_t)config->stream);
 	if (config->tensor != WS_TENSOR_NOT_APPLICABLE)
@@ -76,13 +75,10 @@ static void set_call(struct trace *s, struct ws_cell *row, size_t k)
 
 	if (call == WS_NONE)
 		return;
-	ws_cell_set_int(&row[WS_TC_kernel_trace_pid],
-	                (int64_t)m->threads[m->api.thread[call]].pid);
-	ws_cell_set_int(&row[WS_TC_kernel_trace_tid],
-	                (int64_t)m->threads[m->api.thread[call]].tid);
+	ws_cell_set_int(&row[WS_TC_kernel_trace_pid], (int64_t)m->threads[m->api.thread[call]].pid);
+	ws_cell_set_int(&row[WS_TC_kernel_trace_tid], (int64_t)m->threads[m->api.thread[call]].tid);
 	set_text(s, &row[WS_TC_kernel_trace_api_name], m->api.name[call]);
-	ws_cell_set_int(&row[WS_TC_kernel_trace_api_start_ns],
-	                m->api.start_ns[call] - m->begin_ns);
+	ws_cell_set_int(&row[WS_TC_kernel_trace_api_start_ns], m->api.start_ns[call] - m->begin_ns);
 	ws_cell_set_int(&row[WS_TC_kernel_trace_api_ns],
 	                m->api.end_ns[call] - m->api.start_ns[call]);
 }

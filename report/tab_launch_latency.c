@@ -22,8 +22,8 @@ struct latency {
 	size_t n;
 	struct key *keys; /* of each row */
 	size_t nrows;
-	uint32_t *group;   /* entry of kernels -> row */
-	uint32_t *queued;  /* the same, WS_NONE where the kernel began before its call returned */
+	uint32_t *group;  /* entry of kernels -> row */
+	uint32_t *queued; /* the same, WS_NONE where the kernel began before its call returned */
 	int64_t *ns[MEASURES];
 	struct ws_stat *stat[MEASURES];
 	uint32_t *order;
@@ -206,23 +206,26 @@ static enum ws_status add_verdict(struct latency *s, struct ws_table *t, struct 
 
 	WS_FORWARD(ws_launch_bound(m, s->tab->sel, &v, err));
 	if (v.wall_ns > 0 && v.kernels)
-		ws_table_note(t,
-		              "The GPU was busy %.1f %% of %.3f ms with %llu kernels, median "
-		              "%.3f us: %s.",
-		              100 * (double)v.busy_ns / (double)v.wall_ns, (double)v.wall_ns / 1e6,
-		              (unsigned long long)v.kernels, v.median_ns / 1e3,
-		              v.launch_bound
-		                      ? "launch-bound, time is what the host takes to launch; faster "
-		                        "kernels or another dtype will not show"
-		                      : "not launch-bound");
+		ws_table_note(
+		        t,
+		        "The GPU was busy %.1f %% of %.3f ms with %llu kernels, median "
+		        "%.3f us: %s.",
+		        100 * (double)v.busy_ns / (double)v.wall_ns, (double)v.wall_ns / 1e6,
+		        (unsigned long long)v.kernels, v.median_ns / 1e3,
+		        v.launch_bound
+		                ? "launch-bound, time is what the host takes to launch; faster "
+		                  "kernels or another dtype will not show"
+		                : "not launch-bound");
 	if (s->no_launch)
-		ws_table_note(t,
-		              "%llu kernels have no record of the call that launched them and are in "
-		              "no row.",
-		              (unsigned long long)s->no_launch);
-	ws_table_note(t, "Total is from the begin of the call to the end of the kernel or the call, "
-	                 "whichever is later. Queue is from the end of the call to the begin of "
-	                 "the kernel; kernels that began before are not in it.");
+		ws_table_note(
+		        t,
+		        "%llu kernels have no record of the call that launched them and are in "
+		        "no row.",
+		        (unsigned long long)s->no_launch);
+	ws_table_note(t,
+	              "Total is from the begin of the call to the end of the kernel or the call, "
+	              "whichever is later. Queue is from the end of the call to the begin of "
+	              "the kernel; kernels that began before are not in it.");
 	return WS_OK;
 }
 

@@ -86,9 +86,10 @@ static enum ws_status find_states(struct memory *s, struct ws_err *err)
 			continue;
 		s->guessed |= !recorded[e->device];
 		s->event[at] = i;
-		s->state[at++] = (struct state){
-		        recorded[e->device] ? (int64_t)e->allocated_bytes : sum[e->device],
-		        e->reserved_bytes ? (int64_t)e->reserved_bytes : -1};
+		s->state[at++] =
+		        (struct state){recorded[e->device] ? (int64_t)e->allocated_bytes
+		                                           : sum[e->device],
+		                       e->reserved_bytes ? (int64_t)e->reserved_bytes : -1};
 	}
 	s->n = at;
 	free(sum);
@@ -103,8 +104,7 @@ static struct ws_cell *new_row(struct memory *s, const char *section, uint32_t d
 
 	ws_cell_set_str(s->t, &row[WS_TC_memory_section], section);
 	if (device != WS_NONE)
-		ws_cell_set_int(&row[WS_TC_memory_device],
-		                (int64_t)s->tab->m->devices[device].id);
+		ws_cell_set_int(&row[WS_TC_memory_device], (int64_t)s->tab->m->devices[device].id);
 	return row;
 }
 
@@ -371,8 +371,9 @@ enum ws_status ws_tab_memory(const struct ws_tab *tab, struct ws_table *t, struc
 		for (uint32_t d = 0; d < m->ndevices; d++)
 			add_over_time(&s, d);
 		if (s.guessed)
-			ws_table_note(t, "Allocated is summed up from the first recorded "
-			                 "allocation on: what the program held before is not in it.");
+			ws_table_note(t,
+			              "Allocated is summed up from the first recorded "
+			              "allocation on: what the program held before is not in it.");
 		if (s.out_of_memory)
 			ws_table_note(t, "%llu requests for memory failed.",
 			              (unsigned long long)s.out_of_memory);

@@ -7,7 +7,7 @@
 #include "report/group.h"
 #include "report/tables.h"
 
-#define NO_COPIES                                                                             \
+#define NO_COPIES                                                                     \
 	"No copy or fill was recorded: the program made none, or they were left out " \
 	"(`warpsheet record --kernels-only` does)."
 

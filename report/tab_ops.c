@@ -60,9 +60,8 @@ static enum ws_status allocate(struct ops *s, struct ws_err *err)
 	s->sums[ROW_OP] = calloc(m->ntexts, sizeof(*s->sums[ROW_OP]));
 	s->sums[ROW_CALL] = calloc(m->ntexts, sizeof(*s->sums[ROW_CALL]));
 	s->order = calloc(m->ntexts, ROW_KINDS * sizeof(*s->order));
-	if (!s->self_cpu_ns || !s->self_cuda_ns || !s->cuda_ns || !s->device_work ||
-	    !s->children || !s->call_self_ns || !s->sums[ROW_OP] || !s->sums[ROW_CALL] ||
-	    !s->order)
+	if (!s->self_cpu_ns || !s->self_cuda_ns || !s->cuda_ns || !s->device_work || !s->children ||
+	    !s->call_self_ns || !s->sums[ROW_OP] || !s->sums[ROW_CALL] || !s->order)
 		return WS_FAIL(err, NO_MEMORY, "no memory for the operations");
 	return WS_OK;
 }
@@ -338,11 +337,13 @@ enum ws_status ws_tab_ops(const struct ws_tab *tab, struct ws_table *t, struct w
 		              are_ranges ? "the NVTX ranges: the trace has no framework operations"
 		                         : "the framework's");
 		if (!are_ranges && !m->cpu_ops.with_shapes)
-			ws_table_note(t, "FLOPs are not recorded: PyTorch's profiler records shapes "
-			                 "with record_shapes=True.");
+			ws_table_note(t,
+			              "FLOPs are not recorded: PyTorch's profiler records shapes "
+			              "with record_shapes=True.");
 		if (tab->sel->has_launched)
-			ws_table_note(t, "The filter of device work applies to the CUDA columns and "
-			                 "to the calls; CPU times of operations are whole.");
+			ws_table_note(t,
+			              "The filter of device work applies to the CUDA columns and "
+			              "to the calls; CPU times of operations are whole.");
 	}
 	release(&s);
 	return status;

@@ -187,9 +187,10 @@ static void add_notes(struct roofline *s)
 	              "The rows of classes cover %.2f %% of the GPU time; the rest was launched by "
 	              "no operation whose cost is known.",
 	              100 * ws_stat_ratio((double)s->covered_ns, (double)s->tab->sel->gpu_ns));
-	ws_table_note(s->t, "A multiply-add is 2 FLOPs, softmax 5 an element; bytes are the least "
-	                    "that must move. Attained over 100 %% means that the peak is too low for "
-	                    "the device, or that data came from its caches.");
+	ws_table_note(s->t,
+	              "A multiply-add is 2 FLOPs, softmax 5 an element; bytes are the least "
+	              "that must move. Attained over 100 %% means that the peak is too low for "
+	              "the device, or that data came from its caches.");
 	for (size_t i = 0; i < m->ndevices; i++)
 		if (m->devices[i].kernels && m->devices[i].has_peaks)
 			ws_table_note(s->t, "Peaks of device %llu: %s (%s).",

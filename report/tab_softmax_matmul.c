@@ -20,18 +20,18 @@ enum part {
 	PART_NONE = PARTS,
 };
 static const char *const part_names[PARTS] = {
-        [PART_SCORES] = "computing attention scores", [PART_SCALE_MASK] = "scale and mask",
-        [PART_SOFTMAX] = "computing softmax",         [PART_FINAL] = "final matmul",
+        [PART_SCORES] = "computing attention scores",
+        [PART_SCALE_MASK] = "scale and mask",
+        [PART_SOFTMAX] = "computing softmax",
+        [PART_FINAL] = "final matmul",
         [PART_FUSED] = "fused attention",
         [PART_OTHER] = "other kernels of attention",
 };
 
 enum model_class { CLASS_SOFTMAX, CLASS_MATMUL, CLASS_CONV, CLASS_FUSED, CLASS_OTHER, CLASSES };
 static const char *const class_names[CLASSES] = {
-        [CLASS_SOFTMAX] = "all softmax kernels",
-        [CLASS_MATMUL] = "all matmul kernels",
-        [CLASS_CONV] = "all convolution kernels",
-        [CLASS_FUSED] = "all fused attention kernels",
+        [CLASS_SOFTMAX] = "all softmax kernels",  [CLASS_MATMUL] = "all matmul kernels",
+        [CLASS_CONV] = "all convolution kernels", [CLASS_FUSED] = "all fused attention kernels",
         [CLASS_OTHER] = "all other kernels",
 };
 
@@ -61,7 +61,7 @@ struct softmax {
 	int64_t *layer; /* range -> layer, -1 */
 	struct ws_cost_ops costs;
 	struct ws_attention_op *attention; /* operation of costs -> part and layer */
-	uint8_t *runs_backward; /* thread -> some operation on it is backward */
+	uint8_t *runs_backward;            /* thread -> some operation on it is backward */
 	struct scope *scopes;
 	size_t nscopes, scopes_allocated;
 	struct ws_idmap scope_of; /* layer -> scope */
@@ -496,8 +496,7 @@ static void add_scope(const struct softmax *s, struct ws_table *t, const char *n
 		for (int p = 0; p < PARTS; p++) {
 			int is_matmul = p == PART_SCORES || p == PART_FINAL;
 
-			if (p < PART_FUSED ? has_parts(parts)
-			                   : parts[p].kernels || parts[p].ops)
+			if (p < PART_FUSED ? has_parts(parts) : parts[p].kernels || parts[p].ops)
 				add_row(s, t, name, (enum direction)d, part_names[p], &parts[p],
 				        is_matmul ? &parts[p] : NULL, softmax);
 		}
@@ -585,20 +584,23 @@ static void add_notes(const struct softmax *s, struct ws_table *t)
 		ws_table_note(t, "No kernel of its own scales or masks: that is in the kernels of "
 		                 "softmax, or left out, and so are its FLOPs.");
 	if (fused_parts)
-		ws_table_note(t, "Fused attention has no softmax of its own: its FLOPs are those of "
-		                 "its matrix products, and no time ratio can be told.");
-	ws_table_note(t,
-	              "FLOPs as recorded; a multiply-add is 2, softmax %g an element, attention the "
-	              "full T x T unless the kernel skips half of it. With softmax counted as 1, 3, "
-	              "5 or 40 an element the FLOP ratio would be %g, %g, %g or %g times what is "
-	              "shown (`--softmax-flops N` counts so).",
-	              m->softmax_flops, m->softmax_flops, m->softmax_flops / 3,
-	              m->softmax_flops / 5, m->softmax_flops / 40);
+		ws_table_note(t,
+		              "Fused attention has no softmax of its own: its FLOPs are those of "
+		              "its matrix products, and no time ratio can be told.");
+	ws_table_note(
+	        t,
+	        "FLOPs as recorded; a multiply-add is 2, softmax %g an element, attention the "
+	        "full T x T unless the kernel skips half of it. With softmax counted as 1, 3, "
+	        "5 or 40 an element the FLOP ratio would be %g, %g, %g or %g times what is "
+	        "shown (`--softmax-flops N` counts so).",
+	        m->softmax_flops, m->softmax_flops, m->softmax_flops / 3, m->softmax_flops / 5,
+	        m->softmax_flops / 40);
 	for (size_t i = 0; i < m->ndevices; i++)
 		no_peaks |= m->devices[i].kernels && !m->devices[i].has_peaks;
 	if (no_peaks)
-		ws_table_note(t, "Bound is empty where the device's peak rates are not known: `--peaks "
-		                 "FILE` adds them (docs/devices.md).");
+		ws_table_note(
+		        t, "Bound is empty where the device's peak rates are not known: `--peaks "
+		           "FILE` adds them (docs/devices.md).");
 }
 
 enum ws_status ws_tab_softmax_matmul(const struct ws_tab *tab, struct ws_table *t,

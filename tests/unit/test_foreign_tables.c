@@ -99,7 +99,8 @@ static void free_all(struct ws_table *t, struct ws_model *m, struct tb *b)
 
 /* --- execution, gpu -------------------------------------------------------------------------- */
 
-/* Each moment counts for the first role: kernel, copy, fill, communication, runtime, loader, CPU. */
+/* Each moment counts for the first role: kernel, copy, fill, communication, runtime, loader, CPU.
+ */
 Test(foreign_tables, execution_gives_each_moment_to_one_role)
 {
 	struct tb *b = tb_new();
@@ -161,9 +162,9 @@ Test(foreign_tables, idle_time_has_a_cause)
 	struct ws_table *t;
 
 	tb_push(b, 0, "step");
-	launch(b, 0, "k", 100, 100, 1);      /* before it the host was late: 100 */
-	launch(b, 10, "k", 300, 100, 1);     /* launched long before: 100, short */
-	launch(b, 20, "k", 40400, 100, 1);   /* the same: 40,000, long */
+	launch(b, 0, "k", 100, 100, 1);       /* before it the host was late: 100 */
+	launch(b, 10, "k", 300, 100, 1);      /* launched long before: 100, short */
+	launch(b, 20, "k", 40400, 100, 1);    /* the same: 40,000, long */
 	launch(b, 50000, "k", 50500, 500, 1); /* called after the gap began: 10,000 */
 	tb_pop(b, 51000);
 	m = tb_model(b);
@@ -187,9 +188,9 @@ Test(foreign_tables, gpu_utilization_and_sm_efficiency_by_hand)
 	attr(b, "sm_count", 10);
 	attr(b, "global_memory_bytes", (int64_t)1 << 33);
 	tb_push(b, 100, "step");
-	launch(b, 101, "k", 120, 10, 5);  /* 0.5 blocks an SM, alone for 5 */
-	launch(b, 102, "k", 125, 15, 6);  /* then 1.1 together, then 0.6 and more */
-	launch(b, 103, "k", 130, 10, 3);  /* 0.9 together until 140 */
+	launch(b, 101, "k", 120, 10, 5); /* 0.5 blocks an SM, alone for 5 */
+	launch(b, 102, "k", 125, 15, 6); /* then 1.1 together, then 0.6 and more */
+	launch(b, 103, "k", 130, 10, 3); /* 0.9 together until 140 */
 	launch(b, 104, "volta_h884gemm_64x64", 160, 20, 20);
 	tb_pop(b, 220);
 	m = tb_model(b);
@@ -317,7 +318,8 @@ Test(foreign_tables, backward_kernels_inherit_the_range_of_their_forward)
 	add_op(b, 1, (struct op){.name = "aten::mm", .kind = GEMM, .start_ns = 10, .dur_ns = 20});
 	launch(b, 15, "k", 20, 5, 1);
 	tb_pop(b, 50);
-	add_op(b, 2, (struct op){.name = "MmBackward0", .start_ns = 100, .dur_ns = 50, .no_cost = 1});
+	add_op(b, 2,
+	       (struct op){.name = "MmBackward0", .start_ns = 100, .dur_ns = 50, .no_cost = 1});
 	add_op(b, 2, (struct op){.name = "aten::mm", .kind = GEMM, .start_ns = 110, .dur_ns = 20});
 	tb_on_thread(b, 2);
 	launch(b, 115, "k", 120, 7, 1);
@@ -383,12 +385,22 @@ Test(foreign_tables, of_nested_costs_the_innermost_counts)
 	size_t row;
 
 	add_op(b, 1, (struct op){.name = "conv2d", .kind = CONV, .dur_ns = 100, .flops = 1000});
-	add_op(b, 1, (struct op){.name = "cudnn", .kind = CONV, .start_ns = 10, .dur_ns = 30,
-	                         .flops = 1000, .bytes = 50});
+	add_op(b, 1,
+	       (struct op){.name = "cudnn",
+	                   .kind = CONV,
+	                   .start_ns = 10,
+	                   .dur_ns = 30,
+	                   .flops = 1000,
+	                   .bytes = 50});
 	launch(b, 20, "k", 200, 10, 1);
 	/* its small part does not take the whole's place */
-	add_op(b, 1, (struct op){.name = "addmm", .kind = GEMM, .start_ns = 200, .dur_ns = 50,
-	                         .flops = 500, .bytes = 25});
+	add_op(b, 1,
+	       (struct op){.name = "addmm",
+	                   .kind = GEMM,
+	                   .start_ns = 200,
+	                   .dur_ns = 50,
+	                   .flops = 500,
+	                   .bytes = 25});
 	add_op(b, 1, (struct op){.name = "copy", .start_ns = 210, .dur_ns = 10, .bytes = 8});
 	launch(b, 215, "k", 300, 4, 1);
 	m = tb_model(b);
@@ -431,18 +443,31 @@ Test(foreign_tables, measured_peaks_make_a_roof)
 static void product(struct tb *b, uint64_t thread, int64_t at_ns, uint64_t m, uint64_t n,
                     uint64_t k, int backward)
 {
-	add_op(b, thread, (struct op){.name = "aten::bmm", .kind = GEMM, .start_ns = at_ns,
-	                              .dur_ns = 8, .batch = 2, .m = m, .n = n, .k = k,
-	                              .flops = 2 * 2 * m * n * k, .bytes = 10,
-	                              .backward = backward});
+	add_op(b, thread,
+	       (struct op){.name = "aten::bmm",
+	                   .kind = GEMM,
+	                   .start_ns = at_ns,
+	                   .dur_ns = 8,
+	                   .batch = 2,
+	                   .m = m,
+	                   .n = n,
+	                   .k = k,
+	                   .flops = 2 * 2 * m * n * k,
+	                   .bytes = 10,
+	                   .backward = backward});
 	launch(b, at_ns + 1, "gemm", 10000 + at_ns, 5, 1);
 }
 
 static void softmax(struct tb *b, uint64_t thread, int64_t at_ns, int backward)
 {
-	add_op(b, thread, (struct op){.name = "aten::_softmax", .kind = SOFTMAX, .start_ns = at_ns,
-	                              .dur_ns = 8, .flops = 5 * 2 * 16 * 16, .bytes = 10,
-	                              .backward = backward});
+	add_op(b, thread,
+	       (struct op){.name = "aten::_softmax",
+	                   .kind = SOFTMAX,
+	                   .start_ns = at_ns,
+	                   .dur_ns = 8,
+	                   .flops = 5 * 2 * 16 * 16,
+	                   .bytes = 10,
+	                   .backward = backward});
 	launch(b, at_ns + 1, "softmax", 10000 + at_ns, 20, 1);
 }
 
@@ -456,9 +481,13 @@ Test(foreign_tables, attention_is_found_by_its_sizes)
 	tb_thread(b, 2, 100);
 	for (int layer = 0; layer < 2; layer++) {
 		product(b, 1, layer * 100, 16, 16, 4, 0);
-		add_op(b, 1, (struct op){.name = "aten::div", .kind = SCALE,
-		                         .start_ns = layer * 100 + 10, .dur_ns = 8, .flops = 512,
-		                         .bytes = 10});
+		add_op(b, 1,
+		       (struct op){.name = "aten::div",
+		                   .kind = SCALE,
+		                   .start_ns = layer * 100 + 10,
+		                   .dur_ns = 8,
+		                   .flops = 512,
+		                   .bytes = 10});
 		launch(b, layer * 100 + 11, "div", 10000 + layer * 100 + 10, 3, 1);
 		softmax(b, 1, layer * 100 + 20, 0);
 		product(b, 1, layer * 100 + 30, 16, 4, 16, 0);
@@ -543,7 +572,7 @@ Test(foreign_tables, launch_latency_by_hand)
 	struct ws_model *m;
 	struct ws_table *t;
 
-	launch(b, 0, "k", 11, 30, 1);   /* call to 1, waits 10, ends at 41 */
+	launch(b, 0, "k", 11, 30, 1);    /* call to 1, waits 10, ends at 41 */
 	launch(b, 100, "k", 100, 20, 1); /* begins before its call returned: no wait */
 	tb_kernel(b, &(struct tb_kernel){"lost", 500, 5, 0, 0, 100, 0});
 	m = tb_model(b);
@@ -602,7 +631,8 @@ static unsigned roll(unsigned n)
 }
 
 /* The operation that contains [start, end] on the thread and began last; of those that began
- * together the shorter, else the later in the tree. `but`: not this one, nor what stands behind it. */
+ * together the shorter, else the later in the tree. `but`: not this one, nor what stands behind it.
+ */
 static uint32_t naive_innermost(const struct ws_ranges *r, uint32_t thread, int64_t start_ns,
                                 int64_t end_ns, uint32_t but)
 {
@@ -626,8 +656,8 @@ Test(foreign_tables, operations_nest_and_take_calls_as_the_slow_way_says)
 		ids = 1000;
 		tb_thread(b, 2, 100);
 		for (unsigned i = roll(40); i; i--)
-			add_op(b, 1 + roll(2), (struct op){.name = "op", .start_ns = roll(60),
-			                                   .dur_ns = roll(30)});
+			add_op(b, 1 + roll(2),
+			       (struct op){.name = "op", .start_ns = roll(60), .dur_ns = roll(30)});
 		for (unsigned i = roll(20); i; i--) {
 			tb_on_thread(b, 1 + roll(2));
 			tb_call(b, roll(70), roll(5), ++ids);

@@ -80,7 +80,7 @@ Test(selection, by_gpu_time_keeps_what_runs_while_a_range_is_open)
 	struct ws_filter f = all();
 	struct ws_model *m;
 
-	tb_launch(b, 1, "a", 5, 10);  /* runs into the range */
+	tb_launch(b, 1, "a", 5, 10); /* runs into the range */
 	tb_push(b, 10, "forward");
 	tb_launch(b, 11, "b", 12, 3); /* in it */
 	tb_launch(b, 12, "c", 20, 5); /* launched in it, runs when it is over */

@@ -56,8 +56,12 @@ static unsigned check_folder(const char *folder)
 	        {.step_first = 1, .step_last = 2, .device = -1},
 	        {.step_first = -1, .step_last = -1, .device = 0},
 	        {.step_first = -1, .step_last = -1, .device = -1, .kernel = "gemm|elementwise"},
-	        {.step_first = -1, .step_last = -1, .device = -1, .has_time = 1,
-	         .time_first_ns = 100000, .time_end_ns = 900000},
+	        {.step_first = -1,
+	         .step_last = -1,
+	         .device = -1,
+	         .has_time = 1,
+	         .time_first_ns = 100000,
+	         .time_end_ns = 900000},
 	        {.nvtx = "no such range", .step_first = -1, .step_last = -1, .device = -1},
 	};
 	DIR *dir = opendir(folder);

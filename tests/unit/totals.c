@@ -108,8 +108,9 @@ static void check_steps(const struct ws_table *t)
 /* The columns up to Other are Total, and busy with idle; the causes of idle time are idle time. */
 static void check_execution(const struct ws_table *t)
 {
-	static const char *const roles[] = {"kernel_us",  "memcpy_us",      "memset_us", "comm_us",
-	                                    "runtime_us", "data_loader_us", "cpu_us",    "other_us"};
+	static const char *const roles[] = {"kernel_us", "memcpy_us",  "memset_us",
+	                                    "comm_us",   "runtime_us", "data_loader_us",
+	                                    "cpu_us",    "other_us"};
 	static const char *const causes[] = {"idle_host_us", "idle_kernel_us", "idle_other_us"};
 
 	for (size_t row = 0; row < t->nrows; row++) {
@@ -135,8 +136,7 @@ static void check_gpu(const struct ws_table *t)
 		             tb_int(t, row, "computation_ns") + tb_int(t, row, "comm_exposed_ns") +
 		                     tb_int(t, row, "copy_exposed_ns"),
 		             busy));
-		cr_assert(eq(i64, busy + tb_int(t, row, "idle_ns"),
-		             tb_int(t, row, "timeline_ns")));
+		cr_assert(eq(i64, busy + tb_int(t, row, "idle_ns"), tb_int(t, row, "timeline_ns")));
 	}
 }
 
@@ -164,8 +164,7 @@ void totals_check(const struct ws_report *report)
 		check_shares(report->tables[i]);
 	}
 	cr_assert(eq(i64, table_of(report, "ranges")->totals[WS_TC_ranges_exclusive_ns].i, gpu_ns));
-	cr_assert(eq(i64,
-	             table_of(report, "range-kernels")->totals[WS_TC_range_kernels_total_ns].i,
+	cr_assert(eq(i64, table_of(report, "range-kernels")->totals[WS_TC_range_kernels_total_ns].i,
 	             gpu_ns));
 	if (table_of(report, "classes")->totals) {
 		const struct ws_cell *classes = table_of(report, "classes")->totals;
