@@ -252,6 +252,8 @@ enum ws_status ws_cmd_report(int argc, char **argv, struct ws_err *err)
 	o.filter.has_process = o.process >= 0;
 	o.filter.process = (uint64_t)o.process;
 	o.filter.by_gpu_time = o.by == 1;
+	WS_FAIL_IF(o.filter.by_gpu_time && !o.filter.nvtx, err, USAGE,
+	           "--by gpu-time says how --nvtx selects; give a pattern with --nvtx");
 	if (o.time)
 		WS_FORWARD(parse_time(o.time, &o.filter, err));
 	rc = ws_trace_file_open(&f, argv[0], err);
