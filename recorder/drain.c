@@ -311,7 +311,13 @@ void ws_drain_commit(struct ws_drain *d)
 	/* a writer that failed keeps the commit before it; what follows is counted as lost */
 	if (d->status == WS_OK)
 		flip(d);
-	give_back(d);
+	if (d->status == WS_OK || !d->is_repeatable)
+		give_back(d);
+}
+
+void ws_drain_make_repeatable(struct ws_drain *d)
+{
+	d->is_repeatable = 1;
 }
 
 /* --- statistics --- */

@@ -40,6 +40,11 @@ void ws_drain_last_pass(struct ws_drain *d);
 int ws_drain_wants_commit(const struct ws_drain *d);
 /* Make the rows so far part of the file, and give the ring space back. */
 void ws_drain_commit(struct ws_drain *d);
+/*
+ * For salvage: when the writer fails the segment stays as of the last commit,
+ * so that it can be drained again; the program's rings may run full meanwhile.
+ */
+void ws_drain_make_repeatable(struct ws_drain *d);
 /* 1 when the passes so far have seen everything that is in the segment now. */
 int ws_drain_is_empty(const struct ws_drain *d);
 

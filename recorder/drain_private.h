@@ -29,6 +29,7 @@ struct ws_drain {
 	struct ws_trace_writer *writer;
 	enum ws_status status; /* of the writer: the first failure stays */
 	struct ws_err failure;
+	int is_repeatable;  /* after a failure nothing is given back */
 	uint64_t discarded; /* rows not even handed to a writer that failed */
 
 	/* what a commit holds */

@@ -144,6 +144,7 @@ enum ws_status ws_process_resume(struct ws_process **out, const struct ws_record
 		ws_process_free(p);
 		return status;
 	}
+	ws_drain_make_repeatable(p->drain);
 	p->is_settled = trace || ws_drain_flag(p->drain, WS_COMMIT_SETTLED);
 	*out = p;
 	return WS_OK;

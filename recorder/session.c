@@ -123,6 +123,7 @@ static void finish(struct ws_session *s, struct ws_process *p)
 {
 	struct ws_row_process_end end = {.pid = s->started, .how = WS_END_UNKNOWN};
 	uint32_t pid = ws_process_pid(p) ? ws_process_pid(p) : s->started;
+	enum ws_status status;
 	struct ws_err err;
 
 	if (!p->is_settled)
@@ -134,8 +135,10 @@ static void finish(struct ws_session *s, struct ws_process *p)
 		end.how = WS_END_SIGNALED;
 		end.code = WTERMSIG(s->wait_status);
 	}
-	note(s, ws_process_finish(p, pid && p->is_gone ? &end : NULL, &err), &err);
-	ws_process_close(p, 0);
+	status = ws_process_finish(p, pid && p->is_gone ? &end : NULL, &err);
+	note(s, status, &err);
+	/* a salvage may be tried again */
+	ws_process_close(p, p->is_salvaged && status != WS_OK);
 }
 
 /* --- further processes --- */

@@ -5,6 +5,7 @@
 #include <criterion/criterion.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -299,6 +300,30 @@ Test(record, salvage_finds_a_trace_that_was_moved)
 	cr_expect_str_eq(run_segment(&r), segment, "a failed salvage keeps what there is");
 	cr_expect_eq(RUN(&r, "--salvage", segment, "-o", moved), 0, "%s", r.text);
 	cr_assert_eq(rename(moved, r.trace), 0);
+	check_salvaged();
+}
+
+Test(record, salvage_without_room_keeps_the_segment_for_another_try)
+{
+	struct rlimit limit, small;
+	char segment[600];
+	struct stat st;
+
+	kill_launcher_after(700);
+	while (r.rounds[0] < 6000)
+		usleep(1000);
+	usleep(20000);
+	snprintf(segment, sizeof(segment), "%s", run_segment(&r));
+	cr_assert_eq(stat(r.trace, &st), 0);
+	signal(SIGXFSZ, SIG_IGN);
+	cr_assert_eq(getrlimit(RLIMIT_FSIZE, &limit), 0);
+	small = limit;
+	small.rlim_cur = (rlim_t)st.st_size + 1000;
+	cr_assert_eq(setrlimit(RLIMIT_FSIZE, &small), 0);
+	cr_expect_eq(RUN(&r, "--salvage", segment), 4, "%s", r.text);
+	cr_expect_str_eq(run_segment(&r), segment, "%s", r.text);
+	cr_assert_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+	cr_expect_eq(RUN(&r, "--salvage", segment), 0, "%s", r.text);
 	check_salvaged();
 }
 
