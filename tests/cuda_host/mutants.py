@@ -27,23 +27,23 @@ TIMEOUT_S = 120  # of one test program: a lost increment never ends
 
 # What proves a file: test program and pattern of its tests, the fastest first.
 TESTS = {
-    "batch_norm.cu": [("image", "*/batch_norm*")],
-    "data.cu": [("steps", "*/of_toy*"), ("steps", "*/of_lenet5*"), ("steps", "*/of_a_trans*")],
-    "draw.cu": [("steps", "*/of_toy*"), ("steps", "*/of_lenet5*"), ("steps", "*/of_resnet18*")],
-    "dropout.cu": [("image", "*/dropout*")],
-    "elementwise.cu": [("elementwise", "*/gradients*"), ("elementwise", "*/copies*"),
-                       ("elementwise", "*/unary*"), ("elementwise", "*/binary*"),
-                       ("image", "*/bias*")],
-    "index.cu": [("elementwise", "*/look_ups*")],
-    "layout.cu": [("elementwise", "*/rotary*"), ("elementwise", "*/copies*")],
-    "loss.cu": [("fused", "*/cross_entropy*")],
-    "norm.cu": [("fused", "*/rms*")],
-    "optimizer.cu": [("fused", "*/gradients_are*"), ("fused", "*/adamw*")],
-    "pool.cu": [("image", "*/pooling*")],
-    "reduce.cu": [("elementwise", "*/reductions*"), ("image", "*/bias*")],
-    "softmax.cu": [("fused", "*/causal_softmax_of_rows_of_any*"),
-                   ("fused", "*/causal_softmax*beyond*")],
-    "swiglu.cu": [("fused", "*/rms*")],
+    "batch_norm.cu": [("device_image", "*/batch_norm*")],
+    "data.cu": [("batches", "*")],
+    "draw.cu": [("draw", "*")],
+    "dropout.cu": [("device_image", "*/dropout*")],
+    "elementwise.cu": [("device_elementwise", "*/gradients*"), ("device_elementwise", "*/copies*"),
+                       ("device_elementwise", "*/unary*"), ("device_elementwise", "*/binary*"),
+                       ("device_image", "*/bias*")],
+    "index.cu": [("device_elementwise", "*/look_ups*")],
+    "layout.cu": [("device_elementwise", "*/rotary*"), ("device_elementwise", "*/copies*")],
+    "loss.cu": [("device_fused", "*/cross_entropy*")],
+    "norm.cu": [("device_fused", "*/rms*")],
+    "optimizer.cu": [("device_fused", "*/gradients_are*"), ("device_fused", "*/adamw*")],
+    "pool.cu": [("device_image", "*/pooling*")],
+    "reduce.cu": [("device_elementwise", "*/reductions*"), ("device_image", "*/bias*")],
+    "softmax.cu": [("device_fused", "*/causal_softmax_of_rows_of_any*"),
+                   ("device_fused", "*/causal_softmax*beyond*")],
+    "swiglu.cu": [("device_fused", "*/rms*")],
 }
 # Headers with device code, and the file whose tests are to find their bugs.
 HEADERS = {"kernel.cuh": "softmax.cu", "row.cuh": "norm.cu"}
@@ -76,12 +76,13 @@ def rules():
         ("index", r"\bif \((%s) < (%s)\)" % (NAME, NAME), r"if ({m} ? \1 <= \2 : \1 < \2)"),
         ("index", r"(?<=[\w\]])\[((?:[a-z]\w*)(?:\.x)?)\](?= [-+*]?= )", r"[\1 + (int)({m})]"),
         ("index", r"(?<== )(\w+)\[([a-z]\w*)\];", r"\1[\2 + (int)({m})];"),
-        ("index", r"(ws_(?:load|store)<[^>]*>\(\s*)([^,;]+ \+ [^,;]+),", r"\1(\2) + (int)({m}),"),
+        ("index", r"(ws_(?:load|store)<[^>]*>\()((?:\((?:const )?\w+ \*\))?\w+ \+ \w+),",
+         r"\1(\2) + (int)({m}),"),
         ("width", r"= ([\w.]+) / 2; (\w+);", r"= ({m} ? \1 / 4 : \1 / 2); \2;"),
         ("width", r"% WS_WARP\b", r"% ({m} ? WS_WARP / 2 : WS_WARP)"),
-        ("scale", r"(?<=[\w\])]) \* ((?:\(float\))?(?!WS_|THREADS|int)%s)(?![\w(\[])" % NAME,
+        ("scale", r"(?<=[\w\])]) \* ((?:\(float\))?(?!WS_|THREADS|int)%s)(?![\w(\[.]|->)" % NAME,
          r" * ({m} ? 1 : \1)"),
-        ("scale", r"(?<=[\w\])]) / (\(float\)%s)(?![\w(\[])" % NAME, r" / ({m} ? 1 : \1)"),
+        ("scale", r"(?<=[\w\])]) / (\(float\)%s)(?![\w(\[.]|->)" % NAME, r" / ({m} ? 1 : \1)"),
     ]
 
 
@@ -217,7 +218,7 @@ def run(options, folder, number, tests):
     environment = dict(os.environ, LD_LIBRARY_PATH=folder, WS_MUTANT=str(number),
                        ASAN_OPTIONS="detect_leaks=0")
     for program, pattern in tests:
-        command = [os.path.join(options.build, "tests/test_device_" + program), "-j1",
+        command = [os.path.join(options.build, "tests/test_" + program), "-j1",
                    "--fail-fast", "--filter", pattern]
         try:
             done = subprocess.run(command, env=environment, stdout=subprocess.DEVNULL,
