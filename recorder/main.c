@@ -248,6 +248,7 @@ static int salvage(struct ws_record_command *cmd)
 	status = ws_record_salvage(&cmd->record, cmd->salvage, &result, &err);
 	if (status != WS_OK) {
 		complain("%s", err.text);
+		ws_record_result_release(&result);
 		return ws_status_exit_code(status);
 	}
 	if (!result.ntraces)
