@@ -66,7 +66,7 @@ def device_spans(text):
 
 def rules():
     """(class, pattern, replacement with {m}: the switch)"""
-    condition = r"(for \([^;]*;) ([^;]+?) (<) ([^;]+?);"
+    condition = r"(for \([^;]*;) ([^;&|?]+?) (<) ([^;&|?]+?);"
     return [
         ("barrier", r"\b__sync(?:threads|warp)\(\);", r"if (!{m}) \g<0>"),
         ("tail", condition, r"\1 {m} ? (\2) + 1 < (\4) : (\2) < (\4);"),
