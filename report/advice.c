@@ -82,23 +82,27 @@ static struct ws_bytes argument_of(struct ws_bytes name, const char *shortened, 
 	return (struct ws_bytes){open + 1, n};
 }
 
-const char *ws_advice_name(const struct ws_advice *a, uint32_t text, char out[WS_ADVICE_NAME_MAX])
+const char *ws_advice_brief_name(struct ws_bytes name, size_t most, char *out)
 {
-	enum { MOST = 60 };
-	struct ws_bytes name = a->m->texts[text], shown = {"", 0};
+	struct ws_bytes shown = {"", 0};
 	char *whole = malloc(name.len + 1);
 	size_t all = whole ? ws_name_short(name, whole) : 0, len;
 
 	if (whole)
 		shown = argument_of(name, whole, &all);
 	len = all;
-	if (len > MOST)
-		for (len = MOST; len && ((const unsigned char *)shown.ptr)[len] >> 6 == 2;)
+	if (len > most)
+		for (len = most; len && ((const unsigned char *)shown.ptr)[len] >> 6 == 2;)
 			len--; /* not inside a character */
-	snprintf(out, WS_ADVICE_NAME_MAX, "%.*s%s", (int)len, (const char *)shown.ptr,
-	         len < all ? "…" : "");
+	memcpy(out, shown.ptr, len);
+	snprintf(out + len, 4, "%s", len < all ? "…" : "");
 	free(whole);
 	return out;
+}
+
+const char *ws_advice_name(const struct ws_advice *a, uint32_t text, char out[WS_ADVICE_NAME_MAX])
+{
+	return ws_advice_brief_name(a->m->texts[text], WS_ADVICE_NAME_MAX - 4, out);
 }
 
 double ws_advice_share(const struct ws_advice *a, int64_t ns)

@@ -38,6 +38,7 @@ enum ws_xlsx_style {
 	WS_XLSX_SOURCE,
 	WS_XLSX_LINK,
 	WS_XLSX_LINK_CELL, /* in line with the texts of cells */
+	WS_XLSX_LINK_SECTION, /* in the heading of a block */
 	WS_XLSX_HEADER,
 	WS_XLSX_HEADER_NUMBER,
 	WS_XLSX_NOTE,
@@ -45,6 +46,7 @@ enum ws_xlsx_style {
 	WS_XLSX_MISSING, /* "Not recorded: …" */
 	WS_XLSX_SECTION, /* summary: heading of a block */
 	WS_XLSX_LABEL,   /* summary: name of a line */
+	WS_XLSX_WARNING, /* a cell that must not be missed */
 	WS_XLSX_NSTYLES,
 };
 
@@ -146,5 +148,13 @@ void ws__xlsx_write_page(struct ws_xlsx *x, struct ws_xlsx_sheet *s);
  * the last one. Call it when all cells are written.
  */
 uint32_t ws__xlsx_add_charts(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t row, uint16_t col);
+/* The charts that stand on the sheet of their table, from row on. Returns the row below them. */
+uint32_t ws__xlsx_add_own_charts(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, uint32_t row);
+/* Of the table `roofline`: what its classes attain and could, over FLOP/byte. */
+uint32_t ws__xlsx_add_roofline(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, uint32_t row);
+/* Cells that a reader must not miss: outliers, losses, strong advice, differences beyond noise. */
+void ws__xlsx_add_marks(struct ws_xlsx *x, const struct ws_xlsx_sheet *s);
+/* The sheet of a table; NULL when the report lacks it. */
+const struct ws_xlsx_sheet *ws__xlsx_find_sheet(const struct ws_xlsx *x, const char *table);
 
 #endif

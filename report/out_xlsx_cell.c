@@ -98,6 +98,18 @@ static void set_style(lxw_format *f, enum ws_xlsx_style style)
 		format_set_bottom(f, LXW_BORDER_THIN);
 		format_set_bottom_color(f, COLOUR_LINE);
 		break;
+	case WS_XLSX_LINK_SECTION:
+		format_set_font_color(f, LXW_COLOR_BLUE);
+		format_set_underline(f, LXW_UNDERLINE_SINGLE);
+		format_set_bg_color(f, COLOUR_BAND);
+		format_set_bottom(f, LXW_BORDER_THIN);
+		format_set_bottom_color(f, COLOUR_LINE);
+		break;
+	case WS_XLSX_WARNING:
+		format_set_bold(f);
+		format_set_font_color(f, COLOUR_WARNING);
+		format_set_bg_color(f, COLOUR_WARN_BAND);
+		break;
 	case WS_XLSX_LABEL:
 		format_set_align(f, LXW_ALIGN_LEFT);
 		format_set_indent(f, 1);

@@ -1,4 +1,4 @@
-/* Native charts on the first sheet, made of the cells of the other sheets. */
+/* Native charts, on the first sheet or on that of their table, made of the cells of tables. */
 #include "report/out_xlsx.h"
 
 #define ROW_PIXELS        20 /* the default height of a row */
@@ -15,18 +15,23 @@ struct chart_def {
 	const char *table;                     /* name of the table */
 	const char *section;                   /* NULL = rows */
 	const char *where_column, *where_text; /* title and text; NULL = all rows */
+	const char *same_column; /* title; rows up to where its text changes; NULL = all */
 	const char *title;
 	const char *alt_text; /* for those who do not see it */
 	const char *category; /* title of the column that names the bars */
 	const char *values[sizeof(palette) / sizeof(*palette)]; /* titles of columns */
 	const char *names_axis, *values_axis;
 	const char *number_format; /* ",," divides by a million: ns are shown as ms */
+	const char *names_format;  /* where the category is a number */
 	uint32_t max_rows;
 	unsigned height; /* in rows of the sheet it lies on */
 	uint8_t type;
+	uint8_t on_own_sheet; /* below the table, not on the first sheet */
+	uint8_t labels;       /* the numbers above the columns */
 };
 
 #define AS_MS "#,##0.0##,,"
+#define AS_M  "#,##0.0##,,"
 
 static const struct chart_def charts[] = {
         {.table = "summary",
@@ -40,14 +45,16 @@ static const struct chart_def charts[] = {
          .max_rows = 16,
          .height = 18,
          .type = LXW_CHART_BAR},
-        {.table = "kernel-summary",
-         .title = "The ten kernels that cost most",
-         .alt_text = "Bar chart of the kernel summary: total GPU time of its first ten kernels",
-         .category = "Short Name",
-         .values = {"Total Time (ns)"},
+        /* the summary has names short enough to stand beside bars */
+        {.table = "summary",
+         .section = "Top kernels",
+         .title = "The kernels that cost most",
+         .alt_text = "Bar chart of the section Top kernels on this sheet",
+         .category = "Item",
+         .values = {"Time (ns)"},
          .values_axis = "total GPU time (ms)",
          .number_format = AS_MS,
-         .max_rows = 10,
+         .max_rows = 11,
          .height = 18,
          .type = LXW_CHART_BAR},
         {.table = "steps",
@@ -62,6 +69,88 @@ static const struct chart_def charts[] = {
          .max_rows = 500,
          .height = 15,
          .type = LXW_CHART_COLUMN_STACKED},
+        {.table = "softmax-matmul",
+         .where_column = "Scope",
+         .where_text = "all layers",
+         .same_column = "Phase",
+         .title = "Attention, all layers, forward: GPU time of a step",
+         .alt_text = "Bar chart: GPU time of the parts of attention, all layers together",
+         .category = "Part",
+         .values = {"GPU Time (ns)"},
+         .values_axis = "GPU time (ms)",
+         .number_format = AS_MS,
+         .max_rows = 4,
+         .height = 12,
+         .type = LXW_CHART_BAR},
+        {.table = "softmax-matmul",
+         .where_column = "Scope",
+         .where_text = "all layers",
+         .same_column = "Phase",
+         .title = "Attention, all layers, forward: FLOPs of a step",
+         .alt_text = "Bar chart: FLOPs of the parts of attention, all layers together",
+         .category = "Part",
+         .values = {"FLOPs"},
+         .values_axis = "MFLOP",
+         .number_format = AS_M,
+         .max_rows = 4,
+         .height = 12,
+         .type = LXW_CHART_BAR},
+        {.table = "softmax-matmul",
+         .where_column = "Scope",
+         .where_text = "model",
+         .same_column = "Phase",
+         .title = "Whole model, forward: GPU time of a step",
+         .alt_text = "Bar chart: GPU time of softmax, matrix products and other kernels",
+         .category = "Part",
+         .values = {"GPU Time (ns)"},
+         .values_axis = "GPU time (ms)",
+         .number_format = AS_MS,
+         .max_rows = 4,
+         .height = 12,
+         .type = LXW_CHART_BAR,
+         .on_own_sheet = 1},
+        {.table = "softmax-matmul",
+         .where_column = "Scope",
+         .where_text = "model",
+         .same_column = "Phase",
+         .title = "Whole model, forward: FLOPs of a step",
+         .alt_text = "Bar chart: FLOPs of softmax, matrix products and other kernels",
+         .category = "Part",
+         .values = {"FLOPs"},
+         .values_axis = "MFLOP",
+         .number_format = AS_M,
+         .max_rows = 4,
+         .height = 12,
+         .type = LXW_CHART_BAR,
+         .on_own_sheet = 1},
+        {.table = "memory",
+         .where_column = "Section",
+         .where_text = "over time",
+         .same_column = "Device",
+         .title = "Device memory over time",
+         .alt_text = "Area chart: peak of the allocated memory in each part of the time",
+         .category = "Time (ns)",
+         .values = {"Allocated (bytes)"},
+         .names_axis = "time from the first record (ms)",
+         .values_axis = "allocated (MB)",
+         .number_format = AS_M,
+         .names_format = "#,##0.0,,",
+         .max_rows = 200,
+         .height = 15,
+         .type = LXW_CHART_AREA},
+        {.table = "diff-phases",
+         .where_column = "Measure",
+         .where_text = "GPU",
+         .title = "GPU time, B / A: below 1, B is faster",
+         .alt_text = "Column chart of the phases: GPU time of B over that of A",
+         .category = "Phase",
+         .values = {"B / A"},
+         .values_axis = "B / A",
+         .number_format = "0.00",
+         .max_rows = 6,
+         .height = 15,
+         .type = LXW_CHART_COLUMN,
+         .labels = 1},
         {.table = "diff-phases",
          .where_column = "Measure",
          .where_text = "GPU",
@@ -128,11 +217,39 @@ static int cell_is(const struct ws_cell *cell, const char *text)
 	       !memcmp(cell->text.ptr, text, cell->text.len);
 }
 
+static int equal_cells(const struct ws_cell *a, const struct ws_cell *b)
+{
+	if (a->type != b->type)
+		return 0;
+	if (a->type == WS_CELL_TEXT)
+		return a->text.len == b->text.len && !memcmp(a->text.ptr, b->text.ptr, a->text.len);
+	return a->type == WS_CELL_EMPTY || a->i == b->i;
+}
+
+/* A chart of nothing says nothing: is there a number over 0? */
+static int has_numbers(const struct chart_cells *cells, const char *title)
+{
+	const struct ws_table *t = cells->sheet->table;
+	int column = find_column(cells, title);
+
+	if (column < 0 || cells->without >= 0)
+		return column >= 0;
+	for (size_t r = cells->first - WS_XLSX_ROW_DATA; r <= cells->last - WS_XLSX_ROW_DATA; r++) {
+		const struct ws_cell *cell = &t->cells[r * t->def->ncolumns + (size_t)column];
+
+		if ((cell->type == WS_CELL_INT && cell->i > 0) ||
+		    (cell->type == WS_CELL_REAL && cell->r > 0))
+			return 1;
+	}
+	return 0;
+}
+
 /* The first run of rows with this text. */
 static int find_rows(const struct chart_def *def, struct chart_cells *cells)
 {
 	const struct ws_table *t = cells->sheet->table;
 	int column = find_column(cells, def->where_column);
+	int same = def->same_column ? find_column(cells, def->same_column) : -1;
 	size_t first = 0, end;
 
 	if (column < 0)
@@ -142,7 +259,9 @@ static int find_rows(const struct chart_def *def, struct chart_cells *cells)
 		first++;
 	end = first;
 	while (end < cells->sheet->rows &&
-	       cell_is(&t->cells[end * t->def->ncolumns + (size_t)column], def->where_text))
+	       cell_is(&t->cells[end * t->def->ncolumns + (size_t)column], def->where_text) &&
+	       (same < 0 || equal_cells(&t->cells[first * t->def->ncolumns + (size_t)same],
+	                                &t->cells[end * t->def->ncolumns + (size_t)same])))
 		end++;
 	cells->first = (uint32_t)(WS_XLSX_ROW_DATA + first);
 	cells->last = (uint32_t)(WS_XLSX_ROW_DATA + end - 1);
@@ -185,8 +304,9 @@ static void series_name(lxw_chart_series *series, const char *title)
 	chart_series_set_name(series, name);
 }
 
-static int add_series(struct ws_xlsx *x, lxw_chart *chart, const struct chart_cells *cells,
-                      lxw_col_t category, const char *title, size_t nth)
+static int add_series(struct ws_xlsx *x, lxw_chart *chart, const struct chart_def *def,
+                      const struct chart_cells *cells, lxw_col_t category, const char *title,
+                      size_t nth)
 {
 	int column = find_column(cells, title);
 	lxw_chart_fill fill = {.color = palette[nth]};
@@ -205,6 +325,8 @@ static int add_series(struct ws_xlsx *x, lxw_chart *chart, const struct chart_ce
 	                        cells->last, (lxw_col_t)column);
 	series_name(series, title);
 	chart_series_set_fill(series, &fill);
+	if (def->labels)
+		chart_series_set_labels(series);
 	return 1;
 }
 
@@ -229,6 +351,11 @@ static void dress(lxw_chart *chart, const struct chart_def *def, int nseries)
 	chart_axis_set_num_font(values, &axis_font);
 	chart_axis_set_num_font(names, &axis_font);
 	chart_axis_set_num_format(values, def->number_format);
+	if (def->names_format) {
+		chart_axis_set_num_format(names, def->names_format);
+		chart_axis_set_interval_unit(names, 40);
+		chart_axis_set_interval_tick(names, 40);
+	}
 	chart_axis_major_gridlines_set_visible(values, LXW_TRUE);
 	chart_axis_major_gridlines_set_visible(names, LXW_FALSE);
 	chart_axis_major_gridlines_set_line(values, &grid);
@@ -257,7 +384,7 @@ static int add_chart(struct ws_xlsx *x, const struct chart_def *def, lxw_workshe
 	if (!find_cells(x, def, &cells))
 		return 0;
 	category = find_column(&cells, def->category);
-	if (category < 0 || find_column(&cells, def->values[0]) < 0)
+	if (category < 0 || !has_numbers(&cells, def->values[0]))
 		return 0;
 	chart = workbook_add_chart(x->book, def->type);
 	if (!chart) {
@@ -265,7 +392,8 @@ static int add_chart(struct ws_xlsx *x, const struct chart_def *def, lxw_workshe
 		return 0;
 	}
 	for (size_t i = 0; i < sizeof(palette) / sizeof(*palette) && def->values[i]; i++)
-		nseries += add_series(x, chart, &cells, (lxw_col_t)category, def->values[i], i);
+		nseries +=
+		        add_series(x, chart, def, &cells, (lxw_col_t)category, def->values[i], i);
 	dress(chart, def, nseries);
 	options.description = (char *)(uintptr_t)def->alt_text; /* only read */
 	options.y_scale = def->height * ROW_PIXELS / 288.0;
@@ -276,7 +404,18 @@ static int add_chart(struct ws_xlsx *x, const struct chart_def *def, lxw_workshe
 uint32_t ws__xlsx_add_charts(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t row, uint16_t col)
 {
 	for (size_t i = 0; i < sizeof(charts) / sizeof(*charts); i++)
-		if (add_chart(x, &charts[i], sheet, row, col))
+		if (!charts[i].on_own_sheet && add_chart(x, &charts[i], sheet, row, col))
 			row += charts[i].height + 1;
+	return row;
+}
+
+uint32_t ws__xlsx_add_own_charts(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, uint32_t row)
+{
+	for (size_t i = 0; i < sizeof(charts) / sizeof(*charts); i++)
+		if (charts[i].on_own_sheet && !strcmp(charts[i].table, s->table->def->name) &&
+		    add_chart(x, &charts[i], s->sheet, row, 0))
+			row += charts[i].height + 1;
+	if (!strcmp(s->table->def->name, "roofline"))
+		row = ws__xlsx_add_roofline(x, s, row);
 	return row;
 }

@@ -4,8 +4,9 @@
 #include "report/display.h"
 
 #define WIDTH_ITEM   34.0
-#define WIDTH_TEXT   50.0
-#define WIDTH_NUMBER 14.0
+#define WIDTH_TEXT   60.0
+#define WIDTH_TIME   15.0
+#define WIDTH_NUMBER 11.0
 #define WIDTH_GAP    2.0
 #define WIDTH_LINK   24.0
 #define WIDTH_SHEET  52.0 /* with WIDTH_LINK as wide as a chart */
@@ -28,8 +29,19 @@ static double column_width(const struct page *p, size_t column)
 		return WIDTH_ITEM;
 	if (column == p->columns.text)
 		return WIDTH_TEXT;
-	return WIDTH_NUMBER;
+	return p->t->def->columns[column].display == WS_DISPLAY_TIME_NS ? WIDTH_TIME : WIDTH_NUMBER;
 }
+
+/* Where a section's details are. */
+static const struct {
+	const char *section, *table, *link;
+} details[] = {
+        {"GPU time by phase", "steps", "→ Steps"},
+        {"GPU time by class", "classes", "→ Classes"},
+        {"Top kernels", "kernel-summary", "→ Kernel Summary"},
+        {"What is odd", "advice", "→ Advice"},
+        {"What is missing", "losses", "→ Losses"},
+};
 
 static uint32_t write_section(const struct page *p, uint32_t row, const char *text, size_t len)
 {
@@ -40,7 +52,24 @@ static uint32_t write_section(const struct page *p, uint32_t row, const char *te
 	                                          style));
 	for (uint16_t c = 1; c <= p->last; c++)
 		ws__xlsx_try(p->x, worksheet_write_blank(p->sheet, row, c, style));
+	for (size_t i = 0; i < sizeof(details) / sizeof(*details); i++) {
+		const struct ws_xlsx_sheet *to = ws__xlsx_find_sheet(p->x, details[i].table);
+
+		if (to && len == strlen(details[i].section) &&
+		    !memcmp(text, details[i].section, len))
+			ws__xlsx_link(p->x, p->sheet, row, 1, to->name, details[i].link,
+			              WS_XLSX_LINK_SECTION);
+	}
 	return row + 1;
+}
+
+static int has_share(const struct page *p, const struct ws_cell *cells)
+{
+	for (size_t i = 0; i < p->t->def->ncolumns; i++)
+		if (p->t->def->columns[i].display == WS_DISPLAY_PERCENT &&
+		    cells[i].type != WS_CELL_EMPTY)
+			return 1;
+	return 0;
 }
 
 static uint32_t write_line(const struct page *p, uint32_t row, const struct ws_cell *cells)
@@ -48,18 +77,20 @@ static uint32_t write_line(const struct page *p, uint32_t row, const struct ws_c
 	const struct ws_table_def *def = p->t->def;
 	size_t lines = 1;
 	uint16_t c = 0;
+	/* a name beside its share takes one line: it stands whole on its own sheet */
+	int one_line = has_share(p, cells);
 
 	for (size_t i = 0; i < def->ncolumns; i++) {
 		if (i == p->columns.section)
 			continue;
-		if (cells[i].type == WS_CELL_TEXT) {
+		if (cells[i].type == WS_CELL_TEXT && !one_line) {
 			size_t n = ws__xlsx_lines(cells[i].text.ptr, cells[i].text.len,
 			                          column_width(p, i));
 
 			lines = n > lines ? n : lines;
 		}
 		ws__xlsx_cell(p->x, p->sheet, row, c++, &cells[i], def->columns[i].display,
-		              WS_XLSX_CELL_WRAPPED);
+		              one_line ? WS_XLSX_CELL : WS_XLSX_CELL_WRAPPED);
 	}
 	if (lines > LINES_MAX)
 		lines = LINES_MAX;
@@ -183,8 +214,8 @@ void ws__xlsx_write_page(struct ws_xlsx *x, struct ws_xlsx_sheet *s)
 	/* beside the first lines: what a reader looks for first */
 	ws__xlsx_try(x, worksheet_set_column(s->sheet, right, right, WIDTH_LINK, NULL));
 	ws__xlsx_try(x, worksheet_set_column(s->sheet, right + 1, right + 1, WIDTH_SHEET, NULL));
-	below = ws__xlsx_contents(x, s->sheet, WS_XLSX_ROW_HEADER, right);
-	below = ws__xlsx_add_charts(x, s->sheet, below + 1, right);
+	below = ws__xlsx_add_charts(x, s->sheet, WS_XLSX_ROW_HEADER, right);
+	below = ws__xlsx_contents(x, s->sheet, below, right);
 	if (row < below)
 		row = below;
 	worksheet_freeze_panes(s->sheet, WS_XLSX_ROW_DATA, 0);

@@ -290,6 +290,7 @@ static void write_sheet(struct ws_xlsx *x, struct ws_xlsx_sheet *s, const struct
 		ws__xlsx_try(x, worksheet_autofilter(s->sheet, WS_XLSX_ROW_HEADER, 0,
 		                                     (lxw_row_t)(WS_XLSX_ROW_DATA + s->rows - 1),
 		                                     (lxw_col_t)(l->ncols - 1)));
+		ws__xlsx_add_marks(x, s);
 		define_name(x, s, l);
 	}
 	if (t->not_recorded)
@@ -297,6 +298,7 @@ static void write_sheet(struct ws_xlsx *x, struct ws_xlsx_sheet *s, const struct
 	else if (!t->nrows)
 		ws__xlsx_text(x, s->sheet, row++, 0, "No rows.", x->styles[WS_XLSX_SOURCE]);
 	s->below = write_notes(x, s, l, row + 1);
+	s->below = ws__xlsx_add_own_charts(x, s, s->below + 1);
 	worksheet_freeze_panes(s->sheet, WS_XLSX_ROW_DATA, 0);
 	ws__xlsx_page_setup(x, s->sheet, 1, 0);
 	ws__xlsx_try(x, worksheet_repeat_rows(s->sheet, WS_XLSX_ROW_HEADER, WS_XLSX_ROW_HEADER));

@@ -14,6 +14,7 @@
 
 #define TOP_KERNELS  10
 #define TOP_FINDINGS 6
+#define NAME_BYTES   40 /* of a kernel: beside a bar of a chart; the whole name is its text */
 
 struct page {
 	const struct ws_tab *tab;
@@ -439,6 +440,7 @@ static enum ws_status add_top_kernels(const struct page *p, struct ws_err *err)
 	for (size_t i = 0; i < r.n && status == WS_OK; i++) {
 		const struct ws_group *g = &r.groups[r.order[i]];
 		struct ws_bytes name = r.m->texts[r.order[i]];
+		char brief[NAME_BYTES + 4];
 		struct ws_cell *row;
 
 		if (i >= TOP_KERNELS) {
@@ -446,8 +448,8 @@ static enum ws_status add_top_kernels(const struct page *p, struct ws_err *err)
 			rest.time.sum += g->time.sum;
 			continue;
 		}
-		row = add_share(p, bytes_of(""), group_kernels(g), g->time.sum);
-		status = ws_cell_set_short_name(p->t, &row[WS_TC_summary_item], name, err);
+		row = add_share(p, bytes_of(ws_advice_brief_name(name, NAME_BYTES, brief)),
+		                group_kernels(g), g->time.sum);
 		ws_cell_set_text(p->t, &row[WS_TC_summary_text], name.ptr, name.len);
 	}
 	if (rest.time.n && status == WS_OK)
