@@ -86,10 +86,10 @@ static const struct corruption table[] = {
         {"columns", BLOCK, 6, 2, 257, WRITER,
          "DAMAGE @: kernel block at offset @: it has 257 columns, not 1 to 256" BLOCK_LOST},
         {"columns", BLOCK, 6, 2, 200, WRITER,
-         "DAMAGE @: kernel block at offset @: its body of 256 bytes cannot hold the directory of "
+         "DAMAGE @: kernel block at offset @: its body of 320 bytes cannot hold the directory of "
          "200 columns" BLOCK_LOST},
         {"columns", BLOCK, 6, 2, 5, WRITER,
-         "DAMAGE @: kernel block at offset @: 37 bytes behind its last column belong to none"},
+         "DAMAGE @: kernel block at offset @: 101 bytes behind its last column belong to none"},
         {"rows", BLOCK, 8, 4, 0, WRITER,
          "DAMAGE @: kernel block at offset @: it has 0 rows, not 1 to 65536" BLOCK_LOST},
         {"rows", BLOCK, 8, 4, 65537, WRITER,
@@ -184,7 +184,7 @@ static const struct corruption table[] = {
          "DAMAGE @: kernel block at offset @, column 2 (dur_ns): its 18446744073709551615 stored "
          "bytes run past the block's end, 37 are left"},
         {"stored_size", ENTRY, 16, 8, 2, WRITER,
-         "DAMAGE @: kernel block at offset @: 13 bytes behind its last column belong to none"},
+         "DAMAGE @: kernel block at offset @: 11 bytes behind its last column belong to none"},
         {"stored_size", ENTRY, 16, 8, 12, WRITER,
          "DAMAGE @: kernel block at offset @, column 2 (dur_ns): it is not compressed, but its "
          "sizes differ: 12 and 11"},
