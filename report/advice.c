@@ -137,33 +137,47 @@ int ws_advice_is_product(const struct ws_advice *a, size_t config)
 	return op_class == WS_CLASS_GEMM || op_class == WS_CLASS_CONV;
 }
 
+/* Put `candidate` among the three with most; top holds n of them. Returns the new n. */
+static size_t rank_top(uint32_t *top, size_t n, const int64_t *ns, uint32_t candidate)
+{
+	size_t at;
+
+	for (at = n; at && ns[top[at - 1]] < ns[candidate]; at--)
+		if (at < WS_ADVICE_TOP)
+			top[at] = top[at - 1];
+	if (at < WS_ADVICE_TOP)
+		top[at] = candidate;
+	return n < WS_ADVICE_TOP ? n + 1 : n;
+}
+
 char *ws_advice_top_kernels(struct ws_advice *a, int (*which)(const struct ws_advice *, size_t))
 {
-	enum { TOP = 3 };
-	size_t top[TOP], n = 0, len = 0;
-	char text[TOP * (WS_ADVICE_NAME_MAX + 16)] = "";
+	int64_t *name_ns = calloc(a->m->ntexts + 1, sizeof(*name_ns));
+	char text[WS_ADVICE_TOP * (WS_ADVICE_NAME_MAX + 16)] = "";
+	uint32_t top[WS_ADVICE_TOP];
+	size_t n = 0, len = 0;
 
-	for (size_t i = 0; i < a->m->nconfigs; i++) {
-		size_t at;
-
-		if (!a->config_ns[i] || !which(a, i))
-			continue;
-		for (at = n; at && a->config_ns[top[at - 1]] < a->config_ns[i]; at--)
-			if (at < TOP)
-				top[at] = top[at - 1];
-		if (at < TOP)
-			top[at] = i;
-		n += n < TOP;
-	}
+	for (size_t i = 0; name_ns && i < a->m->nconfigs; i++)
+		if (a->config_ns[i] && which(a, i))
+			name_ns[a->m->configs[i].name] += a->config_ns[i];
+	for (uint32_t t = 0; name_ns && t < a->m->ntexts; t++)
+		if (name_ns[t])
+			n = rank_top(top, n, name_ns, t);
 	for (size_t i = 0; i < n; i++) {
 		char name[WS_ADVICE_NAME_MAX];
 
 		len += (size_t)snprintf(text + len, sizeof(text) - len, "%s%s (%.1f %%)",
-		                        i ? ", " : "",
-		                        ws_advice_name(a, a->m->configs[top[i]].name, name),
-		                        ws_advice_share(a, a->config_ns[top[i]]));
+		                        i ? ", " : "", ws_advice_name(a, top[i], name),
+		                        ws_advice_share(a, name_ns[top[i]]));
 	}
+	a->no_memory |= !name_ns;
+	free(name_ns);
 	return ws_advice_text(a, "%s", text);
+}
+
+const char *ws_advice_each(const struct ws_advice *a)
+{
+	return a->times.nmeasured ? " a step" : "";
 }
 
 /* --- what the rules look at ---------------------------------------------------------------- */

@@ -113,8 +113,11 @@ const char *ws_advice_brief_name(struct ws_bytes name, size_t most, char *out);
 /* The same of a text of the model, for a sentence. */
 #define WS_ADVICE_NAME_MAX 64
 const char *ws_advice_name(const struct ws_advice *a, uint32_t text, char out[WS_ADVICE_NAME_MAX]);
-/* "name (12.3 %), …": the three launch configurations with most time among those in which. */
+/* "name (12.3 %), …": the three kernel names with most time, of configurations in `which`. */
+#define WS_ADVICE_TOP 3
 char *ws_advice_top_kernels(struct ws_advice *a, int (*which)(const struct ws_advice *, size_t));
+/* " a step", or "" for a trace without steps: what numbers that are divided by samples are for. */
+const char *ws_advice_each(const struct ws_advice *a);
 /* Percent of the GPU time of the kernels that count. */
 double ws_advice_share(const struct ws_advice *a, int64_t ns);
 /* GPU time of a class by name. */

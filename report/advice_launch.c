@@ -163,12 +163,13 @@ out:
 
 static char *evidence_of(struct ws_advice *a, double busy_ns, double wall_ns, uint64_t kernels)
 {
-	return ws_advice_text(a,
-	                      "GPU busy %.1f %% of %.3f ms a step, with %.0f kernels of %.1f us on "
-	                      "average: %.3f ms idle",
-	                      100 * busy_ns / wall_ns, wall_ns / a->samples / 1e6,
-	                      (double)kernels / a->samples, busy_ns / (double)kernels / 1e3,
-	                      (wall_ns - busy_ns) / a->samples / 1e6);
+	return ws_advice_text(
+	        a,
+	        "GPU busy %.1f %% of %.3f ms%s, with %.0f kernels of %.1f us on average: %.3f ms "
+	        "idle",
+	        100 * busy_ns / wall_ns, wall_ns / a->samples / 1e6, ws_advice_each(a),
+	        (double)kernels / a->samples, busy_ns / (double)kernels / 1e3,
+	        (wall_ns - busy_ns) / a->samples / 1e6);
 }
 
 /* Is a path around it launch-bound, too? */

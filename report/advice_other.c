@@ -71,7 +71,8 @@ static char *describe_classes(struct ws_advice *a)
 		                        ws_advice_share(a, a->class_ns[top[i]]));
 		if (bytes > 0)
 			len += (size_t)snprintf(text + len, sizeof(text) - len,
-			                        " (at least %.1f MB a step)", bytes / 1e6);
+			                        " (at least %.1f MB%s)", bytes / 1e6,
+			                        ws_advice_each(a));
 	}
 	return ws_advice_text(a, "%s", text);
 }
@@ -155,8 +156,9 @@ enum ws_status ws_rule_casts(struct ws_advice *a, struct ws_err *err)
 	if (ws_advice_share(a, ns) > WS_A12_PERCENT)
 		ws_advice_add(a, WS_RULE_casts, WS_SEVERITY_WEAK, (double)ns,
 		              ws_advice_text(a, "casts"),
-		              ws_advice_text(a, "%.1f %% of the GPU time in %.0f kernels a step",
-		                             ws_advice_share(a, ns), (double)kernels / a->samples),
+		              ws_advice_text(a, "%.1f %% of the GPU time in %.0f kernels%s",
+		                             ws_advice_share(a, ns), (double)kernels / a->samples,
+		                             ws_advice_each(a)),
 		              NULL);
 	return WS_OK;
 }
@@ -255,18 +257,19 @@ enum ws_status ws_rule_optimizer(struct ws_advice *a, struct ws_err *err)
 	if (ws_advice_share(a, ns) <= WS_A13_PERCENT)
 		return WS_OK;
 	floor_ns = optimizer_floor_ns(a, device, &weights);
-	ws_advice_add(
-	        a, WS_RULE_optimizer, WS_SEVERITY_WEAK,
-	        floor_ns < (double)ns ? (double)ns - floor_ns : NAN, ws_advice_text(a, "optimizer"),
-	        isnan(floor_ns)
-	                ? ws_advice_text(a, "%.1f %% of the GPU time in %.0f kernels a step",
-	                                 ws_advice_share(a, ns), (double)kernels / a->samples)
-	                : ws_advice_text(a,
-	                                 "%.1f %% of the GPU time in %.0f kernels a step: %.3f "
-	                                 "ms, where %.0f weights need %.3f",
-	                                 ws_advice_share(a, ns), (double)kernels / a->samples,
-	                                 (double)ns / a->samples / 1e6, weights,
-	                                 floor_ns / a->samples / 1e6),
-	        NULL);
+	ws_advice_add(a, WS_RULE_optimizer, WS_SEVERITY_WEAK,
+	              floor_ns < (double)ns ? (double)ns - floor_ns : NAN,
+	              ws_advice_text(a, "optimizer"),
+	              isnan(floor_ns)
+	                      ? ws_advice_text(a, "%.1f %% of the GPU time in %.0f kernels%s",
+	                                       ws_advice_share(a, ns), (double)kernels / a->samples,
+	                                       ws_advice_each(a))
+	                      : ws_advice_text(a,
+	                                       "%.1f %% of the GPU time in %.0f kernels%s: %.3f "
+	                                       "ms, where %.0f weights need %.3f",
+	                                       ws_advice_share(a, ns), (double)kernels / a->samples,
+	                                       ws_advice_each(a), (double)ns / a->samples / 1e6,
+	                                       weights, floor_ns / a->samples / 1e6),
+	              NULL);
 	return WS_OK;
 }

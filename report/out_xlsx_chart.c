@@ -7,6 +7,9 @@
 /* Distinguishable with every common colour blindness (Okabe and Ito's palette). */
 static const lxw_color_t palette[] = {0x0072B2, 0xE69F00, 0x009E73, 0xCC79A7, 0x999999};
 
+/* Where a chart stands: on the first sheet; below its table. */
+enum { ON_FIRST = 1u << 0, ON_OWN = 1u << 1 };
+
 /*
  * What a chart shows: the first rows of a table, of those whose cell in one
  * column has a text, or the lines of a section of the first sheet.
@@ -26,7 +29,7 @@ struct chart_def {
 	uint32_t max_rows;
 	unsigned height; /* in rows of the sheet it lies on */
 	uint8_t type;
-	uint8_t on_own_sheet; /* below the table, not on the first sheet */
+	uint8_t places;       /* ON_…; 0 = on the first sheet */
 	uint8_t labels;       /* the numbers above the columns */
 };
 
@@ -81,7 +84,8 @@ static const struct chart_def charts[] = {
          .number_format = AS_MS,
          .max_rows = 4,
          .height = 12,
-         .type = LXW_CHART_BAR},
+         .type = LXW_CHART_BAR,
+         .places = ON_FIRST | ON_OWN},
         {.table = "softmax-matmul",
          .where_column = "Scope",
          .where_text = "all layers",
@@ -94,7 +98,8 @@ static const struct chart_def charts[] = {
          .number_format = AS_M,
          .max_rows = 4,
          .height = 12,
-         .type = LXW_CHART_BAR},
+         .type = LXW_CHART_BAR,
+         .places = ON_OWN},
         {.table = "softmax-matmul",
          .where_column = "Scope",
          .where_text = "model",
@@ -108,7 +113,7 @@ static const struct chart_def charts[] = {
          .max_rows = 4,
          .height = 12,
          .type = LXW_CHART_BAR,
-         .on_own_sheet = 1},
+         .places = ON_OWN},
         {.table = "softmax-matmul",
          .where_column = "Scope",
          .where_text = "model",
@@ -122,7 +127,7 @@ static const struct chart_def charts[] = {
          .max_rows = 4,
          .height = 12,
          .type = LXW_CHART_BAR,
-         .on_own_sheet = 1},
+         .places = ON_OWN},
         {.table = "memory",
          .where_column = "Section",
          .where_text = "over time",
@@ -334,6 +339,7 @@ static void dress(lxw_chart *chart, const struct chart_def *def, int nseries)
 {
 	lxw_chart_font title_font = {.size = 12, .bold = LXW_TRUE, .color = 0x1F3864};
 	lxw_chart_font axis_font = {.size = 9, .bold = LXW_EXPLICIT_FALSE};
+	lxw_chart_font name_font = {.size = 8, .bold = LXW_EXPLICIT_FALSE};
 	lxw_chart_line grid = {.color = 0xD9D9D9, .width = 0.75};
 	int bar = def->type == LXW_CHART_BAR;
 	/* the library calls the horizontal axis x, whatever stands on it */
@@ -349,7 +355,7 @@ static void dress(lxw_chart *chart, const struct chart_def *def, int nseries)
 		chart_axis_set_name_font(names, &axis_font);
 	}
 	chart_axis_set_num_font(values, &axis_font);
-	chart_axis_set_num_font(names, &axis_font);
+	chart_axis_set_num_font(names, bar ? &name_font : &axis_font);
 	chart_axis_set_num_format(values, def->number_format);
 	if (def->names_format) {
 		chart_axis_set_num_format(names, def->names_format);
@@ -404,7 +410,8 @@ static int add_chart(struct ws_xlsx *x, const struct chart_def *def, lxw_workshe
 uint32_t ws__xlsx_add_charts(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t row, uint16_t col)
 {
 	for (size_t i = 0; i < sizeof(charts) / sizeof(*charts); i++)
-		if (!charts[i].on_own_sheet && add_chart(x, &charts[i], sheet, row, col))
+		if ((!charts[i].places || charts[i].places & ON_FIRST) &&
+		    add_chart(x, &charts[i], sheet, row, col))
 			row += charts[i].height + 1;
 	return row;
 }
@@ -412,7 +419,7 @@ uint32_t ws__xlsx_add_charts(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t r
 uint32_t ws__xlsx_add_own_charts(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, uint32_t row)
 {
 	for (size_t i = 0; i < sizeof(charts) / sizeof(*charts); i++)
-		if (charts[i].on_own_sheet && !strcmp(charts[i].table, s->table->def->name) &&
+		if (charts[i].places & ON_OWN && !strcmp(charts[i].table, s->table->def->name) &&
 		    add_chart(x, &charts[i], s->sheet, row, 0))
 			row += charts[i].height + 1;
 	if (!strcmp(s->table->def->name, "roofline"))

@@ -460,37 +460,52 @@ static enum ws_status add_top_kernels(const struct page *p, struct ws_err *err)
 
 /* --- what is odd ------------------------------------------------------------------------------ */
 
+/* The gravest finding of a rule, with how many more it has. */
 static enum ws_status add_finding(const struct page *p, const struct ws_advice *a,
-                                  const struct ws_finding *f, struct ws_err *err)
+                                  const struct ws_finding *f, uint64_t more, struct ws_err *err)
 {
 	const struct ws_rule_def *rule = &ws_rule_defs[f->rule];
-	char *item = NULL, *text = NULL;
-	int made = asprintf(&item, "%s %s: %s", rule->id, rule->title, f->scope);
+	char *item = NULL, *text = NULL, gain[64] = "", others[64] = "";
 
-	if (made >= 0 && f->gain_ns > 0 && a->step_ns > 0)
-		made = asprintf(&text, "%s (a step at most %.1f %% shorter without)", f->evidence,
-		                100 * f->gain_ns / a->step_ns);
-	else if (made >= 0)
-		made = asprintf(&text, "%s", f->evidence);
-	if (made >= 0)
-		add_text(p, bytes_of(item), bytes_of(text));
-	else
-		text = NULL; /* undefined after a failure */
+	if (f->gain_ns > 0 && a->step_ns > 0)
+		snprintf(gain, sizeof(gain), " (%s at most %.1f %% shorter without)",
+		         a->times.nmeasured ? "a step" : "the run", 100 * f->gain_ns / a->step_ns);
+	if (more)
+		snprintf(others, sizeof(others), "; %llu more such", (unsigned long long)more);
+	if (asprintf(&item, "%s %s: %s", rule->id, rule->title, f->scope) < 0)
+		return WS_FAIL(err, NO_MEMORY, "no memory for the summary");
+	if (asprintf(&text, "%s%s%s", f->evidence, gain, others) < 0) {
+		free(item);
+		return WS_FAIL(err, NO_MEMORY, "no memory for the summary");
+	}
+	add_text(p, bytes_of(item), bytes_of(text));
 	free(item);
 	free(text);
-	return made >= 0 ? WS_OK : WS_FAIL(err, NO_MEMORY, "no memory for the summary");
+	return WS_OK;
 }
 
 static enum ws_status add_findings(const struct page *p, struct ws_err *err)
 {
 	struct ws_advice a;
 	enum ws_status status = ws_advice_find(p->tab, &a, err);
-	size_t shown = a.n < TOP_FINDINGS ? a.n : TOP_FINDINGS, judged = 0;
+	uint64_t of_rule[WS_RULES] = {0}, judged = 0;
+	size_t shown = 0;
 
-	for (int i = 0; i < WS_RULES; i++)
+	for (int i = 0; i < WS_RULES; i++) {
 		judged += !a.not_judged[i];
-	for (size_t i = 0; i < shown && status == WS_OK; i++)
-		status = add_finding(p, &a, &a.findings[i], err);
+		of_rule[i] = a.left_out[i];
+	}
+	for (size_t i = 0; i < a.n; i++)
+		of_rule[a.findings[i].rule]++;
+	for (size_t i = 0; i < a.n && shown < TOP_FINDINGS && status == WS_OK; i++) {
+		enum ws_rule rule = a.findings[i].rule;
+
+		if (!of_rule[rule])
+			continue;
+		status = add_finding(p, &a, &a.findings[i], of_rule[rule] - 1, err);
+		of_rule[rule] = 0;
+		shown++;
+	}
 	if (status == WS_OK) {
 		struct ws_cell *row = new_row(p, bytes_of("findings in all"));
 

@@ -751,7 +751,7 @@ Test(advice, a12_fires_over_5_percent_of_casts_and_not_at_5)
 	run_op(b, 0, cast, "direct_copy", 6);
 	kernel(b, 10, "k", 10, 94);
 	t = advice_of(b);
-	cr_expect(says(t, "A12", "6.0 % of the GPU time in 1 kernels a step"));
+	cr_expect(says(t, "A12", "6.0 % of the GPU time in 1 kernels"));
 	NEAR(tb_real(t, tb_find(t, 0, "rule", "A12"), "gain_ns"), 6000);
 	free_all(t, b);
 
