@@ -274,7 +274,9 @@ Test(device_elementwise, look_ups_by_index_and_their_gradients)
 {
 	static const struct checked_case cases[] = {{"embedding", embedding, false},
 	                                            {"gather", gather, false}};
-	static const int64_t all[][2] = {{1, 1}, {3, 7}, {33, 7}, {7, 33}, {45, 1000}, {700, 3}};
+	/* 1025 look-ups: one more than are taken at a time */
+	static const int64_t all[][2] = {{1, 1},     {3, 7},   {33, 7}, {7, 33},
+	                                 {45, 1000}, {700, 3}, {512, 3}};
 
 	checked_run_all("index", cases, CHECKED_COUNT(cases), all, CHECKED_COUNT(all));
 }
