@@ -3,6 +3,11 @@
 #include "report/out_text.h"
 
 #define PAGE_ITEM_WIDTH 34
+#define PAGE_ITEM_LEAST 14 /* on a narrow terminal */
+#define PAGE_TEXT_LEAST 40 /* a text that has less room, and needs more, goes below its line */
+#define PAGE_NAME_LEAST                                                          \
+	16 /* a name that has less room is left out: its short form stands there \
+	    */
 
 /* --- a page instead of a table ------------------------------------------------------ */
 
@@ -14,6 +19,7 @@ struct page_section {
 	size_t begin, end; /* rows */
 	size_t *widths;
 	size_t numbers; /* columns that all numbers together take */
+	size_t items;   /* the same of the items */
 };
 
 static const struct ws_cell *page_cells(const struct page_section *s, size_t row)
@@ -42,6 +48,10 @@ static void measure_section(struct page_section *s)
 		}
 		s->numbers += s->widths[i] ? s->widths[i] + WS_TEXT_GAP : 0;
 	}
+	s->items = PAGE_ITEM_WIDTH;
+	while (s->opts->width > 0 && s->items > PAGE_ITEM_LEAST &&
+	       2 + s->items + s->numbers > (size_t)s->opts->width)
+		s->items--;
 }
 
 /* Returns the columns taken; less than s->numbers when the last ones are empty. */
@@ -73,28 +83,95 @@ static int same_text(const struct ws_cell *a, const struct ws_cell *b)
 	       !memcmp(a->text.ptr, b->text.ptr, a->text.len);
 }
 
+struct page_line {
+	int has_number;
+	int is_name; /* its text is the item again, at length: a kernel's name and its short form */
+};
+
+/* Does the text hold the item, less a "…" at its end? */
+static int is_longer(const struct ws_cell *text, const struct ws_cell *item)
+{
+	static const char cut[] = "…";
+	size_t len = item->type == WS_CELL_TEXT ? item->text.len : 0, n = sizeof(cut) - 1;
+
+	if (len > n && !memcmp(item->text.ptr + len - n, cut, n))
+		len -= n;
+	return len && text->type == WS_CELL_TEXT &&
+	       memmem(text->text.ptr, text->text.len, item->text.ptr, len) != NULL;
+}
+
+static struct page_line look_at_line(const struct page_section *s, const struct ws_cell *cells)
+{
+	struct page_line line = {0, is_longer(&cells[s->columns.text], &cells[s->columns.item])};
+
+	for (size_t i = 0; i < s->t->def->ncolumns; i++)
+		line.has_number |= cells[i].type == WS_CELL_INT || cells[i].type == WS_CELL_REAL;
+	line.is_name &= line.has_number;
+	return line;
+}
+
+/* Behind the numbers, or below where there is no room for it. `used` columns of them are taken. */
+static void put_page_text(FILE *f, const struct page_section *s, const struct ws_cell *text,
+                          int is_name, size_t used)
+{
+	size_t at = 2 + s->items + WS_TEXT_GAP + s->numbers;
+	int fits = s->opts->width <= 0 || at + PAGE_NAME_LEAST <= (size_t)s->opts->width;
+	size_t room = s->opts->width > 0 && fits ? (size_t)s->opts->width - at : SIZE_MAX;
+	const char *style = s->numbers ? WS_TEXT_DIM : NULL;
+
+	if (is_name && !fits) {
+		fputc('\n', f);
+		return;
+	}
+	ws__text_pad(f, s->numbers - used);
+	if (is_name) {
+		ws__text_style(f, s->opts, WS_TEXT_DIM);
+		ws__text_cut(f, text->text.ptr, text->text.len, room);
+		ws__text_style(f, s->opts, WS_TEXT_PLAIN);
+		fputc('\n', f);
+		return;
+	}
+	ws__text_wrap(f, s->opts, style, text->text.ptr, text->text.len, at);
+}
+
+/* Has the line room for its item, and for its text behind the numbers? */
+static int fits_line(const struct page_section *s, const struct ws_cell *item,
+                     const struct ws_cell *text, int has_number)
+{
+	size_t at = 2 + s->items + WS_TEXT_GAP + s->numbers;
+	size_t room = s->opts->width > (int)at ? (size_t)s->opts->width - at : 0;
+
+	if (s->opts->width <= 0)
+		return 1;
+	if (!has_number && item->type == WS_CELL_TEXT &&
+	    ws_display_width(item->text.ptr, item->text.len) > s->items)
+		return 0;
+	return room >= PAGE_TEXT_LEAST || ws_display_width(text->text.ptr, text->text.len) <= room;
+}
+
 static void put_page_line(FILE *f, const struct page_section *s, size_t row)
 {
 	const struct ws_cell *cells = page_cells(s, row);
 	const struct ws_cell *item = &cells[s->columns.item], *text = &cells[s->columns.text];
-	size_t indent = 2 + PAGE_ITEM_WIDTH + WS_TEXT_GAP, at = indent + s->numbers, used = 0;
+	struct page_line line = look_at_line(s, cells);
 	int has_text = text->type == WS_CELL_TEXT && text->text.len && !same_text(item, text);
-	int has_number = 0;
+	int below = has_text && !line.is_name && !fits_line(s, item, text, line.has_number);
+	size_t width = below && !line.has_number ? (size_t)s->opts->width - 2 : s->items, used = 0;
 
-	for (size_t i = 0; i < s->t->def->ncolumns; i++)
-		has_number |= cells[i].type == WS_CELL_INT || cells[i].type == WS_CELL_REAL;
 	ws__text_pad(f, 2);
 	if (item->type == WS_CELL_TEXT)
-		used = ws__text_cut(f, item->text.ptr, item->text.len, PAGE_ITEM_WIDTH);
-	if (has_number || has_text)
-		ws__text_pad(f, indent - 2 - used);
-	used = has_number ? put_page_numbers(f, s, row) : 0;
-	if (has_text) {
-		ws__text_pad(f, s->numbers - used);
-		ws__text_wrap(f, s->opts, s->numbers ? WS_TEXT_DIM : NULL, text->text.ptr,
-		              text->text.len, at);
-	} else {
-		fputc('\n', f);
+		used = ws__text_cut(f, item->text.ptr, item->text.len, width);
+	if (line.has_number || (has_text && !below))
+		ws__text_pad(f, s->items + WS_TEXT_GAP - used);
+	used = line.has_number ? put_page_numbers(f, s, row) : 0;
+	if (has_text && !below) {
+		put_page_text(f, s, text, line.is_name, used);
+		return;
+	}
+	fputc('\n', f);
+	if (below) {
+		ws__text_pad(f, 6);
+		ws__text_wrap(f, s->opts, WS_TEXT_DIM, text->text.ptr, text->text.len, 6);
 	}
 }
 

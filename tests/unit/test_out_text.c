@@ -173,13 +173,58 @@ Test(out_text, a_page_is_lines_under_section_headings)
 
 	cr_assert_str_eq(strstr(text, "Headline"),
 	                 "Headline\n"
-	                 "  GPU time                                   18.235 ms  100.00 %  mean "
-	                 "of 5 steps\n"
+	                 "  GPU time                                   18.235 ms  100.00 %\n"
+	                 "      mean of 5 steps\n"
 	                 "  kernels                             1,234\n"
 	                 "\n"
 	                 "Provenance\n"
 	                 "  program                             /bin/step\n"
 	                 "  nothing known\n");
+	free(text);
+	ws_table_free(t);
+}
+
+/* A page of one section: two kernels with their names, a finding. */
+static struct ws_table *findings_page(void)
+{
+	static const char name[] = "void at::native::vectorized_elementwise_kernel<4, float>(int)";
+	struct ws_table *t = ws_table_new(&page_def);
+	struct ws_cell *row = ws_table_row(t);
+
+	ws_cell_set_str(t, &row[1], "at::native::vectorized_elementwise_kern…");
+	ws_cell_set_str(t, &row[2], name);
+	ws_cell_set_int(&row[3], 10);
+	ws_cell_set_real(&row[5], 5.35);
+	row = ws_table_row(t);
+	ws_cell_set_str(t, &row[1], "A3 Unaligned matrix sizes: aten::addmm 141 x 2048");
+	ws_cell_set_str(t, &row[2],
+	                "M 141 (282 bytes): no multiple of 16 bytes; 8.0 % of the GPU time");
+	return t;
+}
+
+Test(out_text, a_narrow_terminal_gets_texts_below_their_line_and_names_that_are_cut)
+{
+	struct ws_table *t = findings_page();
+	char *text = make(t, (struct ws_text_opts){.width = 80});
+
+	cr_expect_not_null(strstr(text, "  at::native::vectorized_elementwis…  10  5.35 %  void "
+	                                "at::native::vectorized_e…\n"),
+	                   "%s", text);
+	cr_expect_not_null(strstr(text,
+	                          "  A3 Unaligned matrix sizes: aten::addmm 141 x 2048\n"
+	                          "      M 141 (282 bytes): no multiple of 16 bytes; 8.0 % of the "
+	                          "GPU time\n"),
+	                   "%s", text);
+	free(text);
+	text = make(t, (struct ws_text_opts){.width = 60});
+	cr_expect_not_null(strstr(text, "  at::native::vectorized_elementwis…  10  5.35 %\n"), "%s",
+	                   text);
+	for (const char *p = text; *p; p = strchr(p, '\n') + 1)
+		cr_expect(le(sz, ws_display_width(p, strcspn(p, "\n")), 60), "%s", p);
+	free(text);
+	/* without a width nothing is cut */
+	text = make(t, (struct ws_text_opts){.width = 0});
+	cr_expect_not_null(strstr(text, "vectorized_elementwise_kernel<4, float>(int)\n"));
 	free(text);
 	ws_table_free(t);
 }
