@@ -87,7 +87,8 @@ static void add_kernel_times(struct ws_side *s, int by_steps)
 
 		if (r != WS_NONE)
 			s->exclusive_ns[r] += k->dur_ns[i];
-		if (!by_steps || (r != WS_NONE && s->sample[r] != WS_NONE))
+		/* a step of PyTorch's also holds kernels that lie in no range */
+		if (!by_steps || ws_step_selected(m, &s->sel, k->step[i]))
 			s->gpu_ns += k->dur_ns[i];
 	}
 	memcpy(s->inclusive_ns, s->exclusive_ns, m->ranges.n * sizeof(*s->inclusive_ns));
@@ -141,6 +142,34 @@ static enum ws_status paths_in_use(const struct ws_side *s, uint8_t **out, struc
 	return WS_OK;
 }
 
+#define NUMBERED_STEP "ProfilerStep#"
+
+enum ws_status ws_diff_path_text(const struct ws_model *m, uint32_t path, char **text, size_t *len,
+                                 struct ws_err *err)
+{
+	const size_t stem = sizeof(NUMBERED_STEP) - 1;
+	char *at, *end;
+
+	WS_FORWARD(ws_path_text(&m->ranges, path, m->texts, text, len, err));
+	end = *text + *len;
+	for (at = *text; (at = memmem(at, (size_t)(end - at), NUMBERED_STEP, stem)) != NULL;) {
+		int is_name = at == *text || (at[-1] == '/' && (at - *text < 2 || at[-2] != '\\'));
+		char *number = at + stem, *rest = number;
+
+		while (rest < end && *rest >= '0' && *rest <= '9')
+			rest++;
+		at = rest;
+		if (!is_name || rest == number || (rest < end && *rest != '/'))
+			continue;
+		*number = '*';
+		at = number + 1;
+		memmove(at, rest, (size_t)(end - rest) + 1);
+		end -= rest - at;
+	}
+	*len = (size_t)(end - *text);
+	return WS_OK;
+}
+
 /* The item of a path, known by its text, domain and style; a new one where there is none. */
 static enum ws_status intern_item(struct ws_diff *d, struct ws_strtab *known, int side,
                                   uint32_t path, struct ws_err *err)
@@ -153,7 +182,7 @@ static enum ws_status intern_item(struct ws_diff *d, struct ws_strtab *known, in
 	size_t len = 0, path_len;
 	char *key;
 
-	WS_FORWARD(ws_path_text(&m->ranges, path, m->texts, &text, &path_len, err));
+	WS_FORWARD(ws_diff_path_text(m, path, &text, &path_len, err));
 	/* lengths first: names may hold any byte */
 	key = malloc(2 * sizeof(size_t) + path_len + domain.len + 1);
 	if (!key) {
@@ -175,7 +204,11 @@ static enum ws_status intern_item(struct ws_diff *d, struct ws_strtab *known, in
 		d->nitems = (size_t)id;
 	}
 	if (status == WS_OK) {
-		d->items[id - 1].path[side] = path;
+		uint32_t *first = &d->items[id - 1].path[side];
+
+		if (*first == WS_NONE)
+			*first = path;
+		d->side[side].dtypes[*first] |= d->side[side].dtypes[path];
 		d->side[side].item[path] = (uint32_t)id - 1;
 	}
 	free(key);

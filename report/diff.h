@@ -1,7 +1,7 @@
 /*
  * Two traces side by side. Work is matched by what it is: the path of its
  * range, and the how-manieth range of that path it is within its step. Kernel
- * names and dtypes play no part.
+ * names, dtypes and the numbers of PyTorch's steps play no part.
  */
 #ifndef WS_REPORT_DIFF_H
 #define WS_REPORT_DIFF_H
@@ -23,7 +23,7 @@ struct ws_side {
 	uint32_t *sample;  /* range -> sample, WS_NONE = not compared */
 	uint32_t *ordinal; /* range -> how-manieth of its item in its sample, from 0 */
 	int64_t *inclusive_ns, *exclusive_ns; /* range -> GPU time launched in it */
-	uint64_t *dtypes;                     /* path -> bit set of dtype texts */
+	uint64_t *dtypes; /* path -> bit set of dtype texts; an item's are at its path */
 	uint32_t dtype_text[64];
 	unsigned ndtypes;
 	uint32_t *order;      /* compared ranges by item, sample, ordinal */
@@ -33,7 +33,7 @@ struct ws_side {
 
 /* The same path in A, in B or in both. Items of A in A's reading order, then those of B alone. */
 struct ws_item {
-	uint32_t path[2];     /* in A and in B, WS_NONE */
+	uint32_t path[2];     /* in A and in B, the first of several; WS_NONE */
 	uint32_t per_step[2]; /* most instances in one sample */
 };
 
@@ -51,6 +51,13 @@ enum ws_diff_part { WS_DIFF_BOTH, WS_DIFF_REST };
 enum ws_status ws_diff_match(struct ws_diff *d, const struct ws_model *a, const struct ws_model *b,
                              struct ws_err *err);
 void ws_diff_release(struct ws_diff *d);
+
+/*
+ * The path as it is matched and shown: ProfilerStep#5, which PyTorch numbers
+ * anew in each recording, is ProfilerStep#*. The caller frees *text.
+ */
+enum ws_status ws_diff_path_text(const struct ws_model *m, uint32_t path, char **text, size_t *len,
+                                 struct ws_err *err);
 
 /* GPU time a sample of these instances on one side; *instances is their number over all samples. */
 enum ws_status ws_diff_item_stat(const struct ws_diff *d, int side, size_t item,

@@ -158,6 +158,19 @@ static void set_side(const struct ws_diff *d, struct ws_table *t, struct ws_cell
 	ws_cell_set_real(&row[shares[side]], ws_stat_percent((double)stat->sum, (double)s->gpu_ns));
 }
 
+static enum ws_status set_path(struct ws_table *t, struct ws_cell *row, const struct ws_model *m,
+                               uint32_t path, struct ws_err *err)
+{
+	char *text;
+	size_t len;
+
+	WS_FORWARD(ws_cells_set_path(t, &row[WS_TC_diff_ranges_path], m, path, err));
+	WS_FORWARD(ws_diff_path_text(m, path, &text, &len, err));
+	ws_cell_set_text(t, &row[WS_TC_diff_ranges_path], text, len);
+	free(text);
+	return WS_OK;
+}
+
 static enum ws_status add_range_row(const struct ws_diff *d, struct ws_table *t, size_t item,
                                     const char *match, enum ws_diff_part part, int only_side,
                                     struct ws_err *err)
@@ -167,8 +180,7 @@ static enum ws_status add_range_row(const struct ws_diff *d, struct ws_table *t,
 	struct ws_cell *row = ws_table_row(t);
 	struct ws_stat stat[2];
 
-	WS_FORWARD(ws_cells_set_path(t, &row[WS_TC_diff_ranges_path], d->side[from].m,
-	                             it->path[from], err));
+	WS_FORWARD(set_path(t, row, d->side[from].m, it->path[from], err));
 	ws_cell_set_str(t, &row[WS_TC_diff_ranges_match], match);
 	for (int side = 0; side < 2; side++) {
 		uint64_t instances;
@@ -359,36 +371,6 @@ static void add_stat_verdict(struct ws_table *t, const char *subject, const stru
 	set_numbers(t, add_verdict(t, subject, text), stat[0].mean / 1e6, stat[1].mean / 1e6, "ms");
 }
 
-/*
- * Is the host's launching what the steps take their time for? The GPU is busy
- * for less than 0.7 of them and half of the kernels take less than 10 us.
- */
-static int is_launch_bound(const struct ws_side *s, double *busy_share)
-{
-	const struct ws_model *m = s->m;
-	struct ws_stat wall;
-	size_t kernels = 0, quick = 0;
-	int64_t busy;
-
-	*busy_share = 0;
-	if (ws_model_on_cpu(m) || !s->times.nmeasured)
-		return 0;
-	busy = ws_busy_time(m, NULL, s->sample);
-	for (size_t k = 0; k < m->kernels.n; k++) {
-		uint32_t r = m->kernels.range[k];
-
-		if (r == WS_NONE || s->sample[r] == WS_NONE)
-			continue;
-		kernels++;
-		quick += m->kernels.dur_ns[k] < 10000;
-	}
-	ws_step_stat(m, &s->times, WS_PHASES, WS_MEASURE_WALL, &wall);
-	if (!kernels || !wall.sum)
-		return 0;
-	*busy_share = 100 * (double)busy / (double)wall.sum;
-	return *busy_share < 70 && quick * 2 > kernels;
-}
-
 /* The dtype that the workload names, made safe to print; "" when it names none. */
 static void dtype_label(const struct ws_model *m, char *out, size_t size)
 {
@@ -441,24 +423,25 @@ static void judge(const struct ws_diff *d, const struct ws_diff_opts *opts, cons
 	                  ratio > 1 + opts->threshold_percent / 100;
 }
 
-static void add_step_verdicts(const struct ws_diff *d, const struct ws_diff_opts *opts,
-                              struct ws_table *t, struct ws_diff_result *result)
+static enum ws_status add_step_verdicts(const struct ws_diff *d, const struct ws_diff_opts *opts,
+                                        struct ws_table *t, struct ws_diff_result *result,
+                                        struct ws_err *err)
 {
+	struct ws_launch_verdict launch[2];
 	struct ws_stat stat[2];
-	double busy[2];
-	int bound[2];
 	struct ws_cell *row;
 
 	for (int i = 0; i < 2; i++)
-		bound[i] = is_launch_bound(&d->side[i], &busy[i]);
+		WS_FORWARD(ws_launch_bound(d->side[i].m, &d->side[i].sel, &launch[i], err));
 	phase_stats(d, WS_PHASES, WS_MEASURE_WALL, stat);
 	judge(d, opts, &stat[0], &stat[1], result);
-	if (bound[0] && bound[1])
+	if (launch[0].launch_bound && launch[1].launch_bound)
 		snprintf(result->verdict, sizeof(result->verdict),
 		         "both runs are launch-bound (GPU busy for %.0f %% and %.0f %% of a step): "
 		         "the "
 		         "host's launches set the pace, so this says nothing of the dtypes",
-		         busy[0], busy[1]);
+		         ws_stat_percent((double)launch[0].busy_ns, (double)launch[0].wall_ns),
+		         ws_stat_percent((double)launch[1].busy_ns, (double)launch[1].wall_ns));
 	row = add_verdict(t, "overall", result->verdict);
 	set_numbers(t, row, stat[0].mean / 1e6, stat[1].mean / 1e6, "ms");
 	phase_stats(d, WS_PHASES, WS_MEASURE_GPU, stat);
@@ -477,6 +460,7 @@ static void add_step_verdicts(const struct ws_diff *d, const struct ws_diff_opts
 		              "A has %" PRIu64 " measured steps and B %" PRIu64 ": with fewer than "
 		              "%d on a side nothing can be said about noise.",
 		              stat[0].n, stat[1].n, WS_STAT_MIN_SAMPLES);
+	return WS_OK;
 }
 
 static void add_trace_verdict(const struct ws_diff *d, struct ws_table *t,
@@ -507,19 +491,20 @@ static void add_unmatched(const struct ws_diff *d, struct ws_table *t)
 		snprintf(subject, sizeof(subject), "only in %s", s->letter);
 		snprintf(text, sizeof(text),
 		         "%zu range paths have no counterpart or more instances than "
-		         "it; unmatched GPU time: %.3f ms %s",
+		         "it; unmatched GPU time: %.3f ms %s, kernels in no range included",
 		         paths, (double)(s->gpu_ns - s->matched_ns) / (double)s->nsamples / 1e6,
-		         d->by_steps ? "a step" : "in all, kernels in no range included");
+		         d->by_steps ? "a step" : "in all");
 		add_verdict(t, subject, text);
 	}
 }
 
-static void fill_verdict(const struct ws_diff *d, const struct ws_diff_opts *opts,
-                         struct ws_table *t, struct ws_diff_result *result)
+static enum ws_status fill_verdict(const struct ws_diff *d, const struct ws_diff_opts *opts,
+                                   struct ws_table *t, struct ws_diff_result *result,
+                                   struct ws_err *err)
 {
 	add_matched(d, t);
 	if (d->by_steps)
-		add_step_verdicts(d, opts, t, result);
+		WS_FORWARD(add_step_verdicts(d, opts, t, result, err));
 	else
 		add_trace_verdict(d, t, result);
 	add_unmatched(d, t);
@@ -535,6 +520,7 @@ static void fill_verdict(const struct ws_diff *d, const struct ws_diff_opts *opt
 			              s->letter);
 		ws_note_origin(s->m, whose, t);
 	}
+	return WS_OK;
 }
 
 /* --- all of them -------------------------------------------------------------------------------
@@ -554,7 +540,7 @@ enum ws_status ws_diff_fill(const struct ws_diff *d, const struct ws_diff_opts *
 			return WS_FAIL(err, NO_MEMORY, "no memory for the table %s", defs[i]->name);
 		report->tables[report->ntables++] = t;
 		if (defs[i] == &ws_def_diff_verdict)
-			fill_verdict(d, opts, t, result);
+			WS_FORWARD(fill_verdict(d, opts, t, result, err));
 		else if (defs[i] == &ws_def_diff_phases)
 			fill_phases(d, t);
 		else if (defs[i] == &ws_def_diff_ranges)

@@ -379,6 +379,62 @@ Test(diff, a_hostile_dtype_name_is_made_harmless_in_the_verdict)
 	release(&p);
 }
 
+/* Two of PyTorch's steps from this number on; a kernel of each is launched on a thread of its own.
+ */
+static struct tb *build_pytorch(int number)
+{
+	struct tb *b = tb_new();
+
+	tb_thread(b, 2, 100);
+	for (int s = 0; s < 2; s++) {
+		int64_t at = s * 1000;
+		char name[32];
+
+		snprintf(name, sizeof(name), "ProfilerStep#%d", number + s);
+		tb_push(b, at, name);
+		tb_push(b, at + 10, "Optimizer.step#Adam.step");
+		tb_launch(b, at + 20, "adam", at + 100, 300);
+		tb_pop(b, at + 30);
+		tb_push(b, at + 40, "copy of ProfilerStep#7");
+		tb_pop(b, at + 50);
+		tb_pop(b, at + 999);
+		tb_on_thread(b, 2);
+		tb_launch(b, at + 500, "backward", at + 510, 100);
+		tb_on_thread(b, 1);
+	}
+	return b;
+}
+
+Test(diff, pytorch_steps_match_whatever_their_number)
+{
+	struct ws_diff_opts opts = {-1};
+	const struct ws_table *t;
+	struct pair p = {0};
+	struct ws_err err;
+	size_t row;
+
+	p.b[0] = build_pytorch(5);
+	p.b[1] = build_pytorch(60);
+	for (int i = 0; i < 2; i++)
+		p.m[i] = tb_model(p.b[i]);
+	cr_assert(eq(int, ws_diff_make(p.m[0], p.m[1], &opts, &p.report, &p.result, &err), WS_OK));
+	t = table(&p, "diff-ranges");
+	cr_assert(eq(sz, t->nrows, 3), "each step of each side is the same work");
+	cr_expect(eq(sz, tb_count(t, "match", "both"), 3));
+	row = find_path(t, "ProfilerStep#*/Optimizer.step#Adam.step", "both");
+	cr_expect(eq(i64, tb_int(t, row, "instances_a"), 1));
+	cr_expect(eq(i64, tb_int(t, row, "mean_b_ns"), 300));
+	find_path(t, "ProfilerStep#*/copy of ProfilerStep#7", "both");
+
+	/* what the backward's thread launched lies in the step and in no range */
+	t = table(&p, "diff-verdict");
+	cr_expect(eq(dbl, tb_real(t, 0, "a"), 75));
+	cr_expect(strstr(tb_str(t, tb_find(t, 0, "subject", "only in B"), "verdict"),
+	                 "unmatched GPU time: 0.000 ms a step, kernels in no range included") !=
+	          NULL);
+	release(&p);
+}
+
 Test(diff, the_same_pair_makes_the_same_tables)
 {
 	struct pair p = compare(&fp32, &fp32, -1), q = compare(&fp32, &fp32, -1);
