@@ -24,13 +24,13 @@ struct chart_def {
 	const char *category; /* title of the column that names the bars */
 	const char *values[sizeof(palette) / sizeof(*palette)]; /* titles of columns */
 	const char *names_axis, *values_axis;
-	const char *number_format; /* ",," divides by a million: ns are shown as ms */
-	const char *names_format;  /* where the category is a number */
-	uint32_t max_rows;
-	unsigned height; /* in rows of the sheet it lies on */
+	const char *number_format;   /* ",," divides by a million: ns are shown as ms */
+	const char *names_format;    /* where the category is a number */
+	uint32_t max_rows, min_rows; /* of fewer there is nothing to compare */
+	unsigned height;             /* in rows of the sheet it lies on */
 	uint8_t type;
-	uint8_t places;       /* ON_…; 0 = on the first sheet */
-	uint8_t labels;       /* the numbers above the columns */
+	uint8_t places; /* ON_…; 0 = on the first sheet */
+	uint8_t labels; /* the numbers above the columns */
 };
 
 #define AS_MS "#,##0.0##,,"
@@ -78,6 +78,7 @@ static const struct chart_def charts[] = {
          .same_column = "Phase",
          .title = "Attention, all layers, forward: GPU time of a step",
          .alt_text = "Bar chart: GPU time of the parts of attention, all layers together",
+         .min_rows = 3,
          .category = "Part",
          .values = {"GPU Time (ns)"},
          .values_axis = "GPU time (ms)",
@@ -92,6 +93,7 @@ static const struct chart_def charts[] = {
          .same_column = "Phase",
          .title = "Attention, all layers, forward: FLOPs of a step",
          .alt_text = "Bar chart: FLOPs of the parts of attention, all layers together",
+         .min_rows = 3,
          .category = "Part",
          .values = {"FLOPs"},
          .values_axis = "MFLOP",
@@ -293,6 +295,8 @@ static int find_cells(const struct ws_xlsx *x, const struct chart_def *def,
 		cells->first = WS_XLSX_ROW_DATA;
 		cells->last = (uint32_t)(WS_XLSX_ROW_DATA + cells->sheet->rows - 1);
 	}
+	if (cells->last - cells->first + 1 < def->min_rows)
+		return 0;
 	if (cells->last - cells->first >= def->max_rows)
 		cells->last = cells->first + def->max_rows - 1;
 	return 1;
@@ -357,6 +361,7 @@ static void dress(lxw_chart *chart, const struct chart_def *def, int nseries)
 	chart_axis_set_num_font(values, &axis_font);
 	chart_axis_set_num_font(names, bar ? &name_font : &axis_font);
 	chart_axis_set_num_format(values, def->number_format);
+	chart_axis_set_min(values, 0); /* lengths compare only from 0 on */
 	if (def->names_format) {
 		chart_axis_set_num_format(names, def->names_format);
 		chart_axis_set_interval_unit(names, 40);
