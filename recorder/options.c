@@ -311,6 +311,7 @@ static const struct option options[] = {
          "%q{NAME} a variable of the environment, %% a percent sign; further processes' traces "
          "have their number before the extension (default: PROGRAM.wtrace or MODEL.wtrace in "
          "this folder, PROGRAM-2.wtrace … when that exists)"},
+        {"--output", "FILE", set_output, 0, "the same as -o"},
         {"--model", "NAME", set_model, 0,
          "record warpsheet-step --model NAME; all options not listed here go to it"},
         {"--delay", "SECONDS", set_delay, 1, "record nothing in the first seconds"},
@@ -406,7 +407,8 @@ static enum ws_status take_option(struct ws_record_command *cmd, char **argv, in
 		WS_FAIL_IF(!value, err, USAGE, "%s needs a value: %s", opt->name, opt->value);
 		++*i;
 	}
-	WS_FAIL_IF(opt->set(cmd, value), err, USAGE, "%s cannot be %s", opt->name, value);
+	WS_FAIL_IF(opt->set(cmd, value), err, USAGE, "%s cannot be %s; it is: %s", opt->name,
+	           *value ? value : "empty", opt->help);
 	for (int a = first; opt->is_capture && a <= *i; a++)
 		cmd->capture_options[cmd->ncapture_options++] = argv[a];
 	return WS_OK;
@@ -423,6 +425,21 @@ static enum ws_status check_traces(const struct ws_record_command *cmd, struct w
 	return WS_OK;
 }
 
+/* Only --model takes more than our options. */
+static enum ws_status check_rest(const struct ws_record_command *cmd, struct ws_err *err)
+{
+	WS_FAIL_IF(cmd->nrest && !cmd->model, err, USAGE,
+	           "%s is no option; a program and its arguments stand after --", cmd->rest[0]);
+	return WS_OK;
+}
+
+static enum ws_status check_before_program(const struct ws_record_command *cmd, struct ws_err *err)
+{
+	WS_FORWARD(check_rest(cmd, err));
+	WS_FAIL_IF(cmd->model, err, USAGE, "--model and a program exclude each other");
+	return WS_OK;
+}
+
 /* What is no option of ours is one of warpsheet-step. */
 static enum ws_status take_all(struct ws_record_command *cmd, int argc, char **argv,
                                struct ws_err *err)
@@ -431,8 +448,7 @@ static enum ws_status take_all(struct ws_record_command *cmd, int argc, char **a
 		int taken;
 
 		if (!strcmp(argv[i], "--")) {
-			WS_FAIL_IF(cmd->model || cmd->nrest, err, USAGE,
-			           "--model and a program exclude each other");
+			WS_FORWARD(check_before_program(cmd, err));
 			cmd->program = argv + i + 1;
 			return WS_OK;
 		}
@@ -442,9 +458,7 @@ static enum ws_status take_all(struct ws_record_command *cmd, int argc, char **a
 	}
 	if (cmd->merge && !cmd->model)
 		return check_traces(cmd, err);
-	WS_FAIL_IF(cmd->nrest && !cmd->model, err, USAGE,
-	           "%s is no option; a program and its arguments stand after --", cmd->rest[0]);
-	return WS_OK;
+	return check_rest(cmd, err);
 }
 
 static void set_default_rings(struct ws_record_command *cmd)

@@ -82,6 +82,16 @@ Test(options, what_a_gpu_is_asked_for)
 	cr_expect_eq(cmd.record.capture.api, WS_CAPTURE_NO_API);
 }
 
+Test(options, output_is_the_long_name_of_o)
+{
+	cr_assert_eq(PARSE("--output", "a.wtrace", "--", "prog"), WS_OK);
+	cr_expect_str_eq(cmd.output, "a.wtrace");
+	release();
+	cr_assert_eq(PARSE("--output=b.wtrace", "--model", "m"), WS_OK);
+	cr_expect_str_eq(cmd.output, "b.wtrace");
+	cr_expect_eq(cmd.nrest, 0, "it is not the step's");
+}
+
 Test(options, instances_of_a_capture_range)
 {
 	static const struct {
@@ -112,12 +122,20 @@ Test(options, instances_of_a_capture_range)
 Test(options, a_refusal_names_the_argument)
 {
 	cr_expect_eq(PARSE("--buffers", "0", "--", "p"), WS_USAGE);
-	cr_expect_not_null(strstr(err.text, "--buffers cannot be 0"), "%s", err.text);
+	cr_expect_not_null(strstr(err.text, "--buffers cannot be 0; it is: rings"), "%s", err.text);
+	cr_expect_not_null(strstr(err.text, "1 to 1024"), "what may be: %s", err.text);
+	release();
+	cr_expect_eq(PARSE("--output="), WS_USAGE);
+	cr_expect_not_null(strstr(err.text, "--output cannot be empty"), "%s", err.text);
 	release();
 	cr_expect_eq(PARSE("--delay"), WS_USAGE);
 	cr_expect_not_null(strstr(err.text, "--delay needs a value: SECONDS"), "%s", err.text);
 	release();
-	cr_expect_eq(PARSE("stray", "--", "p"), WS_USAGE);
+	cr_expect_eq(PARSE("--stray", "--", "p"), WS_USAGE);
+	cr_expect_not_null(strstr(err.text, "--stray is no option"), "%s", err.text);
+	release();
+	cr_expect_eq(PARSE("--model", "m", "--", "p"), WS_USAGE);
+	cr_expect_not_null(strstr(err.text, "exclude each other"), "%s", err.text);
 	release();
 	cr_expect_eq(PARSE("--merge", "-o", "x", "--unknown"), WS_USAGE);
 	cr_expect_not_null(strstr(err.text, "--unknown is no option"), "%s", err.text);
