@@ -135,7 +135,7 @@ static const struct chart_def charts[] = {
          .where_text = "over time",
          .same_column = "Device",
          .title = "Device memory over time",
-         .alt_text = "Area chart: peak of the allocated memory in each part of the time",
+         .alt_text = "Line chart: peak of the allocated memory in each part of the time",
          .category = "Time (ns)",
          .values = {"Allocated (bytes)"},
          .names_axis = "time from the first record (ms)",
@@ -144,7 +144,7 @@ static const struct chart_def charts[] = {
          .names_format = "#,##0.0,,",
          .max_rows = 200,
          .height = 15,
-         .type = LXW_CHART_AREA},
+         .type = LXW_CHART_LINE},
         {.table = "diff-phases",
          .where_column = "Measure",
          .where_text = "GPU",
@@ -319,6 +319,7 @@ static int add_series(struct ws_xlsx *x, lxw_chart *chart, const struct chart_de
 {
 	int column = find_column(cells, title);
 	lxw_chart_fill fill = {.color = palette[nth]};
+	lxw_chart_line line = {.color = palette[nth], .width = 2};
 	lxw_chart_series *series;
 
 	if (column < 0)
@@ -333,7 +334,10 @@ static int add_series(struct ws_xlsx *x, lxw_chart *chart, const struct chart_de
 	chart_series_set_values(series, cells->sheet->name, cells->first, (lxw_col_t)column,
 	                        cells->last, (lxw_col_t)column);
 	series_name(series, title);
-	chart_series_set_fill(series, &fill);
+	if (def->type == LXW_CHART_LINE)
+		chart_series_set_line(series, &line);
+	else
+		chart_series_set_fill(series, &fill);
 	if (def->labels)
 		chart_series_set_labels(series);
 	return 1;
