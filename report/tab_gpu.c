@@ -142,7 +142,7 @@ static void set_device(struct ws_table *t, struct ws_cell *row, const struct ws_
 	ws_cell_set_str(t, &row[WS_TC_gpu_device], id);
 	ws_cell_set_model_text(t, &row[WS_TC_gpu_name], m, d->name);
 	if (d->memory_bytes > 0) {
-		ws_cell_set_real(&row[WS_TC_gpu_memory_gb], (double)d->memory_bytes / (1 << 30));
+		ws_cell_set_real(&row[WS_TC_gpu_memory_gb], (double)d->memory_bytes / 1e9);
 		ws_cell_set_int(&row[WS_TC_gpu_memory_bytes], d->memory_bytes);
 	}
 	if (d->facts.compute_capability_major >= 0 && d->facts.compute_capability_minor >= 0) {

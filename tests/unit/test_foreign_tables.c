@@ -200,7 +200,7 @@ Test(foreign_tables, gpu_utilization_and_sm_efficiency_by_hand)
 	/* 125 to 130: 1.1 counts as 1; 130 to 140: 0.9; 160 to 180: 2 counts as 1 */
 	NEAR(tb_real(t, 0, "sm_efficiency"), 100.0 * (0.5 * 5 + 5 + 0.9 * 10 + 20) / 120);
 	NEAR(tb_real(t, 0, "tensor"), 100.0 * 20 / 55);
-	NEAR(tb_real(t, 0, "memory_gb"), 8.0);
+	NEAR(tb_real(t, 0, "memory_gb"), 8.589934592); /* no 8: GB are 10^9 bytes */
 	cr_expect_str_eq(tb_str(t, 0, "capability"), "7.0");
 	cr_expect(eq(i64, tb_int(t, 0, "busy_ns"), 40));
 	cr_expect(eq(i64, tb_int(t, 0, "idle_ns"), 20));
