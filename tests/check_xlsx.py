@@ -19,6 +19,7 @@ NS = {
     "p": "http://schemas.openxmlformats.org/package/2006/relationships",
     "dc": "http://purl.org/dc/elements/1.1/",
     "dcterms": "http://purl.org/dc/terms/",
+    "c": "http://schemas.openxmlformats.org/drawingml/2006/chart",
 }
 HEADER_ROW = 5
 EXACT = 2**53
@@ -75,6 +76,7 @@ class Workbook:
         rels = {r.get("Id"): r.get("Target") for r in parts["xl/_rels/workbook.xml.rels"]}
         self.book = parts["xl/workbook.xml"]
         self.core = parts["docProps/core.xml"]
+        self.charts = [root for n, root in sorted(parts.items()) if n.startswith("xl/charts/chart")]
         self.sheets = []
         for s in self.book.iterfind("m:sheets/m:sheet", NS):
             target = rels[s.get("{%s}id" % NS["r"])]
@@ -199,6 +201,47 @@ def compare_names(book, report):
         complain("a sheet does not repeat its header when it is printed")
 
 
+def range_of(formula):
+    """Sheet, rows and columns of 'Kernel Summary'!$A$6:$A$15."""
+    m = re.fullmatch(r"(?:'([^']+)'|([^'!]+))!\$([A-Z]+)\$(\d+)(?::\$([A-Z]+)\$(\d+))?", formula)
+    if not m:
+        return None
+    first, last = int(m.group(4)), int(m.group(6) or m.group(4))
+    column = column_number(m.group(3))
+    return m.group(1) or m.group(2), range(first, last + 1), column
+
+
+def check_series(book, chart, series, logarithmic):
+    for part in ("c:val", "c:yVal", "c:xVal"):
+        formula = series.findtext(f"{part}/c:numRef/c:f", namespaces=NS)
+        if formula is None:
+            continue
+        where = range_of(formula)
+        sheet = next((s for s in book.sheets if where and s.name == where[0]), None)
+        if sheet is None:
+            complain(f"chart {chart}: {formula} is on no sheet")
+            continue
+        values = [sheet.cells.get((row, where[2])) for row in where[1]]
+        if any(isinstance(v, str) for v in values) or not any(isinstance(v, float) for v in values):
+            complain(f"chart {chart}: {formula} holds no numbers")
+        if logarithmic and any(not v or v <= 0 for v in values):
+            complain(f"chart {chart}: {formula} has no place on a logarithmic axis")
+
+
+def check_charts(book):
+    """Every chart has a title and axes with names, and shows numbers that are there."""
+    for root in book.charts:
+        title = "".join(t.text or "" for t in root.find("c:chart/c:title", NS).iter() if t.tag.endswith("}t"))
+        logarithmic = root.find(".//c:logBase", NS) is not None
+        series = root.findall(".//c:ser", NS)
+        if not title or not series:
+            complain(f"a chart without title or series: {title!r}")
+        if not root.findall(".//c:valAx/c:title", NS):
+            complain(f"chart {title}: its numbers have no unit")
+        for s in series:
+            check_series(book, title, s, logarithmic)
+
+
 def compare_resaved(book, path):
     """Another program has opened the workbook and saved it again: the values are the same."""
     for sheet, other in zip(book.sheets, Workbook(path).sheets):
@@ -226,6 +269,7 @@ def main():
         else:
             compare_sheet(sheet, table, i == 0)
     compare_names(book, report)
+    check_charts(book)
     if book.core.findtext("dc:title", namespaces=NS) != shown(report["title"]):
         complain("the title property is wrong")
     if created and book.core.findtext("dcterms:created", namespaces=NS) != created:
@@ -235,7 +279,7 @@ def main():
     if bad:
         sys.exit(f"{bad} differences")
     cells = sum(len(s.cells) for s in book.sheets)
-    print(f"{cells} cells on {len(book.sheets)} sheets are as in the JSON")
+    print(f"{cells} cells on {len(book.sheets)} sheets are as in the JSON, {len(book.charts)} charts show what is there")
 
 
 main()

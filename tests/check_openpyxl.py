@@ -1,0 +1,90 @@
+#!/usr/bin/env python3
+"""Read a workbook with openpyxl and compare every number with the JSON of the same report.
+
+    check_openpyxl.py WORKBOOK JSON
+
+A second reader beside check_xlsx.py, which knows the XML. Exit status 77: openpyxl is not here.
+"""
+import json
+import math
+import sys
+import warnings
+
+try:
+    from openpyxl import load_workbook
+except ImportError:
+    print("SKIP: no openpyxl to read the workbook with")
+    sys.exit(77)
+
+HEADER_ROW = 5
+EXACT = 2**53
+
+
+def same(value, cell):
+    if isinstance(value, int) and abs(value) > EXACT:
+        return cell == str(value)
+    return isinstance(cell, (int, float)) and math.isclose(cell, value, rel_tol=1e-15, abs_tol=0.0)
+
+
+def numbers(rows):
+    for r, row in enumerate(rows):
+        for c, value in enumerate(row):
+            if isinstance(value, (int, float)):
+                yield r, c, value
+
+
+def compare_table(sheet, table):
+    """Cells of a table stand where its JSON says."""
+    bad = n = 0
+    for r, c, value in numbers(table["rows"]):
+        cell = sheet.cell(row=HEADER_ROW + 1 + r, column=c + 1).value
+        n += 1
+        if not same(value, cell):
+            bad += 1
+            print(f"{sheet.title}, row {r}, {table['columns'][c]['title']}: {cell!r} is not {value!r}")
+    return n, bad
+
+
+def compare_page(sheet, table):
+    """The lines of a page come in order, with headings and blank lines between."""
+    lines = [row for row in sheet.iter_rows(min_row=HEADER_ROW + 1, values_only=True)]
+    at = bad = n = 0
+    for row in table["rows"]:
+        wanted = [v for v in row[1:] if isinstance(v, (int, float))]
+        if not wanted:
+            continue
+        n += len(wanted)
+        width = len(row) - 1
+        while at < len(lines):
+            found = [v for v in lines[at][:width] if isinstance(v, (int, float))]
+            at += 1
+            if len(found) == len(wanted) and all(same(w, f) for w, f in zip(wanted, found)):
+                break
+        else:
+            bad += 1
+            print(f"{sheet.title}: no line for {row[:2]}")
+            at = 0
+    return n, bad
+
+
+def main():
+    # it says that it would not write data bars back
+    warnings.simplefilter("ignore")
+    book = load_workbook(sys.argv[1])
+    with open(sys.argv[2], encoding="utf-8") as f:
+        report = json.load(f)
+    if len(book.worksheets) != len(report["tables"]):
+        sys.exit(f"{len(book.worksheets)} sheets, but {len(report['tables'])} tables")
+    n = bad = 0
+    for sheet, table in zip(book.worksheets, report["tables"].values()):
+        compare = compare_page if table["table"] == "summary" else compare_table
+        more, wrong = compare(sheet, table)
+        n, bad = n + more, bad + wrong
+        if sheet.freeze_panes != f"A{HEADER_ROW + 1}":
+            sys.exit(f"{sheet.title}: the header is not frozen")
+    if bad or not n:
+        sys.exit(f"{bad} of {n} numbers differ")
+    print(f"{n} numbers on {len(book.worksheets)} sheets are as in the JSON")
+
+
+main()
