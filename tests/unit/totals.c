@@ -64,6 +64,23 @@ static void check_summary_sections(const struct ws_table *t, double gpu_ns)
 	}
 }
 
+/* A class has the same kernels and time on the first sheet and on its own. */
+static void check_classes(const struct ws_table *classes, const struct ws_table *summary)
+{
+	for (size_t row = 0; row < summary->nrows; row++) {
+		const char *class = tb_str(summary, row, "item");
+		size_t c;
+
+		if (strcmp(tb_str(summary, row, "section"), "GPU time by class") != 0)
+			continue;
+		/* the one name in brackets is that of no class */
+		c = tb_find(classes, 0, "class", *class == '(' ? "(unclassified)" : class);
+		cr_assert(eq(i64, tb_int(classes, c, "kernels"), tb_int(summary, row, "count")));
+		cr_assert(eq(dbl, (double)tb_int(classes, c, "gpu_ns"),
+		             tb_real(summary, row, "time_ns")));
+	}
+}
+
 static void check_attention(const struct ws_table *t)
 {
 	size_t from = 0;
@@ -178,6 +195,7 @@ void totals_check(const struct ws_report *report)
 		             gpu_ns));
 	}
 	check_summary_sections(table_of(report, "summary"), (double)gpu_ns);
+	check_classes(table_of(report, "classes"), table_of(report, "summary"));
 	check_attention(table_of(report, "softmax-matmul"));
 	check_steps(table_of(report, "steps"));
 	check_execution(table_of(report, "execution"));
