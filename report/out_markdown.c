@@ -87,46 +87,106 @@ static enum ws_status put_table(FILE *f, const struct ws_table *t, struct ws_err
 	return WS_OK;
 }
 
-/* One line of the section [begin, end). */
-static void put_page_row(FILE *f, const struct ws_table *t, size_t begin, size_t end, size_t row,
-                         const struct ws_page_columns *c)
+/* --- a page instead of a table: sections with the columns that they use -------------------- */
+
+struct page_section {
+	const struct ws_table *t;
+	const struct ws_page_columns *columns;
+	size_t begin, end; /* rows */
+	size_t *shown;     /* columns in the order of the page: item, numbers, text */
+	size_t nshown;
+};
+
+static int has_number(const struct page_section *s, size_t column)
 {
-	const struct ws_cell *cells = t->cells + row * t->def->ncolumns;
 	char number[WS_DISPLAY_NUMBER_MAX];
-	const char *gap = "";
 
-	fputs("| ", f);
-	if (cells[c->item].type == WS_CELL_TEXT)
-		put_text(f, cells[c->item].text.ptr, cells[c->item].text.len);
-	fputs(" | ", f);
-	for (size_t i = 0; i < t->def->ncolumns; i++) {
-		size_t n = ws_display_quantity(t, begin, end, row, i, number);
-
-		if (!n)
-			continue;
-		fputs(gap, f);
-		put_text(f, number, n);
-		gap = ", ";
-	}
-	fputs(" | ", f);
-	if (cells[c->text].type == WS_CELL_TEXT)
-		put_text(f, cells[c->text].text.ptr, cells[c->text].text.len);
-	fputs(" |\n", f);
+	for (size_t row = s->begin; row < s->end; row++)
+		if (ws_display_quantity(s->t, s->begin, s->end, row, column, number))
+			return 1;
+	return 0;
 }
 
-static void put_page(FILE *f, const struct ws_table *t, const struct ws_page_columns *c)
+static int has_text(const struct page_section *s, size_t column)
 {
-	for (size_t begin = 0, end; begin < t->nrows; begin = end) {
-		const struct ws_cell *section = &t->cells[begin * t->def->ncolumns + c->section];
+	for (size_t row = s->begin; row < s->end; row++)
+		if (s->t->cells[row * s->t->def->ncolumns + column].type == WS_CELL_TEXT)
+			return 1;
+	return 0;
+}
 
-		end = ws_display_section_end(t, c, begin);
-		fprintf(f, "%s### ", begin ? "\n" : "");
+static void choose_columns(struct page_section *s)
+{
+	const struct ws_table_def *def = s->t->def;
+
+	s->nshown = 0;
+	s->shown[s->nshown++] = s->columns->item;
+	for (size_t i = 0; i < def->ncolumns; i++)
+		if (def->columns[i].type != WS_CELL_TEXT && has_number(s, i))
+			s->shown[s->nshown++] = i;
+	if (has_text(s, s->columns->text))
+		s->shown[s->nshown++] = s->columns->text;
+}
+
+/* "Time" of "Time (ns)": the numbers have their units with them. */
+static void put_page_header(FILE *f, const struct page_section *s)
+{
+	const struct ws_table_column *columns = s->t->def->columns;
+
+	fputc('|', f);
+	for (size_t i = 0; i < s->nshown; i++) {
+		const char *title = columns[s->shown[i]].title, *unit = strstr(title, " (");
+
+		fprintf(f, " %.*s |", (int)(unit ? (size_t)(unit - title) : strlen(title)), title);
+	}
+	fputs("\n|", f);
+	for (size_t i = 0; i < s->nshown; i++)
+		fputs(columns[s->shown[i]].type == WS_CELL_TEXT ? "---|" : "---:|", f);
+	fputc('\n', f);
+}
+
+static void put_page_row(FILE *f, const struct page_section *s, size_t row)
+{
+	const struct ws_cell *cells = s->t->cells + row * s->t->def->ncolumns;
+	char number[WS_DISPLAY_NUMBER_MAX];
+
+	fputc('|', f);
+	for (size_t i = 0; i < s->nshown; i++) {
+		const struct ws_cell *cell = &cells[s->shown[i]];
+		size_t n = ws_display_quantity(s->t, s->begin, s->end, row, s->shown[i], number);
+
+		fputc(' ', f);
+		if (n)
+			put_text(f, number, n);
+		else if (cell->type == WS_CELL_TEXT)
+			put_text(f, cell->text.ptr, cell->text.len);
+		fputs(" |", f);
+	}
+	fputc('\n', f);
+}
+
+static enum ws_status put_page(FILE *f, const struct ws_table *t, const struct ws_page_columns *c,
+                               struct ws_err *err)
+{
+	struct page_section s = {.t = t, .columns = c};
+
+	s.shown = calloc(t->def->ncolumns + 2, sizeof(*s.shown));
+	WS_FAIL_IF(!s.shown, err, NO_MEMORY, "out of memory while printing table %s", t->def->name);
+	for (; s.begin < t->nrows; s.begin = s.end) {
+		const struct ws_cell *section = &t->cells[s.begin * t->def->ncolumns + c->section];
+
+		s.end = ws_display_section_end(t, c, s.begin);
+		choose_columns(&s);
+		fprintf(f, "%s### ", s.begin ? "\n" : "");
 		if (section->type == WS_CELL_TEXT)
 			put_text(f, section->text.ptr, section->text.len);
-		fputs("\n\n| | | |\n|---|---:|---|\n", f);
-		for (size_t row = begin; row < end; row++)
-			put_page_row(f, t, begin, end, row, c);
+		fputs("\n\n", f);
+		put_page_header(f, &s);
+		for (size_t row = s.begin; row < s.end; row++)
+			put_page_row(f, &s, row);
 	}
+	free(s.shown);
+	return WS_OK;
 }
 
 static enum ws_status put_one(FILE *f, const struct ws_table *t, struct ws_err *err)
@@ -148,7 +208,7 @@ static enum ws_status put_one(FILE *f, const struct ws_table *t, struct ws_err *
 		fputs("No rows.\n", f);
 	}
 	if (t->nrows && ws_display_page(t->def, &page))
-		put_page(f, t, &page);
+		WS_FORWARD(put_page(f, t, &page, err));
 	else if (t->nrows)
 		WS_FORWARD(put_table(f, t, err));
 	for (size_t i = 0; i < t->nnotes; i++) {

@@ -42,12 +42,13 @@ Test(out_markdown, a_page_has_a_heading_for_each_section)
 
 	cr_assert_str_eq(md, "# Warpsheet report\n\nTrace: a_b.wtrace · Filter: steps 1..2\n"
 	                     "\n## Summary\n\nThe run on a page.\n\n"
-	                     "### Headline\n\n| | | |\n|---|---:|---|\n"
-	                     "| GPU time | 18.235 ms, 100.00 % | mean of 5 steps |\n"
-	                     "| kernels | 1,234 |  |\n\n"
-	                     "### Provenance\n\n| | | |\n|---|---:|---|\n"
-	                     "| program |  | /bin/step |\n"
-	                     "| nothing known |  |  |\n");
+	                     "### Headline\n\n| Item | Count | Time | Share | Text |\n"
+	                     "|---|---:|---:|---:|---|\n"
+	                     "| GPU time |  | 18.235 ms | 100.00 % | mean of 5 steps |\n"
+	                     "| kernels | 1,234 |  |  |  |\n\n"
+	                     "### Provenance\n\n| Item | Text |\n|---|---|\n"
+	                     "| program | /bin/step |\n"
+	                     "| nothing known |  |\n");
 	free(md);
 	ws_table_free(t);
 }
