@@ -88,22 +88,23 @@ static void answer(struct ws_table *t, const char *where, enum ws_direction d, c
 {
 	double time = ws_stat_ratio((double)softmax->gpu_ns, (double)matmul->gpu_ns);
 	double flops = ws_stat_ratio((double)matmul->flops, (double)softmax->flops);
+	int decimals = time < 0.1 ? 4 : 2; /* of so small a part two would be 0.00 */
 
 	if (!softmax->gpu_ns || !matmul->gpu_ns)
 		return;
 	if (!knows_flops(matmul) || !knows_flops(softmax) || !softmax->flops || !matmul->flops)
 		ws_table_note(
 		        t,
-		        "%s, %s: softmax takes %.2f times the GPU time of %s. Their FLOPs are "
+		        "%s, %s: softmax takes %.*f times the GPU time of %s. Their FLOPs are "
 		        "not recorded.",
-		        where, *direction_names[d] ? direction_names[d] : "phase unknown", time,
-		        what);
+		        where, *direction_names[d] ? direction_names[d] : "phase unknown", decimals,
+		        time, what);
 	else
 		ws_table_note(t,
-		              "%s, %s: softmax takes %.2f times the GPU time of %s, with 1/%.1f of "
+		              "%s, %s: softmax takes %.*f times the GPU time of %s, with 1/%.1f of "
 		              "the FLOPs: for each FLOP it takes %.1f times as long.",
 		              where, *direction_names[d] ? direction_names[d] : "phase unknown",
-		              time, what, flops, time * flops);
+		              decimals, time, what, flops, time * flops);
 }
 
 /* Unless attention is fused and nothing else, its four parts have rows, empty or not. */
@@ -210,8 +211,10 @@ static void add_notes(const struct ws_softmax *s, struct ws_table *t)
 	if (!s->nscopes)
 		ws_table_note(t, "No range `scaled dot product attention`, `computing attention "
 		                 "scores`, `computing softmax` or `final matmul` was recorded, so "
-		                 "there are no rows for attention. PyTorch's profiler tells its "
-		                 "matrix products from each other with record_shapes=True.");
+		                 "there are no rows for attention, and a softmax made of "
+		                 "elementwise kernels is among all other kernels. PyTorch's "
+		                 "profiler tells its matrix products from each other with "
+		                 "record_shapes=True.");
 	for (int d = 0; d < WS_DIRECTIONS; d++) {
 		const struct ws_softmax_bucket *parts = s->all.parts[d];
 

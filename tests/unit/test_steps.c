@@ -374,6 +374,25 @@ Test(steps, attention_without_payloads_has_times_and_no_flops)
 	tb_free(b);
 }
 
+/* A softmax of elementwise kernels has no name that tells: the little that has one is no 0.00. */
+Test(steps, softmax_that_names_do_not_tell_is_said_to_be_elsewhere)
+{
+	struct tb *b = tb_new();
+	struct ws_model *m;
+	struct ws_table *t;
+
+	tb_launch(b, 0, "sgemm", 10, 10000);
+	tb_launch(b, 20, "softmax_warp_forward<float>", 30000, 45);
+	tb_launch(b, 40, "vectorized_elementwise_kernel<exp>", 40000, 5000);
+	m = tb_model(b);
+	t = tb_table(m, "softmax-matmul", NULL);
+	cr_expect(tb_notes_say(t, "softmax takes 0.0045 times the GPU time of all matrix"));
+	cr_expect(tb_notes_say(t, "a softmax made of elementwise kernels is among all other"));
+	ws_table_free(t);
+	ws_model_free(m);
+	tb_free(b);
+}
+
 Test(steps, one_operation_that_does_not_say_leaves_the_flops_of_its_part_unknown)
 {
 	struct tb *b = tb_new();
