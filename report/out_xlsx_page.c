@@ -195,6 +195,29 @@ static void add_bars(const struct page *p, uint32_t below)
 	}
 }
 
+/* Counts over 0 of the section of what is missing. */
+static void mark_missing(const struct page *p)
+{
+	lxw_conditional_format over_0 = {.type = LXW_CONDITIONAL_TYPE_CELL,
+	                                 .criteria = LXW_CONDITIONAL_CRITERIA_GREATER_THAN,
+	                                 .value = 0,
+	                                 .format = p->x->styles[WS_XLSX_WARNING]};
+	int count = ws_table_column_index(p->t->def, "count");
+	uint16_t col = (uint16_t)(count > (int)p->columns.section ? count - 1 : count);
+	static const char section[] = "What is missing";
+
+	for (size_t i = 0; i < p->x->nblocks && count >= 0; i++) {
+		const struct ws_xlsx_block *b = &p->x->blocks[i];
+
+		if (b->section->type == WS_CELL_TEXT &&
+		    b->section->text.len == sizeof(section) - 1 &&
+		    !memcmp(b->section->text.ptr, section, sizeof(section) - 1))
+			ws__xlsx_try(p->x,
+			             worksheet_conditional_format_range(p->sheet, b->first, col,
+			                                                b->last, col, &over_0));
+	}
+}
+
 void ws__xlsx_write_page(struct ws_xlsx *x, struct ws_xlsx_sheet *s)
 {
 	struct page p = {.x = x, .sheet = s->sheet, .t = s->table};
@@ -210,6 +233,7 @@ void ws__xlsx_write_page(struct ws_xlsx *x, struct ws_xlsx_sheet *s)
 	if (s->table->not_recorded)
 		ws__xlsx_not_recorded(x, s, row++, p.last, p.width);
 	add_bars(&p, row);
+	mark_missing(&p);
 	row = write_notes(&p, row + 1);
 	/* beside the first lines: what a reader looks for first */
 	ws__xlsx_try(x, worksheet_set_column(s->sheet, right, right, WIDTH_LINK, NULL));
