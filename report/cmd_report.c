@@ -176,55 +176,49 @@ out:
 	return rc;
 }
 
-enum ws_status ws_cmd_report(int argc, char **argv, struct ws_err *err)
+/* Into *o, which holds the defaults. *n, *done: see ws_command_parse. */
+static enum ws_status parse_options(int argc, char **argv, struct report_opts *o, int *n, int *done,
+                                    struct ws_err *err)
 {
-	struct report_opts o = {.to = {.format = -1},
-	                        .filter = WS_FILTER_ALL,
-	                        .steps = {-1, -1},
-	                        .stream = -1,
-	                        .process = -1,
-	                        .rows = -1};
-	struct ws_trace_file f;
-	enum ws_status rc;
-	int help = 0, n, done;
+	int help = 0;
 	const struct ws_opt opts[] = {
-	        {"output", 'o', WS_OPT_TEXT, "FILE", &o.to.path,
+	        {"output", 'o', WS_OPT_TEXT, "FILE", &o->to.path,
 	         "write to FILE instead of the terminal; its extension\n"
 	         "tells the format: .xlsx, .csv, .json, .md or .txt"},
-	        {"table", 0, WS_OPT_TEXT, "NAME", &o.table,
+	        {"table", 0, WS_OPT_TEXT, "NAME", &o->table,
 	         "this table only; a wrong name lists all names.\n"
 	         "kernel-trace, every execution, is made only so"},
-	        {"format", 0, WS_OPT_CHOICE, WS_FORMAT_CHOICES, &o.to.format,
+	        {"format", 0, WS_OPT_CHOICE, WS_FORMAT_CHOICES, &o->to.format,
 	         "the format, whatever FILE is called; csv needs --table"},
-	        {"nvtx", 0, WS_OPT_TEXT, "PATTERN", &o.filter.nvtx,
+	        {"nvtx", 0, WS_OPT_TEXT, "PATTERN", &o->filter.nvtx,
 	         "what was launched in ranges whose path matches, e.g.\n"
 	         "'step/forward*'; [domain:]path, with * and ? as in a shell;\n"
 	         "#N or #A..B behind it: these instances only, from 0"},
-	        {"by", 0, WS_OPT_CHOICE, BY_CHOICES, &o.by,
+	        {"by", 0, WS_OPT_CHOICE, BY_CHOICES, &o->by,
 	         "with --nvtx: what was launched in the ranges, or what ran\n"
 	         "while one of them was open"},
-	        {"steps", 0, WS_OPT_RANGE, "A..B", o.steps,
+	        {"steps", 0, WS_OPT_RANGE, "A..B", o->steps,
 	         "measured steps A to B, counted from 0; warm-up is none"},
-	        {"device", 0, WS_OPT_INT, "N", &o.filter.device, "kernels of device N"},
-	        {"stream", 0, WS_OPT_INT, "N", &o.stream, "kernels of stream N"},
-	        {"process", 0, WS_OPT_INT, "PID", &o.process, "what process PID did"},
-	        {"kernel", 0, WS_OPT_TEXT, "REGEX", &o.filter.kernel,
+	        {"device", 0, WS_OPT_INT, "N", &o->filter.device, "kernels of device N"},
+	        {"stream", 0, WS_OPT_INT, "N", &o->stream, "kernels of stream N"},
+	        {"process", 0, WS_OPT_INT, "PID", &o->process, "what process PID did"},
+	        {"kernel", 0, WS_OPT_TEXT, "REGEX", &o->filter.kernel,
 	         "kernels whose name matches the POSIX regular expression"},
-	        {"time", 0, WS_OPT_TEXT, "A..B", &o.time,
+	        {"time", 0, WS_OPT_TEXT, "A..B", &o->time,
 	         "what overlaps this time from the trace's begin, e.g.\n"
 	         "1.5ms..3ms; units ns (if none is given), us, ms, s"},
-	        {"rules", 0, WS_OPT_TEXT, "FILE", &o.rules_path,
+	        {"rules", 0, WS_OPT_TEXT, "FILE", &o->rules_path,
 	         "rules that tell a kernel's class by its name, before\n"
 	         "the built-in ones"},
-	        {"peaks", 0, WS_OPT_TEXT, "FILE", &o.peaks_path,
+	        {"peaks", 0, WS_OPT_TEXT, "FILE", &o->peaks_path,
 	         "peak rates of devices, before the built-in ones"},
-	        {"softmax-flops", 0, WS_OPT_REAL, "N", &o.softmax_flops,
+	        {"softmax-flops", 0, WS_OPT_REAL, "N", &o->softmax_flops,
 	         "operations that a softmax counts an element in\n"
 	         "softmax-matmul (default 5)"},
-	        {"rows", 0, WS_OPT_INT, "N", &o.rows,
+	        {"rows", 0, WS_OPT_INT, "N", &o->rows,
 	         "at most N rows of each table as text; 0 = all"},
-	        WS_OPT_COLOUR(&o.to.colour),
-	        WS_OPT_NO_PAGER(&o.to.no_pager),
+	        WS_OPT_COLOUR(&o->to.colour),
+	        WS_OPT_NO_PAGER(&o->to.no_pager),
 	        WS_OPT_HELP(&help),
 	};
 	const struct ws_arguments a = {
@@ -238,24 +232,44 @@ enum ws_status ws_cmd_report(int argc, char **argv, struct ws_err *err)
 	        1,
 	};
 
-	WS_FORWARD(ws_command_parse(&a, argc, argv, &n, &done, err));
+	return ws_command_parse(&a, argc, argv, n, done, err);
+}
+
+/* What the options say that is no field of a filter. */
+static enum ws_status settle_filter(struct report_opts *o, struct ws_err *err)
+{
+	o->filter.step_first = o->steps[0];
+	o->filter.step_last = o->steps[1];
+	o->filter.has_stream = o->stream >= 0;
+	o->filter.stream = (uint64_t)o->stream;
+	o->filter.has_process = o->process >= 0;
+	o->filter.process = (uint64_t)o->process;
+	o->filter.by_gpu_time = o->by == 1;
+	WS_FAIL_IF(o->filter.by_gpu_time && !o->filter.nvtx, err, USAGE,
+	           "--by gpu-time says how --nvtx selects; give a pattern with --nvtx");
+	return o->time ? parse_time(o->time, &o->filter, err) : WS_OK;
+}
+
+enum ws_status ws_cmd_report(int argc, char **argv, struct ws_err *err)
+{
+	struct report_opts o = {.to = {.format = -1},
+	                        .filter = WS_FILTER_ALL,
+	                        .steps = {-1, -1},
+	                        .stream = -1,
+	                        .process = -1,
+	                        .rows = -1};
+	struct ws_trace_file f;
+	enum ws_status rc;
+	int n, done;
+
+	WS_FORWARD(parse_options(argc, argv, &o, &n, &done, err));
 	if (done)
 		return WS_OK;
 	WS_FORWARD(ws_destination_settle(&o.to, o.table, err));
 	WS_FORWARD(ws_output_spares(o.to.path, argv[0], err));
 	WS_FAIL_IF(o.softmax_flops < 0, err, USAGE, "--softmax-flops needs a number from 0, not %g",
 	           o.softmax_flops);
-	o.filter.step_first = o.steps[0];
-	o.filter.step_last = o.steps[1];
-	o.filter.has_stream = o.stream >= 0;
-	o.filter.stream = (uint64_t)o.stream;
-	o.filter.has_process = o.process >= 0;
-	o.filter.process = (uint64_t)o.process;
-	o.filter.by_gpu_time = o.by == 1;
-	WS_FAIL_IF(o.filter.by_gpu_time && !o.filter.nvtx, err, USAGE,
-	           "--by gpu-time says how --nvtx selects; give a pattern with --nvtx");
-	if (o.time)
-		WS_FORWARD(parse_time(o.time, &o.filter, err));
+	WS_FORWARD(settle_filter(&o, err));
 	rc = ws_trace_file_open(&f, argv[0], err);
 	if (rc == WS_OK)
 		rc = report_trace(&f, &o, err);
