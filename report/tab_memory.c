@@ -222,14 +222,20 @@ struct op_sums {
 	uint64_t allocations;
 };
 
+struct op_ranking {
+	const struct op_sums *sums; /* of each text of the model */
+	const struct ws_bytes *texts;
+};
+
 static int by_taken(const void *pa, const void *pb, void *arg)
 {
-	const struct op_sums *sums = arg;
+	const struct op_ranking *r = arg;
 	uint32_t a = *(const uint32_t *)pa, b = *(const uint32_t *)pb;
 
-	if (sums[a].taken != sums[b].taken)
-		return sums[a].taken > sums[b].taken ? -1 : 1;
-	return (a > b) - (a < b);
+	if (r->sums[a].taken != r->sums[b].taken)
+		return r->sums[a].taken > r->sums[b].taken ? -1 : 1;
+	/* ids of texts are another after an export and an import */
+	return ws_name_compare(r->texts[a], r->texts[b]);
 }
 
 /* Over all devices. Each allocation counts for its innermost operation. */
@@ -238,6 +244,7 @@ static enum ws_status add_operations(struct memory *s, struct ws_err *err)
 	const struct ws_model *m = s->tab->m;
 	struct op_sums *sums = calloc(m->ntexts + 1, sizeof(*sums));
 	uint32_t *order = calloc(m->ntexts + 1, sizeof(*order));
+	struct op_ranking ranking = {sums, m->texts};
 	uint32_t rest = (uint32_t)m->ntexts;
 	size_t rows = 0;
 	enum ws_status status = WS_OK;
@@ -256,7 +263,7 @@ static enum ws_status add_operations(struct memory *s, struct ws_err *err)
 		if (sums[i].taken || sums[i].net)
 			order[rows++] = i;
 	if (status == WS_OK)
-		qsort_r(order, rows, sizeof(*order), by_taken, sums);
+		qsort_r(order, rows, sizeof(*order), by_taken, &ranking);
 	for (size_t i = TOP_OPS; i < rows && status == WS_OK; i++) {
 		sums[rest].taken += sums[order[i]].taken;
 		sums[rest].net += sums[order[i]].net;
