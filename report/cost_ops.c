@@ -56,6 +56,8 @@ static enum ws_status find_counted(const struct ws_model *m, uint32_t *cost_op, 
 static struct ws_cost_op from_range(const struct ws_model *m, uint32_t i)
 {
 	const struct ws_op *op = ws_range_op(m, i);
+	/* m, n and k of other operations are rows, elements and filters */
+	int sized = op->kind == WS_TEXT_GEMM && op->m > 0 && op->n > 0 && op->k > 0;
 
 	return (struct ws_cost_op){
 	        .range = i,
@@ -67,6 +69,10 @@ static struct ws_cost_op from_range(const struct ws_model *m, uint32_t i)
 	        .direction = op->direction,
 	        .flops = op->flops,
 	        .bytes = op->bytes,
+	        .batch = sized && op->batch > 0 ? (uint64_t)op->batch : (uint64_t)sized,
+	        .m = sized ? (uint64_t)op->m : 0,
+	        .n = sized ? (uint64_t)op->n : 0,
+	        .k = sized ? (uint64_t)op->k : 0,
 	        .start_ns = m->ranges.start_ns[i],
 	        .thread = m->ranges.thread[i],
 	        .step = m->range_step[i],

@@ -77,6 +77,10 @@ enum field {
 	FIELD_DIRECTION,
 	FIELD_PHASE,
 	FIELD_DTYPE,
+	FIELD_BATCH,
+	FIELD_M,
+	FIELD_N,
+	FIELD_K,
 	FIELDS,
 };
 static const char *const field_names[FIELDS] = {
@@ -84,7 +88,9 @@ static const char *const field_names[FIELDS] = {
         [FIELD_BYTES_READ] = "bytes_read", [FIELD_BYTES_WRITTEN] = "bytes_written",
         [FIELD_LAYER] = "layer",           [FIELD_OP] = "op",
         [FIELD_DIRECTION] = "direction",   [FIELD_PHASE] = "phase",
-        [FIELD_DTYPE] = "dtype",
+        [FIELD_DTYPE] = "dtype",           [FIELD_BATCH] = "batch",
+        [FIELD_M] = "m",                   [FIELD_N] = "n",
+        [FIELD_K] = "k",
 };
 
 /* The fields of one schema that an operation needs; a row of payload_field, or WS_NONE. */
@@ -207,6 +213,10 @@ static void decode_op(const struct decoder *d, const struct layout *l, struct ws
 	if (read >= 0 && written >= 0 && __builtin_add_overflow(read, written, &op->bytes))
 		op->bytes = -1;
 	op->layer = field_count(d, l->row[FIELD_LAYER], payload);
+	op->batch = field_count(d, l->row[FIELD_BATCH], payload);
+	op->m = field_count(d, l->row[FIELD_M], payload);
+	op->n = field_count(d, l->row[FIELD_N], payload);
+	op->k = field_count(d, l->row[FIELD_K], payload);
 	op->kind = field_entry(d, l->row[FIELD_OP], payload);
 	op->direction = field_entry(d, l->row[FIELD_DIRECTION], payload);
 	op->phase = field_entry(d, l->row[FIELD_PHASE], payload);

@@ -25,6 +25,7 @@ struct ws_op {
 	uint32_t phase;
 	uint32_t dtype;
 	int64_t layer;
+	int64_t batch, m, n, k; /* of a matrix product */
 };
 
 /* Rows of the kinds payload_schema, payload_field, payload_enum and payload. */
