@@ -61,6 +61,8 @@ enum ws_status ws_filter_check(const struct ws_model *m, const struct ws_filter 
 
 /* Every table of a report of all tables, in workbook order. */
 const struct ws_table_def *const *ws_table_defs(size_t *count);
+/* The same of a diff. */
+const struct ws_table_def *const *ws_diff_defs(size_t *count);
 /* Also those made only on request; NULL when no table has this name. */
 const struct ws_table_def *ws_table_def_by_name(const char *name);
 

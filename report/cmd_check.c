@@ -89,6 +89,7 @@ enum ws_status ws_cmd_check(int argc, char **argv, struct ws_err *err)
 	        sizeof(opts) / sizeof(*opts),
 	        1,
 	        1,
+	        NULL,
 	};
 
 	WS_FORWARD(ws_command_parse(&a, argc, argv, &n, &done, err));

@@ -48,6 +48,7 @@ enum ws_status ws_cmd_check_feature(int argc, char **argv, struct ws_err *err)
 	        1,
 	        0,
 	        1,
+	        NULL,
 	};
 
 	WS_FORWARD(ws_command_parse(&a, argc, argv, &n, &done, err));

@@ -67,8 +67,7 @@ enum ws_status ws_cmd_diff(int argc, char **argv, struct ws_err *err)
 	        {"output", 'o', WS_OPT_TEXT, "FILE", &o.to.path,
 	         "write to FILE instead of the terminal; its extension\n"
 	         "tells the format: .xlsx, .csv, .json, .md or .txt"},
-	        {"table", 0, WS_OPT_TEXT, "NAME", &o.table,
-	         "this table only; a wrong name lists all names"},
+	        {"table", 0, WS_OPT_TEXT, "NAME", &o.table, "this table only, of those below"},
 	        {"format", 0, WS_OPT_CHOICE, WS_FORMAT_CHOICES, &o.to.format,
 	         "the format, whatever FILE is called; csv needs --table"},
 	        {"threshold", 0, WS_OPT_REAL, "PCT", &threshold,
@@ -89,6 +88,7 @@ enum ws_status ws_cmd_diff(int argc, char **argv, struct ws_err *err)
 	        sizeof(opts) / sizeof(*opts),
 	        2,
 	        2,
+	        ws_diff_defs,
 	};
 
 	WS_FORWARD(ws_command_parse(&a, argc, argv, &n, &done, err));

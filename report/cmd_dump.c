@@ -276,6 +276,7 @@ enum ws_status ws_cmd_dump(int argc, char **argv, struct ws_err *err)
 	        sizeof(opts) / sizeof(*opts),
 	        1,
 	        1,
+	        NULL,
 	};
 	enum ws_status rc;
 

@@ -317,6 +317,7 @@ enum ws_status ws_cmd_export(int argc, char **argv, struct ws_err *err)
 	        sizeof(opts) / sizeof(*opts),
 	        1,
 	        1,
+	        NULL,
 	};
 	enum ws_status rc;
 

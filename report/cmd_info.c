@@ -212,6 +212,7 @@ enum ws_status ws_cmd_info(int argc, char **argv, struct ws_err *err)
 	        1,
 	        1,
 	        1,
+	        NULL,
 	};
 	enum ws_status rc;
 

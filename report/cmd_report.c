@@ -186,8 +186,8 @@ static enum ws_status parse_options(int argc, char **argv, struct report_opts *o
 	         "write to FILE instead of the terminal; its extension\n"
 	         "tells the format: .xlsx, .csv, .json, .md or .txt"},
 	        {"table", 0, WS_OPT_TEXT, "NAME", &o->table,
-	         "this table only; a wrong name lists all names.\n"
-	         "kernel-trace, every execution, is made only so"},
+	         "this table only, of those below; or kernel-trace,\n"
+	         "every execution, which is made only so"},
 	        {"format", 0, WS_OPT_CHOICE, WS_FORMAT_CHOICES, &o->to.format,
 	         "the format, whatever FILE is called; csv needs --table"},
 	        {"nvtx", 0, WS_OPT_TEXT, "PATTERN", &o->filter.nvtx,
@@ -230,6 +230,7 @@ static enum ws_status parse_options(int argc, char **argv, struct report_opts *o
 	        sizeof(opts) / sizeof(*opts),
 	        1,
 	        1,
+	        ws_table_defs,
 	};
 
 	return ws_command_parse(&a, argc, argv, n, done, err);

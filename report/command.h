@@ -44,6 +44,8 @@ struct ws_arguments {
 	const struct ws_opt *opts;
 	size_t nopts;
 	int least, most;
+	/* the tables that --table takes, for help; NULL = there are none */
+	const struct ws_table_def *const *(*tables)(size_t *count);
 };
 enum ws_status ws_command_parse(const struct ws_arguments *a, int argc, char **argv, int *n,
                                 int *done, struct ws_err *err);

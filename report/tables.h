@@ -35,8 +35,6 @@ WS_DIFF_TABLES(T)
 
 /* Tables made only on request, by name. */
 const struct ws_table_def *const *ws_request_defs(size_t *count);
-/* Tables of a diff, in workbook order. */
-const struct ws_table_def *const *ws_diff_defs(size_t *count);
 
 /* What tables of kernels say of a trace without any. */
 #define WS_NO_KERNELS                                                                       \

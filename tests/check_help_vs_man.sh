@@ -1,6 +1,6 @@
 #!/bin/sh
-# The options of --help and of the man page are the same, both ways, for every program and
-# command; and so are the commands of `warpsheet help` and of warpsheet(1).
+# The options and tables of --help and of the man page are the same, both ways, for every program
+# and command; and so are the commands of `warpsheet help` and of warpsheet(1).
 #   check_help_vs_man.sh BIN MAN
 set -eu
 bin=$1 man=$2
@@ -17,6 +17,16 @@ help_options() {
 man_options() {
 	sed -nE 's/^\.It (Fl .*)/\1/p' "$1" | tr ' ' '\n' |
 		awk 'after { print "-" $0 } { after = $0 == "Fl" }' | sort -u
+}
+
+# below "tables:", "  NAME  TITLE"; below ".Sh TABLES", ".It Cm NAME" and "TITLE."
+help_tables() {
+	sed -nE '/^tables:/,$s/^  ([a-z-]+) +(.*)/\1 \2/p' | sort
+}
+
+man_tables() {
+	awk '/^\.Sh/ { on = $2 == "TABLES" }
+		on && /^\.It Cm/ { name = $3; getline; sub(/\.$/, ""); print name, $0 }' "$1" | sort
 }
 
 compare() { # compare WHAT: help in $work/help against man in $work/man
@@ -41,6 +51,12 @@ check() { # check PAGE PROGRAM ARGUMENTS...
 	"$@" | help_options >"$work/help"
 	man_options "$man/$page.1" >"$work/man"
 	compare "$page"
+	"$@" | help_tables >"$work/help_tables"
+	man_tables "$man/$page.1" >"$work/man_tables"
+	diff "$work/help_tables" "$work/man_tables" || {
+		echo "$page: the tables of --help (<) and of the man page (>) differ"
+		bad=1
+	}
 }
 
 commands=$("$bin/warpsheet" help | sed -nE 's/^  ([a-z][a-z-]*) +.*/\1/p')
