@@ -37,11 +37,6 @@ const char *ws_gpu_problem(const struct ws_gpu_report *r, char *out, size_t size
 	case WS_GPU_NONE:
 	case WS_GPU_ON:
 		return NULL;
-	case WS_GPU_NO_DRIVER:
-		snprintf(out, size,
-		         "no NVIDIA driver: libcuda.so.1 cannot be used; install the driver, or "
-		         "start the container with its GPUs");
-		break;
 	case WS_GPU_CUPTI_MISSING:
 		snprintf(out, size,
 		         "CUPTI is not found%s%s; install the one of the program's CUDA version, "

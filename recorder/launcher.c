@@ -10,6 +10,7 @@
 
 #include "kernels/nvtx_abi.h"
 #include "recorder/child.h"
+#include "recorder/cuda_use.h"
 #include "recorder/procfs.h"
 #include "recorder/session.h"
 
@@ -220,6 +221,7 @@ enum ws_status ws_record_run(const struct ws_record_opts *opts, char *const argv
 	ws_session_loop(&s);
 	take_wait_status(&s, result);
 	result->obstacle = ws_child_obstacle(program);
+	result->uses_cuda = s.uses_cuda || ws_cuda_use_of_file(program);
 	status = ws_session_finish(&s, result, err);
 	ws_session_close(&s, 0);
 	return status;

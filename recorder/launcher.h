@@ -64,6 +64,7 @@ struct ws_record_result {
 	int exit_code;        /* what to end with; for a program that ran, what a shell would */
 	int term_signal;      /* that killed the program, 0 = none */
 	const char *obstacle; /* to recording the program itself, see ws_child_obstacle() */
+	int uses_cuda;        /* by its file, or by what it loaded (recorder/cuda_use.h) */
 	size_t ntraces;       /* one at least when the program ran; 0: see expect_usage_error */
 	struct ws_trace_result *traces; /* in the order in which the processes attached */
 };

@@ -156,6 +156,19 @@ static void print_gpu_problems(const struct ws_record_result *r)
 	}
 }
 
+/* Of a program that is one of CUDA and never came so far as to initialize it. */
+static void print_gpu_absence(const struct ws_record_result *r)
+{
+	char line[1600];
+
+	if (!r->uses_cuda || !r->ntraces)
+		return;
+	for (size_t i = 0; i < r->ntraces; i++)
+		if (r->traces[i].gpu.state != WS_GPU_NONE)
+			return;
+	complain("no GPU was recorded: %s", ws_gpu_absence(line, sizeof(line)));
+}
+
 static void print_summary(const struct ws_record_result *r)
 {
 	if (r->term_signal)
@@ -294,6 +307,9 @@ static int record(struct ws_record_command *cmd)
 		code = result.exit_code ? result.exit_code : ws_status_exit_code(status);
 	} else {
 		print_summary(&result);
+		/* --require-gpu says it below, a step of ours has said it itself */
+		if (!cmd->require_gpu && !cmd->model && !cmd->record.capture.off)
+			print_gpu_absence(&result);
 		code = cmd->require_gpu ? require_gpu(&result) : result.exit_code;
 		if (cmd->merge && result.ntraces > 1) {
 			int failed = merge_recorded(cmd, &result);

@@ -26,15 +26,14 @@ struct ws_seg_capture {
 #define WS_CAPTURE_FLUSH_MS 1000
 
 /* How it went. X(NAME) */
-#define WS_GPU_STATE_LIST(X)                                                     \
-	X(NONE) /* the program never initialized CUDA, or not before it ended */ \
-	X(ON)   /* recorded */                                                   \
-	X(NO_DRIVER)                                                             \
-	X(CUPTI_MISSING) /* text: where it was looked for */                     \
-	X(CUPTI_TOO_OLD)                                                         \
-	X(CUPTI_LACKS)   /* text: the function */                                \
-	X(OTHER_TOOL)    /* text: its name, may be empty */                      \
-	X(NOT_PERMITTED) /* text: the function that was refused */               \
+#define WS_GPU_STATE_LIST(X)                                                              \
+	X(NONE)          /* the program never initialized CUDA, or not before it ended */ \
+	X(ON)            /* recorded */                                                   \
+	X(CUPTI_MISSING) /* text: where it was looked for */                              \
+	X(CUPTI_TOO_OLD)                                                                  \
+	X(CUPTI_LACKS)   /* text: the function */                                         \
+	X(OTHER_TOOL)    /* text: its name, may be empty */                               \
+	X(NOT_PERMITTED) /* text: the function that was refused */                        \
 	X(CUPTI_FAILED)  /* text: the function, and CUPTI's words */
 
 enum ws_gpu_state {

@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "recorder/cuda_use.h"
 #include "recorder/procfs.h"
 
 /* Pauses between passes: short while there is something to do, longer when there is not. */
@@ -17,6 +18,9 @@
 #define PAUSE_MAX_MS 10
 /* Records in a pass after which the next follows at once. */
 #define BUSY_RECORDS 4096
+/* The first look for libraries of CUDA; each pause is twice the last, as looking costs the program
+ * something. */
+#define CUDA_LOOK_NS 50000000
 
 static void note(struct ws_session *s, enum ws_status status, const struct ws_err *err)
 {
@@ -245,6 +249,22 @@ static void find_further(struct ws_session *s)
 	ws_segment_file_further(s->processes[0]->file.path, look_at, s);
 }
 
+/* --- programs that want CUDA --- */
+
+static void look_for_cuda(struct ws_session *s)
+{
+	int64_t now = ws_record_clock_ns(CLOCK_MONOTONIC);
+
+	if (s->uses_cuda || s->opts->capture.off || now < s->cuda_look_ns)
+		return;
+	s->cuda_pause_ns = s->cuda_pause_ns ? s->cuda_pause_ns * 2 : CUDA_LOOK_NS;
+	s->cuda_look_ns = now + s->cuda_pause_ns;
+	s->uses_cuda = s->child && ws_cuda_use_of_process((uint32_t)s->child);
+	for (size_t i = 0; i < s->nprocesses && !s->uses_cuda; i++)
+		s->uses_cuda = !s->processes[i]->is_gone && ws_process_pid(s->processes[i]) &&
+		               ws_cuda_use_of_process(ws_process_pid(s->processes[i]));
+}
+
 /* --- the loop --- */
 
 /*
@@ -319,6 +339,7 @@ void ws_session_loop(struct ws_session *s)
 		uint64_t n;
 
 		handle_signals(s);
+		look_for_cuda(s);
 		n = pass(s, &alive);
 		alive |= s->child != 0;
 		if ((s->stop && !s->child) || (!alive && !end_attaching(s)))

@@ -18,6 +18,9 @@ struct ws_session {
 	int stop;              /* the user wants an end, though the program still runs */
 	uint32_t scanned;      /* further segments there were at the last look for them */
 	int look_again;        /* and one of them was not ready */
+	int uses_cuda;         /* a process has a library of CUDA in its memory, or had */
+	int64_t cuda_look_ns;  /* when to look next, by CLOCK_MONOTONIC */
+	int64_t cuda_pause_ns; /* from that look to the one after it */
 	enum ws_status status; /* the first failure of any trace */
 	struct ws_err failure;
 };

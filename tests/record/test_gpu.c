@@ -79,6 +79,26 @@ Test(gpu, library_ranges_are_asked_for_and_never_against_what_is_set)
 	}
 }
 
+/* Libraries of tests, whose names are those of CUDA's. */
+static int record_with_cublas(const char *more)
+{
+	return RUN(&r, "-o", r.trace, "--segment-dir", r.segments, more, "--", "/usr/bin/env",
+	           "LD_PRELOAD=" WS_TEST_FAKES "/libcublas.so.13", "/bin/sleep", "0.5");
+}
+
+Test(gpu, a_program_of_cuda_that_never_reaches_the_driver_is_told_why)
+{
+	cr_expect_eq(record_with_cublas("--no-args"), 0, "%s", r.text);
+	cr_expect_not_null(strstr(r.text, "no GPU was recorded: "), "%s", r.text);
+	setenv("LD_LIBRARY_PATH", WS_TEST_FAKES, 1);
+	cr_expect_eq(record_with_cublas("--no-args"), 0, "%s", r.text);
+	cr_expect_not_null(strstr(r.text, "no GPU was recorded: there is a GPU, but the program "
+	                                  "never initialized CUDA"),
+	                   "%s", r.text);
+	cr_expect_eq(record_with_cublas("--gpu-buffers=0"), 0, "%s", r.text);
+	cr_expect_null(strstr(r.text, "no GPU was recorded"), "nobody wanted it: %s", r.text);
+}
+
 /* With the driver and the CUPTI of the tests there is one. */
 static int record_cuda(const char *more)
 {

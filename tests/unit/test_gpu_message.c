@@ -21,7 +21,6 @@ Test(gpu_message, every_other_state_says_what_to_do)
 		enum ws_gpu_state state;
 		const char *words, *cure;
 	} cases[] = {
-	        {WS_GPU_NO_DRIVER, "no NVIDIA driver", "install the driver"},
 	        {WS_GPU_CUPTI_MISSING, "not found: TEXT", "WARPSHEET_CUPTI_PATH"},
 	        {WS_GPU_CUPTI_TOO_OLD, "CUPTI 17 is too old (/lib/libcupti.so)", "install a newer"},
 	        {WS_GPU_CUPTI_LACKS, "/lib/libcupti.so lacks TEXT", "install"},
