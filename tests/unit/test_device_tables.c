@@ -1,4 +1,4 @@
-/* API calls, copies and fills: by hand, in the manner of nsys. */
+/* API calls, copies, fills and whole CUDA graphs: by hand, in the manner of nsys. */
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 #include <math.h>
@@ -114,6 +114,48 @@ Test(device_tables, nothing_recorded_is_said_and_no_row_is_made_up)
 		cr_expect(t->not_recorded != NULL, "%s", names[i]);
 		ws_table_free(t);
 	}
+	ws_model_free(m);
+	tb_free(b);
+}
+
+/* Elsewhere a step of one CUDA graph is a quarter idle, for its kernels were not recorded. */
+Test(device_tables, a_graph_traced_as_a_whole_keeps_its_device_busy)
+{
+	struct tb *b = tb_new();
+	struct ws_table *t;
+	struct ws_model *m;
+	int64_t at;
+
+	for (int step = 0; step < 3; step++) {
+		at = 1000 * step;
+		tb_push(b, at, "step");
+		tb_call(b, at + 1, 1, 50 + (uint64_t)step);
+		tb_add(b, WS_KIND_GRAPH_LAUNCH,
+		       &(struct ws_row_graph_launch){.start_ns = at + 10,
+		                                     .dur_ns = 980,
+		                                     .pid = 100,
+		                                     .correlation = 50 + (uint64_t)step});
+		tb_launch(b, at + 3, "after", at + 991, 4);
+		tb_pop(b, at + 1000);
+	}
+	m = tb_model(b);
+	t = tb_table(m, "execution", NULL);
+	for (size_t row = 0; row < t->nrows; row++) {
+		NEAR(tb_real(t, row, "busy_us"), 0.984);
+		NEAR(tb_real(t, row, "idle_us"), 0.016);
+	}
+	ws_table_free(t);
+	t = tb_table(m, "gpu", NULL);
+	cr_expect(eq(i64, tb_int(t, 0, "busy_ns"), 3 * 984));
+	ws_table_free(t);
+	t = tb_table(m, "summary", NULL);
+	cr_expect_str_eq(tb_str(t, tb_find(t, 0, "item", "launch-bound"), "text"), "no");
+	ws_table_free(t);
+	t = tb_table(m, "losses", NULL);
+	cr_expect(eq(i64,
+	             tb_int(t, tb_find(t, 0, "cause", "CUDA graphs traced as a whole"), "count"),
+	             3));
+	ws_table_free(t);
 	ws_model_free(m);
 	tb_free(b);
 }
