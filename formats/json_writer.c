@@ -188,6 +188,94 @@ void ws_json_str(struct ws_json *j, const char *text)
 		ws_json_null(j);
 }
 
+/* --- a text that is JSON already --- */
+
+#define MAX_ARRAY_TEXT_DEPTH 16u
+
+static size_t digits(const char *p, const char *end)
+{
+	size_t n = 0;
+
+	while (p + n < end && p[n] >= '0' && p[n] <= '9')
+		n++;
+	return n;
+}
+
+/* Each of these gives the end of the token at p, NULL where there is none. */
+static const char *past_number(const char *p, const char *end)
+{
+	size_t n;
+
+	p += p < end && *p == '-';
+	n = digits(p, end);
+	if (!n || (n > 1 && *p == '0'))
+		return NULL;
+	p += n;
+	if (p < end && *p == '.') {
+		n = digits(p + 1, end);
+		if (!n)
+			return NULL;
+		p += n + 1;
+	}
+	if (p < end && (*p == 'e' || *p == 'E')) {
+		p++;
+		p += p < end && (*p == '+' || *p == '-');
+		n = digits(p, end);
+		return n ? p + n : NULL;
+	}
+	return p;
+}
+
+static const char *past_string(const char *p, const char *end)
+{
+	for (p++; p < end && *p != '"'; p++) {
+		if (*p < 0x20 || *p > 0x7e)
+			return NULL;
+		if (*p != '\\')
+			continue;
+		p++;
+		/* \u is not worth reading: such a text stays a string */
+		if (p == end || !memchr("\"\\/bfnrt", *p, 8))
+			return NULL;
+	}
+	return p < end ? p + 1 : NULL;
+}
+
+static const char *past_value(const char *p, const char *end, unsigned depth)
+{
+	if (p == end)
+		return NULL;
+	if (*p == '"')
+		return past_string(p, end);
+	if (*p != '[')
+		return past_number(p, end);
+	if (depth == MAX_ARRAY_TEXT_DEPTH)
+		return NULL;
+	p++;
+	if (p < end && *p == ']')
+		return p + 1;
+	for (;;) {
+		p = past_value(p, end, depth + 1);
+		if (!p || p == end || (*p != ',' && *p != ']'))
+			return NULL;
+		if (*p++ == ']')
+			return p;
+	}
+}
+
+void ws_json_array_text(struct ws_json *j, const void *bytes, size_t len)
+{
+	const char *text = bytes, *end = text + len;
+
+	if (!len || *text != '[' || past_value(text, end, 0) != end) {
+		ws_json_string(j, bytes, len);
+		return;
+	}
+	before_value(j, "array");
+	fwrite(text, 1, len, j->f);
+	after_value(j);
+}
+
 void ws_json_i64(struct ws_json *j, int64_t value)
 {
 	before_value(j, "number");

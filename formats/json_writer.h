@@ -38,6 +38,11 @@ void ws_json_key(struct ws_json *j, const char *key);
 /* Any bytes: control characters escaped, what is no UTF-8 as U+FFFD. */
 void ws_json_string(struct ws_json *j, const void *bytes, size_t len);
 void ws_json_str(struct ws_json *j, const char *text); /* NUL-terminated; NULL is null */
+/*
+ * A text that is a JSON array, as that array; any other text as a string. Arrays, strings of
+ * printable ASCII and numbers, at most 16 levels deep, are taken for JSON: recorded shapes are so.
+ */
+void ws_json_array_text(struct ws_json *j, const void *bytes, size_t len);
 void ws_json_i64(struct ws_json *j, int64_t value);
 void ws_json_u64(struct ws_json *j, uint64_t value);
 /* Reads back equal; NaN and infinity, which JSON lacks, are null. */

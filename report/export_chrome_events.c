@@ -58,6 +58,15 @@ static void put_known_text(struct ws_chrome *ch, const char *key, struct ws_byte
 		put_text(ch, key, text);
 }
 
+/* What PyTorch records as an array, and the trace has as its text. */
+static void put_known_array(struct ws_chrome *ch, const char *key, struct ws_bytes text)
+{
+	if (!text.len)
+		return;
+	ws_json_key(&ch->j, key);
+	ws_json_array_text(&ch->j, text.ptr, text.len);
+}
+
 static void put_sizes(struct ws_chrome *ch, const char *key, uint64_t x, uint64_t y, uint64_t z)
 {
 	ws_json_key(&ch->j, key);
@@ -312,9 +321,10 @@ static void put_cpu_op(struct ws_chrome *ch, const struct ws_chrome_slice *s)
 	put_known(ch, "Fwd thread id", r->forward_thread);
 	if (!c)
 		return;
-	put_known_text(ch, "Input Dims", ws_chrome_text(ch, c->dims));
-	put_known_text(ch, "Input type", ws_chrome_text(ch, c->types));
-	put_known_text(ch, "Concrete Inputs", ws_chrome_text(ch, c->inputs));
+	put_known_array(ch, "Input Dims", ws_chrome_text(ch, c->dims));
+	put_known_array(ch, "Input type", ws_chrome_text(ch, c->types));
+	put_known_array(ch, "Input Strides", ws_chrome_text(ch, c->strides));
+	put_known_array(ch, "Concrete Inputs", ws_chrome_text(ch, c->inputs));
 	if (c->cost != WS_COST_NONE)
 		put_u64(ch, "FLOPs", c->flops);
 	if (c->cost == WS_COST_FLOPS_AND_BYTES) {

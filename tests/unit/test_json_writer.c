@@ -86,6 +86,54 @@ Test(json_writer, hostile_names_are_escaped)
 	            "calc'!A0\xe2\x82\xac\xef\xbf\xbd(\"\n");
 }
 
+static void assert_array_text(const char *text, const char *expected)
+{
+	struct ws_json j;
+	struct memory m;
+
+	begin(&m, &j);
+	ws_json_array_text(&j, text, strlen(text));
+	assert_json(&m, &j, expected);
+}
+
+Test(json_writer, a_text_that_is_an_array_is_written_as_one)
+{
+	static const char *const arrays[] = {
+	        "[]\n", "[[512],[141,512],[]]\n", "[\"a\\\"b\\\\\",\"[1, 2]\",\"\"]\n",
+	        "[-1,0,1.5,2e-3,1E+5]\n", "[[[[[[[[[[[[[[[[]]]]]]]]]]]]]]]]\n",
+	};
+
+	for (size_t i = 0; i < sizeof(arrays) / sizeof(*arrays); i++) {
+		char text[100] = "";
+
+		memcpy(text, arrays[i], strlen(arrays[i]) - 1);
+		assert_array_text(text, arrays[i]);
+	}
+}
+
+Test(json_writer, a_text_that_is_no_array_stays_a_string)
+{
+	assert_array_text("", "\"\"\n");
+	assert_array_text("7", "\"7\"\n");
+	assert_array_text("[", "\"[\"\n");
+	assert_array_text("[1", "\"[1\"\n");
+	assert_array_text("[1,]", "\"[1,]\"\n");
+	assert_array_text("[,1]", "\"[,1]\"\n");
+	assert_array_text("[1]]", "\"[1]]\"\n");
+	assert_array_text("[1],\"x\":[2]", "\"[1],\\\"x\\\":[2]\"\n");
+	assert_array_text("[01]", "\"[01]\"\n");
+	assert_array_text("[1.]", "\"[1.]\"\n");
+	assert_array_text("[1e]", "\"[1e]\"\n");
+	assert_array_text("[-]", "\"[-]\"\n");
+	assert_array_text("[NaN]", "\"[NaN]\"\n");
+	assert_array_text("[\"a]", "\"[\\\"a]\"\n");
+	assert_array_text("[\"a\\\"]", "\"[\\\"a\\\\\\\"]\"\n");
+	assert_array_text("[\"\n\"]", "\"[\\\"\\n\\\"]\"\n");
+	assert_array_text("[\"\\x\"]", "\"[\\\"\\\\x\\\"]\"\n");
+	assert_array_text("[[[[[[[[[[[[[[[[[]]]]]]]]]]]]]]]]]",
+	                  "\"[[[[[[[[[[[[[[[[[]]]]]]]]]]]]]]]]]\"\n");
+}
+
 Test(json_writer, integers_keep_all_their_digits)
 {
 	struct ws_json j;
