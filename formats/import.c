@@ -24,13 +24,18 @@ struct text_file {
 
 static enum ws_status text_open(struct text_file *f, const char *path, struct ws_err *err)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	struct stat st;
+	/* a pipe without a writer would be waited for */
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	struct stat st = {0};
 
 	*f = (struct text_file){0};
 	WS_FAIL_IF(fd < 0, err, IO_READ, "cannot open %s: %s", path, strerror(errno));
-	if (fstat(fd, &st) == 0 && st.st_size > 0)
-		f->size_bytes = (uint64_t)st.st_size;
+	if (fstat(fd, &st) != 0 || (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode))) {
+		close(fd);
+		return WS_FAIL(err, IO_READ,
+		               "cannot import %s: it is no file, and it must be read twice", path);
+	}
+	f->size_bytes = (uint64_t)st.st_size;
 	f->gz = gzdopen(fd, "rb");
 	if (!f->gz) {
 		close(fd);
@@ -110,10 +115,14 @@ enum ws_status ws_import_kind(const char *path, enum ws_import_kind *kind, struc
 			status = text_read(&f, text + len, LOOK_BYTES - len, &got, &cause);
 		len += got;
 	} while (got && len < LOOK_BYTES);
-	if (status == WS_OK && looks_like_sqlite(text, len))
+	if (status == WS_OK && looks_like_sqlite(text, len)) {
 		*kind = WS_IMPORT_NSYS_SQLITE;
-	else if (status == WS_OK && looks_like_pytorch(text, len))
+		if (!gzdirect(f.gz))
+			status = WS_FAIL(&cause, IO_READ,
+			                 "a compressed database cannot be read: gunzip it first");
+	} else if (status == WS_OK && looks_like_pytorch(text, len)) {
 		*kind = WS_IMPORT_PYTORCH_JSON;
+	}
 	free(text);
 	gzclose_r(f.gz);
 	if (status != WS_OK)
@@ -200,6 +209,16 @@ static enum ws_status import_into(struct ws_trace_writer *w, const char *path,
 	return status;
 }
 
+/* What to do with a file that cannot be read; by its name, as its format is not public. */
+static const char *cure_of(const char *path)
+{
+	const char *dot = strrchr(path, '.');
+
+	return dot && (strcmp(dot, ".nsys-rep") == 0 || strcmp(dot, ".qdrep") == 0)
+	               ? ": 'nsys export --type sqlite' makes one of a report"
+	               : "";
+}
+
 enum ws_status ws_import_file(const char *path, const char *out_path,
                               const struct ws_import_opts *opts, struct ws_import_stats *stats,
                               struct ws_err *err)
@@ -213,7 +232,8 @@ enum ws_status ws_import_file(const char *path, const char *out_path,
 	*stats = (struct ws_import_stats){0};
 	WS_FORWARD(ws_import_kind(path, &stats->kind, err));
 	WS_FAIL_IF(stats->kind == WS_IMPORT_NONE, err, IO_READ,
-	           "%s is neither PyTorch profiler JSON nor an Nsight Systems SQLite export", path);
+	           "%s is neither PyTorch profiler JSON nor an Nsight Systems SQLite export%s",
+	           path, cure_of(path));
 	WS_FORWARD(ws_trace_writer_create(&w, out_path, &writer_opts, err));
 	status = import_into(w, path, opts, stats, &clock, &cause);
 	ws_trace_writer_free(w);
