@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/advice.def"
 #include "report/interval.h"
 
 enum ws_status ws_step_times(const struct ws_model *m, const struct ws_selection *sel,
@@ -182,8 +183,9 @@ enum ws_status ws_launch_bound(const struct ws_model *m, const struct ws_selecti
 	kernels = (double)n;
 	if (n && out->wall_ns > 0 && ws_model_on_cpu(m) != 1)
 		out->launch_bound =
-		        (double)out->busy_ns < 0.7 * (double)out->wall_ns &&
-		        (stat.median < 10000 ||
-		         (double)out->wall_ns / kernels > 2 * (double)out->busy_ns / kernels);
+		        (double)out->busy_ns < WS_A1_BUSY_PERCENT / 100.0 * (double)out->wall_ns &&
+		        (stat.median < WS_A1_KERNEL_US * 1000 ||
+		         (double)out->wall_ns / kernels >
+		                 WS_A1_WALL_TIMES * (double)out->busy_ns / kernels);
 	return WS_OK;
 }
