@@ -16,6 +16,9 @@ static const char *const others[] = {"GraphInstantiate", "GraphUpload",
                                      "DeviceSynchronize", "DeviceReset",
                                      /* code */
                                      "LibraryLoad"};
+/* What the driver names otherwise, for programs that call it without the runtime. */
+static const char *const of_driver[] = {"MemAlloc",        "MemFree",        "MemHostAlloc",
+                                        "MemHostRegister", "CtxSynchronize", "ModuleLoad"};
 
 static int begins_with_one_of(const char *name, const char *const *beginnings, size_t n)
 {
@@ -33,6 +36,9 @@ int ws_cupti_wants_call(uint32_t domain, const char *name, int kernels_only)
 	name += strncmp(name, "cuda", 4) ? strlen("cu") : strlen("cuda");
 	if (begins_with_one_of(name, launches, sizeof(launches) / sizeof(*launches)))
 		return 1;
-	return domain == WS_CUPTI_DOMAIN_RUNTIME && !kernels_only &&
-	       begins_with_one_of(name, others, sizeof(others) / sizeof(*others));
+	if (kernels_only)
+		return 0;
+	return begins_with_one_of(name, others, sizeof(others) / sizeof(*others)) ||
+	       (domain == WS_CUPTI_DOMAIN_DRIVER &&
+	        begins_with_one_of(name, of_driver, sizeof(of_driver) / sizeof(*of_driver)));
 }

@@ -6,10 +6,10 @@
 
 /*
  * 1 for a function of this domain (enum ws_cupti_domain) with this name, as
- * CUPTI has it: of the runtime those that launch, copy, fill, wait, allocate
- * or load code; of the driver only launches, as the runtime's calls call the
- * driver's. kernels_only: launches alone. By name, as each CUPTI has more of
- * them than the one before.
+ * CUPTI has it: those that launch, copy, fill, wait, allocate or load code, of
+ * the driver too, as some programs have no runtime (of a runtime call and the
+ * driver call in it the launcher keeps one). kernels_only: launches alone. By
+ * name, as each CUPTI has more of them than the one before.
  */
 int ws_cupti_wants_call(uint32_t domain, const char *name, int kernels_only);
 

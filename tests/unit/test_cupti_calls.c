@@ -14,7 +14,7 @@ static void expect(uint32_t domain, const char *name, int by_default, int kernel
 	cr_expect_eq(ws_cupti_wants_call(domain, name, 1), kernels_only, "%s, kernels only", name);
 }
 
-Test(cupti_calls, launches_are_wanted_of_both_and_the_rest_of_the_runtime_alone)
+Test(cupti_calls, of_runtime_and_driver_those_that_launch_copy_wait_allocate_or_load)
 {
 	expect(RUNTIME, "cudaLaunchKernel_v7000", 1, 1);
 	expect(RUNTIME, "cudaLaunchKernel_ptsz_v7000", 1, 1);
@@ -32,8 +32,15 @@ Test(cupti_calls, launches_are_wanted_of_both_and_the_rest_of_the_runtime_alone)
 	expect(RUNTIME, "cudaStreamSynchronize_v3020", 1, 0);
 	expect(RUNTIME, "cudaGraphInstantiateWithFlags_v11040", 1, 0);
 	expect(RUNTIME, "cudaLibraryLoadData_v12060", 1, 0);
-	expect(DRIVER, "cuMemcpyHtoDAsync_v2", 0, 0);
-	expect(DRIVER, "cuStreamSynchronize", 0, 0);
+	/* JAX, Numba and others call the driver alone */
+	expect(DRIVER, "cuMemcpyHtoDAsync_v2", 1, 0);
+	expect(DRIVER, "cuMemsetD8Async", 1, 0);
+	expect(DRIVER, "cuMemAlloc_v2", 1, 0);
+	expect(DRIVER, "cuMemFreeAsync", 1, 0);
+	expect(DRIVER, "cuStreamSynchronize", 1, 0);
+	expect(DRIVER, "cuCtxSynchronize", 1, 0);
+	expect(DRIVER, "cuModuleLoadDataEx", 1, 0);
+	expect(DRIVER, "cuLibraryLoadData", 1, 0);
 }
 
 Test(cupti_calls, chatty_calls_and_others_are_not)
@@ -46,6 +53,8 @@ Test(cupti_calls, chatty_calls_and_others_are_not)
 	expect(RUNTIME, "cudaGraphAddKernelNode_v10000", 0, 0);
 	expect(DRIVER, "cuCtxGetCurrent", 0, 0);
 	expect(DRIVER, "cuKernelGetAttribute", 0, 0);
+	expect(DRIVER, "cuMemGetInfo_v2", 0, 0);
+	expect(DRIVER, "cuModuleGetFunction", 0, 0);
 	expect(RUNTIME, "", 0, 0);
 	expect(RUNTIME, "Launch", 0, 0);
 }
@@ -76,5 +85,5 @@ Test(cupti_calls, of_nvidias_names_all_that_launch_are_wanted)
 		}
 	}
 	cr_expect_gt(all, 1000);
-	cr_expect(wanted > 50 && wanted < all / 5, "%u of %u", wanted, all);
+	cr_expect(wanted > 50 && wanted < all / 4, "%u of %u", wanted, all);
 }
