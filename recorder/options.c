@@ -356,6 +356,7 @@ static const struct option options[] = {
          "finish the trace of a recorder that was killed; SEGMENT is what it left in " WS_SEG_DIR
          ". -o tells where the trace is, when it was moved"},
         {"--help", NULL, set_help, 0, "print this"},
+        {"-h", NULL, set_help, 0, "the same as --help"},
         {"--version", NULL, set_version, 0, "print the version"},
 };
 #define NOPTIONS (sizeof(options) / sizeof(*options))

@@ -92,6 +92,15 @@ Test(options, output_is_the_long_name_of_o)
 	cr_expect_eq(cmd.nrest, 0, "it is not the step's");
 }
 
+Test(options, h_asks_for_help_and_after_the_program_is_the_program_s)
+{
+	cr_assert_eq(PARSE("-h"), WS_OK);
+	cr_expect(cmd.help);
+	release();
+	cr_assert_eq(PARSE("--", "prog", "-h"), WS_OK);
+	cr_expect(!cmd.help);
+}
+
 Test(options, instances_of_a_capture_range)
 {
 	static const struct {
