@@ -1,6 +1,8 @@
 /* Which programs are taken for programs of CUDA, by their files and by what is mapped. */
 #include <criterion/criterion.h>
 #include <elf.h>
+#include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
