@@ -27,7 +27,6 @@ struct roofline {
 	struct ws_cost_ops costs;
 	struct group *groups;
 	size_t n, rows;
-	int64_t covered_ns;
 	int no_peaks;
 };
 
@@ -170,10 +169,8 @@ static void add_level(struct roofline *s, int by_name)
 	/* qsort_r's argument has no const */
 	if (s->n)
 		qsort_r(s->groups, s->n, sizeof(*s->groups), by_time, s->tab->m->texts);
-	for (size_t i = 0; i < s->n && (!by_name || i < TOP_OPS); i++) {
+	for (size_t i = 0; i < s->n && (!by_name || i < TOP_OPS); i++)
 		add_row(s, &s->groups[i]);
-		s->covered_ns += by_name ? 0 : s->groups[i].gpu_ns;
-	}
 	if (by_name && s->n > TOP_OPS)
 		ws_table_note(s->t, "Of the operations only the %d with most GPU time are shown.",
 		              TOP_OPS);
@@ -182,11 +179,20 @@ static void add_level(struct roofline *s, int by_name)
 static void add_notes(struct roofline *s)
 {
 	const struct ws_model *m = s->tab->m;
+	int64_t counted_ns = 0, modelled_ns = 0;
 
-	ws_table_note(s->t,
-	              "The rows of classes cover %.2f %% of the GPU time; the rest was launched by "
-	              "no operation whose cost is known.",
-	              100 * ws_stat_ratio((double)s->covered_ns, (double)s->tab->sel->gpu_ns));
+	for (size_t i = 0; i < s->costs.n; i++) {
+		counted_ns += s->costs.op[i].gpu_ns;
+		modelled_ns += s->costs.op[i].flops >= 0 ? s->costs.op[i].gpu_ns : 0;
+	}
+	if (s->tab->sel->gpu_ns)
+		ws_table_note(
+		        s->t,
+		        "The rows of classes cover %.2f %% of the GPU time. %.2f %% of it has no "
+		        "FLOP model: no operation whose FLOPs are known launched it.",
+		        ws_stat_percent((double)counted_ns, (double)s->tab->sel->gpu_ns),
+		        ws_stat_percent((double)(s->tab->sel->gpu_ns - modelled_ns),
+		                        (double)s->tab->sel->gpu_ns));
 	ws_table_note(s->t,
 	              "A multiply-add is 2 FLOPs, softmax 5 an element; bytes are the least "
 	              "that must move. Attained over 100 %% means that the peak is too low for "
@@ -210,7 +216,8 @@ enum ws_status ws_tab_roofline(const struct ws_tab *tab, struct ws_table *t, str
 		ws_table_set_not_recorded(t, "No operation says what it costs. Warpsheet's own "
 		                             "steps do; a program says it by payloads of "
 		                             "warpsheet_nvtx.h, PyTorch's profiler by "
-		                             "record_shapes=True.");
+		                             "record_shapes=True. All of the GPU time is without "
+		                             "a FLOP model.");
 	if (status == WS_OK && s.costs.n) {
 		s.groups = calloc(s.costs.n, sizeof(*s.groups));
 		if (!s.groups)
