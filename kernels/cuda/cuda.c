@@ -48,7 +48,8 @@ static enum ws_status cuda_alloc(struct ws_backend *backend, uint64_t size_bytes
 	WS_FORWARD(ws_device_arena_take(&cuda->arena, size_bytes, &offset, err));
 	*data = cuda->memory + offset;
 	backend->allocated_bytes = cuda->arena.used_bytes;
-	backend->peak_bytes = cuda->arena.peak_bytes;
+	if (backend->allocated_bytes > backend->peak_bytes)
+		backend->peak_bytes = backend->allocated_bytes;
 	return WS_OK;
 }
 
@@ -198,13 +199,30 @@ static const char *op_problem(const struct ws_op *op)
 	return NULL;
 }
 
+/* What was prepared for the session before, if there was one. */
+static void drop_plan(struct ws_cuda *cuda)
+{
+	ws_cuda_convs_close(cuda->convs);
+	ws_cuda_gemms_close(cuda->gemms);
+	cuda->convs = NULL;
+	cuda->gemms = NULL;
+	for (int i = 0; i < WS_CUDA_LANES; i++) {
+		cudaFree(cuda->lane[i].scratch);
+		cuda->lane[i].scratch = NULL;
+	}
+	cudaFree(cuda->memory);
+	cuda->memory = NULL;
+	ws_device_arena_close(&cuda->arena);
+}
+
 static enum ws_status cuda_prepare(struct ws_backend *backend, const struct ws_backend_plan *plan,
                                    struct ws_err *err)
 {
 	struct ws_cuda *cuda = (struct ws_cuda *)backend;
 	bool convs = plan_has_convs(plan);
 
-	WS_FAIL_IF(cuda->memory, err, BUG, "a CUDA backend serves one session");
+	WS_FAIL_IF(cuda->arena.used_bytes, err, BUG, "a CUDA backend serves one session at a time");
+	drop_plan(cuda);
 	for (int i = 0; i < plan->op_count; i++)
 		WS_FAIL_IF(op_problem(plan->ops[i]), err, USAGE, "op %s cannot run on a GPU: %s",
 		           plan->ops[i]->message, op_problem(plan->ops[i]));
@@ -333,7 +351,6 @@ static void close_lane(struct ws_cuda_lane *lane)
 		cudaStreamDestroy(lane->stream);
 	cudaFree(lane->gemm_workspace);
 	cudaFree(lane->conv_workspace);
-	cudaFree(lane->scratch);
 }
 
 /* Answers of the libraries are of no use any more: nothing is left that could be done. */
@@ -343,8 +360,7 @@ static void cuda_close(struct ws_backend *backend)
 
 	if (cuda->lane[0].stream)
 		cudaStreamSynchronize(cuda->lane[0].stream);
-	ws_cuda_convs_close(cuda->convs);
-	ws_cuda_gemms_close(cuda->gemms);
+	drop_plan(cuda);
 	if (cuda->dnn)
 		cudnnDestroy(cuda->dnn);
 	if (cuda->lt)
@@ -352,8 +368,6 @@ static void cuda_close(struct ws_backend *backend)
 	for (int i = 0; i < WS_CUDA_LANES; i++)
 		close_lane(&cuda->lane[i]);
 	cudaFree(cuda->table);
-	cudaFree(cuda->memory);
-	ws_device_arena_close(&cuda->arena);
 	free(cuda);
 }
 

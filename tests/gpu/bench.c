@@ -283,13 +283,30 @@ static enum ws_status time_kernels(const struct ws_step_options *options, struct
 /* --- whole steps
  * ----------------------------------------------------------------------------------- */
 
+/* Of matrix products and convolutions: what MFU counts. */
+static uint64_t product_flops(const struct ws_graph *graph)
+{
+	uint64_t flops = 0;
+
+	for (int i = 0; i < graph->op_count; i++) {
+		const struct ws_op *op = graph->ops[i];
+
+		if (op->kind == WS_OP_GEMM || op->kind == WS_OP_CONV ||
+		    op->kind == WS_OP_CONV_DGRAD || op->kind == WS_OP_CONV_WGRAD)
+			flops += op->payload.flops;
+	}
+	return flops;
+}
+
 static enum ws_status time_steps(const struct ws_step_options *options, struct ws_err *err)
 {
 	double times[STEPS], loss, ms;
 	struct ws_step *step;
 	enum ws_status status;
+	uint64_t flops;
 
 	WS_FORWARD(ws_step_open(options, backend, pool, &step, err));
+	flops = product_flops(ws_step_graph(step));
 	status = backend->ops->sync(backend, err);
 	for (int i = -STEP_WARMUP; i < STEPS && status == WS_OK; i++) {
 		double begin = now_s();
@@ -305,9 +322,10 @@ static enum ws_status time_steps(const struct ws_step_options *options, struct w
 	ms = median(times, STEPS) * 1e3;
 	printf("{\"kind\":\"step\",\"name\":\"%s\",\"dtype\":\"%s\",\"fusion\":\"%s\",\"batch\":%"
 	       "lld,"
-	       "\"context\":%lld,\"ms\":%.3f}\n",
+	       "\"context\":%lld,\"product_flops\":%llu,\"peak_bytes\":%llu,\"ms\":%.3f}\n",
 	       options->model->name, options->precision->name, ws_fusion_name((int)options->fusion),
-	       (long long)options->batch, (long long)options->context, ms);
+	       (long long)options->batch, (long long)options->context, (unsigned long long)flops,
+	       (unsigned long long)backend->peak_bytes, ms);
 	fflush(stdout);
 	return WS_OK;
 }
