@@ -142,17 +142,15 @@ static enum ws_status paths_in_use(const struct ws_side *s, uint8_t **out, struc
 	return WS_OK;
 }
 
-#define NUMBERED_STEP "ProfilerStep#"
-
 enum ws_status ws_diff_path_text(const struct ws_model *m, uint32_t path, char **text, size_t *len,
                                  struct ws_err *err)
 {
-	const size_t stem = sizeof(NUMBERED_STEP) - 1;
+	const size_t stem = sizeof(WS_PYTORCH_STEP) - 1;
 	char *at, *end;
 
 	WS_FORWARD(ws_path_text(&m->ranges, path, m->texts, text, len, err));
 	end = *text + *len;
-	for (at = *text; (at = memmem(at, (size_t)(end - at), NUMBERED_STEP, stem)) != NULL;) {
+	for (at = *text; (at = memmem(at, (size_t)(end - at), WS_PYTORCH_STEP, stem)) != NULL;) {
 		int is_name = at == *text || (at[-1] == '/' && (at - *text < 2 || at[-2] != '\\'));
 		char *number = at + stem, *rest = number;
 

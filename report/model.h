@@ -16,6 +16,9 @@
 #include "report/occupancy.h"
 #include "report/payload.h"
 
+/* PyTorch calls its steps ProfilerStep#5, and numbers them anew in each recording. */
+#define WS_PYTORCH_STEP "ProfilerStep#"
+
 /* Texts that analysis knows by name; interned first, so WS_TEXT_x is their index. id, text */
 #define WS_KNOWN_TEXTS(X)                            \
 	X(EMPTY, "")                                 \

@@ -17,13 +17,12 @@ static int begins_with(struct ws_bytes name, const char *prefix)
 	return name.len >= strlen(prefix) && !memcmp(name.ptr, prefix, strlen(prefix));
 }
 
-/* PyTorch calls its steps ProfilerStep#5, its optimizers' Optimizer.step#Adam.step. */
-#define PYTORCH_STEP      "ProfilerStep#"
+/* PyTorch calls its optimizers' steps Optimizer.step#Adam.step. */
 #define PYTORCH_OPTIMIZER "Optimizer.step#"
 
 static int is_step(const struct ws_model *m, uint32_t name)
 {
-	return name == WS_TEXT_STEP || begins_with(m->texts[name], PYTORCH_STEP);
+	return name == WS_TEXT_STEP || begins_with(m->texts[name], WS_PYTORCH_STEP);
 }
 
 static enum ws_phase phase_of_name(const struct ws_model *m, uint32_t name)
@@ -198,10 +197,10 @@ static uint32_t number_of_step(const struct ws_model *m, uint32_t name, uint32_t
 {
 	struct ws_bytes text = m->texts[name];
 	const char *p = text.ptr;
-	size_t i = strlen(PYTORCH_STEP);
+	size_t i = strlen(WS_PYTORCH_STEP);
 	uint32_t number = 0;
 
-	if (!begins_with(text, PYTORCH_STEP) || text.len == i || text.len > i + 9)
+	if (!begins_with(text, WS_PYTORCH_STEP) || text.len == i || text.len > i + 9)
 		return index;
 	for (; i < text.len; i++) {
 		if (p[i] < '0' || p[i] > '9')
@@ -222,7 +221,7 @@ static void number_steps(struct ws_model *m, uint32_t *step_of_range)
 		step->warm_up = (m->range_marks[r] & WS_IN_WARM_UP) != 0;
 		step->unfinished = (m->ranges.flags[r] & WS_RANGE_OPEN) != 0;
 		step->index = count[step->warm_up]++;
-		step->by_time = begins_with(m->texts[m->ranges.name[r]], PYTORCH_STEP);
+		step->by_time = begins_with(m->texts[m->ranges.name[r]], WS_PYTORCH_STEP);
 		step->number = number_of_step(m, m->ranges.name[r], step->index);
 		step->total_ns = m->ranges.end_ns[r] - m->ranges.start_ns[r];
 		step_of_range[r] = s;

@@ -288,6 +288,65 @@ Test(foreign_tables, operations_by_hand)
 	free_all(t, m, b);
 }
 
+/* PyTorch's own tables list its steps and annotations among the operations, in one tree. */
+Test(foreign_tables, annotations_and_operations_nest_in_each_other)
+{
+	static const struct {
+		const char *name;
+		int64_t calls, self_cpu_ns, cpu_ns, self_cuda_ns, cuda_ns;
+	} rows[] = {
+	        {"ProfilerStep*", 2, 400 - 30 - 70 - 1, 400, 7, 41},
+	        {"data", 1, 25, 30, 0, 0},
+	        {"select", 1, 5, 5, 0, 0},
+	        {"A", 1, 70 - 20, 70, 4, 34},
+	        {"annotation", 1, 20 - 10 - 1, 20, 0, 30},
+	        {"B", 1, 10 - 1, 10, 30, 30},
+	};
+	struct tb *b = tb_new();
+	struct ws_model *m;
+	struct ws_table *t;
+	int64_t sum = 0;
+
+	tb_push(b, 0, "ProfilerStep#5");
+	tb_push(b, 10, "data");
+	add_op(b, 1, (struct op){.name = "select", .start_ns = 15, .dur_ns = 5});
+	tb_pop(b, 40);
+	tb_in_domain(b, "pytorch.module");
+	tb_push(b, 45, "a module is no row");
+	tb_in_domain(b, "");
+	add_op(b, 1, (struct op){.name = "A", .start_ns = 50, .dur_ns = 70});
+	tb_push(b, 60, "annotation");
+	add_op(b, 1, (struct op){.name = "B", .start_ns = 65, .dur_ns = 10});
+	launch(b, 70, "k", 200, 30, 1);
+	launch(b, 77, "k", 240, 4, 1);
+	tb_pop(b, 80);
+	tb_in_domain(b, "pytorch.module");
+	tb_pop(b, 130);
+	tb_in_domain(b, "");
+	launch(b, 150, "k", 250, 7, 1);
+	tb_pop(b, 200);
+	tb_push(b, 300, "ProfilerStep#6");
+	tb_pop(b, 500);
+	m = tb_model(b);
+	t = tb_table(m, "ops", NULL);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		size_t row = tb_find(t, 0, "name", rows[i].name);
+
+		cr_expect(eq(i64, tb_int(t, row, "calls"), rows[i].calls), "%s", rows[i].name);
+		cr_expect(eq(i64, tb_int(t, row, "self_cpu_ns"), rows[i].self_cpu_ns), "%s",
+		          rows[i].name);
+		cr_expect(eq(i64, tb_int(t, row, "cpu_ns"), rows[i].cpu_ns), "%s", rows[i].name);
+		cr_expect(eq(i64, tb_int(t, row, "self_cuda_ns"), rows[i].self_cuda_ns), "%s",
+		          rows[i].name);
+		cr_expect(eq(i64, tb_int(t, row, "cuda_ns"), rows[i].cuda_ns), "%s", rows[i].name);
+	}
+	cr_assert(eq(sz, t->nrows, 7), "these and the calls");
+	for (size_t row = 0; row < t->nrows; row++)
+		sum += tb_int(t, row, "self_cpu_ns");
+	cr_expect(eq(i64, sum, 400), "each moment of the steps belongs to one row");
+	free_all(t, m, b);
+}
+
 Test(foreign_tables, a_link_names_the_operation_where_time_does_not)
 {
 	struct tb *b = tb_new();
