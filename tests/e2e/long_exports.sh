@@ -17,22 +17,24 @@ kill_writer() {
 	"$ws" "$@" >out.txt 2>&1 &
 	pid=$!
 	tries=0
-	while [ -z "$(find . -path "*/.*.??????" -size +$size)" ]; do
+	while [ -z "$(find . -path "*/.*.??????" -size +"$size")" ]; do
 		tries=$((tries + 1))
-		[ $tries -lt 2000 ] && kill -0 $pid 2>/dev/null || fail "$name: never seen at work: $(cat out.txt)"
+		if [ $tries -eq 2000 ] || ! kill -0 $pid 2>/dev/null; then
+			fail "$name: never seen at work: $(cat out.txt)"
+		fi
 		sleep 0.01
 	done
 	kill -9 $pid
 	status=0
 	wait $pid 2>/dev/null || status=$?
-	equal "$name: the exit status" $status 137
+	equal "$name: the exit status" "$status" 137
 	find . -path "*/.*.??????" -exec rm {} +
 }
 
 for name in t.sqlite t.json t.json.gz; do
 	echo before >$name
 	kill_writer 64k $name export big.wtrace -o $name
-	equal "$name after the kill" "$(cat $name)" before
+	equal "$name after the kill" "$(cat "$name")" before
 done
 kill_writer 64k t.csv export big.wtrace -o t.csv
 equal "files in t.csv after the kill" "$(find t.csv -type f)" ""
