@@ -1,11 +1,58 @@
 #include "report/outfile.h"
 
 #include <errno.h>
+#include <signal.h>
+#include <stdatomic.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* --- who is interrupted leaves no temporary files --- */
+
+#define MAX_PENDING 64 /* further ones stay when the program is interrupted */
+
+static const char *_Atomic pending[MAX_PENDING];
+
+/* Of calls only unlink, signal and raise, which a signal's handler may make. */
+static void on_signal(int number)
+{
+	for (size_t i = 0; i < MAX_PENDING; i++) {
+		const char *temp = atomic_load(&pending[i]);
+
+		if (temp)
+			unlink(temp);
+	}
+	signal(number, SIG_DFL);
+	raise(number);
+}
+
+static void remember(const char *temp)
+{
+	static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+	static int installed;
+
+	for (size_t i = 0; !installed && i < sizeof(signals) / sizeof(*signals); i++)
+		/* one that is ignored, as under nohup, stays so */
+		if (signal(signals[i], on_signal) == SIG_IGN)
+			signal(signals[i], SIG_IGN);
+	installed = 1;
+	for (size_t i = 0; i < MAX_PENDING; i++) {
+		if (atomic_load(&pending[i]))
+			continue;
+		atomic_store(&pending[i], temp);
+		return;
+	}
+}
+
+static void forget(const char *temp)
+{
+	for (size_t i = 0; temp && i < MAX_PENDING; i++)
+		if (atomic_load(&pending[i]) == temp)
+			atomic_store(&pending[i], NULL);
+}
+
 static void release(struct ws_outfile *o)
 {
+	forget(o->temp);
 	free(o->path);
 	free(o->temp);
 	memset(o, 0, sizeof(*o));
@@ -62,6 +109,7 @@ static enum ws_status create(struct ws_outfile *o, const char *path, int *fd, st
 		release(o);
 		return WS_FAIL(err, IO_WRITE, "cannot create '%s': %s", path, strerror(why));
 	}
+	remember(o->temp);
 	usual_mode(*fd);
 	return WS_OK;
 }
@@ -129,6 +177,7 @@ enum ws_status ws_outfile_commit(struct ws_outfile *o, struct ws_err *err)
 
 	if (rc == WS_OK && o->temp) {
 		if (rename(o->temp, o->path) == 0) {
+			forget(o->temp);
 			free(o->temp);
 			o->temp = NULL;
 		} else {

@@ -1,6 +1,7 @@
 /*
  * An output file that appears whole or not at all: written under a temporary
- * name in the same folder, renamed when it is done.
+ * name in the same folder, renamed when it is done. SIGINT, SIGTERM and SIGHUP
+ * remove what is under way.
  */
 #ifndef WS_REPORT_OUTFILE_H
 #define WS_REPORT_OUTFILE_H

@@ -10,10 +10,10 @@ cd "$work"
 python3 "$tests/bench/make_big_json.py" "$tests/../fixtures/imports/alexnet-a100.json.gz" 1200 big.json
 $ws import big.json -o big.wtrace >import.txt
 
-# Kill a command as soon as its temporary file has more than that: kill_writer SIZE NAME ARGS...
+# Kill a command as soon as its temporary file has more than that: kill_writer SIGNAL SIZE NAME ARGS...
 kill_writer() {
-	size=$1 name=$2
-	shift 2
+	signal=$1 size=$2 name=$3
+	shift 3
 	"$ws" "$@" >out.txt 2>&1 &
 	pid=$!
 	tries=0
@@ -24,22 +24,28 @@ kill_writer() {
 		fi
 		sleep 0.01
 	done
-	kill -9 $pid
+	kill -"$signal" $pid
 	status=0
 	wait $pid 2>/dev/null || status=$?
-	equal "$name: the exit status" "$status" 137
-	find . -path "*/.*.??????" -exec rm {} +
+	equal "$name: the exit status" "$status" $((128 + signal))
+	[ "$signal" -ne 9 ] || find . -path "*/.*.??????" -exec rm {} +
 }
 
 for name in t.sqlite t.json t.json.gz; do
 	echo before >$name
-	kill_writer 64k $name export big.wtrace -o $name
+	kill_writer 9 64k $name export big.wtrace -o $name
 	equal "$name after the kill" "$(cat "$name")" before
 done
-kill_writer 64k t.csv export big.wtrace -o t.csv
+kill_writer 9 64k t.csv export big.wtrace -o t.csv
 equal "files in t.csv after the kill" "$(find t.csv -type f)" ""
-kill_writer 0 t.wtrace import big.json -o t.wtrace
+kill_writer 9 0 t.wtrace import big.json -o t.wtrace
 [ ! -e t.wtrace ] || fail "t.wtrace is there after the kill"
+
+# Who is asked to stop removes the temporary file, too.
+for name in t.sqlite t.json t.csv; do
+	kill_writer 15 64k $name export big.wtrace -o $name
+done
+equal "temporary files" "$(find . -path "*/.*.??????")" ""
 
 # Words about progress go to a terminal alone, and the line is cleared at the end.
 $ws export big.wtrace -o t.json.gz 2>words.txt
