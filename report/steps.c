@@ -71,19 +71,15 @@ int ws_step_phase_present(const struct ws_step_times *t, int phase)
 	return phase >= WS_PHASE_OTHER || (t->phases >> phase & 1);
 }
 
-int64_t ws_busy_time(const struct ws_model *m, const struct ws_selection *sel,
-                     const uint32_t *sample)
+int64_t ws_busy_time(const struct ws_model *m, const struct ws_selection *sel)
 {
 	const struct ws_kernels *k = &m->kernels;
 	struct ws_union busy = {0};
 
 	for (size_t i = 0; i < k->n; i++) {
-		int counts = sel ? sel->kernel[i]
-		                 : k->range[i] != WS_NONE && sample[k->range[i]] != WS_NONE;
-
 		if (i && ws_kernel_device(m, i) != ws_kernel_device(m, i - 1))
 			ws_union_next_device(&busy);
-		if (counts && !(k->flags[i] & WS_KERNEL_NO_TIME))
+		if (sel->kernel[i] && !(k->flags[i] & WS_KERNEL_NO_TIME))
 			ws_union_add(&busy, k->start_ns[i], k->start_ns[i] + k->dur_ns[i]);
 	}
 	return busy.busy_ns;

@@ -40,13 +40,8 @@ void ws_step_stat(const struct ws_model *m, const struct ws_step_times *t, int p
 /* Is there anything to say about this phase? The remainder and the whole step always are. */
 int ws_step_phase_present(const struct ws_step_times *t, int phase);
 
-/*
- * Time during which at least one of these kernels ran, summed over devices:
- * those of the selection, or with sel NULL those launched in ranges whose
- * entry in `sample` is not WS_NONE.
- */
-int64_t ws_busy_time(const struct ws_model *m, const struct ws_selection *sel,
-                     const uint32_t *sample);
+/* Time during which at least one kernel of the selection ran, summed over devices. */
+int64_t ws_busy_time(const struct ws_model *m, const struct ws_selection *sel);
 
 /*
  * Does the run wait for its launches? Yes when the GPU is busy less than 0.7

@@ -295,7 +295,7 @@ static enum ws_status add_headline(const struct page *p, struct ws_err *err)
 	if (status == WS_OK) {
 		add_count(p, "kernels", p->tab->sel->kernels);
 		add_time(p, "GPU time of all kernels", (double)p->tab->sel->gpu_ns);
-		add_time(p, "GPU busy", (double)ws_busy_time(p->tab->m, p->tab->sel, NULL));
+		add_time(p, "GPU busy", (double)ws_busy_time(p->tab->m, p->tab->sel));
 		add_time(p, "recorded time, first to last event",
 		         (double)(p->tab->m->end_ns - p->tab->m->begin_ns));
 		add_works(p);
@@ -424,7 +424,7 @@ static enum ws_status add_classes(const struct page *p, struct ws_err *err)
 	for (size_t i = 0; i < r.n && status == WS_OK; i++) {
 		uint32_t class = r.order[i];
 
-		add_share(p, class ? r.m->texts[class] : bytes_of("(unknown class)"),
+		add_share(p, class ? r.m->texts[class] : bytes_of("(unclassified)"),
 		          group_kernels(&r.groups[class]), r.groups[class].time.sum);
 	}
 	ranking_release(&r);
