@@ -45,8 +45,9 @@ TESTS = {
                    ("device_fused", "*/causal_softmax*beyond*")],
     "swiglu.cu": [("device_fused", "*/rms*")],
 }
-# Headers with device code, and the file whose tests are to find their bugs.
-HEADERS = {"kernel.cuh": "softmax.cu", "row.cuh": "norm.cu"}
+# Headers with device code, and the files whose tests are to find their bugs.
+HEADERS = {"kernel.cuh": ["softmax.cu", "layout.cu"],
+           "row.cuh": ["norm.cu", "loss.cu", "batch_norm.cu"]}
 
 NAME = r"[A-Za-z_]\w*(?:(?:\.|->)\w+)*"
 DEVICE = re.compile(r"\b(?:__device__|__global__)\b[^;{}]*\{")
@@ -283,11 +284,12 @@ def main():
     try:
         folder = build(options, work, mutants)
         chosen = mutants if options.all else sample(mutants)
-        tests = [TESTS.get(HEADERS.get(m.file, m.file)) for m in chosen]
+        proving = [HEADERS.get(m.file, [m.file]) for m in chosen]
+        tests = [sum((TESTS.get(f, []) for f in own), []) for own in proving]
         for mutant, own in zip(chosen, tests):
             if not own:
                 sys.exit("mutants.py knows no tests of " + mutant.file)
-        files = sorted({HEADERS.get(m.file, m.file) for m in chosen})
+        files = sorted({f for own in proving for f in own})
         print("%d places in %d files, %d planted; compiled after %.0f s" %
               (len(mutants), len(files), len(chosen), time.time() - begin), flush=True)
         with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
