@@ -150,6 +150,14 @@ static uint64_t copy_flags(uint64_t end, uint32_t flags)
 	return (end ? 0 : WS_COPY_NO_TIME) | (flags & WS_CUPTI_ASYNC ? WS_COPY_ASYNC : 0);
 }
 
+/* Is a copy or fill for the file: inside the window, and wanted? */
+static int keeps_copy(struct ws_drain *d, uint64_t correlation, int64_t start_ns, int64_t dur_ns)
+{
+	/* the filter counts what it leaves out: it is asked in any case */
+	return ws_filter_keeps_work(d, correlation, start_ns, dur_ns) &&
+	       !d->seg->capture.kernels_only;
+}
+
 static enum ws_activity_fate add_memcpy(struct ws_drain *d, const struct ws_activity_slot *slot,
                                         const struct ws_cupti_memcpy *m)
 {
@@ -172,9 +180,7 @@ static enum ws_activity_fate add_memcpy(struct ws_drain *d, const struct ws_acti
 	    !ws_activity_device(d, m->device))
 		return WS_ACTIVITY_DAMAGED;
 	ws_activity_see(d, slot, m->correlation, WS_ACTIVITY_WORK);
-	if (!ws_filter_keeps_work(d, row.correlation, row.start_ns, row.dur_ns))
-		return WS_ACTIVITY_ROW;
-	if (!d->seg->capture.kernels_only)
+	if (keeps_copy(d, row.correlation, row.start_ns, row.dur_ns))
 		ws_drain_add(d, WS_KIND_MEMCPY, &row);
 	return WS_ACTIVITY_ROW;
 }
@@ -203,9 +209,7 @@ static enum ws_activity_fate add_ptop(struct ws_drain *d, const struct ws_activi
 	    !ws_activity_device(d, m->dst_device))
 		return WS_ACTIVITY_DAMAGED;
 	ws_activity_see(d, slot, m->correlation, WS_ACTIVITY_WORK);
-	if (!ws_filter_keeps_work(d, row.correlation, row.start_ns, row.dur_ns))
-		return WS_ACTIVITY_ROW;
-	if (!d->seg->capture.kernels_only)
+	if (keeps_copy(d, row.correlation, row.start_ns, row.dur_ns))
 		ws_drain_add(d, WS_KIND_MEMCPY, &row);
 	return WS_ACTIVITY_ROW;
 }
@@ -230,9 +234,7 @@ static enum ws_activity_fate add_memset(struct ws_drain *d, const struct ws_acti
 	    !ws_activity_device(d, m->device))
 		return WS_ACTIVITY_DAMAGED;
 	ws_activity_see(d, slot, m->correlation, WS_ACTIVITY_WORK);
-	if (!ws_filter_keeps_work(d, row.correlation, row.start_ns, row.dur_ns))
-		return WS_ACTIVITY_ROW;
-	if (!d->seg->capture.kernels_only)
+	if (keeps_copy(d, row.correlation, row.start_ns, row.dur_ns))
 		ws_drain_add(d, WS_KIND_MEMSET, &row);
 	return WS_ACTIVITY_ROW;
 }
