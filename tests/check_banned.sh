@@ -1,6 +1,6 @@
 #!/bin/sh
 # check_banned.sh ROOT BUILD: what the house forbids and a compiler cannot see everywhere.
-#   - every C file of ours is compiled with formats/banned.h in front
+#   - every C file of ours is compiled with formats/base/banned.h in front
 #   - printing and exiting only in command files
 #   - no function that changes the locale of numbers, none that waits for nobody
 # Begins by finding violations that it plants itself.
@@ -9,9 +9,9 @@ root=$1 build=$2
 bad=0
 
 # files that may print or end the program: mains and commands
-may_print='^(report/(main|command|cmd_[a-z_]*|ui)|recorder/main|kernels/step_main)\.c:'
+may_print='^(report/commands/[a-z_]*|report/base/ui|recorder/launch/main|kernels/run/main)\.c:'
 # a child after fork that could not exec
-may_exit='^(recorder/child|report/ui)\.c:.*_exit\('
+may_exit='^(recorder/launch/child|report/base/ui)\.c:.*_exit\('
 
 code() { # lines of code, without those that are comments
 	grep -rnE "$1" formats kernels recorder report --include='*.[ch]' --include='*.cu' \
@@ -68,7 +68,7 @@ awk -v root="$ours/" '
 		file = $0
 		sub(/.*"file": *"/, "", file); sub(/".*/, "", file)
 		if (index(file, root) == 1 && file ~ /\.c$/ && command !~ /-include [^ ]*banned\.h/) {
-			print "compiled without formats/banned.h: " substr(file, length(root) + 1)
+			print "compiled without formats/base/banned.h: " substr(file, length(root) + 1)
 			bad = 1
 		}
 	}

@@ -11,9 +11,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "formats/checksum.h"
-#include "formats/trace_writer.h"
-#include "kernels/warpsheet_nvtx.h"
+#include "formats/base/checksum.h"
+#include "formats/trace/writer.h"
+#include "kernels/nvtx/warpsheet_nvtx.h"
 
 #define BASE_NS INT64_C(1763640000000000000) /* 2025-11-20T12:00:00Z */
 #define PID     4242
@@ -139,7 +139,7 @@ static void add_field(struct scene *s, uint64_t *index, const char *name, uint64
 
 #define FIELD(name, type) add_field(s, &index, #name, type, offsetof(struct wsnvtx_op, name))
 
-/* As kernels/warpsheet_nvtx.h registers it. */
+/* As kernels/nvtx/warpsheet_nvtx.h registers it. */
 static void add_op_schema(struct scene *s)
 {
 	uint64_t index = 0;

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/table.h"
+#include "report/table/table.h"
 
 static const struct ws_table_column columns[] = {
         {"what", "What", "", WS_CELL_TEXT, WS_DISPLAY_PLAIN, "Which case."},

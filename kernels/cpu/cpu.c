@@ -6,7 +6,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "kernels/warpsheet_nvtx.h"
+#include "kernels/nvtx/warpsheet_nvtx.h"
 
 /* --- memory ---------------------------------------------------------------------- */
 
@@ -224,7 +224,7 @@ static enum ws_status cpu_run(struct ws_backend *backend, const struct ws_op *op
 	static ws_cpu_kernel *const kernels[][2] = {
 #define WS_OP(KIND, name, class, payload) \
 	[WS_OP_##KIND] = {ws_cpu_##name##_f32, ws_cpu_##name##_f64},
-#include "kernels/op.def"
+#include "kernels/graph/op.def"
 	};
 	bool real_is_double = op->out[0]->dtype == WS_DTYPE_F64;
 

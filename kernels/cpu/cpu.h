@@ -8,7 +8,7 @@
 #ifndef WS_KERNELS_CPU_CPU_H
 #define WS_KERNELS_CPU_CPU_H
 
-#include "kernels/backend.h"
+#include "kernels/exec/backend.h"
 
 #define WS_CPU_TILE_REALS ((int64_t)1 << 18) /* of a thread's tile of a convolution: about the second-level cache */
 
@@ -51,6 +51,6 @@ void ws_cpu_kernel_end(void);
 typedef enum ws_status ws_cpu_kernel(struct ws_cpu *cpu, const struct ws_op *op,
                                      struct ws_err *err);
 #define WS_OP(KIND, name, class, payload) ws_cpu_kernel ws_cpu_##name##_f32, ws_cpu_##name##_f64;
-#include "kernels/op.def"
+#include "kernels/graph/op.def"
 
 #endif

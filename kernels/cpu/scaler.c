@@ -2,7 +2,7 @@
 #include <stdatomic.h>
 
 #include "kernels/cpu/real.h"
-#include "kernels/scaler.h"
+#include "kernels/nn/scaler.h"
 
 struct unscale {
 	const struct ws_op *op;

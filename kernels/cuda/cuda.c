@@ -249,7 +249,7 @@ static ws_cuda_launcher *const launchers[] = {
 #define ws_cuda_conv_dgrad NULL
 #define ws_cuda_conv_wgrad NULL
 #define WS_OP(KIND, name, class, payload) [WS_OP_##KIND] = ws_cuda_##name,
-#include "kernels/op.def"
+#include "kernels/graph/op.def"
 #undef ws_cuda_gemm
 #undef ws_cuda_conv
 #undef ws_cuda_conv_dgrad

@@ -10,9 +10,9 @@
 #include <cuda_runtime_api.h>
 #include <cudnn.h>
 
-#include "kernels/backend.h"
-#include "kernels/cuda/launch.h"
-#include "kernels/device_arena.h"
+#include "kernels/exec/backend.h"
+#include "kernels/cuda/own/launch.h"
+#include "kernels/exec/device_arena.h"
 
 #define WS_CUDA_LANES 2
 

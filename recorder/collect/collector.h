@@ -10,8 +10,8 @@
 #include <stdint.h>
 
 #include "recorder/collect/text.h"
-#include "recorder/record.h"
-#include "recorder/segment.h"
+#include "recorder/shared/record.h"
+#include "recorder/shared/segment.h"
 
 #define WS_LIKELY(x)   __builtin_expect(!!(x), 1)
 #define WS_UNLIKELY(x) __builtin_expect(!!(x), 0)

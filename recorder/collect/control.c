@@ -10,8 +10,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "recorder/procfs.h"
-#include "recorder/segment_file.h"
+#include "recorder/shared/procfs.h"
+#include "recorder/shared/segment_file.h"
 
 /* Whose is a segment? */
 enum claim {

@@ -2,7 +2,7 @@
 #ifndef WS_COLLECT_CONTROL_H
 #define WS_COLLECT_CONTROL_H
 
-#include "recorder/segment.h"
+#include "recorder/shared/segment.h"
 
 /*
  * The segment that belongs to this process now, mapped: the one that WS_SEG_ENV

@@ -3,7 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "kernels/warpsheet_nvtx.h"
+#include "kernels/nvtx/warpsheet_nvtx.h"
 #include "recorder/collect/collector.h"
 
 /*

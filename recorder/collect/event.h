@@ -2,7 +2,7 @@
 #ifndef WS_COLLECT_EVENT_H
 #define WS_COLLECT_EVENT_H
 
-#include "kernels/nvtx_abi.h"
+#include "kernels/nvtx/abi.h"
 #include "recorder/collect/collector.h"
 
 /* A payload, ready to be copied. */

@@ -5,7 +5,7 @@
  */
 #include <string.h>
 
-#include "kernels/nvtx_abi.h"
+#include "kernels/nvtx/abi.h"
 #include "recorder/collect/collector.h"
 
 #define SCHEMA_SLOTS 1024u

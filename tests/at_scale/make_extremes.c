@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/parquet_writer.h"
+#include "formats/parquet/writer.h"
 
 #define ROWS       1000
 #define GROUP_ROWS 300 /* so that groups end in the middle of blocks of deltas */

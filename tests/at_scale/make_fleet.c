@@ -12,7 +12,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "formats/trace_writer.h"
+#include "formats/trace/writer.h"
 
 #define BASE_NS INT64_C(1763640000000000000) /* 2025-11-20T12:00:00Z */
 #define LAYERS  12

@@ -12,9 +12,9 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "formats/trace_check.h"
-#include "formats/trace_reader.h"
-#include "formats/trace_writer.h"
+#include "formats/trace/check.h"
+#include "formats/trace/reader.h"
+#include "formats/trace/writer.h"
 
 #define LAYERS        24
 #define OPS_PER_LAYER 20

@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 
-#include "formats/container.h"
+#include "formats/codec/container.h"
 #include "tests/support/trace_sample.h"
 
 /* The blocks of a trace, from a reader of the undamaged bytes. */

@@ -8,7 +8,7 @@
 
 #include <stdio.h>
 
-#include "formats/container.h"
+#include "formats/codec/container.h"
 #include "tests/support/trace_sample.h"
 
 enum place {

@@ -8,7 +8,7 @@
 #ifndef WS_TESTS_CUDA_HOST_BOUNDS_H
 #define WS_TESTS_CUDA_HOST_BOUNDS_H
 
-#include "kernels/backend.h"
+#include "kernels/exec/backend.h"
 
 /* A tensor of an op: its values before the op, and the reference's after it. */
 struct ws_operand {

@@ -2,7 +2,7 @@
  * CUDA's place in the .cu files when they are compiled for the host:
  *   g++ -x c++ -std=c++17 -include tests/cuda_host/cuda_host.h -DWS_CUDA_HOST -fdata-sections
  * and linked with shared.ld, which gathers their shared memory. This is all of
- * CUDA that kernels may use (kernels/cuda/kernel.cuh); the machinery: emulation.h.
+ * CUDA that kernels may use (kernels/cuda/own/kernel.cuh); the machinery: emulation.h.
  */
 #ifndef WS_TESTS_CUDA_HOST_CUDA_HOST_H
 #define WS_TESTS_CUDA_HOST_CUDA_HOST_H
@@ -14,8 +14,8 @@
 #include <type_traits>
 
 extern "C" { /* what they declare is C */
-#include "formats/status.h"
-#include "kernels/op.h"
+#include "formats/base/status.h"
+#include "kernels/graph/op.h"
 }
 #include "tests/cuda_host/emulation.h"
 

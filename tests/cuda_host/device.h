@@ -6,7 +6,7 @@
 #ifndef WS_TESTS_CUDA_HOST_DEVICE_H
 #define WS_TESTS_CUDA_HOST_DEVICE_H
 
-#include "kernels/backend.h"
+#include "kernels/exec/backend.h"
 
 /* pool: borrowed, must outlive the backend. */
 enum ws_status ws_test_device_open(struct ws_pool *pool, struct ws_backend **backend,

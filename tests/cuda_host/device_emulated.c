@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/cuda/launch.h"
+#include "kernels/cuda/own/launch.h"
 #include "tests/cuda_host/emulation.h"
 
 #define SM_COUNT     2 /* so few that loops over the grid go round more than once */
@@ -74,7 +74,7 @@ static ws_cuda_launcher *launcher_of(enum ws_op_kind kind)
 #define ws_cuda_conv                      NULL
 #define ws_cuda_conv_dgrad                NULL
 #define ws_cuda_conv_wgrad                NULL
-#include "kernels/op.def"
+#include "kernels/graph/op.def"
 #undef ws_cuda_gemm
 #undef ws_cuda_conv
 #undef ws_cuda_conv_dgrad

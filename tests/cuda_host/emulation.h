@@ -19,7 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "formats/status.h"
+#include "formats/base/status.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -2,7 +2,7 @@
  * Kernels that are right and wrong on purpose: what the emulator must let pass and
  * what it must find. Launched by test_emulation.c.
  */
-#include "kernels/cuda/kernel.cuh"
+#include "kernels/cuda/own/kernel.cuh"
 #include "tests/cuda_host/samples.h"
 
 /* Each thread writes where it is: x y z of block and thread, in the order of their numbers. */

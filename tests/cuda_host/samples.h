@@ -4,7 +4,7 @@
 #ifndef WS_TESTS_CUDA_HOST_SAMPLES_H
 #define WS_TESTS_CUDA_HOST_SAMPLES_H
 
-#include "formats/status.h"
+#include "formats/base/status.h"
 
 #define SAMPLE_THREADS 96
 

@@ -7,7 +7,7 @@
 #ifndef WS_TESTS_CUDA_HOST_SHADOW_H
 #define WS_TESTS_CUDA_HOST_SHADOW_H
 
-#include "kernels/backend.h"
+#include "kernels/exec/backend.h"
 
 /* What was seen of one kernel. */
 struct ws_shadow_kernel {

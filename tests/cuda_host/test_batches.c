@@ -2,7 +2,7 @@
 #include <criterion/criterion.h>
 #include <math.h>
 
-#include "kernels/cuda/launch.h"
+#include "kernels/cuda/own/launch.h"
 
 static const struct ws_cuda_launch launch = {.sm_count = 3};
 

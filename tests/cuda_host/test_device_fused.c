@@ -3,9 +3,9 @@
  */
 #include "tests/cuda_host/checked.h"
 
-#include "kernels/ops_fused.h"
-#include "kernels/optim.h"
-#include "kernels/scaler.h"
+#include "kernels/graph/ops_fused.h"
+#include "kernels/nn/optim.h"
+#include "kernels/nn/scaler.h"
 
 static struct ws_tensor *param(struct ws_graph *graph, const char *name, int64_t rows, int64_t cols)
 {

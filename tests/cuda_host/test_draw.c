@@ -1,8 +1,8 @@
 /* First values that the GPU draws are those that the host draws, bit for bit. */
 #include <criterion/criterion.h>
 
-#include "kernels/cuda/launch.h"
-#include "kernels/init.h"
+#include "kernels/cuda/own/launch.h"
+#include "kernels/exec/init.h"
 
 static const struct ws_cuda_launch launch = {.sm_count = 1};
 

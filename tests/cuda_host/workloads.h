@@ -5,7 +5,7 @@
 #ifndef WS_TESTS_CUDA_HOST_WORKLOADS_H
 #define WS_TESTS_CUDA_HOST_WORKLOADS_H
 
-#include "kernels/step.h"
+#include "kernels/run/step.h"
 
 struct ws_workload {
 	struct ws_step_options options;

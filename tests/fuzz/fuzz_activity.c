@@ -6,8 +6,8 @@
  */
 #include <stdlib.h>
 
-#include "recorder/drain.h"
-#include "recorder/segment_slots.h"
+#include "recorder/drain/drain.h"
+#include "recorder/shared/segment_slots.h"
 
 #define SLOT_SIZE 65536u
 #define DEFS_SIZE 65536u

@@ -5,9 +5,9 @@
  */
 #include <stdlib.h>
 
-#include "formats/import_out.h"
-#include "formats/json_stream.h"
-#include "formats/trace_check.h"
+#include "formats/foreign/out.h"
+#include "formats/text/json_reader.h"
+#include "formats/trace/check.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -7,9 +7,9 @@
 #include <sqlite3.h>
 #include <stdlib.h>
 
-#include "formats/import_out.h"
-#include "formats/nsys_own.h"
-#include "formats/trace_check.h"
+#include "formats/foreign/out.h"
+#include "formats/foreign/nsys_own.h"
+#include "formats/trace/check.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -24,7 +24,7 @@ static unsigned take(struct input *in)
 
 static const char *const tables[] = {
 #define TABLE(ID, name, first) name,
-#include "formats/import_nsys.def"
+#include "formats/nsys/nsys.def"
         "StringIds",
         "META_DATA_EXPORT",
         "META_DATA_CAPTURE",
@@ -41,7 +41,7 @@ static const struct {
 	const char *table, *name;
 } columns[] = {
 #define COLUMN(ID, column) {#ID, #column},
-#include "formats/import_nsys.def"
+#include "formats/nsys/nsys.def"
 };
 #define NCOLUMNS (sizeof(columns) / sizeof(*columns))
 
@@ -50,7 +50,7 @@ static const char *short_name(size_t table)
 {
 	static const char *const names[] = {
 #define TABLE(ID, name, first) #ID,
-#include "formats/import_nsys.def"
+#include "formats/nsys/nsys.def"
 	};
 
 	return table < sizeof(names) / sizeof(*names) ? names[table] : NULL;

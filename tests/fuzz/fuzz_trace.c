@@ -5,8 +5,8 @@
  */
 #include <stdlib.h>
 
-#include "formats/bytes.h"
-#include "formats/container.h"
+#include "formats/base/bytes.h"
+#include "formats/codec/container.h"
 #include "tests/support/trace_sample.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -13,11 +13,11 @@
 #include <string.h>
 #include <time.h>
 
-#include "kernels/exec.h"
-#include "kernels/grad.h"
-#include "kernels/ops.h"
-#include "kernels/ops_fused.h"
-#include "kernels/step.h"
+#include "kernels/exec/exec.h"
+#include "kernels/graph/grad.h"
+#include "kernels/graph/ops.h"
+#include "kernels/graph/ops_fused.h"
+#include "kernels/run/step.h"
 
 #define ROUNDS      7
 #define COPY_BYTES  ((size_t)1 << 30)

@@ -4,7 +4,7 @@
  */
 #include <stdio.h>
 
-#include "kernels/backend.h"
+#include "kernels/exec/backend.h"
 
 int main(void)
 {

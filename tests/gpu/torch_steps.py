@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The transformer steps of gpu_bench in PyTorch, eager and compiled, as lines of JSON.
 
-The model is that of kernels/model_transformer.c, written as its graph is: pre-norm blocks of
+The model is that of kernels/models/transformer.c, written as its graph is: pre-norm blocks of
 causal attention with rotary embedding and SwiGLU, an untied head, no biases; AdamW on all.
 """
 import contextlib

@@ -3,8 +3,8 @@
 #include <criterion/criterion.h>
 #include <stdlib.h>
 
-#include "kernels/nvtx_abi.h"
-#include "kernels/warpsheet_nvtx.h"
+#include "kernels/nvtx/abi.h"
+#include "kernels/nvtx/warpsheet_nvtx.h"
 
 struct ws_seg_header *seg;
 struct ws_trace_writer *writer;

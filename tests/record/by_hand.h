@@ -2,8 +2,8 @@
 #ifndef WS_TESTS_RECORD_BY_HAND_H
 #define WS_TESTS_RECORD_BY_HAND_H
 
-#include "recorder/drain.h"
-#include "recorder/record.h"
+#include "recorder/drain/drain.h"
+#include "recorder/shared/record.h"
 #include "tests/record/probe.h"
 
 #define RING      8192u

@@ -3,7 +3,7 @@
 #include <criterion/criterion.h>
 #include <stdlib.h>
 
-#include "recorder/segment_file.h"
+#include "recorder/shared/segment_file.h"
 
 struct ws_seg_header *collect_seg;
 struct ws_drain *collect_drain;

@@ -2,7 +2,7 @@
 #ifndef WS_TESTS_RECORD_IN_PROCESS_H
 #define WS_TESTS_RECORD_IN_PROCESS_H
 
-#include "recorder/drain.h"
+#include "recorder/drain/drain.h"
 #include "tests/record/nvtx_module.h"
 #include "tests/record/probe.h"
 

@@ -6,7 +6,7 @@
 #ifndef WS_TESTS_RECORD_NVTX_MODULE_H
 #define WS_TESTS_RECORD_NVTX_MODULE_H
 
-#include "kernels/nvtx_abi.h"
+#include "kernels/nvtx/abi.h"
 
 /* nvtx.RangePushA("x") …; NULL where the tool set nothing. */
 struct nvtx_functions {

@@ -2,7 +2,7 @@
 #ifndef WS_TESTS_RECORD_PROBE_H
 #define WS_TESTS_RECORD_PROBE_H
 
-#include "formats/trace_reader.h"
+#include "formats/trace/reader.h"
 
 struct probe {
 	struct ws_trace_reader *reader;

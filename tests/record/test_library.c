@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "kernels/nvtx_abi.h"
+#include "kernels/nvtx/abi.h"
 
 static const char *image;
 static size_t image_size;

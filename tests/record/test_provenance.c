@@ -2,7 +2,7 @@
 #include <criterion/criterion.h>
 #include <stdlib.h>
 
-#include "recorder/provenance.h"
+#include "recorder/launch/provenance.h"
 #include "tests/record/run.h"
 
 static struct run r;

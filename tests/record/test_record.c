@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "recorder/drain.h"
+#include "recorder/drain/drain.h"
 #include "tests/record/run.h"
 
 static struct run r;

@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "recorder/drain.h"
+#include "recorder/drain/drain.h"
 #include "tests/record/run.h"
 
 static struct run r;

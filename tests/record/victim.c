@@ -17,7 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "kernels/warpsheet_nvtx.h"
+#include "kernels/nvtx/warpsheet_nvtx.h"
 #include "tests/record/nvtx_module.h"
 
 #define THREADS 8

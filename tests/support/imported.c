@@ -2,7 +2,7 @@
 
 #include <unistd.h>
 
-#include "formats/trace_check.h"
+#include "formats/trace/check.h"
 
 /* A text given out, and the one before it. */
 struct ws_imported_texts {

@@ -5,8 +5,8 @@
 #ifndef WS_TESTS_IMPORTED_H
 #define WS_TESTS_IMPORTED_H
 
-#include "formats/import.h"
-#include "formats/trace_reader.h"
+#include "formats/import/import.h"
+#include "formats/trace/reader.h"
 
 struct ws_imported {
 	enum ws_status status;

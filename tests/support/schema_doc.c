@@ -2,8 +2,8 @@
 
 #include <ctype.h>
 
-#include "formats/references.h"
-#include "formats/schema.h"
+#include "formats/schema/references.h"
+#include "formats/schema/schema.h"
 
 void ws_schema_doc_print_kinds(FILE *f)
 {

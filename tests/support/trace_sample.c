@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/bytes.h"
-#include "formats/checksum.h"
-#include "formats/container.h"
+#include "formats/base/bytes.h"
+#include "formats/base/checksum.h"
+#include "formats/codec/container.h"
 
 static void must(int ok, const char *what)
 {

@@ -8,9 +8,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "formats/trace_check.h"
-#include "formats/trace_reader.h"
-#include "formats/trace_writer.h"
+#include "formats/trace/check.h"
+#include "formats/trace/reader.h"
+#include "formats/trace/writer.h"
 
 #define WS_SAMPLE_BASE_NS 1700000000000000000 /* 2023-11-14T22:13:20Z */
 

@@ -10,7 +10,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "report/advice.h"
+#include "report/advice/advice.h"
 #include "trace_builder.h"
 
 #define US 1000

@@ -6,8 +6,8 @@
 
 #include "tests/unit/kernels_run.h"
 
-#include "kernels/model_image.h"
-#include "kernels/optim.h"
+#include "kernels/models/image.h"
+#include "kernels/nn/optim.h"
 
 /* All phases of a step. */
 static inline struct ws_graph *training_graph(const char *model, struct ws_image_options options,

@@ -11,7 +11,7 @@
 #include <sqlite3.h>
 #include <unistd.h>
 
-#include "formats/export.h"
+#include "report/export/source.h"
 #include "tests/support/imported.h"
 #include "tests/support/trace_sample.h"
 

@@ -4,8 +4,8 @@
 
 #include "tests/unit/kernels_run.h"
 
-#include "kernels/nn_image.h"
-#include "kernels/ops_image.h"
+#include "kernels/nn/image_layers.h"
+#include "kernels/graph/ops_image.h"
 
 #define CASE(name) static struct ws_tensor *case_##name(struct ws_graph *g)
 

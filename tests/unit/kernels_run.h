@@ -9,10 +9,10 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "kernels/exec.h"
-#include "kernels/grad.h"
-#include "kernels/ops.h"
-#include "kernels/rng.h"
+#include "kernels/exec/exec.h"
+#include "kernels/graph/grad.h"
+#include "kernels/graph/ops.h"
+#include "kernels/base/rng.h"
 
 static const struct ws_precision kernels_fp64 = {
         .name = "fp64", .storage = WS_DTYPE_F64, .low = WS_DTYPE_F64};

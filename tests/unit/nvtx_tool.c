@@ -1,6 +1,6 @@
 /*
  * A small NVTX tool, loaded through NVTX_INJECTION64_PATH by the tests of
- * kernels/nvtx_client.c. It writes what it is told as lines into the file that
+ * kernels/nvtx/client.c. It writes what it is told as lines into the file that
  * WS_TEST_NVTX_LOG names, and decodes payloads by the schemas registered with
  * it, knowing nothing of Warpsheet's.
  *
@@ -10,7 +10,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 
-#include "kernels/nvtx_abi.h"
+#include "kernels/nvtx/abi.h"
 
 __attribute__((visibility("default"))) int InitializeInjectionNvtx2(wsn_get_export_table get);
 __attribute__((visibility("default"))) int

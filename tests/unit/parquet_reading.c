@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/zframe.h"
+#include "formats/codec/zframe.h"
 
 #define NEED(cond) cr_assert((cond), "Parquet: %s", #cond)
 

@@ -1,7 +1,7 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
-#include "report/attribution.h"
+#include "report/model/attribution.h"
 
 #define THREADS 3
 #define MAX     400

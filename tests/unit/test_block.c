@@ -3,9 +3,9 @@
 
 #include <stdlib.h>
 
-#include "formats/block.h"
-#include "formats/checksum.h"
-#include "formats/codec.h"
+#include "formats/codec/block.h"
+#include "formats/base/checksum.h"
+#include "formats/codec/encodings.h"
 
 /* A block in memory and a look into it. */
 struct made {

@@ -1,7 +1,7 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
-#include "formats/bytes.h"
+#include "formats/base/bytes.h"
 
 static struct ws_cursor cursor(const void *p, size_t len)
 {

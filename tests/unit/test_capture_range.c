@@ -6,7 +6,7 @@
 #include <pthread.h>
 #include <string.h>
 
-#include "kernels/warpsheet_nvtx.h"
+#include "kernels/nvtx/warpsheet_nvtx.h"
 #include "tests/record/in_process.h"
 
 TestSuite(capture_range, .fini = collect_stop, .timeout = 60);

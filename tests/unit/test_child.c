@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "recorder/child.h"
+#include "recorder/launch/child.h"
 
 static char path[64];
 

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "report/classify.h"
+#include "report/kernel_info/classify.h"
 
 static struct ws_classifier *classifier(const char *user_rules)
 {

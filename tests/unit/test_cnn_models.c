@@ -1,6 +1,6 @@
 #include "tests/unit/cnn_graph.h"
 
-#include "kernels/cost.h"
+#include "kernels/graph/cost.h"
 
 /* --- exact counts, without a byte of data ----------------------------------------- */
 

@@ -1,6 +1,6 @@
 #include "tests/unit/cnn_graph.h"
 
-#include "kernels/step.h"
+#include "kernels/run/step.h"
 
 /* The smallest form of each model that has all its parts. */
 static const struct {

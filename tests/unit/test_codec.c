@@ -3,8 +3,8 @@
 
 #include <stdlib.h>
 
-#include "formats/codec.h"
-#include "formats/zframe.h"
+#include "formats/codec/encodings.h"
+#include "formats/codec/zframe.h"
 
 static const enum ws_encoding fixed[] = {
         WS_ENCODING_CONSTANT,

@@ -5,7 +5,7 @@
 #include <criterion/criterion.h>
 #include <unistd.h>
 
-#include "kernels/warpsheet_nvtx.h"
+#include "kernels/nvtx/warpsheet_nvtx.h"
 #include "tests/record/in_process.h"
 
 static void start(void)

@@ -1,7 +1,7 @@
 #include "tests/unit/golden.h"
 #include "tests/unit/kernels_run.h"
 
-#include "kernels/ops_image.h"
+#include "kernels/graph/ops_image.h"
 
 /* --- one convolution with its bias: everything that is computed, in NCHW ---------- */
 

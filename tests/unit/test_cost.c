@@ -1,9 +1,9 @@
 #include "tests/unit/kernels_run.h"
 
-#include "kernels/cost.h"
-#include "kernels/model.h"
-#include "kernels/nn.h"
-#include "kernels/optim.h"
+#include "kernels/graph/cost.h"
+#include "kernels/models/model.h"
+#include "kernels/nn/layers.h"
+#include "kernels/nn/optim.h"
 
 static struct ws_graph *full_step(const char *model, const struct ws_precision *precision,
                                   int64_t batch, int64_t context)

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/csv_writer.h"
+#include "formats/text/csv_writer.h"
 
 /* One text cell and what it becomes. */
 static void assert_text(const char *bytes, size_t len, const char *expected)

@@ -3,7 +3,7 @@
  * descriptors are made and checked by the real library, which needs no GPU for that.
  */
 #include "kernels/cuda/conv.h"
-#include "kernels/step.h"
+#include "kernels/run/step.h"
 #include "kernels_run.h"
 
 /* Made as conv.c makes it, from an op of a graph. */

@@ -1,12 +1,12 @@
 /*
- * recorder/cupti_abi.h against NVIDIA's own headers and library: every size,
+ * recorder/shared/cupti_abi.h against NVIDIA's own headers and library: every size,
  * offset and number, and the steps of the real iterator. Skipped, visibly,
  * where those are not installed.
  */
 #include <criterion/criterion.h>
 #include <dlfcn.h>
 
-#include "recorder/cupti_abi.h"
+#include "recorder/shared/cupti_abi.h"
 
 static const struct {
 	const char *name;

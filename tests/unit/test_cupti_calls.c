@@ -2,8 +2,8 @@
 #include <criterion/criterion.h>
 #include <dlfcn.h>
 
-#include "recorder/collect/cupti_calls.h"
-#include "recorder/cupti_abi.h"
+#include "recorder/cupti/calls.h"
+#include "recorder/shared/cupti_abi.h"
 
 #define RUNTIME WS_CUPTI_DOMAIN_RUNTIME
 #define DRIVER  WS_CUPTI_DOMAIN_DRIVER

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "recorder/cupti_abi.h"
-#include "recorder/segment_slots.h"
+#include "recorder/shared/cupti_abi.h"
+#include "recorder/shared/segment_slots.h"
 #include "tests/record/by_hand.h"
 
 #define PID   100

@@ -5,8 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "kernels/data_file.h"
-#include "kernels/step.h"
+#include "kernels/data/file.h"
+#include "kernels/run/step.h"
 #include "kernels_run.h"
 
 static void expect_failure(enum ws_status got, const struct ws_err *err, enum ws_status want,

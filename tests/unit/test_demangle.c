@@ -5,7 +5,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "report/demangle.h"
+#include "report/kernel_info/demangle.h"
 
 static struct ws_buf buf;
 

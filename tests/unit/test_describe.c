@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "kernels/describe.h"
+#include "kernels/run/describe.h"
 
 static struct ws_step_options options_of(const char *model, const char *dtype)
 {

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/device_arena.h"
+#include "kernels/exec/device_arena.h"
 
 #define A WS_DEVICE_ALIGN
 

@@ -2,8 +2,8 @@
 #include <criterion/new/assert.h>
 #include <math.h>
 
-#include "report/diff.h"
-#include "report/tables.h"
+#include "report/diff/diff.h"
+#include "report/tables/tables.h"
 #include "trace_builder.h"
 
 /* A program of n steps with one forward; each layer of it takes layer_ns, or 1 ns more. */

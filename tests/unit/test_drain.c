@@ -5,8 +5,8 @@
 #include <criterion/criterion.h>
 #include <stdlib.h>
 
-#include "kernels/nvtx_abi.h"
-#include "kernels/warpsheet_nvtx.h"
+#include "kernels/nvtx/abi.h"
+#include "kernels/nvtx/warpsheet_nvtx.h"
 #include "tests/record/by_hand.h"
 
 static void start(void)

@@ -8,8 +8,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "kernels/nvtx_abi.h"
-#include "kernels/warpsheet_nvtx.h"
+#include "kernels/nvtx/abi.h"
+#include "kernels/nvtx/warpsheet_nvtx.h"
 #include "tests/record/by_hand.h"
 
 static void start(void)

@@ -2,7 +2,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "kernels/dtype.h"
+#include "kernels/base/dtype.h"
 
 static uint32_t bits_of(float value)
 {

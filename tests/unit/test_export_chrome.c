@@ -3,9 +3,9 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
-#include "report/demangle.h"
-#include "report/export_chrome.h"
-#include "report/names.h"
+#include "report/kernel_info/demangle.h"
+#include "report/export/chrome/chrome.h"
+#include "report/base/names.h"
 #include "tests/unit/trace_builder.h"
 
 struct timeline {

@@ -2,7 +2,7 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
-#include "formats/export_csv.h"
+#include "report/export/csv.h"
 #include "tests/support/trace_sample.h"
 
 struct written {

@@ -5,11 +5,11 @@
 #include <sqlite3.h>
 #include <unistd.h>
 
-#include "formats/export_csv.h"
-#include "formats/trace_writer.h"
-#include "report/demangle.h"
-#include "report/export_chrome.h"
-#include "report/names.h"
+#include "report/export/csv.h"
+#include "formats/trace/writer.h"
+#include "report/kernel_info/demangle.h"
+#include "report/export/chrome/chrome.h"
+#include "report/base/names.h"
 
 #define TRACES 150
 #define ROWS   6 /* of each kind */

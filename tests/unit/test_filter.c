@@ -1,8 +1,8 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
-#include "report/filter.h"
-#include "report/names.h"
+#include "report/analysis/filter.h"
+#include "report/base/names.h"
 
 static int glob(const char *pattern, const char *text)
 {

@@ -1,7 +1,7 @@
 #include <criterion/criterion.h>
 #include <math.h>
 
-#include "kernels/init.h"
+#include "kernels/exec/init.h"
 
 #define DRAWS 1000000
 

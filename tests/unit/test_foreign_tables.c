@@ -6,7 +6,7 @@
 #include <criterion/new/assert.h>
 #include <math.h>
 
-#include "report/model.h"
+#include "report/model/model.h"
 #include "trace_builder.h"
 
 #define NEAR(actual, expected)                                                    \

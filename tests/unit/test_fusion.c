@@ -1,15 +1,15 @@
 /* --fusion full: the same numbers as none, from fewer ops that move less. */
 #include "tests/unit/kernels_run.h"
 
-#include "kernels/cost.h"
-#include "kernels/data.h"
-#include "kernels/model.h"
-#include "kernels/model_image.h"
-#include "kernels/nn.h"
-#include "kernels/ops_fused.h"
-#include "kernels/ops_image.h"
-#include "kernels/optim.h"
-#include "kernels/step.h"
+#include "kernels/graph/cost.h"
+#include "kernels/data/tokens.h"
+#include "kernels/models/model.h"
+#include "kernels/models/image.h"
+#include "kernels/nn/layers.h"
+#include "kernels/graph/ops_fused.h"
+#include "kernels/graph/ops_image.h"
+#include "kernels/nn/optim.h"
+#include "kernels/run/step.h"
 
 enum { BATCH = 2, TIME = 16, STEPS = 3, SEED = 7 };
 

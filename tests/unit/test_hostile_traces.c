@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/schema.h"
+#include "formats/schema/schema.h"
 #include "trace_builder.h"
 
 static uint64_t seed;

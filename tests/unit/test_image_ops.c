@@ -1,9 +1,9 @@
 #include "tests/unit/golden.h"
 #include "tests/unit/kernels_run.h"
 
-#include "kernels/nn.h"
-#include "kernels/nn_image.h"
-#include "kernels/ops_image.h"
+#include "kernels/nn/layers.h"
+#include "kernels/nn/image_layers.h"
+#include "kernels/graph/ops_image.h"
 
 #define FILE_NAME "norm_pool_loss"
 

@@ -4,7 +4,7 @@
 #include <sqlite3.h>
 #include <unistd.h>
 
-#include "formats/bytes.h"
+#include "formats/base/bytes.h"
 #include "tests/support/imported.h"
 
 #define TID(pid, tid) "(((1 << 48) | (" #pid " << 24)) | " #tid ")"

@@ -1,7 +1,7 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
-#include "report/interval.h"
+#include "report/base/interval.h"
 
 Test(interval, gaps_do_not_count)
 {

@@ -1,7 +1,7 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
-#include "formats/json_stream.h"
+#include "formats/text/json_reader.h"
 
 static struct ws_json_faults faults;
 

@@ -6,8 +6,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "formats/json_writer.h"
-#include "formats/number.h"
+#include "formats/text/json_writer.h"
+#include "formats/base/number.h"
 
 /* What calls write; the caller frees. */
 struct memory {

@@ -1,9 +1,9 @@
 /* The memory plan against hand-made graphs, and against what a run really allocates. */
 #include <criterion/criterion.h>
 
-#include "kernels/memory_plan.h"
-#include "kernels/ops.h"
-#include "kernels/step.h"
+#include "kernels/exec/memory_plan.h"
+#include "kernels/graph/ops.h"
+#include "kernels/run/step.h"
 
 static struct ws_step_options tiny(enum ws_step_phase phase)
 {

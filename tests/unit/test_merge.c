@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "formats/trace_check.h"
-#include "formats/trace_writer.h"
-#include "recorder/merge.h"
+#include "formats/trace/check.h"
+#include "formats/trace/writer.h"
+#include "formats/merge/merge.h"
 #include "tests/record/probe.h"
 
 static char dir[64];

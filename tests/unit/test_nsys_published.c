@@ -11,9 +11,9 @@
 #include <math.h>
 #include <unistd.h>
 
-#include "formats/import.h"
-#include "formats/trace_map.h"
-#include "report/analysis.h"
+#include "formats/import/import.h"
+#include "formats/trace/map.h"
+#include "report/tables/report.h"
 
 /* --- the trace --- */
 

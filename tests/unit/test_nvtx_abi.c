@@ -1,10 +1,10 @@
 /*
- * kernels/nvtx_abi.h against NVIDIA's own headers: every size, offset and
+ * kernels/nvtx/abi.h against NVIDIA's own headers: every size, offset and
  * number. Skipped, visibly, where those are not installed.
  */
 #include <criterion/criterion.h>
 
-#include "kernels/nvtx_abi.h"
+#include "kernels/nvtx/abi.h"
 
 #if defined(__has_include)
 #if __has_include(<nvtx3/nvToolsExtPayload.h>)

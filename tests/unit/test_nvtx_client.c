@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "kernels/step.h"
+#include "kernels/run/step.h"
 
 /* --- the tool's log ---------------------------------------------------------------------- */
 

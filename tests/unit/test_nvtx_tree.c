@@ -1,7 +1,7 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
-#include "report/nvtx_tree.h"
+#include "report/model/nvtx_tree.h"
 
 #define MAX 64
 

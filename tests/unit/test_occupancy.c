@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "report/occupancy.h"
+#include "report/kernel_info/occupancy.h"
 
 static struct ws_device_facts facts(int64_t major, int64_t minor, int64_t sm_count)
 {

@@ -9,7 +9,7 @@
 #include <limits.h>
 #include <string.h>
 
-#include "report/occupancy.h"
+#include "report/kernel_info/occupancy.h"
 
 static cudaOccDeviceProp nvidia_device(const struct ws_sm_limits *l)
 {

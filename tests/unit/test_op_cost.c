@@ -2,9 +2,9 @@
 #include <criterion/new/assert.h>
 #include <criterion/parameterized.h>
 
-#include "formats/op_cost.h"
-#include "formats/schema.h"
-#include "kernels/warpsheet_nvtx.h"
+#include "formats/op_cost/op_cost.h"
+#include "formats/schema/schema.h"
+#include "kernels/nvtx/warpsheet_nvtx.h"
 
 static struct ws_bytes text(const char *s)
 {

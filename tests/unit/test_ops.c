@@ -1,6 +1,6 @@
 #include "tests/unit/kernels_run.h"
 
-#include "kernels/nn.h"
+#include "kernels/nn/layers.h"
 
 /* --- values, by hand ------------------------------------------------------------------- */
 

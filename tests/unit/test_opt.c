@@ -1,7 +1,7 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
-#include "report/opt.h"
+#include "formats/base/options.h"
 
 static int flag, choice;
 static const char *text;

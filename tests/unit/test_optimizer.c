@@ -1,6 +1,6 @@
 #include "tests/unit/kernels_run.h"
 
-#include "kernels/optim.h"
+#include "kernels/nn/optim.h"
 #include "tests/unit/golden.h"
 
 /*

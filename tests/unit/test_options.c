@@ -2,7 +2,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "recorder/options.h"
+#include "recorder/launch/options.h"
 
 static struct ws_record_command cmd;
 static struct ws_err err;

@@ -1,7 +1,7 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
-#include "report/display.h"
+#include "report/table/display.h"
 #include "tests/unit/writer_tables.h"
 
 static char *make(struct ws_table *t, struct ws_text_opts opts)

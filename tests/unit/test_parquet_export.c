@@ -11,9 +11,9 @@
 #include <unistd.h>
 
 #include "parquet_reading.h"
-#include "report/export_parquet.h"
-#include "report/rollup.h"
-#include "report/table.h"
+#include "report/export/parquet/parquet.h"
+#include "report/export/rollup.h"
+#include "report/table/table.h"
 #include "trace_builder.h"
 
 static const char *const tables[] = {"kernels",     "nvtx",      "facts",        "api",    "memcpy",

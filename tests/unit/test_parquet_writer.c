@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/parquet_writer.h"
+#include "formats/parquet/writer.h"
 #include "parquet_reading.h"
 
 enum { PLAIN = 0, DELTA = 5, DICTIONARY = 8 };

@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "report/tables.h"
+#include "report/tables/tables.h"
 #include "trace_builder.h"
 
 #define FLASH                                                                                    \

@@ -3,7 +3,7 @@
 
 #include <float.h>
 
-#include "kernels/step.h"
+#include "kernels/run/step.h"
 
 /* --- sessions ------------------------------------------------------------------------ */
 

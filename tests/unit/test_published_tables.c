@@ -9,8 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "formats/import.h"
-#include "report/analysis.h"
+#include "formats/import/import.h"
+#include "report/tables/report.h"
 
 static const struct expectation {
 	const char *file, *table;

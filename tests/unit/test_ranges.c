@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "report/tables.h"
+#include "report/tables/tables.h"
 #include "trace_builder.h"
 
 #define NEAR(actual, expected)                                                    \

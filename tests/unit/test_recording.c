@@ -3,8 +3,8 @@
  * that does both to the letter: memory is one block by device_arena.h, a recording is the
  * list of its ops. What comes out must be what the plain backend computes, bit for bit.
  */
-#include "kernels/device_arena.h"
-#include "kernels/step.h"
+#include "kernels/exec/device_arena.h"
+#include "kernels/run/step.h"
 #include "kernels_run.h"
 
 #define RECORDED_MAX 2048

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/tables.h"
+#include "report/tables/tables.h"
 
 #define PAGE  "docs/reports.md"
 #define BEGIN "<!-- begin tables -->\n"
@@ -90,7 +90,7 @@ Test(reports_doc, the_page_defines_every_table_and_column_and_no_other)
 				at = i + 1;
 			}
 		cr_assert(strcmp(tables, made) == 0,
-		          "%s differs from report/tables.def at line %zu behind '%s'; "
+		          "%s differs from report/tables/tables.def at line %zu behind '%s'; "
 		          "UPDATE_DOCS=1 makes it:\n%.*s",
 		          PAGE, line, BEGIN, (int)strcspn(made + at, "\n"), made + at);
 	}

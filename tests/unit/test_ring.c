@@ -1,7 +1,7 @@
 /* The ring: order, wrap-around, fullness. Two threads at once: tests/record/stress.c. */
 #include <criterion/criterion.h>
 
-#include "recorder/ring.h"
+#include "recorder/shared/ring.h"
 
 #define SIZE 4096u
 

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "parquet_reading.h"
-#include "report/rollup.h"
+#include "report/export/rollup.h"
 #include "trace_builder.h"
 
 /* --- buckets --- */

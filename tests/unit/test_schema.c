@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "formats/references.h"
-#include "formats/schema.h"
+#include "formats/schema/references.h"
+#include "formats/schema/schema.h"
 #include "tests/support/schema_doc.h"
 
 Test(schema, a_kind_is_found_by_id_and_by_name)

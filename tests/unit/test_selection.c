@@ -2,7 +2,7 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
-#include "report/filter.h"
+#include "report/analysis/filter.h"
 #include "trace_builder.h"
 
 static struct ws_filter all(void)

@@ -1,7 +1,7 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
-#include "report/names.h"
+#include "report/base/names.h"
 
 static void check(const char *name, const char *expected)
 {

@@ -2,8 +2,8 @@
 #include <criterion/new/assert.h>
 #include <math.h>
 
-#include "report/order.h"
-#include "report/stat.h"
+#include "report/base/order.h"
+#include "report/base/stat.h"
 
 #define NEAR(actual, expected, tolerance)                                                     \
 	cr_expect(fabs((actual) - (expected)) <= (tolerance), "%.17g is not %.17g", (actual), \

@@ -4,7 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "kernels/model.h"
+#include "kernels/models/model.h"
 
 struct outcome {
 	int code;
@@ -274,7 +274,7 @@ Test(step_cli, help_names_every_option_and_model)
 
 	cr_assert_eq(o.code, 0);
 #define WS_OPTION(ID, name, arg, help) cr_assert_not_null(strstr(o.text, "--" name), "--" name);
-#include "kernels/step_options.def"
+#include "kernels/run/options.def"
 	for (int i = 0; ws_model_at(i); i++)
 		cr_assert_not_null(strstr(o.text, ws_model_at(i)->name), "%s",
 		                   ws_model_at(i)->name);

@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "formats/idset.h"
-#include "formats/strtab.h"
+#include "formats/base/idset.h"
+#include "formats/base/strtab.h"
 
 static uint64_t intern(struct ws_strtab *t, const void *bytes, size_t len)
 {

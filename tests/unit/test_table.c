@@ -3,8 +3,8 @@
 
 #include <math.h>
 
-#include "report/display.h"
-#include "report/table.h"
+#include "report/table/display.h"
+#include "report/table/table.h"
 
 static const struct ws_table_column columns[] = {
         {"name", "Name", "", WS_CELL_TEXT, WS_DISPLAY_PLAIN, "a name"},

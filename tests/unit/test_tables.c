@@ -4,8 +4,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "report/demangle.h"
-#include "report/tables.h"
+#include "report/kernel_info/demangle.h"
+#include "report/tables/tables.h"
 #include "totals.h"
 #include "trace_builder.h"
 

@@ -1,6 +1,6 @@
 #include <criterion/criterion.h>
 
-#include "kernels/tensor.h"
+#include "kernels/base/tensor.h"
 
 static struct ws_tensor of(struct ws_shape shape)
 {

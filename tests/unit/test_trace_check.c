@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "formats/block.h"
+#include "formats/codec/block.h"
 #include "tests/support/trace_sample.h"
 
 static const struct ws_trace_writer_opts opts = {.base_ns = WS_SAMPLE_BASE_NS};

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "formats/checksum.h"
-#include "formats/codec.h"
-#include "formats/container.h"
+#include "formats/base/checksum.h"
+#include "formats/codec/encodings.h"
+#include "formats/codec/container.h"
 #include "tests/support/trace_sample.h"
 
 static struct ws_trace_reader *open_sample(const struct ws_sample *s)

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "formats/container.h"
+#include "formats/codec/container.h"
 #include "tests/support/trace_sample.h"
 
 static struct ws_sample_findings f;

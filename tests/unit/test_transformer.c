@@ -1,10 +1,10 @@
 #include "tests/unit/kernels_run.h"
 
-#include "kernels/data.h"
-#include "kernels/memory_plan.h"
-#include "kernels/model.h"
-#include "kernels/optim.h"
-#include "kernels/step.h"
+#include "kernels/data/tokens.h"
+#include "kernels/exec/memory_plan.h"
+#include "kernels/models/model.h"
+#include "kernels/nn/optim.h"
+#include "kernels/run/step.h"
 #include "tests/unit/golden.h"
 
 /* --- against PyTorch, in double ----------------------------------------------------------- */

@@ -1,7 +1,7 @@
 /* When to record: spans and ranges of time, by hand. */
 #include <criterion/criterion.h>
 
-#include "recorder/window.h"
+#include "recorder/drain/window.h"
 
 static struct ws_window w;
 

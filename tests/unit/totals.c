@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "report/tables.h"
+#include "report/tables/tables.h"
 #include "trace_builder.h"
 
 static struct ws_table *table_of(const struct ws_report *report, const char *name)

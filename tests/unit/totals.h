@@ -5,7 +5,7 @@
 #ifndef WS_TESTS_TOTALS_H
 #define WS_TESTS_TOTALS_H
 
-#include "report/table.h"
+#include "report/table/table.h"
 
 /* A report of all tables. */
 void totals_check(const struct ws_report *report);

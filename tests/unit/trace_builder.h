@@ -8,8 +8,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "formats/trace_writer.h"
-#include "report/analysis.h"
+#include "formats/trace/writer.h"
+#include "report/diff/diff.h"
+#include "report/tables/report.h"
 
 struct tb; /* a trace in the making */
 
@@ -36,7 +37,7 @@ void tb_start(struct tb *b, int64_t time_ns, const char *name, uint64_t range);
 void tb_end(struct tb *b, int64_t time_ns, uint64_t range);
 void tb_mark(struct tb *b, int64_t time_ns, const char *text); /* in domain "warpsheet" */
 
-/* An operation in the way of kernels/warpsheet_nvtx.h, as far as reports look at it. */
+/* An operation in the way of kernels/nvtx/warpsheet_nvtx.h, as far as reports look at it. */
 struct tb_op {
 	uint64_t flops, bytes_read, bytes_written;
 	const char *op, *direction, *dtype; /* names of the enumerations; NULL = none */

@@ -2,7 +2,7 @@
 #ifndef WS_TESTS_WRITER_TABLES_H
 #define WS_TESTS_WRITER_TABLES_H
 
-#include "report/table.h"
+#include "report/table/table.h"
 
 static const struct ws_table_column kernel_columns[] = {
         {"time_percent", "Time (%)", "%", WS_CELL_REAL, WS_DISPLAY_PERCENT,

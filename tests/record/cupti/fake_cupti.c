@@ -7,7 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "recorder/cupti_abi.h"
+#include "recorder/shared/cupti_abi.h"
 #include "tests/record/cupti/fake.h"
 
 #define CALL_LAUNCH        211 /* cudaLaunchKernel */

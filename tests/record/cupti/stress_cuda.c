@@ -12,9 +12,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "formats/trace_reader.h"
-#include "recorder/drain.h"
-#include "recorder/segment_file.h"
+#include "formats/trace/reader.h"
+#include "recorder/drain/drain.h"
+#include "recorder/shared/segment_file.h"
 #include "tests/record/cupti/fake.h"
 
 #define THREADS 64

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "recorder/drain.h"
+#include "recorder/drain/drain.h"
 #include "tests/record/cupti/cuda_run.h"
 
 static struct run run;

@@ -1,0 +1,97 @@
+#include "formats/base/bytes.h"
+
+#include <stdlib.h>
+
+static enum ws_status take(struct ws_cursor *c, void *v, size_t len, struct ws_err *err)
+{
+	WS_FAIL_IF(ws_cursor_left(c) < len, err, CORRUPT, "cannot read %zu bytes: only %zu left",
+	           len, ws_cursor_left(c));
+	memcpy(v, c->pos, len);
+	c->pos += len;
+	return WS_OK;
+}
+
+enum ws_status ws_cursor_u8(struct ws_cursor *c, uint8_t *v, struct ws_err *err)
+{
+	return take(c, v, sizeof(*v), err);
+}
+
+enum ws_status ws_cursor_u16(struct ws_cursor *c, uint16_t *v, struct ws_err *err)
+{
+	return take(c, v, sizeof(*v), err);
+}
+
+enum ws_status ws_cursor_u32(struct ws_cursor *c, uint32_t *v, struct ws_err *err)
+{
+	return take(c, v, sizeof(*v), err);
+}
+
+enum ws_status ws_cursor_u64(struct ws_cursor *c, uint64_t *v, struct ws_err *err)
+{
+	return take(c, v, sizeof(*v), err);
+}
+
+enum ws_status ws_cursor_varint(struct ws_cursor *c, uint64_t *v, struct ws_err *err)
+{
+	const uint8_t *p = c->pos;
+	uint64_t value = 0;
+
+	for (unsigned shift = 0;; shift += 7) {
+		uint8_t byte;
+
+		WS_FAIL_IF(p == c->end, err, CORRUPT, "a number is cut off at the end of its data");
+		byte = *p++;
+		WS_FAIL_IF(shift == 63 && byte > 1, err, CORRUPT, "a number has more than 64 bits");
+		value |= (uint64_t)(byte & 0x7f) << shift;
+		if (byte < 0x80)
+			break;
+	}
+	c->pos = p;
+	*v = value;
+	return WS_OK;
+}
+
+enum ws_status ws_cursor_bytes(struct ws_cursor *c, size_t len, const uint8_t **p,
+                               struct ws_err *err)
+{
+	WS_FAIL_IF(ws_cursor_left(c) < len, err, CORRUPT, "cannot read %zu bytes: only %zu left",
+	           len, ws_cursor_left(c));
+	*p = c->pos;
+	c->pos += len;
+	return WS_OK;
+}
+
+enum ws_status ws_buf_reserve(struct ws_buf *b, size_t extra, struct ws_err *err)
+{
+	size_t need, cap;
+	uint8_t *data;
+
+	if (extra <= b->cap - b->len)
+		return WS_OK;
+	WS_FAIL_IF(__builtin_add_overflow(b->len, extra, &need) || need > SIZE_MAX / 2, err,
+	           NO_MEMORY, "a buffer of %zu and %zu bytes is too large", b->len, extra);
+
+	cap = b->cap ? b->cap : 256;
+	while (cap < need)
+		cap *= 2;
+	data = realloc(b->data, cap);
+	WS_FAIL_IF(!data, err, NO_MEMORY, "out of memory for %zu bytes", cap);
+	b->data = data;
+	b->cap = cap;
+	return WS_OK;
+}
+
+enum ws_status ws_buf_put(struct ws_buf *b, const void *bytes, size_t len, struct ws_err *err)
+{
+	WS_FORWARD(ws_buf_reserve(b, len, err));
+	if (len)
+		memcpy(b->data + b->len, bytes, len);
+	b->len += len;
+	return WS_OK;
+}
+
+void ws_buf_free(struct ws_buf *b)
+{
+	free(b->data);
+	memset(b, 0, sizeof(*b));
+}

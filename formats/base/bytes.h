@@ -1,0 +1,124 @@
+/*
+ * Bytes in and out of memory: a bounded cursor to read, a growing buffer to
+ * write, LEB128 and zigzag. Numbers in files are little-endian, as are all
+ * machines that Warpsheet runs on.
+ */
+#ifndef WS_FORMATS_BASE_BYTES_H
+#define WS_FORMATS_BASE_BYTES_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "formats/base/status.h"
+
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
+               "loads and stores below copy as they are");
+
+#define WS_VARINT_MAX 10u /* bytes of the longest LEB128 number */
+
+static inline uint16_t ws_load_u16(const void *p)
+{
+	uint16_t v;
+
+	memcpy(&v, p, sizeof(v));
+	return v;
+}
+
+static inline uint32_t ws_load_u32(const void *p)
+{
+	uint32_t v;
+
+	memcpy(&v, p, sizeof(v));
+	return v;
+}
+
+static inline uint64_t ws_load_u64(const void *p)
+{
+	uint64_t v;
+
+	memcpy(&v, p, sizeof(v));
+	return v;
+}
+
+static inline void ws_store_u16(void *p, uint16_t v)
+{
+	memcpy(p, &v, sizeof(v));
+}
+
+static inline void ws_store_u32(void *p, uint32_t v)
+{
+	memcpy(p, &v, sizeof(v));
+}
+
+static inline void ws_store_u64(void *p, uint64_t v)
+{
+	memcpy(p, &v, sizeof(v));
+}
+
+/* Small numbers of either sign become small unsigned ones: 0, -1, 1, -2 … are 0, 1, 2, 3 … */
+static inline uint64_t ws_zigzag(uint64_t v)
+{
+	return (v << 1) ^ (0 - (v >> 63));
+}
+
+static inline uint64_t ws_unzigzag(uint64_t v)
+{
+	return (v >> 1) ^ (0 - (v & 1));
+}
+
+/* Bytes of v as LEB128, 1..10: a byte for each 7 bits. */
+static inline unsigned ws_varint_size(uint64_t v)
+{
+	unsigned top_bit = 63u - (unsigned)__builtin_clzll(v | 1);
+
+	return (top_bit * 9 + 73) / 64; /* = top_bit / 7 + 1 for 0..63, without the division */
+}
+
+/* Write v as LEB128 to p, which has room for it; the end. */
+static inline uint8_t *ws_varint_put(uint8_t *p, uint64_t v)
+{
+	while (v >= 0x80) {
+		*p++ = (uint8_t)(v | 0x80);
+		v >>= 7;
+	}
+	*p++ = (uint8_t)v;
+	return p;
+}
+
+/*
+ * Borrowed bytes that are read from the front. A get that fails returns
+ * CORRUPT and does not move.
+ */
+struct ws_cursor {
+	const uint8_t *pos;
+	const uint8_t *end;
+};
+
+static inline size_t ws_cursor_left(const struct ws_cursor *c)
+{
+	return (size_t)(c->end - c->pos);
+}
+
+enum ws_status ws_cursor_u8(struct ws_cursor *c, uint8_t *v, struct ws_err *err);
+enum ws_status ws_cursor_u16(struct ws_cursor *c, uint16_t *v, struct ws_err *err);
+enum ws_status ws_cursor_u32(struct ws_cursor *c, uint32_t *v, struct ws_err *err);
+enum ws_status ws_cursor_u64(struct ws_cursor *c, uint64_t *v, struct ws_err *err);
+/* LEB128 of at most 10 bytes and 64 bits. */
+enum ws_status ws_cursor_varint(struct ws_cursor *c, uint64_t *v, struct ws_err *err);
+/* Borrow the next len bytes. */
+enum ws_status ws_cursor_bytes(struct ws_cursor *c, size_t len, const uint8_t **p,
+                               struct ws_err *err);
+
+/* A growing buffer. All zero is an empty one. Free with ws_buf_free. */
+struct ws_buf {
+	uint8_t *data;
+	size_t len, cap;
+};
+
+/* Room for extra bytes after len. NO_MEMORY leaves the buffer as it was. */
+enum ws_status ws_buf_reserve(struct ws_buf *b, size_t extra, struct ws_err *err);
+enum ws_status ws_buf_put(struct ws_buf *b, const void *bytes, size_t len, struct ws_err *err);
+void ws_buf_free(struct ws_buf *b); /* empties it */
+
+#endif

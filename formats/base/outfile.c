@@ -1,0 +1,199 @@
+#include "formats/base/outfile.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* --- who is interrupted leaves no temporary files --- */
+
+#define MAX_PENDING 64 /* further ones stay when the program is interrupted */
+
+static const char *_Atomic pending[MAX_PENDING];
+
+/* Of calls only unlink, signal and raise, which a signal's handler may make. */
+static void on_signal(int number)
+{
+	for (size_t i = 0; i < MAX_PENDING; i++) {
+		const char *temp = atomic_load(&pending[i]);
+
+		if (temp)
+			unlink(temp);
+	}
+	signal(number, SIG_DFL);
+	raise(number);
+}
+
+static void remember(const char *temp)
+{
+	static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+	static int installed;
+
+	for (size_t i = 0; !installed && i < sizeof(signals) / sizeof(*signals); i++)
+		/* one that is ignored, as under nohup, stays so */
+		if (signal(signals[i], on_signal) == SIG_IGN)
+			signal(signals[i], SIG_IGN);
+	installed = 1;
+	for (size_t i = 0; i < MAX_PENDING; i++) {
+		if (atomic_load(&pending[i]))
+			continue;
+		atomic_store(&pending[i], temp);
+		return;
+	}
+}
+
+static void forget(const char *temp)
+{
+	for (size_t i = 0; temp && i < MAX_PENDING; i++)
+		if (atomic_load(&pending[i]) == temp)
+			atomic_store(&pending[i], NULL);
+}
+
+static void release(struct ws_outfile *o)
+{
+	forget(o->temp);
+	free(o->path);
+	free(o->temp);
+	memset(o, 0, sizeof(*o));
+}
+
+/* "dir/name" makes "dir/.name.XXXXXX": the same folder, so that rename works. */
+static char *temp_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	int dir = slash ? (int)(slash - path) + 1 : 0;
+	char *temp = NULL;
+
+	if (asprintf(&temp, "%.*s.%s.XXXXXX", dir, path, path + dir) < 0)
+		return NULL;
+	return temp;
+}
+
+static int is_special(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && !S_ISREG(st.st_mode);
+}
+
+/* mkstemp makes files that only the owner reads; give what open() would have given. */
+static void usual_mode(int fd)
+{
+	mode_t mask = umask(0);
+
+	umask(mask);
+	/* a file system without modes is no reason to fail */
+	(void)!fchmod(fd, 0666 & ~mask);
+}
+
+static enum ws_status create(struct ws_outfile *o, const char *path, int *fd, struct ws_err *err)
+{
+	int why;
+
+	memset(o, 0, sizeof(*o));
+	*fd = -1;
+	o->path = strdup(path);
+	if (!o->path)
+		return WS_FAIL(err, NO_MEMORY, "out of memory");
+	if (is_special(path))
+		return WS_OK;
+	o->temp = temp_name(path);
+	if (!o->temp) {
+		release(o);
+		return WS_FAIL(err, NO_MEMORY, "out of memory");
+	}
+	*fd = mkstemp(o->temp);
+	if (*fd < 0) {
+		why = errno;
+		release(o);
+		return WS_FAIL(err, IO_WRITE, "cannot create '%s': %s", path, strerror(why));
+	}
+	remember(o->temp);
+	usual_mode(*fd);
+	return WS_OK;
+}
+
+int ws_outfile_is_same(const char *path, const char *input)
+{
+	struct stat a, b;
+
+	return !stat(path, &a) && !stat(input, &b) && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
+enum ws_status ws_outfile_open(struct ws_outfile *o, const char *path, struct ws_err *err)
+{
+	int fd, why;
+
+	WS_FORWARD(create(o, path, &fd, err));
+	o->f = o->temp ? fdopen(fd, "w") : fopen(path, "w");
+	if (o->f)
+		return WS_OK;
+	why = errno;
+	if (fd >= 0)
+		close(fd);
+	ws_outfile_abandon(o);
+	return WS_FAIL(err, IO_WRITE, "cannot create '%s': %s", path, strerror(why));
+}
+
+enum ws_status ws_outfile_reserve(struct ws_outfile *o, const char *path, struct ws_err *err)
+{
+	int fd;
+
+	WS_FORWARD(create(o, path, &fd, err));
+	if (fd >= 0)
+		close(fd);
+	return WS_OK;
+}
+
+const char *ws_outfile_name(const struct ws_outfile *o)
+{
+	return o->temp ? o->temp : o->path;
+}
+
+static enum ws_status close_checked(struct ws_outfile *o, struct ws_err *err)
+{
+	/* an earlier failed write is remembered by ferror, its errno is not */
+	int failed = ferror(o->f), why = 0;
+
+	if (fflush(o->f) != 0) {
+		failed = 1;
+		why = errno;
+	}
+	if (fclose(o->f) != 0 && !failed) {
+		failed = 1;
+		why = errno;
+	}
+	o->f = NULL;
+	if (failed)
+		return WS_FAIL(err, IO_WRITE, "cannot write '%s'%s%s", o->path, why ? ": " : "",
+		               why ? strerror(why) : "");
+	return WS_OK;
+}
+
+enum ws_status ws_outfile_commit(struct ws_outfile *o, struct ws_err *err)
+{
+	enum ws_status rc = o->f ? close_checked(o, err) : WS_OK;
+
+	if (rc == WS_OK && o->temp) {
+		if (rename(o->temp, o->path) == 0) {
+			forget(o->temp);
+			free(o->temp);
+			o->temp = NULL;
+		} else {
+			rc = WS_FAIL(err, IO_WRITE, "cannot write '%s': %s", o->path,
+			             strerror(errno));
+		}
+	}
+	ws_outfile_abandon(o);
+	return rc;
+}
+
+void ws_outfile_abandon(struct ws_outfile *o)
+{
+	if (o->f)
+		fclose(o->f);
+	if (o->temp)
+		unlink(o->temp);
+	release(o);
+}

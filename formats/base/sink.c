@@ -1,0 +1,105 @@
+#include "formats/base/sink.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+void ws_sink_open_mem(struct ws_sink *s)
+{
+	memset(s, 0, sizeof(*s));
+	s->fd = -1;
+}
+
+static enum ws_status open_file(struct ws_sink *s, const char *path, int flags, struct ws_err *err)
+{
+	ws_sink_open_mem(s);
+	s->path = strdup(path);
+	WS_FAIL_IF(!s->path, err, NO_MEMORY, "out of memory for a path");
+	s->fd = open(path, flags | O_WRONLY | O_APPEND | O_CLOEXEC, 0666);
+	if (s->fd < 0) {
+		enum ws_status status =
+		        WS_FAIL(err, IO_WRITE, "cannot open %s: %s", path, strerror(errno));
+
+		ws_sink_free(s);
+		return status;
+	}
+	return WS_OK;
+}
+
+enum ws_status ws_sink_create(struct ws_sink *s, const char *path, struct ws_err *err)
+{
+	return open_file(s, path, O_CREAT | O_TRUNC, err);
+}
+
+enum ws_status ws_sink_resume(struct ws_sink *s, const char *path, uint64_t size,
+                              struct ws_err *err)
+{
+	WS_FORWARD(open_file(s, path, 0, err));
+	if (ftruncate(s->fd, (off_t)size) != 0) {
+		enum ws_status status = WS_FAIL(err, IO_WRITE, "cannot cut %s to %llu bytes: %s",
+		                                path, (unsigned long long)size, strerror(errno));
+
+		ws_sink_free(s);
+		return status;
+	}
+	s->size = size;
+	return WS_OK;
+}
+
+enum ws_status ws_sink_append(struct ws_sink *s, const void *bytes, size_t len, struct ws_err *err)
+{
+	const uint8_t *p = bytes;
+	size_t left = len;
+
+	if (s->fd < 0) {
+		WS_FORWARD(ws_buf_put(&s->mem, bytes, len, err));
+		s->size += len;
+		return WS_OK;
+	}
+	while (left) {
+		ssize_t n = write(s->fd, p, left);
+		int cause = errno;
+
+		if (n < 0 && cause == EINTR)
+			continue;
+		if (n < 0) {
+			/* best effort: a reader skips half a block, too */
+			if (left != len && ftruncate(s->fd, (off_t)s->size) != 0)
+				left = len;
+			return WS_FAIL(err, IO_WRITE, "cannot write to %s: %s", s->path,
+			               strerror(cause));
+		}
+		p += n;
+		left -= (size_t)n;
+	}
+	s->size += len;
+	return WS_OK;
+}
+
+enum ws_status ws_sink_close(struct ws_sink *s, struct ws_err *err)
+{
+	int cause = 0;
+
+	if (s->fd < 0)
+		return WS_OK;
+	/* some files cannot be synced, /dev/null for one: no reason to fail */
+	if (fsync(s->fd) != 0 && errno != EINVAL && errno != EROFS && errno != ENOTSUP)
+		cause = errno;
+	if (close(s->fd) != 0 && !cause)
+		cause = errno;
+	s->fd = -1;
+	WS_FAIL_IF(cause, err, IO_WRITE, "cannot write to %s: %s", s->path, strerror(cause));
+	return WS_OK;
+}
+
+void ws_sink_free(struct ws_sink *s)
+{
+	if (s->fd >= 0)
+		close(s->fd);
+	free(s->path);
+	ws_buf_free(&s->mem);
+	s->path = NULL;
+	s->fd = -1;
+}

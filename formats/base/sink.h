@@ -1,0 +1,30 @@
+/* Where a trace writer puts its bytes: a file or memory. An append is whole or leaves nothing. */
+#ifndef WS_FORMATS_BASE_SINK_H
+#define WS_FORMATS_BASE_SINK_H
+
+#include <stdint.h>
+
+#include "formats/base/bytes.h"
+#include "formats/base/status.h"
+
+struct ws_sink {
+	int fd;            /* -1 = memory */
+	char *path;        /* for messages; NULL = memory */
+	struct ws_buf mem; /* of a memory sink */
+	uint64_t size;     /* bytes appended, whole */
+};
+
+void ws_sink_open_mem(struct ws_sink *s);
+/* Create path, or truncate it. */
+enum ws_status ws_sink_create(struct ws_sink *s, const char *path, struct ws_err *err);
+/* Open an existing path, cut it to size bytes and go on from there. */
+enum ws_status ws_sink_resume(struct ws_sink *s, const char *path, uint64_t size,
+                              struct ws_err *err);
+/* IO_WRITE: nothing of bytes stays in the file. */
+enum ws_status ws_sink_append(struct ws_sink *s, const void *bytes, size_t len, struct ws_err *err);
+/* Make a file durable and close it; memory stays. */
+enum ws_status ws_sink_close(struct ws_sink *s, struct ws_err *err);
+/* Closes without a word when it is still open, and frees. */
+void ws_sink_free(struct ws_sink *s);
+
+#endif

@@ -1,0 +1,130 @@
+#include "formats/base/strtab.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "formats/base/checksum.h"
+
+#define PAGE_BYTES  ((size_t)1 << 18)
+#define FIRST_SLOTS 256u
+
+/* Bytes never move, so entries point at them. */
+struct ws_strtab_page {
+	struct ws_strtab_page *next;
+	size_t used, size;
+	uint8_t bytes[];
+};
+
+/* The slot that holds these bytes, or the free one where they would go. */
+static struct ws_strtab_entry *slot_of(const struct ws_strtab *t, uint64_t hash, const void *bytes,
+                                       size_t len)
+{
+	size_t mask = t->nslots - 1;
+
+	for (size_t i = (size_t)hash & mask;; i = (i + 1) & mask) {
+		struct ws_strtab_entry *e = &t->slots[i];
+
+		if (!e->id)
+			return e;
+		if (e->hash == hash && e->len == len && (!len || !memcmp(e->bytes, bytes, len)))
+			return e;
+	}
+}
+
+/* Keep at least a third of the slots free. */
+static enum ws_status make_room(struct ws_strtab *t, struct ws_err *err)
+{
+	size_t nslots = t->nslots ? t->nslots * 2 : FIRST_SLOTS;
+	struct ws_strtab old = *t;
+
+	if (t->used + 1 <= t->nslots / 3 * 2)
+		return WS_OK;
+	t->slots = calloc(nslots, sizeof(*t->slots));
+	if (!t->slots) {
+		t->slots = old.slots;
+		return WS_FAIL(err, NO_MEMORY, "out of memory for %zu interned texts", nslots);
+	}
+	t->nslots = nslots;
+	for (size_t i = 0; i < old.nslots; i++) {
+		const struct ws_strtab_entry *e = &old.slots[i];
+
+		if (e->id)
+			*slot_of(t, e->hash, e->bytes, e->len) = *e;
+	}
+	free(old.slots);
+	return WS_OK;
+}
+
+static enum ws_status copy_bytes(struct ws_strtab *t, const void *bytes, size_t len,
+                                 const uint8_t **copy, struct ws_err *err)
+{
+	struct ws_strtab_page *page = t->pages;
+
+	if (!page || page->size - page->used < len) {
+		size_t size = len > PAGE_BYTES ? len : PAGE_BYTES;
+
+		WS_FAIL_IF(size > SIZE_MAX - sizeof(*page), err, NO_MEMORY,
+		           "a text of %zu bytes is too large", len);
+		page = malloc(sizeof(*page) + size);
+		WS_FAIL_IF(!page, err, NO_MEMORY, "out of memory for a text of %zu bytes", len);
+		page->next = t->pages;
+		page->used = 0;
+		page->size = size;
+		t->pages = page;
+	}
+	if (len)
+		memcpy(page->bytes + page->used, bytes, len);
+	*copy = page->bytes + page->used;
+	page->used += len;
+	return WS_OK;
+}
+
+uint64_t ws_strtab_find(const struct ws_strtab *t, const void *bytes, size_t len)
+{
+	if (!t->nslots)
+		return 0;
+	return slot_of(t, ws_checksum(bytes, len), bytes, len)->id;
+}
+
+enum ws_status ws_strtab_load(struct ws_strtab *t, const void *bytes, size_t len, uint64_t id,
+                              struct ws_err *err)
+{
+	uint64_t hash = ws_checksum(bytes, len);
+	struct ws_strtab_entry *e;
+	const uint8_t *copy = NULL;
+
+	WS_FAIL_IF(id == 0 || id == UINT64_MAX, err, CORRUPT, "%llu is no id of a text",
+	           (unsigned long long)id);
+	WS_FORWARD(make_room(t, err));
+	e = slot_of(t, hash, bytes, len);
+	if (!e->id) {
+		WS_FORWARD(copy_bytes(t, bytes, len, &copy, err));
+		*e = (struct ws_strtab_entry){hash, id, copy, len};
+		t->used++;
+	}
+	if (id >= t->next_id)
+		t->next_id = id + 1;
+	return WS_OK;
+}
+
+enum ws_status ws_strtab_add(struct ws_strtab *t, const void *bytes, size_t len, uint64_t *id,
+                             struct ws_err *err)
+{
+	uint64_t next = t->next_id ? t->next_id : 1;
+
+	WS_FORWARD(ws_strtab_load(t, bytes, len, next, err));
+	*id = next;
+	return WS_OK;
+}
+
+void ws_strtab_free(struct ws_strtab *t)
+{
+	struct ws_strtab_page *next;
+
+	for (struct ws_strtab_page *page = t->pages; page; page = next) {
+		next = page->next;
+		free(page);
+	}
+	free(t->slots);
+	memset(t, 0, sizeof(*t));
+}

@@ -1,0 +1,44 @@
+/*
+ * Interning: the same bytes get the same id. Used for texts, payloads and
+ * launch configurations alike; a struct is interned as its bytes.
+ */
+#ifndef WS_FORMATS_BASE_STRTAB_H
+#define WS_FORMATS_BASE_STRTAB_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "formats/base/status.h"
+
+struct ws_strtab_page;
+
+struct ws_strtab_entry {
+	uint64_t hash;
+	uint64_t id;
+	const uint8_t *bytes; /* in a page */
+	size_t len;
+};
+
+/* All zero is an empty table. Free with ws_strtab_free. */
+struct ws_strtab {
+	struct ws_strtab_entry *slots; /* open addressing; id 0 = free */
+	size_t nslots;                 /* a power of two, or 0 */
+	size_t used;
+	uint64_t next_id; /* 0 in an empty table means 1 */
+	struct ws_strtab_page *pages;
+};
+
+/* The id of these bytes, 0 when they are not in the table. */
+uint64_t ws_strtab_find(const struct ws_strtab *t, const void *bytes, size_t len);
+/* Copy bytes that are not in the table into it; they get the next id. */
+enum ws_status ws_strtab_add(struct ws_strtab *t, const void *bytes, size_t len, uint64_t *id,
+                             struct ws_err *err);
+/*
+ * Put bytes with an id given by a file that is being continued; later ids go
+ * on behind the highest. The first id of equal bytes stays.
+ */
+enum ws_status ws_strtab_load(struct ws_strtab *t, const void *bytes, size_t len, uint64_t id,
+                              struct ws_err *err);
+void ws_strtab_free(struct ws_strtab *t); /* empties it */
+
+#endif

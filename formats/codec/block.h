@@ -1,0 +1,97 @@
+/*
+ * A block between memory and bytes, sections 1.2 and 1.3 of
+ * docs/trace-format.md: gather rows and encode them; look into a block and
+ * decode its columns.
+ */
+#ifndef WS_FORMATS_CODEC_BLOCK_H
+#define WS_FORMATS_CODEC_BLOCK_H
+
+#include "formats/base/bytes.h"
+#include "formats/codec/container.h"
+#include "formats/schema/schema.h"
+#include "formats/base/status.h"
+#include "formats/codec/zframe.h"
+
+/* --- gathering and encoding: block_encode.c --- */
+
+/* A block is full at this many bytes of BLOBs, too, so that it decodes in modest memory. */
+#define WS_BLOCK_BLOB_BYTES ((size_t)4 << 20)
+
+struct ws_row_column {
+	uint64_t *v;         /* values, or lengths of a BLOB */
+	struct ws_buf bytes; /* BLOB: the bytes of all rows */
+};
+
+/* Rows of one kind, gathered by column. Set def, all else zero, for an empty one. */
+struct ws_row_buf {
+	const struct ws_kind_def *def;
+	uint32_t rows, cap;
+	size_t blob_bytes;
+	struct ws_row_column *columns; /* def->ncolumns of them */
+};
+
+/* Copy a struct ws_row_<kind>. BUG when a BLOB is over WS_MAX_BLOB_BYTES or the buffer is full. */
+enum ws_status ws_row_buf_add(struct ws_row_buf *b, const void *row, struct ws_err *err);
+int ws_row_buf_is_full(const struct ws_row_buf *b);
+void ws_row_buf_clear(struct ws_row_buf *b); /* forgets the rows, keeps the memory */
+void ws_row_buf_free(struct ws_row_buf *b);
+
+/* What encoding needs besides the rows; kept from block to block. */
+struct ws_block_encoder {
+	struct ws_zframe_encoder *z;
+	struct ws_buf encoded, frame;
+};
+
+enum ws_status ws_block_encoder_init(struct ws_block_encoder *e, int zstd_level,
+                                     struct ws_err *err);
+void ws_block_encoder_free(struct ws_block_encoder *e);
+
+/*
+ * Make the block of at least one row in out (its former content is dropped)
+ * and say in *header what it is.
+ */
+enum ws_status ws_block_encode(struct ws_block_encoder *e, const struct ws_row_buf *rows,
+                               uint64_t sequence, struct ws_buf *out,
+                               struct ws_block_header *header, struct ws_err *err);
+
+/* The rows of the schema block of this program. */
+enum ws_status ws_block_schema_rows(struct ws_row_buf *b, struct ws_err *err);
+
+/* --- looking into and decoding: block_decode.c --- */
+
+struct ws_block_column {
+	struct ws_dir_entry entry;
+	const uint8_t *stored; /* entry.stored_size bytes */
+	int position;          /* in the kind's definition; -1 = column unknown to this program */
+};
+
+/* Where the columns of a block lie. Borrows the block. */
+struct ws_block_view {
+	const struct ws_kind_def *def; /* NULL = kind unknown to this program */
+	uint64_t offset;               /* in the file, for messages */
+	struct ws_block_header header;
+	struct ws_block_column columns[WS_MAX_COLUMNS]; /* header.ncolumns of them */
+};
+
+/*
+ * Read the directory. body has header->body_size bytes. CORRUPT when its
+ * entries do not fit together, so that columns cannot be told apart.
+ */
+enum ws_status ws_block_view_open(struct ws_block_view *view, const struct ws_block_header *header,
+                                  const uint8_t *body, uint64_t offset, struct ws_err *err);
+/*
+ * Is directory entry i right, before its data is looked at? CORRUPT, or
+ * TOO_NEW for a type, encoding or compression this program lacks.
+ */
+enum ws_status ws_block_column_check(const struct ws_block_view *view, unsigned i,
+                                     struct ws_err *err);
+/* Decode column i of a fixed type to header.rows values. Checks it first. */
+enum ws_status ws_block_column_decode(const struct ws_block_view *view, unsigned i,
+                                      struct ws_zframe_decoder *z, struct ws_buf *scratch,
+                                      uint64_t *v, struct ws_err *err);
+/* Decode column i of type BLOB. b borrows from bytes, which has entry.encoded_size of room. */
+enum ws_status ws_block_column_decode_blobs(const struct ws_block_view *view, unsigned i,
+                                            struct ws_zframe_decoder *z, uint8_t *bytes,
+                                            struct ws_bytes *b, struct ws_err *err);
+
+#endif

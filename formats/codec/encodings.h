@@ -1,0 +1,56 @@
+/*
+ * Column encodings 1 to 5 of docs/trace-format.md, without compression. A
+ * value of a fixed type travels as uint64_t: I64, TIME and DUR as two's
+ * complement, F64 as its bits.
+ */
+#ifndef WS_FORMATS_CODEC_ENCODINGS_H
+#define WS_FORMATS_CODEC_ENCODINGS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "formats/base/bytes.h"
+#include "formats/schema/schema.h"
+#include "formats/base/status.h"
+
+enum ws_encoding {
+	WS_ENCODING_CONSTANT = 1,
+	WS_ENCODING_VARINT = 2,
+	WS_ENCODING_DELTA = 3,
+	WS_ENCODING_BYTES = 4,
+	WS_ENCODING_RAW = 5,
+	WS_ENCODING_END,
+};
+
+/* "varint" for WS_ENCODING_VARINT; NULL for an encoding this program does not know. */
+const char *ws_encoding_name(unsigned encoding);
+
+/* May a column of this type have this encoding? Both known. */
+int ws_encoding_fits(enum ws_encoding encoding, enum ws_type type);
+
+/* Bytes of each encoding for some values; 0 where the encoding does not fit them. */
+struct ws_encoded_sizes {
+	size_t bytes[WS_ENCODING_END];
+};
+
+/* Fixed types, n >= 1: one pass over the values. */
+void ws_codec_measure(enum ws_type type, const uint64_t *v, size_t n,
+                      struct ws_encoded_sizes *sizes);
+
+/* Fixed types: encode to out, which has room for the measured size; the end. */
+uint8_t *ws_codec_encode(enum ws_encoding encoding, enum ws_type type, const uint64_t *v, size_t n,
+                         uint8_t *out);
+
+/* Fixed types: decode n values from exactly these bytes. CORRUPT when they are not that. */
+enum ws_status ws_codec_decode(enum ws_encoding encoding, enum ws_type type, const uint8_t *data,
+                               size_t size, size_t n, uint64_t *v, struct ws_err *err);
+
+/* BLOB: append n lengths and then the bytes of all rows to out. */
+enum ws_status ws_codec_encode_blobs(const uint64_t *lengths, size_t n, const void *bytes,
+                                     size_t nbytes, struct ws_buf *out, struct ws_err *err);
+
+/* BLOB: n rows from exactly these bytes; b borrows from data. */
+enum ws_status ws_codec_decode_blobs(const uint8_t *data, size_t size, size_t n, struct ws_bytes *b,
+                                     struct ws_err *err);
+
+#endif

@@ -1,0 +1,123 @@
+#include "formats/codec/zframe.h"
+
+#include <stdlib.h>
+#include <zstd.h>
+#include <zstd_errors.h>
+
+struct ws_zframe_encoder {
+	ZSTD_CCtx *ctx;
+};
+
+struct ws_zframe_decoder {
+	ZSTD_DCtx *ctx;
+};
+
+static enum ws_status set_parameter(struct ws_zframe_encoder *z, ZSTD_cParameter parameter,
+                                    int value, struct ws_err *err)
+{
+	size_t rc = ZSTD_CCtx_setParameter(z->ctx, parameter, value);
+
+	WS_FAIL_IF(ZSTD_isError(rc), err, BUG, "zstd refuses the value %d for parameter %d: %s",
+	           value, (int)parameter, ZSTD_getErrorName(rc));
+	return WS_OK;
+}
+
+enum ws_status ws_zframe_encoder_new(struct ws_zframe_encoder **out, int level, struct ws_err *err)
+{
+	struct ws_zframe_encoder *z = calloc(1, sizeof(*z));
+	enum ws_status status;
+
+	*out = NULL;
+	WS_FAIL_IF(!z, err, NO_MEMORY, "out of memory for a zstd encoder");
+	z->ctx = ZSTD_createCCtx();
+	if (!z->ctx) {
+		status = WS_FAIL(err, NO_MEMORY, "out of memory for a zstd encoder");
+		goto fail;
+	}
+	status = set_parameter(z, ZSTD_c_compressionLevel, level, err);
+	if (status == WS_OK)
+		status = set_parameter(z, ZSTD_c_contentSizeFlag, 1, err);
+	if (status == WS_OK)
+		status = set_parameter(z, ZSTD_c_checksumFlag, 1, err);
+	if (status != WS_OK)
+		goto fail;
+	*out = z;
+	return WS_OK;
+
+fail:
+	ws_zframe_encoder_free(z);
+	return status;
+}
+
+void ws_zframe_encoder_free(struct ws_zframe_encoder *z)
+{
+	if (!z)
+		return;
+	ZSTD_freeCCtx(z->ctx);
+	free(z);
+}
+
+enum ws_status ws_zframe_encode(struct ws_zframe_encoder *z, const void *src, size_t size,
+                                void *dst, size_t limit, size_t *stored, struct ws_err *err)
+{
+	size_t rc = ZSTD_compress2(z->ctx, dst, limit, src, size);
+
+	*stored = 0;
+	if (ZSTD_isError(rc)) {
+		WS_FAIL_IF(ZSTD_getErrorCode(rc) != ZSTD_error_dstSize_tooSmall, err, NO_MEMORY,
+		           "zstd cannot compress %zu bytes: %s", size, ZSTD_getErrorName(rc));
+		return WS_OK;
+	}
+	*stored = rc;
+	return WS_OK;
+}
+
+enum ws_status ws_zframe_decoder_new(struct ws_zframe_decoder **out, struct ws_err *err)
+{
+	struct ws_zframe_decoder *z = calloc(1, sizeof(*z));
+
+	*out = NULL;
+	WS_FAIL_IF(!z, err, NO_MEMORY, "out of memory for a zstd decoder");
+	z->ctx = ZSTD_createDCtx();
+	if (!z->ctx) {
+		free(z);
+		return WS_FAIL(err, NO_MEMORY, "out of memory for a zstd decoder");
+	}
+	*out = z;
+	return WS_OK;
+}
+
+void ws_zframe_decoder_free(struct ws_zframe_decoder *z)
+{
+	if (!z)
+		return;
+	ZSTD_freeDCtx(z->ctx);
+	free(z);
+}
+
+enum ws_status ws_zframe_decode(struct ws_zframe_decoder *z, const void *src, size_t stored,
+                                void *dst, size_t size, struct ws_err *err)
+{
+	unsigned long long content = ZSTD_getFrameContentSize(src, stored);
+	size_t frame, rc;
+
+	WS_FAIL_IF(content == ZSTD_CONTENTSIZE_ERROR, err, CORRUPT, "not a zstd frame");
+	WS_FAIL_IF(content == ZSTD_CONTENTSIZE_UNKNOWN, err, CORRUPT,
+	           "the zstd frame does not say its content size");
+	WS_FAIL_IF(content != size, err, CORRUPT, "the zstd frame holds %llu bytes instead of %zu",
+	           content, size);
+
+	/* zstd would go on with a second frame */
+	frame = ZSTD_findFrameCompressedSize(src, stored);
+	WS_FAIL_IF(ZSTD_isError(frame), err, CORRUPT, "the zstd frame is damaged: %s",
+	           ZSTD_getErrorName(frame));
+	WS_FAIL_IF(frame != stored, err, CORRUPT, "%zu bytes follow the zstd frame",
+	           stored - frame);
+
+	rc = ZSTD_decompressDCtx(z->ctx, dst, size, src, stored);
+	WS_FAIL_IF(ZSTD_isError(rc), err, CORRUPT, "the zstd frame is damaged: %s",
+	           ZSTD_getErrorName(rc));
+	WS_FAIL_IF(rc != size, err, CORRUPT, "the zstd frame gave %zu bytes instead of %zu", rc,
+	           size);
+	return WS_OK;
+}

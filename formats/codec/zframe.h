@@ -1,0 +1,37 @@
+/*
+ * One zstd frame at a time, with content size and content checksum. zstd is
+ * known to zframe.c only.
+ */
+#ifndef WS_FORMATS_CODEC_ZFRAME_H
+#define WS_FORMATS_CODEC_ZFRAME_H
+
+#include <stddef.h>
+
+#include "formats/base/status.h"
+
+struct ws_zframe_encoder;
+struct ws_zframe_decoder;
+
+/* A frame is never smaller than this: header, one block, checksum. */
+#define WS_ZFRAME_MIN_BYTES 12u
+
+enum ws_status ws_zframe_encoder_new(struct ws_zframe_encoder **out, int level, struct ws_err *err);
+void ws_zframe_encoder_free(struct ws_zframe_encoder *z); /* NULL is legal */
+/*
+ * Compress size bytes to dst, which has limit bytes. *stored is the size of
+ * the frame, or 0 when it does not fit: how a caller asks "smaller than …?".
+ */
+enum ws_status ws_zframe_encode(struct ws_zframe_encoder *z, const void *src, size_t size,
+                                void *dst, size_t limit, size_t *stored, struct ws_err *err);
+
+enum ws_status ws_zframe_decoder_new(struct ws_zframe_decoder **out, struct ws_err *err);
+void ws_zframe_decoder_free(struct ws_zframe_decoder *z); /* NULL is legal */
+/*
+ * Decompress the one frame that fills src into exactly size bytes of dst.
+ * CORRUPT when it is no frame, has bytes behind it, says another size, or
+ * fails its checksum.
+ */
+enum ws_status ws_zframe_decode(struct ws_zframe_decoder *z, const void *src, size_t stored,
+                                void *dst, size_t size, struct ws_err *err);
+
+#endif

@@ -1,0 +1,331 @@
+#include "formats/foreign/out.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+
+#include "formats/text/json_reader.h"
+#include "formats/op_cost/op_cost.h"
+
+void ws_import_out_init(struct ws_import_out *o, struct ws_trace_writer *w,
+                        struct ws_import_stats *stats)
+{
+	*o = (struct ws_import_out){.w = w, .stats = stats, .next_range = 1};
+}
+
+void ws_import_out_free(struct ws_import_out *o)
+{
+	ws_strtab_free(&o->threads);
+	ws_strtab_free(&o->ops);
+	ws_strtab_free(&o->processes);
+	ws_strtab_free(&o->devices);
+	ws_buf_free(&o->key);
+	ws_buf_free(&o->compact);
+	free(o->process);
+	*o = (struct ws_import_out){0};
+}
+
+enum ws_status ws_import_row(struct ws_import_out *o, enum ws_kind kind, const void *row,
+                             struct ws_err *err)
+{
+	return ws_trace_writer_add(o->w, kind, row, err);
+}
+
+enum ws_status ws_import_text(struct ws_import_out *o, struct ws_bytes text, uint64_t *id,
+                              struct ws_err *err)
+{
+	/* longer than a trace can hold: what is left tells enough */
+	if (text.len > WS_MAX_BLOB_BYTES)
+		text.len = WS_MAX_BLOB_BYTES;
+	return ws_trace_writer_intern(o->w, text.ptr, text.len, id, err);
+}
+
+/* --- processes and threads --- */
+
+enum ws_status ws_import_process(struct ws_import_out *o, uint64_t pid,
+                                 struct ws_import_process **process, struct ws_err *err)
+{
+	uint64_t id = ws_strtab_find(&o->processes, &pid, sizeof(pid));
+
+	if (!id) {
+		if (o->nprocesses == o->processes_cap) {
+			size_t cap = o->processes_cap ? o->processes_cap * 2 : 16;
+			void *grown = reallocarray(o->process, cap, sizeof(*o->process));
+
+			WS_FAIL_IF(!grown, err, NO_MEMORY, "no memory for %zu processes", cap);
+			o->process = grown;
+			o->processes_cap = cap;
+		}
+		WS_FORWARD(ws_strtab_add(&o->processes, &pid, sizeof(pid), &id, err));
+		o->process[o->nprocesses++] = (struct ws_import_process){pid, 0};
+	}
+	*process = &o->process[id - 1];
+	return WS_OK;
+}
+
+int ws_import_process_known(const struct ws_import_out *o, uint64_t pid)
+{
+	return ws_strtab_find(&o->processes, &pid, sizeof(pid)) != 0;
+}
+
+/* The bytes that a thread is known by: pid, tid, label. */
+const char *ws_import_kind_name(enum ws_import_kind kind)
+{
+	switch (kind) {
+	case WS_IMPORT_PYTORCH_JSON:
+		return "PyTorch profiler JSON";
+	case WS_IMPORT_NSYS_SQLITE:
+		return "Nsight Systems SQLite export";
+	default:
+		return "unknown";
+	}
+}
+
+static enum ws_status thread_key(struct ws_import_out *o, uint64_t pid, uint64_t tid,
+                                 struct ws_bytes label, struct ws_err *err)
+{
+	o->key.len = 0;
+	WS_FORWARD(ws_buf_put(&o->key, &pid, sizeof(pid), err));
+	WS_FORWARD(ws_buf_put(&o->key, &tid, sizeof(tid), err));
+	return ws_buf_put(&o->key, label.ptr, label.len, err);
+}
+
+enum ws_status ws_import_thread(struct ws_import_out *o, uint64_t pid, uint64_t tid,
+                                struct ws_bytes label, uint64_t *id, struct ws_err *err)
+{
+	struct ws_row_thread row = {.pid = pid, .tid = tid};
+	struct ws_import_process *process;
+
+	WS_FORWARD(thread_key(o, pid, tid, label, err));
+	*id = ws_strtab_find(&o->threads, o->key.data, o->key.len);
+	if (*id)
+		return WS_OK;
+	WS_FORWARD(ws_strtab_add(&o->threads, o->key.data, o->key.len, id, err));
+	WS_FORWARD(ws_import_process(o, pid, &process, err));
+	row.id = *id;
+	WS_FORWARD(ws_import_text(o, label, &row.name, err));
+	return ws_import_row(o, WS_KIND_THREAD, &row, err);
+}
+
+uint64_t ws_import_thread_known(const struct ws_import_out *o, uint64_t pid, uint64_t tid)
+{
+	uint64_t key[2] = {pid, tid};
+
+	return ws_strtab_find(&o->threads, key, sizeof(key));
+}
+
+enum ws_status ws_import_thread_name(struct ws_import_out *o, uint64_t thread, uint64_t pid,
+                                     uint64_t tid, struct ws_bytes name, struct ws_err *err)
+{
+	struct ws_row_thread row = {.id = thread, .pid = pid, .tid = tid};
+
+	WS_FORWARD(ws_import_text(o, name, &row.name, err));
+	return row.name ? ws_import_row(o, WS_KIND_THREAD, &row, err) : WS_OK;
+}
+
+/* --- devices --- */
+
+enum ws_status ws_import_device(struct ws_import_out *o, uint64_t id, struct ws_bytes name,
+                                struct ws_err *err)
+{
+	struct ws_row_device row = {.id = id, .kind = WS_DEVICE_CUDA};
+	uint64_t seen = ws_strtab_find(&o->devices, &id, sizeof(id));
+
+	if (!seen)
+		WS_FORWARD(ws_strtab_add(&o->devices, &id, sizeof(id), &seen, err));
+	WS_FORWARD(ws_import_text(o, name, &row.name, err));
+	return ws_import_row(o, WS_KIND_DEVICE, &row, err);
+}
+
+enum ws_status ws_import_device_used(struct ws_import_out *o, uint64_t id, struct ws_err *err)
+{
+	if (ws_strtab_find(&o->devices, &id, sizeof(id)))
+		return WS_OK;
+	return ws_import_device(o, id, (struct ws_bytes){NULL, 0}, err);
+}
+
+enum ws_status ws_import_device_attr(struct ws_import_out *o, uint64_t id, const char *attr,
+                                     int64_t value, struct ws_err *err)
+{
+	struct ws_row_device_attr row = {.device = id, .value = value};
+
+	WS_FORWARD(ws_import_text(o, (struct ws_bytes){attr, strlen(attr)}, &row.attr, err));
+	return ws_import_row(o, WS_KIND_DEVICE_ATTR, &row, err);
+}
+
+/* --- operations --- */
+
+static enum ws_status key_text(struct ws_import_out *o, struct ws_bytes text, struct ws_err *err)
+{
+	uint64_t len = text.len;
+
+	WS_FORWARD(ws_buf_put(&o->key, &len, sizeof(len), err));
+	return ws_buf_put(&o->key, text.ptr, text.len, err);
+}
+
+static enum ws_status compact_text(struct ws_import_out *o, struct ws_bytes text, uint64_t *id,
+                                   struct ws_err *err)
+{
+	struct ws_json_value v = {.type = WS_JSON_ARRAY, .text = text.ptr, .len = text.len};
+	struct ws_bytes compact;
+
+	*id = 0;
+	if (!text.len)
+		return WS_OK;
+	WS_FORWARD(ws_json_compact(&v, &o->compact, &compact, err));
+	return ws_import_text(o, compact, id, err);
+}
+
+static enum ws_status new_op(struct ws_import_out *o, const struct ws_op_desc *op, uint64_t id,
+                             struct ws_err *err)
+{
+	struct ws_row_op_config row = {.id = id};
+	struct ws_op_cost cost;
+
+	WS_FORWARD(ws_import_text(o, op->name, &row.name, err));
+	WS_FORWARD(compact_text(o, op->dims, &row.dims, err));
+	WS_FORWARD(compact_text(o, op->types, &row.types, err));
+	WS_FORWARD(compact_text(o, op->strides, &row.strides, err));
+	WS_FORWARD(compact_text(o, op->inputs, &row.inputs, err));
+	ws_op_cost(op, &cost);
+	row.kind = cost.kind;
+	row.direction = cost.direction;
+	row.dtype = cost.dtype;
+	row.batch = cost.batch;
+	row.m = cost.m;
+	row.n = cost.n;
+	row.k = cost.k;
+	row.cost = cost.known;
+	row.flops = cost.flops;
+	row.bytes_read = cost.bytes_read;
+	row.bytes_written = cost.bytes_written;
+	return ws_import_row(o, WS_KIND_OP_CONFIG, &row, err);
+}
+
+enum ws_status ws_import_op(struct ws_import_out *o, const struct ws_op_desc *op, uint64_t *id,
+                            struct ws_err *err)
+{
+	o->key.len = 0;
+	WS_FORWARD(key_text(o, op->name, err));
+	WS_FORWARD(key_text(o, op->dims, err));
+	WS_FORWARD(key_text(o, op->types, err));
+	WS_FORWARD(key_text(o, op->strides, err));
+	WS_FORWARD(key_text(o, op->inputs, err));
+	*id = ws_strtab_find(&o->ops, o->key.data, o->key.len);
+	if (*id)
+		return WS_OK;
+	WS_FORWARD(ws_strtab_add(&o->ops, o->key.data, o->key.len, id, err));
+	return new_op(o, op, *id, err);
+}
+
+/* --- what is told about the import --- */
+
+void ws_import_skip(struct ws_import_out *o, const char *reason, uint64_t count)
+{
+	struct ws_import_stats *s = o->stats;
+	size_t i = 0;
+
+	if (!count)
+		return;
+	while (i < s->nskips && strcmp(s->skips[i].reason, reason) != 0)
+		i++;
+	if (i == s->nskips) {
+		/* the last place is for all that do not fit */
+		if (s->nskips == WS_IMPORT_MAX_SKIPS - 1)
+			reason = "other kinds";
+		if (s->nskips < WS_IMPORT_MAX_SKIPS)
+			s->nskips++;
+		i = s->nskips - 1;
+		snprintf(s->skips[i].reason, sizeof(s->skips[i].reason), "%s", reason);
+	}
+	s->skips[i].count += count;
+}
+
+void ws_import_warn(struct ws_import_out *o, const char *fmt, ...)
+{
+	struct ws_import_stats *s = o->stats;
+	char *text;
+	va_list args;
+
+	if (s->nwarnings == WS_IMPORT_MAX_WARNINGS) {
+		s->warnings_more++;
+		return;
+	}
+	text = s->warnings[s->nwarnings++];
+	va_start(args, fmt);
+	vsnprintf(text, WS_IMPORT_TEXT_BYTES, fmt, args);
+	va_end(args);
+	/* parts of it come from the input and go to a terminal */
+	for (; *text; text++)
+		if ((unsigned char)*text < 0x20 || *text == 0x7f)
+			*text = '?';
+}
+
+enum ws_status ws_import_meta(struct ws_import_out *o, const char *key, struct ws_bytes value,
+                              struct ws_err *err)
+{
+	struct ws_row_meta row = {.key = {key, strlen(key)}, .value = value};
+
+	return ws_import_row(o, WS_KIND_META, &row, err);
+}
+
+int ws_import_time_ok(struct ws_import_out *o, int64_t start_ns, int64_t dur_ns)
+{
+	if (start_ns <= WS_IMPORT_MAX_TIME_NS && start_ns >= -WS_IMPORT_MAX_TIME_NS &&
+	    dur_ns >= 0 && dur_ns <= WS_IMPORT_MAX_TIME_NS)
+		return 1;
+	o->lost[WS_LOST_import_bad_time]++;
+	return 0;
+}
+
+/* --- the end --- */
+
+static struct ws_bytes text_of(const char *text)
+{
+	return (struct ws_bytes){text, strlen(text)};
+}
+
+static enum ws_status finish_losses(struct ws_import_out *o, struct ws_err *err)
+{
+	static const struct {
+		const char *name, *words;
+	} losses[] = {
+#define X(name, meaning) {#name, meaning},
+	        WS_IMPORT_LOSS_LIST(X)
+#undef X
+	};
+	struct ws_import_stats *s = o->stats;
+	struct ws_row_loss row = {0};
+
+	for (size_t i = 0; i < WS_IMPORT_LOSSES; i++) {
+		struct ws_import_skip *skip = &s->losses[i];
+
+		snprintf(skip->reason, sizeof(skip->reason), "%s", losses[i].words);
+		skip->count = row.count = o->lost[i];
+		if (!row.count)
+			continue;
+		WS_FORWARD(ws_import_text(o, text_of(losses[i].name), &row.cause, err));
+		WS_FORWARD(ws_import_row(o, WS_KIND_LOSS, &row, err));
+	}
+	return WS_OK;
+}
+
+enum ws_status ws_import_out_finish(struct ws_import_out *o, struct ws_err *err)
+{
+	const char *kind = ws_import_kind_name(o->stats->kind);
+
+	for (size_t i = 0; i < o->nprocesses; i++) {
+		struct ws_row_process row = {.pid = o->process[i].pid,
+		                             .image = 1,
+		                             .program = o->process[i].name};
+
+		WS_FORWARD(ws_import_row(o, WS_KIND_PROCESS, &row, err));
+	}
+	WS_FORWARD(ws_import_meta(o, "tool.name", text_of("warpsheet import"), err));
+	WS_FORWARD(ws_import_meta(o, "tool.version", text_of(WS_VERSION), err));
+	WS_FORWARD(ws_import_meta(o, "import.source", text_of(kind), err));
+	WS_FORWARD(ws_import_meta(o, "import.format", text_of(o->stats->format), err));
+	WS_FORWARD(finish_losses(o, err));
+	for (unsigned kind_id = 0; kind_id < WS_KIND_END; kind_id++)
+		o->stats->rows[kind_id] = ws_trace_writer_rows(o->w, (enum ws_kind)kind_id);
+	return WS_OK;
+}

@@ -1,0 +1,154 @@
+/*
+ * What both importers write through: threads, texts, devices and operations
+ * by their own names become ids of the trace; losses and warnings are kept.
+ * Internal to formats/import*.c.
+ */
+#ifndef WS_FORMATS_FOREIGN_OUT_H
+#define WS_FORMATS_FOREIGN_OUT_H
+
+#include "formats/base/bytes.h"
+#include "formats/foreign/stats.h"
+#include "formats/schema/loss.h"
+#include "formats/base/strtab.h"
+#include "formats/trace/writer.h"
+
+/* Times further from the trace's base are not believed: room to add and subtract, 73 years. */
+#define WS_IMPORT_MAX_TIME_NS ((int64_t)1 << 61)
+
+enum ws_import_loss {
+#define X(name, meaning) WS_LOST_##name,
+	WS_IMPORT_LOSS_LIST(X)
+#undef X
+	        WS_IMPORT_LOSSES
+};
+_Static_assert((int)WS_IMPORT_LOSSES <= WS_IMPORT_MAX_LOSSES, "struct ws_import_stats holds them");
+
+struct ws_import_process {
+	uint64_t pid;
+	uint64_t name; /* string id */
+};
+
+struct ws_import_out {
+	struct ws_trace_writer *w;
+	struct ws_import_stats *stats;
+	const struct ws_import_opts *opts; /* NULL = the defaults */
+	struct ws_strtab threads;   /* key: struct thread_key */
+	struct ws_strtab ops;       /* key: the texts of an op_config */
+	struct ws_strtab processes; /* key: pid; id - 1 is the index below */
+	struct ws_import_process *process;
+	size_t nprocesses, processes_cap;
+	struct ws_strtab devices; /* key: id */
+	uint64_t next_range;      /* id of the next start/end range */
+	uint64_t lost[WS_IMPORT_LOSSES];
+	struct ws_buf key, compact;
+};
+
+void ws_import_out_init(struct ws_import_out *o, struct ws_trace_writer *w,
+                        struct ws_import_stats *stats);
+void ws_import_out_free(struct ws_import_out *o); /* not the writer */
+
+/* Add a row and count it. */
+enum ws_status ws_import_row(struct ws_import_out *o, enum ws_kind kind, const void *row,
+                             struct ws_err *err);
+enum ws_status ws_import_text(struct ws_import_out *o, struct ws_bytes text, uint64_t *id,
+                              struct ws_err *err);
+
+/* The thread of a process; `label` tells threads apart that have no number, else it is empty. */
+enum ws_status ws_import_thread(struct ws_import_out *o, uint64_t pid, uint64_t tid,
+                                struct ws_bytes label, uint64_t *id, struct ws_err *err);
+/* Known only: names are kept for threads and processes that some record names. 0 = not known. */
+uint64_t ws_import_thread_known(const struct ws_import_out *o, uint64_t pid, uint64_t tid);
+enum ws_status ws_import_thread_name(struct ws_import_out *o, uint64_t thread, uint64_t pid,
+                                     uint64_t tid, struct ws_bytes name, struct ws_err *err);
+/* Note a process; its row is written by ws_import_out_finish, when its name is known. */
+enum ws_status ws_import_process(struct ws_import_out *o, uint64_t pid,
+                                 struct ws_import_process **process, struct ws_err *err);
+
+int ws_import_process_known(const struct ws_import_out *o, uint64_t pid);
+
+/* A device that some record names: a row without a name unless there is one already. */
+enum ws_status ws_import_device_used(struct ws_import_out *o, uint64_t id, struct ws_err *err);
+enum ws_status ws_import_device(struct ws_import_out *o, uint64_t id, struct ws_bytes name,
+                                struct ws_err *err);
+enum ws_status ws_import_device_attr(struct ws_import_out *o, uint64_t id, const char *attr,
+                                     int64_t value, struct ws_err *err);
+
+/* The op_config of these texts (JSON arrays, may be empty), costed when it is new. */
+struct ws_op_desc;
+enum ws_status ws_import_op(struct ws_import_out *o, const struct ws_op_desc *op, uint64_t *id,
+                            struct ws_err *err);
+
+/* Count records that the trace has no place for, on purpose. */
+void ws_import_skip(struct ws_import_out *o, const char *reason, uint64_t count);
+void ws_import_warn(struct ws_import_out *o, const char *fmt, ...)
+        __attribute__((format(printf, 2, 3)));
+enum ws_status ws_import_meta(struct ws_import_out *o, const char *key, struct ws_bytes value,
+                              struct ws_err *err);
+
+/* Tell whoever wants to know how far it is. */
+static inline void ws_import_tell(const struct ws_import_out *o, uint64_t done, uint64_t total)
+{
+	if (o->opts && o->opts->progress)
+		o->opts->progress(o->opts->progress_ctx, done, total);
+}
+
+/* 1 when start and duration are believable; otherwise counts the record as lost. */
+int ws_import_time_ok(struct ws_import_out *o, int64_t start_ns, int64_t dur_ns);
+
+/* Processes, losses, and what the import itself is. */
+enum ws_status ws_import_out_finish(struct ws_import_out *o, struct ws_err *err);
+
+/* --- ranges: import_ranges.c --- */
+
+#define WS_IMPORT_OPEN INT64_MAX /* end of a range that never ended */
+
+struct ws_import_range {
+	int64_t start_ns, end_ns;
+	uint64_t thread, domain, name; /* ids of the trace */
+	uint64_t category, color, payload;
+	uint64_t sequence; /* of equal ones the earlier is outside */
+};
+
+/*
+ * Turns intervals into push and pop events. Ranges must come sorted by
+ * ws_import_range_compare. One that crosses another cannot be a push and a pop
+ * of the same stack; it becomes a start and an end, and is counted.
+ */
+struct ws_import_nest {
+	struct ws_import_out *out;
+	struct ws_import_range *stack;
+	size_t depth, cap;
+	uint64_t crossing;
+};
+int ws_import_range_compare(const void *a,
+                            const void *b); /* thread, domain, start, longest first */
+enum ws_status ws_import_nest_add(struct ws_import_nest *n, const struct ws_import_range *r,
+                                  struct ws_err *err);
+/* Pop what is left, free, and warn of crossings. */
+enum ws_status ws_import_nest_finish(struct ws_import_nest *n, struct ws_err *err);
+void ws_import_nest_free(struct ws_import_nest *n);
+/* A start and an end event; no end for an open range. */
+enum ws_status ws_import_start_end(struct ws_import_out *o, const struct ws_import_range *r,
+                                   uint64_t end_thread, struct ws_err *err);
+
+/* --- the importers --- */
+
+/* What an importer finds out that goes into the file header. */
+struct ws_import_clock {
+	int64_t base_ns; /* CLOCK_REALTIME of time 0 of the trace; 0 = unknown */
+};
+
+struct ws_json_stream;
+/* Events of a PyTorch trace. */
+enum ws_status ws_import_pytorch(struct ws_import_out *o, struct ws_json_stream *text,
+                                 struct ws_import_clock *clock, struct ws_err *err);
+
+struct sqlite3;
+enum ws_status ws_import_nsys(struct ws_import_out *o, struct sqlite3 *db,
+                              struct ws_import_clock *clock, struct ws_err *err);
+/* For a database that nobody vouches for: limits, and nothing of its schema is executed. */
+void ws_import_nsys_harden(struct sqlite3 *db);
+/* Open a file read-only, and harden it. */
+enum ws_status ws_import_nsys_open(struct sqlite3 **db, const char *path, struct ws_err *err);
+
+#endif

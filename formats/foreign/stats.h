@@ -1,0 +1,52 @@
+/*
+ * What an import counts, and what it is asked to do.
+ */
+#ifndef WS_FORMATS_FOREIGN_STATS_H
+#define WS_FORMATS_FOREIGN_STATS_H
+
+#include "formats/schema/schema.h"
+
+enum ws_import_kind {
+	WS_IMPORT_NONE,         /* nothing that can be imported */
+	WS_IMPORT_PYTORCH_JSON, /* Chrome trace of the PyTorch profiler, plain or gzip */
+	WS_IMPORT_NSYS_SQLITE,  /* Nsight Systems export */
+};
+
+const char *ws_import_kind_name(enum ws_import_kind kind); /* "PyTorch profiler JSON" … */
+
+#define WS_IMPORT_MAX_SKIPS    48
+#define WS_IMPORT_MAX_WARNINGS 32
+#define WS_IMPORT_TEXT_BYTES   192
+
+#define WS_IMPORT_MAX_LOSSES 8
+
+/* Why records of the input are not in the trace. */
+struct ws_import_skip {
+	char reason[WS_IMPORT_TEXT_BYTES];
+	uint64_t count;
+};
+
+struct ws_import_stats {
+	enum ws_import_kind kind;
+	char format[WS_IMPORT_TEXT_BYTES]; /* "2024 generation", "schema 3.16.1" … */
+	uint64_t events;                   /* records of the input that were read */
+	uint64_t rows[WS_KIND_END];        /* rows written, by record kind */
+	struct ws_import_skip
+	        losses[WS_IMPORT_MAX_LOSSES];             /* the input is damaged; count may be 0 */
+	struct ws_import_skip skips[WS_IMPORT_MAX_SKIPS]; /* the trace has no place for it */
+	size_t nskips;
+	char warnings[WS_IMPORT_MAX_WARNINGS][WS_IMPORT_TEXT_BYTES];
+	size_t nwarnings;
+	uint64_t warnings_more; /* those that did not fit */
+};
+
+/* How far an import is, in bytes or rows of the input; `total` is an estimate. */
+typedef void (*ws_import_progress_fn)(void *ctx, uint64_t done, uint64_t total);
+
+struct ws_import_opts {
+	int zstd_level;                 /* 0 = the trace writer's default */
+	ws_import_progress_fn progress; /* called often; may be NULL */
+	void *progress_ctx;
+};
+
+#endif

@@ -1,0 +1,34 @@
+/*
+ * From other profilers' files to a trace: PyTorch profiler JSON and Nsight
+ * Systems SQLite exports. docs/import.md says what becomes of every field.
+ *
+ * Nothing of the input is trusted: not its syntax, sizes, times or text.
+ */
+#ifndef WS_FORMATS_IMPORT_IMPORT_H
+#define WS_FORMATS_IMPORT_IMPORT_H
+
+#include "formats/foreign/stats.h"
+#include "formats/base/status.h"
+
+/* What the file is, by its first bytes, whatever its name. IO_READ when it cannot be read. */
+enum ws_status ws_import_kind(const char *path, enum ws_import_kind *kind, struct ws_err *err);
+
+/*
+ * Read path, write the trace out_path (truncated when it exists). Damage of
+ * the input costs the damaged records only and is told in stats and in the
+ * trace's `loss` rows. IO_READ: path cannot be read, or is nothing that can be
+ * imported. CORRUPT: nothing at all could be read of it. IO_WRITE: out_path;
+ * its content is then incomplete. opts may be NULL.
+ */
+enum ws_status ws_import_file(const char *path, const char *out_path,
+                              const struct ws_import_opts *opts, struct ws_import_stats *stats,
+                              struct ws_err *err);
+/*
+ * The same into a new file without a name, for programs that want to read any
+ * of these files like a trace: nothing is left behind, however they end. *fd
+ * is the file, for the caller to close; "/proc/self/fd/N" names it till then.
+ */
+enum ws_status ws_import_unnamed(const char *path, const struct ws_import_opts *opts, int *fd,
+                                 struct ws_import_stats *stats, struct ws_err *err);
+
+#endif

@@ -1,0 +1,191 @@
+#include "formats/merge/merge.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "formats/merge/private.h"
+
+#define MAX_TRACES (1u << 15) /* their numbers lie above bit 48 of ids */
+
+/* --- one trace after the other --- */
+
+static enum ws_status add_rows(struct ws_merge *m, const struct ws_merge_source *s,
+                               const struct ws_table_data *t, struct ws_err *err)
+{
+	enum ws_status status = WS_OK;
+	void *row = calloc(1, t->def->row_size);
+
+	WS_FAIL_IF(!row, err, NO_MEMORY, "out of memory for merging");
+	for (uint64_t i = 0; status == WS_OK && i < t->rows; i++) {
+		ws_merge_make_row(s, t, i, row);
+		status = ws_trace_writer_add(m->writer, t->def->id, row, err);
+	}
+	free(row);
+	return status;
+}
+
+static enum ws_status add_kind(struct ws_merge *m, struct ws_merge_source *s,
+                               const struct ws_table_data *t, struct ws_err *err)
+{
+	struct ws_table_data attrs;
+	enum ws_status status;
+
+	switch (t->def->id) {
+	case WS_KIND_SCHEMA: /* the writer's own */
+	case WS_KIND_INDEX:
+	case WS_KIND_META: /* done for all traces at once */
+	case WS_KIND_DEVICE_ATTR:
+		return WS_OK;
+	case WS_KIND_STRING:
+		return ws_merge_strings(m, s, t, err);
+	case WS_KIND_PAYLOAD:
+		return ws_merge_payloads(m, s, t, err);
+	case WS_KIND_LAUNCH_CONFIG:
+		return ws_merge_configs(m, s, t, err);
+	case WS_KIND_THREAD:
+		return ws_merge_counted(m, s, t, WS_COL_thread_id, s->thread_offset, &m->threads,
+		                        err);
+	case WS_KIND_OP_CONFIG:
+		return ws_merge_counted(m, s, t, WS_COL_op_config_id, s->op_config_offset,
+		                        &m->op_configs, err);
+	case WS_KIND_DEVICE:
+		WS_FORWARD(ws_trace_reader_load(s->reader, WS_KIND_DEVICE_ATTR, &attrs, err));
+		status = ws_merge_devices(m, s, t, &attrs, err);
+		ws_table_data_release(&attrs);
+		return status;
+	case WS_KIND_LOSS:
+		return ws_merge_note_losses(m, s, t, err);
+	default:
+		return add_rows(m, s, t, err);
+	}
+}
+
+/* Definitions before what names them. */
+static enum ws_status add_source(struct ws_merge *m, struct ws_merge_source *s, struct ws_err *err)
+{
+	s->thread_offset = m->threads;
+	s->op_config_offset = m->op_configs;
+	for (int dict = 1; dict >= 0; dict--) {
+		for (unsigned kind = 0; kind < WS_KIND_END; kind++) {
+			const struct ws_kind_def *def = ws_schema_kind(kind);
+			struct ws_table_data t;
+			enum ws_status status;
+
+			if (!def || def->is_dict != dict)
+				continue;
+			WS_FORWARD(ws_trace_reader_load(s->reader, (enum ws_kind)kind, &t, err));
+			status = add_kind(m, s, &t, err);
+			ws_table_data_release(&t);
+			WS_FORWARD(status);
+		}
+	}
+	return WS_OK;
+}
+
+static enum ws_status add_all_meta(struct ws_merge *m, struct ws_err *err)
+{
+	struct ws_table_data *tables = calloc(m->nsources, sizeof(*tables));
+	enum ws_status status = WS_OK;
+	size_t loaded = 0;
+
+	WS_FAIL_IF(!tables, err, NO_MEMORY, "out of memory for merging");
+	while (status == WS_OK && loaded < m->nsources) {
+		status = ws_trace_reader_load(m->sources[loaded].reader, WS_KIND_META,
+		                              &tables[loaded], err);
+		loaded += status == WS_OK;
+	}
+	if (status == WS_OK)
+		status = ws_merge_meta(m, tables, err);
+	while (loaded)
+		ws_table_data_release(&tables[--loaded]);
+	free(tables);
+	return status;
+}
+
+/* --- begin and end --- */
+
+static enum ws_status open_source(struct ws_merge_source *s, size_t index, const char *path,
+                                  struct ws_err *err)
+{
+	struct ws_table_data processes;
+
+	s->index = index;
+	WS_FORWARD(ws_trace_reader_open(&s->reader, path, err));
+	WS_FORWARD(ws_trace_reader_load(s->reader, WS_KIND_PROCESS, &processes, err));
+	if (processes.rows)
+		s->pid = ws_merge_cell(&processes, WS_COL_process_pid, 0);
+	ws_table_data_release(&processes);
+	return WS_OK;
+}
+
+static enum ws_status merge_into(struct ws_merge *m, const char *const *paths, const char *out,
+                                 int zstd_level, struct ws_err *err)
+{
+	struct ws_trace_writer_opts opts = {.base_ns = INT64_MAX, .zstd_level = zstd_level};
+
+	for (size_t i = 0; i < m->nsources; i++) {
+		int64_t base_ns;
+
+		WS_FORWARD(open_source(&m->sources[i], i, paths[i], err));
+		base_ns = ws_trace_reader_summary(m->sources[i].reader)->base_ns;
+		opts.base_ns = base_ns < opts.base_ns ? base_ns : opts.base_ns;
+	}
+	WS_FORWARD(ws_trace_writer_create(&m->writer, out, &opts, err));
+	WS_FORWARD(add_all_meta(m, err));
+	for (size_t i = 0; i < m->nsources; i++) {
+		struct ws_merge_source *s = &m->sources[i];
+
+		s->shift_ns = ws_trace_reader_summary(s->reader)->base_ns - opts.base_ns;
+		WS_FORWARD(add_source(m, s, err));
+	}
+	WS_FORWARD(ws_merge_losses(m, err));
+	return ws_trace_writer_close(m->writer, err);
+}
+
+static void release(struct ws_merge *m)
+{
+	for (size_t i = 0; i < m->nsources; i++) {
+		for (unsigned kind = 0; kind < WS_KIND_END; kind++)
+			free(m->sources[i].maps[kind].ids);
+		ws_trace_reader_free(m->sources[i].reader);
+	}
+	free(m->sources);
+	for (size_t i = 0; i < m->ndevices; i++)
+		free(m->devices[i].facts);
+	free(m->devices);
+	free(m->losses);
+	ws_trace_writer_free(m->writer);
+}
+
+enum ws_status ws_trace_merge(const char *const *paths, size_t n, const char *out, int zstd_level,
+                              struct ws_merge_result *result, struct ws_err *err)
+{
+	struct ws_merge m = {.sources = calloc(n, sizeof(*m.sources)), .nsources = n};
+	enum ws_status status;
+	char part[PATH_MAX];
+	int len = snprintf(part, sizeof(part), "%s.part", out);
+
+	if (!m.sources || !n || n > MAX_TRACES || len < 0 || (size_t)len >= sizeof(part)) {
+		free(m.sources);
+		return WS_FAIL(err, USAGE,
+		               "1 to %u traces can be merged, into a path that is no "
+		               "longer than others",
+		               MAX_TRACES);
+	}
+	status = merge_into(&m, paths, part, zstd_level, err);
+	if (status == WS_OK) {
+		result->kernels = ws_trace_writer_rows(m.writer, WS_KIND_KERNEL);
+		result->file_size = ws_trace_writer_size(m.writer);
+		if (rename(part, out))
+			status = WS_FAIL(err, IO_WRITE, "cannot rename %s to %s: %s", part, out,
+			                 strerror(errno));
+	}
+	if (status != WS_OK && m.writer)
+		unlink(part);
+	release(&m);
+	return status;
+}

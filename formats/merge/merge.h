@@ -1,0 +1,28 @@
+/* Several traces of one run in one file. */
+#ifndef WS_FORMATS_MERGE_MERGE_H
+#define WS_FORMATS_MERGE_MERGE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "formats/base/status.h"
+
+struct ws_merge_result {
+	uint64_t kernels;
+	uint64_t file_size; /* bytes */
+};
+
+/*
+ * Write the n traces (1 … 32768) at paths into a new trace at out, which may
+ * be one of them and is replaced when all is well. Everything keeps its row;
+ * ids, times (which count from the earliest trace's time 0) and correlation
+ * ids are changed so that they stay distinct; a device that several processes
+ * used, told by its attributes with pci_bus among them, is one device; loss
+ * counters are the sum of all. docs/provenance.md tells what becomes of meta
+ * rows. IO_READ, CORRUPT, TOO_NEW and IO_WRITE as the reader's and writer's; a
+ * trace that was not closed, or is damaged, gives what is whole of it.
+ */
+enum ws_status ws_trace_merge(const char *const *paths, size_t n, const char *out, int zstd_level,
+                              struct ws_merge_result *result, struct ws_err *err);
+
+#endif

@@ -1,0 +1,99 @@
+/* What the files of merging share. */
+#ifndef WS_FORMATS_MERGE_PRIVATE_H
+#define WS_FORMATS_MERGE_PRIVATE_H
+
+#include "formats/trace/reader.h"
+#include "formats/trace/writer.h"
+
+/* New ids by old id; 0: there is no such row. */
+struct ws_merge_map {
+	uint64_t *ids;
+	size_t size;
+};
+
+struct ws_merge_source {
+	struct ws_trace_reader *reader;
+	uint64_t index;                        /* of the trace */
+	int64_t shift_ns;                      /* of its time 0 */
+	uint64_t pid;                          /* of its first process, 0 = none */
+	struct ws_merge_map maps[WS_KIND_END]; /* of string, payload, launch_config, device */
+	uint64_t thread_offset, op_config_offset;
+};
+
+struct ws_merge_device {
+	uint64_t id; /* in the merged trace */
+	char *facts; /* what makes it the same as another trace's; NULL: nothing does */
+};
+
+struct ws_merge_loss {
+	int64_t time_ns;
+	uint64_t source, cause, count;
+};
+
+struct ws_merge {
+	struct ws_trace_writer *writer;
+	struct ws_merge_source *sources;
+	size_t nsources;
+	struct ws_merge_device *devices;
+	size_t ndevices;
+	uint64_t threads, op_configs; /* highest ids so far */
+	struct ws_merge_loss *losses;
+	size_t nlosses;
+};
+
+static inline uint64_t ws_merge_cell(const struct ws_table_data *t, unsigned column, uint64_t row)
+{
+	return t->columns[column].present ? t->columns[column].v[row] : 0;
+}
+
+static inline struct ws_bytes ws_merge_blob(const struct ws_table_data *t, unsigned column,
+                                            uint64_t row)
+{
+	if (!t->columns[column].present)
+		return (struct ws_bytes){NULL, 0};
+	return t->columns[column].b[row];
+}
+
+static inline uint64_t ws_merge_mapped(const struct ws_merge_map *map, uint64_t id)
+{
+	return id < map->size ? map->ids[id] : 0;
+}
+
+/* --- merge_rows.c --- */
+
+/* Note what an id became. CORRUPT when it is far beyond the rows there can be. */
+enum ws_status ws_merge_map_id(struct ws_merge_map *map, uint64_t id, uint64_t new_id,
+                               struct ws_err *err);
+/* Any row's struct, from the table, with new ids and times. */
+void ws_merge_make_row(const struct ws_merge_source *s, const struct ws_table_data *t, uint64_t i,
+                       void *row);
+
+/* Each adds all rows of a kind that the writer numbers itself, and notes the new ids. */
+enum ws_status ws_merge_strings(struct ws_merge *m, struct ws_merge_source *s,
+                                const struct ws_table_data *t, struct ws_err *err);
+enum ws_status ws_merge_payloads(struct ws_merge *m, struct ws_merge_source *s,
+                                 const struct ws_table_data *t, struct ws_err *err);
+enum ws_status ws_merge_configs(struct ws_merge *m, struct ws_merge_source *s,
+                                const struct ws_table_data *t, struct ws_err *err);
+/*
+ * Rows with ids 1, 2, 3 …, of which a later row may say more: they go on where
+ * the others ended, offset higher; *highest becomes the highest id.
+ */
+enum ws_status ws_merge_counted(struct ws_merge *m, struct ws_merge_source *s,
+                                const struct ws_table_data *t, unsigned id_column, uint64_t offset,
+                                uint64_t *highest, struct ws_err *err);
+
+/* --- merge_whole.c: kinds in which the traces have to do with each other --- */
+
+enum ws_status ws_merge_devices(struct ws_merge *m, struct ws_merge_source *s,
+                                const struct ws_table_data *devices,
+                                const struct ws_table_data *attrs, struct ws_err *err);
+/* Loss rows are noted trace by trace and added when all are known. */
+enum ws_status ws_merge_note_losses(struct ws_merge *m, const struct ws_merge_source *s,
+                                    const struct ws_table_data *t, struct ws_err *err);
+enum ws_status ws_merge_losses(struct ws_merge *m, struct ws_err *err);
+/* tables: the meta rows of each source. */
+enum ws_status ws_merge_meta(struct ws_merge *m, const struct ws_table_data *tables,
+                             struct ws_err *err);
+
+#endif

@@ -1,0 +1,185 @@
+/* Rows of one trace with ids and times that are distinct in all. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "formats/schema/references.h"
+#include "formats/merge/private.h"
+
+/* What the program gave a number of its own, and what NVTX knows, lie below. */
+#define FIRST_OWN_SCHEMA (UINT64_C(1) << 24)
+/* Ids that are distinct in a trace become distinct in all: the trace's number goes on top. */
+#define TRACE_SHIFT 48
+
+/* --- ids --- */
+
+enum ws_status ws_merge_map_id(struct ws_merge_map *map, uint64_t id, uint64_t new_id,
+                               struct ws_err *err)
+{
+	/* ids are counted, so one far beyond the rows so far is damage, not size */
+	if (id >= map->size) {
+		size_t size = map->size ? map->size : 1024;
+		uint64_t *ids;
+
+		WS_FAIL_IF(id > UINT32_MAX, err, CORRUPT, "an id of %llu is out of bounds",
+		           (unsigned long long)id);
+		while (size <= id)
+			size *= 2;
+		ids = realloc(map->ids, size * sizeof(*ids));
+		WS_FAIL_IF(!ids, err, NO_MEMORY, "out of memory for merging");
+		memset(ids + map->size, 0, (size - map->size) * sizeof(*ids));
+		map->ids = ids;
+		map->size = size;
+	}
+	map->ids[id] = new_id;
+	return WS_OK;
+}
+
+static uint64_t distinct(const struct ws_merge_source *s, uint64_t id)
+{
+	return id ? id + (s->index << TRACE_SHIFT) : 0;
+}
+
+static uint64_t schema_id(const struct ws_merge_source *s, uint64_t id)
+{
+	return id < FIRST_OWN_SCHEMA ? id : distinct(s, id);
+}
+
+/* What an id of another row becomes. */
+static uint64_t referred(const struct ws_merge_source *s, const struct ws_ref_column *ref,
+                         uint64_t id)
+{
+	uint64_t device;
+
+	if (!id && ref->zero_is_none)
+		return 0;
+	switch (ref->target) {
+	case WS_KIND_THREAD:
+		return id + s->thread_offset;
+	case WS_KIND_OP_CONFIG:
+		return id + s->op_config_offset;
+	case WS_KIND_PAYLOAD_SCHEMA:
+		return schema_id(s, id);
+	case WS_KIND_DEVICE:
+		/* numbered from 0, so the map is of id + 1; one whose row is damaged stays */
+		device = ws_merge_mapped(&s->maps[WS_KIND_DEVICE], id + 1);
+		return device ? device - 1 : id;
+	default:
+		return ws_merge_mapped(&s->maps[ref->target], id);
+	}
+}
+
+/* Columns that are ids without being references. */
+static int is_distinct(const struct ws_kind_def *def, unsigned column)
+{
+	const char *name = def->columns[column].name;
+
+	return !strcmp(name, "correlation") || !strcmp(name, "event_correlation") ||
+	       (def->id == WS_KIND_NVTX && column == WS_COL_nvtx_range);
+}
+
+static int is_schema(const struct ws_kind_def *def, unsigned column)
+{
+	return (def->id == WS_KIND_PAYLOAD_SCHEMA && column == WS_COL_payload_schema_id) ||
+	       (def->id == WS_KIND_PAYLOAD_FIELD && column == WS_COL_payload_field_type) ||
+	       (def->id == WS_KIND_PAYLOAD_ENUM && column == WS_COL_payload_enum_id) ||
+	       (def->id == WS_KIND_PAYLOAD && column == WS_COL_payload_schema);
+}
+
+/* Any row's struct, from the table, with new ids and times. */
+void ws_merge_make_row(const struct ws_merge_source *s, const struct ws_table_data *t, uint64_t i,
+                       void *row)
+{
+	const struct ws_kind_def *def = t->def;
+
+	for (unsigned c = 0; c < def->ncolumns; c++) {
+		const struct ws_column_def *column = &def->columns[c];
+		char *place = (char *)row + column->row_offset;
+		struct ws_ref_column ref;
+		uint64_t value;
+
+		if (column->type == WS_TYPE_BLOB) {
+			struct ws_bytes bytes = ws_merge_blob(t, c, i);
+
+			memcpy(place, &bytes, sizeof(bytes));
+			continue;
+		}
+		value = ws_merge_cell(t, c, i);
+		if (column->type == WS_TYPE_TIME)
+			value += (uint64_t)s->shift_ns;
+		else if (ws_ref_column_at(def, c, &ref))
+			value = referred(s, &ref, value);
+		else if (is_distinct(def, c))
+			value = distinct(s, value);
+		else if (is_schema(def, c))
+			value = schema_id(s, value);
+		memcpy(place, &value, sizeof(value));
+	}
+}
+
+/* --- kinds that are more than their rows --- */
+
+enum ws_status ws_merge_strings(struct ws_merge *m, struct ws_merge_source *s,
+                                const struct ws_table_data *t, struct ws_err *err)
+{
+	for (uint64_t i = 0; i < t->rows; i++) {
+		struct ws_bytes text = ws_merge_blob(t, WS_COL_string_text, i);
+		uint64_t id;
+
+		WS_FORWARD(ws_trace_writer_intern(m->writer, text.ptr, text.len, &id, err));
+		WS_FORWARD(ws_merge_map_id(&s->maps[WS_KIND_STRING],
+		                           ws_merge_cell(t, WS_COL_string_id, i), id, err));
+	}
+	return WS_OK;
+}
+
+enum ws_status ws_merge_payloads(struct ws_merge *m, struct ws_merge_source *s,
+                                 const struct ws_table_data *t, struct ws_err *err)
+{
+	for (uint64_t i = 0; i < t->rows; i++) {
+		struct ws_bytes bytes = ws_merge_blob(t, WS_COL_payload_bytes, i);
+		uint64_t schema = schema_id(s, ws_merge_cell(t, WS_COL_payload_schema, i)), id;
+
+		WS_FORWARD(ws_trace_writer_intern_payload(m->writer, schema, bytes.ptr, bytes.len,
+		                                          &id, err));
+		WS_FORWARD(ws_merge_map_id(&s->maps[WS_KIND_PAYLOAD],
+		                           ws_merge_cell(t, WS_COL_payload_id, i), id, err));
+	}
+	return WS_OK;
+}
+
+enum ws_status ws_merge_configs(struct ws_merge *m, struct ws_merge_source *s,
+                                const struct ws_table_data *t, struct ws_err *err)
+{
+	for (uint64_t i = 0; i < t->rows; i++) {
+		struct ws_row_launch_config row;
+		uint64_t id;
+
+		ws_merge_make_row(s, t, i, &row);
+		WS_FORWARD(ws_trace_writer_intern_config(m->writer, &row, &id, err));
+		WS_FORWARD(ws_merge_map_id(&s->maps[WS_KIND_LAUNCH_CONFIG],
+		                           ws_merge_cell(t, WS_COL_launch_config_id, i), id, err));
+	}
+	return WS_OK;
+}
+
+/* Ids 1, 2, 3 …, of which a later row may say more: they go on where the others ended. */
+enum ws_status ws_merge_counted(struct ws_merge *m, struct ws_merge_source *s,
+                                const struct ws_table_data *t, unsigned id_column, uint64_t offset,
+                                uint64_t *highest, struct ws_err *err)
+{
+	union {
+		struct ws_row_thread thread;
+		struct ws_row_op_config op_config;
+	} row;
+
+	for (uint64_t i = 0; i < t->rows; i++) {
+		uint64_t id = ws_merge_cell(t, id_column, i) + offset;
+
+		ws_merge_make_row(s, t, i, &row);
+		memcpy((char *)&row + t->def->columns[id_column].row_offset, &id, sizeof(id));
+		WS_FORWARD(ws_trace_writer_add(m->writer, t->def->id, &row, err));
+		if (id > *highest)
+			*highest = id;
+	}
+	return WS_OK;
+}

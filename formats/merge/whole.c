@@ -1,0 +1,257 @@
+/* Devices, loss counters and meta rows: one set of them for all traces. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "formats/merge/private.h"
+
+/* --- devices --- */
+
+static void put_attrs(FILE *f, const struct ws_merge_source *s, const struct ws_table_data *attrs,
+                      uint64_t device, uint64_t pci_bus, int *has_bus)
+{
+	for (uint64_t i = 0; i < attrs->rows; i++) {
+		uint64_t attr;
+
+		if (ws_merge_cell(attrs, WS_COL_device_attr_device, i) != device)
+			continue;
+		attr = ws_merge_mapped(&s->maps[WS_KIND_STRING],
+		                       ws_merge_cell(attrs, WS_COL_device_attr_attr, i));
+		*has_bus |= attr == pci_bus;
+		fprintf(f, "%llu=%lld;", (unsigned long long)attr,
+		        (long long)ws_merge_cell(attrs, WS_COL_device_attr_value, i));
+	}
+}
+
+/* What is known of a device, as text; *facts NULL: too little to tell it from others. */
+static enum ws_status describe_device(struct ws_merge *m, const struct ws_merge_source *s,
+                                      const struct ws_table_data *devices, uint64_t row,
+                                      const struct ws_table_data *attrs, char **facts,
+                                      struct ws_err *err)
+{
+	static const char bus[] = "pci_bus";
+	uint64_t kind = ws_merge_cell(devices, WS_COL_device_kind, row), pci_bus;
+	int has_bus = kind == WS_DEVICE_CPU_REFERENCE;
+	char *text = NULL;
+	size_t size;
+	FILE *f;
+
+	*facts = NULL;
+	WS_FORWARD(ws_trace_writer_intern(m->writer, bus, sizeof(bus) - 1, &pci_bus, err));
+	f = open_memstream(&text, &size);
+	WS_FAIL_IF(!f, err, NO_MEMORY, "out of memory for merging");
+	fprintf(f, "%llu:", (unsigned long long)kind);
+	put_attrs(f, s, attrs, ws_merge_cell(devices, WS_COL_device_id, row), pci_bus, &has_bus);
+	if (fclose(f)) {
+		free(text);
+		return WS_FAIL(err, NO_MEMORY, "out of memory for merging");
+	}
+	if (has_bus)
+		*facts = text;
+	else
+		free(text);
+	return WS_OK;
+}
+
+static const struct ws_merge_device *find_device(const struct ws_merge *m, const char *facts)
+{
+	for (size_t i = 0; facts && i < m->ndevices; i++)
+		if (m->devices[i].facts && !strcmp(m->devices[i].facts, facts))
+			return &m->devices[i];
+	return NULL;
+}
+
+static int device_id_is_used(const struct ws_merge *m, uint64_t id)
+{
+	for (size_t i = 0; i < m->ndevices; i++)
+		if (m->devices[i].id == id)
+			return 1;
+	return 0;
+}
+
+/* A device of its own, under its own number when that is free. Takes facts. */
+static enum ws_status new_device(struct ws_merge *m, uint64_t wish, char *facts, uint64_t *id,
+                                 struct ws_err *err)
+{
+	struct ws_merge_device *devices = realloc(m->devices, (m->ndevices + 1) * sizeof(*devices));
+
+	if (!devices) {
+		free(facts);
+		return WS_FAIL(err, NO_MEMORY, "out of memory for merging");
+	}
+	m->devices = devices;
+	while (device_id_is_used(m, wish))
+		wish++;
+	m->devices[m->ndevices++] = (struct ws_merge_device){wish, facts};
+	*id = wish;
+	return WS_OK;
+}
+
+/* Rows of devices that are another trace's already are left out, and so are their attributes. */
+enum ws_status ws_merge_devices(struct ws_merge *m, struct ws_merge_source *s,
+                                const struct ws_table_data *devices,
+                                const struct ws_table_data *attrs, struct ws_err *err)
+{
+	struct ws_merge_map *map = &s->maps[WS_KIND_DEVICE];
+	size_t before = m->ndevices;
+
+	for (uint64_t i = 0; i < devices->rows; i++) {
+		uint64_t old_id = ws_merge_cell(devices, WS_COL_device_id, i), id = 0;
+		const struct ws_merge_device *same;
+		struct ws_row_device row;
+		char *facts;
+
+		WS_FAIL_IF(old_id > UINT32_MAX, err, CORRUPT, "a device %llu is out of bounds",
+		           (unsigned long long)old_id);
+		if (!ws_merge_mapped(map, old_id + 1)) {
+			WS_FORWARD(describe_device(m, s, devices, i, attrs, &facts, err));
+			same = find_device(m, facts);
+			if (same) {
+				free(facts);
+				id = same->id;
+			} else {
+				WS_FORWARD(new_device(m, old_id, facts, &id, err));
+			}
+			WS_FORWARD(ws_merge_map_id(map, old_id + 1, id + 1, err));
+		}
+		ws_merge_make_row(s, devices, i, &row);
+		row.id = ws_merge_mapped(map, old_id + 1) - 1;
+		for (size_t d = before; d < m->ndevices; d++)
+			if (m->devices[d].id == row.id)
+				WS_FORWARD(
+				        ws_trace_writer_add(m->writer, WS_KIND_DEVICE, &row, err));
+	}
+	for (uint64_t i = 0; i < attrs->rows; i++) {
+		struct ws_row_device_attr row;
+
+		ws_merge_make_row(s, attrs, i, &row);
+		for (size_t d = before; d < m->ndevices; d++)
+			if (m->devices[d].id == row.device)
+				WS_FORWARD(ws_trace_writer_add(m->writer, WS_KIND_DEVICE_ATTR, &row,
+				                               err));
+	}
+	return WS_OK;
+}
+
+/* --- losses: each trace's counters go up by themselves; the sum goes up with each --- */
+
+enum ws_status ws_merge_note_losses(struct ws_merge *m, const struct ws_merge_source *s,
+                                    const struct ws_table_data *t, struct ws_err *err)
+{
+	struct ws_merge_loss *losses =
+	        realloc(m->losses, (m->nlosses + t->rows + 1) * sizeof(*losses));
+
+	WS_FAIL_IF(!losses, err, NO_MEMORY, "out of memory for merging");
+	m->losses = losses;
+	for (uint64_t i = 0; i < t->rows; i++) {
+		struct ws_row_loss row;
+
+		ws_merge_make_row(s, t, i, &row);
+		m->losses[m->nlosses++] =
+		        (struct ws_merge_loss){row.time_ns, s->index, row.cause, row.count};
+	}
+	return WS_OK;
+}
+
+static int by_cause_and_time(const void *a, const void *b)
+{
+	const struct ws_merge_loss *x = a, *y = b;
+
+	if (x->cause != y->cause)
+		return x->cause < y->cause ? -1 : 1;
+	return x->time_ns < y->time_ns ? -1 : x->time_ns > y->time_ns;
+}
+
+enum ws_status ws_merge_losses(struct ws_merge *m, struct ws_err *err)
+{
+	uint64_t *last = calloc(m->nsources, sizeof(*last)), sum = 0;
+	enum ws_status status = WS_OK;
+
+	WS_FAIL_IF(!last, err, NO_MEMORY, "out of memory for merging");
+	if (m->nlosses)
+		qsort(m->losses, m->nlosses, sizeof(*m->losses), by_cause_and_time);
+	for (size_t i = 0; status == WS_OK && i < m->nlosses; i++) {
+		const struct ws_merge_loss *loss = &m->losses[i];
+		struct ws_row_loss row = {.time_ns = loss->time_ns, .cause = loss->cause};
+
+		if (i && loss->cause != m->losses[i - 1].cause) {
+			memset(last, 0, m->nsources * sizeof(*last));
+			sum = 0;
+		}
+		sum += loss->count - last[loss->source];
+		last[loss->source] = loss->count;
+		row.count = sum;
+		status = ws_trace_writer_add(m->writer, WS_KIND_LOSS, &row, err);
+	}
+	free(last);
+	return status;
+}
+
+/* --- meta: once what is the same in all traces, under its process what is not --- */
+
+static int is_equal(struct ws_bytes a, struct ws_bytes b)
+{
+	return a.len == b.len && (!a.len || !memcmp(a.ptr, b.ptr, a.len));
+}
+
+static int has_meta(const struct ws_table_data *t, struct ws_bytes key, struct ws_bytes value)
+{
+	for (uint64_t i = 0; i < t->rows; i++) {
+		struct ws_bytes k = ws_merge_blob(t, WS_COL_meta_key, i);
+		struct ws_bytes v = ws_merge_blob(t, WS_COL_meta_value, i);
+
+		if (is_equal(k, key) && is_equal(v, value))
+			return 1;
+	}
+	return 0;
+}
+
+static enum ws_status add_process_meta(struct ws_merge *m, const struct ws_merge_source *s,
+                                       struct ws_bytes key, struct ws_bytes value,
+                                       struct ws_err *err)
+{
+	static const char process[] = "process.";
+	struct ws_row_meta row = {.value = value};
+	enum ws_status status;
+	char *name;
+	int n;
+
+	/* process.rank becomes process.PID.rank */
+	if (key.len > strlen(process) && !memcmp(key.ptr, process, strlen(process))) {
+		key.ptr = (const char *)key.ptr + strlen(process);
+		key.len -= strlen(process);
+	}
+	n = asprintf(&name, "%s%llu.%.*s", process, (unsigned long long)s->pid, (int)key.len,
+	             (const char *)key.ptr);
+	WS_FAIL_IF(n < 0, err, NO_MEMORY, "out of memory for merging");
+	row.key = (struct ws_bytes){name, (size_t)n};
+	status = ws_trace_writer_add(m->writer, WS_KIND_META, &row, err);
+	free(name);
+	return status;
+}
+
+enum ws_status ws_merge_meta(struct ws_merge *m, const struct ws_table_data *tables,
+                             struct ws_err *err)
+{
+	char count[24];
+
+	for (size_t n = 0; n < m->nsources; n++) {
+		for (uint64_t i = 0; i < tables[n].rows; i++) {
+			struct ws_row_meta row = {
+			        .key = ws_merge_blob(&tables[n], WS_COL_meta_key, i),
+			        .value = ws_merge_blob(&tables[n], WS_COL_meta_value, i),
+			};
+			size_t same = 0;
+
+			for (size_t other = 0; other < m->nsources; other++)
+				same += has_meta(&tables[other], row.key, row.value) != 0;
+			if (same == m->nsources && !n)
+				WS_FORWARD(ws_trace_writer_add(m->writer, WS_KIND_META, &row, err));
+			if (same != m->nsources)
+				WS_FORWARD(add_process_meta(m, &m->sources[n], row.key, row.value,
+				                            err));
+		}
+	}
+	snprintf(count, sizeof(count), "%zu", m->nsources);
+	return ws_trace_writer_meta(m->writer, "record.merged", count, err);
+}

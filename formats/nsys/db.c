@@ -1,0 +1,391 @@
+#include <stdlib.h>
+
+#include "formats/nsys/nsys.h"
+
+#define PROGRESS_STEP 100000 /* virtual machine instructions between two looks at the limit */
+#define TELL_ROWS     4096   /* rows between two words about progress */
+
+/* --- the database --- */
+
+void ws_import_nsys_harden(sqlite3 *db)
+{
+	static const struct {
+		int limit, value;
+	} limits[] = {
+	        {SQLITE_LIMIT_LENGTH, 1 << 26},     /* bytes of a text */
+	        {SQLITE_LIMIT_SQL_LENGTH, 1 << 20}, /* of a schema entry */
+	        {SQLITE_LIMIT_COLUMN, 2000},
+	        {SQLITE_LIMIT_ATTACHED, 0},
+	};
+
+	for (size_t i = 0; i < sizeof(limits) / sizeof(*limits); i++)
+		sqlite3_limit(db, limits[i].limit, limits[i].value);
+	sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+	sqlite3_db_config(db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+	sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
+	sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_VIEW, 0, NULL);
+	sqlite3_exec(db, "PRAGMA cell_size_check = ON; PRAGMA mmap_size = 0", NULL, NULL, NULL);
+}
+
+enum ws_status ws_import_nsys_open(sqlite3 **db, const char *path, struct ws_err *err)
+{
+	char *uri = sqlite3_mprintf("file:%s?mode=ro&immutable=1", path);
+	enum ws_status status = WS_OK;
+
+	*db = NULL;
+	/* a path with characters that mean something in a URI is opened by its name alone */
+	if (!uri || strpbrk(path, "?#%") != NULL) {
+		sqlite3_free(uri);
+		uri = sqlite3_mprintf("%s", path);
+	}
+	if (!uri ||
+	    sqlite3_open_v2(uri, db, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, NULL) != SQLITE_OK)
+		status = WS_FAIL(err, IO_READ, "cannot open the database: %s",
+		                 *db ? sqlite3_errmsg(*db) : "no memory");
+	sqlite3_free(uri);
+	if (status != WS_OK) {
+		sqlite3_close(*db);
+		*db = NULL;
+		return status;
+	}
+	ws_import_nsys_harden(*db);
+	return WS_OK;
+}
+
+static int count_work(void *ctx)
+{
+	struct ws_nsys *n = ctx;
+
+	return ++n->work > n->work_limit;
+}
+
+/* One number that a statement without parameters gives; 0 when it gives none. */
+static int64_t one_number(sqlite3 *db, const char *sql)
+{
+	sqlite3_stmt *stmt;
+	int64_t value = 0;
+
+	if (sqlite3_prepare_v2(db, sql, -1, &stmt, NULL) == SQLITE_OK &&
+	    sqlite3_step(stmt) == SQLITE_ROW)
+		value = sqlite3_column_int64(stmt, 0);
+	sqlite3_finalize(stmt);
+	return value;
+}
+
+/*
+ * A damaged file can hold pages that lead to each other in circles. Reading a
+ * table takes some 30 instructions a row, and a row some 60 bytes.
+ */
+static void limit_work(struct ws_nsys *n)
+{
+	uint64_t pages = (uint64_t)one_number(n->db, "PRAGMA page_count");
+	uint64_t bytes = (uint64_t)one_number(n->db, "PRAGMA page_size");
+
+	if (__builtin_mul_overflow(pages, bytes, &bytes) || bytes > UINT64_MAX / 100)
+		bytes = UINT64_MAX / 100;
+	n->work_limit = bytes * 10 / PROGRESS_STEP + 1000;
+	sqlite3_progress_handler(n->db, PROGRESS_STEP, count_work, n);
+}
+
+static void count_rows(struct ws_nsys *n)
+{
+	static const char *const names[] = {
+#define TABLE(ID, name, first) name,
+#include "formats/nsys/nsys.def"
+	};
+
+	if (!n->out->opts || !n->out->opts->progress)
+		return;
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		char *sql = sqlite3_mprintf("SELECT max(rowid) FROM main.\"%w\"", names[i]);
+		int64_t rows = sql ? one_number(n->db, sql) : 0;
+
+		n->rows_total += rows > 0 ? (uint64_t)rows : 0;
+		sqlite3_free(sql);
+	}
+}
+
+/* Is StringIds.id what its rows are found by? */
+static int strings_have_key(struct ws_nsys *n)
+{
+	return one_number(n->db, "SELECT count(*) FROM pragma_table_info('StringIds') WHERE "
+	                         "lower(name) = 'id' AND pk = 1 AND upper(type) = 'INTEGER'") == 1;
+}
+
+static enum ws_status map_string_rows(struct ws_nsys *n, struct ws_err *err)
+{
+	sqlite3_stmt *stmt;
+	enum ws_status status = WS_OK;
+
+	if (sqlite3_prepare_v2(n->db, "SELECT id, rowid FROM main.StringIds", -1, &stmt, NULL) !=
+	    SQLITE_OK)
+		return WS_OK; /* no strings, then */
+	while (status == WS_OK && sqlite3_step(stmt) == SQLITE_ROW)
+		status = ws_id_map_put(&n->string_rows, (uint64_t)sqlite3_column_int64(stmt, 0),
+		                       (uint64_t)sqlite3_column_int64(stmt, 1), err);
+	sqlite3_finalize(stmt);
+	n->strings_by_row = 1;
+	return status;
+}
+
+enum ws_status ws_nsys_init(struct ws_nsys *n, struct ws_import_out *out,
+                            struct ws_import_clock *clock, sqlite3 *db, struct ws_err *err)
+{
+	*n = (struct ws_nsys){.out = out, .clock = clock, .db = db};
+	limit_work(n);
+	count_rows(n);
+	WS_FAIL_IF(one_number(db, "SELECT count(*) FROM sqlite_master") == 0, err, CORRUPT,
+	           "the database has no tables");
+	if (!ws_nsys_has_table(n, "StringIds"))
+		return WS_OK;
+	if (!strings_have_key(n))
+		WS_FORWARD(map_string_rows(n, err));
+	if (sqlite3_prepare_v2(db,
+	                       n->strings_by_row
+	                               ? "SELECT value FROM main.StringIds WHERE rowid = ?1"
+	                               : "SELECT value FROM main.StringIds WHERE id = ?1",
+	                       -1, &n->string, NULL) != SQLITE_OK)
+		ws_import_warn(out, "StringIds cannot be read: %s", sqlite3_errmsg(db));
+	return WS_OK;
+}
+
+void ws_nsys_free(struct ws_nsys *n)
+{
+	sqlite3_finalize(n->string);
+	sqlite3_progress_handler(n->db, 0, NULL, NULL);
+	ws_id_map_free(&n->string_rows);
+	ws_id_map_free(&n->strings);
+	ws_id_map_free(&n->domains);
+	ws_id_map_free(&n->payloads);
+	ws_id_map_free(&n->event_payloads);
+	ws_id_map_free(&n->domain_names);
+}
+
+/* --- tables --- */
+
+int ws_nsys_has_table(struct ws_nsys *n, const char *name)
+{
+	sqlite3_stmt *stmt;
+	int found = 0;
+
+	/* a virtual table has no root page */
+	if (sqlite3_prepare_v2(n->db,
+	                       "SELECT 1 FROM main.sqlite_master WHERE type = 'table' AND "
+	                       "name = ?1 AND rootpage > 0",
+	                       -1, &stmt, NULL) == SQLITE_OK) {
+		sqlite3_bind_text(stmt, 1, name, -1, SQLITE_STATIC);
+		found = sqlite3_step(stmt) == SQLITE_ROW;
+	}
+	sqlite3_finalize(stmt);
+	return found;
+}
+
+/* A statement that is never run: it knows the table's columns. NULL when it cannot be made. */
+static sqlite3_stmt *columns_of(struct ws_nsys *n, const char *table)
+{
+	char *sql = sqlite3_mprintf("SELECT * FROM main.\"%w\"", table);
+	sqlite3_stmt *stmt = NULL;
+
+	if (sql && sqlite3_prepare_v2(n->db, sql, -1, &stmt, NULL) != SQLITE_OK)
+		stmt = NULL;
+	sqlite3_free(sql);
+	return stmt;
+}
+
+static int has_column(sqlite3_stmt *stmt, const char *column)
+{
+	for (int i = 0; i < sqlite3_column_count(stmt); i++)
+		if (sqlite3_stricmp(sqlite3_column_name(stmt, i), column) == 0)
+			return 1;
+	return 0;
+}
+
+int ws_nsys_has_column(struct ws_nsys *n, const char *table, const char *column)
+{
+	sqlite3_stmt *stmt = columns_of(n, table);
+	int found = has_column(stmt, column);
+
+	sqlite3_finalize(stmt);
+	return found;
+}
+
+static const struct {
+	const char *name;
+	int first;
+} tables[] = {
+#define TABLE(ID, name, first) {name, WS_NSYS_##ID##_##first},
+#include "formats/nsys/nsys.def"
+};
+
+static const struct {
+	enum ws_nsys_table table;
+	const char *name;
+} columns[] = {
+#define COLUMN(ID, column) {WS_NSYS_##ID, #column},
+#include "formats/nsys/nsys.def"
+};
+
+/* The names of a table's known columns, NULL for those that the export lacks. *any: it has some. */
+static void put_columns(struct ws_nsys *n, enum ws_nsys_table table, sqlite3_str *sql, int *any)
+{
+	sqlite3_stmt *stmt = columns_of(n, tables[table].name);
+
+	for (int c = tables[table].first; c < WS_NSYS_COLUMNS && columns[c].table == table; c++) {
+		int present = has_column(stmt, columns[c].name);
+
+		*any |= present;
+		sqlite3_str_appendf(sql, present ? "%s\"%w\"" : "%sNULL",
+		                    c > tables[table].first ? "," : "", columns[c].name);
+	}
+	sqlite3_finalize(stmt);
+}
+
+enum ws_status ws_nsys_open_rows(struct ws_nsys *n, enum ws_nsys_table table, const char *tail,
+                                 struct ws_nsys_rows *rows, struct ws_err *err)
+{
+	sqlite3_str *sql;
+	char *text;
+	int any = 0;
+
+	*rows = (struct ws_nsys_rows){.n = n,
+	                              .table = tables[table].name,
+	                              .first = tables[table].first};
+	if (!ws_nsys_has_table(n, rows->table))
+		return WS_OK;
+	sql = sqlite3_str_new(n->db);
+	sqlite3_str_appendall(sql, "SELECT ");
+	put_columns(n, table, sql, &any);
+	sqlite3_str_appendf(sql, " FROM main.\"%w\" %s", rows->table, tail);
+	text = sqlite3_str_finish(sql);
+	WS_FAIL_IF(!text, err, NO_MEMORY, "no memory to read %s", rows->table);
+	if (!any || sqlite3_prepare_v2(n->db, text, -1, &rows->stmt, NULL) != SQLITE_OK) {
+		ws_import_warn(n->out, "%s cannot be read: %s", rows->table,
+		               any ? sqlite3_errmsg(n->db) : "it has none of the known columns");
+		n->out->lost[WS_LOST_import_damaged_table]++;
+		rows->stmt = NULL;
+	}
+	sqlite3_free(text);
+	return WS_OK;
+}
+
+int ws_nsys_next(struct ws_nsys_rows *rows)
+{
+	int code = rows->stmt ? sqlite3_step(rows->stmt) : SQLITE_DONE;
+
+	if (code == SQLITE_ROW) {
+		if (++rows->n->out->stats->events % TELL_ROWS == 0)
+			ws_import_tell(rows->n->out, rows->n->out->stats->events,
+			               rows->n->rows_total);
+		return 1;
+	}
+	if (code != SQLITE_DONE) {
+		ws_import_warn(rows->n->out, "%s is damaged, the rest of it is lost: %s",
+		               rows->table,
+		               code == SQLITE_INTERRUPT ? "its pages lead in circles"
+		                                        : sqlite3_errmsg(rows->n->db));
+		rows->n->out->lost[WS_LOST_import_damaged_table]++;
+	}
+	return 0;
+}
+
+void ws_nsys_close(struct ws_nsys_rows *rows)
+{
+	sqlite3_finalize(rows->stmt);
+	rows->stmt = NULL;
+}
+
+/* --- values ------------------------------------------------------------------------------------
+ */
+
+static struct ws_bytes text_of(sqlite3_stmt *stmt, int column)
+{
+	const void *text = sqlite3_column_text(stmt, column);
+	int len = sqlite3_column_bytes(stmt, column);
+
+	return text && len > 0 ? (struct ws_bytes){text, (size_t)len} : (struct ws_bytes){NULL, 0};
+}
+
+struct ws_bytes ws_nsys_bytes(const struct ws_nsys_rows *r, enum ws_nsys_column c)
+{
+	return text_of(r->stmt, (int)c - r->first);
+}
+
+/* Borrowed until the next look-up; empty when there is none. */
+static struct ws_bytes look_up(struct ws_nsys *n, uint64_t key)
+{
+	const struct ws_bytes none = {NULL, 0};
+	const uint64_t *row;
+
+	if (!n->string)
+		return none;
+	if (n->strings_by_row) {
+		row = ws_id_map_get(&n->string_rows, key);
+		if (!row)
+			return none;
+		key = *row;
+	}
+	sqlite3_reset(n->string);
+	sqlite3_bind_int64(n->string, 1, (int64_t)key);
+	return sqlite3_step(n->string) == SQLITE_ROW ? text_of(n->string, 0) : none;
+}
+
+struct ws_bytes ws_nsys_string_bytes(const struct ws_nsys_rows *r, enum ws_nsys_column c)
+{
+	if (ws_nsys_is_null(r, c))
+		return (struct ws_bytes){NULL, 0};
+	return look_up(r->n, (uint64_t)ws_nsys_i64(r, c));
+}
+
+enum ws_status ws_nsys_string_of(struct ws_nsys *n, uint64_t key, uint64_t *id, struct ws_err *err)
+{
+	const uint64_t *known = ws_id_map_get(&n->strings, key);
+
+	if (known) {
+		*id = *known;
+		return WS_OK;
+	}
+	WS_FORWARD(ws_import_text(n->out, look_up(n, key), id, err));
+	return ws_id_map_put(&n->strings, key, *id, err);
+}
+
+enum ws_status ws_nsys_string(const struct ws_nsys_rows *r, enum ws_nsys_column c, uint64_t *id,
+                              struct ws_err *err)
+{
+	*id = 0;
+	if (ws_nsys_is_null(r, c))
+		return WS_OK;
+	return ws_nsys_string_of(r->n, (uint64_t)ws_nsys_i64(r, c), id, err);
+}
+
+int ws_nsys_span(const struct ws_nsys_rows *r, enum ws_nsys_column start, enum ws_nsys_column end,
+                 int64_t *start_ns, int64_t *dur_ns)
+{
+	*start_ns = ws_nsys_i64(r, start);
+	if (ws_nsys_is_null(r, start) || ws_nsys_is_null(r, end) ||
+	    __builtin_sub_overflow(ws_nsys_i64(r, end), *start_ns, dur_ns)) {
+		r->n->out->lost[WS_LOST_import_bad_time]++;
+		return 0;
+	}
+	return ws_import_time_ok(r->n->out, *start_ns, *dur_ns);
+}
+
+uint64_t ws_nsys_pid(const struct ws_nsys_rows *r, enum ws_nsys_column global_id)
+{
+	uint64_t id = (uint64_t)ws_nsys_i64(r, global_id), place = id >> 48;
+
+	if (ws_nsys_is_null(r, global_id))
+		return r->n->default_pid;
+	if (!r->n->places)
+		r->n->places = place;
+	r->n->several_places |= place != r->n->places;
+	return id >> 24 & 0xffffff;
+}
+
+enum ws_status ws_nsys_thread(const struct ws_nsys_rows *r, enum ws_nsys_column global_tid,
+                              uint64_t *thread, struct ws_err *err)
+{
+	uint64_t tid = (uint64_t)ws_nsys_i64(r, global_tid) & 0xffffff;
+
+	return ws_import_thread(r->n->out, ws_nsys_pid(r, global_tid), tid,
+	                        (struct ws_bytes){NULL, 0}, thread, err);
+}

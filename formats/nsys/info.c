@@ -1,0 +1,290 @@
+/*
+ * What an Nsight Systems export says about itself, its machine and its
+ * processes. Only what is listed in import_nsys.def is read: these tables
+ * hold whole environments, too.
+ */
+#include <ctype.h>
+
+#include "formats/nsys/nsys.h"
+#include "formats/foreign/nsys_own.h"
+
+/* --- facts --- */
+
+/* The value of a row of a table of names and values; empty when there is none. Free with free. */
+static enum ws_status fact(struct ws_nsys *n, const char *table, const char *name,
+                           struct ws_buf *value, struct ws_err *err)
+{
+	sqlite3_stmt *stmt;
+	enum ws_status status = WS_OK;
+	char *sql;
+
+	value->len = 0;
+	if (!ws_nsys_has_table(n, table) || !ws_nsys_has_column(n, table, "name") ||
+	    !ws_nsys_has_column(n, table, "value"))
+		return WS_OK;
+	sql = sqlite3_mprintf("SELECT value FROM main.\"%w\" WHERE name = ?1 LIMIT 1", table);
+	WS_FAIL_IF(!sql, err, NO_MEMORY, "no memory to read %s", table);
+	if (sqlite3_prepare_v2(n->db, sql, -1, &stmt, NULL) == SQLITE_OK) {
+		sqlite3_bind_text(stmt, 1, name, -1, SQLITE_STATIC);
+		if (sqlite3_step(stmt) == SQLITE_ROW && sqlite3_column_text(stmt, 0))
+			status = ws_buf_put(value, sqlite3_column_text(stmt, 0),
+			                    (size_t)sqlite3_column_bytes(stmt, 0), err);
+	}
+	sqlite3_finalize(stmt);
+	sqlite3_free(sql);
+	return status;
+}
+
+static enum ws_status import_facts(struct ws_nsys *n, struct ws_buf *value, struct ws_err *err)
+{
+	static const struct {
+		const char *table, *name, *key;
+	} facts[] = {
+#define FACT(table, name, key) {table, name, key},
+#include "formats/nsys/nsys.def"
+	};
+
+	for (size_t i = 0; i < sizeof(facts) / sizeof(*facts); i++) {
+		WS_FORWARD(fact(n, facts[i].table, facts[i].name, value, err));
+		if (value->len)
+			WS_FORWARD(ws_import_meta(n->out, facts[i].key,
+			                          (struct ws_bytes){value->data, value->len}, err));
+	}
+	return WS_OK;
+}
+
+/* The version of the schema, from either name of its table. */
+static enum ws_status import_version(struct ws_nsys *n, struct ws_buf *value, struct ws_err *err)
+{
+	struct ws_import_stats *stats = n->out->stats;
+	int len;
+
+	WS_FORWARD(fact(n, "META_DATA_EXPORT", "EXPORT_SCHEMA_VERSION", value, err));
+	if (!value->len)
+		WS_FORWARD(fact(n, "EXPORT_META_DATA", "EXPORT_SCHEMA_VERSION", value, err));
+	len = value->len > 32 ? 32 : (int)value->len;
+	if (!len)
+		snprintf(stats->format, sizeof(stats->format), "schema of unknown version");
+	else
+		snprintf(stats->format, sizeof(stats->format), "schema %.*s", len, value->data);
+	for (char *c = stats->format; *c; c++)
+		if (!isprint((unsigned char)*c))
+			*c = '?';
+	return WS_OK;
+}
+
+static enum ws_status import_session(struct ws_nsys *n, struct ws_err *err)
+{
+	struct ws_nsys_rows rows;
+
+	WS_FORWARD(ws_nsys_open_rows(n, WS_NSYS_SESSION, "LIMIT 1", &rows, err));
+	if (ws_nsys_next(&rows))
+		n->clock->base_ns = ws_nsys_i64(&rows, WS_NSYS_SESSION_utcEpochNs);
+	ws_nsys_close(&rows);
+	return WS_OK;
+}
+
+/* --- devices --- */
+
+/* Records name devices by CUDA's number; the table of GPUs has its own where they differ. */
+static enum ws_status read_cuda_devices(struct ws_nsys *n, struct ws_id_map *cuda_of_gpu,
+                                        struct ws_err *err)
+{
+	struct ws_id_map gpu_of_cuda = {0};
+	struct ws_nsys_rows rows;
+	enum ws_status status;
+	int differ = 0;
+
+	WS_FORWARD(ws_nsys_open_rows(n, WS_NSYS_CUDA_DEVICE, "", &rows, err));
+	status = WS_OK;
+	while (status == WS_OK && ws_nsys_next(&rows)) {
+		uint64_t gpu = ws_nsys_u64(&rows, WS_NSYS_CUDA_DEVICE_gpuId);
+		uint64_t cuda = ws_nsys_u64(&rows, WS_NSYS_CUDA_DEVICE_cudaId);
+		const uint64_t *known = ws_id_map_get(&gpu_of_cuda, cuda);
+
+		differ |= known && *known != gpu;
+		if (known)
+			continue;
+		status = ws_id_map_put(&gpu_of_cuda, cuda, gpu, err);
+		if (status == WS_OK)
+			status = ws_id_map_put(cuda_of_gpu, gpu, cuda, err);
+	}
+	ws_nsys_close(&rows);
+	ws_id_map_free(&gpu_of_cuda);
+	if (differ)
+		ws_import_warn(n->out,
+		               "processes number the devices differently: names and sizes of "
+		               "a device number are those of the first process");
+	return status;
+}
+
+static enum ws_status import_device(const struct ws_nsys_rows *r, uint64_t id, struct ws_err *err)
+{
+	static const struct {
+		enum ws_nsys_column column;
+		const char *attr;
+	} attrs[] = {
+#define GPU(column, attr) {WS_NSYS_GPU_##column, attr},
+#include "formats/nsys/nsys.def"
+	};
+
+	WS_FORWARD(ws_import_device(r->n->out, id, ws_nsys_bytes(r, WS_NSYS_GPU_name), err));
+	for (size_t i = 0; i < sizeof(attrs) / sizeof(*attrs); i++)
+		if (!ws_nsys_is_null(r, attrs[i].column))
+			WS_FORWARD(ws_import_device_attr(r->n->out, id, attrs[i].attr,
+			                                 ws_nsys_i64(r, attrs[i].column), err));
+	return WS_OK;
+}
+
+static enum ws_status import_devices(struct ws_nsys *n, struct ws_err *err)
+{
+	struct ws_id_map cuda_of_gpu = {0};
+	struct ws_nsys_rows rows;
+	enum ws_status status = read_cuda_devices(n, &cuda_of_gpu, err);
+
+	if (status == WS_OK)
+		status = ws_nsys_open_rows(n, WS_NSYS_GPU, "ORDER BY 1", &rows, err);
+	else
+		rows.stmt = NULL;
+	while (status == WS_OK && ws_nsys_next(&rows)) {
+		uint64_t id = ws_nsys_u64(&rows, WS_NSYS_GPU_id);
+		const uint64_t *cuda = ws_id_map_get(&cuda_of_gpu, id);
+
+		/* adapters of other makers are listed, too */
+		if (cuda_of_gpu.n ? !cuda
+		                  : !ws_nsys_is_null(&rows, WS_NSYS_GPU_computeMajor) &&
+		                            !ws_nsys_i64(&rows, WS_NSYS_GPU_computeMajor))
+			continue;
+		status = import_device(&rows, cuda ? *cuda : id, err);
+	}
+	ws_nsys_close(&rows);
+	ws_id_map_free(&cuda_of_gpu);
+	return status;
+}
+
+enum ws_status ws_nsys_import_info(struct ws_nsys *n, struct ws_err *err)
+{
+	struct ws_buf value = {0};
+	enum ws_status status = import_version(n, &value, err);
+
+	if (status == WS_OK)
+		status = import_facts(n, &value, err);
+	ws_buf_free(&value);
+	if (status == WS_OK)
+		status = import_session(n, err);
+	if (status == WS_OK)
+		status = import_devices(n, err);
+	return status;
+}
+
+/* --- names --------------------------------------------------------------------------------------
+ */
+
+static enum ws_status import_thread_names(struct ws_nsys *n, struct ws_err *err)
+{
+	struct ws_nsys_rows rows;
+	enum ws_status status;
+
+	WS_FORWARD(ws_nsys_open_rows(n, WS_NSYS_THREAD, "", &rows, err));
+	status = WS_OK;
+	while (status == WS_OK && ws_nsys_next(&rows)) {
+		uint64_t pid = ws_nsys_pid(&rows, WS_NSYS_THREAD_globalTid);
+		struct ws_row_thread row = {
+		        .pid = pid,
+		        .tid = ws_nsys_u64(&rows, WS_NSYS_THREAD_globalTid) & 0xffffff,
+		};
+
+		row.id = ws_import_thread_known(n->out, row.pid, row.tid);
+		if (!row.id)
+			continue;
+		status = ws_nsys_string(&rows, WS_NSYS_THREAD_nameId, &row.name, err);
+		if (status == WS_OK && row.name)
+			status = ws_import_row(n->out, WS_KIND_THREAD, &row, err);
+	}
+	ws_nsys_close(&rows);
+	return status;
+}
+
+static enum ws_status import_process_names(struct ws_nsys *n, struct ws_err *err)
+{
+	struct ws_nsys_rows rows;
+	enum ws_status status;
+
+	WS_FORWARD(ws_nsys_open_rows(n, WS_NSYS_PROCESS, "", &rows, err));
+	status = WS_OK;
+	while (status == WS_OK && ws_nsys_next(&rows)) {
+		uint64_t pid = ws_nsys_pid(&rows, WS_NSYS_PROCESS_globalPid);
+		struct ws_import_process *process;
+
+		if (!ws_import_process_known(n->out, pid))
+			continue;
+		status = ws_import_process(n->out, pid, &process, err);
+		if (status == WS_OK)
+			status = ws_import_text(n->out, ws_nsys_bytes(&rows, WS_NSYS_PROCESS_name),
+			                        &process->name, err);
+	}
+	ws_nsys_close(&rows);
+	return status;
+}
+
+/* --- what is left out --- */
+
+static int is_imported(const char *name)
+{
+	static const char *const names[] = {
+#define TABLE(ID, name, first) name,
+#include "formats/nsys/nsys.def"
+	};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (strcmp(names[i], name) == 0)
+			return 1;
+	return strncmp(name, WS_NSYS_OWN_PREFIX, strlen(WS_NSYS_OWN_PREFIX)) == 0;
+}
+
+static void count_table(struct ws_nsys *n, const char *table)
+{
+	char reason[WS_IMPORT_TEXT_BYTES];
+	sqlite3_stmt *stmt = NULL;
+	char *sql = sqlite3_mprintf("SELECT count(*) FROM main.\"%w\"", table);
+
+	if (sql && sqlite3_prepare_v2(n->db, sql, -1, &stmt, NULL) == SQLITE_OK &&
+	    sqlite3_step(stmt) == SQLITE_ROW) {
+		snprintf(reason, sizeof(reason), "table %.100s", table);
+		for (char *c = reason; *c; c++)
+			if (!isprint((unsigned char)*c))
+				*c = '?';
+		ws_import_skip(n->out, reason, (uint64_t)sqlite3_column_int64(stmt, 0));
+	}
+	sqlite3_finalize(stmt);
+	sqlite3_free(sql);
+}
+
+/* Tables of events that the trace has no place for. */
+static void count_the_rest(struct ws_nsys *n)
+{
+	sqlite3_stmt *stmt;
+
+	if (sqlite3_prepare_v2(n->db,
+	                       "SELECT name FROM main.sqlite_master WHERE type = 'table' AND "
+	                       "rootpage > 0 ORDER BY name",
+	                       -1, &stmt, NULL) != SQLITE_OK)
+		return;
+	while (sqlite3_step(stmt) == SQLITE_ROW) {
+		const char *name = (const char *)sqlite3_column_text(stmt, 0);
+
+		if (name && !is_imported(name) &&
+		    (ws_nsys_has_column(n, name, "start") ||
+		     ws_nsys_has_column(n, name, "timestamp")))
+			count_table(n, name);
+	}
+	sqlite3_finalize(stmt);
+}
+
+enum ws_status ws_nsys_import_names(struct ws_nsys *n, struct ws_err *err)
+{
+	WS_FORWARD(import_thread_names(n, err));
+	WS_FORWARD(import_process_names(n, err));
+	count_the_rest(n);
+	return WS_OK;
+}

@@ -1,0 +1,315 @@
+/*
+ * Tables of an Nsight Systems export and the rows that they become. The
+ * mapping is documented in docs/import.md.
+ */
+#include "formats/nsys/nsys.h"
+#include "formats/foreign/nsys_own.h"
+
+/* Each table has a function that turns its current row into a row of the trace. */
+typedef enum ws_status (*row_fn)(const struct ws_nsys_rows *r, struct ws_err *err);
+
+#define U64(r, column) ws_nsys_u64((r), WS_NSYS_##column)
+#define I64(r, column) ws_nsys_i64((r), WS_NSYS_##column)
+
+/* CUPTI's numbers begin with "unknown"; the export's end with it. */
+static uint64_t memory_kind(const struct ws_nsys_rows *r, enum ws_nsys_column c)
+{
+	uint64_t kind = ws_nsys_u64(r, c);
+
+	return ws_nsys_is_null(r, c) || kind >= WS_MEMORY_MANAGED_STATIC ? WS_MEMORY_UNKNOWN
+	                                                                 : kind + 1;
+}
+
+/* 2^32 - 1 stands for none. */
+static int64_t or_none(int64_t id)
+{
+	return id == UINT32_MAX ? -1 : id;
+}
+
+/* --- the host --- */
+
+static enum ws_status on_runtime(const struct ws_nsys_rows *r, struct ws_err *err)
+{
+	struct ws_row_api row = {.correlation = U64(r, RUNTIME_correlationId),
+	                         .result = I64(r, RUNTIME_returnValue)};
+
+	if (!ws_nsys_span(r, WS_NSYS_RUNTIME_start, WS_NSYS_RUNTIME_end, &row.start_ns,
+	                  &row.dur_ns))
+		return WS_OK;
+	WS_FORWARD(ws_nsys_thread(r, WS_NSYS_RUNTIME_globalTid, &row.thread, err));
+	if (!r->n->default_pid)
+		r->n->default_pid = ws_nsys_pid(r, WS_NSYS_RUNTIME_globalTid);
+	WS_FORWARD(ws_nsys_string(r, WS_NSYS_RUNTIME_nameId, &row.name, err));
+	return ws_import_row(r->n->out, WS_KIND_API, &row, err);
+}
+
+/* The export counts: undefined, unknown, driver compiler, …; the trace has one unknown. */
+static enum ws_status put_overhead(const struct ws_nsys_rows *r, struct ws_row_overhead *row,
+                                   enum ws_nsys_column thread, enum ws_nsys_column name,
+                                   enum ws_nsys_column kind, struct ws_err *err)
+{
+	uint64_t number = ws_nsys_u64(r, kind);
+
+	row->kind = number >= 2 && number <= 10 ? number - 1 : 0;
+	WS_FORWARD(ws_nsys_thread(r, thread, &row->thread, err));
+	WS_FORWARD(ws_nsys_string(r, name, &row->name, err));
+	return ws_import_row(r->n->out, WS_KIND_OVERHEAD, row, err);
+}
+
+static enum ws_status on_overhead(const struct ws_nsys_rows *r, struct ws_err *err)
+{
+	struct ws_row_overhead row = {0};
+
+	if (!ws_nsys_span(r, WS_NSYS_OVERHEAD_start, WS_NSYS_OVERHEAD_end, &row.start_ns,
+	                  &row.dur_ns))
+		return WS_OK;
+	return put_overhead(r, &row, WS_NSYS_OVERHEAD_globalTid, WS_NSYS_OVERHEAD_nameId,
+	                    WS_NSYS_OVERHEAD_overheadType, err);
+}
+
+static enum ws_status on_cupti_overhead(const struct ws_nsys_rows *r, struct ws_err *err)
+{
+	struct ws_row_overhead row = {0};
+
+	if (!ws_nsys_span(r, WS_NSYS_CUPTI_OVERHEAD_start, WS_NSYS_CUPTI_OVERHEAD_end,
+	                  &row.start_ns, &row.dur_ns))
+		return WS_OK;
+	return put_overhead(r, &row, WS_NSYS_CUPTI_OVERHEAD_globalTid,
+	                    WS_NSYS_CUPTI_OVERHEAD_nameId, WS_NSYS_CUPTI_OVERHEAD_overheadType,
+	                    err);
+}
+
+/* --- the device --- */
+
+/* The printed name; exports without it have one of the others. */
+static enum ws_status kernel_name(const struct ws_nsys_rows *r, uint64_t *name, struct ws_err *err)
+{
+	WS_FORWARD(ws_nsys_string(r, WS_NSYS_KERNEL_demangledName, name, err));
+	if (!*name)
+		WS_FORWARD(ws_nsys_string(r, WS_NSYS_KERNEL_shortName, name, err));
+	if (!*name)
+		WS_FORWARD(ws_nsys_string(r, WS_NSYS_KERNEL_mangledName, name, err));
+	return WS_OK;
+}
+
+static enum ws_status on_kernel(const struct ws_nsys_rows *r, struct ws_err *err)
+{
+	struct ws_row_kernel row = {.correlation = U64(r, KERNEL_correlationId),
+	                            .graph_node = U64(r, KERNEL_graphNodeId),
+	                            .graph = U64(r, KERNEL_graphId)};
+	uint64_t type = U64(r, KERNEL_launchType); /* 0 = unknown, then as in the trace */
+	struct ws_row_launch_config c = {
+	        .pid = ws_nsys_pid(r, WS_NSYS_KERNEL_globalPid),
+	        .device = U64(r, KERNEL_deviceId),
+	        .context = U64(r, KERNEL_contextId),
+	        .stream = U64(r, KERNEL_streamId),
+	        .grid_x = U64(r, KERNEL_gridX),
+	        .grid_y = U64(r, KERNEL_gridY),
+	        .grid_z = U64(r, KERNEL_gridZ),
+	        .block_x = U64(r, KERNEL_blockX),
+	        .block_y = U64(r, KERNEL_blockY),
+	        .block_z = U64(r, KERNEL_blockZ),
+	        .cluster_x = U64(r, KERNEL_clusterX),
+	        .cluster_y = U64(r, KERNEL_clusterY),
+	        .cluster_z = U64(r, KERNEL_clusterZ),
+	        .registers = U64(r, KERNEL_registersPerThread),
+	        .shared_static_bytes = U64(r, KERNEL_staticSharedMemory),
+	        .shared_dynamic_bytes = U64(r, KERNEL_dynamicSharedMemory),
+	        .local_bytes = U64(r, KERNEL_localMemoryPerThread),
+	        .shared_executed_bytes = U64(r, KERNEL_sharedMemoryExecuted),
+	        .launch_type = type >= 1 && type <= 3 ? type - 1 : 0,
+	};
+
+	if (!ws_nsys_span(r, WS_NSYS_KERNEL_start, WS_NSYS_KERNEL_end, &row.start_ns, &row.dur_ns))
+		return WS_OK;
+	WS_FORWARD(kernel_name(r, &c.name, err));
+	WS_FORWARD(ws_import_device_used(r->n->out, c.device, err));
+	WS_FORWARD(ws_trace_writer_intern_config(r->n->out->w, &c, &row.config, err));
+	return ws_import_row(r->n->out, WS_KIND_KERNEL, &row, err);
+}
+
+static enum ws_status on_memcpy(const struct ws_nsys_rows *r, struct ws_err *err)
+{
+	struct ws_row_memcpy row = {
+	        .correlation = U64(r, MEMCPY_correlationId),
+	        .pid = ws_nsys_pid(r, WS_NSYS_MEMCPY_globalPid),
+	        .device = U64(r, MEMCPY_deviceId),
+	        .context = U64(r, MEMCPY_contextId),
+	        .stream = U64(r, MEMCPY_streamId),
+	        .kind = U64(r, MEMCPY_copyKind),
+	        .src_kind = memory_kind(r, WS_NSYS_MEMCPY_srcKind),
+	        .dst_kind = memory_kind(r, WS_NSYS_MEMCPY_dstKind),
+	        .bytes = U64(r, MEMCPY_bytes),
+	        .address = U64(r, MEMCPY_virtualAddress),
+	        .graph_node = U64(r, MEMCPY_graphNodeId),
+	};
+	const uint64_t peer = 10;
+
+	if (!ws_nsys_span(r, WS_NSYS_MEMCPY_start, WS_NSYS_MEMCPY_end, &row.start_ns, &row.dur_ns))
+		return WS_OK;
+	if (row.kind == peer) {
+		row.src_device = U64(r, MEMCPY_srcDeviceId);
+		row.dst_device = U64(r, MEMCPY_dstDeviceId);
+		WS_FORWARD(ws_import_device_used(r->n->out, row.src_device, err));
+		WS_FORWARD(ws_import_device_used(r->n->out, row.dst_device, err));
+	}
+	WS_FORWARD(ws_import_device_used(r->n->out, row.device, err));
+	return ws_import_row(r->n->out, WS_KIND_MEMCPY, &row, err);
+}
+
+static enum ws_status on_memset(const struct ws_nsys_rows *r, struct ws_err *err)
+{
+	struct ws_row_memset row = {
+	        .correlation = U64(r, MEMSET_correlationId),
+	        .pid = ws_nsys_pid(r, WS_NSYS_MEMSET_globalPid),
+	        .device = U64(r, MEMSET_deviceId),
+	        .context = U64(r, MEMSET_contextId),
+	        .stream = U64(r, MEMSET_streamId),
+	        .memory_kind = memory_kind(r, WS_NSYS_MEMSET_memKind),
+	        .value = U64(r, MEMSET_value),
+	        .bytes = U64(r, MEMSET_bytes),
+	        .graph_node = U64(r, MEMSET_graphNodeId),
+	};
+
+	if (!ws_nsys_span(r, WS_NSYS_MEMSET_start, WS_NSYS_MEMSET_end, &row.start_ns, &row.dur_ns))
+		return WS_OK;
+	WS_FORWARD(ws_import_device_used(r->n->out, row.device, err));
+	return ws_import_row(r->n->out, WS_KIND_MEMSET, &row, err);
+}
+
+static enum ws_status on_sync(const struct ws_nsys_rows *r, struct ws_err *err)
+{
+	uint64_t type = U64(r, SYNC_syncType);
+	struct ws_row_sync row = {
+	        .correlation = U64(r, SYNC_correlationId),
+	        .pid = ws_nsys_pid(r, WS_NSYS_SYNC_globalPid),
+	        .device = U64(r, SYNC_deviceId),
+	        .context = U64(r, SYNC_contextId),
+	        .stream = or_none(I64(r, SYNC_streamId)),
+	        .type = type <= WS_SYNC_CONTEXT ? type : WS_SYNC_UNKNOWN,
+	        .event = ws_nsys_is_null(r, WS_NSYS_SYNC_eventId) ? -1
+	                                                          : or_none(I64(r, SYNC_eventId)),
+	        .event_stream = -1,
+	};
+
+	if (!ws_nsys_span(r, WS_NSYS_SYNC_start, WS_NSYS_SYNC_end, &row.start_ns, &row.dur_ns))
+		return WS_OK;
+	WS_FORWARD(ws_import_device_used(r->n->out, row.device, err));
+	return ws_import_row(r->n->out, WS_KIND_SYNC, &row, err);
+}
+
+static enum ws_status on_graph(const struct ws_nsys_rows *r, struct ws_err *err)
+{
+	struct ws_row_graph_launch row = {
+	        .correlation = U64(r, GRAPH_correlationId),
+	        .pid = ws_nsys_pid(r, WS_NSYS_GRAPH_globalPid),
+	        .device = U64(r, GRAPH_deviceId),
+	        .context = U64(r, GRAPH_contextId),
+	        .stream = U64(r, GRAPH_streamId),
+	        .graph = U64(r, GRAPH_graphId),
+	        .graph_exec = U64(r, GRAPH_graphExecId),
+	};
+
+	if (!ws_nsys_span(r, WS_NSYS_GRAPH_start, WS_NSYS_GRAPH_end, &row.start_ns, &row.dur_ns))
+		return WS_OK;
+	WS_FORWARD(ws_import_device_used(r->n->out, row.device, err));
+	return ws_import_row(r->n->out, WS_KIND_GRAPH_LAUNCH, &row, err);
+}
+
+static enum ws_status on_memory(const struct ws_nsys_rows *r, struct ws_err *err)
+{
+	struct ws_row_memory row = {
+	        .time_ns = I64(r, MEMORY_start),
+	        .pid = ws_nsys_pid(r, WS_NSYS_MEMORY_globalPid),
+	        .op = I64(r, MEMORY_memoryOperationType) == 1 ? WS_MEMORY_OP_FREE
+	                                                      : WS_MEMORY_OP_ALLOC,
+	        .memory_kind = memory_kind(r, WS_NSYS_MEMORY_memKind),
+	        .device = U64(r, MEMORY_deviceId),
+	        .context = U64(r, MEMORY_contextId),
+	        .stream = U64(r, MEMORY_streamId),
+	        .correlation = U64(r, MEMORY_correlationId),
+	        .address = (uint64_t)I64(r, MEMORY_address),
+	        .bytes = U64(r, MEMORY_bytes),
+	};
+
+	if (!ws_import_time_ok(r->n->out, row.time_ns, 0))
+		return WS_OK;
+	WS_FORWARD(ws_import_device_used(r->n->out, row.device, err));
+	return ws_import_row(r->n->out, WS_KIND_MEMORY, &row, err);
+}
+
+/* --- all of it --- */
+
+static enum ws_status import_table(struct ws_nsys *n, enum ws_nsys_table table, row_fn fn,
+                                   struct ws_err *err)
+{
+	struct ws_nsys_rows rows;
+	enum ws_status status;
+
+	WS_FORWARD(ws_nsys_open_rows(n, table, "", &rows, err));
+	status = WS_OK;
+	while (status == WS_OK && ws_nsys_next(&rows))
+		status = fn(&rows, err);
+	ws_nsys_close(&rows);
+	return status;
+}
+
+static enum ws_status import_events(struct ws_nsys *n, struct ws_err *err)
+{
+	/* calls first: they tell the process where other tables do not */
+	static const struct {
+		enum ws_nsys_table table;
+		row_fn fn;
+	} plan[] = {
+	        {WS_NSYS_RUNTIME, on_runtime},   {WS_NSYS_KERNEL, on_kernel},
+	        {WS_NSYS_MEMCPY, on_memcpy},     {WS_NSYS_MEMSET, on_memset},
+	        {WS_NSYS_GRAPH, on_graph},       {WS_NSYS_SYNC, on_sync},
+	        {WS_NSYS_OVERHEAD, on_overhead}, {WS_NSYS_CUPTI_OVERHEAD, on_cupti_overhead},
+	        {WS_NSYS_MEMORY, on_memory},
+	};
+
+	for (size_t i = 0; i < sizeof(plan) / sizeof(*plan); i++)
+		if (plan[i].table != WS_NSYS_MEMORY ||
+		    !ws_nsys_has_table(n, WS_NSYS_OWN_PREFIX "memory"))
+			WS_FORWARD(import_table(n, plan[i].table, plan[i].fn, err));
+	WS_FORWARD(ws_nsys_import_own(n, err));
+	return ws_nsys_import_nvtx(n, err);
+}
+
+static void tell_what_is_strange(struct ws_nsys *n)
+{
+	struct ws_trace_writer *w = n->out->w;
+	uint64_t device_work = ws_trace_writer_rows(w, WS_KIND_KERNEL) +
+	                       ws_trace_writer_rows(w, WS_KIND_GRAPH_LAUNCH) +
+	                       ws_trace_writer_rows(w, WS_KIND_MEMCPY);
+
+	if (ws_trace_writer_rows(w, WS_KIND_API) && !device_work)
+		ws_import_warn(n->out, "there are API calls but no device work: the recording "
+		                       "lacked it (WSL, missing permissions)");
+	if (n->several_places)
+		ws_import_warn(n->out, "records of several machines: processes and threads of the "
+		                       "same number are taken for one");
+}
+
+enum ws_status ws_import_nsys(struct ws_import_out *o, sqlite3 *db, struct ws_import_clock *clock,
+                              struct ws_err *err)
+{
+	struct ws_nsys n;
+	enum ws_status status = ws_nsys_init(&n, o, clock, db, err);
+
+	if (status == WS_OK && !ws_nsys_has_table(&n, "StringIds") &&
+	    !ws_nsys_has_table(&n, "CUPTI_ACTIVITY_KIND_KERNEL"))
+		status = WS_FAIL(err, CORRUPT,
+		                 "the database is no Nsight Systems export: it has no "
+		                 "table StringIds");
+	if (status == WS_OK)
+		status = ws_nsys_import_info(&n, err);
+	if (status == WS_OK)
+		status = import_events(&n, err);
+	if (status == WS_OK)
+		status = ws_nsys_import_names(&n, err);
+	if (status == WS_OK)
+		tell_what_is_strange(&n);
+	ws_nsys_free(&n);
+	return status;
+}

@@ -1,0 +1,123 @@
+/*
+ * Reading tables of an Nsight Systems export by name. Internal to
+ * import_nsys*.c.
+ *
+ * The database is not trusted: it is opened read-only, nothing of its schema
+ * is executed, only real tables are read (no view or virtual table can stand
+ * in for one), and work is limited. Strings are looked up one by one, so that
+ * those that no kept record names, whole environments among them, are never
+ * read.
+ */
+#ifndef WS_FORMATS_NSYS_NSYS_H
+#define WS_FORMATS_NSYS_NSYS_H
+
+#include <sqlite3.h>
+
+#include "formats/base/id_map.h"
+#include "formats/foreign/out.h"
+
+enum ws_nsys_table {
+#define TABLE(ID, name, first) WS_NSYS_##ID,
+#include "formats/nsys/nsys.def"
+	WS_NSYS_TABLES
+};
+
+/* Columns of all tables in a row; one of a table stands behind the table's first. */
+enum ws_nsys_column {
+#define COLUMN(ID, column) WS_NSYS_##ID##_##column,
+#include "formats/nsys/nsys.def"
+	WS_NSYS_COLUMNS
+};
+
+struct ws_nsys {
+	struct ws_import_out *out;
+	struct ws_import_clock *clock;
+	sqlite3 *db;
+	uint64_t work, work_limit;    /* in units of the progress handler */
+	uint64_t rows_total;          /* about so many rows will be read */
+	uint64_t default_pid;         /* where a record has none: of the first API call */
+	sqlite3_stmt *string;         /* of a StringIds key */
+	struct ws_id_map string_rows; /* id -> rowid, where id is no primary key */
+	int strings_by_row;
+	struct ws_id_map strings;        /* id -> string id of the trace */
+	struct ws_id_map domains;        /* pid and domainId -> string id of the trace */
+	struct ws_id_map payloads;       /* of our own exports: id there -> payload of the trace */
+	struct ws_id_map event_payloads; /* eventId -> payload of the trace */
+	struct ws_id_map domain_names;   /* pid and string id -> the domain that has it */
+	uint64_t places;                 /* bits above pid and tid of a global id: one machine */
+	int several_places;
+};
+
+enum ws_status ws_nsys_init(struct ws_nsys *n, struct ws_import_out *out,
+                            struct ws_import_clock *clock, sqlite3 *db, struct ws_err *err);
+void ws_nsys_free(struct ws_nsys *n);
+
+/* --- rows of a table --- */
+
+struct ws_nsys_rows {
+	struct ws_nsys *n;
+	sqlite3_stmt *stmt; /* NULL: no such table */
+	const char *table;
+	int first; /* enum ws_nsys_column of the result's column 0 */
+};
+
+/* 1 when a real table has this name. */
+int ws_nsys_has_table(struct ws_nsys *n, const char *name);
+int ws_nsys_has_column(struct ws_nsys *n, const char *table, const char *column);
+/*
+ * Read a table in the order of its rows; tail is more SQL after the table's
+ * name, or "". No table, no rows. Close with ws_nsys_close.
+ */
+enum ws_status ws_nsys_open_rows(struct ws_nsys *n, enum ws_nsys_table table, const char *tail,
+                                 struct ws_nsys_rows *rows, struct ws_err *err);
+/* 1: a row, 0: no more. Damage ends the table and is counted. */
+int ws_nsys_next(struct ws_nsys_rows *rows);
+void ws_nsys_close(struct ws_nsys_rows *rows);
+
+static inline int64_t ws_nsys_i64(const struct ws_nsys_rows *r, enum ws_nsys_column c)
+{
+	return sqlite3_column_int64(r->stmt, (int)c - r->first);
+}
+/* Negative numbers read as 0. */
+static inline uint64_t ws_nsys_u64(const struct ws_nsys_rows *r, enum ws_nsys_column c)
+{
+	int64_t v = ws_nsys_i64(r, c);
+
+	return v < 0 ? 0 : (uint64_t)v;
+}
+static inline int ws_nsys_is_null(const struct ws_nsys_rows *r, enum ws_nsys_column c)
+{
+	return sqlite3_column_type(r->stmt, (int)c - r->first) == SQLITE_NULL;
+}
+/* Borrowed until the next row; may hold NUL and broken UTF-8. */
+struct ws_bytes ws_nsys_bytes(const struct ws_nsys_rows *r, enum ws_nsys_column c);
+/* The string that a column names by its StringIds id; 0 for NULL and unknown ids. */
+enum ws_status ws_nsys_string(const struct ws_nsys_rows *r, enum ws_nsys_column c, uint64_t *id,
+                              struct ws_err *err);
+
+/* The same of the id itself. */
+enum ws_status ws_nsys_string_of(struct ws_nsys *n, uint64_t key, uint64_t *id, struct ws_err *err);
+
+/* The same as bytes, borrowed until the next look-up; empty when it cannot be read. */
+struct ws_bytes ws_nsys_string_bytes(const struct ws_nsys_rows *r, enum ws_nsys_column c);
+
+/* Start and duration; 0 and counted when they cannot be believed. */
+int ws_nsys_span(const struct ws_nsys_rows *r, enum ws_nsys_column start, enum ws_nsys_column end,
+                 int64_t *start_ns, int64_t *dur_ns);
+/* HW:8, VM:8, PID:24, TID:24 */
+uint64_t ws_nsys_pid(const struct ws_nsys_rows *r, enum ws_nsys_column global_id);
+enum ws_status ws_nsys_thread(const struct ws_nsys_rows *r, enum ws_nsys_column global_tid,
+                              uint64_t *thread, struct ws_err *err);
+
+/* --- the parts of an import --- */
+
+enum ws_status ws_nsys_import_nvtx(struct ws_nsys *n, struct ws_err *err);
+/* Session, versions, devices. Before the events. */
+enum ws_status ws_nsys_import_info(struct ws_nsys *n, struct ws_err *err);
+/* What our own exports have in tables of their own. Before NVTX. */
+enum ws_status ws_nsys_import_own(struct ws_nsys *n, struct ws_err *err);
+/* Names of the threads and processes that some record named; what was left out. After the events.
+ */
+enum ws_status ws_nsys_import_names(struct ws_nsys *n, struct ws_err *err);
+
+#endif

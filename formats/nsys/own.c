@@ -1,0 +1,251 @@
+/*
+ * Tables that our own exports add to the schema of Nsight Systems; see
+ * formats/foreign/nsys_own.h. They are trusted no more than the others: ids are
+ * looked up, times and sizes checked.
+ */
+#include "formats/nsys/nsys.h"
+#include "formats/foreign/nsys_own.h"
+
+#define MAX_ROW_BYTES 1024
+
+struct own {
+	struct ws_nsys *n;
+	const struct ws_kind_def *def;
+	struct ws_id_map schemas; /* payload schemas that there are */
+	struct ws_id_map ops;     /* op_config of the table -> of the trace */
+};
+
+static enum ws_status open_table(struct ws_nsys *n, const struct ws_kind_def *def,
+                                 const char *table, struct ws_nsys_rows *rows, struct ws_err *err)
+{
+	sqlite3_str *sql;
+	char *text;
+
+	*rows = (struct ws_nsys_rows){.n = n, .table = table};
+	if (!ws_nsys_has_table(n, table))
+		return WS_OK;
+	sql = sqlite3_str_new(n->db);
+	sqlite3_str_appendall(sql, "SELECT ");
+	for (unsigned c = 0; c < def->ncolumns; c++) {
+		const char *name = def->columns[c].name;
+		int present = ws_nsys_has_column(n, table, name);
+
+		sqlite3_str_appendf(sql, present ? "%s\"%w\"" : "%sNULL", c ? "," : "", name);
+	}
+	sqlite3_str_appendf(sql, " FROM main.\"%w\"", table);
+	text = sqlite3_str_finish(sql);
+	WS_FAIL_IF(!text, err, NO_MEMORY, "no memory to read %s", table);
+	if (sqlite3_prepare_v2(n->db, text, -1, &rows->stmt, NULL) != SQLITE_OK) {
+		ws_import_warn(n->out, "%s cannot be read: %s", table, sqlite3_errmsg(n->db));
+		n->out->lost[WS_LOST_import_damaged_table]++;
+		rows->stmt = NULL;
+	}
+	sqlite3_free(text);
+	return WS_OK;
+}
+
+/* --- cells --- */
+
+/* The row of another kind that a number names; *ok = 0 when there is none. */
+static enum ws_status follow(struct own *own, const struct ws_ref_column *ref, uint64_t *id,
+                             int *ok, struct ws_err *err)
+{
+	const uint64_t *known;
+
+	if (ref->target == WS_KIND_DEVICE)
+		return ws_import_device_used(own->n->out, *id, err);
+	known = ws_id_map_get(ref->target == WS_KIND_OP_CONFIG ? &own->ops : &own->schemas, *id);
+	*ok &= known != NULL;
+	if (known)
+		*id = *known;
+	return WS_OK;
+}
+
+/* What a cell means in the trace; *ok = 0 when it names something that there is not. */
+static enum ws_status translate(struct own *own, const struct ws_nsys_rows *r, unsigned column,
+                                uint64_t *out, int *ok, struct ws_err *err)
+{
+	int is_null = sqlite3_column_type(r->stmt, (int)column) == SQLITE_NULL;
+	struct ws_ref_column ref = {.zero_is_none = 1};
+	int is_ref = ws_ref_column_at(own->def, column, &ref);
+
+	*out = (uint64_t)sqlite3_column_int64(r->stmt, (int)column); /* 0 for NULL */
+	switch (ws_nsys_own_value(own->def, column)) {
+	case WS_NSYS_OWN_TEXT:
+		return is_null ? WS_OK : ws_nsys_string_of(own->n, *out, out, err);
+	case WS_NSYS_OWN_THREAD:
+		if (!is_null)
+			return ws_import_thread(own->n->out, *out >> 24 & 0xffffff, *out & 0xffffff,
+			                        (struct ws_bytes){NULL, 0}, out, err);
+		*ok &= ref.zero_is_none;
+		return WS_OK;
+	case WS_NSYS_OWN_PROCESS:
+		*out = *out >> 24 & 0xffffff;
+		return WS_OK;
+	case WS_NSYS_OWN_PLAIN:
+		break;
+	}
+	if (!is_ref || (!*out && ref.zero_is_none))
+		return WS_OK;
+	return follow(own, &ref, out, ok, err);
+}
+
+static void take_blob(const struct ws_nsys_rows *r, unsigned column, uint8_t *to, int *ok)
+{
+	const void *bytes = sqlite3_column_blob(r->stmt, (int)column);
+	struct ws_bytes blob = {bytes, (size_t)sqlite3_column_bytes(r->stmt, (int)column)};
+
+	*ok &= blob.len <= WS_MAX_BLOB_BYTES;
+	memcpy(to, &blob, sizeof(blob));
+}
+
+static enum ws_status take_row(struct own *own, const struct ws_nsys_rows *r, uint8_t *row, int *ok,
+                               struct ws_err *err)
+{
+	*ok = 1;
+	for (unsigned c = 0; c < own->def->ncolumns; c++) {
+		const struct ws_column_def *d = &own->def->columns[c];
+		uint8_t *to = row + d->row_offset;
+		uint64_t value = 0;
+		double real;
+
+		if (d->type == WS_TYPE_BLOB) {
+			take_blob(r, c, to, ok);
+			continue;
+		}
+		if (d->type == WS_TYPE_F64) {
+			real = sqlite3_column_double(r->stmt, (int)c);
+			memcpy(&value, &real, sizeof(value));
+		} else {
+			WS_FORWARD(translate(own, r, c, &value, ok, err));
+		}
+		if ((d->type == WS_TYPE_TIME || d->type == WS_TYPE_DUR) && *ok)
+			*ok &= d->type == WS_TYPE_TIME
+			               ? ws_import_time_ok(own->n->out, (int64_t)value, 0)
+			               : ws_import_time_ok(own->n->out, 0, (int64_t)value);
+		memcpy(to, &value, sizeof(value));
+	}
+	return WS_OK;
+}
+
+/* --- rows --- */
+
+static int begins_with(struct ws_bytes text, const char *begin)
+{
+	return text.len >= strlen(begin) && !memcmp(text.ptr, begin, strlen(begin));
+}
+
+static enum ws_status put_payload(struct own *own, const struct ws_row_payload *row,
+                                  struct ws_err *err)
+{
+	uint64_t id;
+
+	WS_FORWARD(ws_trace_writer_intern_payload(own->n->out->w, row->schema, row->bytes.ptr,
+	                                          row->bytes.len, &id, err));
+	return ws_id_map_put(&own->n->payloads, row->id, id, err);
+}
+
+/* Rows whose id must be counted, or must be the only one, or that an import has of its own. */
+static enum ws_status put_row(struct own *own, void *row, struct ws_err *err)
+{
+	struct ws_import_out *out = own->n->out;
+	struct ws_row_op_config *op = row;
+	const struct ws_row_meta *meta = row;
+	uint64_t id;
+
+	switch (own->def->id) {
+	case WS_KIND_PAYLOAD:
+		return put_payload(own, row, err);
+	case WS_KIND_PAYLOAD_SCHEMA:
+		id = ((const struct ws_row_payload_schema *)row)->id;
+		if (ws_id_map_get(&own->schemas, id))
+			return WS_OK;
+		WS_FORWARD(ws_id_map_put(&own->schemas, id, id, err));
+		break;
+	case WS_KIND_OP_CONFIG:
+		if (ws_id_map_get(&own->ops, op->id))
+			return WS_OK;
+		id = own->ops.n + 1;
+		WS_FORWARD(ws_id_map_put(&own->ops, op->id, id, err));
+		op->id = id;
+		break;
+	case WS_KIND_META:
+		if (begins_with(meta->key, "tool.") || begins_with(meta->key, "import."))
+			return WS_OK;
+		break;
+	case WS_KIND_DEVICE:
+		WS_FORWARD(
+		        ws_import_device_used(out, ((const struct ws_row_device *)row)->id, err));
+		break;
+	}
+	return ws_import_row(out, (enum ws_kind)own->def->id, row, err);
+}
+
+static enum ws_status import_kind(struct own *own, struct ws_err *err)
+{
+	_Alignas(8) uint8_t row[MAX_ROW_BYTES];
+	struct ws_nsys_rows rows;
+	enum ws_status status;
+	char table[64];
+	int ok;
+
+	WS_FAIL_IF(own->def->row_size > sizeof(row), err, BUG, "a row of %s is too large",
+	           own->def->name);
+	snprintf(table, sizeof(table), WS_NSYS_OWN_PREFIX "%s", own->def->name);
+	WS_FORWARD(open_table(own->n, own->def, table, &rows, err));
+	status = WS_OK;
+	while (status == WS_OK && ws_nsys_next(&rows)) {
+		memset(row, 0, own->def->row_size);
+		status = take_row(own, &rows, row, &ok, err);
+		if (status == WS_OK && ok)
+			status = put_row(own, row, err);
+		else if (status == WS_OK)
+			own->n->out->lost[WS_LOST_import_missing_field]++;
+	}
+	ws_nsys_close(&rows);
+	return status;
+}
+
+/* Which NVTX events have which payload. */
+static enum ws_status import_nvtx_payloads(struct ws_nsys *n, struct ws_err *err)
+{
+	struct ws_nsys_rows rows = {.n = n, .table = WS_NSYS_OWN_NVTX_PAYLOAD};
+	enum ws_status status = WS_OK;
+
+	if (!ws_nsys_has_table(n, rows.table) ||
+	    sqlite3_prepare_v2(n->db, "SELECT eventId, payload FROM main." WS_NSYS_OWN_NVTX_PAYLOAD,
+	                       -1, &rows.stmt, NULL) != SQLITE_OK)
+		return WS_OK;
+	while (status == WS_OK && ws_nsys_next(&rows)) {
+		const uint64_t *payload =
+		        ws_id_map_get(&n->payloads, (uint64_t)sqlite3_column_int64(rows.stmt, 1));
+
+		if (payload)
+			status = ws_id_map_put(&n->event_payloads,
+			                       (uint64_t)sqlite3_column_int64(rows.stmt, 0),
+			                       *payload, err);
+		else
+			n->out->lost[WS_LOST_import_missing_field]++;
+	}
+	ws_nsys_close(&rows);
+	return status;
+}
+
+enum ws_status ws_nsys_import_own(struct ws_nsys *n, struct ws_err *err)
+{
+	static const enum ws_kind kinds[] = {
+#define X(NAME, name) WS_KIND_##NAME,
+	        WS_NSYS_OWN_LIST(X)
+#undef X
+	};
+	struct own own = {.n = n};
+	enum ws_status status = WS_OK;
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds) && status == WS_OK; i++) {
+		own.def = ws_schema_kind(kinds[i]);
+		status = import_kind(&own, err);
+	}
+	ws_id_map_free(&own.schemas);
+	ws_id_map_free(&own.ops);
+	return status == WS_OK ? import_nvtx_payloads(n, err) : status;
+}

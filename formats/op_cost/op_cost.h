@@ -1,0 +1,76 @@
+/*
+ * What a PyTorch operation costs, from its recorded input shapes: FLOPs and
+ * bytes. Conventions, op by op: docs/import.md.
+ *
+ * A multiply-add is 2 FLOPs, softmax 5 an element. Bytes are the least that
+ * must move when each operand is read once and each result written once.
+ * What the recorded inputs do not settle is unknown, never assumed.
+ */
+#ifndef WS_FORMATS_OP_COST_OP_COST_H
+#define WS_FORMATS_OP_COST_OP_COST_H
+
+#include "formats/schema/schema.h"
+
+/* The values of warpsheet_nvtx.h, which this layer does not include. A test compares them. */
+enum ws_op_kind {
+	WS_OP_OTHER,
+	WS_OP_GEMM,
+	WS_OP_CONV,
+	WS_OP_ATTENTION,
+	WS_OP_SOFTMAX,
+	WS_OP_NORM = 7,
+	WS_OP_ACTIVATION = 8,
+	WS_OP_ELEMENTWISE = 9,
+	WS_OP_EMBEDDING = 11,
+	WS_OP_LOSS = 12,
+	WS_OP_OPTIMIZER = 13,
+	WS_OP_REDUCE = 14,
+	WS_OP_COPY = 15,
+	WS_OP_CAST = 16,
+	WS_OP_POOL = 17,
+	WS_OP_RNG = 18,
+	WS_OP_FILL = 19,
+};
+
+enum ws_op_direction {
+	WS_OP_NO_DIRECTION,
+	WS_OP_FORWARD,
+	WS_OP_BACKWARD,
+};
+
+enum ws_op_dtype {
+	WS_DTYPE_NONE,
+	WS_DTYPE_FP32,
+	WS_DTYPE_FP16 = 3,
+	WS_DTYPE_BF16 = 4,
+	WS_DTYPE_FP64 = 5,
+	WS_DTYPE_INT8 = 6,
+	WS_DTYPE_INT32 = 7,
+	WS_DTYPE_INT64 = 8,
+	WS_DTYPE_FP8 = 9,
+	WS_DTYPE_BOOL8 = 10,
+};
+
+/* An operation as recorded. The last four are JSON arrays of one element an input, or empty. */
+struct ws_op_desc {
+	struct ws_bytes name;
+	struct ws_bytes dims; /* [[2,3],[],[[4],[5]]]: tensors, others, lists of tensors */
+	struct ws_bytes types;
+	struct ws_bytes strides;
+	struct ws_bytes inputs; /* values of scalar inputs as strings: ["","1","[0, 1]","True"] */
+};
+
+struct ws_op_cost {
+	enum ws_op_kind kind;
+	enum ws_op_direction direction;
+	enum ws_op_dtype dtype;
+	enum ws_op_cost_known known;
+	uint64_t batch, m, n, k; /* of a GEMM, else 0 */
+	uint64_t flops;
+	uint64_t bytes_read, bytes_written;
+};
+
+/* Always fills out; what is unknown is 0. */
+void ws_op_cost(const struct ws_op_desc *op, struct ws_op_cost *out);
+
+#endif

@@ -1,0 +1,360 @@
+#include "formats/parquet/writer.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "formats/base/utf8.h"
+
+static const char magic[4] = {'P', 'A', 'R', '1'};
+
+struct ws_parquet_writer {
+	struct ws_parquet_file file;
+	size_t ncolumns;
+	struct ws_parquet_values *values; /* of the row group in the making, one a column */
+	size_t at;                        /* column that the next value is for */
+	uint32_t rows, group_rows;
+	size_t text_bytes;
+	uint64_t all_rows;
+	struct ws_buf repaired; /* a text without what is no UTF-8 */
+	struct ws_parquet_chunker chunker;
+	struct ws_thrift groups, meta; /* elements of the footer's lists */
+	uint32_t ngroups, nmeta;
+	enum ws_status status; /* the first failure of a row */
+	struct ws_err err;
+};
+
+static enum ws_status values_init(struct ws_parquet_values *c,
+                                  const struct ws_parquet_column *column, uint32_t rows,
+                                  struct ws_err *err)
+{
+	c->name = column->name;
+	c->type = column->type;
+	c->optional = column->optional;
+	c->v = calloc(rows, sizeof(*c->v));
+	if (c->optional)
+		c->present = calloc(rows, sizeof(*c->present));
+	WS_FAIL_IF(!c->v || (c->optional && !c->present), err, NO_MEMORY,
+	           "no memory for row groups of %u rows", rows);
+	return WS_OK;
+}
+
+enum ws_status ws_parquet_writer_new(struct ws_parquet_writer **out, FILE *f,
+                                     const struct ws_parquet_column *columns, size_t ncolumns,
+                                     const struct ws_parquet_opts *opts, struct ws_err *err)
+{
+	struct ws_parquet_writer *w = calloc(1, sizeof(*w));
+	enum ws_status status;
+
+	*out = NULL;
+	WS_FAIL_IF(!w, err, NO_MEMORY, "no memory for a Parquet writer");
+	w->file.f = f;
+	w->group_rows = opts && opts->group_rows ? opts->group_rows : WS_PARQUET_GROUP_ROWS;
+	w->values = calloc(ncolumns, sizeof(*w->values));
+	w->ncolumns = w->values ? ncolumns : 0;
+	status = ws_parquet_chunker_init(&w->chunker, w->group_rows,
+	                                 opts && opts->zstd_level ? opts->zstd_level : 3, err);
+	if (status == WS_OK && !w->values)
+		status = WS_FAIL(err, NO_MEMORY, "no memory for %zu columns", ncolumns);
+	for (size_t i = 0; i < ncolumns && status == WS_OK; i++)
+		status = values_init(&w->values[i], &columns[i], w->group_rows, err);
+	if (status == WS_OK)
+		status = ws_parquet_append(&w->file, magic, sizeof(magic), err);
+	if (status == WS_OK)
+		*out = w;
+	else
+		ws_parquet_writer_free(w);
+	return status;
+}
+
+void ws_parquet_writer_free(struct ws_parquet_writer *w)
+{
+	if (!w)
+		return;
+	for (size_t i = 0; i < w->ncolumns; i++)
+		ws_parquet_values_free(&w->values[i]);
+	free(w->values);
+	ws_buf_free(&w->repaired);
+	ws_parquet_chunker_free(&w->chunker);
+	ws_buf_free(&w->groups.buf);
+	ws_buf_free(&w->meta.buf);
+	free(w);
+}
+
+void ws_parquet_meta(struct ws_parquet_writer *w, const char *key, const char *value)
+{
+	ws_thrift_element_struct(&w->meta);
+	ws_thrift_str(&w->meta, 1, key);
+	ws_thrift_str(&w->meta, 2, value);
+	ws_thrift_struct_end(&w->meta);
+	w->nmeta++;
+}
+
+/* --- values ----------------------------------------------------------------------------------- */
+
+/* The column that a value of this type may go into; NULL when it may not. */
+static struct ws_parquet_values *next_column(struct ws_parquet_writer *w, enum ws_parquet_type type)
+{
+	struct ws_parquet_values *c = w->at < w->ncolumns ? &w->values[w->at] : NULL;
+
+	w->at++;
+	if (c && c->type == type)
+		return c;
+	if (w->status == WS_OK)
+		w->status = WS_FAIL(&w->err, BUG, "a value of type %d does not fit column %zu, %s",
+		                    (int)type, w->at, c ? c->name : "which there is not");
+	return NULL;
+}
+
+static void put_value(struct ws_parquet_values *c, uint64_t value)
+{
+	if (c->optional)
+		c->present[c->rows] = 1;
+	c->rows++;
+	c->v[c->n++] = value;
+}
+
+void ws_parquet_i64(struct ws_parquet_writer *w, int64_t value)
+{
+	struct ws_parquet_values *c = next_column(w, WS_PARQUET_I64);
+
+	if (c)
+		put_value(c, (uint64_t)value);
+}
+
+void ws_parquet_u64(struct ws_parquet_writer *w, uint64_t value)
+{
+	struct ws_parquet_values *c = next_column(w, WS_PARQUET_U64);
+
+	if (c)
+		put_value(c, value);
+}
+
+void ws_parquet_f64(struct ws_parquet_writer *w, double value)
+{
+	struct ws_parquet_values *c = next_column(w, WS_PARQUET_F64);
+	uint64_t bits;
+
+	memcpy(&bits, &value, sizeof(bits));
+	if (c)
+		put_value(c, bits);
+}
+
+void ws_parquet_null(struct ws_parquet_writer *w)
+{
+	struct ws_parquet_values *c = w->at < w->ncolumns ? &w->values[w->at] : NULL;
+
+	w->at++;
+	if (c && c->optional)
+		c->present[c->rows++] = 0;
+	else if (w->status == WS_OK)
+		w->status = WS_FAIL(&w->err, BUG, "column %zu, %s, must not be null", w->at,
+		                    c ? c->name : "which there is not");
+}
+
+static int is_ascii(const uint8_t *p, size_t len)
+{
+	uint8_t all = 0;
+
+	for (size_t i = 0; i < len; i++)
+		all |= p[i];
+	return all < 0x80;
+}
+
+/* *text becomes UTF-8 for certain. */
+static enum ws_status repair(struct ws_buf *to, struct ws_bytes *text, struct ws_err *err)
+{
+	const uint8_t *p = text->ptr;
+	size_t left = text->len;
+
+	if (is_ascii(p, left))
+		return WS_OK;
+	to->len = 0;
+	/* a broken byte becomes three */
+	WS_FORWARD(ws_buf_reserve(to, 3 * left, err));
+	while (left) {
+		uint32_t code_point;
+		unsigned took = ws_utf8_get(p, left, &code_point);
+		char utf8[WS_UTF8_MAX_BYTES];
+		unsigned made = ws_utf8_put(code_point, utf8);
+
+		memcpy(to->data + to->len, utf8, made);
+		to->len += made;
+		p += took;
+		left -= took;
+	}
+	*text = (struct ws_bytes){to->data, to->len};
+	return WS_OK;
+}
+
+static enum ws_status put_text(struct ws_parquet_writer *w, struct ws_parquet_values *c,
+                               struct ws_bytes text, struct ws_err *err)
+{
+	uint64_t place;
+	uint32_t len;
+
+	WS_FORWARD(repair(&w->repaired, &text, err));
+	len = (uint32_t)text.len;
+	place = ws_strtab_find(&c->places, text.ptr, text.len);
+	if (!place) {
+		WS_FORWARD(ws_strtab_add(&c->places, text.ptr, text.len, &place, err));
+		WS_FORWARD(ws_buf_put(&c->dict, &len, sizeof(len), err));
+		WS_FORWARD(ws_buf_put(&c->dict, text.ptr, text.len, err));
+		w->text_bytes += sizeof(len) + len;
+		c->ndict++;
+	}
+	put_value(c, place - 1);
+	return WS_OK;
+}
+
+void ws_parquet_text(struct ws_parquet_writer *w, const void *bytes, size_t len)
+{
+	struct ws_parquet_values *c = next_column(w, WS_PARQUET_TEXT);
+	struct ws_bytes text = {bytes, len};
+
+	if (len > WS_PARQUET_MAX_TEXT_BYTES)
+		text.len = WS_PARQUET_MAX_TEXT_BYTES;
+	if (c && w->status == WS_OK)
+		w->status = put_text(w, c, text, &w->err);
+}
+
+void ws_parquet_str(struct ws_parquet_writer *w, const char *text)
+{
+	ws_parquet_text(w, text, strlen(text));
+}
+
+/* --- row groups ------------------------------------------------------------------------------- */
+
+static enum ws_status put_group(struct ws_parquet_writer *w, struct ws_err *err)
+{
+	struct ws_parquet_chunk_size all = {0}, size;
+	uint64_t offset = w->file.size;
+	struct ws_thrift *t = &w->groups;
+
+	if (!w->rows)
+		return WS_OK;
+	ws_thrift_element_struct(t);
+	ws_thrift_list(t, 1, WS_THRIFT_STRUCT, (uint32_t)w->ncolumns);
+	for (size_t i = 0; i < w->ncolumns; i++) {
+		WS_FORWARD(ws_parquet_chunk_write(&w->chunker, &w->values[i], &w->file, t, &size,
+		                                  err));
+		all.raw += size.raw;
+		all.stored += size.stored;
+		ws_parquet_values_clear(&w->values[i]);
+	}
+	ws_thrift_i64(t, 2, (int64_t)all.raw);
+	ws_thrift_i64(t, 3, w->rows);
+	ws_thrift_i64(t, 5, (int64_t)offset);
+	ws_thrift_i64(t, 6, (int64_t)all.stored);
+	ws_thrift_struct_end(t);
+	w->ngroups++;
+	w->all_rows += w->rows;
+	w->rows = 0;
+	w->text_bytes = 0;
+	return WS_OK;
+}
+
+enum ws_status ws_parquet_end_row(struct ws_parquet_writer *w, struct ws_err *err)
+{
+	if (w->status == WS_OK && w->at != w->ncolumns)
+		w->status = WS_FAIL(&w->err, BUG, "%zu values for %zu columns", w->at, w->ncolumns);
+	w->at = 0;
+	w->rows++;
+	if (w->status == WS_OK &&
+	    (w->rows == w->group_rows || w->text_bytes >= WS_PARQUET_GROUP_TEXT_BYTES))
+		w->status = put_group(w, &w->err);
+	if (w->status != WS_OK && err)
+		*err = w->err;
+	return w->status;
+}
+
+/* --- the footer ------------------------------------------------------------------------------- */
+
+/* Names in parquet.thrift: SchemaElement, its ConvertedType for old readers and its LogicalType. */
+enum { REQUIRED = 0, OPTIONAL = 1 };
+enum { CONVERTED_UTF8 = 0, CONVERTED_UINT_64 = 14 };
+enum { LOGICAL_STRING = 1, LOGICAL_INTEGER = 10 };
+
+static void put_schema_element(struct ws_thrift *t, const struct ws_parquet_values *c)
+{
+	ws_thrift_element_struct(t);
+	ws_thrift_i32(t, 1, ws_parquet_physical(c->type));
+	ws_thrift_i32(t, 3, c->optional ? OPTIONAL : REQUIRED);
+	ws_thrift_str(t, 4, c->name);
+	if (c->type == WS_PARQUET_TEXT) {
+		ws_thrift_i32(t, 6, CONVERTED_UTF8);
+		ws_thrift_struct_begin(t, 10);
+		ws_thrift_struct_begin(t, LOGICAL_STRING);
+		ws_thrift_struct_end(t);
+		ws_thrift_struct_end(t);
+	} else if (c->type == WS_PARQUET_U64) {
+		ws_thrift_i32(t, 6, CONVERTED_UINT_64);
+		ws_thrift_struct_begin(t, 10);
+		ws_thrift_struct_begin(t, LOGICAL_INTEGER);
+		ws_thrift_i8(t, 1, 64);
+		ws_thrift_bool(t, 2, 0); /* signed */
+		ws_thrift_struct_end(t);
+		ws_thrift_struct_end(t);
+	}
+	ws_thrift_struct_end(t);
+}
+
+static void put_footer(struct ws_parquet_writer *w, struct ws_thrift *t)
+{
+	ws_thrift_i32(t, 1, 2); /* version: V2 pages */
+	ws_thrift_list(t, 2, WS_THRIFT_STRUCT, (uint32_t)w->ncolumns + 1);
+	ws_thrift_element_struct(t);
+	ws_thrift_str(t, 4, "schema");
+	ws_thrift_i32(t, 5, (int32_t)w->ncolumns);
+	ws_thrift_struct_end(t);
+	for (size_t i = 0; i < w->ncolumns; i++)
+		put_schema_element(t, &w->values[i]);
+	ws_thrift_i64(t, 3, (int64_t)w->all_rows);
+	ws_thrift_list(t, 4, WS_THRIFT_STRUCT, w->ngroups);
+	ws_thrift_elements(t, &w->groups);
+	if (w->nmeta) {
+		ws_thrift_list(t, 5, WS_THRIFT_STRUCT, w->nmeta);
+		ws_thrift_elements(t, &w->meta);
+	}
+	ws_thrift_str(t, 6, "warpsheet version " WS_VERSION);
+	/* column orders: without them readers must not trust the statistics */
+	ws_thrift_list(t, 7, WS_THRIFT_STRUCT, (uint32_t)w->ncolumns);
+	for (size_t i = 0; i < w->ncolumns; i++) {
+		ws_thrift_element_struct(t);
+		ws_thrift_struct_begin(t, 1);
+		ws_thrift_struct_end(t);
+		ws_thrift_struct_end(t);
+	}
+	ws_thrift_struct_end(t);
+}
+
+enum ws_status ws_parquet_finish(struct ws_parquet_writer *w, struct ws_err *err)
+{
+	struct ws_thrift t = {0};
+	uint8_t size[4];
+	enum ws_status status = w->status;
+
+	if (status != WS_OK && err)
+		*err = w->err;
+	if (status == WS_OK && w->at)
+		status = WS_FAIL(err, BUG, "a row of a Parquet file has no end");
+	if (status == WS_OK)
+		status = put_group(w, err);
+	if (status == WS_OK) {
+		put_footer(w, &t);
+		status = ws_thrift_finish(&t, err);
+	}
+	if (status == WS_OK && t.buf.len > INT32_MAX)
+		status = WS_FAIL(err, IO_WRITE, "the Parquet file has too many row groups");
+	if (status == WS_OK)
+		status = ws_parquet_append(&w->file, t.buf.data, t.buf.len, err);
+	if (status == WS_OK) {
+		ws_store_u32(size, (uint32_t)t.buf.len);
+		status = ws_parquet_append(&w->file, size, sizeof(size), err);
+	}
+	if (status == WS_OK)
+		status = ws_parquet_append(&w->file, magic, sizeof(magic), err);
+	if (status == WS_OK && fflush(w->file.f) != 0)
+		status = WS_FAIL(err, IO_WRITE, "cannot write Parquet: %s", strerror(errno));
+	ws_buf_free(&t.buf);
+	return status;
+}

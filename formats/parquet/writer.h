@@ -1,0 +1,63 @@
+/*
+ * Writes a Parquet file: flat columns, row groups of bounded size, V2 pages,
+ * zstd, statistics. Two writers given the same calls make the same bytes.
+ * What is written and why: docs/parquet.md.
+ *
+ * Values come row by row, column by column. Errors of a row are told by
+ * ws_parquet_end_row.
+ */
+#ifndef WS_FORMATS_PARQUET_WRITER_H
+#define WS_FORMATS_PARQUET_WRITER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "formats/parquet/chunk.h"
+#include "formats/base/status.h"
+
+struct ws_parquet_column {
+	const char *name;
+	enum ws_parquet_type type;
+	uint8_t optional; /* may be null */
+};
+
+struct ws_parquet_opts {
+	int zstd_level;      /* 0 = 3 */
+	uint32_t group_rows; /* rows of a row group; 0 = WS_PARQUET_GROUP_ROWS */
+};
+/* What DuckDB writes and reads at a time; also what bounds this writer's memory: 9 bytes a value.
+ */
+#define WS_PARQUET_GROUP_ROWS 122880u
+/* A row group also ends when its distinct texts have this many bytes. */
+#define WS_PARQUET_GROUP_TEXT_BYTES ((size_t)64 << 20)
+#define WS_PARQUET_MAX_TEXT_BYTES   ((size_t)1 << 24)
+
+struct ws_parquet_writer;
+
+/*
+ * Begin a file at the beginning of f, which is borrowed, as are the columns and
+ * their names. opts may be NULL.
+ */
+enum ws_status ws_parquet_writer_new(struct ws_parquet_writer **out, FILE *f,
+                                     const struct ws_parquet_column *columns, size_t ncolumns,
+                                     const struct ws_parquet_opts *opts, struct ws_err *err);
+void ws_parquet_writer_free(struct ws_parquet_writer *w); /* NULL is legal */
+
+/* Key-value metadata of the file, in the order of the calls; UTF-8. */
+void ws_parquet_meta(struct ws_parquet_writer *w, const char *key, const char *value);
+
+/* The next value of the row. */
+void ws_parquet_i64(struct ws_parquet_writer *w, int64_t value);
+void ws_parquet_u64(struct ws_parquet_writer *w, uint64_t value);
+void ws_parquet_f64(struct ws_parquet_writer *w, double value);
+/* Any bytes: what is no UTF-8 as U+FFFD; cut at WS_PARQUET_MAX_TEXT_BYTES. */
+void ws_parquet_text(struct ws_parquet_writer *w, const void *bytes, size_t len);
+void ws_parquet_str(struct ws_parquet_writer *w, const char *text); /* NUL-terminated */
+void ws_parquet_null(struct ws_parquet_writer *w);
+/* BUG when the values did not fit the columns; else of the writing. */
+enum ws_status ws_parquet_end_row(struct ws_parquet_writer *w, struct ws_err *err);
+
+/* Write what is left and the footer, and flush. The file stays open. */
+enum ws_status ws_parquet_finish(struct ws_parquet_writer *w, struct ws_err *err);
+
+#endif

@@ -1,0 +1,426 @@
+/*
+ * What the events of a PyTorch trace become. The mapping is documented in
+ * docs/import.md.
+ */
+#include <stdlib.h>
+
+#include "formats/pytorch/pytorch.h"
+#include "formats/op_cost/op_cost.h"
+
+/* --- work of the host ----------------------------------------------------------------------------
+ */
+
+static enum ws_status on_call(struct ws_pytorch *p, const struct ws_pytorch_event *e,
+                              struct ws_err *err)
+{
+	struct ws_row_api row = {.correlation = ARG_U64(e, CORRELATION)};
+
+	if (!ws_pytorch_span(p, e, &row.start_ns, &row.dur_ns))
+		return WS_OK;
+	WS_FORWARD(ws_pytorch_host_event(p, e, err));
+	WS_FORWARD(ws_pytorch_thread(p, e, &row.thread, err));
+	WS_FORWARD(ws_pytorch_text(p, &e->name, &row.name, err));
+	return ws_import_row(p->out, WS_KIND_API, &row, err);
+}
+
+static struct ws_bytes array_text(const struct ws_json_value *v)
+{
+	return v->type == WS_JSON_ARRAY ? (struct ws_bytes){v->text, v->len}
+	                                : (struct ws_bytes){NULL, 0};
+}
+
+static enum ws_status on_cpu_op(struct ws_pytorch *p, const struct ws_pytorch_event *e,
+                                struct ws_err *err)
+{
+	struct ws_op_desc op = {.dims = array_text(&e->arg[WS_ARG_DIMS]),
+	                        .types = array_text(&e->arg[WS_ARG_TYPES]),
+	                        .strides = array_text(&e->arg[WS_ARG_STRIDES]),
+	                        .inputs = array_text(&e->arg[WS_ARG_INPUTS])};
+	struct ws_row_cpu_op row = {.external_id = ARG_U64(e, EXTERNAL_ID),
+	                            .record_function = ARG_U64(e, RECORD_FUNCTION),
+	                            .sequence = ARG_I64(e, SEQUENCE, -1),
+	                            .forward_thread = ARG_U64(e, FORWARD_THREAD)};
+
+	if (!ws_pytorch_span(p, e, &row.start_ns, &row.dur_ns))
+		return WS_OK;
+	WS_FORWARD(ws_pytorch_host_event(p, e, err));
+	WS_FORWARD(ws_pytorch_thread(p, e, &row.thread, err));
+	if (e->name.type == WS_JSON_STRING)
+		WS_FORWARD(ws_json_text(&e->name, &p->scratch, &op.name, err));
+	WS_FORWARD(ws_import_op(p->out, &op, &row.config, err));
+	return ws_import_row(p->out, WS_KIND_CPU_OP, &row, err);
+}
+
+static enum ws_status on_annotation(struct ws_pytorch *p, const struct ws_pytorch_event *e,
+                                    struct ws_err *err)
+{
+	struct ws_import_range r = {.domain = p->domain, .sequence = p->nranges};
+	int64_t dur_ns;
+
+	if (!ws_pytorch_span(p, e, &r.start_ns, &dur_ns))
+		return WS_OK;
+	r.end_ns = r.start_ns + dur_ns;
+	WS_FORWARD(ws_pytorch_host_event(p, e, err));
+	WS_FORWARD(ws_pytorch_thread(p, e, &r.thread, err));
+	WS_FORWARD(ws_pytorch_text(p, &e->name, &r.name, err));
+	if (p->nranges == p->ranges_cap) {
+		size_t cap = p->ranges_cap ? p->ranges_cap * 2 : 256;
+		void *grown = reallocarray(p->ranges, cap, sizeof(*p->ranges));
+
+		WS_FAIL_IF(!grown, err, NO_MEMORY, "no memory for %zu annotations", cap);
+		p->ranges = grown;
+		p->ranges_cap = cap;
+	}
+	p->ranges[p->nranges++] = r;
+	return WS_OK;
+}
+
+/*
+ * The 2021 generation calls annotations operators too. What the program or
+ * the framework annotated has neither inputs nor a sequence number, and no
+ * name of the form library::operation.
+ */
+static enum ws_status on_operator_2021(struct ws_pytorch *p, const struct ws_pytorch_event *e,
+                                       struct ws_err *err)
+{
+	int operation = e->arg[WS_ARG_DIMS].type != WS_JSON_ABSENT ||
+	                e->arg[WS_ARG_SEQUENCE].type != WS_JSON_ABSENT || !e->name.len ||
+	                memmem(e->name.text, e->name.len, "::", 2);
+
+	p->names_2021 = 1;
+	return operation ? on_cpu_op(p, e, err) : on_annotation(p, e, err);
+}
+
+static enum ws_status on_python(struct ws_pytorch *p, const struct ws_pytorch_event *e,
+                                struct ws_err *err)
+{
+	struct ws_row_python_call row = {.id = ARG_U64(e, PYTHON_ID),
+	                                 .parent = ARG_U64(e, PYTHON_PARENT),
+	                                 .module = ARG_I64(e, PYTHON_MODULE, -1)};
+
+	if (!ws_pytorch_span(p, e, &row.start_ns, &row.dur_ns))
+		return WS_OK;
+	WS_FORWARD(ws_pytorch_thread(p, e, &row.thread, err));
+	WS_FORWARD(ws_pytorch_text(p, &e->name, &row.name, err));
+	return ws_import_row(p->out, WS_KIND_PYTHON_CALL, &row, err);
+}
+
+static enum ws_status on_overhead(struct ws_pytorch *p, const struct ws_pytorch_event *e,
+                                  struct ws_err *err)
+{
+	/* in the order of the column's values */
+	static const char kinds[] = "Unknown\0Driver Compiler\0Buffer Flush\0Instrumentation\0"
+	                            "Resource\0Runtime Triggered Module Loading\0"
+	                            "Lazy Function Loading\0Command Buffer Full\0"
+	                            "Activity Buffer Request\0UVM Activity Init\0";
+	struct ws_row_overhead row = {0};
+
+	if (!ws_pytorch_span(p, e, &row.start_ns, &row.dur_ns))
+		return WS_OK;
+	WS_FORWARD(ws_pytorch_thread(p, e, &row.thread, err));
+	WS_FORWARD(ws_pytorch_text(p, &e->name, &row.name, err));
+	if (e->name.len)
+		row.kind = ws_pytorch_word(kinds, e->name.text, e->name.len);
+	return ws_import_row(p->out, WS_KIND_OVERHEAD, &row, err);
+}
+
+/* The span of the profiler itself: what utilization over the whole recording refers to. */
+static enum ws_status on_span(struct ws_pytorch *p, const struct ws_pytorch_event *e,
+                              struct ws_err *err)
+{
+	int64_t start_ns, dur_ns;
+	char text[32];
+	int len;
+
+	if (p->has_span) {
+		p->dropped[WS_DROPPED_SPAN]++;
+		return WS_OK;
+	}
+	if (!ws_pytorch_span(p, e, &start_ns, &dur_ns))
+		return WS_OK;
+	p->has_span = 1;
+	len = snprintf(text, sizeof(text), "%lld", (long long)start_ns);
+	WS_FORWARD(ws_import_meta(p->out, "pytorch.span_start_ns",
+	                          (struct ws_bytes){text, (size_t)len}, err));
+	len = snprintf(text, sizeof(text), "%lld", (long long)dur_ns);
+	return ws_import_meta(p->out, "pytorch.span_dur_ns", (struct ws_bytes){text, (size_t)len},
+	                      err);
+}
+
+/* --- moments, links, names --- */
+
+static enum ws_status on_memory(struct ws_pytorch *p, const struct ws_pytorch_event *e,
+                                enum ws_memory_op op, struct ws_err *err)
+{
+	int64_t bytes = ARG_I64(e, MEMORY_BYTES, 0), type = ARG_I64(e, MEMORY_DEVICE_TYPE, -1);
+	struct ws_row_memory row = {.op = op,
+	                            .pid = ws_pytorch_u64(&e->pid, 0),
+	                            .device = ARG_U64(e, MEMORY_DEVICE),
+	                            .address = ARG_U64(e, MEMORY_ADDRESS),
+	                            .total_allocated_bytes = ARG_U64(e, MEMORY_ALLOCATED),
+	                            .total_reserved_bytes = ARG_U64(e, MEMORY_RESERVED)};
+
+	if (!ws_pytorch_time(p, &e->ts, &row.time_ns)) {
+		p->out->lost[WS_LOST_import_bad_time]++;
+		return WS_OK;
+	}
+	if (!ws_import_time_ok(p->out, row.time_ns, 0))
+		return WS_OK;
+	/* PyTorch's device types: 0 the host, 1 CUDA */
+	row.memory_kind = type == 0   ? WS_MEMORY_PAGEABLE
+	                  : type == 1 ? WS_MEMORY_DEVICE
+	                              : WS_MEMORY_UNKNOWN;
+	if (bytes < 0 && op == WS_MEMORY_OP_ALLOC)
+		row.op = WS_MEMORY_OP_FREE;
+	row.bytes = bytes < 0 ? 0 - (uint64_t)bytes : (uint64_t)bytes;
+	if (row.memory_kind == WS_MEMORY_PAGEABLE)
+		row.device = 0;
+	else
+		WS_FORWARD(ws_import_device_used(p->out, row.device, err));
+	WS_FORWARD(ws_pytorch_thread(p, e, &row.thread, err));
+	return ws_import_row(p->out, WS_KIND_MEMORY, &row, err);
+}
+
+static enum ws_status on_instant(struct ws_pytorch *p, const struct ws_pytorch_event *e,
+                                 struct ws_err *err)
+{
+	if (WS_JSON_IS(&e->name, "[memory]"))
+		return on_memory(p, e, WS_MEMORY_OP_ALLOC, err);
+	if (WS_JSON_IS(&e->name, "[OutOfMemory]"))
+		return on_memory(p, e, WS_MEMORY_OP_OUT_OF_MEMORY, err);
+	p->dropped[WS_DROPPED_SPAN]++;
+	return WS_OK;
+}
+
+static enum ws_status flow_of(struct ws_pytorch *p, uint64_t id, struct ws_flow_end **flow,
+                              struct ws_err *err)
+{
+	uint64_t at = ws_strtab_find(&p->flow_ids, &id, sizeof(id));
+
+	if (!at) {
+		if (p->nflows == p->flows_cap) {
+			size_t cap = p->flows_cap ? p->flows_cap * 2 : 1024;
+			void *grown = reallocarray(p->flows, cap, sizeof(*p->flows));
+
+			WS_FAIL_IF(!grown, err, NO_MEMORY, "no memory for %zu links", cap);
+			p->flows = grown;
+			p->flows_cap = cap;
+		}
+		WS_FORWARD(ws_strtab_add(&p->flow_ids, &id, sizeof(id), &at, err));
+		p->flows[p->nflows++] = (struct ws_flow_end){0};
+	}
+	*flow = &p->flows[at - 1];
+	return WS_OK;
+}
+
+static enum ws_status on_forward_backward(struct ws_pytorch *p, const struct ws_pytorch_event *e,
+                                          struct ws_err *err)
+{
+	struct ws_row_flow row = {.kind = WS_FLOW_FORWARD_BACKWARD};
+	struct ws_flow_end here = {.phase = e->ph.text[0]}, *other = NULL;
+	int64_t id;
+
+	if (!ws_pytorch_time(p, &e->ts, &here.time_ns) || !ws_json_i64(&e->id, &id)) {
+		p->out->lost[WS_LOST_import_missing_field]++;
+		return WS_OK;
+	}
+	if (!ws_import_time_ok(p->out, here.time_ns, 0))
+		return WS_OK;
+	WS_FORWARD(ws_pytorch_thread(p, e, &here.thread, err));
+	WS_FORWARD(flow_of(p, (uint64_t)id, &other, err));
+	if (!other->phase || other->phase == here.phase) {
+		*other = here;
+		return WS_OK;
+	}
+	row.from_ns = here.phase == 's' ? here.time_ns : other->time_ns;
+	row.from_thread = here.phase == 's' ? here.thread : other->thread;
+	row.to_ns = here.phase == 's' ? other->time_ns : here.time_ns;
+	row.to_thread = here.phase == 's' ? other->thread : here.thread;
+	other->phase = 0;
+	return ws_import_row(p->out, WS_KIND_FLOW, &row, err);
+}
+
+static enum ws_status on_launch_arrow(struct ws_pytorch *p, const struct ws_pytorch_event *e,
+                                      struct ws_err *err)
+{
+	(void)e;
+	(void)err;
+	p->dropped[WS_DROPPED_ARROW]++;
+	return WS_OK;
+}
+
+/* Names are kept to the end: only then it is known which processes and threads have records. */
+struct kept_name {
+	uint64_t pid, tid;
+	uint64_t of_process;
+	uint64_t len; /* of the text that follows */
+};
+
+static enum ws_status on_name(struct ws_pytorch *p, const struct ws_pytorch_event *e,
+                              struct ws_err *err)
+{
+	const struct ws_json_value *name = &e->arg[WS_ARG_NAME];
+	struct kept_name kept = {.pid = ws_pytorch_u64(&e->pid, 0),
+	                         .tid = ws_pytorch_u64(&e->tid, 0)};
+	struct ws_bytes text;
+
+	if (name->type != WS_JSON_STRING) {
+		p->dropped[WS_DROPPED_HINT]++;
+		return WS_OK;
+	}
+	WS_FORWARD(ws_json_text(name, &p->scratch, &text, err));
+	kept.of_process = WS_JSON_IS(&e->name, "process_name");
+	kept.len = text.len;
+	if (p->names.len > WS_PYTORCH_MAX_NAMES_BYTES) {
+		p->dropped[WS_DROPPED_NAME]++;
+		return WS_OK;
+	}
+	WS_FORWARD(ws_buf_put(&p->names, &kept, sizeof(kept), err));
+	return ws_buf_put(&p->names, text.ptr, text.len, err);
+}
+
+static enum ws_status apply_name(struct ws_pytorch *p, const struct kept_name *kept,
+                                 struct ws_bytes text, struct ws_err *err)
+{
+	struct ws_import_process *process;
+	uint64_t thread;
+
+	if (kept->of_process && ws_import_process_known(p->out, kept->pid)) {
+		WS_FORWARD(ws_import_process(p->out, kept->pid, &process, err));
+		return ws_import_text(p->out, text, &process->name, err);
+	}
+	thread = ws_import_thread_known(p->out, kept->pid, kept->tid);
+	if (!kept->of_process && thread)
+		return ws_import_thread_name(p->out, thread, kept->pid, kept->tid, text, err);
+	p->dropped[WS_DROPPED_NAME]++;
+	return WS_OK;
+}
+
+static enum ws_status finish_names(struct ws_pytorch *p, struct ws_err *err)
+{
+	struct kept_name kept;
+
+	for (size_t at = 0; at < p->names.len; at += kept.len) {
+		memcpy(&kept, p->names.data + at, sizeof(kept));
+		at += sizeof(kept);
+		WS_FORWARD(apply_name(p, &kept,
+		                      (struct ws_bytes){p->names.data + at, (size_t)kept.len},
+		                      err));
+	}
+	return WS_OK;
+}
+
+/* --- which event is what --- */
+
+struct category {
+	const char *text;
+	enum ws_status (*fn)(struct ws_pytorch *p, const struct ws_pytorch_event *e,
+	                     struct ws_err *err);
+};
+
+static const struct category categories[] = {
+#define CATEGORY(text, name) {text, name},
+#include "formats/pytorch/pytorch.def"
+        {NULL, NULL},
+};
+static const struct category flows[] = {
+#define FLOW(text, name) {text, name},
+#include "formats/pytorch/pytorch.def"
+        {NULL, NULL},
+};
+
+static enum ws_status unknown(struct ws_pytorch *p, const char *what, const struct ws_json_value *v)
+{
+	char reason[WS_IMPORT_TEXT_BYTES];
+	int len = v->len > 64 ? 64 : (int)v->len;
+
+	snprintf(reason, sizeof(reason), "%s '%.*s'", what, len, len ? v->text : "");
+	for (char *c = reason; *c; c++)
+		if ((unsigned char)*c < 0x20 || (unsigned char)*c >= 0x7f)
+			*c = '?';
+	ws_import_skip(p->out, reason, 1);
+	return WS_OK;
+}
+
+static enum ws_status dispatch(struct ws_pytorch *p, const struct category *list,
+                               const struct ws_pytorch_event *e, const char *what,
+                               struct ws_err *err)
+{
+	for (; list->text; list++)
+		if (ws_json_is(&e->cat, list->text, strlen(list->text)))
+			return list->fn(p, e, err);
+	return unknown(p, what, &e->cat);
+}
+
+enum ws_status ws_pytorch_event(struct ws_pytorch *p, const struct ws_pytorch_event *e,
+                                struct ws_err *err)
+{
+	p->out->stats->events++;
+	switch (e->ph.len == 1 ? e->ph.text[0] : 0) {
+	case 'X':
+		return dispatch(p, categories, e, "category", err);
+	case 's':
+	case 'f':
+		return dispatch(p, flows, e, "flow category", err);
+	case 'i':
+	case 'I':
+		return on_instant(p, e, err);
+	case 'M':
+		return on_name(p, e, err);
+	case 'C':
+		p->dropped[WS_DROPPED_COUNTER]++;
+		return WS_OK;
+	default:
+		return unknown(p, "phase", &e->ph);
+	}
+}
+
+/* --- the end --- */
+
+static enum ws_status finish_ranges(struct ws_pytorch *p, struct ws_err *err)
+{
+	struct ws_import_nest nest = {.out = p->out};
+	enum ws_status status = WS_OK;
+
+	if (p->nranges)
+		qsort(p->ranges, p->nranges, sizeof(*p->ranges), ws_import_range_compare);
+	for (size_t i = 0; i < p->nranges && status == WS_OK; i++)
+		status = ws_import_nest_add(&nest, &p->ranges[i], err);
+	if (status == WS_OK)
+		status = ws_import_nest_finish(&nest, err);
+	ws_import_nest_free(&nest);
+	return status;
+}
+
+static void finish_counts(struct ws_pytorch *p)
+{
+	static const char *const words[] = {
+#define DROPPED(ID, words) words,
+#include "formats/pytorch/pytorch.def"
+	};
+
+	for (size_t i = 0; i < p->nflows; i++)
+		p->dropped[WS_DROPPED_HALF_FLOW] += p->flows[i].phase != 0;
+	for (size_t i = 0; i < WS_PYTORCH_DROPPED; i++)
+		ws_import_skip(p->out, words[i], p->dropped[i]);
+	if (p->at_zero)
+		ws_import_warn(
+		        p->out,
+		        "events at time 0, whose time but not duration the profiler lost: %llu",
+		        (unsigned long long)p->at_zero);
+	if (p->other_host_calls)
+		ws_import_warn(
+		        p->out,
+		        "several processes in one file: all device work is taken for process "
+		        "%llu's",
+		        (unsigned long long)p->host_pid);
+}
+
+enum ws_status ws_pytorch_finish(struct ws_pytorch *p, struct ws_err *err)
+{
+	WS_FORWARD(ws_pytorch_put_waiting(p, err));
+	WS_FORWARD(finish_ranges(p, err));
+	WS_FORWARD(finish_names(p, err));
+	finish_counts(p);
+	return WS_OK;
+}

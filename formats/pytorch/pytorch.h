@@ -1,0 +1,140 @@
+/*
+ * The PyTorch importer: import_pytorch.c finds metadata and events in the
+ * text, _parse.c reads an event, _event.c and _gpu.c turn it into rows.
+ * Internal to them.
+ */
+#ifndef WS_FORMATS_PYTORCH_PYTORCH_H
+#define WS_FORMATS_PYTORCH_PYTORCH_H
+
+#include "formats/foreign/out.h"
+#include "formats/text/json_reader.h"
+
+enum ws_pytorch_arg {
+#define ARG(ID, text) WS_ARG_##ID,
+#include "formats/pytorch/pytorch.def"
+	WS_PYTORCH_ARGS
+};
+
+enum ws_pytorch_dropped {
+#define DROPPED(ID, words) WS_DROPPED_##ID,
+#include "formats/pytorch/pytorch.def"
+	WS_PYTORCH_DROPPED
+};
+
+/* One element of traceEvents; slices of the text. */
+struct ws_pytorch_event {
+	struct ws_json_value ph, cat, name, pid, tid, ts, dur, id;
+	struct ws_json_value arg[WS_PYTORCH_ARGS];
+};
+
+/* Rows of device work wait here until it is known which process launched it. */
+struct ws_gpu_row {
+	enum ws_kind kind;
+	struct ws_row_launch_config config; /* of a kernel */
+	union {
+		struct ws_row_kernel kernel;
+		struct ws_row_memcpy copy;
+		struct ws_row_memset set;
+		struct ws_row_sync sync;
+		struct ws_row_gpu_range range;
+		struct ws_row_external_link link;
+	};
+};
+
+/* The begun half of a flow, or the ended one when that came first. */
+struct ws_flow_end {
+	int64_t time_ns;
+	uint64_t thread;
+	char phase; /* 's', 'f', or 0: both were seen */
+};
+
+#define WS_PYTORCH_DOMAIN          "pytorch" /* NVTX domain of annotations */
+#define WS_PYTORCH_ARG_SLOTS       256u      /* a hash table for about 40 keys */
+#define WS_PYTORCH_MAX_NAMES_BYTES (1u << 24)
+#define WS_PYTORCH_MAX_WAITING     262144u /* device rows; more go on with process 0 */
+
+struct ws_pytorch {
+	struct ws_import_out *out;
+	struct ws_json_stream *text;
+	struct ws_import_clock *clock;
+	uint8_t arg_slots[WS_PYTORCH_ARG_SLOTS]; /* 1 + enum ws_pytorch_arg, 0 = free */
+
+	int64_t origin_ns; /* what times are relative to, in the times of the file */
+	int has_origin;
+	int64_t base_ns; /* baseTimeNanoseconds */
+	uint64_t host_pid;
+	int has_host_pid;
+	uint64_t other_host_calls; /* calls of a second process */
+	struct ws_gpu_row *waiting;
+	size_t nwaiting, waiting_cap;
+	int gave_up_waiting;
+
+	uint64_t domain; /* of annotations */
+	struct ws_import_range *ranges;
+	size_t nranges, ranges_cap;
+	struct ws_strtab flow_ids; /* key: kind and id; id - 1 is the index below */
+	struct ws_flow_end *flows;
+	size_t nflows, flows_cap;
+
+	int names_2021; /* category names of that generation were seen */
+	int fractions;  /* times with digits after the point were seen */
+	int has_span, has_events;
+	uint64_t unreadable; /* places, not records */
+	uint64_t at_zero;    /* events whose time the profiler lost */
+	uint64_t dropped[WS_PYTORCH_DROPPED];
+	uint64_t last_link;  /* correlation of the last external_link row */
+	struct ws_buf names; /* of processes and threads, until the end */
+	struct ws_buf scratch;
+};
+
+enum ws_status ws_pytorch_init(struct ws_pytorch *p, struct ws_import_out *out,
+                               struct ws_json_stream *text, struct ws_import_clock *clock,
+                               struct ws_err *err);
+/* Read the event object that comes next; the window must hold it whole. */
+enum ws_json_result ws_pytorch_parse(const struct ws_pytorch *p, struct ws_json *j,
+                                     struct ws_pytorch_event *e);
+/* Write what it becomes. */
+enum ws_status ws_pytorch_event(struct ws_pytorch *p, const struct ws_pytorch_event *e,
+                                struct ws_err *err);
+/* After the last event: ranges, waiting rows, names, counts. */
+enum ws_status ws_pytorch_finish(struct ws_pytorch *p, struct ws_err *err);
+void ws_pytorch_free(struct ws_pytorch *p);
+
+/* --- parts of an event --- */
+
+/* A number; `otherwise` when it is none (or negative, for the first). */
+uint64_t ws_pytorch_u64(const struct ws_json_value *v, uint64_t otherwise);
+int64_t ws_pytorch_i64(const struct ws_json_value *v, int64_t otherwise);
+#define ARG_U64(e, ID)       ws_pytorch_u64(&(e)->arg[WS_ARG_##ID], 0)
+#define ARG_I64(e, ID, none) ws_pytorch_i64(&(e)->arg[WS_ARG_##ID], (none))
+
+enum ws_status ws_pytorch_text(struct ws_pytorch *p, const struct ws_json_value *v, uint64_t *id,
+                               struct ws_err *err);
+/* 1 and the time, relative to the trace's base; 0 when it is none. */
+int ws_pytorch_time(struct ws_pytorch *p, const struct ws_json_value *v, int64_t *time_ns);
+/* Start and duration of an event that has both. 0 and counted when they cannot be believed. */
+int ws_pytorch_span(struct ws_pytorch *p, const struct ws_pytorch_event *e, int64_t *start_ns,
+                    int64_t *dur_ns);
+/* The thread of an event of the host; one without a number is known by its text. */
+enum ws_status ws_pytorch_thread(struct ws_pytorch *p, const struct ws_pytorch_event *e,
+                                 uint64_t *thread, struct ws_err *err);
+
+/* Position of the text among words (NUL-separated, the last one empty); 0 when it is not there. */
+unsigned ws_pytorch_word(const char *words, const char *text, size_t len);
+
+/* --- device work --- */
+
+/* An event of the host tells which process launched the device work: a file has one. */
+enum ws_status ws_pytorch_host_event(struct ws_pytorch *p, const struct ws_pytorch_event *e,
+                                     struct ws_err *err);
+enum ws_status ws_pytorch_put_waiting(struct ws_pytorch *p, struct ws_err *err);
+#define WS_PYTORCH_HANDLER(name)                                  \
+	enum ws_status ws_pytorch_on_##name(struct ws_pytorch *p, \
+	                                    const struct ws_pytorch_event *e, struct ws_err *err)
+WS_PYTORCH_HANDLER(kernel);
+WS_PYTORCH_HANDLER(copy);
+WS_PYTORCH_HANDLER(set);
+WS_PYTORCH_HANDLER(sync);
+WS_PYTORCH_HANDLER(gpu_annotation);
+
+#endif

@@ -1,0 +1,49 @@
+/*
+ * Loss counters: what recording can lose. The recorder counts them, the file
+ * carries them as `loss` rows, the reports explain them.
+ */
+#ifndef WS_FORMATS_SCHEMA_LOSS_H
+#define WS_FORMATS_SCHEMA_LOSS_H
+
+/*
+ * Every way in which something can get lost, X(name, meaning). The names are
+ * those of the `loss` rows; all of them count up from the start of the run.
+ */
+#define WS_LOSS_LIST(X)                                                                            \
+	X(ring_overflow, "events dropped because the ring of their thread was full, and events "   \
+	                 "inside a range whose push was dropped")                                  \
+	X(thread_without_ring, "events of threads for which no ring was left")                     \
+	X(text_truncated, "messages cut or left out because they were too long")                   \
+	X(payload_truncated, "payloads left out or not copied in full")                            \
+	X(unmatched_pop, "pops without a push")                                                    \
+	X(unknown_record, "records in the segment that could not be understood")                   \
+	X(process_not_recorded, "processes that got no segment of their own, and forked children " \
+	                        "that used NVTX without exec")                                     \
+	X(definition_overflow, "definitions, and events that need them, beyond the room for them") \
+	X(deferred_event, "events and batches submitted with a time of their own")                 \
+	X(disk_full, "rows that could not be written")                                             \
+	X(activity_refused, "times CUPTI got no buffer, as all were full; each drops records")     \
+	X(activity_dropped, "records that CUPTI says it dropped")                                  \
+	X(activity_damaged, "GPU records that make no sense, and parts of buffers behind them")    \
+	X(activity_unknown, "GPU records of a kind that this program does not know")               \
+	X(activity_error, "errors that CUPTI reported while recording")                            \
+	X(kernel_without_time, "kernels whose times CUPTI could not measure; they are counted, "   \
+	                       "but not in sums of time")                                          \
+	X(launch_without_work, "launches of which no work on a device was recorded")
+
+/* The same for imports: how damage of the input shows. */
+#define WS_IMPORT_LOSS_LIST(X)                                                                     \
+	X(import_unreadable, "records whose text cannot be read")                                  \
+	X(import_cut_off, "records cut off where the input ends")                                  \
+	X(import_bad_time, "records whose times are missing, reversed or out of bounds")           \
+	X(import_missing_field, "records that lack what their kind needs")                         \
+	X(import_damaged_table, "tables that cannot be read to their end")
+
+enum ws_loss {
+#define X(name, meaning) WS_LOSS_##name,
+	WS_LOSS_LIST(X)
+#undef X
+	        WS_LOSS_COUNT
+};
+
+#endif

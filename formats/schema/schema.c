@@ -1,0 +1,97 @@
+#include "formats/schema/schema.h"
+
+#include <string.h>
+
+#define C(kind, column, id, TYPE, unit, meaning) \
+	{(id), WS_TYPE_##TYPE, #column, unit, meaning, offsetof(struct ws_row_##kind, column)},
+#define K(NAME, name, id, class, meaning)                                                   \
+	static const struct ws_column_def name##_columns[] = {WS_COLUMNS_##NAME(C)};        \
+	_Static_assert(sizeof(name##_columns) / sizeof(*name##_columns) == WS_NCOLS_##name, \
+	               "one definition a column");
+WS_KIND_LIST(K)
+#undef K
+#undef C
+
+/* The position of the first TIME column: the list of TIME positions, then -1; take its first. */
+#define TIME_POSITION_U64(position)
+#define TIME_POSITION_I64(position)
+#define TIME_POSITION_F64(position)
+#define TIME_POSITION_TIME(position) position,
+#define TIME_POSITION_DUR(position)
+#define TIME_POSITION_STR(position)
+#define TIME_POSITION_ENUM(position)
+#define TIME_POSITION_BLOB(position)
+#define C(kind, column, id, TYPE, unit, meaning) TIME_POSITION_##TYPE(WS_COL_##kind##_##column)
+#define FIRST(a, ...)                            a
+#define FIRST_OF(...)                            FIRST(__VA_ARGS__, )
+
+#define CLASS_DICT 1
+#define CLASS_DATA 0
+
+#define K(NAME, name_, id_, class, meaning_)                       \
+	[(id_)] = {                                                \
+	        .id = (id_),                                       \
+	        .ncolumns = WS_NCOLS_##name_,                      \
+	        .is_dict = CLASS_##class,                          \
+	        .time_column = FIRST_OF(WS_COLUMNS_##NAME(C) - 1), \
+	        .name = #name_,                                    \
+	        .meaning = meaning_,                               \
+	        .row_size = sizeof(struct ws_row_##name_),         \
+	        .columns = name_##_columns,                        \
+	},
+static const struct ws_kind_def kinds[WS_KIND_END] = {WS_KIND_LIST(K)};
+#undef K
+#undef C
+
+const struct ws_kind_def *ws_schema_kind(unsigned id)
+{
+	return id < WS_KIND_END && kinds[id].name ? &kinds[id] : NULL;
+}
+
+const struct ws_kind_def *ws_schema_kind_by_name(const char *name)
+{
+	for (unsigned id = 0; id < WS_KIND_END; id++)
+		if (kinds[id].name && strcmp(kinds[id].name, name) == 0)
+			return &kinds[id];
+	return NULL;
+}
+
+int ws_schema_column(const struct ws_kind_def *def, unsigned column_id)
+{
+	for (int c = 0; c < def->ncolumns; c++)
+		if (def->columns[c].id == column_id)
+			return c;
+	return -1;
+}
+
+const char *ws_type_name(unsigned type)
+{
+	static const char *const names[] = {
+	        [WS_TYPE_U64] = "U64",   [WS_TYPE_I64] = "I64",   [WS_TYPE_F64] = "F64",
+	        [WS_TYPE_TIME] = "TIME", [WS_TYPE_DUR] = "DUR",   [WS_TYPE_STR] = "STR",
+	        [WS_TYPE_ENUM] = "ENUM", [WS_TYPE_BLOB] = "BLOB",
+	};
+
+	return type < sizeof(names) / sizeof(*names) ? names[type] : NULL;
+}
+
+struct ws_bytes ws_enum_name(const char *unit, uint64_t value)
+{
+	const char *p = unit;
+
+	while (*p) {
+		uint64_t n = 0;
+		size_t len;
+
+		for (; *p >= '0' && *p <= '9'; p++)
+			n = n * 10 + (uint64_t)(*p - '0');
+		if (*p++ != '=')
+			break;
+		len = strcspn(p, ",");
+		if (n == value)
+			return (struct ws_bytes){p, len};
+		p += len;
+		p += *p == ',';
+	}
+	return (struct ws_bytes){NULL, 0};
+}

@@ -1,0 +1,182 @@
+/*
+ * The record kinds in memory, made from schema.def: one row struct a kind
+ * (struct ws_row_kernel …), ids, and tables that describe them.
+ */
+#ifndef WS_FORMATS_SCHEMA_SCHEMA_H
+#define WS_FORMATS_SCHEMA_SCHEMA_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "formats/schema/schema.def"
+
+/* Borrowed bytes; not NUL-terminated. */
+struct ws_bytes {
+	const void *ptr;
+	size_t len;
+};
+
+enum ws_type {
+	WS_TYPE_U64 = 1,
+	WS_TYPE_I64 = 2,
+	WS_TYPE_F64 = 3,
+	WS_TYPE_TIME = 4,
+	WS_TYPE_DUR = 5,
+	WS_TYPE_STR = 6,
+	WS_TYPE_ENUM = 7,
+	WS_TYPE_BLOB = 8,
+};
+
+typedef uint64_t ws_ctype_U64;
+typedef int64_t ws_ctype_I64;
+typedef double ws_ctype_F64;
+typedef int64_t ws_ctype_TIME;
+typedef int64_t ws_ctype_DUR;
+typedef uint64_t ws_ctype_STR;
+typedef uint64_t ws_ctype_ENUM;
+typedef struct ws_bytes ws_ctype_BLOB;
+
+/* WS_KIND_KERNEL = 15 … */
+enum ws_kind {
+#define K(NAME, name, id, class, meaning) WS_KIND_##NAME = (id),
+	WS_KIND_LIST(K)
+#undef K
+	WS_KIND_END /* one past the highest id */
+};
+
+/* struct ws_row_kernel { int64_t start_ns; int64_t dur_ns; … } */
+#define C(kind, column, id, TYPE, unit, meaning) ws_ctype_##TYPE column;
+#define K(NAME, name, id, class, meaning)                                                          \
+	struct ws_row_##name {                                                                     \
+		WS_COLUMNS_##NAME(C)                                                               \
+	};
+WS_KIND_LIST(K)
+#undef K
+#undef C
+
+/* WS_COL_kernel_start_ns = 0, …: position of a column in ws_kind_def.columns (not its id). */
+#define C(kind, column, id, TYPE, unit, meaning) WS_COL_##kind##_##column,
+#define K(NAME, name, id, class, meaning)                                                          \
+	enum { WS_COLUMNS_##NAME(C) WS_NCOLS_##name };
+WS_KIND_LIST(K)
+#undef K
+#undef C
+
+struct ws_column_def {
+	uint16_t id;
+	uint8_t type; /* enum ws_type */
+	const char *name;
+	const char *unit;
+	const char *meaning;
+	size_t row_offset; /* where the column lies in the row struct */
+};
+
+struct ws_kind_def {
+	uint16_t id;
+	uint16_t ncolumns;
+	uint8_t is_dict;
+	int16_t time_column; /* position of the first TIME column, -1 = none */
+	const char *name;
+	const char *meaning;
+	size_t row_size; /* sizeof(struct ws_row_<name>) */
+	const struct ws_column_def *columns;
+};
+
+/* The definition of a kind this program knows, or NULL. */
+const struct ws_kind_def *ws_schema_kind(unsigned id);
+const struct ws_kind_def *ws_schema_kind_by_name(const char *name);
+/* Position of the column with this id in def->columns, or -1. */
+int ws_schema_column(const struct ws_kind_def *def, unsigned column_id);
+/* "TIME" for WS_TYPE_TIME; NULL for a type this program does not know. */
+const char *ws_type_name(unsigned type);
+/* Name of value in an ENUM column's unit text ("0=push,1=pop"); len 0 when it has none. */
+struct ws_bytes ws_enum_name(const char *unit, uint64_t value);
+
+#define WS_MAX_BLOCK_ROWS 65536u
+#define WS_MAX_BLOB_BYTES (1u << 24) /* of one BLOB value */
+
+/* Bits of ws_row_kernel.flags. */
+enum {
+	WS_KERNEL_NO_TIME = 1u << 0,
+	WS_KERNEL_CUT_OFF = 1u << 1,
+};
+
+enum ws_nvtx_type {
+	WS_NVTX_PUSH,
+	WS_NVTX_POP,
+	WS_NVTX_START,
+	WS_NVTX_END,
+	WS_NVTX_MARK,
+};
+
+enum ws_device_kind {
+	WS_DEVICE_CPU_REFERENCE,
+	WS_DEVICE_CUDA,
+};
+
+/* Bits of ws_row_memcpy.flags and ws_row_memset.flags. */
+enum {
+	WS_COPY_NO_TIME = 1u << 0,
+	WS_COPY_ASYNC = 1u << 1,
+};
+
+enum ws_memory_kind {
+	WS_MEMORY_UNKNOWN,
+	WS_MEMORY_PAGEABLE,
+	WS_MEMORY_PINNED,
+	WS_MEMORY_DEVICE,
+	WS_MEMORY_ARRAY,
+	WS_MEMORY_MANAGED,
+	WS_MEMORY_DEVICE_STATIC,
+	WS_MEMORY_MANAGED_STATIC,
+};
+
+enum ws_memory_op {
+	WS_MEMORY_OP_ALLOC,
+	WS_MEMORY_OP_FREE,
+	WS_MEMORY_OP_OUT_OF_MEMORY,
+	WS_MEMORY_OP_POOL_CREATE,
+	WS_MEMORY_OP_POOL_DESTROY,
+	WS_MEMORY_OP_POOL_TRIM,
+};
+
+/* From the second to UVM_INIT in the order of CUPTI's numbers. */
+enum ws_overhead_kind {
+	WS_OVERHEAD_UNKNOWN,
+	WS_OVERHEAD_DRIVER_COMPILER,
+	WS_OVERHEAD_UVM_INIT = 9,
+	WS_OVERHEAD_JIT_CACHE_LOAD,
+	WS_OVERHEAD_JIT_CACHE_STORE,
+	WS_OVERHEAD_JIT_COMPILE,
+};
+
+enum ws_sync_type {
+	WS_SYNC_UNKNOWN,
+	WS_SYNC_EVENT,
+	WS_SYNC_STREAM_WAIT_EVENT,
+	WS_SYNC_STREAM,
+	WS_SYNC_CONTEXT,
+};
+
+enum ws_flow_kind {
+	WS_FLOW_FORWARD_BACKWARD,
+};
+
+/* ws_row_op_config.cost: how much is known of what a call costs. */
+enum ws_op_cost_known {
+	WS_COST_NONE,
+	WS_COST_FLOPS,
+	WS_COST_FLOPS_AND_BYTES,
+};
+
+enum ws_external_kind {
+	WS_EXTERNAL_CUSTOM0 = 3,
+};
+
+enum ws_end_how {
+	WS_END_UNKNOWN,
+	WS_END_EXITED,
+	WS_END_SIGNALED,
+};
+
+#endif

@@ -1,0 +1,129 @@
+#include "formats/text/csv_writer.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "formats/base/number.h"
+#include "formats/base/utf8.h"
+
+void ws_csv_begin(struct ws_csv *c, FILE *f)
+{
+	c->f = f;
+	c->row_has_fields = 0;
+}
+
+static void separate(struct ws_csv *c)
+{
+	if (c->row_has_fields)
+		fputc(',', c->f);
+	c->row_has_fields = 1;
+}
+
+static int is_formula(const char *p, size_t len)
+{
+	return len && memchr("=+-@\t\r\n", *p, 7) != NULL;
+}
+
+static int needs_quotes(const char *p, size_t len)
+{
+	if (!len || p[0] == ' ' || p[len - 1] == ' ')
+		return 1;
+	for (size_t i = 0; i < len; i++)
+		if (memchr(",\"\r\n", p[i], 4))
+			return 1;
+	return 0;
+}
+
+/* Bytes from the front that stand for themselves: nearly all of nearly all names. */
+static size_t plain_run(const char *p, size_t len)
+{
+	size_t n = 0;
+
+	while (n < len && p[n] >= 0x20 && p[n] < 0x7f && p[n] != '"')
+		n++;
+	return n;
+}
+
+static void put_code_point(FILE *f, uint32_t c)
+{
+	char utf8[WS_UTF8_MAX_BYTES];
+
+	if (c == '"')
+		fputc('"', f);
+	fwrite(utf8, 1, ws_utf8_put(c ? c : WS_UTF8_REPLACEMENT, utf8), f);
+}
+
+void ws_csv_text(struct ws_csv *c, const void *bytes, size_t len)
+{
+	const char *p = bytes;
+	int quotes = needs_quotes(p, len);
+
+	separate(c);
+	if (quotes)
+		fputc('"', c->f);
+	if (is_formula(p, len))
+		fputc('\'', c->f);
+	while (len) {
+		size_t took = plain_run(p, len);
+		uint32_t code_point;
+
+		if (took) {
+			fwrite(p, 1, took, c->f);
+		} else {
+			took = ws_utf8_get(p, len, &code_point);
+			put_code_point(c->f, code_point);
+		}
+		p += took;
+		len -= took;
+	}
+	if (quotes)
+		fputc('"', c->f);
+}
+
+void ws_csv_str(struct ws_csv *c, const char *text)
+{
+	if (text)
+		ws_csv_text(c, text, strlen(text));
+	else
+		ws_csv_empty(c);
+}
+
+void ws_csv_i64(struct ws_csv *c, int64_t value)
+{
+	separate(c);
+	fprintf(c->f, "%" PRId64, value);
+}
+
+void ws_csv_u64(struct ws_csv *c, uint64_t value)
+{
+	separate(c);
+	fprintf(c->f, "%" PRIu64, value);
+}
+
+void ws_csv_f64(struct ws_csv *c, double value)
+{
+	char buf[WS_NUMBER_BYTES];
+
+	separate(c);
+	if (isfinite(value))
+		fputs(ws_number_real(buf, value), c->f);
+}
+
+void ws_csv_empty(struct ws_csv *c)
+{
+	separate(c);
+}
+
+void ws_csv_end_row(struct ws_csv *c)
+{
+	fputs("\r\n", c->f);
+	c->row_has_fields = 0;
+}
+
+enum ws_status ws_csv_finish(struct ws_csv *c, struct ws_err *err)
+{
+	WS_FAIL_IF(ferror(c->f), err, IO_WRITE, "cannot write CSV: %s", strerror(errno));
+	return WS_OK;
+}

@@ -1,0 +1,597 @@
+#include "formats/text/json_reader.h"
+
+#include <stdlib.h>
+
+#define FIRST_WINDOW ((size_t)1 << 18)
+
+/* --- scanning --- */
+
+#define ONES  0x0101010101010101ull
+#define HIGHS 0x8080808080808080ull
+
+/* Non-zero when a byte of v is zero; the lowest marked byte is right, higher ones may be wrong. */
+static inline uint64_t zero_bytes(uint64_t v)
+{
+	return (v - ONES) & ~v & HIGHS;
+}
+
+/* The next quote, backslash or control character; eight bytes at a time. */
+static const char *string_stop(const char *p, const char *end)
+{
+	while (end - p >= 8) {
+		uint64_t v = ws_load_u64(p);
+		uint64_t stop = zero_bytes(v ^ (ONES * '"')) | zero_bytes(v ^ (ONES * '\\')) |
+		                ((v - ONES * 0x20) & ~v & HIGHS);
+
+		if (stop)
+			return p + (__builtin_ctzll(stop) >> 3);
+		p += 8;
+	}
+	while (p < end && *p != '"' && *p != '\\' && (unsigned char)*p >= 0x20)
+		p++;
+	return p;
+}
+
+static inline int is_space(char c)
+{
+	return c == ' ' || c == '\n' || c == '\r' || c == '\t';
+}
+
+static inline void skip_space(struct ws_json *j)
+{
+	while (j->pos < j->end && is_space(*j->pos))
+		j->pos++;
+}
+
+static inline int is_escape(char c)
+{
+	return c == '"' || c == '\\' || c == '/' || c == 'b' || c == 'f' || c == 'n' || c == 'r' ||
+	       c == 't' || c == 'u';
+}
+
+/* pos stands behind the opening quote; afterwards behind the closing one. */
+static enum ws_json_result string_rest(struct ws_json *j, struct ws_json_value *v)
+{
+	const char *p = j->pos;
+	int control = 0, bad = 0;
+
+	v->type = WS_JSON_STRING;
+	v->escaped = 0;
+	v->text = p;
+	for (;;) {
+		p = string_stop(p, j->end);
+		if (p == j->end)
+			return WS_JSON_MORE;
+		if (*p == '"')
+			break;
+		if (*p != '\\') {
+			control = 1;
+			p++;
+			continue;
+		}
+		if (p + 1 == j->end)
+			return WS_JSON_MORE;
+		v->escaped = 1;
+		bad |= !is_escape(p[1]);
+		p += 2;
+	}
+	v->len = (size_t)(p - v->text);
+	j->pos = p + 1;
+	j->faults->control_chars += (uint64_t)control;
+	j->faults->bad_escapes += (uint64_t)bad;
+	return WS_JSON_OK;
+}
+
+/*
+ * Brackets open within one value. Traces have a handful; more are damage, and
+ * without a limit each unclosed bracket would be searched to the end.
+ */
+#define MAX_DEPTH 100u
+
+/* Where in a value a scan stands that passes over it. */
+struct skipper {
+	unsigned depth; /* MAX_DEPTH: it stopped there */
+	uint8_t in_string, after_backslash;
+};
+
+/* The end of the array or object whose inside p is; end when it does not end here. */
+static const char *skip_nested(struct skipper *s, const char *p, const char *end)
+{
+	while (p < end) {
+		char c = *p;
+
+		if (s->after_backslash) {
+			s->after_backslash = 0;
+			p++;
+			continue;
+		}
+		if (s->in_string) {
+			p = string_stop(p, end);
+			if (p == end)
+				return end;
+			s->in_string = *p != '"';
+			s->after_backslash = *p == '\\';
+			p++;
+			continue;
+		}
+		p++;
+		if (c == '"') {
+			s->in_string = 1;
+		} else if (c == '[' || c == '{') {
+			if (++s->depth == MAX_DEPTH)
+				return p;
+		} else if ((c == ']' || c == '}') && --s->depth == 0) {
+			return p;
+		}
+	}
+	return end;
+}
+
+static enum ws_json_result nested(struct ws_json *j, struct ws_json_value *v)
+{
+	struct skipper s = {1, 0, 0};
+	const char *end = skip_nested(&s, j->pos + 1, j->end);
+
+	if (s.depth)
+		return s.depth == MAX_DEPTH ? WS_JSON_BAD : WS_JSON_MORE;
+	v->type = *j->pos == '[' ? WS_JSON_ARRAY : WS_JSON_OBJECT;
+	v->escaped = 0;
+	v->text = j->pos;
+	v->len = (size_t)(end - j->pos);
+	j->pos = end;
+	return WS_JSON_OK;
+}
+
+static int is_word(char c)
+{
+	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+	       c == '+' || c == '-' || c == '.' || c == '_';
+}
+
+/* The words that stand without quotes, and what they mean. */
+static const struct {
+	const char *word;
+	uint8_t type;
+} words[] = {
+        {"true", WS_JSON_TRUE},         {"false", WS_JSON_FALSE},
+        {"null", WS_JSON_NULL},         {"True", WS_JSON_TRUE},
+        {"False", WS_JSON_FALSE},       {"None", WS_JSON_NULL},
+        {"NaN", WS_JSON_NOT_A_NUMBER},  {"nan", WS_JSON_NOT_A_NUMBER},
+        {"-nan", WS_JSON_NOT_A_NUMBER}, {"Infinity", WS_JSON_NOT_A_NUMBER},
+        {"inf", WS_JSON_NOT_A_NUMBER},  {"-Infinity", WS_JSON_NOT_A_NUMBER},
+        {"-inf", WS_JSON_NOT_A_NUMBER},
+};
+
+static enum ws_json_result word(struct ws_json *j, struct ws_json_value *v)
+{
+	const char *p = j->pos;
+	size_t len;
+
+	while (p < j->end && is_word(*p))
+		p++;
+	if (p == j->end && !j->complete)
+		return WS_JSON_MORE;
+	len = (size_t)(p - j->pos);
+	v->text = j->pos;
+	v->len = len;
+	v->escaped = 0;
+	v->type = WS_JSON_ABSENT;
+	if (len && ((*v->text >= '0' && *v->text <= '9') ||
+	            (*v->text == '-' && len > 1 && v->text[1] >= '0' && v->text[1] <= '9')))
+		v->type = WS_JSON_NUMBER;
+	for (size_t i = 0; v->type == WS_JSON_ABSENT && i < sizeof(words) / sizeof(*words); i++)
+		if (len == strlen(words[i].word) && memcmp(v->text, words[i].word, len) == 0)
+			v->type = words[i].type;
+	if (v->type == WS_JSON_ABSENT)
+		return WS_JSON_BAD;
+	j->faults->not_numbers += v->type == WS_JSON_NOT_A_NUMBER;
+	j->pos = p;
+	return WS_JSON_OK;
+}
+
+enum ws_json_result ws_json_value(struct ws_json *j, struct ws_json_value *v)
+{
+	skip_space(j);
+	if (j->pos == j->end)
+		return WS_JSON_MORE;
+	switch (*j->pos) {
+	case '"':
+		j->pos++;
+		return string_rest(j, v);
+	case '[':
+	case '{':
+		return nested(j, v);
+	default:
+		return word(j, v);
+	}
+}
+
+enum ws_json_result ws_json_open(struct ws_json *j, char bracket)
+{
+	skip_space(j);
+	if (j->pos == j->end)
+		return WS_JSON_MORE;
+	if (*j->pos != bracket)
+		return WS_JSON_BAD;
+	j->pos++;
+	return WS_JSON_OK;
+}
+
+/* To the next item or the end, over commas: a missing one or one too many hides nothing. */
+static enum ws_json_result next_item(struct ws_json *j, char close)
+{
+	while (j->pos < j->end && (is_space(*j->pos) || *j->pos == ','))
+		j->pos++;
+	if (j->pos == j->end)
+		return WS_JSON_MORE;
+	if (*j->pos != close)
+		return WS_JSON_OK;
+	j->pos++;
+	return WS_JSON_END;
+}
+
+enum ws_json_result ws_json_member(struct ws_json *j, struct ws_json_value *key)
+{
+	enum ws_json_result r = next_item(j, '}');
+
+	if (r != WS_JSON_OK)
+		return r;
+	if (*j->pos != '"')
+		return WS_JSON_BAD;
+	j->pos++;
+	r = string_rest(j, key);
+	if (r != WS_JSON_OK)
+		return r;
+	skip_space(j);
+	if (j->pos == j->end)
+		return WS_JSON_MORE;
+	if (*j->pos != ':')
+		return WS_JSON_BAD;
+	j->pos++;
+	return WS_JSON_OK;
+}
+
+enum ws_json_result ws_json_element(struct ws_json *j)
+{
+	return next_item(j, ']');
+}
+
+/* --- numbers --- */
+
+static const uint64_t powers[] = {
+        1ull,
+        10ull,
+        100ull,
+        1000ull,
+        10000ull,
+        100000ull,
+        1000000ull,
+        10000000ull,
+        100000000ull,
+        1000000000ull,
+        10000000000ull,
+        100000000000ull,
+        1000000000000ull,
+        10000000000000ull,
+        100000000000000ull,
+        1000000000000000ull,
+        10000000000000000ull,
+        100000000000000000ull,
+        1000000000000000000ull,
+        10000000000000000000ull,
+};
+#define MAX_POWER    19
+#define MAX_EXPONENT 100000 /* larger ones mean 0 or no fit alike */
+
+/* The digits as an integer of at most 19, and the power of ten that is left. */
+static const char *take_digits(const char *p, const char *end, uint64_t *mantissa, int *exponent)
+{
+	int point = 0, digits = 0;
+
+	*mantissa = 0;
+	*exponent = 0;
+	for (; p < end; p++) {
+		if (*p == '.' && !point) {
+			point = 1;
+			continue;
+		}
+		if (*p < '0' || *p > '9')
+			break;
+		digits++;
+		if (*mantissa < powers[18]) {
+			*mantissa = *mantissa * 10 + (uint64_t)(*p - '0');
+			*exponent -= point;
+		} else if (!point && *exponent < MAX_EXPONENT) {
+			(*exponent)++;
+		}
+	}
+	return digits ? p : NULL;
+}
+
+static const char *take_exponent(const char *p, const char *end, int *exponent)
+{
+	int negative = 0, value = 0, digits = 0;
+
+	if (p == end || (*p != 'e' && *p != 'E'))
+		return p;
+	p++;
+	if (p < end && (*p == '+' || *p == '-'))
+		negative = *p++ == '-';
+	for (; p < end && *p >= '0' && *p <= '9'; p++, digits++)
+		if (value < MAX_EXPONENT)
+			value = value * 10 + (*p - '0');
+	*exponent += negative ? -value : value;
+	return digits ? p : NULL;
+}
+
+/* mantissa * 10^exponent, rounded half up; 0 when it does not fit. */
+static int apply_exponent(uint64_t mantissa, int exponent, uint64_t *out)
+{
+	uint64_t power, rest;
+
+	if (exponent >= 0) {
+		if (mantissa && exponent > MAX_POWER)
+			return 0;
+		*out = 0;
+		return !mantissa || !__builtin_mul_overflow(mantissa, powers[exponent], out);
+	}
+	if (exponent < -MAX_POWER) {
+		*out = 0;
+		return 1;
+	}
+	power = powers[-exponent];
+	rest = mantissa % power;
+	*out = mantissa / power + (rest >= power - rest);
+	return 1;
+}
+
+int ws_decimal(const char *text, size_t len, int scale, int64_t *out)
+{
+	const char *p = text, *end = text + len;
+	int negative = len && *p == '-', exponent;
+	uint64_t mantissa, value;
+
+	p = take_digits(p + negative, end, &mantissa, &exponent);
+	if (p)
+		p = take_exponent(p, end, &exponent);
+	if (p != end || !len || !apply_exponent(mantissa, exponent + scale, &value) ||
+	    value > (uint64_t)INT64_MAX + (uint64_t)negative)
+		return 0;
+	*out = (int64_t)(negative ? 0 - value : value);
+	return 1;
+}
+
+int ws_json_scaled(const struct ws_json_value *v, int scale, int64_t *out)
+{
+	return (v->type == WS_JSON_NUMBER || v->type == WS_JSON_STRING) &&
+	       ws_decimal(v->text, v->len, scale, out);
+}
+
+/* --- text --- */
+
+static int hex4(const char *p, const char *end, uint32_t *out)
+{
+	*out = 0;
+	if (end - p < 4)
+		return 0;
+	for (int i = 0; i < 4; i++) {
+		char c = p[i];
+		uint32_t digit;
+
+		if (c >= '0' && c <= '9')
+			digit = (uint32_t)(c - '0');
+		else if ((c | 0x20) >= 'a' && (c | 0x20) <= 'f')
+			digit = (uint32_t)((c | 0x20) - 'a' + 10);
+		else
+			return 0;
+		*out = *out << 4 | digit;
+	}
+	return 1;
+}
+
+static size_t put_utf8(char *to, uint32_t c)
+{
+	if (c < 0x80) {
+		to[0] = (char)c;
+		return 1;
+	}
+	if (c < 0x800) {
+		to[0] = (char)(0xc0 | c >> 6);
+		to[1] = (char)(0x80 | (c & 0x3f));
+		return 2;
+	}
+	if (c < 0x10000) {
+		to[0] = (char)(0xe0 | c >> 12);
+		to[1] = (char)(0x80 | (c >> 6 & 0x3f));
+		to[2] = (char)(0x80 | (c & 0x3f));
+		return 3;
+	}
+	to[0] = (char)(0xf0 | c >> 18);
+	to[1] = (char)(0x80 | (c >> 12 & 0x3f));
+	to[2] = (char)(0x80 | (c >> 6 & 0x3f));
+	to[3] = (char)(0x80 | (c & 0x3f));
+	return 4;
+}
+
+/* What \u at p (behind the u) stands for, with the second half of a surrogate pair; its length. */
+static size_t unicode_escape(const char *p, const char *end, char *to, size_t *put)
+{
+	uint32_t c, low;
+
+	if (!hex4(p, end, &c))
+		return 0;
+	if (c >= 0xd800 && c < 0xdc00 && end - p >= 10 && p[4] == '\\' && p[5] == 'u' &&
+	    hex4(p + 6, end, &low) && low >= 0xdc00 && low < 0xe000) {
+		*put = put_utf8(to, 0x10000 + ((c - 0xd800) << 10) + (low - 0xdc00));
+		return 10;
+	}
+	if (c >= 0xd800 && c < 0xe000)
+		c = 0xfffd;
+	*put = put_utf8(to, c);
+	return 4;
+}
+
+/* One escape, from its backslash on; to has room for what it may need: no escape grows. */
+static const char *unescape_one(const char *p, const char *end, char *to, size_t *put)
+{
+	static const char from[] = "\"\\/bfnrt", into[] = "\"\\/\b\f\n\r\t";
+	const char *known = p + 1 < end && p[1] ? strchr(from, p[1]) : NULL;
+	size_t used;
+
+	if (known) {
+		*to = into[known - from];
+		*put = 1;
+		return p + 2;
+	}
+	if (p + 1 < end && p[1] == 'u') {
+		used = unicode_escape(p + 2, end, to, put);
+		if (used)
+			return p + 2 + used;
+	}
+	*to = *p;
+	*put = 1;
+	return p + 1;
+}
+
+enum ws_status ws_json_text(const struct ws_json_value *v, struct ws_buf *scratch,
+                            struct ws_bytes *out, struct ws_err *err)
+{
+	const char *p = v->text, *end = p + v->len;
+
+	*out = (struct ws_bytes){v->text, v->len};
+	if (v->type != WS_JSON_STRING || !v->escaped)
+		return WS_OK;
+	scratch->len = 0;
+	WS_FORWARD(ws_buf_reserve(scratch, v->len, err));
+	while (p < end) {
+		const char *stop = memchr(p, '\\', (size_t)(end - p));
+		size_t plain = (size_t)((stop ? stop : end) - p), put;
+
+		memcpy(scratch->data + scratch->len, p, plain);
+		scratch->len += plain;
+		p += plain;
+		if (p == end)
+			break;
+		p = unescape_one(p, end, (char *)scratch->data + scratch->len, &put);
+		scratch->len += put;
+	}
+	*out = (struct ws_bytes){scratch->data, scratch->len};
+	return WS_OK;
+}
+
+enum ws_status ws_json_compact(const struct ws_json_value *v, struct ws_buf *scratch,
+                               struct ws_bytes *out, struct ws_err *err)
+{
+	int in_string = 0;
+
+	scratch->len = 0;
+	WS_FORWARD(ws_buf_reserve(scratch, v->len, err));
+	for (size_t i = 0; i < v->len; i++) {
+		char c = v->text[i];
+
+		if (!in_string && is_space(c))
+			continue;
+		scratch->data[scratch->len++] = (uint8_t)c;
+		if (c == '"')
+			in_string = !in_string;
+		else if (c == '\\' && in_string && i + 1 < v->len)
+			scratch->data[scratch->len++] = (uint8_t)v->text[++i];
+	}
+	*out = (struct ws_bytes){scratch->data, scratch->len};
+	return WS_OK;
+}
+
+/* --- the window --- */
+
+enum ws_status ws_json_stream_init(struct ws_json_stream *s, ws_json_read_fn read, void *ctx,
+                                   struct ws_err *err)
+{
+	*s = (struct ws_json_stream){.read = read, .ctx = ctx, .cap = FIRST_WINDOW};
+	s->buf = malloc(s->cap);
+	WS_FAIL_IF(!s->buf, err, NO_MEMORY, "no memory to read JSON");
+	s->j = (struct ws_json){s->buf, s->buf, 0, &s->faults};
+	return WS_OK;
+}
+
+void ws_json_stream_free(struct ws_json_stream *s)
+{
+	free(s->buf);
+	*s = (struct ws_json_stream){0};
+}
+
+/* Make room behind the kept text: move it to the front, or enlarge the window. */
+static enum ws_status make_room(struct ws_json_stream *s, const char *keep, struct ws_err *err)
+{
+	size_t kept = (size_t)(s->j.end - keep);
+	char *grown;
+
+	s->offset += (uint64_t)(keep - s->buf);
+	if (keep != s->buf)
+		memmove(s->buf, keep, kept);
+	s->j.pos = s->buf;
+	s->j.end = s->buf + kept;
+	/* at least half of the window is new text, or reading would crawl */
+	if (kept <= s->cap / 2 || s->cap >= WS_JSON_MAX_WINDOW)
+		return WS_OK;
+	grown = realloc(s->buf, s->cap * 2);
+	WS_FAIL_IF(!grown, err, NO_MEMORY, "no memory for a JSON value of over %zu bytes", kept);
+	s->buf = grown;
+	s->cap *= 2;
+	s->j.pos = s->buf;
+	s->j.end = s->buf + kept;
+	return WS_OK;
+}
+
+enum ws_status ws_json_stream_fill(struct ws_json_stream *s, const char *keep, int *full,
+                                   struct ws_err *err)
+{
+	size_t got = 0, kept;
+
+	WS_FORWARD(make_room(s, keep, err));
+	kept = (size_t)(s->j.end - s->buf);
+	*full = kept == s->cap;
+	if (*full || s->j.complete)
+		return WS_OK;
+	WS_FORWARD(s->read(s->ctx, s->buf + kept, s->cap - kept, &got, err));
+	s->j.end += got;
+	s->j.complete = !got;
+	return WS_OK;
+}
+
+/* Go on with the value at pos; OK when it ends in the window. */
+static enum ws_json_result skip_on(struct skipper *scan, struct ws_json *j)
+{
+	struct ws_json_value v;
+
+	if (!scan->depth) {
+		skip_space(j);
+		if (j->pos == j->end)
+			return WS_JSON_MORE;
+		if (*j->pos != '[' && *j->pos != '{')
+			return ws_json_value(j, &v);
+		scan->depth = 1;
+		j->pos++;
+	}
+	j->pos = skip_nested(scan, j->pos, j->end);
+	if (scan->depth == MAX_DEPTH)
+		return WS_JSON_BAD;
+	return scan->depth ? WS_JSON_MORE : WS_JSON_OK;
+}
+
+enum ws_status ws_json_stream_skip(struct ws_json_stream *s, int *bad, struct ws_err *err)
+{
+	struct skipper scan = {0, 0, 0};
+	enum ws_json_result r;
+	const char *from;
+	int full = 0;
+
+	for (;;) {
+		from = s->j.pos;
+		r = skip_on(&scan, &s->j);
+		*bad = r != WS_JSON_OK;
+		if (r != WS_JSON_MORE || s->j.complete || full)
+			return WS_OK;
+		/* a scalar starts again from its first byte */
+		WS_FORWARD(ws_json_stream_fill(s, scan.depth ? s->j.pos : from, &full, err));
+	}
+}

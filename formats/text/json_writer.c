@@ -1,0 +1,340 @@
+#include "formats/text/json_writer.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "formats/base/number.h"
+#include "formats/base/utf8.h"
+
+void ws_json_begin(struct ws_json *j, FILE *f)
+{
+	memset(j, 0, sizeof(*j));
+	j->f = f;
+}
+
+static void misuse(struct ws_json *j, const char *what)
+{
+	if (!j->misuse)
+		j->misuse = what;
+}
+
+static void break_line(struct ws_json *j)
+{
+	if (j->break_line)
+		fputc('\n', j->f);
+	j->break_line = 0;
+}
+
+/* The comma before a further key of an object or value of an array. */
+static void separate(struct ws_json *j)
+{
+	if (j->depth) {
+		if (j->open[j->depth - 1].has_values)
+			fputc(',', j->f);
+		j->open[j->depth - 1].has_values = 1;
+	}
+	break_line(j);
+}
+
+static void before_value(struct ws_json *j, const char *call)
+{
+	if (j->done)
+		misuse(j, call);
+	if (j->depth && j->open[j->depth - 1].is_object) {
+		if (!j->after_key)
+			misuse(j, call);
+		j->after_key = 0;
+		break_line(j);
+		return;
+	}
+	separate(j);
+}
+
+static void after_value(struct ws_json *j)
+{
+	if (!j->depth)
+		j->done = 1;
+}
+
+static void open_one(struct ws_json *j, int is_object, const char *call)
+{
+	before_value(j, call);
+	fputc(is_object ? '{' : '[', j->f);
+	if (j->depth == WS_JSON_MAX_DEPTH) {
+		misuse(j, call);
+		return;
+	}
+	j->open[j->depth].is_object = is_object != 0;
+	j->open[j->depth].has_values = 0;
+	j->depth++;
+}
+
+static void close_one(struct ws_json *j, int is_object, const char *call)
+{
+	if (!j->depth || j->open[j->depth - 1].is_object != is_object || j->after_key) {
+		misuse(j, call);
+		return;
+	}
+	break_line(j);
+	fputc(is_object ? '}' : ']', j->f);
+	j->depth--;
+	after_value(j);
+}
+
+void ws_json_object_begin(struct ws_json *j)
+{
+	open_one(j, 1, "object begin");
+}
+
+void ws_json_object_end(struct ws_json *j)
+{
+	close_one(j, 1, "object end");
+}
+
+void ws_json_array_begin(struct ws_json *j)
+{
+	open_one(j, 0, "array begin");
+}
+
+void ws_json_array_end(struct ws_json *j)
+{
+	close_one(j, 0, "array end");
+}
+
+/* Control characters must be escaped; DEL and C1 are too, as a terminal would obey them. */
+static void put_code_point(FILE *f, uint32_t c)
+{
+	static const char short_escapes[][2] = {
+		{'"', '"'},  {'\\', '\\'}, {'\b', 'b'}, {'\f', 'f'},
+		{'\n', 'n'}, {'\r', 'r'},  {'\t', 't'},
+	};
+	char utf8[WS_UTF8_MAX_BYTES];
+
+	for (size_t i = 0; i < sizeof(short_escapes) / sizeof(*short_escapes); i++)
+		if (c == (uint32_t)short_escapes[i][0]) {
+			fputc('\\', f);
+			fputc(short_escapes[i][1], f);
+			return;
+		}
+	if (c < 0x20 || (c >= 0x7f && c < 0xa0))
+		fprintf(f, "\\u%04" PRIx32, c);
+	else
+		fwrite(utf8, 1, ws_utf8_put(c, utf8), f);
+}
+
+/* Bytes from the front that stand for themselves: nearly all of nearly all names. */
+static size_t plain_run(const char *p, size_t len)
+{
+	size_t n = 0;
+
+	while (n < len && p[n] >= 0x20 && p[n] < 0x7f && p[n] != '"' && p[n] != '\\')
+		n++;
+	return n;
+}
+
+static void put_string(FILE *f, const void *bytes, size_t len)
+{
+	const char *p = bytes;
+
+	fputc('"', f);
+	while (len) {
+		size_t took = plain_run(p, len);
+		uint32_t c;
+
+		if (took) {
+			fwrite(p, 1, took, f);
+		} else {
+			took = ws_utf8_get(p, len, &c);
+			put_code_point(f, c);
+		}
+		p += took;
+		len -= took;
+	}
+	fputc('"', f);
+}
+
+void ws_json_key(struct ws_json *j, const char *key)
+{
+	if (!j->depth || !j->open[j->depth - 1].is_object || j->after_key)
+		misuse(j, "key");
+	separate(j);
+	put_string(j->f, key, strlen(key));
+	fputs(": ", j->f);
+	j->after_key = 1;
+}
+
+void ws_json_string(struct ws_json *j, const void *bytes, size_t len)
+{
+	before_value(j, "string");
+	put_string(j->f, bytes, len);
+	after_value(j);
+}
+
+/* A value that is printed as it is. */
+static void literal(struct ws_json *j, const char *text)
+{
+	before_value(j, text);
+	fputs(text, j->f);
+	after_value(j);
+}
+
+void ws_json_str(struct ws_json *j, const char *text)
+{
+	if (text)
+		ws_json_string(j, text, strlen(text));
+	else
+		ws_json_null(j);
+}
+
+/* --- a text that is JSON already --- */
+
+#define MAX_ARRAY_TEXT_DEPTH 16u
+
+static size_t digits(const char *p, const char *end)
+{
+	size_t n = 0;
+
+	while (p + n < end && p[n] >= '0' && p[n] <= '9')
+		n++;
+	return n;
+}
+
+/* Each of these gives the end of the token at p, NULL where there is none. */
+static const char *past_number(const char *p, const char *end)
+{
+	size_t n;
+
+	p += p < end && *p == '-';
+	n = digits(p, end);
+	if (!n || (n > 1 && *p == '0'))
+		return NULL;
+	p += n;
+	if (p < end && *p == '.') {
+		n = digits(p + 1, end);
+		if (!n)
+			return NULL;
+		p += n + 1;
+	}
+	if (p < end && (*p == 'e' || *p == 'E')) {
+		p++;
+		p += p < end && (*p == '+' || *p == '-');
+		n = digits(p, end);
+		return n ? p + n : NULL;
+	}
+	return p;
+}
+
+static const char *past_string(const char *p, const char *end)
+{
+	for (p++; p < end && *p != '"'; p++) {
+		if (*p < 0x20 || *p > 0x7e)
+			return NULL;
+		if (*p != '\\')
+			continue;
+		p++;
+		/* \u is not worth reading: such a text stays a string */
+		if (p == end || !memchr("\"\\/bfnrt", *p, 8))
+			return NULL;
+	}
+	return p < end ? p + 1 : NULL;
+}
+
+static const char *past_value(const char *p, const char *end, unsigned depth)
+{
+	if (p == end)
+		return NULL;
+	if (*p == '"')
+		return past_string(p, end);
+	if (*p != '[')
+		return past_number(p, end);
+	if (depth == MAX_ARRAY_TEXT_DEPTH)
+		return NULL;
+	p++;
+	if (p < end && *p == ']')
+		return p + 1;
+	for (;;) {
+		p = past_value(p, end, depth + 1);
+		if (!p || p == end || (*p != ',' && *p != ']'))
+			return NULL;
+		if (*p++ == ']')
+			return p;
+	}
+}
+
+void ws_json_array_text(struct ws_json *j, const void *bytes, size_t len)
+{
+	const char *text = bytes, *end = text + len;
+
+	if (!len || *text != '[' || past_value(text, end, 0) != end) {
+		ws_json_string(j, bytes, len);
+		return;
+	}
+	before_value(j, "array");
+	fwrite(text, 1, len, j->f);
+	after_value(j);
+}
+
+void ws_json_i64(struct ws_json *j, int64_t value)
+{
+	before_value(j, "number");
+	fprintf(j->f, "%" PRId64, value);
+	after_value(j);
+}
+
+void ws_json_u64(struct ws_json *j, uint64_t value)
+{
+	before_value(j, "number");
+	fprintf(j->f, "%" PRIu64, value);
+	after_value(j);
+}
+
+void ws_json_f64(struct ws_json *j, double value)
+{
+	char buf[WS_NUMBER_BYTES];
+
+	if (!isfinite(value)) {
+		ws_json_null(j);
+		return;
+	}
+	before_value(j, "number");
+	fputs(ws_number_real(buf, value), j->f);
+	after_value(j);
+}
+
+void ws_json_decimal(struct ws_json *j, int64_t value, unsigned digits)
+{
+	uint64_t magnitude = value < 0 ? 0 - (uint64_t)value : (uint64_t)value, scale = 1;
+
+	for (unsigned i = 0; i < digits; i++)
+		scale *= 10;
+	before_value(j, "number");
+	fprintf(j->f, "%s%" PRIu64 ".%0*" PRIu64, value < 0 ? "-" : "", magnitude / scale,
+	        (int)digits, magnitude % scale);
+	after_value(j);
+}
+
+void ws_json_bool(struct ws_json *j, int value)
+{
+	literal(j, value ? "true" : "false");
+}
+
+void ws_json_null(struct ws_json *j)
+{
+	literal(j, "null");
+}
+
+void ws_json_break(struct ws_json *j)
+{
+	j->break_line = 1;
+}
+
+enum ws_status ws_json_finish(struct ws_json *j, struct ws_err *err)
+{
+	WS_FAIL_IF(j->misuse, err, BUG, "%s does not fit here in JSON", j->misuse);
+	WS_FAIL_IF(j->depth || !j->done, err, BUG, "JSON ended before its value did");
+	fputc('\n', j->f);
+	WS_FAIL_IF(ferror(j->f), err, IO_WRITE, "cannot write JSON: %s", strerror(errno));
+	return WS_OK;
+}

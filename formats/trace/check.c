@@ -1,0 +1,428 @@
+#include "formats/trace/check.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "formats/codec/block.h"
+#include "formats/codec/encodings.h"
+#include "formats/base/idset.h"
+#include "formats/schema/references.h"
+#include "formats/trace/internal.h"
+#include "formats/trace/map.h"
+
+#define K(NAME, name, id, class, meaning) \
+	_Static_assert(WS_NCOLS_##name <= 64, "described[] has a bit for each column");
+WS_KIND_LIST(K)
+#undef K
+
+struct check {
+	struct ws_trace_reader *reader;
+	const struct ws_walk *walk;
+	ws_finding_fn fn;
+	void *ctx;
+	struct ws_check_result *result;
+
+	/* what a repair left out is no news: DAMAGE, or NOTE in a repaired file */
+	enum ws_finding_level absence;
+
+	/* memory for one column, kept from block to block */
+	struct ws_zframe_decoder *z;
+	struct ws_buf scratch, blob_bytes;
+	uint64_t *v;
+	struct ws_bytes *b;
+
+	struct ws_idset defined[WS_KIND_END]; /* ids of each dictionary so far */
+	uint64_t described[WS_KIND_END];      /* bit p: the file says it has column p */
+	int is_described;                     /* it says so at all */
+};
+
+/* Counts, then hands on. */
+static void count_finding(void *ctx, const struct ws_finding *finding)
+{
+	struct check *c = ctx;
+
+	if (finding->level == WS_FINDING_DAMAGE)
+		c->result->damage++;
+	else
+		c->result->notes++;
+	if (c->fn)
+		c->fn(c->ctx, finding);
+}
+
+#define FIND(c, level, offset, ...) \
+	ws_finding_emit(count_finding, (c), (level), (offset), __VA_ARGS__)
+
+/* --- ids --- */
+
+static enum ws_status check_ids(struct check *c, const struct ws_block_view *view,
+                                const struct ws_id_column *column, struct ws_err *err)
+{
+	struct ws_idset *set = &c->defined[view->header.kind];
+	uint64_t missing = 0, repeated = 0, first_missing = 0, first_repeated = 0;
+	char label[WS_BLOCK_LABEL_BYTES];
+
+	for (uint32_t i = 0; i < view->header.rows; i++) {
+		uint64_t id = c->v[i], next = set->highest + 1;
+
+		if (!column->may_repeat && ws_idset_has(set, id) && !repeated++)
+			first_repeated = id;
+		if (column->counted && id > next) {
+			first_missing = missing ? first_missing : next;
+			missing += id - next;
+		}
+		WS_FORWARD(ws_idset_add(set, id, err));
+	}
+	ws_block_label(label, view->header.kind, view->offset);
+	if (missing)
+		FIND(c, c->absence, view->offset,
+		     "%s: ids not defined before it: %" PRIu64 ", the first is %" PRIu64
+		     "; rows that name them lost their meaning",
+		     label, missing, first_missing);
+	if (repeated)
+		FIND(c, WS_FINDING_DAMAGE, view->offset,
+		     "%s: ids defined twice: %" PRIu64 ", the first is %" PRIu64
+		     "; rows that name them are ambiguous",
+		     label, repeated, first_repeated);
+	return WS_OK;
+}
+
+static void check_refs(struct check *c, const struct ws_block_view *view,
+                       const struct ws_ref_column *ref)
+{
+	const struct ws_idset *set = &c->defined[ref->target];
+	uint64_t dangling = 0, first_id = 0;
+	char label[WS_BLOCK_LABEL_BYTES];
+	uint32_t first_row = 0;
+
+	for (uint32_t i = 0; i < view->header.rows; i++) {
+		uint64_t id = c->v[i];
+
+		if ((id == 0 && ref->zero_is_none) || ws_idset_has(set, id))
+			continue;
+		if (!dangling++) {
+			first_row = i;
+			first_id = id;
+		}
+	}
+	if (dangling)
+		FIND(c, c->absence, view->offset,
+		     "%s, column %s: rows that name a %s which no row before defines: %" PRIu64
+		     ", the first is row %u with id %" PRIu64,
+		     ws_block_label(label, view->header.kind, view->offset),
+		     view->def->columns[ref->position].name, ws_schema_kind(ref->target)->name,
+		     dangling, first_row, first_id);
+}
+
+/* --- one block --- */
+
+static void check_time_range(struct check *c, const struct ws_block_view *view)
+{
+	int64_t least = (int64_t)c->v[0], greatest = least;
+	char label[WS_BLOCK_LABEL_BYTES];
+
+	for (uint32_t i = 1; i < view->header.rows; i++) {
+		int64_t t = (int64_t)c->v[i];
+
+		least = t < least ? t : least;
+		greatest = t > greatest ? t : greatest;
+	}
+	if (least != view->header.time_min_ns || greatest != view->header.time_max_ns)
+		FIND(c, WS_FINDING_DAMAGE, view->offset,
+		     "%s: its header says times %" PRId64 " to %" PRId64
+		     " ns, its rows have %" PRId64 " to %" PRId64,
+		     ws_block_label(label, view->header.kind, view->offset),
+		     view->header.time_min_ns, view->header.time_max_ns, least, greatest);
+}
+
+/* What the values of a column mean to the rest of the file. */
+static enum ws_status check_values(struct check *c, const struct ws_block_view *view, int position,
+                                   struct ws_err *err)
+{
+	const struct ws_id_column *ids = ws_id_column_at(view->header.kind, (unsigned)position);
+	struct ws_ref_column ref;
+
+	if (position == view->def->time_column)
+		check_time_range(c, view);
+	if (ids)
+		WS_FORWARD(check_ids(c, view, ids, err));
+	if (ws_ref_column_at(view->def, (unsigned)position, &ref))
+		check_refs(c, view, &ref);
+	return WS_OK;
+}
+
+static enum ws_status decode_blobs(struct check *c, const struct ws_block_view *view, unsigned i,
+                                   struct ws_err *err)
+{
+	c->blob_bytes.len = 0;
+	WS_FORWARD(ws_buf_reserve(&c->blob_bytes, view->columns[i].entry.encoded_size, err));
+	return ws_block_column_decode_blobs(view, i, c->z, c->blob_bytes.data, c->b, err);
+}
+
+/* *whole becomes 0 when the column is damaged. */
+static enum ws_status check_column(struct check *c, const struct ws_block_view *view, unsigned i,
+                                   int *whole, struct ws_err *err)
+{
+	const struct ws_block_column *column = &view->columns[i];
+	struct ws_err cause;
+	enum ws_status status = ws_block_column_check(view, i, &cause);
+
+	if (status == WS_OK && column->entry.type == WS_TYPE_BLOB)
+		status = decode_blobs(c, view, i, &cause);
+	else if (status == WS_OK)
+		status = ws_block_column_decode(view, i, c->z, &c->scratch, c->v, &cause);
+
+	if (status == WS_NO_MEMORY)
+		return WS_FAIL(err, NO_MEMORY, "%s", cause.text);
+	if (status == WS_TOO_NEW)
+		FIND(c, WS_FINDING_NOTE, view->offset, "%s", cause.text);
+	else if (status != WS_OK)
+		FIND(c, WS_FINDING_DAMAGE, view->offset, "%s", cause.text);
+	*whole &= status == WS_OK || status == WS_TOO_NEW;
+
+	if (status == WS_OK && column->position >= 0 && column->entry.type != WS_TYPE_BLOB)
+		return check_values(c, view, column->position, err);
+	return WS_OK;
+}
+
+static void note_unknown(struct check *c, const struct ws_block_view *view)
+{
+	char label[WS_BLOCK_LABEL_BYTES];
+
+	ws_block_label(label, view->header.kind, view->offset);
+	if (!view->def)
+		FIND(c, WS_FINDING_NOTE, view->offset, "%s: %u rows that a newer program can read",
+		     label, view->header.rows);
+	for (unsigned i = 0; view->def && i < view->header.ncolumns; i++)
+		if (view->columns[i].position < 0)
+			FIND(c, WS_FINDING_NOTE, view->offset,
+			     "%s: unknown column %u that a newer program can read", label,
+			     view->columns[i].entry.column);
+}
+
+/* A column that a file never had came with a later format; one that it lists is missing. */
+static void note_missing_columns(struct check *c, const struct ws_block_view *view)
+{
+	char label[WS_BLOCK_LABEL_BYTES];
+
+	for (unsigned p = 0; view->def && p < view->def->ncolumns; p++) {
+		unsigned i = 0;
+
+		if (c->is_described && !(c->described[view->header.kind] >> p & 1))
+			continue;
+		while (i < view->header.ncolumns && view->columns[i].position != (int)p)
+			i++;
+		if (i == view->header.ncolumns)
+			FIND(c, WS_FINDING_NOTE, view->offset, "%s: it has no column %s",
+			     ws_block_label(label, view->header.kind, view->offset),
+			     view->def->columns[p].name);
+	}
+}
+
+/* The writer numbers blocks: a jump says how many are gone, and whether that is known already. */
+static void check_sequence(struct check *c, size_t i)
+{
+	const struct ws_block_info *b = &c->walk->blocks[i];
+	const struct ws_block_info *before = i ? b - 1 : NULL;
+	uint64_t expected = before ? before->sequence + 1 : 0;
+	uint64_t end = before ? before->offset + before->size : WS_FILE_HEADER_BYTES;
+	char label[WS_BLOCK_LABEL_BYTES];
+
+	if (b->sequence == expected)
+		return;
+	ws_block_label(label, b->kind, b->offset);
+	if (b->sequence < expected)
+		FIND(c, WS_FINDING_DAMAGE, b->offset,
+		     "%s: it has number %" PRIu64 ", the block before it %" PRIu64
+		     "; blocks were moved or copied",
+		     label, b->sequence, before->sequence);
+	else
+		FIND(c, end == b->offset ? c->absence : WS_FINDING_NOTE, b->offset,
+		     "%s: blocks missing before it: %" PRIu64, label, b->sequence - expected);
+}
+
+static enum ws_status check_block(struct check *c, size_t i, struct ws_err *err)
+{
+	struct ws_block_view view;
+	struct ws_err cause;
+	int whole = 1;
+
+	check_sequence(c, i);
+	if (ws_trace_reader_view(c->reader, i, &view, &cause) != WS_OK) {
+		FIND(c, WS_FINDING_DAMAGE, c->walk->blocks[i].offset, "%s", cause.text);
+		return WS_OK;
+	}
+	note_unknown(c, &view);
+	note_missing_columns(c, &view);
+	for (unsigned col = 0; col < view.header.ncolumns; col++)
+		WS_FORWARD(check_column(c, &view, col, &whole, err));
+	if (whole) {
+		c->result->blocks++;
+		c->result->rows += view.header.rows;
+	}
+	return WS_OK;
+}
+
+/* --- the file --- */
+
+static int same_text(const char *text, const struct ws_bytes *bytes)
+{
+	return strlen(text) == bytes->len && memcmp(text, bytes->ptr, bytes->len) == 0;
+}
+
+static void check_schema_row(struct check *c, const struct ws_column *columns, uint64_t i)
+{
+	const struct ws_bytes *name = &columns[WS_COL_schema_column_name].b[i];
+	uint64_t kind = columns[WS_COL_schema_kind].v[i];
+	uint64_t id = columns[WS_COL_schema_column].v[i];
+	const struct ws_kind_def *def = kind < WS_KIND_END ? ws_schema_kind((unsigned)kind) : NULL;
+	int p = def && id <= UINT16_MAX ? ws_schema_column(def, (unsigned)id) : -1;
+
+	if (p < 0)
+		return;
+	c->described[kind] |= UINT64_C(1) << p;
+	if (columns[WS_COL_schema_type].v[i] != def->columns[p].type ||
+	    !same_text(def->columns[p].name, name))
+		FIND(c, WS_FINDING_DAMAGE, c->walk->blocks[0].offset,
+		     "the file's schema describes column %s.%s differently than format %u does",
+		     def->name, def->columns[p].name, WS_FORMAT_MAJOR);
+}
+
+/* What the file says of its columns against what this program knows of them. */
+static enum ws_status check_schema(struct check *c, struct ws_err *err)
+{
+	struct ws_table_data t;
+	enum ws_status status = ws_trace_reader_load(c->reader, WS_KIND_SCHEMA, &t, err);
+	int complete = 1;
+
+	if (status != WS_OK) /* damaged columns are found with their block */
+		return status == WS_NO_MEMORY ? status : WS_OK;
+	for (unsigned col = 0; col < t.def->ncolumns; col++)
+		complete &= t.columns[col].present;
+	for (uint64_t i = 0; complete && i < t.rows; i++)
+		check_schema_row(c, t.columns, i);
+	c->is_described = complete && t.rows;
+	ws_table_data_release(&t);
+	return WS_OK;
+}
+
+static void check_first_block(struct check *c)
+{
+	const struct ws_walk *w = c->walk;
+
+	if (!w->nblocks)
+		FIND(c, WS_FINDING_DAMAGE, WS_FILE_HEADER_BYTES, "the file has no whole block");
+	else if (w->blocks[0].offset == WS_FILE_HEADER_BYTES && w->blocks[0].kind != WS_KIND_SCHEMA)
+		FIND(c, WS_FINDING_DAMAGE, w->blocks[0].offset,
+		     "the first block is no schema block; names of columns are missing");
+}
+
+static enum ws_status check_end(struct check *c, struct ws_err *err)
+{
+	const struct ws_walk *w = c->walk;
+	int has_index = w->nblocks && w->blocks[w->nblocks - 1].kind == WS_KIND_INDEX;
+
+	if (w->has_trailer)
+		return ws_trace_index_verify(c->reader, count_finding, c, &c->result->closed, err);
+	if (has_index)
+		FIND(c, WS_FINDING_DAMAGE, w->size, "%s, though it has an index",
+		     w->no_trailer.text);
+	else
+		FIND(c, WS_FINDING_NOTE, w->size,
+		     "the file was not closed: its recorder was killed, or is still running");
+	return WS_OK;
+}
+
+/* Is there a meta row that only a repair writes? */
+static enum ws_status find_repair(struct check *c, struct ws_err *err)
+{
+	static const char prefix[] = "repair.";
+	struct ws_table_data t;
+	enum ws_status status = ws_trace_reader_load(c->reader, WS_KIND_META, &t, err);
+
+	c->absence = WS_FINDING_DAMAGE;
+	if (status != WS_OK)
+		return status == WS_NO_MEMORY ? status : WS_OK;
+	for (uint64_t i = 0; i < t.rows && t.columns[WS_COL_meta_key].present; i++) {
+		const struct ws_bytes *key = &t.columns[WS_COL_meta_key].b[i];
+
+		if (key->len > strlen(prefix) && !memcmp(key->ptr, prefix, strlen(prefix)))
+			c->absence = WS_FINDING_NOTE;
+	}
+	ws_table_data_release(&t);
+	return WS_OK;
+}
+
+static enum ws_status check_all(struct check *c, struct ws_err *err)
+{
+	c->v = malloc(WS_MAX_BLOCK_ROWS * sizeof(*c->v));
+	c->b = malloc(WS_MAX_BLOCK_ROWS * sizeof(*c->b));
+	WS_FAIL_IF(!c->v || !c->b, err, NO_MEMORY, "out of memory for a column");
+	WS_FORWARD(ws_zframe_decoder_new(&c->z, err));
+	WS_FORWARD(find_repair(c, err));
+
+	check_first_block(c);
+	WS_FORWARD(check_schema(c, err));
+	for (size_t i = 0; i < c->walk->nblocks; i++)
+		WS_FORWARD(check_block(c, i, err));
+	return check_end(c, err);
+}
+
+/* A damaged file header is a finding when there are blocks behind it, else the file is no trace. */
+static enum ws_status check_header(struct check *c, const void *data, size_t size,
+                                   struct ws_err *err)
+{
+	struct ws_file_header header;
+	struct ws_walk walk;
+	enum ws_status status = ws_file_header_get(data, size, &header, err);
+	size_t nblocks;
+
+	if (status != WS_CORRUPT)
+		return status;
+	WS_FORWARD(ws_walk_run(&walk, data, size, NULL, NULL, err));
+	nblocks = walk.nblocks;
+	ws_walk_free(&walk);
+	if (!nblocks)
+		return ws_file_header_get(data, size, &header, err);
+	FIND(c, WS_FINDING_DAMAGE, 0, "%s; when the trace was recorded is lost", err->text);
+	return WS_OK;
+}
+
+enum ws_status ws_trace_check_mem(const void *data, size_t size, ws_finding_fn fn, void *ctx,
+                                  struct ws_check_result *result, struct ws_err *err)
+{
+	struct check c = {.fn = fn, .ctx = ctx, .result = result};
+	struct ws_err unused;
+	enum ws_status status;
+
+	memset(result, 0, sizeof(*result));
+	WS_FORWARD(check_header(&c, data, size, err ? err : &unused));
+	WS_FORWARD(ws_trace_reader_open_damaged(&c.reader, data, size, count_finding, &c, err));
+	c.walk = ws_trace_reader_walk(c.reader);
+	status = check_all(&c, err);
+
+	for (unsigned kind = 0; kind < WS_KIND_END; kind++)
+		ws_idset_free(&c.defined[kind]);
+	ws_zframe_decoder_free(c.z);
+	ws_buf_free(&c.scratch);
+	ws_buf_free(&c.blob_bytes);
+	free(c.v);
+	free(c.b);
+	ws_trace_reader_free(c.reader);
+	return status;
+}
+
+enum ws_status ws_trace_check_file(const char *path, ws_finding_fn fn, void *ctx,
+                                   struct ws_check_result *result, struct ws_err *err)
+{
+	struct ws_trace_map map;
+	struct ws_err cause;
+	enum ws_status status;
+
+	WS_FORWARD(ws_trace_map_open(&map, path, err));
+	status = ws_trace_check_mem(map.data, map.size, fn, ctx, result, &cause);
+	ws_trace_map_close(&map);
+	if (status != WS_OK)
+		return ws_fail(err, status, cause.file, cause.line, "%s: %s", path, cause.text);
+	return WS_OK;
+}

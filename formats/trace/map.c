@@ -1,0 +1,50 @@
+#include "formats/trace/map.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static enum ws_status map_fd(struct ws_trace_map *map, int fd, const char *path, struct ws_err *err)
+{
+	struct stat st;
+	void *data;
+
+	WS_FAIL_IF(fstat(fd, &st) != 0, err, IO_READ, "cannot read %s: %s", path, strerror(errno));
+	WS_FAIL_IF(!S_ISREG(st.st_mode), err, IO_READ, "cannot read %s: not a regular file", path);
+	WS_FAIL_IF((uint64_t)st.st_size > SIZE_MAX, err, IO_READ, "cannot read %s: too large",
+	           path);
+	if (st.st_size == 0)
+		return WS_OK;
+	data = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	WS_FAIL_IF(data == MAP_FAILED, err, IO_READ, "cannot read %s: %s", path, strerror(errno));
+	map->data = data;
+	map->size = (size_t)st.st_size;
+	return WS_OK;
+}
+
+enum ws_status ws_trace_map_open(struct ws_trace_map *map, const char *path, struct ws_err *err)
+{
+	enum ws_status status;
+	int fd;
+
+	map->data = NULL;
+	map->size = 0;
+	/* not to hang on a pipe without a writer */
+	fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	WS_FAIL_IF(fd < 0, err, IO_READ, "cannot open %s: %s", path, strerror(errno));
+	status = map_fd(map, fd, path, err);
+	close(fd);
+	return status;
+}
+
+void ws_trace_map_close(struct ws_trace_map *map)
+{
+	if (map->data)
+		munmap((void *)map->data, map->size);
+	map->data = NULL;
+	map->size = 0;
+}

@@ -1,0 +1,19 @@
+/* A file as read-only memory. */
+#ifndef WS_FORMATS_TRACE_MAP_H
+#define WS_FORMATS_TRACE_MAP_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "formats/base/status.h"
+
+struct ws_trace_map {
+	const uint8_t *data; /* NULL for an empty file */
+	size_t size;
+};
+
+/* Map the regular file path. The file must not be cut while it is mapped. IO_READ. */
+enum ws_status ws_trace_map_open(struct ws_trace_map *map, const char *path, struct ws_err *err);
+void ws_trace_map_close(struct ws_trace_map *map); /* all zero is legal */
+
+#endif

@@ -1,0 +1,491 @@
+#include "formats/trace/reader.h"
+
+#include <stdlib.h>
+
+#include "formats/codec/block.h"
+#include "formats/base/checksum.h"
+#include "formats/trace/internal.h"
+#include "formats/trace/map.h"
+#include "formats/trace/walk.h"
+
+struct schema_name {
+	uint64_t kind, column;
+	const char *kind_name, *column_name, *unit; /* in ws_trace_reader.names */
+};
+
+/* Memory for decoding, kept from block to block: why a reader is for one thread at a time. */
+struct decoder {
+	struct ws_zframe_decoder *z;
+	struct ws_buf scratch;
+};
+
+struct ws_trace_reader {
+	struct ws_trace_map map; /* when opened by path */
+	struct ws_walk walk;
+	struct ws_trace_summary summary;
+	struct decoder *decoder;
+	struct schema_name *schema;
+	size_t nschema;
+	char *names;
+};
+
+/* --- decoding one block --- */
+
+/* Fixed-size pieces cut one after the other from one allocation. */
+struct arena {
+	uint8_t *base;
+	size_t used, size;
+};
+
+static void *arena_take(struct arena *a, size_t size)
+{
+	void *p = a->base + a->used;
+
+	a->used += (size + 7) & ~(size_t)7;
+	return p;
+}
+
+static size_t rounded(uint64_t size)
+{
+	return ((size_t)size + 7) & ~(size_t)7;
+}
+
+/* Memory of n decoded rows of a column that has encoded_size bytes. */
+static size_t column_memory(uint8_t type, uint64_t n, uint64_t encoded_size)
+{
+	if (type != WS_TYPE_BLOB)
+		return rounded(n * sizeof(uint64_t));
+	return rounded(n * sizeof(struct ws_bytes)) + rounded(encoded_size);
+}
+
+enum ws_status ws_trace_reader_view(const struct ws_trace_reader *r, size_t i,
+                                    struct ws_block_view *view, struct ws_err *err)
+{
+	struct ws_block_header header;
+
+	ws_walk_block_header(&r->walk, i, &header);
+	return ws_block_view_open(view, &header, ws_walk_block_body(&r->walk, i),
+	                          r->walk.blocks[i].offset, err);
+}
+
+/*
+ * Which columns can be decoded. A column unknown to this program may be too
+ * new in any way; a known one is needed. Adds up the memory.
+ */
+static enum ws_status plan_block(const struct ws_block_view *view, uint8_t readable[WS_MAX_COLUMNS],
+                                 size_t *memory, struct ws_err *err)
+{
+	*memory = rounded(view->header.ncolumns * sizeof(struct ws_column));
+	for (unsigned i = 0; i < view->header.ncolumns; i++) {
+		const struct ws_block_column *c = &view->columns[i];
+		enum ws_status status = ws_block_column_check(view, i, err);
+
+		readable[i] = status == WS_OK;
+		if (status == WS_OK)
+			*memory += column_memory(c->entry.type, view->header.rows,
+			                         c->entry.encoded_size);
+		else if (status != WS_TOO_NEW || c->position >= 0)
+			return status;
+	}
+	return WS_OK;
+}
+
+static enum ws_status decode_column(const struct ws_trace_reader *r,
+                                    const struct ws_block_view *view, unsigned i, struct arena *a,
+                                    struct ws_column *out, struct ws_err *err)
+{
+	const struct ws_dir_entry *e = &view->columns[i].entry;
+	uint8_t *bytes;
+
+	out->present = 1;
+	if (e->type != WS_TYPE_BLOB) {
+		out->v = arena_take(a, view->header.rows * sizeof(*out->v));
+		return ws_block_column_decode(view, i, r->decoder->z, &r->decoder->scratch, out->v,
+		                              err);
+	}
+	out->b = arena_take(a, view->header.rows * sizeof(*out->b));
+	bytes = arena_take(a, (size_t)e->encoded_size);
+	return ws_block_column_decode_blobs(view, i, r->decoder->z, bytes, out->b, err);
+}
+
+enum ws_status ws_trace_reader_decode(const struct ws_trace_reader *r, size_t i,
+                                      struct ws_block *out, struct ws_err *err)
+{
+	uint8_t readable[WS_MAX_COLUMNS];
+	struct ws_block_view view;
+	struct arena a = {0};
+	enum ws_status status = WS_OK;
+
+	memset(out, 0, sizeof(*out));
+	WS_FORWARD(ws_trace_reader_view(r, i, &view, err));
+	WS_FORWARD(plan_block(&view, readable, &a.size, err));
+	a.base = malloc(a.size);
+	WS_FAIL_IF(!a.base, err, NO_MEMORY, "out of memory for a block of %zu bytes", a.size);
+
+	out->info = r->walk.blocks[i];
+	out->ncolumns = view.header.ncolumns;
+	out->arena = a.base;
+	out->columns = arena_take(&a, out->ncolumns * sizeof(*out->columns));
+	memset(out->columns, 0, out->ncolumns * sizeof(*out->columns));
+	for (unsigned c = 0; status == WS_OK && c < out->ncolumns; c++) {
+		struct ws_column *column = &out->columns[c];
+
+		column->id = view.columns[c].entry.column;
+		column->type = view.columns[c].entry.type;
+		column->encoding = view.columns[c].entry.encoding;
+		column->stored_bytes = view.columns[c].entry.stored_size;
+		if (readable[c])
+			status = decode_column(r, &view, c, &a, column, err);
+	}
+	if (status != WS_OK)
+		ws_block_release(out);
+	return status;
+}
+
+void ws_block_release(struct ws_block *block)
+{
+	free(block->arena);
+	memset(block, 0, sizeof(*block));
+}
+
+/* --- loading all rows of a kind --- */
+
+/* Add up rows, memory and stored bytes of the blocks of a kind; columns get present. */
+static enum ws_status plan_load(const struct ws_trace_reader *r, struct ws_table_data *t,
+                                struct ws_column *columns, uint64_t blob_bytes[WS_MAX_COLUMNS],
+                                struct ws_err *err)
+{
+	for (size_t i = 0; i < r->walk.nblocks; i++) {
+		struct ws_block_view view;
+
+		if (r->walk.blocks[i].kind != t->def->id)
+			continue;
+		WS_FORWARD(ws_trace_reader_view(r, i, &view, err));
+		t->rows += view.header.rows;
+		for (unsigned c = 0; c < view.header.ncolumns; c++) {
+			int position = view.columns[c].position;
+			struct ws_column *column = &columns[position < 0 ? 0 : position];
+
+			if (position < 0)
+				continue;
+			WS_FORWARD(ws_block_column_check(&view, c, err));
+			column->encoding = view.columns[c].entry.encoding;
+			column->stored_bytes += view.columns[c].entry.stored_size;
+			column->present = 1;
+			if (column->type == WS_TYPE_BLOB)
+				blob_bytes[position] += rounded(view.columns[c].entry.encoded_size);
+		}
+	}
+	return WS_OK;
+}
+
+/* Rows of one block to their place; columns it lacks give 0. */
+static enum ws_status load_block(const struct ws_trace_reader *r, size_t i, uint64_t row,
+                                 struct ws_column *columns, uint8_t *blob_pos[WS_MAX_COLUMNS],
+                                 struct ws_err *err)
+{
+	uint8_t loaded[WS_MAX_COLUMNS] = {0};
+	struct decoder *d = r->decoder;
+	struct ws_block_view view;
+
+	WS_FORWARD(ws_trace_reader_view(r, i, &view, err));
+	for (unsigned c = 0; c < view.header.ncolumns; c++) {
+		int p = view.columns[c].position;
+
+		if (p < 0)
+			continue;
+		loaded[p] = 1;
+		if (columns[p].type != WS_TYPE_BLOB) {
+			WS_FORWARD(ws_block_column_decode(&view, c, d->z, &d->scratch,
+			                                  columns[p].v + row, err));
+			continue;
+		}
+		WS_FORWARD(ws_block_column_decode_blobs(&view, c, d->z, blob_pos[p],
+		                                        columns[p].b + row, err));
+		blob_pos[p] += rounded(view.columns[c].entry.encoded_size);
+	}
+	for (unsigned p = 0; p < view.def->ncolumns; p++) {
+		if (loaded[p] || !columns[p].present)
+			continue;
+		if (columns[p].type == WS_TYPE_BLOB)
+			memset(columns[p].b + row, 0, view.header.rows * sizeof(*columns[p].b));
+		else
+			memset(columns[p].v + row, 0, view.header.rows * sizeof(*columns[p].v));
+	}
+	return WS_OK;
+}
+
+/* One allocation for all columns; blob_pos says where BLOB bytes go. */
+static enum ws_status allocate_table(struct ws_table_data *t, const struct ws_column *columns,
+                                     const uint64_t *blob_bytes, uint8_t **blob_pos,
+                                     struct ws_err *err)
+{
+	const unsigned n = t->def->ncolumns;
+	struct arena a = {.size = rounded(n * sizeof(*columns))};
+
+	for (unsigned c = 0; c < n; c++)
+		if (columns[c].present)
+			a.size += column_memory(columns[c].type, t->rows, blob_bytes[c]);
+	a.base = malloc(a.size);
+	WS_FAIL_IF(!a.base, err, NO_MEMORY, "out of memory for %llu %s rows (%zu bytes)",
+	           (unsigned long long)t->rows, t->def->name, a.size);
+	t->arena = a.base;
+	t->columns = arena_take(&a, n * sizeof(*columns));
+	memcpy(t->columns, columns, n * sizeof(*columns));
+	for (unsigned c = 0; c < n; c++) {
+		struct ws_column *column = &t->columns[c];
+
+		if (!column->present)
+			continue;
+		if (column->type != WS_TYPE_BLOB) {
+			column->v = arena_take(&a, t->rows * sizeof(*column->v));
+			continue;
+		}
+		column->b = arena_take(&a, t->rows * sizeof(*column->b));
+		blob_pos[c] = arena_take(&a, blob_bytes[c]);
+	}
+	return WS_OK;
+}
+
+enum ws_status ws_trace_reader_load(const struct ws_trace_reader *r, enum ws_kind kind,
+                                    struct ws_table_data *out, struct ws_err *err)
+{
+	struct ws_column columns[WS_MAX_COLUMNS] = {0};
+	uint64_t blob_bytes[WS_MAX_COLUMNS] = {0};
+	uint8_t *blob_pos[WS_MAX_COLUMNS] = {0};
+	enum ws_status status;
+	uint64_t row = 0;
+
+	memset(out, 0, sizeof(*out));
+	out->def = ws_schema_kind(kind);
+	WS_FAIL_IF(!out->def, err, BUG, "there is no record kind %u", (unsigned)kind);
+	for (unsigned c = 0; c < out->def->ncolumns; c++) {
+		columns[c].id = out->def->columns[c].id;
+		columns[c].type = out->def->columns[c].type;
+	}
+	status = plan_load(r, out, columns, blob_bytes, err);
+	if (status == WS_OK)
+		status = allocate_table(out, columns, blob_bytes, blob_pos, err);
+	for (size_t i = 0; status == WS_OK && i < r->walk.nblocks; i++) {
+		if (r->walk.blocks[i].kind != kind)
+			continue;
+		status = load_block(r, i, row, out->columns, blob_pos, err);
+		row += r->walk.blocks[i].rows;
+	}
+	if (status != WS_OK)
+		ws_table_data_release(out);
+	return status;
+}
+
+void ws_table_data_release(struct ws_table_data *t)
+{
+	free(t->arena);
+	memset(t, 0, sizeof(*t));
+}
+
+/* --- the file's own schema --- */
+
+static const char *keep_name(char **pos, const struct ws_bytes *name)
+{
+	char *start = *pos;
+
+	if (name->len)
+		memcpy(start, name->ptr, name->len);
+	start[name->len] = 0;
+	*pos += name->len + 1;
+	return start;
+}
+
+static enum ws_status keep_names(struct ws_trace_reader *r, const struct ws_table_data *t,
+                                 struct ws_err *err)
+{
+	const struct ws_column *c = t->columns;
+	size_t size = 0;
+	char *pos;
+
+	for (uint64_t i = 0; i < t->rows; i++)
+		size += c[WS_COL_schema_kind_name].b[i].len + c[WS_COL_schema_unit].b[i].len +
+		        c[WS_COL_schema_column_name].b[i].len + 3;
+	r->schema = calloc(t->rows, sizeof(*r->schema));
+	r->names = malloc(size);
+	WS_FAIL_IF(!r->schema || !r->names, err, NO_MEMORY, "out of memory for names of columns");
+	pos = r->names;
+	r->nschema = t->rows;
+	for (uint64_t i = 0; i < t->rows; i++)
+		r->schema[i] = (struct schema_name){
+		        .kind = c[WS_COL_schema_kind].v[i],
+		        .column = c[WS_COL_schema_column].v[i],
+		        .kind_name = keep_name(&pos, &c[WS_COL_schema_kind_name].b[i]),
+		        .column_name = keep_name(&pos, &c[WS_COL_schema_column_name].b[i]),
+		        .unit = keep_name(&pos, &c[WS_COL_schema_unit].b[i]),
+		};
+	return WS_OK;
+}
+
+/* Names are a help, not a need: a schema that does not decode gives none. */
+static enum ws_status load_schema(struct ws_trace_reader *r, struct ws_err *err)
+{
+	struct ws_table_data t;
+	enum ws_status status = ws_trace_reader_load(r, WS_KIND_SCHEMA, &t, err);
+	int complete = 1;
+
+	if (status != WS_OK)
+		return status == WS_NO_MEMORY ? status : WS_OK;
+	for (unsigned c = 0; c < t.def->ncolumns; c++)
+		complete &= t.columns[c].present;
+	if (complete)
+		status = keep_names(r, &t, err);
+	ws_table_data_release(&t);
+	return status;
+}
+
+static const struct schema_name *find_name(const struct ws_trace_reader *r, unsigned kind,
+                                           unsigned column, int any_column)
+{
+	for (size_t i = 0; i < r->nschema; i++)
+		if (r->schema[i].kind == kind && (any_column || r->schema[i].column == column))
+			return &r->schema[i];
+	return NULL;
+}
+
+const char *ws_trace_reader_kind_name(const struct ws_trace_reader *r, unsigned kind)
+{
+	const struct schema_name *s = find_name(r, kind, 0, 1);
+
+	return s ? s->kind_name : NULL;
+}
+
+const char *ws_trace_reader_column_name(const struct ws_trace_reader *r, unsigned kind,
+                                        unsigned column)
+{
+	const struct schema_name *s = find_name(r, kind, column, 0);
+
+	return s ? s->column_name : NULL;
+}
+
+const char *ws_trace_reader_column_unit(const struct ws_trace_reader *r, unsigned kind,
+                                        unsigned column)
+{
+	const struct schema_name *s = find_name(r, kind, column, 0);
+
+	return s ? s->unit : NULL;
+}
+
+/* --- opening --- */
+
+static void summarize(struct ws_trace_reader *r, const struct ws_file_header *h)
+{
+	struct ws_trace_summary *s = &r->summary;
+
+	s->file_size = r->walk.size;
+	s->file_hash = ws_checksum(r->walk.data, r->walk.size);
+	s->base_ns = h->base_ns;
+	s->version_major = h->version_major;
+	s->version_minor = h->version_minor;
+	s->required_features = h->required_features;
+	s->optional_features = h->optional_features;
+	s->blocks = r->walk.nblocks;
+	s->damaged_blocks = r->walk.damaged;
+	s->skipped_bytes = r->walk.skipped_bytes;
+	for (size_t i = 0; i < r->walk.nblocks; i++)
+		s->unknown_blocks += !ws_schema_kind(r->walk.blocks[i].kind);
+}
+
+static enum ws_status open_into(struct ws_trace_reader *r, const void *data, size_t size,
+                                const struct ws_file_header *header, ws_finding_fn fn, void *ctx,
+                                struct ws_err *err)
+{
+	WS_FORWARD(ws_walk_run(&r->walk, data, size, fn, ctx, err));
+	r->decoder = calloc(1, sizeof(*r->decoder));
+	WS_FAIL_IF(!r->decoder, err, NO_MEMORY, "out of memory for a trace reader");
+	WS_FORWARD(ws_zframe_decoder_new(&r->decoder->z, err));
+	summarize(r, header);
+	WS_FORWARD(load_schema(r, err));
+	return ws_trace_index_verify(r, NULL, NULL, &r->summary.closed, err);
+}
+
+enum ws_status ws_trace_reader_open_damaged(struct ws_trace_reader **out, const void *data,
+                                            size_t size, ws_finding_fn fn, void *ctx,
+                                            struct ws_err *err)
+{
+	struct ws_trace_reader *r = calloc(1, sizeof(*r));
+	struct ws_file_header h;
+	enum ws_status status;
+
+	*out = NULL;
+	WS_FAIL_IF(!r, err, NO_MEMORY, "out of memory for a trace reader");
+	if (ws_file_header_get(data, size, &h, NULL) != WS_OK)
+		memset(&h, 0, sizeof(h));
+	status = open_into(r, data, size, &h, fn, ctx, err);
+	if (status != WS_OK) {
+		ws_trace_reader_free(r);
+		return status;
+	}
+	*out = r;
+	return WS_OK;
+}
+
+enum ws_status ws_trace_reader_open_mem(struct ws_trace_reader **out, const void *data, size_t size,
+                                        struct ws_err *err)
+{
+	struct ws_file_header h;
+
+	*out = NULL;
+	/* first, as there is nothing to search in a file that is no trace */
+	WS_FORWARD(ws_file_header_get(data, size, &h, err));
+	return ws_trace_reader_open_damaged(out, data, size, NULL, NULL, err);
+}
+
+enum ws_status ws_trace_reader_open(struct ws_trace_reader **out, const char *path,
+                                    struct ws_err *err)
+{
+	struct ws_trace_map map;
+	struct ws_err cause;
+	enum ws_status status;
+
+	*out = NULL;
+	WS_FORWARD(ws_trace_map_open(&map, path, err));
+	status = ws_trace_reader_open_mem(out, map.data, map.size, &cause);
+	if (status != WS_OK) {
+		ws_trace_map_close(&map);
+		return ws_fail(err, status, cause.file, cause.line, "%s: %s", path, cause.text);
+	}
+	(*out)->map = map;
+	return WS_OK;
+}
+
+void ws_trace_reader_free(struct ws_trace_reader *r)
+{
+	if (!r)
+		return;
+	if (r->decoder) {
+		ws_zframe_decoder_free(r->decoder->z);
+		ws_buf_free(&r->decoder->scratch);
+	}
+	free(r->decoder);
+	ws_walk_free(&r->walk);
+	ws_trace_map_close(&r->map);
+	free(r->schema);
+	free(r->names);
+	free(r);
+}
+
+const struct ws_trace_summary *ws_trace_reader_summary(const struct ws_trace_reader *r)
+{
+	return &r->summary;
+}
+
+const struct ws_walk *ws_trace_reader_walk(const struct ws_trace_reader *r)
+{
+	return &r->walk;
+}
+
+size_t ws_trace_reader_block_count(const struct ws_trace_reader *r)
+{
+	return r->walk.nblocks;
+}
+
+const struct ws_block_info *ws_trace_reader_block(const struct ws_trace_reader *r, size_t i)
+{
+	return i < r->walk.nblocks ? &r->walk.blocks[i] : NULL;
+}

@@ -1,0 +1,210 @@
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "formats/codec/block.h"
+#include "formats/base/sink.h"
+#include "formats/trace/check.h"
+#include "formats/trace/internal.h"
+#include "formats/trace/map.h"
+
+struct repair {
+	struct ws_trace_map map;
+	struct ws_trace_reader *reader;
+	const struct ws_walk *walk;
+	struct ws_sink sink;
+	struct ws_check_result found; /* in the old file */
+	uint64_t blocks, rows;        /* kept */
+	int header_is_whole, schema_is_whole;
+};
+
+/* Whole, and what its columns hold can be decoded by somebody. */
+static enum ws_status is_sound(const struct repair *r, size_t i, int *sound, struct ws_err *err)
+{
+	struct ws_block block;
+	struct ws_err cause;
+	enum ws_status status = ws_trace_reader_decode(r->reader, i, &block, &cause);
+
+	if (status == WS_NO_MEMORY)
+		return WS_FAIL(err, NO_MEMORY, "%s", cause.text);
+	*sound = status == WS_OK || status == WS_TOO_NEW;
+	if (status == WS_OK)
+		ws_block_release(&block);
+	return WS_OK;
+}
+
+static enum ws_status copy_header(struct repair *r, struct ws_err *err)
+{
+	uint8_t fresh[WS_FILE_HEADER_BYTES];
+	struct ws_file_header header;
+	const void *bytes = r->map.data;
+
+	r->header_is_whole = ws_file_header_get(r->map.data, r->map.size, &header, NULL) == WS_OK;
+	if (!r->header_is_whole) {
+		ws_file_header_put(fresh, 0);
+		bytes = fresh;
+	}
+	return ws_sink_append(&r->sink, bytes, WS_FILE_HEADER_BYTES, err);
+}
+
+/* The schema of this program in place of one that is lost: it describes the same format. */
+static enum ws_status write_schema(struct repair *r, struct ws_err *err)
+{
+	struct ws_row_buf rows = {.def = ws_schema_kind(WS_KIND_SCHEMA)};
+	struct ws_block_encoder encoder;
+	struct ws_block_header header;
+	struct ws_buf block = {0};
+	enum ws_status status;
+
+	WS_FORWARD(ws_block_encoder_init(&encoder, 1, err));
+	status = ws_block_schema_rows(&rows, err);
+	if (status == WS_OK)
+		status = ws_block_encode(&encoder, &rows, 0, &block, &header, err);
+	if (status == WS_OK)
+		status = ws_sink_append(&r->sink, block.data, block.len, err);
+	ws_buf_free(&block);
+	ws_row_buf_free(&rows);
+	ws_block_encoder_free(&encoder);
+	return status;
+}
+
+static enum ws_status copy_blocks(struct repair *r, struct ws_err *err)
+{
+	for (size_t i = 0; i < r->walk->nblocks; i++) {
+		const struct ws_block_info *b = &r->walk->blocks[i];
+		int sound = 0;
+
+		if (b->kind == WS_KIND_INDEX)
+			continue;
+		WS_FORWARD(is_sound(r, i, &sound, err));
+		if (!sound)
+			continue;
+		if (!r->blocks) {
+			r->schema_is_whole = b->kind == WS_KIND_SCHEMA;
+			if (!r->schema_is_whole)
+				WS_FORWARD(write_schema(r, err));
+		}
+		WS_FORWARD(ws_sink_append(&r->sink, r->map.data + b->offset, b->size, err));
+		r->blocks++;
+		r->rows += b->rows;
+	}
+	WS_FAIL_IF(!r->blocks, err, CORRUPT, "it has no whole block");
+	return WS_OK;
+}
+
+static enum ws_status say(struct ws_trace_writer *w, const char *key, struct ws_err *err,
+                          const char *fmt, ...) __attribute__((format(printf, 4, 5)));
+
+static enum ws_status say(struct ws_trace_writer *w, const char *key, struct ws_err *err,
+                          const char *fmt, ...)
+{
+	char value[64];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(value, sizeof(value), fmt, ap);
+	va_end(ap);
+	return ws_trace_writer_meta(w, key, value, err);
+}
+
+static enum ws_status say_all(const struct repair *r, struct ws_trace_writer *w, struct ws_err *err)
+{
+	const struct ws_trace_summary *s = ws_trace_reader_summary(r->reader);
+
+	WS_FORWARD(say(w, "repair.program", err, "warpsheet %s", WS_VERSION));
+	WS_FORWARD(say(w, "repair.source_size", err, "%" PRIu64, s->file_size));
+	WS_FORWARD(say(w, "repair.source_hash", err, "%016" PRIx64, s->file_hash));
+	WS_FORWARD(say(w, "repair.source_closed", err, "%s", r->found.closed ? "yes" : "no"));
+	WS_FORWARD(say(w, "repair.damage", err, "%" PRIu64, r->found.damage));
+	WS_FORWARD(say(w, "repair.skipped_bytes", err, "%" PRIu64, s->skipped_bytes));
+	WS_FORWARD(say(w, "repair.blocks_kept", err, "%" PRIu64, r->blocks));
+	if (!r->header_is_whole)
+		WS_FORWARD(say(w, "repair.base_ns", err, "lost"));
+	if (!r->schema_is_whole)
+		WS_FORWARD(say(w, "repair.schema", err, "of the repairing program"));
+	return WS_OK;
+}
+
+/* Add the words, the index and the trailer to the copied blocks. */
+static enum ws_status finish(struct repair *r, const char *path, struct ws_err *err)
+{
+	struct ws_trace_writer *w;
+	enum ws_status status;
+
+	WS_FORWARD(ws_trace_writer_resume_raw(&w, path, r->sink.size, err));
+	status = say_all(r, w, err);
+	if (status == WS_OK)
+		status = ws_trace_writer_close(w, err);
+	ws_trace_writer_free(w);
+	return status;
+}
+
+/* The old file is mapped and read; make the new one under a name of its own. */
+static enum ws_status write_copy(struct repair *r, const char *path, struct ws_err *err)
+{
+	enum ws_status status = ws_sink_create(&r->sink, path, err);
+
+	if (status == WS_OK)
+		status = copy_header(r, err);
+	if (status == WS_OK)
+		status = copy_blocks(r, err);
+	if (status == WS_OK)
+		status = ws_sink_close(&r->sink, err);
+	if (status == WS_OK)
+		status = finish(r, path, err);
+	ws_sink_free(&r->sink);
+	return status;
+}
+
+static enum ws_status write_and_rename(struct repair *r, const char *to, struct ws_err *err)
+{
+	enum ws_status status;
+	char *temporary;
+
+	WS_FAIL_IF(asprintf(&temporary, "%s.%ld.tmp", to, (long)getpid()) < 0, err, NO_MEMORY,
+	           "out of memory for a path");
+	status = write_copy(r, temporary, err);
+	if (status == WS_OK && rename(temporary, to) != 0)
+		status = WS_FAIL(err, IO_WRITE, "cannot rename %s to %s: %s", temporary, to,
+		                 strerror(errno));
+	if (status != WS_OK)
+		unlink(temporary);
+	free(temporary);
+	return status;
+}
+
+/* Check and open the old file. */
+static enum ws_status read_old(struct repair *r, struct ws_err *err)
+{
+	WS_FORWARD(ws_trace_check_mem(r->map.data, r->map.size, NULL, NULL, &r->found, err));
+	WS_FORWARD(ws_trace_reader_open_damaged(&r->reader, r->map.data, r->map.size, NULL, NULL,
+	                                        err));
+	r->walk = ws_trace_reader_walk(r->reader);
+	return WS_OK;
+}
+
+enum ws_status ws_trace_repair(const char *from, const char *to, struct ws_check_result *kept,
+                               struct ws_err *err)
+{
+	struct repair r = {.sink.fd = -1};
+	struct ws_err cause;
+	enum ws_status status;
+
+	WS_FORWARD(ws_trace_map_open(&r.map, from, err));
+	status = read_old(&r, &cause);
+	if (status == WS_OK)
+		status = write_and_rename(&r, to, &cause);
+	if (status == WS_OK && kept) {
+		*kept = r.found;
+		kept->blocks = r.blocks;
+		kept->rows = r.rows;
+	}
+	ws_trace_reader_free(r.reader);
+	ws_trace_map_close(&r.map);
+	if (status != WS_OK)
+		return ws_fail(err, status, cause.file, cause.line, "cannot repair %s: %s", from,
+		               cause.text);
+	return WS_OK;
+}

@@ -1,0 +1,168 @@
+#include "formats/trace/walk.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "formats/base/bytes.h"
+#include "formats/base/checksum.h"
+
+void ws_finding_emit(ws_finding_fn fn, void *ctx, enum ws_finding_level level, uint64_t offset,
+                     const char *fmt, ...)
+{
+	struct ws_finding finding = {.level = level, .offset = offset};
+	va_list ap;
+
+	if (!fn)
+		return;
+	va_start(ap, fmt);
+	vsnprintf(finding.text, sizeof(finding.text), fmt, ap);
+	va_end(ap);
+	fn(ctx, &finding);
+}
+
+/* What lies at an offset. */
+enum piece {
+	PIECE_WHOLE,    /* a block, body checksum right */
+	PIECE_BAD_BODY, /* a right header, a wrong body */
+	PIECE_CUT,      /* a right header, but the file ends before the body does */
+	PIECE_NO_BLOCK, /* no right header */
+};
+
+static enum piece look(const struct ws_walk *w, size_t pos, size_t end, struct ws_block_header *h,
+                       struct ws_err *why)
+{
+	const uint8_t *block = w->data + pos;
+	char label[WS_BLOCK_LABEL_BYTES];
+	size_t left = end - pos;
+
+	if (ws_block_header_get(block, left, pos, h, why) != WS_OK)
+		return PIECE_NO_BLOCK;
+	ws_block_label(label, h->kind, pos);
+	left -= WS_BLOCK_HEADER_BYTES;
+	if (h->body_size > left) {
+		WS_FAIL(why, CORRUPT, "%s: cut off, %zu of its %" PRIu64 " bytes are there", label,
+		        left + WS_BLOCK_HEADER_BYTES, h->body_size + WS_BLOCK_HEADER_BYTES);
+		return PIECE_CUT;
+	}
+	if (ws_checksum(block + WS_BLOCK_HEADER_BYTES, h->body_size) != h->body_checksum) {
+		WS_FAIL(why, CORRUPT, "%s: the checksum of its body is wrong", label);
+		return PIECE_BAD_BODY;
+	}
+	return PIECE_WHOLE;
+}
+
+static int header_at(const struct ws_walk *w, size_t pos, size_t end)
+{
+	struct ws_block_header h;
+
+	return ws_block_header_get(w->data + pos, end - pos, pos, &h, NULL) == WS_OK;
+}
+
+/* The next place behind pos where a block header is right, or end. */
+static size_t resync(const struct ws_walk *w, size_t pos, size_t end)
+{
+	size_t p = pos - pos % WS_ALIGN_BYTES + WS_ALIGN_BYTES;
+
+	for (; p < end && end - p >= WS_BLOCK_HEADER_BYTES; p += WS_ALIGN_BYTES)
+		if (header_at(w, p, end))
+			return p;
+	return end;
+}
+
+static enum ws_status keep_block(struct ws_walk *w, size_t pos, const struct ws_block_header *h,
+                                 struct ws_err *err)
+{
+	if (w->nblocks == w->cap) {
+		size_t cap = w->cap ? w->cap * 2 : 64;
+		struct ws_block_info *blocks = realloc(w->blocks, cap * sizeof(*blocks));
+
+		WS_FAIL_IF(!blocks, err, NO_MEMORY, "out of memory for a list of %zu blocks", cap);
+		w->blocks = blocks;
+		w->cap = cap;
+	}
+	w->blocks[w->nblocks++] = (struct ws_block_info){
+	        .offset = pos,
+	        .size = h->body_size + WS_BLOCK_HEADER_BYTES,
+	        .sequence = h->sequence,
+	        .kind = h->kind,
+	        .rows = h->rows,
+	        .ncolumns = h->ncolumns,
+	        .time_min_ns = h->time_min_ns,
+	        .time_max_ns = h->time_max_ns,
+	};
+	return WS_OK;
+}
+
+/*
+ * The end of the damaged stretch at pos. The length in a right header of a
+ * damaged body is trusted where something whole follows; else blocks may have
+ * slid into this one's place, and the search begins behind its header. A file
+ * made to have many such bodies inside each other is not searched for ever:
+ * the length is trusted, too, once the work in vain was several file sizes.
+ */
+static size_t end_of_damage(struct ws_walk *w, enum piece piece, size_t pos, size_t end,
+                            const struct ws_block_header *h)
+{
+	if (piece == PIECE_BAD_BODY) {
+		size_t next = pos + WS_BLOCK_HEADER_BYTES + h->body_size;
+
+		w->hashed_in_vain += h->body_size;
+		if (next == end || header_at(w, next, end) || w->hashed_in_vain / 8 > w->size)
+			return next;
+	}
+	return resync(w, pos, end);
+}
+
+enum ws_status ws_walk_run(struct ws_walk *w, const void *data, size_t size, ws_finding_fn fn,
+                           void *ctx, struct ws_err *err)
+{
+	size_t pos = WS_FILE_HEADER_BYTES, end = size;
+
+	memset(w, 0, sizeof(*w));
+	w->data = data;
+	w->size = size;
+	w->has_trailer = ws_trailer_get(data, size, &w->trailer, &w->no_trailer) == WS_OK;
+	if (w->has_trailer)
+		end -= WS_TRAILER_BYTES;
+
+	while (pos < end) {
+		struct ws_block_header h;
+		struct ws_err why;
+		enum piece piece = look(w, pos, end, &h, &why);
+		size_t next;
+
+		if (piece == PIECE_WHOLE) {
+			WS_FORWARD(keep_block(w, pos, &h, err));
+			pos += WS_BLOCK_HEADER_BYTES + h.body_size;
+			continue;
+		}
+		next = end_of_damage(w, piece, pos, end, &h);
+		w->damaged++;
+		w->skipped_bytes += next - pos;
+		ws_finding_emit(fn, ctx, WS_FINDING_DAMAGE, pos, "%s; %zu bytes are lost", why.text,
+		                next - pos);
+		pos = next;
+	}
+	return WS_OK;
+}
+
+void ws_walk_free(struct ws_walk *w)
+{
+	free(w->blocks);
+	w->blocks = NULL;
+	w->nblocks = w->cap = 0;
+}
+
+void ws_walk_block_header(const struct ws_walk *w, size_t i, struct ws_block_header *header)
+{
+	const struct ws_block_info *info = &w->blocks[i];
+
+	/* was right when the block was found */
+	ws_block_header_get(w->data + info->offset, info->size, info->offset, header, NULL);
+}
+
+const uint8_t *ws_walk_block_body(const struct ws_walk *w, size_t i)
+{
+	return w->data + w->blocks[i].offset + WS_BLOCK_HEADER_BYTES;
+}

@@ -1,0 +1,42 @@
+/*
+ * From one block to the next through the bytes of a trace, past whatever is
+ * damaged. Shared by the reader, the check and the repair, so that they mean
+ * the same by "whole".
+ */
+#ifndef WS_FORMATS_TRACE_WALK_H
+#define WS_FORMATS_TRACE_WALK_H
+
+#include "formats/codec/container.h"
+#include "formats/trace/check.h"
+#include "formats/trace/reader.h"
+
+struct ws_walk {
+	const uint8_t *data;
+	size_t size;
+	struct ws_block_info *blocks; /* whole ones in file order; owned */
+	size_t nblocks, cap;
+	uint64_t damaged; /* stretches that are no whole block */
+	uint64_t skipped_bytes;
+	uint64_t hashed_in_vain; /* bytes of bodies whose checksum was wrong */
+	int has_trailer; /* a trailer that is right in itself */
+	struct ws_trailer trailer;
+	struct ws_err no_trailer; /* why not */
+};
+
+/*
+ * Find all whole blocks behind the file header. fn (may be NULL) hears of
+ * each damaged stretch, as DAMAGE. Fails only without memory.
+ */
+enum ws_status ws_walk_run(struct ws_walk *w, const void *data, size_t size, ws_finding_fn fn,
+                           void *ctx, struct ws_err *err);
+void ws_walk_free(struct ws_walk *w);
+
+/* The header and the body of block i. */
+void ws_walk_block_header(const struct ws_walk *w, size_t i, struct ws_block_header *header);
+const uint8_t *ws_walk_block_body(const struct ws_walk *w, size_t i);
+
+/* Fill a finding and hand it to fn; a long text is cut. */
+void ws_finding_emit(ws_finding_fn fn, void *ctx, enum ws_finding_level level, uint64_t offset,
+                     const char *fmt, ...) __attribute__((format(printf, 5, 6)));
+
+#endif

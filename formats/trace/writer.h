@@ -1,0 +1,78 @@
+/*
+ * Writes a trace file. Rows are gathered a kind at a time and written as
+ * blocks; dictionaries (strings, launch configs, …) always reach the file
+ * before the first block that refers to them. Two writers given the same
+ * calls make the same bytes.
+ */
+#ifndef WS_FORMATS_TRACE_WRITER_H
+#define WS_FORMATS_TRACE_WRITER_H
+
+#include "formats/schema/schema.h"
+#include "formats/base/status.h"
+
+struct ws_trace_writer;
+
+struct ws_trace_writer_opts {
+	int64_t base_ns; /* CLOCK_REALTIME ns of time 0 of this trace */
+	int zstd_level;	 /* 0 = the default, 1 */
+};
+
+/* Create path (truncated when it exists) and write the file header and schema. */
+enum ws_status ws_trace_writer_create(struct ws_trace_writer **out, const char *path,
+				      const struct ws_trace_writer_opts *opts, struct ws_err *err);
+/* The same into memory; ws_trace_writer_mem() gives the bytes after close. */
+enum ws_status ws_trace_writer_create_mem(struct ws_trace_writer **out,
+					  const struct ws_trace_writer_opts *opts,
+					  struct ws_err *err);
+/*
+ * Continue an unclosed file of which the first `size` bytes are whole blocks
+ * (ws_trace_writer_size() at the last flush): cut off the rest, load its
+ * dictionaries so that ids go on, append from there. The base time is the
+ * file's own, opts->base_ns is not used. CORRUPT when these bytes are no whole
+ * blocks, USAGE when the trace is complete. For salvage.
+ */
+enum ws_status ws_trace_writer_resume(struct ws_trace_writer **out, const char *path, uint64_t size,
+				      const struct ws_trace_writer_opts *opts, struct ws_err *err);
+
+/*
+ * Add a row: row points to the struct ws_row_<kind> of that kind. Bytes are
+ * copied. A full block is written at once. On IO_WRITE (disk full) the row is
+ * counted in ws_trace_writer_rows_lost(), the file stays readable up to its
+ * last whole block, and every later call fails alike until close. BUG, and
+ * nothing else changes, when a BLOB is over WS_MAX_BLOB_BYTES.
+ */
+enum ws_status ws_trace_writer_add(struct ws_trace_writer *w, enum ws_kind kind, const void *row,
+				   struct ws_err *err);
+
+/* Id of the text, adding a `string` row when it is new. Empty or NULL text is id 0. */
+enum ws_status ws_trace_writer_intern(struct ws_trace_writer *w, const void *text, size_t len,
+				      uint64_t *id, struct ws_err *err);
+/* Id of the payload bytes under their schema, adding a `payload` row when new. */
+enum ws_status ws_trace_writer_intern_payload(struct ws_trace_writer *w, uint64_t schema,
+					      const void *bytes, size_t len, uint64_t *id,
+					      struct ws_err *err);
+/* Id of the launch configuration (config->id is ignored), adding a row when new. */
+enum ws_status ws_trace_writer_intern_config(struct ws_trace_writer *w,
+					     const struct ws_row_launch_config *config, uint64_t *id,
+					     struct ws_err *err);
+/* Key and value of a `meta` row, both NUL-terminated. */
+enum ws_status ws_trace_writer_meta(struct ws_trace_writer *w, const char *key, const char *value,
+				    struct ws_err *err);
+
+/* Write every unfinished block (dictionaries first), so that the file holds all rows added. */
+enum ws_status ws_trace_writer_flush(struct ws_trace_writer *w, struct ws_err *err);
+/* Bytes of the file that are whole blocks. */
+uint64_t ws_trace_writer_size(const struct ws_trace_writer *w);
+/* Rows that could not be written. */
+uint64_t ws_trace_writer_rows_lost(const struct ws_trace_writer *w);
+/* Rows added so far of this kind. */
+uint64_t ws_trace_writer_rows(const struct ws_trace_writer *w, enum ws_kind kind);
+
+/* Flush, write index and trailer, close the file. The writer stays valid until _free. */
+enum ws_status ws_trace_writer_close(struct ws_trace_writer *w, struct ws_err *err);
+/* The bytes of a memory writer; borrowed until _free. */
+struct ws_bytes ws_trace_writer_mem(const struct ws_trace_writer *w);
+/* Frees; a file that was not closed stays as it is, readable without its index. NULL is legal. */
+void ws_trace_writer_free(struct ws_trace_writer *w);
+
+#endif

@@ -1,0 +1,144 @@
+#include "kernels/base/parallel.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+#define THREADS_MAX 1024
+
+struct ws_pool {
+	pthread_mutex_t mutex;
+	pthread_cond_t work, done;
+	pthread_t *threads;
+	int started; /* threads beside the caller's */
+
+	/* the current run; written under the mutex while no thread works */
+	void (*fn)(void *arg, int64_t item);
+	void *arg;
+	int64_t items;
+	atomic_int_least64_t next;
+
+	uint64_t generation; /* number of runs begun; under the mutex, as all below */
+	int busy;            /* threads that have not finished the current run */
+	bool stop;
+};
+
+static void take_items(struct ws_pool *pool)
+{
+	for (;;) {
+		int64_t item = atomic_fetch_add(&pool->next, 1);
+
+		if (item >= pool->items)
+			return;
+		pool->fn(pool->arg, item);
+	}
+}
+
+static void *worker(void *arg)
+{
+	struct ws_pool *pool = arg;
+	uint64_t seen = 0;
+
+	pthread_mutex_lock(&pool->mutex);
+	for (;;) {
+		while (pool->generation == seen && !pool->stop)
+			pthread_cond_wait(&pool->work, &pool->mutex);
+		if (pool->stop)
+			break;
+		seen = pool->generation;
+		pthread_mutex_unlock(&pool->mutex);
+		take_items(pool);
+		pthread_mutex_lock(&pool->mutex);
+		if (--pool->busy == 0)
+			pthread_cond_signal(&pool->done);
+	}
+	pthread_mutex_unlock(&pool->mutex);
+	return NULL;
+}
+
+static int cpu_count(void)
+{
+	cpu_set_t set;
+	int count = sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : 1;
+
+	return count < 1 ? 1 : count > THREADS_MAX ? THREADS_MAX : count;
+}
+
+enum ws_status ws_pool_create(int threads, struct ws_pool **pool, struct ws_err *err)
+{
+	struct ws_pool *p;
+
+	WS_FAIL_IF(threads < 0 || threads > THREADS_MAX, err, USAGE, "%d threads; 1 to %d work",
+	           threads, THREADS_MAX);
+	if (threads == 0)
+		threads = cpu_count();
+	p = calloc(1, sizeof(*p));
+	WS_FAIL_IF(!p, err, NO_MEMORY, "no memory for the thread pool");
+	pthread_mutex_init(&p->mutex, NULL);
+	pthread_cond_init(&p->work, NULL);
+	pthread_cond_init(&p->done, NULL);
+	p->threads = calloc((size_t)threads, sizeof(*p->threads));
+	if (!p->threads) {
+		ws_pool_destroy(p);
+		return WS_FAIL(err, NO_MEMORY, "no memory for the thread pool");
+	}
+	while (p->started < threads - 1) {
+		if (pthread_create(&p->threads[p->started], NULL, worker, p) != 0) {
+			ws_pool_destroy(p);
+			return WS_FAIL(err, ENVIRONMENT, "cannot start %d threads", threads);
+		}
+		p->started++;
+	}
+	*pool = p;
+	return WS_OK;
+}
+
+void ws_pool_destroy(struct ws_pool *pool)
+{
+	if (!pool)
+		return;
+	pthread_mutex_lock(&pool->mutex);
+	pool->stop = true;
+	pthread_cond_broadcast(&pool->work);
+	pthread_mutex_unlock(&pool->mutex);
+	for (int i = 0; i < pool->started; i++)
+		pthread_join(pool->threads[i], NULL);
+	pthread_cond_destroy(&pool->done);
+	pthread_cond_destroy(&pool->work);
+	pthread_mutex_destroy(&pool->mutex);
+	free(pool->threads);
+	free(pool);
+}
+
+int ws_pool_threads(const struct ws_pool *pool)
+{
+	return pool->started + 1;
+}
+
+void ws_pool_run(struct ws_pool *pool, int64_t items, void (*fn)(void *arg, int64_t item),
+                 void *arg)
+{
+	if (items <= 1 || pool->started == 0) {
+		for (int64_t i = 0; i < items; i++)
+			fn(arg, i);
+		return;
+	}
+	pthread_mutex_lock(&pool->mutex);
+	pool->fn = fn;
+	pool->arg = arg;
+	pool->items = items;
+	atomic_store(&pool->next, 0);
+	pool->busy = pool->started;
+	pool->generation++;
+	pthread_cond_broadcast(&pool->work);
+	pthread_mutex_unlock(&pool->mutex);
+
+	take_items(pool);
+
+	pthread_mutex_lock(&pool->mutex);
+	while (pool->busy > 0)
+		pthread_cond_wait(&pool->done, &pool->mutex);
+	pthread_mutex_unlock(&pool->mutex);
+}

@@ -1,0 +1,46 @@
+/*
+ * Random numbers by counter: the n-th number of a stream is a function of
+ * (seed, stream, n), so threads can draw in any order, devices draw what the
+ * host would, and every dtype gets the same parameters.
+ */
+#ifndef WS_KERNELS_BASE_RNG_H
+#define WS_KERNELS_BASE_RNG_H
+
+#include <stdint.h>
+
+#ifdef __CUDACC__
+#define WS_HOST_DEVICE __host__ __device__
+#else
+#define WS_HOST_DEVICE
+#endif
+
+struct ws_rng {
+	uint64_t key;
+};
+
+/* The stream of a name, e.g. of a parameter. */
+struct ws_rng ws_rng_stream(uint64_t seed, const char *name);
+
+#define WS_RNG_GOLDEN 0x9e3779b97f4a7c15 /* 2^64 / golden ratio: SplitMix64's increment */
+
+/* Finaliser of SplitMix64 (Steele, Lea, Flood 2014): a bijection that mixes all bits. */
+static inline WS_HOST_DEVICE uint64_t ws_rng_mix(uint64_t z)
+{
+	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
+	z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
+	return z ^ (z >> 31);
+}
+
+/* The n-th 64 random bits. */
+static inline WS_HOST_DEVICE uint64_t ws_rng_bits(const struct ws_rng *rng, uint64_t n)
+{
+	return ws_rng_mix(rng->key + (n + 1) * WS_RNG_GOLDEN);
+}
+
+/* Uniform in [0, 1), 53 bits. */
+static inline WS_HOST_DEVICE double ws_rng_uniform(const struct ws_rng *rng, uint64_t n)
+{
+	return (double)(ws_rng_bits(rng, n) >> 11) * 0x1p-53;
+}
+
+#endif

@@ -1,0 +1,99 @@
+/* Dropout: the only op that draws random numbers. */
+#include "kernels/cuda/own/row.cuh"
+
+#define THREADS 256
+#define WAVES   32 /* blocks for each multiprocessor */
+#define PACKS   2  /* of a thread and turn: 32 bytes are read, 64 written */
+
+struct dropout {
+	const void *x;
+	const int32_t *step; /* number of the step, on the device: a recorded step draws anew */
+	void *y, *mask;
+	int64_t count;
+	struct ws_rng rng;
+	uint64_t below; /* dropped where 53 random bits are below */
+	float keep;
+};
+
+/* From begin up to end, which is a whole number of packs away. */
+template <typename T, int N>
+static __device__ __forceinline__ void dropout_packs(const struct dropout &d, int64_t begin,
+                                                     int64_t end)
+{
+	constexpr int64_t TURN = (int64_t)THREADS * PACKS * N;
+	int64_t first = begin + blockIdx.x * TURN + (int64_t)threadIdx.x * N;
+	uint64_t draw = (uint64_t)*d.step * (uint64_t)d.count;
+
+#pragma unroll 1
+	for (; first < end; first += gridDim.x * TURN) {
+		float x[PACKS][N];
+
+#pragma unroll
+		for (int u = 0; u < PACKS; u++) {
+			int64_t at = first + (int64_t)u * THREADS * N;
+
+			ws_load<T, N>((const T *)d.x + (at < end ? at : first), x[u]);
+		}
+#pragma unroll
+		for (int u = 0; u < PACKS; u++) {
+			int64_t at = first + (int64_t)u * THREADS * N;
+			float mask[N];
+
+			if (at >= end)
+				break;
+#pragma unroll
+			for (int k = 0; k < N; k++) {
+				uint64_t bits = ws_rng_bits(&d.rng, draw + (uint64_t)(at + k));
+
+				mask[k] = bits >> 11 < d.below ? 0 : d.keep;
+				x[u][k] *= mask[k];
+			}
+			ws_store<T, N>((T *)d.y + at, x[u]);
+			ws_store<T, N>((T *)d.mask + at, mask);
+		}
+	}
+}
+
+#define X(ID, T, suffix)                                      \
+	static __global__ void __launch_bounds__(THREADS)     \
+	        ws_rng_dropout_fwd_##suffix(struct dropout d) \
+	{                                                     \
+		constexpr int N = WS_ACCESS / sizeof(T);      \
+		int64_t whole = d.count - d.count % N;        \
+                                                              \
+		dropout_packs<T, N>(d, 0, whole);             \
+		dropout_packs<T, 1>(d, whole, d.count);       \
+	}
+WS_CUDA_FLOATS(X)
+#undef X
+
+extern "C" enum ws_status ws_cuda_dropout(const struct ws_cuda_launch *launch,
+                                          const struct ws_op *op, struct ws_err *err)
+{
+	const struct ws_tensor *x = op->in[0];
+	int n = WS_ACCESS / (int)ws_dtype_size(x->dtype);
+	struct dropout d;
+	unsigned grid;
+
+	if (op->out[0]->dtype != x->dtype || op->out[1]->dtype != x->dtype)
+		return ws_cuda_no_kernel(op, err);
+	d.x = x->data;
+	d.step = (const int32_t *)op->in[1]->data;
+	d.y = op->out[0]->data;
+	d.mask = op->out[1]->data;
+	d.count = x->count;
+	d.rng = op->u.dropout.rng;
+	/* k / 2^53 < p where k < p 2^53, which is exact; k is whole */
+	d.below = (uint64_t)ceil(op->u.dropout.p * 0x1p53);
+	d.keep = (float)(1 / (1 - op->u.dropout.p));
+	grid = ws_grid(launch, ws_div_up(x->count, THREADS * PACKS * n), WAVES);
+	switch (ws_kernel_key_of(op)) {
+#define X(ID, T, suffix)                                      \
+	case WS_KERNEL_KEY(DROPOUT, forward, suffix, suffix): \
+		return WS_LAUNCH(launch, err, ws_rng_dropout_fwd_##suffix, grid, THREADS, 0, d);
+		WS_CUDA_FLOATS(X)
+#undef X
+	default:
+		return ws_cuda_no_kernel(op, err);
+	}
+}

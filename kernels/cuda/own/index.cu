@@ -1,0 +1,315 @@
+/*
+ * Ops that pick or scatter by index: embedding and its gradient, gather and its gradient.
+ *
+ * Indices are used as they are: data is checked on the host before it is uploaded, and no
+ * thread could report an index that is outside.
+ */
+#include "kernels/cuda/own/row.cuh"
+
+#define THREADS 256
+#define WAVES   32 /* blocks for each multiprocessor */
+
+/* --- embedding: rows of a table --------------------------------------------------------------- */
+
+#define LOOKUP_PACKS 4 /* of a thread and turn */
+
+struct lookup {
+	const void *table;
+	const int32_t *index;
+	void *out;
+	int64_t packs;
+	struct ws_divisor row; /* packs */
+	bool whole;            /* packs of 16 bytes; else of one element */
+};
+
+template <typename T, int N>
+static __device__ __forceinline__ void lookup_packs(const struct lookup &l)
+{
+	const struct ws_pack<T, N> *table = (const struct ws_pack<T, N> *)l.table;
+	struct ws_pack<T, N> *out = (struct ws_pack<T, N> *)l.out;
+	constexpr int64_t TURN = (int64_t)THREADS * LOOKUP_PACKS;
+	int64_t first = blockIdx.x * TURN + threadIdx.x;
+
+#pragma unroll 1
+	for (; first < l.packs; first += gridDim.x * TURN) {
+		struct ws_pack<T, N> pack[LOOKUP_PACKS];
+
+#pragma unroll
+		for (int u = 0; u < LOOKUP_PACKS; u++) {
+			int64_t at = first + u * THREADS < l.packs ? first + u * THREADS : first;
+			int64_t row = ws_quotient(at, l.row);
+
+			at -= row * l.row.value;
+			pack[u] = table[l.index[row] * l.row.value + at];
+		}
+#pragma unroll
+		for (int u = 0; u < LOOKUP_PACKS; u++)
+			if (first + u * THREADS < l.packs)
+				out[first + u * THREADS] = pack[u];
+	}
+}
+
+#define X(ID, T, suffix)                                           \
+	static __global__ void __launch_bounds__(THREADS)          \
+	        ws_embedding_lookup_fwd_##suffix(struct lookup l)  \
+	{                                                          \
+		if (l.whole)                                       \
+			lookup_packs<T, WS_ACCESS / sizeof(T)>(l); \
+		else                                               \
+			lookup_packs<T, 1>(l);                     \
+	}
+WS_CUDA_FLOATS(X)
+#undef X
+
+extern "C" enum ws_status ws_cuda_embedding(const struct ws_cuda_launch *launch,
+                                            const struct ws_op *op, struct ws_err *err)
+{
+	const struct ws_tensor *table = op->in[0], *out = op->out[0];
+	int n = WS_ACCESS / (int)ws_dtype_size(table->dtype);
+	struct lookup l;
+	unsigned grid;
+
+	l.table = table->data;
+	l.index = (const int32_t *)op->in[1]->data;
+	l.out = out->data;
+	l.whole = ws_rows_aligned(ws_tensor_cols(table), n);
+	n = l.whole ? n : 1;
+	l.packs = out->count / n;
+	l.row = ws_divisor_of(ws_tensor_cols(table) / n);
+	grid = ws_grid(launch, ws_div_up(l.packs, THREADS * LOOKUP_PACKS), WAVES);
+	switch (ws_kernel_key_of(op)) {
+#define X(ID, T, suffix)                                                                          \
+	case WS_KERNEL_KEY(LOOKUP, forward, suffix, suffix):                                      \
+		return WS_LAUNCH(launch, err, ws_embedding_lookup_fwd_##suffix, grid, THREADS, 0, \
+		                 l);
+		WS_CUDA_FLOATS(X)
+#undef X
+	default:
+		return ws_cuda_no_kernel(op, err);
+	}
+}
+
+/* --- its gradient: rows added into a table -------------------------------------------------------
+ */
+
+/*
+ * A block owns some rows of the table and some columns. It goes through all indices, finds
+ * those of its rows, and adds their gradients in the order in which they come: the sums are
+ * fp32, rounded once, and the same on each run, without atomics. The indices are read once for
+ * each 8 rows of the table, from the second-level cache: 5 MB for 1024 indices and a table of
+ * 10,000 rows.
+ */
+#define OWNED        8    /* rows of the table */
+#define SCATTER_PACK 4    /* columns of a thread */
+#define SCATTER_ROWS 4    /* gradients on their way at once */
+#define CHUNK        1024 /* indices looked at before those found are added */
+#define CHUNK_WORDS  (CHUNK / WS_WARP)
+
+struct scatter {
+	const void *grad;
+	const int32_t *index;
+	void *table;
+	int64_t rows, cols; /* of grad */
+	bool whole;         /* rows of whole packs; else a thread has one column */
+};
+
+/* The rows found in a chunk: place in the chunk × OWNED + which of the block's rows of the table.
+ */
+struct found {
+	unsigned words[CHUNK_WORDS]; /* a bit for each index */
+	unsigned short list[CHUNK];
+};
+
+/* Fill in found for the chunk that begins at `begin`; returns how many there are. */
+static __device__ __forceinline__ int find(const struct scatter &s, int64_t begin, int64_t owned,
+                                           struct found *found)
+{
+	int lane = threadIdx.x % WS_WARP, warp = threadIdx.x / WS_WARP, count = 0;
+	int64_t row[CHUNK / THREADS]; /* of the table, from the first that is owned */
+
+#pragma unroll
+	for (int j = 0; j < CHUNK / THREADS; j++) {
+		int64_t at = begin + j * THREADS + threadIdx.x;
+		unsigned word;
+
+		row[j] = at < s.rows ? s.index[at] - owned : -1;
+		word = __ballot_sync(WS_FULL, row[j] >= 0 && row[j] < OWNED);
+		if (lane == 0)
+			found->words[j * (THREADS / WS_WARP) + warp] = word;
+	}
+	__syncthreads();
+#pragma unroll
+	for (int w = 0; w < CHUNK_WORDS; w++) {
+		int j = w / (THREADS / WS_WARP);
+		unsigned word = found->words[w];
+
+		/* the word of this thread's j-th index: those before it are counted */
+		if (w % (THREADS / WS_WARP) == warp && word >> lane & 1)
+			found->list[count + __popc(word & ((1u << lane) - 1))] =
+			        (unsigned short)((j * THREADS + threadIdx.x) * OWNED + row[j]);
+		count += __popc(word);
+	}
+	__syncthreads();
+	return count;
+}
+
+template <typename T, int N>
+static __device__ __forceinline__ void scatter_add(const struct scatter &s)
+{
+	__shared__ struct found found;
+	__shared__ float sum[OWNED][N][THREADS]; /* each thread its own columns: no barriers */
+	int64_t owned = (int64_t)blockIdx.x * OWNED;
+	int64_t col = ((int64_t)blockIdx.y * THREADS + threadIdx.x) * N;
+	T *table = (T *)s.table + owned * s.cols + col;
+	unsigned touched = 0;
+
+#pragma unroll 1
+	for (int64_t begin = 0; begin < s.rows; begin += CHUNK) {
+		int count = find(s, begin, owned, &found);
+
+#pragma unroll 1
+		for (int first = 0; first < count && col < s.cols; first += SCATTER_ROWS) {
+			float x[SCATTER_ROWS][N];
+
+#pragma unroll
+			for (int u = 0; u < SCATTER_ROWS; u++) {
+				int at = found.list[first + u < count ? first + u : first] / OWNED;
+
+				ws_load<T, N>((const T *)s.grad + (begin + at) * s.cols + col,
+				              x[u]);
+			}
+#pragma unroll
+			for (int u = 0; u < SCATTER_ROWS && first + u < count; u++) {
+				int row = found.list[first + u] % OWNED;
+				float old[N];
+
+				if (!(touched >> row & 1)) {
+					ws_load<T, N>(table + row * s.cols, old);
+				} else {
+#pragma unroll
+					for (int k = 0; k < N; k++)
+						old[k] = sum[row][k][threadIdx.x];
+				}
+				touched |= 1u << row;
+#pragma unroll
+				for (int k = 0; k < N; k++)
+					sum[row][k][threadIdx.x] = old[k] + x[u][k];
+			}
+		}
+	}
+	for (int row = 0; row < OWNED; row++) {
+		float x[N];
+
+		if (!(touched >> row & 1))
+			continue;
+#pragma unroll
+		for (int k = 0; k < N; k++)
+			x[k] = sum[row][k][threadIdx.x];
+		ws_store<T, N>(table + row * s.cols, x);
+	}
+}
+
+#define X(ID, T, suffix)                                                \
+	static __global__ void __launch_bounds__(THREADS, 4)            \
+	        ws_embedding_scatter_add_bwd_##suffix(struct scatter s) \
+	{                                                               \
+		if (s.whole)                                            \
+			scatter_add<T, SCATTER_PACK>(s);                \
+		else                                                    \
+			scatter_add<T, 1>(s);                           \
+	}
+WS_CUDA_FLOATS(X)
+#undef X
+
+extern "C" enum ws_status ws_cuda_embedding_grad(const struct ws_cuda_launch *launch,
+                                                 const struct ws_op *op, struct ws_err *err)
+{
+	const struct ws_tensor *grad = op->in[0], *table = op->out[0];
+	int64_t threads;
+	struct scatter s;
+
+	if (grad->dtype != table->dtype)
+		return ws_cuda_no_kernel(op, err);
+	s.grad = grad->data;
+	s.index = (const int32_t *)op->in[1]->data;
+	s.table = table->data;
+	s.rows = op->in[1]->count;
+	s.cols = ws_tensor_cols(grad);
+	s.whole = ws_rows_aligned(s.cols, SCATTER_PACK);
+	threads = s.cols / (s.whole ? SCATTER_PACK : 1);
+	dim3 grid((unsigned)ws_div_up(table->shape.dim[0], OWNED),
+	          (unsigned)ws_div_up(threads, THREADS));
+	switch (ws_kernel_key_of(op)) {
+#define X(ID, T, suffix)                                                                   \
+	case WS_KERNEL_KEY(SCATTER_ADD, backward, suffix, suffix):                         \
+		return WS_LAUNCH(launch, err, ws_embedding_scatter_add_bwd_##suffix, grid, \
+		                 THREADS, 0, s);
+		WS_CUDA_FLOATS(X)
+#undef X
+	default:
+		return ws_cuda_no_kernel(op, err);
+	}
+}
+
+/* --- gather and its gradient: one element of each row ----------------------------------------- */
+
+struct pick {
+	const float *in;
+	const int32_t *index;
+	float *out;
+	int64_t rows, cols; /* of the operand, or of the gradient */
+};
+
+static __global__ void __launch_bounds__(THREADS) ws_embedding_pick_fwd_f32(struct pick p)
+{
+	int64_t row = (int64_t)blockIdx.x * THREADS + threadIdx.x;
+
+	for (; row < p.rows; row += (int64_t)gridDim.x * THREADS)
+		p.out[row] = p.in[row * p.cols + p.index[row]];
+}
+
+/* Into a tensor of zeros. */
+static __global__ void __launch_bounds__(THREADS) ws_embedding_scatter_bwd_f32(struct pick p)
+{
+	int64_t row = (int64_t)blockIdx.x * THREADS + threadIdx.x;
+
+	for (; row < p.rows; row += (int64_t)gridDim.x * THREADS)
+		p.out[row * p.cols + p.index[row]] = p.in[row];
+}
+
+/* rows: the tensor that has them */
+static enum ws_status pick_launch(const struct ws_cuda_launch *launch, const struct ws_op *op,
+                                  const struct ws_tensor *rows, struct ws_err *err)
+{
+	struct pick p;
+	unsigned grid;
+
+	p.in = (const float *)op->in[0]->data;
+	p.index = (const int32_t *)op->in[1]->data;
+	p.out = (float *)op->out[0]->data;
+	p.rows = op->in[1]->count;
+	p.cols = ws_tensor_cols(rows);
+	grid = ws_grid(launch, ws_div_up(p.rows, THREADS), WAVES);
+	switch (ws_kernel_key_of(op)) {
+	case WS_KERNEL_KEY(PICK, forward, f32, f32):
+		return WS_LAUNCH(launch, err, ws_embedding_pick_fwd_f32, grid, THREADS, 0, p);
+	case WS_KERNEL_KEY(SCATTER, backward, f32, f32):
+		return WS_LAUNCH(launch, err, ws_embedding_scatter_bwd_f32, grid, THREADS, 0, p);
+	default:
+		return ws_cuda_no_kernel(op, err);
+	}
+}
+
+extern "C" enum ws_status ws_cuda_gather(const struct ws_cuda_launch *launch,
+                                         const struct ws_op *op, struct ws_err *err)
+{
+	return pick_launch(launch, op, op->in[0], err);
+}
+
+extern "C" enum ws_status ws_cuda_gather_grad(const struct ws_cuda_launch *launch,
+                                              const struct ws_op *op, struct ws_err *err)
+{
+	if (op->in[0]->dtype != op->out[0]->dtype)
+		return ws_cuda_no_kernel(op, err);
+	return pick_launch(launch, op, op->out[0], err);
+}

@@ -1,0 +1,312 @@
+/*
+ * What the .cu files share: dtypes of elements, 16-byte accesses, reductions of warps and
+ * blocks, and launching. Each file holds static __global__ kernels named
+ * ws_<class>_<op>[_fwd|_bwd]_<dtypes> (as ws_op_kernel_name() builds it) and extern "C"
+ * launchers (launch.h).
+ *
+ * The same files are compiled for the host in tests: there WS_CUDA_HOST is defined and a
+ * header given on the command line takes CUDA's place (docs/cuda-backend.md). What that
+ * header offers is all that kernels may use of CUDA: __global__, __launch_bounds__, __device__,
+ * __shared__, threadIdx/blockIdx/blockDim/gridDim, __syncthreads, __syncwarp, __shfl_sync,
+ * __shfl_xor_sync, __shfl_down_sync, __shfl_up_sync, __ballot_sync, __any_sync, __all_sync,
+ * __popc, __ffs, __umulhi, __umul64hi, __ldg, atomics on whole numbers, expf, logf, sqrtf,
+ * tanhf, sinf, cosf, fmaf, rsqrt written as 1 / sqrtf.
+ */
+#ifndef WS_KERNELS_CUDA_KERNEL_CUH
+#define WS_KERNELS_CUDA_KERNEL_CUH
+
+#include <math.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+extern "C" { /* what they declare is C */
+#include "formats/base/status.h"
+#include "kernels/data/images.h"
+#include "kernels/graph/op.h"
+}
+#include "kernels/cuda/own/launch.h"
+
+#ifndef WS_CUDA_HOST
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+#include <cuda_runtime.h>
+
+/* kernel<<<...>>>(...) and whether CUDA took it; dynamic shared memory of `shared_bytes` */
+#define WS_LAUNCH(launch, err, kernel, grid, block, shared_bytes, ...)                        \
+	(kernel<<<(grid), (block), (shared_bytes), (cudaStream_t)(launch)->stream>>>(         \
+	         __VA_ARGS__),                                                                \
+	 ws_cuda_launched(#kernel, (err)))
+
+/* Dynamic shared memory inside a kernel: TYPE *name. */
+#define WS_SHARED_DYNAMIC(type, name)                              \
+	extern __shared__ __align__(16) unsigned char ws_shared_[]; \
+	type *name = (type *)ws_shared_
+
+/* Let a kernel use more than 48 KiB of dynamic shared memory; refused beyond what the device has. */
+#define WS_SHARED_OPT_IN(kernel, size_bytes, err)                                              \
+	ws_cuda_shared_opt_in(#kernel,                                                         \
+	                      cudaFuncSetAttribute((kernel),                                   \
+	                                           cudaFuncAttributeMaxDynamicSharedMemorySize, \
+	                                           (int)(size_bytes)),                         \
+	                      (err))
+
+static inline enum ws_status ws_cuda_shared_opt_in(const char *kernel, cudaError_t error,
+                                                   struct ws_err *err)
+{
+	WS_FAIL_IF(error != cudaSuccess, err, ENVIRONMENT,
+	           "kernel %s: its shared memory was refused: %s", kernel,
+	           cudaGetErrorString(error));
+	return WS_OK;
+}
+
+static inline enum ws_status ws_cuda_launched(const char *kernel, struct ws_err *err)
+{
+	cudaError_t error = cudaGetLastError();
+
+	WS_FAIL_IF(error != cudaSuccess, err, ENVIRONMENT, "kernel %s was not launched: %s", kernel,
+	           cudaGetErrorString(error));
+	return WS_OK;
+}
+#endif
+
+#define WS_WARP     32
+#define WS_FULL     0xffffffffu /* all lanes of a warp */
+#define WS_ACCESS   16          /* bytes of one access of a thread */
+#define WS_INT_SAFE 0x7fffffff  /* grid.x at most */
+
+/* --- elements ------------------------------------------------------------------------------ */
+
+struct ws_f16 {
+	uint16_t bits;
+};
+struct ws_bf16 {
+	uint16_t bits;
+};
+
+static __device__ __forceinline__ float ws_to_f32(float x)
+{
+	return x;
+}
+
+static __device__ __forceinline__ float ws_to_f32(struct ws_f16 x)
+{
+#ifdef WS_CUDA_HOST
+	return ws_f16_to_f32(x.bits);
+#else
+	return __half2float(__ushort_as_half(x.bits));
+#endif
+}
+
+static __device__ __forceinline__ float ws_to_f32(struct ws_bf16 x)
+{
+#ifdef WS_CUDA_HOST
+	return ws_bf16_to_f32(x.bits);
+#else
+	return __bfloat162float(__ushort_as_bfloat16(x.bits));
+#endif
+}
+
+/* To nearest, ties to even. */
+template <typename T> static __device__ __forceinline__ T ws_from_f32(float x);
+template <> __device__ __forceinline__ float ws_from_f32<float>(float x)
+{
+	return x;
+}
+template <> __device__ __forceinline__ struct ws_f16 ws_from_f32<struct ws_f16>(float x)
+{
+	struct ws_f16 y;
+#ifdef WS_CUDA_HOST
+	y.bits = ws_f32_to_f16(x);
+#else
+	y.bits = __half_as_ushort(__float2half_rn(x));
+#endif
+	return y;
+}
+template <> __device__ __forceinline__ struct ws_bf16 ws_from_f32<struct ws_bf16>(float x)
+{
+	struct ws_bf16 y;
+#ifdef WS_CUDA_HOST
+	y.bits = ws_f32_to_bf16(x);
+#else
+	y.bits = __bfloat16_as_ushort(__float2bfloat16_rn(x));
+#endif
+	return y;
+}
+
+/* N elements that are loaded and stored at once: aligned to their size, 16 bytes at most. */
+template <typename T, int N> struct alignas(sizeof(T) * N) ws_pack {
+	T at[N];
+};
+
+template <typename T, int N>
+static __device__ __forceinline__ void ws_load(const T *from, float (&x)[N])
+{
+	const struct ws_pack<T, N> pack = *(const struct ws_pack<T, N> *)from;
+
+#pragma unroll
+	for (int i = 0; i < N; i++)
+		x[i] = ws_to_f32(pack.at[i]);
+}
+
+template <typename T, int N>
+static __device__ __forceinline__ void ws_store(T *to, const float (&x)[N])
+{
+	struct ws_pack<T, N> pack;
+
+#pragma unroll
+	for (int i = 0; i < N; i++)
+		pack.at[i] = ws_from_f32<T>(x[i]);
+	*(struct ws_pack<T, N> *)to = pack;
+}
+
+/* Are rows of cols elements, one after the other from an aligned start, all aligned for packs of n? */
+static inline bool ws_rows_aligned(int64_t cols, int n)
+{
+	return cols % n == 0;
+}
+
+/* a * b, rounded: never part of a fused multiply-add */
+static __device__ __forceinline__ float ws_product(float a, float b)
+{
+#ifdef WS_CUDA_HOST
+	return a * b; /* compiled with -ffp-contract=off */
+#else
+	return __fmul_rn(a, b);
+#endif
+}
+
+/* --- reductions: every lane, or every thread of the block, gets the result ------------------- */
+
+static __device__ __forceinline__ float ws_warp_sum(float x)
+{
+	for (int step = WS_WARP / 2; step; step /= 2)
+		x += __shfl_xor_sync(WS_FULL, x, step);
+	return x;
+}
+
+/* A NaN among the values stays one. */
+static __device__ __forceinline__ float ws_max_nan(float a, float b)
+{
+	return a > b || a != a ? a : b;
+}
+
+static __device__ __forceinline__ float ws_warp_max(float x)
+{
+	for (int step = WS_WARP / 2; step; step /= 2)
+		x = ws_max_nan(x, __shfl_xor_sync(WS_FULL, x, step));
+	return x;
+}
+
+/*
+ * Of all threads of a block, whose size is a multiple of 32. partial: WS_WARP floats of shared
+ * memory, free again when the call returns. Always the same order, so the same bits.
+ */
+static __device__ __forceinline__ float ws_block_sum(float x, float *partial)
+{
+	int lane = threadIdx.x % WS_WARP, warp = threadIdx.x / WS_WARP;
+	int warps = blockDim.x / WS_WARP;
+
+	x = ws_warp_sum(x);
+	if (lane == 0)
+		partial[warp] = x;
+	__syncthreads();
+	x = ws_warp_sum(lane < warps ? partial[lane] : 0);
+	__syncthreads();
+	return x;
+}
+
+static __device__ __forceinline__ float ws_block_max(float x, float *partial)
+{
+	int lane = threadIdx.x % WS_WARP, warp = threadIdx.x / WS_WARP;
+	int warps = blockDim.x / WS_WARP;
+
+	x = ws_warp_max(x);
+	if (lane == 0)
+		partial[warp] = x;
+	__syncthreads();
+	x = ws_warp_max(lane < warps ? partial[lane] : -INFINITY);
+	__syncthreads();
+	return x;
+}
+
+/* --- division by a number that a launch fixes ------------------------------------------------ */
+
+/*
+ * Quotients of 0 <= i < 2^63 by a multiplication: some 10 instructions, a 64-bit division takes
+ * 70. With 2^L >= divisor > 2^(L - 1) and magic = ceil(2^(63 + L) / divisor), i * magic exceeds
+ * i / divisor * 2^(63 + L) by less than 2^63 * 2^L / divisor: not enough to reach the next whole
+ * number (Granlund and Montgomery 1994).
+ */
+struct ws_divisor {
+	int64_t value;
+	uint64_t magic;
+	int shift; /* L - 1; -1: the divisor is 1 */
+};
+
+/* value: 1 ... 2^62 */
+static inline struct ws_divisor ws_divisor_of(int64_t value)
+{
+	struct ws_divisor by = {value, 0, -1};
+
+	while (((int64_t)1 << (by.shift + 1)) < value)
+		by.shift++;
+	if (by.shift >= 0)
+		by.magic = (uint64_t)((((unsigned __int128)1 << (64 + by.shift)) + (uint64_t)value - 1) /
+		                      (uint64_t)value);
+	return by;
+}
+
+static __device__ __forceinline__ int64_t ws_quotient(int64_t i, const struct ws_divisor &by)
+{
+	return by.shift < 0 ? i : (int64_t)(__umul64hi((uint64_t)i, by.magic) >> by.shift);
+}
+
+/* --- which kernel ---------------------------------------------------------------------------- */
+
+/*
+ * What tells the kernels of one launcher apart, as a number for case labels: the parts of
+ * ws_op_kernel_name(). direction: forward, backward or none; in, out: f32, bf16 or f16.
+ */
+#define WS_KERNEL_KEY(SUB, direction, in, out)                                          \
+	ws_kernel_key(WS_SUB_##SUB, WSNVTX_DIRECTION_##direction, WS_KERNEL_NVTX_##in, \
+	              WS_KERNEL_DTYPE_##out)
+#define WS_KERNEL_NVTX_f32   WSNVTX_DTYPE_fp32
+#define WS_KERNEL_NVTX_bf16  WSNVTX_DTYPE_bf16
+#define WS_KERNEL_NVTX_f16   WSNVTX_DTYPE_fp16
+#define WS_KERNEL_DTYPE_f32  WS_DTYPE_F32
+#define WS_KERNEL_DTYPE_bf16 WS_DTYPE_BF16
+#define WS_KERNEL_DTYPE_f16  WS_DTYPE_F16
+/* The type of elements. */
+#define WS_KERNEL_TYPE_f32  float
+#define WS_KERNEL_TYPE_bf16 struct ws_bf16
+#define WS_KERNEL_TYPE_f16  struct ws_f16
+
+static inline constexpr int ws_kernel_key(int sub, int direction, int in, int out)
+{
+	return ((sub * 4 + direction) * 16 + in) * 16 + out;
+}
+
+static inline int ws_kernel_key_of(const struct ws_op *op)
+{
+	return ws_kernel_key(op->sub, op->payload.direction, op->payload.dtype, op->out[0]->dtype);
+}
+
+/* --- sizes of grids -------------------------------------------------------------------------- */
+
+static inline int64_t ws_div_up(int64_t a, int64_t b)
+{
+	return (a + b - 1) / b;
+}
+
+/* Blocks for `items` blocks' worth of work in a grid-stride loop: waves × what the GPU holds at most. */
+static inline unsigned ws_grid(const struct ws_cuda_launch *launch, int64_t items, int blocks_per_sm)
+{
+	int64_t most = (int64_t)launch->sm_count * blocks_per_sm;
+
+	return (unsigned)(items < 1 ? 1 : items < most ? items : most);
+}
+
+#endif

@@ -1,0 +1,74 @@
+/*
+ * Launchers of the project's own CUDA kernels: one for each kind of op that is no
+ * matrix product and no convolution (those are cuBLAS's and cuDNN's).
+ *
+ * A launcher reads shapes, dtypes and device pointers from the op, launches on the
+ * given stream and returns without waiting. It allocates nothing: what a kernel
+ * needs beside its tensors lies in scratch. Plain C, so that the same launchers run
+ * on the host in tests, where the .cu files are compiled with a header that emulates
+ * a GPU (docs/cuda-backend.md).
+ *
+ * dtypes: fp32, bf16, fp16 and int32 indices; ws_cuda_op_problem() says what cannot run.
+ */
+#ifndef WS_KERNELS_CUDA_OWN_LAUNCH_H
+#define WS_KERNELS_CUDA_OWN_LAUNCH_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#include "formats/base/status.h"
+#include "kernels/data/tokens.h"
+#include "kernels/data/images.h"
+#include "kernels/graph/op.h"
+
+struct ws_cuda_launch {
+	void *stream;           /* cudaStream_t */
+	void *scratch;          /* device memory, aligned to 256 bytes; NULL when none is needed */
+	uint64_t scratch_bytes; /* at least ws_cuda_scratch_bytes() of the op */
+	int sm_count;           /* multiprocessors of the device: how many blocks fill it */
+};
+
+/* ENVIRONMENT with CUDA's own words when the launch is refused. */
+typedef enum ws_status ws_cuda_launcher(const struct ws_cuda_launch *launch,
+                                        const struct ws_op *op, struct ws_err *err);
+
+/* ws_cuda_unary, ws_cuda_softmax, ...; there is none for gemm, conv, conv_dgrad, conv_wgrad. */
+#define WS_OP(KIND, name, class, payload) ws_cuda_launcher ws_cuda_##name;
+#include "kernels/graph/op.def"
+
+/* Bytes of scratch that the launcher of an op needs; 0 for most. Bounds: each .cu file's own. */
+uint64_t ws_cuda_scratch_bytes(const struct ws_op *op);
+
+/* --- first values and data, drawn on the device ------------------------------------------- */
+
+/*
+ * Elements first ... first + count - 1 of a tensor (or of one of its parts) from its
+ * stream of random numbers: bit for bit what the host draws (init.h). channels_last: the
+ * element's number is that of the filter [k, c, r, s] (tensor.h).
+ */
+struct ws_cuda_draw {
+	struct ws_tensor *t; /* data: the device's */
+	struct ws_rng rng;
+	int64_t first, count;
+};
+enum ws_status ws_cuda_draw(const struct ws_cuda_launch *launch, const struct ws_cuda_draw *draw,
+                            struct ws_err *err);
+
+/*
+ * Synthetic batches. streams [batch] and planes [n, c] lie on the device; y may be NULL. Images:
+ * the host's numbers but for the sine's last bits.
+ */
+enum ws_status ws_cuda_draw_tokens(const struct ws_cuda_launch *launch,
+                                   const struct ws_token_draw *draw, const struct ws_rng *streams,
+                                   int32_t *x, int32_t *y, struct ws_err *err);
+enum ws_status ws_cuda_draw_images(const struct ws_cuda_launch *launch,
+                                   const struct ws_image_batch *batch,
+                                   const struct ws_plane *planes, struct ws_tensor *t,
+                                   struct ws_err *err);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

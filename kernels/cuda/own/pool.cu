@@ -1,0 +1,463 @@
+/*
+ * Max and average pooling and their gradients. fp32 inside.
+ *
+ * A thread has one place of the result and, of channels that are neighbours (NHWC), 16 bytes of
+ * them; NCHW is the same with n c images of one channel. The gradients gather: an input looks at
+ * the windows that cover it, in their order, so that nothing is added at the same time by two.
+ * Windows overlap by little: what is read twice comes from the cache.
+ */
+#include "kernels/cuda/own/row.cuh"
+
+#define WS_POOL_THREADS 256
+
+/* Rows, or columns, of the input and the output. */
+struct axis {
+	int in, out, size; /* size of a window; 0: adaptive (op.h) */
+	int stride, pad;
+	struct ws_divisor by_in, by_out, by_stride;
+};
+
+struct pool {
+	struct axis y, x;
+	int64_t places, depth;   /* places of the result, of N elements; channels side by side */
+	struct ws_divisor packs; /* of a pixel */
+};
+
+/* first ... end - 1 */
+struct span {
+	int first, end;
+};
+
+/* ws_window_inputs() (op.h): the inputs of an output. */
+static __device__ __forceinline__ struct span inputs_of(const struct axis &a, int i)
+{
+	struct span s;
+
+	if (a.size) {
+		s.first = i * a.stride - a.pad;
+		s.end = s.first + a.size;
+	} else {
+		s.first = (int)ws_quotient((int64_t)i * a.in, a.by_out);
+		s.end = (int)ws_quotient(((int64_t)i + 1) * a.in + a.out - 1, a.by_out);
+	}
+	s.first = s.first < 0 ? 0 : s.first;
+	s.end = s.end > a.in ? a.in : s.end;
+	return s;
+}
+
+/* The outputs that read an input. */
+static __device__ __forceinline__ struct span outputs_of(const struct axis &a, int i)
+{
+	struct span s;
+
+	if (a.size) {
+		int at = i + a.pad;
+
+		s.first = at < a.size ? 0 : (int)ws_quotient(at - a.size, a.by_stride) + 1;
+		s.end = (int)ws_quotient(at, a.by_stride) + 1;
+	} else {
+		s.first = (int)ws_quotient((int64_t)i * a.out, a.by_in);
+		s.end = (int)ws_quotient(((int64_t)i + 1) * a.out + a.in - 1, a.by_in);
+	}
+	s.end = s.end > a.out ? a.out : s.end;
+	return s;
+}
+
+/* A place: an image's pixel, and the first of its channels. */
+struct place {
+	int64_t image, channel;
+	int y, x;
+};
+
+/* Of planes of rows × cols. */
+template <int N>
+static __device__ __forceinline__ struct place place_of(const struct pool &p, int64_t i,
+                                                        const struct ws_divisor &rows,
+                                                        const struct ws_divisor &cols)
+{
+	int64_t pixel = ws_quotient(i, p.packs), row = ws_quotient(pixel, cols);
+	struct place at;
+
+	at.channel = (i - pixel * p.packs.value) * N;
+	at.x = (int)(pixel - row * cols.value);
+	at.image = ws_quotient(row, rows);
+	at.y = (int)(row - at.image * rows.value);
+	return at;
+}
+
+static __device__ __forceinline__ int64_t input_at(const struct pool &p, const struct place &at,
+                                                   int y, int x)
+{
+	return ((at.image * p.y.in + y) * p.x.in + x) * p.depth + at.channel;
+}
+
+static __device__ __forceinline__ int64_t output_at(const struct pool &p, const struct place &at,
+                                                    int y, int x)
+{
+	return ((at.image * p.y.out + y) * p.x.out + x) * p.depth + at.channel;
+}
+
+/* Positions of N neighbours, by accesses of 16 bytes. */
+template <int N>
+static __device__ __forceinline__ void store_positions(int32_t *to, const int (&at)[N])
+{
+	constexpr int W = N < 4 ? N : 4;
+
+#pragma unroll
+	for (int i = 0; i < N; i += W) {
+		struct ws_pack<int32_t, W> pack;
+
+#pragma unroll
+		for (int k = 0; k < W; k++)
+			pack.at[k] = at[i + k];
+		*(struct ws_pack<int32_t, W> *)(to + i) = pack;
+	}
+}
+
+template <int N>
+static __device__ __forceinline__ void load_positions(const int32_t *from, int (&at)[N])
+{
+	constexpr int W = N < 4 ? N : 4;
+
+#pragma unroll
+	for (int i = 0; i < N; i += W) {
+		const struct ws_pack<int32_t, W> pack =
+		        *(const struct ws_pack<int32_t, W> *)(from + i);
+
+#pragma unroll
+		for (int k = 0; k < W; k++)
+			at[i + k] = pack.at[k];
+	}
+}
+
+/* --- forward --------------------------------------------------------------------------------- */
+
+/* The first of the largest, or the first NaN, and its position in the plane. */
+template <typename T, int N>
+static __device__ __forceinline__ void max_pool(const struct pool &p, const T *in, T *out,
+                                                int32_t *position)
+{
+	int64_t step = (int64_t)gridDim.x * blockDim.x;
+
+	for (int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; i < p.places; i += step) {
+		struct place at = place_of<N>(p, i, p.y.by_out, p.x.by_out);
+		struct span ys = inputs_of(p.y, at.y), xs = inputs_of(p.x, at.x);
+		int best_at[N];
+		float best[N];
+
+		ws_load<T, N>(in + input_at(p, at, ys.first, xs.first), best);
+#pragma unroll
+		for (int k = 0; k < N; k++)
+			best_at[k] = ys.first * p.x.in + xs.first;
+		for (int y = ys.first; y < ys.end; y++)
+#pragma unroll 3
+			for (int x = xs.first; x < xs.end; x++) {
+				float v[N];
+
+				ws_load<T, N>(in + input_at(p, at, y, x), v);
+#pragma unroll
+				for (int k = 0; k < N; k++)
+					if (v[k] > best[k] ||
+					    (v[k] != v[k] && best[k] == best[k])) {
+						best[k] = v[k];
+						best_at[k] = y * p.x.in + x;
+					}
+			}
+		ws_store<T, N>(out + i * N, best);
+		store_positions<N>(position + i * N, best_at);
+	}
+}
+
+/* A row's sum, then the rows' sum: the means of whole planes are of many. */
+template <typename T, int N>
+static __device__ __forceinline__ void avg_pool(const struct pool &p, const T *in, T *out)
+{
+	int64_t step = (int64_t)gridDim.x * blockDim.x;
+
+	for (int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; i < p.places; i += step) {
+		struct place at = place_of<N>(p, i, p.y.by_out, p.x.by_out);
+		struct span ys = inputs_of(p.y, at.y), xs = inputs_of(p.x, at.x);
+		const float count = (float)((int64_t)(ys.end - ys.first) * (xs.end - xs.first));
+		float sum[N] = {0};
+
+		for (int y = ys.first; y < ys.end; y++) {
+			float row[N] = {0};
+
+#pragma unroll 4
+			for (int x = xs.first; x < xs.end; x++) {
+				float v[N];
+
+				ws_load<T, N>(in + input_at(p, at, y, x), v);
+#pragma unroll
+				for (int k = 0; k < N; k++)
+					row[k] += v[k];
+			}
+#pragma unroll
+			for (int k = 0; k < N; k++)
+				sum[k] += row[k];
+		}
+#pragma unroll
+		for (int k = 0; k < N; k++)
+			sum[k] /= count;
+		ws_store<T, N>(out + i * N, sum);
+	}
+}
+
+/* The same by a warp for each place, whose lanes read neighbours: large windows of one channel. */
+template <typename T>
+static __device__ __forceinline__ void avg_pool_warps(const struct pool &p, const T *in, T *out)
+{
+	int lane = threadIdx.x % WS_WARP, warps = blockDim.x / WS_WARP;
+	int64_t step = (int64_t)gridDim.x * warps;
+
+	for (int64_t i = (int64_t)blockIdx.x * warps + threadIdx.x / WS_WARP; i < p.places;
+	     i += step) {
+		struct place at = place_of<1>(p, i, p.y.by_out, p.x.by_out);
+		struct span ys = inputs_of(p.y, at.y), xs = inputs_of(p.x, at.x);
+		int64_t width = xs.end - xs.first, count = width * (ys.end - ys.first);
+		int y = ys.first + (int)(lane / width), x = (int)(lane % width);
+		float sum = 0;
+
+		for (int64_t e = lane; e < count; e += WS_WARP) {
+			sum += ws_to_f32(in[input_at(p, at, y, xs.first + x)]);
+			for (x += WS_WARP; x >= width; x -= (int)width)
+				y++;
+		}
+		sum = ws_warp_sum(sum);
+		if (lane == 0)
+			out[i] = ws_from_f32<T>(sum / (float)count);
+	}
+}
+
+/* --- backward -------------------------------------------------------------------------------- */
+
+template <typename T, int N>
+static __device__ __forceinline__ void max_pool_grad(const struct pool &p, const T *dy,
+                                                     const int32_t *position, T *dx)
+{
+	int64_t step = (int64_t)gridDim.x * blockDim.x;
+
+	for (int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; i < p.places; i += step) {
+		struct place at = place_of<N>(p, i, p.y.by_in, p.x.by_in);
+		struct span ys = outputs_of(p.y, at.y), xs = outputs_of(p.x, at.x);
+		int self = at.y * p.x.in + at.x;
+		float sum[N] = {0};
+
+		for (int y = ys.first; y < ys.end; y++)
+#pragma unroll 2
+			for (int x = xs.first; x < xs.end; x++) {
+				int64_t from = output_at(p, at, y, x);
+				int max_at[N];
+				float v[N];
+
+				ws_load<T, N>(dy + from, v);
+				load_positions<N>(position + from, max_at);
+#pragma unroll
+				for (int k = 0; k < N; k++)
+					sum[k] += max_at[k] == self ? v[k] : 0;
+			}
+		ws_store<T, N>(dx + i * N, sum);
+	}
+}
+
+template <typename T, int N>
+static __device__ __forceinline__ void avg_pool_grad(const struct pool &p, const T *dy, T *dx)
+{
+	int64_t step = (int64_t)gridDim.x * blockDim.x;
+
+	for (int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; i < p.places; i += step) {
+		struct place at = place_of<N>(p, i, p.y.by_in, p.x.by_in);
+		struct span ys = outputs_of(p.y, at.y), xs = outputs_of(p.x, at.x);
+		float sum[N] = {0};
+
+		for (int y = ys.first; y < ys.end; y++) {
+			struct span in_y = inputs_of(p.y, y);
+
+			for (int x = xs.first; x < xs.end; x++) {
+				struct span in_x = inputs_of(p.x, x);
+				const float count = (float)((int64_t)(in_y.end - in_y.first) *
+				                            (in_x.end - in_x.first));
+				float v[N];
+
+				ws_load<T, N>(dy + output_at(p, at, y, x), v);
+#pragma unroll
+				for (int k = 0; k < N; k++)
+					sum[k] += v[k] / count;
+			}
+		}
+		ws_store<T, N>(dx + i * N, sum);
+	}
+}
+
+/* --- kernels --------------------------------------------------------------------------------- */
+
+#define WS_POOL_KERNEL(name, T, body, parameters, ...)                               \
+	static __global__ void __launch_bounds__(WS_POOL_THREADS, 4) name parameters \
+	{                                                                            \
+		constexpr int N = WS_ACCESS / sizeof(T);                             \
+                                                                                     \
+		if (p.packs.value * N == p.depth)                                    \
+			body<T, N>(__VA_ARGS__);                                     \
+		else                                                                 \
+			body<T, 1>(__VA_ARGS__);                                     \
+	}
+
+#define WS_POOL_KERNELS(ID, T, suffix)                                                        \
+	WS_POOL_KERNEL(ws_pool_max_pool_fwd_##suffix, T, max_pool,                            \
+	               (struct pool p, const T *in, T *out, int32_t *position), p, in, out,   \
+	               position)                                                              \
+	WS_POOL_KERNEL(ws_pool_max_pool_grad_bwd_##suffix, T, max_pool_grad,                  \
+	               (struct pool p, const T *dy, const int32_t *position, T *dx), p, dy,   \
+	               position, dx)                                                          \
+	WS_POOL_KERNEL(ws_pool_avg_pool_grad_bwd_##suffix, T, avg_pool_grad,                  \
+	               (struct pool p, const T *dy, T *dx), p, dy, dx)                        \
+	static __global__ void __launch_bounds__(WS_POOL_THREADS, 4)                          \
+	        ws_pool_avg_pool_fwd_##suffix(struct pool p, const T *in, T *out, bool warps) \
+	{                                                                                     \
+		constexpr int N = WS_ACCESS / sizeof(T);                                      \
+                                                                                              \
+		if (warps)                                                                    \
+			avg_pool_warps<T>(p, in, out);                                        \
+		else if (p.packs.value * N == p.depth)                                        \
+			avg_pool<T, N>(p, in, out);                                           \
+		else                                                                          \
+			avg_pool<T, 1>(p, in, out);                                           \
+	}
+WS_CUDA_FLOATS(WS_POOL_KERNELS)
+
+/* --- launching ------------------------------------------------------------------------------- */
+
+static bool axis_of(struct axis *a, int64_t in, int64_t out, int64_t size,
+                    const struct ws_window *w)
+{
+	if (in > INT32_MAX || out > INT32_MAX || size > INT32_MAX || w->stride > INT32_MAX ||
+	    w->pad > INT32_MAX || in + w->pad > INT32_MAX)
+		return false;
+	a->in = (int)in;
+	a->out = (int)out;
+	a->size = (int)size;
+	a->stride = (int)w->stride;
+	a->pad = (int)w->pad;
+	a->by_in = ws_divisor_of(in);
+	a->by_out = ws_divisor_of(out);
+	a->by_stride = ws_divisor_of(size ? w->stride : 1);
+	return true;
+}
+
+/* result: what the places are of. */
+static enum ws_status pool_of(const struct ws_op *op, struct pool *p, struct ws_err *err)
+{
+	const struct ws_window *w = &op->u.window;
+	const struct ws_tensor *result = op->out[0];
+	int n = WS_ACCESS / (int)ws_dtype_size(result->dtype);
+
+	p->depth = w->layout == WS_LAYOUT_NHWC ? w->c : 1;
+	n = ws_rows_aligned(p->depth, n) ? n : 1;
+	p->packs = ws_divisor_of(p->depth / n);
+	p->places = result->count / n;
+	WS_FAIL_IF(!axis_of(&p->y, w->h, w->p, w->r, w) || !axis_of(&p->x, w->w, w->q, w->s, w),
+	           err, USAGE, "op %s: a plane of %lld × %lld is too large for the CUDA kernels",
+	           op->message, (long long)w->h, (long long)w->w);
+	return WS_OK;
+}
+
+static unsigned pool_grid(const struct ws_cuda_launch *launch, int64_t threads)
+{
+	return ws_grid(launch, ws_div_up(threads, WS_POOL_THREADS), 32);
+}
+
+extern "C" enum ws_status ws_cuda_max_pool(const struct ws_cuda_launch *launch,
+                                           const struct ws_op *op, struct ws_err *err)
+{
+	const struct ws_tensor *x = op->in[0], *y = op->out[0];
+	struct pool p;
+	unsigned grid;
+
+	WS_FORWARD(pool_of(op, &p, err));
+	grid = pool_grid(launch, p.places);
+	if (x->dtype != y->dtype)
+		return ws_cuda_no_kernel(op, err);
+	switch (y->dtype) {
+#define X(ID, T, suffix)                                                                  \
+	case WS_DTYPE_##ID:                                                               \
+		return WS_LAUNCH(launch, err, ws_pool_max_pool_fwd_##suffix, grid,        \
+		                 WS_POOL_THREADS, 0, p, (const T *)x->data, (T *)y->data, \
+		                 (int32_t *)op->out[1]->data);
+		WS_CUDA_FLOATS(X)
+#undef X
+	default:
+		return ws_cuda_no_kernel(op, err);
+	}
+}
+
+extern "C" enum ws_status ws_cuda_avg_pool(const struct ws_cuda_launch *launch,
+                                           const struct ws_op *op, struct ws_err *err)
+{
+	const struct ws_tensor *x = op->in[0], *y = op->out[0];
+	struct pool p;
+	unsigned grid;
+	bool warps;
+
+	WS_FORWARD(pool_of(op, &p, err));
+	warps = p.depth == 1 && x->count / y->count >= WS_WARP;
+	grid = pool_grid(launch, p.places * (warps ? WS_WARP : 1));
+	if (x->dtype != y->dtype)
+		return ws_cuda_no_kernel(op, err);
+	switch (y->dtype) {
+#define X(ID, T, suffix)                                                           \
+	case WS_DTYPE_##ID:                                                        \
+		return WS_LAUNCH(launch, err, ws_pool_avg_pool_fwd_##suffix, grid, \
+		                 WS_POOL_THREADS, 0, p, (const T *)x->data, (T *)y->data, warps);
+		WS_CUDA_FLOATS(X)
+#undef X
+	default:
+		return ws_cuda_no_kernel(op, err);
+	}
+}
+
+extern "C" enum ws_status ws_cuda_max_pool_grad(const struct ws_cuda_launch *launch,
+                                                const struct ws_op *op, struct ws_err *err)
+{
+	const struct ws_tensor *dy = op->in[0], *dx = op->out[0];
+	struct pool p;
+	unsigned grid;
+
+	WS_FORWARD(pool_of(op, &p, err));
+	grid = pool_grid(launch, p.places);
+	if (dx->dtype != dy->dtype)
+		return ws_cuda_no_kernel(op, err);
+	switch (dx->dtype) {
+#define X(ID, T, suffix)                                                                \
+	case WS_DTYPE_##ID:                                                             \
+		return WS_LAUNCH(launch, err, ws_pool_max_pool_grad_bwd_##suffix, grid, \
+		                 WS_POOL_THREADS, 0, p, (const T *)dy->data,            \
+		                 (const int32_t *)op->in[1]->data, (T *)dx->data);
+		WS_CUDA_FLOATS(X)
+#undef X
+	default:
+		return ws_cuda_no_kernel(op, err);
+	}
+}
+
+extern "C" enum ws_status ws_cuda_avg_pool_grad(const struct ws_cuda_launch *launch,
+                                                const struct ws_op *op, struct ws_err *err)
+{
+	const struct ws_tensor *dy = op->in[0], *dx = op->out[0];
+	struct pool p;
+	unsigned grid;
+
+	WS_FORWARD(pool_of(op, &p, err));
+	grid = pool_grid(launch, p.places);
+	if (dx->dtype != dy->dtype)
+		return ws_cuda_no_kernel(op, err);
+	switch (dx->dtype) {
+#define X(ID, T, suffix)                                                                \
+	case WS_DTYPE_##ID:                                                             \
+		return WS_LAUNCH(launch, err, ws_pool_avg_pool_grad_bwd_##suffix, grid, \
+		                 WS_POOL_THREADS, 0, p, (const T *)dy->data, (T *)dx->data);
+		WS_CUDA_FLOATS(X)
+#undef X
+	default:
+		return ws_cuda_no_kernel(op, err);
+	}
+}

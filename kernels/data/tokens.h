@@ -1,0 +1,40 @@
+/*
+ * Synthetic training data: made from the seed, learnable, never all zeros
+ * (a GPU computes faster on zeros, so they would falsify the timing).
+ */
+#ifndef WS_KERNELS_DATA_TOKENS_H
+#define WS_KERNELS_DATA_TOKENS_H
+
+#include <stdint.h>
+
+#include "kernels/base/rng.h"
+
+/* A batch of token sequences of a vocabulary. */
+struct ws_token_draw {
+	int64_t batch, context, vocab;
+};
+
+/* Tokens that the rule of the language is about, at most. */
+#define WS_FREQUENT_TOKENS 97
+
+/* The streams [batch] of the sequences of batch number `step`. */
+void ws_data_token_streams(uint64_t seed, int64_t step, int64_t batch, struct ws_rng *streams);
+
+/*
+ * A language: x[i] and its successor y[i], both [batch, context], in 0 … vocab - 1. Three
+ * successors in four follow a fixed rule over at most 97 frequent tokens; the fourth is any token.
+ */
+void ws_data_tokens(const struct ws_token_draw *draw, const struct ws_rng *streams, int32_t *x,
+                    int32_t *y);
+
+/* The token after `token`, number t of its sequence. frequent: tokens that the rule is about. */
+static inline WS_HOST_DEVICE int64_t ws_data_next_token(const struct ws_rng *stream, int64_t t,
+                                                        int64_t token, int64_t frequent,
+                                                        int64_t vocab)
+{
+	uint64_t bits = ws_rng_bits(stream, (uint64_t)t + 1);
+
+	return bits % 4 ? (5 * token + 17) % frequent : (int64_t)((bits >> 2) % (uint64_t)vocab);
+}
+
+#endif

@@ -1,0 +1,65 @@
+#include "kernels/exec/backend.h"
+
+#include <stdio.h>
+
+const char *ws_conv_engine_name(int engine)
+{
+	static const char *const names[] = {
+#define X(name, id) [WS_CONV_ENGINE_##id] = name,
+	        WS_CONV_ENGINE_LIST(X)
+#undef X
+	};
+
+	return engine >= 0 && (size_t)engine < sizeof(names) / sizeof(*names) ? names[engine]
+	                                                                      : NULL;
+}
+
+#ifndef WS_HAVE_CUDA
+enum ws_status ws_backend_cuda_open(const struct ws_backend_options *options,
+                                    struct ws_backend **backend, struct ws_err *err)
+{
+	(void)options;
+	(void)backend;
+	return WS_FAIL(err, ENVIRONMENT, "built without the CUDA toolkit; build with "
+	                                 "-DWARPSHEET_CUDA=ON, or use --device cpu");
+}
+#endif
+
+static enum ws_status open_cpu(const struct ws_backend_options *options, struct ws_pool *pool,
+                               const char *reason, struct ws_backend **backend, char *why,
+                               size_t why_size, struct ws_err *err)
+{
+	WS_FORWARD(ws_backend_cpu_open(pool, options->limit_bytes, backend, err));
+	snprintf(why, why_size, "device cpu (reference, %d threads): %s", ws_pool_threads(pool),
+	         reason);
+	return WS_OK;
+}
+
+enum ws_status ws_backend_open(const struct ws_backend_options *options, struct ws_pool *pool,
+                               struct ws_backend **backend, char *why, size_t why_size,
+                               struct ws_err *err)
+{
+	bool automatic = !strcmp(options->device, "auto");
+	struct ws_err reason = {0};
+	enum ws_status status;
+
+	if (!strcmp(options->device, "cpu"))
+		return open_cpu(options, pool, "as asked", backend, why, why_size, err);
+	WS_FAIL_IF(!automatic && strcmp(options->device, "cuda"), err, USAGE,
+	           "--device %s: it is auto, cuda or cpu", options->device);
+	status = ws_backend_cuda_open(options, backend, &reason);
+	if (status == WS_OK) {
+		snprintf(why, why_size, "device cuda (%s; %s): %s", (*backend)->device,
+		         (*backend)->libraries, automatic ? "a GPU answers" : "as asked");
+		return WS_OK;
+	}
+	WS_FAIL_IF(status == WS_USAGE, err, USAGE, "%s", reason.text);
+	WS_FAIL_IF(!automatic, err, ENVIRONMENT, "--device cuda: %s", reason.text);
+	return open_cpu(options, pool, reason.text, backend, why, why_size, err);
+}
+
+void ws_backend_close(struct ws_backend *backend)
+{
+	if (backend)
+		backend->ops->close(backend);
+}

@@ -1,0 +1,146 @@
+/*
+ * Backends: where tensors live and ops run.
+ *
+ * A backend fills struct ws_backend_ops in a file of its own. Data handles
+ * (void *) are the backend's; only upload and download cross to host memory.
+ */
+#ifndef WS_KERNELS_EXEC_BACKEND_H
+#define WS_KERNELS_EXEC_BACKEND_H
+
+#include "formats/base/status.h"
+#include "kernels/data/tokens.h"
+#include "kernels/data/images.h"
+#include "kernels/graph/op.h"
+#include "kernels/base/parallel.h"
+
+struct ws_backend;
+
+/* What a session will run, told before any of it is allocated. */
+struct ws_backend_plan {
+	struct ws_op *const *ops; /* in their order, all phases */
+	int op_count;
+	uint64_t arena_bytes; /* all tensors, as places in one block: memory_plan.h */
+};
+
+struct ws_backend_ops {
+	const char *name; /* "cpu", "cuda" */
+	/*
+	 * Before the first alloc: memory for all of a plan, and the choice of algorithms,
+	 * so that steps find everything ready. NULL: nothing to prepare.
+	 */
+	enum ws_status (*prepare)(struct ws_backend *backend, const struct ws_backend_plan *plan,
+	                          struct ws_err *err);
+	/* Memory beside the tensors that running the ops will take. NULL: none. */
+	uint64_t (*workspace_bytes)(const struct ws_backend *backend,
+	                            const struct ws_backend_plan *plan);
+	/* size_bytes > 0. WS_NO_MEMORY when the device has no room. */
+	enum ws_status (*alloc)(struct ws_backend *backend, uint64_t size_bytes, void **data,
+	                        struct ws_err *err);
+	void (*release)(struct ws_backend *backend, void *data, uint64_t size_bytes);
+	enum ws_status (*upload)(struct ws_backend *backend, void *data, uint64_t offset_bytes,
+	                         const void *host, uint64_t size_bytes, struct ws_err *err);
+	enum ws_status (*download)(struct ws_backend *backend, const void *data,
+	                           uint64_t offset_bytes, void *host, uint64_t size_bytes,
+	                           struct ws_err *err);
+	/*
+	 * Elements first … first + count - 1 of a tensor by its rule of first values, drawn by
+	 * the device: the same bits as the host draws (init.h). NULL, or *done false: the host
+	 * draws and uploads.
+	 */
+	enum ws_status (*draw)(struct ws_backend *backend, struct ws_tensor *t, struct ws_rng rng,
+	                       int64_t first, int64_t count, bool *done, struct ws_err *err);
+	/*
+	 * Synthetic batches made by the device, of which only streams and planes travel: the
+	 * numbers of ws_data_tokens(), and of ws_data_images() to rounding. y may be NULL. NULL:
+	 * the host makes them and uploads.
+	 */
+	enum ws_status (*draw_tokens)(struct ws_backend *backend, const struct ws_token_draw *draw,
+	                              const struct ws_rng *streams, struct ws_tensor *x,
+	                              struct ws_tensor *y, struct ws_err *err);
+	enum ws_status (*draw_images)(struct ws_backend *backend,
+	                              const struct ws_image_batch *batch,
+	                              const struct ws_plane *planes, struct ws_tensor *t,
+	                              struct ws_err *err);
+	/* Start one op; the data of its tensors is allocated. */
+	enum ws_status (*run)(struct ws_backend *backend, const struct ws_op *op,
+	                      struct ws_err *err);
+	/* Wait until all that was started is done. */
+	enum ws_status (*sync)(struct ws_backend *backend, struct ws_err *err);
+	void (*close)(struct ws_backend *backend);
+
+	/*
+	 * Recording: what is run between begin and end is not done but kept, to be done by each
+	 * replay, on the same addresses. NULL where a backend cannot.
+	 */
+	enum ws_status (*record_begin)(struct ws_backend *backend, struct ws_err *err);
+	enum ws_status (*record_end)(struct ws_backend *backend, void **recording,
+	                             struct ws_err *err);
+	enum ws_status (*replay)(struct ws_backend *backend, void *recording, struct ws_err *err);
+	void (*forget)(struct ws_backend *backend, void *recording);
+
+	/*
+	 * A second lane: what is run while `side` is on may overlap what is run after it is
+	 * off again, until join. NULL where a backend has one lane.
+	 */
+	enum ws_status (*side)(struct ws_backend *backend, bool on, struct ws_err *err);
+	enum ws_status (*join)(struct ws_backend *backend, struct ws_err *err);
+};
+
+struct ws_backend {
+	const struct ws_backend_ops *ops;
+	char device[96];          /* "CPU reference" */
+	char libraries[96];       /* and their versions; "" where there is none to tell */
+	uint64_t limit_bytes;     /* what alloc refuses to exceed */
+	uint64_t allocated_bytes; /* now */
+	uint64_t peak_bytes;      /* the most since it was opened */
+	bool records;             /* steps are to be recorded once and replayed */
+	bool two_lanes;           /* pairs of independent matrix products may overlap */
+};
+
+/* Who computes convolutions on a GPU: --conv-engine. */
+#define WS_CONV_ENGINE_LIST(X)                                    \
+	X("graph", GRAPH)   /* cuDNN's backend (graph) API */     \
+	X("legacy", LEGACY) /* cuDNN's API of named algorithms */
+
+enum ws_conv_engine {
+#define X(name, id) WS_CONV_ENGINE_##id,
+	WS_CONV_ENGINE_LIST(X)
+#undef X
+};
+
+const char *ws_conv_engine_name(int engine); /* NULL after the last */
+
+struct ws_backend_options {
+	const char *device;   /* "auto", "cpu" or "cuda" */
+	int gpu;              /* number of the GPU among those visible */
+	uint64_t limit_bytes; /* of device memory; 0: all that is free */
+	bool autotune;        /* time the algorithms of matrix products and convolutions */
+	bool deterministic;   /* the same bits each run: no such algorithms as add in any order */
+	bool records, two_lanes;
+	enum ws_conv_engine conv_engine;
+};
+
+/*
+ * The CPU reference. pool: borrowed, must outlive the backend. limit_bytes: what
+ * alloc refuses to exceed; 0: the memory that the machine has available now.
+ */
+enum ws_status ws_backend_cpu_open(struct ws_pool *pool, uint64_t limit_bytes,
+                                   struct ws_backend **backend, struct ws_err *err);
+
+/*
+ * A GPU by cuBLAS, cuDNN and own kernels. ENVIRONMENT, with the cure, where the driver,
+ * a GPU or a library is missing. In programs built without the CUDA toolkit it always is.
+ */
+enum ws_status ws_backend_cuda_open(const struct ws_backend_options *options,
+                                    struct ws_backend **backend, struct ws_err *err);
+
+/*
+ * The backend that the options ask for; auto: a GPU where one answers, else the CPU.
+ * why: one line that says what was chosen and for what reason.
+ */
+enum ws_status ws_backend_open(const struct ws_backend_options *options, struct ws_pool *pool,
+                               struct ws_backend **backend, char *why, size_t why_size,
+                               struct ws_err *err);
+void ws_backend_close(struct ws_backend *backend);
+
+#endif

@@ -1,0 +1,507 @@
+#include "kernels/exec/exec.h"
+
+#include "kernels/exec/init.h"
+#include "kernels/exec/memory_plan.h"
+
+/* Ops of a phase from one read by the host to the next, as the backend recorded them. */
+struct stretch {
+	int first;           /* index of its first op */
+	void *recording;     /* the backend's */
+	uint64_t fingerprint; /* of the addresses that it works on */
+};
+
+struct ws_exec {
+	struct ws_graph *graph;
+	struct ws_backend *backend;
+	int *last_use;            /* by tensor id: index of the last op that touches it, or -1 */
+	uint64_t told_bytes;      /* the device_memory_bytes last told */
+	uint64_t told_peak_bytes; /* likewise the peak */
+	struct ws_scope **scopes; /* open NVTX ranges of the phase, outermost first */
+	int scope_depth, scope_capacity;
+	int64_t skipped; /* ops of the last phase that were not run */
+	int64_t begun;   /* steps */
+	struct stretch *stretches;
+	int stretch_count;
+};
+
+static enum ws_status tensor_alloc(struct ws_exec *exec, struct ws_tensor *t, struct ws_err *err)
+{
+	if (t->data)
+		return WS_OK;
+	return exec->backend->ops->alloc(exec->backend, t->size_bytes, &t->data, err);
+}
+
+static void tensor_release(struct ws_exec *exec, struct ws_tensor *t)
+{
+	if (!t->data)
+		return;
+	exec->backend->ops->release(exec->backend, t->data, t->size_bytes);
+	t->data = NULL;
+}
+
+/* Called at the borders of scopes: a counter for each op would outweigh the ops in a trace. */
+static void tell_memory(struct ws_exec *exec)
+{
+	const struct ws_backend *backend = exec->backend;
+
+	if (backend->allocated_bytes != exec->told_bytes)
+		wsnvtx_counter("device_memory_bytes", (int64_t)backend->allocated_bytes);
+	if (backend->peak_bytes != exec->told_peak_bytes)
+		wsnvtx_counter("device_memory_peak_bytes", (int64_t)backend->peak_bytes);
+	exec->told_bytes = backend->allocated_bytes;
+	exec->told_peak_bytes = backend->peak_bytes;
+}
+
+static enum ws_status prepare(struct ws_exec *exec, struct ws_err *err)
+{
+	const struct ws_graph *graph = exec->graph;
+	struct ws_backend *backend = exec->backend;
+	struct ws_backend_plan plan = {.ops = graph->ops, .op_count = graph->op_count};
+	struct ws_memory_plan memory;
+
+	if (!backend->ops->prepare)
+		return WS_OK;
+	WS_FORWARD(ws_memory_plan(graph, backend->two_lanes, &memory, err));
+	plan.arena_bytes = memory.arena_bytes;
+	return backend->ops->prepare(backend, &plan, err);
+}
+
+enum ws_status ws_exec_create(struct ws_graph *graph, struct ws_backend *backend,
+                              struct ws_exec **exec, struct ws_err *err)
+{
+	enum ws_status status;
+	struct ws_exec *e;
+
+	WS_FORWARD(ws_graph_check(graph, err));
+	e = calloc(1, sizeof(*e));
+	WS_FAIL_IF(!e, err, NO_MEMORY, "no memory to run a graph");
+	e->graph = graph;
+	e->backend = backend;
+	status = ws_memory_last_use(graph, &e->last_use, err);
+	if (status == WS_OK)
+		status = prepare(e, err);
+	if (status != WS_OK) {
+		ws_exec_destroy(e);
+		return status;
+	}
+	*exec = e;
+	return WS_OK;
+}
+
+void ws_exec_destroy(struct ws_exec *exec)
+{
+	if (!exec)
+		return;
+	for (int i = 0; i < exec->graph->tensor_count; i++)
+		tensor_release(exec, exec->graph->tensors[i]);
+	for (int i = 0; i < exec->stretch_count; i++)
+		exec->backend->ops->forget(exec->backend, exec->stretches[i].recording);
+	free(exec->stretches);
+	free(exec->last_use);
+	free(exec->scopes);
+	free(exec);
+}
+
+/* --- first values -------------------------------------------------------------------- */
+
+#define INIT_CHUNK ((int64_t)1 << 20) /* elements made on the host at a time */
+#define INIT_GRAIN ((int64_t)1 << 14)
+
+struct init_chunk {
+	struct ws_first_values rule;
+	int64_t first, count;
+	double *values;
+	unsigned char *encoded;
+};
+
+static void init_item(void *arg, int64_t item)
+{
+	struct init_chunk *c = arg;
+	int64_t first = item * INIT_GRAIN;
+	int64_t end = first + INIT_GRAIN < c->count ? first + INIT_GRAIN : c->count;
+	enum ws_dtype dtype = c->rule.t->dtype;
+
+	for (int64_t i = first; i < end; i++)
+		c->values[i] = ws_first_value(&c->rule, c->first + i);
+	ws_dtype_encode(dtype, c->values + first, c->encoded + (size_t)first * ws_dtype_size(dtype),
+	                end - first);
+}
+
+/* By the device itself, part by part. */
+static enum ws_status draw_tensor(struct ws_exec *exec, struct ws_tensor *t,
+                                  const struct ws_first_values *rule, bool *done,
+                                  struct ws_err *err)
+{
+	*done = true;
+	for (int64_t first = 0; first < t->count && *done; first += rule->part_count)
+		WS_FORWARD(exec->backend->ops->draw(exec->backend, t,
+		                                    rule->rng[first / rule->part_count], first,
+		                                    rule->part_count, done, err));
+	return WS_OK;
+}
+
+static enum ws_status init_tensor(struct ws_exec *exec, struct ws_tensor *t, struct ws_pool *pool,
+                                  uint64_t seed, struct init_chunk *c, struct ws_err *err)
+{
+	size_t element_bytes = ws_dtype_size(t->dtype);
+
+	ws_first_values(t, seed, &c->rule);
+	if (exec->backend->ops->draw) {
+		bool done;
+
+		WS_FORWARD(draw_tensor(exec, t, &c->rule, &done, err));
+		if (done)
+			return WS_OK;
+	}
+	for (c->first = 0; c->first < t->count; c->first += INIT_CHUNK) {
+		c->count = t->count - c->first < INIT_CHUNK ? t->count - c->first : INIT_CHUNK;
+		ws_pool_run(pool, (c->count + INIT_GRAIN - 1) / INIT_GRAIN, init_item, c);
+		WS_FORWARD(exec->backend->ops->upload(exec->backend, t->data,
+		                                      (uint64_t)c->first * element_bytes,
+		                                      c->encoded,
+		                                      (uint64_t)c->count * element_bytes, err));
+	}
+	return WS_OK;
+}
+
+enum ws_status ws_exec_init(struct ws_exec *exec, struct ws_pool *pool, uint64_t seed,
+                            struct ws_err *err)
+{
+	struct init_chunk chunk = {0};
+	enum ws_status status = WS_OK;
+
+	chunk.values = malloc(INIT_CHUNK * sizeof(*chunk.values));
+	chunk.encoded = malloc(INIT_CHUNK * sizeof(double));
+	if (!chunk.values || !chunk.encoded)
+		status = WS_FAIL(err, NO_MEMORY, "no memory to initialise parameters");
+	for (int i = 0; i < exec->graph->tensor_count && status == WS_OK; i++) {
+		struct ws_tensor *t = exec->graph->tensors[i];
+
+		if (ws_memory_is_transient(t))
+			continue;
+		status = tensor_alloc(exec, t, err);
+		if (status == WS_OK && t->init.kind != WS_INIT_NONE)
+			status = init_tensor(exec, t, pool, seed, &chunk, err);
+	}
+	tell_memory(exec);
+	free(chunk.values);
+	free(chunk.encoded);
+	return status;
+}
+
+/* --- phases -------------------------------------------------------------------------- */
+
+void ws_exec_step_begin(struct ws_exec *exec)
+{
+	exec->begun++;
+	for (int i = 0; i < exec->graph->tensor_count; i++)
+		if (ws_memory_is_transient(exec->graph->tensors[i]))
+			tensor_release(exec, exec->graph->tensors[i]);
+	tell_memory(exec);
+}
+
+/* Close and open NVTX ranges until those open are target and its parents. */
+static enum ws_status enter_scope(struct ws_exec *exec, struct ws_scope *target, struct ws_err *err)
+{
+	int depth = target ? target->depth + 1 : 0, same = 0;
+	struct ws_scope *scope = target;
+
+	if (depth > exec->scope_capacity) {
+		struct ws_scope **bigger =
+		        realloc(exec->scopes, (size_t)depth * sizeof(*exec->scopes));
+
+		WS_FAIL_IF(!bigger, err, NO_MEMORY, "no memory to run a graph");
+		exec->scopes = bigger;
+		exec->scope_capacity = depth;
+	}
+	while (scope && scope->depth >= exec->scope_depth)
+		scope = scope->parent;
+	while (scope && exec->scopes[scope->depth] != scope)
+		scope = scope->parent;
+	same = scope ? scope->depth + 1 : 0;
+	if (exec->scope_depth > same || depth > same)
+		tell_memory(exec);
+	for (; exec->scope_depth > same; exec->scope_depth--)
+		wsnvtx_pop();
+	for (scope = target; scope && scope->depth >= same; scope = scope->parent)
+		exec->scopes[scope->depth] = scope;
+	for (; exec->scope_depth < depth; exec->scope_depth++)
+		wsnvtx_push(exec->scopes[exec->scope_depth]->name);
+	return WS_OK;
+}
+
+static enum ws_status alloc_outputs(struct ws_exec *exec, const struct ws_op *op,
+                                    struct ws_err *err)
+{
+	for (int i = 0; i < op->in_count; i++)
+		WS_FAIL_IF(!op->in[i]->data, err, BUG, "op %s: operand %s has no data", op->message,
+		           op->in[i]->name);
+	for (int i = 0; i < op->out_count; i++)
+		WS_FORWARD(tensor_alloc(exec, op->out[i], err));
+	return WS_OK;
+}
+
+static void release_dead(struct ws_exec *exec, const struct ws_op *op, int index)
+{
+	for (int i = 0; i < op->in_count + op->out_count; i++) {
+		struct ws_tensor *t = i < op->in_count ? op->in[i] : op->out[i - op->in_count];
+
+		if (ws_memory_is_transient(t) && !t->keep && exec->last_use[t->id] == index)
+			tensor_release(exec, t);
+	}
+}
+
+/* The host waits for a flag of the device, to decide what to run next. */
+static enum ws_status read_flag(struct ws_exec *exec, const struct ws_tensor *flag, bool *set,
+                                struct ws_err *err)
+{
+	double value = 0;
+	enum ws_status status;
+
+	if (!flag)
+		return WS_OK;
+	wsnvtx_push("read by the host");
+	status = ws_exec_read(exec, flag, &value, err);
+	wsnvtx_pop();
+	*set = value != 0;
+	return status;
+}
+
+/* What becomes of the ops that are walked over. */
+enum walk {
+	WALK_RUN,    /* run each in its ranges */
+	WALK_RECORD, /* run each, for the backend to record */
+	WALK_REPLAY, /* only give tensors their places: the recording runs them */
+	WALK_SKIP,   /* the same, and nothing runs them */
+};
+
+static enum ws_status run_op(struct ws_exec *exec, const struct ws_op *op, enum walk walk,
+                             struct ws_err *err)
+{
+	enum ws_status status;
+
+	if (walk >= WALK_REPLAY)
+		return WS_OK;
+	if (walk == WALK_RECORD) /* a range would say that its ops run now */
+		return exec->backend->ops->run(exec->backend, op, err);
+	WS_FORWARD(enter_scope(exec, op->scope, err));
+	wsnvtx_push_op(op->message, &op->payload);
+	status = exec->backend->ops->run(exec->backend, op, err);
+	wsnvtx_pop();
+	return status;
+}
+
+/* Two products beside each other: the first on the backend's second lane. */
+static enum ws_status run_pair(struct ws_exec *exec, const struct ws_op *const *pair,
+                               enum walk walk, struct ws_err *err)
+{
+	const struct ws_backend_ops *ops = exec->backend->ops;
+
+	if (walk >= WALK_REPLAY)
+		return WS_OK;
+	WS_FORWARD(ops->side(exec->backend, true, err));
+	WS_FORWARD(run_op(exec, pair[0], walk, err));
+	WS_FORWARD(ops->side(exec->backend, false, err));
+	WS_FORWARD(run_op(exec, pair[1], walk, err));
+	return ops->join(exec->backend, err);
+}
+
+static uint64_t fingerprint(uint64_t hash, const struct ws_op *op)
+{
+	for (int i = 0; i < op->in_count + op->out_count; i++) {
+		const struct ws_tensor *t = i < op->in_count ? op->in[i] : op->out[i - op->in_count];
+
+		hash = (hash ^ (uintptr_t)t->data) * UINT64_C(0x100000001b3); /* FNV-1a's prime */
+	}
+	return hash;
+}
+
+/* Ops first … end - 1; where tensors came to lie goes into *hash. */
+static enum ws_status walk_ops(struct ws_exec *exec, int first, int end, enum walk walk,
+                               uint64_t *hash, struct ws_err *err)
+{
+	const struct ws_op *const *ops = (const struct ws_op *const *)exec->graph->ops;
+
+	for (int i = first; i < end; i++) {
+		bool pair = exec->backend->two_lanes && i + 1 < end &&
+		            ws_memory_is_pair(exec->graph, i);
+
+		for (int j = i; j <= i + pair; j++) {
+			WS_FORWARD(alloc_outputs(exec, ops[j], err));
+			*hash = fingerprint(*hash, ops[j]);
+		}
+		WS_FORWARD(pair ? run_pair(exec, ops + i, walk, err)
+		                : run_op(exec, ops[i], walk, err));
+		for (int j = i; j <= i + pair; j++)
+			release_dead(exec, ops[j], j);
+		i += pair;
+	}
+	return WS_OK;
+}
+
+static enum ws_status add_stretch(struct ws_exec *exec, struct stretch stretch, struct ws_err *err)
+{
+	struct stretch *bigger = realloc(exec->stretches, ((size_t)exec->stretch_count + 1) *
+	                                                          sizeof(*exec->stretches));
+
+	WS_FAIL_IF(!bigger, err, NO_MEMORY, "no memory to record a step");
+	exec->stretches = bigger;
+	exec->stretches[exec->stretch_count++] = stretch;
+	return WS_OK;
+}
+
+static enum ws_status record(struct ws_exec *exec, int first, int end, struct ws_err *err)
+{
+	const struct ws_backend_ops *ops = exec->backend->ops;
+	struct stretch stretch = {.first = first};
+	enum ws_status status, ended;
+
+	WS_FORWARD(ops->record_begin(exec->backend, err));
+	status = walk_ops(exec, first, end, WALK_RECORD, &stretch.fingerprint, err);
+	/* recording ends in any case; the first failure is the one to tell */
+	ended = ops->record_end(exec->backend, &stretch.recording, status == WS_OK ? err : NULL);
+	if (status == WS_OK)
+		status = ended;
+	if (status == WS_OK)
+		status = add_stretch(exec, stretch, err);
+	if (status != WS_OK) {
+		if (ended == WS_OK)
+			ops->forget(exec->backend, stretch.recording);
+		return status;
+	}
+	return ops->replay(exec->backend, stretch.recording, err);
+}
+
+static enum ws_status replay(struct ws_exec *exec, const struct stretch *stretch, int end,
+                             struct ws_err *err)
+{
+	uint64_t hash = 0;
+
+	WS_FORWARD(walk_ops(exec, stretch->first, end, WALK_REPLAY, &hash, err));
+	WS_FAIL_IF(hash != stretch->fingerprint, err, BUG,
+	           "a recorded step finds its tensors elsewhere");
+	return exec->backend->ops->replay(exec->backend, stretch->recording, err);
+}
+
+/* The first step runs as it is, so that all is loaded; the second is recorded, then replayed. */
+static enum ws_status run_stretch(struct ws_exec *exec, int first, int end, struct ws_err *err)
+{
+	enum ws_status status;
+	uint64_t hash = 0;
+
+	if (!exec->backend->records || exec->begun < 2)
+		return walk_ops(exec, first, end, WALK_RUN, &hash, err);
+	for (int i = 0; i < exec->stretch_count; i++)
+		if (exec->stretches[i].first == first)
+			return replay(exec, &exec->stretches[i], end, err);
+	wsnvtx_push("record for replay");
+	status = record(exec, first, end, err);
+	wsnvtx_pop();
+	return status;
+}
+
+/* The end of the ops of a phase from first on that run or not for the same reason. */
+static int stretch_end(const struct ws_graph *graph, int first)
+{
+	const struct ws_op *op = graph->ops[first];
+	int end = first + 1;
+
+	while (end < graph->op_count && graph->ops[end]->payload.phase == op->payload.phase &&
+	       graph->ops[end]->unless == op->unless)
+		end++;
+	return end;
+}
+
+enum ws_status ws_exec_phase(struct ws_exec *exec, enum wsnvtx_phase phase, struct ws_err *err)
+{
+	const struct ws_graph *graph = exec->graph;
+	enum ws_status status = WS_OK;
+	int end;
+
+	exec->skipped = 0;
+	for (int i = 0; i < graph->op_count && status == WS_OK; i = end) {
+		bool set = false;
+		uint64_t hash = 0;
+
+		end = i + 1;
+		if (graph->ops[i]->payload.phase != phase)
+			continue;
+		end = stretch_end(graph, i);
+		status = read_flag(exec, graph->ops[i]->unless, &set, err);
+		if (status != WS_OK)
+			break;
+		if (set) {
+			exec->skipped += end - i;
+			status = walk_ops(exec, i, end, WALK_SKIP, &hash, err);
+		} else {
+			status = run_stretch(exec, i, end, err);
+		}
+	}
+	(void)enter_scope(exec, NULL, NULL); /* closing needs no memory: cannot fail */
+	return status;
+}
+
+int64_t ws_exec_skipped(const struct ws_exec *exec)
+{
+	return exec->skipped;
+}
+
+/* --- host access ----------------------------------------------------------------------- */
+
+enum ws_status ws_exec_upload(struct ws_exec *exec, struct ws_tensor *t, const void *host,
+                              struct ws_err *err)
+{
+	WS_FAIL_IF(!t->data, err, BUG, "tensor %s is not alive", t->name);
+	return exec->backend->ops->upload(exec->backend, t->data, 0, host, t->size_bytes, err);
+}
+
+enum ws_status ws_exec_download(struct ws_exec *exec, const struct ws_tensor *t, void *host,
+                                struct ws_err *err)
+{
+	WS_FAIL_IF(!t->data, err, BUG, "tensor %s is not alive", t->name);
+	return exec->backend->ops->download(exec->backend, t->data, 0, host, t->size_bytes, err);
+}
+
+enum ws_status ws_exec_write(struct ws_exec *exec, struct ws_tensor *t, const double *values,
+                             struct ws_err *err)
+{
+	void *encoded = malloc(t->size_bytes);
+	enum ws_status status;
+
+	WS_FAIL_IF(!encoded, err, NO_MEMORY, "no memory to write %s", t->name);
+	ws_dtype_encode(t->dtype, values, encoded, t->count);
+	status = ws_exec_upload(exec, t, encoded, err);
+	free(encoded);
+	return status;
+}
+
+enum ws_status ws_exec_read(struct ws_exec *exec, const struct ws_tensor *t, double *values,
+                            struct ws_err *err)
+{
+	void *encoded = malloc(t->size_bytes);
+	enum ws_status status;
+
+	WS_FAIL_IF(!encoded, err, NO_MEMORY, "no memory to read %s", t->name);
+	status = ws_exec_download(exec, t, encoded, err);
+	if (status == WS_OK)
+		ws_dtype_decode(t->dtype, encoded, values, t->count);
+	free(encoded);
+	return status;
+}
+
+enum ws_status ws_exec_draw_images(struct ws_exec *exec, const struct ws_image_batch *batch,
+                                   const struct ws_plane *planes, struct ws_tensor *t,
+                                   struct ws_err *err)
+{
+	enum ws_status status;
+	double *images;
+
+	if (exec->backend->ops->draw_images)
+		return exec->backend->ops->draw_images(exec->backend, batch, planes, t, err);
+	images = malloc((size_t)t->count * sizeof(*images));
+	WS_FAIL_IF(!images, err, NO_MEMORY, "no memory for a batch of images");
+	ws_data_images(batch, planes, images);
+	status = ws_exec_write(exec, t, images, err);
+	free(images);
+	return status;
+}

@@ -1,0 +1,35 @@
+/*
+ * What a graph needs in device memory, known before a byte is allocated.
+ *
+ * The rule is that of exec.c: parameters, constants, optimizer state and
+ * inputs live for the whole session; everything else from the op that writes
+ * it first to the op that touches it last, but for kept tensors and the
+ * gradients of parameters, which stay until the next step. Of a pair of products
+ * that run on two lanes nothing is released before both are done.
+ */
+#ifndef WS_KERNELS_EXEC_MEMORY_PLAN_H
+#define WS_KERNELS_EXEC_MEMORY_PLAN_H
+
+#include "kernels/graph/graph.h"
+
+struct ws_memory_plan {
+	uint64_t by_role_bytes[WS_ROLE_COUNT]; /* of tensors that live for the session */
+	uint64_t gradient_bytes;               /* gradients of parameters, all of them */
+	uint64_t peak_bytes;                   /* the most at once, everything included */
+	uint64_t arena_bytes; /* of one block with a place for all of it: device_arena.h */
+	const struct ws_op *peak_op;           /* while this op runs; NULL: there are no ops */
+};
+
+/* By tensor id: index of the last op that touches it, -1 where none does. Caller frees. */
+enum ws_status ws_memory_last_use(const struct ws_graph *graph, int **last_use, struct ws_err *err);
+/* Does it live from its first write to its last use only? */
+bool ws_memory_is_transient(const struct ws_tensor *t);
+
+/* Are ops first and first + 1 products of which none needs the other's result? */
+bool ws_memory_is_pair(const struct ws_graph *graph, int first);
+
+/* two_lanes: such pairs run side by side. */
+enum ws_status ws_memory_plan(const struct ws_graph *graph, bool two_lanes,
+                              struct ws_memory_plan *plan, struct ws_err *err);
+
+#endif

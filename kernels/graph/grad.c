@@ -1,0 +1,484 @@
+#include "kernels/graph/grad.h"
+
+#include "kernels/graph/ops.h"
+#include "kernels/graph/ops_fused.h"
+#include "kernels/graph/ops_image.h"
+
+struct tape {
+	struct ws_graph *graph;
+	struct ws_tensor **grads; /* by tensor id; may be broadcast */
+	int count;                /* tensors of the forward pass */
+};
+
+/* Shorthands: the tape reads like the formulas. */
+#define UNARY(sub, x, alpha) ws_op_unary(graph, WS_SUB_##sub, (x), (alpha))
+#define BINARY(sub, a, b)    ws_op_binary(graph, WS_SUB_##sub, (a), (b))
+
+/* Add a contribution to the gradient of t. */
+static void contribute(struct tape *tape, const struct ws_tensor *t, struct ws_tensor *grad)
+{
+	struct ws_graph *graph = tape->graph;
+	struct ws_tensor **sum = &tape->grads[t->id];
+
+	grad = ws_op_cast(graph, grad, t->dtype);
+	*sum = *sum ? BINARY(ADD, *sum, grad) : grad;
+}
+
+/*
+ * A gradient of the shape of result, summed to the shape of an operand that
+ * was broadcast over it.
+ */
+static struct ws_tensor *reduced(struct tape *tape, const struct ws_tensor *t,
+                                 const struct ws_tensor *result, struct ws_tensor *grad)
+{
+	struct ws_graph *graph = tape->graph;
+
+	switch (ws_tensor_broadcast(t, result)) {
+	case WS_BROADCAST_SAME:
+		return grad;
+	case WS_BROADCAST_COL:
+		return ws_op_reduce(graph, WS_SUB_SUM, ws_op_expand(graph, grad, result));
+	case WS_BROADCAST_ROW:
+		return ws_op_reduce(graph, WS_SUB_COLSUM, ws_op_expand(graph, grad, result));
+	default:
+		return ws_graph_fail(graph, WS_BUG, "no gradient for a scalar operand (%s)",
+		                     t->name);
+	}
+}
+
+static void grad_gemm(struct tape *tape, const struct ws_op *op, struct ws_tensor *dy)
+{
+	struct ws_graph *graph = tape->graph;
+	struct ws_gemm f = op->u.gemm;
+	struct ws_tensor *a = op->in[0], *b = op->in[1];
+
+	dy = ws_op_expand(graph, dy, op->out[0]);
+	if (a->requires_grad) {
+		const char *message = ws_graph_text(graph, "%s grad a", op->message);
+		/* stored as A is: dC · op(B)^T, or its transpose */
+		struct ws_gemm plain = {f.batch, f.m, f.k, f.n, false, !f.trans_b};
+		struct ws_gemm transposed = {f.batch, f.k, f.m, f.n, f.trans_b, true};
+
+		contribute(tape, a,
+		           f.trans_a ? ws_op_gemm(graph, b, dy, transposed, a->shape, message)
+		                     : ws_op_gemm(graph, dy, b, plain, a->shape, message));
+	}
+	if (b->requires_grad) {
+		const char *message = ws_graph_text(graph, "%s grad b", op->message);
+		/* stored as B is: op(A)^T · dC, or its transpose */
+		struct ws_gemm plain = {f.batch, f.k, f.n, f.m, !f.trans_a, false};
+		struct ws_gemm transposed = {f.batch, f.n, f.k, f.m, true, f.trans_a};
+
+		contribute(tape, b,
+		           f.trans_b ? ws_op_gemm(graph, dy, a, transposed, b->shape, message)
+		                     : ws_op_gemm(graph, a, dy, plain, b->shape, message));
+	}
+}
+
+static void grad_unary(struct tape *tape, const struct ws_op *op, struct ws_tensor *dy)
+{
+	struct ws_graph *graph = tape->graph;
+	struct ws_tensor *x = op->in[0], *y = op->out[0], *dx;
+
+	switch (op->sub) {
+	case WS_SUB_NEG:
+		dx = UNARY(NEG, dy, 0);
+		break;
+	case WS_SUB_EXP: /* dx = dy y */
+		dx = BINARY(MUL, dy, y);
+		break;
+	case WS_SUB_LOG: /* dx = dy / x */
+		dx = BINARY(DIV, dy, x);
+		break;
+	case WS_SUB_SQRT: /* dx = dy / (2 y) */
+		dx = BINARY(DIV, UNARY(SCALE, dy, 0.5), y);
+		break;
+	case WS_SUB_RSQRT: /* dx = -1/2 dy y^3 */
+		dx = BINARY(MUL, UNARY(SQUARE, y, 0), y);
+		dx = UNARY(SCALE, BINARY(MUL, dy, dx), -0.5);
+		break;
+	case WS_SUB_SQUARE: /* dx = 2 dy x */
+		dx = BINARY(MUL, UNARY(SCALE, dy, 2), x);
+		break;
+	case WS_SUB_SIGMOID: /* dx = dy y (1 - y) */
+		dx = BINARY(SIGMOID_GRAD, dy, y);
+		break;
+	case WS_SUB_SCALE:
+		dx = UNARY(SCALE, dy, op->u.alpha);
+		break;
+	case WS_SUB_ADD_CONST:
+		dx = dy;
+		break;
+	case WS_SUB_RELU:
+		dx = ws_op_activation_grad(graph, WS_SUB_RELU_GRAD, dy, y, 0);
+		break;
+	case WS_SUB_LEAKY_RELU: /* y has the sign of x */
+		dx = ws_op_activation_grad(graph, WS_SUB_LEAKY_RELU_GRAD, dy, y, op->u.alpha);
+		break;
+	case WS_SUB_TANH: /* dx = dy (1 - y^2) */
+		dx = ws_op_activation_grad(graph, WS_SUB_TANH_GRAD, dy, y, 0);
+		break;
+	case WS_SUB_CAUSAL_MASK: /* what was replaced has no influence */
+		dx = UNARY(CAUSAL_MASK, ws_op_expand(graph, dy, y), 0);
+		break;
+	default:
+		ws_graph_fail(graph, WS_BUG, "op %s has no gradient", op->message);
+		return;
+	}
+	contribute(tape, x, dx);
+}
+
+static void grad_binary(struct tape *tape, const struct ws_op *op, struct ws_tensor *dy)
+{
+	struct ws_graph *graph = tape->graph;
+	struct ws_tensor *a = op->in[0], *b = op->in[1], *y = op->out[0];
+	struct ws_tensor *da = dy, *db = dy;
+
+	switch (op->sub) {
+	case WS_SUB_ADD:
+		break;
+	case WS_SUB_SUB:
+		db = b->requires_grad ? UNARY(NEG, dy, 0) : NULL;
+		break;
+	case WS_SUB_MUL:
+		da = a->requires_grad ? BINARY(MUL, dy, b) : NULL;
+		db = b->requires_grad ? BINARY(MUL, dy, a) : NULL;
+		break;
+	case WS_SUB_DIV: /* da = dy / b, db = -(dy y) / b, summed before the division */
+		da = a->requires_grad ? BINARY(DIV, dy, b) : NULL;
+		db = b->requires_grad ? BINARY(MUL, dy, y) : NULL;
+		break;
+	default:
+		ws_graph_fail(graph, WS_BUG, "op %s has no gradient", op->message);
+		return;
+	}
+	if (a->requires_grad)
+		contribute(tape, a, reduced(tape, a, y, da));
+	if (b->requires_grad) {
+		db = reduced(tape, b, y, db);
+		if (op->sub == WS_SUB_DIV)
+			db = UNARY(NEG, BINARY(DIV, db, b), 0);
+		contribute(tape, b, db);
+	}
+}
+
+static void grad_reduce(struct tape *tape, const struct ws_op *op, struct ws_tensor *dy)
+{
+	struct ws_graph *graph = tape->graph;
+	struct ws_tensor *x = op->in[0];
+
+	switch (op->sub) {
+	case WS_SUB_SUM: /* the same for the whole row: stays broadcast */
+		contribute(tape, x, dy);
+		break;
+	case WS_SUB_MEAN:
+		contribute(tape, x, UNARY(SCALE, dy, 1.0 / (double)ws_tensor_cols(x)));
+		break;
+	default:
+		ws_graph_fail(graph, WS_BUG, "op %s has no gradient", op->message);
+	}
+}
+
+static void grad_permute(struct tape *tape, const struct ws_op *op, struct ws_tensor *dy)
+{
+	const int64_t back[4] = {op->u.dims[0], op->u.dims[2], op->u.dims[1], op->u.dims[3]};
+	struct ws_tensor *x = op->in[0];
+
+	dy = ws_op_expand(tape->graph, dy, op->out[0]);
+	contribute(tape, x, ws_op_permute(tape->graph, dy, back, x->shape, op->message));
+}
+
+static void grad_rope(struct tape *tape, const struct ws_op *op, struct ws_tensor *dy)
+{
+	dy = ws_op_expand(tape->graph, dy, op->out[0]);
+	contribute(tape, op->in[0],
+	           ws_op_rope(tape->graph, WS_SUB_ROTATE_BACK, dy, op->in[1], op->u.head,
+	                      op->message));
+}
+
+static void grad_embedding(struct tape *tape, const struct ws_op *op, struct ws_tensor *dy)
+{
+	struct ws_tensor *table = op->in[0];
+	struct ws_tensor *zeros = ws_op_fill(tape->graph, table->dtype, table->shape, 0);
+
+	dy = ws_op_expand(tape->graph, dy, op->out[0]);
+	contribute(tape, table, ws_op_embedding_grad(tape->graph, dy, op->in[1], zeros));
+}
+
+static void grad_gather(struct tape *tape, const struct ws_op *op, struct ws_tensor *dy)
+{
+	struct ws_tensor *x = op->in[0];
+	struct ws_tensor *zeros = ws_op_fill(tape->graph, x->dtype, x->shape, 0);
+
+	dy = ws_op_expand(tape->graph, dy, op->out[0]);
+	contribute(tape, x, ws_op_gather_grad(tape->graph, dy, op->in[1], zeros));
+}
+
+static void grad_conv(struct tape *tape, const struct ws_op *op, struct ws_tensor *dy)
+{
+	struct ws_graph *graph = tape->graph;
+	struct ws_tensor *x = op->in[0], *weight = op->in[1];
+
+	dy = ws_op_expand(graph, dy, op->out[0]);
+	if (x->requires_grad)
+		contribute(tape, x, ws_op_conv_dgrad(graph, dy, weight, op->u.conv));
+	if (weight->requires_grad)
+		contribute(tape, weight, ws_op_conv_wgrad(graph, x, dy, op->u.conv));
+}
+
+static void grad_bias(struct tape *tape, const struct ws_op *op, struct ws_tensor *dy)
+{
+	struct ws_tensor *x = op->in[0], *bias = op->in[1];
+
+	if (x->requires_grad)
+		contribute(tape, x, dy);
+	if (!bias->requires_grad)
+		return;
+	dy = ws_op_expand(tape->graph, dy, op->out[0]);
+	contribute(tape, bias, ws_op_bias_grad(tape->graph, dy, op->u.ch));
+}
+
+/* All three gradients come from one op; those not needed are dropped. */
+static void grad_batch_norm(struct tape *tape, const struct ws_op *op, struct ws_tensor *dy)
+{
+	struct ws_tensor *grads[3];
+
+	dy = ws_op_expand(tape->graph, dy, op->out[0]);
+	ws_op_batch_norm_grad(tape->graph, op, dy, grads);
+	for (int i = 0; i < 3; i++)
+		if (op->in[i]->requires_grad)
+			contribute(tape, op->in[i], grads[i]);
+}
+
+static void grad_pool(struct tape *tape, const struct ws_op *op, struct ws_tensor *dy)
+{
+	struct ws_tensor *x = op->in[0];
+
+	dy = ws_op_expand(tape->graph, dy, op->out[0]);
+	contribute(tape, x,
+	           op->kind == WS_OP_MAX_POOL
+	                   ? ws_op_max_pool_grad(tape->graph, dy, op->out[1], x->shape,
+	                                         op->u.window)
+	                   : ws_op_avg_pool_grad(tape->graph, dy, x->shape, op->u.window));
+}
+
+static void grad_dropout(struct tape *tape, const struct ws_op *op, struct ws_tensor *dy)
+{
+	struct ws_graph *graph = tape->graph;
+
+	contribute(tape, op->in[0], BINARY(MUL, dy, op->out[1]));
+}
+
+/* --- fused ops -------------------------------------------------------------------- */
+
+static void grad_softmax(struct tape *tape, const struct ws_op *op, struct ws_tensor *dy)
+{
+	dy = ws_op_expand(tape->graph, dy, op->out[0]);
+	contribute(tape, op->in[0],
+	           ws_op_softmax_grad(tape->graph, dy, op->out[0], op->u.alpha, op->in[0]->dtype));
+}
+
+static void grad_rms_norm(struct tape *tape, const struct ws_op *op, struct ws_tensor *dy)
+{
+	struct ws_tensor *grads[2];
+
+	dy = ws_op_expand(tape->graph, dy, op->out[0]);
+	ws_op_rms_norm_grad(tape->graph, op, dy, grads);
+	for (int i = 0; i < 2; i++)
+		if (op->in[i]->requires_grad)
+			contribute(tape, op->in[i], grads[i]);
+}
+
+static void grad_swiglu(struct tape *tape, const struct ws_op *op, struct ws_tensor *dy)
+{
+	dy = ws_op_expand(tape->graph, dy, op->out[0]);
+	contribute(tape, op->in[0], ws_op_swiglu_grad(tape->graph, dy, op->in[0]));
+}
+
+/* A result that nobody used has a gradient of zeros. */
+static void grad_rope_qkv(struct tape *tape, const struct ws_op *op)
+{
+	struct ws_tensor *dqkv[3];
+
+	for (int i = 0; i < 3; i++) {
+		const struct ws_tensor *out = op->out[i];
+
+		dqkv[i] = tape->grads[out->id];
+		dqkv[i] = dqkv[i] ? ws_op_expand(tape->graph, dqkv[i], out)
+		                  : ws_op_fill(tape->graph, out->dtype, out->shape, 0);
+	}
+	contribute(tape, op->in[0],
+	           ws_op_rope_qkv_grad(tape->graph, dqkv, op->in[1], op->u.head, op->in[0]->shape));
+}
+
+static void grad_bias_act(struct tape *tape, const struct ws_op *op, struct ws_tensor *dy)
+{
+	static const enum ws_sub subs[] = {
+	        [WS_SUB_BIAS_RELU] = WS_SUB_RELU_GRAD,
+	        [WS_SUB_BIAS_LEAKY_RELU] = WS_SUB_LEAKY_RELU_GRAD,
+	        [WS_SUB_BIAS_TANH] = WS_SUB_TANH_GRAD,
+	};
+	struct ws_tensor *x = op->in[0], *bias = op->in[1];
+
+	dy = ws_op_activation_grad(tape->graph, subs[op->sub], dy, op->out[0], op->u.bias.alpha);
+	if (x->requires_grad)
+		contribute(tape, x, dy);
+	if (bias->requires_grad)
+		contribute(tape, bias, ws_op_bias_grad(tape->graph, dy, op->u.bias.ch));
+}
+
+/* Computed with the loss, for a gradient of 1; another factor comes here. */
+static void grad_cross_entropy(struct tape *tape, const struct ws_op *op, struct ws_tensor *dy)
+{
+	struct ws_graph *graph = tape->graph;
+	const struct ws_op *last = graph->ops[graph->op_count - 1];
+	bool is_one = last->sub == WS_SUB_FILL && last->out[0] == dy && last->u.alpha == 1;
+
+	contribute(tape, op->in[0], is_one ? op->out[1] : BINARY(MUL, op->out[1], dy));
+}
+
+static void grad_op(struct tape *tape, const struct ws_op *op, struct ws_tensor *dy)
+{
+	switch (op->kind) {
+	case WS_OP_GEMM:
+		grad_gemm(tape, op, dy);
+		break;
+	case WS_OP_UNARY:
+		grad_unary(tape, op, dy);
+		break;
+	case WS_OP_BINARY:
+		grad_binary(tape, op, dy);
+		break;
+	case WS_OP_REDUCE:
+		grad_reduce(tape, op, dy);
+		break;
+	case WS_OP_COPY: /* a cast: contribute() casts back */
+		contribute(tape, op->in[0], dy);
+		break;
+	case WS_OP_PERMUTE:
+		grad_permute(tape, op, dy);
+		break;
+	case WS_OP_ROPE:
+		grad_rope(tape, op, dy);
+		break;
+	case WS_OP_EMBEDDING:
+		grad_embedding(tape, op, dy);
+		break;
+	case WS_OP_GATHER:
+		grad_gather(tape, op, dy);
+		break;
+	case WS_OP_CONV:
+		grad_conv(tape, op, dy);
+		break;
+	case WS_OP_BIAS:
+		grad_bias(tape, op, dy);
+		break;
+	case WS_OP_BATCH_NORM:
+		grad_batch_norm(tape, op, dy);
+		break;
+	case WS_OP_MAX_POOL:
+	case WS_OP_AVG_POOL:
+		grad_pool(tape, op, dy);
+		break;
+	case WS_OP_DROPOUT:
+		grad_dropout(tape, op, dy);
+		break;
+	case WS_OP_SOFTMAX:
+		grad_softmax(tape, op, dy);
+		break;
+	case WS_OP_RMS_NORM:
+		grad_rms_norm(tape, op, dy);
+		break;
+	case WS_OP_SWIGLU:
+		grad_swiglu(tape, op, dy);
+		break;
+	case WS_OP_ROPE_QKV:
+		grad_rope_qkv(tape, op);
+		break;
+	case WS_OP_BIAS_ACT:
+		grad_bias_act(tape, op, dy);
+		break;
+	case WS_OP_CROSS_ENTROPY:
+		grad_cross_entropy(tape, op, dy);
+		break;
+	case WS_OP_SOFTMAX_GRAD:
+	case WS_OP_RMS_NORM_GRAD:
+	case WS_OP_SWIGLU_GRAD:
+	case WS_OP_ADAMW:
+	case WS_OP_FILL:
+	case WS_OP_EMBEDDING_GRAD:
+	case WS_OP_GATHER_GRAD:
+	case WS_OP_CONV_DGRAD:
+	case WS_OP_CONV_WGRAD:
+	case WS_OP_BIAS_GRAD:
+	case WS_OP_BATCH_NORM_GRAD:
+	case WS_OP_MAX_POOL_GRAD:
+	case WS_OP_AVG_POOL_GRAD:
+	case WS_OP_UNSCALE:
+	case WS_OP_SCALE_UPDATE:
+	case WS_OP_KIND_COUNT:
+		ws_graph_fail(tape->graph, WS_BUG, "op %s has no gradient", op->message);
+		break;
+	}
+}
+
+/* Gradient ops do the same thing as the op they belong to, unless they say themselves what they do.
+ */
+static enum wsnvtx_op_kind inherited_kind(const struct ws_op *op)
+{
+	return ws_op_info(op->kind)->payload == WSNVTX_OP_other ? op->payload.op : WSNVTX_OP_other;
+}
+
+static void make_seed(struct tape *tape, struct ws_tensor *y, struct ws_tensor *seed)
+{
+	struct ws_graph *graph = tape->graph;
+
+	if (!y->requires_grad)
+		ws_graph_fail(graph, WS_BUG, "%s depends on no parameter", y->name);
+	else if (seed && (seed->count != y->count || seed->dtype != y->dtype))
+		ws_graph_fail(graph, WS_BUG, "the seed does not fit %s", y->name);
+	else if (!seed && y->count != 1)
+		ws_graph_fail(graph, WS_BUG, "%s has several elements and no seed", y->name);
+	else
+		tape->grads[y->id] = seed ? seed : ws_op_fill(graph, y->dtype, y->shape, 1);
+}
+
+enum ws_status ws_graph_backward(struct ws_graph *graph, struct ws_tensor *y,
+                                 struct ws_tensor *seed, struct ws_err *err)
+{
+	struct tape tape = {.graph = graph, .count = graph->tensor_count};
+	int op_count = graph->op_count;
+
+	WS_FORWARD(ws_graph_check(graph, err));
+	tape.grads = calloc((size_t)tape.count, sizeof(struct ws_tensor *));
+	WS_FAIL_IF(!tape.grads, err, NO_MEMORY, "no memory for the backward pass");
+	ws_graph_phase(graph, WSNVTX_PHASE_backward);
+	make_seed(&tape, y, seed);
+
+	for (int i = op_count - 1; i >= 0 && graph->err.status == WS_OK; i--) {
+		const struct ws_op *op = graph->ops[i];
+		struct ws_tensor *dy = tape.grads[op->out[0]->id];
+
+		for (int j = 1; op->kind == WS_OP_ROPE_QKV && !dy && j < op->out_count; j++)
+			dy = tape.grads[op->out[j]->id];
+		if (!dy || !op->out[0]->requires_grad)
+			continue;
+		ws_graph_scope_mirror(graph, op->scope);
+		graph->kind = inherited_kind(op);
+		grad_op(&tape, op, dy);
+	}
+	for (int i = 0; i < tape.count && graph->err.status == WS_OK; i++) {
+		struct ws_tensor *t = graph->tensors[i];
+
+		if (t->role != WS_ROLE_PARAM || !tape.grads[i])
+			continue;
+		t->grad = ws_op_expand(graph, tape.grads[i], t);
+		/* d(sum)/dx is the seed itself: an input stays one */
+		if (t->grad && t->grad->role == WS_ROLE_ACTIVATION) {
+			t->grad->role = WS_ROLE_GRAD;
+			t->grad->keep = true;
+		}
+	}
+	free(tape.grads);
+	return ws_graph_check(graph, err);
+}

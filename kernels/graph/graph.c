@@ -1,0 +1,398 @@
+#include "kernels/graph/graph.h"
+
+#include <stdio.h>
+
+#include "kernels/graph/cost.h"
+
+/* --- memory ---------------------------------------------------------------------- */
+
+struct ws_arena {
+	struct ws_arena *next;
+	size_t used, size;
+	max_align_t data[];
+};
+
+#define ARENA_BYTES ((size_t)64 * 1024)
+
+void *ws_graph_alloc(struct ws_graph *graph, size_t size)
+{
+	struct ws_arena *arena = graph->arena;
+	size_t rounded = (size + sizeof(max_align_t) - 1) / sizeof(max_align_t);
+	char *p;
+
+	rounded *= sizeof(max_align_t);
+	if (!arena || arena->size - arena->used < rounded) {
+		size_t room = rounded > ARENA_BYTES ? rounded : ARENA_BYTES;
+
+		arena = calloc(1, sizeof(*arena) + room);
+		if (!arena)
+			return ws_graph_fail(graph, WS_NO_MEMORY, "no memory for the graph");
+		arena->size = room;
+		arena->next = graph->arena;
+		graph->arena = arena;
+	}
+	p = (char *)arena->data + arena->used;
+	arena->used += rounded;
+	return p;
+}
+
+static const char *graph_vtext(struct ws_graph *graph, const char *fmt, va_list ap)
+{
+	char text[256], *copy;
+	int n = vsnprintf(text, sizeof(text), fmt, ap);
+
+	if (n < 0 || (size_t)n >= sizeof(text))
+		return ws_graph_fail(graph, WS_BUG, "a name of %d characters", n);
+	copy = ws_graph_alloc(graph, (size_t)n + 1);
+	if (copy)
+		memcpy(copy, text, (size_t)n + 1);
+	return copy;
+}
+
+const char *ws_graph_text(struct ws_graph *graph, const char *fmt, ...)
+{
+	const char *text;
+	va_list ap;
+
+	va_start(ap, fmt);
+	text = graph_vtext(graph, fmt, ap);
+	va_end(ap);
+	return text;
+}
+
+/* Room for one more pointer in a growing array. */
+static bool grow(struct ws_graph *graph, void *array, int count, int *capacity)
+{
+	void **old, **bigger;
+
+	if (count < *capacity)
+		return true;
+	memcpy(&old, array, sizeof(old));
+	bigger = realloc(old, (size_t)(*capacity ? *capacity * 2 : 256) * sizeof(*bigger));
+	if (!bigger) {
+		ws_graph_fail(graph, WS_NO_MEMORY, "no memory for the graph");
+		return false;
+	}
+	memcpy(array, &bigger, sizeof(bigger));
+	*capacity = *capacity ? *capacity * 2 : 256;
+	return true;
+}
+
+enum ws_status ws_graph_create(const struct ws_precision *precision, struct ws_graph **graph,
+                               struct ws_err *err)
+{
+	struct ws_graph *g = calloc(1, sizeof(*g));
+
+	WS_FAIL_IF(!g, err, NO_MEMORY, "no memory for the graph");
+	g->precision = *precision;
+	g->layer = -1;
+	*graph = g;
+	return WS_OK;
+}
+
+void ws_graph_destroy(struct ws_graph *graph)
+{
+	if (!graph)
+		return;
+	while (graph->arena) {
+		struct ws_arena *next = graph->arena->next;
+
+		free(graph->arena);
+		graph->arena = next;
+	}
+	free(graph->ops);
+	free(graph->tensors);
+	free(graph);
+}
+
+enum ws_status ws_graph_check(const struct ws_graph *graph, struct ws_err *err)
+{
+	if (err && graph->err.status != WS_OK)
+		*err = graph->err;
+	return graph->err.status;
+}
+
+void *ws_graph_fail(struct ws_graph *graph, enum ws_status status, const char *fmt, ...)
+{
+	char text[256];
+	va_list ap;
+
+	if (graph->err.status != WS_OK)
+		return NULL;
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	ws_fail(&graph->err, status, __FILE__, __LINE__, "%s", text);
+	return NULL;
+}
+
+/* --- scopes ---------------------------------------------------------------------- */
+
+static struct ws_scope *scope_new(struct ws_graph *graph, struct ws_scope *parent, const char *name)
+{
+	struct ws_scope *scope = ws_graph_alloc(graph, sizeof(*scope));
+
+	if (!scope)
+		return NULL;
+	scope->name = name;
+	scope->parent = parent;
+	scope->depth = parent ? parent->depth + 1 : 0;
+	scope->phase = parent ? parent->phase : WSNVTX_PHASE_none;
+	scope->layer = graph->layer;
+	scope->outer_kind = graph->kind;
+	return scope;
+}
+
+void ws_graph_phase(struct ws_graph *graph, enum wsnvtx_phase phase)
+{
+	static const char *const names[] = {
+#define X(name, value) [value] = #name,
+	        WSNVTX_PHASE_LIST(X)
+#undef X
+	};
+
+	graph->layer = -1;
+	graph->kind = WSNVTX_OP_other;
+	graph->unless = NULL;
+	graph->autocast = graph->precision.low != graph->precision.storage &&
+	                  (phase == WSNVTX_PHASE_forward || phase == WSNVTX_PHASE_loss);
+	graph->scope = scope_new(graph, NULL, names[phase]);
+	if (!graph->scope)
+		return;
+	graph->scope->phase = phase;
+	if (phase == WSNVTX_PHASE_backward)
+		graph->backward_root = graph->scope;
+}
+
+void ws_graph_scope_push(struct ws_graph *graph, enum wsnvtx_op_kind kind, const char *fmt, ...)
+{
+	struct ws_scope *scope;
+	const char *name;
+	va_list ap;
+
+	va_start(ap, fmt);
+	name = graph_vtext(graph, fmt, ap);
+	va_end(ap);
+	scope = scope_new(graph, graph->scope, name);
+	if (!scope || !name)
+		return;
+	graph->scope = scope;
+	graph->kind = kind;
+}
+
+void ws_graph_scope_pop(struct ws_graph *graph)
+{
+	struct ws_scope *scope = graph->scope;
+
+	if (graph->err.status != WS_OK)
+		return; /* a push may have failed: the stack no longer counts */
+	if (!scope || !scope->parent) {
+		ws_graph_fail(graph, WS_BUG, "a scope popped that was never pushed");
+		return;
+	}
+	graph->kind = scope->outer_kind;
+	graph->scope = scope->parent;
+}
+
+static struct ws_scope *scope_mirror(struct ws_graph *graph, struct ws_scope *forward)
+{
+	struct ws_scope *parent;
+
+	if (!forward->parent)
+		return graph->backward_root;
+	if (!forward->mirror) {
+		parent = scope_mirror(graph, forward->parent);
+		if (!parent)
+			return NULL;
+		forward->mirror = scope_new(graph, parent, forward->name);
+		if (forward->mirror)
+			forward->mirror->layer = forward->layer;
+	}
+	return forward->mirror;
+}
+
+void ws_graph_scope_mirror(struct ws_graph *graph, struct ws_scope *forward)
+{
+	struct ws_scope *scope = scope_mirror(graph, forward);
+
+	if (!scope) {
+		ws_graph_fail(graph, WS_BUG, "no backward phase to mirror a scope in");
+		return;
+	}
+	graph->scope = scope;
+	graph->layer = scope->layer;
+}
+
+/* --- tensors and ops --------------------------------------------------------------- */
+
+struct ws_tensor *ws_graph_tensor(struct ws_graph *graph, const char *name, enum ws_role role,
+                                  enum ws_dtype dtype, struct ws_shape shape)
+{
+	struct ws_tensor *t;
+
+	if (graph->err.status != WS_OK ||
+	    !grow(graph, &graph->tensors, graph->tensor_count, &graph->tensor_capacity))
+		return NULL;
+	t = ws_graph_alloc(graph, sizeof(*t));
+	if (!t)
+		return NULL;
+	t->dtype = dtype;
+	t->role = role;
+	t->shape = shape;
+	t->layer = graph->layer;
+	t->id = graph->tensor_count;
+	t->name = ws_graph_text(graph, "%s", name);
+	if (!t->name)
+		return NULL;
+	if (!ws_shape_measure(&shape, dtype, &t->count, &t->size_bytes))
+		return ws_graph_fail(graph, WS_USAGE,
+		                     "tensor %s: its size is not positive, or "
+		                     "too large to count",
+		                     name);
+	graph->tensors[graph->tensor_count++] = t;
+	return t;
+}
+
+enum ws_dtype ws_graph_norm_dtype(const struct ws_graph *graph)
+{
+	return graph->precision.masters ? WS_DTYPE_F32 : graph->precision.storage;
+}
+
+struct ws_tensor *ws_graph_param(struct ws_graph *graph, const char *name, struct ws_shape shape,
+                                 struct ws_init init)
+{
+	struct ws_tensor *t =
+	        ws_graph_tensor(graph, name, WS_ROLE_PARAM, graph->precision.storage, shape);
+
+	if (t) {
+		t->init = init;
+		t->requires_grad = true;
+	}
+	return t;
+}
+
+struct ws_tensor *ws_graph_param_parts(struct ws_graph *graph, const char *name,
+                                       const char *const *names, int parts, struct ws_shape shape,
+                                       struct ws_init init)
+{
+	struct ws_tensor *t;
+
+	shape.dim[0] *= parts; /* of the model's own sizes: measured next */
+	t = ws_graph_param(graph, name, shape, init);
+	if (!t)
+		return NULL;
+	t->parts = parts;
+	memcpy(t->part, names, (size_t)parts * sizeof(*names));
+	return t;
+}
+
+struct ws_tensor *ws_graph_find(const struct ws_graph *graph, const char *name)
+{
+	for (int i = 0; i < graph->tensor_count; i++)
+		if (!strcmp(graph->tensors[i]->name, name))
+			return graph->tensors[i];
+	return NULL;
+}
+
+int64_t ws_graph_param_count(const struct ws_graph *graph)
+{
+	int64_t count = 0;
+
+	for (int i = 0; i < graph->tensor_count; i++)
+		if (graph->tensors[i]->role == WS_ROLE_PARAM)
+			count += graph->tensors[i]->count;
+	return count;
+}
+
+/* What the arithmetic reads: the widest floating-point operand; of a fill, what it writes. */
+static enum ws_dtype op_dtype(const struct ws_op *op)
+{
+	enum ws_dtype dtype = op->out[0]->dtype;
+	bool first = true;
+
+	/* its statistics and parameters are fp32 beside 16-bit images: they do not count */
+	if (op->kind == WS_OP_BATCH_NORM || op->kind == WS_OP_BATCH_NORM_GRAD)
+		return op->in[0]->dtype;
+	for (int i = 0; i < op->in_count; i++) {
+		if (!ws_dtype_is_float(op->in[i]->dtype))
+			continue;
+		dtype = first ? op->in[i]->dtype : ws_dtype_promote(dtype, op->in[i]->dtype);
+		first = false;
+	}
+	return dtype;
+}
+
+/* Does a precision with TF32 change what this op reads? */
+static bool op_is_tf32(const struct ws_graph *graph, const struct ws_op *op)
+{
+	return graph->precision.tf32 && op->in_count && op->in[0]->dtype == WS_DTYPE_F32 &&
+	       (op->kind == WS_OP_GEMM || op->kind == WS_OP_CONV || op->kind == WS_OP_CONV_DGRAD ||
+	        op->kind == WS_OP_CONV_WGRAD);
+}
+
+static enum wsnvtx_op_kind op_payload_kind(const struct ws_graph *graph, const struct ws_op *op)
+{
+	enum wsnvtx_op_kind own = ws_op_info(op->kind)->payload;
+
+	if (op->sub == WS_SUB_CAST)
+		return WSNVTX_OP_cast;
+	if (op->sub == WS_SUB_CAUSAL_MASK)
+		return WSNVTX_OP_mask;
+	if (own != WSNVTX_OP_other)
+		return own;
+	if (graph->kind != WSNVTX_OP_other)
+		return graph->kind;
+	return op->kind == WS_OP_REDUCE ? WSNVTX_OP_reduce : WSNVTX_OP_elementwise;
+}
+
+static enum wsnvtx_direction phase_direction(enum wsnvtx_phase phase)
+{
+	switch (phase) {
+	case WSNVTX_PHASE_forward:
+	case WSNVTX_PHASE_loss:
+		return WSNVTX_DIRECTION_forward;
+	case WSNVTX_PHASE_backward:
+		return WSNVTX_DIRECTION_backward;
+	default:
+		return WSNVTX_DIRECTION_none;
+	}
+}
+
+struct ws_tensor *ws_graph_append(struct ws_graph *graph, const struct ws_op *op)
+{
+	struct ws_op *copy;
+
+	if (graph->err.status != WS_OK ||
+	    !grow(graph, &graph->ops, graph->op_count, &graph->op_capacity))
+		return NULL;
+	if (!graph->scope)
+		return ws_graph_fail(graph, WS_BUG, "an op before the first phase");
+	copy = ws_graph_alloc(graph, sizeof(*copy));
+	if (!copy)
+		return NULL;
+	*copy = *op;
+	copy->kind = ws_sub_info(op->sub)->kind;
+	copy->scope = graph->scope;
+	if (!copy->message)
+		copy->message = ws_sub_info(op->sub)->name;
+	copy->payload.op = (uint8_t)op_payload_kind(graph, copy);
+	copy->payload.phase = (uint8_t)graph->scope->phase;
+	copy->payload.direction = (uint8_t)phase_direction(graph->scope->phase);
+	copy->unless = graph->unless;
+	copy->tf32 = op_is_tf32(graph, copy);
+	copy->payload.dtype =
+	        (uint8_t)(copy->tf32 ? WSNVTX_DTYPE_tf32 : ws_dtype_nvtx(op_dtype(copy)));
+	copy->payload.layer = graph->layer;
+	ws_cost_op(copy);
+
+	for (int i = 0; i < copy->out_count; i++)
+		for (int j = 0; j < copy->in_count; j++)
+			if ((copy->out[i]->dtype == WS_DTYPE_F64) !=
+			            (copy->in[j]->dtype == WS_DTYPE_F64) &&
+			    ws_dtype_is_float(copy->in[j]->dtype) &&
+			    ws_dtype_is_float(copy->out[i]->dtype))
+				return ws_graph_fail(graph, WS_BUG, "op %s mixes fp64 with less",
+				                     copy->message);
+	graph->ops[graph->op_count++] = copy;
+	return copy->out[0];
+}

@@ -1,0 +1,123 @@
+/*
+ * A graph: the ops of one training step in the order of their execution, the
+ * tensors between them and the NVTX scopes around them.
+ *
+ * Building never allocates tensor data, so the largest model's graph costs a
+ * few MB. Builders return NULL once anything went wrong and accept NULL as
+ * operand; the graph keeps the first error for ws_graph_check().
+ */
+#ifndef WS_KERNELS_GRAPH_GRAPH_H
+#define WS_KERNELS_GRAPH_GRAPH_H
+
+#include "formats/base/status.h"
+#include "kernels/graph/op.h"
+
+/* A dtype mode: precision.def. */
+struct ws_precision {
+	const char *name;
+	enum ws_dtype storage; /* of parameters, their gradients and the optimizer's state */
+	enum ws_dtype low;     /* autocast target; the same as storage: no autocast */
+	bool tf32;             /* matrix products and convolutions of fp32 read TF32 */
+	bool masters;          /* fp32 masters of 16-bit parameters, batch norms all fp32 */
+	double scale_max;      /* largest dynamic loss scale; 0: losses are not scaled */
+};
+
+/* Which ops models are made of: --fusion NAME. */
+#define WS_FUSION_LIST(X)                                           \
+	X("none", NONE) /* primitives, as eager PyTorch launches */ \
+	X("full", FULL) /* fused ops: ops_fused.h */
+
+enum ws_fusion {
+#define X(name, id) WS_FUSION_##id,
+	WS_FUSION_LIST(X)
+#undef X
+};
+
+/* One NVTX range around ops. */
+struct ws_scope {
+	const char *name;
+	struct ws_scope *parent; /* NULL: a phase */
+	struct ws_scope *mirror; /* its counterpart in the backward phase, once made */
+	int depth;               /* 0: a phase */
+	int layer;
+	enum wsnvtx_phase phase;
+	enum wsnvtx_op_kind outer_kind; /* to restore when it ends */
+};
+
+struct ws_arena; /* of a graph: everything below it is freed with it */
+
+struct ws_graph {
+	struct ws_precision precision;
+	bool autocast;         /* builders insert casts; off in backward and optimizer */
+	enum ws_fusion fusion; /* set before building; none at first */
+	struct ws_op **ops;
+	int op_count, op_capacity;
+	struct ws_tensor **tensors;
+	int tensor_count, tensor_capacity;
+	struct ws_scope *scope; /* the innermost open one */
+	struct ws_scope *backward_root;
+	int layer;                /* of what is appended next; -1 outside the layers */
+	enum wsnvtx_op_kind kind; /* payload kind of ops that have none of their own */
+	struct ws_tensor *unless; /* of ops: op.h */
+
+	struct ws_arena *arena;
+	struct ws_err err; /* the first; status WS_OK while none */
+};
+
+enum ws_status ws_graph_create(const struct ws_precision *precision, struct ws_graph **graph,
+                               struct ws_err *err);
+void ws_graph_destroy(struct ws_graph *graph);
+/* The first error of all building calls, WS_OK when there is none. */
+enum ws_status ws_graph_check(const struct ws_graph *graph, struct ws_err *err);
+/* Note an error, unless there is one. Always returns NULL. */
+void *ws_graph_fail(struct ws_graph *graph, enum ws_status status, const char *fmt, ...)
+        __attribute__((format(printf, 3, 4)));
+/* Zeroed memory and formatted text that live as long as the graph. NULL: out of memory, noted. */
+void *ws_graph_alloc(struct ws_graph *graph, size_t size);
+const char *ws_graph_text(struct ws_graph *graph, const char *fmt, ...)
+        __attribute__((format(printf, 2, 3)));
+
+/* --- where the next op belongs ------------------------------------------------ */
+
+/* Start a phase: a scope of its own, and autocast where the precision and the phase want it. */
+void ws_graph_phase(struct ws_graph *graph, enum wsnvtx_phase phase);
+/* Open a scope. kind: of the ops in it that have none of their own; WSNVTX_OP_other: none. */
+void ws_graph_scope_push(struct ws_graph *graph, enum wsnvtx_op_kind kind, const char *fmt, ...)
+        __attribute__((format(printf, 3, 4)));
+void ws_graph_scope_pop(struct ws_graph *graph);
+/* Put what follows into the backward phase's counterpart of a forward scope. */
+void ws_graph_scope_mirror(struct ws_graph *graph, struct ws_scope *forward);
+
+/* --- tensors -------------------------------------------------------------------- */
+
+/* name is copied. */
+struct ws_tensor *ws_graph_tensor(struct ws_graph *graph, const char *name, enum ws_role role,
+                                  enum ws_dtype dtype, struct ws_shape shape);
+/* Dtype of a batch norm's parameters and statistics: the storage dtype, or fp32 beside masters. */
+enum ws_dtype ws_graph_norm_dtype(const struct ws_graph *graph);
+/* A trained tensor in the storage dtype. */
+struct ws_tensor *ws_graph_param(struct ws_graph *graph, const char *name, struct ws_shape shape,
+                                 struct ws_init init);
+/*
+ * Parameters of one shape, as one tensor: parts one below the other, each with
+ * the first values that a parameter of its name would get. names must live as
+ * long as the graph; at most WS_PARTS_MAX. init: of each part.
+ */
+struct ws_tensor *ws_graph_param_parts(struct ws_graph *graph, const char *name,
+                                       const char *const *names, int parts, struct ws_shape shape,
+                                       struct ws_init init);
+/* The tensor of that name (the first), NULL when there is none. */
+struct ws_tensor *ws_graph_find(const struct ws_graph *graph, const char *name);
+/* Elements of all parameters. */
+int64_t ws_graph_param_count(const struct ws_graph *graph);
+
+/* --- ops ------------------------------------------------------------------------ */
+
+/*
+ * Append a copy of an op whose sub, operands, results and u are set: kind,
+ * message (when NULL), scope and payload are filled in here. Returns its first
+ * result. Called by ops.h, which checks the shapes.
+ */
+struct ws_tensor *ws_graph_append(struct ws_graph *graph, const struct ws_op *op);
+
+#endif

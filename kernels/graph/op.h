@@ -1,0 +1,206 @@
+/*
+ * Ops: the nodes of a graph. What kinds there are: op.def.
+ */
+#ifndef WS_KERNELS_GRAPH_OP_H
+#define WS_KERNELS_GRAPH_OP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "kernels/base/rng.h"
+#include "kernels/base/tensor.h"
+#include "kernels/nvtx/warpsheet_nvtx.h"
+
+enum ws_op_kind {
+#define WS_OP(KIND, name, class, payload) WS_OP_##KIND,
+#include "kernels/graph/op.def"
+	WS_OP_KIND_COUNT
+};
+
+enum ws_sub {
+#define WS_SUB(KIND, SUB, name, flops, autocast) WS_SUB_##SUB,
+#include "kernels/graph/op.def"
+	WS_SUB_COUNT
+};
+
+enum ws_autocast {
+	WS_AUTOCAST_KEEP,
+	WS_AUTOCAST_LOW,
+	WS_AUTOCAST_F32,
+	WS_AUTOCAST_PROMOTE,
+};
+
+struct ws_op_info {
+	const char *name;            /* "gemm" */
+	const char *kernel_class;    /* "gemm" */
+	enum wsnvtx_op_kind payload; /* WSNVTX_OP_other: what the scope says */
+};
+
+struct ws_sub_info {
+	const char *name;   /* "exp": the default message of its range */
+	const char *symbol; /* "EXP" */
+	enum ws_op_kind kind;
+	unsigned flops; /* an element */
+	enum ws_autocast autocast;
+};
+
+const struct ws_op_info *ws_op_info(enum ws_op_kind kind);
+const struct ws_sub_info *ws_sub_info(enum ws_sub sub);
+
+/*
+ * C[m, n] = op(A) · op(B), for each of batch. A is stored [m, k], or [k, m]
+ * with trans_a; B is stored [k, n], or [n, k] with trans_b.
+ */
+struct ws_gemm {
+	int64_t batch, m, n, k;
+	bool trans_a, trans_b;
+};
+
+/* Rotary embedding and head split: B, T, H, D of op.def. */
+struct ws_heads {
+	int64_t batch, time, heads, width;
+};
+
+/* Where the channels of an image are. Signals are images of height 1. */
+enum ws_layout {
+	WS_LAYOUT_NCHW, /* images [n, c, h, w], filters [k, c/groups, r, s] */
+	WS_LAYOUT_NHWC, /* images [n, h, w, c], filters [k, r, s, c/groups] */
+};
+
+/* n images of c × h × w, k filters of c/groups × r × s: n outputs of k × p × q. Dilation 1. */
+struct ws_conv {
+	enum ws_layout layout;
+	int64_t n, c, h, w;
+	int64_t k, r, s;
+	int64_t p, q;
+	int64_t stride, pad_h, pad_w, groups;
+};
+
+/*
+ * Pooling of n × c planes of h × w to p × q: over windows of r × s every stride
+ * rows and columns, from pad before the edge on; with r = 0 adaptive: output i of p
+ * covers rows floor(i h / p) to ceil((i + 1) h / p), so p = q = 1 is the whole plane.
+ */
+struct ws_window {
+	enum ws_layout layout;
+	int64_t n, c, h, w;
+	int64_t p, q;
+	int64_t r, s, stride, pad;
+};
+
+/* Input rows (or columns) of output i: from first to before end, clipped to 0 … in. */
+static inline void ws_window_inputs(int64_t i, int64_t in, int64_t out, int64_t size,
+                                    int64_t stride, int64_t pad, int64_t *first, int64_t *end)
+{
+	*first = size ? i * stride - pad : i * in / out;
+	*end = size ? *first + size : ((i + 1) * in + out - 1) / out;
+	if (*first < 0)
+		*first = 0;
+	if (*end > in)
+		*end = in;
+}
+
+/* A tensor seen as [outer, channels, inner]: inner is 1 in NHWC and in matrices. */
+struct ws_channels {
+	int64_t outer, channels, inner;
+};
+
+struct ws_norm {
+	struct ws_channels ch;
+	double eps, momentum; /* running = (1 - momentum) running + momentum batch */
+};
+
+struct ws_dropout {
+	struct ws_rng rng; /* element i of step t takes number t * count + i */
+	double p;
+};
+
+struct ws_bias {
+	struct ws_channels ch;
+	double alpha; /* slope of BIAS_LEAKY_RELU */
+};
+
+/* A parameter, its gradient and its moments. */
+struct ws_adamw_tensor {
+	struct ws_tensor *p, *g, *m, *v;
+};
+
+struct ws_adamw_factors {
+	double beta1, beta2, eps;
+	double decay; /* learning rate × weight decay */
+};
+
+/*
+ * All that one ADAMW op updates. in and out name the step size and the tensors of
+ * the first parameter only: the others live as long as the graph, or (gradients)
+ * are kept to the end of the step, so that nothing depends on their last use.
+ */
+struct ws_adamw_all {
+	const struct ws_adamw_tensor *list;
+	int count;
+	struct ws_adamw_factors factors;
+};
+
+/* How a dynamic loss scale changes: scaler.h. */
+struct ws_scaler_rule {
+	double growth, backoff, max;
+	int64_t interval;
+};
+
+/* One update of a dynamic scale; the op and whoever follows it on the host use this. */
+static inline WS_HOST_DEVICE void ws_scaler_next(const struct ws_scaler_rule *rule, bool found_inf,
+                                                 double *scale, int32_t *tracker)
+{
+	if (found_inf) {
+		*scale *= rule->backoff;
+		*tracker = 0;
+	} else if (*tracker + 1 >= rule->interval) {
+		if (*scale * rule->growth <= rule->max)
+			*scale *= rule->growth;
+		*tracker = 0;
+	} else {
+		++*tracker;
+	}
+}
+
+#define WS_OP_INPUTS_MAX  5
+#define WS_OP_OUTPUTS_MAX 5
+
+struct ws_op {
+	enum ws_sub sub;
+	enum ws_op_kind kind; /* that of sub */
+	int in_count, out_count;
+	struct ws_tensor *in[WS_OP_INPUTS_MAX];
+	struct ws_tensor *out[WS_OP_OUTPUTS_MAX]; /* may be one of in: computed in place */
+	union {
+		double alpha;            /* UNARY, FILL, LEAKY_RELU_GRAD, SOFTMAX; RMS_NORM: eps */
+		struct ws_gemm gemm;     /* GEMM */
+		int64_t dims[4];         /* PERMUTE: of the operand */
+		struct ws_heads head;    /* ROPE, ROPE_QKV */
+		struct ws_conv conv;     /* CONV and its gradients */
+		struct ws_window window; /* pooling */
+		struct ws_channels ch;   /* BIAS, BIAS_GRAD */
+		struct ws_norm norm;     /* BATCH_NORM and its gradient */
+		struct ws_dropout dropout;
+		struct ws_bias bias; /* BIAS_ACT */
+		struct ws_adamw_all adamw;
+		struct ws_scaler_rule scaler; /* SCALE_UPDATE */
+	} u;
+
+	bool tf32;                      /* reads its operands rounded to TF32 */
+	const struct ws_tensor *unless; /* not run when this [1], read by the host, is not 0 */
+
+	const char *message;      /* of its NVTX range */
+	struct ws_scope *scope;   /* graph.h */
+	struct wsnvtx_op payload; /* of its NVTX range: shape, FLOPs, bytes, dtype, phase */
+};
+
+/*
+ * "ws_<class>_<op>[_fwd|_bwd]_<dtype>": what the CPU kernel of an op is called.
+ * dtype is what it reads, followed by what it writes where that differs; ops
+ * of the optimizer have no direction. Returns buf.
+ */
+const char *ws_op_kernel_name(const struct ws_op *op, char *buf, size_t size);
+
+#endif

@@ -1,0 +1,304 @@
+#include "kernels/graph/ops_fused.h"
+
+#include "kernels/graph/ops.h"
+
+static void *bad_shape(struct ws_graph *graph, enum ws_sub sub)
+{
+	return ws_graph_fail(graph, WS_BUG, "op %s: its operands do not fit together",
+	                     ws_sub_info(sub)->name);
+}
+
+/* What a matrix product reads, of values of a dtype. */
+static enum ws_dtype low_dtype(const struct ws_graph *graph, enum ws_dtype dtype)
+{
+	return graph->autocast ? graph->precision.low : dtype;
+}
+
+/* The dtype of what is kept beside values of a dtype: losses, row statistics. */
+static enum ws_dtype statistics_dtype(enum ws_dtype dtype)
+{
+	return dtype == WS_DTYPE_F64 ? WS_DTYPE_F64 : WS_DTYPE_F32;
+}
+
+/* Add a result to an op. */
+static struct ws_tensor *add_result(struct ws_graph *graph, struct ws_op *op, const char *name,
+                                    enum ws_dtype dtype, struct ws_shape shape)
+{
+	struct ws_tensor *t = ws_graph_tensor(graph, name, WS_ROLE_ACTIVATION, dtype, shape);
+
+	if (t)
+		op->out[op->out_count++] = t;
+	return t;
+}
+
+/* Add a result, named after the op, that needs a gradient when an operand does. */
+static struct ws_tensor *add_main_result(struct ws_graph *graph, struct ws_op *op,
+                                         enum ws_dtype dtype, struct ws_shape shape)
+{
+	struct ws_tensor *t = add_result(graph, op, ws_sub_info(op->sub)->name, dtype, shape);
+
+	for (int i = 0; t && i < op->in_count; i++)
+		t->requires_grad |= op->in[i]->requires_grad;
+	return t;
+}
+
+static struct ws_tensor *append(struct ws_graph *graph, struct ws_op *op, enum ws_dtype dtype,
+                                struct ws_shape shape)
+{
+	return add_main_result(graph, op, dtype, shape) ? ws_graph_append(graph, op) : NULL;
+}
+
+static struct ws_shape with_cols(const struct ws_tensor *t, int64_t cols)
+{
+	struct ws_shape shape = t->shape;
+
+	shape.dim[shape.ndim - 1] = cols;
+	return shape;
+}
+
+/* --- softmax ------------------------------------------------------------------------ */
+
+struct ws_tensor *ws_op_softmax(struct ws_graph *graph, struct ws_tensor *x, double scale)
+{
+	struct ws_op op = {.sub = WS_SUB_CAUSAL_SOFTMAX, .in_count = 1, .u.alpha = scale};
+
+	if (!x)
+		return NULL;
+	if (ws_tensor_rows(x) % ws_tensor_cols(x))
+		return bad_shape(graph, op.sub);
+	op.in[0] = x;
+	return append(graph, &op, low_dtype(graph, x->dtype), x->shape);
+}
+
+struct ws_tensor *ws_op_softmax_grad(struct ws_graph *graph, struct ws_tensor *dy,
+                                     struct ws_tensor *y, double scale, enum ws_dtype dtype)
+{
+	struct ws_op op = {.sub = WS_SUB_CAUSAL_SOFTMAX_GRAD, .in_count = 2, .u.alpha = scale};
+
+	if (!dy || !y)
+		return NULL;
+	if (dy->count != y->count)
+		return bad_shape(graph, op.sub);
+	op.in[0] = dy;
+	op.in[1] = y;
+	return append(graph, &op, dtype, y->shape);
+}
+
+/* --- RMS norm ----------------------------------------------------------------------- */
+
+struct ws_tensor *ws_op_rms_norm(struct ws_graph *graph, struct ws_tensor *x,
+                                 struct ws_tensor *weight, double eps)
+{
+	struct ws_op op = {.sub = WS_SUB_RMS_NORM, .in_count = 2, .u.alpha = eps};
+
+	if (!x || !weight)
+		return NULL;
+	if (weight->count != ws_tensor_cols(x))
+		return bad_shape(graph, op.sub);
+	op.in[0] = x;
+	op.in[1] = weight;
+	if (!add_main_result(graph, &op,
+	                     low_dtype(graph, ws_dtype_promote(x->dtype, weight->dtype)),
+	                     x->shape) ||
+	    !add_result(graph, &op, "inverse rms", statistics_dtype(x->dtype), with_cols(x, 1)))
+		return NULL;
+	return ws_graph_append(graph, &op);
+}
+
+void ws_op_rms_norm_grad(struct ws_graph *graph, const struct ws_op *forward, struct ws_tensor *dy,
+                         struct ws_tensor *grads[2])
+{
+	struct ws_op op = {.sub = WS_SUB_RMS_NORM_GRAD, .in_count = 4};
+	static const char *const names[2] = {"rms norm grad", "norm weight grad"};
+
+	memset(grads, 0, 2 * sizeof(*grads));
+	if (!dy)
+		return;
+	op.in[0] = dy;
+	op.in[1] = forward->in[0];
+	op.in[2] = forward->in[1];
+	op.in[3] = forward->out[1];
+	for (int i = 0; i < 2; i++)
+		if (!add_result(graph, &op, names[i], forward->in[i]->dtype, forward->in[i]->shape))
+			return;
+	if (ws_graph_append(graph, &op))
+		memcpy(grads, op.out, 2 * sizeof(*grads));
+}
+
+/* --- SwiGLU ------------------------------------------------------------------------- */
+
+struct ws_tensor *ws_op_swiglu(struct ws_graph *graph, struct ws_tensor *x)
+{
+	struct ws_op op = {.sub = WS_SUB_SWIGLU, .in_count = 1};
+
+	if (!x)
+		return NULL;
+	if (ws_tensor_cols(x) % 2)
+		return bad_shape(graph, op.sub);
+	op.in[0] = x;
+	return append(graph, &op, low_dtype(graph, x->dtype), with_cols(x, ws_tensor_cols(x) / 2));
+}
+
+struct ws_tensor *ws_op_swiglu_grad(struct ws_graph *graph, struct ws_tensor *dy,
+                                    struct ws_tensor *x)
+{
+	struct ws_op op = {.sub = WS_SUB_SWIGLU_GRAD, .in_count = 2};
+
+	if (!dy || !x)
+		return NULL;
+	if (2 * dy->count != x->count)
+		return bad_shape(graph, op.sub);
+	op.in[0] = dy;
+	op.in[1] = x;
+	return append(graph, &op, x->dtype, x->shape);
+}
+
+/* --- rope of queries and keys --------------------------------------------------------- */
+
+static bool heads_fit(const struct ws_tensor *t, int64_t parts, const struct ws_tensor *table,
+                      const struct ws_heads *h)
+{
+	struct ws_shape split = WS_SHAPE(h->batch, h->heads, h->time, h->width);
+	int64_t count;
+	uint64_t bytes;
+
+	return ws_shape_measure(&split, t->dtype, &count, &bytes) && t->count % parts == 0 &&
+	       t->count / parts == count && h->width % 2 == 0 && table->count == h->time * h->width;
+}
+
+void ws_op_rope_qkv(struct ws_graph *graph, struct ws_tensor *x, struct ws_tensor *table,
+                    struct ws_heads head, struct ws_tensor *qkv[3])
+{
+	struct ws_op op = {.sub = WS_SUB_ROTATE_QKV, .in_count = 2, .u.head = head};
+	struct ws_shape split = WS_SHAPE(head.batch, head.heads, head.time, head.width);
+
+	memset(qkv, 0, 3 * sizeof(*qkv));
+	if (!x || !table)
+		return;
+	if (!heads_fit(x, 3, table, &head)) {
+		bad_shape(graph, op.sub);
+		return;
+	}
+	op.in[0] = x;
+	op.in[1] = table;
+	for (int i = 0; i < 3; i++)
+		if (!add_main_result(graph, &op, x->dtype, split))
+			return;
+	if (ws_graph_append(graph, &op))
+		memcpy(qkv, op.out, 3 * sizeof(*qkv));
+}
+
+struct ws_tensor *ws_op_rope_qkv_grad(struct ws_graph *graph, struct ws_tensor *const dqkv[3],
+                                      struct ws_tensor *table, struct ws_heads head,
+                                      struct ws_shape shape)
+{
+	struct ws_op op = {.sub = WS_SUB_ROTATE_QKV_BACK, .in_count = 4, .u.head = head};
+
+	if (!table)
+		return NULL;
+	for (int i = 0; i < 3; i++) {
+		if (!dqkv[i])
+			return NULL;
+		if (!heads_fit(dqkv[i], 1, table, &head) || dqkv[i]->dtype != dqkv[0]->dtype)
+			return bad_shape(graph, op.sub);
+		op.in[i] = dqkv[i];
+	}
+	op.in[3] = table;
+	return append(graph, &op, dqkv[0]->dtype, shape);
+}
+
+/* --- bias and activation -------------------------------------------------------------- */
+
+static bool activation_sub(enum ws_sub act, enum ws_sub *fused)
+{
+	switch (act) {
+	case WS_SUB_RELU:
+		*fused = WS_SUB_BIAS_RELU;
+		return true;
+	case WS_SUB_LEAKY_RELU:
+		*fused = WS_SUB_BIAS_LEAKY_RELU;
+		return true;
+	case WS_SUB_TANH:
+		*fused = WS_SUB_BIAS_TANH;
+		return true;
+	default:
+		return false;
+	}
+}
+
+struct ws_tensor *ws_op_bias_activation(struct ws_graph *graph, struct ws_tensor *x,
+                                        enum ws_sub act, double alpha)
+{
+	struct ws_op *last = graph->op_count ? graph->ops[graph->op_count - 1] : NULL;
+	struct ws_scope *scope = graph->scope;
+	enum wsnvtx_op_kind kind = graph->kind;
+	int32_t layer = graph->layer;
+	struct ws_op op;
+	enum ws_sub sub;
+	struct ws_tensor *y;
+
+	if (graph->err.status != WS_OK || !last || last->sub != WS_SUB_BIAS_ADD ||
+	    last->out[0] != x || !activation_sub(act, &sub))
+		return NULL;
+	/* x stays without an op that writes it: whoever still reads it is told so by the exec */
+	op = (struct ws_op){.sub = sub,
+	                    .in_count = 2,
+	                    .in = {last->in[0], last->in[1]},
+	                    .u.bias = {last->u.ch, alpha}};
+	graph->op_count--;
+	graph->scope = last->scope;
+	graph->layer = last->payload.layer;
+	graph->kind = WSNVTX_OP_activation;
+	y = append(graph, &op, x->dtype, x->shape);
+	graph->scope = scope;
+	graph->layer = layer;
+	graph->kind = kind;
+	return y;
+}
+
+/* --- loss and optimizer --------------------------------------------------------------- */
+
+struct ws_tensor *ws_op_cross_entropy(struct ws_graph *graph, struct ws_tensor *logits,
+                                      struct ws_tensor *target)
+{
+	struct ws_op op = {.sub = WS_SUB_CROSS_ENTROPY, .in_count = 2};
+	enum ws_dtype dtype;
+
+	if (!logits || !target)
+		return NULL;
+	if (target->dtype != WS_DTYPE_I32 || target->count != ws_tensor_rows(logits))
+		return bad_shape(graph, op.sub);
+	op.in[0] = logits;
+	op.in[1] = target;
+	dtype = logits->dtype == WS_DTYPE_F16 ? WS_DTYPE_F32 : logits->dtype;
+	if (!add_main_result(graph, &op, statistics_dtype(logits->dtype), WS_SHAPE(1)) ||
+	    !add_result(graph, &op, "logits grad", dtype, logits->shape))
+		return NULL;
+	return ws_graph_append(graph, &op);
+}
+
+struct ws_tensor *ws_op_adamw(struct ws_graph *graph, struct ws_tensor *alpha,
+                              const struct ws_adamw_tensor *list, int count,
+                              struct ws_adamw_factors factors)
+{
+	struct ws_op op = {.sub = WS_SUB_ADAMW_ALL, .in_count = 4, .out_count = 3};
+	struct ws_adamw_tensor *copy;
+
+	if (!alpha || count < 1)
+		return NULL;
+	copy = ws_graph_alloc(graph, (size_t)count * sizeof(*copy));
+	if (!copy)
+		return NULL;
+	memcpy(copy, list, (size_t)count * sizeof(*copy));
+	for (int i = 0; i < count; i++)
+		if (copy[i].g->count != copy[i].p->count || copy[i].m->count != copy[i].p->count ||
+		    copy[i].v->count != copy[i].p->count)
+			return bad_shape(graph, op.sub);
+	op.in[0] = alpha;
+	op.in[1] = copy->g;
+	op.in[2] = op.out[1] = copy->m;
+	op.in[3] = op.out[2] = copy->v;
+	op.out[0] = copy->p;
+	op.u.adamw = (struct ws_adamw_all){copy, count, factors};
+	return ws_graph_append(graph, &op);
+}

@@ -1,0 +1,67 @@
+/*
+ * Builders of the ops that one fused kernel computes (`--fusion full`);
+ * conventions as in ops.h.
+ *
+ * Each computes in fp32 (fp64 in graphs of fp64) from operands of any dtype and
+ * rounds once, on writing. Under autocast the results that a matrix product
+ * reads are written in the low dtype: the cast is part of the op.
+ */
+#ifndef WS_KERNELS_GRAPH_OPS_FUSED_H
+#define WS_KERNELS_GRAPH_OPS_FUSED_H
+
+#include "kernels/graph/graph.h"
+
+/* softmax(scale * x) over the columns up to row mod columns; 0 in the others. x [.., T, T] */
+struct ws_tensor *ws_op_softmax(struct ws_graph *graph, struct ws_tensor *x, double scale);
+/* Gradient of x from that of y; y: the result of the forward op; the result has dtype. */
+struct ws_tensor *ws_op_softmax_grad(struct ws_graph *graph, struct ws_tensor *dy,
+                                     struct ws_tensor *y, double scale, enum ws_dtype dtype);
+
+/* weight * (x * rsqrt(mean(x^2) + eps)) over rows; its second result is that rsqrt, [.., 1]. */
+struct ws_tensor *ws_op_rms_norm(struct ws_graph *graph, struct ws_tensor *x,
+                                 struct ws_tensor *weight, double eps);
+/* Gradients of x and weight of an RMS norm op; both NULL on error. */
+void ws_op_rms_norm_grad(struct ws_graph *graph, const struct ws_op *forward, struct ws_tensor *dy,
+                         struct ws_tensor *grads[2]);
+
+/* x [.., 2 f], a the first half of each row and b the second: silu(a) * b, [.., f] */
+struct ws_tensor *ws_op_swiglu(struct ws_graph *graph, struct ws_tensor *x);
+struct ws_tensor *ws_op_swiglu_grad(struct ws_graph *graph, struct ws_tensor *dy,
+                                    struct ws_tensor *x);
+
+/*
+ * x [B, T, 3 H D]: queries, keys and values side by side. The heads of all
+ * three split, [B, H, T, D], those of queries and keys rotated (ROPE).
+ */
+void ws_op_rope_qkv(struct ws_graph *graph, struct ws_tensor *x, struct ws_tensor *table,
+                    struct ws_heads head, struct ws_tensor *qkv[3]);
+/* Gradient of x from those of its results. */
+struct ws_tensor *ws_op_rope_qkv_grad(struct ws_graph *graph, struct ws_tensor *const dqkv[3],
+                                      struct ws_tensor *table, struct ws_heads head,
+                                      struct ws_shape shape);
+
+/*
+ * act(x + bias), act being the unary op that x would be given to. x must be the
+ * result of a bias op, the last of the graph: it is replaced, x is gone. NULL,
+ * without an error, where that is not so or act is no activation: nothing to fuse.
+ */
+struct ws_tensor *ws_op_bias_activation(struct ws_graph *graph, struct ws_tensor *x,
+                                        enum ws_sub act, double alpha);
+
+/*
+ * mean over rows of -log_softmax(logits)[target]: [1]. Its second result is the
+ * gradient of the logits, in their dtype; in fp32 where that is fp16, so that a
+ * loss scale can still come before the rounding.
+ */
+struct ws_tensor *ws_op_cross_entropy(struct ws_graph *graph, struct ws_tensor *logits,
+                                      struct ws_tensor *target);
+
+/*
+ * One step of AdamW (optim.h) for all tensors of a list, which is copied.
+ * alpha: [1]. Returns the first parameter.
+ */
+struct ws_tensor *ws_op_adamw(struct ws_graph *graph, struct ws_tensor *alpha,
+                              const struct ws_adamw_tensor *list, int count,
+                              struct ws_adamw_factors factors);
+
+#endif

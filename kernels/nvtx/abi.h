@@ -1,0 +1,433 @@
+/*
+ * The binary interface of NVTX version 3, as far as Warpsheet uses it,
+ * written down anew so that nothing here needs the CUDA toolkit.
+ *
+ * Two sides meet in it: a program that emits NVTX events (kernels/nvtx/client.c
+ * for our own programs, NVIDIA's headers for everybody else's) and a tool
+ * that is loaded into it (recorder/collect/). tests/unit/test_nvtx_abi.c
+ * compares every size, offset and number with NVIDIA's headers where those
+ * are installed.
+ *
+ * How a program finds the tool, once in each ELF module, at its first call:
+ *   1. dlopen(getenv("NVTX_INJECTION64_PATH")), dlsym WSN_INIT_SYMBOL, call it
+ *      with a function that returns export tables. The tool asks for table
+ *      WSN_ETID_CALLBACKS and writes its functions to the addresses that the
+ *      module tables hold. Functions it leaves alone become no-ops. It
+ *      returns 0 when it cannot serve; then nothing may be called.
+ *   2. the same library, dlsym WSN_EXT_INIT_SYMBOL, once for each extension:
+ *      the tool writes its functions into segments[0].function_slots. A slot
+ *      left at 0 is a no-op, except DomainIsEnabled, which then means "yes".
+ *
+ * Plain C99; Linux on 64-bit machines only.
+ */
+#ifndef WS_KERNELS_NVTX_ABI_H
+#define WS_KERNELS_NVTX_ABI_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <wchar.h>
+
+#define WSN_VERSION	    3
+#define WSN_ENV_INJECTION   "NVTX_INJECTION64_PATH"
+#define WSN_INIT_SYMBOL	    "InitializeInjectionNvtx2"
+#define WSN_EXT_INIT_SYMBOL "InitializeInjectionNvtxExtension"
+
+/* What push and pop return when nobody counts the nesting level. */
+#define WSN_NO_PUSH_POP_TRACKING (-2)
+
+/* --- handles: opaque to the program, made by the tool ------------------------ */
+
+struct wsn_domain_st;
+struct wsn_string_st;
+struct wsn_resource_st;
+typedef struct wsn_domain_st *wsn_domain; /* NULL: the default domain */
+typedef struct wsn_string_st *wsn_string; /* a registered string; never NULL */
+typedef struct wsn_resource_st *wsn_resource;
+typedef uint64_t wsn_range_id; /* of a start/end range; may cross threads */
+
+/* --- event attributes --------------------------------------------------------- */
+
+enum wsn_color_type {
+	WSN_COLOR_UNKNOWN = 0,
+	WSN_COLOR_ARGB = 1,
+};
+
+enum wsn_message_type {
+	WSN_MESSAGE_UNKNOWN = 0,
+	WSN_MESSAGE_ASCII = 1,
+	WSN_MESSAGE_UNICODE = 2, /* wchar_t */
+	WSN_MESSAGE_REGISTERED = 3,
+};
+
+enum wsn_payload_type {
+	WSN_PAYLOAD_UNKNOWN = 0,
+	WSN_PAYLOAD_UINT64 = 1,
+	WSN_PAYLOAD_INT64 = 2,
+	WSN_PAYLOAD_DOUBLE = 3,
+	WSN_PAYLOAD_UINT32 = 4,
+	WSN_PAYLOAD_INT32 = 5,
+	WSN_PAYLOAD_FLOAT = 6,
+	/* payload.ull is the address of an array of struct wsn_payload_data, reserved0 its length */
+	WSN_PAYLOAD_EXT = -541261815, /* 0xDFBD0009 as int32_t */
+};
+
+union wsn_message {
+	const char *ascii;
+	const wchar_t *unicode;
+	wsn_string registered;
+};
+
+struct wsn_event {
+	uint16_t version; /* WSN_VERSION */
+	uint16_t size;	  /* sizeof(struct wsn_event): 48 */
+	uint32_t category;
+	int32_t color_type; /* enum wsn_color_type */
+	uint32_t color;
+	int32_t payload_type; /* enum wsn_payload_type */
+	int32_t reserved0;    /* with WSN_PAYLOAD_EXT: number of payloads */
+	union {
+		uint64_t ull;
+		int64_t ll;
+		double d;
+		uint32_t ui;
+		int32_t i;
+		float f;
+	} payload;
+	int32_t message_type; /* enum wsn_message_type */
+	union wsn_message message;
+};
+
+enum wsn_resource_type {
+	WSN_RESOURCE_UNKNOWN = 0,
+	WSN_RESOURCE_GENERIC_POINTER = 0x10001,
+	WSN_RESOURCE_GENERIC_HANDLE = 0x10002,
+	WSN_RESOURCE_GENERIC_THREAD_NATIVE = 0x10003, /* identifier.ull: system thread id */
+	WSN_RESOURCE_GENERIC_THREAD_POSIX = 0x10004,  /* identifier.ull: pthread_t */
+};
+
+struct wsn_resource_attr {
+	uint16_t version; /* WSN_VERSION */
+	uint16_t size;	  /* sizeof(struct wsn_resource_attr): 32 */
+	int32_t identifier_type;
+	union {
+		const void *pointer;
+		uint64_t ull;
+	} identifier;
+	int32_t message_type;
+	union wsn_message message;
+};
+
+/* --- functions of the core modules ---------------------------------------------- */
+
+/* X(name, callback id in WSN_MODULE_CORE, return type, parameters) */
+#define WSN_CORE_LIST(X)                                                                           \
+	X(MarkEx, 1, void, (const struct wsn_event *))                                             \
+	X(MarkA, 2, void, (const char *))                                                          \
+	X(MarkW, 3, void, (const wchar_t *))                                                       \
+	X(RangeStartEx, 4, wsn_range_id, (const struct wsn_event *))                               \
+	X(RangeStartA, 5, wsn_range_id, (const char *))                                            \
+	X(RangeStartW, 6, wsn_range_id, (const wchar_t *))                                         \
+	X(RangeEnd, 7, void, (wsn_range_id))                                                       \
+	X(RangePushEx, 8, int, (const struct wsn_event *))                                         \
+	X(RangePushA, 9, int, (const char *))                                                      \
+	X(RangePushW, 10, int, (const wchar_t *))                                                  \
+	X(RangePop, 11, int, (void))                                                               \
+	X(NameCategoryA, 12, void, (uint32_t, const char *))                                       \
+	X(NameCategoryW, 13, void, (uint32_t, const wchar_t *))                                    \
+	X(NameOsThreadA, 14, void, (uint32_t, const char *))                                       \
+	X(NameOsThreadW, 15, void, (uint32_t, const wchar_t *))
+#define WSN_CORE_SIZE 16
+
+/* X(name, callback id in WSN_MODULE_CORE2, return type, parameters) */
+#define WSN_CORE2_LIST(X)                                                                          \
+	X(DomainMarkEx, 1, void, (wsn_domain, const struct wsn_event *))                           \
+	X(DomainRangeStartEx, 2, wsn_range_id, (wsn_domain, const struct wsn_event *))             \
+	X(DomainRangeEnd, 3, void, (wsn_domain, wsn_range_id))                                     \
+	X(DomainRangePushEx, 4, int, (wsn_domain, const struct wsn_event *))                       \
+	X(DomainRangePop, 5, int, (wsn_domain))                                                    \
+	X(DomainResourceCreate, 6, wsn_resource, (wsn_domain, struct wsn_resource_attr *))         \
+	X(DomainResourceDestroy, 7, void, (wsn_resource))                                          \
+	X(DomainNameCategoryA, 8, void, (wsn_domain, uint32_t, const char *))                      \
+	X(DomainNameCategoryW, 9, void, (wsn_domain, uint32_t, const wchar_t *))                   \
+	X(DomainRegisterStringA, 10, wsn_string, (wsn_domain, const char *))                       \
+	X(DomainRegisterStringW, 11, wsn_string, (wsn_domain, const wchar_t *))                    \
+	X(DomainCreateA, 12, wsn_domain, (const char *))                                           \
+	X(DomainCreateW, 13, wsn_domain, (const wchar_t *))                                        \
+	X(DomainDestroy, 14, void, (wsn_domain))                                                   \
+	X(Initialize, 15, void, (const void *))
+#define WSN_CORE2_SIZE 16
+
+/* --- the payload extension ---------------------------------------------------------- */
+
+#define WSN_EXT_PAYLOAD_MODULE	   2
+#define WSN_EXT_PAYLOAD_COMPAT	   0x0104
+#define WSN_EXT_PAYLOAD_SLOT_COUNT 63
+
+/* First ids that a program may choose, and first ids that the tool gives out. */
+#define WSN_SCHEMA_ID_STATIC_START  ((uint64_t)1 << 24)
+#define WSN_SCHEMA_ID_DYNAMIC_START ((uint64_t)1 << 32)
+
+/* One payload of an event. size SIZE_MAX: the tool must find it from the schema. */
+struct wsn_payload_data {
+	uint64_t schema_id;
+	size_t size;
+	const void *payload;
+};
+
+/* Entry types: C types, X(name, value, C type). */
+#define WSN_ENTRY_TYPE_C_LIST(X)                                                                   \
+	X(CHAR, 1, char)                                                                           \
+	X(UCHAR, 2, unsigned char)                                                                 \
+	X(SHORT, 3, short)                                                                         \
+	X(USHORT, 4, unsigned short)                                                               \
+	X(INT, 5, int)                                                                             \
+	X(UINT, 6, unsigned int)                                                                   \
+	X(LONG, 7, long)                                                                           \
+	X(ULONG, 8, unsigned long)                                                                 \
+	X(LONGLONG, 9, long long)                                                                  \
+	X(ULONGLONG, 10, unsigned long long)                                                       \
+	X(INT8, 11, int8_t)                                                                        \
+	X(UINT8, 12, uint8_t)                                                                      \
+	X(INT16, 13, int16_t)                                                                      \
+	X(UINT16, 14, uint16_t)                                                                    \
+	X(INT32, 15, int32_t)                                                                      \
+	X(UINT32, 16, uint32_t)                                                                    \
+	X(INT64, 17, int64_t)                                                                      \
+	X(UINT64, 18, uint64_t)                                                                    \
+	X(FLOAT, 19, float)                                                                        \
+	X(DOUBLE, 20, double)                                                                      \
+	X(LONGDOUBLE, 21, long double)                                                             \
+	X(SIZE, 22, size_t)                                                                        \
+	X(ADDRESS, 23, void *)                                                                     \
+	X(WCHAR, 24, wchar_t)                                                                      \
+	X(CHAR8, 25, uint8_t)                                                                      \
+	X(CHAR16, 26, uint16_t)                                                                    \
+	X(CHAR32, 27, uint32_t)
+
+/* Entry types of a fixed size that C has no type for, X(name, value, size and alignment). */
+#define WSN_ENTRY_TYPE_SIZED_LIST(X)                                                               \
+	X(BYTE, 32, 1)                                                                             \
+	X(INT128, 33, 16)                                                                          \
+	X(UINT128, 34, 16)                                                                         \
+	X(FLOAT16, 42, 2)                                                                          \
+	X(FLOAT32, 43, 4)                                                                          \
+	X(FLOAT64, 44, 8)                                                                          \
+	X(FLOAT128, 45, 16)                                                                        \
+	X(BF16, 50, 2)                                                                             \
+	X(TF32, 52, 4)                                                                             \
+	X(CATEGORY, 68, 4)                                                                         \
+	X(COLOR_ARGB, 69, 4)                                                                       \
+	X(SCOPE_ID, 70, 8)                                                                         \
+	X(PID_UINT32, 71, 4)                                                                       \
+	X(PID_UINT64, 72, 8)                                                                       \
+	X(TID_UINT32, 73, 4)                                                                       \
+	X(TID_UINT64, 74, 8)                                                                       \
+	X(CSTRING, 75, 8)	 /* char *: text in the program's memory */                        \
+	X(CSTRING_UTF8, 76, 8)	 /* char * */                                                      \
+	X(CSTRING_UTF16, 77, 8)	 /* uint16_t * */                                                  \
+	X(CSTRING_UTF32, 78, 8)	 /* uint32_t * */                                                  \
+	X(REGISTERED_STRING, 80, 8) /* wsn_string */                                               \
+	X(UNION_SELECTOR, 100, 0)                                                                  \
+	X(SCHEMA_REFERENCED, 1022, 0)                                                              \
+	X(SCHEMA_RAW, 1023, 0)
+
+enum wsn_entry_type {
+	WSN_ENTRY_INVALID = 0,
+#define X(name, value, type) WSN_ENTRY_##name = value,
+	WSN_ENTRY_TYPE_C_LIST(X)
+	WSN_ENTRY_TYPE_SIZED_LIST(X)
+#undef X
+};
+
+enum wsn_entry_flag {
+	WSN_ENTRY_FLAG_POINTER = 1 << 1,
+	WSN_ENTRY_FLAG_OFFSET_FROM_BASE = 1 << 2,
+	WSN_ENTRY_FLAG_OFFSET_FROM_HERE = 1 << 3,
+	/* one of these four in bits 4..6 makes the entry an array */
+	WSN_ENTRY_FLAG_ARRAY_FIXED_SIZE = 1 << 4,
+	WSN_ENTRY_FLAG_ARRAY_ZERO_TERMINATED = 2 << 4,
+	WSN_ENTRY_FLAG_ARRAY_LENGTH_INDEX = 3 << 4,
+	WSN_ENTRY_FLAG_ARRAY_LENGTH_PAYLOAD_INDEX = 4 << 4,
+	WSN_ENTRY_FLAG_ARRAY_MASK = 7 << 4,
+	WSN_ENTRY_FLAG_DEEP_COPY = 1 << 8,
+	WSN_ENTRY_FLAG_HIDE = 1 << 9,
+	WSN_ENTRY_FLAG_EVENT_MESSAGE = 1 << 10,
+	WSN_ENTRY_FLAG_TIMESTAMP = 2 << 10,
+};
+
+struct wsn_schema_entry {
+	uint64_t flags; /* enum wsn_entry_flag */
+	uint64_t type;	/* enum wsn_entry_type, or the id of a schema or enum */
+	const char *name;
+	const char *description;
+	uint64_t array_or_union_detail;
+	uint64_t offset; /* bytes; 0 in a later entry: natural alignment after the one before */
+	const void *semantics;
+	const void *reserved;
+};
+
+enum wsn_schema_type {
+	WSN_SCHEMA_INVALID = 0,
+	WSN_SCHEMA_STATIC = 1,
+	WSN_SCHEMA_DYNAMIC = 2,
+	WSN_SCHEMA_UNION = 3,
+	WSN_SCHEMA_UNION_INTERNAL = 4,
+};
+
+/* Bits of wsn_schema_attr.field_mask: which members are set. */
+enum wsn_schema_field {
+	WSN_SCHEMA_FIELD_NAME = 1 << 1,
+	WSN_SCHEMA_FIELD_TYPE = 1 << 2,
+	WSN_SCHEMA_FIELD_FLAGS = 1 << 3,
+	WSN_SCHEMA_FIELD_ENTRIES = 1 << 4,
+	WSN_SCHEMA_FIELD_NUM_ENTRIES = 1 << 5,
+	WSN_SCHEMA_FIELD_STATIC_SIZE = 1 << 6,
+	WSN_SCHEMA_FIELD_ALIGNMENT = 1 << 7,
+	WSN_SCHEMA_FIELD_SCHEMA_ID = 1 << 8,
+	WSN_SCHEMA_FIELD_EXTENSION = 1 << 9,
+};
+
+struct wsn_schema_attr {
+	uint64_t field_mask;
+	const char *name;
+	uint64_t type; /* enum wsn_schema_type */
+	uint64_t flags;
+	const struct wsn_schema_entry *entries;
+	size_t num_entries;
+	size_t payload_static_size;
+	size_t pack_align;
+	uint64_t schema_id; /* chosen by the program when FIELD_SCHEMA_ID is set */
+	void *extension;
+};
+
+struct wsn_enum_entry {
+	const char *name;
+	uint64_t value;
+	int8_t is_flag;
+};
+
+/* Bits of wsn_enum_attr.field_mask. */
+enum wsn_enum_field {
+	WSN_ENUM_FIELD_NAME = 1 << 1,
+	WSN_ENUM_FIELD_ENTRIES = 1 << 2,
+	WSN_ENUM_FIELD_NUM_ENTRIES = 1 << 3,
+	WSN_ENUM_FIELD_SIZE = 1 << 4,
+	WSN_ENUM_FIELD_SCHEMA_ID = 1 << 5,
+	WSN_ENUM_FIELD_EXTENSION = 1 << 6,
+};
+
+struct wsn_enum_attr {
+	uint64_t field_mask;
+	const char *name;
+	const struct wsn_enum_entry *entries;
+	size_t num_entries;
+	size_t size_of_enum; /* bytes */
+	uint64_t schema_id;
+	void *extension;
+};
+
+/* X(name, slot, return type, parameters): functions of the payload extension that we serve. */
+#define WSN_PAYLOAD_LIST(X)                                                                        \
+	X(PayloadSchemaRegister, 0, uint64_t, (wsn_domain, const struct wsn_schema_attr *))        \
+	X(PayloadEnumRegister, 1, uint64_t, (wsn_domain, const struct wsn_enum_attr *))            \
+	X(MarkPayload, 2, void, (wsn_domain, const struct wsn_payload_data *, size_t))             \
+	X(RangePushPayload, 3, int, (wsn_domain, const struct wsn_payload_data *, size_t))         \
+	X(RangePopPayload, 4, int, (wsn_domain, const struct wsn_payload_data *, size_t))          \
+	X(RangeStartPayload, 5, wsn_range_id,                                                      \
+	  (wsn_domain, const struct wsn_payload_data *, size_t))                                   \
+	X(RangeEndPayload, 6, void,                                                                \
+	  (wsn_domain, wsn_range_id, const struct wsn_payload_data *, size_t))                     \
+	X(DomainIsEnabled, 7, uint8_t, (wsn_domain))                                               \
+	X(TimestampGet, 8, int64_t, (void))                                                        \
+	X(EventSubmit, 16, void, (wsn_domain, const struct wsn_payload_data *, size_t))            \
+	X(EventBatchSubmit, 17, void, (wsn_domain, const void *))
+
+/* wsn_fn_MarkEx … : types of all functions above. WSN_CBID_MarkEx … : their ids. */
+#define X(name, id, ret, params) typedef ret(*wsn_fn_##name) params;
+WSN_CORE_LIST(X)
+WSN_CORE2_LIST(X)
+WSN_PAYLOAD_LIST(X)
+#undef X
+enum {
+#define X(name, id, ret, params) WSN_CBID_##name = id,
+	WSN_CORE_LIST(X)
+	WSN_CORE2_LIST(X)
+	WSN_PAYLOAD_LIST(X)
+#undef X
+};
+
+/* --- attaching: core ------------------------------------------------------------------ */
+
+enum wsn_module {
+	WSN_MODULE_INVALID = 0,
+	WSN_MODULE_CORE = 1,
+	WSN_MODULE_CUDA = 2,
+	WSN_MODULE_OPENCL = 3,
+	WSN_MODULE_CUDART = 4,
+	WSN_MODULE_CORE2 = 5,
+	WSN_MODULE_SYNC = 6,
+};
+
+enum wsn_export_table_id {
+	WSN_ETID_INVALID = 0,
+	WSN_ETID_CALLBACKS = 1,
+	WSN_ETID_VERSIONINFO = 3,
+};
+
+typedef void (*wsn_fn)(void); /* any function; cast before the call */
+
+struct wsn_callbacks_table {
+	size_t struct_size;
+	/*
+	 * 1: *table[id] is the module's function pointer for callback id, for
+	 * id 1 … size - 1 (size: WSN_CORE_SIZE …; a later NVTX has more; entry 0
+	 * is NULL). 0: no such module. table and size may be NULL.
+	 */
+	int (*get_module_function_table)(enum wsn_module module, wsn_fn ***table,
+					 unsigned int *size);
+};
+
+struct wsn_version_table {
+	size_t struct_size;
+	uint32_t version; /* of the NVTX headers in the program */
+	uint32_t reserved0;
+	void (*set_injection_version)(uint32_t version);
+};
+
+/* The table with this enum wsn_export_table_id, NULL when there is none. */
+typedef const void *(*wsn_get_export_table)(uint32_t id);
+/* WSN_INIT_SYMBOL: 1 = attached. */
+typedef int (*wsn_init)(wsn_get_export_table get);
+
+/* --- attaching: extensions -------------------------------------------------------------- */
+
+struct wsn_ext_segment {
+	size_t segment_id;
+	size_t slot_count;
+	intptr_t *function_slots;
+};
+
+struct wsn_ext_module {
+	uint16_t nvtx_version;
+	uint16_t struct_size;
+	uint16_t module_id; /* WSN_EXT_PAYLOAD_MODULE … */
+	uint16_t compat_id; /* WSN_EXT_PAYLOAD_COMPAT */
+	size_t segments_count;
+	struct wsn_ext_segment *segments;
+	intptr_t (*get_export_function)(uint32_t id);
+	/*
+	 * Payload extension: struct wsn_type_info of each C entry type by its
+	 * number; the first holds {number of them, sizeof(struct wsn_type_info)}.
+	 */
+	const void *ext_info;
+};
+
+struct wsn_type_info {
+	uint16_t size;
+	uint16_t align;
+};
+
+/* WSN_EXT_INIT_SYMBOL: 1 = attached, 0 = this tool does not serve that extension. */
+typedef int (*wsn_ext_init)(struct wsn_ext_module *module);
+
+#endif

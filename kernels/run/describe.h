@@ -1,0 +1,27 @@
+/*
+ * What a step is, without running it: `warpsheet-step --describe`.
+ */
+#ifndef WS_KERNELS_RUN_DESCRIBE_H
+#define WS_KERNELS_RUN_DESCRIBE_H
+
+#include <stdio.h>
+
+#include "kernels/run/step.h"
+
+enum ws_describe_format {
+	WS_DESCRIBE_TEXT,
+	WS_DESCRIBE_JSON,
+};
+
+/*
+ * Parameters, FLOPs and bytes of each phase, device memory, and every op with
+ * shapes and dtypes. Builds the graph only: no tensor is allocated. Output
+ * errors are the caller's to check (ferror).
+ */
+enum ws_status ws_describe(const struct ws_step_options *options, enum ws_describe_format format,
+                           FILE *out, struct ws_err *err);
+
+/* The path of a scope below its phase: "layer 3/computing softmax". */
+void ws_describe_scope(FILE *out, const struct ws_scope *scope);
+
+#endif

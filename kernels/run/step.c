@@ -1,0 +1,463 @@
+#include "kernels/run/step.h"
+
+#include <float.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+
+#include "kernels/data/tokens.h"
+#include "kernels/exec/exec.h"
+#include "kernels/graph/grad.h"
+#include "kernels/exec/memory_plan.h"
+
+struct ws_step {
+	struct ws_step_options options;
+	struct ws_transformer size;
+	struct ws_graph *graph;
+	struct ws_model_io io;
+	struct ws_optim optim;
+	struct ws_scaler scaler; /* its scale is NULL where losses are not scaled */
+	struct ws_backend *backend;
+	struct ws_exec *exec;
+	int32_t *tokens, *targets; /* staging of the next batch */
+	struct ws_rng *streams;    /* of its sequences */
+	int64_t done;              /* steps */
+	int64_t skipped;           /* of them without an update */
+	/* the host's copy of the scaler's state, which it can follow without reading it */
+	double scale;
+	int32_t tracker;
+};
+
+/* --- names -------------------------------------------------------------------------- */
+
+static const struct ws_precision precisions[] = {
+#define X(name, storage, low, tf32, masters, scale_max) \
+	{name, WS_DTYPE_##storage, WS_DTYPE_##low, tf32, masters, scale_max},
+#include "kernels/base/precision.def"
+#undef X
+};
+
+const struct ws_precision *ws_precision_at(int i)
+{
+	return i >= 0 && (size_t)i < sizeof(precisions) / sizeof(*precisions) ? &precisions[i]
+	                                                                      : NULL;
+}
+
+const struct ws_precision *ws_precision_find(const char *name)
+{
+	for (int i = 0; ws_precision_at(i); i++)
+		if (!strcmp(precisions[i].name, name))
+			return &precisions[i];
+	return NULL;
+}
+
+const char *ws_fusion_name(int fusion)
+{
+	static const char *const names[] = {
+#define X(name, id) [WS_FUSION_##id] = name,
+	        WS_FUSION_LIST(X)
+#undef X
+	};
+
+	return fusion >= 0 && (size_t)fusion < sizeof(names) / sizeof(*names) ? names[fusion]
+	                                                                      : NULL;
+}
+
+static const char *const phase_names[] = {
+        [WS_STEP_FORWARD] = "forward",
+        [WS_STEP_FORWARD_BACKWARD] = "forward-backward",
+        [WS_STEP_FULL] = "step",
+};
+
+const char *ws_step_phase_name(enum ws_step_phase phase)
+{
+	return phase_names[phase];
+}
+
+bool ws_step_phase_find(const char *name, enum ws_step_phase *phase)
+{
+	for (size_t i = 0; i < sizeof(phase_names) / sizeof(*phase_names); i++)
+		if (!strcmp(phase_names[i], name)) {
+			*phase = (enum ws_step_phase)i;
+			return true;
+		}
+	return false;
+}
+
+/* --- session ------------------------------------------------------------------------- */
+
+static struct ws_token_batch token_batch(const struct ws_step *step)
+{
+	const struct ws_step_options *o = &step->options;
+
+	return (struct ws_token_batch){o->batch, o->context, step->size.vocab};
+}
+
+static enum ws_status build_forward(struct ws_step *step, struct ws_err *err)
+{
+	struct ws_step_options *o = &step->options;
+	bool with_loss = o->phase != WS_STEP_FORWARD;
+	struct ws_token_batch tokens;
+
+	if (o->model->image) {
+		o->image.batch = o->batch;
+		o->image.layers = o->layers;
+		o->image.seed = o->seed;
+		o->image.data = o->data;
+		return ws_image_build(step->graph, o->model->image, &o->image, with_loss, &step->io,
+		                      err);
+	}
+	step->size = o->model->transformer;
+	if (o->layers)
+		step->size.layers = o->layers;
+	WS_FORWARD(ws_transformer_build(step->graph, &step->size, o->batch, o->context, with_loss,
+	                                &step->io, err));
+	tokens = token_batch(step);
+	return o->data ? ws_data_file_check_tokens(o->data, &tokens, err) : WS_OK;
+}
+
+static enum ws_status build_graph(struct ws_step *step, struct ws_err *err)
+{
+	const struct ws_step_options *o = &step->options;
+	struct ws_tensor *scaled;
+
+	WS_FORWARD(ws_graph_create(o->precision, &step->graph, err));
+	step->graph->fusion = o->fusion;
+	WS_FORWARD(build_forward(step, err));
+	scaled = ws_scaler_append(step->graph, ws_loss_scale_resolve(o->precision, o->loss_scale),
+	                          step->io.loss, &step->scaler);
+	step->scale = step->scaler.first;
+	WS_FORWARD(ws_graph_check(step->graph, err));
+	if (o->phase >= WS_STEP_FORWARD_BACKWARD)
+		WS_FORWARD(ws_graph_backward(step->graph, scaled, NULL, err));
+	if (o->phase >= WS_STEP_FULL)
+		step->optim = ws_optim_append(step->graph, &o->optimizer,
+		                              step->scaler.scale ? &step->scaler : NULL);
+	return ws_graph_check(step->graph, err);
+}
+
+/* Does the step fit the device? The graph tells, before hours and memory are spent on it. */
+static enum ws_status check_memory(const struct ws_step *step, struct ws_err *err)
+{
+	const struct ws_backend *backend = step->backend;
+	struct ws_backend_plan work = {step->graph->ops, step->graph->op_count, 0};
+	struct ws_memory_plan plan;
+	uint64_t workspace_bytes = 0;
+
+	WS_FORWARD(ws_memory_plan(step->graph, backend->two_lanes, &plan, err));
+	work.arena_bytes = plan.arena_bytes;
+	if (backend->ops->workspace_bytes)
+		workspace_bytes = backend->ops->workspace_bytes(backend, &work);
+	WS_FAIL_IF(workspace_bytes > backend->limit_bytes ||
+	                   plan.peak_bytes > backend->limit_bytes - workspace_bytes,
+	           err, NO_MEMORY,
+	           "the step asks for %" PRIu64 " bytes at once, at op %s, and %" PRIu64
+	           " of workspace; the device has %" PRIu64 "; use a smaller batch or model",
+	           plan.peak_bytes, plan.peak_op ? plan.peak_op->message : "none",
+	           workspace_bytes, backend->limit_bytes);
+	return WS_OK;
+}
+
+static enum ws_status open_session(struct ws_step *step, struct ws_pool *pool, struct ws_err *err)
+{
+	WS_FORWARD(build_graph(step, err));
+	WS_FORWARD(check_memory(step, err));
+	WS_FORWARD(ws_exec_create(step->graph, step->backend, &step->exec, err));
+	WS_FORWARD(ws_exec_init(step->exec, pool, step->options.seed, err));
+	WS_FORWARD(ws_exec_phase(step->exec, WSNVTX_PHASE_setup, err));
+	if (step->options.model->image)
+		return WS_OK;
+	step->tokens = malloc(step->io.input->size_bytes);
+	step->targets = malloc(step->io.input->size_bytes);
+	step->streams = malloc((size_t)step->options.batch * sizeof(*step->streams));
+	WS_FAIL_IF(!step->tokens || !step->targets || !step->streams, err, NO_MEMORY,
+	           "no memory for a batch");
+	return WS_OK;
+}
+
+enum ws_status ws_step_build(const struct ws_step_options *options, struct ws_step **step,
+                             struct ws_err *err)
+{
+	struct ws_step *s = calloc(1, sizeof(*s));
+	enum ws_status status;
+
+	WS_FAIL_IF(!s, err, NO_MEMORY, "no memory for a training session");
+	s->options = *options;
+	status = build_graph(s, err);
+	if (status != WS_OK) {
+		ws_step_close(s);
+		return status;
+	}
+	*step = s;
+	return WS_OK;
+}
+
+enum ws_status ws_step_open(const struct ws_step_options *options, struct ws_backend *backend,
+                            struct ws_pool *pool, struct ws_step **step, struct ws_err *err)
+{
+	struct ws_step *s = calloc(1, sizeof(*s));
+	enum ws_status status;
+
+	WS_FAIL_IF(!s, err, NO_MEMORY, "no memory for a training session");
+	s->options = *options;
+	s->backend = backend;
+	wsnvtx_push("setup");
+	status = open_session(s, pool, err);
+	wsnvtx_pop();
+	if (status != WS_OK) {
+		ws_step_close(s);
+		return status;
+	}
+	*step = s;
+	return WS_OK;
+}
+
+void ws_step_close(struct ws_step *step)
+{
+	if (!step)
+		return;
+	ws_exec_destroy(step->exec);
+	ws_graph_destroy(step->graph);
+	free(step->tokens);
+	free(step->targets);
+	free(step->streams);
+	free(step);
+}
+
+static enum ws_status upload_tokens(struct ws_step *step, struct ws_err *err)
+{
+	WS_FORWARD(ws_exec_upload(step->exec, step->io.input, step->tokens, err));
+	return step->io.target ? ws_exec_upload(step->exec, step->io.target, step->targets, err)
+	                       : WS_OK;
+}
+
+/* Where the device can, it makes the tokens itself. */
+static enum ws_status draw_tokens(struct ws_step *step, const struct ws_token_batch *batch,
+                                  struct ws_err *err)
+{
+	const struct ws_backend_ops *ops = step->backend->ops;
+	struct ws_token_draw draw = {batch->n, batch->context, batch->vocab};
+
+	ws_data_token_streams(step->options.seed, step->done, draw.batch, step->streams);
+	if (ops->draw_tokens)
+		return ops->draw_tokens(step->backend, &draw, step->streams, step->io.input,
+		                        step->io.target, err);
+	ws_data_tokens(&draw, step->streams, step->tokens, step->targets);
+	return upload_tokens(step, err);
+}
+
+static enum ws_status feed_batch(struct ws_step *step, struct ws_err *err)
+{
+	const struct ws_step_options *o = &step->options;
+	struct ws_token_batch batch = token_batch(step);
+
+	if (o->model->image)
+		return ws_image_feed(step->exec, o->model->image, &o->image, &step->io, step->done,
+		                     err);
+	if (!o->data)
+		return draw_tokens(step, &batch, err);
+	WS_FORWARD(ws_data_file_tokens(o->data, o->seed, step->done, &batch, step->tokens,
+	                               step->targets, err));
+	return upload_tokens(step, err);
+}
+
+static enum ws_status feed(struct ws_step *step, struct ws_err *err)
+{
+	WS_FORWARD(feed_batch(step, err));
+	return ws_optim_feed(step->exec, &step->options.optimizer, &step->optim,
+	                     step->done - step->skipped + 1, err);
+}
+
+/* The optimizer phase; what became of the scale is followed here. */
+static enum ws_status run_optimizer(struct ws_step *step, struct ws_err *err)
+{
+	bool skipped;
+
+	WS_FORWARD(ws_exec_phase(step->exec, WSNVTX_PHASE_optimizer, err));
+	if (!step->scaler.dynamic)
+		return WS_OK;
+	skipped = ws_exec_skipped(step->exec) > 0;
+	step->skipped += skipped;
+	ws_scaler_next(&step->scaler.rule, skipped, &step->scale, &step->tracker);
+	wsnvtx_counter_real("loss_scale", step->scale);
+	if (skipped)
+		wsnvtx_counter("skipped_steps", step->skipped);
+	return WS_OK;
+}
+
+static enum ws_status run_phases(struct ws_step *step, struct ws_err *err)
+{
+	enum ws_step_phase phase = step->options.phase;
+	enum ws_status status;
+
+	ws_exec_step_begin(step->exec);
+	wsnvtx_push("data");
+	status = feed(step, err);
+	wsnvtx_pop();
+	WS_FORWARD(status);
+	WS_FORWARD(ws_exec_phase(step->exec, WSNVTX_PHASE_forward, err));
+	if (phase >= WS_STEP_FORWARD_BACKWARD) {
+		WS_FORWARD(ws_exec_phase(step->exec, WSNVTX_PHASE_loss, err));
+		WS_FORWARD(ws_exec_phase(step->exec, WSNVTX_PHASE_backward, err));
+	}
+	if (phase >= WS_STEP_FULL)
+		WS_FORWARD(run_optimizer(step, err));
+	return step->backend->ops->sync(step->backend, err);
+}
+
+enum ws_status ws_step_run(struct ws_step *step, const char *range, uint64_t number, double *loss,
+                           struct ws_err *err)
+{
+	enum ws_status status;
+
+	wsnvtx_push_index(range, number);
+	status = run_phases(step, err);
+	wsnvtx_pop();
+	WS_FORWARD(status);
+	step->done++;
+	/* outside the step's range: a program that does not look at its loss does not wait for it */
+	*loss = NAN;
+	return step->io.loss ? ws_exec_read(step->exec, step->io.loss, loss, err) : WS_OK;
+}
+
+const struct ws_graph *ws_step_graph(const struct ws_step *step)
+{
+	return step->graph;
+}
+
+const struct ws_model_io *ws_step_io(const struct ws_step *step)
+{
+	return &step->io;
+}
+
+int64_t ws_step_skipped(const struct ws_step *step)
+{
+	return step->skipped;
+}
+
+static enum ws_status find(struct ws_step *step, const char *name, int64_t count,
+                           struct ws_tensor **t, struct ws_err *err)
+{
+	*t = ws_graph_find(step->graph, name);
+	WS_FAIL_IF(!*t, err, USAGE, "no tensor %s", name);
+	WS_FAIL_IF((*t)->count != count, err, USAGE, "tensor %s has %lld values, not %lld", name,
+	           (long long)(*t)->count, (long long)count);
+	return WS_OK;
+}
+
+enum ws_status ws_step_read(struct ws_step *step, const char *tensor, double *values, int64_t count,
+                            struct ws_err *err)
+{
+	struct ws_tensor *t;
+
+	WS_FORWARD(find(step, tensor, count, &t, err));
+	return ws_exec_read(step->exec, t, values, err);
+}
+
+enum ws_status ws_step_write(struct ws_step *step, const char *tensor, const double *values,
+                             int64_t count, struct ws_err *err)
+{
+	struct ws_tensor *t;
+
+	WS_FORWARD(find(step, tensor, count, &t, err));
+	return ws_exec_write(step->exec, t, values, err);
+}
+
+/* --- the whole run ----------------------------------------------------------------- */
+
+static void fact_number(const char *key, int64_t value)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%" PRId64, value);
+	wsnvtx_workload(key, text);
+}
+
+static void fact_loss_scale(struct ws_loss_scale scaling)
+{
+	char text[32] = "dynamic";
+
+	if (scaling.kind == WS_LOSS_SCALE_NONE)
+		snprintf(text, sizeof(text), "none");
+	else if (scaling.kind == WS_LOSS_SCALE_STATIC)
+		snprintf(text, sizeof(text), "static:%g", scaling.value);
+	wsnvtx_workload("loss_scale", text);
+}
+
+static void state_facts(const struct ws_step_run_options *options, const struct ws_backend *backend)
+{
+	const struct ws_step_options *o = &options->step;
+	char seed[32];
+
+	wsnvtx_workload("model", o->model->name);
+	fact_number("batch", o->batch);
+	if (o->model->image)
+		ws_image_facts(o->model->image, &o->image);
+	else
+		fact_number("context", o->context);
+	if (o->layers)
+		fact_number("layers", o->layers);
+	wsnvtx_workload("dtype", o->precision->name);
+	wsnvtx_workload("phase", ws_step_phase_name(o->phase));
+	wsnvtx_workload("fusion", ws_fusion_name(o->fusion));
+	if (o->phase >= WS_STEP_FULL)
+		wsnvtx_workload("optimizer", ws_optimizer_name((int)o->optimizer.kind));
+	if (o->phase >= WS_STEP_FORWARD_BACKWARD)
+		fact_loss_scale(ws_loss_scale_resolve(o->precision, o->loss_scale));
+	wsnvtx_workload("data", o->data ? "file" : "synthetic"); /* a path would tell too much */
+	fact_number("warmup", options->warmup);
+	fact_number("steps", options->steps);
+	snprintf(seed, sizeof(seed), "%" PRIu64, o->seed);
+	wsnvtx_workload("seed", seed);
+	wsnvtx_workload("backend", backend->ops->name);
+	wsnvtx_workload("device", backend->device);
+	if (*backend->libraries)
+		wsnvtx_workload("libraries", backend->libraries);
+	if (o->model->image)
+		fact_number("images_per_step", o->batch);
+	else
+		fact_number("tokens_per_step", o->batch * o->context);
+}
+
+static enum ws_status run_steps(const struct ws_step_run_options *options, struct ws_step *step,
+                                struct ws_err *err)
+{
+	for (int64_t i = 0; i < options->warmup + options->steps; i++) {
+		bool warmup = i < options->warmup;
+		int64_t number = warmup ? i + 1 : i + 1 - options->warmup;
+		double loss;
+
+		WS_FORWARD(ws_step_run(step, warmup ? "warm-up" : "step", (uint64_t)number, &loss,
+		                       err));
+		if (options->report)
+			WS_FORWARD(options->report(options->report_arg, warmup, number, loss, err));
+	}
+	return WS_OK;
+}
+
+enum ws_status ws_step_run_all(const struct ws_step_run_options *options,
+                               struct ws_backend *backend, struct ws_pool *pool, struct ws_err *err)
+{
+	struct ws_step *step = NULL;
+	struct ws_err own = {0};
+	char result[sizeof(own.text) + 32] = "ok";
+	enum ws_status status;
+
+	state_facts(options, backend);
+	status = ws_step_open(&options->step, backend, pool, &step, &own);
+	if (status == WS_OK) {
+		fact_number("parameters", ws_graph_param_count(ws_step_graph(step)));
+		status = run_steps(options, step, &own);
+		if (step->scaler.dynamic)
+			fact_number("skipped_steps", step->skipped);
+	}
+	ws_step_close(step);
+	if (status != WS_OK) {
+		snprintf(result, sizeof(result), "%s: %s",
+		         status == WS_NO_MEMORY ? "out of memory" : "failed", own.text);
+		if (err)
+			*err = own;
+	}
+	wsnvtx_workload("result", result);
+	return status;
+}

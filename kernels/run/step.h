@@ -1,0 +1,97 @@
+/*
+ * A training session: one model, its data and optimizer on one backend.
+ */
+#ifndef WS_KERNELS_RUN_STEP_H
+#define WS_KERNELS_RUN_STEP_H
+
+#include "kernels/exec/backend.h"
+#include "kernels/models/model.h"
+#include "kernels/models/image.h"
+#include "kernels/nn/optim.h"
+
+/* How much of a step is run. Each includes those before it. */
+enum ws_step_phase {
+	WS_STEP_FORWARD,          /* forward only: no loss */
+	WS_STEP_FORWARD_BACKWARD, /* forward, loss, backward */
+	WS_STEP_FULL,             /* and the optimizer */
+};
+
+struct ws_step_options {
+	const struct ws_model *model;
+	const struct ws_precision *precision;
+	enum ws_step_phase phase;
+	enum ws_fusion fusion;
+	int64_t batch, context;
+	int64_t layers; /* 0: the model's own */
+	uint64_t seed;
+	const struct ws_data_file *data; /* what to train on; borrowed; NULL: synthetic data */
+	struct ws_image_options image; /* image models; batch, layers, seed and data: those above */
+	struct ws_optimizer optimizer;
+	struct ws_loss_scale loss_scale;
+};
+
+struct ws_step;
+
+/* Build the model's graph and nothing else: for those who want to look at it. */
+enum ws_status ws_step_build(const struct ws_step_options *options, struct ws_step **step,
+                             struct ws_err *err);
+
+/*
+ * Build the model's graph and allocate and initialise its tensors, in an NVTX
+ * range `setup`. backend and pool are borrowed and must outlive the session.
+ * NO_MEMORY before anything is allocated when the plan does not fit the device.
+ */
+enum ws_status ws_step_open(const struct ws_step_options *options, struct ws_backend *backend,
+                            struct ws_pool *pool, struct ws_step **step, struct ws_err *err);
+void ws_step_close(struct ws_step *step);
+
+/*
+ * Run the next step in an NVTX range named range, with number as its payload.
+ * loss: NaN when the phase has none.
+ */
+enum ws_status ws_step_run(struct ws_step *step, const char *range, uint64_t number, double *loss,
+                           struct ws_err *err);
+
+const struct ws_graph *ws_step_graph(const struct ws_step *step);
+const struct ws_model_io *ws_step_io(const struct ws_step *step);
+/* Steps whose update was left out because of a gradient that was not finite. */
+int64_t ws_step_skipped(const struct ws_step *step);
+/* Copy a tensor of the session, by name, to the host: count values must be its size. */
+enum ws_status ws_step_read(struct ws_step *step, const char *tensor, double *values, int64_t count,
+                            struct ws_err *err);
+/* Copy values into a tensor, by name. */
+enum ws_status ws_step_write(struct ws_step *step, const char *tensor, const double *values,
+                             int64_t count, struct ws_err *err);
+
+/* --- the whole run ----------------------------------------------------------------- */
+
+struct ws_step_run_options {
+	struct ws_step_options step;
+	int64_t warmup, steps;
+	/* Told of each step that ended: its number from 1 within its kind. May fail the run. */
+	enum ws_status (*report)(void *arg, bool warmup, int64_t number, double loss,
+	                         struct ws_err *err);
+	void *report_arg;
+};
+
+/*
+ * State the facts of the run (warpsheet_nvtx.h: workload), open a session, run
+ * the warm-up and the measured steps, state the result, which is "ok" or
+ * why it failed.
+ */
+enum ws_status ws_step_run_all(const struct ws_step_run_options *options,
+                               struct ws_backend *backend, struct ws_pool *pool,
+                               struct ws_err *err);
+
+/* --- names -------------------------------------------------------------------------- */
+
+/* The i-th dtype mode of precision.def, NULL after the last. */
+const struct ws_precision *ws_precision_at(int i);
+const struct ws_precision *ws_precision_find(const char *name);
+/* "none", "full"; NULL after the last */
+const char *ws_fusion_name(int fusion);
+/* "forward", "forward-backward", "step" */
+const char *ws_step_phase_name(enum ws_step_phase phase);
+bool ws_step_phase_find(const char *name, enum ws_step_phase *phase);
+
+#endif

@@ -1,0 +1,44 @@
+#include "recorder/cupti/calls.h"
+
+#include <string.h>
+
+#include "recorder/shared/cupti_abi.h"
+
+/* Beginnings of names, without cuda or cu. */
+static const char *const launches[] = {"Launch", "GraphLaunch"};
+static const char *const others[] = {"GraphInstantiate", "GraphUpload",
+                                     /* copies and fills */
+                                     "Memcpy", "Memset", "MemPrefetch",
+                                     /* memory */
+                                     "Malloc", "Free", "HostAlloc", "HostRegister",
+                                     /* waits */
+                                     "StreamSynchronize", "StreamWaitEvent", "EventSynchronize",
+                                     "DeviceSynchronize", "DeviceReset",
+                                     /* code */
+                                     "LibraryLoad"};
+/* What the driver names otherwise, for programs that call it without the runtime. */
+static const char *const of_driver[] = {"MemAlloc",        "MemFree",        "MemHostAlloc",
+                                        "MemHostRegister", "CtxSynchronize", "ModuleLoad"};
+
+static int begins_with_one_of(const char *name, const char *const *beginnings, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!strncmp(name, beginnings[i], strlen(beginnings[i])))
+			return 1;
+	return 0;
+}
+
+int ws_cupti_wants_call(uint32_t domain, const char *name, int kernels_only)
+{
+	name += strspn(name, "_"); /* __cudaLaunchKernel: what nvcc 13 makes of <<<>>> */
+	if (strncmp(name, "cu", 2) != 0)
+		return 0;
+	name += strncmp(name, "cuda", 4) ? strlen("cu") : strlen("cuda");
+	if (begins_with_one_of(name, launches, sizeof(launches) / sizeof(*launches)))
+		return 1;
+	if (kernels_only)
+		return 0;
+	return begins_with_one_of(name, others, sizeof(others) / sizeof(*others)) ||
+	       (domain == WS_CUPTI_DOMAIN_DRIVER &&
+	        begins_with_one_of(name, of_driver, sizeof(of_driver) / sizeof(*of_driver)));
+}

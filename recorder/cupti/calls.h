@@ -1,0 +1,16 @@
+/* Which calls of the CUDA API are worth a record each. */
+#ifndef WS_RECORDER_CUPTI_CALLS_H
+#define WS_RECORDER_CUPTI_CALLS_H
+
+#include <stdint.h>
+
+/*
+ * 1 for a function of this domain (enum ws_cupti_domain) with this name, as
+ * CUPTI has it: those that launch, copy, fill, wait, allocate or load code, of
+ * the driver too, as some programs have no runtime (of a runtime call and the
+ * driver call in it the launcher keeps one). kernels_only: launches alone. By
+ * name, as each CUPTI has more of them than the one before.
+ */
+int ws_cupti_wants_call(uint32_t domain, const char *name, int kernels_only);
+
+#endif

@@ -1,0 +1,81 @@
+/* What no activity record carries: versions, and limits that occupancy needs. */
+#include <dlfcn.h>
+#include <limits.h>
+#include <stdio.h>
+
+#include "recorder/cupti/source.h"
+
+/* CUdevice_attribute, and the attribute of the trace. Values of 0 mean "not told any more". */
+static const struct {
+	int attribute;
+	const char *name;
+	int64_t unit;
+} attributes[] = {
+        {33, "pci_bus", 1}, /* tells the GPUs of a machine apart */
+        {36, "memory_clock_hz", 1000},
+        {37, "memory_bus_bits", 1},
+        {97, "shared_per_block_optin_bytes", 1},
+        {111, "shared_reserved_per_block_bytes", 1},
+};
+
+static void define_version(const char *key, int version)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%d.%d", version / 1000, version % 1000 / 10);
+	ws_define_fact(key, text);
+}
+
+static void define_limits(void *driver)
+{
+	int (*get_count)(int *count), (*get_attribute)(int *value, int attribute, int device);
+	int count = 0;
+
+	*(void **)&get_count = dlsym(driver, "cuDeviceGetCount");
+	*(void **)&get_attribute = dlsym(driver, "cuDeviceGetAttribute");
+	if (!get_count || !get_attribute || get_count(&count))
+		return;
+	for (int device = 0; device < count; device++) {
+		for (size_t i = 0; i < sizeof(attributes) / sizeof(*attributes); i++) {
+			int value = 0;
+
+			if (!get_attribute(&value, attributes[i].attribute, device) && value > 0)
+				ws_define_device_attr((uint32_t)device, attributes[i].name,
+				                      value * attributes[i].unit);
+		}
+	}
+}
+
+static void define_runtime_version(void)
+{
+	char path[PATH_MAX];
+	int (*get_version)(int *version);
+	void *runtime;
+	int version = 0;
+
+	if (!ws_cudart_path(path, sizeof(path)))
+		return;
+	runtime = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
+	if (!runtime)
+		return;
+	*(void **)&get_version = dlsym(runtime, "cudaRuntimeGetVersion");
+	if (get_version && !get_version(&version) && version)
+		define_version("cuda.runtime_version", version);
+	dlclose(runtime);
+}
+
+void ws_cupti_define_facts(void)
+{
+	void *driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
+	int (*get_version)(int *version);
+	int version = 0;
+
+	define_runtime_version();
+	if (!driver)
+		return;
+	*(void **)&get_version = dlsym(driver, "cuDriverGetVersion");
+	if (get_version && !get_version(&version) && version)
+		define_version("cuda.driver_version", version);
+	define_limits(driver);
+	dlclose(driver);
+}

@@ -1,0 +1,157 @@
+/* Which copy of CUPTI, and what of it. */
+#include <dlfcn.h>
+#include <limits.h>
+#include <link.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "recorder/cupti/source.h"
+
+#define FLAGS (RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE) /* never unloaded: CUPTI crashes then */
+
+/* The major version that the program's runtime has goes first. */
+static const char *const sonames[] = {"libcupti.so.13", "libcupti.so.12"};
+#define NSONAMES 2
+
+/* --- where the program's runtime lies --- */
+
+struct cudart {
+	char *path;
+	size_t size;
+	int found;
+};
+
+static int look_at_object(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	struct cudart *cudart = arg;
+	const char *name = info->dlpi_name ? strrchr(info->dlpi_name, '/') : NULL;
+
+	(void)size;
+	if (!name || strncmp(name, "/libcudart.so", strlen("/libcudart.so")) != 0 ||
+	    strlen(info->dlpi_name) >= cudart->size)
+		return 0;
+	memcpy(cudart->path, info->dlpi_name, strlen(info->dlpi_name) + 1);
+	cudart->found = 1;
+	return 1;
+}
+
+int ws_cudart_path(char *path, size_t size)
+{
+	struct cudart cudart = {path, size, 0};
+
+	dl_iterate_phdr(look_at_object, &cudart);
+	return cudart.found;
+}
+
+/* --- looking --- */
+
+struct search {
+	int first; /* index of the soname to begin with */
+	void *lib;
+};
+
+/* Both major versions in this folder. */
+static void try_folder(struct search *s, const char *folder)
+{
+	char path[PATH_MAX];
+
+	for (int i = 0; !s->lib && i < NSONAMES; i++) {
+		const char *soname = sonames[(s->first + i) % NSONAMES];
+		int n = snprintf(path, sizeof(path), "%s/%s", folder, soname);
+
+		if (n > 0 && (size_t)n < sizeof(path))
+			s->lib = dlopen(path, FLAGS);
+	}
+}
+
+static void try_sonames(struct search *s, int flags)
+{
+	for (int i = 0; !s->lib && i < NSONAMES; i++)
+		s->lib = dlopen(sonames[(s->first + i) % NSONAMES], flags);
+}
+
+/* As toolkits, Linux distributions and Python packages lay it out. */
+static void try_beside(struct search *s, const char *cudart)
+{
+	static const char *const folders[] = {"", "/../../cuda_cupti/lib", "/../extras/CUPTI/lib64",
+	                                      "/../cupti/lib"};
+	int dir = (int)(strrchr(cudart, '/') - cudart);
+	char path[PATH_MAX];
+
+	for (size_t i = 0; !s->lib && i < sizeof(folders) / sizeof(*folders); i++) {
+		int n = snprintf(path, sizeof(path), "%.*s%s", dir, cudart, folders[i]);
+
+		if (n > 0 && (size_t)n < sizeof(path))
+			try_folder(s, path);
+	}
+}
+
+static void *find_library(void)
+{
+	const char *named = secure_getenv("WARPSHEET_CUPTI_PATH");
+	struct search s = {0};
+	char cudart[PATH_MAX];
+	int has_cudart = ws_cudart_path(cudart, sizeof(cudart));
+
+	s.first = has_cudart && strstr(cudart, "libcudart.so.12") != NULL;
+	/* two copies in one process are more than CUPTI bears */
+	try_sonames(&s, FLAGS | RTLD_NOLOAD);
+	if (!s.lib && named && *named) {
+		s.lib = dlopen(named, FLAGS);
+		try_folder(&s, named);
+		return s.lib; /* whoever names one wants no other */
+	}
+	if (has_cudart)
+		try_beside(&s, cudart);
+	try_folder(&s, "/usr/local/cuda/lib64");
+	try_folder(&s, "/usr/local/cuda/extras/CUPTI/lib64");
+	try_sonames(&s, FLAGS);
+	return s.lib;
+}
+
+/* --- taking --- */
+
+/* The state is what the launcher looks at, so it is set last. */
+static int fail(struct ws_seg_gpu *gpu, enum ws_gpu_state state, const char *text)
+{
+	snprintf(gpu->text, sizeof(gpu->text), "%s", text);
+	atomic_store(&gpu->state, state);
+	return -1;
+}
+
+static const char *look_up(void *lib)
+{
+#define F(name, needed, params)                               \
+	*(void **)&ws_cupti.name = dlsym(lib, "cupti" #name); \
+	if ((needed) && !ws_cupti.name)                       \
+		return "cupti" #name;
+	WS_CUPTI_FUNCTION_LIST(F)
+#undef F
+	return NULL;
+}
+
+int ws_cupti_load(struct ws_seg_gpu *gpu)
+{
+	void *lib = find_library();
+	ws_cupti_fn_GetVersion get_version;
+	const char *missing;
+	uint32_t version = 0;
+	Dl_info info;
+
+	if (!lib)
+		return fail(gpu, WS_GPU_CUPTI_MISSING, "");
+	*(void **)&get_version = dlsym(lib, "cuptiGetVersion");
+	if (!get_version)
+		return fail(gpu, WS_GPU_CUPTI_LACKS, "cuptiGetVersion");
+	if (dladdr(*(void **)&get_version, &info) && info.dli_fname)
+		snprintf(gpu->library, sizeof(gpu->library), "%s", info.dli_fname);
+	get_version(&version);
+	atomic_store(&gpu->cupti_version, version);
+	if (version < WS_CUPTI_VERSION_12_0)
+		return fail(gpu, WS_GPU_CUPTI_TOO_OLD, "");
+	missing = look_up(lib);
+	if (missing)
+		return fail(gpu, WS_GPU_CUPTI_LACKS, missing);
+	return 0;
+}

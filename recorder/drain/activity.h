@@ -1,0 +1,112 @@
+/*
+ * CUPTI's buffers become rows. Slots are read once they are done, in the order
+ * in which they were; what they name was defined before.
+ */
+#ifndef WS_RECORDER_DRAIN_ACTIVITY_H
+#define WS_RECORDER_DRAIN_ACTIVITY_H
+
+#include "recorder/drain/cupti_steps.h"
+#include "recorder/drain/private.h"
+
+#define WS_ACTIVITY_CALLS    4096 /* callback ids that can have a name */
+#define WS_ACTIVITY_KEPT     65536
+#define WS_ACTIVITY_PAIRS    262144
+#define WS_ACTIVITY_CONTEXTS 256
+#define WS_MAX_GPUS          64
+
+struct ws_activity {
+	struct ws_cupti_steps steps;
+	uint32_t steps_version; /* that the steps are for, 0 = not looked for yet */
+
+	uint64_t *looked; /* by slot: `done` when this pass began */
+
+	/* names of API calls, in the segment: driver, runtime */
+	struct ws_bytes calls[2][WS_ACTIVITY_CALLS];
+	uint8_t launches[2][WS_ACTIVITY_CALLS]; /* 1: work on a device follows from the call */
+	/* kernel names by address, for records whose process died before they were done */
+	struct ws_activity_kernel {
+		uint64_t address; /* 0: unused */
+		uint32_t string;
+	} * kernels;
+	size_t nkernels, kernels_size; /* size: a power of two */
+
+	/* API calls: one row for each correlation id, the outermost call */
+	uint32_t kept[WS_ACTIVITY_KEPT]; /* ids that have a row */
+	uint32_t kept_image;
+	struct ws_activity_call {
+		uint32_t correlation,
+		        slot; /* slot: of the number, so that nothing need be cleared */
+	} * runtime;          /* runtime calls of a slot */
+	size_t runtime_size;  /* a power of two */
+	uint32_t runtime_slot;
+
+	/* launches and the work they became, by correlation id; an older one gives way */
+	struct ws_activity_pair {
+		uint32_t correlation; /* 0: unused */
+		uint32_t image;
+		uint32_t seen; /* enum ws_activity_seen */
+	} pairs[WS_ACTIVITY_PAIRS];
+	uint64_t waiting; /* of them launches without work */
+	int has_ended;    /* so nothing becomes of those */
+
+	struct ws_activity_context {
+		uint32_t image, id, device;
+	} contexts[WS_ACTIVITY_CONTEXTS]; /* by id: the newest */
+
+	struct ws_row_launch_config last_config;
+	uint64_t last_config_id; /* 0: none */
+};
+
+/* What is known while one slot is read. */
+struct ws_activity_slot {
+	uint64_t image;
+	int unfinished;
+	int64_t earliest_ns, latest_ns; /* CLOCK_REALTIME: times outside are not times */
+};
+
+struct ws_activity *ws_activity_new(const struct ws_seg_header *seg); /* NULL: no memory */
+void ws_activity_free(struct ws_activity *a);                         /* NULL is legal */
+
+/* Note which slots are done; to be called before the definitions are read. */
+void ws_activity_look(struct ws_drain *d);
+/* Read those slots. Returns the number of records. */
+uint64_t ws_activity_pass(struct ws_drain *d);
+
+/* A definition of the collector's; 0 when there is no memory for it. */
+int ws_activity_name_call(struct ws_activity *a, uint32_t domain, uint32_t cbid,
+                          struct ws_bytes name);
+int ws_activity_name_kernel(struct ws_activity *a, uint64_t address, uint32_t string);
+
+/* --- drain_activity_rows.c --- */
+
+enum ws_activity_fate {
+	WS_ACTIVITY_ROW,     /* understood */
+	WS_ACTIVITY_DAMAGED, /* makes no sense */
+	WS_ACTIVITY_UNKNOWN, /* of a kind that is not read */
+};
+
+/* One record of `size` bytes to rows. */
+enum ws_activity_fate ws_activity_record(struct ws_drain *d, const struct ws_activity_slot *slot,
+                                         const uint8_t *record, size_t size);
+/* A device that something ran on has a row, if only a nameless one. 0: no such number. */
+int ws_activity_device(struct ws_drain *d, uint32_t device);
+
+enum ws_activity_seen {
+	WS_ACTIVITY_LAUNCH = 1,
+	WS_ACTIVITY_WORK = 2,
+};
+
+/* --- drain_activity.c, for the rows --- */
+
+/* A launch, or what became of one. */
+void ws_activity_see(struct ws_drain *d, const struct ws_activity_slot *slot, uint32_t correlation,
+                     enum ws_activity_seen what);
+
+/* String of the definition log that is the name of the kernel at this address; 0: unknown. */
+uint32_t ws_activity_kernel_at(const struct ws_activity *a, uint64_t address);
+
+/* 1 when the call is to have a row; there is one for each correlation id. */
+int ws_activity_keep_call(struct ws_activity *a, const struct ws_activity_slot *slot, int runtime,
+                          uint32_t correlation);
+
+#endif

@@ -1,0 +1,607 @@
+/* One activity record becomes rows of the trace. */
+#include <stdio.h>
+
+#include "recorder/drain/activity.h"
+#include "recorder/shared/segment_slots.h"
+
+/* --- what all records have --- */
+
+/* Start and end as CUPTI has them; 0 and 0: not measured. 0 when they make no sense. */
+static int read_times(const struct ws_drain *d, const struct ws_activity_slot *slot, uint64_t start,
+                      uint64_t end, int64_t *start_ns, int64_t *dur_ns)
+{
+	*start_ns = 0;
+	*dur_ns = 0;
+	if (!start && !end)
+		return 1;
+	if (start > end || (int64_t)start < slot->earliest_ns || (int64_t)end > slot->latest_ns ||
+	    end > INT64_MAX)
+		return 0;
+	*start_ns = (int64_t)start - d->seg->base_realtime_ns;
+	*dur_ns = (int64_t)(end - start);
+	return 1;
+}
+
+/* Ids begin anew with each image of a process, and the CPU backend's have image 0. */
+static uint64_t correlation_of(const struct ws_activity_slot *slot, uint32_t correlation)
+{
+	return correlation ? slot->image << 32 | correlation : 0;
+}
+
+static uint64_t pid_of(const struct ws_drain *d)
+{
+	return atomic_load(&d->seg->owner.pid);
+}
+
+/* A text that the collector put into the definition log, or one it had no time for. */
+static uint64_t text_of(struct ws_drain *d, uint64_t text, int *known)
+{
+	if (text & WS_SLOT_TEXT_ID)
+		return ws_drain_string_id(d, (uint32_t)text, known);
+	*known = 0;
+	return 0;
+}
+
+static uint64_t kernel_name(struct ws_drain *d, uint64_t address)
+{
+	uint32_t string;
+	uint64_t id;
+	char text[40];
+	int known;
+
+	id = text_of(d, address, &known);
+	if (known)
+		return id;
+	/* its process died first, but mostly the same kernel ran before */
+	string = ws_activity_kernel_at(d->activity, address);
+	id = string ? ws_drain_string_id(d, string, &known) : 0;
+	if (known)
+		return id;
+	snprintf(text, sizeof(text), "unknown kernel 0x%llx", (unsigned long long)address);
+	return ws_drain_intern(d, (struct ws_bytes){text, strlen(text)});
+}
+
+int ws_activity_device(struct ws_drain *d, uint32_t device)
+{
+	struct ws_row_device row = {.id = device, .kind = WS_DEVICE_CUDA};
+
+	if (device >= WS_MAX_GPUS)
+		return 0;
+	if (!(d->gpus >> device & 1))
+		ws_drain_add(d, WS_KIND_DEVICE, &row);
+	d->gpus |= UINT64_C(1) << device;
+	return 1;
+}
+
+/* Device of a context; 0 when the context's record was never seen. */
+static uint32_t device_of(const struct ws_activity *a, const struct ws_activity_slot *slot,
+                          uint32_t context)
+{
+	const struct ws_activity_context *c = &a->contexts[context % WS_ACTIVITY_CONTEXTS];
+
+	return c->id == context && c->image == slot->image ? c->device : 0;
+}
+
+/* --- kernels --- */
+
+static enum ws_activity_fate add_kernel(struct ws_drain *d, const struct ws_activity_slot *slot,
+                                        const struct ws_cupti_kernel *k)
+{
+	struct ws_activity *a = d->activity;
+	struct ws_row_launch_config config = {
+	        .pid = pid_of(d),
+	        .device = k->device,
+	        .context = k->context,
+	        .stream = k->stream,
+	        .grid_x = k->grid_x,
+	        .grid_y = k->grid_y,
+	        .grid_z = k->grid_z,
+	        .block_x = k->block_x,
+	        .block_y = k->block_y,
+	        .block_z = k->block_z,
+	        .cluster_x = k->cluster_x,
+	        .cluster_y = k->cluster_y,
+	        .cluster_z = k->cluster_z,
+	        .registers = k->registers,
+	        .shared_static_bytes = k->shared_static,
+	        .shared_dynamic_bytes = k->shared_dynamic,
+	        .local_bytes = k->local,
+	        .shared_executed_bytes = k->shared_executed,
+	        .launch_type = k->launch_type,
+	};
+	struct ws_row_kernel row = {
+	        .correlation = correlation_of(slot, k->correlation),
+	        .graph_node = k->graph_node,
+	        .graph = k->graph,
+	};
+	struct ws_err err;
+
+	if (!read_times(d, slot, k->start, k->end, &row.start_ns, &row.dur_ns) || !k->grid_x ||
+	    !k->block_x || !ws_activity_device(d, k->device))
+		return WS_ACTIVITY_DAMAGED;
+	ws_activity_see(d, slot, k->correlation, WS_ACTIVITY_WORK);
+	if (!ws_filter_keeps_work(d, row.correlation, row.start_ns, row.dur_ns))
+		return WS_ACTIVITY_ROW;
+	if (!k->end) {
+		row.flags = WS_KERNEL_NO_TIME;
+		d->counted[WS_LOSS_kernel_without_time]++;
+	}
+	config.name = kernel_name(d, k->name);
+	if (!a->last_config_id || memcmp(&a->last_config, &config, sizeof(config)) != 0) {
+		if (d->status == WS_OK &&
+		    ws_drain_note(d,
+		                  ws_trace_writer_intern_config(d->writer, &config,
+		                                                &a->last_config_id, &err),
+		                  &err) != WS_OK)
+			a->last_config_id = 0;
+		a->last_config = config;
+	}
+	row.config = a->last_config_id;
+	ws_drain_add(d, WS_KIND_KERNEL, &row);
+	d->counts.kernels++;
+	d->counts.gpu_kernels++;
+	return WS_ACTIVITY_ROW;
+}
+
+/* --- copies and fills --- */
+
+static uint64_t copy_flags(uint64_t end, uint32_t flags)
+{
+	return (end ? 0 : WS_COPY_NO_TIME) | (flags & WS_CUPTI_ASYNC ? WS_COPY_ASYNC : 0);
+}
+
+/* Is a copy or fill for the file: inside the window, and wanted? */
+static int keeps_copy(struct ws_drain *d, uint64_t correlation, int64_t start_ns, int64_t dur_ns)
+{
+	/* the filter counts what it leaves out: it is asked in any case */
+	return ws_filter_keeps_work(d, correlation, start_ns, dur_ns) &&
+	       !d->seg->capture.kernels_only;
+}
+
+static enum ws_activity_fate add_memcpy(struct ws_drain *d, const struct ws_activity_slot *slot,
+                                        const struct ws_cupti_memcpy *m)
+{
+	struct ws_row_memcpy row = {
+	        .correlation = correlation_of(slot, m->correlation),
+	        .pid = pid_of(d),
+	        .device = m->device,
+	        .context = m->context,
+	        .stream = m->stream,
+	        .kind = m->kind,
+	        .src_kind = m->src_kind,
+	        .dst_kind = m->dst_kind,
+	        .bytes = m->bytes,
+	        .graph_node = m->graph_node,
+	        .flags = copy_flags(m->end, m->flags),
+	        .copies = m->copies > 1 ? m->copies : 0,
+	};
+
+	if (!read_times(d, slot, m->start, m->end, &row.start_ns, &row.dur_ns) ||
+	    !ws_activity_device(d, m->device))
+		return WS_ACTIVITY_DAMAGED;
+	ws_activity_see(d, slot, m->correlation, WS_ACTIVITY_WORK);
+	if (keeps_copy(d, row.correlation, row.start_ns, row.dur_ns))
+		ws_drain_add(d, WS_KIND_MEMCPY, &row);
+	return WS_ACTIVITY_ROW;
+}
+
+static enum ws_activity_fate add_ptop(struct ws_drain *d, const struct ws_activity_slot *slot,
+                                      const struct ws_cupti_ptop *m)
+{
+	struct ws_row_memcpy row = {
+	        .correlation = correlation_of(slot, m->correlation),
+	        .pid = pid_of(d),
+	        .device = m->device,
+	        .context = m->context,
+	        .stream = m->stream,
+	        .kind = m->kind,
+	        .src_kind = m->src_kind,
+	        .dst_kind = m->dst_kind,
+	        .bytes = m->bytes,
+	        .src_device = m->src_device,
+	        .dst_device = m->dst_device,
+	        .graph_node = m->graph_node,
+	        .flags = copy_flags(m->end, m->flags),
+	};
+
+	if (!read_times(d, slot, m->start, m->end, &row.start_ns, &row.dur_ns) ||
+	    !ws_activity_device(d, m->device) || !ws_activity_device(d, m->src_device) ||
+	    !ws_activity_device(d, m->dst_device))
+		return WS_ACTIVITY_DAMAGED;
+	ws_activity_see(d, slot, m->correlation, WS_ACTIVITY_WORK);
+	if (keeps_copy(d, row.correlation, row.start_ns, row.dur_ns))
+		ws_drain_add(d, WS_KIND_MEMCPY, &row);
+	return WS_ACTIVITY_ROW;
+}
+
+static enum ws_activity_fate add_memset(struct ws_drain *d, const struct ws_activity_slot *slot,
+                                        const struct ws_cupti_memset *m)
+{
+	struct ws_row_memset row = {
+	        .correlation = correlation_of(slot, m->correlation),
+	        .pid = pid_of(d),
+	        .device = m->device,
+	        .context = m->context,
+	        .stream = m->stream,
+	        .memory_kind = m->memory_kind,
+	        .value = m->value,
+	        .bytes = m->bytes,
+	        .graph_node = m->graph_node,
+	        .flags = copy_flags(m->end, m->flags),
+	};
+
+	if (!read_times(d, slot, m->start, m->end, &row.start_ns, &row.dur_ns) ||
+	    !ws_activity_device(d, m->device))
+		return WS_ACTIVITY_DAMAGED;
+	ws_activity_see(d, slot, m->correlation, WS_ACTIVITY_WORK);
+	if (keeps_copy(d, row.correlation, row.start_ns, row.dur_ns))
+		ws_drain_add(d, WS_KIND_MEMSET, &row);
+	return WS_ACTIVITY_ROW;
+}
+
+static enum ws_activity_fate add_graph(struct ws_drain *d, const struct ws_activity_slot *slot,
+                                       const struct ws_cupti_graph *g)
+{
+	struct ws_row_graph_launch row = {
+	        .correlation = correlation_of(slot, g->correlation),
+	        .pid = pid_of(d),
+	        .device = g->device,
+	        .context = g->context,
+	        .stream = g->stream,
+	        .graph = g->id,
+	};
+
+	if (!read_times(d, slot, g->start, g->end, &row.start_ns, &row.dur_ns) ||
+	    !ws_activity_device(d, g->device))
+		return WS_ACTIVITY_DAMAGED;
+	ws_activity_see(d, slot, g->correlation, WS_ACTIVITY_WORK);
+	if (!ws_filter_keeps_work(d, row.correlation, row.start_ns, row.dur_ns))
+		return WS_ACTIVITY_ROW;
+	ws_drain_add(d, WS_KIND_GRAPH_LAUNCH, &row);
+	return WS_ACTIVITY_ROW;
+}
+
+/* --- calls and waits on the host --- */
+
+/* Id in the trace of a thread: the collector's, else by the system's id of it. */
+static uint64_t thread_of(struct ws_drain *d, uint32_t thread)
+{
+	if (thread & WS_SLOT_THREAD_ID)
+		return thread & ~WS_SLOT_THREAD_ID;
+	return ws_drain_thread_by_tid(d, pid_of(d), thread);
+}
+
+static uint64_t call_name(struct ws_drain *d, uint32_t domain, uint32_t cbid)
+{
+	const struct ws_activity *a = d->activity;
+	const char *name = NULL;
+	char text[32];
+
+	if (cbid < WS_ACTIVITY_CALLS && a->calls[domain - WS_CUPTI_DOMAIN_DRIVER][cbid].len)
+		return ws_drain_intern(d, a->calls[domain - WS_CUPTI_DOMAIN_DRIVER][cbid]);
+	if (!a->steps.callback_name || a->steps.callback_name(domain, cbid, &name) != WS_CUPTI_OK ||
+	    !name) {
+		snprintf(text, sizeof(text), "%s call %u",
+		         domain == WS_CUPTI_DOMAIN_DRIVER ? "driver" : "runtime", cbid);
+		name = text;
+	}
+	return ws_drain_intern(d, (struct ws_bytes){name, strlen(name)});
+}
+
+static enum ws_activity_fate add_api(struct ws_drain *d, const struct ws_activity_slot *slot,
+                                     uint32_t domain, const struct ws_cupti_api *c)
+{
+	struct ws_row_api row = {
+	        .correlation = correlation_of(slot, c->correlation),
+	        .result = (int32_t)c->result,
+	};
+
+	if (!read_times(d, slot, c->start, c->end, &row.start_ns, &row.dur_ns))
+		return WS_ACTIVITY_DAMAGED;
+	row.thread = thread_of(d, c->thread);
+	if (!row.thread)
+		return WS_ACTIVITY_DAMAGED;
+	if (!c->result && c->cbid < WS_ACTIVITY_CALLS &&
+	    d->activity->launches[domain - WS_CUPTI_DOMAIN_DRIVER][c->cbid])
+		ws_activity_see(d, slot, c->correlation, WS_ACTIVITY_LAUNCH);
+	if (!ws_activity_keep_call(d->activity, slot, domain == WS_CUPTI_DOMAIN_RUNTIME,
+	                           c->correlation) ||
+	    !ws_filter_keeps_call(d, row.correlation, row.start_ns))
+		return WS_ACTIVITY_ROW;
+	row.name = call_name(d, domain, c->cbid);
+	ws_drain_add(d, WS_KIND_API, &row);
+	return WS_ACTIVITY_ROW;
+}
+
+static int64_t or_none(uint32_t id)
+{
+	return id == WS_CUPTI_NONE ? -1 : (int64_t)id;
+}
+
+static enum ws_activity_fate add_sync(struct ws_drain *d, const struct ws_activity_slot *slot,
+                                      const struct ws_cupti_sync *s)
+{
+	struct ws_row_sync row = {
+	        .correlation = correlation_of(slot, s->correlation),
+	        .pid = pid_of(d),
+	        .device = device_of(d->activity, slot, s->context),
+	        .context = s->context,
+	        .stream = or_none(s->stream),
+	        .type = s->type <= WS_SYNC_CONTEXT ? s->type : WS_SYNC_UNKNOWN,
+	        .event = or_none(s->event),
+	        .event_stream = -1,
+	};
+
+	if (!read_times(d, slot, s->start, s->end, &row.start_ns, &row.dur_ns))
+		return WS_ACTIVITY_DAMAGED;
+	if (!ws_filter_keeps_work(d, row.correlation, row.start_ns, row.dur_ns))
+		return WS_ACTIVITY_ROW;
+	ws_activity_device(d, (uint32_t)row.device);
+	ws_drain_add(d, WS_KIND_SYNC, &row);
+	return WS_ACTIVITY_ROW;
+}
+
+static enum ws_activity_fate add_overhead(struct ws_drain *d, const struct ws_activity_slot *slot,
+                                          const struct ws_cupti_overhead *o)
+{
+	struct ws_row_overhead row = {.kind = o->kind};
+
+	/* 1, then 1 << 16, 2 << 16 … */
+	if (o->kind > WS_OVERHEAD_DRIVER_COMPILER)
+		row.kind = (o->kind >> 16) + 1;
+	if (row.kind > WS_OVERHEAD_UVM_INIT)
+		row.kind = WS_OVERHEAD_UNKNOWN;
+	if (!read_times(d, slot, o->start, o->end, &row.start_ns, &row.dur_ns))
+		return WS_ACTIVITY_DAMAGED;
+	if (!ws_filter_keeps_work(d, 0, row.start_ns, row.dur_ns))
+		return WS_ACTIVITY_ROW;
+	if (o->object_kind == WS_CUPTI_OBJECT_THREAD && o->thread)
+		row.thread = thread_of(d, o->thread);
+	ws_drain_add(d, WS_KIND_OVERHEAD, &row);
+	return WS_ACTIVITY_ROW;
+}
+
+static enum ws_activity_fate add_jit(struct ws_drain *d, const struct ws_activity_slot *slot,
+                                     const struct ws_cupti_jit *j)
+{
+	struct ws_row_overhead row = {
+	        .kind = j->op >= 1 && j->op <= 3 ? WS_OVERHEAD_JIT_CACHE_LOAD + j->op - 1
+	                                         : WS_OVERHEAD_UNKNOWN,
+	};
+
+	if (!read_times(d, slot, j->start, j->end, &row.start_ns, &row.dur_ns))
+		return WS_ACTIVITY_DAMAGED;
+	if (!ws_filter_keeps_work(d, 0, row.start_ns, row.dur_ns))
+		return WS_ACTIVITY_ROW;
+	if (j->thread)
+		row.thread = thread_of(d, j->thread);
+	ws_drain_add(d, WS_KIND_OVERHEAD, &row);
+	return WS_ACTIVITY_ROW;
+}
+
+/* --- memory --- */
+
+/* Both kinds of record that concern memory, in the form of one. */
+static enum ws_activity_fate add_memory(struct ws_drain *d, const struct ws_activity_slot *slot,
+                                        struct ws_row_memory *row, uint64_t time)
+{
+	int64_t dur_ns;
+
+	if (!time || !read_times(d, slot, time, time, &row->time_ns, &dur_ns) ||
+	    !ws_activity_device(d, (uint32_t)row->device))
+		return WS_ACTIVITY_DAMAGED;
+	if (!ws_filter_keeps_work(d, row->correlation, row->time_ns, 0))
+		return WS_ACTIVITY_ROW;
+	row->pid = pid_of(d);
+	ws_drain_add(d, WS_KIND_MEMORY, row);
+	return WS_ACTIVITY_ROW;
+}
+
+static enum ws_activity_fate add_allocation(struct ws_drain *d, const struct ws_activity_slot *slot,
+                                            const struct ws_cupti_memory *m)
+{
+	struct ws_row_memory row = {
+	        .op = m->op - 1,
+	        .memory_kind = m->kind <= WS_MEMORY_MANAGED_STATIC ? m->kind : WS_MEMORY_UNKNOWN,
+	        .device = m->device,
+	        .context = m->context,
+	        .stream = m->stream == WS_CUPTI_NONE ? 0 : m->stream,
+	        .correlation = correlation_of(slot, m->correlation),
+	        .address = m->address,
+	        .bytes = m->bytes,
+	};
+
+	if (m->op < 1 || m->op > 2)
+		return WS_ACTIVITY_DAMAGED;
+	if (m->pool_type) {
+		row.total_allocated_bytes = m->pool_used;
+		row.total_reserved_bytes = m->pool_size;
+	}
+	return add_memory(d, slot, &row, m->time);
+}
+
+static enum ws_activity_fate add_pool(struct ws_drain *d, const struct ws_activity_slot *slot,
+                                      const struct ws_cupti_pool *p)
+{
+	struct ws_row_memory row = {
+	        .op = WS_MEMORY_OP_POOL_CREATE + p->op - 1,
+	        .memory_kind = WS_MEMORY_DEVICE,
+	        .device = p->device,
+	        .correlation = correlation_of(slot, p->correlation),
+	        .address = p->address,
+	        .bytes = p->size,
+	        .total_allocated_bytes = p->used,
+	        .total_reserved_bytes = p->size,
+	};
+
+	if (p->op < 1 || p->op > 3)
+		return WS_ACTIVITY_DAMAGED;
+	return add_memory(d, slot, &row, p->time);
+}
+
+/* --- what the others name --- */
+
+static void add_device_attr(struct ws_drain *d, uint32_t device, const char *name, int64_t value)
+{
+	struct ws_row_device_attr row = {
+	        .device = device,
+	        .attr = ws_drain_intern(d, (struct ws_bytes){name, strlen(name)}),
+	        .value = value,
+	};
+
+	ws_drain_add(d, WS_KIND_DEVICE_ATTR, &row);
+}
+
+/* -1, which is no value of an attribute, when it is absurd. */
+static int64_t product(uint64_t a, uint64_t b)
+{
+	int64_t result;
+
+	return __builtin_mul_overflow(a, b, &result) ? -1 : result;
+}
+
+/* X(attribute of the trace, value from the record c) */
+#define DEVICE_ATTR_LIST(X)                                                 \
+	X(compute_capability_major, c->major)                               \
+	X(compute_capability_minor, c->minor)                               \
+	X(sm_count, c->sm_count)                                            \
+	X(warp_size, c->warp_size)                                          \
+	X(max_threads_per_block, c->threads_per_block)                      \
+	X(max_threads_per_sm, product(c->warps_per_sm, c->warp_size))       \
+	X(max_warps_per_sm, c->warps_per_sm)                                \
+	X(max_blocks_per_sm, c->blocks_per_sm)                              \
+	X(registers_per_block, c->registers_per_block)                      \
+	X(registers_per_sm, c->registers_per_sm)                            \
+	X(shared_per_block_bytes, c->shared_per_block)                      \
+	X(shared_per_sm_bytes, c->shared_per_sm)                            \
+	X(global_memory_bytes, product(c->memory_size, 1))                  \
+	X(constant_memory_bytes, c->constant_size)                          \
+	X(l2_cache_bytes, c->l2_size)                                       \
+	X(memory_bandwidth_bytes_per_s, product(c->memory_bandwidth, 1000)) \
+	X(core_clock_hz, product(c->core_clock, 1000))                      \
+	X(copy_engines, c->copy_engines)                                    \
+	X(ecc, c->ecc)                                                      \
+	X(mig, c->mig)                                                      \
+	X(mig_gpu_instance, c->mig ? (int64_t)c->gpu_instance : -1)         \
+	X(mig_compute_instance, c->mig ? (int64_t)c->compute_instance : -1)
+
+static enum ws_activity_fate add_device(struct ws_drain *d, const struct ws_cupti_device *c)
+{
+	struct ws_row_device row = {.id = c->id, .kind = WS_DEVICE_CUDA};
+	int known;
+
+	if (c->id >= WS_MAX_GPUS || !c->sm_count)
+		return WS_ACTIVITY_DAMAGED;
+	row.name = text_of(d, c->name, &known);
+	ws_drain_add(d, WS_KIND_DEVICE, &row);
+	d->gpus |= UINT64_C(1) << c->id;
+#define X(attr, value)             \
+	if ((int64_t)(value) >= 0) \
+		add_device_attr(d, c->id, #attr, (int64_t)(value));
+	DEVICE_ATTR_LIST(X)
+#undef X
+	return WS_ACTIVITY_ROW;
+}
+
+static enum ws_activity_fate add_context(struct ws_drain *d, const struct ws_activity_slot *slot,
+                                         const struct ws_cupti_context *c)
+{
+	struct ws_row_context row = {
+	        .pid = pid_of(d),
+	        .id = c->id,
+	        .device = c->device,
+	        .api = c->api <= 2 ? c->api : 0,
+	        .null_stream = c->null_stream,
+	        .parent = c->is_green ? c->parent : 0,
+	        .sm_count = c->is_green ? c->sm_count : 0,
+	};
+
+	if (!c->id || !ws_activity_device(d, c->device))
+		return WS_ACTIVITY_DAMAGED;
+	d->activity->contexts[c->id % WS_ACTIVITY_CONTEXTS] =
+	        (struct ws_activity_context){(uint32_t)slot->image, c->id, c->device};
+	ws_drain_add(d, WS_KIND_CONTEXT, &row);
+	return WS_ACTIVITY_ROW;
+}
+
+static enum ws_activity_fate add_stream(struct ws_drain *d, const struct ws_cupti_stream *s)
+{
+	struct ws_row_stream row = {
+	        .pid = pid_of(d),
+	        .context = s->context,
+	        .id = s->id,
+	        .priority = (int32_t)s->priority,
+	        .flag = s->flag <= 3 ? s->flag : 0,
+	};
+
+	ws_drain_add(d, WS_KIND_STREAM, &row);
+	return WS_ACTIVITY_ROW;
+}
+
+/* --- by kind --- */
+
+enum ws_activity_fate ws_activity_record(struct ws_drain *d, const struct ws_activity_slot *slot,
+                                         const uint8_t *record, size_t size)
+{
+	union {
+#define R(NAME, name, type, full, least) struct ws_cupti_##name name;
+		WS_CUPTI_RECORD_LIST(R)
+#undef R
+	} u;
+
+#define READ(name)                          \
+	if (size < WS_CUPTI_LEAST_##name)   \
+		return WS_ACTIVITY_DAMAGED; \
+	ws_cupti_read_##name(&u.name, record, size)
+	switch (ws_cupti_kind(record)) {
+	case WS_CUPTI_KIND_KERNEL:
+	case WS_CUPTI_KIND_CONCURRENT_KERNEL:
+		READ(kernel);
+		return add_kernel(d, slot, &u.kernel);
+	case WS_CUPTI_KIND_MEMCPY:
+		READ(memcpy);
+		return add_memcpy(d, slot, &u.memcpy);
+	case WS_CUPTI_KIND_MEMCPY2:
+		READ(ptop);
+		return add_ptop(d, slot, &u.ptop);
+	case WS_CUPTI_KIND_MEMSET:
+		READ(memset);
+		return add_memset(d, slot, &u.memset);
+	case WS_CUPTI_KIND_DRIVER:
+		READ(api);
+		return add_api(d, slot, WS_CUPTI_DOMAIN_DRIVER, &u.api);
+	case WS_CUPTI_KIND_RUNTIME:
+		READ(api);
+		return add_api(d, slot, WS_CUPTI_DOMAIN_RUNTIME, &u.api);
+	case WS_CUPTI_KIND_DEVICE:
+		READ(device);
+		return add_device(d, &u.device);
+	case WS_CUPTI_KIND_CONTEXT:
+		READ(context);
+		return add_context(d, slot, &u.context);
+	case WS_CUPTI_KIND_STREAM:
+		READ(stream);
+		return add_stream(d, &u.stream);
+	case WS_CUPTI_KIND_SYNCHRONIZATION:
+		READ(sync);
+		return add_sync(d, slot, &u.sync);
+	case WS_CUPTI_KIND_OVERHEAD:
+		READ(overhead);
+		return add_overhead(d, slot, &u.overhead);
+	case WS_CUPTI_KIND_MEMORY2:
+		READ(memory);
+		return add_allocation(d, slot, &u.memory);
+	case WS_CUPTI_KIND_MEMORY_POOL:
+		READ(pool);
+		return add_pool(d, slot, &u.pool);
+	case WS_CUPTI_KIND_GRAPH_TRACE:
+		READ(graph);
+		return add_graph(d, slot, &u.graph);
+	case WS_CUPTI_KIND_JIT:
+		READ(jit);
+		return add_jit(d, slot, &u.jit);
+	default:
+		return WS_ACTIVITY_UNKNOWN;
+	}
+#undef READ
+}

@@ -1,0 +1,343 @@
+#include "recorder/drain/capture_filter.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "recorder/drain/private.h"
+
+/* --- records that wait --- */
+
+/* Of one thread, and starts of ranges: a program that ends none must not fill our memory. */
+#define MAX_HELD 4096
+
+/* A record that waited becomes rows. */
+static void emit(struct ws_drain *d, uint32_t thread, const uint8_t *rec, uint32_t size)
+{
+	if (!ws_drain_record(d, thread, rec, size))
+		d->counted[WS_LOSS_unknown_record]++;
+}
+
+struct held {
+	uint8_t *bytes; /* the record */
+	uint32_t size;
+	uint32_t thread;
+	uint32_t domain;
+	uint64_t range; /* of a start */
+	int64_t time_ns;
+};
+
+struct ws_held_records {
+	struct held *records;
+	size_t n, size;
+};
+
+static int hold(struct ws_held_records *list, uint32_t thread, const struct ws_rec_event *ev,
+                const uint8_t *rec, uint32_t size)
+{
+	struct held *h;
+
+	if (list->n == MAX_HELD)
+		return 0;
+	if (list->n == list->size) {
+		size_t n = list->size ? list->size * 2 : 16;
+		struct held *records = realloc(list->records, n * sizeof(*records));
+
+		if (!records)
+			return 0;
+		list->records = records;
+		list->size = n;
+	}
+	h = &list->records[list->n];
+	*h = (struct held){malloc(size), size, thread, ev->domain, ev->range, ev->head.time_ns};
+	if (!h->bytes)
+		return 0;
+	memcpy(h->bytes, rec, size);
+	list->n++;
+	return 1;
+}
+
+static void drop_held(struct ws_held_records *list, size_t i)
+{
+	free(list->records[i].bytes);
+	memmove(&list->records[i], &list->records[i + 1],
+	        (list->n - i - 1) * sizeof(*list->records));
+	list->n--;
+}
+
+static void free_held(struct ws_held_records *list)
+{
+	while (list->n)
+		drop_held(list, list->n - 1);
+	free(list->records);
+	*list = (struct ws_held_records){0};
+}
+
+/* All held pushes of the thread become rows: something inside of them is kept. */
+static void release_pushes(struct ws_drain *d, uint32_t thread)
+{
+	struct ws_capture_filter *f = &d->filter;
+
+	if (thread >= f->nheld)
+		return;
+	for (size_t i = 0; i < f->held[thread].n; i++)
+		emit(d, thread, f->held[thread].records[i].bytes, f->held[thread].records[i].size);
+	while (f->held[thread].n)
+		drop_held(&f->held[thread], f->held[thread].n - 1);
+}
+
+static struct ws_held_records *held_of(struct ws_capture_filter *f, uint32_t thread)
+{
+	size_t n = (size_t)thread * 2 + 16;
+	struct ws_held_records *held;
+
+	if (thread < f->nheld)
+		return &f->held[thread];
+	held = realloc(f->held, n * sizeof(*held));
+	if (!held)
+		return NULL;
+	memset(held + f->nheld, 0, (n - f->nheld) * sizeof(*held));
+	f->held = held;
+	f->nheld = n;
+	return &f->held[thread];
+}
+
+/* --- the filter --- */
+
+int ws_filter_init(struct ws_capture_filter *f, const struct ws_seg_header *seg)
+{
+	const struct ws_seg_window *spec = &seg->control.window;
+
+	memset(f, 0, sizeof(*f));
+	ws_window_init(&f->window, spec->begin_ns ? spec->begin_ns : INT64_MIN, spec->duration_ns,
+	               spec->ranges != WS_RANGES_NONE);
+	f->is_active = spec->begin_ns || spec->ranges != WS_RANGES_NONE;
+	f->starts = calloc(1, sizeof(*f->starts));
+	f->inside_calls = calloc(WS_FILTER_CALLS, sizeof(*f->inside_calls));
+	f->outside_calls = calloc(WS_FILTER_CALLS, sizeof(*f->outside_calls));
+	return f->starts && f->inside_calls && f->outside_calls;
+}
+
+void ws_filter_release(struct ws_capture_filter *f)
+{
+	for (size_t i = 0; i < f->nheld; i++)
+		free_held(&f->held[i]);
+	free(f->held);
+	if (f->starts)
+		free_held(f->starts);
+	free(f->starts);
+	free(f->inside_calls);
+	free(f->outside_calls);
+	ws_window_release(&f->window);
+	memset(f, 0, sizeof(*f));
+}
+
+void ws_filter_look(struct ws_drain *d)
+{
+	int64_t stop_ns = atomic_load(&d->seg->control.stop_ns);
+
+	if (!stop_ns)
+		return;
+	ws_window_stop(&d->filter.window, stop_ns);
+	d->filter.is_active = 1;
+}
+
+int ws_filter_range(struct ws_drain *d, const struct ws_def_window *range)
+{
+	if (range->is_open)
+		return ws_window_begin_range(&d->filter.window, range->time_ns);
+	ws_window_end_range(&d->filter.window, range->time_ns);
+	return 1;
+}
+
+/* --- NVTX --- */
+
+static int keeps(const struct ws_drain *d, int64_t start_ns, int64_t end_ns)
+{
+	return ws_window_keeps(&d->filter.window, start_ns, end_ns);
+}
+
+static int push(struct ws_drain *d, uint32_t thread, const struct ws_rec_event *ev,
+                const uint8_t *rec, uint32_t size)
+{
+	struct ws_held_records *held;
+
+	if (!keeps(d, ev->head.time_ns, ev->head.time_ns)) {
+		held = held_of(&d->filter, thread);
+		if (held && hold(held, thread, ev, rec, size))
+			return 1;
+	}
+	release_pushes(d, thread);
+	return ws_drain_record(d, thread, rec, size);
+}
+
+/* A pop ends the newest push of its domain; when that waits, both are decided now. */
+static int pop(struct ws_drain *d, uint32_t thread, const struct ws_rec_event *ev,
+               const uint8_t *rec, uint32_t size)
+{
+	struct ws_held_records *held = thread < d->filter.nheld ? &d->filter.held[thread] : NULL;
+
+	for (size_t i = held ? held->n : 0; i--;) {
+		if (held->records[i].domain != ev->domain)
+			continue;
+		if (keeps(d, held->records[i].time_ns, ev->head.time_ns)) {
+			release_pushes(d, thread);
+			break;
+		}
+		drop_held(held, i);
+		d->filter.outside += 2;
+		return 1;
+	}
+	return ws_drain_record(d, thread, rec, size);
+}
+
+static int end(struct ws_drain *d, uint32_t thread, const struct ws_rec_event *ev,
+               const uint8_t *rec, uint32_t size)
+{
+	struct ws_held_records *starts = d->filter.starts;
+
+	for (size_t i = starts->n; i--;) {
+		struct held *start = &starts->records[i];
+		int kept;
+
+		if (start->range != ev->range)
+			continue;
+		kept = keeps(d, start->time_ns, ev->head.time_ns);
+		if (kept)
+			emit(d, start->thread, start->bytes, start->size);
+		else
+			d->filter.outside += 2;
+		drop_held(starts, i);
+		if (!kept)
+			return 1;
+		break;
+	}
+	return ws_drain_record(d, thread, rec, size);
+}
+
+/* The head, and of what has more than that domain and range. */
+static int look_into(struct ws_rec_event *ev, const uint8_t *rec, uint32_t size)
+{
+	struct ws_rec_pop short_pop;
+
+	if (size >= sizeof(*ev)) {
+		memcpy(ev, rec, sizeof(*ev));
+		return 1;
+	}
+	if (size != sizeof(short_pop))
+		return 0;
+	memcpy(&short_pop, rec, sizeof(short_pop));
+	*ev = (struct ws_rec_event){.head = short_pop.head, .domain = short_pop.domain};
+	return ev->head.type == WS_REC_POP;
+}
+
+int ws_filter_record(struct ws_drain *d, uint32_t thread, const uint8_t *rec, uint32_t size)
+{
+	struct ws_rec_event ev;
+	int64_t end_ns;
+
+	if (!d->filter.is_active)
+		return ws_drain_record(d, thread, rec, size);
+	/* what makes no sense is not to be held */
+	if (!look_into(&ev, rec, size) || !ws_drain_thread(d, thread))
+		return 0;
+	switch (ev.head.type) {
+	case WS_REC_PUSH:
+		return push(d, thread, &ev, rec, size);
+	case WS_REC_POP:
+		return pop(d, thread, &ev, rec, size);
+	case WS_REC_START:
+		if (!keeps(d, ev.head.time_ns, ev.head.time_ns) &&
+		    hold(d->filter.starts, thread, &ev, rec, size))
+			return 1;
+		return ws_drain_record(d, thread, rec, size);
+	case WS_REC_END:
+		return end(d, thread, &ev, rec, size);
+	default:
+		end_ns = ev.head.type == WS_REC_CPU_KERNEL ? (int64_t)ev.range : ev.head.time_ns;
+		if (!keeps(d, ev.head.time_ns, end_ns)) {
+			d->filter.outside++;
+			return 1;
+		}
+		release_pushes(d, thread);
+		return ws_drain_record(d, thread, rec, size);
+	}
+}
+
+/* --- CUDA --- */
+
+static int keeps_row(const struct ws_drain *d, int64_t start_ns, int64_t dur_ns)
+{
+	int64_t start = start_ns + d->seg->base_realtime_ns;
+
+	return keeps(d, start, start + dur_ns);
+}
+
+int ws_filter_keeps_call(struct ws_drain *d, uint64_t correlation, int64_t start_ns)
+{
+	struct ws_capture_filter *f = &d->filter;
+	int kept;
+
+	if (!f->is_active)
+		return 1;
+	kept = keeps_row(d, start_ns, 0);
+	if (correlation)
+		(kept ? f->inside_calls : f->outside_calls)[correlation % WS_FILTER_CALLS] =
+		        correlation;
+	f->outside += !kept;
+	return kept;
+}
+
+int ws_filter_keeps_work(struct ws_drain *d, uint64_t correlation, int64_t start_ns, int64_t dur_ns)
+{
+	struct ws_capture_filter *f = &d->filter;
+	size_t i = correlation % WS_FILTER_CALLS;
+	int kept;
+
+	if (!f->is_active)
+		return 1;
+	if (correlation && f->inside_calls[i] == correlation)
+		return 1;
+	if (!start_ns && !dur_ns && f->outside_calls[i] != correlation)
+		return 1; /* without a time nothing speaks against it */
+	kept = (!correlation || f->outside_calls[i] != correlation) &&
+	       keeps_row(d, start_ns, dur_ns);
+	f->outside += !kept;
+	return kept;
+}
+
+/* --- the end --- */
+
+/* A range that nobody ended: as if it ended now. */
+static void decide(struct ws_drain *d, struct ws_held_records *list, int64_t now_ns)
+{
+	for (size_t i = 0; i < list->n; i++) {
+		struct held *h = &list->records[i];
+
+		if (keeps(d, h->time_ns, now_ns))
+			emit(d, h->thread, h->bytes, h->size);
+		else
+			d->filter.outside++;
+	}
+	while (list->n)
+		drop_held(list, list->n - 1);
+}
+
+void ws_filter_finish(struct ws_drain *d)
+{
+	struct timespec now;
+	int64_t now_ns;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	now_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+	for (size_t i = 0; i < d->filter.nheld; i++)
+		decide(d, &d->filter.held[i], now_ns);
+	decide(d, d->filter.starts, now_ns);
+}
+
+void ws_filter_commit(struct ws_drain *d)
+{
+	atomic_fetch_add_explicit(&d->seg->control.outside, d->filter.outside,
+	                          memory_order_relaxed);
+	d->filter.outside = 0;
+}

@@ -1,0 +1,388 @@
+/* Passes and commits: the part of the drain that must be exact. */
+#include "recorder/drain/drain.h"
+
+#include <stdlib.h>
+#include <time.h>
+
+#include "recorder/drain/activity.h"
+#include "recorder/shared/segment_slots.h"
+
+/* --- the writer --- */
+
+enum ws_status ws_drain_note(struct ws_drain *d, enum ws_status status, const struct ws_err *err)
+{
+	if (status != WS_OK && d->status == WS_OK) {
+		d->status = status;
+		d->failure = *err;
+	}
+	return status;
+}
+
+void ws_drain_add(struct ws_drain *d, enum ws_kind kind, const void *row)
+{
+	struct ws_err err;
+
+	if (d->status != WS_OK) {
+		d->discarded++;
+		return;
+	}
+	d->rows++;
+	ws_drain_note(d, ws_trace_writer_add(d->writer, kind, row, &err), &err);
+}
+
+uint64_t ws_drain_intern(struct ws_drain *d, struct ws_bytes text)
+{
+	struct ws_err err;
+	uint64_t id = 0;
+
+	if (d->status == WS_OK &&
+	    ws_drain_note(d, ws_trace_writer_intern(d->writer, text.ptr, text.len, &id, &err),
+	                  &err) != WS_OK)
+		return 0;
+	return id;
+}
+
+enum ws_status ws_drain_error(const struct ws_drain *d, struct ws_err *err)
+{
+	if (d->status != WS_OK && err)
+		*err = d->failure;
+	return d->status;
+}
+
+/* --- making one --- */
+
+static const struct ws_seg_commit *active_commit(const struct ws_seg_header *seg)
+{
+	if (!atomic_load(&seg->commits))
+		return NULL;
+	return ws_seg_commit_slot(seg, atomic_load(&seg->commit_active) & 1);
+}
+
+uint64_t ws_drain_file_size(const struct ws_seg_header *seg)
+{
+	const struct ws_seg_commit *commit = active_commit(seg);
+
+	return commit ? commit->file_size : 0;
+}
+
+/* Buffers whose rows are in the file. */
+static void give_slots_back(struct ws_drain *d)
+{
+	for (uint32_t i = 0; i < d->seg->activity.count; i++)
+		if (d->slots_read[i] &&
+		    d->slots_read[i] == atomic_load(&ws_seg_slot(d->seg, i)->done))
+			ws_slot_return(d->seg, i);
+}
+
+/* Take up where the last commit left off. Its tails may not have reached the rings. */
+static void restore(struct ws_drain *d)
+{
+	const struct ws_seg_commit *commit = active_commit(d->seg);
+
+	for (uint32_t i = 0; i < d->seg->lane_count; i++)
+		d->tails[i] = atomic_load(&ws_seg_lane(d->seg, i)->ring.tail);
+	if (!commit)
+		return;
+	d->defs_in_file = commit->defs_pos;
+	d->next_correlation = commit->next_correlation;
+	memcpy(d->counted, commit->counted, sizeof(d->counted));
+	d->flags = commit->flags;
+	d->gpus = commit->gpus;
+	for (uint32_t i = 0; i < d->seg->lane_count; i++) {
+		if (commit->tails[i] > d->tails[i]) {
+			d->tails[i] = commit->tails[i];
+			ws_ring_release(&ws_seg_lane(d->seg, i)->ring, d->tails[i]);
+		}
+	}
+	for (uint32_t i = 0; i < d->seg->activity.count; i++)
+		d->slots_read[i] = commit->tails[d->seg->lane_count + i];
+	give_slots_back(d);
+}
+
+enum ws_status ws_drain_create(struct ws_drain **out, struct ws_seg_header *seg,
+                               struct ws_trace_writer *writer, struct ws_err *err)
+{
+	struct ws_drain *d = calloc(1, sizeof(*d));
+
+	*out = NULL;
+	WS_FAIL_IF(!d, err, NO_MEMORY, "out of memory for draining the segment");
+	d->seg = seg;
+	d->writer = writer;
+	d->tails = calloc(seg->lane_count, sizeof(*d->tails));
+	d->strings = calloc(seg->defs_size / 8, sizeof(*d->strings));
+	d->scratch = malloc(seg->ring_size);
+	d->slots_read = calloc(seg->activity.count + 1, sizeof(*d->slots_read));
+	d->activity = ws_activity_new(seg);
+	if (!d->tails || !d->strings || !d->scratch || !d->slots_read || !d->activity ||
+	    !ws_filter_init(&d->filter, seg)) {
+		ws_drain_free(d);
+		return WS_FAIL(err, NO_MEMORY, "out of memory for draining the segment");
+	}
+	restore(d);
+	*out = d;
+	return WS_OK;
+}
+
+void ws_drain_free(struct ws_drain *d)
+{
+	if (!d)
+		return;
+	free(d->tails);
+	free(d->slots_read);
+	ws_activity_free(d->activity);
+	ws_filter_release(&d->filter);
+	free(d->strings);
+	free(d->threads);
+	free(d->names);
+	free(d->scratch);
+	free(d);
+}
+
+/* --- passes --- */
+
+/* Everything between the lane's tail and head. A ring that makes no sense is given up to head. */
+static uint64_t drain_lane(struct ws_drain *d, uint32_t i, uint64_t head)
+{
+	const uint32_t ring_size = d->seg->ring_size;
+	struct ws_lane *lane = ws_seg_lane(d->seg, i);
+	const uint8_t *bytes = ws_lane_bytes(lane);
+	uint64_t pos = d->tails[i], n = 0;
+
+	if (head < pos) { /* the program wrote where it must not */
+		d->counted[WS_LOSS_unknown_record]++;
+		pos = head;
+	}
+	while (pos < head) {
+		struct ws_rec_head rec;
+		const uint8_t *whole = bytes + (pos & (ring_size - 1));
+		uint64_t left = head - pos;
+
+		if (left <= ring_size && left >= sizeof(rec))
+			ws_ring_get(bytes, ring_size, pos, &rec, sizeof(rec));
+		else
+			rec.size = 0;
+		if (rec.size < sizeof(rec) || rec.size % 8 || rec.size > left) {
+			d->counted[WS_LOSS_unknown_record]++;
+			pos = head;
+			break;
+		}
+		if ((pos & (ring_size - 1)) + rec.size > ring_size) {
+			ws_ring_get(bytes, ring_size, pos, d->scratch, rec.size);
+			whole = d->scratch;
+		}
+		if (!ws_filter_record(d, lane->thread, whole, rec.size))
+			d->counted[WS_LOSS_unknown_record]++;
+		pos += rec.size;
+		n++;
+	}
+	d->tails[i] = pos;
+	return n;
+}
+
+uint64_t ws_drain_pass(struct ws_drain *d)
+{
+	uint64_t n = 0;
+	uint64_t heads[WS_SEG_MAX_LANES];
+
+	/* heads first: whatever these records name was defined before they were written */
+	ws_activity_look(d);
+	ws_filter_look(d);
+	for (uint32_t i = 0; i < d->seg->lane_count; i++)
+		heads[i] = ws_ring_head(&ws_seg_lane(d->seg, i)->ring);
+	n += ws_drain_definitions(d);
+	for (uint32_t i = 0; i < d->seg->lane_count; i++)
+		if (heads[i] != d->tails[i])
+			n += drain_lane(d, i, heads[i]);
+	return n + ws_activity_pass(d);
+}
+
+void ws_drain_program_ended(struct ws_drain *d)
+{
+	ws_slots_give_up(d->seg);
+	d->activity->has_ended = 1;
+}
+
+void ws_drain_last_pass(struct ws_drain *d)
+{
+	ws_drain_pass(d);
+	ws_filter_finish(d);
+	ws_filter_commit(d);
+}
+
+int ws_drain_is_empty(const struct ws_drain *d)
+{
+	for (uint32_t i = 0; i < d->seg->lane_count; i++)
+		if (ws_ring_head(&ws_seg_lane(d->seg, i)->ring) != d->tails[i])
+			return 0;
+	for (uint32_t i = 0; i < d->seg->activity.count; i++) {
+		uint64_t done = atomic_load(&ws_seg_slot(d->seg, i)->done);
+
+		if (done && done != d->slots_read[i])
+			return 0;
+	}
+	return ws_drain_defs_end(d) == d->defs_pos;
+}
+
+/* --- commits --- */
+
+/* Rings of threads that ended come back with a commit only: in time for the next threads. */
+static int lanes_run_short(const struct ws_drain *d)
+{
+	uint32_t unused = 0, left = 0;
+
+	for (uint32_t i = 0; i < d->seg->lane_count; i++) {
+		uint32_t state =
+		        atomic_load_explicit(&ws_seg_lane(d->seg, i)->state, memory_order_relaxed);
+
+		unused += state == WS_LANE_FREE;
+		left += state == WS_LANE_LEFT;
+	}
+	return left && unused <= d->seg->lane_count / 4;
+}
+
+/* A quarter of the pool is read and not given back: CUPTI must never find it empty. */
+static int slots_run_short(const struct ws_drain *d)
+{
+	uint32_t read = 0;
+
+	for (uint32_t i = 0; i < d->seg->activity.count; i++)
+		read += d->slots_read[i] &&
+		        d->slots_read[i] == atomic_load_explicit(&ws_seg_slot(d->seg, i)->done,
+		                                                 memory_order_relaxed);
+	return read > d->seg->activity.count / 4;
+}
+
+int ws_drain_wants_commit(const struct ws_drain *d)
+{
+	for (uint32_t i = 0; i < d->seg->lane_count; i++) {
+		const struct ws_ring *ring = &ws_seg_lane(d->seg, i)->ring;
+
+		if (ws_ring_head(ring) - atomic_load_explicit(&ring->tail, memory_order_relaxed) >
+		    d->seg->ring_size / 2)
+			return 1;
+	}
+	return lanes_run_short(d) || slots_run_short(d);
+}
+
+static void flip(struct ws_drain *d)
+{
+	struct ws_seg_header *seg = d->seg;
+	uint32_t next = !(atomic_load(&seg->commit_active) & 1);
+	struct ws_seg_commit *commit = ws_seg_commit_slot(seg, next);
+
+	commit->file_size = ws_trace_writer_size(d->writer);
+	commit->defs_pos = d->defs_pos > d->defs_in_file ? d->defs_pos : d->defs_in_file;
+	commit->next_correlation = d->next_correlation;
+	memcpy(commit->counted, d->counted, sizeof(commit->counted));
+	commit->flags = d->flags;
+	commit->gpus = d->gpus;
+	for (uint32_t i = 0; i < seg->lane_count; i++)
+		commit->tails[i] = d->tails[i];
+	for (uint32_t i = 0; i < seg->activity.count; i++)
+		commit->tails[seg->lane_count + i] = d->slots_read[i];
+	atomic_store_explicit(&seg->commit_active, next, memory_order_release);
+	atomic_fetch_add(&seg->commits, 1);
+}
+
+/* Give buffers and ring space back, and lanes whose thread ended to the next thread. */
+static void give_back(struct ws_drain *d)
+{
+	give_slots_back(d);
+	for (uint32_t i = 0; i < d->seg->lane_count; i++) {
+		struct ws_lane *lane = ws_seg_lane(d->seg, i);
+		/* before head is read: a thread that ended moves it no more */
+		uint32_t state = atomic_load_explicit(&lane->state, memory_order_acquire);
+
+		ws_ring_release(&lane->ring, d->tails[i]);
+		if (state == WS_LANE_LEFT && ws_ring_head(&lane->ring) == d->tails[i]) {
+			atomic_store(&lane->state, WS_LANE_FREE);
+			atomic_fetch_add(&d->seg->lanes_freed, 1);
+		}
+	}
+}
+
+void ws_drain_commit(struct ws_drain *d)
+{
+	struct ws_err err;
+
+	if (d->status == WS_OK)
+		ws_drain_note(d, ws_trace_writer_flush(d->writer, &err), &err);
+	ws_filter_commit(d);
+	/* a writer that failed keeps the commit before it; what follows is counted as lost */
+	if (d->status == WS_OK)
+		flip(d);
+	if (d->status == WS_OK || !d->is_repeatable)
+		give_back(d);
+}
+
+void ws_drain_make_repeatable(struct ws_drain *d)
+{
+	d->is_repeatable = 1;
+}
+
+/* --- statistics --- */
+
+const char *ws_loss_name(enum ws_loss cause)
+{
+	static const char *const names[] = {
+#define X(name, meaning) #name,
+	        WS_LOSS_LIST(X)
+#undef X
+	};
+
+	return names[cause];
+}
+
+uint64_t ws_drain_lost(const struct ws_drain *d, enum ws_loss cause)
+{
+	uint64_t n = atomic_load_explicit(&d->seg->lost[cause], memory_order_relaxed);
+
+	if (cause == WS_LOSS_disk_full)
+		n += d->discarded + ws_trace_writer_rows_lost(d->writer);
+	if (cause == WS_LOSS_launch_without_work && d->activity->has_ended)
+		n += d->activity->waiting;
+	return n + d->counted[cause];
+}
+
+int ws_drain_flag(const struct ws_drain *d, enum ws_commit_flag flag)
+{
+	return !!(d->flags & flag);
+}
+
+void ws_drain_set_flag(struct ws_drain *d, enum ws_commit_flag flag)
+{
+	d->flags |= flag;
+}
+
+struct ws_drain_counts ws_drain_counts(const struct ws_drain *d)
+{
+	return d->counts;
+}
+
+static int64_t clock_ns(clockid_t clock)
+{
+	struct timespec ts;
+
+	clock_gettime(clock, &ts);
+	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
+}
+
+void ws_drain_statistics(struct ws_drain *d)
+{
+	struct ws_row_clock clock = {
+	        .realtime_ns = clock_ns(CLOCK_REALTIME) - d->seg->base_realtime_ns,
+	        .monotonic_ns = clock_ns(CLOCK_MONOTONIC_RAW),
+	};
+
+	ws_drain_add(d, WS_KIND_CLOCK, &clock);
+	for (int i = 0; i < WS_LOSS_COUNT; i++) {
+		const char *name = ws_loss_name((enum ws_loss)i);
+		struct ws_row_loss loss = {
+		        .time_ns = clock.realtime_ns,
+		        .count = ws_drain_lost(d, (enum ws_loss)i),
+		};
+
+		loss.cause = ws_drain_intern(d, (struct ws_bytes){name, strlen(name)});
+		ws_drain_add(d, WS_KIND_LOSS, &loss);
+	}
+}

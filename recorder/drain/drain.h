@@ -1,0 +1,73 @@
+/*
+ * The launcher's side of the segment: rings and definitions become rows of
+ * the trace. The same code serves a living program, a dead one and --salvage;
+ * docs/recorder-design.md says why nothing is lost or doubled between them.
+ */
+#ifndef WS_RECORDER_DRAIN_DRAIN_H
+#define WS_RECORDER_DRAIN_DRAIN_H
+
+#include "formats/trace/writer.h"
+#include "recorder/shared/segment.h"
+
+struct ws_drain;
+
+/*
+ * Begin, or go on after the segment's last commit: then the writer must be one
+ * of ws_trace_writer_resume() at ws_drain_file_size(). Borrows both. NO_MEMORY.
+ */
+enum ws_status ws_drain_create(struct ws_drain **out, struct ws_seg_header *seg,
+                               struct ws_trace_writer *writer, struct ws_err *err);
+void ws_drain_free(struct ws_drain *d); /* NULL is legal */
+
+/* Bytes of the trace file that are committed; 0 = nothing ever was. */
+uint64_t ws_drain_file_size(const struct ws_seg_header *seg);
+
+/*
+ * Turn everything that lies in the segment now into rows. Returns the number
+ * of records and definitions. Never fails: when the writer does, the rest is
+ * read and counted as lost (see ws_drain_error), so that the program is never
+ * held up and the counters stay true.
+ */
+uint64_t ws_drain_pass(struct ws_drain *d);
+/*
+ * The recorded process is gone, so what CUPTI still had in hand is read by the
+ * passes that follow, as far as it was written. Legal twice.
+ */
+void ws_drain_program_ended(struct ws_drain *d);
+/* A pass after which none follows: what waited for its end to be decided becomes rows, or not. */
+void ws_drain_last_pass(struct ws_drain *d);
+/* 1 when a ring is more than half full of what is not committed, or few rings are free. */
+int ws_drain_wants_commit(const struct ws_drain *d);
+/* Make the rows so far part of the file, and give the ring space back. */
+void ws_drain_commit(struct ws_drain *d);
+/*
+ * For salvage: when the writer fails the segment stays as of the last commit,
+ * so that it can be drained again; the program's rings may run full meanwhile.
+ */
+void ws_drain_make_repeatable(struct ws_drain *d);
+/* 1 when the passes so far have seen everything that is in the segment now. */
+int ws_drain_is_empty(const struct ws_drain *d);
+
+/* A clock row and every loss counter, as of now: the statistics block. */
+void ws_drain_statistics(struct ws_drain *d);
+/* The value of a loss counter, whoever counts it. */
+uint64_t ws_drain_lost(const struct ws_drain *d, enum ws_loss cause);
+/* "ring_overflow", … */
+const char *ws_loss_name(enum ws_loss cause);
+
+/* Things to know of a trace that is continued; they become true with the next commit. */
+int ws_drain_flag(const struct ws_drain *d, enum ws_commit_flag flag);
+void ws_drain_set_flag(struct ws_drain *d, enum ws_commit_flag flag);
+/* Add a row of the caller's. A failure shows in ws_drain_error. */
+void ws_drain_add(struct ws_drain *d, enum ws_kind kind, const void *row);
+
+struct ws_drain_counts {
+	uint64_t kernels, ranges, marks; /* since ws_drain_create */
+	uint64_t gpu_kernels;            /* of the kernels, those of GPUs */
+};
+struct ws_drain_counts ws_drain_counts(const struct ws_drain *d);
+
+/* WS_OK, or what the writer's first failure was. */
+enum ws_status ws_drain_error(const struct ws_drain *d, struct ws_err *err);
+
+#endif

@@ -1,0 +1,86 @@
+/* What the files of the drain share. */
+#ifndef WS_RECORDER_DRAIN_PRIVATE_H
+#define WS_RECORDER_DRAIN_PRIVATE_H
+
+#include "recorder/drain/capture_filter.h"
+#include "recorder/drain/drain.h"
+#include "recorder/shared/record.h"
+
+#define WS_DRAIN_LAUNCH_SCHEMAS 16
+
+struct ws_drain_domain {
+	int known;
+	struct ws_bytes name; /* in the segment */
+	uint64_t id;          /* of the string row, 0 = not yet */
+};
+
+struct ws_drain_thread {
+	uint64_t pid, tid; /* pid 0: unknown thread */
+};
+
+/* A name for a thread that has not had an event so far. */
+struct ws_drain_thread_name {
+	uint64_t pid, tid;
+	struct ws_bytes name; /* in the segment */
+};
+
+struct ws_drain {
+	struct ws_seg_header *seg;
+	struct ws_trace_writer *writer;
+	enum ws_status status; /* of the writer: the first failure stays */
+	struct ws_err failure;
+	int is_repeatable;  /* after a failure nothing is given back */
+	uint64_t discarded; /* rows not even handed to a writer that failed */
+
+	/* what a commit holds */
+	uint64_t defs_pos;
+	uint64_t next_correlation;
+	uint64_t counted[WS_LOSS_COUNT];
+	uint64_t flags;
+	uint64_t gpus;        /* bit n: device n has a row */
+	uint64_t *tails;      /* next position to read, by lane */
+	uint64_t *slots_read; /* by slot: `done` of what was last read */
+
+	/* a definition before this position has its rows in the file */
+	uint64_t defs_in_file;
+	struct ws_drain_domain domains[WS_SEG_MAX_DOMAINS];
+	uint64_t *strings; /* by position / 8: 0 none, 1 not in the trace yet, else its id + 1 */
+	struct ws_drain_thread *threads; /* by id */
+	size_t nthreads;
+	struct ws_drain_thread_name *names;
+	size_t nnames, names_cap;
+	uint64_t launch_schemas[WS_DRAIN_LAUNCH_SCHEMAS]; /* registered as "warpsheet.launch" */
+	size_t nlaunch_schemas;
+
+	struct ws_activity *activity;
+	struct ws_capture_filter filter;
+	uint8_t *scratch; /* a record that wraps around the end of its ring */
+	struct ws_drain_counts counts;
+	uint64_t rows;
+};
+
+/* Id of the text, 0 for none. */
+uint64_t ws_drain_intern(struct ws_drain *d, struct ws_bytes text);
+/* Note a failure of the writer. Returns status. */
+enum ws_status ws_drain_note(struct ws_drain *d, enum ws_status status, const struct ws_err *err);
+
+/* End of the definition log as it is now. */
+uint64_t ws_drain_defs_end(const struct ws_drain *d);
+/* Read the definition log up to its present end. Returns the number of definitions. */
+uint64_t ws_drain_definitions(struct ws_drain *d);
+/* String row of a domain or a registered string; 0 with *known = 0 when there is no such. */
+uint64_t ws_drain_domain_id(struct ws_drain *d, uint32_t domain, int *known);
+uint64_t ws_drain_string_id(struct ws_drain *d, uint32_t string, int *known);
+/* NULL when no such thread was defined. */
+const struct ws_drain_thread *ws_drain_thread(const struct ws_drain *d, uint32_t thread);
+
+/*
+ * Id of the thread that the system knows by these, with a row of its own when
+ * the collector never defined it. 0: there can be none.
+ */
+uint64_t ws_drain_thread_by_tid(struct ws_drain *d, uint64_t pid, uint64_t tid);
+
+/* Turn one record of a thread into rows. 0 when it makes no sense. */
+int ws_drain_record(struct ws_drain *d, uint32_t thread, const uint8_t *rec, uint32_t size);
+
+#endif

@@ -1,0 +1,193 @@
+/* One ring record becomes rows of the trace. */
+#include "kernels/nvtx/warpsheet_nvtx.h"
+#include "recorder/drain/private.h"
+
+#define CPU_DEVICE 0 /* id of the only device of the CPU backend */
+
+/* A record whose parts are known to lie inside it. */
+struct event {
+	struct ws_rec_event rec;
+	struct ws_bytes text;
+	struct ws_bytes payload;
+};
+
+/* Copies before it checks: the program can still write into its memory. */
+static int parse(struct event *ev, const uint8_t *bytes, uint32_t size)
+{
+	struct ws_rec_event *rec = &ev->rec;
+	uint64_t need;
+
+	if (size == sizeof(struct ws_rec_pop)) {
+		struct ws_rec_pop pop;
+
+		memcpy(&pop, bytes, sizeof(pop));
+		*ev = (struct event){.rec = {.head = pop.head, .domain = pop.domain}};
+		return pop.head.type == WS_REC_POP;
+	}
+	if (size < sizeof(*rec))
+		return 0;
+	memcpy(rec, bytes, sizeof(*rec));
+	if (rec->text_size > WS_MAX_TEXT || rec->payload_size > size)
+		return 0;
+	need = sizeof(*rec) + WS_ALIGN8(rec->text_size) + WS_ALIGN8((uint64_t)rec->payload_size);
+	if (need != size)
+		return 0;
+	ev->text = (struct ws_bytes){bytes + sizeof(*rec), rec->text_size};
+	ev->payload = (struct ws_bytes){bytes + sizeof(*rec) + WS_ALIGN8(rec->text_size),
+	                                rec->payload_size};
+	return 1;
+}
+
+static uint64_t payload_id(struct ws_drain *d, const struct event *ev)
+{
+	struct ws_err err;
+	uint64_t id = 0;
+
+	if (!ev->rec.schema || d->status != WS_OK)
+		return 0;
+	if (ws_drain_note(d,
+	                  ws_trace_writer_intern_payload(d->writer, ev->rec.schema, ev->payload.ptr,
+	                                                 ev->payload.len, &id, &err),
+	                  &err) != WS_OK)
+		return 0;
+	return id;
+}
+
+/* String row of the message: registered or inline. */
+static uint64_t message_id(struct ws_drain *d, const struct event *ev, int *known)
+{
+	if (ev->rec.string)
+		return ws_drain_string_id(d, ev->rec.string, known);
+	*known = 1;
+	return ws_drain_intern(d, ev->text);
+}
+
+/* --- NVTX events --- */
+
+static int add_nvtx(struct ws_drain *d, uint32_t thread, const struct event *ev)
+{
+	static const uint8_t types[] = {
+	        [WS_REC_PUSH] = WS_NVTX_PUSH,   [WS_REC_POP] = WS_NVTX_POP,
+	        [WS_REC_START] = WS_NVTX_START, [WS_REC_END] = WS_NVTX_END,
+	        [WS_REC_MARK] = WS_NVTX_MARK,
+	};
+	const struct ws_rec_event *rec = &ev->rec;
+	int domain_known, name_known;
+	struct ws_row_nvtx row = {
+	        .time_ns = rec->head.time_ns - d->seg->base_realtime_ns,
+	        .thread = thread,
+	        .type = types[rec->head.type],
+	        .domain = ws_drain_domain_id(d, rec->domain, &domain_known),
+	        .name = message_id(d, ev, &name_known),
+	        .range = rec->range,
+	        .category = rec->category,
+	        .color = rec->color,
+	};
+
+	if (!domain_known || !name_known)
+		return 0;
+	row.payload = payload_id(d, ev);
+	ws_drain_add(d, WS_KIND_NVTX, &row);
+	if (row.type == WS_NVTX_PUSH || row.type == WS_NVTX_START)
+		d->counts.ranges++;
+	else if (row.type == WS_NVTX_MARK)
+		d->counts.marks++;
+	return 1;
+}
+
+/* --- kernels of the CPU reference backend --- */
+
+static void add_cpu_device(struct ws_drain *d)
+{
+	static const char name[] = "CPU reference";
+	struct ws_row_device row = {.id = CPU_DEVICE, .kind = WS_DEVICE_CPU_REFERENCE};
+
+	if (ws_drain_flag(d, WS_COMMIT_CPU_DEVICE))
+		return;
+	row.name = ws_drain_intern(d, (struct ws_bytes){name, sizeof(name) - 1});
+	ws_drain_add(d, WS_KIND_DEVICE, &row);
+	ws_drain_set_flag(d, WS_COMMIT_CPU_DEVICE);
+}
+
+static int is_launch_schema(const struct ws_drain *d, uint64_t schema)
+{
+	for (size_t i = 0; i < d->nlaunch_schemas; i++)
+		if (d->launch_schemas[i] == schema)
+			return 1;
+	return 0;
+}
+
+/*
+ * The kernel ran inside the call that launched it, on the same thread, so the
+ * call and the kernel have the same times.
+ */
+static int add_cpu_kernel(struct ws_drain *d, uint32_t thread, const struct event *ev)
+{
+	static const char api_name[] = "ws_cpu_launch";
+	const struct ws_drain_thread *who = ws_drain_thread(d, thread);
+	struct ws_row_launch_config config = {.device = CPU_DEVICE, .pid = who->pid};
+	struct ws_row_api api = {.thread = thread};
+	struct ws_row_kernel kernel = {0};
+	struct wsnvtx_launch launch;
+	struct ws_err err;
+	int known;
+
+	config.name = message_id(d, ev, &known);
+	if (!known)
+		return 0;
+	if (ev->payload.len == sizeof(launch) && is_launch_schema(d, ev->rec.schema)) {
+		memcpy(&launch, ev->payload.ptr, sizeof(launch));
+		config.grid_x = launch.grid_x;
+		config.grid_y = launch.grid_y;
+		config.grid_z = launch.grid_z;
+		config.block_x = launch.block_x;
+		config.block_y = launch.block_y;
+		config.block_z = launch.block_z;
+	} else {
+		kernel.payload = payload_id(d, ev);
+	}
+	add_cpu_device(d);
+	if (d->status == WS_OK)
+		ws_drain_note(d,
+		              ws_trace_writer_intern_config(d->writer, &config, &kernel.config,
+		                                            &err),
+		              &err);
+
+	kernel.start_ns = ev->rec.head.time_ns - d->seg->base_realtime_ns;
+	kernel.dur_ns = (int64_t)ev->rec.range - ev->rec.head.time_ns;
+	if (kernel.dur_ns < 0) { /* somebody set the clock back meanwhile */
+		kernel.dur_ns = 0;
+		kernel.flags = WS_KERNEL_NO_TIME;
+	}
+	if (d->seg->capture.api != WS_CAPTURE_NO_API) {
+		kernel.correlation = ++d->next_correlation;
+		api.start_ns = kernel.start_ns;
+		api.dur_ns = kernel.dur_ns;
+		api.name = ws_drain_intern(d, (struct ws_bytes){api_name, sizeof(api_name) - 1});
+		api.correlation = kernel.correlation;
+		ws_drain_add(d, WS_KIND_API, &api);
+	}
+	ws_drain_add(d, WS_KIND_KERNEL, &kernel);
+	d->counts.kernels++;
+	return 1;
+}
+
+int ws_drain_record(struct ws_drain *d, uint32_t thread, const uint8_t *rec, uint32_t size)
+{
+	struct event ev;
+
+	if (!ws_drain_thread(d, thread) || !parse(&ev, rec, size))
+		return 0;
+	switch (ev.rec.head.type) {
+	case WS_REC_PUSH:
+	case WS_REC_POP:
+	case WS_REC_START:
+	case WS_REC_END:
+	case WS_REC_MARK:
+		return add_nvtx(d, thread, &ev);
+	case WS_REC_CPU_KERNEL:
+		return add_cpu_kernel(d, thread, &ev);
+	default:
+		return 0;
+	}
+}

@@ -1,0 +1,98 @@
+#include "recorder/drain/window.h"
+
+#include <stdlib.h>
+
+void ws_window_init(struct ws_window *w, int64_t begin_ns, int64_t duration_ns, int has_ranges)
+{
+	*w = (struct ws_window){
+	        .begin_ns = begin_ns,
+	        .end_ns = INT64_MAX,
+	        .has_ranges = has_ranges,
+	};
+	if (duration_ns > 0 && begin_ns < INT64_MAX - duration_ns)
+		w->end_ns = begin_ns + duration_ns;
+}
+
+void ws_window_release(struct ws_window *w)
+{
+	free(w->ranges);
+	w->ranges = NULL;
+	w->nranges = w->size = 0;
+}
+
+void ws_window_stop(struct ws_window *w, int64_t time_ns)
+{
+	if (time_ns < w->end_ns)
+		w->end_ns = time_ns;
+}
+
+int ws_window_begin_range(struct ws_window *w, int64_t time_ns)
+{
+	if (w->open++)
+		return 1;
+	/* a thread's clock was read a little before another thread's range ended */
+	if (w->nranges && time_ns <= w->ranges[w->nranges - 1].end_ns) {
+		w->ranges[w->nranges - 1].end_ns = INT64_MAX;
+		return 1;
+	}
+	if (w->nranges == w->size) {
+		size_t size = w->size ? w->size * 2 : 64;
+		struct ws_window_range *ranges = realloc(w->ranges, size * sizeof(*ranges));
+
+		if (!ranges) {
+			if (w->nranges)
+				w->ranges[w->nranges - 1].end_ns = INT64_MAX;
+			return 0;
+		}
+		w->ranges = ranges;
+		w->size = size;
+	}
+	w->ranges[w->nranges++] = (struct ws_window_range){time_ns, INT64_MAX};
+	return 1;
+}
+
+void ws_window_end_range(struct ws_window *w, int64_t time_ns)
+{
+	struct ws_window_range *last = w->nranges ? &w->ranges[w->nranges - 1] : NULL;
+
+	if (!w->open || --w->open || !last)
+		return;
+	last->end_ns = time_ns > last->begin_ns ? time_ns : last->begin_ns;
+}
+
+/* The first range that ends at this time or later; nranges: there is none. */
+static size_t first_ending_after(const struct ws_window *w, int64_t time_ns)
+{
+	size_t low = 0, high = w->nranges;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (w->ranges[middle].end_ns < time_ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+int ws_window_keeps(const struct ws_window *w, int64_t start_ns, int64_t end_ns)
+{
+	size_t i;
+
+	if (start_ns < w->begin_ns)
+		start_ns = w->begin_ns;
+	if (end_ns > w->end_ns)
+		end_ns = w->end_ns;
+	if (start_ns > end_ns)
+		return 0;
+	if (!w->has_ranges)
+		return 1;
+	i = first_ending_after(w, start_ns);
+	return i < w->nranges && w->ranges[i].begin_ns <= end_ns;
+}
+
+int ws_window_is_over(const struct ws_window *w, int64_t time_ns)
+{
+	return time_ns > w->end_ns;
+}

@@ -1,0 +1,432 @@
+/* The NVTX callbacks: each turns its arguments into an event or a definition. */
+#include "recorder/inject/nvtx_source.h"
+
+#include <pthread.h>
+#include <unistd.h>
+
+#include "recorder/collect/event.h"
+
+static struct ws_text bytes_text(const char *text)
+{
+	return (struct ws_text){text, WS_TEXT_BYTES, 0};
+}
+
+static struct ws_text wide_text(const wchar_t *text)
+{
+	return (struct ws_text){text, WS_TEXT_UTF32, 0};
+}
+
+/* --- core: the default domain --- */
+
+static void on_MarkEx(const struct wsn_event *attr)
+{
+	struct ws_event ev;
+
+	if (!ws_collector_on())
+		return;
+	ws_event_attributes(&ev, NULL, attr);
+	ws_event_mark(&ev);
+}
+
+static void on_MarkA(const char *message)
+{
+	struct ws_event ev;
+
+	if (!ws_collector_on())
+		return;
+	ws_event_init(&ev, 0, message, WS_TEXT_BYTES);
+	ws_event_mark(&ev);
+}
+
+static void on_MarkW(const wchar_t *message)
+{
+	struct ws_event ev;
+
+	if (!ws_collector_on())
+		return;
+	ws_event_init(&ev, 0, message, WS_TEXT_UTF32);
+	ws_event_mark(&ev);
+}
+
+static wsn_range_id on_RangeStartEx(const struct wsn_event *attr)
+{
+	struct ws_event ev;
+
+	if (!ws_collector_on())
+		return 0;
+	ws_event_attributes(&ev, NULL, attr);
+	return ws_event_start(&ev);
+}
+
+static wsn_range_id on_RangeStartA(const char *message)
+{
+	struct ws_event ev;
+
+	if (!ws_collector_on())
+		return 0;
+	ws_event_init(&ev, 0, message, WS_TEXT_BYTES);
+	return ws_event_start(&ev);
+}
+
+static wsn_range_id on_RangeStartW(const wchar_t *message)
+{
+	struct ws_event ev;
+
+	if (!ws_collector_on())
+		return 0;
+	ws_event_init(&ev, 0, message, WS_TEXT_UTF32);
+	return ws_event_start(&ev);
+}
+
+static void on_RangeEnd(wsn_range_id id)
+{
+	struct ws_event ev;
+
+	if (!ws_collector_on())
+		return;
+	ws_event_init(&ev, 0, NULL, WS_TEXT_BYTES);
+	ws_event_end(&ev, id);
+}
+
+static int on_RangePushEx(const struct wsn_event *attr)
+{
+	struct ws_event ev;
+
+	if (!ws_collector_on())
+		return WSN_NO_PUSH_POP_TRACKING;
+	ws_event_attributes(&ev, NULL, attr);
+	return ws_event_push(&ev);
+}
+
+static int on_RangePushA(const char *message)
+{
+	struct ws_event ev;
+
+	if (!ws_collector_on())
+		return WSN_NO_PUSH_POP_TRACKING;
+	ws_event_init(&ev, 0, message, WS_TEXT_BYTES);
+	return ws_event_push(&ev);
+}
+
+static int on_RangePushW(const wchar_t *message)
+{
+	struct ws_event ev;
+
+	if (!ws_collector_on())
+		return WSN_NO_PUSH_POP_TRACKING;
+	ws_event_init(&ev, 0, message, WS_TEXT_UTF32);
+	return ws_event_push(&ev);
+}
+
+static int on_RangePop(void)
+{
+	struct ws_event ev;
+
+	if (!ws_collector_on())
+		return WSN_NO_PUSH_POP_TRACKING;
+	ws_event_init(&ev, 0, NULL, WS_TEXT_BYTES);
+	return ws_event_pop(&ev);
+}
+
+static void on_NameCategoryA(uint32_t category, const char *name)
+{
+	if (ws_collector_on())
+		ws_define_category(0, category, bytes_text(name));
+}
+
+static void on_NameCategoryW(uint32_t category, const wchar_t *name)
+{
+	if (ws_collector_on())
+		ws_define_category(0, category, wide_text(name));
+}
+
+static void on_NameOsThreadA(uint32_t tid, const char *name)
+{
+	if (ws_collector_on())
+		ws_define_thread_name(tid, bytes_text(name));
+}
+
+static void on_NameOsThreadW(uint32_t tid, const wchar_t *name)
+{
+	if (ws_collector_on())
+		ws_define_thread_name(tid, wide_text(name));
+}
+
+/* --- core 2: domains --- */
+
+static void on_DomainMarkEx(wsn_domain domain, const struct wsn_event *attr)
+{
+	struct ws_event ev;
+
+	if (!ws_collector_on())
+		return;
+	ws_event_attributes(&ev, domain, attr);
+	ws_event_mark(&ev);
+}
+
+static wsn_range_id on_DomainRangeStartEx(wsn_domain domain, const struct wsn_event *attr)
+{
+	struct ws_event ev;
+
+	if (!ws_collector_on())
+		return 0;
+	ws_event_attributes(&ev, domain, attr);
+	return ws_event_start(&ev);
+}
+
+static void on_DomainRangeEnd(wsn_domain domain, wsn_range_id id)
+{
+	struct ws_event ev;
+
+	if (!ws_collector_on())
+		return;
+	ws_event_init(&ev, ws_event_domain(domain), NULL, WS_TEXT_BYTES);
+	ws_event_end(&ev, id);
+}
+
+static int on_DomainRangePushEx(wsn_domain domain, const struct wsn_event *attr)
+{
+	struct ws_event ev;
+
+	if (!ws_collector_on())
+		return WSN_NO_PUSH_POP_TRACKING;
+	ws_event_attributes(&ev, domain, attr);
+	return ws_event_push(&ev);
+}
+
+static int on_DomainRangePop(wsn_domain domain)
+{
+	struct ws_event ev;
+
+	if (!ws_collector_on())
+		return WSN_NO_PUSH_POP_TRACKING;
+	ws_event_init(&ev, ws_event_domain(domain), NULL, WS_TEXT_BYTES);
+	return ws_event_pop(&ev);
+}
+
+/* Of all resources only threads have a place in the trace. */
+static wsn_resource on_DomainResourceCreate(wsn_domain domain, struct wsn_resource_attr *attr)
+{
+	static char token; /* any address that is not NULL */
+	struct ws_text name = {0};
+	uint32_t size, tid = 0;
+
+	(void)domain;
+	if (!ws_collector_on() || !attr || attr->size < sizeof(*attr))
+		return NULL;
+	if (attr->identifier_type == WSN_RESOURCE_GENERIC_THREAD_NATIVE)
+		tid = (uint32_t)attr->identifier.ull;
+	else if (attr->identifier_type == WSN_RESOURCE_GENERIC_THREAD_POSIX &&
+	         pthread_equal((pthread_t)attr->identifier.ull, pthread_self()))
+		tid = (uint32_t)gettid();
+	if (attr->message_type == WSN_MESSAGE_ASCII)
+		name = bytes_text(attr->message.ascii);
+	else if (attr->message_type == WSN_MESSAGE_UNICODE)
+		name = wide_text(attr->message.unicode);
+	else if (attr->message_type == WSN_MESSAGE_REGISTERED)
+		name = bytes_text(ws_string_text((uintptr_t)attr->message.registered, &size));
+	if (tid && name.ptr)
+		ws_define_thread_name(tid, name);
+	return (wsn_resource)(void *)&token;
+}
+
+static void on_DomainResourceDestroy(wsn_resource resource)
+{
+	(void)resource;
+}
+
+static void on_DomainNameCategoryA(wsn_domain domain, uint32_t category, const char *name)
+{
+	if (ws_collector_on())
+		ws_define_category(ws_event_domain(domain), category, bytes_text(name));
+}
+
+static void on_DomainNameCategoryW(wsn_domain domain, uint32_t category, const wchar_t *name)
+{
+	if (ws_collector_on())
+		ws_define_category(ws_event_domain(domain), category, wide_text(name));
+}
+
+static wsn_string on_DomainRegisterStringA(wsn_domain domain, const char *text)
+{
+	(void)domain;
+	if (!ws_collector_on())
+		return NULL;
+	return (wsn_string)(uintptr_t)ws_define_string(bytes_text(text));
+}
+
+static wsn_string on_DomainRegisterStringW(wsn_domain domain, const wchar_t *text)
+{
+	(void)domain;
+	if (!ws_collector_on())
+		return NULL;
+	return (wsn_string)(uintptr_t)ws_define_string(wide_text(text));
+}
+
+static wsn_domain on_DomainCreateA(const char *name)
+{
+	return ws_collector_on() ? (wsn_domain)(uintptr_t)ws_define_domain(bytes_text(name)) : NULL;
+}
+
+static wsn_domain on_DomainCreateW(const wchar_t *name)
+{
+	return ws_collector_on() ? (wsn_domain)(uintptr_t)ws_define_domain(wide_text(name)) : NULL;
+}
+
+/* A domain is its name: created again it is the same, so nothing is taken down. */
+static void on_DomainDestroy(wsn_domain domain)
+{
+	(void)domain;
+}
+
+static void on_Initialize(const void *reserved)
+{
+	(void)reserved;
+}
+
+/* --- payload extension --- */
+
+static uint64_t on_PayloadSchemaRegister(wsn_domain domain, const struct wsn_schema_attr *attr)
+{
+	if (!ws_collector_on() || !attr)
+		return 0;
+	return ws_schema_register(ws_event_domain(domain), attr);
+}
+
+static uint64_t on_PayloadEnumRegister(wsn_domain domain, const struct wsn_enum_attr *attr)
+{
+	if (!ws_collector_on() || !attr)
+		return 0;
+	return ws_enum_register(ws_event_domain(domain), attr);
+}
+
+static void on_MarkPayload(wsn_domain domain, const struct wsn_payload_data *payload, size_t n)
+{
+	struct ws_event ev;
+
+	if (!ws_collector_on())
+		return;
+	ws_event_init(&ev, ws_event_domain(domain), NULL, WS_TEXT_BYTES);
+	ws_event_payloads(&ev, payload, n);
+	ws_event_mark(&ev);
+}
+
+static int on_RangePushPayload(wsn_domain domain, const struct wsn_payload_data *payload, size_t n)
+{
+	struct ws_event ev;
+
+	if (!ws_collector_on())
+		return WSN_NO_PUSH_POP_TRACKING;
+	ws_event_init(&ev, ws_event_domain(domain), NULL, WS_TEXT_BYTES);
+	ws_event_payloads(&ev, payload, n);
+	return ws_event_push(&ev);
+}
+
+static int on_RangePopPayload(wsn_domain domain, const struct wsn_payload_data *payload, size_t n)
+{
+	struct ws_event ev;
+
+	if (!ws_collector_on())
+		return WSN_NO_PUSH_POP_TRACKING;
+	ws_event_init(&ev, ws_event_domain(domain), NULL, WS_TEXT_BYTES);
+	ws_event_payloads(&ev, payload, n);
+	return ws_event_pop(&ev);
+}
+
+static wsn_range_id on_RangeStartPayload(wsn_domain domain, const struct wsn_payload_data *payload,
+                                         size_t n)
+{
+	struct ws_event ev;
+
+	if (!ws_collector_on())
+		return 0;
+	ws_event_init(&ev, ws_event_domain(domain), NULL, WS_TEXT_BYTES);
+	ws_event_payloads(&ev, payload, n);
+	return ws_event_start(&ev);
+}
+
+static void on_RangeEndPayload(wsn_domain domain, wsn_range_id id,
+                               const struct wsn_payload_data *payload, size_t n)
+{
+	struct ws_event ev;
+
+	if (!ws_collector_on())
+		return;
+	ws_event_init(&ev, ws_event_domain(domain), NULL, WS_TEXT_BYTES);
+	ws_event_payloads(&ev, payload, n);
+	ws_event_end(&ev, id);
+}
+
+/* Always served: headers of NVTX 3.2.0 and 3.2.1 take a missing answer for "no". */
+static uint8_t on_DomainIsEnabled(wsn_domain domain)
+{
+	return ws_collector_on() && ws_event_domain(domain) != WS_DEF_NONE;
+}
+
+static int64_t on_TimestampGet(void)
+{
+	return ws_now_ns();
+}
+
+static void on_EventSubmit(wsn_domain domain, const struct wsn_payload_data *payload, size_t n)
+{
+	(void)domain;
+	(void)payload;
+	(void)n;
+	if (ws_collector_on())
+		ws_lost(WS_LOSS_deferred_event, 1);
+}
+
+static void on_EventBatchSubmit(wsn_domain domain, const void *batch)
+{
+	(void)domain;
+	(void)batch;
+	if (ws_collector_on())
+		ws_lost(WS_LOSS_deferred_event, 1);
+}
+
+/* --- attaching --- */
+
+/* A name and its callback; the assignment checks the callback's type. */
+#define X(name, id, ret, params) static const wsn_fn_##name typed_##name = on_##name;
+WSN_CORE_LIST(X)
+WSN_CORE2_LIST(X)
+WSN_PAYLOAD_LIST(X)
+#undef X
+
+int ws_nvtx_hook_core(wsn_get_export_table get)
+{
+	const struct wsn_callbacks_table *callbacks = get(WSN_ETID_CALLBACKS);
+	unsigned int size;
+	wsn_fn **table;
+
+	if (!callbacks || callbacks->struct_size < sizeof(*callbacks))
+		return 0;
+		/* an older NVTX has shorter tables: take what there is */
+#define X(name, id, ret, params)    \
+	if (id < size && table[id]) \
+		*table[id] = (wsn_fn)typed_##name;
+	if (callbacks->get_module_function_table(WSN_MODULE_CORE, &table, &size)) {
+		WSN_CORE_LIST(X)
+	}
+	if (callbacks->get_module_function_table(WSN_MODULE_CORE2, &table, &size)) {
+		WSN_CORE2_LIST(X)
+	}
+#undef X
+	return 1;
+}
+
+int ws_nvtx_hook_extension(struct wsn_ext_module *module)
+{
+	struct wsn_ext_segment *segment;
+
+	if (module->module_id != WSN_EXT_PAYLOAD_MODULE || !module->segments_count)
+		return 0;
+	segment = &module->segments[0];
+#define X(name, id, ret, params)      \
+	if (id < segment->slot_count) \
+		segment->function_slots[id] = (intptr_t)typed_##name;
+	WSN_PAYLOAD_LIST(X)
+#undef X
+	return 1;
+}

@@ -1,0 +1,213 @@
+#include "recorder/launch/child.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+
+/* --- finding --- */
+
+/* 0, or why the file cannot be run: ENOENT, EACCES. */
+static int runnable(const char *path)
+{
+	struct stat st;
+
+	if (stat(path, &st))
+		return ENOENT;
+	if (!S_ISREG(st.st_mode) || access(path, X_OK))
+		return EACCES;
+	return 0;
+}
+
+static int find_in_path(const char *command, char *out, size_t out_size)
+{
+	const char *dir = getenv("PATH");
+	int result = ENOENT;
+
+	for (dir = dir ? dir : "/usr/local/bin:/usr/bin:/bin"; dir;) {
+		size_t len = strcspn(dir, ":");
+		/* an empty entry is the current folder */
+		int n = snprintf(out, out_size, "%.*s/%s", len ? (int)len : 1, len ? dir : ".",
+		                 command);
+
+		if (n > 0 && (size_t)n < out_size) {
+			int error = runnable(out);
+
+			if (!error)
+				return 0;
+			if (error != ENOENT)
+				result = error;
+		}
+		dir = dir[len] ? dir + len + 1 : NULL;
+	}
+	return result;
+}
+
+enum ws_status ws_child_find(const char *command, char *out, size_t out_size, int *exit_code,
+                             struct ws_err *err)
+{
+	int error;
+
+	if (!strchr(command, '/')) {
+		error = *command ? find_in_path(command, out, out_size) : ENOENT;
+	} else {
+		int n = snprintf(out, out_size, "%s", command);
+
+		error = n < 0 || (size_t)n >= out_size ? ENAMETOOLONG : runnable(command);
+	}
+	if (!error)
+		return WS_OK;
+	*exit_code = error == ENOENT ? WS_EXIT_NOT_FOUND : WS_EXIT_NOT_EXECUTABLE;
+	return WS_FAIL(err, ENVIRONMENT, "cannot run %s: %s", command,
+	               error == ENOENT   ? "no such program"
+	               : error == EACCES ? "not executable"
+	                                 : strerror(error));
+}
+
+/* A 64-bit ELF program without PT_INTERP: no dynamic linker comes to load anything. */
+static int is_static(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC), found = 0, read_all = 0;
+	Elf64_Ehdr elf;
+
+	if (fd < 0)
+		return 0;
+	if (pread(fd, &elf, sizeof(elf), 0) == sizeof(elf) &&
+	    !memcmp(elf.e_ident, ELFMAG, SELFMAG) && elf.e_ident[EI_CLASS] == ELFCLASS64 &&
+	    elf.e_phentsize == sizeof(Elf64_Phdr)) {
+		read_all = 1;
+		for (int i = 0; i < elf.e_phnum; i++) {
+			Elf64_Phdr segment;
+			off_t at = (off_t)(elf.e_phoff + (uint64_t)i * sizeof(segment));
+
+			read_all &= pread(fd, &segment, sizeof(segment), at) == sizeof(segment);
+			found |= read_all && segment.p_type == PT_INTERP;
+		}
+	}
+	close(fd);
+	return read_all && !found;
+}
+
+const char *ws_child_obstacle(const char *path)
+{
+	struct stat st;
+
+	if (!stat(path, &st) && ((st.st_mode & S_ISUID && st.st_uid != geteuid()) ||
+	                         (st.st_mode & S_ISGID && st.st_gid != getegid())))
+		return "runs with another user's rights, so nothing of ours is loaded into it";
+	if (is_static(path))
+		return "is linked statically, so nothing can be loaded into it";
+	return NULL;
+}
+
+/* --- starting --- */
+
+static int is_variable(const char *entry, const char *name)
+{
+	size_t len = strlen(name);
+
+	return !strncmp(entry, name, len) && entry[len] == '=';
+}
+
+static void free_environment(char **env, size_t n_own)
+{
+	for (size_t i = 0; env && i < n_own; i++)
+		free(env[i]);
+	free(env);
+}
+
+/* Our variables first, then all others of the environment. */
+static char **make_environment(const struct ws_child_env *vars, size_t n)
+{
+	size_t have = 0, used = 0;
+	char **env;
+
+	while (environ[have])
+		have++;
+	env = calloc(have + n + 1, sizeof(*env));
+	if (!env)
+		return NULL;
+	for (size_t i = 0; i < n; i++) {
+		if (asprintf(&env[used], "%s=%s", vars[i].name, vars[i].value) < 0) {
+			env[used] = NULL;
+			free_environment(env, used);
+			return NULL;
+		}
+		used++;
+	}
+	for (size_t i = 0; i < have; i++) {
+		int ours = 0;
+
+		for (size_t v = 0; v < n; v++)
+			ours |= is_variable(environ[i], vars[v].name);
+		if (!ours)
+			env[used++] = environ[i];
+	}
+	return env;
+}
+
+/* In the child. execvpe also runs scripts without a #! line, as a shell does. */
+static void become(const char *path, char *const argv[], char *const env[], const sigset_t *mask,
+                   int report)
+{
+	int error;
+
+	sigprocmask(SIG_SETMASK, mask, NULL);
+	execvpe(path, argv, env);
+	error = errno;
+	if (write(report, &error, sizeof(error)) < 0)
+		_exit(WS_EXIT_NOT_EXECUTABLE);
+	_exit(WS_EXIT_NOT_FOUND);
+}
+
+/* 0 once the child runs the program, else the error of its exec; the child is gone then. */
+static int exec_result(pid_t pid, int report)
+{
+	int error = 0;
+	ssize_t n;
+
+	do
+		n = read(report, &error, sizeof(error));
+	while (n < 0 && errno == EINTR);
+	if (n != sizeof(error))
+		return 0;
+	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+		;
+	return error;
+}
+
+enum ws_status ws_child_start(pid_t *out, const char *path, char *const argv[],
+                              const struct ws_child_env *vars, size_t n, const sigset_t *mask,
+                              int *exit_code, struct ws_err *err)
+{
+	enum ws_status status = WS_OK;
+	char **env = make_environment(vars, n);
+	int report[2], error;
+
+	WS_FAIL_IF(!env, err, NO_MEMORY, "out of memory for the program's environment");
+	if (pipe2(report, O_CLOEXEC)) {
+		free_environment(env, n);
+		return WS_FAIL(err, ENVIRONMENT, "cannot make a pipe: %s", strerror(errno));
+	}
+	*out = fork();
+	if (!*out)
+		become(path, argv, env, mask, report[1]);
+	error = *out < 0 ? errno : 0;
+	close(report[1]);
+	if (*out > 0)
+		error = exec_result(*out, report[0]);
+	close(report[0]);
+	free_environment(env, n);
+	if (error) {
+		*exit_code = error == ENOENT ? WS_EXIT_NOT_FOUND : WS_EXIT_NOT_EXECUTABLE;
+		status = WS_FAIL(err, ENVIRONMENT, "cannot run %s: %s", path, strerror(error));
+	}
+	return status;
+}

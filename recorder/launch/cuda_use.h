@@ -1,0 +1,20 @@
+/*
+ * Whether a program is one of CUDA, seen from outside: where nothing of a GPU
+ * was recorded, that tells a program that wanted one from `ls`.
+ */
+#ifndef WS_RECORDER_LAUNCH_CUDA_USE_H
+#define WS_RECORDER_LAUNCH_CUDA_USE_H
+
+#include <stdint.h>
+
+/*
+ * 1 when the 64-bit ELF program in this file holds device code (nvcc's section
+ * .nv_fatbin) or is linked to a library of CUDA; 0 for any other file, damaged
+ * ones included. What it loads as it runs its file does not tell.
+ */
+int ws_cuda_use_of_file(const char *path);
+
+/* 1 when the process has a library of CUDA in its memory now. */
+int ws_cuda_use_of_process(uint32_t pid);
+
+#endif

@@ -1,0 +1,107 @@
+#include "recorder/launch/gpu_message.h"
+
+#include <dlfcn.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CUDA_ERROR_NO_DEVICE 100
+
+/* The program can still write there: nothing is trusted to end. */
+static void take_text(char *out, size_t size, const char *field)
+{
+	memcpy(out, field, size);
+	out[size - 1] = 0;
+}
+
+struct ws_gpu_report ws_gpu_report(const struct ws_seg_gpu *gpu)
+{
+	struct ws_gpu_report report = {
+	        .state = atomic_load(&gpu->state),
+	        .result = gpu->result,
+	        .cupti_version = atomic_load(&gpu->cupti_version),
+	};
+
+	take_text(report.text, sizeof(report.text), gpu->text);
+	take_text(report.library, sizeof(report.library), gpu->library);
+	take_text(report.last_error, sizeof(report.last_error), gpu->last_error);
+	return report;
+}
+
+const char *ws_gpu_problem(const struct ws_gpu_report *r, char *out, size_t size)
+{
+	const char *text = *r->text ? r->text : "of an unknown name";
+
+	switch (r->state) {
+	case WS_GPU_NONE:
+	case WS_GPU_ON:
+		return NULL;
+	case WS_GPU_CUPTI_MISSING:
+		snprintf(out, size,
+		         "CUPTI is not found%s%s; install the one of the program's CUDA version, "
+		         "or name its folder in WARPSHEET_CUPTI_PATH",
+		         *r->text ? ": " : "", r->text);
+		break;
+	case WS_GPU_CUPTI_TOO_OLD:
+		snprintf(out, size,
+		         "CUPTI %u is too old (%s); install a newer one, or name its folder in "
+		         "WARPSHEET_CUPTI_PATH",
+		         (unsigned)r->cupti_version, *r->library ? r->library : text);
+		break;
+	case WS_GPU_CUPTI_LACKS:
+		snprintf(out, size, "CUPTI %s lacks %s; install that of a CUDA toolkit", r->library,
+		         text);
+		break;
+	case WS_GPU_OTHER_TOOL:
+		snprintf(out, size,
+		         "another tool holds CUPTI (%s), and it serves one at a time; run the "
+		         "program without that tool",
+		         text);
+		break;
+	case WS_GPU_NOT_PERMITTED:
+		snprintf(out, size,
+		         "the driver does not permit profiling (%s); ask for the right, or see "
+		         "NVreg_RestrictProfilingToAdminUsers",
+		         text);
+		break;
+	case WS_GPU_CUPTI_FAILED:
+		snprintf(out, size, "CUPTI failed (%s, result %d)", text, r->result);
+		break;
+	default: /* written by the program over its segment */
+		return NULL;
+	}
+	return out;
+}
+
+const char *ws_gpu_absence(char *out, size_t size)
+{
+	void *driver;
+	int (*init)(unsigned int) = NULL;
+	int result = 0;
+
+	/* ours is not the program to be recorded */
+	unsetenv("CUDA_INJECTION64_PATH");
+	driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+	if (driver)
+		*(void **)&init = dlsym(driver, "cuInit");
+	if (init)
+		result = init(0);
+	if (!init)
+		snprintf(out, size,
+		         "no NVIDIA driver here: libcuda.so.1 cannot be loaded; install the "
+		         "driver, or start the container with its GPUs");
+	else if (result == CUDA_ERROR_NO_DEVICE)
+		snprintf(
+		        out, size,
+		        "the driver finds no GPU; look at nvidia-smi, CUDA_VISIBLE_DEVICES and the "
+		        "container's GPUs");
+	else if (result)
+		snprintf(out, size, "the driver does not start (CUDA error %d); look at nvidia-smi",
+		         result);
+	else
+		snprintf(out, size,
+		         "there is a GPU, but the program never initialized CUDA (or is linked "
+		         "statically, runs with another user's rights, or clears its environment)");
+	return out;
+}

@@ -1,0 +1,30 @@
+/* Why nothing of a GPU is in a trace, in words and with the cure. */
+#ifndef WS_RECORDER_LAUNCH_GPU_MESSAGE_H
+#define WS_RECORDER_LAUNCH_GPU_MESSAGE_H
+
+#include <stddef.h>
+
+#include "recorder/shared/segment_capture.h"
+
+/* What the collector said of CUDA in a process, copied from its segment. */
+struct ws_gpu_report {
+	enum ws_gpu_state state;
+	int result;             /* CUptiResult that decided, 0 = none */
+	uint32_t cupti_version; /* 0 = not loaded */
+	char text[256];
+	char library[1024]; /* path of CUPTI */
+	char last_error[256];
+};
+
+struct ws_gpu_report ws_gpu_report(const struct ws_seg_gpu *gpu);
+
+/* One line about a process whose GPU work was not recorded; NULL when it was, or there was none. */
+const char *ws_gpu_problem(const struct ws_gpu_report *report, char *out, size_t size);
+
+/*
+ * One line about this machine, for when the program never got as far as
+ * initializing CUDA: asks the driver, which is loaded for that.
+ */
+const char *ws_gpu_absence(char *out, size_t size);
+
+#endif

@@ -1,0 +1,274 @@
+#include "recorder/launch/launcher.h"
+
+#include <errno.h>
+#include <libgen.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "kernels/nvtx/abi.h"
+#include "recorder/launch/child.h"
+#include "recorder/launch/cuda_use.h"
+#include "recorder/shared/procfs.h"
+#include "recorder/launch/session.h"
+
+#define COLLECTOR_NAME "libwarpsheet-collect.so"
+#define ENV_NVTX       WSN_ENV_INJECTION
+#define ENV_CUDA       "CUDA_INJECTION64_PATH"
+
+/* --- what is needed before anything is started --- */
+
+/* Beside this program, as in the build tree, or where it is installed. */
+static enum ws_status find_collector(char out[PATH_MAX], struct ws_err *err)
+{
+	static const char *const places[] = {"", "/../lib/warpsheet"};
+	char self[PATH_MAX], path[PATH_MAX];
+	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+
+	WS_FAIL_IF(n < 0, err, ENVIRONMENT, "cannot find this program itself: %s", strerror(errno));
+	self[n] = 0;
+	dirname(self);
+	for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++) {
+		int len = snprintf(path, sizeof(path), "%s%s/" COLLECTOR_NAME, self, places[i]);
+
+		if (len > 0 && (size_t)len < sizeof(path) && realpath(path, out))
+			return WS_OK;
+	}
+	return WS_FAIL(err, ENVIRONMENT,
+	               COLLECTOR_NAME " is neither in %s nor in %s/../lib/warpsheet", self, self);
+}
+
+/* Each of these variables names one tool; a second one would silently take the place of the first.
+ */
+static enum ws_status check_other_tools(const char *collector, struct ws_err *err)
+{
+	static const char *const names[] = {ENV_NVTX, ENV_CUDA};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		const char *value = getenv(names[i]);
+
+		WS_FAIL_IF(
+		        value && *value && strcmp(value, collector) != 0, err, ENVIRONMENT,
+		        "%s is set to another tool (%s); unset it, or give --force to replace it",
+		        names[i], value);
+	}
+	return WS_OK;
+}
+
+/* The pattern for further processes and for --salvage, from whatever folder that will be called. */
+static enum ws_status absolute_pattern(const char *pattern, char out[WS_MAX_OUTPUT],
+                                       struct ws_err *err)
+{
+	char cwd[PATH_MAX], escaped[PATH_MAX];
+	int n;
+
+	if (*pattern == '/') {
+		n = snprintf(out, WS_MAX_OUTPUT, "%s", pattern);
+	} else {
+		WS_FAIL_IF(!getcwd(cwd, sizeof(cwd)), err, ENVIRONMENT,
+		           "cannot tell the current folder: %s", strerror(errno));
+		WS_FAIL_IF(ws_output_escape(cwd, escaped, sizeof(escaped)), err, USAGE,
+		           "the path %s is too long", cwd);
+		n = snprintf(out, WS_MAX_OUTPUT, "%s/%s", escaped, pattern);
+	}
+	WS_FAIL_IF(n < 0 || n >= WS_MAX_OUTPUT, err, USAGE, "the path %s is too long", pattern);
+	return WS_OK;
+}
+
+/*
+ * Where the first trace begins. Who will be recorded, and so the name, is not
+ * known yet; and what the name belongs to now stays until there is something
+ * to replace it. A device or pipe is written to at once.
+ */
+static enum ws_status first_path(const char *pattern, char out[PATH_MAX], int *is_settled,
+                                 struct ws_err *err)
+{
+	const struct ws_output_vars vars = {(uint32_t)getpid(), NULL};
+	struct stat st;
+
+	WS_FORWARD(ws_output_expand(pattern, &vars, out, PATH_MAX - 32, err));
+	*is_settled = !stat(out, &st) && !S_ISREG(st.st_mode);
+	if (!*is_settled)
+		snprintf(out + strlen(out), 32, ".%u.part", (unsigned)getpid());
+	return WS_OK;
+}
+
+/* In memory if it can be, else beside the trace. */
+static enum ws_status make_segment(const struct ws_record_opts *opts, const char *trace,
+                                   struct ws_segment_file *file, struct ws_err *err)
+{
+	const char *dir = opts->segment_dir ? opts->segment_dir : WS_SEG_DIR;
+	char beside[PATH_MAX];
+	struct ws_err first;
+
+	if (ws_segment_file_create(file, dir, &opts->segment, &first) == WS_OK)
+		return WS_OK;
+	snprintf(beside, sizeof(beside), "%s", trace);
+	dirname(beside);
+	if (ws_segment_file_create(file, beside, &opts->segment, err) != WS_OK)
+		return ws_fail(err, WS_ENVIRONMENT, __FILE__, __LINE__,
+		               "%s, and none beside the trace", first.text);
+	ws_record_notice(opts, "%s; using %s", first.text, file->path);
+	return WS_OK;
+}
+
+/* --- record --- */
+
+static enum ws_status open_session(struct ws_session *s, const char *pattern, const char *program,
+                                   char *const argv[], struct ws_err *err)
+{
+	const struct ws_record_opts *opts = s->opts;
+	const struct ws_provenance provenance = {
+	        .program = program,
+	        .arguments = opts->no_args ? NULL : argv + 1,
+	        .options = opts->options_text,
+	        .no_gpu = (int)opts->capture.off,
+	};
+	struct ws_segment_file file;
+	struct ws_process *first;
+	struct ws_seg_control *control;
+	char path[PATH_MAX];
+	int is_settled;
+
+	WS_FORWARD(first_path(pattern, path, &is_settled, err));
+	WS_FORWARD(make_segment(opts, path, &file, err));
+	file.seg->base_realtime_ns = ws_record_clock_ns(CLOCK_REALTIME);
+	control = &file.seg->control;
+	memcpy(control->output, pattern, strlen(pattern) + 1);
+	control->keep_existing = (uint32_t)opts->keep_existing;
+	file.seg->capture = opts->capture;
+	control->window = opts->window;
+	if (opts->delay_ns || opts->window.duration_ns)
+		control->window.begin_ns = file.seg->base_realtime_ns + opts->delay_ns;
+	WS_FORWARD(ws_process_begin(&first, opts, &file, path, &provenance, err));
+	first->is_settled = is_settled;
+	return ws_session_add(s, first, err);
+}
+
+#define COUNT_ONE(variable, value) +1
+#define MAX_VARIABLES              (3 WS_LIBRARY_RANGES_LIST(COUNT_ONE))
+
+/* Returns how many of them are not set so far. */
+static size_t add_library_ranges(struct ws_child_env *env)
+{
+	size_t n = 0;
+
+#define X(variable, level)     \
+	if (!getenv(variable)) \
+		env[n++] = (struct ws_child_env){variable, level};
+	WS_LIBRARY_RANGES_LIST(X)
+#undef X
+	return n;
+}
+
+static enum ws_status start_program(struct ws_session *s, const char *collector,
+                                    const char *program, char *const argv[],
+                                    struct ws_record_result *result, struct ws_err *err)
+{
+	struct ws_child_env env[MAX_VARIABLES] = {
+	        {ENV_NVTX, collector},
+	        {WS_SEG_ENV, s->processes[0]->file.path},
+	};
+	size_t n = 2;
+	sigset_t before;
+
+	if (!s->opts->capture.off)
+		env[n++] = (struct ws_child_env){ENV_CUDA, collector};
+	if (s->opts->library_ranges == WS_LIBRARY_RANGES_ON)
+		n += add_library_ranges(env + n);
+	WS_FORWARD(ws_session_signals(s, &before, err));
+	WS_FORWARD(
+	        ws_child_start(&s->child, program, argv, env, n, &before, &result->exit_code, err));
+	s->started = (uint32_t)s->child;
+	return WS_OK;
+}
+
+static void take_wait_status(const struct ws_session *s, struct ws_record_result *result)
+{
+	if (WIFSIGNALED(s->wait_status)) {
+		result->term_signal = WTERMSIG(s->wait_status);
+		result->exit_code = 128 + result->term_signal;
+	} else {
+		result->exit_code = WEXITSTATUS(s->wait_status);
+	}
+}
+
+enum ws_status ws_record_run(const struct ws_record_opts *opts, char *const argv[],
+                             struct ws_record_result *result, struct ws_err *err)
+{
+	struct ws_session s = {.opts = opts, .signals = -1};
+	char program[PATH_MAX], collector[PATH_MAX], pattern[WS_MAX_OUTPUT];
+	enum ws_status status;
+
+	memset(result, 0, sizeof(*result));
+	WS_FORWARD(ws_child_find(argv[0], program, sizeof(program), &result->exit_code, err));
+	WS_FORWARD(find_collector(collector, err));
+	if (!opts->force)
+		WS_FORWARD(check_other_tools(collector, err));
+	WS_FORWARD(absolute_pattern(opts->output, pattern, err));
+
+	status = open_session(&s, pattern, program, argv, err);
+	if (status == WS_OK)
+		status = start_program(&s, collector, program, argv, result, err);
+	if (status != WS_OK) {
+		if (s.nprocesses) /* no program ran, so there is no trace either */
+			unlink(s.processes[0]->trace);
+		ws_session_close(&s, 0);
+		return status;
+	}
+	ws_session_loop(&s);
+	take_wait_status(&s, result);
+	result->obstacle = ws_child_obstacle(program);
+	result->uses_cuda = s.uses_cuda || ws_cuda_use_of_file(program);
+	status = ws_session_finish(&s, result, err);
+	ws_session_close(&s, 0);
+	return status;
+}
+
+/* --- salvage --- */
+
+static enum ws_status check_salvageable(const struct ws_seg_header *seg, const char *path,
+                                        struct ws_err *err)
+{
+	uint32_t launcher = atomic_load(&seg->launcher.pid);
+
+	WS_FAIL_IF(ws_proc_alive(launcher, seg->launcher.start_ticks), err, USAGE,
+	           "%s is in use: process %u is recording into it", path, (unsigned)launcher);
+	WS_FAIL_IF(!ws_drain_file_size(seg), err, CORRUPT,
+	           "%s holds nothing: its program was never started", path);
+	return WS_OK;
+}
+
+enum ws_status ws_record_salvage(const struct ws_record_opts *opts, const char *segment,
+                                 struct ws_record_result *result, struct ws_err *err)
+{
+	struct ws_session s = {.opts = opts, .signals = -1, .look_again = 1};
+	struct ws_segment_file file;
+	struct ws_process *first;
+	enum ws_status status;
+	sigset_t before;
+
+	memset(result, 0, sizeof(*result));
+	WS_FORWARD(ws_segment_file_open(&file, segment, err));
+	status = check_salvageable(file.seg, segment, err);
+	if (status != WS_OK) {
+		ws_segment_file_close(&file);
+		return status;
+	}
+	/* killed after the trace was closed: only the segment was left to be removed */
+	if (atomic_load(&file.seg->state) == WS_SEG_CLOSED) {
+		ws_segment_file_remove(&file);
+		return WS_OK;
+	}
+	WS_FORWARD(ws_process_resume(&first, opts, &file, opts->output, err));
+	WS_FORWARD(ws_session_add(&s, first, err));
+	status = ws_session_signals(&s, &before, err);
+	if (status == WS_OK) {
+		ws_session_loop(&s);
+		status = ws_session_finish(&s, result, err);
+	}
+	ws_session_close(&s, status != WS_OK);
+	return status;
+}

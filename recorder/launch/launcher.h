@@ -1,0 +1,89 @@
+/*
+ * Recording: run a program with the collector in it, drain the segment while
+ * it lives, finish the trace when it is gone. And salvage: the same loop over
+ * a segment whose launcher was killed.
+ */
+#ifndef WS_RECORDER_LAUNCH_LAUNCHER_H
+#define WS_RECORDER_LAUNCH_LAUNCHER_H
+
+#include "recorder/drain/drain.h"
+#include "recorder/launch/gpu_message.h"
+
+enum ws_library_ranges {
+	WS_LIBRARY_RANGES_DEFAULT, /* on for the native steps, else off */
+	WS_LIBRARY_RANGES_ON,
+	WS_LIBRARY_RANGES_OFF,
+};
+
+/*
+ * X(variable, value): what makes NVIDIA's libraries mark their calls as NVTX
+ * ranges; a variable that is set stays.
+ */
+#define WS_LIBRARY_RANGES_LIST(X)     \
+	X("CUBLAS_NVTX_LEVEL", "2")   \
+	X("CUBLASLT_NVTX_LEVEL", "2") \
+	X("CUBLASXT_NVTX_LEVEL", "2") \
+	X("CUDNN_NVTX_LEVEL", "1")    \
+	X("CUSPARSE_NVTX_LEVEL", "1") \
+	X("CUSOLVERDN_NVTX_LEVEL", "1")
+
+struct ws_record_opts {
+	const char *output; /* pattern of the trace's name (recorder/launch/output_name.h); salvage: where
+	                       the trace is now, NULL: where it was made */
+	int keep_existing;  /* the name may get a number, so that no file is replaced */
+	const char *segment_dir; /* NULL: WS_SEG_DIR, and beside the trace when that has no room */
+	struct ws_seg_opts segment;
+	struct ws_seg_capture capture;
+	struct ws_seg_window window; /* its begin_ns is set when the program starts */
+	int64_t delay_ns;            /* until the window begins */
+	uint64_t max_size;           /* bytes of a trace after which it ends, 0 = no limit */
+	enum ws_library_ranges library_ranges;
+	int64_t flush_interval_ns;
+	int zstd_level;         /* 0 = the writer's default */
+	int no_args;            /* keep the program's arguments out of the trace */
+	int force;              /* also when another tool's injection is set up */
+	int stop_on_exit;       /* end with the program, whatever it left running */
+	int expect_usage_error; /* a program that ends with 2 and attached never leaves no trace */
+	const char *options_text; /* for the trace's provenance */
+	/* A line for the user while it goes on: no full stop, no newline. NULL: say nothing. */
+	void (*notice)(const char *line);
+};
+
+/* What one recorded process left. */
+struct ws_trace_result {
+	char *path;         /* of its trace */
+	uint32_t pid;       /* 0: no process attached */
+	uint64_t file_size; /* bytes of the trace */
+	struct ws_drain_counts counts;
+	uint64_t lost[WS_LOSS_COUNT];
+	struct ws_gpu_report gpu;
+	uint64_t outside; /* events outside the window */
+};
+
+struct ws_record_result {
+	int exit_code;        /* what to end with; for a program that ran, what a shell would */
+	int term_signal;      /* that killed the program, 0 = none */
+	const char *obstacle; /* to recording the program itself, see ws_child_obstacle() */
+	int uses_cuda;        /* by its file, or by what it loaded (recorder/launch/cuda_use.h) */
+	size_t ntraces;       /* one at least when the program ran; 0: see expect_usage_error */
+	struct ws_trace_result *traces; /* in the order in which the processes attached */
+};
+void ws_record_result_release(struct ws_record_result *result);
+
+/*
+ * Run argv (NULL-terminated, argv[0] found as a shell does) and record it.
+ * Status OK: the trace is whole and result->exit_code is the program's. Else
+ * what went wrong with the recording; result->exit_code is set all the same.
+ */
+enum ws_status ws_record_run(const struct ws_record_opts *opts, char *const argv[],
+                             struct ws_record_result *result, struct ws_err *err);
+
+/*
+ * Finish the trace of a launcher that was killed, and remove its segment; with
+ * the first segment of a recording, all of its processes' traces. Waits for
+ * programs that still run. USAGE when the segment is in use.
+ */
+enum ws_status ws_record_salvage(const struct ws_record_opts *opts, const char *segment,
+                                 struct ws_record_result *result, struct ws_err *err);
+
+#endif

@@ -1,0 +1,380 @@
+/* warpsheet-record: the command line. */
+#include <inttypes.h>
+#include <libgen.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "formats/merge/merge.h"
+#include "recorder/launch/options.h"
+#include "recorder/launch/output_name.h"
+#include "recorder/launch/provenance.h"
+#include "recorder/shared/segment_file.h"
+
+#define NAME         "warpsheet-record"
+#define STEP_PROGRAM "warpsheet-step"
+
+static void complain(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+static void complain(const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	fputs(NAME ": ", stderr);
+	vfprintf(stderr, fmt, ap);
+	fputc('\n', stderr);
+	va_end(ap);
+}
+
+/* --- the program --- */
+
+/* NAME.wtrace in this folder, as a pattern. */
+static int default_output(char *out, size_t size, const char *name)
+{
+	char copy[PATH_MAX];
+	size_t len;
+
+	snprintf(copy, sizeof(copy), "%s", name);
+	if (ws_output_escape(basename(copy), out, size))
+		return -1;
+	len = strlen(out);
+	return snprintf(out + len, size - len, ".wtrace") < (int)(size - len) ? 0 : -1;
+}
+
+/* argv of "warpsheet-step --model NAME rest…", the program found beside this one. */
+static int step_command(struct ws_record_command *cmd, char path[PATH_MAX])
+{
+	char self[PATH_MAX];
+	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	int len;
+
+	if (n < 0)
+		return -1;
+	self[n] = 0;
+	len = snprintf(path, PATH_MAX, "%s/" STEP_PROGRAM, dirname(self));
+	cmd->program = calloc((size_t)cmd->nrest + 4, sizeof(*cmd->program));
+	if (!cmd->program || len < 0 || len >= PATH_MAX)
+		return -1;
+	cmd->program[0] = path;
+	cmd->program[1] = (char *)"--model";
+	cmd->program[2] = (char *)cmd->model;
+	memcpy(cmd->program + 3, cmd->rest, (size_t)cmd->nrest * sizeof(*cmd->rest));
+	return 0;
+}
+
+/* --- what the user reads --- */
+
+static void notice(const char *line)
+{
+	complain("%s", line);
+}
+
+static void abandoned(void *ctx, const char *path)
+{
+	const char *further = strstr(path, WS_SEG_FURTHER);
+	char first[PATH_MAX];
+
+	(void)ctx;
+	/* salvaging the first segment of a recording salvages the others */
+	snprintf(first, sizeof(first), "%.*s", further ? (int)(further - path) : 0, path);
+	if (further && !access(first, F_OK))
+		return;
+	complain("a killed recorder left %s; finish its trace: " NAME " --salvage %s", path, path);
+}
+
+/* One line for all traces: what one of them lacks is missing. */
+static void print_losses(const struct ws_record_result *r)
+{
+	int any = 0;
+
+	for (int i = 0; i < WS_LOSS_COUNT; i++) {
+		uint64_t lost = 0;
+
+		for (size_t t = 0; t < r->ntraces; t++)
+			lost += r->traces[t].lost[i];
+		if (!lost)
+			continue;
+		fprintf(stderr, "%s %s %" PRIu64,
+		        any ? "," : NAME ": lost:", ws_loss_name((enum ws_loss)i), lost);
+		any = 1;
+	}
+	if (any)
+		fputc('\n', stderr);
+}
+
+/* No loss: it was asked for. */
+static void print_outside(const struct ws_record_result *r)
+{
+	uint64_t outside = 0;
+
+	for (size_t i = 0; i < r->ntraces; i++)
+		outside += r->traces[i].outside;
+	if (outside)
+		complain("%" PRIu64 " events outside the capture range were left out", outside);
+}
+
+/* Paths in this folder without it, as they were most likely given. */
+static const char *short_path(const char *path)
+{
+	static char cwd[PATH_MAX];
+	size_t len;
+
+	if (!getcwd(cwd, sizeof(cwd)))
+		return path;
+	len = strlen(cwd);
+	return !strncmp(path, cwd, len) && path[len] == '/' ? path + len + 1 : path;
+}
+
+static void print_traces(const struct ws_record_result *r, const char *rescued)
+{
+	for (size_t i = 0; i < r->ntraces; i++) {
+		const struct ws_trace_result *t = &r->traces[i];
+		char process[32] = "";
+
+		if (r->ntraces > 1)
+			snprintf(process, sizeof(process), " of process %u", (unsigned)t->pid);
+		complain("%s%s: %" PRIu64 " kernels, %" PRIu64 " ranges, %" PRIu64
+		         " marks%s, %" PRIu64 " bytes",
+		         short_path(t->path), process, t->counts.kernels, t->counts.ranges,
+		         t->counts.marks, rescued, t->file_size);
+	}
+	print_outside(r);
+	print_losses(r);
+}
+
+/* Each problem once, however many processes have it. */
+static void print_gpu_problems(const struct ws_record_result *r)
+{
+	char line[1600], before[1600] = "";
+
+	for (size_t i = 0; i < r->ntraces; i++) {
+		if (!ws_gpu_problem(&r->traces[i].gpu, line, sizeof(line)) || !strcmp(line, before))
+			continue;
+		complain("no GPU was recorded: %s", line);
+		memcpy(before, line, sizeof(before));
+	}
+}
+
+/* Of a program that is one of CUDA and never came so far as to initialize it. */
+static void print_gpu_absence(const struct ws_record_result *r)
+{
+	char line[1600];
+
+	if (!r->uses_cuda || !r->ntraces)
+		return;
+	for (size_t i = 0; i < r->ntraces; i++)
+		if (r->traces[i].gpu.state != WS_GPU_NONE)
+			return;
+	complain("no GPU was recorded: %s", ws_gpu_absence(line, sizeof(line)));
+}
+
+static void print_summary(const struct ws_record_result *r)
+{
+	if (r->term_signal)
+		complain("the program was killed by signal %d (%s)", r->term_signal,
+		         strsignal(r->term_signal));
+	if (r->ntraces && !r->traces[0].pid && r->obstacle)
+		complain("nothing to record: the program %s", r->obstacle);
+	else if (r->ntraces && !r->traces[0].pid)
+		complain("nothing to record: the program used neither CUDA nor NVTX (or what it "
+		         "starts is linked statically, runs with another user's rights, or has an "
+		         "environment without ours)");
+	print_gpu_problems(r);
+	print_traces(r, "");
+}
+
+/* The code to end with: the program's, unless a GPU was asked for and none was recorded. */
+static int require_gpu(const struct ws_record_result *r)
+{
+	char line[1600];
+
+	for (size_t i = 0; i < r->ntraces; i++)
+		if (r->traces[i].counts.gpu_kernels)
+			return r->exit_code;
+	for (size_t i = 0; i < r->ntraces; i++)
+		if (r->traces[i].gpu.state != WS_GPU_NONE) {
+			complain("no kernel of a GPU was recorded (--require-gpu)");
+			return ws_status_exit_code(WS_ENVIRONMENT);
+		}
+	complain("no kernel of a GPU was recorded (--require-gpu): %s",
+	         ws_gpu_absence(line, sizeof(line)));
+	return ws_status_exit_code(WS_ENVIRONMENT);
+}
+
+/* --- the commands --- */
+
+/* What is in the file now instead of in the files of the result. */
+static void print_merged(size_t ntraces, const char *path, const struct ws_merge_result *merged)
+{
+	complain("%s, of %zu trace%s: %" PRIu64 " kernels, %" PRIu64 " bytes", short_path(path),
+	         ntraces, ntraces == 1 ? "" : "s", merged->kernels, merged->file_size);
+}
+
+static int merge(struct ws_record_command *cmd)
+{
+	struct ws_merge_result merged;
+	enum ws_status status;
+	struct ws_err err;
+
+	status = ws_trace_merge((const char *const *)cmd->rest, (size_t)cmd->nrest, cmd->output,
+	                        cmd->record.zstd_level, &merged, &err);
+	if (status != WS_OK) {
+		complain("%s", err.text);
+		return ws_status_exit_code(status);
+	}
+	print_merged((size_t)cmd->nrest, cmd->output, &merged);
+	return 0;
+}
+
+/* The traces of a recording become the first one's; the others go when that is done. */
+static int merge_recorded(struct ws_record_command *cmd, const struct ws_record_result *r)
+{
+	const char **paths = calloc(r->ntraces + 1, sizeof(*paths));
+	enum ws_status status = WS_NO_MEMORY;
+	struct ws_merge_result merged;
+	struct ws_err err = {.text = "out of memory for merging"};
+
+	for (size_t i = 0; paths && i < r->ntraces; i++)
+		paths[i] = r->traces[i].path;
+	if (paths)
+		status = ws_trace_merge(paths, r->ntraces, paths[0], cmd->record.zstd_level,
+		                        &merged, &err);
+	if (status == WS_OK) {
+		for (size_t i = 1; i < r->ntraces; i++)
+			unlink(paths[i]);
+		print_merged(r->ntraces, paths[0], &merged);
+	} else {
+		complain("%s; the traces are left as they are", err.text);
+	}
+	free(paths);
+	return ws_status_exit_code(status);
+}
+
+static int salvage(struct ws_record_command *cmd)
+{
+	struct ws_record_result result;
+	struct ws_err err;
+	enum ws_status status;
+
+	cmd->record.output = cmd->output;
+	status = ws_record_salvage(&cmd->record, cmd->salvage, &result, &err);
+	if (status != WS_OK) {
+		complain("%s", err.text);
+		ws_record_result_release(&result);
+		return ws_status_exit_code(status);
+	}
+	if (!result.ntraces)
+		complain("the trace was finished; %s is removed", cmd->salvage);
+	print_traces(&result, " rescued");
+	ws_record_result_release(&result);
+	return 0;
+}
+
+static int record(struct ws_record_command *cmd)
+{
+	struct ws_record_result result;
+	char output[PATH_MAX];
+	enum ws_status status;
+	struct ws_err err;
+	int code;
+
+	cmd->record.output = cmd->output;
+	if (!cmd->output) {
+		if (default_output(output, sizeof(output),
+		                   cmd->model ? cmd->model : cmd->program[0])) {
+			complain("cannot find a name for the trace; give one with -o");
+			return ws_status_exit_code(WS_USAGE);
+		}
+		cmd->record.output = output;
+		cmd->record.keep_existing = 1;
+	}
+	cmd->record.expect_usage_error = cmd->model != NULL;
+	if (cmd->record.library_ranges == WS_LIBRARY_RANGES_DEFAULT && cmd->model)
+		cmd->record.library_ranges = WS_LIBRARY_RANGES_ON;
+	cmd->record.options_text = ws_quote(cmd->capture_options);
+	if (!cmd->record.options_text) {
+		complain("out of memory");
+		return ws_status_exit_code(WS_NO_MEMORY);
+	}
+	ws_segment_file_abandoned(cmd->record.segment_dir ? cmd->record.segment_dir : WS_SEG_DIR,
+	                          abandoned, NULL);
+	status = ws_record_run(&cmd->record, cmd->program, &result, &err);
+	free((char *)cmd->record.options_text);
+	if (status != WS_OK) {
+		complain("%s", err.text);
+		print_losses(&result);
+		code = result.exit_code ? result.exit_code : ws_status_exit_code(status);
+	} else {
+		print_summary(&result);
+		/* --require-gpu says it below, a step of ours has said it itself */
+		if (!cmd->require_gpu && !cmd->model && !cmd->record.capture.off)
+			print_gpu_absence(&result);
+		code = cmd->require_gpu ? require_gpu(&result) : result.exit_code;
+		if (cmd->merge && result.ntraces > 1) {
+			int failed = merge_recorded(cmd, &result);
+
+			code = code ? code : failed;
+		}
+	}
+	ws_record_result_release(&result);
+	return code;
+}
+
+static void print_help(void)
+{
+	printf("Usage: " NAME " [-o FILE] [options] -- PROGRAM [ARGS...]\n"
+	       "       " NAME " [-o FILE] [options] --model NAME [model options]\n"
+	       "       " NAME " --salvage SEGMENT [-o FILE]\n"
+	       "       " NAME " --merge -o FILE TRACE...\n\n"
+	       "Records what a program does into a trace file, through whatever end it comes to.\n"
+	       "Ends with the program's own exit status (128 + signal when it was killed).\n\n");
+	ws_record_options_print(stdout);
+}
+
+static int run(struct ws_record_command *cmd)
+{
+	char step_path[PATH_MAX];
+	int code;
+
+	if (cmd->help) {
+		print_help();
+		return 0;
+	}
+	if (cmd->version) {
+		puts(NAME " " WS_VERSION);
+		return 0;
+	}
+	if (cmd->salvage)
+		return salvage(cmd);
+	if (cmd->merge && cmd->nrest && !cmd->model)
+		return merge(cmd);
+	if (!cmd->model && (!cmd->program || !cmd->program[0])) {
+		complain("nothing to run: give --model NAME or -- PROGRAM (see --help)");
+		return ws_status_exit_code(WS_USAGE);
+	}
+	if (!cmd->model)
+		return record(cmd);
+	code = step_command(cmd, step_path) ? ws_status_exit_code(WS_ENVIRONMENT) : record(cmd);
+	free(cmd->program);
+	return code;
+}
+
+int main(int argc, char **argv)
+{
+	struct ws_record_command cmd;
+	enum ws_status status;
+	struct ws_err err;
+	int code;
+
+	status = ws_record_command_parse(&cmd, argc, argv, &err);
+	cmd.record.notice = notice;
+	if (status == WS_OK) {
+		code = run(&cmd);
+	} else {
+		complain("%s", err.text);
+		code = ws_status_exit_code(status);
+	}
+	ws_record_command_release(&cmd);
+	return code;
+}

@@ -1,0 +1,33 @@
+/* The command line of warpsheet-record. */
+#ifndef WS_RECORDER_LAUNCH_OPTIONS_H
+#define WS_RECORDER_LAUNCH_OPTIONS_H
+
+#include <stdio.h>
+
+#include "recorder/launch/launcher.h"
+
+struct ws_record_command {
+	struct ws_record_opts record;
+	const char *output;  /* -o, NULL: by default */
+	const char *salvage; /* NULL: record */
+	const char *model;   /* value of --model, NULL: a program after -- */
+	char **program;      /* with its arguments, NULL-terminated; NULL: none was given */
+	char **rest;         /* options of warpsheet-step, or traces to merge; NULL-terminated */
+	int nrest;
+	char **capture_options; /* as given, NULL-terminated: part of the provenance */
+	int ncapture_options;
+	int require_gpu, merge, help, version;
+};
+
+/*
+ * Parse argv; strings stay where they are. USAGE says which argument is wrong.
+ * Free with ws_record_command_release() in any case.
+ */
+enum ws_status ws_record_command_parse(struct ws_record_command *cmd, int argc, char **argv,
+                                       struct ws_err *err);
+void ws_record_command_release(struct ws_record_command *cmd); /* legal twice */
+
+/* The list of options, as --help prints it. */
+void ws_record_options_print(FILE *f);
+
+#endif

@@ -1,0 +1,347 @@
+#include "recorder/launch/process.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "recorder/shared/procfs.h"
+
+/* Under a second, so that no second of a trace is without its loss counters. */
+#define STATISTICS_INTERVAL_NS 900000000
+
+int64_t ws_record_clock_ns(clockid_t clock)
+{
+	struct timespec ts;
+
+	clock_gettime(clock, &ts);
+	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
+}
+
+void ws_record_notice(const struct ws_record_opts *opts, const char *fmt, ...)
+{
+	char line[PATH_MAX + 256];
+	va_list ap;
+
+	if (!opts->notice)
+		return;
+	va_start(ap, fmt);
+	vsnprintf(line, sizeof(line), fmt, ap);
+	va_end(ap);
+	opts->notice(line);
+}
+
+/* --- beginning --- */
+
+static void become_launcher(struct ws_seg_header *seg)
+{
+	struct ws_proc_stat stat;
+
+	seg->launcher.start_ticks = ws_proc_stat(0, &stat) ? 0 : stat.start_ticks;
+	atomic_store(&seg->launcher.pid, (uint32_t)getpid());
+}
+
+/* A process around the segment, still without writer and drain. */
+static enum ws_status make(struct ws_process **out, const struct ws_record_opts *opts,
+                           struct ws_segment_file *file, const char *trace, struct ws_err *err)
+{
+	struct ws_process *p = calloc(1, sizeof(*p));
+	int64_t now = ws_record_clock_ns(CLOCK_MONOTONIC);
+
+	*out = NULL;
+	if (p)
+		p->trace = strdup(trace);
+	if (!p || !p->trace) {
+		free(p);
+		ws_segment_file_close(file);
+		return WS_FAIL(err, NO_MEMORY, "out of memory for recording a process");
+	}
+	p->opts = opts;
+	p->file = *file;
+	file->seg = NULL;
+	p->next_commit_ns = now + opts->flush_interval_ns;
+	p->next_statistics_ns = now + STATISTICS_INTERVAL_NS;
+	*out = p;
+	return WS_OK;
+}
+
+/* Committed at once, so that --salvage always finds a beginning. */
+static enum ws_status begin_trace(struct ws_process *p, const struct ws_provenance *provenance,
+                                  struct ws_err *err)
+{
+	struct ws_seg_header *seg = p->file.seg;
+	const struct ws_trace_writer_opts opts = {
+	        .base_ns = seg->base_realtime_ns,
+	        .zstd_level = p->opts->zstd_level,
+	};
+
+	WS_FAIL_IF(strlen(p->trace) >= sizeof(seg->trace_path), err, USAGE,
+	           "the path %s is too long", p->trace);
+	WS_FORWARD(ws_trace_writer_create(&p->writer, p->trace, &opts, err));
+	memcpy(seg->trace_path, p->trace, strlen(p->trace) + 1);
+	become_launcher(seg);
+	WS_FORWARD(ws_drain_create(&p->drain, seg, p->writer, err));
+	ws_provenance_begin(p->drain, provenance, opts.base_ns);
+	ws_drain_statistics(p->drain);
+	ws_drain_commit(p->drain);
+	return ws_drain_error(p->drain, err);
+}
+
+enum ws_status ws_process_begin(struct ws_process **out, const struct ws_record_opts *opts,
+                                struct ws_segment_file *file, const char *trace,
+                                const struct ws_provenance *provenance, struct ws_err *err)
+{
+	enum ws_status status;
+
+	status = make(out, opts, file, trace, err);
+	if (status != WS_OK) {
+		unlink(file->path);
+		return status;
+	}
+	status = begin_trace(*out, provenance, err);
+	if (status != WS_OK) {
+		if ((*out)->writer) /* nothing was recorded, so there is no trace either */
+			unlink((*out)->trace);
+		ws_process_free(*out);
+		*out = NULL;
+	}
+	return status;
+}
+
+static enum ws_status resume_trace(struct ws_process *p, struct ws_err *err)
+{
+	struct ws_seg_header *seg = p->file.seg;
+	const struct ws_trace_writer_opts opts = {
+	        .base_ns = seg->base_realtime_ns,
+	        .zstd_level = p->opts->zstd_level,
+	};
+
+	WS_FORWARD(
+	        ws_trace_writer_resume(&p->writer, p->trace, ws_drain_file_size(seg), &opts, err));
+	become_launcher(seg);
+	return ws_drain_create(&p->drain, seg, p->writer, err);
+}
+
+enum ws_status ws_process_resume(struct ws_process **out, const struct ws_record_opts *opts,
+                                 struct ws_segment_file *file, const char *trace,
+                                 struct ws_err *err)
+{
+	const struct ws_seg_header *seg = file->seg;
+	struct ws_process *p;
+	enum ws_status status;
+
+	if (!trace && !memchr(seg->trace_path, 0, sizeof(seg->trace_path))) {
+		ws_segment_file_close(file);
+		return WS_FAIL(err, CORRUPT, "%s cannot be salvaged: it names no trace", file->path);
+	}
+	WS_FORWARD(make(&p, opts, file, trace ? trace : seg->trace_path, err));
+	p->is_salvaged = 1;
+	status = resume_trace(p, err);
+	if (status != WS_OK) {
+		ws_process_close(p, 1);
+		ws_process_free(p);
+		return status;
+	}
+	ws_drain_make_repeatable(p->drain);
+	p->is_settled = trace || ws_drain_flag(p->drain, WS_COMMIT_SETTLED);
+	*out = p;
+	return WS_OK;
+}
+
+/* --- the process --- */
+
+uint32_t ws_process_pid(const struct ws_process *p)
+{
+	const struct ws_seg_header *seg = p->file.seg;
+
+	return atomic_load(&seg->attached) ? atomic_load(&seg->owner.pid) : 0;
+}
+
+int ws_process_alive(const struct ws_process *p)
+{
+	uint32_t pid = ws_process_pid(p);
+
+	return pid && ws_proc_alive(pid, p->file.seg->owner.start_ticks);
+}
+
+/* --- its name --- */
+
+struct claims {
+	ws_output_taken_fn taken; /* by another process of the recording */
+	void *ctx;
+	const char *own;   /* the path that it has already */
+	int keep_existing; /* a file there is not replaced */
+};
+
+static int is_taken(void *ctx, const char *path)
+{
+	const struct claims *claims = ctx;
+	struct stat st;
+
+	if (claims->taken(claims->ctx, path))
+		return 1;
+	return claims->keep_existing && strcmp(path, claims->own) != 0 && !lstat(path, &st);
+}
+
+static enum ws_status final_name(const struct ws_process *p, uint32_t pid,
+                                 const struct ws_strings *env, struct claims *claims,
+                                 char out[PATH_MAX], struct ws_err *err)
+{
+	const struct ws_seg_control *control = &p->file.seg->control;
+	const struct ws_output_vars vars = {pid, env};
+
+	WS_FAIL_IF(!memchr(control->output, 0, sizeof(control->output)), err, CORRUPT,
+	           "the segment names no trace");
+	WS_FORWARD(ws_output_expand(control->output, &vars, out, PATH_MAX, err));
+	/* the pid tells processes of one recording apart, a number recordings */
+	return ws_output_choose(out, PATH_MAX, claims->taken(claims->ctx, out) ? pid : 0, is_taken,
+	                        claims, err);
+}
+
+void ws_process_settle(struct ws_process *p, uint32_t pid, ws_output_taken_fn taken, void *ctx)
+{
+	struct ws_seg_header *seg = p->file.seg;
+	struct ws_strings env =
+	        ws_strings_in(seg->control.environment, sizeof(seg->control.environment));
+	struct claims claims = {taken, ctx, p->trace, (int)seg->control.keep_existing};
+	char path[PATH_MAX], *copy = NULL;
+	struct ws_err err;
+
+	p->is_settled = 1;
+	/* of a process that did not attach only what it had from us is known */
+	if (final_name(p, pid, ws_process_pid(p) ? &env : NULL, &claims, path, &err) == WS_OK)
+		copy = strdup(path);
+	else
+		ws_record_notice(p->opts, "%s; the trace is %s", err.text, p->trace);
+	if (ws_process_pid(p))
+		ws_provenance_process(p->drain, env);
+	if (!copy)
+		return;
+	if (rename(p->trace, path)) {
+		ws_record_notice(p->opts, "cannot rename %s to %s: %s", p->trace, path,
+		                 strerror(errno));
+		free(copy);
+		return;
+	}
+	memcpy(seg->trace_path, path, strlen(path) + 1);
+	free(p->trace);
+	p->trace = copy;
+	ws_drain_set_flag(p->drain, WS_COMMIT_SETTLED);
+	ws_drain_commit(p->drain);
+}
+
+/* --- while it runs --- */
+
+/* Tell the program when nothing more is wanted, so that it need not produce it. */
+static void look_at_limits(struct ws_process *p)
+{
+	struct ws_seg_control *control = &p->file.seg->control;
+	const struct ws_seg_window *window = &control->window;
+	int64_t now = ws_record_clock_ns(CLOCK_REALTIME);
+
+	/* as unsigned: the program can have written anything there */
+	if (window->duration_ns > 0 && now > window->begin_ns &&
+	    (uint64_t)now - (uint64_t)window->begin_ns > (uint64_t)window->duration_ns)
+		atomic_store(&control->is_over, 1);
+	if (!p->opts->max_size || atomic_load(&control->stop_ns) ||
+	    ws_trace_writer_size(p->writer) < p->opts->max_size)
+		return;
+	atomic_store(&control->stop_ns, now);
+	atomic_store(&control->is_over, 1);
+	ws_record_notice(p->opts, "%s has reached --max-size; nothing more is recorded", p->trace);
+}
+
+uint64_t ws_process_step(struct ws_process *p)
+{
+	uint64_t n = ws_drain_pass(p->drain);
+	int64_t now = ws_record_clock_ns(CLOCK_MONOTONIC);
+
+	look_at_limits(p);
+
+	if (now >= p->next_statistics_ns) {
+		ws_drain_statistics(p->drain);
+		p->next_statistics_ns = now + STATISTICS_INTERVAL_NS;
+	}
+	if (now >= p->next_commit_ns) {
+		ws_drain_commit(p->drain);
+		p->next_commit_ns += p->opts->flush_interval_ns;
+		if (p->next_commit_ns < now)
+			p->next_commit_ns = now + p->opts->flush_interval_ns;
+	} else if (ws_drain_wants_commit(p->drain)) {
+		ws_drain_commit(p->drain);
+	}
+	return n;
+}
+
+/* --- the end --- */
+
+static void last_rows(struct ws_process *p, const struct ws_row_process_end *end)
+{
+	struct ws_seg_header *seg = p->file.seg;
+
+	if (ws_drain_flag(p->drain, WS_COMMIT_ENDED))
+		return;
+	ws_drain_last_pass(p->drain);
+	if (end) {
+		struct ws_row_process_end row = *end;
+
+		row.time_ns = p->gone_ns - seg->base_realtime_ns;
+		if (ws_process_pid(p))
+			row.pid = ws_process_pid(p);
+		ws_drain_add(p->drain, WS_KIND_PROCESS_END, &row);
+	}
+	ws_provenance_end(p->drain, seg, p->is_salvaged);
+	ws_drain_statistics(p->drain);
+	ws_drain_set_flag(p->drain, WS_COMMIT_ENDED);
+}
+
+enum ws_status ws_process_finish(struct ws_process *p, const struct ws_row_process_end *end,
+                                 struct ws_err *err)
+{
+	struct ws_trace_result *result = &p->result;
+	enum ws_status status;
+	struct ws_err cause;
+
+	last_rows(p, end);
+	ws_drain_commit(p->drain);
+	status = ws_trace_writer_close(p->writer, &cause);
+	if (status == WS_OK)
+		atomic_store(&p->file.seg->state, WS_SEG_CLOSED);
+
+	result->path = p->trace;
+	result->pid = ws_process_pid(p);
+	result->counts = ws_drain_counts(p->drain);
+	result->file_size = ws_trace_writer_size(p->writer);
+	for (int i = 0; i < WS_LOSS_COUNT; i++)
+		result->lost[i] = ws_drain_lost(p->drain, (enum ws_loss)i);
+	result->outside = atomic_load(&p->file.seg->control.outside);
+	result->gpu = ws_gpu_report(&p->file.seg->gpu);
+	if (ws_drain_error(p->drain, err) != WS_OK)
+		return ws_drain_error(p->drain, NULL);
+	if (status != WS_OK && err)
+		*err = cause;
+	return status;
+}
+
+void ws_process_close(struct ws_process *p, int keep_segment)
+{
+	ws_drain_free(p->drain);
+	ws_trace_writer_free(p->writer);
+	p->drain = NULL;
+	p->writer = NULL;
+	if (keep_segment)
+		ws_segment_file_close(&p->file);
+	else
+		ws_segment_file_remove(&p->file);
+}
+
+void ws_process_free(struct ws_process *p)
+{
+	if (!p)
+		return;
+	ws_process_close(p, 0);
+	free(p->trace);
+	free(p);
+}

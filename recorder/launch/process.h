@@ -1,0 +1,70 @@
+/*
+ * One recorded process: its segment, and the trace that the segment is
+ * emptied into. A recording has one for each process that attached.
+ */
+#ifndef WS_RECORDER_LAUNCH_PROCESS_H
+#define WS_RECORDER_LAUNCH_PROCESS_H
+
+#include "recorder/launch/launcher.h"
+#include "recorder/launch/output_name.h"
+#include "recorder/launch/provenance.h"
+#include "recorder/shared/segment_file.h"
+
+struct ws_process {
+	const struct ws_record_opts *opts;
+	struct ws_segment_file file; /* seg NULL once everything is given back */
+	struct ws_trace_writer *writer;
+	struct ws_drain *drain;
+	char *trace;                                /* path of the trace as it is now */
+	int is_settled;                             /* that is its name for good */
+	int is_salvaged;                            /* continued after its launcher was killed */
+	int is_gone;                                /* nothing comes any more */
+	int64_t gone_ns;                            /* CLOCK_REALTIME, when that was seen */
+	int64_t next_commit_ns, next_statistics_ns; /* CLOCK_MONOTONIC */
+	struct ws_trace_result result;              /* filled by ws_process_finish() */
+};
+
+/*
+ * Take over a segment (also when it fails) and begin its trace at this path,
+ * which is copied; or go on with the trace of its last commit, if there was
+ * one: at trace, NULL for where it was.
+ */
+enum ws_status ws_process_begin(struct ws_process **out, const struct ws_record_opts *opts,
+                                struct ws_segment_file *file, const char *trace,
+                                const struct ws_provenance *provenance, struct ws_err *err);
+enum ws_status ws_process_resume(struct ws_process **out, const struct ws_record_opts *opts,
+                                 struct ws_segment_file *file, const char *trace,
+                                 struct ws_err *err);
+
+/* Pid of the process that attached, 0 = none did. */
+uint32_t ws_process_pid(const struct ws_process *p);
+/* 1 while a process is attached and runs. */
+int ws_process_alive(const struct ws_process *p);
+
+/*
+ * Give the trace the name that it has by the segment's pattern when pid is the
+ * process; `taken` says which names are others' of this recording. A name that
+ * cannot be had is told and the present one kept.
+ */
+void ws_process_settle(struct ws_process *p, uint32_t pid, ws_output_taken_fn taken, void *ctx);
+
+/* Empty the segment once; statistics and commits when they are due. Returns the records read. */
+uint64_t ws_process_step(struct ws_process *p);
+
+/*
+ * Last rows, index, trailer; fills p->result. end: how the process ended
+ * (time, and pid when one attached, are filled in here); NULL: it still runs.
+ */
+enum ws_status ws_process_finish(struct ws_process *p, const struct ws_row_process_end *end,
+                                 struct ws_err *err);
+/* Give back segment and trace; the segment's file is removed unless it is to be kept. Legal twice.
+ */
+void ws_process_close(struct ws_process *p, int keep_segment);
+void ws_process_free(struct ws_process *p); /* closes too; NULL is legal */
+
+/* A line for the user, see struct ws_record_opts. */
+void ws_record_notice(const struct ws_record_opts *opts, const char *fmt, ...)
+        __attribute__((format(printf, 2, 3)));
+int64_t ws_record_clock_ns(clockid_t clock);
+
+#endif

@@ -1,0 +1,412 @@
+#include "recorder/launch/session.h"
+
+#include <errno.h>
+#include <libgen.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "recorder/launch/cuda_use.h"
+#include "recorder/shared/procfs.h"
+
+/* Pauses between passes: short while there is something to do, longer when there is not. */
+#define PAUSE_MIN_MS 1
+#define PAUSE_MAX_MS 10
+/* Records in a pass after which the next follows at once. */
+#define BUSY_RECORDS 4096
+/* The first look for libraries of CUDA; each pause is twice the last, as looking costs the program
+ * something. */
+#define CUDA_LOOK_NS 50000000
+
+static void note(struct ws_session *s, enum ws_status status, const struct ws_err *err)
+{
+	if (status == WS_OK || s->status != WS_OK)
+		return;
+	s->status = status;
+	s->failure = *err;
+}
+
+enum ws_status ws_session_add(struct ws_session *s, struct ws_process *p, struct ws_err *err)
+{
+	struct ws_process **list =
+	        realloc(s->processes, (s->nprocesses + 1) * sizeof(*s->processes));
+
+	if (!list) {
+		ws_process_free(p);
+		return WS_FAIL(err, NO_MEMORY, "out of memory for recording a process");
+	}
+	s->processes = list;
+	s->processes[s->nprocesses++] = p;
+	return WS_OK;
+}
+
+/* --- signals --- */
+
+enum ws_status ws_session_signals(struct ws_session *s, sigset_t *before, struct ws_err *err)
+{
+	static const int forwarded[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGCHLD};
+	sigset_t set, pipe;
+
+	sigemptyset(&set);
+	for (size_t i = 0; i < sizeof(forwarded) / sizeof(*forwarded); i++)
+		sigaddset(&set, forwarded[i]);
+	sigprocmask(SIG_BLOCK, &set, before);
+	/* nobody reads our words any more: the recording goes on all the same */
+	sigemptyset(&pipe);
+	sigaddset(&pipe, SIGPIPE);
+	sigprocmask(SIG_BLOCK, &pipe, NULL);
+	s->signals = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
+	WS_FAIL_IF(s->signals < 0, err, ENVIRONMENT, "cannot wait for signals: %s",
+	           strerror(errno));
+	return WS_OK;
+}
+
+/*
+ * While our child lives a signal is for the program. The terminal has sent it
+ * to the program too then (it comes from the kernel); what one process sent to
+ * us alone must be passed on. With the child gone it is for us.
+ */
+static void handle_signal(struct ws_session *s, const struct signalfd_siginfo *info)
+{
+	if (info->ssi_signo == SIGCHLD)
+		return;
+	if (!s->child)
+		s->stop = 1;
+	else if (info->ssi_code <= 0)
+		kill(s->child, (int)info->ssi_signo);
+}
+
+static void handle_signals(struct ws_session *s)
+{
+	struct signalfd_siginfo info;
+
+	while (read(s->signals, &info, sizeof(info)) == sizeof(info))
+		handle_signal(s, &info);
+	if (s->child && waitpid(s->child, &s->wait_status, WNOHANG) == s->child) {
+		s->child = 0;
+		s->stop |= s->opts->stop_on_exit;
+	}
+}
+
+/* --- the recorded processes --- */
+
+static struct ws_seg_header *first_segment(const struct ws_session *s)
+{
+	return s->processes[0]->file.seg;
+}
+
+/* Whether anything can still come from this process. */
+static int is_alive(const struct ws_session *s, const struct ws_process *p)
+{
+	uint32_t pid = ws_process_pid(p);
+
+	/* nobody has attached: the child may, or a process that it starts */
+	if (!pid)
+		return s->child != 0;
+	if (pid == s->started)
+		return s->child != 0;
+	return ws_process_alive(p);
+}
+
+static int is_taken(void *ctx, const char *path)
+{
+	const struct ws_session *s = ctx;
+
+	for (size_t i = 0; i < s->nprocesses; i++)
+		if (s->processes[i]->is_settled && !strcmp(s->processes[i]->trace, path))
+			return 1;
+	return 0;
+}
+
+/* How the process ended: known for our own child only. */
+static void finish(struct ws_session *s, struct ws_process *p)
+{
+	struct ws_row_process_end end = {.pid = s->started, .how = WS_END_UNKNOWN};
+	uint32_t pid = ws_process_pid(p) ? ws_process_pid(p) : s->started;
+	enum ws_status status;
+	struct ws_err err;
+
+	if (!p->is_settled)
+		ws_process_settle(p, pid, is_taken, s);
+	if (pid && pid == s->started && WIFEXITED(s->wait_status)) {
+		end.how = WS_END_EXITED;
+		end.code = WEXITSTATUS(s->wait_status);
+	} else if (pid && pid == s->started && WIFSIGNALED(s->wait_status)) {
+		end.how = WS_END_SIGNALED;
+		end.code = WTERMSIG(s->wait_status);
+	}
+	status = ws_process_finish(p, pid && p->is_gone ? &end : NULL, &err);
+	note(s, status, &err);
+	/* a salvage may be tried again */
+	ws_process_close(p, p->is_salvaged && status != WS_OK);
+}
+
+/* --- further processes --- */
+
+static void no_trace_for(struct ws_session *s, uint32_t pid, enum ws_status status,
+                         const struct ws_err *err)
+{
+	ws_record_notice(s->opts, "process %u is not recorded: %s", (unsigned)pid, err->text);
+	ws_seg_count(first_segment(s), WS_LOSS_process_not_recorded, 1);
+	note(s, status, err);
+}
+
+static enum ws_status begin_further(struct ws_session *s, struct ws_segment_file *file,
+                                    struct ws_process **out, struct ws_err *err)
+{
+	const struct ws_seg_control *control = &file->seg->control;
+	char **command =
+	        ws_strings_array(ws_strings_in(control->command, sizeof(control->command)));
+	const struct ws_provenance provenance = {
+	        .program = command ? command[0] : NULL,
+	        .arguments = command && command[0] && !s->opts->no_args ? command + 1 : NULL,
+	        .options = s->opts->options_text,
+	        .no_gpu = (int)s->opts->capture.off,
+	};
+	char path[PATH_MAX + 32], dir[PATH_MAX];
+	enum ws_status status;
+
+	/* until it is settled; the name of the segment is nobody else's */
+	snprintf(dir, sizeof(dir), "%s", s->processes[0]->trace);
+	snprintf(path, sizeof(path), "%s/%s.part", dirname(dir), strrchr(file->path, '/') + 1);
+	status = ws_process_begin(out, s->opts, file, path, &provenance, err);
+	free(command);
+	return status;
+}
+
+/* Who made a further segment, by its name: the file may not be ready to tell. */
+static uint32_t maker_of(const char *path, uint64_t *start_ticks)
+{
+	const char *further = strstr(path, WS_SEG_FURTHER);
+	char *end;
+	unsigned long pid = further ? strtoul(further + strlen(WS_SEG_FURTHER), &end, 10) : 0;
+
+	*start_ticks = pid && *end == '-' ? strtoull(end + 1, NULL, 10) : 0;
+	return (uint32_t)pid;
+}
+
+/* A segment beside the first one; it may be known, half made, or left by a killed launcher. */
+static void look_at(void *ctx, const char *path)
+{
+	struct ws_session *s = ctx;
+	struct ws_segment_file file;
+	struct ws_process *p = NULL;
+	enum ws_status status;
+	uint64_t start_ticks;
+	struct ws_err err;
+	int is_alive_yet;
+	uint32_t pid;
+
+	for (size_t i = 0; i < s->nprocesses; i++)
+		if (s->processes[i]->file.seg && !strcmp(s->processes[i]->file.path, path))
+			return;
+	pid = maker_of(path, &start_ticks);
+	/* asked first: of a process that was gone before the look nothing changes after it */
+	is_alive_yet = ws_proc_alive(pid, start_ticks);
+	if (ws_segment_file_open(&file, path, NULL) != WS_OK) {
+		if (is_alive_yet)
+			s->look_again = 1;
+		else
+			unlink(path);
+		return;
+	}
+	if (is_alive_yet && !atomic_load(&file.seg->attached)) {
+		s->look_again = 1;
+		ws_segment_file_close(&file);
+		return;
+	}
+	if (!atomic_load(&file.seg->attached) || atomic_load(&file.seg->state) == WS_SEG_CLOSED) {
+		ws_segment_file_remove(&file);
+		return;
+	}
+	status = ws_drain_file_size(file.seg) ? ws_process_resume(&p, s->opts, &file, NULL, &err)
+	                                      : begin_further(s, &file, &p, &err);
+	if (status == WS_OK)
+		status = ws_session_add(s, p, &err);
+	if (status != WS_OK)
+		no_trace_for(s, pid, status, &err);
+}
+
+static void find_further(struct ws_session *s)
+{
+	struct ws_seg_control *control = &first_segment(s)->control;
+	uint32_t processes = atomic_load(&control->processes);
+	uint32_t no_room = atomic_exchange(&control->no_room, 0);
+
+	if (no_room)
+		ws_record_notice(s->opts,
+		                 "process %u is not recorded: no room for its segment beside %s; "
+		                 "--segment-dir names another folder, --buffers fewer rings",
+		                 (unsigned)no_room, s->processes[0]->file.path);
+	if (processes == s->scanned && !s->look_again)
+		return;
+	s->scanned = processes;
+	s->look_again = 0;
+	ws_segment_file_further(s->processes[0]->file.path, look_at, s);
+}
+
+/* --- programs that want CUDA --- */
+
+static void look_for_cuda(struct ws_session *s)
+{
+	int64_t now = ws_record_clock_ns(CLOCK_MONOTONIC);
+
+	if (s->uses_cuda || s->opts->capture.off || now < s->cuda_look_ns)
+		return;
+	s->cuda_pause_ns = s->cuda_pause_ns ? s->cuda_pause_ns * 2 : CUDA_LOOK_NS;
+	s->cuda_look_ns = now + s->cuda_pause_ns;
+	s->uses_cuda = s->child && ws_cuda_use_of_process((uint32_t)s->child);
+	for (size_t i = 0; i < s->nprocesses && !s->uses_cuda; i++)
+		s->uses_cuda = !s->processes[i]->is_gone && ws_process_pid(s->processes[i]) &&
+		               ws_cuda_use_of_process(ws_process_pid(s->processes[i]));
+}
+
+/* --- the loop --- */
+
+/*
+ * One pass over all processes. Returns the records read; *alive tells whether
+ * any process can still add to them.
+ */
+static uint64_t pass(struct ws_session *s, int *alive)
+{
+	uint64_t n = 0;
+
+	*alive = 0;
+	find_further(s);
+	for (size_t i = 0; i < s->nprocesses; i++) {
+		struct ws_process *p = s->processes[i];
+		int gone;
+
+		if (p->is_gone)
+			continue;
+		/* looked at before the pass: what a dead process left is all in this pass */
+		gone = s->stop || !is_alive(s, p);
+		*alive |= !gone;
+		if (!p->is_settled && ws_process_pid(p))
+			ws_process_settle(p, ws_process_pid(p), is_taken, s);
+		if (gone && !is_alive(s, p))
+			ws_drain_program_ended(p->drain);
+		n += ws_process_step(p);
+		if (!gone)
+			continue;
+		p->is_gone = !is_alive(s, p);
+		p->gone_ns = ws_record_clock_ns(CLOCK_REALTIME);
+		ws_drain_commit(p->drain);
+		/* the first segment shows others the way, so it stays until the end */
+		if (i && p->is_gone)
+			finish(s, p);
+	}
+	return n;
+}
+
+/*
+ * Nothing is alive: let nobody begin any more. Returns 0 when it is the end; 1
+ * when somebody had begun before that.
+ */
+static int end_attaching(struct ws_session *s)
+{
+	size_t before = s->nprocesses;
+
+	atomic_store(&first_segment(s)->state, WS_SEG_ENDING);
+	s->look_again = 1;
+	find_further(s);
+	if (s->stop || (s->nprocesses == before && !s->look_again))
+		return 0;
+	atomic_store(&first_segment(s)->state, WS_SEG_OPEN);
+	return 1;
+}
+
+static void tell_who_runs(const struct ws_session *s)
+{
+	for (size_t i = 0; i < s->nprocesses; i++)
+		if (!s->processes[i]->is_gone && ws_process_pid(s->processes[i]))
+			ws_record_notice(s->opts,
+			                 "process %u still runs and is recorded on; "
+			                 "interrupt to end the recording",
+			                 (unsigned)ws_process_pid(s->processes[i]));
+}
+
+void ws_session_loop(struct ws_session *s)
+{
+	int pause_ms = PAUSE_MIN_MS, told = 0, alive;
+
+	for (;;) {
+		struct pollfd poll_fd = {.fd = s->signals, .events = POLLIN};
+		uint64_t n;
+
+		handle_signals(s);
+		look_for_cuda(s);
+		n = pass(s, &alive);
+		alive |= s->child != 0;
+		if ((s->stop && !s->child) || (!alive && !end_attaching(s)))
+			return;
+		if (!s->child && alive && !told++)
+			tell_who_runs(s);
+		pause_ms = n ? PAUSE_MIN_MS : pause_ms < PAUSE_MAX_MS ? pause_ms + 1 : PAUSE_MAX_MS;
+		if (n < BUSY_RECORDS)
+			poll(&poll_fd, 1, pause_ms);
+	}
+}
+
+/* --- the end --- */
+
+/* The program said why it did not run; a trace of that would only replace a good one. */
+static int is_usage_error(const struct ws_session *s)
+{
+	return s->opts->expect_usage_error && s->nprocesses == 1 &&
+	       !ws_process_pid(s->processes[0]) && WIFEXITED(s->wait_status) &&
+	       WEXITSTATUS(s->wait_status) == 2;
+}
+
+enum ws_status ws_session_finish(struct ws_session *s, struct ws_record_result *result,
+                                 struct ws_err *err)
+{
+	if (is_usage_error(s)) {
+		if (!s->processes[0]->is_settled)
+			unlink(s->processes[0]->trace);
+		return WS_OK;
+	}
+	atomic_store(&first_segment(s)->state, WS_SEG_ENDING);
+	/* the first one last: it counts what the others could not */
+	for (size_t i = s->nprocesses; i--;)
+		if (s->processes[i]->file.seg)
+			finish(s, s->processes[i]);
+
+	result->traces = calloc(s->nprocesses, sizeof(*result->traces));
+	if (!result->traces)
+		return WS_FAIL(err, NO_MEMORY, "out of memory for the result");
+	result->ntraces = s->nprocesses;
+	for (size_t i = 0; i < s->nprocesses; i++) {
+		result->traces[i] = s->processes[i]->result;
+		s->processes[i]->trace = NULL; /* the result's now */
+	}
+	if (s->status != WS_OK && err)
+		*err = s->failure;
+	return s->status;
+}
+
+void ws_record_result_release(struct ws_record_result *result)
+{
+	for (size_t i = 0; i < result->ntraces; i++)
+		free(result->traces[i].path);
+	free(result->traces);
+	result->traces = NULL;
+	result->ntraces = 0;
+}
+
+void ws_session_close(struct ws_session *s, int keep_segments)
+{
+	for (size_t i = 0; i < s->nprocesses; i++) {
+		ws_process_close(s->processes[i], keep_segments);
+		ws_process_free(s->processes[i]);
+	}
+	free(s->processes);
+	s->processes = NULL;
+	s->nprocesses = 0;
+	if (s->signals >= 0)
+		close(s->signals);
+}

@@ -1,0 +1,185 @@
+/*
+ * The binary interface of CUPTI, as far as the recorder uses it, written down
+ * anew so that nothing here needs the CUDA toolkit. The collector looks the
+ * functions up at run time; the launcher reads the records.
+ * tests/unit/test_cupti_abi.c compares all of it with NVIDIA's headers, where
+ * those are installed. 64-bit Linux only.
+ */
+#ifndef WS_RECORDER_SHARED_CUPTI_ABI_H
+#define WS_RECORDER_SHARED_CUPTI_ABI_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "recorder/shared/cupti_records.def"
+
+/* --- numbers ------------------------------------------------------------------- */
+
+/* CUpti_ActivityKind of the kinds that are read. */
+enum ws_cupti_kind {
+#define K(KIND, number, name) WS_CUPTI_KIND_##KIND = (number),
+	WS_CUPTI_KIND_LIST(K)
+#undef K
+};
+
+/* CUptiResult */
+enum ws_cupti_result {
+	WS_CUPTI_OK = 0,
+	WS_CUPTI_MAX_LIMIT_REACHED = 12,
+	WS_CUPTI_INVALID_KIND = 21,
+	WS_CUPTI_INSUFFICIENT_PRIVILEGES = 35,
+	WS_CUPTI_MULTIPLE_SUBSCRIBERS = 39,
+	WS_CUPTI_VIRTUALIZED_PRIVILEGES = 40,
+};
+
+enum ws_cupti_attribute {
+	WS_CUPTI_ATTR_ZEROED_OUT_BUFFER = 5,
+	WS_CUPTI_ATTR_PER_THREAD_BUFFER = 9,
+};
+
+enum ws_cupti_domain {
+	WS_CUPTI_DOMAIN_DRIVER = 1,
+	WS_CUPTI_DOMAIN_RUNTIME = 2,
+	WS_CUPTI_DOMAIN_RESOURCE = 3,
+	WS_CUPTI_DOMAIN_STATE = 6,
+};
+
+enum ws_cupti_cbid {
+	WS_CUPTI_CBID_RUNTIME_DEVICE_RESET = 164,
+	WS_CUPTI_CBID_RUNTIME_PROFILER_START = 171,
+	WS_CUPTI_CBID_RUNTIME_PROFILER_STOP = 172,
+	WS_CUPTI_CBID_DRIVER_PROFILER_START = 308,
+	WS_CUPTI_CBID_DRIVER_PROFILER_STOP = 309,
+	WS_CUPTI_CBID_RESOURCE_CONTEXT_CREATED = 1,
+	WS_CUPTI_CBID_RESOURCE_MODULE_LOADED = 6,
+	WS_CUPTI_CBID_STATE_FATAL_ERROR = 1,
+	WS_CUPTI_CBID_STATE_ERROR = 2,
+	WS_CUPTI_CBID_STATE_WARNING = 3,
+};
+
+enum ws_cupti_number {
+	WS_CUPTI_THREAD_ID_SYSTEM = 1,
+	WS_CUPTI_FLUSH_FORCED = 1,
+	WS_CUPTI_SITE_ENTER = 0, /* of an API callback */
+	WS_CUPTI_OBJECT_THREAD = 2,
+	WS_CUPTI_OVERHEAD_COMMAND_BUFFER_FULL = 6 << 16,
+	WS_CUPTI_ASYNC = 1, /* bit of the flags of a copy or fill */
+	WS_CUPTI_SUBSCRIBER_NAME_BYTES = 64,
+};
+#define WS_CUPTI_NONE UINT32_MAX /* no stream or event, in a synchronization record */
+
+/* --- functions ------------------------------------------------------------------- */
+
+struct ws_cupti_subscriber_params {
+	size_t struct_size;
+	const char *name;
+	char *other_name; /* out, when another tool is subscribed */
+	size_t other_size;
+};
+
+/* Both begin with what is read of them. */
+struct ws_cupti_api_callback {
+	uint32_t site; /* WS_CUPTI_SITE_ENTER, or 1 at exit */
+};
+struct ws_cupti_state_callback {
+	uint32_t result;
+	const char *message; /* may be NULL */
+};
+
+typedef void (*ws_cupti_callback)(void *user, uint32_t domain, uint32_t cbid, const void *data);
+typedef void (*ws_cupti_request)(uint8_t **buffer, size_t *size, size_t *max_records);
+typedef void (*ws_cupti_complete)(void *context, uint32_t stream, uint8_t *buffer, size_t size,
+                                  size_t valid_size);
+
+/*
+ * F(name, needed, parameters): cupti<name>, which returns a CUptiResult. What
+ * is not needed came with a later version than the oldest that is supported.
+ */
+#define WS_CUPTI_FUNCTION_LIST(F)                                                                 \
+	F(GetVersion, 1, (uint32_t * version))                                                    \
+	F(GetResultString, 1, (int result, const char **text))                                    \
+	F(GetCallbackName, 1, (uint32_t domain, uint32_t cbid, const char **name))                \
+	F(Subscribe, 1, (void **subscriber, ws_cupti_callback callback, void *user))              \
+	F(Subscribe_v2, 0,                                                                        \
+	  (void **subscriber, ws_cupti_callback callback, void *user,                             \
+	   struct ws_cupti_subscriber_params *params))                                            \
+	F(EnableCallback, 1, (uint32_t enable, void *subscriber, uint32_t domain, uint32_t cbid)) \
+	F(SetThreadIdType, 1, (int type))                                                         \
+	F(ActivitySetAttribute, 1, (int attribute, size_t *size, void *value))                    \
+	F(ActivityRegisterCallbacks, 1, (ws_cupti_request request, ws_cupti_complete complete))   \
+	F(ActivityEnable, 1, (int kind))                                                          \
+	F(ActivityEnableRuntimeApi, 0, (uint32_t cbid, uint8_t enable))                           \
+	F(ActivityEnableDriverApi, 0, (uint32_t cbid, uint8_t enable))                            \
+	F(ActivityFlushAll, 1, (uint32_t flag))                                                   \
+	F(ActivityGetNextRecord, 1, (uint8_t * buffer, size_t valid_size, uint8_t * *record))     \
+	F(ActivityGetNumDroppedRecords, 1, (void *context, uint32_t stream, size_t *dropped))
+
+#define F(name, needed, params) typedef int(*ws_cupti_fn_##name) params;
+WS_CUPTI_FUNCTION_LIST(F)
+#undef F
+
+struct ws_cupti {
+#define F(name, needed, params) ws_cupti_fn_##name name;
+	WS_CUPTI_FUNCTION_LIST(F)
+#undef F
+};
+
+/* Versions before 13.0 count 18 (11.8), 19 (12.0) … 28; then they are e.g. 130001. */
+#define WS_CUPTI_VERSION_12_0 19
+#define WS_CUPTI_VERSION_13_0 130000
+#define WS_CUPTI_VERSION_13_1 130100
+
+/* --- records --------------------------------------------------------------------- */
+
+/* struct ws_cupti_kernel { uint16_t registers; … }: unpacked, in this order */
+#define F(record, field, type, offset, member) type field;
+#define R(NAME, name, type, size, least)  \
+	struct ws_cupti_##name {          \
+		WS_CUPTI_FIELDS_##NAME(F) \
+	};
+WS_CUPTI_RECORD_LIST(R)
+#undef R
+#undef F
+
+/* WS_CUPTI_AT_kernel_name = 104, … */
+enum ws_cupti_offset {
+#define F(record, field, type, offset, member) WS_CUPTI_AT_##record##_##field = (offset),
+#define R(NAME, name, type, size, least)       WS_CUPTI_FIELDS_##NAME(F)
+	WS_CUPTI_RECORD_LIST(R)
+#undef R
+#undef F
+};
+
+/* Bytes of a record in CUPTI 13.0, and without which it is none. */
+enum ws_cupti_size {
+#define R(NAME, name, type, size, least) \
+	WS_CUPTI_SIZE_##name = (size), WS_CUPTI_LEAST_##name = (least),
+	WS_CUPTI_RECORD_LIST(R)
+#undef R
+};
+
+/* ws_cupti_read_kernel(&k, record, size): what lies beyond size bytes is 0. */
+#define F(record, field, type, offset, member)     \
+	if ((offset) + sizeof(out->field) <= size) \
+		memcpy(&out->field, bytes + (offset), sizeof(out->field));
+#define R(NAME, name, type, full, least)                                                           \
+	static inline void ws_cupti_read_##name(struct ws_cupti_##name *out, const uint8_t *bytes, \
+	                                        size_t size)                                       \
+	{                                                                                          \
+		memset(out, 0, sizeof(*out));                                                      \
+		WS_CUPTI_FIELDS_##NAME(F)                                                          \
+	}
+WS_CUPTI_RECORD_LIST(R)
+#undef R
+#undef F
+
+static inline uint32_t ws_cupti_kind(const uint8_t *record)
+{
+	uint32_t kind;
+
+	memcpy(&kind, record, sizeof(kind));
+	return kind;
+}
+
+#endif

@@ -1,0 +1,22 @@
+/* What /proc says about a process. Plain libc: the collector compiles it too. */
+#ifndef WS_RECORDER_SHARED_PROCFS_H
+#define WS_RECORDER_SHARED_PROCFS_H
+
+#include <stdint.h>
+
+struct ws_proc_stat {
+	char state;           /* R, S, D, Z … */
+	uint32_t threads;     /* a zombie leader is one of them until it is reaped */
+	uint64_t start_ticks; /* clock ticks after boot */
+};
+
+/* Read /proc/PID/stat (pid 0: the caller's). 0 = done, -1 = no such process. */
+int ws_proc_stat(uint32_t pid, struct ws_proc_stat *out);
+
+/*
+ * 1 while the process with this pid and start time runs. A process whose main
+ * thread ended lives as long as any of its threads does. start_ticks 0: any.
+ */
+int ws_proc_alive(uint32_t pid, uint64_t start_ticks);
+
+#endif

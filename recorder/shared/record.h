@@ -1,0 +1,174 @@
+/*
+ * What lies in the rings and in the definition log of a segment. Both sides
+ * are built from the same source and checked by WS_SEG_VERSION, so these are
+ * plain structs; they are no file format. Everything is 8-byte aligned in
+ * position and size.
+ */
+#ifndef WS_RECORDER_SHARED_RECORD_H
+#define WS_RECORDER_SHARED_RECORD_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Texts longer than this are cut and counted (text_truncated). */
+#define WS_MAX_TEXT 16384u
+/* Payloads longer than this are left out and counted (payload_truncated). */
+#define WS_MAX_PAYLOAD 65536u
+/* No definition is longer. */
+#define WS_MAX_DEF (UINT32_C(1) << 18)
+
+#define WS_ALIGN8(n) (((n) + 7u) & ~7u)
+
+/* --- rings --- */
+
+enum ws_rec_type {
+	WS_REC_PUSH = 1,
+	WS_REC_POP,
+	WS_REC_START,
+	WS_REC_END,
+	WS_REC_MARK,
+	WS_REC_CPU_KERNEL,
+};
+
+/* Starts every record. */
+struct ws_rec_head {
+	uint32_t size; /* bytes of the whole record */
+	uint16_t type; /* enum ws_rec_type */
+	uint16_t reserved;
+	int64_t time_ns; /* CLOCK_REALTIME */
+};
+
+/* A pop without a payload: the record for which room is kept while its push is open. */
+struct ws_rec_pop {
+	struct ws_rec_head head;
+	uint32_t domain;
+	uint32_t reserved;
+};
+
+/* Every other record; text_size and payload_size bytes follow, each padded to 8. */
+struct ws_rec_event {
+	struct ws_rec_head head;
+	uint32_t domain;
+	uint32_t category;
+	uint32_t color;  /* ARGB, 0 = none */
+	uint32_t string; /* registered message, 0 = the text, if any */
+	uint64_t range;  /* start and end: the range's id. CPU kernel: end time in ns */
+	uint64_t schema; /* of the payload, 0 = none */
+	uint32_t text_size;
+	uint32_t payload_size;
+};
+
+/* --- definition log --- */
+
+enum ws_def_type {
+	WS_DEF_PROCESS = 1, /* struct ws_def_process, path */
+	WS_DEF_THREAD,      /* struct ws_def_thread, name */
+	WS_DEF_THREAD_NAME, /* struct ws_def_thread, name */
+	WS_DEF_DOMAIN,      /* name */
+	WS_DEF_STRING,      /* text */
+	WS_DEF_CATEGORY,    /* struct ws_def_category, name */
+	WS_DEF_SCHEMA,      /* struct ws_def_schema, fields, names */
+	WS_DEF_ENUM,        /* struct ws_def_enum, entries, names */
+	WS_DEF_CALL,        /* struct ws_def_call, name of the CUDA function */
+	WS_DEF_KERNEL,      /* struct ws_def_kernel: where a kernel's name lies */
+	WS_DEF_FACT,        /* key, NUL, value: a meta row */
+	WS_DEF_DEVICE_ATTR, /* struct ws_def_device_attr, name */
+	WS_DEF_WINDOW,      /* struct ws_def_window */
+};
+
+/* Starts every definition; body_size bytes follow, padded to 8. */
+struct ws_def_head {
+	uint32_t size; /* bytes of the whole definition */
+	uint16_t type; /* enum ws_def_type */
+	uint16_t reserved;
+	uint32_t body_size;
+	uint32_t reserved1;
+	uint64_t id; /* what records call it */
+};
+
+struct ws_def_process {
+	uint64_t pid, image;
+	int64_t start_ns; /* CLOCK_REALTIME */
+};
+
+/* id: of the thread. WS_DEF_THREAD_NAME: 0, the thread is known by pid and tid. */
+struct ws_def_thread {
+	uint64_t pid, tid;
+};
+
+/* A range that is to be recorded begins or ends: never merged with an equal one. */
+struct ws_def_window {
+	int64_t time_ns; /* CLOCK_REALTIME */
+	uint64_t is_open;
+};
+
+struct ws_def_category {
+	uint32_t domain, category;
+};
+
+/* As CUPTI numbers them. */
+struct ws_def_call {
+	uint32_t domain, cbid;
+};
+
+struct ws_def_kernel {
+	uint64_t address; /* of the text, in the traced program */
+	uint64_t string;  /* id of the same text */
+};
+
+struct ws_def_device_attr {
+	uint64_t device;
+	int64_t value;
+};
+
+/* A name inside the definition's body; size 0 = none. */
+struct ws_def_name {
+	uint32_t offset, size;
+};
+
+struct ws_def_schema {
+	uint64_t program_id; /* what the program calls it, 0 = the id is ours */
+	uint64_t type;       /* enum wsn_schema_type */
+	uint64_t size_bytes; /* static size, 0 = unknown */
+	uint32_t domain;
+	uint32_t nfields;
+	struct ws_def_name name;
+	/* nfields struct ws_def_field, then the names */
+};
+
+struct ws_def_field {
+	uint64_t flags; /* enum wsn_entry_flag */
+	uint64_t type;  /* entry type, or the id of a schema or enum in this trace */
+	uint64_t offset;
+	uint64_t array_length;
+	struct ws_def_name name;
+};
+
+struct ws_def_enum {
+	uint64_t program_id;
+	uint64_t size_bytes;
+	uint32_t domain;
+	uint32_t nentries;
+	struct ws_def_name name;
+	/* nentries struct ws_def_enum_entry, then the names */
+};
+
+struct ws_def_enum_entry {
+	int64_t value;
+	struct ws_def_name name;
+};
+
+/*
+ * Id in this trace of a schema or enum that a program calls `id` in a domain.
+ * Ids that programs choose (2^24 … 2^32) are unique only in their domain, so
+ * the domain's number goes above them; types known to NVTX and ids that the
+ * tool gave out stay.
+ */
+static inline uint64_t ws_schema_id(uint32_t domain, uint64_t id)
+{
+	if (id < (UINT64_C(1) << 24) || id >= (UINT64_C(1) << 32))
+		return id;
+	return id + ((uint64_t)domain << 40);
+}
+
+#endif

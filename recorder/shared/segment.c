@@ -1,0 +1,101 @@
+#include "recorder/shared/segment.h"
+
+#define PAGE 4096u
+
+static uint64_t round_up(uint64_t n, uint64_t unit)
+{
+	return (n + unit - 1) / unit * unit;
+}
+
+/* All products stay far below 2^64: lanes, slots <= 2^10, ring <= 2^30, defs <= 2^28. */
+static uint64_t commit_stride(const struct ws_seg_opts *opts)
+{
+	return round_up(sizeof(struct ws_seg_commit) +
+	                        ((uint64_t)opts->lanes + opts->slots) * sizeof(uint64_t),
+	                PAGE);
+}
+
+static int is_power_of_two(uint64_t n)
+{
+	return n && !(n & (n - 1));
+}
+
+/* One region after the other. */
+static void lay_out(struct ws_seg_header *seg, const struct ws_seg_opts *opts)
+{
+	seg->commit_offset = WS_SEG_HEADER_SIZE;
+	seg->commit_stride = commit_stride(opts);
+	seg->defs_offset = seg->commit_offset + 2 * seg->commit_stride;
+	seg->defs_size = opts->defs_size;
+	seg->lanes_offset = seg->defs_offset + seg->defs_size;
+	seg->lane_stride = (uint64_t)WS_LANE_HEADER_SIZE + opts->ring_size;
+	seg->lane_count = opts->lanes;
+	seg->ring_size = opts->ring_size;
+	seg->slots_offset = seg->lanes_offset + seg->lane_count * seg->lane_stride;
+	seg->activity.offset =
+	        round_up(seg->slots_offset + opts->slots * sizeof(struct ws_slot), PAGE);
+	seg->activity.stride = opts->slots ? opts->slot_size : 0;
+	seg->activity.count = opts->slots;
+	seg->total_size = seg->activity.offset + seg->activity.count * seg->activity.stride;
+}
+
+uint64_t ws_seg_size(const struct ws_seg_opts *opts)
+{
+	struct ws_seg_header seg;
+
+	if (opts->lanes < 1 || opts->lanes > WS_SEG_MAX_LANES)
+		return 0;
+	if (opts->ring_size < WS_SEG_MIN_RING || opts->ring_size > WS_SEG_MAX_RING ||
+	    !is_power_of_two(opts->ring_size))
+		return 0;
+	if (opts->defs_size < PAGE || opts->defs_size > WS_SEG_MAX_DEFS || opts->defs_size % PAGE)
+		return 0;
+	if (opts->slots > WS_SEG_MAX_SLOTS)
+		return 0;
+	if (opts->slots && (opts->slot_size < WS_SEG_MIN_SLOT ||
+	                    opts->slot_size > WS_SEG_MAX_SLOT || opts->slot_size % PAGE))
+		return 0;
+	lay_out(&seg, opts);
+	return seg.total_size;
+}
+
+void ws_seg_init(void *mem, const struct ws_seg_opts *opts)
+{
+	struct ws_seg_header *seg = mem;
+
+	lay_out(seg, opts);
+	for (uint32_t i = 0; i < opts->slots; i++)
+		atomic_fetch_or(&seg->slots_free[i / 64], UINT64_C(1) << (i % 64));
+	seg->version = WS_SEG_VERSION;
+	seg->header_size = WS_SEG_HEADER_SIZE;
+	atomic_store(&seg->state, WS_SEG_OPEN);
+	seg->magic = WS_SEG_MAGIC;
+}
+
+/* The layout is a function of the options, so it is checked by making it anew. */
+const char *ws_seg_problem(const void *mem, uint64_t size)
+{
+	const struct ws_seg_header *seg = mem;
+	struct ws_seg_header right;
+	struct ws_seg_opts opts;
+
+	if (size < WS_SEG_HEADER_SIZE)
+		return "too short for a segment";
+	if (seg->magic != WS_SEG_MAGIC)
+		return "not a segment";
+	if (seg->version != WS_SEG_VERSION || seg->header_size != WS_SEG_HEADER_SIZE)
+		return "of another version";
+	opts = ws_seg_opts_of(seg);
+	if (!ws_seg_size(&opts) || ws_seg_size(&opts) != size || seg->total_size != size)
+		return "its size does not fit its layout";
+	lay_out(&right, &opts);
+	if (seg->commit_offset != right.commit_offset ||
+	    seg->commit_stride != right.commit_stride || seg->defs_offset != right.defs_offset ||
+	    seg->lanes_offset != right.lanes_offset || seg->lane_stride != right.lane_stride ||
+	    seg->slots_offset != right.slots_offset ||
+	    seg->activity.offset != right.activity.offset)
+		return "its regions do not fit its layout";
+	if (atomic_load(&seg->commit_active) > 1 || atomic_load(&seg->defs_head) > seg->defs_size)
+		return "its positions are out of range";
+	return NULL;
+}

@@ -1,0 +1,234 @@
+/*
+ * The shared segment: the memory between the traced program (which only
+ * produces) and the launcher (which only consumes). docs/recorder-design.md
+ * says how it is used; this header is its layout. Pure memory: nothing here
+ * opens, maps or allocates, and it needs no library, because the collector
+ * that compiles it links libc alone.
+ */
+#ifndef WS_RECORDER_SHARED_SEGMENT_H
+#define WS_RECORDER_SHARED_SEGMENT_H
+
+#include <limits.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "formats/schema/loss.h"
+#include "recorder/shared/control.h"
+#include "recorder/shared/ring.h"
+#include "recorder/shared/segment_capture.h"
+
+#define WS_SEG_MAGIC        UINT64_C(0x31474553534c5157) /* "WQLSSEG1" */
+#define WS_SEG_VERSION      2
+#define WS_SEG_HEADER_SIZE  16384
+#define WS_SEG_ENV          "WARPSHEET_SEGMENT"
+#define WS_SEG_MAX_LANES    1024
+#define WS_SEG_MIN_RING     4096u
+#define WS_SEG_MAX_RING     (UINT32_C(1) << 30)
+#define WS_SEG_MAX_DEFS     (UINT64_C(1) << 28)
+#define WS_SEG_SLOTS        128 /* CUPTI's buffers: enough for some 450,000 launches … */
+#define WS_SEG_SLOT_SIZE    (UINT64_C(1) << 20) /* … of which each launching thread holds one */
+#define WS_SEG_MAX_SLOTS    1024
+#define WS_SEG_MIN_SLOT     4096u
+#define WS_SEG_MAX_SLOT     (UINT64_C(1) << 26)
+#define WS_SEG_MAX_DOMAINS  256 /* domain 0 is the default domain */
+#define WS_SEG_MAX_KERNELS  8   /* CPU kernels open at once on a thread */
+#define WS_SEG_KERNEL_TEXT  256 /* bytes of a CPU kernel's name */
+#define WS_SEG_KERNEL_BYTES 224 /* bytes of a CPU kernel's payload */
+
+enum ws_seg_state {
+	WS_SEG_OPEN = 1,   /* processes may attach */
+	WS_SEG_CLOSED = 2, /* the trace is finished */
+	WS_SEG_ENDING = 3, /* it is not, but no process may attach any more */
+};
+
+/* Equal parts side by side; count 0: absent. */
+struct ws_seg_region {
+	uint64_t offset;
+	uint64_t stride; /* bytes from one to the next */
+	uint32_t count;
+	uint32_t reserved;
+};
+
+/* A process as /proc names it for good: pids are reused, start times are not. */
+struct ws_seg_process {
+	_Atomic uint32_t pid; /* 0: none */
+	uint32_t reserved;
+	uint64_t start_ticks; /* field 22 of /proc/PID/stat; 0: unknown */
+};
+
+struct ws_seg_header {
+	/* fixed when the segment is made */
+	uint64_t magic;
+	uint32_t version;
+	uint32_t header_size;
+	uint64_t total_size;
+	uint64_t commit_offset, commit_stride; /* two struct ws_seg_commit */
+	uint64_t defs_offset, defs_size;
+	uint64_t lanes_offset, lane_stride;
+	uint32_t lane_count;
+	uint32_t ring_size; /* bytes, a power of two */
+	struct ws_seg_region activity; /* buffers for CUPTI, see recorder/shared/segment_slots.h */
+	uint64_t slots_offset;         /* one struct ws_slot for each */
+	int64_t base_realtime_ns; /* time 0 of the trace */
+	struct ws_seg_process launcher;
+	struct ws_seg_capture capture;
+
+	/* written by the collector */
+	_Alignas(64) struct ws_seg_process owner; /* the process that is recorded */
+	_Atomic uint64_t owner_image;             /* AT_RANDOM bytes: another one after exec */
+	_Atomic uint32_t attached;                /* 1 once the owner's fields are all set */
+	_Atomic uint32_t images;                  /* 1, and one more for each exec */
+	_Atomic uint32_t modules;                 /* ELF modules that called the collector */
+	_Atomic uint32_t next_thread;             /* last id given out; ids start at 1 */
+	_Atomic uint32_t next_domain;
+	_Atomic uint64_t next_schema; /* last dynamic schema or enum id given out, less the start */
+	_Atomic uint64_t next_range;
+	_Alignas(64) _Atomic uint64_t defs_head; /* bytes of the definition log that are whole */
+	_Alignas(64) _Atomic uint64_t lost[WS_LOSS_COUNT];
+	struct ws_seg_gpu gpu;
+
+	/* written by both sides */
+	_Alignas(64) _Atomic uint64_t slots_free[WS_SEG_MAX_SLOTS / 64]; /* bit set: free */
+	_Atomic uint64_t slots_done;                                     /* counts them up */
+
+	/* written by the launcher */
+	_Alignas(64) _Atomic uint32_t state; /* enum ws_seg_state */
+	_Atomic uint32_t commit_active;      /* which commit slot is valid: 0 or 1 */
+	_Atomic uint64_t commits;            /* 0: nothing was ever committed */
+	_Atomic uint32_t lanes_freed;        /* counts up with each: worth another look */
+	char trace_path[PATH_MAX];           /* absolute */
+
+	struct ws_seg_control control;
+};
+
+/* A buffer of CUPTI's. */
+struct ws_slot {
+	_Alignas(64) _Atomic uint64_t done; /* 0: free or in CUPTI's hands; else its number */
+	uint64_t valid;                     /* bytes with records, once done */
+	uint32_t image;                     /* that took it */
+	uint32_t unfinished;                /* its process died over it: the end is unknown */
+};
+
+/* What is in the file. tails[lane_count] follow, then for each slot the `done` that was read. */
+struct ws_seg_commit {
+	uint64_t file_size; /* bytes of the trace that are whole */
+	uint64_t defs_pos;  /* definitions before it have their rows in the file */
+	uint64_t next_correlation;
+	uint64_t counted[WS_LOSS_COUNT]; /* by the launcher, so part of what a commit restores */
+	uint64_t flags;                  /* enum ws_commit_flag */
+	uint64_t gpus;                   /* bit n: device n has a row */
+	uint64_t tails[];
+};
+
+enum ws_commit_flag {
+	WS_COMMIT_CPU_DEVICE = 1, /* the row of the CPU reference device is written */
+	WS_COMMIT_ENDED = 2,      /* so are those that end the trace */
+	WS_COMMIT_SETTLED = 4,    /* the trace has its name for good */
+};
+
+enum ws_lane_state {
+	WS_LANE_FREE,
+	WS_LANE_OWNED,
+	WS_LANE_LEFT, /* its thread ended; free again once empty */
+};
+
+/* A CPU kernel between its push and its pop. */
+struct ws_lane_kernel {
+	int64_t start_ns;
+	uint64_t schema; /* of the payload, 0 = none */
+	uint32_t string; /* registered name, 0: text */
+	uint16_t text_size;
+	uint16_t payload_size;
+	char text[WS_SEG_KERNEL_TEXT];
+	uint8_t payload[WS_SEG_KERNEL_BYTES];
+};
+
+/*
+ * One thread's ring and the bookkeeping that keeps its ranges properly
+ * nested. The ring's bytes follow the struct. Only `state` and the ring are
+ * read by the launcher; the rest belongs to the thread.
+ */
+struct ws_lane {
+	struct ws_ring ring;
+	_Atomic uint32_t state; /* enum ws_lane_state */
+	uint32_t thread;        /* id in the trace; changes only while the ring is empty */
+	uint32_t pops_owed;     /* recorded pushes that are open: room for their pops is kept */
+	uint32_t kernels;       /* open CPU kernels, dropped ones included */
+	_Atomic uint32_t
+	        writing; /* in the middle of a record: a signal handler must not begin one */
+	struct {
+		uint32_t open;    /* pushes without a pop yet, dropped ones included */
+		uint32_t dropped; /* of them the innermost that were dropped */
+	} domains[WS_SEG_MAX_DOMAINS];
+	struct {
+		uint32_t is_open;       /* a range of --capture-range is on */
+		uint32_t domain, level; /* where */
+		uint32_t is_kept;       /* its instance is asked for */
+	} range;
+	struct ws_lane_kernel kernel[WS_SEG_MAX_KERNELS];
+};
+#define WS_LANE_HEADER_SIZE 8192
+
+_Static_assert(sizeof(struct ws_seg_header) <= WS_SEG_HEADER_SIZE, "header grew");
+_Static_assert(sizeof(struct ws_lane) <= WS_LANE_HEADER_SIZE, "lane grew");
+_Static_assert(ATOMIC_LLONG_LOCK_FREE == 2 && ATOMIC_INT_LOCK_FREE == 2,
+               "atomics in shared memory must be lock-free");
+
+struct ws_seg_opts {
+	uint32_t lanes;     /* 1 … WS_SEG_MAX_LANES */
+	uint32_t ring_size; /* bytes, a power of two, WS_SEG_MIN_RING … WS_SEG_MAX_RING */
+	uint64_t defs_size; /* bytes, a multiple of 4096, 4096 … WS_SEG_MAX_DEFS */
+	uint32_t slots;     /* 0 … WS_SEG_MAX_SLOTS; 0: no CUPTI */
+	uint64_t slot_size; /* bytes, a multiple of 4096, WS_SEG_MIN_SLOT … WS_SEG_MAX_SLOT */
+};
+
+static inline struct ws_seg_opts ws_seg_opts_of(const struct ws_seg_header *seg)
+{
+	return (struct ws_seg_opts){seg->lane_count, seg->ring_size, seg->defs_size,
+	                            seg->activity.count, seg->activity.stride};
+}
+
+/* Bytes that a segment with these options needs; 0 when an option is out of its range. */
+uint64_t ws_seg_size(const struct ws_seg_opts *opts);
+/* Lay out a segment in ws_seg_size(opts) zeroed bytes. */
+void ws_seg_init(void *mem, const struct ws_seg_opts *opts);
+/* NULL when the size bytes at mem are a segment whose regions all lie inside; else why not. */
+const char *ws_seg_problem(const void *mem, uint64_t size);
+
+static inline struct ws_lane *ws_seg_lane(const struct ws_seg_header *seg, uint32_t i)
+{
+	return (struct ws_lane *)((char *)seg + seg->lanes_offset + i * seg->lane_stride);
+}
+
+static inline uint8_t *ws_lane_bytes(struct ws_lane *lane)
+{
+	return (uint8_t *)lane + WS_LANE_HEADER_SIZE;
+}
+
+static inline uint8_t *ws_seg_defs(const struct ws_seg_header *seg)
+{
+	return (uint8_t *)seg + seg->defs_offset;
+}
+
+static inline struct ws_seg_commit *ws_seg_commit_slot(const struct ws_seg_header *seg, uint32_t i)
+{
+	return (struct ws_seg_commit *)((char *)seg + seg->commit_offset + i * seg->commit_stride);
+}
+
+static inline struct ws_slot *ws_seg_slot(const struct ws_seg_header *seg, uint32_t i)
+{
+	return (struct ws_slot *)((char *)seg + seg->slots_offset) + i;
+}
+
+static inline uint8_t *ws_slot_bytes(const struct ws_seg_header *seg, uint32_t i)
+{
+	return (uint8_t *)seg + seg->activity.offset + i * seg->activity.stride;
+}
+
+static inline void ws_seg_count(struct ws_seg_header *seg, enum ws_loss cause, uint64_t n)
+{
+	atomic_fetch_add_explicit(&seg->lost[cause], n, memory_order_relaxed);
+}
+
+#endif

@@ -1,0 +1,56 @@
+/*
+ * What is to be recorded of CUDA, and what came of it: the two parts of the
+ * segment's header through which launcher and CUPTI source talk.
+ */
+#ifndef WS_RECORDER_SHARED_SEGMENT_CAPTURE_H
+#define WS_RECORDER_SHARED_SEGMENT_CAPTURE_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+enum ws_capture_api {
+	WS_CAPTURE_LAUNCHES, /* calls that launch, copy, wait, allocate or load; the default */
+	WS_CAPTURE_ALL,
+	WS_CAPTURE_NO_API, /* then nothing tells which call launched a kernel */
+};
+
+/* Written by the launcher before the program starts; all 0 is the default. */
+struct ws_seg_capture {
+	uint32_t off;               /* 1: no CUPTI at all; NVTX is recorded */
+	uint32_t api;               /* enum ws_capture_api */
+	uint32_t graph_level;       /* 1: a graph launch is one row; 0: each node is */
+	uint32_t kernels_only;      /* no copies, waits, allocations, overhead */
+	uint32_t flush_interval_ms; /* 0 = WS_CAPTURE_FLUSH_MS */
+	uint32_t reserved;
+};
+#define WS_CAPTURE_FLUSH_MS 1000
+
+/* How it went. X(NAME) */
+#define WS_GPU_STATE_LIST(X)                                                              \
+	X(NONE)          /* the program never initialized CUDA, or not before it ended */ \
+	X(ON)            /* recorded */                                                   \
+	X(CUPTI_MISSING) /* text: where it was looked for */                              \
+	X(CUPTI_TOO_OLD)                                                                  \
+	X(CUPTI_LACKS)   /* text: the function */                                         \
+	X(OTHER_TOOL)    /* text: its name, may be empty */                               \
+	X(NOT_PERMITTED) /* text: the function that was refused */                        \
+	X(CUPTI_FAILED)  /* text: the function, and CUPTI's words */
+
+enum ws_gpu_state {
+#define X(name) WS_GPU_##name,
+	WS_GPU_STATE_LIST(X)
+#undef X
+};
+
+/* Written by the collector; state last. */
+struct ws_seg_gpu {
+	_Atomic uint32_t state;         /* enum ws_gpu_state */
+	int32_t result;                 /* CUptiResult that decided, 0 = none */
+	_Atomic uint32_t cupti_version; /* 0 = not loaded */
+	uint32_t reserved;
+	char text[256];
+	char library[1024];   /* path of the CUPTI that is used */
+	char last_error[256]; /* what CUPTI last reported while recording */
+};
+
+#endif

@@ -1,0 +1,183 @@
+#include "recorder/shared/segment_file.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "recorder/shared/procfs.h"
+
+static enum ws_status map(struct ws_segment_file *out, int fd, struct ws_err *err)
+{
+	void *mem = mmap(NULL, out->size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+
+	WS_FAIL_IF(mem == MAP_FAILED, err, ENVIRONMENT, "cannot map %s: %s", out->path,
+	           strerror(errno));
+	out->seg = mem;
+	return WS_OK;
+}
+
+enum ws_status ws_segment_file_create_at(struct ws_segment_file *out, const char *path,
+                                         const struct ws_seg_opts *opts, struct ws_err *err)
+{
+	enum ws_status status;
+	int fd, error;
+
+	memset(out, 0, sizeof(*out));
+	out->size = ws_seg_size(opts);
+	WS_FAIL_IF(!out->size, err, BUG, "a segment cannot have these sizes");
+	WS_FAIL_IF(strlen(path) >= sizeof(out->path), err, USAGE, "the path %s is too long", path);
+	memcpy(out->path, path, strlen(path) + 1);
+
+	fd = open(out->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	WS_FAIL_IF(fd < 0, err, ENVIRONMENT, "cannot create %s: %s", out->path, strerror(errno));
+	/* reserved now: a page that is missing later would kill the program with SIGBUS */
+	error = posix_fallocate(fd, 0, (off_t)out->size);
+	status = error ? WS_FAIL(err, ENVIRONMENT, "no room for %s of %llu MiB: %s", path,
+	                         (unsigned long long)(out->size >> 20), strerror(error))
+	               : map(out, fd, err);
+	close(fd);
+	if (status != WS_OK) {
+		unlink(out->path);
+		return status;
+	}
+	ws_seg_init(out->seg, opts);
+	return WS_OK;
+}
+
+enum ws_status ws_segment_file_create(struct ws_segment_file *out, const char *dir,
+                                      const struct ws_seg_opts *opts, struct ws_err *err)
+{
+	char path[PATH_MAX];
+	uint64_t random;
+	int n;
+
+	memset(out, 0, sizeof(*out));
+	WS_FAIL_IF(getrandom(&random, sizeof(random), 0) != sizeof(random), err, ENVIRONMENT,
+	           "no random numbers: %s", strerror(errno));
+	n = snprintf(path, sizeof(path), "%s/" WS_SEG_PREFIX "%ld-%016llx", dir, (long)getpid(),
+	             (unsigned long long)random);
+	WS_FAIL_IF(n < 0 || (size_t)n >= sizeof(path), err, USAGE, "the path %s is too long", dir);
+	return ws_segment_file_create_at(out, path, opts, err);
+}
+
+enum ws_status ws_segment_file_open(struct ws_segment_file *out, const char *path,
+                                    struct ws_err *err)
+{
+	const char *problem = NULL;
+	enum ws_status status;
+	struct stat st;
+	int fd;
+
+	memset(out, 0, sizeof(*out));
+	WS_FAIL_IF(strlen(path) >= sizeof(out->path), err, USAGE, "the path %s is too long", path);
+	memcpy(out->path, path, strlen(path) + 1);
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	WS_FAIL_IF(fd < 0, err, IO_READ, "cannot open the segment %s: %s", path, strerror(errno));
+	if (fstat(fd, &st)) {
+		status = WS_FAIL(err, IO_READ, "cannot read %s: %s", path, strerror(errno));
+	} else if (!S_ISREG(st.st_mode) || st.st_size < WS_SEG_HEADER_SIZE) {
+		status = WS_FAIL(err, CORRUPT, "%s is no segment of a recording", path);
+	} else {
+		out->size = (uint64_t)st.st_size;
+		status = map(out, fd, err);
+	}
+	close(fd);
+	if (status != WS_OK)
+		return status;
+
+	problem = ws_seg_problem(out->seg, out->size);
+	if (problem) {
+		ws_segment_file_close(out);
+		return WS_FAIL(err, CORRUPT, "%s cannot be salvaged: %s", path, problem);
+	}
+	return WS_OK;
+}
+
+void ws_segment_file_close(struct ws_segment_file *file)
+{
+	if (file->seg)
+		munmap(file->seg, file->size);
+	file->seg = NULL;
+}
+
+void ws_segment_file_remove(struct ws_segment_file *file)
+{
+	if (file->seg)
+		unlink(file->path);
+	ws_segment_file_close(file);
+}
+
+/* Only the header is looked at: a folder may hold many. */
+static int is_abandoned(const char *path)
+{
+	struct ws_segment_file file;
+	int result;
+
+	if (ws_segment_file_open(&file, path, NULL) != WS_OK)
+		return 0;
+	result = atomic_load(&file.seg->state) != WS_SEG_CLOSED &&
+	         (atomic_load(&file.seg->commits) || atomic_load(&file.seg->attached)) &&
+	         !ws_proc_alive(atomic_load(&file.seg->launcher.pid),
+	                        file.seg->launcher.start_ticks);
+	ws_segment_file_close(&file);
+	return result;
+}
+
+/* found(ctx, path) for each file in dir whose name begins like this. */
+static void each_with_prefix(const char *dir, const char *prefix,
+                             void (*found)(void *ctx, const char *path), void *ctx)
+{
+	DIR *d = opendir(dir);
+	struct dirent *entry;
+
+	while (d && (entry = readdir(d))) {
+		char path[PATH_MAX];
+		int n;
+
+		if (strncmp(entry->d_name, prefix, strlen(prefix)) != 0)
+			continue;
+		n = snprintf(path, sizeof(path), "%s/%s", dir, entry->d_name);
+		if (n > 0 && (size_t)n < sizeof(path))
+			found(ctx, path);
+	}
+	if (d)
+		closedir(d);
+}
+
+struct abandoned {
+	void (*found)(void *ctx, const char *path);
+	void *ctx;
+};
+
+static void tell_abandoned(void *ctx, const char *path)
+{
+	const struct abandoned *a = ctx;
+
+	if (is_abandoned(path))
+		a->found(a->ctx, path);
+}
+
+void ws_segment_file_abandoned(const char *dir, void (*found)(void *ctx, const char *path),
+                               void *ctx)
+{
+	struct abandoned a = {found, ctx};
+
+	each_with_prefix(dir, WS_SEG_PREFIX, tell_abandoned, &a);
+}
+
+void ws_segment_file_further(const char *first_path, void (*found)(void *ctx, const char *path),
+                             void *ctx)
+{
+	const char *name = strrchr(first_path, '/');
+	char dir[PATH_MAX] = ".", prefix[NAME_MAX + 1];
+
+	if (name)
+		snprintf(dir, sizeof(dir), "%.*s", (int)(name - first_path), first_path);
+	snprintf(prefix, sizeof(prefix), "%.200s" WS_SEG_FURTHER, name ? name + 1 : first_path);
+	each_with_prefix(dir, prefix, found, ctx);
+}

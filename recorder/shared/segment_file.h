@@ -1,0 +1,43 @@
+/* The segment as a file: made, opened, found again, removed. */
+#ifndef WS_RECORDER_SHARED_SEGMENT_FILE_H
+#define WS_RECORDER_SHARED_SEGMENT_FILE_H
+
+#include "formats/base/status.h"
+#include "recorder/shared/segment.h"
+
+#define WS_SEG_DIR    "/dev/shm"
+#define WS_SEG_PREFIX "warpsheet-"
+/* After the first segment's name comes this and a process, for that process's own segment. */
+#define WS_SEG_FURTHER ".process-"
+
+struct ws_segment_file {
+	struct ws_seg_header *seg; /* mapped, shared; NULL: none */
+	uint64_t size;             /* bytes */
+	char path[PATH_MAX];
+};
+
+/*
+ * Make a segment of this layout in folder dir, its space reserved, readable by
+ * this user alone. ENVIRONMENT when it has no room there.
+ */
+enum ws_status ws_segment_file_create(struct ws_segment_file *out, const char *dir,
+                                      const struct ws_seg_opts *opts, struct ws_err *err);
+/* The same with a name of the caller's; ENVIRONMENT also when a file has it. */
+enum ws_status ws_segment_file_create_at(struct ws_segment_file *out, const char *path,
+                                         const struct ws_seg_opts *opts, struct ws_err *err);
+/* Map a segment that exists. IO_READ, CORRUPT. */
+enum ws_status ws_segment_file_open(struct ws_segment_file *out, const char *path,
+                                    struct ws_err *err);
+/* Unmap; the file stays. Legal twice. */
+void ws_segment_file_close(struct ws_segment_file *file);
+/* Unmap and delete. */
+void ws_segment_file_remove(struct ws_segment_file *file);
+
+/* Calls found(ctx, path) for each segment in dir whose launcher is gone and that holds a trace. */
+void ws_segment_file_abandoned(const char *dir, void (*found)(void *ctx, const char *path),
+                               void *ctx);
+/* The same for each segment of a further process beside the first segment, ready or not. */
+void ws_segment_file_further(const char *first_path, void (*found)(void *ctx, const char *path),
+                             void *ctx);
+
+#endif

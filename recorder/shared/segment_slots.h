@@ -1,0 +1,103 @@
+/*
+ * The pool of buffers that CUPTI fills. A slot is free (its bit is set), in
+ * CUPTI's hands (bit clear, done 0) or done (done is its number). Taking one is
+ * a few instructions without a lock, from any thread; the launcher reads what
+ * is done and gives it back, zeroed, once its rows are committed.
+ *
+ * A launcher that is killed between clearing `done` and setting the bit leaves
+ * the slot in nobody's hands: one buffer less until the program ends.
+ */
+#ifndef WS_RECORDER_SHARED_SEGMENT_SLOTS_H
+#define WS_RECORDER_SHARED_SEGMENT_SLOTS_H
+
+#include <string.h>
+
+#include "recorder/shared/segment.h"
+
+/*
+ * In a record, instead of a pointer to text: id of the text in the definition
+ * log; instead of the system's id of a thread: its id in the trace. The
+ * collector puts them there while the pointers are alive. No address has the
+ * first bit, no thread of Linux the second.
+ */
+#define WS_SLOT_TEXT_ID   (UINT64_C(1) << 63)
+#define WS_SLOT_THREAD_ID (UINT32_C(1) << 31)
+
+/* --- producer --- */
+
+/* A free slot, now the caller's, or -1. */
+static inline int ws_slot_take(struct ws_seg_header *seg, uint32_t image)
+{
+	for (uint32_t w = 0; w < WS_SEG_MAX_SLOTS / 64; w++) {
+		uint64_t bits = atomic_load_explicit(&seg->slots_free[w], memory_order_relaxed);
+
+		while (bits) {
+			uint64_t lowest = bits & -bits;
+			uint64_t before = atomic_fetch_and_explicit(&seg->slots_free[w], ~lowest,
+			                                            memory_order_acquire);
+			int i = (int)w * 64 + __builtin_ctzll(lowest);
+
+			if (before & lowest) {
+				ws_seg_slot(seg, (uint32_t)i)->image = image;
+				return i;
+			}
+			bits = before & ~lowest;
+		}
+	}
+	return -1;
+}
+
+/* Hand a slot of which nothing was used back. */
+static inline void ws_slot_put_back(struct ws_seg_header *seg, uint32_t i)
+{
+	atomic_fetch_or_explicit(&seg->slots_free[i / 64], UINT64_C(1) << (i % 64),
+	                         memory_order_release);
+}
+
+/* Its first `valid` bytes are records: the launcher's now. */
+static inline void ws_slot_finish(struct ws_seg_header *seg, uint32_t i, uint64_t valid)
+{
+	struct ws_slot *slot = ws_seg_slot(seg, i);
+
+	slot->valid = valid;
+	atomic_store_explicit(&slot->done, atomic_fetch_add(&seg->slots_done, 1) + 1,
+	                      memory_order_release);
+}
+
+static inline int ws_slot_is_free(const struct ws_seg_header *seg, uint32_t i)
+{
+	return (int)(atomic_load(&seg->slots_free[i / 64]) >> (i % 64) & 1);
+}
+
+/*
+ * What CUPTI had in hand when its process or image ended becomes done, as far
+ * as it was written. Only when nobody can write into it any more.
+ */
+static inline void ws_slots_give_up(struct ws_seg_header *seg)
+{
+	for (uint32_t i = 0; i < seg->activity.count; i++) {
+		struct ws_slot *slot = ws_seg_slot(seg, i);
+
+		if (ws_slot_is_free(seg, i) || atomic_load(&slot->done))
+			continue;
+		slot->unfinished = 1;
+		ws_slot_finish(seg, i, seg->activity.stride);
+	}
+}
+
+/* --- consumer --- */
+
+/* Its rows are in the file: zeroed, as CUPTI was promised, and free again. */
+static inline void ws_slot_return(struct ws_seg_header *seg, uint32_t i)
+{
+	struct ws_slot *slot = ws_seg_slot(seg, i);
+	uint64_t used = slot->valid < seg->activity.stride ? slot->valid : seg->activity.stride;
+
+	memset(ws_slot_bytes(seg, i), 0, used);
+	slot->valid = 0;
+	slot->unfinished = 0;
+	atomic_store_explicit(&slot->done, 0, memory_order_relaxed);
+	ws_slot_put_back(seg, i);
+}
+
+#endif

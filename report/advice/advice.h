@@ -1,0 +1,129 @@
+/*
+ * What is odd about a run, and what could be done: rules over the joined trace. Only measured
+ * steps count; where a trace has none, everything in the report does. Rules and thresholds in
+ * words: advice.def, docs/advice.md. A rule that cannot be judged says why instead of nothing.
+ */
+#ifndef WS_REPORT_ADVICE_ADVICE_H
+#define WS_REPORT_ADVICE_ADVICE_H
+
+#include "report/advice/advice.def"
+#include "report/analysis/cost_ops.h"
+#include "report/analysis/steps.h"
+
+enum ws_rule {
+#define R(function, id, gpu, title, condition, says) WS_RULE_##function,
+	WS_ADVICE_RULES(R)
+#undef R
+	        WS_RULES,
+};
+struct ws_rule_def {
+	const char *id, *title, *condition, *says;
+	int gpu; /* says nothing of times that are no GPU's */
+};
+extern const struct ws_rule_def ws_rule_defs[WS_RULES];
+
+/* X(NAME, "name"), the gravest first */
+#define WS_SEVERITY_LIST(X) X(STRONG, "strong") X(WEAK, "weak") X(HINT, "hint")
+enum ws_severity {
+#define X(NAME, name) WS_SEVERITY_##NAME,
+	WS_SEVERITY_LIST(X)
+#undef X
+};
+const char *ws_severity_name(enum ws_severity severity);
+
+struct ws_finding {
+	enum ws_rule rule;
+	enum ws_severity severity;
+	double gain_ns; /* at most, of a step; NaN = not known */
+	/* allocated; advice NULL: what the rule says */
+	char *scope, *evidence, *advice;
+};
+
+/* Operations of one name, class, dtype, size and cost on one device, in what counts. */
+struct ws_work_group {
+	const struct ws_cost_op *op; /* the first of them: everything they have in common */
+	uint64_t calls, kernels;
+	int64_t gpu_ns;
+	uint32_t config; /* of the longest kernel */
+	int64_t longest_ns;
+};
+
+struct ws_advice {
+	const struct ws_tab *tab;
+	const struct ws_model *m;
+	uint8_t *counts; /* kernel -> in the measured steps of the report */
+	int64_t gpu_ns;  /* of these */
+	uint64_t kernels;
+	double samples; /* measured steps, else 1 */
+	double step_ns; /* wall time of one */
+	struct ws_step_times times;
+	struct ws_launch_verdict launch;
+	struct ws_cost_ops costs;
+	struct ws_work_group *work; /* by GPU time, longest first */
+	size_t nwork;
+	struct ws_kernel_traits *traits; /* of each launch configuration, by its name */
+	int64_t *config_ns;              /* GPU time of each, of kernels that count */
+	int64_t *class_ns;               /* GPU time of each text that is a class */
+
+	struct ws_finding *findings; /* gravest first, then greatest gain, then rule */
+	size_t n, allocated;
+	uint8_t fired[WS_RULES];
+	uint64_t left_out[WS_RULES];      /* findings over WS_ADVICE_FINDINGS_MAX */
+	const char *not_judged[WS_RULES]; /* why; NULL = it was */
+	int no_memory;
+};
+
+/* All rules. Free with ws_advice_release, also after a failure. */
+enum ws_status ws_advice_find(const struct ws_tab *tab, struct ws_advice *out, struct ws_err *err);
+void ws_advice_release(struct ws_advice *a);
+
+/*
+ * Ranges that wait for their launches, by rule A1. The time of a range is from the start of its
+ * first kernel to the end of its last one, summed over its instances; busy is when any kernel or
+ * graph ran on the device in that time. out has an entry a path of the model. O(n log n).
+ * A diff gives no verdict on dtypes for a path that is launch-bound.
+ */
+struct ws_path_launch {
+	uint64_t kernels, short_kernels; /* short: under WS_A1_KERNEL_US */
+	int64_t busy_ns, wall_ns;
+	int launch_bound;
+};
+enum ws_status ws_advice_launch_paths(const struct ws_model *m, const struct ws_selection *sel,
+                                      struct ws_path_launch *out, struct ws_err *err);
+
+/* --- for the rules, report/advice/ --- */
+
+#define R(function, id, gpu, title, condition, says) \
+	enum ws_status ws_rule_##function(struct ws_advice *a, struct ws_err *err);
+WS_ADVICE_RULES(R)
+#undef R
+
+/* A formatted text, allocated; "" counts as no memory. NULL is noted in the advice. */
+char *ws_advice_text(struct ws_advice *a, const char *fmt, ...)
+        __attribute__((format(printf, 2, 3)));
+/* Takes the texts. advice may be NULL. gain_ns over all that counts, NaN = not known. */
+void ws_advice_add(struct ws_advice *a, enum ws_rule rule, enum ws_severity severity,
+                   double gain_ns, char *scope, char *evidence, char *advice);
+/*
+ * A name for people: its short form, of CUTLASS's kernels the first template argument, at most
+ * `most` bytes; one that is cut ends in "…". out has room for most + 4 bytes. Returns out.
+ */
+const char *ws_advice_brief_name(struct ws_bytes name, size_t most, char *out);
+/* The same of a text of the model, for a sentence. */
+#define WS_ADVICE_NAME_MAX 64
+const char *ws_advice_name(const struct ws_advice *a, uint32_t text, char out[WS_ADVICE_NAME_MAX]);
+/* "name (12.3 %), …": the three kernel names with most time, of configurations in `which`. */
+#define WS_ADVICE_TOP 3
+char *ws_advice_top_kernels(struct ws_advice *a, int (*which)(const struct ws_advice *, size_t));
+/* " a step", or "" for a trace without steps: what numbers that are divided by samples are for. */
+const char *ws_advice_each(const struct ws_advice *a);
+/* Percent of the GPU time of the kernels that count. */
+double ws_advice_share(const struct ws_advice *a, int64_t ns);
+/* GPU time of a class by name. */
+int64_t ws_advice_class_ns(const struct ws_advice *a, const char *name);
+/* Major compute capability times 10; -1 = not recorded. */
+int64_t ws_advice_capability(const struct ws_advice *a, uint32_t device);
+/* Is it a matrix product or convolution, by its class? */
+int ws_advice_is_product(const struct ws_advice *a, size_t config);
+
+#endif

@@ -1,0 +1,275 @@
+/* Rules about work that is no matrix product: A6, A9, A10, A12, A13. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/advice/advice.h"
+#include "report/base/names.h"
+
+/* --- A6 what Tensor Cores cannot help -------------------------------------------------------- */
+
+static int is_product_class(struct ws_bytes class)
+{
+	static const char *const classes[] = {"gemm", "gemm_aux", "conv", "conv_aux", "attention"};
+
+	for (size_t i = 0; i < sizeof(classes) / sizeof(*classes); i++)
+		if (ws_name_is(class, classes[i]))
+			return 1;
+	return 0;
+}
+
+/* The classes with most time that are no products; returns their number, at most n. */
+static size_t top_classes(const struct ws_advice *a, uint32_t *top, size_t n)
+{
+	size_t found = 0;
+
+	for (uint32_t c = 0; c < a->m->ntexts; c++) {
+		size_t at = found;
+
+		if (!a->class_ns[c] || c == WS_TEXT_COMM || is_product_class(a->m->texts[c]))
+			continue;
+		for (; at && a->class_ns[top[at - 1]] < a->class_ns[c]; at--)
+			if (at < n)
+				top[at] = top[at - 1];
+		if (at < n)
+			top[at] = c;
+		found += found < n;
+	}
+	return found;
+}
+
+/* What a class must move at least in what counts; 0 when one of its operations does not say. */
+static double class_bytes(const struct ws_advice *a, uint32_t class)
+{
+	double bytes = 0;
+
+	for (size_t i = 0; i < a->nwork; i++) {
+		if (a->work[i].op->class != class)
+			continue;
+		if (a->work[i].op->bytes < 0)
+			return 0;
+		bytes += (double)a->work[i].op->bytes * (double)a->work[i].calls;
+	}
+	return bytes;
+}
+
+static char *describe_classes(struct ws_advice *a)
+{
+	enum { TOP = 3 };
+	uint32_t top[TOP];
+	size_t n = top_classes(a, top, TOP), len = 0;
+	char text[TOP * (WS_ADVICE_NAME_MAX + 48)] = "";
+
+	for (size_t i = 0; i < n; i++) {
+		double bytes = class_bytes(a, top[i]) / a->samples;
+		char name[WS_ADVICE_NAME_MAX];
+
+		len += (size_t)snprintf(text + len, sizeof(text) - len, "%s%s %.1f %%",
+		                        i ? ", " : "",
+		                        top[i] ? ws_advice_name(a, top[i], name) : "unclassified",
+		                        ws_advice_share(a, a->class_ns[top[i]]));
+		if (bytes > 0)
+			len += (size_t)snprintf(text + len, sizeof(text) - len,
+			                        " (at least %.1f MB%s)", bytes / 1e6,
+			                        ws_advice_each(a));
+	}
+	return ws_advice_text(a, "%s", text);
+}
+
+enum ws_status ws_rule_other_work(struct ws_advice *a, struct ws_err *err)
+{
+	int64_t products = 0, comm = a->class_ns[WS_TEXT_COMM], all = a->gpu_ns - comm;
+	int64_t fused = a->class_ns[WS_TEXT_SCALE] + a->class_ns[WS_TEXT_MASK];
+	char *classes;
+	double share;
+
+	(void)err;
+	for (uint32_t c = 0; c < a->m->ntexts; c++)
+		if (is_product_class(a->m->texts[c]))
+			products += a->class_ns[c];
+	if (all <= 0 || !products) {
+		a->not_judged[WS_RULE_other_work] = "no matrix product or convolution ran";
+		return WS_OK;
+	}
+	share = 100 * (double)(all - products) / (double)all;
+	if (share <= WS_A6_PERCENT)
+		return WS_OK;
+	classes = describe_classes(a);
+	ws_advice_add(a, WS_RULE_other_work, WS_SEVERITY_WEAK, fused ? (double)fused : NAN,
+	              ws_advice_text(a, "whole run"),
+	              ws_advice_text(a,
+	                             "%.1f %% of the GPU time: at most %.2f times as fast were "
+	                             "matrix products free. Most of it: %s",
+	                             share, 100 / share, classes ? classes : ""),
+	              fused ? ws_advice_text(a, "Fuse scale, mask and softmax: the scores are then "
+	                                        "read and written once, not three times")
+	                    : NULL);
+	free(classes);
+	return WS_OK;
+}
+
+/* --- A9, A12: classes --------------------------------------------------------------------------
+ */
+
+static int is_layout(const struct ws_advice *a, size_t config)
+{
+	return a->traits[config].op_class == WS_CLASS_LAYOUT;
+}
+
+enum ws_status ws_rule_layout(struct ws_advice *a, struct ws_err *err)
+{
+	int64_t ns = 0;
+
+	(void)err;
+	for (size_t i = 0; i < a->m->nconfigs; i++)
+		ns += is_layout(a, i) ? a->config_ns[i] : 0;
+	if (ws_advice_share(a, ns) > WS_A9_PERCENT)
+		ws_advice_add(a, WS_RULE_layout, WS_SEVERITY_STRONG, (double)ns,
+		              ws_advice_text(a, "class layout"),
+		              ws_advice_top_kernels(a, is_layout), NULL);
+	return WS_OK;
+}
+
+/* PyTorch's copies to a 16-bit type; in its own operations' class they are copies. */
+static int is_cast_name(struct ws_bytes name)
+{
+	return ws_name_matches((struct ws_bytes){"*float16_copy_kernel*", 21}, name);
+}
+
+enum ws_status ws_rule_casts(struct ws_advice *a, struct ws_err *err)
+{
+	const struct ws_kernels *k = &a->m->kernels;
+	uint64_t cast = ws_strtab_find(&a->m->interned, "cast", 4), kernels = 0;
+	int64_t ns = 0;
+
+	(void)err;
+	for (size_t i = 0; i < k->n; i++) {
+		uint32_t class = a->counts[i] ? ws_kernel_class(a->m, i) : 0;
+
+		if (!a->counts[i] || !((cast && class == cast) ||
+		                       is_cast_name(a->m->texts[ws_kernel_name(a->m, i)])))
+			continue;
+		ns += k->dur_ns[i];
+		kernels++;
+	}
+	if (ws_advice_share(a, ns) > WS_A12_PERCENT)
+		ws_advice_add(a, WS_RULE_casts, WS_SEVERITY_WEAK, (double)ns,
+		              ws_advice_text(a, "casts"),
+		              ws_advice_text(a, "%.1f %% of the GPU time in %.0f kernels%s",
+		                             ws_advice_share(a, ns), (double)kernels / a->samples,
+		                             ws_advice_each(a)),
+		              NULL);
+	return WS_OK;
+}
+
+/* --- A10 slow memory ---------------------------------------------------------------------------
+ */
+
+static void slow_group(struct ws_advice *a, const struct ws_work_group *g,
+                       const struct ws_roof *roof, size_t *shown)
+{
+	double bytes = (double)g->op->bytes * (double)g->calls;
+	double attained = bytes / ((double)g->gpu_ns / 1e9);
+	char name[WS_ADVICE_NAME_MAX], kernel[WS_ADVICE_NAME_MAX];
+
+	if (g->gpu_ns <= (int64_t)g->kernels * WS_A10_KERNEL_US * 1000 ||
+	    ws_advice_share(a, g->gpu_ns) <= WS_A10_SHARE_PERCENT ||
+	    100 * attained >= WS_A10_PERCENT * roof->bytes_per_s)
+		return;
+	if ((*shown)++ >= WS_ADVICE_FINDINGS_MAX) {
+		a->left_out[WS_RULE_slow_memory]++;
+		return;
+	}
+	ws_advice_add(a, WS_RULE_slow_memory, WS_SEVERITY_WEAK,
+	              (double)g->gpu_ns - bytes / roof->bytes_per_s * 1e9,
+	              ws_advice_text(a, "%s", ws_advice_name(a, g->op->name, name)),
+	              ws_advice_text(a,
+	                             "%.0f GB/s of %.0f; %.1f us a kernel, %.1f %% of the GPU "
+	                             "time (%s)",
+	                             attained / 1e9, roof->bytes_per_s / 1e9,
+	                             (double)g->gpu_ns / (double)g->kernels / 1e3,
+	                             ws_advice_share(a, g->gpu_ns),
+	                             ws_advice_name(a, a->m->configs[g->config].name, kernel)),
+	              NULL);
+}
+
+enum ws_status ws_rule_slow_memory(struct ws_advice *a, struct ws_err *err)
+{
+	size_t shown = 0, judged = 0;
+
+	(void)err;
+	for (size_t i = 0; i < a->nwork; i++) {
+		const struct ws_work_group *g = &a->work[i];
+		const struct ws_cost_op *op = g->op;
+		struct ws_roof roof;
+		const char *bound;
+
+		if (op->flops < 0 || op->bytes <= 0 || !g->gpu_ns ||
+		    is_product_class(a->m->texts[op->class]))
+			continue;
+		ws_roof_find(a->m, op->device, op->class, op->dtype, op->tensor, &roof);
+		bound = ws_roof_bound(&roof, (double)op->flops, (double)op->bytes);
+		judged += bound != NULL;
+		if (bound && !strcmp(bound, "memory"))
+			slow_group(a, g, &roof, &shown);
+	}
+	if (!judged)
+		a->not_judged[WS_RULE_slow_memory] =
+		        "no operation beside matrix products tells FLOPs and bytes on a device "
+		        "whose peaks are known";
+	return WS_OK;
+}
+
+/* --- A13 optimizer -----------------------------------------------------------------------------
+ */
+
+/* Time that AdamW must take to move all weights, gradients and moments; NaN when not known. */
+static double optimizer_floor_ns(const struct ws_advice *a, uint32_t device, double *weights)
+{
+	struct ws_roof roof;
+
+	*weights = (double)ws_fact_number(a->m, "parameters");
+	ws_roof_find(a->m, device, WS_TEXT_OPTIMIZER, WS_TEXT_EMPTY, WS_TENSOR_NO, &roof);
+	if (*weights <= 0 || roof.bytes_per_s <= 0 ||
+	    !ws_name_is(ws_model_fact(a->m, "optimizer"), "adamw"))
+		return NAN;
+	return *weights * WS_A13_BYTES_A_WEIGHT / roof.bytes_per_s * 1e9 * a->samples;
+}
+
+enum ws_status ws_rule_optimizer(struct ws_advice *a, struct ws_err *err)
+{
+	const struct ws_kernels *k = &a->m->kernels;
+	uint64_t kernels = 0;
+	int64_t ns = 0;
+	uint32_t device = WS_NONE;
+	double floor_ns, weights;
+
+	(void)err;
+	for (size_t i = 0; i < k->n; i++) {
+		if (!a->counts[i] || (ws_kernel_class(a->m, i) != WS_TEXT_OPTIMIZER &&
+		                      ws_kernel_phase(a->m, i) != WS_PHASE_OPTIMIZER))
+			continue;
+		kernels++;
+		ns += k->dur_ns[i];
+		device = ws_kernel_device(a->m, i);
+	}
+	if (ws_advice_share(a, ns) <= WS_A13_PERCENT)
+		return WS_OK;
+	floor_ns = optimizer_floor_ns(a, device, &weights);
+	ws_advice_add(a, WS_RULE_optimizer, WS_SEVERITY_WEAK,
+	              floor_ns < (double)ns ? (double)ns - floor_ns : NAN,
+	              ws_advice_text(a, "optimizer"),
+	              isnan(floor_ns)
+	                      ? ws_advice_text(a, "%.1f %% of the GPU time in %.0f kernels%s",
+	                                       ws_advice_share(a, ns), (double)kernels / a->samples,
+	                                       ws_advice_each(a))
+	                      : ws_advice_text(a,
+	                                       "%.1f %% of the GPU time in %.0f kernels%s: %.3f "
+	                                       "ms, where %.0f weights need %.3f",
+	                                       ws_advice_share(a, ns), (double)kernels / a->samples,
+	                                       ws_advice_each(a), (double)ns / a->samples / 1e6,
+	                                       weights, floor_ns / a->samples / 1e6),
+	              NULL);
+	return WS_OK;
+}

@@ -1,0 +1,452 @@
+/* Rules about matrix products and convolutions: A3, A4, A5, A7, A8, A15. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/advice/advice.h"
+#include "report/base/names.h"
+
+/* Of the dtypes that Tensor Cores read; 0 = another, or not known. */
+static unsigned item_bytes(const struct ws_advice *a, uint32_t dtype)
+{
+	static const struct {
+		const char *name;
+		unsigned bytes;
+	} types[] = {{"fp16", 2}, {"bf16", 2}, {"tf32", 4}, {"fp8", 1}, {"int8", 1}, {"fp64", 8}};
+
+	for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++)
+		if (ws_name_is(a->m->texts[dtype], types[i].name))
+			return types[i].bytes;
+	return 0;
+}
+
+/* "aten::mm 512 x 768 x 2048 bf16" */
+static char *scope_of(struct ws_advice *a, const struct ws_cost_op *op)
+{
+	char name[WS_ADVICE_NAME_MAX], size[96] = "";
+	struct ws_bytes dtype = a->m->texts[op->dtype];
+
+	if (op->m && op->batch > 1)
+		snprintf(size, sizeof(size), " %" PRIu64 " of", op->batch);
+	if (op->m)
+		snprintf(size + strlen(size), sizeof(size) - strlen(size),
+		         " %" PRIu64 " x %" PRIu64 " x %" PRIu64, op->m, op->n, op->k);
+	return ws_advice_text(a, "%s%s %.*s", ws_advice_name(a, op->name, name), size,
+	                      (int)dtype.len, (const char *)dtype.ptr);
+}
+
+static int has_shapes(const struct ws_advice *a)
+{
+	for (size_t i = 0; i < a->nwork; i++)
+		if (a->work[i].op->m)
+			return 1;
+	return 0;
+}
+
+/* Is there room for one more finding of the rule? Counts those that are left out. */
+static int has_room(struct ws_advice *a, enum ws_rule rule, size_t *shown)
+{
+	if ((*shown)++ < WS_ADVICE_FINDINGS_MAX)
+		return 1;
+	a->left_out[rule]++;
+	return 0;
+}
+
+/* --- A3 alignment -------------------------------------------------------------------------- */
+
+/* "N 10001 (20002 bytes), …" of the sizes that are no multiple of so many bytes; how many. */
+static unsigned misaligned(const struct ws_cost_op *op, unsigned item, unsigned multiple,
+                           char out[160])
+{
+	const uint64_t sizes[] = {op->m, op->n, op->k};
+	unsigned n = 0;
+	size_t len = 0;
+
+	out[0] = '\0';
+	for (int i = 0; i < 3; i++) {
+		if (sizes[i] < 2 || sizes[i] > UINT32_MAX || sizes[i] * item % multiple == 0)
+			continue;
+		len += (size_t)snprintf(out + len, 160 - len,
+		                        "%s%c %" PRIu64 " (%" PRIu64 " bytes)", n++ ? ", " : "",
+		                        "MNK"[i], sizes[i], sizes[i] * item);
+	}
+	return n;
+}
+
+static char *padding(struct ws_advice *a, const struct ws_cost_op *op, unsigned item,
+                     unsigned multiple)
+{
+	const uint64_t sizes[] = {op->m, op->n, op->k};
+	uint64_t to = multiple / item;
+	char text[160] = "";
+	size_t len = 0;
+
+	for (int i = 0; i < 3; i++)
+		if (sizes[i] > 1 && sizes[i] <= UINT32_MAX && sizes[i] % to)
+			len += (size_t)snprintf(text + len, sizeof(text) - len, "%s%c to %" PRIu64,
+			                        len ? ", " : "", "MNK"[i],
+			                        (sizes[i] + to - 1) / to * to);
+	return ws_advice_text(a, "Pad %s (multiples of %u bytes)", text, multiple);
+}
+
+static void align_group(struct ws_advice *a, const struct ws_work_group *g, size_t *shown)
+{
+	const struct ws_cost_op *op = g->op;
+	unsigned item = item_bytes(a, op->dtype);
+	int64_t cc = ws_advice_capability(a, op->device);
+	int weak =
+	        cc >= 80 && ws_advice_share(a, ws_advice_class_ns(a, "gemm")) > WS_A3_CLASS_PERCENT;
+	unsigned multiple = WS_A3_STRONG_BYTES;
+	char which[160];
+
+	if (op->class != WS_TEXT_GEMM || !op->m || !item || cc < 70 || op->tensor == WS_TENSOR_NO)
+		return;
+	if (!misaligned(op, item, multiple, which)) {
+		multiple = WS_A3_WEAK_BYTES;
+		if (!weak || !misaligned(op, item, multiple, which))
+			return;
+	}
+	if (!has_room(a, WS_RULE_alignment, shown))
+		return;
+	ws_advice_add(a, WS_RULE_alignment,
+	              multiple == WS_A3_STRONG_BYTES ? WS_SEVERITY_STRONG : WS_SEVERITY_WEAK, NAN,
+	              scope_of(a, op),
+	              ws_advice_text(a, "%s: no multiple of %u bytes; %.1f %% of the GPU time",
+	                             which, multiple, ws_advice_share(a, g->gpu_ns)),
+	              padding(a, op, item, multiple));
+}
+
+static int is_unaligned_name(const struct ws_advice *a, size_t config)
+{
+	return a->traits[config].tensor == WS_TENSOR_YES &&
+	       (a->traits[config].align == 1 || a->traits[config].align == 2);
+}
+
+enum ws_status ws_rule_alignment(struct ws_advice *a, struct ws_err *err)
+{
+	size_t shown = 0;
+	int64_t named_ns = 0, named = 0;
+
+	(void)err;
+	for (size_t i = 0; i < a->m->nconfigs; i++) {
+		named |= a->traits[i].align != 0;
+		if (is_unaligned_name(a, i))
+			named_ns += a->config_ns[i];
+	}
+	if (named_ns)
+		ws_advice_add(a, WS_RULE_alignment, WS_SEVERITY_STRONG, NAN,
+		              ws_advice_text(a, "kernels by name"),
+		              ws_advice_top_kernels(a, is_unaligned_name), NULL);
+	for (size_t i = 0; i < a->nwork; i++)
+		align_group(a, &a->work[i], &shown);
+	if (!named && !has_shapes(a))
+		a->not_judged[WS_RULE_alignment] = "no operation tells the sizes of its matrix "
+		                                   "products, and no kernel's name its alignment";
+	return WS_OK;
+}
+
+/* --- A4, A5: which kernels ------------------------------------------------------------------ */
+
+static int without_tensor_cores(const struct ws_advice *a, size_t config)
+{
+	return ws_advice_is_product(a, config) && a->traits[config].tensor == WS_TENSOR_NO &&
+	       ws_advice_capability(a, a->m->configs[config].device) >= 70;
+}
+
+static int of_older_architecture(const struct ws_advice *a, size_t config)
+{
+	int64_t cc = ws_advice_capability(a, a->m->configs[config].device);
+
+	return ws_advice_is_product(a, config) && a->traits[config].tensor == WS_TENSOR_YES &&
+	       cc >= 90 && a->traits[config].arch && a->traits[config].arch < cc / 10 * 10;
+}
+
+static int64_t time_of(const struct ws_advice *a, int (*which)(const struct ws_advice *, size_t))
+{
+	int64_t ns = 0;
+
+	for (size_t i = 0; i < a->m->nconfigs; i++)
+		if (a->config_ns[i] && which(a, i))
+			ns += a->config_ns[i];
+	return ns;
+}
+
+static int knows_capability(const struct ws_advice *a)
+{
+	for (uint32_t d = 0; d < a->m->ndevices; d++)
+		if (a->m->devices[d].kernels && ws_advice_capability(a, d) >= 0)
+			return 1;
+	return 0;
+}
+
+/* At most: fp32 work at the device's TF32 rate. NaN when none of it can be told. */
+static double gain_of_tf32(const struct ws_advice *a)
+{
+	double gain = NAN;
+
+	for (size_t i = 0; i < a->m->nconfigs; i++) {
+		const struct ws_config *c = &a->m->configs[i];
+		const struct ws_device_peaks *p;
+
+		if (!a->config_ns[i] || !without_tensor_cores(a, i) ||
+		    !ws_name_is(a->m->texts[c->name_dtype], "fp32"))
+			continue;
+		p = &a->m->devices[c->device].peaks;
+		if (!a->m->devices[c->device].has_peaks || p->value[WS_PEAK_FP32] <= 0 ||
+		    p->value[WS_PEAK_TF32] <= p->value[WS_PEAK_FP32])
+			continue;
+		gain = (isnan(gain) ? 0 : gain) +
+		       (double)a->config_ns[i] *
+		               (1 - p->value[WS_PEAK_FP32] / p->value[WS_PEAK_TF32]);
+	}
+	return gain;
+}
+
+enum ws_status ws_rule_no_tensor_cores(struct ws_advice *a, struct ws_err *err)
+{
+	int64_t ns = time_of(a, without_tensor_cores);
+	char *top;
+
+	(void)err;
+	if (!knows_capability(a))
+		a->not_judged[WS_RULE_no_tensor_cores] =
+		        "the compute capability of the device is not recorded";
+	if (ws_advice_share(a, ns) <= WS_A4_PERCENT)
+		return WS_OK;
+	top = ws_advice_top_kernels(a, without_tensor_cores);
+	ws_advice_add(a, WS_RULE_no_tensor_cores, WS_SEVERITY_STRONG, gain_of_tf32(a),
+	              ws_advice_text(a, "matrix products and convolutions"),
+	              ws_advice_text(a, "%.1f %% of the GPU time: %s", ws_advice_share(a, ns),
+	                             top ? top : ""),
+	              NULL);
+	free(top);
+	return WS_OK;
+}
+
+enum ws_status ws_rule_old_kernels(struct ws_advice *a, struct ws_err *err)
+{
+	int64_t ns = time_of(a, of_older_architecture), all = time_of(a, ws_advice_is_product);
+	char *top;
+
+	(void)err;
+	if (!knows_capability(a))
+		a->not_judged[WS_RULE_old_kernels] =
+		        "the compute capability of the device is not recorded";
+	if (!all || 100 * (double)ns <= WS_A5_PERCENT * (double)all)
+		return WS_OK;
+	top = ws_advice_top_kernels(a, of_older_architecture);
+	ws_advice_add(a, WS_RULE_old_kernels, WS_SEVERITY_WEAK, NAN,
+	              ws_advice_text(a, "matrix products and convolutions"),
+	              ws_advice_text(a, "%.1f %% of their time: %s", 100 * (double)ns / (double)all,
+	                             top ? top : ""),
+	              NULL);
+	free(top);
+	return WS_OK;
+}
+
+/* --- A7 low intensity ----------------------------------------------------------------------- */
+
+/*
+ * The M from which M x N x K reaches so many FLOPs a byte, with each matrix moved once:
+ * 2 M N K >= ridge item (M K + K N + M N). 0 when no M does.
+ */
+static double rows_needed(const struct ws_cost_op *op, double item, double ridge)
+{
+	double n = (double)op->n, k = (double)op->k;
+	double spare = 2 * n * k - ridge * item * (n + k);
+
+	return spare > 0 ? ceil(ridge * item * n * k / spare) : 0;
+}
+
+static char *intensity_advice(struct ws_advice *a, const struct ws_cost_op *op, double ridge)
+{
+	unsigned item = item_bytes(a, op->dtype);
+	double rows;
+
+	if (!op->m || op->batch > 1 || !item)
+		return NULL;
+	rows = rows_needed(op, item, ridge);
+	if (rows > 1e9 || rows <= (double)op->m)
+		rows = 0;
+	return rows > 0 ? ws_advice_text(a,
+	                                 "Compute-bound from M = %.0f on: concatenate products "
+	                                 "of one input, or make batch or context larger",
+	                                 rows)
+	                : ws_advice_text(a, "No M makes it compute-bound at this N and K: "
+	                                    "concatenate products of one input, or widen layers");
+}
+
+enum ws_status ws_rule_low_intensity(struct ws_advice *a, struct ws_err *err)
+{
+	size_t shown = 0, judged = 0;
+
+	(void)err;
+	for (size_t i = 0; i < a->nwork; i++) {
+		const struct ws_work_group *g = &a->work[i];
+		const struct ws_cost_op *op = g->op;
+		struct ws_roof roof;
+		double intensity, ridge;
+
+		if (op->class != WS_TEXT_GEMM || op->flops <= 0 || op->bytes <= 0)
+			continue;
+		ws_roof_find(a->m, op->device, op->class, op->dtype, op->tensor, &roof);
+		if (roof.flops_per_s <= 0 || roof.bytes_per_s <= 0)
+			continue;
+		judged++;
+		intensity = (double)op->flops / (double)op->bytes;
+		ridge = roof.flops_per_s / roof.bytes_per_s;
+		if (intensity >= ridge || ws_advice_share(a, g->gpu_ns) <= WS_A7_PERCENT ||
+		    !has_room(a, WS_RULE_low_intensity, &shown))
+			continue;
+		ws_advice_add(
+		        a, WS_RULE_low_intensity, WS_SEVERITY_WEAK, NAN, scope_of(a, op),
+		        ws_advice_text(a,
+		                       "%.1f FLOP/byte, under the device's %.1f; %.1f %% of the "
+		                       "GPU time",
+		                       intensity, ridge, ws_advice_share(a, g->gpu_ns)),
+		        intensity_advice(a, op, ridge));
+	}
+	if (!judged)
+		a->not_judged[WS_RULE_low_intensity] =
+		        "no matrix product tells FLOPs and bytes on a device whose peaks are known";
+	return WS_OK;
+}
+
+/* --- A8 quantization ------------------------------------------------------------------------ */
+
+struct filled {
+	double tile, waves, wave; /* shares of 1, but waves */
+	uint64_t tiles;
+};
+
+static struct filled fill(const struct ws_cost_op *op, unsigned tile_m, unsigned tile_n,
+                          uint64_t sms)
+{
+	double down = ceil((double)op->m / tile_m), across = ceil((double)op->n / tile_n);
+	double tiles = down * across * (op->batch ? (double)op->batch : 1);
+	struct filled f = {.tiles = tiles < 1e18 ? (uint64_t)tiles : 0};
+
+	f.tile = (double)op->m * (double)op->n / (down * tile_m * across * tile_n);
+	f.waves = sms ? tiles / (double)sms : NAN;
+	f.wave = f.waves / ceil(f.waves);
+	return f;
+}
+
+static int is_unfilled(const struct filled *f)
+{
+	return 100 * f->tile < WS_A8_TILE_PERCENT ||
+	       (f->waves < WS_A8_WAVES && 100 * f->wave < WS_A8_WAVE_PERCENT);
+}
+
+static void quantize_group(struct ws_advice *a, const struct ws_work_group *g, size_t *shown)
+{
+	const struct ws_cost_op *op = g->op;
+	const struct ws_kernel_traits *traits = &a->traits[g->config];
+	struct ws_bytes name = a->m->texts[a->m->configs[g->config].name];
+	int64_t sms = a->m->devices[op->device].facts.sm_count;
+	struct filled f, turned;
+	char kernel[WS_ADVICE_NAME_MAX];
+
+	f = fill(op, traits->tile_m, traits->tile_n, sms > 0 ? (uint64_t)sms : 0);
+	/* a library that works column by column computes the transpose */
+	turned = fill(op, traits->tile_n, traits->tile_m, sms > 0 ? (uint64_t)sms : 0);
+	if (turned.tile * (isnan(turned.wave) ? 1 : turned.wave) >
+	    f.tile * (isnan(f.wave) ? 1 : f.wave))
+		f = turned;
+	/* split sums have more tiles than the name tells */
+	if (ws_name_matches((struct ws_bytes){"*plit?*", 7}, name))
+		f.waves = f.wave = NAN;
+	if (!is_unfilled(&f) || ws_advice_share(a, g->gpu_ns) <= WS_A8_SHARE_PERCENT ||
+	    !has_room(a, WS_RULE_quantization, shown))
+		return;
+	ws_advice_add(
+	        a, WS_RULE_quantization, WS_SEVERITY_WEAK,
+	        (double)g->gpu_ns * (1 - f.tile * (isnan(f.wave) ? 1 : f.wave)), scope_of(a, op),
+	        isnan(f.wave)
+	                ? ws_advice_text(a,
+	                                 "%" PRIu64 " tiles of %u x %u, %.0f %% filled; "
+	                                 "%.1f %% of the GPU time (%s)",
+	                                 f.tiles, traits->tile_m, traits->tile_n, 100 * f.tile,
+	                                 ws_advice_share(a, g->gpu_ns),
+	                                 ws_advice_name(a, a->m->configs[g->config].name, kernel))
+	                : ws_advice_text(a,
+	                                 "%" PRIu64 " tiles of %u x %u, %.0f %% filled, "
+	                                 "on %" PRId64 " SMs: %.2f waves, %.0f %% "
+	                                 "filled; %.1f %% of the GPU time (%s)",
+	                                 f.tiles, traits->tile_m, traits->tile_n, 100 * f.tile, sms,
+	                                 f.waves, 100 * f.wave, ws_advice_share(a, g->gpu_ns),
+	                                 ws_advice_name(a, a->m->configs[g->config].name, kernel)),
+	        NULL);
+}
+
+enum ws_status ws_rule_quantization(struct ws_advice *a, struct ws_err *err)
+{
+	size_t shown = 0, judged = 0;
+
+	(void)err;
+	for (size_t i = 0; i < a->nwork; i++) {
+		const struct ws_work_group *g = &a->work[i];
+
+		if (g->op->class != WS_TEXT_GEMM || !g->op->m || !a->traits[g->config].tile_m ||
+		    !a->traits[g->config].tile_n)
+			continue;
+		judged++;
+		quantize_group(a, g, &shown);
+	}
+	if (!judged)
+		a->not_judged[WS_RULE_quantization] =
+		        "no matrix product tells its sizes and, by its kernel's name, its tile";
+	return WS_OK;
+}
+
+/* --- A15 dense or separable ----------------------------------------------------------------- */
+
+static int is_separable(const struct ws_advice *a, const struct ws_work_group *g)
+{
+	static const char *const patterns[] = {"*depthwise*", "*Depthwise*", "*grouped*"};
+	const struct ws_bytes names[] = {a->m->texts[g->op->name],
+	                                 a->m->texts[a->m->configs[g->config].name]};
+
+	for (size_t n = 0; n < 2; n++)
+		for (size_t i = 0; i < sizeof(patterns) / sizeof(*patterns); i++)
+			if (ws_name_matches((struct ws_bytes){patterns[i], strlen(patterns[i])},
+			                    names[n]))
+				return 1;
+	return 0;
+}
+
+enum ws_status ws_rule_separable(struct ws_advice *a, struct ws_err *err)
+{
+	size_t shown = 0, judged = 0;
+
+	(void)err;
+	for (size_t i = 0; i < a->nwork; i++) {
+		const struct ws_work_group *g = &a->work[i];
+		const struct ws_cost_op *op = g->op;
+		double seconds = (double)g->gpu_ns / 1e9, flops, bytes;
+		struct ws_roof roof;
+
+		if (op->class != WS_TEXT_CONV || op->flops < 0 || op->bytes < 0 || !g->gpu_ns)
+			continue;
+		ws_roof_find(a->m, op->device, op->class, op->dtype, op->tensor, &roof);
+		if (roof.flops_per_s <= 0 || roof.bytes_per_s <= 0)
+			continue;
+		judged++;
+		flops = 100 * (double)op->flops * (double)g->calls / seconds / roof.flops_per_s;
+		bytes = 100 * (double)op->bytes * (double)g->calls / seconds / roof.bytes_per_s;
+		if (!is_separable(a, g) || flops >= WS_A15_PERCENT || bytes >= WS_A15_PERCENT ||
+		    !has_room(a, WS_RULE_separable, &shown))
+			continue;
+		ws_advice_add(a, WS_RULE_separable, WS_SEVERITY_HINT, NAN, scope_of(a, op),
+		              ws_advice_text(a,
+		                             "attains %.1f %% of the FLOP/s and %.1f %% of the "
+		                             "bandwidth; %.1f %% of the GPU time",
+		                             flops, bytes, ws_advice_share(a, g->gpu_ns)),
+		              NULL);
+	}
+	if (!judged)
+		a->not_judged[WS_RULE_separable] =
+		        "no convolution tells FLOPs and bytes on a device whose peaks are known";
+	return WS_OK;
+}

@@ -1,0 +1,236 @@
+/* Rules about the run itself: A2 steps, A11 precision, A14 search for algorithms. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/advice/advice.h"
+#include "report/base/names.h"
+
+/* --- A2 unsteady steps -------------------------------------------------------------------------
+ */
+
+/* "3 (41.2 ms), 7 (…)": the steps that stand out. */
+static char *outliers(struct ws_advice *a, int phase, const struct ws_stat *stat)
+{
+	enum { MOST = 5 };
+	char text[512] = "";
+	size_t len = 0, n = 0;
+
+	for (size_t i = 0; i < a->times.nmeasured; i++) {
+		uint32_t s = a->times.measured[i];
+		int64_t ns = ws_step_time(a->m, &a->times, s, phase, WS_MEASURE_WALL);
+
+		if (!ws_stat_is_outlier(stat, ns) || n++ >= MOST)
+			continue;
+		len += (size_t)snprintf(text + len, sizeof(text) - len, "%s%u (%.3f ms)",
+		                        len ? ", " : "", (unsigned)a->m->steps[s].number,
+		                        (double)ns / 1e6);
+	}
+	if (n > MOST)
+		snprintf(text + len, sizeof(text) - len, " and %zu more", n - MOST);
+	return ws_advice_text(a, "%s", text);
+}
+
+static int has_warm_up(const struct ws_model *m)
+{
+	for (size_t s = 0; s < m->nsteps; s++)
+		if (m->steps[s].warm_up)
+			return 1;
+	return 0;
+}
+
+static void add_cold(struct ws_advice *a, int phase, const struct ws_stat *stat)
+{
+	char *which = outliers(a, phase, stat);
+
+	ws_advice_add(
+	        a, WS_RULE_cold, WS_SEVERITY_STRONG,
+	        (stat->mean - stat->median) > 0 ? (stat->mean - stat->median) * a->samples : NAN,
+	        ws_advice_text(a, "%s",
+	                       phase == WS_PHASES ? "step" : ws_phase_name((enum ws_phase)phase)),
+	        ws_advice_text(a,
+	                       "mean %.3f ms, median %.3f, standard deviation %.3f over "
+	                       "%" PRIu64 " steps%s; standing out: step %s",
+	                       stat->mean / 1e6, stat->median / 1e6, stat->std / 1e6, stat->n,
+	                       has_warm_up(a->m) ? "" : ", none of warm-up", which ? which : ""),
+	        NULL);
+	free(which);
+}
+
+enum ws_status ws_rule_cold(struct ws_advice *a, struct ws_err *err)
+{
+	(void)err;
+	if (a->times.nmeasured < WS_STAT_MIN_SAMPLES) {
+		a->not_judged[WS_RULE_cold] = "there are fewer than 3 measured steps";
+		return WS_OK;
+	}
+	for (int phase = WS_PHASES; phase >= 0; phase--) {
+		struct ws_stat stat;
+
+		/* the remainder is what is left over, and short */
+		if (phase == WS_PHASE_OTHER || !ws_step_phase_present(&a->times, phase))
+			continue;
+		ws_step_stat(a->m, &a->times, phase, WS_MEASURE_WALL, &stat);
+		if (stat.std > WS_STAT_CV_LIMIT * stat.mean ||
+		    (double)stat.max > WS_STAT_OUTLIER_TIMES * stat.median)
+			add_cold(a, phase, &stat);
+	}
+	return WS_OK;
+}
+
+/* --- A11 precision ------------------------------------------------------------------------------
+ */
+
+static int fact_is(const struct ws_advice *a, const char *key, const char *value)
+{
+	return ws_name_is(ws_model_fact(a->m, key), value);
+}
+
+static void add_fact(struct ws_advice *a, const char *scope, char *evidence, const char *advice)
+{
+	ws_advice_add(a, WS_RULE_precision, WS_SEVERITY_STRONG, NAN, ws_advice_text(a, "%s", scope),
+	              evidence, ws_advice_text(a, "%s", advice));
+}
+
+static void judge_loss_scale(struct ws_advice *a)
+{
+	struct ws_bytes scale = ws_model_fact(a->m, "loss_scale");
+	struct ws_bytes dtype = ws_model_fact(a->m, "dtype");
+	char text[32];
+
+	if (!scale.len || scale.len >= sizeof(text))
+		return;
+	memcpy(text, scale.ptr, scale.len);
+	text[scale.len] = '\0';
+	if (!strcmp(text, "none") && ws_name_matches((struct ws_bytes){"*fp16*", 6}, dtype) &&
+	    !ws_name_matches((struct ws_bytes){"*bf16*", 6}, dtype))
+		add_fact(a, "loss scale",
+		         ws_advice_text(a,
+		                        "dtype %.*s with loss scale none: gradients under 6e-8 are "
+		                        "0",
+		                        (int)dtype.len, (const char *)dtype.ptr),
+		         "Scale the loss, dynamically");
+	if (!strncmp(text, "static:", 7) && strtod(text + 7, NULL) > 0 &&
+	    strtod(text + 7, NULL) < 1)
+		add_fact(a, "loss scale", ws_advice_text(a, "loss scale %s", text + 7),
+		         "A scale under 1 makes gradients smaller: use one over 1, or find what "
+		         "overflows");
+}
+
+static int sums_in_fp16(const struct ws_advice *a, size_t config)
+{
+	/* h884gemm, h1688gemm and hgemm accumulate in half; so does a type list that is all f16 */
+	static const char *const patterns[] = {"*_h884*gemm*", "*_h1688*gemm*", "*_h16816*gemm*",
+	                                       "*_hgemm_*", "*gemm_f16f16_f16f16_f16_*"};
+	struct ws_bytes name = a->m->texts[a->m->configs[config].name];
+
+	for (size_t i = 0; i < sizeof(patterns) / sizeof(*patterns); i++)
+		if (ws_name_matches((struct ws_bytes){patterns[i], strlen(patterns[i])}, name))
+			return 1;
+	return 0;
+}
+
+enum ws_status ws_rule_precision(struct ws_advice *a, struct ws_err *err)
+{
+	int64_t skipped = ws_fact_number(a->m, "skipped_steps"), half_ns = 0;
+
+	(void)err;
+	judge_loss_scale(a);
+	if (skipped)
+		add_fact(a, "loss scale",
+		         ws_advice_text(a,
+		                        "%" PRId64 " steps were skipped: their gradients were "
+		                        "infinite or not a number",
+		                        skipped),
+		         "A few at the beginning are how a dynamic scale finds its size; more mean "
+		         "that it starts too high, or that the loss diverges");
+	if (fact_is(a, "dtype", "fp16") && fact_is(a, "optimizer", "adamw"))
+		add_fact(a, "optimizer",
+		         ws_advice_text(a,
+		                        "AdamW with dtype fp16: its epsilon 1e-8 is 0 there, and "
+		                        "small updates vanish"),
+		         "Keep weights and optimizer state in fp32");
+	for (size_t i = 0; i < a->m->nconfigs; i++)
+		half_ns += a->config_ns[i] && sums_in_fp16(a, i) ? a->config_ns[i] : 0;
+	if (half_ns)
+		ws_advice_add(a, WS_RULE_precision, WS_SEVERITY_HINT, NAN,
+		              ws_advice_text(a, "matrix products that sum in fp16"),
+		              ws_advice_top_kernels(a, sums_in_fp16),
+		              ws_advice_text(a, "Ask for fp32 as compute type"));
+	if (!a->fired[WS_RULE_precision] && !ws_model_fact(a->m, "dtype").len)
+		a->not_judged[WS_RULE_precision] =
+		        "the program does not say its precision (workload.dtype, "
+		        "workload.loss_scale); nothing in kernel names speaks against it";
+	return WS_OK;
+}
+
+/* --- A14 search for algorithms -------------------------------------------------------------------
+ */
+
+static int is_conv(const struct ws_advice *a, uint32_t class)
+{
+	return class == WS_TEXT_CONV || ws_name_is(a->m->texts[class], "conv_aux");
+}
+
+/* Convolution kernels of the first step that no other step ran; by name. */
+static uint64_t only_at_first(const struct ws_advice *a, uint32_t first, uint8_t *seen,
+                              uint32_t *example, int64_t *ns)
+{
+	const struct ws_model *m = a->m;
+	uint64_t n = 0;
+
+	for (size_t k = 0; k < m->kernels.n; k++) {
+		uint32_t s = ws_kernel_step(m, k);
+
+		if (s != WS_NONE && s != first && ws_step_selected(m, a->tab->sel, s))
+			seen[ws_kernel_name(m, k)] = 1;
+	}
+	for (size_t k = 0; k < m->kernels.n; k++) {
+		uint32_t name = ws_kernel_name(m, k);
+
+		if (ws_kernel_step(m, k) != first || !a->tab->sel->kernel[k] || seen[name] == 1 ||
+		    !is_conv(a, ws_kernel_class(m, k)))
+			continue;
+		*example = name;
+		*ns += m->kernels.dur_ns[k];
+		n += !seen[name];
+		seen[name] = 2;
+	}
+	return n;
+}
+
+enum ws_status ws_rule_autotune(struct ws_advice *a, struct ws_err *err)
+{
+	uint8_t *seen;
+	char name[WS_ADVICE_NAME_MAX];
+	uint32_t example = 0;
+	int64_t ns = 0;
+	uint64_t n;
+	int warm;
+
+	/* of a filtered report the first step may be missing */
+	if (!a->m->nsteps || a->times.nmeasured < 2) {
+		a->not_judged[WS_RULE_autotune] = "there are fewer than 2 measured steps";
+		return WS_OK;
+	}
+	seen = calloc(a->m->ntexts + 1, 1);
+	if (!seen)
+		return WS_FAIL(err, NO_MEMORY, "no memory for the advice");
+	n = only_at_first(a, 0, seen, &example, &ns);
+	free(seen);
+	if (!n)
+		return WS_OK;
+	warm = a->m->steps[0].warm_up;
+	ws_advice_add(a, WS_RULE_autotune, warm ? WS_SEVERITY_HINT : WS_SEVERITY_STRONG, NAN,
+	              ws_advice_text(a, warm ? "first warm-up step" : "first step"),
+	              ws_advice_text(a,
+	                             "%" PRIu64 " kernels of convolutions, %.3f ms, ran in it "
+	                             "and in no later measured step: %s%s",
+	                             n, (double)ns / 1e6, ws_advice_name(a, example, name),
+	                             n > 1 ? " and others" : ""),
+	              warm ? ws_advice_text(a, "Nothing to do: a search like cudnn.benchmark's, "
+	                                       "in warm-up and so in no statistic")
+	                   : NULL);
+	return WS_OK;
+}

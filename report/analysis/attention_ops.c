@@ -1,0 +1,222 @@
+#include "report/analysis/attention_ops.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* How many operations may lie between a product and the softmax. */
+#define REACH 12
+
+struct finder {
+	const struct ws_model *m;
+	const struct ws_cost_ops *costs;
+	struct ws_attention_op *out;
+	uint32_t *of_cpu_op; /* cpu_op -> the operation of attention in or around it, WS_NONE */
+	uint32_t *block;     /* operation -> the softmax that it belongs to */
+};
+
+static int is_class(const struct ws_cost_op *op, uint32_t class)
+{
+	return op->class == class;
+}
+
+static int is_backward(const struct ws_cost_op *op)
+{
+	return op->direction == WS_TEXT_BACKWARD;
+}
+
+static int is_product(const struct ws_cost_op *op)
+{
+	return is_class(op, WS_TEXT_GEMM) && op->batch > 1;
+}
+
+/* May it stand between a product and the softmax? Anything but work of another layer. */
+static int is_between(const struct ws_cost_op *op)
+{
+	return !is_class(op, WS_TEXT_GEMM) && !is_class(op, WS_TEXT_SOFTMAX) &&
+	       !is_class(op, WS_TEXT_CONV) && !is_class(op, WS_TEXT_FUSED_ATTENTION);
+}
+
+/* The n-th batched product from i in direction `by` (1 or -1) on its thread; WS_NONE. */
+static uint32_t product_near(const struct finder *f, size_t i, int by, int n)
+{
+	const struct ws_cost_op *ops = f->costs->op;
+	size_t at = i;
+
+	for (int steps = 0; steps < REACH; steps++) {
+		if ((by < 0 && at == 0) || (by > 0 && at + 1 == f->costs->n))
+			return WS_NONE;
+		at = by < 0 ? at - 1 : at + 1;
+		if (ops[at].cpu_op == WS_NONE || ops[at].thread != ops[i].thread)
+			return WS_NONE;
+		if (is_product(&ops[at])) {
+			if (--n == 0)
+				return (uint32_t)at;
+		} else if (!is_between(&ops[at])) {
+			return WS_NONE;
+		}
+	}
+	return WS_NONE;
+}
+
+static void set(struct finder *f, size_t i, enum ws_attention_part part, size_t block)
+{
+	if (f->out[i].part != WS_ATTENTION_NONE)
+		return;
+	f->out[i].part = (uint8_t)part;
+	f->block[i] = (uint32_t)block;
+}
+
+/* What lies between: before the softmax scale and mask, behind it anything else. */
+static void set_between(struct finder *f, size_t from, size_t to, enum ws_attention_part part,
+                        size_t block)
+{
+	for (size_t i = from + 1; i < to; i++)
+		set(f, i, part, block);
+}
+
+static void match_forward(struct finder *f, size_t i)
+{
+	uint32_t scores = product_near(f, i, -1, 1), final = product_near(f, i, 1, 1);
+	const struct ws_cost_op *a, *b;
+
+	if (scores == WS_NONE || final == WS_NONE)
+		return;
+	a = &f->costs->op[scores];
+	b = &f->costs->op[final];
+	if (a->batch != b->batch || a->m != b->m || a->n != b->k)
+		return;
+	set(f, scores, WS_ATTENTION_SCORES, i);
+	set(f, i, WS_ATTENTION_SOFTMAX, i);
+	set(f, final, WS_ATTENTION_FINAL, i);
+	set_between(f, scores, i, WS_ATTENTION_SCALE_MASK, i);
+	set_between(f, i, final, WS_ATTENTION_OTHER, i);
+}
+
+static void match_backward(struct finder *f, size_t i)
+{
+	uint32_t at[4] = {product_near(f, i, -1, 2), product_near(f, i, -1, 1),
+	                  product_near(f, i, 1, 1), product_near(f, i, 1, 2)};
+
+	for (int p = 0; p < 4; p++)
+		if (at[p] == WS_NONE || f->costs->op[at[p]].batch != f->costs->op[at[0]].batch)
+			return;
+	set(f, at[0], WS_ATTENTION_FINAL, i);
+	set(f, at[1], WS_ATTENTION_FINAL, i);
+	set(f, i, WS_ATTENTION_SOFTMAX, i);
+	set(f, at[2], WS_ATTENTION_SCORES, i);
+	set(f, at[3], WS_ATTENTION_SCORES, i);
+	set_between(f, at[1], i, WS_ATTENTION_OTHER, i);
+	set_between(f, i, at[2], WS_ATTENTION_SCALE_MASK, i);
+}
+
+/* --- links ----------------------------------------------------------------------------------- */
+
+/* An operation around only one of attention stands for it. */
+static void spread_up(struct finder *f)
+{
+	const struct ws_ranges *tree = &f->m->cpu_ops.tree;
+	const uint32_t several = WS_NONE - 1;
+
+	for (size_t i = 0; i < f->costs->n; i++) {
+		uint32_t at = f->costs->op[i].cpu_op;
+
+		if (at == WS_NONE || f->out[i].part == WS_ATTENTION_NONE)
+			continue;
+		for (; at != WS_NONE; at = tree->parent[at])
+			f->of_cpu_op[at] = f->of_cpu_op[at] == WS_NONE ? (uint32_t)i : several;
+	}
+	for (uint32_t i = 0; i < tree->n; i++)
+		if (f->of_cpu_op[i] == several)
+			f->of_cpu_op[i] = WS_NONE;
+}
+
+static void follow_links(struct finder *f)
+{
+	for (size_t i = 0; i < f->costs->n; i++) {
+		uint32_t op = f->costs->op[i].cpu_op;
+		uint32_t forward = op == WS_NONE ? WS_NONE : f->m->cpu_ops.forward[op];
+		uint32_t origin = forward == WS_NONE ? WS_NONE : f->of_cpu_op[forward];
+
+		if (origin == WS_NONE)
+			continue;
+		set(f, i, (enum ws_attention_part)f->out[origin].part, i);
+		f->out[i].layer = f->out[origin].layer;
+	}
+}
+
+/* --- layers -------------------------------------------------------------------------------- */
+
+/* Does this operation begin a layer: the first of its block that comes? */
+static int begins_layer(const struct finder *f, size_t i)
+{
+	uint8_t part = f->out[i].part;
+
+	return part == WS_ATTENTION_SOFTMAX || part == WS_ATTENTION_FUSED;
+}
+
+/*
+ * Number the blocks of each step by their softmax. Backward without links
+ * counts down from the layers of forward.
+ */
+static void number_layers(struct finder *f, int backward)
+{
+	const struct ws_cost_op *ops = f->costs->op;
+	int64_t count = 0, layers = 0;
+	uint32_t step = WS_NONE;
+
+	for (size_t i = 0; i < f->costs->n && backward; i++)
+		if (f->out[i].layer >= layers)
+			layers = f->out[i].layer + 1;
+	for (size_t i = 0; i < f->costs->n; i++) {
+		if (is_backward(&ops[i]) != backward || !begins_layer(f, i) || f->out[i].layer >= 0)
+			continue;
+		if (ops[i].step != step)
+			count = 0;
+		step = ops[i].step;
+		f->out[i].layer = backward && count < layers ? layers - 1 - count : count;
+		count++;
+	}
+	for (size_t i = 0; i < f->costs->n; i++)
+		if (f->out[i].part != WS_ATTENTION_NONE && f->out[i].layer < 0)
+			f->out[i].layer = f->out[f->block[i]].layer;
+}
+
+enum ws_status ws_attention_find(const struct ws_model *m, const struct ws_cost_ops *costs,
+                                 struct ws_attention_op **out, struct ws_err *err)
+{
+	size_t nops = m->cpu_ops.tree.n + 1;
+	struct finder f = {.m = m, .costs = costs};
+
+	*out = f.out = calloc(costs->n + 1, sizeof(*f.out));
+	f.of_cpu_op = calloc(nops, sizeof(*f.of_cpu_op));
+	f.block = calloc(costs->n + 1, sizeof(*f.block));
+	if (!f.out || !f.of_cpu_op || !f.block) {
+		free(f.of_cpu_op);
+		free(f.block);
+		return WS_FAIL(err, NO_MEMORY, "no memory to find attention");
+	}
+	memset(f.of_cpu_op, 0xff, nops * sizeof(*f.of_cpu_op));
+	for (size_t i = 0; i < costs->n; i++)
+		f.out[i] = (struct ws_attention_op){WS_ATTENTION_NONE, -1};
+	for (size_t i = 0; i < costs->n; i++) {
+		const struct ws_cost_op *op = &costs->op[i];
+
+		if (op->cpu_op == WS_NONE)
+			continue;
+		if (is_class(op, WS_TEXT_FUSED_ATTENTION))
+			set(&f, i, WS_ATTENTION_FUSED, i);
+		else if (is_class(op, WS_TEXT_SOFTMAX) && !is_backward(op))
+			match_forward(&f, i);
+	}
+	number_layers(&f, 0);
+	spread_up(&f);
+	follow_links(&f);
+	for (size_t i = 0; i < costs->n; i++)
+		if (costs->op[i].cpu_op != WS_NONE && is_backward(&costs->op[i]) &&
+		    is_class(&costs->op[i], WS_TEXT_SOFTMAX) && f.out[i].part == WS_ATTENTION_NONE)
+			match_backward(&f, i);
+	number_layers(&f, 1);
+	free(f.of_cpu_op);
+	free(f.block);
+	return WS_OK;
+}

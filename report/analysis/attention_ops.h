@@ -1,0 +1,39 @@
+/*
+ * Self-attention among the operations of a framework: which of them is QK^T,
+ * softmax, PV, and of which layer. Told by their order and sizes alone.
+ */
+#ifndef WS_REPORT_ANALYSIS_ATTENTION_OPS_H
+#define WS_REPORT_ANALYSIS_ATTENTION_OPS_H
+
+#include "report/analysis/cost_ops.h"
+
+enum ws_attention_part {
+	WS_ATTENTION_SCORES,
+	WS_ATTENTION_SCALE_MASK,
+	WS_ATTENTION_SOFTMAX,
+	WS_ATTENTION_FINAL,
+	WS_ATTENTION_FUSED, /* all of it in one operation */
+	WS_ATTENTION_OTHER, /* in attention, but none of these: dropout, casts */
+	WS_ATTENTION_NONE,
+};
+
+struct ws_attention_op {
+	uint8_t part;  /* enum ws_attention_part */
+	int64_t layer; /* by order within its step, from 0; -1 = none */
+};
+
+/*
+ * One entry for each operation of costs, allocated; those of ranges are NONE.
+ *
+ * Forward: a softmax with the batched matrix product before it on its thread,
+ * at most elementwise work between, and one behind it, where the batches are
+ * equal and the second sums over the columns of the first. Backward: what is
+ * linked to such an operation, else a softmax gradient between two pairs of
+ * batched products with equal batches. An operation of class attention is all
+ * of it at once. Layers are counted by the order of the forward operations
+ * within a step, backward without links by the reverse order.
+ */
+enum ws_status ws_attention_find(const struct ws_model *m, const struct ws_cost_ops *costs,
+                                 struct ws_attention_op **out, struct ws_err *err);
+
+#endif

@@ -1,0 +1,296 @@
+#include "report/analysis/device_time.h"
+
+#include <stdlib.h>
+
+/* --- spans ---------------------------------------------------------------------------- */
+
+enum ws_status ws_spans_add(struct ws_spans *s, int64_t start_ns, int64_t end_ns,
+                            struct ws_err *err)
+{
+	if (end_ns <= start_ns)
+		return WS_OK;
+	if (s->n == s->allocated) {
+		size_t want = s->allocated ? s->allocated * 2 : 256;
+		void *grown = reallocarray(s->span, want, sizeof(*s->span));
+
+		if (!grown)
+			return WS_FAIL(err, NO_MEMORY, "no memory for %zu intervals", want);
+		s->span = grown;
+		s->allocated = want;
+	}
+	s->span[s->n++] = (struct ws_span){start_ns, end_ns};
+	return WS_OK;
+}
+
+static int by_start(const void *pa, const void *pb)
+{
+	const struct ws_span *a = pa, *b = pb;
+
+	if (a->start_ns != b->start_ns)
+		return a->start_ns < b->start_ns ? -1 : 1;
+	return (a->end_ns > b->end_ns) - (a->end_ns < b->end_ns);
+}
+
+void ws_spans_merge(struct ws_spans *s)
+{
+	size_t n = 0;
+
+	if (s->n)
+		qsort(s->span, s->n, sizeof(*s->span), by_start);
+	for (size_t i = 0; i < s->n; i++) {
+		if (n && s->span[i].start_ns <= s->span[n - 1].end_ns) {
+			if (s->span[i].end_ns > s->span[n - 1].end_ns)
+				s->span[n - 1].end_ns = s->span[i].end_ns;
+		} else {
+			s->span[n++] = s->span[i];
+		}
+	}
+	s->n = n;
+}
+
+int64_t ws_spans_inside(const struct ws_spans *s, int64_t start_ns, int64_t end_ns)
+{
+	int64_t ns = 0;
+
+	for (size_t i = 0; i < s->n && s->span[i].start_ns < end_ns; i++) {
+		int64_t from = s->span[i].start_ns > start_ns ? s->span[i].start_ns : start_ns;
+		int64_t to = s->span[i].end_ns < end_ns ? s->span[i].end_ns : end_ns;
+
+		ns += to > from ? to - from : 0;
+	}
+	return ns;
+}
+
+void ws_spans_release(struct ws_spans *s)
+{
+	free(s->span);
+	*s = (struct ws_spans){0};
+}
+
+int ws_kernel_is_comm(const struct ws_model *m, size_t k)
+{
+	return ws_kernel_class(m, k) == WS_TEXT_COMM;
+}
+
+/* --- windows ---------------------------------------------------------------------------- */
+
+/* Device work that the API call [call_start, call_end] launched. */
+struct launched {
+	int64_t call_start_ns, call_end_ns;
+	int64_t start_ns, end_ns;
+};
+
+struct finder {
+	const struct ws_model *m;
+	struct ws_window *windows;
+	size_t n, kept;
+	struct launched *work; /* by begin of the call; without a call last */
+	size_t nwork;
+	int64_t *device_start, *device_end; /* of each window's work; start INT64_MAX: none */
+	uint8_t *matched;                   /* work -> launched in a window */
+};
+
+static int by_call(const void *pa, const void *pb)
+{
+	const struct launched *a = pa, *b = pb;
+
+	if (a->call_start_ns != b->call_start_ns)
+		return a->call_start_ns < b->call_start_ns ? -1 : 1;
+	return (a->start_ns > b->start_ns) - (a->start_ns < b->start_ns);
+}
+
+static struct launched launched_by(const struct ws_model *m, uint32_t call, int64_t start_ns,
+                                   int64_t dur_ns)
+{
+	struct launched l = {INT64_MAX, INT64_MAX, start_ns, start_ns + dur_ns};
+
+	if (call != WS_NONE) {
+		l.call_start_ns = m->api.start_ns[call];
+		l.call_end_ns = m->api.end_ns[call];
+	}
+	return l;
+}
+
+static enum ws_status gather_work(struct finder *f, const struct ws_selection *sel,
+                                  struct ws_err *err)
+{
+	const struct ws_model *m = f->m;
+	const struct ws_kernels *k = &m->kernels;
+
+	f->work = calloc(k->n + m->nworks + 1, sizeof(*f->work));
+	f->matched = calloc(k->n + m->nworks + 1, 1);
+	if (!f->work || !f->matched)
+		return WS_FAIL(err, NO_MEMORY, "no memory for the time of steps");
+	for (size_t i = 0; i < k->n; i++)
+		if (sel->kernel[i] && !(k->flags[i] & WS_KERNEL_NO_TIME))
+			f->work[f->nwork++] =
+			        launched_by(m, k->call[i], k->start_ns[i], k->dur_ns[i]);
+	for (size_t i = 0; i < m->nworks; i++)
+		if (sel->work[i] && !m->works[i].no_time)
+			f->work[f->nwork++] = launched_by(m, m->works[i].call, m->works[i].start_ns,
+			                                  m->works[i].dur_ns);
+	if (f->nwork)
+		qsort(f->work, f->nwork, sizeof(*f->work), by_call);
+	return WS_OK;
+}
+
+static void widen(struct ws_window *w, const int64_t *start, const int64_t *end, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (start[i] < w->start_ns)
+			w->start_ns = start[i];
+		if (end[i] > w->end_ns)
+			w->end_ns = end[i];
+	}
+}
+
+/* Without steps: from the first operation to the last; without those, from call to call. */
+static struct ws_window whole_trace(const struct ws_model *m)
+{
+	struct ws_window w = {INT64_MAX, INT64_MIN, WS_NONE, 0};
+	const struct ws_ranges *ops = &m->cpu_ops.tree;
+
+	widen(&w, ops->start_ns, ops->end_ns, ops->n);
+	if (!ops->n)
+		widen(&w, m->api.start_ns, m->api.end_ns, m->api.n);
+	if (w.start_ns > w.end_ns)
+		w.start_ns = m->begin_ns, w.end_ns = m->end_ns;
+	return w;
+}
+
+static int by_window(const void *pa, const void *pb)
+{
+	const struct ws_window *a = pa, *b = pb;
+
+	if (a->start_ns != b->start_ns)
+		return a->start_ns < b->start_ns ? -1 : 1;
+	return (a->end_ns > b->end_ns) - (a->end_ns < b->end_ns);
+}
+
+static enum ws_status host_windows(struct finder *f, const struct ws_selection *sel,
+                                   struct ws_err *err)
+{
+	const struct ws_model *m = f->m;
+
+	f->windows = calloc(m->nsteps + 1, sizeof(*f->windows));
+	f->device_start = calloc(m->nsteps + 1, sizeof(*f->device_start));
+	f->device_end = calloc(m->nsteps + 1, sizeof(*f->device_end));
+	if (!f->windows || !f->device_start || !f->device_end)
+		return WS_FAIL(err, NO_MEMORY, "no memory for the time of steps");
+	for (uint32_t s = 0; s < m->nsteps; s++)
+		if (ws_step_selected(m, sel, s))
+			f->windows[f->n++] =
+			        (struct ws_window){m->ranges.start_ns[m->steps[s].range],
+			                           m->ranges.end_ns[m->steps[s].range], s, 0};
+	if (!m->nmeasured && !sel->has_steps)
+		f->windows[f->n++] = whole_trace(m);
+	if (f->n)
+		qsort(f->windows, f->n, sizeof(*f->windows), by_window);
+	for (size_t i = 0; i < f->n; i++) {
+		f->device_start[i] = INT64_MAX;
+		f->device_end[i] = INT64_MIN;
+	}
+	return WS_OK;
+}
+
+/* Both ascend, so one pass gives each call to the window that holds it wholly. */
+static void match_work(struct finder *f)
+{
+	size_t w = 0;
+
+	for (size_t i = 0; i < f->nwork && f->work[i].call_start_ns != INT64_MAX; i++) {
+		const struct launched *l = &f->work[i];
+
+		while (w < f->n && f->windows[w].end_ns <= l->call_start_ns &&
+		       !(w + 1 == f->n && f->windows[w].end_ns == l->call_start_ns))
+			w++;
+		if (w == f->n)
+			break;
+		if (l->call_start_ns < f->windows[w].start_ns ||
+		    l->call_end_ns > f->windows[w].end_ns)
+			continue;
+		f->matched[i] = 1;
+		f->windows[w].device_work++;
+		if (l->start_ns < f->device_start[w])
+			f->device_start[w] = l->start_ns;
+		if (l->end_ns > f->device_end[w])
+			f->device_end[w] = l->end_ns;
+	}
+}
+
+/* The first window begins no earlier than the work before all steps ends. */
+static int64_t end_of_earlier_work(const struct finder *f)
+{
+	int64_t end = f->windows[0].start_ns;
+
+	for (size_t i = 0; i < f->nwork && f->device_start[0] != INT64_MAX; i++)
+		if (!f->matched[i] && f->work[i].end_ns < f->device_start[0] &&
+		    f->work[i].end_ns > end)
+			end = f->work[i].end_ns;
+	return end;
+}
+
+static void move_bounds(struct finder *f)
+{
+	uint64_t matched = 0;
+	int64_t before;
+
+	for (size_t i = 0; i < f->n; i++)
+		matched += f->windows[i].device_work;
+	if (!matched)
+		return;
+	before = end_of_earlier_work(f);
+	for (size_t i = 0; i < f->n; i++) {
+		struct ws_window *w = &f->windows[i];
+
+		if (before > w->start_ns)
+			w->start_ns = before;
+		if (f->device_start[i] != INT64_MAX && f->device_end[i] > w->end_ns)
+			w->end_ns = f->device_end[i];
+		if (w->end_ns < w->start_ns)
+			w->end_ns = w->start_ns;
+		before = w->end_ns;
+	}
+}
+
+static size_t keep_windows(const struct finder *f)
+{
+	size_t kept = f->n;
+
+	if (kept < 2 || !f->m->steps[f->windows[0].step].by_time)
+		return kept;
+	while (kept && !f->windows[kept - 1].device_work)
+		kept--;
+	if (!kept)
+		return f->n;
+	if (kept > 1 && (double)f->windows[kept - 2].device_work * 0.8 >
+	                        (double)f->windows[kept - 1].device_work)
+		kept--;
+	return kept;
+}
+
+enum ws_status ws_windows(const struct ws_model *m, const struct ws_selection *sel,
+                          struct ws_window **out, size_t *n, size_t *cut, struct ws_err *err)
+{
+	struct finder f = {.m = m};
+	enum ws_status status = host_windows(&f, sel, err);
+
+	*out = NULL;
+	*n = *cut = 0;
+	if (status == WS_OK)
+		status = gather_work(&f, sel, err);
+	if (status == WS_OK) {
+		match_work(&f);
+		move_bounds(&f);
+		*n = keep_windows(&f);
+		*cut = f.n - *n;
+		*out = f.windows;
+		f.windows = NULL;
+	}
+	free(f.windows);
+	free(f.device_start);
+	free(f.device_end);
+	free(f.work);
+	free(f.matched);
+	return status;
+}

@@ -1,0 +1,50 @@
+/*
+ * When devices and threads did what: step windows that hold the device work
+ * of their step, and unions of intervals.
+ */
+#ifndef WS_REPORT_ANALYSIS_DEVICE_TIME_H
+#define WS_REPORT_ANALYSIS_DEVICE_TIME_H
+
+#include "report/analysis/filter.h"
+
+struct ws_span {
+	int64_t start_ns, end_ns;
+};
+
+/* Starts as all zeros; free with ws_spans_release. */
+struct ws_spans {
+	struct ws_span *span;
+	size_t n, allocated;
+};
+/* Add [start, end]; one without length changes nothing. */
+enum ws_status ws_spans_add(struct ws_spans *s, int64_t start_ns, int64_t end_ns,
+                            struct ws_err *err);
+/* Make them disjoint and ascending: their union. */
+void ws_spans_merge(struct ws_spans *s);
+/* Time of merged spans inside [start, end]. */
+int64_t ws_spans_inside(const struct ws_spans *s, int64_t start_ns, int64_t end_ns);
+void ws_spans_release(struct ws_spans *s);
+
+/* A step's time: from its begin, or the end of the device work of the step before, to its end or
+ * the end of the device work that it launched. */
+struct ws_window {
+	int64_t start_ns, end_ns;
+	uint32_t step;        /* WS_NONE: the whole trace, which has no steps */
+	uint64_t device_work; /* kernels, copies and fills launched in it */
+};
+
+/*
+ * The windows of the selected measured steps, ascending and disjoint. Of
+ * PyTorch's steps those at the end without device work are left out, and the
+ * last one when it has under 0.8 times the device work of the one before: it
+ * was cut off (*cut counts them). A trace without finished steps has one window, from
+ * its first operation or call to the last, or the end of what they launched.
+ * The caller frees *out. Source: definitions of PyTorch's TensorBoard plugin.
+ */
+enum ws_status ws_windows(const struct ws_model *m, const struct ws_selection *sel,
+                          struct ws_window **out, size_t *n, size_t *cut, struct ws_err *err);
+
+/* Is it communication between devices? By the kernel's class. */
+int ws_kernel_is_comm(const struct ws_model *m, size_t k);
+
+#endif

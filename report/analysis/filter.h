@@ -1,0 +1,61 @@
+/*
+ * Which kernels and ranges a report is about.
+ */
+#ifndef WS_REPORT_ANALYSIS_FILTER_H
+#define WS_REPORT_ANALYSIS_FILTER_H
+
+#include "report/model/model.h"
+
+struct ws_selection {
+	/* 1 = in the report; one entry for each thing of the model */
+	uint8_t *kernel, *range, *call, *work, *op, *memory;
+	size_t kernels;
+	int64_t gpu_ns;  /* time of the kernels in the report: the usual denominator */
+	size_t measured; /* measured steps in the report */
+	int64_t step_first, step_last;      /* their numbers; all of them without a filter */
+	int64_t time_first_ns, time_end_ns; /* what overlaps this; everything without a filter */
+	int has_nvtx, has_steps, has_device;
+	int has_launched; /* a filter of device work: device, stream or kernel */
+	int nothing;      /* there is a filter, and nothing passes it */
+	char *words;      /* the filters in words; "" = none */
+};
+
+/* What a builder works from. */
+struct ws_tab {
+	const struct ws_model *m;
+	const struct ws_selection *sel;
+};
+/*
+ * Free with ws_selection_release, also after a failure. filter may be NULL.
+ * USAGE: a pattern or regular expression that is none.
+ */
+enum ws_status ws_select(const struct ws_model *m, const struct ws_filter *filter,
+                         struct ws_selection *out, struct ws_err *err);
+void ws_selection_release(struct ws_selection *s);
+
+/* Does it overlap the time of the filter? */
+int ws_time_selected(const struct ws_selection *s, int64_t start_ns, int64_t end_ns);
+/* Is this measured step in the report? */
+int ws_step_selected(const struct ws_model *m, const struct ws_selection *s, uint32_t step);
+
+/*
+ * Does a --nvtx pattern name this range? The pattern matches the whole path,
+ * or its end after any '/' between names (so a bare name finds the range
+ * wherever it stands); a leading '/' ties it to the outermost range. In
+ * "domain:path" the domain must match too.
+ */
+int ws_filter_matches(struct ws_bytes pattern, struct ws_bytes path, struct ws_bytes domain);
+
+/*
+ * inside[r] = 1 for the ranges that nvtx ("[domain:]path[#n|#a..b]") names and
+ * those in them; inside has an entry a range of the model. A pattern that
+ * names ranges as a whole does, also when it ends in what looks like #n.
+ */
+enum ws_status ws_filter_ranges(const struct ws_model *m, const char *nvtx, uint8_t *inside,
+                                struct ws_err *err);
+
+/* *nothing = 1 when no kernel, copy, call or allocation of the trace passes the filter. */
+enum ws_status ws_filter_check(const struct ws_model *m, const struct ws_filter *filter,
+			       int *nothing, struct ws_err *err);
+
+#endif

@@ -1,0 +1,32 @@
+/*
+ * What the launches of a group of kernels have in common: registers, shared
+ * memory, blocks, estimated occupancy.
+ */
+#ifndef WS_REPORT_ANALYSIS_LAUNCH_STAT_H
+#define WS_REPORT_ANALYSIS_LAUNCH_STAT_H
+
+#include "report/model/model.h"
+#include "report/table/table.h"
+
+/* Starts as all zeros. Means are weighted by execution time, as PyTorch's TensorBoard plugin has
+ * them (docs/occupancy.md). */
+struct ws_launch_stat {
+	uint64_t registers_max, shared_max_bytes;
+	uint64_t known; /* launches with an estimate */
+	double weight_ns, blocks_ns, percent_ns, kineto_ns;
+};
+
+/* weight_ns: the part of the kernel's time that counts. */
+void ws_launch_stat_add(struct ws_launch_stat *s, const struct ws_config *config,
+                        int64_t weight_ns);
+
+/* Five cells: registers, shared memory, blocks per SM, occupancy, Kineto's occupancy; unknown ones
+ * stay empty. */
+void ws_cells_set_launch(struct ws_cell *cells, const struct ws_launch_stat *s);
+
+/* Weighted means; NaN when nothing is known. */
+double ws_launch_stat_blocks(const struct ws_launch_stat *s);
+double ws_launch_stat_percent(const struct ws_launch_stat *s);
+double ws_launch_stat_kineto(const struct ws_launch_stat *s);
+
+#endif

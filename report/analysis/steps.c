@@ -1,0 +1,186 @@
+#include "report/analysis/steps.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/base/interval.h"
+
+enum ws_status ws_step_times(const struct ws_model *m, const struct ws_selection *sel,
+                             struct ws_step_times *out, struct ws_err *err)
+{
+	size_t n = m->nsteps ? m->nsteps : 1;
+
+	*out = (struct ws_step_times){0};
+	out->gpu = calloc(n, sizeof(*out->gpu));
+	out->measured = calloc(n, sizeof(*out->measured));
+	out->scratch = calloc(n, sizeof(*out->scratch));
+	if (!out->gpu || !out->measured || !out->scratch)
+		return WS_FAIL(err, NO_MEMORY, "no memory for %zu steps", n);
+	for (size_t k = 0; k < m->kernels.n; k++) {
+		uint32_t s = ws_kernel_step(m, k);
+
+		if (s == WS_NONE || !sel->kernel[k])
+			continue;
+		out->gpu[s].kernels++;
+		out->gpu[s].total_ns += m->kernels.dur_ns[k];
+		out->gpu[s].phase_ns[ws_kernel_phase(m, k)] += m->kernels.dur_ns[k];
+	}
+	for (uint32_t s = 0; s < m->nsteps; s++) {
+		if (!ws_step_selected(m, sel, s))
+			continue;
+		out->measured[out->nmeasured++] = s;
+		out->phases |= m->steps[s].phases;
+	}
+	return WS_OK;
+}
+
+void ws_step_times_release(struct ws_step_times *t)
+{
+	free(t->gpu);
+	free(t->measured);
+	free(t->scratch);
+	*t = (struct ws_step_times){0};
+}
+
+const char *ws_measure_name(enum ws_measure measure)
+{
+	return measure == WS_MEASURE_WALL ? "wall" : "GPU";
+}
+
+int64_t ws_step_time(const struct ws_model *m, const struct ws_step_times *t, uint32_t step,
+                     int phase, enum ws_measure measure)
+{
+	if (measure == WS_MEASURE_WALL)
+		return phase == WS_PHASES ? m->steps[step].total_ns
+		                          : m->steps[step].phase_ns[phase];
+	return phase == WS_PHASES ? t->gpu[step].total_ns : t->gpu[step].phase_ns[phase];
+}
+
+void ws_step_stat(const struct ws_model *m, const struct ws_step_times *t, int phase,
+                  enum ws_measure measure, struct ws_stat *out)
+{
+	for (size_t i = 0; i < t->nmeasured; i++)
+		t->scratch[i] = ws_step_time(m, t, t->measured[i], phase, measure);
+	ws_stat_of(t->scratch, t->nmeasured, out);
+}
+
+int ws_step_phase_present(const struct ws_step_times *t, int phase)
+{
+	return phase >= WS_PHASE_OTHER || (t->phases >> phase & 1);
+}
+
+int64_t ws_busy_time(const struct ws_model *m, const struct ws_selection *sel)
+{
+	const struct ws_kernels *k = &m->kernels;
+	struct ws_union busy = {0};
+
+	for (size_t i = 0; i < k->n; i++) {
+		if (i && ws_kernel_device(m, i) != ws_kernel_device(m, i - 1))
+			ws_union_next_device(&busy);
+		if (sel->kernel[i] && !(k->flags[i] & WS_KERNEL_NO_TIME))
+			ws_union_add(&busy, k->start_ns[i], k->start_ns[i] + k->dur_ns[i]);
+	}
+	return busy.busy_ns;
+}
+
+int64_t ws_fact_number(const struct ws_model *m, const char *key)
+{
+	struct ws_bytes value = ws_model_fact(m, key);
+	char text[24], *end;
+	long long number;
+
+	if (!value.len || value.len >= sizeof(text))
+		return 0;
+	memcpy(text, value.ptr, value.len);
+	text[value.len] = '\0';
+	errno = 0;
+	number = strtoll(text, &end, 10);
+	return errno || *end || number < 0 ? 0 : number;
+}
+
+/* --- launch-bound --------------------------------------------------------------------- */
+
+/* Wall time of the measured steps in the report; without steps, of the device work itself. */
+static int64_t wall_time(const struct ws_model *m, const struct ws_selection *sel)
+{
+	int64_t first = INT64_MAX, last = INT64_MIN, steps = 0;
+
+	for (uint32_t s = 0; s < m->nsteps; s++)
+		if (ws_step_selected(m, sel, s))
+			steps += m->steps[s].total_ns;
+	if (sel->measured)
+		return steps;
+	for (size_t k = 0; k < m->kernels.n; k++) {
+		int64_t start = m->kernels.start_ns[k], end = start + m->kernels.dur_ns[k];
+
+		if (!sel->kernel[k] || m->kernels.flags[k] & WS_KERNEL_NO_TIME)
+			continue;
+		first = start < first ? start : first;
+		last = end > last ? end : last;
+	}
+	for (size_t i = 0; i < m->nworks; i++) {
+		int64_t start = m->works[i].start_ns, end = start + m->works[i].dur_ns;
+
+		if (!sel->work[i] || m->works[i].kind != WS_WORK_GRAPH)
+			continue;
+		first = start < first ? start : first;
+		last = end > last ? end : last;
+	}
+	return last > first ? last - first : 0;
+}
+
+/* Time of graphs traced as a whole, in steps where there are any. */
+static int64_t graph_time(const struct ws_model *m, const struct ws_selection *sel)
+{
+	int64_t ns = 0;
+
+	for (size_t i = 0; i < m->nworks; i++) {
+		uint32_t r = m->works[i].range;
+		int in_steps = !sel->measured ||
+		               (r != WS_NONE && ws_step_selected(m, sel, m->range_step[r]));
+
+		if (sel->work[i] && m->works[i].kind == WS_WORK_GRAPH && in_steps)
+			ns += m->works[i].dur_ns;
+	}
+	return ns;
+}
+
+enum ws_status ws_launch_bound(const struct ws_model *m, const struct ws_selection *sel,
+                               struct ws_launch_verdict *out, struct ws_err *err)
+{
+	const struct ws_kernels *k = &m->kernels;
+	int64_t *dur = calloc(k->n + 1, sizeof(*dur));
+	struct ws_union busy = {0};
+	struct ws_stat stat;
+	double kernels;
+	size_t n = 0;
+
+	*out = (struct ws_launch_verdict){0};
+	if (!dur)
+		return WS_FAIL(err, NO_MEMORY, "no memory for %zu kernels", k->n);
+	for (size_t i = 0; i < k->n; i++) {
+		int in_steps = !sel->measured || ws_step_selected(m, sel, k->step[i]);
+
+		if (i && ws_kernel_device(m, i) != ws_kernel_device(m, i - 1))
+			ws_union_next_device(&busy);
+		if (!sel->kernel[i] || !in_steps || k->flags[i] & WS_KERNEL_NO_TIME)
+			continue;
+		dur[n++] = k->dur_ns[i];
+		ws_union_add(&busy, k->start_ns[i], k->start_ns[i] + k->dur_ns[i]);
+	}
+	ws_stat_of(dur, n, &stat);
+	free(dur);
+	out->kernels = n;
+	out->median_ns = stat.median;
+	out->busy_ns = busy.busy_ns + graph_time(m, sel);
+	out->wall_ns = wall_time(m, sel);
+	kernels = (double)n;
+	if (n && out->wall_ns > 0 && ws_model_on_cpu(m) != 1)
+		out->launch_bound =
+		        (double)out->busy_ns < WS_A1_BUSY_PERCENT / 100.0 * (double)out->wall_ns &&
+		        (stat.median < WS_A1_KERNEL_US * 1000 ||
+		         (double)out->wall_ns / kernels >
+		                 WS_A1_WALL_TIMES * (double)out->busy_ns / kernels);
+	return WS_OK;
+}

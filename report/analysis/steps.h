@@ -1,0 +1,70 @@
+/*
+ * Measured steps as samples: the basis of every statement about step times.
+ */
+#ifndef WS_REPORT_ANALYSIS_STEPS_H
+#define WS_REPORT_ANALYSIS_STEPS_H
+
+#include "report/analysis/filter.h"
+#include "report/base/stat.h"
+
+/* What the kernels launched in a step cost. */
+struct ws_step_gpu {
+	uint64_t kernels;
+	int64_t total_ns;
+	int64_t phase_ns[WS_PHASES];
+};
+
+struct ws_step_times {
+	struct ws_step_gpu *gpu; /* one for each step of the model */
+	uint32_t *measured;      /* steps that are samples, by begin */
+	size_t nmeasured;
+	uint8_t phases; /* bit p: some measured step has a range of phase p */
+	int64_t *scratch;
+};
+/* Of the selected kernels and steps. Free with ws_step_times_release, also after a failure. */
+enum ws_status ws_step_times(const struct ws_model *m, const struct ws_selection *sel,
+                             struct ws_step_times *out, struct ws_err *err);
+void ws_step_times_release(struct ws_step_times *t);
+
+enum ws_measure {
+	WS_MEASURE_WALL, /* time of the ranges on their thread */
+	WS_MEASURE_GPU,  /* time of the kernels launched in them */
+};
+const char *ws_measure_name(enum ws_measure measure);
+
+/* WS_PHASES as a phase means the whole step. */
+int64_t ws_step_time(const struct ws_model *m, const struct ws_step_times *t, uint32_t step,
+                     int phase, enum ws_measure measure);
+void ws_step_stat(const struct ws_model *m, const struct ws_step_times *t, int phase,
+                  enum ws_measure measure, struct ws_stat *out);
+/* Is there anything to say about this phase? The remainder and the whole step always are. */
+int ws_step_phase_present(const struct ws_step_times *t, int phase);
+
+/* Time during which at least one kernel of the selection ran, summed over devices. */
+int64_t ws_busy_time(const struct ws_model *m, const struct ws_selection *sel);
+
+/* Thresholds of being launch-bound. Percent, us, times, as the name says. */
+#define WS_A1_BUSY_PERCENT    70
+#define WS_A1_KERNEL_US	      10
+#define WS_A1_WALL_TIMES      2
+
+/*
+ * Does the run wait for its launches? Yes when the GPU is busy less than 0.7
+ * of the wall time and the median kernel takes under 10 us, or the wall time
+ * of a kernel is over twice its busy time. Of the measured steps; without
+ * steps of the time from the first kernel to the last. CUDA graphs traced as
+ * a whole count as busy. Never on the CPU reference. Rule A1 of the advice.
+ */
+struct ws_launch_verdict {
+	uint64_t kernels;
+	double median_ns;
+	int64_t busy_ns, wall_ns;
+	int launch_bound;
+};
+enum ws_status ws_launch_bound(const struct ws_model *m, const struct ws_selection *sel,
+                               struct ws_launch_verdict *out, struct ws_err *err);
+
+/* A whole number among the workload's facts, e.g. tokens_per_step; 0 = not known. */
+int64_t ws_fact_number(const struct ws_model *m, const char *key);
+
+#endif

@@ -1,0 +1,115 @@
+#include "report/base/names.h"
+
+#include <string.h>
+
+/* How demanglers call an anonymous namespace: brackets that are part of a name. */
+static const char *const anonymous[] = {"(anonymous namespace)", "<unnamed>"};
+#define NANONYMOUS (sizeof(anonymous) / sizeof(*anonymous))
+#define OPERATOR   "operator"
+
+static int starts_with(const char *p, const char *end, const char *what)
+{
+	size_t n = strlen(what);
+
+	return (size_t)(end - p) >= n && !memcmp(p, what, n);
+}
+
+/* Do the n bytes written so far end in the keyword, so that '<' or '(' belongs to a name? */
+static int after_operator(const char *out, size_t n)
+{
+	size_t k = strlen(OPERATOR);
+
+	while (n && (out[n - 1] == '<' || out[n - 1] == '>'))
+		n--;
+	return n >= k && !memcmp(out + n - k, OPERATOR, k);
+}
+
+/* Length of the anonymous namespace that stands here; 0 = none does. */
+static size_t anonymous_at(const char *p, const char *end)
+{
+	for (size_t i = 0; i < NANONYMOUS; i++)
+		if (starts_with(p, end, anonymous[i]))
+			return strlen(anonymous[i]);
+	return 0;
+}
+
+size_t ws_name_short(struct ws_bytes name, char *out)
+{
+	const char *p = name.ptr, *end = p + name.len;
+	size_t n = 0;
+	unsigned depth = 0;
+
+	if (starts_with(p, end, "void "))
+		p += strlen("void ");
+	while (p < end) {
+		size_t whole = depth ? 0 : anonymous_at(p, end);
+
+		if (whole) {
+			memcpy(out + n, p, whole);
+			n += whole;
+			p += whole;
+			continue;
+		}
+		if (*p == '(' && !depth && !(after_operator(out, n) && starts_with(p, end, "()")))
+			break; /* the parameters */
+		if (*p == '(' && !depth) {
+			out[n++] = *p++; /* operator() */
+			out[n++] = *p++;
+			continue;
+		}
+		if (*p == '<' && !(!depth && after_operator(out, n)))
+			depth++;
+		else if (*p == '>' && depth && p > (const char *)name.ptr && p[-1] != '-')
+			depth--;
+		else if (!depth)
+			out[n++] = *p;
+		p++;
+	}
+	while (n && out[n - 1] == ' ')
+		n--;
+	if (!n && name.len) {
+		memcpy(out, name.ptr, name.len);
+		n = name.len;
+	}
+	return n;
+}
+
+int ws_name_matches(struct ws_bytes pattern, struct ws_bytes text)
+{
+	const char *p = pattern.ptr, *pend = p + pattern.len;
+	const char *t = text.ptr, *tend = t + text.len;
+	const char *star = NULL, *star_t = NULL;
+
+	/* on a mismatch let the last star take one byte more: no recursion, no bad case but n × m
+	 */
+	while (t < tend) {
+		if (p < pend && *p == '*') {
+			star = p++;
+			star_t = t;
+		} else if (p < pend && (*p == '?' || *p == *t)) {
+			p++;
+			t++;
+		} else if (star) {
+			p = star + 1;
+			t = ++star_t;
+		} else {
+			return 0;
+		}
+	}
+	while (p < pend && *p == '*')
+		p++;
+	return p == pend;
+}
+
+int ws_name_compare(struct ws_bytes a, struct ws_bytes b)
+{
+	size_t n = a.len < b.len ? a.len : b.len;
+	int c = n ? memcmp(a.ptr, b.ptr, n) : 0;
+
+	return c ? c : (a.len > b.len) - (a.len < b.len);
+}
+
+int ws_name_is(struct ws_bytes name, const char *text)
+{
+	return name.len == strlen(text) && !memcmp(name.ptr, text, name.len);
+}

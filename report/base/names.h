@@ -1,0 +1,32 @@
+/*
+ * Names as bytes: a short form for people, comparison, patterns. What a name
+ * says of its kernel is classify.h's matter.
+ */
+#ifndef WS_REPORT_BASE_NAMES_H
+#define WS_REPORT_BASE_NAMES_H
+
+#include <stddef.h>
+
+#include "formats/schema/schema.h"
+
+/*
+ * Function name without return type, template arguments and parameters:
+ * "void at::native::reduce_kernel<512, 1>(T1)" is "at::native::reduce_kernel".
+ * Writes at most name.len bytes to out and returns how many. A name that is
+ * no C++ signature (mangled, or one identifier) comes back whole.
+ */
+size_t ws_name_short(struct ws_bytes name, char *out);
+
+/*
+ * Does text match the shell-like pattern? '*' stands for any bytes, '/' too,
+ * '?' for one byte; everything else for itself.
+ */
+int ws_name_matches(struct ws_bytes pattern, struct ws_bytes text);
+
+/* < 0, 0 or > 0 by bytes, as memcmp; a shorter text comes before its continuations. */
+int ws_name_compare(struct ws_bytes a, struct ws_bytes b);
+
+/* Equality with a C string. */
+int ws_name_is(struct ws_bytes name, const char *text);
+
+#endif

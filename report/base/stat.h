@@ -1,0 +1,64 @@
+/*
+ * The statistics of the reports. Definitions in words: docs/statistics.md.
+ */
+#ifndef WS_REPORT_BASE_STAT_H
+#define WS_REPORT_BASE_STAT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Of n samples in one unit (ns here). With n = 0 everything is 0 and means nothing. */
+struct ws_stat {
+	uint64_t n;
+	int64_t sum; /* exact */
+	int64_t min, max;
+	double mean;   /* sum / n */
+	double median; /* the middle value; for even n the mean of the two middle values */
+	double std;    /* of a sample: divisor n - 1; 0 for one sample */
+};
+
+/*
+ * Statistics of values[0..n). Reorders values. The caller knows that the sum
+ * fits into an int64_t (ws_model_open refuses traces where it does not).
+ */
+void ws_stat_of(int64_t *values, size_t n, struct ws_stat *out);
+
+/* The k-th smallest (k from 0). Reorders values; afterwards values[0..k) <= values[k] <= the rest.
+ */
+int64_t ws_stat_select(int64_t *values, size_t n, size_t k);
+
+/* P(T <= t) of Student's t with df > 0 degrees of freedom (need not be whole). */
+double ws_stat_t_cdf(double t, double df);
+/* The t with P(T <= t) = p, 0 < p < 1. */
+double ws_stat_t_quantile(double p, double df);
+
+/* Fewer samples than this on either side, and no statement about noise is made. */
+#define WS_STAT_MIN_SAMPLES 3
+
+/*
+ * Difference of two means with Welch's 95 % interval (unequal variances).
+ * df: Welch-Satterthwaite. Source: B. L. Welch, Biometrika 34 (1947) 28.
+ */
+struct ws_welch {
+	double diff;      /* mean of b - mean of a */
+	double low, high; /* 95 % interval of diff; both = diff when neither side varies */
+	double df;        /* 0 when neither side varies */
+	int judged;       /* both sides have WS_STAT_MIN_SAMPLES samples */
+	int beyond_noise; /* judged, and the interval leaves 0 out */
+};
+void ws_stat_welch(const struct ws_stat *a, const struct ws_stat *b, struct ws_welch *out);
+
+/*
+ * Does sample `value` stand out of its set? Rule: more than 3 times the
+ * median; or, where std / mean > 0.3, the one farthest from the median.
+ */
+#define WS_STAT_CV_LIMIT      0.3
+#define WS_STAT_OUTLIER_TIMES 3.0
+int ws_stat_is_outlier(const struct ws_stat *s, int64_t value);
+
+/* 100 × part / whole; NaN (an empty cell) when whole is 0. */
+double ws_stat_percent(double part, double whole);
+/* a / b; NaN (an empty cell) when b is 0. */
+double ws_stat_ratio(double a, double b);
+
+#endif

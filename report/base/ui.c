@@ -1,0 +1,186 @@
+#include "report/base/ui.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static pid_t pager_pid;
+static const char *pager_name;
+
+static const char *setting(const char *name)
+{
+	const char *value = getenv(name);
+
+	return value && *value ? value : NULL;
+}
+
+int ws_ui_colour(enum ws_ui_when when)
+{
+	const char *term = setting("TERM");
+
+	if (when != WS_UI_AUTO)
+		return when == WS_UI_ALWAYS;
+	return isatty(STDOUT_FILENO) && !setting("NO_COLOR") && term && strcmp(term, "dumb") != 0;
+}
+
+int ws_ui_width(void)
+{
+	const char *columns = setting("COLUMNS");
+	struct winsize size;
+
+	if (columns) {
+		char *end;
+		long n = strtol(columns, &end, 10);
+
+		if (!*end && n > 0 && n <= 100000)
+			return (int)n;
+	}
+	if (!isatty(STDOUT_FILENO))
+		return 0;
+	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col)
+		return size.ws_col;
+	return 80;
+}
+
+static void pager_exec(const char *pager)
+{
+	/* quit when it fits one screen, let colours through, leave the text on the screen */
+	setenv("LESS", "FRX", 0);
+	execl("/bin/sh", "sh", "-c", pager, (char *)NULL);
+	_exit(127);
+}
+
+void ws_ui_pager_start(void)
+{
+	const char *pager = getenv("PAGER");
+	int pipe_fds[2];
+
+	if (!isatty(STDOUT_FILENO))
+		return;
+	if (!pager)
+		/* where there is no less the output must not vanish */
+		pager = "command -v less >/dev/null && exec less || exec cat";
+	if (!*pager || !strcmp(pager, "cat") || pipe(pipe_fds) != 0)
+		return;
+
+	pager_name = pager;
+	pager_pid = fork();
+	if (pager_pid == 0) {
+		dup2(pipe_fds[0], STDIN_FILENO);
+		close(pipe_fds[0]);
+		close(pipe_fds[1]);
+		pager_exec(pager);
+	}
+	if (pager_pid > 0)
+		dup2(pipe_fds[1], STDOUT_FILENO);
+	else
+		pager_pid = 0;
+	close(pipe_fds[0]);
+	close(pipe_fds[1]);
+}
+
+static enum ws_status wait_for_pager(struct ws_err *err)
+{
+	enum { SHELL_CANNOT_RUN = 127 };
+	int status = 0;
+
+	if (pager_pid <= 0)
+		return WS_OK;
+	while (waitpid(pager_pid, &status, 0) < 0 && errno == EINTR)
+		;
+	pager_pid = 0;
+	WS_FAIL_IF(WIFEXITED(status) && WEXITSTATUS(status) == SHELL_CANNOT_RUN, err, IO_WRITE,
+	           "cannot run the pager '%s', see --no-pager", pager_name);
+	return WS_OK;
+}
+
+enum ws_status ws_ui_stdout_finish(struct ws_err *err)
+{
+	/* ferror remembers a failed write whose errno is long gone */
+	int failed = ferror(stdout), why = 0;
+
+	if (fflush(stdout) != 0) {
+		failed = 1;
+		why = errno;
+	}
+	if (fclose(stdout) != 0 && !failed) {
+		failed = 1;
+		why = errno;
+	}
+	WS_FORWARD(wait_for_pager(err));
+	if (!failed)
+		return WS_OK;
+	if (why)
+		return WS_FAIL(err, IO_WRITE, "cannot write standard output: %s", strerror(why));
+	return WS_FAIL(err, IO_WRITE, "cannot write standard output");
+}
+
+/* --- progress --- */
+
+#define PROGRESS_FIRST_MS 1000 /* shorter work needs no word */
+#define PROGRESS_EACH_MS  100
+
+static struct {
+	int64_t begin_ms, next_ms; /* begin 0: nothing is under way */
+	int shown;
+} progress;
+
+static int64_t now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+/* Control characters, which names from a trace may carry, would act on the terminal. */
+static void make_harmless(char *text)
+{
+	for (char *p = text; *p; p++)
+		if ((unsigned char)*p < 0x20 || *p == 0x7f)
+			*p = '?';
+}
+
+void ws_ui_progress(const char *what, uint64_t done, uint64_t total)
+{
+	int64_t now = now_ms();
+	char text[300];
+	int percent = total ? (int)(100.0 * (double)done / (double)total) : 0;
+
+	if (!progress.begin_ms) {
+		progress.begin_ms = now;
+		progress.next_ms = now + PROGRESS_FIRST_MS;
+	}
+	if (now < progress.next_ms || !isatty(STDERR_FILENO))
+		return;
+	progress.next_ms = now + PROGRESS_EACH_MS;
+	if (total)
+		snprintf(text, sizeof(text), "%.200s: %d %%", what, percent > 100 ? 100 : percent);
+	else
+		snprintf(text, sizeof(text), "%.200s: %llu", what, (unsigned long long)done);
+	make_harmless(text);
+	fprintf(stderr, "\rwarpsheet: %s\033[K", text);
+	progress.shown = 1;
+}
+
+void ws_ui_progress_end(void)
+{
+	if (progress.shown)
+		fputs("\r\033[K", stderr);
+	memset(&progress, 0, sizeof(progress));
+}
+
+void ws_ui_say(const char *fmt, ...)
+{
+	char text[1024];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	make_harmless(text);
+	fprintf(stderr, "warpsheet: %s\n", text);
+}

@@ -1,0 +1,103 @@
+#include <inttypes.h>
+
+#include "formats/trace/check.h"
+#include "report/commands/command.h"
+#include "report/commands/trace_open.h"
+
+static void print_finding(void *ctx, const struct ws_finding *finding)
+{
+	(void)ctx;
+	printf("%s at offset %" PRIu64 ": %s\n",
+	       finding->level == WS_FINDING_DAMAGE ? "damage" : "note", finding->offset,
+	       finding->text);
+}
+
+static const char *plural(uint64_t n)
+{
+	return n == 1 ? "" : "s";
+}
+
+static void print_result(const char *path, const struct ws_check_result *r)
+{
+	printf("%s: %" PRIu64 " block%s with %" PRIu64 " row%s, %s; ", path, r->blocks,
+	       plural(r->blocks), r->rows, plural(r->rows), r->closed ? "closed" : "not closed");
+	if (r->damage)
+		printf("damaged, %" PRIu64 " finding%s\n", r->damage, plural(r->damage));
+	else
+		puts("whole");
+}
+
+static enum ws_status repair(const char *from, const char *to, struct ws_err *err)
+{
+	struct ws_check_result kept;
+
+	WS_FORWARD(ws_output_spares(to, from, err));
+	WS_FORWARD(ws_trace_repair(from, to, &kept, err));
+	printf("%s: %" PRIu64 " block%s with %" PRIu64 " row%s rescued\n", to, kept.blocks,
+	       plural(kept.blocks), kept.rows, plural(kept.rows));
+	return WS_OK;
+}
+
+/* What an import could not read is the damage of a file of another profiler. */
+static enum ws_status check_import(const struct ws_trace_file *f, const char *to,
+                                   struct ws_err *err)
+{
+	uint64_t lost = 0;
+
+	WS_FAIL_IF(to, err, USAGE, "'%s' is no trace: 'warpsheet import' keeps what is whole of it",
+	           f->name);
+	for (size_t i = 0; i < WS_IMPORT_MAX_LOSSES; i++)
+		lost += f->stats->losses[i].count;
+	printf("%s: %" PRIu64 " record%s read; ", f->name, f->stats->events,
+	       plural(f->stats->events));
+	if (lost)
+		printf("damaged, %" PRIu64 " lost\n", lost);
+	else
+		puts("whole");
+	return lost ? WS_FINDING : WS_OK;
+}
+
+static enum ws_status check_trace(const char *path, const char *to, struct ws_err *err)
+{
+	struct ws_check_result result;
+
+	WS_FORWARD(ws_trace_check_file(path, print_finding, NULL, &result, err));
+	print_result(path, &result);
+	if (to)
+		WS_FORWARD(repair(path, to, err));
+	return result.damage ? WS_FINDING : WS_OK;
+}
+
+enum ws_status ws_cmd_check(int argc, char **argv, struct ws_err *err)
+{
+	struct ws_trace_file f;
+	enum ws_status rc;
+	const char *to = NULL;
+	int help = 0, n, done;
+	const struct ws_opt opts[] = {
+	        {"repair", 0, WS_OPT_TEXT, "OUT.wtrace", &to,
+	         "write a new trace with every whole block, and a note of\n"
+	         "what was left out"},
+	        WS_OPT_HELP(&help),
+	};
+	const struct ws_arguments a = {
+	        "check",
+	        "Exit status: 0 when nothing is damaged (a trace that was not closed but is whole "
+	        "is a\n"
+	        "note), 1 when something is, 3 when the file is no readable trace at all.",
+	        opts,
+	        sizeof(opts) / sizeof(*opts),
+	        1,
+	        1,
+	        NULL,
+	};
+
+	WS_FORWARD(ws_command_parse(&a, argc, argv, &n, &done, err));
+	if (done)
+		return WS_OK;
+	rc = ws_trace_file_open(&f, argv[0], err);
+	if (rc == WS_OK)
+		rc = f.stats ? check_import(&f, to, err) : check_trace(f.path, to, err);
+	ws_trace_file_close(&f);
+	return rc;
+}

@@ -1,0 +1,101 @@
+/*
+ * What main() and the commands share. A command prints its data to stdout and
+ * returns what main() makes an exit code of; main() prints the error.
+ */
+#ifndef WS_REPORT_COMMANDS_COMMAND_H
+#define WS_REPORT_COMMANDS_COMMAND_H
+
+#include "report/commands/commands.def"
+#include "formats/base/options.h"
+#include "report/table/table.h"
+#include "report/base/ui.h"
+
+/*
+ * argv without the program's and the command's name; the command may reorder
+ * it. WS_FINDING needs no error text: the finding has been printed.
+ */
+typedef enum ws_status (*ws_command_fn)(int argc, char **argv, struct ws_err *err);
+
+struct ws_command {
+	const char *name, *arguments, *summary;
+	ws_command_fn run;
+};
+
+#define X(function, name, arguments, summary) \
+	enum ws_status ws_cmd_##function(int argc, char **argv, struct ws_err *err);
+WS_COMMANDS(X)
+#undef X
+
+/* NULL when there is none. */
+const struct ws_command *ws_command_find(const char *name);
+/* USAGE: "unknown command 'x', did you mean 'y'?" */
+enum ws_status ws_command_unknown(const char *name, struct ws_err *err);
+/* The list of commands: the help of the program. */
+void ws_command_list(FILE *f);
+
+/*
+ * Parse a command's options. *done = 1 when --help was among them and its
+ * help has been printed. Leaves between least and most other arguments in
+ * argv[0..*n); anything else is USAGE.
+ */
+struct ws_arguments {
+	const char *command;
+	const char *description; /* for help, below the usage line; lines without indent */
+	const struct ws_opt *opts;
+	size_t nopts;
+	int least, most;
+	/* the tables that --table takes, for help; NULL = there are none */
+	const struct ws_table_def *const *(*tables)(size_t *count);
+};
+enum ws_status ws_command_parse(const struct ws_arguments *a, int argc, char **argv, int *n,
+                                int *done, struct ws_err *err);
+
+/* Options that several commands have. */
+#define WS_OPT_HELP(target)                                                 \
+	{                                                                   \
+		"help", 'h', WS_OPT_FLAG, NULL, (target), "print this text" \
+	}
+#define WS_OPT_COLOUR(target)                                                     \
+	{                                                                         \
+		"color", 0, WS_OPT_CHOICE, WS_UI_WHEN_CHOICES, (target),          \
+		        "colour on the terminal (auto: not when NO_COLOR is set)" \
+	}
+#define WS_OPT_NO_PAGER(target)                                                                   \
+	{                                                                                         \
+		"no-pager", 0, WS_OPT_FLAG, NULL, (target), "do not show long output with $PAGER" \
+	}
+
+/* --- where tables go: report and diff ------------------------------------------- */
+
+#define WS_FORMAT_CHOICES "text|csv|json|md"
+enum ws_format { WS_FORMAT_TEXT, WS_FORMAT_CSV, WS_FORMAT_JSON, WS_FORMAT_MD, WS_FORMAT_XLSX };
+
+struct ws_destination {
+	const char *path; /* NULL = stdout */
+	int format;       /* enum ws_format, -1 = by the extension of path, else text */
+	int colour;       /* enum ws_ui_when */
+	int no_pager;
+	int64_t rows; /* of each table as text, 0 = all */
+};
+/* Settle the format. USAGE when path and format do not go together, or CSV has not one table. */
+enum ws_status ws_destination_settle(struct ws_destination *d, const char *table,
+                                     struct ws_err *err);
+/* USAGE when writing to path (NULL: stdout) would destroy the input. */
+enum ws_status ws_output_spares(const char *path, const char *input, struct ws_err *err);
+enum ws_status ws_destination_write(const struct ws_destination *d, const struct ws_report *report,
+                                    struct ws_err *err);
+
+/* Text for people to read at once: not all tables then. */
+int ws_destination_is_terminal(const struct ws_destination *d);
+/* The report with only the named tables that it has; they are borrowed, slots holds nnames. */
+void ws_report_shorten(const struct ws_report *report, const char *const *names, size_t nnames,
+                       struct ws_report *out, struct ws_table **slots);
+
+/*
+ * The report with only the table of this name, borrowed from `report`; its
+ * `tables` points to *slot. USAGE lists the names when there is none.
+ */
+enum ws_status ws_report_select(const struct ws_report *report, const char *name,
+                                struct ws_report *out, struct ws_table **slot, struct ws_err *err);
+
+#endif

@@ -1,0 +1,82 @@
+#include <inttypes.h>
+
+#include "report/commands/command.h"
+#include "formats/base/outfile.h"
+#include "report/commands/trace_open.h"
+
+static void print_count(uint64_t count, const char *what)
+{
+	printf("  %12" PRIu64 "  %s\n", count, what);
+}
+
+/* What was read, what it became, and what the trace has no place for. */
+static void print_stats(const char *path, const struct ws_import_stats *s)
+{
+	printf("%s: %s, %s\n", path, ws_import_kind_name(s->kind), s->format);
+	print_count(s->events, "records read");
+	for (unsigned kind = 0; kind < WS_KIND_END; kind++) {
+		const struct ws_kind_def *def = ws_schema_kind(kind);
+
+		if (def && !def->is_dict && s->rows[kind])
+			print_count(s->rows[kind], def->name);
+	}
+	if (s->nskips)
+		printf("left out:\n");
+	for (size_t i = 0; i < s->nskips; i++)
+		print_count(s->skips[i].count, s->skips[i].reason);
+}
+
+static enum ws_status import(const char *from, const char *to, struct ws_import_stats *stats,
+                             struct ws_err *err)
+{
+	const struct ws_import_opts opts = ws_import_opts_watched(from);
+	struct ws_outfile out;
+	enum ws_status status;
+
+	WS_FORWARD(ws_output_spares(to, from, err));
+	WS_FORWARD(ws_outfile_reserve(&out, to, err));
+	status = ws_import_file(from, ws_outfile_name(&out), &opts, stats, err);
+	ws_ui_progress_end();
+	if (status != WS_OK) {
+		ws_outfile_abandon(&out);
+		return status;
+	}
+	return ws_outfile_commit(&out, err);
+}
+
+enum ws_status ws_cmd_import(int argc, char **argv, struct ws_err *err)
+{
+	struct ws_import_stats *stats;
+	enum ws_status status;
+	const char *to = NULL;
+	int help = 0, n, done;
+	const struct ws_opt opts[] = {
+	        {"output", 'o', WS_OPT_TEXT, "FILE", &to, "the trace to write"},
+	        WS_OPT_HELP(&help),
+	};
+	const struct ws_arguments a = {
+	        "import",
+	        "Reads PyTorch profiler JSON (.json, .json.gz) and Nsight Systems SQLite exports. "
+	        "What is\n"
+	        "damaged costs the damaged records only; warnings say what was lost.",
+	        opts,
+	        sizeof(opts) / sizeof(*opts),
+	        1,
+	        1,
+	        NULL,
+	};
+
+	WS_FORWARD(ws_command_parse(&a, argc, argv, &n, &done, err));
+	if (done)
+		return WS_OK;
+	WS_FAIL_IF(!to, err, USAGE, "import needs -o FILE, the trace to write");
+	stats = calloc(1, sizeof(*stats));
+	WS_FAIL_IF(!stats, err, NO_MEMORY, "out of memory");
+	status = import(argv[0], to, stats, err);
+	if (status == WS_OK) {
+		print_stats(argv[0], stats);
+		ws_import_say_damage(stats);
+	}
+	free(stats);
+	return status;
+}

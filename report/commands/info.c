@@ -1,0 +1,236 @@
+#include <inttypes.h>
+
+#include "report/model/columns.h"
+#include "report/commands/command.h"
+#include "report/table/display.h"
+#include "report/commands/trace_names.h"
+#include "report/commands/trace_open.h"
+
+#define LABEL_WIDTH 22
+
+static void put_text(struct ws_bytes text)
+{
+	const char *p = text.ptr;
+	struct ws_glyph glyph;
+
+	for (size_t pos = 0; pos < text.len;) {
+		pos += ws_display_glyph(p + pos, text.len - pos, &glyph);
+		fwrite(glyph.bytes, 1, glyph.len, stdout);
+	}
+}
+
+/* 1234567 as 1,234,567 */
+static const char *grouped(uint64_t n, char out[WS_DISPLAY_NUMBER_MAX])
+{
+	const struct ws_shown_column count = {.display = WS_DISPLAY_COUNT};
+	struct ws_cell cell;
+
+	ws_cell_set_int(&cell, n > INT64_MAX ? INT64_MAX : (int64_t)n);
+	ws_display_number(&count, &cell, out);
+	return out;
+}
+
+static void put_label(const char *label)
+{
+	printf("  %-*s  ", LABEL_WIDTH, label);
+}
+
+static void put_count(const char *label, uint64_t n, const char *unit)
+{
+	char text[WS_DISPLAY_NUMBER_MAX];
+
+	put_label(label);
+	printf("%s%s\n", grouped(n, text), unit);
+}
+
+static void put_time(const char *label, int64_t ns)
+{
+	int64_t whole = ns / 1000000000, rest = ns % 1000000000;
+	char text[64];
+	struct tm tm;
+	time_t seconds;
+
+	if (rest < 0) {
+		rest += 1000000000;
+		whole--;
+	}
+	seconds = (time_t)whole;
+	put_label(label);
+	if (gmtime_r(&seconds, &tm) && strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S", &tm))
+		printf("%s.%09" PRId64 " UTC\n", text, rest);
+	else
+		printf("%" PRId64 " ns since 1970\n", ns);
+}
+
+/* --- the file ------------------------------------------------------------------- */
+
+static void put_file(const char *path, const struct ws_trace_summary *s)
+{
+	printf("%s\n", path);
+	put_label("format");
+	printf("%u.%u, %s\n", s->version_major, s->version_minor,
+	       s->closed ? "closed" : "not closed: the recorder was stopped");
+	put_count("size", s->file_size, " bytes");
+	put_label("XXH3-64");
+	printf("%016" PRIx64 "\n", s->file_hash);
+	put_time("time 0", s->base_ns);
+	put_count("blocks", s->blocks, "");
+	if (s->unknown_blocks)
+		put_count("blocks of unknown kind", s->unknown_blocks,
+		          " (written by a newer program; not read)");
+	put_count("damaged stretches", s->damaged_blocks, "");
+	put_count("damaged bytes", s->skipped_bytes, "");
+}
+
+/* --- records of each kind ----------------------------------------------------------- */
+
+struct kind_sum {
+	uint64_t blocks, rows, bytes;
+};
+
+static void put_kind(const struct ws_trace_reader *r, unsigned kind, const struct kind_sum *sum)
+{
+	const char *name = ws_trace_reader_kind_name(r, kind);
+	char rows[WS_DISPLAY_NUMBER_MAX], bytes[WS_DISPLAY_NUMBER_MAX];
+	struct ws_bytes text = {name, name ? strlen(name) : 0};
+	size_t width = ws_display_width(name ? name : "", text.len);
+
+	fputs("  ", stdout);
+	if (name)
+		put_text(text);
+	else
+		width = (size_t)printf("kind %u", kind);
+	printf("%*s  %14s  %8" PRIu64 "  %14s  %9.2f\n",
+	       (int)(width < LABEL_WIDTH ? LABEL_WIDTH - width : 0), "", grouped(sum->rows, rows),
+	       sum->blocks, grouped(sum->bytes, bytes),
+	       sum->rows ? (double)sum->bytes / (double)sum->rows : 0.0);
+}
+
+static enum ws_status put_records(const struct ws_trace_reader *r, struct ws_err *err)
+{
+	const struct ws_trace_summary *s = ws_trace_reader_summary(r);
+	struct kind_sum *sums = calloc(UINT16_MAX + 1u, sizeof(*sums));
+	uint64_t launches;
+
+	WS_FAIL_IF(!sums, err, NO_MEMORY, "out of memory");
+	for (size_t i = 0; i < ws_trace_reader_block_count(r); i++) {
+		const struct ws_block_info *b = ws_trace_reader_block(r, i);
+
+		sums[b->kind].blocks++;
+		sums[b->kind].rows += b->rows;
+		sums[b->kind].bytes += b->size;
+	}
+	printf("\n  %-*s  %14s  %8s  %14s  %9s\n", LABEL_WIDTH, "records", "rows", "blocks",
+	       "bytes", "bytes/row");
+	for (unsigned kind = 0; kind <= UINT16_MAX; kind++)
+		if (sums[kind].blocks)
+			put_kind(r, kind, &sums[kind]);
+	launches = sums[WS_KIND_KERNEL].rows;
+	if (launches) {
+		put_label("bytes a launch");
+		printf("%.2f (whole file over kernels)\n", (double)s->file_size / (double)launches);
+	}
+	free(sums);
+	return WS_OK;
+}
+
+/* --- what the records say ------------------------------------------------------------ */
+
+static enum ws_status put_meta(const struct ws_trace_reader *r, struct ws_err *err)
+{
+	struct ws_table_data t;
+
+	WS_FORWARD(ws_trace_reader_load(r, WS_KIND_META, &t, err));
+	puts("\n  provenance");
+	for (uint64_t row = 0; row < t.rows; row++) {
+		struct ws_bytes key = ws_blob(&t, WS_COL_meta_key, row);
+		size_t width = ws_display_width(key.ptr, key.len);
+
+		fputs("  ", stdout);
+		put_text(key);
+		printf("%*s  ", (int)(width < LABEL_WIDTH ? LABEL_WIDTH - width : 0), "");
+		put_text(ws_blob(&t, WS_COL_meta_value, row));
+		putchar('\n');
+	}
+	if (!t.rows)
+		puts("  nothing recorded");
+	ws_table_data_release(&t);
+	return WS_OK;
+}
+
+static void put_loss(const struct ws_trace_names *names, const struct ws_table_data *t,
+                     uint64_t row)
+{
+	struct ws_bytes cause = ws_trace_name(names, ws_value(t, WS_COL_loss_cause, row));
+	size_t width = ws_display_width(cause.ptr, cause.len);
+	char number[WS_DISPLAY_NUMBER_MAX];
+
+	fputs("  ", stdout);
+	put_text(cause);
+	printf("%*s  %s\n", (int)(width < LABEL_WIDTH ? LABEL_WIDTH - width : 0), "",
+	       grouped(ws_value(t, WS_COL_loss_count, row), number));
+}
+
+static enum ws_status put_losses(const struct ws_trace_reader *r, struct ws_err *err)
+{
+	struct ws_trace_names names = {0};
+	struct ws_table_data t = {0};
+	struct ws_idmap last = {0}; /* cause -> its last row: counters only grow */
+	enum ws_status rc = ws_trace_names_load(&names, r, err);
+
+	if (rc == WS_OK)
+		rc = ws_trace_reader_load(r, WS_KIND_LOSS, &t, err);
+	for (uint64_t row = 0; rc == WS_OK && row < t.rows && row < WS_NONE; row++)
+		rc = ws_idmap_put(&last, ws_value(&t, WS_COL_loss_cause, row), (uint32_t)row, err);
+	if (rc != WS_OK)
+		goto out;
+	puts("\n  losses");
+	for (uint64_t row = 0; row < t.rows; row++)
+		if (ws_idmap_get(&last, ws_value(&t, WS_COL_loss_cause, row)) == row)
+			put_loss(&names, &t, row);
+	if (!t.rows)
+		puts("  no counter recorded");
+out:
+	ws_idmap_free(&last);
+	ws_table_data_release(&t);
+	ws_trace_names_release(&names);
+	return rc;
+}
+
+enum ws_status ws_cmd_info(int argc, char **argv, struct ws_err *err)
+{
+	struct ws_trace_reader *r = NULL;
+	struct ws_trace_file f;
+	int help = 0, n, done;
+	const struct ws_opt opts[] = {WS_OPT_HELP(&help)};
+	const struct ws_arguments a = {
+	        "info",
+	        "Prints where a trace comes from, how many records of each kind it has and what "
+	        "they\n"
+	        "take, and every loss counter.",
+	        opts,
+	        1,
+	        1,
+	        1,
+	        NULL,
+	};
+	enum ws_status rc;
+
+	WS_FORWARD(ws_command_parse(&a, argc, argv, &n, &done, err));
+	if (done)
+		return WS_OK;
+	rc = ws_trace_file_open(&f, argv[0], err);
+	if (rc == WS_OK)
+		rc = ws_trace_reader_open(&r, f.path, err);
+	if (rc == WS_OK) {
+		put_file(argv[0], ws_trace_reader_summary(r));
+		rc = put_records(r, err);
+	}
+	if (rc == WS_OK)
+		rc = put_meta(r, err);
+	if (rc == WS_OK)
+		rc = put_losses(r, err);
+	ws_trace_reader_free(r);
+	ws_trace_file_close(&f);
+	return rc;
+}

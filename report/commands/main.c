@@ -1,0 +1,40 @@
+/* warpsheet: finds the command, prints its error, makes the exit code. */
+#include "report/commands/command.h"
+
+static enum ws_status run(int argc, char **argv, struct ws_err *err)
+{
+	const struct ws_command *command;
+	const char *name;
+
+	if (argc < 2) {
+		ws_command_list(stderr);
+		return WS_FAIL(err, USAGE, "no command");
+	}
+	name = argv[1];
+	if (!strcmp(name, "--help") || !strcmp(name, "-h"))
+		name = "help";
+	else if (!strcmp(name, "--version"))
+		name = "version";
+	else if (name[0] == '-')
+		return WS_FAIL(err, USAGE,
+		               "options stand behind the command, see 'warpsheet help'");
+	command = ws_command_find(name);
+	if (!command)
+		return ws_command_unknown(name, err);
+	return command->run(argc - 2, argv + 2, err);
+}
+
+int main(int argc, char **argv)
+{
+	struct ws_err err = {0}, late = {0};
+	enum ws_status rc = run(argc, argv, &err), written = ws_ui_stdout_finish(&late);
+
+	if (rc != WS_OK && err.text[0])
+		ws_ui_say("%s", err.text);
+	/* output that nobody got matters more than a finding in it */
+	if (written != WS_OK && (rc == WS_OK || rc == WS_FINDING)) {
+		ws_ui_say("%s", late.text);
+		rc = written;
+	}
+	return ws_status_exit_code(rc);
+}

@@ -1,0 +1,51 @@
+/* `warpsheet record` is warpsheet-record: people learn one name. */
+#include <errno.h>
+#include <limits.h>
+#include <unistd.h>
+
+#include "report/commands/command.h"
+
+#define RECORDER "warpsheet-record"
+
+/* Where the recorder may lie as seen from the folder of this program: beside it, or installed. */
+static const char *const places[] = {"", "../bin/"};
+
+static enum ws_status own_folder(char folder[PATH_MAX], struct ws_err *err)
+{
+	ssize_t n = readlink("/proc/self/exe", folder, PATH_MAX - 1);
+	char *slash;
+
+	WS_FAIL_IF(n < 0, err, ENVIRONMENT, "cannot find " RECORDER ": /proc/self/exe: %s",
+	           strerror(errno));
+	folder[n] = '\0';
+	slash = strrchr(folder, '/');
+	WS_FAIL_IF(!slash, err, ENVIRONMENT, "cannot find " RECORDER " beside '%s'", folder);
+	slash[1] = '\0';
+	return WS_OK;
+}
+
+enum ws_status ws_cmd_record(int argc, char **argv, struct ws_err *err)
+{
+	char folder[PATH_MAX], path[PATH_MAX + sizeof(RECORDER) + 16], name[] = RECORDER;
+	char **args = calloc((size_t)argc + 2, sizeof(*args));
+	enum ws_status rc;
+
+	if (!args)
+		return WS_FAIL(err, NO_MEMORY, "out of memory");
+	args[0] = name;
+	for (int i = 0; i < argc; i++)
+		args[i + 1] = argv[i];
+	rc = own_folder(folder, err);
+	for (size_t i = 0; rc == WS_OK && i < sizeof(places) / sizeof(*places); i++) {
+		snprintf(path, sizeof(path), "%s%s" RECORDER, folder, places[i]);
+		execv(path, args);
+		if (errno != ENOENT)
+			rc = WS_FAIL(err, ENVIRONMENT, "cannot run '%s': %s", path,
+			             strerror(errno));
+	}
+	if (rc == WS_OK)
+		rc = WS_FAIL(err, ENVIRONMENT,
+		             "cannot find " RECORDER " beside this program in '%s'", folder);
+	free(args);
+	return rc;
+}

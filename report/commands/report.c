@@ -1,0 +1,280 @@
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/analysis/filter.h"
+#include "report/tables/report.h"
+#include "report/kernel_info/classify.h"
+#include "report/commands/command.h"
+#include "report/kernel_info/device_peaks.h"
+#include "report/commands/trace_open.h"
+
+#define SHORT_ROWS 12 /* of each table in the short report */
+
+/* What the report without --table and -o shows; a trace may lack some. */
+static const char *const short_tables[] = {"summary", "kernel-summary", "step-statistics"};
+#define NSHORT (sizeof(short_tables) / sizeof(*short_tables))
+
+struct report_opts {
+	struct ws_destination to;
+	const char *table;
+	struct ws_filter filter;
+	int64_t steps[2], stream, process;
+	int64_t rows;
+	int by; /* position in BY_CHOICES */
+	const char *time, *rules_path, *peaks_path;
+	double softmax_flops;
+};
+#define BY_CHOICES "launch|gpu-time"
+
+/* A small file of the user's; *text stays NULL without one. The caller frees it. */
+static enum ws_status read_text(const char *path, size_t max_bytes, char **text, size_t *len,
+                                struct ws_err *err)
+{
+	FILE *f = path ? fopen(path, "rb") : NULL;
+	enum ws_status rc = WS_OK;
+
+	if (!path)
+		return WS_OK;
+	WS_FAIL_IF(!f, err, IO_READ, "cannot open '%s': %s", path, strerror(errno));
+	*text = malloc(max_bytes + 1);
+	*len = *text ? fread(*text, 1, max_bytes + 1, f) : 0;
+	if (!*text)
+		rc = WS_FAIL(err, NO_MEMORY, "out of memory");
+	else if (ferror(f))
+		rc = WS_FAIL(err, IO_READ, "cannot read '%s': %s", path, strerror(errno));
+	else if (*len > max_bytes)
+		rc = WS_FAIL(err, USAGE, "'%s' is over %zu bytes long", path, max_bytes);
+	fclose(f);
+	return rc;
+}
+
+static enum ws_status open_model(const struct ws_trace_file *f, const struct report_opts *o,
+                                 struct ws_model **model, struct ws_err *err)
+{
+	struct ws_model_opts opts = {.softmax_flops = o->softmax_flops};
+	char *rules = NULL, *peaks = NULL;
+	enum ws_status rc =
+	        read_text(o->rules_path, WS_RULES_MAX_BYTES, &rules, &opts.rules_len, err);
+
+	if (rc == WS_OK)
+		rc = read_text(o->peaks_path, WS_PEAKS_MAX_BYTES, &peaks, &opts.peaks_len, err);
+	if (rc == WS_OK) {
+		opts.rules = rules;
+		opts.peaks = peaks;
+		rc = ws_trace_file_model(model, f, &opts, err);
+	}
+	free(rules);
+	free(peaks);
+	return rc;
+}
+
+/* Only the tables that are asked for; a wrong name makes them all, to list them. */
+static enum ws_status make(const struct ws_trace_file *f, const struct report_opts *o, int is_short,
+                           struct ws_report **out, int *nothing, struct ws_err *err)
+{
+	const struct ws_table_def *one = o->table ? ws_table_def_by_name(o->table) : NULL;
+	const struct ws_table_def *some[NSHORT];
+	struct ws_model *model = NULL;
+	enum ws_status rc = open_model(f, o, &model, err);
+
+	for (size_t i = 0; i < NSHORT; i++)
+		some[i] = ws_table_def_by_name(short_tables[i]);
+	if (rc == WS_OK)
+		rc = ws_filter_check(model, &o->filter, nothing, err);
+	if (rc == WS_OK && one)
+		rc = ws_report_make_tables(model, &o->filter, &one, 1, out, err);
+	else if (rc == WS_OK && is_short)
+		rc = ws_report_make_tables(model, &o->filter, some, NSHORT, out, err);
+	else if (rc == WS_OK)
+		rc = ws_report_make(model, &o->filter, out, err);
+	ws_model_free(model);
+	return rc;
+}
+
+/* --- --time ------------------------------------------------------------------------------- */
+
+/* "1.5ms", "20us", "3s", "100" (ns). */
+static int take_time(const char **text, int64_t *ns)
+{
+	static const struct {
+		const char *name;
+		double ns;
+	} units[] = {{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}};
+	char *end;
+	double value = strtod(*text, &end), factor = 1;
+
+	if (end == *text)
+		return 0;
+	for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++) {
+		size_t len = strlen(units[i].name);
+
+		if (!strncmp(end, units[i].name, len)) {
+			factor = units[i].ns;
+			end += len;
+			break;
+		}
+	}
+	value *= factor;
+	if (!(value >= 0 && value < 9e18))
+		return 0;
+	*ns = (int64_t)(value + 0.5);
+	*text = end;
+	return 1;
+}
+
+/* A..B, A.. or ..B */
+static enum ws_status parse_time(const char *text, struct ws_filter *f, struct ws_err *err)
+{
+	const char *p = text, *dots = strstr(text, "..");
+	char first[64] = "";
+	const char *q = first;
+
+	f->has_time = 1;
+	f->time_first_ns = 0;
+	f->time_end_ns = INT64_MAX;
+	/* strtod would take the first dot of ".." for its own */
+	if (!dots || (size_t)(dots - text) >= sizeof(first))
+		goto wrong;
+	memcpy(first, text, (size_t)(dots - text));
+	p = dots + 2;
+	if (*first && (!take_time(&q, &f->time_first_ns) || *q))
+		goto wrong;
+	if (*p && (!take_time(&p, &f->time_end_ns) || *p))
+		goto wrong;
+	if (f->time_end_ns > f->time_first_ns && (*first || dots[2]))
+		return WS_OK;
+wrong:
+	return WS_FAIL(err, USAGE,
+	               "--time needs a range such as 1.5ms..3ms, 2s.. or ..100us, not '%s'", text);
+}
+
+static enum ws_status report_trace(const struct ws_trace_file *f, struct report_opts *o,
+                                   struct ws_err *err)
+{
+	struct ws_table *slots[NSHORT];
+	struct ws_report *report = NULL, view;
+	int nothing = 0, is_short = !o->table && ws_destination_is_terminal(&o->to);
+	enum ws_status rc = make(f, o, is_short, &report, &nothing, err);
+
+	if (rc != WS_OK)
+		goto out;
+	ws_trace_file_say_damage(f);
+	if (nothing)
+		ws_ui_say("note: nothing in the trace passes the filter: %s", report->filter);
+	view = *report;
+	if (o->table)
+		rc = ws_report_select(report, o->table, &view, slots, err);
+	else if (is_short)
+		ws_report_shorten(report, short_tables, NSHORT, &view, slots);
+	if (rc != WS_OK)
+		goto out;
+	o->to.rows = o->rows >= 0 ? o->rows : is_short ? SHORT_ROWS : 0;
+	rc = ws_destination_write(&o->to, &view, err);
+out:
+	ws_report_free(report);
+	return rc;
+}
+
+/* Into *o, which holds the defaults. *n, *done: see ws_command_parse. */
+static enum ws_status parse_options(int argc, char **argv, struct report_opts *o, int *n, int *done,
+                                    struct ws_err *err)
+{
+	int help = 0;
+	const struct ws_opt opts[] = {
+	        {"output", 'o', WS_OPT_TEXT, "FILE", &o->to.path,
+	         "write to FILE instead of the terminal; its extension\n"
+	         "tells the format: .xlsx, .csv, .json, .md or .txt"},
+	        {"table", 0, WS_OPT_TEXT, "NAME", &o->table,
+	         "this table only, of those below; or kernel-trace,\n"
+	         "every execution, which is made only so"},
+	        {"format", 0, WS_OPT_CHOICE, WS_FORMAT_CHOICES, &o->to.format,
+	         "the format, whatever FILE is called; csv needs --table"},
+	        {"nvtx", 0, WS_OPT_TEXT, "PATTERN", &o->filter.nvtx,
+	         "what was launched in ranges whose path matches, e.g.\n"
+	         "'step/forward*'; [domain:]path, with * and ? as in a shell;\n"
+	         "#N or #A..B behind it: these instances only, from 0"},
+	        {"by", 0, WS_OPT_CHOICE, BY_CHOICES, &o->by,
+	         "with --nvtx: what was launched in the ranges, or what ran\n"
+	         "while one of them was open"},
+	        {"steps", 0, WS_OPT_RANGE, "A..B", o->steps,
+	         "measured steps A to B, counted from 0; warm-up is none"},
+	        {"device", 0, WS_OPT_INT, "N", &o->filter.device, "kernels of device N"},
+	        {"stream", 0, WS_OPT_INT, "N", &o->stream, "kernels of stream N"},
+	        {"process", 0, WS_OPT_INT, "PID", &o->process, "what process PID did"},
+	        {"kernel", 0, WS_OPT_TEXT, "REGEX", &o->filter.kernel,
+	         "kernels whose name matches the POSIX regular expression"},
+	        {"time", 0, WS_OPT_TEXT, "A..B", &o->time,
+	         "what overlaps this time from the trace's begin, e.g.\n"
+	         "1.5ms..3ms; units ns (if none is given), us, ms, s"},
+	        {"rules", 0, WS_OPT_TEXT, "FILE", &o->rules_path,
+	         "rules that tell a kernel's class by its name, before\n"
+	         "the built-in ones"},
+	        {"peaks", 0, WS_OPT_TEXT, "FILE", &o->peaks_path,
+	         "peak rates of devices, before the built-in ones"},
+	        {"softmax-flops", 0, WS_OPT_REAL, "N", &o->softmax_flops,
+	         "operations that a softmax counts an element in\n"
+	         "softmax-matmul (default 5)"},
+	        {"rows", 0, WS_OPT_INT, "N", &o->rows,
+	         "at most N rows of each table as text; 0 = all"},
+	        WS_OPT_COLOUR(&o->to.colour),
+	        WS_OPT_NO_PAGER(&o->to.no_pager),
+	        WS_OPT_HELP(&help),
+	};
+	const struct ws_arguments a = {
+	        "report",
+	        "Without -o and --table: a short text report. With -o FILE.xlsx: a workbook with "
+	        "all\n"
+	        "tables, charts and definitions.",
+	        opts,
+	        sizeof(opts) / sizeof(*opts),
+	        1,
+	        1,
+	        ws_table_defs,
+	};
+
+	return ws_command_parse(&a, argc, argv, n, done, err);
+}
+
+/* What the options say that is no field of a filter. */
+static enum ws_status settle_filter(struct report_opts *o, struct ws_err *err)
+{
+	o->filter.step_first = o->steps[0];
+	o->filter.step_last = o->steps[1];
+	o->filter.has_stream = o->stream >= 0;
+	o->filter.stream = (uint64_t)o->stream;
+	o->filter.has_process = o->process >= 0;
+	o->filter.process = (uint64_t)o->process;
+	o->filter.by_gpu_time = o->by == 1;
+	WS_FAIL_IF(o->filter.by_gpu_time && !o->filter.nvtx, err, USAGE,
+	           "--by gpu-time says how --nvtx selects; give a pattern with --nvtx");
+	return o->time ? parse_time(o->time, &o->filter, err) : WS_OK;
+}
+
+enum ws_status ws_cmd_report(int argc, char **argv, struct ws_err *err)
+{
+	struct report_opts o = {.to = {.format = -1},
+	                        .filter = WS_FILTER_ALL,
+	                        .steps = {-1, -1},
+	                        .stream = -1,
+	                        .process = -1,
+	                        .rows = -1};
+	struct ws_trace_file f;
+	enum ws_status rc;
+	int n, done;
+
+	WS_FORWARD(parse_options(argc, argv, &o, &n, &done, err));
+	if (done)
+		return WS_OK;
+	WS_FORWARD(ws_destination_settle(&o.to, o.table, err));
+	WS_FORWARD(ws_output_spares(o.to.path, argv[0], err));
+	WS_FAIL_IF(o.softmax_flops < 0, err, USAGE, "--softmax-flops needs a number from 0, not %g",
+	           o.softmax_flops);
+	WS_FORWARD(settle_filter(&o, err));
+	rc = ws_trace_file_open(&f, argv[0], err);
+	if (rc == WS_OK)
+		rc = report_trace(&f, &o, err);
+	ws_trace_file_close(&f);
+	return rc;
+}

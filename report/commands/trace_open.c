@@ -1,0 +1,107 @@
+#include "report/commands/trace_open.h"
+
+#include <inttypes.h>
+#include <unistd.h>
+
+#include "report/base/ui.h"
+
+static void tell(void *path, uint64_t done, uint64_t total)
+{
+	ws_ui_progress(path, done, total);
+}
+
+struct ws_import_opts ws_import_opts_watched(const char *path)
+{
+	return (struct ws_import_opts){.progress = tell, .progress_ctx = (void *)path};
+}
+
+void ws_import_say_damage(const struct ws_import_stats *s)
+{
+	for (size_t i = 0; i < WS_IMPORT_MAX_LOSSES; i++)
+		if (s->losses[i].count)
+			ws_ui_say("warning: lost %s: %" PRIu64, s->losses[i].reason,
+			          s->losses[i].count);
+	for (size_t i = 0; i < s->nwarnings; i++)
+		ws_ui_say("warning: %s", s->warnings[i]);
+	if (s->warnings_more)
+		ws_ui_say("warning: and %" PRIu64 " more", s->warnings_more);
+}
+
+/* A file that is none of these, or cannot be read, is for the trace's reader to complain about. */
+static int is_foreign(const char *path)
+{
+	enum ws_import_kind kind;
+
+	return ws_import_kind(path, &kind, NULL) == WS_OK && kind != WS_IMPORT_NONE;
+}
+
+static enum ws_status import(struct ws_trace_file *f, struct ws_err *err)
+{
+	const struct ws_import_opts opts = ws_import_opts_watched(f->name);
+	enum ws_status status;
+
+	f->stats = calloc(1, sizeof(*f->stats));
+	WS_FAIL_IF(!f->stats, err, NO_MEMORY, "out of memory");
+	status = ws_import_unnamed(f->name, &opts, &f->fd, f->stats, err);
+	ws_ui_progress_end();
+	if (status != WS_OK) {
+		f->fd = -1;
+		return status;
+	}
+	ws_ui_say("'%s': imported for this command from %s, %s; 'warpsheet import' makes a trace "
+	          "to keep",
+	          f->name, ws_import_kind_name(f->stats->kind), f->stats->format);
+	ws_import_say_damage(f->stats);
+	if (asprintf(&f->path, "/proc/self/fd/%d", f->fd) < 0) {
+		f->path = NULL;
+		return WS_FAIL(err, NO_MEMORY, "out of memory");
+	}
+	return ws_trace_map_open(&f->map, f->path, err);
+}
+
+enum ws_status ws_trace_file_open(struct ws_trace_file *f, const char *name, struct ws_err *err)
+{
+	*f = (struct ws_trace_file){.name = name, .fd = -1};
+	if (is_foreign(name))
+		return import(f, err);
+	f->path = strdup(name);
+	WS_FAIL_IF(!f->path, err, NO_MEMORY, "out of memory");
+	return WS_OK;
+}
+
+void ws_trace_file_close(struct ws_trace_file *f)
+{
+	ws_trace_map_close(&f->map);
+	if (f->stats && f->fd >= 0)
+		close(f->fd);
+	free(f->path);
+	free(f->stats);
+	*f = (struct ws_trace_file){0};
+}
+
+enum ws_status ws_trace_file_model(struct ws_model **out, const struct ws_trace_file *f,
+                                   const struct ws_model_opts *opts, struct ws_err *err)
+{
+	if (f->stats)
+		return ws_model_open_mem_with(out, f->map.data, f->map.size, f->name, opts, err);
+	return ws_model_open_with(out, f->path, opts, err);
+}
+
+void ws_trace_file_say_damage(const struct ws_trace_file *f)
+{
+	struct ws_trace_reader *r = NULL;
+	const struct ws_trace_summary *s;
+
+	if (ws_trace_reader_open(&r, f->path, NULL) != WS_OK)
+		return; /* whoever uses it will say why */
+	s = ws_trace_reader_summary(r);
+	if (s->damaged_blocks || s->skipped_bytes)
+		ws_ui_say("warning: '%s' is damaged: %llu bytes are lost; 'warpsheet check' says "
+		          "where",
+		          f->name, (unsigned long long)s->skipped_bytes);
+	else if (!s->closed)
+		ws_ui_say("note: '%s' was not closed: the recorder was stopped; all that it wrote "
+		          "is here",
+		          f->name);
+	ws_trace_reader_free(r);
+}

@@ -1,0 +1,43 @@
+/*
+ * A trace to read, whatever the file given is: a trace, or a file of another
+ * profiler, which is imported on the fly into a file without a name.
+ */
+#ifndef WS_REPORT_COMMANDS_TRACE_OPEN_H
+#define WS_REPORT_COMMANDS_TRACE_OPEN_H
+
+#include "formats/import/import.h"
+#include "formats/trace/map.h"
+#include "formats/trace/reader.h"
+#include "report/model/open.h"
+
+struct ws_trace_file {
+	const char *name; /* as given; borrowed */
+	char *path;       /* opens the trace, as long as this is open */
+	/* of an import, else empty */
+	struct ws_import_stats *stats;
+	struct ws_trace_map map;
+	int fd;
+};
+
+/*
+ * A file that `warpsheet import` understands, told by its content, is
+ * imported, and one line on stderr says so; more say what was lost. Any other
+ * file is taken for a trace: its reader finds out. Close also after a failure.
+ */
+enum ws_status ws_trace_file_open(struct ws_trace_file *f, const char *name, struct ws_err *err);
+void ws_trace_file_close(struct ws_trace_file *f); /* all zero is legal */
+
+/* The model of it, which must be freed before the file is closed. Reports call it by its name. opts
+ * may be NULL. */
+enum ws_status ws_trace_file_model(struct ws_model **out, const struct ws_trace_file *f,
+                                   const struct ws_model_opts *opts, struct ws_err *err);
+
+/* A trace with holes is used as far as it goes, and that is said on stderr. */
+void ws_trace_file_say_damage(const struct ws_trace_file *f);
+
+/* What an import lost, and what is strange about its input, on stderr. */
+void ws_import_say_damage(const struct ws_import_stats *stats);
+/* Options of an import that shows how far it is where somebody watches. */
+struct ws_import_opts ws_import_opts_watched(const char *path);
+
+#endif

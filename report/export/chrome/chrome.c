@@ -1,0 +1,510 @@
+#include "report/export/chrome/chrome.h"
+
+#include <stdlib.h>
+
+#include "report/export/chrome/private.h"
+
+/* Numbers of processes that do not fit, and of devices: Linux gives none over 2^22. */
+#define FIRST_MADE_PID   (UINT64_C(1) << 23)
+#define FIRST_DEVICE_PID (UINT64_C(1) << 24)
+/* Devices stand below the processes. */
+#define DEVICE_SORT_INDEX 1000000
+
+/* --- look-ups --- */
+
+const struct ws_row_launch_config *ws_chrome_config(const struct ws_chrome *ch, uint64_t id,
+                                                    size_t *at)
+{
+	static const struct ws_row_launch_config lost;
+	const struct ws_export_dict *configs = &ch->kind[WS_KIND_LAUNCH_CONFIG];
+	const uint64_t *place = ws_id_map_get(&configs->places, id);
+
+	*at = place ? (size_t)*place : configs->n;
+	return place ? WS_CHROME_ROW(ch, LAUNCH_CONFIG, launch_config, *place) : &lost;
+}
+
+struct ws_bytes ws_chrome_text(const struct ws_chrome *ch, uint64_t string)
+{
+	return ws_export_text(&ch->kind[WS_KIND_STRING], string);
+}
+
+uint64_t ws_chrome_thread_pid(const struct ws_chrome *ch, uint64_t thread)
+{
+	const struct ws_row_thread *row = ws_export_dict_find(&ch->kind[WS_KIND_THREAD], thread);
+
+	return row ? row->pid : 0;
+}
+
+enum ws_status ws_chrome_process(struct ws_chrome *ch, uint64_t pid, uint64_t *out,
+                                 struct ws_err *err)
+{
+	const uint64_t *known = ws_id_map_get(&ch->json_pids, pid);
+
+	*out = known ? *known : pid < FIRST_MADE_PID ? pid : FIRST_MADE_PID + ch->json_pids.n;
+	return known ? WS_OK : ws_id_map_put(&ch->json_pids, pid, *out, err);
+}
+
+uint64_t ws_chrome_device(uint64_t device)
+{
+	return FIRST_DEVICE_PID + device % FIRST_DEVICE_PID;
+}
+
+/* --- loading --- */
+
+static enum ws_status load_kinds(struct ws_chrome *ch, struct ws_err *err)
+{
+	static const enum ws_kind found_by_id[] = {WS_KIND_STRING,        WS_KIND_THREAD,
+	                                           WS_KIND_LAUNCH_CONFIG, WS_KIND_DEVICE,
+	                                           WS_KIND_PAYLOAD,       WS_KIND_OP_CONFIG,
+	                                           WS_KIND_PROCESS};
+	static const enum ws_kind rows[] = {
+	        WS_KIND_DEVICE_ATTR,  WS_KIND_KERNEL,   WS_KIND_MEMCPY,        WS_KIND_MEMSET,
+	        WS_KIND_GRAPH_LAUNCH, WS_KIND_SYNC,     WS_KIND_GPU_RANGE,     WS_KIND_API,
+	        WS_KIND_CPU_OP,       WS_KIND_OVERHEAD, WS_KIND_PYTHON_CALL,   WS_KIND_FLOW,
+	        WS_KIND_MEMORY,       WS_KIND_COUNTER,  WS_KIND_EXTERNAL_LINK, WS_KIND_META,
+	};
+
+	for (size_t i = 0; i < sizeof(found_by_id) / sizeof(*found_by_id); i++)
+		WS_FORWARD(
+		        ws_export_dict_load(&ch->kind[found_by_id[i]], ch->r, found_by_id[i], err));
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+		WS_FORWARD(ws_export_rows_load(&ch->kind[rows[i]], ch->r, rows[i], err));
+	return ws_export_ranges_load(&ch->ranges, ch->r, &ch->kind[WS_KIND_THREAD], err);
+}
+
+static enum ws_status load_links(struct ws_chrome *ch, struct ws_err *err)
+{
+	size_t n = ch->kind[WS_KIND_EXTERNAL_LINK].n;
+	uint64_t id;
+
+	ch->external_ids = calloc(n ? n : 1, sizeof(*ch->external_ids));
+	WS_FAIL_IF(!ch->external_ids, err, NO_MEMORY, "no memory for the timeline");
+	for (size_t i = 0; i < n; i++) {
+		const struct ws_row_external_link *r =
+		        WS_CHROME_ROW(ch, EXTERNAL_LINK, external_link, i);
+		const uint64_t key[2] = {r->pid, r->correlation};
+
+		if (ws_strtab_find(&ch->links, key, sizeof(key)))
+			continue;
+		WS_FORWARD(ws_strtab_add(&ch->links, key, sizeof(key), &id, err));
+		ch->external_ids[id - 1] = r->external_id;
+	}
+	return WS_OK;
+}
+
+/* Texts by the place of their string row, plus 1: 0 is none. */
+static uint32_t text_index(void *ctx, uint64_t string)
+{
+	const struct ws_chrome *ch = ctx;
+	const uint64_t *place = ws_id_map_get(&ch->kind[WS_KIND_STRING].places, string);
+
+	return string && place ? (uint32_t)*place + 1 : 0;
+}
+
+static enum ws_status load_ops(struct ws_chrome *ch, struct ws_err *err)
+{
+	const struct ws_export_dict *strings = &ch->kind[WS_KIND_STRING];
+	struct ws_table_data schema = {0}, field = {0}, entry = {0};
+	struct ws_payload_tables tables = {&schema,    &field,
+	                                   &entry,     &ch->kind[WS_KIND_PAYLOAD].table,
+	                                   text_index, NULL,
+	                                   ch};
+	enum ws_status status;
+
+	ch->texts = calloc(strings->n + 1, sizeof(*ch->texts));
+	WS_FAIL_IF(!ch->texts, err, NO_MEMORY, "no memory for the timeline");
+	ch->texts[0] = (struct ws_bytes){"", 0};
+	for (size_t i = 0; i < strings->n; i++) {
+		ch->texts[i + 1] = WS_CHROME_ROW(ch, STRING, string, i)->text;
+		if (!ch->texts[i + 1].ptr)
+			ch->texts[i + 1] = ch->texts[0];
+	}
+	tables.texts = ch->texts;
+	status = ws_trace_reader_load(ch->r, WS_KIND_PAYLOAD_SCHEMA, &schema, err);
+	if (status == WS_OK)
+		status = ws_trace_reader_load(ch->r, WS_KIND_PAYLOAD_FIELD, &field, err);
+	if (status == WS_OK)
+		status = ws_trace_reader_load(ch->r, WS_KIND_PAYLOAD_ENUM, &entry, err);
+	if (status == WS_OK)
+		status = ws_ops_decode(&tables, &ch->ops, err);
+	ws_table_data_release(&schema);
+	ws_table_data_release(&field);
+	ws_table_data_release(&entry);
+	return status;
+}
+
+/* The limits of a device; 0 when not enough is recorded. */
+static int limits_of(const struct ws_chrome *ch, uint64_t device, struct ws_sm_limits *limits)
+{
+	struct ws_device_facts facts;
+
+	ws_device_facts_init(&facts);
+	for (size_t i = 0; i < ch->kind[WS_KIND_DEVICE_ATTR].n; i++) {
+		const struct ws_row_device_attr *a = WS_CHROME_ROW(ch, DEVICE_ATTR, device_attr, i);
+		struct ws_bytes name = ws_chrome_text(ch, a->attr);
+
+		if (a->device == device)
+			ws_device_facts_set(&facts, name.ptr, name.len, a->value);
+	}
+	return ws_sm_limits_from(&facts, limits);
+}
+
+/* Names and occupancy of each launch configuration; the last entry is for a lost one. */
+static enum ws_status load_configs(struct ws_chrome *ch, struct ws_err *err)
+{
+	size_t n = ch->kind[WS_KIND_LAUNCH_CONFIG].n;
+	struct ws_sm_limits limits;
+	int known = 0;
+
+	ch->occupancy = calloc(n + 1, sizeof(*ch->occupancy));
+	ch->has_occupancy = calloc(n + 1, sizeof(*ch->has_occupancy));
+	ch->names = calloc(n + 1, sizeof(*ch->names));
+	WS_FAIL_IF(!ch->occupancy || !ch->has_occupancy || !ch->names, err, NO_MEMORY,
+	           "no memory for the timeline");
+	for (size_t i = 0; i < n; i++) {
+		const struct ws_row_launch_config *c =
+		        WS_CHROME_ROW(ch, LAUNCH_CONFIG, launch_config, i);
+		const struct ws_launch_shape shape = {
+		        c->grid_x,    c->grid_y,
+		        c->grid_z,    c->block_x,
+		        c->block_y,   c->block_z,
+		        c->registers, c->shared_static_bytes + c->shared_dynamic_bytes};
+		struct ws_bytes name = ws_chrome_text(ch, c->name);
+
+		WS_FORWARD(ch->opts->names->demangle(name.ptr, name.len, &ch->names[i], err));
+		if (!i ||
+		    c->device != WS_CHROME_ROW(ch, LAUNCH_CONFIG, launch_config, i - 1)->device)
+			known = limits_of(ch, c->device, &limits);
+		ch->has_occupancy[i] =
+		        known && ws_occupancy_estimate(&limits, &shape, &ch->occupancy[i]);
+	}
+	return WS_OK;
+}
+
+static void release(struct ws_chrome *ch)
+{
+	for (size_t i = 0; ch->names && i <= ch->kind[WS_KIND_LAUNCH_CONFIG].n; i++)
+		ws_buf_free(&ch->names[i]);
+	for (size_t i = 0; i < ch->ntracks; i++)
+		free(ch->track[i].tid);
+	for (size_t i = 0; i < WS_KIND_END; i++)
+		ws_export_dict_free(&ch->kind[i]);
+	ws_export_ranges_free(&ch->ranges);
+	ws_ops_release(&ch->ops);
+	ws_strtab_free(&ch->links);
+	ws_strtab_free(&ch->track_keys);
+	ws_id_map_free(&ch->json_pids);
+	free(ch->texts);
+	free(ch->external_ids);
+	free(ch->track);
+	free(ch->slice);
+	free(ch->launch);
+	free(ch->occupancy);
+	free(ch->has_occupancy);
+	free(ch->names);
+}
+
+/* --- what is not on the timeline --- */
+
+/* Of rows that say the same thing twice, the last one counts: a number for each thing. */
+struct last_rows {
+	struct ws_strtab things;
+	struct ws_id_map row;
+};
+
+static enum ws_status last_rows_add(struct last_rows *l, const void *thing, size_t len, size_t row,
+                                    struct ws_err *err)
+{
+	uint64_t id = ws_strtab_find(&l->things, thing, len);
+
+	if (!id)
+		WS_FORWARD(ws_strtab_add(&l->things, thing, len, &id, err));
+	return ws_id_map_set(&l->row, id, row, err);
+}
+
+static int last_rows_is(const struct last_rows *l, const void *thing, size_t len, size_t row)
+{
+	const uint64_t *last = ws_id_map_get(&l->row, ws_strtab_find(&l->things, thing, len));
+
+	return last && *last == row;
+}
+
+static void last_rows_free(struct last_rows *l)
+{
+	ws_strtab_free(&l->things);
+	ws_id_map_free(&l->row);
+}
+
+static void put_properties(struct ws_chrome *ch, uint64_t device, const struct last_rows *last)
+{
+	/* as PyTorch's profiler has them */
+	static const struct {
+		const char *key, *attr;
+	} properties[] = {
+#define DEVICE(text, attr) {text, attr},
+#include "formats/pytorch/pytorch.def"
+	};
+
+	for (size_t i = 0; i < ch->kind[WS_KIND_DEVICE_ATTR].n; i++) {
+		const struct ws_row_device_attr *row =
+		        WS_CHROME_ROW(ch, DEVICE_ATTR, device_attr, i);
+		const uint64_t thing[2] = {row->device, row->attr};
+		struct ws_bytes attr = ws_chrome_text(ch, row->attr);
+
+		if (row->device != device || !last_rows_is(last, thing, sizeof(thing), i))
+			continue;
+		for (size_t p = 0; p < sizeof(properties) / sizeof(*properties); p++)
+			if (attr.len == strlen(properties[p].attr) &&
+			    !memcmp(attr.ptr, properties[p].attr, attr.len)) {
+				ws_json_key(&ch->j, properties[p].key);
+				ws_json_i64(&ch->j, row->value);
+			}
+	}
+}
+
+static enum ws_status put_devices(struct ws_chrome *ch, struct ws_err *err)
+{
+	struct last_rows last = {0};
+	enum ws_status status = WS_OK;
+	struct ws_json *j = &ch->j;
+
+	for (size_t i = 0; i < ch->kind[WS_KIND_DEVICE_ATTR].n && status == WS_OK; i++) {
+		const struct ws_row_device_attr *row =
+		        WS_CHROME_ROW(ch, DEVICE_ATTR, device_attr, i);
+		const uint64_t thing[2] = {row->device, row->attr};
+
+		status = last_rows_add(&last, thing, sizeof(thing), i, err);
+	}
+	ws_json_break(j);
+	ws_json_key(j, "deviceProperties");
+	ws_json_array_begin(j);
+	for (size_t i = 0; i < ch->kind[WS_KIND_DEVICE].n && status == WS_OK; i++) {
+		const struct ws_row_device *d = WS_CHROME_ROW(ch, DEVICE, device, i);
+		struct ws_bytes name = ws_chrome_text(ch, d->name);
+
+		if (ws_export_dict_find(&ch->kind[WS_KIND_DEVICE], d->id) != d)
+			continue; /* a later row says more */
+		ws_json_break(j);
+		ws_json_object_begin(j);
+		ws_json_key(j, "id");
+		ws_json_u64(j, d->id);
+		ws_json_key(j, "name");
+		ws_json_string(j, name.ptr, name.len);
+		put_properties(ch, d->id, &last);
+		ws_json_object_end(j);
+	}
+	ws_json_array_end(j);
+	last_rows_free(&last);
+	return status;
+}
+
+static enum ws_status put_meta(struct ws_chrome *ch, struct ws_err *err)
+{
+	struct last_rows last = {0};
+	enum ws_status status = WS_OK;
+	struct ws_json *j = &ch->j;
+	char key[200];
+
+	for (size_t i = 0; i < ch->kind[WS_KIND_META].n && status == WS_OK; i++) {
+		const struct ws_row_meta *m = WS_CHROME_ROW(ch, META, meta, i);
+
+		status = last_rows_add(&last, m->key.ptr, m->key.len, i, err);
+	}
+	ws_json_break(j);
+	ws_json_key(j, "otherData");
+	ws_json_object_begin(j);
+	for (size_t i = 0; i < ch->kind[WS_KIND_META].n && status == WS_OK; i++) {
+		const struct ws_row_meta *m = WS_CHROME_ROW(ch, META, meta, i);
+
+		if (!last_rows_is(&last, m->key.ptr, m->key.len, i) || !m->key.len ||
+		    m->key.len >= sizeof(key))
+			continue;
+		memcpy(key, m->key.ptr, m->key.len);
+		key[m->key.len] = 0;
+		ws_json_break(j);
+		ws_json_key(j, key);
+		ws_json_string(j, m->value.ptr ? m->value.ptr : "", m->value.len);
+	}
+	ws_json_object_end(j);
+	last_rows_free(&last);
+	return status;
+}
+
+/* --- names and order of processes and tracks --- */
+
+static void put_label(struct ws_chrome *ch, const char *what, uint64_t pid, uint64_t tid,
+                      struct ws_bytes name)
+{
+	struct ws_json *j = &ch->j;
+
+	ws_chrome_begin_event(ch, "M", pid, tid, ch->begin_ns);
+	ws_json_key(j, "name");
+	ws_json_str(j, what);
+	ws_json_key(j, "args");
+	ws_json_object_begin(j);
+	ws_json_key(j, "name");
+	ws_json_string(j, name.ptr, name.len);
+	ws_json_object_end(j);
+	ws_json_object_end(j);
+}
+
+static void put_sort_index(struct ws_chrome *ch, const char *what, uint64_t pid, uint64_t tid,
+                           uint64_t index)
+{
+	struct ws_json *j = &ch->j;
+
+	ws_chrome_begin_event(ch, "M", pid, tid, ch->begin_ns);
+	ws_json_key(j, "name");
+	ws_json_str(j, what);
+	ws_json_key(j, "args");
+	ws_json_object_begin(j);
+	ws_json_key(j, "sort_index");
+	ws_json_u64(j, index);
+	ws_json_object_end(j);
+	ws_json_object_end(j);
+}
+
+static enum ws_status put_processes(struct ws_chrome *ch, struct ws_err *err)
+{
+	const struct ws_export_dict *processes = &ch->kind[WS_KIND_PROCESS];
+	const struct ws_export_dict *devices = &ch->kind[WS_KIND_DEVICE];
+	uint64_t pid;
+
+	for (size_t i = 0; i < processes->n; i++) {
+		const struct ws_row_process *p = WS_CHROME_ROW(ch, PROCESS, process, i);
+		struct ws_bytes name = ws_chrome_text(ch, p->program);
+		static const struct ws_bytes unnamed = {"process", 7};
+
+		if (ws_export_dict_find(processes, p->pid) != p)
+			continue; /* the last image's program */
+		WS_FORWARD(ws_chrome_process(ch, p->pid, &pid, err));
+		put_label(ch, "process_name", pid, 0, name.len ? name : unnamed);
+		put_sort_index(ch, "process_sort_index", pid, 0, i);
+	}
+	for (size_t i = 0; i < devices->n; i++) {
+		const struct ws_row_device *d = WS_CHROME_ROW(ch, DEVICE, device, i);
+		struct ws_bytes name = ws_chrome_text(ch, d->name);
+		char text[300];
+		int len =
+		        snprintf(text, sizeof(text), "device %llu: %.*s", (unsigned long long)d->id,
+		                 name.len > 200 ? 200 : (int)name.len, (const char *)name.ptr);
+
+		if (ws_export_dict_find(devices, d->id) != d)
+			continue;
+		put_label(ch, "process_name", ws_chrome_device(d->id), 0,
+		          (struct ws_bytes){text, (size_t)len});
+		put_sort_index(ch, "process_sort_index", ws_chrome_device(d->id), 0,
+		               DEVICE_SORT_INDEX + i);
+	}
+	return WS_OK;
+}
+
+/* What a track is called; its further lanes are numbered. */
+static int track_name(const struct ws_chrome *ch, const struct ws_chrome_track *t, char *text,
+                      size_t size)
+{
+	static const char *const words[] = {
+	        [WS_CHROME_STREAM] = "stream",
+	        [WS_CHROME_WAITS] = "waits for stream",
+	        [WS_CHROME_RANGES] = "annotations on stream",
+	};
+	const struct ws_row_thread *row;
+	struct ws_bytes name;
+
+	if (t->type == WS_CHROME_THREAD) {
+		row = ws_export_dict_find(&ch->kind[WS_KIND_THREAD], t->b);
+		name = ws_chrome_text(ch, row ? row->name : 0);
+		return snprintf(text, size, "thread %llu%s%.*s",
+		                (unsigned long long)(row ? row->tid : 0), name.len ? ": " : "",
+		                name.len > 200 ? 200 : (int)name.len, (const char *)name.ptr);
+	}
+	if (t->type == WS_CHROME_WAITS && (int64_t)t->d < 0)
+		return snprintf(text, size, "waits for context %llu", (unsigned long long)t->c);
+	return snprintf(text, size, "%s %llu (context %llu of process %llu)", words[t->type],
+	                (unsigned long long)t->d, (unsigned long long)t->c,
+	                (unsigned long long)t->b);
+}
+
+static void put_tracks(struct ws_chrome *ch)
+{
+	for (size_t i = 0; i < ch->ntracks; i++) {
+		const struct ws_chrome_track *t = &ch->track[i];
+		char text[320];
+		int len = track_name(ch, t, text, sizeof(text) - 16);
+
+		for (uint32_t lane = 0; lane < t->lanes; lane++) {
+			int more = lane ? snprintf(text + len, 16, " (%u)", lane + 1) : 0;
+
+			put_label(ch, "thread_name", t->pid, t->tid[lane],
+			          (struct ws_bytes){text, (size_t)(len + more)});
+			put_sort_index(ch, "thread_sort_index", t->pid, t->tid[lane],
+			               (uint64_t)t->rank * 256 + lane);
+		}
+	}
+}
+
+/* --- the file --- */
+
+static enum ws_status put_file(struct ws_chrome *ch, FILE *f, struct ws_err *err)
+{
+	const struct ws_trace_summary *s = ws_trace_reader_summary(ch->r);
+	struct ws_json *j = &ch->j;
+	int64_t base_ns;
+
+	if (__builtin_add_overflow(s->base_ns, ch->begin_ns, &base_ns))
+		base_ns = 0;
+	ws_json_begin(j, f);
+	ws_json_object_begin(j);
+	ws_json_break(j);
+	ws_json_key(j, "schemaVersion");
+	ws_json_i64(j, 1);
+	ws_json_break(j);
+	ws_json_key(j, "displayTimeUnit");
+	ws_json_str(j, "ns");
+	ws_json_break(j);
+	ws_json_key(j, "baseTimeNanoseconds");
+	ws_json_i64(j, base_ns);
+	WS_FORWARD(put_devices(ch, err));
+	WS_FORWARD(put_meta(ch, err));
+	ws_json_break(j);
+	ws_json_key(j, "traceEvents");
+	ws_json_array_begin(j);
+	WS_FORWARD(put_processes(ch, err));
+	put_tracks(ch);
+	ws_chrome_put_slices(ch);
+	ws_chrome_put_marks(ch);
+	ws_chrome_put_forward_backward(ch);
+	WS_FORWARD(ws_chrome_put_counters(ch, err));
+	ws_json_break(j);
+	ws_json_array_end(j);
+	ws_json_break(j);
+	ws_json_object_end(j);
+	return ws_json_finish(j, err);
+}
+
+enum ws_status ws_export_chrome(const struct ws_trace_reader *r, FILE *f,
+                                const struct ws_export_opts *opts, struct ws_export_stats *stats,
+                                struct ws_err *err)
+{
+	struct ws_chrome ch = {
+	        .r = r, .opts = opts, .stats = stats, .begin_ns = INT64_MAX, .end_ns = INT64_MIN};
+	enum ws_status status;
+
+	*stats = (struct ws_export_stats){0};
+	status = load_kinds(&ch, err);
+	if (status == WS_OK)
+		status = load_links(&ch, err);
+	if (status == WS_OK)
+		status = load_ops(&ch, err);
+	if (status == WS_OK)
+		status = load_configs(&ch, err);
+	if (status == WS_OK)
+		status = ws_chrome_collect(&ch, err);
+	if (ch.begin_ns > ch.end_ns)
+		ch.begin_ns = ch.end_ns = 0;
+	stats->dangling = ch.ranges.dangling;
+	if (status == WS_OK)
+		status = put_file(&ch, f, err);
+	release(&ch);
+	return status;
+}

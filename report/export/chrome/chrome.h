@@ -1,0 +1,19 @@
+/*
+ * A trace as JSON that ui.perfetto.dev and chrome://tracing open: the "Trace
+ * Event Format", in the dialect of PyTorch's profiler where that has words
+ * for the same things. docs/export.md says what becomes of every record.
+ *
+ * Here and not in formats/, for it shows what only analysis knows: readable
+ * names, estimated occupancy, the operations of annotated ranges.
+ */
+#ifndef WS_REPORT_EXPORT_CHROME_CHROME_H
+#define WS_REPORT_EXPORT_CHROME_CHROME_H
+
+#include "report/export/source.h"
+
+/* The same trace gives the same bytes. IO_WRITE when f has an error. */
+enum ws_status ws_export_chrome(const struct ws_trace_reader *r, FILE *f,
+                                const struct ws_export_opts *opts, struct ws_export_stats *stats,
+                                struct ws_err *err);
+
+#endif

@@ -1,0 +1,184 @@
+/*
+ * Counters of the timeline: memory in use, sampled quantities, and how full
+ * the kernels that run keep each device.
+ */
+#include <stdlib.h>
+
+#include "report/export/chrome/private.h"
+
+static void put_counter(struct ws_chrome *ch, uint64_t pid, struct ws_bytes name, int64_t time_ns,
+                        const char *unit, int64_t value, unsigned digits)
+{
+	ws_chrome_begin_event(ch, "C", pid, 0, time_ns);
+	ws_json_key(&ch->j, "name");
+	ws_json_string(&ch->j, name.ptr, name.len);
+	ws_json_key(&ch->j, "args");
+	ws_json_object_begin(&ch->j);
+	ws_json_key(&ch->j, unit);
+	if (digits)
+		ws_json_decimal(&ch->j, value, digits);
+	else
+		ws_json_i64(&ch->j, value);
+	ws_json_object_end(&ch->j);
+	ws_json_object_end(&ch->j);
+}
+
+static struct ws_bytes literal(const char *text)
+{
+	return (struct ws_bytes){text, strlen(text)};
+}
+
+/* --- sampled quantities --- */
+
+static void put_samples(struct ws_chrome *ch)
+{
+	for (size_t i = 0; i < ch->kind[WS_KIND_COUNTER].n; i++) {
+		const struct ws_row_counter *r = WS_CHROME_ROW(ch, COUNTER, counter, i);
+
+		put_counter(ch, ws_chrome_device(r->device), ws_chrome_text(ch, r->name),
+		            r->time_ns, "value", r->value, 0);
+	}
+}
+
+/* --- memory --- */
+
+static int is_on_device(uint64_t memory_kind)
+{
+	return memory_kind == WS_MEMORY_DEVICE || memory_kind == WS_MEMORY_DEVICE_STATIC ||
+	       memory_kind == WS_MEMORY_ARRAY;
+}
+
+struct by_time {
+	int64_t time_ns;
+	uint64_t key; /* row, or device */
+	int64_t change;
+};
+
+static int compare_by_time(const void *a, const void *b)
+{
+	const struct by_time *x = a, *y = b;
+
+	if (x->time_ns != y->time_ns)
+		return x->time_ns < y->time_ns ? -1 : 1;
+	return x->key < y->key ? -1 : x->key > y->key;
+}
+
+static void put_memory(struct ws_chrome *ch, const struct ws_row_memory *r,
+                       const struct ws_id_map *in_use)
+{
+	int on_device = is_on_device(r->memory_kind);
+	uint64_t pid =
+	        on_device ? ws_chrome_device(r->device) : *ws_id_map_get(&ch->json_pids, r->pid);
+	const uint64_t *sum = ws_id_map_get(in_use, pid);
+
+	if (r->total_allocated_bytes || r->total_reserved_bytes) {
+		put_counter(ch, pid, literal("memory allocated by the framework"), r->time_ns,
+		            "bytes", (int64_t)r->total_allocated_bytes, 0);
+		put_counter(ch, pid, literal("memory reserved by the framework"), r->time_ns,
+		            "bytes", (int64_t)r->total_reserved_bytes, 0);
+	} else {
+		put_counter(ch, pid,
+		            literal(on_device ? "device memory allocated since the begin"
+		                              : "host memory allocated since the begin"),
+		            r->time_ns, "bytes", (int64_t)*sum, 0);
+	}
+}
+
+/* Allocations add, releases subtract; what was allocated before the recording is not known. */
+static enum ws_status put_memories(struct ws_chrome *ch, struct ws_err *err)
+{
+	size_t n = ch->kind[WS_KIND_MEMORY].n;
+	struct by_time *order = calloc(n ? n : 1, sizeof(*order));
+	struct ws_id_map in_use = {0};
+	enum ws_status status = WS_OK;
+
+	WS_FAIL_IF(!order, err, NO_MEMORY, "no memory for the timeline");
+	for (size_t i = 0; i < n; i++)
+		order[i] = (struct by_time){WS_CHROME_ROW(ch, MEMORY, memory, i)->time_ns, i, 0};
+	qsort(order, n, sizeof(*order), compare_by_time);
+	for (size_t i = 0; i < n && status == WS_OK; i++) {
+		const struct ws_row_memory *r = WS_CHROME_ROW(ch, MEMORY, memory, order[i].key);
+		const uint64_t *before;
+		uint64_t pid, sum;
+
+		if (r->op != WS_MEMORY_OP_ALLOC && r->op != WS_MEMORY_OP_FREE) {
+			ch->stats->left_out[WS_KIND_MEMORY]++;
+			continue;
+		}
+		status = ws_chrome_process(ch, r->pid, &pid, err);
+		if (is_on_device(r->memory_kind))
+			pid = ws_chrome_device(r->device);
+		before = ws_id_map_get(&in_use, pid);
+		sum = before ? *before : 0;
+		sum = r->op == WS_MEMORY_OP_ALLOC ? sum + r->bytes : sum - r->bytes;
+		if (status == WS_OK)
+			status = ws_id_map_set(&in_use, pid, sum, err);
+		if (status == WS_OK)
+			put_memory(ch, r, &in_use);
+	}
+	ws_id_map_free(&in_use);
+	free(order);
+	return status;
+}
+
+/* --- occupancy --- */
+
+#define PERCENT_DIGITS 3 /* of which sums are exact */
+#define PERCENT_ONE    1000
+
+static size_t collect_changes(const struct ws_chrome *ch, struct by_time *changes)
+{
+	size_t n = 0, at;
+
+	for (size_t i = 0; i < ch->nslices; i++) {
+		const struct ws_chrome_slice *s = &ch->slice[i];
+		int64_t share;
+
+		if (s->kind != WS_KIND_KERNEL || s->end_ns <= s->start_ns)
+			continue;
+		ws_chrome_config(ch, WS_CHROME_ROW(ch, KERNEL, kernel, s->row)->config, &at);
+		if (!ch->has_occupancy[at])
+			continue;
+		share = (int64_t)(ch->occupancy[at].percent * PERCENT_ONE + 0.5);
+		changes[n++] = (struct by_time){s->start_ns, ch->track[s->track].a, share};
+		changes[n++] = (struct by_time){s->end_ns, ch->track[s->track].a, -share};
+	}
+	return n;
+}
+
+/* The kernels' estimates added up, at most 100: kernels side by side fill the device together. */
+static enum ws_status put_occupancy(struct ws_chrome *ch, struct ws_err *err)
+{
+	const int64_t full = 100 * PERCENT_ONE;
+	struct by_time *changes = calloc(ch->nslices ? 2 * ch->nslices : 1, sizeof(*changes));
+	struct ws_id_map sums = {0};
+	enum ws_status status = WS_OK;
+	size_t n;
+
+	WS_FAIL_IF(!changes, err, NO_MEMORY, "no memory for the timeline");
+	n = collect_changes(ch, changes);
+	qsort(changes, n, sizeof(*changes), compare_by_time);
+	for (size_t i = 0; i < n && status == WS_OK; i++) {
+		const uint64_t *before = ws_id_map_get(&sums, changes[i].key);
+		int64_t sum = (before ? (int64_t)*before : 0) + changes[i].change;
+
+		status = ws_id_map_set(&sums, changes[i].key, (uint64_t)sum, err);
+		/* all changes of a moment make one value */
+		if (i + 1 < n && changes[i + 1].time_ns == changes[i].time_ns &&
+		    changes[i + 1].key == changes[i].key)
+			continue;
+		put_counter(ch, ws_chrome_device(changes[i].key),
+		            literal("est. achieved occupancy of running kernels"),
+		            changes[i].time_ns, "%", sum > full ? full : sum, PERCENT_DIGITS);
+	}
+	ws_id_map_free(&sums);
+	free(changes);
+	return status;
+}
+
+enum ws_status ws_chrome_put_counters(struct ws_chrome *ch, struct ws_err *err)
+{
+	put_samples(ch);
+	WS_FORWARD(put_memories(ch, err));
+	return put_occupancy(ch, err);
+}

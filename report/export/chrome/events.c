@@ -1,0 +1,517 @@
+/*
+ * One event of the timeline each: slices with what is known of them, arrows,
+ * marks. Categories and the names of arguments are those of PyTorch's
+ * profiler where it has them, so that its tools find them.
+ */
+#include "report/export/chrome/private.h"
+
+#define TELL_SLICES 4096 /* between two words about progress */
+#define NS_DIGITS   3    /* times are microseconds with three decimals: exact nanoseconds */
+
+static int64_t since_begin(const struct ws_chrome *ch, int64_t time_ns)
+{
+	int64_t ns;
+
+	return __builtin_sub_overflow(time_ns, ch->begin_ns, &ns) ? INT64_MAX : ns;
+}
+
+void ws_chrome_begin_event(struct ws_chrome *ch, const char *phase, uint64_t pid, uint64_t tid,
+                           int64_t time_ns)
+{
+	struct ws_json *j = &ch->j;
+
+	ws_json_break(j);
+	ws_json_object_begin(j);
+	ws_json_key(j, "ph");
+	ws_json_str(j, phase);
+	ws_json_key(j, "pid");
+	ws_json_u64(j, pid);
+	ws_json_key(j, "tid");
+	ws_json_u64(j, tid);
+	ws_json_key(j, "ts");
+	ws_json_decimal(j, since_begin(ch, time_ns), NS_DIGITS);
+}
+
+/* --- arguments --- */
+
+static void put_u64(struct ws_chrome *ch, const char *key, uint64_t value)
+{
+	ws_json_key(&ch->j, key);
+	ws_json_u64(&ch->j, value);
+}
+
+static void put_known(struct ws_chrome *ch, const char *key, uint64_t value)
+{
+	if (value)
+		put_u64(ch, key, value);
+}
+
+static void put_text(struct ws_chrome *ch, const char *key, struct ws_bytes text)
+{
+	ws_json_key(&ch->j, key);
+	ws_json_string(&ch->j, text.ptr, text.len);
+}
+
+static void put_known_text(struct ws_chrome *ch, const char *key, struct ws_bytes text)
+{
+	if (text.len)
+		put_text(ch, key, text);
+}
+
+/* What PyTorch records as an array, and the trace has as its text. */
+static void put_known_array(struct ws_chrome *ch, const char *key, struct ws_bytes text)
+{
+	if (!text.len)
+		return;
+	ws_json_key(&ch->j, key);
+	ws_json_array_text(&ch->j, text.ptr, text.len);
+}
+
+static void put_sizes(struct ws_chrome *ch, const char *key, uint64_t x, uint64_t y, uint64_t z)
+{
+	ws_json_key(&ch->j, key);
+	ws_json_array_begin(&ch->j);
+	ws_json_u64(&ch->j, x);
+	ws_json_u64(&ch->j, y);
+	ws_json_u64(&ch->j, z);
+	ws_json_array_end(&ch->j);
+}
+
+/* A number of 8 bits to the power of its unit's name: "htod" of a memcpy's kind. */
+static struct ws_bytes enum_name(enum ws_kind kind, int column, uint64_t value)
+{
+	return ws_enum_name(ws_schema_kind(kind)->columns[column].unit, value);
+}
+
+static void put_name(struct ws_chrome *ch, struct ws_bytes name, const char *category)
+{
+	static const struct ws_bytes unknown = {"(unknown)", 9};
+
+	put_text(ch, "name", name.len ? name : unknown);
+	ws_json_key(&ch->j, "cat");
+	ws_json_str(&ch->j, category);
+}
+
+static void begin_args(struct ws_chrome *ch)
+{
+	ws_json_key(&ch->j, "args");
+	ws_json_object_begin(&ch->j);
+}
+
+static void put_place(struct ws_chrome *ch, const struct ws_chrome_slice *s, uint64_t correlation)
+{
+	const struct ws_chrome_track *t = &ch->track[s->track];
+	const uint64_t key[2] = {t->b, correlation};
+	uint64_t link = correlation ? ws_strtab_find(&ch->links, key, sizeof(key)) : 0;
+
+	if (link)
+		put_u64(ch, "External id", ch->external_ids[link - 1]);
+	put_u64(ch, "device", t->a);
+	put_u64(ch, "context", t->c);
+	ws_json_key(&ch->j, "stream");
+	ws_json_i64(&ch->j, (int64_t)t->d);
+	put_known(ch, "correlation", correlation);
+}
+
+/* --- slices of each kind --- */
+
+static void put_kernel(struct ws_chrome *ch, const struct ws_chrome_slice *s)
+{
+	const struct ws_row_kernel *r = WS_CHROME_ROW(ch, KERNEL, kernel, s->row);
+	size_t at;
+	const struct ws_row_launch_config *c = ws_chrome_config(ch, r->config, &at);
+	const struct ws_occupancy *o = &ch->occupancy[at];
+
+	put_name(ch, (struct ws_bytes){ch->names[at].data, ch->names[at].len}, "kernel");
+	begin_args(ch);
+	put_place(ch, s, r->correlation);
+	put_known(ch, "registers per thread", c->registers);
+	put_u64(ch, "shared memory", c->shared_static_bytes + c->shared_dynamic_bytes);
+	put_u64(ch, "static shared memory (bytes)", c->shared_static_bytes);
+	put_u64(ch, "dynamic shared memory (bytes)", c->shared_dynamic_bytes);
+	put_sizes(ch, "grid", c->grid_x, c->grid_y, c->grid_z);
+	put_sizes(ch, "block", c->block_x, c->block_y, c->block_z);
+	if (c->cluster_x)
+		put_sizes(ch, "cluster", c->cluster_x, c->cluster_y, c->cluster_z);
+	if (ch->has_occupancy[at]) {
+		ws_json_key(&ch->j, "blocks per SM");
+		ws_json_f64(&ch->j, o->blocks_per_sm);
+		ws_json_key(&ch->j, "warps per SM");
+		ws_json_f64(&ch->j, o->warps_per_sm);
+		put_u64(ch, "est. achieved occupancy %", o->kineto_percent);
+		ws_json_key(&ch->j, "est. achieved occupancy opt-in (%)");
+		ws_json_f64(&ch->j, o->percent);
+	}
+	put_known(ch, "graph node id", r->graph_node);
+	put_known(ch, "graph id", r->graph);
+	if (r->flags & WS_KERNEL_CUT_OFF) {
+		ws_json_key(&ch->j, "cut off");
+		ws_json_bool(&ch->j, 1);
+	}
+}
+
+static void put_rate(struct ws_chrome *ch, uint64_t bytes, const struct ws_chrome_slice *s)
+{
+	put_u64(ch, "bytes", bytes);
+	if (s->end_ns > s->start_ns) {
+		ws_json_key(&ch->j, "memory bandwidth (GB/s)");
+		ws_json_f64(&ch->j, (double)bytes / (double)(s->end_ns - s->start_ns));
+	}
+}
+
+/* As PyTorch's profiler writes them: "Memcpy HtoD (Pinned -> Device)". */
+static const char *const directions[] = {"Unknown", "HtoD", "DtoH", "HtoA", "AtoH", "AtoA", "AtoD",
+                                         "DtoA",    "DtoD", "HtoH", "PtoP", "HtoD", "DtoH", "DtoD"};
+static const char *const memories[] = {"Unknown", "Pageable", "Pinned",        "Device",
+                                       "Array",   "Managed",  "Device Static", "Managed Static"};
+
+#define NAME_OF(names, value) (names)[(value) < sizeof(names) / sizeof(*(names)) ? (value) : 0]
+
+static void put_memcpy(struct ws_chrome *ch, const struct ws_chrome_slice *s)
+{
+	const struct ws_row_memcpy *r = WS_CHROME_ROW(ch, MEMCPY, memcpy, s->row);
+	const uint64_t peer = 10, first_unified = 11;
+	char name[80];
+	int len = snprintf(name, sizeof(name), "Memcpy %s (%s -> %s)", NAME_OF(directions, r->kind),
+	                   NAME_OF(memories, r->src_kind), NAME_OF(memories, r->dst_kind));
+
+	put_name(ch, (struct ws_bytes){name, (size_t)len}, "gpu_memcpy");
+	begin_args(ch);
+	put_place(ch, s, r->correlation);
+	put_rate(ch, r->bytes, s);
+	if (r->kind >= first_unified)
+		put_text(ch, "unified memory",
+		         enum_name(WS_KIND_MEMCPY, WS_COL_memcpy_kind, r->kind));
+	if (r->kind == peer) {
+		put_u64(ch, "fromDevice", r->src_device);
+		put_u64(ch, "toDevice", r->dst_device);
+	}
+	put_known(ch, "graph node id", r->graph_node);
+}
+
+static void put_memset(struct ws_chrome *ch, const struct ws_chrome_slice *s)
+{
+	const struct ws_row_memset *r = WS_CHROME_ROW(ch, MEMSET, memset, s->row);
+	char name[60];
+	int len = snprintf(name, sizeof(name), "Memset (%s)", NAME_OF(memories, r->memory_kind));
+
+	put_name(ch, (struct ws_bytes){name, (size_t)len}, "gpu_memset");
+	begin_args(ch);
+	put_place(ch, s, r->correlation);
+	put_rate(ch, r->bytes, s);
+	put_u64(ch, "value", r->value);
+	put_known(ch, "graph node id", r->graph_node);
+}
+
+static void put_graph(struct ws_chrome *ch, const struct ws_chrome_slice *s)
+{
+	const struct ws_row_graph_launch *r = WS_CHROME_ROW(ch, GRAPH_LAUNCH, graph_launch, s->row);
+	char name[60];
+	int len = snprintf(name, sizeof(name), "CUDA graph %llu", (unsigned long long)r->graph);
+
+	put_name(ch, (struct ws_bytes){name, (size_t)len}, "cuda_graph");
+	begin_args(ch);
+	put_place(ch, s, r->correlation);
+	put_u64(ch, "graph id", r->graph);
+	put_known(ch, "executable graph id", r->graph_exec);
+}
+
+static void put_sync(struct ws_chrome *ch, const struct ws_chrome_slice *s)
+{
+	static const char *const names[] = {"Synchronization", "Event Sync", "Stream Wait Event",
+	                                    "Stream Sync", "Context Sync"};
+	const struct ws_row_sync *r = WS_CHROME_ROW(ch, SYNC, sync, s->row);
+	const char *name = NAME_OF(names, r->type);
+
+	put_name(ch, (struct ws_bytes){name, strlen(name)}, "cuda_sync");
+	begin_args(ch);
+	put_place(ch, s, r->correlation);
+	put_text(ch, "cuda_sync_kind", (struct ws_bytes){name, strlen(name)});
+	if (r->event >= 0)
+		put_u64(ch, "wait_on_cuda_event_id", (uint64_t)r->event);
+	if (r->event_stream >= 0)
+		put_u64(ch, "wait_on_stream", (uint64_t)r->event_stream);
+	put_known(ch, "wait_on_cuda_event_record_corr_id", r->event_correlation);
+}
+
+static void put_gpu_range(struct ws_chrome *ch, const struct ws_chrome_slice *s)
+{
+	const struct ws_row_gpu_range *r = WS_CHROME_ROW(ch, GPU_RANGE, gpu_range, s->row);
+
+	put_name(ch, ws_chrome_text(ch, r->name), "gpu_user_annotation");
+	begin_args(ch);
+	put_u64(ch, "device", r->device);
+	put_u64(ch, "stream", r->stream);
+}
+
+static void put_api(struct ws_chrome *ch, const struct ws_chrome_slice *s)
+{
+	const struct ws_row_api *r = WS_CHROME_ROW(ch, API, api, s->row);
+	struct ws_bytes name = ws_chrome_text(ch, r->name);
+	const char *p = name.ptr;
+	int is_driver = name.len > 2 && p[0] == 'c' && p[1] == 'u' && p[2] >= 'A' && p[2] <= 'Z';
+
+	put_name(ch, name, is_driver ? "cuda_driver" : "cuda_runtime");
+	begin_args(ch);
+	put_known(ch, "correlation", r->correlation);
+	if (r->result) {
+		ws_json_key(&ch->j, "return value");
+		ws_json_i64(&ch->j, r->result);
+	}
+}
+
+/* What an annotated operation says of itself. */
+static void put_op(struct ws_chrome *ch, uint64_t payload)
+{
+	const uint64_t *place = ws_id_map_get(&ch->kind[WS_KIND_PAYLOAD].places, payload);
+	const struct ws_row_payload *row;
+	const struct ws_op *op;
+	int64_t number;
+
+	if (!payload || !place)
+		return;
+	row = WS_CHROME_ROW(ch, PAYLOAD, payload, *place);
+	op = &ch->ops.op[*place];
+	if (ws_payload_number(row->schema, row->bytes.ptr, row->bytes.len, &number)) {
+		ws_json_key(&ch->j, "value");
+		ws_json_i64(&ch->j, number);
+	}
+	if (!ch->ops.is_op[*place])
+		return;
+	put_known_text(ch, "op", ch->texts[op->kind]);
+	put_known_text(ch, "direction", ch->texts[op->direction]);
+	put_known_text(ch, "dtype", ch->texts[op->dtype]);
+	if (op->layer >= 0)
+		put_u64(ch, "layer", (uint64_t)op->layer);
+	if (op->flops >= 0)
+		put_u64(ch, "FLOPs", (uint64_t)op->flops);
+	if (op->bytes >= 0)
+		put_u64(ch, "bytes read and written", (uint64_t)op->bytes);
+}
+
+static void put_range(struct ws_chrome *ch, const struct ws_chrome_slice *s)
+{
+	const struct ws_export_range *r = &ch->ranges.range[s->row];
+
+	put_name(ch, ws_chrome_text(ch, r->name), "user_annotation");
+	begin_args(ch);
+	put_known_text(ch, "domain", ws_chrome_text(ch, r->domain));
+	put_known(ch, "category", r->category);
+	put_op(ch, r->payload);
+	if (r->flags & WS_EXPORT_RANGE_START_END)
+		put_u64(ch, "range id", r->range);
+	if (r->flags & WS_EXPORT_RANGE_OPEN) {
+		ws_json_key(&ch->j, "never ended");
+		ws_json_bool(&ch->j, 1);
+	}
+}
+
+static void put_cpu_op(struct ws_chrome *ch, const struct ws_chrome_slice *s)
+{
+	const struct ws_row_cpu_op *r = WS_CHROME_ROW(ch, CPU_OP, cpu_op, s->row);
+	const struct ws_row_op_config *c =
+	        ws_export_dict_find(&ch->kind[WS_KIND_OP_CONFIG], r->config);
+
+	put_name(ch, c ? ws_chrome_text(ch, c->name) : (struct ws_bytes){"", 0}, "cpu_op");
+	begin_args(ch);
+	put_known(ch, "External id", r->external_id);
+	put_known(ch, "Record function id", r->record_function);
+	if (r->sequence >= 0)
+		put_u64(ch, "Sequence number", (uint64_t)r->sequence);
+	put_known(ch, "Fwd thread id", r->forward_thread);
+	if (!c)
+		return;
+	put_known_array(ch, "Input Dims", ws_chrome_text(ch, c->dims));
+	put_known_array(ch, "Input type", ws_chrome_text(ch, c->types));
+	put_known_array(ch, "Input Strides", ws_chrome_text(ch, c->strides));
+	put_known_array(ch, "Concrete Inputs", ws_chrome_text(ch, c->inputs));
+	if (c->cost != WS_COST_NONE)
+		put_u64(ch, "FLOPs", c->flops);
+	if (c->cost == WS_COST_FLOPS_AND_BYTES) {
+		put_u64(ch, "bytes read", c->bytes_read);
+		put_u64(ch, "bytes written", c->bytes_written);
+	}
+}
+
+static void put_python_call(struct ws_chrome *ch, const struct ws_chrome_slice *s)
+{
+	const struct ws_row_python_call *r = WS_CHROME_ROW(ch, PYTHON_CALL, python_call, s->row);
+
+	put_name(ch, ws_chrome_text(ch, r->name), "python_function");
+	begin_args(ch);
+	put_known(ch, "Python id", r->id);
+	put_known(ch, "Python parent id", r->parent);
+	if (r->module >= 0)
+		put_u64(ch, "Python module id", (uint64_t)r->module);
+}
+
+static void put_overhead(struct ws_chrome *ch, const struct ws_chrome_slice *s)
+{
+	const struct ws_row_overhead *r = WS_CHROME_ROW(ch, OVERHEAD, overhead, s->row);
+	struct ws_bytes kind = enum_name(WS_KIND_OVERHEAD, WS_COL_overhead_kind, r->kind);
+	struct ws_bytes name = ws_chrome_text(ch, r->name);
+
+	put_name(ch, name.len ? name : kind, "overhead");
+	begin_args(ch);
+	put_known_text(ch, "kind", kind);
+}
+
+/* --- arrows --- */
+
+static void put_arrow(struct ws_chrome *ch, const char *phase, const char *what, uint64_t id,
+                      uint64_t pid, uint64_t tid, int64_t time_ns)
+{
+	ws_chrome_begin_event(ch, phase, pid, tid, time_ns);
+	ws_json_key(&ch->j, "name");
+	ws_json_str(&ch->j, what);
+	ws_json_key(&ch->j, "cat");
+	ws_json_str(&ch->j, what);
+	ws_json_key(&ch->j, "id");
+	ws_json_u64(&ch->j, id);
+	if (*phase == 'f') {
+		/* it ends at the slice around this moment, not at the next one */
+		ws_json_key(&ch->j, "bp");
+		ws_json_str(&ch->j, "e");
+	}
+	ws_json_object_end(&ch->j);
+}
+
+/* The first arrow of these keys. */
+static size_t find_launch(const struct ws_chrome *ch, uint64_t pid, uint64_t correlation)
+{
+	size_t low = 0, high = ch->nlaunches;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		const struct ws_chrome_launch *l = &ch->launch[middle];
+
+		if (l->pid < pid || (l->pid == pid && l->correlation < correlation))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* Arrows from a call to all that it launched; of two records of a call the first has them. */
+static void begin_arrows(struct ws_chrome *ch, const struct ws_chrome_slice *s)
+{
+	const struct ws_chrome_track *t = &ch->track[s->track];
+	uint64_t correlation = WS_CHROME_ROW(ch, API, api, s->row)->correlation;
+	size_t i = correlation ? find_launch(ch, t->a, correlation) : ch->nlaunches;
+
+	for (; i < ch->nlaunches; i++) {
+		struct ws_chrome_launch *l = &ch->launch[i];
+
+		if (l->pid != t->a || l->correlation != correlation)
+			break;
+		if (!l->drawn)
+			put_arrow(ch, "s", "ac2g", i + 1, t->pid, t->tid[s->lane], s->start_ns);
+		l->drawn = 1;
+	}
+}
+
+static void end_arrow(struct ws_chrome *ch, const struct ws_chrome_slice *s)
+{
+	const struct ws_chrome_track *t = &ch->track[s->track];
+
+	if (s->flow && ch->launch[s->flow - 1].drawn)
+		put_arrow(ch, "f", "ac2g", s->flow, t->pid, t->tid[s->lane], s->start_ns);
+}
+
+/* --- all of them --- */
+
+static void put_slice(struct ws_chrome *ch, const struct ws_chrome_slice *s)
+{
+	static void (*const put[WS_KIND_END])(struct ws_chrome *,
+	                                      const struct ws_chrome_slice *) = {
+	        [WS_KIND_KERNEL] = put_kernel,     [WS_KIND_MEMCPY] = put_memcpy,
+	        [WS_KIND_MEMSET] = put_memset,     [WS_KIND_GRAPH_LAUNCH] = put_graph,
+	        [WS_KIND_SYNC] = put_sync,         [WS_KIND_GPU_RANGE] = put_gpu_range,
+	        [WS_KIND_API] = put_api,           [WS_KIND_NVTX] = put_range,
+	        [WS_KIND_CPU_OP] = put_cpu_op,     [WS_KIND_PYTHON_CALL] = put_python_call,
+	        [WS_KIND_OVERHEAD] = put_overhead,
+	};
+	const struct ws_chrome_track *t = &ch->track[s->track];
+	int64_t dur_ns;
+
+	if (__builtin_sub_overflow(s->end_ns, s->start_ns, &dur_ns))
+		dur_ns = INT64_MAX;
+	ws_chrome_begin_event(ch, "X", t->pid, t->tid[s->lane], s->start_ns);
+	ws_json_key(&ch->j, "dur");
+	ws_json_decimal(&ch->j, dur_ns, NS_DIGITS);
+	put[s->kind](ch, s);
+	ws_json_object_end(&ch->j);
+	ws_json_object_end(&ch->j);
+	/* right behind the slice that it binds to, as both are at one moment */
+	if (s->kind == WS_KIND_API)
+		begin_arrows(ch, s);
+	end_arrow(ch, s);
+}
+
+/* Threads come first in the order of tracks, so the begin of an arrow before its end. */
+void ws_chrome_put_slices(struct ws_chrome *ch)
+{
+	for (size_t i = 0; i < ch->nslices; i++) {
+		if (i % TELL_SLICES == 0 && ch->opts->progress)
+			ch->opts->progress(ch->opts->progress_ctx, i, ch->nslices);
+		put_slice(ch, &ch->slice[i]);
+	}
+}
+
+/* The track of a thread: NULL when nothing is drawn on it. */
+static const struct ws_chrome_track *thread_track(const struct ws_chrome *ch, uint64_t thread)
+{
+	const uint64_t key[5] = {WS_CHROME_THREAD, ws_chrome_thread_pid(ch, thread), thread};
+	uint64_t id = ws_strtab_find(&ch->track_keys, key, sizeof(key));
+
+	return id ? &ch->track[id - 1] : NULL;
+}
+
+void ws_chrome_put_marks(struct ws_chrome *ch)
+{
+	for (size_t i = 0; i < ch->ranges.nmarks; i++) {
+		const struct ws_row_nvtx *r = &ch->ranges.mark[i];
+		const struct ws_chrome_track *t = thread_track(ch, r->thread);
+		const struct ws_row_thread *row =
+		        ws_export_dict_find(&ch->kind[WS_KIND_THREAD], r->thread);
+		const uint64_t *pid = ws_id_map_get(&ch->json_pids, row ? row->pid : 0);
+
+		ws_chrome_begin_event(ch, "i",
+		                      t     ? t->pid
+		                      : pid ? *pid
+		                            : 0,
+		                      t     ? t->tid[0]
+		                      : row ? row->tid
+		                            : 0,
+		                      r->time_ns);
+		ws_json_key(&ch->j, "s");
+		ws_json_str(&ch->j, "t");
+		put_name(ch, ws_chrome_text(ch, r->name), "user_annotation");
+		begin_args(ch);
+		put_known_text(ch, "domain", ws_chrome_text(ch, r->domain));
+		put_op(ch, r->payload);
+		ws_json_object_end(&ch->j);
+		ws_json_object_end(&ch->j);
+	}
+}
+
+/* From an operation to its backward pass; both ends are at the start of a slice. */
+void ws_chrome_put_forward_backward(struct ws_chrome *ch)
+{
+	uint64_t id = ch->nlaunches;
+
+	for (size_t i = 0; i < ch->kind[WS_KIND_FLOW].n; i++) {
+		const struct ws_row_flow *r = WS_CHROME_ROW(ch, FLOW, flow, i);
+		const struct ws_chrome_track *from = thread_track(ch, r->from_thread);
+		const struct ws_chrome_track *to = thread_track(ch, r->to_thread);
+
+		if (!from || !to) {
+			ch->stats->left_out[WS_KIND_FLOW]++;
+			continue;
+		}
+		id++;
+		put_arrow(ch, "s", "fwdbwd", id, from->pid, from->tid[0], r->from_ns);
+		put_arrow(ch, "f", "fwdbwd", id, to->pid, to->tid[0], r->to_ns);
+	}
+}

@@ -1,0 +1,479 @@
+/*
+ * Where each record is drawn: tracks, lanes of a track, and which call
+ * launched what.
+ */
+#include <stdlib.h>
+
+#include "report/export/chrome/private.h"
+
+/* More lanes than this would serve nobody; what crosses then shares the last one. */
+#define MAX_LANES 256u
+/* Numbers of lanes that have no thread or stream of their own: Linux gives none over 2^22. */
+#define FIRST_MADE_TID (UINT64_C(1) << 23)
+
+static enum ws_status no_memory(struct ws_err *err)
+{
+	return WS_FAIL(err, NO_MEMORY, "no memory for the timeline");
+}
+
+void ws_chrome_see(struct ws_chrome *ch, int64_t from_ns, int64_t to_ns)
+{
+	if (from_ns < ch->begin_ns)
+		ch->begin_ns = from_ns;
+	if (to_ns > ch->end_ns)
+		ch->end_ns = to_ns;
+}
+
+/* --- tracks and slices --- */
+
+static enum ws_status track_of(struct ws_chrome *ch, const uint64_t key[5], uint32_t *out,
+                               struct ws_err *err)
+{
+	uint64_t id = ws_strtab_find(&ch->track_keys, key, 5 * sizeof(*key));
+	struct ws_chrome_track *t;
+
+	if (!id) {
+		if (ch->ntracks == ch->tracks_cap) {
+			size_t cap = ch->tracks_cap ? ch->tracks_cap * 2 : 16;
+
+			t = reallocarray(ch->track, cap, sizeof(*t));
+			if (!t)
+				return no_memory(err);
+			ch->track = t;
+			ch->tracks_cap = cap;
+		}
+		WS_FORWARD(ws_strtab_add(&ch->track_keys, key, 5 * sizeof(*key), &id, err));
+		t = &ch->track[ch->ntracks++];
+		*t = (struct ws_chrome_track){key[0], key[1], key[2], key[3], key[4],
+		                              0,      0,      0,      NULL};
+	}
+	*out = (uint32_t)(id - 1);
+	return WS_OK;
+}
+
+static enum ws_status add_slice(struct ws_chrome *ch, enum ws_kind kind, uint64_t row,
+                                const uint64_t key[5], int64_t start_ns, int64_t dur_ns,
+                                struct ws_err *err)
+{
+	struct ws_chrome_slice *s;
+	uint32_t track = 0;
+
+	WS_FORWARD(track_of(ch, key, &track, err));
+	if (ch->nslices == ch->slices_cap) {
+		size_t cap = ch->slices_cap ? ch->slices_cap * 2 : 1024;
+
+		s = reallocarray(ch->slice, cap, sizeof(*s));
+		if (!s)
+			return no_memory(err);
+		ch->slice = s;
+		ch->slices_cap = cap;
+	}
+	s = &ch->slice[ch->nslices++];
+	*s = (struct ws_chrome_slice){.start_ns = start_ns,
+	                              .row = row,
+	                              .track = track,
+	                              .kind = kind};
+	if (__builtin_add_overflow(start_ns, dur_ns < 0 ? 0 : dur_ns, &s->end_ns))
+		s->end_ns = INT64_MAX;
+	ws_chrome_see(ch, s->start_ns, s->end_ns);
+	return WS_OK;
+}
+
+static enum ws_status add_on_thread(struct ws_chrome *ch, enum ws_kind kind, uint64_t row,
+                                    uint64_t thread, int64_t start_ns, int64_t dur_ns,
+                                    struct ws_err *err)
+{
+	const uint64_t key[5] = {WS_CHROME_THREAD, ws_chrome_thread_pid(ch, thread), thread};
+
+	return add_slice(ch, kind, row, key, start_ns, dur_ns, err);
+}
+
+/* --- the host --- */
+
+static enum ws_status collect_host(struct ws_chrome *ch, struct ws_err *err)
+{
+	for (size_t i = 0; i < ch->kind[WS_KIND_API].n; i++) {
+		const struct ws_row_api *r = WS_CHROME_ROW(ch, API, api, i);
+
+		WS_FORWARD(
+		        add_on_thread(ch, WS_KIND_API, i, r->thread, r->start_ns, r->dur_ns, err));
+	}
+	for (size_t i = 0; i < ch->kind[WS_KIND_CPU_OP].n; i++) {
+		const struct ws_row_cpu_op *r = WS_CHROME_ROW(ch, CPU_OP, cpu_op, i);
+
+		WS_FORWARD(add_on_thread(ch, WS_KIND_CPU_OP, i, r->thread, r->start_ns, r->dur_ns,
+		                         err));
+	}
+	for (size_t i = 0; i < ch->kind[WS_KIND_PYTHON_CALL].n; i++) {
+		const struct ws_row_python_call *r = WS_CHROME_ROW(ch, PYTHON_CALL, python_call, i);
+
+		WS_FORWARD(add_on_thread(ch, WS_KIND_PYTHON_CALL, i, r->thread, r->start_ns,
+		                         r->dur_ns, err));
+	}
+	for (size_t i = 0; i < ch->kind[WS_KIND_OVERHEAD].n; i++) {
+		const struct ws_row_overhead *r = WS_CHROME_ROW(ch, OVERHEAD, overhead, i);
+
+		WS_FORWARD(add_on_thread(ch, WS_KIND_OVERHEAD, i, r->thread, r->start_ns, r->dur_ns,
+		                         err));
+	}
+	return WS_OK;
+}
+
+static void see_counters(struct ws_chrome *ch)
+{
+	for (size_t i = 0; i < ch->kind[WS_KIND_MEMORY].n; i++) {
+		int64_t time_ns = WS_CHROME_ROW(ch, MEMORY, memory, i)->time_ns;
+
+		ws_chrome_see(ch, time_ns, time_ns);
+	}
+	for (size_t i = 0; i < ch->kind[WS_KIND_COUNTER].n; i++) {
+		int64_t time_ns = WS_CHROME_ROW(ch, COUNTER, counter, i)->time_ns;
+
+		ws_chrome_see(ch, time_ns, time_ns);
+	}
+}
+
+/* After all else: a range that never ended lasts as long as the trace. */
+static enum ws_status collect_ranges(struct ws_chrome *ch, struct ws_err *err)
+{
+	for (size_t i = 0; i < ch->ranges.nmarks; i++)
+		ws_chrome_see(ch, ch->ranges.mark[i].time_ns, ch->ranges.mark[i].time_ns);
+	for (size_t i = 0; i < ch->ranges.n; i++)
+		ws_chrome_see(ch, ch->ranges.range[i].start_ns, ch->ranges.range[i].end_ns);
+	for (size_t i = 0; i < ch->ranges.n; i++) {
+		const struct ws_export_range *r = &ch->ranges.range[i];
+		int64_t end = r->flags & WS_EXPORT_RANGE_OPEN ? ch->end_ns : r->end_ns, dur;
+
+		if (__builtin_sub_overflow(end, r->start_ns, &dur))
+			dur = INT64_MAX;
+		WS_FORWARD(add_on_thread(ch, WS_KIND_NVTX, i, r->thread, r->start_ns, dur, err));
+	}
+	return WS_OK;
+}
+
+/* --- devices --- */
+
+static enum ws_status collect_kernels(struct ws_chrome *ch, struct ws_err *err)
+{
+	size_t at;
+
+	for (size_t i = 0; i < ch->kind[WS_KIND_KERNEL].n; i++) {
+		const struct ws_row_kernel *r = WS_CHROME_ROW(ch, KERNEL, kernel, i);
+		const struct ws_row_launch_config *c = ws_chrome_config(ch, r->config, &at);
+		const uint64_t key[5] = {WS_CHROME_STREAM, c->device, c->pid, c->context,
+		                         c->stream};
+
+		if (r->flags & WS_KERNEL_NO_TIME || r->dur_ns < 0)
+			ch->stats->without_time++;
+		else
+			WS_FORWARD(
+			        add_slice(ch, WS_KIND_KERNEL, i, key, r->start_ns, r->dur_ns, err));
+	}
+	return WS_OK;
+}
+
+static enum ws_status collect_copies(struct ws_chrome *ch, struct ws_err *err)
+{
+	for (size_t i = 0; i < ch->kind[WS_KIND_MEMCPY].n; i++) {
+		const struct ws_row_memcpy *r = WS_CHROME_ROW(ch, MEMCPY, memcpy, i);
+		const uint64_t key[5] = {WS_CHROME_STREAM, r->device, r->pid, r->context,
+		                         r->stream};
+
+		if (r->flags & WS_COPY_NO_TIME || r->dur_ns < 0)
+			ch->stats->without_time++;
+		else
+			WS_FORWARD(
+			        add_slice(ch, WS_KIND_MEMCPY, i, key, r->start_ns, r->dur_ns, err));
+	}
+	for (size_t i = 0; i < ch->kind[WS_KIND_MEMSET].n; i++) {
+		const struct ws_row_memset *r = WS_CHROME_ROW(ch, MEMSET, memset, i);
+		const uint64_t key[5] = {WS_CHROME_STREAM, r->device, r->pid, r->context,
+		                         r->stream};
+
+		if (r->flags & WS_COPY_NO_TIME || r->dur_ns < 0)
+			ch->stats->without_time++;
+		else
+			WS_FORWARD(
+			        add_slice(ch, WS_KIND_MEMSET, i, key, r->start_ns, r->dur_ns, err));
+	}
+	return WS_OK;
+}
+
+static enum ws_status collect_device_rest(struct ws_chrome *ch, struct ws_err *err)
+{
+	for (size_t i = 0; i < ch->kind[WS_KIND_GRAPH_LAUNCH].n; i++) {
+		const struct ws_row_graph_launch *r =
+		        WS_CHROME_ROW(ch, GRAPH_LAUNCH, graph_launch, i);
+		const uint64_t key[5] = {WS_CHROME_STREAM, r->device, r->pid, r->context,
+		                         r->stream};
+
+		WS_FORWARD(
+		        add_slice(ch, WS_KIND_GRAPH_LAUNCH, i, key, r->start_ns, r->dur_ns, err));
+	}
+	for (size_t i = 0; i < ch->kind[WS_KIND_SYNC].n; i++) {
+		const struct ws_row_sync *r = WS_CHROME_ROW(ch, SYNC, sync, i);
+		const uint64_t key[5] = {WS_CHROME_WAITS, r->device, r->pid, r->context,
+		                         (uint64_t)r->stream};
+
+		WS_FORWARD(add_slice(ch, WS_KIND_SYNC, i, key, r->start_ns, r->dur_ns, err));
+	}
+	for (size_t i = 0; i < ch->kind[WS_KIND_GPU_RANGE].n; i++) {
+		const struct ws_row_gpu_range *r = WS_CHROME_ROW(ch, GPU_RANGE, gpu_range, i);
+		const uint64_t key[5] = {WS_CHROME_RANGES, r->device, r->pid, 0, r->stream};
+
+		WS_FORWARD(add_slice(ch, WS_KIND_GPU_RANGE, i, key, r->start_ns, r->dur_ns, err));
+	}
+	return WS_OK;
+}
+
+/* --- order and lanes --- */
+
+static int compare_u64(uint64_t a, uint64_t b)
+{
+	return a < b ? -1 : a > b;
+}
+
+static int compare_tracks(const void *a, const void *b)
+{
+	const uint64_t *x = (const uint64_t *)*(struct ws_chrome_track *const *)a;
+	const uint64_t *y = (const uint64_t *)*(struct ws_chrome_track *const *)b;
+	int order = 0;
+
+	/* type, a, b, c, d */
+	for (size_t i = 0; i < 5 && !order; i++)
+		order = compare_u64(x[i], y[i]);
+	return order;
+}
+
+static enum ws_status rank_tracks(struct ws_chrome *ch, struct ws_err *err)
+{
+	struct ws_chrome_track **order = calloc(ch->ntracks ? ch->ntracks : 1, sizeof(*order));
+
+	if (!order)
+		return no_memory(err);
+	for (size_t i = 0; i < ch->ntracks; i++)
+		order[i] = &ch->track[i];
+	qsort(order, ch->ntracks, sizeof(struct ws_chrome_track *), compare_tracks);
+	for (size_t i = 0; i < ch->ntracks; i++)
+		order[i]->rank = (uint32_t)i;
+	free(order);
+	return WS_OK;
+}
+
+/* Of slices with the same times, the kind that calls the others is outside. */
+static int nesting(uint8_t kind)
+{
+	static const uint8_t outer_first[] = {WS_KIND_PYTHON_CALL, WS_KIND_NVTX, WS_KIND_CPU_OP,
+	                                      WS_KIND_API};
+	int i = 0;
+
+	while (i < (int)sizeof(outer_first) && outer_first[i] != kind)
+		i++;
+	return i;
+}
+
+static int compare_slices(const void *a, const void *b, void *tracks)
+{
+	const struct ws_chrome_slice *x = a, *y = b;
+	const struct ws_chrome_track *track = tracks;
+
+	if (x->track != y->track)
+		return compare_u64(track[x->track].rank, track[y->track].rank);
+	if (x->start_ns != y->start_ns)
+		return x->start_ns < y->start_ns ? -1 : 1;
+	if (x->end_ns != y->end_ns)
+		return x->end_ns > y->end_ns ? -1 : 1;
+	if (x->kind != y->kind)
+		return nesting(x->kind) != nesting(y->kind) ? nesting(x->kind) - nesting(y->kind)
+		                                            : x->kind - y->kind;
+	return compare_u64(x->row, y->row);
+}
+
+/* The ends of the slices that are open in a lane, the innermost last. */
+struct lane {
+	int64_t *open_ns;
+	size_t depth, cap;
+};
+
+struct lanes {
+	struct lane lane[MAX_LANES];
+	uint32_t n;
+};
+
+static int fits(struct lane *l, const struct ws_chrome_slice *s, int alone)
+{
+	while (l->depth && l->open_ns[l->depth - 1] <= s->start_ns)
+		l->depth--;
+	return !l->depth || (!alone && l->open_ns[l->depth - 1] >= s->end_ns);
+}
+
+static enum ws_status place(struct lanes *lanes, struct ws_chrome_slice *s, int alone,
+                            struct ws_err *err)
+{
+	struct lane *l;
+	uint32_t i = 0;
+
+	while (i < lanes->n && !fits(&lanes->lane[i], s, alone))
+		i++;
+	if (i == MAX_LANES)
+		i--;
+	else if (i == lanes->n)
+		lanes->n++;
+	l = &lanes->lane[i];
+	if (l->depth == l->cap) {
+		size_t cap = l->cap ? l->cap * 2 : 32;
+		int64_t *grown = reallocarray(l->open_ns, cap, sizeof(*grown));
+
+		if (!grown)
+			return no_memory(err);
+		l->open_ns = grown;
+		l->cap = cap;
+	}
+	l->open_ns[l->depth++] = s->end_ns;
+	s->lane = i;
+	return WS_OK;
+}
+
+/* Kernels of a stream that overlap are side by side, for none of them is inside another. */
+static int stands_alone(const struct ws_chrome_track *t)
+{
+	return t->type == WS_CHROME_STREAM;
+}
+
+static enum ws_status place_slices(struct ws_chrome *ch, struct ws_err *err)
+{
+	struct lanes *lanes = calloc(1, sizeof(*lanes));
+	enum ws_status status = lanes ? WS_OK : no_memory(err);
+
+	for (size_t i = 0; i < ch->nslices && status == WS_OK; i++) {
+		struct ws_chrome_track *t = &ch->track[ch->slice[i].track];
+
+		if (i && ch->slice[i].track != ch->slice[i - 1].track) {
+			for (uint32_t l = 0; l < lanes->n; l++)
+				lanes->lane[l].depth = 0;
+			lanes->n = 0;
+		}
+		status = place(lanes, &ch->slice[i], stands_alone(t), err);
+		t->lanes = lanes->n;
+	}
+	for (size_t l = 0; lanes && l < MAX_LANES; l++)
+		free(lanes->lane[l].open_ns);
+	free(lanes);
+	return status;
+}
+
+/* --- numbers of the JSON --- */
+
+static enum ws_status number_lane(struct ws_strtab *used, uint64_t pid, uint64_t wanted,
+                                  uint64_t *made, uint64_t *out, struct ws_err *err)
+{
+	uint64_t key[2] = {pid, wanted}, id;
+
+	if (wanted >= FIRST_MADE_TID || ws_strtab_find(used, key, sizeof(key)))
+		key[1] = (*made)++;
+	*out = key[1];
+	return ws_strtab_add(used, key, sizeof(key), &id, err);
+}
+
+/* The first lane of a thread or stream has its number, where no other has it. */
+static uint64_t wanted_tid(const struct ws_chrome *ch, const struct ws_chrome_track *t,
+                           uint32_t lane)
+{
+	const struct ws_row_thread *row;
+
+	if (lane || t->type > WS_CHROME_STREAM)
+		return UINT64_MAX;
+	if (t->type == WS_CHROME_STREAM)
+		return t->d;
+	row = ws_export_dict_find(&ch->kind[WS_KIND_THREAD], t->b);
+	return row ? row->tid : UINT64_MAX;
+}
+
+static enum ws_status number_tracks(struct ws_chrome *ch, struct ws_err *err)
+{
+	struct ws_strtab used = {0};
+	uint64_t made = FIRST_MADE_TID;
+	enum ws_status status = WS_OK;
+
+	for (size_t i = 0; i < ch->ntracks && status == WS_OK; i++) {
+		struct ws_chrome_track *t = &ch->track[i];
+
+		t->tid = calloc(t->lanes ? t->lanes : 1, sizeof(*t->tid));
+		if (!t->tid)
+			status = no_memory(err);
+		else if (t->type == WS_CHROME_THREAD)
+			status = ws_chrome_process(ch, t->a, &t->pid, err);
+		else
+			t->pid = ws_chrome_device(t->a);
+		for (uint32_t l = 0; l < t->lanes && status == WS_OK; l++)
+			status = number_lane(&used, t->pid, wanted_tid(ch, t, l), &made, &t->tid[l],
+			                     err);
+	}
+	ws_strtab_free(&used);
+	return status;
+}
+
+/* --- arrows --- */
+
+static int compare_launches(const void *a, const void *b)
+{
+	const struct ws_chrome_launch *x = a, *y = b;
+
+	if (x->pid != y->pid)
+		return compare_u64(x->pid, y->pid);
+	if (x->correlation != y->correlation)
+		return compare_u64(x->correlation, y->correlation);
+	return compare_u64(x->slice, y->slice);
+}
+
+/* 0 for slices that no call launches. */
+static uint64_t correlation_of(const struct ws_chrome *ch, const struct ws_chrome_slice *s)
+{
+	switch (s->kind) {
+	case WS_KIND_KERNEL:
+		return WS_CHROME_ROW(ch, KERNEL, kernel, s->row)->correlation;
+	case WS_KIND_MEMCPY:
+		return WS_CHROME_ROW(ch, MEMCPY, memcpy, s->row)->correlation;
+	case WS_KIND_MEMSET:
+		return WS_CHROME_ROW(ch, MEMSET, memset, s->row)->correlation;
+	case WS_KIND_GRAPH_LAUNCH:
+		return WS_CHROME_ROW(ch, GRAPH_LAUNCH, graph_launch, s->row)->correlation;
+	default:
+		return 0;
+	}
+}
+
+static enum ws_status collect_launches(struct ws_chrome *ch, struct ws_err *err)
+{
+	ch->launch = calloc(ch->nslices ? ch->nslices : 1, sizeof(*ch->launch));
+	if (!ch->launch)
+		return no_memory(err);
+	for (size_t i = 0; i < ch->nslices; i++) {
+		uint64_t correlation = correlation_of(ch, &ch->slice[i]);
+
+		if (correlation)
+			ch->launch[ch->nlaunches++] =
+			        (struct ws_chrome_launch){ch->track[ch->slice[i].track].b,
+			                                  correlation, i, 0};
+	}
+	qsort(ch->launch, ch->nlaunches, sizeof(*ch->launch), compare_launches);
+	for (size_t i = 0; i < ch->nlaunches && i < UINT32_MAX; i++)
+		ch->slice[ch->launch[i].slice].flow = (uint32_t)i + 1;
+	return WS_OK;
+}
+
+enum ws_status ws_chrome_collect(struct ws_chrome *ch, struct ws_err *err)
+{
+	WS_FORWARD(collect_host(ch, err));
+	WS_FORWARD(collect_kernels(ch, err));
+	WS_FORWARD(collect_copies(ch, err));
+	WS_FORWARD(collect_device_rest(ch, err));
+	see_counters(ch);
+	WS_FORWARD(collect_ranges(ch, err));
+	WS_FORWARD(rank_tracks(ch, err));
+	if (ch->nslices)
+		qsort_r(ch->slice, ch->nslices, sizeof(*ch->slice), compare_slices, ch->track);
+	WS_FORWARD(place_slices(ch, err));
+	WS_FORWARD(number_tracks(ch, err));
+	return collect_launches(ch, err);
+}

@@ -1,0 +1,40 @@
+#include "report/export/gzip.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <sys/types.h>
+#include <zlib.h>
+
+#define BUFFER_BYTES (1u << 17)
+
+/* 0: nothing taken, an error; errno is zlib's where it has one. */
+static ssize_t put(void *cookie, const char *bytes, size_t size)
+{
+	return gzwrite(cookie, bytes, size > INT_MAX ? (unsigned)INT_MAX : (unsigned)size);
+}
+
+static int end(void *cookie)
+{
+	int code = gzclose_w(cookie);
+
+	if (code != Z_OK && code != Z_ERRNO)
+		errno = EIO;
+	return code == Z_OK ? 0 : EOF;
+}
+
+enum ws_status ws_export_gzip_open(FILE **f, const char *path, struct ws_err *err)
+{
+	const cookie_io_functions_t functions = {.write = put, .close = end};
+	gzFile gz = gzopen(path, "wbe6");
+
+	*f = NULL;
+	WS_FAIL_IF(!gz, err, IO_WRITE, "%s", strerror(errno));
+	gzbuffer(gz, BUFFER_BYTES);
+	*f = fopencookie(gz, "w", functions);
+	if (!*f) {
+		gzclose_w(gz);
+		return WS_FAIL(err, NO_MEMORY, "no memory to compress");
+	}
+	setvbuf(*f, NULL, _IOFBF, BUFFER_BYTES);
+	return WS_OK;
+}

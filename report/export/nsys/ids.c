@@ -1,0 +1,232 @@
+/*
+ * Texts, processes, threads and kernels of a trace by the ids of an export.
+ */
+#include <stdlib.h>
+
+#include "report/export/nsys/nsys.h"
+#include "formats/base/utf8.h"
+
+/* A global id holds process and thread in so many bits each. */
+#define ID_BITS 24
+#define ID_MASK ((UINT64_C(1) << ID_BITS) - 1)
+/* The first number given to what has none that fits: Linux gives none over 2^22. */
+#define FIRST_MADE (UINT64_C(1) << 23)
+/* The machine: one, the first. */
+#define VM_BITS (UINT64_C(1) << 48)
+
+/* --- texts --- */
+
+static int is_readable(const char *p, size_t len)
+{
+	uint32_t code;
+
+	for (size_t pos = 0; pos < len;) {
+		unsigned n = 1;
+
+		if ((unsigned char)p[pos] >= 0x80) {
+			n = ws_utf8_get(p + pos, len - pos, &code);
+			if (code == WS_UTF8_REPLACEMENT)
+				return 0;
+		} else if (!p[pos]) {
+			return 0;
+		}
+		pos += n;
+	}
+	return 1;
+}
+
+enum ws_status ws_nsys_readable(struct ws_nsys_out *o, struct ws_bytes text, struct ws_bytes *out,
+                                struct ws_err *err)
+{
+	const char *p = text.ptr;
+
+	*out = text;
+	if (!text.len || is_readable(p, text.len))
+		return WS_OK;
+	o->readable.len = 0;
+	for (size_t pos = 0; pos < text.len;) {
+		char utf8[WS_UTF8_MAX_BYTES];
+		uint32_t code;
+
+		pos += ws_utf8_get(p + pos, text.len - pos, &code);
+		WS_FORWARD(ws_buf_put(&o->readable, utf8,
+		                      ws_utf8_put(code ? code : WS_UTF8_REPLACEMENT, utf8), err));
+	}
+	*out = (struct ws_bytes){o->readable.data, o->readable.len};
+	return WS_OK;
+}
+
+enum ws_status ws_nsys_intern(struct ws_nsys_out *o, struct ws_bytes text, int64_t *id,
+                              struct ws_err *err)
+{
+	struct ws_bytes readable;
+	uint64_t known;
+
+	WS_FORWARD(ws_nsys_readable(o, text, &readable, err));
+	known = ws_strtab_find(&o->texts, readable.ptr, readable.len);
+	if (!known) {
+		WS_FORWARD(ws_strtab_add(&o->texts, readable.ptr, readable.len, &known, err));
+		WS_FORWARD(ws_nsys_row(o, WS_OUT_STRING, err));
+		ws_nsys_set(o, WS_OUT_STRING_id, (int64_t)known);
+		ws_nsys_set_text(o, WS_OUT_STRING_value, readable);
+		WS_FORWARD(ws_nsys_put(o, WS_OUT_STRING, err));
+	}
+	*id = (int64_t)known;
+	return WS_OK;
+}
+
+enum ws_status ws_nsys_string_id(struct ws_nsys_out *o, uint64_t string, int64_t *id,
+                                 struct ws_err *err)
+{
+	const uint64_t *known = ws_id_map_get(&o->string_ids, string);
+
+	if (known) {
+		*id = (int64_t)*known;
+		return WS_OK;
+	}
+	WS_FORWARD(ws_nsys_intern(o, ws_export_text(&o->strings, string), id, err));
+	return ws_id_map_put(&o->string_ids, string, (uint64_t)*id, err);
+}
+
+/* --- processes and threads --- */
+
+/* `number` under `above`, or one made up when it does not fit or is taken. */
+static enum ws_status unique(struct ws_strtab *used, uint64_t above, uint64_t number, uint64_t *out,
+                             struct ws_err *err)
+{
+	uint64_t key = above << ID_BITS | number, made = FIRST_MADE, id;
+
+	if (number > ID_MASK || ws_strtab_find(used, &key, sizeof(key))) {
+		do {
+			WS_FAIL_IF(made > ID_MASK, err, CORRUPT,
+			           "more processes or threads than an export can tell apart");
+			key = above << ID_BITS | made++;
+		} while (ws_strtab_find(used, &key, sizeof(key)));
+	}
+	*out = key & ID_MASK;
+	return ws_strtab_add(used, &key, sizeof(key), &id, err);
+}
+
+enum ws_status ws_nsys_global_pid(struct ws_nsys_out *o, uint64_t pid, int64_t *id,
+                                  struct ws_err *err)
+{
+	const uint64_t *known = ws_id_map_get(&o->process_ids, pid);
+	uint64_t number;
+
+	if (known) {
+		number = *known;
+	} else {
+		WS_FORWARD(unique(&o->used_processes, 0, pid, &number, err));
+		WS_FORWARD(ws_id_map_put(&o->process_ids, pid, number, err));
+	}
+	*id = (int64_t)(VM_BITS | number << ID_BITS);
+	return WS_OK;
+}
+
+/* Threads whose row is lost are the thread 0 of process 0, as their records are kept. */
+enum ws_status ws_nsys_global_tid(struct ws_nsys_out *o, uint64_t thread, int64_t *id,
+                                  struct ws_err *err)
+{
+	const uint64_t *known = ws_id_map_get(&o->thread_ids, thread);
+	const struct ws_row_thread *row;
+	uint64_t number;
+
+	if (known) {
+		*id = (int64_t)*known;
+		return WS_OK;
+	}
+	row = ws_export_dict_find(&o->threads, thread);
+	WS_FORWARD(ws_nsys_global_pid(o, row ? row->pid : 0, id, err));
+	WS_FORWARD(unique(&o->used_threads, (uint64_t)*id >> ID_BITS, row ? row->tid : 0, &number,
+	                  err));
+	*id |= (int64_t)number;
+	return ws_id_map_put(&o->thread_ids, thread, (uint64_t)*id, err);
+}
+
+/* --- kernels --- */
+
+/* "at::native::reduce_kernel" is "reduce_kernel": exports have no name spaces here. */
+static struct ws_bytes last_name(struct ws_bytes name)
+{
+	const char *p = name.ptr;
+
+	for (size_t i = name.len; i >= 2; i--)
+		if (p[i - 1] == ':' && p[i - 2] == ':')
+			return (struct ws_bytes){p + i, name.len - i};
+	return name;
+}
+
+static enum ws_status name_config(struct ws_nsys_out *o, const struct ws_row_launch_config *row,
+                                  struct ws_nsys_config *names, struct ws_err *err)
+{
+	struct ws_bytes recorded = ws_export_text(&o->strings, row->name), readable;
+	struct ws_bytes shorter;
+	size_t len;
+
+	o->scratch.len = 0;
+	WS_FORWARD(o->opts->names->demangle(recorded.ptr, recorded.len, &o->scratch, err));
+	/* behind it, room for the short form */
+	len = o->scratch.len;
+	WS_FORWARD(ws_buf_reserve(&o->scratch, len + 1, err));
+	readable = (struct ws_bytes){o->scratch.data, len};
+	WS_FORWARD(ws_nsys_intern(o, readable, &names->demangled, err));
+	shorter.ptr = o->scratch.data + len;
+	shorter.len = o->opts->names->shorten(readable, (char *)o->scratch.data + len);
+	WS_FORWARD(ws_nsys_intern(o, last_name(shorter), &names->base, err));
+	if (len == recorded.len && !memcmp(o->scratch.data, recorded.ptr, len))
+		return WS_OK;
+	return ws_nsys_intern(o, recorded, &names->mangled, err);
+}
+
+enum ws_status ws_nsys_config_of(struct ws_nsys_out *o, uint64_t config,
+                                 const struct ws_row_launch_config **row,
+                                 const struct ws_nsys_config **names, struct ws_err *err)
+{
+	static const struct ws_row_launch_config lost;
+	const uint64_t *place = ws_id_map_get(&o->configs.places, config);
+	struct ws_nsys_config *c = &o->config[place ? *place : o->configs.n];
+
+	*row = place ? (const struct ws_row_launch_config *)o->configs.rows + *place : &lost;
+	*names = c;
+	return c->demangled ? WS_OK : name_config(o, *row, c, err);
+}
+
+/* --- loading --- */
+
+enum ws_status ws_nsys_ids_load(struct ws_nsys_out *o, struct ws_err *err)
+{
+	const struct ws_row_thread *t;
+	int64_t id;
+
+	WS_FORWARD(ws_export_dict_load(&o->strings, o->r, WS_KIND_STRING, err));
+	WS_FORWARD(ws_export_dict_load(&o->threads, o->r, WS_KIND_THREAD, err));
+	WS_FORWARD(ws_export_dict_load(&o->configs, o->r, WS_KIND_LAUNCH_CONFIG, err));
+	o->config = calloc(o->configs.n + 1, sizeof(*o->config)); /* the last one: lost */
+	WS_FAIL_IF(!o->config, err, NO_MEMORY, "no memory for %zu launch configurations",
+	           o->configs.n);
+	/* numbers that fit are nobody else's */
+	t = o->threads.rows;
+	for (size_t i = 0; i < o->threads.n; i++)
+		if (t[i].pid <= ID_MASK)
+			WS_FORWARD(ws_nsys_global_pid(o, t[i].pid, &id, err));
+	for (size_t i = 0; i < o->threads.n; i++)
+		if (t[i].tid <= ID_MASK)
+			WS_FORWARD(ws_nsys_global_tid(o, t[i].id, &id, err));
+	return WS_OK;
+}
+
+void ws_nsys_ids_free(struct ws_nsys_out *o)
+{
+	ws_export_dict_free(&o->strings);
+	ws_export_dict_free(&o->threads);
+	ws_export_dict_free(&o->configs);
+	free(o->config);
+	ws_strtab_free(&o->texts);
+	ws_strtab_free(&o->used_threads);
+	ws_strtab_free(&o->used_processes);
+	ws_id_map_free(&o->string_ids);
+	ws_id_map_free(&o->thread_ids);
+	ws_id_map_free(&o->process_ids);
+	ws_buf_free(&o->scratch);
+	ws_buf_free(&o->readable);
+}

@@ -1,0 +1,386 @@
+/*
+ * What an export says of itself, of the machine and of the processes; losses
+ * and records without a place, as diagnostics.
+ */
+#include <inttypes.h>
+
+#include "report/export/nsys/nsys.h"
+
+#define SET(c, value) ws_nsys_set(o, WS_OUT_##c, (int64_t)(value))
+
+static struct ws_bytes bytes_of(const char *text)
+{
+	return (struct ws_bytes){text, strlen(text)};
+}
+
+static int is(struct ws_bytes text, const char *name)
+{
+	return text.len == strlen(name) && !memcmp(text.ptr, name, text.len);
+}
+
+/* --- tables of names and values --- */
+
+static enum ws_status put_pair(struct ws_nsys_out *o, enum ws_nsys_out_table table,
+                               enum ws_nsys_out_column name, struct ws_bytes key,
+                               struct ws_bytes value, struct ws_err *err)
+{
+	struct ws_bytes text;
+
+	WS_FORWARD(ws_nsys_row(o, table, err));
+	WS_FORWARD(ws_nsys_readable(o, key, &text, err));
+	/* the value may use the same buffer */
+	o->scratch.len = 0;
+	WS_FORWARD(ws_buf_put(&o->scratch, text.ptr, text.len, err));
+	ws_nsys_set_text(o, name, (struct ws_bytes){o->scratch.data, o->scratch.len});
+	WS_FORWARD(ws_nsys_readable(o, value, &text, err));
+	ws_nsys_set_text(o, name + 1, text);
+	return ws_nsys_put(o, table, err);
+}
+
+static enum ws_status write_versions(struct ws_nsys_out *o, struct ws_err *err)
+{
+	static const struct {
+		const char *name, *value;
+	} rows[] = {
+	        {"EXPORT_PRODUCT_NAME", "Warpsheet"},  {"EXPORT_PRODUCT_VERSION", WS_VERSION},
+	        {"EXPORT_SCHEMA_VERSION", "3.17.2"},   {"EXPORT_SCHEMA_VERSION_MAJOR", "3"},
+	        {"EXPORT_SCHEMA_VERSION_MINOR", "17"}, {"EXPORT_SCHEMA_VERSION_MICRO", "2"},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+		WS_FORWARD(put_pair(o, WS_OUT_EXPORT, WS_OUT_EXPORT_name, bytes_of(rows[i].name),
+		                    bytes_of(rows[i].value), err));
+	return WS_OK;
+}
+
+static enum ws_status put_system(struct ws_nsys_out *o, const char *name, struct ws_bytes value,
+                                 struct ws_err *err)
+{
+	struct ws_bytes text;
+
+	WS_FORWARD(ws_nsys_readable(o, value, &text, err));
+	WS_FORWARD(ws_nsys_row(o, WS_OUT_SYSTEM, err));
+	ws_nsys_set_text(o, WS_OUT_SYSTEM_devStateName, bytes_of("Warpsheet"));
+	ws_nsys_set_text(o, WS_OUT_SYSTEM_name, bytes_of(name));
+	SET(SYSTEM_nameEnum, 0);
+	ws_nsys_set_text(o, WS_OUT_SYSTEM_value, text);
+	return ws_nsys_put(o, WS_OUT_SYSTEM, err);
+}
+
+/* Facts go where an import looks for them; all of them stand in META_DATA_CAPTURE by their key. */
+static enum ws_status on_meta(void *ctx, const void *data, struct ws_err *err)
+{
+	static const struct {
+		const char *table, *name, *key;
+	} facts[] = {
+#define FACT(table, name, key) {table, name, key},
+#include "formats/nsys/nsys.def"
+	};
+	const struct ws_row_meta *row = data;
+	struct ws_nsys_out *o = ctx;
+
+	for (size_t i = 0; i < sizeof(facts) / sizeof(*facts); i++) {
+		if (!is(row->key, facts[i].key))
+			continue;
+		if (!strcmp(facts[i].table, "TARGET_INFO_SYSTEM_ENV"))
+			return put_system(o, facts[i].name, row->value, err);
+		WS_FORWARD(put_pair(o, WS_OUT_CAPTURE, WS_OUT_CAPTURE_name, bytes_of(facts[i].name),
+		                    row->value, err));
+	}
+	return put_pair(o, WS_OUT_CAPTURE, WS_OUT_CAPTURE_name, row->key, row->value, err);
+}
+
+/* --- times --- */
+
+static enum ws_status write_session(struct ws_nsys_out *o, struct ws_err *err)
+{
+	const struct ws_trace_summary *s = ws_trace_reader_summary(o->r);
+	time_t seconds = (time_t)(s->base_ns / 1000000000);
+	char text[64];
+	struct tm tm;
+
+	if (o->first_ns <= o->last_ns) {
+		int64_t duration;
+
+		if (__builtin_sub_overflow(o->last_ns, o->first_ns, &duration))
+			duration = INT64_MAX;
+		WS_FORWARD(ws_nsys_row(o, WS_OUT_DETAILS, err));
+		SET(DETAILS_globalVid, INT64_C(1) << 48);
+		SET(DETAILS_duration, duration);
+		SET(DETAILS_startTime, o->first_ns);
+		SET(DETAILS_stopTime, o->last_ns);
+		WS_FORWARD(ws_nsys_put(o, WS_OUT_DETAILS, err));
+	}
+	if (!s->base_ns)
+		return WS_OK;
+	WS_FORWARD(ws_nsys_row(o, WS_OUT_SESSION, err));
+	SET(SESSION_utcEpochNs, s->base_ns);
+	if (gmtime_r(&seconds, &tm) && strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%S", &tm))
+		ws_nsys_set_text(o, WS_OUT_SESSION_utcTime, bytes_of(text));
+	return ws_nsys_put(o, WS_OUT_SESSION, err);
+}
+
+/* --- devices --- */
+
+static void set_attr(struct ws_nsys_out *o, struct ws_bytes attr, int64_t value)
+{
+	static const struct {
+		enum ws_nsys_out_column column;
+		const char *attr;
+	} attrs[] = {
+#define GPU(column, attr) {WS_OUT_GPU_##column, attr},
+#include "formats/nsys/nsys.def"
+	};
+	const int64_t threads_per_warp = 32;
+
+	for (size_t i = 0; i < sizeof(attrs) / sizeof(*attrs); i++)
+		if (is(attr, attrs[i].attr))
+			ws_nsys_set(o, attrs[i].column, value);
+	if (is(attr, "max_threads_per_sm"))
+		ws_nsys_set(o, WS_OUT_GPU_maxWarpsPerSm, value / threads_per_warp);
+}
+
+static enum ws_status write_device(struct ws_nsys_out *o, const struct ws_row_device *d,
+                                   const struct ws_export_dict *attrs, int64_t *sm_count,
+                                   struct ws_err *err)
+{
+	const struct ws_row_device_attr *attr = attrs->rows;
+	struct ws_bytes name;
+
+	*sm_count = 0;
+	WS_FORWARD(ws_nsys_readable(o, ws_export_text(&o->strings, d->name), &name, err));
+	WS_FORWARD(ws_nsys_row(o, WS_OUT_GPU, err));
+	SET(GPU_vmId, INT64_C(1) << 48);
+	SET(GPU_id, d->id);
+	ws_nsys_set_text(o, WS_OUT_GPU_name, name);
+	SET(GPU_cuDevice, d->id);
+	for (size_t i = 0; i < attrs->n; i++) {
+		struct ws_bytes text = ws_export_text(&o->strings, attr[i].attr);
+
+		if (attr[i].device != d->id)
+			continue;
+		set_attr(o, text, attr[i].value);
+		if (is(text, "sm_count"))
+			*sm_count = attr[i].value;
+	}
+	return ws_nsys_put(o, WS_OUT_GPU, err);
+}
+
+/* A device of each process, by the same number: that is what a trace records. */
+static enum ws_status write_cuda_device(struct ws_nsys_out *o, uint64_t id, int64_t sm_count,
+                                        const struct ws_export_dict *processes, struct ws_err *err)
+{
+	const struct ws_row_process *p = processes->rows;
+
+	for (size_t i = 0; i < processes->n; i++) {
+		if (ws_export_dict_find(processes, p[i].pid) != &p[i])
+			continue;
+		WS_FORWARD(ws_nsys_row(o, WS_OUT_CUDA_DEVICE, err));
+		SET(CUDA_DEVICE_gpuId, id);
+		SET(CUDA_DEVICE_cudaId, id);
+		SET(CUDA_DEVICE_pid, p[i].pid);
+		ws_nsys_set_known(o, WS_OUT_CUDA_DEVICE_numMultiprocessors, (uint64_t)sm_count);
+		WS_FORWARD(ws_nsys_put(o, WS_OUT_CUDA_DEVICE, err));
+	}
+	return WS_OK;
+}
+
+static enum ws_status write_devices(struct ws_nsys_out *o, const struct ws_export_dict *processes,
+                                    struct ws_err *err)
+{
+	struct ws_export_dict devices, attrs = {0};
+	enum ws_status status = ws_export_dict_load(&devices, o->r, WS_KIND_DEVICE, err);
+	const struct ws_row_device *d = devices.rows;
+	int64_t sm_count;
+
+	if (status == WS_OK)
+		status = ws_export_rows_load(&attrs, o->r, WS_KIND_DEVICE_ATTR, err);
+	for (size_t i = 0; i < devices.n && status == WS_OK; i++) {
+		if (ws_export_dict_find(&devices, d[i].id) != &d[i])
+			continue; /* a later row says more */
+		status = write_device(o, &d[i], &attrs, &sm_count, err);
+		if (status == WS_OK)
+			status = write_cuda_device(o, d[i].id, sm_count, processes, err);
+	}
+	ws_export_dict_free(&devices);
+	ws_export_dict_free(&attrs);
+	return status;
+}
+
+static enum ws_status on_context(void *ctx, const void *data, struct ws_err *err)
+{
+	const struct ws_row_context *row = data;
+	struct ws_nsys_out *o = ctx;
+
+	WS_FORWARD(ws_nsys_row(o, WS_OUT_CONTEXT, err));
+	SET(CONTEXT_nullStreamId, row->null_stream);
+	SET(CONTEXT_hwId, 0);
+	SET(CONTEXT_vmId, 1);
+	SET(CONTEXT_processId, row->pid);
+	SET(CONTEXT_deviceId, row->device);
+	SET(CONTEXT_contextId, row->id);
+	ws_nsys_set_known(o, WS_OUT_CONTEXT_parentContextId, row->parent);
+	SET(CONTEXT_isGreenContext, row->parent != 0);
+	return ws_nsys_put(o, WS_OUT_CONTEXT, err);
+}
+
+static enum ws_status on_stream(void *ctx, const void *data, struct ws_err *err)
+{
+	const struct ws_row_stream *row = data;
+	struct ws_nsys_out *o = ctx;
+
+	WS_FORWARD(ws_nsys_row(o, WS_OUT_STREAM, err));
+	SET(STREAM_streamId, row->id);
+	SET(STREAM_hwId, 0);
+	SET(STREAM_vmId, 1);
+	SET(STREAM_processId, row->pid);
+	SET(STREAM_contextId, row->context);
+	SET(STREAM_priority, row->priority);
+	SET(STREAM_flag, row->flag);
+	return ws_nsys_put(o, WS_OUT_STREAM, err);
+}
+
+/* --- processes and threads --- */
+
+static enum ws_status write_processes(struct ws_nsys_out *o, const struct ws_export_dict *processes,
+                                      struct ws_err *err)
+{
+	const struct ws_row_process *p = processes->rows;
+	struct ws_bytes name;
+	int64_t id;
+
+	for (size_t i = 0; i < processes->n; i++) {
+		if (ws_export_dict_find(processes, p[i].pid) != &p[i])
+			continue; /* the last image's program */
+		WS_FORWARD(ws_nsys_global_pid(o, p[i].pid, &id, err));
+		WS_FORWARD(
+		        ws_nsys_readable(o, ws_export_text(&o->strings, p[i].program), &name, err));
+		WS_FORWARD(ws_nsys_row(o, WS_OUT_PROCESS, err));
+		SET(PROCESS_globalPid, id);
+		SET(PROCESS_pid, p[i].pid);
+		ws_nsys_set_text(o, WS_OUT_PROCESS_name, name);
+		WS_FORWARD(ws_nsys_put(o, WS_OUT_PROCESS, err));
+	}
+	return WS_OK;
+}
+
+static enum ws_status write_threads(struct ws_nsys_out *o, struct ws_err *err)
+{
+	const struct ws_row_thread *t = o->threads.rows;
+	int64_t id, name;
+
+	/* some reports want the table even when it is empty */
+	WS_FORWARD(ws_nsys_row(o, WS_OUT_THREAD, err));
+	for (size_t i = 0; i < o->threads.n; i++) {
+		if (!t[i].name || ws_export_dict_find(&o->threads, t[i].id) != &t[i])
+			continue;
+		WS_FORWARD(ws_nsys_global_tid(o, t[i].id, &id, err));
+		WS_FORWARD(ws_nsys_string_id(o, t[i].name, &name, err));
+		WS_FORWARD(ws_nsys_row(o, WS_OUT_THREAD, err));
+		SET(THREAD_nameId, name);
+		SET(THREAD_globalTid, id);
+		WS_FORWARD(ws_nsys_put(o, WS_OUT_THREAD, err));
+	}
+	return WS_OK;
+}
+
+/* --- diagnostics --- */
+
+static enum ws_status warn(struct ws_nsys_out *o, int64_t time_ns, const char *text,
+                           struct ws_err *err)
+{
+	enum { FROM_TARGET = 1, ANALYSIS = 3, WARNING = 2 };
+	struct ws_bytes readable;
+
+	WS_FORWARD(ws_nsys_readable(o, bytes_of(text), &readable, err));
+	WS_FORWARD(ws_nsys_row(o, WS_OUT_DIAGNOSTIC, err));
+	SET(DIAGNOSTIC_timestamp, time_ns);
+	SET(DIAGNOSTIC_timestampType, FROM_TARGET);
+	SET(DIAGNOSTIC_source, ANALYSIS);
+	SET(DIAGNOSTIC_severity, WARNING);
+	ws_nsys_set_text(o, WS_OUT_DIAGNOSTIC_text, readable);
+	return ws_nsys_put(o, WS_OUT_DIAGNOSTIC, err);
+}
+
+/* The last reading of each cause counts. */
+static enum ws_status write_losses(struct ws_nsys_out *o, struct ws_err *err)
+{
+	struct ws_export_dict losses;
+	struct ws_id_map last = {0};
+	enum ws_status status = ws_export_rows_load(&losses, o->r, WS_KIND_LOSS, err);
+	const struct ws_row_loss *row = losses.rows;
+
+	for (size_t i = 0; i < losses.n && status == WS_OK; i++)
+		status = ws_id_map_set(&last, row[i].cause, i, err);
+	for (size_t i = 0; i < losses.n && status == WS_OK; i++) {
+		struct ws_bytes cause = ws_export_text(&o->strings, row[i].cause);
+		char text[200];
+
+		if (*ws_id_map_get(&last, row[i].cause) != i || !row[i].count)
+			continue;
+		snprintf(text, sizeof(text), "lost in the recording: %.*s: %" PRIu64,
+		         cause.len > 100 ? 100 : (int)cause.len, (const char *)cause.ptr,
+		         row[i].count);
+		status = warn(o, row[i].time_ns, text, err);
+	}
+	ws_id_map_free(&last);
+	ws_export_dict_free(&losses);
+	return status;
+}
+
+static enum ws_status write_left_out(struct ws_nsys_out *o, struct ws_err *err)
+{
+	char text[200];
+
+	if (!o->stats->without_time)
+		return WS_OK;
+	snprintf(text, sizeof(text),
+	         "not in this export: kernels and copies without time: %" PRIu64,
+	         o->stats->without_time);
+	return warn(o, 0, text, err);
+}
+
+static enum ws_status on_process_end(void *ctx, const void *data, struct ws_err *err)
+{
+	const struct ws_row_process_end *row = data;
+	char text[100];
+
+	if (row->how != WS_END_SIGNALED && row->code == 0)
+		return WS_OK;
+	snprintf(text, sizeof(text), "process %" PRIu64 " %s %" PRId64, row->pid,
+	         row->how == WS_END_SIGNALED ? "was ended by signal" : "ended with status",
+	         row->code);
+	return warn(ctx, row->time_ns, text, err);
+}
+
+enum ws_status ws_nsys_write_info(struct ws_nsys_out *o, struct ws_err *err)
+{
+	struct ws_export_dict processes;
+	enum ws_status status = ws_export_dict_load(&processes, o->r, WS_KIND_PROCESS, err);
+
+	if (status == WS_OK)
+		status = write_versions(o, err);
+	if (status == WS_OK)
+		status = ws_export_each(o->r, WS_KIND_META, &o->progress, on_meta, o, err);
+	if (status == WS_OK)
+		status = write_session(o, err);
+	if (status == WS_OK)
+		status = write_processes(o, &processes, err);
+	if (status == WS_OK)
+		status = write_devices(o, &processes, err);
+	if (status == WS_OK)
+		status = ws_export_each(o->r, WS_KIND_CONTEXT, &o->progress, on_context, o, err);
+	if (status == WS_OK)
+		status = ws_export_each(o->r, WS_KIND_STREAM, &o->progress, on_stream, o, err);
+	if (status == WS_OK)
+		status = write_threads(o, err);
+	if (status == WS_OK)
+		status = write_losses(o, err);
+	if (status == WS_OK)
+		status = write_left_out(o, err);
+	if (status == WS_OK)
+		status = ws_export_each(o->r, WS_KIND_PROCESS_END, &o->progress, on_process_end, o,
+		                        err);
+	ws_export_dict_free(&processes);
+	return status;
+}

@@ -1,0 +1,310 @@
+/*
+ * From a trace to the tables of an Nsight Systems export. docs/export.md says
+ * what becomes of each record.
+ */
+#include "report/export/nsys/nsys.h"
+
+#define SET(c, value)       ws_nsys_set(o, WS_OUT_##c, (int64_t)(value))
+#define SET_KNOWN(c, value) ws_nsys_set_known(o, WS_OUT_##c, (uint64_t)(value))
+
+/* The export's memory kinds begin where the trace's has "unknown", and end with it. */
+static int64_t memory_kind(uint64_t kind)
+{
+	const int64_t unknown = 7;
+
+	return kind && kind <= WS_MEMORY_MANAGED_STATIC ? (int64_t)kind - 1 : unknown;
+}
+
+/* Ids of streams and events that there are not. */
+static int64_t or_none(int64_t id)
+{
+	return id < 0 ? UINT32_MAX : id;
+}
+
+/* Times of a hostile trace may overflow; calls that were cut off have a negative duration. */
+static int64_t end_ns(int64_t start_ns, int64_t dur_ns)
+{
+	int64_t end;
+
+	if (dur_ns < 0)
+		return start_ns;
+	return __builtin_add_overflow(start_ns, dur_ns, &end) ? INT64_MAX : end;
+}
+
+static enum ws_status put(struct ws_nsys_out *o, enum ws_nsys_out_table table, int64_t start_ns,
+                          int64_t dur_ns, struct ws_err *err)
+{
+	ws_nsys_see(o, start_ns, end_ns(start_ns, dur_ns));
+	return ws_nsys_put(o, table, err);
+}
+
+/* --- the host --- */
+
+/* "cuLaunchKernel" is the driver's; "cudaLaunchKernel", and what is no CUDA call, runtime's. */
+static int event_class(struct ws_bytes name)
+{
+	const char *p = name.ptr;
+
+	return name.len > 2 && p[0] == 'c' && p[1] == 'u' && p[2] >= 'A' && p[2] <= 'Z';
+}
+
+static enum ws_status on_api(void *ctx, const void *data, struct ws_err *err)
+{
+	const struct ws_row_api *row = data;
+	struct ws_nsys_out *o = ctx;
+	int64_t tid, name;
+
+	WS_FORWARD(ws_nsys_global_tid(o, row->thread, &tid, err));
+	WS_FORWARD(ws_nsys_string_id(o, row->name, &name, err));
+	WS_FORWARD(ws_nsys_row(o, WS_OUT_RUNTIME, err));
+	SET(RUNTIME_start, row->start_ns);
+	SET(RUNTIME_end, end_ns(row->start_ns, row->dur_ns));
+	SET(RUNTIME_eventClass, event_class(ws_export_text(&o->strings, row->name)));
+	SET(RUNTIME_globalTid, tid);
+	SET_KNOWN(RUNTIME_correlationId, row->correlation);
+	SET(RUNTIME_nameId, name);
+	SET(RUNTIME_returnValue, row->result);
+	return put(o, WS_OUT_RUNTIME, row->start_ns, row->dur_ns, err);
+}
+
+static enum ws_status on_overhead(void *ctx, const void *data, struct ws_err *err)
+{
+	const struct ws_row_overhead *row = data;
+	const int64_t overhead_class = 3;
+	struct ws_nsys_out *o = ctx;
+	int64_t tid = 0, name;
+
+	if (row->thread)
+		WS_FORWARD(ws_nsys_global_tid(o, row->thread, &tid, err));
+	WS_FORWARD(ws_nsys_string_id(o, row->name, &name, err));
+	WS_FORWARD(ws_nsys_row(o, WS_OUT_OVERHEAD, err));
+	SET(OVERHEAD_start, row->start_ns);
+	SET(OVERHEAD_end, end_ns(row->start_ns, row->dur_ns));
+	SET(OVERHEAD_eventClass, overhead_class);
+	SET_KNOWN(OVERHEAD_globalTid, tid);
+	SET(OVERHEAD_nameId, name);
+	/* the export tells undefined and unknown apart, and not the parts of compiling */
+	SET(OVERHEAD_overheadType,
+	    1 + (row->kind > WS_OVERHEAD_UVM_INIT ? (uint64_t)WS_OVERHEAD_DRIVER_COMPILER
+	                                          : row->kind));
+	return put(o, WS_OUT_OVERHEAD, row->start_ns, row->dur_ns, err);
+}
+
+/* --- the device --- */
+
+static enum ws_status on_kernel(void *ctx, const void *data, struct ws_err *err)
+{
+	const struct ws_row_kernel *row = data;
+	const struct ws_row_launch_config *c;
+	const struct ws_nsys_config *names;
+	struct ws_nsys_out *o = ctx;
+	int64_t pid;
+
+	if (row->flags & WS_KERNEL_NO_TIME || row->dur_ns < 0) {
+		o->stats->without_time++;
+		return WS_OK;
+	}
+	WS_FORWARD(ws_nsys_config_of(o, row->config, &c, &names, err));
+	WS_FORWARD(ws_nsys_global_pid(o, c->pid, &pid, err));
+	WS_FORWARD(ws_nsys_row(o, WS_OUT_KERNEL, err));
+	SET(KERNEL_start, row->start_ns);
+	SET(KERNEL_end, end_ns(row->start_ns, row->dur_ns));
+	SET(KERNEL_deviceId, c->device);
+	SET(KERNEL_contextId, c->context);
+	SET(KERNEL_streamId, c->stream);
+	SET_KNOWN(KERNEL_correlationId, row->correlation);
+	SET(KERNEL_globalPid, pid);
+	SET(KERNEL_demangledName, names->demangled);
+	SET(KERNEL_shortName, names->base);
+	SET_KNOWN(KERNEL_mangledName, names->mangled);
+	/* the export has an unknown one before the trace's, and no fourth */
+	SET(KERNEL_launchType, c->launch_type < 3 ? c->launch_type + 1 : 0);
+	SET(KERNEL_registersPerThread, c->registers);
+	SET(KERNEL_gridX, c->grid_x);
+	SET(KERNEL_gridY, c->grid_y);
+	SET(KERNEL_gridZ, c->grid_z);
+	SET(KERNEL_blockX, c->block_x);
+	SET(KERNEL_blockY, c->block_y);
+	SET(KERNEL_blockZ, c->block_z);
+	SET(KERNEL_staticSharedMemory, c->shared_static_bytes);
+	SET(KERNEL_dynamicSharedMemory, c->shared_dynamic_bytes);
+	SET(KERNEL_localMemoryPerThread, c->local_bytes);
+	SET(KERNEL_localMemoryTotal, 0); /* not recorded; the schema wants a number */
+	SET(KERNEL_gridId, 0);
+	SET_KNOWN(KERNEL_sharedMemoryExecuted, c->shared_executed_bytes);
+	SET_KNOWN(KERNEL_graphNodeId, row->graph_node);
+	SET_KNOWN(KERNEL_graphId, row->graph);
+	SET_KNOWN(KERNEL_clusterX, c->cluster_x);
+	SET_KNOWN(KERNEL_clusterY, c->cluster_y);
+	SET_KNOWN(KERNEL_clusterZ, c->cluster_z);
+	return put(o, WS_OUT_KERNEL, row->start_ns, row->dur_ns, err);
+}
+
+static enum ws_status on_memcpy(void *ctx, const void *data, struct ws_err *err)
+{
+	const struct ws_row_memcpy *row = data;
+	const uint64_t peer = 10;
+	struct ws_nsys_out *o = ctx;
+	int64_t pid;
+
+	if (row->flags & WS_COPY_NO_TIME || row->dur_ns < 0) {
+		o->stats->without_time++;
+		return WS_OK;
+	}
+	WS_FORWARD(ws_nsys_global_pid(o, row->pid, &pid, err));
+	WS_FORWARD(ws_nsys_row(o, WS_OUT_MEMCPY, err));
+	SET(MEMCPY_start, row->start_ns);
+	SET(MEMCPY_end, end_ns(row->start_ns, row->dur_ns));
+	SET(MEMCPY_deviceId, row->device);
+	SET(MEMCPY_contextId, row->context);
+	SET(MEMCPY_streamId, row->stream);
+	SET_KNOWN(MEMCPY_correlationId, row->correlation);
+	SET(MEMCPY_globalPid, pid);
+	SET(MEMCPY_bytes, row->bytes);
+	SET(MEMCPY_copyKind, row->kind);
+	SET(MEMCPY_srcKind, memory_kind(row->src_kind));
+	SET(MEMCPY_dstKind, memory_kind(row->dst_kind));
+	if (row->kind == peer) {
+		SET(MEMCPY_srcDeviceId, row->src_device);
+		SET(MEMCPY_dstDeviceId, row->dst_device);
+	}
+	SET_KNOWN(MEMCPY_graphNodeId, row->graph_node);
+	SET_KNOWN(MEMCPY_virtualAddress, row->address);
+	SET_KNOWN(MEMCPY_copyCount, row->copies);
+	return put(o, WS_OUT_MEMCPY, row->start_ns, row->dur_ns, err);
+}
+
+static enum ws_status on_memset(void *ctx, const void *data, struct ws_err *err)
+{
+	const struct ws_row_memset *row = data;
+	struct ws_nsys_out *o = ctx;
+	int64_t pid;
+
+	if (row->flags & WS_COPY_NO_TIME || row->dur_ns < 0) {
+		o->stats->without_time++;
+		return WS_OK;
+	}
+	WS_FORWARD(ws_nsys_global_pid(o, row->pid, &pid, err));
+	WS_FORWARD(ws_nsys_row(o, WS_OUT_MEMSET, err));
+	SET(MEMSET_start, row->start_ns);
+	SET(MEMSET_end, end_ns(row->start_ns, row->dur_ns));
+	SET(MEMSET_deviceId, row->device);
+	SET(MEMSET_contextId, row->context);
+	SET(MEMSET_streamId, row->stream);
+	SET_KNOWN(MEMSET_correlationId, row->correlation);
+	SET(MEMSET_globalPid, pid);
+	SET(MEMSET_value, row->value);
+	SET(MEMSET_bytes, row->bytes);
+	SET_KNOWN(MEMSET_graphNodeId, row->graph_node);
+	SET(MEMSET_memKind, memory_kind(row->memory_kind));
+	return put(o, WS_OUT_MEMSET, row->start_ns, row->dur_ns, err);
+}
+
+static enum ws_status on_sync(void *ctx, const void *data, struct ws_err *err)
+{
+	const struct ws_row_sync *row = data;
+	struct ws_nsys_out *o = ctx;
+	int64_t pid;
+
+	WS_FORWARD(ws_nsys_global_pid(o, row->pid, &pid, err));
+	WS_FORWARD(ws_nsys_row(o, WS_OUT_SYNC, err));
+	SET(SYNC_start, row->start_ns);
+	SET(SYNC_end, end_ns(row->start_ns, row->dur_ns));
+	SET(SYNC_deviceId, row->device);
+	SET(SYNC_contextId, row->context);
+	SET(SYNC_streamId, or_none(row->stream));
+	SET_KNOWN(SYNC_correlationId, row->correlation);
+	SET(SYNC_globalPid, pid);
+	SET(SYNC_syncType, row->type);
+	SET(SYNC_eventId, or_none(row->event));
+	return put(o, WS_OUT_SYNC, row->start_ns, row->dur_ns, err);
+}
+
+static enum ws_status on_graph(void *ctx, const void *data, struct ws_err *err)
+{
+	const struct ws_row_graph_launch *row = data;
+	struct ws_nsys_out *o = ctx;
+	int64_t pid;
+
+	WS_FORWARD(ws_nsys_global_pid(o, row->pid, &pid, err));
+	WS_FORWARD(ws_nsys_row(o, WS_OUT_GRAPH, err));
+	SET(GRAPH_start, row->start_ns);
+	SET(GRAPH_end, end_ns(row->start_ns, row->dur_ns));
+	SET(GRAPH_deviceId, row->device);
+	SET(GRAPH_contextId, row->context);
+	SET(GRAPH_streamId, row->stream);
+	SET_KNOWN(GRAPH_correlationId, row->correlation);
+	SET(GRAPH_globalPid, pid);
+	SET(GRAPH_graphId, row->graph);
+	SET(GRAPH_graphExecId, row->graph_exec);
+	return put(o, WS_OUT_GRAPH, row->start_ns, row->dur_ns, err);
+}
+
+static enum ws_status on_memory(void *ctx, const void *data, struct ws_err *err)
+{
+	const struct ws_row_memory *row = data;
+	struct ws_nsys_out *o = ctx;
+	int64_t pid;
+
+	/* failures and pools are in the table of our own only */
+	if (row->op != WS_MEMORY_OP_ALLOC && row->op != WS_MEMORY_OP_FREE)
+		return WS_OK;
+	WS_FORWARD(ws_nsys_global_pid(o, row->pid, &pid, err));
+	WS_FORWARD(ws_nsys_row(o, WS_OUT_MEMORY, err));
+	SET(MEMORY_start, row->time_ns);
+	SET(MEMORY_globalPid, pid);
+	SET(MEMORY_deviceId, row->device);
+	SET(MEMORY_contextId, row->context);
+	SET(MEMORY_address, row->address);
+	SET(MEMORY_pc, 0); /* not recorded; the schema wants a number */
+	SET(MEMORY_bytes, row->bytes);
+	SET(MEMORY_memKind, memory_kind(row->memory_kind));
+	SET(MEMORY_memoryOperationType, row->op);
+	SET(MEMORY_correlationId, row->correlation);
+	SET(MEMORY_streamId, row->stream);
+	return put(o, WS_OUT_MEMORY, row->time_ns, 0, err);
+}
+
+/* --- all of it --- */
+
+static enum ws_status write_events(struct ws_nsys_out *o, struct ws_err *err)
+{
+	static const struct {
+		enum ws_kind kind;
+		ws_export_row_fn fn;
+	} plan[] = {
+	        {WS_KIND_API, on_api},           {WS_KIND_KERNEL, on_kernel},
+	        {WS_KIND_MEMCPY, on_memcpy},     {WS_KIND_MEMSET, on_memset},
+	        {WS_KIND_SYNC, on_sync},         {WS_KIND_GRAPH_LAUNCH, on_graph},
+	        {WS_KIND_OVERHEAD, on_overhead}, {WS_KIND_MEMORY, on_memory},
+	};
+
+	for (size_t i = 0; i < sizeof(plan) / sizeof(*plan); i++)
+		WS_FORWARD(ws_export_each(o->r, plan[i].kind, &o->progress, plan[i].fn, o, err));
+	WS_FORWARD(ws_nsys_write_own(o, err));
+	return ws_nsys_write_nvtx(o, err);
+}
+
+enum ws_status ws_export_nsys(const struct ws_trace_reader *r, const char *path,
+                              const struct ws_export_opts *opts, struct ws_export_stats *stats,
+                              struct ws_err *err)
+{
+	struct ws_nsys_out o = {
+	        .r = r, .opts = opts, .stats = stats, .first_ns = INT64_MAX, .last_ns = INT64_MIN};
+	enum ws_status status;
+
+	*stats = (struct ws_export_stats){0};
+	ws_export_progress_begin(&o.progress, r, opts);
+	status = ws_nsys_out_open(&o, path, err);
+	if (status == WS_OK)
+		status = ws_nsys_ids_load(&o, err);
+	if (status == WS_OK)
+		status = write_events(&o, err);
+	if (status == WS_OK)
+		status = ws_nsys_write_info(&o, err);
+	if (status == WS_OK)
+		status = ws_nsys_out_finish(&o, err);
+	ws_nsys_out_free(&o);
+	ws_nsys_ids_free(&o);
+	return status;
+}

@@ -1,0 +1,120 @@
+/*
+ * Writing tables in the schema of Nsight Systems by name. Internal to
+ * export_nsys*.c.
+ */
+#ifndef WS_REPORT_EXPORT_NSYS_NSYS_H
+#define WS_REPORT_EXPORT_NSYS_NSYS_H
+
+#include <sqlite3.h>
+
+#include "report/export/rows.h"
+
+enum ws_nsys_out_table {
+#define TABLE(ID, name, first) WS_OUT_##ID,
+#include "report/export/nsys/nsys.def"
+	WS_OUT_TABLES
+};
+
+/* Columns of all tables in a row; one of a table stands behind the table's first. */
+enum ws_nsys_out_column {
+#define COLUMN(ID, column, type) WS_OUT_##ID##_##column,
+#include "report/export/nsys/nsys.def"
+	WS_OUT_COLUMNS
+};
+
+struct ws_nsys_config; /* what the names of a launch configuration became */
+
+struct ws_nsys_out {
+	const struct ws_trace_reader *r;
+	const struct ws_export_opts *opts;
+	struct ws_export_stats *stats;
+	struct ws_export_progress progress;
+	sqlite3 *db;
+	sqlite3_stmt *insert[WS_OUT_TABLES]; /* NULL: the table does not exist yet */
+
+	struct ws_export_dict strings, threads, configs;
+	struct ws_nsys_config *config;   /* one a row of configs */
+	struct ws_strtab texts;          /* as they are in StringIds; the id is the row's */
+	struct ws_id_map string_ids;     /* string of the trace -> StringIds */
+	struct ws_id_map thread_ids;     /* thread of the trace -> globalTid */
+	struct ws_id_map process_ids;    /* pid -> number of 24 bits */
+	struct ws_strtab used_threads;   /* globalTid */
+	struct ws_strtab used_processes; /* number of 24 bits */
+	struct ws_buf scratch, readable;
+	int64_t first_ns, last_ns;
+};
+
+/* --- the database: export_nsys_db.c --- */
+
+enum ws_status ws_nsys_out_open(struct ws_nsys_out *o, const char *path, struct ws_err *err);
+/* Commit and close. */
+enum ws_status ws_nsys_out_finish(struct ws_nsys_out *o, struct ws_err *err);
+void ws_nsys_out_free(struct ws_nsys_out *o);
+
+enum ws_status ws_nsys_out_run(struct ws_nsys_out *o, const char *sql, struct ws_err *err);
+enum ws_status ws_nsys_out_prepare(struct ws_nsys_out *o, const char *sql, sqlite3_stmt **stmt,
+                                   struct ws_err *err);
+/* Run a statement that gives nothing, and make it ready for the next time. */
+enum ws_status ws_nsys_out_step(struct ws_nsys_out *o, sqlite3_stmt *stmt, struct ws_err *err);
+
+/*
+ * A row: begin it, set its columns (those not set are NULL), put it. A table
+ * is created with its first row, as exports leave out empty ones.
+ */
+enum ws_status ws_nsys_row(struct ws_nsys_out *o, enum ws_nsys_out_table table, struct ws_err *err);
+void ws_nsys_set(struct ws_nsys_out *o, enum ws_nsys_out_column c, int64_t value);
+/* NULL for 0. */
+void ws_nsys_set_known(struct ws_nsys_out *o, enum ws_nsys_out_column c, uint64_t value);
+void ws_nsys_set_real(struct ws_nsys_out *o, enum ws_nsys_out_column c, double value);
+/* Borrowed until the row is put. Must be UTF-8: see ws_nsys_readable. */
+void ws_nsys_set_text(struct ws_nsys_out *o, enum ws_nsys_out_column c, struct ws_bytes text);
+enum ws_status ws_nsys_put(struct ws_nsys_out *o, enum ws_nsys_out_table table, struct ws_err *err);
+
+/* --- ids: export_nsys_ids.c --- */
+
+enum ws_status ws_nsys_ids_load(struct ws_nsys_out *o, struct ws_err *err);
+void ws_nsys_ids_free(struct ws_nsys_out *o);
+
+/* UTF-8 without NUL: broken sequences and NUL as U+FFFD. Borrowed from text or o->readable. */
+enum ws_status ws_nsys_readable(struct ws_nsys_out *o, struct ws_bytes text, struct ws_bytes *out,
+                                struct ws_err *err);
+/* The StringIds row of a text, added when it is new. */
+enum ws_status ws_nsys_intern(struct ws_nsys_out *o, struct ws_bytes text, int64_t *id,
+                              struct ws_err *err);
+/* The same of a string of the trace. */
+enum ws_status ws_nsys_string_id(struct ws_nsys_out *o, uint64_t string, int64_t *id,
+                                 struct ws_err *err);
+/* globalPid and globalTid; see docs/export.md for numbers over 24 bits. */
+enum ws_status ws_nsys_global_pid(struct ws_nsys_out *o, uint64_t pid, int64_t *id,
+                                  struct ws_err *err);
+enum ws_status ws_nsys_global_tid(struct ws_nsys_out *o, uint64_t thread, int64_t *id,
+                                  struct ws_err *err);
+
+/* The names of a kernel as StringIds. */
+struct ws_nsys_config {
+	int64_t demangled, base, mangled; /* mangled 0: the recorded name is the readable one */
+};
+enum ws_status ws_nsys_config_of(struct ws_nsys_out *o, uint64_t config,
+                                 const struct ws_row_launch_config **row,
+                                 const struct ws_nsys_config **names, struct ws_err *err);
+
+/* --- what the export says of the trace, its machine and its processes: export_nsys_info.c --- */
+
+enum ws_status ws_nsys_write_info(struct ws_nsys_out *o, struct ws_err *err);
+
+/* What the schema has no table for: export_nsys_own.c */
+enum ws_status ws_nsys_write_own(struct ws_nsys_out *o, struct ws_err *err);
+
+/* NVTX_EVENTS: export_nsys_nvtx.c */
+enum ws_status ws_nsys_write_nvtx(struct ws_nsys_out *o, struct ws_err *err);
+
+/* A moment that the export tells of. */
+static inline void ws_nsys_see(struct ws_nsys_out *o, int64_t from_ns, int64_t to_ns)
+{
+	if (from_ns < o->first_ns)
+		o->first_ns = from_ns;
+	if (to_ns > o->last_ns)
+		o->last_ns = to_ns;
+}
+
+#endif

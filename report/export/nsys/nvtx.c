@@ -1,0 +1,209 @@
+/*
+ * NVTX_EVENTS of an export: ranges, marks, and the names of domains and
+ * categories. The order of event ids is that of the begins on each thread, so
+ * that of two ranges with the same times the outer one comes first.
+ */
+#include "report/export/nsys/nsys.h"
+#include "formats/foreign/nsys_own.h"
+
+#define SET(c, value)       ws_nsys_set(o, WS_OUT_##c, (int64_t)(value))
+#define SET_KNOWN(c, value) ws_nsys_set_known(o, WS_OUT_##c, (uint64_t)(value))
+
+enum event_type {
+	TYPE_CATEGORY = 33,
+	TYPE_MARK = 34,
+	TYPE_PUSH_POP = 59,
+	TYPE_START_END = 60,
+	TYPE_DOMAIN_CREATE = 75,
+};
+
+struct nvtx {
+	struct ws_nsys_out *o;
+	int64_t events;           /* so far: the last event's id */
+	struct ws_strtab domains; /* string id of the name; its id is the domain's number */
+	struct ws_strtab created; /* process and domain that have their event */
+	struct ws_export_dict payloads;
+	sqlite3_stmt *put_payload; /* NULL: none yet */
+};
+
+static enum ws_status begin_event(struct nvtx *n, enum event_type type, int64_t start_ns,
+                                  int64_t tid, struct ws_err *err)
+{
+	struct ws_nsys_out *o = n->o;
+
+	WS_FORWARD(ws_nsys_row(o, WS_OUT_NVTX, err));
+	SET(NVTX_start, start_ns);
+	SET(NVTX_eventType, type);
+	SET(NVTX_globalTid, tid);
+	SET(NVTX_eventId, ++n->events);
+	return WS_OK;
+}
+
+/* Texts stand in the row: whether a program registered them is not recorded. */
+static enum ws_status put_event(struct nvtx *n, uint64_t text, struct ws_err *err)
+{
+	struct ws_bytes readable;
+
+	WS_FORWARD(ws_nsys_readable(n->o, ws_export_text(&n->o->strings, text), &readable, err));
+	if (text)
+		ws_nsys_set_text(n->o, WS_OUT_NVTX_text, readable);
+	return ws_nsys_put(n->o, WS_OUT_NVTX, err);
+}
+
+/* The number of a domain, 0 for the default one; its event comes before its first use. */
+static enum ws_status domain_of(struct nvtx *n, uint64_t domain, int64_t time_ns, int64_t tid,
+                                uint64_t *number, struct ws_err *err)
+{
+	uint64_t key[2] = {(uint64_t)tid >> 24, domain}, id;
+	struct ws_nsys_out *o = n->o;
+
+	*number = 0;
+	if (!domain)
+		return WS_OK;
+	*number = ws_strtab_find(&n->domains, &domain, sizeof(domain));
+	if (!*number)
+		WS_FORWARD(ws_strtab_add(&n->domains, &domain, sizeof(domain), number, err));
+	if (ws_strtab_find(&n->created, key, sizeof(key)))
+		return WS_OK;
+	WS_FORWARD(ws_strtab_add(&n->created, key, sizeof(key), &id, err));
+	WS_FORWARD(begin_event(n, TYPE_DOMAIN_CREATE, time_ns, tid, err));
+	SET(NVTX_domainId, *number);
+	return put_event(n, domain, err);
+}
+
+/* A number of one of NVTX's own types. 0: it is something else, which has no column. */
+static int set_number(struct nvtx *n, uint64_t id)
+{
+	/* entry types of the NVTX payload extension */
+	enum { INT32 = 15, UINT32, INT64, UINT64, FLOAT, DOUBLE };
+	const struct ws_row_payload *p = id ? ws_export_dict_find(&n->payloads, id) : NULL;
+	struct ws_nsys_out *o = n->o;
+	size_t size = p ? p->bytes.len : 0;
+	float single;
+	double real;
+
+	if (size == 4 && p->schema == INT32) {
+		SET(NVTX_int32Value, (int32_t)ws_load_u32(p->bytes.ptr));
+	} else if (size == 4 && p->schema == UINT32) {
+		SET(NVTX_uint32Value, ws_load_u32(p->bytes.ptr));
+	} else if (size == 8 && p->schema == INT64) {
+		SET(NVTX_int64Value, ws_load_u64(p->bytes.ptr));
+	} else if (size == 8 && p->schema == UINT64) {
+		SET(NVTX_uint64Value, ws_load_u64(p->bytes.ptr));
+	} else if (size == 4 && p->schema == FLOAT) {
+		memcpy(&single, p->bytes.ptr, sizeof(single));
+		ws_nsys_set_real(o, WS_OUT_NVTX_floatValue, (double)single);
+	} else if (size == 8 && p->schema == DOUBLE) {
+		memcpy(&real, p->bytes.ptr, sizeof(real));
+		ws_nsys_set_real(o, WS_OUT_NVTX_doubleValue, real);
+	} else {
+		return 0;
+	}
+	return 1;
+}
+
+/* After the event: its payload, where that did not fit into it. */
+static enum ws_status put_payload(struct nvtx *n, uint64_t id, struct ws_err *err)
+{
+	static const char create[] =
+	        "CREATE TABLE " WS_NSYS_OWN_NVTX_PAYLOAD " (eventId INTEGER, payload INTEGER)";
+
+	if (!n->put_payload) {
+		WS_FORWARD(ws_nsys_out_run(n->o, create, err));
+		WS_FORWARD(ws_nsys_out_prepare(n->o,
+		                               "INSERT INTO " WS_NSYS_OWN_NVTX_PAYLOAD
+		                               " VALUES (?, ?)",
+		                               &n->put_payload, err));
+	}
+	sqlite3_bind_int64(n->put_payload, 1, n->events);
+	sqlite3_bind_int64(n->put_payload, 2, (int64_t)id);
+	return ws_nsys_out_step(n->o, n->put_payload, err);
+}
+
+static enum ws_status put_range(struct nvtx *n, const struct ws_export_range *range,
+                                struct ws_err *err)
+{
+	int is_open = range->flags & WS_EXPORT_RANGE_OPEN;
+	int start_end = range->flags & WS_EXPORT_RANGE_START_END, is_set;
+	struct ws_nsys_out *o = n->o;
+	int64_t tid, end_tid = 0;
+	uint64_t domain;
+
+	WS_FORWARD(ws_nsys_global_tid(o, range->thread, &tid, err));
+	if (range->end_thread != range->thread)
+		WS_FORWARD(ws_nsys_global_tid(o, range->end_thread, &end_tid, err));
+	WS_FORWARD(domain_of(n, range->domain, range->start_ns, tid, &domain, err));
+	WS_FORWARD(begin_event(n, start_end ? TYPE_START_END : TYPE_PUSH_POP, range->start_ns, tid,
+	                       err));
+	if (!is_open)
+		SET(NVTX_end, range->end_ns);
+	if (start_end)
+		SET(NVTX_rangeId, range->range);
+	SET_KNOWN(NVTX_category, range->category);
+	SET_KNOWN(NVTX_color, range->color);
+	SET_KNOWN(NVTX_endGlobalTid, end_tid);
+	SET(NVTX_domainId, domain);
+	is_set = !range->payload || set_number(n, range->payload);
+	ws_nsys_see(o, range->start_ns, range->end_ns);
+	WS_FORWARD(put_event(n, range->name, err));
+	return is_set ? WS_OK : put_payload(n, range->payload, err);
+}
+
+static enum ws_status put_mark(struct nvtx *n, const struct ws_row_nvtx *mark, struct ws_err *err)
+{
+	struct ws_nsys_out *o = n->o;
+	uint64_t domain;
+	int64_t tid;
+	int is_set;
+
+	WS_FORWARD(ws_nsys_global_tid(o, mark->thread, &tid, err));
+	WS_FORWARD(domain_of(n, mark->domain, mark->time_ns, tid, &domain, err));
+	WS_FORWARD(begin_event(n, TYPE_MARK, mark->time_ns, tid, err));
+	SET_KNOWN(NVTX_category, mark->category);
+	SET_KNOWN(NVTX_color, mark->color);
+	SET(NVTX_domainId, domain);
+	is_set = !mark->payload || set_number(n, mark->payload);
+	ws_nsys_see(o, mark->time_ns, mark->time_ns);
+	WS_FORWARD(put_event(n, mark->name, err));
+	return is_set ? WS_OK : put_payload(n, mark->payload, err);
+}
+
+/* A category belongs to no thread: the trace's first stands for it. */
+static enum ws_status on_category(void *ctx, const void *data, struct ws_err *err)
+{
+	const struct ws_row_category *row = data;
+	struct nvtx *n = ctx;
+	struct ws_nsys_out *o = n->o;
+	uint64_t domain, first = o->threads.n ? ((struct ws_row_thread *)o->threads.rows)->id : 0;
+	int64_t tid;
+
+	WS_FORWARD(ws_nsys_global_tid(o, first, &tid, err));
+	WS_FORWARD(domain_of(n, row->domain, 0, tid, &domain, err));
+	WS_FORWARD(begin_event(n, TYPE_CATEGORY, 0, tid, err));
+	SET(NVTX_category, row->id);
+	SET(NVTX_domainId, domain);
+	return put_event(n, row->name, err);
+}
+
+enum ws_status ws_nsys_write_nvtx(struct ws_nsys_out *o, struct ws_err *err)
+{
+	struct nvtx n = {.o = o};
+	struct ws_export_ranges ranges;
+	enum ws_status status = ws_export_ranges_load(&ranges, o->r, &o->threads, err);
+
+	if (status == WS_OK)
+		status = ws_export_dict_load(&n.payloads, o->r, WS_KIND_PAYLOAD, err);
+	for (size_t i = 0; i < ranges.n && status == WS_OK; i++)
+		status = put_range(&n, &ranges.range[i], err);
+	for (size_t i = 0; i < ranges.nmarks && status == WS_OK; i++)
+		status = put_mark(&n, &ranges.mark[i], err);
+	if (status == WS_OK)
+		status = ws_export_each(o->r, WS_KIND_CATEGORY, NULL, on_category, &n, err);
+	o->stats->dangling = ranges.dangling;
+	ws_export_ranges_free(&ranges);
+	ws_export_dict_free(&n.payloads);
+	sqlite3_finalize(n.put_payload);
+	ws_strtab_free(&n.domains);
+	ws_strtab_free(&n.created);
+	return status;
+}

@@ -1,0 +1,268 @@
+#include "report/export/parquet/folder.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "report/model/columns.h"
+
+/* --- the folder ------------------------------------------------------------------------------- */
+
+/* Keys of meta rows that hold a rank: of our recorder, and of PyTorch's profiler. */
+static const char *const rank_keys[] = {"process.rank", "distributed.rank"};
+
+#define MAX_RANK 999999999
+
+/* -1: no number. */
+static int64_t rank_of_text(struct ws_bytes text)
+{
+	const char *p = text.ptr;
+	int64_t rank = 0;
+
+	for (size_t i = 0; i < text.len; i++) {
+		if (p[i] < '0' || p[i] > '9' || rank > MAX_RANK / 10)
+			return -1;
+		rank = rank * 10 + (p[i] - '0');
+	}
+	return text.len ? rank : -1;
+}
+
+/* The one rank of the trace; -1 when it says none, or several as a merged one does. */
+static int64_t rank_of_trace(const struct ws_model *m)
+{
+	int64_t found = -1;
+
+	for (uint64_t i = 0; i < m->meta.rows; i++) {
+		struct ws_bytes key = ws_blob(&m->meta, WS_COL_meta_key, i);
+
+		for (size_t k = 0; k < sizeof(rank_keys) / sizeof(rank_keys[0]); k++) {
+			int64_t rank = rank_of_text(ws_blob(&m->meta, WS_COL_meta_value, i));
+
+			if (key.len != strlen(rank_keys[k]) ||
+			    memcmp(key.ptr, rank_keys[k], key.len) != 0)
+				continue;
+			if (rank < 0 || (found >= 0 && found != rank))
+				return -1;
+			found = rank;
+		}
+	}
+	return found;
+}
+
+static enum ws_status make_dir(struct ws_parquet_folder *f, int i, struct ws_err *err)
+{
+	struct stat st;
+
+	if (!f->dirs[i])
+		return WS_FAIL(err, NO_MEMORY, "out of memory");
+	if (mkdir(f->dirs[i], 0777) == 0) {
+		f->made[i] = 1;
+		return WS_OK;
+	}
+	WS_FAIL_IF(errno != EEXIST, err, IO_WRITE, "cannot make the folder '%s': %s", f->dirs[i],
+	           strerror(errno));
+	WS_FAIL_IF(stat(f->dirs[i], &st) != 0 || !S_ISDIR(st.st_mode), err, IO_WRITE,
+	           "cannot write Parquet files into '%s': it is no folder", f->dirs[i]);
+	return WS_OK;
+}
+
+enum ws_status ws_parquet_folder_open(struct ws_parquet_folder *f, const struct ws_model *m,
+                                      const char *dir, const struct ws_export_parquet_opts *opts,
+                                      uint64_t total, struct ws_err *err)
+{
+	static const struct ws_export_parquet_opts defaults = WS_EXPORT_PARQUET_DEFAULTS;
+
+	memset(f, 0, sizeof(*f));
+	f->m = m;
+	f->opts = opts ? opts : &defaults;
+	f->total = total;
+	f->rank = f->opts->rank >= 0 ? f->opts->rank : rank_of_trace(m);
+	f->dirs[0] = strdup(dir);
+	WS_FORWARD(make_dir(f, 0, err));
+	if (f->rank < 0)
+		return WS_OK;
+	if (asprintf(&f->dirs[1], "%s/rank=%04" PRId64, dir, f->rank) < 0)
+		f->dirs[1] = NULL;
+	return make_dir(f, 1, err);
+}
+
+static void folder_release(struct ws_parquet_folder *f)
+{
+	free(f->dirs[0]);
+	free(f->dirs[1]);
+	memset(f, 0, sizeof(*f));
+}
+
+enum ws_status ws_parquet_folder_commit(struct ws_parquet_folder *f, struct ws_err *err)
+{
+	enum ws_status status = WS_OK;
+
+	for (size_t i = 0; i < f->nfiles && status == WS_OK; i++)
+		status = ws_outfile_commit(&f->files[i], err);
+	if (status == WS_OK)
+		folder_release(f);
+	else
+		ws_parquet_folder_abandon(f);
+	return status;
+}
+
+void ws_parquet_folder_abandon(struct ws_parquet_folder *f)
+{
+	for (size_t i = 0; i < f->nfiles; i++)
+		ws_outfile_abandon(&f->files[i]);
+	/* a folder that holds something stays */
+	for (int i = 1; i >= 0; i--)
+		if (f->made[i])
+			(void)!rmdir(f->dirs[i]);
+	folder_release(f);
+}
+
+/* --- a file ----------------------------------------------------------------------------------- */
+
+static void put_meta(struct ws_parquet_table *t, const char *name,
+                     const struct ws_parquet_field *fields, size_t nfields)
+{
+	const struct ws_parquet_folder *f = t->folder;
+	char number[32], key[128];
+
+	ws_parquet_meta(t->w, "warpsheet.table", name);
+	ws_parquet_meta(t->w, "warpsheet.version", WS_VERSION);
+	snprintf(number, sizeof(number), "%016" PRIx64, f->m->file.file_hash);
+	ws_parquet_meta(t->w, "trace.hash", number);
+	snprintf(number, sizeof(number), "%" PRId64, f->m->file.base_ns);
+	ws_parquet_meta(t->w, "trace.base_ns", number);
+	if (f->rank >= 0) {
+		snprintf(number, sizeof(number), "%" PRId64, f->rank);
+		ws_parquet_meta(t->w, "trace.rank", number);
+	}
+	for (size_t i = 0; i < nfields; i++) {
+		if (!*fields[i].unit)
+			continue;
+		snprintf(key, sizeof(key), "unit.%s", fields[i].name);
+		ws_parquet_meta(t->w, key, fields[i].unit);
+	}
+}
+
+enum ws_status ws_parquet_table_begin(struct ws_parquet_table *t, struct ws_parquet_folder *f,
+                                      const char *name, const struct ws_parquet_field *fields,
+                                      size_t nfields, struct ws_err *err)
+{
+	enum ws_status status;
+	char *path;
+
+	memset(t, 0, sizeof(*t));
+	t->folder = f;
+	WS_FAIL_IF(nfields > WS_PARQUET_MAX_FIELDS || f->nfiles == WS_PARQUET_MAX_TABLES, err, BUG,
+	           "table %s is one too many or has too many columns", name);
+	for (size_t i = 0; i < nfields; i++)
+		t->columns[i] = (struct ws_parquet_column){fields[i].name, fields[i].type,
+		                                           fields[i].optional};
+	if (asprintf(&path, "%s/%s.parquet", f->dirs[f->rank >= 0], name) < 0)
+		return WS_FAIL(err, NO_MEMORY, "out of memory");
+	status = ws_outfile_open(&t->out, path, err);
+	free(path);
+	if (status == WS_OK)
+		status = ws_parquet_writer_new(&t->w, t->out.f, t->columns, nfields, NULL, err);
+	if (status == WS_OK)
+		put_meta(t, name, fields, nfields);
+	return status;
+}
+
+/* A call a row would cost more than the row. */
+#define PROGRESS_ROWS 65536u
+
+enum ws_status ws_parquet_table_end_row(struct ws_parquet_table *t, struct ws_err *err)
+{
+	struct ws_parquet_folder *f = t->folder;
+
+	if (f->done < f->total)
+		f->done++;
+	if (f->opts->progress && f->done % PROGRESS_ROWS == 0)
+		f->opts->progress(f->opts->context, f->done, f->total);
+	return ws_parquet_end_row(t->w, err);
+}
+
+enum ws_status ws_parquet_table_end(struct ws_parquet_table *t, enum ws_status status,
+                                    struct ws_err *err)
+{
+	if (status == WS_OK)
+		status = ws_parquet_finish(t->w, err);
+	ws_parquet_writer_free(t->w);
+	/* the writer does not know where it writes */
+	if (status == WS_IO_WRITE && err && t->out.path) {
+		struct ws_err cause = *err;
+
+		ws_fail(err, status, cause.file, cause.line, "'%s': %s", t->out.path, cause.text);
+	}
+	if (status == WS_OK)
+		t->folder->files[t->folder->nfiles++] = t->out;
+	else
+		ws_outfile_abandon(&t->out);
+	return status;
+}
+
+/* --- values ----------------------------------------------------------------------------------- */
+
+void ws_parquet_text_or_null(struct ws_parquet_writer *w, struct ws_bytes text)
+{
+	if (text.len)
+		ws_parquet_text(w, text.ptr, text.len);
+	else
+		ws_parquet_null(w);
+}
+
+void ws_parquet_u64_or_null(struct ws_parquet_writer *w, uint64_t value, int known)
+{
+	if (known)
+		ws_parquet_u64(w, value);
+	else
+		ws_parquet_null(w);
+}
+
+void ws_parquet_i64_or_null(struct ws_parquet_writer *w, int64_t value, int known)
+{
+	if (known)
+		ws_parquet_i64(w, value);
+	else
+		ws_parquet_null(w);
+}
+
+void ws_parquet_step(struct ws_parquet_writer *w, const struct ws_model *m, uint32_t step)
+{
+	const struct ws_step *s = step == WS_NONE ? NULL : &m->steps[step];
+
+	if (!s) {
+		ws_parquet_null(w);
+		ws_parquet_null(w);
+		return;
+	}
+	ws_parquet_i64(w, s->index);
+	ws_parquet_str(w, s->unfinished ? "unfinished" : s->warm_up ? "warm-up" : "measured");
+}
+
+enum ws_status ws_parquet_paths_make(struct ws_parquet_paths *p, const struct ws_model *m,
+                                     struct ws_err *err)
+{
+	p->n = 0;
+	p->text = calloc(m->ranges.npaths ? m->ranges.npaths : 1, sizeof(*p->text));
+	WS_FAIL_IF(!p->text, err, NO_MEMORY, "no memory for %zu paths", m->ranges.npaths);
+	for (; p->n < m->ranges.npaths; p->n++) {
+		char *text;
+		size_t len;
+
+		WS_FORWARD(ws_path_text(&m->ranges, (uint32_t)p->n, m->texts, &text, &len, err));
+		p->text[p->n] = (struct ws_bytes){text, len};
+	}
+	return WS_OK;
+}
+
+void ws_parquet_paths_free(struct ws_parquet_paths *p)
+{
+	for (size_t i = 0; i < p->n; i++)
+		free((void *)p->text[i].ptr);
+	free(p->text);
+	*p = (struct ws_parquet_paths){0};
+}

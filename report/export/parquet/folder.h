@@ -1,0 +1,84 @@
+/*
+ * The Parquet files of one trace in a folder: their metadata, and that they
+ * appear together or not at all.
+ */
+#ifndef WS_REPORT_EXPORT_PARQUET_FOLDER_H
+#define WS_REPORT_EXPORT_PARQUET_FOLDER_H
+
+#include "formats/parquet/writer.h"
+#include "report/export/parquet/parquet.h"
+#include "report/model/model.h"
+#include "formats/base/outfile.h"
+
+#define WS_PARQUET_MAX_FIELDS 64u
+#define WS_PARQUET_MAX_TABLES 24u
+
+/* A column as users see it. Texts are borrowed. */
+struct ws_parquet_field {
+	const char *name;
+	enum ws_parquet_type type;
+	uint8_t optional;
+	const char *unit; /* "" = none */
+};
+
+struct ws_parquet_folder {
+	const struct ws_model *m;
+	const struct ws_export_parquet_opts *opts;
+	uint64_t done, total; /* rows, for progress */
+	char *dirs[2];        /* dir and, when a rank is known, the folder of the rank */
+	int made[2];          /* they were not there before */
+	int64_t rank;         /* -1 = not known */
+	struct ws_outfile files[WS_PARQUET_MAX_TABLES]; /* whole, not yet under their names */
+	size_t nfiles;
+};
+
+/*
+ * Make dir and, when the rank is known, dir/rank=NNNN. opts and m must
+ * outlive f; total: rows that will be written. End with _commit or _abandon,
+ * also after a failure.
+ */
+enum ws_status ws_parquet_folder_open(struct ws_parquet_folder *f, const struct ws_model *m,
+                                      const char *dir, const struct ws_export_parquet_opts *opts,
+                                      uint64_t total, struct ws_err *err);
+/* Give all files their names. f is empty afterwards. */
+enum ws_status ws_parquet_folder_commit(struct ws_parquet_folder *f, struct ws_err *err);
+/* Remove what was written and made. All zero is legal. */
+void ws_parquet_folder_abandon(struct ws_parquet_folder *f);
+
+/* A file in the making. */
+struct ws_parquet_table {
+	struct ws_parquet_folder *folder;
+	struct ws_parquet_column columns[WS_PARQUET_MAX_FIELDS];
+	struct ws_outfile out;
+	struct ws_parquet_writer *w;
+};
+/*
+ * Begin name.parquet, with what says where it comes from as key-value
+ * metadata. End with _end, also after a failure.
+ */
+enum ws_status ws_parquet_table_begin(struct ws_parquet_table *t, struct ws_parquet_folder *f,
+                                      const char *name, const struct ws_parquet_field *fields,
+                                      size_t nfields, struct ws_err *err);
+/* End a row and tell the progress. */
+enum ws_status ws_parquet_table_end_row(struct ws_parquet_table *t, struct ws_err *err);
+/* With status WS_OK finish the file, else drop it and pass status on. */
+enum ws_status ws_parquet_table_end(struct ws_parquet_table *t, enum ws_status status,
+                                    struct ws_err *err);
+
+/* Values that may be absent. */
+void ws_parquet_text_or_null(struct ws_parquet_writer *w, struct ws_bytes text); /* len 0 = null */
+void ws_parquet_u64_or_null(struct ws_parquet_writer *w, uint64_t value, int known);
+void ws_parquet_i64_or_null(struct ws_parquet_writer *w, int64_t value, int known);
+/* The columns step and step_kind: null outside steps. step: index into m->steps or WS_NONE. */
+void ws_parquet_step(struct ws_parquet_writer *w, const struct ws_model *m, uint32_t step);
+
+/* Texts of all paths of the model's ranges; free with ws_parquet_paths_free. */
+struct ws_parquet_paths {
+	struct ws_bytes *text;
+	size_t n;
+};
+enum ws_status ws_parquet_paths_make(struct ws_parquet_paths *p, const struct ws_model *m,
+                                     struct ws_err *err);
+void ws_parquet_paths_free(struct ws_parquet_paths *p);
+
+#endif

@@ -1,0 +1,38 @@
+/*
+ * A trace as Parquet files, for engines that outgrow one machine. One flat
+ * file a table; every file of every trace has the same columns, so a glob
+ * over many traces is one table. docs/parquet.md lists tables and columns.
+ *
+ * Here and not in formats/, as a kernel's row holds what only analysis knows:
+ * its launching call, NVTX path, step and class.
+ */
+#ifndef WS_REPORT_EXPORT_PARQUET_PARQUET_H
+#define WS_REPORT_EXPORT_PARQUET_PARQUET_H
+
+#include <stdint.h>
+
+#include "formats/base/status.h"
+
+struct ws_export_parquet_opts {
+	/* the folder rank=NNNN that the files go into; -1 = as the trace says, no such folder
+	 * when it does not */
+	int64_t rank;
+	/* called now and then with rows written and rows there are; may be NULL */
+	void (*progress)(void *context, uint64_t done, uint64_t total);
+	void *context;
+};
+#define WS_EXPORT_PARQUET_DEFAULTS \
+	{                          \
+		-1, NULL, NULL     \
+	}
+
+/*
+ * Write every table of the trace under dir, which is made when it does not
+ * exist; its parent must. Files appear under their names, over those of an
+ * earlier export, when all are written whole; a failure leaves none. The same
+ * trace gives the same bytes. opts may be NULL. IO_WRITE names the file.
+ */
+enum ws_status ws_export_parquet(const char *trace_path, const char *dir,
+                                 const struct ws_export_parquet_opts *opts, struct ws_err *err);
+
+#endif

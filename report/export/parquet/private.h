@@ -1,0 +1,36 @@
+/*
+ * What the parts of the Parquet export share.
+ */
+#ifndef WS_REPORT_EXPORT_PARQUET_PRIVATE_H
+#define WS_REPORT_EXPORT_PARQUET_PRIVATE_H
+
+#include "formats/trace/reader.h"
+#include "report/export/parquet/folder.h"
+
+struct ws_parquet_export {
+	const struct ws_trace_reader *r;
+	const struct ws_model *m;
+	struct ws_parquet_folder folder;
+	struct ws_parquet_paths paths;
+};
+
+/* kernels, nvtx and facts: export_parquet_joined.c. */
+enum ws_status ws_parquet_export_joined(struct ws_parquet_export *x, struct ws_err *err);
+/* One table for each of these record kinds, as they are: export_parquet_kinds.c. */
+enum ws_status ws_parquet_export_kinds(struct ws_parquet_export *x, struct ws_err *err);
+
+/* KIND, name of the table */
+#define WS_PARQUET_KINDS(X)             \
+	X(API, "api")                   \
+	X(MEMCPY, "memcpy")             \
+	X(MEMSET, "memset")             \
+	X(SYNC, "sync")                 \
+	X(GRAPH_LAUNCH, "graph_launch") \
+	X(MEMORY, "memory")             \
+	X(CPU_OP, "cpu_op")             \
+	X(PYTHON_CALL, "python_call")   \
+	X(GPU_RANGE, "gpu_range")       \
+	X(OVERHEAD, "overhead")         \
+	X(COUNTER, "counter")
+
+#endif

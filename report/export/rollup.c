@@ -1,0 +1,325 @@
+#include "report/export/rollup.h"
+
+#include <stdlib.h>
+
+#include "formats/base/strtab.h"
+#include "report/export/parquet/parquet.def"
+#include "report/base/order.h"
+#include "report/export/parquet/folder.h"
+
+/* --- buckets ---------------------------------------------------------------------------------- */
+
+#define SUB_BITS 7u /* an octave has 2^7 buckets */
+#define SUB      (1u << SUB_BITS)
+
+uint32_t ws_rollup_bucket(uint64_t dur_ns)
+{
+	unsigned octave;
+
+	if (dur_ns < SUB)
+		return (uint32_t)dur_ns;
+	octave = 63u - (unsigned)__builtin_clzll(dur_ns) - SUB_BITS;
+	return octave * SUB + (uint32_t)(dur_ns >> octave);
+}
+
+uint64_t ws_rollup_bucket_from(uint32_t bucket)
+{
+	unsigned octave;
+
+	if (bucket < 2 * SUB)
+		return bucket;
+	octave = bucket / SUB - 1;
+	return (uint64_t)(bucket % SUB + SUB) << octave;
+}
+
+/* --- groups ----------------------------------------------------------------------------------- */
+
+/* What tells rows apart; indexes of the model. Hashed as bytes, so without holes. */
+struct group_key {
+	uint32_t step, path; /* WS_NONE: in none */
+	uint32_t launch;     /* number of the launch configuration by its values */
+	uint32_t op_class, dtype;
+};
+
+struct group {
+	struct group_key key;
+	uint32_t config; /* one that has those values */
+	int64_t kernels, without_time;
+	int64_t sum_ns, min_ns, max_ns;
+	/* Sums of the squares' parts above and below bit 32: each adds up on its own, exactly, in
+	 * the 64 bits that every engine has */
+	int64_t sum_sq_hi, sum_sq_lo;
+};
+
+struct rollup {
+	const struct ws_model *m;
+	uint32_t *launch_of; /* number of each config of the model */
+	struct ws_strtab launches, keys;
+	struct group *groups;
+	size_t n, allocated;
+	uint32_t *group_of; /* of each kernel */
+};
+
+static void rollup_release(struct rollup *r)
+{
+	free(r->launch_of);
+	ws_strtab_free(&r->launches);
+	ws_strtab_free(&r->keys);
+	free(r->groups);
+	free(r->group_of);
+}
+
+static enum ws_status intern(struct ws_strtab *t, const void *key, size_t len, uint64_t *id,
+                             struct ws_err *err)
+{
+	*id = ws_strtab_find(t, key, len);
+	return *id ? WS_OK : ws_strtab_add(t, key, len, id, err);
+}
+
+/* Stream, context and process are left out: the same launch in two processes is the same. */
+static enum ws_status number_launches(struct rollup *r, struct ws_err *err)
+{
+	const struct ws_model *m = r->m;
+
+	for (size_t i = 0; i < m->nconfigs; i++) {
+		const struct ws_config *c = &m->configs[i];
+		const uint64_t key[] = {c->name,
+		                        c->device,
+		                        c->shape.grid_x,
+		                        c->shape.grid_y,
+		                        c->shape.grid_z,
+		                        c->shape.block_x,
+		                        c->shape.block_y,
+		                        c->shape.block_z,
+		                        c->shape.registers,
+		                        c->shape.shared_bytes};
+		uint64_t id;
+
+		WS_FORWARD(intern(&r->launches, key, sizeof(key), &id, err));
+		r->launch_of[i] = (uint32_t)id;
+	}
+	return WS_OK;
+}
+
+static enum ws_status find_group(struct rollup *r, size_t kernel, uint32_t *out, struct ws_err *err)
+{
+	const struct ws_model *m = r->m;
+	uint32_t range = m->kernels.range[kernel], config = m->kernels.config[kernel];
+	const struct group_key key = {
+	        .step = ws_kernel_step(m, kernel),
+	        .path = range == WS_NONE ? WS_NONE : m->ranges.path[range],
+	        .launch = r->launch_of[config],
+	        .op_class = ws_kernel_class(m, kernel),
+	        .dtype = ws_kernel_dtype(m, kernel),
+	};
+	uint64_t id;
+
+	WS_FORWARD(intern(&r->keys, &key, sizeof(key), &id, err));
+	*out = (uint32_t)(id - 1);
+	if (id <= r->n)
+		return WS_OK;
+	if (r->n == r->allocated) {
+		size_t more = r->allocated ? 2 * r->allocated : 256;
+		struct group *groups = realloc(r->groups, more * sizeof(*groups));
+
+		WS_FAIL_IF(!groups, err, NO_MEMORY, "no memory for %zu rows of a roll-up", more);
+		r->groups = groups;
+		r->allocated = more;
+	}
+	r->groups[r->n++] = (struct group){.key = key, .config = config};
+	return WS_OK;
+}
+
+static enum ws_status add_time(struct group *g, int64_t dur_ns, struct ws_err *err)
+{
+	unsigned __int128 square = (unsigned __int128)dur_ns * (unsigned __int128)dur_ns;
+
+	if (!g->kernels++ || dur_ns < g->min_ns)
+		g->min_ns = dur_ns;
+	if (dur_ns > g->max_ns)
+		g->max_ns = dur_ns;
+	g->sum_ns += dur_ns; /* the model has seen that all of them fit */
+	WS_FAIL_IF(square >> 95 ||
+	                   __builtin_add_overflow(g->sum_sq_hi, (int64_t)(square >> 32),
+	                                          &g->sum_sq_hi) ||
+	                   __builtin_add_overflow(g->sum_sq_lo, (int64_t)(uint32_t)square,
+	                                          &g->sum_sq_lo),
+	           err, CORRUPT, "the squares of the kernels' times do not fit a roll-up: %lld ns",
+	           (long long)dur_ns);
+	return WS_OK;
+}
+
+static enum ws_status roll_up(struct rollup *r, struct ws_err *err)
+{
+	const struct ws_kernels *k = &r->m->kernels;
+
+	r->launch_of = calloc(r->m->nconfigs, sizeof(*r->launch_of));
+	r->group_of = calloc(k->n ? k->n : 1, sizeof(*r->group_of));
+	WS_FAIL_IF(!r->launch_of || !r->group_of, err, NO_MEMORY, "no memory for a roll-up");
+	WS_FORWARD(number_launches(r, err));
+	for (size_t i = 0; i < k->n; i++) {
+		struct group *g;
+
+		WS_FORWARD(find_group(r, i, &r->group_of[i], err));
+		g = &r->groups[r->group_of[i]];
+		if (k->flags[i] & WS_KERNEL_NO_TIME)
+			g->without_time++;
+		else
+			WS_FORWARD(add_time(g, k->dur_ns[i], err));
+	}
+	return WS_OK;
+}
+
+/* --- tables ----------------------------------------------------------------------------------- */
+
+static void put_launch(struct ws_parquet_writer *w, const struct ws_model *m, const struct group *g)
+{
+	const struct ws_config *c = &m->configs[g->config];
+	const struct ws_launch_shape *s = &c->shape;
+
+	ws_parquet_u64(w, m->devices[c->device].id);
+	ws_parquet_text_or_null(w, m->texts[m->devices[c->device].name]);
+	ws_parquet_u64(w, s->grid_x);
+	ws_parquet_u64(w, s->grid_y);
+	ws_parquet_u64(w, s->grid_z);
+	ws_parquet_u64(w, s->block_x);
+	ws_parquet_u64(w, s->block_y);
+	ws_parquet_u64(w, s->block_z);
+	ws_parquet_u64_or_null(w, s->registers, s->registers != 0);
+	ws_parquet_u64(w, s->shared_bytes);
+}
+
+static enum ws_status put_group(struct ws_parquet_table *t, const struct rollup *r, size_t i,
+                                const struct ws_parquet_paths *paths, struct ws_err *err)
+{
+	const struct ws_model *m = r->m;
+	const struct group *g = &r->groups[i];
+	struct ws_bytes name = m->texts[m->configs[g->config].name];
+	struct ws_parquet_writer *w = t->w;
+
+	ws_parquet_i64(w, (int64_t)i);
+	ws_parquet_step(w, m, g->key.step);
+	if (g->key.path == WS_NONE)
+		ws_parquet_null(w);
+	else
+		ws_parquet_text(w, paths->text[g->key.path].ptr, paths->text[g->key.path].len);
+	ws_parquet_text(w, name.ptr, name.len);
+	ws_parquet_text_or_null(w, m->texts[g->key.op_class]);
+	ws_parquet_text_or_null(w, m->texts[g->key.dtype]);
+	put_launch(w, m, g);
+	ws_parquet_i64(w, g->kernels);
+	ws_parquet_i64(w, g->without_time);
+	ws_parquet_i64(w, g->sum_ns);
+	ws_parquet_i64(w, g->sum_sq_hi);
+	ws_parquet_i64(w, g->sum_sq_lo);
+	ws_parquet_i64_or_null(w, g->min_ns, g->kernels > 0);
+	ws_parquet_i64_or_null(w, g->max_ns, g->kernels > 0);
+	return ws_parquet_table_end_row(t, err);
+}
+
+static enum ws_status export_groups(struct ws_parquet_folder *f, struct ws_parquet_table *t,
+                                    const struct rollup *r, struct ws_err *err)
+{
+	static const struct ws_parquet_field fields[] = {
+	        WS_PARQUET_ROLLUP_FIELDS(WS_PARQUET_FIELD)};
+	struct ws_parquet_paths paths = {0};
+	enum ws_status status = ws_parquet_table_begin(t, f, "rollup", fields,
+	                                               sizeof(fields) / sizeof(fields[0]), err);
+
+	if (status == WS_OK)
+		status = ws_parquet_paths_make(&paths, r->m, err);
+	for (size_t i = 0; i < r->n && status == WS_OK; i++)
+		status = put_group(t, r, i, &paths, err);
+	ws_parquet_paths_free(&paths);
+	return ws_parquet_table_end(t, status, err);
+}
+
+/* Row and bucket of each kernel with a time, in order. */
+static enum ws_status sort_buckets(const struct rollup *r, int64_t **keys, uint32_t **order,
+                                   size_t *n, struct ws_err *err)
+{
+	const struct ws_kernels *k = &r->m->kernels;
+
+	*n = 0;
+	*keys = calloc(k->n ? k->n : 1, sizeof(**keys));
+	*order = calloc(k->n ? k->n : 1, sizeof(**order));
+	WS_FAIL_IF(!*keys || !*order, err, NO_MEMORY, "no memory for a histogram");
+	for (size_t i = 0; i < k->n; i++)
+		if (!(k->flags[i] & WS_KERNEL_NO_TIME))
+			(*keys)[(*n)++] = (int64_t)r->group_of[i] * WS_ROLLUP_BUCKETS +
+			                  ws_rollup_bucket((uint64_t)k->dur_ns[i]);
+	ws_order_identity(*order, *n);
+	return ws_order_by(*order, *keys, *n, err);
+}
+
+static enum ws_status put_bucket(struct ws_parquet_table *t, int64_t key, size_t kernels,
+                                 struct ws_err *err)
+{
+	uint32_t bucket = (uint32_t)(key % WS_ROLLUP_BUCKETS);
+	uint64_t from = ws_rollup_bucket_from(bucket);
+
+	ws_parquet_i64(t->w, key / WS_ROLLUP_BUCKETS);
+	ws_parquet_i64(t->w, bucket);
+	ws_parquet_i64(t->w, (int64_t)from);
+	ws_parquet_i64(t->w, (int64_t)(ws_rollup_bucket_from(bucket + 1) - from));
+	ws_parquet_i64(t->w, (int64_t)kernels);
+	return ws_parquet_table_end_row(t, err);
+}
+
+static enum ws_status export_histogram(struct ws_parquet_folder *f, struct ws_parquet_table *t,
+                                       const struct rollup *r, struct ws_err *err)
+{
+	static const struct ws_parquet_field fields[] = {
+	        WS_PARQUET_ROLLUP_HISTOGRAM_FIELDS(WS_PARQUET_FIELD)};
+	int64_t *keys = NULL;
+	uint32_t *order = NULL;
+	size_t n;
+	enum ws_status status = ws_parquet_table_begin(t, f, "rollup_histogram", fields,
+	                                               sizeof(fields) / sizeof(fields[0]), err);
+
+	if (status == WS_OK)
+		status = sort_buckets(r, &keys, &order, &n, err);
+	for (size_t i = 0, run; status == WS_OK && i < n; i += run) {
+		for (run = 1; i + run < n && keys[order[i + run]] == keys[order[i]];)
+			run++;
+		status = put_bucket(t, keys[order[i]], run, err);
+	}
+	free(keys);
+	free(order);
+	return ws_parquet_table_end(t, status, err);
+}
+
+static enum ws_status export_tables(struct ws_parquet_folder *f, const struct rollup *r,
+                                    struct ws_err *err)
+{
+	struct ws_parquet_table *t = calloc(1, sizeof(*t));
+	enum ws_status status;
+
+	WS_FAIL_IF(!t, err, NO_MEMORY, "out of memory");
+	status = export_groups(f, t, r, err);
+	if (status == WS_OK)
+		status = export_histogram(f, t, r, err);
+	free(t);
+	return status;
+}
+
+enum ws_status ws_rollup_export(const struct ws_model *m, const char *dir,
+                                const struct ws_export_parquet_opts *opts, struct ws_err *err)
+{
+	struct ws_parquet_folder *f = calloc(1, sizeof(*f));
+	struct rollup r = {.m = m};
+	enum ws_status status;
+
+	WS_FAIL_IF(!f, err, NO_MEMORY, "out of memory");
+	status = roll_up(&r, err);
+	if (status == WS_OK)
+		status = ws_parquet_folder_open(f, m, dir, opts, r.n, err);
+	if (status == WS_OK)
+		status = export_tables(f, &r, err);
+	if (status == WS_OK)
+		status = ws_parquet_folder_commit(f, err);
+	ws_parquet_folder_abandon(f);
+	free(f);
+	rollup_release(&r);
+	return status;
+}

@@ -1,0 +1,42 @@
+/*
+ * From a trace to other tools' files. docs/export.md says what becomes of
+ * every record, and what a format has no place for.
+ *
+ * The same trace gives the same bytes. A file is written from its beginning
+ * under the name given: making it appear whole or not at all is the caller's.
+ */
+#ifndef WS_REPORT_EXPORT_SOURCE_H
+#define WS_REPORT_EXPORT_SOURCE_H
+
+#include "formats/base/bytes.h"
+#include "formats/trace/reader.h"
+
+/* What names of kernels mean; this layer knows no C++. */
+struct ws_export_names {
+	/* Append the readable form of a name to out: itself when it has none. */
+	enum ws_status (*demangle)(const char *name, size_t len, struct ws_buf *out,
+	                           struct ws_err *err);
+	/* The function's name without parameters; at most name.len bytes. Returns how many. */
+	size_t (*shorten)(struct ws_bytes name, char *out);
+};
+
+struct ws_export_opts {
+	const struct ws_export_names *names;
+	/* told how many of how many rows are done; may be NULL */
+	void (*progress)(void *ctx, uint64_t done, uint64_t total);
+	void *progress_ctx;
+};
+
+/* What is not in the file. */
+struct ws_export_stats {
+	uint64_t left_out[WS_KIND_END]; /* rows that the format has no place for, by kind */
+	uint64_t without_time;          /* device work whose time was not recorded */
+	uint64_t dangling;              /* pops and ends without a begin */
+};
+
+/* An SQLite database in the schema of Nsight Systems' export; path is empty or new. IO_WRITE. */
+enum ws_status ws_export_nsys(const struct ws_trace_reader *r, const char *path,
+                              const struct ws_export_opts *opts, struct ws_export_stats *stats,
+                              struct ws_err *err);
+
+#endif

@@ -1,0 +1,364 @@
+#include "report/kernel_info/classify.h"
+
+#include <locale.h>
+#include <regex.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "formats/base/bytes.h"
+#include "formats/base/strtab.h"
+#include "report/kernel_info/classify_name.h"
+#include "report/kernel_info/demangle.h"
+#include "formats/base/text_lines.h"
+
+static const char builtin_rules[] = {
+#include "class_rules.inc"
+};
+
+enum attribute { ATTR_CLASS, ATTR_TENSOR, ATTR_DIRECTION, ATTR_DTYPE, ATTR_COUNT };
+
+static const char *const class_names[] = {
+#define X(NAME, name, SUMMARY, meaning) [WS_CLASS_##NAME] = #name,
+        WS_OP_CLASS_LIST(X)
+#undef X
+};
+static const char *const tensor_names[] = {
+#define X(NAME, name, shown) [WS_TENSOR_##NAME] = #name,
+        WS_TENSOR_LIST(X)
+#undef X
+};
+static const char *const direction_names[] = {
+#define X(NAME, name) [WS_NAME_DIRECTION_##NAME] = #name,
+        WS_NAME_DIRECTION_LIST(X)
+#undef X
+};
+static const char *const dtype_names[] = {
+#define X(NAME, name) [WS_NAME_DTYPE_##NAME] = #name,
+        WS_NAME_DTYPE_LIST(X)
+#undef X
+};
+
+/* What a rule may say, and what holds where no rule matches. */
+static const struct {
+	const char *name;
+	const char *const *values;
+	int nvalues;
+	int otherwise;
+} attributes[ATTR_COUNT] = {
+        [ATTR_CLASS] = {"class", class_names, WS_CLASS_COUNT, WS_CLASS_OTHER},
+        [ATTR_TENSOR] = {"tensor", tensor_names, WS_TENSOR_COUNT, WS_TENSOR_UNKNOWN},
+        [ATTR_DIRECTION] = {"direction", direction_names, WS_NAME_DIRECTION_COUNT,
+                            WS_NAME_DIRECTION_UNKNOWN},
+        [ATTR_DTYPE] = {"dtype", dtype_names, WS_NAME_DTYPE_COUNT, WS_NAME_DTYPE_NONE},
+};
+
+struct rule {
+	enum attribute attribute;
+	int value;
+	int from_user;
+	unsigned line;
+	char *pattern;
+	regex_t regex;
+};
+
+struct ws_classifier {
+	struct rule *rules;
+	size_t nrules;
+	locale_t locale; /* "C": what a pattern matches must not depend on the user's language */
+	struct ws_strtab names;          /* seen so far: id - 1 is the index into traits */
+	struct ws_kernel_traits *traits; /* ntraits */
+	size_t ntraits, traits_cap;
+	struct ws_buf demangled;
+};
+
+/* --- rules ------------------------------------------------------------------- */
+
+static int attribute_of(struct ws_text word)
+{
+	for (int a = 0; a < ATTR_COUNT; a++)
+		if (ws_text_is(word, attributes[a].name))
+			return a;
+	return -1;
+}
+
+static int value_of(enum attribute attribute, struct ws_text word)
+{
+	for (int v = 0; v < attributes[attribute].nvalues; v++)
+		if (ws_text_is(word, attributes[attribute].values[v]))
+			return v;
+	return -1;
+}
+
+static enum ws_status parse_rule(struct rule *r, struct ws_text line, struct ws_err *err)
+{
+	struct ws_text attribute = ws_text_word(&line), value = ws_text_word(&line);
+	int a = attribute_of(attribute), v, rc;
+
+	WS_FAIL_IF(a < 0, err, USAGE,
+	           "class rules, line %u: '%.*s' is none of class, tensor, direction, dtype",
+	           r->line, WS_TEXT_SHOWN(attribute));
+	v = value_of((enum attribute)a, value);
+	WS_FAIL_IF(v < 0, err, USAGE, "class rules, line %u: '%.*s' is no value of %s", r->line,
+	           WS_TEXT_SHOWN(value), attributes[a].name);
+	WS_FAIL_IF(line.pos == line.end, err, USAGE,
+	           "class rules, line %u: no pattern after '%.*s'", r->line, WS_TEXT_SHOWN(value));
+	WS_FAIL_IF(memchr(line.pos, '\0', (size_t)(line.end - line.pos)), err, USAGE,
+	           "class rules, line %u: a NUL byte in the pattern", r->line);
+
+	r->attribute = (enum attribute)a;
+	r->value = v;
+	r->pattern = strndup(line.pos, (size_t)(line.end - line.pos));
+	WS_FAIL_IF(!r->pattern, err, NO_MEMORY, "out of memory for class rules");
+	rc = regcomp(&r->regex, r->pattern, REG_EXTENDED | REG_NOSUB);
+	if (rc) {
+		char why[128];
+
+		regerror(rc, &r->regex, why, sizeof(why));
+		ws_fail(err, WS_USAGE, __FILE__, __LINE__, "class rules, line %u: %s in '%.100s'",
+		        r->line, why, r->pattern);
+		free(r->pattern);
+		return WS_USAGE;
+	}
+	return WS_OK;
+}
+
+/* Append the rules of a text. Runs in the C locale. */
+static enum ws_status add_rules(struct ws_classifier *c, const char *bytes, size_t len,
+                                int from_user, struct ws_err *err)
+{
+	struct ws_text text = {bytes, bytes + len};
+
+	for (unsigned n = 1; text.pos < text.end; n++) {
+		struct ws_text line = ws_text_line(&text);
+		struct rule *rules;
+
+		if (ws_text_says_nothing(line))
+			continue;
+		WS_FAIL_IF(c->nrules == WS_RULES_MAX, err, USAGE,
+		           "class rules, line %u: more than %u rules", n, WS_RULES_MAX);
+		rules = realloc(c->rules, (c->nrules + 1) * sizeof(*rules));
+		WS_FAIL_IF(!rules, err, NO_MEMORY, "out of memory for class rules");
+		c->rules = rules;
+		rules[c->nrules] = (struct rule){.from_user = from_user, .line = n};
+		WS_FORWARD(parse_rule(&rules[c->nrules], line, err));
+		c->nrules++;
+	}
+	return WS_OK;
+}
+
+enum ws_status ws_classifier_new(const char *user_rules, size_t len, struct ws_classifier **out,
+                                 struct ws_err *err)
+{
+	struct ws_classifier *c;
+	enum ws_status status;
+	locale_t before;
+
+	*out = NULL;
+	WS_FAIL_IF(user_rules && len > WS_RULES_MAX_BYTES, err, USAGE,
+	           "class rules: %zu bytes, more than %u", len, WS_RULES_MAX_BYTES);
+	c = calloc(1, sizeof(*c));
+	WS_FAIL_IF(!c, err, NO_MEMORY, "out of memory for class rules");
+	c->locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+	if (!c->locale) {
+		free(c);
+		return WS_FAIL(err, NO_MEMORY, "out of memory for class rules");
+	}
+
+	before = uselocale(c->locale);
+	status = user_rules ? add_rules(c, user_rules, len, 1, err) : WS_OK;
+	if (status == WS_OK)
+		status = add_rules(c, builtin_rules, sizeof(builtin_rules), 0, err);
+	uselocale(before);
+	if (status != WS_OK) {
+		ws_classifier_free(c);
+		return status;
+	}
+	*out = c;
+	return WS_OK;
+}
+
+void ws_classifier_free(struct ws_classifier *c)
+{
+	if (!c)
+		return;
+	for (size_t i = 0; i < c->nrules; i++) {
+		regfree(&c->rules[i].regex);
+		free(c->rules[i].pattern);
+	}
+	free(c->rules);
+	freelocale(c->locale);
+	ws_strtab_free(&c->names);
+	free(c->traits);
+	ws_buf_free(&c->demangled);
+	free(c);
+}
+
+int ws_classifier_rule(const struct ws_classifier *c, int rule, struct ws_class_rule *out)
+{
+	const struct rule *r;
+
+	if (rule < 0 || (size_t)rule >= c->nrules)
+		return 0;
+	r = &c->rules[rule];
+	*out = (struct ws_class_rule){r->from_user, r->line, r->pattern};
+	return 1;
+}
+
+/* --- a name ------------------------------------------------------------------ */
+
+/* Class of ws_<class>_…, or -1. The longest class counts: conv_aux before conv. */
+static int own_class(const char *name)
+{
+	size_t best_len = 0;
+	int best = -1;
+
+	if (strncmp(name, "ws_", 3))
+		return -1;
+	for (int i = 0; i < WS_CLASS_COUNT; i++) {
+		size_t len = strlen(class_names[i]);
+
+		if (len > best_len && !strncmp(name + 3, class_names[i], len) &&
+		    name[3 + len] == '_') {
+			best_len = len;
+			best = i;
+		}
+	}
+	return best;
+}
+
+/* The first rule about an attribute that matches, or -1. */
+static int first_match(const struct ws_classifier *c, enum attribute attribute, const char *name)
+{
+	for (size_t i = 0; i < c->nrules; i++)
+		if (c->rules[i].attribute == attribute &&
+		    !regexec(&c->rules[i].regex, name, 0, NULL, 0))
+			return (int)i;
+	return -1;
+}
+
+static int decide(const struct ws_classifier *c, enum attribute attribute, const char *name)
+{
+	int rule = first_match(c, attribute, name);
+
+	return rule < 0 ? attributes[attribute].otherwise : c->rules[rule].value;
+}
+
+/* name: normalised. Runs in the C locale. */
+static void apply_rules(const struct ws_classifier *c, const char *name,
+                        struct ws_kernel_traits *out)
+{
+	int own = own_class(name);
+
+	memset(out, 0, sizeof(*out));
+	out->rule = own < 0 ? first_match(c, ATTR_CLASS, name) : -1;
+	out->own = own >= 0;
+	if (out->own)
+		out->op_class = (enum ws_op_class)own;
+	else if (out->rule >= 0)
+		out->op_class = (enum ws_op_class)c->rules[out->rule].value;
+	else
+		out->op_class = WS_CLASS_OTHER;
+
+	out->direction = (enum ws_name_direction)decide(c, ATTR_DIRECTION, name);
+	out->dtype = (enum ws_name_dtype)decide(c, ATTR_DTYPE, name);
+	out->tensor = WS_TENSOR_NOT_APPLICABLE;
+	if (out->op_class == WS_CLASS_GEMM || out->op_class == WS_CLASS_CONV ||
+	    out->op_class == WS_CLASS_ATTENTION)
+		out->tensor = (enum ws_tensor)decide(c, ATTR_TENSOR, name);
+	if (out->op_class == WS_CLASS_GEMM || out->op_class == WS_CLASS_CONV)
+		ws_name_parse(name, out);
+}
+
+/* Room for one more remembered name. */
+static enum ws_status grow_traits(struct ws_classifier *c, struct ws_err *err)
+{
+	size_t cap = c->traits_cap ? c->traits_cap * 2 : 256, size;
+	struct ws_kernel_traits *traits;
+
+	if (c->ntraits < c->traits_cap)
+		return WS_OK;
+	WS_FAIL_IF(__builtin_mul_overflow(cap, sizeof(*traits), &size), err, NO_MEMORY,
+	           "too many kernel names");
+	traits = realloc(c->traits, size);
+	WS_FAIL_IF(!traits, err, NO_MEMORY, "out of memory for %zu kernel names", cap);
+	c->traits = traits;
+	c->traits_cap = cap;
+	return WS_OK;
+}
+
+enum ws_status ws_classify(struct ws_classifier *c, const char *name, size_t len,
+                           struct ws_kernel_traits *out, struct ws_err *err)
+{
+	uint64_t id = ws_strtab_find(&c->names, name, len);
+	char normal[WS_CLASSIFY_BYTES + 1];
+	locale_t before;
+
+	if (id) {
+		*out = c->traits[id - 1];
+		return WS_OK;
+	}
+	WS_FORWARD(grow_traits(c, err));
+	c->demangled.len = 0;
+	WS_FORWARD(ws_demangle(name, len, &c->demangled, err));
+	ws_name_normalise((const char *)c->demangled.data, c->demangled.len, normal,
+	                  sizeof(normal));
+
+	before = uselocale(c->locale);
+	apply_rules(c, normal, out);
+	uselocale(before);
+
+	WS_FORWARD(ws_strtab_add(&c->names, name, len, &id, err));
+	c->traits[c->ntraits++] = *out;
+	return WS_OK;
+}
+
+/* --- names of values --------------------------------------------------------- */
+
+const char *ws_op_class_name(enum ws_op_class op_class)
+{
+	return class_names[op_class];
+}
+
+const char *ws_op_class_meaning(enum ws_op_class op_class)
+{
+	static const char *const meanings[] = {
+#define X(NAME, name, SUMMARY, meaning) [WS_CLASS_##NAME] = meaning,
+	        WS_OP_CLASS_LIST(X)
+#undef X
+	};
+
+	return meanings[op_class];
+}
+
+enum ws_op_class ws_op_class_summary(enum ws_op_class op_class)
+{
+	static const enum ws_op_class summary[] = {
+#define X(NAME, name, SUMMARY, meaning) [WS_CLASS_##NAME] = WS_CLASS_##SUMMARY,
+	        WS_OP_CLASS_LIST(X)
+#undef X
+	};
+
+	return summary[op_class];
+}
+
+const char *ws_tensor_shown(enum ws_tensor tensor)
+{
+	static const char *const texts[] = {
+#define X(NAME, name, shown_as) [WS_TENSOR_##NAME] = shown_as,
+	        WS_TENSOR_LIST(X)
+#undef X
+	};
+
+	return texts[tensor];
+}
+
+const char *ws_name_direction_name(enum ws_name_direction direction)
+{
+	return direction_names[direction];
+}
+
+const char *ws_name_dtype_name(enum ws_name_dtype dtype)
+{
+	return dtype_names[dtype];
+}

@@ -1,0 +1,155 @@
+/*
+ * What a kernel is, told from its name: op class, Tensor Cores, direction,
+ * dtype, tile. The rules are data (class_rules.txt, explained in
+ * docs/classification.md); a file of the user's stands before them.
+ */
+#ifndef WS_REPORT_KERNEL_INFO_CLASSIFY_H
+#define WS_REPORT_KERNEL_INFO_CLASSIFY_H
+
+#include <stddef.h>
+
+#include "formats/base/status.h"
+
+/* NAME, name, NAME of the class it belongs to in a short summary, meaning */
+#define WS_OP_CLASS_LIST(X)                                                             \
+	X(OTHER, other, OTHER, "no rule matches")                                       \
+	X(GEMM, gemm, GEMM, "matrix products, matrix-vector and dot products")          \
+	X(GEMM_AUX, gemm_aux, GEMM, "split-K sums and epilogues of matrix products")    \
+	X(CONV, conv, CONV, "convolutions in any direction")                            \
+	X(CONV_AUX, conv_aux, CONV, "transforms, offsets and sums around convolutions") \
+	X(LAYOUT, layout, CONV, "NCHW and NHWC converted into each other")              \
+	X(ATTENTION, attention, ATTENTION, "fused attention")                           \
+	X(SOFTMAX, softmax, SOFTMAX, "softmax and log-softmax")                         \
+	X(NORM, norm, NORM, "layer, RMS, batch and group normalisation")                \
+	X(ELEMENTWISE, elementwise, ELEMENTWISE, "one result an element")               \
+	X(REDUCE, reduce, REDUCE, "sums, means, extrema")                               \
+	X(COPY, copy, COPY, "copies, casts, permutations, fills")                       \
+	X(EMBEDDING, embedding, EMBEDDING, "table look-ups, gather and scatter")        \
+	X(LOSS, loss, LOSS, "loss functions")                                           \
+	X(OPTIMIZER, optimizer, OPTIMIZER, "parameter updates, loss scaling")           \
+	X(POOL, pool, POOL, "pooling")                                                  \
+	X(RNG, rng, RNG, "random numbers, dropout")                                     \
+	X(SORT, sort, SORT, "sorts, scans, top-k")                                      \
+	X(COMM, comm, COMM, "communication between devices")                            \
+	X(COMPILED, compiled, COMPILED, "generated kernels whose name holds no operation")
+
+enum ws_op_class {
+#define X(NAME, name, SUMMARY, meaning) WS_CLASS_##NAME,
+	WS_OP_CLASS_LIST(X)
+#undef X
+	WS_CLASS_COUNT
+};
+
+/* NAME, name in rules, how tables show it */
+#define WS_TENSOR_LIST(X)                                                      \
+	X(NOT_APPLICABLE, none, "") /* class is not gemm, conv or attention */ \
+	X(NO, no, "no")                                                        \
+	X(YES, yes, "yes")                                                     \
+	X(UNKNOWN, unknown, "?") /* the name does not tell */
+
+enum ws_tensor {
+#define X(NAME, name, shown) WS_TENSOR_##NAME,
+	WS_TENSOR_LIST(X)
+#undef X
+	WS_TENSOR_COUNT
+};
+
+/* fprop, dgrad and wgrad are a convolution's; everything else is fwd or bwd. NAME, name */
+#define WS_NAME_DIRECTION_LIST(X) \
+	X(UNKNOWN, unknown)       \
+	X(FWD, fwd)               \
+	X(BWD, bwd)               \
+	X(FPROP, fprop)           \
+	X(DGRAD, dgrad)           \
+	X(WGRAD, wgrad)
+
+enum ws_name_direction {
+#define X(NAME, name) WS_NAME_DIRECTION_##NAME,
+	WS_NAME_DIRECTION_LIST(X)
+#undef X
+	WS_NAME_DIRECTION_COUNT
+};
+
+/* What the arithmetic reads; NONE: the name does not tell. NAME, name */
+#define WS_NAME_DTYPE_LIST(X) \
+	X(NONE, none)         \
+	X(FP32, fp32)         \
+	X(TF32, tf32)         \
+	X(FP16, fp16)         \
+	X(BF16, bf16)         \
+	X(FP64, fp64)         \
+	X(FP8, fp8)           \
+	X(FP4, fp4)           \
+	X(INT8, int8)
+
+enum ws_name_dtype {
+#define X(NAME, name) WS_NAME_DTYPE_##NAME,
+	WS_NAME_DTYPE_LIST(X)
+#undef X
+	WS_NAME_DTYPE_COUNT
+};
+
+struct ws_kernel_traits {
+	enum ws_op_class op_class;
+	enum ws_tensor tensor;
+	enum ws_name_direction direction;
+	enum ws_name_dtype dtype;
+	int own;  /* named by Warpsheet's convention ws_<class>_… */
+	int rule; /* the class rule that matched, for ws_classifier_rule(); -1 = own or none */
+	/* gemm and conv only; 0 = the name does not tell */
+	unsigned tile_m, tile_n; /* output tile of a block */
+	unsigned align;          /* least alignment of an operand in elements: 1 and 2 are slow */
+	unsigned arch; /* what the code was built for, 80 = sm_80; not the GPU it runs on */
+};
+
+struct ws_classifier;
+
+/* Rule files are at most this large and have at most this many rules. */
+#define WS_RULES_MAX_BYTES (1u << 20)
+#define WS_RULES_MAX       4096u
+
+/*
+ * The built-in rules, and before them those of user_rules (len bytes, NULL =
+ * none). USAGE names the line and what is wrong with it. Free with
+ * ws_classifier_free.
+ */
+enum ws_status ws_classifier_new(const char *user_rules, size_t len, struct ws_classifier **out,
+                                 struct ws_err *err);
+void ws_classifier_free(struct ws_classifier *c); /* NULL is legal */
+
+/*
+ * Traits of a kernel name, mangled or not, any bytes. Each distinct name is
+ * looked at once. Only the first WS_CLASSIFY_BYTES of the normalised name
+ * count: what a pattern costs can grow with the square of the length. Fails
+ * for lack of memory only.
+ */
+#define WS_CLASSIFY_BYTES 4096u
+enum ws_status ws_classify(struct ws_classifier *c, const char *name, size_t len,
+                           struct ws_kernel_traits *out, struct ws_err *err);
+
+struct ws_class_rule {
+	int from_user;
+	unsigned line;       /* in its file, from 1 */
+	const char *pattern; /* belongs to the classifier */
+};
+/* What stands behind ws_kernel_traits.rule. 0 when there is no such rule. */
+int ws_classifier_rule(const struct ws_classifier *c, int rule, struct ws_class_rule *out);
+
+const char *ws_op_class_name(enum ws_op_class op_class);
+const char *ws_op_class_meaning(enum ws_op_class op_class);
+/* The class in a short summary: gemm_aux counts as gemm, conv_aux and layout as conv. */
+enum ws_op_class ws_op_class_summary(enum ws_op_class op_class);
+/* "yes", "no", "?", or "" where the question does not apply. */
+const char *ws_tensor_shown(enum ws_tensor tensor);
+const char *ws_name_direction_name(enum ws_name_direction direction);
+const char *ws_name_dtype_name(enum ws_name_dtype dtype);
+
+/*
+ * The form of a demangled name that patterns see: lower case, without "void ",
+ * without the literal casts "(int)" that some tools print, anonymous
+ * namespaces called "anon", fbgemm_gpu called fb_gpu (it is no gemm), NUL as
+ * space. Writes at most size - 1 bytes and a NUL; returns how many.
+ */
+size_t ws_name_normalise(const char *name, size_t len, char *out, size_t size);
+
+#endif

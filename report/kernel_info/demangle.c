@@ -1,0 +1,81 @@
+#include "report/kernel_info/demangle.h"
+
+#include <string.h>
+
+#ifdef WS_HAVE_LIBIBERTY
+
+#include <libiberty/demangle.h>
+#include <setjmp.h>
+
+struct sink {
+	struct ws_buf *out;
+	size_t len; /* appended so far */
+	jmp_buf too_long;
+};
+
+/*
+ * The library has no way to be told to stop, but it neither allocates nor
+ * locks on this path (it is what handlers of fatal errors call), so nothing
+ * is lost by jumping out of it.
+ */
+static void collect(const char *text, size_t len, void *opaque)
+{
+	struct sink *sink = opaque;
+
+	if (len > WS_DEMANGLED_MAX_BYTES - sink->len)
+		longjmp(sink->too_long, 1);
+	memcpy(sink->out->data + sink->out->len + sink->len, text, len);
+	sink->len += len;
+}
+
+/* 1 when sink holds the whole signature. */
+static int signature(const char *mangled, struct sink *sink)
+{
+	if (setjmp(sink->too_long))
+		return 0;
+	/* without NO_RECURSE_LIMIT names over 1 KiB are refused, CUTLASS's among them */
+	return cplus_demangle_v3_callback(mangled, DMGL_PARAMS | DMGL_ANSI | DMGL_NO_RECURSE_LIMIT,
+	                                  collect, sink);
+}
+
+static int is_mangled(const char *name, size_t len)
+{
+	return len > 2 && len <= WS_DEMANGLE_MAX_BYTES && !memcmp(name, "_Z", 2) &&
+	       !memchr(name, '\0', len);
+}
+
+enum ws_status ws_demangle(const char *name, size_t len, struct ws_buf *out, struct ws_err *err)
+{
+	char mangled[WS_DEMANGLE_MAX_BYTES + 1];
+	struct sink sink = {.out = out};
+
+	if (!is_mangled(name, len))
+		return ws_buf_put(out, name, len, err);
+
+	memcpy(mangled, name, len);
+	mangled[len] = '\0';
+	WS_FORWARD(ws_buf_reserve(out, WS_DEMANGLED_MAX_BYTES, err));
+	if (!signature(mangled, &sink) || !sink.len)
+		return ws_buf_put(out, name, len, err);
+	out->len += sink.len;
+	return WS_OK;
+}
+
+int ws_demangle_available(void)
+{
+	return 1;
+}
+
+#else
+
+enum ws_status ws_demangle(const char *name, size_t len, struct ws_buf *out, struct ws_err *err)
+{
+	return ws_buf_put(out, name, len, err);
+}
+
+int ws_demangle_available(void)
+{
+	return 0;
+}
+
+#endif

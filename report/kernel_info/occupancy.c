@@ -1,0 +1,226 @@
+#include "report/kernel_info/occupancy.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define KIB                  1024u
+#define WARP_THREADS         32u
+#define REGISTER_GRANULARITY 256u /* of a warp */
+#define FACT_MAX             ((int64_t)1 << 30)
+
+/*
+ * CUDA C++ Programming Guide, "Technical Specifications per Compute
+ * Capability"; reserved bytes, granularity and sub-partitions as in NVIDIA's
+ * cuda_occupancy.h. All of them: 1,024 threads a block, 65,536 registers an SM,
+ * 48 KiB of shared memory a block that a kernel need not ask for.
+ */
+static const struct capability {
+	uint8_t major, minor;
+	uint16_t threads_per_sm, blocks_per_sm;
+	uint8_t registers_per_block_kib, sub_partitions;
+	uint8_t shared_per_sm_kib, shared_optin_kib, shared_reserved_kib;
+	uint16_t shared_granularity_bytes;
+} capabilities[] = {
+        {5, 0, 2048, 32, 64, 4, 64, 48, 0, 256},    {5, 2, 2048, 32, 64, 4, 96, 48, 0, 256},
+        {5, 3, 2048, 32, 32, 4, 64, 48, 0, 256},    {6, 0, 2048, 32, 64, 2, 64, 48, 0, 256},
+        {6, 1, 2048, 32, 64, 4, 96, 48, 0, 256},    {6, 2, 2048, 32, 32, 4, 64, 48, 0, 256},
+        {7, 0, 2048, 32, 64, 4, 96, 96, 0, 256},    {7, 2, 2048, 32, 64, 4, 96, 96, 0, 256},
+        {7, 5, 1024, 16, 64, 4, 64, 64, 0, 256},    {8, 0, 2048, 32, 64, 4, 164, 163, 1, 128},
+        {8, 6, 1536, 16, 64, 4, 100, 99, 1, 128},   {8, 7, 1536, 16, 64, 4, 164, 163, 1, 128},
+        {8, 8, 1536, 16, 64, 4, 100, 99, 1, 128},   {8, 9, 1536, 24, 64, 4, 100, 99, 1, 128},
+        {9, 0, 2048, 32, 64, 4, 228, 227, 1, 128},  {10, 0, 2048, 32, 64, 4, 228, 227, 1, 128},
+        {10, 1, 1536, 24, 64, 4, 228, 227, 1, 128}, {10, 3, 2048, 32, 64, 4, 228, 227, 1, 128},
+        {11, 0, 1536, 24, 64, 4, 228, 227, 1, 128}, {12, 0, 1536, 24, 64, 4, 100, 99, 1, 128},
+        {12, 1, 1536, 24, 64, 4, 100, 99, 1, 128},
+};
+
+void ws_device_facts_init(struct ws_device_facts *facts)
+{
+#define X(name, least) facts->name = -1;
+	WS_DEVICE_FACT_LIST(X)
+#undef X
+}
+
+int ws_device_facts_set(struct ws_device_facts *facts, const char *attr, size_t len, int64_t value)
+{
+#define X(name, least)                                                               \
+	if (len == strlen(#name) && !memcmp(attr, #name, len) && value >= (least) && \
+	    value <= FACT_MAX) {                                                     \
+		facts->name = value;                                                 \
+		return 1;                                                            \
+	}
+	WS_DEVICE_FACT_LIST(X)
+#undef X
+	return 0;
+}
+
+static const struct capability *capability_of(const struct ws_device_facts *facts)
+{
+	for (size_t i = 0; i < sizeof(capabilities) / sizeof(*capabilities); i++)
+		if (capabilities[i].major == facts->compute_capability_major &&
+		    capabilities[i].minor == facts->compute_capability_minor)
+			return &capabilities[i];
+	return NULL;
+}
+
+static uint32_t recorded_or(int64_t recorded, uint32_t otherwise)
+{
+	return recorded < 0 ? otherwise : (uint32_t)recorded;
+}
+
+int ws_sm_limits_from(const struct ws_device_facts *facts, struct ws_sm_limits *limits)
+{
+	const struct capability *c = capability_of(facts);
+
+	memset(limits, 0, sizeof(*limits));
+	if (!c || facts->sm_count < 0)
+		return 0;
+	*limits = (struct ws_sm_limits){
+	        .major = c->major,
+	        .minor = c->minor,
+	        .sm_count = (uint32_t)facts->sm_count,
+	        .threads_per_block = recorded_or(facts->max_threads_per_block, 1024),
+	        .threads_per_sm = recorded_or(facts->max_threads_per_sm, c->threads_per_sm),
+	        .blocks_per_sm = recorded_or(facts->max_blocks_per_sm, c->blocks_per_sm),
+	        .registers_per_block =
+	                recorded_or(facts->registers_per_block, c->registers_per_block_kib * KIB),
+	        .registers_per_sm = recorded_or(facts->registers_per_sm, 64 * KIB),
+	        .registers_per_thread = c->major < 7 ? 255 : 256,
+	        .sub_partitions = c->sub_partitions,
+	        .shared_per_block_bytes = recorded_or(facts->shared_per_block_bytes, 48 * KIB),
+	        .shared_per_block_optin_bytes =
+	                recorded_or(facts->shared_per_block_optin_bytes, c->shared_optin_kib * KIB),
+	        .shared_reserved_bytes = recorded_or(facts->shared_reserved_per_block_bytes,
+	                                             c->shared_reserved_kib * KIB),
+	        .shared_per_sm_bytes =
+	                recorded_or(facts->shared_per_sm_bytes, c->shared_per_sm_kib * KIB),
+	        .shared_granularity_bytes = c->shared_granularity_bytes,
+	};
+	return 1;
+}
+
+/* --- how many blocks fit -------------------------------------------------------- */
+
+static uint64_t round_up(uint64_t v, uint64_t multiple)
+{
+	return (v + multiple - 1) / multiple * multiple;
+}
+
+/* UINT64_MAX: no limit. */
+static uint64_t registers_limit(const struct ws_sm_limits *l, uint64_t registers, uint64_t warps)
+{
+	uint64_t of_warp = round_up(registers * WARP_THREADS, REGISTER_GRANULARITY);
+	uint64_t warps_per_partition;
+
+	if (!registers)
+		return UINT64_MAX;
+	/* the launch check of the hardware counts whole rounds of four partitions, on 6.0 too */
+	if (registers > l->registers_per_thread ||
+	    of_warp * round_up(warps, 4) > l->registers_per_block)
+		return 0;
+	warps_per_partition = l->registers_per_sm / l->sub_partitions / of_warp;
+	return warps_per_partition * l->sub_partitions / warps;
+}
+
+static uint64_t shared_limit(const struct ws_sm_limits *l, uint64_t shared_bytes,
+                             uint32_t per_block_bytes)
+{
+	uint64_t taken =
+	        round_up(shared_bytes + l->shared_reserved_bytes, l->shared_granularity_bytes);
+
+	if (taken > (uint64_t)per_block_bytes + l->shared_reserved_bytes)
+		return 0;
+	return taken ? l->shared_per_sm_bytes / taken : UINT64_MAX;
+}
+
+/* Blocks that fit on an SM when a block may have so much shared memory. */
+static uint32_t blocks_that_fit(const struct ws_sm_limits *l, const struct ws_launch_shape *s,
+                                uint64_t threads, uint32_t shared_per_block_bytes,
+                                unsigned *limiters)
+{
+	uint64_t warps = round_up(threads, WARP_THREADS) / WARP_THREADS;
+	const struct {
+		enum ws_occupancy_limiter bit;
+		uint64_t blocks;
+	} limit[] = {
+	        {WS_OCCUPANCY_WARPS, l->threads_per_sm / WARP_THREADS / warps},
+	        {WS_OCCUPANCY_REGISTERS, registers_limit(l, s->registers, warps)},
+	        {WS_OCCUPANCY_SHARED, shared_limit(l, s->shared_bytes, shared_per_block_bytes)},
+	        {WS_OCCUPANCY_BLOCKS, l->blocks_per_sm},
+	};
+	uint64_t least = UINT64_MAX;
+
+	for (size_t i = 0; i < sizeof(limit) / sizeof(*limit); i++)
+		if (limit[i].blocks < least)
+			least = limit[i].blocks;
+	*limiters = 0;
+	for (size_t i = 0; i < sizeof(limit) / sizeof(*limit); i++)
+		if (limit[i].blocks == least)
+			*limiters |= limit[i].bit;
+	return (uint32_t)least;
+}
+
+/* Single precision and truncation as in Kineto: an exact half may go either way. */
+static uint32_t kineto_percent(const struct ws_sm_limits *l, uint64_t grid, uint64_t threads,
+                               uint32_t active)
+{
+	float blocks = (float)grid / (float)l->sm_count;
+	float occupancy;
+
+	if ((float)active < blocks)
+		blocks = (float)active;
+	occupancy = blocks * (float)threads / (float)l->threads_per_sm;
+	return (uint32_t)(0.5 + (double)occupancy * 100.0);
+}
+
+/* a * b * c; 0 when a factor is 0 or the product is over limit */
+static uint64_t product(uint64_t a, uint64_t b, uint64_t c, uint64_t limit)
+{
+	uint64_t p;
+
+	if (__builtin_mul_overflow(a, b, &p) || __builtin_mul_overflow(p, c, &p) || p > limit)
+		return 0;
+	return p;
+}
+
+int ws_occupancy_estimate(const struct ws_sm_limits *l, const struct ws_launch_shape *s,
+                          struct ws_occupancy *out)
+{
+	uint64_t grid = product(s->grid_x, s->grid_y, s->grid_z, UINT64_MAX);
+	uint64_t threads = product(s->block_x, s->block_y, s->block_z, l->threads_per_block);
+	unsigned ignored;
+	double resident;
+
+	memset(out, 0, sizeof(*out));
+	if (!grid || !threads || s->registers > UINT16_MAX || s->shared_bytes > UINT32_MAX)
+		return 0;
+
+	out->active_blocks =
+	        blocks_that_fit(l, s, threads, l->shared_per_block_optin_bytes, &out->limiters);
+	if (!out->active_blocks)
+		return 0;
+	out->kineto_active_blocks =
+	        blocks_that_fit(l, s, threads, l->shared_per_block_bytes, &ignored);
+	out->kineto_percent = kineto_percent(l, grid, threads, out->kineto_active_blocks);
+
+	out->blocks_per_sm = (double)grid / l->sm_count;
+	out->warps_per_sm = out->blocks_per_sm * (double)threads / WARP_THREADS;
+	resident =
+	        out->blocks_per_sm < out->active_blocks ? out->blocks_per_sm : out->active_blocks;
+	out->percent = 100.0 * resident * (double)threads / l->threads_per_sm;
+	return 1;
+}
+
+const char *ws_occupancy_limiters(unsigned limiters, char buf[WS_OCCUPANCY_LIMITERS_BYTES])
+{
+	int n = 0;
+
+	buf[0] = '\0';
+#define X(NAME, bit, name)                                                                \
+	if (limiters & (bit))                                                             \
+		n += snprintf(buf + n, (size_t)(WS_OCCUPANCY_LIMITERS_BYTES - n), "%s%s", \
+		              n ? ", " : "", name);
+	WS_OCCUPANCY_LIMITER_LIST(X)
+#undef X
+	return buf;
+}

@@ -1,0 +1,381 @@
+/*
+ * Framework operations of imported traces: a tree by containment on each
+ * thread, joined to the calls and device work inside it, and the backward
+ * operations to the forward ones that they belong to.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/model/columns.h"
+#include "report/model/load.h"
+
+static enum ws_status no_memory(struct ws_err *err)
+{
+	return WS_FAIL(err, NO_MEMORY, "no memory for the operations of the trace");
+}
+
+/* The name of a value of an ENUM column as a text; its entry 0 stands for "not known". */
+static enum ws_status enum_text(struct ws_model *m, int column, uint64_t value, uint32_t *out,
+                                struct ws_err *err)
+{
+	const struct ws_kind_def *def = ws_schema_kind(WS_KIND_OP_CONFIG);
+
+	*out = WS_TEXT_EMPTY;
+	if (!value)
+		return WS_OK;
+	return ws_intern_text(m, ws_enum_name(def->columns[column].unit, value), out, err);
+}
+
+static int64_t cost_of(uint64_t a, uint64_t b)
+{
+	uint64_t sum;
+
+	return __builtin_add_overflow(a, b, &sum) || sum > INT64_MAX ? -1 : (int64_t)sum;
+}
+
+static enum ws_status load_configs(struct ws_loader *l, struct ws_err *err)
+{
+	struct ws_model *m = l->m;
+	struct ws_cpu_ops *ops = &m->cpu_ops;
+	struct ws_table_data t;
+	enum ws_status status = WS_OK;
+
+	WS_FORWARD(ws_load_kind(l, WS_KIND_OP_CONFIG, &t, err));
+	ops->nconfigs = t.rows + 1;
+	ops->configs = calloc(ops->nconfigs, sizeof(*ops->configs));
+	if (!ops->configs)
+		status = no_memory(err);
+	for (uint64_t i = 0; i < t.rows && status == WS_OK; i++) {
+		struct ws_op_config *c = &ops->configs[i + 1];
+		uint64_t cost = ws_value(&t, WS_COL_op_config_cost, i);
+
+		*c = (struct ws_op_config){
+		        .name = ws_model_text(m, ws_value(&t, WS_COL_op_config_name, i)),
+		        .has_dims = ws_value(&t, WS_COL_op_config_dims, i) != 0,
+		        .batch = ws_value(&t, WS_COL_op_config_batch, i),
+		        .m = ws_value(&t, WS_COL_op_config_m, i),
+		        .n = ws_value(&t, WS_COL_op_config_n, i),
+		        .k = ws_value(&t, WS_COL_op_config_k, i),
+		        .flops = -1,
+		        .bytes = -1,
+		};
+		if (cost == WS_COST_FLOPS || cost == WS_COST_FLOPS_AND_BYTES)
+			c->flops = cost_of(ws_value(&t, WS_COL_op_config_flops, i), 0);
+		if (cost == WS_COST_FLOPS_AND_BYTES)
+			c->bytes = cost_of(ws_value(&t, WS_COL_op_config_bytes_read, i),
+			                   ws_value(&t, WS_COL_op_config_bytes_written, i));
+		status = enum_text(m, WS_COL_op_config_kind, ws_value(&t, WS_COL_op_config_kind, i),
+		                   &c->kind, err);
+		if (status == WS_OK)
+			status = enum_text(m, WS_COL_op_config_direction,
+			                   ws_value(&t, WS_COL_op_config_direction, i),
+			                   &c->direction, err);
+		if (status == WS_OK)
+			status = enum_text(m, WS_COL_op_config_dtype,
+			                   ws_value(&t, WS_COL_op_config_dtype, i), &c->dtype, err);
+		if (status == WS_OK)
+			status =
+			        ws_idmap_put(&l->op_config_of, ws_value(&t, WS_COL_op_config_id, i),
+			                     (uint32_t)i + 1, err);
+	}
+	ws_table_data_release(&t);
+	return status;
+}
+
+/* --- the tree ---------------------------------------------------------------------------- */
+
+static enum ws_status allocate(struct ws_cpu_ops *ops, size_t rows, struct ws_err *err)
+{
+	struct ws_ranges *r = &ops->tree;
+	size_t n = rows ? rows : 1;
+
+	r->n = rows;
+	r->start_ns = calloc(n, sizeof(*r->start_ns));
+	r->end_ns = calloc(n, sizeof(*r->end_ns));
+	r->thread = calloc(n, sizeof(*r->thread));
+	r->name = calloc(n, sizeof(*r->name));
+	r->parent = calloc(n, sizeof(*r->parent));
+	r->depth = calloc(n, sizeof(*r->depth));
+	ops->config = calloc(n, sizeof(*ops->config));
+	ops->external = calloc(n, sizeof(*ops->external));
+	ops->forward = calloc(n, sizeof(*ops->forward));
+	if (!r->start_ns || !r->end_ns || !r->thread || !r->name || !r->parent || !r->depth ||
+	    !ops->config || !ops->external || !ops->forward)
+		return no_memory(err);
+	memset(ops->forward, 0xff, n * sizeof(*ops->forward));
+	return WS_OK;
+}
+
+/* Rows by thread, then begin, the longer one first: parents before their children. */
+static enum ws_status order_rows(struct ws_loader *l, const struct ws_table_data *t,
+                                 uint32_t *order, struct ws_err *err)
+{
+	size_t n = t->rows ? t->rows : 1;
+	int64_t *key = calloc(n, sizeof(*key));
+	uint32_t *thread = calloc(n, sizeof(*thread));
+	enum ws_status status = WS_OK;
+
+	if (!key || !thread)
+		status = no_memory(err);
+	for (uint64_t i = 0; i < t->rows && status == WS_OK; i++) {
+		/* descending; a negation could overflow */
+		key[i] = ~(int64_t)ws_value(t, WS_COL_cpu_op_dur_ns, i);
+		status = ws_thread_number(l, ws_value(t, WS_COL_cpu_op_thread, i), 0, &thread[i],
+		                          err);
+	}
+	if (status == WS_OK) {
+		ws_order_identity(order, t->rows);
+		status = ws_order_by(order, key, t->rows, err);
+	}
+	for (uint64_t i = 0; i < t->rows && status == WS_OK; i++)
+		key[i] = (int64_t)ws_value(t, WS_COL_cpu_op_start_ns, i);
+	if (status == WS_OK)
+		status = ws_order_by(order, key, t->rows, err);
+	if (status == WS_OK)
+		status = ws_order_by_u32(order, thread, t->rows, t->rows, err);
+	free(key);
+	free(thread);
+	return status;
+}
+
+static enum ws_status take_op(struct ws_loader *l, const struct ws_table_data *t, uint64_t row,
+                              uint32_t to, struct ws_err *err)
+{
+	struct ws_cpu_ops *ops = &l->m->cpu_ops;
+	struct ws_ranges *r = &ops->tree;
+	int64_t start = (int64_t)ws_value(t, WS_COL_cpu_op_start_ns, row);
+	int64_t dur = (int64_t)ws_value(t, WS_COL_cpu_op_dur_ns, row);
+	uint32_t config = ws_idmap_get(&l->op_config_of, ws_value(t, WS_COL_cpu_op_config, row));
+
+	dur = dur < 0 ? 0 : dur;
+	WS_FORWARD(ws_check_time(start, dur, "operation", row, err));
+	ws_see_time(l->m, start, start + dur);
+	r->start_ns[to] = start;
+	r->end_ns[to] = start + dur;
+	ops->config[to] = config == WS_NONE ? 0 : config;
+	r->name[to] = ops->configs[ops->config[to]].name;
+	ops->external[to] = ws_value(t, WS_COL_cpu_op_external_id, row);
+	ops->with_shapes += ops->configs[ops->config[to]].has_dims;
+	return ws_thread_number(l, ws_value(t, WS_COL_cpu_op_thread, row), 0, &r->thread[to], err);
+}
+
+/*
+ * The parent is the operation that contains it and began last. An operation
+ * that ended before the new one does can hold nothing that the new one does
+ * not hold too, so it leaves the stack.
+ */
+static enum ws_status nest(struct ws_ranges *r, uint32_t nthreads, struct ws_err *err)
+{
+	uint32_t *stack = calloc(r->n ? r->n : 1, sizeof(*stack));
+	size_t height = 0;
+	uint32_t t = 0;
+
+	r->nthreads = nthreads;
+	r->thread_first = calloc((size_t)nthreads + 1, sizeof(*r->thread_first));
+	r->thread_crosses = calloc((size_t)nthreads + 1, sizeof(*r->thread_crosses));
+	if (!stack || !r->thread_first || !r->thread_crosses) {
+		free(stack);
+		return no_memory(err);
+	}
+	for (uint32_t i = 0; i < r->n; i++) {
+		if (!i || r->thread[i] != r->thread[i - 1])
+			height = 0;
+		while (t <= r->thread[i])
+			r->thread_first[t++] = i;
+		while (height && r->end_ns[stack[height - 1]] < r->end_ns[i])
+			height--;
+		r->parent[i] = height ? stack[height - 1] : WS_NONE;
+		r->depth[i] = height ? r->depth[r->parent[i]] + 1 : 0;
+		stack[height++] = i;
+	}
+	while (t <= nthreads)
+		r->thread_first[t++] = (uint32_t)r->n;
+	free(stack);
+	return WS_OK;
+}
+
+enum ws_status ws_load_cpu_ops(struct ws_loader *l, struct ws_err *err)
+{
+	struct ws_cpu_ops *ops = &l->m->cpu_ops;
+	struct ws_table_data t;
+	uint32_t *order = NULL;
+	int64_t total = 0;
+	enum ws_status status;
+
+	WS_FORWARD(load_configs(l, err));
+	WS_FORWARD(ws_load_kind(l, WS_KIND_CPU_OP, &t, err));
+	status = allocate(ops, t.rows, err);
+	order = calloc(t.rows ? t.rows : 1, sizeof(*order));
+	if (status == WS_OK && !order)
+		status = no_memory(err);
+	if (status == WS_OK)
+		status = order_rows(l, &t, order, err);
+	for (uint32_t i = 0; i < t.rows && status == WS_OK; i++) {
+		status = take_op(l, &t, order[i], i, err);
+		if (__builtin_add_overflow(total, ops->tree.end_ns[i] - ops->tree.start_ns[i],
+		                           &total))
+			status = WS_FAIL(err, CORRUPT,
+			                 "the operations' times add up to over 2^63 ns");
+	}
+	if (status == WS_OK)
+		status = nest(&ops->tree, l->m->nthreads, err);
+	free(order);
+	ws_table_data_release(&t);
+	return status;
+}
+
+/* --- joins ------------------------------------------------------------------------------- */
+
+/* The first, so outermost, operation that begins then on the thread; WS_NONE. */
+static uint32_t op_at(const struct ws_ranges *r, uint32_t thread, int64_t start_ns)
+{
+	uint32_t lo, hi, end;
+
+	if (thread >= r->nthreads)
+		return WS_NONE;
+	lo = r->thread_first[thread];
+	hi = end = r->thread_first[thread + 1];
+	while (lo < hi) {
+		uint32_t mid = lo + (hi - lo) / 2;
+
+		if (r->start_ns[mid] < start_ns)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < end && r->start_ns[lo] == start_ns ? lo : WS_NONE;
+}
+
+/* Which operation each is the backward of; what lies inside one inherits that. */
+static enum ws_status follow_flows(struct ws_loader *l, struct ws_err *err)
+{
+	struct ws_cpu_ops *ops = &l->m->cpu_ops;
+	struct ws_table_data t;
+	enum ws_status status = WS_OK;
+
+	WS_FORWARD(ws_load_kind(l, WS_KIND_FLOW, &t, err));
+	for (uint64_t i = 0; i < t.rows && status == WS_OK; i++) {
+		uint32_t from_thread, to_thread, from, to;
+
+		if (ws_value(&t, WS_COL_flow_kind, i) != WS_FLOW_FORWARD_BACKWARD)
+			continue;
+		status = ws_thread_number(l, ws_value(&t, WS_COL_flow_from_thread, i), 0,
+		                          &from_thread, err);
+		if (status == WS_OK)
+			status = ws_thread_number(l, ws_value(&t, WS_COL_flow_to_thread, i), 0,
+			                          &to_thread, err);
+		if (status != WS_OK)
+			break;
+		from = op_at(&ops->tree, from_thread,
+		             (int64_t)ws_value(&t, WS_COL_flow_from_ns, i));
+		to = op_at(&ops->tree, to_thread, (int64_t)ws_value(&t, WS_COL_flow_to_ns, i));
+		if (from != WS_NONE && to != WS_NONE)
+			ops->forward[to] = from;
+	}
+	ws_table_data_release(&t);
+	for (uint32_t i = 0; i < ops->tree.n; i++)
+		if (ops->forward[i] == WS_NONE && ops->tree.parent[i] != WS_NONE)
+			ops->forward[i] = ops->forward[ops->tree.parent[i]];
+	return status;
+}
+
+/* Correlation id -> operation, by the links that the file has. A trace has one process here. */
+static enum ws_status load_links(struct ws_loader *l, struct ws_idmap *op_of, struct ws_err *err)
+{
+	struct ws_cpu_ops *ops = &l->m->cpu_ops;
+	struct ws_idmap by_external = {0};
+	struct ws_table_data t;
+	enum ws_status status = WS_OK;
+
+	WS_FORWARD(ws_load_kind(l, WS_KIND_EXTERNAL_LINK, &t, err));
+	for (uint32_t i = 0; i < ops->tree.n && t.rows && status == WS_OK; i++)
+		if (ops->external[i])
+			status = ws_idmap_put(&by_external, ops->external[i], i, err);
+	for (uint64_t i = 0; i < t.rows && status == WS_OK; i++) {
+		uint32_t op = ws_idmap_get(&by_external,
+		                           ws_value(&t, WS_COL_external_link_external_id, i));
+
+		if (op != WS_NONE &&
+		    ws_value(&t, WS_COL_external_link_kind, i) == WS_EXTERNAL_CUSTOM0)
+			status = ws_idmap_put(op_of,
+			                      ws_value(&t, WS_COL_external_link_correlation, i), op,
+			                      err);
+	}
+	ws_idmap_free(&by_external);
+	ws_table_data_release(&t);
+	return status;
+}
+
+static uint32_t op_of_work(const struct ws_model *m, const struct ws_idmap *op_of,
+                           uint64_t correlation, uint32_t call)
+{
+	uint32_t op = correlation ? ws_idmap_get(op_of, correlation) : WS_NONE;
+
+	if (op != WS_NONE)
+		return op;
+	return call == WS_NONE ? WS_NONE : m->api.op[call];
+}
+
+/*
+ * Autograd runs backward on a thread of its own, where no range of the
+ * program's is open. What is launched there belongs to the range of the
+ * forward operation that it is the backward of.
+ */
+static uint32_t inherited_range(const struct ws_model *m, uint32_t op, uint32_t range)
+{
+	uint32_t forward = op == WS_NONE ? WS_NONE : m->cpu_ops.forward[op];
+
+	return range == WS_NONE && forward != WS_NONE ? m->cpu_ops.range[forward] : range;
+}
+
+static void join_work(struct ws_model *m, const struct ws_idmap *op_of, const struct ws_loader *l)
+{
+	struct ws_kernels *k = &m->kernels;
+
+	for (size_t i = 0; i < k->n; i++) {
+		k->op[i] = op_of_work(m, op_of, l->kernel_correlation[i], k->call[i]);
+		if (k->op[i] != WS_NONE && m->cpu_ops.forward[k->op[i]] != WS_NONE)
+			k->flags[i] |= WS_KERNEL_BACKWARD;
+		k->range[i] = inherited_range(m, k->op[i], k->range[i]);
+	}
+	for (size_t i = 0; i < m->nworks; i++) {
+		struct ws_work *w = &m->works[i];
+
+		w->op = op_of_work(m, op_of, w->correlation, w->call);
+		w->range = inherited_range(m, w->op, w->range);
+	}
+}
+
+enum ws_status ws_join_cpu_ops(struct ws_loader *l, struct ws_err *err)
+{
+	struct ws_model *m = l->m;
+	struct ws_cpu_ops *ops = &m->cpu_ops;
+	struct ws_ranges *r = &ops->tree;
+	struct ws_api *a = &m->api;
+	struct ws_calls calls = {a->n, a->start_ns, a->end_ns, a->thread, a->process, NULL};
+	struct ws_calls as_calls = {r->n, r->start_ns, r->end_ns, r->thread, NULL, NULL};
+	struct ws_attribution in_op = {0}, in_range = {0};
+	struct ws_idmap op_of = {0};
+	enum ws_status status;
+
+	status = ws_attribute(&as_calls, &m->ranges, &in_range, err);
+	ops->range = in_range.innermost;
+	in_range.innermost = NULL;
+	ws_attribution_release(&in_range);
+	if (status != WS_OK || !r->n)
+		return status;
+	status = ws_attribute(&calls, r, &in_op, err);
+	if (status == WS_OK) {
+		free(a->op);
+		a->op = in_op.innermost;
+		in_op.innermost = NULL;
+		status = follow_flows(l, err);
+	}
+	if (status == WS_OK)
+		status = load_links(l, &op_of, err);
+	if (status == WS_OK)
+		join_work(m, &op_of, l);
+	ws_attribution_release(&in_op);
+	ws_idmap_free(&op_of);
+	return status;
+}

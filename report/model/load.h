@@ -1,0 +1,92 @@
+/*
+ * What the two parts of loading a model share: ids of the trace to numbers.
+ */
+#ifndef WS_REPORT_MODEL_LOAD_H
+#define WS_REPORT_MODEL_LOAD_H
+
+#include "report/kernel_info/classify.h"
+#include "report/model/model.h"
+
+struct ws_loader {
+	struct ws_model *m;
+	const struct ws_trace_reader *r;
+	struct ws_idmap thread_of; /* thread id -> number */
+	uint32_t *thread_process;  /* process of each thread of the model */
+	size_t threads_allocated;
+	struct ws_idmap process_of; /* pid -> number */
+	size_t processes_allocated;
+	struct ws_idmap device_of; /* device id -> number */
+	size_t devices_allocated;
+	struct ws_idmap config_of;    /* launch_config id -> number */
+	struct ws_idmap payload_of;   /* payload id -> row */
+	struct ws_idmap kernel_of;    /* text of a recorded kernel name -> first config with it */
+	struct ws_idmap op_config_of; /* op_config id -> number */
+	struct ws_classifier *classifier;
+	const struct ws_model_opts *opts;
+	/* correlation of each kernel and API call */
+	uint64_t *kernel_correlation, *api_correlation;
+	uint32_t *memory_thread; /* thread of each memory event, WS_NONE */
+};
+
+/* All rows of a kind; fails when there are more than 32 bits can number. */
+enum ws_status ws_load_kind(const struct ws_loader *l, enum ws_kind kind, struct ws_table_data *t,
+                            struct ws_err *err);
+
+/*
+ * Everything that records refer to, and the small kinds: texts, processes,
+ * threads, devices, launch configurations, payloads, provenance, losses.
+ */
+enum ws_status ws_load_dictionaries(struct ws_loader *l, struct ws_err *err);
+
+/* The same for the ids of processes and devices; ones that no row defines get a number too. */
+enum ws_status ws_process_number(struct ws_loader *l, uint64_t pid, uint32_t *out,
+                                 struct ws_err *err);
+enum ws_status ws_device_number(struct ws_loader *l, uint64_t id, uint32_t *out,
+                                struct ws_err *err);
+/* The text, added when it is new; only for names of classes and the like. */
+enum ws_status ws_intern_text(struct ws_model *m, struct ws_bytes text, uint32_t *out,
+                              struct ws_err *err);
+
+/* Times must leave room to add and subtract: ±73 years around the trace's base. */
+enum ws_status ws_check_time(int64_t start_ns, int64_t dur_ns, const char *what, uint64_t row,
+                             struct ws_err *err);
+/* Something happened then: widens the model's time. */
+void ws_see_time(struct ws_model *m, int64_t from_ns, int64_t to_ns);
+
+/* Columns of struct ws_nvtx_events, in the making. */
+struct ws_event_columns {
+	int64_t *time_ns;
+	uint32_t *thread, *domain, *name, *payload;
+	uint8_t *type;
+	uint64_t *range_id;
+};
+
+/* Calls of modules (nn.Module) that PyTorch recorded, sorted by thread, then begin. */
+struct ws_modules {
+	struct ws_module_call *call;
+	size_t n;
+};
+enum ws_status ws_modules_find(struct ws_loader *l, struct ws_modules *out, struct ws_err *err);
+/*
+ * Each call as push and pop of domain "pytorch.module" behind the `n` events
+ * in c, which has room for two a call; returns how many. A call that outlives
+ * the one around it ends with that.
+ */
+size_t ws_modules_add_events(const struct ws_modules *modules, struct ws_event_columns *c,
+                             size_t n);
+void ws_modules_release(struct ws_modules *modules);
+
+/* Copies, fills, graph launches, memory, overhead: model_work.c. */
+enum ws_status ws_load_works(struct ws_loader *l, struct ws_err *err);
+enum ws_status ws_load_memory(struct ws_loader *l, struct ws_err *err);
+/* Framework operations: model_cpu_op.c. Before ranges, and the joins after them. */
+enum ws_status ws_load_cpu_ops(struct ws_loader *l, struct ws_err *err);
+enum ws_status ws_join_cpu_ops(struct ws_loader *l, struct ws_err *err);
+/* The works' and the memory's calls, ranges and operations. After those of the calls. */
+enum ws_status ws_join_works(struct ws_loader *l, const struct ws_calls *calls, struct ws_err *err);
+
+/* The number of a thread; one whose row was lost is a thread of process `pid` all the same. */
+enum ws_status ws_thread_number(struct ws_loader *l, uint64_t id, uint64_t pid, uint32_t *out,
+                                struct ws_err *err);
+
+#endif

@@ -1,0 +1,227 @@
+#include "report/model/model.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/base/names.h"
+
+void ws_model_free(struct ws_model *m)
+{
+	if (!m)
+		return;
+	free(m->name);
+	ws_table_data_release(&m->strings);
+	ws_strtab_free(&m->interned);
+	free(m->texts);
+	for (size_t i = 0; i < m->nmade; i++)
+		ws_buf_free(&m->made[i]);
+	free(m->made);
+	ws_idmap_free(&m->text_of);
+	ws_table_data_release(&m->meta);
+	ws_table_data_release(&m->loss);
+	free(m->facts);
+	free(m->ends);
+	free(m->devices);
+	free(m->configs);
+	free(m->kernels.start_ns);
+	free(m->kernels.dur_ns);
+	free(m->kernels.config);
+	free(m->kernels.range);
+	free(m->kernels.call);
+	free(m->kernels.op);
+	free(m->kernels.step);
+	free(m->kernels.crossing);
+	free(m->kernels.flags);
+	free(m->threads);
+	free(m->pids);
+	free(m->api.start_ns);
+	free(m->api.end_ns);
+	free(m->api.thread);
+	free(m->api.process);
+	free(m->api.name);
+	free(m->api.range);
+	free(m->api.op);
+	free(m->api.failed);
+	free(m->works);
+	ws_ranges_release(&m->cpu_ops.tree);
+	free(m->cpu_ops.config);
+	free(m->cpu_ops.external);
+	free(m->cpu_ops.range);
+	free(m->cpu_ops.forward);
+	free(m->cpu_ops.configs);
+	free(m->memory);
+	ws_peaks_free(m->peaks);
+	ws_ranges_release(&m->ranges);
+	ws_attribution_release(&m->attribution);
+	ws_ops_release(&m->ops);
+	free(m->range_step);
+	free(m->range_op);
+	free(m->range_class);
+	free(m->range_phase);
+	free(m->range_marks);
+	free(m->steps);
+	free(m);
+}
+
+static enum ws_status build(struct ws_model **out, const struct ws_trace_reader *r,
+                            const char *name, const struct ws_model_opts *opts,
+                            struct ws_err *err)
+{
+	static const struct ws_model_opts none;
+	struct ws_model *m = calloc(1, sizeof(*m));
+	enum ws_status status = WS_OK;
+
+	*out = NULL;
+	if (!m || !(m->name = strdup(name)))
+		status = WS_FAIL(err, NO_MEMORY, "no memory for the trace %s", name);
+	if (status == WS_OK) {
+		m->file = *ws_trace_reader_summary(r);
+		status = ws_model_load(m, r, opts ? opts : &none, err);
+	}
+	if (status == WS_OK)
+		status = ws_model_label(m, err);
+	if (status == WS_OK)
+		*out = m;
+	else
+		ws_model_free(m);
+	return status;
+}
+
+enum ws_status ws_model_open(struct ws_model **out, const char *path, struct ws_err *err)
+{
+	return ws_model_open_with(out, path, NULL, err);
+}
+
+enum ws_status ws_model_open_with(struct ws_model **out, const char *path,
+                                  const struct ws_model_opts *opts, struct ws_err *err)
+{
+	struct ws_trace_reader *r = NULL;
+	enum ws_status status;
+
+	*out = NULL;
+	WS_FORWARD(ws_trace_reader_open(&r, path, err));
+	status = build(out, r, path, opts, err);
+	ws_trace_reader_free(r);
+	return status;
+}
+
+enum ws_status ws_model_open_mem(struct ws_model **out, const void *data, size_t size,
+                                 const char *name, struct ws_err *err)
+{
+	return ws_model_open_mem_with(out, data, size, name, NULL, err);
+}
+
+enum ws_status ws_model_open_mem_with(struct ws_model **out, const void *data, size_t size,
+                                      const char *name, const struct ws_model_opts *opts,
+                                      struct ws_err *err)
+{
+	struct ws_trace_reader *r = NULL;
+	enum ws_status status;
+
+	*out = NULL;
+	WS_FORWARD(ws_trace_reader_open_mem(&r, data, size, err));
+	status = build(out, r, name, opts, err);
+	ws_trace_reader_free(r);
+	return status;
+}
+
+const char *ws_phase_name(enum ws_phase phase)
+{
+	static const char *const names[] = {
+	        [WS_PHASE_FORWARD] = "forward",   [WS_PHASE_LOSS] = "loss",
+	        [WS_PHASE_BACKWARD] = "backward", [WS_PHASE_OPTIMIZER] = "optimizer",
+	        [WS_PHASE_OTHER] = "remainder",
+	};
+
+	return names[phase];
+}
+
+uint32_t ws_model_text(const struct ws_model *m, uint64_t string_id)
+{
+	uint32_t text = string_id ? ws_idmap_get(&m->text_of, string_id) : WS_TEXT_EMPTY;
+
+	return text == WS_NONE ? WS_TEXT_EMPTY : text;
+}
+
+const struct ws_op *ws_range_op(const struct ws_model *m, uint32_t range)
+{
+	uint32_t op = range == WS_NONE ? WS_NONE : m->range_op[range];
+
+	return op == WS_NONE ? NULL : &m->ops.op[m->ranges.payload[op]];
+}
+
+const struct ws_op *ws_kernel_op(const struct ws_model *m, size_t k)
+{
+	return ws_range_op(m, m->kernels.range[k]);
+}
+
+const struct ws_op_config *ws_cpu_op_config(const struct ws_model *m, uint32_t op)
+{
+	return op == WS_NONE ? NULL : &m->cpu_ops.configs[m->cpu_ops.config[op]];
+}
+
+uint32_t ws_kernel_range_class(const struct ws_model *m, size_t k)
+{
+	uint32_t r = m->kernels.range[k];
+	const struct ws_op_config *op = ws_cpu_op_config(m, m->kernels.op[k]);
+
+	if (r != WS_NONE && m->range_class[r])
+		return m->range_class[r];
+	return op ? op->kind : WS_TEXT_EMPTY;
+}
+
+uint32_t ws_kernel_class(const struct ws_model *m, size_t k)
+{
+	uint32_t class = ws_kernel_range_class(m, k);
+
+	return class ? class : m->configs[m->kernels.config[k]].name_class;
+}
+
+uint32_t ws_kernel_direction(const struct ws_model *m, size_t k)
+{
+	const struct ws_op *annotated = ws_kernel_op(m, k);
+	const struct ws_op_config *op = ws_cpu_op_config(m, m->kernels.op[k]);
+
+	if (annotated && annotated->direction)
+		return annotated->direction;
+	if (m->kernels.flags[k] & WS_KERNEL_BACKWARD)
+		return WS_TEXT_BACKWARD;
+	if (op && op->direction)
+		return op->direction;
+	return m->configs[m->kernels.config[k]].name_direction;
+}
+
+uint32_t ws_kernel_dtype(const struct ws_model *m, size_t k)
+{
+	const struct ws_op *annotated = ws_kernel_op(m, k);
+	const struct ws_op_config *op = ws_cpu_op_config(m, m->kernels.op[k]);
+	uint32_t by_name = m->configs[m->kernels.config[k]].name_dtype;
+
+	if (annotated && annotated->dtype)
+		return annotated->dtype;
+	/* a name that tells, tells what the kernel reads; an operation only what it was given */
+	if (by_name)
+		return by_name;
+	return op ? op->dtype : WS_TEXT_EMPTY;
+}
+
+int ws_model_on_cpu(const struct ws_model *m)
+{
+	uint64_t on_cpu = 0, elsewhere = 0;
+
+	for (size_t i = 0; i < m->ndevices; i++) {
+		if (m->devices[i].kind == WS_DEVICE_CPU_REFERENCE)
+			on_cpu += m->devices[i].kernels;
+		else
+			elsewhere += m->devices[i].kernels;
+	}
+	return on_cpu ? 1 + (elsewhere > 0) : 0;
+}
+
+struct ws_bytes ws_model_fact(const struct ws_model *m, const char *key)
+{
+	for (size_t i = 0; i < m->nfacts; i++)
+		if (ws_name_is(m->facts[i].key, key))
+			return m->facts[i].value;
+	return (struct ws_bytes){"", 0};
+}

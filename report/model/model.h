@@ -1,0 +1,329 @@
+/*
+ * A trace in memory, joined: kernels know their range, ranges their path,
+ * step and operation. Only analysis (tab_*.c, diff.c) sees the inside.
+ */
+#ifndef WS_REPORT_MODEL_MODEL_H
+#define WS_REPORT_MODEL_MODEL_H
+
+#include "formats/base/bytes.h"
+#include "formats/base/strtab.h"
+#include "formats/trace/reader.h"
+#include "report/model/attribution.h"
+#include "report/kernel_info/classify.h"
+#include "report/kernel_info/device_peaks.h"
+#include "report/model/nvtx_tree.h"
+#include "report/model/open.h"
+#include "report/kernel_info/occupancy.h"
+#include "report/model/payload.h"
+
+/* PyTorch calls its steps ProfilerStep#5, and numbers them anew in each recording. */
+#define WS_PYTORCH_STEP "ProfilerStep#"
+
+/* Texts that analysis knows by name; interned first, so WS_TEXT_x is their index. id, text */
+#define WS_KNOWN_TEXTS(X)                            \
+	X(EMPTY, "")                                 \
+	X(UNKNOWN_KERNEL, "(unknown kernel)")        \
+	X(DOMAIN, "warpsheet")                       \
+	X(SETUP, "setup")                            \
+	X(WARM_UP, "warm-up")                        \
+	X(STEP, "step")                              \
+	X(FORWARD, "forward")                        \
+	X(LOSS, "loss")                              \
+	X(BACKWARD, "backward")                      \
+	X(OPTIMIZER, "optimizer")                    \
+	X(ATTENTION, "scaled dot product attention") \
+	X(SCORES, "computing attention scores")      \
+	X(COMPUTING_SOFTMAX, "computing softmax")    \
+	X(FINAL_MATMUL, "final matmul")              \
+	X(SOFTMAX, "softmax")                        \
+	X(SCALE, "scale")                            \
+	X(MASK, "mask")                              \
+	X(GEMM, "gemm")                              \
+	X(CONV, "conv")                              \
+	X(COMM, "comm")                              \
+	X(FUSED_ATTENTION, "attention")              \
+	X(MODULE_DOMAIN, "pytorch.module")
+
+enum ws_known_text {
+#define X(id, text) WS_TEXT_##id,
+	WS_KNOWN_TEXTS(X)
+#undef X
+};
+
+/* The phases of a training step, by the name of their range. */
+enum ws_phase {
+	WS_PHASE_FORWARD,
+	WS_PHASE_LOSS,
+	WS_PHASE_BACKWARD,
+	WS_PHASE_OPTIMIZER,
+	WS_PHASE_OTHER, /* the remainder, or outside all phases */
+	WS_PHASES,
+};
+const char *ws_phase_name(enum ws_phase phase); /* "forward" … "remainder" */
+
+struct ws_device {
+	uint64_t id;
+	int kind; /* enum ws_device_kind, -1 = not recorded */
+	uint32_t name;
+	uint64_t kernels;
+	struct ws_device_facts facts;
+	struct ws_sm_limits limits;
+	int has_limits;       /* else occupancy is unknown */
+	int64_t memory_bytes; /* -1 = not recorded */
+	struct ws_device_peaks peaks;
+	int has_peaks;
+};
+
+struct ws_thread {
+	uint64_t pid, tid;
+	uint32_t process; /* number, not pid */
+};
+
+struct ws_config {
+	uint32_t name; /* of the kernel, demangled */
+	/* what the name tells, as texts; 0 = nothing */
+	uint32_t name_class, name_direction, name_dtype;
+	uint8_t tensor; /* enum ws_tensor */
+	uint8_t has_occupancy;
+	uint32_t process;
+	uint32_t device; /* index into devices */
+	uint64_t stream;
+	struct ws_launch_shape shape;
+	struct ws_occupancy occupancy;
+};
+
+/* Added to the flags of ws_row_kernel. */
+enum {
+	WS_KERNEL_NO_LAUNCH = 1u << 6, /* no record of the call that launched it */
+	WS_KERNEL_BACKWARD = 1u << 7,  /* its operation is the backward of a recorded one */
+};
+
+/* Sorted by device, then start. */
+struct ws_kernels {
+	size_t n;
+	int64_t *start_ns, *dur_ns; /* 0 with WS_KERNEL_NO_TIME */
+	uint32_t *config;
+	uint32_t *call;     /* that launched it, WS_NONE */
+	uint32_t *range;    /* innermost range of its launch, WS_NONE */
+	uint32_t *crossing; /* see struct ws_attribution; NULL when no ranges cross */
+	uint32_t *op;       /* framework operation that launched it, WS_NONE */
+	uint32_t *step;     /* WS_NONE */
+	uint8_t *flags;
+};
+
+/* API calls in the order of the file. */
+struct ws_api {
+	size_t n;
+	int64_t *start_ns, *end_ns;
+	uint32_t *thread, *process;
+	uint32_t *name;  /* as recorded, a version at its end included */
+	uint32_t *range; /* innermost range around it, WS_NONE */
+	uint32_t *op;    /* innermost framework operation around it, WS_NONE */
+	uint8_t *failed; /* its result was no success */
+};
+
+/* Device work that is no kernel. */
+enum ws_work_kind {
+	WS_WORK_MEMCPY,
+	WS_WORK_MEMSET,
+	WS_WORK_GRAPH, /* a CUDA graph traced as a whole: its kernels have no rows */
+};
+
+struct ws_work {
+	int64_t start_ns, dur_ns;
+	uint64_t bytes;
+	uint64_t stream, correlation;
+	uint32_t process, device;
+	uint32_t call, range, op; /* as for kernels */
+	uint8_t kind;             /* enum ws_work_kind */
+	uint8_t direction;        /* memcpy.kind */
+	uint8_t no_time;
+};
+
+struct ws_op_config {
+	uint32_t name;
+	uint32_t kind, direction, dtype; /* texts; 0 = not known */
+	int has_dims;                    /* the inputs' dimensions were recorded */
+	uint64_t batch, m, n, k;
+	int64_t flops, bytes; /* of one call, -1 = not known */
+};
+
+/* Calls of framework operations, sorted by thread, then begin: parents before their children. */
+struct ws_cpu_ops {
+	struct ws_ranges tree; /* without paths, payloads and flags */
+	uint32_t *config;      /* index into configs */
+	uint64_t *external;    /* id that links name, 0 = none */
+	uint32_t *range;       /* innermost NVTX range around it, WS_NONE */
+	uint32_t *forward;     /* operation that it, or one around it, is the backward of */
+	struct ws_op_config *configs; /* [0]: a lost one */
+	size_t nconfigs;
+	uint64_t with_shapes; /* calls whose inputs' dimensions were recorded */
+};
+
+/* One allocation or release. In the order of time. */
+struct ws_memory_event {
+	int64_t time_ns;
+	uint64_t bytes, address;
+	uint64_t allocated_bytes, reserved_bytes; /* after it; 0 = not recorded */
+	uint32_t process, device;                 /* device: index, WS_NONE = memory of the host */
+	uint32_t range, cpu_op;                   /* innermost around it, WS_NONE */
+	uint8_t op;                               /* enum ws_memory_op */
+};
+
+struct ws_step {
+	uint32_t range;
+	uint32_t index; /* from 0; warm-up and measured steps are counted apart */
+	uint32_t number; /* what the program calls it */
+	int warm_up;
+	int by_time;    /* PyTorch's: it holds what any thread of the process did in its time */
+	int unfinished; /* its range never ended: left out of every statistic */
+	int64_t total_ns;
+	int64_t phase_ns[WS_PHASES]; /* time of the ranges on their thread; OTHER = the rest */
+	uint8_t phases;              /* bit p: the step has a range of phase p */
+};
+
+/* A fact of the workload; the last mark of a key wins. */
+struct ws_fact {
+	struct ws_bytes key, value;
+};
+
+struct ws_process_end {
+	uint64_t pid;
+	int how; /* enum ws_end_how */
+	int64_t code;
+};
+
+/* What joining left over, beside the counts in ranges and attribution. */
+struct ws_leftovers {
+	uint64_t no_launch;          /* kernels without a launch record */
+	uint64_t no_range;           /* kernels launched in no range */
+	uint64_t no_time;            /* kernels whose time is not known */
+	uint64_t cut_off;            /* kernels that still ran when recording ended */
+	uint64_t no_config;          /* kernels whose description was lost */
+	uint64_t unknown_class;      /* kernels of no known class */
+	uint64_t ops_without_kernel; /* annotated operations that launched nothing */
+	uint64_t ops_too_big;        /* operations whose FLOPs or bytes overflow the sum */
+};
+
+struct ws_model {
+	char *name;
+	struct ws_trace_summary file;
+	struct ws_table_data strings; /* owns the texts */
+	struct ws_strtab interned;    /* text -> index */
+	struct ws_bytes *texts;       /* never NULL pointers */
+	struct ws_buf *made; /* bytes of texts that the trace does not hold: demangled names */
+	size_t nmade;
+	size_t ntexts;
+	struct ws_idmap text_of; /* string id -> text */
+
+	struct ws_table_data meta, loss;
+	struct ws_fact *facts;
+	size_t nfacts;
+	struct ws_process_end *ends;
+	size_t nends;
+	uint64_t processes;
+	uint64_t *pids; /* of each process number */
+	uint32_t nprocesses;
+
+	struct ws_device *devices;
+	size_t ndevices;
+	struct ws_config *configs; /* [0] is the lost one */
+	size_t nconfigs;
+
+	struct ws_thread *threads;
+	uint32_t nthreads;
+	struct ws_kernels kernels;
+	struct ws_api api;
+	struct ws_work *works; /* sorted by device, then start */
+	size_t nworks;
+	struct ws_cpu_ops cpu_ops;
+	struct ws_memory_event *memory;
+	size_t nmemory;
+	uint64_t overheads; /* rows of the kind overhead, and their time */
+	int64_t overhead_ns;
+	struct ws_peaks *peaks; /* owns what the devices' peaks point to */
+	double softmax_flops; /* as asked for */
+	uint64_t nvtx_events;
+	int64_t begin_ns, end_ns; /* first and last moment of any record */
+
+	struct ws_ranges ranges;
+	struct ws_attribution attribution; /* innermost freed: it is api.range */
+	struct ws_ops ops;
+	/* one entry a range */
+	uint32_t *range_step;  /* step that it lies in, WS_NONE */
+	uint32_t *range_op;    /* the innermost range around it, or itself, that is an operation */
+	uint32_t *range_class; /* text; 0 = unknown */
+	uint8_t *range_phase;  /* enum ws_phase */
+	uint8_t *range_marks;  /* WS_IN_… */
+
+	struct ws_step *steps; /* by begin */
+	size_t nsteps;
+	size_t nmeasured; /* finished steps that are no warm-up */
+	struct ws_leftovers left;
+};
+
+enum {
+	WS_IN_SETUP = 1u << 0,     /* lies in a range `setup` */
+	WS_IN_WARM_UP = 1u << 1,   /* lies in a range `warm-up` */
+	WS_IN_ATTENTION = 1u << 2, /* lies in `scaled dot product attention` or one of its parts */
+	WS_IN_SOFTMAX = 1u << 3,   /* lies in `computing softmax` */
+	WS_OP_COUNTED = 1u << 4,   /* an operation with no operation inside: its FLOPs count */
+	WS_OP_LAUNCHED = 1u << 5,  /* at least one kernel has it as its operation */
+};
+
+/* Text of a string row; the empty text where it is missing. */
+uint32_t ws_model_text(const struct ws_model *m, uint64_t string_id);
+/* Name of a kernel, as text. */
+static inline uint32_t ws_kernel_name(const struct ws_model *m, size_t k)
+{
+	return m->configs[m->kernels.config[k]].name;
+}
+static inline uint32_t ws_kernel_device(const struct ws_model *m, size_t k)
+{
+	return m->configs[m->kernels.config[k]].device;
+}
+static inline uint32_t ws_kernel_step(const struct ws_model *m, size_t k)
+{
+	return m->kernels.step[k];
+}
+static inline enum ws_phase ws_kernel_phase(const struct ws_model *m, size_t k)
+{
+	uint32_t r = m->kernels.range[k];
+
+	if (m->kernels.flags[k] & WS_KERNEL_BACKWARD)
+		return WS_PHASE_BACKWARD;
+	return r == WS_NONE ? WS_PHASE_OTHER : (enum ws_phase)m->range_phase[r];
+}
+/* Is it a step that the statistics are made of? */
+static inline int ws_step_is_measured(const struct ws_model *m, uint32_t step)
+{
+	return step != WS_NONE && !m->steps[step].warm_up && !m->steps[step].unfinished;
+}
+/* What the kernel does, as text, by the range or framework operation that launched it; 0 = they do
+ * not tell. */
+uint32_t ws_kernel_range_class(const struct ws_model *m, size_t k);
+/* The same, else by its name; 0 = unknown. */
+uint32_t ws_kernel_class(const struct ws_model *m, size_t k);
+/* As texts, 0 = unknown: what the operation says, else what the name tells. */
+uint32_t ws_kernel_direction(const struct ws_model *m, size_t k);
+uint32_t ws_kernel_dtype(const struct ws_model *m, size_t k);
+/* The framework operation's description; NULL for WS_NONE. */
+const struct ws_op_config *ws_cpu_op_config(const struct ws_model *m, uint32_t op);
+/* The operation of a range or a kernel; NULL when it lies in none. */
+const struct ws_op *ws_range_op(const struct ws_model *m, uint32_t range);
+const struct ws_op *ws_kernel_op(const struct ws_model *m, size_t k);
+
+/* 1 when every kernel ran on the CPU reference, 2 when only some did, 0 when none. */
+int ws_model_on_cpu(const struct ws_model *m);
+/* Value of a fact; len 0 when it is not known. */
+struct ws_bytes ws_model_fact(const struct ws_model *m, const char *key);
+
+/* --- steps of ws_model_open, in order --- */
+
+/* Every record: model_load.c, with model_dict.c, model_work.c and model_cpu_op.c. */
+enum ws_status ws_model_load(struct ws_model *m, const struct ws_trace_reader *r,
+                             const struct ws_model_opts *opts, struct ws_err *err);
+/* Places, classes, phases, steps and operations of the ranges; leftovers: model_label.c. */
+enum ws_status ws_model_label(struct ws_model *m, struct ws_err *err);
+
+#endif

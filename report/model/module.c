@@ -1,0 +1,128 @@
+/*
+ * Modules of PyTorch as ranges: what a module's call launched lies in it, and
+ * so does what backward launched for it.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/model/columns.h"
+#include "report/model/load.h"
+
+struct ws_module_call {
+	int64_t start_ns, end_ns;
+	uint32_t thread, name;
+	uint64_t row; /* of the file: tells calls of one time apart */
+};
+
+void ws_modules_release(struct ws_modules *modules)
+{
+	free(modules->call);
+	*modules = (struct ws_modules){0};
+}
+
+static int by_thread_and_begin(const void *pa, const void *pb)
+{
+	const struct ws_module_call *a = pa, *b = pb;
+
+	if (a->thread != b->thread)
+		return a->thread < b->thread ? -1 : 1;
+	if (a->start_ns != b->start_ns)
+		return a->start_ns < b->start_ns ? -1 : 1;
+	if (a->end_ns != b->end_ns)
+		return a->end_ns > b->end_ns ? -1 : 1;
+	return (a->row > b->row) - (a->row < b->row);
+}
+
+/* "Linear_3" of "nn.Module: Linear_3": the domain says the rest. */
+static enum ws_status module_name(struct ws_model *m, uint64_t string_id, uint32_t *out,
+                                  struct ws_err *err)
+{
+	static const char prefix[] = "nn.Module: ";
+	const size_t len = sizeof(prefix) - 1;
+	struct ws_bytes name;
+
+	*out = ws_model_text(m, string_id);
+	name = m->texts[*out];
+	if (name.len <= len || memcmp(name.ptr, prefix, len) != 0)
+		return WS_OK;
+	return ws_intern_text(m, (struct ws_bytes){(const char *)name.ptr + len, name.len - len},
+	                      out, err);
+}
+
+static enum ws_status take_call(struct ws_loader *l, const struct ws_table_data *t, uint64_t row,
+                                struct ws_module_call *call, struct ws_err *err)
+{
+	int64_t start = (int64_t)ws_value(t, WS_COL_python_call_start_ns, row);
+	int64_t dur = (int64_t)ws_value(t, WS_COL_python_call_dur_ns, row);
+
+	dur = dur < 0 ? 0 : dur;
+	WS_FORWARD(ws_check_time(start, dur, "call of a module", row, err));
+	ws_see_time(l->m, start, start + dur);
+	call->start_ns = start;
+	call->end_ns = start + dur;
+	call->row = row;
+	WS_FORWARD(module_name(l->m, ws_value(t, WS_COL_python_call_name, row), &call->name, err));
+	return ws_thread_number(l, ws_value(t, WS_COL_python_call_thread, row), 0, &call->thread,
+	                        err);
+}
+
+enum ws_status ws_modules_find(struct ws_loader *l, struct ws_modules *out, struct ws_err *err)
+{
+	struct ws_table_data t;
+	enum ws_status status = WS_OK;
+
+	*out = (struct ws_modules){0};
+	WS_FORWARD(ws_load_kind(l, WS_KIND_PYTHON_CALL, &t, err));
+	out->call = calloc(t.rows + 1, sizeof(*out->call));
+	if (!out->call)
+		status = WS_FAIL(err, NO_MEMORY, "no memory for the modules of the trace");
+	for (uint64_t i = 0; i < t.rows && status == WS_OK; i++)
+		if (t.columns[WS_COL_python_call_module].present &&
+		    (int64_t)ws_value(&t, WS_COL_python_call_module, i) >= 0)
+			status = take_call(l, &t, i, &out->call[out->n++], err);
+	ws_table_data_release(&t);
+	if (status == WS_OK)
+		qsort(out->call, out->n, sizeof(*out->call), by_thread_and_begin);
+	else
+		ws_modules_release(out);
+	return status;
+}
+
+static size_t add_event(struct ws_event_columns *c, size_t at, const struct ws_module_call *call,
+                        enum ws_nvtx_type type)
+{
+	c->time_ns[at] = type == WS_NVTX_PUSH ? call->start_ns : call->end_ns;
+	c->thread[at] = call->thread;
+	c->domain[at] = WS_TEXT_MODULE_DOMAIN;
+	c->name[at] = type == WS_NVTX_PUSH ? call->name : WS_TEXT_EMPTY;
+	c->payload[at] = WS_NONE;
+	c->type[at] = (uint8_t)type;
+	return at + 1;
+}
+
+size_t ws_modules_add_events(const struct ws_modules *modules, struct ws_event_columns *c, size_t n)
+{
+	struct ws_module_call *calls = modules->call;
+	size_t at = n, open = 0;
+	/* the calls that are open lie below i already, in the places from 0 on */
+	struct ws_module_call top;
+
+	for (size_t i = 0; i < modules->n; i++) {
+		struct ws_module_call call = calls[i];
+
+		while (open && (calls[open - 1].thread != call.thread ||
+		                calls[open - 1].end_ns <= call.start_ns)) {
+			top = calls[--open];
+			at = add_event(c, at, &top, WS_NVTX_POP);
+		}
+		if (open && calls[open - 1].end_ns < call.end_ns)
+			call.end_ns = calls[open - 1].end_ns;
+		at = add_event(c, at, &call, WS_NVTX_PUSH);
+		calls[open++] = call;
+	}
+	while (open) {
+		top = calls[--open];
+		at = add_event(c, at, &top, WS_NVTX_POP);
+	}
+	return at - n;
+}

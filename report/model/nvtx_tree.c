@@ -1,0 +1,472 @@
+#include "report/model/nvtx_tree.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/base/names.h"
+
+/* What only the building needs. Events are numbered by `seq`, their place in (thread, time) order.
+ */
+struct builder {
+	struct ws_ranges *r;
+	const struct ws_nvtx_events *ev;
+	uint32_t *order;    /* seq -> event */
+	uint32_t *of_event; /* start: its range; end: its seq */
+	uint32_t *below;    /* range -> the open range under it while it is open */
+	uint32_t *end_seq;  /* range -> seq of its end; WS_NONE where that is on another thread */
+	uint32_t *start_seq;
+	struct ws_idmap path_map; /* parent and name -> first such path */
+	uint32_t *path_next; /* path -> next with this parent and name, other domain or style */
+	size_t paths_allocated;
+};
+
+static enum ws_status no_memory(struct ws_err *err, size_t n)
+{
+	return WS_FAIL(err, NO_MEMORY, "no memory for a tree of %zu ranges", n);
+}
+
+void ws_ranges_release(struct ws_ranges *r)
+{
+	free(r->start_ns);
+	free(r->end_ns);
+	free(r->thread);
+	free(r->name);
+	free(r->parent);
+	free(r->depth);
+	free(r->path);
+	free(r->payload);
+	free(r->flags);
+	free(r->thread_first);
+	free(r->thread_crosses);
+	free(r->paths);
+	*r = (struct ws_ranges){0};
+}
+
+static enum ws_status allocate(struct builder *b, struct ws_err *err)
+{
+	const struct ws_nvtx_events *ev = b->ev;
+	struct ws_ranges *r = b->r;
+	size_t n = 0, events = ev->n ? ev->n : 1;
+	size_t threads = (size_t)ev->nthreads + 1;
+
+	for (size_t i = 0; i < ev->n; i++)
+		n += ev->type[i] == WS_NVTX_PUSH || ev->type[i] == WS_NVTX_START;
+	n = n ? n : 1;
+	r->start_ns = calloc(n, sizeof(*r->start_ns));
+	r->end_ns = calloc(n, sizeof(*r->end_ns));
+	r->thread = calloc(n, sizeof(*r->thread));
+	r->name = calloc(n, sizeof(*r->name));
+	r->parent = calloc(n, sizeof(*r->parent));
+	r->depth = calloc(n, sizeof(*r->depth));
+	r->path = calloc(n, sizeof(*r->path));
+	r->payload = calloc(n, sizeof(*r->payload));
+	r->flags = calloc(n, sizeof(*r->flags));
+	r->thread_first = calloc(threads, sizeof(*r->thread_first));
+	r->thread_crosses = calloc(threads, sizeof(*r->thread_crosses));
+	b->order = calloc(events, sizeof(*b->order));
+	b->of_event = calloc(events, sizeof(*b->of_event));
+	b->below = calloc(n, sizeof(*b->below));
+	b->end_seq = calloc(n, sizeof(*b->end_seq));
+	b->start_seq = calloc(n, sizeof(*b->start_seq));
+	r->nthreads = ev->nthreads;
+	if (!r->start_ns || !r->end_ns || !r->thread || !r->name || !r->parent || !r->depth ||
+	    !r->path || !r->payload || !r->flags || !r->thread_first || !r->thread_crosses ||
+	    !b->order || !b->of_event || !b->below || !b->end_seq || !b->start_seq)
+		return no_memory(err, n);
+	return WS_OK;
+}
+
+static uint32_t new_range(struct builder *b, uint32_t event, uint32_t seq)
+{
+	struct ws_ranges *r = b->r;
+	uint32_t i = (uint32_t)r->n++;
+
+	r->start_ns[i] = b->ev->time_ns[event];
+	r->end_ns[i] = b->ev->end_ns;
+	r->thread[i] = b->ev->thread[event];
+	r->name[i] = b->ev->name[event];
+	r->payload[i] = b->ev->payload[event];
+	r->flags[i] = WS_RANGE_OPEN;
+	b->start_seq[i] = seq;
+	b->end_seq[i] = WS_NONE; /* after every event */
+	return i;
+}
+
+static void end_range(struct builder *b, uint32_t range, int64_t time_ns, uint32_t seq)
+{
+	b->r->end_ns[range] = time_ns;
+	b->r->flags[range] &= (uint8_t)~WS_RANGE_OPEN;
+	b->end_seq[range] = seq;
+}
+
+/* Make all ranges in their final order; pair push with pop. */
+static enum ws_status pair_pushes(struct builder *b, struct ws_err *err)
+{
+	const struct ws_nvtx_events *ev = b->ev;
+	uint32_t max_domain = 0;
+	uint32_t *top, *top_thread;
+
+	for (size_t i = 0; i < ev->n; i++)
+		if (ev->domain[i] > max_domain)
+			max_domain = ev->domain[i];
+	top = calloc((size_t)max_domain + 1, sizeof(*top));
+	top_thread = calloc((size_t)max_domain + 1, sizeof(*top_thread));
+	if (!top || !top_thread) {
+		free(top);
+		free(top_thread);
+		return no_memory(err, max_domain);
+	}
+	memset(top_thread, 0xff, ((size_t)max_domain + 1) * sizeof(*top_thread));
+
+	for (uint32_t seq = 0; seq < ev->n; seq++) {
+		uint32_t e = b->order[seq], d = ev->domain[e], range;
+
+		if (top_thread[d] != ev->thread[e]) {
+			top_thread[d] = ev->thread[e];
+			top[d] = WS_NONE;
+		}
+		switch (ev->type[e]) {
+		case WS_NVTX_PUSH:
+			range = new_range(b, e, seq);
+			b->below[range] = top[d];
+			top[d] = range;
+			break;
+		case WS_NVTX_POP:
+			if (top[d] == WS_NONE) {
+				b->r->unmatched_pops++;
+				break;
+			}
+			end_range(b, top[d], ev->time_ns[e], seq);
+			top[d] = b->below[top[d]];
+			break;
+		case WS_NVTX_START:
+			b->of_event[e] = range = new_range(b, e, seq);
+			b->r->flags[range] |= WS_RANGE_START_END;
+			break;
+		case WS_NVTX_END:
+			b->of_event[e] = seq;
+			break;
+		default:
+			break; /* marks are no ranges */
+		}
+	}
+	free(top);
+	free(top_thread);
+	return WS_OK;
+}
+
+/* Start and end events sorted by process, id, time: an end closes the latest start of its id. */
+static void pair_sorted_starts(struct builder *b, const uint32_t *rows, size_t n)
+{
+	const struct ws_nvtx_events *ev = b->ev;
+	uint32_t top = WS_NONE;
+
+	for (size_t i = 0; i < n; i++) {
+		uint32_t e = rows[i], thread = ev->thread[e];
+		uint32_t before = i ? rows[i - 1] : e;
+
+		if (ev->range_id[e] != ev->range_id[before] ||
+		    ev->process_of[thread] != ev->process_of[ev->thread[before]])
+			top = WS_NONE;
+		if (ev->type[e] == WS_NVTX_START) {
+			b->below[b->of_event[e]] = top;
+			top = b->of_event[e];
+		} else if (top == WS_NONE) {
+			b->r->unmatched_ends++;
+		} else {
+			int crosses = b->r->thread[top] != thread;
+
+			end_range(b, top, ev->time_ns[e], crosses ? WS_NONE : b->of_event[e]);
+			if (crosses)
+				b->r->flags[top] |= WS_RANGE_CROSS_THREAD;
+			b->r->cross_thread += (uint64_t)crosses;
+			top = b->below[top];
+		}
+	}
+}
+
+static enum ws_status pair_starts(struct builder *b, struct ws_err *err)
+{
+	const struct ws_nvtx_events *ev = b->ev;
+	uint32_t *rows = NULL, *process = NULL;
+	enum ws_status status = WS_OK;
+	size_t n = 0;
+
+	for (size_t i = 0; i < ev->n; i++)
+		n += ev->type[i] == WS_NVTX_START || ev->type[i] == WS_NVTX_END;
+	if (!n)
+		return WS_OK;
+	rows = calloc(n, sizeof(*rows));
+	process = calloc(ev->n, sizeof(*process));
+	if (!rows || !process) {
+		status = no_memory(err, n);
+		goto out;
+	}
+	n = 0;
+	for (uint32_t i = 0; i < ev->n; i++) {
+		process[i] = ev->process_of[ev->thread[i]];
+		if (ev->type[i] == WS_NVTX_START || ev->type[i] == WS_NVTX_END)
+			rows[n++] = i;
+	}
+	status = ws_order_by(rows, ev->time_ns, n, err);
+	if (status == WS_OK) /* grouping is all that is asked, so the sign does not matter */
+		status = ws_order_by(rows, (const int64_t *)ev->range_id, n, err);
+	if (status == WS_OK)
+		status = ws_order_by_u32(rows, process, n, ev->n, err);
+	if (status == WS_OK)
+		pair_sorted_starts(b, rows, n);
+out:
+	free(rows);
+	free(process);
+	return status;
+}
+
+/* Does range a end before range b does? Both lie on one thread. */
+static int ends_before(const struct builder *b, uint32_t x, uint32_t y)
+{
+	const int64_t *end = b->r->end_ns;
+
+	if (end[x] != end[y])
+		return end[x] < end[y];
+	if (b->end_seq[x] != b->end_seq[y])
+		return b->end_seq[x] < b->end_seq[y];
+	return x > y; /* both end after every event: the later one lies inside */
+}
+
+/* Did range x end before range y began? */
+static int over_before(const struct builder *b, uint32_t x, uint32_t y)
+{
+	int64_t end = b->r->end_ns[x], start = b->r->start_ns[y];
+
+	return end != start ? end < start : b->end_seq[x] < b->start_seq[y];
+}
+
+static enum ws_status intern_path(struct builder *b, uint32_t range, uint32_t parent_path,
+                                  struct ws_err *err)
+{
+	struct ws_ranges *r = b->r;
+	uint32_t domain = b->ev->domain[b->order[b->start_seq[range]]];
+	uint8_t style = r->flags[range] & WS_RANGE_START_END;
+	/* WS_NONE + 1 wraps to 0: no parent */
+	uint64_t key = (uint64_t)(uint32_t)(parent_path + 1) << 32 | r->name[range];
+	uint32_t first = ws_idmap_get(&b->path_map, key);
+	uint32_t at;
+
+	for (at = first; at != WS_NONE; at = b->path_next[at])
+		if (r->paths[at].domain == domain && r->paths[at].style == style)
+			break;
+	if (at == WS_NONE) {
+		if (r->npaths == b->paths_allocated) {
+			size_t want = r->npaths ? r->npaths * 2 : 64;
+			void *paths = reallocarray(r->paths, want, sizeof(*r->paths));
+			void *next = NULL;
+
+			if (paths) {
+				r->paths = paths;
+				next = reallocarray(b->path_next, want, sizeof(*b->path_next));
+			}
+			if (!next)
+				return no_memory(err, want);
+			b->path_next = next;
+			b->paths_allocated = want;
+		}
+		at = (uint32_t)r->npaths++;
+		r->paths[at] =
+		        (struct ws_path){parent_path,     r->name[range], domain,
+		                         r->depth[range], style,          r->start_ns[range]};
+		b->path_next[at] = first;
+		WS_FORWARD(ws_idmap_put(&b->path_map, key, at, err));
+	}
+	if (r->start_ns[range] < r->paths[at].first_ns)
+		r->paths[at].first_ns = r->start_ns[range];
+	r->path[range] = at;
+	return WS_OK;
+}
+
+/*
+ * Parents, by a stack that holds, outermost first, only ranges that can still
+ * contain a later one: each ends later than the one above it. A range that
+ * ends before the new one cannot be the answer for any later range either,
+ * because the new one began later and ends later. So each range goes in and
+ * out once.
+ */
+static enum ws_status find_parents(struct builder *b, struct ws_err *err)
+{
+	struct ws_ranges *r = b->r;
+	uint32_t *stack = calloc(r->n ? r->n : 1, sizeof(*stack));
+	enum ws_status status = WS_OK;
+	size_t height = 0;
+
+	if (!stack)
+		return no_memory(err, r->n);
+	for (uint32_t i = 0; i < r->n && status == WS_OK; i++) {
+		uint32_t parent;
+
+		if (i && r->thread[i] != r->thread[i - 1])
+			height = 0;
+		while (height && ends_before(b, stack[height - 1], i)) {
+			height--;
+			if (!over_before(b, stack[height], i))
+				r->thread_crosses[r->thread[i]] = 1;
+		}
+		parent = height ? stack[height - 1] : WS_NONE;
+		r->parent[i] = parent;
+		r->depth[i] = parent == WS_NONE ? 0 : r->depth[parent] + 1;
+		stack[height++] = i;
+		r->open += (r->flags[i] & WS_RANGE_OPEN) != 0;
+		if (r->depth[i] >= WS_RANGE_MAX_DEPTH) {
+			r->path[i] = r->path[parent];
+			r->folded++;
+			continue;
+		}
+		status = intern_path(b, i, parent == WS_NONE ? WS_NONE : r->path[parent], err);
+	}
+	free(stack);
+	return status;
+}
+
+static void index_threads(struct ws_ranges *r)
+{
+	uint32_t t = 0;
+
+	for (uint32_t i = 0; i < r->n; i++)
+		while (t <= r->thread[i])
+			r->thread_first[t++] = i;
+	while (t <= r->nthreads)
+		r->thread_first[t++] = (uint32_t)r->n;
+}
+
+enum ws_status ws_ranges_build(struct ws_ranges *out, const struct ws_nvtx_events *events,
+                               struct ws_err *err)
+{
+	struct builder b = {.r = out, .ev = events};
+	enum ws_status status;
+
+	*out = (struct ws_ranges){0};
+	if (events->n >= WS_NONE)
+		return WS_FAIL(err, NO_MEMORY, "%zu NVTX events are more than a report handles",
+		               events->n);
+	status = allocate(&b, err);
+	if (status != WS_OK)
+		goto out;
+	ws_order_identity(b.order, events->n);
+	status = ws_order_by(b.order, events->time_ns, events->n, err);
+	if (status == WS_OK)
+		status = ws_order_by_u32(b.order, events->thread, events->n, events->n, err);
+	if (status == WS_OK)
+		status = pair_pushes(&b, err);
+	if (status == WS_OK)
+		status = pair_starts(&b, err);
+	if (status == WS_OK)
+		status = find_parents(&b, err);
+	if (status == WS_OK)
+		index_threads(out);
+out:
+	free(b.order);
+	free(b.of_event);
+	free(b.below);
+	free(b.end_seq);
+	free(b.start_seq);
+	free(b.path_next);
+	ws_idmap_free(&b.path_map);
+	return status;
+}
+
+/* --- paths as people read them ------------------------------------------------ */
+
+struct path_context {
+	const struct ws_path *paths;
+	const struct ws_bytes *texts;
+};
+
+static int compare_paths(const void *pa, const void *pb, void *arg)
+{
+	const struct path_context *ctx = arg;
+	const struct ws_path *a = &ctx->paths[*(const uint32_t *)pa];
+	const struct ws_path *b = &ctx->paths[*(const uint32_t *)pb];
+	int c;
+
+	if (a->first_ns != b->first_ns)
+		return a->first_ns < b->first_ns ? -1 : 1;
+	c = ws_name_compare(ctx->texts[a->name], ctx->texts[b->name]);
+	if (!c)
+		c = ws_name_compare(ctx->texts[a->domain], ctx->texts[b->domain]);
+	return c ? c : a->style - b->style;
+}
+
+enum ws_status ws_paths_order(const struct ws_ranges *r, const struct ws_bytes *texts,
+                              uint32_t *order, struct ws_err *err)
+{
+	struct path_context ctx = {r->paths, texts};
+	size_t n = r->npaths, at = 0, height = 0;
+	uint32_t *child, *sibling, *stack;
+	uint32_t *all = calloc(4 * n + 1, sizeof(*all));
+
+	if (!all)
+		return no_memory(err, n);
+	child = all; /* of path p at p + 1; of no parent at 0 */
+	sibling = child + n + 1;
+	stack = sibling + n;
+	memset(child, 0xff, (n + 1) * sizeof(*child));
+
+	/* the last in order is put in front first, so each list of children ends up sorted */
+	ws_order_identity(stack, n);
+	if (n)
+		qsort_r(stack, n, sizeof(*stack), compare_paths, &ctx);
+	for (size_t i = n; i-- > 0;) {
+		uint32_t p = stack[i];
+		uint32_t *head = &child[(uint32_t)(r->paths[p].parent + 1)];
+
+		sibling[p] = *head;
+		*head = p;
+	}
+
+	if (child[0] != WS_NONE)
+		stack[height++] = child[0];
+	while (height) {
+		uint32_t p = stack[--height];
+
+		order[at++] = p;
+		if (sibling[p] != WS_NONE)
+			stack[height++] = sibling[p];
+		if (child[p + 1] != WS_NONE)
+			stack[height++] = child[p + 1];
+	}
+	free(all);
+	return WS_OK;
+}
+
+enum ws_status ws_path_text(const struct ws_ranges *r, uint32_t path, const struct ws_bytes *texts,
+                            char **out, size_t *len, struct ws_err *err)
+{
+	size_t n = 1;
+	char *text, *to;
+
+	for (uint32_t p = path; p != WS_NONE; p = r->paths[p].parent) {
+		struct ws_bytes name = texts[r->paths[p].name];
+
+		n += name.len + (r->paths[p].parent != WS_NONE);
+		for (size_t i = 0; i < name.len; i++)
+			n += ((const char *)name.ptr)[i] == '/';
+	}
+	text = malloc(n);
+	if (!text)
+		return WS_FAIL(err, NO_MEMORY, "no memory for a path of %zu bytes", n);
+	/* from the end backwards: the innermost name comes first along the parents */
+	to = text + n;
+	*--to = '\0';
+	for (uint32_t p = path; p != WS_NONE; p = r->paths[p].parent) {
+		const char *name = texts[r->paths[p].name].ptr;
+
+		for (size_t i = texts[r->paths[p].name].len; i-- > 0;) {
+			*--to = name[i];
+			if (name[i] == '/')
+				*--to = '\\';
+		}
+		if (r->paths[p].parent != WS_NONE)
+			*--to = '/';
+	}
+	*out = text;
+	*len = n - 1;
+	return WS_OK;
+}

@@ -1,0 +1,103 @@
+/*
+ * From NVTX events to a tree of ranges.
+ *
+ * - push and pop pair up per thread and domain, start and end by the id of
+ *   the range within its process, whichever thread ends it.
+ * - A range lies on the thread that began it. Range A contains range B when
+ *   both lie on one thread and B begins and ends within A; equal times are
+ *   told apart by the order of the events, so two ranges with the same begin
+ *   and end still have a clear inside and outside.
+ * - The parent of a range is the range that contains it and began last, over
+ *   all domains. Ranges of one domain nest; ranges of several domains, and
+ *   start/end ranges, may cross: then neither contains the other.
+ * - A range that never ended ends where the caller says that the trace ends.
+ */
+#ifndef WS_REPORT_MODEL_NVTX_TREE_H
+#define WS_REPORT_MODEL_NVTX_TREE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "formats/schema/schema.h"
+#include "formats/base/status.h"
+#include "report/base/order.h"
+
+/* Ranges nested deeper than this share the path of their ancestor at this depth (and are counted):
+ * a program that forgets to pop must not cost a path of a million names. */
+#define WS_RANGE_MAX_DEPTH 512u
+
+/* One entry an event, in the order recorded; names and domains as indexes of a text pool. */
+struct ws_nvtx_events {
+	size_t n;
+	const int64_t *time_ns;
+	const uint32_t *thread; /* 0 .. nthreads - 1 */
+	const uint8_t *type;    /* enum ws_nvtx_type; others are ignored */
+	const uint32_t *domain;
+	const uint32_t *name;       /* of push and start */
+	const uint64_t *range_id;   /* of start and end */
+	const uint32_t *payload;    /* any number; goes to the range */
+	const uint32_t *process_of; /* process of each thread */
+	uint32_t nthreads;
+	int64_t end_ns; /* where open ranges end; no event is later */
+};
+
+enum {
+	WS_RANGE_START_END = 1u << 0,    /* else push/pop */
+	WS_RANGE_OPEN = 1u << 1,         /* never ended */
+	WS_RANGE_CROSS_THREAD = 1u << 2, /* ended on another thread */
+};
+
+/* A path: the names from the outermost range down. Parents stand before their children. */
+struct ws_path {
+	uint32_t parent; /* WS_NONE for an outermost range */
+	uint32_t name, domain;
+	uint32_t depth;   /* 0 for an outermost range */
+	uint8_t style;    /* 0 or WS_RANGE_START_END */
+	int64_t first_ns; /* begin of its first instance */
+};
+
+/* Ranges sorted by thread, then begin: parents stand before their children. */
+struct ws_ranges {
+	size_t n;
+	int64_t *start_ns, *end_ns;
+	uint32_t *thread;
+	uint32_t *name;
+	uint32_t *parent; /* WS_NONE for an outermost range */
+	uint32_t *depth;  /* 0 for an outermost range */
+	uint32_t *path;   /* index into paths */
+	uint32_t *payload;
+	uint8_t *flags;
+
+	size_t nthreads;
+	uint32_t *thread_first; /* nthreads + 1: the ranges of thread t are [first[t], first[t + 1])
+	                         */
+	uint8_t *thread_crosses; /* some ranges of the thread cross each other */
+
+	struct ws_path *paths;
+	size_t npaths;
+
+	uint64_t unmatched_pops, unmatched_ends; /* ends without a begin */
+	uint64_t open, cross_thread;             /* ranges with these flags */
+	uint64_t folded;                         /* ranges deeper than WS_RANGE_MAX_DEPTH */
+};
+
+/* Free with ws_ranges_release, also after a failure. */
+enum ws_status ws_ranges_build(struct ws_ranges *out, const struct ws_nvtx_events *events,
+                               struct ws_err *err);
+void ws_ranges_release(struct ws_ranges *r);
+
+/*
+ * Paths in reading order: a parent before its children, siblings by the begin
+ * of their first instance, then by name, domain and style. order has npaths entries.
+ */
+enum ws_status ws_paths_order(const struct ws_ranges *r, const struct ws_bytes *texts,
+                              uint32_t *order, struct ws_err *err);
+
+/*
+ * The path as text: names joined by '/', a '/' inside a name written "\/".
+ * Allocated, for the caller to free; *len bytes, and a NUL after them.
+ */
+enum ws_status ws_path_text(const struct ws_ranges *r, uint32_t path, const struct ws_bytes *texts,
+                            char **out, size_t *len, struct ws_err *err);
+
+#endif

@@ -1,0 +1,59 @@
+/*
+ * Opening a trace as a model, and which part of it a report is about.
+ */
+#ifndef WS_REPORT_MODEL_OPEN_H
+#define WS_REPORT_MODEL_OPEN_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "formats/base/status.h"
+
+/* A loaded trace: columns, ranges as a tree, kernels joined to launches, ranges and steps. */
+struct ws_model;
+
+/* Open and join a trace file. Free with ws_model_free. */
+enum ws_status ws_model_open(struct ws_model **out, const char *path, struct ws_err *err);
+
+/* Data of the user's; all zeros is none. Only read while the model is opened. */
+struct ws_model_opts {
+	const char *rules; /* rows in the form of class_rules.txt, they stand before those */
+	size_t rules_len;
+	const char *peaks; /* the same for device_peaks.txt */
+	size_t peaks_len;
+	double softmax_flops; /* of an element, in softmax-matmul; 0 = WS_SOFTMAX_FLOPS */
+};
+/* How Warpsheet counts a softmax: max, subtract, exp, sum, divide. */
+#define WS_SOFTMAX_FLOPS 5.0
+/* The same with opts, which may be NULL. USAGE names the wrong line of rules or peaks. */
+enum ws_status ws_model_open_with(struct ws_model **out, const char *path,
+				  const struct ws_model_opts *opts, struct ws_err *err);
+/* The same from memory; data must outlive the model, name is what reports call it. */
+enum ws_status ws_model_open_mem(struct ws_model **out, const void *data, size_t size,
+				 const char *name, struct ws_err *err);
+enum ws_status ws_model_open_mem_with(struct ws_model **out, const void *data, size_t size,
+				      const char *name, const struct ws_model_opts *opts,
+				      struct ws_err *err);
+void ws_model_free(struct ws_model *m); /* NULL is legal */
+
+struct ws_filter {
+	/* keep what was launched in a range whose path matches; NULL = all.
+	 * [domain:]path[#n|#a..b]: * and ? as in shell patterns, e.g. "step/forward*"; #n keeps
+	 * the n-th such range by begin, from 0 */
+	const char *nvtx;
+	/* measured steps first..last, counted from 0; warm-up is not a step; -1 = open end */
+	int64_t step_first, step_last;
+	int64_t device; /* -1 = all */
+	/* what follows filters only where its has_ is set, or the pointer is not NULL */
+	int has_stream, has_process, has_time;
+	uint64_t stream, process; /* process: pid */
+	const char *kernel;       /* POSIX extended regular expression, in the demangled name */
+	/* what overlaps [first, end), ns from the first record of the trace */
+	int64_t time_first_ns, time_end_ns;
+	/* nvtx: what overlaps the ranges in time, wherever it was launched, not what was launched
+	 * in them */
+	int by_gpu_time;
+};
+#define WS_FILTER_ALL { .nvtx = NULL, .step_first = -1, .step_last = -1, .device = -1 }
+
+#endif

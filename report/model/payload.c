@@ -1,0 +1,282 @@
+#include "report/model/payload.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/model/columns.h"
+#include "report/base/names.h"
+#include "report/base/order.h"
+
+/*
+ * Predefined NVTX entry types that hold whole numbers, with their size on the
+ * recording machine (64-bit Linux). Source: NVTX 3, nvToolsExtPayload.h.
+ * type, bytes, signed
+ */
+#define NUMBER_TYPES(X)                \
+	X(1, 1, 1) /* char */          \
+	X(2, 1, 0) /* unsigned char */ \
+	X(3, 2, 1) /* short */         \
+	X(4, 2, 0)                     \
+	X(5, 4, 1) /* int */           \
+	X(6, 4, 0)                     \
+	X(7, 8, 1) /* long */          \
+	X(8, 8, 0)                     \
+	X(9, 8, 1) /* long long */     \
+	X(10, 8, 0)                    \
+	X(11, 1, 1) /* int8_t */       \
+	X(12, 1, 0)                    \
+	X(13, 2, 1) /* int16_t */      \
+	X(14, 2, 0)                    \
+	X(15, 4, 1) /* int32_t */      \
+	X(16, 4, 0)                    \
+	X(17, 8, 1) /* int64_t */      \
+	X(18, 8, 0)                    \
+	X(22, 8, 0) /* size_t */       \
+	X(32, 1, 0) /* byte */
+
+/* Flags of a field that make it more than one plain value: pointer, offsets, arrays. */
+#define FIELD_NOT_PLAIN (1u << 1 | 1u << 2 | 1u << 3 | 7u << 4)
+
+int ws_payload_number(uint64_t type, const uint8_t *p, size_t len, int64_t *out)
+{
+	static const struct {
+		uint8_t type, bytes, is_signed;
+	} numbers[] = {
+#define X(type, bytes, is_signed) {type, bytes, is_signed},
+	        NUMBER_TYPES(X)
+#undef X
+	};
+
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++) {
+		uint64_t value = 0;
+		unsigned bits = numbers[i].bytes * 8u;
+
+		if (numbers[i].type != type)
+			continue;
+		if (len < numbers[i].bytes)
+			return 0;
+		memcpy(&value, p, numbers[i].bytes);
+		if (numbers[i].is_signed && bits < 64 && value >> (bits - 1))
+			value |= ~(uint64_t)0 << bits;
+		if (!numbers[i].is_signed && value > INT64_MAX)
+			return 0;
+		*out = (int64_t)value;
+		return 1;
+	}
+	return 0;
+}
+
+/* The fields that make an operation. name of the field, kind of value */
+enum field {
+	FIELD_FLOPS,
+	FIELD_BYTES,
+	FIELD_BYTES_READ,
+	FIELD_BYTES_WRITTEN,
+	FIELD_LAYER,
+	FIELD_OP,
+	FIELD_DIRECTION,
+	FIELD_PHASE,
+	FIELD_DTYPE,
+	FIELD_BATCH,
+	FIELD_M,
+	FIELD_N,
+	FIELD_K,
+	FIELDS,
+};
+static const char *const field_names[FIELDS] = {
+        [FIELD_FLOPS] = "flops",           [FIELD_BYTES] = "bytes",
+        [FIELD_BYTES_READ] = "bytes_read", [FIELD_BYTES_WRITTEN] = "bytes_written",
+        [FIELD_LAYER] = "layer",           [FIELD_OP] = "op",
+        [FIELD_DIRECTION] = "direction",   [FIELD_PHASE] = "phase",
+        [FIELD_DTYPE] = "dtype",           [FIELD_BATCH] = "batch",
+        [FIELD_M] = "m",                   [FIELD_N] = "n",
+        [FIELD_K] = "k",
+};
+
+/* The fields of one schema that an operation needs; a row of payload_field, or WS_NONE. */
+struct layout {
+	uint32_t row[FIELDS];
+};
+
+struct decoder {
+	const struct ws_payload_tables *in;
+	struct ws_idmap layout_of; /* schema id -> layout */
+	struct layout *layouts;
+	size_t nlayouts;
+	struct ws_idmap enum_of;  /* enumeration id -> its first row */
+	struct ws_idmap entry_of; /* first row << 32 | value -> text */
+};
+
+static int is_enum(const struct decoder *d, uint64_t type)
+{
+	return ws_idmap_get(&d->enum_of, type) != WS_NONE;
+}
+
+static enum ws_status find_layouts(struct decoder *d, struct ws_err *err)
+{
+	const struct ws_table_data *f = d->in->field, *e = d->in->enumeration;
+
+	for (uint64_t i = 0; i < e->rows; i++) {
+		uint64_t id = ws_value(e, WS_COL_payload_enum_id, i);
+		uint64_t value = ws_value(e, WS_COL_payload_enum_value, i);
+		uint64_t text =
+		        d->in->text_of(d->in->ctx, ws_value(e, WS_COL_payload_enum_entry, i));
+
+		if (!is_enum(d, id))
+			WS_FORWARD(ws_idmap_put(&d->enum_of, id, (uint32_t)i, err));
+		if (value <= UINT32_MAX)
+			WS_FORWARD(
+			        ws_idmap_put(&d->entry_of,
+			                     (uint64_t)ws_idmap_get(&d->enum_of, id) << 32 | value,
+			                     (uint32_t)text, err));
+	}
+	d->layouts = calloc(f->rows ? f->rows : 1, sizeof(*d->layouts));
+	if (!d->layouts)
+		return WS_FAIL(err, NO_MEMORY, "no memory for %llu payload fields",
+		               (unsigned long long)f->rows);
+	for (uint64_t i = 0; i < f->rows; i++) {
+		uint64_t schema = ws_value(f, WS_COL_payload_field_schema, i);
+		uint32_t name =
+		        d->in->text_of(d->in->ctx, ws_value(f, WS_COL_payload_field_name, i));
+		uint32_t at = ws_idmap_get(&d->layout_of, schema);
+
+		if (ws_value(f, WS_COL_payload_field_flags, i) & FIELD_NOT_PLAIN ||
+		    ws_value(f, WS_COL_payload_field_array_length, i))
+			continue;
+		if (at == WS_NONE) {
+			at = (uint32_t)d->nlayouts++;
+			memset(&d->layouts[at], 0xff, sizeof(d->layouts[at]));
+			WS_FORWARD(ws_idmap_put(&d->layout_of, schema, at, err));
+		}
+		for (int k = 0; k < FIELDS; k++)
+			if (ws_name_is(d->in->texts[name], field_names[k]))
+				d->layouts[at].row[k] = (uint32_t)i;
+	}
+	return WS_OK;
+}
+
+/* The number in field row `f` of the payload; 0 when the payload ends before it. */
+static int field_number(const struct decoder *d, uint32_t f, struct ws_bytes payload, int64_t *out)
+{
+	const struct ws_table_data *fields = d->in->field;
+	uint64_t offset = ws_value(fields, WS_COL_payload_field_offset_bytes, f);
+	uint64_t type = ws_value(fields, WS_COL_payload_field_type, f);
+	uint32_t enum_row = ws_idmap_get(&d->enum_of, type);
+	const uint8_t *p = payload.ptr;
+
+	if (offset >= payload.len)
+		return 0;
+	if (enum_row != WS_NONE) {
+		/* stored as a whole number of the enumeration's size: uint8_t … uint64_t */
+		static const uint8_t by_size[9] = {[1] = 12, [2] = 14, [4] = 16, [8] = 18};
+		uint64_t size =
+		        ws_value(d->in->enumeration, WS_COL_payload_enum_size_bytes, enum_row);
+
+		type = size < sizeof(by_size) ? by_size[size] : 0;
+	}
+	return ws_payload_number(type, p + offset, payload.len - offset, out);
+}
+
+/* The text of an enumeration's value in field row `f`; 0 when it is no enumeration or "none". */
+static uint32_t field_entry(const struct decoder *d, uint32_t f, struct ws_bytes payload)
+{
+	uint32_t enum_row, text;
+	int64_t value;
+
+	if (f == WS_NONE || !field_number(d, f, payload, &value) || value > UINT32_MAX)
+		return 0;
+	enum_row = ws_idmap_get(&d->enum_of, ws_value(d->in->field, WS_COL_payload_field_type, f));
+	if (enum_row == WS_NONE)
+		return 0;
+	text = ws_idmap_get(&d->entry_of, (uint64_t)enum_row << 32 | (uint64_t)value);
+	return text == WS_NONE || ws_name_is(d->in->texts[text], "none") ? 0 : text;
+}
+
+/* -1 when the field is absent, does not fit or is negative. */
+static int64_t field_count(const struct decoder *d, uint32_t f, struct ws_bytes payload)
+{
+	int64_t value;
+
+	if (f == WS_NONE || !field_number(d, f, payload, &value) || value < 0)
+		return -1;
+	return value;
+}
+
+static void decode_op(const struct decoder *d, const struct layout *l, struct ws_bytes payload,
+                      struct ws_op *op)
+{
+	int64_t read = field_count(d, l->row[FIELD_BYTES_READ], payload);
+	int64_t written = field_count(d, l->row[FIELD_BYTES_WRITTEN], payload);
+
+	op->flops = field_count(d, l->row[FIELD_FLOPS], payload);
+	op->bytes = field_count(d, l->row[FIELD_BYTES], payload);
+	if (read >= 0 && written >= 0 && __builtin_add_overflow(read, written, &op->bytes))
+		op->bytes = -1;
+	op->layer = field_count(d, l->row[FIELD_LAYER], payload);
+	op->batch = field_count(d, l->row[FIELD_BATCH], payload);
+	op->m = field_count(d, l->row[FIELD_M], payload);
+	op->n = field_count(d, l->row[FIELD_N], payload);
+	op->k = field_count(d, l->row[FIELD_K], payload);
+	op->kind = field_entry(d, l->row[FIELD_OP], payload);
+	op->direction = field_entry(d, l->row[FIELD_DIRECTION], payload);
+	op->phase = field_entry(d, l->row[FIELD_PHASE], payload);
+	op->dtype = field_entry(d, l->row[FIELD_DTYPE], payload);
+}
+
+static void decode_all(const struct decoder *d, struct ws_ops *out)
+{
+	const struct ws_table_data *t = d->in->payload;
+	const struct ws_column *bytes = &t->columns[WS_COL_payload_bytes];
+
+	for (uint64_t i = 0; i < t->rows && bytes->present; i++) {
+		uint64_t schema = ws_value(t, WS_COL_payload_schema, i);
+		uint32_t at = ws_idmap_get(&d->layout_of, schema);
+		const struct layout *l = at == WS_NONE ? NULL : &d->layouts[at];
+		int64_t value;
+
+		if (!l)
+			continue;
+		if (l->row[FIELD_FLOPS] != WS_NONE) {
+			out->is_op[i] = 1;
+			out->undecodable +=
+			        !field_number(d, l->row[FIELD_FLOPS], bytes->b[i], &value);
+		} else if (l->row[FIELD_OP] != WS_NONE) {
+			uint64_t type =
+			        ws_value(d->in->field, WS_COL_payload_field_type, l->row[FIELD_OP]);
+
+			out->is_op[i] = (uint8_t)is_enum(d, type);
+		}
+		if (out->is_op[i])
+			decode_op(d, l, bytes->b[i], &out->op[i]);
+	}
+}
+
+enum ws_status ws_ops_decode(const struct ws_payload_tables *tables, struct ws_ops *out,
+                             struct ws_err *err)
+{
+	struct decoder d = {.in = tables};
+	uint64_t n = tables->payload->rows;
+	enum ws_status status;
+
+	*out = (struct ws_ops){.n = n};
+	out->op = calloc(n ? n : 1, sizeof(*out->op));
+	out->is_op = calloc(n ? n : 1, 1);
+	if (!out->op || !out->is_op)
+		return WS_FAIL(err, NO_MEMORY, "no memory for %llu payloads",
+		               (unsigned long long)n);
+	status = find_layouts(&d, err);
+	if (status == WS_OK)
+		decode_all(&d, out);
+	ws_idmap_free(&d.layout_of);
+	ws_idmap_free(&d.enum_of);
+	ws_idmap_free(&d.entry_of);
+	free(d.layouts);
+	return status;
+}
+
+void ws_ops_release(struct ws_ops *ops)
+{
+	free(ops->op);
+	free(ops->is_op);
+	*ops = (struct ws_ops){0};
+}

@@ -1,0 +1,267 @@
+/*
+ * Device work that is no kernel (copies, fills, graphs traced as a whole),
+ * allocations, and what recording itself cost.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/model/columns.h"
+#include "report/model/load.h"
+
+static enum ws_status no_memory(struct ws_err *err, const char *what)
+{
+	return WS_FAIL(err, NO_MEMORY, "no memory for the %s of the trace", what);
+}
+
+/* Where the three kinds keep what a work is; -1: not at all. */
+struct work_columns {
+	enum ws_kind kind;
+	enum ws_work_kind work;
+	const char *what;
+	int start, dur, correlation, pid, device, stream, bytes, direction, flags;
+};
+static const struct work_columns works_of[] = {
+        {WS_KIND_MEMCPY, WS_WORK_MEMCPY, "memory copy", WS_COL_memcpy_start_ns,
+         WS_COL_memcpy_dur_ns, WS_COL_memcpy_correlation, WS_COL_memcpy_pid, WS_COL_memcpy_device,
+         WS_COL_memcpy_stream, WS_COL_memcpy_bytes, WS_COL_memcpy_kind, WS_COL_memcpy_flags},
+        {WS_KIND_MEMSET, WS_WORK_MEMSET, "memory fill", WS_COL_memset_start_ns,
+         WS_COL_memset_dur_ns, WS_COL_memset_correlation, WS_COL_memset_pid, WS_COL_memset_device,
+         WS_COL_memset_stream, WS_COL_memset_bytes, -1, WS_COL_memset_flags},
+        {WS_KIND_GRAPH_LAUNCH, WS_WORK_GRAPH, "graph launch", WS_COL_graph_launch_start_ns,
+         WS_COL_graph_launch_dur_ns, WS_COL_graph_launch_correlation, WS_COL_graph_launch_pid,
+         WS_COL_graph_launch_device, WS_COL_graph_launch_stream, -1, -1, -1},
+};
+#define NWORKS_OF (sizeof(works_of) / sizeof(*works_of))
+
+static enum ws_status take_work(struct ws_loader *l, const struct work_columns *c,
+                                const struct ws_table_data *t, uint64_t row, struct ws_work *w,
+                                struct ws_err *err)
+{
+	int64_t dur = (int64_t)ws_value(t, c->dur, row);
+	uint64_t flags = c->flags < 0 ? 0 : ws_value(t, c->flags, row);
+	uint64_t direction = c->direction < 0 ? 0 : ws_value(t, c->direction, row);
+
+	*w = (struct ws_work){
+	        .correlation = ws_value(t, c->correlation, row),
+	        .stream = ws_value(t, c->stream, row),
+	        .bytes = c->bytes < 0 ? 0 : ws_value(t, c->bytes, row),
+	        .call = WS_NONE,
+	        .range = WS_NONE,
+	        .op = WS_NONE,
+	        .kind = (uint8_t)c->work,
+	        .direction = direction < UINT8_MAX ? (uint8_t)direction : 0,
+	        .no_time = (flags & WS_COPY_NO_TIME) != 0 || dur < 0,
+	};
+	WS_FAIL_IF(w->bytes > INT64_MAX, err, CORRUPT, "%s %llu moves %llu bytes", c->what,
+	           (unsigned long long)row, (unsigned long long)w->bytes);
+	WS_FORWARD(ws_process_number(l, ws_value(t, c->pid, row), &w->process, err));
+	WS_FORWARD(ws_device_number(l, ws_value(t, c->device, row), &w->device, err));
+	if (w->no_time)
+		return WS_OK;
+	w->start_ns = (int64_t)ws_value(t, c->start, row);
+	w->dur_ns = dur;
+	WS_FORWARD(ws_check_time(w->start_ns, w->dur_ns, c->what, row, err));
+	ws_see_time(l->m, w->start_ns, w->start_ns + w->dur_ns);
+	return WS_OK;
+}
+
+static int by_device_and_start(const void *pa, const void *pb)
+{
+	const struct ws_work *a = pa, *b = pb;
+
+	if (a->device != b->device)
+		return a->device < b->device ? -1 : 1;
+	if (a->start_ns != b->start_ns)
+		return a->start_ns < b->start_ns ? -1 : 1;
+	if (a->kind != b->kind)
+		return a->kind < b->kind ? -1 : 1;
+	return (a->correlation > b->correlation) - (a->correlation < b->correlation);
+}
+
+static enum ws_status check_sums(const struct ws_model *m, struct ws_err *err)
+{
+	int64_t ns = 0, bytes = 0;
+
+	for (size_t i = 0; i < m->nworks; i++)
+		if (__builtin_add_overflow(ns, m->works[i].dur_ns, &ns) ||
+		    __builtin_add_overflow(bytes, (int64_t)m->works[i].bytes, &bytes))
+			return WS_FAIL(err, CORRUPT,
+			               "times or bytes of the copies add up to over 2^63");
+	return WS_OK;
+}
+
+static enum ws_status load_overheads(struct ws_loader *l, struct ws_err *err)
+{
+	struct ws_table_data t;
+	enum ws_status status = WS_OK;
+
+	WS_FORWARD(ws_load_kind(l, WS_KIND_OVERHEAD, &t, err));
+	l->m->overheads = t.rows;
+	for (uint64_t i = 0; i < t.rows && status == WS_OK; i++) {
+		int64_t start = (int64_t)ws_value(&t, WS_COL_overhead_start_ns, i);
+		int64_t dur = (int64_t)ws_value(&t, WS_COL_overhead_dur_ns, i);
+
+		dur = dur < 0 ? 0 : dur;
+		status = ws_check_time(start, dur, "overhead", i, err);
+		if (status == WS_OK &&
+		    __builtin_add_overflow(l->m->overhead_ns, dur, &l->m->overhead_ns))
+			status = WS_FAIL(err, CORRUPT, "the overheads add up to over 2^63 ns");
+	}
+	ws_table_data_release(&t);
+	return status;
+}
+
+enum ws_status ws_load_works(struct ws_loader *l, struct ws_err *err)
+{
+	struct ws_model *m = l->m;
+	struct ws_table_data t[NWORKS_OF] = {{0}};
+	enum ws_status status = WS_OK;
+	size_t n = 0;
+
+	for (size_t i = 0; i < NWORKS_OF && status == WS_OK; i++) {
+		status = ws_load_kind(l, works_of[i].kind, &t[i], err);
+		n += status == WS_OK ? t[i].rows : 0;
+	}
+	if (status == WS_OK && n >= WS_NONE)
+		status = WS_FAIL(err, NO_MEMORY, "the trace has more copies than a report handles");
+	if (status == WS_OK && !(m->works = calloc(n ? n : 1, sizeof(*m->works))))
+		status = no_memory(err, "memory copies");
+	for (size_t i = 0; i < NWORKS_OF && status == WS_OK; i++)
+		for (uint64_t row = 0; row < t[i].rows && status == WS_OK; row++)
+			status =
+			        take_work(l, &works_of[i], &t[i], row, &m->works[m->nworks++], err);
+	for (size_t i = 0; i < NWORKS_OF; i++)
+		ws_table_data_release(&t[i]);
+	WS_FORWARD(status);
+	qsort(m->works, m->nworks, sizeof(*m->works), by_device_and_start);
+	WS_FORWARD(check_sums(m, err));
+	return load_overheads(l, err);
+}
+
+/* --- memory ------------------------------------------------------------------------------ */
+
+static enum ws_status take_memory(struct ws_loader *l, const struct ws_table_data *t, uint64_t row,
+                                  struct ws_memory_event *e, uint32_t *thread, struct ws_err *err)
+{
+	uint64_t kind = ws_value(t, WS_COL_memory_memory_kind, row);
+	int host = kind == WS_MEMORY_PAGEABLE || kind == WS_MEMORY_PINNED;
+
+	*e = (struct ws_memory_event){
+	        .time_ns = (int64_t)ws_value(t, WS_COL_memory_time_ns, row),
+	        .bytes = ws_value(t, WS_COL_memory_bytes, row),
+	        .address = ws_value(t, WS_COL_memory_address, row),
+	        .allocated_bytes = ws_value(t, WS_COL_memory_total_allocated_bytes, row),
+	        .reserved_bytes = ws_value(t, WS_COL_memory_total_reserved_bytes, row),
+	        .device = WS_NONE,
+	        .range = WS_NONE,
+	        .cpu_op = WS_NONE,
+	        .op = (uint8_t)(ws_value(t, WS_COL_memory_op, row) & 0xff),
+	};
+	WS_FORWARD(ws_check_time(e->time_ns, 0, "allocation", row, err));
+	WS_FAIL_IF(e->bytes > INT64_MAX || e->allocated_bytes > INT64_MAX ||
+	                   e->reserved_bytes > INT64_MAX,
+	           err, CORRUPT, "allocation %llu has over 2^63 bytes", (unsigned long long)row);
+	ws_see_time(l->m, e->time_ns, e->time_ns);
+	WS_FORWARD(ws_process_number(l, ws_value(t, WS_COL_memory_pid, row), &e->process, err));
+	if (!host)
+		WS_FORWARD(ws_device_number(l, ws_value(t, WS_COL_memory_device, row), &e->device,
+		                            err));
+	*thread = WS_NONE;
+	if (ws_value(t, WS_COL_memory_thread, row))
+		WS_FORWARD(ws_thread_number(l, ws_value(t, WS_COL_memory_thread, row), 0, thread,
+		                            err));
+	return WS_OK;
+}
+
+enum ws_status ws_load_memory(struct ws_loader *l, struct ws_err *err)
+{
+	struct ws_model *m = l->m;
+	struct ws_table_data t;
+	uint32_t *order = NULL;
+	int64_t *time = NULL, total = 0;
+	size_t n;
+	enum ws_status status = WS_OK;
+
+	WS_FORWARD(ws_load_kind(l, WS_KIND_MEMORY, &t, err));
+	n = t.rows ? t.rows : 1;
+	order = calloc(n, sizeof(*order));
+	time = calloc(n, sizeof(*time));
+	m->memory = calloc(n, sizeof(*m->memory));
+	l->memory_thread = calloc(n, sizeof(*l->memory_thread));
+	if (!order || !time || !m->memory || !l->memory_thread)
+		status = no_memory(err, "allocations");
+	if (status == WS_OK) {
+		ws_order_identity(order, t.rows);
+		for (uint64_t i = 0; i < t.rows; i++)
+			time[i] = (int64_t)ws_value(&t, WS_COL_memory_time_ns, i);
+		status = ws_order_by(order, time, t.rows, err);
+	}
+	for (uint64_t i = 0; i < t.rows && status == WS_OK; i++, m->nmemory++) {
+		status = take_memory(l, &t, order[i], &m->memory[i], &l->memory_thread[i], err);
+		if (__builtin_add_overflow(total, (int64_t)m->memory[i].bytes, &total))
+			status = WS_FAIL(err, CORRUPT, "the allocations add up to over 2^63 bytes");
+	}
+	ws_table_data_release(&t);
+	free(order);
+	free(time);
+	return status;
+}
+
+/* --- joins --------------------------------------------------------------------------------- */
+
+static enum ws_status join_memory(struct ws_loader *l, struct ws_err *err)
+{
+	struct ws_model *m = l->m;
+	size_t n = m->nmemory ? m->nmemory : 1;
+	int64_t *time = calloc(n, sizeof(*time));
+	struct ws_calls moments = {m->nmemory, time, time, l->memory_thread, NULL, NULL};
+	struct ws_attribution in_range = {0}, in_op = {0};
+	enum ws_status status = WS_OK;
+
+	if (!time)
+		return no_memory(err, "allocations");
+	for (size_t i = 0; i < m->nmemory; i++)
+		time[i] = m->memory[i].time_ns;
+	status = ws_attribute(&moments, &m->ranges, &in_range, err);
+	if (status == WS_OK)
+		status = ws_attribute(&moments, &m->cpu_ops.tree, &in_op, err);
+	for (size_t i = 0; i < m->nmemory && status == WS_OK; i++) {
+		m->memory[i].range = in_range.innermost[i];
+		m->memory[i].cpu_op = in_op.innermost[i];
+	}
+	ws_attribution_release(&in_range);
+	ws_attribution_release(&in_op);
+	free(time);
+	return status;
+}
+
+enum ws_status ws_join_works(struct ws_loader *l, const struct ws_calls *calls, struct ws_err *err)
+{
+	struct ws_model *m = l->m;
+	size_t n = m->nworks ? m->nworks : 1;
+	int64_t *start = calloc(n, sizeof(*start));
+	uint32_t *process = calloc(n, sizeof(*process)), *call = calloc(n, sizeof(*call));
+	uint64_t *correlation = calloc(n, sizeof(*correlation));
+	struct ws_launches launches = {m->nworks, start, process, correlation};
+	enum ws_status status = WS_OK;
+
+	if (!start || !process || !call || !correlation)
+		status = no_memory(err, "memory copies");
+	for (size_t i = 0; i < m->nworks && status == WS_OK; i++) {
+		start[i] = m->works[i].no_time ? INT64_MAX : m->works[i].start_ns;
+		process[i] = m->works[i].process;
+		correlation[i] = m->works[i].correlation;
+	}
+	if (status == WS_OK)
+		status = ws_join_launches(&launches, calls, call, err);
+	for (size_t i = 0; i < m->nworks && status == WS_OK; i++) {
+		m->works[i].call = call[i];
+		if (call[i] != WS_NONE)
+			m->works[i].range = m->api.range[call[i]];
+	}
+	free(start);
+	free(process);
+	free(call);
+	free(correlation);
+	return status == WS_OK ? join_memory(l, err) : status;
+}

@@ -1,0 +1,65 @@
+/*
+ * Numbers and texts as people read them. Numbers: one unit a column,
+ * thousands separators, ties rounded half away from zero; for the text and
+ * Markdown writers. Texts: nothing that a terminal, an editor or a sheet would
+ * act on; for the workbook too. Data formats give the plain value.
+ */
+#ifndef WS_REPORT_TABLE_DISPLAY_H
+#define WS_REPORT_TABLE_DISPLAY_H
+
+#include "report/table/table.h"
+
+#define WS_DISPLAY_NUMBER_MAX 64
+
+/* How a column is shown. Made once a column, from the greatest value in it. */
+struct ws_shown_column {
+	char title[128]; /* the header with the unit that is shown: "Total Time (ms)" */
+	enum ws_display display;
+	int exponent; /* shown value = value / 10^exponent */
+	int decimals;
+};
+
+void ws_display_column(const struct ws_table *t, size_t column, struct ws_shown_column *out);
+
+/*
+ * The cell as shown: "" for EMPTY. Only for INT and REAL cells; returns the
+ * length, always less than WS_DISPLAY_NUMBER_MAX.
+ */
+size_t ws_display_number(const struct ws_shown_column *shown, const struct ws_cell *cell,
+                         char out[WS_DISPLAY_NUMBER_MAX]);
+
+/*
+ * A table whose rows are the lines of a page instead of records: columns
+ * section, item, text, and numbers of which most are empty. 0 when the table
+ * is no such page.
+ */
+struct ws_page_columns {
+	size_t section, item, text;
+};
+int ws_display_page(const struct ws_table_def *def, struct ws_page_columns *out);
+/* The row behind the last line of the section that begins at row `begin`. */
+size_t ws_display_section_end(const struct ws_table *t, const struct ws_page_columns *columns,
+                              size_t begin);
+/*
+ * The number in a line of the section [begin, end) with its unit, one unit a
+ * column and section: "18.235 ms", "17.31 %", "412". "" for EMPTY and TEXT.
+ */
+size_t ws_display_quantity(const struct ws_table *t, size_t begin, size_t end, size_t row,
+                           size_t column, char out[WS_DISPLAY_NUMBER_MAX]);
+
+/* One character as shown. */
+struct ws_glyph {
+	char bytes[12];
+	uint8_t len;   /* of bytes */
+	uint8_t width; /* columns of a terminal: 0, 1 or 2; more for an escape */
+};
+/*
+ * The first character of text[0..len), len > 0: as it is, or an escape where
+ * it would do harm (\n, \t, \x1b, \u202e), or U+FFFD for a byte that is no
+ * UTF-8. Returns the bytes taken, at least 1.
+ */
+size_t ws_display_glyph(const char *text, size_t len, struct ws_glyph *out);
+/* Columns that the text takes. */
+size_t ws_display_width(const char *text, size_t len);
+
+#endif

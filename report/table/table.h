@@ -1,0 +1,142 @@
+/*
+ * The typed table: what every analysis makes and every writer prints.
+ * Analysis never formats; writers never compute.
+ */
+#ifndef WS_REPORT_TABLE_TABLE_H
+#define WS_REPORT_TABLE_TABLE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "formats/base/status.h"
+
+enum ws_cell_type {
+	WS_CELL_EMPTY, /* unknown or does not apply: never shown as 0 */
+	WS_CELL_TEXT,
+	WS_CELL_INT,
+	WS_CELL_REAL, /* finite; NaN and infinity are stored as EMPTY */
+};
+
+struct ws_cell {
+	enum ws_cell_type type;
+	union {
+		int64_t i;
+		double r;
+		struct {
+			const char *ptr; /* owned by the table; any bytes, len counts */
+			size_t len;
+		} text;
+	};
+};
+
+/* How people see the numbers of a column. Data formats always give the plain value. */
+enum ws_display {
+	WS_DISPLAY_PLAIN,   /* text, ids: as it is */
+	WS_DISPLAY_COUNT,   /* 1,234 */
+	WS_DISPLAY_TIME_NS, /* ns in the data; scaled to one unit a column for people */
+	WS_DISPLAY_PERCENT, /* 0..100 in the data */
+	WS_DISPLAY_RATIO,   /* 1.23 */
+	WS_DISPLAY_REAL,    /* 1.2345 */
+	WS_DISPLAY_BYTES,   /* bytes in the data; SI units for people */
+	WS_DISPLAY_FLOPS,   /* operations in the data; SI units for people */
+};
+
+struct ws_table_column {
+	const char *id;         /* snake_case, unique in the table: JSON "id" */
+	const char *title;      /* header with its unit, the CSV contract: "Total Time (ns)" */
+	const char *unit;       /* "ns", "%", "bytes", "" : JSON "unit" */
+	enum ws_cell_type type; /* TEXT, INT or REAL */
+	enum ws_display display;
+	const char *definition; /* one or two sentences, in words */
+};
+
+/* A kind of table: one line of tables.def. Static data. */
+struct ws_table_def {
+	const char *name;  /* --table NAME */
+	const char *title; /* for people: "CUDA GPU Kernel Summary" */
+	const char *sheet; /* XLSX sheet name, at most 31 characters, ASCII */
+	const char *what;  /* one sentence: what a row is and what the shares are of */
+	const struct ws_table_column *columns;
+	size_t ncolumns;
+};
+
+struct ws_table {
+	const struct ws_table_def *def;
+	size_t nrows;
+	struct ws_cell *cells;  /* nrows × def->ncolumns, row-major */
+	struct ws_cell *totals; /* def->ncolumns, or NULL: parts re-add to it */
+	char **notes;           /* what a reader must know: losses, filters, conventions */
+	size_t nnotes;
+	char *not_recorded; /* why the table is empty and which option records it, or NULL */
+	struct ws_table_arena *arena; /* owns cells, texts, notes */
+};
+
+/* A new empty table of this kind. NULL when memory is out. Free with ws_table_free. */
+struct ws_table *ws_table_new(const struct ws_table_def *def);
+void ws_table_free(struct ws_table *t); /* NULL is legal */
+
+/*
+ * 1 when memory ran out while the table was filled: it is incomplete and must
+ * not be shown. The functions below never return NULL: they go on with a row
+ * that leads nowhere, so that whoever fills a table asks once, at the end.
+ * Every writer asks too and fails with NO_MEMORY.
+ */
+int ws_table_failed(const struct ws_table *t);
+
+/* Append a row of empty cells; the returned cells stay valid until the next append. */
+struct ws_cell *ws_table_row(struct ws_table *t);
+/* The totals row (made on first use). */
+struct ws_cell *ws_table_totals(struct ws_table *t);
+
+void ws_cell_set_int(struct ws_cell *cell, int64_t value);
+void ws_cell_set_real(struct ws_cell *cell, double value); /* not finite: EMPTY */
+/* Copies len bytes into the table. */
+void ws_cell_set_text(struct ws_table *t, struct ws_cell *cell, const char *text, size_t len);
+void ws_cell_set_str(struct ws_table *t, struct ws_cell *cell, const char *text);
+
+/* Add a note; printf-like. */
+void ws_table_note(struct ws_table *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void ws_table_set_not_recorded(struct ws_table *t, const char *fmt, ...)
+        __attribute__((format(printf, 2, 3)));
+
+/* Position of a column by id; -1 when there is none. */
+int ws_table_column_index(const struct ws_table_def *def, const char *id);
+
+/*
+ * A set of tables in order: what a report or a diff is. `trace` names the
+ * input, `filter` the filters in words ("" = none).
+ */
+struct ws_report {
+	const char *title; /* "Warpsheet report", "Warpsheet diff" */
+	const char *trace; /* path of the trace, or "A against B" */
+	const char *filter;
+	int64_t created_ns; /* from the trace, never from the clock: ns since 1970, UTC */
+	struct ws_table **tables;
+	size_t ntables;
+};
+
+/*
+ * Writers. Each gives the same bytes for the same tables.
+ * A writer that makes text appends to a FILE that the caller opened and checks.
+ */
+#include <stdio.h>
+
+struct ws_text_opts {
+	int width;       /* columns of the terminal, 0 = unlimited */
+	int colour;      /* use SGR escapes */
+	size_t max_rows; /* rows of each table, the rest counted in words; 0 = all */
+};
+enum ws_status ws_out_text(FILE *f, const struct ws_report *report, const struct ws_text_opts *opts,
+                           struct ws_err *err);
+/* RFC 4180, one table, one header line, nothing else. */
+enum ws_status ws_out_csv(FILE *f, const struct ws_table *table, struct ws_err *err);
+/* One table: the object of the spec. */
+enum ws_status ws_out_json_table(FILE *f, const struct ws_report *report,
+                                 const struct ws_table *table, struct ws_err *err);
+/* All tables: {"title", "trace", "filter", "tables": {"name": {…}, …}}. */
+enum ws_status ws_out_json(FILE *f, const struct ws_report *report, struct ws_err *err);
+enum ws_status ws_out_markdown(FILE *f, const struct ws_report *report, struct ws_err *err);
+/* A workbook: one sheet a table in order. Written beside path and renamed. */
+enum ws_status ws_out_xlsx(const char *path, const struct ws_report *report, struct ws_err *err);
+
+#endif

@@ -1,0 +1,257 @@
+/*
+ * One row a device: how much of the time it worked, and how well.
+ */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "report/analysis/device_time.h"
+#include "report/analysis/launch_stat.h"
+#include "report/tables/tables.h"
+
+/* A moment at which the number of resident blocks changes. */
+struct change {
+	int64_t time_ns;
+	double blocks_per_sm; /* < 0: a kernel ends */
+};
+
+struct gpu {
+	const struct ws_tab *tab;
+	int64_t start_ns, end_ns; /* the window: from the first step to the last */
+	struct change *changes;
+	size_t idle_devices;
+};
+
+struct device_sums {
+	struct ws_spans kernels, computation, busy;
+	struct ws_launch_stat occupancy; /* of the time in the window */
+	size_t nchanges;
+	uint64_t count, without_shape;
+	int64_t kernel_ns, tensor_ns, unknown_tensor_ns;
+	int64_t first_ns, last_ns;
+};
+
+static int64_t inside(const struct gpu *g, int64_t start_ns, int64_t end_ns)
+{
+	int64_t from = start_ns > g->start_ns ? start_ns : g->start_ns;
+	int64_t to = end_ns < g->end_ns ? end_ns : g->end_ns;
+
+	return to > from ? to - from : 0;
+}
+
+static void see(struct device_sums *d, int64_t start_ns, int64_t end_ns)
+{
+	d->first_ns = start_ns < d->first_ns ? start_ns : d->first_ns;
+	d->last_ns = end_ns > d->last_ns ? end_ns : d->last_ns;
+}
+
+static enum ws_status add_kernel(struct gpu *g, struct device_sums *d, size_t k, struct ws_err *err)
+{
+	const struct ws_model *m = g->tab->m;
+	const struct ws_config *config = &m->configs[m->kernels.config[k]];
+	int64_t start = m->kernels.start_ns[k], end = start + m->kernels.dur_ns[k];
+
+	d->count++;
+	d->kernel_ns += end - start;
+	d->tensor_ns += config->tensor == WS_TENSOR_YES ? end - start : 0;
+	d->unknown_tensor_ns += config->tensor == WS_TENSOR_UNKNOWN ? end - start : 0;
+	see(d, start, end);
+	WS_FORWARD(ws_spans_add(&d->kernels, start, end, err));
+	WS_FORWARD(ws_spans_add(&d->busy, start, end, err));
+	if (!ws_kernel_is_comm(m, k))
+		WS_FORWARD(ws_spans_add(&d->computation, start, end, err));
+	if (!config->has_occupancy) {
+		d->without_shape++;
+		return WS_OK;
+	}
+	ws_launch_stat_add(&d->occupancy, config, inside(g, start, end));
+	g->changes[d->nchanges++] = (struct change){start, config->occupancy.blocks_per_sm};
+	g->changes[d->nchanges++] = (struct change){end, -config->occupancy.blocks_per_sm};
+	return WS_OK;
+}
+
+static enum ws_status gather(struct gpu *g, uint32_t device, struct device_sums *d,
+                             struct ws_err *err)
+{
+	const struct ws_model *m = g->tab->m;
+	const struct ws_selection *sel = g->tab->sel;
+
+	d->first_ns = INT64_MAX;
+	d->last_ns = INT64_MIN;
+	for (size_t k = 0; k < m->kernels.n; k++)
+		if (sel->kernel[k] && ws_kernel_device(m, k) == device &&
+		    !(m->kernels.flags[k] & WS_KERNEL_NO_TIME))
+			WS_FORWARD(add_kernel(g, d, k, err));
+	for (size_t i = 0; i < m->nworks; i++) {
+		const struct ws_work *w = &m->works[i];
+
+		if (!sel->work[i] || w->device != device || w->no_time)
+			continue;
+		see(d, w->start_ns, w->start_ns + w->dur_ns);
+		WS_FORWARD(ws_spans_add(&d->busy, w->start_ns, w->start_ns + w->dur_ns, err));
+		/* its kernels are not recorded, but the device worked */
+		if (w->kind == WS_WORK_GRAPH)
+			WS_FORWARD(ws_spans_add(&d->kernels, w->start_ns, w->start_ns + w->dur_ns,
+			                        err));
+	}
+	ws_spans_merge(&d->kernels);
+	ws_spans_merge(&d->computation);
+	ws_spans_merge(&d->busy);
+	return WS_OK;
+}
+
+static int by_time(const void *pa, const void *pb)
+{
+	const struct change *a = pa, *b = pb;
+
+	if (a->time_ns != b->time_ns)
+		return a->time_ns < b->time_ns ? -1 : 1;
+	return (a->blocks_per_sm > b->blocks_per_sm) - (a->blocks_per_sm < b->blocks_per_sm);
+}
+
+/*
+ * Mean over the window of min(1, blocks per SM of all kernels that run),
+ * idle time as 0. Kernels that run at once add up before the 1 is applied.
+ */
+static double sm_efficiency(struct gpu *g, size_t nchanges)
+{
+	double blocks = 0, covered = 0;
+	size_t running = 0;
+
+	if (nchanges)
+		qsort(g->changes, nchanges, sizeof(*g->changes), by_time);
+	for (size_t i = 0; i < nchanges; i++) {
+		const struct change *c = &g->changes[i];
+
+		if (running)
+			covered += (double)inside(g, g->changes[i - 1].time_ns, c->time_ns) *
+			           fmin(blocks, 1);
+		running += c->blocks_per_sm > 0 ? 1 : (size_t)-1;
+		/* what rounding leaves over does not stay */
+		blocks = running ? blocks + c->blocks_per_sm : 0;
+	}
+	return covered / (double)(g->end_ns - g->start_ns);
+}
+
+static void set_device(struct ws_table *t, struct ws_cell *row, const struct ws_model *m,
+                       const struct ws_device *d)
+{
+	char id[24], capability[48];
+
+	snprintf(id, sizeof(id), "%" PRIu64, d->id);
+	ws_cell_set_str(t, &row[WS_TC_gpu_device], id);
+	ws_cell_set_model_text(t, &row[WS_TC_gpu_name], m, d->name);
+	if (d->memory_bytes > 0) {
+		ws_cell_set_real(&row[WS_TC_gpu_memory_gb], (double)d->memory_bytes / 1e9);
+		ws_cell_set_int(&row[WS_TC_gpu_memory_bytes], d->memory_bytes);
+	}
+	if (d->facts.compute_capability_major >= 0 && d->facts.compute_capability_minor >= 0) {
+		snprintf(capability, sizeof(capability), "%" PRId64 ".%" PRId64,
+		         d->facts.compute_capability_major, d->facts.compute_capability_minor);
+		ws_cell_set_str(t, &row[WS_TC_gpu_capability], capability);
+	}
+}
+
+static void set_times(struct gpu *g, struct ws_cell *row, struct device_sums *d)
+{
+	double window = (double)(g->end_ns - g->start_ns);
+	int64_t total = d->last_ns - d->first_ns;
+	int64_t kernels = ws_spans_inside(&d->kernels, INT64_MIN, INT64_MAX);
+	int64_t computation = ws_spans_inside(&d->computation, INT64_MIN, INT64_MAX);
+	int64_t busy = ws_spans_inside(&d->busy, INT64_MIN, INT64_MAX);
+
+	ws_cell_set_real(&row[WS_TC_gpu_utilization],
+	                 ws_stat_percent((double)ws_spans_inside(&d->kernels, g->start_ns,
+	                                                         g->end_ns),
+	                                 window));
+	if (d->occupancy.known) {
+		if (window > 0)
+			ws_cell_set_real(&row[WS_TC_gpu_sm_efficiency],
+			                 100 * sm_efficiency(g, d->nchanges));
+		ws_cell_set_real(&row[WS_TC_gpu_occupancy_kineto],
+		                 ws_launch_stat_kineto(&d->occupancy));
+		ws_cell_set_real(&row[WS_TC_gpu_occupancy], ws_launch_stat_percent(&d->occupancy));
+	}
+	ws_cell_set_real(&row[WS_TC_gpu_tensor],
+	                 ws_stat_percent((double)d->tensor_ns, (double)d->kernel_ns));
+	ws_cell_set_real(&row[WS_TC_gpu_tensor_unknown],
+	                 ws_stat_percent((double)d->unknown_tensor_ns, (double)d->kernel_ns));
+	ws_cell_set_int(&row[WS_TC_gpu_window_ns], g->end_ns - g->start_ns);
+	ws_cell_set_int(&row[WS_TC_gpu_kernels], (int64_t)d->count);
+	ws_cell_set_int(&row[WS_TC_gpu_kernel_ns], d->kernel_ns);
+	if (d->first_ns > d->last_ns)
+		return;
+	ws_cell_set_int(&row[WS_TC_gpu_computation_ns], computation);
+	ws_cell_set_int(&row[WS_TC_gpu_comm_exposed_ns], kernels - computation);
+	ws_cell_set_int(&row[WS_TC_gpu_copy_exposed_ns], busy - kernels);
+	ws_cell_set_int(&row[WS_TC_gpu_busy_ns], busy);
+	ws_cell_set_int(&row[WS_TC_gpu_idle_ns], total - busy);
+	ws_cell_set_int(&row[WS_TC_gpu_timeline_ns], total);
+}
+
+static enum ws_status add_device(struct gpu *g, struct ws_table *t, uint32_t device,
+                                 struct ws_err *err)
+{
+	const struct ws_model *m = g->tab->m;
+	struct device_sums d = {0};
+	enum ws_status status = gather(g, device, &d, err);
+	int worked = d.first_ns <= d.last_ns;
+
+	g->idle_devices += !worked;
+	if (status == WS_OK && worked) {
+		struct ws_cell *row = ws_table_row(t);
+
+		set_device(t, row, m, &m->devices[device]);
+		set_times(g, row, &d);
+	}
+	if (d.without_shape)
+		ws_table_note(t,
+		              "Device %" PRIu64 ": %" PRIu64 " kernels have no occupancy estimate "
+		              "(limits of the device or shape of the launch are not recorded); SM "
+		              "efficiency and occupancy leave them out.",
+		              m->devices[device].id, d.without_shape);
+	ws_spans_release(&d.kernels);
+	ws_spans_release(&d.computation);
+	ws_spans_release(&d.busy);
+	return status;
+}
+
+enum ws_status ws_tab_gpu(const struct ws_tab *tab, struct ws_table *t, struct ws_err *err)
+{
+	const struct ws_model *m = tab->m;
+	struct gpu g = {.tab = tab};
+	struct ws_window *windows = NULL;
+	size_t n = 0, cut = 0;
+	enum ws_status status;
+
+	if (!m->kernels.n && !m->nworks) {
+		ws_table_set_not_recorded(t, WS_NO_KERNELS);
+		return WS_OK;
+	}
+	status = ws_windows(m, tab->sel, &windows, &n, &cut, err);
+	if (status == WS_OK && n) {
+		g.start_ns = windows[0].start_ns;
+		g.end_ns = windows[n - 1].end_ns;
+	}
+	g.changes = calloc(2 * m->kernels.n + 1, sizeof(*g.changes));
+	if (status == WS_OK && !g.changes)
+		status = WS_FAIL(err, NO_MEMORY, "no memory for the GPU summary");
+	for (uint32_t i = 0; i < m->ndevices && status == WS_OK; i++)
+		status = add_device(&g, t, i, err);
+	if (status == WS_OK && n)
+		ws_table_note(t, "Utilization, SM efficiency and occupancy are over %.3f ms, %s.",
+		              (double)(g.end_ns - g.start_ns) / 1e6,
+		              windows[0].step == WS_NONE
+		                      ? "the time of the trace, which has no finished steps"
+		                      : "from the begin of the first step to the end of the last");
+	if (g.idle_devices)
+		ws_table_note(t, "%zu more devices are listed in the trace and did no work in it.",
+		              g.idle_devices);
+	if (cut)
+		ws_table_note(t,
+		              "%zu steps at the end are left out: their device work was cut off.",
+		              cut);
+	free(windows);
+	free(g.changes);
+	return status;
+}

@@ -1,0 +1,242 @@
+/*
+ * What is missing: the table `losses`, and the same list for the summary.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "formats/schema/loss.h"
+#include "report/model/columns.h"
+#include "report/tables/tables.h"
+
+/* What a counter of the recorder counts. */
+static const char *loss_meaning(struct ws_bytes cause)
+{
+	static const struct {
+		const char *name, *meaning;
+	} losses[] = {
+#define X(name, meaning) {#name, meaning},
+	        WS_LOSS_LIST(X)
+#undef X
+	};
+
+	for (size_t i = 0; i < sizeof(losses) / sizeof(*losses); i++)
+		if (cause.len == strlen(losses[i].name) &&
+		    !memcmp(cause.ptr, losses[i].name, cause.len))
+			return losses[i].meaning;
+	return "a loss counter that this program does not know";
+}
+
+/* Linux numbers of the signals that end programs. The laptop may be no Linux. */
+static const struct {
+	int64_t number;
+	const char *name;
+} signals[] = {
+        {1, "SIGHUP"},   {2, "SIGINT"},   {3, "SIGQUIT"},  {4, "SIGILL"},   {5, "SIGTRAP"},
+        {6, "SIGABRT"},  {7, "SIGBUS"},   {8, "SIGFPE"},   {9, "SIGKILL"},  {10, "SIGUSR1"},
+        {11, "SIGSEGV"}, {12, "SIGUSR2"}, {13, "SIGPIPE"}, {14, "SIGALRM"}, {15, "SIGTERM"},
+        {24, "SIGXCPU"}, {31, "SIGSYS"},
+};
+
+static const char *signal_name(int64_t number)
+{
+	for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++)
+		if (signals[i].number == number)
+			return signals[i].name;
+	return "unknown name";
+}
+
+void ws_note_origin(const struct ws_model *m, const char *whose, struct ws_table *t)
+{
+	for (size_t i = 0; i < m->nends; i++) {
+		const struct ws_process_end *end = &m->ends[i];
+
+		if (end->how == WS_END_SIGNALED)
+			ws_table_note(t,
+			              "%sThe program (process %" PRIu64 ") was killed by signal "
+			              "%" PRId64 " (%s): the report shows what it had done until "
+			              "then.",
+			              whose, end->pid, end->code, signal_name(end->code));
+		else if (end->how == WS_END_EXITED && end->code)
+			ws_table_note(t,
+			              "%sThe program (process %" PRIu64 ") ended with exit status "
+			              "%" PRId64 ".",
+			              whose, end->pid, end->code);
+	}
+	if (!m->file.closed)
+		ws_table_note(t,
+		              "%sThe trace was not closed: recording was cut off. Everything "
+		              "that had reached the file is in the report.",
+		              whose);
+	if (m->file.damaged_blocks || m->file.skipped_bytes)
+		ws_table_note(t,
+		              "%sThe trace is damaged: %" PRIu64 " blocks and %" PRIu64 " bytes "
+		              "could not be read. `warpsheet check` lists the damage.",
+		              whose, m->file.damaged_blocks, m->file.skipped_bytes);
+}
+
+struct emitter {
+	const struct ws_model *m;
+	void (*fn)(void *ctx, const struct ws_missing *missing);
+	void *ctx;
+};
+
+static void emit(const struct emitter *e, const char *source, const char *cause, uint64_t count,
+                 const char *meaning)
+{
+	struct ws_missing missing = {source, {cause, strlen(cause)}, count, meaning};
+
+	e->fn(e->ctx, &missing);
+}
+
+/* The recorder's counters: of each cause the greatest value, in order of first appearance. */
+static enum ws_status emit_recorder(const struct emitter *e, struct ws_err *err)
+{
+	const struct ws_table_data *t = &e->m->loss;
+	uint64_t *count = calloc(e->m->ntexts, sizeof(*count));
+	uint8_t *state = calloc(e->m->ntexts, 1); /* 1 = seen, 2 = emitted */
+
+	if (!count || !state) {
+		free(count);
+		free(state);
+		return WS_FAIL(err, NO_MEMORY, "no memory for the loss counters");
+	}
+	for (uint64_t i = 0; i < t->rows; i++) {
+		uint32_t cause = ws_model_text(e->m, ws_value(t, WS_COL_loss_cause, i));
+		uint64_t value = ws_value(t, WS_COL_loss_count, i);
+
+		state[cause] = 1;
+		if (value > count[cause])
+			count[cause] = value;
+	}
+	for (uint64_t i = 0; i < t->rows; i++) {
+		uint32_t cause = ws_model_text(e->m, ws_value(t, WS_COL_loss_cause, i));
+		struct ws_missing missing = {"recorder", e->m->texts[cause], count[cause],
+		                             loss_meaning(e->m->texts[cause])};
+
+		if (state[cause] == 1)
+			e->fn(e->ctx, &missing);
+		state[cause] = 2;
+	}
+	if (!t->rows)
+		emit(e, "recorder", "recordings without a loss counter", 1,
+		     "The recorder wrote no counters: whether it lost anything is not known.");
+	free(count);
+	free(state);
+	return WS_OK;
+}
+
+static void emit_file(const struct emitter *e)
+{
+	const struct ws_trace_summary *f = &e->m->file;
+
+	emit(e, "file", "damaged blocks", f->damaged_blocks,
+	     "Blocks whose checksum or header is wrong; their records are missing.");
+	emit(e, "file", "skipped bytes", f->skipped_bytes,
+	     "Bytes of the file that belong to no whole block.");
+	emit(e, "file", "blocks of unknown kind", f->unknown_blocks,
+	     "Whole, but written by a newer program; their records are not in the report.");
+	emit(e, "file", "trace not closed", !f->closed,
+	     "1 when recording was cut off before the file was finished.");
+}
+
+static void emit_program(const struct emitter *e)
+{
+	const struct ws_model *m = e->m;
+	uint64_t signaled = 0, unknown = 0;
+
+	for (size_t i = 0; i < m->nends; i++) {
+		signaled += m->ends[i].how == WS_END_SIGNALED;
+		unknown += m->ends[i].how != WS_END_SIGNALED && m->ends[i].how != WS_END_EXITED;
+	}
+	if (m->processes > m->nends)
+		unknown += m->processes - m->nends;
+	emit(e, "program", "processes killed by a signal", signaled,
+	     "They had more to do; the trace holds what they had done.");
+	emit(e, "program", "processes whose end is not recorded", unknown,
+	     "They ended, or ran exec, unseen; or recording ended first.");
+}
+
+static void emit_join(const struct emitter *e)
+{
+	const struct ws_model *m = e->m;
+	uint64_t unfinished = 0, graphs = 0, copies_without_time = 0;
+
+	for (size_t i = 0; i < m->nworks; i++) {
+		graphs += m->works[i].kind == WS_WORK_GRAPH;
+		copies_without_time += m->works[i].no_time;
+	}
+	for (size_t i = 0; i < m->nsteps; i++)
+		unfinished += (uint64_t)m->steps[i].unfinished;
+	emit(e, "join", "kernels without a launch record", m->left.no_launch,
+	     "The call that launched them is unknown, so they belong to no range; row (no launch "
+	     "record) of `ranges`.");
+	emit(e, "join", "kernels launched in no range", m->left.no_range,
+	     "Row (in no range) of `ranges`.");
+	emit(e, "join", "kernels without a time", m->left.no_time,
+	     "They count as launched, but are in no sum of times.");
+	emit(e, "join", "CUDA graphs traced as a whole", graphs,
+	     "Their kernels are not recorded: their time is in `gpu` and `execution`, in no table "
+	     "of kernels.");
+	emit(e, "join", "copies and fills without a time", copies_without_time,
+	     "They count as done, but are in no sum of times.");
+	emit(e, "join", "kernels cut off", m->left.cut_off,
+	     "Still running when recording ended; their time is too short.");
+	emit(e, "join", "kernels whose description was lost", m->left.no_config,
+	     "Name, device and process are in a damaged part of the file.");
+	emit(e, "join", "kernels of unknown class", m->left.unknown_class,
+	     "No annotated operation launched them and no rule knows their name.");
+	emit(e, "join", "annotated operations without a kernel", m->left.ops_without_kernel,
+	     "Their FLOPs are counted, but no GPU time stands against them.");
+	emit(e, "join", "operations too big to add", m->left.ops_too_big,
+	     "Their FLOPs or bytes would overflow the sum and are left out.");
+	emit(e, "join", "operations with an unreadable payload", m->ops.undecodable,
+	     "Schema and bytes do not fit together; their FLOPs are not known.");
+	emit(e, "join", "steps that did not finish", unfinished,
+	     "Left out of every statistic of steps.");
+	emit(e, "join", "ranges open at the end", m->ranges.open,
+	     "They are taken to end with the last record of the trace.");
+	emit(e, "join", "pops without a push", m->ranges.unmatched_pops,
+	     "Their ranges began before recording did, or the program pops too often.");
+	emit(e, "join", "range ends without a start", m->ranges.unmatched_ends,
+	     "Their ranges began before recording did, or were ended twice.");
+	emit(e, "join", "ranges ended on another thread", m->ranges.cross_thread,
+	     "They hold what was launched on the thread that began them.");
+	emit(e, "join", "ranges nested too deep", m->ranges.folded,
+	     "Below 512 levels ranges share the path of the level above.");
+	emit(e, "join", "launches with too many crossing ranges", m->attribution.not_followed,
+	     "They are missing from some inclusive times.");
+}
+
+enum ws_status ws_missing_each(const struct ws_model *m,
+                               void (*fn)(void *ctx, const struct ws_missing *missing), void *ctx,
+                               struct ws_err *err)
+{
+	struct emitter e = {m, fn, ctx};
+
+	WS_FORWARD(emit_recorder(&e, err));
+	emit_file(&e);
+	emit_program(&e);
+	emit_join(&e);
+	return WS_OK;
+}
+
+static void add_row(void *table, const struct ws_missing *missing)
+{
+	struct ws_table *t = table;
+	struct ws_cell *row = ws_table_row(t);
+
+	ws_cell_set_str(t, &row[WS_TC_losses_source], missing->source);
+	ws_cell_set_text(t, &row[WS_TC_losses_cause], missing->cause.ptr, missing->cause.len);
+	ws_cell_set_int(&row[WS_TC_losses_count],
+	                missing->count > INT64_MAX ? INT64_MAX : (int64_t)missing->count);
+	ws_cell_set_str(t, &row[WS_TC_losses_meaning], missing->meaning);
+}
+
+enum ws_status ws_tab_losses(const struct ws_tab *tab, struct ws_table *t, struct ws_err *err)
+{
+	WS_FORWARD(ws_missing_each(tab->m, add_row, t, err));
+	ws_note_origin(tab->m, "", t);
+	ws_table_note(t, "These counts are of the whole trace, whatever the filter.");
+	return WS_OK;
+}

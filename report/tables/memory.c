@@ -1,0 +1,392 @@
+/*
+ * Memory of devices: its peak, where it was highest, how it went over time,
+ * which operations took it, and the largest allocations.
+ */
+#include <stdlib.h>
+
+#include "report/base/names.h"
+#include "report/tables/tables.h"
+
+#define TIME_BUCKETS 200 /* of each device */
+#define LARGEST      20
+#define TOP_OPS      20
+
+/* Allocated and reserved after an event. */
+struct state {
+	int64_t allocated, reserved; /* reserved: -1 = not recorded */
+};
+
+struct peak {
+	int64_t allocated, reserved, time_ns;
+	int64_t taken; /* sum of the allocations' sizes */
+	uint64_t allocations, events;
+};
+
+struct memory {
+	const struct ws_tab *tab;
+	struct ws_table *t;
+	uint32_t *event; /* selected events of devices */
+	size_t n;
+	struct state *state; /* of each of them */
+	uint32_t *order;
+	int guessed; /* totals were summed up, not recorded */
+	uint64_t out_of_memory;
+};
+
+static void release(struct memory *s)
+{
+	free(s->event);
+	free(s->state);
+	free(s->order);
+}
+
+static const struct ws_memory_event *event_of(const struct memory *s, size_t i)
+{
+	return &s->tab->m->memory[s->event[i]];
+}
+
+/*
+ * What is allocated after each event: recorded by the framework's allocator,
+ * else the sum of what was taken and given back since recording began.
+ */
+static enum ws_status find_states(struct memory *s, struct ws_err *err)
+{
+	const struct ws_model *m = s->tab->m;
+	int64_t *sum = calloc(m->ndevices + 1, sizeof(*sum));
+	uint8_t *recorded = calloc(m->ndevices + 1, 1);
+	struct ws_idmap blocks = {0}; /* address -> event that allocated it */
+	enum ws_status status = WS_OK;
+	size_t at = 0;
+
+	if (!sum || !recorded)
+		status = WS_FAIL(err, NO_MEMORY, "no memory for the memory table");
+	for (size_t i = 0; i < m->nmemory && status == WS_OK; i++)
+		if (m->memory[i].device != WS_NONE)
+			recorded[m->memory[i].device] |= m->memory[i].allocated_bytes > 0;
+	for (uint32_t i = 0; i < m->nmemory && status == WS_OK; i++) {
+		const struct ws_memory_event *e = &m->memory[i];
+		uint32_t block;
+
+		if (e->device == WS_NONE || e->op == WS_MEMORY_OP_OUT_OF_MEMORY) {
+			s->out_of_memory += e->op == WS_MEMORY_OP_OUT_OF_MEMORY;
+			continue;
+		}
+		block = e->address ? ws_idmap_get(&blocks, e->address) : WS_NONE;
+		if (e->op == WS_MEMORY_OP_ALLOC) {
+			sum[e->device] += (int64_t)e->bytes;
+			if (e->address)
+				status = ws_idmap_put(&blocks, e->address, i, err);
+		} else {
+			/* a release may not say how much */
+			sum[e->device] -= e->bytes || block == WS_NONE
+			                          ? (int64_t)e->bytes
+			                          : (int64_t)m->memory[block].bytes;
+		}
+		if (!s->tab->sel->memory[i])
+			continue;
+		s->guessed |= !recorded[e->device];
+		s->event[at] = i;
+		s->state[at++] =
+		        (struct state){recorded[e->device] ? (int64_t)e->allocated_bytes
+		                                           : sum[e->device],
+		                       e->reserved_bytes ? (int64_t)e->reserved_bytes : -1};
+	}
+	s->n = at;
+	free(sum);
+	free(recorded);
+	ws_idmap_free(&blocks);
+	return status;
+}
+
+static struct ws_cell *new_row(struct memory *s, const char *section, uint32_t device)
+{
+	struct ws_cell *row = ws_table_row(s->t);
+
+	ws_cell_set_str(s->t, &row[WS_TC_memory_section], section);
+	if (device != WS_NONE)
+		ws_cell_set_int(&row[WS_TC_memory_device], (int64_t)s->tab->m->devices[device].id);
+	return row;
+}
+
+static void count(struct peak *p, const struct ws_memory_event *e, const struct state *state)
+{
+	if (!p->events++ || state->allocated > p->allocated) {
+		p->allocated = state->allocated;
+		p->time_ns = e->time_ns;
+	}
+	if (p->events == 1 || state->reserved > p->reserved)
+		p->reserved = state->reserved;
+	if (e->op != WS_MEMORY_OP_ALLOC)
+		return;
+	p->allocations++;
+	p->taken += (int64_t)e->bytes;
+}
+
+static void set_peak(const struct memory *s, struct ws_cell *row, const struct peak *p)
+{
+	ws_cell_set_int(&row[WS_TC_memory_time_ns], p->time_ns - s->tab->m->begin_ns);
+	ws_cell_set_int(&row[WS_TC_memory_allocated], p->allocated);
+	if (p->reserved >= 0)
+		ws_cell_set_int(&row[WS_TC_memory_reserved], p->reserved);
+	ws_cell_set_int(&row[WS_TC_memory_size], p->taken);
+	ws_cell_set_int(&row[WS_TC_memory_count], (int64_t)p->allocations);
+}
+
+static unsigned phase_of(const struct ws_model *m, const struct ws_memory_event *e)
+{
+	if (e->cpu_op != WS_NONE && m->cpu_ops.forward[e->cpu_op] != WS_NONE)
+		return WS_PHASE_BACKWARD;
+	return e->range == WS_NONE ? WS_PHASE_OTHER : m->range_phase[e->range];
+}
+
+static void add_device(struct memory *s, uint32_t device)
+{
+	struct peak all = {0}, phases[WS_PHASES] = {{0}};
+	struct ws_cell *row;
+
+	for (size_t i = 0; i < s->n; i++) {
+		const struct ws_memory_event *e = event_of(s, i);
+
+		if (e->device != device)
+			continue;
+		count(&all, e, &s->state[i]);
+		count(&phases[phase_of(s->tab->m, e)], e, &s->state[i]);
+	}
+	if (!all.events)
+		return;
+	row = new_row(s, "peak", device);
+	ws_cell_set_str(s->t, &row[WS_TC_memory_item], "whole trace");
+	set_peak(s, row, &all);
+	for (int p = 0; p < WS_PHASES; p++) {
+		if (!phases[p].events)
+			continue;
+		row = new_row(s, "by phase", device);
+		ws_cell_set_str(s->t, &row[WS_TC_memory_item],
+		                p == WS_PHASE_OTHER ? "outside phases"
+		                                    : ws_phase_name((enum ws_phase)p));
+		set_peak(s, row, &phases[p]);
+	}
+}
+
+/* The peak of each of TIME_BUCKETS equal parts of the time between first and last event. */
+static void add_over_time(struct memory *s, uint32_t device)
+{
+	int64_t first = 0, last = 0, width;
+	struct peak bucket = {0};
+	int64_t now = -1;
+	size_t seen = 0;
+
+	for (size_t i = 0; i < s->n; i++) {
+		if (event_of(s, i)->device != device)
+			continue;
+		first = seen++ ? first : event_of(s, i)->time_ns;
+		last = event_of(s, i)->time_ns;
+	}
+	width = (last - first) / TIME_BUCKETS + 1;
+	for (size_t i = 0; i < s->n && seen; i++) {
+		const struct ws_memory_event *e = event_of(s, i);
+
+		if (e->device != device)
+			continue;
+		if (now >= 0 && (e->time_ns - first) / width != now) {
+			set_peak(s, new_row(s, "over time", device), &bucket);
+			bucket = (struct peak){0};
+		}
+		now = (e->time_ns - first) / width;
+		count(&bucket, e, &s->state[i]);
+	}
+	if (bucket.events)
+		set_peak(s, new_row(s, "over time", device), &bucket);
+}
+
+/* --- where it was taken ------------------------------------------------------------------ */
+
+/* The operation, else the innermost range; the empty text when there is neither. */
+static uint32_t place_of(const struct ws_model *m, const struct ws_memory_event *e)
+{
+	if (e->cpu_op != WS_NONE)
+		return m->cpu_ops.tree.name[e->cpu_op];
+	return e->range == WS_NONE ? WS_TEXT_EMPTY : m->ranges.name[e->range];
+}
+
+static void set_place(struct memory *s, struct ws_cell *row, uint32_t place)
+{
+	if (place != WS_TEXT_EMPTY)
+		ws_cell_set_model_text(s->t, &row[WS_TC_memory_item], s->tab->m, place);
+	else
+		ws_cell_set_str(s->t, &row[WS_TC_memory_item], "(in no operation or range)");
+}
+
+struct op_sums {
+	int64_t taken, net;
+	uint64_t allocations;
+};
+
+struct op_ranking {
+	const struct op_sums *sums; /* of each text of the model */
+	const struct ws_bytes *texts;
+};
+
+static int by_taken(const void *pa, const void *pb, void *arg)
+{
+	const struct op_ranking *r = arg;
+	uint32_t a = *(const uint32_t *)pa, b = *(const uint32_t *)pb;
+
+	if (r->sums[a].taken != r->sums[b].taken)
+		return r->sums[a].taken > r->sums[b].taken ? -1 : 1;
+	/* ids of texts are another after an export and an import */
+	return ws_name_compare(r->texts[a], r->texts[b]);
+}
+
+/* Over all devices. Each allocation counts for its innermost operation. */
+static enum ws_status add_operations(struct memory *s, struct ws_err *err)
+{
+	const struct ws_model *m = s->tab->m;
+	struct op_sums *sums = calloc(m->ntexts + 1, sizeof(*sums));
+	uint32_t *order = calloc(m->ntexts + 1, sizeof(*order));
+	struct op_ranking ranking = {sums, m->texts};
+	uint32_t rest = (uint32_t)m->ntexts;
+	size_t rows = 0;
+	enum ws_status status = WS_OK;
+
+	if (!sums || !order)
+		status = WS_FAIL(err, NO_MEMORY, "no memory for the memory table");
+	for (size_t i = 0; i < s->n && status == WS_OK; i++) {
+		const struct ws_memory_event *e = event_of(s, i);
+		struct op_sums *sum = &sums[place_of(m, e)];
+
+		sum->net += e->op == WS_MEMORY_OP_ALLOC ? (int64_t)e->bytes : -(int64_t)e->bytes;
+		sum->taken += e->op == WS_MEMORY_OP_ALLOC ? (int64_t)e->bytes : 0;
+		sum->allocations += e->op == WS_MEMORY_OP_ALLOC;
+	}
+	for (uint32_t i = 0; i < rest && status == WS_OK; i++)
+		if (sums[i].taken || sums[i].net)
+			order[rows++] = i;
+	if (status == WS_OK)
+		qsort_r(order, rows, sizeof(*order), by_taken, &ranking);
+	for (size_t i = TOP_OPS; i < rows && status == WS_OK; i++) {
+		sums[rest].taken += sums[order[i]].taken;
+		sums[rest].net += sums[order[i]].net;
+		sums[rest].allocations += sums[order[i]].allocations;
+	}
+	if (rows > TOP_OPS)
+		order[TOP_OPS] = rest;
+	for (size_t i = 0; i < rows && i <= TOP_OPS && status == WS_OK; i++) {
+		struct ws_cell *row = new_row(s, "by operation", WS_NONE);
+
+		if (order[i] == rest)
+			ws_cell_set_str(s->t, &row[WS_TC_memory_item], "(all other operations)");
+		else
+			set_place(s, row, order[i]);
+		ws_cell_set_int(&row[WS_TC_memory_size], sums[order[i]].taken);
+		ws_cell_set_int(&row[WS_TC_memory_net], sums[order[i]].net);
+		ws_cell_set_int(&row[WS_TC_memory_count], (int64_t)sums[order[i]].allocations);
+	}
+	free(sums);
+	free(order);
+	return status;
+}
+
+static int by_size(const void *pa, const void *pb, void *arg)
+{
+	const struct memory *s = arg;
+	uint32_t a = *(const uint32_t *)pa, b = *(const uint32_t *)pb;
+	const struct ws_memory_event *ea = event_of(s, a), *eb = event_of(s, b);
+
+	if (ea->bytes != eb->bytes)
+		return ea->bytes > eb->bytes ? -1 : 1;
+	return (a > b) - (a < b); /* events are in order of time */
+}
+
+/* "aten::linear / aten::empty": the outermost operation says what the innermost is for. */
+static enum ws_status set_long_place(struct memory *s, struct ws_cell *row,
+                                     const struct ws_memory_event *e, struct ws_err *err)
+{
+	const struct ws_model *m = s->tab->m;
+	const struct ws_ranges *ops = &m->cpu_ops.tree;
+	uint32_t outer = e->cpu_op;
+	struct ws_bytes a, b;
+	char *text;
+
+	while (outer != WS_NONE && ops->parent[outer] != WS_NONE)
+		outer = ops->parent[outer];
+	if (outer == e->cpu_op) {
+		set_place(s, row, place_of(m, e));
+		return WS_OK;
+	}
+	a = m->texts[ops->name[outer]];
+	b = m->texts[ops->name[e->cpu_op]];
+	text = malloc(a.len + b.len + 3);
+	if (!text)
+		return WS_FAIL(err, NO_MEMORY, "no memory for the memory table");
+	memcpy(text, a.ptr, a.len);
+	memcpy(text + a.len, " / ", 3);
+	memcpy(text + a.len + 3, b.ptr, b.len);
+	ws_cell_set_text(s->t, &row[WS_TC_memory_item], text, a.len + b.len + 3);
+	free(text);
+	return WS_OK;
+}
+
+static enum ws_status add_largest(struct memory *s, struct ws_err *err)
+{
+	size_t n = 0;
+
+	for (uint32_t i = 0; i < s->n; i++)
+		if (event_of(s, i)->op == WS_MEMORY_OP_ALLOC)
+			s->order[n++] = i;
+	qsort_r(s->order, n, sizeof(*s->order), by_size, s);
+	for (size_t i = 0; i < n && i < LARGEST; i++) {
+		const struct ws_memory_event *e = event_of(s, s->order[i]);
+		struct ws_cell *row = new_row(s, "largest", e->device);
+
+		WS_FORWARD(set_long_place(s, row, e, err));
+		ws_cell_set_int(&row[WS_TC_memory_time_ns], e->time_ns - s->tab->m->begin_ns);
+		ws_cell_set_int(&row[WS_TC_memory_allocated], s->state[s->order[i]].allocated);
+		ws_cell_set_int(&row[WS_TC_memory_size], (int64_t)e->bytes);
+		ws_cell_set_int(&row[WS_TC_memory_count], 1);
+	}
+	return WS_OK;
+}
+
+enum ws_status ws_tab_memory(const struct ws_tab *tab, struct ws_table *t, struct ws_err *err)
+{
+	const struct ws_model *m = tab->m;
+	struct memory s = {.tab = tab, .t = t};
+	enum ws_status status = WS_OK;
+
+	if (!m->nmemory) {
+		ws_table_set_not_recorded(
+		        t, "No allocations were recorded. `warpsheet record` records those of CUDA "
+		           "unless --kernels-only is given, PyTorch's profiler with "
+		           "profile_memory=True, Nsight Systems with --cuda-memory-usage=true.");
+		return WS_OK;
+	}
+	s.event = calloc(m->nmemory, sizeof(*s.event));
+	s.state = calloc(m->nmemory, sizeof(*s.state));
+	s.order = calloc(m->nmemory, sizeof(*s.order));
+	if (!s.event || !s.state || !s.order)
+		status = WS_FAIL(err, NO_MEMORY, "no memory for the memory table");
+	if (status == WS_OK)
+		status = find_states(&s, err);
+	for (uint32_t d = 0; d < m->ndevices && status == WS_OK; d++)
+		add_device(&s, d);
+	if (status == WS_OK)
+		status = add_operations(&s, err);
+	if (status == WS_OK)
+		status = add_largest(&s, err);
+	if (status == WS_OK) {
+		for (uint32_t d = 0; d < m->ndevices; d++)
+			add_over_time(&s, d);
+		if (s.guessed)
+			ws_table_note(t,
+			              "Allocated is summed up from the first recorded "
+			              "allocation on: what the program held before is not in it.");
+		if (s.out_of_memory)
+			ws_table_note(t, "%llu requests for memory failed.",
+			              (unsigned long long)s.out_of_memory);
+		ws_table_note(t, "Memory of devices only; times count from the first record of the "
+		                 "trace.");
+	}
+	release(&s);
+	return status;
+}

@@ -1,0 +1,201 @@
+/*
+ * Copies and fills on devices, by direction: their time and their size.
+ */
+#include <math.h>
+#include <stdlib.h>
+
+#include "report/analysis/group.h"
+#include "report/tables/tables.h"
+
+#define NO_COPIES                                                                     \
+	"No copy or fill was recorded: the program made none, or they were left out " \
+	"(`warpsheet record --kernels-only` does)."
+
+/* Numbers as in memcpy.kind; the fill stands behind them. Names as in Nsight Systems. */
+static const char *const operations[] = {
+        "[CUDA memcpy Unknown]",
+        "[CUDA memcpy Host-to-Device]",
+        "[CUDA memcpy Device-to-Host]",
+        "[CUDA memcpy Host-to-Array]",
+        "[CUDA memcpy Array-to-Host]",
+        "[CUDA memcpy Array-to-Array]",
+        "[CUDA memcpy Array-to-Device]",
+        "[CUDA memcpy Device-to-Array]",
+        "[CUDA memcpy Device-to-Device]",
+        "[CUDA memcpy Host-to-Host]",
+        "[CUDA memcpy Peer-to-Peer]",
+        "[CUDA memcpy Unified Host-to-Device]",
+        "[CUDA memcpy Unified Device-to-Host]",
+        "[CUDA memcpy Unified Device-to-Device]",
+        "[CUDA memset]",
+};
+#define NOPERATIONS (sizeof(operations) / sizeof(*operations))
+#define MEMSET      (NOPERATIONS - 1)
+
+struct memory_ops {
+	const struct ws_tab *tab;
+	struct ws_stat time[NOPERATIONS], size[NOPERATIONS];
+	int64_t timed_bytes[NOPERATIONS]; /* of those whose time is known */
+	uint64_t without_time[NOPERATIONS];
+	int64_t total_ns, total_bytes;
+	uint32_t order[NOPERATIONS];
+	size_t rows;
+	int by_size;
+};
+
+static uint32_t operation_of(const struct ws_work *w)
+{
+	if (w->kind == WS_WORK_MEMSET)
+		return MEMSET;
+	return w->direction < MEMSET ? w->direction : 0;
+}
+
+static enum ws_status gather(struct memory_ops *s, struct ws_err *err)
+{
+	const struct ws_model *m = s->tab->m;
+	uint32_t *timed = calloc(m->nworks + 1, sizeof(*timed));
+	uint32_t *all = calloc(m->nworks + 1, sizeof(*all));
+	int64_t *ns = calloc(m->nworks + 1, sizeof(*ns));
+	int64_t *bytes = calloc(m->nworks + 1, sizeof(*bytes));
+	enum ws_status status = WS_OK;
+
+	if (!timed || !all || !ns || !bytes)
+		status = WS_FAIL(err, NO_MEMORY, "no memory for the memory operations");
+	for (size_t i = 0; i < m->nworks && status == WS_OK; i++) {
+		const struct ws_work *w = &m->works[i];
+		uint32_t which = operation_of(w);
+
+		timed[i] = all[i] = WS_NONE;
+		if (!s->tab->sel->work[i] || w->kind == WS_WORK_GRAPH)
+			continue;
+		ns[i] = w->dur_ns;
+		bytes[i] = (int64_t)w->bytes;
+		all[i] = which;
+		s->total_bytes += bytes[i];
+		if (w->no_time) {
+			s->without_time[which]++;
+			continue;
+		}
+		timed[i] = which;
+		s->total_ns += ns[i];
+		s->timed_bytes[which] += bytes[i];
+	}
+	if (status == WS_OK)
+		status = ws_group_values(ns, timed, m->nworks, NOPERATIONS, s->time, err);
+	if (status == WS_OK)
+		status = ws_group_values(bytes, all, m->nworks, NOPERATIONS, s->size, err);
+	free(timed);
+	free(all);
+	free(ns);
+	free(bytes);
+	return status;
+}
+
+static int by_rank(const void *pa, const void *pb, void *arg)
+{
+	const struct memory_ops *s = arg;
+	uint32_t a = *(const uint32_t *)pa, b = *(const uint32_t *)pb;
+	const struct ws_stat *stats = s->by_size ? s->size : s->time;
+
+	if (stats[a].sum != stats[b].sum)
+		return stats[a].sum > stats[b].sum ? -1 : 1;
+	if (stats[a].n != stats[b].n)
+		return stats[a].n < stats[b].n ? -1 : 1;
+	return strcmp(operations[a], operations[b]);
+}
+
+static enum ws_status prepare(struct memory_ops *s, struct ws_table *t, struct ws_err *err)
+{
+	const struct ws_model *m = s->tab->m;
+	uint64_t copies = 0;
+
+	WS_FORWARD(gather(s, err));
+	for (size_t i = 0; i < m->nworks; i++)
+		copies += m->works[i].kind != WS_WORK_GRAPH;
+	if (!copies)
+		ws_table_set_not_recorded(t, NO_COPIES);
+	for (uint32_t i = 0; i < NOPERATIONS; i++)
+		if (s->size[i].n)
+			s->order[s->rows++] = i;
+	qsort_r(s->order, s->rows, sizeof(*s->order), by_rank, s);
+	return WS_OK;
+}
+
+/* Bytes a nanosecond are GB a second. */
+static double throughput(int64_t bytes, int64_t ns)
+{
+	return ws_stat_ratio((double)bytes, (double)ns);
+}
+
+enum ws_status ws_tab_memory_time(const struct ws_tab *tab, struct ws_table *t, struct ws_err *err)
+{
+	struct memory_ops s = {.tab = tab};
+	uint64_t count = 0, without_time = 0;
+	struct ws_cell *row;
+
+	WS_FORWARD(prepare(&s, t, err));
+	for (size_t i = 0; i < s.rows; i++) {
+		uint32_t which = s.order[i];
+
+		row = ws_table_row(t);
+		if (s.time[which].n) {
+			ws_cells_set_stat(row, &s.time[which], s.total_ns);
+			ws_cell_set_int(&row[WS_TC_memory_time_bytes], s.timed_bytes[which]);
+			ws_cell_set_real(&row[WS_TC_memory_time_gbs],
+			                 throughput(s.timed_bytes[which], s.time[which].sum));
+		} else {
+			ws_cell_set_int(&row[WS_TC_memory_time_count], 0);
+		}
+		ws_cell_set_str(t, &row[WS_TC_memory_time_operation], operations[which]);
+		ws_cell_set_int(&row[WS_TC_memory_time_without_time],
+		                (int64_t)s.without_time[which]);
+		count += s.time[which].n;
+		without_time += s.without_time[which];
+	}
+	if (!s.rows)
+		return WS_OK;
+	row = ws_table_totals(t);
+	ws_cell_set_real(&row[WS_TC_memory_time_time_percent], s.total_ns ? 100 : NAN);
+	ws_cell_set_int(&row[WS_TC_memory_time_total_ns], s.total_ns);
+	ws_cell_set_int(&row[WS_TC_memory_time_count], (int64_t)count);
+	ws_cell_set_int(&row[WS_TC_memory_time_without_time], (int64_t)without_time);
+	return WS_OK;
+}
+
+enum ws_status ws_tab_memory_size(const struct ws_tab *tab, struct ws_table *t, struct ws_err *err)
+{
+	struct memory_ops s = {.tab = tab, .by_size = 1};
+	uint64_t count = 0;
+	struct ws_cell *row;
+
+	WS_FORWARD(prepare(&s, t, err));
+	for (size_t i = 0; i < s.rows; i++) {
+		uint32_t which = s.order[i];
+		const struct ws_stat *size = &s.size[which];
+
+		row = ws_table_row(t);
+		ws_cell_set_real(&row[WS_TC_memory_size_total_mb], (double)size->sum / 1e6);
+		ws_cell_set_int(&row[WS_TC_memory_size_count], (int64_t)size->n);
+		ws_cell_set_real(&row[WS_TC_memory_size_avg_mb], size->mean / 1e6);
+		ws_cell_set_real(&row[WS_TC_memory_size_med_mb], size->median / 1e6);
+		ws_cell_set_real(&row[WS_TC_memory_size_min_mb], (double)size->min / 1e6);
+		ws_cell_set_real(&row[WS_TC_memory_size_max_mb], (double)size->max / 1e6);
+		ws_cell_set_real(&row[WS_TC_memory_size_std_mb], size->std / 1e6);
+		ws_cell_set_str(t, &row[WS_TC_memory_size_operation], operations[which]);
+		ws_cell_set_int(&row[WS_TC_memory_size_total_bytes], size->sum);
+		if (s.time[which].n) {
+			ws_cell_set_int(&row[WS_TC_memory_size_total_ns], s.time[which].sum);
+			ws_cell_set_real(&row[WS_TC_memory_size_gbs],
+			                 throughput(s.timed_bytes[which], s.time[which].sum));
+		}
+		count += size->n;
+	}
+	if (!s.rows)
+		return WS_OK;
+	row = ws_table_totals(t);
+	ws_cell_set_real(&row[WS_TC_memory_size_total_mb], (double)s.total_bytes / 1e6);
+	ws_cell_set_int(&row[WS_TC_memory_size_count], (int64_t)count);
+	ws_cell_set_int(&row[WS_TC_memory_size_total_bytes], s.total_bytes);
+	ws_cell_set_int(&row[WS_TC_memory_size_total_ns], s.total_ns);
+	return WS_OK;
+}

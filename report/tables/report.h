@@ -1,0 +1,31 @@
+/*
+ * From a loaded trace to typed tables: what the commands ask for.
+ */
+#ifndef WS_REPORT_TABLES_REPORT_H
+#define WS_REPORT_TABLES_REPORT_H
+
+#include "report/model/open.h"
+#include "report/table/table.h"
+
+/* Every table of a report of all tables, in workbook order. */
+const struct ws_table_def *const *ws_table_defs(size_t *count);
+/* The same of a diff. */
+const struct ws_table_def *const *ws_diff_defs(size_t *count);
+/* Also those made only on request; NULL when no table has this name. */
+const struct ws_table_def *ws_table_def_by_name(const char *name);
+
+/* One table. The filter may be NULL. Free with ws_table_free. */
+enum ws_status ws_table_make(const struct ws_model *m, const struct ws_table_def *def,
+			     const struct ws_filter *filter, struct ws_table **out,
+			     struct ws_err *err);
+
+/* These tables, in this order. Free with ws_report_free. */
+enum ws_status ws_report_make_tables(const struct ws_model *m, const struct ws_filter *filter,
+				     const struct ws_table_def *const *defs, size_t ndefs,
+				     struct ws_report **out, struct ws_err *err);
+/* All tables. */
+enum ws_status ws_report_make(const struct ws_model *m, const struct ws_filter *filter,
+			      struct ws_report **out, struct ws_err *err);
+void ws_report_free(struct ws_report *report); /* frees the tables too; NULL is legal */
+
+#endif

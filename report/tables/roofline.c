@@ -1,0 +1,234 @@
+/*
+ * Roofline: what operations attained against what the device can do.
+ */
+#include <math.h>
+#include <stdlib.h>
+
+#include "report/analysis/cost_ops.h"
+#include "report/base/names.h"
+#include "report/tables/tables.h"
+
+#define TOP_OPS 20
+
+/* All operations of one class, or of one name, in one dtype on one device. */
+struct group {
+	uint32_t class, name, dtype, device; /* name: 0 for a class */
+	uint8_t tensor;                      /* of the longest kernel */
+	int64_t longest_ns;
+	uint64_t calls, kernels;
+	int64_t gpu_ns;
+	double flops, bytes;
+	int flops_unknown, bytes_unknown;
+};
+
+struct roofline {
+	const struct ws_tab *tab;
+	struct ws_table *t;
+	struct ws_cost_ops costs;
+	struct group *groups;
+	size_t n, rows;
+	int no_peaks;
+};
+
+static int compare(uint32_t a, uint32_t b)
+{
+	return (a > b) - (a < b);
+}
+
+static int by_key(const void *pa, const void *pb)
+{
+	const struct group *a = pa, *b = pb;
+	int c = compare(a->class, b->class);
+
+	c = c ? c : compare(a->name, b->name);
+	c = c ? c : compare(a->dtype, b->dtype);
+	return c ? c : compare(a->device, b->device);
+}
+
+/* One group for each operation, equal ones beside each other and then put together. */
+static void make_groups(struct roofline *s, int by_name)
+{
+	size_t n = 0;
+
+	s->n = 0;
+	for (size_t i = 0; i < s->costs.n; i++) {
+		const struct ws_cost_op *op = &s->costs.op[i];
+
+		if (!op->kernels)
+			continue; /* nothing to hold against its cost */
+		s->groups[s->n++] = (struct group){
+		        .class = op->class,
+		        .name = by_name ? op->name : WS_TEXT_EMPTY,
+		        .dtype = op->dtype,
+		        .device = op->device,
+		        .tensor = op->tensor,
+		        .longest_ns = op->longest_ns,
+		        .calls = 1,
+		        .kernels = op->kernels,
+		        .gpu_ns = op->gpu_ns,
+		        .flops = op->flops > 0 ? (double)op->flops : 0,
+		        .bytes = op->bytes > 0 ? (double)op->bytes : 0,
+		        .flops_unknown = op->flops < 0,
+		        .bytes_unknown = op->bytes < 0,
+		};
+	}
+	if (s->n)
+		qsort(s->groups, s->n, sizeof(*s->groups), by_key);
+	for (size_t i = 0; i < s->n; i++) {
+		struct group *to = n ? &s->groups[n - 1] : NULL, *from = &s->groups[i];
+
+		if (!to || by_key(to, from)) {
+			s->groups[n++] = *from;
+			continue;
+		}
+		if (from->longest_ns > to->longest_ns) {
+			to->longest_ns = from->longest_ns;
+			to->tensor = from->tensor;
+		}
+		to->calls += from->calls;
+		to->kernels += from->kernels;
+		to->gpu_ns += from->gpu_ns;
+		to->flops += from->flops;
+		to->bytes += from->bytes;
+		to->flops_unknown |= from->flops_unknown;
+		to->bytes_unknown |= from->bytes_unknown;
+	}
+	s->n = n;
+}
+
+static int by_time(const void *pa, const void *pb, void *arg)
+{
+	const struct group *a = pa, *b = pb;
+	const struct ws_bytes *texts = arg;
+	int c;
+
+	if (a->gpu_ns != b->gpu_ns)
+		return a->gpu_ns > b->gpu_ns ? -1 : 1;
+	c = ws_name_compare(texts[a->class], texts[b->class]);
+	c = c ? c : ws_name_compare(texts[a->name], texts[b->name]);
+	c = c ? c : ws_name_compare(texts[a->dtype], texts[b->dtype]);
+	return c ? c : compare(a->device, b->device);
+}
+
+static void set_attained(struct roofline *s, struct ws_cell *row, const struct group *g)
+{
+	double seconds = (double)g->gpu_ns / 1e9;
+	double flops = g->flops_unknown ? NAN : g->flops, bytes = g->bytes_unknown ? NAN : g->bytes;
+	double intensity = ws_stat_ratio(flops, bytes);
+	const char *bound;
+	struct ws_roof roof;
+
+	ws_roof_find(s->tab->m, g->device, g->class, g->dtype, g->tensor, &roof);
+	ws_cell_set_real(&row[WS_TC_roofline_flops], flops);
+	ws_cell_set_real(&row[WS_TC_roofline_bytes], bytes);
+	ws_cell_set_real(&row[WS_TC_roofline_intensity], intensity);
+	ws_cell_set_real(&row[WS_TC_roofline_tflops], ws_stat_ratio(flops, seconds) / 1e12);
+	ws_cell_set_real(&row[WS_TC_roofline_gbs], ws_stat_ratio(bytes, seconds) / 1e9);
+	if (roof.flops_per_s > 0)
+		ws_cell_set_real(&row[WS_TC_roofline_peak_tflops], roof.flops_per_s / 1e12);
+	if (roof.bytes_per_s > 0)
+		ws_cell_set_real(&row[WS_TC_roofline_peak_gbs], roof.bytes_per_s / 1e9);
+	s->no_peaks |= roof.flops_per_s <= 0 || roof.bytes_per_s <= 0;
+	bound = isnan(intensity) ? NULL : ws_roof_bound(&roof, flops, bytes);
+	if (!bound)
+		return;
+	ws_cell_set_real(&row[WS_TC_roofline_attainable],
+	                 fmin(roof.flops_per_s, intensity * roof.bytes_per_s) / 1e12);
+	ws_cell_set_real(&row[WS_TC_roofline_attained],
+	                 100 * fmax(ws_stat_ratio(flops, seconds * roof.flops_per_s),
+	                            ws_stat_ratio(bytes, seconds * roof.bytes_per_s)));
+	ws_cell_set_str(s->t, &row[WS_TC_roofline_bound], bound);
+}
+
+static void add_row(struct roofline *s, const struct group *g)
+{
+	const struct ws_model *m = s->tab->m;
+	struct ws_cell *row = ws_table_row(s->t);
+
+	ws_cell_set_str(s->t, &row[WS_TC_roofline_level], g->name ? "operation" : "class");
+	if (g->name)
+		ws_cell_set_model_text(s->t, &row[WS_TC_roofline_name], m, g->name);
+	else if (g->class)
+		ws_cell_set_model_text(s->t, &row[WS_TC_roofline_name], m, g->class);
+	else
+		ws_cell_set_str(s->t, &row[WS_TC_roofline_name], "(unclassified)");
+	ws_cell_set_model_text(s->t, &row[WS_TC_roofline_class], m, g->class);
+	ws_cell_set_model_text(s->t, &row[WS_TC_roofline_dtype], m, g->dtype);
+	ws_cell_set_int(&row[WS_TC_roofline_device], (int64_t)m->devices[g->device].id);
+	ws_cell_set_int(&row[WS_TC_roofline_calls], (int64_t)g->calls);
+	ws_cell_set_int(&row[WS_TC_roofline_kernels], (int64_t)g->kernels);
+	ws_cell_set_int(&row[WS_TC_roofline_gpu_ns], g->gpu_ns);
+	ws_cell_set_real(&row[WS_TC_roofline_share],
+	                 ws_stat_percent((double)g->gpu_ns, (double)s->tab->sel->gpu_ns));
+	set_attained(s, row, g);
+}
+
+static void add_level(struct roofline *s, int by_name)
+{
+	make_groups(s, by_name);
+	/* qsort_r's argument has no const */
+	if (s->n)
+		qsort_r(s->groups, s->n, sizeof(*s->groups), by_time, s->tab->m->texts);
+	for (size_t i = 0; i < s->n && (!by_name || i < TOP_OPS); i++)
+		add_row(s, &s->groups[i]);
+	if (by_name && s->n > TOP_OPS)
+		ws_table_note(s->t, "Of the operations only the %d with most GPU time are shown.",
+		              TOP_OPS);
+}
+
+static void add_notes(struct roofline *s)
+{
+	const struct ws_model *m = s->tab->m;
+	int64_t counted_ns = 0, modelled_ns = 0;
+
+	for (size_t i = 0; i < s->costs.n; i++) {
+		counted_ns += s->costs.op[i].gpu_ns;
+		modelled_ns += s->costs.op[i].flops >= 0 ? s->costs.op[i].gpu_ns : 0;
+	}
+	if (s->tab->sel->gpu_ns)
+		ws_table_note(
+		        s->t,
+		        "The rows of classes cover %.2f %% of the GPU time. %.2f %% of it has no "
+		        "FLOP model: no operation whose FLOPs are known launched it.",
+		        ws_stat_percent((double)counted_ns, (double)s->tab->sel->gpu_ns),
+		        ws_stat_percent((double)(s->tab->sel->gpu_ns - modelled_ns),
+		                        (double)s->tab->sel->gpu_ns));
+	ws_table_note(s->t,
+	              "A multiply-add is 2 FLOPs, softmax 5 an element; bytes are the least "
+	              "that must move. Attained over 100 %% means that the peak is too low for "
+	              "the device, or that data came from its caches.");
+	for (size_t i = 0; i < m->ndevices; i++)
+		if (m->devices[i].kernels && m->devices[i].has_peaks)
+			ws_table_note(s->t, "Peaks of device %llu: %s (%s).",
+			              (unsigned long long)m->devices[i].id,
+			              m->devices[i].peaks.pattern, m->devices[i].peaks.source);
+	if (s->no_peaks)
+		ws_table_note(s->t, "Some peaks are not known: `--peaks FILE` adds a device "
+		                    "(docs/devices.md).");
+}
+
+enum ws_status ws_tab_roofline(const struct ws_tab *tab, struct ws_table *t, struct ws_err *err)
+{
+	struct roofline s = {.tab = tab, .t = t};
+	enum ws_status status = ws_cost_ops_find(tab->m, tab->sel, &s.costs, err);
+
+	if (status == WS_OK && !s.costs.n)
+		ws_table_set_not_recorded(t, "No operation says what it costs. Warpsheet's own "
+		                             "steps do; a program says it by payloads of "
+		                             "warpsheet_nvtx.h, PyTorch's profiler by "
+		                             "record_shapes=True. All of the GPU time is without "
+		                             "a FLOP model.");
+	if (status == WS_OK && s.costs.n) {
+		s.groups = calloc(s.costs.n, sizeof(*s.groups));
+		if (!s.groups)
+			status = WS_FAIL(err, NO_MEMORY, "no memory for the roofline");
+	}
+	if (status == WS_OK && s.costs.n) {
+		add_level(&s, 0);
+		add_level(&s, 1);
+		add_notes(&s);
+	}
+	free(s.groups);
+	ws_cost_ops_release(&s.costs);
+	return status;
+}

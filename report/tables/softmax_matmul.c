@@ -1,0 +1,352 @@
+/*
+ * Softmax versus matmul: inside self-attention, and over the whole model.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/tables/softmax_rows.h"
+
+static enum ws_status no_memory(struct ws_err *err)
+{
+	return WS_FAIL(err, NO_MEMORY, "no memory for the table softmax-matmul");
+}
+
+/* 3 of "layer 3"; -1 for any other name. */
+static int64_t layer_of_name(struct ws_bytes name)
+{
+	static const char prefix[] = "layer ";
+	const char *p = name.ptr;
+	int64_t layer = 0;
+
+	/* 9 digits are enough, and cannot overflow */
+	if (name.len < sizeof(prefix) || name.len > sizeof(prefix) + 8 ||
+	    memcmp(p, prefix, sizeof(prefix) - 1) != 0)
+		return -1;
+	for (size_t i = sizeof(prefix) - 1; i < name.len; i++) {
+		if (p[i] < '0' || p[i] > '9')
+			return -1;
+		layer = layer * 10 + (p[i] - '0');
+	}
+	return layer;
+}
+
+static enum ws_part part_of_name(uint32_t name, enum ws_part around)
+{
+	switch (name) {
+	case WS_TEXT_ATTENTION:
+		return WS_PART_OTHER;
+	case WS_TEXT_SCORES:
+		return WS_PART_SCORES;
+	case WS_TEXT_COMPUTING_SOFTMAX:
+		return WS_PART_SOFTMAX;
+	case WS_TEXT_FINAL_MATMUL:
+		return WS_PART_FINAL;
+	default:
+		return around;
+	}
+}
+
+static enum ws_status label_ranges(struct ws_softmax *s, struct ws_err *err)
+{
+	const struct ws_model *m = s->tab->m;
+	const struct ws_ranges *r = &m->ranges;
+
+	s->part = calloc(r->n ? r->n : 1, sizeof(*s->part));
+	s->layer = calloc(r->n ? r->n : 1, sizeof(*s->layer));
+	if (!s->part || !s->layer)
+		return no_memory(err);
+	for (uint32_t i = 0; i < r->n; i++) {
+		uint32_t parent = r->parent[i];
+		const struct ws_op *op = ws_range_op(m, i);
+
+		s->part[i] =
+		        (uint8_t)part_of_name(r->name[i], parent == WS_NONE
+		                                                  ? WS_PART_NONE
+		                                                  : (enum ws_part)s->part[parent]);
+		s->layer[i] = layer_of_name(m->texts[r->name[i]]);
+		if (s->layer[i] < 0 && parent != WS_NONE)
+			s->layer[i] = s->layer[parent];
+		if (s->layer[i] < 0 && op)
+			s->layer[i] = op->layer;
+	}
+	return WS_OK;
+}
+
+/* The part that a range's own kernels belong to. */
+static enum ws_part part_of(const struct ws_softmax *s, uint32_t range)
+{
+	uint32_t class = s->tab->m->range_class[range];
+
+	if (s->part[range] == WS_PART_NONE)
+		return WS_PART_NONE;
+	if (class == WS_TEXT_SCALE || class == WS_TEXT_MASK)
+		return WS_PART_SCALE_MASK;
+	return (enum ws_part)s->part[range];
+}
+
+static enum ws_direction direction_of_text(uint32_t direction)
+{
+	if (direction == WS_TEXT_FORWARD)
+		return WS_DIRECTION_FORWARD;
+	return direction == WS_TEXT_BACKWARD ? WS_DIRECTION_BACKWARD : WS_DIRECTION_UNKNOWN;
+}
+
+static enum ws_direction direction_of_range(const struct ws_softmax *s, uint32_t range)
+{
+	const struct ws_model *m = s->tab->m;
+	const struct ws_op *op = ws_range_op(m, range);
+
+	if (op && direction_of_text(op->direction) != WS_DIRECTION_UNKNOWN)
+		return direction_of_text(op->direction);
+	switch (m->range_phase[range]) {
+	case WS_PHASE_FORWARD:
+		return WS_DIRECTION_FORWARD;
+	case WS_PHASE_BACKWARD:
+		return WS_DIRECTION_BACKWARD;
+	default:
+		return WS_DIRECTION_UNKNOWN;
+	}
+}
+
+/*
+ * A framework's operation that does not say is forward, unless it is on a
+ * thread that runs backward, where most do not say.
+ */
+static enum ws_direction forward_unless_told(const struct ws_softmax *s, uint32_t direction,
+                                             uint32_t thread)
+{
+	enum ws_direction d = direction_of_text(direction);
+
+	return d == WS_DIRECTION_UNKNOWN && !s->runs_backward[thread] ? WS_DIRECTION_FORWARD : d;
+}
+
+static enum ws_direction direction_of_cost(const struct ws_softmax *s, const struct ws_cost_op *op)
+{
+	return forward_unless_told(s, op->direction, op->thread);
+}
+
+static enum ws_direction direction_of_kernel(const struct ws_softmax *s, size_t k)
+{
+	const struct ws_model *m = s->tab->m;
+	uint32_t range = m->kernels.range[k], op = s->costs.of_kernel[k];
+
+	if (op != WS_NONE && s->costs.op[op].cpu_op != WS_NONE)
+		return direction_of_cost(s, &s->costs.op[op]);
+	if (m->kernels.op[k] != WS_NONE)
+		return forward_unless_told(s, ws_kernel_direction(m, k),
+		                           m->cpu_ops.tree.thread[m->kernels.op[k]]);
+	return range == WS_NONE ? WS_DIRECTION_UNKNOWN : direction_of_range(s, range);
+}
+
+static enum ws_status find_backward_threads(struct ws_softmax *s, struct ws_err *err)
+{
+	const struct ws_model *m = s->tab->m;
+
+	s->runs_backward = calloc((size_t)m->nthreads + 1, 1);
+	if (!s->runs_backward)
+		return no_memory(err);
+	for (uint32_t i = 0; i < m->cpu_ops.tree.n; i++)
+		s->runs_backward[m->cpu_ops.tree.thread[i]] |=
+		        m->cpu_ops.forward[i] != WS_NONE ||
+		        ws_cpu_op_config(m, i)->direction == WS_TEXT_BACKWARD;
+	return WS_OK;
+}
+
+static enum ws_share model_class_of(uint32_t class)
+{
+	switch (class) {
+	case WS_TEXT_SOFTMAX:
+		return WS_SHARE_SOFTMAX;
+	case WS_TEXT_GEMM:
+		return WS_SHARE_MATMUL;
+	case WS_TEXT_CONV:
+		return WS_SHARE_CONV;
+	case WS_TEXT_FUSED_ATTENTION:
+		return WS_SHARE_FUSED;
+	default:
+		return WS_SHARE_OTHER;
+	}
+}
+
+/* The layer's scope, made when it is new. Valid until the next call. */
+static enum ws_status scope_of(struct ws_softmax *s, int64_t layer, struct ws_softmax_scope **out,
+                               struct ws_err *err)
+{
+	uint32_t at = ws_idmap_get(&s->scope_of, (uint64_t)layer);
+
+	if (at == WS_NONE) {
+		if (s->nscopes == s->scopes_allocated) {
+			size_t want = s->scopes_allocated ? s->scopes_allocated * 2 : 16;
+			void *grown = reallocarray(s->scopes, want, sizeof(*s->scopes));
+
+			if (!grown)
+				return no_memory(err);
+			s->scopes = grown;
+			s->scopes_allocated = want;
+		}
+		at = (uint32_t)s->nscopes++;
+		memset(&s->scopes[at], 0, sizeof(s->scopes[at]));
+		s->scopes[at].layer = layer;
+		WS_FORWARD(ws_idmap_put(&s->scope_of, (uint64_t)layer, at, err));
+	}
+	*out = &s->scopes[at];
+	return WS_OK;
+}
+
+static void count_kernel(struct ws_softmax_bucket *b, int64_t gpu_ns, const struct ws_cost_op *op)
+{
+	b->kernels++;
+	b->gpu_ns += gpu_ns;
+	b->flops_unknown |= !op || op->flops < 0;
+	b->bytes_unknown |= !op || op->bytes < 0;
+}
+
+/* FLOPs by the convention that was asked for. */
+static int64_t flops_of(const struct ws_softmax *s, const struct ws_cost_op *op)
+{
+	double scaled = (double)op->flops * s->tab->m->softmax_flops / WS_SOFTMAX_FLOPS;
+
+	if (op->flops <= 0 || op->class != WS_TEXT_SOFTMAX ||
+	    s->tab->m->softmax_flops == WS_SOFTMAX_FLOPS)
+		return op->flops > 0 ? op->flops : 0;
+	return scaled < 9e18 ? (int64_t)(scaled + 0.5) : INT64_MAX;
+}
+
+static void count_op(const struct ws_softmax *s, struct ws_softmax_bucket *b,
+                     const struct ws_cost_op *op)
+{
+	struct ws_roof roof;
+
+	b->ops++;
+	ws_softmax_add_flops(b, flops_of(s, op));
+	b->bytes += op->bytes > 0 ? op->bytes : 0;
+	b->flops_unknown |= op->flops < 0;
+	b->bytes_unknown |= op->bytes < 0;
+	if (!op->kernels)
+		return;
+	ws_roof_find(s->tab->m, op->device, op->class, op->dtype, op->tensor, &roof);
+	if (roof.flops_per_s > 0 && roof.bytes_per_s > 0) {
+		b->compute_s += (double)flops_of(s, op) / roof.flops_per_s;
+		b->memory_s += (double)(op->bytes > 0 ? op->bytes : 0) / roof.bytes_per_s;
+	} else {
+		b->roof_unknown = 1;
+	}
+}
+
+/* Is this step, or no step, in what the table is about? */
+static int in_basis(const struct ws_softmax *s, uint32_t step)
+{
+	return !s->tab->sel->measured || ws_step_selected(s->tab->m, s->tab->sel, step);
+}
+
+/* The part and layer of a framework's operation; 0 when it is not in attention. */
+static int attention_of(const struct ws_softmax *s, uint32_t op, enum ws_part *part, int64_t *layer)
+{
+	static const enum ws_part parts[] = {
+	        [WS_ATTENTION_SCORES] = WS_PART_SCORES,
+	        [WS_ATTENTION_SCALE_MASK] = WS_PART_SCALE_MASK,
+	        [WS_ATTENTION_SOFTMAX] = WS_PART_SOFTMAX,
+	        [WS_ATTENTION_FINAL] = WS_PART_FINAL,
+	        [WS_ATTENTION_FUSED] = WS_PART_FUSED,
+	        [WS_ATTENTION_OTHER] = WS_PART_OTHER,
+	};
+
+	if (op == WS_NONE || s->attention[op].part == WS_ATTENTION_NONE)
+		return 0;
+	*part = parts[s->attention[op].part];
+	*layer = s->attention[op].layer;
+	return 1;
+}
+
+/* Named ranges say what is attention; else the framework's operations do. */
+static int place_of(const struct ws_softmax *s, uint32_t range, uint32_t op, enum ws_part *part,
+                    int64_t *layer)
+{
+	if (range == WS_NONE || part_of(s, range) == WS_PART_NONE)
+		return attention_of(s, op, part, layer);
+	*part = part_of(s, range);
+	*layer = s->layer[range];
+	return 1;
+}
+
+static enum ws_status gather_kernels(struct ws_softmax *s, struct ws_err *err)
+{
+	const struct ws_model *m = s->tab->m;
+
+	for (size_t k = 0; k < m->kernels.n; k++) {
+		uint32_t op = s->costs.of_kernel[k];
+		const struct ws_cost_op *cost = op == WS_NONE ? NULL : &s->costs.op[op];
+		int64_t gpu_ns = m->kernels.dur_ns[k], layer;
+		uint32_t class = cost && cost->class ? cost->class : ws_kernel_class(m, k);
+		enum ws_direction d;
+		enum ws_part part;
+		struct ws_softmax_scope *scope;
+
+		if (!s->tab->sel->kernel[k] || !in_basis(s, m->kernels.step[k]))
+			continue;
+		d = direction_of_kernel(s, k);
+		count_kernel(&s->model[d][model_class_of(class)], gpu_ns, cost);
+		if (!place_of(s, m->kernels.range[k], op, &part, &layer))
+			continue;
+		WS_FORWARD(scope_of(s, layer, &scope, err));
+		count_kernel(&scope->parts[d][part], gpu_ns, cost);
+		count_kernel(&s->all.parts[d][part], gpu_ns, cost);
+	}
+	return WS_OK;
+}
+
+static enum ws_status gather_ops(struct ws_softmax *s, struct ws_err *err)
+{
+	for (uint32_t i = 0; i < s->costs.n; i++) {
+		const struct ws_cost_op *op = &s->costs.op[i];
+		enum ws_direction d;
+		enum ws_part part;
+		int64_t layer;
+		struct ws_softmax_scope *scope;
+
+		if (!in_basis(s, op->step))
+			continue;
+		d = op->range != WS_NONE ? direction_of_range(s, op->range)
+		                         : direction_of_cost(s, op);
+		count_op(s, &s->model[d][model_class_of(op->class)], op);
+		if (!place_of(s, op->range, i, &part, &layer))
+			continue;
+		WS_FORWARD(scope_of(s, layer, &scope, err));
+		count_op(s, &scope->parts[d][part], op);
+		count_op(s, &s->all.parts[d][part], op);
+	}
+	return WS_OK;
+}
+
+enum ws_status ws_tab_softmax_matmul(const struct ws_tab *tab, struct ws_table *t,
+                                     struct ws_err *err)
+{
+	struct ws_softmax s = {.tab = tab};
+	enum ws_status status;
+
+	s.basis = tab->sel->measured ? tab->sel->measured : 1;
+	status = find_backward_threads(&s, err);
+	if (status == WS_OK)
+		status = label_ranges(&s, err);
+	if (status == WS_OK)
+		status = ws_cost_ops_find(tab->m, tab->sel, &s.costs, err);
+	if (status == WS_OK)
+		status = ws_attention_find(tab->m, &s.costs, &s.attention, err);
+	if (status == WS_OK)
+		status = gather_kernels(&s, err);
+	if (status == WS_OK)
+		status = gather_ops(&s, err);
+	if (status == WS_OK && !tab->m->kernels.n && !s.costs.n)
+		ws_table_set_not_recorded(t, WS_NO_KERNELS);
+	else if (status == WS_OK) {
+		ws_softmax_rows(&s, t);
+	}
+	free(s.part);
+	free(s.layer);
+	free(s.scopes);
+	free(s.attention);
+	free(s.runs_backward);
+	ws_cost_ops_release(&s.costs);
+	ws_idmap_free(&s.scope_of);
+	return status;
+}

@@ -1,0 +1,252 @@
+/*
+ * Softmax versus matmul: rows, and the sentences that answer the question.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "report/tables/softmax_rows.h"
+#include "report/base/stat.h"
+
+static const char *const part_names[WS_PARTS] = {
+        [WS_PART_SCORES] = "computing attention scores",
+        [WS_PART_SCALE_MASK] = "scale and mask",
+        [WS_PART_SOFTMAX] = "computing softmax",
+        [WS_PART_FINAL] = "final matmul",
+        [WS_PART_FUSED] = "fused attention",
+        [WS_PART_OTHER] = "other kernels of attention",
+};
+static const char *const class_names[WS_SHARES] = {
+        [WS_SHARE_SOFTMAX] = "all softmax kernels",
+        [WS_SHARE_MATMUL] = "all matmul kernels",
+        [WS_SHARE_CONV] = "all convolution kernels",
+        [WS_SHARE_FUSED] = "all fused attention kernels",
+        [WS_SHARE_OTHER] = "all other kernels",
+};
+static const char *const direction_names[WS_DIRECTIONS] = {"forward", "backward", ""};
+
+static void add_up(struct ws_softmax_bucket *to, const struct ws_softmax_bucket *from)
+{
+	to->kernels += from->kernels;
+	to->ops += from->ops;
+	to->gpu_ns += from->gpu_ns;
+	ws_softmax_add_flops(to, from->flops);
+	to->bytes += from->bytes;
+	to->flops_unknown |= from->flops_unknown;
+	to->bytes_unknown |= from->bytes_unknown;
+	to->compute_s += from->compute_s;
+	to->memory_s += from->memory_s;
+	to->roof_unknown |= from->roof_unknown;
+}
+
+static int knows_flops(const struct ws_softmax_bucket *b)
+{
+	return b->ops && !b->flops_unknown;
+}
+
+static void add_row(const struct ws_softmax *s, struct ws_table *t, const char *scope,
+                    enum ws_direction d, const char *part, const struct ws_softmax_bucket *b,
+                    const struct ws_softmax_bucket *matmul, const struct ws_softmax_bucket *softmax)
+{
+	struct ws_cell *row = ws_table_row(t);
+	double ns = (double)b->gpu_ns;
+
+	ws_cell_set_str(t, &row[WS_TC_softmax_matmul_scope], scope);
+	if (d != WS_DIRECTION_UNKNOWN)
+		ws_cell_set_str(t, &row[WS_TC_softmax_matmul_phase], direction_names[d]);
+	ws_cell_set_str(t, &row[WS_TC_softmax_matmul_part], part);
+	ws_cell_set_mean(&row[WS_TC_softmax_matmul_kernels], (int64_t)b->kernels, s->basis);
+	ws_cell_set_mean(&row[WS_TC_softmax_matmul_gpu_ns], b->gpu_ns, s->basis);
+	if (knows_flops(b)) {
+		ws_cell_set_mean(&row[WS_TC_softmax_matmul_flops], b->flops, s->basis);
+		ws_cell_set_real(&row[WS_TC_softmax_matmul_tflops],
+		                 ws_stat_ratio((double)b->flops, ns) / 1e3);
+	}
+	if (b->ops && !b->bytes_unknown) {
+		ws_cell_set_mean(&row[WS_TC_softmax_matmul_bytes], b->bytes, s->basis);
+		ws_cell_set_real(&row[WS_TC_softmax_matmul_gbs],
+		                 ws_stat_ratio((double)b->bytes, ns));
+		if (knows_flops(b))
+			ws_cell_set_real(&row[WS_TC_softmax_matmul_intensity],
+			                 ws_stat_ratio((double)b->flops, (double)b->bytes));
+		if (knows_flops(b) && !b->roof_unknown && b->compute_s + b->memory_s > 0)
+			ws_cell_set_str(t, &row[WS_TC_softmax_matmul_bound],
+			                b->compute_s > b->memory_s ? "compute" : "memory");
+	}
+	if (!matmul)
+		return;
+	if (knows_flops(matmul) && knows_flops(softmax))
+		ws_cell_set_real(&row[WS_TC_softmax_matmul_flop_ratio],
+		                 ws_stat_ratio((double)matmul->flops, (double)softmax->flops));
+	if (softmax->kernels)
+		ws_cell_set_real(&row[WS_TC_softmax_matmul_time_ratio],
+		                 ws_stat_ratio((double)softmax->gpu_ns, (double)matmul->gpu_ns));
+}
+
+/* "How does the difference in run time compare to the difference in FLOPs?" */
+static void answer(struct ws_table *t, const char *where, enum ws_direction d, const char *what,
+                   const struct ws_softmax_bucket *matmul, const struct ws_softmax_bucket *softmax)
+{
+	double time = ws_stat_ratio((double)softmax->gpu_ns, (double)matmul->gpu_ns);
+	double flops = ws_stat_ratio((double)matmul->flops, (double)softmax->flops);
+	int decimals = time < 0.1 ? 4 : 2; /* of so small a part two would be 0.00 */
+
+	if (!softmax->gpu_ns || !matmul->gpu_ns)
+		return;
+	if (!knows_flops(matmul) || !knows_flops(softmax) || !softmax->flops || !matmul->flops)
+		ws_table_note(
+		        t,
+		        "%s, %s: softmax takes %.*f times the GPU time of %s. Their FLOPs are "
+		        "not recorded.",
+		        where, *direction_names[d] ? direction_names[d] : "phase unknown", decimals,
+		        time, what);
+	else
+		ws_table_note(t,
+		              "%s, %s: softmax takes %.*f times the GPU time of %s, with 1/%.1f of "
+		              "the FLOPs: for each FLOP it takes %.1f times as long.",
+		              where, *direction_names[d] ? direction_names[d] : "phase unknown",
+		              decimals, time, what, flops, time * flops);
+}
+
+/* Unless attention is fused and nothing else, its four parts have rows, empty or not. */
+static int has_parts(const struct ws_softmax_bucket *parts)
+{
+	uint64_t n = 0;
+
+	for (int p = 0; p < WS_PART_FUSED; p++)
+		n += parts[p].kernels + parts[p].ops;
+	return n || !(parts[WS_PART_FUSED].kernels + parts[WS_PART_FUSED].ops);
+}
+
+static void add_scope(const struct ws_softmax *s, struct ws_table *t, const char *name,
+                      const struct ws_softmax_scope *scope)
+{
+	for (int d = 0; d < WS_DIRECTIONS; d++) {
+		const struct ws_softmax_bucket *parts = scope->parts[d];
+		const struct ws_softmax_bucket *softmax = &parts[WS_PART_SOFTMAX];
+		struct ws_softmax_bucket whole = {0}, matmul = parts[WS_PART_SCORES];
+		int all = scope == &s->all;
+
+		for (int p = 0; p < WS_PARTS; p++)
+			add_up(&whole, &parts[p]);
+		add_up(&matmul, &parts[WS_PART_FINAL]);
+		if (!whole.kernels && !whole.ops)
+			continue;
+		for (int p = 0; p < WS_PARTS; p++) {
+			int is_matmul = p == WS_PART_SCORES || p == WS_PART_FINAL;
+
+			if (p < WS_PART_FUSED ? has_parts(parts) : parts[p].kernels || parts[p].ops)
+				add_row(s, t, name, (enum ws_direction)d, part_names[p], &parts[p],
+				        is_matmul ? &parts[p] : NULL, softmax);
+		}
+		add_row(s, t, name, (enum ws_direction)d, "whole attention", &whole, &matmul,
+		        softmax);
+		if (!all)
+			continue;
+		answer(t, "Self-attention of all layers", (enum ws_direction)d,
+		       "computing attention scores (QK^T)", &parts[WS_PART_SCORES], softmax);
+		answer(t, "Self-attention of all layers", (enum ws_direction)d,
+		       "its two matrix multiplications (QK^T and PV) together", &matmul, softmax);
+	}
+}
+
+static void add_model(const struct ws_softmax *s, struct ws_table *t)
+{
+	for (int d = 0; d < WS_DIRECTIONS; d++) {
+		const struct ws_softmax_bucket *classes = s->model[d];
+		struct ws_softmax_bucket all = {0};
+
+		for (int c = 0; c < WS_SHARES; c++)
+			add_up(&all, &classes[c]);
+		if (!all.kernels && !all.ops)
+			continue;
+		for (int c = 0; c < WS_SHARES; c++)
+			if ((c != WS_SHARE_CONV && c != WS_SHARE_FUSED) || classes[c].kernels ||
+			    classes[c].ops)
+				add_row(s, t, "model", (enum ws_direction)d, class_names[c],
+				        &classes[c], c == WS_SHARE_MATMUL ? &classes[c] : NULL,
+				        &classes[WS_SHARE_SOFTMAX]);
+		add_row(s, t, "model", (enum ws_direction)d, "all kernels", &all, NULL, NULL);
+		answer(t, "Whole model", (enum ws_direction)d, "all matrix multiplications",
+		       &classes[WS_SHARE_MATMUL], &classes[WS_SHARE_SOFTMAX]);
+	}
+}
+
+static int by_layer(const void *pa, const void *pb)
+{
+	const struct ws_softmax_scope *a = pa, *b = pb;
+
+	return (a->layer > b->layer) - (a->layer < b->layer);
+}
+
+static void add_rows(struct ws_softmax *s, struct ws_table *t)
+{
+	if (s->nscopes)
+		qsort(s->scopes, s->nscopes, sizeof(*s->scopes), by_layer);
+	for (size_t i = 0; i < s->nscopes; i++) {
+		char name[40];
+
+		snprintf(name, sizeof(name),
+		         s->scopes[i].layer < 0 ? "(no layer)" : "layer %" PRId64,
+		         s->scopes[i].layer);
+		add_scope(s, t, name, &s->scopes[i]);
+	}
+	add_scope(s, t, "all layers", &s->all);
+	add_model(s, t);
+}
+
+static void add_notes(const struct ws_softmax *s, struct ws_table *t)
+{
+	const struct ws_model *m = s->tab->m;
+	int fused_parts = 0, fused_softmax = 0, no_peaks = 0;
+
+	if (s->tab->sel->measured)
+		ws_table_note(t,
+		              "Kernels, time, FLOPs and bytes are those of one step: the mean over "
+		              "%zu measured steps.",
+		              s->tab->sel->measured);
+	else
+		ws_table_note(t,
+		              "The trace has no finished range `step`, so the numbers are of all "
+		              "kernels in the report.");
+	if (!s->nscopes)
+		ws_table_note(t, "No range `scaled dot product attention`, `computing attention "
+		                 "scores`, `computing softmax` or `final matmul` was recorded, so "
+		                 "there are no rows for attention, and a softmax made of "
+		                 "elementwise kernels is among all other kernels. PyTorch's "
+		                 "profiler tells its matrix products from each other with "
+		                 "record_shapes=True.");
+	for (int d = 0; d < WS_DIRECTIONS; d++) {
+		const struct ws_softmax_bucket *parts = s->all.parts[d];
+
+		fused_parts |= parts[WS_PART_FUSED].kernels > 0;
+		fused_softmax |=
+		        parts[WS_PART_SOFTMAX].kernels && !parts[WS_PART_SCALE_MASK].kernels;
+	}
+	if (fused_softmax)
+		ws_table_note(t, "No kernel of its own scales or masks: that is in the kernels of "
+		                 "softmax, or left out, and so are its FLOPs.");
+	if (fused_parts)
+		ws_table_note(t,
+		              "Fused attention has no softmax of its own: its FLOPs are those of "
+		              "its matrix products, and no time ratio can be told.");
+	ws_table_note(
+	        t,
+	        "FLOPs as recorded; a multiply-add is 2, softmax %g an element, attention the "
+	        "full T x T unless the kernel skips half of it. With softmax counted as 1, 3, "
+	        "5 or 40 an element the FLOP ratio would be %g, %g, %g or %g times what is "
+	        "shown (`--softmax-flops N` counts so).",
+	        m->softmax_flops, m->softmax_flops, m->softmax_flops / 3, m->softmax_flops / 5,
+	        m->softmax_flops / 40);
+	for (size_t i = 0; i < m->ndevices; i++)
+		no_peaks |= m->devices[i].kernels && !m->devices[i].has_peaks;
+	if (no_peaks)
+		ws_table_note(
+		        t, "Bound is empty where the device's peak rates are not known: `--peaks "
+		           "FILE` adds them (docs/devices.md).");
+}
+
+void ws_softmax_rows(struct ws_softmax *s, struct ws_table *t)
+{
+	add_rows(s, t);
+	add_notes(s, t);
+}

@@ -1,0 +1,108 @@
+/*
+ * tables.def as data, and what the builders of the tables share.
+ */
+#ifndef WS_REPORT_TABLES_TABLES_H
+#define WS_REPORT_TABLES_TABLES_H
+
+#include "report/analysis/filter.h"
+#include "report/model/model.h"
+#include "report/tables/report.h"
+#include "report/base/stat.h"
+#include "report/tables/tables.def"
+
+/* WS_TC_kernel_summary_total_ns = 1, …: position of a column in its table. */
+#define C(table, column, title, unit, type, display, definition) WS_TC_##table##_##column,
+#define T(id, name, title, sheet, what)                          WS_TC_OF(id, WS_TCOLS_##id(C))
+#define WS_TC_OF(id, ...)                                       \
+	enum {                                                  \
+		__VA_ARGS__ WS_NTC_##id /* number of columns */ \
+	};
+WS_REPORT_TABLES(T)
+WS_REQUEST_TABLES(T)
+WS_TC_OF(diff_verdict, WS_TCOLS_diff_verdict(C))
+WS_TC_OF(diff_phases, WS_TCOLS_diff_phases(C))
+WS_TC_OF(diff_ranges, WS_TCOLS_diff_ranges(C))
+WS_TC_OF(diff_config, WS_TCOLS_diff_config(C))
+#undef WS_TC_OF
+#undef T
+#undef C
+
+/* ws_def_kernel_summary, … */
+#define T(id, name, title, sheet, what) extern const struct ws_table_def ws_def_##id;
+WS_REPORT_TABLES(T)
+WS_REQUEST_TABLES(T)
+WS_DIFF_TABLES(T)
+#undef T
+
+/* Tables made only on request, by name. */
+const struct ws_table_def *const *ws_request_defs(size_t *count);
+
+/* What tables of kernels say of a trace without any. */
+#define WS_NO_KERNELS                                                                       \
+	"The trace holds no kernel: the program launched none, or its GPU was not recorded."
+
+/* ws_tab_kernel_summary(), …: fill an empty table of their kind. */
+#define T(id, name, title, sheet, what)                                          \
+	enum ws_status ws_tab_##id(const struct ws_tab *tab, struct ws_table *t, \
+	                           struct ws_err *err);
+WS_REPORT_TABLES(T)
+WS_REQUEST_TABLES(T)
+#undef T
+
+/* The table `method` for these tables. */
+void ws_method_fill(struct ws_table *t, const struct ws_table_def *const *defs, size_t ndefs);
+
+/* Put a model text into a cell; the empty text leaves it empty. */
+void ws_cell_set_model_text(struct ws_table *t, struct ws_cell *cell, const struct ws_model *m,
+                            uint32_t text);
+/* sum / n: a whole number where it divides, so that exact counts stay exact. Empty when n = 0. */
+void ws_cell_set_mean(struct ws_cell *cell, int64_t sum, uint64_t n);
+/*
+ * The eight cells share, sum, number, mean, median, least, most, deviation
+ * that begin every table in the manner of nsys; whole is what the share is of.
+ */
+void ws_cells_set_stat(struct ws_cell *cells, const struct ws_stat *stat, int64_t whole);
+/* The short form of a kernel name. */
+enum ws_status ws_cell_set_short_name(struct ws_table *t, struct ws_cell *cell,
+                                      struct ws_bytes name, struct ws_err *err);
+/* Path, domain and style of a path; for NO_RANGE and NO_LAUNCH their names in brackets. */
+enum ws_status ws_cells_set_path(struct ws_table *t, struct ws_cell *path, const struct ws_model *m,
+                                 uint32_t p, struct ws_err *err);
+/* Rows behind the paths of a model: kernels launched in no range, kernels without a launch. */
+static inline uint32_t ws_path_no_range(const struct ws_model *m)
+{
+	return (uint32_t)m->ranges.npaths;
+}
+static inline uint32_t ws_path_no_launch(const struct ws_model *m)
+{
+	return (uint32_t)m->ranges.npaths + 1;
+}
+/* The path row that a kernel counts in exclusively. */
+static inline uint32_t ws_kernel_path(const struct ws_model *m, size_t k)
+{
+	uint32_t r = m->kernels.range[k];
+
+	if (r != WS_NONE)
+		return m->ranges.path[r];
+	return m->kernels.flags[k] & WS_KERNEL_NO_LAUNCH ? ws_path_no_launch(m)
+	                                                 : ws_path_no_range(m);
+}
+
+/* NO_MEMORY when the table lost something for lack of it. */
+enum ws_status ws_table_done(const struct ws_table *t, struct ws_err *err);
+
+/* One line of what is missing; meaning is static text. */
+struct ws_missing {
+	const char *source;
+	struct ws_bytes cause;
+	uint64_t count;
+	const char *meaning;
+};
+/* Everything that can be missing from this trace, zeros too. Calls fn for each. */
+enum ws_status ws_missing_each(const struct ws_model *m,
+                               void (*fn)(void *ctx, const struct ws_missing *missing), void *ctx,
+                               struct ws_err *err);
+/* Notes about how the recording ended; each begins with `whose` ("", or "A: "). */
+void ws_note_origin(const struct ws_model *m, const char *whose, struct ws_table *t);
+
+#endif

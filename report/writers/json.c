@@ -1,0 +1,156 @@
+/* The object of docs/json-schema.md. */
+#include "formats/text/json_writer.h"
+#include "report/table/table.h"
+
+static const char *type_name(enum ws_cell_type type)
+{
+	switch (type) {
+	case WS_CELL_INT:
+		return "integer";
+	case WS_CELL_REAL:
+		return "number";
+	default:
+		return "text";
+	}
+}
+
+static void put_cells(struct ws_json *j, const struct ws_table *t, const struct ws_cell *cells)
+{
+	ws_json_array_begin(j);
+	for (size_t i = 0; i < t->def->ncolumns; i++) {
+		switch (cells[i].type) {
+		case WS_CELL_EMPTY:
+			ws_json_null(j);
+			break;
+		case WS_CELL_TEXT:
+			ws_json_string(j, cells[i].text.ptr, cells[i].text.len);
+			break;
+		case WS_CELL_INT:
+			ws_json_i64(j, cells[i].i);
+			break;
+		case WS_CELL_REAL:
+			ws_json_f64(j, cells[i].r);
+			break;
+		}
+	}
+	ws_json_array_end(j);
+}
+
+static void put_field(struct ws_json *j, const char *key, const char *text)
+{
+	ws_json_break(j);
+	ws_json_key(j, key);
+	if (text)
+		ws_json_string(j, text, strlen(text));
+	else
+		ws_json_null(j);
+}
+
+static void put_columns(struct ws_json *j, const struct ws_table_def *def)
+{
+	ws_json_break(j);
+	ws_json_key(j, "columns");
+	ws_json_array_begin(j);
+	for (size_t i = 0; i < def->ncolumns; i++) {
+		const struct ws_table_column *c = &def->columns[i];
+
+		ws_json_break(j);
+		ws_json_object_begin(j);
+		ws_json_key(j, "id");
+		ws_json_str(j, c->id);
+		ws_json_key(j, "title");
+		ws_json_str(j, c->title);
+		ws_json_key(j, "unit");
+		ws_json_str(j, c->unit);
+		ws_json_key(j, "type");
+		ws_json_str(j, type_name(c->type));
+		ws_json_key(j, "definition");
+		ws_json_str(j, c->definition);
+		ws_json_object_end(j);
+	}
+	ws_json_array_end(j);
+}
+
+static void put_rows(struct ws_json *j, const struct ws_table *t)
+{
+	ws_json_break(j);
+	ws_json_key(j, "rows");
+	ws_json_array_begin(j);
+	for (size_t row = 0; row < t->nrows; row++) {
+		ws_json_break(j);
+		put_cells(j, t, t->cells + row * t->def->ncolumns);
+	}
+	ws_json_array_end(j);
+	ws_json_break(j);
+	ws_json_key(j, "totals");
+	if (t->totals)
+		put_cells(j, t, t->totals);
+	else
+		ws_json_null(j);
+}
+
+static void put_table(struct ws_json *j, const struct ws_report *report, const struct ws_table *t)
+{
+	ws_json_object_begin(j);
+	put_field(j, "table", t->def->name);
+	put_field(j, "title", t->def->title);
+	put_field(j, "what", t->def->what);
+	put_field(j, "trace", report->trace);
+	put_field(j, "filter", report->filter);
+	put_columns(j, t->def);
+	put_rows(j, t);
+	put_field(j, "not_recorded", t->not_recorded);
+	ws_json_break(j);
+	ws_json_key(j, "notes");
+	ws_json_array_begin(j);
+	for (size_t i = 0; i < t->nnotes; i++) {
+		ws_json_break(j);
+		ws_json_string(j, t->notes[i], strlen(t->notes[i]));
+	}
+	ws_json_array_end(j);
+	ws_json_break(j);
+	ws_json_object_end(j);
+}
+
+static enum ws_status check_table(const struct ws_table *t, struct ws_err *err)
+{
+	WS_FAIL_IF(ws_table_failed(t), err, NO_MEMORY, "out of memory while making table %s",
+	           t->def->name);
+	return WS_OK;
+}
+
+enum ws_status ws_out_json_table(FILE *f, const struct ws_report *report,
+                                 const struct ws_table *table, struct ws_err *err)
+{
+	struct ws_json j;
+
+	WS_FORWARD(check_table(table, err));
+	ws_json_begin(&j, f);
+	put_table(&j, report, table);
+	return ws_json_finish(&j, err);
+}
+
+enum ws_status ws_out_json(FILE *f, const struct ws_report *report, struct ws_err *err)
+{
+	struct ws_json j;
+
+	for (size_t i = 0; i < report->ntables; i++)
+		WS_FORWARD(check_table(report->tables[i], err));
+	ws_json_begin(&j, f);
+	ws_json_object_begin(&j);
+	put_field(&j, "title", report->title);
+	put_field(&j, "trace", report->trace);
+	put_field(&j, "filter", report->filter);
+	ws_json_break(&j);
+	ws_json_key(&j, "tables");
+	ws_json_object_begin(&j);
+	for (size_t i = 0; i < report->ntables; i++) {
+		ws_json_break(&j);
+		ws_json_key(&j, report->tables[i]->def->name);
+		put_table(&j, report, report->tables[i]);
+	}
+	ws_json_object_end(&j);
+	ws_json_break(&j);
+	ws_json_object_end(&j);
+	return ws_json_finish(&j, err);
+}

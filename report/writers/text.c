@@ -1,0 +1,256 @@
+/* Reports for a terminal: pages, tables, notes. */
+#include "report/table/display.h"
+#include "report/writers/text.h"
+
+#define PAGE_ITEM_WIDTH 34
+#define PAGE_ITEM_LEAST 14 /* on a narrow terminal */
+#define PAGE_TEXT_LEAST 40 /* a text that has less room, and needs more, goes below its line */
+#define PAGE_NAME_LEAST                                                          \
+	16 /* a name that has less room is left out: its short form stands there \
+	    */
+
+/* --- a page instead of a table ------------------------------------------------------ */
+
+/* One section of a page: its lines, and how wide their numbers are by column. */
+struct page_section {
+	const struct ws_table *t;
+	const struct ws_text_opts *opts;
+	struct ws_page_columns columns;
+	size_t begin, end; /* rows */
+	size_t *widths;
+	size_t numbers; /* columns that all numbers together take */
+	size_t items;   /* the same of the items */
+};
+
+static const struct ws_cell *page_cells(const struct page_section *s, size_t row)
+{
+	return s->t->cells + row * s->t->def->ncolumns;
+}
+
+static size_t page_number(const struct page_section *s, size_t row, size_t column,
+                          char number[WS_DISPLAY_NUMBER_MAX])
+{
+	return ws_display_quantity(s->t, s->begin, s->end, row, column, number);
+}
+
+static void measure_section(struct page_section *s)
+{
+	char number[WS_DISPLAY_NUMBER_MAX];
+
+	s->end = ws_display_section_end(s->t, &s->columns, s->begin);
+	s->numbers = 0;
+	for (size_t i = 0; i < s->t->def->ncolumns; i++) {
+		s->widths[i] = 0;
+		for (size_t row = s->begin; row < s->end; row++) {
+			size_t w = page_number(s, row, i, number);
+
+			s->widths[i] = w > s->widths[i] ? w : s->widths[i];
+		}
+		s->numbers += s->widths[i] ? s->widths[i] + WS_TEXT_GAP : 0;
+	}
+	s->items = PAGE_ITEM_WIDTH;
+	while (s->opts->width > 0 && s->items > PAGE_ITEM_LEAST &&
+	       2 + s->items + s->numbers > (size_t)s->opts->width)
+		s->items--;
+}
+
+/* Returns the columns taken; less than s->numbers when the last ones are empty. */
+static size_t put_page_numbers(FILE *f, const struct page_section *s, size_t row)
+{
+	char number[WS_DISPLAY_NUMBER_MAX];
+	size_t blanks = 0, used = 0;
+
+	for (size_t i = 0; i < s->t->def->ncolumns; i++) {
+		size_t w = page_number(s, row, i, number);
+
+		if (!s->widths[i])
+			continue;
+		blanks += s->widths[i] - w;
+		if (w) {
+			ws__text_pad(f, blanks);
+			ws__text_cut(f, number, w, SIZE_MAX);
+			used += blanks + w;
+			blanks = 0;
+		}
+		blanks += WS_TEXT_GAP;
+	}
+	return used;
+}
+
+static int same_text(const struct ws_cell *a, const struct ws_cell *b)
+{
+	return a->type == b->type && a->text.len == b->text.len &&
+	       !memcmp(a->text.ptr, b->text.ptr, a->text.len);
+}
+
+struct page_line {
+	int has_number;
+	int is_name; /* its text is the item again, at length: a kernel's name and its short form */
+};
+
+/* Does the text hold the item, less a "…" at its end? */
+static int is_longer(const struct ws_cell *text, const struct ws_cell *item)
+{
+	static const char cut[] = "…";
+	size_t len = item->type == WS_CELL_TEXT ? item->text.len : 0, n = sizeof(cut) - 1;
+
+	if (len > n && !memcmp(item->text.ptr + len - n, cut, n))
+		len -= n;
+	return len && text->type == WS_CELL_TEXT &&
+	       memmem(text->text.ptr, text->text.len, item->text.ptr, len) != NULL;
+}
+
+static struct page_line look_at_line(const struct page_section *s, const struct ws_cell *cells)
+{
+	struct page_line line = {0, is_longer(&cells[s->columns.text], &cells[s->columns.item])};
+
+	for (size_t i = 0; i < s->t->def->ncolumns; i++)
+		line.has_number |= cells[i].type == WS_CELL_INT || cells[i].type == WS_CELL_REAL;
+	line.is_name &= line.has_number;
+	return line;
+}
+
+/* Behind the numbers, or below where there is no room for it. `used` columns of them are taken. */
+static void put_page_text(FILE *f, const struct page_section *s, const struct ws_cell *text,
+                          int is_name, size_t used)
+{
+	size_t at = 2 + s->items + WS_TEXT_GAP + s->numbers;
+	int fits = s->opts->width <= 0 || at + PAGE_NAME_LEAST <= (size_t)s->opts->width;
+	size_t room = s->opts->width > 0 && fits ? (size_t)s->opts->width - at : SIZE_MAX;
+	const char *style = s->numbers ? WS_TEXT_DIM : NULL;
+
+	if (is_name && !fits) {
+		fputc('\n', f);
+		return;
+	}
+	ws__text_pad(f, s->numbers - used);
+	if (is_name) {
+		ws__text_style(f, s->opts, WS_TEXT_DIM);
+		ws__text_cut(f, text->text.ptr, text->text.len, room);
+		ws__text_style(f, s->opts, WS_TEXT_PLAIN);
+		fputc('\n', f);
+		return;
+	}
+	ws__text_wrap(f, s->opts, style, text->text.ptr, text->text.len, at);
+}
+
+/* Has the line room for its item, and for its text behind the numbers? */
+static int fits_line(const struct page_section *s, const struct ws_cell *item,
+                     const struct ws_cell *text, int has_number)
+{
+	size_t at = 2 + s->items + WS_TEXT_GAP + s->numbers;
+	size_t room = s->opts->width > (int)at ? (size_t)s->opts->width - at : 0;
+
+	if (s->opts->width <= 0)
+		return 1;
+	if (!has_number && item->type == WS_CELL_TEXT &&
+	    ws_display_width(item->text.ptr, item->text.len) > s->items)
+		return 0;
+	return room >= PAGE_TEXT_LEAST || ws_display_width(text->text.ptr, text->text.len) <= room;
+}
+
+static void put_page_line(FILE *f, const struct page_section *s, size_t row)
+{
+	const struct ws_cell *cells = page_cells(s, row);
+	const struct ws_cell *item = &cells[s->columns.item], *text = &cells[s->columns.text];
+	struct page_line line = look_at_line(s, cells);
+	int has_text = text->type == WS_CELL_TEXT && text->text.len && !same_text(item, text);
+	int below = has_text && !line.is_name && !fits_line(s, item, text, line.has_number);
+	size_t width = below && !line.has_number ? (size_t)s->opts->width - 2 : s->items, used = 0;
+
+	ws__text_pad(f, 2);
+	if (item->type == WS_CELL_TEXT)
+		used = ws__text_cut(f, item->text.ptr, item->text.len, width);
+	if (line.has_number || (has_text && !below))
+		ws__text_pad(f, s->items + WS_TEXT_GAP - used);
+	used = line.has_number ? put_page_numbers(f, s, row) : 0;
+	if (has_text && !below) {
+		put_page_text(f, s, text, line.is_name, used);
+		return;
+	}
+	fputc('\n', f);
+	if (below) {
+		ws__text_pad(f, 6);
+		ws__text_wrap(f, s->opts, WS_TEXT_DIM, text->text.ptr, text->text.len, 6);
+	}
+}
+
+static enum ws_status put_page(FILE *f, const struct ws_table *t, const struct ws_text_opts *opts,
+                               const struct ws_page_columns *columns, struct ws_err *err)
+{
+	struct page_section s = {.t = t, .opts = opts, .columns = *columns};
+
+	s.widths = calloc(t->def->ncolumns, sizeof(*s.widths));
+	WS_FAIL_IF(!s.widths, err, NO_MEMORY, "out of memory while printing table %s",
+	           t->def->name);
+	for (; s.begin < t->nrows; s.begin = s.end) {
+		const struct ws_cell *section = &page_cells(&s, s.begin)[columns->section];
+
+		measure_section(&s);
+		if (s.begin)
+			fputc('\n', f);
+		ws__text_style(f, opts, WS_TEXT_BOLD);
+		if (section->type == WS_CELL_TEXT)
+			ws__text_cut(f, section->text.ptr, section->text.len, SIZE_MAX);
+		ws__text_style(f, opts, WS_TEXT_PLAIN);
+		fputc('\n', f);
+		for (size_t row = s.begin; row < s.end; row++)
+			put_page_line(f, &s, row);
+	}
+	free(s.widths);
+	return WS_OK;
+}
+
+/* --- the report -------------------------------------------------------------------- */
+
+static enum ws_status put_one(FILE *f, const struct ws_table *t, const struct ws_text_opts *opts,
+                              struct ws_err *err)
+{
+	struct ws_page_columns page;
+
+	ws__text_style(f, opts, WS_TEXT_BOLD);
+	fprintf(f, "%s", t->def->title);
+	ws__text_style(f, opts, WS_TEXT_PLAIN);
+	fputc('\n', f);
+	ws__text_paragraph(f, opts, WS_TEXT_DIM, 0, t->def->what);
+	fputc('\n', f);
+	if (t->not_recorded) {
+		fputs("not recorded:\n", f);
+		ws__text_paragraph(f, opts, NULL, 2, t->not_recorded);
+		fputs(t->nrows ? "\n" : "", f);
+	} else if (!t->nrows) {
+		fputs("no rows\n", f);
+	}
+	if (t->nrows && ws_display_page(t->def, &page))
+		WS_FORWARD(put_page(f, t, opts, &page, err));
+	else if (t->nrows)
+		WS_FORWARD(ws__text_table(f, t, opts, err));
+	for (size_t i = 0; i < t->nnotes; i++) {
+		fputs(i ? "" : "\n", f);
+		ws__text_paragraph(f, opts, WS_TEXT_DIM, 0, t->notes[i]);
+	}
+	return WS_OK;
+}
+
+enum ws_status ws_out_text(FILE *f, const struct ws_report *report, const struct ws_text_opts *opts,
+                           struct ws_err *err)
+{
+	ws__text_style(f, opts, WS_TEXT_BOLD);
+	fputs(report->title, f);
+	ws__text_style(f, opts, WS_TEXT_PLAIN);
+	fputs(": ", f);
+	ws__text_cut(f, report->trace, strlen(report->trace), SIZE_MAX);
+	fputc('\n', f);
+	if (*report->filter) {
+		fputs("Filter: ", f);
+		ws__text_cut(f, report->filter, strlen(report->filter), SIZE_MAX);
+		fputc('\n', f);
+	}
+	for (size_t i = 0; i < report->ntables; i++) {
+		WS_FAIL_IF(ws_table_failed(report->tables[i]), err, NO_MEMORY,
+		           "out of memory while making table %s", report->tables[i]->def->name);
+		fputc('\n', f);
+		WS_FORWARD(put_one(f, report->tables[i], opts, err));
+	}
+	return WS_OK;
+}

@@ -1,0 +1,399 @@
+/* A table as aligned columns, no wider than the terminal. */
+#include "report/table/display.h"
+#include "report/writers/text.h"
+
+#define HEADER_LINES    3
+#define TEXT_WIDTH      24  /* of a text in a limited line, more when there is room */
+#define UNLIMITED_WIDTH 200 /* of a padded text where lines have no limit */
+#define READING_COLUMNS 6   /* a table of so few is for reading: its texts are wrapped */
+
+struct text_column {
+	size_t index; /* in the table */
+	struct ws_shown_column shown;
+	size_t width;
+	int is_text;
+	int cut_left; /* the end of a path says more than its beginning */
+};
+
+struct text_table {
+	FILE *f;
+	const struct ws_table *t;
+	const struct ws_text_opts *opts;
+	struct text_column *columns;
+	size_t n; /* columns shown */
+	size_t rows;
+	int wraps;     /* a table for reading: its texts are wrapped, not cut */
+	size_t blanks; /* before the next field; never at the end of a line */
+};
+
+/* --- layout ---------------------------------------------------------------------- */
+
+/* The words of a header on at most HEADER_LINES lines of `width`; fills the n-th (from 0). */
+static size_t header_line(const char *title, size_t width, size_t nth, const char **line)
+{
+	const char *p = title;
+
+	for (size_t i = 0;; i++) {
+		size_t used = 0;
+		const char *begin = p, *end = p;
+
+		while (*p) {
+			size_t n = strcspn(p, " ");
+
+			if (used && used + 1 + n > width && i + 1 < HEADER_LINES)
+				break;
+			used += (used ? 1 : 0) + n;
+			end = p + n;
+			p = end + strspn(end, " ");
+		}
+		if (i == nth) {
+			*line = begin;
+			return (size_t)(end - begin);
+		}
+		if (!*p)
+			return 0;
+	}
+}
+
+static size_t header_lines(const char *title, size_t width)
+{
+	const char *line;
+	size_t n = 0;
+
+	while (n < HEADER_LINES && header_line(title, width, n, &line))
+		n++;
+	return n;
+}
+
+/* The least width at which the title takes HEADER_LINES lines at most. */
+static size_t header_width(const char *title)
+{
+	size_t width = 0, len = strlen(title);
+	const char *line;
+
+	for (const char *p = title; *p; p += strspn(p, " ")) {
+		size_t n = strcspn(p, " ");
+
+		if (n > width)
+			width = n;
+		p += n;
+	}
+	for (; width < len; width++) {
+		size_t longest = 0;
+
+		for (size_t i = 0; i < HEADER_LINES; i++) {
+			size_t n = header_line(title, width, i, &line);
+
+			if (n > longest)
+				longest = n;
+		}
+		if (longest <= width)
+			break;
+	}
+	return width;
+}
+
+static size_t cell_width(const struct text_column *c, const struct ws_cell *cell)
+{
+	char out[WS_DISPLAY_NUMBER_MAX];
+
+	if (cell->type == WS_CELL_TEXT)
+		return ws_display_width(cell->text.ptr, cell->text.len);
+	return ws_display_number(&c->shown, cell, out);
+}
+
+static void measure(const struct text_table *x, struct text_column *c)
+{
+	size_t n = x->t->def->ncolumns;
+
+	c->width = header_width(c->shown.title);
+	for (size_t row = 0; row <= x->rows; row++) {
+		const struct ws_cell *cells = row < x->rows ? x->t->cells + row * n : x->t->totals;
+		size_t w = cells ? cell_width(c, &cells[c->index]) : 0;
+
+		if (w > c->width)
+			c->width = w;
+	}
+}
+
+static void add_column(struct text_table *x, size_t index)
+{
+	const struct ws_table_column *def = &x->t->def->columns[index];
+	struct text_column *c = &x->columns[x->n++];
+
+	c->index = index;
+	c->is_text = def->type == WS_CELL_TEXT;
+	c->cut_left = !strcmp(def->id, "path");
+	ws_display_column(x->t, index, &c->shown);
+	measure(x, c);
+}
+
+/*
+ * What a row is about stands first: the short name where there is one, then
+ * the full name is last; else the first text.
+ */
+static void order_columns(struct text_table *x)
+{
+	const struct ws_table_def *def = x->t->def;
+	int label = ws_table_column_index(def, "short_name"), last = -1;
+
+	if (label >= 0)
+		last = ws_table_column_index(def, "name");
+	/* a number or a text that is first already says what the row is about, a measure does not
+	 */
+	if (label < 0 && (def->columns[0].display == WS_DISPLAY_PLAIN ||
+	                  def->columns[0].display == WS_DISPLAY_COUNT))
+		label = 0;
+	for (size_t i = 0; label < 0 && i < def->ncolumns; i++)
+		if (def->columns[i].type == WS_CELL_TEXT)
+			label = (int)i;
+	if (label >= 0)
+		add_column(x, (size_t)label);
+	for (size_t i = 0; i < def->ncolumns; i++)
+		if ((int)i != label && (int)i != last)
+			add_column(x, i);
+	if (last >= 0)
+		add_column(x, (size_t)last);
+}
+
+static size_t total_width(const struct text_table *x)
+{
+	size_t sum = 0;
+
+	for (size_t i = 0; i < x->n; i++)
+		sum += x->columns[i].width + (i ? WS_TEXT_GAP : 0);
+	return sum;
+}
+
+static void cap(struct text_column *c, size_t width)
+{
+	if (c->is_text && c->width > width)
+		c->width = width;
+}
+
+/* A column moves behind those that are shown: the last one, but before it what says least. */
+static void leave_out(struct text_table *x, size_t *natural)
+{
+	static const char *const says_little[] = {"domain", "style", "low_ns", "high_ns"};
+	struct text_column c;
+	size_t i = x->n - 1, width;
+
+	for (size_t k = 1; k < x->n; k++)
+		for (size_t s = 0; s < sizeof(says_little) / sizeof(*says_little); s++)
+			if (!strcmp(x->t->def->columns[x->columns[k].index].id, says_little[s]))
+				i = k;
+	c = x->columns[i];
+	width = natural[i];
+	memmove(x->columns + i, x->columns + i + 1, (x->n - i - 1) * sizeof(c));
+	memmove(natural + i, natural + i + 1, (x->n - i - 1) * sizeof(*natural));
+	x->columns[--x->n] = c;
+	natural[x->n] = width;
+}
+
+/* Cut texts, then leave out columns from the right, until a row fits the line. */
+static enum ws_status fit(struct text_table *x, struct ws_err *err)
+{
+	size_t limit = x->opts->width > 0 ? (size_t)x->opts->width : 0, *natural, used;
+
+	if (!limit) {
+		for (size_t i = 0; i + 1 < x->n; i++)
+			cap(&x->columns[i], UNLIMITED_WIDTH);
+		return WS_OK;
+	}
+	natural = calloc(x->n, sizeof(*natural));
+	WS_FAIL_IF(!natural, err, NO_MEMORY, "out of memory while printing table %s",
+	           x->t->def->name);
+	for (size_t i = 0; i < x->n; i++) {
+		natural[i] = x->columns[i].width;
+		cap(&x->columns[i], i ? TEXT_WIDTH : limit * 2 / 5);
+	}
+	while (x->n > 1 && total_width(x) > limit)
+		leave_out(x, natural);
+	if (total_width(x) > limit)
+		cap(&x->columns[0], limit);
+	used = total_width(x);
+	/* what is left goes to the texts that were cut, the label first */
+	for (size_t i = 0; i < x->n && used < limit; i++) {
+		size_t more = natural[i] - x->columns[i].width;
+
+		more = more < limit - used ? more : limit - used;
+		x->columns[i].width += more;
+		used += more;
+	}
+	free(natural);
+	x->wraps = x->t->def->ncolumns <= READING_COLUMNS;
+	return WS_OK;
+}
+
+/* --- rows ------------------------------------------------------------------------ */
+
+static void put_field(struct text_table *x, size_t i, const char *text, size_t len)
+{
+	const struct text_column *c = &x->columns[i];
+	size_t width = ws_display_width(text, len);
+	size_t before = !c->is_text && width < c->width ? c->width - width : 0;
+
+	x->blanks += (i ? WS_TEXT_GAP : 0) + before;
+	if (!len) {
+		x->blanks += c->width - before;
+		return;
+	}
+	ws__text_pad(x->f, x->blanks);
+	x->blanks = 0;
+	width = c->cut_left ? ws__text_cut_left(x->f, text, len, c->width)
+	                    : ws__text_cut(x->f, text, len, c->width);
+	if (width + before < c->width)
+		x->blanks = c->width - width - before;
+}
+
+static void end_line(struct text_table *x)
+{
+	x->blanks = 0;
+	fputc('\n', x->f);
+}
+
+static void put_header(struct text_table *x)
+{
+	size_t lines = 1;
+
+	for (size_t i = 0; i < x->n; i++) {
+		size_t n = header_lines(x->columns[i].shown.title, x->columns[i].width);
+
+		if (n > lines)
+			lines = n;
+	}
+	for (size_t l = 0; l < lines; l++) {
+		ws__text_style(x->f, x->opts, WS_TEXT_BOLD);
+		for (size_t i = 0; i < x->n; i++) {
+			const struct text_column *c = &x->columns[i];
+			size_t own = header_lines(c->shown.title, c->width), len = 0;
+			const char *line = "";
+
+			if (l + own >= lines) /* short titles stand on the last line */
+				len = header_line(c->shown.title, c->width, l + own - lines, &line);
+			put_field(x, i, line, len);
+		}
+		ws__text_style(x->f, x->opts, WS_TEXT_PLAIN);
+		end_line(x);
+	}
+}
+
+static void put_rule(const struct text_table *x)
+{
+	for (size_t i = 0; i < x->n; i++) {
+		if (i)
+			ws__text_pad(x->f, WS_TEXT_GAP);
+		for (size_t n = 0; n < x->columns[i].width; n++)
+			fputc('-', x->f);
+	}
+	fputc('\n', x->f);
+}
+
+/* Lines that the row takes: one, but in a table for reading. */
+static size_t row_lines(const struct text_table *x, const struct ws_cell *cells)
+{
+	size_t most = 1;
+
+	for (size_t i = 0; x->wraps && i < x->n; i++) {
+		const struct ws_cell *cell = &cells[x->columns[i].index];
+		size_t pos = 0, begin, lines = 0;
+
+		if (cell->type != WS_CELL_TEXT)
+			continue;
+		for (; pos < cell->text.len; lines++)
+			ws__text_line(cell->text.ptr, cell->text.len, x->columns[i].width, &pos,
+			              &begin);
+		most = lines > most ? lines : most;
+	}
+	return most;
+}
+
+/* The nth line of a wrapped text. */
+static void put_wrapped_field(struct text_table *x, size_t i, const struct ws_cell *cell,
+                              size_t nth)
+{
+	size_t pos = 0, begin = 0, n = 0;
+
+	for (size_t line = 0; line <= nth; line++)
+		n = ws__text_line(cell->text.ptr, cell->text.len, x->columns[i].width, &pos,
+		                  &begin);
+	put_field(x, i, cell->text.ptr + begin, n);
+}
+
+static void put_line(struct text_table *x, const struct ws_cell *cells, size_t nth)
+{
+	char out[WS_DISPLAY_NUMBER_MAX];
+
+	for (size_t i = 0; i < x->n; i++) {
+		const struct ws_cell *cell = &cells[x->columns[i].index];
+
+		if (cell->type == WS_CELL_TEXT && x->wraps)
+			put_wrapped_field(x, i, cell, nth);
+		else if (nth)
+			put_field(x, i, "", 0);
+		else if (cell->type == WS_CELL_TEXT)
+			put_field(x, i, cell->text.ptr, cell->text.len);
+		else if (!i && cell->type == WS_CELL_EMPTY && cells == x->t->totals)
+			put_field(x, i, "Total", 5);
+		else
+			put_field(x, i, out, ws_display_number(&x->columns[i].shown, cell, out));
+	}
+	end_line(x);
+}
+
+static void put_cells(struct text_table *x, const struct ws_cell *cells)
+{
+	size_t lines = row_lines(x, cells);
+
+	for (size_t nth = 0; nth < lines; nth++)
+		put_line(x, cells, nth);
+}
+
+/* What the width took away is said. */
+static void put_left_out(const struct text_table *x)
+{
+	char text[1024];
+	size_t len = 0;
+
+	if (x->n == x->t->def->ncolumns)
+		return;
+	for (size_t i = x->n; i < x->t->def->ncolumns && len < sizeof(text) - 1; i++)
+		len += (size_t)snprintf(text + len, sizeof(text) - len, "%s%s",
+		                        i == x->n ? "Not shown in so narrow a line: " : ", ",
+		                        x->columns[i].shown.title);
+	ws__text_paragraph(x->f, x->opts, WS_TEXT_DIM, 0, text);
+}
+
+enum ws_status ws__text_table(FILE *f, const struct ws_table *t, const struct ws_text_opts *opts,
+                              struct ws_err *err)
+{
+	struct text_table x = {.f = f, .t = t, .opts = opts};
+	enum ws_status rc;
+
+	x.rows = opts->max_rows && opts->max_rows < t->nrows ? opts->max_rows : t->nrows;
+	x.columns = calloc(t->def->ncolumns + 1, sizeof(*x.columns));
+	if (!x.columns)
+		return WS_FAIL(err, NO_MEMORY, "out of memory while printing table %s",
+		               t->def->name);
+	order_columns(&x);
+	rc = fit(&x, err);
+	if (rc != WS_OK)
+		goto out;
+	put_header(&x);
+	put_rule(&x);
+	for (size_t row = 0; row < x.rows; row++)
+		put_cells(&x, t->cells + row * t->def->ncolumns);
+	if (x.rows < t->nrows)
+		fprintf(f, "… %zu more %s\n", t->nrows - x.rows,
+		        t->nrows - x.rows == 1 ? "row" : "rows");
+	if (t->totals) {
+		put_rule(&x);
+		ws__text_style(f, opts, WS_TEXT_BOLD);
+		put_cells(&x, t->totals);
+		ws__text_style(f, opts, WS_TEXT_PLAIN);
+	}
+	put_left_out(&x);
+out:
+	free(x.columns);
+	return rc;
+}

@@ -1,0 +1,426 @@
+#include "report/writers/xlsx/xlsx.h"
+
+#include <ctype.h>
+#include <math.h>
+
+#include "report/table/display.h"
+
+/* Dark blue on white and white on dark blue: contrast above 7:1 both ways. */
+#define COLOUR_HEADER    0x1F3864
+#define COLOUR_TITLE     0x1F3864
+#define COLOUR_QUIET     0x595959
+#define COLOUR_LINE      0x8EA9DB
+#define COLOUR_BAND      0xDDE6F3
+#define COLOUR_BAR       0xBDD0EE
+#define COLOUR_WARNING   0x7F3F00
+#define COLOUR_WARN_BAND 0xFFF2CC
+
+void ws__xlsx_try(struct ws_xlsx *x, lxw_error rc)
+{
+	if (rc != LXW_NO_ERROR && x->failed == LXW_NO_ERROR)
+		x->failed = rc;
+}
+
+static lxw_format *new_format(struct ws_xlsx *x)
+{
+	lxw_format *f = workbook_add_format(x->book);
+
+	if (!f)
+		x->no_memory = 1;
+	return f;
+}
+
+static void style_header(lxw_format *f)
+{
+	format_set_bold(f);
+	format_set_font_color(f, LXW_COLOR_WHITE);
+	format_set_bg_color(f, COLOUR_HEADER);
+	format_set_text_wrap(f);
+	format_set_align(f, LXW_ALIGN_VERTICAL_CENTER);
+	format_set_border(f, LXW_BORDER_THIN);
+	format_set_border_color(f, COLOUR_LINE);
+}
+
+static void style_paragraph(lxw_format *f, lxw_color_t colour)
+{
+	format_set_text_wrap(f);
+	format_set_align(f, LXW_ALIGN_VERTICAL_TOP);
+	format_set_font_color(f, colour);
+}
+
+static void set_style(lxw_format *f, enum ws_xlsx_style style)
+{
+	switch (style) {
+	case WS_XLSX_TITLE:
+		format_set_bold(f);
+		format_set_font_size(f, 16);
+		format_set_font_color(f, COLOUR_TITLE);
+		break;
+	case WS_XLSX_WHAT:
+		style_paragraph(f, LXW_COLOR_BLACK);
+		break;
+	case WS_XLSX_SOURCE:
+		format_set_font_color(f, COLOUR_QUIET);
+		break;
+	case WS_XLSX_LINK_CELL:
+		format_set_indent(f, 1);
+		format_set_align(f, LXW_ALIGN_VERTICAL_TOP);
+		/* fall through */
+	case WS_XLSX_LINK:
+		format_set_font_color(f, LXW_COLOR_BLUE);
+		format_set_underline(f, LXW_UNDERLINE_SINGLE);
+		break;
+	case WS_XLSX_HEADER:
+		style_header(f);
+		format_set_align(f, LXW_ALIGN_LEFT);
+		format_set_indent(f, 1);
+		break;
+	case WS_XLSX_HEADER_NUMBER:
+		style_header(f);
+		/* not right: the button of the filter lies there */
+		format_set_align(f, LXW_ALIGN_CENTER);
+		break;
+	case WS_XLSX_NOTE:
+		style_paragraph(f, COLOUR_QUIET);
+		break;
+	case WS_XLSX_NOTE_HEAD:
+		format_set_bold(f);
+		format_set_font_color(f, COLOUR_QUIET);
+		break;
+	case WS_XLSX_MISSING:
+		style_paragraph(f, COLOUR_WARNING);
+		format_set_bg_color(f, COLOUR_WARN_BAND);
+		break;
+	case WS_XLSX_SECTION:
+		format_set_bold(f);
+		format_set_font_color(f, COLOUR_TITLE);
+		format_set_bg_color(f, COLOUR_BAND);
+		format_set_bottom(f, LXW_BORDER_THIN);
+		format_set_bottom_color(f, COLOUR_LINE);
+		break;
+	case WS_XLSX_LINK_SECTION:
+		format_set_font_color(f, LXW_COLOR_BLUE);
+		format_set_underline(f, LXW_UNDERLINE_SINGLE);
+		format_set_bg_color(f, COLOUR_BAND);
+		format_set_bottom(f, LXW_BORDER_THIN);
+		format_set_bottom_color(f, COLOUR_LINE);
+		break;
+	case WS_XLSX_WARNING:
+		format_set_bold(f);
+		format_set_font_color(f, COLOUR_WARNING);
+		format_set_bg_color(f, COLOUR_WARN_BAND);
+		break;
+	case WS_XLSX_LABEL:
+		format_set_align(f, LXW_ALIGN_LEFT);
+		format_set_indent(f, 1);
+		format_set_align(f, LXW_ALIGN_VERTICAL_TOP);
+		format_set_text_wrap(f);
+		break;
+	case WS_XLSX_NSTYLES:
+		break;
+	}
+}
+
+void ws__xlsx_make_styles(struct ws_xlsx *x)
+{
+	for (int i = 0; i < WS_XLSX_NSTYLES; i++) {
+		x->styles[i] = new_format(x);
+		if (x->styles[i])
+			set_style(x->styles[i], (enum ws_xlsx_style)i);
+	}
+}
+
+static const char *number_format(enum ws_display display, int real)
+{
+	switch (display) {
+	case WS_DISPLAY_PLAIN:
+		return real ? "General" : "0";
+	case WS_DISPLAY_PERCENT:
+	case WS_DISPLAY_RATIO:
+		return "0.00";
+	case WS_DISPLAY_REAL:
+		return "#,##0.0000";
+	case WS_DISPLAY_COUNT:
+	case WS_DISPLAY_TIME_NS:
+	case WS_DISPLAY_BYTES:
+	case WS_DISPLAY_FLOPS:
+		break;
+	}
+	return real ? "#,##0.0" : "#,##0";
+}
+
+lxw_format *ws__xlsx_cell_format(struct ws_xlsx *x, enum ws_display display, enum ws_cell_type type,
+                                 enum ws_xlsx_cell_look look)
+{
+	int real = type == WS_CELL_REAL;
+	lxw_format **slot = &x->cells[display][type][look];
+	lxw_format *f = *slot;
+
+	if (f)
+		return f;
+	f = *slot = new_format(x);
+	if (!f)
+		return NULL;
+	format_set_num_format(f, number_format(display, real));
+	format_set_align(f, LXW_ALIGN_VERTICAL_TOP);
+	if (type == WS_CELL_TEXT) {
+		/* away from a number that ends right before it */
+		format_set_align(f, LXW_ALIGN_LEFT);
+		format_set_indent(f, 1);
+	} else {
+		format_set_align(f, LXW_ALIGN_RIGHT);
+	}
+	if (look == WS_XLSX_CELL_WRAPPED)
+		format_set_text_wrap(f);
+	if (look == WS_XLSX_CELL_TOTAL) {
+		format_set_bold(f);
+		format_set_bg_color(f, COLOUR_BAND);
+		format_set_top(f, LXW_BORDER_THIN);
+		format_set_bottom(f, LXW_BORDER_DOUBLE);
+	}
+	return f;
+}
+
+/* --- texts -------------------------------------------------------------------- */
+
+static int grow_clean(struct ws_xlsx *x, size_t len)
+{
+	size_t want = 4096;
+	char *p;
+
+	/* a byte is shown as six at most ("\u202e" comes from two, "\x1b" from one) */
+	if (len > SIZE_MAX / 8 - 64)
+		return 0;
+	while (want < len * 6 + 64)
+		want *= 2;
+	if (want <= x->clean_size)
+		return 1;
+	p = realloc(x->clean, want);
+	if (!p)
+		return 0;
+	x->clean = p;
+	x->clean_size = want;
+	return 1;
+}
+
+/* Excel decodes _x0041_ to A; the underscore itself written that way keeps it as it is. */
+static int is_excel_escape(const char *p, size_t left)
+{
+	if (left < 7 || p[0] != '_' || p[1] != 'x' || p[6] != '_')
+		return 0;
+	for (int i = 2; i < 6; i++)
+		if (!isxdigit((unsigned char)p[i]))
+			return 0;
+	return 1;
+}
+
+/* What Excel counts: two for a character of four bytes. */
+static size_t utf16_units(const struct ws_glyph *glyph)
+{
+	if (!(glyph->bytes[0] & 0x80))
+		return glyph->len; /* ASCII, maybe an escape */
+	return glyph->len == 4 ? 2 : 1;
+}
+
+const char *ws__xlsx_clean(struct ws_xlsx *x, const char *text, size_t len)
+{
+	size_t out = 0, chars = 0, keep_out = 0;
+
+	if (len > WS_XLSX_CELL_CHARS_MAX * 4u)
+		len = WS_XLSX_CELL_CHARS_MAX * 4u; /* the rest would be cut anyway */
+	if (!grow_clean(x, len)) {
+		x->no_memory = 1;
+		return "";
+	}
+
+	for (size_t pos = 0; pos < len;) {
+		struct ws_glyph glyph;
+		int escape = is_excel_escape(text + pos, len - pos);
+
+		pos += ws_display_glyph(text + pos, len - pos, &glyph);
+		if (escape) {
+			memcpy(x->clean + out, "_x005F", 6);
+			out += 6;
+			chars += 6;
+		}
+		memcpy(x->clean + out, glyph.bytes, glyph.len);
+		out += glyph.len;
+		chars += utf16_units(&glyph);
+		if (chars < WS_XLSX_CELL_CHARS_MAX)
+			keep_out = out;
+		else if (chars > WS_XLSX_CELL_CHARS_MAX || pos < len)
+			goto cut;
+	}
+	x->clean[out] = '\0';
+	return x->clean;
+cut:
+	memcpy(x->clean + keep_out, "\xe2\x80\xa6", 4); /* … */
+	x->cut_texts++;
+	return x->clean;
+}
+
+void ws__xlsx_text(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t row, uint16_t col,
+                   const char *text, lxw_format *format)
+{
+	/* write_string makes a string of anything, also of "=1+1" */
+	ws__xlsx_try(x, worksheet_write_string(sheet, row, col,
+	                                       ws__xlsx_clean(x, text, strlen(text)), format));
+}
+
+static void write_big_integer(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t row, uint16_t col,
+                              int64_t value, lxw_format *format)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%lld", (long long)value);
+	ws__xlsx_try(x, worksheet_write_string(sheet, row, col, text, format));
+	x->big_integers++;
+}
+
+void ws__xlsx_cell(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t row, uint16_t col,
+                   const struct ws_cell *cell, enum ws_display display, enum ws_xlsx_cell_look look)
+{
+	lxw_format *format = ws__xlsx_cell_format(x, display, cell->type, look);
+
+	switch (cell->type) {
+	case WS_CELL_EMPTY:
+		if (look == WS_XLSX_CELL_TOTAL)
+			ws__xlsx_try(x, worksheet_write_blank(sheet, row, col, format));
+		break;
+	case WS_CELL_TEXT:
+		ws__xlsx_try(x, worksheet_write_string(sheet, row, col,
+		                                       ws__xlsx_clean(x, cell->text.ptr,
+		                                                      cell->text.len),
+		                                       format));
+		break;
+	case WS_CELL_INT:
+		/* a sheet's numbers are doubles: exact up to 2^53 */
+		if (cell->i > (int64_t)1 << 53 || cell->i < -((int64_t)1 << 53))
+			write_big_integer(x, sheet, row, col, cell->i, format);
+		else
+			ws__xlsx_try(x, worksheet_write_number(sheet, row, col, (double)cell->i,
+			                                       format));
+		break;
+	case WS_CELL_REAL:
+		if (isfinite(cell->r))
+			ws__xlsx_try(x, worksheet_write_number(sheet, row, col, cell->r, format));
+		break;
+	}
+}
+
+void ws__xlsx_link(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t row, uint16_t col,
+                   const char *to_sheet, const char *text, enum ws_xlsx_style style)
+{
+	char url[WS_XLSX_SHEET_NAME_MAX + 32];
+
+	snprintf(url, sizeof(url), "internal:'%s'!A1", to_sheet);
+	ws__xlsx_try(x,
+	             worksheet_write_url_opt(sheet, row, col, url, x->styles[style], text, NULL));
+}
+
+size_t ws__xlsx_lines(const char *text, size_t len, double width)
+{
+	/* widths count digits, and letters are narrower on the whole */
+	size_t room = width < 4 ? 4 : (size_t)(width * 1.1), lines = 1, used = 0;
+	const char *end = text + len;
+
+	while (text < end) {
+		const char *blank = memchr(text, ' ', (size_t)(end - text));
+		size_t bytes = blank ? (size_t)(blank - text) : (size_t)(end - text);
+		size_t w = ws_display_width(text, bytes);
+
+		if (used && used + 1 + w > room) {
+			lines++;
+			used = 0;
+		}
+		used += (used ? 1 : 0) + w;
+		while (used > room) { /* a word longer than the line is broken */
+			lines++;
+			used -= room;
+		}
+		text += bytes + (blank ? 1 : 0);
+	}
+	return lines;
+}
+
+void ws__xlsx_paragraph(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t row, uint16_t first,
+                        uint16_t last, double width, const char *text, lxw_format *format)
+{
+	const char *clean = ws__xlsx_clean(x, text, strlen(text));
+	size_t lines = ws__xlsx_lines(clean, strlen(clean), width);
+
+	if (lines > 25)
+		lines = 25; /* a row is 409 points high at most */
+	ws__xlsx_try(x, worksheet_set_row(sheet, row, 15.0 * (double)lines, NULL));
+	if (last > first)
+		ws__xlsx_try(x, worksheet_merge_range(sheet, row, first, row, last, clean, format));
+	else
+		ws__xlsx_try(x, worksheet_write_string(sheet, row, first, clean, format));
+}
+
+void ws__xlsx_data_bars(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t first, uint32_t last,
+                        uint16_t col)
+{
+	lxw_conditional_format bars = {
+	        .type = LXW_CONDITIONAL_DATA_BAR,
+	        .min_rule_type = LXW_CONDITIONAL_RULE_TYPE_NUMBER,
+	        .min_value = 0,
+	        .max_rule_type = LXW_CONDITIONAL_RULE_TYPE_NUMBER,
+	        .max_value = 100, /* a full cell is all of it: bars of two sheets compare */
+	        .data_bar_2010 = LXW_TRUE,
+	        .bar_solid = LXW_TRUE,
+	        .bar_no_border = LXW_TRUE,
+	        .bar_color = COLOUR_BAR,
+	};
+
+	ws__xlsx_try(x, worksheet_conditional_format_range(sheet, first, col, last, col, &bars));
+}
+
+void ws__xlsx_head(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, const char *title,
+                   uint16_t last, double width)
+{
+	const struct ws_report *r = x->report;
+	char *source = NULL;
+
+	ws__xlsx_try(x, worksheet_set_row(s->sheet, WS_XLSX_ROW_TITLE, 24, NULL));
+	ws__xlsx_text(x, s->sheet, WS_XLSX_ROW_TITLE, 0, title, x->styles[WS_XLSX_TITLE]);
+	ws__xlsx_paragraph(x, s->sheet, WS_XLSX_ROW_WHAT, 0, last, width, s->table->def->what,
+	                   x->styles[WS_XLSX_WHAT]);
+	if (asprintf(&source, "Trace: %s%s%s", r->trace, *r->filter ? " · Filter: " : "",
+	             r->filter) < 0) {
+		x->no_memory = 1;
+		return;
+	}
+	ws__xlsx_text(x, s->sheet, WS_XLSX_ROW_SOURCE, 0, source, x->styles[WS_XLSX_SOURCE]);
+	free(source);
+	if (s != x->sheets)
+		ws__xlsx_link(x, s->sheet, WS_XLSX_ROW_LINK, 0, x->sheets[0].name,
+		              "← back to the first sheet", WS_XLSX_LINK);
+}
+
+void ws__xlsx_not_recorded(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, uint32_t row,
+                           uint16_t last, double width)
+{
+	char *text = NULL;
+
+	if (asprintf(&text, "Not recorded: %s", s->table->not_recorded) < 0) {
+		x->no_memory = 1;
+		return;
+	}
+	ws__xlsx_paragraph(x, s->sheet, row, 0, last, width, text, x->styles[WS_XLSX_MISSING]);
+	free(text);
+}
+
+void ws__xlsx_page_setup(struct ws_xlsx *x, lxw_worksheet *sheet, int landscape, int pages_high)
+{
+	enum { PAPER_A4 = 9 };
+
+	if (landscape)
+		worksheet_set_landscape(sheet);
+	else
+		worksheet_set_portrait(sheet);
+	worksheet_set_paper(sheet, PAPER_A4);
+	worksheet_fit_to_pages(sheet, 1, (uint16_t)pages_high);
+	worksheet_set_margins(sheet, 0.4, 0.4, 0.5, 0.6);
+	ws__xlsx_try(x, worksheet_set_footer(sheet, "&L&F&C&A&Rpage &P of &N"));
+}

@@ -1,0 +1,250 @@
+/* The first sheet: a report on one page, with links to the sheets and charts of their cells. */
+#include "report/writers/xlsx/xlsx.h"
+
+#include "report/table/display.h"
+
+#define WIDTH_ITEM   34.0
+#define WIDTH_TEXT   60.0
+#define WIDTH_TIME   15.0
+#define WIDTH_NUMBER 11.0
+#define WIDTH_GAP    2.0
+#define WIDTH_LINK   24.0
+#define WIDTH_SHEET  52.0 /* with WIDTH_LINK as wide as a chart */
+#define LINE_POINTS  15.0
+#define LINES_MAX    8
+
+/* The columns of the table but `section`, which becomes headings. */
+struct page {
+	struct ws_xlsx *x;
+	lxw_worksheet *sheet;
+	const struct ws_table *t;
+	struct ws_page_columns columns;
+	double width;  /* of all cells */
+	uint16_t last; /* column of the sheet */
+};
+
+static double column_width(const struct page *p, size_t column)
+{
+	if (column == p->columns.item)
+		return WIDTH_ITEM;
+	if (column == p->columns.text)
+		return WIDTH_TEXT;
+	return p->t->def->columns[column].display == WS_DISPLAY_TIME_NS ? WIDTH_TIME : WIDTH_NUMBER;
+}
+
+/* Where a section's details are. */
+static const struct {
+	const char *section, *table, *link;
+} details[] = {
+        {"GPU time by phase", "steps", "→ Steps"},
+        {"GPU time by class", "classes", "→ Classes"},
+        {"Top kernels", "kernel-summary", "→ Kernel Summary"},
+        {"What is odd", "advice", "→ Advice"},
+        {"What is missing", "losses", "→ Losses"},
+};
+
+static uint32_t write_section(const struct page *p, uint32_t row, const char *text, size_t len)
+{
+	lxw_format *style = p->x->styles[WS_XLSX_SECTION];
+
+	ws__xlsx_try(p->x, worksheet_set_row(p->sheet, row, 18, NULL));
+	ws__xlsx_try(p->x, worksheet_write_string(p->sheet, row, 0, ws__xlsx_clean(p->x, text, len),
+	                                          style));
+	for (uint16_t c = 1; c <= p->last; c++)
+		ws__xlsx_try(p->x, worksheet_write_blank(p->sheet, row, c, style));
+	for (size_t i = 0; i < sizeof(details) / sizeof(*details); i++) {
+		const struct ws_xlsx_sheet *to = ws__xlsx_find_sheet(p->x, details[i].table);
+
+		if (to && len == strlen(details[i].section) &&
+		    !memcmp(text, details[i].section, len))
+			ws__xlsx_link(p->x, p->sheet, row, 1, to->name, details[i].link,
+			              WS_XLSX_LINK_SECTION);
+	}
+	return row + 1;
+}
+
+static int has_share(const struct page *p, const struct ws_cell *cells)
+{
+	for (size_t i = 0; i < p->t->def->ncolumns; i++)
+		if (p->t->def->columns[i].display == WS_DISPLAY_PERCENT &&
+		    cells[i].type != WS_CELL_EMPTY)
+			return 1;
+	return 0;
+}
+
+static uint32_t write_line(const struct page *p, uint32_t row, const struct ws_cell *cells)
+{
+	const struct ws_table_def *def = p->t->def;
+	size_t lines = 1;
+	uint16_t c = 0;
+	/* a name beside its share takes one line: it stands whole on its own sheet */
+	int one_line = has_share(p, cells);
+
+	for (size_t i = 0; i < def->ncolumns; i++) {
+		if (i == p->columns.section)
+			continue;
+		if (cells[i].type == WS_CELL_TEXT && !one_line) {
+			size_t n = ws__xlsx_lines(cells[i].text.ptr, cells[i].text.len,
+			                          column_width(p, i));
+
+			lines = n > lines ? n : lines;
+		}
+		ws__xlsx_cell(p->x, p->sheet, row, c++, &cells[i], def->columns[i].display,
+		              one_line ? WS_XLSX_CELL : WS_XLSX_CELL_WRAPPED);
+	}
+	if (lines > LINES_MAX)
+		lines = LINES_MAX;
+	if (lines > 1)
+		ws__xlsx_try(p->x,
+		             worksheet_set_row(p->sheet, row, LINE_POINTS * (double)lines, NULL));
+	return row + 1;
+}
+
+static uint32_t write_lines(const struct page *p, uint32_t row)
+{
+	const struct ws_table *t = p->t;
+
+	for (size_t begin = 0, end; begin < t->nrows; begin = end) {
+		const struct ws_cell *section =
+		        &t->cells[begin * t->def->ncolumns + p->columns.section];
+
+		end = ws_display_section_end(t, &p->columns, begin);
+		row += begin ? 1 : 0; /* a blank line between blocks */
+		if (section->type == WS_CELL_TEXT)
+			row = write_section(p, row, section->text.ptr, section->text.len);
+		else
+			row = write_section(p, row, "", 0);
+		if (p->x->nblocks < WS_XLSX_BLOCKS_MAX)
+			p->x->blocks[p->x->nblocks++] =
+			        (struct ws_xlsx_block){section, row,
+			                               row + (uint32_t)(end - begin) - 1};
+		for (size_t r = begin; r < end; r++)
+			row = write_line(p, row, &t->cells[r * t->def->ncolumns]);
+	}
+	return row;
+}
+
+uint32_t ws__xlsx_contents(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t row, uint16_t col)
+{
+	char *text = NULL;
+
+	ws__xlsx_text(x, sheet, row, col, "Sheet", x->styles[WS_XLSX_HEADER]);
+	ws__xlsx_text(x, sheet, row++, col + 1, "Content", x->styles[WS_XLSX_HEADER]);
+	for (size_t i = 0; i < x->report->ntables; i++) {
+		const struct ws_xlsx_sheet *s = &x->sheets[i];
+		int n;
+
+		if (s->sheet == sheet)
+			continue;
+		ws__xlsx_link(x, sheet, row, col, s->name, s->name, WS_XLSX_LINK_CELL);
+		if (s->table->not_recorded)
+			n = asprintf(&text, "%s: not recorded", s->table->def->title);
+		else
+			n = asprintf(&text, "%s: %zu %s", s->table->def->title, s->table->nrows,
+			             s->table->nrows == 1 ? "row" : "rows");
+		if (n < 0) {
+			x->no_memory = 1;
+			break;
+		}
+		ws__xlsx_text(x, sheet, row++, col + 1, text, x->styles[WS_XLSX_LABEL]);
+		free(text);
+	}
+	return row;
+}
+
+static void write_columns(struct page *p)
+{
+	const struct ws_table_def *def = p->t->def;
+	uint16_t c = 0;
+
+	for (size_t i = 0; i < def->ncolumns; i++) {
+		double width = column_width(p, i);
+
+		if (i == p->columns.section)
+			continue;
+		ws__xlsx_try(p->x, worksheet_set_column(p->sheet, c, c, width, NULL));
+		ws__xlsx_text(
+		        p->x, p->sheet, WS_XLSX_ROW_HEADER, c, def->columns[i].title,
+		        p->x->styles[def->columns[i].type == WS_CELL_TEXT ? WS_XLSX_HEADER
+		                                                          : WS_XLSX_HEADER_NUMBER]);
+		p->width += width;
+		p->last = c++;
+	}
+	ws__xlsx_try(p->x, worksheet_set_column(p->sheet, c, c, WIDTH_GAP, NULL));
+}
+
+static uint32_t write_notes(const struct page *p, uint32_t row)
+{
+	for (size_t i = 0; i < p->t->nnotes; i++)
+		ws__xlsx_paragraph(p->x, p->sheet, row++, 0, p->last, p->width, p->t->notes[i],
+		                   p->x->styles[WS_XLSX_NOTE]);
+	return row;
+}
+
+/* Behind the shares of all sections. */
+static void add_bars(const struct page *p, uint32_t below)
+{
+	uint16_t c = 0;
+
+	for (size_t i = 0; i < p->t->def->ncolumns; i++) {
+		if (i == p->columns.section)
+			continue;
+		if (p->t->def->columns[i].display == WS_DISPLAY_PERCENT && p->t->nrows)
+			ws__xlsx_data_bars(p->x, p->sheet, WS_XLSX_ROW_DATA, below - 1, c);
+		c++;
+	}
+}
+
+/* Counts over 0 of the section of what is missing. */
+static void mark_missing(const struct page *p)
+{
+	lxw_conditional_format over_0 = {.type = LXW_CONDITIONAL_TYPE_CELL,
+	                                 .criteria = LXW_CONDITIONAL_CRITERIA_GREATER_THAN,
+	                                 .value = 0,
+	                                 .format = p->x->styles[WS_XLSX_WARNING]};
+	int count = ws_table_column_index(p->t->def, "count");
+	uint16_t col = (uint16_t)(count > (int)p->columns.section ? count - 1 : count);
+	static const char section[] = "What is missing";
+
+	for (size_t i = 0; i < p->x->nblocks && count >= 0; i++) {
+		const struct ws_xlsx_block *b = &p->x->blocks[i];
+
+		if (b->section->type == WS_CELL_TEXT &&
+		    b->section->text.len == sizeof(section) - 1 &&
+		    !memcmp(b->section->text.ptr, section, sizeof(section) - 1))
+			ws__xlsx_try(p->x,
+			             worksheet_conditional_format_range(p->sheet, b->first, col,
+			                                                b->last, col, &over_0));
+	}
+}
+
+void ws__xlsx_write_page(struct ws_xlsx *x, struct ws_xlsx_sheet *s)
+{
+	struct page p = {.x = x, .sheet = s->sheet, .t = s->table};
+	uint32_t row, below;
+	uint16_t right;
+
+	s->rows = s->table->nrows;
+	ws_display_page(s->table->def, &p.columns);
+	write_columns(&p);
+	ws__xlsx_head(x, s, x->report->title, p.last, p.width);
+	right = (uint16_t)(p.last + 2);
+	row = write_lines(&p, WS_XLSX_ROW_DATA);
+	if (s->table->not_recorded)
+		ws__xlsx_not_recorded(x, s, row++, p.last, p.width);
+	add_bars(&p, row);
+	mark_missing(&p);
+	row = write_notes(&p, row + 1);
+	/* beside the first lines: what a reader looks for first */
+	ws__xlsx_try(x, worksheet_set_column(s->sheet, right, right, WIDTH_LINK, NULL));
+	ws__xlsx_try(x, worksheet_set_column(s->sheet, right + 1, right + 1, WIDTH_SHEET, NULL));
+	below = ws__xlsx_add_charts(x, s->sheet, WS_XLSX_ROW_HEADER, right);
+	below = ws__xlsx_contents(x, s->sheet, below, right);
+	if (row < below)
+		row = below;
+	worksheet_freeze_panes(s->sheet, WS_XLSX_ROW_DATA, 0);
+	worksheet_gridlines(s->sheet, LXW_HIDE_ALL_GRIDLINES);
+	worksheet_set_tab_color(s->sheet, 0x1F3864);
+	ws__xlsx_try(x, worksheet_repeat_rows(s->sheet, WS_XLSX_ROW_HEADER, WS_XLSX_ROW_HEADER));
+	ws__xlsx_page_setup(x, s->sheet, 1, row <= WS_XLSX_PAGE_ROWS ? 1 : 0);
+}

@@ -1,0 +1,214 @@
+/* The workbook: sheets in order, properties, the file. */
+#include "report/writers/xlsx/xlsx.h"
+
+#include <ctype.h>
+#include <errno.h>
+
+#include "report/table/display.h"
+#include "formats/base/outfile.h"
+
+/* Seconds since 1970 that a document property can say: until the year 9999. */
+#define SECONDS_MAX INT64_C(253402300799)
+
+const struct ws_xlsx_sheet *ws__xlsx_find_sheet(const struct ws_xlsx *x, const char *table)
+{
+	for (size_t i = 0; i < x->report->ntables; i++)
+		if (!strcmp(x->report->tables[i]->def->name, table))
+			return &x->sheets[i];
+	return NULL;
+}
+
+static int name_taken(const struct ws_xlsx *x, size_t n, const char *name)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!strcasecmp(x->sheets[i].name, name))
+			return 1;
+	return 0;
+}
+
+/*
+ * A name that libxlsxwriter takes for sure: its own check has memory faults in
+ * 1.1.4, so nothing doubtful must reach it.
+ */
+static void guard_sheet_name(const struct ws_xlsx *x, size_t i, char *out)
+{
+	const char *wanted = x->report->tables[i]->def->sheet;
+	size_t len = 0;
+
+	for (const char *p = wanted; *p && len < WS_XLSX_SHEET_NAME_MAX; p++)
+		out[len++] = isalnum((unsigned char)*p) || strchr("-_ .", *p) ? *p : '_';
+	out[len] = '\0';
+	if (!len)
+		len = (size_t)snprintf(out, WS_XLSX_SHEET_NAME_MAX + 1, "sheet");
+	for (unsigned n = 2; name_taken(x, i, out); n++) {
+		char number[12];
+		size_t digits = (size_t)snprintf(number, sizeof(number), "~%u", n);
+		size_t keep = len + digits > WS_XLSX_SHEET_NAME_MAX
+		                      ? WS_XLSX_SHEET_NAME_MAX - digits
+		                      : len;
+
+		memcpy(out + keep, number, digits + 1);
+	}
+}
+
+static enum ws_status add_sheets(struct ws_xlsx *x, struct ws_err *err)
+{
+	for (size_t i = 0; i < x->report->ntables; i++) {
+		struct ws_xlsx_sheet *s = &x->sheets[i];
+
+		s->table = x->report->tables[i];
+		guard_sheet_name(x, i, s->name);
+		s->sheet = workbook_add_worksheet(x->book, s->name);
+		WS_FAIL_IF(!s->sheet, err, BUG, "cannot add sheet '%s' to the workbook", s->name);
+	}
+	return WS_OK;
+}
+
+static enum ws_status check(const struct ws_xlsx *x, struct ws_err *err)
+{
+	WS_FAIL_IF(x->no_memory || x->failed == LXW_ERROR_MEMORY_MALLOC_FAILED, err, NO_MEMORY,
+	           "out of memory while writing '%s'", x->path);
+	WS_FAIL_IF(x->failed != LXW_NO_ERROR, err, BUG, "cannot make the workbook '%s': %s",
+	           x->path, lxw_strerror(x->failed));
+	return WS_OK;
+}
+
+/* All rows of a table that is too long for its sheet: report.xlsx has report-NAME.csv beside it. */
+static enum ws_status write_csv_beside(const struct ws_xlsx *x, const struct ws_table *t,
+                                       struct ws_err *err)
+{
+	struct ws_outfile out;
+	size_t len = strlen(x->path);
+	char *path = NULL;
+	enum ws_status rc;
+
+	if (len > 5 && !strcasecmp(x->path + len - 5, ".xlsx"))
+		len -= 5;
+	if (asprintf(&path, "%.*s-%s.csv", (int)len, x->path, t->def->name) < 0)
+		return WS_FAIL(err, NO_MEMORY, "out of memory while writing '%s'", x->path);
+	rc = ws_outfile_open(&out, path, err);
+	if (rc != WS_OK)
+		goto out;
+	rc = ws_out_csv(out.f, t, err);
+	if (rc == WS_OK)
+		rc = ws_outfile_commit(&out, err);
+	else
+		ws_outfile_abandon(&out);
+out:
+	free(path);
+	return rc;
+}
+
+/* A first sheet that is a table has links and charts below it. */
+static void add_overview(struct ws_xlsx *x, const struct ws_xlsx_sheet *s)
+{
+	uint32_t row = ws__xlsx_contents(x, s->sheet, s->below + 1, 0);
+
+	row = ws__xlsx_add_charts(x, s->sheet, row + 1, 0);
+	if (row <= WS_XLSX_PAGE_ROWS)
+		ws__xlsx_page_setup(x, s->sheet, 1, 1);
+}
+
+static enum ws_status write_sheets(struct ws_xlsx *x, struct ws_err *err)
+{
+	struct ws_page_columns columns;
+	int page = x->report->ntables && ws_display_page(x->report->tables[0]->def, &columns);
+
+	for (size_t i = page ? 1 : 0; i < x->report->ntables; i++) {
+		struct ws_xlsx_sheet *s = &x->sheets[i];
+
+		WS_FORWARD(ws__xlsx_write_table(x, s, err));
+		WS_FORWARD(check(x, err));
+		if (s->rows < s->table->nrows)
+			WS_FORWARD(write_csv_beside(x, s->table, err));
+	}
+	if (page)
+		ws__xlsx_write_page(x, &x->sheets[0]);
+	else if (x->report->ntables > 1)
+		add_overview(x, &x->sheets[0]);
+	if (x->report->ntables) {
+		worksheet_activate(x->sheets[0].sheet);
+		worksheet_set_first_sheet(x->sheets[0].sheet);
+	}
+	return check(x, err);
+}
+
+/* Excel takes 255 characters; the library checks bytes. */
+#define PROPERTY_MAX 250
+
+static char *property(struct ws_xlsx *x, const char *text)
+{
+	char *copy = strdup(ws__xlsx_clean(x, text, strlen(text)));
+	size_t n = PROPERTY_MAX;
+
+	if (!copy) {
+		x->no_memory = 1;
+	} else if (strlen(copy) > n) {
+		while ((copy[n] & 0xc0) == 0x80) /* not inside a character */
+			n--;
+		copy[n] = '\0';
+	}
+	return copy;
+}
+
+static void set_properties(struct ws_xlsx *x)
+{
+	int64_t seconds = x->report->created_ns / 1000000000;
+	lxw_doc_properties p = {0};
+	char *title = property(x, x->report->title), *subject = property(x, x->report->trace);
+	char author[] = "Warpsheet " WS_VERSION;
+
+	/* 0 would mean now, and the same trace shall make the same bytes */
+	p.created = seconds < 1 ? 1 : seconds > SECONDS_MAX ? SECONDS_MAX : seconds;
+	p.title = title;
+	p.subject = subject;
+	p.author = author;
+	ws__xlsx_try(x, workbook_set_properties(x->book, &p));
+	free(title);
+	free(subject);
+}
+
+static enum ws_status write_book(struct ws_xlsx *x, const char *name, struct ws_err *err)
+{
+	lxw_error rc;
+
+	x->book = workbook_new(name);
+	WS_FAIL_IF(!x->book, err, NO_MEMORY, "out of memory while writing '%s'", x->path);
+	ws__xlsx_make_styles(x);
+	set_properties(x);
+	WS_FORWARD(check(x, err));
+	WS_FORWARD(add_sheets(x, err));
+	WS_FORWARD(write_sheets(x, err));
+	errno = 0;
+	rc = workbook_close(x->book);
+	x->book = NULL;
+	WS_FAIL_IF(rc != LXW_NO_ERROR, err, IO_WRITE, "cannot write '%s': %s", x->path,
+	           errno ? strerror(errno) : lxw_strerror(rc));
+	return WS_OK;
+}
+
+enum ws_status ws_out_xlsx(const char *path, const struct ws_report *report, struct ws_err *err)
+{
+	struct ws_xlsx x = {.report = report, .path = path};
+	struct ws_outfile out;
+	enum ws_status rc;
+
+	for (size_t i = 0; i < report->ntables; i++)
+		WS_FAIL_IF(ws_table_failed(report->tables[i]), err, NO_MEMORY,
+		           "out of memory while making table %s", report->tables[i]->def->name);
+	WS_FORWARD(ws_outfile_reserve(&out, path, err));
+
+	x.sheets = calloc(report->ntables ? report->ntables : 1, sizeof(*x.sheets));
+	if (x.sheets)
+		rc = write_book(&x, ws_outfile_name(&out), err);
+	else
+		rc = WS_FAIL(err, NO_MEMORY, "out of memory while writing '%s'", path);
+	if (rc == WS_OK)
+		rc = ws_outfile_commit(&out, err);
+	else
+		ws_outfile_abandon(&out);
+	lxw_workbook_free(x.book); /* NULL is legal; only after a failure */
+	free(x.sheets);
+	free(x.clean);
+	return rc;
+}

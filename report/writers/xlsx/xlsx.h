@@ -1,0 +1,160 @@
+/*
+ * Inside of the workbook writer: shared by report/out_xlsx*.c, which alone
+ * know libxlsxwriter. Everybody else calls ws_out_xlsx() (report/table/table.h).
+ *
+ * libxlsxwriter 1.1.4 takes what it is given: NaN, broken UTF-8 and over-long
+ * texts make a file that Excel calls damaged, and some calls fail silently.
+ * So every cell goes through the ws__xlsx_* functions below, which clean
+ * their input and remember the first failure.
+ */
+#ifndef WS_REPORT_WRITERS_XLSX_XLSX_H
+#define WS_REPORT_WRITERS_XLSX_XLSX_H
+
+#include <xlsxwriter.h>
+
+#include "report/table/table.h"
+
+#define WS_XLSX_SHEET_NAME_MAX 31
+#define WS_XLSX_CELL_CHARS_MAX 32767
+/* Rows of a table that go into the workbook; the whole table is then beside it as CSV. */
+#define WS_XLSX_ROWS_MAX 100000
+
+/* Rows that are still readable when they are printed on one sheet of paper. */
+#define WS_XLSX_PAGE_ROWS 90
+
+/* Where things are on a sheet of a table, counted from 0. */
+enum {
+	WS_XLSX_ROW_TITLE,
+	WS_XLSX_ROW_WHAT,
+	WS_XLSX_ROW_SOURCE, /* trace, filter */
+	WS_XLSX_ROW_LINK,   /* back to the first sheet */
+	WS_XLSX_ROW_HEADER,
+	WS_XLSX_ROW_DATA,
+};
+
+enum ws_xlsx_style {
+	WS_XLSX_TITLE,
+	WS_XLSX_WHAT,
+	WS_XLSX_SOURCE,
+	WS_XLSX_LINK,
+	WS_XLSX_LINK_CELL, /* in line with the texts of cells */
+	WS_XLSX_LINK_SECTION, /* in the heading of a block */
+	WS_XLSX_HEADER,
+	WS_XLSX_HEADER_NUMBER,
+	WS_XLSX_NOTE,
+	WS_XLSX_NOTE_HEAD,
+	WS_XLSX_MISSING, /* "Not recorded: …" */
+	WS_XLSX_SECTION, /* summary: heading of a block */
+	WS_XLSX_LABEL,   /* summary: name of a line */
+	WS_XLSX_WARNING, /* a cell that must not be missed */
+	WS_XLSX_NSTYLES,
+};
+
+enum ws_xlsx_cell_look { WS_XLSX_CELL, WS_XLSX_CELL_WRAPPED, WS_XLSX_CELL_TOTAL, WS_XLSX_NLOOKS };
+
+/* Where a table's cells went. */
+struct ws_xlsx_sheet {
+	const struct ws_table *table;
+	lxw_worksheet *sheet;
+	char name[WS_XLSX_SHEET_NAME_MAX + 1];
+	size_t rows;    /* rows written, from WS_XLSX_ROW_DATA */
+	uint32_t below; /* first row below everything */
+};
+
+/* Lines of one section of the first sheet: rows of the sheet, counted from 0. */
+struct ws_xlsx_block {
+	const struct ws_cell *section;
+	uint32_t first, last;
+};
+#define WS_XLSX_BLOCKS_MAX 32 /* what is beyond has no chart */
+
+struct ws_xlsx {
+	const struct ws_report *report;
+	const char *path; /* of the finished workbook */
+	lxw_workbook *book;
+	struct ws_xlsx_sheet *sheets; /* report->ntables of them */
+	struct ws_xlsx_block blocks[WS_XLSX_BLOCKS_MAX];
+	size_t nblocks;
+	lxw_format *styles[WS_XLSX_NSTYLES];
+	/* made on first use: [display][cell type][look] */
+	lxw_format *cells[WS_DISPLAY_FLOPS + 1][WS_CELL_REAL + 1][WS_XLSX_NLOOKS];
+	char *clean; /* the last cleaned text */
+	size_t clean_size;
+	lxw_error failed; /* the first failure of the library */
+	int no_memory;
+	size_t big_integers; /* written as text on the sheet at hand */
+	size_t cut_texts;    /* cut on the sheet at hand */
+};
+
+/* Remember a failure of the library. */
+void ws__xlsx_try(struct ws_xlsx *x, lxw_error rc);
+
+/* Formats. */
+void ws__xlsx_make_styles(struct ws_xlsx *x);
+lxw_format *ws__xlsx_cell_format(struct ws_xlsx *x, enum ws_display display, enum ws_cell_type type,
+                                 enum ws_xlsx_cell_look look);
+
+/*
+ * Text as a sheet takes it: valid UTF-8, control characters as \n, \t, \x1b,
+ * at most 32,767 characters (cut ends in "…"), nothing that Excel decodes (_x0041_).
+ * Borrowed until the next call; "" when memory is out.
+ */
+const char *ws__xlsx_clean(struct ws_xlsx *x, const char *text, size_t len);
+/* Lines that the text takes when it is wrapped in a column of this width. */
+size_t ws__xlsx_lines(const char *text, size_t len, double width);
+
+void ws__xlsx_text(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t row, uint16_t col,
+                   const char *text, lxw_format *format);
+/* A cell of a table; EMPTY stays blank, an integer beyond 2^53 becomes text. */
+void ws__xlsx_cell(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t row, uint16_t col,
+                   const struct ws_cell *cell, enum ws_display display,
+                   enum ws_xlsx_cell_look look);
+/* A link to the first cell of a sheet, in style LINK or LINK_CELL. */
+void ws__xlsx_link(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t row, uint16_t col,
+                   const char *to_sheet, const char *text, enum ws_xlsx_style style);
+/* Text across columns first..last, wrapped, in a row as high as it needs. */
+void ws__xlsx_paragraph(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t row, uint16_t first,
+                        uint16_t last, double width, const char *text, lxw_format *format);
+
+/*
+ * Title, what a row is, trace and filter, and on all sheets but the first the
+ * link back to it; words reach to column `last`, `width` characters wide.
+ */
+void ws__xlsx_head(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, const char *title,
+                   uint16_t last, double width);
+
+/* Bars behind the percentages of a column, 0 to 100. */
+void ws__xlsx_data_bars(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t first, uint32_t last,
+                        uint16_t col);
+/* Why the table is empty, in a row that is seen. */
+void ws__xlsx_not_recorded(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, uint32_t row,
+                           uint16_t last, double width);
+
+/* Page set-up common to all sheets; pages_high 0 = as many as it takes. */
+void ws__xlsx_page_setup(struct ws_xlsx *x, lxw_worksheet *sheet, int landscape, int pages_high);
+
+/* The table on its sheet. */
+enum ws_status ws__xlsx_write_table(struct ws_xlsx *x, struct ws_xlsx_sheet *s, struct ws_err *err);
+
+/* Links to all other sheets; two columns from col on. Returns the row below the last. */
+uint32_t ws__xlsx_contents(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t row, uint16_t col);
+/* A table that is a page (ws_display_page) as a one-page report, with links to all sheets and
+ * charts of their cells. */
+void ws__xlsx_write_page(struct ws_xlsx *x, struct ws_xlsx_sheet *s);
+
+/*
+ * Put the charts of this report on a sheet, one below the other from (row,
+ * col) on. Only of tables that are there and have rows. Returns the row below
+ * the last one. Call it when all cells are written.
+ */
+uint32_t ws__xlsx_add_charts(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t row, uint16_t col);
+/* The charts that stand on the sheet of their table, from row on. Returns the row below them. */
+uint32_t ws__xlsx_add_own_charts(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, uint32_t row);
+/* Of the table `roofline`: what its classes attain and could, over FLOP/byte. */
+uint32_t ws__xlsx_add_roofline(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, uint32_t row);
+/* Cells that a reader must not miss: outliers, losses, strong advice, differences beyond noise. */
+void ws__xlsx_add_marks(struct ws_xlsx *x, const struct ws_xlsx_sheet *s);
+/* The sheet of a table; NULL when the report lacks it. */
+const struct ws_xlsx_sheet *ws__xlsx_find_sheet(const struct ws_xlsx *x, const char *table);
+
+#endif
