@@ -6,6 +6,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "formats/base/own_file.h"
+
 /* --- who is interrupted leaves no temporary files --- */
 
 #define MAX_PENDING 64 /* further ones stay when the program is interrupted */
@@ -77,16 +79,6 @@ static int is_special(const char *path)
 	return stat(path, &st) == 0 && !S_ISREG(st.st_mode);
 }
 
-/* mkstemp makes files that only the owner reads; give what open() would have given. */
-static void usual_mode(int fd)
-{
-	mode_t mask = umask(0);
-
-	umask(mask);
-	/* a file system without modes is no reason to fail */
-	(void)!fchmod(fd, 0666 & ~mask);
-}
-
 static enum ws_status create(struct ws_outfile *o, const char *path, int *fd, struct ws_err *err)
 {
 	int why;
@@ -103,14 +95,12 @@ static enum ws_status create(struct ws_outfile *o, const char *path, int *fd, st
 		release(o);
 		return WS_FAIL(err, NO_MEMORY, "out of memory");
 	}
-	*fd = mkstemp(o->temp);
-	if (*fd < 0) {
+	if (ws_own_file_temporary(o->temp, 0, fd, NULL) != WS_OK) {
 		why = errno;
 		release(o);
 		return WS_FAIL(err, IO_WRITE, "cannot create '%s': %s", path, strerror(why));
 	}
 	remember(o->temp);
-	usual_mode(*fd);
 	return WS_OK;
 }
 

@@ -1,10 +1,10 @@
 #include "formats/base/sink.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 #include <unistd.h>
+
+#include "formats/base/own_file.h"
 
 void ws_sink_open_mem(struct ws_sink *s)
 {
@@ -12,31 +12,30 @@ void ws_sink_open_mem(struct ws_sink *s)
 	s->fd = -1;
 }
 
-static enum ws_status open_file(struct ws_sink *s, const char *path, int flags, struct ws_err *err)
+static enum ws_status open_file(struct ws_sink *s, const char *path,
+                                enum ws_status (*open_own)(const char *, int *, struct ws_err *),
+                                struct ws_err *err)
 {
+	enum ws_status status;
+
 	ws_sink_open_mem(s);
 	s->path = strdup(path);
 	WS_FAIL_IF(!s->path, err, NO_MEMORY, "out of memory for a path");
-	s->fd = open(path, flags | O_WRONLY | O_APPEND | O_CLOEXEC, 0666);
-	if (s->fd < 0) {
-		enum ws_status status =
-		        WS_FAIL(err, IO_WRITE, "cannot open %s: %s", path, strerror(errno));
-
+	status = open_own(path, &s->fd, err);
+	if (status != WS_OK)
 		ws_sink_free(s);
-		return status;
-	}
-	return WS_OK;
+	return status;
 }
 
 enum ws_status ws_sink_create(struct ws_sink *s, const char *path, struct ws_err *err)
 {
-	return open_file(s, path, O_CREAT | O_TRUNC, err);
+	return open_file(s, path, ws_own_file_create, err);
 }
 
 enum ws_status ws_sink_resume(struct ws_sink *s, const char *path, uint64_t size,
                               struct ws_err *err)
 {
-	WS_FORWARD(open_file(s, path, 0, err));
+	WS_FORWARD(open_file(s, path, ws_own_file_open, err));
 	if (ftruncate(s->fd, (off_t)size) != 0) {
 		enum ws_status status = WS_FAIL(err, IO_WRITE, "cannot cut %s to %llu bytes: %s",
 		                                path, (unsigned long long)size, strerror(errno));

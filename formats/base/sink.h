@@ -15,9 +15,9 @@ struct ws_sink {
 };
 
 void ws_sink_open_mem(struct ws_sink *s);
-/* Create path, or truncate it. */
+/* Create path, or empty a file of the user's own (formats/own_file.h). */
 enum ws_status ws_sink_create(struct ws_sink *s, const char *path, struct ws_err *err);
-/* Open an existing path, cut it to size bytes and go on from there. */
+/* Open an existing file of the user's own, cut it to size bytes and go on from there. */
 enum ws_status ws_sink_resume(struct ws_sink *s, const char *path, uint64_t size,
                               struct ws_err *err);
 /* IO_WRITE: nothing of bytes stays in the file. */

@@ -18,11 +18,27 @@ enum ws_status ws_fail(struct ws_err *err, enum ws_status status, const char *fi
 	vsnprintf(err->text, sizeof(err->text), fmt, ap);
 	va_end(ap);
 
-	/* names from a trace may carry terminal escapes */
-	for (char *p = err->text; *p; p++)
-		if ((unsigned char)*p < 0x20 || *p == 0x7f)
-			*p = '?';
+	ws_defuse(err->text); /* names from a trace may carry terminal escapes */
 	return status;
+}
+
+void ws_defuse(char *text)
+{
+	unsigned due = 0; /* bytes of this character that are still to come */
+
+	for (unsigned char *p = (unsigned char *)text; *p; p++) {
+		int is_inner = (*p & 0xc0) == 0x80;
+		/* 0x80 to 0x9f are control characters to a terminal when they stand alone,
+		   U+0080 to U+009f (behind 0xc2) to one that reads UTF-8 */
+		int is_harmful = *p < 0x20 || *p == 0x7f || (is_inner && !due) ||
+		                 (*p == 0xc2 && p[1] >= 0x80 && p[1] <= 0x9f);
+
+		due = is_inner && due ? due - 1 : *p >= 0xf0 ? 3 : *p >= 0xe0 ? 2 : *p >= 0xc0;
+		if (is_harmful) {
+			*p = '?';
+			due = 0;
+		}
+	}
 }
 
 int ws_status_exit_code(enum ws_status status)

@@ -40,6 +40,9 @@ struct ws_err {
 enum ws_status ws_fail(struct ws_err *err, enum ws_status status, const char *file, int line,
 		       const char *fmt, ...) __attribute__((format(printf, 5, 6)));
 
+/* Control characters of a text for a terminal become '?', those of the upper half (C1) too. */
+void ws_defuse(char *text);
+
 /* The exit code that a program ends with for this status (docs: spec "Exit codes"). */
 int ws_status_exit_code(enum ws_status status);
 /* "CORRUPT" for WS_CORRUPT. */

@@ -7,6 +7,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include "formats/base/own_file.h"
 #include "formats/codec/container.h"
 #include "formats/foreign/out.h"
 #include "formats/text/json_reader.h"
@@ -167,7 +168,7 @@ static enum ws_status import_database(struct ws_import_out *o, const char *path,
 static enum ws_status set_base(const char *path, int64_t base_ns, struct ws_err *err)
 {
 	uint8_t header[WS_FILE_HEADER_BYTES];
-	int fd = open(path, O_WRONLY | O_CLOEXEC), failed;
+	int fd = open(path, O_WRONLY | ws_own_file_nofollow(path) | O_CLOEXEC), failed;
 
 	WS_FAIL_IF(fd < 0, err, IO_WRITE, "cannot open %s: %s", path, strerror(errno));
 	ws_file_header_put(header, base_ns);

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "formats/base/own_file.h"
 #include "formats/merge/private.h"
 
 #define MAX_TRACES (1u << 15) /* their numbers lie above bit 48 of ids */
@@ -167,7 +168,7 @@ enum ws_status ws_trace_merge(const char *const *paths, size_t n, const char *ou
 	struct ws_merge m = {.sources = calloc(n, sizeof(*m.sources)), .nsources = n};
 	enum ws_status status;
 	char part[PATH_MAX];
-	int len = snprintf(part, sizeof(part), "%s.part", out);
+	int len = snprintf(part, sizeof(part), "%s.XXXXXX.part", out);
 
 	if (!m.sources || !n || n > MAX_TRACES || len < 0 || (size_t)len >= sizeof(part)) {
 		free(m.sources);
@@ -175,6 +176,11 @@ enum ws_status ws_trace_merge(const char *const *paths, size_t n, const char *ou
 		               "1 to %u traces can be merged, into a path that is no "
 		               "longer than others",
 		               MAX_TRACES);
+	}
+	status = ws_own_file_temporary(part, (int)strlen(".part"), NULL, err);
+	if (status != WS_OK) {
+		release(&m);
+		return status;
 	}
 	status = merge_into(&m, paths, part, zstd_level, err);
 	if (status == WS_OK) {
@@ -184,7 +190,7 @@ enum ws_status ws_trace_merge(const char *const *paths, size_t n, const char *ou
 			status = WS_FAIL(err, IO_WRITE, "cannot rename %s to %s: %s", part, out,
 			                 strerror(errno));
 	}
-	if (status != WS_OK && m.writer)
+	if (status != WS_OK)
 		unlink(part);
 	release(&m);
 	return status;

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "formats/codec/block.h"
+#include "formats/base/own_file.h"
 #include "formats/base/sink.h"
 #include "formats/trace/check.h"
 #include "formats/trace/internal.h"
@@ -163,8 +164,13 @@ static enum ws_status write_and_rename(struct repair *r, const char *to, struct 
 	enum ws_status status;
 	char *temporary;
 
-	WS_FAIL_IF(asprintf(&temporary, "%s.%ld.tmp", to, (long)getpid()) < 0, err, NO_MEMORY,
+	WS_FAIL_IF(asprintf(&temporary, "%s.XXXXXX.tmp", to) < 0, err, NO_MEMORY,
 	           "out of memory for a path");
+	status = ws_own_file_temporary(temporary, (int)strlen(".tmp"), NULL, err);
+	if (status != WS_OK) {
+		free(temporary);
+		return status;
+	}
 	status = write_copy(r, temporary, err);
 	if (status == WS_OK && rename(temporary, to) != 0)
 		status = WS_FAIL(err, IO_WRITE, "cannot rename %s to %s: %s", temporary, to,

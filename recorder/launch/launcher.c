@@ -12,6 +12,7 @@
 #include "recorder/launch/child.h"
 #include "recorder/launch/cuda_use.h"
 #include "recorder/shared/procfs.h"
+#include "recorder/shared/segment_folder.h"
 #include "recorder/launch/session.h"
 
 #define COLLECTOR_NAME "libwarpsheet-collect.so"
@@ -77,10 +78,48 @@ static enum ws_status absolute_pattern(const char *pattern, char out[WS_MAX_OUTP
 	return WS_OK;
 }
 
+/* The folder of further processes' segments too: room for this many in all, or another one. */
+#define ROOM_SEGMENTS 8
+
+/*
+ * In memory if it can be, else beside the trace. A folder that others can reach
+ * into is an error: whoever prepared it must not choose where else we go.
+ */
+static enum ws_status make_segment(const struct ws_record_opts *opts, const char *trace,
+                                   struct ws_segment_file *file, struct ws_err *err)
+{
+	const uint64_t size = ws_seg_size(&opts->segment);
+	const char *dir = opts->segment_dir;
+	char standard[PATH_MAX];
+	enum ws_status status;
+	struct ws_err first;
+	int fd;
+
+	if (!dir) {
+		ws_segment_folder_make(ROOM_SEGMENTS * size, standard);
+		dir = standard;
+	}
+	status = ws_segment_folder_open(dir, &fd, &first);
+	if (status == WS_OK) {
+		close(fd);
+		status = ws_segment_file_create(file, dir, &opts->segment, &first);
+		if (status == WS_OK)
+			return WS_OK;
+	} else if (status != WS_IO_READ) {
+		return ws_fail(err, status, first.file, first.line, "%s", first.text);
+	}
+	if (ws_segment_file_create_beside(file, trace, &opts->segment, err) != WS_OK)
+		return ws_fail(err, WS_ENVIRONMENT, __FILE__, __LINE__,
+		               "%s, and none beside the trace", first.text);
+	ws_record_notice(opts, "%s; using %s", first.text, file->path);
+	return WS_OK;
+}
+
 /*
  * Where the first trace begins. Who will be recorded, and so the name, is not
  * known yet; and what the name belongs to now stays until there is something
- * to replace it. A device or pipe is written to at once.
+ * to replace it. Until then it is called after its segment, which nobody can
+ * guess. A device or pipe is written to at once.
  */
 static enum ws_status first_path(const char *pattern, char out[PATH_MAX], int *is_settled,
                                  struct ws_err *err)
@@ -88,36 +127,15 @@ static enum ws_status first_path(const char *pattern, char out[PATH_MAX], int *i
 	const struct ws_output_vars vars = {(uint32_t)getpid(), NULL};
 	struct stat st;
 
-	WS_FORWARD(ws_output_expand(pattern, &vars, out, PATH_MAX - 32, err));
+	WS_FORWARD(ws_output_expand(pattern, &vars, out, PATH_MAX - 64, err));
 	*is_settled = !stat(out, &st) && !S_ISREG(st.st_mode);
-	if (!*is_settled)
-		snprintf(out + strlen(out), 32, ".%u.part", (unsigned)getpid());
-	return WS_OK;
-}
-
-/* In memory if it can be, else beside the trace. */
-static enum ws_status make_segment(const struct ws_record_opts *opts, const char *trace,
-                                   struct ws_segment_file *file, struct ws_err *err)
-{
-	const char *dir = opts->segment_dir ? opts->segment_dir : WS_SEG_DIR;
-	char beside[PATH_MAX];
-	struct ws_err first;
-
-	if (ws_segment_file_create(file, dir, &opts->segment, &first) == WS_OK)
-		return WS_OK;
-	snprintf(beside, sizeof(beside), "%s", trace);
-	dirname(beside);
-	if (ws_segment_file_create(file, beside, &opts->segment, err) != WS_OK)
-		return ws_fail(err, WS_ENVIRONMENT, __FILE__, __LINE__,
-		               "%s, and none beside the trace", first.text);
-	ws_record_notice(opts, "%s; using %s", first.text, file->path);
 	return WS_OK;
 }
 
 /* --- record --- */
 
-static enum ws_status open_session(struct ws_session *s, const char *pattern, const char *program,
-                                   char *const argv[], struct ws_err *err)
+static enum ws_status open_session(struct ws_session *s, const char *program, char *const argv[],
+                                   struct ws_err *err)
 {
 	const struct ws_record_opts *opts = s->opts;
 	const struct ws_provenance provenance = {
@@ -132,11 +150,14 @@ static enum ws_status open_session(struct ws_session *s, const char *pattern, co
 	char path[PATH_MAX];
 	int is_settled;
 
-	WS_FORWARD(first_path(pattern, path, &is_settled, err));
+	WS_FORWARD(first_path(s->pattern, path, &is_settled, err));
 	WS_FORWARD(make_segment(opts, path, &file, err));
+	if (!is_settled)
+		snprintf(path + strlen(path), 64, ".%s.part",
+		         strrchr(file.path, '/') + 1 + strlen(WS_SEG_PREFIX));
 	file.seg->base_realtime_ns = ws_record_clock_ns(CLOCK_REALTIME);
 	control = &file.seg->control;
-	memcpy(control->output, pattern, strlen(pattern) + 1);
+	memcpy(control->output, s->pattern, strlen(s->pattern) + 1);
 	control->keep_existing = (uint32_t)opts->keep_existing;
 	file.seg->capture = opts->capture;
 	control->window = opts->window;
@@ -198,8 +219,8 @@ static void take_wait_status(const struct ws_session *s, struct ws_record_result
 enum ws_status ws_record_run(const struct ws_record_opts *opts, char *const argv[],
                              struct ws_record_result *result, struct ws_err *err)
 {
-	struct ws_session s = {.opts = opts, .signals = -1};
-	char program[PATH_MAX], collector[PATH_MAX], pattern[WS_MAX_OUTPUT];
+	struct ws_session s = {.opts = opts, .signals = -1, .keep_existing = opts->keep_existing};
+	char program[PATH_MAX], collector[PATH_MAX];
 	enum ws_status status;
 
 	memset(result, 0, sizeof(*result));
@@ -207,14 +228,14 @@ enum ws_status ws_record_run(const struct ws_record_opts *opts, char *const argv
 	WS_FORWARD(find_collector(collector, err));
 	if (!opts->force)
 		WS_FORWARD(check_other_tools(collector, err));
-	WS_FORWARD(absolute_pattern(opts->output, pattern, err));
+	WS_FORWARD(absolute_pattern(opts->output, s.pattern, err));
 
-	status = open_session(&s, pattern, program, argv, err);
+	status = open_session(&s, program, argv, err);
 	if (status == WS_OK)
 		status = start_program(&s, collector, program, argv, result, err);
 	if (status != WS_OK) {
-		if (s.nprocesses) /* no program ran, so there is no trace either */
-			unlink(s.processes[0]->trace);
+		if (s.nprocesses && !s.processes[0]->is_settled)
+			unlink(s.processes[0]->trace); /* no program ran, so there is no trace */
 		ws_session_close(&s, 0);
 		return status;
 	}
@@ -241,6 +262,19 @@ static enum ws_status check_salvageable(const struct ws_seg_header *seg, const c
 	return WS_OK;
 }
 
+/* What the launcher that is gone had in its own memory, for all processes of the recording. */
+static enum ws_status take_names(struct ws_session *s, const struct ws_seg_header *first,
+                                 const char *path, struct ws_err *err)
+{
+	const struct ws_seg_control *control = &first->control;
+
+	WS_FAIL_IF(!memchr(control->output, 0, sizeof(control->output)), err, CORRUPT,
+	           "%s cannot be salvaged: it names no trace", path);
+	memcpy(s->pattern, control->output, sizeof(s->pattern));
+	s->keep_existing = control->keep_existing != 0;
+	return WS_OK;
+}
+
 enum ws_status ws_record_salvage(const struct ws_record_opts *opts, const char *segment,
                                  struct ws_record_result *result, struct ws_err *err)
 {
@@ -253,6 +287,8 @@ enum ws_status ws_record_salvage(const struct ws_record_opts *opts, const char *
 	memset(result, 0, sizeof(*result));
 	WS_FORWARD(ws_segment_file_open(&file, segment, err));
 	status = check_salvageable(file.seg, segment, err);
+	if (status == WS_OK)
+		status = take_names(&s, file.seg, segment, err);
 	if (status != WS_OK) {
 		ws_segment_file_close(&file);
 		return status;
@@ -263,6 +299,7 @@ enum ws_status ws_record_salvage(const struct ws_record_opts *opts, const char *
 		return WS_OK;
 	}
 	WS_FORWARD(ws_process_resume(&first, opts, &file, opts->output, err));
+	first->is_settled |= opts->output != NULL;
 	WS_FORWARD(ws_session_add(&s, first, err));
 	status = ws_session_signals(&s, &before, err);
 	if (status == WS_OK) {

@@ -31,7 +31,8 @@ struct ws_record_opts {
 	const char *output; /* pattern of the trace's name (recorder/launch/output_name.h); salvage: where
 	                       the trace is now, NULL: where it was made */
 	int keep_existing;  /* the name may get a number, so that no file is replaced */
-	const char *segment_dir; /* NULL: WS_SEG_DIR, and beside the trace when that has no room */
+	const char *segment_dir; /* this user's alone; NULL: see ws_segment_folder_make().
+	                            Beside the trace when there is none or it has no room */
 	struct ws_seg_opts segment;
 	struct ws_seg_capture capture;
 	struct ws_seg_window window; /* its begin_ns is set when the program starts */

@@ -18,13 +18,18 @@
 static void complain(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 static void complain(const char *fmt, ...)
 {
+	char *line;
 	va_list ap;
+	int n;
 
 	va_start(ap, fmt);
-	fputs(NAME ": ", stderr);
-	vfprintf(stderr, fmt, ap);
-	fputc('\n', stderr);
+	n = vasprintf(&line, fmt, ap);
 	va_end(ap);
+	if (n < 0)
+		return;
+	ws_defuse(line); /* names can have been chosen by anybody */
+	fprintf(stderr, NAME ": %s\n", line);
+	free(line);
 }
 
 /* --- the program --- */
@@ -297,8 +302,7 @@ static int record(struct ws_record_command *cmd)
 		complain("out of memory");
 		return ws_status_exit_code(WS_NO_MEMORY);
 	}
-	ws_segment_file_abandoned(cmd->record.segment_dir ? cmd->record.segment_dir : WS_SEG_DIR,
-	                          abandoned, NULL);
+	ws_segment_file_abandoned(cmd->record.segment_dir, abandoned, NULL);
 	status = ws_record_run(&cmd->record, cmd->program, &result, &err);
 	free((char *)cmd->record.options_text);
 	if (status != WS_OK) {

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "recorder/shared/segment_file.h"
+#include "recorder/shared/segment_folder.h"
 
 #define DEFAULT_BUFFER_SIZE (UINT32_C(1) << 20)
 #define DEFAULT_BUFFERS     64
@@ -349,12 +349,13 @@ static const struct option options[] = {
          "time until what was recorded is in the file, in ms (default 1000)"},
         {"--compress", "LEVEL", set_compress, 1, "zstd level, 1 to 19 (default 1)"},
         {"--segment-dir", "DIR", set_segment_dir, 1,
-         "where the shared memory lies (default " WS_SEG_DIR ")"},
+         "folder of this user's alone (mode 0700) for the shared memory (default "
+         "$XDG_RUNTIME_DIR/warpsheet or " WS_SEG_DIR "/warpsheet-UID)"},
         {"--no-args", NULL, set_no_args, 1, "keep the program's arguments out of the trace"},
         {"--force", NULL, set_force, 1, "replace another tool's injection"},
         {"--salvage", "SEGMENT", set_salvage, 0,
-         "finish the trace of a recorder that was killed; SEGMENT is what it left in " WS_SEG_DIR
-         ". -o tells where the trace is, when it was moved"},
+         "finish the trace of a recorder that was killed; SEGMENT is what it left in "
+         "that folder. -o tells where the trace is, when it was moved"},
         {"--help", NULL, set_help, 0, "print this"},
         {"-h", NULL, set_help, 0, "the same as --help"},
         {"--version", NULL, set_version, 0, "print the version"},

@@ -154,3 +154,19 @@ enum ws_status ws_output_choose(char *path, size_t size, uint32_t pid, ws_output
 	}
 	return WS_FAIL(err, USAGE, "no name is left for %s; give one with -o", first);
 }
+
+int ws_output_could_choose(const char *path, uint32_t pid, const char *choice)
+{
+	size_t stem = stem_length(path);
+	char suffix[16];
+
+	if (strncmp(choice, path, stem) != 0)
+		return 0;
+	choice += stem;
+	snprintf(suffix, sizeof(suffix), ".%u", (unsigned)pid);
+	if (!strncmp(choice, suffix, strlen(suffix)))
+		choice += strlen(suffix);
+	if (*choice == '-')
+		choice += 1 + strspn(choice + 1, "0123456789");
+	return !strcmp(choice, path + stem);
+}

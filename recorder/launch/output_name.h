@@ -35,5 +35,7 @@ typedef int (*ws_output_taken_fn)(void *ctx, const char *path);
  */
 enum ws_status ws_output_choose(char *path, size_t size, uint32_t pid, ws_output_taken_fn taken,
                                 void *ctx, struct ws_err *err);
+/* 1 when ws_output_choose() can have made `choice` of this path and pid. */
+int ws_output_could_choose(const char *path, uint32_t pid, const char *choice);
 
 #endif

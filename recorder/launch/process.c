@@ -94,6 +94,7 @@ enum ws_status ws_process_begin(struct ws_process **out, const struct ws_record_
                                 const struct ws_provenance *provenance, struct ws_err *err)
 {
 	enum ws_status status;
+	struct stat st;
 
 	status = make(out, opts, file, trace, err);
 	if (status != WS_OK) {
@@ -102,8 +103,9 @@ enum ws_status ws_process_begin(struct ws_process **out, const struct ws_record_
 	}
 	status = begin_trace(*out, provenance, err);
 	if (status != WS_OK) {
-		if ((*out)->writer) /* nothing was recorded, so there is no trace either */
-			unlink((*out)->trace);
+		/* nothing was recorded, so there is no trace either; a device stays */
+		if ((*out)->writer && !lstat(trace, &st) && S_ISREG(st.st_mode))
+			unlink(trace);
 		ws_process_free(*out);
 		*out = NULL;
 	}
@@ -145,7 +147,7 @@ enum ws_status ws_process_resume(struct ws_process **out, const struct ws_record
 		return status;
 	}
 	ws_drain_make_repeatable(p->drain);
-	p->is_settled = trace || ws_drain_flag(p->drain, WS_COMMIT_SETTLED);
+	p->is_settled = ws_drain_flag(p->drain, WS_COMMIT_SETTLED);
 	*out = p;
 	return WS_OK;
 }
@@ -169,10 +171,8 @@ int ws_process_alive(const struct ws_process *p)
 /* --- its name --- */
 
 struct claims {
-	ws_output_taken_fn taken; /* by another process of the recording */
-	void *ctx;
-	const char *own;   /* the path that it has already */
-	int keep_existing; /* a file there is not replaced */
+	const struct ws_process_naming *naming;
+	const char *own; /* the path that it has already */
 };
 
 static int is_taken(void *ctx, const char *path)
@@ -180,38 +180,83 @@ static int is_taken(void *ctx, const char *path)
 	const struct claims *claims = ctx;
 	struct stat st;
 
-	if (claims->taken(claims->ctx, path))
+	if (claims->naming->taken(claims->naming->ctx, path))
 		return 1;
-	return claims->keep_existing && strcmp(path, claims->own) != 0 && !lstat(path, &st);
+	return claims->naming->keep_existing && strcmp(path, claims->own) != 0 && !lstat(path, &st);
+}
+
+/* The name by the pattern, when no other process of the recording has it. */
+static enum ws_status plain_name(const struct ws_seg_header *seg, const char *pattern, uint32_t pid,
+                                 char out[PATH_MAX], struct ws_err *err)
+{
+	const struct ws_strings env =
+	        ws_strings_in(seg->control.environment, sizeof(seg->control.environment));
+	/* of a process that did not attach only what it had from us is known */
+	const struct ws_output_vars vars = {pid, atomic_load(&seg->attached) ? &env : NULL};
+
+	return ws_output_expand(pattern, &vars, out, PATH_MAX, err);
 }
 
 static enum ws_status final_name(const struct ws_process *p, uint32_t pid,
-                                 const struct ws_strings *env, struct claims *claims,
-                                 char out[PATH_MAX], struct ws_err *err)
+                                 const struct ws_process_naming *naming, char out[PATH_MAX],
+                                 struct ws_err *err)
 {
-	const struct ws_seg_control *control = &p->file.seg->control;
-	const struct ws_output_vars vars = {pid, env};
+	struct claims claims = {naming, p->trace};
 
-	WS_FAIL_IF(!memchr(control->output, 0, sizeof(control->output)), err, CORRUPT,
-	           "the segment names no trace");
-	WS_FORWARD(ws_output_expand(control->output, &vars, out, PATH_MAX, err));
+	WS_FORWARD(plain_name(p->file.seg, naming->pattern, pid, out, err));
 	/* the pid tells processes of one recording apart, a number recordings */
-	return ws_output_choose(out, PATH_MAX, claims->taken(claims->ctx, out) ? pid : 0, is_taken,
-	                        claims, err);
+	return ws_output_choose(out, PATH_MAX, naming->taken(naming->ctx, out) ? pid : 0, is_taken,
+	                        &claims, err);
 }
 
-void ws_process_settle(struct ws_process *p, uint32_t pid, ws_output_taken_fn taken, void *ctx)
+static enum ws_status part_of(const struct ws_segment_file *file, const char *plain,
+                              char out[PATH_MAX], struct ws_err *err)
+{
+	int n = snprintf(out, PATH_MAX, "%.*s/%s.part", (int)(strrchr(plain, '/') - plain), plain,
+	                 strrchr(file->path, '/') + 1);
+
+	WS_FAIL_IF(n < 0 || n >= PATH_MAX, err, USAGE, "the path %s is too long", plain);
+	return WS_OK;
+}
+
+enum ws_status ws_process_part(const struct ws_segment_file *file, const char *pattern,
+                               uint32_t pid, char out[PATH_MAX], struct ws_err *err)
+{
+	char plain[PATH_MAX];
+
+	WS_FORWARD(plain_name(file->seg, pattern, pid, plain, err));
+	return part_of(file, plain, out, err);
+}
+
+enum ws_status ws_process_left_at(const struct ws_segment_file *file, const char *pattern,
+                                  uint32_t pid, char out[PATH_MAX], struct ws_err *err)
+{
+	char told[sizeof(file->seg->trace_path)], plain[PATH_MAX];
+
+	memcpy(told, file->seg->trace_path, sizeof(told));
+	WS_FAIL_IF(!memchr(told, 0, sizeof(told)), err, CORRUPT,
+	           "%s cannot be salvaged: it names no trace", file->path);
+	WS_FORWARD(plain_name(file->seg, pattern, pid, plain, err));
+	WS_FORWARD(part_of(file, plain, out, err));
+	if (!strcmp(told, out))
+		return WS_OK;
+	WS_FAIL_IF(!ws_output_could_choose(plain, pid, told), err, CORRUPT,
+	           "%s cannot be salvaged: this recording gives no trace the name %s", file->path,
+	           told);
+	memcpy(out, told, strlen(told) + 1);
+	return WS_OK;
+}
+
+void ws_process_settle(struct ws_process *p, uint32_t pid, const struct ws_process_naming *naming)
 {
 	struct ws_seg_header *seg = p->file.seg;
 	struct ws_strings env =
 	        ws_strings_in(seg->control.environment, sizeof(seg->control.environment));
-	struct claims claims = {taken, ctx, p->trace, (int)seg->control.keep_existing};
 	char path[PATH_MAX], *copy = NULL;
 	struct ws_err err;
 
 	p->is_settled = 1;
-	/* of a process that did not attach only what it had from us is known */
-	if (final_name(p, pid, ws_process_pid(p) ? &env : NULL, &claims, path, &err) == WS_OK)
+	if (final_name(p, pid, naming, path, &err) == WS_OK)
 		copy = strdup(path);
 	else
 		ws_record_notice(p->opts, "%s; the trace is %s", err.text, p->trace);

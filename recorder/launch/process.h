@@ -27,7 +27,7 @@ struct ws_process {
 /*
  * Take over a segment (also when it fails) and begin its trace at this path,
  * which is copied; or go on with the trace of its last commit, if there was
- * one: at trace, NULL for where it was.
+ * one: at trace, NULL for where the segment says.
  */
 enum ws_status ws_process_begin(struct ws_process **out, const struct ws_record_opts *opts,
                                 struct ws_segment_file *file, const char *trace,
@@ -41,12 +41,32 @@ uint32_t ws_process_pid(const struct ws_process *p);
 /* 1 while a process is attached and runs. */
 int ws_process_alive(const struct ws_process *p);
 
+/* What names the traces of a recording. */
+struct ws_process_naming {
+	const char *pattern;
+	int keep_existing;        /* a file there is not replaced */
+	ws_output_taken_fn taken; /* by another process of the recording */
+	void *ctx;
+};
+
 /*
- * Give the trace the name that it has by the segment's pattern when pid is the
- * process; `taken` says which names are others' of this recording. A name that
- * cannot be had is told and the present one kept.
+ * Give the trace the name that it has by the pattern when pid is the process.
+ * A name that cannot be had is told and the present one kept.
  */
-void ws_process_settle(struct ws_process *p, uint32_t pid, ws_output_taken_fn taken, void *ctx);
+void ws_process_settle(struct ws_process *p, uint32_t pid, const struct ws_process_naming *naming);
+/*
+ * Where the trace of a further segment is begun: in the folder of the
+ * pattern's names, under the segment's own name, which is nobody else's.
+ */
+enum ws_status ws_process_part(const struct ws_segment_file *file, const char *pattern,
+                               uint32_t pid, char out[PATH_MAX], struct ws_err *err);
+/*
+ * Where a launcher that is gone left the trace of a further segment of process
+ * pid. The segment tells, but is believed only what the pattern can give:
+ * CORRUPT for any other name.
+ */
+enum ws_status ws_process_left_at(const struct ws_segment_file *file, const char *pattern,
+                                  uint32_t pid, char out[PATH_MAX], struct ws_err *err);
 
 /* Empty the segment once; statistics and commits when they are due. Returns the records read. */
 uint64_t ws_process_step(struct ws_process *p);

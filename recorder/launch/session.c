@@ -1,7 +1,6 @@
 #include "recorder/launch/session.h"
 
 #include <errno.h>
-#include <libgen.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -122,6 +121,13 @@ static int is_taken(void *ctx, const char *path)
 	return 0;
 }
 
+static void settle(struct ws_session *s, struct ws_process *p, uint32_t pid)
+{
+	const struct ws_process_naming naming = {s->pattern, s->keep_existing, is_taken, s};
+
+	ws_process_settle(p, pid, &naming);
+}
+
 /* How the process ended: known for our own child only. */
 static void finish(struct ws_session *s, struct ws_process *p)
 {
@@ -131,7 +137,7 @@ static void finish(struct ws_session *s, struct ws_process *p)
 	struct ws_err err;
 
 	if (!p->is_settled)
-		ws_process_settle(p, pid, is_taken, s);
+		settle(s, p, pid);
 	if (pid && pid == s->started && WIFEXITED(s->wait_status)) {
 		end.how = WS_END_EXITED;
 		end.code = WEXITSTATUS(s->wait_status);
@@ -155,8 +161,9 @@ static void no_trace_for(struct ws_session *s, uint32_t pid, enum ws_status stat
 	note(s, status, err);
 }
 
+/* What it says of its process is for the trace; where that lies it has no say in. */
 static enum ws_status begin_further(struct ws_session *s, struct ws_segment_file *file,
-                                    struct ws_process **out, struct ws_err *err)
+                                    uint32_t pid, struct ws_process **out, struct ws_err *err)
 {
 	const struct ws_seg_control *control = &file->seg->control;
 	char **command =
@@ -167,14 +174,29 @@ static enum ws_status begin_further(struct ws_session *s, struct ws_segment_file
 	        .options = s->opts->options_text,
 	        .no_gpu = (int)s->opts->capture.off,
 	};
-	char path[PATH_MAX + 32], dir[PATH_MAX];
+	char path[PATH_MAX];
 	enum ws_status status;
 
-	/* until it is settled; the name of the segment is nobody else's */
-	snprintf(dir, sizeof(dir), "%s", s->processes[0]->trace);
-	snprintf(path, sizeof(path), "%s/%s.part", dirname(dir), strrchr(file->path, '/') + 1);
-	status = ws_process_begin(out, s->opts, file, path, &provenance, err);
+	status = ws_process_part(file, s->pattern, pid, path, err);
+	if (status == WS_OK)
+		status = ws_process_begin(out, s->opts, file, path, &provenance, err);
+	else
+		ws_segment_file_remove(file);
 	free(command);
+	return status;
+}
+
+/* As a launcher before this one left it. */
+static enum ws_status resume_further(struct ws_session *s, struct ws_segment_file *file,
+                                     uint32_t pid, struct ws_process **out, struct ws_err *err)
+{
+	char path[PATH_MAX];
+	enum ws_status status;
+
+	status = ws_process_left_at(file, s->pattern, pid, path, err);
+	if (status == WS_OK)
+		return ws_process_resume(out, s->opts, file, path, err);
+	ws_segment_file_close(file);
 	return status;
 }
 
@@ -187,6 +209,23 @@ static uint32_t maker_of(const char *path, uint64_t *start_ticks)
 
 	*start_ticks = pid && *end == '-' ? strtoull(end + 1, NULL, 10) : 0;
 	return (uint32_t)pid;
+}
+
+/* Left alone, and not waited for: whoever made it could make us wait for ever. */
+static void note_foreign(struct ws_session *s, const struct ws_err *why)
+{
+	if (!s->foreign++)
+		s->foreign_why = *why;
+}
+
+static void tell_foreign(struct ws_session *s)
+{
+	if (s->foreign <= s->foreign_told)
+		return;
+	s->foreign_told = s->foreign;
+	ws_record_notice(s->opts, "%u file%s beside the segment %s ignored: %s", s->foreign,
+	                 s->foreign == 1 ? "" : "s", s->foreign == 1 ? "is" : "are",
+	                 s->foreign_why.text);
 }
 
 /* A segment beside the first one; it may be known, half made, or left by a killed launcher. */
@@ -207,8 +246,11 @@ static void look_at(void *ctx, const char *path)
 	pid = maker_of(path, &start_ticks);
 	/* asked first: of a process that was gone before the look nothing changes after it */
 	is_alive_yet = ws_proc_alive(pid, start_ticks);
-	if (ws_segment_file_open(&file, path, NULL) != WS_OK) {
-		if (is_alive_yet)
+	status = ws_segment_file_open(&file, path, &err);
+	if (status != WS_OK) {
+		if (status == WS_ENVIRONMENT)
+			note_foreign(s, &err);
+		else if (is_alive_yet)
 			s->look_again = 1;
 		else
 			unlink(path);
@@ -223,8 +265,8 @@ static void look_at(void *ctx, const char *path)
 		ws_segment_file_remove(&file);
 		return;
 	}
-	status = ws_drain_file_size(file.seg) ? ws_process_resume(&p, s->opts, &file, NULL, &err)
-	                                      : begin_further(s, &file, &p, &err);
+	status = ws_drain_file_size(file.seg) ? resume_further(s, &file, pid, &p, &err)
+	                                      : begin_further(s, &file, pid, &p, &err);
 	if (status == WS_OK)
 		status = ws_session_add(s, p, &err);
 	if (status != WS_OK)
@@ -246,7 +288,9 @@ static void find_further(struct ws_session *s)
 		return;
 	s->scanned = processes;
 	s->look_again = 0;
+	s->foreign = 0;
 	ws_segment_file_further(s->processes[0]->file.path, look_at, s);
+	tell_foreign(s);
 }
 
 /* --- programs that want CUDA --- */
@@ -287,7 +331,7 @@ static uint64_t pass(struct ws_session *s, int *alive)
 		gone = s->stop || !is_alive(s, p);
 		*alive |= !gone;
 		if (!p->is_settled && ws_process_pid(p))
-			ws_process_settle(p, ws_process_pid(p), is_taken, s);
+			settle(s, p, ws_process_pid(p));
 		if (gone && !is_alive(s, p))
 			ws_drain_program_ended(p->drain);
 		n += ws_process_step(p);

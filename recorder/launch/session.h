@@ -11,10 +11,17 @@ struct ws_session {
 	const struct ws_record_opts *opts;
 	struct ws_process **processes; /* [0]: the first segment's */
 	size_t nprocesses;
-	int signals;           /* signalfd, -1 = none */
-	pid_t child;           /* our child while it is not reaped, else 0 */
-	uint32_t started;      /* pid of the program we started, 0 for salvage */
-	int wait_status;       /* of the child, once reaped */
+	int signals;                 /* signalfd, -1 = none */
+	pid_t child;                 /* our child while it is not reaped, else 0 */
+	uint32_t started;            /* pid of the program we started, 0 for salvage */
+	int wait_status;             /* of the child, once reaped */
+	char pattern[WS_MAX_OUTPUT]; /* of the traces' names, absolute: the launcher's own, or of
+	                                the first segment for salvage; never of another one */
+	int keep_existing;           /* as in struct ws_record_opts, from the same place */
+	/* files beside the first segment that are not to be trusted: at this look, at the last
+	   one that the user was told of, and why the first of them */
+	unsigned foreign, foreign_told;
+	struct ws_err foreign_why;
 	int stop;              /* the user wants an end, though the program still runs */
 	uint32_t scanned;      /* further segments there were at the last look for them */
 	int look_again;        /* and one of them was not ready */

@@ -9,7 +9,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "formats/base/own_file.h"
 #include "recorder/shared/procfs.h"
+#include "recorder/shared/segment_folder.h"
 
 static enum ws_status map(struct ws_segment_file *out, int fd, struct ws_err *err)
 {
@@ -21,20 +23,58 @@ static enum ws_status map(struct ws_segment_file *out, int fd, struct ws_err *er
 	return WS_OK;
 }
 
+/*
+ * The one way to a segment, old or new, for both sides: only in a folder of
+ * this user's alone, through no link, and the file itself is this user's alone.
+ */
+static enum ws_status open_own(struct ws_segment_file *out, const char *path, int flags, int *fd,
+                               struct ws_err *err)
+{
+	enum ws_status missing = flags & O_CREAT ? WS_ENVIRONMENT : WS_IO_READ;
+	const char *problem;
+	enum ws_status status;
+	char *slash;
+	int folder;
+
+	memset(out, 0, sizeof(*out));
+	WS_FAIL_IF(strlen(path) >= sizeof(out->path), err, USAGE, "the path %s is too long", path);
+	memcpy(out->path, path, strlen(path) + 1);
+	/* cut here, for a thread's stack may be small */
+	slash = strrchr(out->path, '/');
+	if (slash)
+		*slash = 0;
+	status = ws_segment_folder_open(!slash               ? "."
+	                                : slash == out->path ? "/"
+	                                                     : out->path,
+	                                &folder, err);
+	if (slash)
+		*slash = '/';
+	WS_FORWARD(status);
+	*fd = openat(folder, slash ? slash + 1 : path,
+	             flags | O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
+	problem = *fd < 0 ? strerror(errno) : ws_own_file_problem(*fd, 077);
+	if (*fd < 0 && errno != ELOOP && errno != EACCES && errno != ENXIO)
+		status = ws_fail(err, missing, __FILE__, __LINE__, "cannot %s the segment %s: %s",
+		                 flags & O_CREAT ? "create" : "open", path, problem);
+	else if (problem)
+		status = WS_FAIL(err, ENVIRONMENT, "the file %s cannot be trusted: %s", path,
+		                 problem);
+	if (status != WS_OK && *fd >= 0)
+		close(*fd);
+	close(folder);
+	return status;
+}
+
 enum ws_status ws_segment_file_create_at(struct ws_segment_file *out, const char *path,
                                          const struct ws_seg_opts *opts, struct ws_err *err)
 {
+	const uint64_t size = ws_seg_size(opts);
 	enum ws_status status;
 	int fd, error;
 
-	memset(out, 0, sizeof(*out));
-	out->size = ws_seg_size(opts);
-	WS_FAIL_IF(!out->size, err, BUG, "a segment cannot have these sizes");
-	WS_FAIL_IF(strlen(path) >= sizeof(out->path), err, USAGE, "the path %s is too long", path);
-	memcpy(out->path, path, strlen(path) + 1);
-
-	fd = open(out->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	WS_FAIL_IF(fd < 0, err, ENVIRONMENT, "cannot create %s: %s", out->path, strerror(errno));
+	WS_FAIL_IF(!size, err, BUG, "a segment cannot have these sizes");
+	WS_FORWARD(open_own(out, path, O_CREAT | O_EXCL, &fd, err));
+	out->size = size;
 	/* reserved now: a page that is missing later would kill the program with SIGBUS */
 	error = posix_fallocate(fd, 0, (off_t)out->size);
 	status = error ? WS_FAIL(err, ENVIRONMENT, "no room for %s of %llu MiB: %s", path,
@@ -74,13 +114,12 @@ enum ws_status ws_segment_file_open(struct ws_segment_file *out, const char *pat
 	int fd;
 
 	memset(out, 0, sizeof(*out));
-	WS_FAIL_IF(strlen(path) >= sizeof(out->path), err, USAGE, "the path %s is too long", path);
-	memcpy(out->path, path, strlen(path) + 1);
-	fd = open(path, O_RDWR | O_CLOEXEC);
-	WS_FAIL_IF(fd < 0, err, IO_READ, "cannot open the segment %s: %s", path, strerror(errno));
+	WS_FAIL_IF(lstat(path, &st), err, IO_READ, "cannot open the segment %s: %s", path,
+	           strerror(errno));
+	WS_FORWARD(open_own(out, path, 0, &fd, err));
 	if (fstat(fd, &st)) {
 		status = WS_FAIL(err, IO_READ, "cannot read %s: %s", path, strerror(errno));
-	} else if (!S_ISREG(st.st_mode) || st.st_size < WS_SEG_HEADER_SIZE) {
+	} else if (st.st_size < WS_SEG_HEADER_SIZE) {
 		status = WS_FAIL(err, CORRUPT, "%s is no segment of a recording", path);
 	} else {
 		out->size = (uint64_t)st.st_size;
@@ -105,11 +144,41 @@ void ws_segment_file_close(struct ws_segment_file *file)
 	file->seg = NULL;
 }
 
+/* The folder made beside a trace is for its segments alone; it stays while there is another. */
+static void remove_folder(char *path)
+{
+	char *slash = strrchr(path, '/'), *name;
+
+	if (!slash)
+		return;
+	*slash = 0;
+	name = strrchr(path, '/');
+	name = name ? name + 1 : path;
+	if (!strncmp(name, WS_SEG_BESIDE, strlen(WS_SEG_BESIDE)))
+		rmdir(path);
+	*slash = '/';
+}
+
 void ws_segment_file_remove(struct ws_segment_file *file)
 {
-	if (file->seg)
+	if (file->seg) {
 		unlink(file->path);
+		remove_folder(file->path);
+	}
 	ws_segment_file_close(file);
+}
+
+enum ws_status ws_segment_file_create_beside(struct ws_segment_file *out, const char *file,
+                                             const struct ws_seg_opts *opts, struct ws_err *err)
+{
+	char dir[PATH_MAX];
+	enum ws_status status;
+
+	WS_FORWARD(ws_segment_folder_beside(file, dir, err));
+	status = ws_segment_file_create(out, dir, opts, err);
+	if (status != WS_OK)
+		rmdir(dir);
+	return status;
 }
 
 /* Only the header is looked at: a folder may hold many. */
@@ -132,8 +201,12 @@ static int is_abandoned(const char *path)
 static void each_with_prefix(const char *dir, const char *prefix,
                              void (*found)(void *ctx, const char *path), void *ctx)
 {
-	DIR *d = opendir(dir);
 	struct dirent *entry;
+	DIR *d = NULL;
+	int fd;
+
+	if (ws_segment_folder_open(dir, &fd, NULL) == WS_OK && !(d = fdopendir(fd)))
+		close(fd);
 
 	while (d && (entry = readdir(d))) {
 		char path[PATH_MAX];
@@ -166,8 +239,13 @@ void ws_segment_file_abandoned(const char *dir, void (*found)(void *ctx, const c
                                void *ctx)
 {
 	struct abandoned a = {found, ctx};
+	char standard[PATH_MAX];
 
-	each_with_prefix(dir, WS_SEG_PREFIX, tell_abandoned, &a);
+	if (dir)
+		each_with_prefix(dir, WS_SEG_PREFIX, tell_abandoned, &a);
+	for (unsigned i = 0; !dir && i < WS_SEG_FOLDERS; i++)
+		if (ws_segment_folder_default(i, 0, standard))
+			each_with_prefix(standard, WS_SEG_PREFIX, tell_abandoned, &a);
 }
 
 void ws_segment_file_further(const char *first_path, void (*found)(void *ctx, const char *path),

@@ -5,7 +5,6 @@
 #include "formats/base/status.h"
 #include "recorder/shared/segment.h"
 
-#define WS_SEG_DIR    "/dev/shm"
 #define WS_SEG_PREFIX "warpsheet-"
 /* After the first segment's name comes this and a process, for that process's own segment. */
 #define WS_SEG_FURTHER ".process-"
@@ -18,22 +17,33 @@ struct ws_segment_file {
 
 /*
  * Make a segment of this layout in folder dir, its space reserved, readable by
- * this user alone. ENVIRONMENT when it has no room there.
+ * this user alone. ENVIRONMENT when it has no room there; as
+ * ws_segment_folder_open() when the folder is missing or not to be trusted.
  */
 enum ws_status ws_segment_file_create(struct ws_segment_file *out, const char *dir,
                                       const struct ws_seg_opts *opts, struct ws_err *err);
 /* The same with a name of the caller's; ENVIRONMENT also when a file has it. */
 enum ws_status ws_segment_file_create_at(struct ws_segment_file *out, const char *path,
                                          const struct ws_seg_opts *opts, struct ws_err *err);
-/* Map a segment that exists. IO_READ, CORRUPT. */
+/* The same in a new folder beside a file; both go with ws_segment_file_remove(). */
+enum ws_status ws_segment_file_create_beside(struct ws_segment_file *out, const char *file,
+                                             const struct ws_seg_opts *opts, struct ws_err *err);
+/*
+ * Map a segment that exists. IO_READ, CORRUPT; ENVIRONMENT when folder or file
+ * are not this user's alone, so that nothing in the file means anything.
+ */
 enum ws_status ws_segment_file_open(struct ws_segment_file *out, const char *path,
                                     struct ws_err *err);
 /* Unmap; the file stays. Legal twice. */
 void ws_segment_file_close(struct ws_segment_file *file);
-/* Unmap and delete. */
+/* Unmap and delete, with the folder that was made for it beside a trace. */
 void ws_segment_file_remove(struct ws_segment_file *file);
 
-/* Calls found(ctx, path) for each segment in dir whose launcher is gone and that holds a trace. */
+/*
+ * Calls found(ctx, path) for each segment of this user's in dir (NULL: in the
+ * folders of ws_segment_folder_default()) whose launcher is gone and that holds
+ * a trace.
+ */
 void ws_segment_file_abandoned(const char *dir, void (*found)(void *ctx, const char *path),
                                void *ctx);
 /* The same for each segment of a further process beside the first segment, ready or not. */

@@ -136,14 +136,6 @@ static int64_t now_ms(void)
 	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-/* Control characters, which names from a trace may carry, would act on the terminal. */
-static void make_harmless(char *text)
-{
-	for (char *p = text; *p; p++)
-		if ((unsigned char)*p < 0x20 || *p == 0x7f)
-			*p = '?';
-}
-
 void ws_ui_progress(const char *what, uint64_t done, uint64_t total)
 {
 	int64_t now = now_ms();
@@ -161,7 +153,7 @@ void ws_ui_progress(const char *what, uint64_t done, uint64_t total)
 		snprintf(text, sizeof(text), "%.200s: %d %%", what, percent > 100 ? 100 : percent);
 	else
 		snprintf(text, sizeof(text), "%.200s: %llu", what, (unsigned long long)done);
-	make_harmless(text);
+	ws_defuse(text);
 	fprintf(stderr, "\rwarpsheet: %s\033[K", text);
 	progress.shown = 1;
 }
@@ -181,6 +173,6 @@ void ws_ui_say(const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	make_harmless(text);
+	ws_defuse(text);
 	fprintf(stderr, "warpsheet: %s\n", text);
 }

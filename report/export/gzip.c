@@ -3,7 +3,10 @@
 #include <errno.h>
 #include <limits.h>
 #include <sys/types.h>
+#include <unistd.h>
 #include <zlib.h>
+
+#include "formats/base/own_file.h"
 
 #define BUFFER_BYTES (1u << 17)
 
@@ -25,10 +28,16 @@ static int end(void *cookie)
 enum ws_status ws_export_gzip_open(FILE **f, const char *path, struct ws_err *err)
 {
 	const cookie_io_functions_t functions = {.write = put, .close = end};
-	gzFile gz = gzopen(path, "wbe6");
+	gzFile gz;
+	int fd;
 
 	*f = NULL;
-	WS_FAIL_IF(!gz, err, IO_WRITE, "%s", strerror(errno));
+	WS_FORWARD(ws_own_file_create(path, &fd, err));
+	gz = gzdopen(fd, "wb6");
+	if (!gz) {
+		close(fd);
+		return WS_FAIL(err, NO_MEMORY, "no memory to compress");
+	}
 	gzbuffer(gz, BUFFER_BYTES);
 	*f = fopencookie(gz, "w", functions);
 	if (!*f) {

@@ -18,7 +18,8 @@ void collect_start(uint32_t lanes, uint32_t ring_size, uint64_t defs_size)
 	        .lanes = lanes, .ring_size = ring_size, .defs_size = defs_size};
 	struct ws_err err;
 
-	cr_assert_eq(ws_segment_file_create(&file, "/tmp", &opts, &err), WS_OK, "%s", err.text);
+	cr_assert_eq(ws_segment_file_create_beside(&file, "/tmp/", &opts, &err), WS_OK, "%s",
+	             err.text);
 	setenv(WSN_ENV_INJECTION, WS_TEST_COLLECTOR, 1);
 	setenv(WS_SEG_ENV, file.path, 1);
 	cr_assert_eq(ws_trace_writer_create_mem(&writer, &(struct ws_trace_writer_opts){0}, &err),

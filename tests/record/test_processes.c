@@ -263,7 +263,8 @@ Test(processes, one_that_dies_while_it_makes_its_segment_leaves_nothing_and_hold
 	char command[1024], paths[3][RUN_PATH];
 
 	/* no process has this number; a live one's is waited for */
-	snprintf(command, sizeof(command), "echo cut off >$WARPSHEET_SEGMENT.process-4194305-1; %s",
+	snprintf(command, sizeof(command),
+	         "umask 077; echo cut off >$WARPSHEET_SEGMENT.process-4194305-1; %s",
 	         victim(0, "exit", 500));
 	cr_expect_eq(SHELL(r.trace, command), 3, "%s", r.text);
 	cr_assert_eq(run_traces(&r, paths, 3), 1, "%s", r.text);
@@ -277,7 +278,8 @@ Test(processes, a_segment_that_is_being_made_is_waited_for)
 
 	/* the shell goes at once; what it leaves behind makes a segment for 0.3 s */
 	snprintf(command, sizeof(command),
-	         "sleep 0.3 & s=$WARPSHEET_SEGMENT.process-$!-$(cut -d' ' -f22 /proc/$!/stat); "
+	         "umask 077; sleep 0.3 & s=$WARPSHEET_SEGMENT.process-$!-$(cut -d' ' -f22 "
+	         "/proc/$!/stat); "
 	         "echo not yet >$s");
 	begun = (int)time(NULL);
 	cr_expect_eq(SHELL(r.trace, command), 0, "%s", r.text);

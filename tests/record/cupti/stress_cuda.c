@@ -61,7 +61,7 @@ static void start(uint32_t slots)
 	struct ws_err err;
 	void *driver;
 
-	if (ws_segment_file_create(&file, "/tmp", &opts, &err) != WS_OK ||
+	if (ws_segment_file_create_beside(&file, "/tmp/", &opts, &err) != WS_OK ||
 	    ws_trace_writer_create_mem(&writer, &(struct ws_trace_writer_opts){0}, &err) != WS_OK ||
 	    ws_drain_create(&drain, file.seg, writer, &err) != WS_OK) {
 		fprintf(stderr, "%s\n", err.text);
