@@ -70,18 +70,18 @@ static void add_named(struct list *list, const char *pattern)
 }
 
 /* An empty argument cannot be told: it would end the list. */
-static void add_command(char *command, size_t size)
+static void add_command(char *command, size_t size, int no_args)
 {
 	ssize_t n = readlink("/proc/self/exe", command, size / 2);
 	size_t used = n > 0 ? (size_t)n + 1 : 0;
-	int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
 	size_t skip;
+	int fd;
 
-	if (fd < 0 || !used) {
-		if (fd >= 0)
-			close(fd);
+	if (!used || no_args)
 		return;
-	}
+	fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return;
 	n = read(fd, command + used, size - 1 - used);
 	close(fd);
 	/* the name that the program was called by is not one of its arguments */
@@ -105,7 +105,7 @@ static void tell_process(struct ws_seg_control *control)
 	WS_RANK_VARIABLES(X)
 #undef X
 	add_named(&env, control->output);
-	add_command(control->command, sizeof(control->command));
+	add_command(control->command, sizeof(control->command), control->no_args != 0);
 }
 
 /* --- claiming --- */
@@ -143,6 +143,7 @@ static void inherit(struct ws_seg_header *seg, const struct ws_seg_header *first
 	seg->base_realtime_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 	seg->launcher.start_ticks = first->launcher.start_ticks;
 	atomic_store(&seg->launcher.pid, atomic_load(&first->launcher.pid));
+	seg->control.no_args = first->control.no_args;
 	memcpy(seg->control.output, first->control.output, sizeof(seg->control.output));
 	seg->control.keep_existing = first->control.keep_existing;
 	seg->capture = first->capture;

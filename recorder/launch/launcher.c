@@ -157,6 +157,7 @@ static enum ws_status open_session(struct ws_session *s, const char *program, ch
 		         strrchr(file.path, '/') + 1 + strlen(WS_SEG_PREFIX));
 	file.seg->base_realtime_ns = ws_record_clock_ns(CLOCK_REALTIME);
 	control = &file.seg->control;
+	control->no_args = (uint32_t)opts->no_args;
 	memcpy(control->output, s->pattern, strlen(s->pattern) + 1);
 	control->keep_existing = (uint32_t)opts->keep_existing;
 	file.seg->capture = opts->capture;
@@ -219,7 +220,8 @@ static void take_wait_status(const struct ws_session *s, struct ws_record_result
 enum ws_status ws_record_run(const struct ws_record_opts *opts, char *const argv[],
                              struct ws_record_result *result, struct ws_err *err)
 {
-	struct ws_session s = {.opts = opts, .signals = -1, .keep_existing = opts->keep_existing};
+	struct ws_session s = {.opts = opts, .signals = -1, .keep_existing = opts->keep_existing,
+	                       .no_args = opts->no_args};
 	char program[PATH_MAX], collector[PATH_MAX];
 	enum ws_status status;
 
@@ -272,13 +274,15 @@ static enum ws_status take_names(struct ws_session *s, const struct ws_seg_heade
 	           "%s cannot be salvaged: it names no trace", path);
 	memcpy(s->pattern, control->output, sizeof(s->pattern));
 	s->keep_existing = control->keep_existing != 0;
+	s->no_args |= control->no_args != 0;
 	return WS_OK;
 }
 
 enum ws_status ws_record_salvage(const struct ws_record_opts *opts, const char *segment,
                                  struct ws_record_result *result, struct ws_err *err)
 {
-	struct ws_session s = {.opts = opts, .signals = -1, .look_again = 1};
+	struct ws_session s = {.opts = opts, .signals = -1, .look_again = 1,
+	                       .no_args = opts->no_args};
 	struct ws_segment_file file;
 	struct ws_process *first;
 	enum ws_status status;

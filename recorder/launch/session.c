@@ -170,7 +170,7 @@ static enum ws_status begin_further(struct ws_session *s, struct ws_segment_file
 	        ws_strings_array(ws_strings_in(control->command, sizeof(control->command)));
 	const struct ws_provenance provenance = {
 	        .program = command ? command[0] : NULL,
-	        .arguments = command && command[0] && !s->opts->no_args ? command + 1 : NULL,
+	        .arguments = command && command[0] && !s->no_args ? command + 1 : NULL,
 	        .options = s->opts->options_text,
 	        .no_gpu = (int)s->opts->capture.off,
 	};

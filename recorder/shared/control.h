@@ -65,6 +65,7 @@ enum ws_profiler_state {
 /* Part of the segment's header. */
 struct ws_seg_control {
 	/* fixed by the launcher before the program starts; further segments get a copy */
+	uint32_t no_args;           /* 1: arguments of programs are not kept, not even here */
 	char output[WS_MAX_OUTPUT]; /* absolute pattern of the traces' names */
 	uint32_t keep_existing;     /* 1: a name that a file has is not taken */
 	struct ws_seg_window window;

@@ -19,7 +19,7 @@
 #include "recorder/shared/segment_capture.h"
 
 #define WS_SEG_MAGIC        UINT64_C(0x31474553534c5157) /* "WQLSSEG1" */
-#define WS_SEG_VERSION      2
+#define WS_SEG_VERSION      3
 #define WS_SEG_HEADER_SIZE  16384
 #define WS_SEG_ENV          "WARPSHEET_SEGMENT"
 #define WS_SEG_MAX_LANES    1024

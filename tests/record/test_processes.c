@@ -1,5 +1,6 @@
 /* A recording of several processes: a trace for each, whatever becomes of them. */
 #include <criterion/criterion.h>
+#include <glob.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -385,6 +386,42 @@ Test(processes, salvage_of_a_killed_launcher_s_first_segment_finishes_all_traces
 		end();
 		begin();
 	}
+}
+
+/* The further process has told its command, and the launcher dies before it has looked. */
+Test(processes, no_args_holds_after_salvage_for_a_process_whose_trace_had_not_begun)
+{
+	char command[2048], paths[3][RUN_PATH], segment[2 * RUN_PATH];
+	glob_t found;
+	pid_t pid;
+
+	snprintf(command, sizeof(command),
+	         "%s & while ! [ -e go ]; do sleep 0.01; done; %s & wait",
+	         victim(0, "until-killed", 6000), victim(1, "until-killed", 7000));
+	pid = run_start(&r, (const char *const[]){"-o", r.trace, "--segment-dir", r.segments,
+	                                          "--buffers", "2", "--buffer-size", "16M",
+	                                          "--no-args", "--", "/bin/sh", "-c", command,
+	                                          NULL});
+	wait_rounds(0, 500);
+	kill(pid, SIGSTOP);
+	snprintf(segment, sizeof(segment), "%s/go", r.dir);
+	fclose(fopen(segment, "w"));
+	wait_rounds(1, 500);
+	kill(pid, SIGKILL);
+	cr_expect_eq(run_wait(&r, pid), 137);
+	snprintf(segment, sizeof(segment), "%s/*.process-*", r.segments);
+	cr_assert_eq(glob(segment, 0, NULL, &found), 0);
+	*strstr(found.gl_pathv[0], ".process-") = 0;
+	cr_expect_eq(RUN(&r, "--salvage", found.gl_pathv[0]), 0, "%s", r.text);
+	cr_assert_eq(run_traces(&r, paths, 3), 2, "%s", r.text);
+	for (int t = 0; t < 2; t++) {
+		struct probe p = open_whole(paths[t]);
+
+		cr_expect_null(probe_meta(&p, "program.arguments"));
+		cr_expect_not_null(probe_meta(&p, "program.path"));
+		probe_close(&p);
+	}
+	globfree(&found);
 }
 
 Test(processes, a_signal_ends_the_program_and_a_second_one_the_recording_of_what_it_left)
