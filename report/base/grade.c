@@ -1,0 +1,328 @@
+#include "report/base/grade.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/base/stat.h"
+
+const char *ws_grade_name(enum ws_grade grade)
+{
+	static const char *const names[] = {
+#define X(NAME, time, count) time,
+	        WS_GRADE_LIST(X)
+#undef X
+	};
+
+	return names[grade];
+}
+
+const char *ws_grade_count_name(enum ws_grade grade)
+{
+	static const char *const names[] = {
+#define X(NAME, time, count) count,
+	        WS_GRADE_LIST(X)
+#undef X
+	};
+
+	return names[grade];
+}
+
+/* Mean and variance of values that may be few. */
+struct moments {
+	size_t n;
+	double mean, variance; /* divisor n - 1; 0 for one value */
+};
+
+static struct moments moments_of(const double *v, size_t n)
+{
+	struct moments m = {.n = n};
+
+	for (size_t i = 0; i < n; i++)
+		m.mean += v[i];
+	m.mean /= (double)n;
+	for (size_t i = 0; i < n; i++)
+		m.variance += (v[i] - m.mean) * (v[i] - m.mean);
+	m.variance = n > 1 ? m.variance / (double)(n - 1) : 0;
+	return m;
+}
+
+static int by_value(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* Sorts v. */
+static double median_of(double *v, size_t n)
+{
+	qsort(v, n, sizeof(*v), by_value);
+	return n % 2 ? v[n / 2] : (v[n / 2 - 1] + v[n / 2]) / 2;
+}
+
+/*
+ * How many independent values n values are worth, from their correlation with
+ * their predecessor: n (1 - r) / (1 + r), as for an autoregressive series of
+ * first order. Drift (clocks, heat) makes neighbours alike; unlike neighbours
+ * are not counted as more than n.
+ */
+static double independent_values(const double *v, const struct moments *m)
+{
+	double r = 0;
+
+	if (m->n < 4 || m->variance <= 0)
+		return (double)m->n;
+	for (size_t i = 1; i < m->n; i++)
+		r += (v[i] - m->mean) * (v[i - 1] - m->mean);
+	r /= m->variance * (double)(m->n - 1);
+	/* the estimate is too low by about (1 + 3 r) / n: Kendall, Biometrika 41 (1954) 403 */
+	r += (1 + 3 * r) / (double)m->n;
+	r = r < 0 ? 0 : r > 0.95 ? 0.95 : r;
+	return fmax(1, (double)m->n * (1 - r) / (1 + r));
+}
+
+/* One side as a centre and what is known of its error. */
+struct centre {
+	double value; /* log of the typical step */
+	double error2, df;
+	double spread2; /* variance between recordings */
+};
+
+/* Logs of the medians of the recordings into out. scratch holds the steps of the longest. */
+static void recording_medians(const struct ws_samples *s, double *scratch, double *out)
+{
+	const double *v = s->values;
+
+	for (size_t r = 0; r < s->recordings; r++) {
+		memcpy(scratch, v, s->steps[r] * sizeof(*scratch));
+		out[r] = log(median_of(scratch, s->steps[r]));
+		v += s->steps[r];
+	}
+}
+
+/*
+ * Variance of what scatters around the median, late steps apart: 1.4826 times the median
+ * deviation is the standard deviation of normal values. With few values, or when most are
+ * equal, the plain variance. Sorts scratch.
+ */
+static double scatter(const struct moments *m, double *scratch)
+{
+	double middle = median_of(scratch, m->n), deviation;
+
+	if (m->n < 5)
+		return m->variance;
+	for (size_t i = 0; i < m->n; i++)
+		scratch[i] = fabs(scratch[i] - middle);
+	deviation = 1.4826 * median_of(scratch, m->n);
+	return deviation > 0 ? fmin(deviation * deviation, m->variance) : m->variance;
+}
+
+/*
+ * Few recordings: their centre moves by the noise of its steps and by the noise
+ * between runs, which steps of one run cannot show. The median of n normal
+ * values has pi / 2 times the variance of their mean.
+ */
+static struct centre centre_by_steps(const struct ws_samples *s, const double *medians,
+                                     double *scratch, double run_noise)
+{
+	struct centre c = {.spread2 = run_noise * run_noise};
+	double within = 0, freedom = 0;
+	const double *v = s->values;
+
+	for (size_t r = 0; r < s->recordings; r++) {
+		struct moments m;
+
+		for (size_t i = 0; i < s->steps[r]; i++)
+			scratch[i] = log(v[i]);
+		m = moments_of(scratch, s->steps[r]);
+		c.value += medians[r] / (double)s->recordings;
+		if (m.n > 1) {
+			double worth = independent_values(scratch, &m);
+
+			within += (m.n > 2 ? M_PI_2 : 1) * scatter(&m, scratch) / worth;
+			freedom += fmax(1, worth - 1);
+		}
+		v += s->steps[r];
+	}
+	within /= (double)(s->recordings * s->recordings);
+	c.error2 = within + c.spread2 / (double)s->recordings;
+	/* the noise between runs is assumed, not estimated: it costs no freedom */
+	c.df = within > 0 ? freedom * c.error2 * c.error2 / (within * within) : 1e6;
+	return c;
+}
+
+static struct centre centre_by_recordings(const double *medians, size_t n)
+{
+	struct moments m = moments_of(medians, n);
+
+	return (struct centre){.value = m.mean,
+	                       .error2 = m.variance / (double)n,
+	                       .df = (double)(n - 1),
+	                       .spread2 = m.variance};
+}
+
+static void set_interval(struct ws_comparison *c, const struct centre *a, const struct centre *b)
+{
+	double change = b->value - a->value, half = 0, e2 = a->error2 + b->error2;
+
+	c->ratio = exp(change);
+	c->error = sqrt(e2);
+	c->spread = sqrt((a->spread2 + b->spread2) / 2);
+	if (e2 > 0) {
+		/* Welch and Satterthwaite */
+		c->df = e2 * e2 / (a->error2 * a->error2 / a->df + b->error2 * b->error2 / b->df);
+		half = ws_stat_t_quantile(0.5 + WS_GRADE_CONFIDENCE / 2, c->df) * c->error;
+		c->p = 2 * (1 - ws_stat_t_cdf(fabs(change) / c->error, c->df));
+	} else {
+		c->df = a->df + b->df;
+		c->p = change == 0 ? 1 : 0; /* nothing varies at all */
+	}
+	c->low = exp(change - half);
+	c->high = exp(change + half);
+}
+
+static size_t count_steps(const struct ws_samples *s)
+{
+	size_t n = 0;
+
+	for (size_t r = 0; r < s->recordings; r++)
+		n += s->steps[r];
+	return n;
+}
+
+/* The same recordings: nothing between them is by chance. */
+static bool are_identical(const struct ws_samples *a, const struct ws_samples *b, size_t steps)
+{
+	return a->recordings == b->recordings &&
+	       !memcmp(a->steps, b->steps, a->recordings * sizeof(*a->steps)) &&
+	       !memcmp(a->values, b->values, steps * sizeof(*a->values));
+}
+
+enum ws_status ws_compare(const struct ws_samples *a, const struct ws_samples *b,
+                          const struct ws_grade_opts *opts, struct ws_comparison *out,
+                          struct ws_err *err)
+{
+	const struct ws_samples *side[2] = {a, b};
+	double *medians[2] = {NULL, NULL}, *scratch = NULL;
+	struct centre centre[2];
+	enum ws_status status = WS_OK;
+	bool by_recordings =
+	        a->recordings >= WS_GRADE_RECORDINGS && b->recordings >= WS_GRADE_RECORDINGS;
+
+	*out = (struct ws_comparison){.ratio = NAN,
+	                              .low = NAN,
+	                              .high = NAN,
+	                              .p = NAN,
+	                              .error = NAN,
+	                              .grade = WS_GRADE_AMBIGUOUS};
+	for (int i = 0; i < 2; i++) {
+		out->recordings[i] = side[i]->recordings;
+		out->steps[i] = count_steps(side[i]);
+	}
+	if (!out->steps[0] || !out->steps[1])
+		return WS_OK;
+	scratch = calloc(out->steps[0] > out->steps[1] ? out->steps[0] : out->steps[1],
+	                 sizeof(*scratch));
+	for (int i = 0; i < 2 && scratch; i++) {
+		medians[i] = calloc(side[i]->recordings, sizeof(*medians[i]));
+		if (!medians[i])
+			break;
+		recording_medians(side[i], scratch, medians[i]);
+		centre[i] = by_recordings ? centre_by_recordings(medians[i], side[i]->recordings)
+		                          : centre_by_steps(side[i], medians[i], scratch,
+		                                            opts->run_noise);
+	}
+	if (medians[1]) {
+		out->identical = are_identical(a, b, out->steps[0]);
+		if (out->identical)
+			centre[0].error2 = centre[1].error2 = 0;
+		out->basis = by_recordings ? WS_BASIS_RECORDINGS : WS_BASIS_STEPS;
+		set_interval(out, &centre[0], &centre[1]);
+	} else {
+		status = WS_FAIL(err, NO_MEMORY, "no memory to compare %zu steps",
+		                 out->steps[0] + out->steps[1]);
+	}
+	free(medians[0]);
+	free(medians[1]);
+	free(scratch);
+	return status;
+}
+
+/* --- grades ---------------------------------------------------------------------------- */
+
+static int by_p(const void *a, const void *b)
+{
+	double x = (*(struct ws_comparison *const *)a)->p,
+	       y = (*(struct ws_comparison *const *)b)->p;
+
+	return (x > y) - (x < y);
+}
+
+static enum ws_grade grade_of(const struct ws_comparison *c, const struct ws_grade_opts *opts)
+{
+	double effect = fabs(log(c->ratio)), same = 1 + opts->same_within;
+
+	/* one step of one recording has no scatter of its own: without noise assumed, no claim */
+	if (c->identical)
+		return WS_GRADE_SAME;
+	if (isnan(c->p) || (c->error == 0 && (c->steps[0] < 2 || c->steps[1] < 2)))
+		return WS_GRADE_AMBIGUOUS;
+	if ((c->low > 1 || c->high < 1) && c->discovered && effect >= log1p(opts->min_effect))
+		return c->ratio < 1 ? WS_GRADE_FASTER : WS_GRADE_SLOWER;
+	if (c->low >= 1 / same && c->high <= same)
+		return WS_GRADE_SAME;
+	return WS_GRADE_AMBIGUOUS;
+}
+
+enum ws_status ws_grade_rows(struct ws_comparison *const *rows, size_t n,
+                             const struct ws_grade_opts *opts, struct ws_err *err)
+{
+	struct ws_comparison **order = calloc(n ? n : 1, sizeof(*order));
+	size_t judged = 0, discovered = 0;
+
+	if (!order)
+		return WS_FAIL(err, NO_MEMORY, "no memory to grade %zu rows", n);
+	for (size_t i = 0; i < n; i++)
+		if (rows[i]->grade != WS_GRADE_UNLIKE && !isnan(rows[i]->p))
+			order[judged++] = rows[i];
+	qsort(order, judged, sizeof(*order), by_p);
+	for (size_t i = 0; i < judged; i++)
+		if (order[i]->p <= WS_GRADE_FALSE_DISCOVERY * (double)(i + 1) / (double)judged)
+			discovered = i + 1;
+	for (size_t i = 0; i < judged; i++)
+		order[i]->discovered = i < discovered;
+	for (size_t i = 0; i < n; i++)
+		if (rows[i]->grade != WS_GRADE_UNLIKE)
+			rows[i]->grade = grade_of(rows[i], opts);
+	free(order);
+	return WS_OK;
+}
+
+/* --- what could have been found -------------------------------------------------------- */
+
+#define POWER 0.8
+
+static double reach(double error, double df)
+{
+	return (ws_stat_t_quantile(0.5 + WS_GRADE_CONFIDENCE / 2, df) +
+	        ws_stat_t_quantile(POWER, df)) *
+	       error;
+}
+
+double ws_grade_detectable(const struct ws_comparison *c)
+{
+	if (isnan(c->error) || c->df <= 0)
+		return NAN;
+	return expm1(reach(c->error, c->df));
+}
+
+unsigned ws_grade_recordings_for(const struct ws_comparison *c, double effect)
+{
+	if (isnan(c->error) || !(effect > 0))
+		return 0;
+	for (unsigned n = WS_GRADE_RECORDINGS; n <= 1000; n++)
+		if (reach(c->spread * sqrt(2.0 / n), 2.0 * (n - 1)) <= log1p(effect))
+			return n;
+	return 0;
+}

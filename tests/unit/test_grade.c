@@ -1,0 +1,273 @@
+/* Grades: by hand, by symmetry, and by experiment. */
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "report/base/grade.h"
+
+/* Numbers that are the same on every machine. */
+static uint64_t state;
+
+static double uniform(void)
+{
+	state = state * 6364136223846793005u + 1442695040888963407u;
+	return ((double)(state >> 11) + 0.5) / 9007199254740992.0;
+}
+
+static double normal(void)
+{
+	return sqrt(-2 * log(uniform())) * cos(2 * M_PI * uniform());
+}
+
+#define MOST 64
+struct side {
+	double values[MOST * 16];
+	size_t steps[16];
+	struct ws_samples samples;
+};
+
+/*
+ * Recordings of one thing as GPUs give them: each run has its own level (clocks, placement),
+ * its steps drift slowly and scatter, and now and then one is late.
+ */
+static void record(struct side *s, size_t recordings, size_t steps, double level, double between,
+                   double within)
+{
+	size_t n = 0;
+
+	for (size_t r = 0; r < recordings; r++) {
+		double run = level * exp(between * normal()), drift = 0;
+
+		for (size_t i = 0; i < steps; i++) {
+			drift = 0.6 * drift + within * normal();
+			s->values[n++] = run * exp(drift) * (uniform() < 0.02 ? 1.3 : 1);
+		}
+		s->steps[r] = steps;
+	}
+	s->samples = (struct ws_samples){s->values, s->steps, recordings};
+}
+
+static struct ws_comparison graded(const struct side *a, const struct side *b,
+                                   const struct ws_grade_opts *opts)
+{
+	struct ws_comparison c, *row = &c;
+
+	cr_assert_eq(ws_compare(&a->samples, &b->samples, opts, &c, NULL), WS_OK);
+	cr_assert_eq(ws_grade_rows(&row, 1, opts, NULL), WS_OK);
+	return c;
+}
+
+static const struct ws_grade_opts defaults = WS_GRADE_OPTS_DEFAULT;
+
+Test(grade, three_recordings_by_hand)
+{
+	/* logs of the medians are 0, 0.01, 0.02 and 0.1, 0.11, 0.12: Welch is Student with df 4 */
+	struct side a = {.steps = {1, 1, 1}}, b = {.steps = {1, 1, 1}};
+	struct ws_comparison c;
+
+	for (int i = 0; i < 3; i++) {
+		a.values[i] = exp(0.01 * i);
+		b.values[i] = exp(0.1 + 0.01 * i);
+	}
+	a.samples = (struct ws_samples){a.values, a.steps, 3};
+	b.samples = (struct ws_samples){b.values, b.steps, 3};
+	c = graded(&a, &b, &defaults);
+	cr_assert_eq(c.basis, WS_BASIS_RECORDINGS);
+	cr_assert_float_eq(c.ratio, exp(0.1), 1e-12);
+	cr_assert_float_eq(c.df, 4, 1e-9);
+	/* t(0.975, 4) = 2.776445; error = sqrt(2 * 0.0001 / 3) */
+	cr_assert_float_eq(c.low, exp(0.1 - 2.7764451052 * sqrt(0.0002 / 3)), 1e-9);
+	cr_assert_float_eq(c.high, exp(0.1 + 2.7764451052 * sqrt(0.0002 / 3)), 1e-9);
+	cr_assert_eq(c.grade, WS_GRADE_SLOWER);
+}
+
+Test(grade, itself_is_the_same)
+{
+	struct side a;
+	struct ws_comparison c;
+
+	state = 1;
+	for (size_t recordings = 1; recordings <= 5; recordings++) {
+		record(&a, recordings, 10, 1e6, 0.001, 0.002);
+		c = graded(&a, &a, &(struct ws_grade_opts){0.01, 0.03, 0.002});
+		cr_assert_eq(c.grade, WS_GRADE_SAME, "%zu recordings: %s, %f..%f", recordings,
+		             ws_grade_name(c.grade), c.low, c.high);
+		cr_assert_eq(c.ratio, 1);
+	}
+}
+
+Test(grade, mirrors)
+{
+	struct side a, b;
+
+	state = 2;
+	for (size_t recordings = 1; recordings <= 6; recordings++) {
+		struct ws_comparison ab, ba;
+
+		record(&a, recordings, 7, 1e6, 0.01, 0.01);
+		record(&b, 7 - recordings, 9, 1.07e6, 0.01, 0.01);
+		ab = graded(&a, &b, &defaults);
+		ba = graded(&b, &a, &defaults);
+		cr_assert_float_eq(ab.ratio * ba.ratio, 1, 1e-12);
+		cr_assert_float_eq(ab.low * ba.high, 1, 1e-12);
+		cr_assert_float_eq(ab.p, ba.p, 1e-12);
+		cr_assert_eq(ab.grade == WS_GRADE_SLOWER, ba.grade == WS_GRADE_FASTER);
+		cr_assert_eq(ab.grade == WS_GRADE_SAME, ba.grade == WS_GRADE_SAME);
+	}
+}
+
+/* Of pairs of the same thing, how many are called different? */
+static unsigned false_alarms(unsigned pairs, size_t recordings, double between, double within,
+                             const struct ws_grade_opts *opts)
+{
+	unsigned alarms = 0;
+
+	for (unsigned i = 0; i < pairs; i++) {
+		struct side a, b;
+		struct ws_comparison c;
+
+		record(&a, recordings, 8, 1e6, between, within);
+		record(&b, recordings, 8, 1e6, between, within);
+		c = graded(&a, &b, opts);
+		alarms += c.grade == WS_GRADE_FASTER || c.grade == WS_GRADE_SLOWER;
+	}
+	return alarms;
+}
+
+Test(grade, the_same_is_seldom_called_different)
+{
+	static const double between[] = {0.002, 0.01, 0.04};
+
+	state = 3;
+	for (size_t i = 0; i < 3; i++) {
+		for (size_t recordings = 1; recordings <= 5; recordings++) {
+			struct ws_grade_opts opts = {0.01, 0.03, between[i]};
+			unsigned alarms =
+			        false_alarms(2000, recordings, between[i], between[i] / 2, &opts);
+
+			/* 5 % is 100; three standard deviations of that count are 30 */
+			cr_expect_leq(alarms, 130, "%zu recordings, noise %g: %u of 2000",
+			              recordings, between[i], alarms);
+		}
+	}
+}
+
+/* Steps of one run do not show the noise between runs: this is what made two of three pairs
+ * of identical runs "differ beyond noise". */
+Test(grade, without_noise_between_runs_identical_runs_differ)
+{
+	struct ws_grade_opts blind = {0.01, 0.03, 0};
+	unsigned alarms;
+
+	state = 4;
+	alarms = false_alarms(500, 1, 0.03, 0.005, &blind);
+	cr_assert_gt(alarms, 200, "%u of 500", alarms);
+}
+
+Test(grade, two_percent_with_five_recordings_is_found)
+{
+	unsigned found = 0, wrong = 0;
+
+	state = 5;
+	for (int i = 0; i < 1000; i++) {
+		struct side a, b;
+		struct ws_comparison c;
+
+		record(&a, 5, 20, 1e6, 0.005, 0.005);
+		record(&b, 5, 20, 1.02e6, 0.005, 0.005);
+		c = graded(&a, &b, &defaults);
+		found += c.grade == WS_GRADE_SLOWER;
+		wrong += c.grade == WS_GRADE_FASTER;
+	}
+	cr_assert_geq(found, 950, "%u of 1000", found);
+	cr_assert_eq(wrong, 0);
+}
+
+Test(grade, many_rows_are_judged_together)
+{
+	enum { ROWS = 200 };
+	unsigned alone = 0, together = 0;
+
+	state = 6;
+	for (int table = 0; table < 20; table++) {
+		static struct ws_comparison c[ROWS];
+		struct ws_comparison *rows[ROWS];
+
+		for (int i = 0; i < ROWS; i++) {
+			struct side a, b;
+
+			record(&a, 4, 4, 1e6, 0.02, 0.01);
+			record(&b, 4, 4, 1e6, 0.02, 0.01);
+			cr_assert_eq(ws_compare(&a.samples, &b.samples, &defaults, &c[i], NULL),
+			             WS_OK);
+			rows[i] = &c[i];
+			alone += c[i].p < 0.05;
+		}
+		cr_assert_eq(ws_grade_rows(rows, ROWS, &defaults, NULL), WS_OK);
+		for (int i = 0; i < ROWS; i++)
+			together += c[i].grade == WS_GRADE_FASTER || c[i].grade == WS_GRADE_SLOWER;
+	}
+	cr_assert_gt(alone, 100, "%u of 4000", alone);
+	cr_assert_lt(together, 10, "%u of 4000", together);
+}
+
+Test(grade, unknown_is_ambiguous)
+{
+	struct side a = {.values = {1e6}, .steps = {1}}, b = {.values = {2e6}, .steps = {1}},
+	            none = {0};
+	struct ws_grade_opts blind = {0.01, 0.03, 0};
+	struct ws_comparison c;
+
+	a.samples = (struct ws_samples){a.values, a.steps, 1};
+	b.samples = (struct ws_samples){b.values, b.steps, 1};
+	c = graded(&a, &none, &defaults);
+	cr_assert_eq(c.basis, WS_BASIS_NONE);
+	cr_assert(isnan(c.ratio) && isnan(c.low) && isnan(c.p));
+	cr_assert_eq(c.grade, WS_GRADE_AMBIGUOUS);
+	/* one step a side and no noise assumed: nothing is known of its scatter */
+	cr_assert_eq(graded(&a, &b, &blind).grade, WS_GRADE_AMBIGUOUS);
+	/* with noise assumed, twice as long is slower */
+	cr_assert_eq(graded(&a, &b, &defaults).grade, WS_GRADE_SLOWER);
+}
+
+Test(grade, small_effects_are_no_verdict)
+{
+	struct side a = {.steps = {1, 1, 1}}, b = {.steps = {1, 1, 1}};
+	struct ws_comparison c;
+
+	for (int i = 0; i < 3; i++) {
+		a.values[i] = 1e6 + i;
+		b.values[i] = 1.005e6 + i;
+	}
+	a.samples = (struct ws_samples){a.values, a.steps, 3};
+	b.samples = (struct ws_samples){b.values, b.steps, 3};
+	c = graded(&a, &b, &defaults);
+	cr_assert_gt(c.low, 1);
+	cr_assert_eq(c.grade, WS_GRADE_SAME, "half a per cent, exactly known");
+}
+
+Test(grade, what_could_have_been_found)
+{
+	struct side a, b;
+	struct ws_comparison c;
+	unsigned need, found = 0;
+	double effect;
+
+	state = 7;
+	record(&a, 5, 20, 1e6, 0.01, 0.002);
+	record(&b, 5, 20, 1e6, 0.01, 0.002);
+	c = graded(&a, &b, &defaults);
+	effect = ws_grade_detectable(&c);
+	cr_assert(effect > 0.005 && effect < 0.1, "%g", effect);
+	/* as many recordings as it asks for find the effect as often as it says */
+	c.spread = 0.01;
+	need = ws_grade_recordings_for(&c, 0.02);
+	cr_assert(need >= 4 && need <= 12, "%u", need);
+	for (int i = 0; i < 1000; i++) {
+		record(&a, need, 8, 1e6, 0.01, 0.0001);
+		record(&b, need, 8, 1.02e6, 0.01, 0.0001);
+		found += graded(&a, &b, &defaults).grade == WS_GRADE_SLOWER;
+	}
+	cr_assert(found > 740 && found < 900, "%u of 1000 with %u recordings", found, need);
+	cr_assert_eq(ws_grade_recordings_for(&c, 0), 0);
+}
