@@ -62,6 +62,10 @@ void ws_advice_add(struct ws_advice *a, enum ws_rule rule, enum ws_severity seve
 		a->findings = grown;
 		a->allocated = n;
 	}
+	/* under one per cent of the time nothing is worth acting on first */
+	if (severity == WS_SEVERITY_STRONG && !isnan(gain_ns) &&
+	    100 * gain_ns < WS_WAIT_PERCENT * (double)a->idle.wall_ns)
+		severity = WS_SEVERITY_WEAK;
 	a->findings[a->n++] =
 	        (struct ws_finding){rule, severity, gain_ns / a->samples, scope, evidence, advice};
 	a->fired[rule] = 1;
@@ -326,9 +330,9 @@ static enum ws_status prepare(struct ws_advice *a, struct ws_err *err)
 	if (!a->counts || !a->traits || !a->config_ns || !a->class_ns)
 		return no_memory(err);
 	WS_FORWARD(ws_step_times(m, a->tab->sel, &a->times, err));
-	WS_FORWARD(ws_launch_bound(m, a->tab->sel, &a->launch, err));
+	WS_FORWARD(ws_idle_find(m, a->tab->sel, true, &a->idle, err));
 	a->samples = a->times.nmeasured ? (double)a->times.nmeasured : 1;
-	a->step_ns = (double)a->launch.wall_ns / a->samples;
+	a->step_ns = (double)a->idle.wall_ns / a->samples;
 	count_kernels(a);
 	WS_FORWARD(find_traits(a, err));
 	return group_work(a, err);
@@ -389,6 +393,7 @@ void ws_advice_release(struct ws_advice *a)
 	free(a->config_ns);
 	free(a->class_ns);
 	free(a->work);
+	ws_idle_release(&a->idle);
 	ws_cost_ops_release(&a->costs);
 	ws_step_times_release(&a->times);
 	*a = (struct ws_advice){0};

@@ -8,6 +8,7 @@
 
 #include "report/advice/advice.def"
 #include "report/analysis/cost_ops.h"
+#include "report/analysis/idle.h"
 #include "report/analysis/steps.h"
 
 enum ws_rule {
@@ -57,7 +58,7 @@ struct ws_advice {
 	double samples; /* measured steps, else 1 */
 	double step_ns; /* wall time of one */
 	struct ws_step_times times;
-	struct ws_launch_verdict launch;
+	struct ws_idle idle;
 	struct ws_cost_ops costs;
 	struct ws_work_group *work; /* by GPU time, longest first */
 	size_t nwork;
@@ -77,19 +78,8 @@ struct ws_advice {
 enum ws_status ws_advice_find(const struct ws_tab *tab, struct ws_advice *out, struct ws_err *err);
 void ws_advice_release(struct ws_advice *a);
 
-/*
- * Ranges that wait for their launches, by rule A1. The time of a range is from the start of its
- * first kernel to the end of its last one, summed over its instances; busy is when any kernel or
- * graph ran on the device in that time. out has an entry a path of the model. O(n log n).
- * A diff gives no verdict on dtypes for a path that is launch-bound.
- */
-struct ws_path_launch {
-	uint64_t kernels, short_kernels; /* short: under WS_A1_KERNEL_US */
-	int64_t busy_ns, wall_ns;
-	int launch_bound;
-};
-enum ws_status ws_advice_launch_paths(const struct ws_model *m, const struct ws_selection *sel,
-                                      struct ws_path_launch *out, struct ws_err *err);
+/* Is a range path launch-bound by rule A1? A diff gives no verdict on dtypes for one that is. */
+int ws_path_is_launch_bound(const struct ws_idle *idle, uint32_t path);
 
 /* --- for the rules, report/advice/ --- */
 

@@ -79,7 +79,7 @@ static char *describe_classes(struct ws_advice *a)
 
 enum ws_status ws_rule_other_work(struct ws_advice *a, struct ws_err *err)
 {
-	int64_t products = 0, comm = a->class_ns[WS_TEXT_COMM], all = a->gpu_ns - comm;
+	int64_t products = 0, unknown = a->class_ns[WS_TEXT_EMPTY], other = a->gpu_ns - unknown;
 	int64_t fused = a->class_ns[WS_TEXT_SCALE] + a->class_ns[WS_TEXT_MASK];
 	char *classes;
 	double share;
@@ -88,24 +88,60 @@ enum ws_status ws_rule_other_work(struct ws_advice *a, struct ws_err *err)
 	for (uint32_t c = 0; c < a->m->ntexts; c++)
 		if (is_product_class(a->m->texts[c]))
 			products += a->class_ns[c];
-	if (all <= 0 || !products) {
-		a->not_judged[WS_RULE_other_work] = "no matrix product or convolution ran";
+	other -= products + a->class_ns[WS_TEXT_COMM];
+	if (!products) {
+		a->not_judged[WS_RULE_other_work] = "no matrix product or convolution is known";
 		return WS_OK;
 	}
-	share = 100 * (double)(all - products) / (double)all;
+	if (ws_advice_share(a, unknown) > WS_A6_UNKNOWN_PERCENT) {
+		a->not_judged[WS_RULE_other_work] = "over " WS_PERCENT(
+		        WS_A6_UNKNOWN_PERCENT) " of the GPU time is unclassified";
+		return WS_OK;
+	}
+	share = ws_advice_share(a, other);
 	if (share <= WS_A6_PERCENT)
 		return WS_OK;
 	classes = describe_classes(a);
-	ws_advice_add(a, WS_RULE_other_work, WS_SEVERITY_WEAK, fused ? (double)fused : NAN,
-	              ws_advice_text(a, "whole run"),
-	              ws_advice_text(a,
-	                             "%.1f %% of the GPU time: at most %.2f times as fast were "
-	                             "matrix products free. Most of it: %s",
-	                             share, 100 / share, classes ? classes : ""),
-	              fused ? ws_advice_text(a, "Fuse scale, mask and softmax: the scores are then "
-	                                        "read and written once, not three times")
-	                    : NULL);
+	ws_advice_add(
+	        a, WS_RULE_other_work, WS_SEVERITY_WEAK, fused ? (double)fused : NAN,
+	        ws_advice_text(a, "whole run"),
+	        ws_advice_text(a,
+	                       "%.1f %% of the GPU time of all kernels: even with free matrix "
+	                       "products, at most %.2f times faster. Most of it: %s",
+	                       share, (double)a->gpu_ns / (double)(a->gpu_ns - products),
+	                       classes ? classes : ""),
+	        fused ? ws_advice_text(a, "Fuse scale, mask and softmax: the scores are then "
+	                                  "read and written once, not three times")
+	              : NULL);
 	free(classes);
+	return WS_OK;
+}
+
+/* --- A21 attention that is not fused ------------------------------------------------------------
+ */
+
+static int is_softmax(const struct ws_advice *a, size_t config)
+{
+	return a->traits[config].op_class == WS_CLASS_SOFTMAX;
+}
+
+enum ws_status ws_rule_eager_attention(struct ws_advice *a, struct ws_err *err)
+{
+	int64_t ns = a->class_ns[WS_TEXT_SOFTMAX] + a->class_ns[WS_TEXT_SCALE] +
+	             a->class_ns[WS_TEXT_MASK];
+	char *top;
+
+	(void)err;
+	if (ws_advice_share(a, ns) <= WS_A21_PERCENT || a->class_ns[WS_TEXT_FUSED_ATTENTION])
+		return WS_OK;
+	top = ws_advice_top_kernels(a, is_softmax);
+	ws_advice_add(a, WS_RULE_eager_attention, WS_SEVERITY_STRONG, (double)ns,
+	              ws_advice_text(a, "attention"),
+	              ws_advice_text(a, "softmax, scale and mask: %.1f %% of the GPU time%s%s",
+	                             ws_advice_share(a, ns), top && *top ? "; " : "",
+	                             top ? top : ""),
+	              NULL);
+	free(top);
 	return WS_OK;
 }
 
@@ -166,10 +202,19 @@ enum ws_status ws_rule_casts(struct ws_advice *a, struct ws_err *err)
 /* --- A10 slow memory ---------------------------------------------------------------------------
  */
 
+/* The gradient of a batch norm reads its inputs twice: sums first, then what needs them. */
+static double passes(const struct ws_advice *a, const struct ws_cost_op *op)
+{
+	return ws_name_matches((struct ws_bytes){"*batch_norm*backward*", 21},
+	                       a->m->texts[op->name])
+	               ? 5.0 / 3
+	               : 1;
+}
+
 static void slow_group(struct ws_advice *a, const struct ws_work_group *g,
                        const struct ws_roof *roof, size_t *shown)
 {
-	double bytes = (double)g->op->bytes * (double)g->calls;
+	double bytes = passes(a, g->op) * (double)g->op->bytes * (double)g->calls;
 	double attained = bytes / ((double)g->gpu_ns / 1e9);
 	char name[WS_ADVICE_NAME_MAX], kernel[WS_ADVICE_NAME_MAX];
 
@@ -242,17 +287,26 @@ enum ws_status ws_rule_optimizer(struct ws_advice *a, struct ws_err *err)
 	const struct ws_kernels *k = &a->m->kernels;
 	uint64_t kernels = 0;
 	int64_t ns = 0;
+	int trains = 0;
 	uint32_t device = WS_NONE;
 	double floor_ns, weights;
 
 	(void)err;
 	for (size_t i = 0; i < k->n; i++) {
+		/* multi-tensor kernels copy inputs of inference, too */
+		trains |= a->counts[i] && (ws_kernel_phase(a->m, i) == WS_PHASE_BACKWARD ||
+		                           ws_kernel_phase(a->m, i) == WS_PHASE_OPTIMIZER);
 		if (!a->counts[i] || (ws_kernel_class(a->m, i) != WS_TEXT_OPTIMIZER &&
 		                      ws_kernel_phase(a->m, i) != WS_PHASE_OPTIMIZER))
 			continue;
 		kernels++;
 		ns += k->dur_ns[i];
 		device = ws_kernel_device(a->m, i);
+	}
+	if (!trains) {
+		a->not_judged[WS_RULE_optimizer] =
+		        "no kernel of a backward pass or of a range optimizer is known";
+		return WS_OK;
 	}
 	if (ws_advice_share(a, ns) <= WS_A13_PERCENT)
 		return WS_OK;

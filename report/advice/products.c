@@ -55,37 +55,53 @@ static int has_room(struct ws_advice *a, enum ws_rule rule, size_t *shown)
 
 /* --- A3 alignment -------------------------------------------------------------------------- */
 
-/* "N 10001 (20002 bytes), …" of the sizes that are no multiple of so many bytes; how many. */
+/*
+ * "N 10001 (20002 bytes), …" of the sizes that are no multiple of so many bytes; how many. Rows
+ * lie side by side along N and K; M only counts them, whatever the layout of the operands.
+ */
 static unsigned misaligned(const struct ws_cost_op *op, unsigned item, unsigned multiple,
                            char out[160])
 {
-	const uint64_t sizes[] = {op->m, op->n, op->k};
+	const uint64_t sizes[] = {op->n, op->k};
 	unsigned n = 0;
 	size_t len = 0;
 
 	out[0] = '\0';
-	for (int i = 0; i < 3; i++) {
+	for (int i = 0; i < 2; i++) {
 		if (sizes[i] < 2 || sizes[i] > UINT32_MAX || sizes[i] * item % multiple == 0)
 			continue;
 		len += (size_t)snprintf(out + len, 160 - len,
 		                        "%s%c %" PRIu64 " (%" PRIu64 " bytes)", n++ ? ", " : "",
-		                        "MNK"[i], sizes[i], sizes[i] * item);
+		                        "NK"[i], sizes[i], sizes[i] * item);
 	}
 	return n;
+}
+
+/* Share of the device's peak that the group attains, in percent; 0 = not known. */
+static double attained_percent(const struct ws_advice *a, const struct ws_work_group *g)
+{
+	const struct ws_cost_op *op = g->op;
+	struct ws_roof roof;
+
+	ws_roof_find(a->m, op->device, op->class, op->dtype, op->tensor, &roof);
+	if (roof.flops_per_s <= 0 || op->flops <= 0 || !g->gpu_ns)
+		return 0;
+	return 100 * (double)op->flops * (double)g->calls / ((double)g->gpu_ns / 1e9) /
+	       roof.flops_per_s;
 }
 
 static char *padding(struct ws_advice *a, const struct ws_cost_op *op, unsigned item,
                      unsigned multiple)
 {
-	const uint64_t sizes[] = {op->m, op->n, op->k};
+	const uint64_t sizes[] = {op->n, op->k};
 	uint64_t to = multiple / item;
 	char text[160] = "";
 	size_t len = 0;
 
-	for (int i = 0; i < 3; i++)
+	for (int i = 0; i < 2; i++)
 		if (sizes[i] > 1 && sizes[i] <= UINT32_MAX && sizes[i] % to)
 			len += (size_t)snprintf(text + len, sizeof(text) - len, "%s%c to %" PRIu64,
-			                        len ? ", " : "", "MNK"[i],
+			                        len ? ", " : "", "NK"[i],
 			                        (sizes[i] + to - 1) / to * to);
 	return ws_advice_text(a, "Pad %s (multiples of %u bytes)", text, multiple);
 }
@@ -100,7 +116,9 @@ static void align_group(struct ws_advice *a, const struct ws_work_group *g, size
 	unsigned multiple = WS_A3_STRONG_BYTES;
 	char which[160];
 
-	if (op->class != WS_TEXT_GEMM || !op->m || !item || cc < 70 || op->tensor == WS_TENSOR_NO)
+	if (op->class != WS_TEXT_GEMM || !op->m || !item || cc < 70 || op->tensor == WS_TENSOR_NO ||
+	    ws_advice_share(a, g->gpu_ns) < WS_A3_SHARE_PERCENT ||
+	    attained_percent(a, g) > WS_A3_ATTAINED_PERCENT)
 		return;
 	if (!misaligned(op, item, multiple, which)) {
 		multiple = WS_A3_WEAK_BYTES;
@@ -294,6 +312,9 @@ enum ws_status ws_rule_low_intensity(struct ws_advice *a, struct ws_err *err)
 		if (roof.flops_per_s <= 0 || roof.bytes_per_s <= 0)
 			continue;
 		judged++;
+		/* products of many small matrices, as in attention: their sizes are the model's */
+		if (op->batch > 1)
+			continue;
 		intensity = (double)op->flops / (double)op->bytes;
 		ridge = roof.flops_per_s / roof.bytes_per_s;
 		if (intensity >= ridge || ws_advice_share(a, g->gpu_ns) <= WS_A7_PERCENT ||

@@ -1,6 +1,7 @@
 #include "report/analysis/device_time.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* --- spans ---------------------------------------------------------------------------- */
 
@@ -50,9 +51,18 @@ void ws_spans_merge(struct ws_spans *s)
 
 int64_t ws_spans_inside(const struct ws_spans *s, int64_t start_ns, int64_t end_ns)
 {
+	size_t lo = 0, hi = s->n;
 	int64_t ns = 0;
 
-	for (size_t i = 0; i < s->n && s->span[i].start_ns < end_ns; i++) {
+	while (lo < hi) { /* the first that ends behind start */
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (s->span[mid].end_ns <= start_ns)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	for (size_t i = lo; i < s->n && s->span[i].start_ns < end_ns; i++) {
 		int64_t from = s->span[i].start_ns > start_ns ? s->span[i].start_ns : start_ns;
 		int64_t to = s->span[i].end_ns < end_ns ? s->span[i].end_ns : end_ns;
 
@@ -70,6 +80,17 @@ void ws_spans_release(struct ws_spans *s)
 int ws_kernel_is_comm(const struct ws_model *m, size_t k)
 {
 	return ws_kernel_class(m, k) == WS_TEXT_COMM;
+}
+
+int ws_name_loads_data(struct ws_bytes name)
+{
+	static const char *const prefixes[] = {"enumerate(DataLoader)#", "enumerate(DataPipe)#"};
+
+	for (size_t i = 0; i < sizeof(prefixes) / sizeof(*prefixes); i++)
+		if (name.len >= strlen(prefixes[i]) &&
+		    !memcmp(name.ptr, prefixes[i], strlen(prefixes[i])))
+			return 1;
+	return 0;
 }
 
 /* --- windows ---------------------------------------------------------------------------- */
@@ -134,30 +155,6 @@ static enum ws_status gather_work(struct finder *f, const struct ws_selection *s
 	return WS_OK;
 }
 
-static void widen(struct ws_window *w, const int64_t *start, const int64_t *end, size_t n)
-{
-	for (size_t i = 0; i < n; i++) {
-		if (start[i] < w->start_ns)
-			w->start_ns = start[i];
-		if (end[i] > w->end_ns)
-			w->end_ns = end[i];
-	}
-}
-
-/* Without steps: from the first operation to the last; without those, from call to call. */
-static struct ws_window whole_trace(const struct ws_model *m)
-{
-	struct ws_window w = {INT64_MAX, INT64_MIN, WS_NONE, 0};
-	const struct ws_ranges *ops = &m->cpu_ops.tree;
-
-	widen(&w, ops->start_ns, ops->end_ns, ops->n);
-	if (!ops->n)
-		widen(&w, m->api.start_ns, m->api.end_ns, m->api.n);
-	if (w.start_ns > w.end_ns)
-		w.start_ns = m->begin_ns, w.end_ns = m->end_ns;
-	return w;
-}
-
 static int by_window(const void *pa, const void *pb)
 {
 	const struct ws_window *a = pa, *b = pb;
@@ -183,7 +180,7 @@ static enum ws_status host_windows(struct finder *f, const struct ws_selection *
 			        (struct ws_window){m->ranges.start_ns[m->steps[s].range],
 			                           m->ranges.end_ns[m->steps[s].range], s, 0};
 	if (!m->nmeasured && !sel->has_steps)
-		f->windows[f->n++] = whole_trace(m);
+		f->windows[f->n++] = (struct ws_window){m->begin_ns, m->end_ns, WS_NONE, 0};
 	if (f->n)
 		qsort(f->windows, f->n, sizeof(*f->windows), by_window);
 	for (size_t i = 0; i < f->n; i++) {
@@ -237,7 +234,8 @@ static void move_bounds(struct finder *f)
 
 	for (size_t i = 0; i < f->n; i++)
 		matched += f->windows[i].device_work;
-	if (!matched)
+	/* without steps all of the trace counts, what has no launch record too */
+	if (!matched || f->windows[0].step == WS_NONE)
 		return;
 	before = end_of_earlier_work(f);
 	for (size_t i = 0; i < f->n; i++) {

@@ -38,12 +38,14 @@ struct ws_window {
  * PyTorch's steps those at the end without device work are left out, and the
  * last one when it has under 0.8 times the device work of the one before: it
  * was cut off (*cut counts them). A trace without finished steps has one window, from
- * its first operation or call to the last, or the end of what they launched.
+ * its first record to its last.
  * The caller frees *out. Source: definitions of PyTorch's TensorBoard plugin.
  */
 enum ws_status ws_windows(const struct ws_model *m, const struct ws_selection *sel,
                           struct ws_window **out, size_t *n, size_t *cut, struct ws_err *err);
 
+/* Does a range or operation of this name load data? By the names of PyTorch's loaders. */
+int ws_name_loads_data(struct ws_bytes name);
 /* Is it communication between devices? By the kernel's class. */
 int ws_kernel_is_comm(const struct ws_model *m, size_t k);
 

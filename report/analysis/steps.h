@@ -43,27 +43,6 @@ int ws_step_phase_present(const struct ws_step_times *t, int phase);
 /* Time during which at least one kernel of the selection ran, summed over devices. */
 int64_t ws_busy_time(const struct ws_model *m, const struct ws_selection *sel);
 
-/* Thresholds of being launch-bound. Percent, us, times, as the name says. */
-#define WS_A1_BUSY_PERCENT    70
-#define WS_A1_KERNEL_US	      10
-#define WS_A1_WALL_TIMES      2
-
-/*
- * Does the run wait for its launches? Yes when the GPU is busy less than 0.7
- * of the wall time and the median kernel takes under 10 us, or the wall time
- * of a kernel is over twice its busy time. Of the measured steps; without
- * steps of the time from the first kernel to the last. CUDA graphs traced as
- * a whole count as busy. Never on the CPU reference. Rule A1 of the advice.
- */
-struct ws_launch_verdict {
-	uint64_t kernels;
-	double median_ns;
-	int64_t busy_ns, wall_ns;
-	int launch_bound;
-};
-enum ws_status ws_launch_bound(const struct ws_model *m, const struct ws_selection *sel,
-                               struct ws_launch_verdict *out, struct ws_err *err);
-
 /* A whole number among the workload's facts, e.g. tokens_per_step; 0 = not known. */
 int64_t ws_fact_number(const struct ws_model *m, const char *key);
 

@@ -10,6 +10,7 @@
 #include "report/model/columns.h"
 #include "report/diff/diff.h"
 #include "report/base/names.h"
+#include "report/analysis/idle.h"
 #include "report/tables/tables.h"
 
 /* --- differences in words ------------------------------------------------------------------ */
@@ -427,21 +428,27 @@ static enum ws_status add_step_verdicts(const struct ws_diff *d, const struct ws
                                         struct ws_table *t, struct ws_diff_result *result,
                                         struct ws_err *err)
 {
-	struct ws_launch_verdict launch[2];
+	struct ws_idle_verdict idle[2];
 	struct ws_stat stat[2];
 	struct ws_cell *row;
 
-	for (int i = 0; i < 2; i++)
-		WS_FORWARD(ws_launch_bound(d->side[i].m, &d->side[i].sel, &launch[i], err));
+	for (int i = 0; i < 2; i++) {
+		struct ws_idle found;
+		enum ws_status status =
+		        ws_idle_find(d->side[i].m, &d->side[i].sel, false, &found, err);
+
+		idle[i] = found.verdict;
+		ws_idle_release(&found);
+		WS_FORWARD(status);
+	}
 	phase_stats(d, WS_PHASES, WS_MEASURE_WALL, stat);
 	judge(d, opts, &stat[0], &stat[1], result);
-	if (launch[0].launch_bound && launch[1].launch_bound)
+	if (idle[0].launch_bound && idle[1].launch_bound)
 		snprintf(result->verdict, sizeof(result->verdict),
-		         "both runs are launch-bound (GPU busy for %.0f %% and %.0f %% of a step): "
-		         "the "
-		         "host's launches set the pace, so this says nothing of the dtypes",
-		         ws_stat_percent((double)launch[0].busy_ns, (double)launch[0].wall_ns),
-		         ws_stat_percent((double)launch[1].busy_ns, (double)launch[1].wall_ns));
+		         "both runs are launch-bound (the GPU waits for launches %.0f %% and %.0f %% "
+		         "of a step): the host's launches set the pace, so this says nothing of the "
+		         "dtypes",
+		         idle[0].percent, idle[1].percent);
 	row = add_verdict(t, "overall", result->verdict);
 	set_numbers(t, row, stat[0].mean / 1e6, stat[1].mean / 1e6, "ms");
 	phase_stats(d, WS_PHASES, WS_MEASURE_GPU, stat);

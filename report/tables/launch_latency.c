@@ -6,7 +6,7 @@
 
 #include "report/analysis/group.h"
 #include "report/base/names.h"
-#include "report/analysis/steps.h"
+#include "report/analysis/idle.h"
 #include "report/tables/tables.h"
 
 enum measure { TOTAL, API, QUEUE, KERNEL, MEASURES };
@@ -198,24 +198,18 @@ static void add_totals(const struct latency *s, struct ws_table *t)
 	ws_cell_set_int(&row[WS_TC_launch_latency_queued], (int64_t)queued);
 }
 
-/* Rule A1: the GPU idles, and the kernels are short against what launching one costs. */
 static enum ws_status add_verdict(struct latency *s, struct ws_table *t, struct ws_err *err)
 {
-	const struct ws_model *m = s->tab->m;
-	struct ws_launch_verdict v;
+	struct ws_idle idle;
+	enum ws_status status = ws_idle_find(s->tab->m, s->tab->sel, false, &idle, err);
+	char words[256];
 
-	WS_FORWARD(ws_launch_bound(m, s->tab->sel, &v, err));
-	if (v.wall_ns > 0 && v.kernels)
-		ws_table_note(
-		        t,
-		        "The GPU was busy %.1f %% of %.3f ms with %llu kernels, median "
-		        "%.3f us: %s.",
-		        100 * (double)v.busy_ns / (double)v.wall_ns, (double)v.wall_ns / 1e6,
-		        (unsigned long long)v.kernels, v.median_ns / 1e3,
-		        v.launch_bound
-		                ? "launch-bound, time is what the host takes to launch; faster "
-		                  "kernels or another dtype will not show"
-		                : "not launch-bound");
+	if (status == WS_OK)
+		ws_table_note(t, "%s: %s (table idle).",
+		              idle.verdict.launch_bound ? "Launch-bound" : "Not launch-bound",
+		              ws_idle_words(&idle.verdict, words, sizeof(words)));
+	ws_idle_release(&idle);
+	WS_FORWARD(status);
 	if (s->no_launch)
 		ws_table_note(
 		        t,

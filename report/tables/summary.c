@@ -9,6 +9,7 @@
 #include "report/model/columns.h"
 #include "report/analysis/group.h"
 #include "report/base/names.h"
+#include "report/analysis/idle.h"
 #include "report/analysis/steps.h"
 #include "report/tables/tables.h"
 
@@ -274,17 +275,23 @@ static void add_coverage(const struct page *p)
 		          tensor_ns);
 }
 
-static enum ws_status add_launch_verdict(const struct page *p, struct ws_err *err)
+static enum ws_status add_idle_verdict(const struct page *p, struct ws_err *err)
 {
-	struct ws_launch_verdict v;
+	struct ws_idle idle;
+	enum ws_status status = ws_idle_find(p->tab->m, p->tab->sel, false, &idle, err);
+	char words[256];
 
-	WS_FORWARD(ws_launch_bound(p->tab->m, p->tab->sel, &v, err));
-	if (v.kernels && ws_model_on_cpu(p->tab->m) != 1)
-		add_text(p, bytes_of("launch-bound"),
-		         bytes_of(v.launch_bound ? "yes: the GPU waits for the host; faster kernels "
-		                                   "or another dtype will not show"
-		                                 : "no"));
-	return WS_OK;
+	if (status == WS_OK && idle.all.kernels) {
+		add_text(p, bytes_of("why the device is idle"),
+		         bytes_of(ws_idle_words(&idle.verdict, words, sizeof(words))));
+		if (idle.verdict.known)
+			add_text(p, bytes_of("what to do about it"),
+			         bytes_of(ws_use_defs[idle.verdict.busy ? WS_USE_COMPUTE
+			                                                : idle.verdict.cause]
+			                          .cure));
+	}
+	ws_idle_release(&idle);
+	return status;
 }
 
 static enum ws_status add_headline(const struct page *p, struct ws_err *err)
@@ -303,7 +310,7 @@ static enum ws_status add_headline(const struct page *p, struct ws_err *err)
 		add_step_times(p, &times);
 	}
 	if (status == WS_OK)
-		status = add_launch_verdict(p, err);
+		status = add_idle_verdict(p, err);
 	ws_step_times_release(&times);
 	return status;
 }
@@ -514,7 +521,7 @@ static enum ws_status add_findings(const struct page *p, struct ws_err *err)
 		ws_cell_set_int(&row[WS_TC_summary_count], (int64_t)a.n);
 		row = new_row(p, bytes_of("rules that could be judged"));
 		ws_cell_set_str(p->t, &row[WS_TC_summary_text],
-		                "Of A1 to A15; the notes of `advice` say what the others lack.");
+		                "Of A1 to A21; the notes of `advice` say what the others lack.");
 		ws_cell_set_int(&row[WS_TC_summary_count], (int64_t)judged);
 	}
 	ws_advice_release(&a);

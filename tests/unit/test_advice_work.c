@@ -187,8 +187,9 @@ Test(advice_work, a6_caps_the_speed_up_and_names_what_can_be_fused)
 
 	cr_expect_str_eq(
 	        tb_str(t, row, "evidence"),
-	        "60.0 % of the GPU time: at most 1.67 times as fast were matrix products "
-	        "free. Most of it: softmax 35.0 % (at least 1.0 MB a step), scale 15.0 % (at "
+	        "60.0 % of the GPU time of all kernels: even with free matrix products, at "
+	        "most 1.67 times "
+	        "faster. Most of it: softmax 35.0 % (at least 1.0 MB a step), scale 15.0 % (at "
 	        "least 1.0 MB a step), mask 10.0 % (at least 1.0 MB a step)");
 	NEAR(tb_real(t, row, "gain_ns"), 25000);
 	free_all(t, b);
@@ -459,5 +460,146 @@ Test(advice_work, a13_holds_the_optimizer_against_28_bytes_a_weight)
 	b = optimizer_run(15);
 	t = advice_of(b);
 	cr_expect(is_quiet(t, "A13"));
+	free_all(t, b);
+}
+
+/* --- advice that real traces showed to be false ------------------------------------------------
+ */
+
+/* M counts rows: nothing lies side by side along it, whatever the layout. */
+Test(advice_work, a3_is_quiet_about_m)
+{
+	struct tb *b = h100();
+	struct ws_table *t;
+
+	run_op(b, 0, mm(25089, 4096, 1024), NVJET, 1000);
+	t = advice_of(b);
+	cr_expect(is_quiet(t, "A3"));
+	free_all(t, b);
+}
+
+/* 2 x 512 x 10001 x 8192 FLOPs in 120 us are 70 % of an H100's peak: there is nothing to gain. */
+Test(advice_work, a3_is_quiet_about_products_near_the_peak_and_small_shares)
+{
+	struct tb *b = h100();
+	struct ws_table *t;
+
+	run_op(b, 0, mm(512, 10001, 8192), NVJET, 120);
+	t = advice_of(b);
+	cr_expect(is_quiet(t, "A3"));
+	free_all(t, b);
+
+	b = h100();
+	run_op(b, 0, mm(512, 10001, 768), NVJET, 9);
+	kernel(b, 50, "other", 50, 1000);
+	t = advice_of(b);
+	cr_expect(is_quiet(t, "A3"));
+	free_all(t, b);
+}
+
+/* The sizes of attention's products are the model's: what helps is fused attention. */
+Test(advice_work, a7_is_quiet_about_batched_products)
+{
+	struct tb *b = h100();
+	struct op op = mm(512, 512, 64);
+	struct ws_table *t;
+
+	op.batch = 96;
+	op.flops *= 96;
+	op.bytes *= 96;
+	run_op(b, 0, op, NVJET, 100);
+	t = advice_of(b);
+	cr_expect(is_quiet(t, "A7"));
+	free_all(t, b);
+}
+
+Test(advice_work, a21_names_attention_that_is_not_fused)
+{
+	struct tb *b = attention_by_hand(40);
+	struct ws_table *t = advice_of(b);
+	size_t row = tb_find(t, 0, "rule", "A21");
+
+	/* scale 15, mask 10 and softmax 35 of 100 us */
+	NEAR(tb_real(t, row, "gain_ns"), 60000);
+	cr_expect_str_eq(tb_str(t, row, "severity"), "strong");
+	free_all(t, b);
+
+	b = h100();
+	run_op(b, 0, softmax(268000000), "softmax", 100);
+	kernel(b, 100,
+	       "void pytorch_flash::flash_fwd_kernel<pytorch_flash::Flash_fwd_kernel_traits<64, "
+	       "128, 128, 4, false, false, cutlass::bfloat16_t>, "
+	       "false>(pytorch_flash::Flash_fwd_params)",
+	       100, 10);
+	t = advice_of(b);
+	cr_expect(is_quiet(t, "A21"));
+	free_all(t, b);
+
+	b = attention_by_hand(900);
+	t = advice_of(b);
+	cr_expect(is_quiet(t, "A21"));
+	free_all(t, b);
+}
+
+/* multi_tensor_apply copies the inputs of a CUDA graph of inference, too. */
+Test(advice_work, a13_is_not_judged_where_nothing_trains)
+{
+	struct tb *b = h100();
+	struct ws_table *t;
+
+	kernel(b, 0,
+	       "void at::native::(anonymous namespace)::multi_tensor_apply_kernel<at::native::"
+	       "(anonymous namespace)::FusedOptimizerTensorListMetadata<4>, at::native::(anonymous "
+	       "namespace)::FusedAdamMathFunctor<float, 4, (at::native::ADAM_MODE)1, false>>",
+	       0, 80);
+	kernel(b, 90, "other", 90, 20);
+	t = advice_of(b);
+	cr_expect(was_not_judged(t, "A13"));
+	free_all(t, b);
+}
+
+/* The gradient of a batch norm must read its inputs twice: 1,000 GB/s of one pass are 1,667. */
+Test(advice_work, a10_counts_both_passes_of_a_batch_norms_gradient)
+{
+	struct tb *b = h100();
+	struct op op = softmax(134000000);
+	struct ws_table *t;
+
+	op.name = "aten::native_batch_norm_backward";
+	op.kind = 0;
+	run_op(b, 0, op, "batch_norm_backward_cudnn", 100);
+	t = advice_of(b);
+	cr_expect(is_quiet(t, "A10"));
+	free_all(t, b);
+}
+
+/* Unclassified work is not "beside matrix products": nobody knows what it is. */
+Test(advice_work, a6_is_not_judged_over_unclassified_work)
+{
+	struct tb *b = h100();
+	struct ws_table *t;
+
+	kernel(b, 0, NVJET, 0, 10);
+	kernel(b, 1, "nobody_knows", 10, 90);
+	t = advice_of(b);
+	cr_expect(was_not_judged(t, "A6"));
+	free_all(t, b);
+}
+
+/* A gain under one per cent of the time is never a strong finding. */
+Test(advice, nothing_small_is_strong)
+{
+	struct tb *b = h100();
+	struct ws_table *t;
+
+	kernel(b, 0, LAYOUT, 0, 40);
+	kernel(b, 41, NVJET, 41, 900);
+	tb_push(b, 941 * US, "enumerate(DataLoader)#x");
+	tb_pop(b, 10000 * US);
+	t = advice_of(b);
+	for (size_t i = 0; i < t->nrows; i++)
+		if (!tb_is_empty(t, i, "gain_percent") && tb_real(t, i, "gain_percent") < 1)
+			cr_expect_str_neq(tb_str(t, i, "severity"), "strong");
+	cr_expect_str_eq(tb_str(t, tb_find(t, 0, "rule", "A9"), "severity"), "weak");
 	free_all(t, b);
 }

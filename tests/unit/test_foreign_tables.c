@@ -131,7 +131,7 @@ Test(foreign_tables, execution_gives_each_moment_to_one_role)
 		NEAR(tb_real(t, row, "other_us"), 0.020);
 		NEAR(tb_real(t, row, "busy_us"), 0.050);
 		NEAR(tb_real(t, row, "idle_us"), 0.060);
-		NEAR(tb_real(t, row, "idle_host_us"), 0.060);
+		NEAR(tb_real(t, row, "start_us"), 0.060);
 	}
 	free_all(t, m, b);
 }
@@ -152,27 +152,6 @@ Test(foreign_tables, a_device_that_is_always_busy_leaves_nothing_to_other_roles)
 	NEAR(tb_real(t, 0, "kernel_us"), 0.119);
 	NEAR(tb_real(t, 0, "runtime_us"), 0.001);
 	cr_expect(eq(dbl, tb_real(t, 0, "cpu_us"), 0));
-	free_all(t, m, b);
-}
-
-Test(foreign_tables, idle_time_has_a_cause)
-{
-	struct tb *b = tb_new();
-	struct ws_model *m;
-	struct ws_table *t;
-
-	tb_push(b, 0, "step");
-	launch(b, 0, "k", 100, 100, 1);       /* before it the host was late: 100 */
-	launch(b, 10, "k", 300, 100, 1);      /* launched long before: 100, short */
-	launch(b, 20, "k", 40400, 100, 1);    /* the same: 40,000, long */
-	launch(b, 50000, "k", 50500, 500, 1); /* called after the gap began: 10,000 */
-	tb_pop(b, 51000);
-	m = tb_model(b);
-	t = tb_table(m, "execution", NULL);
-	NEAR(tb_real(t, 0, "idle_kernel_us"), 0.2);
-	NEAR(tb_real(t, 0, "idle_other_us"), 40.0);
-	NEAR(tb_real(t, 0, "idle_host_us"), 10.0);
-	NEAR(tb_real(t, 0, "idle_us"), 50.2);
 	free_all(t, m, b);
 }
 

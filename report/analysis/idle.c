@@ -1,0 +1,528 @@
+#include "report/analysis/idle.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/base/stat.h"
+
+const struct ws_use_def ws_use_defs[WS_USES] = {
+#define X(NAME, name, what, cure) {name, what, cure},
+        WS_USE_LIST(X)
+#undef X
+};
+
+/* --- what happened ------------------------------------------------------------------------ */
+
+/* One piece of device work; sorted by device, then begin. */
+struct piece {
+	int64_t start_ns, end_ns;
+	uint32_t device, call, range; /* call, range: WS_NONE */
+	uint8_t use;                  /* WS_USE_COMPUTE, _COLLECTIVE or _COPY */
+};
+
+/* Where the sweep over one device's pieces is. */
+struct place {
+	size_t next, end; /* pieces of the device from here on */
+	int64_t until_ns[WS_USE_COPY +
+	                 1]; /* until when work of each use ran; INT64_MIN: none yet */
+	int64_t at_ns;       /* what is before this is counted */
+};
+
+struct ws_idle_cursor {
+	const struct ws_model *m;
+	struct piece *pieces;
+	size_t npieces;
+	struct ws_spans data;    /* when the host loaded data */
+	struct ws_spans sync;    /* host synchronisations, by begin, not merged */
+	int64_t *sync_end_ns;    /* the latest end of those up to each */
+	struct place *place;     /* of each device */
+	int64_t *launch_of_path; /* of ws_idle, or NULL */
+};
+
+static int by_device(const void *pa, const void *pb)
+{
+	const struct piece *a = pa, *b = pb;
+
+	if (a->device != b->device)
+		return a->device < b->device ? -1 : 1;
+	if (a->start_ns != b->start_ns)
+		return a->start_ns < b->start_ns ? -1 : 1;
+	return (a->end_ns > b->end_ns) - (a->end_ns < b->end_ns);
+}
+
+static int by_begin(const void *pa, const void *pb)
+{
+	const struct ws_span *a = pa, *b = pb;
+
+	if (a->start_ns != b->start_ns)
+		return a->start_ns < b->start_ns ? -1 : 1;
+	return (a->end_ns > b->end_ns) - (a->end_ns < b->end_ns);
+}
+
+static void add_pieces(struct ws_idle_cursor *c, const struct ws_selection *sel)
+{
+	const struct ws_model *m = c->m;
+	const struct ws_kernels *k = &m->kernels;
+
+	for (size_t i = 0; i < k->n; i++)
+		if (sel->kernel[i] && !(k->flags[i] & WS_KERNEL_NO_TIME))
+			c->pieces[c->npieces++] =
+			        (struct piece){k->start_ns[i],
+			                       k->start_ns[i] + k->dur_ns[i],
+			                       ws_kernel_device(m, i),
+			                       k->call[i],
+			                       k->range[i],
+			                       ws_kernel_is_comm(m, i) ? WS_USE_COLLECTIVE
+			                                               : WS_USE_COMPUTE};
+	for (size_t i = 0; i < m->nworks; i++) {
+		const struct ws_work *w = &m->works[i];
+
+		if (sel->work[i] && !w->no_time && w->device < m->ndevices)
+			c->pieces[c->npieces++] = (struct piece){
+			        w->start_ns,
+			        w->start_ns + w->dur_ns,
+			        w->device,
+			        w->call,
+			        w->range,
+			        w->kind == WS_WORK_GRAPH ? WS_USE_COMPUTE : WS_USE_COPY};
+	}
+	if (c->npieces)
+		qsort(c->pieces, c->npieces, sizeof(*c->pieces), by_device);
+}
+
+static bool name_is_sync(struct ws_bytes name)
+{
+	static const char *const blocking[] = {"cudaMemcpy", "cuMemcpyDtoH", "cuMemcpyHtoD",
+	                                       "hipMemcpy", "hipMemcpyWithStream"};
+	const char *text = name.ptr;
+	size_t len = name.len;
+
+	if (memmem(name.ptr, len, "Synchronize", 11))
+		return true;
+	/* cuMemcpyDtoH_v2, cudaMemcpy_v3020: the version is no part of the name */
+	for (size_t i = len; i-- > 2;)
+		if (text[i] == 'v' && text[i - 1] == '_') {
+			len = i - 1;
+			break;
+		}
+	for (size_t i = 0; i < sizeof(blocking) / sizeof(*blocking); i++)
+		if (len == strlen(blocking[i]) && !memcmp(name.ptr, blocking[i], len))
+			return true;
+	return false;
+}
+
+static enum ws_status add_syncs(struct ws_idle_cursor *c, struct ws_err *err)
+{
+	const struct ws_model *m = c->m;
+	uint8_t *is_sync = calloc(m->ntexts + 1, 1);
+	enum ws_status status = WS_OK;
+	int64_t latest = INT64_MIN;
+
+	if (!is_sync)
+		return WS_FAIL(err, NO_MEMORY, "no memory for the idle time");
+	/* 1: it is none, 2: it is one; each name is looked at once */
+	for (size_t i = 0; i < m->api.n && status == WS_OK; i++) {
+		uint32_t name = m->api.name[i];
+
+		if (!is_sync[name])
+			is_sync[name] = 1 + name_is_sync(m->texts[name]);
+		if (is_sync[name] == 2)
+			status = ws_spans_add(&c->sync, m->api.start_ns[i], m->api.end_ns[i], err);
+	}
+	free(is_sync);
+	WS_FORWARD(status);
+	if (c->sync.n)
+		qsort(c->sync.span, c->sync.n, sizeof(*c->sync.span), by_begin);
+	c->sync_end_ns = calloc(c->sync.n + 1, sizeof(*c->sync_end_ns));
+	if (!c->sync_end_ns)
+		return WS_FAIL(err, NO_MEMORY, "no memory for the idle time");
+	for (size_t i = 0; i < c->sync.n; i++) {
+		latest = c->sync.span[i].end_ns > latest ? c->sync.span[i].end_ns : latest;
+		c->sync_end_ns[i] = latest;
+	}
+	return WS_OK;
+}
+
+static enum ws_status add_data_loading(struct ws_idle_cursor *c, struct ws_err *err)
+{
+	const struct ws_ranges *trees[] = {&c->m->ranges, &c->m->cpu_ops.tree};
+
+	for (size_t t = 0; t < 2; t++)
+		for (size_t i = 0; i < trees[t]->n; i++)
+			if (ws_name_loads_data(c->m->texts[trees[t]->name[i]]))
+				WS_FORWARD(ws_spans_add(&c->data, trees[t]->start_ns[i],
+				                        trees[t]->end_ns[i], err));
+	ws_spans_merge(&c->data);
+	return WS_OK;
+}
+
+static enum ws_status cursor_open(struct ws_idle_cursor **out, const struct ws_model *m,
+                                  const struct ws_selection *sel, struct ws_err *err)
+{
+	struct ws_idle_cursor *c = calloc(1, sizeof(*c));
+
+	*out = c;
+	if (!c)
+		return WS_FAIL(err, NO_MEMORY, "no memory for the idle time");
+	c->m = m;
+	c->pieces = calloc(m->kernels.n + m->nworks + 1, sizeof(*c->pieces));
+	c->place = calloc(m->ndevices + 1, sizeof(*c->place));
+	if (!c->pieces || !c->place)
+		return WS_FAIL(err, NO_MEMORY, "no memory for the idle time");
+	add_pieces(c, sel);
+	for (size_t d = 0, i = 0; d < m->ndevices; d++) {
+		c->place[d] = (struct place){.next = i, .at_ns = INT64_MIN};
+		for (int use = 0; use <= WS_USE_COPY; use++)
+			c->place[d].until_ns[use] = INT64_MIN;
+		while (i < c->npieces && c->pieces[i].device == d)
+			i++;
+		c->place[d].end = i;
+	}
+	WS_FORWARD(add_syncs(c, err));
+	return add_data_loading(c, err);
+}
+
+void ws_idle_cursor_free(struct ws_idle_cursor *c)
+{
+	if (!c)
+		return;
+	ws_spans_release(&c->data);
+	ws_spans_release(&c->sync);
+	free(c->sync_end_ns);
+	free(c->pieces);
+	free(c->place);
+	free(c);
+}
+
+/* --- causes --------------------------------------------------------------------------------- */
+
+static int64_t min_ns(int64_t a, int64_t b)
+{
+	return a < b ? a : b;
+}
+
+static int64_t max_ns(int64_t a, int64_t b)
+{
+	return a > b ? a : b;
+}
+
+/* Was the host waiting for the device when it became idle, and free again before the launch? */
+static bool host_was_waiting(const struct ws_idle_cursor *c, int64_t from_ns, int64_t call_ns)
+{
+	size_t lo = 0, hi = c->sync.n;
+
+	while (lo < hi) { /* the first that begins at or after from */
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (c->sync.span[mid].start_ns < from_ns)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	/* one that began before and ended in the gap; a few suffice, threads rarely wait at once */
+	for (size_t i = lo, looked = 0; i-- > 0 && c->sync_end_ns[i] >= from_ns && looked < 64;
+	     looked++)
+		if (c->sync.span[i].end_ns >= from_ns && c->sync.span[i].end_ns <= call_ns)
+			return true;
+	return false;
+}
+
+/* The host had not launched what comes next: what did it do from `from` to `to`? */
+static enum ws_use cause_on_host(struct ws_idle_cursor *c, int64_t from_ns, int64_t to_ns,
+                                 int64_t call_ns)
+{
+	if (c->data.n && 2 * ws_spans_inside(&c->data, from_ns, to_ns) > to_ns - from_ns)
+		return WS_USE_DATA;
+	if (host_was_waiting(c, from_ns, call_ns))
+		return WS_USE_SYNC;
+	return to_ns - from_ns <= WS_IDLE_LAUNCH_US * 1000 ? WS_USE_LAUNCH : WS_USE_HOST;
+}
+
+/* A gap of a device and how it is divided: before split_ns it is `before`, then `after`. */
+struct gap {
+	int64_t split_ns;
+	enum ws_use before, after;
+};
+
+static struct gap explain(struct ws_idle_cursor *c, int64_t from_ns, int64_t to_ns,
+                          const struct piece *next)
+{
+	int64_t call_ns, made_ns;
+	struct gap g = {to_ns, WS_USE_UNKNOWN, WS_USE_UNKNOWN};
+
+	if (from_ns == INT64_MIN) {
+		g.before = WS_USE_START;
+		return g;
+	}
+	if (!next) {
+		g.before = WS_USE_END;
+		return g;
+	}
+	if (next->call == WS_NONE)
+		return g;
+	call_ns = c->m->api.start_ns[next->call];
+	made_ns = c->m->api.end_ns[next->call];
+	if (made_ns <= from_ns) { /* it had been launched */
+		g.before = to_ns - from_ns <= WS_IDLE_QUEUE_US * 1000 ? WS_USE_DEVICE : WS_USE_WAIT;
+		return g;
+	}
+	if (call_ns > from_ns)
+		g.before = cause_on_host(c, from_ns, min_ns(to_ns, made_ns), call_ns);
+	else /* the launch itself took long */
+		g.before =
+		        made_ns - from_ns <= WS_IDLE_LAUNCH_US * 1000 ? WS_USE_LAUNCH : WS_USE_HOST;
+	/* launched by then, and yet it began late */
+	if (to_ns - made_ns > WS_IDLE_QUEUE_US * 1000) {
+		g.split_ns = made_ns;
+		g.after = WS_USE_WAIT;
+	}
+	return g;
+}
+
+static void use_add(struct ws_device_use *use, enum ws_use what, int64_t ns, int64_t whole_ns)
+{
+	if (ns <= 0)
+		return;
+	use->ns[what] += ns;
+	use->window_ns += ns;
+	if (what <= WS_USE_COPY)
+		return;
+	use->gaps[what]++;
+	use->longest_ns[what] = max_ns(use->longest_ns[what], whole_ns);
+}
+
+static void add_to_path(struct ws_idle_cursor *c, const struct piece *next, int64_t ns)
+{
+	const struct ws_ranges *r = &c->m->ranges;
+	uint32_t path;
+
+	if (!c->launch_of_path || !next || next->range == WS_NONE)
+		return;
+	for (path = r->path[next->range]; path != WS_NONE; path = r->paths[path].parent)
+		c->launch_of_path[path] += ns;
+}
+
+/* The device did nothing from `from` on; [at, to] of that is in the window. */
+static void add_gap(struct ws_idle_cursor *c, int64_t from_ns, int64_t at_ns, int64_t to_ns,
+                    const struct piece *next, struct ws_device_use *use)
+{
+	int64_t begin = from_ns == INT64_MIN ? at_ns : from_ns;
+	int64_t end = next ? next->start_ns : to_ns;
+	struct gap g = explain(c, from_ns, end, next);
+
+	use_add(use, g.before, min_ns(to_ns, g.split_ns) - at_ns, min_ns(end, g.split_ns) - begin);
+	use_add(use, g.after, to_ns - max_ns(at_ns, g.split_ns), end - g.split_ns);
+	if (g.before == WS_USE_LAUNCH)
+		add_to_path(c, next, min_ns(to_ns, g.split_ns) - at_ns);
+}
+
+/* Give [at, to] of a device, in which no piece begins, to what ran, most important first. */
+static void advance(struct ws_idle_cursor *c, struct place *p, int64_t to_ns,
+                    const struct piece *next, struct ws_device_use *use)
+{
+	int64_t idle_from = INT64_MIN;
+
+	for (int what = WS_USE_COMPUTE; what <= WS_USE_COPY; what++) {
+		int64_t until = min_ns(p->until_ns[what], to_ns);
+
+		idle_from = max_ns(idle_from, p->until_ns[what]);
+		if (until > p->at_ns) {
+			use_add(use, (enum ws_use)what, until - p->at_ns, 0);
+			p->at_ns = until;
+		}
+	}
+	if (to_ns > p->at_ns) {
+		add_gap(c, idle_from, p->at_ns, to_ns, next, use);
+		p->at_ns = to_ns;
+	}
+}
+
+static void run(struct place *p, const struct piece *piece)
+{
+	p->until_ns[piece->use] = max_ns(p->until_ns[piece->use], piece->end_ns);
+}
+
+static void sweep(struct ws_idle_cursor *c, uint32_t device, const struct ws_window *w,
+                  struct ws_device_use *use)
+{
+	struct place *p = &c->place[device];
+
+	while (p->next < p->end && c->pieces[p->next].start_ns <= w->start_ns)
+		run(p, &c->pieces[p->next++]);
+	p->at_ns = w->start_ns;
+	while (p->next < p->end && c->pieces[p->next].start_ns < w->end_ns) {
+		const struct piece *piece = &c->pieces[p->next++];
+
+		advance(c, p, piece->start_ns, piece, use);
+		run(p, piece);
+	}
+	advance(c, p, w->end_ns, p->next < p->end ? &c->pieces[p->next] : NULL, use);
+}
+
+static void use_join(struct ws_device_use *to, const struct ws_device_use *from)
+{
+	to->window_ns += from->window_ns;
+	to->kernels += from->kernels;
+	for (int i = 0; i < WS_USES; i++) {
+		to->ns[i] += from->ns[i];
+		to->gaps[i] += from->gaps[i];
+		to->longest_ns[i] = max_ns(to->longest_ns[i], from->longest_ns[i]);
+	}
+}
+
+enum ws_status ws_idle_window(const struct ws_model *m, const struct ws_selection *sel,
+                              struct ws_idle_cursor **cursor, const struct ws_window *w,
+                              struct ws_device_use *use, struct ws_err *err)
+{
+	if (!*cursor)
+		WS_FORWARD(cursor_open(cursor, m, sel, err));
+	for (uint32_t d = 0; d < m->ndevices; d++)
+		if (m->devices[d].kernels || (*cursor)->place[d].end > (*cursor)->place[d].next)
+			sweep(*cursor, d, w, use);
+	return WS_OK;
+}
+
+/* --- the whole report ------------------------------------------------------------------------ */
+
+static bool in_windows(const struct ws_window *windows, size_t n, int64_t start_ns)
+{
+	size_t lo = 0, hi = n;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (windows[mid].end_ns <= start_ns)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < n && windows[lo].start_ns <= start_ns;
+}
+
+/* Kernels of the windows: how many, how long the typical one is, and their time by path. */
+static enum ws_status add_kernels(struct ws_idle *out, const struct ws_idle_cursor *c,
+                                  const struct ws_window *windows, size_t n, struct ws_err *err)
+{
+	const struct ws_ranges *r = &c->m->ranges;
+	int64_t *dur = calloc(c->npieces + 1, sizeof(*dur));
+	struct ws_stat stat;
+	size_t all = 0;
+
+	if (!dur)
+		return WS_FAIL(err, NO_MEMORY, "no memory for the idle time");
+	for (size_t d = 0, i = 0; d < c->m->ndevices; d++) {
+		size_t first = all;
+
+		for (; i < c->npieces && c->pieces[i].device == d; i++) {
+			const struct piece *p = &c->pieces[i];
+
+			if (p->use == WS_USE_COPY || !in_windows(windows, n, p->start_ns))
+				continue;
+			dur[all++] = p->end_ns - p->start_ns;
+			if (!out->path_kernel_ns || p->range == WS_NONE)
+				continue;
+			for (uint32_t q = r->path[p->range]; q != WS_NONE; q = r->paths[q].parent)
+				out->path_kernel_ns[q] += p->end_ns - p->start_ns;
+		}
+		ws_stat_of(dur + first, all - first, &stat);
+		out->device[d].kernels = all - first;
+		out->device[d].kernel_median_ns = (int64_t)stat.median;
+	}
+	ws_stat_of(dur, all, &stat);
+	out->all.kernel_median_ns = (int64_t)stat.median;
+	free(dur);
+	return WS_OK;
+}
+
+static enum ws_status find(struct ws_idle *out, struct ws_idle_cursor **cursor,
+                           const struct ws_model *m, const struct ws_selection *sel,
+                           struct ws_err *err)
+{
+	struct ws_window *windows = NULL;
+	size_t n = 0, cut;
+	enum ws_status status = ws_windows(m, sel, &windows, &n, &cut, err);
+
+	if (status == WS_OK)
+		status = cursor_open(cursor, m, sel, err);
+	if (status == WS_OK) {
+		(*cursor)->launch_of_path = out->path_launch_ns;
+		for (size_t i = 0; i < n; i++)
+			out->wall_ns += windows[i].end_ns - windows[i].start_ns;
+		for (uint32_t d = 0; d < m->ndevices; d++) {
+			bool worked = (*cursor)->place[d].end > (*cursor)->place[d].next;
+
+			for (size_t i = 0; i < n && worked; i++)
+				sweep(*cursor, d, &windows[i], &out->device[d]);
+			out->nworked += worked;
+		}
+		status = add_kernels(out, *cursor, windows, n, err);
+	}
+	free(windows);
+	return status;
+}
+
+enum ws_status ws_idle_find(const struct ws_model *m, const struct ws_selection *sel,
+                            bool with_paths, struct ws_idle *out, struct ws_err *err)
+{
+	struct ws_idle_cursor *cursor = NULL;
+	enum ws_status status = WS_OK;
+
+	*out = (struct ws_idle){.ndevices = m->ndevices};
+	out->device = calloc(m->ndevices + 1, sizeof(*out->device));
+	if (with_paths) {
+		out->path_launch_ns = calloc(m->ranges.npaths + 1, sizeof(*out->path_launch_ns));
+		out->path_kernel_ns = calloc(m->ranges.npaths + 1, sizeof(*out->path_kernel_ns));
+	}
+	if (!out->device || (with_paths && (!out->path_launch_ns || !out->path_kernel_ns)))
+		return WS_FAIL(err, NO_MEMORY, "no memory for the idle time");
+	status = find(out, &cursor, m, sel, err);
+	ws_idle_cursor_free(cursor);
+	for (size_t d = 0; d < m->ndevices; d++)
+		use_join(&out->all, &out->device[d]);
+	out->verdict = ws_idle_judge(m, &out->all);
+	return status;
+}
+
+void ws_idle_release(struct ws_idle *idle)
+{
+	free(idle->device);
+	free(idle->path_launch_ns);
+	free(idle->path_kernel_ns);
+	*idle = (struct ws_idle){0};
+}
+
+struct ws_idle_verdict ws_idle_judge(const struct ws_model *m, const struct ws_device_use *use)
+{
+	struct ws_idle_verdict v = {.cause = WS_USE_COLLECTIVE};
+
+	if (ws_model_on_cpu(m))
+		v.why_not = "the CPU reference is no device that waits";
+	else if (!use->window_ns || !use->kernels)
+		v.why_not = "no kernel with a time";
+	if (v.why_not)
+		return v;
+	for (int cause = WS_USE_COLLECTIVE; cause < WS_USES; cause++)
+		if (use->ns[cause] > use->ns[v.cause])
+			v.cause = (enum ws_use)cause;
+	v.busy_percent = ws_stat_percent((double)use->ns[WS_USE_COMPUTE], (double)use->window_ns);
+	v.percent = ws_stat_percent((double)use->ns[v.cause], (double)use->window_ns);
+	v.busy = v.busy_percent > WS_IDLE_BUSY_PERCENT;
+	v.known = true;
+	v.launch_bound = !v.busy && v.cause == WS_USE_LAUNCH && v.percent >= WS_IDLE_LAUNCH_PERCENT;
+	return v;
+}
+
+const char *ws_idle_words(const struct ws_idle_verdict *v, char *out, size_t size)
+{
+	if (!v->known)
+		snprintf(out, size, "cannot tell: %s", v->why_not);
+	else if (v->busy)
+		snprintf(out, size, "the GPU computes %.1f %% of the time", v->busy_percent);
+	else
+		snprintf(out, size,
+		         "the GPU computes %.1f %% of the time; the largest other part is %s (%.1f "
+		         "%%)",
+		         v->busy_percent, ws_use_defs[v->cause].name, v->percent);
+	return out;
+}

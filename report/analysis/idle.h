@@ -1,0 +1,128 @@
+/*
+ * Why does a device not compute? Every nanosecond of the windows of a report
+ * (ws_windows) is given to one use of each device, so the uses add up to the
+ * windows exactly. Rules in words, with their sources: docs/idle.md.
+ */
+#ifndef WS_REPORT_ANALYSIS_IDLE_H
+#define WS_REPORT_ANALYSIS_IDLE_H
+
+#include <stdbool.h>
+
+#include "report/analysis/device_time.h"
+
+/*
+ * X(NAME, "name", "what it is", "what to do"). All after COMPUTE are time
+ * without computation; all after COPY, time in which the device did nothing.
+ */
+#define WS_USE_LIST(X)                                                                             \
+	X(COMPUTE, "computing", "at least one kernel ran that is no communication",                \
+	  "Make the kernels faster: see kernel-summary and roofline.")                             \
+	X(COLLECTIVE, "waiting for communication", "only communication kernels ran",               \
+	  "Overlap communication with computation: smaller buckets, earlier launches, fewer and "  \
+	  "larger messages.")                                                                      \
+	X(COPY, "waiting for copies", "only copies or fills ran",                                  \
+	  "Copy less, from pinned memory, beside computation on a stream of its own, or once "     \
+	  "before the loop.")                                                                      \
+	X(LAUNCH, "waiting for launches",                                                          \
+	  "the next work had not been launched, and the gap is as short as making a launch takes", \
+	  "Launch less: fuse operations, capture CUDA graphs, compile the model, or make batches " \
+	  "larger. Faster kernels or another dtype will not show.")                                \
+	X(HOST, "waiting for the host",                                                            \
+	  "the next work had not been launched, and the host did other things for longer than a "  \
+	  "launch takes",                                                                          \
+	  "Move the host's work out of the loop or beside it; look at the ranges around the "      \
+	  "gaps.")                                                                                 \
+	X(SYNC, "after a host synchronisation",                                                    \
+	  "the host waited for the device and launched the next work only then",                   \
+	  "Synchronise less: no .item(), .cpu() or print in the loop; copy asynchronously, read "  \
+	  "results one step later.")                                                               \
+	X(DATA, "waiting for data", "the host was loading data",                                   \
+	  "Load data beside the step: more workers, prefetching, faster decoding or storage.")     \
+	X(WAIT, "waiting for a stream or event",                                                   \
+	  "the next work had been launched, but began late: it waited for an event, another "      \
+	  "stream or another device",                                                              \
+	  "Look for events and streams that make this device wait; balance the devices.")          \
+	X(DEVICE, "between queued kernels",                                                        \
+	  "the next work was queued, and the device took this long to begin it",                   \
+	  "Fewer, larger kernels, or CUDA graphs.")                                                \
+	X(START, "before the first work", "the device had done nothing yet",                       \
+	  "Start-up: leave it out with warm-up steps, or launch earlier.")                         \
+	X(END, "after the last work", "nothing more came for the device",                          \
+	  "The host's end of the step: move it out of the loop.")                                  \
+	X(UNKNOWN, "unknown", "the next work has no record of its launch",                         \
+	  "Record API calls, so that the cause can be told.")
+enum ws_use {
+#define X(NAME, name, what, cure) WS_USE_##NAME,
+	WS_USE_LIST(X)
+#undef X
+	        WS_USES,
+};
+struct ws_use_def {
+	const char *name, *what, *cure;
+};
+extern const struct ws_use_def ws_use_defs[WS_USES];
+
+/* A gap before a launch longer than this is the host's other work, not launching. */
+#define WS_IDLE_LAUNCH_US 100
+/* Queued work begins within this time; later, it waited for something. As in HTA. */
+#define WS_IDLE_QUEUE_US 30
+/* A device that computes for more than this is busy, whatever the rest is. */
+#define WS_IDLE_BUSY_PERCENT 90
+/* Launch-bound: launches are the largest cause, and at least this share of the time. */
+#define WS_IDLE_LAUNCH_PERCENT 15
+
+struct ws_device_use {
+	int64_t window_ns; /* sum of ns */
+	int64_t ns[WS_USES];
+	uint64_t gaps[WS_USES];
+	int64_t longest_ns[WS_USES];
+	uint64_t kernels;
+	int64_t kernel_median_ns; /* 0 without kernels */
+};
+
+/* The answer, in one word and its evidence. */
+struct ws_idle_verdict {
+	bool known; /* else `why_not` says why it cannot be told */
+	const char *why_not;
+	bool busy;         /* computing for more than WS_IDLE_BUSY_PERCENT */
+	enum ws_use cause; /* the largest use but computing */
+	bool launch_bound;
+	double percent;      /* share of the cause in the time of the devices */
+	double busy_percent; /* of computing */
+};
+
+struct ws_idle {
+	struct ws_device_use *device; /* one for each device of the model */
+	size_t ndevices;
+	struct ws_device_use all; /* of the devices that did anything */
+	size_t nworked;           /* how many those are */
+	int64_t wall_ns;          /* the windows themselves, whatever the number of devices */
+	struct ws_idle_verdict verdict;
+	/* one entry a range path and those around it, or NULL: time of gaps before launches made in
+	 * it, and time of the kernels launched in it */
+	int64_t *path_launch_ns, *path_kernel_ns;
+};
+
+/* Free with ws_idle_release, also after a failure. with_paths: fill path_…_ns too. */
+enum ws_status ws_idle_find(const struct ws_model *m, const struct ws_selection *sel,
+                            bool with_paths, struct ws_idle *out, struct ws_err *err);
+void ws_idle_release(struct ws_idle *idle);
+/* One device's verdict. */
+struct ws_idle_verdict ws_idle_judge(const struct ws_model *m, const struct ws_device_use *use);
+/*
+ * The verdict in a sentence without its full stop: "the GPU computes 62.1 % of
+ * the time; most of the rest it is waiting for data (33.4 %)". Returns out.
+ */
+const char *ws_idle_words(const struct ws_idle_verdict *v, char *out, size_t size);
+/*
+ * Per window, for tables of steps: adds the uses of all devices in w to use.
+ * The first call gets *cursor = NULL; windows must ascend. Free *cursor with
+ * ws_idle_cursor_free.
+ */
+struct ws_idle_cursor;
+enum ws_status ws_idle_window(const struct ws_model *m, const struct ws_selection *sel,
+                              struct ws_idle_cursor **cursor, const struct ws_window *w,
+                              struct ws_device_use *use, struct ws_err *err);
+void ws_idle_cursor_free(struct ws_idle_cursor *cursor);
+
+#endif

@@ -1,0 +1,84 @@
+/*
+ * Why the devices are idle: the uses of each device's time, largest first.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "report/analysis/idle.h"
+#include "report/base/stat.h"
+#include "report/tables/tables.h"
+
+/* The most time first; computing stays on top, as what the others are beside. */
+static void rank(const struct ws_device_use *use, enum ws_use order[WS_USES])
+{
+	for (int i = 0; i < WS_USES; i++) {
+		int at = i;
+
+		for (; at > 1 && use->ns[order[at - 1]] < use->ns[i]; at--)
+			order[at] = order[at - 1];
+		order[at] = (enum ws_use)i;
+	}
+}
+
+static void add_use(const struct ws_tab *tab, struct ws_table *t, const char *device,
+                    const struct ws_device_use *use, enum ws_use what)
+{
+	struct ws_cell *row = ws_table_row(t);
+	double ns = (double)use->ns[what];
+
+	ws_cell_set_str(t, &row[WS_TC_idle_device], device);
+	ws_cell_set_str(t, &row[WS_TC_idle_use], ws_use_defs[what].name);
+	ws_cell_set_int(&row[WS_TC_idle_time_ns], use->ns[what]);
+	ws_cell_set_real(&row[WS_TC_idle_share], ws_stat_percent(ns, (double)use->window_ns));
+	if (tab->sel->measured)
+		ws_cell_set_real(&row[WS_TC_idle_per_step_ns], ns / (double)tab->sel->measured);
+	if (use->gaps[what]) {
+		ws_cell_set_int(&row[WS_TC_idle_gaps], (int64_t)use->gaps[what]);
+		ws_cell_set_real(&row[WS_TC_idle_mean_ns], ns / (double)use->gaps[what]);
+		ws_cell_set_int(&row[WS_TC_idle_longest_ns], use->longest_ns[what]);
+	}
+	ws_cell_set_str(t, &row[WS_TC_idle_what], ws_use_defs[what].what);
+	ws_cell_set_str(t, &row[WS_TC_idle_cure], ws_use_defs[what].cure);
+}
+
+static void add_device(const struct ws_tab *tab, struct ws_table *t, const char *device,
+                       const struct ws_device_use *use)
+{
+	enum ws_use order[WS_USES];
+
+	rank(use, order);
+	for (int i = 0; i < WS_USES; i++)
+		if (use->ns[order[i]] || order[i] == WS_USE_COMPUTE)
+			add_use(tab, t, device, use, order[i]);
+}
+
+enum ws_status ws_tab_idle(const struct ws_tab *tab, struct ws_table *t, struct ws_err *err)
+{
+	const struct ws_model *m = tab->m;
+	struct ws_idle idle;
+	enum ws_status status;
+	char text[256];
+
+	if (!m->kernels.n && !m->nworks) {
+		ws_table_set_not_recorded(t, WS_NO_KERNELS);
+		return WS_OK;
+	}
+	status = ws_idle_find(m, tab->sel, false, &idle, err);
+	if (status == WS_OK) {
+		for (size_t d = 0; d < idle.ndevices; d++) {
+			snprintf(text, sizeof(text), "%" PRIu64, m->devices[d].id);
+			if (idle.device[d].window_ns)
+				add_device(tab, t, text, &idle.device[d]);
+		}
+		if (idle.nworked > 1)
+			add_device(tab, t, "all", &idle.all);
+		ws_idle_words(&idle.verdict, text, sizeof(text));
+		ws_table_note(t, "In one sentence: %s.", text);
+		if (!tab->sel->measured)
+			ws_table_note(t,
+			              "The trace has no measured step: the time is that from its "
+			              "first record to its last, start-up included.");
+	}
+	ws_idle_release(&idle);
+	return status;
+}
