@@ -222,7 +222,7 @@ static enum ws_status cpu_run(struct ws_backend *backend, const struct ws_op *op
                               struct ws_err *err)
 {
 	static ws_cpu_kernel *const kernels[][2] = {
-#define WS_OP(KIND, name, class, payload) \
+#define WS_OP(KIND, name, ...) \
 	[WS_OP_##KIND] = {ws_cpu_##name##_f32, ws_cpu_##name##_f64},
 #include "kernels/graph/op.def"
 	};

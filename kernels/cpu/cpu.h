@@ -50,7 +50,7 @@ void ws_cpu_kernel_end(void);
 /* One kernel for each op kind and build. */
 typedef enum ws_status ws_cpu_kernel(struct ws_cpu *cpu, const struct ws_op *op,
                                      struct ws_err *err);
-#define WS_OP(KIND, name, class, payload) ws_cpu_kernel ws_cpu_##name##_f32, ws_cpu_##name##_f64;
+#define WS_OP(KIND, name, ...) ws_cpu_kernel ws_cpu_##name##_f32, ws_cpu_##name##_f64;
 #include "kernels/graph/op.def"
 
 #endif

@@ -13,7 +13,7 @@
 #include "kernels/nvtx/warpsheet_nvtx.h"
 
 enum ws_op_kind {
-#define WS_OP(KIND, name, class, payload) WS_OP_##KIND,
+#define WS_OP(KIND, name, ...) WS_OP_##KIND,
 #include "kernels/graph/op.def"
 	WS_OP_KIND_COUNT
 };
