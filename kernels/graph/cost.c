@@ -216,6 +216,20 @@ static void cost_cross_entropy(struct ws_op *op)
 	op->payload.flops += op->payload.m;
 }
 
+/* A query sees the keys up to its own: T (T + 1) / 2 pairs in each head. */
+static void cost_attention(struct ws_op *op)
+{
+	const struct ws_heads *h = &op->u.attention.head;
+	struct wsnvtx_op *p = &op->payload;
+
+	p->batch = dim32(h->batch * h->heads);
+	p->m = p->n = dim32(h->time);
+	p->k = dim32(h->width);
+	p->flops = ws_sub_info(op->sub)->flops *
+	           (uint64_t)(h->batch * h->heads * (h->time * (h->time + 1) / 2) * h->width);
+	cost_bytes(op);
+}
+
 void ws_cost_op(struct ws_op *op)
 {
 	static void (*const rules[])(struct ws_op *) = {

@@ -289,6 +289,17 @@ static void grad_softmax(struct tape *tape, const struct ws_op *op, struct ws_te
 	           ws_op_softmax_grad(tape->graph, dy, op->out[0], op->u.alpha, op->in[0]->dtype));
 }
 
+static void grad_attention(struct tape *tape, const struct ws_op *op, struct ws_tensor *dy)
+{
+	struct ws_tensor *grads[3];
+
+	dy = ws_op_expand(tape->graph, dy, op->out[0]);
+	ws_op_attention_grad(tape->graph, op, dy, grads);
+	for (int i = 0; i < 3; i++)
+		if (op->in[i]->requires_grad)
+			contribute(tape, op->in[i], grads[i]);
+}
+
 static void grad_rms_norm(struct tape *tape, const struct ws_op *op, struct ws_tensor *dy)
 {
 	struct ws_tensor *grads[2];

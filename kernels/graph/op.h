@@ -62,6 +62,15 @@ struct ws_heads {
 	int64_t batch, time, heads, width;
 };
 
+/* Causal attention of T queries by T keys, in each of B × H heads. */
+struct ws_attention {
+	struct ws_heads head;
+	double scale; /* of the products of queries and keys */
+};
+
+/* The widest head of a fused attention, as in the libraries of the field. */
+#define WS_ATTENTION_WIDTH_MAX 256
+
 /* Where the channels of an image are. Signals are images of height 1. */
 enum ws_layout {
 	WS_LAYOUT_NCHW, /* images [n, c, h, w], filters [k, c/groups, r, s] */
@@ -164,7 +173,7 @@ static inline WS_HOST_DEVICE void ws_scaler_next(const struct ws_scaler_rule *ru
 	}
 }
 
-#define WS_OP_INPUTS_MAX  5
+#define WS_OP_INPUTS_MAX  6
 #define WS_OP_OUTPUTS_MAX 5
 
 struct ws_op {
@@ -178,6 +187,7 @@ struct ws_op {
 		struct ws_gemm gemm;     /* GEMM */
 		int64_t dims[4];         /* PERMUTE: of the operand */
 		struct ws_heads head;    /* ROPE, ROPE_QKV */
+		struct ws_attention attention;
 		struct ws_conv conv;     /* CONV and its gradients */
 		struct ws_window window; /* pooling */
 		struct ws_channels ch;   /* BIAS, BIAS_GRAD */
