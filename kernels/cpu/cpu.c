@@ -133,7 +133,17 @@ static void at_least(uint64_t *slot_bytes, int64_t count, size_t real_bytes)
 		*slot_bytes = (uint64_t)count * real_bytes;
 }
 
-/* What one op takes of the slots at most: convert.c, conv.c, cross_entropy in fused.c. */
+uint64_t ws_cpu_attention_reals(const struct ws_op *op)
+{
+	bool grad = op->kind == WS_OP_ATTENTION_GRAD;
+	bool converted = op->tf32 || ws_dtype_size(op->in[0]->dtype) == sizeof(uint16_t);
+	int64_t operands = !converted ? 0 : grad ? 5 : 3;
+	int64_t rows = grad ? op->in[0]->count / op->u.attention.head.width : 0;
+
+	return (uint64_t)(operands * op->in[0]->count + rows);
+}
+
+/* What one op takes of the slots at most: convert.c, conv.c, attention.c, fused.c. */
 static void op_workspace(const struct ws_cpu *cpu, const struct ws_op *op,
                          uint64_t slots[WS_CPU_SLOTS])
 {
@@ -144,6 +154,8 @@ static void op_workspace(const struct ws_cpu *cpu, const struct ws_op *op,
 
 	if (op->kind == WS_OP_CROSS_ENTROPY)
 		at_least(&slots[WS_CPU_IN_SLOT], op->in[1]->count, sizeof(double));
+	if (op->kind == WS_OP_ATTENTION || op->kind == WS_OP_ATTENTION_GRAD)
+		at_least(&slots[WS_CPU_IN_SLOT], (int64_t)ws_cpu_attention_reals(op), real_bytes);
 	if (conv)
 		at_least(&slots[WS_CPU_TILE_SLOT],
 		         WS_CPU_TILE_REALS * ws_pool_threads(cpu->pool), real_bytes);
@@ -222,7 +234,7 @@ static enum ws_status cpu_run(struct ws_backend *backend, const struct ws_op *op
                               struct ws_err *err)
 {
 	static ws_cpu_kernel *const kernels[][2] = {
-#define WS_OP(KIND, name, class, payload) \
+#define WS_OP(KIND, name, ...) \
 	[WS_OP_##KIND] = {ws_cpu_##name##_f32, ws_cpu_##name##_f64},
 #include "kernels/graph/op.def"
 	};

@@ -37,6 +37,9 @@ struct ws_cpu {
 enum ws_status ws_cpu_workspace(struct ws_cpu *cpu, int slot, uint64_t size_bytes, void **data,
                                 struct ws_err *err);
 
+/* Reals that an attention op, or its gradient, takes of the slot WS_CPU_IN_SLOT at most. */
+uint64_t ws_cpu_attention_reals(const struct ws_op *op);
+
 /*
  * Run fn on all items as one "kernel": an NVTX range in WSNVTX_CPU_DOMAIN around
  * the computation, named after the op, with the items as its grid.
@@ -50,7 +53,7 @@ void ws_cpu_kernel_end(void);
 /* One kernel for each op kind and build. */
 typedef enum ws_status ws_cpu_kernel(struct ws_cpu *cpu, const struct ws_op *op,
                                      struct ws_err *err);
-#define WS_OP(KIND, name, class, payload) ws_cpu_kernel ws_cpu_##name##_f32, ws_cpu_##name##_f64;
+#define WS_OP(KIND, name, ...) ws_cpu_kernel ws_cpu_##name##_f32, ws_cpu_##name##_f64;
 #include "kernels/graph/op.def"
 
 #endif

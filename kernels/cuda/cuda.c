@@ -248,7 +248,7 @@ static ws_cuda_launcher *const launchers[] = {
 #define ws_cuda_conv       NULL
 #define ws_cuda_conv_dgrad NULL
 #define ws_cuda_conv_wgrad NULL
-#define WS_OP(KIND, name, class, payload) [WS_OP_##KIND] = ws_cuda_##name,
+#define WS_OP(KIND, name, ...) [WS_OP_##KIND] = ws_cuda_##name,
 #include "kernels/graph/op.def"
 #undef ws_cuda_gemm
 #undef ws_cuda_conv

@@ -22,14 +22,13 @@ static void cost_rows(struct ws_op *op, const struct ws_tensor *t)
 	op->payload.n = dim32(ws_tensor_cols(t));
 }
 
-/* Only some rows or elements of a large tensor are touched: count of size bytes each. */
-static void cost_indexed(struct ws_op *op, int64_t count, uint64_t size_bytes, bool accumulate)
+/* Only some rows or elements of a large tensor are touched: as many as moved has. */
+static void cost_indexed(struct ws_op *op, const struct ws_tensor *moved, bool accumulate)
 {
 	struct wsnvtx_op *p = &op->payload;
-	uint64_t moved_bytes = (uint64_t)count * size_bytes;
 
-	p->bytes_read = moved_bytes * (accumulate ? 2 : 1) + op->in[1]->size_bytes;
-	p->bytes_written = moved_bytes;
+	p->bytes_read = moved->size_bytes * (accumulate ? 2 : 1) + op->in[1]->size_bytes;
+	p->bytes_written = moved->size_bytes;
 }
 
 static void cost_conv(struct ws_op *op)
@@ -70,11 +69,10 @@ static uint64_t window_reads(const struct ws_window *w)
 	return (uint64_t)(w->n * w->c * rows * cols);
 }
 
-static void cost_pool(struct ws_op *op)
+static void cost_pool(struct ws_op *op, uint64_t flops)
 {
 	const struct ws_window *w = &op->u.window;
 	struct wsnvtx_op *p = &op->payload;
-	uint64_t outputs = (uint64_t)(w->n * w->c * w->p * w->q);
 
 	p->batch = dim32(w->n);
 	p->c = dim32(w->c);
@@ -86,20 +84,38 @@ static void cost_pool(struct ws_op *op)
 	p->s = dim32(w->s);
 	p->stride = dim32(w->stride);
 	p->pad = dim32(w->pad);
-	switch (op->kind) {
-	case WS_OP_MAX_POOL: /* comparisons; those with the padding count, as a kernel makes them */
-		p->flops = outputs * (uint64_t)(w->r * w->s - 1);
-		break;
-	case WS_OP_AVG_POOL:
-		p->flops = window_reads(w);
-		break;
-	case WS_OP_MAX_POOL_GRAD:
-		p->flops = outputs;
-		break;
-	default: /* AVG_POOL_GRAD */
-		p->flops = (uint64_t)(w->n * w->c * w->h * w->w);
-	}
+	p->flops = flops;
 	cost_bytes(op);
+}
+
+static uint64_t window_outputs(const struct ws_window *w)
+{
+	return (uint64_t)(w->n * w->c * w->p * w->q);
+}
+
+/* Comparisons; those with the padding count, as a kernel makes them. */
+static void cost_max_pool(struct ws_op *op)
+{
+	const struct ws_window *w = &op->u.window;
+
+	cost_pool(op, window_outputs(w) * (uint64_t)(w->r * w->s - 1));
+}
+
+static void cost_max_pool_grad(struct ws_op *op)
+{
+	cost_pool(op, window_outputs(&op->u.window));
+}
+
+static void cost_avg_pool(struct ws_op *op)
+{
+	cost_pool(op, window_reads(&op->u.window));
+}
+
+static void cost_avg_pool_grad(struct ws_op *op)
+{
+	const struct ws_window *w = &op->u.window;
+
+	cost_pool(op, (uint64_t)(w->n * w->c * w->h * w->w));
 }
 
 /* Seven passes over each parameter: p, g, m, v read, p, m, v written. */
@@ -123,98 +139,108 @@ static void cost_adamw(struct ws_op *op)
 	p->flops = count * ws_sub_info(op->sub)->flops;
 }
 
+static void cost_gemm(struct ws_op *op)
+{
+	const struct ws_gemm *gemm = &op->u.gemm;
+	struct wsnvtx_op *p = &op->payload;
+
+	p->batch = dim32(gemm->batch);
+	p->m = dim32(gemm->m);
+	p->n = dim32(gemm->n);
+	p->k = dim32(gemm->k);
+	p->flops = 2 * (uint64_t)(gemm->batch * gemm->m * gemm->n * gemm->k); /* fits: ops.c */
+	cost_bytes(op);
+}
+
+/* The sub-op's FLOPs for each element of a tensor; bytes of all operands. */
+static void cost_elements(struct ws_op *op, const struct ws_tensor *t)
+{
+	cost_rows(op, t);
+	op->payload.flops = ws_sub_info(op->sub)->flops * (uint64_t)t->count;
+	cost_bytes(op);
+}
+
+static void cost_result(struct ws_op *op)
+{
+	cost_elements(op, op->out[0]);
+}
+
+static void cost_operand(struct ws_op *op)
+{
+	cost_elements(op, op->in[0]);
+}
+
+/* table, index -> rows */
+static void cost_embedding(struct ws_op *op)
+{
+	cost_rows(op, op->out[0]);
+	cost_indexed(op, op->out[0], false);
+}
+
+/* row gradients, index, table -> table */
+static void cost_embedding_grad(struct ws_op *op)
+{
+	cost_elements(op, op->in[0]);
+	cost_indexed(op, op->in[0], true);
+}
+
+/* rows, index -> one element of each */
+static void cost_gather(struct ws_op *op)
+{
+	cost_rows(op, op->in[0]);
+	cost_indexed(op, op->out[0], false);
+}
+
+/* element gradients, index, zeros -> rows */
+static void cost_gather_grad(struct ws_op *op)
+{
+	cost_rows(op, op->out[0]);
+	cost_indexed(op, op->in[0], false);
+}
+
+/* Queries and keys, or their gradients, are rotated: 3 each. */
+static void cost_rope_qkv(struct ws_op *op)
+{
+	const struct ws_heads *h = &op->u.head;
+
+	cost_rows(op, op->out[0]);
+	op->payload.flops =
+	        ws_sub_info(op->sub)->flops * (uint64_t)(h->batch * h->time * h->heads * h->width);
+	cost_bytes(op);
+}
+
+/* One FLOP more a row. */
+static void cost_cross_entropy(struct ws_op *op)
+{
+	cost_elements(op, op->in[0]);
+	op->payload.flops += op->payload.m;
+}
+
+/* A query sees the keys up to its own: T (T + 1) / 2 pairs in each head. */
+static void cost_attention(struct ws_op *op)
+{
+	const struct ws_heads *h = &op->u.attention.head;
+	struct wsnvtx_op *p = &op->payload;
+
+	p->batch = dim32(h->batch * h->heads);
+	p->m = p->n = dim32(h->time);
+	p->k = dim32(h->width);
+	p->flops = ws_sub_info(op->sub)->flops *
+	           (uint64_t)(h->batch * h->heads * (h->time * (h->time + 1) / 2) * h->width);
+	cost_bytes(op);
+}
+
 void ws_cost_op(struct ws_op *op)
 {
+	static void (*const rules[])(struct ws_op *) = {
+#define WS_OP(KIND, name, class, payload, cost, ...) [WS_OP_##KIND] = cost_##cost,
+#include "kernels/graph/op.def"
+	};
 	struct wsnvtx_op *p = &op->payload;
-	const struct ws_gemm *gemm = &op->u.gemm;
-	unsigned per_element = ws_sub_info(op->sub)->flops;
 
 	p->flops = p->bytes_read = p->bytes_written = 0;
 	p->batch = p->groups = 1;
-	switch (op->kind) {
-	case WS_OP_GEMM:
-		p->batch = dim32(gemm->batch);
-		p->m = dim32(gemm->m);
-		p->n = dim32(gemm->n);
-		p->k = dim32(gemm->k);
-		p->flops =
-		        2 * (uint64_t)(gemm->batch * gemm->m * gemm->n * gemm->k); /* fits: ops.c */
-		cost_bytes(op);
-		break;
-	case WS_OP_CONV:
-	case WS_OP_CONV_DGRAD:
-	case WS_OP_CONV_WGRAD:
-		cost_conv(op);
-		break;
-	case WS_OP_MAX_POOL:
-	case WS_OP_MAX_POOL_GRAD:
-	case WS_OP_AVG_POOL:
-	case WS_OP_AVG_POOL_GRAD:
-		cost_pool(op);
-		break;
-	case WS_OP_REDUCE:
-	case WS_OP_BIAS_GRAD:
-	case WS_OP_SWIGLU_GRAD: /* dy */
-		cost_rows(op, op->in[0]);
-		p->flops = per_element * (uint64_t)op->in[0]->count;
-		cost_bytes(op);
-		break;
-	case WS_OP_UNARY:
-	case WS_OP_BINARY:
-	case WS_OP_COPY:
-	case WS_OP_FILL:
-	case WS_OP_PERMUTE:
-	case WS_OP_ROPE:
-	case WS_OP_BIAS:
-	case WS_OP_BATCH_NORM:
-	case WS_OP_BATCH_NORM_GRAD:
-	case WS_OP_DROPOUT:
-	case WS_OP_SOFTMAX:
-	case WS_OP_SOFTMAX_GRAD:
-	case WS_OP_RMS_NORM:
-	case WS_OP_RMS_NORM_GRAD:
-	case WS_OP_SWIGLU:
-	case WS_OP_BIAS_ACT:
-	case WS_OP_UNSCALE:
-	case WS_OP_SCALE_UPDATE:
-		cost_rows(op, op->out[0]);
-		p->flops = per_element * (uint64_t)op->out[0]->count;
-		cost_bytes(op);
-		break;
-	case WS_OP_EMBEDDING: /* table, index -> rows */
-		cost_rows(op, op->out[0]);
-		cost_indexed(op, op->out[0]->count, ws_dtype_size(op->out[0]->dtype), false);
-		break;
-	case WS_OP_EMBEDDING_GRAD: /* row gradients, index, table -> table */
-		cost_rows(op, op->in[0]);
-		p->flops = per_element * (uint64_t)op->in[0]->count;
-		cost_indexed(op, op->in[0]->count, ws_dtype_size(op->in[0]->dtype), true);
-		break;
-	case WS_OP_GATHER: /* rows, index -> one element of each */
-		cost_rows(op, op->in[0]);
-		cost_indexed(op, op->out[0]->count, ws_dtype_size(op->out[0]->dtype), false);
-		break;
-	case WS_OP_GATHER_GRAD: /* element gradients, index, zeros -> rows */
-		cost_rows(op, op->out[0]);
-		cost_indexed(op, op->in[0]->count, ws_dtype_size(op->in[0]->dtype), false);
-		break;
-	case WS_OP_ROPE_QKV: /* queries and keys, or their gradients, are rotated: 3 each */
-		cost_rows(op, op->out[0]);
-		p->flops = per_element * (uint64_t)(op->u.head.batch * op->u.head.time *
-		                                    op->u.head.heads * op->u.head.width);
-		cost_bytes(op);
-		break;
-	case WS_OP_CROSS_ENTROPY:
-		cost_rows(op, op->in[0]);
-		p->flops = per_element * (uint64_t)op->in[0]->count + p->m;
-		cost_bytes(op);
-		break;
-	case WS_OP_ADAMW:
-		cost_adamw(op);
-		break;
-	case WS_OP_KIND_COUNT:
-		break;
-	}
+	rules[op->kind](op);
 }
 
 struct ws_cost ws_cost_phase(const struct ws_graph *graph, enum wsnvtx_phase phase)

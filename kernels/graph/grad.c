@@ -179,6 +179,12 @@ static void grad_reduce(struct tape *tape, const struct ws_op *op, struct ws_ten
 	}
 }
 
+/* A cast: contribute() casts back. */
+static void grad_copy(struct tape *tape, const struct ws_op *op, struct ws_tensor *dy)
+{
+	contribute(tape, op->in[0], dy);
+}
+
 static void grad_permute(struct tape *tape, const struct ws_op *op, struct ws_tensor *dy)
 {
 	const int64_t back[4] = {op->u.dims[0], op->u.dims[2], op->u.dims[1], op->u.dims[3]};
@@ -250,16 +256,21 @@ static void grad_batch_norm(struct tape *tape, const struct ws_op *op, struct ws
 			contribute(tape, op->in[i], grads[i]);
 }
 
-static void grad_pool(struct tape *tape, const struct ws_op *op, struct ws_tensor *dy)
+static void grad_max_pool(struct tape *tape, const struct ws_op *op, struct ws_tensor *dy)
 {
 	struct ws_tensor *x = op->in[0];
 
 	dy = ws_op_expand(tape->graph, dy, op->out[0]);
 	contribute(tape, x,
-	           op->kind == WS_OP_MAX_POOL
-	                   ? ws_op_max_pool_grad(tape->graph, dy, op->out[1], x->shape,
-	                                         op->u.window)
-	                   : ws_op_avg_pool_grad(tape->graph, dy, x->shape, op->u.window));
+	           ws_op_max_pool_grad(tape->graph, dy, op->out[1], x->shape, op->u.window));
+}
+
+static void grad_avg_pool(struct tape *tape, const struct ws_op *op, struct ws_tensor *dy)
+{
+	struct ws_tensor *x = op->in[0];
+
+	dy = ws_op_expand(tape->graph, dy, op->out[0]);
+	contribute(tape, x, ws_op_avg_pool_grad(tape->graph, dy, x->shape, op->u.window));
 }
 
 static void grad_dropout(struct tape *tape, const struct ws_op *op, struct ws_tensor *dy)
@@ -276,6 +287,17 @@ static void grad_softmax(struct tape *tape, const struct ws_op *op, struct ws_te
 	dy = ws_op_expand(tape->graph, dy, op->out[0]);
 	contribute(tape, op->in[0],
 	           ws_op_softmax_grad(tape->graph, dy, op->out[0], op->u.alpha, op->in[0]->dtype));
+}
+
+static void grad_attention(struct tape *tape, const struct ws_op *op, struct ws_tensor *dy)
+{
+	struct ws_tensor *grads[3];
+
+	dy = ws_op_expand(tape->graph, dy, op->out[0]);
+	ws_op_attention_grad(tape->graph, op, dy, grads);
+	for (int i = 0; i < 3; i++)
+		if (op->in[i]->requires_grad)
+			contribute(tape, op->in[i], grads[i]);
 }
 
 static void grad_rms_norm(struct tape *tape, const struct ws_op *op, struct ws_tensor *dy)
@@ -296,10 +318,11 @@ static void grad_swiglu(struct tape *tape, const struct ws_op *op, struct ws_ten
 }
 
 /* A result that nobody used has a gradient of zeros. */
-static void grad_rope_qkv(struct tape *tape, const struct ws_op *op)
+static void grad_rope_qkv(struct tape *tape, const struct ws_op *op, struct ws_tensor *dy)
 {
 	struct ws_tensor *dqkv[3];
 
+	(void)dy;
 	for (int i = 0; i < 3; i++) {
 		const struct ws_tensor *out = op->out[i];
 
@@ -337,93 +360,34 @@ static void grad_cross_entropy(struct tape *tape, const struct ws_op *op, struct
 	contribute(tape, op->in[0], is_one ? op->out[1] : BINARY(MUL, op->out[1], dy));
 }
 
-static void grad_op(struct tape *tape, const struct ws_op *op, struct ws_tensor *dy)
+static void grad_none(struct tape *tape, const struct ws_op *op, struct ws_tensor *dy)
 {
-	switch (op->kind) {
-	case WS_OP_GEMM:
-		grad_gemm(tape, op, dy);
-		break;
-	case WS_OP_UNARY:
-		grad_unary(tape, op, dy);
-		break;
-	case WS_OP_BINARY:
-		grad_binary(tape, op, dy);
-		break;
-	case WS_OP_REDUCE:
-		grad_reduce(tape, op, dy);
-		break;
-	case WS_OP_COPY: /* a cast: contribute() casts back */
-		contribute(tape, op->in[0], dy);
-		break;
-	case WS_OP_PERMUTE:
-		grad_permute(tape, op, dy);
-		break;
-	case WS_OP_ROPE:
-		grad_rope(tape, op, dy);
-		break;
-	case WS_OP_EMBEDDING:
-		grad_embedding(tape, op, dy);
-		break;
-	case WS_OP_GATHER:
-		grad_gather(tape, op, dy);
-		break;
-	case WS_OP_CONV:
-		grad_conv(tape, op, dy);
-		break;
-	case WS_OP_BIAS:
-		grad_bias(tape, op, dy);
-		break;
-	case WS_OP_BATCH_NORM:
-		grad_batch_norm(tape, op, dy);
-		break;
-	case WS_OP_MAX_POOL:
-	case WS_OP_AVG_POOL:
-		grad_pool(tape, op, dy);
-		break;
-	case WS_OP_DROPOUT:
-		grad_dropout(tape, op, dy);
-		break;
-	case WS_OP_SOFTMAX:
-		grad_softmax(tape, op, dy);
-		break;
-	case WS_OP_RMS_NORM:
-		grad_rms_norm(tape, op, dy);
-		break;
-	case WS_OP_SWIGLU:
-		grad_swiglu(tape, op, dy);
-		break;
-	case WS_OP_ROPE_QKV:
-		grad_rope_qkv(tape, op);
-		break;
-	case WS_OP_BIAS_ACT:
-		grad_bias_act(tape, op, dy);
-		break;
-	case WS_OP_CROSS_ENTROPY:
-		grad_cross_entropy(tape, op, dy);
-		break;
-	case WS_OP_SOFTMAX_GRAD:
-	case WS_OP_RMS_NORM_GRAD:
-	case WS_OP_SWIGLU_GRAD:
-	case WS_OP_ADAMW:
-	case WS_OP_FILL:
-	case WS_OP_EMBEDDING_GRAD:
-	case WS_OP_GATHER_GRAD:
-	case WS_OP_CONV_DGRAD:
-	case WS_OP_CONV_WGRAD:
-	case WS_OP_BIAS_GRAD:
-	case WS_OP_BATCH_NORM_GRAD:
-	case WS_OP_MAX_POOL_GRAD:
-	case WS_OP_AVG_POOL_GRAD:
-	case WS_OP_UNSCALE:
-	case WS_OP_SCALE_UPDATE:
-	case WS_OP_KIND_COUNT:
-		ws_graph_fail(tape->graph, WS_BUG, "op %s has no gradient", op->message);
-		break;
-	}
+	(void)dy;
+	ws_graph_fail(tape->graph, WS_BUG, "op %s has no gradient", op->message);
 }
 
-/* Gradient ops do the same thing as the op they belong to, unless they say themselves what they do.
- */
+static void grad_op(struct tape *tape, const struct ws_op *op, struct ws_tensor *dy)
+{
+	static void (*const rules[])(struct tape *, const struct ws_op *, struct ws_tensor *) = {
+#define WS_OP(KIND, name, class, payload, cost, grad) [WS_OP_##KIND] = grad_##grad,
+#include "kernels/graph/op.def"
+	};
+
+	rules[op->kind](tape, op, dy);
+}
+
+/* The first gradient that arrived at a result of an op; NULL: none of them is needed. */
+static struct ws_tensor *arrived(const struct tape *tape, const struct ws_op *op)
+{
+	struct ws_tensor *dy = NULL;
+
+	for (int i = 0; i < op->out_count && !dy; i++)
+		if (op->out[i]->requires_grad)
+			dy = tape->grads[op->out[i]->id];
+	return dy;
+}
+
+/* Gradient ops do what their op does, unless they say themselves what they do. */
 static enum wsnvtx_op_kind inherited_kind(const struct ws_op *op)
 {
 	return ws_op_info(op->kind)->payload == WSNVTX_OP_other ? op->payload.op : WSNVTX_OP_other;
@@ -457,11 +421,9 @@ enum ws_status ws_graph_backward(struct ws_graph *graph, struct ws_tensor *y,
 
 	for (int i = op_count - 1; i >= 0 && graph->err.status == WS_OK; i--) {
 		const struct ws_op *op = graph->ops[i];
-		struct ws_tensor *dy = tape.grads[op->out[0]->id];
+		struct ws_tensor *dy = arrived(&tape, op);
 
-		for (int j = 1; op->kind == WS_OP_ROPE_QKV && !dy && j < op->out_count; j++)
-			dy = tape.grads[op->out[j]->id];
-		if (!dy || !op->out[0]->requires_grad)
+		if (!dy)
 			continue;
 		ws_graph_scope_mirror(graph, op->scope);
 		graph->kind = inherited_kind(op);

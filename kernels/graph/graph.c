@@ -310,8 +310,9 @@ static enum ws_dtype op_dtype(const struct ws_op *op)
 	enum ws_dtype dtype = op->out[0]->dtype;
 	bool first = true;
 
-	/* its statistics and parameters are fp32 beside 16-bit images: they do not count */
-	if (op->kind == WS_OP_BATCH_NORM || op->kind == WS_OP_BATCH_NORM_GRAD)
+	/* fp32 statistics and parameters beside 16-bit operands do not count */
+	if (op->kind == WS_OP_BATCH_NORM || op->kind == WS_OP_BATCH_NORM_GRAD ||
+	    op->kind == WS_OP_ATTENTION_GRAD)
 		return op->in[0]->dtype;
 	for (int i = 0; i < op->in_count; i++) {
 		if (!ws_dtype_is_float(op->in[i]->dtype))
@@ -325,9 +326,11 @@ static enum ws_dtype op_dtype(const struct ws_op *op)
 /* Does a precision with TF32 change what this op reads? */
 static bool op_is_tf32(const struct ws_graph *graph, const struct ws_op *op)
 {
+	enum wsnvtx_op_kind payload = ws_op_info(op->kind)->payload;
+
 	return graph->precision.tf32 && op->in_count && op->in[0]->dtype == WS_DTYPE_F32 &&
-	       (op->kind == WS_OP_GEMM || op->kind == WS_OP_CONV || op->kind == WS_OP_CONV_DGRAD ||
-	        op->kind == WS_OP_CONV_WGRAD);
+	       (payload == WSNVTX_OP_gemm || payload == WSNVTX_OP_conv ||
+	        payload == WSNVTX_OP_attention);
 }
 
 static enum wsnvtx_op_kind op_payload_kind(const struct ws_graph *graph, const struct ws_op *op)

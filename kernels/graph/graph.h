@@ -33,6 +33,17 @@ enum ws_fusion {
 #undef X
 };
 
+/* How transformers compute attention: --attention NAME. */
+#define WS_ATTENTION_MODE_LIST(X)                                    \
+	X("eager", EAGER) /* scores, softmax, product: each an op */ \
+	X("fused", FUSED) /* one op that stores no scores */
+
+enum ws_attention_mode {
+#define X(name, id) WS_ATTENTION_MODE_##id,
+	WS_ATTENTION_MODE_LIST(X)
+#undef X
+};
+
 /* One NVTX range around ops. */
 struct ws_scope {
 	const char *name;
@@ -50,6 +61,7 @@ struct ws_graph {
 	struct ws_precision precision;
 	bool autocast;         /* builders insert casts; off in backward and optimizer */
 	enum ws_fusion fusion; /* set before building; none at first */
+	enum ws_attention_mode attention; /* the same; eager at first */
 	struct ws_op **ops;
 	int op_count, op_capacity;
 	struct ws_tensor **tensors;

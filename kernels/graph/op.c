@@ -4,7 +4,8 @@
 #include <stdio.h>
 
 static const struct ws_op_info op_infos[] = {
-#define WS_OP(KIND, name, class, payload) [WS_OP_##KIND] = {#name, #class, WSNVTX_OP_##payload},
+#define WS_OP(KIND, name, class, payload, ...) \
+	[WS_OP_##KIND] = {#name, #class, WSNVTX_OP_##payload},
 #include "kernels/graph/op.def"
 };
 

@@ -13,7 +13,7 @@
 #include "kernels/nvtx/warpsheet_nvtx.h"
 
 enum ws_op_kind {
-#define WS_OP(KIND, name, class, payload) WS_OP_##KIND,
+#define WS_OP(KIND, name, ...) WS_OP_##KIND,
 #include "kernels/graph/op.def"
 	WS_OP_KIND_COUNT
 };
@@ -61,6 +61,15 @@ struct ws_gemm {
 struct ws_heads {
 	int64_t batch, time, heads, width;
 };
+
+/* Causal attention of T queries by T keys, in each of B × H heads. */
+struct ws_attention {
+	struct ws_heads head;
+	double scale; /* of the products of queries and keys */
+};
+
+/* The widest head of a fused attention, as in the libraries of the field. */
+#define WS_ATTENTION_WIDTH_MAX 256
 
 /* Where the channels of an image are. Signals are images of height 1. */
 enum ws_layout {
@@ -164,7 +173,7 @@ static inline WS_HOST_DEVICE void ws_scaler_next(const struct ws_scaler_rule *ru
 	}
 }
 
-#define WS_OP_INPUTS_MAX  5
+#define WS_OP_INPUTS_MAX  6
 #define WS_OP_OUTPUTS_MAX 5
 
 struct ws_op {
@@ -178,6 +187,7 @@ struct ws_op {
 		struct ws_gemm gemm;     /* GEMM */
 		int64_t dims[4];         /* PERMUTE: of the operand */
 		struct ws_heads head;    /* ROPE, ROPE_QKV */
+		struct ws_attention attention;
 		struct ws_conv conv;     /* CONV and its gradients */
 		struct ws_window window; /* pooling */
 		struct ws_channels ch;   /* BIAS, BIAS_GRAD */

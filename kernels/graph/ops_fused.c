@@ -1,5 +1,6 @@
 #include "kernels/graph/ops_fused.h"
 
+#include "kernels/graph/autocast.h"
 #include "kernels/graph/ops.h"
 
 static void *bad_shape(struct ws_graph *graph, enum ws_sub sub)
@@ -82,6 +83,64 @@ struct ws_tensor *ws_op_softmax_grad(struct ws_graph *graph, struct ws_tensor *d
 	op.in[0] = dy;
 	op.in[1] = y;
 	return append(graph, &op, dtype, y->shape);
+}
+
+/* --- attention ---------------------------------------------------------------------- */
+
+struct ws_tensor *ws_op_attention(struct ws_graph *graph, struct ws_tensor *q, struct ws_tensor *k,
+                                  struct ws_tensor *v, double scale)
+{
+	struct ws_op op = {.sub = WS_SUB_CAUSAL_ATTENTION, .in_count = 3};
+	struct ws_heads *head = &op.u.attention.head;
+	struct ws_tensor *const qkv[3] = {q, k, v};
+	int64_t flops;
+
+	for (int i = 0; i < 3; i++) {
+		op.in[i] = ws_autocast(graph, op.sub, qkv[i]);
+		if (!op.in[i])
+			return NULL;
+		if (op.in[i]->shape.ndim != 4 || op.in[i]->dtype != op.in[0]->dtype ||
+		    memcmp(op.in[i]->shape.dim, op.in[0]->shape.dim, 4 * sizeof(int64_t)))
+			return bad_shape(graph, op.sub);
+	}
+	q = op.in[0];
+	*head = (struct ws_heads){q->shape.dim[0], q->shape.dim[2], q->shape.dim[1],
+	                          q->shape.dim[3]};
+	op.u.attention.scale = scale;
+	if (head->width > WS_ATTENTION_WIDTH_MAX)
+		return ws_graph_fail(graph, WS_USAGE,
+		                     "fused attention takes heads of at most %d elements, not of "
+		                     "%lld; use --attention eager",
+		                     WS_ATTENTION_WIDTH_MAX, (long long)head->width);
+	if (__builtin_mul_overflow(q->count, head->time, &flops) ||
+	    __builtin_mul_overflow(flops, 10, &flops))
+		return bad_shape(graph, op.sub);
+	if (!add_main_result(graph, &op, q->dtype, q->shape) ||
+	    !add_result(graph, &op, "attention log sum", statistics_dtype(q->dtype),
+	                with_cols(q, 1)))
+		return NULL;
+	return ws_graph_append(graph, &op);
+}
+
+void ws_op_attention_grad(struct ws_graph *graph, const struct ws_op *forward, struct ws_tensor *dy,
+                          struct ws_tensor *grads[3])
+{
+	static const char *const names[3] = {"q grad", "k grad", "v grad"};
+	struct ws_op op = {.sub = WS_SUB_CAUSAL_ATTENTION_GRAD,
+	                   .in_count = 6,
+	                   .u.attention = forward->u.attention};
+
+	memset(grads, 0, 3 * sizeof(*grads));
+	if (!dy)
+		return;
+	op.in[0] = dy;
+	memcpy(op.in + 1, forward->in, 3 * sizeof(*op.in));
+	memcpy(op.in + 4, forward->out, 2 * sizeof(*op.in));
+	for (int i = 0; i < 3; i++)
+		if (!add_result(graph, &op, names[i], forward->in[i]->dtype, forward->in[i]->shape))
+			return;
+	if (ws_graph_append(graph, &op))
+		memcpy(grads, op.out, 3 * sizeof(*grads));
 }
 
 /* --- RMS norm ----------------------------------------------------------------------- */

@@ -1,6 +1,6 @@
 /*
- * Builders of the ops that one fused kernel computes (`--fusion full`);
- * conventions as in ops.h.
+ * Builders of the ops that one fused kernel computes (`--fusion full`,
+ * `--attention fused`); conventions as in ops.h.
  *
  * Each computes in fp32 (fp64 in graphs of fp64) from operands of any dtype and
  * rounds once, on writing. Under autocast the results that a matrix product
@@ -16,6 +16,18 @@ struct ws_tensor *ws_op_softmax(struct ws_graph *graph, struct ws_tensor *x, dou
 /* Gradient of x from that of y; y: the result of the forward op; the result has dtype. */
 struct ws_tensor *ws_op_softmax_grad(struct ws_graph *graph, struct ws_tensor *dy,
                                      struct ws_tensor *y, double scale, enum ws_dtype dtype);
+
+/*
+ * softmax(scale * q k^T) v over the keys up to each query: q, k, v [B, H, T, D] -> [B, H, T, D].
+ * Under autocast all three are read in the low dtype. Its second result is the log of the sum
+ * of each row's exponentials, [B, H, T, 1]. USAGE where a head is wider than
+ * WS_ATTENTION_WIDTH_MAX.
+ */
+struct ws_tensor *ws_op_attention(struct ws_graph *graph, struct ws_tensor *q, struct ws_tensor *k,
+                                  struct ws_tensor *v, double scale);
+/* Gradients of q, k and v of an attention op; all NULL on error. */
+void ws_op_attention_grad(struct ws_graph *graph, const struct ws_op *forward, struct ws_tensor *dy,
+                          struct ws_tensor *grads[3]);
 
 /* weight * (x * rsqrt(mean(x^2) + eps)) over rows; its second result is that rsqrt, [.., 1]. */
 struct ws_tensor *ws_op_rms_norm(struct ws_graph *graph, struct ws_tensor *x,

@@ -139,17 +139,24 @@ struct ws_tensor *ws_nn_causal_attention(struct ws_graph *graph, struct ws_tenso
                                          struct ws_tensor *k, struct ws_tensor *v)
 {
 	struct ws_tensor *s, *p, *y;
+	double scale;
 
 	if (!q || !k || !v)
 		return NULL;
+	scale = 1 / sqrt((double)ws_tensor_cols(q));
 	ws_graph_scope_push(graph, WSNVTX_OP_other, "scaled dot product attention");
+	if (graph->attention == WS_ATTENTION_MODE_FUSED) {
+		y = ws_op_attention(graph, q, k, v, scale);
+		ws_graph_scope_pop(graph);
+		return y;
+	}
 
 	ws_graph_scope_push(graph, WSNVTX_OP_other, "computing attention scores");
 	s = head_matmul(graph, q, k, true, "q k^T");
 	ws_graph_scope_pop(graph);
 
 	ws_graph_scope_push(graph, WSNVTX_OP_scale, "computing softmax");
-	p = attention_softmax(graph, s, 1 / sqrt((double)ws_tensor_cols(q)));
+	p = attention_softmax(graph, s, scale);
 	ws_graph_scope_pop(graph);
 
 	ws_graph_scope_push(graph, WSNVTX_OP_other, "final matmul");

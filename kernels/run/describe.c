@@ -3,6 +3,7 @@
 #include <inttypes.h>
 
 #include "kernels/exec/memory_plan.h"
+#include "kernels/graph/cost.h"
 
 static const char *const phase_names[] = {
 #define X(name, value) [value] = #name,
@@ -24,15 +25,11 @@ static const char *const role_names[WS_ROLE_COUNT] = {
         [WS_ROLE_STATE] = "optimizer_state",
 };
 
-struct totals {
-	uint64_t ops, flops, matmul_flops, bytes_read, bytes_written;
-};
-
 struct description {
 	const struct ws_step_options *options;
 	const struct ws_graph *graph;
 	struct ws_memory_plan memory;
-	struct totals phase[PHASES];
+	struct ws_cost phase[PHASES];
 	int64_t parameters;
 	int parameter_tensors;
 	FILE *out;
@@ -40,17 +37,8 @@ struct description {
 
 static void sum_up(struct description *d)
 {
-	for (int i = 0; i < d->graph->op_count; i++) {
-		const struct wsnvtx_op *p = &d->graph->ops[i]->payload;
-		struct totals *t = &d->phase[p->phase];
-
-		t->ops++;
-		t->flops += p->flops;
-		if (p->op == WSNVTX_OP_gemm || p->op == WSNVTX_OP_conv)
-			t->matmul_flops += p->flops;
-		t->bytes_read += p->bytes_read;
-		t->bytes_written += p->bytes_written;
-	}
+	for (size_t i = 0; i < PHASES; i++)
+		d->phase[i] = ws_cost_phase(d->graph, (enum wsnvtx_phase)i);
 	d->parameters = ws_graph_param_count(d->graph);
 	for (int i = 0; i < d->graph->tensor_count; i++)
 		d->parameter_tensors += d->graph->tensors[i]->role == WS_ROLE_PARAM;
@@ -83,7 +71,8 @@ static void text_head(const struct description *d)
 	fprintf(out, "%s, %s, fusion %s, %s, batch %" PRId64, o->model->name, o->precision->name,
 	        ws_fusion_name(o->fusion), ws_step_phase_name(o->phase), o->batch);
 	if (!o->model->image)
-		fprintf(out, ", context %" PRId64, o->context);
+		fprintf(out, ", context %" PRId64 ", attention %s", o->context,
+		        ws_attention_mode_name(o->attention));
 	fprintf(out, "\n\nparameters        %15" PRId64 " in %d tensors\n", d->parameters,
 	        d->parameter_tensors);
 	fprintf(out, "\n%-12s %8s %20s %20s %16s %16s\n", "phase", "ops", "FLOPs", "of them matmul",
@@ -91,8 +80,8 @@ static void text_head(const struct description *d)
 	for (size_t i = 0; i < PHASES; i++)
 		if (d->phase[i].ops)
 			fprintf(out,
-			        "%-12s %8" PRIu64 " %20" PRIu64 " %20" PRIu64 " %16" PRIu64
-			        " %16" PRIu64 "\n",
+			        "%-12s %8d %20" PRIu64 " %20" PRIu64 " %16" PRIu64 " %16" PRIu64
+			        "\n",
 			        phase_names[i], d->phase[i].ops, d->phase[i].flops,
 			        d->phase[i].matmul_flops, d->phase[i].bytes_read,
 			        d->phase[i].bytes_written);
@@ -169,16 +158,17 @@ static void json_head(const struct description *d)
 	        o->model->name, o->precision->name, ws_fusion_name(o->fusion),
 	        ws_step_phase_name(o->phase), o->batch);
 	if (!o->model->image)
-		fprintf(out, ", \"context\": %" PRId64, o->context);
+		fprintf(out, ", \"context\": %" PRId64 ", \"attention\": \"%s\"", o->context,
+		        ws_attention_mode_name(o->attention));
 	fprintf(out, ",\n \"parameters\": %" PRId64 ", \"parameter_tensors\": %d,\n \"phases\": {",
 	        d->parameters, d->parameter_tensors);
 	for (size_t i = 0; i < PHASES; i++) {
-		const struct totals *t = &d->phase[i];
+		const struct ws_cost *t = &d->phase[i];
 
 		if (!t->ops)
 			continue;
 		fprintf(out,
-		        "%s\n  \"%s\": {\"ops\": %" PRIu64 ", \"flops\": %" PRIu64
+		        "%s\n  \"%s\": {\"ops\": %d, \"flops\": %" PRIu64
 		        ", \"matmul_flops\": %" PRIu64 ", \"bytes_read\": %" PRIu64
 		        ", \"bytes_written\": %" PRIu64 "}",
 		        first ? "" : ",", phase_names[i], t->ops, t->flops, t->matmul_flops,

@@ -238,6 +238,10 @@ static enum ws_status take_choice(enum option_id id, const char *value, struct a
 		WS_FORWARD(parse_choice("fusion", value, ws_fusion_name, &index, err));
 		step->fusion = (enum ws_fusion)index;
 		return WS_OK;
+	case OPTION_ATTENTION:
+		WS_FORWARD(parse_choice("attention", value, ws_attention_mode_name, &index, err));
+		step->attention = (enum ws_attention_mode)index;
+		return WS_OK;
 	case OPTION_OPTIMIZER:
 		WS_FORWARD(parse_choice("optimizer", value, ws_optimizer_name, &index, err));
 		args->optimizer = (enum ws_optimizer_kind)index;
@@ -386,6 +390,7 @@ static enum ws_status check_options_fit(const struct arguments *args, struct ws_
 		unsigned kinds;
 	} special[] = {
 	        {OPTION_CONTEXT, "context", KIND_TRANSFORMER},
+	        {OPTION_ATTENTION, "attention", KIND_TRANSFORMER},
 	        {OPTION_LAYERS, "layers", KIND_TRANSFORMER | KIND_SIGNAL},
 	        {OPTION_IMAGE_SIZE, "image-size", KIND_IMAGE | KIND_SIGNAL},
 	        {OPTION_CHANNELS, "channels", KIND_IMAGE},

@@ -63,6 +63,17 @@ const char *ws_fusion_name(int fusion)
 	                                                                      : NULL;
 }
 
+const char *ws_attention_mode_name(int mode)
+{
+	static const char *const names[] = {
+#define X(name, id) [WS_ATTENTION_MODE_##id] = name,
+	        WS_ATTENTION_MODE_LIST(X)
+#undef X
+	};
+
+	return mode >= 0 && (size_t)mode < sizeof(names) / sizeof(*names) ? names[mode] : NULL;
+}
+
 static const char *const phase_names[] = {
         [WS_STEP_FORWARD] = "forward",
         [WS_STEP_FORWARD_BACKWARD] = "forward-backward",
@@ -123,6 +134,7 @@ static enum ws_status build_graph(struct ws_step *step, struct ws_err *err)
 
 	WS_FORWARD(ws_graph_create(o->precision, &step->graph, err));
 	step->graph->fusion = o->fusion;
+	step->graph->attention = o->attention;
 	WS_FORWARD(build_forward(step, err));
 	scaled = ws_scaler_append(step->graph, ws_loss_scale_resolve(o->precision, o->loss_scale),
 	                          step->io.loss, &step->scaler);
@@ -400,6 +412,8 @@ static void state_facts(const struct ws_step_run_options *options, const struct 
 	wsnvtx_workload("dtype", o->precision->name);
 	wsnvtx_workload("phase", ws_step_phase_name(o->phase));
 	wsnvtx_workload("fusion", ws_fusion_name(o->fusion));
+	if (!o->model->image)
+		wsnvtx_workload("attention", ws_attention_mode_name(o->attention));
 	if (o->phase >= WS_STEP_FULL)
 		wsnvtx_workload("optimizer", ws_optimizer_name((int)o->optimizer.kind));
 	if (o->phase >= WS_STEP_FORWARD_BACKWARD)

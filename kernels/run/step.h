@@ -21,6 +21,7 @@ struct ws_step_options {
 	const struct ws_precision *precision;
 	enum ws_step_phase phase;
 	enum ws_fusion fusion;
+	enum ws_attention_mode attention; /* transformers */
 	int64_t batch, context;
 	int64_t layers; /* 0: the model's own */
 	uint64_t seed;
@@ -90,6 +91,8 @@ const struct ws_precision *ws_precision_at(int i);
 const struct ws_precision *ws_precision_find(const char *name);
 /* "none", "full"; NULL after the last */
 const char *ws_fusion_name(int fusion);
+/* "eager", "fused"; NULL after the last */
+const char *ws_attention_mode_name(int mode);
 /* "forward", "forward-backward", "step" */
 const char *ws_step_phase_name(enum ws_step_phase phase);
 bool ws_step_phase_find(const char *name, enum ws_step_phase *phase);

@@ -69,7 +69,7 @@ static enum ws_status download(struct ws_backend *backend, const void *data, uin
 static ws_cuda_launcher *launcher_of(enum ws_op_kind kind)
 {
 	static ws_cuda_launcher *const launchers[] = {
-#define WS_OP(KIND, name, class, payload) [WS_OP_##KIND] = ws_cuda_##name,
+#define WS_OP(KIND, name, ...) [WS_OP_##KIND] = ws_cuda_##name,
 #define ws_cuda_gemm                      NULL
 #define ws_cuda_conv                      NULL
 #define ws_cuda_conv_dgrad                NULL

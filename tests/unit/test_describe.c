@@ -40,7 +40,8 @@ Test(describe, text_has_the_totals_of_the_definition)
 {
 	char *text = described("transformer-small", WS_DESCRIBE_TEXT);
 
-	expect(text, "transformer-small, fp32, fusion none, step, batch 4, context 128\n");
+	expect(text, "transformer-small, fp32, fusion none, step, batch 4, context 128, attention "
+	             "eager\n");
 	expect(text, "parameters              128625408 in 111 tensors\n");
 	expect(text, " 126244356096 "); /* matmul FLOPs of the forward phase */
 	expect(text, " 252488712192 "); /* of the backward phase: twice that */

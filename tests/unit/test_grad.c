@@ -247,6 +247,14 @@ CASE(fused_softmax)
 {
 	return ws_op_softmax(g, kernels_param(g, "x", WS_SHAPE(2, 4, 4)), 0.7);
 }
+/* Some keys more than a block of the streaming softmax has. */
+CASE(attention_in_one_op)
+{
+	struct ws_shape shape = WS_SHAPE(1, 2, 67, 3);
+
+	return ws_op_attention(g, kernels_param(g, "q", shape), kernels_param(g, "k", shape),
+	                       kernels_param(g, "v", shape), 0.6);
+}
 static void rope_qkv(struct ws_graph *g, struct ws_tensor *qkv[3])
 {
 	struct ws_tensor *x = kernels_param(g, "x", WS_SHAPE(2, 3, 24));
@@ -297,13 +305,13 @@ CASE(fused_bias_tanh)
 	return bias_act_case(g, WS_SUB_TANH, (struct ws_channels){16, 3, 1});
 }
 
-#define FUSED_CASES(X)                                                               \
-	X(fused_rmsnorm)                                                             \
-	X(fused_attention) X(fused_swiglu) X(fused_cross_entropy)                    \
-	        X(fused_cross_entropy_of_one_row) X(fused_softmax) X(fused_rope_qkv) \
-	                X(fused_rope_qkv_of_values_alone) X(fused_bias_relu_nchw)    \
-	                        X(fused_bias_relu_nhwc) X(fused_bias_leaky_relu)     \
-	                                X(fused_bias_tanh)
+#define FUSED_CASES(X)                                                                            \
+	X(fused_rmsnorm)                                                                          \
+	X(fused_attention)                                                                        \
+	X(fused_swiglu) X(fused_cross_entropy) X(fused_cross_entropy_of_one_row) X(fused_softmax) \
+	        X(attention_in_one_op) X(fused_rope_qkv) X(fused_rope_qkv_of_values_alone)        \
+	                X(fused_bias_relu_nchw) X(fused_bias_relu_nhwc) X(fused_bias_leaky_relu)  \
+	                        X(fused_bias_tanh)
 
 #define CASES(X)                                                                                  \
 	X(gemm_nn)                                                                                \
@@ -380,6 +388,7 @@ Test(gradient, cases_cover_every_op_and_sub_op_that_a_forward_pass_can_have)
 	seen[WS_SUB_AVG_POOL_GRAD] = seen[WS_SUB_RELU_GRAD] = true;
 	seen[WS_SUB_LEAKY_RELU_GRAD] = seen[WS_SUB_TANH_GRAD] = true;
 	seen[WS_SUB_CAUSAL_SOFTMAX_GRAD] = seen[WS_SUB_RMS_NORM_GRAD] = true;
+	seen[WS_SUB_CAUSAL_ATTENTION_GRAD] = true;
 	seen[WS_SUB_SWIGLU_GRAD] = seen[WS_SUB_ROTATE_QKV_BACK] = seen[WS_SUB_ADAMW_ALL] = true;
 	for (int sub = 0; sub < WS_SUB_COUNT; sub++)
 		cr_assert(seen[sub], "no gradient case has %s", ws_sub_info(sub)->symbol);
@@ -456,6 +465,18 @@ Test(gradient, check_fails_when_masked_scores_get_a_gradient)
 	int compared;
 
 	cr_assert_gt(gradients_wrong(case_mask, spoil_mask, &compared), 4);
+}
+
+static void spoil_attention(struct ws_graph *g)
+{
+	last_of(g, WS_SUB_CAUSAL_ATTENTION_GRAD)->u.attention.scale *= 1.0001;
+}
+
+Test(gradient, check_fails_on_an_attention_whose_scale_is_a_ten_thousandth_off)
+{
+	int compared;
+
+	cr_assert_gt(gradients_wrong(case_attention_in_one_op, spoil_attention, &compared), 4);
 }
 
 static void spoil_fused_softmax(struct ws_graph *g)

@@ -422,6 +422,7 @@ Test(step_ranges, facts_of_the_run_are_stated)
 	        "dtype=fp32",
 	        "phase=step",
 	        "fusion=none",
+	        "attention=eager",
 	        "optimizer=adamw",
 	        "loss_scale=none",
 	        "data=synthetic",

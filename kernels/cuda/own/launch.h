@@ -34,7 +34,7 @@ typedef enum ws_status ws_cuda_launcher(const struct ws_cuda_launch *launch,
                                         const struct ws_op *op, struct ws_err *err);
 
 /* ws_cuda_unary, ws_cuda_softmax, ...; there is none for gemm, conv, conv_dgrad, conv_wgrad. */
-#define WS_OP(KIND, name, class, payload) ws_cuda_launcher ws_cuda_##name;
+#define WS_OP(KIND, name, ...) ws_cuda_launcher ws_cuda_##name;
 #include "kernels/graph/op.def"
 
 /* Bytes of scratch that the launcher of an op needs; 0 for most. Bounds: each .cu file's own. */

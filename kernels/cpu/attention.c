@@ -1,0 +1,265 @@
+/*
+ * Causal attention that stores no scores: softmax(scale q k^T) v, and its gradients.
+ *
+ * The scores of a query are computed a block of keys at a time, against the largest so far,
+ * as FlashAttention does. A GPU's matrix units read operands of one dtype, so exponentials
+ * and gradients of scores are rounded to that of q before they are multiplied again; sums,
+ * maxima and logarithms are not. The gradient makes the exponentials again from the
+ * logarithm that the forward pass kept, once for each query and once for each key, so that
+ * every result is the sum of one item of work, in one order.
+ */
+#include "kernels/cpu/real.h"
+
+#define KEYS  64 /* a block of them */
+#define LANES 8  /* sums of a dot product, so that it can be vectorised */
+
+struct attention {
+	const struct ws_op *op;
+	int64_t time, width;
+	ws_real scale;
+	const ws_real *dy, *q, *k, *v, *y; /* all heads, one below the other */
+	const ws_real *log_sum;
+	ws_real *delta; /* of each query: sum(dy y) */
+};
+
+/* One head. */
+static struct attention head_of(const struct attention *all, int64_t head)
+{
+	struct attention a = *all;
+	int64_t rows = head * a.time, offset = rows * a.width;
+
+	a.q += offset;
+	a.k += offset;
+	a.v += offset;
+	if (!a.dy)
+		return a;
+	a.dy += offset;
+	a.y += offset;
+	a.log_sum += rows;
+	a.delta += rows;
+	return a;
+}
+
+static double dot(const ws_real *a, const ws_real *b, int64_t n)
+{
+	double sum[LANES] = {0}, total = 0;
+	int64_t i = 0;
+
+	for (; i + LANES <= n; i += LANES)
+		for (int lane = 0; lane < LANES; lane++)
+			sum[lane] += (double)a[i + lane] * (double)b[i + lane];
+	for (int lane = 0; lane < LANES; lane++)
+		total += sum[lane];
+	for (; i < n; i++)
+		total += (double)a[i] * (double)b[i];
+	return total;
+}
+
+/* sum += factor * row */
+static void add_scaled(double *sum, ws_real factor, const ws_real *row, int64_t n)
+{
+	for (int64_t i = 0; i < n; i++)
+		sum[i] += (double)factor * (double)row[i];
+}
+
+/* A value as the next product reads it. */
+static ws_real as_operand(const struct ws_op *op, ws_real value)
+{
+	switch (op->in[0]->dtype) {
+	case WS_DTYPE_BF16:
+		return ws_bf16_to_f32(ws_f32_to_bf16((float)value));
+	case WS_DTYPE_F16:
+		return ws_f16_to_f32(ws_f32_to_f16((float)value));
+	default:
+		return op->tf32 ? (ws_real)ws_f32_to_tf32((float)value) : value;
+	}
+}
+
+static void store_row(const struct ws_tensor *t, int64_t offset, int64_t n, const double *row,
+                      double factor)
+{
+	ws_real buf[WS_ATTENTION_WIDTH_MAX], *to = ws_real_target(t, offset, buf);
+
+	for (int64_t i = 0; i < n; i++)
+		to[i] = (ws_real)(row[i] * factor);
+	ws_real_store(t, offset, n, to);
+}
+
+/* --- forward ---------------------------------------------------------------------------- */
+
+/* The softmax of a query so far. */
+struct running {
+	ws_real max;
+	double sum;                       /* of the exponentials against max */
+	double y[WS_ATTENTION_WIDTH_MAX]; /* sum of those times the values */
+};
+
+static void add_keys(const struct attention *a, int64_t query, int64_t first, int64_t count,
+                     struct running *r)
+{
+	ws_real score[KEYS], max = r->max, shrink;
+
+	for (int64_t j = 0; j < count; j++) {
+		score[j] = a->scale * (ws_real)dot(a->q + query * a->width,
+		                                   a->k + (first + j) * a->width, a->width);
+		max = score[j] > max || isnan(score[j]) ? score[j] : max; /* a NaN stays */
+	}
+	shrink = first ? WS_REAL_EXP(r->max - max) : 0;
+	r->max = max;
+	r->sum *= (double)shrink;
+	for (int64_t i = 0; i < a->width; i++)
+		r->y[i] *= (double)shrink;
+	for (int64_t j = 0; j < count; j++) {
+		ws_real e = WS_REAL_EXP(score[j] - max);
+
+		r->sum += (double)e;
+		add_scaled(r->y, as_operand(a->op, e), a->v + (first + j) * a->width, a->width);
+	}
+}
+
+static void forward_item(void *arg, int64_t row)
+{
+	const struct attention *all = arg;
+	struct attention a = head_of(all, row / all->time);
+	int64_t query = row % a.time;
+	struct running r = {.max = -INFINITY};
+	ws_real buf;
+
+	for (int64_t key = 0; key <= query; key += KEYS)
+		add_keys(&a, query, key, ws_min64(query + 1 - key, KEYS), &r);
+	store_row(a.op->out[0], row * a.width, a.width, r.y, 1 / r.sum);
+	*ws_real_target(a.op->out[1], row, &buf) = r.max + (ws_real)log(r.sum);
+}
+
+/* --- gradients ---------------------------------------------------------------------------- */
+
+/* The softmax of a pair, and the gradient of its score before the scale. */
+static ws_real pair(const struct attention *a, int64_t query, int64_t key, ws_real *dscore)
+{
+	const ws_real *q = a->q + query * a->width, *dy = a->dy + query * a->width;
+	ws_real p = WS_REAL_EXP(a->scale * (ws_real)dot(q, a->k + key * a->width, a->width) -
+	                        a->log_sum[query]);
+
+	*dscore = as_operand(a->op, p * ((ws_real)dot(dy, a->v + key * a->width, a->width) -
+	                                 a->delta[query]));
+	return as_operand(a->op, p);
+}
+
+static void delta_item(void *arg, int64_t row)
+{
+	const struct attention *a = arg;
+
+	a->delta[row] = (ws_real)dot(a->dy + row * a->width, a->y + row * a->width, a->width);
+}
+
+static void query_grad(const struct attention *a, int64_t row)
+{
+	double dq[WS_ATTENTION_WIDTH_MAX] = {0};
+	int64_t query = row % a->time;
+	ws_real dscore;
+
+	for (int64_t key = 0; key <= query; key++) {
+		pair(a, query, key, &dscore);
+		add_scaled(dq, dscore, a->k + key * a->width, a->width);
+	}
+	store_row(a->op->out[0], row * a->width, a->width, dq, (double)a->scale);
+}
+
+static void key_grad(const struct attention *a, int64_t row)
+{
+	double dk[WS_ATTENTION_WIDTH_MAX] = {0}, dv[WS_ATTENTION_WIDTH_MAX] = {0};
+	int64_t key = row % a->time;
+	ws_real dscore, p;
+
+	for (int64_t query = key; query < a->time; query++) {
+		p = pair(a, query, key, &dscore);
+		add_scaled(dk, dscore, a->q + query * a->width, a->width);
+		add_scaled(dv, p, a->dy + query * a->width, a->width);
+	}
+	store_row(a->op->out[1], row * a->width, a->width, dk, (double)a->scale);
+	store_row(a->op->out[2], row * a->width, a->width, dv, 1);
+}
+
+static void grad_item(void *arg, int64_t row)
+{
+	const struct attention *all = arg;
+	struct attention a = head_of(all, row / all->time);
+
+	query_grad(&a, row);
+	key_grad(&a, row);
+}
+
+/* --- ops ---------------------------------------------------------------------------------- */
+
+/* Operands as ws_real, one behind the other in a slot where they are not so already. */
+static enum ws_status open_operands(struct ws_cpu *cpu, const struct ws_op *op, int count,
+                                    const ws_real **operand, ws_real **rest, struct ws_err *err)
+{
+	int64_t size = op->in[0]->count;
+	void *slot;
+
+	WS_FORWARD(ws_cpu_workspace(cpu, WS_CPU_IN_SLOT,
+	                            ws_cpu_attention_reals(op) * sizeof(ws_real), &slot, err));
+	*rest = slot;
+	for (int i = 0; i < count; i++) {
+		struct ws_whole whole = {.t = op->in[i], .data = op->in[i]->data};
+
+		/* the result of the forward pass is not an operand of a product: its dtype stays */
+		whole.tf32 = op->tf32 && i < 4;
+		whole.converted = whole.tf32 || op->in[i]->dtype != WS_REAL_DTYPE;
+		if (whole.converted) {
+			whole.data = *rest;
+			*rest += size;
+		}
+		WS_CPU_FN(whole_load)(cpu, &whole);
+		operand[i] = whole.data;
+	}
+	return WS_OK;
+}
+
+static struct attention attention_of(const struct ws_op *op)
+{
+	const struct ws_heads *head = &op->u.attention.head;
+
+	return (struct attention){.op = op,
+	                          .time = head->time,
+	                          .width = head->width,
+	                          .scale = (ws_real)op->u.attention.scale};
+}
+
+static int64_t rows_of(const struct ws_op *op)
+{
+	return op->in[0]->count / op->u.attention.head.width;
+}
+
+enum ws_status WS_CPU_FN(attention)(struct ws_cpu *cpu, const struct ws_op *op, struct ws_err *err)
+{
+	struct attention a = attention_of(op);
+	const ws_real *operand[3];
+	ws_real *rest;
+
+	WS_FORWARD(open_operands(cpu, op, 3, operand, &rest, err));
+	a.q = operand[0];
+	a.k = operand[1];
+	a.v = operand[2];
+	ws_cpu_launch(cpu, op, rows_of(op), forward_item, &a);
+	return WS_OK;
+}
+
+enum ws_status WS_CPU_FN(attention_grad)(struct ws_cpu *cpu, const struct ws_op *op,
+                                         struct ws_err *err)
+{
+	struct attention a = attention_of(op);
+	const ws_real *operand[5];
+
+	WS_FORWARD(open_operands(cpu, op, 5, operand, &a.delta, err));
+	a.dy = operand[0];
+	a.q = operand[1];
+	a.k = operand[2];
+	a.v = operand[3];
+	a.y = operand[4];
+	a.log_sum = op->in[5]->data;
+	ws_pool_run(cpu->pool, rows_of(op), delta_item, &a);
+	ws_cpu_launch(cpu, op, rows_of(op), grad_item, &a);
+	return WS_OK;
+}
