@@ -29,7 +29,8 @@
 	X(activity_error, "errors that CUPTI reported while recording")                            \
 	X(kernel_without_time, "kernels whose times CUPTI could not measure; they are counted, "   \
 	                       "but not in sums of time")                                          \
-	X(launch_without_work, "launches of which no work on a device was recorded")
+	X(launch_without_work, "launches of which no work on a device was recorded")               \
+	X(launch_not_told, "launches that CUPTI told another profiler in the program of, not us")
 
 /* The same for imports: how damage of the input shows. */
 #define WS_IMPORT_LOSS_LIST(X)                                                                     \

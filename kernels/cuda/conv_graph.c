@@ -176,9 +176,23 @@ static bool has_note(const cudnnBackendNumericalNote_t *notes, int64_t count, cu
 	return false;
 }
 
+/* Transforms of the operands, whose rounding no bound on the plain sum holds. */
+static bool transforms(const cudnnBackendNumericalNote_t *notes, int64_t count)
+{
+	static const cudnnBackendNumericalNote_t transforming[] = {
+	        CUDNN_NUMERICAL_NOTE_FFT, CUDNN_NUMERICAL_NOTE_WINOGRAD,
+	        CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_4x4, CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_6x6,
+	        CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_13x13};
+
+	for (size_t i = 0; i < sizeof(transforming) / sizeof(*transforming); i++)
+		if (has_note(notes, count, transforming[i]))
+			return true;
+	return false;
+}
+
 /*
  * May an engine compute this shape? Strict fp32 keeps off Tensor Cores, which would round the
- * operands to TF32; sums stay in fp32; deterministic: each run the same bits.
+ * operands to TF32; sums stay in fp32; deterministic: each run the same bits, of the plain sum.
  */
 static bool engine_fits(const struct ws_cuda *cuda, const struct ws_cuda_conv_shape *shape,
                         cudnnBackendDescriptor_t config)
@@ -204,7 +218,8 @@ static bool engine_fits(const struct ws_cuda *cuda, const struct ws_cuda_conv_sh
 	               has_note(notes, count, CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS)))
 		return false;
 	return !cuda->options.deterministic ||
-	       !has_note(notes, count, CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC);
+	       (!has_note(notes, count, CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC) &&
+	        !transforms(notes, count));
 }
 
 /* An execution plan of a configuration; NULL, without an error, where it cannot be had. */

@@ -103,6 +103,28 @@ static enum ws_status propose(struct ws_cuda *cuda, const struct ws_cuda_conv *c
 	}
 }
 
+/* Transforms of the operands, whose rounding no bound on the plain sum holds. */
+static bool transforms(enum ws_op_kind kind, int algo)
+{
+	switch (kind) {
+	case WS_OP_CONV_DGRAD:
+		return algo == CUDNN_CONVOLUTION_BWD_DATA_ALGO_FFT ||
+		       algo == CUDNN_CONVOLUTION_BWD_DATA_ALGO_FFT_TILING ||
+		       algo == CUDNN_CONVOLUTION_BWD_DATA_ALGO_WINOGRAD ||
+		       algo == CUDNN_CONVOLUTION_BWD_DATA_ALGO_WINOGRAD_NONFUSED;
+	case WS_OP_CONV_WGRAD:
+		return algo == CUDNN_CONVOLUTION_BWD_FILTER_ALGO_FFT ||
+		       algo == CUDNN_CONVOLUTION_BWD_FILTER_ALGO_FFT_TILING ||
+		       algo == CUDNN_CONVOLUTION_BWD_FILTER_ALGO_WINOGRAD ||
+		       algo == CUDNN_CONVOLUTION_BWD_FILTER_ALGO_WINOGRAD_NONFUSED;
+	default:
+		return algo == CUDNN_CONVOLUTION_FWD_ALGO_FFT ||
+		       algo == CUDNN_CONVOLUTION_FWD_ALGO_FFT_TILING ||
+		       algo == CUDNN_CONVOLUTION_FWD_ALGO_WINOGRAD ||
+		       algo == CUDNN_CONVOLUTION_FWD_ALGO_WINOGRAD_NONFUSED;
+	}
+}
+
 static enum ws_status legacy_open(struct ws_cuda *cuda, struct ws_cuda_conv *conv, int most,
                                   struct ws_err *err)
 {
@@ -117,7 +139,8 @@ static enum ws_status legacy_open(struct ws_cuda *cuda, struct ws_cuda_conv *con
 
 		if (p->status != CUDNN_STATUS_SUCCESS ||
 		    p->workspace_bytes > WS_CUDA_CONV_WORKSPACE_BYTES ||
-		    (cuda->options.deterministic && p->determinism != CUDNN_DETERMINISTIC) ||
+		    (cuda->options.deterministic && (p->determinism != CUDNN_DETERMINISTIC ||
+		                                     transforms(conv->shape.kind, p->algo))) ||
 		    (math_of(&conv->shape) == CUDNN_FMA_MATH && p->math == CUDNN_TENSOR_OP_MATH))
 			continue;
 		conv->legacy.algo[conv->count++] = p->algo;

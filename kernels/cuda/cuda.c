@@ -448,12 +448,12 @@ static enum ws_status describe(struct ws_cuda *cuda, int gpu, struct ws_err *err
 	return WS_OK;
 }
 
-static enum ws_status open_lane(struct ws_cuda *cuda, struct ws_cuda_lane *lane, struct ws_err *err)
+static enum ws_status open_lane(struct ws_cuda_lane *lane, struct ws_err *err)
 {
-	cublasMath_t math = CUBLAS_DEFAULT_MATH;
+	/* split sums are put together in fp32, too: cuBLAS's default adds them in 16 bit */
+	const cublasMath_t math =
+	        CUBLAS_DEFAULT_MATH | CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION;
 
-	if (cuda->options.deterministic)
-		math |= CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION;
 	WS_CUDA_TRY(cudaStreamCreateWithFlags(&lane->stream, cudaStreamNonBlocking), err);
 	WS_CUDA_TRY(cudaEventCreateWithFlags(&lane->reached, cudaEventDisableTiming), err);
 	WS_CUBLAS_TRY(cublasCreate(&lane->blas), err);
@@ -469,7 +469,7 @@ static enum ws_status open_gpu(struct ws_cuda *cuda, struct ws_err *err)
 
 	WS_FORWARD(choose_gpu(o->gpu, err));
 	for (int i = 0; i < cuda->lane_count; i++)
-		WS_FORWARD(open_lane(cuda, &cuda->lane[i], err));
+		WS_FORWARD(open_lane(&cuda->lane[i], err));
 	if (o->autotune)
 		WS_CUBLAS_TRY(cublasLtCreate(&cuda->lt), err);
 	WS_FORWARD(describe(cuda, o->gpu, err));

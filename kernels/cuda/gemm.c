@@ -227,6 +227,9 @@ static enum ws_status ask_lt(struct ws_cuda *cuda, const struct choice *choice,
                              struct ws_err *err)
 {
 	uint64_t workspace_bytes = WS_CUDA_GEMM_WORKSPACE_BYTES;
+	/* as for cuBLAS: none that adds split sums in the 16 bits of the result */
+	uint32_t reductions =
+	        CUBLASLT_REDUCTION_SCHEME_INPLACE | CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
 	cublasLtMatmulPreference_t preference = NULL;
 	cublasStatus_t asked;
 
@@ -234,6 +237,10 @@ static enum ws_status ask_lt(struct ws_cuda *cuda, const struct choice *choice,
 	asked = cublasLtMatmulPreferenceSetAttribute(
 	        preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &workspace_bytes,
 	        sizeof(workspace_bytes));
+	if (asked == CUBLAS_STATUS_SUCCESS)
+		asked = cublasLtMatmulPreferenceSetAttribute(
+		        preference, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, &reductions,
+		        sizeof(reductions));
 	if (asked == CUBLAS_STATUS_SUCCESS)
 		asked = cublasLtMatmulAlgoGetHeuristic(cuda->lt, choice->desc, choice->a, choice->b,
 		                                       choice->c, choice->c, preference, CANDIDATES,

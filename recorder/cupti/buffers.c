@@ -153,6 +153,12 @@ static void replace_thread(uint8_t *record, size_t at, uint32_t *tid, uint32_t *
 	memcpy(&value, record + at, sizeof(value));
 	if (!value || value & WS_SLOT_THREAD_ID)
 		return;
+	/* what our own thread calls is for nobody to see, but that it was told */
+	if (value ==
+	    atomic_load_explicit(&ws_collector.seg->gpu.flush_thread, memory_order_relaxed)) {
+		atomic_fetch_add(&ws_cupti_own_records, 1);
+		return;
+	}
 	if (value != *tid) {
 		*tid = value;
 		*thread = ws_thread_of(value);
@@ -223,8 +229,11 @@ void ws_cupti_complete_buffer(void *context, uint32_t stream, uint8_t *buffer, s
 	/* a forked child's: that memory is its own and nobody reads it */
 	if (!atomic_load_explicit(&ws_collector.on, memory_order_relaxed))
 		return;
-	if (offset % seg->activity.stride || slot >= seg->activity.count)
+	/* a buffer that another profiler gave CUPTI: we are told of it, so that one is not */
+	if (offset % seg->activity.stride || slot >= seg->activity.count) {
+		atomic_fetch_or(&seg->gpu.stopped, WS_GPU_STOP_FOREIGN);
 		return;
+	}
 	if (!valid_size) {
 		ws_slot_put_back(seg, slot);
 		return;

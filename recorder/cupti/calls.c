@@ -6,6 +6,8 @@
 
 /* Beginnings of names, without cuda or cu. */
 static const char *const launches[] = {"Launch", "GraphLaunch"};
+/* Between these a launch makes a node of a graph, and no work follows from it. */
+static const char *const captures[] = {"StreamBeginCapture", "StreamEndCapture"};
 static const char *const others[] = {"GraphInstantiate", "GraphUpload",
                                      /* copies and fills */
                                      "Memcpy", "Memset", "MemPrefetch",
@@ -28,13 +30,27 @@ static int begins_with_one_of(const char *name, const char *const *beginnings, s
 	return 0;
 }
 
-int ws_cupti_wants_call(uint32_t domain, const char *name, int kernels_only)
+/* The name without cuda or cu; "" when it has neither. */
+static const char *bare_name(const char *name)
 {
 	name += strspn(name, "_"); /* __cudaLaunchKernel: what nvcc 13 makes of <<<>>> */
 	if (strncmp(name, "cu", 2) != 0)
-		return 0;
-	name += strncmp(name, "cuda", 4) ? strlen("cu") : strlen("cuda");
-	if (begins_with_one_of(name, launches, sizeof(launches) / sizeof(*launches)))
+		return "";
+	return name + (strncmp(name, "cuda", 4) ? strlen("cu") : strlen("cuda"));
+}
+
+int ws_cupti_is_launch(const char *name)
+{
+	name = bare_name(name);
+	return begins_with_one_of(name, launches, sizeof(launches) / sizeof(*launches)) &&
+	       !strstr(name, "HostFunc");
+}
+
+int ws_cupti_wants_call(uint32_t domain, const char *name, int kernels_only)
+{
+	name = bare_name(name);
+	if (begins_with_one_of(name, launches, sizeof(launches) / sizeof(*launches)) ||
+	    begins_with_one_of(name, captures, sizeof(captures) / sizeof(*captures)))
 		return 1;
 	if (kernels_only)
 		return 0;

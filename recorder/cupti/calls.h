@@ -6,11 +6,13 @@
 
 /*
  * 1 for a function of this domain (enum ws_cupti_domain) with this name, as
- * CUPTI has it: those that launch, copy, fill, wait, allocate or load code, of
- * the driver too, as some programs have no runtime (of a runtime call and the
- * driver call in it the launcher keeps one). kernels_only: launches alone. By
+ * CUPTI has it: those that launch, capture launches, copy, fill, wait, allocate or
+ * load code, of the driver too, as some programs have no runtime (of a runtime call and the
+ * driver call in it the launcher keeps one). kernels_only: launches and captures alone. By
  * name, as each CUPTI has more of them than the one before.
  */
 int ws_cupti_wants_call(uint32_t domain, const char *name, int kernels_only);
+/* 1 when the function of this name launches a kernel or a graph on a device. */
+int ws_cupti_is_launch(const char *name);
 
 #endif

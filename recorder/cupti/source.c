@@ -1,32 +1,22 @@
-/* What CUPTI is asked for, and the thread that makes it hand over what it has. */
+/* What CUPTI is asked for, and what it calls back for. */
 #include "recorder/cupti/source.h"
 
-#include <pthread.h>
-#include <semaphore.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/mman.h>
-#include <sys/prctl.h>
-#include <time.h>
 
 #include "recorder/collect/capture_range.h"
 #include "recorder/cupti/calls.h"
-#include "recorder/collect/libraries.h"
 
-#ifndef MADV_POPULATE_WRITE
-#define MADV_POPULATE_WRITE 23 /* Linux 5.14; older kernels refuse it, which is harmless */
-#endif
-
-#define PREFAULT_SLOTS 8
-#define FIRST_FLUSH_MS 10
+#define LAUNCHES 64
 
 struct ws_cupti ws_cupti;
+int ws_cupti_has_thread_buffers;
 
 static void *subscriber;
-static _Atomic int has_context; /* so there is something to ask the driver about */
-static _Atomic int exiting;
-static sem_t wake;
+/* Calls of the driver that launch, for the time when no records tell of them. */
+static uint32_t launch_calls[LAUNCHES];
+static size_t nlaunch_calls;
+static _Atomic int counts_launches;
 
 /* --- problems --- */
 
@@ -72,149 +62,65 @@ void ws_cupti_count_error(const char *function, int result)
 			return refuse(WS_GPU_CUPTI_FAILED, "cupti" #name, result_); \
 	} while (0)
 
-/* --- handing over --- */
-
-/*
- * Called with no lock held, as the completion callback may run inside. FlushAll
- * gives back what is complete; forced also what is not, whose kernels then have
- * no end.
- */
-static void flush(uint32_t flag)
-{
-	size_t dropped = 0;
-	int result;
-
-	if (!atomic_load(&ws_collector.on))
-		return;
-	result = ws_cupti.ActivityFlushAll(flag);
-	if (result != WS_CUPTI_OK)
-		ws_cupti_count_error("cuptiActivityFlushAll", result);
-	/* counts from 0 again each time it is read */
-	if (ws_cupti.ActivityGetNumDroppedRecords(NULL, 0, &dropped) == WS_CUPTI_OK && dropped)
-		ws_lost(WS_LOSS_activity_dropped, dropped);
-}
-
-static void wait_ms(uint32_t ms)
-{
-	struct timespec until;
-
-	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_sec += ms / 1000;
-	until.tv_nsec += (long)(ms % 1000) * 1000000;
-	if (until.tv_nsec >= 1000000000) {
-		until.tv_sec++;
-		until.tv_nsec -= 1000000000;
-	}
-	sem_clockwait(&wake, CLOCK_MONOTONIC, &until);
-}
-
-/*
- * Page faults belong here, not into the launches that fill the buffers. A few
- * slots at a time: the lowest are used first, and flushing must not wait.
- */
-static uint32_t prefault(struct ws_seg_header *seg, uint32_t from)
-{
-	uint32_t to = from + PREFAULT_SLOTS < seg->activity.count ? from + PREFAULT_SLOTS
-	                                                          : seg->activity.count;
-
-	if (from < to)
-		madvise(ws_slot_bytes(seg, from), (to - from) * seg->activity.stride,
-		        MADV_POPULATE_WRITE);
-	return to;
-}
-
-/*
- * At first in short intervals: what was flushed has its kernels' names, so even
- * a program that dies young leaves few kernels without.
- */
-static void *flush_from_time_to_time(void *arg)
-{
-	struct ws_seg_header *seg = ws_collector.seg;
-	const uint32_t wanted_ms = seg->capture.flush_interval_ms;
-	const uint32_t longest_ms = wanted_ms ? wanted_ms : WS_CAPTURE_FLUSH_MS;
-	uint32_t interval_ms = FIRST_FLUSH_MS, prefaulted = 0;
-	int facts_known = 0;
-
-	prctl(PR_SET_NAME, "warpsheet");
-	while (!atomic_load(&exiting)) {
-		prefaulted = prefault(seg, prefaulted);
-		wait_ms(interval_ms < longest_ms ? interval_ms : longest_ms);
-		interval_ms = interval_ms < longest_ms ? interval_ms * 2 : longest_ms;
-		if (atomic_load(&exiting))
-			break;
-		if (!facts_known && atomic_load(&has_context)) {
-			facts_known = 1;
-			ws_cupti_define_facts();
-		}
-		if (facts_known)
-			ws_libraries_define();
-		flush(0);
-	}
-	return arg;
-}
-
-static int start_thread(void)
-{
-	sigset_t all, before;
-	pthread_attr_t attr;
-	pthread_t thread;
-	int error;
-
-	sigfillset(&all);
-	if (sem_init(&wake, 0, 0) || pthread_attr_init(&attr))
-		return -1;
-	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-	/* the program's signals are for the program's threads */
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	error = pthread_create(&thread, &attr, flush_from_time_to_time, NULL);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	pthread_attr_destroy(&attr);
-	return error ? -1 : 0;
-}
-
-/* May run twice: CUDA's own handler must not come before ours, see context_created(). */
-static void at_exit(void)
-{
-	if (!atomic_load(&ws_collector.on))
-		return;
-	atomic_store(&exiting, 1);
-	sem_post(&wake);
-	flush(WS_CUPTI_FLUSH_FORCED);
-}
-
-void ws_cupti_forked(void)
-{
-	atomic_store(&exiting, 1);
-}
-
 /* --- callbacks --- */
 
 /* Handlers of exit run in reverse order, and CUDA has registered its own by now. */
 static void context_created(void)
 {
+	static _Atomic int has_context;
+
 	if (atomic_exchange(&has_context, 1))
 		return;
-	atexit(at_exit);
-	sem_post(&wake);
+	atomic_store(&ws_cupti_may_flush, 1);
+	atexit(ws_cupti_at_exit);
+	ws_cupti_wake();
 }
 
+/* After a fatal error CUPTI tears itself down: nothing of it may be called any more. */
 static void state_changed(uint32_t cbid, const struct ws_cupti_state_callback *data)
 {
+	if (cbid == WS_CUPTI_CBID_STATE_FATAL_ERROR) {
+		atomic_store(&ws_cupti_is_final, 1);
+		atomic_fetch_or(&ws_collector.seg->gpu.stopped, WS_GPU_STOP_FATAL);
+	}
 	if (cbid != WS_CUPTI_CBID_STATE_WARNING)
 		ws_lost(WS_LOSS_activity_error, 1);
 	keep_error(cbid == WS_CUPTI_CBID_STATE_WARNING ? "warning" : "error", data->message,
 	           (int)data->result);
 }
 
+static int is_launch(uint32_t domain, uint32_t cbid)
+{
+	for (size_t i = 0; domain == WS_CUPTI_DOMAIN_DRIVER && i < nlaunch_calls; i++)
+		if (launch_calls[i] == cbid)
+			return 1;
+	return 0;
+}
+
 /* The runtime's profiler calls call the driver's; saying it twice does no harm. */
 static void call_entered(uint32_t domain, uint32_t cbid)
 {
 	if (domain == WS_CUPTI_DOMAIN_RUNTIME && cbid == WS_CUPTI_CBID_RUNTIME_DEVICE_RESET)
-		flush(WS_CUPTI_FLUSH_FORCED); /* before all is gone */
+		ws_cupti_flush(WS_CUPTI_FLUSH_FORCED); /* before all is gone */
+	else if (atomic_load_explicit(&counts_launches, memory_order_relaxed) &&
+	         is_launch(domain, cbid))
+		ws_lost(WS_LOSS_launch_not_told, 1);
 	else
 		ws_range_profiler(domain == WS_CUPTI_DOMAIN_RUNTIME
 		                          ? cbid == WS_CUPTI_CBID_RUNTIME_PROFILER_START
 		                          : cbid == WS_CUPTI_CBID_DRIVER_PROFILER_START);
+}
+
+/*
+ * Others get the records now. What can still be done is to count the launches
+ * that nobody tells us of: callbacks are each subscriber's own.
+ */
+void ws_cupti_taken(void)
+{
+	atomic_fetch_or(&ws_collector.seg->gpu.stopped, WS_GPU_STOP_TAKEN);
+	atomic_store(&counts_launches, 1);
+	for (size_t i = 0; i < nlaunch_calls; i++)
+		ws_cupti.EnableCallback(1, subscriber, WS_CUPTI_DOMAIN_DRIVER, launch_calls[i]);
 }
 
 static void on_callback(void *user, uint32_t domain, uint32_t cbid, const void *data)
@@ -282,6 +188,8 @@ static void enable_callbacks(void)
 		/* 12.x has no notifications of its state */
 		if (result != WS_CUPTI_OK && wanted[i].domain != WS_CUPTI_DOMAIN_STATE)
 			ws_cupti_count_error("cuptiEnableCallback", result);
+		if (result != WS_CUPTI_OK && !i) /* nobody will say when there is a context */
+			atomic_store(&ws_cupti_may_flush, 1);
 	}
 }
 
@@ -307,13 +215,22 @@ static void enable_kind(int kind)
 	ws_cupti_count_error(function, result);
 }
 
+/* Enable the record of a call that is wanted; WS_CUPTI_OK for the others. */
+static int enable_call(ws_cupti_fn_ActivityEnableRuntimeApi enable, uint32_t domain, uint32_t cbid,
+                       const char *name, int kernels_only)
+{
+	if (domain == WS_CUPTI_DOMAIN_DRIVER && !strcmp(name, WS_CUPTI_PROBE_CALL))
+		return enable(cbid, 1);
+	return ws_cupti_wants_call(domain, name, kernels_only) ? enable(cbid, 1) : WS_CUPTI_OK;
+}
+
+/* One that is refused is said; the others are enabled all the same. */
 static void enable_calls(uint32_t domain, int kernels_only)
 {
 	const int runtime = domain == WS_CUPTI_DOMAIN_RUNTIME;
 	ws_cupti_fn_ActivityEnableRuntimeApi enable =
 	        runtime ? ws_cupti.ActivityEnableRuntimeApi : ws_cupti.ActivityEnableDriverApi;
 	const char *name = NULL;
-	int result = WS_CUPTI_OK;
 
 	if (!enable) { /* this version can only do all or none */
 		enable_kind(runtime ? WS_CUPTI_KIND_RUNTIME : WS_CUPTI_KIND_DRIVER);
@@ -321,21 +238,38 @@ static void enable_calls(uint32_t domain, int kernels_only)
 	}
 	for (uint32_t cbid = 1; ws_cupti.GetCallbackName(domain, cbid, &name) == WS_CUPTI_OK;
 	     cbid++) {
-		if (name && ws_cupti_wants_call(domain, name, kernels_only))
-			result = enable(cbid, 1);
-		if (result != WS_CUPTI_OK)
-			break;
+		int result =
+		        name ? enable_call(enable, domain, cbid, name, kernels_only) : WS_CUPTI_OK;
+		char function[96];
+
+		if (result == WS_CUPTI_OK)
+			continue;
+		snprintf(function, sizeof(function), "cuptiActivityEnable%sApi(%u, %.40s)",
+		         runtime ? "Runtime" : "Driver", cbid, name);
+		ws_cupti_count_error(function, result);
 	}
-	if (result != WS_CUPTI_OK)
-		ws_cupti_count_error(runtime ? "cuptiActivityEnableRuntimeApi"
-		                             : "cuptiActivityEnableDriverApi",
-		                     result);
+}
+
+static void find_launches(void)
+{
+	const char *name = NULL;
+
+	for (uint32_t cbid = 1;
+	     nlaunch_calls < LAUNCHES &&
+	     ws_cupti.GetCallbackName(WS_CUPTI_DOMAIN_DRIVER, cbid, &name) == WS_CUPTI_OK;
+	     cbid++)
+		if (name && ws_cupti_is_launch(name))
+			launch_calls[nlaunch_calls++] = cbid;
 }
 
 static void enable_kinds(const struct ws_seg_capture *capture)
 {
 	for (size_t i = 0; i < sizeof(kernel_kinds) / sizeof(*kernel_kinds); i++)
 		enable_kind(kernel_kinds[i]);
+	/* else each query of a stream or an event is told as a wait, also the many that find
+	   nothing done */
+	if (ws_cupti.ActivityEnableAllSyncRecords)
+		ws_cupti.ActivityEnableAllSyncRecords(0);
 	for (size_t i = 0; !capture->kernels_only && i < sizeof(other_kinds) / sizeof(*other_kinds);
 	     i++)
 		enable_kind(other_kinds[i]);
@@ -364,6 +298,24 @@ static void define_cupti_version(uint32_t version)
 	ws_define_fact("cupti.version", text);
 }
 
+/* Asked for 1; 1 when CUPTI does so. */
+static int set_attribute(int attribute)
+{
+	uint8_t yes = 1;
+	size_t size = sizeof(yes);
+	int result = ws_cupti.ActivitySetAttribute(attribute, &size, &yes);
+	char function[48];
+
+	/* 12.x does not know the attribute and has one buffer for all threads */
+	if (result != WS_CUPTI_OK &&
+	    (attribute != WS_CUPTI_ATTR_PER_THREAD_BUFFER ||
+	     atomic_load(&ws_collector.seg->gpu.cupti_version) >= WS_CUPTI_VERSION_13_0)) {
+		snprintf(function, sizeof(function), "cuptiActivitySetAttribute(%d)", attribute);
+		ws_cupti_count_error(function, result);
+	}
+	return result == WS_CUPTI_OK;
+}
+
 /*
  * No timestamp callback (kernels of 13.0 have no times then), no latency
  * timestamps (a deadlock), nothing is ever disabled or unloaded: one session a
@@ -371,22 +323,19 @@ static void define_cupti_version(uint32_t version)
  */
 static int start(struct ws_seg_header *seg)
 {
-	uint8_t yes = 1;
-	size_t size = sizeof(yes);
-
 	if (ws_cupti_load(&seg->gpu) || subscribe())
 		return -1;
 	REQUIRE(SetThreadIdType, WS_CUPTI_THREAD_ID_SYSTEM);
 	/* else CUPTI clears each buffer itself, on the thread that launches */
-	ws_cupti.ActivitySetAttribute(WS_CUPTI_ATTR_ZEROED_OUT_BUFFER, &size, &yes);
-	size = sizeof(yes);
-	ws_cupti.ActivitySetAttribute(WS_CUPTI_ATTR_PER_THREAD_BUFFER, &size, &yes);
+	set_attribute(WS_CUPTI_ATTR_ZEROED_OUT_BUFFER);
+	ws_cupti_has_thread_buffers = set_attribute(WS_CUPTI_ATTR_PER_THREAD_BUFFER);
 	REQUIRE(ActivityRegisterCallbacks, ws_cupti_request_buffer, ws_cupti_complete_buffer);
 	enable_kinds(&seg->capture);
 	enable_callbacks();
-	if (start_thread())
+	find_launches();
+	if (ws_cupti_start_thread())
 		ws_cupti_count_error("pthread_create", 0);
-	atexit(at_exit);
+	atexit(ws_cupti_at_exit);
 	return 0;
 }
 

@@ -8,7 +8,7 @@
 #include "recorder/collect/collector.h"
 #include "recorder/shared/cupti_abi.h"
 
-/* --- cupti_source.c --- */
+/* --- source.c --- */
 
 extern struct ws_cupti ws_cupti; /* every function that is needed, once loaded */
 
@@ -18,12 +18,32 @@ extern struct ws_cupti ws_cupti; /* every function that is needed, once loaded *
  * segment's header. The program goes on in any case.
  */
 void ws_cupti_start(void);
-/* After fork: the child has no flushing thread, and its CUPTI is not ours to use. */
-void ws_cupti_forked(void);
 /* Note a failure of one of CUPTI's functions while recording. */
 void ws_cupti_count_error(const char *function, int result);
+/* CUPTI's records go to somebody else from now on: say so, and count the launches. */
+void ws_cupti_taken(void);
+/* Each thread that launches has a buffer of its own (13.0). */
+extern int ws_cupti_has_thread_buffers;
 
-/* --- cupti_load.c --- */
+/* --- flush.c --- */
+
+/* A function of the driver without effect, whose record shows that records come. */
+#define WS_CUPTI_PROBE_CALL "cuDriverGetVersion"
+
+extern _Atomic int ws_cupti_may_flush;        /* there is a context, so cuInit is done */
+extern _Atomic int ws_cupti_is_final;         /* CUPTI tore itself down */
+extern _Atomic uint64_t ws_cupti_own_records; /* of calls by the flushing thread */
+
+/* Make CUPTI hand over what it has; flag: 0 or WS_CUPTI_FLUSH_FORCED. No lock may be held. */
+void ws_cupti_flush(uint32_t flag);
+/* The thread that flushes from time to time. 0, or -1 when there is none. */
+int ws_cupti_start_thread(void);
+void ws_cupti_wake(void); /* flush now */
+void ws_cupti_at_exit(void);
+/* After fork: the child has no flushing thread, and its CUPTI is not ours to use. */
+void ws_cupti_forked(void);
+
+/* --- load.c --- */
 
 /*
  * Load CUPTI into ws_cupti: the copy that is loaded already, else the one
@@ -34,7 +54,7 @@ int ws_cupti_load(struct ws_seg_gpu *gpu);
 /* Path of the CUDA runtime library in this process; 0: it is linked in, or there is none. */
 int ws_cudart_path(char *path, size_t size);
 
-/* --- cupti_buffers.c: called by CUPTI --- */
+/* --- buffers.c: called by CUPTI --- */
 
 void ws_cupti_request_buffer(uint8_t **buffer, size_t *size, size_t *max_records);
 void ws_cupti_complete_buffer(void *context, uint32_t stream, uint8_t *buffer, size_t size,
@@ -42,7 +62,7 @@ void ws_cupti_complete_buffer(void *context, uint32_t stream, uint8_t *buffer, s
 /* Names may lie elsewhere now: a module was loaded. */
 void ws_cupti_names_changed(void);
 
-/* --- cupti_facts.c --- */
+/* --- facts.c --- */
 
 /* Versions and device limits that no record carries; once a context exists. */
 void ws_cupti_define_facts(void);

@@ -40,6 +40,7 @@ void ws_activity_free(struct ws_activity *a)
 {
 	if (!a)
 		return;
+	ws_graph_captures_release(&a->captures);
 	free(a->looked);
 	free(a->runtime);
 	free(a->kernels);
@@ -47,6 +48,21 @@ void ws_activity_free(struct ws_activity *a)
 }
 
 /* --- definitions --- */
+
+static int has(struct ws_bytes name, const char *part)
+{
+	return memmem(name.ptr, name.len, part, strlen(part)) != NULL;
+}
+
+/* Of kernels and graphs; cudaLaunchHostFunc launches nothing on a device. */
+static enum ws_activity_effect effect_of(struct ws_bytes name)
+{
+	if (has(name, "Launch") && !has(name, "HostFunc"))
+		return WS_EFFECT_LAUNCH;
+	if (has(name, "StreamBeginCapture"))
+		return WS_EFFECT_CAPTURE_BEGINS;
+	return has(name, "StreamEndCapture") ? WS_EFFECT_CAPTURE_ENDS : WS_EFFECT_NONE;
+}
 
 int ws_activity_name_call(struct ws_activity *a, uint32_t domain, uint32_t cbid,
                           struct ws_bytes name)
@@ -58,9 +74,7 @@ int ws_activity_name_call(struct ws_activity *a, uint32_t domain, uint32_t cbid,
 	if (cbid >= WS_ACTIVITY_CALLS)
 		return 1;
 	a->calls[d][cbid] = name;
-	/* of kernels and graphs; cudaLaunchHostFunc is none on a device */
-	a->launches[d][cbid] = memmem(name.ptr, name.len, "Launch", strlen("Launch")) &&
-	                       !memmem(name.ptr, name.len, "HostFunc", strlen("HostFunc"));
+	a->effects[d][cbid] = effect_of(name);
 	return 1;
 }
 
@@ -149,32 +163,41 @@ int ws_activity_keep_call(struct ws_activity *a, const struct ws_activity_slot *
 	return 1;
 }
 
+/* A capture of which a later buffer tells makes its launches be none, whenever they are asked. */
+static int lacks_work(const struct ws_activity *a, const struct ws_activity_pair *pair)
+{
+	return pair->seen == WS_ACTIVITY_LAUNCH &&
+	       !ws_graph_captures_has(&a->captures, pair->start_ns);
+}
+
+uint64_t ws_activity_waiting(const struct ws_activity *a)
+{
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < WS_ACTIVITY_PAIRS; i++)
+		n += (uint64_t)lacks_work(a, &a->pairs[i]);
+	return n;
+}
+
 /*
  * Work mostly comes with its launch or soon after; so whatever has to give way
  * to a launch that much younger has waited long enough.
  */
 void ws_activity_see(struct ws_drain *d, const struct ws_activity_slot *slot, uint32_t correlation,
-                     enum ws_activity_seen what)
+                     enum ws_activity_seen what, int64_t start_ns)
 {
 	struct ws_activity *a = d->activity;
 	struct ws_activity_pair *pair = &a->pairs[correlation % WS_ACTIVITY_PAIRS];
-	uint32_t before;
 
 	if (!correlation)
 		return;
 	if (pair->correlation != correlation || pair->image != slot->image) {
-		if (pair->seen == WS_ACTIVITY_LAUNCH) {
-			a->waiting--;
-			d->counted[WS_LOSS_launch_without_work]++;
-		}
-		*pair = (struct ws_activity_pair){correlation, (uint32_t)slot->image, 0};
+		d->counted[WS_LOSS_launch_without_work] += (uint64_t)lacks_work(a, pair);
+		*pair = (struct ws_activity_pair){correlation, (uint32_t)slot->image, 0, 0};
 	}
-	before = pair->seen;
 	pair->seen |= what;
-	if (!before && what == WS_ACTIVITY_LAUNCH)
-		a->waiting++;
-	else if (before == WS_ACTIVITY_LAUNCH && what == WS_ACTIVITY_WORK)
-		a->waiting--;
+	if (what == WS_ACTIVITY_LAUNCH)
+		pair->start_ns = start_ns;
 }
 
 static void note_runtime_calls(struct ws_activity *a, uint8_t *buffer, size_t valid)
@@ -232,9 +255,8 @@ static uint64_t read_records(struct ws_drain *d, const struct ws_activity_slot *
 			d->counted[WS_LOSS_activity_unknown]++;
 			break;
 		case WS_ACTIVITY_DAMAGED:
+			/* of an unfinished slot too: others of its thread may be whole behind it */
 			d->counted[WS_LOSS_activity_damaged]++;
-			if (slot->unfinished) /* CUPTI was writing here; nothing behind it is */
-				return n;
 			break;
 		}
 		n++;
@@ -245,16 +267,14 @@ static uint64_t read_records(struct ws_drain *d, const struct ws_activity_slot *
 	return n;
 }
 
-static uint64_t read_slot(struct ws_drain *d, uint32_t i)
+static uint64_t read_buffer(struct ws_drain *d, uint32_t image, int unfinished, uint8_t *buffer,
+                            uint64_t valid)
 {
-	const struct ws_slot *s = ws_seg_slot(d->seg, i);
 	struct ws_activity_slot slot = {
-	        .image = s->image,
-	        .unfinished = s->unfinished != 0,
+	        .image = image,
+	        .unfinished = unfinished,
 	        .earliest_ns = d->seg->base_realtime_ns - TIME_SLACK_NS,
 	};
-	uint64_t valid = s->valid < d->seg->activity.stride ? s->valid : d->seg->activity.stride;
-	uint8_t *buffer = ws_slot_bytes(d->seg, i);
 	struct timespec now;
 
 	clock_gettime(CLOCK_REALTIME, &now);
@@ -266,6 +286,14 @@ static uint64_t read_slot(struct ws_drain *d, uint32_t i)
 	}
 	note_runtime_calls(d->activity, buffer, valid);
 	return read_records(d, &slot, buffer, valid);
+}
+
+static uint64_t read_slot(struct ws_drain *d, uint32_t i)
+{
+	const struct ws_slot *s = ws_seg_slot(d->seg, i);
+
+	return read_buffer(d, s->image, s->unfinished != 0, ws_slot_bytes(d->seg, i),
+	                   s->valid < d->seg->activity.stride ? s->valid : d->seg->activity.stride);
 }
 
 /* --- passes --- */
@@ -304,4 +332,28 @@ uint64_t ws_activity_pass(struct ws_drain *d)
 		d->slots_read[todo[k].slot] = todo[k].done;
 	}
 	return n;
+}
+
+/*
+ * CUPTI writes on meanwhile, so it is a copy that is read. A slot that it finished
+ * while it was copied is read as one that is done.
+ */
+void ws_activity_pass_in_hand(struct ws_drain *d)
+{
+	const uint64_t stride = d->seg->activity.stride;
+	uint8_t *copy = d->seg->activity.count ? malloc(stride) : NULL;
+
+	for (uint32_t i = 0; copy && i < d->seg->activity.count; i++) {
+		const struct ws_slot *s = ws_seg_slot(d->seg, i);
+
+		if (ws_slot_is_free(d->seg, i) ||
+		    (d->slots_read[i] && atomic_load(&s->done) == d->slots_read[i]))
+			continue;
+		memcpy(copy, ws_slot_bytes(d->seg, i), stride);
+		if (atomic_load_explicit(&s->done, memory_order_acquire))
+			read_slot(d, i);
+		else
+			read_buffer(d, s->image, 1, copy, stride);
+	}
+	free(copy);
 }

@@ -6,6 +6,7 @@
 #define WS_RECORDER_DRAIN_ACTIVITY_H
 
 #include "recorder/drain/cupti_steps.h"
+#include "recorder/drain/graph_captures.h"
 #include "recorder/drain/private.h"
 
 #define WS_ACTIVITY_CALLS    4096 /* callback ids that can have a name */
@@ -22,7 +23,7 @@ struct ws_activity {
 
 	/* names of API calls, in the segment: driver, runtime */
 	struct ws_bytes calls[2][WS_ACTIVITY_CALLS];
-	uint8_t launches[2][WS_ACTIVITY_CALLS]; /* 1: work on a device follows from the call */
+	uint8_t effects[2][WS_ACTIVITY_CALLS]; /* enum ws_activity_effect */
 	/* kernel names by address, for records whose process died before they were done */
 	struct ws_activity_kernel {
 		uint64_t address; /* 0: unused */
@@ -44,10 +45,11 @@ struct ws_activity {
 	struct ws_activity_pair {
 		uint32_t correlation; /* 0: unused */
 		uint32_t image;
-		uint32_t seen; /* enum ws_activity_seen */
+		uint32_t seen;    /* enum ws_activity_seen */
+		int64_t start_ns; /* of the launch */
 	} pairs[WS_ACTIVITY_PAIRS];
-	uint64_t waiting; /* of them launches without work */
-	int has_ended;    /* so nothing becomes of those */
+	struct ws_graph_captures captures;
+	int has_ended; /* so nothing becomes of launches that wait */
 
 	struct ws_activity_context {
 		uint32_t image, id, device;
@@ -71,13 +73,18 @@ void ws_activity_free(struct ws_activity *a);                         /* NULL is
 void ws_activity_look(struct ws_drain *d);
 /* Read those slots. Returns the number of records. */
 uint64_t ws_activity_pass(struct ws_drain *d);
+/*
+ * What CUPTI has in hand in a process that runs on, as far as it is written: after the last
+ * pass, as a slot that is finished later is not to be read again.
+ */
+void ws_activity_pass_in_hand(struct ws_drain *d);
 
 /* A definition of the collector's; 0 when there is no memory for it. */
 int ws_activity_name_call(struct ws_activity *a, uint32_t domain, uint32_t cbid,
                           struct ws_bytes name);
 int ws_activity_name_kernel(struct ws_activity *a, uint64_t address, uint32_t string);
 
-/* --- drain_activity_rows.c --- */
+/* --- activity_rows.c --- */
 
 enum ws_activity_fate {
 	WS_ACTIVITY_ROW,     /* understood */
@@ -85,9 +92,32 @@ enum ws_activity_fate {
 	WS_ACTIVITY_UNKNOWN, /* of a kind that is not read */
 };
 
+/* What follows from a call of the CUDA API. */
+enum ws_activity_effect {
+	WS_EFFECT_NONE,
+	WS_EFFECT_LAUNCH, /* work on a device, unless it is captured */
+	WS_EFFECT_CAPTURE_BEGINS,
+	WS_EFFECT_CAPTURE_ENDS,
+};
+
 /* One record of `size` bytes to rows. */
 enum ws_activity_fate ws_activity_record(struct ws_drain *d, const struct ws_activity_slot *slot,
                                          const uint8_t *record, size_t size);
+/* A text that the collector put into the definition log, or one it had no time for. */
+uint64_t ws_activity_text(struct ws_drain *d, uint64_t text, int *known);
+static inline uint64_t ws_activity_pid(const struct ws_drain *d)
+{
+	return atomic_load(&d->seg->owner.pid);
+}
+
+/* --- activity_named.c --- */
+
+enum ws_activity_fate ws_activity_add_device(struct ws_drain *d, const struct ws_cupti_device *c);
+enum ws_activity_fate ws_activity_add_context(struct ws_drain *d,
+                                              const struct ws_activity_slot *slot,
+                                              const struct ws_cupti_context *c);
+enum ws_activity_fate ws_activity_add_stream(struct ws_drain *d, const struct ws_cupti_stream *s);
+
 /* A device that something ran on has a row, if only a nameless one. 0: no such number. */
 int ws_activity_device(struct ws_drain *d, uint32_t device);
 
@@ -96,11 +126,13 @@ enum ws_activity_seen {
 	WS_ACTIVITY_WORK = 2,
 };
 
-/* --- drain_activity.c, for the rows --- */
+/* --- activity.c, for the rows --- */
 
-/* A launch, or what became of one. */
+/* A launch that began at start_ns, or what became of one (start_ns: 0). */
 void ws_activity_see(struct ws_drain *d, const struct ws_activity_slot *slot, uint32_t correlation,
-                     enum ws_activity_seen what);
+                     enum ws_activity_seen what, int64_t start_ns);
+/* Launches that were done, not captured, and of which no work is known by now. */
+uint64_t ws_activity_waiting(const struct ws_activity *a);
 
 /* String of the definition log that is the name of the kernel at this address; 0: unknown. */
 uint32_t ws_activity_kernel_at(const struct ws_activity *a, uint64_t address);

@@ -22,19 +22,28 @@ static int read_times(const struct ws_drain *d, const struct ws_activity_slot *s
 	return 1;
 }
 
+/*
+ * Of work on a device. What a forced flush found running has a start and never gets an
+ * end, and by somebody else's clock no time can be placed: neither is measured.
+ */
+static int read_work_times(const struct ws_drain *d, const struct ws_activity_slot *slot,
+                           uint64_t start, uint64_t end, int64_t *start_ns, int64_t *dur_ns)
+{
+	if (start && !end)
+		return read_times(d, slot, 0, 0, start_ns, dur_ns);
+	if (read_times(d, slot, start, end, start_ns, dur_ns))
+		return 1;
+	return start <= end && atomic_load(&d->seg->gpu.stopped) & WS_GPU_STOP_CLOCK &&
+	       read_times(d, slot, 0, 0, start_ns, dur_ns);
+}
+
 /* Ids begin anew with each image of a process, and the CPU backend's have image 0. */
 static uint64_t correlation_of(const struct ws_activity_slot *slot, uint32_t correlation)
 {
 	return correlation ? slot->image << 32 | correlation : 0;
 }
 
-static uint64_t pid_of(const struct ws_drain *d)
-{
-	return atomic_load(&d->seg->owner.pid);
-}
-
-/* A text that the collector put into the definition log, or one it had no time for. */
-static uint64_t text_of(struct ws_drain *d, uint64_t text, int *known)
+uint64_t ws_activity_text(struct ws_drain *d, uint64_t text, int *known)
 {
 	if (text & WS_SLOT_TEXT_ID)
 		return ws_drain_string_id(d, (uint32_t)text, known);
@@ -49,7 +58,7 @@ static uint64_t kernel_name(struct ws_drain *d, uint64_t address)
 	char text[40];
 	int known;
 
-	id = text_of(d, address, &known);
+	id = ws_activity_text(d, address, &known);
 	if (known)
 		return id;
 	/* its process died first, but mostly the same kernel ran before */
@@ -89,7 +98,7 @@ static enum ws_activity_fate add_kernel(struct ws_drain *d, const struct ws_acti
 {
 	struct ws_activity *a = d->activity;
 	struct ws_row_launch_config config = {
-	        .pid = pid_of(d),
+	        .pid = ws_activity_pid(d),
 	        .device = k->device,
 	        .context = k->context,
 	        .stream = k->stream,
@@ -116,13 +125,13 @@ static enum ws_activity_fate add_kernel(struct ws_drain *d, const struct ws_acti
 	};
 	struct ws_err err;
 
-	if (!read_times(d, slot, k->start, k->end, &row.start_ns, &row.dur_ns) || !k->grid_x ||
+	if (!read_work_times(d, slot, k->start, k->end, &row.start_ns, &row.dur_ns) || !k->grid_x ||
 	    !k->block_x || !ws_activity_device(d, k->device))
 		return WS_ACTIVITY_DAMAGED;
-	ws_activity_see(d, slot, k->correlation, WS_ACTIVITY_WORK);
+	ws_activity_see(d, slot, k->correlation, WS_ACTIVITY_WORK, 0);
 	if (!ws_filter_keeps_work(d, row.correlation, row.start_ns, row.dur_ns))
 		return WS_ACTIVITY_ROW;
-	if (!k->end) {
+	if (!row.start_ns) {
 		row.flags = WS_KERNEL_NO_TIME;
 		d->counted[WS_LOSS_kernel_without_time]++;
 	}
@@ -145,9 +154,9 @@ static enum ws_activity_fate add_kernel(struct ws_drain *d, const struct ws_acti
 
 /* --- copies and fills --- */
 
-static uint64_t copy_flags(uint64_t end, uint32_t flags)
+static uint64_t copy_flags(int64_t start_ns, uint32_t flags)
 {
-	return (end ? 0 : WS_COPY_NO_TIME) | (flags & WS_CUPTI_ASYNC ? WS_COPY_ASYNC : 0);
+	return (start_ns ? 0 : WS_COPY_NO_TIME) | (flags & WS_CUPTI_ASYNC ? WS_COPY_ASYNC : 0);
 }
 
 /* Is a copy or fill for the file: inside the window, and wanted? */
@@ -163,7 +172,7 @@ static enum ws_activity_fate add_memcpy(struct ws_drain *d, const struct ws_acti
 {
 	struct ws_row_memcpy row = {
 	        .correlation = correlation_of(slot, m->correlation),
-	        .pid = pid_of(d),
+	        .pid = ws_activity_pid(d),
 	        .device = m->device,
 	        .context = m->context,
 	        .stream = m->stream,
@@ -172,14 +181,14 @@ static enum ws_activity_fate add_memcpy(struct ws_drain *d, const struct ws_acti
 	        .dst_kind = m->dst_kind,
 	        .bytes = m->bytes,
 	        .graph_node = m->graph_node,
-	        .flags = copy_flags(m->end, m->flags),
 	        .copies = m->copies > 1 ? m->copies : 0,
 	};
 
-	if (!read_times(d, slot, m->start, m->end, &row.start_ns, &row.dur_ns) ||
+	if (!read_work_times(d, slot, m->start, m->end, &row.start_ns, &row.dur_ns) ||
 	    !ws_activity_device(d, m->device))
 		return WS_ACTIVITY_DAMAGED;
-	ws_activity_see(d, slot, m->correlation, WS_ACTIVITY_WORK);
+	ws_activity_see(d, slot, m->correlation, WS_ACTIVITY_WORK, 0);
+	row.flags = copy_flags(row.start_ns, m->flags);
 	if (keeps_copy(d, row.correlation, row.start_ns, row.dur_ns))
 		ws_drain_add(d, WS_KIND_MEMCPY, &row);
 	return WS_ACTIVITY_ROW;
@@ -190,7 +199,7 @@ static enum ws_activity_fate add_ptop(struct ws_drain *d, const struct ws_activi
 {
 	struct ws_row_memcpy row = {
 	        .correlation = correlation_of(slot, m->correlation),
-	        .pid = pid_of(d),
+	        .pid = ws_activity_pid(d),
 	        .device = m->device,
 	        .context = m->context,
 	        .stream = m->stream,
@@ -201,14 +210,14 @@ static enum ws_activity_fate add_ptop(struct ws_drain *d, const struct ws_activi
 	        .src_device = m->src_device,
 	        .dst_device = m->dst_device,
 	        .graph_node = m->graph_node,
-	        .flags = copy_flags(m->end, m->flags),
 	};
 
-	if (!read_times(d, slot, m->start, m->end, &row.start_ns, &row.dur_ns) ||
+	if (!read_work_times(d, slot, m->start, m->end, &row.start_ns, &row.dur_ns) ||
 	    !ws_activity_device(d, m->device) || !ws_activity_device(d, m->src_device) ||
 	    !ws_activity_device(d, m->dst_device))
 		return WS_ACTIVITY_DAMAGED;
-	ws_activity_see(d, slot, m->correlation, WS_ACTIVITY_WORK);
+	ws_activity_see(d, slot, m->correlation, WS_ACTIVITY_WORK, 0);
+	row.flags = copy_flags(row.start_ns, m->flags);
 	if (keeps_copy(d, row.correlation, row.start_ns, row.dur_ns))
 		ws_drain_add(d, WS_KIND_MEMCPY, &row);
 	return WS_ACTIVITY_ROW;
@@ -219,7 +228,7 @@ static enum ws_activity_fate add_memset(struct ws_drain *d, const struct ws_acti
 {
 	struct ws_row_memset row = {
 	        .correlation = correlation_of(slot, m->correlation),
-	        .pid = pid_of(d),
+	        .pid = ws_activity_pid(d),
 	        .device = m->device,
 	        .context = m->context,
 	        .stream = m->stream,
@@ -227,13 +236,13 @@ static enum ws_activity_fate add_memset(struct ws_drain *d, const struct ws_acti
 	        .value = m->value,
 	        .bytes = m->bytes,
 	        .graph_node = m->graph_node,
-	        .flags = copy_flags(m->end, m->flags),
 	};
 
-	if (!read_times(d, slot, m->start, m->end, &row.start_ns, &row.dur_ns) ||
+	if (!read_work_times(d, slot, m->start, m->end, &row.start_ns, &row.dur_ns) ||
 	    !ws_activity_device(d, m->device))
 		return WS_ACTIVITY_DAMAGED;
-	ws_activity_see(d, slot, m->correlation, WS_ACTIVITY_WORK);
+	ws_activity_see(d, slot, m->correlation, WS_ACTIVITY_WORK, 0);
+	row.flags = copy_flags(row.start_ns, m->flags);
 	if (keeps_copy(d, row.correlation, row.start_ns, row.dur_ns))
 		ws_drain_add(d, WS_KIND_MEMSET, &row);
 	return WS_ACTIVITY_ROW;
@@ -244,17 +253,17 @@ static enum ws_activity_fate add_graph(struct ws_drain *d, const struct ws_activ
 {
 	struct ws_row_graph_launch row = {
 	        .correlation = correlation_of(slot, g->correlation),
-	        .pid = pid_of(d),
+	        .pid = ws_activity_pid(d),
 	        .device = g->device,
 	        .context = g->context,
 	        .stream = g->stream,
 	        .graph = g->id,
 	};
 
-	if (!read_times(d, slot, g->start, g->end, &row.start_ns, &row.dur_ns) ||
+	if (!read_work_times(d, slot, g->start, g->end, &row.start_ns, &row.dur_ns) ||
 	    !ws_activity_device(d, g->device))
 		return WS_ACTIVITY_DAMAGED;
-	ws_activity_see(d, slot, g->correlation, WS_ACTIVITY_WORK);
+	ws_activity_see(d, slot, g->correlation, WS_ACTIVITY_WORK, 0);
 	if (!ws_filter_keeps_work(d, row.correlation, row.start_ns, row.dur_ns))
 		return WS_ACTIVITY_ROW;
 	ws_drain_add(d, WS_KIND_GRAPH_LAUNCH, &row);
@@ -268,7 +277,7 @@ static uint64_t thread_of(struct ws_drain *d, uint32_t thread)
 {
 	if (thread & WS_SLOT_THREAD_ID)
 		return thread & ~WS_SLOT_THREAD_ID;
-	return ws_drain_thread_by_tid(d, pid_of(d), thread);
+	return ws_drain_thread_by_tid(d, ws_activity_pid(d), thread);
 }
 
 static uint64_t call_name(struct ws_drain *d, uint32_t domain, uint32_t cbid)
@@ -295,22 +304,40 @@ static enum ws_activity_fate add_api(struct ws_drain *d, const struct ws_activit
 	        .correlation = correlation_of(slot, c->correlation),
 	        .result = (int32_t)c->result,
 	};
+	enum ws_activity_effect effect;
 
+	/* what our own thread asked of the driver is no doing of the program */
+	if (c->thread && c->thread == atomic_load(&d->seg->gpu.flush_thread))
+		return WS_ACTIVITY_ROW;
 	if (!read_times(d, slot, c->start, c->end, &row.start_ns, &row.dur_ns))
 		return WS_ACTIVITY_DAMAGED;
 	row.thread = thread_of(d, c->thread);
 	if (!row.thread)
 		return WS_ACTIVITY_DAMAGED;
-	if (!c->result && c->cbid < WS_ACTIVITY_CALLS &&
-	    d->activity->launches[domain - WS_CUPTI_DOMAIN_DRIVER][c->cbid])
-		ws_activity_see(d, slot, c->correlation, WS_ACTIVITY_LAUNCH);
+	effect = c->cbid < WS_ACTIVITY_CALLS
+	                 ? d->activity->effects[domain - WS_CUPTI_DOMAIN_DRIVER][c->cbid]
+	                 : WS_EFFECT_NONE;
+	if (!c->result && effect == WS_EFFECT_LAUNCH)
+		ws_activity_see(d, slot, c->correlation, WS_ACTIVITY_LAUNCH, row.start_ns);
 	if (!ws_activity_keep_call(d->activity, slot, domain == WS_CUPTI_DOMAIN_RUNTIME,
-	                           c->correlation) ||
-	    !ws_filter_keeps_call(d, row.correlation, row.start_ns))
+	                           c->correlation))
+		return WS_ACTIVITY_ROW;
+	/* an end that failed, as a capture was invalid, is one all the same */
+	if (effect == WS_EFFECT_CAPTURE_ENDS)
+		ws_graph_captures_change(&d->activity->captures, row.start_ns + row.dur_ns, 0);
+	else if (effect == WS_EFFECT_CAPTURE_BEGINS && !c->result)
+		ws_graph_captures_change(&d->activity->captures, row.start_ns, 1);
+	if (!ws_filter_keeps_call(d, row.correlation, row.start_ns))
 		return WS_ACTIVITY_ROW;
 	row.name = call_name(d, domain, c->cbid);
 	ws_drain_add(d, WS_KIND_API, &row);
 	return WS_ACTIVITY_ROW;
+}
+
+/* CUPTI's "no such", which the trace has as 0. */
+static uint32_t or_zero(uint32_t id)
+{
+	return id == WS_CUPTI_NONE ? 0 : id;
 }
 
 static int64_t or_none(uint32_t id)
@@ -323,15 +350,18 @@ static enum ws_activity_fate add_sync(struct ws_drain *d, const struct ws_activi
 {
 	struct ws_row_sync row = {
 	        .correlation = correlation_of(slot, s->correlation),
-	        .pid = pid_of(d),
+	        .pid = ws_activity_pid(d),
 	        .device = device_of(d->activity, slot, s->context),
-	        .context = s->context,
+	        .context = or_zero(s->context),
 	        .stream = or_none(s->stream),
 	        .type = s->type <= WS_SYNC_CONTEXT ? s->type : WS_SYNC_UNKNOWN,
 	        .event = or_none(s->event),
 	        .event_stream = -1,
 	};
 
+	/* a query that found work undone waited for nothing */
+	if (s->result == WS_CUPTI_CUDA_NOT_READY)
+		return WS_ACTIVITY_ROW;
 	if (!read_times(d, slot, s->start, s->end, &row.start_ns, &row.dur_ns))
 		return WS_ACTIVITY_DAMAGED;
 	if (!ws_filter_keeps_work(d, row.correlation, row.start_ns, row.dur_ns))
@@ -392,9 +422,15 @@ static enum ws_activity_fate add_memory(struct ws_drain *d, const struct ws_acti
 		return WS_ACTIVITY_DAMAGED;
 	if (!ws_filter_keeps_work(d, row->correlation, row->time_ns, 0))
 		return WS_ACTIVITY_ROW;
-	row->pid = pid_of(d);
+	row->pid = ws_activity_pid(d);
 	ws_drain_add(d, WS_KIND_MEMORY, row);
 	return WS_ACTIVITY_ROW;
+}
+
+/* Memory of the host has no device in CUPTI, and 0 in the trace. */
+static uint32_t known_device(uint32_t device)
+{
+	return device < WS_MAX_GPUS ? device : 0;
 }
 
 static enum ws_activity_fate add_allocation(struct ws_drain *d, const struct ws_activity_slot *slot,
@@ -403,9 +439,9 @@ static enum ws_activity_fate add_allocation(struct ws_drain *d, const struct ws_
 	struct ws_row_memory row = {
 	        .op = m->op - 1,
 	        .memory_kind = m->kind <= WS_MEMORY_MANAGED_STATIC ? m->kind : WS_MEMORY_UNKNOWN,
-	        .device = m->device,
-	        .context = m->context,
-	        .stream = m->stream == WS_CUPTI_NONE ? 0 : m->stream,
+	        .device = known_device(m->device),
+	        .context = or_zero(m->context),
+	        .stream = or_zero(m->stream),
 	        .correlation = correlation_of(slot, m->correlation),
 	        .address = m->address,
 	        .bytes = m->bytes,
@@ -426,7 +462,7 @@ static enum ws_activity_fate add_pool(struct ws_drain *d, const struct ws_activi
 	struct ws_row_memory row = {
 	        .op = WS_MEMORY_OP_POOL_CREATE + p->op - 1,
 	        .memory_kind = WS_MEMORY_DEVICE,
-	        .device = p->device,
+	        .device = known_device(p->device),
 	        .correlation = correlation_of(slot, p->correlation),
 	        .address = p->address,
 	        .bytes = p->size,
@@ -437,105 +473,6 @@ static enum ws_activity_fate add_pool(struct ws_drain *d, const struct ws_activi
 	if (p->op < 1 || p->op > 3)
 		return WS_ACTIVITY_DAMAGED;
 	return add_memory(d, slot, &row, p->time);
-}
-
-/* --- what the others name --- */
-
-static void add_device_attr(struct ws_drain *d, uint32_t device, const char *name, int64_t value)
-{
-	struct ws_row_device_attr row = {
-	        .device = device,
-	        .attr = ws_drain_intern(d, (struct ws_bytes){name, strlen(name)}),
-	        .value = value,
-	};
-
-	ws_drain_add(d, WS_KIND_DEVICE_ATTR, &row);
-}
-
-/* -1, which is no value of an attribute, when it is absurd. */
-static int64_t product(uint64_t a, uint64_t b)
-{
-	int64_t result;
-
-	return __builtin_mul_overflow(a, b, &result) ? -1 : result;
-}
-
-/* X(attribute of the trace, value from the record c) */
-#define DEVICE_ATTR_LIST(X)                                                 \
-	X(compute_capability_major, c->major)                               \
-	X(compute_capability_minor, c->minor)                               \
-	X(sm_count, c->sm_count)                                            \
-	X(warp_size, c->warp_size)                                          \
-	X(max_threads_per_block, c->threads_per_block)                      \
-	X(max_threads_per_sm, product(c->warps_per_sm, c->warp_size))       \
-	X(max_warps_per_sm, c->warps_per_sm)                                \
-	X(max_blocks_per_sm, c->blocks_per_sm)                              \
-	X(registers_per_block, c->registers_per_block)                      \
-	X(registers_per_sm, c->registers_per_sm)                            \
-	X(shared_per_block_bytes, c->shared_per_block)                      \
-	X(shared_per_sm_bytes, c->shared_per_sm)                            \
-	X(global_memory_bytes, product(c->memory_size, 1))                  \
-	X(constant_memory_bytes, c->constant_size)                          \
-	X(l2_cache_bytes, c->l2_size)                                       \
-	X(memory_bandwidth_bytes_per_s, product(c->memory_bandwidth, 1000)) \
-	X(core_clock_hz, product(c->core_clock, 1000))                      \
-	X(copy_engines, c->copy_engines)                                    \
-	X(ecc, c->ecc)                                                      \
-	X(mig, c->mig)                                                      \
-	X(mig_gpu_instance, c->mig ? (int64_t)c->gpu_instance : -1)         \
-	X(mig_compute_instance, c->mig ? (int64_t)c->compute_instance : -1)
-
-static enum ws_activity_fate add_device(struct ws_drain *d, const struct ws_cupti_device *c)
-{
-	struct ws_row_device row = {.id = c->id, .kind = WS_DEVICE_CUDA};
-	int known;
-
-	if (c->id >= WS_MAX_GPUS || !c->sm_count)
-		return WS_ACTIVITY_DAMAGED;
-	row.name = text_of(d, c->name, &known);
-	ws_drain_add(d, WS_KIND_DEVICE, &row);
-	d->gpus |= UINT64_C(1) << c->id;
-#define X(attr, value)             \
-	if ((int64_t)(value) >= 0) \
-		add_device_attr(d, c->id, #attr, (int64_t)(value));
-	DEVICE_ATTR_LIST(X)
-#undef X
-	return WS_ACTIVITY_ROW;
-}
-
-static enum ws_activity_fate add_context(struct ws_drain *d, const struct ws_activity_slot *slot,
-                                         const struct ws_cupti_context *c)
-{
-	struct ws_row_context row = {
-	        .pid = pid_of(d),
-	        .id = c->id,
-	        .device = c->device,
-	        .api = c->api <= 2 ? c->api : 0,
-	        .null_stream = c->null_stream,
-	        .parent = c->is_green ? c->parent : 0,
-	        .sm_count = c->is_green ? c->sm_count : 0,
-	};
-
-	if (!c->id || !ws_activity_device(d, c->device))
-		return WS_ACTIVITY_DAMAGED;
-	d->activity->contexts[c->id % WS_ACTIVITY_CONTEXTS] =
-	        (struct ws_activity_context){(uint32_t)slot->image, c->id, c->device};
-	ws_drain_add(d, WS_KIND_CONTEXT, &row);
-	return WS_ACTIVITY_ROW;
-}
-
-static enum ws_activity_fate add_stream(struct ws_drain *d, const struct ws_cupti_stream *s)
-{
-	struct ws_row_stream row = {
-	        .pid = pid_of(d),
-	        .context = s->context,
-	        .id = s->id,
-	        .priority = (int32_t)s->priority,
-	        .flag = s->flag <= 3 ? s->flag : 0,
-	};
-
-	ws_drain_add(d, WS_KIND_STREAM, &row);
-	return WS_ACTIVITY_ROW;
 }
 
 /* --- by kind --- */
@@ -575,13 +512,13 @@ enum ws_activity_fate ws_activity_record(struct ws_drain *d, const struct ws_act
 		return add_api(d, slot, WS_CUPTI_DOMAIN_RUNTIME, &u.api);
 	case WS_CUPTI_KIND_DEVICE:
 		READ(device);
-		return add_device(d, &u.device);
+		return ws_activity_add_device(d, &u.device);
 	case WS_CUPTI_KIND_CONTEXT:
 		READ(context);
-		return add_context(d, slot, &u.context);
+		return ws_activity_add_context(d, slot, &u.context);
 	case WS_CUPTI_KIND_STREAM:
 		READ(stream);
-		return add_stream(d, &u.stream);
+		return ws_activity_add_stream(d, &u.stream);
 	case WS_CUPTI_KIND_SYNCHRONIZATION:
 		READ(sync);
 		return add_sync(d, slot, &u.sync);

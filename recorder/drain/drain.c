@@ -205,6 +205,8 @@ void ws_drain_program_ended(struct ws_drain *d)
 void ws_drain_last_pass(struct ws_drain *d)
 {
 	ws_drain_pass(d);
+	if (!d->activity->has_ended)
+		ws_activity_pass_in_hand(d);
 	ws_filter_finish(d);
 	ws_filter_commit(d);
 }
@@ -340,7 +342,7 @@ uint64_t ws_drain_lost(const struct ws_drain *d, enum ws_loss cause)
 	if (cause == WS_LOSS_disk_full)
 		n += d->discarded + ws_trace_writer_rows_lost(d->writer);
 	if (cause == WS_LOSS_launch_without_work && d->activity->has_ended)
-		n += d->activity->waiting;
+		n += ws_activity_waiting(d->activity);
 	return n + d->counted[cause];
 }
 

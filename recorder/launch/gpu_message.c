@@ -21,6 +21,7 @@ struct ws_gpu_report ws_gpu_report(const struct ws_seg_gpu *gpu)
 	        .state = atomic_load(&gpu->state),
 	        .result = gpu->result,
 	        .cupti_version = atomic_load(&gpu->cupti_version),
+	        .stopped = atomic_load(&gpu->stopped),
 	};
 
 	take_text(report.text, sizeof(report.text), gpu->text);
@@ -69,6 +70,39 @@ const char *ws_gpu_problem(const struct ws_gpu_report *r, char *out, size_t size
 		snprintf(out, size, "CUPTI failed (%s, result %d)", text, r->result);
 		break;
 	default: /* written by the program over its segment */
+		return NULL;
+	}
+	return out;
+}
+
+const char *ws_gpu_warning(enum ws_gpu_stop stop, const char *last_error, char *out, size_t size)
+{
+	switch (stop) {
+	case WS_GPU_STOP_TAKEN:
+		snprintf(out, size,
+		         "a profiler inside the program (PyTorch's, for example) took CUPTI's "
+		         "records "
+		         "over: GPU work since then is not recorded, its launches are counted "
+		         "(launch_not_told); record without that profiler, or with CUPTI 13.3 or "
+		         "later, which serves both");
+		break;
+	case WS_GPU_STOP_FATAL:
+		snprintf(out, size,
+		         "CUPTI met a fatal error (%s) and ended: GPU work since then is not "
+		         "recorded",
+		         *last_error ? last_error : "it did not say which");
+		break;
+	case WS_GPU_STOP_CLOCK:
+		snprintf(out, size,
+		         "a profiler inside the program gave CUPTI a clock of its own: GPU work "
+		         "measured by it has no times here; record without that profiler");
+		break;
+	case WS_GPU_STOP_FOREIGN:
+		snprintf(out, size,
+		         "records meant for a profiler inside the program came here and were left "
+		         "out: that profiler misses them; record without it");
+		break;
+	default:
 		return NULL;
 	}
 	return out;

@@ -298,13 +298,28 @@ static void look_at_limits(struct ws_process *p)
 	ws_record_notice(p->opts, "%s has reached --max-size; nothing more is recorded", p->trace);
 }
 
+/* What goes wrong with the GPU's records is said when it does: the program may run for hours. */
+static void warn_of_gpu(struct ws_process *p)
+{
+	const struct ws_gpu_report gpu = ws_gpu_report(&p->file.seg->gpu);
+	char line[1024];
+
+	for (uint32_t bit = 1; bit <= WS_GPU_STOP_FOREIGN; bit *= 2)
+		if (gpu.stopped & ~p->warned & bit &&
+		    ws_gpu_warning(bit, gpu.last_error, line, sizeof(line)))
+			ws_record_notice(p->opts, "process %u: %s", (unsigned)ws_process_pid(p),
+			                 line);
+	p->warned |= gpu.stopped;
+}
+
 uint64_t ws_process_step(struct ws_process *p)
 {
 	uint64_t n = ws_drain_pass(p->drain);
 	int64_t now = ws_record_clock_ns(CLOCK_MONOTONIC);
 
 	look_at_limits(p);
-
+	if (atomic_load(&p->file.seg->gpu.stopped) & ~p->warned)
+		warn_of_gpu(p);
 	if (now >= p->next_statistics_ns) {
 		ws_drain_statistics(p->drain);
 		p->next_statistics_ns = now + STATISTICS_INTERVAL_NS;
@@ -350,6 +365,7 @@ enum ws_status ws_process_finish(struct ws_process *p, const struct ws_row_proce
 	struct ws_err cause;
 
 	last_rows(p, end);
+	warn_of_gpu(p);
 	ws_drain_commit(p->drain);
 	status = ws_trace_writer_close(p->writer, &cause);
 	if (status == WS_OK)

@@ -21,6 +21,7 @@ struct ws_process {
 	int is_gone;                                /* nothing comes any more */
 	int64_t gone_ns;                            /* CLOCK_REALTIME, when that was seen */
 	int64_t next_commit_ns, next_statistics_ns; /* CLOCK_MONOTONIC */
+	uint32_t warned;                            /* bits of enum ws_gpu_stop that were told */
 	struct ws_trace_result result;              /* filled by ws_process_finish() */
 };
 

@@ -170,6 +170,12 @@ void ws_provenance_end(struct ws_drain *d, const struct ws_seg_header *seg, int 
 	add_number(d, "collector.images", (long)atomic_load(&seg->images));
 	if (atomic_load(&seg->control.outside))
 		add_number(d, "record.outside_window", (long)atomic_load(&seg->control.outside));
+	if (atomic_load(&seg->gpu.flushes)) {
+		add_number(d, "cupti.flushes", (long)atomic_load(&seg->gpu.flushes));
+		add_number(d, "cupti.flush_ns", (long)atomic_load(&seg->gpu.flush_ns));
+		add_number(d, "cupti.flush_longest_ns",
+		           (long)atomic_load(&seg->gpu.flush_longest_ns));
+	}
 	if (salvaged)
 		add(d, "record.salvaged", "1");
 }

@@ -66,6 +66,7 @@ enum ws_cupti_number {
 	WS_CUPTI_OVERHEAD_COMMAND_BUFFER_FULL = 6 << 16,
 	WS_CUPTI_ASYNC = 1, /* bit of the flags of a copy or fill */
 	WS_CUPTI_SUBSCRIBER_NAME_BYTES = 64,
+	WS_CUPTI_CUDA_NOT_READY = 600, /* a query's answer: the work is not done */
 };
 #define WS_CUPTI_NONE UINT32_MAX /* no stream or event, in a synchronization record */
 
@@ -111,6 +112,8 @@ typedef void (*ws_cupti_complete)(void *context, uint32_t stream, uint8_t *buffe
 	F(ActivityEnable, 1, (int kind))                                                          \
 	F(ActivityEnableRuntimeApi, 0, (uint32_t cbid, uint8_t enable))                           \
 	F(ActivityEnableDriverApi, 0, (uint32_t cbid, uint8_t enable))                            \
+	F(ActivityEnableAllSyncRecords, 0, (uint8_t enable))                                      \
+	F(GetTimestamp, 1, (uint64_t * now))                                                      \
 	F(ActivityFlushAll, 1, (uint32_t flag))                                                   \
 	F(ActivityGetNextRecord, 1, (uint8_t * buffer, size_t valid_size, uint8_t * *record))     \
 	F(ActivityGetNumDroppedRecords, 1, (void *context, uint32_t stream, size_t *dropped))

@@ -42,12 +42,24 @@ enum ws_gpu_state {
 #undef X
 };
 
+/* Why some of what the GPU did is not told, or not well: bits. */
+enum ws_gpu_stop {
+	WS_GPU_STOP_TAKEN = 1,   /* another profiler registered its buffers in the place of ours */
+	WS_GPU_STOP_FATAL = 2,   /* CUPTI met a fatal error and tore itself down */
+	WS_GPU_STOP_CLOCK = 4,   /* somebody gave CUPTI another clock */
+	WS_GPU_STOP_FOREIGN = 8, /* buffers of another profiler came to us */
+};
+
 /* Written by the collector; state last. */
 struct ws_seg_gpu {
 	_Atomic uint32_t state;         /* enum ws_gpu_state */
 	int32_t result;                 /* CUptiResult that decided, 0 = none */
 	_Atomic uint32_t cupti_version; /* 0 = not loaded */
+	_Atomic uint32_t stopped;       /* bits of enum ws_gpu_stop */
+	_Atomic uint32_t flush_thread;  /* the system's id of ours, whose calls make no rows */
 	uint32_t reserved;
+	/* what handing over cost; CUPTI has no records of it */
+	_Atomic uint64_t flushes, flush_ns, flush_longest_ns;
 	char text[256];
 	char library[1024];   /* path of the CUPTI that is used */
 	char last_error[256]; /* what CUPTI last reported while recording */

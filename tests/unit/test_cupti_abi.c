@@ -178,6 +178,7 @@ Test(cupti_abi, results_and_options_have_the_numbers_of_cupti)
 	SAME(WS_CUPTI_ASYNC, CUPTI_ACTIVITY_FLAG_MEMSET_ASYNC);
 	SAME(WS_CUPTI_SUBSCRIBER_NAME_BYTES, CUPTI_OLD_SUBSCRIBER_NAME_MIN_LEN);
 	SAME(WS_CUPTI_NONE, CUPTI_SYNCHRONIZATION_INVALID_VALUE);
+	SAME(WS_CUPTI_CUDA_NOT_READY, CUDA_ERROR_NOT_READY);
 }
 
 Test(cupti_abi, parameters_and_callback_data_have_the_layout_of_cupti)

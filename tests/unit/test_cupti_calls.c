@@ -25,6 +25,12 @@ Test(cupti_calls, of_runtime_and_driver_those_that_launch_copy_wait_allocate_or_
 	expect(DRIVER, "cuLaunchKernel", 1, 1);
 	expect(DRIVER, "cuLaunchKernelEx_ptsz", 1, 1);
 	expect(DRIVER, "cuGraphLaunch", 1, 1);
+	/* they say which launches make a graph and no work */
+	expect(RUNTIME, "cudaStreamBeginCapture_v10000", 1, 1);
+	expect(RUNTIME, "cudaStreamBeginCaptureToGraph_ptsz_v12030", 1, 1);
+	expect(RUNTIME, "cudaStreamEndCapture_v10000", 1, 1);
+	expect(DRIVER, "cuStreamBeginCapture_v2_ptsz", 1, 1);
+	expect(DRIVER, "cuStreamEndCapture", 1, 1);
 	expect(RUNTIME, "cudaMemcpyAsync_v3020", 1, 0);
 	expect(RUNTIME, "cudaMemsetAsync_ptsz_v7000", 1, 0);
 	expect(RUNTIME, "cudaMallocAsync_v11020", 1, 0);
@@ -51,12 +57,23 @@ Test(cupti_calls, chatty_calls_and_others_are_not)
 	expect(RUNTIME, "cudaEventRecord_v3020", 0, 0);
 	expect(RUNTIME, "__cudaPushCallConfiguration_v13000", 0, 0);
 	expect(RUNTIME, "cudaGraphAddKernelNode_v10000", 0, 0);
+	expect(RUNTIME, "cudaStreamIsCapturing_v10000", 0, 0);
 	expect(DRIVER, "cuCtxGetCurrent", 0, 0);
 	expect(DRIVER, "cuKernelGetAttribute", 0, 0);
 	expect(DRIVER, "cuMemGetInfo_v2", 0, 0);
 	expect(DRIVER, "cuModuleGetFunction", 0, 0);
 	expect(RUNTIME, "", 0, 0);
 	expect(RUNTIME, "Launch", 0, 0);
+}
+
+Test(cupti_calls, launches_of_work_on_a_device_are_told_from_others)
+{
+	cr_expect(ws_cupti_is_launch("cuLaunchKernelEx_ptsz"));
+	cr_expect(ws_cupti_is_launch("cuGraphLaunch"));
+	cr_expect(ws_cupti_is_launch("cudaLaunchCooperativeKernel_v9000"));
+	cr_expect(!ws_cupti_is_launch("cuLaunchHostFunc"));
+	cr_expect(!ws_cupti_is_launch("cuStreamBeginCapture"));
+	cr_expect(!ws_cupti_is_launch("Launch"));
 }
 
 /* Every function of NVIDIA's that launches is wanted; most others are not. */

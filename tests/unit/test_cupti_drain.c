@@ -652,7 +652,7 @@ Test(cupti_drain, a_finished_buffer_that_ends_in_something_else_is_damaged_once)
 	probe_close(&p);
 }
 
-Test(cupti_drain, a_buffer_whose_process_died_is_read_up_to_where_cupti_was_writing)
+Test(cupti_drain, a_buffer_whose_process_died_is_read_up_to_its_zeros)
 {
 	struct probe p;
 	uint8_t *r;
@@ -660,15 +660,38 @@ Test(cupti_drain, a_buffer_whose_process_died_is_read_up_to_where_cupti_was_writ
 	put_kernel(1, 0);
 	put_kernel(2, 0);
 	r = put_kernel(3, 0);
-	PUT(r, kernel, end, 0); /* not written yet */
-	put_kernel(4, 0);       /* left over from nowhere */
+	PUT(r, kernel, end, 0); /* it ran when its process died */
+	r = put_kernel(4, 0);
+	PUT(r, kernel, grid_x, 0); /* begun and not written yet: those behind it are whole */
+	put_kernel(5, 0);
 	slot = -1;
-	put_kernel(5, 0); /* in another slot: the zeros behind it are its end */
+	put_kernel(6, 0); /* in another slot: the zeros behind it are its end */
 	slot = -1;
 	ws_drain_program_ended(drain);
 	p = by_hand_finish();
-	cr_expect_eq(ROWS(&p, kernel), 3);
+	cr_expect_eq(ROWS(&p, kernel), 5);
+	cr_expect_eq(CELL(&p, kernel, flags, 2), WS_KERNEL_NO_TIME);
 	cr_expect_eq(lost(WS_LOSS_activity_damaged), 1);
+	cr_expect_eq(lost(WS_LOSS_kernel_without_time), 1);
+	probe_close(&p);
+}
+
+/* A flush hands over no buffer with a kernel that runs: on a busy GPU that is each one. */
+Test(cupti_drain, what_cupti_has_in_hand_is_read_when_the_recording_ends_before_the_program)
+{
+	struct probe p;
+
+	put_kernel(1, 0);
+	finish_slot();
+	put_kernel(2, 0);
+	put_kernel(3, 0);
+	slot = -1;
+	ws_drain_last_pass(drain);
+	p = by_hand_finish();
+	cr_assert_eq(ROWS(&p, kernel), 3);
+	for (uint64_t i = 0; i < 3; i++)
+		cr_expect_eq(CELL(&p, kernel, correlation, i), CORRELATION(i + 1));
+	cr_expect_eq(lost(WS_LOSS_activity_damaged), 0);
 	probe_close(&p);
 }
 
@@ -825,6 +848,108 @@ Test(cupti_drain, a_launch_that_waits_too_long_gives_way_and_is_counted)
 	finish_slot();
 	p = by_hand_finish();
 	cr_expect_eq(lost(WS_LOSS_launch_without_work), 1);
+	probe_close(&p);
+}
+
+static void put_capture_names(void)
+{
+	put_call_name(WS_CUPTI_DOMAIN_RUNTIME, 211, "cudaLaunchKernel_v7000");
+	put_call_name(WS_CUPTI_DOMAIN_RUNTIME, 315, "cudaStreamBeginCapture_v10000");
+	put_call_name(WS_CUPTI_DOMAIN_RUNTIME, 319, "cudaStreamEndCapture_v10000");
+}
+
+static void put_call_at(uint32_t cbid, uint32_t correlation, int64_t time_ns, uint32_t thread)
+{
+	uint8_t *r = put_api(WS_CUPTI_KIND_RUNTIME, cbid, correlation);
+
+	PUT(r, api, start, BASE + time_ns);
+	PUT(r, api, end, BASE + time_ns + 10);
+	PUT(r, api, thread, thread);
+}
+
+/* Of PyTorch's backward pass the launches are another thread's, in another buffer. */
+Test(cupti_drain, launches_in_a_capture_need_no_work_on_whatever_thread_and_in_whatever_order)
+{
+	struct probe p;
+
+	put_capture_names();
+	put_call_at(211, 2, 200, TID + 1); /* told before the capture is */
+	put_call_at(211, 4, 400, TID + 1); /* done: its kernel is missing */
+	finish_slot();
+	put_call_at(315, 1, 100, TID);
+	put_call_at(319, 3, 300, TID);
+	put_call_at(319, 5, 500, TID); /* an end whose begin was lost */
+	put_call_at(211, 6, 600, TID); /* done, too */
+	finish_slot();
+	ws_drain_program_ended(drain);
+	p = by_hand_finish();
+	cr_expect_eq(lost(WS_LOSS_launch_without_work), 2);
+	probe_close(&p);
+}
+
+Test(cupti_drain, also_a_captured_launch_that_gives_way_is_none_that_is_missed)
+{
+	struct probe p;
+
+	put_capture_names();
+	put_call_at(315, 1, 100, TID);
+	put_call_at(211, 7, 200, TID);
+	put_call_at(319, 8, 300, TID);
+	put_call_at(211, 7 + (1 << 18), 400, TID);
+	put_kernel(7 + (1 << 18), 0);
+	finish_slot();
+	p = by_hand_finish();
+	cr_expect_eq(lost(WS_LOSS_launch_without_work), 0);
+	probe_close(&p);
+}
+
+/* --- what CUPTI has no number for --- */
+
+Test(cupti_drain, memory_and_waits_without_device_or_context_are_kept_with_zeros)
+{
+	uint8_t *r = RECORD(MEMORY2, memory);
+	struct probe p;
+
+	PUT(r, memory, op, 1);
+	PUT(r, memory, kind, 2);
+	PUT(r, memory, time, BASE + 50);
+	PUT(r, memory, device, UINT32_MAX);
+	PUT(r, memory, context, UINT32_MAX);
+	PUT(r, memory, stream, UINT32_MAX);
+	r = RECORD(MEMORY_POOL, pool);
+	PUT(r, pool, op, 1);
+	PUT(r, pool, time, BASE + 60);
+	PUT(r, pool, device, 64);
+	r = RECORD(SYNCHRONIZATION, sync);
+	PUT(r, sync, type, 4);
+	PUT(r, sync, start, BASE + 70);
+	PUT(r, sync, end, BASE + 71);
+	PUT(r, sync, context, UINT32_MAX);
+	finish_slot();
+	p = by_hand_finish();
+	cr_assert_eq(ROWS(&p, memory), 2);
+	SAME(&p, memory, device, 0);
+	SAME(&p, memory, context, 0);
+	SAME(&p, memory, stream, 0);
+	cr_expect_eq(CELL(&p, memory, device, 1), 0);
+	SAME(&p, sync, context, 0);
+	cr_expect_eq(lost(WS_LOSS_activity_damaged), 0);
+	probe_close(&p);
+}
+
+Test(cupti_drain, a_query_that_found_work_undone_is_no_wait)
+{
+	uint8_t *r = RECORD(SYNCHRONIZATION, sync);
+	struct probe p;
+
+	PUT(r, sync, type, 3);
+	PUT(r, sync, start, BASE + 60);
+	PUT(r, sync, end, BASE + 61);
+	PUT(r, sync, result, 600);
+	finish_slot();
+	p = by_hand_finish();
+	cr_expect_eq(ROWS(&p, sync), 0);
+	cr_expect_eq(lost(WS_LOSS_activity_damaged), 0);
 	probe_close(&p);
 }
 

@@ -30,7 +30,7 @@ Test(gpu_message, every_other_state_says_what_to_do)
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-		struct ws_gpu_report report = {cases[i].state,     999, 17, "TEXT",
+		struct ws_gpu_report report = {cases[i].state,     999, 17, 0, "TEXT",
 		                               "/lib/libcupti.so", ""};
 		char line[1600];
 
@@ -38,6 +38,26 @@ Test(gpu_message, every_other_state_says_what_to_do)
 		cr_expect_not_null(strstr(line, cases[i].words), "%s", line);
 		cr_expect_not_null(strstr(line, cases[i].cure), "%s", line);
 	}
+}
+
+Test(gpu_message, what_cuts_a_recording_short_is_said_with_the_cure)
+{
+	static const struct {
+		enum ws_gpu_stop stop;
+		const char *words;
+	} cases[] = {
+	        {WS_GPU_STOP_TAKEN, "CUPTI 13.3 or later"},
+	        {WS_GPU_STOP_FATAL, "a fatal error (TEXT)"},
+	        {WS_GPU_STOP_CLOCK, "record without that profiler"},
+	        {WS_GPU_STOP_FOREIGN, "record without it"},
+	};
+	char line[1024];
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		cr_assert_not_null(ws_gpu_warning(cases[i].stop, "TEXT", line, sizeof(line)));
+		cr_expect_not_null(strstr(line, cases[i].words), "%s", line);
+	}
+	cr_expect_null(ws_gpu_warning((enum ws_gpu_stop)16, "TEXT", line, sizeof(line)));
 }
 
 Test(gpu_message, text_of_the_program_ends_wherever_it_was_overwritten)

@@ -1,17 +1,26 @@
 #include "tests/record/cupti/cuda_run.h"
 
 #include <criterion/criterion.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 void cuda_begin(struct run *r)
 {
-	static const char *const settings[] = {"FAKE_CUPTI_VERSION", "FAKE_CUPTI_KERNEL_SIZE",
-	                                       "FAKE_CUPTI_SUBSCRIBE", "FAKE_CUPTI_ZERO_EVERY",
-	                                       "FAKE_CUPTI_LOSE_EVERY"};
-
 	run_begin(r);
-	for (size_t i = 0; i < sizeof(settings) / sizeof(*settings); i++)
-		unsetenv(settings[i]);
+	/* Criterion forks for each test, so these are the caller's, if anybody's */
+	for (char **e = environ; *e;) {
+		char name[64];
+
+		if (strncmp(*e, "FAKE_CU", strlen("FAKE_CU")) != 0) {
+			e++;
+			continue;
+		}
+		snprintf(name, sizeof(name), "%.*s", (int)strcspn(*e, "="), *e);
+		unsetenv(name);
+		e = environ;
+	}
 	setenv("LD_LIBRARY_PATH", WS_TEST_FAKES, 1);
 	setenv("WARPSHEET_CUPTI_PATH", WS_TEST_FAKES "/libcupti-fake.so", 1);
 }

@@ -9,6 +9,20 @@
  *   FAKE_CUPTI_SUBSCRIBE    result of cuptiSubscribe: 39: another tool is there
  *   FAKE_CUPTI_ZERO_EVERY   each n-th kernel has no times
  *   FAKE_CUPTI_LOSE_EVERY   each n-th kernel is not told of
+ *   FAKE_CUPTI_RUN_EVERY    each n-th kernel has a start and no end: it ran when asked for
+ *   FAKE_CUPTI_QUERIES      1: each launch is followed by a query of its stream, as a wait
+ *   FAKE_CUPTI_ALL_SYNC     1: such records cannot be switched off
+ *   FAKE_CUPTI_BUSY         1: a flush that is not forced gives back no buffer with kernels
+ *   FAKE_CUPTI_FLUSH_MS     how long a flush takes
+ *   FAKE_CUPTI_REFUSE_CALL  number of a call of the runtime whose records are refused
+ *   FAKE_CUPTI_REFUSE_ATTR  number of an attribute that is refused
+ *   FAKE_CUPTI_FATAL_AT     after this many kernels: a fatal error, then nothing may be called
+ *   FAKE_CUPTI_FOREIGN      1: each flush also gives back a buffer that is not the tool's
+ *   FAKE_CUDA_INIT_MS       how long cuInit goes on after the tool was loaded
+ *
+ * As in CUPTI 13.0, buffers may be registered again, by anybody: the records go there then;
+ * no record tells of a flush; flushing before there is a context, or while CUDA is torn
+ * down, ends the program.
  */
 #ifndef WS_TESTS_RECORD_CUPTI_FAKE_H
 #define WS_TESTS_RECORD_CUPTI_FAKE_H
@@ -20,7 +34,11 @@ typedef int (*fake_init)(unsigned flags);                                   /* c
 typedef int (*fake_launch)(const char *name, uint64_t node, unsigned grid); /* cuLaunchKernel */
 typedef int (*fake_reset)(void); /* cudaDeviceReset: what was not flushed is gone */
 
+typedef int (*fake_capture)(void); /* cuStreamBeginCapture, cuStreamEndCapture */
+
 /* CUPTI: what the driver tells it, found with dlsym too. */
+void fake_cupti_capture(int begins);
+void fake_cupti_asked_version(void);
 void fake_cupti_context(void);
 void fake_cupti_launched(const char *name, uint64_t node, unsigned grid);
 void fake_cupti_reset(void);

@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "tests/record/cupti/fake.h"
 
@@ -10,6 +11,8 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 static __typeof__(&fake_cupti_launched) launched;
 static __typeof__(&fake_cupti_reset) reset;
 static __typeof__(&fake_cupti_profiler) profiler;
+static __typeof__(&fake_cupti_capture) capture;
+static __typeof__(&fake_cupti_asked_version) asked_version;
 
 /* As the driver does: the tool is loaded while cuInit runs. */
 static void load_tool(void)
@@ -31,7 +34,11 @@ static void load_tool(void)
 	*(void **)&launched = dlsym(cupti, "fake_cupti_launched");
 	*(void **)&reset = dlsym(cupti, "fake_cupti_reset");
 	*(void **)&profiler = dlsym(cupti, "fake_cupti_profiler");
+	*(void **)&capture = dlsym(cupti, "fake_cupti_capture");
+	*(void **)&asked_version = dlsym(cupti, "fake_cupti_asked_version");
 	*(void **)&context_created = dlsym(cupti, "fake_cupti_context");
+	if (getenv("FAKE_CUDA_INIT_MS"))
+		usleep((useconds_t)strtol(getenv("FAKE_CUDA_INIT_MS"), NULL, 10) * 1000);
 	if (context_created)
 		context_created();
 }
@@ -67,6 +74,22 @@ int cuProfilerStop(void)
 	return 0;
 }
 
+int cuStreamBeginCapture_v2(void);
+int cuStreamBeginCapture_v2(void)
+{
+	if (capture)
+		capture(1);
+	return 0;
+}
+
+int cuStreamEndCapture(void);
+int cuStreamEndCapture(void)
+{
+	if (capture)
+		capture(0);
+	return 0;
+}
+
 int cudaDeviceReset(void);
 int cudaDeviceReset(void)
 {
@@ -78,6 +101,8 @@ int cudaDeviceReset(void)
 int cuDriverGetVersion(int *version);
 int cuDriverGetVersion(int *version)
 {
+	if (asked_version)
+		asked_version();
 	*version = 13000;
 	return 0;
 }

@@ -12,6 +12,10 @@
 
 #define CALL_LAUNCH        211 /* cudaLaunchKernel */
 #define CALL_GET_DEVICE    17
+#define CALL_MEMCPY         31 /* cudaMemcpy, which nobody calls */
+#define CALL_BEGIN_CAPTURE  315
+#define CALL_END_CAPTURE    319
+#define DRIVER_CALL_VERSION 5
 #define DRIVER_CALL_LAUNCH 307
 #define CALLS              520
 
@@ -20,6 +24,7 @@ struct buffer {
 	pthread_mutex_t lock;
 	uint8_t *bytes;
 	size_t size, used;
+	int has_kernels;
 	struct buffer *next;
 };
 
@@ -45,12 +50,51 @@ static __thread struct buffer *mine;
 static _Atomic uint32_t next_correlation;
 static _Atomic size_t dropped;
 static _Atomic uint64_t kernels;
+static _Atomic int has_context, is_final;
+static _Atomic int has_all_sync = 1;
+static int captures; /* open on some stream; the victim captures on one thread */
+static uint64_t (*timestamp)(void);
+
+/* What the real one would make of it, too: a program that dies of the tool. */
+static void must(int is_legal, const char *what)
+{
+	if (is_legal)
+		return;
+	fprintf(stderr, "fake CUPTI: %s\n", what);
+	abort();
+}
 
 static long setting(const char *name, long otherwise)
 {
 	const char *value = getenv(name);
 
 	return value ? strtol(value, NULL, 10) : otherwise;
+}
+
+/* X(NAME): settings that are looked up once, as launches ask for them */
+#define SETTINGS(X) X(QUERIES) X(FATAL_AT) X(FLUSH_MS) X(BUSY) X(FOREIGN)
+enum setting {
+#define X(name) SETTING_##name,
+	SETTINGS(X)
+#undef X
+	        SETTING_COUNT
+};
+
+static long setting_of(enum setting which)
+{
+	static const char *const names[] = {
+#define X(name) "FAKE_CUPTI_" #name,
+	        SETTINGS(X)
+#undef X
+	};
+	static _Atomic long values[SETTING_COUNT]; /* + 1; 0: not looked up */
+	long value = atomic_load(&values[which]);
+
+	if (!value) {
+		value = setting(names[which], 0) + 1;
+		atomic_store(&values[which], value);
+	}
+	return value - 1;
 }
 
 static size_t kernel_size(void)
@@ -66,6 +110,8 @@ static uint64_t now_ns(void)
 {
 	struct timespec ts;
 
+	if (timestamp)
+		return timestamp();
 	clock_gettime(CLOCK_REALTIME, &ts);
 	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
 }
@@ -131,6 +177,7 @@ static uint8_t *place(struct buffer *b, size_t size)
 		hand_to_worker(b);
 	if (!b->bytes) {
 		b->used = 0;
+		b->has_kernels = 0;
 		request(&b->bytes, &b->size, &max_records);
 		if (!b->bytes) {
 			atomic_fetch_add(&dropped, 1);
@@ -190,7 +237,7 @@ static int is_nth(uint64_t n, const char *name, _Atomic long *every)
 static void put_kernel(struct buffer *b, const char *name, uint64_t node, unsigned grid,
                        uint64_t now, uint32_t correlation)
 {
-	static _Atomic long zero_every = -1, lose_every = -1;
+	static _Atomic long zero_every = -1, lose_every = -1, run_every = -1;
 	uint64_t n = atomic_fetch_add(&kernels, 1) + 1;
 	uint8_t *r;
 
@@ -199,9 +246,11 @@ static void put_kernel(struct buffer *b, const char *name, uint64_t node, unsign
 	r = place(b, kernel_size());
 	if (!r)
 		return;
+	b->has_kernels = 1;
 	if (!is_nth(n, "FAKE_CUPTI_ZERO_EVERY", &zero_every)) {
 		PUT(r, kernel, start, now + 2000);
-		PUT(r, kernel, end, now + 3000);
+		if (!is_nth(n, "FAKE_CUPTI_RUN_EVERY", &run_every))
+			PUT(r, kernel, end, now + 3000);
 	}
 	PUT(r, kernel, registers, 32);
 	PUT(r, kernel, context, 1);
@@ -219,22 +268,96 @@ static void put_kernel(struct buffer *b, const char *name, uint64_t node, unsign
 	put_kind(r, WS_CUPTI_KIND_CONCURRENT_KERNEL);
 }
 
+/* A poll, as of PyTorch's allocator: no wait, but in the form of one. */
+static void put_query(struct buffer *b, uint64_t now, uint32_t correlation)
+{
+	uint8_t *r = kind_on[WS_CUPTI_KIND_SYNCHRONIZATION] && atomic_load(&has_all_sync)
+	                     ? place(b, WS_CUPTI_SIZE_sync)
+	                     : NULL;
+
+	if (!r)
+		return;
+	PUT(r, sync, type, 3);
+	PUT(r, sync, start, now + 1100);
+	PUT(r, sync, end, now + 1200);
+	PUT(r, sync, correlation, correlation);
+	PUT(r, sync, context, 1);
+	PUT(r, sync, stream, 7);
+	PUT(r, sync, event, WS_CUPTI_NONE);
+	PUT(r, sync, result, WS_CUPTI_CUDA_NOT_READY);
+	put_kind(r, WS_CUPTI_KIND_SYNCHRONIZATION);
+}
+
+/* CUPTI tells of it, if it still can, and is gone. */
+static void fail_for_good(void)
+{
+	struct ws_cupti_state_callback data = {999, "the device fell off the bus"};
+
+	if (callback_on[WS_CUPTI_DOMAIN_STATE][WS_CUPTI_CBID_STATE_FATAL_ERROR])
+		callback(NULL, WS_CUPTI_DOMAIN_STATE, WS_CUPTI_CBID_STATE_FATAL_ERROR, &data);
+	atomic_store(&is_final, 1);
+}
+
+/* The driver's callback for a launch, when a tool wants it. */
+static void tell_launch(void)
+{
+	struct ws_cupti_api_callback data = {WS_CUPTI_SITE_ENTER};
+
+	if (callback_on[WS_CUPTI_DOMAIN_DRIVER][DRIVER_CALL_LAUNCH])
+		callback(NULL, WS_CUPTI_DOMAIN_DRIVER, DRIVER_CALL_LAUNCH, &data);
+}
+
+void fake_cupti_capture(int begins)
+{
+	struct buffer *b = my_buffer();
+	uint64_t now = now_ns();
+	uint32_t correlation;
+
+	captures += begins ? 1 : -1;
+	pthread_mutex_lock(&b->lock);
+	correlation = atomic_fetch_add(&next_correlation, 1) + 1;
+	put_api(b, WS_CUPTI_KIND_RUNTIME, begins ? CALL_BEGIN_CAPTURE : CALL_END_CAPTURE, now,
+	        now + 40, correlation);
+	pthread_mutex_unlock(&b->lock);
+}
+
+void fake_cupti_asked_version(void)
+{
+	struct buffer *b = my_buffer();
+	uint64_t now = now_ns();
+
+	if (!request || atomic_load(&is_final))
+		return;
+	pthread_mutex_lock(&b->lock);
+	put_api(b, WS_CUPTI_KIND_DRIVER, DRIVER_CALL_VERSION, now, now + 20,
+	        atomic_fetch_add(&next_correlation, 1) + 1);
+	pthread_mutex_unlock(&b->lock);
+}
+
 void fake_cupti_launched(const char *name, uint64_t node, unsigned grid)
 {
 	struct buffer *b = my_buffer();
 	uint64_t now = now_ns();
 	uint32_t correlation;
 
-	if (!request || !kind_on[WS_CUPTI_KIND_CONCURRENT_KERNEL])
+	if (!request || atomic_load(&is_final))
 		return;
+	tell_launch();
 	pthread_mutex_lock(&b->lock);
 	correlation = atomic_fetch_add(&next_correlation, 2) + 1;
 	put_api(b, WS_CUPTI_KIND_RUNTIME, CALL_GET_DEVICE, now, now + 50, correlation);
 	/* the driver's call lies inside the runtime's and ends first */
 	put_api(b, WS_CUPTI_KIND_DRIVER, DRIVER_CALL_LAUNCH, now + 100, now + 900, correlation + 1);
 	put_api(b, WS_CUPTI_KIND_RUNTIME, CALL_LAUNCH, now + 60, now + 1000, correlation + 1);
-	put_kernel(b, name, node, grid, now, correlation + 1);
+	/* what is captured becomes a node, and is not done */
+	if (!captures && kind_on[WS_CUPTI_KIND_CONCURRENT_KERNEL])
+		put_kernel(b, name, node, grid, now, correlation + 1);
+	if (setting_of(SETTING_QUERIES))
+		put_query(b, now, correlation);
 	pthread_mutex_unlock(&b->lock);
+	if (setting_of(SETTING_FATAL_AT) &&
+	    atomic_load(&kernels) == (uint64_t)setting_of(SETTING_FATAL_AT))
+		fail_for_good();
 }
 
 /* CUDA's own handler: after it CUPTI gives nothing any more. */
@@ -252,6 +375,7 @@ void fake_cupti_context(void)
 
 	if (!request)
 		return;
+	atomic_store(&has_context, 1);
 	atexit(cuda_exits);
 	if (callback_on[WS_CUPTI_DOMAIN_RESOURCE][WS_CUPTI_CBID_RESOURCE_CONTEXT_CREATED])
 		callback(NULL, WS_CUPTI_DOMAIN_RESOURCE, WS_CUPTI_CBID_RESOURCE_CONTEXT_CREATED,
@@ -305,6 +429,14 @@ int cuptiGetCallbackName(uint32_t domain, uint32_t cbid, const char **name)
 		*name = "cudaLaunchKernel_v7000";
 	else if (runtime && cbid == CALL_GET_DEVICE)
 		*name = "cudaGetDevice_v3020";
+	else if (runtime && cbid == CALL_MEMCPY)
+		*name = "cudaMemcpy_v3020";
+	else if (runtime && cbid == CALL_BEGIN_CAPTURE)
+		*name = "cudaStreamBeginCapture_v10000";
+	else if (runtime && cbid == CALL_END_CAPTURE)
+		*name = "cudaStreamEndCapture_v10000";
+	else if (!runtime && cbid == DRIVER_CALL_VERSION)
+		*name = "cuDriverGetVersion";
 	else if (!runtime && cbid == DRIVER_CALL_LAUNCH)
 		*name = "cuLaunchKernel";
 	return WS_CUPTI_OK;
@@ -352,6 +484,8 @@ int cuptiSetThreadIdType(int type)
 int cuptiActivitySetAttribute(int attribute, size_t *size, void *value);
 int cuptiActivitySetAttribute(int attribute, size_t *size, void *value)
 {
+	if (attribute == setting("FAKE_CUPTI_REFUSE_ATTR", -1))
+		return 1;
 	return *size == 1 && *(uint8_t *)value == 1 &&
 	                       (attribute == WS_CUPTI_ATTR_ZEROED_OUT_BUFFER ||
 	                        attribute == WS_CUPTI_ATTR_PER_THREAD_BUFFER)
@@ -362,11 +496,45 @@ int cuptiActivitySetAttribute(int attribute, size_t *size, void *value)
 int cuptiActivityRegisterCallbacks(ws_cupti_request on_request, ws_cupti_complete on_complete);
 int cuptiActivityRegisterCallbacks(ws_cupti_request on_request, ws_cupti_complete on_complete)
 {
+	static int has_worker;
 	pthread_t thread;
 
+	/* the second registration is accepted as the first one is */
 	request = on_request;
 	complete = on_complete;
+	if (has_worker++)
+		return WS_CUPTI_OK;
 	return pthread_create(&thread, NULL, worker, NULL) ? 1 : WS_CUPTI_OK;
+}
+
+int cuptiActivityRegisterTimestampCallback(uint64_t (*fn)(void));
+int cuptiActivityRegisterTimestampCallback(uint64_t (*fn)(void))
+{
+	timestamp = fn;
+	return WS_CUPTI_OK;
+}
+
+int cuptiGetTimestamp(uint64_t *now);
+int cuptiGetTimestamp(uint64_t *now)
+{
+	*now = now_ns();
+	return WS_CUPTI_OK;
+}
+
+int cuptiActivityEnableAllSyncRecords(uint8_t enable);
+int cuptiActivityEnableAllSyncRecords(uint8_t enable)
+{
+	if (setting("FAKE_CUPTI_ALL_SYNC", 0))
+		return 1;
+	atomic_store(&has_all_sync, enable);
+	return WS_CUPTI_OK;
+}
+
+int cuptiActivityDisable(int kind);
+int cuptiActivityDisable(int kind)
+{
+	kind_on[kind] = 0;
+	return WS_CUPTI_OK;
 }
 
 int cuptiActivityEnable(int kind);
@@ -379,6 +547,8 @@ int cuptiActivityEnable(int kind)
 int cuptiActivityEnableRuntimeApi(uint32_t cbid, uint8_t enable);
 int cuptiActivityEnableRuntimeApi(uint32_t cbid, uint8_t enable)
 {
+	if (cbid == (uint32_t)setting("FAKE_CUPTI_REFUSE_CALL", 0))
+		return 1;
 	call_on[1][cbid] = enable;
 	return WS_CUPTI_OK;
 }
@@ -396,9 +566,18 @@ int cuptiActivityFlushAll(uint32_t flag)
 {
 	struct buffer *b;
 
-	(void)flag;
+	must(atomic_load(&has_context), "flushed before there is a context");
+	must(!atomic_load(&is_final), "flushed after it tore itself down");
 	if (atomic_load(&cuda_is_gone))
 		return WS_CUPTI_OK;
+	if (setting_of(SETTING_FLUSH_MS))
+		usleep((useconds_t)setting_of(SETTING_FLUSH_MS) * 1000);
+	must(!atomic_load(&cuda_is_gone), "flushing while CUDA is torn down");
+	if (setting_of(SETTING_FOREIGN)) {
+		static uint8_t bytes[4096];
+
+		complete(NULL, 0, bytes, sizeof(bytes), 40);
+	}
 	pthread_mutex_lock(&lock);
 	b = buffers;
 	pthread_mutex_unlock(&lock);
@@ -407,6 +586,11 @@ int cuptiActivityFlushAll(uint32_t flag)
 		size_t size, used;
 
 		pthread_mutex_lock(&b->lock);
+		/* the real one hands over no buffer with a kernel that runs, unless forced */
+		if (setting_of(SETTING_BUSY) && b->has_kernels && !flag) {
+			pthread_mutex_unlock(&b->lock);
+			continue;
+		}
 		bytes = b->bytes;
 		size = b->size;
 		used = b->used;

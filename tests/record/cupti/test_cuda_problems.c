@@ -228,3 +228,144 @@ Test(cuda_problems, the_device_has_its_name_limits_and_versions)
 	cr_expect_str_eq(probe_meta(&p, "cuda.driver_version"), "13.0");
 	cr_expect_str_eq(probe_meta(&p, "cupti.version"), "13.0.1");
 }
+
+/* --- what CUPTI does on a GPU, and no page of its documentation says --- */
+
+static void record_mode(const char *mode, int expected)
+{
+	int code = RECORD_CUDA(&run, mode, "1000", "1", "0", "--flush-interval", "20");
+
+	cr_assert_eq(code, expected, "the program ends as without us: %d, %s", code, run.text);
+	probe_open(&p, run.trace);
+}
+
+Test(cuda_problems, launches_that_are_captured_into_a_graph_are_not_missed)
+{
+	record_mode("capture", 0);
+	cuda_check_launches(&p, 2000);
+	cr_expect_eq(ROWS(&p, api), 3002, "a thousand more calls, and those of the capture");
+	cr_expect_eq(probe_loss(&p, "launch_without_work"), 0);
+}
+
+Test(cuda_problems, kernels_that_run_when_the_last_records_are_asked_for_have_no_time)
+{
+	uint64_t without = 0;
+
+	setenv("FAKE_CUPTI_RUN_EVERY", "10", 1);
+	record("1", NULL, NULL);
+	cuda_check_launches(&p, 1000);
+	for (uint64_t i = 0; i < ROWS(&p, kernel); i++)
+		without += CELL(&p, kernel, flags, i) == WS_KERNEL_NO_TIME;
+	cr_expect_eq(without, 100);
+	cr_expect_eq(probe_loss(&p, "kernel_without_time"), 100);
+	cr_expect_eq(probe_loss(&p, "activity_damaged"), 0);
+}
+
+Test(cuda_problems, queries_are_no_waits_where_cupti_can_leave_them_out)
+{
+	setenv("FAKE_CUPTI_QUERIES", "1", 1);
+	record("1", NULL, NULL);
+	cuda_check_launches(&p, 1000);
+	cr_expect_eq(ROWS(&p, sync), 0);
+}
+
+Test(cuda_problems, and_where_it_cannot)
+{
+	setenv("FAKE_CUPTI_QUERIES", "1", 1);
+	setenv("FAKE_CUPTI_ALL_SYNC", "1", 1);
+	record("1", NULL, NULL);
+	cuda_check_launches(&p, 1000);
+	cr_expect_eq(ROWS(&p, sync), 0);
+}
+
+Test(cuda_problems, flushes_are_timed_by_us_as_cupti_tells_nothing_of_them)
+{
+	setenv("FAKE_CUPTI_FLUSH_MS", "5", 1);
+	record("1", NULL, NULL);
+	cr_expect_eq(ROWS(&p, overhead), 0);
+	cr_assert_not_null(probe_meta(&p, "cupti.flushes"));
+	cr_expect_geq(strtol(probe_meta(&p, "cupti.flushes"), NULL, 10), 1);
+	cr_expect_geq(strtol(probe_meta(&p, "cupti.flush_ns"), NULL, 10), 5000000);
+	cr_expect_geq(strtol(probe_meta(&p, "cupti.flush_longest_ns"), NULL, 10), 5000000);
+}
+
+Test(cuda_problems, on_a_busy_gpu_all_comes_in_the_end)
+{
+	setenv("FAKE_CUPTI_BUSY", "1", 1);
+	record_mode("range", 0);
+	cuda_check_launches(&p, 2000);
+	cr_expect_eq(probe_loss(&p, "launch_not_told"), 0);
+	cr_expect_null(strstr(run.text, "profiler"), "%s", run.text);
+}
+
+Test(cuda_problems, a_profiler_in_the_program_that_takes_the_records_is_told_and_launches_counted)
+{
+	uint64_t not_told;
+
+	record_mode("profiler", 0);
+	not_told = probe_loss(&p, "launch_not_told");
+	/* the first thousand are whole, the last two were counted, between them it was noticed */
+	cr_expect_geq(ROWS(&p, kernel), 1000);
+	cr_expect_lt(ROWS(&p, kernel), 2000);
+	cr_expect(not_told >= 2000 && not_told <= 3000, "%lu", (unsigned long)not_told);
+	cr_expect_not_null(strstr(run.text, "a profiler inside the program"), "%s", run.text);
+	cr_expect_not_null(strstr(run.text, "launch_not_told"), "%s", run.text);
+}
+
+Test(cuda_problems, a_clock_of_another_profiler_is_told_and_its_kernels_have_no_time)
+{
+	record_mode("clock", 0);
+	cr_expect_eq(ROWS(&p, kernel), 3000);
+	cr_expect_eq(probe_loss(&p, "kernel_without_time"), 2000);
+	cr_expect_not_null(strstr(run.text, "a clock of its own"), "%s", run.text);
+}
+
+Test(cuda_problems, buffers_of_another_profiler_are_left_alone_and_told)
+{
+	setenv("FAKE_CUPTI_FOREIGN", "1", 1);
+	record("1", NULL, NULL);
+	cuda_check_launches(&p, 1000);
+	cr_expect_not_null(strstr(run.text, "meant for a profiler"), "%s", run.text);
+}
+
+Test(cuda_problems, a_call_that_is_refused_leaves_the_others_enabled)
+{
+	setenv("FAKE_CUPTI_REFUSE_CALL", "31", 1); /* cudaMemcpy, before all launches */
+	record("1", NULL, NULL);
+	cuda_check_launches(&p, 1000);
+	cr_expect_eq(cuda_count_calls(&p, "cudaLaunchKernel_v7000"), 1000);
+	cr_expect_eq(probe_loss(&p, "activity_error"), 1);
+}
+
+Test(cuda_problems, an_attribute_that_is_refused_is_counted)
+{
+	setenv("FAKE_CUPTI_REFUSE_ATTR", "5", 1);
+	record("1", NULL, NULL);
+	cuda_check_launches(&p, 1000);
+	cr_expect_eq(probe_loss(&p, "activity_error"), 1);
+}
+
+/* The fake ends the program when it is flushed where the real one must not be. */
+Test(cuda_problems, nothing_is_flushed_before_there_is_a_context)
+{
+	setenv("FAKE_CUDA_INIT_MS", "60", 1);
+	record("1", NULL, NULL);
+	cuda_check_launches(&p, 1000);
+}
+
+Test(cuda_problems, nothing_is_being_flushed_when_cuda_is_torn_down)
+{
+	setenv("FAKE_CUPTI_FLUSH_MS", "60", 1);
+	record_mode("exit", 3);
+	cuda_check_launches(&p, 1000);
+}
+
+Test(cuda_problems, after_a_fatal_error_cupti_is_left_alone_and_it_is_told)
+{
+	setenv("FAKE_CUPTI_FATAL_AT", "600", 1);
+	record("1", NULL, NULL);
+	cr_expect_geq(ROWS(&p, kernel), 5, "what was handed over before");
+	cr_expect_leq(ROWS(&p, kernel), 600);
+	cr_expect_eq(probe_loss(&p, "activity_error"), 1);
+	cr_expect_not_null(strstr(run.text, "the device fell off the bus"), "%s", run.text);
+}

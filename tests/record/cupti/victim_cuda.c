@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -110,6 +111,74 @@ static void warm_up(void)
 	pause_ns = pause_before;
 }
 
+/* --- another profiler, as PyTorch's: it registers buffers of its own and stops in the end --- */
+
+static _Atomic long foreign_buffers;
+
+static void foreign_request(uint8_t **buffer, size_t *size, size_t *max_records)
+{
+	*size = 65536;
+	*buffer = calloc(1, *size);
+	*max_records = 0;
+}
+
+static void foreign_complete(void *context, uint32_t stream, uint8_t *buffer, size_t size,
+                             size_t valid_size)
+{
+	(void)context, (void)stream, (void)buffer, (void)size;
+	atomic_fetch_add(&foreign_buffers, valid_size != 0);
+}
+
+/* Ticks since some time or other, as a processor counts them. */
+static uint64_t foreign_clock(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+}
+
+static int launch_under_a_profiler(int with_clock)
+{
+	void *cupti = dlopen(getenv("WARPSHEET_CUPTI_PATH"), RTLD_NOW | RTLD_NOLOAD);
+	int (*register_callbacks)(void *request, void *complete);
+	int (*register_clock)(uint64_t(*fn)(void)), (*disable)(int kind), (*flush)(uint32_t flag);
+
+	*(void **)&register_callbacks = dlsym(cupti, "cuptiActivityRegisterCallbacks");
+	*(void **)&register_clock = dlsym(cupti, "cuptiActivityRegisterTimestampCallback");
+	*(void **)&disable = dlsym(cupti, "cuptiActivityDisable");
+	*(void **)&flush = dlsym(cupti, "cuptiActivityFlushAll");
+	usleep(100000); /* some flushes: the recorder knows what it should see */
+	if (with_clock)
+		register_clock(foreign_clock);
+	else
+		register_callbacks((void *)foreign_request, (void *)foreign_complete);
+	launches(count, count);
+	usleep(300000);
+	launches(2 * count, count);
+	if (with_clock)
+		return 0;
+	flush(1);
+	disable(10); /* concurrent kernels */
+	launches(3 * count, count);
+	return atomic_load(&foreign_buffers) ? 0 : 95;
+}
+
+/* Half of the launches are captured: they make a graph and no work. */
+static int launch_while_capturing(void)
+{
+	void *driver = dlopen("libcuda.so.1", RTLD_NOW);
+	fake_capture begin, end_capture;
+
+	*(void **)&begin = dlsym(driver, "cuStreamBeginCapture_v2");
+	*(void **)&end_capture = dlsym(driver, "cuStreamEndCapture");
+	begin();
+	launches(1000000, count);
+	end_capture();
+	launches(count, count);
+	return 0;
+}
+
 /* The child must not touch the parent's buffers. */
 static int fork_and_launch(int child_exits)
 {
@@ -175,6 +244,10 @@ static int end(const char *mode)
 		launches(count, count);
 		return 0;
 	}
+	if (!strcmp(mode, "capture"))
+		return launch_while_capturing();
+	if (!strcmp(mode, "profiler") || !strcmp(mode, "clock"))
+		return launch_under_a_profiler(!strcmp(mode, "clock"));
 	if (!strcmp(mode, "range"))
 		return launch_in_range(0);
 	if (!strcmp(mode, "late-range"))

@@ -1,0 +1,286 @@
+/*
+ * The thread that makes CUPTI hand over what it has, and what it notices while it
+ * does: whether CUPTI still tells us anything, and whose clock it tells.
+ */
+#include <dlfcn.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "recorder/collect/libraries.h"
+#include "recorder/cupti/source.h"
+#include "recorder/shared/segment_slots.h"
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23 /* Linux 5.14; older kernels refuse it, which is harmless */
+#endif
+
+#define PREFAULT_SLOTS 8
+#define FIRST_FLUSH_MS 10
+/* How long the end of the program waits for a flush that is under way. */
+#define LEAVE_MS 2000
+/* Flushes in a row after which a call of ours that nobody told of means that others are told. */
+#define MISSES 2
+/* CUPTI's clock is ours to some 100 ns; a clock of somebody else's is years away. */
+#define CLOCK_SLACK_NS INT64_C(1000000000)
+
+_Atomic int ws_cupti_may_flush;
+_Atomic int ws_cupti_is_final;
+_Atomic uint64_t ws_cupti_own_records;
+
+static _Atomic int exiting;
+static _Atomic int is_running;
+static sem_t wake, left;
+
+static int64_t monotonic_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
+}
+
+/* 0 when the semaphore was posted in time. */
+static int wait_ms(sem_t *sem, uint32_t ms)
+{
+	struct timespec until;
+
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_sec += ms / 1000;
+	until.tv_nsec += (long)(ms % 1000) * 1000000;
+	if (until.tv_nsec >= 1000000000) {
+		until.tv_sec++;
+		until.tv_nsec -= 1000000000;
+	}
+	return sem_clockwait(sem, CLOCK_MONOTONIC, &until);
+}
+
+/* --- handing over --- */
+
+/* CUPTI has no records of flushes that it was asked for, so they are timed here. */
+static void note_flush(int64_t ns)
+{
+	struct ws_seg_gpu *gpu = &ws_collector.seg->gpu;
+	uint64_t longest = atomic_load(&gpu->flush_longest_ns);
+
+	atomic_fetch_add(&gpu->flushes, 1);
+	atomic_fetch_add(&gpu->flush_ns, (uint64_t)ns);
+	while ((uint64_t)ns > longest &&
+	       !atomic_compare_exchange_weak(&gpu->flush_longest_ns, &longest, (uint64_t)ns))
+		;
+}
+
+/*
+ * Called with no lock held, as the completion callback may run inside. FlushAll
+ * gives back what is complete; forced also what is not, whose kernels then have
+ * no end.
+ */
+void ws_cupti_flush(uint32_t flag)
+{
+	size_t dropped = 0;
+	int64_t begin_ns;
+	int result;
+
+	if (!atomic_load(&ws_collector.on) || atomic_load(&ws_cupti_is_final))
+		return;
+	begin_ns = monotonic_ns();
+	result = ws_cupti.ActivityFlushAll(flag);
+	note_flush(monotonic_ns() - begin_ns);
+	if (result != WS_CUPTI_OK)
+		ws_cupti_count_error("cuptiActivityFlushAll", result);
+	/* counts from 0 again each time it is read */
+	if (ws_cupti.ActivityGetNumDroppedRecords(NULL, 0, &dropped) == WS_CUPTI_OK && dropped)
+		ws_lost(WS_LOSS_activity_dropped, dropped);
+}
+
+/* --- does CUPTI still tell us anything? --- */
+
+/*
+ * A profiler inside the program can register its own buffers in the place of
+ * ours (PyTorch's does), and nothing says so. So each flush is preceded by a
+ * call of ours that CUPTI must tell of.
+ */
+static struct {
+	int (*call)(int *version);
+	uint64_t seen; /* records of our thread when last looked at */
+	int is_armed;  /* one came back: so its absence means something */
+	int missed;
+} probe;
+
+static void probe_begin(void)
+{
+	int version;
+
+	if (probe.call)
+		probe.call(&version);
+}
+
+static void probe_end(int misses_allowed)
+{
+	uint64_t seen = atomic_load(&ws_cupti_own_records);
+
+	if (seen != probe.seen) {
+		probe.is_armed = 1;
+		probe.missed = 0;
+	} else if (probe.is_armed && ++probe.missed > misses_allowed) {
+		probe.call = NULL;
+		probe.is_armed = 0;
+		ws_cupti_taken();
+	}
+	probe.seen = seen;
+}
+
+/* Once there is a context: only with a buffer for each thread is ours complete at any time. */
+static void probe_start(void)
+{
+	void *driver;
+
+	if (!ws_cupti_has_thread_buffers || ws_collector.seg->capture.api == WS_CAPTURE_NO_API)
+		return;
+	driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
+	if (!driver)
+		return;
+	*(void **)&probe.call = dlsym(driver, WS_CUPTI_PROBE_CALL);
+	dlclose(driver);
+}
+
+/* A pool without a free buffer explains why nothing comes. */
+static void flush_and_look(uint32_t flag, int misses_allowed)
+{
+	uint64_t refused = atomic_load(&ws_collector.seg->lost[WS_LOSS_activity_refused]);
+
+	ws_cupti_flush(flag);
+	if (refused == atomic_load(&ws_collector.seg->lost[WS_LOSS_activity_refused]))
+		probe_end(misses_allowed);
+}
+
+/* A timestamp callback of somebody else's makes times that no one can place. */
+static void look_at_clock(void)
+{
+	uint64_t now = 0;
+	int64_t apart_ns;
+
+	if (!ws_cupti.GetTimestamp || atomic_load(&ws_cupti_is_final) ||
+	    ws_cupti.GetTimestamp(&now) != WS_CUPTI_OK)
+		return;
+	apart_ns = (int64_t)now - ws_now_ns();
+	if (apart_ns > CLOCK_SLACK_NS || apart_ns < -CLOCK_SLACK_NS)
+		atomic_fetch_or(&ws_collector.seg->gpu.stopped, WS_GPU_STOP_CLOCK);
+}
+
+/* --- the thread --- */
+
+/*
+ * Page faults belong here, not into the launches that fill the buffers. A few
+ * slots at a time: the lowest are used first, and flushing must not wait.
+ */
+static uint32_t prefault(struct ws_seg_header *seg, uint32_t from)
+{
+	uint32_t to = from + PREFAULT_SLOTS < seg->activity.count ? from + PREFAULT_SLOTS
+	                                                          : seg->activity.count;
+
+	if (from < to)
+		madvise(ws_slot_bytes(seg, from), (to - from) * seg->activity.stride,
+		        MADV_POPULATE_WRITE);
+	return to;
+}
+
+/* Before there is a context CUPTI has nothing, and cuInit may still be at work. */
+static void flush_once(int *facts_known)
+{
+	if (!atomic_load(&ws_cupti_may_flush))
+		return;
+	if (!*facts_known) {
+		*facts_known = 1;
+		ws_cupti_define_facts();
+		probe_start();
+	}
+	ws_libraries_define();
+	probe_begin();
+	flush_and_look(0, MISSES - 1);
+	look_at_clock();
+}
+
+/*
+ * At first in short intervals: what was flushed has its kernels' names, so even
+ * a program that dies young leaves few kernels without.
+ */
+static void *flush_from_time_to_time(void *arg)
+{
+	struct ws_seg_header *seg = ws_collector.seg;
+	const uint32_t wanted_ms = seg->capture.flush_interval_ms;
+	const uint32_t longest_ms = wanted_ms ? wanted_ms : WS_CAPTURE_FLUSH_MS;
+	uint32_t interval_ms = FIRST_FLUSH_MS, prefaulted = 0;
+	int facts_known = 0;
+
+	prctl(PR_SET_NAME, "warpsheet");
+	atomic_store(&seg->gpu.flush_thread, (uint32_t)gettid());
+	while (!atomic_load(&exiting)) {
+		prefaulted = prefault(seg, prefaulted);
+		wait_ms(&wake, interval_ms < longest_ms ? interval_ms : longest_ms);
+		interval_ms = interval_ms < longest_ms ? interval_ms * 2 : longest_ms;
+		if (atomic_load(&exiting))
+			break;
+		flush_once(&facts_known);
+	}
+	probe_begin(); /* what the last flush must bring */
+	sem_post(&left);
+	return arg;
+}
+
+int ws_cupti_start_thread(void)
+{
+	sigset_t all, before;
+	pthread_attr_t attr;
+	pthread_t thread;
+	int error;
+
+	sigfillset(&all);
+	if (sem_init(&wake, 0, 0) || sem_init(&left, 0, 0) || pthread_attr_init(&attr))
+		return -1;
+	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+	/* the program's signals are for the program's threads */
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	error = pthread_create(&thread, &attr, flush_from_time_to_time, NULL);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	pthread_attr_destroy(&attr);
+	atomic_store(&is_running, !error);
+	return error ? -1 : 0;
+}
+
+void ws_cupti_wake(void)
+{
+	sem_post(&wake);
+}
+
+/*
+ * May run twice: CUDA's own handler must not come before ours, see
+ * context_created(). The thread has left CUPTI before CUDA's handler tears it down.
+ */
+void ws_cupti_at_exit(void)
+{
+	int has_left;
+
+	if (!atomic_load(&ws_collector.on))
+		return;
+	atomic_store(&exiting, 1);
+	sem_post(&wake);
+	has_left = atomic_exchange(&is_running, 0) && !wait_ms(&left, LEAVE_MS);
+	if (!atomic_load(&ws_cupti_may_flush))
+		return;
+	if (has_left)
+		flush_and_look(WS_CUPTI_FLUSH_FORCED, 0);
+	else
+		ws_cupti_flush(WS_CUPTI_FLUSH_FORCED);
+}
+
+void ws_cupti_forked(void)
+{
+	atomic_store(&exiting, 1);
+	atomic_store(&is_running, 0);
+}

@@ -1,0 +1,75 @@
+#include "recorder/drain/graph_captures.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Of a program that captures again and again the newest are enough. */
+#define MOST 65536
+
+void ws_graph_captures_release(struct ws_graph_captures *c)
+{
+	free(c->list);
+	*c = (struct ws_graph_captures){0};
+}
+
+/* How many changes were at this time or before. */
+static size_t changes_until(const struct ws_graph_captures *c, int64_t time_ns)
+{
+	size_t low = 0, high = c->n;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (c->list[middle].time_ns <= time_ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* Room for one more. */
+static int make_room(struct ws_graph_captures *c)
+{
+	size_t size = c->size ? c->size * 2 : 64;
+	struct ws_graph_capture_change *list;
+
+	if (c->n < c->size)
+		return 1;
+	list = c->size < MOST ? realloc(c->list, size * sizeof(*list)) : NULL;
+	if (list) {
+		c->list = list;
+		c->size = size;
+	} else {
+		memmove(c->list, c->list + c->n / 2, (c->n - c->n / 2) * sizeof(*list));
+		c->n -= c->n / 2;
+	}
+	return c->n < c->size;
+}
+
+void ws_graph_captures_change(struct ws_graph_captures *c, int64_t time_ns, int begins)
+{
+	int32_t open;
+	size_t at;
+
+	if (!make_room(c))
+		return;
+	at = changes_until(c, time_ns);
+	memmove(&c->list[at + 1], &c->list[at], (c->n - at) * sizeof(*c->list));
+	c->list[at] = (struct ws_graph_capture_change){time_ns, begins ? 1 : -1, 0};
+	c->n++;
+	/* an end whose begin was lost ends nothing */
+	open = at ? c->list[at - 1].open : 0;
+	for (; at < c->n; at++) {
+		open += c->list[at].change;
+		open = open < 0 ? 0 : open;
+		c->list[at].open = open;
+	}
+}
+
+int ws_graph_captures_has(const struct ws_graph_captures *c, int64_t time_ns)
+{
+	size_t n = changes_until(c, time_ns);
+
+	return n && c->list[n - 1].open;
+}
