@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 
+#include "report/model/range_pairs.h"
+
 #define MAX_COLUMNS 64
 
 /* --- rows --- */
@@ -188,12 +190,10 @@ struct pairing {
 	struct ws_export_ranges *out;
 	const struct ws_export_dict *threads;
 	const struct ws_row_nvtx *rows;
-	size_t *order;            /* of rows */
-	size_t *of_event;         /* start: its range */
-	size_t *below;            /* range -> index + 1 of the open range around it */
-	struct ws_id_map top;     /* domain -> index + 1 of its innermost open range; one thread */
-	struct ws_strtab keys;    /* process and range id -> a number */
-	struct ws_id_map started; /* that number -> index + 1 of the open range */
+	size_t *order;    /* of rows */
+	size_t *of_event; /* start: its range */
+	struct ws_range_pairs pairs;
+	struct ws_idmap numbers; /* ids of threads and domains -> numbers */
 };
 
 static struct ws_export_range *begin_range(struct pairing *p, const struct ws_row_nvtx *e,
@@ -224,35 +224,34 @@ static void end_range(struct ws_export_range *range, const struct ws_row_nvtx *e
 	range->flags &= (uint8_t)~WS_EXPORT_RANGE_OPEN;
 }
 
+/* A small number for an id; the same ids of threads and domains may share one. */
+static enum ws_status number_of(struct pairing *p, uint64_t id, uint32_t *number,
+                                struct ws_err *err)
+{
+	*number = ws_idmap_get(&p->numbers, id);
+	if (*number != WS_NONE)
+		return WS_OK;
+	*number = (uint32_t)p->numbers.used;
+	return ws_idmap_put(&p->numbers, id, *number, err);
+}
+
 static enum ws_status on_push_pop(struct pairing *p, const struct ws_row_nvtx *e,
                                   struct ws_err *err)
 {
-	const uint64_t *top = ws_id_map_get(&p->top, e->domain);
-	size_t at;
+	uint32_t thread, domain, range = (uint32_t)p->out->n;
 
+	WS_FORWARD(number_of(p, e->thread, &thread, err));
+	WS_FORWARD(number_of(p, e->domain, &domain, err));
 	if (e->type == WS_NVTX_PUSH) {
-		p->below[p->out->n] = top ? (size_t)*top : 0;
 		begin_range(p, e, 0);
-		return ws_id_map_set(&p->top, e->domain, p->out->n, err);
+		return ws_range_push(&p->pairs, thread, domain, range, err);
 	}
-	if (!top || !*top) {
+	range = ws_range_pop(&p->pairs, thread, domain);
+	if (range == WS_NONE)
 		p->out->dangling++;
-		return WS_OK;
-	}
-	at = (size_t)*top - 1;
-	end_range(&p->out->range[at], e);
-	return ws_id_map_set(&p->top, e->domain, p->below[at], err);
-}
-
-/* A number for a range id within its process: ids of several processes may be the same. */
-static enum ws_status range_key(struct pairing *p, const struct ws_row_nvtx *e, uint64_t *key,
-                                struct ws_err *err)
-{
-	const struct ws_row_thread *t = ws_export_dict_find(p->threads, e->thread);
-	const uint64_t bytes[2] = {t ? t->pid : 0, e->range};
-
-	*key = ws_strtab_find(&p->keys, bytes, sizeof(bytes));
-	return *key ? WS_OK : ws_strtab_add(&p->keys, bytes, sizeof(bytes), key, err);
+	else
+		end_range(&p->out->range[range], e);
+	return WS_OK;
 }
 
 /* Make the ranges in their final order; pair push with pop. */
@@ -261,8 +260,6 @@ static enum ws_status pair_pushes(struct pairing *p, size_t n, struct ws_err *er
 	for (size_t i = 0; i < n; i++) {
 		const struct ws_row_nvtx *e = &p->rows[p->order[i]];
 
-		if (i && e->thread != p->rows[p->order[i - 1]].thread)
-			ws_id_map_free(&p->top);
 		switch (e->type) {
 		case WS_NVTX_PUSH:
 		case WS_NVTX_POP:
@@ -285,22 +282,22 @@ static enum ws_status pair_starts(struct pairing *p, size_t n, struct ws_err *er
 {
 	for (size_t i = 0; i < n; i++) {
 		const struct ws_row_nvtx *e = &p->rows[p->order[i]];
-		const uint64_t *open;
-		uint64_t key;
+		const struct ws_row_thread *t;
+		uint32_t range;
 
 		if (e->type != WS_NVTX_START && e->type != WS_NVTX_END)
 			continue;
-		WS_FORWARD(range_key(p, e, &key, err));
-		open = ws_id_map_get(&p->started, key);
+		t = ws_export_dict_find(p->threads, e->thread);
 		if (e->type == WS_NVTX_START) {
-			WS_FORWARD(
-			        ws_id_map_set(&p->started, key, p->of_event[p->order[i]] + 1, err));
-		} else if (open && *open) {
-			end_range(&p->out->range[*open - 1], e);
-			WS_FORWARD(ws_id_map_set(&p->started, key, 0, err));
-		} else {
-			p->out->dangling++;
+			range = (uint32_t)p->of_event[p->order[i]];
+			WS_FORWARD(ws_range_start(&p->pairs, t ? t->pid : 0, e->range, range, err));
+			continue;
 		}
+		range = ws_range_end(&p->pairs, t ? t->pid : 0, e->range);
+		if (range == WS_NONE)
+			p->out->dangling++;
+		else
+			end_range(&p->out->range[range], e);
 	}
 	return WS_OK;
 }
@@ -309,13 +306,14 @@ static enum ws_status pair(struct pairing *p, struct ws_export_dict *events, str
 {
 	size_t n = events->n ? events->n : 1;
 
+	WS_FAIL_IF(n >= WS_NONE, err, NO_MEMORY, "%zu NVTX events are more than an export handles",
+	           n);
 	p->rows = events->rows;
 	p->order = calloc(n, sizeof(*p->order));
 	p->of_event = calloc(n, sizeof(*p->of_event));
-	p->below = calloc(n, sizeof(*p->below));
 	p->out->range = calloc(n, sizeof(*p->out->range));
 	p->out->mark = calloc(n, sizeof(*p->out->mark));
-	if (!p->order || !p->of_event || !p->below || !p->out->range || !p->out->mark)
+	if (!p->order || !p->of_event || !p->out->range || !p->out->mark)
 		return WS_FAIL(err, NO_MEMORY, "no memory for %zu NVTX events", n);
 	for (size_t i = 0; i < events->n; i++)
 		p->order[i] = i;
@@ -337,12 +335,10 @@ enum ws_status ws_export_ranges_load(struct ws_export_ranges *out, const struct 
 	if (status == WS_OK)
 		status = pair(&p, &events, err);
 	ws_export_dict_free(&events);
-	ws_strtab_free(&p.keys);
-	ws_id_map_free(&p.top);
-	ws_id_map_free(&p.started);
+	ws_range_pairs_free(&p.pairs);
+	ws_idmap_free(&p.numbers);
 	free(p.order);
 	free(p.of_event);
-	free(p.below);
 	return status;
 }
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "report/base/names.h"
+#include "report/model/range_pairs.h"
 
 /* What only the building needs. Events are numbered by `seq`, their place in (thread, time) order.
  */
@@ -12,12 +13,10 @@ struct builder {
 	const struct ws_nvtx_events *ev;
 	uint32_t *order;    /* seq -> event */
 	uint32_t *of_event; /* start: its range; end: its seq */
-	uint32_t *below;    /* range -> the open range under it while it is open */
+	struct ws_range_pairs pairs;
 	uint32_t *end_seq;  /* range -> seq of its end; WS_NONE where that is on another thread */
 	uint32_t *start_seq;
-	struct ws_idmap path_map; /* parent and name -> first such path */
-	uint32_t *path_next; /* path -> next with this parent and name, other domain or style */
-	size_t paths_allocated;
+	struct ws_path_table paths;
 };
 
 static enum ws_status no_memory(struct ws_err *err, size_t n)
@@ -65,13 +64,12 @@ static enum ws_status allocate(struct builder *b, struct ws_err *err)
 	r->thread_crosses = calloc(threads, sizeof(*r->thread_crosses));
 	b->order = calloc(events, sizeof(*b->order));
 	b->of_event = calloc(events, sizeof(*b->of_event));
-	b->below = calloc(n, sizeof(*b->below));
 	b->end_seq = calloc(n, sizeof(*b->end_seq));
 	b->start_seq = calloc(n, sizeof(*b->start_seq));
 	r->nthreads = ev->nthreads;
 	if (!r->start_ns || !r->end_ns || !r->thread || !r->name || !r->parent || !r->depth ||
 	    !r->path || !r->payload || !r->flags || !r->thread_first || !r->thread_crosses ||
-	    !b->order || !b->of_event || !b->below || !b->end_seq || !b->start_seq)
+	    !b->order || !b->of_event || !b->end_seq || !b->start_seq)
 		return no_memory(err, n);
 	return WS_OK;
 }
@@ -103,41 +101,20 @@ static void end_range(struct builder *b, uint32_t range, int64_t time_ns, uint32
 static enum ws_status pair_pushes(struct builder *b, struct ws_err *err)
 {
 	const struct ws_nvtx_events *ev = b->ev;
-	uint32_t max_domain = 0;
-	uint32_t *top, *top_thread;
-
-	for (size_t i = 0; i < ev->n; i++)
-		if (ev->domain[i] > max_domain)
-			max_domain = ev->domain[i];
-	top = calloc((size_t)max_domain + 1, sizeof(*top));
-	top_thread = calloc((size_t)max_domain + 1, sizeof(*top_thread));
-	if (!top || !top_thread) {
-		free(top);
-		free(top_thread);
-		return no_memory(err, max_domain);
-	}
-	memset(top_thread, 0xff, ((size_t)max_domain + 1) * sizeof(*top_thread));
 
 	for (uint32_t seq = 0; seq < ev->n; seq++) {
-		uint32_t e = b->order[seq], d = ev->domain[e], range;
+		uint32_t e = b->order[seq], thread = ev->thread[e], range;
 
-		if (top_thread[d] != ev->thread[e]) {
-			top_thread[d] = ev->thread[e];
-			top[d] = WS_NONE;
-		}
 		switch (ev->type[e]) {
 		case WS_NVTX_PUSH:
 			range = new_range(b, e, seq);
-			b->below[range] = top[d];
-			top[d] = range;
+			WS_FORWARD(ws_range_push(&b->pairs, thread, ev->domain[e], range, err));
 			break;
 		case WS_NVTX_POP:
-			if (top[d] == WS_NONE) {
-				b->r->unmatched_pops++;
-				break;
-			}
-			end_range(b, top[d], ev->time_ns[e], seq);
-			top[d] = b->below[top[d]];
+			range = ws_range_pop(&b->pairs, thread, ev->domain[e]);
+			if (range != WS_NONE)
+				end_range(b, range, ev->time_ns[e], seq);
+			b->r->unmatched_pops += range == WS_NONE;
 			break;
 		case WS_NVTX_START:
 			b->of_event[e] = range = new_range(b, e, seq);
@@ -150,46 +127,35 @@ static enum ws_status pair_pushes(struct builder *b, struct ws_err *err)
 			break; /* marks are no ranges */
 		}
 	}
-	free(top);
-	free(top_thread);
 	return WS_OK;
 }
 
-/* Start and end events sorted by process, id, time: an end closes the latest start of its id. */
-static void pair_sorted_starts(struct builder *b, const uint32_t *rows, size_t n)
+static enum ws_status pair_start(struct builder *b, uint32_t e, struct ws_err *err)
 {
 	const struct ws_nvtx_events *ev = b->ev;
-	uint32_t top = WS_NONE;
+	uint32_t thread = ev->thread[e], process = ev->process_of[thread], range;
+	int crosses;
 
-	for (size_t i = 0; i < n; i++) {
-		uint32_t e = rows[i], thread = ev->thread[e];
-		uint32_t before = i ? rows[i - 1] : e;
-
-		if (ev->range_id[e] != ev->range_id[before] ||
-		    ev->process_of[thread] != ev->process_of[ev->thread[before]])
-			top = WS_NONE;
-		if (ev->type[e] == WS_NVTX_START) {
-			b->below[b->of_event[e]] = top;
-			top = b->of_event[e];
-		} else if (top == WS_NONE) {
-			b->r->unmatched_ends++;
-		} else {
-			int crosses = b->r->thread[top] != thread;
-
-			end_range(b, top, ev->time_ns[e], crosses ? WS_NONE : b->of_event[e]);
-			if (crosses)
-				b->r->flags[top] |= WS_RANGE_CROSS_THREAD;
-			b->r->cross_thread += (uint64_t)crosses;
-			top = b->below[top];
-		}
-	}
+	if (ev->type[e] == WS_NVTX_START)
+		return ws_range_start(&b->pairs, process, ev->range_id[e], b->of_event[e], err);
+	range = ws_range_end(&b->pairs, process, ev->range_id[e]);
+	b->r->unmatched_ends += range == WS_NONE;
+	if (range == WS_NONE)
+		return WS_OK;
+	crosses = b->r->thread[range] != thread;
+	end_range(b, range, ev->time_ns[e], crosses ? WS_NONE : b->of_event[e]);
+	if (crosses)
+		b->r->flags[range] |= WS_RANGE_CROSS_THREAD;
+	b->r->cross_thread += (uint64_t)crosses;
+	return WS_OK;
 }
 
+/* By time over all threads, as any thread may end a range. */
 static enum ws_status pair_starts(struct builder *b, struct ws_err *err)
 {
 	const struct ws_nvtx_events *ev = b->ev;
-	uint32_t *rows = NULL, *process = NULL;
-	enum ws_status status = WS_OK;
+	uint32_t *rows = NULL;
+	enum ws_status status;
 	size_t n = 0;
 
 	for (size_t i = 0; i < ev->n; i++)
@@ -197,27 +163,16 @@ static enum ws_status pair_starts(struct builder *b, struct ws_err *err)
 	if (!n)
 		return WS_OK;
 	rows = calloc(n, sizeof(*rows));
-	process = calloc(ev->n, sizeof(*process));
-	if (!rows || !process) {
-		status = no_memory(err, n);
-		goto out;
-	}
+	if (!rows)
+		return no_memory(err, n);
 	n = 0;
-	for (uint32_t i = 0; i < ev->n; i++) {
-		process[i] = ev->process_of[ev->thread[i]];
+	for (uint32_t i = 0; i < ev->n; i++)
 		if (ev->type[i] == WS_NVTX_START || ev->type[i] == WS_NVTX_END)
 			rows[n++] = i;
-	}
 	status = ws_order_by(rows, ev->time_ns, n, err);
-	if (status == WS_OK) /* grouping is all that is asked, so the sign does not matter */
-		status = ws_order_by(rows, (const int64_t *)ev->range_id, n, err);
-	if (status == WS_OK)
-		status = ws_order_by_u32(rows, process, n, ev->n, err);
-	if (status == WS_OK)
-		pair_sorted_starts(b, rows, n);
-out:
+	for (size_t i = 0; i < n && status == WS_OK; i++)
+		status = pair_start(b, rows[i], err);
 	free(rows);
-	free(process);
 	return status;
 }
 
@@ -241,46 +196,18 @@ static int over_before(const struct builder *b, uint32_t x, uint32_t y)
 	return end != start ? end < start : b->end_seq[x] < b->start_seq[y];
 }
 
-static enum ws_status intern_path(struct builder *b, uint32_t range, uint32_t parent_path,
-                                  struct ws_err *err)
+static enum ws_status set_path(struct builder *b, uint32_t range, uint32_t parent_path,
+                               struct ws_err *err)
 {
 	struct ws_ranges *r = b->r;
-	uint32_t domain = b->ev->domain[b->order[b->start_seq[range]]];
-	uint8_t style = r->flags[range] & WS_RANGE_START_END;
-	/* WS_NONE + 1 wraps to 0: no parent */
-	uint64_t key = (uint64_t)(uint32_t)(parent_path + 1) << 32 | r->name[range];
-	uint32_t first = ws_idmap_get(&b->path_map, key);
-	uint32_t at;
+	const struct ws_path path = {.parent = parent_path,
+	                             .name = r->name[range],
+	                             .domain = b->ev->domain[b->order[b->start_seq[range]]],
+	                             .depth = r->depth[range],
+	                             .style = r->flags[range] & WS_RANGE_START_END,
+	                             .first_ns = r->start_ns[range]};
 
-	for (at = first; at != WS_NONE; at = b->path_next[at])
-		if (r->paths[at].domain == domain && r->paths[at].style == style)
-			break;
-	if (at == WS_NONE) {
-		if (r->npaths == b->paths_allocated) {
-			size_t want = r->npaths ? r->npaths * 2 : 64;
-			void *paths = reallocarray(r->paths, want, sizeof(*r->paths));
-			void *next = NULL;
-
-			if (paths) {
-				r->paths = paths;
-				next = reallocarray(b->path_next, want, sizeof(*b->path_next));
-			}
-			if (!next)
-				return no_memory(err, want);
-			b->path_next = next;
-			b->paths_allocated = want;
-		}
-		at = (uint32_t)r->npaths++;
-		r->paths[at] =
-		        (struct ws_path){parent_path,     r->name[range], domain,
-		                         r->depth[range], style,          r->start_ns[range]};
-		b->path_next[at] = first;
-		WS_FORWARD(ws_idmap_put(&b->path_map, key, at, err));
-	}
-	if (r->start_ns[range] < r->paths[at].first_ns)
-		r->paths[at].first_ns = r->start_ns[range];
-	r->path[range] = at;
-	return WS_OK;
+	return ws_path_intern(&b->paths, &path, &r->path[range], err);
 }
 
 /*
@@ -319,7 +246,7 @@ static enum ws_status find_parents(struct builder *b, struct ws_err *err)
 			r->folded++;
 			continue;
 		}
-		status = intern_path(b, i, parent == WS_NONE ? WS_NONE : r->path[parent], err);
+		status = set_path(b, i, parent == WS_NONE ? WS_NONE : r->path[parent], err);
 	}
 	free(stack);
 	return status;
@@ -364,11 +291,10 @@ enum ws_status ws_ranges_build(struct ws_ranges *out, const struct ws_nvtx_event
 out:
 	free(b.order);
 	free(b.of_event);
-	free(b.below);
+	ws_range_pairs_free(&b.pairs);
 	free(b.end_seq);
 	free(b.start_seq);
-	free(b.path_next);
-	ws_idmap_free(&b.path_map);
+	ws_path_table_give(&b.paths, &out->paths, &out->npaths);
 	return status;
 }
 

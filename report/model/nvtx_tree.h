@@ -21,10 +21,7 @@
 #include "formats/schema/schema.h"
 #include "formats/base/status.h"
 #include "report/base/order.h"
-
-/* Ranges nested deeper than this share the path of their ancestor at this depth (and are counted):
- * a program that forgets to pop must not cost a path of a million names. */
-#define WS_RANGE_MAX_DEPTH 512u
+#include "report/model/paths.h"
 
 /* One entry an event, in the order recorded; names and domains as indexes of a text pool. */
 struct ws_nvtx_events {
@@ -45,15 +42,6 @@ enum {
 	WS_RANGE_START_END = 1u << 0,    /* else push/pop */
 	WS_RANGE_OPEN = 1u << 1,         /* never ended */
 	WS_RANGE_CROSS_THREAD = 1u << 2, /* ended on another thread */
-};
-
-/* A path: the names from the outermost range down. Parents stand before their children. */
-struct ws_path {
-	uint32_t parent; /* WS_NONE for an outermost range */
-	uint32_t name, domain;
-	uint32_t depth;   /* 0 for an outermost range */
-	uint8_t style;    /* 0 or WS_RANGE_START_END */
-	int64_t first_ns; /* begin of its first instance */
 };
 
 /* Ranges sorted by thread, then begin: parents stand before their children. */

@@ -1,0 +1,42 @@
+/*
+ * Paths of NVTX ranges: the names from the outermost range down, each path
+ * once, however many ranges have it.
+ */
+#ifndef WS_REPORT_MODEL_PATHS_H
+#define WS_REPORT_MODEL_PATHS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "formats/base/status.h"
+#include "formats/schema/schema.h"
+#include "report/base/order.h"
+
+/* Ranges nested deeper than this share the path of their ancestor at this depth (and are counted):
+ * a program that forgets to pop must not cost a path of a million names. */
+#define WS_RANGE_MAX_DEPTH 512u
+
+/* A path: the names from the outermost range down. Parents stand before their children. */
+struct ws_path {
+	uint32_t parent; /* WS_NONE for an outermost range */
+	uint32_t name, domain;
+	uint32_t depth;   /* 0 for an outermost range */
+	uint8_t style;    /* 0 or WS_RANGE_START_END */
+	int64_t first_ns; /* begin of its first instance */
+};
+
+/* Starts as all zeros; free with ws_path_table_free. */
+struct ws_path_table {
+	struct ws_path *paths;
+	size_t npaths, allocated;
+	uint32_t *next; /* path -> next with this parent and name, other domain or style */
+	struct ws_idmap first; /* parent and name -> first such path */
+};
+/* The number of the path; a new one is added, first_ns becomes the least one seen. */
+enum ws_status ws_path_intern(struct ws_path_table *t, const struct ws_path *path, uint32_t *out,
+                              struct ws_err *err);
+/* Hand the paths over, to be freed by free(); the table is empty then. */
+void ws_path_table_give(struct ws_path_table *t, struct ws_path **paths, size_t *npaths);
+void ws_path_table_free(struct ws_path_table *t);
+
+#endif

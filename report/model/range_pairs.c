@@ -1,0 +1,117 @@
+#include "report/model/range_pairs.h"
+
+#include <stdlib.h>
+
+static enum ws_status no_memory(struct ws_err *err)
+{
+	return WS_FAIL(err, NO_MEMORY, "no memory to pair the events of NVTX ranges");
+}
+
+/* Room for `index` in an array of numbers. */
+static int reserve(uint32_t **numbers, size_t *allocated, size_t index)
+{
+	size_t want = *allocated ? *allocated : 64;
+	void *grown;
+
+	if (index < *allocated)
+		return 1;
+	while (want <= index)
+		want *= 2;
+	grown = reallocarray(*numbers, want, sizeof(**numbers));
+	if (!grown)
+		return 0;
+	*numbers = grown;
+	*allocated = want;
+	return 1;
+}
+
+static enum ws_status open_range(struct ws_range_pairs *p, uint32_t stack, uint32_t range,
+                                 struct ws_err *err)
+{
+	if (!reserve(&p->below, &p->nbelow, range))
+		return no_memory(err);
+	p->below[range] = p->top[stack];
+	p->top[stack] = range;
+	return WS_OK;
+}
+
+static uint32_t close_range(struct ws_range_pairs *p, uint32_t stack)
+{
+	uint32_t range = p->top[stack];
+
+	if (range != WS_NONE)
+		p->top[stack] = p->below[range];
+	return range;
+}
+
+static enum ws_status new_stack(struct ws_range_pairs *p, uint32_t *stack, struct ws_err *err)
+{
+	if (!reserve(&p->top, &p->stacks_allocated, p->nstacks))
+		return no_memory(err);
+	*stack = (uint32_t)p->nstacks++;
+	p->top[*stack] = WS_NONE;
+	return WS_OK;
+}
+
+static uint32_t find_stack(struct ws_range_pairs *p, uint64_t key)
+{
+	if (!p->has_last || p->last_key != key) {
+		p->last_key = key;
+		p->last_stack = ws_idmap_get(&p->stack_of, key);
+		p->has_last = p->last_stack != WS_NONE;
+	}
+	return p->last_stack;
+}
+
+enum ws_status ws_range_push(struct ws_range_pairs *p, uint32_t thread, uint32_t domain,
+                             uint32_t range, struct ws_err *err)
+{
+	uint64_t key = (uint64_t)thread << 32 | domain;
+	uint32_t stack = find_stack(p, key);
+
+	if (stack == WS_NONE) {
+		WS_FORWARD(new_stack(p, &stack, err));
+		WS_FORWARD(ws_idmap_put(&p->stack_of, key, stack, err));
+	}
+	return open_range(p, stack, range, err);
+}
+
+uint32_t ws_range_pop(struct ws_range_pairs *p, uint32_t thread, uint32_t domain)
+{
+	uint32_t stack = find_stack(p, (uint64_t)thread << 32 | domain);
+
+	return stack == WS_NONE ? WS_NONE : close_range(p, stack);
+}
+
+enum ws_status ws_range_start(struct ws_range_pairs *p, uint64_t process, uint64_t id,
+                              uint32_t range, struct ws_err *err)
+{
+	const uint64_t key[2] = {process, id};
+	uint64_t number = ws_strtab_find(&p->started, key, sizeof(key));
+
+	if (!number) {
+		WS_FORWARD(ws_strtab_add(&p->started, key, sizeof(key), &number, err));
+		if (!reserve(&p->start_stack, &p->started_allocated, number - 1))
+			return no_memory(err);
+		WS_FORWARD(new_stack(p, &p->start_stack[number - 1], err));
+	}
+	return open_range(p, p->start_stack[number - 1], range, err);
+}
+
+uint32_t ws_range_end(struct ws_range_pairs *p, uint64_t process, uint64_t id)
+{
+	const uint64_t key[2] = {process, id};
+	uint64_t number = ws_strtab_find(&p->started, key, sizeof(key));
+
+	return number ? close_range(p, p->start_stack[number - 1]) : WS_NONE;
+}
+
+void ws_range_pairs_free(struct ws_range_pairs *p)
+{
+	free(p->below);
+	free(p->top);
+	free(p->start_stack);
+	ws_idmap_free(&p->stack_of);
+	ws_strtab_free(&p->started);
+	*p = (struct ws_range_pairs){0};
+}
