@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 
+#include "formats/base/strtab.h"
+
 #define MAX_COLUMNS 64
 
 /* --- rows --- */
@@ -134,7 +136,7 @@ enum ws_status ws_export_dict_load(struct ws_export_dict *d, const struct ws_tra
 	for (size_t i = 0; i < d->n; i++) {
 		const uint8_t *row = (const uint8_t *)d->rows + i * d->row_size;
 
-		WS_FORWARD(ws_id_map_set(&d->places, ws_load_u64(row + id_offset), i, err));
+		WS_FORWARD(ws_map_put(&d->places, ws_load_u64(row + id_offset), i, err));
 	}
 	return WS_OK;
 }
@@ -142,14 +144,14 @@ enum ws_status ws_export_dict_load(struct ws_export_dict *d, const struct ws_tra
 void ws_export_dict_free(struct ws_export_dict *d)
 {
 	ws_table_data_release(&d->table);
-	ws_id_map_free(&d->places);
+	ws_map_free(&d->places);
 	free(d->rows);
 	*d = (struct ws_export_dict){0};
 }
 
 const void *ws_export_dict_find(const struct ws_export_dict *d, uint64_t id)
 {
-	const uint64_t *place = ws_id_map_get(&d->places, id);
+	const uint64_t *place = ws_map_get(&d->places, id);
 
 	return place ? (const uint8_t *)d->rows + *place * d->row_size : NULL;
 }
@@ -191,9 +193,9 @@ struct pairing {
 	size_t *order;            /* of rows */
 	size_t *of_event;         /* start: its range */
 	size_t *below;            /* range -> index + 1 of the open range around it */
-	struct ws_id_map top;     /* domain -> index + 1 of its innermost open range; one thread */
+	struct ws_map top;        /* domain -> index + 1 of its innermost open range; one thread */
 	struct ws_strtab keys;    /* process and range id -> a number */
-	struct ws_id_map started; /* that number -> index + 1 of the open range */
+	struct ws_map started;    /* that number -> index + 1 of the open range */
 };
 
 static struct ws_export_range *begin_range(struct pairing *p, const struct ws_row_nvtx *e,
@@ -227,13 +229,13 @@ static void end_range(struct ws_export_range *range, const struct ws_row_nvtx *e
 static enum ws_status on_push_pop(struct pairing *p, const struct ws_row_nvtx *e,
                                   struct ws_err *err)
 {
-	const uint64_t *top = ws_id_map_get(&p->top, e->domain);
+	const uint64_t *top = ws_map_get(&p->top, e->domain);
 	size_t at;
 
 	if (e->type == WS_NVTX_PUSH) {
 		p->below[p->out->n] = top ? (size_t)*top : 0;
 		begin_range(p, e, 0);
-		return ws_id_map_set(&p->top, e->domain, p->out->n, err);
+		return ws_map_put(&p->top, e->domain, p->out->n, err);
 	}
 	if (!top || !*top) {
 		p->out->dangling++;
@@ -241,7 +243,7 @@ static enum ws_status on_push_pop(struct pairing *p, const struct ws_row_nvtx *e
 	}
 	at = (size_t)*top - 1;
 	end_range(&p->out->range[at], e);
-	return ws_id_map_set(&p->top, e->domain, p->below[at], err);
+	return ws_map_put(&p->top, e->domain, p->below[at], err);
 }
 
 /* A number for a range id within its process: ids of several processes may be the same. */
@@ -262,7 +264,7 @@ static enum ws_status pair_pushes(struct pairing *p, size_t n, struct ws_err *er
 		const struct ws_row_nvtx *e = &p->rows[p->order[i]];
 
 		if (i && e->thread != p->rows[p->order[i - 1]].thread)
-			ws_id_map_free(&p->top);
+			ws_map_free(&p->top);
 		switch (e->type) {
 		case WS_NVTX_PUSH:
 		case WS_NVTX_POP:
@@ -291,13 +293,12 @@ static enum ws_status pair_starts(struct pairing *p, size_t n, struct ws_err *er
 		if (e->type != WS_NVTX_START && e->type != WS_NVTX_END)
 			continue;
 		WS_FORWARD(range_key(p, e, &key, err));
-		open = ws_id_map_get(&p->started, key);
+		open = ws_map_get(&p->started, key);
 		if (e->type == WS_NVTX_START) {
-			WS_FORWARD(
-			        ws_id_map_set(&p->started, key, p->of_event[p->order[i]] + 1, err));
+			WS_FORWARD(ws_map_put(&p->started, key, p->of_event[p->order[i]] + 1, err));
 		} else if (open && *open) {
 			end_range(&p->out->range[*open - 1], e);
-			WS_FORWARD(ws_id_map_set(&p->started, key, 0, err));
+			WS_FORWARD(ws_map_put(&p->started, key, 0, err));
 		} else {
 			p->out->dangling++;
 		}
@@ -338,8 +339,8 @@ enum ws_status ws_export_ranges_load(struct ws_export_ranges *out, const struct 
 		status = pair(&p, &events, err);
 	ws_export_dict_free(&events);
 	ws_strtab_free(&p.keys);
-	ws_id_map_free(&p.top);
-	ws_id_map_free(&p.started);
+	ws_map_free(&p.top);
+	ws_map_free(&p.started);
 	free(p.order);
 	free(p.of_event);
 	free(p.below);
