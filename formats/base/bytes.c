@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 
+#include "formats/base/grow.h"
+
 static enum ws_status take(struct ws_cursor *c, void *v, size_t len, struct ws_err *err)
 {
 	WS_FAIL_IF(ws_cursor_left(c) < len, err, CORRUPT, "cannot read %zu bytes: only %zu left",
@@ -63,22 +65,13 @@ enum ws_status ws_cursor_bytes(struct ws_cursor *c, size_t len, const uint8_t **
 
 enum ws_status ws_buf_reserve(struct ws_buf *b, size_t extra, struct ws_err *err)
 {
-	size_t need, cap;
-	uint8_t *data;
+	size_t need;
 
 	if (extra <= b->cap - b->len)
 		return WS_OK;
 	WS_FAIL_IF(__builtin_add_overflow(b->len, extra, &need) || need > SIZE_MAX / 2, err,
 	           NO_MEMORY, "a buffer of %zu and %zu bytes is too large", b->len, extra);
-
-	cap = b->cap ? b->cap : 256;
-	while (cap < need)
-		cap *= 2;
-	data = realloc(b->data, cap);
-	WS_FAIL_IF(!data, err, NO_MEMORY, "out of memory for %zu bytes", cap);
-	b->data = data;
-	b->cap = cap;
-	return WS_OK;
+	return WS_GROW(b->data, need, b->cap, err);
 }
 
 enum ws_status ws_buf_put(struct ws_buf *b, const void *bytes, size_t len, struct ws_err *err)

@@ -1,10 +1,16 @@
 #include "formats/base/options.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
 #define HELP_COLUMN  28 /* where the explanation of an option begins */
+#define HELP_WIDTH   60 /* letters of a line of it */
+#define MAX_SECONDS  1e9
 #define WORD_MAX_LEN 64
+#define MAX_CHOICES  400
 
 /* --- values ------------------------------------------------------------------- */
 
@@ -24,43 +30,131 @@ static enum ws_status parse_int(const char *text, const char **end, int64_t *out
 	return WS_OK;
 }
 
+/* " from A to B", " from A": what an option's numbers may be. */
+static const char *bounds(const struct ws_opt *opt, char text[64])
+{
+	if (opt->max)
+		snprintf(text, 64, " from %" PRId64 " to %" PRId64, opt->min, opt->max);
+	else if (opt->kind == WS_OPT_REAL)
+		*text = '\0';
+	else
+		snprintf(text, 64, " from %" PRId64, opt->min);
+	return text;
+}
+
+static bool is_within(const struct ws_opt *opt, int64_t value)
+{
+	return value >= opt->min && (!opt->max || value <= opt->max);
+}
+
 static enum ws_status set_int(const struct ws_opt *opt, const char *text, struct ws_err *err)
 {
+	int64_t *value = opt->target;
 	const char *end;
+	char limits[64];
 
-	WS_FAIL_IF(parse_int(text, &end, opt->target) != WS_OK || *end, err, USAGE,
-	           "--%s needs a whole number from 0, not '%s'", opt->name, text);
+	WS_FAIL_IF(parse_int(text, &end, value) != WS_OK || *end || !is_within(opt, *value), err,
+	           USAGE, "--%s needs a whole number%s, not '%s'", opt->name, bounds(opt, limits),
+	           text);
 	return WS_OK;
 }
 
 static enum ws_status set_real(const struct ws_opt *opt, const char *text, struct ws_err *err)
 {
-	char *end;
+	char *end, limits[64];
 	double value = strtod(text, &end);
 
-	WS_FAIL_IF(end == text || *end || !isfinite(value), err, USAGE,
-	           "--%s needs a number, not '%s'", opt->name, text);
+	WS_FAIL_IF(end == text || *end || !isfinite(value) ||
+	                   (opt->max && !(value >= (double)opt->min && value <= (double)opt->max)),
+	           err, USAGE, "--%s needs a number%s, not '%s'", opt->name, bounds(opt, limits),
+	           text);
 	*(double *)opt->target = value;
 	return WS_OK;
 }
 
+static enum ws_status set_size(const struct ws_opt *opt, const char *text, struct ws_err *err)
+{
+	static const char units[] = "KMG";
+	int64_t number = 0;
+	const char *end, *unit;
+	char limits[64];
+	int shift = 0;
+
+	if (parse_int(text, &end, &number) != WS_OK)
+		goto wrong;
+	unit = *end ? strchr(units, *end) : NULL;
+	if (unit) {
+		shift = (int)(unit - units + 1) * 10;
+		end++;
+	}
+	if (*end || number > INT64_MAX >> shift || !is_within(opt, number << shift))
+		goto wrong;
+	*(int64_t *)opt->target = number << shift;
+	return WS_OK;
+wrong:
+	return WS_FAIL(err, USAGE,
+	               "--%s needs a size in bytes%s, such as 4096, 64K or 1M, not '%s'", opt->name,
+	               bounds(opt, limits), text);
+}
+
+static enum ws_status set_seconds(const struct ws_opt *opt, const char *text, struct ws_err *err)
+{
+	char *end;
+	double seconds = strtod(text, &end);
+
+	WS_FAIL_IF(end == text || *end || !(seconds >= 0 && seconds <= MAX_SECONDS) ||
+	                   !is_within(opt, llround(seconds * 1e9)),
+	           err, USAGE, "--%s needs seconds %s 0, at most %g, not '%s'", opt->name,
+	           opt->min ? "above" : "from", MAX_SECONDS, text);
+	*(int64_t *)opt->target = llround(seconds * 1e9);
+	return WS_OK;
+}
+
+/* The i-th value of a CHOICE and its length, NULL after the last. */
+static const char *choice_at(const struct ws_opt *opt, int i, size_t *len)
+{
+	const char *name = opt->choice ? opt->choice((int)opt->min + i) : opt->arg;
+
+	while (!opt->choice && i-- && name) {
+		name = strchr(name, '|');
+		name += name ? 1 : 0;
+	}
+	*len = name ? strcspn(name, "|") : 0;
+	return name;
+}
+
+/* "text, csv or json" */
+static const char *list_choices(const struct ws_opt *opt, char text[MAX_CHOICES])
+{
+	size_t used = 0, len, next_len;
+	const char *name, *next;
+
+	*text = '\0';
+	for (int i = 0; (name = choice_at(opt, i, &len)) && used < MAX_CHOICES; i++) {
+		next = choice_at(opt, i + 1, &next_len);
+		used += (size_t)snprintf(text + used, MAX_CHOICES - used, "%s%.*s",
+		                         !i     ? ""
+		                         : next ? ", "
+		                                : " or ",
+		                         (int)len, name);
+	}
+	return text;
+}
+
 static enum ws_status set_choice(const struct ws_opt *opt, const char *text, struct ws_err *err)
 {
-	size_t len = strlen(text);
-	const char *p = opt->arg;
+	char list[MAX_CHOICES];
+	const char *name;
+	size_t len;
 
-	for (int i = 0;; i++) {
-		size_t n = strcspn(p, "|");
-
-		if (n == len && !strncmp(p, text, n)) {
-			*(int *)opt->target = i;
-			return WS_OK;
-		}
-		if (!p[n])
-			break;
-		p += n + 1;
+	for (int i = 0; (name = choice_at(opt, i, &len)); i++) {
+		if (strlen(text) != len || memcmp(name, text, len) != 0)
+			continue;
+		*(int *)opt->target = (int)opt->min + i;
+		return WS_OK;
 	}
-	return WS_FAIL(err, USAGE, "--%s needs one of %s, not '%s'", opt->name, opt->arg, text);
+	return WS_FAIL(err, USAGE, "--%s needs %s, not '%s'", opt->name, list_choices(opt, list),
+	               text);
 }
 
 static enum ws_status set_range(const struct ws_opt *opt, const char *text, struct ws_err *err)
@@ -107,6 +201,10 @@ static enum ws_status set_value(const struct ws_opt *opt, const char *text, stru
 		return set_choice(opt, text, err);
 	case WS_OPT_RANGE:
 		return set_range(opt, text, err);
+	case WS_OPT_SIZE:
+		return set_size(opt, text, err);
+	case WS_OPT_SECONDS:
+		return set_seconds(opt, text, err);
 	}
 	return WS_FAIL(err, BUG, "option --%s has no kind", opt->name);
 }
@@ -144,7 +242,8 @@ static size_t distance(const char *a, size_t na, const char *b, size_t nb)
 	return last[nb];
 }
 
-const char *ws_opt_nearest(const char *word, const char *(*names)(const void *ctx, size_t i),
+/* The name most like word, NULL when none is near. */
+static const char *nearest(const char *word, const char *(*names)(const void *ctx, size_t i),
                            const void *ctx)
 {
 	size_t len = strlen(word), best_distance = SIZE_MAX;
@@ -178,34 +277,32 @@ static const char *opt_name(const void *ctx, size_t i)
 	return i < list->n ? list->opts[i].name : NULL;
 }
 
-static enum ws_status fail_unknown(const struct ws_opt *opts, size_t nopts, const char *name,
-                                   size_t len, struct ws_err *err)
+enum ws_status ws_opt_unknown_name(const char *what, const char *word,
+                                   const char *(*names)(const void *ctx, size_t i), const void *ctx,
+                                   const char *cure, struct ws_err *err)
 {
-	struct opt_list list = {opts, nopts};
-	char word[WORD_MAX_LEN + 1];
-	const char *near = NULL;
+	const char *near = nearest(word, names, ctx);
+	const char *dashes = strcmp(what, "option") ? "" : "--";
 
-	if (len < sizeof(word)) {
-		memcpy(word, name, len);
-		word[len] = '\0';
-		near = ws_opt_nearest(word, opt_name, &list);
-	}
-	if (near)
-		return WS_FAIL(err, USAGE, "unknown option '--%.*s', did you mean '--%s'?",
-		               (int)len, name, near);
-	return WS_FAIL(err, USAGE, "unknown option '--%.*s'", (int)len, name);
+	return WS_FAIL(err, USAGE, "unknown %s %s%s%s%s%s%s%s%s", what, dashes, word,
+	               near ? " (did you mean " : "", near ? dashes : "", near ? near : "",
+	               near ? "?)" : "", cure ? "; " : "", cure ? cure : "");
+}
+
+enum ws_status ws_opt_unknown(const struct ws_opt *opts, size_t nopts, const char *word,
+                              struct ws_err *err)
+{
+	const struct opt_list list = {opts, nopts};
+	char name[256];
+
+	WS_FAIL_IF(strncmp(word, "--", 2) != 0, err, USAGE, "unknown option %s", word);
+	snprintf(name, sizeof(name), "%.*s", (int)strcspn(word + 2, "="), word + 2);
+	return ws_opt_unknown_name("option", name, opt_name, &list, NULL, err);
 }
 
 /* --- parsing ------------------------------------------------------------------ */
 
-struct parser {
-	const struct ws_opt *opts;
-	size_t nopts;
-	char **argv;
-	int argc, pos;
-};
-
-static const struct ws_opt *find_long(const struct parser *p, const char *name, size_t len)
+static const struct ws_opt *find_long(const struct ws_opt_parser *p, const char *name, size_t len)
 {
 	for (size_t i = 0; i < p->nopts; i++)
 		if (strlen(p->opts[i].name) == len && !strncmp(p->opts[i].name, name, len))
@@ -213,82 +310,133 @@ static const struct ws_opt *find_long(const struct parser *p, const char *name, 
 	return NULL;
 }
 
-static enum ws_status take_value(struct parser *p, const struct ws_opt *opt, const char *attached,
-                                 struct ws_err *err)
+static enum ws_status take_value(struct ws_opt_parser *p, const struct ws_opt *opt,
+                                 const char *attached, struct ws_err *err)
 {
+	char list[MAX_CHOICES];
+
 	if (!attached) {
-		WS_FAIL_IF(p->pos >= p->argc, err, USAGE, "--%s needs %s%s", opt->name,
-		           opt->kind == WS_OPT_CHOICE ? "one of " : "", opt->arg);
+		WS_FAIL_IF(p->pos >= p->argc, err, USAGE, "--%s needs a value: %s", opt->name,
+		           opt->kind == WS_OPT_CHOICE ? list_choices(opt, list) : opt->arg);
 		attached = p->argv[p->pos++];
 	}
 	return set_value(opt, attached, err);
 }
 
-static enum ws_status parse_long(struct parser *p, const char *name, struct ws_err *err)
+static enum ws_status take_long(struct ws_opt_parser *p, const char *name,
+                                const struct ws_opt **taken, struct ws_err *err)
 {
 	size_t len = strcspn(name, "=");
 	const char *value = name[len] ? name + len + 1 : NULL;
 	const struct ws_opt *opt = find_long(p, name, len);
-	int on = 1;
+	bool on = true;
 
 	if (!opt && len > 3 && !strncmp(name, "no-", 3)) {
 		opt = find_long(p, name + 3, len - 3);
 		if (opt && opt->kind != WS_OPT_FLAG)
 			opt = NULL;
-		on = 0;
+		on = false;
 	}
+	*taken = opt;
 	if (!opt)
-		return fail_unknown(p->opts, p->nopts, name, len, err);
+		return WS_OK;
+	p->pos++;
 	if (opt->kind != WS_OPT_FLAG)
 		return take_value(p, opt, value, err);
 	if (value)
 		return set_value(opt, value, err);
-	*(int *)opt->target = on;
+	*(bool *)opt->target = on;
 	return WS_OK;
 }
 
-/* -o FILE, -oFILE; flags may be joined: -hv */
-static enum ws_status parse_short(struct parser *p, const char *letters, struct ws_err *err)
+/* -o FILE, -oFILE; flags may be joined: -hv. *taken: the last one. */
+static enum ws_status take_letters(struct ws_opt_parser *p, const char *letters,
+                                   const struct ws_opt **taken, struct ws_err *err)
 {
-	for (; *letters; letters++) {
+	*taken = NULL;
+	for (const char *letter = letters; *letter; letter++) {
 		const struct ws_opt *opt = NULL;
 
 		for (size_t i = 0; i < p->nopts && !opt; i++)
-			if (p->opts[i].letter == *letters)
+			if (p->opts[i].letter == *letter)
 				opt = &p->opts[i];
-		WS_FAIL_IF(!opt, err, USAGE, "unknown option '-%c'", *letters);
+		if (!opt && letter == letters)
+			return WS_OK;
+		WS_FAIL_IF(!opt, err, USAGE, "unknown option -%c", *letter);
+		if (letter == letters)
+			p->pos++;
+		*taken = opt;
+		if (opt->given)
+			*opt->given = true;
 		if (opt->kind != WS_OPT_FLAG)
-			return take_value(p, opt, letters[1] ? letters + 1 : NULL, err);
-		*(int *)opt->target = 1;
+			return take_value(p, opt, letter[1] ? letter + 1 : NULL, err);
+		*(bool *)opt->target = true;
 	}
+	return WS_OK;
+}
+
+enum ws_status ws_opt_take(struct ws_opt_parser *p, const struct ws_opt **taken, struct ws_err *err)
+{
+	const char *word = p->argv[p->pos];
+
+	*taken = NULL;
+	if (word[0] != '-' || !word[1])
+		return WS_OK;
+	if (word[1] != '-')
+		return take_letters(p, word + 1, taken, err);
+	WS_FORWARD(take_long(p, word + 2, taken, err));
+	if (*taken && (*taken)->given)
+		*(*taken)->given = true;
 	return WS_OK;
 }
 
 enum ws_status ws_opt_parse(const struct ws_opt *opts, size_t nopts, int argc, char **argv,
                             int *narguments, struct ws_err *err)
 {
-	struct parser p = {opts, nopts, argv, argc, 0};
+	struct ws_opt_parser p = {opts, nopts, argv, argc, 0};
+	const struct ws_opt *taken;
 	int n = 0;
 
 	while (p.pos < argc) {
-		char *word = argv[p.pos++];
+		char *word = argv[p.pos];
 
 		if (!strcmp(word, "--")) {
-			while (p.pos < argc)
-				argv[n++] = argv[p.pos++];
-		} else if (!strncmp(word, "--", 2)) {
-			WS_FORWARD(parse_long(&p, word + 2, err));
-		} else if (word[0] == '-' && word[1]) {
-			WS_FORWARD(parse_short(&p, word + 1, err));
-		} else {
-			argv[n++] = word;
+			while (++p.pos < argc)
+				argv[n++] = argv[p.pos];
+			break;
 		}
+		WS_FORWARD(ws_opt_take(&p, &taken, err));
+		if (taken)
+			continue;
+		if (word[0] == '-' && word[1])
+			return ws_opt_unknown(opts, nopts, word, err);
+		argv[n++] = argv[p.pos++];
 	}
 	*narguments = n;
 	return WS_OK;
 }
 
+bool ws_opt_asks_help(int argc, char *const *argv)
+{
+	for (int i = 0; i < argc && strcmp(argv[i], "--") != 0; i++)
+		if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h"))
+			return true;
+	return false;
+}
+
 /* --- help --------------------------------------------------------------------- */
+
+/* The letters of the next line of a help text: to a newline, or what fits. */
+static size_t line_length(const char *text)
+{
+	size_t len = strcspn(text, "\n");
+	const char *space;
+
+	if (len <= HELP_WIDTH)
+		return len;
+	space = memrchr(text, ' ', HELP_WIDTH + 1);
+	return space ? (size_t)(space - text) : len;
+}
 
 void ws_opt_print_help(FILE *f, const struct ws_opt *opts, size_t nopts)
 {
@@ -304,7 +452,7 @@ void ws_opt_print_help(FILE *f, const struct ws_opt *opts, size_t nopts)
 			n = 0;
 		}
 		for (;;) {
-			size_t len = strcspn(line, "\n");
+			size_t len = line_length(line);
 
 			fprintf(f, "%*s%.*s\n", HELP_COLUMN - n, "", (int)len, line);
 			if (!line[len])

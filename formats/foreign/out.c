@@ -5,6 +5,7 @@
 
 #include "formats/text/json_reader.h"
 #include "formats/op_cost/op_cost.h"
+#include "formats/base/grow.h"
 
 void ws_import_out_init(struct ws_import_out *o, struct ws_trace_writer *w,
                         struct ws_import_stats *stats)
@@ -47,14 +48,7 @@ enum ws_status ws_import_process(struct ws_import_out *o, uint64_t pid,
 	uint64_t id = ws_strtab_find(&o->processes, &pid, sizeof(pid));
 
 	if (!id) {
-		if (o->nprocesses == o->processes_cap) {
-			size_t cap = o->processes_cap ? o->processes_cap * 2 : 16;
-			void *grown = reallocarray(o->process, cap, sizeof(*o->process));
-
-			WS_FAIL_IF(!grown, err, NO_MEMORY, "no memory for %zu processes", cap);
-			o->process = grown;
-			o->processes_cap = cap;
-		}
+		WS_FORWARD(WS_GROW(o->process, o->nprocesses + 1, o->processes_cap, err));
 		WS_FORWARD(ws_strtab_add(&o->processes, &pid, sizeof(pid), &id, err));
 		o->process[o->nprocesses++] = (struct ws_import_process){pid, 0};
 	}

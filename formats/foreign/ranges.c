@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "formats/foreign/out.h"
+#include "formats/base/grow.h"
 
 int ws_import_range_compare(const void *a, const void *b)
 {
@@ -79,14 +80,7 @@ enum ws_status ws_import_nest_add(struct ws_import_nest *n, const struct ws_impo
 		n->crossing++;
 		return ws_import_start_end(n->out, r, r->thread, err);
 	}
-	if (n->depth == n->cap) {
-		size_t cap = n->cap ? n->cap * 2 : 64;
-		void *grown = reallocarray(n->stack, cap, sizeof(*n->stack));
-
-		WS_FAIL_IF(!grown, err, NO_MEMORY, "no memory for ranges nested %zu deep", cap);
-		n->stack = grown;
-		n->cap = cap;
-	}
+	WS_FORWARD(WS_GROW(n->stack, n->depth + 1, n->cap, err));
 	n->stack[n->depth++] = *r;
 	return event(n->out, r, WS_NVTX_PUSH, r->start_ns, r->thread, 0, err);
 }

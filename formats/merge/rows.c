@@ -4,6 +4,7 @@
 
 #include "formats/schema/references.h"
 #include "formats/merge/private.h"
+#include "formats/base/grow.h"
 
 /* What the program gave a number of its own, and what NVTX knows, lie below. */
 #define FIRST_OWN_SCHEMA (UINT64_C(1) << 24)
@@ -17,18 +18,12 @@ enum ws_status ws_merge_map_id(struct ws_merge_map *map, uint64_t id, uint64_t n
 {
 	/* ids are counted, so one far beyond the rows so far is damage, not size */
 	if (id >= map->size) {
-		size_t size = map->size ? map->size : 1024;
-		uint64_t *ids;
+		size_t before = map->size;
 
 		WS_FAIL_IF(id > UINT32_MAX, err, CORRUPT, "an id of %llu is out of bounds",
 		           (unsigned long long)id);
-		while (size <= id)
-			size *= 2;
-		ids = realloc(map->ids, size * sizeof(*ids));
-		WS_FAIL_IF(!ids, err, NO_MEMORY, "out of memory for merging");
-		memset(ids + map->size, 0, (size - map->size) * sizeof(*ids));
-		map->ids = ids;
-		map->size = size;
+		WS_FORWARD(WS_GROW(map->ids, (size_t)id + 1, map->size, err));
+		memset(map->ids + before, 0, (map->size - before) * sizeof(*map->ids));
 	}
 	map->ids[id] = new_id;
 	return WS_OK;

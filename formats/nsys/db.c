@@ -121,8 +121,8 @@ static enum ws_status map_string_rows(struct ws_nsys *n, struct ws_err *err)
 	    SQLITE_OK)
 		return WS_OK; /* no strings, then */
 	while (status == WS_OK && sqlite3_step(stmt) == SQLITE_ROW)
-		status = ws_id_map_put(&n->string_rows, (uint64_t)sqlite3_column_int64(stmt, 0),
-		                       (uint64_t)sqlite3_column_int64(stmt, 1), err);
+		status = ws_map_add(&n->string_rows, (uint64_t)sqlite3_column_int64(stmt, 0),
+		                    (uint64_t)sqlite3_column_int64(stmt, 1), err);
 	sqlite3_finalize(stmt);
 	n->strings_by_row = 1;
 	return status;
@@ -153,12 +153,12 @@ void ws_nsys_free(struct ws_nsys *n)
 {
 	sqlite3_finalize(n->string);
 	sqlite3_progress_handler(n->db, 0, NULL, NULL);
-	ws_id_map_free(&n->string_rows);
-	ws_id_map_free(&n->strings);
-	ws_id_map_free(&n->domains);
-	ws_id_map_free(&n->payloads);
-	ws_id_map_free(&n->event_payloads);
-	ws_id_map_free(&n->domain_names);
+	ws_map_free(&n->string_rows);
+	ws_map_free(&n->strings);
+	ws_map_free(&n->domains);
+	ws_map_free(&n->payloads);
+	ws_map_free(&n->event_payloads);
+	ws_map_free(&n->domain_names);
 }
 
 /* --- tables --- */
@@ -319,7 +319,7 @@ static struct ws_bytes look_up(struct ws_nsys *n, uint64_t key)
 	if (!n->string)
 		return none;
 	if (n->strings_by_row) {
-		row = ws_id_map_get(&n->string_rows, key);
+		row = ws_map_get(&n->string_rows, key);
 		if (!row)
 			return none;
 		key = *row;
@@ -338,14 +338,14 @@ struct ws_bytes ws_nsys_string_bytes(const struct ws_nsys_rows *r, enum ws_nsys_
 
 enum ws_status ws_nsys_string_of(struct ws_nsys *n, uint64_t key, uint64_t *id, struct ws_err *err)
 {
-	const uint64_t *known = ws_id_map_get(&n->strings, key);
+	const uint64_t *known = ws_map_get(&n->strings, key);
 
 	if (known) {
 		*id = *known;
 		return WS_OK;
 	}
 	WS_FORWARD(ws_import_text(n->out, look_up(n, key), id, err));
-	return ws_id_map_put(&n->strings, key, *id, err);
+	return ws_map_add(&n->strings, key, *id, err);
 }
 
 enum ws_status ws_nsys_string(const struct ws_nsys_rows *r, enum ws_nsys_column c, uint64_t *id,

@@ -87,10 +87,10 @@ static enum ws_status import_session(struct ws_nsys *n, struct ws_err *err)
 /* --- devices --- */
 
 /* Records name devices by CUDA's number; the table of GPUs has its own where they differ. */
-static enum ws_status read_cuda_devices(struct ws_nsys *n, struct ws_id_map *cuda_of_gpu,
+static enum ws_status read_cuda_devices(struct ws_nsys *n, struct ws_map *cuda_of_gpu,
                                         struct ws_err *err)
 {
-	struct ws_id_map gpu_of_cuda = {0};
+	struct ws_map gpu_of_cuda = {0};
 	struct ws_nsys_rows rows;
 	enum ws_status status;
 	int differ = 0;
@@ -100,17 +100,17 @@ static enum ws_status read_cuda_devices(struct ws_nsys *n, struct ws_id_map *cud
 	while (status == WS_OK && ws_nsys_next(&rows)) {
 		uint64_t gpu = ws_nsys_u64(&rows, WS_NSYS_CUDA_DEVICE_gpuId);
 		uint64_t cuda = ws_nsys_u64(&rows, WS_NSYS_CUDA_DEVICE_cudaId);
-		const uint64_t *known = ws_id_map_get(&gpu_of_cuda, cuda);
+		const uint64_t *known = ws_map_get(&gpu_of_cuda, cuda);
 
 		differ |= known && *known != gpu;
 		if (known)
 			continue;
-		status = ws_id_map_put(&gpu_of_cuda, cuda, gpu, err);
+		status = ws_map_add(&gpu_of_cuda, cuda, gpu, err);
 		if (status == WS_OK)
-			status = ws_id_map_put(cuda_of_gpu, gpu, cuda, err);
+			status = ws_map_add(cuda_of_gpu, gpu, cuda, err);
 	}
 	ws_nsys_close(&rows);
-	ws_id_map_free(&gpu_of_cuda);
+	ws_map_free(&gpu_of_cuda);
 	if (differ)
 		ws_import_warn(n->out,
 		               "processes number the devices differently: names and sizes of "
@@ -138,7 +138,7 @@ static enum ws_status import_device(const struct ws_nsys_rows *r, uint64_t id, s
 
 static enum ws_status import_devices(struct ws_nsys *n, struct ws_err *err)
 {
-	struct ws_id_map cuda_of_gpu = {0};
+	struct ws_map cuda_of_gpu = {0};
 	struct ws_nsys_rows rows;
 	enum ws_status status = read_cuda_devices(n, &cuda_of_gpu, err);
 
@@ -148,7 +148,7 @@ static enum ws_status import_devices(struct ws_nsys *n, struct ws_err *err)
 		rows.stmt = NULL;
 	while (status == WS_OK && ws_nsys_next(&rows)) {
 		uint64_t id = ws_nsys_u64(&rows, WS_NSYS_GPU_id);
-		const uint64_t *cuda = ws_id_map_get(&cuda_of_gpu, id);
+		const uint64_t *cuda = ws_map_get(&cuda_of_gpu, id);
 
 		/* adapters of other makers are listed, too */
 		if (cuda_of_gpu.n ? !cuda
@@ -158,7 +158,7 @@ static enum ws_status import_devices(struct ws_nsys *n, struct ws_err *err)
 		status = import_device(&rows, cuda ? *cuda : id, err);
 	}
 	ws_nsys_close(&rows);
-	ws_id_map_free(&cuda_of_gpu);
+	ws_map_free(&cuda_of_gpu);
 	return status;
 }
 

@@ -13,7 +13,7 @@
 
 #include <sqlite3.h>
 
-#include "formats/base/id_map.h"
+#include "formats/base/map.h"
 #include "formats/foreign/out.h"
 
 enum ws_nsys_table {
@@ -37,13 +37,13 @@ struct ws_nsys {
 	uint64_t rows_total;          /* about so many rows will be read */
 	uint64_t default_pid;         /* where a record has none: of the first API call */
 	sqlite3_stmt *string;         /* of a StringIds key */
-	struct ws_id_map string_rows; /* id -> rowid, where id is no primary key */
+	struct ws_map string_rows;    /* id -> rowid, where id is no primary key */
 	int strings_by_row;
-	struct ws_id_map strings;        /* id -> string id of the trace */
-	struct ws_id_map domains;        /* pid and domainId -> string id of the trace */
-	struct ws_id_map payloads;       /* of our own exports: id there -> payload of the trace */
-	struct ws_id_map event_payloads; /* eventId -> payload of the trace */
-	struct ws_id_map domain_names;   /* pid and string id -> the domain that has it */
+	struct ws_map strings;           /* id -> string id of the trace */
+	struct ws_map domains;           /* pid and domainId -> string id of the trace */
+	struct ws_map payloads;          /* of our own exports: id there -> payload of the trace */
+	struct ws_map event_payloads;    /* eventId -> payload of the trace */
+	struct ws_map domain_names;      /* pid and string id -> the domain that has it */
 	uint64_t places;                 /* bits above pid and tid of a global id: one machine */
 	int several_places;
 };

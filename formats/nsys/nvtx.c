@@ -56,7 +56,7 @@ static enum ws_status name_domain(const struct ws_nsys_rows *r, uint64_t key, st
 
 	WS_FORWARD(ws_import_text(n->out, name, id, err));
 	taken = ws_nsys_pid(r, WS_NSYS_NVTX_globalTid) << 40 ^ *id;
-	if (!*id || ws_id_map_get(&n->domain_names, taken)) {
+	if (!*id || ws_map_get(&n->domain_names, taken)) {
 		if (name.len > 200)
 			name.len = 200;
 		len = snprintf(text, sizeof(text), *id ? "%.*s (%llu)" : "%.*sdomain %llu",
@@ -64,8 +64,8 @@ static enum ws_status name_domain(const struct ws_nsys_rows *r, uint64_t key, st
 		               (unsigned long long)number);
 		WS_FORWARD(ws_import_text(n->out, (struct ws_bytes){text, (size_t)len}, id, err));
 	}
-	WS_FORWARD(ws_id_map_put(&n->domain_names, taken, key, err));
-	return ws_id_map_put(&n->domains, key, *id, err);
+	WS_FORWARD(ws_map_add(&n->domain_names, taken, key, err));
+	return ws_map_add(&n->domains, key, *id, err);
 }
 
 /* Names of domains stand in events of their own; the earliest wins. */
@@ -81,7 +81,7 @@ static enum ws_status read_domains(struct ws_nsys *n, struct ws_err *err)
 		struct ws_bytes name = ws_nsys_bytes(&rows, WS_NSYS_NVTX_text);
 		uint64_t id, key = domain_key(&rows);
 
-		if (ws_id_map_get(&n->domains, key))
+		if (ws_map_get(&n->domains, key))
 			continue;
 		if (!name.len)
 			name = ws_nsys_string_bytes(&rows, WS_NSYS_NVTX_textId);
@@ -94,7 +94,7 @@ static enum ws_status read_domains(struct ws_nsys *n, struct ws_err *err)
 static enum ws_status domain_of(const struct ws_nsys_rows *r, uint64_t *id, struct ws_err *err)
 {
 	uint64_t key = domain_key(r);
-	const uint64_t *known = ws_id_map_get(&r->n->domains, key);
+	const uint64_t *known = ws_map_get(&r->n->domains, key);
 
 	*id = known ? *known : 0;
 	if (known || !ws_nsys_u64(r, WS_NSYS_NVTX_domainId))
@@ -117,7 +117,7 @@ static enum ws_status payload(const struct ws_nsys_rows *r, uint64_t *id, struct
 	};
 
 	const uint64_t *own =
-	        ws_id_map_get(&r->n->event_payloads, ws_nsys_u64(r, WS_NSYS_NVTX_eventId));
+	        ws_map_get(&r->n->event_payloads, ws_nsys_u64(r, WS_NSYS_NVTX_eventId));
 
 	*id = own ? *own : 0;
 	if (own)

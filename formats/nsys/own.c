@@ -11,8 +11,8 @@
 struct own {
 	struct ws_nsys *n;
 	const struct ws_kind_def *def;
-	struct ws_id_map schemas; /* payload schemas that there are */
-	struct ws_id_map ops;     /* op_config of the table -> of the trace */
+	struct ws_map schemas; /* payload schemas that there are */
+	struct ws_map ops;     /* op_config of the table -> of the trace */
 };
 
 static enum ws_status open_table(struct ws_nsys *n, const struct ws_kind_def *def,
@@ -54,7 +54,7 @@ static enum ws_status follow(struct own *own, const struct ws_ref_column *ref, u
 
 	if (ref->target == WS_KIND_DEVICE)
 		return ws_import_device_used(own->n->out, *id, err);
-	known = ws_id_map_get(ref->target == WS_KIND_OP_CONFIG ? &own->ops : &own->schemas, *id);
+	known = ws_map_get(ref->target == WS_KIND_OP_CONFIG ? &own->ops : &own->schemas, *id);
 	*ok &= known != NULL;
 	if (known)
 		*id = *known;
@@ -142,7 +142,7 @@ static enum ws_status put_payload(struct own *own, const struct ws_row_payload *
 
 	WS_FORWARD(ws_trace_writer_intern_payload(own->n->out->w, row->schema, row->bytes.ptr,
 	                                          row->bytes.len, &id, err));
-	return ws_id_map_put(&own->n->payloads, row->id, id, err);
+	return ws_map_add(&own->n->payloads, row->id, id, err);
 }
 
 /* Rows whose id must be counted, or must be the only one, or that an import has of its own. */
@@ -158,15 +158,15 @@ static enum ws_status put_row(struct own *own, void *row, struct ws_err *err)
 		return put_payload(own, row, err);
 	case WS_KIND_PAYLOAD_SCHEMA:
 		id = ((const struct ws_row_payload_schema *)row)->id;
-		if (ws_id_map_get(&own->schemas, id))
+		if (ws_map_get(&own->schemas, id))
 			return WS_OK;
-		WS_FORWARD(ws_id_map_put(&own->schemas, id, id, err));
+		WS_FORWARD(ws_map_add(&own->schemas, id, id, err));
 		break;
 	case WS_KIND_OP_CONFIG:
-		if (ws_id_map_get(&own->ops, op->id))
+		if (ws_map_get(&own->ops, op->id))
 			return WS_OK;
 		id = own->ops.n + 1;
-		WS_FORWARD(ws_id_map_put(&own->ops, op->id, id, err));
+		WS_FORWARD(ws_map_add(&own->ops, op->id, id, err));
 		op->id = id;
 		break;
 	case WS_KIND_META:
@@ -218,12 +218,12 @@ static enum ws_status import_nvtx_payloads(struct ws_nsys *n, struct ws_err *err
 		return WS_OK;
 	while (status == WS_OK && ws_nsys_next(&rows)) {
 		const uint64_t *payload =
-		        ws_id_map_get(&n->payloads, (uint64_t)sqlite3_column_int64(rows.stmt, 1));
+		        ws_map_get(&n->payloads, (uint64_t)sqlite3_column_int64(rows.stmt, 1));
 
 		if (payload)
-			status = ws_id_map_put(&n->event_payloads,
-			                       (uint64_t)sqlite3_column_int64(rows.stmt, 0),
-			                       *payload, err);
+			status = ws_map_add(&n->event_payloads,
+			                    (uint64_t)sqlite3_column_int64(rows.stmt, 0), *payload,
+			                    err);
 		else
 			n->out->lost[WS_LOST_import_missing_field]++;
 	}
@@ -245,7 +245,7 @@ enum ws_status ws_nsys_import_own(struct ws_nsys *n, struct ws_err *err)
 		own.def = ws_schema_kind(kinds[i]);
 		status = import_kind(&own, err);
 	}
-	ws_id_map_free(&own.schemas);
-	ws_id_map_free(&own.ops);
+	ws_map_free(&own.schemas);
+	ws_map_free(&own.ops);
 	return status == WS_OK ? import_nvtx_payloads(n, err) : status;
 }

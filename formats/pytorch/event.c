@@ -4,6 +4,7 @@
  */
 #include <stdlib.h>
 
+#include "formats/base/grow.h"
 #include "formats/pytorch/pytorch.h"
 #include "formats/op_cost/op_cost.h"
 
@@ -63,14 +64,7 @@ static enum ws_status on_annotation(struct ws_pytorch *p, const struct ws_pytorc
 	WS_FORWARD(ws_pytorch_host_event(p, e, err));
 	WS_FORWARD(ws_pytorch_thread(p, e, &r.thread, err));
 	WS_FORWARD(ws_pytorch_text(p, &e->name, &r.name, err));
-	if (p->nranges == p->ranges_cap) {
-		size_t cap = p->ranges_cap ? p->ranges_cap * 2 : 256;
-		void *grown = reallocarray(p->ranges, cap, sizeof(*p->ranges));
-
-		WS_FAIL_IF(!grown, err, NO_MEMORY, "no memory for %zu annotations", cap);
-		p->ranges = grown;
-		p->ranges_cap = cap;
-	}
+	WS_FORWARD(WS_GROW(p->ranges, p->nranges + 1, p->ranges_cap, err));
 	p->ranges[p->nranges++] = r;
 	return WS_OK;
 }
@@ -198,14 +192,7 @@ static enum ws_status flow_of(struct ws_pytorch *p, uint64_t id, struct ws_flow_
 	uint64_t at = ws_strtab_find(&p->flow_ids, &id, sizeof(id));
 
 	if (!at) {
-		if (p->nflows == p->flows_cap) {
-			size_t cap = p->flows_cap ? p->flows_cap * 2 : 1024;
-			void *grown = reallocarray(p->flows, cap, sizeof(*p->flows));
-
-			WS_FAIL_IF(!grown, err, NO_MEMORY, "no memory for %zu links", cap);
-			p->flows = grown;
-			p->flows_cap = cap;
-		}
+		WS_FORWARD(WS_GROW(p->flows, p->nflows + 1, p->flows_cap, err));
 		WS_FORWARD(ws_strtab_add(&p->flow_ids, &id, sizeof(id), &at, err));
 		p->flows[p->nflows++] = (struct ws_flow_end){0};
 	}

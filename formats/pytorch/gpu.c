@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "formats/pytorch/pytorch.h"
+#include "formats/base/grow.h"
 
 /* --- device work waits for its process --- */
 
@@ -51,14 +52,7 @@ static enum ws_status gpu_row(struct ws_pytorch *p, struct ws_gpu_row *g, struct
 		WS_FORWARD(ws_pytorch_put_waiting(p, err));
 		return put_gpu_row(p, g, err);
 	}
-	if (p->nwaiting == p->waiting_cap) {
-		size_t cap = p->waiting_cap ? p->waiting_cap * 2 : 1024;
-		void *grown = reallocarray(p->waiting, cap, sizeof(*p->waiting));
-
-		WS_FAIL_IF(!grown, err, NO_MEMORY, "no memory for %zu device records", cap);
-		p->waiting = grown;
-		p->waiting_cap = cap;
-	}
+	WS_FORWARD(WS_GROW(p->waiting, p->nwaiting + 1, p->waiting_cap, err));
 	p->waiting[p->nwaiting++] = *g;
 	return WS_OK;
 }

@@ -6,7 +6,7 @@
 
 #include "formats/codec/block.h"
 #include "formats/codec/encodings.h"
-#include "formats/base/idset.h"
+#include "formats/base/map.h"
 #include "formats/schema/references.h"
 #include "formats/trace/internal.h"
 #include "formats/trace/map.h"
@@ -15,6 +15,13 @@
 	_Static_assert(WS_NCOLS_##name <= 64, "described[] has a bit for each column");
 WS_KIND_LIST(K)
 #undef K
+
+/* Ids that mostly are 1, 2, 3 and so on: those need no memory. */
+struct id_set {
+	uint64_t dense; /* 1..dense are in the set */
+	uint64_t highest;
+	struct ws_map others;
+};
 
 struct check {
 	struct ws_trace_reader *reader;
@@ -32,7 +39,7 @@ struct check {
 	uint64_t *v;
 	struct ws_bytes *b;
 
-	struct ws_idset defined[WS_KIND_END]; /* ids of each dictionary so far */
+	struct id_set defined[WS_KIND_END];   /* ids of each dictionary so far */
 	uint64_t described[WS_KIND_END];      /* bit p: the file says it has column p */
 	int is_described;                     /* it says so at all */
 };
@@ -55,23 +62,39 @@ static void count_finding(void *ctx, const struct ws_finding *finding)
 
 /* --- ids --- */
 
+static bool has_id(const struct id_set *set, uint64_t id)
+{
+	return (id && id <= set->dense) || ws_map_get(&set->others, id);
+}
+
+static enum ws_status add_id(struct id_set *set, uint64_t id, struct ws_err *err)
+{
+	if (id > set->highest)
+		set->highest = id;
+	if (!id || id > set->dense + 1)
+		return ws_map_put(&set->others, id, 1, err);
+	if (id == set->dense + 1)
+		set->dense = id;
+	return WS_OK;
+}
+
 static enum ws_status check_ids(struct check *c, const struct ws_block_view *view,
                                 const struct ws_id_column *column, struct ws_err *err)
 {
-	struct ws_idset *set = &c->defined[view->header.kind];
+	struct id_set *set = &c->defined[view->header.kind];
 	uint64_t missing = 0, repeated = 0, first_missing = 0, first_repeated = 0;
 	char label[WS_BLOCK_LABEL_BYTES];
 
 	for (uint32_t i = 0; i < view->header.rows; i++) {
 		uint64_t id = c->v[i], next = set->highest + 1;
 
-		if (!column->may_repeat && ws_idset_has(set, id) && !repeated++)
+		if (!column->may_repeat && has_id(set, id) && !repeated++)
 			first_repeated = id;
 		if (column->counted && id > next) {
 			first_missing = missing ? first_missing : next;
 			missing += id - next;
 		}
-		WS_FORWARD(ws_idset_add(set, id, err));
+		WS_FORWARD(add_id(set, id, err));
 	}
 	ws_block_label(label, view->header.kind, view->offset);
 	if (missing)
@@ -90,7 +113,7 @@ static enum ws_status check_ids(struct check *c, const struct ws_block_view *vie
 static void check_refs(struct check *c, const struct ws_block_view *view,
                        const struct ws_ref_column *ref)
 {
-	const struct ws_idset *set = &c->defined[ref->target];
+	const struct id_set *set = &c->defined[ref->target];
 	uint64_t dangling = 0, first_id = 0;
 	char label[WS_BLOCK_LABEL_BYTES];
 	uint32_t first_row = 0;
@@ -98,7 +121,7 @@ static void check_refs(struct check *c, const struct ws_block_view *view,
 	for (uint32_t i = 0; i < view->header.rows; i++) {
 		uint64_t id = c->v[i];
 
-		if ((id == 0 && ref->zero_is_none) || ws_idset_has(set, id))
+		if ((id == 0 && ref->zero_is_none) || has_id(set, id))
 			continue;
 		if (!dangling++) {
 			first_row = i;
@@ -402,7 +425,7 @@ enum ws_status ws_trace_check_mem(const void *data, size_t size, ws_finding_fn f
 	status = check_all(&c, err);
 
 	for (unsigned kind = 0; kind < WS_KIND_END; kind++)
-		ws_idset_free(&c.defined[kind]);
+		ws_map_free(&c.defined[kind].others);
 	ws_zframe_decoder_free(c.z);
 	ws_buf_free(&c.scratch);
 	ws_buf_free(&c.blob_bytes);

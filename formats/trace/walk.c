@@ -6,6 +6,7 @@
 
 #include "formats/base/bytes.h"
 #include "formats/base/checksum.h"
+#include "formats/base/grow.h"
 
 void ws_finding_emit(ws_finding_fn fn, void *ctx, enum ws_finding_level level, uint64_t offset,
                      const char *fmt, ...)
@@ -73,14 +74,7 @@ static size_t resync(const struct ws_walk *w, size_t pos, size_t end)
 static enum ws_status keep_block(struct ws_walk *w, size_t pos, const struct ws_block_header *h,
                                  struct ws_err *err)
 {
-	if (w->nblocks == w->cap) {
-		size_t cap = w->cap ? w->cap * 2 : 64;
-		struct ws_block_info *blocks = realloc(w->blocks, cap * sizeof(*blocks));
-
-		WS_FAIL_IF(!blocks, err, NO_MEMORY, "out of memory for a list of %zu blocks", cap);
-		w->blocks = blocks;
-		w->cap = cap;
-	}
+	WS_FORWARD(WS_GROW(w->blocks, w->nblocks + 1, w->cap, err));
 	w->blocks[w->nblocks++] = (struct ws_block_info){
 	        .offset = pos,
 	        .size = h->body_size + WS_BLOCK_HEADER_BYTES,

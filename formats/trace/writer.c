@@ -9,6 +9,7 @@
 #include "formats/trace/internal.h"
 #include "formats/trace/map.h"
 #include "formats/trace/reader.h"
+#include "formats/base/grow.h"
 
 #define DEFAULT_ZSTD_LEVEL 1
 
@@ -65,15 +66,7 @@ static enum ws_status check_open(const struct ws_trace_writer *w, struct ws_err 
 static enum ws_status note_block(struct ws_trace_writer *w, const struct ws_row_index *row,
                                  struct ws_err *err)
 {
-	if (w->nblocks == w->blocks_cap) {
-		size_t cap = w->blocks_cap ? w->blocks_cap * 2 : 64;
-		struct ws_row_index *blocks = realloc(w->blocks, cap * sizeof(*blocks));
-
-		WS_FAIL_IF(!blocks, err, NO_MEMORY, "out of memory for an index of %zu blocks",
-		           cap);
-		w->blocks = blocks;
-		w->blocks_cap = cap;
-	}
+	WS_FORWARD(WS_GROW(w->blocks, w->nblocks + 1, w->blocks_cap, err));
 	w->blocks[w->nblocks++] = *row;
 	return WS_OK;
 }

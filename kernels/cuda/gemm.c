@@ -8,9 +8,9 @@
 #include <stdlib.h>
 
 #include "kernels/cuda/cuda.h"
+#include "formats/base/grow.h"
 
-#define CANDIDATES   8 /* that cuBLASLt is asked for */
-#define SHAPES_GROWN 32
+#define CANDIDATES 8 /* that cuBLASLt is asked for */
 
 /* What tells one product from another. */
 struct shape {
@@ -30,7 +30,8 @@ struct choice {
 
 struct ws_cuda_gemms {
 	struct choice *choices;
-	int count, capacity;
+	int count;
+	size_t capacity;
 };
 
 /* Shapes are compared as bytes: those between the fields are 0 too. */
@@ -287,15 +288,7 @@ static enum ws_status add_shape(struct ws_cuda *cuda, const struct shape *shape,
 	struct choice *choice;
 	enum ws_status status;
 
-	if (gemms->count == gemms->capacity) {
-		int capacity = gemms->capacity + SHAPES_GROWN;
-		struct choice *bigger =
-		        realloc(gemms->choices, (size_t)capacity * sizeof(*gemms->choices));
-
-		WS_FAIL_IF(!bigger, err, NO_MEMORY, "no memory for the choice of algorithms");
-		gemms->choices = bigger;
-		gemms->capacity = capacity;
-	}
+	WS_FORWARD(WS_GROW(gemms->choices, (size_t)gemms->count + 1, gemms->capacity, err));
 	choice = &gemms->choices[gemms->count++];
 	memset(choice, 0, sizeof(*choice));
 	memcpy(&choice->shape, shape, sizeof(*shape));

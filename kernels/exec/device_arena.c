@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "formats/base/grow.h"
+
 /* Rounded up to the alignment; 0: too large for that. */
 static uint64_t place_bytes(uint64_t size_bytes)
 {
@@ -16,9 +18,7 @@ enum ws_status ws_device_arena_open(struct ws_device_arena *arena, uint64_t size
                                     struct ws_err *err)
 {
 	memset(arena, 0, sizeof(*arena));
-	arena->gap_capacity = 64;
-	arena->gaps = malloc(arena->gap_capacity * sizeof(*arena->gaps));
-	WS_FAIL_IF(!arena->gaps, err, NO_MEMORY, "no memory to keep account of device memory");
+	WS_FORWARD(WS_GROW(arena->gaps, 1, arena->gap_capacity, err));
 	arena->size_bytes = size_bytes / WS_DEVICE_ALIGN * WS_DEVICE_ALIGN;
 	if (arena->size_bytes)
 		arena->gaps[arena->gap_count++] = (struct ws_device_gap){0, arena->size_bytes};
@@ -87,15 +87,7 @@ static size_t gap_after(const struct ws_device_arena *arena, uint64_t offset)
 static enum ws_status insert_gap(struct ws_device_arena *arena, size_t at,
                                  struct ws_device_gap gap, struct ws_err *err)
 {
-	if (arena->gap_count == arena->gap_capacity) {
-		struct ws_device_gap *bigger = realloc(
-		        arena->gaps, 2 * arena->gap_capacity * sizeof(*arena->gaps));
-
-		WS_FAIL_IF(!bigger, err, NO_MEMORY,
-		           "no memory to keep account of device memory");
-		arena->gaps = bigger;
-		arena->gap_capacity *= 2;
-	}
+	WS_FORWARD(WS_GROW(arena->gaps, arena->gap_count + 1, arena->gap_capacity, err));
 	memmove(&arena->gaps[at + 1], &arena->gaps[at],
 	        (arena->gap_count - at) * sizeof(*arena->gaps));
 	arena->gaps[at] = gap;

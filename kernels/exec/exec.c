@@ -2,6 +2,7 @@
 
 #include "kernels/exec/init.h"
 #include "kernels/exec/memory_plan.h"
+#include "formats/base/grow.h"
 
 /* Ops of a phase from one read by the host to the next, as the backend recorded them. */
 struct stretch {
@@ -17,11 +18,13 @@ struct ws_exec {
 	uint64_t told_bytes;      /* the device_memory_bytes last told */
 	uint64_t told_peak_bytes; /* likewise the peak */
 	struct ws_scope **scopes; /* open NVTX ranges of the phase, outermost first */
-	int scope_depth, scope_capacity;
+	int scope_depth;
+	size_t scope_capacity;
 	int64_t skipped; /* ops of the last phase that were not run */
 	int64_t begun;   /* steps */
 	struct stretch *stretches;
 	int stretch_count;
+	size_t stretch_capacity;
 };
 
 static enum ws_status tensor_alloc(struct ws_exec *exec, struct ws_tensor *t, struct ws_err *err)
@@ -206,14 +209,7 @@ static enum ws_status enter_scope(struct ws_exec *exec, struct ws_scope *target,
 	int depth = target ? target->depth + 1 : 0, same = 0;
 	struct ws_scope *scope = target;
 
-	if (depth > exec->scope_capacity) {
-		struct ws_scope **bigger =
-		        realloc(exec->scopes, (size_t)depth * sizeof(*exec->scopes));
-
-		WS_FAIL_IF(!bigger, err, NO_MEMORY, "no memory to run a graph");
-		exec->scopes = bigger;
-		exec->scope_capacity = depth;
-	}
+	WS_FORWARD(WS_GROW(exec->scopes, (size_t)depth, exec->scope_capacity, err));
 	while (scope && scope->depth >= exec->scope_depth)
 		scope = scope->parent;
 	while (scope && exec->scopes[scope->depth] != scope)
@@ -341,11 +337,8 @@ static enum ws_status walk_ops(struct ws_exec *exec, int first, int end, enum wa
 
 static enum ws_status add_stretch(struct ws_exec *exec, struct stretch stretch, struct ws_err *err)
 {
-	struct stretch *bigger = realloc(exec->stretches, ((size_t)exec->stretch_count + 1) *
-	                                                          sizeof(*exec->stretches));
-
-	WS_FAIL_IF(!bigger, err, NO_MEMORY, "no memory to record a step");
-	exec->stretches = bigger;
+	WS_FORWARD(WS_GROW(exec->stretches, (size_t)exec->stretch_count + 1, exec->stretch_capacity,
+	                   err));
 	exec->stretches[exec->stretch_count++] = stretch;
 	return WS_OK;
 }

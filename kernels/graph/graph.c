@@ -2,51 +2,23 @@
 
 #include <stdio.h>
 
+#include "formats/base/grow.h"
 #include "kernels/graph/cost.h"
 
 /* --- memory ---------------------------------------------------------------------- */
 
-struct ws_arena {
-	struct ws_arena *next;
-	size_t used, size;
-	max_align_t data[];
-};
-
-#define ARENA_BYTES ((size_t)64 * 1024)
-
 void *ws_graph_alloc(struct ws_graph *graph, size_t size)
 {
-	struct ws_arena *arena = graph->arena;
-	size_t rounded = (size + sizeof(max_align_t) - 1) / sizeof(max_align_t);
-	char *p;
+	void *p = ws_arena_alloc(&graph->arena, size);
 
-	rounded *= sizeof(max_align_t);
-	if (!arena || arena->size - arena->used < rounded) {
-		size_t room = rounded > ARENA_BYTES ? rounded : ARENA_BYTES;
-
-		arena = calloc(1, sizeof(*arena) + room);
-		if (!arena)
-			return ws_graph_fail(graph, WS_NO_MEMORY, "no memory for the graph");
-		arena->size = room;
-		arena->next = graph->arena;
-		graph->arena = arena;
-	}
-	p = (char *)arena->data + arena->used;
-	arena->used += rounded;
-	return p;
+	return p ? p : ws_graph_fail(graph, WS_NO_MEMORY, "no memory for the graph");
 }
 
 static const char *graph_vtext(struct ws_graph *graph, const char *fmt, va_list ap)
 {
-	char text[256], *copy;
-	int n = vsnprintf(text, sizeof(text), fmt, ap);
+	const char *text = ws_arena_vformat(&graph->arena, fmt, ap);
 
-	if (n < 0 || (size_t)n >= sizeof(text))
-		return ws_graph_fail(graph, WS_BUG, "a name of %d characters", n);
-	copy = ws_graph_alloc(graph, (size_t)n + 1);
-	if (copy)
-		memcpy(copy, text, (size_t)n + 1);
-	return copy;
+	return text ? text : ws_graph_fail(graph, WS_NO_MEMORY, "no memory for the graph");
 }
 
 const char *ws_graph_text(struct ws_graph *graph, const char *fmt, ...)
@@ -60,23 +32,10 @@ const char *ws_graph_text(struct ws_graph *graph, const char *fmt, ...)
 	return text;
 }
 
-/* Room for one more pointer in a growing array. */
-static bool grow(struct ws_graph *graph, void *array, int count, int *capacity)
-{
-	void **old, **bigger;
-
-	if (count < *capacity)
-		return true;
-	memcpy(&old, array, sizeof(old));
-	bigger = realloc(old, (size_t)(*capacity ? *capacity * 2 : 256) * sizeof(*bigger));
-	if (!bigger) {
-		ws_graph_fail(graph, WS_NO_MEMORY, "no memory for the graph");
-		return false;
-	}
-	memcpy(array, &bigger, sizeof(bigger));
-	*capacity = *capacity ? *capacity * 2 : 256;
-	return true;
-}
+/* Room for one more in a growing array of the graph. */
+#define GROW(graph, array, count, capacity)                                     \
+	(WS_GROW((graph)->array, (size_t)(graph)->count + 1, (graph)->capacity, \
+	         (graph)->err.status ? NULL : &(graph)->err) == WS_OK)
 
 enum ws_status ws_graph_create(const struct ws_precision *precision, struct ws_graph **graph,
                                struct ws_err *err)
@@ -94,12 +53,7 @@ void ws_graph_destroy(struct ws_graph *graph)
 {
 	if (!graph)
 		return;
-	while (graph->arena) {
-		struct ws_arena *next = graph->arena->next;
-
-		free(graph->arena);
-		graph->arena = next;
-	}
+	ws_arena_free(&graph->arena);
 	free(graph->ops);
 	free(graph->tensors);
 	free(graph);
@@ -230,8 +184,7 @@ struct ws_tensor *ws_graph_tensor(struct ws_graph *graph, const char *name, enum
 {
 	struct ws_tensor *t;
 
-	if (graph->err.status != WS_OK ||
-	    !grow(graph, &graph->tensors, graph->tensor_count, &graph->tensor_capacity))
+	if (graph->err.status != WS_OK || !GROW(graph, tensors, tensor_count, tensor_capacity))
 		return NULL;
 	t = ws_graph_alloc(graph, sizeof(*t));
 	if (!t)
@@ -365,8 +318,7 @@ struct ws_tensor *ws_graph_append(struct ws_graph *graph, const struct ws_op *op
 {
 	struct ws_op *copy;
 
-	if (graph->err.status != WS_OK ||
-	    !grow(graph, &graph->ops, graph->op_count, &graph->op_capacity))
+	if (graph->err.status != WS_OK || !GROW(graph, ops, op_count, op_capacity))
 		return NULL;
 	if (!graph->scope)
 		return ws_graph_fail(graph, WS_BUG, "an op before the first phase");

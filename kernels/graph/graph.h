@@ -9,7 +9,7 @@
 #ifndef WS_KERNELS_GRAPH_GRAPH_H
 #define WS_KERNELS_GRAPH_GRAPH_H
 
-#include "formats/base/status.h"
+#include "formats/base/arena.h"
 #include "kernels/graph/op.h"
 
 /* A dtype mode: precision.def. */
@@ -55,24 +55,24 @@ struct ws_scope {
 	enum wsnvtx_op_kind outer_kind; /* to restore when it ends */
 };
 
-struct ws_arena; /* of a graph: everything below it is freed with it */
-
 struct ws_graph {
 	struct ws_precision precision;
 	bool autocast;         /* builders insert casts; off in backward and optimizer */
 	enum ws_fusion fusion; /* set before building; none at first */
 	enum ws_attention_mode attention; /* the same; eager at first */
 	struct ws_op **ops;
-	int op_count, op_capacity;
+	int op_count;
+	size_t op_capacity;
 	struct ws_tensor **tensors;
-	int tensor_count, tensor_capacity;
+	int tensor_count;
+	size_t tensor_capacity;
 	struct ws_scope *scope; /* the innermost open one */
 	struct ws_scope *backward_root;
 	int layer;                /* of what is appended next; -1 outside the layers */
 	enum wsnvtx_op_kind kind; /* payload kind of ops that have none of their own */
 	struct ws_tensor *unless; /* of ops: op.h */
 
-	struct ws_arena *arena;
+	struct ws_arena arena;
 	struct ws_err err; /* the first; status WS_OK while none */
 };
 

@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "recorder/drain/private.h"
+#include "formats/base/grow.h"
 
 /* --- records that wait --- */
 
@@ -39,15 +40,8 @@ static int hold(struct ws_held_records *list, uint32_t thread, const struct ws_r
 
 	if (list->n == MAX_HELD)
 		return 0;
-	if (list->n == list->size) {
-		size_t n = list->size ? list->size * 2 : 16;
-		struct held *records = realloc(list->records, n * sizeof(*records));
-
-		if (!records)
-			return 0;
-		list->records = records;
-		list->size = n;
-	}
+	if (WS_GROW(list->records, list->n + 1, list->size, NULL) != WS_OK)
+		return 0;
 	h = &list->records[list->n];
 	*h = (struct held){malloc(size), size, thread, ev->domain, ev->range, ev->head.time_ns};
 	if (!h->bytes)
@@ -88,17 +82,11 @@ static void release_pushes(struct ws_drain *d, uint32_t thread)
 
 static struct ws_held_records *held_of(struct ws_capture_filter *f, uint32_t thread)
 {
-	size_t n = (size_t)thread * 2 + 16;
-	struct ws_held_records *held;
+	size_t before = f->nheld;
 
-	if (thread < f->nheld)
-		return &f->held[thread];
-	held = realloc(f->held, n * sizeof(*held));
-	if (!held)
+	if (WS_GROW(f->held, (size_t)thread + 1, f->nheld, NULL) != WS_OK)
 		return NULL;
-	memset(held + f->nheld, 0, (n - f->nheld) * sizeof(*held));
-	f->held = held;
-	f->nheld = n;
+	memset(f->held + before, 0, (f->nheld - before) * sizeof(*f->held));
 	return &f->held[thread];
 }
 

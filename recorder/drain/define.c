@@ -5,6 +5,7 @@
 #include "kernels/nvtx/warpsheet_nvtx.h"
 #include "recorder/drain/activity.h"
 #include "recorder/drain/private.h"
+#include "formats/base/grow.h"
 
 #define MAX_THREADS (1u << 24)
 
@@ -94,17 +95,11 @@ static int define_process(struct ws_drain *d, const struct def *def)
 /* Make place for a thread of this id. 0: no memory. */
 static int reach_thread(struct ws_drain *d, uint64_t id)
 {
-	size_t n = (size_t)id * 2;
-	struct ws_drain_thread *threads;
+	size_t before = d->nthreads;
 
-	if (id < d->nthreads)
-		return 1;
-	threads = realloc(d->threads, n * sizeof(*threads));
-	if (!threads)
+	if (WS_GROW(d->threads, (size_t)id + 1, d->nthreads, NULL) != WS_OK)
 		return 0;
-	memset(threads + d->nthreads, 0, (n - d->nthreads) * sizeof(*threads));
-	d->threads = threads;
-	d->nthreads = n;
+	memset(d->threads + before, 0, (d->nthreads - before) * sizeof(*d->threads));
 	return 1;
 }
 
@@ -174,15 +169,8 @@ static int keep_name(struct ws_drain *d, const struct ws_def_thread *who, struct
 	for (i = 0; i < d->nnames; i++)
 		if (d->names[i].pid == who->pid && d->names[i].tid == who->tid)
 			break;
-	if (i == d->names_cap) {
-		size_t cap = d->names_cap ? d->names_cap * 2 : 16;
-		struct ws_drain_thread_name *names = realloc(d->names, cap * sizeof(*names));
-
-		if (!names)
-			return 0;
-		d->names = names;
-		d->names_cap = cap;
-	}
+	if (WS_GROW(d->names, i + 1, d->names_cap, NULL) != WS_OK)
+		return 0;
 	if (i == d->nnames)
 		d->nnames++;
 	d->names[i] = (struct ws_drain_thread_name){who->pid, who->tid, name};

@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 
+#include "formats/base/grow.h"
+
 void ws_window_init(struct ws_window *w, int64_t begin_ns, int64_t duration_ns, int has_ranges)
 {
 	*w = (struct ws_window){
@@ -35,17 +37,10 @@ int ws_window_begin_range(struct ws_window *w, int64_t time_ns)
 		w->ranges[w->nranges - 1].end_ns = INT64_MAX;
 		return 1;
 	}
-	if (w->nranges == w->size) {
-		size_t size = w->size ? w->size * 2 : 64;
-		struct ws_window_range *ranges = realloc(w->ranges, size * sizeof(*ranges));
-
-		if (!ranges) {
-			if (w->nranges)
-				w->ranges[w->nranges - 1].end_ns = INT64_MAX;
-			return 0;
-		}
-		w->ranges = ranges;
-		w->size = size;
+	if (WS_GROW(w->ranges, w->nranges + 1, w->size, NULL) != WS_OK) {
+		if (w->nranges)
+			w->ranges[w->nranges - 1].end_ns = INT64_MAX;
+		return 0;
 	}
 	w->ranges[w->nranges++] = (struct ws_window_range){time_ns, INT64_MAX};
 	return 1;

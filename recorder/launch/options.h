@@ -2,6 +2,7 @@
 #ifndef WS_RECORDER_LAUNCH_OPTIONS_H
 #define WS_RECORDER_LAUNCH_OPTIONS_H
 
+#include <stdbool.h>
 #include <stdio.h>
 
 #include "recorder/launch/launcher.h"
@@ -16,12 +17,12 @@ struct ws_record_command {
 	int nrest;
 	char **capture_options; /* as given, NULL-terminated: part of the provenance */
 	int ncapture_options;
-	int require_gpu, merge, help, version;
+	bool require_gpu, merge, help, version;
 };
 
 /*
  * Parse argv; strings stay where they are. USAGE says which argument is wrong.
- * Free with ws_record_command_release() in any case.
+ * With --help nothing else is looked at. Free with ws_record_command_release() in any case.
  */
 enum ws_status ws_record_command_parse(struct ws_record_command *cmd, int argc, char **argv,
                                        struct ws_err *err);

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "formats/base/status.h"
+#include "formats/base/map.h"
 
 /* No row, no range, no node: an absent 32-bit index. */
 #define WS_NONE UINT32_MAX
@@ -27,17 +27,29 @@ enum ws_status ws_order_by(uint32_t *order, const int64_t *key, size_t n, struct
 enum ws_status ws_order_by_u32(uint32_t *order, const uint32_t *key, size_t n, size_t rows,
                                struct ws_err *err);
 
-/* Starts as all zeros; free with ws_idmap_free. */
+/* From ids to rows. All zero is an empty map. Free with ws_idmap_free. */
 struct ws_idmap {
-	uint64_t *keys;
-	uint32_t *values; /* WS_NONE: a free slot */
-	size_t slots;     /* a power of two, or 0 */
-	size_t used;
+	struct ws_map map;
 };
+
 /* WS_NONE when the key is absent. */
-uint32_t ws_idmap_get(const struct ws_idmap *m, uint64_t key);
-/* Add or replace; value must not be WS_NONE. */
-enum ws_status ws_idmap_put(struct ws_idmap *m, uint64_t key, uint32_t value, struct ws_err *err);
-void ws_idmap_free(struct ws_idmap *m);
+static inline uint32_t ws_idmap_get(const struct ws_idmap *m, uint64_t key)
+{
+	const uint64_t *row = ws_map_get(&m->map, key);
+
+	return row ? (uint32_t)*row : WS_NONE;
+}
+
+/* Add or replace. */
+static inline enum ws_status ws_idmap_put(struct ws_idmap *m, uint64_t key, uint32_t value,
+                                          struct ws_err *err)
+{
+	return ws_map_put(&m->map, key, value, err);
+}
+
+static inline void ws_idmap_free(struct ws_idmap *m)
+{
+	ws_map_free(&m->map);
+}
 
 #endif

@@ -73,11 +73,12 @@ enum ws_status ws_cmd_check(int argc, char **argv, struct ws_err *err)
 	struct ws_trace_file f;
 	enum ws_status rc;
 	const char *to = NULL;
-	int help = 0, n, done;
+	bool help = false;
+	int n, done;
 	const struct ws_opt opts[] = {
-	        {"repair", 0, WS_OPT_TEXT, "OUT.wtrace", &to,
-	         "write a new trace with every whole block, and a note of\n"
-	         "what was left out"},
+	        WS_OPT("repair", 0, TEXT, "OUT.wtrace", &to,
+	               "write a new trace with every whole block, and a note of\n"
+	               "what was left out"),
 	        WS_OPT_HELP(&help),
 	};
 	const struct ws_arguments a = {

@@ -37,7 +37,8 @@ static void list(void)
 
 enum ws_status ws_cmd_check_feature(int argc, char **argv, struct ws_err *err)
 {
-	int help = 0, n, done;
+	bool help = false;
+	int n, done;
 	const struct ws_opt opts[] = {WS_OPT_HELP(&help)};
 	const struct ws_arguments a = {
 	        "check-feature",

@@ -25,11 +25,8 @@ static const char *command_name(const void *ctx, size_t i)
 
 enum ws_status ws_command_unknown(const char *name, struct ws_err *err)
 {
-	const char *near = ws_opt_nearest(name, command_name, NULL);
-
-	if (near)
-		return WS_FAIL(err, USAGE, "unknown command '%s', did you mean '%s'?", name, near);
-	return WS_FAIL(err, USAGE, "unknown command '%s', see 'warpsheet help'", name);
+	return ws_opt_unknown_name("command", name, command_name, NULL, "see 'warpsheet help'",
+	                           err);
 }
 
 void ws_command_list(FILE *f)
@@ -72,13 +69,10 @@ enum ws_status ws_command_parse(const struct ws_arguments *a, int argc, char **a
                                 int *done, struct ws_err *err)
 {
 	*done = 0;
-	/* --help wins over whatever else is wrong or missing */
-	for (int i = 0; i < argc && strcmp(argv[i], "--") != 0; i++) {
-		if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h")) {
-			print_help(stdout, a);
-			*done = 1;
-			return WS_OK;
-		}
+	if (ws_opt_asks_help(argc, argv)) {
+		print_help(stdout, a);
+		*done = 1;
+		return WS_OK;
 	}
 	WS_FORWARD(ws_opt_parse(a->opts, a->nopts, argc, argv, n, err));
 	WS_FAIL_IF(*n < a->least, err, USAGE, "%s needs %s, see 'warpsheet help %s'", a->command,
@@ -208,9 +202,8 @@ static const char *table_name(const void *ctx, size_t i)
 enum ws_status ws_report_select(const struct ws_report *report, const char *name,
                                 struct ws_report *out, struct ws_table **slot, struct ws_err *err)
 {
-	const char *near;
-	char names[400] = "";
-	size_t len = 0;
+	char names[400] = "there are ";
+	size_t len = strlen(names);
 
 	*out = *report;
 	for (size_t i = 0; i < report->ntables; i++) {
@@ -224,9 +217,5 @@ enum ws_status ws_report_select(const struct ws_report *report, const char *name
 			len += (size_t)snprintf(names + len, sizeof(names) - len, "%s%s",
 			                        i ? ", " : "", report->tables[i]->def->name);
 	}
-	near = ws_opt_nearest(name, table_name, report);
-	if (near)
-		return WS_FAIL(err, USAGE, "no table '%s', did you mean '%s'? There are %s", name,
-		               near, names);
-	return WS_FAIL(err, USAGE, "no table '%s'; there are %s", name, names);
+	return ws_opt_unknown_name("table", name, table_name, report, names, err);
 }

@@ -51,19 +51,12 @@ enum ws_status ws_command_parse(const struct ws_arguments *a, int argc, char **a
                                 int *done, struct ws_err *err);
 
 /* Options that several commands have. */
-#define WS_OPT_HELP(target)                                                 \
-	{                                                                   \
-		"help", 'h', WS_OPT_FLAG, NULL, (target), "print this text" \
-	}
-#define WS_OPT_COLOUR(target)                                                     \
-	{                                                                         \
-		"color", 0, WS_OPT_CHOICE, WS_UI_WHEN_CHOICES, (target),          \
-		        "colour on the terminal (auto: not when NO_COLOR is set)" \
-	}
-#define WS_OPT_NO_PAGER(target)                                                                   \
-	{                                                                                         \
-		"no-pager", 0, WS_OPT_FLAG, NULL, (target), "do not show long output with $PAGER" \
-	}
+#define WS_OPT_HELP(target) WS_OPT("help", 'h', FLAG, NULL, (target), "print this text")
+#define WS_OPT_COLOUR(target)                                    \
+	WS_OPT("color", 0, CHOICE, WS_UI_WHEN_CHOICES, (target), \
+	       "colour on the terminal (auto: not when NO_COLOR is set)")
+#define WS_OPT_NO_PAGER(target) \
+	WS_OPT("no-pager", 0, FLAG, NULL, (target), "do not show long output with $PAGER")
 
 /* --- where tables go: report and diff ------------------------------------------- */
 
@@ -74,7 +67,7 @@ struct ws_destination {
 	const char *path; /* NULL = stdout */
 	int format;       /* enum ws_format, -1 = by the extension of path, else text */
 	int colour;       /* enum ws_ui_when */
-	int no_pager;
+	bool no_pager;
 	int64_t rows; /* of each table as text, 0 = all */
 };
 /* Settle the format. USAGE when path and format do not go together, or CSV has not one table. */

@@ -63,19 +63,20 @@ enum ws_status ws_cmd_diff(int argc, char **argv, struct ws_err *err)
 {
 	struct diff_opts o = {.to = {.format = -1}, .diff = {.threshold_percent = -1}};
 	double threshold = NAN; /* not given */
-	int help = 0, n, done;
+	bool help = false;
+	int n, done;
 	const struct ws_opt opts[] = {
-	        {"output", 'o', WS_OPT_TEXT, "FILE", &o.to.path,
-	         "write to FILE instead of the terminal; its extension\n"
-	         "tells the format: .xlsx, .csv, .json, .md or .txt"},
-	        {"table", 0, WS_OPT_TEXT, "NAME", &o.table, "this table only, of those below"},
-	        {"format", 0, WS_OPT_CHOICE, WS_FORMAT_CHOICES, &o.to.format,
-	         "the format, whatever FILE is called; csv needs --table"},
-	        {"threshold", 0, WS_OPT_REAL, "PCT", &threshold,
-	         "exit with status 1 when B is more than PCT percent\n"
-	         "slower than A, beyond noise"},
-	        {"rows", 0, WS_OPT_INT, "N", &o.to.rows,
-	         "at most N rows of each table as text; 0 = all"},
+	        WS_OPT("output", 'o', TEXT, "FILE", &o.to.path,
+	               "write to FILE instead of the terminal; its extension\n"
+	               "tells the format: .xlsx, .csv, .json, .md or .txt"),
+	        WS_OPT("table", 0, TEXT, "NAME", &o.table, "this table only, of those below"),
+	        WS_OPT("format", 0, CHOICE, WS_FORMAT_CHOICES, &o.to.format,
+	               "the format, whatever FILE is called; csv needs --table"),
+	        WS_OPT("threshold", 0, REAL, "PCT", &threshold,
+	               "exit with status 1 when B is more than PCT percent\n"
+	               "slower than A, beyond noise"),
+	        WS_OPT("rows", 0, INT, "N", &o.to.rows,
+	               "at most N rows of each table as text; 0 = all"),
 	        WS_OPT_COLOUR(&o.to.colour),
 	        WS_OPT_NO_PAGER(&o.to.no_pager),
 	        WS_OPT_HELP(&help),

@@ -225,8 +225,6 @@ static const char *kind_name(const void *ctx, size_t i)
 /* A newer program's kind is known by the file only. */
 static enum ws_status check_kind(const struct dump *d, struct ws_err *err)
 {
-	const char *near;
-
 	if (!d->kind || ws_schema_kind_by_name(d->kind))
 		return WS_OK;
 	for (size_t i = 0; i < ws_trace_reader_block_count(d->r); i++) {
@@ -236,14 +234,11 @@ static enum ws_status check_kind(const struct dump *d, struct ws_err *err)
 		if (name && !strcmp(name, d->kind))
 			return WS_OK;
 	}
-	near = ws_opt_nearest(d->kind, kind_name, NULL);
-	if (near)
-		return WS_FAIL(err, USAGE, "no record kind '%s', did you mean '%s'?", d->kind,
-		               near);
-	return WS_FAIL(err, USAGE, "no record kind '%s', see docs/trace-format.md", d->kind);
+	return ws_opt_unknown_name("record kind", d->kind, kind_name, NULL,
+	                           "docs/trace-format.md lists them", err);
 }
 
-static enum ws_status dump_trace(struct dump *d, int no_pager, struct ws_err *err)
+static enum ws_status dump_trace(struct dump *d, bool no_pager, struct ws_err *err)
 {
 	WS_FORWARD(check_kind(d, err));
 	WS_FORWARD(ws_trace_names_load(&d->names, d->r, err));
@@ -261,9 +256,10 @@ enum ws_status ws_cmd_dump(int argc, char **argv, struct ws_err *err)
 	struct ws_trace_reader *r = NULL;
 	struct ws_trace_file f;
 	struct dump d = {0};
-	int help = 0, no_pager = 0, n, done;
+	bool help = false, no_pager = false;
+	int n, done;
 	const struct ws_opt opts[] = {
-	        {"kind", 0, WS_OPT_TEXT, "NAME", &d.kind, "only records of this kind, e.g. kernel"},
+	        WS_OPT("kind", 0, TEXT, "NAME", &d.kind, "only records of this kind, e.g. kernel"),
 	        WS_OPT_NO_PAGER(&no_pager),
 	        WS_OPT_HELP(&help),
 	};

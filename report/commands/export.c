@@ -217,7 +217,7 @@ static enum ws_status write_csv(const struct ws_trace_reader *r, const char *pat
 struct export_opts {
 	const char *to;
 	int format; /* enum format, -1 = by the extension of `to` */
-	int rollup;
+	bool rollup;
 	int64_t rank; /* -1 = as the trace says */
 };
 
@@ -291,19 +291,20 @@ enum ws_status ws_cmd_export(int argc, char **argv, struct ws_err *err)
 {
 	struct export_opts o = {.format = -1, .rank = -1};
 	struct ws_trace_file f;
-	int help = 0, n, done;
+	bool help = false;
+	int n, done;
 	const struct ws_opt opts[] = {
-	        {"output", 'o', WS_OPT_TEXT, "FILE", &o.to,
-	         "the file or folder to write; its extension tells the\n"
-	         "format: .sqlite, .json or .json.gz; for a folder .csv or\n"
-	         ".parquet"},
-	        {"format", 0, WS_OPT_CHOICE, FORMAT_CHOICES, &o.format,
-	         "the format, whatever FILE is called"},
-	        {"rollup", 0, WS_OPT_FLAG, NULL, &o.rollup,
-	         "parquet: sums and histograms that add up over traces,\n"
-	         "instead of the records"},
-	        {"rank", 0, WS_OPT_INT, "N", &o.rank,
-	         "parquet: into the folder of rank N, whatever the trace says"},
+	        WS_OPT("output", 'o', TEXT, "FILE", &o.to,
+	               "the file or folder to write; its extension tells the\n"
+	               "format: .sqlite, .json or .json.gz; for a folder .csv or\n"
+	               ".parquet"),
+	        WS_OPT("format", 0, CHOICE, FORMAT_CHOICES, &o.format,
+	               "the format, whatever FILE is called"),
+	        WS_OPT("rollup", 0, FLAG, NULL, &o.rollup,
+	               "parquet: sums and histograms that add up over traces,\n"
+	               "instead of the records"),
+	        WS_OPT("rank", 0, INT, "N", &o.rank,
+	               "parquet: into the folder of rank N, whatever the trace says"),
 	        WS_OPT_HELP(&help),
 	};
 	const struct ws_arguments a = {

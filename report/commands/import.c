@@ -49,9 +49,10 @@ enum ws_status ws_cmd_import(int argc, char **argv, struct ws_err *err)
 	struct ws_import_stats *stats;
 	enum ws_status status;
 	const char *to = NULL;
-	int help = 0, n, done;
+	bool help = false;
+	int n, done;
 	const struct ws_opt opts[] = {
-	        {"output", 'o', WS_OPT_TEXT, "FILE", &to, "the trace to write"},
+	        WS_OPT("output", 'o', TEXT, "FILE", &to, "the trace to write"),
 	        WS_OPT_HELP(&help),
 	};
 	const struct ws_arguments a = {

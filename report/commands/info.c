@@ -201,7 +201,8 @@ enum ws_status ws_cmd_info(int argc, char **argv, struct ws_err *err)
 {
 	struct ws_trace_reader *r = NULL;
 	struct ws_trace_file f;
-	int help = 0, n, done;
+	bool help = false;
+	int n, done;
 	const struct ws_opt opts[] = {WS_OPT_HELP(&help)};
 	const struct ws_arguments a = {
 	        "info",

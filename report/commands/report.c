@@ -181,43 +181,43 @@ out:
 static enum ws_status parse_options(int argc, char **argv, struct report_opts *o, int *n, int *done,
                                     struct ws_err *err)
 {
-	int help = 0;
+	bool help = false;
 	const struct ws_opt opts[] = {
-	        {"output", 'o', WS_OPT_TEXT, "FILE", &o->to.path,
-	         "write to FILE instead of the terminal; its extension\n"
-	         "tells the format: .xlsx, .csv, .json, .md or .txt"},
-	        {"table", 0, WS_OPT_TEXT, "NAME", &o->table,
-	         "this table only, of those below; or kernel-trace,\n"
-	         "every execution, which is made only so"},
-	        {"format", 0, WS_OPT_CHOICE, WS_FORMAT_CHOICES, &o->to.format,
-	         "the format, whatever FILE is called; csv needs --table"},
-	        {"nvtx", 0, WS_OPT_TEXT, "PATTERN", &o->filter.nvtx,
-	         "what was launched in ranges whose path matches, e.g.\n"
-	         "'step/forward*'; [domain:]path, with * and ? as in a shell;\n"
-	         "#N or #A..B behind it: these instances only, from 0"},
-	        {"by", 0, WS_OPT_CHOICE, BY_CHOICES, &o->by,
-	         "with --nvtx: what was launched in the ranges, or what ran\n"
-	         "while one of them was open"},
-	        {"steps", 0, WS_OPT_RANGE, "A..B", o->steps,
-	         "measured steps A to B, counted from 0; warm-up is none"},
-	        {"device", 0, WS_OPT_INT, "N", &o->filter.device, "kernels of device N"},
-	        {"stream", 0, WS_OPT_INT, "N", &o->stream, "kernels of stream N"},
-	        {"process", 0, WS_OPT_INT, "PID", &o->process, "what process PID did"},
-	        {"kernel", 0, WS_OPT_TEXT, "REGEX", &o->filter.kernel,
-	         "kernels whose name matches the POSIX regular expression"},
-	        {"time", 0, WS_OPT_TEXT, "A..B", &o->time,
-	         "what overlaps this time from the trace's begin, e.g.\n"
-	         "1.5ms..3ms; units ns (if none is given), us, ms, s"},
-	        {"rules", 0, WS_OPT_TEXT, "FILE", &o->rules_path,
-	         "rules that tell a kernel's class by its name, before\n"
-	         "the built-in ones"},
-	        {"peaks", 0, WS_OPT_TEXT, "FILE", &o->peaks_path,
-	         "peak rates of devices, before the built-in ones"},
-	        {"softmax-flops", 0, WS_OPT_REAL, "N", &o->softmax_flops,
-	         "operations that a softmax counts an element in\n"
-	         "softmax-matmul (default 5)"},
-	        {"rows", 0, WS_OPT_INT, "N", &o->rows,
-	         "at most N rows of each table as text; 0 = all"},
+	        WS_OPT("output", 'o', TEXT, "FILE", &o->to.path,
+	               "write to FILE instead of the terminal; its extension\n"
+	               "tells the format: .xlsx, .csv, .json, .md or .txt"),
+	        WS_OPT("table", 0, TEXT, "NAME", &o->table,
+	               "this table only, of those below; or kernel-trace,\n"
+	               "every execution, which is made only so"),
+	        WS_OPT("format", 0, CHOICE, WS_FORMAT_CHOICES, &o->to.format,
+	               "the format, whatever FILE is called; csv needs --table"),
+	        WS_OPT("nvtx", 0, TEXT, "PATTERN", &o->filter.nvtx,
+	               "what was launched in ranges whose path matches, e.g.\n"
+	               "'step/forward*'; [domain:]path, with * and ? as in a shell;\n"
+	               "#N or #A..B behind it: these instances only, from 0"),
+	        WS_OPT("by", 0, CHOICE, BY_CHOICES, &o->by,
+	               "with --nvtx: what was launched in the ranges, or what ran\n"
+	               "while one of them was open"),
+	        WS_OPT("steps", 0, RANGE, "A..B", o->steps,
+	               "measured steps A to B, counted from 0; warm-up is none"),
+	        WS_OPT("device", 0, INT, "N", &o->filter.device, "kernels of device N"),
+	        WS_OPT("stream", 0, INT, "N", &o->stream, "kernels of stream N"),
+	        WS_OPT("process", 0, INT, "PID", &o->process, "what process PID did"),
+	        WS_OPT("kernel", 0, TEXT, "REGEX", &o->filter.kernel,
+	               "kernels whose name matches the POSIX regular expression"),
+	        WS_OPT("time", 0, TEXT, "A..B", &o->time,
+	               "what overlaps this time from the trace's begin, e.g.\n"
+	               "1.5ms..3ms; units ns (if none is given), us, ms, s"),
+	        WS_OPT("rules", 0, TEXT, "FILE", &o->rules_path,
+	               "rules that tell a kernel's class by its name, before\n"
+	               "the built-in ones"),
+	        WS_OPT("peaks", 0, TEXT, "FILE", &o->peaks_path,
+	               "peak rates of devices, before the built-in ones"),
+	        WS_OPT("softmax-flops", 0, REAL, "N", &o->softmax_flops,
+	               "operations that a softmax counts an element in\n"
+	               "softmax-matmul (default 5)"),
+	        WS_OPT("rows", 0, INT, "N", &o->rows,
+	               "at most N rows of each table as text; 0 = all"),
 	        WS_OPT_COLOUR(&o->to.colour),
 	        WS_OPT_NO_PAGER(&o->to.no_pager),
 	        WS_OPT_HELP(&help),

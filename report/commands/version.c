@@ -2,7 +2,8 @@
 
 enum ws_status ws_cmd_version(int argc, char **argv, struct ws_err *err)
 {
-	int help = 0, n, done;
+	bool help = false;
+	int n, done;
 	const struct ws_opt opts[] = {WS_OPT_HELP(&help)};
 	const struct ws_arguments a = {
 	        "version", "Prints the version of this program.", opts, 1, 0, 0, NULL,

@@ -6,6 +6,7 @@
 #include "report/export/parquet/parquet.def"
 #include "report/base/order.h"
 #include "report/export/parquet/folder.h"
+#include "formats/base/grow.h"
 
 /* --- buckets ---------------------------------------------------------------------------------- */
 
@@ -118,14 +119,7 @@ static enum ws_status find_group(struct rollup *r, size_t kernel, uint32_t *out,
 	*out = (uint32_t)(id - 1);
 	if (id <= r->n)
 		return WS_OK;
-	if (r->n == r->allocated) {
-		size_t more = r->allocated ? 2 * r->allocated : 256;
-		struct group *groups = realloc(r->groups, more * sizeof(*groups));
-
-		WS_FAIL_IF(!groups, err, NO_MEMORY, "no memory for %zu rows of a roll-up", more);
-		r->groups = groups;
-		r->allocated = more;
-	}
+	WS_FORWARD(WS_GROW(r->groups, r->n + 1, r->allocated, err));
 	r->groups[r->n++] = (struct group){.key = key, .config = config};
 	return WS_OK;
 }

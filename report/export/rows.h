@@ -6,7 +6,7 @@
 #define WS_REPORT_EXPORT_ROWS_H
 
 #include "report/export/source.h"
-#include "formats/base/id_map.h"
+#include "formats/base/map.h"
 
 /* row is the struct ws_row_<kind> of the kind; BLOBs are borrowed until the function returns. */
 typedef enum ws_status (*ws_export_row_fn)(void *ctx, const void *row, struct ws_err *err);
@@ -38,7 +38,7 @@ struct ws_export_dict {
 	struct ws_table_data table;
 	void *rows; /* struct ws_row_<kind>[n] */
 	size_t n, row_size;
-	struct ws_id_map places; /* id -> its last row */
+	struct ws_map places; /* id -> its last row */
 };
 /* Free with ws_export_dict_free, also after a failure. */
 enum ws_status ws_export_rows_load(struct ws_export_dict *d, const struct ws_trace_reader *r,

@@ -17,7 +17,7 @@ const struct ws_row_launch_config *ws_chrome_config(const struct ws_chrome *ch, 
 {
 	static const struct ws_row_launch_config lost;
 	const struct ws_export_dict *configs = &ch->kind[WS_KIND_LAUNCH_CONFIG];
-	const uint64_t *place = ws_id_map_get(&configs->places, id);
+	const uint64_t *place = ws_map_get(&configs->places, id);
 
 	*at = place ? (size_t)*place : configs->n;
 	return place ? WS_CHROME_ROW(ch, LAUNCH_CONFIG, launch_config, *place) : &lost;
@@ -38,10 +38,10 @@ uint64_t ws_chrome_thread_pid(const struct ws_chrome *ch, uint64_t thread)
 enum ws_status ws_chrome_process(struct ws_chrome *ch, uint64_t pid, uint64_t *out,
                                  struct ws_err *err)
 {
-	const uint64_t *known = ws_id_map_get(&ch->json_pids, pid);
+	const uint64_t *known = ws_map_get(&ch->json_pids, pid);
 
 	*out = known ? *known : pid < FIRST_MADE_PID ? pid : FIRST_MADE_PID + ch->json_pids.n;
-	return known ? WS_OK : ws_id_map_put(&ch->json_pids, pid, *out, err);
+	return known ? WS_OK : ws_map_add(&ch->json_pids, pid, *out, err);
 }
 
 uint64_t ws_chrome_device(uint64_t device)
@@ -96,7 +96,7 @@ static enum ws_status load_links(struct ws_chrome *ch, struct ws_err *err)
 static uint32_t text_index(void *ctx, uint64_t string)
 {
 	const struct ws_chrome *ch = ctx;
-	const uint64_t *place = ws_id_map_get(&ch->kind[WS_KIND_STRING].places, string);
+	const uint64_t *place = ws_map_get(&ch->kind[WS_KIND_STRING].places, string);
 
 	return string && place ? (uint32_t)*place + 1 : 0;
 }
@@ -193,7 +193,7 @@ static void release(struct ws_chrome *ch)
 	ws_ops_release(&ch->ops);
 	ws_strtab_free(&ch->links);
 	ws_strtab_free(&ch->track_keys);
-	ws_id_map_free(&ch->json_pids);
+	ws_map_free(&ch->json_pids);
 	free(ch->texts);
 	free(ch->external_ids);
 	free(ch->track);
@@ -209,7 +209,7 @@ static void release(struct ws_chrome *ch)
 /* Of rows that say the same thing twice, the last one counts: a number for each thing. */
 struct last_rows {
 	struct ws_strtab things;
-	struct ws_id_map row;
+	struct ws_map row;
 };
 
 static enum ws_status last_rows_add(struct last_rows *l, const void *thing, size_t len, size_t row,
@@ -219,12 +219,12 @@ static enum ws_status last_rows_add(struct last_rows *l, const void *thing, size
 
 	if (!id)
 		WS_FORWARD(ws_strtab_add(&l->things, thing, len, &id, err));
-	return ws_id_map_set(&l->row, id, row, err);
+	return ws_map_put(&l->row, id, row, err);
 }
 
 static int last_rows_is(const struct last_rows *l, const void *thing, size_t len, size_t row)
 {
-	const uint64_t *last = ws_id_map_get(&l->row, ws_strtab_find(&l->things, thing, len));
+	const uint64_t *last = ws_map_get(&l->row, ws_strtab_find(&l->things, thing, len));
 
 	return last && *last == row;
 }
@@ -232,7 +232,7 @@ static int last_rows_is(const struct last_rows *l, const void *thing, size_t len
 static void last_rows_free(struct last_rows *l)
 {
 	ws_strtab_free(&l->things);
-	ws_id_map_free(&l->row);
+	ws_map_free(&l->row);
 }
 
 static void put_properties(struct ws_chrome *ch, uint64_t device, const struct last_rows *last)

@@ -64,12 +64,12 @@ static int compare_by_time(const void *a, const void *b)
 }
 
 static void put_memory(struct ws_chrome *ch, const struct ws_row_memory *r,
-                       const struct ws_id_map *in_use)
+                       const struct ws_map *in_use)
 {
 	int on_device = is_on_device(r->memory_kind);
 	uint64_t pid =
-	        on_device ? ws_chrome_device(r->device) : *ws_id_map_get(&ch->json_pids, r->pid);
-	const uint64_t *sum = ws_id_map_get(in_use, pid);
+	        on_device ? ws_chrome_device(r->device) : *ws_map_get(&ch->json_pids, r->pid);
+	const uint64_t *sum = ws_map_get(in_use, pid);
 
 	if (r->total_allocated_bytes || r->total_reserved_bytes) {
 		put_counter(ch, pid, literal("memory allocated by the framework"), r->time_ns,
@@ -89,7 +89,7 @@ static enum ws_status put_memories(struct ws_chrome *ch, struct ws_err *err)
 {
 	size_t n = ch->kind[WS_KIND_MEMORY].n;
 	struct by_time *order = calloc(n ? n : 1, sizeof(*order));
-	struct ws_id_map in_use = {0};
+	struct ws_map in_use = {0};
 	enum ws_status status = WS_OK;
 
 	WS_FAIL_IF(!order, err, NO_MEMORY, "no memory for the timeline");
@@ -108,15 +108,15 @@ static enum ws_status put_memories(struct ws_chrome *ch, struct ws_err *err)
 		status = ws_chrome_process(ch, r->pid, &pid, err);
 		if (is_on_device(r->memory_kind))
 			pid = ws_chrome_device(r->device);
-		before = ws_id_map_get(&in_use, pid);
+		before = ws_map_get(&in_use, pid);
 		sum = before ? *before : 0;
 		sum = r->op == WS_MEMORY_OP_ALLOC ? sum + r->bytes : sum - r->bytes;
 		if (status == WS_OK)
-			status = ws_id_map_set(&in_use, pid, sum, err);
+			status = ws_map_put(&in_use, pid, sum, err);
 		if (status == WS_OK)
 			put_memory(ch, r, &in_use);
 	}
-	ws_id_map_free(&in_use);
+	ws_map_free(&in_use);
 	free(order);
 	return status;
 }
@@ -151,7 +151,7 @@ static enum ws_status put_occupancy(struct ws_chrome *ch, struct ws_err *err)
 {
 	const int64_t full = 100 * PERCENT_ONE;
 	struct by_time *changes = calloc(ch->nslices ? 2 * ch->nslices : 1, sizeof(*changes));
-	struct ws_id_map sums = {0};
+	struct ws_map sums = {0};
 	enum ws_status status = WS_OK;
 	size_t n;
 
@@ -159,10 +159,10 @@ static enum ws_status put_occupancy(struct ws_chrome *ch, struct ws_err *err)
 	n = collect_changes(ch, changes);
 	qsort(changes, n, sizeof(*changes), compare_by_time);
 	for (size_t i = 0; i < n && status == WS_OK; i++) {
-		const uint64_t *before = ws_id_map_get(&sums, changes[i].key);
+		const uint64_t *before = ws_map_get(&sums, changes[i].key);
 		int64_t sum = (before ? (int64_t)*before : 0) + changes[i].change;
 
-		status = ws_id_map_set(&sums, changes[i].key, (uint64_t)sum, err);
+		status = ws_map_put(&sums, changes[i].key, (uint64_t)sum, err);
 		/* all changes of a moment make one value */
 		if (i + 1 < n && changes[i + 1].time_ns == changes[i].time_ns &&
 		    changes[i + 1].key == changes[i].key)
@@ -171,7 +171,7 @@ static enum ws_status put_occupancy(struct ws_chrome *ch, struct ws_err *err)
 		            literal("est. achieved occupancy of running kernels"),
 		            changes[i].time_ns, "%", sum > full ? full : sum, PERCENT_DIGITS);
 	}
-	ws_id_map_free(&sums);
+	ws_map_free(&sums);
 	free(changes);
 	return status;
 }

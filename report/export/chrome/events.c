@@ -263,7 +263,7 @@ static void put_api(struct ws_chrome *ch, const struct ws_chrome_slice *s)
 /* What an annotated operation says of itself. */
 static void put_op(struct ws_chrome *ch, uint64_t payload)
 {
-	const uint64_t *place = ws_id_map_get(&ch->kind[WS_KIND_PAYLOAD].places, payload);
+	const uint64_t *place = ws_map_get(&ch->kind[WS_KIND_PAYLOAD].places, payload);
 	const struct ws_row_payload *row;
 	const struct ws_op *op;
 	int64_t number;
@@ -475,7 +475,7 @@ void ws_chrome_put_marks(struct ws_chrome *ch)
 		const struct ws_chrome_track *t = thread_track(ch, r->thread);
 		const struct ws_row_thread *row =
 		        ws_export_dict_find(&ch->kind[WS_KIND_THREAD], r->thread);
-		const uint64_t *pid = ws_id_map_get(&ch->json_pids, row ? row->pid : 0);
+		const uint64_t *pid = ws_map_get(&ch->json_pids, row ? row->pid : 0);
 
 		ws_chrome_begin_event(ch, "i",
 		                      t     ? t->pid

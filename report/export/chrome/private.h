@@ -4,6 +4,7 @@
 #ifndef WS_REPORT_EXPORT_CHROME_PRIVATE_H
 #define WS_REPORT_EXPORT_CHROME_PRIVATE_H
 
+#include "formats/base/strtab.h"
 #include "report/export/rows.h"
 #include "formats/text/json_writer.h"
 #include "report/kernel_info/occupancy.h"
@@ -63,7 +64,7 @@ struct ws_chrome {
 	size_t nlaunches;
 	int64_t begin_ns, end_ns; /* of everything drawn */
 
-	struct ws_id_map json_pids;     /* process -> pid in the JSON */
+	struct ws_map json_pids;        /* process -> pid in the JSON */
 	struct ws_occupancy *occupancy; /* one a launch_config row */
 	uint8_t *has_occupancy;
 	struct ws_buf *names; /* one a launch_config row: readable */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "report/export/chrome/private.h"
+#include "formats/base/grow.h"
 
 /* More lanes than this would serve nobody; what crosses then shares the last one. */
 #define MAX_LANES 256u
@@ -33,15 +34,7 @@ static enum ws_status track_of(struct ws_chrome *ch, const uint64_t key[5], uint
 	struct ws_chrome_track *t;
 
 	if (!id) {
-		if (ch->ntracks == ch->tracks_cap) {
-			size_t cap = ch->tracks_cap ? ch->tracks_cap * 2 : 16;
-
-			t = reallocarray(ch->track, cap, sizeof(*t));
-			if (!t)
-				return no_memory(err);
-			ch->track = t;
-			ch->tracks_cap = cap;
-		}
+		WS_FORWARD(WS_GROW(ch->track, ch->ntracks + 1, ch->tracks_cap, err));
 		WS_FORWARD(ws_strtab_add(&ch->track_keys, key, 5 * sizeof(*key), &id, err));
 		t = &ch->track[ch->ntracks++];
 		*t = (struct ws_chrome_track){key[0], key[1], key[2], key[3], key[4],
@@ -59,15 +52,7 @@ static enum ws_status add_slice(struct ws_chrome *ch, enum ws_kind kind, uint64_
 	uint32_t track = 0;
 
 	WS_FORWARD(track_of(ch, key, &track, err));
-	if (ch->nslices == ch->slices_cap) {
-		size_t cap = ch->slices_cap ? ch->slices_cap * 2 : 1024;
-
-		s = reallocarray(ch->slice, cap, sizeof(*s));
-		if (!s)
-			return no_memory(err);
-		ch->slice = s;
-		ch->slices_cap = cap;
-	}
+	WS_FORWARD(WS_GROW(ch->slice, ch->nslices + 1, ch->slices_cap, err));
 	s = &ch->slice[ch->nslices++];
 	*s = (struct ws_chrome_slice){.start_ns = start_ns,
 	                              .row = row,
@@ -320,15 +305,7 @@ static enum ws_status place(struct lanes *lanes, struct ws_chrome_slice *s, int 
 	else if (i == lanes->n)
 		lanes->n++;
 	l = &lanes->lane[i];
-	if (l->depth == l->cap) {
-		size_t cap = l->cap ? l->cap * 2 : 32;
-		int64_t *grown = reallocarray(l->open_ns, cap, sizeof(*grown));
-
-		if (!grown)
-			return no_memory(err);
-		l->open_ns = grown;
-		l->cap = cap;
-	}
+	WS_FORWARD(WS_GROW(l->open_ns, l->depth + 1, l->cap, err));
 	l->open_ns[l->depth++] = s->end_ns;
 	s->lane = i;
 	return WS_OK;

@@ -78,14 +78,14 @@ enum ws_status ws_nsys_intern(struct ws_nsys_out *o, struct ws_bytes text, int64
 enum ws_status ws_nsys_string_id(struct ws_nsys_out *o, uint64_t string, int64_t *id,
                                  struct ws_err *err)
 {
-	const uint64_t *known = ws_id_map_get(&o->string_ids, string);
+	const uint64_t *known = ws_map_get(&o->string_ids, string);
 
 	if (known) {
 		*id = (int64_t)*known;
 		return WS_OK;
 	}
 	WS_FORWARD(ws_nsys_intern(o, ws_export_text(&o->strings, string), id, err));
-	return ws_id_map_put(&o->string_ids, string, (uint64_t)*id, err);
+	return ws_map_add(&o->string_ids, string, (uint64_t)*id, err);
 }
 
 /* --- processes and threads --- */
@@ -110,14 +110,14 @@ static enum ws_status unique(struct ws_strtab *used, uint64_t above, uint64_t nu
 enum ws_status ws_nsys_global_pid(struct ws_nsys_out *o, uint64_t pid, int64_t *id,
                                   struct ws_err *err)
 {
-	const uint64_t *known = ws_id_map_get(&o->process_ids, pid);
+	const uint64_t *known = ws_map_get(&o->process_ids, pid);
 	uint64_t number;
 
 	if (known) {
 		number = *known;
 	} else {
 		WS_FORWARD(unique(&o->used_processes, 0, pid, &number, err));
-		WS_FORWARD(ws_id_map_put(&o->process_ids, pid, number, err));
+		WS_FORWARD(ws_map_add(&o->process_ids, pid, number, err));
 	}
 	*id = (int64_t)(VM_BITS | number << ID_BITS);
 	return WS_OK;
@@ -127,7 +127,7 @@ enum ws_status ws_nsys_global_pid(struct ws_nsys_out *o, uint64_t pid, int64_t *
 enum ws_status ws_nsys_global_tid(struct ws_nsys_out *o, uint64_t thread, int64_t *id,
                                   struct ws_err *err)
 {
-	const uint64_t *known = ws_id_map_get(&o->thread_ids, thread);
+	const uint64_t *known = ws_map_get(&o->thread_ids, thread);
 	const struct ws_row_thread *row;
 	uint64_t number;
 
@@ -140,7 +140,7 @@ enum ws_status ws_nsys_global_tid(struct ws_nsys_out *o, uint64_t thread, int64_
 	WS_FORWARD(unique(&o->used_threads, (uint64_t)*id >> ID_BITS, row ? row->tid : 0, &number,
 	                  err));
 	*id |= (int64_t)number;
-	return ws_id_map_put(&o->thread_ids, thread, (uint64_t)*id, err);
+	return ws_map_add(&o->thread_ids, thread, (uint64_t)*id, err);
 }
 
 /* --- kernels --- */
@@ -183,7 +183,7 @@ enum ws_status ws_nsys_config_of(struct ws_nsys_out *o, uint64_t config,
                                  const struct ws_nsys_config **names, struct ws_err *err)
 {
 	static const struct ws_row_launch_config lost;
-	const uint64_t *place = ws_id_map_get(&o->configs.places, config);
+	const uint64_t *place = ws_map_get(&o->configs.places, config);
 	struct ws_nsys_config *c = &o->config[place ? *place : o->configs.n];
 
 	*row = place ? (const struct ws_row_launch_config *)o->configs.rows + *place : &lost;
@@ -224,9 +224,9 @@ void ws_nsys_ids_free(struct ws_nsys_out *o)
 	ws_strtab_free(&o->texts);
 	ws_strtab_free(&o->used_threads);
 	ws_strtab_free(&o->used_processes);
-	ws_id_map_free(&o->string_ids);
-	ws_id_map_free(&o->thread_ids);
-	ws_id_map_free(&o->process_ids);
+	ws_map_free(&o->string_ids);
+	ws_map_free(&o->thread_ids);
+	ws_map_free(&o->process_ids);
 	ws_buf_free(&o->scratch);
 	ws_buf_free(&o->readable);
 }

@@ -7,6 +7,7 @@
 
 #include <sqlite3.h>
 
+#include "formats/base/strtab.h"
 #include "report/export/rows.h"
 
 enum ws_nsys_out_table {
@@ -35,9 +36,9 @@ struct ws_nsys_out {
 	struct ws_export_dict strings, threads, configs;
 	struct ws_nsys_config *config;   /* one a row of configs */
 	struct ws_strtab texts;          /* as they are in StringIds; the id is the row's */
-	struct ws_id_map string_ids;     /* string of the trace -> StringIds */
-	struct ws_id_map thread_ids;     /* thread of the trace -> globalTid */
-	struct ws_id_map process_ids;    /* pid -> number of 24 bits */
+	struct ws_map string_ids;        /* string of the trace -> StringIds */
+	struct ws_map thread_ids;        /* thread of the trace -> globalTid */
+	struct ws_map process_ids;       /* pid -> number of 24 bits */
 	struct ws_strtab used_threads;   /* globalTid */
 	struct ws_strtab used_processes; /* number of 24 bits */
 	struct ws_buf scratch, readable;

@@ -1,0 +1,27 @@
+#include "formats/base/grow.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FIRST_ITEMS 16
+
+enum ws_status ws_grow(void *array, size_t *capacity, size_t need, size_t item_bytes,
+                       struct ws_err *err)
+{
+	size_t want = *capacity < FIRST_ITEMS / 2 ? FIRST_ITEMS
+	              : *capacity < SIZE_MAX / 2  ? *capacity * 2
+	                                          : need;
+	void *items;
+
+	if (want < need)
+		want = need;
+	/* an array of any type: only its bytes may be looked at through void * */
+	memcpy(&items, array, sizeof(items));
+	items = reallocarray(items, want, item_bytes);
+	WS_FAIL_IF(!items, err, NO_MEMORY, "out of memory for %zu items of %zu bytes", want,
+	           item_bytes);
+	memcpy(array, &items, sizeof(items));
+	*capacity = want;
+	return WS_OK;
+}

@@ -1,0 +1,32 @@
+/* A hash map from 64-bit keys to 64-bit values: ids that files chose, to places in our arrays. */
+#ifndef WS_FORMATS_BASE_MAP_H
+#define WS_FORMATS_BASE_MAP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "formats/base/status.h"
+
+struct ws_map_entry {
+	uint64_t key, value;
+};
+
+/* All zero is an empty map. Free with ws_map_free. */
+struct ws_map {
+	struct ws_map_entry *slots; /* open addressing; key 0 = free */
+	size_t nslots;              /* a power of two, or 0 */
+	size_t n;                   /* keys in the map */
+	bool has_zero;              /* key 0 has no slot */
+	uint64_t zero;              /* its value */
+};
+
+/* NULL when the key is not in the map; borrowed until the next change of it. */
+const uint64_t *ws_map_get(const struct ws_map *m, uint64_t key);
+/* The first value of a key stays. */
+enum ws_status ws_map_add(struct ws_map *m, uint64_t key, uint64_t value, struct ws_err *err);
+/* The last value of a key stays. */
+enum ws_status ws_map_put(struct ws_map *m, uint64_t key, uint64_t value, struct ws_err *err);
+void ws_map_free(struct ws_map *m); /* empties it */
+
+#endif

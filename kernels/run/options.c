@@ -1,0 +1,199 @@
+#include "kernels/run/options.h"
+
+#include <float.h>
+
+#include "formats/base/options.h"
+
+/* What an option applies to: a model of one of the kinds, and all of the rest. */
+enum {
+	FOR_TRANSFORMERS = 1,
+	FOR_IMAGES = 2,
+	FOR_SIGNALS = 4,
+	FOR_MODELS = FOR_TRANSFORMERS | FOR_IMAGES | FOR_SIGNALS,
+	ON_GPU = 8,
+	WITH_LOSS = 16,
+	WITH_OPTIMIZER = 32,
+	NOT_ADAM = 64,
+	NOT_SGD = 128,
+};
+
+static const char *model_name(int i)
+{
+	return ws_model_at(i) ? ws_model_at(i)->name : NULL;
+}
+
+static const char *precision_name(int i)
+{
+	return ws_precision_at(i) ? ws_precision_at(i)->name : NULL;
+}
+
+static const char *phase_name(int i)
+{
+	return i <= WS_STEP_FULL ? ws_step_phase_name((enum ws_step_phase)i) : NULL;
+}
+
+static void make_table(struct ws_step_command *c, struct ws_opt table[WS_STEP_OPTIONS])
+{
+	const struct ws_opt opts[WS_STEP_OPTIONS] = {
+#define WS_OPTION(ID, name, KIND, arg, field, ...)                                                 \
+	WS_OPT(name, (WS_STEP_OPTION_##ID == WS_STEP_OPTION_HELP ? 'h' : 0), KIND, arg, &c->field, \
+	       __VA_ARGS__, .given = &c->given[WS_STEP_OPTION_##ID]),
+#include "kernels/run/options.def"
+	};
+
+	memcpy(table, opts, sizeof(opts));
+}
+
+void ws_step_command_print_options(FILE *out)
+{
+	struct ws_step_command c;
+	struct ws_opt table[WS_STEP_OPTIONS];
+
+	make_table(&c, table);
+	ws_opt_print_help(out, table, WS_STEP_OPTIONS);
+}
+
+/* --- options that do not go together --- */
+
+static enum ws_status fail_unfit(const struct ws_opt *opt, const char *to, const char *value,
+                                 struct ws_err *err)
+{
+	return WS_FAIL(err, USAGE, "--%s does not apply to %s%s", opt->name, to, value);
+}
+
+/* An option that has no effect is a mistake, not a detail. */
+static enum ws_status check_fit(const struct ws_step_command *c, const struct ws_opt *opt,
+                                struct ws_err *err)
+{
+	const struct ws_model *model = c->run.step.model;
+	enum ws_step_phase phase = c->run.step.phase;
+	bool is_sgd = c->optimizer == WS_OPTIMIZER_SGD;
+	unsigned kind = !model->image          ? FOR_TRANSFORMERS
+	                : model->image->signal ? FOR_SIGNALS
+	                                       : FOR_IMAGES;
+
+	if (opt->tags & FOR_MODELS && !(opt->tags & kind))
+		return fail_unfit(opt, "model ", model->name, err);
+	/* with --device auto they are for the case that a GPU answers */
+	if (opt->tags & ON_GPU && !strcmp(c->backend.device, "cpu"))
+		return fail_unfit(opt, "--device cpu", "", err);
+	if (opt->tags & WITH_LOSS && phase == WS_STEP_FORWARD)
+		return fail_unfit(opt, "--phase forward", ": there is no loss", err);
+	if (opt->tags & WITH_OPTIMIZER && phase != WS_STEP_FULL)
+		return WS_FAIL(err, USAGE,
+		               "--%s does not apply to --phase %s: there is no optimizer",
+		               opt->name, ws_step_phase_name(phase));
+	if (opt->tags & (is_sgd ? NOT_SGD : NOT_ADAM))
+		return fail_unfit(opt, "--optimizer ", ws_optimizer_name(c->optimizer), err);
+	return WS_OK;
+}
+
+static enum ws_status check_output(const struct ws_step_command *c, struct ws_err *err)
+{
+	bool looks = c->describe || c->print_dtypes;
+
+	WS_FAIL_IF(c->describe && c->print_dtypes, err, USAGE,
+	           "--describe and --print-dtypes: one at a time");
+	WS_FAIL_IF(c->given[WS_STEP_OPTION_FORMAT] && !looks, err, USAGE,
+	           "--format is of --describe and --print-dtypes");
+	WS_FAIL_IF(looks && c->dump_loss, err, USAGE,
+	           "--dump-loss: --describe and --print-dtypes run nothing");
+	return WS_OK;
+}
+
+/* --- what the values mean --- */
+
+/* "none", "dynamic" or "static:N" */
+static enum ws_status settle_loss_scale(struct ws_step_options *step, const char *text,
+                                        struct ws_err *err)
+{
+	static const char fixed[] = "static:";
+	struct ws_loss_scale *scale = &step->loss_scale;
+	char *end = NULL;
+
+	if (!text)
+		return WS_OK;
+	scale->kind = !strcmp(text, "none")      ? WS_LOSS_SCALE_NONE
+	              : !strcmp(text, "dynamic") ? WS_LOSS_SCALE_DYNAMIC
+	                                         : WS_LOSS_SCALE_STATIC;
+	if (scale->kind == WS_LOSS_SCALE_STATIC) {
+		bool is_fixed = !strncmp(text, fixed, sizeof(fixed) - 1);
+
+		if (is_fixed)
+			scale->value = strtod(text + sizeof(fixed) - 1, &end);
+		WS_FAIL_IF(!is_fixed || end == text + sizeof(fixed) - 1 || *end ||
+		                   !(scale->value <= FLT_MAX && (float)scale->value > 0),
+		           err, USAGE,
+		           "--loss-scale needs none, dynamic or static:N, N above 0 and a float, "
+		           "not '%s'",
+		           text);
+	}
+	WS_FAIL_IF(scale->kind != WS_LOSS_SCALE_NONE && step->precision->scale_max == 0, err, USAGE,
+	           "--loss-scale does not apply to --dtype %s; it does to amp-fp16 and "
+	           "fp16-master",
+	           step->precision->name);
+	return WS_OK;
+}
+
+/* The optimizer's own defaults, and what was given instead. */
+static void settle_optimizer(struct ws_step_command *c)
+{
+	struct ws_optimizer *o = &c->run.step.optimizer;
+
+	*o = ws_optimizer_defaults((enum ws_optimizer_kind)c->optimizer);
+	if (c->given[WS_STEP_OPTION_LR])
+		o->lr = c->lr;
+	if (c->given[WS_STEP_OPTION_WEIGHT_DECAY])
+		o->weight_decay = c->weight_decay;
+	if (c->given[WS_STEP_OPTION_MOMENTUM])
+		o->momentum = c->momentum;
+	if (c->given[WS_STEP_OPTION_EPSILON])
+		o->eps = c->epsilon;
+}
+
+static enum ws_status settle(struct ws_step_command *c, const struct ws_opt *table,
+                             struct ws_err *err)
+{
+	static const char *const devices[] = {"auto", "cuda", "cpu"};
+	struct ws_step_options *step = &c->run.step;
+
+	step->model = ws_model_at(c->model);
+	step->precision = ws_precision_at(c->dtype);
+	step->seed = (uint64_t)c->seed;
+	step->image.xavier = c->init == 1;
+	step->image.plain = c->residual == 1;
+	c->backend.device = devices[c->device];
+	c->backend.gpu = (int)c->gpu;
+	c->backend.two_lanes = c->streams == 2;
+	c->backend.limit_bytes = (uint64_t)c->limit_mib << 20;
+	for (size_t i = 0; i < WS_STEP_OPTIONS; i++)
+		if (c->given[i])
+			WS_FORWARD(check_fit(c, &table[i], err));
+	settle_optimizer(c);
+	WS_FORWARD(settle_loss_scale(step, c->loss_scale, err));
+	return check_output(c, err);
+}
+
+enum ws_status ws_step_command_parse(struct ws_step_command *c, int argc, char **argv,
+                                     struct ws_err *err)
+{
+	struct ws_opt table[WS_STEP_OPTIONS];
+	int n;
+
+	*c = (struct ws_step_command){
+	        .run = {.warmup = 5,
+	                .steps = 10,
+	                .step = {.phase = WS_STEP_FULL, .batch = 4, .context = 128}},
+	        .streams = 1,
+	        .help = ws_opt_asks_help(argc, argv),
+	};
+	if (c->help)
+		return WS_OK;
+	make_table(c, table);
+	WS_FORWARD(ws_opt_parse(table, WS_STEP_OPTIONS, argc - 1, argv + 1, &n, err));
+	if (c->version)
+		return WS_OK;
+	WS_FAIL_IF(n, err, USAGE, "unexpected argument %s", argv[1]);
+	WS_FAIL_IF(!c->given[WS_STEP_OPTION_MODEL], err, USAGE, "--model is needed");
+	return settle(c, table, err);
+}

@@ -1,0 +1,36 @@
+/* The command line of warpsheet-step. */
+#ifndef WS_KERNELS_RUN_OPTIONS_H
+#define WS_KERNELS_RUN_OPTIONS_H
+
+#include "kernels/run/dtypes.h"
+
+enum ws_step_option {
+#define WS_OPTION(ID, ...) WS_STEP_OPTION_##ID,
+#include "kernels/run/options.def"
+	WS_STEP_OPTIONS
+};
+
+struct ws_step_command {
+	struct ws_step_run_options run;
+	struct ws_backend_options backend;
+	const char *data; /* path; NULL: synthetic */
+	int64_t threads;  /* 0: one for each CPU */
+	bool describe, print_dtypes, dump_loss;
+	enum ws_describe_format format;
+	bool help, version; /* nothing else was looked at */
+
+	/* as given; what comes of them is in run and backend */
+	int model, dtype, init, residual, optimizer, device;
+	int64_t seed, gpu, streams, limit_mib;
+	const char *loss_scale;
+	double lr, weight_decay, momentum, epsilon;
+	bool given[WS_STEP_OPTIONS];
+};
+
+/* Parse argv; strings stay where they are. USAGE says which argument is wrong, and why. */
+enum ws_status ws_step_command_parse(struct ws_step_command *c, int argc, char **argv,
+                                     struct ws_err *err);
+/* The list of options, as --help prints it. */
+void ws_step_command_print_options(FILE *out);
+
+#endif
