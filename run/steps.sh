@@ -1,0 +1,16 @@
+# shellcheck shell=sh
+# Steps that several commands share; read by them, not run.
+jobs=$(nproc)
+
+# build_preset PRESET: configure and build it, with few words while all goes well
+build_preset() {
+	echo "== $1: configure" >&2
+	mkdir -p build
+	if ! cmake --preset "$1" >"build/$1.log" 2>&1; then
+		cat "build/$1.log" >&2
+		return 1
+	fi
+	sed -n '/^-- Warpsheet /,$p' "build/$1.log"
+	echo "== $1: build" >&2
+	cmake --build --preset "$1" -j "$jobs"
+}
