@@ -21,15 +21,22 @@
 	X(ATTENTION, attention, ATTENTION, "fused attention")                           \
 	X(SOFTMAX, softmax, SOFTMAX, "softmax and log-softmax")                         \
 	X(NORM, norm, NORM, "layer, RMS, batch and group normalisation")                \
+	X(RECURRENCE, recurrence, RECURRENCE, "state-space scans, linear recurrences")  \
 	X(ELEMENTWISE, elementwise, ELEMENTWISE, "one result an element")               \
-	X(REDUCE, reduce, REDUCE, "sums, means, extrema")                               \
-	X(COPY, copy, COPY, "copies, casts, permutations, fills")                       \
+	X(ACTIVATION, activation, ELEMENTWISE, "activations, gated or not")             \
+	X(ROPE, rope, ELEMENTWISE, "rotary position embedding")                         \
+	X(SCALE, scale, ELEMENTWISE, "scaling of attention scores")                     \
+	X(MASK, mask, ELEMENTWISE, "masking of attention scores")                       \
+	X(REDUCE, reduce, REDUCE, "sums, means, extrema, prefix sums")                  \
+	X(COPY, copy, COPY, "copies and permutations")                                  \
+	X(CAST, cast, COPY, "one type into another, quantisation")                      \
+	X(FILL, fill, COPY, "constants and sequences written")                          \
 	X(EMBEDDING, embedding, EMBEDDING, "table look-ups, gather and scatter")        \
 	X(LOSS, loss, LOSS, "loss functions")                                           \
 	X(OPTIMIZER, optimizer, OPTIMIZER, "parameter updates, loss scaling")           \
 	X(POOL, pool, POOL, "pooling")                                                  \
 	X(RNG, rng, RNG, "random numbers, dropout")                                     \
-	X(SORT, sort, SORT, "sorts, scans, top-k")                                      \
+	X(SORT, sort, SORT, "sorts, top-k, routing to experts")                         \
 	X(COMM, comm, COMM, "communication between devices")                            \
 	X(COMPILED, compiled, COMPILED, "generated kernels whose name holds no operation")
 
@@ -80,6 +87,7 @@ enum ws_name_direction {
 	X(FP64, fp64)         \
 	X(FP8, fp8)           \
 	X(FP4, fp4)           \
+	X(FP8_FP4, fp8xfp4)   \
 	X(INT8, int8)
 
 enum ws_name_dtype {

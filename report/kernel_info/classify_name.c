@@ -17,6 +17,8 @@ static const struct {
         {"(bool)", ""},
         {"(long)", ""},
         {"fbgemm_gpu", "fb_gpu"},
+        {"fp8kvcachedatatype", "kvtype"},
+        {"nv_fp8_interpretation_t", "kind"},
 };
 
 static char lower(char c)
@@ -125,21 +127,25 @@ static int pair_at(const char *p, unsigned *m, unsigned *n)
 }
 
 /*
- * xmma says tilesizeMxNxK, trtllm-gen's bmm tMxNxK; all others write MxN between
+ * xmma says tilesizeMxNxK, Tensile _MTMxNxK, MIOpen's igemm _btMxNxK, trtllm-gen's
+ * bmm tMxNxK; all others write MxN between
  * underscores, and before any other such pair (_64x4 = K and stages). Pairs
  * that follow a letter are an instruction's or a cluster's shape. A tile has
  * at least 8 rows and columns, which tells it from filter sizes (_1x1_).
  */
 static void parse_tile(const char *name, struct ws_kernel_traits *out)
 {
-	static const char word[] = "tilesize";
-	const char *p = strstr(name, word);
+	static const char *const words[] = {"tilesize", "_mt", "_bt"};
+	const char *p;
 	unsigned m, n;
 
-	if (p && pair_at(p + strlen(word), &m, &n)) {
-		out->tile_m = m;
-		out->tile_n = n;
-		return;
+	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++) {
+		p = strstr(name, words[i]);
+		if (p && pair_at(p + strlen(words[i]), &m, &n)) {
+			out->tile_m = m;
+			out->tile_n = n;
+			return;
+		}
 	}
 	for (p = strchr(name, '_'); p; p = strchr(p + 1, '_')) {
 		const char *q = p + 1 + (p[1] == 't' && !strncmp(name, "bmm_", 4));

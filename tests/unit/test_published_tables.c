@@ -9,8 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "formats/import/import.h"
 #include "report/tables/report.h"
+#include "tests/support/imported_model.h"
 
 static const struct expectation {
 	const char *file, *table;
@@ -93,35 +93,19 @@ static const struct expectation local[] = {
 struct opened {
 	const char *file;
 	struct ws_model *model;
-	char *trace;
 };
 
 static int open_file(struct opened *o, const char *folder, const char *file)
 {
-	static struct ws_import_stats stats;
 	struct ws_err err;
-	char path[4096];
-	int fd;
 
 	if (o->file && !strcmp(o->file, file))
 		return 1;
 	ws_model_free(o->model);
-	if (o->trace)
-		unlink(o->trace);
-	free(o->trace);
 	*o = (struct opened){.file = file};
-	snprintf(path, sizeof(path), "%s/%s", folder, file);
-	o->trace = strdup("/tmp/ws-published-XXXXXX");
-	fd = o->trace ? mkstemp(o->trace) : -1;
-	if (fd < 0) {
-		printf("no temporary file\n");
-		return 0;
-	}
-	close(fd);
-	if (ws_import_file(path, o->trace, NULL, &stats, &err) == WS_OK &&
-	    ws_model_open(&o->model, o->trace, &err) == WS_OK)
+	if (ws_imported_model(folder, file, &o->model, &err) == WS_OK)
 		return 1;
-	printf("%s: %s\n", path, err.text);
+	printf("%s/%s: %s\n", folder, file, err.text);
 	return 0;
 }
 
@@ -197,9 +181,6 @@ int main(int argc, char **argv)
 	for (size_t i = 0; i < n; i++)
 		wrong += !open_file(&o, argv[2], list[i].file) || !check(&o, &list[i]);
 	ws_model_free(o.model);
-	if (o.trace)
-		unlink(o.trace);
-	free(o.trace);
 	printf("%zu published numbers, %zu wrong\n", n, wrong);
 	return wrong ? 1 : 0;
 }
