@@ -136,7 +136,7 @@ enum ws_status ws_export_dict_load(struct ws_export_dict *d, const struct ws_tra
 	for (size_t i = 0; i < d->n; i++) {
 		const uint8_t *row = (const uint8_t *)d->rows + i * d->row_size;
 
-		WS_FORWARD(ws_id_map_set(&d->places, ws_load_u64(row + id_offset), i, err));
+		WS_FORWARD(ws_map_put(&d->places, ws_load_u64(row + id_offset), i, err));
 	}
 	return WS_OK;
 }
@@ -144,14 +144,14 @@ enum ws_status ws_export_dict_load(struct ws_export_dict *d, const struct ws_tra
 void ws_export_dict_free(struct ws_export_dict *d)
 {
 	ws_table_data_release(&d->table);
-	ws_id_map_free(&d->places);
+	ws_map_free(&d->places);
 	free(d->rows);
 	*d = (struct ws_export_dict){0};
 }
 
 const void *ws_export_dict_find(const struct ws_export_dict *d, uint64_t id)
 {
-	const uint64_t *place = ws_id_map_get(&d->places, id);
+	const uint64_t *place = ws_map_get(&d->places, id);
 
 	return place ? (const uint8_t *)d->rows + *place * d->row_size : NULL;
 }
@@ -231,7 +231,7 @@ static enum ws_status number_of(struct pairing *p, uint64_t id, uint32_t *number
 	*number = ws_idmap_get(&p->numbers, id);
 	if (*number != WS_NONE)
 		return WS_OK;
-	*number = (uint32_t)p->numbers.used;
+	*number = (uint32_t)p->numbers.map.n;
 	return ws_idmap_put(&p->numbers, id, *number, err);
 }
 
