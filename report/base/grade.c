@@ -166,6 +166,8 @@ static void set_interval(struct ws_comparison *c, const struct centre *a, const 
 {
 	double change = b->value - a->value, half = 0, e2 = a->error2 + b->error2;
 
+	c->typical[0] = exp(a->value);
+	c->typical[1] = exp(b->value);
 	c->ratio = exp(change);
 	c->error = sqrt(e2);
 	c->spread = sqrt((a->spread2 + b->spread2) / 2);
@@ -210,7 +212,8 @@ enum ws_status ws_compare(const struct ws_samples *a, const struct ws_samples *b
 	bool by_recordings =
 	        a->recordings >= WS_GRADE_RECORDINGS && b->recordings >= WS_GRADE_RECORDINGS;
 
-	*out = (struct ws_comparison){.ratio = NAN,
+	*out = (struct ws_comparison){.typical = {NAN, NAN},
+	                              .ratio = NAN,
 	                              .low = NAN,
 	                              .high = NAN,
 	                              .p = NAN,

@@ -63,7 +63,8 @@ enum ws_grade_basis {
 
 struct ws_comparison {
 	enum ws_grade_basis basis;
-	double ratio;     /* B / A, of the typical step; NaN where a side has no sample */
+	double typical[2]; /* step of A, of B: the geometric mean of the recordings' medians */
+	double ratio;      /* of the two, B / A; NaN where a side has no sample */
 	double low, high; /* 95 % interval of ratio */
 	double p;         /* of a ratio this far from 1 by chance, two-sided; NaN: unknown */
 	double error;     /* standard error of log(ratio) */

@@ -74,6 +74,64 @@ size_t ws_name_short(struct ws_bytes name, char *out)
 	return n;
 }
 
+static const char *skip_digits(const char *p, const char *end, int hexadecimal)
+{
+	while (p < end && ((*p >= '0' && *p <= '9') ||
+	                   (hexadecimal && (*p | 0x20) >= 'a' && (*p | 0x20) <= 'f')))
+		p++;
+	return p;
+}
+
+/* Behind what emit_nvtx appends and stands here; p when nothing does. */
+static const char *skip_appended(const char *p, const char *end)
+{
+	static const char *const numbers[] = {", op_id = ", ", seq = "};
+	static const char sizes[] = ", sizes = [";
+	unsigned depth = 1;
+
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++) {
+		const char *digits = p + strlen(numbers[i]);
+
+		if (starts_with(p, end, numbers[i]) && skip_digits(digits, end, 0) > digits)
+			return skip_digits(digits, end, 0);
+	}
+	if (!starts_with(p, end, sizes))
+		return p;
+	for (p += strlen(sizes); p < end && depth; p++)
+		depth += (*p == '[') - (*p == ']');
+	return p;
+}
+
+size_t ws_name_steady(struct ws_bytes name, char *out)
+{
+	const char *p = name.ptr, *end = p + name.len;
+	size_t n = 0;
+
+	while (p < end) {
+		const char *rest = *p == ',' ? skip_appended(p, end) : p;
+		int address = starts_with(p, end, "0x"), digits_at = address ? 2 : 1;
+
+		if (rest > p) {
+			p = rest;
+			continue;
+		}
+		rest = address || *p == '#' ? skip_digits(p + digits_at, end, address) : p;
+		if (rest > p + digits_at) {
+			memcpy(out + n, p, (size_t)digits_at);
+			n += (size_t)digits_at;
+			out[n++] = '*';
+			p = rest;
+		} else {
+			out[n++] = *p++;
+		}
+	}
+	if (!n && name.len) {
+		memcpy(out, name.ptr, name.len);
+		n = name.len;
+	}
+	return n;
+}
+
 int ws_name_matches(struct ws_bytes pattern, struct ws_bytes text)
 {
 	const char *p = pattern.ptr, *pend = p + pattern.len;

@@ -18,6 +18,14 @@
 size_t ws_name_short(struct ws_bytes name, char *out);
 
 /*
+ * What stays of a name from call to call: without the numbers that PyTorch's
+ * emit_nvtx appends (", op_id = 7", ", seq = 7", ", sizes = [[2, 3]]"), and with
+ * the number of "#7" and of an address 0x7f12ab as *. Writes at most name.len
+ * bytes to out and returns how many.
+ */
+size_t ws_name_steady(struct ws_bytes name, char *out);
+
+/*
  * Does text match the shell-like pattern? '*' stands for any bytes, '/' too,
  * '?' for one byte; everything else for itself.
  */

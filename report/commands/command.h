@@ -58,6 +58,11 @@ enum ws_status ws_command_parse(const struct ws_arguments *a, int argc, char **a
 #define WS_OPT_NO_PAGER(target) \
 	WS_OPT("no-pager", 0, FLAG, NULL, (target), "do not show long output with $PAGER")
 
+#define WS_OPT_STEP(target)                                           \
+	WS_OPT("step", 0, TEXT, "PATTERN", (target),                  \
+	       "the range that is a step: a name or path with * and\n" \
+	       "?, e.g. 'iter*'; default `step` and ProfilerStep#N")
+
 /* --- where tables go: report and diff ------------------------------------------- */
 
 #define WS_FORMAT_CHOICES "text|csv|json|md"

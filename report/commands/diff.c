@@ -1,18 +1,23 @@
+#include <limits.h>
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
+#include "report/commands/command.h"
+#include "report/commands/trace_list.h"
+#include "report/commands/trace_open.h"
 #include "report/diff/diff.h"
 #include "report/tables/report.h"
-#include "report/commands/command.h"
-#include "report/commands/trace_open.h"
 
 struct diff_opts {
 	struct ws_destination to;
 	struct ws_diff_opts diff;
+	struct ws_model_opts model;
 	const char *table;
 };
 
 /* What the diff without --table and -o shows. */
-static const char *const short_tables[] = {"diff-verdict", "diff-phases", "diff-config"};
+static const char *const short_tables[] = {"diff-verdict", "diff-phases", "diff-ops", "diff-config"};
 #define NSHORT (sizeof(short_tables) / sizeof(*short_tables))
 
 static enum ws_status write_diff(const struct ws_report *report, const struct diff_opts *o,
@@ -28,23 +33,40 @@ static enum ws_status write_diff(const struct ws_report *report, const struct di
 	return ws_destination_write(&o->to, &view, err);
 }
 
-static enum ws_status diff_traces(const char *a_path, const char *b_path, const struct diff_opts *o,
-                                  struct ws_err *err)
+/* One trace after the other: never more than one is in memory. */
+static enum ws_status read_side(struct ws_sides *sides, int side, const struct ws_trace_list *list,
+                                const struct ws_model_opts *opts, struct ws_err *err)
 {
-	struct ws_trace_file a_file = {0}, b_file = {0};
-	struct ws_model *a = NULL, *b = NULL;
+	for (size_t i = 0; i < list->n; i++) {
+		struct ws_trace_file file = {0};
+		struct ws_model *m = NULL;
+		enum ws_status rc = ws_trace_file_open(&file, list->path[i], err);
+
+		if (rc == WS_OK) {
+			ws_trace_file_say_damage(&file);
+			rc = ws_trace_file_model(&m, &file, opts, err);
+		}
+		if (rc == WS_OK)
+			rc = ws_sides_add(sides, side, m, err);
+		ws_model_free(m);
+		ws_trace_file_close(&file);
+		WS_FORWARD(rc);
+	}
+	return WS_OK;
+}
+
+static enum ws_status diff_sides(const struct ws_trace_list list[2], const struct diff_opts *o,
+                                 struct ws_err *err)
+{
+	struct ws_sides *sides = ws_sides_new();
 	struct ws_report *report = NULL;
 	struct ws_diff_result result = {0};
-	enum ws_status rc = ws_trace_file_open(&a_file, a_path, err);
+	enum ws_status rc = sides ? WS_OK : WS_FAIL(err, NO_MEMORY, "out of memory");
 
+	for (int s = 0; s < 2 && rc == WS_OK; s++)
+		rc = read_side(sides, s, &list[s], &o->model, err);
 	if (rc == WS_OK)
-		rc = ws_trace_file_model(&a, &a_file, NULL, err);
-	if (rc == WS_OK)
-		rc = ws_trace_file_open(&b_file, b_path, err);
-	if (rc == WS_OK)
-		rc = ws_trace_file_model(&b, &b_file, NULL, err);
-	if (rc == WS_OK)
-		rc = ws_diff_make(a, b, &o->diff, &report, &result, err);
+		rc = ws_diff_make(sides, &o->diff, &report, &result, err);
 	if (rc == WS_OK)
 		rc = write_diff(report, o, err);
 	if (rc == WS_OK && result.finding) {
@@ -52,19 +74,47 @@ static enum ws_status diff_traces(const char *a_path, const char *b_path, const 
 		rc = WS_FINDING;
 	}
 	ws_report_free(report);
-	ws_model_free(b);
-	ws_model_free(a);
-	ws_trace_file_close(&b_file);
-	ws_trace_file_close(&a_file);
+	ws_sides_free(sides);
 	return rc;
+}
+
+static enum ws_status check_percent(const char *name, double percent, struct ws_err *err)
+{
+	WS_FAIL_IF(percent < 0, err, USAGE, "--%s needs a percentage from 0, not %g", name, percent);
+	return WS_OK;
+}
+
+/* A and B are told apart by "--" where a side has several. */
+static int find_separator(int argc, char **argv)
+{
+	for (int i = 0; i < argc; i++)
+		if (!strcmp(argv[i], "--"))
+			return i;
+	return -1;
+}
+
+static enum ws_status list_sides(int argc, char **argv, int separator, struct ws_trace_list list[2],
+                                 struct ws_err *err)
+{
+	int split = separator >= 0 ? separator : 1;
+
+	WS_FAIL_IF(argc < 2 || split == 0 || split == argc, err, USAGE,
+	           "diff needs two traces, see 'warpsheet help diff'");
+	WS_FAIL_IF(separator < 0 && argc > 2, err, USAGE,
+	           "diff takes no argument '%s': of several recordings a side, put -- between A's "
+	           "and B's, see 'warpsheet help diff'",
+	           argv[2]);
+	WS_FORWARD(ws_trace_list_add(&list[0], split, argv, err));
+	return ws_trace_list_add(&list[1], argc - split, argv + split, err);
 }
 
 enum ws_status ws_cmd_diff(int argc, char **argv, struct ws_err *err)
 {
-	struct diff_opts o = {.to = {.format = -1}, .diff = {.threshold_percent = -1}};
+	struct diff_opts o = {.to = {.format = -1}, .diff = WS_DIFF_OPTS_DEFAULT};
 	double threshold = NAN; /* not given */
 	bool help = false;
-	int n, done;
+	int n = 0, nb = 0, done, separator = find_separator(argc, argv);
+	struct ws_trace_list list[2] = {{0}};
 	const struct ws_opt opts[] = {
 	        WS_OPT("output", 'o', TEXT, "FILE", &o.to.path,
 	               "write to FILE instead of the terminal; its extension\n"
@@ -73,8 +123,20 @@ enum ws_status ws_cmd_diff(int argc, char **argv, struct ws_err *err)
 	        WS_OPT("format", 0, CHOICE, WS_FORMAT_CHOICES, &o.to.format,
 	               "the format, whatever FILE is called; csv needs --table"),
 	        WS_OPT("threshold", 0, REAL, "PCT", &threshold,
-	               "exit with status 1 when B is more than PCT percent\n"
-	               "slower than A, beyond noise"),
+	               "exit with status 1 when B is surely more than PCT\n"
+	               "percent slower than A"),
+	        WS_OPT("min-effect", 0, REAL, "PCT", &o.diff.min_effect_percent,
+	               "less than PCT percent is no difference that counts;\n"
+	               "default 1"),
+	        WS_OPT("same-within", 0, REAL, "PCT", &o.diff.same_within_percent,
+	               "SAME: surely within PCT percent; default 3"),
+	        WS_OPT("run-noise", 0, REAL, "PCT", &o.diff.run_noise_percent,
+	               "what recordings of one thing vary by, for sides with\n"
+	               "under three; default 1, on the CPU reference 8"),
+	        WS_OPT("force", 0, FLAG, NULL, &o.diff.force,
+	               "grades and ratios even when A and B did not do the\n"
+	               "same work"),
+	        WS_OPT_STEP(&o.model.step),
 	        WS_OPT("rows", 0, INT, "N", &o.to.rows,
 	               "at most N rows of each table as text; 0 = all"),
 	        WS_OPT_COLOUR(&o.to.colour),
@@ -83,27 +145,43 @@ enum ws_status ws_cmd_diff(int argc, char **argv, struct ws_err *err)
 	};
 	const struct ws_arguments a = {
 	        "diff",
-	        "Matches the work of A and B by what it is: range path and order, never kernel "
-	        "name or\n"
-	        "dtype. B / A below 1 means that B is faster.",
+	        "A is the baseline, B the candidate; each is a recording, or a folder of them.\n"
+	        "Matches their work by what it is: range path and order, then operation and order,\n"
+	        "never kernel name or dtype. B / A below 1 means that B is faster.",
 	        opts,
 	        sizeof(opts) / sizeof(*opts),
-	        2,
-	        2,
+	        0,
+	        INT_MAX,
 	        ws_diff_defs,
 	};
+	enum ws_status rc;
 
-	WS_FORWARD(ws_command_parse(&a, argc, argv, &n, &done, err));
+	WS_FORWARD(ws_command_parse(&a, separator >= 0 ? separator : argc, argv, &n, &done, err));
 	if (done)
 		return WS_OK;
+	if (separator >= 0) {
+		/* options may stand behind the traces of B, too */
+		WS_FORWARD(ws_opt_parse(opts, sizeof(opts) / sizeof(*opts), argc - separator - 1,
+		                        argv + separator + 1, &nb, err));
+		memmove(argv + n, argv + separator + 1, (size_t)nb * sizeof(*argv));
+		separator = n;
+	}
 	WS_FAIL_IF(threshold < 0, err, USAGE,
 	           "--threshold needs a percentage from 0, not %g: B is a finding when it is that "
 	           "much slower than A",
 	           threshold);
 	if (!isnan(threshold))
 		o.diff.threshold_percent = threshold;
+	WS_FORWARD(check_percent("min-effect", o.diff.min_effect_percent, err));
+	WS_FORWARD(check_percent("same-within", o.diff.same_within_percent, err));
+	WS_FORWARD(check_percent("run-noise", o.diff.run_noise_percent, err));
 	WS_FORWARD(ws_destination_settle(&o.to, o.table, err));
-	WS_FORWARD(ws_output_spares(o.to.path, argv[0], err));
-	WS_FORWARD(ws_output_spares(o.to.path, argv[1], err));
-	return diff_traces(argv[0], argv[1], &o, err);
+	for (int i = 0; i < n + nb; i++)
+		WS_FORWARD(ws_output_spares(o.to.path, argv[i], err));
+	rc = list_sides(n + nb, argv, separator, list, err);
+	if (rc == WS_OK)
+		rc = diff_sides(list, &o, err);
+	ws_trace_list_release(&list[0]);
+	ws_trace_list_release(&list[1]);
+	return rc;
 }

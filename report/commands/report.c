@@ -23,7 +23,7 @@ struct report_opts {
 	int64_t steps[2], stream, process;
 	int64_t rows;
 	int by; /* position in BY_CHOICES */
-	const char *time, *rules_path, *peaks_path;
+	const char *time, *rules_path, *peaks_path, *step;
 	double softmax_flops;
 };
 #define BY_CHOICES "launch|gpu-time"
@@ -53,7 +53,7 @@ static enum ws_status read_text(const char *path, size_t max_bytes, char **text,
 static enum ws_status open_model(const struct ws_trace_file *f, const struct report_opts *o,
                                  struct ws_model **model, struct ws_err *err)
 {
-	struct ws_model_opts opts = {.softmax_flops = o->softmax_flops};
+	struct ws_model_opts opts = {.softmax_flops = o->softmax_flops, .step = o->step};
 	char *rules = NULL, *peaks = NULL;
 	enum ws_status rc =
 	        read_text(o->rules_path, WS_RULES_MAX_BYTES, &rules, &opts.rules_len, err);
@@ -213,6 +213,7 @@ static enum ws_status parse_options(int argc, char **argv, struct report_opts *o
 	               "the built-in ones"),
 	        WS_OPT("peaks", 0, TEXT, "FILE", &o->peaks_path,
 	               "peak rates of devices, before the built-in ones"),
+	        WS_OPT_STEP(&o->step),
 	        WS_OPT("softmax-flops", 0, REAL, "N", &o->softmax_flops,
 	               "operations that a softmax counts an element in\n"
 	               "softmax-matmul (default 5)"),

@@ -1,395 +1,304 @@
-#include "report/diff/diff.h"
-
+#include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/tables/tables.h"
+#include "report/base/names.h"
+#include "report/diff/private.h"
 
-static enum ws_status no_memory(struct ws_err *err)
+struct ws_sides {
+	struct ws_diff d;
+	size_t allocated[2];
+};
+
+struct ws_sides *ws_sides_new(void)
 {
-	return WS_FAIL(err, NO_MEMORY, "no memory to match the traces");
+	return calloc(1, sizeof(struct ws_sides));
 }
 
-static void side_release(struct ws_side *s)
+void ws_sides_free(struct ws_sides *s)
 {
-	ws_selection_release(&s->sel);
-	ws_step_times_release(&s->times);
-	free(s->item);
-	free(s->sample);
-	free(s->ordinal);
-	free(s->inclusive_ns);
-	free(s->exclusive_ns);
-	free(s->dtypes);
-	free(s->order);
-	free(s->item_first);
+	if (!s)
+		return;
+	ws_match_release(&s->d.match);
+	ws_side_release(&s->d.side[0]);
+	ws_side_release(&s->d.side[1]);
+	ws_names_release(&s->d.names);
+	free(s);
 }
 
-void ws_diff_release(struct ws_diff *d)
+enum ws_status ws_sides_add(struct ws_sides *s, int side, const struct ws_model *m,
+                            struct ws_err *err)
 {
-	side_release(&d->side[0]);
-	side_release(&d->side[1]);
-	free(d->items);
-	*d = (struct ws_diff){0};
-}
+	struct ws_side *to = &s->d.side[side];
 
-static enum ws_status side_open(struct ws_side *s, const struct ws_model *m, const char *letter,
-                                struct ws_err *err)
-{
-	size_t n = m->ranges.n ? m->ranges.n : 1, paths = m->ranges.npaths ? m->ranges.npaths : 1;
+	if (to->nrecordings == s->allocated[side]) {
+		size_t want = s->allocated[side] * 2 + 4;
+		void *grown = reallocarray(to->recordings, want, sizeof(*to->recordings));
 
-	s->m = m;
-	s->letter = letter;
-	s->item = calloc(paths, sizeof(*s->item));
-	s->dtypes = calloc(paths, sizeof(*s->dtypes));
-	s->sample = calloc(n, sizeof(*s->sample));
-	s->ordinal = calloc(n, sizeof(*s->ordinal));
-	s->inclusive_ns = calloc(n, sizeof(*s->inclusive_ns));
-	s->exclusive_ns = calloc(n, sizeof(*s->exclusive_ns));
-	s->order = calloc(n, sizeof(*s->order));
-	if (!s->item || !s->dtypes || !s->sample || !s->ordinal || !s->inclusive_ns ||
-	    !s->exclusive_ns || !s->order)
-		return no_memory(err);
-	WS_FORWARD(ws_select(m, NULL, &s->sel, err));
-	return ws_step_times(m, &s->sel, &s->times, err);
-}
-
-/* --- what is compared ------------------------------------------------------------------- */
-
-/* range -> sample; steps in the order of their begin. */
-static enum ws_status find_samples(struct ws_side *s, int by_steps, struct ws_err *err)
-{
-	const struct ws_model *m = s->m;
-	uint32_t *number = calloc(m->nsteps ? m->nsteps : 1, sizeof(*number));
-
-	if (!number)
-		return no_memory(err);
-	memset(number, 0xff, m->nsteps * sizeof(*number));
-	for (uint32_t i = 0; i < s->times.nmeasured; i++)
-		number[s->times.measured[i]] = i;
-	s->nsamples = by_steps ? s->times.nmeasured : 1;
-	for (uint32_t r = 0; r < m->ranges.n; r++) {
-		uint32_t step = m->range_step[r];
-
-		s->sample[r] = by_steps ? step == WS_NONE ? WS_NONE : number[step] : 0;
+		if (!grown)
+			return ws_diff_no_memory(err);
+		to->recordings = grown;
+		s->allocated[side] = want;
 	}
-	free(number);
-	return WS_OK;
+	return ws_recording_read(&to->recordings[to->nrecordings++], &s->d.names, m, err);
 }
 
-static void add_kernel_times(struct ws_side *s, int by_steps)
+/* --- is it the same work? ---------------------------------------------------------------- */
+
+static void add_reason(struct ws_diff *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static void add_reason(struct ws_diff *d, const char *fmt, ...)
 {
-	const struct ws_model *m = s->m;
-	const struct ws_kernels *k = &m->kernels;
+	va_list args;
 
-	for (size_t i = 0; i < k->n; i++) {
-		uint32_t r = k->range[i];
+	if (d->nreasons == WS_DIFF_MAX_REASONS)
+		return;
+	va_start(args, fmt);
+	vsnprintf(d->reasons[d->nreasons], sizeof(*d->reasons), fmt, args);
+	va_end(args);
+	for (char *p = d->reasons[d->nreasons++]; *p; p++)
+		if (*p > 0 && *p < ' ')
+			*p = '?';
+}
 
-		if (r != WS_NONE)
-			s->exclusive_ns[r] += k->dur_ns[i];
-		/* a step of PyTorch's also holds kernels that lie in no range */
-		if (!by_steps || ws_step_selected(m, &s->sel, k->step[i]))
-			s->gpu_ns += k->dur_ns[i];
+/* Facts of which another value is other work. */
+static const struct {
+	const char *key, *word;
+} work_facts[] = {
+        {"workload.model", "model"},     {"workload.layers", "layers"},
+        {"workload.batch", "batch"},     {"workload.context", "context"},
+        {"workload.phase", "phase"},     {"workload.kernel_width", "kernel width"},
+        {"workload.depth_multiplier", "depth multiplier"},
+};
+#define NWORK_FACTS (sizeof(work_facts) / sizeof(*work_facts))
+
+static void compare_facts(struct ws_diff *d)
+{
+	for (size_t i = 0; i < NWORK_FACTS; i++) {
+		struct ws_bytes value[2];
+
+		for (int s = 0; s < 2; s++)
+			value[s] = ws_texts_get(
+			        &d->names.texts,
+			        ws_side_fact(&d->side[s], &d->names, work_facts[i].key));
+		if (value[0].len && value[1].len && ws_name_compare(value[0], value[1]))
+			add_reason(d, "%s %.*s and %.*s", work_facts[i].word,
+			           (int)(value[0].len < 40 ? value[0].len : 40),
+			           (const char *)value[0].ptr,
+			           (int)(value[1].len < 40 ? value[1].len : 40),
+			           (const char *)value[1].ptr);
 	}
-	memcpy(s->inclusive_ns, s->exclusive_ns, m->ranges.n * sizeof(*s->inclusive_ns));
-	for (uint32_t r = (uint32_t)m->ranges.n; r-- > 0;)
-		if (m->ranges.parent[r] != WS_NONE)
-			s->inclusive_ns[m->ranges.parent[r]] += s->inclusive_ns[r];
-	/* after the sums over parents: a crossing range's own parents are listed as well */
-	for (size_t i = 0; i < k->n && k->crossing; i++)
-		for (uint32_t c = k->crossing[i]; c != WS_NONE;
-		     c = m->attribution.crossings[c].next)
-			s->inclusive_ns[m->attribution.crossings[c].range] += k->dur_ns[i];
 }
 
-/* Which dtypes the operations of each path read; at most 64 different ones. */
-static void add_dtypes(struct ws_side *s)
+/* Recordings of one side must be of one thing, too. */
+static void compare_recordings(struct ws_diff *d, int s)
 {
-	const struct ws_model *m = s->m;
+	const struct ws_side *side = &d->side[s];
 
-	for (uint32_t r = 0; r < m->ranges.n; r++) {
-		const struct ws_op *op = ws_range_op(m, r);
-		unsigned bit = 0;
+	for (size_t r = 1; r < side->nrecordings; r++) {
+		const struct ws_recording *first = &side->recordings[0],
+		                          *other = &side->recordings[r];
 
-		if (!(m->range_marks[r] & WS_OP_COUNTED) || !op->dtype || s->sample[r] == WS_NONE)
-			continue;
-		while (bit < s->ndtypes && s->dtype_text[bit] != op->dtype)
-			bit++;
-		if (bit == 64)
-			continue;
-		if (bit == s->ndtypes)
-			s->dtype_text[s->ndtypes++] = op->dtype;
-		s->dtypes[m->ranges.path[r]] |= (uint64_t)1 << bit;
+		for (size_t i = 0; i < NWORK_FACTS; i++) {
+			if (ws_recording_fact(first, &d->names, work_facts[i].key) ==
+			    ws_recording_fact(other, &d->names, work_facts[i].key))
+				continue;
+			add_reason(d, "the recordings of %s differ in their %s", side->name,
+			           work_facts[i].word);
+			return;
+		}
+		if (first->has_steps != other->has_steps) {
+			add_reason(d, "only some recordings of %s have steps", side->name);
+			return;
+		}
 	}
-	for (uint32_t p = (uint32_t)m->ranges.npaths; p-- > 0;)
-		if (m->ranges.paths[p].parent != WS_NONE)
-			s->dtypes[m->ranges.paths[p].parent] |= s->dtypes[p];
 }
 
-/* --- matching ----------------------------------------------------------------------------- */
-
-/* Which paths have compared ranges. */
-static enum ws_status paths_in_use(const struct ws_side *s, uint8_t **out, struct ws_err *err)
+static int has_steps(const struct ws_side *s)
 {
-	const struct ws_ranges *r = &s->m->ranges;
-
-	*out = calloc(r->npaths ? r->npaths : 1, 1);
-	if (!*out)
-		return no_memory(err);
-	for (uint32_t i = 0; i < r->n; i++)
-		if (s->sample[i] != WS_NONE)
-			(*out)[r->path[i]] = 1;
-	return WS_OK;
+	return s->recordings[0].has_steps;
 }
 
-enum ws_status ws_diff_path_text(const struct ws_model *m, uint32_t path, char **text, size_t *len,
-                                 struct ws_err *err)
+static uint8_t phases_of(const struct ws_side *s)
 {
-	const size_t stem = sizeof(WS_PYTORCH_STEP) - 1;
-	char *at, *end;
+	return s->nsamples ? s->samples[0]->phases : 0;
+}
 
-	WS_FORWARD(ws_path_text(&m->ranges, path, m->texts, text, len, err));
-	end = *text + *len;
-	for (at = *text; (at = memmem(at, (size_t)(end - at), WS_PYTORCH_STEP, stem)) != NULL;) {
-		int is_name = at == *text || (at[-1] == '/' && (at - *text < 2 || at[-2] != '\\'));
-		char *number = at + stem, *rest = number;
+static void compare_steps(struct ws_diff *d)
+{
+	const struct ws_side *a = &d->side[0], *b = &d->side[1];
+	char list[2][64] = {"", ""};
 
-		while (rest < end && *rest >= '0' && *rest <= '9')
-			rest++;
-		at = rest;
-		if (!is_name || rest == number || (rest < end && *rest != '/'))
-			continue;
-		*number = '*';
-		at = number + 1;
-		memmove(at, rest, (size_t)(end - rest) + 1);
-		end -= rest - at;
+	if (has_steps(a) != has_steps(b)) {
+		add_reason(d, "%s has steps and %s has none (--step PATTERN names them)",
+		           has_steps(a) ? a->name : b->name, has_steps(a) ? b->name : a->name);
+		return;
 	}
-	*len = (size_t)(end - *text);
-	return WS_OK;
+	if (!phases_of(a) || !phases_of(b) || phases_of(a) == phases_of(b))
+		return;
+	for (int s = 0; s < 2; s++)
+		for (int p = 0; p < WS_PHASE_OTHER; p++)
+			if (phases_of(&d->side[s]) >> p & 1)
+				snprintf(list[s] + strlen(list[s]),
+				         sizeof(*list) - strlen(list[s]), "%s%s",
+				         *list[s] ? ", " : "", ws_phase_name((enum ws_phase)p));
+	add_reason(d, "phases %s and %s", list[0], list[1]);
 }
 
-/* The item of a path, known by its text, domain and style; a new one where there is none. */
-static enum ws_status intern_item(struct ws_diff *d, struct ws_strtab *known, int side,
-                                  uint32_t path, struct ws_err *err)
+static void find_reasons(struct ws_diff *d)
 {
-	const struct ws_model *m = d->side[side].m;
-	struct ws_bytes domain = m->texts[m->ranges.paths[path].domain];
-	enum ws_status status;
-	uint64_t id = 0;
-	char *text = NULL;
-	size_t len = 0, path_len;
-	char *key;
+	const struct ws_recording *a = &d->side[0].recordings[0], *b = &d->side[1].recordings[0];
 
-	WS_FORWARD(ws_diff_path_text(m, path, &text, &path_len, err));
-	/* lengths first: names may hold any byte */
-	key = malloc(2 * sizeof(size_t) + path_len + domain.len + 1);
-	if (!key) {
-		free(text);
-		return no_memory(err);
-	}
-	memcpy(key, &path_len, sizeof(path_len));
-	len = sizeof(path_len);
-	memcpy(key + len, text, path_len);
-	len += path_len;
-	memcpy(key + len, domain.ptr, domain.len);
-	len += domain.len;
-	key[len++] = m->ranges.paths[path].style ? 'S' : 'P';
+	compare_facts(d);
+	compare_recordings(d, 0);
+	compare_recordings(d, 1);
+	compare_steps(d);
+	if (a->ndevices && b->ndevices && a->ndevices != b->ndevices)
+		add_reason(d, "%u and %u devices", a->ndevices, b->ndevices);
+	for (int s = 0; s < 2; s++) {
+		const struct ws_side *side = &d->side[s];
 
-	id = ws_strtab_find(known, key, len);
-	status = id ? WS_OK : ws_strtab_add(known, key, len, &id, err);
-	if (status == WS_OK && id > d->nitems) {
-		d->items[d->nitems] = (struct ws_item){{WS_NONE, WS_NONE}, {0, 0}};
-		d->nitems = (size_t)id;
+		if (d->side[!s].gpu_ns && d->matched_ns[s] < side->gpu_ns / 2) {
+			add_reason(d, "only %.1f %% of the GPU time of %s is matched",
+			           ws_stat_percent((double)d->matched_ns[s], (double)side->gpu_ns),
+			           side->name);
+			return;
+		}
 	}
-	if (status == WS_OK) {
-		uint32_t *first = &d->items[id - 1].path[side];
-
-		if (*first == WS_NONE)
-			*first = path;
-		d->side[side].dtypes[*first] |= d->side[side].dtypes[path];
-		d->side[side].item[path] = (uint32_t)id - 1;
-	}
-	free(key);
-	free(text);
-	return status;
 }
 
-static enum ws_status match_side_paths(struct ws_diff *d, struct ws_strtab *known, int side,
-                                       struct ws_err *err)
-{
-	const struct ws_side *s = &d->side[side];
-	size_t npaths = s->m->ranges.npaths;
-	uint32_t *order = calloc(npaths ? npaths : 1, sizeof(*order));
-	uint8_t *used = NULL;
-	enum ws_status status = order ? paths_in_use(s, &used, err) : no_memory(err);
+/* --- all of it --------------------------------------------------------------------------- */
 
-	if (status == WS_OK)
-		status = ws_paths_order(&s->m->ranges, s->m->texts, order, err);
-	for (size_t i = 0; i < npaths && status == WS_OK; i++)
-		if (used[order[i]])
-			status = intern_item(d, known, side, order[i], err);
-	free(order);
-	free(used);
-	return status;
-}
-
-static enum ws_status match_paths(struct ws_diff *d, struct ws_err *err)
+static enum ws_status match(struct ws_diff *d, struct ws_err *err)
 {
-	struct ws_strtab known = {0};
-	size_t most = d->side[0].m->ranges.npaths + d->side[1].m->ranges.npaths;
+	struct ws_work_item *items[2] = {NULL, NULL};
+	struct ws_work_list list[2];
 	enum ws_status status = WS_OK;
 
-	d->items = calloc(most ? most : 1, sizeof(*d->items));
-	if (!d->items)
-		status = no_memory(err);
+	for (int s = 0; s < 2; s++) {
+		struct ws_side *side = &d->side[s];
+
+		items[s] = calloc(side->nslots + 1, sizeof(**items));
+		if (!items[s])
+			status = ws_diff_no_memory(err);
+		for (size_t i = 0; i < side->nslots && items[s]; i++)
+			items[s][i] = side->slots[i].item;
+		list[s] = (struct ws_work_list){items[s], side->nslots};
+	}
 	if (status == WS_OK)
-		status = match_side_paths(d, &known, 0, err);
-	if (status == WS_OK)
-		status = match_side_paths(d, &known, 1, err);
-	ws_strtab_free(&known);
+		status = ws_match_find(&d->match, &list[0], &list[1], err);
+	for (int s = 0; s < 2 && status == WS_OK; s++) {
+		const struct ws_side *side = &d->side[s];
+
+		for (size_t i = 0; i < side->nslots * side->nsamples; i++)
+			if (d->match.group[s][i / side->nsamples] != WS_NONE)
+				d->matched_ns[s] += side->slot_ns[i];
+	}
+	free(items[0]);
+	free(items[1]);
 	return status;
 }
 
-/* Compared ranges by item, then sample, then begin. */
-static enum ws_status sort_instances(struct ws_side *s, struct ws_err *err)
+static void settle_grade(struct ws_diff *d)
 {
-	const struct ws_ranges *r = &s->m->ranges;
-	int64_t *key = calloc(r->n ? r->n : 1, sizeof(*key));
-	enum ws_status status;
+	int on_cpu = d->side[0].recordings[0].on_cpu || d->side[1].recordings[0].on_cpu;
+	double noise = d->opts.run_noise_percent;
 
-	if (!key)
-		return no_memory(err);
-	for (uint32_t i = 0; i < r->n; i++)
-		if (s->sample[i] != WS_NONE)
-			s->order[s->ncompared++] = i;
-	status = ws_order_by(s->order, r->start_ns, s->ncompared, err);
-	for (uint32_t i = 0; i < r->n; i++)
-		key[i] = s->sample[i];
-	if (status == WS_OK)
-		status = ws_order_by(s->order, key, s->ncompared, err);
-	for (uint32_t i = 0; i < r->n; i++)
-		key[i] = s->item[r->path[i]];
-	if (status == WS_OK)
-		status = ws_order_by(s->order, key, s->ncompared, err);
-	free(key);
-	return status;
+	if (isnan(noise))
+		noise = on_cpu ? WS_RUN_NOISE_CPU_PERCENT : WS_RUN_NOISE_GPU_PERCENT;
+	d->grade = (struct ws_grade_opts){.min_effect = d->opts.min_effect_percent / 100,
+	                                  .same_within = d->opts.same_within_percent / 100,
+	                                  .run_noise = noise / 100};
 }
 
-static enum ws_status number_instances(struct ws_diff *d, int side, struct ws_err *err)
+static enum ws_status prepare(struct ws_diff *d, struct ws_err *err)
 {
-	struct ws_side *s = &d->side[side];
-	const uint32_t *path = s->m->ranges.path;
-	size_t next = 0;
-
-	WS_FORWARD(sort_instances(s, err));
-	s->item_first = calloc(d->nitems + 1, sizeof(*s->item_first));
-	if (!s->item_first)
-		return no_memory(err);
-	for (size_t i = 0; i < s->ncompared; i++) {
-		uint32_t r = s->order[i], item = s->item[path[r]];
-		uint32_t before = i ? s->order[i - 1] : WS_NONE;
-		int same = i && s->item[path[before]] == item && s->sample[before] == s->sample[r];
-
-		s->ordinal[r] = same ? s->ordinal[before] + 1 : 0;
-		if (s->ordinal[r] + 1 > d->items[item].per_step[side])
-			d->items[item].per_step[side] = s->ordinal[r] + 1;
-		while (next <= item)
-			s->item_first[next++] = (uint32_t)i;
-	}
-	while (next <= d->nitems)
-		s->item_first[next++] = (uint32_t)s->ncompared;
+	for (int s = 0; s < 2; s++)
+		WS_FORWARD(ws_side_merge(&d->side[s], err));
+	settle_grade(d);
+	ws_sides_name(d->side, &d->names);
+	WS_FORWARD(match(d, err));
+	d->by_steps = has_steps(&d->side[0]) && has_steps(&d->side[1]);
+	find_reasons(d);
 	return WS_OK;
 }
 
-static uint32_t common(const struct ws_item *item)
+static enum ws_status fill(struct ws_diff *d, struct ws_report *report, struct ws_err *err)
 {
-	return item->per_step[0] < item->per_step[1] ? item->per_step[0] : item->per_step[1];
-}
+	typedef enum ws_status (*fill_fn)(struct ws_diff *, struct ws_table *, struct ws_err *);
+	/* in the order of WS_DIFF_TABLES; the last is the method */
+	static const fill_fn fills[] = {
+	        ws_diff_fill_verdict, ws_diff_fill_phases,  ws_diff_fill_ranges,
+	        ws_diff_fill_ops,     ws_diff_fill_classes, ws_diff_fill_kernels,
+	        ws_diff_fill_memory,  ws_diff_fill_only,    ws_diff_fill_config,
+	};
+	size_t count;
+	const struct ws_table_def *const *defs = ws_diff_defs(&count);
 
-static void add_matched(struct ws_diff *d, int side)
-{
-	struct ws_side *s = &d->side[side];
+	for (size_t i = 0; i < count; i++) {
+		struct ws_table *t = ws_table_new(defs[i]);
 
-	for (size_t i = 0; i < s->ncompared; i++) {
-		uint32_t r = s->order[i];
-		const struct ws_item *item = &d->items[s->item[s->m->ranges.path[r]]];
-
-		if (s->ordinal[r] < common(item))
-			s->matched_ns += s->exclusive_ns[r];
+		if (!t)
+			return ws_diff_no_memory(err);
+		report->tables[report->ntables++] = t;
+		if (i < sizeof(fills) / sizeof(*fills))
+			WS_FORWARD(fills[i](d, t, err));
+		else
+			ws_method_fill(t, defs, count);
+		WS_FORWARD(ws_table_done(t, err));
 	}
-}
-
-enum ws_status ws_diff_match(struct ws_diff *d, const struct ws_model *a, const struct ws_model *b,
-                             struct ws_err *err)
-{
-	*d = (struct ws_diff){0};
-	WS_FORWARD(side_open(&d->side[0], a, "A", err));
-	WS_FORWARD(side_open(&d->side[1], b, "B", err));
-	d->by_steps = d->side[0].times.nmeasured && d->side[1].times.nmeasured;
-	for (int side = 0; side < 2; side++) {
-		WS_FORWARD(find_samples(&d->side[side], d->by_steps, err));
-		add_kernel_times(&d->side[side], d->by_steps);
-		add_dtypes(&d->side[side]);
-	}
-	WS_FORWARD(match_paths(d, err));
-	for (int side = 0; side < 2; side++)
-		WS_FORWARD(number_instances(d, side, err));
-	add_matched(d, 0);
-	add_matched(d, 1);
 	return WS_OK;
 }
 
-enum ws_status ws_diff_item_stat(const struct ws_diff *d, int side, size_t item,
-                                 enum ws_diff_part part, struct ws_stat *out, uint64_t *instances,
-                                 struct ws_err *err)
+/* "fp32 (a.wtrace) against amp-bf16 (b.wtrace and 2 more)" */
+static char *name_report(const struct ws_diff *d)
 {
-	const struct ws_side *s = &d->side[side];
-	int64_t *samples = calloc(s->nsamples ? s->nsamples : 1, sizeof(*samples));
+	char more[2][40] = {"", ""}, *text;
+	struct ws_bytes file[2];
 
-	if (!samples)
-		return no_memory(err);
-	*instances = 0;
-	for (uint32_t i = s->item_first[item]; i < s->item_first[item + 1]; i++) {
-		uint32_t r = s->order[i];
-		int in_both = s->ordinal[r] < common(&d->items[item]);
-
-		if (in_both != (part == WS_DIFF_BOTH))
-			continue;
-		samples[s->sample[r]] += s->inclusive_ns[r];
-		++*instances;
+	for (int s = 0; s < 2; s++) {
+		file[s] = ws_texts_get(&d->names.texts, d->side[s].recordings[0].name);
+		if (d->side[s].nrecordings > 1)
+			snprintf(more[s], sizeof(more[s]), " and %zu more",
+			         d->side[s].nrecordings - 1);
 	}
-	ws_stat_of(samples, s->nsamples, out);
-	free(samples);
-	return WS_OK;
+	if (asprintf(&text, "A = %s (%.*s%s), B = %s (%.*s%s)", d->side[0].name, (int)file[0].len,
+	             (const char *)file[0].ptr, more[0], d->side[1].name, (int)file[1].len,
+	             (const char *)file[1].ptr, more[1]) < 0)
+		return NULL;
+	return text;
 }
 
-enum ws_status ws_diff_make(const struct ws_model *a, const struct ws_model *b,
-                            const struct ws_diff_opts *opts, struct ws_report **out,
-                            struct ws_diff_result *result, struct ws_err *err)
+enum ws_status ws_diff_make(struct ws_sides *s, const struct ws_diff_opts *opts,
+                            struct ws_report **out, struct ws_diff_result *result,
+                            struct ws_err *err)
 {
+	static const struct ws_diff_opts defaults = WS_DIFF_OPTS_DEFAULT;
 	struct ws_report *report = calloc(1, sizeof(*report));
-	struct ws_diff d = {0};
+	struct ws_diff *d = &s->d;
 	enum ws_status status;
-	char *trace = NULL;
 	size_t count;
 
 	*out = NULL;
 	*result = (struct ws_diff_result){0};
 	if (!report)
-		return no_memory(err);
+		return ws_diff_no_memory(err);
+	d->opts = opts ? *opts : defaults;
+	d->result = result;
 	ws_diff_defs(&count);
+	status = prepare(d, err);
 	report->title = "Warpsheet diff";
-	report->created_ns = b->file.base_ns;
 	report->filter = strdup("");
 	report->tables = calloc(count, sizeof(struct ws_table *));
-	status = ws_diff_match(&d, a, b, err);
-	if (asprintf(&trace, "%s against %s", a->name, b->name) >= 0)
-		report->trace = trace;
-	if (status == WS_OK && (!report->filter || !report->tables || !report->trace))
-		status = no_memory(err);
+	if (status == WS_OK) {
+		report->created_ns = d->side[1].recordings[0].base_ns;
+		report->trace = name_report(d);
+		if (!report->filter || !report->tables || !report->trace)
+			status = ws_diff_no_memory(err);
+	}
 	if (status == WS_OK)
-		status = ws_diff_fill(&d, opts, report, result, err);
-	ws_diff_release(&d);
+		status = fill(d, report, err);
 	if (status == WS_OK)
 		*out = report;
 	else

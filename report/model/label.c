@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/base/names.h"
 #include "report/model/model.h"
 
 static enum ws_status no_memory(struct ws_err *err, size_t n)
@@ -20,9 +21,28 @@ static int begins_with(struct ws_bytes name, const char *prefix)
 /* PyTorch calls its optimizers' steps Optimizer.step#Adam.step. */
 #define PYTORCH_OPTIMIZER "Optimizer.step#"
 
-static int is_step(const struct ws_model *m, uint32_t name)
+/* is_step[path]: is a range of this path a step, as the user or the names of old say? */
+static enum ws_status mark_steps(const struct ws_model *m, const char *pattern, uint8_t *is_step,
+                                 struct ws_err *err)
 {
-	return name == WS_TEXT_STEP || begins_with(m->texts[name], WS_PYTORCH_STEP);
+	struct ws_bytes wanted = {pattern, pattern ? strlen(pattern) : 0};
+
+	for (uint32_t p = 0; p < m->ranges.npaths; p++) {
+		uint32_t name = m->ranges.paths[p].name;
+		struct ws_bytes path;
+		char *text;
+
+		is_step[p] = pattern ? ws_name_matches(wanted, m->texts[name])
+		                     : name == WS_TEXT_STEP ||
+		                               begins_with(m->texts[name], WS_PYTORCH_STEP);
+		if (!pattern || is_step[p] || !strchr(pattern, '/'))
+			continue;
+		WS_FORWARD(ws_path_text(&m->ranges, p, m->texts, &text, &path.len, err));
+		path.ptr = text;
+		is_step[p] = (uint8_t)ws_name_matches(wanted, path);
+		free(text);
+	}
+	return WS_OK;
 }
 
 static enum ws_phase phase_of_name(const struct ws_model *m, uint32_t name)
@@ -143,21 +163,25 @@ static enum ws_status check_sums(struct ws_model *m, struct ws_err *err)
 /* --- steps ------------------------------------------------------------------------------- */
 
 /*
- * A step is an outermost range `step` or PyTorch's ProfilerStep#N; it is a warm-up step when it
+ * A step is an outermost range `step` or PyTorch's ProfilerStep#N, or what the user names; it is a warm-up step when it
  * lies in a range `warm-up`. A range `warm-up` with no step inside is a warm-up step. range_step[i]
  * becomes the range that is the step around range i.
  */
-static enum ws_status find_step_ranges(struct ws_model *m, struct ws_err *err)
+static enum ws_status find_step_ranges(struct ws_model *m, const char *pattern, struct ws_err *err)
 {
 	const struct ws_ranges *r = &m->ranges;
 	uint32_t *warm = calloc(r->n ? r->n : 1, sizeof(*warm)); /* outermost warm-up around */
 	uint8_t *has_step = calloc(r->n ? r->n : 1, 1);
+	uint8_t *is_step = calloc(r->npaths + 1, 1);
 	uint32_t *step = m->range_step;
+	enum ws_status status = warm && has_step && is_step ? mark_steps(m, pattern, is_step, err)
+	                                                    : no_memory(err, r->n);
 
-	if (!warm || !has_step) {
+	if (status != WS_OK) {
 		free(warm);
 		free(has_step);
-		return no_memory(err, r->n);
+		free(is_step);
+		return status;
 	}
 	for (uint32_t i = 0; i < r->n; i++) {
 		uint32_t parent = r->parent[i];
@@ -166,7 +190,7 @@ static enum ws_status find_step_ranges(struct ws_model *m, struct ws_err *err)
 		step[i] = parent == WS_NONE ? WS_NONE : step[parent];
 		if (warm[i] == WS_NONE && r->name[i] == WS_TEXT_WARM_UP)
 			warm[i] = i;
-		if (step[i] == WS_NONE && is_step(m, r->name[i])) {
+		if (step[i] == WS_NONE && is_step[r->path[i]]) {
 			step[i] = i;
 			if (warm[i] != WS_NONE)
 				has_step[warm[i]] = 1;
@@ -179,6 +203,7 @@ static enum ws_status find_step_ranges(struct ws_model *m, struct ws_err *err)
 	}
 	free(warm);
 	free(has_step);
+	free(is_step);
 	return WS_OK;
 }
 
@@ -229,13 +254,13 @@ static void number_steps(struct ws_model *m, uint32_t *step_of_range)
 	}
 }
 
-static enum ws_status find_steps(struct ws_model *m, struct ws_err *err)
+static enum ws_status find_steps(struct ws_model *m, const char *pattern, struct ws_err *err)
 {
 	const struct ws_ranges *r = &m->ranges;
 	uint32_t *step_of_range;
 	size_t n = 0;
 
-	WS_FORWARD(find_step_ranges(m, err));
+	WS_FORWARD(find_step_ranges(m, pattern, err));
 	m->steps = calloc(m->nsteps ? m->nsteps : 1, sizeof(*m->steps));
 	step_of_range = calloc(r->n ? r->n : 1, sizeof(*step_of_range));
 	if (!m->steps || !step_of_range) {
@@ -341,12 +366,12 @@ static void count_leftovers(struct ws_model *m)
 		                              !(m->range_marks[i] & WS_OP_LAUNCHED);
 }
 
-enum ws_status ws_model_label(struct ws_model *m, struct ws_err *err)
+enum ws_status ws_model_label(struct ws_model *m, const char *step, struct ws_err *err)
 {
 	WS_FORWARD(allocate_labels(m, err));
 	inherit_labels(m);
 	WS_FORWARD(check_sums(m, err));
-	WS_FORWARD(find_steps(m, err));
+	WS_FORWARD(find_steps(m, step, err));
 	add_phase_times(m);
 	WS_FORWARD(find_kernel_steps(m, err));
 	count_leftovers(m);

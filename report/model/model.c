@@ -79,7 +79,7 @@ static enum ws_status build(struct ws_model **out, const struct ws_trace_reader 
 		status = ws_model_load(m, r, opts ? opts : &none, err);
 	}
 	if (status == WS_OK)
-		status = ws_model_label(m, err);
+		status = ws_model_label(m, opts ? opts->step : NULL, err);
 	if (status == WS_OK)
 		*out = m;
 	else

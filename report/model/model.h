@@ -323,7 +323,8 @@ struct ws_bytes ws_model_fact(const struct ws_model *m, const char *key);
 /* Every record: model_load.c, with model_dict.c, model_work.c and model_cpu_op.c. */
 enum ws_status ws_model_load(struct ws_model *m, const struct ws_trace_reader *r,
                              const struct ws_model_opts *opts, struct ws_err *err);
-/* Places, classes, phases, steps and operations of the ranges; leftovers: model_label.c. */
-enum ws_status ws_model_label(struct ws_model *m, struct ws_err *err);
+/* Places, classes, phases, steps and operations of the ranges; leftovers: label.c. step as in struct
+ * ws_model_opts. */
+enum ws_status ws_model_label(struct ws_model *m, const char *step, struct ws_err *err);
 
 #endif

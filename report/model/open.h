@@ -21,6 +21,9 @@ struct ws_model_opts {
 	size_t rules_len;
 	const char *peaks; /* the same for device_peaks.txt */
 	size_t peaks_len;
+	/* ranges that are steps: a pattern (* and ?) of their name, or of their path; NULL: `step` and
+	 * PyTorch's ProfilerStep#N */
+	const char *step;
 	double softmax_flops; /* of an element, in softmax-matmul; 0 = WS_SOFTMAX_FLOPS */
 };
 /* How Warpsheet counts a softmax: max, subtract, exp, sum, divide. */

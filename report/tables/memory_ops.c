@@ -31,6 +31,7 @@ static const char *const operations[] = {
 };
 #define NOPERATIONS (sizeof(operations) / sizeof(*operations))
 #define MEMSET      (NOPERATIONS - 1)
+_Static_assert(NOPERATIONS == WS_COPY_NAMES, "as many names as tables.h says");
 
 struct memory_ops {
 	const struct ws_tab *tab;
@@ -43,7 +44,12 @@ struct memory_ops {
 	int by_size;
 };
 
-static uint32_t operation_of(const struct ws_work *w)
+const char *ws_copy_name(uint32_t name)
+{
+	return operations[name];
+}
+
+uint32_t ws_copy_name_of(const struct ws_work *w)
 {
 	if (w->kind == WS_WORK_MEMSET)
 		return MEMSET;
@@ -63,7 +69,7 @@ static enum ws_status gather(struct memory_ops *s, struct ws_err *err)
 		status = WS_FAIL(err, NO_MEMORY, "no memory for the memory operations");
 	for (size_t i = 0; i < m->nworks && status == WS_OK; i++) {
 		const struct ws_work *w = &m->works[i];
-		uint32_t which = operation_of(w);
+		uint32_t which = ws_copy_name_of(w);
 
 		timed[i] = all[i] = WS_NONE;
 		if (!s->tab->sel->work[i] || w->kind == WS_WORK_GRAPH)

@@ -22,6 +22,11 @@ WS_REQUEST_TABLES(T)
 WS_TC_OF(diff_verdict, WS_TCOLS_diff_verdict(C))
 WS_TC_OF(diff_phases, WS_TCOLS_diff_phases(C))
 WS_TC_OF(diff_ranges, WS_TCOLS_diff_ranges(C))
+WS_TC_OF(diff_ops, WS_TCOLS_diff_ops(C))
+WS_TC_OF(diff_classes, WS_TCOLS_diff_classes(C))
+WS_TC_OF(diff_kernels, WS_TCOLS_diff_kernels(C))
+WS_TC_OF(diff_memory, WS_TCOLS_diff_memory(C))
+WS_TC_OF(diff_only, WS_TCOLS_diff_only(C))
 WS_TC_OF(diff_config, WS_TCOLS_diff_config(C))
 #undef WS_TC_OF
 #undef T
@@ -51,6 +56,11 @@ WS_REQUEST_TABLES(T)
 
 /* The table `method` for these tables. */
 void ws_method_fill(struct ws_table *t, const struct ws_table_def *const *defs, size_t ndefs);
+
+/* Copies in one direction, or fills: what they are called, from 0 to WS_COPY_NAMES - 1. */
+#define WS_COPY_NAMES 15u
+uint32_t ws_copy_name_of(const struct ws_work *w); /* a copy or fill */
+const char *ws_copy_name(uint32_t name);
 
 /* Put a model text into a cell; the empty text leaves it empty. */
 void ws_cell_set_model_text(struct ws_table *t, struct ws_cell *cell, const struct ws_model *m,

@@ -1,0 +1,24 @@
+/*
+ * Traces that a command is given: files, and folders that stand for the traces in them.
+ */
+#ifndef WS_REPORT_COMMANDS_TRACE_LIST_H
+#define WS_REPORT_COMMANDS_TRACE_LIST_H
+
+#include <stddef.h>
+
+#include "formats/base/status.h"
+
+/* Starts as all zeros. Free with ws_trace_list_release. */
+struct ws_trace_list {
+	char **path;
+	size_t n, allocated;
+};
+/*
+ * Add these, in order; of a folder its files that end in .wtrace, by name.
+ * IO_READ when a folder cannot be read; USAGE when it holds no trace.
+ */
+enum ws_status ws_trace_list_add(struct ws_trace_list *list, int n, char *const *names,
+                                 struct ws_err *err);
+void ws_trace_list_release(struct ws_trace_list *list);
+
+#endif

@@ -1,0 +1,370 @@
+#include "report/diff/match.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/diff/align.h"
+#include "report/diff/texts.h"
+
+/* A range with more work than this is a container: what lies in it says little of what it is. */
+#define SMALL_RANGE 16u
+/* So many items at most are taken for one that was fused or split. */
+#define MOST_NEIGHBOURS 8u
+
+const char *ws_matched_by_name(enum ws_matched_by by)
+{
+	static const char *const names[] = {
+#define X(NAME, name) name,
+	        WS_MATCHED_BY_LIST(X)
+#undef X
+	};
+
+	return names[by];
+}
+
+/* What must be equal for two items to face each other, from strict to loose. */
+enum { KIND_AND_SHAPE, KIND, CLASS, LEVELS };
+
+struct matcher {
+	struct ws_work_list side[2];
+	uint32_t *symbol[LEVELS][2];
+	uint32_t *scratch[2]; /* what ws_align compares */
+	struct ws_match *out;
+};
+
+/* Positions in the sequence of a side, ascending. */
+struct positions {
+	const uint32_t *at;
+	size_t n;
+};
+
+/* How a call of align_level goes on. */
+struct rule {
+	int level, last_level;
+	enum ws_matched_by by;
+	int small; /* the range pair says what the rest is */
+};
+
+static enum ws_status no_memory(struct ws_err *err)
+{
+	return WS_FAIL(err, NO_MEMORY, "no memory to match the traces");
+}
+
+static void join(struct matcher *g, const struct positions p[2], enum ws_matched_by by)
+{
+	uint32_t group = (uint32_t)g->out->ngroups++;
+
+	g->out->by[group] = (uint8_t)by;
+	for (int s = 0; s < 2; s++)
+		for (size_t i = 0; i < p[s].n; i++)
+			g->out->group[s][p[s].at[i]] = group;
+}
+
+/* Operations of other kinds are not the same because a class holds both. */
+static int may_match(const struct matcher *g, uint32_t a, uint32_t b, int level)
+{
+	const struct ws_work_item *x = &g->side[0].item[a], *y = &g->side[1].item[b];
+
+	return level != CLASS || !x->op || !y->op || x->kind == y->kind;
+}
+
+static enum ws_matched_by what_matched(const struct matcher *g, uint32_t a, uint32_t b,
+                                       const struct rule *rule)
+{
+	if (rule->by == WS_MATCHED_BY_OPERATION &&
+	    (!g->side[0].item[a].op || !g->side[1].item[b].op))
+		return WS_MATCHED_BY_CLASS;
+	return rule->by;
+}
+
+static void leave(struct matcher *g, const struct positions p[2], const struct rule *rule)
+{
+	if (!rule->small || !p[0].n || !p[1].n)
+		return;
+	join(g, p, p[0].n == 1 && p[1].n == 1 ? WS_MATCHED_BY_RANGE : WS_MATCHED_BY_NEIGHBOURS);
+}
+
+/* What faces each other at this level; then the gaps between at the next. */
+static enum ws_status align_level(struct matcher *g, const struct positions p[2], struct rule rule,
+                                  struct ws_err *err)
+{
+	uint32_t *partner;
+	size_t from[2] = {0, 0};
+	enum ws_status status = WS_OK;
+
+	if (!p[0].n || !p[1].n || rule.level > rule.last_level) {
+		leave(g, p, &rule);
+		return WS_OK;
+	}
+	for (int s = 0; s < 2; s++)
+		for (size_t i = 0; i < p[s].n; i++)
+			g->scratch[s][i] = g->symbol[rule.level][s][p[s].at[i]];
+	partner = calloc(p[0].n, sizeof(*partner));
+	if (!partner)
+		return no_memory(err);
+	status = ws_align(g->scratch[0], p[0].n, g->scratch[1], p[1].n, partner, err);
+	for (size_t i = 0; i <= p[0].n && status == WS_OK; i++) {
+		int at_end = i == p[0].n;
+		size_t j = at_end ? p[1].n : partner[i];
+
+		if (!at_end && (partner[i] == WS_NONE ||
+		                !may_match(g, p[0].at[i], p[1].at[j], rule.level)))
+			continue;
+		if (i > from[0] || j > from[1]) {
+			struct positions gap[2] = {{p[0].at + from[0], i - from[0]},
+			                           {p[1].at + from[1], j - from[1]}};
+			struct rule next = rule;
+
+			next.level++;
+			status = align_level(g, gap, next, err);
+		}
+		if (!at_end && status == WS_OK) {
+			struct positions pair[2] = {{p[0].at + i, 1}, {p[1].at + j, 1}};
+
+			join(g, pair, what_matched(g, p[0].at[i], p[1].at[j], &rule));
+		}
+		from[0] = i + 1;
+		from[1] = j + 1;
+	}
+	free(partner);
+	return status;
+}
+
+/* --- symbols ----------------------------------------------------------------------------- */
+
+static enum ws_status find_symbols(struct matcher *g, struct ws_err *err)
+{
+	struct ws_texts keys = {0};
+	enum ws_status status = WS_OK;
+
+	for (int s = 0; s < 2; s++) {
+		for (size_t i = 0; i < g->side[s].n && status == WS_OK; i++) {
+			const struct ws_work_item *item = &g->side[s].item[i];
+			const uint32_t key[LEVELS][4] = {
+			        {KIND_AND_SHAPE, item->phase, item->kind, item->shape},
+			        {KIND, item->phase, item->kind, 0},
+			        {CLASS, item->phase, item->class, 0},
+			};
+
+			for (int level = 0; level < LEVELS && status == WS_OK; level++)
+				status = ws_texts_add(
+				        &keys, (struct ws_bytes){key[level], sizeof(key[level])},
+				        &g->symbol[level][s][i], err);
+		}
+	}
+	ws_texts_release(&keys);
+	return status;
+}
+
+/* --- pass 1: ranges ---------------------------------------------------------------------- */
+
+static int64_t range_of(const struct ws_work_item *item)
+{
+	return (int64_t)((uint64_t)item->place << 31 | item->instance);
+}
+
+/* Items in a range, by range, in launch order. */
+static enum ws_status by_range(const struct ws_work_list *list, uint32_t *order, size_t *n,
+                               struct ws_err *err)
+{
+	int64_t *key = calloc(list->n + 1, sizeof(*key));
+	enum ws_status status;
+
+	if (!key)
+		return no_memory(err);
+	*n = 0;
+	for (uint32_t i = 0; i < list->n; i++) {
+		key[i] = range_of(&list->item[i]);
+		if (list->item[i].place != WS_NONE)
+			order[(*n)++] = i;
+	}
+	status = ws_order_by(order, key, *n, err);
+	free(key);
+	return status;
+}
+
+static size_t end_of_range(const struct ws_work_list *list, const uint32_t *order, size_t from,
+                           size_t n)
+{
+	size_t i = from;
+
+	while (i < n && range_of(&list->item[order[i]]) == range_of(&list->item[order[from]]))
+		i++;
+	return i;
+}
+
+/* The same kinds in the same order: then the range alone says what is what. */
+static int same_kinds(const struct matcher *g, const struct positions p[2])
+{
+	if (p[0].n != p[1].n)
+		return 0;
+	for (size_t i = 0; i < p[0].n; i++)
+		if (g->symbol[KIND][0][p[0].at[i]] != g->symbol[KIND][1][p[1].at[i]])
+			return 0;
+	return 1;
+}
+
+static enum ws_status match_range(struct matcher *g, const struct positions p[2],
+                                  struct ws_err *err)
+{
+	int small = p[0].n <= SMALL_RANGE && p[1].n <= SMALL_RANGE;
+	struct rule rule = {KIND_AND_SHAPE, KIND,
+	                    small || same_kinds(g, p) ? WS_MATCHED_BY_RANGE
+	                                              : WS_MATCHED_BY_OPERATION,
+	                    small};
+
+	return align_level(g, p, rule, err);
+}
+
+static enum ws_status match_ranges(struct matcher *g, struct ws_err *err)
+{
+	uint32_t *order[2];
+	size_t n[2], at[2] = {0, 0};
+	enum ws_status status = WS_OK;
+
+	for (int s = 0; s < 2; s++) {
+		order[s] = calloc(g->side[s].n + 1, sizeof(**order));
+		if (status == WS_OK)
+			status = order[s] ? by_range(&g->side[s], order[s], &n[s], err)
+			                  : no_memory(err);
+	}
+	while (status == WS_OK && at[0] < n[0] && at[1] < n[1]) {
+		int64_t key[2] = {range_of(&g->side[0].item[order[0][at[0]]]),
+		                  range_of(&g->side[1].item[order[1][at[1]]])};
+		size_t end[2];
+
+		for (int s = 0; s < 2; s++)
+			end[s] = end_of_range(&g->side[s], order[s], at[s], n[s]);
+		if (key[0] == key[1]) {
+			struct positions p[2] = {{order[0] + at[0], end[0] - at[0]},
+			                         {order[1] + at[1], end[1] - at[1]}};
+
+			status = match_range(g, p, err);
+		}
+		if (key[0] <= key[1])
+			at[0] = end[0];
+		if (key[1] <= key[0])
+			at[1] = end[1];
+	}
+	free(order[0]);
+	free(order[1]);
+	return status;
+}
+
+/* --- passes 2 to 4: what is left --------------------------------------------------------- */
+
+static enum ws_status match_left(struct matcher *g, struct ws_err *err)
+{
+	uint32_t *left[2];
+	struct positions p[2];
+	struct rule rule = {KIND_AND_SHAPE, CLASS, WS_MATCHED_BY_OPERATION, 0};
+	enum ws_status status;
+
+	for (int s = 0; s < 2; s++) {
+		left[s] = calloc(g->side[s].n + 1, sizeof(**left));
+		p[s] = (struct positions){left[s], 0};
+		for (uint32_t i = 0; i < g->side[s].n && left[s]; i++)
+			if (g->out->group[s][i] == WS_NONE)
+				left[s][p[s].n++] = i;
+	}
+	status = left[0] && left[1] ? align_level(g, p, rule, err) : no_memory(err);
+	free(left[0]);
+	free(left[1]);
+	return status;
+}
+
+/* The run of items without a counterpart that begins at i, in one phase. */
+static size_t run_of(const struct matcher *g, int side, size_t i)
+{
+	size_t n = 0;
+
+	while (i + n < g->side[side].n && g->out->group[side][i + n] == WS_NONE &&
+	       g->side[side].item[i + n].phase == g->side[side].item[i].phase)
+		n++;
+	return n;
+}
+
+/*
+ * Runs behind matched neighbours: three kernels of A and one of B that stand
+ * between the same work are the same work, fused.
+ */
+static enum ws_status match_neighbours(struct matcher *g, struct ws_err *err)
+{
+	uint32_t *last_of_group = calloc(g->side[1].n + 1, sizeof(*last_of_group));
+	uint32_t run[2][MOST_NEIGHBOURS];
+
+	if (!last_of_group)
+		return no_memory(err);
+	for (uint32_t i = 0; i < g->side[1].n; i++)
+		if (g->out->group[1][i] != WS_NONE)
+			last_of_group[g->out->group[1][i]] = i + 1;
+	for (size_t i = 0; i < g->side[0].n; i++) {
+		uint32_t before = i ? g->out->group[0][i - 1] : WS_NONE;
+		size_t n[2] = {run_of(g, 0, i), 0}, j;
+		struct positions p[2];
+
+		if (!n[0] || (i && before == WS_NONE))
+			continue;
+		j = i ? last_of_group[before] : 0;
+		n[1] = run_of(g, 1, j);
+		if (n[1] && n[0] + n[1] <= MOST_NEIGHBOURS &&
+		    g->side[0].item[i].phase == g->side[1].item[j].phase) {
+			for (int s = 0; s < 2; s++) {
+				for (size_t k = 0; k < n[s]; k++)
+					run[s][k] = (uint32_t)((s ? j : i) + k);
+				p[s] = (struct positions){run[s], n[s]};
+			}
+			join(g, p, WS_MATCHED_BY_NEIGHBOURS);
+			last_of_group[g->out->ngroups - 1] = (uint32_t)(j + n[1]);
+		}
+		i += n[0] - 1;
+	}
+	free(last_of_group);
+	return WS_OK;
+}
+
+enum ws_status ws_match_find(struct ws_match *out, const struct ws_work_list *a,
+                             const struct ws_work_list *b, struct ws_err *err)
+{
+	struct matcher g = {.side = {*a, *b}, .out = out};
+	enum ws_status status = WS_OK;
+	int whole = 1;
+
+	*out = (struct ws_match){0};
+	out->by = calloc((a->n < b->n ? a->n : b->n) + 1, 1);
+	for (int s = 0; s < 2; s++) {
+		out->group[s] = malloc((g.side[s].n + 1) * sizeof(**out->group));
+		g.scratch[s] = calloc(g.side[s].n + 1, sizeof(*g.scratch[s]));
+		whole &= out->group[s] && g.scratch[s];
+		if (out->group[s])
+			memset(out->group[s], 0xff, (g.side[s].n + 1) * sizeof(**out->group));
+		for (int level = 0; level < LEVELS; level++) {
+			g.symbol[level][s] = calloc(g.side[s].n + 1, sizeof(**g.symbol[level]));
+			whole &= g.symbol[level][s] != NULL;
+		}
+	}
+	if (!whole || !out->by)
+		status = no_memory(err);
+	if (status == WS_OK)
+		status = find_symbols(&g, err);
+	if (status == WS_OK)
+		status = match_ranges(&g, err);
+	if (status == WS_OK)
+		status = match_left(&g, err);
+	if (status == WS_OK)
+		status = match_neighbours(&g, err);
+	for (int s = 0; s < 2; s++) {
+		free(g.scratch[s]);
+		for (int level = 0; level < LEVELS; level++)
+			free(g.symbol[level][s]);
+	}
+	return status;
+}
+
+void ws_match_release(struct ws_match *m)
+{
+	free(m->group[0]);
+	free(m->group[1]);
+	free(m->by);
+	*m = (struct ws_match){0};
+}

@@ -1,0 +1,43 @@
+/*
+ * Which work of one sample is the same as which work of another. Neither kernel
+ * names nor dtypes are keys. In this order (docs/compare.md):
+ * 1. the same instance of the same range place; inside it the same kind and order
+ * 2. kind and shape of the operation in launch order within the phase, then kind alone
+ * 3. class in launch order within the phase, where a side has no operation
+ * 4. what stands between matched neighbours: so many kernels became so many
+ */
+#ifndef WS_REPORT_DIFF_MATCH_H
+#define WS_REPORT_DIFF_MATCH_H
+
+#include "report/base/order.h"
+#include "report/diff/recording.h"
+
+/* X(NAME, as `Matched By` shows it) */
+#define WS_MATCHED_BY_LIST(X)              \
+	X(RANGE, "range path and order")   \
+	X(OPERATION, "operation and order") \
+	X(CLASS, "class and order")        \
+	X(NEIGHBOURS, "matched neighbours")
+enum ws_matched_by {
+#define X(NAME, name) WS_MATCHED_BY_##NAME,
+	WS_MATCHED_BY_LIST(X)
+#undef X
+};
+const char *ws_matched_by_name(enum ws_matched_by by);
+
+struct ws_work_list {
+	const struct ws_work_item *item; /* in launch order */
+	size_t n;
+};
+
+struct ws_match {
+	uint32_t *group[2]; /* item -> group, WS_NONE = the other side has no such work */
+	uint8_t *by;        /* group -> enum ws_matched_by */
+	size_t ngroups;
+};
+/* Time and memory: that of ws_align. Free with ws_match_release, also after a failure. */
+enum ws_status ws_match_find(struct ws_match *out, const struct ws_work_list *a,
+                             const struct ws_work_list *b, struct ws_err *err);
+void ws_match_release(struct ws_match *m);
+
+#endif

@@ -1,0 +1,213 @@
+/*
+ * diff-memory and diff-config.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/base/names.h"
+#include "report/diff/private.h"
+
+/* --- diff-memory ------------------------------------------------------------------------- */
+
+double ws_side_peak(const struct ws_side *s)
+{
+	int64_t peak = -1;
+
+	for (size_t i = 0; i < s->nrecordings; i++)
+		if (s->recordings[i].peak_bytes > peak)
+			peak = s->recordings[i].peak_bytes;
+	return (double)peak;
+}
+
+enum ws_grade ws_diff_grade_count(const struct ws_diff *d, double a, double b)
+{
+	if (a == b)
+		return WS_GRADE_SAME;
+	if (a <= 0 || b <= 0 || fabs(log(b / a)) >= log1p(d->grade.min_effect))
+		return b < a ? WS_GRADE_FASTER : WS_GRADE_SLOWER;
+	return WS_GRADE_SAME;
+}
+
+static struct ws_cell *add_memory(const struct ws_diff *d, struct ws_table *t, const char *section,
+                                  const char *item, const double value[2], const char *unit)
+{
+	struct ws_cell *row = ws_table_row(t);
+
+	ws_cell_set_str(t, &row[WS_TC_diff_memory_section], section);
+	ws_cell_set_str(t, &row[WS_TC_diff_memory_item], item);
+	ws_cell_set_real(&row[WS_TC_diff_memory_a], value[0]);
+	ws_cell_set_real(&row[WS_TC_diff_memory_b], value[1]);
+	ws_cell_set_str(t, &row[WS_TC_diff_memory_unit], unit);
+	ws_cell_set_real(&row[WS_TC_diff_memory_diff], value[1] - value[0]);
+	if (!isnan(value[0]) && !isnan(value[1]))
+		ws_cell_set_str(t, &row[WS_TC_diff_memory_grade],
+		                ws_grade_count_name(ws_diff_grade_count(d, value[0], value[1])));
+	return row;
+}
+
+/* One number of the copies of this name, a sample. */
+static double copies_of(const struct ws_side *s, uint32_t name, int what)
+{
+	double sum = 0;
+
+	for (size_t r = 0; r < s->nrecordings; r++)
+		for (size_t i = 0; i < s->recordings[r].nsamples; i++) {
+			const struct ws_copy_sum *copy =
+			        &s->recordings[r].copies[i * WS_COPY_NAMES + name];
+
+			sum += what == 0   ? (double)copy->count
+			       : what == 1 ? (double)copy->bytes
+			                   : (double)copy->ns;
+		}
+	return sum / (double)s->nsamples;
+}
+
+enum ws_status ws_diff_fill_memory(struct ws_diff *d, struct ws_table *t, struct ws_err *err)
+{
+	static const struct {
+		const char *section, *unit;
+	} numbers[] = {{"copies and fills", ""}, {"bytes moved", "bytes"}, {"GPU time", "ns"}};
+	double value[2];
+
+	(void)err;
+	for (int s = 0; s < 2; s++) {
+		value[s] = ws_side_peak(&d->side[s]);
+		value[s] = value[s] < 0 ? NAN : value[s];
+	}
+	if (!isnan(value[0]) || !isnan(value[1]))
+		add_memory(d, t, "device memory", "peak allocated", value, "bytes");
+	for (int what = 0; what < 3; what++) {
+		for (uint32_t name = 0; name < WS_COPY_NAMES; name++) {
+			struct ws_cell *row;
+
+			for (int s = 0; s < 2; s++)
+				value[s] = copies_of(&d->side[s], name, what);
+			if (!copies_of(&d->side[0], name, 0) && !copies_of(&d->side[1], name, 0))
+				continue;
+			row = add_memory(d, t, numbers[what].section, ws_copy_name(name), value,
+			                 numbers[what].unit);
+			if (what == 2) /* one mean of a time is no ground for a grade */
+				row[WS_TC_diff_memory_grade] = (struct ws_cell){WS_CELL_EMPTY, {0}};
+		}
+	}
+	if (!t->nrows)
+		ws_table_set_not_recorded(t, "Neither trace has allocations, copies or fills "
+		                             "(`warpsheet record` records them unless "
+		                             "--kernels-only).");
+	ws_table_note(t, "Of several recordings the highest peak counts. Copies and fills are of "
+	                 "%s, on average; no kernel is among them.",
+	              d->by_steps ? "a measured step" : "the whole trace");
+	ws_diff_note_samples(d, t);
+	return WS_OK;
+}
+
+/* --- diff-config ------------------------------------------------------------------------- */
+
+/* Differs in any two runs and says nothing. */
+static int is_told_apart(struct ws_bytes key)
+{
+	return ws_name_is(key, "record.start_utc");
+}
+
+static int by_key(const void *pa, const void *pb, void *arg)
+{
+	const struct ws_texts *texts = arg;
+
+	return ws_name_compare(ws_texts_get(texts, *(const uint32_t *)pa),
+	                       ws_texts_get(texts, *(const uint32_t *)pb));
+}
+
+/* Every key of both sides once, in order. */
+static enum ws_status list_keys(const struct ws_diff *d, uint32_t **out, size_t *n,
+                                struct ws_err *err)
+{
+	uint8_t *seen = calloc(d->names.texts.n + 2, 1);
+
+	*out = calloc(d->names.texts.n + 2, sizeof(**out));
+	*n = 0;
+	if (!seen || !*out) {
+		free(seen);
+		return ws_diff_no_memory(err);
+	}
+	for (int s = 0; s < 2; s++)
+		for (size_t r = 0; r < d->side[s].nrecordings; r++)
+			for (size_t i = 0; i < d->side[s].recordings[r].nfacts; i++) {
+				uint32_t key = d->side[s].recordings[r].facts[i].key;
+
+				if (!seen[key])
+					(*out)[(*n)++] = key;
+				seen[key] = 1;
+			}
+	free(seen);
+	qsort_r(*out, *n, sizeof(**out), by_key, (void *)&d->names.texts);
+	return WS_OK;
+}
+
+/* The values of a fact in the recordings of a side, each once: "a | b"; text of the comparison. */
+static enum ws_status values_of(struct ws_diff *d, int s, uint32_t key, uint32_t *out,
+                                struct ws_err *err)
+{
+	const struct ws_side *side = &d->side[s];
+	uint32_t seen[4], value;
+	size_t nseen = 0;
+	char text[512];
+	size_t n = 0;
+
+	*out = 0;
+	for (size_t r = 0; r < side->nrecordings; r++) {
+		struct ws_bytes bytes;
+		size_t i = 0;
+
+		value = 0;
+		for (size_t k = 0; k < side->recordings[r].nfacts; k++)
+			if (side->recordings[r].facts[k].key == key)
+				value = side->recordings[r].facts[k].value;
+		while (i < nseen && seen[i] != value)
+			i++;
+		if (!value || i < nseen || nseen == sizeof(seen) / sizeof(*seen))
+			continue;
+		seen[nseen++] = value;
+		bytes = ws_texts_get(&d->names.texts, value);
+		if (nseen == 1)
+			*out = value;
+		if (bytes.len + 3 > sizeof(text) - n)
+			continue;
+		if (n) {
+			memcpy(text + n, " | ", 3);
+			n += 3;
+		}
+		memcpy(text + n, bytes.ptr, bytes.len);
+		n += bytes.len;
+	}
+	return nseen > 1 ? ws_texts_add(&d->names.texts, (struct ws_bytes){text, n}, out, err)
+	                 : WS_OK;
+}
+
+enum ws_status ws_diff_fill_config(struct ws_diff *d, struct ws_table *t, struct ws_err *err)
+{
+	uint32_t *keys, value[2] = {0, 0};
+	size_t n, same = 0;
+	enum ws_status status = list_keys(d, &keys, &n, err);
+
+	for (size_t i = 0; i < n && status == WS_OK; i++) {
+		struct ws_cell *row;
+
+		if (is_told_apart(ws_texts_get(&d->names.texts, keys[i])))
+			continue;
+		for (int s = 0; s < 2 && status == WS_OK; s++)
+			status = values_of(d, s, keys[i], &value[s], err);
+		if (value[0] == value[1]) {
+			same++;
+			continue;
+		}
+		row = ws_table_row(t);
+		ws_diff_set_text(d, t, &row[WS_TC_diff_config_key], keys[i]);
+		ws_diff_set_text(d, t, &row[WS_TC_diff_config_a], value[0]);
+		ws_diff_set_text(d, t, &row[WS_TC_diff_config_b], value[1]);
+	}
+	free(keys);
+	ws_table_note(t, "%zu other facts are the same on both sides.", same);
+	ws_diff_note_samples(d, t);
+	return status;
+}

@@ -1,0 +1,391 @@
+/*
+ * diff-phases and diff-ranges: where in the step the time changed.
+ */
+#include <ctype.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/base/names.h"
+#include "report/diff/private.h"
+
+/* The cells difference, ratio, low, high and noise, which both tables have in this order. */
+static void set_difference(const struct ws_diff *d, struct ws_table *t, struct ws_cell *cells,
+                           const struct ws_diff_row *row)
+{
+	const struct ws_comparison *c = &row->c;
+	int different = c->grade == WS_GRADE_FASTER || c->grade == WS_GRADE_SLOWER;
+
+	if (isnan(row->mean[0]) || isnan(row->mean[1]))
+		return;
+	ws_diff_set_change(&cells[0], ws_diff_is_unlike(d) ? NULL : &cells[1], row->mean[0],
+	                   row->mean[1]);
+	if (!d->by_steps || ws_diff_is_unlike(d))
+		return;
+	ws_cell_set_real(&cells[2], c->typical[0] * (c->low - 1));
+	ws_cell_set_real(&cells[3], c->typical[0] * (c->high - 1));
+	ws_cell_set_str(t, &cells[4], different ? "beyond noise" : "within noise");
+}
+_Static_assert(WS_TC_diff_phases_noise - WS_TC_diff_phases_diff_ns == 4, "order of columns");
+_Static_assert(WS_TC_diff_ranges_noise - WS_TC_diff_ranges_diff_ns == 4, "order of columns");
+
+/* --- diff-phases ------------------------------------------------------------------------- */
+
+enum measure { MEASURE_STEP, MEASURE_WALL, MEASURE_GPU };
+static const char *const measures[] = {"step", "wall", "GPU"};
+
+static int64_t time_of(const struct ws_sample *s, int phase, int measure)
+{
+	if (measure == MEASURE_STEP)
+		return s->step_ns;
+	if (measure == MEASURE_WALL)
+		return phase == WS_PHASES ? s->host_ns : s->phase_ns[phase];
+	return phase == WS_PHASES ? s->gpu_ns : s->phase_gpu_ns[phase];
+}
+
+/* Has the side this phase? The remainder and the whole step always are. */
+static int has_phase(const struct ws_side *s, int phase)
+{
+	for (size_t i = 0; i < s->nsamples; i++)
+		if (phase >= WS_PHASE_OTHER || s->samples[i]->phases >> phase & 1 ||
+		    s->samples[i]->phase_gpu_ns[phase])
+			return 1;
+	return 0;
+}
+
+static enum ws_status gather_phase(const struct ws_diff *d, struct ws_diff_rows *rows, int phase,
+                                   int measure, struct ws_err *err)
+{
+	const uint32_t key[WS_DIFF_FIELDS] = {(uint32_t)measure, (uint32_t)phase};
+	struct ws_diff_row *row;
+
+	if (!has_phase(&d->side[0], phase) && !has_phase(&d->side[1], phase))
+		return WS_OK;
+	WS_FORWARD(ws_diff_row_of(rows, key, &row, err));
+	for (int s = 0; s < 2; s++) {
+		const struct ws_side *side = &d->side[s];
+
+		row->instances[s] = (uint64_t)has_phase(side, phase);
+		for (size_t i = 0; i < side->nsamples; i++)
+			row->ns[s][i] = time_of(side->samples[i], phase, measure);
+	}
+	return WS_OK;
+}
+
+static double deviation(const int64_t *ns, size_t n, double mean)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < n; i++)
+		sum += ((double)ns[i] - mean) * ((double)ns[i] - mean);
+	return sqrt(sum / (double)(n - 1));
+}
+
+static void add_phase(const struct ws_diff *d, struct ws_table *t, const struct ws_diff_row *row)
+{
+	static const int means[] = {WS_TC_diff_phases_mean_a_ns, WS_TC_diff_phases_mean_b_ns};
+	static const int stds[] = {WS_TC_diff_phases_std_a_ns, WS_TC_diff_phases_std_b_ns};
+	static const int steps[] = {WS_TC_diff_phases_steps_a, WS_TC_diff_phases_steps_b};
+	uint32_t phase = row->field[1];
+	struct ws_cell *cells = ws_table_row(t);
+
+	ws_cell_set_str(t, &cells[WS_TC_diff_phases_phase],
+	                phase == WS_PHASES ? "total" : ws_phase_name((enum ws_phase)phase));
+	ws_cell_set_str(t, &cells[WS_TC_diff_phases_measure], measures[row->field[0]]);
+	for (int s = 0; s < 2; s++) {
+		size_t n = d->side[s].nsamples;
+
+		ws_cell_set_int(&cells[steps[s]], (int64_t)n);
+		if (isnan(row->mean[s]))
+			continue;
+		ws_cell_set_real(&cells[means[s]], row->mean[s]);
+		if (n > 1)
+			ws_cell_set_real(&cells[stds[s]], deviation(row->ns[s], n, row->mean[s]));
+	}
+	set_difference(d, t, &cells[WS_TC_diff_phases_diff_ns], row);
+	ws_diff_set_grade(row, t, &cells[WS_TC_diff_phases_grade]);
+}
+
+enum ws_status ws_diff_fill_phases(struct ws_diff *d, struct ws_table *t, struct ws_err *err)
+{
+	struct ws_diff_rows rows = {.nsamples = {d->side[0].nsamples, d->side[1].nsamples}};
+	enum ws_status status = WS_OK;
+
+	if (!d->by_steps) {
+		ws_table_set_not_recorded(t, "At least one trace has no completed range `step`, so "
+		                             "there are no phases to compare (--step PATTERN "
+		                             "names the steps).");
+		return WS_OK;
+	}
+	status = gather_phase(d, &rows, WS_PHASES, MEASURE_STEP, err);
+	for (int measure = MEASURE_WALL; measure <= MEASURE_GPU; measure++)
+		for (int phase = 0; phase <= WS_PHASES && status == WS_OK; phase++)
+			status = gather_phase(d, &rows, phase, measure, err);
+	if (status == WS_OK)
+		status = ws_diff_rows_grade(d, &rows, err);
+	for (size_t i = 0; i < rows.n && status == WS_OK; i++)
+		add_phase(d, t, &rows.row[i]);
+	ws_diff_rows_release(&rows);
+	ws_table_note(t, "The rows of measure wall add up to its total, and so do those of GPU.");
+	ws_diff_note_samples(d, t);
+	return status;
+}
+
+/* --- diff-ranges ------------------------------------------------------------------------- */
+
+struct ranges {
+	struct ws_diff *d;
+	uint32_t *most[2];   /* place -> most instances in one sample of the side */
+	uint32_t *rolled;    /* place -> text with * for the numbers of layers */
+	uint32_t *variants;  /* text -> places that are rolled into it */
+	uint64_t *dtypes[2]; /* text of a row -> bits of dtypes */
+	uint32_t dtype[64];
+	size_t ndtypes;
+	struct ws_diff_rows rows;
+};
+
+enum { FIELD_PATH, FIELD_DOMAIN, FIELD_STYLE, FIELD_MATCH };
+enum { MATCH_BOTH, MATCH_ONLY_A, MATCH_ONLY_B };
+static const char *const matches[] = {"both", "only in A", "only in B"};
+
+static int ends_number(char c)
+{
+	return strchr(" ._#/-[]()", c) != NULL;
+}
+
+/* "layer 3/attention" as "layer *'s attention"; out holds text.len bytes. */
+static size_t roll_up(struct ws_bytes text, char *out)
+{
+	const char *p = text.ptr, *end = p + text.len;
+	size_t n = 0;
+
+	while (p < end) {
+		const char *digits = p;
+
+		while (digits < end && isdigit((unsigned char)*digits))
+			digits++;
+		if (digits > p && n && ends_number(out[n - 1]) &&
+		    (digits == end || ends_number(*digits))) {
+			out[n++] = '*';
+			p = digits;
+		} else if (digits > p) {
+			memcpy(out + n, p, (size_t)(digits - p));
+			n += (size_t)(digits - p);
+			p = digits;
+		} else {
+			out[n++] = *p++;
+		}
+	}
+	return n;
+}
+
+static enum ws_status roll_places(struct ranges *r, struct ws_err *err)
+{
+	struct ws_names *names = &r->d->names;
+	size_t longest = 0;
+	char *buffer;
+	enum ws_status status = WS_OK;
+
+	for (size_t p = 0; p < names->nplaces; p++) {
+		size_t len = ws_texts_get(&names->texts, names->places[p].text).len;
+
+		longest = len > longest ? len : longest;
+	}
+	buffer = malloc(longest + 1);
+	r->rolled = calloc(names->nplaces + 1, sizeof(*r->rolled));
+	if (!buffer || !r->rolled)
+		status = ws_diff_no_memory(err);
+	for (size_t p = 0; p < names->nplaces && status == WS_OK; p++) {
+		struct ws_bytes text = ws_texts_get(&names->texts, names->places[p].text);
+
+		status = ws_texts_add(&names->texts,
+		                      (struct ws_bytes){buffer, roll_up(text, buffer)},
+		                      &r->rolled[p], err);
+	}
+	free(buffer);
+	return status;
+}
+
+/* A number that no other place differs in stays. */
+static enum ws_status keep_single_names(struct ranges *r, struct ws_err *err)
+{
+	struct ws_names *names = &r->d->names;
+
+	r->variants = calloc(names->texts.n + 1, sizeof(*r->variants));
+	if (!r->variants)
+		return ws_diff_no_memory(err);
+	for (size_t p = 0; p < names->nplaces; p++)
+		r->variants[r->rolled[p]]++;
+	for (size_t p = 0; p < names->nplaces; p++)
+		if (r->variants[r->rolled[p]] == 1)
+			r->rolled[p] = names->places[p].text;
+	return WS_OK;
+}
+
+static enum ws_status count_instances(struct ranges *r, struct ws_err *err)
+{
+	for (int s = 0; s < 2; s++) {
+		const struct ws_side *side = &r->d->side[s];
+
+		r->most[s] = calloc(r->d->names.nplaces + 1, sizeof(*r->most[s]));
+		if (!r->most[s])
+			return ws_diff_no_memory(err);
+		for (size_t i = 0; i < side->nrecordings; i++)
+			for (size_t k = 0; k < side->recordings[i].nranges; k++) {
+				const struct ws_range_time *range =
+				        &side->recordings[i].ranges[k];
+
+				if (range->instance >= r->most[s][range->place])
+					r->most[s][range->place] = range->instance + 1;
+			}
+	}
+	return WS_OK;
+}
+
+static enum ws_status add_range(struct ranges *r, int s, size_t sample,
+                                const struct ws_range_time *range, struct ws_err *err)
+{
+	const struct ws_place *place = &r->d->names.places[range->place];
+	uint32_t most[2] = {r->most[0][range->place], r->most[1][range->place]};
+	uint32_t common = most[0] < most[1] ? most[0] : most[1];
+	uint32_t match = range->instance < common ? MATCH_BOTH
+	                 : s                      ? MATCH_ONLY_B
+	                                          : MATCH_ONLY_A;
+	const uint32_t key[WS_DIFF_FIELDS] = {r->rolled[range->place], place->domain, place->style,
+	                                      match};
+	struct ws_diff_row *row;
+
+	WS_FORWARD(ws_diff_row_of(&r->rows, key, &row, err));
+	row->instances[s]++;
+	row->ns[s][sample] += range->gpu_ns;
+	return WS_OK;
+}
+
+static enum ws_status gather_ranges(struct ranges *r, struct ws_err *err)
+{
+	for (int s = 0; s < 2; s++) {
+		const struct ws_side *side = &r->d->side[s];
+
+		for (size_t i = 0; i < side->nsamples; i++) {
+			const struct ws_sample *sample = side->samples[i];
+			const struct ws_range_time *ranges =
+			        ws_side_recording(side, i)->ranges + sample->first_range;
+
+			for (size_t k = 0; k < sample->nranges; k++)
+				WS_FORWARD(add_range(r, s, i, &ranges[k], err));
+		}
+	}
+	return WS_OK;
+}
+
+static enum ws_status gather_dtypes(struct ranges *r, struct ws_err *err)
+{
+	for (int s = 0; s < 2; s++) {
+		const struct ws_side *side = &r->d->side[s];
+
+		r->dtypes[s] = calloc(r->d->names.texts.n + 1, sizeof(*r->dtypes[s]));
+		if (!r->dtypes[s])
+			return ws_diff_no_memory(err);
+		for (size_t i = 0; i < side->nrecordings; i++) {
+			for (size_t k = 0; k < side->recordings[i].ndtypes; k++) {
+				const struct ws_recorded_fact *pair =
+				        &side->recordings[i].dtypes[k];
+				size_t bit = 0;
+
+				while (bit < r->ndtypes && r->dtype[bit] != pair->value)
+					bit++;
+				if (bit == 64)
+					continue;
+				if (bit == r->ndtypes)
+					r->dtype[r->ndtypes++] = pair->value;
+				r->dtypes[s][r->rolled[pair->key]] |= UINT64_C(1) << bit;
+			}
+		}
+	}
+	return WS_OK;
+}
+
+static void set_dtypes(const struct ranges *r, int s, struct ws_table *t, struct ws_cell *cell,
+                       uint32_t path)
+{
+	char text[512];
+	size_t n = 0;
+
+	for (size_t bit = 0; bit < r->ndtypes; bit++) {
+		struct ws_bytes name = ws_texts_get(&r->d->names.texts, r->dtype[bit]);
+
+		if (!(r->dtypes[s][path] >> bit & 1) || name.len + 2 > sizeof(text) - n)
+			continue;
+		if (n) {
+			text[n++] = ',';
+			text[n++] = ' ';
+		}
+		memcpy(text + n, name.ptr, name.len);
+		n += name.len;
+	}
+	if (n)
+		ws_cell_set_text(t, cell, text, n);
+}
+
+static void add_range_row(const struct ranges *r, struct ws_table *t,
+                          const struct ws_diff_row *row)
+{
+	static const int counts[] = {WS_TC_diff_ranges_instances_a, WS_TC_diff_ranges_instances_b};
+	static const int means[] = {WS_TC_diff_ranges_mean_a_ns, WS_TC_diff_ranges_mean_b_ns};
+	static const int dtypes[] = {WS_TC_diff_ranges_dtype_a, WS_TC_diff_ranges_dtype_b};
+	static const int shares[] = {WS_TC_diff_ranges_share_a, WS_TC_diff_ranges_share_b};
+	struct ws_cell *cells = ws_table_row(t);
+
+	ws_diff_set_text(r->d, t, &cells[WS_TC_diff_ranges_path], row->field[FIELD_PATH]);
+	ws_diff_set_text(r->d, t, &cells[WS_TC_diff_ranges_domain], row->field[FIELD_DOMAIN]);
+	ws_cell_set_str(t, &cells[WS_TC_diff_ranges_style],
+	                row->field[FIELD_STYLE] ? "StartEnd" : "PushPop");
+	ws_cell_set_str(t, &cells[WS_TC_diff_ranges_match], matches[row->field[FIELD_MATCH]]);
+	for (int s = 0; s < 2; s++) {
+		const struct ws_side *side = &r->d->side[s];
+		double sum = row->mean[s] * (double)side->nsamples;
+
+		if (!row->instances[s])
+			continue;
+		ws_cell_set_mean(&cells[counts[s]], (int64_t)row->instances[s], side->nsamples);
+		ws_cell_set_real(&cells[means[s]], row->mean[s]);
+		set_dtypes(r, s, t, &cells[dtypes[s]], row->field[FIELD_PATH]);
+		ws_cell_set_real(&cells[shares[s]], ws_stat_percent(sum, (double)side->gpu_ns));
+	}
+	set_difference(r->d, t, &cells[WS_TC_diff_ranges_diff_ns], row);
+	ws_diff_set_grade(row, t, &cells[WS_TC_diff_ranges_grade]);
+}
+
+enum ws_status ws_diff_fill_ranges(struct ws_diff *d, struct ws_table *t, struct ws_err *err)
+{
+	struct ranges r = {.d = d, .rows = {.nsamples = {d->side[0].nsamples, d->side[1].nsamples}}};
+	enum ws_status status = roll_places(&r, err);
+
+	if (status == WS_OK)
+		status = keep_single_names(&r, err);
+	if (status == WS_OK)
+		status = count_instances(&r, err);
+	if (status == WS_OK)
+		status = gather_ranges(&r, err);
+	if (status == WS_OK)
+		status = gather_dtypes(&r, err);
+	if (status == WS_OK)
+		status = ws_diff_rows_grade(d, &r.rows, err);
+	for (size_t i = 0; i < r.rows.n && status == WS_OK; i++)
+		add_range_row(&r, t, &r.rows.row[i]);
+	if (!r.rows.n)
+		ws_table_set_not_recorded(t, "Neither trace has NVTX ranges to match.");
+	ws_table_note(t,
+	              "Shares are of the GPU time of all kernels in %s. Rows nest: a range holds the "
+	              "time of the ranges in it.",
+	              d->by_steps ? "the measured steps" : "the traces");
+	ws_diff_note_samples(d, t);
+	for (int s = 0; s < 2; s++) {
+		free(r.most[s]);
+		free(r.dtypes[s]);
+	}
+	free(r.rolled);
+	free(r.variants);
+	ws_diff_rows_release(&r.rows);
+	return status;
+}

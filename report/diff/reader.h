@@ -1,0 +1,32 @@
+/*
+ * What the two parts of reading a recording share: who it is (recording.c), and
+ * what ran in it (recorded_work.c).
+ */
+#ifndef WS_REPORT_DIFF_READER_H
+#define WS_REPORT_DIFF_READER_H
+
+#include "report/analysis/device_time.h"
+#include "report/analysis/steps.h"
+#include "report/diff/recording.h"
+
+struct ws_reader {
+	const struct ws_model *m;
+	struct ws_recording *r;
+	struct ws_names *names;
+	struct ws_selection sel;
+	struct ws_window *windows; /* one a sample */
+	uint32_t *sample_of_step;  /* WS_NONE = not compared */
+	uint32_t *place_of_path;
+};
+
+static inline enum ws_status ws_reader_no_memory(struct ws_err *err)
+{
+	return WS_FAIL(err, NO_MEMORY, "no memory to compare the traces");
+}
+
+/* The sample of a step; 0 for everything where the whole trace is the sample; WS_NONE. */
+uint32_t ws_reader_sample(const struct ws_reader *c, uint32_t step);
+/* Items, ranges, classes, copies and dtypes. After all else. */
+enum ws_status ws_reader_read_work(struct ws_reader *c, struct ws_err *err);
+
+#endif

@@ -1,0 +1,304 @@
+#include "report/diff/recording.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/base/names.h"
+#include "report/diff/reader.h"
+#include "report/model/columns.h"
+#include "report/tables/tables.h"
+
+void ws_names_release(struct ws_names *names)
+{
+	ws_texts_release(&names->texts);
+	ws_texts_release(&names->place_keys);
+	free(names->places);
+	*names = (struct ws_names){0};
+}
+
+void ws_recording_release(struct ws_recording *r)
+{
+	free(r->samples);
+	free(r->items);
+	free(r->ranges);
+	free(r->classes);
+	free(r->copies);
+	free(r->facts);
+	free(r->dtypes);
+	ws_table_free(r->origin);
+	*r = (struct ws_recording){0};
+}
+
+uint32_t ws_recording_fact(const struct ws_recording *r, const struct ws_names *names,
+                           const char *key)
+{
+	for (size_t i = 0; i < r->nfacts; i++)
+		if (ws_name_is(ws_texts_get(&names->texts, r->facts[i].key), key))
+			return r->facts[i].value;
+	return 0;
+}
+
+/* --- samples ----------------------------------------------------------------------------- */
+
+static void set_phases(const struct ws_step *step, struct ws_sample *sample)
+{
+	sample->host_ns = step->total_ns;
+	memcpy(sample->phase_ns, step->phase_ns, sizeof(sample->phase_ns));
+	sample->phases = step->phases;
+}
+
+static enum ws_status find_samples(struct ws_reader *c, struct ws_err *err)
+{
+	const struct ws_model *m = c->m;
+	struct ws_recording *r = c->r;
+
+	WS_FORWARD(ws_windows(m, &c->sel, &c->windows, &r->nsamples, &r->cut, err));
+	r->has_steps = r->nsamples && c->windows[0].step != WS_NONE;
+	r->samples = calloc(r->nsamples + 1, sizeof(*r->samples));
+	c->sample_of_step = calloc(m->nsteps + 1, sizeof(*c->sample_of_step));
+	if (!r->samples || !c->sample_of_step)
+		return ws_reader_no_memory(err);
+	memset(c->sample_of_step, 0xff, (m->nsteps + 1) * sizeof(*c->sample_of_step));
+	for (uint32_t i = 0; i < r->nsamples; i++) {
+		const struct ws_window *w = &c->windows[i];
+
+		r->samples[i].step_ns = w->end_ns - w->start_ns;
+		r->samples[i].host_ns = r->samples[i].step_ns;
+		if (w->step == WS_NONE)
+			continue;
+		c->sample_of_step[w->step] = i;
+		set_phases(&m->steps[w->step], &r->samples[i]);
+	}
+	return WS_OK;
+}
+
+uint32_t ws_reader_sample(const struct ws_reader *c, uint32_t step)
+{
+	if (!c->r->has_steps)
+		return 0;
+	return step == WS_NONE ? WS_NONE : c->sample_of_step[step];
+}
+
+/* --- places ------------------------------------------------------------------------------ */
+
+static enum ws_status add_place(struct ws_names *names, const struct ws_place *place,
+                                uint32_t *number, struct ws_err *err)
+{
+	WS_FORWARD(ws_texts_add(&names->place_keys, (struct ws_bytes){place, sizeof(*place)},
+	                        number, err));
+	--*number;
+	if (*number < names->nplaces)
+		return WS_OK;
+	if (names->nplaces == names->places_allocated) {
+		size_t want = names->places_allocated ? names->places_allocated * 2 : 256;
+		void *grown = reallocarray(names->places, want, sizeof(*names->places));
+
+		if (!grown)
+			return ws_reader_no_memory(err);
+		names->places = grown;
+		names->places_allocated = want;
+	}
+	names->places[names->nplaces++] = *place;
+	return WS_OK;
+}
+
+/* The place's text is its parent's, a '/' and the steady name with its own '/' as "\/". */
+static enum ws_status place_text(struct ws_names *names, uint32_t parent, struct ws_bytes name,
+                                 uint32_t *text, struct ws_err *err)
+{
+	struct ws_bytes above = {"", 0};
+	char *steady = malloc(name.len + 1), *out;
+	size_t n, len = 0;
+	enum ws_status status;
+
+	if (parent != WS_NONE)
+		above = ws_texts_get(&names->texts, names->places[parent].text);
+	out = malloc(above.len + 1 + 2 * name.len + 1);
+	if (!steady || !out) {
+		free(steady);
+		free(out);
+		return ws_reader_no_memory(err);
+	}
+	n = ws_name_steady(name, steady);
+	if (above.len)
+		memcpy(out, above.ptr, above.len);
+	len = above.len;
+	if (parent != WS_NONE)
+		out[len++] = '/';
+	for (size_t i = 0; i < n; i++) {
+		if (steady[i] == '/')
+			out[len++] = '\\';
+		out[len++] = steady[i];
+	}
+	status = ws_texts_add(&names->texts, (struct ws_bytes){out, len}, text, err);
+	free(steady);
+	free(out);
+	return status;
+}
+
+/* path of the model -> place; parents stand before their children */
+static enum ws_status find_places(struct ws_reader *c, struct ws_err *err)
+{
+	const struct ws_ranges *r = &c->m->ranges;
+
+	c->place_of_path = calloc(r->npaths + 1, sizeof(*c->place_of_path));
+	if (!c->place_of_path)
+		return ws_reader_no_memory(err);
+	for (uint32_t p = 0; p < r->npaths; p++) {
+		const struct ws_path *path = &r->paths[p];
+		uint32_t parent =
+		        path->parent == WS_NONE ? WS_NONE : c->place_of_path[path->parent];
+		struct ws_place place;
+
+		memset(&place, 0, sizeof(place)); /* its bytes are the key */
+		place.style = path->style;
+		WS_FORWARD(place_text(c->names, parent, c->m->texts[path->name], &place.text, err));
+		WS_FORWARD(ws_texts_add(&c->names->texts, c->m->texts[path->domain], &place.domain,
+		                        err));
+		WS_FORWARD(add_place(c->names, &place, &c->place_of_path[p], err));
+	}
+	return WS_OK;
+}
+
+/* --- facts ------------------------------------------------------------------------------- */
+
+static enum ws_status add_fact(struct ws_reader *c, const char *prefix, struct ws_bytes key,
+                               struct ws_bytes value, struct ws_err *err)
+{
+	struct ws_recording *r = c->r;
+	struct ws_recorded_fact *fact = &r->facts[r->nfacts];
+	size_t n = strlen(prefix);
+	char *whole = malloc(n + key.len + 1);
+	enum ws_status status;
+
+	if (!whole)
+		return ws_reader_no_memory(err);
+	memcpy(whole, prefix, n);
+	memcpy(whole + n, key.ptr, key.len);
+	status = ws_texts_add(&c->names->texts, (struct ws_bytes){whole, n + key.len}, &fact->key,
+	                      err);
+	free(whole);
+	WS_FORWARD(status);
+	WS_FORWARD(ws_texts_add(&c->names->texts, value, &fact->value, err));
+	/* the last of a key speaks */
+	for (size_t i = 0; i < r->nfacts; i++) {
+		if (r->facts[i].key == fact->key) {
+			r->facts[i].value = fact->value;
+			return WS_OK;
+		}
+	}
+	r->nfacts++;
+	return WS_OK;
+}
+
+/* The mean of what was read of the multiprocessors' clocks: keys gpu.0.begin.sm_clock_mhz. */
+static void add_clock(struct ws_bytes key, struct ws_bytes value, double *sum, unsigned *n)
+{
+	static const char end[] = ".sm_clock_mhz";
+	const char *text = key.ptr;
+	char number[16] = "";
+
+	if (key.len < sizeof(end) || memcmp(text + key.len - (sizeof(end) - 1), end, sizeof(end) - 1) ||
+	    !value.len || value.len >= sizeof(number))
+		return;
+	memcpy(number, value.ptr, value.len);
+	*sum += strtod(number, NULL);
+	++*n;
+}
+
+static enum ws_status read_facts(struct ws_reader *c, struct ws_err *err)
+{
+	const struct ws_model *m = c->m;
+	struct ws_bytes device = {"", 0};
+	double clocks = 0;
+	unsigned readings = 0;
+
+	c->r->facts = calloc(m->nfacts + m->meta.rows + 2, sizeof(*c->r->facts));
+	if (!c->r->facts)
+		return ws_reader_no_memory(err);
+	for (size_t i = 0; i < m->nfacts; i++)
+		WS_FORWARD(add_fact(c, "workload.", m->facts[i].key, m->facts[i].value, err));
+	for (size_t i = m->ndevices; i-- > 0;) {
+		if (!m->devices[i].kernels)
+			continue;
+		device = m->texts[m->devices[i].name];
+		c->r->ndevices++;
+	}
+	WS_FORWARD(add_fact(c, "", (struct ws_bytes){"device", 6}, device, err));
+	for (uint64_t i = 0; i < m->meta.rows; i++) {
+		struct ws_bytes key = ws_blob(&m->meta, WS_COL_meta_key, i);
+		struct ws_bytes value = ws_blob(&m->meta, WS_COL_meta_value, i);
+
+		add_clock(key, value, &clocks, &readings);
+		WS_FORWARD(add_fact(c, "", key, value, err));
+	}
+	c->r->clock_mhz = readings ? clocks / readings : 0;
+	return WS_OK;
+}
+
+/* --- the rest ---------------------------------------------------------------------------- */
+
+static void read_peak(struct ws_reader *c)
+{
+	const struct ws_model *m = c->m;
+	int64_t sum = 0, peak = -1;
+
+	for (size_t i = 0; i < m->nmemory; i++) {
+		const struct ws_memory_event *e = &m->memory[i];
+
+		if (e->device == WS_NONE || e->op > WS_MEMORY_OP_FREE)
+			continue;
+		sum += e->op == WS_MEMORY_OP_ALLOC ? (int64_t)e->bytes : -(int64_t)e->bytes;
+		if (e->allocated_bytes)
+			sum = (int64_t)e->allocated_bytes;
+		peak = sum > peak ? sum : peak;
+	}
+	c->r->peak_bytes = peak;
+}
+
+static enum ws_status read_state(struct ws_reader *c, struct ws_err *err)
+{
+	const struct ws_model *m = c->m;
+	struct ws_idle idle;
+	enum ws_status status;
+
+	c->r->base_ns = m->file.base_ns;
+	c->r->on_cpu = ws_model_on_cpu(m);
+	c->r->damaged = m->file.damaged_blocks || m->file.skipped_bytes;
+	c->r->origin = ws_table_new(&ws_def_diff_verdict);
+	if (!c->r->origin)
+		return ws_reader_no_memory(err);
+	ws_note_origin(m, "", c->r->origin);
+	WS_FORWARD(ws_table_done(c->r->origin, err));
+	status = ws_idle_find(m, &c->sel, false, &idle, err);
+	c->r->idle = idle.verdict;
+	ws_idle_release(&idle);
+	WS_FORWARD(status);
+	read_peak(c);
+	return ws_texts_add_str(&c->names->texts, m->name, &c->r->name, err);
+}
+
+enum ws_status ws_recording_read(struct ws_recording *out, struct ws_names *names,
+                                 const struct ws_model *m, struct ws_err *err)
+{
+	struct ws_reader c = {.m = m, .r = out, .names = names};
+	enum ws_status status;
+
+	*out = (struct ws_recording){0};
+	status = ws_select(m, NULL, &c.sel, err);
+	if (status == WS_OK)
+		status = find_samples(&c, err);
+	if (status == WS_OK)
+		status = find_places(&c, err);
+	if (status == WS_OK)
+		status = read_facts(&c, err);
+	if (status == WS_OK)
+		status = read_state(&c, err);
+	if (status == WS_OK)
+		status = ws_reader_read_work(&c, err);
+	ws_selection_release(&c.sel);
+	free(c.windows);
+	free(c.sample_of_step);
+	free(c.place_of_path);
+	return status;
+}

@@ -1,0 +1,118 @@
+/*
+ * One recording as far as a comparison needs it: what ran in each sample, under
+ * names that hold in other recordings, too. The model is not needed any more.
+ *
+ * A sample is a measured step, or the whole trace where it has no steps.
+ */
+#ifndef WS_REPORT_DIFF_RECORDING_H
+#define WS_REPORT_DIFF_RECORDING_H
+
+#include "report/analysis/idle.h"
+#include "report/diff/texts.h"
+#include "report/model/model.h"
+#include "report/table/table.h"
+
+/* The kernels that one call of an operation launched, or one kernel of no operation. */
+struct ws_work_item {
+	uint32_t place;    /* of its innermost range, WS_NONE: in no range */
+	uint32_t instance; /* how-manieth range of that place in the sample, from 0 */
+	/* texts; 0 = not known */
+	uint32_t op;      /* name of the operation */
+	uint32_t kind;    /* what it is, under whatever name: "gemm", "add" */
+	uint32_t shape;   /* "4x128x768", without dtypes */
+	uint32_t class;   /* never 0 */
+	uint32_t dtype;   /* what it reads */
+	uint32_t kernels; /* names of its kernels */
+	uint8_t phase;    /* enum ws_phase */
+	uint8_t tensor;   /* enum ws_tensor, of its longest kernel */
+	uint32_t nkernels;
+	int64_t gpu_ns;
+	int64_t longest_ns; /* of its kernels */
+};
+
+struct ws_range_time {
+	uint32_t place, instance;
+	int64_t gpu_ns; /* launched in it, inclusive */
+};
+
+struct ws_class_time {
+	uint32_t class;
+	uint32_t kernels;
+	int64_t gpu_ns, tensor_ns;
+};
+
+/* Copies in one direction, or fills. */
+struct ws_copy_sum {
+	uint64_t count, bytes;
+	int64_t ns;
+};
+
+struct ws_sample {
+	size_t first_item, nitems; /* in launch order */
+	size_t first_range, nranges;
+	size_t first_class, nclasses;
+	int64_t step_ns; /* with its device work; of a whole trace from its first work to its last */
+	int64_t host_ns; /* the range on its thread */
+	int64_t gpu_ns;  /* of all kernels */
+	int64_t phase_ns[WS_PHASES], phase_gpu_ns[WS_PHASES];
+	uint8_t phases; /* bit p: it has a range of phase p */
+	uint32_t kernels;
+};
+
+/* A range path, the same number in all recordings: names without what changes from call to call. */
+struct ws_place {
+	uint32_t text, domain; /* the path; its innermost name's domain */
+	uint8_t style;         /* 0 or WS_RANGE_START_END */
+};
+
+struct ws_recorded_fact {
+	uint32_t key, value;
+};
+
+struct ws_recording {
+	uint32_t name; /* as given */
+	int64_t base_ns;
+	struct ws_sample *samples;
+	size_t nsamples;
+	int has_steps;
+	struct ws_work_item *items;
+	size_t nitems;
+	struct ws_range_time *ranges;
+	size_t nranges;
+	struct ws_class_time *classes;
+	size_t nclasses;
+	struct ws_copy_sum *copies; /* WS_COPY_NAMES (tables.h) a sample */
+	struct ws_recorded_fact *facts; /* of workload, device and provenance */
+	size_t nfacts;
+	struct ws_recorded_fact *dtypes; /* key: place, value: text of a dtype read in it */
+	size_t ndtypes;
+	size_t cut;          /* steps at the end that were left out as cut off */
+	uint32_t ndevices;   /* that ran kernels */
+	int on_cpu;          /* as ws_model_on_cpu */
+	struct ws_idle_verdict idle; /* of the measured steps */
+	int damaged;                 /* blocks were lost */
+	int64_t peak_bytes;  /* allocated on a device; -1 = not recorded */
+	int64_t graphs_ns;   /* of CUDA graphs traced as a whole: no kernels are known of them */
+	double clock_mhz;    /* mean reading of the multiprocessors' clock; 0 = not recorded */
+	struct ws_table *origin; /* its notes say how recording ended */
+};
+
+/* What recordings share. */
+struct ws_names {
+	struct ws_texts texts;
+	struct ws_texts place_keys;
+	struct ws_place *places; /* number of the key - 1 */
+	size_t nplaces, places_allocated;
+};
+void ws_names_release(struct ws_names *names);
+
+/* Free with ws_recording_release, also after a failure. */
+enum ws_status ws_recording_read(struct ws_recording *out, struct ws_names *names,
+                                 const struct ws_model *m, struct ws_err *err);
+void ws_recording_release(struct ws_recording *r);
+
+/* The value of a fact ("workload.dtype", "device"); 0 = not recorded. */
+uint32_t ws_recording_fact(const struct ws_recording *r, const struct ws_names *names,
+                           const char *key);
+
+#endif

@@ -1,0 +1,52 @@
+/*
+ * One side of a comparison: recordings of one configuration, their work laid
+ * over each other.
+ */
+#ifndef WS_REPORT_DIFF_SIDE_H
+#define WS_REPORT_DIFF_SIDE_H
+
+#include "report/base/grade.h"
+#include "report/diff/match.h"
+
+/* The same work in all samples of a side. */
+struct ws_slot {
+	struct ws_work_item item; /* as where it was found first */
+	uint64_t instances;       /* over all samples */
+	uint64_t kernels;
+};
+
+/*
+ * Samples are numbered through: those of the first recording, then those of
+ * the second. Slots are the items of the first sample in launch order, behind
+ * them what only later samples have.
+ */
+struct ws_side {
+	struct ws_recording *recordings;
+	size_t nrecordings;
+	size_t *steps; /* samples of each recording */
+	size_t nsamples;
+	const struct ws_sample **samples;
+	struct ws_slot *slots;
+	size_t nslots;
+	int64_t *slot_ns; /* slot × sample */
+	int64_t gpu_ns;   /* of all kernels of all samples */
+	char name[96];    /* what people call it */
+};
+
+/* Lay the recordings over each other. Free with ws_side_release, also after a failure. */
+enum ws_status ws_side_merge(struct ws_side *s, struct ws_err *err);
+void ws_side_release(struct ws_side *s);
+
+/* The recording of a sample. */
+const struct ws_recording *ws_side_recording(const struct ws_side *s, size_t sample);
+
+/* The fact in all recordings; 0 when one lacks it or has another. */
+uint32_t ws_side_fact(const struct ws_side *s, const struct ws_names *names, const char *key);
+
+/*
+ * Names of two sides: the values of the few facts in which they differ, else
+ * the names of their files. Never the same, nothing in them that would harm a terminal.
+ */
+void ws_sides_name(struct ws_side side[2], const struct ws_names *names);
+
+#endif

@@ -1,0 +1,306 @@
+/*
+ * diff-ops, diff-kernels, diff-classes, diff-only: which work changed.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "report/diff/private.h"
+
+/* --- cells ------------------------------------------------------------------------------- */
+
+void ws_diff_set_change(struct ws_cell *diff, struct ws_cell *ratio, double a, double b)
+{
+	ws_cell_set_real(diff, (isnan(b) ? 0 : b) - (isnan(a) ? 0 : a));
+	if (ratio && !isnan(a) && !isnan(b))
+		ws_cell_set_real(ratio, ws_stat_ratio(b, a));
+}
+
+void ws_diff_set_grade(const struct ws_diff_row *row, struct ws_table *t, struct ws_cell *cell)
+{
+	if (row->instances[0] && row->instances[1])
+		ws_cell_set_str(t, cell, ws_grade_name(row->c.grade));
+}
+
+void ws_diff_set_text(const struct ws_diff *d, struct ws_table *t, struct ws_cell *cell,
+                      uint32_t text)
+{
+	struct ws_bytes bytes = ws_texts_get(&d->names.texts, text);
+
+	if (bytes.len)
+		ws_cell_set_text(t, cell, bytes.ptr, bytes.len);
+}
+
+void ws_diff_note_samples(const struct ws_diff *d, struct ws_table *t)
+{
+	for (int s = 0; s < 2; s++) {
+		const struct ws_side *side = &d->side[s];
+
+		ws_table_note(t, "%s is %s: %zu recording%s, %zu %s in all.", s ? "B" : "A",
+		              side->name, side->nrecordings, side->nrecordings == 1 ? "" : "s",
+		              side->nsamples,
+		              side->recordings[0].has_steps ? "measured steps"
+		                                            : "whole traces without steps");
+	}
+}
+
+static void set_mean_counts(const struct ws_diff *d, const uint64_t counts[2],
+                            const struct ws_diff_row *row, struct ws_cell *a, struct ws_cell *b)
+{
+	struct ws_cell *cells[2] = {a, b};
+
+	for (int s = 0; s < 2; s++)
+		if (row->instances[s])
+			ws_cell_set_mean(cells[s], (int64_t)counts[s], d->side[s].nsamples);
+}
+
+/* GPU Time A, GPU Time B, B - A stand in this order in three tables. */
+static void set_times(const struct ws_diff_row *row, struct ws_cell *cells)
+{
+	for (int s = 0; s < 2; s++)
+		ws_cell_set_real(&cells[s], row->mean[s]);
+	ws_diff_set_change(&cells[2], NULL, row->mean[0], row->mean[1]);
+}
+#define IN_ORDER(table)                                                                     \
+	_Static_assert(WS_TC_##table##_gpu_b_ns == WS_TC_##table##_gpu_a_ns + 1 &&          \
+	                       WS_TC_##table##_diff_ns == WS_TC_##table##_gpu_a_ns + 2,     \
+	               "order of columns")
+IN_ORDER(diff_ops);
+IN_ORDER(diff_kernels);
+IN_ORDER(diff_classes);
+
+static void set_ratio(const struct ws_diff *d, const struct ws_diff_row *row, struct ws_cell *cell)
+{
+	if (!ws_diff_is_unlike(d) && row->instances[0] && row->instances[1])
+		ws_cell_set_real(cell, ws_stat_ratio(row->mean[1], row->mean[0]));
+}
+
+/* --- diff-ops ---------------------------------------------------------------------------- */
+
+enum { OP, PHASE, SHAPE, CLASS, DTYPE_A, DTYPE_B, BY, COUNT_A, COUNT_B };
+
+/* The item of the side that has one, A's first. */
+static const struct ws_work_item *named_by(const struct ws_slot *const item[2])
+{
+	return item[0] ? &item[0]->item : &item[1]->item;
+}
+
+static void key_of_op(const struct ws_diff *d, const struct ws_slot *const item[2],
+                      const size_t n[2], int by, uint32_t key[WS_DIFF_FIELDS])
+{
+	const struct ws_work_item *name = named_by(item);
+
+	(void)d;
+	key[OP] = name->op ? name->op : name->class;
+	key[PHASE] = name->phase;
+	key[SHAPE] = name->shape;
+	key[CLASS] = name->class;
+	key[DTYPE_A] = item[0] ? item[0]->item.dtype : 0;
+	key[DTYPE_B] = item[1] ? item[1]->item.dtype : 0;
+	key[BY] = (uint32_t)(by + 1);
+	if (by == WS_MATCHED_BY_NEIGHBOURS || by < 0) {
+		key[COUNT_A] = (uint32_t)n[0];
+		key[COUNT_B] = (uint32_t)n[1];
+	}
+}
+
+static void set_matched_by(const struct ws_diff_row *row, struct ws_table *t, struct ws_cell *cell)
+{
+	char text[64];
+
+	if (!row->field[BY]) {
+		ws_cell_set_str(t, cell, row->instances[0] ? "only in A" : "only in B");
+		return;
+	}
+	snprintf(text, sizeof(text), "%s",
+	         ws_matched_by_name((enum ws_matched_by)(row->field[BY] - 1)));
+	if (row->field[COUNT_A])
+		snprintf(text, sizeof(text), "matched neighbours: %u became %u",
+		         row->field[COUNT_A], row->field[COUNT_B]);
+	ws_cell_set_str(t, cell, text);
+}
+
+enum ws_status ws_diff_fill_ops(struct ws_diff *d, struct ws_table *t, struct ws_err *err)
+{
+	struct ws_diff_rows rows;
+	enum ws_status status = ws_diff_rows_of_work(d, key_of_op, &rows, err);
+
+	for (size_t i = 0; i < rows.n && status == WS_OK; i++) {
+		const struct ws_diff_row *row = &rows.row[i];
+		struct ws_cell *cells = ws_table_row(t);
+
+		ws_diff_set_text(d, t, &cells[WS_TC_diff_ops_op], row->field[OP]);
+		ws_cell_set_str(t, &cells[WS_TC_diff_ops_phase],
+		                ws_phase_name((enum ws_phase)row->field[PHASE]));
+		ws_diff_set_text(d, t, &cells[WS_TC_diff_ops_shape], row->field[SHAPE]);
+		ws_diff_set_text(d, t, &cells[WS_TC_diff_ops_class], row->field[CLASS]);
+		set_mean_counts(d, row->instances, row, &cells[WS_TC_diff_ops_instances_a],
+		                &cells[WS_TC_diff_ops_instances_b]);
+		set_times(row, &cells[WS_TC_diff_ops_gpu_a_ns]);
+		set_ratio(d, row, &cells[WS_TC_diff_ops_ratio]);
+		ws_diff_set_grade(row, t, &cells[WS_TC_diff_ops_grade]);
+		ws_diff_set_text(d, t, &cells[WS_TC_diff_ops_dtype_a], row->field[DTYPE_A]);
+		ws_diff_set_text(d, t, &cells[WS_TC_diff_ops_dtype_b], row->field[DTYPE_B]);
+		set_matched_by(row, t, &cells[WS_TC_diff_ops_matched_by]);
+	}
+	if (!rows.n)
+		ws_table_set_not_recorded(t, WS_NO_KERNELS);
+	ws_diff_note_samples(d, t);
+	ws_diff_rows_release(&rows);
+	return status;
+}
+
+/* --- diff-kernels ------------------------------------------------------------------------ */
+
+enum { KERNEL_A = 2, KERNEL_B, TENSOR_A, TENSOR_B };
+
+static uint32_t tensor_of(const struct ws_slot *slot)
+{
+	return slot ? slot->item.tensor + 1u : 0;
+}
+
+static void key_of_kernels(const struct ws_diff *d, const struct ws_slot *const item[2],
+                           const size_t n[2], int by, uint32_t key[WS_DIFF_FIELDS])
+{
+	const struct ws_work_item *name = named_by(item);
+
+	(void)d;
+	(void)n;
+	(void)by;
+	key[OP] = name->op ? name->op : name->class;
+	key[PHASE] = name->phase;
+	key[KERNEL_A] = item[0] ? item[0]->item.kernels : 0;
+	key[KERNEL_B] = item[1] ? item[1]->item.kernels : 0;
+	key[TENSOR_A] = tensor_of(item[0]);
+	key[TENSOR_B] = tensor_of(item[1]);
+}
+
+static void set_tensor(struct ws_table *t, struct ws_cell *cell, uint32_t tensor)
+{
+	const char *shown = tensor ? ws_tensor_shown((enum ws_tensor)(tensor - 1)) : "";
+
+	if (*shown)
+		ws_cell_set_str(t, cell, shown);
+}
+
+enum ws_status ws_diff_fill_kernels(struct ws_diff *d, struct ws_table *t, struct ws_err *err)
+{
+	struct ws_diff_rows rows;
+	enum ws_status status = ws_diff_rows_of_work(d, key_of_kernels, &rows, err);
+
+	for (size_t i = 0; i < rows.n && status == WS_OK; i++) {
+		const struct ws_diff_row *row = &rows.row[i];
+		struct ws_cell *cells = ws_table_row(t);
+
+		ws_diff_set_text(d, t, &cells[WS_TC_diff_kernels_op], row->field[OP]);
+		ws_cell_set_str(t, &cells[WS_TC_diff_kernels_phase],
+		                ws_phase_name((enum ws_phase)row->field[PHASE]));
+		ws_diff_set_text(d, t, &cells[WS_TC_diff_kernels_kernel_a], row->field[KERNEL_A]);
+		ws_diff_set_text(d, t, &cells[WS_TC_diff_kernels_kernel_b], row->field[KERNEL_B]);
+		set_mean_counts(d, row->instances, row, &cells[WS_TC_diff_kernels_instances_a],
+		                &cells[WS_TC_diff_kernels_instances_b]);
+		set_times(row, &cells[WS_TC_diff_kernels_gpu_a_ns]);
+		set_tensor(t, &cells[WS_TC_diff_kernels_tensor_a], row->field[TENSOR_A]);
+		set_tensor(t, &cells[WS_TC_diff_kernels_tensor_b], row->field[TENSOR_B]);
+	}
+	if (!rows.n)
+		ws_table_set_not_recorded(t, WS_NO_KERNELS);
+	ws_diff_note_samples(d, t);
+	ws_diff_rows_release(&rows);
+	return status;
+}
+
+/* --- diff-classes ------------------------------------------------------------------------ */
+
+enum ws_status ws_diff_gather_classes(const struct ws_diff *d, struct ws_diff_rows *rows,
+                                      struct ws_err *err)
+{
+	*rows = (struct ws_diff_rows){.nsamples = {d->side[0].nsamples, d->side[1].nsamples}};
+	for (int s = 0; s < 2; s++) {
+		const struct ws_side *side = &d->side[s];
+
+		for (size_t i = 0; i < side->nsamples; i++) {
+			const struct ws_class_time *classes =
+			        ws_side_recording(side, i)->classes + side->samples[i]->first_class;
+
+			for (size_t k = 0; k < side->samples[i]->nclasses; k++) {
+				const uint32_t key[WS_DIFF_FIELDS] = {classes[k].class};
+				struct ws_diff_row *row;
+
+				WS_FORWARD(ws_diff_row_of(rows, key, &row, err));
+				row->instances[s] += classes[k].kernels;
+				row->ns[s][i] += classes[k].gpu_ns;
+				row->tensor_ns[s] += classes[k].tensor_ns;
+			}
+		}
+	}
+	return ws_diff_rows_grade(d, rows, err);
+}
+
+enum ws_status ws_diff_fill_classes(struct ws_diff *d, struct ws_table *t, struct ws_err *err)
+{
+	struct ws_diff_rows rows;
+	enum ws_status status = ws_diff_gather_classes(d, &rows, err);
+
+	for (size_t i = 0; i < rows.n && status == WS_OK; i++) {
+		const struct ws_diff_row *row = &rows.row[i];
+		struct ws_cell *cells = ws_table_row(t);
+
+		ws_diff_set_text(d, t, &cells[WS_TC_diff_classes_class], row->field[0]);
+		set_mean_counts(d, row->instances, row, &cells[WS_TC_diff_classes_kernels_a],
+		                &cells[WS_TC_diff_classes_kernels_b]);
+		set_times(row, &cells[WS_TC_diff_classes_gpu_a_ns]);
+		set_ratio(d, row, &cells[WS_TC_diff_classes_ratio]);
+		ws_diff_set_grade(row, t, &cells[WS_TC_diff_classes_grade]);
+	}
+	if (!rows.n)
+		ws_table_set_not_recorded(t, WS_NO_KERNELS);
+	ws_diff_note_samples(d, t);
+	ws_diff_rows_release(&rows);
+	return status;
+}
+
+/* --- diff-only --------------------------------------------------------------------------- */
+
+static void key_of_only(const struct ws_diff *d, const struct ws_slot *const item[2],
+                        const size_t n[2], int by, uint32_t key[WS_DIFF_FIELDS])
+{
+	const struct ws_work_item *name = named_by(item);
+
+	(void)n;
+	key[0] = by >= 0 ? 0 : item[0] ? 1 : 2;
+	if (!key[0])
+		return;
+	key[1] = name->place == WS_NONE ? 0 : d->names.places[name->place].text;
+	key[2] = name->class;
+}
+
+enum ws_status ws_diff_fill_only(struct ws_diff *d, struct ws_table *t, struct ws_err *err)
+{
+	struct ws_diff_rows rows;
+	enum ws_status status = ws_diff_rows_of_work(d, key_of_only, &rows, err);
+
+	for (size_t i = 0; i < rows.n && status == WS_OK; i++) {
+		const struct ws_diff_row *row = &rows.row[i];
+		int s = row->field[0] == 2;
+		struct ws_cell *cells;
+
+		if (!row->field[0])
+			continue;
+		cells = ws_table_row(t);
+		ws_cell_set_str(t, &cells[WS_TC_diff_only_side], s ? "B" : "A");
+		if (row->field[1])
+			ws_diff_set_text(d, t, &cells[WS_TC_diff_only_path], row->field[1]);
+		else
+			ws_cell_set_str(t, &cells[WS_TC_diff_only_path], "(in no range)");
+		ws_diff_set_text(d, t, &cells[WS_TC_diff_only_class], row->field[2]);
+		ws_cell_set_mean(&cells[WS_TC_diff_only_kernels], (int64_t)row->kernels[s],
+		                 d->side[s].nsamples);
+		ws_cell_set_real(&cells[WS_TC_diff_only_gpu_ns], row->mean[s]);
+	}
+	if (!t->nrows)
+		ws_table_note(t, "All GPU work of both sides is matched.");
+	ws_diff_note_samples(d, t);
+	ws_diff_rows_release(&rows);
+	return status;
+}
