@@ -82,6 +82,9 @@ static double independent_values(const double *v, const struct moments *m)
 	return fmax(1, (double)m->n * (1 - r) / (1 + r));
 }
 
+/* As good as known: more is beyond what the quantile of Student's t is computed for. */
+#define MANY_FREEDOMS 1e6
+
 /* One side as a centre and what is known of its error. */
 struct centre {
 	double value; /* log of the typical step */
@@ -147,8 +150,11 @@ static struct centre centre_by_steps(const struct ws_samples *s, const double *m
 	}
 	within /= (double)(s->recordings * s->recordings);
 	c.error2 = within + c.spread2 / (double)s->recordings;
+	/* of one recording of so many steps */
+	c.spread2 = c.error2 * (double)s->recordings;
 	/* the noise between runs is assumed, not estimated: it costs no freedom */
-	c.df = within > 0 ? freedom * c.error2 * c.error2 / (within * within) : 1e6;
+	c.df = within > 0 ? fmin(freedom * c.error2 * c.error2 / (within * within), MANY_FREEDOMS)
+	                  : MANY_FREEDOMS;
 	return c;
 }
 

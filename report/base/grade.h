@@ -69,7 +69,8 @@ struct ws_comparison {
 	double p;         /* of a ratio this far from 1 by chance, two-sided; NaN: unknown */
 	double error;     /* standard error of log(ratio) */
 	double df;        /* degrees of freedom of error */
-	double spread;    /* standard deviation of log between recordings, measured or assumed */
+	double spread;    /* standard deviation of log between recordings, measured; by STEPS the
+	                   * one assumed, and the noise of a recording's steps */
 	size_t recordings[2], steps[2];
 	bool identical;  /* value by value: a recording beside itself */
 	bool discovered; /* survives Benjamini-Hochberg over its table */

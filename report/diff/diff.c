@@ -174,7 +174,8 @@ static enum ws_status match(struct ws_diff *d, struct ws_err *err)
 {
 	struct ws_work_item *items[2] = {NULL, NULL};
 	struct ws_work_list list[2];
-	enum ws_status status = WS_OK;
+	uint32_t cast;
+	enum ws_status status = ws_texts_add_str(&d->names.texts, "cast", &cast, err);
 
 	for (int s = 0; s < 2; s++) {
 		struct ws_side *side = &d->side[s];
@@ -187,7 +188,7 @@ static enum ws_status match(struct ws_diff *d, struct ws_err *err)
 		list[s] = (struct ws_work_list){items[s], side->nslots};
 	}
 	if (status == WS_OK)
-		status = ws_match_find(&d->match, &list[0], &list[1], err);
+		status = ws_match_find(&d->match, &list[0], &list[1], cast, err);
 	for (int s = 0; s < 2 && status == WS_OK; s++) {
 		const struct ws_side *side = &d->side[s];
 

@@ -323,15 +323,62 @@ static enum ws_status match_neighbours(struct matcher *g, struct ws_err *err)
 	return WS_OK;
 }
 
-enum ws_status ws_match_find(struct ws_match *out, const struct ws_work_list *a,
-                             const struct ws_work_list *b, struct ws_err *err)
+static int is_matched(const struct matcher *g, int side, size_t i)
 {
-	struct matcher g = {.side = {*a, *b}, .out = out};
+	uint32_t group = i < g->side[side].n ? g->out->group[side][i] : WS_NONE;
+
+	return group != WS_NONE && g->out->by[group] != WS_MATCHED_BY_CAST;
+}
+
+/* A run of casts that stands beside matched work is what that work's other dtype costs. */
+static void match_casts(struct matcher *g, uint32_t cast)
+{
+	for (int s = 0; s < 2; s++) {
+		size_t n = g->side[s].n, end;
+
+		for (size_t i = 0; i < n; i = end) {
+			end = i + 1;
+			if (g->side[s].item[i].kind != cast || g->out->group[s][i] != WS_NONE)
+				continue;
+			while (end < n && g->side[s].item[end].kind == cast &&
+			       g->out->group[s][end] == WS_NONE)
+				end++;
+			if (!is_matched(g, s, end) && !(i && is_matched(g, s, i - 1)))
+				continue;
+			for (size_t k = i; k < end; k++) {
+				g->out->by[g->out->ngroups] = WS_MATCHED_BY_CAST;
+				g->out->group[s][k] = (uint32_t)g->out->ngroups++;
+			}
+		}
+	}
+}
+
+/*
+ * Of several best alignments one is found, and which depends on whose turn it
+ * is: so the same side always has it, and diff B A mirrors diff A B.
+ */
+static int comes_first(const struct ws_work_list *a, const struct ws_work_list *b)
+{
+	int64_t sum[2] = {0, 0};
+
+	if (a->n != b->n)
+		return a->n < b->n;
+	for (size_t i = 0; i < a->n; i++) {
+		sum[0] += a->item[i].gpu_ns;
+		sum[1] += b->item[i].gpu_ns;
+	}
+	return sum[0] <= sum[1];
+}
+
+enum ws_status ws_match_find(struct ws_match *out, const struct ws_work_list *a,
+                             const struct ws_work_list *b, uint32_t cast, struct ws_err *err)
+{
+	int swapped = !comes_first(a, b), whole = 1;
+	struct matcher g = {.side = {swapped ? *b : *a, swapped ? *a : *b}, .out = out};
 	enum ws_status status = WS_OK;
-	int whole = 1;
 
 	*out = (struct ws_match){0};
-	out->by = calloc((a->n < b->n ? a->n : b->n) + 1, 1);
+	out->by = calloc(a->n + b->n + 1, 1);
 	for (int s = 0; s < 2; s++) {
 		out->group[s] = malloc((g.side[s].n + 1) * sizeof(**out->group));
 		g.scratch[s] = calloc(g.side[s].n + 1, sizeof(*g.scratch[s]));
@@ -353,6 +400,14 @@ enum ws_status ws_match_find(struct ws_match *out, const struct ws_work_list *a,
 		status = match_left(&g, err);
 	if (status == WS_OK)
 		status = match_neighbours(&g, err);
+	if (status == WS_OK && cast)
+		match_casts(&g, cast);
+	if (swapped) {
+		uint32_t *group = out->group[0];
+
+		out->group[0] = out->group[1];
+		out->group[1] = group;
+	}
 	for (int s = 0; s < 2; s++) {
 		free(g.scratch[s]);
 		for (int level = 0; level < LEVELS; level++)

@@ -5,6 +5,7 @@
  * 2. kind and shape of the operation in launch order within the phase, then kind alone
  * 3. class in launch order within the phase, where a side has no operation
  * 4. what stands between matched neighbours: so many kernels became so many
+ * 5. a cast that one side needs for matched work beside it: a group of its own
  */
 #ifndef WS_REPORT_DIFF_MATCH_H
 #define WS_REPORT_DIFF_MATCH_H
@@ -13,11 +14,12 @@
 #include "report/diff/recording.h"
 
 /* X(NAME, as `Matched By` shows it) */
-#define WS_MATCHED_BY_LIST(X)              \
-	X(RANGE, "range path and order")   \
+#define WS_MATCHED_BY_LIST(X)               \
+	X(RANGE, "range path and order")    \
 	X(OPERATION, "operation and order") \
-	X(CLASS, "class and order")        \
-	X(NEIGHBOURS, "matched neighbours")
+	X(CLASS, "class and order")         \
+	X(NEIGHBOURS, "matched neighbours") \
+	X(CAST, "cast beside matched work")
 enum ws_matched_by {
 #define X(NAME, name) WS_MATCHED_BY_##NAME,
 	WS_MATCHED_BY_LIST(X)
@@ -32,12 +34,13 @@ struct ws_work_list {
 
 struct ws_match {
 	uint32_t *group[2]; /* item -> group, WS_NONE = the other side has no such work */
-	uint8_t *by;        /* group -> enum ws_matched_by */
+	uint8_t *by;        /* group -> enum ws_matched_by; of CAST only one side has items */
 	size_t ngroups;
 };
-/* Time and memory: that of ws_align. Free with ws_match_release, also after a failure. */
+/* cast: the text of that kind. Time and memory: that of ws_align. Free with ws_match_release, also
+ * after a failure. */
 enum ws_status ws_match_find(struct ws_match *out, const struct ws_work_list *a,
-                             const struct ws_work_list *b, struct ws_err *err);
+                             const struct ws_work_list *b, uint32_t cast, struct ws_err *err);
 void ws_match_release(struct ws_match *m);
 
 #endif

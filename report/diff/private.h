@@ -41,7 +41,8 @@ struct ws_diff_row {
 	uint32_t field[WS_DIFF_FIELDS]; /* what the row is of: the key */
 	int64_t *ns[2];                 /* a sample of the side */
 	uint64_t instances[2], kernels[2];
-	int64_t tensor_ns[2]; /* of classes: on Tensor Cores, over all samples */
+	/* of classes, over all samples: on Tensor Cores, and where that is not known */
+	int64_t tensor_ns[2], unknown_ns[2];
 	double mean[2]; /* ns a sample; NaN: the side has no such work */
 	struct ws_comparison c;
 };

@@ -436,6 +436,7 @@ static enum ws_status read_classes(struct work *w, struct ws_err *err)
 		size_t k = w->order[i], at;
 		struct ws_sample *s = &r->samples[w->kernel_sample[k]];
 		uint32_t class;
+		uint8_t tensor;
 
 		WS_FORWARD(shared_text(w, ws_kernel_class(m, k), &class, err));
 		class = class ? class : w->unclassified;
@@ -458,8 +459,11 @@ static enum ws_status read_classes(struct work *w, struct ws_err *err)
 		}
 		r->classes[at].kernels++;
 		r->classes[at].gpu_ns += m->kernels.dur_ns[k];
-		if (m->configs[m->kernels.config[k]].tensor == WS_TENSOR_YES)
+		tensor = m->configs[m->kernels.config[k]].tensor;
+		if (tensor == WS_TENSOR_YES)
 			r->classes[at].tensor_ns += m->kernels.dur_ns[k];
+		else if (tensor != WS_TENSOR_NO)
+			r->classes[at].unknown_ns += m->kernels.dur_ns[k];
 	}
 	return WS_OK;
 }

@@ -38,7 +38,7 @@ struct ws_range_time {
 struct ws_class_time {
 	uint32_t class;
 	uint32_t kernels;
-	int64_t gpu_ns, tensor_ns;
+	int64_t gpu_ns, tensor_ns, unknown_ns; /* in all, on Tensor Cores, not known whether */
 };
 
 /* Copies in one direction, or fills. */

@@ -182,7 +182,7 @@ static enum ws_status add_group(const struct ws_diff *d, const struct by_group o
 
 	for (int s = 0; s < 2; s++) {
 		n[s] = of[s].first[g + 1] - of[s].first[g];
-		first[s] = &d->side[s].slots[of[s].order[of[s].first[g]]];
+		first[s] = n[s] ? &d->side[s].slots[of[s].order[of[s].first[g]]] : NULL;
 	}
 	key_of(d, first, n, d->match.by[g], key);
 	WS_FORWARD(ws_diff_row_of(out, key, &row, err));

@@ -104,7 +104,7 @@ static enum ws_status place_sample(struct ws_side *s, const struct ws_work_list 
 			slot_of[i] = i;
 		return WS_OK;
 	}
-	status = ws_match_find(&match, first, list, err);
+	status = ws_match_find(&match, first, list, 0, err);
 	if (status == WS_OK && !(slot_of_group = calloc(match.ngroups + 1, sizeof(uint32_t))))
 		status = no_memory(err);
 	for (uint32_t i = (uint32_t)first->n; status == WS_OK && i-- > 0;)
@@ -244,13 +244,17 @@ static void append_str(char name[96], const char *text)
 static struct ws_bytes file_name(struct ws_bytes path)
 {
 	const char *p = path.ptr, *slash = memrchr(p, '/', path.len);
-	static const char ending[] = ".wtrace";
-	size_t n = sizeof(ending) - 1, len;
+	static const char *const endings[] = {".gz", ".json", ".pt.trace", ".sqlite", ".wtrace"};
+	size_t len;
 
 	p = slash ? slash + 1 : p;
 	len = path.len - (size_t)(p - (const char *)path.ptr);
-	if (len > n && !memcmp(p + len - n, ending, n))
-		len -= n;
+	for (size_t i = 0; i < sizeof(endings) / sizeof(*endings); i++) {
+		size_t n = strlen(endings[i]);
+
+		if (len > n && !memcmp(p + len - n, endings[i], n))
+			len -= n;
+	}
 	return (struct ws_bytes){p, len};
 }
 

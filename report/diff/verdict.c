@@ -335,7 +335,7 @@ static void add_where_it_went(const struct verdict *v, const struct ws_diff_rows
 static void add_tensor_cores(const struct verdict *v, const struct ws_diff_rows *classes)
 {
 	const struct ws_diff *d = v->d;
-	double on[2] = {0, 0}, all[2] = {0, 0}, share[2];
+	double on[2] = {0, 0}, all[2] = {0, 0}, unknown[2] = {0, 0}, share[2];
 	struct sentence text = {""};
 
 	for (size_t i = 0; i < classes->n; i++) {
@@ -345,6 +345,7 @@ static void add_tensor_cores(const struct verdict *v, const struct ws_diff_rows 
 			continue;
 		for (int s = 0; s < 2; s++) {
 			on[s] += (double)row->tensor_ns[s];
+			unknown[s] += (double)row->unknown_ns[s];
 			all[s] += row->instances[s] ? row->mean[s] * (double)d->side[s].nsamples : 0;
 		}
 	}
@@ -353,6 +354,17 @@ static void add_tensor_cores(const struct verdict *v, const struct ws_diff_rows 
 		return;
 	for (int s = 0; s < 2; s++)
 		share[s] = ws_stat_percent(on[s], all[s]);
+	if (unknown[0] > 0.05 * all[0] || unknown[1] > 0.05 * all[1]) {
+		say(&text,
+		    "cannot tell: the names of kernels with %.0f %% of the time of matrix "
+		    "products, "
+		    "convolutions and attention in %s, %.0f %% in %s, do not say whether they use "
+		    "them",
+		    ws_stat_percent(unknown[0], all[0]), d->side[0].name,
+		    ws_stat_percent(unknown[1], all[1]), d->side[1].name);
+		add_row(v, "Tensor Cores", text.text);
+		return;
+	}
 	if (share[1] > share[0] + 5)
 		say(&text, "Tensor Cores took over: ");
 	else if (share[0] > share[1] + 5)
@@ -417,12 +429,21 @@ static void add_left_over(const struct verdict *v)
 {
 	for (int s = 0; s < 2; s++) {
 		const struct ws_side *side = &v->d->side[s];
-		uint64_t kernels = 0;
+		uint64_t kernels = 0, casts = 0;
+		int64_t cast_ns = 0;
 		struct sentence text = {""};
 
-		for (size_t i = 0; i < side->nslots; i++)
-			if (v->d->match.group[s][i] == WS_NONE)
+		for (size_t i = 0; i < side->nslots; i++) {
+			uint32_t group = v->d->match.group[s][i];
+
+			if (group == WS_NONE)
 				kernels += side->slots[i].kernels;
+			else if (v->d->match.by[group] == WS_MATCHED_BY_CAST) {
+				casts += side->slots[i].kernels;
+				for (size_t k = 0; k < side->nsamples; k++)
+					cast_ns += side->slot_ns[i * side->nsamples + k];
+			}
+		}
 		if (!kernels)
 			say(&text, "all GPU work of %s has a counterpart", side->name);
 		else
@@ -433,6 +454,10 @@ static void add_left_over(const struct verdict *v)
 			    (double)(side->gpu_ns - v->d->matched_ns[s]) /
 			            (double)side->nsamples / 1e6,
 			    v->d->by_steps ? " a step" : "");
+		if (casts)
+			say(&text, "; %.4g casts appear beside matched work: %.3f ms",
+			    (double)casts / (double)side->nsamples,
+			    (double)cast_ns / (double)side->nsamples / 1e6);
 		add_row(v, s ? "only in B" : "only in A", text.text);
 	}
 }

@@ -36,11 +36,11 @@ void ws_diff_note_samples(const struct ws_diff *d, struct ws_table *t)
 	for (int s = 0; s < 2; s++) {
 		const struct ws_side *side = &d->side[s];
 
-		ws_table_note(t, "%s is %s: %zu recording%s, %zu %s in all.", s ? "B" : "A",
+		ws_table_note(t, "%s is %s: %zu recording%s, %zu %s%s in all.", s ? "B" : "A",
 		              side->name, side->nrecordings, side->nrecordings == 1 ? "" : "s",
 		              side->nsamples,
-		              side->recordings[0].has_steps ? "measured steps"
-		                                            : "whole traces without steps");
+		              side->recordings[0].has_steps ? "measured step" : "whole trace",
+		              side->nsamples == 1 ? "" : "s");
 	}
 }
 
@@ -231,6 +231,7 @@ enum ws_status ws_diff_gather_classes(const struct ws_diff *d, struct ws_diff_ro
 				row->instances[s] += classes[k].kernels;
 				row->ns[s][i] += classes[k].gpu_ns;
 				row->tensor_ns[s] += classes[k].tensor_ns;
+				row->unknown_ns[s] += classes[k].unknown_ns;
 			}
 		}
 	}

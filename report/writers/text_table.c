@@ -5,7 +5,7 @@
 #define HEADER_LINES    3
 #define TEXT_WIDTH      24  /* of a text in a limited line, more when there is room */
 #define UNLIMITED_WIDTH 200 /* of a padded text where lines have no limit */
-#define READING_COLUMNS 6   /* a table of so few is for reading: its texts are wrapped */
+#define READING_COLUMNS 6   /* a table of so few, or of verdicts, is for reading: it is wrapped */
 
 struct text_column {
 	size_t index; /* in the table */
@@ -174,7 +174,10 @@ static void cap(struct text_column *c, size_t width)
 /* A column moves behind those that are shown: the last one, but before it what says least. */
 static void leave_out(struct text_table *x, size_t *natural)
 {
-	static const char *const says_little[] = {"domain", "style", "low_ns", "high_ns"};
+	static const char *const says_little[] = {
+	        "domain",   "style",    "low_ns",      "high_ns",     "noise",
+	        "std_a_ns", "std_b_ns", "instances_a", "instances_b",
+	};
 	struct text_column c;
 	size_t i = x->n - 1, width;
 
@@ -221,7 +224,8 @@ static enum ws_status fit(struct text_table *x, struct ws_err *err)
 		used += more;
 	}
 	free(natural);
-	x->wraps = x->t->def->ncolumns <= READING_COLUMNS;
+	x->wraps = x->t->def->ncolumns <= READING_COLUMNS ||
+	           ws_table_column_index(x->t->def, "verdict") >= 0;
 	return WS_OK;
 }
 

@@ -96,6 +96,24 @@ Test(grade, itself_is_the_same)
 	}
 }
 
+Test(grade, steps_that_hardly_vary_leave_an_interval_of_the_noise_assumed)
+{
+	struct side a, b;
+	struct ws_comparison c;
+
+	state = 5;
+	/* a variance that is rounding: its degrees of freedom are beyond all bounds */
+	record(&a, 1, 8, 1e6, 0, 1e-16);
+	record(&b, 1, 8, 1.1e6, 0, 1e-16);
+	for (size_t i = 0; i < 8; i++) {
+		a.values[i] = 1e6 * (1 + 1e-15 * (double)i);
+		b.values[i] = 1.1e6 * (1 + 1e-15 * (double)i);
+	}
+	c = graded(&a, &b, &defaults);
+	cr_expect(c.low > 1.06 && c.high < 1.14, "%g to %g", c.low, c.high);
+	cr_expect_eq(c.grade, WS_GRADE_SLOWER);
+}
+
 Test(grade, mirrors)
 {
 	struct side a, b;

@@ -58,6 +58,40 @@ Test(short_name, broken_names_still_give_something)
 	check("f<(g->h)>(int)", "f");
 }
 
+static void check_steady(const char *name, const char *expected)
+{
+	char out[200];
+	size_t n = ws_name_steady((struct ws_bytes){name, strlen(name)}, out);
+
+	cr_assert(n <= strlen(name));
+	out[n] = '\0';
+	cr_expect_str_eq(out, expected);
+}
+
+Test(steady_name, what_changes_from_call_to_call_goes)
+{
+	check_steady("aten::view, op_id = 314290", "aten::view");
+	check_steady("aten::view, seq = 12, op_id = 3", "aten::view");
+	check_steady("aten::addmm, op_id = 7, sizes = [[4, 5], [], [6, [7]]]", "aten::addmm");
+	check_steady("aten::addmm, sizes = [[4, 5], input_op_ids = [(1,0)]], op_id = 9",
+	             "aten::addmm");
+	check_steady("ProfilerStep#5", "ProfilerStep#*");
+	check_steady("Optimizer.step#Adam.step", "Optimizer.step#Adam.step");
+	check_steady("<function at 0x7f12ABcd>", "<function at 0x*>");
+	check_steady("layer 3", "layer 3");
+}
+
+Test(steady_name, what_only_looks_like_it_stays)
+{
+	check_steady("", "");
+	check_steady("a, op_id = ", "a, op_id = ");
+	check_steady("a, seq = x", "a, seq = x");
+	check_steady("0x", "0x");
+	check_steady("#", "#");
+	check_steady(", op_id = 4", ", op_id = 4");
+	check_steady("a, sizes = [[1, 2", "a");
+}
+
 Test(short_name, comparison_is_total_over_bytes)
 {
 	struct ws_bytes a = {"ab", 2}, b = {"abc", 3}, c = {"b\0x", 3}, d = {"b\0y", 3};
