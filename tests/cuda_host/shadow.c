@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernels/exec/device_arena.h"
 #include "tests/cuda_host/bounds.h"
 #include "tests/cuda_host/device.h"
 
@@ -61,23 +62,64 @@ static int add_operand(struct run *run, struct ws_tensor *t, bool read, bool wri
 	return at;
 }
 
-/* A tensor that is written without being read is not an operand before: its copy holds NaN. */
-static void add_operands(struct run *run, const struct ws_op *op)
+/* A use of a tensor by an op; a tensor that is used twice has two. */
+struct use {
+	struct ws_tensor *t;
+	bool read, written;
+};
+
+#define USES_MAX (2 * WS_OPERANDS_MAX)
+
+static int uses_of(const struct ws_op *op, struct use uses[USES_MAX])
 {
-	run->operands.op = op;
+	int count = 0;
+
 	for (int i = 0; i < op->in_count; i++)
-		add_operand(run, op->in[i], true, false);
+		uses[count++] = (struct use){op->in[i], true, false};
 	/* what an op updates in place it may leave alone, as unscale its flag */
 	for (int i = 0; i < op->out_count; i++)
-		add_operand(run, op->out[i], false, true);
+		uses[count++] = (struct use){op->out[i], false, true};
 	for (int i = 0; op->kind == WS_OP_ADAMW && i < op->u.adamw.count; i++) {
 		const struct ws_adamw_tensor *t = &op->u.adamw.list[i];
 
-		add_operand(run, t->p, true, true);
-		add_operand(run, t->g, true, false);
-		add_operand(run, t->m, true, true);
-		add_operand(run, t->v, true, true);
+		if (count + 4 > USES_MAX)
+			abort();
+		uses[count++] = (struct use){t->p, true, true};
+		uses[count++] = (struct use){t->g, true, false};
+		uses[count++] = (struct use){t->m, true, true};
+		uses[count++] = (struct use){t->v, true, true};
 	}
+	return count;
+}
+
+/* A tensor that is written without being read is not an operand before: its copy holds NaN. */
+static void add_operands(struct run *run, const struct ws_op *op)
+{
+	struct use uses[USES_MAX];
+	int count = uses_of(op, uses);
+
+	run->operands.op = op;
+	for (int i = 0; i < count; i++)
+		add_operand(run, uses[i].t, uses[i].read, uses[i].written);
+}
+
+/* Of the places that the operands take on a device, each tensor once. */
+static uint64_t places_bytes(const struct ws_op *op)
+{
+	struct use uses[USES_MAX];
+	int count = uses_of(op, uses);
+	uint64_t size_bytes = 0;
+
+	for (int i = 0; i < count; i++) {
+		int first = 0;
+
+		while (uses[first].t != uses[i].t)
+			first++;
+		if (first == i)
+			size_bytes += (uses[i].t->size_bytes + WS_DEVICE_ALIGN - 1) /
+			              WS_DEVICE_ALIGN * WS_DEVICE_ALIGN;
+	}
+	return size_bytes;
 }
 
 static struct ws_tensor *copy_of(struct run *run, struct ws_tensor *t)
@@ -327,6 +369,27 @@ static enum ws_status shadow_run(struct ws_backend *backend, const struct ws_op 
 	return status;
 }
 
+/*
+ * The device holds one op's operands at a time, so its plan is the session's with an arena for
+ * the greediest op: each operand at the alignment of device_arena.h.
+ */
+static enum ws_status shadow_prepare(struct ws_backend *backend, const struct ws_backend_plan *plan,
+                                     struct ws_err *err)
+{
+	struct ws_shadow *shadow = (struct ws_shadow *)backend;
+	struct ws_backend_plan own = {plan->ops, plan->op_count, 0};
+
+	if (!shadow->device->ops->prepare)
+		return WS_OK;
+	for (int i = 0; i < plan->op_count; i++) {
+		uint64_t size_bytes = places_bytes(plan->ops[i]);
+
+		if (size_bytes > own.arena_bytes)
+			own.arena_bytes = size_bytes;
+	}
+	return shadow->device->ops->prepare(shadow->device, &own, err);
+}
+
 /* --- memory is the reference's -----------------------------------------------------------------
  */
 
@@ -382,6 +445,7 @@ enum ws_status ws_shadow_open(struct ws_pool *pool, struct ws_shadow **shadow, s
 {
 	static const struct ws_backend_ops ops = {
 	        .name = "shadow",
+	        .prepare = shadow_prepare,
 	        .alloc = shadow_alloc,
 	        .release = shadow_release,
 	        .upload = shadow_upload,

@@ -1,8 +1,17 @@
 /*
- * What the GPU reaches, as lines of JSON: the ceilings (device-to-device copies, matrix
- * products), each own kernel's bytes a second at a large size, and whole steps.
+ * What the GPU reaches, as lines of JSON, each with a verdict where there is a goal: the
+ * ceilings (device-to-device copies, matrix products), each own kernel's bytes a second at sizes
+ * that no cache holds, and whole steps.
  *
- *   gpu_bench [ceilings] [kernels] [steps]       all without an argument
+ *   gpu_bench [--autotune] ceilings
+ *   gpu_bench [--autotune] kernels [LAYERS [DTYPE]]
+ *   gpu_bench [--autotune] steps MODEL DTYPE FUSION BATCH CONTEXT [ROUNDS [STEPS]]
+ *
+ * Ceilings are measured by the same process before what is held against them. kernels: of
+ * transformer-large at batch 16, so many LAYERS of it (4: more are the same shapes again), and of
+ * resnet50, in fp32, amp-bf16 and amp-fp16, or DTYPE alone. steps: ROUNDS (3) times the
+ * milliseconds of STEPS (20) steps, a line for each; with ROUNDS 0 a round for each line on stdin,
+ * so that somebody else can run between them.
  *
  * Times are of the host's clock over many launches and one wait, the median of several.
  */
@@ -23,11 +32,18 @@
 #define COPY_BYTES  ((size_t)1 << 30)
 #define GEMM_SIZE   8192
 #define STEP_WARMUP 5
-#define STEPS       10
+#define STEPS           20
+#define STEPS_MOST      1000
+#define ROUNDS_OF_STEPS 3
+/* A kernel must move this much before its speed says anything: several times an L2 cache … */
+#define LARGE_BYTES ((uint64_t)256 << 20)
+/* … and reach this share of a copy. */
+#define SHARE_OF_COPY 0.8
 
 static struct ws_pool *pool;
 static struct ws_backend *backend;
 static double copy_bytes_s; /* measured: reading and writing both count */
+static double gemm_flop_s;  /* measured, of the precision that was asked for last */
 
 static double now_s(void)
 {
@@ -85,6 +101,7 @@ static enum ws_status measure_copy(struct ws_err *err)
 		return status;
 	copy_bytes_s = 2 * (double)COPY_BYTES / median(times, ROUNDS);
 	printf("{\"kind\":\"ceiling\",\"name\":\"copy\",\"gb_s\":%.1f}\n", copy_bytes_s / 1e9);
+	fflush(stdout);
 	return WS_OK;
 }
 
@@ -132,9 +149,12 @@ static enum ws_status measure_gemm(const struct ws_precision *precision, struct 
 		status = ws_exec_phase(exec, WSNVTX_PHASE_forward, err);
 	if (status == WS_OK)
 		status = time_op(graph->ops[0], &seconds, err);
-	if (status == WS_OK)
+	if (status == WS_OK) {
+		gemm_flop_s = 2 * pow((double)n, 3) / seconds;
 		printf("{\"kind\":\"ceiling\",\"name\":\"gemm %s\",\"tflop_s\":%.1f}\n",
-		       precision->name, 2 * pow((double)n, 3) / seconds / 1e12);
+		       precision->name, gemm_flop_s / 1e12);
+		fflush(stdout);
+	}
 	ws_exec_destroy(exec);
 	ws_graph_destroy(graph);
 	return status;
@@ -162,12 +182,23 @@ static bool is_library(const struct ws_op *op)
 	       op->kind == WS_OP_CONV_WGRAD;
 }
 
+/* What an op moves: of the scores a causal softmax reads no column beyond its row. */
+static uint64_t moved_bytes(const struct ws_op *op)
+{
+	uint64_t unread = 0;
+
+	for (int i = 0; i < op->in_count; i++)
+		if (op->sub == WS_SUB_CAUSAL_SOFTMAX || op->sub == WS_SUB_CAUSAL_SOFTMAX_GRAD)
+			unread += op->in[i]->size_bytes / 2;
+	return op->payload.bytes_read - unread + op->payload.bytes_written;
+}
+
 static void choose_largest(struct timing *timing, const struct ws_graph *graph)
 {
 	timing->count = 0;
 	for (int i = 0; i < graph->op_count; i++) {
 		const struct ws_op *op = graph->ops[i];
-		uint64_t bytes = op->payload.bytes_read + op->payload.bytes_written;
+		uint64_t bytes = moved_bytes(op);
 		struct timed *t = timing->kernels;
 		char name[64];
 
@@ -195,15 +226,19 @@ static enum ws_status timing_run(struct ws_backend *self, const struct ws_op *op
 
 	for (int i = 0; i < timing->count; i++) {
 		const struct timed *t = &timing->kernels[i];
-		double seconds;
+		double seconds, share;
 
 		if (t->op != op)
 			continue;
 		WS_FORWARD(time_op(op, &seconds, err));
+		share = (double)t->bytes / seconds / copy_bytes_s;
 		printf("{\"kind\":\"kernel\",\"name\":\"%s\",\"bytes\":%llu,\"us\":%.2f,"
-		       "\"gb_s\":%.1f,\"of_copy\":%.3f}\n",
+		       "\"gb_s\":%.1f,\"of_copy\":%.3f,\"verdict\":\"%s\"}\n",
 		       t->name, (unsigned long long)t->bytes, seconds * 1e6,
-		       (double)t->bytes / seconds / 1e9, (double)t->bytes / seconds / copy_bytes_s);
+		       (double)t->bytes / seconds / 1e9, share,
+		       t->bytes < LARGE_BYTES   ? "small"
+		       : share >= SHARE_OF_COPY ? "pass"
+		                                : "slow");
 		fflush(stdout);
 		break;
 	}
@@ -298,112 +333,183 @@ static uint64_t product_flops(const struct ws_graph *graph)
 	return flops;
 }
 
-static enum ws_status time_steps(const struct ws_step_options *options, struct ws_err *err)
+/* Milliseconds of a step, the median of so many. */
+static enum ws_status run_round(struct ws_step *step, int steps, uint64_t *number, double *ms,
+                                struct ws_err *err)
 {
-	double times[STEPS], loss, ms;
+	double times[STEPS_MOST], loss;
+
+	for (int i = 0; i < steps; i++) {
+		double begin = now_s();
+
+		WS_FORWARD(ws_step_run(step, "step", ++*number, &loss, err));
+		times[i] = now_s() - begin;
+	}
+	*ms = median(times, steps) * 1e3;
+	return WS_OK;
+}
+
+/* Is there to be another round? With rounds 0 each line on stdin asks for one. */
+static bool is_asked(int rounds, int done)
+{
+	char line[64];
+
+	return rounds ? done < rounds : fgets(line, sizeof(line), stdin) != NULL;
+}
+
+static enum ws_status time_steps(const struct ws_step_options *options, int rounds, int steps,
+                                 struct ws_err *err)
+{
 	struct ws_step *step;
 	enum ws_status status;
-	uint64_t flops;
+	uint64_t flops, number = 0;
+	double ms, loss;
 
 	WS_FORWARD(ws_step_open(options, backend, pool, &step, err));
 	flops = product_flops(ws_step_graph(step));
 	status = backend->ops->sync(backend, err);
-	for (int i = -STEP_WARMUP; i < STEPS && status == WS_OK; i++) {
-		double begin = now_s();
-
-		status = ws_step_run(step, i < 0 ? "warm-up" : "step", (uint64_t)(i + STEP_WARMUP),
-		                     &loss, err);
-		if (i >= 0)
-			times[i] = now_s() - begin;
+	while (status == WS_OK && number < STEP_WARMUP)
+		status = ws_step_run(step, "warm-up", ++number, &loss, err);
+	for (int round = 0; status == WS_OK && is_asked(rounds, round); round++) {
+		status = run_round(step, steps, &number, &ms, err);
+		if (status != WS_OK)
+			break;
+		printf("{\"kind\":\"step\",\"name\":\"%s\",\"dtype\":\"%s\",\"fusion\":\"%s\","
+		       "\"batch\":%lld,\"context\":%lld,\"product_flops\":%llu,"
+		       "\"peak_bytes\":%llu,\"round\":%d,\"ms\":%.3f,\"mfu\":%.4f}\n",
+		       options->model->name, options->precision->name,
+		       ws_fusion_name((int)options->fusion), (long long)options->batch,
+		       (long long)options->context, (unsigned long long)flops,
+		       (unsigned long long)backend->peak_bytes, round, ms,
+		       (double)flops / (ms * 1e-3) / gemm_flop_s);
+		fflush(stdout);
 	}
 	ws_step_close(step);
-	if (status != WS_OK)
-		return status;
-	ms = median(times, STEPS) * 1e3;
-	printf("{\"kind\":\"step\",\"name\":\"%s\",\"dtype\":\"%s\",\"fusion\":\"%s\",\"batch\":%"
-	       "lld,"
-	       "\"context\":%lld,\"product_flops\":%llu,\"peak_bytes\":%llu,\"ms\":%.3f}\n",
-	       options->model->name, options->precision->name, ws_fusion_name((int)options->fusion),
-	       (long long)options->batch, (long long)options->context, (unsigned long long)flops,
-	       (unsigned long long)backend->peak_bytes, ms);
-	fflush(stdout);
-	return WS_OK;
+	return status;
 }
 
-static const struct {
-	const char *model;
-	int64_t batch, context;
-} sessions[] = {
-        {"transformer-small", 4, 512},  {"transformer-small", 4, 1024},
-        {"transformer-medium", 4, 512}, {"transformer-medium", 4, 1024},
-        {"transformer-large", 4, 512},  {"transformer-large", 4, 1024},
-        {"resnet50", 128, 0},
-};
+/* --- what is asked for ---------------------------------------------------------------------------
+ */
+
+/* The products of a mixed mode are of its 16-bit type. */
+static const struct ws_precision *product_precision(const char *dtype)
+{
+	return ws_precision_find(strstr(dtype, "bf16")   ? "bf16"
+	                         : strstr(dtype, "fp16") ? "fp16"
+	                                                 : dtype);
+}
+
+static struct ws_step_options session_of(const char *model, const char *dtype, int fusion,
+                                         int64_t batch, int64_t context)
+{
+	return (struct ws_step_options){
+	        .model = ws_model_find(model),
+	        .precision = ws_precision_find(dtype),
+	        .fusion = (enum ws_fusion)fusion,
+	        .phase = WS_STEP_FULL,
+	        .batch = batch,
+	        .context = context,
+	        .optimizer = WS_ADAMW_DEFAULT,
+	};
+}
+
+static int fusion_of(const char *name)
+{
+	int fusion = 0;
+
+	while (ws_fusion_name(fusion) && strcmp(ws_fusion_name(fusion), name) != 0)
+		fusion++;
+	return ws_fusion_name(fusion) ? fusion : -1;
+}
 
 /* What cannot run is said and left out: a smaller GPU still measures the rest. */
-static int each_session(bool kernels)
+static int all_kernels(int64_t layers, const char *dtype)
 {
-	static const char *const dtypes[] = {"fp32", "tf32", "amp-bf16", "amp-fp16"};
+	static const char *const dtypes[] = {"fp32", "amp-bf16", "amp-fp16"};
 	int failed = 0;
 
-	for (size_t s = 0; s < sizeof(sessions) / sizeof(*sessions); s++)
-		for (size_t d = 0; d < 4; d++)
-			for (int fusion = 0; ws_fusion_name(fusion); fusion++) {
-				struct ws_step_options o = {.model = ws_model_find(
-				                                    sessions[s].model),
-				                            .precision =
-				                                    ws_precision_find(dtypes[d]),
-				                            .fusion = (enum ws_fusion)fusion,
-				                            .phase = WS_STEP_FULL,
-				                            .batch = sessions[s].batch,
-				                            .context = sessions[s].context,
-				                            .optimizer = WS_ADAMW_DEFAULT};
+	for (size_t d = 0; d < sizeof(dtypes) / sizeof(*dtypes); d++)
+		for (int fusion = 0; ws_fusion_name(fusion); fusion++)
+			for (int image = 0; image < 2; image++) {
+				struct ws_step_options o =
+				        image ? session_of("resnet50", dtypes[d], fusion, 128, 0)
+				              : session_of("transformer-large", dtypes[d], fusion,
+				                           16, 512);
 				struct ws_err err = {0};
 
-				/* kernels: of one transformer, and of the network on images */
-				if (kernels && s && o.model->image == NULL)
+				if (dtype && strcmp(dtype, dtypes[d]) != 0)
 					continue;
-				if ((kernels ? time_kernels : time_steps)(&o, &err) == WS_OK)
+				o.layers = image ? 0 : layers;
+				if (time_kernels(&o, &err) == WS_OK)
 					continue;
-				fprintf(stderr, "%s %s %s: %s\n", sessions[s].model, dtypes[d],
+				fprintf(stderr, "%s %s %s: %s\n", o.model->name, dtypes[d],
 				        ws_fusion_name(fusion), err.text);
 				failed++;
 			}
 	return failed;
 }
 
-static bool wanted(int argc, char **argv, const char *part)
+static enum ws_status ceilings(struct ws_err *err)
 {
-	for (int i = 1; i < argc; i++)
-		if (!strcmp(argv[i], part))
-			return true;
-	return argc < 2;
+	static const char *const products[] = {"fp32", "tf32", "bf16", "fp16"};
+
+	for (int i = 0; i < 4; i++)
+		WS_FORWARD(measure_gemm(ws_precision_find(products[i]), err));
+	return WS_OK;
+}
+
+/* steps MODEL DTYPE FUSION BATCH CONTEXT [ROUNDS [STEPS]] */
+static enum ws_status steps(int argc, char **argv, struct ws_err *err)
+{
+	int rounds = argc > 6 ? (int)strtol(argv[6], NULL, 10) : ROUNDS_OF_STEPS;
+	int count = argc > 7 ? (int)strtol(argv[7], NULL, 10) : STEPS;
+	struct ws_step_options o;
+
+	WS_FAIL_IF(argc < 6 || !ws_model_find(argv[1]) || !ws_precision_find(argv[2]) ||
+	                   fusion_of(argv[3]) < 0 || count < 1 || count > STEPS_MOST,
+	           err, USAGE, "steps MODEL DTYPE FUSION BATCH CONTEXT [ROUNDS [STEPS]]");
+	o = session_of(argv[1], argv[2], fusion_of(argv[3]), strtol(argv[4], NULL, 10),
+	               strtol(argv[5], NULL, 10));
+	WS_FORWARD(measure_gemm(product_precision(argv[2]), err));
+	return time_steps(&o, rounds, count, err);
+}
+
+static int run(int argc, char **argv)
+{
+	struct ws_err err = {0};
+	enum ws_status status = WS_OK;
+
+	if (argc && !strcmp(argv[0], "kernels"))
+		return all_kernels(argc > 1 ? strtol(argv[1], NULL, 10) : 4,
+		                   argc > 2 ? argv[2] : NULL) != 0;
+	if (argc && !strcmp(argv[0], "ceilings"))
+		status = ceilings(&err);
+	else if (argc && !strcmp(argv[0], "steps"))
+		status = steps(argc, argv, &err);
+	else
+		status = WS_FAIL(&err, USAGE, "gpu_bench ceilings, kernels or steps");
+	if (status != WS_OK)
+		fprintf(stderr, "gpu_bench: %s\n", err.text);
+	return ws_status_exit_code(status);
 }
 
 int main(int argc, char **argv)
 {
-	static const struct ws_backend_options options = {.device = "cuda", .autotune = true};
+	struct ws_backend_options options = {.device = "cuda"};
 	struct ws_err err = {0};
 	char why[256];
-	static const char *const products[] = {"fp32", "tf32", "bf16", "fp16"};
-	int failed = 0;
+	int first = 1, code;
 
+	options.autotune = argc > 1 && !strcmp(argv[1], "--autotune");
+	first += options.autotune;
 	if (ws_pool_create(1, &pool, &err) != WS_OK ||
 	    ws_backend_open(&options, pool, &backend, why, sizeof(why), &err) != WS_OK ||
 	    measure_copy(&err) != WS_OK) {
 		printf("skipped: %s\n", err.text);
 		return 77;
 	}
-	for (int i = 0; i < 4 && wanted(argc, argv, "ceilings"); i++)
-		if (measure_gemm(ws_precision_find(products[i]), &err) != WS_OK) {
-			fprintf(stderr, "gemm %s: %s\n", products[i], err.text);
-			failed++;
-		}
-	if (wanted(argc, argv, "kernels"))
-		failed += each_session(true);
-	if (wanted(argc, argv, "steps"))
-		failed += each_session(false);
+	code = run(argc - first, argv + first);
 	ws_backend_close(backend);
 	ws_pool_destroy(pool);
-	return failed ? 1 : 0;
+	return code;
 }

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""The transformer steps of gpu_bench in PyTorch, eager and compiled, as lines of JSON.
+"""The transformer steps of gpu_bench in PyTorch, eager and compiled, in turn with it: JSON lines.
 
 The model is that of kernels/models/transformer.c, written as its graph is: pre-norm blocks of
 causal attention with rotary embedding and SwiGLU, an untied head, no biases; AdamW on all.
 """
 import contextlib
 import json
+import subprocess
 import sys
 import time
 
@@ -18,7 +19,7 @@ SIZES = {
     "transformer-medium": (1024, 4096, 24, 16, 10000),
     "transformer-large": (1280, 5120, 36, 20, 10000),
 }
-WARMUP, STEPS = 5, 10
+WARMUP, STEPS, ROUNDS = 5, 20, 3
 
 
 class Norm(nn.Module):
@@ -77,19 +78,21 @@ class Transformer(nn.Module):
         return self.head(self.norm(x))
 
 
-def measure(name, context, dtype, compiled):
+def session(name, context, dtype, compiled, batch):
+    """A function that runs one step; compiled: as one program for this very shape."""
     torch.manual_seed(0)
+    # else what was compiled for the session before counts against this one's limit
+    torch._dynamo.reset()
     torch.backends.cuda.matmul.allow_tf32 = dtype == "tf32"
     vocab = SIZES[name][-1]
     model = Transformer(*SIZES[name], context).cuda()
     optimizer = torch.optim.AdamW(model.parameters(), fused=compiled)
-    forward = torch.compile(model) if compiled else model
-    tokens = torch.randint(vocab, (4, context + 1), device="cuda")
+    forward = torch.compile(model, dynamic=False) if compiled else model
+    tokens = torch.randint(vocab, (batch, context + 1), device="cuda")
     low = {"amp-bf16": torch.bfloat16, "amp-fp16": torch.float16}.get(dtype)
-    scaler = torch.cuda.amp.GradScaler(enabled=dtype == "amp-fp16")
-    times = []
-    for i in range(WARMUP + STEPS):
-        begin = time.perf_counter()
+    scaler = torch.amp.GradScaler("cuda", enabled=dtype == "amp-fp16")
+
+    def step():
         optimizer.zero_grad(set_to_none=True)
         with torch.autocast("cuda", low) if low else contextlib.nullcontext():
             logits = forward(tokens[:, :-1])
@@ -97,29 +100,82 @@ def measure(name, context, dtype, compiled):
         scaler.scale(loss).backward()
         scaler.step(optimizer)
         scaler.update()
+
+    for _ in range(WARMUP):
+        step()
+    torch.cuda.synchronize()
+    return step
+
+
+def run_round(step):
+    """The median time of a step in milliseconds."""
+    times = []
+    for _ in range(STEPS):
+        begin = time.perf_counter()
+        step()
         torch.cuda.synchronize()
-        if i >= WARMUP:
-            times.append(time.perf_counter() - begin)
+        times.append(time.perf_counter() - begin)
     return sorted(times)[STEPS // 2] * 1e3
 
 
+def rival(command, name, context, dtype, batch):
+    """gpu_bench with the same session, which runs a round for each line that it is sent."""
+    return subprocess.Popen([command, "steps", name, dtype, "full", str(batch), str(context), "0",
+                             str(STEPS)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+
+def rival_round(process):
+    process.stdin.write("go\n")
+    process.stdin.flush()
+    for line in process.stdout:
+        if '"step"' in line:
+            return json.loads(line)
+    raise RuntimeError("the rival ended")
+
+
+def compare(command, name, context, dtype, batch):
+    """Eager, compiled and ours take turns, so that a clock that falls falls for all."""
+    ways = {"torch eager": session(name, context, dtype, False, batch)}
+    try:
+        ways["torch compile"] = session(name, context, dtype, True, batch)
+    except Exception as error:  # no compiler on this machine: whatever torch says then
+        print("%s %s compiled: %s" % (name, dtype, error), file=sys.stderr)
+    process = rival(command, name, context, dtype, batch) if command else None
+    times = {}
+    for turn in range(ROUNDS):
+        rows = [(how, {"ms": run_round(step)}) for how, step in ways.items()]
+        if process:
+            rows.append(("ours", rival_round(process)))
+        for how, row in rows:
+            times.setdefault(how, []).append(row["ms"])
+            print(json.dumps({"kind": "step", "name": name, "dtype": dtype, "fusion": how,
+                              "batch": batch, "context": context, "round": turn,
+                              "ms": round(row["ms"], 3), "mfu": row.get("mfu")}), flush=True)
+    if process:
+        process.stdin.close()
+        process.wait()
+    if "ours" in times:
+        for how in ways:
+            share = min(times["ours"]) / min(times[how])
+            print(json.dumps({"kind": "verdict", "name": "%s %s batch %d context %d: ours beside %s"
+                              % (name, dtype, batch, context, how), "figure": round(share, 3),
+                              "unit": "of its time", "goal": "at most 1.1",
+                              "verdict": "pass" if share <= 1.1 else "slow"}), flush=True)
+
+
 def main():
+    """torch_steps.py [GPU_BENCH] MODEL:DTYPE:BATCH:CONTEXT...: a round in turn for each."""
+    arguments = sys.argv[1:]
+    command = arguments.pop(0) if arguments and ":" not in arguments[0] else None
     failed = 0
-    for name in SIZES:
-        for context in (512, 1024):
-            for dtype in ("fp32", "tf32", "amp-bf16", "amp-fp16"):
-                for compiled in (False, True):
-                    how = "torch compile" if compiled else "torch eager"
-                    try:
-                        ms = measure(name, context, dtype, compiled)
-                    except RuntimeError as error:  # out of memory, no compiler
-                        print("%s %d %s %s: %s" % (name, context, dtype, how, error),
-                              file=sys.stderr)
-                        failed += 1
-                        continue
-                    print(json.dumps({"kind": "step", "name": name, "dtype": dtype, "fusion": how,
-                                      "batch": 4, "context": context, "ms": round(ms, 3)}),
-                          flush=True)
+    for wanted in arguments:
+        name, dtype, batch, context = wanted.split(":")
+        try:
+            compare(command, name, int(context), dtype, int(batch))
+        except RuntimeError as error:  # out of memory, a rival that ended
+            print("%s: %s" % (wanted, error), file=sys.stderr)
+            failed += 1
+        torch.cuda.empty_cache()
     return 1 if failed else 0
 
 

@@ -41,6 +41,9 @@ void fake_cupti_capture(int begins);
 void fake_cupti_asked_version(void);
 void fake_cupti_context(void);
 void fake_cupti_launched(const char *name, uint64_t node, unsigned grid);
+/* A graph of n nodes: one call, and a kernel each, or one record of the whole where that is asked
+   for. */
+void fake_cupti_graph_launched(const char *const *names, uint64_t n);
 void fake_cupti_reset(void);
 void fake_cupti_profiler(int start);
 

@@ -13,6 +13,7 @@
 #define CALL_LAUNCH        211 /* cudaLaunchKernel */
 #define CALL_GET_DEVICE    17
 #define CALL_MEMCPY         31 /* cudaMemcpy, which nobody calls */
+#define CALL_GRAPH_LAUNCH   311
 #define CALL_BEGIN_CAPTURE  315
 #define CALL_END_CAPTURE    319
 #define DRIVER_CALL_VERSION 5
@@ -360,6 +361,34 @@ void fake_cupti_launched(const char *name, uint64_t node, unsigned grid)
 		fail_for_good();
 }
 
+void fake_cupti_graph_launched(const char *const *names, uint64_t n)
+{
+	struct buffer *b = my_buffer();
+	uint64_t now = now_ns();
+	uint32_t correlation;
+	uint8_t *r;
+
+	if (!request || atomic_load(&is_final))
+		return;
+	tell_launch();
+	pthread_mutex_lock(&b->lock);
+	correlation = atomic_fetch_add(&next_correlation, 1) + 1;
+	put_api(b, WS_CUPTI_KIND_RUNTIME, CALL_GRAPH_LAUNCH, now + 60, now + 1000, correlation);
+	r = kind_on[WS_CUPTI_KIND_GRAPH_TRACE] ? place(b, WS_CUPTI_SIZE_graph) : NULL;
+	if (r) {
+		PUT(r, graph, correlation, correlation);
+		PUT(r, graph, start, now + 2000);
+		PUT(r, graph, end, now + 2000 + 1000 * n);
+		PUT(r, graph, id, 1);
+		PUT(r, graph, context, 1);
+		PUT(r, graph, stream, 7);
+		put_kind(r, WS_CUPTI_KIND_GRAPH_TRACE);
+	}
+	for (uint64_t i = 0; i < n && !kind_on[WS_CUPTI_KIND_GRAPH_TRACE]; i++)
+		put_kernel(b, names[i], i + 1, 1, now + 1000 * i, correlation);
+	pthread_mutex_unlock(&b->lock);
+}
+
 /* CUDA's own handler: after it CUPTI gives nothing any more. */
 static _Atomic int cuda_is_gone;
 
@@ -431,6 +460,8 @@ int cuptiGetCallbackName(uint32_t domain, uint32_t cbid, const char **name)
 		*name = "cudaGetDevice_v3020";
 	else if (runtime && cbid == CALL_MEMCPY)
 		*name = "cudaMemcpy_v3020";
+	else if (runtime && cbid == CALL_GRAPH_LAUNCH)
+		*name = "cudaGraphLaunch_v10000";
 	else if (runtime && cbid == CALL_BEGIN_CAPTURE)
 		*name = "cudaStreamBeginCapture_v10000";
 	else if (runtime && cbid == CALL_END_CAPTURE)

@@ -1,0 +1,223 @@
+#!/bin/sh
+# A sitting with a GPU, in three parts of at most nine minutes each:
+#   sit.sh PART [OUT]
+# PART: 1, 2 or 3. OUT: folder for the answers (default: gpu-answers-PART in this folder's parent).
+# Needs a shell, the driver and what bundle.sh packed (or a build folder: ROOT says where bin/
+# and tests/ lie); cuBLAS, cuDNN and CUPTI are looked for in the toolkit, beside PyTorch and then
+# anywhere. Python 3 for tables, PyTorch and compute-sanitizer where they are. No cmake, no
+# network. Each step has a time limit of its own, and what is known is written at once: a step
+# that crashes or hangs costs itself. At the end: OUT/table.txt, a verdict a line, and
+# OUT/answers-PART.tar.gz, under 16 MB. QUICK=1: small numbers, to try the script itself.
+# Ends with 0 when nothing failed, 1 when something did, 77 without a GPU.
+set -u
+
+part=${1-}
+case $part in
+1 | 2 | 3 | environment) ;; # environment: part 1 runs it, as a step is a program
+*)
+	sed -n '2,14s/^# \{0,1\}//p' "$0"
+	exit 2
+	;;
+esac
+here=$(cd "$(dirname "$0")" && pwd)
+root=$(cd "${ROOT:-$here/..}" && pwd)
+out=${2:-$root/gpu-answers-$part}
+mkdir -p "$out"
+out=$(cd "$out" && pwd)
+# shellcheck source=tests/gpu/common.sh
+. "$here/common.sh"
+quick=${QUICK:-0}
+deadline=$(($(date +%s) + 540))
+
+# number FULL QUICK
+number() {
+	if [ "$quick" = 1 ]; then echo "$2"; else echo "$1"; fi
+}
+
+# --- libraries -------------------------------------------------------------------------------
+
+site=$(python3 -c 'import site; print("\n".join(site.getsitepackages()))' 2>/dev/null)
+
+# folder_of LIBRARY: where it lies; nothing when nowhere
+folder_of() {
+	for folder in ${CUDA_LIBRARIES-} "${CUDA_HOME:-/usr/local/cuda}/lib64" \
+		"${CUDA_HOME:-/usr/local/cuda}/extras/CUPTI/lib64" /usr/lib/x86_64-linux-gnu \
+		$(for s in $site; do ls -d "$s"/nvidia/*/lib 2>/dev/null; done); do
+		[ -e "$folder/$1" ] && echo "$folder" && return
+	done
+	found=$(find / -xdev -name "$1" -not -path '/proc/*' 2>/dev/null | head -1)
+	[ -z "$found" ] || dirname "$found"
+}
+
+path=$root/lib
+lacking=
+for library in libcudart.so.13 libcublas.so.13 libcublasLt.so.13 libcudnn.so.9 libcupti.so.13 libnvrtc.so.13; do
+	folder=$(folder_of $library)
+	case $library:$folder in
+	libnvrtc*:) ;;
+	*:) lacking="$lacking $library" ;;
+	libcupti*) export WARPSHEET_CUPTI_PATH="${WARPSHEET_CUPTI_PATH:-$folder}" ;;
+	esac
+	case :$path: in *":$folder:"*) ;; *) path=$path${folder:+:$folder} ;; esac
+done
+LD_LIBRARY_PATH=${path}${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+export LD_LIBRARY_PATH
+
+# --- steps -----------------------------------------------------------------------------------
+
+# step NAME SECONDS COMMAND...: run it with that limit, or what is left; its output is kept.
+# A verdict is told for one that fails. Returns its status.
+step() {
+	name=$1
+	limit=$2
+	shift 2
+	left=$((deadline - $(date +%s)))
+	[ "$left" -ge "$limit" ] || limit=$left
+	if [ "$limit" -lt 5 ]; then
+		verdict fail "$name" "no time left"
+		return 124
+	fi
+	began=$(date +%s)
+	timeout -k 5 "$limit" "$@" >"$out/$name.txt" 2>&1
+	code=$?
+	took=$(($(date +%s) - began))
+	case $code in
+	0) verdict pass "$name" "$took" s ;;
+	77) verdict skip "$name" "$(tail -1 "$out/$name.txt" | cut -c 1-60 | plain)" ;;
+	124 | 137) verdict fail "$name" "$took" s "within $limit s" ;;
+	*) verdict fail "$name" "ended with $code" "" "0" ;;
+	esac
+	return $code
+}
+
+# bench NAME SECONDS ARGUMENTS of gpu_bench...: the same, its lines among the others
+bench() {
+	name=$1
+	limit=$2
+	shift 2
+	step "$name" "$limit" "$root/tests/gpu_bench" "$@"
+	code=$?
+	grep '^{"kind"' "$out/$name.txt" >>"$lines"
+	return $code
+}
+
+# capture NAME SECONDS QUESTIONS...
+capture() {
+	name=$1
+	limit=$2
+	shift 2
+	COST_LAUNCHES=$(number 200000 2000) SOAK_LAUNCHES=$(number 30000000 20000) \
+		step "capture-$name" "$limit" "$here/capture.sh" "$root" "$out" "$@"
+}
+
+has_torch() {
+	python3 "$here/torch_step.py" --probe >/dev/null 2>&1
+}
+
+environment() {
+	nvidia-smi && nvidia-smi -q -d CLOCK,POWER
+	uname -a
+	cat /etc/os-release
+	nproc
+	free -m
+	df /dev/shm /tmp
+	nvcc --version
+	python3 -c 'import sys, torch; print(sys.version, torch.__version__, torch.version.cuda, torch.backends.cudnn.version())'
+	for program in "$root"/bin/* "$root"/tests/gpu_*; do
+		echo "== $program"
+		ldd "$program"
+	done
+	return 0
+}
+
+part_1() {
+	step environment 20 sh "$here/sit.sh" environment "$out"
+	missing=$(grep -c '=> not found' "$out/environment.txt")
+	must "libraries that a program lacks" "$missing" "" -eq 0
+	verdict info "shared memory for the segment" "$(df -m /dev/shm 2>/dev/null | awk 'NR == 2 { print $4 }')" MiB
+	capture first 60 buffers calls ends refused graphs
+	capture cost 90 cost busy
+	for test in elementwise fused image steps; do
+		step "device-$test" 75 "$root/tests/gpu_device_$test" -j1
+	done
+	bench ceilings 30 ceilings
+	# shellcheck disable=SC2046 # two arguments
+	bench kernels 120 kernels $(number 4 "1 fp32")
+}
+
+part_2() {
+	capture soak 280 soak
+	capture torch 200 torch
+}
+
+part_3() {
+	if has_torch; then
+		for session in transformer-small:fp32:16:512 transformer-large:amp-bf16:4:512 transformer-large:fp32:4:512; do
+			step "beside-torch-$(echo $session | tr : -)" 110 \
+				python3 "$here/torch_steps.py" "$root/tests/gpu_bench" $session
+			grep '^{"kind"' "$out/$name.txt" >>"$lines"
+		done
+	else
+		verdict skip "the same steps in PyTorch" "not here"
+		bench steps-small 60 steps transformer-small fp32 full "$(number 16 1)" "$(number 512 64)" "$(number 3 1)" "$(number 20 2)"
+		bench steps-large 90 steps transformer-large amp-bf16 full "$(number 4 1)" "$(number 512 64)" "$(number 3 1)" "$(number 20 2)"
+	fi
+	bench steps-resnet50 60 steps resnet50 amp-bf16 full "$(number 128 2)" 0 "$(number 3 1)" "$(number 20 2)"
+	bench steps-resnet50-autotune 60 --autotune steps resnet50 amp-bf16 full "$(number 128 2)" 0 "$(number 3 1)" "$(number 20 2)"
+	for trace in small:transformer-small resnet:resnet50; do
+		step "trace-${trace%%:*}" 45 "$root/bin/warpsheet-record" -o "$out/gpu-${trace%%:*}.wtrace" -- \
+			"$root/bin/warpsheet-step" --model "${trace#*:}" --device cuda --dtype amp-bf16 \
+			--fusion full --steps 3 --batch "$(number 4 1)"
+		"$root/bin/warpsheet" report "$out/gpu-${trace%%:*}.wtrace" --table kernel-summary \
+			--format csv >"$out/kernels-${trace%%:*}.csv"
+	done
+	if command -v compute-sanitizer >/dev/null 2>&1; then
+		for tool in memcheck racecheck; do
+			step "sanitizer-$tool" 60 compute-sanitizer --tool $tool --target-processes all \
+				--error-exitcode 1 "$root/tests/gpu_device_fused" -j1 \
+				--filter '*/causal_softmax_of*'
+		done
+	else
+		verdict skip "compute-sanitizer" "not here"
+	fi
+}
+
+# --- the end ---------------------------------------------------------------------------------
+
+# Most of 16 MB is traces: the largest are left out until the rest fits.
+pack() {
+	if ! python3 "$here/table.py" "$lines" >"$out/table.txt" 2>"$out/table-problem.txt"; then
+		cp "$out/shown.txt" "$out/table.txt"
+	fi
+	rm -f "$out/table-problem.txt"
+	while :; do
+		tar -C "$out" --exclude "answers-$part.tar.gz" -czf "$out/answers-$part.tar.gz" . 2>/dev/null
+		[ "$(wc -c <"$out/answers-$part.tar.gz")" -ge 16000000 ] || break
+		largest=$(find "$out" -name '*.wtrace' -printf '%s %p\n' | sort -n | tail -1 | cut -d ' ' -f 2-)
+		[ -n "$largest" ] || break
+		verdict fail "left out of the archive" "$(basename "$largest")" "" "under 16 MB"
+		rm -f "$largest"
+	done
+}
+
+[ "$part" != environment ] || {
+	environment
+	exit 0
+}
+: >"$lines"
+"$root/tests/gpu_probe" >"$out/probe.txt" 2>&1 || {
+	code=$?
+	cat "$out/probe.txt"
+	[ $code -eq 77 ] || verdict fail "gpu_probe" "ended with $code"
+	exit $code
+}
+{
+	verdict info "$(head -1 "$out/probe.txt" | plain)"
+	for library in $lacking; do
+		verdict fail "library $library" "not found" "" "somewhere"
+	done
+	"part_$part"
+} | tee "$out/shown.txt"
+pack
+cat "$out/table.txt" >"$out/shown.txt"
+! grep -q '"verdict":"fail"' "$lines"

@@ -1,0 +1,81 @@
+#!/bin/sh
+# What the CUDA backend asks of CUDA, cuBLAS and cuDNN, told by the stub: asked.sh BUILD
+set -u
+build=$(cd "$1" && pwd)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+export LD_LIBRARY_PATH="$build/tests/stub_cuda" WS_STUB_LOG="$work/log"
+bad=0
+
+fail() {
+	echo "asked.sh: $*" >&2
+	bad=1
+}
+
+# step CODE ARGUMENTS...: a step of a model; its log is new
+step() {
+	wanted=$1
+	shift
+	rm -f "$WS_STUB_LOG"
+	"$build/bin/warpsheet-step" --device cuda --steps 2 --warmup 0 --batch 1 "$@" >"$work/said" 2>&1
+	code=$?
+	[ $code -eq "$wanted" ] || fail "$*: ended with $code, not $wanted: $(tail -1 "$work/said")"
+}
+
+asked() { # asked WORDS: they are a line, or the beginning of one
+	grep -q "^$1\( \|\$\)" "$WS_STUB_LOG" || fail "not asked: $1"
+}
+
+never() {
+	! grep -q "$1" "$WS_STUB_LOG" || fail "asked, and must not be: $(grep -m 1 "$1" "$WS_STUB_LOG")"
+}
+
+said() {
+	grep -q "$1" "$work/said" || fail "not said: $1, but: $(cat "$work/said")"
+}
+
+# sums of products are put together in fp32: CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION
+step 0 --model transformer-tiny --dtype amp-bf16
+asked "cublas math 16"
+asked "cublas workspace 33554432"
+never "compute 64" # CUBLAS_COMPUTE_16F
+step 0 --model transformer-tiny --dtype amp-bf16 --autotune
+asked "cublaslt proposals 8 workspace 33554432 reductions 3"
+step 0 --model transformer-tiny --dtype tf32
+grep -q 'compute 77$' "$WS_STUB_LOG" || fail "tf32 without CUBLAS_COMPUTE_32F_FAST_TF32"
+step 0 --model transformer-tiny
+never 'compute 77$'
+
+# engines: of those proposed, in their order, the first that suits
+step 0 --model lenet5 --dtype amp-bf16
+asked "cudnn plan tensor-core"
+never "execute .* half-sums"
+step 0 --model lenet5
+asked "cudnn plan winograd"
+never "execute .* tensor-core"
+step 0 --model lenet5 --deterministic
+grep -q '^cudnn execute .* implicit$' "$WS_STUB_LOG" || fail "deterministic: the plain engine is not used"
+never "execute .* \(winograd\|fft\|split\|tensor-core\|half-sums\|greedy\)"
+step 0 --model lenet5 --conv-engine legacy
+asked "cudnn legacy 0 algorithm 6"
+step 0 --model lenet5 --conv-engine legacy --deterministic
+never "legacy 0 algorithm 6"
+never "legacy 1 algorithm 4"
+never "legacy 2 algorithm 5"
+
+# one block for all tensors, and no allocation in a step
+step 0 --model transformer-tiny
+once=$(grep -c '^cudaMalloc' "$WS_STUB_LOG")
+step 0 --model transformer-tiny --steps 9
+[ "$(grep -c '^cudaMalloc' "$WS_STUB_LOG")" = "$once" ] || fail "steps allocate"
+step 0 --model transformer-tiny --cuda-graph --steps 4
+step 0 --model transformer-tiny --streams 2 --fusion full
+
+# what cannot be
+step 5 --model transformer-small --memory-limit 64
+said "bytes"
+WS_STUB_GPUS=0 step 5 --model transformer-tiny
+said "sees no GPU"
+step 2 --model transformer-tiny --gpu 3
+[ $bad -eq 0 ] && echo "all as it must be"
+exit $bad

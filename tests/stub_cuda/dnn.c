@@ -1,0 +1,616 @@
+/*
+ * libcudnn: see stub.h. Descriptors keep what they are given; the heuristic proposes engines of
+ * all sorts, of which only the last suits everybody; a plan computes the convolution that its
+ * graph describes.
+ */
+#include <cudnn.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/stub_cuda/stub.h"
+
+#define ATTRIBUTES 24
+
+static cudaDataType data_type(cudnnDataType_t type)
+{
+	return type == CUDNN_DATA_HALF       ? CUDA_R_16F
+	       : type == CUDNN_DATA_BFLOAT16 ? CUDA_R_16BF
+	                                     : CUDA_R_32F;
+}
+
+size_t cudnnGetVersion(void)
+{
+	return 91900;
+}
+
+cudnnStatus_t cudnnCreate(cudnnHandle_t *handle)
+{
+	*handle = calloc(1, 1);
+	return CUDNN_STATUS_SUCCESS;
+}
+
+cudnnStatus_t cudnnDestroy(cudnnHandle_t handle)
+{
+	free(handle);
+	return CUDNN_STATUS_SUCCESS;
+}
+
+cudnnStatus_t cudnnSetStream(cudnnHandle_t handle, cudaStream_t stream)
+{
+	return handle && stream ? CUDNN_STATUS_SUCCESS : CUDNN_STATUS_BAD_PARAM;
+}
+
+const char *cudnnGetErrorString(cudnnStatus_t status)
+{
+	return status ? "refused by the stub" : "success";
+}
+
+void cudnnGetLastErrorString(char *message, size_t size)
+{
+	if (size)
+		*message = 0;
+}
+
+/* --- a convolution ------------------------------------------------------------------------------
+ */
+
+struct tensor {
+	int64_t dim[4], stride[4]; /* n or k, c, h or r, w or s */
+	cudaDataType type;
+};
+
+enum direction { FORWARD, BACKWARD_DATA, BACKWARD_FILTER };
+
+struct conv {
+	enum direction direction;
+	struct tensor x, w, y;
+	int64_t pad[2], stride[2];
+	int tf32;
+};
+
+static float get(const struct tensor *t, const void *data, const int64_t at[4])
+{
+	return stub_load(data,
+	                 at[0] * t->stride[0] + at[1] * t->stride[1] + at[2] * t->stride[2] +
+	                         at[3] * t->stride[3],
+	                 (int)t->type);
+}
+
+/* For each x, w and y that meet; sums lie in fp32, in the order of the loops. */
+static void accumulate(const struct conv *c, const void *x, const void *w, const void *y,
+                       float *sums)
+{
+	const int64_t channels = c->w.dim[1], filters = c->w.dim[0];
+	const int64_t groups = c->x.dim[1] / channels;
+
+	for (int64_t n = 0; n < c->x.dim[0]; n++)
+		for (int64_t k = 0; k < filters; k++)
+			for (int64_t at = 0;
+			     at < c->y.dim[2] * c->y.dim[3] * channels * c->w.dim[2] * c->w.dim[3];
+			     at++) {
+				int64_t s = at % c->w.dim[3], r = at / c->w.dim[3] % c->w.dim[2];
+				int64_t rest = at / (c->w.dim[3] * c->w.dim[2]);
+				int64_t i = rest % channels, q = rest / channels % c->y.dim[3];
+				int64_t p = rest / channels / c->y.dim[3];
+				int64_t channel = k / (filters / groups) * channels + i;
+				int64_t row = p * c->stride[0] - c->pad[0] + r;
+				int64_t column = q * c->stride[1] - c->pad[1] + s;
+				const int64_t ix[4] = {n, channel, row, column},
+				              iw[4] = {k, i, r, s};
+				const int64_t iy[4] = {n, k, p, q};
+				const struct tensor *out = c->direction == FORWARD         ? &c->y
+				                           : c->direction == BACKWARD_DATA ? &c->x
+				                                                           : &c->w;
+				const int64_t *o = out == &c->y ? iy : out == &c->x ? ix : iw;
+				float a, b;
+
+				if (row < 0 || column < 0 || row >= c->x.dim[2] ||
+				    column >= c->x.dim[3])
+					continue;
+				a = out == &c->x ? get(&c->y, y, iy) : get(&c->x, x, ix);
+				b = out == &c->w ? get(&c->y, y, iy) : get(&c->w, w, iw);
+				if (c->tf32) {
+					a = stub_tf32(a);
+					b = stub_tf32(b);
+				}
+				sums[((o[0] * out->dim[1] + o[1]) * out->dim[2] + o[2]) *
+				             out->dim[3] +
+				     o[3]] += a * b;
+			}
+}
+
+static cudnnStatus_t convolve(const struct conv *c, const void *x, const void *w, const void *y)
+{
+	const struct tensor *out = c->direction == FORWARD         ? &c->y
+	                           : c->direction == BACKWARD_DATA ? &c->x
+	                                                           : &c->w;
+	const void *data = out == &c->y ? y : out == &c->x ? x : w;
+	int64_t count = out->dim[0] * out->dim[1] * out->dim[2] * out->dim[3];
+	float *sums;
+
+	if (!stub_setting("WS_STUB_COMPUTE"))
+		return CUDNN_STATUS_SUCCESS;
+	sums = calloc((size_t)count, sizeof(*sums));
+	accumulate(c, x, w, y, sums);
+	for (int64_t i = 0; i < count; i++) {
+		int64_t s = i % out->dim[3], r = i / out->dim[3] % out->dim[2];
+		int64_t b = i / (out->dim[3] * out->dim[2]) % out->dim[1];
+		int64_t a = i / (out->dim[3] * out->dim[2] * out->dim[1]);
+
+		stub_store((void *)(uintptr_t)data, /* NOLINT: the result's */
+		           a * out->stride[0] + b * out->stride[1] + r * out->stride[2] +
+		                   s * out->stride[3],
+		           (int)out->type, sums[i]);
+	}
+	free(sums);
+	return CUDNN_STATUS_SUCCESS;
+}
+
+/* --- the backend (graph) API ---------------------------------------------------------------------
+ */
+
+static const struct engine {
+	const char *name;
+	cudnnBackendNumericalNote_t notes[3];
+	int nnotes;
+	int64_t workspace_bytes;
+} engines[] = {
+        {"greedy", {0}, 0, INT64_C(1) << 40},
+        {"tensor-core",
+         {CUDNN_NUMERICAL_NOTE_TENSOR_CORE, CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS},
+         2,
+         0},
+        {"half-sums", {CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION}, 1, 0},
+        {"winograd",
+         {CUDNN_NUMERICAL_NOTE_WINOGRAD, CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_6x6},
+         2,
+         1 << 20},
+        {"fft", {CUDNN_NUMERICAL_NOTE_FFT}, 1, 1 << 20},
+        {"split", {CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC}, 1, 0},
+        {"implicit", {0}, 0, 1 << 20},
+};
+#define ENGINES ((int64_t)(sizeof(engines) / sizeof(*engines)))
+
+struct descriptor {
+	cudnnBackendDescriptorType_t type;
+	int references, is_final;
+	int engine;
+	struct {
+		cudnnBackendAttributeName_t name;
+		cudnnBackendAttributeType_t type;
+		int64_t count;
+		uint8_t value[64];
+	} attribute[ATTRIBUTES];
+	int attributes;
+};
+
+static struct descriptor *own(cudnnBackendDescriptor_t d)
+{
+	return (struct descriptor *)d;
+}
+
+static size_t size_of(cudnnBackendAttributeType_t type)
+{
+	switch (type) {
+	case CUDNN_TYPE_INT64:
+	case CUDNN_TYPE_DOUBLE:
+	case CUDNN_TYPE_HANDLE:
+	case CUDNN_TYPE_VOID_PTR:
+	case CUDNN_TYPE_BACKEND_DESCRIPTOR:
+		return 8;
+	case CUDNN_TYPE_BOOLEAN:
+		return 1;
+	default:
+		return 4;
+	}
+}
+
+cudnnStatus_t cudnnBackendCreateDescriptor(cudnnBackendDescriptorType_t type,
+                                           cudnnBackendDescriptor_t *made)
+{
+	struct descriptor *d = calloc(1, sizeof(*d));
+
+	d->type = type;
+	d->references = 1;
+	*made = (cudnnBackendDescriptor_t)d;
+	return CUDNN_STATUS_SUCCESS;
+}
+
+/* What others still refer to stays, as in the real one: plans outlive their graphs. */
+cudnnStatus_t cudnnBackendDestroyDescriptor(cudnnBackendDescriptor_t descriptor)
+{
+	struct descriptor *d = own(descriptor), *part;
+
+	if (!d || --d->references)
+		return CUDNN_STATUS_SUCCESS;
+	for (int i = 0; i < d->attributes; i++)
+		for (int64_t j = 0; d->attribute[i].type == CUDNN_TYPE_BACKEND_DESCRIPTOR &&
+		                    j < d->attribute[i].count;
+		     j++) {
+			memcpy(&part, d->attribute[i].value + 8 * j, sizeof(part));
+			cudnnBackendDestroyDescriptor((cudnnBackendDescriptor_t)part);
+		}
+	free(d);
+	return CUDNN_STATUS_SUCCESS;
+}
+
+cudnnStatus_t cudnnBackendSetAttribute(cudnnBackendDescriptor_t descriptor,
+                                       cudnnBackendAttributeName_t name,
+                                       cudnnBackendAttributeType_t type, int64_t count,
+                                       const void *values)
+{
+	struct descriptor *d = own(descriptor), *part;
+	size_t size = (size_t)count * size_of(type);
+
+	if (d->is_final || d->attributes == ATTRIBUTES || size > sizeof(d->attribute->value))
+		return CUDNN_STATUS_BAD_PARAM;
+	for (int64_t j = 0; type == CUDNN_TYPE_BACKEND_DESCRIPTOR && j < count; j++) {
+		memcpy(&part, (const char *)values + 8 * j, sizeof(part));
+		if (!part || !part->is_final)
+			return CUDNN_STATUS_BAD_PARAM;
+		part->references++;
+	}
+	d->attribute[d->attributes].name = name;
+	d->attribute[d->attributes].type = type;
+	d->attribute[d->attributes].count = count;
+	memcpy(d->attribute[d->attributes++].value, values, size);
+	return CUDNN_STATUS_SUCCESS;
+}
+
+/* Bytes of an attribute, NULL when it was not set. */
+static const void *value_of(const struct descriptor *d, cudnnBackendAttributeName_t name)
+{
+	for (int i = 0; d && i < d->attributes; i++)
+		if (d->attribute[i].name == name)
+			return d->attribute[i].value;
+	return NULL;
+}
+
+static struct descriptor *part_of(const struct descriptor *d, cudnnBackendAttributeName_t name)
+{
+	struct descriptor *part = NULL;
+	const void *value = value_of(d, name);
+
+	if (value)
+		memcpy(&part, value, sizeof(part));
+	return part;
+}
+
+cudnnStatus_t cudnnBackendFinalize(cudnnBackendDescriptor_t descriptor)
+{
+	struct descriptor *d = own(descriptor), *config;
+
+	if (d->type == CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR) {
+		config = part_of(d, CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG);
+		if (!config)
+			return CUDNN_STATUS_BAD_PARAM;
+		d->engine = config->engine;
+		stub_asked("cudnn plan %s", engines[d->engine].name);
+	}
+	d->is_final = 1;
+	return CUDNN_STATUS_SUCCESS;
+}
+
+/* Configurations of the engines, in the caller's descriptors. */
+static void propose(struct descriptor *heuristic, int64_t wanted, int64_t *count, void *values)
+{
+	struct descriptor *graph = part_of(heuristic, CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH);
+	struct descriptor *config;
+
+	*count = wanted < ENGINES ? wanted : ENGINES;
+	for (int64_t i = 0; i < *count; i++) {
+		memcpy(&config, (char *)values + 8 * i, sizeof(config));
+		config->engine = (int)i;
+		cudnnBackendSetAttribute((cudnnBackendDescriptor_t)config,
+		                         CUDNN_ATTR_ENGINE_OPERATION_GRAPH,
+		                         CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &graph);
+		config->is_final = 1;
+	}
+}
+
+cudnnStatus_t cudnnBackendGetAttribute(cudnnBackendDescriptor_t const descriptor,
+                                       cudnnBackendAttributeName_t name,
+                                       cudnnBackendAttributeType_t type, int64_t wanted,
+                                       int64_t *count, void *values)
+{
+	struct descriptor *d = own(descriptor), *engine;
+
+	(void)type;
+	switch (name) {
+	case CUDNN_ATTR_ENGINEHEUR_RESULTS:
+		propose(d, wanted, count, values);
+		return CUDNN_STATUS_SUCCESS;
+	case CUDNN_ATTR_ENGINECFG_ENGINE:
+		memcpy(&engine, values, sizeof(engine));
+		engine->engine = d->engine;
+		*count = 1;
+		return CUDNN_STATUS_SUCCESS;
+	case CUDNN_ATTR_ENGINE_NUMERICAL_NOTE:
+		*count = engines[d->engine].nnotes;
+		memcpy(values, engines[d->engine].notes, (size_t)*count * sizeof(*engines->notes));
+		return CUDNN_STATUS_SUCCESS;
+	case CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE:
+		*count = 1;
+		memcpy(values, &engines[d->engine].workspace_bytes, sizeof(int64_t));
+		return CUDNN_STATUS_SUCCESS;
+	default:
+		return CUDNN_STATUS_NOT_SUPPORTED;
+	}
+}
+
+static void read_tensor(const struct descriptor *d, struct tensor *t)
+{
+	cudnnDataType_t type;
+
+	memcpy(t->dim, value_of(d, CUDNN_ATTR_TENSOR_DIMENSIONS), sizeof(t->dim));
+	memcpy(t->stride, value_of(d, CUDNN_ATTR_TENSOR_STRIDES), sizeof(t->stride));
+	memcpy(&type, value_of(d, CUDNN_ATTR_TENSOR_DATA_TYPE), sizeof(type));
+	t->type = data_type(type);
+}
+
+/* The parts of each kind of operation; 0 when it is none of these. */
+static int read_operation(const struct descriptor *op, struct conv *c, struct descriptor *role[3])
+{
+	static const struct {
+		cudnnBackendDescriptorType_t type;
+		cudnnBackendAttributeName_t x, w, y, conv;
+	} kinds[] = {
+	        {CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR,
+	         CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X,
+	         CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_W,
+	         CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_Y,
+	         CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_CONV_DESC},
+	        {CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR,
+	         CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DX,
+	         CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_W,
+	         CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DY,
+	         CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_CONV_DESC},
+	        {CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_FILTER_DESCRIPTOR,
+	         CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_X,
+	         CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DW,
+	         CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DY,
+	         CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_CONV_DESC},
+	};
+
+	for (int i = 0; i < 3; i++) {
+		const struct descriptor *conv = part_of(op, kinds[i].conv);
+
+		if (op->type != kinds[i].type)
+			continue;
+		role[0] = part_of(op, kinds[i].x);
+		role[1] = part_of(op, kinds[i].w);
+		role[2] = part_of(op, kinds[i].y);
+		c->direction = (enum direction)i;
+		read_tensor(role[0], &c->x);
+		read_tensor(role[1], &c->w);
+		read_tensor(role[2], &c->y);
+		memcpy(c->pad, value_of(conv, CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS), sizeof(c->pad));
+		memcpy(c->stride, value_of(conv, CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES),
+		       sizeof(c->stride));
+		return 1;
+	}
+	return 0;
+}
+
+/* Where the pack says that the tensor lies. */
+static void *data_of(const struct descriptor *pack, const struct descriptor *tensor)
+{
+	const int64_t *ids = value_of(pack, CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS);
+	void *const *data = value_of(pack, CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS);
+	int64_t id;
+
+	memcpy(&id, value_of(tensor, CUDNN_ATTR_TENSOR_UNIQUE_ID), sizeof(id));
+	for (int i = 0; i < 8; i++)
+		if (ids[i] == id)
+			return data[i];
+	return NULL;
+}
+
+cudnnStatus_t cudnnBackendExecute(cudnnHandle_t handle, cudnnBackendDescriptor_t plan,
+                                  cudnnBackendDescriptor_t pack)
+{
+	const struct descriptor *config =
+	        part_of(own(plan), CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG);
+	const struct descriptor *graph = part_of(config, CUDNN_ATTR_ENGINE_OPERATION_GRAPH);
+	const struct descriptor *op = part_of(graph, CUDNN_ATTR_OPERATIONGRAPH_OPS);
+	struct descriptor *role[3];
+	struct conv c = {.tf32 = !strcmp(engines[own(plan)->engine].name, "tensor-core")};
+
+	(void)handle;
+	if (!op)
+		return CUDNN_STATUS_BAD_PARAM;
+	stub_asked("cudnn execute %d %s", (int)op->type, engines[own(plan)->engine].name);
+	if (!read_operation(op, &c, role))
+		return stub_setting("WS_STUB_COMPUTE") ? CUDNN_STATUS_NOT_SUPPORTED
+		                                       : CUDNN_STATUS_SUCCESS;
+	return convolve(&c, data_of(own(pack), role[0]), data_of(own(pack), role[1]),
+	                data_of(own(pack), role[2]));
+}
+
+/* --- the API of named algorithms
+ * ------------------------------------------------------------------ */
+
+struct cudnnConvolutionStruct {
+	int pad[2], stride[2];
+	cudnnMathType_t math;
+};
+
+static cudnnStatus_t make(void *out, size_t size)
+{
+	void *made = calloc(1, size);
+
+	memcpy(out, &made, sizeof(made));
+	return CUDNN_STATUS_SUCCESS;
+}
+
+cudnnStatus_t cudnnCreateTensorDescriptor(cudnnTensorDescriptor_t *t)
+{
+	return make(t, sizeof(struct tensor));
+}
+
+cudnnStatus_t cudnnDestroyTensorDescriptor(cudnnTensorDescriptor_t t)
+{
+	free(t);
+	return CUDNN_STATUS_SUCCESS;
+}
+
+cudnnStatus_t cudnnCreateFilterDescriptor(cudnnFilterDescriptor_t *t)
+{
+	return make(t, sizeof(struct tensor));
+}
+
+cudnnStatus_t cudnnDestroyFilterDescriptor(cudnnFilterDescriptor_t t)
+{
+	free(t);
+	return CUDNN_STATUS_SUCCESS;
+}
+
+cudnnStatus_t cudnnCreateConvolutionDescriptor(cudnnConvolutionDescriptor_t *c)
+{
+	return make(c, sizeof(**c));
+}
+
+cudnnStatus_t cudnnDestroyConvolutionDescriptor(cudnnConvolutionDescriptor_t c)
+{
+	free(c);
+	return CUDNN_STATUS_SUCCESS;
+}
+
+static cudnnStatus_t set(struct tensor *t, cudnnTensorFormat_t format, cudnnDataType_t type,
+                         int64_t n, int64_t c, int64_t h, int64_t w)
+{
+	*t = (struct tensor){{n, c, h, w}, {c * h * w, h * w, w, 1}, data_type(type)};
+	if (format == CUDNN_TENSOR_NHWC) {
+		t->stride[1] = 1;
+		t->stride[2] = w * c;
+		t->stride[3] = c;
+	}
+	return CUDNN_STATUS_SUCCESS;
+}
+
+cudnnStatus_t cudnnSetTensor4dDescriptor(cudnnTensorDescriptor_t t, cudnnTensorFormat_t format,
+                                         cudnnDataType_t type, int n, int c, int h, int w)
+{
+	return set((struct tensor *)t, format, type, n, c, h, w);
+}
+
+cudnnStatus_t cudnnSetFilter4dDescriptor(cudnnFilterDescriptor_t t, cudnnDataType_t type,
+                                         cudnnTensorFormat_t format, int k, int c, int h, int w)
+{
+	return set((struct tensor *)t, format, type, k, c, h, w);
+}
+
+cudnnStatus_t cudnnSetConvolution2dDescriptor(cudnnConvolutionDescriptor_t c, int pad_h, int pad_w,
+                                              int u, int v, int dilation_h, int dilation_w,
+                                              cudnnConvolutionMode_t mode, cudnnDataType_t type)
+{
+	if (dilation_h != 1 || dilation_w != 1 || mode != CUDNN_CROSS_CORRELATION ||
+	    type != CUDNN_DATA_FLOAT)
+		return CUDNN_STATUS_NOT_SUPPORTED;
+	*c = (struct cudnnConvolutionStruct){{pad_h, pad_w}, {u, v}, CUDNN_DEFAULT_MATH};
+	return CUDNN_STATUS_SUCCESS;
+}
+
+cudnnStatus_t cudnnSetConvolutionGroupCount(cudnnConvolutionDescriptor_t c, int groups)
+{
+	return c && groups > 0 ? CUDNN_STATUS_SUCCESS : CUDNN_STATUS_BAD_PARAM;
+}
+
+cudnnStatus_t cudnnSetConvolutionMathType(cudnnConvolutionDescriptor_t c, cudnnMathType_t math)
+{
+	c->math = math;
+	return CUDNN_STATUS_SUCCESS;
+}
+
+/* Winograd first, as the real one likes to; then one that suits everybody. */
+#define PROPOSE(kind, winograd, plain)                               \
+	do {                                                         \
+		memset(found, 0, (size_t)wanted * sizeof(*found));   \
+		for (int i_ = 0; i_ < 2 && i_ < wanted; i_++) {      \
+			found[i_].algo = i_ ? (plain) : (winograd);  \
+			found[i_].determinism = CUDNN_DETERMINISTIC; \
+			found[i_].mathType = c->math;                \
+		}                                                    \
+		*count = wanted < 2 ? wanted : 2;                    \
+		return CUDNN_STATUS_SUCCESS;                         \
+	} while (0)
+
+cudnnStatus_t cudnnGetConvolutionForwardAlgorithm_v7(
+        cudnnHandle_t handle, const cudnnTensorDescriptor_t x, const cudnnFilterDescriptor_t w,
+        const cudnnConvolutionDescriptor_t c, const cudnnTensorDescriptor_t y, const int wanted,
+        int *count, cudnnConvolutionFwdAlgoPerf_t *found)
+{
+	(void)handle, (void)x, (void)w, (void)y;
+	PROPOSE(Fwd, CUDNN_CONVOLUTION_FWD_ALGO_WINOGRAD, CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_GEMM);
+}
+
+cudnnStatus_t cudnnGetConvolutionBackwardDataAlgorithm_v7(
+        cudnnHandle_t handle, const cudnnFilterDescriptor_t w, const cudnnTensorDescriptor_t y,
+        const cudnnConvolutionDescriptor_t c, const cudnnTensorDescriptor_t x, const int wanted,
+        int *count, cudnnConvolutionBwdDataAlgoPerf_t *found)
+{
+	(void)handle, (void)x, (void)w, (void)y;
+	PROPOSE(BwdData, CUDNN_CONVOLUTION_BWD_DATA_ALGO_WINOGRAD,
+	        CUDNN_CONVOLUTION_BWD_DATA_ALGO_1);
+}
+
+cudnnStatus_t cudnnGetConvolutionBackwardFilterAlgorithm_v7(
+        cudnnHandle_t handle, const cudnnTensorDescriptor_t x, const cudnnTensorDescriptor_t y,
+        const cudnnConvolutionDescriptor_t c, const cudnnFilterDescriptor_t w, const int wanted,
+        int *count, cudnnConvolutionBwdFilterAlgoPerf_t *found)
+{
+	(void)handle, (void)x, (void)w, (void)y;
+	PROPOSE(BwdFilter, CUDNN_CONVOLUTION_BWD_FILTER_ALGO_WINOGRAD_NONFUSED,
+	        CUDNN_CONVOLUTION_BWD_FILTER_ALGO_1);
+}
+
+static cudnnStatus_t run(enum direction direction, int algo, const void *x, const void *xd,
+                         const void *w, const void *wd, const void *y, const void *yd,
+                         const struct cudnnConvolutionStruct *c)
+{
+	const struct conv conv = {direction,
+	                          *(const struct tensor *)x,
+	                          *(const struct tensor *)w,
+	                          *(const struct tensor *)y,
+	                          {c->pad[0], c->pad[1]},
+	                          {c->stride[0], c->stride[1]},
+	                          c->math == CUDNN_DEFAULT_MATH};
+
+	stub_asked("cudnn legacy %d algorithm %d", (int)direction, algo);
+	return convolve(&conv, xd, wd, yd);
+}
+
+cudnnStatus_t cudnnConvolutionForward(cudnnHandle_t handle, const void *alpha,
+                                      const cudnnTensorDescriptor_t x, const void *xd,
+                                      const cudnnFilterDescriptor_t w, const void *wd,
+                                      const cudnnConvolutionDescriptor_t c,
+                                      cudnnConvolutionFwdAlgo_t algo, void *workspace, size_t size,
+                                      const void *beta, const cudnnTensorDescriptor_t y, void *yd)
+{
+	(void)handle, (void)alpha, (void)workspace, (void)size, (void)beta;
+	return run(FORWARD, (int)algo, x, xd, w, wd, y, yd, c);
+}
+
+cudnnStatus_t cudnnConvolutionBackwardData(cudnnHandle_t handle, const void *alpha,
+                                           const cudnnFilterDescriptor_t w, const void *wd,
+                                           const cudnnTensorDescriptor_t y, const void *yd,
+                                           const cudnnConvolutionDescriptor_t c,
+                                           cudnnConvolutionBwdDataAlgo_t algo, void *workspace,
+                                           size_t size, const void *beta,
+                                           const cudnnTensorDescriptor_t x, void *xd)
+{
+	(void)handle, (void)alpha, (void)workspace, (void)size, (void)beta;
+	return run(BACKWARD_DATA, (int)algo, x, xd, w, wd, y, yd, c);
+}
+
+cudnnStatus_t cudnnConvolutionBackwardFilter(cudnnHandle_t handle, const void *alpha,
+                                             const cudnnTensorDescriptor_t x, const void *xd,
+                                             const cudnnTensorDescriptor_t y, const void *yd,
+                                             const cudnnConvolutionDescriptor_t c,
+                                             cudnnConvolutionBwdFilterAlgo_t algo, void *workspace,
+                                             size_t size, const void *beta,
+                                             const cudnnFilterDescriptor_t w, void *wd)
+{
+	(void)handle, (void)alpha, (void)workspace, (void)size, (void)beta;
+	return run(BACKWARD_FILTER, (int)algo, x, xd, w, wd, y, yd, c);
+}
