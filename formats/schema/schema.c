@@ -56,6 +56,11 @@ const struct ws_kind_def *ws_schema_kind_by_name(const char *name)
 	return NULL;
 }
 
+int ws_kind_is_made(unsigned id)
+{
+	return id == WS_KIND_SCHEMA || id == WS_KIND_INDEX || id == WS_KIND_THREAD_EVENT;
+}
+
 int ws_schema_column(const struct ws_kind_def *def, unsigned column_id)
 {
 	for (int c = 0; c < def->ncolumns; c++)
