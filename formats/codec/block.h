@@ -28,6 +28,7 @@ struct ws_row_column {
 struct ws_row_buf {
 	const struct ws_kind_def *def;
 	uint32_t rows, cap;
+	int has_blobs; /* once there is room */
 	size_t blob_bytes;
 	struct ws_row_column *columns; /* def->ncolumns of them */
 };
@@ -117,6 +118,14 @@ void ws_block_decoder_free(struct ws_block_decoder *d);
 /* Decode column i of a fixed type to header.rows values. Checks it first. */
 enum ws_status ws_block_column_decode(const struct ws_block_view *view, unsigned i,
                                       struct ws_block_decoder *d, uint64_t *v, struct ws_err *err);
+/*
+ * The same for n of the rows only, in this order, where that takes less than
+ * decoding all: *done is 1 then, otherwise nothing was decoded.
+ */
+enum ws_status ws_block_column_decode_some(const struct ws_block_view *view, unsigned i,
+                                           struct ws_block_decoder *d, const uint32_t *row,
+                                           uint32_t n, uint64_t *v, int *done,
+                                           struct ws_err *err);
 /* Decode column i of type BLOB. b borrows from bytes, which has entry.encoded_size of room. */
 enum ws_status ws_block_column_decode_blobs(const struct ws_block_view *view, unsigned i,
                                             struct ws_block_decoder *d, uint8_t *bytes,

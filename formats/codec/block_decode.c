@@ -229,7 +229,7 @@ static enum ws_status inflate(const struct ws_block_view *view, unsigned i,
 	return WS_OK;
 }
 
-/* Have the tokens of the block in d->tokens, from the column with this id; 0: it has none. */
+/* Have the tokens of the block in d->tokens, from the column with this id; 0: none are needed. */
 static enum ws_status need_tokens(const struct ws_block_view *view, unsigned id,
                                   struct ws_block_decoder *d, struct ws_err *err)
 {
@@ -238,11 +238,8 @@ static enum ws_status need_tokens(const struct ws_block_view *view, unsigned id,
 	const uint8_t *data;
 	struct ws_err cause;
 
-	if (i < 0) {
-		d->tokens.count = 0;
-		d->tokens_from = NULL;
+	if (i < 0)
 		return WS_OK;
-	}
 	if (d->tokens_from == view->columns[i].stored &&
 	    d->tokens_checksum == view->header.body_checksum)
 		return WS_OK;
@@ -262,7 +259,10 @@ static enum ws_status decode_fixed(const struct ws_block_view *view, unsigned i,
                                    uint64_t *v, struct ws_err *err)
 {
 	const struct ws_dir_entry *e = &view->columns[i].entry;
-	const struct ws_residual_how how = {.tokens = &d->tokens, .durations = durations};
+	static const struct ws_tokens none;
+	const struct ws_residual_how how = {
+	        .tokens = ws_parameter_carrier(e->parameter) ? &d->tokens : &none,
+	        .durations = durations};
 	const uint32_t rows = view->header.rows;
 	enum ws_status status;
 	const uint8_t *data;
@@ -291,6 +291,34 @@ static enum ws_status decode_fixed(const struct ws_block_view *view, unsigned i,
 		return column_failed(view, i, &cause, err);
 	if (e->encoding == WS_ENCODING_TOKEN || e->encoding == WS_ENCODING_BY_TOKEN)
 		ws_tokens_spread(&d->tokens, d->values, rows, v);
+	return WS_OK;
+}
+
+enum ws_status ws_block_column_decode_some(const struct ws_block_view *view, unsigned i,
+                                           struct ws_block_decoder *d, const uint32_t *row,
+                                           uint32_t n, uint64_t *v, int *done,
+                                           struct ws_err *err)
+{
+	const struct ws_dir_entry *e = &view->columns[i].entry;
+	enum ws_status status;
+	const uint8_t *data;
+	struct ws_err cause;
+
+	WS_FORWARD(ws_block_column_check(view, i, err));
+	*done = e->encoding == WS_ENCODING_BY_TOKEN || e->encoding == WS_ENCODING_CONSTANT;
+	if (!*done)
+		return WS_OK;
+	WS_FORWARD(need_tokens(view, ws_parameter_carrier(e->parameter), d, err));
+	WS_FORWARD(inflate(view, i, d, &data, err));
+	if (e->encoding == WS_ENCODING_CONSTANT)
+		status = ws_codec_decode(e->encoding, e->type, data, e->encoded_size, n, v, &cause);
+	else
+		status = ws_tokens_get_values(&d->tokens, e->type, data, e->encoded_size, d->values,
+		                              &cause);
+	if (status != WS_OK)
+		return column_failed(view, i, &cause, err);
+	for (uint32_t k = 0; e->encoding == WS_ENCODING_BY_TOKEN && k < n; k++)
+		v[k] = d->values[d->tokens.of_row[row[k]]];
 	return WS_OK;
 }
 

@@ -24,6 +24,7 @@ static enum ws_status grow(struct ws_row_buf *b, struct ws_err *err)
 	for (unsigned c = 0; c < b->def->ncolumns; c++) {
 		uint64_t *v = realloc(b->columns[c].v, cap * sizeof(*v));
 
+		b->has_blobs |= is_blob(b->def, c);
 		WS_FAIL_IF(!v, err, NO_MEMORY, "out of memory for %u %s rows", cap, b->def->name);
 		b->columns[c].v = v;
 	}
@@ -61,20 +62,14 @@ static void drop_blobs(struct ws_row_buf *b, unsigned ncolumns)
 	}
 }
 
-enum ws_status ws_row_buf_add(struct ws_row_buf *b, const void *row, struct ws_err *err)
+static enum ws_status add_with_blobs(struct ws_row_buf *b, const void *row, struct ws_err *err)
 {
-	const struct ws_kind_def *def = b->def;
-
-	WS_FAIL_IF(b->rows >= WS_MAX_BLOCK_ROWS, err, BUG, "a %s block has no room for more rows",
-	           def->name);
-	if (b->rows == b->cap)
-		WS_FORWARD(grow(b, err));
-	for (unsigned c = 0; c < def->ncolumns; c++) {
-		const uint8_t *field = (const uint8_t *)row + def->columns[c].row_offset;
+	for (unsigned c = 0; c < b->def->ncolumns; c++) {
+		const uint8_t *field = (const uint8_t *)row + b->def->columns[c].row_offset;
 		struct ws_bytes blob;
 		enum ws_status status;
 
-		if (!is_blob(def, c)) {
+		if (!is_blob(b->def, c)) {
 			b->columns[c].v[b->rows] = ws_load_u64(field);
 			continue;
 		}
@@ -85,7 +80,26 @@ enum ws_status ws_row_buf_add(struct ws_row_buf *b, const void *row, struct ws_e
 			return status;
 		}
 	}
-	b->rows++;
+	return WS_OK;
+}
+
+enum ws_status ws_row_buf_add(struct ws_row_buf *b, const void *row, struct ws_err *err)
+{
+	const struct ws_kind_def *def = b->def;
+	const uint8_t *field = row;
+	const uint32_t at = b->rows;
+
+	WS_FAIL_IF(b->rows >= WS_MAX_BLOCK_ROWS, err, BUG, "a %s block has no room for more rows",
+	           def->name);
+	if (b->rows == b->cap)
+		WS_FORWARD(grow(b, err));
+	if (b->has_blobs)
+		WS_FORWARD(add_with_blobs(b, row, err));
+	else /* 8 bytes a column, one behind the other */
+		for (struct ws_row_column *c = b->columns, *end = c + def->ncolumns; c < end;
+		     c++, field += sizeof(*c->v))
+			memcpy(c->v + at, field, sizeof(*c->v));
+	b->rows = at + 1;
 	return WS_OK;
 }
 

@@ -9,7 +9,7 @@
 #include "formats/codec/residual.h"
 #include "formats/schema/schema.h"
 
-#define WS_MODEL_TUPLE   4u
+#define WS_MODEL_TUPLE   WS_TOKENS_MAX_COLUMNS
 #define WS_MODEL_CHOICES 3u
 #define WS_MODEL_COLUMNS 4u
 

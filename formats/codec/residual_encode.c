@@ -11,7 +11,8 @@
 
 /* Rows that may share a context: how many, where they lie, how far from there. */
 struct group {
-	uint32_t rows, start; /* start: of them among the clustered ones */
+	uint32_t rows;
+	uint32_t step, start; /* every so manieth is a sample; where the samples begin */
 	uint32_t context;
 	int64_t mean;
 	double variance;
@@ -20,19 +21,20 @@ struct group {
 #define MAX_GROUPS (WS_RESIDUAL_MAX_PAIRS + WS_MAX_BLOCK_ROWS / WS_TOKENS_ROWS_EACH + 1)
 
 struct ws_residual_writing {
-	uint64_t by_row[WS_MAX_BLOCK_ROWS];      /* residuals */
-	uint64_t quanta[WS_MAX_BLOCK_ROWS];      /* of them, where the quantum is not 1 */
-	uint64_t in_full[WS_MAX_BLOCK_ROWS];     /* residuals, clustered, where it is not 1 */
-	uint16_t pair_of_row[WS_MAX_BLOCK_ROWS]; /* number + 1, 0 = none */
-	uint16_t group_of_pair[WS_RESIDUAL_MAX_PAIRS + 1];
+	uint64_t by_row[WS_MAX_BLOCK_ROWS];          /* residuals */
+	uint64_t quanta[WS_MAX_BLOCK_ROWS];          /* of them, where the quantum is not 1 */
+	uint64_t in_full[WS_MAX_BLOCK_ROWS];         /* residuals, clustered, where it is not 1 */
+	uint16_t pair_of_row[WS_MAX_BLOCK_ROWS];     /* number from 1, 0 = none */
+	uint32_t others_of_token[WS_MAX_BLOCK_ROWS]; /* rows that no pair takes */
 	uint16_t group_of_token[WS_MAX_BLOCK_ROWS];
-	uint16_t context_of_pair[WS_RESIDUAL_MAX_PAIRS + 1];
 	uint32_t pair_keys[WS_RESIDUAL_MAX_PAIRS + 1];
-	uint32_t count[WS_MAX_BLOCK_ROWS];
+	uint32_t rows_of_pair[WS_RESIDUAL_MAX_PAIRS + 1];
+	uint16_t group_of_pair[MAX_GROUPS];
+	uint16_t context_of_pair[WS_RESIDUAL_MAX_PAIRS + 1];
 	struct group groups[MAX_GROUPS];
 	struct group merged[MAX_GROUPS];
-	uint8_t shape[MAX_GROUPS];     /* of a context's symbols */
-	uint16_t by_shape[MAX_GROUPS]; /* contexts */
+	uint32_t wait[MAX_GROUPS]; /* rows until the next sample; then starts of contexts */
+	uint8_t shape[MAX_GROUPS]; /* of a context's symbols */
 	uint32_t ngroups;
 };
 
@@ -92,23 +94,28 @@ static inline unsigned pair_number(struct ws_residual *r, uint32_t key)
 			return 0;
 		*slot = (struct ws_pair_slot){key, ++r->npairs};
 		r->writing->pair_keys[r->npairs] = key;
+		r->writing->rows_of_pair[r->npairs] = 0;
 	}
 	return slot->value;
 }
 
-/* Residuals of all rows, and the pair of each where pairs are contexts. */
+/*
+ * Residuals of all rows, and the pair of each where pairs are contexts; how
+ * many rows a pair has, and how many rows of a token have none.
+ */
 static void predict(struct ws_residual *r, const struct ws_residual_how *how, const uint64_t *v,
                     uint32_t n)
 {
-	const int pairs = how->context == WS_CONTEXT_PAIR;
-	const struct ws_tokens *t = how->tokens;
+	const int pairs = how->context == WS_CONTEXT_PAIR, lanes = r->nlanes > 1;
+	const uint16_t *tokens = how->tokens->count ? how->tokens->of_row : NULL;
+	const uint64_t *durations = how->durations;
 	struct ws_residual_writing *w = r->writing;
 	uint64_t clock = 0;
 
 	ws_lanes_clear(r);
 	for (uint32_t i = 0; i < n; i++) {
-		unsigned token = t->count ? t->of_row[i] : 0;
-		unsigned lane = r->nlanes > 1 ? r->lane_of_token[token] : 0;
+		unsigned token = tokens ? tokens[i] : 0;
+		unsigned lane = lanes ? r->lane_of_token[token] : 0;
 		unsigned pair = 0;
 
 		if (r->lane_begun[lane]) {
@@ -118,11 +125,36 @@ static void predict(struct ws_residual *r, const struct ws_residual_how *how, co
 		}
 		w->by_row[i] = v[i] - clock;
 		w->pair_of_row[i] = (uint16_t)pair;
-		clock = v[i] + (how->durations ? how->durations[i] : 0);
+		w->rows_of_pair[pair]++;
+		w->others_of_token[token] += !pair;
+		clock = v[i] + (durations ? durations[i] : 0);
 		r->lane_begun[lane] = 1;
 		r->lane_clock[lane] = clock;
 		r->lane_token[lane] = (uint16_t)token;
 	}
+}
+
+/* The residuals: v itself where nothing is predicted. Pairs and tokens get their rows counted. */
+static const uint64_t *find_residuals(struct ws_residual *r, const struct ws_residual_how *how,
+                                      const uint64_t *v, uint32_t n)
+{
+	const struct ws_tokens *t = how->tokens;
+	struct ws_residual_writing *w = r->writing;
+
+	number_lanes(r, how);
+	ws_pairs_clear(r, how->context != WS_CONTEXT_PAIR ? 0
+	                  : n < WS_RESIDUAL_MAX_PAIRS     ? n
+	                                                  : WS_RESIDUAL_MAX_PAIRS);
+	w->rows_of_pair[0] = 0;
+	if (how->predictor == WS_PREDICT_NOTHING) {
+		memset(w->pair_of_row, 0, n * sizeof(*w->pair_of_row));
+		if (t->count)
+			memcpy(w->others_of_token, t->rows, t->count * sizeof(*t->rows));
+		return v;
+	}
+	memset(w->others_of_token, 0, (t->count ? t->count : 1) * sizeof(*t->rows));
+	predict(r, how, v, n);
+	return w->by_row;
 }
 
 /* --- the quantum --- */
@@ -211,16 +243,17 @@ static inline uint64_t nearest(uint64_t v, uint64_t q)
 }
 
 /* Quanta of all residuals, by row. */
-static const uint64_t *quantize(struct ws_residual *r, uint32_t n, int remainders)
+static const uint64_t *quantize(struct ws_residual *r, const uint64_t *residuals, uint32_t n,
+                                int remainders)
 {
 	struct ws_residual_writing *w = r->writing;
 	const uint64_t q = r->quantum;
 
 	if (q == 1)
-		return w->by_row;
+		return residuals;
 	for (uint32_t i = 0; i < n; i++) {
-		uint64_t m = nearest(w->by_row[i], q);
-		uint64_t rest = w->by_row[i] - m * q;
+		uint64_t m = nearest(residuals[i], q);
+		uint64_t rest = residuals[i] - m * q;
 
 		w->quanta[i] = (remainders ? rest + 128 < 256 : !rest) ? m : NO_QUANTA;
 	}
@@ -236,28 +269,35 @@ static const uint64_t *quantize(struct ws_residual *r, uint32_t n, int remainder
 static void find_groups(struct ws_residual *r, const struct ws_residual_how *how, uint32_t n)
 {
 	struct ws_residual_writing *w = r->writing;
-	const struct ws_tokens *t = how->tokens;
+	const uint32_t tokens = how->tokens->count;
 
 	w->ngroups = 1;
-	memset(w->group_of_token, 0, sizeof(*w->group_of_token) * (t->count ? t->count : 1));
-	memset(w->group_of_pair, 0, sizeof(*w->group_of_pair) * (r->npairs + 1));
+	w->group_of_pair[0] = 0;
+	memset(w->group_of_token, 0, sizeof(*w->group_of_token) * (tokens ? tokens : 1));
+	w->groups[0] = (struct group){.rows = n};
 	if (how->context == WS_CONTEXT_ONE)
 		return;
-	memset(w->count, 0, sizeof(*w->count) * (r->npairs + 1));
-	for (uint32_t i = 0; i < n; i++)
-		w->count[w->pair_of_row[i]]++;
-	for (uint32_t p = 1; p <= r->npairs; p++)
-		if (w->count[p] >= MIN_CONTEXT_ROWS)
-			w->group_of_pair[p] = (uint16_t)w->ngroups++;
-	memset(w->count, 0, sizeof(*w->count) * t->count);
-	for (uint32_t i = 0; i < n; i++)
-		w->count[t->of_row[i]] += !w->group_of_pair[w->pair_of_row[i]];
-	for (uint32_t k = 0; k < t->count; k++)
-		if (w->count[k] >= MIN_CONTEXT_ROWS)
-			w->group_of_token[k] = (uint16_t)w->ngroups++;
+	for (uint32_t p = 1; p <= r->npairs; p++) {
+		int enough = w->rows_of_pair[p] >= MIN_CONTEXT_ROWS;
+
+		w->group_of_pair[p] = enough ? (uint16_t)w->ngroups : 0;
+		if (enough)
+			w->groups[w->ngroups++] = (struct group){.rows = w->rows_of_pair[p]};
+		else
+			w->others_of_token[w->pair_keys[p] & 0xffff] += w->rows_of_pair[p];
+	}
+	for (uint32_t k = 0; k < tokens; k++) {
+		int enough = w->others_of_token[k] >= MIN_CONTEXT_ROWS;
+
+		w->group_of_token[k] = enough ? (uint16_t)w->ngroups : 0;
+		if (enough)
+			w->groups[w->ngroups++] = (struct group){.rows = w->others_of_token[k]};
+	}
+	for (uint32_t g = 1; g < w->ngroups; g++)
+		w->groups[0].rows -= w->groups[g].rows;
 }
 
-/* Values by number, in the order of rows within each; start and rows of all numbers. */
+/* Values by number, in the order of rows within each; start: where those of a number begin. */
 static void scatter(const uint64_t *v, const uint16_t *number, uint32_t n, const uint32_t *start,
                     uint32_t *cursor, uint32_t numbers, uint64_t *out)
 {
@@ -320,30 +360,38 @@ static void measure(const uint64_t *v, uint32_t n, int64_t *mean, double *varian
 	*variance = *variance > 0 ? *variance : 0;
 }
 
+#define GROUP_SAMPLES 256u
+
+/* Measure each group by so many of its rows, spread over the block. */
 static void measure_groups(struct ws_residual *r, const struct ws_residual_how *how,
                            const uint64_t *quanta, uint32_t n)
 {
 	struct ws_residual_writing *w = r->writing;
+	const uint16_t *tokens = how->tokens->count ? how->tokens->of_row : NULL;
 	uint32_t start = 0;
 
-	memset(w->count, 0, w->ngroups * sizeof(*w->count));
-	for (uint32_t i = 0; i < n; i++) {
-		uint16_t g = w->group_of_pair[w->pair_of_row[i]];
-
-		g = g || !how->tokens->count ? g : w->group_of_token[how->tokens->of_row[i]];
-		r->context_of_row[i] = g;
-		w->count[g]++;
-	}
 	for (uint32_t g = 0; g < w->ngroups; g++) {
-		w->groups[g] = (struct group){.rows = w->count[g], .start = start};
-		start += w->count[g];
-		w->count[g] = w->groups[g].start;
+		struct group *group = &w->groups[g];
+
+		group->step = group->rows / GROUP_SAMPLES + 1;
+		w->wait[g] = group->step / 2;
+		group->start = r->cursor[g] = start;
+		start += group->rows / group->step + 1;
 	}
-	scatter(quanta, r->context_of_row, n, w->count, r->cursor, w->ngroups, r->clustered);
+	for (uint32_t i = 0; i < n; i++) {
+		unsigned g = w->group_of_pair[w->pair_of_row[i]];
+
+		g = g || !tokens ? g : w->group_of_token[tokens[i]];
+		if (w->wait[g]-- == 0) {
+			w->wait[g] = w->groups[g].step - 1;
+			r->clustered[r->cursor[g]++] = quanta[i];
+		}
+	}
 	for (uint32_t g = 0; g < w->ngroups; g++)
-		if (w->groups[g].rows)
-			measure(r->clustered + w->groups[g].start, w->groups[g].rows,
-			        &w->groups[g].mean, &w->groups[g].variance);
+		if (r->cursor[g] > w->groups[g].start)
+			measure(r->clustered + w->groups[g].start,
+			        r->cursor[g] - w->groups[g].start, &w->groups[g].mean,
+			        &w->groups[g].variance);
 }
 
 /* log2 of x > 0, right to a tenth: exponent and mantissa as they stand. */
@@ -411,16 +459,15 @@ static void merge_groups(struct ws_residual *r)
 
 /*
  * The context of a token is that of most of its rows; pairs are told only
- * where theirs is another. Then the context of each row follows.
+ * where theirs is another.
  */
-static void assign_contexts(struct ws_residual *r, const struct ws_residual_how *how, uint32_t n)
+static void assign_contexts(struct ws_residual *r, const struct ws_residual_how *how)
 {
 	struct ws_residual_writing *w = r->writing;
-	const struct ws_tokens *t = how->tokens;
-	uint32_t *most = w->count;
-	uint32_t kept = 0;
+	const uint32_t tokens = how->tokens->count ? how->tokens->count : 1;
+	uint32_t *most = w->wait;
 
-	for (uint32_t k = 0; k < (t->count ? t->count : 1); k++) {
+	for (uint32_t k = 0; k < tokens; k++) {
 		const struct group *g = &w->groups[w->group_of_token[k]];
 
 		r->context_of_token[k] = (uint16_t)g->context;
@@ -436,24 +483,11 @@ static void assign_contexts(struct ws_residual *r, const struct ws_residual_how 
 		}
 	}
 	for (uint32_t p = 1; p <= r->npairs; p++) {
-		uint16_t usual = r->context_of_token[w->pair_keys[p] & 0xffff];
 		uint16_t group = w->group_of_pair[p];
 
-		w->context_of_pair[p] = group ? (uint16_t)w->groups[group].context : usual;
+		w->context_of_pair[p] = group ? (uint16_t)w->groups[group].context
+		                              : r->context_of_token[w->pair_keys[p] & 0xffff];
 	}
-	for (uint32_t i = 0; i < n; i++) {
-		unsigned p = w->pair_of_row[i];
-
-		r->context_of_row[i] = p          ? w->context_of_pair[p]
-		                       : t->count ? r->context_of_token[t->of_row[i]]
-		                                  : 0;
-	}
-	for (uint32_t p = 1; p <= r->npairs; p++)
-		if (w->context_of_pair[p] != r->context_of_token[w->pair_keys[p] & 0xffff]) {
-			w->pair_keys[kept] = w->pair_keys[p];
-			w->context_of_pair[kept++] = w->context_of_pair[p];
-		}
-	r->npairs = kept;
 }
 
 /*
@@ -481,17 +515,17 @@ static uint8_t set_measure(struct ws_residual_context *x, const struct group *g)
 	return (uint8_t)(octave ? 4 * octave + quarter : 0);
 }
 
-/* Number the contexts by shape, and count their rows. */
-static void order_contexts(struct ws_residual *r, uint32_t n)
+/* Number the contexts by shape. */
+static void order_contexts(struct ws_residual *r, const struct ws_residual_how *how)
 {
 	struct ws_residual_writing *w = r->writing;
-	uint16_t *place = w->group_of_pair;
+	const uint32_t tokens = how->tokens->count ? how->tokens->count : 1;
+	uint16_t *place = w->group_of_pair; /* not needed any more */
 	uint32_t start[256] = {0}, sum = 0;
 	uint8_t *shape = r->lane_begun;
+	struct ws_residual_context x;
 
 	for (uint32_t k = 0; k < r->ncontexts; k++) {
-		struct ws_residual_context x;
-
 		shape[k] = set_measure(&x, &w->merged[k]);
 		start[shape[k]]++;
 	}
@@ -506,16 +540,39 @@ static void order_contexts(struct ws_residual *r, uint32_t n)
 		w->shape[place[k]] = set_measure(&r->contexts[place[k]], &w->merged[k]);
 		r->contexts[place[k]].rows = 0;
 	}
+	for (uint32_t k = 0; k < tokens; k++)
+		r->context_of_token[k] = place[r->context_of_token[k]];
+	for (uint32_t p = 1; p <= r->npairs; p++)
+		w->context_of_pair[p] = place[w->context_of_pair[p]];
+}
+
+/* The context of each row, as a reader finds it, and where the rows of a context begin. */
+static void place_rows(struct ws_residual *r, const struct ws_residual_how *how, uint32_t n)
+{
+	struct ws_residual_writing *w = r->writing;
+	const uint16_t *tokens = how->tokens->count ? how->tokens->of_row : NULL;
+	uint32_t start = 0, kept = 0;
+
+	memset(r->cursor, 0, r->ncontexts * sizeof(*r->cursor));
 	for (uint32_t i = 0; i < n; i++) {
-		r->context_of_row[i] = place[r->context_of_row[i]];
-		r->contexts[r->context_of_row[i]].rows++;
+		unsigned p = w->pair_of_row[i];
+		uint16_t context =
+		        p ? w->context_of_pair[p] : r->context_of_token[tokens ? tokens[i] : 0];
+
+		r->context_of_row[i] = context;
+		r->cursor[context]++;
 	}
-	for (uint32_t k = 0; k < r->npairs; k++)
-		w->context_of_pair[k] = place[w->context_of_pair[k]];
-	for (uint32_t k = 0, start_row = 0; k < r->ncontexts; k++) {
-		r->contexts[k].start = w->count[k] = start_row;
-		start_row += r->contexts[k].rows;
+	for (uint32_t k = 0; k < r->ncontexts; k++) {
+		r->contexts[k].rows = r->cursor[k];
+		r->contexts[k].start = w->wait[k] = start;
+		start += r->cursor[k];
 	}
+	for (uint32_t p = 1; p <= r->npairs; p++)
+		if (w->context_of_pair[p] != r->context_of_token[w->pair_keys[p] & 0xffff]) {
+			w->pair_keys[kept] = w->pair_keys[p];
+			w->context_of_pair[kept++] = w->context_of_pair[p];
+		}
+	r->npairs = kept;
 }
 
 /* --- the bytes --- */
@@ -541,7 +598,7 @@ static enum ws_status put_tables(const struct ws_residual *r, const struct ws_re
 	for (uint32_t k = 0; r->nlanes > 1 && k < tokens; k++)
 		p = ws_varint_put(p, r->lane_of_token[k]);
 	for (uint32_t k = 0; how->context != WS_CONTEXT_ONE && k < tokens; k++)
-		p = ws_varint_put(p, w->group_of_pair[r->context_of_token[k]]);
+		p = ws_varint_put(p, r->context_of_token[k]);
 	if (how->context == WS_CONTEXT_PAIR)
 		p = ws_varint_put(p, r->npairs);
 	for (uint32_t k = 0; k < r->npairs; k++) {
@@ -666,28 +723,22 @@ enum ws_status ws_residual_put(struct ws_residual *r, const struct ws_residual_h
 {
 	const size_t before = out->len;
 	struct ws_residual_writing *w = r->writing;
-	const uint64_t *quanta;
+	const uint64_t *residuals, *quanta;
 	int remainders;
 
 	parts->count = 0;
-	number_lanes(r, how);
-	ws_pairs_clear(r, n < WS_RESIDUAL_MAX_PAIRS ? n : WS_RESIDUAL_MAX_PAIRS);
-	if (how->predictor == WS_PREDICT_NOTHING) {
-		memcpy(w->by_row, v, n * sizeof(*v));
-		memset(w->pair_of_row, 0, n * sizeof(*w->pair_of_row));
-	} else {
-		predict(r, how, v, n);
-	}
-	r->quantum = find_quantum(w->by_row, n, &remainders);
-	quanta = quantize(r, n, remainders);
+	residuals = find_residuals(r, how, v, n);
+	r->quantum = find_quantum(residuals, n, &remainders);
+	quanta = quantize(r, residuals, n, remainders);
 	find_groups(r, how, n);
 	measure_groups(r, how, quanta, n);
 	merge_groups(r);
-	assign_contexts(r, how, n);
-	order_contexts(r, n);
-	scatter(quanta, r->context_of_row, n, w->count, r->cursor, r->ncontexts, r->clustered);
+	assign_contexts(r, how);
+	order_contexts(r, how);
+	place_rows(r, how, n);
+	scatter(quanta, r->context_of_row, n, w->wait, r->cursor, r->ncontexts, r->clustered);
 	if (r->quantum != 1)
-		scatter(w->by_row, r->context_of_row, n, w->count, r->cursor, r->ncontexts,
+		scatter(residuals, r->context_of_row, n, w->wait, r->cursor, r->ncontexts,
 		        w->in_full);
 	WS_FORWARD(put_tables(r, how, remainders, out, err));
 	return put_values(r, before, n, remainders, out, parts, err);

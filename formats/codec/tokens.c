@@ -13,9 +13,10 @@ enum ws_status ws_tokens_init(struct ws_tokens *t, int writing, struct ws_err *e
 	t->of_row = malloc(WS_MAX_BLOCK_ROWS * sizeof(*t->of_row));
 	if (writing) {
 		t->first_row = malloc(MAX_TOKENS * sizeof(*t->first_row));
+		t->rows = malloc(MAX_TOKENS * sizeof(*t->rows));
 		t->slots = malloc(SLOTS * sizeof(*t->slots));
 	}
-	if (!t->of_row || (writing && (!t->first_row || !t->slots))) {
+	if (!t->of_row || (writing && (!t->first_row || !t->rows || !t->slots))) {
 		ws_tokens_free(t);
 		return WS_FAIL(err, NO_MEMORY, "out of memory for the tokens of a block");
 	}
@@ -26,6 +27,7 @@ void ws_tokens_free(struct ws_tokens *t)
 {
 	free(t->of_row);
 	free(t->first_row);
+	free(t->rows);
 	free(t->slots);
 	memset(t, 0, sizeof(*t));
 }
@@ -47,8 +49,8 @@ static inline int same(const uint64_t *const *columns, unsigned ncolumns, uint32
 	return 1;
 }
 
-void ws_tokens_build(struct ws_tokens *t, const uint64_t *const *columns, unsigned ncolumns,
-                     uint32_t rows)
+static inline __attribute__((always_inline)) void
+count_tokens(struct ws_tokens *t, const uint64_t *const *columns, unsigned ncolumns, uint32_t rows)
 {
 	uint32_t limit = rows / WS_TOKENS_ROWS_EACH;
 
@@ -68,9 +70,37 @@ void ws_tokens_build(struct ws_tokens *t, const uint64_t *const *columns, unsign
 				return;
 			}
 			t->first_row[t->count] = i;
+			t->rows[t->count] = 0;
 			t->slots[slot] = token = ++t->count;
 		}
 		t->of_row[i] = (uint16_t)(token - 1);
+		t->rows[token - 1]++;
+	}
+}
+
+void ws_tokens_build(struct ws_tokens *t, const uint64_t *const *columns, unsigned ncolumns,
+                     uint32_t rows)
+{
+	const uint64_t *varied[WS_TOKENS_MAX_COLUMNS];
+	unsigned n = 0;
+
+	for (unsigned c = 0; c < ncolumns; c++)
+		if (memcmp(columns[c], columns[c] + 1, (rows - 1) * sizeof(uint64_t)) != 0)
+			varied[n++] = columns[c];
+	/* the loop for each number of columns of its own */
+	switch (n) {
+	case 0:
+	case 1:
+		count_tokens(t, n ? varied : columns, 1, rows);
+		break;
+	case 2:
+		count_tokens(t, varied, 2, rows);
+		break;
+	case 3:
+		count_tokens(t, varied, 3, rows);
+		break;
+	default:
+		count_tokens(t, varied, n, rows);
 	}
 }
 

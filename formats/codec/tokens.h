@@ -21,11 +21,14 @@ struct ws_tokens {
 	uint32_t count;      /* 1..65,536; 0 = the block has none */
 	uint16_t *of_row;    /* WS_MAX_BLOCK_ROWS of them */
 	uint32_t *first_row; /* writing: first row of each token */
+	uint32_t *rows;      /* writing: how many rows have it */
 	uint32_t *slots;     /* writing: hash table */
 };
 
 enum ws_status ws_tokens_init(struct ws_tokens *t, int writing, struct ws_err *err);
 void ws_tokens_free(struct ws_tokens *t);
+
+#define WS_TOKENS_MAX_COLUMNS 4u
 
 /*
  * Count the distinct combinations of ncolumns columns of rows values each.

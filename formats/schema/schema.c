@@ -12,6 +12,10 @@ WS_KIND_LIST(K)
 #undef K
 #undef C
 
+/* A row is its columns one behind the other, 8 bytes each, 16 of a BLOB. */
+_Static_assert(sizeof(uint64_t) == 8 && sizeof(double) == 8 && sizeof(struct ws_bytes) == 16,
+               "rows have no padding");
+
 /* The position of the first TIME column: the list of TIME positions, then -1; take its first. */
 #define TIME_POSITION_U64(position)
 #define TIME_POSITION_I64(position)

@@ -95,6 +95,25 @@ int ws_thread_rows_source(const struct ws_block_view *view, enum ws_kind kind, u
 	return -1;
 }
 
+/* All values of column i of the block, which this program knows. */
+static enum ws_status keep_column(struct ws_thread_rows *t, const struct ws_block_view *view,
+                                  unsigned i, struct ws_block_decoder *d, const uint64_t **v,
+                                  struct ws_err *err)
+{
+	const unsigned position = (unsigned)view->columns[i].position;
+
+	if (t->kept_from != view->columns[0].stored ||
+	    t->kept_checksum != view->header.body_checksum)
+		memset(t->kept, 0, sizeof(t->kept));
+	t->kept_from = view->columns[0].stored;
+	t->kept_checksum = view->header.body_checksum;
+	*v = t->values[position];
+	if (!t->kept[position])
+		WS_FORWARD(ws_block_column_decode(view, i, d, t->values[position], err));
+	t->kept[position] = 1;
+	return WS_OK;
+}
+
 enum ws_status ws_thread_rows_find(struct ws_thread_rows *t, const struct ws_block_view *view,
                                    struct ws_block_decoder *d, enum ws_kind kind,
                                    struct ws_err *err)
@@ -104,14 +123,15 @@ enum ws_status ws_thread_rows_find(struct ws_thread_rows *t, const struct ws_blo
 	        kind == WS_KIND_API ? view->header.api_rows : rows - view->header.api_rows;
 	int i = ws_thread_rows_source(view, WS_KIND_NVTX, WS_COL_nvtx_type);
 	char label[WS_BLOCK_LABEL_BYTES];
+	const uint64_t *type;
 
 	ws_block_label(label, view->header.kind, view->offset);
 	WS_FAIL_IF(i < 0, err, CORRUPT, "%s: it has no column type", label);
-	WS_FORWARD(ws_block_column_decode(view, (unsigned)i, d, t->values, err));
+	WS_FORWARD(keep_column(t, view, (unsigned)i, d, &type, err));
 	t->n = 0;
 	for (uint32_t k = 0; k < rows; k++) {
 		t->row[t->n] = k;
-		t->n += (t->values[k] == WS_THREAD_EVENT_API) == (kind == WS_KIND_API);
+		t->n += (type[k] == WS_THREAD_EVENT_API) == (kind == WS_KIND_API);
 	}
 	WS_FAIL_IF(t->n != expected, err, CORRUPT,
 	           "%s: %" PRIu32 " rows are %s rows, its header says %" PRIu32, label, t->n,
@@ -125,12 +145,17 @@ enum ws_status ws_thread_rows_decode(struct ws_thread_rows *t, const struct ws_b
                                      struct ws_err *err)
 {
 	int i = ws_thread_rows_source(view, kind, position);
+	const uint64_t *values;
+	int done;
 
 	*present = i >= 0;
 	if (!*present)
 		return WS_OK;
-	WS_FORWARD(ws_block_column_decode(view, (unsigned)i, d, t->values, err));
+	WS_FORWARD(ws_block_column_decode_some(view, (unsigned)i, d, t->row, t->n, v, &done, err));
+	if (done)
+		return WS_OK;
+	WS_FORWARD(keep_column(t, view, (unsigned)i, d, &values, err));
 	for (uint32_t k = 0; k < t->n; k++)
-		v[k] = t->values[t->row[k]];
+		v[k] = values[t->row[k]];
 	return WS_OK;
 }

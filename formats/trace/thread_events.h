@@ -24,11 +24,18 @@ enum ws_status ws_thread_events_merge(struct ws_thread_places *p, const struct w
 /* Position in thread_event of a column of api or nvtx, by its position there. */
 unsigned ws_thread_events_column(enum ws_kind kind, unsigned position);
 
-/* Which rows of a thread_event block are rows of a kind. */
+/*
+ * Which rows of a thread_event block are rows of a kind. What was decoded of
+ * the block is kept, as the rows of the other kind mostly are asked for next.
+ * All zero is empty.
+ */
 struct ws_thread_rows {
 	uint32_t n;
 	uint32_t row[WS_MAX_BLOCK_ROWS];
-	uint64_t values[WS_MAX_BLOCK_ROWS]; /* of one column of the block */
+	const uint8_t *kept_from; /* the block's first stored column, and its checksum */
+	uint64_t kept_checksum;
+	uint8_t kept[WS_NCOLS_thread_event];
+	uint64_t values[WS_NCOLS_thread_event][WS_MAX_BLOCK_ROWS];
 };
 
 /*

@@ -26,6 +26,7 @@ struct ws_trace_writer {
 	struct ws_block_encoder encoder;
 	struct ws_buf block; /* being encoded */
 	struct ws_row_buf pending[WS_KIND_END];
+	uint8_t addable[WS_KIND_END]; /* kinds whose rows callers add */
 	uint64_t rows[WS_KIND_END];
 	uint64_t rows_lost;
 	uint64_t sequence;
@@ -177,31 +178,36 @@ static enum ws_status note_config(struct ws_trace_writer *w,
 
 /* --- rows --- */
 
+/* A row that could not be added: it is lost, or, where the caller is to blame, was never there. */
+static enum ws_status add_failed(struct ws_trace_writer *w, const struct ws_err *cause,
+                                 struct ws_err *err)
+{
+	if (cause->status == WS_NO_MEMORY) {
+		w->rows_lost++;
+		return fail_for_good(w, cause, err);
+	}
+	if (err)
+		*err = *cause;
+	return cause->status;
+}
+
 enum ws_status ws_trace_writer_add(struct ws_trace_writer *w, enum ws_kind kind, const void *row,
                                    struct ws_err *err)
 {
 	enum ws_status status;
 	struct ws_err cause;
 
-	WS_FAIL_IF(!ws_schema_kind(kind) || ws_kind_is_made(kind), err, BUG,
+	WS_FAIL_IF((unsigned)kind >= WS_KIND_END || !w->addable[kind], err, BUG,
 	           "rows of kind %u cannot be added", (unsigned)kind);
-	status = check_open(w, err);
-	if (status != WS_OK) {
+	if (w->state != STATE_OPEN) {
 		w->rows_lost++;
-		return status;
+		return check_open(w, err);
 	}
 	status = ws_row_buf_add(&w->pending[kind], row, &cause);
 	if (status == WS_OK && kind == WS_KIND_LAUNCH_CONFIG)
 		status = note_config(w, row, &cause);
-	if (status == WS_NO_MEMORY) {
-		w->rows_lost++;
-		return fail_for_good(w, &cause, err);
-	}
-	if (status != WS_OK) {
-		if (err)
-			*err = cause;
-		return status;
-	}
+	if (status != WS_OK)
+		return add_failed(w, &cause, err);
 	w->rows[kind]++;
 	return is_full(w, kind) ? write_kind(w, kind, err) : WS_OK;
 }
@@ -229,8 +235,10 @@ static enum ws_status new_writer(struct ws_trace_writer **out,
 	*out = NULL;
 	WS_FAIL_IF(!w, err, NO_MEMORY, "out of memory for a trace writer");
 	ws_sink_open_mem(&w->sink);
-	for (unsigned kind = 0; kind < WS_KIND_END; kind++)
+	for (unsigned kind = 0; kind < WS_KIND_END; kind++) {
 		w->pending[kind].def = ws_schema_kind(kind);
+		w->addable[kind] = w->pending[kind].def && !ws_kind_is_made(kind);
+	}
 	status = ws_block_encoder_init(&w->encoder, level, err);
 	if (status != WS_OK) {
 		ws_trace_writer_free(w);
