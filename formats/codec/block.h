@@ -8,6 +8,8 @@
 
 #include "formats/base/bytes.h"
 #include "formats/codec/container.h"
+#include "formats/codec/residual.h"
+#include "formats/codec/tokens.h"
 #include "formats/schema/schema.h"
 #include "formats/base/status.h"
 #include "formats/codec/zframe.h"
@@ -26,20 +28,32 @@ struct ws_row_column {
 struct ws_row_buf {
 	const struct ws_kind_def *def;
 	uint32_t rows, cap;
+	int has_blobs; /* once there is room */
 	size_t blob_bytes;
 	struct ws_row_column *columns; /* def->ncolumns of them */
 };
 
 /* Copy a struct ws_row_<kind>. BUG when a BLOB is over WS_MAX_BLOB_BYTES or the buffer is full. */
 enum ws_status ws_row_buf_add(struct ws_row_buf *b, const void *row, struct ws_err *err);
+/* Room for n rows, at most WS_MAX_BLOCK_ROWS, whose columns the caller fills. */
+enum ws_status ws_row_buf_reserve(struct ws_row_buf *b, uint32_t n, struct ws_err *err);
 int ws_row_buf_is_full(const struct ws_row_buf *b);
 void ws_row_buf_clear(struct ws_row_buf *b); /* forgets the rows, keeps the memory */
 void ws_row_buf_free(struct ws_row_buf *b);
 
-/* What encoding needs besides the rows; kept from block to block. */
+/*
+ * What encoding needs besides the rows; kept from block to block. config_lanes
+ * is the caller's: a number for each launch_config id below config_count, equal
+ * for those of one stream.
+ */
 struct ws_block_encoder {
 	struct ws_zframe_encoder *z;
 	struct ws_buf encoded, frame;
+	struct ws_tokens tokens;
+	struct ws_residual *residual;
+	uint64_t *lanes; /* of the first row of each token */
+	const uint64_t *config_lanes;
+	uint64_t config_count;
 };
 
 enum ws_status ws_block_encoder_init(struct ws_block_encoder *e, int zstd_level,
@@ -85,13 +99,36 @@ enum ws_status ws_block_view_open(struct ws_block_view *view, const struct ws_bl
  */
 enum ws_status ws_block_column_check(const struct ws_block_view *view, unsigned i,
                                      struct ws_err *err);
+
+/* Working memory of decoding, for one thread; what columns of a block share is kept. */
+struct ws_block_decoder {
+	struct ws_zframe_decoder *z;
+	struct ws_buf scratch;
+	struct ws_tokens tokens;
+	struct ws_residual *residual;
+	uint64_t *values;    /* of each token of one column */
+	uint64_t *durations; /* of the block's rows */
+	/* the stored column that these are from, NULL = none, and its block's checksum */
+	const uint8_t *tokens_from, *durations_from;
+	uint64_t tokens_checksum, durations_checksum;
+};
+enum ws_status ws_block_decoder_init(struct ws_block_decoder *d, struct ws_err *err);
+void ws_block_decoder_free(struct ws_block_decoder *d);
+
 /* Decode column i of a fixed type to header.rows values. Checks it first. */
 enum ws_status ws_block_column_decode(const struct ws_block_view *view, unsigned i,
-                                      struct ws_zframe_decoder *z, struct ws_buf *scratch,
-                                      uint64_t *v, struct ws_err *err);
+                                      struct ws_block_decoder *d, uint64_t *v, struct ws_err *err);
+/*
+ * The same for n of the rows only, in this order, where that takes less than
+ * decoding all: *done is 1 then, otherwise nothing was decoded.
+ */
+enum ws_status ws_block_column_decode_some(const struct ws_block_view *view, unsigned i,
+                                           struct ws_block_decoder *d, const uint32_t *row,
+                                           uint32_t n, uint64_t *v, int *done,
+                                           struct ws_err *err);
 /* Decode column i of type BLOB. b borrows from bytes, which has entry.encoded_size of room. */
 enum ws_status ws_block_column_decode_blobs(const struct ws_block_view *view, unsigned i,
-                                            struct ws_zframe_decoder *z, uint8_t *bytes,
+                                            struct ws_block_decoder *d, uint8_t *bytes,
                                             struct ws_bytes *b, struct ws_err *err);
 
 #endif

@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "formats/codec/encodings.h"
 
@@ -91,9 +92,49 @@ static int size_is_possible(const struct ws_dir_entry *e, uint64_t n)
 		return e->encoded_size >= n && e->encoded_size <= n * WS_VARINT_MAX;
 	case WS_ENCODING_RAW:
 		return e->encoded_size == n * sizeof(uint64_t);
+	case WS_ENCODING_TOKEN:
+		return ws_tokens_size_is_possible(e->encoded_size, n);
+	case WS_ENCODING_BY_TOKEN:
+		return e->encoded_size <= n * WS_VARINT_MAX;
+	case WS_ENCODING_RESIDUAL:
+		return ws_residual_size_is_possible(e->encoded_size, n);
 	default:
 		return e->encoded_size >= n;
 	}
+}
+
+/* The block's column with this id, or -1. */
+static int find_column(const struct ws_block_view *view, unsigned id)
+{
+	for (unsigned k = 0; k < view->header.ncolumns; k++)
+		if (view->columns[k].entry.column == id)
+			return (int)k;
+	return -1;
+}
+
+/* Are the columns that column i is decoded with there, and not decoded with others in turn? */
+static enum ws_status check_parameter(const struct ws_block_view *view, unsigned i,
+                                      struct ws_err *err)
+{
+	const struct ws_dir_entry *e = &view->columns[i].entry;
+	unsigned carrier = ws_parameter_carrier(e->parameter);
+	unsigned durations = ws_parameter_durations(e->parameter);
+	int needs = e->encoding == WS_ENCODING_BY_TOKEN || e->encoding == WS_ENCODING_RESIDUAL;
+	int k;
+
+	COLUMN_FAIL_IF(e->parameter != ws_parameter(carrier, durations) ||
+	                       (!needs && e->parameter) ||
+	                       (e->encoding == WS_ENCODING_BY_TOKEN && (!carrier || durations)),
+	               CORRUPT, "its parameter is %" PRIu64 ", which its encoding %s does not have",
+	               e->parameter, ws_encoding_name(e->encoding));
+	k = carrier ? find_column(view, carrier) : 0;
+	COLUMN_FAIL_IF(carrier && (k < 0 || view->columns[k].entry.encoding != WS_ENCODING_TOKEN),
+	               CORRUPT, "column %u, which should carry its tokens, does not", carrier);
+	k = durations ? find_column(view, durations) : 0;
+	COLUMN_FAIL_IF(durations && (k < 0 || view->columns[k].entry.type != WS_TYPE_DUR ||
+	                             ws_parameter_durations(view->columns[k].entry.parameter)),
+	               CORRUPT, "column %u, which should have its durations, does not", durations);
+	return WS_OK;
 }
 
 enum ws_status ws_block_column_check(const struct ws_block_view *view, unsigned i,
@@ -115,11 +156,10 @@ enum ws_status ws_block_column_check(const struct ws_block_view *view, unsigned 
 	COLUMN_FAIL_IF(e->compression > WS_COMPRESSION_ZSTD, TOO_NEW,
 	               "its compression %u needs a newer program", e->compression);
 
-	COLUMN_FAIL_IF(e->parameter, CORRUPT, "its parameter is %" PRIu64 " instead of 0",
-	               e->parameter);
 	COLUMN_FAIL_IF(!ws_encoding_fits(e->encoding, e->type), CORRUPT,
 	               "its encoding %s does not fit its type %s", ws_encoding_name(e->encoding),
 	               ws_type_name(e->type));
+	WS_FORWARD(check_parameter(view, i, err));
 	COLUMN_FAIL_IF(e->compression == WS_COMPRESSION_NONE && e->stored_size != e->encoded_size,
 	               CORRUPT,
 	               "it is not compressed, but its sizes differ: %" PRIu64 " and %" PRIu64,
@@ -140,31 +180,187 @@ static enum ws_status column_failed(const struct ws_block_view *view, unsigned i
 	               column_label(label, sizeof(label), view, i), cause->text);
 }
 
-enum ws_status ws_block_column_decode(const struct ws_block_view *view, unsigned i,
-                                      struct ws_zframe_decoder *z, struct ws_buf *scratch,
-                                      uint64_t *v, struct ws_err *err)
+enum ws_status ws_block_decoder_init(struct ws_block_decoder *d, struct ws_err *err)
+{
+	enum ws_status status;
+
+	memset(d, 0, sizeof(*d));
+	status = ws_zframe_decoder_new(&d->z, err);
+	if (status == WS_OK)
+		status = ws_tokens_init(&d->tokens, 0, err);
+	if (status == WS_OK)
+		status = ws_residual_new(&d->residual, 0, err);
+	d->values = malloc(WS_MAX_BLOCK_ROWS * sizeof(*d->values));
+	d->durations = malloc(WS_MAX_BLOCK_ROWS * sizeof(*d->durations));
+	if (status == WS_OK && (!d->values || !d->durations))
+		status = WS_FAIL(err, NO_MEMORY, "out of memory for decoding blocks");
+	if (status != WS_OK)
+		ws_block_decoder_free(d);
+	return status;
+}
+
+void ws_block_decoder_free(struct ws_block_decoder *d)
+{
+	ws_zframe_decoder_free(d->z);
+	ws_buf_free(&d->scratch);
+	ws_tokens_free(&d->tokens);
+	ws_residual_free(d->residual);
+	free(d->values);
+	free(d->durations);
+	memset(d, 0, sizeof(*d));
+}
+
+/* The encoded bytes of column i, in *data: where they are stored, or in d->scratch. */
+static enum ws_status inflate(const struct ws_block_view *view, unsigned i,
+                              struct ws_block_decoder *d, const uint8_t **data, struct ws_err *err)
 {
 	const struct ws_dir_entry *e = &view->columns[i].entry;
-	const uint8_t *data = view->columns[i].stored;
 	struct ws_err cause;
 
-	WS_FORWARD(ws_block_column_check(view, i, err));
-	if (e->compression == WS_COMPRESSION_ZSTD) {
-		scratch->len = 0;
-		WS_FORWARD(ws_buf_reserve(scratch, e->encoded_size, err));
-		if (ws_zframe_decode(z, data, e->stored_size, scratch->data, e->encoded_size,
-		                     &cause) != WS_OK)
-			return column_failed(view, i, &cause, err);
-		data = scratch->data;
-	}
-	if (ws_codec_decode(e->encoding, e->type, data, e->encoded_size, view->header.rows, v,
-	                    &cause) != WS_OK)
+	*data = view->columns[i].stored;
+	if (e->compression == WS_COMPRESSION_NONE)
+		return WS_OK;
+	d->scratch.len = 0;
+	WS_FORWARD(ws_buf_reserve(&d->scratch, e->encoded_size, err));
+	if (ws_zframe_decode(d->z, *data, e->stored_size, d->scratch.data, e->encoded_size,
+	                     &cause) != WS_OK)
 		return column_failed(view, i, &cause, err);
+	*data = d->scratch.data;
 	return WS_OK;
 }
 
+/* Have the tokens of the block in d->tokens, from the column with this id; 0: none are needed. */
+static enum ws_status need_tokens(const struct ws_block_view *view, unsigned id,
+                                  struct ws_block_decoder *d, struct ws_err *err)
+{
+	int i = id ? find_column(view, id) : -1;
+	const struct ws_dir_entry *e = i < 0 ? NULL : &view->columns[i].entry;
+	const uint8_t *data;
+	struct ws_err cause;
+
+	if (i < 0)
+		return WS_OK;
+	if (d->tokens_from == view->columns[i].stored &&
+	    d->tokens_checksum == view->header.body_checksum)
+		return WS_OK;
+	d->tokens_from = NULL;
+	WS_FORWARD(ws_block_column_check(view, (unsigned)i, err));
+	WS_FORWARD(inflate(view, (unsigned)i, d, &data, err));
+	if (ws_tokens_get(&d->tokens, e->type, data, e->encoded_size, view->header.rows, d->values,
+	                  &cause) != WS_OK)
+		return column_failed(view, (unsigned)i, &cause, err);
+	d->tokens_from = view->columns[i].stored;
+	d->tokens_checksum = view->header.body_checksum;
+	return WS_OK;
+}
+
+static enum ws_status decode_fixed(const struct ws_block_view *view, unsigned i,
+                                   struct ws_block_decoder *d, const uint64_t *durations,
+                                   uint64_t *v, struct ws_err *err)
+{
+	const struct ws_dir_entry *e = &view->columns[i].entry;
+	static const struct ws_tokens none;
+	const struct ws_residual_how how = {
+	        .tokens = ws_parameter_carrier(e->parameter) ? &d->tokens : &none,
+	        .durations = durations};
+	const uint32_t rows = view->header.rows;
+	enum ws_status status;
+	const uint8_t *data;
+	struct ws_err cause;
+
+	WS_FORWARD(inflate(view, i, d, &data, err));
+	switch (e->encoding) {
+	case WS_ENCODING_TOKEN:
+		status = ws_tokens_get(&d->tokens, e->type, data, e->encoded_size, rows, d->values,
+		                       &cause);
+		d->tokens_from = status == WS_OK ? view->columns[i].stored : NULL;
+		d->tokens_checksum = view->header.body_checksum;
+		break;
+	case WS_ENCODING_BY_TOKEN:
+		status = ws_tokens_get_values(&d->tokens, e->type, data, e->encoded_size, d->values,
+		                              &cause);
+		break;
+	case WS_ENCODING_RESIDUAL:
+		status = ws_residual_get(d->residual, &how, data, e->encoded_size, rows, v, &cause);
+		break;
+	default:
+		status = ws_codec_decode(e->encoding, e->type, data, e->encoded_size, rows, v,
+		                         &cause);
+	}
+	if (status != WS_OK)
+		return column_failed(view, i, &cause, err);
+	if (e->encoding == WS_ENCODING_TOKEN || e->encoding == WS_ENCODING_BY_TOKEN)
+		ws_tokens_spread(&d->tokens, d->values, rows, v);
+	return WS_OK;
+}
+
+enum ws_status ws_block_column_decode_some(const struct ws_block_view *view, unsigned i,
+                                           struct ws_block_decoder *d, const uint32_t *row,
+                                           uint32_t n, uint64_t *v, int *done,
+                                           struct ws_err *err)
+{
+	const struct ws_dir_entry *e = &view->columns[i].entry;
+	enum ws_status status;
+	const uint8_t *data;
+	struct ws_err cause;
+
+	WS_FORWARD(ws_block_column_check(view, i, err));
+	*done = e->encoding == WS_ENCODING_BY_TOKEN || e->encoding == WS_ENCODING_CONSTANT;
+	if (!*done)
+		return WS_OK;
+	WS_FORWARD(need_tokens(view, ws_parameter_carrier(e->parameter), d, err));
+	WS_FORWARD(inflate(view, i, d, &data, err));
+	if (e->encoding == WS_ENCODING_CONSTANT)
+		status = ws_codec_decode(e->encoding, e->type, data, e->encoded_size, n, v, &cause);
+	else
+		status = ws_tokens_get_values(&d->tokens, e->type, data, e->encoded_size, d->values,
+		                              &cause);
+	if (status != WS_OK)
+		return column_failed(view, i, &cause, err);
+	for (uint32_t k = 0; e->encoding == WS_ENCODING_BY_TOKEN && k < n; k++)
+		v[k] = d->values[d->tokens.of_row[row[k]]];
+	return WS_OK;
+}
+
+/* Have the values of column i in d->durations. */
+static enum ws_status need_durations(const struct ws_block_view *view, unsigned i,
+                                     struct ws_block_decoder *d, struct ws_err *err)
+{
+	const struct ws_dir_entry *e = &view->columns[i].entry;
+
+	if (d->durations_from == view->columns[i].stored &&
+	    d->durations_checksum == view->header.body_checksum)
+		return WS_OK;
+	d->durations_from = NULL;
+	WS_FORWARD(ws_block_column_check(view, i, err));
+	WS_FORWARD(need_tokens(view, ws_parameter_carrier(e->parameter), d, err));
+	WS_FORWARD(decode_fixed(view, i, d, NULL, d->durations, err));
+	d->durations_from = view->columns[i].stored;
+	d->durations_checksum = view->header.body_checksum;
+	return WS_OK;
+}
+
+enum ws_status ws_block_column_decode(const struct ws_block_view *view, unsigned i,
+                                      struct ws_block_decoder *d, uint64_t *v, struct ws_err *err)
+{
+	const struct ws_dir_entry *e = &view->columns[i].entry;
+	unsigned durations = ws_parameter_durations(e->parameter);
+
+	WS_FORWARD(ws_block_column_check(view, i, err));
+	if (d->durations_from == view->columns[i].stored &&
+	    d->durations_checksum == view->header.body_checksum) {
+		memcpy(v, d->durations, view->header.rows * sizeof(*v));
+		return WS_OK;
+	}
+	if (durations)
+		WS_FORWARD(need_durations(view, (unsigned)find_column(view, durations), d, err));
+	if (e->encoding == WS_ENCODING_BY_TOKEN || e->encoding == WS_ENCODING_RESIDUAL)
+		WS_FORWARD(need_tokens(view, ws_parameter_carrier(e->parameter), d, err));
+	return decode_fixed(view, i, d, durations ? d->durations : NULL, v, err);
+}
+
 enum ws_status ws_block_column_decode_blobs(const struct ws_block_view *view, unsigned i,
-                                            struct ws_zframe_decoder *z, uint8_t *bytes,
+                                            struct ws_block_decoder *d, uint8_t *bytes,
                                             struct ws_bytes *b, struct ws_err *err)
 {
 	const struct ws_block_column *c = &view->columns[i];
@@ -174,8 +370,8 @@ enum ws_status ws_block_column_decode_blobs(const struct ws_block_view *view, un
 	WS_FORWARD(ws_block_column_check(view, i, err));
 	if (e->compression == WS_COMPRESSION_NONE)
 		memcpy(bytes, c->stored, e->encoded_size);
-	else if (ws_zframe_decode(z, c->stored, e->stored_size, bytes, e->encoded_size, &cause) !=
-	         WS_OK)
+	else if (ws_zframe_decode(d->z, c->stored, e->stored_size, bytes, e->encoded_size,
+	                          &cause) != WS_OK)
 		return column_failed(view, i, &cause, err);
 	if (ws_codec_decode_blobs(bytes, e->encoded_size, view->header.rows, b, &cause) != WS_OK)
 		return column_failed(view, i, &cause, err);

@@ -4,6 +4,7 @@
 
 #include "formats/base/checksum.h"
 #include "formats/codec/encodings.h"
+#include "formats/codec/model.h"
 
 #define FIRST_ROWS 64u
 
@@ -23,10 +24,18 @@ static enum ws_status grow(struct ws_row_buf *b, struct ws_err *err)
 	for (unsigned c = 0; c < b->def->ncolumns; c++) {
 		uint64_t *v = realloc(b->columns[c].v, cap * sizeof(*v));
 
+		b->has_blobs |= is_blob(b->def, c);
 		WS_FAIL_IF(!v, err, NO_MEMORY, "out of memory for %u %s rows", cap, b->def->name);
 		b->columns[c].v = v;
 	}
 	b->cap = cap;
+	return WS_OK;
+}
+
+enum ws_status ws_row_buf_reserve(struct ws_row_buf *b, uint32_t n, struct ws_err *err)
+{
+	while (b->cap < n)
+		WS_FORWARD(grow(b, err));
 	return WS_OK;
 }
 
@@ -53,20 +62,14 @@ static void drop_blobs(struct ws_row_buf *b, unsigned ncolumns)
 	}
 }
 
-enum ws_status ws_row_buf_add(struct ws_row_buf *b, const void *row, struct ws_err *err)
+static enum ws_status add_with_blobs(struct ws_row_buf *b, const void *row, struct ws_err *err)
 {
-	const struct ws_kind_def *def = b->def;
-
-	WS_FAIL_IF(b->rows >= WS_MAX_BLOCK_ROWS, err, BUG, "a %s block has no room for more rows",
-	           def->name);
-	if (b->rows == b->cap)
-		WS_FORWARD(grow(b, err));
-	for (unsigned c = 0; c < def->ncolumns; c++) {
-		const uint8_t *field = (const uint8_t *)row + def->columns[c].row_offset;
+	for (unsigned c = 0; c < b->def->ncolumns; c++) {
+		const uint8_t *field = (const uint8_t *)row + b->def->columns[c].row_offset;
 		struct ws_bytes blob;
 		enum ws_status status;
 
-		if (!is_blob(def, c)) {
+		if (!is_blob(b->def, c)) {
 			b->columns[c].v[b->rows] = ws_load_u64(field);
 			continue;
 		}
@@ -77,7 +80,26 @@ enum ws_status ws_row_buf_add(struct ws_row_buf *b, const void *row, struct ws_e
 			return status;
 		}
 	}
-	b->rows++;
+	return WS_OK;
+}
+
+enum ws_status ws_row_buf_add(struct ws_row_buf *b, const void *row, struct ws_err *err)
+{
+	const struct ws_kind_def *def = b->def;
+	const uint8_t *field = row;
+	const uint32_t at = b->rows;
+
+	WS_FAIL_IF(b->rows >= WS_MAX_BLOCK_ROWS, err, BUG, "a %s block has no room for more rows",
+	           def->name);
+	if (b->rows == b->cap)
+		WS_FORWARD(grow(b, err));
+	if (b->has_blobs)
+		WS_FORWARD(add_with_blobs(b, row, err));
+	else /* 8 bytes a column, one behind the other */
+		for (struct ws_row_column *c = b->columns, *end = c + def->ncolumns; c < end;
+		     c++, field += sizeof(*c->v))
+			memcpy(c->v + at, field, sizeof(*c->v));
+	b->rows = at + 1;
 	return WS_OK;
 }
 
@@ -108,8 +130,20 @@ void ws_row_buf_free(struct ws_row_buf *b)
 
 enum ws_status ws_block_encoder_init(struct ws_block_encoder *e, int zstd_level, struct ws_err *err)
 {
+	enum ws_status status;
+
 	memset(e, 0, sizeof(*e));
-	return ws_zframe_encoder_new(&e->z, zstd_level, err);
+	status = ws_zframe_encoder_new(&e->z, zstd_level, err);
+	if (status == WS_OK)
+		status = ws_tokens_init(&e->tokens, 1, err);
+	if (status == WS_OK)
+		status = ws_residual_new(&e->residual, 1, err);
+	e->lanes = malloc(WS_MAX_BLOCK_ROWS * sizeof(*e->lanes));
+	if (status == WS_OK && !e->lanes)
+		status = WS_FAIL(err, NO_MEMORY, "out of memory for encoding blocks");
+	if (status != WS_OK)
+		ws_block_encoder_free(e);
+	return status;
 }
 
 void ws_block_encoder_free(struct ws_block_encoder *e)
@@ -117,24 +151,43 @@ void ws_block_encoder_free(struct ws_block_encoder *e)
 	ws_zframe_encoder_free(e->z);
 	ws_buf_free(&e->encoded);
 	ws_buf_free(&e->frame);
+	ws_tokens_free(&e->tokens);
+	ws_residual_free(e->residual);
+	free(e->lanes);
 	memset(e, 0, sizeof(*e));
 }
 
+/* A column on its way into a block. */
+struct column {
+	const struct ws_row_buf *rows;
+	unsigned position;
+	const struct ws_kind_model *model; /* NULL: the block has no tokens */
+	unsigned carrier;                  /* position of the column that has them */
+	const uint64_t *v;
+	enum ws_type type;
+	struct ws_dir_entry *best; /* the smallest form so far, which stands behind out->len */
+	struct ws_buf *out;
+};
+
 /*
  * e->encoded holds a candidate for a column. When it, plain or compressed, is
- * smaller than what best says, it is put behind out->len and best says so.
+ * smaller than the best so far, it takes its place.
  */
-static enum ws_status offer(struct ws_block_encoder *e, enum ws_encoding encoding,
-                            struct ws_dir_entry *best, struct ws_buf *out, struct ws_err *err)
+static enum ws_status offer(struct ws_block_encoder *e, const struct column *c,
+                            enum ws_encoding encoding, uint64_t parameter,
+                            const struct ws_residual_parts *parts, struct ws_err *err)
 {
+	struct ws_dir_entry *best = c->best;
 	size_t size = e->encoded.len;
 	size_t limit = best->stored_size - 1 < size - 1 ? best->stored_size - 1 : size - 1;
 	size_t frame = 0;
 
 	if (limit >= WS_ZFRAME_MIN_BYTES) {
 		WS_FORWARD(ws_buf_reserve(&e->frame, limit, err));
-		WS_FORWARD(ws_zframe_encode(e->z, e->encoded.data, size, e->frame.data, limit,
-		                            &frame, err));
+		WS_FORWARD(ws_zframe_encode_parts(e->z, e->encoded.data, size,
+		                                  parts ? parts->end : NULL,
+		                                  parts ? parts->count : 0, e->frame.data, limit,
+		                                  &frame, err));
 	}
 	if (!frame && size >= best->stored_size)
 		return WS_OK;
@@ -143,63 +196,231 @@ static enum ws_status offer(struct ws_block_encoder *e, enum ws_encoding encodin
 	best->compression = frame ? WS_COMPRESSION_ZSTD : WS_COMPRESSION_NONE;
 	best->encoded_size = size;
 	best->stored_size = frame ? frame : size;
-	WS_FORWARD(ws_buf_reserve(out, best->stored_size, err));
-	memcpy(out->data + out->len, frame ? e->frame.data : e->encoded.data, best->stored_size);
+	best->parameter = parameter;
+	WS_FORWARD(ws_buf_reserve(c->out, best->stored_size, err));
+	memcpy(c->out->data + c->out->len, frame ? e->frame.data : e->encoded.data,
+	       best->stored_size);
 	return WS_OK;
 }
+
+static enum ws_status offer_plain(struct ws_block_encoder *e, const struct column *c,
+                                  enum ws_encoding id, size_t size, struct ws_err *err)
+{
+	e->encoded.len = 0;
+	WS_FORWARD(ws_buf_reserve(&e->encoded, size, err));
+	ws_codec_encode(id, c->type, c->v, c->rows->rows, e->encoded.data);
+	e->encoded.len = size;
+	return offer(e, c, id, 0, NULL, err);
+}
+
+/* raw can win only where it is the smallest before compression: values without a pattern. */
+static int can_win(const struct ws_encoded_sizes *sizes, enum ws_encoding id, enum ws_type type)
+{
+	return sizes->bytes[id] && (id != WS_ENCODING_RAW || type == WS_TYPE_F64 ||
+	                            (sizes->bytes[id] < sizes->bytes[WS_ENCODING_VARINT] &&
+	                             sizes->bytes[id] < sizes->bytes[WS_ENCODING_DELTA]));
+}
+
+#define SAMPLE_ROWS      4096u
+#define MIN_SAMPLED_ROWS 16384u
 
 /*
- * Offer each encoding that can win. constant always does. raw can only where
- * it is the smallest before compression: values without a pattern.
+ * The encoding that makes a sample of many rows smallest, and what it then
+ * makes of all rows, about.
  */
-static enum ws_status offer_fixed(struct ws_block_encoder *e, enum ws_type type, const uint64_t *v,
-                                  size_t n, struct ws_dir_entry *best, struct ws_buf *out,
-                                  struct ws_err *err)
+static enum ws_status choose_by_sample(struct ws_block_encoder *e, const struct column *c,
+                                       enum ws_encoding *id, size_t *size, struct ws_err *err)
 {
+	const uint64_t *v = c->v + (c->rows->rows - SAMPLE_ROWS) / 2;
 	struct ws_encoded_sizes sizes;
 
-	ws_codec_measure(type, v, n, &sizes);
-	for (unsigned id = 1; id < WS_ENCODING_END; id++) {
-		size_t size = sizes.bytes[id];
+	*size = SIZE_MAX;
+	ws_codec_measure(c->type, v, SAMPLE_ROWS, &sizes);
+	for (unsigned k = WS_ENCODING_VARINT; k <= WS_ENCODING_RAW; k++) {
+		size_t plain = sizes.bytes[k], stored;
 
-		if (!size)
-			continue;
-		if (id == WS_ENCODING_RAW && type != WS_TYPE_F64 &&
-		    (size >= sizes.bytes[WS_ENCODING_VARINT] ||
-		     size >= sizes.bytes[WS_ENCODING_DELTA]))
+		if (!can_win(&sizes, k, c->type))
 			continue;
 		e->encoded.len = 0;
-		WS_FORWARD(ws_buf_reserve(&e->encoded, size, err));
-		ws_codec_encode(id, type, v, n, e->encoded.data);
-		e->encoded.len = size;
-		WS_FORWARD(offer(e, id, best, out, err));
-		if (id == WS_ENCODING_CONSTANT)
-			break;
+		WS_FORWARD(ws_buf_reserve(&e->encoded, plain, err));
+		WS_FORWARD(ws_buf_reserve(&e->frame, plain, err));
+		ws_codec_encode(k, c->type, v, SAMPLE_ROWS, e->encoded.data);
+		WS_FORWARD(ws_zframe_encode(e->z, e->encoded.data, plain, e->frame.data, plain,
+		                            &stored, err));
+		stored = stored ? stored : plain;
+		if (stored < *size) {
+			*size = stored;
+			*id = k;
+		}
 	}
+	*size = (size_t)((uint64_t)*size * c->rows->rows / SAMPLE_ROWS);
 	return WS_OK;
 }
 
-/* Append the data of column c to out and fill its directory entry. */
-static enum ws_status encode_column(struct ws_block_encoder *e, const struct ws_row_buf *rows,
-                                    unsigned c, struct ws_dir_entry *entry, struct ws_buf *out,
+/* Offer the encodings that need nothing but the column, by a sample where rows are many. */
+static enum ws_status offer_plain_ones(struct ws_block_encoder *e, const struct column *c,
+                                       struct ws_err *err)
+{
+	const uint32_t n = c->rows->rows;
+	struct ws_encoded_sizes sizes;
+	enum ws_encoding chosen = WS_ENCODING_RAW;
+	size_t estimate;
+
+	if (n >= MIN_SAMPLED_ROWS) {
+		WS_FORWARD(choose_by_sample(e, c, &chosen, &estimate, err));
+		if (estimate >= c->best->stored_size)
+			return WS_OK;
+	}
+	ws_codec_measure(c->type, c->v, n, &sizes);
+	for (unsigned id = WS_ENCODING_VARINT; id <= WS_ENCODING_RAW; id++)
+		if (can_win(&sizes, id, c->type) && (n < MIN_SAMPLED_ROWS || id == chosen))
+			WS_FORWARD(offer_plain(e, c, id, sizes.bytes[id], err));
+	return WS_OK;
+}
+
+static int all_equal(const uint64_t *v, uint32_t n)
+{
+	return memcmp(v, v + 1, (n - 1) * sizeof(*v)) == 0;
+}
+
+static unsigned column_id(const struct column *c, unsigned position)
+{
+	return c->rows->def->columns[position].id;
+}
+
+/* The lane of each token, at the token's first row. */
+static const uint64_t *find_lanes(struct ws_block_encoder *e, const struct column *c, int position)
+{
+	const uint64_t *v;
+
+	if (position < 0)
+		return NULL;
+	v = c->rows->columns[position].v;
+	if (c->model->kind != WS_KIND_KERNEL)
+		return v;
+	for (uint32_t k = 0; k < e->tokens.count; k++) {
+		uint64_t config = v[e->tokens.first_row[k]];
+
+		e->lanes[e->tokens.first_row[k]] =
+		        config < e->config_count ? e->config_lanes[config] : 0;
+	}
+	return e->lanes;
+}
+
+static enum ws_status offer_residual(struct ws_block_encoder *e, const struct column *c,
+                                     const struct ws_kind_model_column *m, struct ws_err *err)
+{
+	const int ends = m->predictor == WS_PREDICT_END_BEFORE;
+	const struct ws_residual_how how = {
+	        .predictor = m->predictor,
+	        .context = m->context,
+	        .tokens = &e->tokens,
+	        .durations = ends ? c->rows->columns[c->model->durations].v : NULL,
+	        .lanes = find_lanes(e, c, m->lane),
+	};
+	struct ws_residual_parts parts;
+
+	e->encoded.len = 0;
+	WS_FORWARD(
+	        ws_residual_put(e->residual, &how, c->v, c->rows->rows, &e->encoded, &parts, err));
+	return offer(e, c, WS_ENCODING_RESIDUAL,
+	             ws_parameter(column_id(c, c->carrier),
+	                          ends ? column_id(c, (unsigned)c->model->durations) : 0),
+	             &parts, err);
+}
+
+/* Column of a block that has tokens; *done when no other encoding can be better. */
+static enum ws_status offer_modelled(struct ws_block_encoder *e, const struct column *c, int *done,
+                                     struct ws_err *err)
+{
+	const struct ws_kind_model_column *m = ws_kind_model_column(c->model, c->position);
+	const uint32_t n = c->rows->rows;
+
+	e->encoded.len = 0;
+	*done = 1;
+	if (c->position == c->carrier) {
+		WS_FORWARD(ws_tokens_put(&e->tokens, c->type, c->v, n, &e->encoded, err));
+		return offer(e, c, WS_ENCODING_TOKEN, 0, NULL, err);
+	}
+	if (c->type == WS_TYPE_F64)
+		*done = 0;
+	else if (ws_tokens_determine(&e->tokens, c->v, n)) {
+		WS_FORWARD(ws_tokens_put_values(&e->tokens, c->type, c->v, &e->encoded, err));
+		return offer(e, c, WS_ENCODING_BY_TOKEN, ws_parameter(column_id(c, c->carrier), 0),
+		             NULL, err);
+	}
+	*done = 0;
+	return m ? offer_residual(e, c, m, err) : WS_OK;
+}
+
+static enum ws_status offer_fixed(struct ws_block_encoder *e, const struct column *c,
+                                  struct ws_err *err)
+{
+	int is_carrier = c->model && c->position == c->carrier, done = 0;
+	struct ws_encoded_sizes sizes;
+
+	if (!is_carrier && all_equal(c->v, c->rows->rows)) {
+		ws_codec_measure(c->type, c->v, 1, &sizes);
+		return offer_plain(e, c, WS_ENCODING_CONSTANT, sizes.bytes[WS_ENCODING_CONSTANT],
+		                   err);
+	}
+	if (c->model)
+		WS_FORWARD(offer_modelled(e, c, &done, err));
+	return done ? WS_OK : offer_plain_ones(e, c, err);
+}
+
+/* Append the data of a column to out and fill its directory entry. */
+static enum ws_status encode_column(struct ws_block_encoder *e, const struct column *c,
                                     struct ws_err *err)
 {
-	const struct ws_row_column *column = &rows->columns[c];
+	const struct ws_row_column *column = &c->rows->columns[c->position];
 
-	memset(entry, 0, sizeof(*entry));
-	entry->column = rows->def->columns[c].id;
-	entry->type = rows->def->columns[c].type;
-	entry->stored_size = SIZE_MAX;
-	if (is_blob(rows->def, c)) {
+	memset(c->best, 0, sizeof(*c->best));
+	c->best->column = c->rows->def->columns[c->position].id;
+	c->best->type = (uint8_t)c->type;
+	c->best->stored_size = SIZE_MAX;
+	if (c->type == WS_TYPE_BLOB) {
 		e->encoded.len = 0;
-		WS_FORWARD(ws_codec_encode_blobs(column->v, rows->rows, column->bytes.data,
+		WS_FORWARD(ws_codec_encode_blobs(column->v, c->rows->rows, column->bytes.data,
 		                                 column->bytes.len, &e->encoded, err));
-		WS_FORWARD(offer(e, WS_ENCODING_BYTES, entry, out, err));
+		WS_FORWARD(offer(e, c, WS_ENCODING_BYTES, 0, NULL, err));
 	} else {
-		WS_FORWARD(offer_fixed(e, entry->type, column->v, rows->rows, entry, out, err));
+		WS_FORWARD(offer_fixed(e, c, err));
 	}
-	out->len += entry->stored_size;
+	c->out->len += c->best->stored_size;
 	return WS_OK;
+}
+
+#define MIN_TOKEN_ROWS 128u
+
+/* Find tokens for these rows; the model and the carrier when there are any worth it. */
+static const struct ws_kind_model *find_tokens(struct ws_block_encoder *e,
+                                               const struct ws_row_buf *rows, unsigned *carrier)
+{
+	const struct ws_kind_model *m = ws_kind_model_of(rows->def->id);
+	const uint64_t *columns[WS_MODEL_TUPLE];
+
+	for (unsigned k = 0; m && rows->rows >= MIN_TOKEN_ROWS && k < WS_MODEL_CHOICES; k++) {
+		if (!m->tuple[k].count)
+			break;
+		for (unsigned c = 0; c < m->tuple[k].count; c++)
+			columns[c] = rows->columns[m->tuple[k].position[c]].v;
+		ws_tokens_build(&e->tokens, columns, m->tuple[k].count, rows->rows);
+		if (e->tokens.count) {
+			*carrier = m->tuple[k].position[0];
+			return m;
+		}
+	}
+	return NULL;
+}
+
+static uint32_t count_api_rows(const struct ws_row_buf *rows)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; rows->def->id == WS_KIND_THREAD_EVENT && i < rows->rows; i++)
+		n += rows->columns[WS_COL_thread_event_type].v[i] == WS_THREAD_EVENT_API;
+	return n;
 }
 
 static void set_time_range(struct ws_block_header *h, const struct ws_row_buf *rows)
@@ -226,13 +447,19 @@ enum ws_status ws_block_encode(struct ws_block_encoder *e, const struct ws_row_b
 	const unsigned ncolumns = rows->def->ncolumns;
 	const size_t head = WS_BLOCK_HEADER_BYTES + (size_t)ncolumns * WS_DIR_ENTRY_BYTES;
 
+	struct column column = {.rows = rows, .out = out};
+	struct ws_dir_entry entry;
+
 	out->len = 0;
 	WS_FORWARD(ws_buf_reserve(out, head, err));
 	out->len = head;
+	column.model = find_tokens(e, rows, &column.carrier);
+	column.best = &entry;
 	for (unsigned c = 0; c < ncolumns; c++) {
-		struct ws_dir_entry entry;
-
-		WS_FORWARD(encode_column(e, rows, c, &entry, out, err));
+		column.position = c;
+		column.type = rows->def->columns[c].type;
+		column.v = rows->columns[c].v;
+		WS_FORWARD(encode_column(e, &column, err));
 		ws_dir_entry_put(out->data + WS_BLOCK_HEADER_BYTES + c * WS_DIR_ENTRY_BYTES,
 		                 &entry);
 	}
@@ -242,6 +469,7 @@ enum ws_status ws_block_encode(struct ws_block_encoder *e, const struct ws_row_b
 	header->kind = rows->def->id;
 	header->ncolumns = (uint16_t)ncolumns;
 	header->rows = rows->rows;
+	header->api_rows = count_api_rows(rows);
 	header->body_size = out->len - WS_BLOCK_HEADER_BYTES;
 	header->sequence = sequence;
 	header->body_checksum = ws_checksum(out->data + WS_BLOCK_HEADER_BYTES, header->body_size);

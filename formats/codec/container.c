@@ -18,6 +18,7 @@ void ws_file_header_put(uint8_t out[WS_FILE_HEADER_BYTES], int64_t base_ns)
 	ws_store_u16(out + 8, WS_FORMAT_MAJOR);
 	ws_store_u16(out + 10, WS_FORMAT_MINOR);
 	ws_store_u32(out + 12, WS_FILE_HEADER_BYTES);
+	ws_store_u64(out + 16, WS_FEATURE_THREAD_EVENTS);
 	ws_store_u64(out + 32, (uint64_t)base_ns);
 	ws_store_u64(out + 56, ws_checksum(out, 56));
 }
@@ -51,9 +52,9 @@ enum ws_status ws_file_header_get(const uint8_t *data, size_t size, struct ws_fi
 	WS_FAIL_IF(out->version_major != WS_FORMAT_MAJOR, err, TOO_NEW,
 	           "the file has format %u.%u, this program reads %u.x", out->version_major,
 	           out->version_minor, WS_FORMAT_MAJOR);
-	WS_FAIL_IF(out->required_features, err, TOO_NEW,
+	WS_FAIL_IF(out->required_features & ~WS_KNOWN_FEATURES, err, TOO_NEW,
 	           "the file needs features 0x%" PRIx64 " that this program lacks",
-	           out->required_features);
+	           out->required_features & ~WS_KNOWN_FEATURES);
 	WS_FAIL_IF(ws_load_u32(data + 12) != WS_FILE_HEADER_BYTES, err, TOO_NEW,
 	           "the file header has %u bytes, this program knows one of %u",
 	           ws_load_u32(data + 12), WS_FILE_HEADER_BYTES);
@@ -68,7 +69,7 @@ void ws_block_header_put(uint8_t out[WS_BLOCK_HEADER_BYTES], const struct ws_blo
 	ws_store_u16(out + 4, h->kind);
 	ws_store_u16(out + 6, h->ncolumns);
 	ws_store_u32(out + 8, h->rows);
-	ws_store_u32(out + 12, 0);
+	ws_store_u32(out + 12, h->api_rows);
 	ws_store_u64(out + 16, h->body_size);
 	ws_store_u64(out + 24, (uint64_t)h->time_min_ns);
 	ws_store_u64(out + 32, (uint64_t)h->time_max_ns);
@@ -78,13 +79,16 @@ void ws_block_header_put(uint8_t out[WS_BLOCK_HEADER_BYTES], const struct ws_blo
 }
 
 /* The values of a header whose checksum is right. */
-static enum ws_status check_block_header(const struct ws_block_header *h, uint32_t reserved,
-                                         uint64_t offset, struct ws_err *err)
+static enum ws_status check_block_header(const struct ws_block_header *h, uint64_t offset,
+                                         struct ws_err *err)
 {
 	char label[WS_BLOCK_LABEL_BYTES];
 
 	ws_block_label(label, h->kind, offset);
-	WS_FAIL_IF(reserved, err, CORRUPT, "%s: reserved bytes of its header are not 0", label);
+	WS_FAIL_IF(h->api_rows && h->kind != WS_KIND_THREAD_EVENT, err, CORRUPT,
+	           "%s: reserved bytes of its header are not 0", label);
+	WS_FAIL_IF(h->api_rows > h->rows, err, CORRUPT, "%s: %u of its %u rows are api rows", label,
+	           h->api_rows, h->rows);
 	WS_FAIL_IF(h->ncolumns == 0 || h->ncolumns > WS_MAX_COLUMNS, err, CORRUPT,
 	           "%s: it has %u columns, not 1 to %u", label, h->ncolumns, WS_MAX_COLUMNS);
 	WS_FAIL_IF(h->rows == 0 || h->rows > WS_MAX_BLOCK_ROWS, err, CORRUPT,
@@ -116,12 +120,13 @@ enum ws_status ws_block_header_get(const uint8_t *data, size_t size, uint64_t of
 	out->kind = ws_load_u16(data + 4);
 	out->ncolumns = ws_load_u16(data + 6);
 	out->rows = ws_load_u32(data + 8);
+	out->api_rows = ws_load_u32(data + 12);
 	out->body_size = ws_load_u64(data + 16);
 	out->time_min_ns = (int64_t)ws_load_u64(data + 24);
 	out->time_max_ns = (int64_t)ws_load_u64(data + 32);
 	out->sequence = ws_load_u64(data + 40);
 	out->body_checksum = ws_load_u64(data + 48);
-	return check_block_header(out, ws_load_u32(data + 12), offset, err);
+	return check_block_header(out, offset, err);
 }
 
 void ws_dir_entry_put(uint8_t out[WS_DIR_ENTRY_BYTES], const struct ws_dir_entry *e)
@@ -133,6 +138,7 @@ void ws_dir_entry_put(uint8_t out[WS_DIR_ENTRY_BYTES], const struct ws_dir_entry
 	out[4] = e->compression;
 	ws_store_u64(out + 8, e->encoded_size);
 	ws_store_u64(out + 16, e->stored_size);
+	ws_store_u64(out + 24, e->parameter);
 }
 
 void ws_dir_entry_get(const uint8_t in[WS_DIR_ENTRY_BYTES], struct ws_dir_entry *e)

@@ -12,7 +12,11 @@
 #include "formats/base/status.h"
 
 #define WS_FORMAT_MAJOR 1u
-#define WS_FORMAT_MINOR 0u
+#define WS_FORMAT_MINOR 1u
+
+/* Bits of required_features: blocks of kind thread_event hold api and nvtx rows. */
+#define WS_FEATURE_THREAD_EVENTS ((uint64_t)1 << 0)
+#define WS_KNOWN_FEATURES        WS_FEATURE_THREAD_EVENTS
 
 #define WS_FILE_HEADER_BYTES  64u
 #define WS_BLOCK_HEADER_BYTES 64u
@@ -41,6 +45,7 @@ struct ws_block_header {
 	uint16_t kind;
 	uint16_t ncolumns;
 	uint32_t rows;
+	uint32_t api_rows; /* thread_event: rows that are api rows; else 0 */
 	uint64_t body_size;
 	int64_t time_min_ns, time_max_ns;
 	uint64_t sequence;
@@ -65,8 +70,24 @@ struct ws_dir_entry {
 	uint8_t type, encoding, compression;
 	uint8_t reserved_is_zero;
 	uint64_t encoded_size, stored_size;
-	uint64_t parameter; /* 0 in format 1.0 */
+	uint64_t parameter; /* meaning by encoding */
 };
+
+/* parameter of by_token and residual: column ids, 0 = none */
+static inline unsigned ws_parameter_carrier(uint64_t parameter)
+{
+	return parameter & 0xffff;
+}
+
+static inline unsigned ws_parameter_durations(uint64_t parameter)
+{
+	return parameter >> 16 & 0xffff;
+}
+
+static inline uint64_t ws_parameter(unsigned carrier, unsigned durations)
+{
+	return carrier | (uint64_t)durations << 16;
+}
 
 void ws_dir_entry_put(uint8_t out[WS_DIR_ENTRY_BYTES], const struct ws_dir_entry *e);
 void ws_dir_entry_get(const uint8_t in[WS_DIR_ENTRY_BYTES], struct ws_dir_entry *e);

@@ -3,7 +3,8 @@
 static const char *const encoding_names[WS_ENCODING_END] = {
         [WS_ENCODING_CONSTANT] = "constant", [WS_ENCODING_VARINT] = "varint",
         [WS_ENCODING_DELTA] = "delta",       [WS_ENCODING_BYTES] = "bytes",
-        [WS_ENCODING_RAW] = "raw",
+        [WS_ENCODING_RAW] = "raw",           [WS_ENCODING_TOKEN] = "token",
+        [WS_ENCODING_BY_TOKEN] = "by_token", [WS_ENCODING_RESIDUAL] = "residual",
 };
 
 const char *ws_encoding_name(unsigned encoding)
@@ -19,6 +20,9 @@ int ws_encoding_fits(enum ws_encoding encoding, enum ws_type type)
 		return type != WS_TYPE_BLOB;
 	case WS_ENCODING_VARINT:
 	case WS_ENCODING_DELTA:
+	case WS_ENCODING_TOKEN:
+	case WS_ENCODING_BY_TOKEN:
+	case WS_ENCODING_RESIDUAL:
 		return type != WS_TYPE_BLOB && type != WS_TYPE_F64;
 	case WS_ENCODING_BYTES:
 		return type == WS_TYPE_BLOB;
@@ -28,18 +32,12 @@ int ws_encoding_fits(enum ws_encoding encoding, enum ws_type type)
 	return 0;
 }
 
-/* Are values of this type zigzag-mapped before they become LEB128? */
-static int is_signed(enum ws_type type)
-{
-	return type == WS_TYPE_I64 || type == WS_TYPE_TIME || type == WS_TYPE_DUR;
-}
-
 void ws_codec_measure(enum ws_type type, const uint64_t *v, size_t n,
                       struct ws_encoded_sizes *sizes)
 {
 	size_t varint = 0, delta = 0;
 	uint64_t differs = 0, before = 0;
-	int sign = is_signed(type);
+	int sign = ws_type_is_signed(type);
 
 	for (size_t i = 0; i < n; i++) {
 		varint += ws_varint_size(sign ? ws_zigzag(v[i]) : v[i]);
@@ -61,7 +59,7 @@ void ws_codec_measure(enum ws_type type, const uint64_t *v, size_t n,
 uint8_t *ws_codec_encode(enum ws_encoding encoding, enum ws_type type, const uint64_t *v, size_t n,
                          uint8_t *out)
 {
-	int sign = is_signed(type);
+	int sign = ws_type_is_signed(type);
 	uint64_t before = 0;
 
 	switch (encoding) {
@@ -81,6 +79,9 @@ uint8_t *ws_codec_encode(enum ws_encoding encoding, enum ws_type type, const uin
 		memcpy(out, v, n * sizeof(*v));
 		return out + n * sizeof(*v);
 	case WS_ENCODING_BYTES:
+	case WS_ENCODING_TOKEN:
+	case WS_ENCODING_BY_TOKEN:
+	case WS_ENCODING_RESIDUAL:
 	case WS_ENCODING_END:
 		break;
 	}
@@ -173,7 +174,7 @@ enum ws_status ws_codec_decode(enum ws_encoding encoding, enum ws_type type, con
 
 	if (encoding == WS_ENCODING_DELTA)
 		undo_delta(v, n);
-	else if (is_signed(type))
+	else if (ws_type_is_signed(type))
 		unzigzag_all(v, encoding == WS_ENCODING_CONSTANT ? 1 : n);
 	if (encoding == WS_ENCODING_CONSTANT)
 		for (size_t i = 1; i < n; i++)

@@ -1,7 +1,7 @@
 /*
- * Column encodings 1 to 5 of docs/trace-format.md, without compression. A
- * value of a fixed type travels as uint64_t: I64, TIME and DUR as two's
- * complement, F64 as its bits.
+ * Column encodings of docs/trace-format.md, and those that need nothing but
+ * their column (1 to 5): tokens.h and residual.h have the others. A value of a fixed type travels
+ * as uint64_t: I64, TIME and DUR as two's complement, F64 as its bits.
  */
 #ifndef WS_FORMATS_CODEC_ENCODINGS_H
 #define WS_FORMATS_CODEC_ENCODINGS_H
@@ -19,11 +19,20 @@ enum ws_encoding {
 	WS_ENCODING_DELTA = 3,
 	WS_ENCODING_BYTES = 4,
 	WS_ENCODING_RAW = 5,
+	WS_ENCODING_TOKEN = 6,
+	WS_ENCODING_BY_TOKEN = 7,
+	WS_ENCODING_RESIDUAL = 8,
 	WS_ENCODING_END,
 };
 
 /* "varint" for WS_ENCODING_VARINT; NULL for an encoding this program does not know. */
 const char *ws_encoding_name(unsigned encoding);
+
+/* Are values of this type zigzag-mapped before they become LEB128? */
+static inline int ws_type_is_signed(enum ws_type type)
+{
+	return type == WS_TYPE_I64 || type == WS_TYPE_TIME || type == WS_TYPE_DUR;
+}
 
 /* May a column of this type have this encoding? Both known. */
 int ws_encoding_fits(enum ws_encoding encoding, enum ws_type type);

@@ -57,19 +57,48 @@ void ws_zframe_encoder_free(struct ws_zframe_encoder *z)
 	free(z);
 }
 
+/* Compress up to size and end the block there, the frame too when it is the last. 0: no room. */
+static int encode_part(struct ws_zframe_encoder *z, ZSTD_inBuffer *in, ZSTD_outBuffer *out,
+                       int is_last, size_t *rc)
+{
+	*rc = ZSTD_compressStream2(z->ctx, out, in, is_last ? ZSTD_e_end : ZSTD_e_flush);
+	return *rc == 0 && in->pos == in->size;
+}
+
+enum ws_status ws_zframe_encode_parts(struct ws_zframe_encoder *z, const void *src, size_t size,
+                                      const size_t *ends, unsigned nends, void *dst, size_t limit,
+                                      size_t *stored, struct ws_err *err)
+{
+	ZSTD_outBuffer out = {dst, limit, 0};
+	ZSTD_inBuffer in = {src, 0, 0};
+	size_t rc = 0;
+	int fits = 1;
+
+	*stored = 0;
+	ZSTD_CCtx_reset(z->ctx, ZSTD_reset_session_only);
+	ZSTD_CCtx_setPledgedSrcSize(z->ctx, size);
+	/* noise repeats by chance: such matches take more bits than they save */
+	WS_FORWARD(set_parameter(z, ZSTD_c_minMatch, nends ? 7 : 0, err));
+	WS_FORWARD(set_parameter(z, ZSTD_c_hashLog, nends ? 6 : 0, err));
+	for (unsigned i = 0; fits && i < nends && ends[i] < size; i++) {
+		in.size = ends[i];
+		fits = encode_part(z, &in, &out, 0, &rc);
+	}
+	in.size = size;
+	fits = fits && encode_part(z, &in, &out, 1, &rc);
+	WS_FAIL_IF(ZSTD_isError(rc), err, NO_MEMORY, "zstd cannot compress %zu bytes: %s", size,
+	           ZSTD_getErrorName(rc));
+	if (fits)
+		*stored = out.pos;
+	else
+		ZSTD_CCtx_reset(z->ctx, ZSTD_reset_session_only);
+	return WS_OK;
+}
+
 enum ws_status ws_zframe_encode(struct ws_zframe_encoder *z, const void *src, size_t size,
                                 void *dst, size_t limit, size_t *stored, struct ws_err *err)
 {
-	size_t rc = ZSTD_compress2(z->ctx, dst, limit, src, size);
-
-	*stored = 0;
-	if (ZSTD_isError(rc)) {
-		WS_FAIL_IF(ZSTD_getErrorCode(rc) != ZSTD_error_dstSize_tooSmall, err, NO_MEMORY,
-		           "zstd cannot compress %zu bytes: %s", size, ZSTD_getErrorName(rc));
-		return WS_OK;
-	}
-	*stored = rc;
-	return WS_OK;
+	return ws_zframe_encode_parts(z, src, size, NULL, 0, dst, limit, stored, err);
 }
 
 enum ws_status ws_zframe_decoder_new(struct ws_zframe_decoder **out, struct ws_err *err)

@@ -23,6 +23,13 @@ void ws_zframe_encoder_free(struct ws_zframe_encoder *z); /* NULL is legal */
  */
 enum ws_status ws_zframe_encode(struct ws_zframe_encoder *z, const void *src, size_t size,
                                 void *dst, size_t limit, size_t *stored, struct ws_err *err);
+/*
+ * The same, and a zstd block begins at each of the nends ascending offsets, so
+ * that bytes of another nature get tables of their own.
+ */
+enum ws_status ws_zframe_encode_parts(struct ws_zframe_encoder *z, const void *src, size_t size,
+                                      const size_t *ends, unsigned nends, void *dst, size_t limit,
+                                      size_t *stored, struct ws_err *err);
 
 enum ws_status ws_zframe_decoder_new(struct ws_zframe_decoder **out, struct ws_err *err);
 void ws_zframe_decoder_free(struct ws_zframe_decoder *z); /* NULL is legal */

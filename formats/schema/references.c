@@ -49,6 +49,8 @@ const struct ws_ref_column ws_ref_columns[] = {
         REF(FLOW, flow, to_thread, THREAD),
         REF(GPU_RANGE, gpu_range, device, DEVICE),
         REF(CONTEXT, context, device, DEVICE),
+        REF(THREAD_EVENT, thread_event, thread, THREAD),
+        OPT(THREAD_EVENT, thread_event, payload, PAYLOAD),
 };
 const size_t ws_ref_columns_count = sizeof(ws_ref_columns) / sizeof(*ws_ref_columns);
 

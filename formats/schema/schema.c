@@ -12,6 +12,10 @@ WS_KIND_LIST(K)
 #undef K
 #undef C
 
+/* A row is its columns one behind the other, 8 bytes each, 16 of a BLOB. */
+_Static_assert(sizeof(uint64_t) == 8 && sizeof(double) == 8 && sizeof(struct ws_bytes) == 16,
+               "rows have no padding");
+
 /* The position of the first TIME column: the list of TIME positions, then -1; take its first. */
 #define TIME_POSITION_U64(position)
 #define TIME_POSITION_I64(position)
@@ -54,6 +58,11 @@ const struct ws_kind_def *ws_schema_kind_by_name(const char *name)
 		if (kinds[id].name && strcmp(kinds[id].name, name) == 0)
 			return &kinds[id];
 	return NULL;
+}
+
+int ws_kind_is_made(unsigned id)
+{
+	return id == WS_KIND_SCHEMA || id == WS_KIND_INDEX || id == WS_KIND_THREAD_EVENT;
 }
 
 int ws_schema_column(const struct ws_kind_def *def, unsigned column_id)

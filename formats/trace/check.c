@@ -34,8 +34,8 @@ struct check {
 	enum ws_finding_level absence;
 
 	/* memory for one column, kept from block to block */
-	struct ws_zframe_decoder *z;
-	struct ws_buf scratch, blob_bytes;
+	struct ws_block_decoder decoder;
+	struct ws_buf blob_bytes;
 	uint64_t *v;
 	struct ws_bytes *b;
 
@@ -158,6 +158,21 @@ static void check_time_range(struct check *c, const struct ws_block_view *view)
 		     view->header.time_min_ns, view->header.time_max_ns, least, greatest);
 }
 
+/* The types of thread_event rows against what the header says of them. */
+static void check_api_rows(struct check *c, const struct ws_block_view *view)
+{
+	char label[WS_BLOCK_LABEL_BYTES];
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < view->header.rows; i++)
+		n += c->v[i] == WS_THREAD_EVENT_API;
+	if (n != view->header.api_rows)
+		FIND(c, WS_FINDING_DAMAGE, view->offset,
+		     "%s: %u rows are api rows, its header says %u",
+		     ws_block_label(label, view->header.kind, view->offset), n,
+		     view->header.api_rows);
+}
+
 /* What the values of a column mean to the rest of the file. */
 static enum ws_status check_values(struct check *c, const struct ws_block_view *view, int position,
                                    struct ws_err *err)
@@ -167,6 +182,8 @@ static enum ws_status check_values(struct check *c, const struct ws_block_view *
 
 	if (position == view->def->time_column)
 		check_time_range(c, view);
+	if (view->header.kind == WS_KIND_THREAD_EVENT && position == WS_COL_thread_event_type)
+		check_api_rows(c, view);
 	if (ids)
 		WS_FORWARD(check_ids(c, view, ids, err));
 	if (ws_ref_column_at(view->def, (unsigned)position, &ref))
@@ -179,7 +196,7 @@ static enum ws_status decode_blobs(struct check *c, const struct ws_block_view *
 {
 	c->blob_bytes.len = 0;
 	WS_FORWARD(ws_buf_reserve(&c->blob_bytes, view->columns[i].entry.encoded_size, err));
-	return ws_block_column_decode_blobs(view, i, c->z, c->blob_bytes.data, c->b, err);
+	return ws_block_column_decode_blobs(view, i, &c->decoder, c->blob_bytes.data, c->b, err);
 }
 
 /* *whole becomes 0 when the column is damaged. */
@@ -193,7 +210,7 @@ static enum ws_status check_column(struct check *c, const struct ws_block_view *
 	if (status == WS_OK && column->entry.type == WS_TYPE_BLOB)
 		status = decode_blobs(c, view, i, &cause);
 	else if (status == WS_OK)
-		status = ws_block_column_decode(view, i, c->z, &c->scratch, c->v, &cause);
+		status = ws_block_column_decode(view, i, &c->decoder, c->v, &cause);
 
 	if (status == WS_NO_MEMORY)
 		return WS_FAIL(err, NO_MEMORY, "%s", cause.text);
@@ -381,7 +398,7 @@ static enum ws_status check_all(struct check *c, struct ws_err *err)
 	c->v = malloc(WS_MAX_BLOCK_ROWS * sizeof(*c->v));
 	c->b = malloc(WS_MAX_BLOCK_ROWS * sizeof(*c->b));
 	WS_FAIL_IF(!c->v || !c->b, err, NO_MEMORY, "out of memory for a column");
-	WS_FORWARD(ws_zframe_decoder_new(&c->z, err));
+	WS_FORWARD(ws_block_decoder_init(&c->decoder, err));
 	WS_FORWARD(find_repair(c, err));
 
 	check_first_block(c);
@@ -426,8 +443,7 @@ enum ws_status ws_trace_check_mem(const void *data, size_t size, ws_finding_fn f
 
 	for (unsigned kind = 0; kind < WS_KIND_END; kind++)
 		ws_map_free(&c.defined[kind].others);
-	ws_zframe_decoder_free(c.z);
-	ws_buf_free(&c.scratch);
+	ws_block_decoder_free(&c.decoder);
 	ws_buf_free(&c.blob_bytes);
 	free(c.v);
 	free(c.b);

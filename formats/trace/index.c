@@ -100,7 +100,7 @@ static enum ws_status compare_all(struct verify *v, const struct ws_trace_reader
 			WRONG(v, info->offset, "a block that is no index stands behind the index");
 			continue;
 		}
-		status = ws_trace_reader_decode(r, i, &block, &cause);
+		status = ws_trace_reader_decode_stored(r, i, &block, &cause);
 		if (status == WS_NO_MEMORY)
 			return WS_FAIL(err, NO_MEMORY, "%s", cause.text);
 		if (status != WS_OK) {

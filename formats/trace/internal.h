@@ -23,6 +23,10 @@ const struct ws_walk *ws_trace_reader_walk(const struct ws_trace_reader *r);
 enum ws_status ws_trace_reader_view(const struct ws_trace_reader *r, size_t i,
                                     struct ws_block_view *view, struct ws_err *err);
 
+/* Decode block i of the walk as it is stored: thread_event blocks, too. As ws_trace_reader_decode. */
+enum ws_status ws_trace_reader_decode_stored(const struct ws_trace_reader *r, size_t i,
+                                             struct ws_block *out, struct ws_err *err);
+
 /*
  * Compare index and trailer with the blocks found. fn (may be NULL) hears of
  * each difference, as DAMAGE. *right is 1 when both are present and right;

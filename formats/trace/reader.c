@@ -6,6 +6,7 @@
 #include "formats/base/checksum.h"
 #include "formats/trace/internal.h"
 #include "formats/trace/map.h"
+#include "formats/trace/thread_events.h"
 #include "formats/trace/walk.h"
 
 struct schema_name {
@@ -13,17 +14,20 @@ struct schema_name {
 	const char *kind_name, *column_name, *unit; /* in ws_trace_reader.names */
 };
 
-/* Memory for decoding, kept from block to block: why a reader is for one thread at a time. */
-struct decoder {
-	struct ws_zframe_decoder *z;
-	struct ws_buf scratch;
+/* Rows of one kind in a stored block. */
+struct part {
+	struct ws_block_info info;
+	size_t stored; /* index in walk.blocks */
 };
 
 struct ws_trace_reader {
 	struct ws_trace_map map; /* when opened by path */
 	struct ws_walk walk;
+	struct part *parts;
+	size_t nparts;
+	struct ws_thread_rows *thread_rows; /* made when a thread_event block is read */
 	struct ws_trace_summary summary;
-	struct decoder *decoder;
+	struct ws_block_decoder *decoder; /* why a reader is for one thread at a time */
 	struct schema_name *schema;
 	size_t nschema;
 	char *names;
@@ -100,16 +104,15 @@ static enum ws_status decode_column(const struct ws_trace_reader *r,
 	out->present = 1;
 	if (e->type != WS_TYPE_BLOB) {
 		out->v = arena_take(a, view->header.rows * sizeof(*out->v));
-		return ws_block_column_decode(view, i, r->decoder->z, &r->decoder->scratch, out->v,
-		                              err);
+		return ws_block_column_decode(view, i, r->decoder, out->v, err);
 	}
 	out->b = arena_take(a, view->header.rows * sizeof(*out->b));
 	bytes = arena_take(a, (size_t)e->encoded_size);
-	return ws_block_column_decode_blobs(view, i, r->decoder->z, bytes, out->b, err);
+	return ws_block_column_decode_blobs(view, i, r->decoder, bytes, out->b, err);
 }
 
-enum ws_status ws_trace_reader_decode(const struct ws_trace_reader *r, size_t i,
-                                      struct ws_block *out, struct ws_err *err)
+enum ws_status ws_trace_reader_decode_stored(const struct ws_trace_reader *r, size_t i,
+                                             struct ws_block *out, struct ws_err *err)
 {
 	uint8_t readable[WS_MAX_COLUMNS];
 	struct ws_block_view view;
@@ -142,6 +145,65 @@ enum ws_status ws_trace_reader_decode(const struct ws_trace_reader *r, size_t i,
 	return status;
 }
 
+/* Fill out with the rows of a kind in a thread_event block; it has room for them. */
+static enum ws_status decode_part(const struct ws_trace_reader *r, const struct ws_block_view *view,
+                                  struct arena *a, struct ws_block *out, struct ws_err *err)
+{
+	const struct ws_kind_def *def = ws_schema_kind(out->info.kind);
+
+	WS_FORWARD(ws_thread_rows_find(r->thread_rows, view, r->decoder, out->info.kind, err));
+	for (unsigned p = 0; p < def->ncolumns; p++) {
+		int source = ws_thread_rows_source(view, out->info.kind, p), present;
+		struct ws_column *column = &out->columns[out->ncolumns];
+
+		if (source < 0)
+			continue;
+		out->ncolumns++;
+		*column = (struct ws_column){
+		        .id = def->columns[p].id,
+		        .type = def->columns[p].type,
+		        .encoding = view->columns[source].entry.encoding,
+		        .stored_bytes = view->columns[source].entry.stored_size,
+		        .v = arena_take(a, out->info.rows * sizeof(*column->v)),
+		};
+		WS_FORWARD(ws_thread_rows_decode(r->thread_rows, view, r->decoder, out->info.kind,
+		                                 p, column->v, &present, err));
+		column->present = 1;
+	}
+	return WS_OK;
+}
+
+static int holds_two_kinds(const struct ws_block_info *info)
+{
+	return info->kind == WS_KIND_THREAD_EVENT;
+}
+
+enum ws_status ws_trace_reader_decode(const struct ws_trace_reader *r, size_t i,
+                                      struct ws_block *out, struct ws_err *err)
+{
+	const struct part *part = &r->parts[i];
+	const struct ws_kind_def *def = ws_schema_kind(part->info.kind);
+	struct ws_block_view view;
+	struct arena a = {0};
+	enum ws_status status;
+
+	if (!holds_two_kinds(&r->walk.blocks[part->stored]))
+		return ws_trace_reader_decode_stored(r, part->stored, out, err);
+	memset(out, 0, sizeof(*out));
+	WS_FORWARD(ws_trace_reader_view(r, part->stored, &view, err));
+	a.size = def->ncolumns *
+	         (rounded(sizeof(*out->columns)) + rounded(part->info.rows * sizeof(uint64_t)));
+	a.base = malloc(a.size);
+	WS_FAIL_IF(!a.base, err, NO_MEMORY, "out of memory for a block of %zu bytes", a.size);
+	out->info = part->info;
+	out->arena = a.base;
+	out->columns = arena_take(&a, def->ncolumns * sizeof(*out->columns));
+	status = decode_part(r, &view, &a, out, err);
+	if (status != WS_OK)
+		ws_block_release(out);
+	return status;
+}
+
 void ws_block_release(struct ws_block *block)
 {
 	free(block->arena);
@@ -150,67 +212,92 @@ void ws_block_release(struct ws_block *block)
 
 /* --- loading all rows of a kind --- */
 
+/* The block's column with the values of a kind's column, or -1. */
+static int find_source(const struct ws_block_view *view, const struct ws_kind_def *def,
+                       unsigned position)
+{
+	if (view->def != def)
+		return ws_thread_rows_source(view, def->id, position);
+	for (unsigned c = 0; c < view->header.ncolumns; c++)
+		if (view->columns[c].position == (int)position)
+			return (int)c;
+	return -1;
+}
+
 /* Add up rows, memory and stored bytes of the blocks of a kind; columns get present. */
 static enum ws_status plan_load(const struct ws_trace_reader *r, struct ws_table_data *t,
                                 struct ws_column *columns, uint64_t blob_bytes[WS_MAX_COLUMNS],
                                 struct ws_err *err)
 {
-	for (size_t i = 0; i < r->walk.nblocks; i++) {
+	for (size_t i = 0; i < r->nparts; i++) {
 		struct ws_block_view view;
 
-		if (r->walk.blocks[i].kind != t->def->id)
+		if (r->parts[i].info.kind != t->def->id)
 			continue;
-		WS_FORWARD(ws_trace_reader_view(r, i, &view, err));
-		t->rows += view.header.rows;
-		for (unsigned c = 0; c < view.header.ncolumns; c++) {
-			int position = view.columns[c].position;
-			struct ws_column *column = &columns[position < 0 ? 0 : position];
+		WS_FORWARD(ws_trace_reader_view(r, r->parts[i].stored, &view, err));
+		t->rows += r->parts[i].info.rows;
+		for (unsigned p = 0; p < t->def->ncolumns; p++) {
+			int c = find_source(&view, t->def, p);
 
-			if (position < 0)
+			if (c < 0)
 				continue;
-			WS_FORWARD(ws_block_column_check(&view, c, err));
-			column->encoding = view.columns[c].entry.encoding;
-			column->stored_bytes += view.columns[c].entry.stored_size;
-			column->present = 1;
-			if (column->type == WS_TYPE_BLOB)
-				blob_bytes[position] += rounded(view.columns[c].entry.encoded_size);
+			WS_FORWARD(ws_block_column_check(&view, (unsigned)c, err));
+			columns[p].encoding = view.columns[c].entry.encoding;
+			columns[p].stored_bytes += view.columns[c].entry.stored_size;
+			columns[p].present = 1;
+			if (columns[p].type == WS_TYPE_BLOB)
+				blob_bytes[p] += rounded(view.columns[c].entry.encoded_size);
 		}
 	}
 	return WS_OK;
 }
 
-/* Rows of one block to their place; columns it lacks give 0. */
-static enum ws_status load_block(const struct ws_trace_reader *r, size_t i, uint64_t row,
-                                 struct ws_column *columns, uint8_t *blob_pos[WS_MAX_COLUMNS],
-                                 struct ws_err *err)
+/* A column of one part to its place. */
+static enum ws_status load_column(const struct ws_trace_reader *r, const struct ws_block_view *view,
+                                  unsigned c, uint64_t row, struct ws_column *column,
+                                  uint8_t **blob_pos, struct ws_err *err)
 {
-	uint8_t loaded[WS_MAX_COLUMNS] = {0};
-	struct decoder *d = r->decoder;
+	if (column->type != WS_TYPE_BLOB)
+		return ws_block_column_decode(view, c, r->decoder, column->v + row, err);
+	WS_FORWARD(ws_block_column_decode_blobs(view, c, r->decoder, *blob_pos, column->b + row,
+	                                        err));
+	*blob_pos += rounded(view->columns[c].entry.encoded_size);
+	return WS_OK;
+}
+
+static void clear_rows(struct ws_column *column, uint64_t row, uint32_t n)
+{
+	if (column->type == WS_TYPE_BLOB)
+		memset(column->b + row, 0, n * sizeof(*column->b));
+	else
+		memset(column->v + row, 0, n * sizeof(*column->v));
+}
+
+/* Rows of one part to their place; columns it lacks give 0. */
+static enum ws_status load_part(const struct ws_trace_reader *r, const struct part *part,
+                                const struct ws_kind_def *def, uint64_t row,
+                                struct ws_column *columns, uint8_t *blob_pos[WS_MAX_COLUMNS],
+                                struct ws_err *err)
+{
 	struct ws_block_view view;
+	int present;
 
-	WS_FORWARD(ws_trace_reader_view(r, i, &view, err));
-	for (unsigned c = 0; c < view.header.ncolumns; c++) {
-		int p = view.columns[c].position;
+	WS_FORWARD(ws_trace_reader_view(r, part->stored, &view, err));
+	if (view.def != def)
+		WS_FORWARD(ws_thread_rows_find(r->thread_rows, &view, r->decoder, def->id, err));
+	for (unsigned p = 0; p < def->ncolumns; p++) {
+		int c = find_source(&view, def, p);
 
-		if (p < 0)
+		if (c < 0 && columns[p].present)
+			clear_rows(&columns[p], row, part->info.rows);
+		if (c < 0)
 			continue;
-		loaded[p] = 1;
-		if (columns[p].type != WS_TYPE_BLOB) {
-			WS_FORWARD(ws_block_column_decode(&view, c, d->z, &d->scratch,
-			                                  columns[p].v + row, err));
-			continue;
-		}
-		WS_FORWARD(ws_block_column_decode_blobs(&view, c, d->z, blob_pos[p],
-		                                        columns[p].b + row, err));
-		blob_pos[p] += rounded(view.columns[c].entry.encoded_size);
-	}
-	for (unsigned p = 0; p < view.def->ncolumns; p++) {
-		if (loaded[p] || !columns[p].present)
-			continue;
-		if (columns[p].type == WS_TYPE_BLOB)
-			memset(columns[p].b + row, 0, view.header.rows * sizeof(*columns[p].b));
+		if (view.def != def)
+			WS_FORWARD(ws_thread_rows_decode(r->thread_rows, &view, r->decoder, def->id,
+			                                 p, columns[p].v + row, &present, err));
 		else
-			memset(columns[p].v + row, 0, view.header.rows * sizeof(*columns[p].v));
+			WS_FORWARD(load_column(r, &view, (unsigned)c, row, &columns[p],
+			                       &blob_pos[p], err));
 	}
 	return WS_OK;
 }
@@ -266,11 +353,11 @@ enum ws_status ws_trace_reader_load(const struct ws_trace_reader *r, enum ws_kin
 	status = plan_load(r, out, columns, blob_bytes, err);
 	if (status == WS_OK)
 		status = allocate_table(out, columns, blob_bytes, blob_pos, err);
-	for (size_t i = 0; status == WS_OK && i < r->walk.nblocks; i++) {
-		if (r->walk.blocks[i].kind != kind)
+	for (size_t i = 0; status == WS_OK && i < r->nparts; i++) {
+		if (r->parts[i].info.kind != kind)
 			continue;
-		status = load_block(r, i, row, out->columns, blob_pos, err);
-		row += r->walk.blocks[i].rows;
+		status = load_part(r, &r->parts[i], out->def, row, out->columns, blob_pos, err);
+		row += r->parts[i].info.rows;
 	}
 	if (status != WS_OK)
 		ws_table_data_release(out);
@@ -391,6 +478,48 @@ static void summarize(struct ws_trace_reader *r, const struct ws_file_header *h)
 		s->unknown_blocks += !ws_schema_kind(r->walk.blocks[i].kind);
 }
 
+static void add_part(struct ws_trace_reader *r, size_t stored, unsigned kind, uint32_t rows)
+{
+	const struct ws_block_info *block = &r->walk.blocks[stored];
+	struct part *part = &r->parts[r->nparts];
+
+	if (!rows)
+		return;
+	*part = (struct part){*block, stored};
+	part->info.kind = (uint16_t)kind;
+	part->info.rows = rows;
+	part->info.ncolumns = holds_two_kinds(block) ? ws_schema_kind(kind)->ncolumns
+	                                             : block->ncolumns;
+	part->info.size = block->size * rows / block->rows;
+	r->nparts++;
+}
+
+/* The rows of one kind in each stored block. */
+static enum ws_status find_parts(struct ws_trace_reader *r, struct ws_err *err)
+{
+	const struct ws_walk *w = &r->walk;
+	int two_kinds = 0;
+
+	r->parts = malloc((2 * w->nblocks + 1) * sizeof(*r->parts));
+	WS_FAIL_IF(!r->parts, err, NO_MEMORY, "out of memory for a trace reader");
+	for (size_t i = 0; i < w->nblocks; i++) {
+		const struct ws_block_info *block = &w->blocks[i];
+		struct ws_block_header header;
+
+		if (!holds_two_kinds(block)) {
+			add_part(r, i, block->kind, block->rows);
+			continue;
+		}
+		two_kinds = 1;
+		ws_walk_block_header(w, i, &header);
+		add_part(r, i, WS_KIND_API, header.api_rows);
+		add_part(r, i, WS_KIND_NVTX, block->rows - header.api_rows);
+	}
+	r->thread_rows = two_kinds ? calloc(1, sizeof(*r->thread_rows)) : NULL;
+	WS_FAIL_IF(two_kinds && !r->thread_rows, err, NO_MEMORY, "out of memory for a trace reader");
+	return WS_OK;
+}
+
 static enum ws_status open_into(struct ws_trace_reader *r, const void *data, size_t size,
                                 const struct ws_file_header *header, ws_finding_fn fn, void *ctx,
                                 struct ws_err *err)
@@ -398,7 +527,8 @@ static enum ws_status open_into(struct ws_trace_reader *r, const void *data, siz
 	WS_FORWARD(ws_walk_run(&r->walk, data, size, fn, ctx, err));
 	r->decoder = calloc(1, sizeof(*r->decoder));
 	WS_FAIL_IF(!r->decoder, err, NO_MEMORY, "out of memory for a trace reader");
-	WS_FORWARD(ws_zframe_decoder_new(&r->decoder->z, err));
+	WS_FORWARD(ws_block_decoder_init(r->decoder, err));
+	WS_FORWARD(find_parts(r, err));
 	summarize(r, header);
 	WS_FORWARD(load_schema(r, err));
 	return ws_trace_index_verify(r, NULL, NULL, &r->summary.closed, err);
@@ -458,13 +588,13 @@ void ws_trace_reader_free(struct ws_trace_reader *r)
 {
 	if (!r)
 		return;
-	if (r->decoder) {
-		ws_zframe_decoder_free(r->decoder->z);
-		ws_buf_free(&r->decoder->scratch);
-	}
+	if (r->decoder)
+		ws_block_decoder_free(r->decoder);
 	free(r->decoder);
 	ws_walk_free(&r->walk);
 	ws_trace_map_close(&r->map);
+	free(r->parts);
+	free(r->thread_rows);
 	free(r->schema);
 	free(r->names);
 	free(r);
@@ -482,10 +612,10 @@ const struct ws_walk *ws_trace_reader_walk(const struct ws_trace_reader *r)
 
 size_t ws_trace_reader_block_count(const struct ws_trace_reader *r)
 {
-	return r->walk.nblocks;
+	return r->nparts;
 }
 
 const struct ws_block_info *ws_trace_reader_block(const struct ws_trace_reader *r, size_t i)
 {
-	return i < r->walk.nblocks ? &r->walk.blocks[i] : NULL;
+	return i < r->nparts ? &r->parts[i].info : NULL;
 }

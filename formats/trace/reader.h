@@ -39,6 +39,11 @@ struct ws_trace_summary {
 };
 const struct ws_trace_summary *ws_trace_reader_summary(const struct ws_trace_reader *r);
 
+/*
+ * Rows of one kind that lie together. A stored block that holds rows of two
+ * kinds (thread_event) is two of them: offset, sequence and times are those of
+ * the stored block, size is a share of it.
+ */
 struct ws_block_info {
 	uint64_t offset;      /* bytes from the start of the file */
 	uint64_t size;	      /* bytes, header and padding included */
@@ -48,7 +53,7 @@ struct ws_block_info {
 	uint16_t ncolumns;
 	int64_t time_min_ns, time_max_ns;
 };
-/* Whole blocks in file order. */
+/* In file order. */
 size_t ws_trace_reader_block_count(const struct ws_trace_reader *r);
 const struct ws_block_info *ws_trace_reader_block(const struct ws_trace_reader *r, size_t i);
 
@@ -75,7 +80,8 @@ static inline int64_t ws_column_i64(const struct ws_column *c, size_t i)
 	return (int64_t)c->v[i];
 }
 
-/* A decoded block with the columns as the file has them (unknown ones too). */
+/* A decoded block with the columns as the file has them (unknown ones too), or, of a thread_event
+ * block, those of its kind. */
 struct ws_block {
 	struct ws_block_info info;
 	uint16_t ncolumns;

@@ -13,7 +13,7 @@
 struct ws_walk {
 	const uint8_t *data;
 	size_t size;
-	struct ws_block_info *blocks; /* whole ones in file order; owned */
+	struct ws_block_info *blocks; /* whole ones in file order, as they are stored; owned */
 	size_t nblocks, cap;
 	uint64_t damaged; /* stretches that are no whole block */
 	uint64_t skipped_bytes;

@@ -4,12 +4,14 @@
 #include <stdlib.h>
 
 #include "formats/codec/block.h"
+#include "formats/base/checksum.h"
 #include "formats/base/sink.h"
 #include "formats/base/strtab.h"
 #include "formats/trace/internal.h"
 #include "formats/trace/map.h"
 #include "formats/trace/reader.h"
 #include "formats/base/grow.h"
+#include "formats/trace/thread_events.h"
 
 #define DEFAULT_ZSTD_LEVEL 1
 
@@ -24,6 +26,7 @@ struct ws_trace_writer {
 	struct ws_block_encoder encoder;
 	struct ws_buf block; /* being encoded */
 	struct ws_row_buf pending[WS_KIND_END];
+	uint8_t addable[WS_KIND_END]; /* kinds whose rows callers add */
 	uint64_t rows[WS_KIND_END];
 	uint64_t rows_lost;
 	uint64_t sequence;
@@ -31,6 +34,9 @@ struct ws_trace_writer {
 	size_t nblocks, blocks_cap;
 	struct ws_strtab strings, payloads, configs;
 	struct ws_buf key; /* of a payload: schema, bytes */
+	struct ws_thread_places *places;
+	uint64_t *config_lanes; /* by launch_config id: what encoder.config_lanes is */
+	uint64_t config_lanes_cap;
 	enum state state;
 	struct ws_err failure;
 };
@@ -87,6 +93,31 @@ static enum ws_status write_block(struct ws_trace_writer *w, unsigned kind, stru
 	return note_block(w, &row, err);
 }
 
+static int is_thread_event(unsigned kind)
+{
+	return kind == WS_KIND_API || kind == WS_KIND_NVTX;
+}
+
+/* The pending api and nvtx rows as one block, where that is worth it; otherwise as one each. */
+static enum ws_status write_thread_events(struct ws_trace_writer *w, struct ws_err *err)
+{
+	struct ws_row_buf *api = &w->pending[WS_KIND_API], *nvtx = &w->pending[WS_KIND_NVTX];
+	struct ws_row_buf *both = &w->pending[WS_KIND_THREAD_EVENT];
+
+	if (api->rows < WS_THREAD_EVENTS_MIN_ROWS || nvtx->rows < WS_THREAD_EVENTS_MIN_ROWS) {
+		if (api->rows)
+			WS_FORWARD(write_block(w, WS_KIND_API, err));
+		return nvtx->rows ? write_block(w, WS_KIND_NVTX, err) : WS_OK;
+	}
+	if (!w->places)
+		w->places = malloc(sizeof(*w->places));
+	WS_FAIL_IF(!w->places, err, NO_MEMORY, "out of memory for merging rows");
+	WS_FORWARD(ws_thread_events_merge(w->places, api, nvtx, both, err));
+	ws_row_buf_clear(api);
+	ws_row_buf_clear(nvtx);
+	return write_block(w, WS_KIND_THREAD_EVENT, err);
+}
+
 /*
  * Write the pending rows of a kind, and before them those of all dictionaries
  * that it may refer to: data refers to any, a dictionary to those of lower id.
@@ -100,12 +131,65 @@ static enum ws_status write_kind(struct ws_trace_writer *w, unsigned kind, struc
 		if (w->pending[k].rows && w->pending[k].def->is_dict &&
 		    write_block(w, k, &cause) != WS_OK)
 			return fail_for_good(w, &cause, err);
-	if (w->pending[kind].rows && write_block(w, kind, &cause) != WS_OK)
+	if (!w->pending[kind].rows)
+		return WS_OK;
+	if ((is_thread_event(kind) ? write_thread_events(w, &cause)
+	                           : write_block(w, kind, &cause)) != WS_OK)
 		return fail_for_good(w, &cause, err);
 	return WS_OK;
 }
 
+/* Are the pending rows of a kind enough for a block? Those of api and nvtx share one. */
+static int is_full(const struct ws_trace_writer *w, unsigned kind)
+{
+	uint64_t rows = w->pending[kind].rows;
+
+	if (is_thread_event(kind))
+		rows = (uint64_t)w->pending[WS_KIND_API].rows + w->pending[WS_KIND_NVTX].rows;
+	return rows >= WS_MAX_BLOCK_ROWS || ws_row_buf_is_full(&w->pending[kind]);
+}
+
+/* Remember on which stream a launch configuration runs: kernels of one follow each other. */
+static enum ws_status note_config(struct ws_trace_writer *w,
+                                  const struct ws_row_launch_config *config, struct ws_err *err)
+{
+	const uint64_t stream[] = {config->pid, config->device, config->context, config->stream};
+	uint64_t id = config->id;
+
+	/* ids are counted; whoever leaves gaps gets one lane for what lies behind them */
+	if (id > (w->encoder.config_count ? w->encoder.config_count : 1))
+		return WS_OK;
+	if (id >= w->config_lanes_cap) {
+		uint64_t cap = w->config_lanes_cap ? w->config_lanes_cap * 2 : 64;
+		uint64_t *lanes = realloc(w->config_lanes, cap * sizeof(*lanes));
+
+		WS_FAIL_IF(!lanes, err, NO_MEMORY, "out of memory for launch configurations");
+		w->config_lanes = lanes;
+		w->encoder.config_lanes = lanes;
+		w->config_lanes_cap = cap;
+	}
+	if (!w->encoder.config_count)
+		w->config_lanes[w->encoder.config_count++] = 0; /* there is no id 0 */
+	w->config_lanes[id] = ws_checksum(stream, sizeof(stream));
+	if (id == w->encoder.config_count)
+		w->encoder.config_count++;
+	return WS_OK;
+}
+
 /* --- rows --- */
+
+/* A row that could not be added: it is lost, or, where the caller is to blame, was never there. */
+static enum ws_status add_failed(struct ws_trace_writer *w, const struct ws_err *cause,
+                                 struct ws_err *err)
+{
+	if (cause->status == WS_NO_MEMORY) {
+		w->rows_lost++;
+		return fail_for_good(w, cause, err);
+	}
+	if (err)
+		*err = *cause;
+	return cause->status;
+}
 
 enum ws_status ws_trace_writer_add(struct ws_trace_writer *w, enum ws_kind kind, const void *row,
                                    struct ws_err *err)
@@ -113,25 +197,19 @@ enum ws_status ws_trace_writer_add(struct ws_trace_writer *w, enum ws_kind kind,
 	enum ws_status status;
 	struct ws_err cause;
 
-	WS_FAIL_IF(!ws_schema_kind(kind) || kind == WS_KIND_SCHEMA || kind == WS_KIND_INDEX, err,
-	           BUG, "rows of kind %u cannot be added", (unsigned)kind);
-	status = check_open(w, err);
-	if (status != WS_OK) {
+	WS_FAIL_IF((unsigned)kind >= WS_KIND_END || !w->addable[kind], err, BUG,
+	           "rows of kind %u cannot be added", (unsigned)kind);
+	if (w->state != STATE_OPEN) {
 		w->rows_lost++;
-		return status;
+		return check_open(w, err);
 	}
 	status = ws_row_buf_add(&w->pending[kind], row, &cause);
-	if (status == WS_NO_MEMORY) {
-		w->rows_lost++;
-		return fail_for_good(w, &cause, err);
-	}
-	if (status != WS_OK) {
-		if (err)
-			*err = cause;
-		return status;
-	}
+	if (status == WS_OK && kind == WS_KIND_LAUNCH_CONFIG)
+		status = note_config(w, row, &cause);
+	if (status != WS_OK)
+		return add_failed(w, &cause, err);
 	w->rows[kind]++;
-	return ws_row_buf_is_full(&w->pending[kind]) ? write_kind(w, kind, err) : WS_OK;
+	return is_full(w, kind) ? write_kind(w, kind, err) : WS_OK;
 }
 
 enum ws_status ws_trace_writer_meta(struct ws_trace_writer *w, const char *key, const char *value,
@@ -157,8 +235,10 @@ static enum ws_status new_writer(struct ws_trace_writer **out,
 	*out = NULL;
 	WS_FAIL_IF(!w, err, NO_MEMORY, "out of memory for a trace writer");
 	ws_sink_open_mem(&w->sink);
-	for (unsigned kind = 0; kind < WS_KIND_END; kind++)
+	for (unsigned kind = 0; kind < WS_KIND_END; kind++) {
 		w->pending[kind].def = ws_schema_kind(kind);
+		w->addable[kind] = w->pending[kind].def && !ws_kind_is_made(kind);
+	}
 	status = ws_block_encoder_init(&w->encoder, level, err);
 	if (status != WS_OK) {
 		ws_trace_writer_free(w);
@@ -307,6 +387,16 @@ static enum ws_status payload_row_key(struct ws_trace_writer *w, const struct ws
 static enum ws_status config_row_key(struct ws_trace_writer *w, const struct ws_table_data *t,
                                      uint64_t i, struct ws_err *err)
 {
+	const struct ws_column *column = t->columns;
+	const struct ws_row_launch_config config = {
+	        .id = column[WS_COL_launch_config_id].v[i],
+	        .pid = column[WS_COL_launch_config_pid].v[i],
+	        .device = column[WS_COL_launch_config_device].v[i],
+	        .context = column[WS_COL_launch_config_context].v[i],
+	        .stream = column[WS_COL_launch_config_stream].v[i],
+	};
+
+	WS_FORWARD(note_config(w, &config, err));
 	w->key.len = 0;
 	for (unsigned c = 1; c < WS_NCOLS_launch_config; c++)
 		WS_FORWARD(ws_buf_put(&w->key, &t->columns[c].v[i], sizeof(uint64_t), err));
@@ -340,16 +430,20 @@ static enum ws_status load_dict(struct ws_trace_writer *w, const struct ws_trace
 static enum ws_status take_over_blocks(struct ws_trace_writer *w, const struct ws_trace_reader *r,
                                        struct ws_err *err)
 {
-	for (size_t i = 0; i < ws_trace_reader_block_count(r); i++) {
-		const struct ws_block_info *b = ws_trace_reader_block(r, i);
+	const struct ws_walk *walk = ws_trace_reader_walk(r);
+
+	for (size_t i = 0; i < ws_trace_reader_block_count(r); i++)
+		if (ws_schema_kind(ws_trace_reader_block(r, i)->kind))
+			w->rows[ws_trace_reader_block(r, i)->kind] +=
+			        ws_trace_reader_block(r, i)->rows;
+	for (size_t i = 0; i < walk->nblocks; i++) {
+		const struct ws_block_info *b = &walk->blocks[i];
 		struct ws_row_index row = {b->offset, b->kind, b->rows, b->time_min_ns,
 		                           b->time_max_ns};
 
 		WS_FAIL_IF(b->kind == WS_KIND_INDEX, err, USAGE,
 		           "the trace has an index: it is complete and cannot be continued");
 		WS_FORWARD(note_block(w, &row, err));
-		if (ws_schema_kind(b->kind))
-			w->rows[b->kind] += b->rows;
 		if (b->sequence >= w->sequence)
 			w->sequence = b->sequence + 1;
 	}
@@ -519,6 +613,8 @@ void ws_trace_writer_free(struct ws_trace_writer *w)
 	ws_buf_free(&w->block);
 	ws_buf_free(&w->key);
 	ws_sink_free(&w->sink);
+	free(w->places);
+	free(w->config_lanes);
 	free(w->blocks);
 	free(w);
 }

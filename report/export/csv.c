@@ -7,8 +7,7 @@
 
 int ws_export_csv_has(enum ws_kind kind)
 {
-	return ws_schema_kind(kind) && kind != WS_KIND_SCHEMA && kind != WS_KIND_INDEX &&
-	       kind != WS_KIND_STRING;
+	return ws_schema_kind(kind) && !ws_kind_is_made(kind) && kind != WS_KIND_STRING;
 }
 
 /* --- names --- */

@@ -50,9 +50,9 @@ static const struct corruption table[] = {
          "DAMAGE 0: not a Warpsheet trace: it does not begin as one; when the trace was recorded "
          "is lost"},
         {"version_major", FILE_HEADER, 8, 2, 2, WRITER,
-         "error: the file has format 2.0, this program reads 1.x"},
+         "error: the file has format 2.1, this program reads 1.x"},
         {"version_major", FILE_HEADER, 8, 2, 0, WRITER,
-         "error: the file has format 0.0, this program reads 1.x"},
+         "error: the file has format 0.1, this program reads 1.x"},
         {"version_major", FILE_HEADER, 8, 2, 2, STORAGE,
          "DAMAGE 0: the file header is damaged: its checksum is wrong; when the trace was recorded "
          "is lost"},
@@ -62,8 +62,9 @@ static const struct corruption table[] = {
          "is lost"},
         {"header_size", FILE_HEADER, 12, 4, 128, WRITER,
          "error: the file header has 128 bytes, this program knows one of 64"},
-        {"required_features", FILE_HEADER, 16, 8, 1, WRITER,
-         "error: the file needs features 0x1 that this program lacks"},
+        {"required_features", FILE_HEADER, 16, 8, 2, WRITER,
+         "error: the file needs features 0x2 that this program lacks"},
+        {"required_features", FILE_HEADER, 16, 8, 0, WRITER, ""},
         {"optional_features", FILE_HEADER, 24, 8, 1, WRITER, ""},
         {"base_ns", FILE_HEADER, 32, 8, 0, WRITER, ""},
         {"base_ns", FILE_HEADER, 32, 8, 0, STORAGE,
@@ -148,8 +149,8 @@ static const struct corruption table[] = {
         {"encoding", ENTRY, 3, 1, 1, WRITER,
          "DAMAGE @: kernel block at offset @, column 2 (dur_ns): 11 bytes cannot be 10 rows of "
          "encoding constant"},
-        {"encoding", ENTRY, 3, 1, 6, WRITER,
-         "NOTE @: kernel block at offset @, column 2 (dur_ns): its encoding 6 needs a newer "
+        {"encoding", ENTRY, 3, 1, 9, WRITER,
+         "NOTE @: kernel block at offset @, column 2 (dur_ns): its encoding 9 needs a newer "
          "program"},
         {"compression", ENTRY, 4, 1, 1, WRITER,
          "DAMAGE @: kernel block at offset @, column 2 (dur_ns): not a zstd frame"},
@@ -189,7 +190,8 @@ static const struct corruption table[] = {
          "DAMAGE @: kernel block at offset @, column 2 (dur_ns): it is not compressed, but its "
          "sizes differ: 12 and 11"},
         {"parameter", ENTRY, 24, 8, 1, WRITER,
-         "DAMAGE @: kernel block at offset @, column 2 (dur_ns): its parameter is 1 instead of 0"},
+         "DAMAGE @: kernel block at offset @, column 2 (dur_ns): its parameter is 1, which its "
+         "encoding delta does not have"},
 
         {"padding", PADDING, 0, 1, 1, WRITER,
          "DAMAGE @: kernel block at offset @: its padding is not 0"},

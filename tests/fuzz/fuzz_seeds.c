@@ -20,6 +20,7 @@ static int write_seed(const char *folder, const char *name, const struct ws_samp
 int main(int argc, char **argv)
 {
 	struct ws_sample closed = ws_sample_make(), unclosed = ws_sample_make_unclosed();
+	struct ws_sample modelled = ws_sample_make_modelled();
 	int bad;
 
 	if (argc != 2) {
@@ -31,6 +32,8 @@ int main(int argc, char **argv)
 	bad |= write_seed(argv[1], "empty.wtrace", &unclosed, 0);
 	bad |= write_seed(argv[1], "schema.wtrace", &unclosed,
 	                  ws_sample_block(&unclosed, WS_KIND_STRING, 0));
+	bad |= write_seed(argv[1], "modelled.wtrace", &modelled, modelled.size);
+	ws_sample_free(&modelled);
 	ws_sample_free(&closed);
 	ws_sample_free(&unclosed);
 	return bad;

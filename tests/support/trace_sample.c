@@ -216,6 +216,62 @@ struct ws_sample ws_sample_make_unclosed(void)
 	return make(0);
 }
 
+/* One launch of three: on two streams and two threads, with the noise of clocks. */
+static int64_t add_modelled_launch(struct ws_trace_writer *w, int64_t t, uint64_t i)
+{
+	static const char *const names[] = {"gemm<a,b>", "softmax", "all_reduce"};
+	struct ws_row_launch_config config = {.name = text_id(w, names[i % 3]),
+	                                      .pid = 42,
+	                                      .stream = 7 + i % 3 / 2,
+	                                      .grid_x = 64,
+	                                      .block_x = 256};
+	uint64_t noise = i * 0x9e3779b97f4a7c15u >> 40, thread = 1 + i % 5 / 4;
+	int64_t call = t + 200 + (int64_t)(noise % 64), dur = 4000 + (int64_t)(noise % 511);
+	struct ws_err err;
+	uint64_t id;
+
+	must(ws_trace_writer_intern_config(w, &config, &id, &err) == WS_OK, "cannot intern");
+	add(w, WS_KIND_NVTX,
+	    &(struct ws_row_nvtx){.time_ns = t,
+	                          .thread = thread,
+	                          .type = WS_NVTX_PUSH,
+	                          .name = text_id(w, names[i % 3])});
+	add(w, WS_KIND_API,
+	    &(struct ws_row_api){.start_ns = call,
+	                         .dur_ns = dur,
+	                         .thread = thread,
+	                         .name = text_id(w, "cudaLaunchKernel"),
+	                         .correlation = i});
+	add(w, WS_KIND_KERNEL,
+	    &(struct ws_row_kernel){.start_ns = (call + dur + 3000 + (int64_t)(noise % 200)) / 32 * 32,
+	                            .dur_ns = 32 * (int64_t)(40 * (i % 3) + 30 + noise % 7),
+	                            .correlation = i,
+	                            .config = id});
+	add(w, WS_KIND_NVTX,
+	    &(struct ws_row_nvtx){
+	            .time_ns = call + dur + 90, .thread = thread, .type = WS_NVTX_POP});
+	return call + dur + 180 + (int64_t)(noise % 32);
+}
+
+struct ws_sample ws_sample_make_modelled(void)
+{
+	struct ws_trace_writer_opts opts = {.base_ns = WS_SAMPLE_BASE_NS};
+	struct ws_trace_writer *w;
+	struct ws_sample s;
+	struct ws_err err;
+	int64_t t = 1000;
+
+	must(ws_trace_writer_create_mem(&w, &opts, &err) == WS_OK, "cannot create");
+	add_machine(w);
+	add(w, WS_KIND_THREAD, &(struct ws_row_thread){.id = 2, .pid = 42, .tid = 43});
+	for (uint64_t i = 1; i <= 600; i++)
+		t = add_modelled_launch(w, t, i);
+	must(ws_trace_writer_close(w, &err) == WS_OK, "cannot finish");
+	s = ws_sample_take(w);
+	ws_trace_writer_free(w);
+	return s;
+}
+
 void ws_sample_free(struct ws_sample *s)
 {
 	free(s->data);

@@ -29,6 +29,8 @@ void ws_sample_fill(struct ws_trace_writer *w);
 struct ws_sample ws_sample_make(void);
 /* The same without index and trailer. */
 struct ws_sample ws_sample_make_unclosed(void);
+/* A closed trace with rows enough for every encoding and for thread_event blocks; about 20 kB. */
+struct ws_sample ws_sample_make_modelled(void);
 /* What a writer made, in memory of its own. */
 struct ws_sample ws_sample_take(const struct ws_trace_writer *w);
 void ws_sample_free(struct ws_sample *s);

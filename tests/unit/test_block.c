@@ -41,15 +41,13 @@ static void add(struct ws_row_buf *b, const void *row)
 static uint64_t *values(const struct made *m, unsigned column)
 {
 	uint64_t *v = malloc(m->header.rows * sizeof(*v));
-	struct ws_zframe_decoder *z;
-	struct ws_buf scratch = {0};
+	struct ws_block_decoder decoder;
 	struct ws_err err;
 
-	cr_assert(eq(int, ws_zframe_decoder_new(&z, &err), WS_OK));
-	cr_assert(eq(int, ws_block_column_decode(&m->view, column, z, &scratch, v, &err), WS_OK),
-	          "%s", err.text);
-	ws_zframe_decoder_free(z);
-	ws_buf_free(&scratch);
+	cr_assert(eq(int, ws_block_decoder_init(&decoder, &err), WS_OK));
+	cr_assert(eq(int, ws_block_column_decode(&m->view, column, &decoder, v, &err), WS_OK), "%s",
+	          err.text);
+	ws_block_decoder_free(&decoder);
 	return v;
 }
 

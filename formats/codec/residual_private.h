@@ -1,0 +1,79 @@
+/* What writing and reading of residuals share. Included by residual*.c only. */
+#ifndef WS_FORMATS_CODEC_RESIDUAL_PRIVATE_H
+#define WS_FORMATS_CODEC_RESIDUAL_PRIVATE_H
+
+#include "formats/codec/residual.h"
+
+#define WS_RESIDUAL_ESCAPE    255u /* symbol of a value that is told in full */
+#define WS_RESIDUAL_MAX_SHIFT 48u
+#define WS_RESIDUAL_HEAD      4u /* bytes before the numbers */
+#define WS_RESIDUAL_MAX_PAIRS 8192u
+#define WS_RESIDUAL_SLOTS     (4 * WS_RESIDUAL_MAX_PAIRS)
+
+/* The measure of a context: residual = (base + (symbol << shift | low bits)) * quantum + rest */
+struct ws_residual_context {
+	uint64_t base; /* two's complement */
+	uint32_t rows;
+	uint32_t start; /* of its rows among the clustered ones */
+	uint8_t shift;
+};
+
+/* Numbers of pairs of tokens. */
+struct ws_pair_slot {
+	uint32_t key;   /* previous token << 16 | token */
+	uint32_t value; /* + 1; 0 = free */
+};
+
+/* Places by token pair: of tables that are not too big for the nearest cache. */
+#define WS_RESIDUAL_TABLE_TOKENS 256u
+
+struct ws_residual {
+	uint64_t clustered[WS_MAX_BLOCK_ROWS]; /* reading: residuals; writing: quanta */
+	uint16_t context_of_row[WS_MAX_BLOCK_ROWS];
+	uint16_t context_of_token[WS_MAX_BLOCK_ROWS];
+	uint16_t lane_of_token[WS_MAX_BLOCK_ROWS];
+	uint64_t lane_clock[WS_MAX_BLOCK_ROWS];
+	uint16_t lane_token[WS_MAX_BLOCK_ROWS];
+	uint8_t lane_begun[WS_MAX_BLOCK_ROWS];
+	uint32_t cursor[WS_MAX_BLOCK_ROWS];
+	struct ws_residual_context contexts[WS_MAX_BLOCK_ROWS];
+	struct ws_pair_slot slots[WS_RESIDUAL_SLOTS];
+	uint16_t context_of_pair[WS_RESIDUAL_TABLE_TOKENS * WS_RESIDUAL_TABLE_TOKENS]; /* reading */
+	uint32_t slot_mask; /* slots in use: a power of two - 1 */
+	uint32_t npairs, ncontexts, nlanes;
+	uint64_t quantum;
+	struct ws_residual_writing *writing; /* NULL when only read */
+};
+
+static inline uint32_t ws_pair_key(unsigned before, unsigned token)
+{
+	return (uint32_t)before << 16 | token;
+}
+
+/* The slot of a pair, or the free one where it belongs. */
+static inline struct ws_pair_slot *ws_pair_find(struct ws_residual *r, uint32_t key)
+{
+	uint32_t i = (key * UINT32_C(0x9e3779b1)) >> 12;
+
+	while (r->slots[i & r->slot_mask].value && r->slots[i & r->slot_mask].key != key)
+		i++;
+	return &r->slots[i & r->slot_mask];
+}
+
+/* Forget all pairs; room for n of them. */
+static inline void ws_pairs_clear(struct ws_residual *r, uint32_t n)
+{
+	r->slot_mask = 63;
+	while (r->slot_mask < 4 * n - 1 && r->slot_mask < WS_RESIDUAL_SLOTS - 1)
+		r->slot_mask = r->slot_mask * 2 + 1;
+	memset(r->slots, 0, (r->slot_mask + 1) * sizeof(*r->slots));
+	r->npairs = 0;
+}
+
+/* No lane has a row yet. */
+static inline void ws_lanes_clear(struct ws_residual *r)
+{
+	memset(r->lane_begun, 0, r->nlanes);
+}
+
+#endif
