@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "formats/base/grow.h"
 #include "formats/base/own_file.h"
 
 /* --- who is interrupted leaves no temporary files --- */
@@ -179,6 +180,17 @@ enum ws_status ws_outfile_commit(struct ws_outfile *o, struct ws_err *err)
 	return rc;
 }
 
+enum ws_status ws_outfile_end(struct ws_outfile *o, enum ws_status status,
+                              const struct ws_err *cause, struct ws_err *err)
+{
+	if (status == WS_OK)
+		return ws_outfile_commit(o, err);
+	ws_fail(err, status, cause->file, cause->line, "cannot write '%s': %s", o->path,
+	        cause->text);
+	ws_outfile_abandon(o);
+	return status;
+}
+
 void ws_outfile_abandon(struct ws_outfile *o)
 {
 	if (o->f)
@@ -186,4 +198,114 @@ void ws_outfile_abandon(struct ws_outfile *o)
 	if (o->temp)
 		unlink(o->temp);
 	release(o);
+}
+
+/* --- folders of them --- */
+
+/* Takes path; NULL is out of memory. */
+static enum ws_status make_dir(struct ws_outfolder *f, char *path, struct ws_err *err)
+{
+	struct stat st;
+	bool made;
+
+	WS_FAIL_IF(!path, err, NO_MEMORY, "out of memory");
+	made = mkdir(path, 0777) == 0;
+	if (!made && errno != EEXIST)
+		WS_FAIL(err, IO_WRITE, "cannot make the folder '%s': %s", path, strerror(errno));
+	else if (!made && (stat(path, &st) != 0 || !S_ISDIR(st.st_mode)))
+		WS_FAIL(err, IO_WRITE, "cannot write files into '%s': it is no folder", path);
+	else {
+		f->dirs[f->depth] = path;
+		f->made[f->depth++] = made;
+		return WS_OK;
+	}
+	free(path);
+	return WS_IO_WRITE;
+}
+
+static char *path_of(const struct ws_outfolder *f, const char *name)
+{
+	char *path;
+
+	return asprintf(&path, "%s/%s", f->dirs[f->depth - 1], name) < 0 ? NULL : path;
+}
+
+enum ws_status ws_outfolder_open(struct ws_outfolder *f, const char *path, struct ws_err *err)
+{
+	*f = (struct ws_outfolder){0};
+	return make_dir(f, strdup(path), err);
+}
+
+enum ws_status ws_outfolder_enter(struct ws_outfolder *f, const char *name, struct ws_err *err)
+{
+	WS_FAIL_IF(f->depth == WS_OUTFOLDER_DEPTH, err, BUG, "folder %s is one too many", name);
+	return make_dir(f, path_of(f, name), err);
+}
+
+enum ws_status ws_outfolder_file(const struct ws_outfolder *f, const char *name,
+                                 struct ws_outfile *out, struct ws_err *err)
+{
+	char *path = path_of(f, name);
+	enum ws_status status;
+
+	*out = (struct ws_outfile){0};
+	WS_FAIL_IF(!path, err, NO_MEMORY, "out of memory");
+	status = ws_outfile_open(out, path, err);
+	free(path);
+	return status;
+}
+
+enum ws_status ws_outfolder_add(struct ws_outfolder *f, struct ws_outfile *out, struct ws_err *err)
+{
+	enum ws_status status = WS_GROW(f->files, f->nfiles + 1, f->capacity, err);
+
+	if (status != WS_OK) {
+		ws_outfile_abandon(out);
+		return status;
+	}
+	f->files[f->nfiles++] = *out;
+	*out = (struct ws_outfile){0};
+	return WS_OK;
+}
+
+enum ws_status ws_outfolder_remove(const struct ws_outfolder *f, const char *name,
+                                   struct ws_err *err)
+{
+	char *path = path_of(f, name);
+
+	WS_FAIL_IF(!path, err, NO_MEMORY, "out of memory");
+	unlink(path);
+	free(path);
+	return WS_OK;
+}
+
+static void release_folder(struct ws_outfolder *f)
+{
+	for (int i = 0; i < f->depth; i++)
+		free(f->dirs[i]);
+	free(f->files);
+	*f = (struct ws_outfolder){0};
+}
+
+enum ws_status ws_outfolder_commit(struct ws_outfolder *f, struct ws_err *err)
+{
+	enum ws_status status = WS_OK;
+
+	for (size_t i = 0; i < f->nfiles && status == WS_OK; i++)
+		status = ws_outfile_commit(&f->files[i], err);
+	if (status == WS_OK)
+		release_folder(f);
+	else
+		ws_outfolder_abandon(f);
+	return status;
+}
+
+void ws_outfolder_abandon(struct ws_outfolder *f)
+{
+	for (size_t i = 0; i < f->nfiles; i++)
+		ws_outfile_abandon(&f->files[i]);
+	for (int i = f->depth - 1; i >= 0; i--)
+		if (f->made[i])
+			(void)!rmdir(f->dirs[i]);
+	release_folder(f);
 }

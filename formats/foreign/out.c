@@ -62,18 +62,6 @@ int ws_import_process_known(const struct ws_import_out *o, uint64_t pid)
 }
 
 /* The bytes that a thread is known by: pid, tid, label. */
-const char *ws_import_kind_name(enum ws_import_kind kind)
-{
-	switch (kind) {
-	case WS_IMPORT_PYTORCH_JSON:
-		return "PyTorch profiler JSON";
-	case WS_IMPORT_NSYS_SQLITE:
-		return "Nsight Systems SQLite export";
-	default:
-		return "unknown";
-	}
-}
-
 static enum ws_status thread_key(struct ws_import_out *o, uint64_t pid, uint64_t tid,
                                  struct ws_bytes label, struct ws_err *err)
 {
@@ -305,7 +293,7 @@ static enum ws_status finish_losses(struct ws_import_out *o, struct ws_err *err)
 
 enum ws_status ws_import_out_finish(struct ws_import_out *o, struct ws_err *err)
 {
-	const char *kind = ws_import_kind_name(o->stats->kind);
+	const char *kind = o->stats->source;
 
 	for (size_t i = 0; i < o->nprocesses; i++) {
 		struct ws_row_process row = {.pid = o->process[i].pid,

@@ -131,24 +131,4 @@ void ws_import_nest_free(struct ws_import_nest *n);
 enum ws_status ws_import_start_end(struct ws_import_out *o, const struct ws_import_range *r,
                                    uint64_t end_thread, struct ws_err *err);
 
-/* --- the importers --- */
-
-/* What an importer finds out that goes into the file header. */
-struct ws_import_clock {
-	int64_t base_ns; /* CLOCK_REALTIME of time 0 of the trace; 0 = unknown */
-};
-
-struct ws_json_stream;
-/* Events of a PyTorch trace. */
-enum ws_status ws_import_pytorch(struct ws_import_out *o, struct ws_json_stream *text,
-                                 struct ws_import_clock *clock, struct ws_err *err);
-
-struct sqlite3;
-enum ws_status ws_import_nsys(struct ws_import_out *o, struct sqlite3 *db,
-                              struct ws_import_clock *clock, struct ws_err *err);
-/* For a database that nobody vouches for: limits, and nothing of its schema is executed. */
-void ws_import_nsys_harden(struct sqlite3 *db);
-/* Open a file read-only, and harden it. */
-enum ws_status ws_import_nsys_open(struct sqlite3 **db, const char *path, struct ws_err *err);
-
 #endif

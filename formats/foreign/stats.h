@@ -6,14 +6,6 @@
 
 #include "formats/schema/schema.h"
 
-enum ws_import_kind {
-	WS_IMPORT_NONE,         /* nothing that can be imported */
-	WS_IMPORT_PYTORCH_JSON, /* Chrome trace of the PyTorch profiler, plain or gzip */
-	WS_IMPORT_NSYS_SQLITE,  /* Nsight Systems export */
-};
-
-const char *ws_import_kind_name(enum ws_import_kind kind); /* "PyTorch profiler JSON" … */
-
 #define WS_IMPORT_MAX_SKIPS    48
 #define WS_IMPORT_MAX_WARNINGS 32
 #define WS_IMPORT_TEXT_BYTES   192
@@ -27,7 +19,7 @@ struct ws_import_skip {
 };
 
 struct ws_import_stats {
-	enum ws_import_kind kind;
+	const char *source;                /* of whom it is: the importer's name */
 	char format[WS_IMPORT_TEXT_BYTES]; /* "2024 generation", "schema 3.16.1" … */
 	uint64_t events;                   /* records of the input that were read */
 	uint64_t rows[WS_KIND_END];        /* rows written, by record kind */

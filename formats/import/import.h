@@ -7,11 +7,14 @@
 #ifndef WS_FORMATS_IMPORT_IMPORT_H
 #define WS_FORMATS_IMPORT_IMPORT_H
 
-#include "formats/foreign/stats.h"
-#include "formats/base/status.h"
+#include "formats/foreign/importer.h"
 
-/* What the file is, by its first bytes, whatever its name. IO_READ when it cannot be read. */
-enum ws_status ws_import_kind(const char *path, enum ws_import_kind *kind, struct ws_err *err);
+/*
+ * Who can import the file, by its first bytes, whatever its name; NULL: nobody.
+ * IO_READ when it cannot be read.
+ */
+enum ws_status ws_import_find(const char *path, const struct ws_importer **importer,
+                              struct ws_err *err);
 
 /*
  * Read path, write the trace out_path (truncated when it exists). Damage of

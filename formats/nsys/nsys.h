@@ -14,7 +14,7 @@
 #include <sqlite3.h>
 
 #include "formats/base/map.h"
-#include "formats/foreign/out.h"
+#include "formats/foreign/importer.h"
 
 enum ws_nsys_table {
 #define TABLE(ID, name, first) WS_NSYS_##ID,
@@ -119,5 +119,14 @@ enum ws_status ws_nsys_import_own(struct ws_nsys *n, struct ws_err *err);
 /* Names of the threads and processes that some record named; what was left out. After the events.
  */
 enum ws_status ws_nsys_import_names(struct ws_nsys *n, struct ws_err *err);
+
+/* --- nsys.c, db.c --- */
+
+enum ws_status ws_import_nsys(struct ws_import_out *o, sqlite3 *db, struct ws_import_clock *clock,
+                              struct ws_err *err);
+/* For a database that nobody vouches for: limits, and nothing of its schema is executed. */
+void ws_import_nsys_harden(sqlite3 *db);
+/* Open a file read-only, and harden it. */
+enum ws_status ws_import_nsys_open(sqlite3 **db, const char *path, struct ws_err *err);
 
 #endif

@@ -6,7 +6,7 @@
 #ifndef WS_FORMATS_PYTORCH_PYTORCH_H
 #define WS_FORMATS_PYTORCH_PYTORCH_H
 
-#include "formats/foreign/out.h"
+#include "formats/foreign/importer.h"
 #include "formats/text/json_reader.h"
 
 enum ws_pytorch_arg {
@@ -136,5 +136,11 @@ WS_PYTORCH_HANDLER(copy);
 WS_PYTORCH_HANDLER(set);
 WS_PYTORCH_HANDLER(sync);
 WS_PYTORCH_HANDLER(gpu_annotation);
+
+/* --- pytorch.c --- */
+
+/* Events of a trace, from its text. */
+enum ws_status ws_import_pytorch(struct ws_import_out *o, struct ws_json_stream *text,
+                                 struct ws_import_clock *clock, struct ws_err *err);
 
 #endif

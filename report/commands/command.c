@@ -153,7 +153,6 @@ enum ws_status ws_destination_write(const struct ws_destination *d, const struct
 	struct ws_text_opts text = {0};
 	struct ws_outfile out;
 	struct ws_err inner;
-	enum ws_status rc;
 
 	text.max_rows = (size_t)d->rows;
 	if (d->format == WS_FORMAT_XLSX)
@@ -167,12 +166,7 @@ enum ws_status ws_destination_write(const struct ws_destination *d, const struct
 		return write_text(stdout, d, report, &text, err);
 	}
 	WS_FORWARD(ws_outfile_open(&out, d->path, err));
-	rc = write_text(out.f, d, report, &text, &inner);
-	if (rc == WS_OK)
-		return ws_outfile_commit(&out, err);
-	ws_outfile_abandon(&out);
-	return ws_fail(err, rc, inner.file, inner.line, "cannot write '%s': %s", d->path,
-	               inner.text);
+	return ws_outfile_end(&out, write_text(out.f, d, report, &text, &inner), &inner, err);
 }
 
 int ws_destination_is_terminal(const struct ws_destination *d)

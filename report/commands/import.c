@@ -12,7 +12,7 @@ static void print_count(uint64_t count, const char *what)
 /* What was read, what it became, and what the trace has no place for. */
 static void print_stats(const char *path, const struct ws_import_stats *s)
 {
-	printf("%s: %s, %s\n", path, ws_import_kind_name(s->kind), s->format);
+	printf("%s: %s, %s\n", path, s->source, s->format);
 	print_count(s->events, "records read");
 	for (unsigned kind = 0; kind < WS_KIND_END; kind++) {
 		const struct ws_kind_def *def = ws_schema_kind(kind);

@@ -28,11 +28,11 @@ void ws_import_say_damage(const struct ws_import_stats *s)
 }
 
 /* A file that is none of these, or cannot be read, is for the trace's reader to complain about. */
-static int is_foreign(const char *path)
+static bool is_foreign(const char *path)
 {
-	enum ws_import_kind kind;
+	const struct ws_importer *importer;
 
-	return ws_import_kind(path, &kind, NULL) == WS_OK && kind != WS_IMPORT_NONE;
+	return ws_import_find(path, &importer, NULL) == WS_OK && importer;
 }
 
 static enum ws_status import(struct ws_trace_file *f, struct ws_err *err)
@@ -50,7 +50,7 @@ static enum ws_status import(struct ws_trace_file *f, struct ws_err *err)
 	}
 	ws_ui_say("'%s': imported for this command from %s, %s; 'warpsheet import' makes a trace "
 	          "to keep",
-	          f->name, ws_import_kind_name(f->stats->kind), f->stats->format);
+	          f->name, f->stats->source, f->stats->format);
 	ws_import_say_damage(f->stats);
 	if (asprintf(&f->path, "/proc/self/fd/%d", f->fd) < 0) {
 		f->path = NULL;

@@ -311,8 +311,8 @@ enum ws_status ws_rollup_export(const struct ws_model *m, const char *dir,
 	if (status == WS_OK)
 		status = export_tables(f, &r, err);
 	if (status == WS_OK)
-		status = ws_parquet_folder_commit(f, err);
-	ws_parquet_folder_abandon(f);
+		status = ws_outfolder_commit(&f->out, err);
+	ws_outfolder_abandon(&f->out);
 	free(f);
 	rollup_release(&r);
 	return status;

@@ -5,7 +5,7 @@
  */
 #include <stdlib.h>
 
-#include "formats/foreign/out.h"
+#include "formats/pytorch/pytorch.h"
 #include "formats/text/json_reader.h"
 #include "formats/trace/check.h"
 
@@ -58,7 +58,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (!size)
 		return 0;
 	source = (struct source){data + 1, size - 1, pieces[data[0] % 4]};
-	stats = (struct ws_import_stats){.kind = WS_IMPORT_PYTORCH_JSON};
+	stats = (struct ws_import_stats){.source = ws_importer_pytorch.name};
 	if (ws_trace_writer_create_mem(&w, &opts, &err) != WS_OK)
 		return 0;
 	ws_import_out_init(&out, w, &stats);

@@ -7,7 +7,7 @@
 #include <sqlite3.h>
 #include <stdlib.h>
 
-#include "formats/foreign/out.h"
+#include "formats/nsys/nsys.h"
 #include "formats/foreign/nsys_own.h"
 #include "formats/trace/check.h"
 
@@ -200,7 +200,7 @@ static void import(sqlite3 *db)
 	struct ws_bytes trace;
 	struct ws_err err;
 
-	stats = (struct ws_import_stats){.kind = WS_IMPORT_NSYS_SQLITE};
+	stats = (struct ws_import_stats){.source = ws_importer_nsys.name};
 	if (ws_trace_writer_create_mem(&w, &opts, &err) != WS_OK)
 		return;
 	ws_import_out_init(&out, w, &stats);

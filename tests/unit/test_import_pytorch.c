@@ -771,7 +771,7 @@ Test(import_pytorch, other_files_are_refused_with_a_reason)
 	struct ws_imported *i = import("{\"hello\": 1}");
 
 	cr_assert(eq(int, i->status, WS_IO_READ));
-	cr_assert(strstr(i->err.text, "neither PyTorch profiler JSON nor") != NULL);
+	cr_assert(strstr(i->err.text, "it is no PyTorch profiler JSON or") != NULL);
 	ws_imported_free(i);
 	i = import("");
 	cr_assert(eq(int, i->status, WS_IO_READ));
@@ -804,20 +804,20 @@ Test(import_pytorch, an_unnamed_trace_can_be_read_and_leaves_nothing)
 	uint64_t last[2] = {0};
 	const struct ws_import_opts opts = {.progress = note_progress, .progress_ctx = last};
 	struct ws_trace_reader *reader;
-	enum ws_import_kind kind;
+	const struct ws_importer *importer;
 	int fd;
 
 	cr_assert(mkdtemp(folder) != NULL);
 	setenv("TMPDIR", folder, 1);
-	cr_assert(eq(int, ws_import_kind(path, &kind, NULL), WS_OK));
-	cr_assert(eq(int, kind, WS_IMPORT_PYTORCH_JSON));
+	cr_assert(eq(int, ws_import_find(path, &importer, NULL), WS_OK));
+	cr_assert(importer == &ws_importer_pytorch);
 	cr_assert(eq(int, ws_import_unnamed(path, &opts, &fd, stats, NULL), WS_OK));
 	cr_assert(eq(u64, stats->events, 14));
 	cr_assert(gt(u64, last[1], 0), "progress was told");
 	cr_assert(eq(u64, last[0], last[1]), "up to the end");
 	snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
-	cr_assert(eq(int, ws_import_kind(name, &kind, NULL), WS_OK));
-	cr_assert(eq(int, kind, WS_IMPORT_NONE), "a trace needs no import");
+	cr_assert(eq(int, ws_import_find(name, &importer, NULL), WS_OK));
+	cr_assert(importer == NULL, "a trace needs no import");
 	cr_assert(eq(int, ws_trace_reader_open(&reader, name, NULL), WS_OK));
 	cr_assert(ne(i64, ws_trace_reader_summary(reader)->base_ns, 0));
 	ws_trace_reader_free(reader);

@@ -18,13 +18,13 @@ static struct ws_model *open_any(const char *path)
 {
 	static struct ws_import_stats stats;
 	char trace[] = "/tmp/ws-totals-XXXXXX";
-	enum ws_import_kind kind;
+	const struct ws_importer *importer;
 	struct ws_model *m = NULL;
 	struct ws_err err;
 	int fd;
 
-	cr_assert(eq(int, ws_import_kind(path, &kind, &err), WS_OK), "%s", err.text);
-	if (kind == WS_IMPORT_NONE) {
+	cr_assert(eq(int, ws_import_find(path, &importer, &err), WS_OK), "%s", err.text);
+	if (!importer) {
 		cr_assert(eq(int, ws_model_open(&m, path, &err), WS_OK), "%s", err.text);
 		return m;
 	}

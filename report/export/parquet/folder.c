@@ -1,11 +1,8 @@
 #include "report/export/parquet/folder.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "report/model/columns.h"
 
@@ -52,72 +49,23 @@ static int64_t rank_of_trace(const struct ws_model *m)
 	return found;
 }
 
-static enum ws_status make_dir(struct ws_parquet_folder *f, int i, struct ws_err *err)
-{
-	struct stat st;
-
-	if (!f->dirs[i])
-		return WS_FAIL(err, NO_MEMORY, "out of memory");
-	if (mkdir(f->dirs[i], 0777) == 0) {
-		f->made[i] = 1;
-		return WS_OK;
-	}
-	WS_FAIL_IF(errno != EEXIST, err, IO_WRITE, "cannot make the folder '%s': %s", f->dirs[i],
-	           strerror(errno));
-	WS_FAIL_IF(stat(f->dirs[i], &st) != 0 || !S_ISDIR(st.st_mode), err, IO_WRITE,
-	           "cannot write Parquet files into '%s': it is no folder", f->dirs[i]);
-	return WS_OK;
-}
-
 enum ws_status ws_parquet_folder_open(struct ws_parquet_folder *f, const struct ws_model *m,
                                       const char *dir, const struct ws_export_parquet_opts *opts,
                                       uint64_t total, struct ws_err *err)
 {
 	static const struct ws_export_parquet_opts defaults = WS_EXPORT_PARQUET_DEFAULTS;
+	char name[32];
 
 	memset(f, 0, sizeof(*f));
 	f->m = m;
 	f->opts = opts ? opts : &defaults;
 	f->total = total;
 	f->rank = f->opts->rank >= 0 ? f->opts->rank : rank_of_trace(m);
-	f->dirs[0] = strdup(dir);
-	WS_FORWARD(make_dir(f, 0, err));
+	WS_FORWARD(ws_outfolder_open(&f->out, dir, err));
 	if (f->rank < 0)
 		return WS_OK;
-	if (asprintf(&f->dirs[1], "%s/rank=%04" PRId64, dir, f->rank) < 0)
-		f->dirs[1] = NULL;
-	return make_dir(f, 1, err);
-}
-
-static void folder_release(struct ws_parquet_folder *f)
-{
-	free(f->dirs[0]);
-	free(f->dirs[1]);
-	memset(f, 0, sizeof(*f));
-}
-
-enum ws_status ws_parquet_folder_commit(struct ws_parquet_folder *f, struct ws_err *err)
-{
-	enum ws_status status = WS_OK;
-
-	for (size_t i = 0; i < f->nfiles && status == WS_OK; i++)
-		status = ws_outfile_commit(&f->files[i], err);
-	if (status == WS_OK)
-		folder_release(f);
-	else
-		ws_parquet_folder_abandon(f);
-	return status;
-}
-
-void ws_parquet_folder_abandon(struct ws_parquet_folder *f)
-{
-	for (size_t i = 0; i < f->nfiles; i++)
-		ws_outfile_abandon(&f->files[i]);
-	/* a folder that holds something stays */
-	for (int i = 1; i >= 0; i--)
-		if (f->made[i])
-			(void)!rmdir(f->dirs[i]);
-	folder_release(f);
+	snprintf(name, sizeof(name), "rank=%04" PRId64, f->rank);
+	return ws_outfolder_enter(&f->out, name, err);
 }
 
 /* --- a file ----------------------------------------------------------------------------------- */
@@ -151,19 +99,17 @@ enum ws_status ws_parquet_table_begin(struct ws_parquet_table *t, struct ws_parq
                                       size_t nfields, struct ws_err *err)
 {
 	enum ws_status status;
-	char *path;
+	char file[64];
 
 	memset(t, 0, sizeof(*t));
 	t->folder = f;
-	WS_FAIL_IF(nfields > WS_PARQUET_MAX_FIELDS || f->nfiles == WS_PARQUET_MAX_TABLES, err, BUG,
-	           "table %s is one too many or has too many columns", name);
+	WS_FAIL_IF(nfields > WS_PARQUET_MAX_FIELDS, err, BUG, "table %s has too many columns",
+	           name);
 	for (size_t i = 0; i < nfields; i++)
 		t->columns[i] = (struct ws_parquet_column){fields[i].name, fields[i].type,
 		                                           fields[i].optional};
-	if (asprintf(&path, "%s/%s.parquet", f->dirs[f->rank >= 0], name) < 0)
-		return WS_FAIL(err, NO_MEMORY, "out of memory");
-	status = ws_outfile_open(&t->out, path, err);
-	free(path);
+	snprintf(file, sizeof(file), "%s.parquet", name);
+	status = ws_outfolder_file(&f->out, file, &t->out, err);
 	if (status == WS_OK)
 		status = ws_parquet_writer_new(&t->w, t->out.f, t->columns, nfields, NULL, err);
 	if (status == WS_OK)
@@ -198,9 +144,8 @@ enum ws_status ws_parquet_table_end(struct ws_parquet_table *t, enum ws_status s
 		ws_fail(err, status, cause.file, cause.line, "'%s': %s", t->out.path, cause.text);
 	}
 	if (status == WS_OK)
-		t->folder->files[t->folder->nfiles++] = t->out;
-	else
-		ws_outfile_abandon(&t->out);
+		return ws_outfolder_add(&t->folder->out, &t->out, err);
+	ws_outfile_abandon(&t->out);
 	return status;
 }
 

@@ -11,7 +11,6 @@
 #include "formats/base/outfile.h"
 
 #define WS_PARQUET_MAX_FIELDS 64u
-#define WS_PARQUET_MAX_TABLES 24u
 
 /* A column as users see it. Texts are borrowed. */
 struct ws_parquet_field {
@@ -25,26 +24,18 @@ struct ws_parquet_folder {
 	const struct ws_model *m;
 	const struct ws_export_parquet_opts *opts;
 	uint64_t done, total; /* rows, for progress */
-	char *dirs[2];        /* dir and, when a rank is known, the folder of the rank */
-	int made[2];          /* they were not there before */
 	int64_t rank;         /* -1 = not known */
-	struct ws_outfile files[WS_PARQUET_MAX_TABLES]; /* whole, not yet under their names */
-	size_t nfiles;
+	struct ws_outfolder out;
 };
 
 /*
  * Make dir and, when the rank is known, dir/rank=NNNN. opts and m must
- * outlive f; total: rows that will be written. End with _commit or _abandon,
+ * outlive f; total: rows that will be written. End f->out with _commit or _abandon,
  * also after a failure.
  */
 enum ws_status ws_parquet_folder_open(struct ws_parquet_folder *f, const struct ws_model *m,
                                       const char *dir, const struct ws_export_parquet_opts *opts,
                                       uint64_t total, struct ws_err *err);
-/* Give all files their names. f is empty afterwards. */
-enum ws_status ws_parquet_folder_commit(struct ws_parquet_folder *f, struct ws_err *err);
-/* Remove what was written and made. All zero is legal. */
-void ws_parquet_folder_abandon(struct ws_parquet_folder *f);
-
 /* A file in the making. */
 struct ws_parquet_table {
 	struct ws_parquet_folder *folder;

@@ -28,7 +28,7 @@ static enum ws_status export_tables(struct ws_parquet_export *x, const char *dir
 	WS_FORWARD(ws_parquet_folder_open(&x->folder, x->m, dir, opts, count_rows(x), err));
 	WS_FORWARD(ws_parquet_export_joined(x, err));
 	WS_FORWARD(ws_parquet_export_kinds(x, err));
-	return ws_parquet_folder_commit(&x->folder, err);
+	return ws_outfolder_commit(&x->folder.out, err);
 }
 
 enum ws_status ws_export_parquet(const char *trace_path, const char *dir,
@@ -47,7 +47,7 @@ enum ws_status ws_export_parquet(const char *trace_path, const char *dir,
 	x->r = r;
 	if (status == WS_OK)
 		status = export_tables(x, dir, opts, err);
-	ws_parquet_folder_abandon(&x->folder);
+	ws_outfolder_abandon(&x->folder.out);
 	ws_parquet_paths_free(&x->paths);
 	ws_trace_reader_free(r);
 	ws_model_free(m);

@@ -1,0 +1,35 @@
+/*
+ * An importer: one of these in a file of its own, and a line in the list of
+ * formats/import/import.c.
+ */
+#ifndef WS_FORMATS_FOREIGN_IMPORTER_H
+#define WS_FORMATS_FOREIGN_IMPORTER_H
+
+#include <stdbool.h>
+
+#include "formats/foreign/out.h"
+
+/* What an importer finds out that goes into the file header. */
+struct ws_import_clock {
+	int64_t base_ns; /* CLOCK_REALTIME of time 0 of the trace; 0 = unknown */
+};
+
+struct ws_importer {
+	const char *name; /* of the format, for people: "PyTorch profiler JSON" */
+	/* Is a file that begins with these bytes, decompressed, of this format? */
+	bool (*recognises)(const char *first, size_t len);
+	bool reads_gzip;
+	/* Read the file. CORRUPT: nothing at all could be read of it. */
+	enum ws_status (*run)(struct ws_import_out *o, const char *path,
+	                      struct ws_import_clock *clock, struct ws_err *err);
+	/* What makes a readable file of one of the same tool that is none, by its name; NULL:
+	   nothing does. */
+	const char *(*cure)(const char *path);
+};
+
+/* How many of a file's first bytes an importer is shown, at most. */
+#define WS_IMPORT_LOOK_BYTES ((size_t)1 << 18)
+
+extern const struct ws_importer ws_importer_pytorch, ws_importer_nsys;
+
+#endif

@@ -1,0 +1,54 @@
+#include <string.h>
+
+#include "formats/foreign/importer.h"
+#include "formats/foreign/text_file.h"
+#include "formats/pytorch/pytorch.h"
+
+static bool contains(const char *text, size_t len, const char *word)
+{
+	return memmem(text, len, word, strlen(word)) != NULL;
+}
+
+/* Keys that one of the first of a PyTorch trace is; other JSON is none of ours. */
+static bool recognises(const char *text, size_t len)
+{
+	size_t at = 0;
+
+	if (len >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0)
+		at = 3;
+	while (at < len &&
+	       (text[at] == ' ' || text[at] == '\n' || text[at] == '\r' || text[at] == '\t'))
+		at++;
+	if (at == len || (text[at] != '{' && text[at] != '['))
+		return false;
+	return contains(text, len, "\"traceEvents\"") ||
+	       (contains(text, len, "\"schemaVersion\"") &&
+	        contains(text, len, "\"deviceProperties\"")) ||
+	       (text[at] == '[' && contains(text, len, "\"ph\""));
+}
+
+static enum ws_status run(struct ws_import_out *o, const char *path, struct ws_import_clock *clock,
+                          struct ws_err *err)
+{
+	struct ws_json_stream text = {0};
+	struct ws_text_file f;
+	enum ws_status status;
+
+	WS_FORWARD(ws_text_file_open(&f, path, err));
+	f.out = o;
+	status = ws_json_stream_init(&text, ws_text_file_read, &f, err);
+	if (status == WS_OK)
+		status = ws_import_pytorch(o, &text, clock, err);
+	if (f.damaged)
+		ws_import_warn(o, "the compressed data are damaged or end early");
+	ws_json_stream_free(&text);
+	ws_text_file_close(&f);
+	return status;
+}
+
+const struct ws_importer ws_importer_pytorch = {
+        .name = "PyTorch profiler JSON",
+        .recognises = recognises,
+        .reads_gzip = true,
+        .run = run,
+};

@@ -1,0 +1,53 @@
+#include <errno.h>
+#include <string.h>
+
+#include "formats/base/outfile.h"
+#include "report/export/chrome/chrome.h"
+#include "report/export/exporter.h"
+#include "report/export/gzip.h"
+
+static bool is_compressed(const char *path)
+{
+	size_t len = strlen(path);
+
+	return len > 3 && !strcasecmp(path + len - 3, ".gz");
+}
+
+static enum ws_status write_file(const struct ws_trace_reader *r, const struct ws_export_job *job,
+                                 struct ws_export_stats *stats, struct ws_err *err)
+{
+	enum ws_status status = WS_OK;
+	struct ws_outfile out;
+	struct ws_err cause;
+	FILE *gz = NULL;
+
+	if (is_compressed(job->to)) {
+		WS_FORWARD(ws_outfile_reserve(&out, job->to, err));
+		status = ws_export_gzip_open(&gz, ws_outfile_name(&out), &cause);
+	} else {
+		WS_FORWARD(ws_outfile_open(&out, job->to, err));
+	}
+	if (status == WS_OK)
+		status = ws_export_chrome(r, gz ? gz : out.f, job->opts, stats, &cause);
+	if (gz && fclose(gz) != 0 && status == WS_OK)
+		status = WS_FAIL(&cause, IO_WRITE, "%s", strerror(errno));
+	return ws_outfile_end(&out, status, &cause, err);
+}
+
+static enum ws_status write(const struct ws_export_job *job, struct ws_export_stats *stats,
+                            struct ws_err *err)
+{
+	struct ws_trace_reader *r;
+	enum ws_status status;
+
+	WS_FORWARD(ws_trace_reader_open(&r, job->trace, err));
+	status = write_file(r, job, stats, err);
+	ws_trace_reader_free(r);
+	return status;
+}
+
+const struct ws_exporter ws_exporter_json = {
+        .name = "json",
+        .extensions = {".json", ".json.gz"},
+        .write = write,
+};

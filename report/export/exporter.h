@@ -1,0 +1,32 @@
+/*
+ * An exporter: one of these in a file of its own, and a line in the list of
+ * report/commands/export.c.
+ */
+#ifndef WS_REPORT_EXPORT_EXPORTER_H
+#define WS_REPORT_EXPORT_EXPORTER_H
+
+#include <stdbool.h>
+
+#include "report/export/source.h"
+
+struct ws_export_job {
+	const char *trace; /* its path */
+	const char *to;    /* file or folder to write; it appears whole or not at all */
+	const struct ws_export_opts *opts;
+	/* of those that have_ranks */
+	int64_t rank; /* -1 = as the trace says */
+	bool rollup;  /* sums instead of records */
+};
+
+struct ws_exporter {
+	const char *name;          /* --format NAME */
+	const char *extensions[2]; /* of files or folders that are meant for it; NULL: no more */
+	bool has_ranks;
+	enum ws_status (*write)(const struct ws_export_job *job, struct ws_export_stats *stats,
+	                        struct ws_err *err);
+};
+
+extern const struct ws_exporter ws_exporter_sqlite, ws_exporter_json, ws_exporter_csv,
+        ws_exporter_parquet;
+
+#endif
