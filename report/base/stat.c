@@ -61,10 +61,49 @@ static double median(int64_t *v, size_t n)
 	return ((double)lower + (double)upper) / 2;
 }
 
-void ws_stat_of(int64_t *v, size_t n, struct ws_stat *out)
+/*
+ * Sum of the squared differences to the mean sum / n, the same for every
+ * order of the values: the differences to the mean rounded down are whole
+ * numbers, and what the rounding adds is (sum mod n)^2 / n.
+ */
+static double squares_of(const int64_t *v, size_t n, int64_t sum)
+{
+	int64_t low = sum / (int64_t)n - (sum % (int64_t)n < 0);
+	double rest = (double)(sum - low * (int64_t)n);
+	unsigned __int128 squares = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		__int128 d = (__int128)v[i] - low;
+
+		squares += (unsigned __int128)(d * d);
+	}
+	return (double)squares - rest * rest / (double)n;
+}
+
+/* Differences up to this have squares of which any number fits into 128 bits. */
+#define MAX_EXACT ((uint64_t)1 << 47)
+
+static double deviation(const int64_t *v, const struct ws_stat *stat)
 {
 	double squares = 0;
 
+	if (stat->n < 2)
+		return 0;
+	if ((uint64_t)stat->max - (uint64_t)stat->min < MAX_EXACT) {
+		squares = squares_of(v, stat->n, stat->sum);
+	} else {
+		/* two passes: the squares of differences to the mean do not cancel */
+		for (size_t i = 0; i < stat->n; i++) {
+			double d = (double)v[i] - stat->mean;
+
+			squares += d * d;
+		}
+	}
+	return sqrt(squares / (double)(stat->n - 1));
+}
+
+void ws_stat_of(int64_t *v, size_t n, struct ws_stat *out)
+{
 	*out = (struct ws_stat){.n = n};
 	if (!n)
 		return;
@@ -78,13 +117,7 @@ void ws_stat_of(int64_t *v, size_t n, struct ws_stat *out)
 			out->max = v[i];
 	}
 	out->mean = (double)out->sum / (double)n;
-	/* two passes: the squares of differences to the mean do not cancel */
-	for (size_t i = 0; i < n; i++) {
-		double d = (double)v[i] - out->mean;
-
-		squares += d * d;
-	}
-	out->std = n > 1 ? sqrt(squares / (double)(n - 1)) : 0;
+	out->std = deviation(v, out);
 	out->median = median(v, n);
 }
 

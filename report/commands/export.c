@@ -221,7 +221,7 @@ struct export_opts {
 	int64_t rank; /* -1 = as the trace says */
 };
 
-static enum ws_status write_parquet(const struct ws_trace_file *f, const struct export_opts *o,
+static enum ws_status write_parquet(struct ws_trace_file *f, const struct export_opts *o,
                                     struct ws_err *err)
 {
 	const struct ws_export_parquet_opts opts = {o->rank, tell, (void *)o->to};
@@ -237,7 +237,7 @@ static enum ws_status write_parquet(const struct ws_trace_file *f, const struct 
 	return rc;
 }
 
-static enum ws_status write_records(const struct ws_trace_file *f, const struct export_opts *o,
+static enum ws_status write_records(struct ws_trace_file *f, const struct export_opts *o,
                                     struct ws_export_stats *stats, struct ws_err *err)
 {
 	static const struct ws_export_names names = {ws_demangle, ws_name_short};
@@ -258,7 +258,7 @@ static enum ws_status write_records(const struct ws_trace_file *f, const struct 
 	return rc;
 }
 
-static enum ws_status export_trace(const struct ws_trace_file *f, const struct export_opts *o,
+static enum ws_status export_trace(struct ws_trace_file *f, const struct export_opts *o,
                                    struct ws_err *err)
 {
 	struct ws_export_stats stats = {0};

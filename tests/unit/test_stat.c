@@ -51,6 +51,25 @@ Test(stat, no_sample_is_all_zero)
 	cr_expect(eq(dbl, s.mean, 0));
 }
 
+Test(stat, the_order_of_the_samples_does_not_matter)
+{
+	/* in doubles, sums of these squares differ by the order */
+	int64_t values[] = {1, 1000000007, 3, 999999937, 123456789, 5, 987654321, 31, 7, 2};
+	const size_t n = sizeof(values) / sizeof(*values);
+	struct ws_stat first = stat_of(values, n);
+
+	for (size_t turn = 0; turn < n; turn++) {
+		int64_t head = values[0];
+
+		memmove(values, values + 1, (n - 1) * sizeof(*values));
+		values[n - 1] = head;
+		cr_expect(eq(dbl, stat_of(values, n).std, first.std));
+	}
+	/* below 0, and so far apart that their squares do not fit into whole numbers */
+	NEAR(stat_of((int64_t[]){-3, -1}, 2).std, sqrt(2), 1e-15);
+	NEAR(stat_of((int64_t[]){0, (int64_t)1 << 60}, 2).std, ldexp(1, 60) / sqrt(2), 1e3);
+}
+
 Test(stat, median_of_an_odd_number_is_the_middle_value)
 {
 	cr_expect(eq(dbl, stat_of((int64_t[]){9, 1, 5}, 3).median, 5));
