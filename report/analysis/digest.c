@@ -221,6 +221,7 @@ enum ws_status ws_digest_of_model(struct ws_digest *d, const struct ws_model *m,
 
 	if (status == WS_OK)
 		status = add_all(&f, err);
+	ws_digest_finish(d);
 	d->nranges = m->ranges.n;
 	d->open_ranges = m->ranges.open;
 	ws_cost_ops_release(&f.costs);

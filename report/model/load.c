@@ -9,8 +9,6 @@
 
 #include "report/model/columns.h"
 
-#define MAX_TIME_NS ((int64_t)1 << 61)
-
 static enum ws_status no_memory(struct ws_err *err, const char *what)
 {
 	return WS_FAIL(err, NO_MEMORY, "no memory for the %s of the trace", what);
@@ -29,7 +27,7 @@ void ws_see_time(struct ws_model *m, int64_t from_ns, int64_t to_ns)
 enum ws_status ws_check_time(int64_t start_ns, int64_t dur_ns, const char *what, uint64_t row,
                              struct ws_err *err)
 {
-	WS_FAIL_IF(start_ns > MAX_TIME_NS || start_ns < -MAX_TIME_NS || dur_ns > MAX_TIME_NS, err,
+	WS_FAIL_IF(start_ns > WS_MAX_TIME_NS || start_ns < -WS_MAX_TIME_NS || dur_ns > WS_MAX_TIME_NS, err,
 	           CORRUPT, "time of %s %llu is out of bounds: %lld ns, for %lld ns", what,
 	           (unsigned long long)row, (long long)start_ns, (long long)dur_ns);
 	return WS_OK;

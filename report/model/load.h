@@ -22,6 +22,7 @@ struct ws_loader {
 	struct ws_idmap kernel_of;    /* text of a recorded kernel name -> first config with it */
 	struct ws_idmap op_config_of; /* op_config id -> number */
 	struct ws_classifier *classifier;
+	bool plain_names; /* nobody asks what the names of kernels tell: only their text */
 	const struct ws_model_opts *opts;
 	/* correlation of each kernel and API call */
 	uint64_t *kernel_correlation, *api_correlation;
@@ -56,6 +57,7 @@ enum ws_status ws_intern_text(struct ws_model *m, struct ws_bytes text, uint32_t
                               struct ws_err *err);
 
 /* Times must leave room to add and subtract: ±73 years around the trace's base. */
+#define WS_MAX_TIME_NS ((int64_t)1 << 61)
 enum ws_status ws_check_time(int64_t start_ns, int64_t dur_ns, const char *what, uint64_t row,
                              struct ws_err *err);
 /* Something happened then: widens the model's time. */

@@ -94,16 +94,23 @@ enum ws_status ws_digest_add_kernel(struct ws_digest *d, uint32_t cell,
 {
 	struct ws_digest_cell *c = &d->cells[cell];
 
-	d->kernels++;
-	d->gpu_ns += k->dur_ns;
-	c->total_ns += k->dur_ns;
 	if (k->order < c->first)
 		c->first = k->order;
 	if (!k->timed)
 		c->without_time++;
-	else if (!ws_values_add(&c->dur_ns, k->dur_ns))
+	else if (!ws_digest_add_time(d, cell, k->dur_ns))
 		return no_memory(err);
 	return WS_OK;
+}
+
+void ws_digest_finish(struct ws_digest *d)
+{
+	d->kernels = 0;
+	d->gpu_ns = 0;
+	for (size_t i = 0; i < d->ncells; i++) {
+		d->kernels += ws_digest_cell_count(&d->cells[i]);
+		d->gpu_ns += d->cells[i].total_ns;
+	}
 }
 
 enum ws_status ws_digest_add_to_step(struct ws_digest *d, uint32_t step, enum ws_phase phase,

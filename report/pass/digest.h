@@ -9,6 +9,8 @@
 #ifndef WS_REPORT_PASS_DIGEST_H
 #define WS_REPORT_PASS_DIGEST_H
 
+#include <stdbool.h>
+
 #include "report/base/interval.h"
 #include "report/base/stat.h"
 #include "report/base/values.h"
@@ -22,6 +24,7 @@ enum ws_digest_part {
 	WS_DIGEST_STEPS = 1u << 3,   /* GPU time of steps, kernels in measured steps */
 	WS_DIGEST_COSTS = 1u << 4,   /* FLOPs and bytes of paths and kernel names */
 	WS_DIGEST_CALLS = 1u << 5,   /* API calls by name */
+	WS_DIGEST_NAMES = 1u << 6,   /* what kernel names tell of class, direction and dtype */
 	/* all of these need the join of kernels, calls and ranges */
 	WS_DIGEST_JOINED = WS_DIGEST_PLACES | WS_DIGEST_PATHS | WS_DIGEST_STEPS | WS_DIGEST_COSTS,
 };
@@ -119,9 +122,22 @@ struct ws_digest_kernel {
 	uint32_t device;
 	uint64_t order; /* by device, then start: what comes first, is less */
 };
-/* Counts it in its cell and in the sums of all kernels. */
+/* A kernel's time in its cell; false without memory. */
+static inline bool ws_digest_add_time(struct ws_digest *d, uint32_t cell, int64_t dur_ns)
+{
+	d->cells[cell].total_ns += dur_ns;
+	return ws_values_add(&d->cells[cell].dur_ns, dur_ns);
+}
+/* Counts it in its cell. */
 enum ws_status ws_digest_add_kernel(struct ws_digest *d, uint32_t cell,
                                     const struct ws_digest_kernel *k, struct ws_err *err);
+/* Kernels of a cell. */
+static inline uint64_t ws_digest_cell_count(const struct ws_digest_cell *c)
+{
+	return ws_values_count(&c->dur_ns) + c->without_time;
+}
+/* All kernels are in: the sums over all cells. */
+void ws_digest_finish(struct ws_digest *d);
 /* Counts it in a path and all around that, once each, whatever led there. Kernels of a device come
  * by start. */
 void ws_digest_add_to_path(struct ws_digest *d, const struct ws_path *paths, uint32_t path,

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/base/bytes.h"
 #include "report/model/label.h"
 #include "report/pass/private.h"
 
@@ -323,15 +322,15 @@ enum ws_status ws_pass_take_kernel(struct ws_pass *p, const struct ws_pass_kerne
 	return count_in_step(p, &p->steps[r->step], cell, err);
 }
 
-/* The first kernel that waits. *blocked = 1 when its call has not come, and may still. */
-static enum ws_status join_kernel(struct ws_pass *p, int last, int *blocked, struct ws_err *err)
+/* A kernel that comes next. *blocked = true when its call has not come, and may still. */
+static enum ws_status join_kernel(struct ws_pass *p, const struct ws_pass_kernel *k, bool last,
+                                  bool *blocked, struct ws_err *err)
 {
-	const struct ws_pass_kernel *k =
-	        (const struct ws_pass_kernel *)p->kernels.rows + p->kernels.first;
 	uint32_t process = p->m->configs[k->config].process;
 	struct ws_launch_waiting *launch = NULL;
 	unsigned use = 0;
 
+	*blocked = false;
 	if (k->correlation && process != WS_NONE)
 		use = ws_launch_ids_get(&p->ids, process, k->correlation);
 	if (use & WS_LAUNCH_CALL) {
@@ -340,7 +339,6 @@ static enum ws_status join_kernel(struct ws_pass *p, int last, int *blocked, str
 		if (*blocked)
 			return WS_OK;
 	}
-	p->kernels.first++;
 	if (!launch)
 		return ws_pass_take_kernel(p, k, WS_NONE, WS_PATH_NO_LAUNCH, err);
 	WS_FORWARD(ws_pass_take_kernel(p, k, launch->range, WS_PATH_NO_RANGE, err));
@@ -354,10 +352,8 @@ static enum ws_status join_kernel(struct ws_pass *p, int last, int *blocked, str
 
 /* --- in order of time -------------------------------------------------------------------- */
 
-static enum ws_status join_call(struct ws_pass *p, struct ws_err *err)
+static enum ws_status join_call(struct ws_pass *p, const struct ws_pass_call *c, struct ws_err *err)
 {
-	const struct ws_pass_call *c =
-	        (const struct ws_pass_call *)p->calls.rows + p->calls.first++;
 	uint32_t range;
 
 	WS_FORWARD(ws_live_innermost(&p->live, c->thread, c->start_ns, c->end_ns, &range, err));
@@ -366,12 +362,60 @@ static enum ws_status join_call(struct ws_pass *p, struct ws_err *err)
 	return ws_launches_put(&p->waiting, c->process, c->correlation, range, err);
 }
 
-/* When the first row happens; INT64_MAX without one. */
-static int64_t next_time(const struct ws_pass_rows *r)
+/* The rows that wait, and when the first of each happens; INT64_MAX without one. */
+struct fronts {
+	const struct ws_pass_event *event, *events_end;
+	const struct ws_pass_call *call, *calls_end;
+	const struct ws_pass_kernel *kernel, *kernels_end;
+	int64_t event_ns, call_ns, kernel_ns;
+};
+
+static void look(struct fronts *f)
 {
-	if (r->first == r->n)
-		return INT64_MAX;
-	return (int64_t)ws_load_u64(r->rows + r->first * r->row_size + r->time_offset);
+	f->event_ns = f->event < f->events_end ? f->event->time_ns : INT64_MAX;
+	f->call_ns = f->call < f->calls_end ? f->call->end_ns : INT64_MAX;
+	f->kernel_ns = f->kernel < f->kernels_end ? f->kernel->start_ns : INT64_MAX;
+}
+
+static struct fronts fronts_of(const struct ws_pass *p)
+{
+	struct fronts f = {
+	        .event = (const struct ws_pass_event *)p->events.rows + p->events.first,
+	        .events_end = (const struct ws_pass_event *)p->events.rows + p->events.n,
+	        .call = (const struct ws_pass_call *)p->calls.rows + p->calls.first,
+	        .calls_end = (const struct ws_pass_call *)p->calls.rows + p->calls.n,
+	        .kernel = (const struct ws_pass_kernel *)p->kernels.rows + p->kernels.first,
+	        .kernels_end = (const struct ws_pass_kernel *)p->kernels.rows + p->kernels.n,
+	};
+
+	look(&f);
+	return f;
+}
+
+/* One row, before until_ns, or any in the end; *done = true when there is none. */
+static enum ws_status join_next(struct ws_pass *p, struct fronts *f, int64_t until_ns,
+                                bool *blocked, bool *done, struct ws_err *err)
+{
+	int64_t least_ns = f->event_ns < f->call_ns ? f->event_ns : f->call_ns;
+
+	if (f->kernel_ns < least_ns && !*blocked && f->kernel_ns < until_ns) {
+		WS_FORWARD(join_kernel(p, f->kernel, false, blocked, err));
+		f->kernel += !*blocked;
+		f->kernel_ns = f->kernel < f->kernels_end ? f->kernel->start_ns : INT64_MAX;
+		return WS_OK;
+	}
+	*done = least_ns >= until_ns;
+	if (*done)
+		return WS_OK;
+	if (f->event_ns <= f->call_ns) {
+		WS_FORWARD(ws_live_event(&p->live, f->event++, err));
+		f->event_ns = f->event < f->events_end ? f->event->time_ns : INT64_MAX;
+		return WS_OK;
+	}
+	*blocked = false;
+	WS_FORWARD(join_call(p, f->call++, err));
+	f->call_ns = f->call < f->calls_end ? f->call->end_ns : INT64_MAX;
+	return WS_OK;
 }
 
 /*
@@ -381,37 +425,25 @@ static int64_t next_time(const struct ws_pass_rows *r)
  */
 enum ws_status ws_pass_join(struct ws_pass *p, int64_t until_ns, struct ws_err *err)
 {
-	int last = until_ns == INT64_MAX, blocked = 0;
+	bool blocked = false, done = false;
+	enum ws_status status = WS_OK;
+	struct fronts f;
 
 	WS_FORWARD(ws_pass_rows_sort(&p->events, err));
 	WS_FORWARD(ws_pass_rows_sort(&p->calls, err));
 	WS_FORWARD(ws_pass_rows_sort(&p->kernels, err));
-	while (!p->declined && !p->live.declined) {
-		int64_t event_ns = next_time(&p->events), call_ns = next_time(&p->calls);
-		int64_t kernel_ns = blocked ? INT64_MAX : next_time(&p->kernels);
-		int64_t least_ns = event_ns < call_ns ? event_ns : call_ns;
-
-		if (kernel_ns < least_ns ? kernel_ns >= until_ns : least_ns >= until_ns && !last)
-			break;
-		if (kernel_ns < least_ns) {
-			WS_FORWARD(join_kernel(p, 0, &blocked, err));
-		} else if (event_ns <= call_ns && event_ns != INT64_MAX) {
-			WS_FORWARD(ws_live_event(&p->live,
-			                         (const struct ws_pass_event *)p->events.rows +
-			                                 p->events.first++,
-			                         err));
-		} else if (call_ns != INT64_MAX) {
-			WS_FORWARD(join_call(p, err));
-			blocked = 0;
-		} else {
-			break;
-		}
-	}
+	f = fronts_of(p);
+	while (!done && status == WS_OK && !p->declined && !p->live.declined)
+		status = join_next(p, &f, until_ns, &blocked, &done, err);
 	if (!p->declined)
 		p->declined = p->live.declined;
-	while (last && !p->declined && p->kernels.first < p->kernels.n)
-		WS_FORWARD(join_kernel(p, 1, &blocked, err));
-	return WS_OK;
+	for (; until_ns == INT64_MAX && f.kernel < f.kernels_end && status == WS_OK && !p->declined;
+	     f.kernel++)
+		status = join_kernel(p, f.kernel, true, &blocked, err);
+	p->events.first = p->events.n - (size_t)(f.events_end - f.event);
+	p->calls.first = p->calls.n - (size_t)(f.calls_end - f.call);
+	p->kernels.first = p->kernels.n - (size_t)(f.kernels_end - f.kernel);
+	return status;
 }
 
 /* --- the end ----------------------------------------------------------------------------- */
@@ -446,8 +478,10 @@ enum ws_status ws_pass_end(struct ws_pass *p, struct ws_err *err)
 	if (p->declined)
 		return WS_OK;
 	/* ranges that never ended end at the last moment of any record */
-	if (p->live.begun)
+	if (p->live.begun) {
 		WS_FORWARD(ws_load_memory(&p->l, err));
+		ws_see_time(m, p->last_ns, p->last_ns);
+	}
 	for (size_t i = 0; i < p->waiting.nslots; i++)
 		if (p->waiting.slots[i].used && p->waiting.slots[i].range != WS_NONE)
 			ws_live_drop(&p->live, p->waiting.slots[i].range);

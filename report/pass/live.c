@@ -26,23 +26,19 @@ static int reserve(uint32_t **numbers, size_t n, size_t *allocated)
 	return 1;
 }
 
-static enum ws_status thread_of(struct ws_live_ranges *l, uint32_t thread,
-                                struct ws_live_thread **out, struct ws_err *err)
+static enum ws_status add_threads(struct ws_live_ranges *l, uint32_t thread, struct ws_err *err)
 {
-	if (thread >= l->nthreads) {
-		size_t want = l->nthreads ? l->nthreads * 2 : 16;
-		void *grown;
+	size_t want = l->nthreads ? l->nthreads * 2 : 16;
+	void *grown;
 
-		while (want <= thread)
-			want *= 2;
-		grown = reallocarray(l->threads, want, sizeof(*l->threads));
-		if (!grown)
-			return no_memory(err);
-		l->threads = grown;
-		memset(l->threads + l->nthreads, 0, (want - l->nthreads) * sizeof(*l->threads));
-		l->nthreads = want;
-	}
-	*out = &l->threads[thread];
+	while (want <= thread)
+		want *= 2;
+	grown = reallocarray(l->threads, want, sizeof(*l->threads));
+	if (!grown)
+		return no_memory(err);
+	l->threads = grown;
+	memset(l->threads + l->nthreads, 0, (want - l->nthreads) * sizeof(*l->threads));
+	l->nthreads = want;
 	return WS_OK;
 }
 
@@ -133,20 +129,21 @@ static enum ws_status begin_range(struct ws_live_ranges *l, struct ws_live_threa
 	    !reserve(&t->ended, t->nopen + t->nended, &t->ended_allocated))
 		return no_memory(err);
 	r = &l->range[range];
-	*r = (struct ws_live){
-	        .start_ns = e->time_ns,
-	        .first_ns = INT64_MAX,
-	        .last_ns = INT64_MIN,
-	        .number = l->begun++,
-	        .parent = t->nopen ? t->open[t->nopen - 1] : WS_NONE,
-	        .thread = e->thread,
-	        .name = e->name,
-	        .payload = e->payload,
-	        .refs = 1,
-	        .op = WS_NONE,
-	        .step = WS_NONE,
-	        .style = e->type == WS_NVTX_START ? WS_RANGE_START_END : 0,
-	};
+	/* field by field: this happens for every range, and not all need a value here */
+	r->start_ns = e->time_ns;
+	r->first_ns = INT64_MAX;
+	r->last_ns = INT64_MIN;
+	r->number = l->begun++;
+	r->parent = t->nopen ? t->open[t->nopen - 1] : WS_NONE;
+	r->thread = e->thread;
+	r->name = e->name;
+	r->payload = e->payload;
+	r->refs = 1;
+	r->op = WS_NONE;
+	r->step = WS_NONE;
+	r->kernel_name = 0;
+	r->style = e->type == WS_NVTX_START ? WS_RANGE_START_END : 0;
+	r->counted = 0;
 	t->open[t->nopen++] = range;
 	*out = range;
 	if (r->parent == WS_NONE) {
@@ -182,7 +179,6 @@ static enum ws_status close_range(struct ws_live_ranges *l, struct ws_live_threa
 	}
 	t->nopen--;
 	r->end_ns = time_ns;
-	r->closed = 1;
 	t->ended_ns = time_ns;
 	t->ended[t->nended++] = range;
 	return l->events.close(l->events.ctx, range, 0, err);
@@ -194,7 +190,9 @@ enum ws_status ws_live_event(struct ws_live_ranges *l, const struct ws_pass_even
 	struct ws_live_thread *t;
 	uint32_t range;
 
-	WS_FORWARD(thread_of(l, e->thread, &t, err));
+	if (e->thread >= l->nthreads)
+		WS_FORWARD(add_threads(l, e->thread, err));
+	t = &l->threads[e->thread];
 	if (t->nended && t->ended_ns != e->time_ns)
 		forget_ended(l, t);
 	switch (e->type) {
@@ -226,7 +224,9 @@ enum ws_status ws_live_innermost(struct ws_live_ranges *l, uint32_t thread, int6
 	struct ws_live_thread *t;
 
 	*range = WS_NONE;
-	WS_FORWARD(thread_of(l, thread, &t, err));
+	if (thread >= l->nthreads)
+		WS_FORWARD(add_threads(l, thread, err));
+	t = &l->threads[thread];
 	for (size_t i = t->nopen; i-- > 0 && *range == WS_NONE;)
 		if (l->range[t->open[i]].start_ns <= start_ns)
 			*range = t->open[i];
@@ -252,7 +252,6 @@ enum ws_status ws_live_end(struct ws_live_ranges *l, int64_t end_ns, struct ws_e
 			uint32_t range = t->open[--t->nopen];
 
 			l->range[range].end_ns = end_ns;
-			l->range[range].closed = 1;
 			l->open_at_end++;
 			WS_FORWARD(l->events.close(l->events.ctx, range, 1, err));
 			ws_live_drop(l, range);

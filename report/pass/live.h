@@ -37,7 +37,7 @@ struct ws_live {
 	uint32_t class, direction, dtype; /* texts of its operation, as for ws_place; 0 = unknown */
 	uint32_t kernel_name; /* of an operation: text all its kernels are called by, 0 = none yet,
 	                         WS_NONE = several */
-	uint8_t style, closed, marks, phase;
+	uint8_t style, marks, phase;
 	uint8_t counted; /* an operation without one inside */
 };
 

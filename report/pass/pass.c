@@ -82,117 +82,122 @@ static enum ws_status thread_of(struct ws_pass *p, uint64_t id, uint32_t *thread
 	return WS_OK;
 }
 
-/* Times that a loaded model refuses, so that it is the one to say so; or that the header of the
+/* Not one that a loaded model refuses, as it is the one to say so; nor one that the header of the
  * block denied. */
-static int time_is_sound(struct ws_pass *p, int64_t start_ns, int64_t dur_ns)
+static inline bool time_is_sound(const struct ws_pass *p, int64_t start_ns, int64_t dur_ns)
 {
-	if (start_ns < p->joined_ns) {
-		p->declined = "a block has other times than its header says";
-		return 0;
-	}
-	if (ws_check_time(start_ns, dur_ns, "record", 0, NULL) == WS_OK)
-		return 1;
-	p->declined = "a time is out of bounds";
-	return 0;
+	return start_ns >= p->joined_ns && start_ns <= WS_MAX_TIME_NS &&
+	       start_ns >= -WS_MAX_TIME_NS && dur_ns <= WS_MAX_TIME_NS;
 }
+
+#define UNSOUND "a time is out of bounds"
 
 /* --- rows -------------------------------------------------------------------------------- */
 
-/* Without the join a kernel's cell is that of its configuration. */
-static enum ws_status take_alone(struct ws_pass *p, const struct ws_pass_kernel *k,
+/* Without the join a kernel's cell is that of its configuration, and its order means nothing. */
+static enum ws_status take_alone(struct ws_pass *p, const struct ws_block_rows *b, bool has_dur,
                                  struct ws_err *err)
 {
 	static const struct ws_kernel_place nowhere = {.path = WS_PATH_NO_RANGE};
-	const struct ws_digest_kernel kernel = {.dur_ns = k->dur_ns, .timed = k->timed};
-	uint32_t *cell = &p->cell_of_config[k->config];
+	const uint64_t *ids = b->v[WS_COL_kernel_config], *durs = b->v[WS_COL_kernel_dur_ns];
+	const uint64_t *flags = b->v[WS_COL_kernel_flags];
 
-	if (*cell == WS_NONE)
-		WS_FORWARD(ws_digest_cell(p->d, k->config, &nowhere, cell, err));
-	return ws_digest_add_kernel(p->d, *cell, &kernel, err);
+	for (uint32_t i = 0; i < b->info.rows; i++) {
+		uint32_t config = config_of(p, ids[i]), *cell = &p->cell_of_config[config];
+		int64_t dur = (int64_t)durs[i];
+		bool timed = has_dur && dur >= 0 && !(flags[i] & WS_KERNEL_NO_TIME);
+
+		if (*cell == WS_NONE)
+			WS_FORWARD(ws_digest_cell(p->d, config, &nowhere, cell, err));
+		if (timed && !ws_digest_add_time(p->d, *cell, dur))
+			return no_memory(err);
+		if (!timed)
+			p->d->cells[*cell].without_time++;
+		else if (dur > WS_MAX_TIME_NS ||
+		         __builtin_add_overflow(p->kernel_ns, dur, &p->kernel_ns))
+			p->declined = UNSOUND;
+	}
+	return WS_OK;
 }
 
 static enum ws_status take_kernels(struct ws_pass *p, const struct ws_block_rows *b, uint32_t block,
-                                   int has_dur, struct ws_err *err)
+                                   bool has_dur, struct ws_err *err)
 {
 	uint64_t *const *v = b->v;
-	int joined = p->parts & WS_DIGEST_JOINED;
+	struct ws_pass_kernel *k = ws_pass_rows_reserve(&p->kernels, b->info.rows);
 
-	for (uint32_t i = 0; i < b->info.rows && !p->declined; i++) {
-		struct ws_pass_kernel alone, *k = joined ? ws_pass_rows_add(&p->kernels) : &alone;
+	if (!k)
+		return no_memory(err);
+	for (uint32_t i = 0; i < b->info.rows; i++, k++) {
 		int64_t dur = (int64_t)v[WS_COL_kernel_dur_ns][i];
 
-		if (!k)
-			return no_memory(err);
-		*k = (struct ws_pass_kernel){
-		        .config = config_of(p, v[WS_COL_kernel_config][i]),
-		        .timed = has_dur && dur >= 0 &&
-		                 !(v[WS_COL_kernel_flags][i] & WS_KERNEL_NO_TIME),
-		        .at = ws_pass_at(block, i),
-		};
-		k->dur_ns = k->timed ? dur : 0;
-		k->start_ns = joined ? (int64_t)v[WS_COL_kernel_start_ns][i] : 0;
-		p->m->devices[p->m->configs[k->config].device].kernels++;
-		if (__builtin_add_overflow(p->kernel_ns, k->dur_ns, &p->kernel_ns))
-			p->declined = "sums overflow";
-		if ((k->timed || joined) && !time_is_sound(p, k->start_ns, k->dur_ns))
-			return WS_OK;
-		if (!joined) {
-			WS_FORWARD(take_alone(p, k, err));
-			continue;
-		}
+		k->start_ns = (int64_t)v[WS_COL_kernel_start_ns][i];
 		k->correlation = v[WS_COL_kernel_correlation][i];
-		if (k->timed)
-			ws_see_time(p->m, k->start_ns, k->start_ns + k->dur_ns);
-		ws_pass_rows_added(&p->kernels);
+		k->at = ws_pass_at(block, i);
+		k->config = config_of(p, v[WS_COL_kernel_config][i]);
+		k->timed = has_dur && dur >= 0 && !(v[WS_COL_kernel_flags][i] & WS_KERNEL_NO_TIME);
+		k->dur_ns = k->timed ? dur : 0;
+		if (!time_is_sound(p, k->start_ns, k->dur_ns) ||
+		    __builtin_add_overflow(p->kernel_ns, k->dur_ns, &p->kernel_ns)) {
+			p->declined = UNSOUND;
+			return WS_OK;
+		}
+		if (k->timed && k->start_ns + k->dur_ns > p->last_ns)
+			p->last_ns = k->start_ns + k->dur_ns;
 	}
+	ws_pass_rows_filled(&p->kernels, b->info.rows);
 	return WS_OK;
 }
 
-static enum ws_status take_call(struct ws_pass *p, const struct ws_pass_call *c, struct ws_err *err)
+/* Calls by name. */
+static enum ws_status sum_calls(struct ws_pass *p, const struct ws_block_rows *b,
+                                struct ws_err *err)
 {
-	struct ws_pass_call *call;
-	unsigned use;
+	uint64_t *const *v = b->v;
 
-	ws_see_time(p->m, c->start_ns, c->end_ns);
-	use = c->correlation ? ws_launch_ids_get(&p->ids, c->process, c->correlation) : 0;
-	if (!(use & WS_LAUNCH_KERNEL))
-		return WS_OK;
-	if (use & WS_LAUNCH_CALLS) {
-		p->declined = "a process used the id of a launch twice";
-		return WS_OK;
+	for (uint32_t i = 0; i < b->info.rows; i++) {
+		int64_t dur = (int64_t)v[WS_COL_api_dur_ns][i];
+
+		WS_FORWARD(ws_digest_add_call(p->d, text_of(p, v[WS_COL_api_name][i]),
+		                              dur < 0 ? 0 : dur, v[WS_COL_api_result][i] != 0,
+		                              err));
 	}
-	call = ws_pass_rows_add(&p->calls);
-	if (!call)
-		return no_memory(err);
-	*call = *c;
-	ws_pass_rows_added(&p->calls);
 	return WS_OK;
 }
 
+/* Calls that launched a kernel wait for it. */
 static enum ws_status take_calls(struct ws_pass *p, const struct ws_block_rows *b, uint32_t block,
                                  struct ws_err *err)
 {
 	uint64_t *const *v = b->v;
+	struct ws_pass_call *c = ws_pass_rows_reserve(&p->calls, b->info.rows), *first = c;
 
-	for (uint32_t i = 0; i < b->info.rows && !p->declined; i++) {
-		struct ws_pass_call c = {.start_ns = (int64_t)v[WS_COL_api_start_ns][i],
-		                         .at = ws_pass_at(block, i)};
+	if (!c)
+		return no_memory(err);
+	for (uint32_t i = 0; i < b->info.rows; i++) {
 		int64_t dur = (int64_t)v[WS_COL_api_dur_ns][i];
+		unsigned use = 0;
 
 		dur = dur < 0 ? 0 : dur;
-		if (!time_is_sound(p, c.start_ns, dur))
+		c->start_ns = (int64_t)v[WS_COL_api_start_ns][i];
+		if (!time_is_sound(p, c->start_ns, dur)) {
+			p->declined = UNSOUND;
 			return WS_OK;
-		if (p->parts & WS_DIGEST_CALLS)
-			WS_FORWARD(ws_digest_add_call(p->d, text_of(p, v[WS_COL_api_name][i]), dur,
-			                              v[WS_COL_api_result][i] != 0, err));
-		if (!(p->parts & WS_DIGEST_JOINED))
-			continue;
-		c.end_ns = c.start_ns + dur;
-		c.correlation = v[WS_COL_api_correlation][i];
-		WS_FORWARD(thread_of(p, v[WS_COL_api_thread][i], &c.thread, err));
-		c.process = p->l.thread_process[c.thread];
-		WS_FORWARD(take_call(p, &c, err));
+		}
+		c->end_ns = c->start_ns + dur;
+		if (c->end_ns > p->last_ns)
+			p->last_ns = c->end_ns;
+		c->correlation = v[WS_COL_api_correlation][i];
+		c->at = ws_pass_at(block, i);
+		WS_FORWARD(thread_of(p, v[WS_COL_api_thread][i], &c->thread, err));
+		c->process = p->l.thread_process[c->thread];
+		if (c->correlation)
+			use = ws_launch_ids_get(&p->ids, c->process, c->correlation);
+		if (use & WS_LAUNCH_CALLS && use & WS_LAUNCH_KERNEL)
+			p->declined = "a process used the id of a launch twice";
+		c += (use & WS_LAUNCH_KERNEL) != 0;
 	}
+	ws_pass_rows_filled(&p->calls, (size_t)(c - first));
 	return WS_OK;
 }
 
@@ -215,30 +220,33 @@ static enum ws_status take_events(struct ws_pass *p, const struct ws_block_rows 
                                   struct ws_err *err)
 {
 	uint64_t *const *v = b->v;
+	struct ws_pass_event *e = ws_pass_rows_reserve(&p->events, b->info.rows), *first = e;
 
-	for (uint32_t i = 0; i < b->info.rows && !p->declined; i++) {
-		struct ws_pass_event *e = ws_pass_rows_add(&p->events);
-		uint64_t payload = v[WS_COL_nvtx_payload][i];
+	if (!e)
+		return no_memory(err);
+	for (uint32_t i = 0; i < b->info.rows; i++) {
+		uint64_t payload = v[WS_COL_nvtx_payload][i], type = v[WS_COL_nvtx_type][i];
 
-		if (!e)
-			return no_memory(err);
 		e->time_ns = (int64_t)v[WS_COL_nvtx_time_ns][i];
-		if (!time_is_sound(p, e->time_ns, 0))
+		if (!time_is_sound(p, e->time_ns, 0)) {
+			p->declined = UNSOUND;
 			return WS_OK;
-		ws_see_time(p->m, e->time_ns, e->time_ns);
+		}
+		if (e->time_ns > p->last_ns)
+			p->last_ns = e->time_ns;
 		e->at = ws_pass_at(block, i);
 		e->range_id = v[WS_COL_nvtx_range][i];
-		e->type = (uint32_t)v[WS_COL_nvtx_type][i];
+		e->type = (uint32_t)type;
 		e->domain = text_of(p, v[WS_COL_nvtx_domain][i]);
 		e->name = text_of(p, v[WS_COL_nvtx_name][i]);
 		e->payload = payload ? ws_pass_number(&p->payloads, payload) : WS_NONE;
 		WS_FORWARD(thread_of(p, v[WS_COL_nvtx_thread][i], &e->thread, err));
 		e->process = p->l.thread_process[e->thread];
-		if (v[WS_COL_nvtx_type][i] < WS_NVTX_MARK)
-			ws_pass_rows_added(&p->events);
-		else if (e->type == WS_NVTX_MARK && e->domain == WS_TEXT_DOMAIN)
+		if (type == WS_NVTX_MARK && e->domain == WS_TEXT_DOMAIN)
 			WS_FORWARD(add_mark(p, e->at, e->name, err));
+		e += type < WS_NVTX_MARK;
 	}
+	ws_pass_rows_filled(&p->events, (size_t)(e - first));
 	return WS_OK;
 }
 
@@ -300,20 +308,20 @@ static enum ws_status read_ids(struct ws_pass *p, struct ws_err *err)
 
 static void choose_columns(const struct ws_pass *p, ws_column_set columns[WS_KIND_END])
 {
-	int joined = p->parts & WS_DIGEST_JOINED;
+	bool joined = p->parts & WS_DIGEST_JOINED;
 
 	memset(columns, 0, WS_KIND_END * sizeof(*columns));
 	if (p->parts & (WS_DIGEST_KERNELS | WS_DIGEST_JOINED))
 		columns[WS_KIND_KERNEL] = WS_COLUMN(kernel, config) | WS_COLUMN(kernel, dur_ns) |
 		                          WS_COLUMN(kernel, flags);
-	if (p->parts & (WS_DIGEST_CALLS | WS_DIGEST_JOINED))
-		columns[WS_KIND_API] = WS_COLUMN(api, start_ns) | WS_COLUMN(api, dur_ns);
 	if (p->parts & WS_DIGEST_CALLS)
-		columns[WS_KIND_API] |= WS_COLUMN(api, name) | WS_COLUMN(api, result);
+		columns[WS_KIND_API] =
+		        WS_COLUMN(api, dur_ns) | WS_COLUMN(api, name) | WS_COLUMN(api, result);
 	if (!joined)
 		return;
 	columns[WS_KIND_KERNEL] |= WS_COLUMN(kernel, start_ns) | WS_COLUMN(kernel, correlation);
-	columns[WS_KIND_API] |= WS_COLUMN(api, thread) | WS_COLUMN(api, correlation);
+	columns[WS_KIND_API] |= WS_COLUMN(api, start_ns) | WS_COLUMN(api, dur_ns) |
+	                        WS_COLUMN(api, thread) | WS_COLUMN(api, correlation);
 	columns[WS_KIND_NVTX] = WS_COLUMN(nvtx, time_ns) | WS_COLUMN(nvtx, thread) |
 	                        WS_COLUMN(nvtx, type) | WS_COLUMN(nvtx, domain) |
 	                        WS_COLUMN(nvtx, name) | WS_COLUMN(nvtx, range) |
@@ -321,13 +329,18 @@ static void choose_columns(const struct ws_pass *p, ws_column_set columns[WS_KIN
 }
 
 static enum ws_status take_rows(struct ws_pass *p, const struct ws_block_rows *rows, uint32_t block,
-                                int has_dur, struct ws_err *err)
+                                bool has_dur, struct ws_err *err)
 {
+	bool joined = p->parts & WS_DIGEST_JOINED;
+
 	switch (rows->info.kind) {
 	case WS_KIND_KERNEL:
-		return take_kernels(p, rows, block, has_dur, err);
+		return joined ? take_kernels(p, rows, block, has_dur, err)
+		              : take_alone(p, rows, has_dur, err);
 	case WS_KIND_API:
-		return take_calls(p, rows, block, err);
+		if (p->parts & WS_DIGEST_CALLS)
+			WS_FORWARD(sum_calls(p, rows, err));
+		return joined ? take_calls(p, rows, block, err) : WS_OK;
 	default:
 		return take_events(p, rows, block, err);
 	}
@@ -335,8 +348,8 @@ static enum ws_status take_rows(struct ws_pass *p, const struct ws_block_rows *r
 
 static enum ws_status read_rows(struct ws_pass *p, struct ws_err *err)
 {
-	int joined = (p->parts & WS_DIGEST_JOINED) != 0;
-	int has_dur = ws_trace_reader_has_column(p->l.r, WS_KIND_KERNEL, WS_COL_kernel_dur_ns);
+	bool joined = p->parts & WS_DIGEST_JOINED;
+	bool has_dur = ws_trace_reader_has_column(p->l.r, WS_KIND_KERNEL, WS_COL_kernel_dur_ns);
 	ws_column_set columns[WS_KIND_END];
 	const struct ws_block_rows *rows;
 	struct ws_feed *feed;
@@ -430,8 +443,13 @@ static enum ws_status run(struct ws_pass *p, struct ws_err *err)
 		WS_FORWARD(read_rows(p, err));
 	if (!p->declined && p->parts & WS_DIGEST_JOINED)
 		WS_FORWARD(ws_pass_end(p, err));
-	if (p->m->begin_ns > p->m->end_ns)
-		p->m->begin_ns = p->m->end_ns = 0;
+	ws_digest_finish(p->d);
+	for (size_t i = 0; i < p->d->ncells; i++) {
+		const struct ws_digest_cell *cell = &p->d->cells[i];
+
+		p->m->devices[p->m->configs[cell->config].device].kernels +=
+		        ws_digest_cell_count(cell);
+	}
 	return WS_OK;
 }
 
@@ -445,6 +463,7 @@ enum ws_status ws_pass_run(const struct ws_trace_reader *r, const char *name,
 	        .parts = parts,
 	        .thread = WS_NONE,
 	        .joined_ns = INT64_MIN,
+	        .last_ns = INT64_MIN,
 	        .events = {.row_size = sizeof(struct ws_pass_event),
 	                   .time_offset = offsetof(struct ws_pass_event, time_ns),
 	                   .at_offset = offsetof(struct ws_pass_event, at)},
@@ -462,7 +481,10 @@ enum ws_status ws_pass_run(const struct ws_trace_reader *r, const char *name,
 	opts = opts ? opts : &none;
 	WS_FORWARD(ws_model_begin(m, r, name, opts, err));
 	p.m = *m;
-	p.l = (struct ws_loader){.m = *m, .r = r, .opts = opts};
+	p.l = (struct ws_loader){.m = *m,
+	                         .r = r,
+	                         .opts = opts,
+	                         .plain_names = !(parts & WS_DIGEST_NAMES)};
 	p.live.events = ws_pass_live_events(&p);
 	status = run(&p, err);
 	release(&p);

@@ -55,9 +55,10 @@ struct ws_pass_rows {
 	size_t time_offset, at_offset; /* in a row: what it is sorted by */
 	uint8_t unsorted;
 };
-/* Room for one more at the end; NULL without memory. ws_pass_rows_added says that it is filled. */
-void *ws_pass_rows_add(struct ws_pass_rows *r);
-void ws_pass_rows_added(struct ws_pass_rows *r);
+/* Room for n more at the end, NULL without memory. */
+void *ws_pass_rows_reserve(struct ws_pass_rows *r, size_t n);
+/* The first n of those were filled. */
+void ws_pass_rows_filled(struct ws_pass_rows *r, size_t n);
 enum ws_status ws_pass_rows_sort(struct ws_pass_rows *r, struct ws_err *err);
 
 /* Ids to numbers; an array where the ids allow it, as those of our own recorder do. */
@@ -104,6 +105,7 @@ struct ws_pass {
 	int64_t kernel_ns, range_ns, flops, bytes; /* sums that must not overflow */
 	uint64_t nkernels;
 	int64_t joined_ns; /* everything before is done */
+	int64_t last_ns;   /* last moment of any row */
 };
 
 /* Handlers for p->live. */

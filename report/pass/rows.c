@@ -7,18 +7,17 @@
 #include "formats/base/bytes.h"
 #include "report/pass/private.h"
 
-void *ws_pass_rows_add(struct ws_pass_rows *r)
+void *ws_pass_rows_reserve(struct ws_pass_rows *r, size_t n)
 {
-	if (r->first == r->n)
-		r->first = r->n = 0;
-	if (r->n == r->allocated && r->first > r->n / 2) {
+	if (r->first) {
 		memmove(r->rows, r->rows + r->first * r->row_size, (r->n - r->first) * r->row_size);
 		r->n -= r->first;
 		r->first = 0;
 	}
-	if (r->n == r->allocated) {
-		size_t want = r->allocated ? r->allocated * 2 : 1024;
-		void *grown = reallocarray(r->rows, want, r->row_size);
+	if (r->n + n > r->allocated) {
+		/* what waits is little: no doubling */
+		size_t want = r->n + n + r->n / 2;
+		void *grown = reallocarray(r->rows, want ? want : 1, r->row_size);
 
 		if (!grown)
 			return NULL;
@@ -33,16 +32,22 @@ static int64_t time_of(const struct ws_pass_rows *r, const uint8_t *row)
 	return (int64_t)ws_load_u64(row + r->time_offset);
 }
 
-void ws_pass_rows_added(struct ws_pass_rows *r)
+void ws_pass_rows_filled(struct ws_pass_rows *r, size_t n)
 {
-	const uint8_t *row = r->rows + r->n++ * r->row_size, *before = row - r->row_size;
+	const uint8_t *row = r->rows + (r->n ? r->n - 1 : 0) * r->row_size;
+	const uint8_t *end;
 
-	if (r->n - 1 == r->first)
-		return;
-	if (time_of(r, row) < time_of(r, before) ||
-	    (time_of(r, row) == time_of(r, before) &&
-	     ws_load_u64(row + r->at_offset) < ws_load_u64(before + r->at_offset)))
-		r->unsorted = 1;
+	r->n += n;
+	end = r->rows + r->n * r->row_size;
+	for (; row + r->row_size < end; row += r->row_size) {
+		int64_t here = time_of(r, row), next = time_of(r, row + r->row_size);
+
+		if (next < here || (next == here && ws_load_u64(row + r->row_size + r->at_offset) <
+		                                            ws_load_u64(row + r->at_offset))) {
+			r->unsorted = 1;
+			return;
+		}
+	}
 }
 
 /* By time, what happened at one time by its place in the file. */

@@ -30,7 +30,7 @@ static void add_up(struct classes *s)
 		const struct ws_config *config = &s->tab->m->configs[cell->config];
 		uint32_t class = cell->place.class ? cell->place.class : config->name_class;
 		struct class_sum *sum = &s->sums[class], *by_name = &s->sums[config->name_class];
-		uint64_t kernels = ws_values_count(&cell->dur_ns) + cell->without_time;
+		uint64_t kernels = ws_digest_cell_count(cell);
 		int64_t ns = cell->total_ns;
 
 		sum->kernels += kernels;

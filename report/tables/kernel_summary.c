@@ -145,7 +145,7 @@ static enum ws_status gather(struct summary *s, struct ws_err *err)
 		s->group[cells[i]] = name;
 		s->in_steps[name] += cell->in_steps;
 		ws_launch_stat_add(&s->launch[name], config,
-		                   ws_values_count(&cell->dur_ns) + cell->without_time,
+		                   ws_digest_cell_count(cell),
 		                   cell->total_ns);
 		s->tensor[name] = config->tensor;
 		status = see_cell(s, cell, err);

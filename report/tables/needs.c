@@ -2,7 +2,8 @@
 
 #include "report/tables/tables.h"
 
-#define ALWAYS (-1)
+#define ALWAYS  (-1)
+#define CLASSES (WS_DIGEST_PLACES | WS_DIGEST_NAMES)
 
 /* A table, one of its columns, and what that takes. Tables that are not here need rows. */
 static const struct need {
@@ -11,15 +12,17 @@ static const struct need {
 	unsigned parts;
 } needs[] = {
         {&ws_def_kernel_summary, ALWAYS, WS_DIGEST_KERNELS},
-        {&ws_def_kernel_summary, WS_TC_kernel_summary_op_class, WS_DIGEST_PLACES},
-        {&ws_def_kernel_summary, WS_TC_kernel_summary_direction, WS_DIGEST_PLACES},
-        {&ws_def_kernel_summary, WS_TC_kernel_summary_dtype, WS_DIGEST_PLACES},
+        {&ws_def_kernel_summary, WS_TC_kernel_summary_op_class, CLASSES},
+        {&ws_def_kernel_summary, WS_TC_kernel_summary_direction, CLASSES},
+        {&ws_def_kernel_summary, WS_TC_kernel_summary_dtype, CLASSES},
+        {&ws_def_kernel_summary, WS_TC_kernel_summary_tensor, WS_DIGEST_NAMES},
+        {&ws_def_kernel_summary, WS_TC_kernel_summary_class_by_name, WS_DIGEST_NAMES},
         {&ws_def_kernel_summary, WS_TC_kernel_summary_class_by_range, WS_DIGEST_PLACES},
         {&ws_def_kernel_summary, WS_TC_kernel_summary_per_step, WS_DIGEST_STEPS},
         {&ws_def_kernel_summary, WS_TC_kernel_summary_flops, WS_DIGEST_COSTS},
         {&ws_def_kernel_summary, WS_TC_kernel_summary_tflops, WS_DIGEST_COSTS},
         {&ws_def_kernel_launches, ALWAYS, WS_DIGEST_KERNELS},
-        {&ws_def_classes, ALWAYS, WS_DIGEST_PLACES},
+        {&ws_def_classes, ALWAYS, CLASSES},
         {&ws_def_ranges, ALWAYS, WS_DIGEST_PATHS},
         {&ws_def_ranges, WS_TC_ranges_flops, WS_DIGEST_COSTS},
         {&ws_def_ranges, WS_TC_ranges_tflops, WS_DIGEST_COSTS},

@@ -70,6 +70,45 @@ Test(stat, the_order_of_the_samples_does_not_matter)
 	NEAR(stat_of((int64_t[]){0, (int64_t)1 << 60}, 2).std, ldexp(1, 60) / sqrt(2), 1e3);
 }
 
+static int by_value(const void *pa, const void *pb)
+{
+	int64_t a = *(const int64_t *)pa, b = *(const int64_t *)pb;
+
+	return a < b ? -1 : a > b;
+}
+
+/* Many values are counted into buckets first. */
+Test(stat, many_values_have_the_median_of_the_sorted_ones)
+{
+	const uint64_t ranges[] = {1, 2, 3000, 70000, (uint64_t)1 << 40, (uint64_t)1 << 62};
+	static int64_t values[6001], sorted[6001];
+	uint64_t random = 88172645463325252u;
+
+	for (size_t r = 0; r < sizeof(ranges) / sizeof(*ranges); r++) {
+		for (size_t n = 2047; n <= 6001; n += 659) {
+			struct ws_stat s;
+			double expected;
+
+			for (size_t i = 0; i < n; i++) {
+				random ^= random << 13;
+				random ^= random >> 7;
+				random ^= random << 17;
+				/* half of them negative, and one far away */
+				values[i] = sorted[i] =
+				        i ? (int64_t)(random % ranges[r]) - (int64_t)(ranges[r] / 2)
+				          : (int64_t)(ranges[r] / 2);
+			}
+			qsort(sorted, n, sizeof(*sorted), by_value);
+			expected = n % 2 ? (double)sorted[n / 2]
+			                 : ((double)sorted[n / 2 - 1] + (double)sorted[n / 2]) / 2;
+			ws_stat_of(values, n, &s);
+			cr_expect(eq(dbl, s.median, expected));
+			cr_expect(eq(i64, s.min, sorted[0]));
+			cr_expect(eq(i64, s.max, sorted[n - 1]));
+		}
+	}
+}
+
 Test(stat, median_of_an_odd_number_is_the_middle_value)
 {
 	cr_expect(eq(dbl, stat_of((int64_t[]){9, 1, 5}, 3).median, 5));
