@@ -329,7 +329,7 @@ static enum ws_status prepare(struct ws_advice *a, struct ws_err *err)
 	a->class_ns = calloc(m->ntexts + 1, sizeof(*a->class_ns));
 	if (!a->counts || !a->traits || !a->config_ns || !a->class_ns)
 		return no_memory(err);
-	WS_FORWARD(ws_step_times(m, a->tab->sel, &a->times, err));
+	WS_FORWARD(ws_step_times(m, a->tab->sel, NULL, &a->times, err));
 	WS_FORWARD(ws_idle_find(m, a->tab->sel, true, &a->idle, err));
 	a->samples = a->times.nmeasured ? (double)a->times.nmeasured : 1;
 	a->step_ns = (double)a->idle.wall_ns / a->samples;

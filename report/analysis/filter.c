@@ -40,10 +40,13 @@ int ws_time_selected(const struct ws_selection *s, int64_t start_ns, int64_t end
 
 int ws_step_selected(const struct ws_model *m, const struct ws_selection *s, uint32_t step)
 {
-	return ws_step_is_measured(m, step) && m->steps[step].index >= s->step_first &&
-	       m->steps[step].index <= s->step_last &&
-	       ws_time_selected(s, m->ranges.start_ns[m->steps[step].range],
-	                        m->ranges.end_ns[m->steps[step].range]);
+	const struct ws_step *st;
+
+	if (!ws_step_is_measured(m, step))
+		return 0;
+	st = &m->steps[step];
+	return st->index >= s->step_first && st->index <= s->step_last &&
+	       ws_time_selected(s, st->start_ns, st->start_ns + st->total_ns);
 }
 
 /* --- the filters in words ------------------------------------------------------------- */
@@ -398,6 +401,12 @@ void ws_selection_release(struct ws_selection *s)
 	free(s->memory);
 	free(s->words);
 	*s = (struct ws_selection){0};
+}
+
+int ws_filter_is_all(const struct ws_filter *f)
+{
+	return !f->nvtx && f->step_first < 0 && f->step_last < 0 && f->device < 0 &&
+	       !f->has_stream && !f->has_process && !f->has_time && !f->kernel;
 }
 
 enum ws_status ws_filter_check(const struct ws_model *m, const struct ws_filter *filter,

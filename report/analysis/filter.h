@@ -5,6 +5,7 @@
 #define WS_REPORT_ANALYSIS_FILTER_H
 
 #include "report/model/model.h"
+#include "report/pass/digest.h"
 
 struct ws_selection {
 	/* 1 = in the report; one entry for each thing of the model */
@@ -24,6 +25,7 @@ struct ws_selection {
 struct ws_tab {
 	const struct ws_model *m;
 	const struct ws_selection *sel;
+	const struct ws_digest *digest; /* with the parts that the table needs */
 };
 /*
  * Free with ws_selection_release, also after a failure. filter may be NULL.
@@ -53,6 +55,9 @@ int ws_filter_matches(struct ws_bytes pattern, struct ws_bytes path, struct ws_b
  */
 enum ws_status ws_filter_ranges(const struct ws_model *m, const char *nvtx, uint8_t *inside,
                                 struct ws_err *err);
+
+/* Does it let everything through? */
+int ws_filter_is_all(const struct ws_filter *f);
 
 /* *nothing = 1 when no kernel, copy, call or allocation of the trace passes the filter. */
 enum ws_status ws_filter_check(const struct ws_model *m, const struct ws_filter *filter,

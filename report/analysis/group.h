@@ -6,6 +6,7 @@
 
 #include "report/model/model.h"
 #include "report/base/stat.h"
+#include "report/pass/digest.h"
 
 /*
  * group[i] is the group of values[i], WS_NONE = in none; out has ngroups
@@ -14,10 +15,6 @@
 enum ws_status ws_group_values(const int64_t *values, const uint32_t *group, size_t n,
                                size_t ngroups, struct ws_stat *out, struct ws_err *err);
 
-struct ws_group {
-	struct ws_stat time; /* of the kernels whose time is known */
-	uint64_t without_time;
-};
 /* The same for kernels; group[k] is the group of kernel k. */
 enum ws_status ws_group_kernels(const struct ws_model *m, const uint32_t *group, size_t ngroups,
                                 struct ws_group *out, struct ws_err *err);

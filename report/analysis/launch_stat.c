@@ -2,7 +2,8 @@
 
 #include "report/base/stat.h"
 
-void ws_launch_stat_add(struct ws_launch_stat *s, const struct ws_config *config, int64_t weight_ns)
+void ws_launch_stat_add(struct ws_launch_stat *s, const struct ws_config *config, uint64_t n,
+                        int64_t weight_ns)
 {
 	double weight = (double)weight_ns;
 
@@ -12,7 +13,7 @@ void ws_launch_stat_add(struct ws_launch_stat *s, const struct ws_config *config
 		s->shared_max_bytes = config->shape.shared_bytes;
 	if (!config->has_occupancy)
 		return;
-	s->known++;
+	s->known += n;
 	s->weight_ns += weight;
 	s->blocks_ns += weight * config->occupancy.blocks_per_sm;
 	s->percent_ns += weight * config->occupancy.percent;

@@ -16,8 +16,8 @@ struct ws_launch_stat {
 	double weight_ns, blocks_ns, percent_ns, kineto_ns;
 };
 
-/* weight_ns: the part of the kernel's time that counts. */
-void ws_launch_stat_add(struct ws_launch_stat *s, const struct ws_config *config,
+/* n launches of a configuration. weight_ns: the part of their time that counts. */
+void ws_launch_stat_add(struct ws_launch_stat *s, const struct ws_config *config, uint64_t n,
                         int64_t weight_ns);
 
 /* Five cells: registers, shared memory, blocks per SM, occupancy, Kineto's occupancy; unknown ones

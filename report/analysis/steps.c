@@ -4,12 +4,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/analysis/digest.h"
 #include "report/base/interval.h"
 
 enum ws_status ws_step_times(const struct ws_model *m, const struct ws_selection *sel,
-                             struct ws_step_times *out, struct ws_err *err)
+                             const struct ws_digest *digest, struct ws_step_times *out,
+                             struct ws_err *err)
 {
 	size_t n = m->nsteps ? m->nsteps : 1;
+	struct ws_digest own = {0};
+	enum ws_status status = WS_OK;
 
 	*out = (struct ws_step_times){0};
 	out->gpu = calloc(n, sizeof(*out->gpu));
@@ -17,15 +21,14 @@ enum ws_status ws_step_times(const struct ws_model *m, const struct ws_selection
 	out->scratch = calloc(n, sizeof(*out->scratch));
 	if (!out->gpu || !out->measured || !out->scratch)
 		return WS_FAIL(err, NO_MEMORY, "no memory for %zu steps", n);
-	for (size_t k = 0; k < m->kernels.n; k++) {
-		uint32_t s = ws_kernel_step(m, k);
-
-		if (s == WS_NONE || !sel->kernel[k])
-			continue;
-		out->gpu[s].kernels++;
-		out->gpu[s].total_ns += m->kernels.dur_ns[k];
-		out->gpu[s].phase_ns[ws_kernel_phase(m, k)] += m->kernels.dur_ns[k];
+	if (!digest) {
+		status = ws_digest_of_model(&own, m, sel, WS_DIGEST_STEPS, err);
+		digest = &own;
 	}
+	for (size_t s = 0; s < digest->nsteps; s++)
+		out->gpu[s] = digest->steps[s];
+	ws_digest_release(&own);
+	WS_FORWARD(status);
 	for (uint32_t s = 0; s < m->nsteps; s++) {
 		if (!ws_step_selected(m, sel, s))
 			continue;

@@ -7,13 +7,6 @@
 #include "report/analysis/filter.h"
 #include "report/base/stat.h"
 
-/* What the kernels launched in a step cost. */
-struct ws_step_gpu {
-	uint64_t kernels;
-	int64_t total_ns;
-	int64_t phase_ns[WS_PHASES];
-};
-
 struct ws_step_times {
 	struct ws_step_gpu *gpu; /* one for each step of the model */
 	uint32_t *measured;      /* steps that are samples, by begin */
@@ -21,9 +14,11 @@ struct ws_step_times {
 	uint8_t phases; /* bit p: some measured step has a range of phase p */
 	int64_t *scratch;
 };
-/* Of the selected kernels and steps. Free with ws_step_times_release, also after a failure. */
+/* Of the selected kernels and steps; digest: with the part STEPS, else NULL. Free with
+ * ws_step_times_release, also after a failure. */
 enum ws_status ws_step_times(const struct ws_model *m, const struct ws_selection *sel,
-                             struct ws_step_times *out, struct ws_err *err);
+                             const struct ws_digest *digest, struct ws_step_times *out,
+                             struct ws_err *err);
 void ws_step_times_release(struct ws_step_times *t);
 
 enum ws_measure {

@@ -46,11 +46,82 @@ int64_t ws_stat_select(int64_t *v, size_t n, size_t k)
 	return v[lo];
 }
 
-static double median(int64_t *v, size_t n)
-{
-	int64_t upper = ws_stat_select(v, n, n / 2);
-	int64_t lower;
+/* Counting pays from so many values on, into so many buckets. */
+#define COUNT_FROM 2048
+#define BUCKETS    2048
 
+/* Bucket of each value between min and max: the upper bits of what it is above min. */
+struct buckets {
+	uint64_t min;
+	unsigned shift;
+	uint32_t counts[BUCKETS];
+};
+
+static size_t bucket_of(const struct buckets *b, int64_t value)
+{
+	return (size_t)(((uint64_t)value - b->min) >> b->shift);
+}
+
+static void count_values(const int64_t *v, const struct ws_stat *stat, struct buckets *b)
+{
+	uint64_t range = (uint64_t)stat->max - (uint64_t)stat->min;
+
+	*b = (struct buckets){.min = (uint64_t)stat->min};
+	while (range >> b->shift >= BUCKETS)
+		b->shift++;
+	for (size_t i = 0; i < stat->n; i++)
+		b->counts[bucket_of(b, v[i])]++;
+}
+
+/* Values of the bucket that holds rank *k, to the front of v; *k becomes its rank among them. */
+static size_t gather_bucket(const struct buckets *b, int64_t *v, size_t n, size_t *k)
+{
+	size_t which = 0, kept = 0;
+
+	while (*k >= b->counts[which])
+		*k -= b->counts[which++];
+	for (size_t i = 0; kept < b->counts[which] && i < n; i++) {
+		int64_t value = v[i];
+
+		if (bucket_of(b, value) != which)
+			continue;
+		v[i] = v[kept];
+		v[kept++] = value;
+	}
+	return kept;
+}
+
+/*
+ * The k-th smallest of all values. Where they are many, buckets leave few to
+ * select from: no branch on the way there depends on the values.
+ */
+static int64_t select_counted(const struct buckets *b, int64_t *v, size_t n, size_t k)
+{
+	size_t kept = gather_bucket(b, v, n, &k);
+
+	return ws_stat_select(v, kept, k);
+}
+
+static double median_of_many(int64_t *v, const struct ws_stat *stat)
+{
+	struct buckets b;
+	int64_t upper;
+
+	count_values(v, stat, &b);
+	upper = select_counted(&b, v, stat->n, stat->n / 2);
+	if (stat->n % 2)
+		return (double)upper;
+	return ((double)select_counted(&b, v, stat->n, stat->n / 2 - 1) + (double)upper) / 2;
+}
+
+static double median(int64_t *v, const struct ws_stat *stat)
+{
+	size_t n = stat->n;
+	int64_t upper, lower;
+
+	if (n >= COUNT_FROM && n < UINT32_MAX)
+		return median_of_many(v, stat);
+	upper = ws_stat_select(v, n, n / 2);
 	if (n % 2)
 		return (double)upper;
 	/* the part below the middle holds the other middle value as its largest */
@@ -61,10 +132,62 @@ static double median(int64_t *v, size_t n)
 	return ((double)lower + (double)upper) / 2;
 }
 
-void ws_stat_of(int64_t *v, size_t n, struct ws_stat *out)
+/*
+ * Sum of the squared differences to the mean sum / n, the same for every
+ * order of the values: the differences to the mean rounded down are whole
+ * numbers, and what the rounding adds is (sum mod n)^2 / n.
+ */
+static double squares_of(const int64_t *v, const struct ws_stat *stat)
+{
+	size_t n = stat->n;
+	int64_t low = stat->sum / (int64_t)n - (stat->sum % (int64_t)n < 0);
+	double rest = (double)(stat->sum - low * (int64_t)n);
+	unsigned __int128 squares = 0;
+	size_t i = 0;
+
+	/* differences below 2^24: the squares of 2^16 fit into 64 bits */
+	if ((uint64_t)stat->max - (uint64_t)stat->min < 1u << 24) {
+		while (i < n) {
+			size_t end = n - i < 1u << 16 ? n : i + (1u << 16);
+			uint64_t part = 0;
+
+			for (; i < end; i++)
+				part += (uint64_t)((v[i] - low) * (v[i] - low));
+			squares += part;
+		}
+	}
+	for (; i < n; i++) {
+		__int128 d = (__int128)v[i] - low;
+
+		squares += (unsigned __int128)(d * d);
+	}
+	return (double)squares - rest * rest / (double)n;
+}
+
+/* Differences up to this have squares of which any number fits into 128 bits. */
+#define MAX_EXACT ((uint64_t)1 << 47)
+
+static double deviation(const int64_t *v, const struct ws_stat *stat)
 {
 	double squares = 0;
 
+	if (stat->n < 2)
+		return 0;
+	if ((uint64_t)stat->max - (uint64_t)stat->min < MAX_EXACT) {
+		squares = squares_of(v, stat);
+	} else {
+		/* two passes: the squares of differences to the mean do not cancel */
+		for (size_t i = 0; i < stat->n; i++) {
+			double d = (double)v[i] - stat->mean;
+
+			squares += d * d;
+		}
+	}
+	return sqrt(squares / (double)(stat->n - 1));
+}
+
+void ws_stat_of(int64_t *v, size_t n, struct ws_stat *out)
+{
 	*out = (struct ws_stat){.n = n};
 	if (!n)
 		return;
@@ -72,20 +195,12 @@ void ws_stat_of(int64_t *v, size_t n, struct ws_stat *out)
 	out->min = out->max = v[0];
 	for (size_t i = 0; i < n; i++) {
 		out->sum += v[i];
-		if (v[i] < out->min)
-			out->min = v[i];
-		if (v[i] > out->max)
-			out->max = v[i];
+		out->min = v[i] < out->min ? v[i] : out->min;
+		out->max = v[i] > out->max ? v[i] : out->max;
 	}
 	out->mean = (double)out->sum / (double)n;
-	/* two passes: the squares of differences to the mean do not cancel */
-	for (size_t i = 0; i < n; i++) {
-		double d = (double)v[i] - out->mean;
-
-		squares += d * d;
-	}
-	out->std = n > 1 ? sqrt(squares / (double)(n - 1)) : 0;
-	out->median = median(v, n);
+	out->std = deviation(v, out);
+	out->median = median(v, out);
 }
 
 /*

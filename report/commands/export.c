@@ -69,7 +69,7 @@ struct export_opts {
 	int64_t rank; /* -1 = as the trace says */
 };
 
-static enum ws_status export_trace(const struct ws_trace_file *f, const struct export_opts *o,
+static enum ws_status export_trace(struct ws_trace_file *f, const struct export_opts *o,
                                    struct ws_err *err)
 {
 	static const struct ws_export_names names = {ws_demangle, ws_name_short};

@@ -6,6 +6,7 @@
 #include "report/analysis/filter.h"
 #include "report/tables/report.h"
 #include "report/kernel_info/classify.h"
+#include "report/commands/columns.h"
 #include "report/commands/command.h"
 #include "report/kernel_info/device_peaks.h"
 #include "report/commands/trace_open.h"
@@ -18,7 +19,8 @@ static const char *const short_tables[] = {"summary", "kernel-summary", "step-st
 
 struct report_opts {
 	struct ws_destination to;
-	const char *table;
+	const char *table, *columns;
+	struct ws_column_choice choice; /* of columns */
 	struct ws_filter filter;
 	int64_t steps[2], stream, process;
 	int64_t rows;
@@ -50,47 +52,82 @@ static enum ws_status read_text(const char *path, size_t max_bytes, char **text,
 	return rc;
 }
 
-static enum ws_status open_model(const struct ws_trace_file *f, const struct report_opts *o,
-                                 struct ws_model **model, struct ws_err *err)
+/* What the user gives to a model; the texts are freed by the caller. */
+struct user_files {
+	char *rules, *peaks;
+	struct ws_model_opts opts;
+};
+
+static enum ws_status read_user_files(const struct report_opts *o, struct user_files *u,
+                                      struct ws_err *err)
 {
-	struct ws_model_opts opts = {.softmax_flops = o->softmax_flops, .step = o->step};
-	char *rules = NULL, *peaks = NULL;
-	enum ws_status rc =
-	        read_text(o->rules_path, WS_RULES_MAX_BYTES, &rules, &opts.rules_len, err);
+	*u = (struct user_files){.opts = {.softmax_flops = o->softmax_flops, .step = o->step}};
+	WS_FORWARD(
+	        read_text(o->rules_path, WS_RULES_MAX_BYTES, &u->rules, &u->opts.rules_len, err));
+	u->opts.rules = u->rules;
+	WS_FORWARD(
+	        read_text(o->peaks_path, WS_PEAKS_MAX_BYTES, &u->peaks, &u->opts.peaks_len, err));
+	u->opts.peaks = u->peaks;
+	return WS_OK;
+}
+
+/* From all rows of the trace. */
+static enum ws_status make_loaded(struct ws_trace_file *f, const struct report_opts *o,
+                                  const struct ws_model_opts *opts,
+                                  const struct ws_table_def *const *defs, size_t ndefs,
+                                  struct ws_report **out, int *nothing, struct ws_err *err)
+{
+	struct ws_model *model = NULL;
+	enum ws_status rc = ws_trace_file_model(&model, f, opts, err);
 
 	if (rc == WS_OK)
-		rc = read_text(o->peaks_path, WS_PEAKS_MAX_BYTES, &peaks, &opts.peaks_len, err);
-	if (rc == WS_OK) {
-		opts.rules = rules;
-		opts.peaks = peaks;
-		rc = ws_trace_file_model(model, f, &opts, err);
-	}
-	free(rules);
-	free(peaks);
+		rc = ws_filter_check(model, &o->filter, nothing, err);
+	if (rc == WS_OK)
+		rc = ws_report_make_tables(model, &o->filter, defs, ndefs, out, err);
+	ws_model_free(model);
+	return rc;
+}
+
+/* In one pass where that can be, else from all rows. */
+static enum ws_status make_tables(struct ws_trace_file *f, const struct report_opts *o,
+                                  const struct ws_table_def *const *defs, size_t ndefs,
+                                  struct ws_report **out, int *nothing, struct ws_err *err)
+{
+	const char *declined = "a filter needs rows";
+	const struct ws_trace_reader *r;
+	struct user_files u;
+	enum ws_status rc = read_user_files(o, &u, err);
+
+	if (rc == WS_OK)
+		rc = ws_trace_file_reader(f, &r, err);
+	if (rc == WS_OK && ws_filter_is_all(&o->filter))
+		rc = ws_report_stream(r, f->name, &u.opts, defs, ndefs, o->choice.wanted, out,
+		                      &declined, err);
+	if (rc == WS_OK && declined)
+		rc = make_loaded(f, o, &u.opts, defs, ndefs, out, nothing, err);
+	free(u.rules);
+	free(u.peaks);
 	return rc;
 }
 
 /* Only the tables that are asked for; a wrong name makes them all, to list them. */
-static enum ws_status make(const struct ws_trace_file *f, const struct report_opts *o, int is_short,
+static enum ws_status make(struct ws_trace_file *f, const struct report_opts *o, int is_short,
                            struct ws_report **out, int *nothing, struct ws_err *err)
 {
 	const struct ws_table_def *one = o->table ? ws_table_def_by_name(o->table) : NULL;
 	const struct ws_table_def *some[NSHORT];
-	struct ws_model *model = NULL;
-	enum ws_status rc = open_model(f, o, &model, err);
+	const struct ws_table_def *const *all;
+	size_t nall;
 
-	for (size_t i = 0; i < NSHORT; i++)
-		some[i] = ws_table_def_by_name(short_tables[i]);
-	if (rc == WS_OK)
-		rc = ws_filter_check(model, &o->filter, nothing, err);
-	if (rc == WS_OK && one)
-		rc = ws_report_make_tables(model, &o->filter, &one, 1, out, err);
-	else if (rc == WS_OK && is_short)
-		rc = ws_report_make_tables(model, &o->filter, some, NSHORT, out, err);
-	else if (rc == WS_OK)
-		rc = ws_report_make(model, &o->filter, out, err);
-	ws_model_free(model);
-	return rc;
+	if (one)
+		return make_tables(f, o, &one, 1, out, nothing, err);
+	if (is_short) {
+		for (size_t i = 0; i < NSHORT; i++)
+			some[i] = ws_table_def_by_name(short_tables[i]);
+		return make_tables(f, o, some, NSHORT, out, nothing, err);
+	}
+	all = ws_table_defs(&nall);
+	return make_tables(f, o, all, nall, out, nothing, err);
 }
 
 /* --- --time ------------------------------------------------------------------------------- */
@@ -150,7 +187,7 @@ wrong:
 	               "--time needs a range such as 1.5ms..3ms, 2s.. or ..100us, not '%s'", text);
 }
 
-static enum ws_status report_trace(const struct ws_trace_file *f, struct report_opts *o,
+static enum ws_status report_trace(struct ws_trace_file *f, struct report_opts *o,
                                    struct ws_err *err)
 {
 	struct ws_table *slots[NSHORT];
@@ -168,6 +205,8 @@ static enum ws_status report_trace(const struct ws_trace_file *f, struct report_
 		rc = ws_report_select(report, o->table, &view, slots, err);
 	else if (is_short)
 		ws_report_shorten(report, short_tables, NSHORT, &view, slots);
+	if (rc == WS_OK && o->columns)
+		rc = ws_columns_take(&o->choice, view.tables[0], &slots[0], err);
 	if (rc != WS_OK)
 		goto out;
 	o->to.rows = o->rows >= 0 ? o->rows : is_short ? SHORT_ROWS : 0;
@@ -189,6 +228,10 @@ static enum ws_status parse_options(int argc, char **argv, struct report_opts *o
 	        WS_OPT("table", 0, TEXT, "NAME", &o->table,
 	               "this table only, of those below; or kernel-trace,\n"
 	               "every execution, which is made only so"),
+	        WS_OPT("columns", 0, TEXT, "LIST", &o->columns,
+	               "with --table and CSV: these columns only, by id or title,\n"
+	               "with commas between them; what they do not need is not\n"
+	               "read from the trace"),
 	        WS_OPT("format", 0, CHOICE, WS_FORMAT_CHOICES, &o->to.format,
 	               "the format, whatever FILE is called; csv needs --table"),
 	        WS_OPT("nvtx", 0, TEXT, "PATTERN", &o->filter.nvtx,
@@ -253,6 +296,16 @@ static enum ws_status settle_filter(struct report_opts *o, struct ws_err *err)
 	return o->time ? parse_time(o->time, &o->filter, err) : WS_OK;
 }
 
+static enum ws_status settle_columns(struct report_opts *o, struct ws_err *err)
+{
+	const struct ws_table_def *def = o->table ? ws_table_def_by_name(o->table) : NULL;
+
+	WS_FAIL_IF(o->columns && (!o->table || o->to.format != WS_FORMAT_CSV), err, USAGE,
+	           "--columns chooses columns of CSV; give --table and --format csv with it");
+	/* a wrong name of a table is told by whoever lists the tables */
+	return o->columns && def ? ws_columns_parse(o->columns, def, &o->choice, err) : WS_OK;
+}
+
 enum ws_status ws_cmd_report(int argc, char **argv, struct ws_err *err)
 {
 	struct report_opts o = {.to = {.format = -1},
@@ -273,9 +326,13 @@ enum ws_status ws_cmd_report(int argc, char **argv, struct ws_err *err)
 	WS_FAIL_IF(o.softmax_flops < 0, err, USAGE, "--softmax-flops needs a number from 0, not %g",
 	           o.softmax_flops);
 	WS_FORWARD(settle_filter(&o, err));
-	rc = ws_trace_file_open(&f, argv[0], err);
-	if (rc == WS_OK)
-		rc = report_trace(&f, &o, err);
-	ws_trace_file_close(&f);
+	rc = settle_columns(&o, err);
+	if (rc == WS_OK) {
+		rc = ws_trace_file_open(&f, argv[0], err);
+		if (rc == WS_OK)
+			rc = report_trace(&f, &o, err);
+		ws_trace_file_close(&f);
+	}
+	ws_columns_release(&o.choice);
 	return rc;
 }

@@ -71,6 +71,7 @@ enum ws_status ws_trace_file_open(struct ws_trace_file *f, const char *name, str
 
 void ws_trace_file_close(struct ws_trace_file *f)
 {
+	ws_trace_reader_free(f->reader);
 	ws_trace_map_close(&f->map);
 	if (f->stats && f->fd >= 0)
 		close(f->fd);
@@ -79,20 +80,34 @@ void ws_trace_file_close(struct ws_trace_file *f)
 	*f = (struct ws_trace_file){0};
 }
 
-enum ws_status ws_trace_file_model(struct ws_model **out, const struct ws_trace_file *f,
-                                   const struct ws_model_opts *opts, struct ws_err *err)
+enum ws_status ws_trace_file_reader(struct ws_trace_file *f, const struct ws_trace_reader **out,
+                                    struct ws_err *err)
 {
-	if (f->stats)
-		return ws_model_open_mem_with(out, f->map.data, f->map.size, f->name, opts, err);
-	return ws_model_open_with(out, f->path, opts, err);
+	*out = NULL;
+	if (!f->reader && f->stats)
+		WS_FORWARD(ws_trace_reader_open_mem(&f->reader, f->map.data, f->map.size, err));
+	else if (!f->reader)
+		WS_FORWARD(ws_trace_reader_open(&f->reader, f->path, err));
+	*out = f->reader;
+	return WS_OK;
 }
 
-void ws_trace_file_say_damage(const struct ws_trace_file *f)
+enum ws_status ws_trace_file_model(struct ws_model **out, struct ws_trace_file *f,
+                                   const struct ws_model_opts *opts, struct ws_err *err)
 {
-	struct ws_trace_reader *r = NULL;
+	const struct ws_trace_reader *r;
+
+	*out = NULL;
+	WS_FORWARD(ws_trace_file_reader(f, &r, err));
+	return ws_model_open_reader(out, r, f->name, opts, err);
+}
+
+void ws_trace_file_say_damage(struct ws_trace_file *f)
+{
+	const struct ws_trace_reader *r;
 	const struct ws_trace_summary *s;
 
-	if (ws_trace_reader_open(&r, f->path, NULL) != WS_OK)
+	if (ws_trace_file_reader(f, &r, NULL) != WS_OK)
 		return; /* whoever uses it will say why */
 	s = ws_trace_reader_summary(r);
 	if (s->damaged_blocks || s->skipped_bytes)
@@ -103,5 +118,4 @@ void ws_trace_file_say_damage(const struct ws_trace_file *f)
 		ws_ui_say("note: '%s' was not closed: the recorder was stopped; all that it wrote "
 		          "is here",
 		          f->name);
-	ws_trace_reader_free(r);
 }

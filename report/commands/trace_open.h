@@ -17,6 +17,7 @@ struct ws_trace_file {
 	struct ws_import_stats *stats;
 	struct ws_trace_map map;
 	int fd;
+	struct ws_trace_reader *reader; /* once it was asked for */
 };
 
 /*
@@ -27,13 +28,16 @@ struct ws_trace_file {
 enum ws_status ws_trace_file_open(struct ws_trace_file *f, const char *name, struct ws_err *err);
 void ws_trace_file_close(struct ws_trace_file *f); /* all zero is legal */
 
+/* A reader of it, as long as the file is open. */
+enum ws_status ws_trace_file_reader(struct ws_trace_file *f, const struct ws_trace_reader **out,
+                                    struct ws_err *err);
 /* The model of it, which must be freed before the file is closed. Reports call it by its name. opts
  * may be NULL. */
-enum ws_status ws_trace_file_model(struct ws_model **out, const struct ws_trace_file *f,
+enum ws_status ws_trace_file_model(struct ws_model **out, struct ws_trace_file *f,
                                    const struct ws_model_opts *opts, struct ws_err *err);
 
 /* A trace with holes is used as far as it goes, and that is said on stderr. */
-void ws_trace_file_say_damage(const struct ws_trace_file *f);
+void ws_trace_file_say_damage(struct ws_trace_file *f);
 
 /* What an import lost, and what is strange about its input, on stderr. */
 void ws_import_say_damage(const struct ws_import_stats *stats);

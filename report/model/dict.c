@@ -237,15 +237,33 @@ static enum ws_status intern_static(struct ws_model *m, const char *text, uint32
 	return ws_intern_text(m, (struct ws_bytes){text, strlen(text)}, out, err);
 }
 
+static enum ws_status demangle(struct ws_loader *l, uint32_t recorded, struct ws_config *c,
+                               struct ws_err *err)
+{
+	struct ws_model *m = l->m;
+	struct ws_buf *made = &m->made[m->nmade];
+	struct ws_bytes name = m->texts[recorded];
+
+	c->name = recorded;
+	WS_FORWARD(ws_demangle(name.ptr, name.len, made, err));
+	if (made->len == name.len && !memcmp(made->data, name.ptr, name.len)) {
+		ws_buf_free(made);
+		return WS_OK;
+	}
+	m->nmade++;
+	return ws_intern_text(m, (struct ws_bytes){made->data, made->len}, &c->name, err);
+}
+
 /* What a kernel name tells; `recorded` is its text in the trace. */
 static enum ws_status describe_kernel(struct ws_loader *l, uint32_t recorded, struct ws_config *c,
                                       struct ws_err *err)
 {
 	struct ws_model *m = l->m;
-	struct ws_buf *made = &m->made[m->nmade];
 	struct ws_kernel_traits traits;
 	struct ws_bytes name = m->texts[recorded];
 
+	if (!l->classifier)
+		return demangle(l, recorded, c, err);
 	WS_FORWARD(ws_classify(l->classifier, name.ptr, name.len, &traits, err));
 	c->tensor = (uint8_t)traits.tensor;
 	if (traits.op_class != WS_CLASS_OTHER)
@@ -259,14 +277,7 @@ static enum ws_status describe_kernel(struct ws_loader *l, uint32_t recorded, st
 	if (traits.dtype != WS_NAME_DTYPE_NONE)
 		WS_FORWARD(intern_static(m, ws_name_dtype_name(traits.dtype), &c->name_dtype, err));
 
-	c->name = recorded;
-	WS_FORWARD(ws_demangle(name.ptr, name.len, made, err));
-	if (made->len == name.len && !memcmp(made->data, name.ptr, name.len)) {
-		ws_buf_free(made);
-		return WS_OK;
-	}
-	m->nmade++;
-	return ws_intern_text(m, (struct ws_bytes){made->data, made->len}, &c->name, err);
+	return demangle(l, recorded, c, err);
 }
 
 static enum ws_status add_config(struct ws_loader *l, const struct ws_table_data *t, uint64_t row,
@@ -408,7 +419,8 @@ enum ws_status ws_load_dictionaries(struct ws_loader *l, struct ws_err *err)
 		status = load_device_attrs(l, err);
 	if (status == WS_OK)
 		status = load_threads(l, err);
-	if (status == WS_OK)
+	/* rules of the user\'s are read to say what is wrong with them */
+	if (status == WS_OK && (!l->plain_names || l->opts->rules))
 		status = ws_classifier_new(l->opts->rules, l->opts->rules_len, &l->classifier, err);
 	if (status == WS_OK)
 		status = load_configs(l, &configs, err);

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "report/base/names.h"
-#include "report/model/model.h"
+#include "report/model/label.h"
 
 static enum ws_status no_memory(struct ws_err *err, size_t n)
 {
@@ -21,31 +21,25 @@ static int begins_with(struct ws_bytes name, const char *prefix)
 /* PyTorch calls its optimizers' steps Optimizer.step#Adam.step. */
 #define PYTORCH_OPTIMIZER "Optimizer.step#"
 
-/* is_step[path]: is a range of this path a step, as the user or the names of old say? */
-static enum ws_status mark_steps(const struct ws_model *m, const char *pattern, uint8_t *is_step,
-                                 struct ws_err *err)
+enum ws_status ws_label_is_step(const struct ws_model *m, const struct ws_ranges *r, uint32_t path,
+                                const char *pattern, uint8_t *is_step, struct ws_err *err)
 {
-	struct ws_bytes wanted = {pattern, pattern ? strlen(pattern) : 0};
+	struct ws_bytes wanted = {pattern, pattern ? strlen(pattern) : 0}, whole;
+	uint32_t name = r->paths[path].name;
+	char *text;
 
-	for (uint32_t p = 0; p < m->ranges.npaths; p++) {
-		uint32_t name = m->ranges.paths[p].name;
-		struct ws_bytes path;
-		char *text;
-
-		is_step[p] = pattern ? ws_name_matches(wanted, m->texts[name])
-		                     : name == WS_TEXT_STEP ||
-		                               begins_with(m->texts[name], WS_PYTORCH_STEP);
-		if (!pattern || is_step[p] || !strchr(pattern, '/'))
-			continue;
-		WS_FORWARD(ws_path_text(&m->ranges, p, m->texts, &text, &path.len, err));
-		path.ptr = text;
-		is_step[p] = (uint8_t)ws_name_matches(wanted, path);
-		free(text);
-	}
+	*is_step = pattern ? ws_name_matches(wanted, m->texts[name])
+	                   : name == WS_TEXT_STEP || begins_with(m->texts[name], WS_PYTORCH_STEP);
+	if (!pattern || *is_step || !strchr(pattern, '/'))
+		return WS_OK;
+	WS_FORWARD(ws_path_text(r, path, m->texts, &text, &whole.len, err));
+	whole.ptr = text;
+	*is_step = (uint8_t)ws_name_matches(wanted, whole);
+	free(text);
 	return WS_OK;
 }
 
-static enum ws_phase phase_of_name(const struct ws_model *m, uint32_t name)
+enum ws_phase ws_label_phase(const struct ws_model *m, uint32_t name)
 {
 	switch (name) {
 	case WS_TEXT_FORWARD:
@@ -62,7 +56,7 @@ static enum ws_phase phase_of_name(const struct ws_model *m, uint32_t name)
 	}
 }
 
-static uint8_t marks_of_name(uint32_t name)
+uint8_t ws_label_marks(uint32_t name)
 {
 	switch (name) {
 	case WS_TEXT_SETUP:
@@ -82,7 +76,7 @@ static uint8_t marks_of_name(uint32_t name)
 
 /* A range beats what is in it: an elementwise operation in `computing softmax` is softmax. Scale
  * and mask are told apart wherever the program put them. */
-static uint32_t class_of(const struct ws_op *op, uint8_t marks)
+uint32_t ws_label_class(const struct ws_op *op, uint8_t marks)
 {
 	if (op && (op->kind == WS_TEXT_SCALE || op->kind == WS_TEXT_MASK))
 		return op->kind;
@@ -108,7 +102,6 @@ static enum ws_status allocate_labels(struct ws_model *m, struct ws_err *err)
 /* Parents stand before their children, so what is inherited is there already. */
 static void inherit_labels(struct ws_model *m)
 {
-	const uint8_t inherited = WS_IN_SETUP | WS_IN_WARM_UP | WS_IN_ATTENTION | WS_IN_SOFTMAX;
 	const struct ws_ranges *r = &m->ranges;
 
 	for (uint32_t i = 0; i < r->n; i++) {
@@ -118,12 +111,12 @@ static void inherit_labels(struct ws_model *m)
 
 		m->range_phase[i] = root ? WS_PHASE_OTHER : m->range_phase[parent];
 		if (m->range_phase[i] == WS_PHASE_OTHER)
-			m->range_phase[i] = (uint8_t)phase_of_name(m, r->name[i]);
-		m->range_marks[i] = marks_of_name(r->name[i]);
+			m->range_phase[i] = (uint8_t)ws_label_phase(m, r->name[i]);
+		m->range_marks[i] = ws_label_marks(r->name[i]);
 		if (!root)
-			m->range_marks[i] |= m->range_marks[parent] & inherited;
+			m->range_marks[i] |= m->range_marks[parent] & WS_MARKS_INHERITED;
 		m->range_op[i] = is_op ? i : root ? WS_NONE : m->range_op[parent];
-		m->range_class[i] = class_of(ws_range_op(m, i), m->range_marks[i]);
+		m->range_class[i] = ws_label_class(ws_range_op(m, i), m->range_marks[i]);
 
 		/* a group of operations: the parts are counted, not the whole again */
 		if (is_op) {
@@ -163,9 +156,9 @@ static enum ws_status check_sums(struct ws_model *m, struct ws_err *err)
 /* --- steps ------------------------------------------------------------------------------- */
 
 /*
- * A step is an outermost range `step` or PyTorch's ProfilerStep#N, or what the user names; it is a warm-up step when it
- * lies in a range `warm-up`. A range `warm-up` with no step inside is a warm-up step. range_step[i]
- * becomes the range that is the step around range i.
+ * A step is an outermost range `step` or PyTorch's ProfilerStep#N, or what the
+ * user names; it is a warm-up step when it lies in a range `warm-up`. A range `warm-up` with no
+ * step inside is a warm-up step. range_step[i] becomes the range that is the step around range i.
  */
 static enum ws_status find_step_ranges(struct ws_model *m, const char *pattern, struct ws_err *err)
 {
@@ -174,9 +167,10 @@ static enum ws_status find_step_ranges(struct ws_model *m, const char *pattern, 
 	uint8_t *has_step = calloc(r->n ? r->n : 1, 1);
 	uint8_t *is_step = calloc(r->npaths + 1, 1);
 	uint32_t *step = m->range_step;
-	enum ws_status status = warm && has_step && is_step ? mark_steps(m, pattern, is_step, err)
-	                                                    : no_memory(err, r->n);
+	enum ws_status status = warm && has_step && is_step ? WS_OK : no_memory(err, r->n);
 
+	for (uint32_t p = 0; p < r->npaths && status == WS_OK; p++)
+		status = ws_label_is_step(m, r, p, pattern, &is_step[p], err);
 	if (status != WS_OK) {
 		free(warm);
 		free(has_step);
@@ -207,13 +201,14 @@ static enum ws_status find_step_ranges(struct ws_model *m, const char *pattern, 
 	return WS_OK;
 }
 
-static int by_begin(const void *pa, const void *pb, void *arg)
+static int by_begin(const void *pa, const void *pb)
 {
 	const struct ws_step *a = pa, *b = pb;
-	const int64_t *start = arg;
 
-	if (start[a->range] != start[b->range])
-		return start[a->range] < start[b->range] ? -1 : 1;
+	if (a->start_ns != b->start_ns)
+		return a->start_ns < b->start_ns ? -1 : 1;
+	if (a->thread != b->thread)
+		return a->thread < b->thread ? -1 : 1;
 	return a->range < b->range ? -1 : a->range > b->range;
 }
 
@@ -235,52 +230,46 @@ static uint32_t number_of_step(const struct ws_model *m, uint32_t name, uint32_t
 	return number;
 }
 
-static void number_steps(struct ws_model *m, uint32_t *step_of_range)
+void ws_label_steps(struct ws_model *m)
 {
 	uint32_t count[2] = {0, 0};
 
+	if (m->nsteps)
+		qsort(m->steps, m->nsteps, sizeof(*m->steps), by_begin);
 	for (uint32_t s = 0; s < m->nsteps; s++) {
 		struct ws_step *step = &m->steps[s];
-		uint32_t r = step->range;
 
-		step->warm_up = (m->range_marks[r] & WS_IN_WARM_UP) != 0;
-		step->unfinished = (m->ranges.flags[r] & WS_RANGE_OPEN) != 0;
 		step->index = count[step->warm_up]++;
-		step->by_time = begins_with(m->texts[m->ranges.name[r]], WS_PYTORCH_STEP);
-		step->number = number_of_step(m, m->ranges.name[r], step->index);
-		step->total_ns = m->ranges.end_ns[r] - m->ranges.start_ns[r];
-		step_of_range[r] = s;
+		step->by_time = begins_with(m->texts[step->name], WS_PYTORCH_STEP);
+		step->number = number_of_step(m, step->name, step->index);
 		m->nmeasured += (size_t)ws_step_is_measured(m, s);
+		step->phase_ns[WS_PHASE_OTHER] = step->total_ns;
+		for (int p = 0; p < WS_PHASE_OTHER; p++)
+			step->phase_ns[WS_PHASE_OTHER] -= step->phase_ns[p];
 	}
 }
 
-static enum ws_status find_steps(struct ws_model *m, const char *pattern, struct ws_err *err)
+/* What is known of a step by its range alone. */
+static struct ws_step step_of(const struct ws_model *m, uint32_t range)
 {
 	const struct ws_ranges *r = &m->ranges;
-	uint32_t *step_of_range;
-	size_t n = 0;
 
-	WS_FORWARD(find_step_ranges(m, pattern, err));
-	m->steps = calloc(m->nsteps ? m->nsteps : 1, sizeof(*m->steps));
-	step_of_range = calloc(r->n ? r->n : 1, sizeof(*step_of_range));
-	if (!m->steps || !step_of_range) {
-		free(step_of_range);
-		return no_memory(err, r->n);
-	}
-	for (uint32_t i = 0; i < r->n; i++)
-		if (m->range_step[i] == i)
-			m->steps[n++].range = i;
-	qsort_r(m->steps, n, sizeof(*m->steps), by_begin, r->start_ns);
-	number_steps(m, step_of_range);
-	for (uint32_t i = 0; i < r->n; i++)
-		if (m->range_step[i] != WS_NONE)
-			m->range_step[i] = step_of_range[m->range_step[i]];
-	free(step_of_range);
-	return WS_OK;
+	return (struct ws_step){
+	        .range = range,
+	        .name = r->name[range],
+	        .thread = r->thread[range],
+	        .start_ns = r->start_ns[range],
+	        .total_ns = r->end_ns[range] - r->start_ns[range],
+	        .warm_up = (m->range_marks[range] & WS_IN_WARM_UP) != 0,
+	        .unfinished = (r->flags[range] & WS_RANGE_OPEN) != 0,
+	};
 }
 
-/* A range that begins a phase within its step gives the step its time. */
-static void add_phase_times(struct ws_model *m)
+/*
+ * A range that begins a phase within its step gives the step its time.
+ * step_of_range: number in m->steps, which is not sorted yet.
+ */
+static void add_phase_times(struct ws_model *m, const uint32_t *step_of_range)
 {
 	const struct ws_ranges *r = &m->ranges;
 
@@ -292,16 +281,40 @@ static void add_phase_times(struct ws_model *m)
 		if (parent != WS_NONE && m->range_step[parent] == s &&
 		    m->range_phase[parent] != WS_PHASE_OTHER)
 			continue;
+		s = step_of_range[s];
 		m->steps[s].phase_ns[m->range_phase[i]] += r->end_ns[i] - r->start_ns[i];
 		m->steps[s].phases |= (uint8_t)(1u << m->range_phase[i]);
 	}
-	for (size_t s = 0; s < m->nsteps; s++) {
-		struct ws_step *step = &m->steps[s];
+}
 
-		step->phase_ns[WS_PHASE_OTHER] = step->total_ns;
-		for (int p = 0; p < WS_PHASE_OTHER; p++)
-			step->phase_ns[WS_PHASE_OTHER] -= step->phase_ns[p];
+static enum ws_status find_steps(struct ws_model *m, const char *pattern, struct ws_err *err)
+{
+	const struct ws_ranges *r = &m->ranges;
+	uint32_t *step_of_range;
+	uint32_t n = 0;
+
+	WS_FORWARD(find_step_ranges(m, pattern, err));
+	m->steps = calloc(m->nsteps ? m->nsteps : 1, sizeof(*m->steps));
+	step_of_range = calloc(r->n ? r->n : 1, sizeof(*step_of_range));
+	if (!m->steps || !step_of_range) {
+		free(step_of_range);
+		return no_memory(err, r->n);
 	}
+	for (uint32_t i = 0; i < r->n; i++) {
+		if (m->range_step[i] != i)
+			continue;
+		step_of_range[i] = n;
+		m->steps[n++] = step_of(m, i);
+	}
+	add_phase_times(m, step_of_range);
+	ws_label_steps(m);
+	for (uint32_t s = 0; s < m->nsteps; s++)
+		step_of_range[m->steps[s].range] = s;
+	for (uint32_t i = 0; i < r->n; i++)
+		if (m->range_step[i] != WS_NONE)
+			m->range_step[i] = step_of_range[m->range_step[i]];
+	free(step_of_range);
+	return WS_OK;
 }
 
 /* The step by time that holds the call, of a process whose steps are `by_time`; WS_NONE. */
@@ -372,7 +385,6 @@ enum ws_status ws_model_label(struct ws_model *m, const char *step, struct ws_er
 	inherit_labels(m);
 	WS_FORWARD(check_sums(m, err));
 	WS_FORWARD(find_steps(m, step, err));
-	add_phase_times(m);
 	WS_FORWARD(find_kernel_steps(m, err));
 	count_leftovers(m);
 	return WS_OK;

@@ -9,8 +9,6 @@
 
 #include "report/model/columns.h"
 
-#define MAX_TIME_NS ((int64_t)1 << 61)
-
 static enum ws_status no_memory(struct ws_err *err, const char *what)
 {
 	return WS_FAIL(err, NO_MEMORY, "no memory for the %s of the trace", what);
@@ -29,7 +27,7 @@ void ws_see_time(struct ws_model *m, int64_t from_ns, int64_t to_ns)
 enum ws_status ws_check_time(int64_t start_ns, int64_t dur_ns, const char *what, uint64_t row,
                              struct ws_err *err)
 {
-	WS_FAIL_IF(start_ns > MAX_TIME_NS || start_ns < -MAX_TIME_NS || dur_ns > MAX_TIME_NS, err,
+	WS_FAIL_IF(start_ns > WS_MAX_TIME_NS || start_ns < -WS_MAX_TIME_NS || dur_ns > WS_MAX_TIME_NS, err,
 	           CORRUPT, "time of %s %llu is out of bounds: %lld ns, for %lld ns", what,
 	           (unsigned long long)row, (long long)start_ns, (long long)dur_ns);
 	return WS_OK;
@@ -211,12 +209,8 @@ static enum ws_status load_calls(struct ws_loader *l, struct ws_err *err)
 /* --- NVTX ---------------------------------------------------------------------------------------
  */
 
-/*
- * "workload.batch=4": the key is what stands between the dot and the first
- * '='. keys gives each key a number: its place in facts, plus 1.
- */
-static enum ws_status take_fact(struct ws_model *m, struct ws_strtab *keys, struct ws_bytes mark,
-                                struct ws_err *err)
+enum ws_status ws_take_fact(struct ws_model *m, struct ws_strtab *keys, struct ws_bytes mark,
+                            struct ws_err *err)
 {
 	static const char prefix[] = "workload.";
 	const char *p = mark.ptr, *end = p + mark.len;
@@ -251,7 +245,7 @@ static enum ws_status take_facts(struct ws_model *m, const struct ws_nvtx_events
 		return no_memory(err, "marks");
 	for (size_t i = 0; i < ev->n && status == WS_OK; i++)
 		if (ev->type[i] == WS_NVTX_MARK && ev->domain[i] == WS_TEXT_DOMAIN)
-			status = take_fact(m, &keys, m->texts[ev->name[i]], err);
+			status = ws_take_fact(m, &keys, m->texts[ev->name[i]], err);
 	ws_strtab_free(&keys);
 	return status;
 }
@@ -371,6 +365,22 @@ static enum ws_status join(struct ws_loader *l, const struct kernel_keys *keys, 
 	return ws_join_cpu_ops(l, err);
 }
 
+void ws_loader_release(struct ws_loader *l)
+{
+	free(l->kernel_correlation);
+	free(l->api_correlation);
+	free(l->memory_thread);
+	free(l->thread_process);
+	ws_idmap_free(&l->thread_of);
+	ws_idmap_free(&l->process_of);
+	ws_idmap_free(&l->device_of);
+	ws_idmap_free(&l->config_of);
+	ws_idmap_free(&l->payload_of);
+	ws_idmap_free(&l->kernel_of);
+	ws_idmap_free(&l->op_config_of);
+	ws_classifier_free(l->classifier);
+}
+
 enum ws_status ws_model_load(struct ws_model *m, const struct ws_trace_reader *r,
                              const struct ws_model_opts *opts, struct ws_err *err)
 {
@@ -378,9 +388,6 @@ enum ws_status ws_model_load(struct ws_model *m, const struct ws_trace_reader *r
 	struct kernel_keys keys = {0};
 	enum ws_status status;
 
-	m->softmax_flops = opts->softmax_flops > 0 ? opts->softmax_flops : WS_SOFTMAX_FLOPS;
-	m->begin_ns = INT64_MAX;
-	m->end_ns = INT64_MIN;
 	status = ws_load_dictionaries(&l, err);
 	if (status == WS_OK)
 		status = load_kernels(&l, &keys, err);
@@ -401,17 +408,6 @@ enum ws_status ws_model_load(struct ws_model *m, const struct ws_trace_reader *r
 		m->begin_ns = m->end_ns = 0;
 
 	keys_release(&keys);
-	free(l.kernel_correlation);
-	free(l.api_correlation);
-	free(l.memory_thread);
-	free(l.thread_process);
-	ws_idmap_free(&l.thread_of);
-	ws_idmap_free(&l.process_of);
-	ws_idmap_free(&l.device_of);
-	ws_idmap_free(&l.config_of);
-	ws_idmap_free(&l.payload_of);
-	ws_idmap_free(&l.kernel_of);
-	ws_idmap_free(&l.op_config_of);
-	ws_classifier_free(l.classifier);
+	ws_loader_release(&l);
 	return status;
 }

@@ -22,11 +22,20 @@ struct ws_loader {
 	struct ws_idmap kernel_of;    /* text of a recorded kernel name -> first config with it */
 	struct ws_idmap op_config_of; /* op_config id -> number */
 	struct ws_classifier *classifier;
+	bool plain_names; /* nobody asks what the names of kernels tell: only their text */
 	const struct ws_model_opts *opts;
 	/* correlation of each kernel and API call */
 	uint64_t *kernel_correlation, *api_correlation;
 	uint32_t *memory_thread; /* thread of each memory event, WS_NONE */
 };
+
+/* Frees what the loader holds; the model stays. */
+void ws_loader_release(struct ws_loader *l);
+
+/* An empty model of a trace: only what the file and the user say of it. */
+enum ws_status ws_model_begin(struct ws_model **out, const struct ws_trace_reader *r,
+                              const char *name, const struct ws_model_opts *opts,
+                              struct ws_err *err);
 
 /* All rows of a kind; fails when there are more than 32 bits can number. */
 enum ws_status ws_load_kind(const struct ws_loader *l, enum ws_kind kind, struct ws_table_data *t,
@@ -48,10 +57,19 @@ enum ws_status ws_intern_text(struct ws_model *m, struct ws_bytes text, uint32_t
                               struct ws_err *err);
 
 /* Times must leave room to add and subtract: ±73 years around the trace's base. */
+#define WS_MAX_TIME_NS ((int64_t)1 << 61)
 enum ws_status ws_check_time(int64_t start_ns, int64_t dur_ns, const char *what, uint64_t row,
                              struct ws_err *err);
 /* Something happened then: widens the model's time. */
 void ws_see_time(struct ws_model *m, int64_t from_ns, int64_t to_ns);
+
+/*
+ * A mark of domain "warpsheet" that may be a fact: of "workload.batch=4" the
+ * key is what stands between the dot and the first '='. m->facts has room for
+ * one a text; keys gives each key a number: its place in facts, plus 1.
+ */
+enum ws_status ws_take_fact(struct ws_model *m, struct ws_strtab *keys, struct ws_bytes mark,
+                            struct ws_err *err);
 
 /* Columns of struct ws_nvtx_events, in the making. */
 struct ws_event_columns {

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "report/base/names.h"
+#include "report/model/load.h"
 
 void ws_model_free(struct ws_model *m)
 {
@@ -63,23 +64,39 @@ void ws_model_free(struct ws_model *m)
 	free(m);
 }
 
-static enum ws_status build(struct ws_model **out, const struct ws_trace_reader *r,
-                            const char *name, const struct ws_model_opts *opts,
-                            struct ws_err *err)
+enum ws_status ws_model_begin(struct ws_model **out, const struct ws_trace_reader *r,
+                              const char *name, const struct ws_model_opts *opts,
+                              struct ws_err *err)
 {
-	static const struct ws_model_opts none;
 	struct ws_model *m = calloc(1, sizeof(*m));
-	enum ws_status status = WS_OK;
 
 	*out = NULL;
-	if (!m || !(m->name = strdup(name)))
-		status = WS_FAIL(err, NO_MEMORY, "no memory for the trace %s", name);
-	if (status == WS_OK) {
-		m->file = *ws_trace_reader_summary(r);
-		status = ws_model_load(m, r, opts ? opts : &none, err);
+	if (!m || !(m->name = strdup(name))) {
+		free(m);
+		return WS_FAIL(err, NO_MEMORY, "no memory for the trace %s", name);
 	}
+	m->file = *ws_trace_reader_summary(r);
+	m->softmax_flops = opts->softmax_flops > 0 ? opts->softmax_flops : WS_SOFTMAX_FLOPS;
+	m->begin_ns = INT64_MAX;
+	m->end_ns = INT64_MIN;
+	*out = m;
+	return WS_OK;
+}
+
+enum ws_status ws_model_open_reader(struct ws_model **out, const struct ws_trace_reader *r,
+                                    const char *name, const struct ws_model_opts *opts,
+                                    struct ws_err *err)
+{
+	static const struct ws_model_opts none;
+	struct ws_model *m;
+	enum ws_status status;
+
+	*out = NULL;
+	opts = opts ? opts : &none;
+	WS_FORWARD(ws_model_begin(&m, r, name, opts, err));
+	status = ws_model_load(m, r, opts, err);
 	if (status == WS_OK)
-		status = ws_model_label(m, opts ? opts->step : NULL, err);
+		status = ws_model_label(m, opts->step, err);
 	if (status == WS_OK)
 		*out = m;
 	else
@@ -100,7 +117,7 @@ enum ws_status ws_model_open_with(struct ws_model **out, const char *path,
 
 	*out = NULL;
 	WS_FORWARD(ws_trace_reader_open(&r, path, err));
-	status = build(out, r, path, opts, err);
+	status = ws_model_open_reader(out, r, path, opts, err);
 	ws_trace_reader_free(r);
 	return status;
 }
@@ -120,7 +137,7 @@ enum ws_status ws_model_open_mem_with(struct ws_model **out, const void *data, s
 
 	*out = NULL;
 	WS_FORWARD(ws_trace_reader_open_mem(&r, data, size, err));
-	status = build(out, r, name, opts, err);
+	status = ws_model_open_reader(out, r, name, opts, err);
 	ws_trace_reader_free(r);
 	return status;
 }
@@ -203,6 +220,14 @@ uint32_t ws_kernel_dtype(const struct ws_model *m, size_t k)
 	if (by_name)
 		return by_name;
 	return op ? op->dtype : WS_TEXT_EMPTY;
+}
+
+int ws_model_has_kernels(const struct ws_model *m)
+{
+	for (size_t i = 0; i < m->ndevices; i++)
+		if (m->devices[i].kernels)
+			return 1;
+	return 0;
 }
 
 int ws_model_on_cpu(const struct ws_model *m)

@@ -171,7 +171,9 @@ struct ws_memory_event {
 };
 
 struct ws_step {
-	uint32_t range;
+	uint32_t range; /* of a loaded model; in a digest only a number that ascends */
+	uint32_t name, thread;
+	int64_t start_ns;
 	uint32_t index; /* from 0; warm-up and measured steps are counted apart */
 	uint32_t number; /* what the program calls it */
 	int warm_up;
@@ -313,6 +315,8 @@ const struct ws_op_config *ws_cpu_op_config(const struct ws_model *m, uint32_t o
 const struct ws_op *ws_range_op(const struct ws_model *m, uint32_t range);
 const struct ws_op *ws_kernel_op(const struct ws_model *m, size_t k);
 
+/* Does the trace hold any kernel? */
+int ws_model_has_kernels(const struct ws_model *m);
 /* 1 when every kernel ran on the CPU reference, 2 when only some did, 0 when none. */
 int ws_model_on_cpu(const struct ws_model *m);
 /* Value of a fact; len 0 when it is not known. */

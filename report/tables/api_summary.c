@@ -4,16 +4,12 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "report/analysis/group.h"
 #include "report/base/names.h"
 #include "report/tables/tables.h"
 
 struct api_summary {
 	const struct ws_tab *tab;
-	uint32_t *group; /* call -> text of its name */
-	int64_t *dur_ns;
 	struct ws_stat *stats; /* text -> calls of that name */
-	uint64_t *failed;
 	uint32_t *order;
 	size_t rows;
 	int64_t total_ns;
@@ -21,34 +17,28 @@ struct api_summary {
 
 static void release(struct api_summary *s)
 {
-	free(s->group);
-	free(s->dur_ns);
 	free(s->stats);
-	free(s->failed);
 	free(s->order);
 }
 
 static enum ws_status gather(struct api_summary *s, struct ws_err *err)
 {
-	const struct ws_model *m = s->tab->m;
-	const struct ws_api *a = &m->api;
+	const struct ws_digest *d = s->tab->digest;
+	struct ws_digest_scratch scratch = {0};
+	enum ws_status status = WS_OK;
 
-	s->group = calloc(a->n + 1, sizeof(*s->group));
-	s->dur_ns = calloc(a->n + 1, sizeof(*s->dur_ns));
-	s->stats = calloc(m->ntexts, sizeof(*s->stats));
-	s->failed = calloc(m->ntexts, sizeof(*s->failed));
-	s->order = calloc(m->ntexts, sizeof(*s->order));
-	if (!s->group || !s->dur_ns || !s->stats || !s->failed || !s->order)
+	s->stats = calloc(d->ntexts, sizeof(*s->stats));
+	s->order = calloc(d->ntexts, sizeof(*s->order));
+	if (!s->stats || !s->order)
 		return WS_FAIL(err, NO_MEMORY, "no memory for the API summary");
-	for (size_t i = 0; i < a->n; i++) {
-		s->group[i] = s->tab->sel->call[i] ? a->name[i] : WS_NONE;
-		s->dur_ns[i] = a->end_ns[i] - a->start_ns[i];
-		if (!s->tab->sel->call[i])
-			continue;
-		s->failed[a->name[i]] += a->failed[i];
-		s->total_ns += s->dur_ns[i];
+	for (uint32_t name = 0; name < d->ntexts && status == WS_OK; name++) {
+		status = ws_digest_stat(&d->calls[name].dur_ns, &scratch, &s->stats[name], err);
+		s->total_ns += s->stats[name].sum;
+		if (s->stats[name].n)
+			s->order[s->rows++] = name;
 	}
-	return ws_group_values(s->dur_ns, s->group, a->n, m->ntexts, s->stats, err);
+	free(scratch.values);
+	return status;
 }
 
 static int by_total(const void *pa, const void *pb, void *arg)
@@ -84,7 +74,8 @@ static void add_row(const struct api_summary *s, struct ws_table *t, uint32_t na
 		ws_cell_set_text(t, &row[WS_TC_api_summary_name], shown.ptr, shown.len);
 	else
 		ws_cell_set_str(t, &row[WS_TC_api_summary_name], "(unknown function)");
-	ws_cell_set_int(&row[WS_TC_api_summary_failed], (int64_t)s->failed[name]);
+	ws_cell_set_int(&row[WS_TC_api_summary_failed],
+	                (int64_t)s->tab->digest->calls[name].failed);
 	ws_cell_set_text(t, &row[WS_TC_api_summary_recorded_name], text.ptr, text.len);
 }
 
@@ -95,7 +86,7 @@ static void add_totals(const struct api_summary *s, struct ws_table *t)
 
 	for (size_t i = 0; i < s->rows; i++) {
 		calls += s->stats[s->order[i]].n;
-		failed += s->failed[s->order[i]];
+		failed += s->tab->digest->calls[s->order[i]].failed;
 	}
 	ws_cell_set_real(&row[WS_TC_api_summary_time_percent], s->total_ns ? 100 : NAN);
 	ws_cell_set_int(&row[WS_TC_api_summary_total_ns], s->total_ns);
@@ -108,12 +99,10 @@ enum ws_status ws_tab_api_summary(const struct ws_tab *tab, struct ws_table *t, 
 	const struct ws_model *m = tab->m;
 	struct api_summary s = {.tab = tab};
 	enum ws_status status = gather(&s, err);
+	int has_calls = m->api.n || tab->digest->ncalls;
 
-	if (status != WS_OK || !m->api.n)
+	if (status != WS_OK || !has_calls)
 		goto out;
-	for (uint32_t name = 0; name < m->ntexts; name++)
-		if (s.stats[name].n)
-			s.order[s.rows++] = name;
 	qsort_r(s.order, s.rows, sizeof(*s.order), by_total, &s);
 	for (size_t i = 0; i < s.rows; i++)
 		add_row(&s, t, s.order[i]);
@@ -124,7 +113,7 @@ enum ws_status ws_tab_api_summary(const struct ws_tab *tab, struct ws_table *t, 
 		              "flushing buffers), some of it inside these calls.",
 		              (double)m->overhead_ns / 1e6, (unsigned long long)m->overheads);
 out:
-	if (status == WS_OK && !m->api.n)
+	if (status == WS_OK && !has_calls)
 		ws_table_set_not_recorded(t,
 		                          "No API calls were recorded: the program made none, or "
 		                          "they were left out (`warpsheet record --api` chooses).");

@@ -23,23 +23,23 @@ struct classes {
 
 static void add_up(struct classes *s)
 {
-	const struct ws_model *m = s->tab->m;
+	const struct ws_digest *d = s->tab->digest;
 
-	for (size_t k = 0; k < m->kernels.n; k++) {
-		const struct ws_config *config = &m->configs[m->kernels.config[k]];
-		struct class_sum *sum = &s->sums[ws_kernel_class(m, k)];
-		struct class_sum *by_name = &s->sums[config->name_class];
-		int64_t ns = m->kernels.dur_ns[k];
+	for (size_t i = 0; i < d->ncells; i++) {
+		const struct ws_digest_cell *cell = &d->cells[i];
+		const struct ws_config *config = &s->tab->m->configs[cell->config];
+		uint32_t class = cell->place.class ? cell->place.class : config->name_class;
+		struct class_sum *sum = &s->sums[class], *by_name = &s->sums[config->name_class];
+		uint64_t kernels = ws_digest_cell_count(cell);
+		int64_t ns = cell->total_ns;
 
-		if (!s->tab->sel->kernel[k])
-			continue;
-		sum->kernels++;
+		sum->kernels += kernels;
 		sum->gpu_ns += ns;
 		sum->tensor_ns += config->tensor == WS_TENSOR_YES ? ns : 0;
 		sum->unknown_tensor_ns += config->tensor == WS_TENSOR_UNKNOWN ? ns : 0;
-		by_name->by_name_kernels++;
+		by_name->by_name_kernels += kernels;
 		by_name->by_name_ns += ns;
-		s->by_range_ns += ws_kernel_range_class(m, k) ? ns : 0;
+		s->by_range_ns += cell->place.class ? ns : 0;
 	}
 }
 
@@ -115,7 +115,7 @@ enum ws_status ws_tab_classes(const struct ws_tab *tab, struct ws_table *t, stru
 	struct classes s = {.tab = tab};
 	enum ws_status status = WS_OK;
 
-	if (!tab->m->kernels.n) {
+	if (!ws_model_has_kernels(tab->m)) {
 		ws_table_set_not_recorded(t, WS_NO_KERNELS);
 		return WS_OK;
 	}

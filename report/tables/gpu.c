@@ -64,7 +64,7 @@ static enum ws_status add_kernel(struct gpu *g, struct device_sums *d, size_t k,
 		d->without_shape++;
 		return WS_OK;
 	}
-	ws_launch_stat_add(&d->occupancy, config, inside(g, start, end));
+	ws_launch_stat_add(&d->occupancy, config, 1, inside(g, start, end));
 	g->changes[d->nchanges++] = (struct change){start, config->occupancy.blocks_per_sm};
 	g->changes[d->nchanges++] = (struct change){end, -config->occupancy.blocks_per_sm};
 	return WS_OK;

@@ -15,7 +15,7 @@ struct launches {
 	uint32_t *group_of; /* config -> group */
 	uint32_t *first;    /* group -> a config of it */
 	size_t ngroups;
-	uint32_t *group; /* kernel -> group */
+	uint32_t *group; /* cell -> group */
 	struct ws_group *groups;
 	struct ws_launch_stat *stats;
 	uint32_t *order;
@@ -58,12 +58,13 @@ static int by_shape(const void *pa, const void *pb, void *arg)
 static enum ws_status find_groups(struct launches *s, struct ws_err *err)
 {
 	struct ws_model *m = (struct ws_model *)s->tab->m; /* qsort_r's argument has no const */
+	const struct ws_digest *d = s->tab->digest;
 	size_t n = m->nconfigs;
 
 	s->configs = calloc(n, sizeof(*s->configs));
 	s->group_of = calloc(n, sizeof(*s->group_of));
 	s->first = calloc(n, sizeof(*s->first));
-	s->group = calloc(m->kernels.n + 1, sizeof(*s->group));
+	s->group = calloc(d->ncells + 1, sizeof(*s->group));
 	s->groups = calloc(n, sizeof(*s->groups));
 	s->stats = calloc(n, sizeof(*s->stats));
 	s->order = calloc(n, sizeof(*s->order));
@@ -77,15 +78,15 @@ static enum ws_status find_groups(struct launches *s, struct ws_err *err)
 			s->first[s->ngroups++] = s->configs[i];
 		s->group_of[s->configs[i]] = (uint32_t)s->ngroups - 1;
 	}
-	for (size_t k = 0; k < m->kernels.n; k++) {
-		uint32_t config = m->kernels.config[k];
+	for (size_t i = 0; i < d->ncells; i++) {
+		const struct ws_digest_cell *cell = &d->cells[i];
 
-		s->group[k] = s->tab->sel->kernel[k] ? s->group_of[config] : WS_NONE;
-		if (s->group[k] != WS_NONE)
-			ws_launch_stat_add(&s->stats[s->group[k]], &m->configs[config],
-			                   m->kernels.dur_ns[k]);
+		s->group[i] = s->group_of[cell->config];
+		ws_launch_stat_add(&s->stats[s->group[i]], &m->configs[cell->config],
+		                   ws_digest_cell_count(cell),
+		                   cell->total_ns);
 	}
-	return ws_group_kernels(m, s->group, s->ngroups, s->groups, err);
+	return ws_digest_group(d, s->group, s->ngroups, s->groups, err);
 }
 
 static int by_rank(const void *pa, const void *pb, void *arg)
@@ -156,7 +157,7 @@ enum ws_status ws_tab_kernel_launches(const struct ws_tab *tab, struct ws_table 
 	struct launches s = {.tab = tab};
 	enum ws_status status = find_groups(&s, err);
 
-	if (status != WS_OK || !tab->m->kernels.n)
+	if (status != WS_OK || !ws_model_has_kernels(tab->m))
 		goto out;
 	for (uint32_t g = 0; g < s.ngroups; g++)
 		if (s.groups[g].time.n || s.groups[g].without_time)
@@ -166,7 +167,7 @@ enum ws_status ws_tab_kernel_launches(const struct ws_tab *tab, struct ws_table 
 		status = add_row(&s, t, s.order[i], err);
 	add_totals(&s, t);
 out:
-	if (status == WS_OK && !tab->m->kernels.n)
+	if (status == WS_OK && !ws_model_has_kernels(tab->m))
 		ws_table_set_not_recorded(t, WS_NO_KERNELS);
 	release(&s);
 	return status;

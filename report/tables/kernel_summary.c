@@ -4,7 +4,6 @@
 #include <stdlib.h>
 
 #include "report/kernel_info/classify.h"
-#include "report/analysis/cost_ops.h"
 #include "report/analysis/group.h"
 #include "report/analysis/launch_stat.h"
 #include "report/base/names.h"
@@ -25,10 +24,9 @@ enum attribute { CLASS, CLASS_BY_NAME, CLASS_BY_RANGE, DIRECTION, DTYPE, ATTRIBU
 struct summary {
 	const struct ws_tab *tab;
 	size_t names; /* number of texts: a kernel name is one of them */
-	uint32_t *group;
+	uint32_t *group; /* cell -> name */
 	struct ws_group *groups;
 	uint64_t *in_steps; /* instances launched in measured steps */
-	int64_t *flops;     /* -1 = not known for every instance */
 	uint8_t *tensor;    /* enum ws_tensor */
 	struct ws_launch_stat *launch;
 	struct seen seen[ATTRIBUTES];
@@ -41,7 +39,6 @@ static void release(struct summary *s)
 	free(s->group);
 	free(s->groups);
 	free(s->in_steps);
-	free(s->flops);
 	free(s->tensor);
 	free(s->launch);
 	free(s->order);
@@ -60,18 +57,14 @@ static enum ws_status no_memory(struct ws_err *err)
 
 static enum ws_status allocate(struct summary *s, struct ws_err *err)
 {
-	size_t kernels = s->tab->m->kernels.n;
-
 	s->names = s->tab->m->ntexts;
-	s->group = calloc(kernels ? kernels : 1, sizeof(*s->group));
+	s->group = calloc(s->tab->digest->ncells + 1, sizeof(*s->group));
 	s->groups = calloc(s->names, sizeof(*s->groups));
 	s->in_steps = calloc(s->names, sizeof(*s->in_steps));
-	s->flops = calloc(s->names, sizeof(*s->flops));
 	s->tensor = calloc(s->names, sizeof(*s->tensor));
 	s->launch = calloc(s->names, sizeof(*s->launch));
 	s->order = calloc(s->names, sizeof(*s->order));
-	if (!s->group || !s->groups || !s->in_steps || !s->flops || !s->tensor || !s->launch ||
-	    !s->order)
+	if (!s->group || !s->groups || !s->in_steps || !s->tensor || !s->launch || !s->order)
 		return no_memory(err);
 	for (int a = 0; a < ATTRIBUTES; a++) {
 		s->seen[a].head = calloc(s->names, sizeof(*s->seen[a].head));
@@ -110,77 +103,54 @@ static enum ws_status see(struct seen *s, uint32_t name, uint32_t text, struct w
 	return ws_idmap_put(&s->known, key, (uint32_t)s->n++, err);
 }
 
+static int by_first_kernel(const void *pa, const void *pb, void *arg)
+{
+	const struct ws_digest *d = arg;
+	const struct ws_digest_cell *a = &d->cells[*(const uint32_t *)pa];
+	const struct ws_digest_cell *b = &d->cells[*(const uint32_t *)pb];
+
+	return a->first < b->first ? -1 : a->first > b->first;
+}
+
+static enum ws_status see_cell(struct summary *s, const struct ws_digest_cell *cell,
+                               struct ws_err *err)
+{
+	const struct ws_config *config = &s->tab->m->configs[cell->config];
+	const struct ws_kernel_place *place = &cell->place;
+	uint32_t class = place->class ? place->class : config->name_class, name = config->name;
+
+	WS_FORWARD(see(&s->seen[CLASS], name, class, err));
+	WS_FORWARD(see(&s->seen[CLASS_BY_NAME], name, config->name_class, err));
+	WS_FORWARD(see(&s->seen[CLASS_BY_RANGE], name, place->class, err));
+	WS_FORWARD(see(&s->seen[DIRECTION], name, place->direction, err));
+	return see(&s->seen[DTYPE], name, place->dtype, err);
+}
+
 static enum ws_status gather(struct summary *s, struct ws_err *err)
 {
-	const struct ws_model *m = s->tab->m;
-	const struct ws_selection *sel = s->tab->sel;
+	const struct ws_digest *d = s->tab->digest;
+	uint32_t *cells = calloc(d->ncells + 1, sizeof(*cells));
+	enum ws_status status = cells ? WS_OK : no_memory(err);
 
-	for (size_t k = 0; k < m->kernels.n; k++) {
-		uint32_t name = ws_kernel_name(m, k);
-		const struct ws_config *config = &m->configs[m->kernels.config[k]];
+	if (status == WS_OK) {
+		ws_order_identity(cells, d->ncells);
+		/* the argument of qsort_r has no const */
+		qsort_r(cells, d->ncells, sizeof(*cells), by_first_kernel, (void *)d);
+	}
+	for (size_t i = 0; i < d->ncells && status == WS_OK; i++) {
+		const struct ws_digest_cell *cell = &d->cells[cells[i]];
+		const struct ws_config *config = &s->tab->m->configs[cell->config];
+		uint32_t name = config->name;
 
-		s->group[k] = sel->kernel[k] ? name : WS_NONE;
-		if (!sel->kernel[k])
-			continue;
-		s->in_steps[name] += (uint64_t)ws_step_selected(m, sel, ws_kernel_step(m, k));
-		WS_FORWARD(see(&s->seen[CLASS], name, ws_kernel_class(m, k), err));
-		WS_FORWARD(see(&s->seen[CLASS_BY_NAME], name, config->name_class, err));
-		WS_FORWARD(see(&s->seen[CLASS_BY_RANGE], name, ws_kernel_range_class(m, k), err));
-		WS_FORWARD(see(&s->seen[DIRECTION], name, ws_kernel_direction(m, k), err));
-		WS_FORWARD(see(&s->seen[DTYPE], name, ws_kernel_dtype(m, k), err));
-		ws_launch_stat_add(&s->launch[name], config, m->kernels.dur_ns[k]);
+		s->group[cells[i]] = name;
+		s->in_steps[name] += cell->in_steps;
+		ws_launch_stat_add(&s->launch[name], config,
+		                   ws_digest_cell_count(cell),
+		                   cell->total_ns);
 		s->tensor[name] = config->tensor;
+		status = see_cell(s, cell, err);
 	}
-	return WS_OK;
-}
-
-/*
- * FLOPs belong to an operation, not to a kernel. They are a kernel's where
- * all kernels of the operation have its name; a name with one instance for
- * which that does not hold has no FLOPs.
- */
-static void share_out_flops(struct summary *s, const struct ws_cost_ops *costs, uint32_t *name_of)
-{
-	const uint32_t mixed = WS_NONE;
-
-	/* 0 is the empty text, which stands for "no kernel yet" */
-	for (size_t k = 0; k < s->tab->m->kernels.n; k++) {
-		uint32_t op = costs->of_kernel[k];
-
-		if (s->group[k] == WS_NONE || op == WS_NONE)
-			continue;
-		if (!name_of[op])
-			name_of[op] = s->group[k];
-		else if (name_of[op] != s->group[k])
-			name_of[op] = mixed;
-	}
-	for (size_t k = 0; k < s->tab->m->kernels.n; k++) {
-		uint32_t op = costs->of_kernel[k], name = s->group[k];
-
-		if (name != WS_NONE &&
-		    (op == WS_NONE || name_of[op] == mixed || costs->op[op].flops < 0))
-			s->flops[name] = -1;
-	}
-	for (size_t i = 0; i < costs->n; i++) {
-		uint32_t name = name_of[i];
-
-		if (name && name != mixed && s->flops[name] >= 0)
-			s->flops[name] += costs->op[i].flops;
-	}
-}
-
-static enum ws_status find_flops(struct summary *s, struct ws_err *err)
-{
-	struct ws_cost_ops costs;
-	enum ws_status status = ws_cost_ops_find(s->tab->m, s->tab->sel, &costs, err);
-	uint32_t *name_of = calloc(costs.n + 1, sizeof(*name_of));
-
-	if (status == WS_OK && !name_of)
-		status = no_memory(err);
-	if (status == WS_OK)
-		share_out_flops(s, &costs, name_of);
-	free(name_of);
-	ws_cost_ops_release(&costs);
+	free(cells);
 	return status;
 }
 
@@ -228,6 +198,7 @@ static enum ws_status add_row(const struct summary *s, struct ws_table *t, uint3
                               struct ws_err *err)
 {
 	const struct ws_model *m = s->tab->m;
+	const struct ws_digest *d = s->tab->digest;
 	const struct ws_group *g = &s->groups[name];
 	struct ws_cell *row = ws_table_row(t);
 
@@ -253,12 +224,12 @@ static enum ws_status add_row(const struct summary *s, struct ws_table *t, uint3
 	if (s->tab->sel->measured)
 		ws_cell_set_mean(&row[WS_TC_kernel_summary_per_step], (int64_t)s->in_steps[name],
 		                 s->tab->sel->measured);
-	if (s->flops[name] >= 0) {
-		ws_cell_set_int(&row[WS_TC_kernel_summary_flops], s->flops[name]);
+	if (d->flops && !d->flops_unknown[name]) {
+		ws_cell_set_int(&row[WS_TC_kernel_summary_flops], d->flops[name]);
 		/* FLOP/ns is 10^9 FLOP/s */
 		if (!g->without_time)
 			ws_cell_set_real(&row[WS_TC_kernel_summary_tflops],
-			                 ws_stat_ratio((double)s->flops[name],
+			                 ws_stat_ratio((double)d->flops[name],
 			                               (double)g->time.sum) /
 			                         1e3);
 	}
@@ -287,23 +258,10 @@ static void add_notes(const struct summary *s, struct ws_table *t)
 {
 	const struct ws_model *m = s->tab->m;
 	const struct ws_selection *sel = s->tab->sel;
-	size_t warm_up = 0, setup = 0, graphs = 0;
+	const struct ws_digest *d = s->tab->digest;
+	size_t graphs = 0;
 	int64_t graph_ns = 0;
-	int64_t warm_up_ns = 0, setup_ns = 0;
 
-	for (size_t k = 0; k < m->kernels.n; k++) {
-		uint32_t r = m->kernels.range[k];
-
-		if (!sel->kernel[k] || r == WS_NONE)
-			continue;
-		if (m->range_marks[r] & WS_IN_WARM_UP) {
-			warm_up++;
-			warm_up_ns += m->kernels.dur_ns[k];
-		} else if (m->range_marks[r] & WS_IN_SETUP) {
-			setup++;
-			setup_ns += m->kernels.dur_ns[k];
-		}
-	}
 	for (size_t i = 0; i < m->nworks; i++)
 		if (sel->work[i] && m->works[i].kind == WS_WORK_GRAPH) {
 			graphs++;
@@ -316,12 +274,13 @@ static void add_notes(const struct summary *s, struct ws_table *t)
 		        "time whose kernels are not recorded and not in this table. `warpsheet "
 		        "record --graph-level node` records them.",
 		        graphs, (double)graph_ns / 1e6);
-	if (warm_up || setup)
+	if (d->warm_up || d->setup)
 		ws_table_note(t,
-		              "Setup and warm-up are in this table: %zu kernels (%.3f ms) of "
-		              "setup, %zu (%.3f ms) of warm-up. `--nvtx step` leaves them out.",
-		              setup, (double)setup_ns / 1e6, warm_up, (double)warm_up_ns / 1e6);
-	if (!m->kernels.n)
+		              "Setup and warm-up are in this table: %llu kernels (%.3f ms) of "
+		              "setup, %llu (%.3f ms) of warm-up. `--nvtx step` leaves them out.",
+		              (unsigned long long)d->setup, (double)d->setup_ns / 1e6,
+		              (unsigned long long)d->warm_up, (double)d->warm_up_ns / 1e6);
+	if (!ws_model_has_kernels(m))
 		ws_table_set_not_recorded(t, WS_NO_KERNELS);
 	else if (!sel->kernels)
 		ws_table_note(t, "No kernel passes the filter.");
@@ -336,9 +295,7 @@ enum ws_status ws_tab_kernel_summary(const struct ws_tab *tab, struct ws_table *
 	if (status == WS_OK)
 		status = gather(&s, err);
 	if (status == WS_OK)
-		status = ws_group_kernels(tab->m, s.group, s.names, s.groups, err);
-	if (status == WS_OK)
-		status = find_flops(&s, err);
+		status = ws_digest_group(tab->digest, s.group, s.names, s.groups, err);
 	if (status != WS_OK)
 		goto out;
 	for (uint32_t name = 0; name < s.names; name++)

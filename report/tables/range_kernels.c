@@ -13,9 +13,9 @@ struct pair {
 
 struct range_kernels {
 	const struct ws_tab *tab;
-	uint32_t *group; /* kernel -> pair */
+	uint32_t *group; /* cell -> pair */
 	struct pair *pairs;
-	size_t npairs, allocated;
+	size_t npairs;
 	struct ws_idmap map; /* path << 32 | name -> pair */
 	struct ws_group *groups;
 	uint32_t *place;     /* path -> its place in reading order */
@@ -39,35 +39,34 @@ static enum ws_status no_memory(struct ws_err *err)
 	return WS_FAIL(err, NO_MEMORY, "no memory for the kernels by range");
 }
 
+/* Numbered as tables number them: the kernels in no range behind all paths. */
+static uint32_t table_path(const struct ws_model *m, uint32_t path)
+{
+	if (path == WS_PATH_NO_RANGE)
+		return ws_path_no_range(m);
+	return path == WS_PATH_NO_LAUNCH ? ws_path_no_launch(m) : path;
+}
+
 static enum ws_status find_pairs(struct range_kernels *s, struct ws_err *err)
 {
 	const struct ws_model *m = s->tab->m;
+	const struct ws_digest *d = s->tab->digest;
 
-	s->group = calloc(m->kernels.n ? m->kernels.n : 1, sizeof(*s->group));
-	if (!s->group)
+	s->group = calloc(d->ncells + 1, sizeof(*s->group));
+	s->pairs = calloc(d->ncells + 1, sizeof(*s->pairs));
+	if (!s->group || !s->pairs)
 		return no_memory(err);
-	for (size_t k = 0; k < m->kernels.n; k++) {
-		struct pair pair = {ws_kernel_path(m, k), ws_kernel_name(m, k)};
+	for (size_t i = 0; i < d->ncells; i++) {
+		const struct ws_digest_cell *cell = &d->cells[i];
+		struct pair pair = {table_path(m, cell->place.path), m->configs[cell->config].name};
 		uint64_t key = (uint64_t)pair.path << 32 | pair.name;
 
-		s->group[k] = WS_NONE;
-		if (!s->tab->sel->kernel[k])
+		s->group[i] = ws_idmap_get(&s->map, key);
+		if (s->group[i] != WS_NONE)
 			continue;
-		s->group[k] = ws_idmap_get(&s->map, key);
-		if (s->group[k] != WS_NONE)
-			continue;
-		if (s->npairs == s->allocated) {
-			size_t want = s->allocated ? s->allocated * 2 : 256;
-			void *grown = reallocarray(s->pairs, want, sizeof(*s->pairs));
-
-			if (!grown)
-				return no_memory(err);
-			s->pairs = grown;
-			s->allocated = want;
-		}
 		s->pairs[s->npairs] = pair;
-		s->group[k] = (uint32_t)s->npairs++;
-		WS_FORWARD(ws_idmap_put(&s->map, key, s->group[k], err));
+		s->group[i] = (uint32_t)s->npairs++;
+		WS_FORWARD(ws_idmap_put(&s->map, key, s->group[i], err));
 	}
 	return WS_OK;
 }
@@ -86,7 +85,7 @@ static enum ws_status prepare_rows(struct range_kernels *s, struct ws_err *err)
 	if (!paths || !s->groups || !s->place || !s->instances || !s->order)
 		status = no_memory(err);
 	if (status == WS_OK)
-		status = ws_group_kernels(m, s->group, s->npairs, s->groups, err);
+		status = ws_digest_group(s->tab->digest, s->group, s->npairs, s->groups, err);
 	if (status == WS_OK)
 		status = ws_paths_order(&m->ranges, m->texts, paths, err);
 	if (status == WS_OK) {
@@ -94,8 +93,9 @@ static enum ws_status prepare_rows(struct range_kernels *s, struct ws_err *err)
 			s->place[paths[i]] = i;
 		s->place[ws_path_no_range(m)] = ws_path_no_range(m);
 		s->place[ws_path_no_launch(m)] = ws_path_no_launch(m);
-		for (uint32_t i = 0; i < m->ranges.n; i++)
-			s->instances[m->ranges.path[i]] += s->tab->sel->range[i];
+		for (uint32_t i = 0; i < m->ranges.npaths; i++)
+			s->instances[i] =
+			        ws_values_count(&ws_digest_path(s->tab->digest, i)->dur_ns);
 		ws_order_identity(s->order, s->npairs);
 	}
 	free(paths);
@@ -165,7 +165,7 @@ enum ws_status ws_tab_range_kernels(const struct ws_tab *tab, struct ws_table *t
 
 	if (status == WS_OK)
 		status = prepare_rows(&s, err);
-	if (status == WS_OK && !tab->m->kernels.n)
+	if (status == WS_OK && !ws_model_has_kernels(tab->m))
 		ws_table_set_not_recorded(t, WS_NO_KERNELS);
 	if (status == WS_OK) {
 		qsort_r(s.order, s.npairs, sizeof(*s.order), by_row_order, &s);

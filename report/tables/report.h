@@ -4,6 +4,7 @@
 #ifndef WS_REPORT_TABLES_REPORT_H
 #define WS_REPORT_TABLES_REPORT_H
 
+#include "formats/trace/reader.h"
 #include "report/model/open.h"
 #include "report/table/table.h"
 
@@ -26,6 +27,17 @@ enum ws_status ws_report_make_tables(const struct ws_model *m, const struct ws_f
 /* All tables. */
 enum ws_status ws_report_make(const struct ws_model *m, const struct ws_filter *filter,
 			      struct ws_report **out, struct ws_err *err);
+/*
+ * These tables of a whole trace in one pass, without loading its rows. Where
+ * a table or the trace needs rows *declined says why and *out is NULL: make a
+ * model then. columns: of the only table, those that are wanted (others may
+ * be empty); NULL = all. opts may be NULL.
+ */
+enum ws_status ws_report_stream(const struct ws_trace_reader *r, const char *name,
+                                const struct ws_model_opts *opts,
+                                const struct ws_table_def *const *defs, size_t ndefs,
+                                const uint8_t *columns, struct ws_report **out,
+                                const char **declined, struct ws_err *err);
 void ws_report_free(struct ws_report *report); /* frees the tables too; NULL is legal */
 
 #endif

@@ -84,7 +84,7 @@ enum ws_status ws_tab_steps(const struct ws_tab *tab, struct ws_table *t, struct
 	struct ws_step_times times;
 	struct ws_stat total;
 	size_t shown = 0;
-	enum ws_status status = ws_step_times(m, tab->sel, &times, err);
+	enum ws_status status = ws_step_times(m, tab->sel, tab->digest, &times, err);
 
 	if (status == WS_OK) {
 		ws_step_stat(m, &times, WS_PHASES, WS_MEASURE_WALL, &total);
@@ -93,10 +93,9 @@ enum ws_status ws_tab_steps(const struct ws_tab *tab, struct ws_table *t, struct
 
 			if (step->unfinished ||
 			    (!step->warm_up && !ws_step_selected(m, tab->sel, s)) ||
-			    (step->warm_up &&
-			     (tab->sel->has_steps ||
-			      !ws_time_selected(tab->sel, m->ranges.start_ns[step->range],
-			                        m->ranges.end_ns[step->range]))))
+			    (step->warm_up && (tab->sel->has_steps ||
+			                       !ws_time_selected(tab->sel, step->start_ns,
+			                                         step->start_ns + step->total_ns))))
 				continue;
 			add_step(tab, t, &times, &total, s);
 			shown++;
@@ -162,7 +161,7 @@ enum ws_status ws_tab_step_statistics(const struct ws_tab *tab, struct ws_table 
                                       struct ws_err *err)
 {
 	struct ws_step_times times;
-	enum ws_status status = ws_step_times(tab->m, tab->sel, &times, err);
+	enum ws_status status = ws_step_times(tab->m, tab->sel, tab->digest, &times, err);
 
 	if (status == WS_OK && !times.nmeasured)
 		ws_table_set_not_recorded(t, NO_STEPS);
@@ -195,7 +194,7 @@ enum ws_status ws_tab_step_split(const struct ws_tab *tab, struct ws_table *t, s
 	(void)err;
 	for (uint32_t s = 0; s < m->nsteps; s++) {
 		const struct ws_step *step = &m->steps[s];
-		int64_t start = m->ranges.start_ns[step->range];
+		int64_t start = step->start_ns;
 
 		if (!ws_step_selected(m, tab->sel, s))
 			continue;

@@ -297,7 +297,7 @@ static enum ws_status add_idle_verdict(const struct page *p, struct ws_err *err)
 static enum ws_status add_headline(const struct page *p, struct ws_err *err)
 {
 	struct ws_step_times times;
-	enum ws_status status = ws_step_times(p->tab->m, p->tab->sel, &times, err);
+	enum ws_status status = ws_step_times(p->tab->m, p->tab->sel, NULL, &times, err);
 
 	if (status == WS_OK) {
 		add_count(p, "kernels", p->tab->sel->kernels);

@@ -51,6 +51,64 @@ Test(stat, no_sample_is_all_zero)
 	cr_expect(eq(dbl, s.mean, 0));
 }
 
+Test(stat, the_order_of_the_samples_does_not_matter)
+{
+	/* in doubles, sums of these squares differ by the order */
+	int64_t values[] = {1, 1000000007, 3, 999999937, 123456789, 5, 987654321, 31, 7, 2};
+	const size_t n = sizeof(values) / sizeof(*values);
+	struct ws_stat first = stat_of(values, n);
+
+	for (size_t turn = 0; turn < n; turn++) {
+		int64_t head = values[0];
+
+		memmove(values, values + 1, (n - 1) * sizeof(*values));
+		values[n - 1] = head;
+		cr_expect(eq(dbl, stat_of(values, n).std, first.std));
+	}
+	/* below 0, and so far apart that their squares do not fit into whole numbers */
+	NEAR(stat_of((int64_t[]){-3, -1}, 2).std, sqrt(2), 1e-15);
+	NEAR(stat_of((int64_t[]){0, (int64_t)1 << 60}, 2).std, ldexp(1, 60) / sqrt(2), 1e3);
+}
+
+static int by_value(const void *pa, const void *pb)
+{
+	int64_t a = *(const int64_t *)pa, b = *(const int64_t *)pb;
+
+	return a < b ? -1 : a > b;
+}
+
+/* Many values are counted into buckets first. */
+Test(stat, many_values_have_the_median_of_the_sorted_ones)
+{
+	const uint64_t ranges[] = {1, 2, 3000, 70000, (uint64_t)1 << 40, (uint64_t)1 << 62};
+	static int64_t values[6001], sorted[6001];
+	uint64_t random = 88172645463325252u;
+
+	for (size_t r = 0; r < sizeof(ranges) / sizeof(*ranges); r++) {
+		for (size_t n = 2047; n <= 6001; n += 659) {
+			struct ws_stat s;
+			double expected;
+
+			for (size_t i = 0; i < n; i++) {
+				random ^= random << 13;
+				random ^= random >> 7;
+				random ^= random << 17;
+				/* half of them negative, and one far away */
+				values[i] = sorted[i] =
+				        i ? (int64_t)(random % ranges[r]) - (int64_t)(ranges[r] / 2)
+				          : (int64_t)(ranges[r] / 2);
+			}
+			qsort(sorted, n, sizeof(*sorted), by_value);
+			expected = n % 2 ? (double)sorted[n / 2]
+			                 : ((double)sorted[n / 2 - 1] + (double)sorted[n / 2]) / 2;
+			ws_stat_of(values, n, &s);
+			cr_expect(eq(dbl, s.median, expected));
+			cr_expect(eq(i64, s.min, sorted[0]));
+			cr_expect(eq(i64, s.max, sorted[n - 1]));
+		}
+	}
+}
+
 Test(stat, median_of_an_odd_number_is_the_middle_value)
 {
 	cr_expect(eq(dbl, stat_of((int64_t[]){9, 1, 5}, 3).median, 5));

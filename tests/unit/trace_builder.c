@@ -265,6 +265,11 @@ struct ws_model *tb_model(struct tb *b)
 	return open_model(b);
 }
 
+struct ws_bytes tb_bytes(struct tb *b)
+{
+	return ws_trace_writer_mem(b->w);
+}
+
 struct ws_model *tb_model_unclosed(struct tb *b)
 {
 	MUST(ws_trace_writer_flush(b->w, err));

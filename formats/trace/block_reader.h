@@ -1,0 +1,39 @@
+/*
+ * Some columns of some blocks, without those that nobody asked for. Several
+ * block readers may read one trace at once, each on its own thread.
+ */
+#ifndef WS_FORMATS_TRACE_BLOCK_READER_H
+#define WS_FORMATS_TRACE_BLOCK_READER_H
+
+#include "formats/trace/reader.h"
+
+/* Which columns: bit WS_COL_<kind>_<column>. Kinds that are read so have at most 64 columns, and
+ * only columns of numbers are. */
+typedef uint64_t ws_column_set;
+#define WS_COLUMN(kind, column) ((ws_column_set)1 << WS_COL_##kind##_##column)
+
+struct ws_block_reader;
+
+/* r must outlive it. Free with ws_block_reader_free. */
+enum ws_status ws_block_reader_new(struct ws_block_reader **out, const struct ws_trace_reader *r,
+                                   struct ws_err *err);
+void ws_block_reader_free(struct ws_block_reader *b); /* NULL is legal */
+
+/* Rows of one block. Starts as all zeros, and keeps its memory from block to block. */
+struct ws_block_rows {
+	struct ws_block_info info;
+	uint64_t *v[64]; /* by position; info.rows values, 0 where the file lacks the column; NULL
+	                    where it was not asked for */
+	uint64_t *memory;
+	size_t allocated; /* values */
+};
+/* Block i, of a kind that this program knows. CORRUPT and TOO_NEW as ws_trace_reader_decode, of
+ * the columns asked for. */
+enum ws_status ws_block_reader_read(struct ws_block_reader *b, size_t i, ws_column_set columns,
+                                    struct ws_block_rows *out, struct ws_err *err);
+void ws_block_rows_release(struct ws_block_rows *rows);
+
+/* Does any block of the kind have the column? */
+int ws_trace_reader_has_column(const struct ws_trace_reader *r, enum ws_kind kind, int column);
+
+#endif

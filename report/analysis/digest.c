@@ -1,0 +1,232 @@
+#include "report/analysis/digest.h"
+
+#include <stdlib.h>
+
+#include "report/analysis/cost_ops.h"
+
+struct filling {
+	struct ws_digest *d;
+	const struct ws_model *m;
+	const struct ws_selection *sel;
+	struct ws_cost_ops costs;
+	uint32_t *name_of;           /* operation -> name that its kernels have, see share_flops */
+	int64_t *first_ns, *last_ns; /* range -> start of its first and end of its last kernel */
+};
+
+static enum ws_status no_memory(struct ws_err *err)
+{
+	return WS_FAIL(err, NO_MEMORY, "no memory for the sums of a trace");
+}
+
+static struct ws_kernel_place place_of(const struct ws_model *m, size_t k)
+{
+	uint32_t r = m->kernels.range[k];
+	int launched = !(m->kernels.flags[k] & WS_KERNEL_NO_LAUNCH);
+
+	return (struct ws_kernel_place){
+	        .path = r != WS_NONE ? m->ranges.path[r]
+	                : launched   ? WS_PATH_NO_RANGE
+	                             : WS_PATH_NO_LAUNCH,
+	        .class = ws_kernel_range_class(m, k),
+	        .direction = ws_kernel_direction(m, k),
+	        .dtype = ws_kernel_dtype(m, k),
+	};
+}
+
+static void widen(struct filling *f, uint32_t range, int64_t first_ns, int64_t last_ns)
+{
+	if (first_ns < f->first_ns[range])
+		f->first_ns[range] = first_ns;
+	if (last_ns > f->last_ns[range])
+		f->last_ns[range] = last_ns;
+}
+
+static void add_to_paths(struct filling *f, size_t k, uint32_t path,
+                         const struct ws_digest_kernel *kernel)
+{
+	const struct ws_model *m = f->m;
+	uint32_t range = m->kernels.range[k];
+	int64_t end = kernel->start_ns + kernel->dur_ns;
+	uint32_t c = m->kernels.crossing ? m->kernels.crossing[k] : WS_NONE;
+
+	ws_digest_add_own(f->d, path, kernel);
+	ws_digest_add_to_path(f->d, m->ranges.paths, path, kernel);
+	if (range == WS_NONE)
+		return;
+	if (kernel->timed)
+		widen(f, range, kernel->start_ns, end);
+	for (; c != WS_NONE; c = m->attribution.crossings[c].next) {
+		uint32_t other = m->attribution.crossings[c].range;
+
+		ws_digest_add_one_path(f->d, m->ranges.path[other], kernel);
+		if (kernel->timed)
+			widen(f, other, kernel->start_ns, end);
+	}
+}
+
+static enum ws_status add_kernel(struct filling *f, size_t k, struct ws_err *err)
+{
+	const struct ws_model *m = f->m;
+	struct ws_kernel_place place = place_of(m, k);
+	uint32_t step = ws_kernel_step(m, k), range = m->kernels.range[k];
+	uint32_t cell = 0;
+	const struct ws_digest_kernel kernel = {
+	        .start_ns = m->kernels.start_ns[k],
+	        .dur_ns = m->kernels.dur_ns[k],
+	        .timed = !(m->kernels.flags[k] & WS_KERNEL_NO_TIME),
+	        .device = ws_kernel_device(m, k),
+	        .order = k,
+	};
+
+	WS_FORWARD(ws_digest_cell(f->d, m->kernels.config[k], &place, &cell, err));
+	WS_FORWARD(ws_digest_add_kernel(f->d, cell, &kernel, err));
+	f->d->cells[cell].in_steps += (uint64_t)ws_step_selected(m, f->sel, step);
+	if (f->d->parts & WS_DIGEST_PATHS)
+		add_to_paths(f, k, place.path, &kernel);
+	if (range != WS_NONE)
+		ws_digest_add_marks(f->d, m->range_marks[range], kernel.dur_ns);
+	if (step == WS_NONE)
+		return WS_OK;
+	return ws_digest_add_to_step(f->d, step, ws_kernel_phase(m, k), kernel.dur_ns, err);
+}
+
+/* --- ranges ------------------------------------------------------------------------------ */
+
+static enum ws_status add_ranges(struct filling *f, struct ws_err *err)
+{
+	const struct ws_ranges *r = &f->m->ranges;
+
+	/* children before parents: what a child launched, its parent did */
+	for (uint32_t i = (uint32_t)r->n; i-- > 0;) {
+		struct ws_path_sums *sums = ws_digest_path(f->d, r->path[i]);
+		int selected = f->sel->range[i];
+
+		if (f->first_ns[i] <= f->last_ns[i]) {
+			if (r->parent[i] != WS_NONE)
+				widen(f, r->parent[i], f->first_ns[i], f->last_ns[i]);
+			if (selected)
+				sums->projected_ns += f->last_ns[i] - f->first_ns[i];
+		}
+		if (!selected)
+			continue;
+		sums->open += r->flags[i] & WS_RANGE_OPEN ? 1 : 0;
+		if (!ws_values_add(&sums->dur_ns, r->end_ns[i] - r->start_ns[i]))
+			return no_memory(err);
+	}
+	return WS_OK;
+}
+
+/* --- costs ------------------------------------------------------------------------------- */
+
+/*
+ * FLOPs belong to an operation, not to a kernel. They are a kernel's where
+ * all kernels of the operation have its name; a name with one instance for
+ * which that does not hold has no FLOPs.
+ */
+static void share_flops(struct filling *f)
+{
+	const uint32_t mixed = WS_NONE;
+	const struct ws_cost_ops *costs = &f->costs;
+	uint32_t *name_of = f->name_of;
+	struct ws_digest *d = f->d;
+
+	/* 0 is the empty text, which stands for "no kernel yet" */
+	for (size_t k = 0; k < f->m->kernels.n; k++) {
+		uint32_t op = costs->of_kernel[k], name = ws_kernel_name(f->m, k);
+
+		if (!f->sel->kernel[k] || op == WS_NONE)
+			continue;
+		if (!name_of[op])
+			name_of[op] = name;
+		else if (name_of[op] != name)
+			name_of[op] = mixed;
+	}
+	for (size_t k = 0; k < f->m->kernels.n; k++) {
+		uint32_t op = costs->of_kernel[k];
+
+		if (f->sel->kernel[k] &&
+		    (op == WS_NONE || name_of[op] == mixed || costs->op[op].flops < 0))
+			d->flops_unknown[ws_kernel_name(f->m, k)] = 1;
+	}
+	for (size_t i = 0; i < costs->n; i++)
+		if (name_of[i] && name_of[i] != mixed && costs->op[i].flops >= 0)
+			d->flops[name_of[i]] += costs->op[i].flops;
+}
+
+static enum ws_status add_costs(struct filling *f, struct ws_err *err)
+{
+	const struct ws_model *m = f->m;
+
+	WS_FORWARD(ws_cost_ops_find(m, f->sel, &f->costs, err));
+	f->name_of = calloc(f->costs.n + 1, sizeof(*f->name_of));
+	if (!f->name_of)
+		return no_memory(err);
+	share_flops(f);
+	for (size_t i = 0; i < f->costs.n; i++) {
+		const struct ws_cost_op *op = &f->costs.op[i];
+
+		if (op->in_range != WS_NONE)
+			ws_digest_add_cost(f->d, m->ranges.paths, m->ranges.path[op->in_range],
+			                   op->flops, op->bytes);
+	}
+	return WS_OK;
+}
+
+/* --- all --------------------------------------------------------------------------------- */
+
+static enum ws_status add_calls(struct filling *f, struct ws_err *err)
+{
+	const struct ws_api *a = &f->m->api;
+
+	for (size_t i = 0; i < a->n; i++)
+		if (f->sel->call[i])
+			WS_FORWARD(ws_digest_add_call(f->d, a->name[i],
+			                              a->end_ns[i] - a->start_ns[i], a->failed[i],
+			                              err));
+	return WS_OK;
+}
+
+static enum ws_status add_all(struct filling *f, struct ws_err *err)
+{
+	const struct ws_model *m = f->m;
+	const struct ws_ranges *r = &m->ranges;
+	unsigned parts = f->d->parts;
+
+	WS_FORWARD(ws_digest_reserve_paths(f->d, r->npaths, err));
+	f->first_ns = calloc(r->n + 1, sizeof(*f->first_ns));
+	f->last_ns = calloc(r->n + 1, sizeof(*f->last_ns));
+	if (!f->first_ns || !f->last_ns)
+		return no_memory(err);
+	for (size_t i = 0; i < r->n; i++) {
+		f->first_ns[i] = INT64_MAX;
+		f->last_ns[i] = INT64_MIN;
+	}
+	if (parts & (WS_DIGEST_KERNELS | WS_DIGEST_JOINED))
+		for (size_t k = 0; k < m->kernels.n; k++)
+			if (f->sel->kernel[k])
+				WS_FORWARD(add_kernel(f, k, err));
+	if (parts & WS_DIGEST_PATHS)
+		WS_FORWARD(add_ranges(f, err));
+	if (parts & WS_DIGEST_COSTS)
+		WS_FORWARD(add_costs(f, err));
+	return parts & WS_DIGEST_CALLS ? add_calls(f, err) : WS_OK;
+}
+
+enum ws_status ws_digest_of_model(struct ws_digest *d, const struct ws_model *m,
+                                  const struct ws_selection *sel, unsigned parts,
+                                  struct ws_err *err)
+{
+	struct filling f = {.d = d, .m = m, .sel = sel};
+	enum ws_status status = ws_digest_init(d, m, parts, err);
+
+	if (status == WS_OK)
+		status = add_all(&f, err);
+	ws_digest_finish(d);
+	d->nranges = m->ranges.n;
+	d->open_ranges = m->ranges.open;
+	ws_cost_ops_release(&f.costs);
+	free(f.name_of);
+	free(f.first_ns);
+	free(f.last_ns);
+	return status;
+}

@@ -1,0 +1,92 @@
+#include "report/commands/columns.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "formats/base/options.h"
+
+static enum ws_status no_memory(struct ws_err *err)
+{
+	return WS_FAIL(err, NO_MEMORY, "out of memory for the columns of a table");
+}
+
+static const char *column_id(const void *ctx, size_t i)
+{
+	const struct ws_table_def *def = ctx;
+
+	return i < def->ncolumns ? def->columns[i].id : NULL;
+}
+
+static enum ws_status take_name(struct ws_column_choice *c, const char *name, size_t len,
+                                const struct ws_table_def *def, struct ws_err *err)
+{
+	char text[128], cure[128];
+
+	snprintf(text, sizeof(text), "%.*s", (int)len, name);
+	for (size_t i = 0; i < def->ncolumns; i++) {
+		if (strcmp(def->columns[i].id, text) != 0 &&
+		    strcmp(def->columns[i].title, text) != 0)
+			continue;
+		WS_FAIL_IF(c->wanted[i], err, USAGE, "--columns has '%s' twice", text);
+		c->wanted[i] = 1;
+		c->which[c->n++] = i;
+		return WS_OK;
+	}
+	snprintf(cure, sizeof(cure), "those of table %s are in docs/reports.md", def->name);
+	return ws_opt_unknown_name("column", text, column_id, def, cure, err);
+}
+
+enum ws_status ws_columns_parse(const char *list, const struct ws_table_def *def,
+                                struct ws_column_choice *out, struct ws_err *err)
+{
+	struct ws_table_column *columns;
+
+	*out = (struct ws_column_choice){0};
+	out->which = calloc(def->ncolumns, sizeof(*out->which));
+	out->wanted = calloc(def->ncolumns, sizeof(*out->wanted));
+	columns = calloc(def->ncolumns, sizeof(*columns));
+	out->def = *def;
+	out->def.columns = columns;
+	if (!out->which || !out->wanted || !columns)
+		return no_memory(err);
+	for (const char *p = list;; p++) {
+		size_t len = strcspn(p, ",");
+
+		WS_FORWARD(take_name(out, p, len, def, err));
+		p += len;
+		if (!*p)
+			break;
+	}
+	for (size_t i = 0; i < out->n; i++)
+		columns[i] = def->columns[out->which[i]];
+	out->def.ncolumns = out->n;
+	return WS_OK;
+}
+
+enum ws_status ws_columns_take(struct ws_column_choice *c, const struct ws_table *table,
+                               struct ws_table **out, struct ws_err *err)
+{
+	size_t all = table->def->ncolumns;
+
+	c->table = ws_table_new(&c->def);
+	if (!c->table || ws_table_failed(table))
+		return no_memory(err);
+	for (size_t row = 0; row < table->nrows; row++) {
+		struct ws_cell *cells = ws_table_row(c->table);
+
+		for (size_t i = 0; i < c->n; i++)
+			cells[i] = table->cells[row * all + c->which[i]];
+	}
+	*out = c->table;
+	return ws_table_failed(c->table) ? no_memory(err) : WS_OK;
+}
+
+void ws_columns_release(struct ws_column_choice *c)
+{
+	ws_table_free(c->table);
+	free(c->which);
+	free(c->wanted);
+	/* const for its readers */
+	free((void *)c->def.columns);
+	*c = (struct ws_column_choice){0};
+}

@@ -1,0 +1,29 @@
+/*
+ * --columns: some columns of a table, in the order asked for.
+ */
+#ifndef WS_REPORT_COMMANDS_COLUMNS_H
+#define WS_REPORT_COMMANDS_COLUMNS_H
+
+#include "report/table/table.h"
+
+struct ws_column_choice {
+	size_t *which; /* columns of the table */
+	size_t n;
+	uint8_t *wanted; /* one a column of the table: is it among them? */
+	struct ws_table_def def;
+	struct ws_table *table;
+};
+
+/*
+ * list: ids or titles, with commas between them. USAGE when the table has no
+ * such column, or one is there twice. Free with ws_columns_release, also
+ * after a failure.
+ */
+enum ws_status ws_columns_parse(const char *list, const struct ws_table_def *def,
+                                struct ws_column_choice *out, struct ws_err *err);
+/* The table with these columns only, as long as both live. */
+enum ws_status ws_columns_take(struct ws_column_choice *c, const struct ws_table *table,
+                               struct ws_table **out, struct ws_err *err);
+void ws_columns_release(struct ws_column_choice *c);
+
+#endif

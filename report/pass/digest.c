@@ -1,0 +1,340 @@
+#include "report/pass/digest.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static enum ws_status no_memory(struct ws_err *err)
+{
+	return WS_FAIL(err, NO_MEMORY, "no memory for the sums of a trace");
+}
+
+enum ws_status ws_digest_init(struct ws_digest *d, const struct ws_model *m, unsigned parts,
+                              struct ws_err *err)
+{
+	*d = (struct ws_digest){.parts = parts,
+	                        .ndevices = m->ndevices ? m->ndevices : 1,
+	                        .ntexts = m->ntexts};
+	if (parts & WS_DIGEST_CALLS && !(d->calls = calloc(d->ntexts, sizeof(*d->calls))))
+		return no_memory(err);
+	if (parts & WS_DIGEST_COSTS) {
+		d->flops = calloc(d->ntexts, sizeof(*d->flops));
+		d->flops_unknown = calloc(d->ntexts, sizeof(*d->flops_unknown));
+		if (!d->flops || !d->flops_unknown)
+			return no_memory(err);
+	}
+	return ws_digest_reserve_paths(d, 0, err);
+}
+
+void ws_digest_release(struct ws_digest *d)
+{
+	for (size_t i = 0; i < d->ncells; i++)
+		ws_values_free(&d->cells[i].dur_ns);
+	for (size_t i = 0; i < d->npaths; i++)
+		ws_values_free(&d->paths[i].dur_ns);
+	for (size_t i = 0; d->calls && i < d->ntexts; i++)
+		ws_values_free(&d->calls[i].dur_ns);
+	free(d->cells);
+	ws_strtab_free(&d->cell_ids);
+	free(d->paths);
+	free(d->busy);
+	free(d->guesses);
+	free(d->steps);
+	free(d->calls);
+	free(d->flops);
+	free(d->flops_unknown);
+	*d = (struct ws_digest){0};
+}
+
+/* --- kernels ----------------------------------------------------------------------------- */
+
+static enum ws_status find_cell(struct ws_digest *d, uint32_t config,
+                                const struct ws_kernel_place *place, uint32_t *cell,
+                                struct ws_err *err)
+{
+	const uint32_t key[] = {config, place->path, place->class, place->direction, place->dtype};
+	uint64_t id = ws_strtab_find(&d->cell_ids, key, sizeof(key));
+
+	if (!id) {
+		if (d->ncells == d->cells_allocated) {
+			size_t want = d->cells_allocated ? d->cells_allocated * 2 : 64;
+			void *grown = reallocarray(d->cells, want, sizeof(*d->cells));
+
+			if (!grown)
+				return no_memory(err);
+			d->cells = grown;
+			d->cells_allocated = want;
+		}
+		WS_FORWARD(ws_strtab_add(&d->cell_ids, key, sizeof(key), &id, err));
+		d->cells[d->ncells++] = (struct ws_digest_cell){.config = config,
+		                                                .place = *place,
+		                                                .first = UINT64_MAX};
+	}
+	*cell = (uint32_t)(id - 1);
+	return WS_OK;
+}
+
+enum ws_status ws_digest_cell(struct ws_digest *d, uint32_t config,
+                              const struct ws_kernel_place *place, uint32_t *cell,
+                              struct ws_err *err)
+{
+	struct ws_digest_guess *guess = &d->guesses[(uint32_t)(place->path + 2)];
+
+	if (guess->config != config || guess->place.class != place->class ||
+	    guess->place.direction != place->direction || guess->place.dtype != place->dtype) {
+		guess->config = config;
+		guess->place = *place;
+		WS_FORWARD(find_cell(d, config, place, &guess->cell, err));
+	}
+	*cell = guess->cell;
+	return WS_OK;
+}
+
+enum ws_status ws_digest_add_kernel(struct ws_digest *d, uint32_t cell,
+                                    const struct ws_digest_kernel *k, struct ws_err *err)
+{
+	struct ws_digest_cell *c = &d->cells[cell];
+
+	if (k->order < c->first)
+		c->first = k->order;
+	if (!k->timed)
+		c->without_time++;
+	else if (!ws_digest_add_time(d, cell, k->dur_ns))
+		return no_memory(err);
+	return WS_OK;
+}
+
+void ws_digest_finish(struct ws_digest *d)
+{
+	d->kernels = 0;
+	d->gpu_ns = 0;
+	for (size_t i = 0; i < d->ncells; i++) {
+		d->kernels += ws_digest_cell_count(&d->cells[i]);
+		d->gpu_ns += d->cells[i].total_ns;
+	}
+}
+
+enum ws_status ws_digest_add_to_step(struct ws_digest *d, uint32_t step, enum ws_phase phase,
+                                     int64_t dur_ns, struct ws_err *err)
+{
+	if (step >= d->steps_allocated) {
+		size_t want = d->steps_allocated ? d->steps_allocated : 64;
+		void *grown;
+
+		while (want <= step)
+			want *= 2;
+		grown = reallocarray(d->steps, want, sizeof(*d->steps));
+		if (!grown)
+			return no_memory(err);
+		d->steps = grown;
+		d->steps_allocated = want;
+	}
+	for (; d->nsteps <= step; d->nsteps++)
+		d->steps[d->nsteps] = (struct ws_step_gpu){0};
+	d->steps[step].kernels++;
+	d->steps[step].total_ns += dur_ns;
+	d->steps[step].phase_ns[phase] += dur_ns;
+	return WS_OK;
+}
+
+void ws_digest_add_marks(struct ws_digest *d, uint8_t marks, int64_t dur_ns)
+{
+	if (marks & WS_IN_WARM_UP) {
+		d->warm_up++;
+		d->warm_up_ns += dur_ns;
+	} else if (marks & WS_IN_SETUP) {
+		d->setup++;
+		d->setup_ns += dur_ns;
+	}
+}
+
+/* --- paths ------------------------------------------------------------------------------- */
+
+enum ws_status ws_digest_reserve_paths(struct ws_digest *d, size_t npaths, struct ws_err *err)
+{
+	size_t want = d->paths_allocated ? d->paths_allocated : 64;
+	void *grown;
+
+	npaths += 2;
+	if (npaths > d->paths_allocated) {
+		while (want < npaths)
+			want *= 2;
+		grown = reallocarray(d->paths, want, sizeof(*d->paths));
+		if (!grown)
+			return no_memory(err);
+		d->paths = grown;
+		grown = reallocarray(d->busy, want, d->ndevices * sizeof(*d->busy));
+		if (!grown)
+			return no_memory(err);
+		d->busy = grown;
+		grown = reallocarray(d->guesses, want, sizeof(*d->guesses));
+		if (!grown)
+			return no_memory(err);
+		d->guesses = grown;
+		d->paths_allocated = want;
+	}
+	for (; d->npaths < npaths; d->npaths++) {
+		d->paths[d->npaths] = (struct ws_path_sums){0};
+		d->guesses[d->npaths] = (struct ws_digest_guess){.config = WS_NONE};
+		memset(d->busy + d->npaths * d->ndevices, 0, d->ndevices * sizeof(*d->busy));
+	}
+	return WS_OK;
+}
+
+static inline void add_to_path(struct ws_digest *d, uint32_t path, const struct ws_digest_kernel *k)
+{
+	struct ws_path_sums *sums = ws_digest_path(d, path);
+
+	if (sums->stamp == k->order + 1)
+		return;
+	sums->stamp = k->order + 1;
+	sums->ops_inclusive++;
+	if (!k->timed)
+		return;
+	sums->inclusive_ns += k->dur_ns;
+	ws_union_add(&d->busy[(size_t)(sums - d->paths) * d->ndevices + k->device], k->start_ns,
+	             k->start_ns + k->dur_ns);
+}
+
+void ws_digest_add_to_path(struct ws_digest *d, const struct ws_path *paths, uint32_t path,
+                           const struct ws_digest_kernel *k)
+{
+	add_to_path(d, path, k);
+	if (path >= WS_PATH_NO_RANGE)
+		return;
+	for (path = paths[path].parent; path != WS_NONE; path = paths[path].parent)
+		add_to_path(d, path, k);
+}
+
+void ws_digest_add_one_path(struct ws_digest *d, uint32_t path, const struct ws_digest_kernel *k)
+{
+	add_to_path(d, path, k);
+}
+
+void ws_digest_add_own(struct ws_digest *d, uint32_t path, const struct ws_digest_kernel *k)
+{
+	struct ws_path_sums *sums = ws_digest_path(d, path);
+
+	sums->ops_exclusive++;
+	sums->exclusive_ns += k->dur_ns;
+}
+
+void ws_digest_add_cost(struct ws_digest *d, const struct ws_path *paths, uint32_t path,
+                        int64_t flops, int64_t bytes)
+{
+	for (; path != WS_NONE; path = paths[path].parent) {
+		struct ws_path_sums *sums = ws_digest_path(d, path);
+
+		if (flops >= 0) {
+			sums->flops += flops;
+			sums->says_flops = 1;
+		}
+		if (bytes >= 0) {
+			sums->bytes += bytes;
+			sums->says_bytes = 1;
+		}
+	}
+}
+
+int64_t ws_digest_busy_ns(const struct ws_digest *d, uint32_t path)
+{
+	const struct ws_union *busy = d->busy + (size_t)(uint32_t)(path + 2) * d->ndevices;
+	int64_t ns = 0;
+
+	for (size_t i = 0; i < d->ndevices; i++)
+		ns += busy[i].busy_ns;
+	return ns;
+}
+
+/* --- calls ------------------------------------------------------------------------------- */
+
+enum ws_status ws_digest_add_call(struct ws_digest *d, uint32_t name, int64_t dur_ns, int failed,
+                                  struct ws_err *err)
+{
+	d->ncalls++;
+	d->calls[name].failed += (uint64_t)failed;
+	return ws_values_add(&d->calls[name].dur_ns, dur_ns) ? WS_OK : no_memory(err);
+}
+
+/* --- statistics -------------------------------------------------------------------------- */
+
+static enum ws_status reserve_scratch(struct ws_digest_scratch *s, size_t n, struct ws_err *err)
+{
+	if (n <= s->allocated)
+		return WS_OK;
+	free(s->values);
+	s->allocated = 0;
+	s->values = calloc(n, sizeof(*s->values));
+	if (!s->values)
+		return no_memory(err);
+	s->allocated = n;
+	return WS_OK;
+}
+
+enum ws_status ws_digest_stat(const struct ws_values *values, struct ws_digest_scratch *scratch,
+                              struct ws_stat *out, struct ws_err *err)
+{
+	WS_FORWARD(reserve_scratch(scratch, ws_values_count(values), err));
+	ws_stat_of(scratch->values, ws_values_copy(values, scratch->values), out);
+	return WS_OK;
+}
+
+/* Cells by group: cells[begin[g] .. begin[g + 1]). */
+static void sort_cells(const struct ws_digest *d, const uint32_t *group, size_t ngroups,
+                       size_t *begin, uint32_t *cells)
+{
+	size_t total = 0;
+
+	for (size_t c = 0; c < d->ncells; c++)
+		if (group[c] != WS_NONE)
+			begin[group[c] + 1]++;
+	for (size_t g = 0; g <= ngroups; g++) {
+		total += begin[g];
+		begin[g] = total;
+	}
+	for (uint32_t c = 0; c < d->ncells; c++)
+		if (group[c] != WS_NONE)
+			cells[begin[group[c]]++] = c;
+	for (size_t g = ngroups; g > 0; g--)
+		begin[g] = begin[g - 1];
+	begin[0] = 0;
+}
+
+static enum ws_status group_stat(const struct ws_digest *d, const uint32_t *cells, size_t n,
+                                 struct ws_digest_scratch *scratch, struct ws_group *out,
+                                 struct ws_err *err)
+{
+	size_t values = 0;
+
+	*out = (struct ws_group){0};
+	for (size_t i = 0; i < n; i++)
+		values += ws_values_count(&d->cells[cells[i]].dur_ns);
+	WS_FORWARD(reserve_scratch(scratch, values, err));
+	values = 0;
+	for (size_t i = 0; i < n; i++) {
+		const struct ws_digest_cell *cell = &d->cells[cells[i]];
+
+		values += ws_values_copy(&cell->dur_ns, scratch->values + values);
+		out->without_time += cell->without_time;
+	}
+	ws_stat_of(scratch->values, values, &out->time);
+	return WS_OK;
+}
+
+enum ws_status ws_digest_group(const struct ws_digest *d, const uint32_t *group, size_t ngroups,
+                               struct ws_group *out, struct ws_err *err)
+{
+	size_t *begin = calloc(ngroups + 2, sizeof(*begin));
+	uint32_t *cells = calloc(d->ncells + 1, sizeof(*cells));
+	struct ws_digest_scratch scratch = {0};
+	enum ws_status status = begin && cells ? WS_OK : no_memory(err);
+
+	if (status == WS_OK)
+		sort_cells(d, group, ngroups, begin, cells);
+	for (size_t g = 0; g < ngroups && status == WS_OK; g++)
+		status = group_stat(d, cells + begin[g], begin[g + 1] - begin[g], &scratch, &out[g],
+		                    err);
+	free(scratch.values);
+	free(begin);
+	free(cells);
+	return status;
+}

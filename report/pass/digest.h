@@ -1,0 +1,184 @@
+/*
+ * What is left of a trace after one pass over it: sums, counts and exact
+ * order statistics of kernels by launch configuration and place, of NVTX
+ * ranges by path, of steps, of API calls by name. The tables of a report are
+ * views of it. It is filled by the streaming join (pass.h) or, for traces and
+ * filters that need all rows at once, from a loaded model; both call the
+ * functions below, so a number has one definition. docs/engine.md
+ */
+#ifndef WS_REPORT_PASS_DIGEST_H
+#define WS_REPORT_PASS_DIGEST_H
+
+#include <stdbool.h>
+
+#include "report/base/interval.h"
+#include "report/base/stat.h"
+#include "report/base/values.h"
+#include "report/model/model.h"
+
+/* What a table needs. What nobody asked for is neither decoded nor counted. */
+enum ws_digest_part {
+	WS_DIGEST_KERNELS = 1u << 0, /* kernels by configuration */
+	WS_DIGEST_PLACES = 1u << 1,  /* … and by path, class, direction and dtype */
+	WS_DIGEST_PATHS = 1u << 2,   /* NVTX ranges by path, with the kernels launched in them */
+	WS_DIGEST_STEPS = 1u << 3,   /* GPU time of steps, kernels in measured steps */
+	WS_DIGEST_COSTS = 1u << 4,   /* FLOPs and bytes of paths and kernel names */
+	WS_DIGEST_CALLS = 1u << 5,   /* API calls by name */
+	WS_DIGEST_NAMES = 1u << 6,   /* what kernel names tell of class, direction and dtype */
+	/* all of these need the join of kernels, calls and ranges */
+	WS_DIGEST_JOINED = WS_DIGEST_PLACES | WS_DIGEST_PATHS | WS_DIGEST_STEPS | WS_DIGEST_COSTS,
+};
+
+/* Numbers of the paths of kernels that lie in none. */
+#define WS_PATH_NO_RANGE  (UINT32_MAX - 1)
+#define WS_PATH_NO_LAUNCH UINT32_MAX
+
+/* Where a kernel was launched, and what it is for that. Texts; 0 = unknown. */
+struct ws_kernel_place {
+	uint32_t path;  /* of its innermost range, or WS_PATH_NO_… */
+	uint32_t class; /* what ranges and operations say */
+	uint32_t direction, dtype;
+};
+
+/* The kernels of one configuration and place. */
+struct ws_digest_cell {
+	uint32_t config;
+	struct ws_kernel_place place;
+	struct ws_values dur_ns; /* of those whose time is known */
+	uint64_t without_time;
+	uint64_t in_steps; /* launched in measured steps of the report */
+	int64_t total_ns;
+	uint64_t first; /* place of its first kernel among all, by device, then start */
+};
+
+/* The ranges of one path and what they launched. */
+struct ws_path_sums {
+	struct ws_values dur_ns; /* of its ranges */
+	int64_t inclusive_ns, exclusive_ns, projected_ns;
+	uint64_t ops_inclusive, ops_exclusive, open;
+	int64_t flops, bytes; /* of the operations in it */
+	uint8_t says_flops, says_bytes;
+	uint64_t stamp; /* the last kernel counted, plus 1 */
+};
+
+/* What the kernels launched in a step cost. */
+struct ws_step_gpu {
+	uint64_t kernels;
+	int64_t total_ns;
+	int64_t phase_ns[WS_PHASES];
+};
+
+/* The API calls of one name. */
+struct ws_call_sums {
+	struct ws_values dur_ns;
+	uint64_t failed;
+};
+
+/* Where the kernels of a path went last time: nearly always where the next one goes. */
+struct ws_digest_guess {
+	uint32_t config;
+	struct ws_kernel_place place;
+	uint32_t cell;
+};
+
+struct ws_digest {
+	unsigned parts;
+	size_t ndevices;
+	struct ws_digest_cell *cells;
+	size_t ncells, cells_allocated;
+	struct ws_strtab cell_ids;       /* configuration and place -> cell + 1 */
+	struct ws_path_sums *paths;      /* by path; [0] and [1]: no range, no launch */
+	struct ws_union *busy;           /* path × device */
+	struct ws_digest_guess *guesses; /* by path, as `paths` */
+	size_t npaths, paths_allocated;
+	struct ws_step_gpu *steps;
+	size_t nsteps, steps_allocated;
+	struct ws_call_sums *calls; /* by text of the name */
+	int64_t *flops;             /* by kernel name: of operations all of whose kernels it is */
+	uint8_t *flops_unknown;     /* by kernel name: some kernels have no such operation */
+	size_t ntexts;
+	uint64_t nranges, open_ranges;
+	uint64_t kernels, ncalls;
+	int64_t gpu_ns;
+	/* kernels of setup and warm-up */
+	uint64_t setup, warm_up;
+	int64_t setup_ns, warm_up_ns;
+};
+
+/* Free with ws_digest_release, also after a failure. m has its texts and devices. */
+enum ws_status ws_digest_init(struct ws_digest *d, const struct ws_model *m, unsigned parts,
+                              struct ws_err *err);
+void ws_digest_release(struct ws_digest *d);
+
+/* The number of the cell of a configuration and place. The path has room. */
+enum ws_status ws_digest_cell(struct ws_digest *d, uint32_t config,
+                              const struct ws_kernel_place *place, uint32_t *cell,
+                              struct ws_err *err);
+
+/* One kernel. */
+struct ws_digest_kernel {
+	int64_t start_ns, dur_ns; /* 0 when not known */
+	int timed;
+	uint32_t device;
+	uint64_t order; /* by device, then start: what comes first, is less */
+};
+/* A kernel's time in its cell; false without memory. */
+static inline bool ws_digest_add_time(struct ws_digest *d, uint32_t cell, int64_t dur_ns)
+{
+	d->cells[cell].total_ns += dur_ns;
+	return ws_values_add(&d->cells[cell].dur_ns, dur_ns);
+}
+/* Counts it in its cell. */
+enum ws_status ws_digest_add_kernel(struct ws_digest *d, uint32_t cell,
+                                    const struct ws_digest_kernel *k, struct ws_err *err);
+/* Kernels of a cell. */
+static inline uint64_t ws_digest_cell_count(const struct ws_digest_cell *c)
+{
+	return ws_values_count(&c->dur_ns) + c->without_time;
+}
+/* All kernels are in: the sums over all cells. */
+void ws_digest_finish(struct ws_digest *d);
+/* Counts it in a path and all around that, once each, whatever led there. Kernels of a device come
+ * by start. */
+void ws_digest_add_to_path(struct ws_digest *d, const struct ws_path *paths, uint32_t path,
+                           const struct ws_digest_kernel *k);
+/* The same of one path only. */
+void ws_digest_add_one_path(struct ws_digest *d, uint32_t path, const struct ws_digest_kernel *k);
+/* … and as launched in the path itself. */
+void ws_digest_add_own(struct ws_digest *d, uint32_t path, const struct ws_digest_kernel *k);
+enum ws_status ws_digest_add_to_step(struct ws_digest *d, uint32_t step, enum ws_phase phase,
+                                     int64_t dur_ns, struct ws_err *err);
+/* marks: WS_IN_… of the range that launched it. */
+void ws_digest_add_marks(struct ws_digest *d, uint8_t marks, int64_t dur_ns);
+
+/* An operation with FLOPs or bytes (-1 = not known) in a path. */
+void ws_digest_add_cost(struct ws_digest *d, const struct ws_path *paths, uint32_t path,
+                        int64_t flops, int64_t bytes);
+/* Room for sums of paths 0 .. npaths - 1. */
+enum ws_status ws_digest_reserve_paths(struct ws_digest *d, size_t npaths, struct ws_err *err);
+static inline struct ws_path_sums *ws_digest_path(const struct ws_digest *d, uint32_t path)
+{
+	return &d->paths[(uint32_t)(path + 2)]; /* the two special ones wrap to 0 and 1 */
+}
+/* Time in which something of the path ran, summed over devices. */
+int64_t ws_digest_busy_ns(const struct ws_digest *d, uint32_t path);
+
+enum ws_status ws_digest_add_call(struct ws_digest *d, uint32_t name, int64_t dur_ns, int failed,
+                                  struct ws_err *err);
+
+/* Statistics of groups of cells: group[c] of cell c, WS_NONE = in none. */
+struct ws_group {
+	struct ws_stat time; /* of the kernels whose time is known */
+	uint64_t without_time;
+};
+enum ws_status ws_digest_group(const struct ws_digest *d, const uint32_t *group, size_t ngroups,
+                               struct ws_group *out, struct ws_err *err);
+/* Statistics of values; scratch is grown as needed, to be freed by the caller. */
+struct ws_digest_scratch {
+	int64_t *values;
+	size_t allocated;
+};
+enum ws_status ws_digest_stat(const struct ws_values *values, struct ws_digest_scratch *scratch,
+                              struct ws_stat *out, struct ws_err *err);
+
+#endif

@@ -1,0 +1,190 @@
+#include "report/pass/feed.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+/* Blocks decoded ahead: enough that neither thread waits for the other at every block. */
+#define SLOTS 4
+
+struct wanted {
+	int64_t time_ns;
+	uint32_t block;
+};
+
+struct slot {
+	struct ws_block_rows rows;
+	size_t holds; /* its place in `wanted`, plus 1, once decoded */
+	enum ws_status status;
+	struct ws_err err;
+};
+
+struct ws_feed {
+	const struct ws_trace_reader *r;
+	ws_column_set columns[WS_KIND_END];
+	struct wanted *wanted;
+	size_t n;
+	struct ws_block_reader *own, *other; /* of the caller's and of the second thread */
+	struct slot slots[SLOTS];
+	pthread_t thread;
+	int has_thread;
+	pthread_mutex_t lock; /* guards what follows, and slot.holds */
+	pthread_cond_t change;
+	size_t claimed; /* blocks that somebody decodes or has decoded */
+	size_t next;    /* the block that the caller wants next */
+	int stop;
+};
+
+static int by_time(const void *pa, const void *pb)
+{
+	const struct wanted *a = pa, *b = pb;
+
+	if (a->time_ns != b->time_ns)
+		return a->time_ns < b->time_ns ? -1 : 1;
+	return a->block < b->block ? -1 : 1;
+}
+
+static enum ws_status list_blocks(struct ws_feed *f, struct ws_err *err)
+{
+	size_t blocks = ws_trace_reader_block_count(f->r);
+
+	f->wanted = calloc(blocks ? blocks : 1, sizeof(*f->wanted));
+	WS_FAIL_IF(!f->wanted, err, NO_MEMORY, "out of memory for a list of %zu blocks", blocks);
+	for (size_t i = 0; i < blocks; i++) {
+		const struct ws_block_info *info = ws_trace_reader_block(f->r, i);
+
+		if (info->kind < WS_KIND_END && f->columns[info->kind])
+			f->wanted[f->n++] = (struct wanted){info->time_min_ns, (uint32_t)i};
+	}
+	qsort(f->wanted, f->n, sizeof(*f->wanted), by_time);
+	return WS_OK;
+}
+
+/* Decode the next unclaimed block; the lock is held before and after, not meanwhile. */
+static void decode_one(struct ws_feed *f, struct ws_block_reader *reader)
+{
+	size_t at = f->claimed++;
+	struct slot *slot = &f->slots[at % SLOTS];
+	uint32_t block = f->wanted[at].block;
+	uint16_t kind = ws_trace_reader_block(f->r, block)->kind;
+
+	pthread_mutex_unlock(&f->lock);
+	slot->status =
+	        ws_block_reader_read(reader, block, f->columns[kind], &slot->rows, &slot->err);
+	pthread_mutex_lock(&f->lock);
+	slot->holds = at + 1;
+	pthread_cond_broadcast(&f->change);
+}
+
+/* The caller still reads the slot of the block before `next`. */
+static int can_claim(const struct ws_feed *f)
+{
+	return f->claimed < f->n && f->claimed + 1 < f->next + SLOTS;
+}
+
+static void *decode_ahead(void *arg)
+{
+	struct ws_feed *f = arg;
+
+	pthread_mutex_lock(&f->lock);
+	while (!f->stop && f->claimed < f->n) {
+		if (can_claim(f))
+			decode_one(f, f->other);
+		else
+			pthread_cond_wait(&f->change, &f->lock);
+	}
+	pthread_mutex_unlock(&f->lock);
+	return NULL;
+}
+
+/* Without a second thread everything is the same, but slower: a failure is none. */
+static void start_thread(struct ws_feed *f)
+{
+	if (f->n < 2 || sysconf(_SC_NPROCESSORS_ONLN) < 2)
+		return;
+	if (ws_block_reader_new(&f->other, f->r, NULL) != WS_OK)
+		return;
+	f->has_thread = pthread_create(&f->thread, NULL, decode_ahead, f) == 0;
+}
+
+enum ws_status ws_feed_open(struct ws_feed **out, const struct ws_trace_reader *r,
+                            const ws_column_set columns[WS_KIND_END], struct ws_err *err)
+{
+	struct ws_feed *f = calloc(1, sizeof(*f));
+	enum ws_status status;
+
+	*out = NULL;
+	WS_FAIL_IF(!f, err, NO_MEMORY, "out of memory to read the trace");
+	f->r = r;
+	for (int kind = 0; kind < WS_KIND_END; kind++)
+		f->columns[kind] = columns[kind];
+	pthread_mutex_init(&f->lock, NULL);
+	pthread_cond_init(&f->change, NULL);
+	status = list_blocks(f, err);
+	if (status == WS_OK)
+		status = ws_block_reader_new(&f->own, r, err);
+	if (status != WS_OK) {
+		ws_feed_close(f);
+		return status;
+	}
+	start_thread(f);
+	*out = f;
+	return WS_OK;
+}
+
+void ws_feed_close(struct ws_feed *f)
+{
+	if (!f)
+		return;
+	if (f->has_thread) {
+		pthread_mutex_lock(&f->lock);
+		f->stop = 1;
+		pthread_cond_broadcast(&f->change);
+		pthread_mutex_unlock(&f->lock);
+		pthread_join(f->thread, NULL);
+	}
+	pthread_cond_destroy(&f->change);
+	pthread_mutex_destroy(&f->lock);
+	ws_block_reader_free(f->own);
+	ws_block_reader_free(f->other);
+	for (size_t i = 0; i < SLOTS; i++)
+		ws_block_rows_release(&f->slots[i].rows);
+	free(f->wanted);
+	free(f);
+}
+
+enum ws_status ws_feed_next(struct ws_feed *f, const struct ws_block_rows **rows, int64_t *until_ns,
+                            struct ws_err *err)
+{
+	size_t at = f->next;
+	struct slot *slot = &f->slots[at % SLOTS];
+
+	*rows = NULL;
+	*until_ns = INT64_MAX;
+	if (at == f->n)
+		return WS_OK;
+	pthread_mutex_lock(&f->lock);
+	f->next++;
+	pthread_cond_broadcast(&f->change); /* a slot is free */
+	while (slot->holds != at + 1) {
+		if (f->claimed == at || can_claim(f))
+			decode_one(f, f->own);
+		else
+			pthread_cond_wait(&f->change, &f->lock);
+	}
+	pthread_mutex_unlock(&f->lock);
+	if (slot->status != WS_OK) {
+		if (err)
+			*err = slot->err;
+		return slot->status;
+	}
+	*rows = &slot->rows;
+	if (at + 1 < f->n)
+		*until_ns = f->wanted[at + 1].time_ns;
+	return WS_OK;
+}
+
+size_t ws_feed_block(const struct ws_feed *f)
+{
+	return f->wanted[f->next - 1].block;
+}

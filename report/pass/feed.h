@@ -1,0 +1,28 @@
+/*
+ * The blocks of some kinds in order of time, decoded ahead by a second thread
+ * where the machine has one to spare. What comes out does not depend on that.
+ */
+#ifndef WS_REPORT_PASS_FEED_H
+#define WS_REPORT_PASS_FEED_H
+
+#include "formats/trace/block_reader.h"
+
+struct ws_feed;
+
+/* columns[kind] of the kinds wanted, 0 of the others. r must outlive it. */
+enum ws_status ws_feed_open(struct ws_feed **out, const struct ws_trace_reader *r,
+                            const ws_column_set columns[WS_KIND_END], struct ws_err *err);
+void ws_feed_close(struct ws_feed *f); /* NULL is legal */
+
+/*
+ * The next block, NULL behind the last; borrowed until the next call. Blocks
+ * come by their first time, so no later one has a row before *until_ns
+ * (INT64_MAX behind the last), if the file's headers are right.
+ */
+enum ws_status ws_feed_next(struct ws_feed *f, const struct ws_block_rows **rows, int64_t *until_ns,
+                            struct ws_err *err);
+
+/* Number in the file of the block that came last. */
+size_t ws_feed_block(const struct ws_feed *f);
+
+#endif

@@ -1,0 +1,178 @@
+#include "report/pass/launches.h"
+
+#include <stdlib.h>
+
+#define PAGE_BITS  16
+#define PAGE_BYTES ((size_t)1 << (PAGE_BITS - 1)) /* four bits an id */
+
+static enum ws_status no_memory(struct ws_err *err)
+{
+	return WS_FAIL(err, NO_MEMORY, "no memory to join launches");
+}
+
+/* --- ids --------------------------------------------------------------------------------- */
+
+static uint64_t page_key(uint32_t process, uint64_t correlation)
+{
+	return (uint64_t)process << (64 - PAGE_BITS) | correlation >> PAGE_BITS;
+}
+
+static uint8_t *find_page(struct ws_launch_ids *ids, uint64_t key)
+{
+	uint32_t at;
+
+	if (ids->last_page && ids->last_key == key)
+		return ids->last_page;
+	at = ws_idmap_get(&ids->page_of, key);
+	ids->last_key = key;
+	ids->last_page = at == WS_NONE ? NULL : ids->pages[at];
+	return ids->last_page;
+}
+
+static enum ws_status add_page(struct ws_launch_ids *ids, uint64_t key, struct ws_err *err)
+{
+	uint8_t *page;
+
+	WS_FAIL_IF(ids->npages == WS_LAUNCH_MAX_PAGES, err, NO_MEMORY,
+	           "correlation ids are scattered over more than %u pages", WS_LAUNCH_MAX_PAGES);
+	if (ids->npages == ids->allocated) {
+		size_t want = ids->allocated ? ids->allocated * 2 : 64;
+		void *grown = reallocarray(ids->pages, want, sizeof(*ids->pages));
+
+		if (!grown)
+			return no_memory(err);
+		ids->pages = grown;
+		ids->allocated = want;
+	}
+	page = calloc(PAGE_BYTES, 1);
+	if (!page)
+		return no_memory(err);
+	ids->pages[ids->npages] = page;
+	ids->last_key = key;
+	ids->last_page = page;
+	return ws_idmap_put(&ids->page_of, key, (uint32_t)ids->npages++, err);
+}
+
+enum ws_status ws_launch_ids_note(struct ws_launch_ids *ids, uint32_t process, uint64_t correlation,
+                                  enum ws_launch_use use, struct ws_err *err)
+{
+	uint64_t key = page_key(process, correlation);
+	unsigned shift = correlation & 1 ? 4 : 0;
+	uint8_t *page = find_page(ids, key), *byte;
+
+	if (!page) {
+		WS_FORWARD(add_page(ids, key, err));
+		page = ids->last_page;
+	}
+	byte = &page[(correlation & ((1u << PAGE_BITS) - 1)) >> 1];
+	/* the second of a sort sets the bit above */
+	if (*byte >> shift & use)
+		use = (enum ws_launch_use)((unsigned)use << 1);
+	*byte |= (uint8_t)((unsigned)use << shift);
+	return WS_OK;
+}
+
+unsigned ws_launch_ids_get(struct ws_launch_ids *ids, uint32_t process, uint64_t correlation)
+{
+	const uint8_t *page = find_page(ids, page_key(process, correlation));
+
+	return page ? page[(correlation & ((1u << PAGE_BITS) - 1)) >> 1] >>
+	                               (correlation & 1 ? 4 : 0) &
+	                       15
+	            : 0;
+}
+
+void ws_launch_ids_free(struct ws_launch_ids *ids)
+{
+	for (size_t i = 0; i < ids->npages; i++)
+		free(ids->pages[i]);
+	free(ids->pages);
+	ws_idmap_free(&ids->page_of);
+	*ids = (struct ws_launch_ids){0};
+}
+
+/* --- waiting calls ----------------------------------------------------------------------- */
+
+/* Fibonacci hashing: ids count up, so they spread evenly. Source: Knuth, TAOCP 3, 6.4. */
+static size_t home_of(const struct ws_launches_waiting *w, uint32_t process, uint64_t correlation)
+{
+	uint64_t h = (correlation + ((uint64_t)process << 40)) * 0x9e3779b97f4a7c15u;
+
+	return (size_t)(h >> (64 - w->slot_bits));
+}
+
+static enum ws_status grow(struct ws_launches_waiting *w, struct ws_err *err)
+{
+	struct ws_launches_waiting bigger = {.slot_bits = w->slots ? w->slot_bits + 1 : 8};
+
+	bigger.nslots = (size_t)1 << bigger.slot_bits;
+	bigger.slots = calloc(bigger.nslots, sizeof(*bigger.slots));
+	if (!bigger.slots)
+		return no_memory(err);
+	for (size_t i = 0; i < w->nslots; i++) {
+		const struct ws_launch_waiting *s = &w->slots[i];
+
+		if (s->used)
+			WS_FORWARD(ws_launches_put(&bigger, s->process, s->correlation, s->range,
+			                           err));
+	}
+	free(w->slots);
+	*w = bigger;
+	return WS_OK;
+}
+
+enum ws_status ws_launches_put(struct ws_launches_waiting *w, uint32_t process,
+                               uint64_t correlation, uint32_t range, struct ws_err *err)
+{
+	size_t at;
+
+	if (w->n * 2 >= w->nslots)
+		WS_FORWARD(grow(w, err));
+	at = home_of(w, process, correlation);
+	while (w->slots[at].used)
+		at = (at + 1) & (w->nslots - 1);
+	w->slots[at] = (struct ws_launch_waiting){correlation, process, range, 1};
+	w->n++;
+	return WS_OK;
+}
+
+struct ws_launch_waiting *ws_launches_find(const struct ws_launches_waiting *w, uint32_t process,
+                                           uint64_t correlation)
+{
+	size_t at;
+
+	if (!w->nslots)
+		return NULL;
+	at = home_of(w, process, correlation);
+	for (; w->slots[at].used; at = (at + 1) & (w->nslots - 1))
+		if (w->slots[at].correlation == correlation && w->slots[at].process == process)
+			return &w->slots[at];
+	return NULL;
+}
+
+/* What stands behind moves up, so that no search stops at the hole. */
+void ws_launches_take(struct ws_launches_waiting *w, struct ws_launch_waiting *slot)
+{
+	size_t mask = w->nslots - 1, hole = (size_t)(slot - w->slots), at = hole;
+
+	w->n--;
+	for (;;) {
+		size_t home;
+
+		at = (at + 1) & mask;
+		if (!w->slots[at].used)
+			break;
+		home = home_of(w, w->slots[at].process, w->slots[at].correlation);
+		if (((at - home) & mask) < ((at - hole) & mask))
+			continue;
+		w->slots[hole] = w->slots[at];
+		hole = at;
+	}
+	w->slots[hole].used = 0;
+}
+
+void ws_launches_free(struct ws_launches_waiting *w)
+{
+	free(w->slots);
+	*w = (struct ws_launches_waiting){0};
+}

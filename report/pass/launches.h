@@ -1,0 +1,59 @@
+/*
+ * The join of kernels to the calls that launched them, by process and
+ * correlation id, for streams of both.
+ *
+ * A first look at the ids alone tells which calls launch a kernel at all and
+ * which kernels have a call: four bits an id that is in use. After that, what
+ * waits is what is in flight: calls whose kernel has not come yet.
+ */
+#ifndef WS_REPORT_PASS_LAUNCHES_H
+#define WS_REPORT_PASS_LAUNCHES_H
+
+#include "report/base/order.h"
+
+enum ws_launch_use {
+	WS_LAUNCH_CALL = 1u << 0,
+	WS_LAUNCH_CALLS = 1u << 1, /* two calls or more have the id */
+	WS_LAUNCH_KERNEL = 1u << 2,
+	WS_LAUNCH_KERNELS = 1u << 3, /* two kernels or more, as of a graph */
+};
+
+/* Which ids are used for what. Starts as all zeros; free with ws_launch_ids_free. */
+struct ws_launch_ids {
+	struct ws_idmap page_of; /* process and upper part of the id -> page */
+	uint8_t **pages;
+	size_t npages, allocated;
+	uint64_t last_key; /* ids come in runs */
+	uint8_t *last_page;
+};
+
+/* Ids far apart need a page each; more pages than this are no ordinary trace. */
+#define WS_LAUNCH_MAX_PAGES 4096u
+
+/* Note a call or a kernel; NO_MEMORY also past WS_LAUNCH_MAX_PAGES. process < 2^16. */
+enum ws_status ws_launch_ids_note(struct ws_launch_ids *ids, uint32_t process, uint64_t correlation,
+                                  enum ws_launch_use use, struct ws_err *err);
+/* What was noted: bits of enum ws_launch_use. */
+unsigned ws_launch_ids_get(struct ws_launch_ids *ids, uint32_t process, uint64_t correlation);
+void ws_launch_ids_free(struct ws_launch_ids *ids);
+
+/* Calls that wait for their kernel. Starts as all zeros; free with ws_launches_free. */
+struct ws_launches_waiting {
+	struct ws_launch_waiting {
+		uint64_t correlation;
+		uint32_t process;
+		uint32_t range; /* innermost range around the call, WS_NONE = in none */
+		uint8_t used;
+	} * slots;
+	size_t nslots, n; /* nslots: 2^slot_bits, or 0 */
+	unsigned slot_bits;
+};
+enum ws_status ws_launches_put(struct ws_launches_waiting *w, uint32_t process,
+                               uint64_t correlation, uint32_t range, struct ws_err *err);
+/* The call's slot, NULL = it has not come. Valid until the next put or take. */
+struct ws_launch_waiting *ws_launches_find(const struct ws_launches_waiting *w, uint32_t process,
+                                           uint64_t correlation);
+void ws_launches_take(struct ws_launches_waiting *w, struct ws_launch_waiting *slot);
+void ws_launches_free(struct ws_launches_waiting *w);
+
+#endif

@@ -1,0 +1,24 @@
+/*
+ * One pass over the blocks of a trace in order of time, which joins kernels
+ * to calls, calls to ranges and ranges to steps as they come, and leaves a
+ * digest. Memory depends on what is in flight and on how many different
+ * values there are, not on rows. docs/engine.md
+ */
+#ifndef WS_REPORT_PASS_PASS_H
+#define WS_REPORT_PASS_PASS_H
+
+#include "formats/trace/reader.h"
+#include "report/pass/digest.h"
+
+/*
+ * parts: enum ws_digest_part. *m gets all but the rows of a model: texts,
+ * configurations, devices, threads, facts, paths, steps, copies. Where the
+ * trace needs all its rows at once (ranges that cross, operations of a
+ * framework, damage) *declined says why, and *m is NULL: load the model then.
+ * Free *m and d, also after a failure.
+ */
+enum ws_status ws_pass_run(const struct ws_trace_reader *r, const char *name,
+                           const struct ws_model_opts *opts, unsigned parts, struct ws_model **m,
+                           struct ws_digest *d, const char **declined, struct ws_err *err);
+
+#endif

@@ -1,0 +1,121 @@
+/*
+ * What the two halves of a pass share: pass.c feeds the rows, join.c joins them.
+ */
+#ifndef WS_REPORT_PASS_PRIVATE_H
+#define WS_REPORT_PASS_PRIVATE_H
+
+#include "report/model/load.h"
+#include "report/pass/feed.h"
+#include "report/pass/launches.h"
+#include "report/pass/live.h"
+#include "report/pass/pass.h"
+
+/* Where a row stands in the file: block << 16 | row. What happened at one time stays in this order.
+ */
+static inline uint64_t ws_pass_at(uint32_t block, uint32_t row)
+{
+	return (uint64_t)block << 16 | row;
+}
+
+struct ws_pass_call {
+	int64_t start_ns, end_ns;
+	uint64_t correlation, at;
+	uint32_t thread, process;
+};
+
+struct ws_pass_kernel {
+	int64_t start_ns; /* as recorded, also where the time is not known */
+	int64_t dur_ns;
+	uint64_t correlation, at;
+	uint32_t config;
+	uint8_t timed;
+};
+
+struct ws_pass_mark {
+	uint64_t at;
+	uint32_t text;
+};
+
+/* A step in the making. */
+struct ws_pass_step {
+	struct ws_step step;
+	uint32_t live;     /* its range */
+	uint64_t *by_cell; /* while it is open: its kernels by cell, in case it never ends */
+	size_t ncells;
+	uint8_t open;
+	uint8_t is_whole_warm_up; /* a range `warm-up`, which is a step if no step lies in it */
+	uint8_t has_step;
+};
+
+/* Rows that came and are not done, in order of time once sorted. */
+struct ws_pass_rows {
+	uint8_t *rows;
+	size_t row_size;
+	size_t first, n, allocated;    /* rows first .. n - 1 */
+	size_t time_offset, at_offset; /* in a row: what it is sorted by */
+	uint8_t unsorted;
+};
+/* Room for n more at the end, NULL without memory. */
+void *ws_pass_rows_reserve(struct ws_pass_rows *r, size_t n);
+/* The first n of those were filled. */
+void ws_pass_rows_filled(struct ws_pass_rows *r, size_t n);
+enum ws_status ws_pass_rows_sort(struct ws_pass_rows *r, struct ws_err *err);
+
+/* Ids to numbers; an array where the ids allow it, as those of our own recorder do. */
+struct ws_pass_numbers {
+	const struct ws_idmap *map;
+	uint32_t *of; /* id -> number, WS_NONE; NULL: only in the map */
+	uint64_t n;
+};
+static inline uint32_t ws_pass_number(const struct ws_pass_numbers *numbers, uint64_t id)
+{
+	if (id < numbers->n)
+		return numbers->of[id];
+	return numbers->of ? WS_NONE : ws_idmap_get(numbers->map, id);
+}
+
+/* What the name of a range says. */
+struct ws_pass_name {
+	uint8_t marks, phase;
+};
+
+struct ws_pass {
+	struct ws_model *m;
+	struct ws_digest *d;
+	unsigned parts;
+	const char *declined;
+	struct ws_loader l;
+	struct ws_pass_rows events, calls, kernels;
+	struct ws_launch_ids ids;
+	struct ws_launches_waiting waiting;
+	struct ws_live_ranges live;
+	uint32_t *warm; /* live range -> the outermost warm-up around it, WS_NONE */
+	size_t warm_allocated;
+	struct ws_pass_step *steps;
+	size_t nsteps, steps_allocated;
+	struct ws_pass_mark *marks;
+	size_t nmarks, marks_allocated;
+	uint32_t *cell_of_config; /* without the join; WS_NONE = none yet */
+	struct ws_pass_numbers texts, configs, payloads;
+	struct ws_pass_name *names; /* by text */
+	uint8_t *path_is_step;      /* by path */
+	size_t npath_steps, path_steps_allocated;
+	uint64_t thread_id; /* the last one looked up */
+	uint32_t thread;
+	int64_t kernel_ns, range_ns, flops, bytes; /* sums that must not overflow */
+	uint64_t nkernels;
+	int64_t joined_ns; /* everything before is done */
+	int64_t last_ns;   /* last moment of any row */
+};
+
+/* Handlers for p->live. */
+struct ws_live_events ws_pass_live_events(struct ws_pass *p);
+/* Everything before until_ns: events, calls that ended, kernels whose call is known. */
+enum ws_status ws_pass_join(struct ws_pass *p, int64_t until_ns, struct ws_err *err);
+/* The trace ends: what is open ends, steps get their numbers. */
+enum ws_status ws_pass_end(struct ws_pass *p, struct ws_err *err);
+/* A kernel with the range of its call; path: WS_PATH_NO_… where it has none. */
+enum ws_status ws_pass_take_kernel(struct ws_pass *p, const struct ws_pass_kernel *k,
+                                   uint32_t range, uint32_t no_path, struct ws_err *err);
+
+#endif

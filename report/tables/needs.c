@@ -1,0 +1,54 @@
+#include "report/tables/needs.h"
+
+#include "report/tables/tables.h"
+
+#define ALWAYS  (-1)
+#define CLASSES (WS_DIGEST_PLACES | WS_DIGEST_NAMES)
+
+/* A table, one of its columns, and what that takes. Tables that are not here need rows. */
+static const struct need {
+	const struct ws_table_def *def;
+	int column;
+	unsigned parts;
+} needs[] = {
+        {&ws_def_kernel_summary, ALWAYS, WS_DIGEST_KERNELS},
+        {&ws_def_kernel_summary, WS_TC_kernel_summary_op_class, CLASSES},
+        {&ws_def_kernel_summary, WS_TC_kernel_summary_direction, CLASSES},
+        {&ws_def_kernel_summary, WS_TC_kernel_summary_dtype, CLASSES},
+        {&ws_def_kernel_summary, WS_TC_kernel_summary_tensor, WS_DIGEST_NAMES},
+        {&ws_def_kernel_summary, WS_TC_kernel_summary_class_by_name, WS_DIGEST_NAMES},
+        {&ws_def_kernel_summary, WS_TC_kernel_summary_class_by_range, WS_DIGEST_PLACES},
+        {&ws_def_kernel_summary, WS_TC_kernel_summary_per_step, WS_DIGEST_STEPS},
+        {&ws_def_kernel_summary, WS_TC_kernel_summary_flops, WS_DIGEST_COSTS},
+        {&ws_def_kernel_summary, WS_TC_kernel_summary_tflops, WS_DIGEST_COSTS},
+        {&ws_def_kernel_launches, ALWAYS, WS_DIGEST_KERNELS},
+        {&ws_def_classes, ALWAYS, CLASSES},
+        {&ws_def_ranges, ALWAYS, WS_DIGEST_PATHS},
+        {&ws_def_ranges, WS_TC_ranges_flops, WS_DIGEST_COSTS},
+        {&ws_def_ranges, WS_TC_ranges_tflops, WS_DIGEST_COSTS},
+        {&ws_def_ranges, WS_TC_ranges_bytes, WS_DIGEST_COSTS},
+        {&ws_def_range_kernels, ALWAYS, WS_DIGEST_PLACES | WS_DIGEST_PATHS},
+        {&ws_def_steps, ALWAYS, WS_DIGEST_STEPS},
+        {&ws_def_step_statistics, ALWAYS, WS_DIGEST_STEPS},
+        {&ws_def_step_split, ALWAYS, WS_DIGEST_STEPS},
+        {&ws_def_api_summary, ALWAYS, WS_DIGEST_CALLS},
+        {&ws_def_memory_time, ALWAYS, 0},
+        {&ws_def_memory_size, ALWAYS, 0},
+};
+
+unsigned ws_table_needs(const struct ws_table_def *def, const uint8_t *columns, int *rows)
+{
+	unsigned parts = 0;
+
+	*rows = 1;
+	for (size_t i = 0; i < sizeof(needs) / sizeof(*needs); i++) {
+		const struct need *need = &needs[i];
+
+		if (need->def != def)
+			continue;
+		*rows = 0;
+		if (need->column == ALWAYS || !columns || columns[need->column])
+			parts |= need->parts;
+	}
+	return parts;
+}

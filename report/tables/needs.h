@@ -1,0 +1,17 @@
+/*
+ * What each table needs of a digest, so that only that is read and joined.
+ */
+#ifndef WS_REPORT_TABLES_NEEDS_H
+#define WS_REPORT_TABLES_NEEDS_H
+
+#include "report/pass/digest.h"
+#include "report/table/table.h"
+
+/*
+ * Parts of a digest (enum ws_digest_part) that the table is made from;
+ * columns[c] = 0: column c is not wanted; NULL: all are. *rows = 1 when the
+ * table needs the rows of a loaded model, too.
+ */
+unsigned ws_table_needs(const struct ws_table_def *def, const uint8_t *columns, int *rows);
+
+#endif

@@ -1,0 +1,26 @@
+/*
+ * Tables as they were made before there were digests: simple loops over all
+ * rows of a loaded model. Tests compare the tables of the product with these.
+ */
+#ifndef WS_TESTS_ORACLE_H
+#define WS_TESTS_ORACLE_H
+
+#include "report/tables/tables.h"
+
+typedef enum ws_status (*oracle_fn)(const struct ws_tab *tab, struct ws_table *t,
+                                    struct ws_err *err);
+enum ws_status oracle_kernel_summary(const struct ws_tab *tab, struct ws_table *t,
+                                     struct ws_err *err);
+enum ws_status oracle_kernel_launches(const struct ws_tab *tab, struct ws_table *t,
+                                      struct ws_err *err);
+enum ws_status oracle_api_summary(const struct ws_tab *tab, struct ws_table *t, struct ws_err *err);
+enum ws_status oracle_classes(const struct ws_tab *tab, struct ws_table *t, struct ws_err *err);
+enum ws_status oracle_ranges(const struct ws_tab *tab, struct ws_table *t, struct ws_err *err);
+enum ws_status oracle_range_kernels(const struct ws_tab *tab, struct ws_table *t,
+                                    struct ws_err *err);
+enum ws_status oracle_steps(const struct ws_tab *tab, struct ws_table *t, struct ws_err *err);
+enum ws_status oracle_step_statistics(const struct ws_tab *tab, struct ws_table *t,
+                                      struct ws_err *err);
+enum ws_status oracle_step_split(const struct ws_tab *tab, struct ws_table *t, struct ws_err *err);
+
+#endif
