@@ -62,6 +62,11 @@ static size_t column_memory(uint8_t type, uint64_t n, uint64_t encoded_size)
 	return rounded(n * sizeof(struct ws_bytes)) + rounded(encoded_size);
 }
 
+size_t ws_trace_reader_stored(const struct ws_trace_reader *r, size_t i)
+{
+	return r->parts[i].stored;
+}
+
 enum ws_status ws_trace_reader_view(const struct ws_trace_reader *r, size_t i,
                                     struct ws_block_view *view, struct ws_err *err)
 {
