@@ -91,7 +91,7 @@ static int format_of_path(const char *path)
 		enum ws_format format;
 	} known[] = {
 	        {".xlsx", WS_FORMAT_XLSX}, {".csv", WS_FORMAT_CSV},  {".json", WS_FORMAT_JSON},
-	        {".md", WS_FORMAT_MD},     {".txt", WS_FORMAT_TEXT},
+	        {".md", WS_FORMAT_MD},     {".txt", WS_FORMAT_TEXT}, {".html", WS_FORMAT_HTML},
 	};
 	size_t len = strlen(path);
 
@@ -114,16 +114,20 @@ enum ws_status ws_output_spares(const char *path, const char *input, struct ws_e
 enum ws_status ws_destination_settle(struct ws_destination *d, const char *table,
                                      struct ws_err *err)
 {
-	int by_path = d->path ? format_of_path(d->path) : (int)WS_FORMAT_TEXT;
+	int by_path;
+
+	if (d->path && !strcmp(d->path, "-"))
+		d->path = NULL; /* as everywhere: to stdout */
+	by_path = d->path ? format_of_path(d->path) : (int)WS_FORMAT_TEXT;
 
 	WS_FAIL_IF(by_path == WS_FORMAT_XLSX && d->format >= 0, err, USAGE,
 	           "--format is for text; '%s' is a workbook by its name", d->path);
 	if (d->format < 0)
 		d->format = by_path;
-	WS_FAIL_IF(
-	        d->format < 0, err, USAGE,
-	        "cannot tell a format from '%s': use .xlsx, .csv, .json, .md or .txt, or --format",
-	        d->path);
+	WS_FAIL_IF(d->format < 0, err, USAGE,
+	           "cannot tell a format from '%s': use .xlsx, .html, .csv, .json, .md or .txt, or "
+	           "--format",
+	           d->path);
 	WS_FAIL_IF(d->format == WS_FORMAT_CSV && !table, err, USAGE,
 	           "CSV holds one table: choose it with --table");
 	return WS_OK;
@@ -142,6 +146,8 @@ static enum ws_status write_text(FILE *f, const struct ws_destination *d,
 		return ws_out_json(f, report, err);
 	case WS_FORMAT_MD:
 		return ws_out_markdown(f, report, err);
+	case WS_FORMAT_HTML:
+		return ws_out_html(f, report, err);
 	default:
 		return ws_out_text(f, report, text, err);
 	}

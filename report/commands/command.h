@@ -58,15 +58,22 @@ enum ws_status ws_command_parse(const struct ws_arguments *a, int argc, char **a
 #define WS_OPT_NO_PAGER(target) \
 	WS_OPT("no-pager", 0, FLAG, NULL, (target), "do not show long output with $PAGER")
 
-#define WS_OPT_STEP(target)                                           \
-	WS_OPT("step", 0, TEXT, "PATTERN", (target),                  \
+#define WS_OPT_STEP(target)                                            \
+	WS_OPT("step", 0, TEXT, "PATTERN", (target),                   \
 	       "the range that is a step: a name or path with * and\n" \
 	       "?, e.g. 'iter*'; default `step` and ProfilerStep#N")
 
 /* --- where tables go: report and diff ------------------------------------------- */
 
-#define WS_FORMAT_CHOICES "text|csv|json|md"
-enum ws_format { WS_FORMAT_TEXT, WS_FORMAT_CSV, WS_FORMAT_JSON, WS_FORMAT_MD, WS_FORMAT_XLSX };
+#define WS_FORMAT_CHOICES "text|csv|json|md|html"
+enum ws_format {
+	WS_FORMAT_TEXT,
+	WS_FORMAT_CSV,
+	WS_FORMAT_JSON,
+	WS_FORMAT_MD,
+	WS_FORMAT_HTML,
+	WS_FORMAT_XLSX,
+};
 
 struct ws_destination {
 	const char *path; /* NULL = stdout */

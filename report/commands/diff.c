@@ -118,7 +118,7 @@ enum ws_status ws_cmd_diff(int argc, char **argv, struct ws_err *err)
 	const struct ws_opt opts[] = {
 	        WS_OPT("output", 'o', TEXT, "FILE", &o.to.path,
 	               "write to FILE instead of the terminal; its extension\n"
-	               "tells the format: .xlsx, .csv, .json, .md or .txt"),
+	               "tells the format: .xlsx, .html, .csv, .json, .md or .txt"),
 	        WS_OPT("table", 0, TEXT, "NAME", &o.table, "this table only, of those below"),
 	        WS_OPT("format", 0, CHOICE, WS_FORMAT_CHOICES, &o.to.format,
 	               "the format, whatever FILE is called; csv needs --table"),

@@ -224,7 +224,7 @@ static enum ws_status parse_options(int argc, char **argv, struct report_opts *o
 	const struct ws_opt opts[] = {
 	        WS_OPT("output", 'o', TEXT, "FILE", &o->to.path,
 	               "write to FILE instead of the terminal; its extension\n"
-	               "tells the format: .xlsx, .csv, .json, .md or .txt"),
+	               "tells the format: .xlsx, .html, .csv, .json, .md or .txt"),
 	        WS_OPT("table", 0, TEXT, "NAME", &o->table,
 	               "this table only, of those below; or kernel-trace,\n"
 	               "every execution, which is made only so"),
