@@ -4,7 +4,7 @@
  *
  * Two sides meet in it: a program that emits NVTX events (kernels/nvtx/client.c
  * for our own programs, NVIDIA's headers for everybody else's) and a tool
- * that is loaded into it (recorder/collect/). tests/unit/test_nvtx_abi.c
+ * that is loaded into it (recorder/collect/). tests/kernels/nvtx/test_nvtx_abi.c
  * compares every size, offset and number with NVIDIA's headers where those
  * are installed.
  *

@@ -2,7 +2,7 @@
  * The binary interface of CUPTI, as far as the recorder uses it, written down
  * anew so that nothing here needs the CUDA toolkit. The collector looks the
  * functions up at run time; the launcher reads the records.
- * tests/unit/test_cupti_abi.c compares all of it with NVIDIA's headers, where
+ * tests/recorder/cupti/test_cupti_abi.c compares all of it with NVIDIA's headers, where
  * those are installed. 64-bit Linux only.
  */
 #ifndef WS_RECORDER_SHARED_CUPTI_ABI_H

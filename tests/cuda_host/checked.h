@@ -6,7 +6,7 @@
 
 #include "tests/cuda_host/shadow.h"
 #include "tests/cuda_host/workloads.h"
-#include "tests/unit/kernels_run.h"
+#include "tests/support/kernels_run.h"
 
 /* Whose tensors are all of one type; the types that kernels exist for. */
 static const struct ws_precision checked_precisions[] = {

@@ -10,7 +10,7 @@
 #include "tests/cuda_host/device.h"
 #include "tests/cuda_host/shadow.h"
 #include "tests/cuda_host/workloads.h"
-#include "tests/unit/kernels_run.h"
+#include "tests/support/kernels_run.h"
 
 /* --- every kernel, op by op
  * ------------------------------------------------------------------------ */

@@ -11,7 +11,7 @@ $ws record --model transformer-tiny --phase step --warmup 1 --steps 3 --device c
 kernels=$($ws info r.wtrace | awk '/^  kernel / { gsub(",", "", $2); print $2 }')
 [ "$kernels" -gt 100 ] || fail "only $kernels kernels were recorded"
 
-python3 "$tests/check_timeline.py" "$ws" r.wtrace >timeline.txt || fail "$(cat timeline.txt)"
+python3 "$tests/checks/timeline.py" "$ws" r.wtrace >timeline.txt || fail "$(cat timeline.txt)"
 contains timeline.txt " $kernels arrows"
 
 $ws export r.wtrace -o r.sqlite

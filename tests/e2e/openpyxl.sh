@@ -11,8 +11,8 @@ $ws report "$fixtures/imports/bert-small-h100.json.gz" -o report.json 2>import.t
 $ws diff "$fixtures/traces/step-fp32.wtrace" "$fixtures/traces/step-bf16.wtrace" -o diff.xlsx
 $ws diff "$fixtures/traces/step-fp32.wtrace" "$fixtures/traces/step-bf16.wtrace" -o diff.json
 for name in report diff; do
-	python3 "$here/../check_xlsx.py" $name.xlsx $name.json
+	python3 "$here/../workbooks/check_xlsx.py" $name.xlsx $name.json
 done
 for name in report diff; do
-	python3 "$here/../check_openpyxl.py" $name.xlsx $name.json
+	python3 "$here/../workbooks/check_openpyxl.py" $name.xlsx $name.json
 done

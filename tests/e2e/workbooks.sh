@@ -19,5 +19,5 @@ $ws diff fp32.wtrace amp-bf16.wtrace -o diff.xlsx
 $ws diff fp32.wtrace amp-bf16.wtrace -o diff.json
 $ws diff fp32.wtrace amp-bf16.wtrace >diff.txt
 
-python3 "$here/../check_xlsx.py" report.xlsx report.json
-python3 "$here/../check_xlsx.py" diff.xlsx diff.json
+python3 "$here/../workbooks/check_xlsx.py" report.xlsx report.json
+python3 "$here/../workbooks/check_xlsx.py" diff.xlsx diff.json

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "tests/record/cupti/fake_tool.h"
+#include "tests/recorder/cuda/fake_tool.h"
 #include "tests/stub_cuda/stub.h"
 
 #undef cuCtxSynchronize

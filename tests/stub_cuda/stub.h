@@ -9,7 +9,7 @@
  *                    TF32 has them where that is asked for); else they do nothing
  *   WS_STUB_GPUS     GPUs that there are: 1
  *
- * The driver loads the recorder's collector and tells the CUPTI of tests/record/cupti what
+ * The driver loads the recorder's collector and tells the CUPTI of tests/recorder/cuda what
  * is launched, when there is one.
  */
 #ifndef WS_TESTS_STUB_CUDA_STUB_H

@@ -1,0 +1,76 @@
+#!/bin/sh
+# banned.sh ROOT BUILD: what the house forbids and a compiler cannot see everywhere.
+#   - every C file of ours is compiled with formats/base/banned.h in front
+#   - printing and exiting only in command files
+#   - no function that changes the locale of numbers, none that waits for nobody
+# Begins by finding violations that it plants itself.
+set -eu
+root=$1 build=$2
+bad=0
+
+# files that may print or end the program: mains and commands
+may_print='^(report/commands/[a-z_]*|report/base/ui|recorder/launch/main|kernels/run/main)\.c:'
+# a child after fork that could not exec
+may_exit='^(recorder/launch/child|report/base/ui)\.c:.*_exit\('
+
+code() { # lines of code, without those that are comments
+	grep -rnE "$1" formats kernels recorder report --include='*.[ch]' --include='*.cu' \
+		--include='*.cuh' | grep -vE '^[^:]*:[0-9]+:[[:space:]]*(/?\*|//)' || :
+}
+
+check() { # in the current folder
+	code '(^|[^[:alnum:]_])(v?printf|puts|putchar|perror)\(' | grep -vE "$may_print" || :
+	code '(^|[^[:alnum:]_])(stdout|stderr)([^[:alnum:]_]|$)' |
+		grep -vE '/\*.*(stdout|stderr)' | grep -vE "$may_print" || :
+	code '(^|[^[:alnum:]_])(_?exit|quick_exit|abort)\(' | grep -vE "$may_print|$may_exit" || :
+	code '(^|[^[:alnum:]_])(strcpy|strcat|sprintf|vsprintf|gets|strtok|ato[ilf]|atoll)\('
+	code '(^|[^[:alnum:]_])(setlocale|system|popen)\('
+}
+
+self_test() {
+	plant=$(mktemp -d)
+	trap 'rm -rf "$plant"' EXIT
+	mkdir -p "$plant/formats" "$plant/kernels" "$plant/recorder" "$plant/report"
+	cat >"$plant/report/a.c" <<-'EOF'
+		printf("x");
+		fputs("x", stderr);
+		exit(1);
+		strcpy(a, b);
+		setlocale(LC_ALL, "");
+		/* printf("a comment"); */
+		snprintf(a, n, "x"); fprintf(f, "x"); p->exit_code = 1;
+	EOF
+	echo 'abort();' >"$plant/kernels/a.cu"
+	found=$(cd "$plant" && check | wc -l)
+	[ "$found" -eq 6 ] || {
+		echo "self-test: found $found of 6 planted violations"
+		exit 1
+	}
+}
+
+cd "$root"
+self_test
+found=$(check)
+[ -z "$found" ] || {
+	echo "$found"
+	bad=1
+}
+
+# one entry a line pair: "command": "...", "file": "..."
+if ! grep -q '"file"' "$build/compile_commands.json"; then
+	echo "no compile_commands.json in $build"
+	exit 1
+fi
+ours=$(pwd)
+awk -v root="$ours/" '
+	/"command":/ { command = $0 }
+	/"file":/ {
+		file = $0
+		sub(/.*"file": *"/, "", file); sub(/".*/, "", file)
+		if (index(file, root) == 1 && file ~ /\.c$/ && command !~ /-include [^ ]*banned\.h/) {
+			print "compiled without formats/base/banned.h: " substr(file, length(root) + 1)
+			bad = 1
+		}
+	}
+	END { exit bad }' "$build/compile_commands.json" || bad=1
+exit $bad

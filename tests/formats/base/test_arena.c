@@ -1,0 +1,47 @@
+/* Arenas: what they hold, and what they do when there is no memory. */
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "formats/base/arena.h"
+
+Test(arena, nothing_moves_and_all_is_zero_and_aligned)
+{
+	struct ws_arena arena = {0};
+	char *parts[2000];
+	struct ws_err err;
+
+	for (size_t i = 0; i < 2000; i++) {
+		/* now and then one that needs a chunk of its own */
+		size_t size = i % 100 == 99 ? 100000 : i % 61;
+
+		parts[i] = ws_arena_alloc(&arena, size ? size : 1);
+		cr_assert(parts[i] != NULL);
+		cr_assert(eq(sz, (uintptr_t)parts[i] % _Alignof(max_align_t), 0));
+		cr_assert(eq(int, parts[i][0], 0));
+		parts[i][0] = (char)(i % 100);
+	}
+	for (size_t i = 0; i < 2000; i++)
+		cr_assert(eq(int, parts[i][0], (int)(i % 100)));
+	cr_assert(eq(str, ws_arena_copy(&arena, "abcd", 3), (char *)"abc"));
+	cr_assert(eq(str, ws_arena_format(&arena, "%d of %s", 3, "7"), (char *)"3 of 7"));
+	cr_assert(eq(int, ws_arena_check(&arena, "a test", &err), WS_OK));
+	ws_arena_free(&arena);
+}
+
+Test(arena, a_failure_stays_until_it_is_emptied)
+{
+	struct ws_arena arena = {0};
+	struct ws_err err;
+
+	cr_assert(ws_arena_array(&arena, SIZE_MAX / 4, 8) == NULL);
+	cr_assert(ws_arena_alloc(&arena, 8) != NULL);
+	cr_assert(eq(int, ws_arena_check(&arena, "a test", &err), WS_NO_MEMORY));
+	cr_assert(eq(str, err.text, (char *)"out of memory for a test"));
+	ws_arena_free(&arena);
+	cr_assert(eq(int, ws_arena_check(&arena, "a test", &err), WS_OK));
+	cr_assert(ws_arena_array(&arena, 0, 8) != NULL);
+	ws_arena_free(&arena);
+}

@@ -1,0 +1,44 @@
+/* Arrays that grow, and what they do when there is no memory. */
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "formats/base/grow.h"
+
+Test(grow, items_stay_and_room_at_least_doubles)
+{
+	uint32_t *items = NULL;
+	size_t capacity = 0, changes = 0;
+	struct ws_err err;
+
+	for (uint32_t i = 0; i < 100000; i++) {
+		size_t before = capacity;
+
+		cr_assert(eq(int, WS_GROW(items, i + (size_t)1, capacity, &err), WS_OK));
+		changes += capacity != before;
+		items[i] = i;
+	}
+	for (uint32_t i = 0; i < 100000; i++)
+		cr_assert(eq(u32, items[i], i));
+	cr_assert(le(sz, changes, 14));
+	cr_assert(eq(int, WS_GROW(items, (size_t)1000000, capacity, &err), WS_OK));
+	cr_assert(ge(sz, capacity, 1000000));
+	free(items);
+}
+
+Test(grow, what_no_memory_can_have_is_refused_and_changes_nothing)
+{
+	uint64_t *items = NULL;
+	size_t capacity = 0;
+	struct ws_err err;
+
+	cr_assert(eq(int, WS_GROW(items, (size_t)1, capacity, &err), WS_OK));
+	items[0] = 7;
+	cr_assert(eq(int, WS_GROW(items, SIZE_MAX / 8 + 2, capacity, &err), WS_NO_MEMORY));
+	cr_assert(eq(int, WS_GROW(items, SIZE_MAX, capacity, NULL), WS_NO_MEMORY));
+	cr_assert(eq(sz, capacity, 16));
+	cr_assert(eq(u64, items[0], 7));
+	free(items);
+}

@@ -1,0 +1,338 @@
+/*
+ * Steps that a backend records once and replays, and products on two lanes, on a backend
+ * that does both to the letter: memory is one block by device_arena.h, a recording is the
+ * list of its ops. What comes out must be what the plain backend computes, bit for bit.
+ */
+#include "kernels/exec/device_arena.h"
+#include "kernels/run/step.h"
+#include "tests/support/kernels_run.h"
+
+#define RECORDED_MAX 2048
+
+/* An op and its tensors as they were when it was recorded: only addresses survive. */
+struct recorded {
+	struct ws_op op;
+	struct ws_tensor tensors[WS_OP_INPUTS_MAX + WS_OP_OUTPUTS_MAX];
+};
+
+struct recording {
+	struct recorded ops[RECORDED_MAX];
+	int count;
+};
+
+struct strict {
+	struct ws_backend base;
+	struct ws_backend *cpu;
+	struct ws_device_arena arena;
+	char *memory;
+	struct recording *open; /* being recorded */
+	int ran, recorded, replayed; /* ops */
+	int forks, joins;
+	const struct ws_op *beside; /* started on the side, not joined */
+	bool side;
+};
+
+static enum ws_status strict_prepare(struct ws_backend *backend, const struct ws_backend_plan *plan,
+                                     struct ws_err *err)
+{
+	struct strict *s = (struct strict *)backend;
+
+	s->memory = calloc(1, plan->arena_bytes);
+	cr_assert_not_null(s->memory);
+	return ws_device_arena_open(&s->arena, plan->arena_bytes, err);
+}
+
+static enum ws_status strict_alloc(struct ws_backend *backend, uint64_t size_bytes, void **data,
+                                   struct ws_err *err)
+{
+	struct strict *s = (struct strict *)backend;
+	uint64_t offset;
+
+	WS_FORWARD(ws_device_arena_take(&s->arena, size_bytes, &offset, err));
+	*data = s->memory + offset;
+	return WS_OK;
+}
+
+static void strict_release(struct ws_backend *backend, void *data, uint64_t size_bytes)
+{
+	struct strict *s = (struct strict *)backend;
+
+	cr_assert_null(s->beside, "memory is released while an op on the side may use it");
+	cr_assert_eq(ws_device_arena_give(&s->arena, (uint64_t)((char *)data - s->memory),
+	                                  size_bytes, NULL),
+	             WS_OK);
+}
+
+static enum ws_status strict_upload(struct ws_backend *backend, void *data, uint64_t offset_bytes,
+                                    const void *host, uint64_t size_bytes, struct ws_err *err)
+{
+	(void)backend;
+	(void)err;
+	memcpy((char *)data + offset_bytes, host, size_bytes);
+	return WS_OK;
+}
+
+static enum ws_status strict_download(struct ws_backend *backend, const void *data,
+                                      uint64_t offset_bytes, void *host, uint64_t size_bytes,
+                                      struct ws_err *err)
+{
+	struct strict *s = (struct strict *)backend;
+
+	(void)err;
+	cr_assert_null(s->open, "the host reads while a step is recorded");
+	memcpy(host, (const char *)data + offset_bytes, size_bytes);
+	return WS_OK;
+}
+
+static bool shares_memory(const struct ws_op *a, const struct ws_op *b)
+{
+	for (int i = 0; i < a->out_count; i++)
+		for (int j = 0; j < b->in_count + b->out_count; j++) {
+			const struct ws_tensor *t =
+			        j < b->in_count ? b->in[j] : b->out[j - b->in_count];
+			const char *x = a->out[i]->data, *y = t->data;
+
+			if (x < y + t->size_bytes && y < x + a->out[i]->size_bytes)
+				return true;
+		}
+	return false;
+}
+
+static void keep(struct recorded *r, const struct ws_op *op)
+{
+	r->op = *op;
+	for (int i = 0; i < op->in_count; i++) {
+		r->tensors[i] = *op->in[i];
+		r->op.in[i] = &r->tensors[i];
+	}
+	for (int i = 0; i < op->out_count; i++) {
+		r->tensors[WS_OP_INPUTS_MAX + i] = *op->out[i];
+		r->op.out[i] = &r->tensors[WS_OP_INPUTS_MAX + i];
+	}
+}
+
+static enum ws_status strict_run(struct ws_backend *backend, const struct ws_op *op,
+                                 struct ws_err *err)
+{
+	struct strict *s = (struct strict *)backend;
+
+	if (s->side)
+		s->beside = op;
+	else if (s->beside)
+		cr_assert(!shares_memory(op, s->beside) && !shares_memory(s->beside, op),
+		          "%s and %s run side by side", op->message, s->beside->message);
+	if (s->open) {
+		cr_assert_lt(s->open->count, RECORDED_MAX);
+		keep(&s->open->ops[s->open->count++], op);
+		s->recorded++;
+		return WS_OK;
+	}
+	s->ran++;
+	return s->cpu->ops->run(s->cpu, op, err);
+}
+
+static enum ws_status strict_sync(struct ws_backend *backend, struct ws_err *err)
+{
+	(void)backend;
+	(void)err;
+	return WS_OK;
+}
+
+static enum ws_status strict_record_begin(struct ws_backend *backend, struct ws_err *err)
+{
+	struct strict *s = (struct strict *)backend;
+
+	(void)err;
+	cr_assert_null(s->open);
+	s->open = calloc(1, sizeof(*s->open));
+	return WS_OK;
+}
+
+static enum ws_status strict_record_end(struct ws_backend *backend, void **recording,
+                                        struct ws_err *err)
+{
+	struct strict *s = (struct strict *)backend;
+
+	(void)err;
+	*recording = s->open;
+	s->open = NULL;
+	return WS_OK;
+}
+
+static enum ws_status strict_replay(struct ws_backend *backend, void *recording, struct ws_err *err)
+{
+	struct strict *s = (struct strict *)backend;
+	const struct recording *r = recording;
+
+	for (int i = 0; i < r->count; i++)
+		WS_FORWARD(s->cpu->ops->run(s->cpu, &r->ops[i].op, err));
+	s->replayed += r->count;
+	return WS_OK;
+}
+
+static void strict_forget(struct ws_backend *backend, void *recording)
+{
+	(void)backend;
+	free(recording);
+}
+
+static enum ws_status strict_side(struct ws_backend *backend, bool on, struct ws_err *err)
+{
+	struct strict *s = (struct strict *)backend;
+
+	(void)err;
+	s->side = on;
+	s->forks += on;
+	return WS_OK;
+}
+
+static enum ws_status strict_join(struct ws_backend *backend, struct ws_err *err)
+{
+	struct strict *s = (struct strict *)backend;
+
+	(void)err;
+	s->beside = NULL;
+	s->joins++;
+	return WS_OK;
+}
+
+static void strict_close(struct ws_backend *backend)
+{
+	struct strict *s = (struct strict *)backend;
+
+	ws_device_arena_close(&s->arena);
+	free(s->memory);
+	free(s);
+}
+
+static const struct ws_backend_ops strict_ops = {
+        .name = "strict",
+        .prepare = strict_prepare,
+        .alloc = strict_alloc,
+        .release = strict_release,
+        .upload = strict_upload,
+        .download = strict_download,
+        .run = strict_run,
+        .sync = strict_sync,
+        .close = strict_close,
+        .record_begin = strict_record_begin,
+        .record_end = strict_record_end,
+        .replay = strict_replay,
+        .forget = strict_forget,
+        .side = strict_side,
+        .join = strict_join,
+};
+
+static struct strict *strict_open(struct ws_backend *cpu, bool records, bool two_lanes)
+{
+	struct strict *s = calloc(1, sizeof(*s));
+
+	cr_assert_not_null(s);
+	s->base.ops = &strict_ops;
+	s->base.limit_bytes = UINT64_MAX;
+	s->base.records = records;
+	s->base.two_lanes = two_lanes;
+	s->cpu = cpu;
+	return s;
+}
+
+#define STEPS 8
+
+static void run_steps(const struct ws_step_options *options, struct ws_backend *backend,
+                      struct ws_pool *pool, double losses[STEPS], int64_t *skipped)
+{
+	struct ws_step *step = NULL;
+
+	KERNELS_OK(ws_step_open(options, backend, pool, &step, err));
+	for (int i = 0; i < STEPS; i++)
+		KERNELS_OK(ws_step_run(step, "step", (uint64_t)i, &losses[i], err));
+	*skipped = ws_step_skipped(step);
+	ws_step_close(step);
+}
+
+/* The same steps on the plain backend and on a strict one, which is returned. */
+static struct strict *compare(const char *model, const char *precision, enum ws_fusion fusion,
+                              int64_t interval, bool records, bool two_lanes)
+{
+	struct ws_step_options options = {
+	        .model = ws_model_find(model),
+	        .precision = ws_precision_find(precision),
+	        .phase = WS_STEP_FULL,
+	        .fusion = fusion,
+	        .batch = 2,
+	        .context = 12,
+	        .seed = 3,
+	        .optimizer = ws_optimizer_defaults(WS_OPTIMIZER_ADAMW),
+	};
+	double expected[STEPS], losses[STEPS];
+	int64_t skipped, expected_skipped;
+	struct ws_backend *cpu = NULL;
+	struct ws_pool *pool = NULL;
+	struct strict *strict;
+
+	if (interval)
+		options.loss_scale = (struct ws_loss_scale){.kind = WS_LOSS_SCALE_DYNAMIC,
+		                                            .interval = interval};
+	KERNELS_OK(ws_pool_create(1, &pool, err));
+	KERNELS_OK(ws_backend_cpu_open(pool, 0, &cpu, err));
+	strict = strict_open(cpu, records, two_lanes);
+	run_steps(&options, cpu, pool, expected, &expected_skipped);
+	run_steps(&options, &strict->base, pool, losses, &skipped);
+	for (int i = 0; i < STEPS; i++)
+		cr_assert(losses[i] == expected[i], "%s %s: step %d has loss %.17g, not %.17g", model,
+		          precision, i, losses[i], expected[i]);
+	cr_assert_eq(skipped, expected_skipped);
+	cr_assert_eq(skipped > 0, interval > 0, "%lld updates were left out", (long long)skipped);
+	ws_backend_close(cpu);
+	ws_pool_destroy(pool);
+	return strict;
+}
+
+static void close_strict(struct strict *s)
+{
+	cr_assert_eq(s->arena.used_bytes, 0, "%llu bytes are still in use",
+	             (unsigned long long)s->arena.used_bytes);
+	ws_backend_close(&s->base);
+}
+
+Test(recording, an_arena_of_the_planned_size_is_enough)
+{
+	close_strict(compare("transformer-tiny", "fp32", WS_FUSION_NONE, 0, false, false));
+	close_strict(compare("lenet5", "amp-bf16", WS_FUSION_FULL, 0, false, false));
+	close_strict(compare("transformer-tiny", "amp-fp16", WS_FUSION_FULL, 0, false, true));
+}
+
+Test(recording, the_first_step_runs_the_second_is_recorded_all_others_are_replayed)
+{
+	struct strict *s = compare("transformer-tiny", "fp32", WS_FUSION_NONE, 0, true, false);
+
+	cr_assert_eq(s->recorded, s->ran, "%d recorded, %d ran", s->recorded, s->ran);
+	cr_assert_eq(s->replayed, (STEPS - 1) * s->recorded);
+	close_strict(s);
+	s = compare("transformer-tiny", "fp32", WS_FUSION_FULL, 0, true, false);
+	cr_assert_eq(s->replayed, (STEPS - 1) * s->recorded);
+	close_strict(s);
+}
+
+/* A scale that doubles each step soon overflows fp16. */
+Test(recording, an_update_that_a_flag_forbids_is_not_replayed)
+{
+	struct strict *s = compare("transformer-tiny", "amp-fp16", WS_FUSION_NONE, 1, true, false);
+
+	cr_assert_gt(s->replayed, 0);
+	close_strict(s);
+	close_strict(compare("transformer-tiny", "amp-fp16", WS_FUSION_FULL, 1, true, true));
+}
+
+Test(recording, pairs_of_products_without_a_common_tensor_run_side_by_side)
+{
+	struct strict *s = compare("transformer-tiny", "fp32", WS_FUSION_NONE, 0, false, true);
+
+	cr_assert_gt(s->forks, 20, "only %d pairs", s->forks);
+	cr_assert_eq(s->forks, s->joins);
+	close_strict(s);
+	s = compare("lenet5", "fp32", WS_FUSION_NONE, 0, true, true);
+	cr_assert_gt(s->forks, 0);
+	cr_assert_eq(s->forks, s->joins);
+	close_strict(s);
+}

@@ -1,0 +1,80 @@
+/* libcuda.so.1 for tests: see fake.h. */
+#include "tests/recorder/cuda/fake_tool.h"
+
+int cuInit(unsigned flags);
+int cuInit(unsigned flags)
+{
+	fake_tool();
+	return (int)flags;
+}
+
+int cuLaunchKernel(const char *name, uint64_t node, unsigned grid);
+int cuLaunchKernel(const char *name, uint64_t node, unsigned grid)
+{
+	if (fake_tool()->launched)
+		fake_tool()->launched(name, node, grid);
+	return 0;
+}
+
+int cuProfilerStart(void);
+int cuProfilerStart(void)
+{
+	if (fake_tool()->profiler)
+		fake_tool()->profiler(1);
+	return 0;
+}
+
+int cuProfilerStop(void);
+int cuProfilerStop(void)
+{
+	if (fake_tool()->profiler)
+		fake_tool()->profiler(0);
+	return 0;
+}
+
+int cuStreamBeginCapture_v2(void);
+int cuStreamBeginCapture_v2(void)
+{
+	if (fake_tool()->capture)
+		fake_tool()->capture(1);
+	return 0;
+}
+
+int cuStreamEndCapture(void);
+int cuStreamEndCapture(void)
+{
+	if (fake_tool()->capture)
+		fake_tool()->capture(0);
+	return 0;
+}
+
+int cudaDeviceReset(void);
+int cudaDeviceReset(void)
+{
+	if (fake_tool()->reset)
+		fake_tool()->reset();
+	return 0;
+}
+
+int cuDriverGetVersion(int *version);
+int cuDriverGetVersion(int *version)
+{
+	if (fake_tool()->asked_version)
+		fake_tool()->asked_version();
+	*version = 13000;
+	return 0;
+}
+
+int cuDeviceGetCount(int *count);
+int cuDeviceGetCount(int *count)
+{
+	*count = 1;
+	return 0;
+}
+
+int cuDeviceGetAttribute(int *value, int attribute, int device);
+int cuDeviceGetAttribute(int *value, int attribute, int device)
+{
+	*value = attribute == 97 ? 232448 : attribute == 111 ? 1024 : 0;
+	return device;
+}

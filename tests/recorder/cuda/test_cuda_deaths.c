@@ -1,0 +1,211 @@
+/* Every death of a CUDA program, with a driver and a CUPTI for tests: no launch is lost. */
+#include <criterion/criterion.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "recorder/drain/drain.h"
+#include "tests/recorder/cuda/cuda_run.h"
+#include "tests/support/paths.h"
+
+static struct run run;
+
+static void start(void)
+{
+	cuda_begin(&run);
+}
+
+static void stop(void)
+{
+	run_end(&run);
+}
+
+TestSuite(cuda_deaths, .init = start, .fini = stop, .timeout = 120);
+
+static void expect_no_loss(const struct probe *p)
+{
+	for (int i = 0; i < WS_LOSS_COUNT; i++)
+		cr_expect_eq(probe_loss(p, ws_loss_name((enum ws_loss)i)), 0, "%s",
+		             ws_loss_name((enum ws_loss)i));
+}
+
+/* Every launch is there, and nothing was lost. */
+static void check(uint64_t launches)
+{
+	struct probe p;
+
+	probe_open(&p, run.trace);
+	cuda_check_launches(&p, launches);
+	cr_expect_eq(cuda_count_calls(&p, "cudaLaunchKernel_v7000"), launches,
+	             "one call a launch, the outer one");
+	cr_expect_eq(ROWS(&p, api), launches, "cudaGetDevice is none of the calls that matter");
+	expect_no_loss(&p);
+	probe_close(&p);
+}
+
+Test(cuda_deaths, return_from_main)
+{
+	cr_assert_eq(RECORD_CUDA(&run, "exit", "20000", "1", "0"), 3, "%s", run.text);
+	check(20000);
+}
+
+Test(cuda_deaths, underscore_exit)
+{
+	cr_assert_eq(RECORD_CUDA(&run, "_exit", "20000", "1", "0"), 4, "%s", run.text);
+	check(20000);
+}
+
+Test(cuda_deaths, sigkill)
+{
+	cr_assert_eq(RECORD_CUDA(&run, "kill", "20000", "4", "0"), 128 + SIGKILL);
+	check(80000);
+}
+
+Test(cuda_deaths, segfault)
+{
+	cr_assert_eq(RECORD_CUDA(&run, "segv", "20000", "1", "0"), 128 + SIGSEGV);
+	check(20000);
+}
+
+Test(cuda_deaths, abort)
+{
+	cr_assert_eq(RECORD_CUDA(&run, "abort", "20000", "1", "0"), 128 + SIGABRT);
+	check(20000);
+}
+
+Test(cuda_deaths, exec_of_another_program)
+{
+	cr_assert_eq(RECORD_CUDA(&run, "exec", "20000", "1", "0"), 0);
+	check(20000);
+}
+
+Test(cuda_deaths, exec_of_a_program_that_is_recorded_again)
+{
+	struct probe p;
+	uint64_t images[3] = {0};
+
+	cr_assert_eq(RECORD_CUDA(&run, "again", "5000", "1", "0"), 3, "%s", run.text);
+	probe_open(&p, run.trace);
+	cr_expect_eq(ROWS(&p, process), 2);
+	cr_expect_eq(ROWS(&p, kernel), 10000);
+	for (uint64_t i = 0; i < ROWS(&p, kernel); i++)
+		images[CELL(&p, kernel, correlation, i) >> 32 & 3]++;
+	cr_expect_eq(images[1], 5000, "ids of one image are not those of the next");
+	cr_expect_eq(images[2], 5000);
+	expect_no_loss(&p);
+	probe_close(&p);
+}
+
+Test(cuda_deaths, a_forked_child_that_launches_does_not_reach_the_parents_buffers)
+{
+	cr_assert_eq(RECORD_CUDA(&run, "fork", "5000", "1", "0"), 0);
+	check(10000);
+}
+
+Test(cuda_deaths, a_forked_child_that_exits_does_not_hang_and_flushes_nothing)
+{
+	cr_assert_eq(RECORD_CUDA(&run, "fork-exit", "5000", "1", "0"), 0);
+	check(10000);
+}
+
+Test(cuda_deaths, a_reset_of_the_device_loses_nothing)
+{
+	cr_assert_eq(RECORD_CUDA(&run, "reset", "5000", "1", "0"), 0);
+	check(10000);
+}
+
+Test(cuda_deaths, a_thread_that_outlives_main)
+{
+	cr_assert_eq(RECORD_CUDA(&run, "outlive", "5000", "1", "0"), 0);
+	check(10000);
+}
+
+/* A flush takes a buffer from each thread, however little is in it. */
+Test(cuda_deaths, sixty_four_threads_with_many_flushes)
+{
+	cr_assert_eq(RECORD_CUDA(&run, "exit", "1000", "64", "200000", "--flush-interval", "25",
+	                         "--gpu-buffers", "512"),
+	             3);
+	check(64 * 1000);
+}
+
+Test(cuda_deaths, threads_calls_and_ranges_are_of_the_same_threads)
+{
+	struct probe p;
+	uint64_t threads = 0;
+
+	cr_assert_eq(RECORD_CUDA(&run, "exit", "100", "5", "0"), 3);
+	probe_open(&p, run.trace);
+	for (uint64_t t = 1; t <= ROWS(&p, thread); t++) {
+		uint64_t calls = 0;
+
+		if (CELL(&p, thread, tid, t - 1) == CELL(&p, thread, pid, t - 1))
+			cr_expect_str_eq(TEXT(&p, thread, name, t - 1), "victim_cuda",
+			                 "as the system names it");
+
+		for (uint64_t i = 0; i < ROWS(&p, api); i++)
+			calls += CELL(&p, api, thread, i) == CELL(&p, thread, id, t - 1);
+		cr_expect(calls == 100 || !calls);
+		threads += calls == 100;
+	}
+	cr_expect_eq(threads, 5);
+	probe_close(&p);
+}
+
+static void check_one_thread(const char *mode)
+{
+	uint64_t push_ns = 0, pop_ns = 0, thread = 0, inside = 0;
+	struct probe p;
+
+	cr_assert_eq(RECORD_CUDA(&run, mode, "500", "1", "0", "--flush-interval", "20"), 0);
+	probe_open(&p, run.trace);
+	cuda_check_launches(&p, 1000);
+	cr_expect_eq(ROWS(&p, thread), 1, "the same thread for NVTX and for CUPTI");
+	cr_assert_eq(ROWS(&p, nvtx), 2);
+	push_ns = CELL(&p, nvtx, time_ns, 0);
+	pop_ns = CELL(&p, nvtx, time_ns, 1);
+	thread = CELL(&p, nvtx, thread, 0);
+	for (uint64_t i = 0; i < ROWS(&p, api); i++)
+		inside += CELL(&p, api, thread, i) == thread &&
+		          CELL(&p, api, start_ns, i) > push_ns &&
+		          CELL(&p, api, start_ns, i) < pop_ns;
+	cr_expect_eq(inside, 500, "the launches of the second half lie in its range");
+	expect_no_loss(&p);
+	probe_close(&p);
+}
+
+Test(cuda_deaths, launches_lie_in_the_ranges_of_their_thread)
+{
+	check_one_thread("range");
+}
+
+Test(cuda_deaths, also_when_cupti_met_the_thread_first)
+{
+	check_one_thread("late-range");
+}
+
+/* --- the launcher dies --- */
+
+static void wait_for_commit(void)
+{
+	for (int i = 0; i < 500 && !*run_segment(&run); i++)
+		usleep(10000);
+	usleep(400000);
+}
+
+Test(cuda_deaths, the_launcher_is_killed_and_salvage_goes_on_where_it_stopped)
+{
+	pid_t launcher =
+	        run_start(&run,
+	                  (const char *const[]){"-o", run.trace, "--segment-dir", run.segments,
+	                                        "--flush-interval", "20", "--", WS_TEST_VICTIM_CUDA,
+	                                        "exit", "30000", "2", "30000", NULL});
+	char segment[600];
+
+	wait_for_commit();
+	snprintf(segment, sizeof(segment), "%s", run_segment(&run));
+	kill(launcher, SIGKILL);
+	cr_assert_eq(run_wait(&run, launcher), 128 + SIGKILL);
+	cr_assert_eq(RUN(&run, "--salvage", segment), 0, "%s", run.text);
+	check(60000);
+}

@@ -1,0 +1,372 @@
+/* What can be wrong with CUPTI, and what it then says and counts. */
+#include <criterion/criterion.h>
+#include <stdlib.h>
+
+#include "tests/recorder/cuda/cuda_run.h"
+#include "tests/support/paths.h"
+
+static struct run run;
+static struct probe p;
+
+static void start(void)
+{
+	cuda_begin(&run);
+}
+
+static void stop(void)
+{
+	probe_close(&p);
+	run_end(&run);
+}
+
+TestSuite(cuda_problems, .init = start, .fini = stop, .timeout = 120);
+
+/* Record 1000 launches and look at the trace. */
+static void record(const char *threads, const char *option, const char *value)
+{
+	int code = option ? RECORD_CUDA(&run, "exit", "1000", threads, "0", option, value)
+	                  : RECORD_CUDA(&run, "exit", "1000", threads, "0");
+
+	cr_assert_eq(code, 3, "the program ends as without us: %d, %s", code, run.text);
+	probe_open(&p, run.trace);
+}
+
+/* --- other versions --- */
+
+Test(cuda_problems, larger_records_of_a_later_version_are_read_as_far_as_they_are_known)
+{
+	setenv("FAKE_CUPTI_VERSION", "130100", 1);
+	setenv("FAKE_CUPTI_KERNEL_SIZE", "232", 1);
+	record("1", NULL, NULL);
+	cuda_check_launches(&p, 1000);
+	cr_expect_eq(probe_loss(&p, "activity_damaged"), 0);
+	cr_expect_str_eq(probe_meta(&p, "cupti.version"), "13.1.0");
+}
+
+Test(cuda_problems, smaller_records_of_an_older_version_too)
+{
+	setenv("FAKE_CUPTI_VERSION", "26", 1);
+	setenv("FAKE_CUPTI_KERNEL_SIZE", "208", 1);
+	record("1", NULL, NULL);
+	cuda_check_launches(&p, 1000);
+	cr_expect_eq(probe_loss(&p, "activity_damaged"), 0);
+	cr_expect_str_eq(probe_meta(&p, "cupti.version"), "API 26");
+}
+
+/* --- nothing of CUDA is recorded, and why --- */
+
+static void expect_refusal(const char *words)
+{
+	record("1", NULL, NULL);
+	cr_expect_eq(ROWS(&p, kernel), 0);
+	cr_expect_not_null(strstr(run.text, words), "%s is not in: %s", words, run.text);
+}
+
+Test(cuda_problems, a_version_that_is_too_old_is_named)
+{
+	setenv("FAKE_CUPTI_VERSION", "18", 1);
+	expect_refusal("too old");
+}
+
+Test(cuda_problems, another_tool_is_named)
+{
+	setenv("FAKE_CUPTI_SUBSCRIBE", "39", 1);
+	expect_refusal("CUPTI for somebody");
+}
+
+Test(cuda_problems, a_missing_function_is_named)
+{
+	setenv("WARPSHEET_CUPTI_PATH", WS_TEST_FAKES "/libcupti-lacks.so", 1);
+	expect_refusal("cuptiSetThreadIdType");
+}
+
+Test(cuda_problems, a_missing_library_is_told)
+{
+	setenv("WARPSHEET_CUPTI_PATH", "/nowhere", 1);
+	expect_refusal("CUPTI");
+}
+
+Test(cuda_problems, lacking_permission_is_told)
+{
+	setenv("FAKE_CUPTI_SUBSCRIBE", "35", 1);
+	expect_refusal("permi");
+}
+
+Test(cuda_problems, any_other_failure_names_function_and_result)
+{
+	setenv("FAKE_CUPTI_SUBSCRIBE", "999", 1);
+	expect_refusal("cuptiSubscribe");
+}
+
+/* --- losses --- */
+
+Test(cuda_problems, a_pool_of_one_buffer_drops_counts_and_never_blocks)
+{
+	uint64_t refused, dropped;
+
+	record("4", "--gpu-buffers", "1");
+	refused = probe_loss(&p, "activity_refused");
+	dropped = probe_loss(&p, "activity_dropped");
+	cr_expect_gt(refused, 0);
+	cr_expect_gt(dropped, 0);
+	/* each launch is a kernel and its calls of runtime and driver; all three may be dropped */
+	cr_expect_geq(ROWS(&p, kernel) + dropped, 4000);
+	cr_expect_lt(ROWS(&p, kernel), 4000);
+}
+
+Test(cuda_problems, kernels_without_times_are_kept_and_counted)
+{
+	uint64_t without = 0;
+
+	setenv("FAKE_CUPTI_ZERO_EVERY", "10", 1);
+	record("1", NULL, NULL);
+	cuda_check_launches(&p, 1000);
+	for (uint64_t i = 0; i < ROWS(&p, kernel); i++)
+		without += CELL(&p, kernel, flags, i) == WS_KERNEL_NO_TIME;
+	cr_expect_eq(without, 100);
+	cr_expect_eq(probe_loss(&p, "kernel_without_time"), 100);
+}
+
+Test(cuda_problems, launches_whose_kernels_are_missing_are_counted)
+{
+	setenv("FAKE_CUPTI_LOSE_EVERY", "10", 1);
+	record("1", NULL, NULL);
+	cr_expect_eq(ROWS(&p, kernel), 900);
+	cr_expect_eq(probe_loss(&p, "launch_without_work"), 100);
+}
+
+/* --- what people see of it --- */
+
+/* The lines of `warpsheet dump` for the blocks of a kind; to be freed. */
+static char *dump_of(const char *kind)
+{
+	char command[2 * RUN_PATH], line[8192], begin[64];
+	char *text = calloc(1, 1 << 20);
+	size_t len = 0;
+	int inside = 0;
+	FILE *f;
+
+	snprintf(command, sizeof(command), "%s dump %s", WS_TEST_WARPSHEET, run.trace);
+	snprintf(begin, sizeof(begin), ": %s (", kind);
+	f = popen(command, "re");
+	cr_assert(f && text);
+	while (fgets(line, sizeof(line), f)) {
+		if (!strncmp(line, "block ", 6))
+			inside = strstr(line, begin) != NULL;
+		if (inside && len + strlen(line) < 1 << 20)
+			len += (size_t)snprintf(text + len, (1 << 20) - len, "%s", line);
+	}
+	cr_assert_eq(pclose(f), 0);
+	return text;
+}
+
+Test(cuda_problems, the_dump_shows_every_column_of_what_was_recorded)
+{
+	static const enum ws_kind kinds[] = {WS_KIND_KERNEL,      WS_KIND_LAUNCH_CONFIG,
+	                                     WS_KIND_API,         WS_KIND_DEVICE,
+	                                     WS_KIND_DEVICE_ATTR, WS_KIND_CONTEXT};
+
+	record("1", NULL, NULL);
+	for (size_t k = 0; k < sizeof(kinds) / sizeof(*kinds); k++) {
+		const struct ws_kind_def *def = ws_schema_kind(kinds[k]);
+		char *text = dump_of(def->name), wanted[64];
+
+		for (unsigned c = 0; c < def->ncolumns; c++) {
+			snprintf(wanted, sizeof(wanted), " %s=", def->columns[c].name);
+			cr_expect_not_null(strstr(text, wanted), "%s.%s", def->name,
+			                   def->columns[c].name);
+		}
+		free(text);
+	}
+}
+
+/* --- what is asked for --- */
+
+Test(cuda_problems, all_calls_are_there_when_all_are_wanted)
+{
+	record("1", "--api", "all");
+	cr_expect_eq(cuda_count_calls(&p, "cudaGetDevice_v3020"), 1000);
+	cr_expect_eq(cuda_count_calls(&p, "cudaLaunchKernel_v7000"), 1000);
+	cr_expect_eq(cuda_count_calls(&p, "cuLaunchKernel"), 0, "it is inside the runtime's call");
+}
+
+Test(cuda_problems, no_call_is_there_when_none_is_wanted)
+{
+	record("1", "--api", "none");
+	cr_expect_eq(ROWS(&p, api), 0);
+	cr_expect_eq(ROWS(&p, kernel), 1000);
+}
+
+Test(cuda_problems, the_device_has_its_name_limits_and_versions)
+{
+	static const struct {
+		const char *attr;
+		uint64_t value;
+	} wanted[] = {
+	        {"sm_count", 132},
+	        {"compute_capability_major", 9},
+	        {"max_threads_per_sm", 2048},
+	        {"core_clock_hz", 1980000000},
+	        {"shared_per_block_optin_bytes", 232448},
+	        {"shared_reserved_per_block_bytes", 1024},
+	};
+
+	/* long enough for a flush: the driver is asked by the thread that makes it */
+	cr_assert_eq(RECORD_CUDA(&run, "exit", "1000", "1", "300000", "--flush-interval", "20"), 3);
+	probe_open(&p, run.trace);
+	cr_assert_geq(ROWS(&p, device), 1);
+	cr_expect_str_eq(TEXT(&p, device, name, ROWS(&p, device) - 1), "Fake H200");
+	cr_expect_eq(CELL(&p, device, kind, 0), WS_DEVICE_CUDA);
+	for (size_t w = 0; w < sizeof(wanted) / sizeof(*wanted); w++) {
+		uint64_t found = 0;
+
+		for (uint64_t i = 0; i < ROWS(&p, device_attr); i++)
+			if (!strcmp(TEXT(&p, device_attr, attr, i), wanted[w].attr))
+				found = CELL(&p, device_attr, value, i);
+		cr_expect_eq(found, wanted[w].value, "%s", wanted[w].attr);
+	}
+	cr_expect_eq(ROWS(&p, context), 1);
+	cr_expect_str_eq(probe_meta(&p, "cuda.driver_version"), "13.0");
+	cr_expect_str_eq(probe_meta(&p, "cupti.version"), "13.0.1");
+}
+
+/* --- what CUPTI does on a GPU, and no page of its documentation says --- */
+
+static void record_mode(const char *mode, int expected)
+{
+	int code = RECORD_CUDA(&run, mode, "1000", "1", "0", "--flush-interval", "20");
+
+	cr_assert_eq(code, expected, "the program ends as without us: %d, %s", code, run.text);
+	probe_open(&p, run.trace);
+}
+
+Test(cuda_problems, launches_that_are_captured_into_a_graph_are_not_missed)
+{
+	record_mode("capture", 0);
+	cuda_check_launches(&p, 2000);
+	cr_expect_eq(ROWS(&p, api), 3002, "a thousand more calls, and those of the capture");
+	cr_expect_eq(probe_loss(&p, "launch_without_work"), 0);
+}
+
+Test(cuda_problems, kernels_that_run_when_the_last_records_are_asked_for_have_no_time)
+{
+	uint64_t without = 0;
+
+	setenv("FAKE_CUPTI_RUN_EVERY", "10", 1);
+	record("1", NULL, NULL);
+	cuda_check_launches(&p, 1000);
+	for (uint64_t i = 0; i < ROWS(&p, kernel); i++)
+		without += CELL(&p, kernel, flags, i) == WS_KERNEL_NO_TIME;
+	cr_expect_eq(without, 100);
+	cr_expect_eq(probe_loss(&p, "kernel_without_time"), 100);
+	cr_expect_eq(probe_loss(&p, "activity_damaged"), 0);
+}
+
+Test(cuda_problems, queries_are_no_waits_where_cupti_can_leave_them_out)
+{
+	setenv("FAKE_CUPTI_QUERIES", "1", 1);
+	record("1", NULL, NULL);
+	cuda_check_launches(&p, 1000);
+	cr_expect_eq(ROWS(&p, sync), 0);
+}
+
+Test(cuda_problems, and_where_it_cannot)
+{
+	setenv("FAKE_CUPTI_QUERIES", "1", 1);
+	setenv("FAKE_CUPTI_ALL_SYNC", "1", 1);
+	record("1", NULL, NULL);
+	cuda_check_launches(&p, 1000);
+	cr_expect_eq(ROWS(&p, sync), 0);
+}
+
+Test(cuda_problems, flushes_are_timed_by_us_as_cupti_tells_nothing_of_them)
+{
+	setenv("FAKE_CUPTI_FLUSH_MS", "5", 1);
+	record("1", NULL, NULL);
+	cr_expect_eq(ROWS(&p, overhead), 0);
+	cr_assert_not_null(probe_meta(&p, "cupti.flushes"));
+	cr_expect_geq(strtol(probe_meta(&p, "cupti.flushes"), NULL, 10), 1);
+	cr_expect_geq(strtol(probe_meta(&p, "cupti.flush_ns"), NULL, 10), 5000000);
+	cr_expect_geq(strtol(probe_meta(&p, "cupti.flush_longest_ns"), NULL, 10), 5000000);
+}
+
+Test(cuda_problems, on_a_busy_gpu_all_comes_in_the_end)
+{
+	setenv("FAKE_CUPTI_BUSY", "1", 1);
+	record_mode("range", 0);
+	cuda_check_launches(&p, 2000);
+	cr_expect_eq(probe_loss(&p, "launch_not_told"), 0);
+	cr_expect_null(strstr(run.text, "profiler"), "%s", run.text);
+}
+
+Test(cuda_problems, a_profiler_in_the_program_that_takes_the_records_is_told_and_launches_counted)
+{
+	uint64_t not_told;
+
+	record_mode("profiler", 0);
+	not_told = probe_loss(&p, "launch_not_told");
+	/* the first thousand are whole, the last two were counted, between them it was noticed */
+	cr_expect_geq(ROWS(&p, kernel), 1000);
+	cr_expect_lt(ROWS(&p, kernel), 2000);
+	cr_expect(not_told >= 2000 && not_told <= 3000, "%lu", (unsigned long)not_told);
+	cr_expect_not_null(strstr(run.text, "a profiler inside the program"), "%s", run.text);
+	cr_expect_not_null(strstr(run.text, "launch_not_told"), "%s", run.text);
+}
+
+Test(cuda_problems, a_clock_of_another_profiler_is_told_and_its_kernels_have_no_time)
+{
+	record_mode("clock", 0);
+	cr_expect_eq(ROWS(&p, kernel), 3000);
+	cr_expect_eq(probe_loss(&p, "kernel_without_time"), 2000);
+	cr_expect_not_null(strstr(run.text, "a clock of its own"), "%s", run.text);
+}
+
+Test(cuda_problems, buffers_of_another_profiler_are_left_alone_and_told)
+{
+	setenv("FAKE_CUPTI_FOREIGN", "1", 1);
+	record("1", NULL, NULL);
+	cuda_check_launches(&p, 1000);
+	cr_expect_not_null(strstr(run.text, "meant for a profiler"), "%s", run.text);
+}
+
+Test(cuda_problems, a_call_that_is_refused_leaves_the_others_enabled)
+{
+	setenv("FAKE_CUPTI_REFUSE_CALL", "31", 1); /* cudaMemcpy, before all launches */
+	record("1", NULL, NULL);
+	cuda_check_launches(&p, 1000);
+	cr_expect_eq(cuda_count_calls(&p, "cudaLaunchKernel_v7000"), 1000);
+	cr_expect_eq(probe_loss(&p, "activity_error"), 1);
+}
+
+Test(cuda_problems, an_attribute_that_is_refused_is_counted)
+{
+	setenv("FAKE_CUPTI_REFUSE_ATTR", "5", 1);
+	record("1", NULL, NULL);
+	cuda_check_launches(&p, 1000);
+	cr_expect_eq(probe_loss(&p, "activity_error"), 1);
+}
+
+/* The fake ends the program when it is flushed where the real one must not be. */
+Test(cuda_problems, nothing_is_flushed_before_there_is_a_context)
+{
+	setenv("FAKE_CUDA_INIT_MS", "60", 1);
+	record("1", NULL, NULL);
+	cuda_check_launches(&p, 1000);
+}
+
+Test(cuda_problems, nothing_is_being_flushed_when_cuda_is_torn_down)
+{
+	setenv("FAKE_CUPTI_FLUSH_MS", "60", 1);
+	record_mode("exit", 3);
+	cuda_check_launches(&p, 1000);
+}
+
+Test(cuda_problems, after_a_fatal_error_cupti_is_left_alone_and_it_is_told)
+{
+	setenv("FAKE_CUPTI_FATAL_AT", "600", 1);
+	record("1", NULL, NULL);
+	cr_expect_geq(ROWS(&p, kernel), 5, "what was handed over before");
+	cr_expect_leq(ROWS(&p, kernel), 600);
+	cr_expect_eq(probe_loss(&p, "activity_error"), 1);
+	cr_expect_not_null(strstr(run.text, "the device fell off the bus"), "%s", run.text);
+}

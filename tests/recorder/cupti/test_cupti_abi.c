@@ -1,0 +1,203 @@
+/*
+ * recorder/shared/cupti_abi.h against NVIDIA's own headers and library: every size,
+ * offset and number, and the steps of the real iterator. Skipped, visibly,
+ * where those are not installed.
+ */
+#include <criterion/criterion.h>
+#include <dlfcn.h>
+
+#include "recorder/shared/cupti_abi.h"
+#include "tests/support/paths.h"
+
+static const struct {
+	const char *name;
+	uint32_t kind;
+	size_t size, least;
+} kinds[] = {
+#define K(KIND, number, record) {#KIND, (number), WS_CUPTI_SIZE_##record, WS_CUPTI_LEAST_##record},
+        WS_CUPTI_KIND_LIST(K)
+#undef K
+};
+#define NKINDS (sizeof(kinds) / sizeof(*kinds))
+
+/* --- what holds everywhere --- */
+
+Test(cupti_abi, every_field_lies_inside_its_record)
+{
+#define F(record, field, type, offset, member) \
+	cr_expect_leq((offset) + sizeof(type), size, #record "." #field);
+#define R(NAME, name, type, bytes, least)     \
+	{                                     \
+		const size_t size = (bytes);  \
+		cr_expect_leq((least), size); \
+		WS_CUPTI_FIELDS_##NAME(F)     \
+	}
+	WS_CUPTI_RECORD_LIST(R)
+#undef R
+#undef F
+}
+
+Test(cupti_abi, fields_beyond_the_end_of_a_short_record_read_as_zero)
+{
+	struct ws_cupti_memcpy m;
+	uint8_t bytes[WS_CUPTI_SIZE_memcpy];
+
+	memset(bytes, 0x11, sizeof(bytes));
+	ws_cupti_read_memcpy(&m, bytes, 88); /* CUpti_ActivityMemcpy5 of 12.x */
+	cr_expect_eq(m.graph_node, UINT64_C(0x1111111111111111));
+	cr_expect_eq(m.copies, 0, "it came with 13.0");
+	ws_cupti_read_memcpy(&m, bytes, 95);
+	cr_expect_eq(m.copies, 0, "half a field is none");
+	ws_cupti_read_memcpy(&m, bytes, 96);
+	cr_expect_eq(m.copies, UINT64_C(0x1111111111111111));
+}
+
+/* --- the library --- */
+
+static ws_cupti_fn_ActivityGetNextRecord load_iterator(void)
+{
+	static const char *const names[] = {"libcupti.so.13", WS_TEST_CUPTI "/libcupti.so.13"};
+	ws_cupti_fn_ActivityGetNextRecord next = NULL;
+
+	for (size_t i = 0; !next && i < sizeof(names) / sizeof(*names); i++) {
+		void *lib = dlopen(names[i], RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+
+		if (lib)
+			*(void **)&next = dlsym(lib, "cuptiActivityGetNextRecord");
+	}
+	return next;
+}
+
+Test(cupti_abi, the_iterator_of_cupti_13_steps_by_the_sizes_of_the_list)
+{
+	ws_cupti_fn_ActivityGetNextRecord next = load_iterator();
+	uint8_t *buffer, *record = NULL;
+	size_t at = 0;
+
+	if (!next) {
+		cr_log_warn("[SKIP] no libcupti.so.13 is installed");
+		cr_skip_test("no libcupti.so.13 is installed");
+	}
+	buffer = aligned_alloc(8, 4096);
+	memset(buffer, 0, 4096);
+	for (size_t i = 0; i < NKINDS; i++) {
+		memcpy(buffer + at, &kinds[i].kind, 4);
+		at += kinds[i].size;
+	}
+	for (size_t i = 0, pos = 0; i < NKINDS; pos += kinds[i++].size) {
+		cr_assert_eq(next(buffer, at, &record), WS_CUPTI_OK, "%s", kinds[i].name);
+		cr_expect_eq((size_t)(record - buffer), pos, "%s", kinds[i].name);
+	}
+	cr_expect_eq(next(buffer, at, &record), WS_CUPTI_MAX_LIMIT_REACHED);
+	/* what lies behind the last record of a buffer that was never completed */
+	record = NULL;
+	memset(buffer, 0, 8);
+	cr_expect_eq(next(buffer, at, &record), WS_CUPTI_INVALID_KIND);
+	free(buffer);
+}
+
+/* --- the headers --- */
+
+#if defined(__has_include)
+#if __has_include(<cupti.h>)
+#define HAVE_CUPTI 1
+#endif
+#endif
+
+#ifndef HAVE_CUPTI
+
+Test(cupti_abi, agrees_with_the_headers_of_cupti)
+{
+	cr_log_warn("[SKIP] the headers of CUPTI are not installed");
+	cr_skip_test("the headers of CUPTI are not installed");
+}
+
+#else
+
+#include <cuda.h>
+#include <cupti.h>
+
+
+#define SAME(ours, theirs)                                                                        \
+	cr_expect_eq((long long)(ours), (long long)(theirs), #ours " = %lld, " #theirs " = %lld", \
+	             (long long)(ours), (long long)(theirs))
+
+Test(cupti_abi, records_have_the_layout_of_cupti)
+{
+#define F(record, field, ctype, offset, member) \
+	SAME(offset, offsetof(theirs, member)); \
+	SAME(sizeof(ctype), sizeof(((theirs *)0)->member));
+#define R(NAME, name, type, size, least)    \
+	{                                   \
+		typedef type theirs;        \
+		SAME(size, sizeof(theirs)); \
+		WS_CUPTI_FIELDS_##NAME(F)   \
+	}
+	WS_CUPTI_RECORD_LIST(R)
+#undef R
+#undef F
+}
+
+Test(cupti_abi, kinds_have_the_numbers_of_cupti)
+{
+#define K(KIND, number, record) SAME(number, CUPTI_ACTIVITY_KIND_##KIND);
+	WS_CUPTI_KIND_LIST(K)
+#undef K
+}
+
+Test(cupti_abi, results_and_options_have_the_numbers_of_cupti)
+{
+	SAME(WS_CUPTI_OK, CUPTI_SUCCESS);
+	SAME(WS_CUPTI_MAX_LIMIT_REACHED, CUPTI_ERROR_MAX_LIMIT_REACHED);
+	SAME(WS_CUPTI_INVALID_KIND, CUPTI_ERROR_INVALID_KIND);
+	SAME(WS_CUPTI_INSUFFICIENT_PRIVILEGES, CUPTI_ERROR_INSUFFICIENT_PRIVILEGES);
+	SAME(WS_CUPTI_MULTIPLE_SUBSCRIBERS, CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED);
+	SAME(WS_CUPTI_VIRTUALIZED_PRIVILEGES,
+	     CUPTI_ERROR_VIRTUALIZED_DEVICE_INSUFFICIENT_PRIVILEGES);
+	SAME(WS_CUPTI_ATTR_ZEROED_OUT_BUFFER, CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER);
+	SAME(WS_CUPTI_ATTR_PER_THREAD_BUFFER, CUPTI_ACTIVITY_ATTR_PER_THREAD_ACTIVITY_BUFFER);
+	SAME(WS_CUPTI_DOMAIN_DRIVER, CUPTI_CB_DOMAIN_DRIVER_API);
+	SAME(WS_CUPTI_DOMAIN_RUNTIME, CUPTI_CB_DOMAIN_RUNTIME_API);
+	SAME(WS_CUPTI_DOMAIN_RESOURCE, CUPTI_CB_DOMAIN_RESOURCE);
+	SAME(WS_CUPTI_DOMAIN_STATE, CUPTI_CB_DOMAIN_STATE);
+	SAME(WS_CUPTI_CBID_RUNTIME_DEVICE_RESET, CUPTI_RUNTIME_TRACE_CBID_cudaDeviceReset_v3020);
+	SAME(WS_CUPTI_CBID_RUNTIME_PROFILER_START,
+	     CUPTI_RUNTIME_TRACE_CBID_cudaProfilerStart_v4000);
+	SAME(WS_CUPTI_CBID_RUNTIME_PROFILER_STOP, CUPTI_RUNTIME_TRACE_CBID_cudaProfilerStop_v4000);
+	SAME(WS_CUPTI_CBID_DRIVER_PROFILER_START, CUPTI_DRIVER_TRACE_CBID_cuProfilerStart);
+	SAME(WS_CUPTI_CBID_DRIVER_PROFILER_STOP, CUPTI_DRIVER_TRACE_CBID_cuProfilerStop);
+	SAME(WS_CUPTI_CBID_RESOURCE_CONTEXT_CREATED, CUPTI_CBID_RESOURCE_CONTEXT_CREATED);
+	SAME(WS_CUPTI_CBID_RESOURCE_MODULE_LOADED, CUPTI_CBID_RESOURCE_MODULE_LOADED);
+	SAME(WS_CUPTI_CBID_STATE_FATAL_ERROR, CUPTI_CBID_STATE_FATAL_ERROR);
+	SAME(WS_CUPTI_CBID_STATE_ERROR, CUPTI_CBID_STATE_ERROR);
+	SAME(WS_CUPTI_CBID_STATE_WARNING, CUPTI_CBID_STATE_WARNING);
+	SAME(WS_CUPTI_THREAD_ID_SYSTEM, CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM);
+	SAME(WS_CUPTI_FLUSH_FORCED, CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+	SAME(WS_CUPTI_SITE_ENTER, CUPTI_API_ENTER);
+	SAME(WS_CUPTI_OBJECT_THREAD, CUPTI_ACTIVITY_OBJECT_THREAD);
+	SAME(WS_CUPTI_OVERHEAD_COMMAND_BUFFER_FULL, CUPTI_ACTIVITY_OVERHEAD_COMMAND_BUFFER_FULL);
+	SAME(WS_CUPTI_ASYNC, CUPTI_ACTIVITY_FLAG_MEMCPY_ASYNC);
+	SAME(WS_CUPTI_ASYNC, CUPTI_ACTIVITY_FLAG_MEMSET_ASYNC);
+	SAME(WS_CUPTI_SUBSCRIBER_NAME_BYTES, CUPTI_OLD_SUBSCRIBER_NAME_MIN_LEN);
+	SAME(WS_CUPTI_NONE, CUPTI_SYNCHRONIZATION_INVALID_VALUE);
+	SAME(WS_CUPTI_CUDA_NOT_READY, CUDA_ERROR_NOT_READY);
+}
+
+Test(cupti_abi, parameters_and_callback_data_have_the_layout_of_cupti)
+{
+	SAME(sizeof(struct ws_cupti_subscriber_params), CUpti_SubscriberParams_STRUCT_SIZE);
+	SAME(offsetof(struct ws_cupti_subscriber_params, name),
+	     offsetof(CUpti_SubscriberParams, subscriberName));
+	SAME(offsetof(struct ws_cupti_subscriber_params, other_name),
+	     offsetof(CUpti_SubscriberParams, oldSubscriberName));
+	SAME(offsetof(struct ws_cupti_subscriber_params, other_size),
+	     offsetof(CUpti_SubscriberParams, oldSubscriberSize));
+	SAME(offsetof(struct ws_cupti_api_callback, site),
+	     offsetof(CUpti_CallbackData, callbackSite));
+	SAME(offsetof(struct ws_cupti_state_callback, result),
+	     offsetof(CUpti_StateData, notification.result));
+	SAME(offsetof(struct ws_cupti_state_callback, message),
+	     offsetof(CUpti_StateData, notification.message));
+}
+
+#endif

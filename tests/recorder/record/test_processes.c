@@ -1,0 +1,491 @@
+/* A recording of several processes: a trace for each, whatever becomes of them. */
+#include <criterion/criterion.h>
+#include <glob.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "tests/support/paths.h"
+#include "tests/support/recorder/run.h"
+
+#define KIDS 3
+
+static struct run r;         /* where warpsheet-record runs */
+static struct run kid[KIDS]; /* what the processes count in */
+
+static void begin(void)
+{
+	run_begin(&r);
+	for (int i = 0; i < KIDS; i++)
+		run_begin(&kid[i]);
+}
+
+static void end(void)
+{
+	run_end(&r);
+	for (int i = 0; i < KIDS; i++)
+		run_end(&kid[i]);
+}
+
+TestSuite(processes, .init = begin, .fini = end, .timeout = 120);
+
+/* "VICTIM MODE COUNT TALLY-OF-KID" */
+static const char *victim(int i, const char *mode, int count)
+{
+	static char slots[8][512];
+	static unsigned next;
+	char *slot = slots[next++ % 8];
+
+	snprintf(slot, sizeof(slots[0]), "%s %s %d %s", WS_TEST_VICTIM, mode, count, kid[i].tally);
+	return slot;
+}
+
+#define SHELL(output, command, ...)                                                              \
+	RUN(&r, "-o", output, "--segment-dir", r.segments, ##__VA_ARGS__, "--", "/bin/sh", "-c", \
+	    command)
+
+static struct probe open_whole(const char *path)
+{
+	struct probe p;
+
+	probe_open(&p, path);
+	cr_expect(ws_trace_reader_summary(p.reader)->closed, "%s", path);
+	cr_expect_eq(ws_trace_reader_summary(p.reader)->damaged_blocks, 0, "%s", path);
+	cr_expect_eq(probe_loss(&p, "process_not_recorded"), 0, "%s", path);
+	return p;
+}
+
+/* Each kid's rounds are in one of the traces, in full, and in no other. */
+static void check_kids(char paths[][RUN_PATH], int n)
+{
+	for (int i = 0; i < n; i++) {
+		int found = 0;
+
+		for (int t = 0; t < n; t++) {
+			struct probe p = open_whole(paths[t]);
+
+			if (ROWS(&p, kernel) == (uint64_t)kid[i].rounds[0]) {
+				run_check_rounds(&kid[i], &p, 0);
+				found++;
+			}
+			probe_close(&p);
+		}
+		cr_expect_eq(found, 1, "kid %d is in %d traces", i, found);
+	}
+	cr_expect_str_empty(run_segment(&r), "a segment is left behind");
+}
+
+Test(processes, each_has_a_trace_of_its_own_and_the_first_the_plain_name)
+{
+	char command[2048], paths[4][RUN_PATH], name[RUN_PATH];
+	struct probe p;
+
+	snprintf(command, sizeof(command), "%s & %s & %s & wait", victim(0, "exit", 500),
+	         victim(1, "exit", 700), victim(2, "exit", 900));
+	cr_expect_eq(SHELL(r.trace, command), 0, "%s", r.text);
+	cr_assert_eq(run_traces(&r, paths, 4), 3, "%s", r.text);
+	check_kids(paths, 3);
+	for (int t = 0; t < 3; t++) {
+		p = open_whole(paths[t]);
+		snprintf(name, sizeof(name), "%s/t.%lu.wtrace", r.dir,
+		         (unsigned long)CELL(&p, process, pid, 0));
+		if (strcmp(paths[t], r.trace) != 0)
+			cr_expect_str_eq(paths[t], name);
+		cr_expect_eq(ROWS(&p, process), 1);
+		cr_expect_eq(ROWS(&p, process_end), 1);
+		cr_expect_eq(CELL(&p, process_end, pid, 0), CELL(&p, process, pid, 0));
+		cr_expect_str_eq(probe_meta(&p, "collector.images"), "1");
+		probe_close(&p);
+	}
+	/* a line for each */
+	cr_expect_not_null(strstr(r.text, "500 kernels"), "%s", r.text);
+	cr_expect_not_null(strstr(r.text, "700 kernels"), "%s", r.text);
+	cr_expect_not_null(strstr(r.text, "900 kernels"), "%s", r.text);
+}
+
+Test(processes, p_in_the_name_is_the_process_that_is_in_the_trace)
+{
+	char command[1024], paths[3][RUN_PATH], name[RUN_PATH];
+
+	snprintf(command, sizeof(command), "%s; %s", victim(0, "exit", 500),
+	         victim(1, "exit", 700));
+	cr_expect_eq(SHELL("100%%-%p.wtrace", command), 3, "%s", r.text);
+	cr_assert_eq(run_traces(&r, paths, 3), 2, "%s", r.text);
+	check_kids(paths, 2);
+	for (int t = 0; t < 2; t++) {
+		struct probe p = open_whole(paths[t]);
+
+		snprintf(name, sizeof(name), "%s/100%%-%lu.wtrace", r.dir,
+		         (unsigned long)CELL(&p, process, pid, 0));
+		cr_expect_str_eq(paths[t], name);
+		probe_close(&p);
+	}
+}
+
+Test(processes, ranks_are_kept_and_may_name_the_trace_and_nothing_else_of_the_environment_is)
+{
+	char command[2048], path[RUN_PATH];
+
+	snprintf(command, sizeof(command),
+	         "export WORLD_SIZE=2 SECRET=hunter2; RANK=0 LOCAL_RANK=0 %s & "
+	         "SLURM_PROCID=9 RANK=1 LOCAL_RANK=hunter2 %s & wait",
+	         victim(0, "exit", 500), victim(1, "exit", 700));
+	cr_expect_eq(SHELL("rank%q{RANK}.wtrace", command), 0, "%s", r.text);
+	for (int i = 0; i < 2; i++) {
+		char rank[2] = {(char)('0' + i), 0};
+		struct probe p;
+
+		snprintf(path, sizeof(path), "%s/rank%d.wtrace", r.dir, i);
+		p = open_whole(path);
+		run_check_rounds(&kid[i], &p, 0);
+		cr_expect_str_eq(probe_meta(&p, "process.rank"), rank);
+		cr_expect_str_eq(probe_meta(&p, "process.world_size"), "2");
+		if (i)
+			cr_expect_null(probe_meta(&p, "process.local_rank"), "it is no number");
+		else
+			cr_expect_str_eq(probe_meta(&p, "process.local_rank"), "0");
+		for (uint64_t m = 0; i && m < ROWS(&p, meta); m++) {
+			struct ws_bytes key = BYTES(&p, meta, key, m);
+			struct ws_bytes value = BYTES(&p, meta, value, m);
+
+			/* the command of the first process holds it, as an argument */
+			if (key.len != strlen("program.arguments"))
+				cr_expect_null(memmem(value.ptr, value.len, "hunter2", 7));
+		}
+		probe_close(&p);
+	}
+}
+
+Test(processes, a_program_started_by_the_recorded_one_has_its_own_trace)
+{
+	char paths[3][RUN_PATH];
+	struct probe p;
+
+	cr_expect_eq(RECORD(&r, "fork-exec", "2000"), 0);
+	cr_assert_eq(run_traces(&r, paths, 3), 2, "%s", r.text);
+	p = open_whole(r.trace);
+	run_check_rounds(&r, &p, 0);
+	cr_expect_eq(probe_count(&p, WS_NVTX_MARK, "mark of the child"), 0);
+	probe_close(&p);
+	p = open_whole(strcmp(paths[0], r.trace) != 0 ? paths[0] : paths[1]);
+	cr_expect_eq(probe_count(&p, WS_NVTX_MARK, "mark of the child"), 1000);
+	cr_expect_not_null(strstr(probe_meta(&p, "program.path"), "victim"));
+	cr_expect_not_null(strstr(probe_meta(&p, "program.arguments"), "other 1000"));
+	probe_close(&p);
+}
+
+Test(processes, exec_in_a_further_process_goes_on_in_its_trace)
+{
+	char command[1024], paths[3][RUN_PATH];
+
+	snprintf(command, sizeof(command), "%s; %s", victim(0, "exit", 500),
+	         victim(1, "exec", 700));
+	cr_expect_eq(SHELL(r.trace, command), 6, "%s", r.text);
+	cr_assert_eq(run_traces(&r, paths, 3), 2, "%s", r.text);
+	cr_expect_eq(kid[1].rounds[0], 1400);
+	check_kids(paths, 2);
+}
+
+Test(processes, the_death_of_one_leaves_the_others_and_its_own_trace_whole)
+{
+	char command[2048], paths[4][RUN_PATH];
+
+	snprintf(command, sizeof(command), "%s & %s & %s & wait", victim(0, "sigkill", 5000),
+	         victim(1, "sigsegv", 7000), victim(2, "until-killed", 9000));
+	cr_expect_eq(SHELL(r.trace, command, "--buffers", "2", "--buffer-size", "16M"), 0, "%s",
+	             r.text);
+	cr_assert_eq(run_traces(&r, paths, 4), 3, "%s", r.text);
+	check_kids(paths, 3);
+}
+
+Test(processes, many_one_after_the_other_leave_a_trace_each_and_no_segment)
+{
+	static char paths[41][RUN_PATH];
+	char command[1024];
+
+	snprintf(command, sizeof(command), "for i in $(seq 40); do %s; done",
+	         victim(0, "exit", 10));
+	cr_expect_eq(SHELL("%p.wtrace", command, "--buffers", "2"), 3, "%s", r.text);
+	cr_assert_eq(run_traces(&r, paths, 41), 40, "%s", r.text);
+	for (int t = 0; t < 40; t++) {
+		struct probe p = open_whole(paths[t]);
+
+		cr_expect_eq(ROWS(&p, kernel), 10, "%s", paths[t]);
+		probe_close(&p);
+	}
+	cr_expect_str_empty(run_segment(&r), "a segment is left behind");
+}
+
+Test(processes, a_process_that_may_write_no_large_file_is_counted_and_lives)
+{
+	char command[1024];
+	struct probe p;
+
+	snprintf(command, sizeof(command), "%s; ulimit -f 100; %s", victim(0, "exit", 500),
+	         victim(1, "exit", 700));
+	/* 5: the victim that has nobody to talk to says so */
+	cr_expect_eq(SHELL(r.trace, command), 5, "%s", r.text);
+	cr_expect_not_null(strstr(r.text, "no room"), "%s", r.text);
+	cr_expect_not_null(strstr(r.text, "process_not_recorded 1"), "%s", r.text);
+	probe_open(&p, r.trace);
+	run_check_rounds(&kid[0], &p, 0);
+	cr_expect_eq(probe_loss(&p, "process_not_recorded"), 1);
+	probe_close(&p);
+}
+
+Test(processes, one_whose_trace_cannot_be_written_is_told_and_counted_and_the_others_go_on)
+{
+	char command[1400], moved[RUN_PATH];
+	struct probe p;
+
+	snprintf(command, sizeof(command),
+	         "%s; while ! [ -e out/t.wtrace ]; do sleep 0.01; done; mv out gone; %s",
+	         victim(0, "exit", 500), victim(1, "exit", 700));
+	snprintf(moved, sizeof(moved), "%s/out", r.dir);
+	cr_assert_eq(mkdir(moved, 0700), 0);
+	/* the program's own status: it has seen nothing of all this */
+	cr_expect_eq(SHELL("out/t.wtrace", command), 3, "%s", r.text);
+	cr_expect_not_null(strstr(r.text, "is not recorded: cannot"), "%s", r.text);
+	snprintf(moved, sizeof(moved), "%s/gone/t.wtrace", r.dir);
+	probe_open(&p, moved);
+	cr_expect(ws_trace_reader_summary(p.reader)->closed);
+	run_check_rounds(&kid[0], &p, 0);
+	cr_expect_eq(probe_loss(&p, "process_not_recorded"), 1);
+	probe_close(&p);
+	unlink(moved);
+	snprintf(moved, sizeof(moved), "%s/gone", r.dir);
+	rmdir(moved);
+	cr_expect_str_empty(run_segment(&r), "a segment is left behind");
+}
+
+Test(processes, one_that_dies_while_it_makes_its_segment_leaves_nothing_and_holds_nobody_up)
+{
+	char command[1024], paths[3][RUN_PATH];
+
+	/* no process has this number; a live one's is waited for */
+	snprintf(command, sizeof(command),
+	         "umask 077; echo cut off >$WARPSHEET_SEGMENT.process-4194305-1; %s",
+	         victim(0, "exit", 500));
+	cr_expect_eq(SHELL(r.trace, command), 3, "%s", r.text);
+	cr_assert_eq(run_traces(&r, paths, 3), 1, "%s", r.text);
+	check_kids(paths, 1);
+}
+
+Test(processes, a_segment_that_is_being_made_is_waited_for)
+{
+	char command[1024];
+	int begun, waited;
+
+	/* the shell goes at once; what it leaves behind makes a segment for 0.3 s */
+	snprintf(command, sizeof(command),
+	         "umask 077; sleep 0.3 & s=$WARPSHEET_SEGMENT.process-$!-$(cut -d' ' -f22 "
+	         "/proc/$!/stat); "
+	         "echo not yet >$s");
+	begun = (int)time(NULL);
+	cr_expect_eq(SHELL(r.trace, command), 0, "%s", r.text);
+	waited = (int)time(NULL) - begun;
+	cr_expect_lt(waited, 20);
+	cr_expect_str_empty(run_segment(&r), "a segment is left behind");
+}
+
+/* --- one trace of all --- */
+
+static void check_merged(const char *path, uint64_t kernels)
+{
+	struct probe p = open_whole(path);
+
+	cr_expect_eq(ROWS(&p, kernel), kernels);
+	cr_expect_eq(ROWS(&p, api), kernels);
+	cr_expect_eq(ROWS(&p, process), 2);
+	cr_expect_neq(CELL(&p, process, pid, 0), CELL(&p, process, pid, 1));
+	cr_expect_eq(ROWS(&p, device), 1, "both ran on the CPU");
+	cr_expect_eq(probe_count(&p, WS_NVTX_PUSH, "event 1"), 2);
+	cr_expect_str_eq(probe_meta(&p, "record.merged"), "2");
+	probe_close(&p);
+}
+
+Test(processes, with_merge_there_is_one_trace_of_all)
+{
+	char command[1024], paths[3][RUN_PATH];
+
+	snprintf(command, sizeof(command), "%s & %s & wait", victim(0, "exit", 500),
+	         victim(1, "exit", 700));
+	cr_expect_eq(SHELL(r.trace, command, "--merge"), 0, "%s", r.text);
+	cr_assert_eq(run_traces(&r, paths, 3), 1, "%s", r.text);
+	cr_expect_str_eq(paths[0], r.trace);
+	check_merged(r.trace, 1200);
+	cr_expect_not_null(strstr(r.text, "of 2 traces: 1200 kernels"), "%s", r.text);
+}
+
+Test(processes, traces_are_merged_later_too)
+{
+	char command[1024], paths[4][RUN_PATH];
+
+	snprintf(command, sizeof(command), "%s & %s & wait", victim(0, "exit", 500),
+	         victim(1, "exit", 700));
+	cr_expect_eq(SHELL(r.trace, command), 0, "%s", r.text);
+	cr_assert_eq(run_traces(&r, paths, 4), 2, "%s", r.text);
+	cr_expect_eq(RUN(&r, "--merge", paths[0], paths[1], "-o", "all.wtrace"), 0, "%s", r.text);
+	snprintf(paths[2], RUN_PATH, "%s/all.wtrace", r.dir);
+	check_merged(paths[2], 1200);
+	cr_expect_eq(run_traces(&r, paths, 4), 3, "what was named stays");
+	cr_expect_eq(RUN(&r, "--merge", paths[0], paths[1]), 2, "%s", r.text);
+	cr_expect_eq(RUN(&r, "--merge", "-o", "x.wtrace"), 2, "%s", r.text);
+	cr_expect_eq(RUN(&r, "--merge", "-o", "x.wtrace", r.tally), 3, "%s", r.text);
+}
+
+/* --- the launcher --- */
+
+static pid_t start_two(const char *also)
+{
+	char command[1024];
+
+	snprintf(command, sizeof(command), "%s & %s & wait", victim(0, "until-killed", 6000),
+	         victim(1, "until-killed", 7000));
+	return run_start(&r, (const char *const[]){"-o", r.trace, "--segment-dir", r.segments,
+	                                           "--flush-interval", "3", "--buffers", "2",
+	                                           "--buffer-size", "16M", also, "--", "/bin/sh",
+	                                           "-c", command, NULL});
+}
+
+static void wait_rounds(int i, int rounds)
+{
+	while (kid[i].rounds[0] < rounds)
+		usleep(500);
+}
+
+Test(processes, salvage_of_a_killed_launcher_s_first_segment_finishes_all_traces)
+{
+	for (int running = 0; running < 2; running++) {
+		char paths[3][RUN_PATH], segment[RUN_PATH] = "", *told;
+		pid_t pid = start_two("--no-args");
+
+		wait_rounds(0, 500);
+		wait_rounds(1, 500);
+		kill(pid, SIGKILL);
+		cr_expect_eq(run_wait(&r, pid), 137);
+		if (!running) {
+			wait_rounds(0, 6000);
+			wait_rounds(1, 7000);
+			usleep(20000);
+		}
+		/* the next recording names the one segment that is enough */
+		cr_expect_eq(RUN(&r, "-o", "/dev/null", "--segment-dir", r.segments, "--",
+		                 "/bin/true"),
+		             0, "%s", r.text);
+		told = strstr(r.text, "--salvage ");
+		cr_assert_not_null(told, "%s", r.text);
+		sscanf(told, "--salvage %255s", segment);
+		cr_expect_null(strstr(told + 1, "--salvage"), "%s", r.text);
+		cr_expect_eq(RUN(&r, "--salvage", segment), 0, "%s", r.text);
+		wait_rounds(0, 6000);
+		wait_rounds(1, 7000);
+		cr_assert_eq(run_traces(&r, paths, 3), 2, "%s", r.text);
+		check_kids(paths, 2);
+		end();
+		begin();
+	}
+}
+
+/* The further process has told its command, and the launcher dies before it has looked. */
+Test(processes, no_args_holds_after_salvage_for_a_process_whose_trace_had_not_begun)
+{
+	char command[2048], paths[3][RUN_PATH], segment[2 * RUN_PATH];
+	glob_t found;
+	pid_t pid;
+
+	snprintf(command, sizeof(command),
+	         "%s & while ! [ -e go ]; do sleep 0.01; done; %s & wait",
+	         victim(0, "until-killed", 6000), victim(1, "until-killed", 7000));
+	pid = run_start(&r, (const char *const[]){"-o", r.trace, "--segment-dir", r.segments,
+	                                          "--buffers", "2", "--buffer-size", "16M",
+	                                          "--no-args", "--", "/bin/sh", "-c", command,
+	                                          NULL});
+	wait_rounds(0, 500);
+	kill(pid, SIGSTOP);
+	snprintf(segment, sizeof(segment), "%s/go", r.dir);
+	fclose(fopen(segment, "w"));
+	wait_rounds(1, 500);
+	kill(pid, SIGKILL);
+	cr_expect_eq(run_wait(&r, pid), 137);
+	snprintf(segment, sizeof(segment), "%s/*.process-*", r.segments);
+	cr_assert_eq(glob(segment, 0, NULL, &found), 0);
+	*strstr(found.gl_pathv[0], ".process-") = 0;
+	cr_expect_eq(RUN(&r, "--salvage", found.gl_pathv[0]), 0, "%s", r.text);
+	cr_assert_eq(run_traces(&r, paths, 3), 2, "%s", r.text);
+	for (int t = 0; t < 2; t++) {
+		struct probe p = open_whole(paths[t]);
+
+		cr_expect_null(probe_meta(&p, "program.arguments"));
+		cr_expect_not_null(probe_meta(&p, "program.path"));
+		probe_close(&p);
+	}
+	globfree(&found);
+}
+
+Test(processes, a_signal_ends_the_program_and_a_second_one_the_recording_of_what_it_left)
+{
+	char paths[3][RUN_PATH], text[4096];
+	pid_t pid = start_two("--no-args");
+	int ended;
+
+	wait_rounds(0, 100);
+	wait_rounds(1, 100);
+	kill(pid, SIGTERM);
+	/* the shell is gone, its children are not */
+	do {
+		FILE *f = fopen(r.output, "r");
+
+		ended = f && fread(text, 1, sizeof(text) - 1, f) > 0;
+		if (f)
+			fclose(f);
+		usleep(1000);
+	} while (!ended);
+	kill(pid, SIGTERM);
+	cr_expect_eq(run_wait(&r, pid), 128 + SIGTERM, "%s", r.text);
+	cr_expect_not_null(strstr(r.text, "still runs"), "%s", r.text);
+	cr_assert_eq(run_traces(&r, paths, 3), 2, "%s", r.text);
+	for (int t = 0; t < 2; t++) {
+		struct probe p = open_whole(paths[t]);
+
+		cr_expect_gt(ROWS(&p, kernel), 99);
+		cr_expect_eq(ROWS(&p, process_end), 0, "it has not ended");
+		probe_close(&p);
+	}
+	wait_rounds(0, 6000);
+	wait_rounds(1, 7000);
+	cr_expect_str_empty(run_segment(&r), "a segment is left behind");
+}
+
+Test(processes, the_recording_goes_on_until_the_last_process_ends)
+{
+	char command[1024], paths[3][RUN_PATH];
+
+	snprintf(command, sizeof(command), "%s & %s & sleep 0.2", victim(0, "until-killed", 20000),
+	         victim(1, "until-killed", 30000));
+	cr_expect_eq(SHELL(r.trace, command, "--buffers", "2", "--buffer-size", "16M"), 0);
+	cr_assert_eq(run_traces(&r, paths, 3), 2, "%s", r.text);
+	check_kids(paths, 2);
+	cr_expect_eq(kid[1].rounds[0], 30000);
+}
+
+Test(processes, with_stop_on_exit_it_ends_with_the_program_and_the_others_run_on)
+{
+	char command[1024], paths[3][RUN_PATH];
+	struct probe p;
+
+	snprintf(command, sizeof(command), "%s & while ! [ -s %s/t.wtrace ]; do sleep 0.02; done",
+	         victim(0, "until-killed", 100000), r.dir);
+	cr_expect_eq(SHELL(r.trace, command, "--stop-on-exit", "--flush-interval", "20"), 0, "%s",
+	             r.text);
+	cr_expect_lt(kid[0].rounds[0], 100000);
+	cr_expect_null(strstr(r.text, "still runs"), "%s", r.text);
+	cr_assert_eq(run_traces(&r, paths, 3), 1, "%s", r.text);
+	p = open_whole(r.trace);
+	cr_expect_gt(ROWS(&p, nvtx), 0);
+	cr_expect_eq(ROWS(&p, process_end), 0, "it has not ended");
+	probe_close(&p);
+	wait_rounds(0, 100000);
+}

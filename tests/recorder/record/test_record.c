@@ -1,0 +1,577 @@
+/*
+ * warpsheet-record end to end: every way in which a program can end, and what
+ * the user sees.
+ */
+#include <criterion/criterion.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "recorder/drain/drain.h"
+#include "tests/support/paths.h"
+#include "tests/support/recorder/run.h"
+
+static struct run r;
+
+static void begin(void)
+{
+	run_begin(&r);
+}
+
+static void end(void)
+{
+	run_end(&r);
+}
+
+TestSuite(record, .init = begin, .fini = end, .timeout = 120);
+
+/* The trace is closed, whole and free of losses. */
+static struct probe open_whole(void)
+{
+	struct probe p;
+
+	probe_open(&p, r.trace);
+	cr_expect(ws_trace_reader_summary(p.reader)->closed);
+	cr_expect_eq(ws_trace_reader_summary(p.reader)->damaged_blocks, 0);
+	cr_expect_eq(ws_trace_reader_summary(p.reader)->skipped_bytes, 0);
+	cr_expect_str_empty(run_segment(&r), "the segment is left behind");
+	return p;
+}
+
+static void expect_no_loss(const struct probe *p)
+{
+	for (int i = 0; i < WS_LOSS_COUNT; i++) {
+		const char *name = ws_loss_name((enum ws_loss)i);
+
+		cr_expect_eq(probe_loss(p, name), 0, "%s", name);
+	}
+}
+
+/* --- ways to end --- */
+
+static void check_end(const char *mode, int exit_code, enum ws_end_how how, int code)
+{
+	struct probe p;
+
+	cr_expect_eq(RECORD(&r, mode, "20000", "--buffers", "2", "--buffer-size", "16M"), exit_code,
+	             "%s: %s", mode, r.text);
+	p = open_whole();
+	cr_expect_eq(r.rounds[0], 20000);
+	run_check_rounds(&r, &p, 0);
+	cr_expect_eq(ROWS(&p, nvtx), 60000);
+	cr_assert_eq(ROWS(&p, process_end), 1);
+	cr_expect_eq(CELL(&p, process_end, how, 0), how);
+	cr_expect_eq(CELL(&p, process_end, code, 0), (uint64_t)code);
+	cr_expect_eq(CELL(&p, process_end, pid, 0), CELL(&p, process, pid, 0));
+	expect_no_loss(&p);
+	probe_close(&p);
+}
+
+Test(record, a_program_that_returns_from_main_is_recorded_whole_and_its_status_passed_on)
+{
+	check_end("exit", 3, WS_END_EXITED, 3);
+}
+
+Test(record, a_program_that_leaves_by__exit_is_recorded_whole)
+{
+	check_end("_exit", 4, WS_END_EXITED, 4);
+}
+
+Test(record, a_program_killed_by_sigkill_is_recorded_whole)
+{
+	check_end("sigkill", 137, WS_END_SIGNALED, SIGKILL);
+	cr_expect_not_null(strstr(r.text, "signal 9"), "%s", r.text);
+}
+
+Test(record, a_program_that_crashes_is_recorded_whole)
+{
+	check_end("sigsegv", 139, WS_END_SIGNALED, SIGSEGV);
+}
+
+Test(record, a_program_that_aborts_is_recorded_whole)
+{
+	check_end("abort", 134, WS_END_SIGNALED, SIGABRT);
+}
+
+Test(record, exec_in_the_recorded_process_goes_on_in_the_same_trace)
+{
+	struct probe p;
+
+	cr_expect_eq(RECORD(&r, "exec", "3000"), 6, "%s", r.text);
+	p = open_whole();
+	cr_expect_eq(r.rounds[0], 6000);
+	run_check_rounds(&r, &p, 0);
+	cr_assert_eq(ROWS(&p, process), 2);
+	cr_expect_eq(CELL(&p, process, pid, 0), CELL(&p, process, pid, 1));
+	cr_expect_eq(CELL(&p, process, image, 1), 2);
+	cr_expect_eq(ROWS(&p, thread), 2, "the thread of the other image is another one");
+	cr_expect_str_eq(probe_meta(&p, "collector.images"), "2");
+	expect_no_loss(&p);
+	probe_close(&p);
+}
+
+Test(record, a_forked_child_leaves_the_recording_alone_and_is_counted)
+{
+	struct probe p;
+
+	cr_expect_eq(RECORD(&r, "fork", "2000"), 0);
+	p = open_whole();
+	run_check_rounds(&r, &p, 0);
+	cr_expect_eq(probe_count(&p, WS_NVTX_MARK, "mark of the child"), 0);
+	cr_expect_eq(probe_loss(&p, "process_not_recorded"), 1);
+	cr_expect_not_null(strstr(r.text, "process_not_recorded 1"), "%s", r.text);
+	probe_close(&p);
+}
+
+Test(record, threads_that_outlive_the_main_thread_are_recorded)
+{
+	struct probe p;
+
+	cr_expect_eq(RECORD(&r, "threads-after-main", "1000"), 0);
+	p = open_whole();
+	cr_expect_eq(r.rounds[0], 8000);
+	run_check_rounds(&r, &p, 0);
+	cr_expect_eq(ROWS(&p, thread), 8);
+	expect_no_loss(&p);
+	probe_close(&p);
+}
+
+Test(record, a_program_behind_a_shell_is_recorded_until_it_ends)
+{
+	char command[1024];
+	struct probe p;
+
+	/* the shell is gone long before the program behind it ends */
+	snprintf(command, sizeof(command), "%s until-killed 60000 %s & sleep 0.5", WS_TEST_VICTIM,
+	         r.tally);
+	/* room for all of it: a starved launcher must not make this a test of overflow */
+	cr_expect_eq(RUN(&r, "-o", r.trace, "--segment-dir", r.segments, "--buffers", "2",
+	                 "--buffer-size", "64M", "--", "/bin/sh", "-c", command),
+	             0, "%s", r.text);
+	p = open_whole();
+	cr_expect_eq(r.rounds[0], 60000);
+	cr_expect_not_null(strstr(r.text, "still runs"), "%s", r.text);
+	run_check_rounds(&r, &p, 0);
+	cr_expect_eq(CELL(&p, process_end, how, 0), WS_END_UNKNOWN);
+	probe_close(&p);
+}
+
+/* --- threads and rings --- */
+
+Test(record, more_threads_one_after_the_other_than_there_are_rings)
+{
+	struct probe p;
+
+	cr_expect_eq(RECORD(&r, "short-threads", "200", "--buffers", "64"), 0);
+	p = open_whole();
+	cr_expect_eq(r.rounds[0], 200);
+	/* a lost round is five events: push, pop, mark, and push and pop of the kernel */
+	cr_expect_eq(ROWS(&p, kernel) * 5 + probe_loss(&p, "thread_without_ring"), 1000,
+	             "what is not there is counted");
+	cr_expect_geq(ROWS(&p, kernel), 64);
+	probe_close(&p);
+}
+
+Test(record, with_fewer_rings_than_threads_the_others_are_counted_event_by_event)
+{
+	struct probe p;
+	uint64_t events;
+
+	cr_expect_eq(RECORD(&r, "threads", "500", "--buffers", "3", "--buffer-size", "4M"), 0);
+	p = open_whole();
+	cr_expect_eq(r.rounds[0], 4000);
+	/* a round is push, pop, mark, and a kernel that counts as push and pop when it is lost */
+	events = ROWS(&p, nvtx) + 2 * ROWS(&p, kernel);
+	cr_expect_eq(events + probe_loss(&p, "thread_without_ring"), 5 * 4000);
+	cr_expect_geq(ROWS(&p, kernel), 3 * 500);
+	probe_close(&p);
+}
+
+Test(record, while_the_launcher_is_stopped_what_does_not_fit_the_ring_is_counted_exactly)
+{
+	struct probe p;
+	pid_t pid;
+	uint64_t events;
+
+	pid = run_start(&r, (const char *const[]){"-o", r.trace, "--segment-dir", r.segments,
+	                                          "--buffer-size", "64K", "--", WS_TEST_VICTIM,
+	                                          "until-killed", "5000", r.tally, NULL});
+	while (r.rounds[0] < 10)
+		usleep(1000);
+	kill(pid, SIGSTOP);
+	while (r.rounds[0] < 4000)
+		usleep(1000);
+	kill(pid, SIGCONT);
+	cr_expect_eq(run_wait(&r, pid), 0);
+	p = open_whole();
+	cr_expect_eq(r.rounds[0], 5000);
+	/* push, pop, mark; the kernel is one record */
+	events = ROWS(&p, nvtx) + ROWS(&p, kernel);
+	cr_expect_gt(probe_loss(&p, "ring_overflow"), 1000);
+	cr_expect_eq(events + probe_loss(&p, "ring_overflow"), 4 * 5000);
+	cr_expect_not_null(strstr(r.text, "lost: ring_overflow"), "%s", r.text);
+	probe_close(&p);
+}
+
+/* --- death of the launcher --- */
+
+/* Start, let it run for a while, kill the launcher. The program goes on. */
+static void kill_launcher_after(int rounds)
+{
+	pid_t pid =
+	        run_start(&r, (const char *const[]){"-o", r.trace, "--segment-dir", r.segments,
+	                                            "--flush-interval", "3", "--buffers", "2",
+	                                            "--buffer-size", "16M", "--", WS_TEST_VICTIM,
+	                                            "until-killed", "6000", r.tally, NULL});
+
+	while (r.rounds[0] < rounds)
+		usleep(200);
+	kill(pid, SIGKILL);
+	cr_expect_eq(run_wait(&r, pid), 137);
+}
+
+static void check_salvaged(void)
+{
+	struct probe p = open_whole();
+
+	cr_expect_eq(r.rounds[0], 6000);
+	run_check_rounds(&r, &p, 0);
+	cr_expect_eq(ROWS(&p, nvtx), 18000);
+	cr_expect_eq(ROWS(&p, process_end), 1);
+	cr_expect_str_eq(probe_meta(&p, "record.salvaged"), "1");
+	expect_no_loss(&p);
+	probe_close(&p);
+}
+
+Test(record, a_killed_launcher_is_replaced_by_salvage_while_the_program_runs_on)
+{
+	char segment[600];
+
+	kill_launcher_after(700);
+	snprintf(segment, sizeof(segment), "%s", run_segment(&r));
+	cr_expect_eq(RUN(&r, "--salvage", segment), 0, "%s", r.text);
+	check_salvaged();
+}
+
+Test(record, salvage_after_the_program_ended_finds_everything_whenever_the_launcher_was_killed)
+{
+	/* commits follow each other by 3 ms, so that each kill hits another step of one */
+	for (int round = 0; round < 8; round++) {
+		char segment[600];
+
+		kill_launcher_after(150 + 641 * round);
+		while (r.rounds[0] < 6000)
+			usleep(1000);
+		usleep(20000);
+		snprintf(segment, sizeof(segment), "%s", run_segment(&r));
+		cr_expect_eq(RUN(&r, "--salvage", segment), 0, "%s", r.text);
+		check_salvaged();
+		run_end(&r);
+		run_begin(&r);
+	}
+}
+
+Test(record, a_killed_launcher_leaves_a_readable_trace_even_without_salvage)
+{
+	struct probe p;
+
+	kill_launcher_after(3000);
+	probe_open(&p, r.trace);
+	cr_expect(!ws_trace_reader_summary(p.reader)->closed);
+	cr_expect_gt(ROWS(&p, kernel), 500);
+	probe_close(&p);
+	while (r.rounds[0] < 6000)
+		usleep(1000);
+}
+
+Test(record, salvage_finds_a_trace_that_was_moved)
+{
+	char segment[600], moved[RUN_PATH + 8];
+
+	kill_launcher_after(1000);
+	while (r.rounds[0] < 6000)
+		usleep(1000);
+	snprintf(segment, sizeof(segment), "%s", run_segment(&r));
+	snprintf(moved, sizeof(moved), "%s.moved", r.trace);
+	cr_assert_eq(rename(r.trace, moved), 0);
+	cr_expect_eq(RUN(&r, "--salvage", segment), 3, "%s", r.text);
+	cr_expect_str_eq(run_segment(&r), segment, "a failed salvage keeps what there is");
+	cr_expect_eq(RUN(&r, "--salvage", segment, "-o", moved), 0, "%s", r.text);
+	cr_assert_eq(rename(moved, r.trace), 0);
+	check_salvaged();
+}
+
+Test(record, salvage_without_room_keeps_the_segment_for_another_try)
+{
+	struct rlimit limit, small;
+	char segment[600];
+	struct stat st;
+
+	kill_launcher_after(700);
+	while (r.rounds[0] < 6000)
+		usleep(1000);
+	usleep(20000);
+	snprintf(segment, sizeof(segment), "%s", run_segment(&r));
+	cr_assert_eq(stat(r.trace, &st), 0);
+	signal(SIGXFSZ, SIG_IGN);
+	cr_assert_eq(getrlimit(RLIMIT_FSIZE, &limit), 0);
+	small = limit;
+	small.rlim_cur = (rlim_t)st.st_size + 1000;
+	cr_assert_eq(setrlimit(RLIMIT_FSIZE, &small), 0);
+	cr_expect_eq(RUN(&r, "--salvage", segment), 4, "%s", r.text);
+	cr_expect_str_eq(run_segment(&r), segment, "%s", r.text);
+	cr_assert_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+	cr_expect_eq(RUN(&r, "--salvage", segment), 0, "%s", r.text);
+	check_salvaged();
+}
+
+Test(record, salvage_refuses_a_segment_in_use_and_what_is_no_segment)
+{
+	pid_t pid = run_start(&r, (const char *const[]){"-o", r.trace, "--segment-dir", r.segments,
+	                                                "--", WS_TEST_VICTIM, "until-killed",
+	                                                "100000", r.tally, NULL});
+	struct run other;
+
+	while (r.rounds[0] < 10)
+		usleep(1000);
+	run_begin(&other);
+	cr_expect_eq(RUN(&other, "--salvage", run_segment(&r)), 2, "%s", other.text);
+	cr_expect_not_null(strstr(other.text, "in use"), "%s", other.text);
+	cr_expect_eq(RUN(&other, "--salvage", r.tally), 3, "%s", other.text);
+	cr_expect_eq(RUN(&other, "--salvage", "/nonexistent"), 3, "%s", other.text);
+	run_end(&other);
+	kill(pid, SIGTERM);
+	cr_expect_eq(run_wait(&r, pid), 143);
+}
+
+Test(record, the_next_recording_tells_of_a_segment_that_was_left_behind)
+{
+	kill_launcher_after(100);
+	while (r.rounds[0] < 6000)
+		usleep(1000);
+	cr_expect_eq(RUN(&r, "-o", "second.wtrace", "--segment-dir", r.segments, "--", "/bin/true"),
+	             0);
+	cr_expect_not_null(strstr(r.text, "--salvage"), "%s", r.text);
+	cr_expect_not_null(strstr(r.text, run_segment(&r)), "%s", r.text);
+}
+
+/* --- signals --- */
+
+Test(record, a_signal_to_the_launcher_is_passed_on_and_the_trace_finished)
+{
+	static const int signals[] = {SIGTERM, SIGINT, SIGHUP, SIGQUIT};
+
+	for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++) {
+		struct probe p;
+		pid_t pid = run_start(&r, (const char *const[]){"-o", r.trace, "--segment-dir",
+		                                                r.segments, "--", WS_TEST_VICTIM,
+		                                                "until-killed", "1000000", r.tally,
+		                                                NULL});
+
+		while (r.rounds[0] < 10)
+			usleep(1000);
+		kill(pid, signals[i]);
+		cr_expect_eq(run_wait(&r, pid), 128 + signals[i], "%s", r.text);
+		p = open_whole();
+		run_check_rounds(&r, &p, 1);
+		cr_expect_eq(CELL(&p, process_end, code, 0), (uint64_t)signals[i]);
+		probe_close(&p);
+		run_end(&r);
+		run_begin(&r);
+	}
+}
+
+/* --- what the user sees --- */
+
+Test(record, a_program_without_nvtx_gives_a_valid_trace_and_a_word_about_it)
+{
+	struct probe p;
+
+	cr_expect_eq(RUN(&r, "-o", r.trace, "--segment-dir", r.segments, "--", "ls", "/"), 0);
+	cr_expect_not_null(strstr(r.text, "nothing to record"), "%s", r.text);
+	p = open_whole();
+	cr_expect_eq(ROWS(&p, nvtx) + ROWS(&p, kernel), 0);
+	cr_expect_eq(CELL(&p, process_end, how, 0), WS_END_EXITED);
+	cr_expect_not_null(strstr(probe_meta(&p, "program.path"), "/ls"));
+	cr_expect_str_eq(probe_meta(&p, "program.arguments"), "/");
+	expect_no_loss(&p);
+	probe_close(&p);
+}
+
+Test(record, a_program_that_is_not_there_is_reported_as_a_shell_does_and_leaves_nothing)
+{
+	cr_expect_eq(RUN(&r, "-o", r.trace, "--", "no-such-program"), 127);
+	cr_expect_not_null(strstr(r.text, "no-such-program"), "%s", r.text);
+	cr_expect_neq(access(r.trace, F_OK), 0);
+	cr_expect_eq(RUN(&r, "-o", r.trace, "--", r.tally), 126, "%s", r.text);
+	cr_expect_eq(RUN(&r, "-o", r.trace, "--", "/"), 126);
+	cr_expect_eq(RUN(&r, "-o", r.trace, "--", ""), 127);
+	cr_expect_neq(access(r.trace, F_OK), 0);
+}
+
+Test(record, a_file_that_cannot_be_executed_is_reported_when_exec_says_so)
+{
+	cr_assert_eq(chmod(r.tally, 0700), 0);
+	/* zeros: no program, and no script either; the shell that is tried ends with 126 */
+	cr_expect_eq(RUN(&r, "-o", r.trace, "--segment-dir", r.segments, "--", r.tally), 126, "%s",
+	             r.text);
+}
+
+Test(record, a_trace_that_cannot_be_written_ends_it_before_the_program_starts)
+{
+	cr_expect_eq(RUN(&r, "-o", "/nonexistent/t.wtrace", "--segment-dir", r.segments, "--",
+	                 WS_TEST_VICTIM, "exit", "10", r.tally),
+	             4, "%s", r.text);
+	cr_expect_not_null(strstr(r.text, "/nonexistent/t.wtrace"), "%s", r.text);
+	cr_expect_eq(r.rounds[1], 0, "the program was run");
+	cr_expect_str_empty(run_segment(&r));
+}
+
+Test(record, without_room_for_the_segment_it_lies_beside_the_trace_and_says_so)
+{
+	struct probe p;
+
+	cr_expect_eq(RUN(&r, "-o", r.trace, "--segment-dir", "/nonexistent", "--", WS_TEST_VICTIM,
+	                 "exit", "100", r.tally),
+	             3, "%s", r.text);
+	cr_expect_not_null(strstr(r.text, "/nonexistent"), "%s", r.text);
+	cr_expect_not_null(strstr(r.text, r.dir), "%s", r.text);
+	p = open_whole();
+	run_check_rounds(&r, &p, 0);
+	probe_close(&p);
+}
+
+Test(record, a_model_option_that_is_refused_leaves_the_file_of_before_and_says_nothing_else)
+{
+	char text[16] = "";
+	FILE *f = fopen(r.trace, "w");
+
+	fputs("precious", f);
+	fclose(f);
+	cr_expect_eq(RUN(&r, "-o", r.trace, "--segment-dir", r.segments, "--model",
+	                 "transformer-tiny", "--no-such-option"),
+	             2, "%s", r.text);
+	cr_expect_null(strstr(r.text, "nothing to record"), "%s", r.text);
+	cr_expect_not_null(strstr(r.text, "no-such-option"), "%s", r.text);
+	f = fopen(r.trace, "r");
+	cr_expect_eq(fread(text, 1, sizeof(text) - 1, f), 8);
+	fclose(f);
+	cr_expect_str_eq(text, "precious");
+	cr_expect_str_empty(run_segment(&r));
+}
+
+Test(record, the_file_of_before_is_replaced_when_the_program_attaches_and_not_earlier)
+{
+	char text[16] = "";
+	FILE *f = fopen(r.trace, "w");
+	struct probe p;
+
+	fputs("precious", f);
+	fclose(f);
+	cr_expect_eq(RUN(&r, "-o", r.trace, "--segment-dir", r.segments, "--", "no-such-program"),
+	             127);
+	f = fopen(r.trace, "r");
+	cr_expect_eq(fread(text, 1, sizeof(text) - 1, f), 8);
+	fclose(f);
+	cr_expect_eq(RECORD(&r, "exit", "10"), 3, "%s", r.text);
+	p = open_whole();
+	run_check_rounds(&r, &p, 0);
+	probe_close(&p);
+}
+
+Test(record, another_tool_is_not_pushed_aside_without_force)
+{
+	setenv("NVTX_INJECTION64_PATH", "/opt/other/tool.so", 1);
+	cr_expect_eq(RECORD(&r, "exit", "10"), 5, "%s", r.text);
+	cr_expect_not_null(strstr(r.text, "/opt/other/tool.so"), "%s", r.text);
+	cr_expect_eq(r.rounds[1], 0);
+	cr_expect_eq(RECORD(&r, "exit", "10", "--force"), 3, "%s", r.text);
+	cr_expect_eq(r.rounds[0], 10);
+}
+
+Test(record, command_lines_that_make_no_sense_end_with_2)
+{
+	cr_expect_eq(RUN(&r, "--"), 2);
+	cr_expect_eq(RUN(&r, "ls"), 2);
+	cr_expect_not_null(strstr(r.text, "after --"), "%s", r.text);
+	cr_expect_eq(RUN(&r, "-o"), 2);
+	cr_expect_eq(RUN(&r, "--buffer-size", "1000", "--", "ls"), 2);
+	cr_expect_eq(RUN(&r, "--buffer-size", "x", "--", "ls"), 2);
+	cr_expect_eq(RUN(&r, "--buffer-size", "8G", "--", "ls"), 2);
+	cr_expect_eq(RUN(&r, "--buffer-size", "17179869185G", "--", "ls"), 2);
+	cr_expect_eq(RUN(&r, "--buffers", "0", "--", "ls"), 2);
+	cr_expect_eq(RUN(&r, "--buffers", "-1", "--", "ls"), 2);
+	cr_expect_eq(RUN(&r, "--compress", "20", "--", "ls"), 2);
+	cr_expect_eq(RUN(&r, "--flush-interval", "0", "--", "ls"), 2);
+	cr_expect_eq(RUN(&r, "--model", "m", "--", "ls"), 2);
+	cr_expect_eq(RUN(&r, "--api", "some", "--", "ls"), 2);
+	cr_expect_eq(RUN(&r, "--graph-level", "kernel", "--", "ls"), 2);
+	cr_expect_eq(RUN(&r, "--library-ranges", "maybe", "--", "ls"), 2);
+	cr_expect_eq(RUN(&r, "--gpu-buffers", "1025", "--", "ls"), 2);
+	cr_expect_eq(RUN(&r, "-o", "%x.wtrace", "--", "ls"), 2);
+	cr_expect_not_null(strstr(r.text, "percent"), "%s", r.text);
+	cr_expect_eq(RUN(&r, "-o", "%p/t.wtrace", "--", "ls"), 2);
+	cr_expect_eq(RUN(&r, "--help"), 0);
+	cr_expect_eq(RUN(&r, "--version"), 0);
+}
+
+Test(record, without_o_the_trace_is_named_after_the_program_and_replaces_none)
+{
+	struct stat st;
+	char path[RUN_PATH];
+
+	cr_expect_eq(RUN(&r, "--segment-dir", r.segments, "--", "/bin/true"), 0);
+	cr_expect_eq(RUN(&r, "--segment-dir", r.segments, "--", "/bin/true"), 0);
+	snprintf(path, sizeof(path), "%s/true.wtrace", r.dir);
+	cr_expect_eq(stat(path, &st), 0);
+	snprintf(path, sizeof(path), "%s/true-2.wtrace", r.dir);
+	cr_expect_eq(stat(path, &st), 0);
+}
+
+/* --- warpsheet-step --- */
+
+Test(record, with_model_our_options_and_those_of_the_step_may_stand_in_any_order)
+{
+	struct probe p;
+
+	cr_expect_eq(RUN(&r, "--model", "transformer-tiny", "--steps", "1", "--segment-dir",
+	                 r.segments, "--warmup", "0", "--device", "cpu", "-o", r.trace,
+	                 "--batch=1"),
+	             0, "%s", r.text);
+	p = open_whole();
+	cr_expect_gt(ROWS(&p, kernel), 100);
+	cr_expect_str_eq(probe_meta(&p, "program.arguments"),
+	                 "--model transformer-tiny --steps 1 --warmup 0 --device cpu --batch=1");
+	cr_expect_eq(CELL(&p, device, kind, 0), WS_DEVICE_CPU_REFERENCE);
+	cr_expect_neq(CELL(&p, launch_config, grid_x, 0), 0);
+	expect_no_loss(&p);
+	probe_close(&p);
+}
+
+/* --- other people's programs --- */
+
+#ifdef WS_TEST_NVIDIA_VICTIM
+Test(record, a_program_built_with_the_headers_of_nvidia_is_recorded)
+{
+	struct probe p;
+
+	cr_expect_eq(RUN(&r, "-o", r.trace, "--segment-dir", r.segments, "--",
+	                 WS_TEST_NVIDIA_VICTIM),
+	             0, "%s", r.text);
+	p = open_whole();
+	cr_expect_eq(probe_count(&p, WS_NVTX_PUSH, "outer"), 1);
+	cr_expect_eq(probe_count(&p, WS_NVTX_PUSH, "wörk"), 1);
+	cr_assert_eq(ROWS(&p, nvtx), 4);
+	cr_expect_str_eq(TEXT(&p, nvtx, domain, 1), "theirs");
+	cr_assert_eq(ROWS(&p, payload), 1);
+	cr_expect_eq(CELL(&p, payload, schema, 0), CELL(&p, payload_schema, id, 0));
+	cr_expect_eq(BYTES(&p, payload, bytes, 0).len, 16);
+	cr_expect_str_eq(TEXT(&p, payload_schema, name, 0), "work");
+	cr_expect_str_eq(TEXT(&p, payload_field, name, 1), "op");
+	expect_no_loss(&p);
+	probe_close(&p);
+}
+#endif

@@ -1,0 +1,605 @@
+/*
+ * The rules of the advice about the work itself: a trace that fires a rule, with numbers worked
+ * out by hand, and one beside it that must not.
+ */
+#include "tests/report/advice/advice_traces.h"
+
+/* --- matrix products -------------------------------------------------------------------------- */
+
+Test(advice_work, a3_tells_what_to_pad_to)
+{
+	struct tb *b = h100();
+	struct ws_table *t;
+	size_t row;
+
+	run_op(b, 0, mm(512, 10001, 768), NVJET, 100);
+	t = advice_of(b);
+	row = tb_find(t, 0, "rule", "A3");
+	cr_expect(eq(sz, fired(t, "A3"), 1));
+	cr_expect_str_eq(tb_str(t, row, "severity"), "strong");
+	cr_expect_str_eq(tb_str(t, row, "scope"), "aten::mm 512 x 10001 x 768 bf16");
+	cr_expect_str_eq(tb_str(t, row, "evidence"),
+	                 "N 10001 (20002 bytes): no multiple of 16 bytes; 100.0 % of the GPU time");
+	cr_expect_str_eq(tb_str(t, row, "advice"), "Pad N to 10008 (multiples of 16 bytes)");
+	cr_expect(tb_is_empty(t, row, "gain_ns"), "nothing recorded bounds it");
+	free_all(t, b);
+}
+
+Test(advice_work, a3_is_weak_about_128_bytes_and_quiet_about_multiples_of_them)
+{
+	struct tb *b = h100();
+	struct ws_table *t;
+	size_t row;
+
+	run_op(b, 0, mm(512, 10000, 768), NVJET, 100);
+	t = advice_of(b);
+	row = tb_find(t, 0, "rule", "A3");
+	cr_expect_str_eq(tb_str(t, row, "severity"), "weak");
+	cr_expect_str_eq(tb_str(t, row, "advice"), "Pad N to 10048 (multiples of 128 bytes)");
+	free_all(t, b);
+
+	b = h100();
+	run_op(b, 0, mm(512, 10048, 768), NVJET, 100);
+	run_op(b, 200, mm(1, 10048, 768), NVJET, 100);
+	t = advice_of(b);
+	cr_expect(is_quiet(t, "A3"));
+	free_all(t, b);
+}
+
+Test(advice_work, a3_takes_the_name_of_a_kernel_for_it)
+{
+	struct tb *b = h100();
+	struct ws_table *t;
+
+	kernel(b, 0,
+	       "void cutlass::Kernel2<cutlass_80_tensorop_bf16_s16816gemm_bf16_128x64_64x6_tn_"
+	       "align2>(cutlass_80::Params)",
+	       0, 100);
+	t = advice_of(b);
+	cr_expect(eq(sz, fired(t, "A3"), 1));
+	cr_expect(says(t, "A3", "cutlass_80_tensorop_bf16_s16816gemm_bf16_128x64_64x6_tn_alig"));
+	free_all(t, b);
+}
+
+Test(advice_work, a3_and_a8_need_sizes)
+{
+	struct tb *b = h100();
+	struct ws_table *t;
+
+	kernel(b, 0, "k", 0, 100);
+	t = advice_of(b);
+	cr_expect(was_not_judged(t, "A3"));
+	cr_expect(was_not_judged(t, "A7"));
+	cr_expect(was_not_judged(t, "A8"));
+	cr_expect(was_not_judged(t, "A15"));
+	free_all(t, b);
+}
+
+Test(advice_work, a4_lists_products_that_leave_tensor_cores_idle)
+{
+	struct tb *b = h100();
+	struct ws_table *t;
+	size_t row;
+
+	kernel(b, 0, "volta_sgemm_128x64_nn", 0, 60);
+	kernel(b, 1, "elementwise", 60, 40);
+	t = advice_of(b);
+	row = tb_find(t, 0, "rule", "A4");
+	cr_expect_str_eq(tb_str(t, row, "evidence"),
+	                 "60.0 % of the GPU time: volta_sgemm_128x64_nn (60.0 %)");
+	/* at TF32's rate: 60 us less 60 us x 66.9 / 494.7 */
+	NEAR(tb_real(t, row, "gain_ns"), 60000 * (1 - 66.9 / 494.7));
+	free_all(t, b);
+}
+
+Test(advice_work, a4_is_quiet_up_to_a_fifth_and_on_devices_without_tensor_cores)
+{
+	struct tb *b = h100();
+	struct ws_table *t;
+
+	kernel(b, 0, "volta_sgemm_128x64_nn", 0, 20);
+	kernel(b, 1, "elementwise", 60, 80);
+	t = advice_of(b);
+	cr_expect(is_quiet(t, "A4"));
+	free_all(t, b);
+
+	b = trace_on("Tesla P100", 6, 56);
+	kernel(b, 0, "maxwell_sgemm_128x64_nn", 0, 20);
+	t = advice_of(b);
+	cr_expect(is_quiet(t, "A4"));
+	free_all(t, b);
+
+	b = tb_new();
+	tb_launch(b, 0, "volta_sgemm_128x64_nn", 10, 20);
+	t = advice_of(b);
+	cr_expect(was_not_judged(t, "A4"), "no compute capability recorded");
+	free_all(t, b);
+}
+
+#define SM80                                                                                     \
+	"sm80_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize128x128x32_stage4_execute_kernel__5x_" \
+	"cublas"
+#define SM90                                                                                      \
+	"sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize256x128x64_warpgroupsize2x1x1_execute_" \
+	"segment_k_off_kernel__5x_cublas"
+
+Test(advice_work, a5_finds_kernels_of_an_older_architecture)
+{
+	struct tb *b = h100();
+	struct ws_table *t;
+
+	kernel(b, 0, SM80, 0, 30);
+	kernel(b, 1, SM90, 30, 70);
+	t = advice_of(b);
+	cr_expect(eq(sz, fired(t, "A5"), 1));
+	cr_expect(says(t, "A5", "30.0 % of their time"));
+	free_all(t, b);
+}
+
+Test(advice_work, a5_is_quiet_about_a_fifth_and_about_the_same_kernels_on_an_a100)
+{
+	struct tb *b = h100();
+	struct ws_table *t;
+
+	kernel(b, 0, SM80, 0, 20);
+	kernel(b, 1, SM90, 30, 80);
+	t = advice_of(b);
+	cr_expect(is_quiet(t, "A5"));
+	free_all(t, b);
+
+	b = trace_on("NVIDIA A100-SXM4-80GB", 8, 108);
+	kernel(b, 0, SM80, 0, 20);
+	t = advice_of(b);
+	cr_expect(is_quiet(t, "A5"));
+	free_all(t, b);
+}
+
+/* --- A6 ------------------------------------------------------------------------------------ */
+
+/* gemm 40 us, scale 15, mask 10, softmax 35, by annotated ranges. */
+static struct tb *attention_by_hand(int64_t gemm_us)
+{
+	static const char *const ops[] = {"gemm", "scale", "mask", "softmax"};
+	int64_t us[] = {gemm_us, 15, 10, 35}, at = 0;
+	struct tb *b = h100();
+
+	tb_in_domain(b, "warpsheet");
+	tb_push(b, 0, "step");
+	for (int64_t i = 0; i < 4; i++) {
+		tb_push_op(b, (10 * i + 1) * US, ops[i],
+		           &(struct tb_op){.op = ops[i],
+		                           .dtype = "fp32",
+		                           .bytes_read = 500000,
+		                           .bytes_written = 500000});
+		kernel(b, 10 * i + 2, ops[i], at, us[i]);
+		tb_pop(b, (10 * i + 5) * US);
+		at += us[i];
+	}
+	tb_pop(b, at * US);
+	return b;
+}
+
+Test(advice_work, a6_caps_the_speed_up_and_names_what_can_be_fused)
+{
+	struct tb *b = attention_by_hand(40);
+	struct ws_table *t = advice_of(b);
+	size_t row = tb_find(t, 0, "rule", "A6");
+
+	cr_expect_str_eq(
+	        tb_str(t, row, "evidence"),
+	        "60.0 % of the GPU time of all kernels: even with free matrix products, at "
+	        "most 1.67 times "
+	        "faster. Most of it: softmax 35.0 % (at least 1.0 MB a step), scale 15.0 % (at "
+	        "least 1.0 MB a step), mask 10.0 % (at least 1.0 MB a step)");
+	NEAR(tb_real(t, row, "gain_ns"), 25000);
+	free_all(t, b);
+}
+
+Test(advice_work, a6_is_quiet_about_40_percent_and_not_judged_without_products)
+{
+	struct tb *b = attention_by_hand(90);
+	struct ws_table *t = advice_of(b);
+
+	cr_expect(is_quiet(t, "A6"));
+	free_all(t, b);
+	b = h100();
+	kernel(b, 0, "elementwise", 0, 10);
+	t = advice_of(b);
+	cr_expect(was_not_judged(t, "A6"));
+	free_all(t, b);
+}
+
+/* --- A7, A8 -------------------------------------------------------------------------------- */
+
+Test(advice_work, a7_tells_the_rows_from_which_a_product_is_compute_bound)
+{
+	struct tb *b = h100();
+	struct ws_table *t;
+	double ridge = 989.4e12 / 3350e9, rows;
+	char expected[64];
+
+	run_op(b, 0, mm(128, 4096, 4096), NVJET, 100);
+	t = advice_of(b);
+	cr_expect(says(t, "A7",
+	               "120.5 FLOP/byte, under the device's 295.3; 100.0 % of the GPU "
+	               "time"));
+	/* 2 M N K / (2 (M K + K N + M N)) = ridge, with N = K: M N / (2 M + N) = ridge */
+	rows = ceil(ridge * 4096 / (4096 - 2 * ridge));
+	snprintf(expected, sizeof(expected), "Compute-bound from M = %.0f on", rows);
+	cr_expect(strstr(tb_str(t, tb_find(t, 0, "rule", "A7"), "advice"), expected) != NULL, "%s",
+	          tb_str(t, tb_find(t, 0, "rule", "A7"), "advice"));
+	free_all(t, b);
+}
+
+Test(advice_work, a7_is_quiet_about_large_products_and_small_shares)
+{
+	struct tb *b = h100();
+	struct ws_table *t;
+
+	run_op(b, 0, mm(4096, 4096, 4096), NVJET, 98);
+	run_op(b, 200, mm(128, 4096, 4096), NVJET, 2);
+	t = advice_of(b);
+	cr_expect(is_quiet(t, "A7"));
+	free_all(t, b);
+}
+
+Test(advice_work, a8_finds_tiles_that_reach_over_the_edge)
+{
+	struct tb *b = h100();
+	struct ws_table *t;
+
+	/* 2 x 66 tiles, the lower half of them for one row */
+	run_op(b, 0, mm(129, 8448, 4096), "nvjet_tst_128x128_64x4_1x2_h_bz_TNT", 100);
+	t = advice_of(b);
+	cr_expect(says(t, "A8",
+	               "132 tiles of 128 x 128, 50 % filled, on 132 SMs: 1.00 waves, 100 "
+	               "% filled; 100.0 % of the GPU time"));
+	NEAR(tb_real(t, tb_find(t, 0, "rule", "A8"), "gain_ns"), 100000 * (1 - 129.0 / 256));
+	free_all(t, b);
+}
+
+Test(advice_work, a8_finds_a_last_wave_that_is_nearly_empty)
+{
+	struct tb *b = h100();
+	struct ws_table *t;
+
+	/* T = 128, batch 4: 512 x 768 of 128 x 128 tiles are 24 on 132 SMs */
+	run_op(b, 0, mm(512, 768, 768), "nvjet_tst_128x128_64x4_1x2_h_bz_TNT", 100);
+	t = advice_of(b);
+	cr_expect(says(t, "A8",
+	               "24 tiles of 128 x 128, 100 % filled, on 132 SMs: 0.18 waves, 18 % "
+	               "filled"));
+	free_all(t, b);
+}
+
+Test(advice_work, a8_is_quiet_about_full_waves_and_does_not_count_those_of_split_sums)
+{
+	struct tb *b = h100();
+	struct ws_table *t;
+
+	/* 8 x 33 = 264 tiles: two full waves */
+	run_op(b, 0, mm(1024, 4224, 768), "nvjet_tst_128x128_64x4_1x2_h_bz_TNT", 100);
+	run_op(b, 200, mm(512, 768, 768), "nvjet_tst_128x128_64x4_1x2_h_bz_splitK_TNT", 100);
+	t = advice_of(b);
+	cr_expect(is_quiet(t, "A8"));
+	free_all(t, b);
+}
+
+/* --- A9 to A13 ------------------------------------------------------------------------------- */
+
+Test(advice_work, a9_fires_over_3_percent_and_not_at_3)
+{
+	struct tb *b = h100();
+	struct ws_table *t;
+	size_t row;
+
+	kernel(b, 0, LAYOUT, 0, 4);
+	kernel(b, 1, "elementwise", 10, 96);
+	t = advice_of(b);
+	row = tb_find(t, 0, "rule", "A9");
+	cr_expect(says(t, "A9", "nhwcToNchwKernel (4.0 %)"));
+	NEAR(tb_real(t, row, "gain_ns"), 4000);
+	free_all(t, b);
+
+	b = h100();
+	kernel(b, 0, LAYOUT, 0, 3);
+	kernel(b, 1, "elementwise", 10, 97);
+	t = advice_of(b);
+	cr_expect(is_quiet(t, "A9"));
+	free_all(t, b);
+}
+
+Test(advice_work, a10_measures_bandwidth_against_the_devices)
+{
+	struct tb *b = h100();
+	struct ws_table *t;
+	size_t row;
+
+	/* 67 MB in 100 us: 670 GB/s, a fifth */
+	run_op(b, 0, softmax(67000000), "softmax", 100);
+	t = advice_of(b);
+	row = tb_find(t, 0, "rule", "A10");
+	cr_expect(says(t, "A10", "670 GB/s of 3350; 100.0 us a kernel, 100.0 % of the GPU time"));
+	NEAR(tb_real(t, row, "gain_ns"), 80000);
+	free_all(t, b);
+}
+
+Test(advice_work, a10_is_quiet_about_fast_kernels_and_short_ones)
+{
+	struct tb *b = h100();
+	struct ws_table *t;
+
+	run_op(b, 0, softmax(268000000), "softmax", 100);
+	run_op(b, 200, softmax(6700000), "softmax", 20);
+	t = advice_of(b);
+	cr_expect(is_quiet(t, "A10"));
+	free_all(t, b);
+}
+
+Test(advice_work, a10_takes_the_bandwidth_that_the_program_measured)
+{
+	struct tb *b = h100();
+	struct ws_table *t;
+
+	tb_mark(b, 0, "workload.peak.memory=1000");
+	run_op(b, 1, softmax(67000000), "softmax", 100);
+	t = advice_of(b);
+	cr_expect(is_quiet(t, "A10"), "670 of 1000 GB/s");
+	free_all(t, b);
+}
+
+static struct ws_table *facts(struct tb **b, const char *a, const char *c)
+{
+	*b = h100();
+	tb_mark(*b, 0, a);
+	if (c)
+		tb_mark(*b, 1, c);
+	kernel(*b, 1, "k", 1, 1);
+	return advice_of(*b);
+}
+
+Test(advice_work, a11_knows_the_mistakes_that_a_workload_tells_of)
+{
+	static const struct {
+		const char *a, *b;
+		size_t findings;
+	} cases[] = {
+	        {"workload.dtype=amp-fp16", "workload.loss_scale=none", 1},
+	        {"workload.dtype=amp-fp16", "workload.loss_scale=dynamic", 0},
+	        {"workload.dtype=amp-bf16", "workload.loss_scale=none", 0},
+	        {"workload.dtype=fp32", "workload.loss_scale=none", 0},
+	        {"workload.dtype=fp16", "workload.loss_scale=static:0.5", 1},
+	        {"workload.dtype=fp16", "workload.loss_scale=static:128", 0},
+	        {"workload.dtype=fp16", "workload.optimizer=adamw", 1},
+	        {"workload.dtype=fp16", "workload.optimizer=sgd", 0},
+	        {"workload.dtype=amp-fp16", "workload.skipped_steps=3", 1},
+	        {"workload.dtype=amp-fp16", "workload.skipped_steps=0", 0},
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct tb *b;
+		struct ws_table *t = facts(&b, cases[i].a, cases[i].b);
+
+		cr_expect(eq(sz, fired(t, "A11"), cases[i].findings), "%s, %s", cases[i].a,
+		          cases[i].b);
+		cr_expect(cases[i].findings || is_quiet(t, "A11"));
+		free_all(t, b);
+	}
+}
+
+Test(advice_work, a11_finds_products_that_sum_in_fp16)
+{
+	struct tb *b = h100();
+	struct ws_table *t;
+
+	kernel(b, 0, "volta_h884gemm_256x64_ldg8_nn", 0, 1);
+	kernel(b, 1, "volta_fp16_s884gemm_fp16_128x128_ldg8_f2f_nn", 1, 1);
+	t = advice_of(b);
+	cr_expect(eq(sz, fired(t, "A11"), 1));
+	cr_expect(says(t, "A11", "volta_h884gemm_256x64_ldg8_nn (50.0 %)"));
+	cr_expect(eq(int, says(t, "A11", "s884"), 0));
+	free_all(t, b);
+	b = h100();
+	kernel(b, 1, "volta_fp16_s884gemm_fp16_128x128_ldg8_f2f_nn", 1, 1);
+	t = advice_of(b);
+	cr_expect(was_not_judged(t, "A11"), "no fact says the precision");
+	free_all(t, b);
+}
+
+Test(advice_work, a12_fires_over_5_percent_of_casts_and_not_at_5)
+{
+	struct tb *b = h100();
+	struct op cast = {.name = "aten::_to_copy", .kind = CAST, .dtype = FP32};
+	struct ws_table *t;
+
+	run_op(b, 0, cast, "direct_copy", 6);
+	kernel(b, 10, "k", 10, 94);
+	t = advice_of(b);
+	cr_expect(says(t, "A12", "6.0 % of the GPU time in 1 kernels"));
+	NEAR(tb_real(t, tb_find(t, 0, "rule", "A12"), "gain_ns"), 6000);
+	free_all(t, b);
+
+	b = h100();
+	kernel(b, 0,
+	       "void at::native::vectorized_elementwise_kernel<8, "
+	       "at::native::bfloat16_copy_kernel_cuda(at::TensorIteratorBase &)>",
+	       0, 5);
+	kernel(b, 10, "k", 10, 95);
+	t = advice_of(b);
+	cr_expect(is_quiet(t, "A12"));
+	free_all(t, b);
+}
+
+static struct tb *optimizer_run(int64_t optimizer_us)
+{
+	struct tb *b = h100();
+
+	tb_mark(b, 0, "workload.optimizer=adamw");
+	tb_mark(b, 0, "workload.parameters=1000000");
+	tb_push(b, 1, "step");
+	kernel(b, 1, "k", 1, 100 - optimizer_us);
+	tb_push(b, 2 * US, "optimizer");
+	kernel(b, 2, "update", 200, optimizer_us);
+	tb_pop(b, 4 * US);
+	tb_pop(b, 300 * US);
+	return b;
+}
+
+Test(advice_work, a13_holds_the_optimizer_against_28_bytes_a_weight)
+{
+	struct tb *b = optimizer_run(40);
+	struct ws_table *t = advice_of(b);
+	size_t row = tb_find(t, 0, "rule", "A13");
+
+	/* 28 MB at 3,350 GB/s: 8.358 us */
+	cr_expect(says(t, "A13",
+	               "40.0 % of the GPU time in 1 kernels a step: 0.040 ms, where "
+	               "1000000 weights need 0.008"));
+	NEAR(tb_real(t, row, "gain_ns"), 40000 - 28e6 / 3350e9 * 1e9);
+	free_all(t, b);
+	b = optimizer_run(15);
+	t = advice_of(b);
+	cr_expect(is_quiet(t, "A13"));
+	free_all(t, b);
+}
+
+/* --- advice that real traces showed to be false ------------------------------------------------
+ */
+
+/* M counts rows: nothing lies side by side along it, whatever the layout. */
+Test(advice_work, a3_is_quiet_about_m)
+{
+	struct tb *b = h100();
+	struct ws_table *t;
+
+	run_op(b, 0, mm(25089, 4096, 1024), NVJET, 1000);
+	t = advice_of(b);
+	cr_expect(is_quiet(t, "A3"));
+	free_all(t, b);
+}
+
+/* 2 x 512 x 10001 x 8192 FLOPs in 120 us are 70 % of an H100's peak: there is nothing to gain. */
+Test(advice_work, a3_is_quiet_about_products_near_the_peak_and_small_shares)
+{
+	struct tb *b = h100();
+	struct ws_table *t;
+
+	run_op(b, 0, mm(512, 10001, 8192), NVJET, 120);
+	t = advice_of(b);
+	cr_expect(is_quiet(t, "A3"));
+	free_all(t, b);
+
+	b = h100();
+	run_op(b, 0, mm(512, 10001, 768), NVJET, 9);
+	kernel(b, 50, "other", 50, 1000);
+	t = advice_of(b);
+	cr_expect(is_quiet(t, "A3"));
+	free_all(t, b);
+}
+
+/* The sizes of attention's products are the model's: what helps is fused attention. */
+Test(advice_work, a7_is_quiet_about_batched_products)
+{
+	struct tb *b = h100();
+	struct op op = mm(512, 512, 64);
+	struct ws_table *t;
+
+	op.batch = 96;
+	op.flops *= 96;
+	op.bytes *= 96;
+	run_op(b, 0, op, NVJET, 100);
+	t = advice_of(b);
+	cr_expect(is_quiet(t, "A7"));
+	free_all(t, b);
+}
+
+Test(advice_work, a21_names_attention_that_is_not_fused)
+{
+	struct tb *b = attention_by_hand(40);
+	struct ws_table *t = advice_of(b);
+	size_t row = tb_find(t, 0, "rule", "A21");
+
+	/* scale 15, mask 10 and softmax 35 of 100 us */
+	NEAR(tb_real(t, row, "gain_ns"), 60000);
+	cr_expect_str_eq(tb_str(t, row, "severity"), "strong");
+	free_all(t, b);
+
+	b = h100();
+	run_op(b, 0, softmax(268000000), "softmax", 100);
+	kernel(b, 100,
+	       "void pytorch_flash::flash_fwd_kernel<pytorch_flash::Flash_fwd_kernel_traits<64, "
+	       "128, 128, 4, false, false, cutlass::bfloat16_t>, "
+	       "false>(pytorch_flash::Flash_fwd_params)",
+	       100, 10);
+	t = advice_of(b);
+	cr_expect(is_quiet(t, "A21"));
+	free_all(t, b);
+
+	b = attention_by_hand(900);
+	t = advice_of(b);
+	cr_expect(is_quiet(t, "A21"));
+	free_all(t, b);
+}
+
+/* multi_tensor_apply copies the inputs of a CUDA graph of inference, too. */
+Test(advice_work, a13_is_not_judged_where_nothing_trains)
+{
+	struct tb *b = h100();
+	struct ws_table *t;
+
+	kernel(b, 0,
+	       "void at::native::(anonymous namespace)::multi_tensor_apply_kernel<at::native::"
+	       "(anonymous namespace)::FusedOptimizerTensorListMetadata<4>, at::native::(anonymous "
+	       "namespace)::FusedAdamMathFunctor<float, 4, (at::native::ADAM_MODE)1, false>>",
+	       0, 80);
+	kernel(b, 90, "other", 90, 20);
+	t = advice_of(b);
+	cr_expect(was_not_judged(t, "A13"));
+	free_all(t, b);
+}
+
+/* The gradient of a batch norm must read its inputs twice: 1,000 GB/s of one pass are 1,667. */
+Test(advice_work, a10_counts_both_passes_of_a_batch_norms_gradient)
+{
+	struct tb *b = h100();
+	struct op op = softmax(134000000);
+	struct ws_table *t;
+
+	op.name = "aten::native_batch_norm_backward";
+	op.kind = 0;
+	run_op(b, 0, op, "batch_norm_backward_cudnn", 100);
+	t = advice_of(b);
+	cr_expect(is_quiet(t, "A10"));
+	free_all(t, b);
+}
+
+/* Unclassified work is not "beside matrix products": nobody knows what it is. */
+Test(advice_work, a6_is_not_judged_over_unclassified_work)
+{
+	struct tb *b = h100();
+	struct ws_table *t;
+
+	kernel(b, 0, NVJET, 0, 10);
+	kernel(b, 1, "nobody_knows", 10, 90);
+	t = advice_of(b);
+	cr_expect(was_not_judged(t, "A6"));
+	free_all(t, b);
+}
+
+/* A gain under one per cent of the time is never a strong finding. */
+Test(advice_work, nothing_small_is_strong)
+{
+	struct tb *b = h100();
+	struct ws_table *t;
+
+	kernel(b, 0, LAYOUT, 0, 40);
+	kernel(b, 41, NVJET, 41, 900);
+	tb_push(b, 941 * US, "enumerate(DataLoader)#x");
+	tb_pop(b, 10000 * US);
+	t = advice_of(b);
+	for (size_t i = 0; i < t->nrows; i++)
+		if (!tb_is_empty(t, i, "gain_percent") && tb_real(t, i, "gain_percent") < 1)
+			cr_expect_str_neq(tb_str(t, i, "severity"), "strong");
+	cr_expect_str_eq(tb_str(t, tb_find(t, 0, "rule", "A9"), "severity"), "weak");
+	free_all(t, b);
+}

@@ -1,0 +1,258 @@
+/* Which work is the same: alignment against a table of all ways, then what each rule matches. */
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/diff/align.h"
+#include "report/diff/match.h"
+
+static uint32_t state;
+
+static uint32_t random_below(uint32_t n)
+{
+	state = state * 1664525u + 1013904223u;
+	return (state >> 8) % n;
+}
+
+#define MOST 64
+
+/* Length of the longest common subsequence, by the definition. */
+static size_t longest(const uint32_t *a, size_t na, const uint32_t *b, size_t nb)
+{
+	static size_t best[MOST + 1][MOST + 1];
+
+	for (size_t i = 0; i <= na; i++)
+		for (size_t j = 0; j <= nb; j++)
+			best[i][j] = !i || !j               ? 0
+			             : a[i - 1] == b[j - 1] ? best[i - 1][j - 1] + 1
+			             : best[i - 1][j] > best[i][j - 1] ? best[i - 1][j]
+			                                               : best[i][j - 1];
+	return best[na][nb];
+}
+
+static size_t check_partners(const uint32_t *a, size_t na, const uint32_t *b, size_t nb,
+                             const uint32_t *partner)
+{
+	size_t n = 0, next = 0;
+
+	for (size_t i = 0; i < na; i++) {
+		if (partner[i] == WS_NONE)
+			continue;
+		cr_assert(partner[i] >= next && partner[i] < nb);
+		cr_assert(a[i] == b[partner[i]]);
+		next = partner[i] + 1;
+		n++;
+	}
+	return n;
+}
+
+Test(match, align_as_many_face_each_other_as_possible)
+{
+	uint32_t a[MOST], b[MOST], partner[MOST];
+
+	state = 1;
+	for (int round = 0; round < 3000; round++) {
+		size_t na = random_below(MOST), nb = random_below(MOST);
+		uint32_t symbols = 1 + random_below(8);
+
+		for (size_t i = 0; i < na; i++)
+			a[i] = random_below(symbols);
+		for (size_t i = 0; i < nb; i++)
+			b[i] = random_below(symbols);
+		cr_assert_eq(ws_align(a, na, b, nb, partner, NULL), WS_OK);
+		cr_assert_eq(check_partners(a, na, b, nb, partner), longest(a, na, b, nb));
+	}
+}
+
+Test(match, align_long_sequences_that_have_little_in_common_end_soon)
+{
+	const size_t n = 40000;
+	uint32_t *a = calloc(n, sizeof(*a)), *b = calloc(n, sizeof(*b));
+	uint32_t *partner = calloc(n, sizeof(*partner));
+
+	state = 2;
+	for (size_t i = 0; i < n; i++) {
+		a[i] = random_below(5000);
+		b[i] = random_below(5000);
+	}
+	/* the quadratic way takes 1.6 billion looks */
+	cr_assert_eq(ws_align(a, n, b, n, partner, NULL), WS_OK);
+	check_partners(a, n, b, n, partner);
+	free(a);
+	free(b);
+	free(partner);
+}
+
+/* --- rules ------------------------------------------------------------------------------- */
+
+enum { NOTHING, GEMM, ADD, NORM, CAST, SMALL, LARGE };
+
+/* Work in no range: "gemm", of this shape. */
+static struct ws_work_item op(uint32_t kind, uint32_t shape)
+{
+	return (struct ws_work_item){.place = WS_NONE,
+	                             .op = kind,
+	                             .kind = kind,
+	                             .class = kind,
+	                             .shape = shape,
+	                             .phase = 0};
+}
+
+static struct ws_work_item in_range(struct ws_work_item item, uint32_t place, uint32_t instance)
+{
+	item.place = place;
+	item.instance = instance;
+	return item;
+}
+
+static struct ws_work_item bare(uint32_t class)
+{
+	struct ws_work_item item = op(class, 0);
+
+	item.op = 0;
+	return item;
+}
+
+static struct ws_match match;
+
+static void find(const struct ws_work_item *a, size_t na, const struct ws_work_item *b, size_t nb)
+{
+	const struct ws_work_list list[2] = {{a, na}, {b, nb}};
+
+	cr_assert_eq(ws_match_find(&match, &list[0], &list[1], CAST, NULL), WS_OK);
+}
+
+/* Are item i of A and j of B the same work, by this rule? */
+static void expect_same(size_t i, size_t j, enum ws_matched_by by)
+{
+	cr_assert_neq(match.group[0][i], WS_NONE, "item %zu of A", i);
+	cr_expect_eq(match.group[0][i], match.group[1][j], "%zu and %zu", i, j);
+	cr_expect_eq(match.by[match.group[0][i]], by, "%zu and %zu: %s", i, j,
+	             ws_matched_by_name((enum ws_matched_by)match.by[match.group[0][i]]));
+}
+
+#define N(array) (sizeof(array) / sizeof(*(array)))
+
+Test(match, the_same_instance_of_a_range_is_the_same_whatever_the_order)
+{
+	const struct ws_work_item a[] = {in_range(op(GEMM, SMALL), 1, 0),
+	                                 in_range(op(GEMM, SMALL), 2, 0),
+	                                 in_range(op(GEMM, SMALL), 2, 1)};
+	const struct ws_work_item b[] = {in_range(op(GEMM, LARGE), 2, 0),
+	                                 in_range(op(GEMM, LARGE), 1, 0),
+	                                 in_range(op(GEMM, LARGE), 2, 1)};
+
+	find(a, N(a), b, N(b));
+	expect_same(0, 1, WS_MATCHED_BY_RANGE);
+	expect_same(1, 0, WS_MATCHED_BY_RANGE);
+	expect_same(2, 2, WS_MATCHED_BY_RANGE);
+	ws_match_release(&match);
+}
+
+Test(match, operations_by_kind_shape_and_order)
+{
+	const struct ws_work_item a[] = {op(GEMM, SMALL), op(GEMM, LARGE), op(ADD, 0)};
+	const struct ws_work_item b[] = {op(NORM, 0), op(GEMM, LARGE), op(ADD, 0)};
+
+	find(a, N(a), b, N(b));
+	expect_same(1, 1, WS_MATCHED_BY_OPERATION);
+	expect_same(2, 2, WS_MATCHED_BY_OPERATION);
+	/* one kernel each before matched work, but of other operations: fused or replaced */
+	expect_same(0, 0, WS_MATCHED_BY_NEIGHBOURS);
+	ws_match_release(&match);
+}
+
+Test(match, kernels_of_no_operation_by_class_and_order)
+{
+	const struct ws_work_item a[] = {bare(GEMM), bare(ADD), bare(GEMM)};
+	const struct ws_work_item b[] = {bare(GEMM), op(GEMM, SMALL)};
+
+	find(a, N(a), b, N(b));
+	expect_same(0, 0, WS_MATCHED_BY_CLASS);
+	expect_same(2, 1, WS_MATCHED_BY_CLASS);
+	cr_expect_eq(match.group[0][1], WS_NONE);
+	ws_match_release(&match);
+}
+
+Test(match, three_kernels_became_one)
+{
+	const struct ws_work_item a[] = {op(GEMM, SMALL), op(ADD, 0), op(NORM, 0), op(ADD, 0),
+	                                 op(GEMM, LARGE)};
+	const struct ws_work_item b[] = {op(GEMM, SMALL), op(SMALL, 0), op(GEMM, LARGE)};
+
+	find(a, N(a), b, N(b));
+	for (size_t i = 1; i < 4; i++)
+		expect_same(i, 1, WS_MATCHED_BY_NEIGHBOURS);
+	ws_match_release(&match);
+}
+
+Test(match, a_cast_belongs_to_the_work_beside_it)
+{
+	const struct ws_work_item a[] = {op(GEMM, SMALL)};
+	const struct ws_work_item b[] = {op(CAST, 0), op(CAST, 0), op(GEMM, SMALL), op(ADD, 0),
+	                                 op(CAST, 0)};
+
+	find(a, N(a), b, N(b));
+	expect_same(0, 2, WS_MATCHED_BY_OPERATION);
+	for (size_t i = 0; i < 2; i++) {
+		cr_assert_neq(match.group[1][i], WS_NONE);
+		cr_expect_eq(match.by[match.group[1][i]], WS_MATCHED_BY_CAST);
+	}
+	cr_expect_eq(match.group[1][3], WS_NONE);
+	cr_expect_eq(match.group[1][4], WS_NONE, "beside nothing that is matched");
+	ws_match_release(&match);
+}
+
+Test(match, operations_of_other_kinds_in_one_class_are_not_the_same)
+{
+	struct ws_work_item a[] = {op(ADD, 0), op(GEMM, SMALL)}, b[] = {op(NORM, 0)};
+
+	a[0].class = b[0].class = SMALL;
+	b[0].phase = 1;
+	a[0].phase = 1;
+	find(a, N(a), b, N(b));
+	/* the only work of its phase on both sides: neighbours of the begin */
+	expect_same(0, 0, WS_MATCHED_BY_NEIGHBOURS);
+	ws_match_release(&match);
+}
+
+Test(match, another_phase_is_other_work)
+{
+	struct ws_work_item a[] = {op(GEMM, SMALL)}, b[] = {op(GEMM, SMALL)};
+
+	b[0].phase = 1;
+	find(a, N(a), b, N(b));
+	cr_expect_eq(match.group[0][0], WS_NONE);
+	cr_expect_eq(match.group[1][0], WS_NONE);
+	ws_match_release(&match);
+}
+
+Test(match, everything_matches_itself_and_the_mirror_is_the_same)
+{
+	struct ws_work_item a[200], b[150];
+
+	state = 3;
+	for (int round = 0; round < 50; round++) {
+		struct ws_match back;
+
+		for (size_t i = 0; i < N(a); i++)
+			a[i] = random_below(2) ? in_range(op(GEMM + random_below(4), random_below(3)),
+			                                  random_below(9), random_below(3))
+			                       : op(GEMM + random_below(4), random_below(3));
+		for (size_t i = 0; i < N(a); i++)
+			a[i].gpu_ns = random_below(1000);
+		for (size_t i = 0; i < N(b); i++)
+			b[i] = a[random_below(2) ? i : random_below(N(a))];
+		find(a, N(a), a, N(a));
+		for (size_t i = 0; i < N(a); i++)
+			cr_assert_eq(match.group[0][i], match.group[1][i]);
+		ws_match_release(&match);
+		find(b, N(b), a, N(a));
+		back = match;
+		find(a, N(a), b, N(b));
+		cr_expect_eq(match.ngroups, back.ngroups, "round %d: %zu and %zu", round,
+		             match.ngroups, back.ngroups);
+		ws_match_release(&match);
+		ws_match_release(&back);
+	}
+}

@@ -1,0 +1,466 @@
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+
+#include <locale.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "report/kernel_info/classify.h"
+#include "tests/support/paths.h"
+
+static struct ws_classifier *classifier(const char *user_rules)
+{
+	struct ws_classifier *c = NULL;
+	struct ws_err err;
+
+	cr_assert(eq(int,
+	             ws_classifier_new(user_rules, user_rules ? strlen(user_rules) : 0, &c, &err),
+	             WS_OK),
+	          "%s", err.text);
+	return c;
+}
+
+static struct ws_kernel_traits traits_of(struct ws_classifier *c, const char *name)
+{
+	struct ws_kernel_traits t;
+
+	cr_assert(eq(int, ws_classify(c, name, strlen(name), &t, NULL), WS_OK));
+	return t;
+}
+
+/* Classify with the built-in rules only. */
+static struct ws_kernel_traits traits(const char *name)
+{
+	struct ws_classifier *c = classifier(NULL);
+	struct ws_kernel_traits t = traits_of(c, name);
+
+	ws_classifier_free(c);
+	return t;
+}
+
+static const char *tensor_in_fixture(enum ws_tensor t)
+{
+	return t == WS_TENSOR_NOT_APPLICABLE ? "-" : ws_tensor_shown(t);
+}
+
+/* The next field of a line of the fixture. */
+static char *field(char **at)
+{
+	char *begin = *at;
+
+	*at += strcspn(*at, "\t");
+	if (**at)
+		*(*at)++ = '\0';
+	return begin;
+}
+
+static const char *or_dash(const char *name, const char *nothing)
+{
+	return strcmp(name, nothing) ? name : "-";
+}
+
+Test(classify, every_name_of_the_fixture_gets_its_class_cores_dtype_and_direction)
+{
+	struct ws_classifier *c = classifier(NULL);
+	FILE *f = fopen(WS_FIXTURES "/kernel_names.tsv", "r");
+	unsigned names = 0, wrong = 0;
+	char line[4096];
+
+	cr_assert(ne(ptr, f, NULL));
+	while (fgets(line, sizeof(line), f)) {
+		char *at = line, *f1, *f2, *f3, *f4;
+		const char *tensor, *dtype, *direction;
+		struct ws_kernel_traits t;
+
+		if (*line == '#')
+			continue;
+		line[strcspn(line, "\n")] = '\0';
+		f1 = field(&at);
+		f2 = field(&at);
+		f3 = field(&at);
+		f4 = field(&at);
+		field(&at); /* its origin */
+		t = traits_of(c, at);
+		tensor = tensor_in_fixture(t.tensor);
+		dtype = or_dash(ws_name_dtype_name(t.dtype), "none");
+		direction = or_dash(ws_name_direction_name(t.direction), "unknown");
+		names++;
+		if (strcmp(ws_op_class_name(t.op_class), f1) || strcmp(tensor, f2) ||
+		    strcmp(dtype, f3) || strcmp(direction, f4)) {
+			wrong++;
+			cr_log_error("%s: %s %s %s %s, not %s %s %s %s", at,
+			             ws_op_class_name(t.op_class), tensor, dtype, direction, f1, f2,
+			             f3, f4);
+		}
+	}
+	fclose(f);
+	ws_classifier_free(c);
+	cr_expect(ge(uint, names, 131 + 150));
+	cr_expect(eq(uint, wrong, 0));
+}
+
+Test(classify, what_no_rule_knows_is_other_and_has_no_rule)
+{
+	struct ws_kernel_traits t = traits("my_secret_kernel(int*)");
+
+	cr_expect(eq(int, t.op_class, WS_CLASS_OTHER));
+	cr_expect(eq(int, t.tensor, WS_TENSOR_NOT_APPLICABLE));
+	cr_expect(eq(int, t.direction, WS_NAME_DIRECTION_UNKNOWN));
+	cr_expect(eq(int, t.dtype, WS_NAME_DTYPE_NONE));
+	cr_expect(eq(int, t.rule, -1));
+	cr_expect(eq(int, t.own, 0));
+}
+
+Test(classify, our_own_prefix_decides_before_any_rule)
+{
+	/* a general rule would see "gather", the user's rule everything */
+	struct ws_classifier *c = classifier("class pool .\n");
+	struct ws_kernel_traits t = traits_of(c, "ws_gemm_gather_fwd_bf16_f32");
+
+	cr_expect(eq(int, t.op_class, WS_CLASS_GEMM));
+	cr_expect(eq(int, t.own, 1));
+	cr_expect(eq(int, t.rule, -1));
+	cr_expect(eq(int, t.direction, WS_NAME_DIRECTION_FWD));
+	cr_expect(eq(int, t.dtype, WS_NAME_DTYPE_BF16));
+	cr_expect(eq(int, t.tensor, WS_TENSOR_NO));
+	/* the longest class counts, and only a whole word */
+	cr_expect(eq(int, traits_of(c, "ws_gemm_aux_splitk_f32").op_class, WS_CLASS_GEMM_AUX));
+	cr_expect(eq(int, traits_of(c, "ws_gemmish_f32").own, 0));
+	cr_expect(eq(int, traits_of(c, "ws_gemmish_f32").op_class, WS_CLASS_POOL));
+	cr_expect(eq(int, traits_of(c, "ws_unheard_of_f32").own, 0));
+	cr_expect(eq(int, traits_of(c, "ws_gemm_nn_fwd_mma_bf16").tensor, WS_TENSOR_YES));
+	ws_classifier_free(c);
+}
+
+Test(classify, our_own_names_tell_the_type_that_is_read)
+{
+	cr_expect(eq(int, traits("ws_copy_cast_f32_bf16").dtype, WS_NAME_DTYPE_FP32));
+	cr_expect(eq(int, traits("ws_copy_cast_bf16_f32").dtype, WS_NAME_DTYPE_BF16));
+	cr_expect(eq(int, traits("ws_gemm_tn_bwd_tf32_f32").dtype, WS_NAME_DTYPE_TF32));
+	cr_expect(eq(int, traits("ws_reduce_max_fwd_f16").dtype, WS_NAME_DTYPE_FP16));
+	cr_expect(eq(int, traits("ws_reduce_max_bwd_f64").direction, WS_NAME_DIRECTION_BWD));
+	cr_expect(eq(int, traits("ws_embedding_lookup_i32").dtype, WS_NAME_DTYPE_NONE));
+}
+
+Test(classify, a_users_rule_stands_before_the_built_in_ones_and_is_traceable)
+{
+	struct ws_classifier *c = classifier("# mine\n\n  class\tloss   ^my_(head|tail)  \r\n"
+	                                     "class norm sgemm\n"
+	                                     "tensor yes ^volta_sgemm\n");
+	struct ws_kernel_traits t = traits_of(c, "void my_head<float>(float*)");
+	struct ws_class_rule rule;
+
+	cr_expect(eq(int, t.op_class, WS_CLASS_LOSS));
+	cr_assert(eq(int, ws_classifier_rule(c, t.rule, &rule), 1));
+	cr_expect(eq(int, rule.from_user, 1));
+	cr_expect(eq(uint, rule.line, 3));
+	cr_expect_str_eq(rule.pattern, "^my_(head|tail)");
+
+	cr_expect(eq(int, traits_of(c, "ampere_sgemm_128x64_tn").op_class, WS_CLASS_NORM));
+	t = traits_of(c, "nvjet_hsh_256x128_64x4_1x2_h_bz_coopA_NNT");
+	cr_assert(eq(int, ws_classifier_rule(c, t.rule, &rule), 1));
+	cr_expect(eq(int, rule.from_user, 0));
+	cr_expect(eq(int, ws_classifier_rule(c, -1, &rule), 0));
+	cr_expect(eq(int, ws_classifier_rule(c, 1 << 20, &rule), 0));
+	ws_classifier_free(c);
+}
+
+static void expect_error(const char *rules, const char *text)
+{
+	struct ws_classifier *c;
+	struct ws_err err;
+
+	cr_expect(eq(int, ws_classifier_new(rules, strlen(rules), &c, &err), WS_USAGE));
+	cr_expect_str_eq(err.text, text);
+	cr_expect(eq(ptr, c, NULL));
+}
+
+Test(classify, a_bad_rule_is_refused_with_its_line_and_what_is_wrong)
+{
+	expect_error("class gemm a\nclas gemm b\n",
+	             "class rules, line 2: 'clas' is none of class, tensor, direction, dtype");
+	expect_error("\nclass matmul b", "class rules, line 2: 'matmul' is no value of class");
+	expect_error("tensor maybe b", "class rules, line 1: 'maybe' is no value of tensor");
+	expect_error("# x\nclass gemm   \n", "class rules, line 2: no pattern after 'gemm'");
+	expect_error("class", "class rules, line 1: '' is no value of class");
+	expect_error("dtype fp32 a(b\n", "class rules, line 1: Unmatched ( or \\( in 'a(b'");
+}
+
+Test(classify, a_rule_file_beyond_its_limits_is_refused)
+{
+	struct ws_classifier *c;
+	struct ws_err err;
+	static char big[WS_RULES_MAX_BYTES + 1];
+	static char many[(WS_RULES_MAX + 1) * 13 + 1];
+
+	memset(big, '\n', sizeof(big));
+	cr_expect(eq(int, ws_classifier_new(big, sizeof(big), &c, &err), WS_USAGE));
+	cr_expect(eq(int, ws_classifier_new(big, sizeof(big) - 1, &c, &err), WS_OK));
+	ws_classifier_free(c);
+
+	for (unsigned i = 0; i <= WS_RULES_MAX; i++)
+		memcpy(many + (size_t)13 * i, "class gemm a\n", 14);
+	cr_expect(eq(int, ws_classifier_new(many, strlen(many), &c, &err), WS_USAGE));
+	cr_expect_str_eq(err.text, "class rules, line 4097: more than 4096 rules");
+
+	cr_expect(eq(int, ws_classifier_new("class gemm a\0b", 14, &c, &err), WS_USAGE));
+	cr_expect_str_eq(err.text, "class rules, line 1: a NUL byte in the pattern");
+}
+
+Test(classify, directions_come_from_the_name)
+{
+	static const struct {
+		const char *name;
+		enum ws_name_direction direction;
+	} cases[] = {
+	        {"sm80_xmma_fprop_implicit_gemm_tf32f32", WS_NAME_DIRECTION_FPROP},
+	        {"sm80_xmma_dgrad_implicit_gemm_f16f16", WS_NAME_DIRECTION_DGRAD},
+	        {"void cudnn::cnn::wgrad_alg0_engine<float, 128>(int)", WS_NAME_DIRECTION_WGRAD},
+	        {"cudnn_generated_fort_native_sdpa_sm90_flash_fprop_wgmma_f16_knob_7",
+	         WS_NAME_DIRECTION_FWD},
+	        {"cudnn_generated_fort_native_sdpa_sm90_flash_bprop_wgmma_f16_knob_26",
+	         WS_NAME_DIRECTION_BWD},
+	        {"fmha_cutlassB_bf16_aligned_128x128_k128_sm80()", WS_NAME_DIRECTION_BWD},
+	        {"void cudnn::bn_bw_1C11_kernel_new<float>()", WS_NAME_DIRECTION_BWD},
+	        {"void cudnn::ops::softmax_fw_kernel<2, float>()", WS_NAME_DIRECTION_FWD},
+	        {"cudnn::winograd_nonfused::winogradForwardData4x4<float, float>",
+	         WS_NAME_DIRECTION_UNKNOWN},
+	        {"ampere_sgemm_128x64_tn", WS_NAME_DIRECTION_UNKNOWN},
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
+		cr_expect(eq(int, traits(cases[i].name).direction, cases[i].direction), "%s",
+		          cases[i].name);
+}
+
+Test(classify, dtypes_come_from_the_name)
+{
+	static const struct {
+		const char *name;
+		enum ws_name_dtype dtype;
+	} cases[] = {
+	        {"sm80_xmma_gemm_f32f32_f32f32_f32_tn_n_ffma_", WS_NAME_DTYPE_FP32},
+	        {"sm90_xmma_gemm_f32f32_tf32f32_f32_tn_n", WS_NAME_DTYPE_TF32},
+	        {"sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn", WS_NAME_DTYPE_BF16},
+	        {"sm90_xmma_gemm_f16f16_f16f32_f32_tn", WS_NAME_DTYPE_FP16},
+	        {"nvjet_tst_192x192_64x4_2x1_v_bz_coopB_bias_TNN", WS_NAME_DTYPE_BF16},
+	        {"nvjet_sm90_hss_64x8_64x16_1x1_h_bz_splitK_NNT", WS_NAME_DTYPE_FP16},
+	        {"nvjet_sss_tf32_128x256_TNT", WS_NAME_DTYPE_TF32},
+	        {"nvjet_qst_128x256_64x4", WS_NAME_DTYPE_FP8},
+	        {"void cutlass::Kernel2<cutlass_80_tensorop_s1688gemm_128x128_16x5_tn_align4>()",
+	         WS_NAME_DTYPE_TF32},
+	        {"cutlass_75_tensorop_bf16_s1688gemm_bf16_128x128_nn_align1", WS_NAME_DTYPE_BF16},
+	        {"volta_sgemm_128x64_nn", WS_NAME_DTYPE_FP32},
+	        {"volta_h884gemm_256x64_ldg8_nn", WS_NAME_DTYPE_FP16},
+	        {"turing_fp16_s1688gemm_fp16_256x128_ldg8_f2f_tn", WS_NAME_DTYPE_FP16},
+	        {"void dot_kernel<float, 128, 0, cublasDotParams<__half const> >()",
+	         WS_NAME_DTYPE_FP16},
+	        {"void at::native::reduce_kernel<512, 1, at::native::ReduceOp<double, X> >()",
+	         WS_NAME_DTYPE_FP64},
+	        {"void at::native::elementwise_kernel<4, at::native::direct_copy_kernel_cuda, "
+	         "float>",
+	         WS_NAME_DTYPE_NONE},
+	        {"ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)",
+	         WS_NAME_DTYPE_BF16},
+	        {"triton_poi_fused_add_view_16", WS_NAME_DTYPE_NONE},
+	        /* the end of "batched" and "grouped" is no d of dgemm */
+	        {"void ck::kernel_batchedgemm_xdl<_Float16>(_Float16 const*)", WS_NAME_DTYPE_FP16},
+	        {"void GroupedGemm_xdl()", WS_NAME_DTYPE_NONE},
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
+		cr_expect(eq(int, traits(cases[i].name).dtype, cases[i].dtype), "%s: %s",
+		          cases[i].name, ws_name_dtype_name(traits(cases[i].name).dtype));
+}
+
+Test(classify, tile_alignment_and_architecture_come_from_the_name)
+{
+	static const struct {
+		const char *name;
+		unsigned m, n, align, arch;
+	} cases[] = {
+	        {"sm80_xmma_gemm_f32f32_f32f32_f32_nn_n_tilesize256x128x8_stage3_warpsize4x2x1_"
+	         "ffma_aligna4_alignc2_execute_kernel__5x_cublas",
+	         256, 128, 2, 80},
+	        {"void cutlass::Kernel2<cutlass_80_simt_sgemm_256x128_8x4_nt_align1>(T1::Params)",
+	         256, 128, 1, 80},
+	        {"cutlass_75_tensorop_bf16_s1688gemm_bf16_128x64_32x2_nn_align1", 128, 64, 1, 75},
+	        {"cutlass3x_sm90_tensorop_s64x128x16gemm_f16_f16_f32_f32_128x256x64_2x1x1_0_ntn_"
+	         "align8",
+	         128, 256, 8, 90},
+	        {"nvjet_sm90_tst_128x8_64x12_4x1_v_bz_splitK_TNT", 128, 8, 0, 90},
+	        {"nvjet_hsh_256x128_64x4_1x2_h_bz_coopA_NNT", 256, 128, 0, 0},
+	        {"ampere_sgemm_64x32_sliced1x4_tn", 64, 32, 0, 80},
+	        {"volta_scudnn_128x64_relu_interior_nn_v1", 128, 64, 0, 70},
+	        {"Cijk_Alik_Bljk_BBS_BH_Bias_HA_S_SAV_UserArgs_MT128x256x32_MI16x16x1_SN", 128, 256,
+	         0, 0},
+	        {"igemm_fwd_gtcx3_nhwc_bf16_bx0_ex1_bt256x64x8_wt64x16x4_ws1x1_wr2x2", 256, 64, 0,
+	         0},
+	        {"_matmul_ogs_NNT_bf16xbf16xmxfp4_16x128x256x1", 16, 128, 0, 0},
+	        {"bmm_Bfloat16_E2m1E2m1_Fp32_bA16_bB16_t128x8x256_s6_et128x8_m128x8x64_c1x1x1", 128,
+	         8, 0, 0},
+	        /* filter and instruction shapes are no tiles */
+	        {"dgrad_1x1_stride_2x2", 0, 0, 0, 0},
+	        {"sm80_xmma_fprop_implicit_gemm_g1_tensor16x8x8_execute", 0, 0, 0, 80},
+	        /* only gemm and conv have them */
+	        {"void fft2d_r2c_32x32<float, 0, 0, 0>(float2 *)", 0, 0, 0, 0},
+	        /* absurd numbers are none */
+	        {"xgemm_99999999999999999999x64_align4294967297", 0, 0, 0, 0},
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct ws_kernel_traits t = traits(cases[i].name);
+
+		cr_expect(eq(uint, t.tile_m, cases[i].m), "%s", cases[i].name);
+		cr_expect(eq(uint, t.tile_n, cases[i].n), "%s", cases[i].name);
+		cr_expect(eq(uint, t.align, cases[i].align), "%s", cases[i].name);
+		cr_expect(eq(uint, t.arch, cases[i].arch), "%s", cases[i].name);
+	}
+}
+
+static void expect_normal(const char *name, const char *normal)
+{
+	char out[256];
+
+	cr_expect(eq(sz, ws_name_normalise(name, strlen(name), out, sizeof(out)), strlen(normal)));
+	cr_expect_str_eq(out, normal);
+}
+
+Test(classify, two_tools_spelling_of_a_name_is_normalised_to_one)
+{
+	expect_normal("void at::native::(anonymous namespace)::f<4, false>(int)",
+	              "at::native::anon::f<4, false>");
+	expect_normal("void at::native::<unnamed>::f<(int)4, false>(int)",
+	              "at::native::anon::f<4, false>");
+	expect_normal("f<(unsigned int)0, (bool)1, (long)2, (unsigned long)3>", "f<0, 1, 2, 3>");
+	expect_normal("fbgemm_gpu::Kernel", "fb_gpu::kernel");
+	expect_normal("f<(vllm::Fp8KVCacheDataType)0>", "f<(vllm::kvtype)0>");
+	expect_normal("_ZN2at6native39_GLOBAL__N__5cd812b1_7_Loss_cu_5b0651e138nll_loss_x",
+	              "_zn2at6native39anon38nll_loss_x");
+	expect_normal("_GLOBAL__N_", "anon");
+	expect_normal("", "");
+	expect_normal("VOID X", "x");
+}
+
+Test(classify, normalising_never_writes_past_the_buffer)
+{
+	char out[4] = {1, 1, 1, 1};
+
+	cr_expect(eq(sz, ws_name_normalise("ABCDEF", 6, out, 3), 2));
+	cr_expect_str_eq(out, "ab");
+	cr_expect(eq(chr, out[3], 1));
+	cr_expect(eq(sz, ws_name_normalise("<unnamed>", 9, out, 3), 2));
+	cr_expect_str_eq(out, "an");
+	cr_expect(eq(sz, ws_name_normalise("A\0B", 3, out, 4), 3));
+	cr_expect_str_eq(out, "a b");
+}
+
+Test(classify, any_bytes_are_a_name)
+{
+	struct ws_classifier *c = classifier(NULL);
+	struct ws_kernel_traits t;
+	static char long_name[1 << 20];
+
+	cr_expect(eq(int, ws_classify(c, "", 0, &t, NULL), WS_OK));
+	cr_expect(eq(int, t.op_class, WS_CLASS_OTHER));
+	cr_expect(eq(int, ws_classify(c, "\xff\xfe\0softmax\n=cmd", 15, &t, NULL), WS_OK));
+	cr_expect(eq(int, t.op_class, WS_CLASS_SOFTMAX));
+	cr_expect(eq(int, ws_classify(c, "_Z", 2, &t, NULL), WS_OK));
+	cr_expect(eq(int, ws_classify(c, "((((<<<<", 8, &t, NULL), WS_OK));
+
+	/* the patterns with .* start anew at each repetition */
+	for (size_t i = 0; i + 8 < sizeof(long_name); i += 8)
+		memcpy(long_name + i, "winograd", 8);
+	cr_expect(eq(int, ws_classify(c, long_name, sizeof(long_name), &t, NULL), WS_OK));
+	cr_expect(eq(int, t.op_class, WS_CLASS_CONV));
+	ws_classifier_free(c);
+}
+
+Test(classify, the_users_language_changes_nothing)
+{
+	struct ws_classifier *c;
+
+	/* a two-byte letter: one character where the language is UTF-8 */
+	cr_assert(ne(ptr, setlocale(LC_ALL, "C.UTF-8"), NULL));
+	c = classifier("class pool ^a..c$\nclass sort ^a.c$\n");
+	cr_expect(eq(int,
+	             traits_of(c, "a\xc3\xa9"
+	                          "c")
+	                     .op_class,
+	             WS_CLASS_POOL));
+	ws_classifier_free(c);
+}
+
+Test(classify, a_name_seen_before_gives_the_same_answer)
+{
+	struct ws_classifier *c = classifier(NULL);
+	struct ws_kernel_traits first = traits_of(c, "volta_sgemm_128x64_nn"), again;
+
+	for (int i = 0; i < 1000; i++) {
+		char name[32];
+
+		snprintf(name, sizeof(name), "softmax_%d", i);
+		cr_assert(eq(int, traits_of(c, name).op_class, WS_CLASS_SOFTMAX));
+	}
+	again = traits_of(c, "volta_sgemm_128x64_nn");
+	cr_expect(eq(int, memcmp(&first, &again, sizeof(first)), 0));
+	ws_classifier_free(c);
+}
+
+Test(classify, ten_thousand_distinct_names_take_a_few_seconds)
+{
+	struct ws_classifier *c = classifier(NULL);
+	struct timespec start, end;
+	double seconds;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &start);
+	for (int i = 0; i < 10000; i++) {
+		char name[512];
+
+		snprintf(name, sizeof(name),
+		         "void at::native::vectorized_elementwise_kernel<4, at::native::"
+		         "BinaryFunctor<float, float, float, at::native::binary_internal::"
+		         "MulFunctor<float> >, std::array<char*, %dul> >(int, at::native::"
+		         "BinaryFunctor<float, float, float, at::native::binary_internal::"
+		         "MulFunctor<float> >, std::array<char*, 3ul>)",
+		         i);
+		cr_assert(eq(int, traits_of(c, name).op_class, WS_CLASS_ELEMENTWISE));
+	}
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &end);
+	seconds = (double)(end.tv_sec - start.tv_sec) + (double)(end.tv_nsec - start.tv_nsec) / 1e9;
+	cr_log_info("%.3f s", seconds);
+	/* several times what it takes, so that a sanitizer build passes too */
+	cr_expect(lt(dbl, seconds, 10.0));
+	ws_classifier_free(c);
+}
+
+Test(classify, auxiliary_classes_count_to_their_own_in_a_short_summary)
+{
+	cr_expect(eq(int, ws_op_class_summary(WS_CLASS_GEMM_AUX), WS_CLASS_GEMM));
+	cr_expect(eq(int, ws_op_class_summary(WS_CLASS_LAYOUT), WS_CLASS_CONV));
+	for (int i = 0; i < WS_CLASS_COUNT; i++) {
+		enum ws_op_class s = ws_op_class_summary((enum ws_op_class)i);
+
+		cr_expect(eq(int, ws_op_class_summary(s), s));
+		cr_expect(gt(sz, strlen(ws_op_class_meaning((enum ws_op_class)i)), 0));
+	}
+}
+
+Test(classify, the_document_lists_every_class_as_it_is)
+{
+	static char doc[1 << 16];
+	FILE *f = fopen(WS_DOCS "/classification.md", "r");
+
+	cr_assert(ne(ptr, f, NULL));
+	doc[fread(doc, 1, sizeof(doc) - 1, f)] = '\0';
+	fclose(f);
+	for (int i = 0; i < WS_CLASS_COUNT; i++) {
+		enum ws_op_class c = (enum ws_op_class)i;
+		char row[256];
+
+		snprintf(row, sizeof(row), "\n| %s | %s | %s |\n", ws_op_class_name(c),
+		         ws_op_class_name(ws_op_class_summary(c)), ws_op_class_meaning(c));
+		cr_expect(ne(ptr, strstr(doc, row), NULL), "no row%s", row);
+	}
+}

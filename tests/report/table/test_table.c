@@ -1,0 +1,239 @@
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+
+#include <math.h>
+
+#include "report/table/display.h"
+#include "report/table/table.h"
+
+static const struct ws_table_column columns[] = {
+        {"name", "Name", "", WS_CELL_TEXT, WS_DISPLAY_PLAIN, "a name"},
+        {"time_ns", "Total Time (ns)", "ns", WS_CELL_INT, WS_DISPLAY_TIME_NS, "a time"},
+        {"share", "Share (%)", "%", WS_CELL_REAL, WS_DISPLAY_PERCENT, "a share"},
+        {"flops", "FLOPs", "", WS_CELL_INT, WS_DISPLAY_FLOPS, "operations"},
+        {"bytes", "Size (bytes)", "bytes", WS_CELL_INT, WS_DISPLAY_BYTES, "a size"},
+        {"count", "Instances", "", WS_CELL_INT, WS_DISPLAY_COUNT, "a count"},
+        {"id", "Id", "", WS_CELL_INT, WS_DISPLAY_PLAIN, "an id"},
+        {"avg_ns", "Avg (ns)", "ns", WS_CELL_REAL, WS_DISPLAY_TIME_NS, "a mean"},
+};
+enum { NAME, TIME, SHARE, FLOPS, BYTES, COUNT, ID, AVG };
+static const struct ws_table_def def = {
+        "test", "Test", "test", "A row is a test.", columns, sizeof(columns) / sizeof(*columns),
+};
+
+Test(table, a_new_table_is_empty_and_has_no_totals)
+{
+	struct ws_table *t = ws_table_new(&def);
+
+	cr_assert(eq(sz, t->nrows, 0));
+	cr_assert(zero(ptr, t->totals));
+	cr_assert(zero(ptr, t->not_recorded));
+	cr_assert(eq(sz, t->nnotes, 0));
+	cr_assert(not(ws_table_failed(t)));
+	ws_table_free(t);
+}
+
+Test(table, free_accepts_null)
+{
+	ws_table_free(NULL);
+}
+
+Test(table, rows_keep_their_cells_while_the_table_grows)
+{
+	struct ws_table *t = ws_table_new(&def);
+
+	for (int i = 0; i < 5000; i++) {
+		struct ws_cell *row = ws_table_row(t);
+		char name[32];
+
+		snprintf(name, sizeof(name), "row %d", i);
+		ws_cell_set_str(t, &row[NAME], name);
+		ws_cell_set_int(&row[TIME], i);
+	}
+	cr_assert(eq(sz, t->nrows, 5000));
+	for (int i = 0; i < 5000; i++) {
+		const struct ws_cell *row = t->cells + (size_t)i * def.ncolumns;
+		char name[32];
+
+		snprintf(name, sizeof(name), "row %d", i);
+		cr_assert_str_eq(row[NAME].text.ptr, name);
+		cr_assert(eq(i64, row[TIME].i, i));
+		cr_assert(eq(int, row[SHARE].type, WS_CELL_EMPTY));
+	}
+	ws_table_free(t);
+}
+
+Test(table, a_text_keeps_nul_bytes_and_any_length)
+{
+	struct ws_table *t = ws_table_new(&def);
+	struct ws_cell *row = ws_table_row(t);
+	char *big = malloc(300000);
+
+	memset(big, 'x', 300000);
+	ws_cell_set_text(t, &row[NAME], "a\0b", 3);
+	cr_assert(eq(sz, row[NAME].text.len, 3));
+	cr_assert(zero(int, memcmp(row[NAME].text.ptr, "a\0b", 4)));
+	row = ws_table_row(t);
+	ws_cell_set_text(t, &row[NAME], big, 300000);
+	cr_assert(eq(sz, row[NAME].text.len, 300000));
+	cr_assert(zero(int, memcmp(row[NAME].text.ptr, big, 300000)));
+	row = ws_table_row(t);
+	ws_cell_set_text(t, &row[NAME], NULL, 0);
+	cr_assert(eq(int, row[NAME].type, WS_CELL_TEXT));
+	cr_assert(eq(sz, row[NAME].text.len, 0));
+	free(big);
+	ws_table_free(t);
+}
+
+Test(table, nan_and_infinity_become_empty_cells)
+{
+	struct ws_cell cell;
+
+	ws_cell_set_real(&cell, NAN);
+	cr_assert(eq(int, cell.type, WS_CELL_EMPTY));
+	ws_cell_set_real(&cell, -INFINITY);
+	cr_assert(eq(int, cell.type, WS_CELL_EMPTY));
+	ws_cell_set_real(&cell, 0.5);
+	cr_assert(eq(int, cell.type, WS_CELL_REAL));
+	cr_assert(eq(dbl, cell.r, 0.5));
+}
+
+Test(table, notes_are_formatted_and_kept_in_order)
+{
+	struct ws_table *t = ws_table_new(&def);
+
+	for (int i = 0; i < 40; i++)
+		ws_table_note(t, "%d launches lost (%s)", i, "ring full");
+	ws_table_set_not_recorded(t, "record with --%s", "memory");
+	cr_assert(eq(sz, t->nnotes, 40));
+	cr_assert_str_eq(t->notes[0], "0 launches lost (ring full)");
+	cr_assert_str_eq(t->notes[39], "39 launches lost (ring full)");
+	cr_assert_str_eq(t->not_recorded, "record with --memory");
+	ws_table_free(t);
+}
+
+Test(table, memory_that_runs_out_is_remembered_and_never_null)
+{
+	struct ws_table *t = ws_table_new(&def);
+	struct ws_cell *row = ws_table_row(t);
+
+	/* more than the address space holds */
+	ws_cell_set_text(t, &row[NAME], "x", SIZE_MAX);
+	cr_assert(eq(int, row[NAME].type, WS_CELL_EMPTY));
+	cr_assert(ws_table_failed(t));
+	ws_table_free(t);
+}
+
+Test(table, a_column_is_found_by_its_id)
+{
+	cr_assert(eq(int, ws_table_column_index(&def, "share"), SHARE));
+	cr_assert(eq(int, ws_table_column_index(&def, "Share (%)"), -1));
+}
+
+/* --- numbers for people ------------------------------------------------------- */
+
+static struct ws_table *with_times(const int64_t *ns, size_t n)
+{
+	struct ws_table *t = ws_table_new(&def);
+
+	for (size_t i = 0; i < n; i++)
+		ws_cell_set_int(&ws_table_row(t)[TIME], ns[i]);
+	return t;
+}
+
+static void assert_shown(const struct ws_table *t, size_t row, size_t column, const char *title,
+                         const char *text)
+{
+	struct ws_shown_column shown;
+	char out[WS_DISPLAY_NUMBER_MAX];
+
+	ws_display_column(t, column, &shown);
+	ws_display_number(&shown, &t->cells[row * def.ncolumns + column], out);
+	cr_assert_str_eq(shown.title, title);
+	cr_assert_str_eq(out, text);
+}
+
+Test(table, display_a_time_column_has_one_unit_chosen_by_its_greatest_value)
+{
+	const int64_t us[] = {1, 1234, 999999};
+	const int64_t ms[] = {1500, 499, 1000000};
+	const int64_t s[] = {10000000000, 1};
+	struct ws_table *t = with_times(us, 3);
+
+	assert_shown(t, 0, TIME, "Total Time (us)", "0.001");
+	assert_shown(t, 1, TIME, "Total Time (us)", "1.234");
+	assert_shown(t, 2, TIME, "Total Time (us)", "999.999");
+	ws_table_free(t);
+	t = with_times(ms, 3);
+	assert_shown(t, 0, TIME, "Total Time (ms)", "0.002"); /* 1.5 us: half away from zero */
+	assert_shown(t, 1, TIME, "Total Time (ms)", "0.000");
+	assert_shown(t, 2, TIME, "Total Time (ms)", "1.000");
+	ws_table_free(t);
+	t = with_times(s, 2);
+	assert_shown(t, 0, TIME, "Total Time (s)", "10.000");
+	ws_table_free(t);
+}
+
+Test(table, display_totals_count_for_the_unit)
+{
+	const int64_t us[] = {600000, 600000};
+	struct ws_table *t = with_times(us, 2);
+
+	assert_shown(t, 0, TIME, "Total Time (us)", "600.000");
+	ws_cell_set_int(&ws_table_totals(t)[TIME], 1200000);
+	assert_shown(t, 0, TIME, "Total Time (ms)", "0.600");
+	ws_table_free(t);
+}
+
+Test(table, display_half_is_rounded_away_from_zero_on_both_sides)
+{
+	struct ws_table *t = ws_table_new(&def);
+	struct ws_cell *row = ws_table_row(t);
+
+	ws_cell_set_real(&row[SHARE], 0.125);
+	ws_cell_set_int(&row[TIME], -10000500);
+	ws_cell_set_real(&row[AVG], -2.5e7);
+	row = ws_table_row(t);
+	ws_cell_set_real(&row[SHARE], -0.125);
+	ws_cell_set_int(&row[TIME], INT64_MIN);
+	row = ws_table_row(t);
+	ws_cell_set_real(&row[SHARE], -0.001);
+	assert_shown(t, 0, SHARE, "Share (%)", "0.13");
+	assert_shown(t, 1, SHARE, "Share (%)", "-0.13");
+	assert_shown(t, 2, SHARE, "Share (%)", "0.00");
+	assert_shown(t, 0, AVG, "Avg (ms)", "-25.000");
+	assert_shown(t, 1, TIME, "Total Time (s)", "-9,223,372,036.855");
+	ws_table_free(t);
+}
+
+Test(table, display_sizes_and_operations_use_si_units)
+{
+	struct ws_table *t = ws_table_new(&def);
+	struct ws_cell *row = ws_table_row(t);
+
+	ws_cell_set_int(&row[FLOPS], 51539607552);
+	ws_cell_set_int(&row[BYTES], 16777216);
+	ws_cell_set_int(&row[COUNT], 1234567);
+	ws_cell_set_int(&row[ID], 1234567);
+	assert_shown(t, 0, FLOPS, "FLOPs (G)", "51.540");
+	assert_shown(t, 0, BYTES, "Size (MB)", "16.777");
+	assert_shown(t, 0, COUNT, "Instances", "1,234,567");
+	assert_shown(t, 0, ID, "Id", "1234567");
+	assert_shown(t, 0, NAME, "Name", "");
+	assert_shown(t, 0, SHARE, "Share (%)", "");
+	ws_table_free(t);
+}
+
+Test(table, display_the_greatest_values_fit_the_buffer)
+{
+	struct ws_table *t = ws_table_new(&def);
+	struct ws_cell *row = ws_table_row(t);
+
+	ws_cell_set_int(&row[COUNT], INT64_MIN);
+	ws_cell_set_real(&row[SHARE], 1.7e308);
+	ws_cell_set_real(&row[AVG], 1e300);
+	assert_shown(t, 0, COUNT, "Instances", "-9,223,372,036,854,775,808");
+	assert_shown(t, 0, SHARE, "Share (%)", "1.700000e+308");
+	assert_shown(t, 0, AVG, "Avg (s)", "1.000000e+300");
+	ws_table_free(t);
+}

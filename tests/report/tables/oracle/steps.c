@@ -1,0 +1,264 @@
+/*
+ * Steps, and the statistics over the measured ones.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "report/analysis/steps.h"
+#include "tests/report/tables/oracle/oracle.h"
+
+static enum ws_status step_times(const struct ws_model *m, const struct ws_selection *sel,
+                                 struct ws_step_times *out, struct ws_err *err)
+{
+	size_t n = m->nsteps ? m->nsteps : 1;
+
+	*out = (struct ws_step_times){0};
+	out->gpu = calloc(n, sizeof(*out->gpu));
+	out->measured = calloc(n, sizeof(*out->measured));
+	out->scratch = calloc(n, sizeof(*out->scratch));
+	if (!out->gpu || !out->measured || !out->scratch)
+		return WS_FAIL(err, NO_MEMORY, "no memory for %zu steps", n);
+	for (size_t k = 0; k < m->kernels.n; k++) {
+		uint32_t s = ws_kernel_step(m, k);
+
+		if (s == WS_NONE || !sel->kernel[k])
+			continue;
+		out->gpu[s].kernels++;
+		out->gpu[s].total_ns += m->kernels.dur_ns[k];
+		out->gpu[s].phase_ns[ws_kernel_phase(m, k)] += m->kernels.dur_ns[k];
+	}
+	for (uint32_t s = 0; s < m->nsteps; s++) {
+		if (!ws_step_selected(m, sel, s))
+			continue;
+		out->measured[out->nmeasured++] = s;
+		out->phases |= m->steps[s].phases;
+	}
+	return WS_OK;
+}
+
+#define NO_STEPS                                                                                   \
+	"No step has finished: the program made no range named `step`, or was stopped inside the " \
+	"first. Warpsheet's own training steps make such ranges; any program can."
+
+/* Columns of the phases, in the order of enum ws_phase. */
+static const int wall_columns[WS_PHASES] = {
+        WS_TC_steps_forward_ns,   WS_TC_steps_loss_ns,      WS_TC_steps_backward_ns,
+        WS_TC_steps_optimizer_ns, WS_TC_steps_remainder_ns,
+};
+static const int gpu_columns[WS_PHASES] = {
+        WS_TC_steps_gpu_forward_ns,   WS_TC_steps_gpu_loss_ns,      WS_TC_steps_gpu_backward_ns,
+        WS_TC_steps_gpu_optimizer_ns, WS_TC_steps_gpu_remainder_ns,
+};
+
+static void add_step(const struct ws_tab *tab, struct ws_table *t,
+                     const struct ws_step_times *times, const struct ws_stat *total, uint32_t s)
+{
+	const struct ws_step *step = &tab->m->steps[s];
+	const struct ws_step_gpu *gpu = &times->gpu[s];
+	struct ws_cell *row = ws_table_row(t);
+	int64_t tokens = ws_fact_number(tab->m, "tokens_per_step");
+	int64_t images = ws_fact_number(tab->m, "images_per_step");
+
+	ws_cell_set_int(&row[WS_TC_steps_step], step->index);
+	ws_cell_set_str(t, &row[WS_TC_steps_warm_up], step->warm_up ? "yes" : "no");
+	for (int p = 0; p < WS_PHASES; p++) {
+		int present = p == WS_PHASE_OTHER || (step->phases >> p & 1);
+
+		if (present)
+			ws_cell_set_int(&row[wall_columns[p]], step->phase_ns[p]);
+		/* a framework's links tell backward kernels without a range `backward` */
+		if (present || gpu->phase_ns[p])
+			ws_cell_set_int(&row[gpu_columns[p]], gpu->phase_ns[p]);
+	}
+	ws_cell_set_int(&row[WS_TC_steps_total_ns], step->total_ns);
+	ws_cell_set_int(&row[WS_TC_steps_kernels], (int64_t)gpu->kernels);
+	ws_cell_set_int(&row[WS_TC_steps_gpu_ns], gpu->total_ns);
+	if (tokens)
+		ws_cell_set_real(&row[WS_TC_steps_tokens_per_s],
+		                 ws_stat_ratio((double)tokens * 1e9, (double)step->total_ns));
+	if (images)
+		ws_cell_set_real(&row[WS_TC_steps_images_per_s],
+		                 ws_stat_ratio((double)images * 1e9, (double)step->total_ns));
+	if (!step->warm_up)
+		ws_cell_set_str(t, &row[WS_TC_steps_outlier],
+		                ws_stat_is_outlier(total, step->total_ns) ? "yes" : "no");
+}
+
+static void add_step_notes(const struct ws_tab *tab, struct ws_table *t, size_t shown)
+{
+	const struct ws_model *m = tab->m;
+
+	if (!shown)
+		ws_table_set_not_recorded(t, NO_STEPS);
+	for (size_t s = 0; s < m->nsteps; s++)
+		if (m->steps[s].unfinished)
+			ws_table_note(t,
+			              "%s %" PRIu32 " did not finish (the trace ends inside it) "
+			              "and is left out.",
+			              m->steps[s].warm_up ? "Warm-up step" : "Step",
+			              m->steps[s].index);
+	ws_table_note(t,
+	              "The phases are times between begin and end of their ranges on the CPU; work "
+	              "on a GPU may go on after its range has ended. The GPU columns are the "
+	              "times of the kernels launched in them, whenever they ran.");
+	if (tab->sel->has_nvtx || tab->sel->has_launched)
+		ws_table_note(t, "The filter applies to the kernels and GPU columns; the times of "
+		                 "the ranges are whole.");
+}
+
+enum ws_status oracle_steps(const struct ws_tab *tab, struct ws_table *t, struct ws_err *err)
+{
+	const struct ws_model *m = tab->m;
+	struct ws_step_times times;
+	struct ws_stat total;
+	size_t shown = 0;
+	enum ws_status status = step_times(m, tab->sel, &times, err);
+
+	if (status == WS_OK) {
+		ws_step_stat(m, &times, WS_PHASES, WS_MEASURE_WALL, &total);
+		for (uint32_t s = 0; s < m->nsteps; s++) {
+			const struct ws_step *step = &m->steps[s];
+
+			if (step->unfinished ||
+			    (!step->warm_up && !ws_step_selected(m, tab->sel, s)) ||
+			    (step->warm_up &&
+			     (tab->sel->has_steps ||
+			      !ws_time_selected(tab->sel, m->ranges.start_ns[step->range],
+			                        m->ranges.end_ns[step->range]))))
+				continue;
+			add_step(tab, t, &times, &total, s);
+			shown++;
+		}
+		add_step_notes(tab, t, shown);
+	}
+	ws_step_times_release(&times);
+	return status;
+}
+
+static enum ws_status set_outliers(const struct ws_model *m, struct ws_table *t,
+                                   struct ws_cell *cell, const struct ws_step_times *times,
+                                   int phase, enum ws_measure measure, const struct ws_stat *stat,
+                                   struct ws_err *err)
+{
+	size_t size = times->nmeasured * 12 + 1, len = 0;
+	char *list = malloc(size);
+
+	if (!list)
+		return WS_FAIL(err, NO_MEMORY, "no memory for %zu steps", times->nmeasured);
+	for (size_t i = 0; i < times->nmeasured; i++) {
+		uint32_t s = times->measured[i];
+
+		if (ws_stat_is_outlier(stat, ws_step_time(m, times, s, phase, measure)))
+			len += (size_t)snprintf(list + len, size - len, "%s%" PRIu32,
+			                        len ? ", " : "", m->steps[s].index);
+	}
+	if (len)
+		ws_cell_set_text(t, cell, list, len);
+	free(list);
+	return WS_OK;
+}
+
+static enum ws_status add_statistics(const struct ws_model *m, struct ws_table *t,
+                                     const struct ws_step_times *times, int phase,
+                                     enum ws_measure measure, struct ws_err *err)
+{
+	struct ws_cell *row;
+	struct ws_stat stat;
+
+	if (!ws_step_phase_present(times, phase))
+		return WS_OK;
+	ws_step_stat(m, times, phase, measure, &stat);
+	row = ws_table_row(t);
+	ws_cell_set_str(t, &row[WS_TC_step_statistics_phase],
+	                phase == WS_PHASES ? "total" : ws_phase_name((enum ws_phase)phase));
+	ws_cell_set_str(t, &row[WS_TC_step_statistics_measure], ws_measure_name(measure));
+	ws_cell_set_int(&row[WS_TC_step_statistics_steps], (int64_t)stat.n);
+	ws_cell_set_real(&row[WS_TC_step_statistics_mean_ns], stat.mean);
+	if (stat.n > 1) {
+		ws_cell_set_real(&row[WS_TC_step_statistics_std_ns], stat.std);
+		ws_cell_set_real(&row[WS_TC_step_statistics_cv],
+		                 ws_stat_ratio(stat.std, stat.mean));
+	}
+	ws_cell_set_real(&row[WS_TC_step_statistics_med_ns], stat.median);
+	ws_cell_set_int(&row[WS_TC_step_statistics_min_ns], stat.min);
+	ws_cell_set_int(&row[WS_TC_step_statistics_max_ns], stat.max);
+	return set_outliers(m, t, &row[WS_TC_step_statistics_outliers], times, phase, measure,
+	                    &stat, err);
+}
+
+enum ws_status oracle_step_statistics(const struct ws_tab *tab, struct ws_table *t,
+                                      struct ws_err *err)
+{
+	struct ws_step_times times;
+	enum ws_status status = step_times(tab->m, tab->sel, &times, err);
+
+	if (status == WS_OK && !times.nmeasured)
+		ws_table_set_not_recorded(t, NO_STEPS);
+	for (int measure = WS_MEASURE_WALL; measure <= WS_MEASURE_GPU; measure++)
+		for (int phase = 0; phase <= WS_PHASES; phase++)
+			if (status == WS_OK && times.nmeasured)
+				status = add_statistics(tab->m, t, &times, phase,
+				                        (enum ws_measure)measure, err);
+	if (status == WS_OK && times.nmeasured && times.nmeasured < WS_STAT_MIN_SAMPLES)
+		ws_table_note(t, "Only %zu measured steps: too few to say how much they vary.",
+		              times.nmeasured);
+	ws_step_times_release(&times);
+	return status;
+}
+
+/* --- the five parts of a timed loop ------------------------------------------------------- */
+
+struct split {
+	const char *part;
+	int64_t ns;
+};
+
+/* Of the measured steps in the report; the overhead lies between them. */
+enum ws_status oracle_step_split(const struct ws_tab *tab, struct ws_table *t, struct ws_err *err)
+{
+	const struct ws_model *m = tab->m;
+	int64_t sum[WS_PHASES] = {0}, first = INT64_MAX, last = INT64_MIN, steps = 0;
+	uint64_t n = 0;
+
+	(void)err;
+	for (uint32_t s = 0; s < m->nsteps; s++) {
+		const struct ws_step *step = &m->steps[s];
+		int64_t start = m->ranges.start_ns[step->range];
+
+		if (!ws_step_selected(m, tab->sel, s))
+			continue;
+		for (int p = 0; p < WS_PHASES; p++)
+			sum[p] += step->phase_ns[p];
+		first = start < first ? start : first;
+		last = start + step->total_ns > last ? start + step->total_ns : last;
+		steps += step->total_ns;
+		n++;
+	}
+	if (!n) {
+		ws_table_set_not_recorded(t, NO_STEPS);
+		return WS_OK;
+	}
+	const struct split parts[] = {
+	        {"eval", sum[WS_PHASE_FORWARD]},
+	        {"loss", sum[WS_PHASE_LOSS]},
+	        {"backprop", sum[WS_PHASE_BACKWARD] + sum[WS_PHASE_OPTIMIZER]},
+	        {"remainder", sum[WS_PHASE_OTHER]},
+	        {"overhead", last - first - steps},
+	};
+
+	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++) {
+		struct ws_cell *row = ws_table_row(t);
+
+		ws_cell_set_str(t, &row[WS_TC_step_split_part], parts[i].part);
+		ws_cell_set_int(&row[WS_TC_step_split_time_ns], parts[i].ns);
+		ws_cell_set_real(&row[WS_TC_step_split_share],
+		                 ws_stat_percent((double)parts[i].ns, (double)(last - first)));
+		ws_cell_set_mean(&row[WS_TC_step_split_per_step_ns], parts[i].ns, n);
+		ws_cell_set_int(&row[WS_TC_step_split_steps], (int64_t)n);
+	}
+	ws_cell_set_int(&ws_table_totals(t)[WS_TC_step_split_time_ns], last - first);
+	ws_table_note(t, "Wall time on the CPU. A step that does not wait for its device does its "
+	                 "waiting later: in another part, or between steps.");
+	return WS_OK;
+}

@@ -1,0 +1,433 @@
+/*
+ * The tables that are views of a digest are the same as simple loops over all
+ * rows make them: from the streaming pass, from a loaded model, with filters;
+ * on fixtures, imported traces and random ones.
+ */
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+#include <dirent.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "formats/import/import.h"
+#include "tests/report/tables/oracle/oracle.h"
+#include "report/pass/pass.h"
+#include "tests/support/paths.h"
+#include "tests/support/trace_builder.h"
+
+static const struct {
+	const char *name;
+	oracle_fn make;
+} tables[] = {
+        {"kernel-summary", oracle_kernel_summary},
+        {"kernel-launches", oracle_kernel_launches},
+        {"classes", oracle_classes},
+        {"ranges", oracle_ranges},
+        {"range-kernels", oracle_range_kernels},
+        {"steps", oracle_steps},
+        {"step-statistics", oracle_step_statistics},
+        {"step-split", oracle_step_split},
+        {"api-summary", oracle_api_summary},
+};
+#define NTABLES (sizeof(tables) / sizeof(*tables))
+
+/* --- comparing --------------------------------------------------------------------------- */
+
+/* Sums of products of doubles depend on the order; all else is exact. */
+static int same_cell(const struct ws_cell *a, const struct ws_cell *b)
+{
+	if (a->type != b->type)
+		return 0;
+	switch (a->type) {
+	case WS_CELL_INT:
+		return a->i == b->i;
+	case WS_CELL_REAL:
+		return fabs(a->r - b->r) <= 1e-12 * fabs(a->r);
+	case WS_CELL_TEXT:
+		return a->text.len == b->text.len && !memcmp(a->text.ptr, b->text.ptr, a->text.len);
+	default:
+		return 1;
+	}
+}
+
+static void same_rows(const struct ws_table *a, const struct ws_table *b, const char *where)
+{
+	cr_assert(eq(sz, a->nrows, b->nrows), "%s: rows of %s", where, a->def->name);
+	for (size_t i = 0; i < a->nrows * a->def->ncolumns; i++)
+		cr_assert(same_cell(&a->cells[i], &b->cells[i]), "%s: %s, row %zu, column %s",
+		          where, a->def->name, i / a->def->ncolumns,
+		          a->def->columns[i % a->def->ncolumns].id);
+	cr_assert(eq(int, a->totals != NULL, b->totals != NULL), "%s", where);
+	for (size_t i = 0; a->totals && i < a->def->ncolumns; i++)
+		cr_assert(same_cell(&a->totals[i], &b->totals[i]), "%s: %s, totals, %s", where,
+		          a->def->name, a->def->columns[i].id);
+	cr_assert(eq(int, a->not_recorded != NULL, b->not_recorded != NULL), "%s: %s", where,
+	          a->def->name);
+}
+
+/* The product adds notes of its own behind those of a table. */
+static void same_notes(const struct ws_table *oracle, const struct ws_table *table,
+                       const char *where)
+{
+	cr_assert(ge(sz, table->nnotes, oracle->nnotes), "%s: notes of %s", where,
+	          table->def->name);
+	for (size_t i = 0; i < oracle->nnotes; i++)
+		cr_assert(eq(str, table->notes[i], oracle->notes[i]), "%s", where);
+}
+
+static struct ws_table *oracle_table(const struct ws_model *m, size_t which,
+                                     const struct ws_filter *filter)
+{
+	struct ws_table *t = ws_table_new(ws_table_def_by_name(tables[which].name));
+	struct ws_selection sel;
+	struct ws_tab tab = {.m = m, .sel = &sel};
+	struct ws_err err;
+
+	cr_assert(eq(int, ws_select(m, filter, &sel, &err), WS_OK), "%s", err.text);
+	cr_assert(eq(int, tables[which].make(&tab, t, &err), WS_OK), "%s", err.text);
+	ws_selection_release(&sel);
+	return t;
+}
+
+static void compare_loaded(const struct ws_model *m, const struct ws_filter *filter,
+                           const char *where)
+{
+	for (size_t i = 0; i < NTABLES; i++) {
+		struct ws_table *expected = oracle_table(m, i, filter);
+		struct ws_table *t = tb_table(m, tables[i].name, filter);
+
+		same_rows(expected, t, where);
+		same_notes(expected, t, where);
+		ws_table_free(expected);
+		ws_table_free(t);
+	}
+}
+
+/* Each table alone, then all in one pass; returns how many were made so. */
+static unsigned compare_streamed(const struct ws_trace_reader *r, const struct ws_model *m,
+                                 const char *where)
+{
+	const struct ws_table_def *defs[NTABLES];
+	struct ws_table *expected[NTABLES];
+	unsigned made = 0;
+
+	for (size_t i = 0; i < NTABLES; i++) {
+		defs[i] = ws_table_def_by_name(tables[i].name);
+		expected[i] = oracle_table(m, i, NULL);
+	}
+	for (size_t i = 0; i <= NTABLES; i++) {
+		size_t first = i < NTABLES ? i : 0, n = i < NTABLES ? 1 : NTABLES;
+		struct ws_report *report = NULL;
+		const char *declined = NULL;
+		struct ws_err err;
+
+		cr_assert(eq(int,
+		             ws_report_stream(r, where, NULL, defs + first, n, NULL, &report,
+		                              &declined, &err),
+		             WS_OK),
+		          "%s: %s", where, err.text);
+		cr_assert(eq(int, report != NULL, declined == NULL));
+		for (size_t t = 0; report && t < n; t++) {
+			same_rows(expected[first + t], report->tables[t], where);
+			same_notes(expected[first + t], report->tables[t], where);
+		}
+		made += report != NULL;
+		ws_report_free(report);
+	}
+	for (size_t i = 0; i < NTABLES; i++)
+		ws_table_free(expected[i]);
+	return made;
+}
+
+/* --- files ------------------------------------------------------------------------------- */
+
+static unsigned compare_file(const char *path)
+{
+	const struct ws_filter filters[] = {
+	        WS_FILTER_ALL,
+	        {.nvtx = "*step*", .step_first = -1, .step_last = -1, .device = -1},
+	        {.step_first = 1, .step_last = 2, .device = -1},
+	        {.step_first = -1, .step_last = -1, .device = -1, .kernel = "gemm|elementwise"},
+	        {.step_first = -1,
+	         .step_last = -1,
+	         .device = -1,
+	         .has_time = 1,
+	         .time_first_ns = 100000,
+	         .time_end_ns = 900000},
+	};
+	static struct ws_import_stats stats;
+	char imported[] = "/tmp/ws-digest-XXXXXX";
+	struct ws_trace_reader *r = NULL;
+	struct ws_model *m = NULL;
+	enum ws_import_kind kind;
+	struct ws_err err;
+	unsigned made;
+
+	cr_assert(eq(int, ws_import_kind(path, &kind, &err), WS_OK), "%s", err.text);
+	if (kind != WS_IMPORT_NONE) {
+		int fd = mkstemp(imported);
+
+		cr_assert(fd >= 0);
+		close(fd);
+		cr_assert(eq(int, ws_import_file(path, imported, NULL, &stats, &err), WS_OK));
+		cr_assert(eq(int, ws_trace_reader_open(&r, imported, &err), WS_OK));
+		unlink(imported);
+	} else {
+		cr_assert(eq(int, ws_trace_reader_open(&r, path, &err), WS_OK), "%s", err.text);
+	}
+	cr_assert(eq(int, ws_model_open_reader(&m, r, path, NULL, &err), WS_OK), "%s", err.text);
+	for (size_t i = 0; i < sizeof(filters) / sizeof(*filters); i++)
+		compare_loaded(m, &filters[i], path);
+	made = compare_streamed(r, m, path);
+	ws_model_free(m);
+	ws_trace_reader_free(r);
+	return made;
+}
+
+static unsigned compare_folder(const char *folder)
+{
+	DIR *dir = opendir(folder);
+	struct dirent *entry;
+	unsigned made = 0;
+
+	cr_assert(dir != NULL, "%s", folder);
+	while ((entry = readdir(dir))) {
+		char path[4096];
+
+		if (entry->d_name[0] == '.' || strstr(entry->d_name, ".md"))
+			continue;
+		snprintf(path, sizeof(path), "%s/%s", folder, entry->d_name);
+		made += compare_file(path);
+	}
+	closedir(dir);
+	return made;
+}
+
+Test(digest_tables, of_recorded_traces)
+{
+	/* every table of every trace that is whole comes from the pass */
+	cr_expect(ge(u32, compare_folder(WS_FIXTURES "/traces"), 4 * (NTABLES + 1)));
+}
+
+Test(digest_tables, of_imported_traces)
+{
+	/* operations of a framework need rows, other tables do not */
+	cr_expect(gt(u32, compare_folder(WS_FIXTURES "/imports"), 0));
+}
+
+/* --- random traces ----------------------------------------------------------------------- */
+
+#define THREADS 3
+
+struct scene {
+	struct tb *b;
+	uint32_t random;
+	int64_t now; /* all threads share a clock, so that rows come in order of time */
+	unsigned depth[THREADS + 1];
+	uint64_t correlation; /* the last one given out */
+	int64_t busy_until;
+	int ties, shuffle;
+};
+
+static unsigned pick(struct scene *s, unsigned n)
+{
+	s->random ^= s->random << 13;
+	s->random ^= s->random >> 17;
+	s->random ^= s->random << 5;
+	return s->random % n;
+}
+
+static void pass_time(struct scene *s)
+{
+	s->now += s->ties ? pick(s, 2) : 1 + pick(s, 50);
+}
+
+static void begin(struct scene *s, unsigned thread)
+{
+	static const char *const names[] = {
+	        "warm-up",   "step", "forward", "backward",          "setup", "a", "b",
+	        "optimizer", "step", "forward", "computing softmax", "loss"};
+	static const char *const ops[] = {"gemm", "softmax", "scale", NULL};
+	static const char *const dtypes[] = {"fp32", "bf16", NULL};
+	struct tb_op op = {.flops = pick(s, 1000),
+	                   .bytes_read = pick(s, 100),
+	                   .op = ops[pick(s, 4)],
+	                   .direction = pick(s, 2) ? "forward" : NULL,
+	                   .dtype = dtypes[pick(s, 3)]};
+
+	if (pick(s, 3))
+		tb_push(s->b, s->now, names[pick(s, sizeof(names) / sizeof(*names))]);
+	else
+		tb_push_op(s->b, s->now, "op", &op);
+	s->depth[thread]++;
+}
+
+/* A call, and mostly a kernel of it: late, without a time, several, or none. */
+static void call(struct scene *s)
+{
+	static const char *const kernels[] = {"ws_gemm_k", "ws_softmax_k", "elementwise_kernel",
+	                                      "sgemm_128x64", "unheard_of"};
+	int64_t start = s->now, dur = s->ties ? (int64_t)pick(s, 3) : 1 + (int64_t)pick(s, 20);
+	uint64_t id = ++s->correlation;
+	unsigned n = pick(s, 8) ? 1 : pick(s, 4);
+
+	tb_call(s->b, start, dur, pick(s, 10) ? id : 0);
+	s->now += dur;
+	for (unsigned i = 0; i < n; i++) {
+		struct tb_kernel k = {.name = kernels[pick(s, 5)],
+		                      .dur_ns = (int64_t)pick(s, 2) ? pick(s, 300) : 64,
+		                      .correlation = pick(s, 20) ? id : 0,
+		                      .device = pick(s, 2),
+		                      .pid = 100,
+		                      .flags = pick(s, 30) ? 0 : WS_KERNEL_NO_TIME};
+
+		k.start_ns = start + (int64_t)pick(s, 400);
+		if (k.start_ns < s->busy_until && pick(s, 4))
+			k.start_ns = s->busy_until;
+		s->busy_until = k.start_ns + k.dur_ns;
+		tb_kernel(s->b, &k);
+	}
+}
+
+static void flush(struct scene *s)
+{
+	struct ws_err err;
+
+	cr_assert(eq(int, ws_trace_writer_flush(tb_writer(s->b), &err), WS_OK));
+}
+
+static void act(struct scene *s)
+{
+	unsigned thread = 1 + pick(s, THREADS);
+
+	tb_on_thread(s->b, thread);
+	pass_time(s);
+	switch (pick(s, 6)) {
+	case 0:
+	case 1:
+		if (s->depth[thread] < 5)
+			begin(s, thread);
+		break;
+	case 2:
+	case 3:
+		if (s->depth[thread] || !pick(s, 20))
+			tb_pop(s->b, s->now);
+		s->depth[thread] -= s->depth[thread] > 0;
+		break;
+	default:
+		call(s);
+	}
+	if (!pick(s, 15))
+		flush(s);
+	if (!pick(s, 60))
+		tb_mark(s->b, s->now,
+		        pick(s, 2) ? "workload.tokens_per_step=64"
+		                   : "workload.tokens_per_step=128");
+	/* what another thread did before comes later in the file */
+	if (s->shuffle && !pick(s, 40))
+		s->now -= 30;
+}
+
+static unsigned random_trace(uint32_t seed, int ties, int shuffle)
+{
+	struct scene s = {.b = tb_new(), .random = seed * 2654435761u + 1, .ties = ties};
+	struct ws_trace_reader *r = NULL;
+	struct ws_model *m;
+	struct ws_bytes bytes;
+	struct ws_err err;
+	char where[64];
+	unsigned made;
+
+	s.shuffle = shuffle;
+	snprintf(where, sizeof(where), "random trace %u, ties %d, shuffle %d", seed, ties, shuffle);
+	tb_device(s.b, 1, pick(&s, 2) ? WS_DEVICE_CUDA : WS_DEVICE_CPU_REFERENCE, "Other");
+	for (uint64_t t = 2; t <= THREADS; t++)
+		tb_thread(s.b, t, 100);
+	for (unsigned i = 0, n = 20 + pick(&s, 300); i < n; i++)
+		act(&s);
+	if (pick(&s, 2))
+		for (unsigned t = 1; t <= THREADS; t++)
+			for (tb_on_thread(s.b, t); s.depth[t]; s.depth[t]--)
+				tb_pop(s.b, ++s.now);
+	m = tb_model(s.b);
+	bytes = tb_bytes(s.b);
+	cr_assert(eq(int, ws_trace_reader_open_mem(&r, bytes.ptr, bytes.len, &err), WS_OK));
+	compare_loaded(m, NULL, where);
+	made = compare_streamed(r, m, where);
+	ws_trace_reader_free(r);
+	ws_model_free(m);
+	tb_free(s.b);
+	return made;
+}
+
+Test(digest_tables, of_random_traces)
+{
+	for (uint32_t seed = 0; seed < 60; seed++)
+		cr_assert(eq(u32, random_trace(seed, 0, 0), NTABLES + 1), "seed %u", seed);
+}
+
+Test(digest_tables, of_random_traces_where_much_happens_at_once)
+{
+	for (uint32_t seed = 0; seed < 60; seed++)
+		cr_assert(eq(u32, random_trace(seed, 1, 0), NTABLES + 1), "seed %u", seed);
+}
+
+Test(digest_tables, of_random_traces_whose_rows_are_out_of_order)
+{
+	unsigned made = 0;
+
+	for (uint32_t seed = 0; seed < 60; seed++)
+		made += random_trace(seed, 0, 1);
+	/* ranges may cross then, which needs rows */
+	cr_expect(gt(u32, made, 60 * 3));
+}
+
+/* --- columns ----------------------------------------------------------------------------- */
+
+/* What a column does not need is not read, and the column is the same all the same. */
+static void compare_columns(const struct ws_trace_reader *r, const struct ws_model *m, size_t which)
+{
+	const struct ws_table_def *def = ws_table_def_by_name(tables[which].name);
+	struct ws_table *expected = oracle_table(m, which, NULL);
+	uint8_t *wanted = calloc(def->ncolumns, 1);
+
+	for (size_t c = 0; c < def->ncolumns; c++) {
+		struct ws_report *report = NULL;
+		const char *declined = NULL;
+		struct ws_err err;
+
+		memset(wanted, 0, def->ncolumns);
+		wanted[c] = 1;
+		cr_assert(eq(int,
+		             ws_report_stream(r, "", NULL, &def, 1, wanted, &report, &declined,
+		                              &err),
+		             WS_OK),
+		          "%s", err.text);
+		cr_assert(report != NULL, "%s", declined);
+		cr_assert(eq(sz, report->tables[0]->nrows, expected->nrows));
+		for (size_t row = 0; row < expected->nrows; row++)
+			cr_assert(same_cell(&expected->cells[row * def->ncolumns + c],
+			                    &report->tables[0]->cells[row * def->ncolumns + c]),
+			          "%s, row %zu, %s", def->name, row, def->columns[c].id);
+		ws_report_free(report);
+	}
+	free(wanted);
+	ws_table_free(expected);
+}
+
+Test(digest_tables, each_column_alone_is_the_same)
+{
+	static const char path[] = WS_FIXTURES "/traces/step-bf16.wtrace";
+	struct ws_trace_reader *r = NULL;
+	struct ws_model *m = NULL;
+	struct ws_err err;
+
+	cr_assert(eq(int, ws_trace_reader_open(&r, path, &err), WS_OK), "%s", err.text);
+	cr_assert(eq(int, ws_model_open_reader(&m, r, path, NULL, &err), WS_OK), "%s", err.text);
+	for (size_t i = 0; i < NTABLES; i++)
+		compare_columns(r, m, i);
+	ws_model_free(m);
+	ws_trace_reader_free(r);
+}

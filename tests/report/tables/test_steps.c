@@ -1,0 +1,447 @@
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+#include <math.h>
+
+#include "tests/support/trace_builder.h"
+
+#define NEAR(actual, expected)                                                    \
+	cr_expect(fabs((actual) - (expected)) <= 1e-9 * fabs((double)(expected)), \
+	          "%.17g is not %.17g", (actual), (double)(expected))
+
+/* A step of 100 ns at `from`: forward 30, loss 10, backward 40, optimizer 15, 5 in none of them. */
+static void add_step(struct tb *b, int64_t from, const char *name)
+{
+	tb_push(b, from, name);
+	tb_push(b, from, "forward");
+	tb_launch(b, from + 1, "f", from + 1000, 20);
+	tb_launch(b, from + 3, "f", from + 1030, 4);
+	tb_pop(b, from + 30);
+	tb_push(b, from + 30, "loss");
+	tb_launch(b, from + 31, "l", from + 1040, 2);
+	tb_pop(b, from + 40);
+	tb_push(b, from + 40, "backward");
+	tb_launch(b, from + 41, "b", from + 1050, 30);
+	tb_push(b, from + 45, "forward"); /* recomputed: still backward */
+	tb_launch(b, from + 46, "f", from + 1100, 7);
+	tb_pop(b, from + 50);
+	tb_pop(b, from + 80);
+	tb_push(b, from + 80, "optimizer");
+	tb_launch(b, from + 81, "o", from + 1200, 9);
+	tb_pop(b, from + 95);
+	tb_launch(b, from + 96, "zero", from + 1300, 1);
+	tb_pop(b, from + 100);
+}
+
+Test(steps, phases_by_hand)
+{
+	struct tb *b = tb_new();
+	struct ws_model *m;
+	struct ws_table *t;
+
+	tb_mark(b, 0, "workload.tokens_per_step=512");
+	add_step(b, 10, "warm-up");
+	add_step(b, 5000, "step");
+	add_step(b, 9000, "step");
+	m = tb_model(b);
+	t = tb_table(m, "steps", NULL);
+	cr_assert(eq(sz, t->nrows, 3));
+	cr_expect_str_eq(tb_str(t, 0, "warm_up"), "yes");
+	cr_expect(eq(i64, tb_int(t, 0, "step"), 0));
+	for (size_t row = 1; row < 3; row++) {
+		cr_expect_str_eq(tb_str(t, row, "warm_up"), "no");
+		cr_expect(eq(i64, tb_int(t, row, "step"), (int64_t)row - 1));
+		cr_expect(eq(i64, tb_int(t, row, "forward_ns"), 30));
+		cr_expect(eq(i64, tb_int(t, row, "loss_ns"), 10));
+		cr_expect(eq(i64, tb_int(t, row, "backward_ns"), 40));
+		cr_expect(eq(i64, tb_int(t, row, "optimizer_ns"), 15));
+		cr_expect(eq(i64, tb_int(t, row, "remainder_ns"), 5));
+		cr_expect(eq(i64, tb_int(t, row, "total_ns"), 100));
+		cr_expect(eq(i64, tb_int(t, row, "kernels"), 7));
+		cr_expect(eq(i64, tb_int(t, row, "gpu_ns"), 73));
+		cr_expect(eq(i64, tb_int(t, row, "gpu_forward_ns"), 24));
+		cr_expect(eq(i64, tb_int(t, row, "gpu_backward_ns"), 37));
+		cr_expect(eq(i64, tb_int(t, row, "gpu_remainder_ns"), 1));
+		NEAR(tb_real(t, row, "tokens_per_s"), 5.12e9);
+		cr_expect_str_eq(tb_str(t, row, "outlier"), "no");
+	}
+	ws_table_free(t);
+	ws_model_free(m);
+	tb_free(b);
+}
+
+Test(steps, a_phase_that_a_step_lacks_is_empty_and_not_zero)
+{
+	struct tb *b = tb_new();
+	struct ws_model *m;
+	struct ws_table *t;
+
+	tb_push(b, 0, "step");
+	tb_push(b, 10, "forward");
+	tb_pop(b, 60);
+	tb_pop(b, 100);
+	m = tb_model(b);
+	t = tb_table(m, "steps", NULL);
+	cr_expect(eq(i64, tb_int(t, 0, "forward_ns"), 50));
+	cr_expect(tb_is_empty(t, 0, "backward_ns"));
+	cr_expect(tb_is_empty(t, 0, "tokens_per_s"));
+	cr_expect(eq(i64, tb_int(t, 0, "remainder_ns"), 50));
+	ws_table_free(t);
+	t = tb_table(m, "step-statistics", NULL);
+	cr_expect(eq(sz, tb_count(t, "phase", "backward"), 0));
+	cr_expect(eq(sz, tb_count(t, "phase", "forward"), 2), "wall and GPU");
+	cr_expect(tb_is_empty(t, 0, "std_ns"), "one step has no deviation to show");
+	cr_expect(tb_notes_say(t, "Only 1 measured steps"));
+	ws_table_free(t);
+	ws_model_free(m);
+	tb_free(b);
+}
+
+Test(steps, steps_inside_a_warm_up_range_are_warm_up_steps)
+{
+	struct tb *b = tb_new();
+	struct ws_model *m;
+	struct ws_table *t;
+
+	tb_push(b, 0, "warm-up");
+	tb_push(b, 1, "step");
+	tb_push(b, 2, "step"); /* in a step: no step of its own */
+	tb_pop(b, 3);
+	tb_pop(b, 10);
+	tb_push(b, 11, "step");
+	tb_pop(b, 20);
+	tb_pop(b, 21);
+	tb_push(b, 30, "step");
+	tb_pop(b, 50);
+	m = tb_model(b);
+	t = tb_table(m, "steps", NULL);
+	cr_assert(eq(sz, t->nrows, 3));
+	cr_expect_str_eq(tb_str(t, 1, "warm_up"), "yes");
+	cr_expect(eq(i64, tb_int(t, 1, "step"), 1));
+	cr_expect_str_eq(tb_str(t, 2, "warm_up"), "no");
+	cr_expect(eq(i64, tb_int(t, 2, "step"), 0), "measured steps are counted for themselves");
+	ws_table_free(t);
+	ws_model_free(m);
+	tb_free(b);
+}
+
+Test(steps, a_step_that_did_not_finish_is_left_out_and_named)
+{
+	struct tb *b = tb_new();
+	struct ws_model *m;
+	struct ws_table *t;
+
+	add_step(b, 0, "step");
+	tb_push(b, 2000, "step");
+	tb_launch(b, 2001, "f", 2002, 1000000);
+	tb_process_end(b, WS_END_SIGNALED, 9);
+	m = tb_model(b);
+	t = tb_table(m, "steps", NULL);
+	cr_assert(eq(sz, t->nrows, 1));
+	cr_expect(tb_notes_say(t, "Step 1 did not finish"));
+	ws_table_free(t);
+	t = tb_table(m, "step-statistics", NULL);
+	cr_expect(eq(i64, tb_int(t, 0, "steps"), 1));
+	ws_table_free(t);
+	t = tb_table(m, "summary", NULL);
+	cr_expect(tb_notes_say(t, "killed by signal 9 (SIGKILL)"));
+	cr_expect(
+	        eq(i64, tb_int(t, tb_find(t, 0, "item", "steps that did not finish"), "count"), 1));
+	ws_table_free(t);
+	ws_model_free(m);
+	tb_free(b);
+}
+
+Test(steps, statistics_by_hand_and_the_cold_step_named)
+{
+	struct tb *b = tb_new();
+	static const int64_t took[] = {132, 23, 23, 22, 23, 24, 23, 23, 22, 23};
+	struct ws_model *m;
+	struct ws_table *t;
+	int64_t at = 0;
+	size_t row;
+
+	for (size_t i = 0; i < 10; i++) {
+		tb_push(b, at, "step");
+		tb_pop(b, at + took[i]);
+		at += 1000;
+	}
+	m = tb_model(b);
+	t = tb_table(m, "step-statistics", NULL);
+	row = tb_find(t, 0, "phase", "total");
+	cr_expect_str_eq(tb_str(t, row, "measure"), "wall");
+	NEAR(tb_real(t, row, "mean_ns"), 33.8);
+	NEAR(tb_real(t, row, "med_ns"), 23.0);
+	cr_expect(eq(i64, tb_int(t, row, "min_ns"), 22));
+	cr_expect(eq(i64, tb_int(t, row, "max_ns"), 132));
+	/* sum of squares 22142, less 10 * 33.8^2 = 11424.4, over 9 */
+	NEAR(tb_real(t, row, "std_ns"), sqrt((22142 - 11424.4) / 9));
+	cr_expect_str_eq(tb_str(t, row, "outliers"), "0");
+	ws_table_free(t);
+	t = tb_table(m, "steps", NULL);
+	cr_expect_str_eq(tb_str(t, 0, "outlier"), "yes");
+	cr_expect_str_eq(tb_str(t, 5, "outlier"), "no");
+	ws_table_free(t);
+	ws_model_free(m);
+	tb_free(b);
+}
+
+Test(steps, a_trace_without_steps_says_so)
+{
+	struct tb *b = tb_new();
+	struct ws_model *m;
+	struct ws_table *t;
+
+	tb_launch(b, 0, "k", 1, 5);
+	m = tb_model(b);
+	t = tb_table(m, "steps", NULL);
+	cr_expect(eq(sz, t->nrows, 0));
+	cr_expect(strstr(t->not_recorded, "no range named `step`") != NULL);
+	ws_table_free(t);
+	t = tb_table(m, "kernel-summary", NULL);
+	cr_expect(tb_is_empty(t, 0, "per_step"));
+	ws_table_free(t);
+	ws_model_free(m);
+	tb_free(b);
+}
+
+Test(steps, a_steps_filter_selects_by_number)
+{
+	struct tb *b = tb_new();
+	struct ws_filter f = {.step_first = 1, .step_last = -1, .device = -1};
+	struct ws_model *m;
+	struct ws_table *t;
+
+	add_step(b, 0, "warm-up");
+	add_step(b, 5000, "step");
+	add_step(b, 10000, "step");
+	add_step(b, 15000, "step");
+	m = tb_model(b);
+	t = tb_table(m, "steps", &f);
+	cr_assert(eq(sz, t->nrows, 2));
+	cr_expect(eq(i64, tb_int(t, 0, "step"), 1));
+	cr_expect(tb_notes_say(t, "measured steps 1 and later"));
+	ws_table_free(t);
+	f = (struct ws_filter){.step_first = -1, .step_last = 0, .device = -1};
+	t = tb_table(m, "steps", &f);
+	cr_assert(eq(sz, t->nrows, 1));
+	cr_expect(eq(i64, tb_int(t, 0, "step"), 0));
+	ws_table_free(t);
+	ws_model_free(m);
+	tb_free(b);
+}
+
+/* --- softmax versus matmul ---------------------------------------------------------------------
+ */
+
+#define D_HEAD 64
+#define T2     1024 /* elements of the scores */
+
+static void add_op(struct tb *b, int64_t from, const char *name, const char *op,
+                   const char *direction, uint64_t flops, int64_t gpu_ns)
+{
+	struct tb_op o = {flops, 3 * T2, T2, op, direction, "fp32", -1};
+
+	tb_push_op(b, from, name, &o);
+	tb_launch(b, from + 1, op, 10 * from, gpu_ns);
+	tb_pop(b, from + 3);
+}
+
+/* Forward of one attention as the seeds' model runs it, 60 ns long; and one projection. */
+static void add_attention(struct tb *b, int64_t from, const char *layer)
+{
+	tb_push(b, from, layer);
+	add_op(b, from + 1, "projection", "gemm", "forward", 5000, 11);
+	tb_push(b, from + 5, "scaled dot product attention");
+	tb_push(b, from + 6, "computing attention scores");
+	add_op(b, from + 7, "q k^T", "gemm", "forward", 2 * D_HEAD * T2, 100);
+	add_op(b, from + 12, "scale", "scale", "forward", T2, 20);
+	tb_pop(b, from + 16);
+	tb_push(b, from + 17, "computing softmax");
+	add_op(b, from + 18, "mask", "mask", "forward", 0, 30);
+	for (int64_t i = 0; i < 5; i++)
+		add_op(b, from + 22 + 4 * i, "softmax op", "other", "forward", T2, 16);
+	tb_pop(b, from + 45);
+	tb_push(b, from + 46, "final matmul");
+	add_op(b, from + 47, "p v", "gemm", "forward", 2 * D_HEAD * T2, 60);
+	tb_pop(b, from + 51);
+	tb_pop(b, from + 52);
+	tb_pop(b, from + 60);
+}
+
+static size_t find_part(const struct ws_table *t, const char *scope, const char *phase,
+                        const char *part)
+{
+	for (size_t row = 0; row < t->nrows; row++)
+		if (!strcmp(tb_str(t, row, "scope"), scope) &&
+		    !strcmp(tb_str(t, row, "phase"), phase) &&
+		    !strcmp(tb_str(t, row, "part"), part))
+			return row;
+	cr_fatal("no row %s, %s, %s", scope, phase, part);
+}
+
+Test(steps, softmax_against_matmul_by_hand)
+{
+	struct tb *b = tb_new();
+	struct ws_model *m;
+	struct ws_table *t;
+	size_t row;
+
+	/* a warm-up and two steps of two layers; numbers are those of one step */
+	for (int64_t i = 0; i < 3; i++) {
+		tb_push(b, 1000 * i, i ? "step" : "warm-up");
+		tb_push(b, 1000 * i + 1, "forward");
+		add_attention(b, 1000 * i + 10, "layer 10");
+		add_attention(b, 1000 * i + 100, "layer 2");
+		tb_pop(b, 1000 * i + 200);
+		tb_pop(b, 1000 * i + 201);
+	}
+	m = tb_model(b);
+	t = tb_table(m, "softmax-matmul", NULL);
+
+	row = find_part(t, "layer 2", "forward", "computing attention scores");
+	cr_expect(eq(sz, row, 0), "layers in the order of their numbers");
+	cr_expect(eq(i64, tb_int(t, row, "kernels"), 1));
+	cr_expect(eq(i64, tb_int(t, row, "gpu_ns"), 100));
+	cr_expect(eq(i64, tb_int(t, row, "flops"), 131072));
+	cr_expect(eq(i64, tb_int(t, row, "bytes"), 4096));
+	NEAR(tb_real(t, row, "intensity"), 32.0);
+	NEAR(tb_real(t, row, "tflops"), 1.31072);
+	NEAR(tb_real(t, row, "gbs"), 40.96);
+	cr_expect(tb_is_empty(t, row, "bound"));
+	NEAR(tb_real(t, row, "flop_ratio"), 25.6);
+	NEAR(tb_real(t, row, "time_ratio"), 0.8);
+
+	row = find_part(t, "layer 2", "forward", "scale and mask");
+	cr_expect(eq(i64, tb_int(t, row, "kernels"), 2), "apart, wherever the program put them");
+	cr_expect(eq(i64, tb_int(t, row, "gpu_ns"), 50));
+	cr_expect(tb_is_empty(t, row, "flop_ratio"));
+	row = find_part(t, "layer 2", "forward", "computing softmax");
+	cr_expect(eq(i64, tb_int(t, row, "kernels"), 5));
+	cr_expect(eq(i64, tb_int(t, row, "flops"), 5 * T2));
+	row = find_part(t, "layer 2", "forward", "whole attention");
+	cr_expect(eq(i64, tb_int(t, row, "gpu_ns"), 290));
+	NEAR(tb_real(t, row, "flop_ratio"), 51.2);
+	NEAR(tb_real(t, row, "time_ratio"), 0.5);
+
+	row = find_part(t, "all layers", "forward", "whole attention");
+	cr_expect(eq(i64, tb_int(t, row, "gpu_ns"), 580));
+	row = find_part(t, "model", "forward", "all matmul kernels");
+	cr_expect(eq(i64, tb_int(t, row, "flops"), 2 * (5000 + 2 * 131072)));
+	cr_expect(eq(i64, tb_int(t, row, "kernels"), 6));
+	row = find_part(t, "model", "forward", "all softmax kernels");
+	cr_expect(eq(i64, tb_int(t, row, "flops"), 2 * 5 * T2));
+
+	cr_expect(tb_notes_say(t, "mean over 2 measured steps"));
+	cr_expect(
+	        tb_notes_say(t,
+	                     "Self-attention of all layers, forward: softmax takes 0.80 times the "
+	                     "GPU time of computing attention scores (QK^T), with 1/25.6 of the "
+	                     "FLOPs: for each FLOP it takes 20.5 times as long."));
+	ws_table_free(t);
+	ws_model_free(m);
+	tb_free(b);
+}
+
+Test(steps, attention_without_payloads_has_times_and_no_flops)
+{
+	struct tb *b = tb_new();
+	struct ws_model *m;
+	struct ws_table *t;
+	size_t row;
+
+	tb_push(b, 0, "forward");
+	tb_push(b, 1, "computing attention scores");
+	tb_launch(b, 2, "k", 100, 10);
+	tb_pop(b, 5);
+	tb_push(b, 6, "computing softmax");
+	tb_launch(b, 7, "k", 120, 30);
+	tb_pop(b, 9);
+	tb_pop(b, 10);
+	m = tb_model(b);
+	t = tb_table(m, "softmax-matmul", NULL);
+	row = find_part(t, "(no layer)", "forward", "computing attention scores");
+	cr_expect(eq(i64, tb_int(t, row, "gpu_ns"), 10));
+	cr_expect(tb_is_empty(t, row, "flops"));
+	cr_expect(tb_is_empty(t, row, "tflops"));
+	cr_expect(tb_is_empty(t, row, "flop_ratio"));
+	NEAR(tb_real(t, row, "time_ratio"), 3.0);
+	row = find_part(t, "model", "forward", "all softmax kernels");
+	cr_expect(eq(i64, tb_int(t, row, "gpu_ns"), 30), "the range tells the class");
+	cr_expect(tb_notes_say(t, "no finished range `step`, so the numbers are of all kernels"));
+	cr_expect(tb_notes_say(t, "Their FLOPs are not recorded."));
+	ws_table_free(t);
+	ws_model_free(m);
+	tb_free(b);
+}
+
+/* A softmax of elementwise kernels has no name that tells: the little that has one is no 0.00. */
+Test(steps, softmax_that_names_do_not_tell_is_said_to_be_elsewhere)
+{
+	struct tb *b = tb_new();
+	struct ws_model *m;
+	struct ws_table *t;
+
+	tb_launch(b, 0, "sgemm", 10, 10000);
+	tb_launch(b, 20, "softmax_warp_forward<float>", 30000, 45);
+	tb_launch(b, 40, "vectorized_elementwise_kernel<exp>", 40000, 5000);
+	m = tb_model(b);
+	t = tb_table(m, "softmax-matmul", NULL);
+	cr_expect(tb_notes_say(t, "softmax takes 0.0045 times the GPU time of all matrix"));
+	cr_expect(tb_notes_say(t, "a softmax made of elementwise kernels is among all other"));
+	ws_table_free(t);
+	ws_model_free(m);
+	tb_free(b);
+}
+
+Test(steps, one_operation_that_does_not_say_leaves_the_flops_of_its_part_unknown)
+{
+	struct tb *b = tb_new();
+	struct ws_model *m;
+	struct ws_table *t;
+
+	tb_push(b, 0, "step");
+	tb_push(b, 1, "forward");
+	add_attention(b, 10, "layer 0");
+	tb_push(b, 100, "layer 0");
+	tb_push(b, 101, "computing softmax");
+	tb_launch(b, 102, "unannotated", 5000, 3);
+	tb_pop(b, 105);
+	tb_pop(b, 106);
+	tb_pop(b, 107);
+	tb_pop(b, 108);
+	m = tb_model(b);
+	t = tb_table(m, "softmax-matmul", NULL);
+	cr_expect(tb_is_empty(t, find_part(t, "layer 0", "forward", "computing softmax"), "flops"));
+	cr_expect(not(tb_is_empty(t, find_part(t, "layer 0", "forward", "final matmul"), "flops")));
+	ws_table_free(t);
+	ws_model_free(m);
+	tb_free(b);
+}
+
+Test(steps, steps_that_differ_give_a_mean_that_is_no_whole_number)
+{
+	struct tb *b = tb_new();
+	struct ws_model *m;
+	struct ws_table *t;
+	size_t row;
+
+	tb_push(b, 0, "step");
+	tb_push(b, 1, "final matmul");
+	tb_launch(b, 2, "k", 100, 10);
+	tb_pop(b, 5);
+	tb_pop(b, 6);
+	tb_push(b, 10, "step");
+	tb_push(b, 11, "final matmul");
+	tb_launch(b, 12, "k", 200, 10);
+	tb_launch(b, 14, "k", 300, 11);
+	tb_pop(b, 16);
+	tb_pop(b, 17);
+	m = tb_model(b);
+	t = tb_table(m, "softmax-matmul", NULL);
+	row = find_part(t, "(no layer)", "", "final matmul");
+	NEAR(tb_real(t, row, "kernels"), 1.5);
+	NEAR(tb_real(t, row, "gpu_ns"), 15.5);
+	ws_table_free(t);
+	ws_model_free(m);
+	tb_free(b);
+}

@@ -1,0 +1,279 @@
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+#include <stdio.h>
+
+#include "report/tables/tables.h"
+#include "tests/support/trace_builder.h"
+
+static size_t find_item(const struct ws_table *t, const char *section, const char *item)
+{
+	for (size_t row = 0; row < t->nrows; row++)
+		if (!strcmp(tb_str(t, row, "section"), section) &&
+		    !strcmp(tb_str(t, row, "item"), item))
+			return row;
+	cr_fatal("no row %s, %s", section, item);
+}
+
+Test(summary, tells_where_the_trace_comes_from_and_what_ran)
+{
+	struct tb *b = tb_new();
+	struct ws_model *m;
+	struct ws_table *t;
+	struct ws_err err;
+
+	cr_assert(eq(int, ws_trace_writer_meta(tb_writer(b), "program.path", "old", &err), WS_OK));
+	cr_assert(eq(int, ws_trace_writer_meta(tb_writer(b), "host.cpu", "a CPU", &err), WS_OK));
+	cr_assert(
+	        eq(int, ws_trace_writer_meta(tb_writer(b), "program.path", "/bin/x", &err), WS_OK));
+	tb_mark(b, 0, "workload.model=transformer-tiny");
+	tb_mark(b, 1, "workload.formula=a=b");
+	tb_mark(b, 2, "workload.model=transformer-small");
+	tb_mark(b, 3, "workload.=no key");
+	tb_mark(b, 4, "workload.no value");
+	tb_mark(b, 5, "something else");
+	tb_launch(b, 10, "k", 20, 5);
+	tb_process_end(b, WS_END_EXITED, 3);
+	m = tb_model(b);
+	t = tb_table(m, "summary", NULL);
+	cr_expect_str_eq(tb_str(t, 0, "item"), "device 0, kernels", "what ran comes first");
+	cr_expect_str_eq(tb_str(t, find_item(t, "Provenance", "program.path"), "text"), "/bin/x");
+	cr_expect(eq(sz, tb_count(t, "item", "program.path"), 1), "the last row of a key holds");
+	cr_expect_str_eq(tb_str(t, find_item(t, "Provenance", "trace.recorded"), "text"),
+	                 "2023-11-14T22:13:20Z");
+	cr_expect_str_eq(tb_str(t, find_item(t, "Headline", "program end"), "text"),
+	                 "exited with status 3");
+	cr_expect_str_eq(tb_str(t, find_item(t, "Headline", "device 0, kernels"), "text"),
+	                 "Test GPU");
+	cr_expect_str_eq(tb_str(t, find_item(t, "Workload", "model"), "text"), "transformer-small");
+	cr_expect_str_eq(tb_str(t, find_item(t, "Workload", "formula"), "text"), "a=b");
+	cr_expect(eq(sz, tb_count(t, "section", "Workload"), 2));
+	cr_expect(tb_notes_say(t, "ended with exit status 3"));
+	ws_table_free(t);
+	ws_model_free(m);
+	tb_free(b);
+}
+
+Test(summary, lists_ten_kernels_and_the_rest)
+{
+	struct tb *b = tb_new();
+	struct ws_model *m;
+	struct ws_table *t;
+	char name[64];
+	size_t row;
+
+	for (int i = 0; i < 13; i++) {
+		snprintf(name, sizeof(name), "void ns::k%d<int>(float*)", i);
+		tb_launch(b, 10 * i, name, 100 * i, 50 - i);
+	}
+	m = tb_model(b);
+	t = tb_table(m, "summary", NULL);
+	cr_expect(eq(sz, tb_count(t, "section", "Top kernels"), 11));
+	row = find_item(t, "Top kernels", "ns::k0");
+	cr_expect_str_eq(tb_str(t, row, "text"), "void ns::k0<int>(float*)");
+	row = find_item(t, "Top kernels", "(all other kernels)");
+	cr_expect(eq(i64, tb_int(t, row, "count"), 3));
+	cr_expect(eq(dbl, tb_real(t, row, "time_ns"), 40 + 39 + 38));
+	ws_table_free(t);
+	ws_model_free(m);
+	tb_free(b);
+}
+
+Test(summary, every_count_of_missing_data_is_shown_zero_or_not)
+{
+	struct tb *b = tb_new();
+	struct ws_model *m;
+	struct ws_table *t, *losses;
+
+	tb_loss(b, "dropped_records", 0);
+	tb_loss(b, "ring_full", 2);
+	tb_loss(b, "dropped_records", 0);
+	tb_loss(b, "ring_full", 5);
+	tb_pop(b, 0);
+	tb_end(b, 1, 44);
+	tb_push(b, 2, "open");
+	m = tb_model_unclosed(b);
+	t = tb_table(m, "summary", NULL);
+	losses = tb_table(m, "losses", NULL);
+	cr_expect(eq(i64, tb_int(t, find_item(t, "What is missing", "ring_full"), "count"), 5));
+	cr_expect(
+	        eq(i64, tb_int(t, find_item(t, "What is missing", "dropped_records"), "count"), 0));
+	cr_expect(eq(i64,
+	             tb_int(t, find_item(t, "What is missing", "pops without a push"), "count"),
+	             1));
+	cr_expect(eq(i64,
+	             tb_int(t, find_item(t, "What is missing", "range ends without a start"),
+	                    "count"),
+	             1));
+	cr_expect(eq(i64,
+	             tb_int(t, find_item(t, "What is missing", "ranges open at the end"), "count"),
+	             1));
+	cr_expect(eq(i64, tb_int(t, find_item(t, "What is missing", "trace not closed"), "count"),
+	             1));
+	cr_expect(
+	        eq(i64,
+	           tb_int(t, find_item(t, "What is missing", "processes whose end is not recorded"),
+	                  "count"),
+	           1));
+	cr_expect(tb_notes_say(t, "The trace was not closed"));
+
+	/* the table `losses` is the same list */
+	cr_expect(eq(sz, losses->nrows, tb_count(t, "section", "What is missing")));
+	cr_expect_str_eq(tb_str(losses, 0, "cause"), "dropped_records");
+	ws_table_free(t);
+	ws_table_free(losses);
+	ws_model_free(m);
+	tb_free(b);
+}
+
+Test(summary, a_trace_without_loss_counters_says_that_it_does_not_know)
+{
+	struct tb *b = tb_new();
+	struct ws_model *m = tb_model(b);
+	struct ws_table *t = tb_table(m, "losses", NULL);
+
+	cr_expect(
+	        eq(i64,
+	           tb_int(t, tb_find(t, 0, "cause", "recordings without a loss counter"), "count"),
+	           1));
+	ws_table_free(t);
+	ws_model_free(m);
+	tb_free(b);
+}
+
+Test(summary, times_of_the_cpu_reference_are_called_so_in_every_table)
+{
+	struct tb *b = tb_new();
+	struct ws_report *report;
+	struct ws_model *m;
+	struct ws_err err;
+
+	tb_device(b, 3, WS_DEVICE_CPU_REFERENCE, "CPU reference");
+	tb_kernel(b, &(struct tb_kernel){"k", 0, 10, 0, 3, 100, 0});
+	m = tb_model(b);
+	cr_assert(eq(int, ws_report_make(m, NULL, &report, &err), WS_OK));
+	for (size_t i = 0; i < report->ntables; i++)
+		cr_expect(tb_notes_say(report->tables[i], "All kernels ran on the CPU reference"),
+		          "%s", report->tables[i]->def->name);
+	ws_report_free(report);
+	ws_model_free(m);
+	tb_free(b);
+}
+
+Test(summary, a_real_gpu_is_not_called_a_reference)
+{
+	struct tb *b = tb_new();
+	struct ws_model *m;
+	struct ws_table *t;
+
+	tb_launch(b, 0, "k", 0, 10);
+	m = tb_model(b);
+	t = tb_table(m, "summary", NULL);
+	cr_expect(not(tb_notes_say(t, "CPU reference")));
+	ws_table_free(t);
+	ws_model_free(m);
+	tb_free(b);
+}
+
+/* --- payloads of any program ---------------------------------------------------------------------
+ */
+
+static int64_t number(uint64_t type, const void *bytes, size_t len, int *ok)
+{
+	int64_t value = -77;
+
+	*ok = ws_payload_number(type, bytes, len, &value);
+	return value;
+}
+
+Test(summary, payload_numbers_have_the_sizes_and_signs_of_nvtx)
+{
+	static const uint8_t ones[8] = {255, 255, 255, 255, 255, 255, 255, 255};
+	int ok;
+
+	cr_expect(eq(i64, number(11, ones, 8, &ok), -1));
+	cr_expect(eq(i64, number(12, ones, 8, &ok), 255));
+	cr_expect(eq(i64, number(13, ones, 8, &ok), -1));
+	cr_expect(eq(i64, number(14, ones, 8, &ok), 65535));
+	cr_expect(eq(i64, number(15, ones, 8, &ok), -1));
+	cr_expect(eq(i64, number(16, ones, 8, &ok), 4294967295));
+	cr_expect(eq(i64, number(17, ones, 8, &ok), -1));
+	cr_expect(ok);
+	number(18, ones, 8, &ok);
+	cr_expect(not(ok), "2^64 - 1 fits into no int64_t");
+	number(17, ones, 7, &ok);
+	cr_expect(not(ok), "the payload ends inside the number");
+	number(20, ones, 8, &ok);
+	cr_expect(not(ok), "a double is no whole number");
+	number(999, ones, 8, &ok);
+	cr_expect(not(ok));
+}
+
+Test(summary, a_payload_shorter_than_its_schema_says_nothing_and_is_counted)
+{
+	struct tb *b = tb_new();
+	static const uint8_t shorter[10] = {1, 1, 1};
+	struct ws_model *m;
+	struct ws_table *t;
+	struct ws_err err;
+	uint64_t payload;
+
+	cr_assert(eq(int,
+	             ws_trace_writer_intern_payload(tb_writer(b), (uint64_t)1 << 32, shorter,
+	                                            sizeof(shorter), &payload, &err),
+	             WS_OK));
+	tb_add(b, WS_KIND_NVTX,
+	       &(struct ws_row_nvtx){.thread = 1, .name = tb_text(b, "cut"), .payload = payload});
+	tb_launch(b, 1, "k", 10, 5);
+	tb_pop(b, 5);
+	m = tb_model(b);
+	t = tb_table(m, "kernel-summary", NULL);
+	cr_expect(tb_is_empty(t, 0, "flops"));
+	cr_expect_str_eq(tb_str(t, 0, "op_class"), "gemm", "what is whole is read");
+	ws_table_free(t);
+	t = tb_table(m, "losses", NULL);
+	cr_expect(eq(i64,
+	             tb_int(t, tb_find(t, 0, "cause", "operations with an unreadable payload"),
+	                    "count"),
+	             1));
+	ws_table_free(t);
+	ws_model_free(m);
+	tb_free(b);
+}
+
+Test(summary, payloads_of_other_programs_are_found_by_field_names)
+{
+	struct tb *b = tb_new();
+	struct {
+		uint32_t pad;
+		uint32_t flops;
+		uint64_t bytes;
+	} other = {9, 1234, 56};
+	uint64_t schema = 555, payload;
+	struct ws_model *m;
+	struct ws_table *t;
+	struct ws_err err;
+
+	tb_add(b, WS_KIND_PAYLOAD_SCHEMA,
+	       &(struct ws_row_payload_schema){schema, 0, tb_text(b, "theirs"), 1, sizeof(other)});
+	tb_add(b, WS_KIND_PAYLOAD_FIELD,
+	       &(struct ws_row_payload_field){schema, 0, tb_text(b, "flops"), 6, 4, 0, 0});
+	tb_add(b, WS_KIND_PAYLOAD_FIELD,
+	       &(struct ws_row_payload_field){schema, 1, tb_text(b, "bytes"), 18, 8, 0, 0});
+	/* an array of that name is no number */
+	tb_add(b, WS_KIND_PAYLOAD_FIELD,
+	       &(struct ws_row_payload_field){schema, 2, tb_text(b, "layer"), 6, 0, 4, 1 << 4});
+	cr_assert(eq(int,
+	             ws_trace_writer_intern_payload(tb_writer(b), schema, &other, sizeof(other),
+	                                            &payload, &err),
+	             WS_OK));
+	tb_add(b, WS_KIND_NVTX,
+	       &(struct ws_row_nvtx){.thread = 1, .name = tb_text(b, "op"), .payload = payload});
+	tb_pop(b, 5);
+	m = tb_model(b);
+	t = tb_table(m, "ranges", NULL);
+	cr_expect(eq(i64, tb_int(t, 0, "flops"), 1234));
+	cr_expect(eq(i64, tb_int(t, 0, "bytes"), 56));
+	ws_table_free(t);
+	ws_model_free(m);
+	tb_free(b);
+}

@@ -1,0 +1,66 @@
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+
+#include "tests/report/writers/writer_tables.h"
+
+static char *make(struct ws_table *t, const char *filter)
+{
+	struct ws_report report = {"Warpsheet report", "a_b.wtrace", filter, 0, &t, 1};
+	char *bytes = NULL;
+	size_t len;
+	FILE *f = open_memstream(&bytes, &len);
+	struct ws_err err;
+
+	cr_assert(eq(int, ws_out_markdown(f, &report, &err), WS_OK));
+	fclose(f);
+	return bytes;
+}
+
+Test(out_markdown, pipes_and_tags_of_a_name_do_no_harm)
+{
+	struct ws_table *t = kernel_table();
+	char *md = make(t, "");
+
+	cr_assert_str_eq(md,
+	                 "# Warpsheet report\n\nTrace: a_b.wtrace\n\n## Kernels\n\n"
+	                 "One row per kernel; Time (%) is of the GPU time of all kernels.\n\n"
+	                 "| Time (%) | Total Time (ms) | Instances | Name | Avg (us) |\n"
+	                 "|---:|---:|---:|---|---:|\n"
+	                 "| 75.00 | 3.000 | 1,200 | gemm | 2.501 |\n"
+	                 "| 25.00 | 1.000 | 1 | =1+1,\"q\"\\\\r\\\\n\\\\x1b\\[31m\xef\xbf\xbd\\|"
+	                 "\\<b\\>\\*\\\\x00\\_x0041\\_ |  |\n"
+	                 "| **100.00** | **4.000** | **1,201** |  |  |\n"
+	                 "\n- 2 kernels lost\n");
+	free(md);
+	ws_table_free(t);
+}
+
+Test(out_markdown, a_page_has_a_heading_for_each_section)
+{
+	struct ws_table *t = page_table();
+	char *md = make(t, "steps 1..2");
+
+	cr_assert_str_eq(md, "# Warpsheet report\n\nTrace: a_b.wtrace · Filter: steps 1..2\n"
+	                     "\n## Summary\n\nThe run on a page.\n\n"
+	                     "### Headline\n\n| Item | Count | Time | Share | Text |\n"
+	                     "|---|---:|---:|---:|---|\n"
+	                     "| GPU time |  | 18.235 ms | 100.00 % | mean of 5 steps |\n"
+	                     "| kernels | 1,234 |  |  |  |\n\n"
+	                     "### Provenance\n\n| Item | Text |\n|---|---|\n"
+	                     "| program | /bin/step |\n"
+	                     "| nothing known |  |\n");
+	free(md);
+	ws_table_free(t);
+}
+
+Test(out_markdown, an_unrecorded_table_says_why)
+{
+	struct ws_table *t = ws_table_new(&kernel_def);
+	char *md;
+
+	ws_table_set_not_recorded(t, "record with --api");
+	md = make(t, "");
+	cr_assert_not_null(strstr(md, "\nNot recorded: record with --api\n"));
+	free(md);
+	ws_table_free(t);
+}

@@ -1,0 +1,294 @@
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+
+#include "report/table/display.h"
+#include "tests/report/writers/writer_tables.h"
+
+static char *make(struct ws_table *t, struct ws_text_opts opts)
+{
+	struct ws_report report = {"Warpsheet report", "a\x1b[2J.wtrace", "", 0, &t, 1};
+	char *bytes = NULL;
+	size_t len;
+	FILE *f = open_memstream(&bytes, &len);
+	struct ws_err err;
+
+	cr_assert(eq(int, ws_out_text(f, &report, &opts, &err), WS_OK));
+	fclose(f);
+	return bytes;
+}
+
+static size_t longest_line(const char *text)
+{
+	size_t longest = 0;
+
+	while (*text) {
+		size_t n = strcspn(text, "\n"), w = ws_display_width(text, n);
+
+		longest = w > longest ? w : longest;
+		text += n + (text[n] == '\n');
+	}
+	return longest;
+}
+
+Test(out_text, numbers_are_aligned_scaled_and_named_by_their_unit)
+{
+	struct ws_table *t = kernel_table();
+	char *text = make(t, (struct ws_text_opts){0});
+
+	cr_assert_str_eq(
+	        text,
+	        "Warpsheet report: a\\x1b[2J.wtrace\n"
+	        "\n"
+	        "Kernels\n"
+	        "One row per kernel; Time (%) is of the GPU time of all kernels.\n"
+	        "\n"
+	        "                                               Total\n"
+	        "                                         Time   Time               Avg\n"
+	        "Name                                      (%)   (ms)  Instances   (us)\n"
+	        "-------------------------------------  ------  -----  ---------  -----\n"
+	        "gemm                                    75.00  3.000      1,200  2.501\n"
+	        "=1+1,\"q\"\\r\\n\\x1b[31m\xef\xbf\xbd|<b>*\\x00_x0041_   25.00  1.000          1\n"
+	        "-------------------------------------  ------  -----  ---------  -----\n"
+	        "Total                                  100.00  4.000      1,201\n"
+	        "\n"
+	        "2 kernels lost\n");
+	free(text);
+	ws_table_free(t);
+}
+
+Test(out_text, no_control_character_gets_through)
+{
+	struct ws_table *t = kernel_table();
+	char *text = make(t, (struct ws_text_opts){.width = 80});
+
+	for (const char *p = text; *p; p++)
+		cr_assert_not(*p != '\n' && (unsigned char)*p < 0x20, "byte %02x", *p);
+	free(text);
+	ws_table_free(t);
+}
+
+Test(out_text, colour_is_the_only_escape)
+{
+	struct ws_table *t = kernel_table();
+	char *with = make(t, (struct ws_text_opts){.colour = 1}), *out = with;
+	char *without = make(t, (struct ws_text_opts){0});
+
+	for (const char *p = with; *p; p++) {
+		if (*p == '\x1b') {
+			int known = !strncmp(p, "\x1b[0m", 4) || !strncmp(p, "\x1b[1m", 4) ||
+			            !strncmp(p, "\x1b[2m", 4);
+
+			cr_assert(known);
+			p += 3;
+			continue;
+		}
+		*out++ = *p;
+	}
+	*out = '\0';
+	cr_assert_str_eq(with, without);
+	free(with);
+	free(without);
+	ws_table_free(t);
+}
+
+Test(out_text, a_line_is_no_wider_than_the_terminal_and_says_what_is_left_out)
+{
+	struct ws_table *t = kernel_table();
+
+	for (int width = 40; width <= 120; width += 7) {
+		char *text = make(t, (struct ws_text_opts){.width = width});
+
+		cr_assert(le(sz, longest_line(text), (size_t)width));
+		/* each column is a column or is named below */
+		for (size_t i = 0; i < kernel_def.ncolumns; i++) {
+			char word[32];
+
+			snprintf(word, sizeof(word), "%.*s",
+			         (int)strcspn(kernel_columns[i].title, " "),
+			         kernel_columns[i].title);
+			cr_assert_not_null(strstr(text, word), "%s at %d", word, width);
+		}
+		free(text);
+	}
+	ws_table_free(t);
+}
+
+Test(out_text, rows_beyond_the_limit_are_counted)
+{
+	struct ws_table *t = kernel_table();
+	char *text = make(t, (struct ws_text_opts){.max_rows = 1});
+
+	cr_assert_not_null(strstr(text, "\n… 1 more row\n"));
+	cr_assert_null(strstr(text, "=1+1"));
+	cr_assert_not_null(strstr(text, "Total"));
+	cr_assert_not_null(strstr(text, "1,201"));
+	free(text);
+	ws_table_free(t);
+}
+
+Test(out_text, prose_in_a_table_for_reading_is_wrapped_and_whole)
+{
+	static const struct ws_table_column columns[] = {
+	        {"subject", "Subject", "", WS_CELL_TEXT, WS_DISPLAY_PLAIN, ""},
+	        {"verdict", "Verdict", "", WS_CELL_TEXT, WS_DISPLAY_PLAIN, ""},
+	        {"a", "A", "", WS_CELL_INT, WS_DISPLAY_COUNT, ""},
+	};
+	static const struct ws_table_def def = {"v", "Verdict", "v", "What.", columns, 3};
+	struct ws_table *t = ws_table_new(&def);
+	struct ws_cell *row = ws_table_row(t);
+	char *text;
+
+	ws_cell_set_str(t, &row[0], "overall");
+	ws_cell_set_str(t, &row[1],
+	                "B takes half as long as A, beyond noise, averylongwordindeedso");
+	ws_cell_set_int(&row[2], 7);
+	text = make(t, (struct ws_text_opts){.width = 36});
+	cr_assert_str_eq(strstr(text, "Subject"), "Subject  Verdict                   A\n"
+	                                          "-------  ------------------------  -\n"
+	                                          "overall  B takes half as long as   7\n"
+	                                          "         A, beyond noise,\n"
+	                                          "         averylongwordindeedso\n");
+	free(text);
+	text = make(t, (struct ws_text_opts){.width = 22});
+	cr_assert_null(strstr(text, "…"));
+	cr_assert(le(sz, longest_line(strstr(text, "Subject")), 22));
+	free(text);
+	ws_table_free(t);
+}
+
+Test(out_text, no_line_ends_in_a_blank)
+{
+	struct ws_table *t = kernel_table();
+	char *text = make(t, (struct ws_text_opts){.width = 70});
+
+	cr_assert_null(strstr(text, " \n"));
+	free(text);
+	ws_table_free(t);
+}
+
+Test(out_text, a_page_is_lines_under_section_headings)
+{
+	struct ws_table *t = page_table();
+	char *text = make(t, (struct ws_text_opts){.width = 80});
+
+	cr_assert_str_eq(strstr(text, "Headline"),
+	                 "Headline\n"
+	                 "  GPU time                                   18.235 ms  100.00 %\n"
+	                 "      mean of 5 steps\n"
+	                 "  kernels                             1,234\n"
+	                 "\n"
+	                 "Provenance\n"
+	                 "  program                             /bin/step\n"
+	                 "  nothing known\n");
+	free(text);
+	ws_table_free(t);
+}
+
+/* A page of one section: two kernels with their names, a finding. */
+static struct ws_table *findings_page(void)
+{
+	static const char name[] = "void at::native::vectorized_elementwise_kernel<4, float>(int)";
+	struct ws_table *t = ws_table_new(&page_def);
+	struct ws_cell *row = ws_table_row(t);
+
+	ws_cell_set_str(t, &row[1], "at::native::vectorized_elementwise_kern…");
+	ws_cell_set_str(t, &row[2], name);
+	ws_cell_set_int(&row[3], 10);
+	ws_cell_set_real(&row[5], 5.35);
+	row = ws_table_row(t);
+	ws_cell_set_str(t, &row[1], "A3 Unaligned matrix sizes: aten::addmm 141 x 2048");
+	ws_cell_set_str(t, &row[2],
+	                "M 141 (282 bytes): no multiple of 16 bytes; 8.0 % of the GPU time");
+	return t;
+}
+
+Test(out_text, a_narrow_terminal_gets_texts_below_their_line_and_names_that_are_cut)
+{
+	struct ws_table *t = findings_page();
+	char *text = make(t, (struct ws_text_opts){.width = 80});
+
+	cr_expect_not_null(strstr(text, "  at::native::vectorized_elementwis…  10  5.35 %  void "
+	                                "at::native::vectorized_e…\n"),
+	                   "%s", text);
+	cr_expect_not_null(strstr(text,
+	                          "  A3 Unaligned matrix sizes: aten::addmm 141 x 2048\n"
+	                          "      M 141 (282 bytes): no multiple of 16 bytes; 8.0 % of the "
+	                          "GPU time\n"),
+	                   "%s", text);
+	free(text);
+	text = make(t, (struct ws_text_opts){.width = 60});
+	cr_expect_not_null(strstr(text, "  at::native::vectorized_elementwis…  10  5.35 %\n"), "%s",
+	                   text);
+	for (const char *p = text; *p; p = strchr(p, '\n') + 1)
+		cr_expect(le(sz, ws_display_width(p, strcspn(p, "\n")), 60), "%s", p);
+	free(text);
+	/* without a width nothing is cut */
+	text = make(t, (struct ws_text_opts){.width = 0});
+	cr_expect_not_null(strstr(text, "vectorized_elementwise_kernel<4, float>(int)\n"));
+	free(text);
+	ws_table_free(t);
+}
+
+Test(out_text, an_unrecorded_table_says_why)
+{
+	struct ws_table *t = ws_table_new(&kernel_def);
+	char *text;
+
+	ws_table_set_not_recorded(t, "record with --api");
+	text = make(t, (struct ws_text_opts){0});
+	cr_assert_not_null(strstr(text, "\nnot recorded:\n  record with --api\n"));
+	free(text);
+	ws_table_free(t);
+}
+
+/* --- texts for people ----------------------------------------------------------- */
+
+static void assert_glyphs(const char *in, size_t len, const char *expected)
+{
+	char out[256] = "";
+	size_t n = 0;
+	struct ws_glyph glyph;
+
+	for (size_t pos = 0; pos < len;) {
+		pos += ws_display_glyph(in + pos, len - pos, &glyph);
+		memcpy(out + n, glyph.bytes, glyph.len);
+		n += glyph.len;
+	}
+	out[n] = '\0';
+	cr_assert_str_eq(out, expected);
+}
+
+Test(out_text, glyph_control_characters_are_shown_as_escapes)
+{
+	assert_glyphs("a\n\t\r\0\x7f\x1b", 7, "a\\n\\t\\r\\x00\\x7f\\x1b");
+	assert_glyphs("\xc2\x85", 2, "\\x85");
+}
+
+Test(out_text, glyph_direction_overrides_are_shown_as_escapes)
+{
+	assert_glyphs("\xe2\x80\xae"
+	              "evil",
+	              7, "\\u202eevil");
+	assert_glyphs("\xe2\x81\xa6", 3, "\\u2066");
+	assert_glyphs("\xe2\x80\xa8", 3, "\\u2028");
+}
+
+Test(out_text, glyph_broken_utf8_and_noncharacters_become_the_replacement_character)
+{
+	assert_glyphs("\xff\xfe", 2, "\xef\xbf\xbd\xef\xbf\xbd");
+	assert_glyphs("\xef\xbf\xbf", 3, "\xef\xbf\xbd");
+	assert_glyphs("\xe2\x82", 2, "\xef\xbf\xbd");
+	assert_glyphs("\xc3\xa4\xe2\x82\xac", 5, "\xc3\xa4\xe2\x82\xac");
+}
+
+Test(out_text, glyph_width_counts_columns_not_bytes)
+{
+	cr_assert(eq(sz,
+	             ws_display_width("\xc3\xa4"
+	                              "b",
+	                              3),
+	             2));
+	cr_assert(eq(sz, ws_display_width("\xe6\xb5\x8b", 3), 2)); /* CJK */
+	cr_assert(eq(sz, ws_display_width("a\xcc\x88", 3), 1));    /* combining diaeresis */
+	cr_assert(eq(sz, ws_display_width("\n", 1), 2));
+}

@@ -1,0 +1,49 @@
+/* Running warpsheet-record in a test, in a folder of its own. */
+#ifndef WS_TESTS_RECORD_RUN_H
+#define WS_TESTS_RECORD_RUN_H
+
+#include <sys/types.h>
+
+#include "tests/support/paths.h"
+#include "tests/support/recorder/probe.h"
+
+#define RUN_PATH 256
+
+struct run {
+	char dir[64];            /* everything is in here */
+	char trace[RUN_PATH];    /* dir/t.wtrace */
+	char tally[RUN_PATH];    /* what the victim counts in */
+	char segments[RUN_PATH]; /* given as --segment-dir */
+	char output[RUN_PATH];   /* stderr of the last command */
+	char text[8192];         /* its contents */
+	volatile int *rounds;    /* [0] done, [1] started, as the victim counts them */
+};
+
+void run_begin(struct run *r);
+void run_end(struct run *r); /* deletes the folder */
+
+/* Start warpsheet-record with these arguments (NULL-terminated); returns its pid. */
+pid_t run_start(struct run *r, const char *const *args);
+/* Wait for it. Exit code, 128 + signal when it was killed; r->text is what it said. */
+int run_wait(struct run *r, pid_t pid);
+/* Both. The list of arguments ends by itself. */
+#define RUN(r, ...) run_wait((r), run_start((r), (const char *const[]){__VA_ARGS__, NULL}))
+
+/* Record the victim in this mode, with further options before the program. */
+#define RECORD(r, mode, count, ...)                                                   \
+	RUN(r, "-o", (r)->trace, "--segment-dir", (r)->segments, ##__VA_ARGS__, "--", \
+	    WS_TEST_VICTIM, mode, count, (r)->tally)
+
+/* The traces in the folder, by name; returns how many, of which at most max are in paths. */
+size_t run_traces(struct run *r, char paths[][RUN_PATH], size_t max);
+
+/* The only segment there is, "" for none. */
+const char *run_segment(struct run *r);
+
+/*
+ * Every round that the victim finished is in the trace exactly once (range and
+ * kernel), and at most `cut` more that it had begun.
+ */
+void run_check_rounds(struct run *r, const struct probe *p, int cut);
+
+#endif
