@@ -4,33 +4,11 @@
 
 #include "formats/base/grow.h"
 
-static enum ws_status take(struct ws_cursor *c, void *v, size_t len, struct ws_err *err)
-{
-	WS_FAIL_IF(ws_cursor_left(c) < len, err, CORRUPT, "cannot read %zu bytes: only %zu left",
-	           len, ws_cursor_left(c));
-	memcpy(v, c->pos, len);
-	c->pos += len;
-	return WS_OK;
-}
-
 enum ws_status ws_cursor_u8(struct ws_cursor *c, uint8_t *v, struct ws_err *err)
 {
-	return take(c, v, sizeof(*v), err);
-}
-
-enum ws_status ws_cursor_u16(struct ws_cursor *c, uint16_t *v, struct ws_err *err)
-{
-	return take(c, v, sizeof(*v), err);
-}
-
-enum ws_status ws_cursor_u32(struct ws_cursor *c, uint32_t *v, struct ws_err *err)
-{
-	return take(c, v, sizeof(*v), err);
-}
-
-enum ws_status ws_cursor_u64(struct ws_cursor *c, uint64_t *v, struct ws_err *err)
-{
-	return take(c, v, sizeof(*v), err);
+	WS_FAIL_IF(c->pos == c->end, err, CORRUPT, "cannot read 1 bytes: only 0 left");
+	*v = *c->pos++;
+	return WS_OK;
 }
 
 enum ws_status ws_cursor_varint(struct ws_cursor *c, uint64_t *v, struct ws_err *err)

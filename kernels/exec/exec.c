@@ -448,8 +448,8 @@ enum ws_status ws_exec_upload(struct ws_exec *exec, struct ws_tensor *t, const v
 	return exec->backend->ops->upload(exec->backend, t->data, 0, host, t->size_bytes, err);
 }
 
-enum ws_status ws_exec_download(struct ws_exec *exec, const struct ws_tensor *t, void *host,
-                                struct ws_err *err)
+static enum ws_status ws_exec_download(struct ws_exec *exec, const struct ws_tensor *t, void *host,
+                                       struct ws_err *err)
 {
 	WS_FAIL_IF(!t->data, err, BUG, "tensor %s is not alive", t->name);
 	return exec->backend->ops->download(exec->backend, t->data, 0, host, t->size_bytes, err);

@@ -38,8 +38,6 @@ int64_t ws_exec_skipped(const struct ws_exec *exec);
 /* Copy a tensor that is alive from and to the host, in its own dtype. */
 enum ws_status ws_exec_upload(struct ws_exec *exec, struct ws_tensor *t, const void *host,
                               struct ws_err *err);
-enum ws_status ws_exec_download(struct ws_exec *exec, const struct ws_tensor *t, void *host,
-                                struct ws_err *err);
 /* The same, converted from and to double: t->count values. */
 enum ws_status ws_exec_write(struct ws_exec *exec, struct ws_tensor *t, const double *values,
                              struct ws_err *err);

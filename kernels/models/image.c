@@ -8,8 +8,8 @@
 #include "kernels/graph/ops.h"
 #include "kernels/graph/ops_image.h"
 
-struct ws_image_options ws_image_defaults(const struct ws_image_model *model,
-                                          const struct ws_image_options *options)
+static struct ws_image_options ws_image_defaults(const struct ws_image_model *model,
+                                                 const struct ws_image_options *options)
 {
 	struct ws_image_options o = *options;
 

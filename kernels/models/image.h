@@ -59,10 +59,6 @@ struct ws_image_model {
 	enum ws_loss loss;
 };
 
-/* The options with the model's own values filled in. */
-struct ws_image_options ws_image_defaults(const struct ws_image_model *model,
-                                          const struct ws_image_options *options);
-
 /*
  * Append the forward phase of an image model, and its loss phase if with_loss.
  * io->input: storage dtype, in the layout asked for; io->target: int32 [batch],

@@ -85,16 +85,6 @@ const char *ws_step_phase_name(enum ws_step_phase phase)
 	return phase_names[phase];
 }
 
-bool ws_step_phase_find(const char *name, enum ws_step_phase *phase)
-{
-	for (size_t i = 0; i < sizeof(phase_names) / sizeof(*phase_names); i++)
-		if (!strcmp(phase_names[i], name)) {
-			*phase = (enum ws_step_phase)i;
-			return true;
-		}
-	return false;
-}
-
 /* --- session ------------------------------------------------------------------------- */
 
 static struct ws_token_batch token_batch(const struct ws_step *step)

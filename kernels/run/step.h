@@ -95,6 +95,5 @@ const char *ws_fusion_name(int fusion);
 const char *ws_attention_mode_name(int mode);
 /* "forward", "forward-backward", "step" */
 const char *ws_step_phase_name(enum ws_step_phase phase);
-bool ws_step_phase_find(const char *name, enum ws_step_phase *phase);
 
 #endif

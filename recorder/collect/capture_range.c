@@ -4,7 +4,8 @@
 
 #define LONGEST_NAME 256 /* of a range whose name is not UTF-8 already */
 
-int ws_range_matches(const char *pattern, const char *text, size_t size)
+/* 1 when the pattern, in which * is any text and ? any byte, is that of the whole text. */
+static int matches(const char *pattern, const char *text, size_t size)
 {
 	const char *star = NULL;
 	size_t at = 0, star_at = 0;
@@ -38,12 +39,12 @@ static int is_wanted(const struct ws_event *ev)
 
 	if (ev->string) {
 		text = ws_string_text(ev->string, &size);
-		return text && ws_range_matches(pattern, text, size);
+		return text && matches(pattern, text, size);
 	}
 	if (ev->text.kind == WS_TEXT_BYTES)
-		return ws_range_matches(pattern, ev->text.ptr, ev->text.size);
+		return matches(pattern, ev->text.ptr, ev->text.size);
 	size = ws_text_next(&cursor, name, sizeof(name));
-	return ws_range_matches(pattern, name, size);
+	return matches(pattern, name, size);
 }
 
 /* The next instance begins. 1: it is one of those to be recorded. */

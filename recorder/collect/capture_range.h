@@ -29,7 +29,4 @@ void ws_range_ended(int64_t time_ns);
 /* The program called cudaProfilerStart (1) or cudaProfilerStop (0). */
 void ws_range_profiler(int start);
 
-/* 1 when the pattern, in which * is any text and ? any byte, is that of the whole text. */
-int ws_range_matches(const char *pattern, const char *text, size_t size);
-
 #endif

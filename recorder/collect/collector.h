@@ -26,8 +26,6 @@ extern struct ws_collector ws_collector;
 
 /* --- inject.c --- */
 
-/* Attach this process to the segment of WS_SEG_ENV, once. 1 = recorded. */
-int ws_attach(void);
 /* Called for an event while off: counts a forked child that goes on using NVTX. Returns 0. */
 int ws_attach_off(void);
 

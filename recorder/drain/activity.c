@@ -5,9 +5,6 @@
 
 #include "recorder/shared/segment_slots.h"
 
-/* Clocks of a GPU are fitted to ours, so times may lie a little beyond. */
-#define TIME_SLACK_NS INT64_C(10000000000)
-
 static size_t power_of_two(size_t n)
 {
 	size_t size = 1024;
@@ -200,7 +197,7 @@ void ws_activity_see(struct ws_drain *d, const struct ws_activity_slot *slot, ui
 		pair->start_ns = start_ns;
 }
 
-static void note_runtime_calls(struct ws_activity *a, uint8_t *buffer, size_t valid)
+void ws_activity_note_runtime_calls(struct ws_activity *a, uint8_t *buffer, size_t valid)
 {
 	uint8_t *record = NULL;
 
@@ -214,146 +211,4 @@ static void note_runtime_calls(struct ws_activity *a, uint8_t *buffer, size_t va
 		*runtime_place(a, api.correlation) =
 		        (struct ws_activity_call){api.correlation, a->runtime_slot};
 	}
-}
-
-/* --- slots --- */
-
-/* The versions of two images of a process may differ. */
-static void open_steps(struct ws_drain *d)
-{
-	const struct ws_seg_gpu *gpu = &d->seg->gpu;
-	uint32_t version = atomic_load(&gpu->cupti_version);
-	char library[sizeof(gpu->library)];
-
-	if (version == d->activity->steps_version)
-		return;
-	d->activity->steps_version = version;
-	memcpy(library, gpu->library, sizeof(library));
-	library[sizeof(library) - 1] = 0;
-	ws_cupti_steps_open(&d->activity->steps, library, version);
-}
-
-static uint64_t read_records(struct ws_drain *d, const struct ws_activity_slot *slot,
-                             uint8_t *buffer, size_t valid)
-{
-	struct ws_activity *a = d->activity;
-	uint8_t *next = NULL;
-	int result = ws_cupti_step(&a->steps, buffer, valid, &next);
-	size_t pos = 0;
-	uint64_t n = 0;
-
-	while (result == WS_CUPTI_OK) {
-		const uint8_t *record = next;
-
-		/* one step ahead: where the next record begins, this one ends */
-		result = ws_cupti_step(&a->steps, buffer, valid, &next);
-		pos = result == WS_CUPTI_OK ? (size_t)(next - buffer) : valid;
-		switch (ws_activity_record(d, slot, record, (size_t)(buffer + pos - record))) {
-		case WS_ACTIVITY_ROW:
-			break;
-		case WS_ACTIVITY_UNKNOWN:
-			d->counted[WS_LOSS_activity_unknown]++;
-			break;
-		case WS_ACTIVITY_DAMAGED:
-			/* of an unfinished slot too: others of its thread may be whole behind it */
-			d->counted[WS_LOSS_activity_damaged]++;
-			break;
-		}
-		n++;
-	}
-	/* a buffer that CUPTI still had in hand ends in zeros, which are no record either */
-	if (result != WS_CUPTI_MAX_LIMIT_REACHED && !slot->unfinished)
-		d->counted[WS_LOSS_activity_damaged]++;
-	return n;
-}
-
-static uint64_t read_buffer(struct ws_drain *d, uint32_t image, int unfinished, uint8_t *buffer,
-                            uint64_t valid)
-{
-	struct ws_activity_slot slot = {
-	        .image = image,
-	        .unfinished = unfinished,
-	        .earliest_ns = d->seg->base_realtime_ns - TIME_SLACK_NS,
-	};
-	struct timespec now;
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	slot.latest_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec + TIME_SLACK_NS;
-	open_steps(d);
-	if (!d->activity->steps.known) { /* how many records it holds nobody can tell */
-		d->counted[WS_LOSS_activity_unknown]++;
-		return 1;
-	}
-	note_runtime_calls(d->activity, buffer, valid);
-	return read_records(d, &slot, buffer, valid);
-}
-
-static uint64_t read_slot(struct ws_drain *d, uint32_t i)
-{
-	const struct ws_slot *s = ws_seg_slot(d->seg, i);
-
-	return read_buffer(d, s->image, s->unfinished != 0, ws_slot_bytes(d->seg, i),
-	                   s->valid < d->seg->activity.stride ? s->valid : d->seg->activity.stride);
-}
-
-/* --- passes --- */
-
-void ws_activity_look(struct ws_drain *d)
-{
-	for (uint32_t i = 0; i < d->seg->activity.count; i++)
-		d->activity->looked[i] =
-		        atomic_load_explicit(&ws_seg_slot(d->seg, i)->done, memory_order_acquire);
-}
-
-struct todo {
-	uint64_t done;
-	uint32_t slot;
-};
-
-static int by_number(const void *a, const void *b)
-{
-	const struct todo *x = a, *y = b;
-
-	return x->done < y->done ? -1 : x->done > y->done;
-}
-
-uint64_t ws_activity_pass(struct ws_drain *d)
-{
-	struct todo todo[WS_SEG_MAX_SLOTS];
-	size_t ntodo = 0;
-	uint64_t n = 0;
-
-	for (uint32_t i = 0; i < d->seg->activity.count; i++)
-		if (d->activity->looked[i] && d->activity->looked[i] != d->slots_read[i])
-			todo[ntodo++] = (struct todo){d->activity->looked[i], i};
-	qsort(todo, ntodo, sizeof(*todo), by_number);
-	for (size_t k = 0; k < ntodo; k++) {
-		n += read_slot(d, todo[k].slot);
-		d->slots_read[todo[k].slot] = todo[k].done;
-	}
-	return n;
-}
-
-/*
- * CUPTI writes on meanwhile, so it is a copy that is read. A slot that it finished
- * while it was copied is read as one that is done.
- */
-void ws_activity_pass_in_hand(struct ws_drain *d)
-{
-	const uint64_t stride = d->seg->activity.stride;
-	uint8_t *copy = d->seg->activity.count ? malloc(stride) : NULL;
-
-	for (uint32_t i = 0; copy && i < d->seg->activity.count; i++) {
-		const struct ws_slot *s = ws_seg_slot(d->seg, i);
-
-		if (ws_slot_is_free(d->seg, i) ||
-		    (d->slots_read[i] && atomic_load(&s->done) == d->slots_read[i]))
-			continue;
-		memcpy(copy, ws_slot_bytes(d->seg, i), stride);
-		if (atomic_load_explicit(&s->done, memory_order_acquire))
-			read_slot(d, i);
-		else
-			read_buffer(d, s->image, 1, copy, stride);
-	}
-	free(copy);
 }

@@ -13,7 +13,6 @@
 #define WS_ACTIVITY_KEPT     65536
 #define WS_ACTIVITY_PAIRS    262144
 #define WS_ACTIVITY_CONTEXTS 256
-#define WS_MAX_GPUS          64
 
 struct ws_activity {
 	struct ws_cupti_steps steps;
@@ -69,6 +68,8 @@ struct ws_activity_slot {
 struct ws_activity *ws_activity_new(const struct ws_seg_header *seg); /* NULL: no memory */
 void ws_activity_free(struct ws_activity *a);                         /* NULL is legal */
 
+/* --- activity_pass.c --- */
+
 /* Note which slots are done; to be called before the definitions are read. */
 void ws_activity_look(struct ws_drain *d);
 /* Read those slots. Returns the number of records. */
@@ -78,6 +79,8 @@ uint64_t ws_activity_pass(struct ws_drain *d);
  * pass, as a slot that is finished later is not to be read again.
  */
 void ws_activity_pass_in_hand(struct ws_drain *d);
+
+/* --- activity.c --- */
 
 /* A definition of the collector's; 0 when there is no memory for it. */
 int ws_activity_name_call(struct ws_activity *a, uint32_t domain, uint32_t cbid,
@@ -103,8 +106,6 @@ enum ws_activity_effect {
 /* One record of `size` bytes to rows. */
 enum ws_activity_fate ws_activity_record(struct ws_drain *d, const struct ws_activity_slot *slot,
                                          const uint8_t *record, size_t size);
-/* A text that the collector put into the definition log, or one it had no time for. */
-uint64_t ws_activity_text(struct ws_drain *d, uint64_t text, int *known);
 static inline uint64_t ws_activity_pid(const struct ws_drain *d)
 {
 	return atomic_load(&d->seg->owner.pid);
@@ -117,9 +118,6 @@ enum ws_activity_fate ws_activity_add_context(struct ws_drain *d,
                                               const struct ws_activity_slot *slot,
                                               const struct ws_cupti_context *c);
 enum ws_activity_fate ws_activity_add_stream(struct ws_drain *d, const struct ws_cupti_stream *s);
-
-/* A device that something ran on has a row, if only a nameless one. 0: no such number. */
-int ws_activity_device(struct ws_drain *d, uint32_t device);
 
 enum ws_activity_seen {
 	WS_ACTIVITY_LAUNCH = 1,
@@ -140,5 +138,8 @@ uint32_t ws_activity_kernel_at(const struct ws_activity *a, uint64_t address);
 /* 1 when the call is to have a row; there is one for each correlation id. */
 int ws_activity_keep_call(struct ws_activity *a, const struct ws_activity_slot *slot, int runtime,
                           uint32_t correlation);
+
+/* Note which runtime calls a buffer holds, for ws_activity_keep_call. */
+void ws_activity_note_runtime_calls(struct ws_activity *a, uint8_t *buffer, size_t valid);
 
 #endif

@@ -52,7 +52,7 @@ enum ws_activity_fate ws_activity_add_device(struct ws_drain *d, const struct ws
 
 	if (c->id >= WS_MAX_GPUS || !c->sm_count)
 		return WS_ACTIVITY_DAMAGED;
-	row.name = ws_activity_text(d, c->name, &known);
+	row.name = ws_drain_text(d, c->name, &known);
 	ws_drain_add(d, WS_KIND_DEVICE, &row);
 	d->gpus |= UINT64_C(1) << c->id;
 #define X(attr, value)             \
@@ -77,7 +77,7 @@ enum ws_activity_fate ws_activity_add_context(struct ws_drain *d,
 	        .sm_count = c->is_green ? c->sm_count : 0,
 	};
 
-	if (!c->id || !ws_activity_device(d, c->device))
+	if (!c->id || !ws_drain_device(d, c->device))
 		return WS_ACTIVITY_DAMAGED;
 	d->activity->contexts[c->id % WS_ACTIVITY_CONTEXTS] =
 	        (struct ws_activity_context){(uint32_t)slot->image, c->id, c->device};

@@ -43,14 +43,6 @@ static uint64_t correlation_of(const struct ws_activity_slot *slot, uint32_t cor
 	return correlation ? slot->image << 32 | correlation : 0;
 }
 
-uint64_t ws_activity_text(struct ws_drain *d, uint64_t text, int *known)
-{
-	if (text & WS_SLOT_TEXT_ID)
-		return ws_drain_string_id(d, (uint32_t)text, known);
-	*known = 0;
-	return 0;
-}
-
 static uint64_t kernel_name(struct ws_drain *d, uint64_t address)
 {
 	uint32_t string;
@@ -58,7 +50,7 @@ static uint64_t kernel_name(struct ws_drain *d, uint64_t address)
 	char text[40];
 	int known;
 
-	id = ws_activity_text(d, address, &known);
+	id = ws_drain_text(d, address, &known);
 	if (known)
 		return id;
 	/* its process died first, but mostly the same kernel ran before */
@@ -68,18 +60,6 @@ static uint64_t kernel_name(struct ws_drain *d, uint64_t address)
 		return id;
 	snprintf(text, sizeof(text), "unknown kernel 0x%llx", (unsigned long long)address);
 	return ws_drain_intern(d, (struct ws_bytes){text, strlen(text)});
-}
-
-int ws_activity_device(struct ws_drain *d, uint32_t device)
-{
-	struct ws_row_device row = {.id = device, .kind = WS_DEVICE_CUDA};
-
-	if (device >= WS_MAX_GPUS)
-		return 0;
-	if (!(d->gpus >> device & 1))
-		ws_drain_add(d, WS_KIND_DEVICE, &row);
-	d->gpus |= UINT64_C(1) << device;
-	return 1;
 }
 
 /* Device of a context; 0 when the context's record was never seen. */
@@ -126,7 +106,7 @@ static enum ws_activity_fate add_kernel(struct ws_drain *d, const struct ws_acti
 	struct ws_err err;
 
 	if (!read_work_times(d, slot, k->start, k->end, &row.start_ns, &row.dur_ns) || !k->grid_x ||
-	    !k->block_x || !ws_activity_device(d, k->device))
+	    !k->block_x || !ws_drain_device(d, k->device))
 		return WS_ACTIVITY_DAMAGED;
 	ws_activity_see(d, slot, k->correlation, WS_ACTIVITY_WORK, 0);
 	if (!ws_filter_keeps_work(d, row.correlation, row.start_ns, row.dur_ns))
@@ -185,7 +165,7 @@ static enum ws_activity_fate add_memcpy(struct ws_drain *d, const struct ws_acti
 	};
 
 	if (!read_work_times(d, slot, m->start, m->end, &row.start_ns, &row.dur_ns) ||
-	    !ws_activity_device(d, m->device))
+	    !ws_drain_device(d, m->device))
 		return WS_ACTIVITY_DAMAGED;
 	ws_activity_see(d, slot, m->correlation, WS_ACTIVITY_WORK, 0);
 	row.flags = copy_flags(row.start_ns, m->flags);
@@ -213,8 +193,8 @@ static enum ws_activity_fate add_ptop(struct ws_drain *d, const struct ws_activi
 	};
 
 	if (!read_work_times(d, slot, m->start, m->end, &row.start_ns, &row.dur_ns) ||
-	    !ws_activity_device(d, m->device) || !ws_activity_device(d, m->src_device) ||
-	    !ws_activity_device(d, m->dst_device))
+	    !ws_drain_device(d, m->device) || !ws_drain_device(d, m->src_device) ||
+	    !ws_drain_device(d, m->dst_device))
 		return WS_ACTIVITY_DAMAGED;
 	ws_activity_see(d, slot, m->correlation, WS_ACTIVITY_WORK, 0);
 	row.flags = copy_flags(row.start_ns, m->flags);
@@ -239,7 +219,7 @@ static enum ws_activity_fate add_memset(struct ws_drain *d, const struct ws_acti
 	};
 
 	if (!read_work_times(d, slot, m->start, m->end, &row.start_ns, &row.dur_ns) ||
-	    !ws_activity_device(d, m->device))
+	    !ws_drain_device(d, m->device))
 		return WS_ACTIVITY_DAMAGED;
 	ws_activity_see(d, slot, m->correlation, WS_ACTIVITY_WORK, 0);
 	row.flags = copy_flags(row.start_ns, m->flags);
@@ -261,7 +241,7 @@ static enum ws_activity_fate add_graph(struct ws_drain *d, const struct ws_activ
 	};
 
 	if (!read_work_times(d, slot, g->start, g->end, &row.start_ns, &row.dur_ns) ||
-	    !ws_activity_device(d, g->device))
+	    !ws_drain_device(d, g->device))
 		return WS_ACTIVITY_DAMAGED;
 	ws_activity_see(d, slot, g->correlation, WS_ACTIVITY_WORK, 0);
 	if (!ws_filter_keeps_work(d, row.correlation, row.start_ns, row.dur_ns))
@@ -366,7 +346,7 @@ static enum ws_activity_fate add_sync(struct ws_drain *d, const struct ws_activi
 		return WS_ACTIVITY_DAMAGED;
 	if (!ws_filter_keeps_work(d, row.correlation, row.start_ns, row.dur_ns))
 		return WS_ACTIVITY_ROW;
-	ws_activity_device(d, (uint32_t)row.device);
+	ws_drain_device(d, (uint32_t)row.device);
 	ws_drain_add(d, WS_KIND_SYNC, &row);
 	return WS_ACTIVITY_ROW;
 }
@@ -418,7 +398,7 @@ static enum ws_activity_fate add_memory(struct ws_drain *d, const struct ws_acti
 	int64_t dur_ns;
 
 	if (!time || !read_times(d, slot, time, time, &row->time_ns, &dur_ns) ||
-	    !ws_activity_device(d, (uint32_t)row->device))
+	    !ws_drain_device(d, (uint32_t)row->device))
 		return WS_ACTIVITY_DAMAGED;
 	if (!ws_filter_keeps_work(d, row->correlation, row->time_ns, 0))
 		return WS_ACTIVITY_ROW;

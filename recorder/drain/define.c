@@ -7,8 +7,6 @@
 #include "recorder/drain/private.h"
 #include "formats/base/grow.h"
 
-#define MAX_THREADS (1u << 24)
-
 /* A definition whose body is known to lie inside the log. */
 struct def {
 	uint16_t type;
@@ -32,46 +30,6 @@ static struct ws_bytes text_behind(const struct def *def, uint32_t fixed)
 	return (struct ws_bytes){def->body + fixed, def->size - fixed};
 }
 
-/* --- maps --- */
-
-const struct ws_drain_thread *ws_drain_thread(const struct ws_drain *d, uint32_t thread)
-{
-	if (thread >= d->nthreads || !d->threads[thread].pid)
-		return NULL;
-	return &d->threads[thread];
-}
-
-uint64_t ws_drain_domain_id(struct ws_drain *d, uint32_t domain, int *known)
-{
-	struct ws_drain_domain *dom = &d->domains[domain % WS_SEG_MAX_DOMAINS];
-
-	*known = !domain || (domain < WS_SEG_MAX_DOMAINS && dom->known);
-	if (!domain || !*known)
-		return 0;
-	if (!dom->id)
-		dom->id = ws_drain_intern(d, dom->name);
-	return dom->id;
-}
-
-uint64_t ws_drain_string_id(struct ws_drain *d, uint32_t string, int *known)
-{
-	const uint64_t slots = d->seg->defs_size / 8;
-	uint64_t *slot = string && string <= slots ? &d->strings[string - 1] : NULL;
-
-	*known = slot && *slot;
-	if (!*known)
-		return 0;
-	if (*slot == 1) {
-		struct ws_def_head head;
-		const uint8_t *def = ws_seg_defs(d->seg) + (uint64_t)(string - 1) * 8;
-
-		memcpy(&head, def, sizeof(head));
-		*slot = 1 +
-		        ws_drain_intern(d, (struct ws_bytes){def + sizeof(head), head.body_size});
-	}
-	return *slot - 1;
-}
-
 /* --- definitions --- */
 
 static int define_process(struct ws_drain *d, const struct def *def)
@@ -90,35 +48,6 @@ static int define_process(struct ws_drain *d, const struct def *def)
 	row.start_ns = fixed.start_ns - d->seg->base_realtime_ns;
 	ws_drain_add(d, WS_KIND_PROCESS, &row);
 	return 1;
-}
-
-/* Make place for a thread of this id. 0: no memory. */
-static int reach_thread(struct ws_drain *d, uint64_t id)
-{
-	size_t before = d->nthreads;
-
-	if (WS_GROW(d->threads, (size_t)id + 1, d->nthreads, NULL) != WS_OK)
-		return 0;
-	memset(d->threads + before, 0, (d->nthreads - before) * sizeof(*d->threads));
-	return 1;
-}
-
-uint64_t ws_drain_thread_by_tid(struct ws_drain *d, uint64_t pid, uint64_t tid)
-{
-	struct ws_row_thread row = {.pid = pid, .tid = tid};
-
-	if (!pid || !tid)
-		return 0;
-	/* the last one: thread ids of the system are used again */
-	for (size_t id = d->nthreads; id--;)
-		if (d->threads[id].pid == pid && d->threads[id].tid == tid)
-			return id;
-	row.id = (uint64_t)atomic_fetch_add(&d->seg->next_thread, 1) + 1;
-	if (row.id >= MAX_THREADS || !reach_thread(d, row.id))
-		return 0;
-	d->threads[row.id] = (struct ws_drain_thread){pid, tid};
-	ws_drain_add(d, WS_KIND_THREAD, &row);
-	return row.id;
 }
 
 static void add_thread_row(struct ws_drain *d, const struct def *def, uint64_t id,
@@ -141,12 +70,12 @@ static int define_thread(struct ws_drain *d, const struct def *def)
 	struct ws_def_thread fixed;
 	struct ws_bytes name;
 
-	if (def->size < sizeof(fixed) || !def->id || def->id >= MAX_THREADS)
+	if (def->size < sizeof(fixed) || !def->id || def->id >= WS_DRAIN_MAX_THREADS)
 		return 0;
 	memcpy(&fixed, def->body, sizeof(fixed));
 	if (!fixed.pid)
 		return 0;
-	if (!reach_thread(d, def->id))
+	if (!ws_drain_reach_thread(d, def->id))
 		return 0;
 	d->threads[def->id] = (struct ws_drain_thread){fixed.pid, fixed.tid};
 	name = text_behind(def, sizeof(fixed));
@@ -344,7 +273,7 @@ static int define_device_attr(struct ws_drain *d, const struct def *def)
 	memcpy(&fixed, def->body, sizeof(fixed));
 	if (def->in_file)
 		return 1;
-	if (fixed.device >= WS_MAX_GPUS || !ws_activity_device(d, (uint32_t)fixed.device))
+	if (fixed.device >= WS_MAX_GPUS || !ws_drain_device(d, (uint32_t)fixed.device))
 		return 0;
 	row.device = fixed.device;
 	row.attr = ws_drain_intern(d, text_behind(def, sizeof(fixed)));

@@ -7,41 +7,6 @@
 #include "recorder/drain/activity.h"
 #include "recorder/shared/segment_slots.h"
 
-/* --- the writer --- */
-
-enum ws_status ws_drain_note(struct ws_drain *d, enum ws_status status, const struct ws_err *err)
-{
-	if (status != WS_OK && d->status == WS_OK) {
-		d->status = status;
-		d->failure = *err;
-	}
-	return status;
-}
-
-void ws_drain_add(struct ws_drain *d, enum ws_kind kind, const void *row)
-{
-	struct ws_err err;
-
-	if (d->status != WS_OK) {
-		d->discarded++;
-		return;
-	}
-	d->rows++;
-	ws_drain_note(d, ws_trace_writer_add(d->writer, kind, row, &err), &err);
-}
-
-uint64_t ws_drain_intern(struct ws_drain *d, struct ws_bytes text)
-{
-	struct ws_err err;
-	uint64_t id = 0;
-
-	if (d->status == WS_OK &&
-	    ws_drain_note(d, ws_trace_writer_intern(d->writer, text.ptr, text.len, &id, &err),
-	                  &err) != WS_OK)
-		return 0;
-	return id;
-}
-
 enum ws_status ws_drain_error(const struct ws_drain *d, struct ws_err *err)
 {
 	if (d->status != WS_OK && err)
@@ -211,20 +176,6 @@ void ws_drain_last_pass(struct ws_drain *d)
 	ws_filter_commit(d);
 }
 
-int ws_drain_is_empty(const struct ws_drain *d)
-{
-	for (uint32_t i = 0; i < d->seg->lane_count; i++)
-		if (ws_ring_head(&ws_seg_lane(d->seg, i)->ring) != d->tails[i])
-			return 0;
-	for (uint32_t i = 0; i < d->seg->activity.count; i++) {
-		uint64_t done = atomic_load(&ws_seg_slot(d->seg, i)->done);
-
-		if (done && done != d->slots_read[i])
-			return 0;
-	}
-	return ws_drain_defs_end(d) == d->defs_pos;
-}
-
 /* --- commits --- */
 
 /* Rings of threads that ended come back with a commit only: in time for the next threads. */
@@ -324,7 +275,7 @@ void ws_drain_make_repeatable(struct ws_drain *d)
 
 /* --- statistics --- */
 
-const char *ws_loss_name(enum ws_loss cause)
+const char *ws_dropped_name(enum ws_loss cause)
 {
 	static const char *const names[] = {
 #define X(name, meaning) #name,
@@ -344,16 +295,6 @@ uint64_t ws_drain_lost(const struct ws_drain *d, enum ws_loss cause)
 	if (cause == WS_LOSS_launch_without_work && d->activity->has_ended)
 		n += ws_activity_waiting(d->activity);
 	return n + d->counted[cause];
-}
-
-int ws_drain_flag(const struct ws_drain *d, enum ws_commit_flag flag)
-{
-	return !!(d->flags & flag);
-}
-
-void ws_drain_set_flag(struct ws_drain *d, enum ws_commit_flag flag)
-{
-	d->flags |= flag;
 }
 
 struct ws_drain_counts ws_drain_counts(const struct ws_drain *d)
@@ -378,7 +319,7 @@ void ws_drain_statistics(struct ws_drain *d)
 
 	ws_drain_add(d, WS_KIND_CLOCK, &clock);
 	for (int i = 0; i < WS_LOSS_COUNT; i++) {
-		const char *name = ws_loss_name((enum ws_loss)i);
+		const char *name = ws_dropped_name((enum ws_loss)i);
 		struct ws_row_loss loss = {
 		        .time_ns = clock.realtime_ns,
 		        .count = ws_drain_lost(d, (enum ws_loss)i),

@@ -7,6 +7,8 @@
 #include "recorder/shared/record.h"
 
 #define WS_DRAIN_LAUNCH_SCHEMAS 16
+#define WS_DRAIN_MAX_THREADS    (1u << 24)
+#define WS_MAX_GPUS             64
 
 struct ws_drain_domain {
 	int known;
@@ -79,6 +81,12 @@ const struct ws_drain_thread *ws_drain_thread(const struct ws_drain *d, uint32_t
  * the collector never defined it. 0: there can be none.
  */
 uint64_t ws_drain_thread_by_tid(struct ws_drain *d, uint64_t pid, uint64_t tid);
+/* Make place for a thread of this id. 0: no memory. */
+int ws_drain_reach_thread(struct ws_drain *d, uint64_t id);
+/* A text that the collector put into the definition log, or one it had no time for. */
+uint64_t ws_drain_text(struct ws_drain *d, uint64_t text, int *known);
+/* A device that something ran on has a row, if only a nameless one. 0: no such number. */
+int ws_drain_device(struct ws_drain *d, uint32_t device);
 
 /* Turn one record of a thread into rows. 0 when it makes no sense. */
 int ws_drain_record(struct ws_drain *d, uint32_t thread, const uint8_t *rec, uint32_t size);

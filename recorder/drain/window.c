@@ -86,8 +86,3 @@ int ws_window_keeps(const struct ws_window *w, int64_t start_ns, int64_t end_ns)
 	i = first_ending_after(w, start_ns);
 	return i < w->nranges && w->ranges[i].begin_ns <= end_ns;
 }
-
-int ws_window_is_over(const struct ws_window *w, int64_t time_ns)
-{
-	return time_ns > w->end_ns;
-}

@@ -35,7 +35,5 @@ void ws_window_end_range(struct ws_window *w, int64_t time_ns);
 
 /* 1 when any part of start … end is to be kept. */
 int ws_window_keeps(const struct ws_window *w, int64_t start_ns, int64_t end_ns);
-/* 1 when nothing that happens from this time on will be, whatever comes: the span is over. */
-int ws_window_is_over(const struct ws_window *w, int64_t time_ns);
 
 #endif

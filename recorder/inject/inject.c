@@ -107,7 +107,8 @@ static void attach(void)
 	atomic_store(&ws_collector.on, 1);
 }
 
-int ws_attach(void)
+/* Attach this process to the segment of WS_SEG_ENV, once. 1 = recorded. */
+static int attach_once(void)
 {
 	int on;
 
@@ -130,14 +131,14 @@ WS_EXPORT int InitializeInjection(void);
 
 int InitializeInjection(void)
 {
-	if (ws_attach())
+	if (attach_once())
 		ws_cupti_start();
 	return 1; /* the program runs on in any case */
 }
 
 int InitializeInjectionNvtx2(wsn_get_export_table get)
 {
-	if (!ws_attach() || !ws_nvtx_hook_core(get))
+	if (!attach_once() || !ws_nvtx_hook_core(get))
 		return 0;
 	atomic_fetch_add(&ws_collector.seg->modules, 1);
 	return 1;
@@ -145,5 +146,5 @@ int InitializeInjectionNvtx2(wsn_get_export_table get)
 
 int InitializeInjectionNvtxExtension(struct wsn_ext_module *module)
 {
-	return ws_attach() && ws_nvtx_hook_extension(module);
+	return attach_once() && ws_nvtx_hook_extension(module);
 }

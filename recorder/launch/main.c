@@ -101,7 +101,7 @@ static void print_losses(const struct ws_record_result *r)
 		if (!lost)
 			continue;
 		fprintf(stderr, "%s %s %" PRIu64,
-		        any ? "," : NAME ": lost:", ws_loss_name((enum ws_loss)i), lost);
+		        any ? "," : NAME ": lost:", ws_dropped_name((enum ws_loss)i), lost);
 		any = 1;
 	}
 	if (any)

@@ -210,17 +210,3 @@ int ws_occupancy_estimate(const struct ws_sm_limits *l, const struct ws_launch_s
 	out->percent = 100.0 * resident * (double)threads / l->threads_per_sm;
 	return 1;
 }
-
-const char *ws_occupancy_limiters(unsigned limiters, char buf[WS_OCCUPANCY_LIMITERS_BYTES])
-{
-	int n = 0;
-
-	buf[0] = '\0';
-#define X(NAME, bit, name)                                                                \
-	if (limiters & (bit))                                                             \
-		n += snprintf(buf + n, (size_t)(WS_OCCUPANCY_LIMITERS_BYTES - n), "%s%s", \
-		              n ? ", " : "", name);
-	WS_OCCUPANCY_LIMITER_LIST(X)
-#undef X
-	return buf;
-}

@@ -105,8 +105,4 @@ struct ws_occupancy {
 int ws_occupancy_estimate(const struct ws_sm_limits *limits, const struct ws_launch_shape *shape,
                           struct ws_occupancy *out);
 
-/* "registers, blocks" for these bits. Returns buf. */
-#define WS_OCCUPANCY_LIMITERS_BYTES 64
-const char *ws_occupancy_limiters(unsigned limiters, char buf[WS_OCCUPANCY_LIMITERS_BYTES]);
-
 #endif

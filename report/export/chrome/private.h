@@ -88,8 +88,6 @@ uint64_t ws_chrome_device(uint64_t device);
 
 /* Slices of all records on their tracks, sorted; lanes; arrows. */
 enum ws_status ws_chrome_collect(struct ws_chrome *ch, struct ws_err *err);
-/* A moment that is drawn. */
-void ws_chrome_see(struct ws_chrome *ch, int64_t from_ns, int64_t to_ns);
 
 /* --- export_chrome_events.c --- */
 

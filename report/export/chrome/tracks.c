@@ -17,7 +17,7 @@ static enum ws_status no_memory(struct ws_err *err)
 	return WS_FAIL(err, NO_MEMORY, "no memory for the timeline");
 }
 
-void ws_chrome_see(struct ws_chrome *ch, int64_t from_ns, int64_t to_ns)
+static void see(struct ws_chrome *ch, int64_t from_ns, int64_t to_ns)
 {
 	if (from_ns < ch->begin_ns)
 		ch->begin_ns = from_ns;
@@ -60,7 +60,7 @@ static enum ws_status add_slice(struct ws_chrome *ch, enum ws_kind kind, uint64_
 	                              .kind = kind};
 	if (__builtin_add_overflow(start_ns, dur_ns < 0 ? 0 : dur_ns, &s->end_ns))
 		s->end_ns = INT64_MAX;
-	ws_chrome_see(ch, s->start_ns, s->end_ns);
+	see(ch, s->start_ns, s->end_ns);
 	return WS_OK;
 }
 
@@ -109,12 +109,12 @@ static void see_counters(struct ws_chrome *ch)
 	for (size_t i = 0; i < ch->kind[WS_KIND_MEMORY].n; i++) {
 		int64_t time_ns = WS_CHROME_ROW(ch, MEMORY, memory, i)->time_ns;
 
-		ws_chrome_see(ch, time_ns, time_ns);
+		see(ch, time_ns, time_ns);
 	}
 	for (size_t i = 0; i < ch->kind[WS_KIND_COUNTER].n; i++) {
 		int64_t time_ns = WS_CHROME_ROW(ch, COUNTER, counter, i)->time_ns;
 
-		ws_chrome_see(ch, time_ns, time_ns);
+		see(ch, time_ns, time_ns);
 	}
 }
 
@@ -122,9 +122,9 @@ static void see_counters(struct ws_chrome *ch)
 static enum ws_status collect_ranges(struct ws_chrome *ch, struct ws_err *err)
 {
 	for (size_t i = 0; i < ch->ranges.nmarks; i++)
-		ws_chrome_see(ch, ch->ranges.mark[i].time_ns, ch->ranges.mark[i].time_ns);
+		see(ch, ch->ranges.mark[i].time_ns, ch->ranges.mark[i].time_ns);
 	for (size_t i = 0; i < ch->ranges.n; i++)
-		ws_chrome_see(ch, ch->ranges.range[i].start_ns, ch->ranges.range[i].end_ns);
+		see(ch, ch->ranges.range[i].start_ns, ch->ranges.range[i].end_ns);
 	for (size_t i = 0; i < ch->ranges.n; i++) {
 		const struct ws_export_range *r = &ch->ranges.range[i];
 		int64_t end = r->flags & WS_EXPORT_RANGE_OPEN ? ch->end_ns : r->end_ns, dur;

@@ -56,8 +56,8 @@ enum ws_status ws_nsys_readable(struct ws_nsys_out *o, struct ws_bytes text, str
 	return WS_OK;
 }
 
-enum ws_status ws_nsys_intern(struct ws_nsys_out *o, struct ws_bytes text, int64_t *id,
-                              struct ws_err *err)
+static enum ws_status intern(struct ws_nsys_out *o, struct ws_bytes text, int64_t *id,
+                             struct ws_err *err)
 {
 	struct ws_bytes readable;
 	uint64_t known;
@@ -84,7 +84,7 @@ enum ws_status ws_nsys_string_id(struct ws_nsys_out *o, uint64_t string, int64_t
 		*id = (int64_t)*known;
 		return WS_OK;
 	}
-	WS_FORWARD(ws_nsys_intern(o, ws_export_text(&o->strings, string), id, err));
+	WS_FORWARD(intern(o, ws_export_text(&o->strings, string), id, err));
 	return ws_map_add(&o->string_ids, string, (uint64_t)*id, err);
 }
 
@@ -169,13 +169,13 @@ static enum ws_status name_config(struct ws_nsys_out *o, const struct ws_row_lau
 	len = o->scratch.len;
 	WS_FORWARD(ws_buf_reserve(&o->scratch, len + 1, err));
 	readable = (struct ws_bytes){o->scratch.data, len};
-	WS_FORWARD(ws_nsys_intern(o, readable, &names->demangled, err));
+	WS_FORWARD(intern(o, readable, &names->demangled, err));
 	shorter.ptr = o->scratch.data + len;
 	shorter.len = o->opts->names->shorten(readable, (char *)o->scratch.data + len);
-	WS_FORWARD(ws_nsys_intern(o, last_name(shorter), &names->base, err));
+	WS_FORWARD(intern(o, last_name(shorter), &names->base, err));
 	if (len == recorded.len && !memcmp(o->scratch.data, recorded.ptr, len))
 		return WS_OK;
-	return ws_nsys_intern(o, recorded, &names->mangled, err);
+	return intern(o, recorded, &names->mangled, err);
 }
 
 enum ws_status ws_nsys_config_of(struct ws_nsys_out *o, uint64_t config,

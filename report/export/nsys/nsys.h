@@ -79,10 +79,7 @@ void ws_nsys_ids_free(struct ws_nsys_out *o);
 /* UTF-8 without NUL: broken sequences and NUL as U+FFFD. Borrowed from text or o->readable. */
 enum ws_status ws_nsys_readable(struct ws_nsys_out *o, struct ws_bytes text, struct ws_bytes *out,
                                 struct ws_err *err);
-/* The StringIds row of a text, added when it is new. */
-enum ws_status ws_nsys_intern(struct ws_nsys_out *o, struct ws_bytes text, int64_t *id,
-                              struct ws_err *err);
-/* The same of a string of the trace. */
+/* The StringIds row of a string of the trace, added when it is new. */
 enum ws_status ws_nsys_string_id(struct ws_nsys_out *o, uint64_t string, int64_t *id,
                                  struct ws_err *err);
 /* globalPid and globalTid; see docs/export.md for numbers over 24 bits. */

@@ -25,8 +25,8 @@ TestSuite(cuda_deaths, .init = start, .fini = stop, .timeout = 120);
 static void expect_no_loss(const struct probe *p)
 {
 	for (int i = 0; i < WS_LOSS_COUNT; i++)
-		cr_expect_eq(probe_loss(p, ws_loss_name((enum ws_loss)i)), 0, "%s",
-		             ws_loss_name((enum ws_loss)i));
+		cr_expect_eq(probe_loss(p, ws_dropped_name((enum ws_loss)i)), 0, "%s",
+		             ws_dropped_name((enum ws_loss)i));
 }
 
 /* Every launch is there, and nothing was lost. */

@@ -30,8 +30,8 @@ static struct probe open_whole(void)
 	probe_open(&p, r.trace);
 	cr_expect(ws_trace_reader_summary(p.reader)->closed);
 	for (int i = 0; i < WS_LOSS_COUNT; i++)
-		cr_expect_eq(probe_loss(&p, ws_loss_name((enum ws_loss)i)), 0, "%s",
-		             ws_loss_name((enum ws_loss)i));
+		cr_expect_eq(probe_loss(&p, ws_dropped_name((enum ws_loss)i)), 0, "%s",
+		             ws_dropped_name((enum ws_loss)i));
 	return p;
 }
 

@@ -44,7 +44,7 @@ static struct probe open_whole(void)
 static void expect_no_loss(const struct probe *p)
 {
 	for (int i = 0; i < WS_LOSS_COUNT; i++) {
-		const char *name = ws_loss_name((enum ws_loss)i);
+		const char *name = ws_dropped_name((enum ws_loss)i);
 
 		cr_expect_eq(probe_loss(p, name), 0, "%s", name);
 	}

@@ -59,7 +59,8 @@ uint64_t collect_lost(enum ws_loss cause)
 void collect_expect_no_loss(void)
 {
 	for (int i = 0; i < WS_LOSS_COUNT; i++)
-		cr_expect_eq(collect_lost((enum ws_loss)i), 0, "%s", ws_loss_name((enum ws_loss)i));
+		cr_expect_eq(collect_lost((enum ws_loss)i), 0, "%s",
+		             ws_dropped_name((enum ws_loss)i));
 }
 
 struct wsn_event collect_attr(const char *message)

@@ -1,0 +1,141 @@
+/* Rows for the writer, and what the numbers in records stand for. */
+#include <stdlib.h>
+
+#include "formats/base/grow.h"
+#include "recorder/drain/private.h"
+#include "recorder/shared/segment_slots.h"
+
+/* --- the writer --- */
+
+enum ws_status ws_drain_note(struct ws_drain *d, enum ws_status status, const struct ws_err *err)
+{
+	if (status != WS_OK && d->status == WS_OK) {
+		d->status = status;
+		d->failure = *err;
+	}
+	return status;
+}
+
+void ws_drain_add(struct ws_drain *d, enum ws_kind kind, const void *row)
+{
+	struct ws_err err;
+
+	if (d->status != WS_OK) {
+		d->discarded++;
+		return;
+	}
+	d->rows++;
+	ws_drain_note(d, ws_trace_writer_add(d->writer, kind, row, &err), &err);
+}
+
+uint64_t ws_drain_intern(struct ws_drain *d, struct ws_bytes text)
+{
+	struct ws_err err;
+	uint64_t id = 0;
+
+	if (d->status == WS_OK &&
+	    ws_drain_note(d, ws_trace_writer_intern(d->writer, text.ptr, text.len, &id, &err),
+	                  &err) != WS_OK)
+		return 0;
+	return id;
+}
+
+int ws_drain_flag(const struct ws_drain *d, enum ws_commit_flag flag)
+{
+	return !!(d->flags & flag);
+}
+
+void ws_drain_set_flag(struct ws_drain *d, enum ws_commit_flag flag)
+{
+	d->flags |= flag;
+}
+
+/* --- maps --- */
+
+const struct ws_drain_thread *ws_drain_thread(const struct ws_drain *d, uint32_t thread)
+{
+	if (thread >= d->nthreads || !d->threads[thread].pid)
+		return NULL;
+	return &d->threads[thread];
+}
+
+uint64_t ws_drain_domain_id(struct ws_drain *d, uint32_t domain, int *known)
+{
+	struct ws_drain_domain *dom = &d->domains[domain % WS_SEG_MAX_DOMAINS];
+
+	*known = !domain || (domain < WS_SEG_MAX_DOMAINS && dom->known);
+	if (!domain || !*known)
+		return 0;
+	if (!dom->id)
+		dom->id = ws_drain_intern(d, dom->name);
+	return dom->id;
+}
+
+uint64_t ws_drain_string_id(struct ws_drain *d, uint32_t string, int *known)
+{
+	const uint64_t slots = d->seg->defs_size / 8;
+	uint64_t *slot = string && string <= slots ? &d->strings[string - 1] : NULL;
+
+	*known = slot && *slot;
+	if (!*known)
+		return 0;
+	if (*slot == 1) {
+		struct ws_def_head head;
+		const uint8_t *def = ws_seg_defs(d->seg) + (uint64_t)(string - 1) * 8;
+
+		memcpy(&head, def, sizeof(head));
+		*slot = 1 +
+		        ws_drain_intern(d, (struct ws_bytes){def + sizeof(head), head.body_size});
+	}
+	return *slot - 1;
+}
+
+uint64_t ws_drain_text(struct ws_drain *d, uint64_t text, int *known)
+{
+	if (text & WS_SLOT_TEXT_ID)
+		return ws_drain_string_id(d, (uint32_t)text, known);
+	*known = 0;
+	return 0;
+}
+
+/* --- rows of what was never defined --- */
+
+int ws_drain_reach_thread(struct ws_drain *d, uint64_t id)
+{
+	size_t before = d->nthreads;
+
+	if (WS_GROW(d->threads, (size_t)id + 1, d->nthreads, NULL) != WS_OK)
+		return 0;
+	memset(d->threads + before, 0, (d->nthreads - before) * sizeof(*d->threads));
+	return 1;
+}
+
+uint64_t ws_drain_thread_by_tid(struct ws_drain *d, uint64_t pid, uint64_t tid)
+{
+	struct ws_row_thread row = {.pid = pid, .tid = tid};
+
+	if (!pid || !tid)
+		return 0;
+	/* the last one: thread ids of the system are used again */
+	for (size_t id = d->nthreads; id--;)
+		if (d->threads[id].pid == pid && d->threads[id].tid == tid)
+			return id;
+	row.id = (uint64_t)atomic_fetch_add(&d->seg->next_thread, 1) + 1;
+	if (row.id >= WS_DRAIN_MAX_THREADS || !ws_drain_reach_thread(d, row.id))
+		return 0;
+	d->threads[row.id] = (struct ws_drain_thread){pid, tid};
+	ws_drain_add(d, WS_KIND_THREAD, &row);
+	return row.id;
+}
+
+int ws_drain_device(struct ws_drain *d, uint32_t device)
+{
+	struct ws_row_device row = {.id = device, .kind = WS_DEVICE_CUDA};
+
+	if (device >= WS_MAX_GPUS)
+		return 0;
+	if (!(d->gpus >> device & 1))
+		ws_drain_add(d, WS_KIND_DEVICE, &row);
+	d->gpus |= UINT64_C(1) << device;
+	return 1;
+}

@@ -1,0 +1,153 @@
+#!/usr/bin/env python3
+"""symbols.py ROOT BUILD: what the object files of the product say about each other.
+
+- no two source files define external symbols of one name: the wrong one could bind silently
+- an external symbol is used by another file of the product
+- no circles of files inside a room: a file that another uses does not use that one
+
+symbols.txt lists the exceptions, none more than there are. Needs the objects of a build without link-time optimisation. Begins by finding faults it plants.
+"""
+import collections
+import fnmatch
+import os
+import re
+import subprocess
+import sys
+
+PRODUCT = ("formats", "kernels", "recorder", "report")
+
+
+def objects(root, build):
+    """Source path -> object files, of sources that (still) exist in the product."""
+    found = collections.defaultdict(list)
+    for top in PRODUCT:
+        for folder, _, files in os.walk(os.path.join(build, top)):
+            m = re.search(r"CMakeFiles/[^/]+\.dir(/.*)?$", folder)
+            for name in files if m else ():
+                if not name.endswith((".c.o", ".cu.o")):
+                    continue
+                inside = (m.group(1) or "")[1:].split("/")
+                base = top.split("/")
+                for part in inside:
+                    base = base[:-1] if part == "__" else base + [part] if part else base
+                source = "/".join(base + [name[:-2]])
+                if os.path.exists(os.path.join(root, source)):
+                    found[source].append(os.path.join(folder, name))
+    return found
+
+
+def read_symbols(found):
+    """Source -> (defined, undefined) external names."""
+    sources = {path: source for source, paths in found.items() for path in paths}
+    symbols = {source: (set(), set()) for source in found}
+    out = subprocess.run(["nm", "-g", "-A", *sources], check=True, capture_output=True, text=True)
+    for line in out.stdout.splitlines():
+        path, rest = line.split(":", 1)
+        m = re.search(r"(?:^|\s)([A-Za-z]) (\S+)$", rest)
+        if m and m.group(1) == "U":
+            symbols[sources[path]][1].add(m.group(2))
+        elif m and m.group(1) not in "wvu":
+            symbols[sources[path]][0].add(m.group(2))
+    return symbols
+
+
+def circles(edges):
+    """Sets of files that reach each other (Tarjan)."""
+    index, low, stack, on, out = {}, {}, [], set(), []
+
+    def visit(v):
+        index[v] = low[v] = len(index)
+        stack.append(v)
+        on.add(v)
+        for w in edges.get(v, ()):
+            if w not in index:
+                visit(w)
+                low[v] = min(low[v], low[w])
+            elif w in on:
+                low[v] = min(low[v], index[w])
+        if low[v] == index[v]:
+            one = []
+            while not one or one[-1] != v:
+                one.append(stack.pop())
+                on.discard(one[-1])
+            if len(one) > 1:
+                out.append(sorted(one))
+
+    for v in sorted(edges):
+        if v not in index:
+            visit(v)
+    return out
+
+
+def check(symbols, excepted, round_rooms):
+    """symbols: source -> (defined, undefined). Yields faults."""
+    users, makers = collections.defaultdict(set), collections.defaultdict(set)
+    for source, (defined, undefined) in symbols.items():
+        for name in defined:
+            makers[name].add(source)
+        for name in undefined:
+            users[name].add(source)
+    needed = set()
+    for name in sorted(makers):
+        exception = next((e for e in excepted if fnmatch.fnmatchcase(name, e)), None)
+        if len(makers[name]) > 1 and name != "main":
+            yield f"{name}: defined by {' and by '.join(sorted(makers[name]))}"
+        elif not users[name] and exception is None:
+            (source,) = makers[name]
+            yield f"{source}: no other file uses {name}: make it static, or delete it"
+        elif not users[name]:
+            needed.add(exception)
+    for name in sorted(set(excepted) - needed):
+        yield f"symbols.txt: {name} needs no exception any more"
+    edges = collections.defaultdict(set)
+    for name, sources in makers.items():
+        for maker in sources:
+            for user in users[name]:
+                if user != maker and os.path.dirname(user) == os.path.dirname(maker):
+                    edges[user].add(maker)
+    still_round = set()
+    for circle in circles(edges):
+        room = os.path.dirname(circle[0])
+        still_round.add(room)
+        if room not in round_rooms:
+            yield "a circle of files: " + "; ".join(
+                f"{a} -> {b} ({', '.join(sorted(symbols[a][1] & symbols[b][0])[:3])})"
+                for a in circle for b in circle if a != b and symbols[a][1] & symbols[b][0])
+    for room in sorted(set(round_rooms) - still_round):
+        yield f"symbols.txt: {room} has no circle any more"
+
+
+def self_test():
+    planted = {
+        "a/x.c": ({"twice", "x"}, {"y"}),
+        "a/y.c": ({"y", "alone", "kept_1"}, {"x"}),
+        "b/z.c": ({"twice", "v"}, {"w"}),
+        "b/w.c": ({"w"}, {"v"}),
+    }
+    faults = list(check(planted, {"gone", "kept_*"}, {"b", "c"}))
+    for fault in ("twice: defined by a/x.c and by b/z.c", "a/y.c: no other file uses alone",
+                  "a circle of files: a/x.c -> a/y.c (y); a/y.c -> a/x.c (x)",
+                  "symbols.txt: gone needs no exception", "symbols.txt: c has no circle"):
+        assert any(f.startswith(fault) for f in faults), (fault, faults)
+    assert len(faults) == 5, faults
+
+
+def main():
+    root, build = sys.argv[1:]
+    self_test()
+    found = objects(root, build)
+    if len(found) < 100:
+        sys.exit(f"only {len(found)} object files of the product in {build}: build it first")
+    with open(os.path.join(root, "tests/checks/symbols.txt"), encoding="utf-8") as f:
+        names = [line.split(":")[0].strip() for line in f if ":" in line and line[0] != "#"]
+    excepted = [name for name in names if not name.startswith("circle ")]
+    round_rooms = [name[7:] for name in names if name.startswith("circle ")]
+    symbols = read_symbols(found)
+    faults = list(check(symbols, excepted, round_rooms))
+    print("\n".join(faults))
+    print(f"{len(found)} files, {sum(len(d) for d, _ in symbols.values())} external symbols, "
+          f"{len(faults)} faults")
+    sys.exit(1 if faults else 0)
+
+
+main()

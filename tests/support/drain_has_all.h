@@ -1,0 +1,22 @@
+/* Have the passes so far seen everything that is in the segment now? */
+#ifndef WS_TESTS_SUPPORT_DRAIN_HAS_ALL_H
+#define WS_TESTS_SUPPORT_DRAIN_HAS_ALL_H
+
+#include "recorder/drain/private.h"
+#include "recorder/shared/segment_slots.h"
+
+static inline int drain_has_all(const struct ws_drain *d)
+{
+	for (uint32_t i = 0; i < d->seg->lane_count; i++)
+		if (ws_ring_head(&ws_seg_lane(d->seg, i)->ring) != d->tails[i])
+			return 0;
+	for (uint32_t i = 0; i < d->seg->activity.count; i++) {
+		uint64_t done = atomic_load(&ws_seg_slot(d->seg, i)->done);
+
+		if (done && done != d->slots_read[i])
+			return 0;
+	}
+	return ws_drain_defs_end(d) == d->defs_pos;
+}
+
+#endif
