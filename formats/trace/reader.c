@@ -624,3 +624,13 @@ const struct ws_block_info *ws_trace_reader_block(const struct ws_trace_reader *
 {
 	return i < r->nparts ? &r->parts[i].info : NULL;
 }
+
+uint64_t ws_trace_reader_count(const struct ws_trace_reader *r, enum ws_kind kind)
+{
+	uint64_t rows = 0;
+
+	for (size_t i = 0; i < r->nparts; i++)
+		if (r->parts[i].info.kind == kind)
+			rows += r->parts[i].info.rows;
+	return rows;
+}

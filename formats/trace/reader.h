@@ -57,6 +57,9 @@ struct ws_block_info {
 size_t ws_trace_reader_block_count(const struct ws_trace_reader *r);
 const struct ws_block_info *ws_trace_reader_block(const struct ws_trace_reader *r, size_t i);
 
+/* Rows of a kind in all whole blocks. */
+uint64_t ws_trace_reader_count(const struct ws_trace_reader *r, enum ws_kind kind);
+
 /* Names from the file's own schema, for kinds and columns this program may not know; NULL when
  * absent. Borrowed from the reader. */
 const char *ws_trace_reader_kind_name(const struct ws_trace_reader *r, unsigned kind);

@@ -36,8 +36,7 @@ void ws_spans_merge(struct ws_spans *s)
 {
 	size_t n = 0;
 
-	if (s->n)
-		qsort(s->span, s->n, sizeof(*s->span), by_start);
+	ws_sort(s->span, s->n, sizeof(*s->span), by_start);
 	for (size_t i = 0; i < s->n; i++) {
 		if (n && s->span[i].start_ns <= s->span[n - 1].end_ns) {
 			if (s->span[i].end_ns > s->span[n - 1].end_ns)
@@ -150,8 +149,7 @@ static enum ws_status gather_work(struct finder *f, const struct ws_selection *s
 		if (sel->work[i] && !m->works[i].no_time)
 			f->work[f->nwork++] = launched_by(m, m->works[i].call, m->works[i].start_ns,
 			                                  m->works[i].dur_ns);
-	if (f->nwork)
-		qsort(f->work, f->nwork, sizeof(*f->work), by_call);
+	ws_sort(f->work, f->nwork, sizeof(*f->work), by_call);
 	return WS_OK;
 }
 
@@ -181,8 +179,7 @@ static enum ws_status host_windows(struct finder *f, const struct ws_selection *
 			                           m->ranges.end_ns[m->steps[s].range], s, 0};
 	if (!m->nmeasured && !sel->has_steps)
 		f->windows[f->n++] = (struct ws_window){m->begin_ns, m->end_ns, WS_NONE, 0};
-	if (f->n)
-		qsort(f->windows, f->n, sizeof(*f->windows), by_window);
+	ws_sort(f->windows, f->n, sizeof(*f->windows), by_window);
 	for (size_t i = 0; i < f->n; i++) {
 		f->device_start[i] = INT64_MAX;
 		f->device_end[i] = INT64_MIN;

@@ -87,8 +87,7 @@ static void add_pieces(struct ws_idle_cursor *c, const struct ws_selection *sel)
 			        w->range,
 			        w->kind == WS_WORK_GRAPH ? WS_USE_COMPUTE : WS_USE_COPY};
 	}
-	if (c->npieces)
-		qsort(c->pieces, c->npieces, sizeof(*c->pieces), by_device);
+	ws_sort(c->pieces, c->npieces, sizeof(*c->pieces), by_device);
 }
 
 static bool name_is_sync(struct ws_bytes name)
@@ -132,8 +131,7 @@ static enum ws_status add_syncs(struct ws_idle_cursor *c, struct ws_err *err)
 	}
 	free(is_sync);
 	WS_FORWARD(status);
-	if (c->sync.n)
-		qsort(c->sync.span, c->sync.n, sizeof(*c->sync.span), by_begin);
+	ws_sort(c->sync.span, c->sync.n, sizeof(*c->sync.span), by_begin);
 	c->sync_end_ns = calloc(c->sync.n + 1, sizeof(*c->sync_end_ns));
 	if (!c->sync_end_ns)
 		return WS_FAIL(err, NO_MEMORY, "no memory for the idle time");

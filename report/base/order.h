@@ -7,6 +7,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 
 #include "formats/base/map.h"
 
@@ -26,6 +27,19 @@ enum ws_status ws_order_by(uint32_t *order, const int64_t *key, size_t n, struct
 /* The same by 32-bit keys, of which there are `rows`: order may hold some of the rows only. */
 enum ws_status ws_order_by_u32(uint32_t *order, const uint32_t *key, size_t n, size_t rows,
                                struct ws_err *err);
+
+/* qsort, but one look where the order is right already, as it mostly is of what was recorded. */
+static inline void ws_sort(void *items, size_t n, size_t size,
+                           int (*compare)(const void *a, const void *b))
+{
+	const unsigned char *item = items;
+	size_t i;
+
+	for (i = 1; i < n && compare(item + (i - 1) * size, item + i * size) <= 0; i++)
+		;
+	if (i < n)
+		qsort(items, n, size, compare);
+}
 
 /* From ids to rows. All zero is an empty map. Free with ws_idmap_free. */
 struct ws_idmap {

@@ -30,7 +30,7 @@ static enum ws_status remove_others(const struct ws_outfolder *f, const struct w
 	char name[80];
 
 	for (unsigned kind = 0; kind < WS_KIND_END; kind++) {
-		if (!ws_export_csv_has(kind) || ws_export_count(r, kind))
+		if (!ws_export_csv_has(kind) || ws_trace_reader_count(r, kind))
 			continue;
 		file_name(name, kind);
 		WS_FORWARD(ws_outfolder_remove(f, name, err));
@@ -49,7 +49,7 @@ static enum ws_status write_kinds(const struct ws_trace_reader *r, const struct 
 		goto out;
 	status = ws_export_csv_init(&csv, r, job->opts, err);
 	for (unsigned kind = 0; kind < WS_KIND_END && status == WS_OK; kind++)
-		if (ws_export_csv_has(kind) && ws_export_count(r, kind))
+		if (ws_export_csv_has(kind) && ws_trace_reader_count(r, kind))
 			status = write_kind(&f, &csv, kind, err);
 	ws_export_csv_free(&csv);
 	if (status == WS_OK)

@@ -23,16 +23,6 @@ void ws_export_progress_tell(struct ws_export_progress *p, uint64_t rows)
 		p->opts->progress(p->opts->progress_ctx, p->done, p->total);
 }
 
-uint64_t ws_export_count(const struct ws_trace_reader *r, enum ws_kind kind)
-{
-	uint64_t rows = 0;
-
-	for (size_t i = 0; i < ws_trace_reader_block_count(r); i++)
-		if (ws_trace_reader_block(r, i)->kind == kind)
-			rows += ws_trace_reader_block(r, i)->rows;
-	return rows;
-}
-
 /* Row `i` of columns that lie at place[c] of the row struct; -1: nowhere. */
 static void fill(const struct ws_column *columns, size_t ncolumns, const ptrdiff_t *place, size_t i,
                  void *row)

@@ -28,8 +28,6 @@ void ws_export_progress_tell(struct ws_export_progress *p, uint64_t rows); /* mo
 enum ws_status ws_export_each(const struct ws_trace_reader *r, enum ws_kind kind,
                               struct ws_export_progress *p, ws_export_row_fn fn, void *ctx,
                               struct ws_err *err);
-/* Rows of a kind. */
-uint64_t ws_export_count(const struct ws_trace_reader *r, enum ws_kind kind);
 
 /* --- rows in memory --- */
 

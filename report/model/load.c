@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/model/columns.h"
+#include "formats/trace/feed.h"
 
 static enum ws_status no_memory(struct ws_err *err, const char *what)
 {
@@ -27,9 +27,47 @@ void ws_see_time(struct ws_model *m, int64_t from_ns, int64_t to_ns)
 enum ws_status ws_check_time(int64_t start_ns, int64_t dur_ns, const char *what, uint64_t row,
                              struct ws_err *err)
 {
-	WS_FAIL_IF(start_ns > WS_MAX_TIME_NS || start_ns < -WS_MAX_TIME_NS || dur_ns > WS_MAX_TIME_NS, err,
-	           CORRUPT, "time of %s %llu is out of bounds: %lld ns, for %lld ns", what,
+	WS_FAIL_IF(start_ns > WS_MAX_TIME_NS || start_ns < -WS_MAX_TIME_NS ||
+	                   dur_ns > WS_MAX_TIME_NS,
+	           err, CORRUPT, "time of %s %llu is out of bounds: %lld ns, for %lld ns", what,
 	           (unsigned long long)row, (long long)start_ns, (long long)dur_ns);
+	return WS_OK;
+}
+
+/* --- blocks ----------------------------------------------------------------------------------- */
+
+/* Rows of the greatest kinds never stand in memory as a whole: fn takes a block of them, whose
+ * first row is `row` of its kind. */
+typedef enum ws_status (*block_fn)(struct ws_loader *l, const struct ws_block_rows *b, uint64_t row,
+                                   void *to, struct ws_err *err);
+
+static enum ws_status each_block(struct ws_loader *l, enum ws_kind kind, ws_column_set columns,
+                                 block_fn fn, void *to, struct ws_err *err)
+{
+	ws_column_set wanted[WS_KIND_END] = {0};
+	const struct ws_block_rows *b;
+	struct ws_feed *feed;
+	uint64_t row = 0;
+	int64_t until_ns;
+	enum ws_status status;
+
+	wanted[kind] = columns;
+	WS_FORWARD(ws_feed_open(&feed, l->r, wanted, WS_FEED_BY_FILE, err));
+	do {
+		status = ws_feed_next(feed, &b, &until_ns, err);
+		if (status == WS_OK && b) {
+			status = fn(l, b, row, to, err);
+			row += b->info.rows;
+		}
+	} while (status == WS_OK && b);
+	ws_feed_close(feed);
+	return status;
+}
+
+static enum ws_status check_count(uint64_t rows, struct ws_err *err)
+{
+	WS_FAIL_IF(rows >= WS_NONE, err, NO_MEMORY,
+	           "the trace has more records of one kind than a report handles");
 	return WS_OK;
 }
 
@@ -39,6 +77,7 @@ enum ws_status ws_check_time(int64_t start_ns, int64_t dur_ns, const char *what,
 struct kernel_keys {
 	uint32_t *process;
 	int64_t *start_ns;
+	bool has_dur;
 };
 
 static void keys_release(struct kernel_keys *k)
@@ -47,35 +86,28 @@ static void keys_release(struct kernel_keys *k)
 	free(k->start_ns);
 }
 
-static enum ws_status take_kernel(struct ws_loader *l, const struct ws_table_data *t, uint64_t row,
-                                  uint32_t to, struct kernel_keys *keys, struct ws_err *err)
+/* Into the arrays as they stand in the file; start_ns also where the time is not known. */
+static enum ws_status take_kernels(struct ws_loader *l, const struct ws_block_rows *b, uint64_t row,
+                                   void *to, struct ws_err *err)
 {
-	struct ws_model *m = l->m;
-	struct ws_kernels *k = &m->kernels;
-	int64_t start = (int64_t)ws_value(t, WS_COL_kernel_start_ns, row);
-	int64_t dur = (int64_t)ws_value(t, WS_COL_kernel_dur_ns, row);
-	uint32_t config = ws_idmap_get(&l->config_of, ws_value(t, WS_COL_kernel_config, row));
+	struct ws_kernels *k = &l->m->kernels;
+	const struct kernel_keys *keys = to;
 
-	k->flags[to] =
-	        ws_value(t, WS_COL_kernel_flags, row) & (WS_KERNEL_NO_TIME | WS_KERNEL_CUT_OFF);
-	if (dur < 0 || !t->columns[WS_COL_kernel_dur_ns].present)
-		k->flags[to] |= WS_KERNEL_NO_TIME;
-	k->config[to] = config == WS_NONE ? 0 : config;
-	k->range[to] = k->call[to] = k->op[to] = WS_NONE;
-	l->kernel_correlation[to] = ws_value(t, WS_COL_kernel_correlation, row);
-	keys->process[to] = m->configs[k->config[to]].process;
-	keys->start_ns[to] = INT64_MAX;
-	m->left.no_config += config == WS_NONE;
-	m->devices[m->configs[k->config[to]].device].kernels++;
-	if (k->flags[to] & WS_KERNEL_NO_TIME) {
-		m->left.no_time++;
-		return WS_OK;
+	(void)err;
+	for (uint32_t i = 0; i < b->info.rows; i++, row++) {
+		int64_t dur = (int64_t)b->v[WS_COL_kernel_dur_ns][i];
+		uint32_t config = ws_idmap_get(&l->config_of, b->v[WS_COL_kernel_config][i]);
+
+		k->start_ns[row] = (int64_t)b->v[WS_COL_kernel_start_ns][i];
+		k->dur_ns[row] = dur;
+		k->flags[row] =
+		        b->v[WS_COL_kernel_flags][i] & (WS_KERNEL_NO_TIME | WS_KERNEL_CUT_OFF);
+		if (dur < 0 || !keys->has_dur)
+			k->flags[row] |= WS_KERNEL_NO_TIME;
+		k->config[row] = config == WS_NONE ? 0 : config;
+		l->m->left.no_config += config == WS_NONE;
+		l->kernel_correlation[row] = b->v[WS_COL_kernel_correlation][i];
 	}
-	WS_FORWARD(ws_check_time(start, dur, "kernel", row, err));
-	m->left.cut_off += (k->flags[to] & WS_KERNEL_CUT_OFF) != 0;
-	k->start_ns[to] = keys->start_ns[to] = start;
-	k->dur_ns[to] = dur;
-	ws_see_time(m, start, start + dur);
 	return WS_OK;
 }
 
@@ -103,52 +135,116 @@ static enum ws_status allocate_kernels(struct ws_loader *l, struct kernel_keys *
 }
 
 /* Rows of the file by device, then start. */
-static enum ws_status kernel_order(const struct ws_loader *l, const struct ws_table_data *t,
-                                   uint32_t *order, struct ws_err *err)
+static enum ws_status kernel_order(const struct ws_model *m, uint32_t *order, struct ws_err *err)
 {
-	int64_t *key = calloc(t->rows ? t->rows : 1, sizeof(*key));
+	const struct ws_kernels *k = &m->kernels;
+	uint32_t *device = calloc(k->n ? k->n : 1, sizeof(*device));
 	enum ws_status status;
 
-	if (!key)
+	if (!device)
 		return no_memory(err, "kernels");
-	ws_order_identity(order, t->rows);
-	for (uint64_t i = 0; i < t->rows; i++)
-		key[i] = (int64_t)ws_value(t, WS_COL_kernel_start_ns, i);
-	status = ws_order_by(order, key, t->rows, err);
-	for (uint64_t i = 0; i < t->rows; i++) {
-		uint32_t c = ws_idmap_get(&l->config_of, ws_value(t, WS_COL_kernel_config, i));
-
-		key[i] = l->m->configs[c == WS_NONE ? 0 : c].device;
-	}
+	ws_order_identity(order, k->n);
+	status = ws_order_by(order, k->start_ns, k->n, err);
+	for (size_t i = 0; i < k->n; i++)
+		device[i] = m->configs[k->config[i]].device;
 	if (status == WS_OK)
-		status = ws_order_by(order, key, t->rows, err);
-	free(key);
+		status = ws_order_by_u32(order, device, k->n, k->n, err);
+	free(device);
 	return status;
+}
+
+/* Array of n values of `size` bytes into the order given; *array is replaced. */
+static enum ws_status reorder(void **array, size_t size, const uint32_t *order, size_t n,
+                              struct ws_err *err)
+{
+	uint8_t *sorted = calloc(n, size);
+
+	if (!sorted)
+		return no_memory(err, "kernels");
+	for (size_t i = 0; i < n; i++)
+		memcpy(sorted + i * size, (uint8_t *)*array + order[i] * size, size);
+	free(*array);
+	*array = sorted;
+	return WS_OK;
+}
+
+static enum ws_status sort_kernels(struct ws_loader *l, struct ws_err *err)
+{
+	struct ws_kernels *k = &l->m->kernels;
+	uint32_t *order = calloc(k->n ? k->n : 1, sizeof(*order));
+	enum ws_status status = order ? kernel_order(l->m, order, err) : no_memory(err, "kernels");
+	size_t i = 0;
+
+	while (status == WS_OK && i < k->n && order[i] == i)
+		i++;
+	if (status == WS_OK && i < k->n) {
+		void *start = k->start_ns, *dur = k->dur_ns, *config = k->config, *flags = k->flags;
+		void *correlation = l->kernel_correlation;
+
+		status = reorder(&start, sizeof(*k->start_ns), order, k->n, err);
+		if (status == WS_OK)
+			status = reorder(&dur, sizeof(*k->dur_ns), order, k->n, err);
+		if (status == WS_OK)
+			status = reorder(&config, sizeof(*k->config), order, k->n, err);
+		if (status == WS_OK)
+			status = reorder(&flags, sizeof(*k->flags), order, k->n, err);
+		if (status == WS_OK)
+			status = reorder(&correlation, sizeof(*l->kernel_correlation), order, k->n,
+			                 err);
+		k->start_ns = start;
+		k->dur_ns = dur;
+		k->config = config;
+		k->flags = flags;
+		l->kernel_correlation = correlation;
+	}
+	free(order);
+	return status;
+}
+
+/* What is known of kernel i once it has its place. */
+static enum ws_status settle_kernel(struct ws_loader *l, size_t i, struct kernel_keys *keys,
+                                    struct ws_err *err)
+{
+	struct ws_model *m = l->m;
+	struct ws_kernels *k = &m->kernels;
+
+	k->range[i] = k->call[i] = k->op[i] = WS_NONE;
+	keys->process[i] = m->configs[k->config[i]].process;
+	keys->start_ns[i] = INT64_MAX;
+	m->devices[m->configs[k->config[i]].device].kernels++;
+	if (k->flags[i] & WS_KERNEL_NO_TIME) {
+		m->left.no_time++;
+		k->start_ns[i] = k->dur_ns[i] = 0;
+		return WS_OK;
+	}
+	WS_FORWARD(ws_check_time(k->start_ns[i], k->dur_ns[i], "kernel", i, err));
+	m->left.cut_off += (k->flags[i] & WS_KERNEL_CUT_OFF) != 0;
+	keys->start_ns[i] = k->start_ns[i];
+	ws_see_time(m, k->start_ns[i], k->start_ns[i] + k->dur_ns[i]);
+	return WS_OK;
 }
 
 static enum ws_status load_kernels(struct ws_loader *l, struct kernel_keys *keys,
                                    struct ws_err *err)
 {
-	struct ws_table_data t;
-	uint32_t *order = NULL;
+	const ws_column_set columns = WS_COLUMN(kernel, start_ns) | WS_COLUMN(kernel, dur_ns) |
+	                              WS_COLUMN(kernel, config) | WS_COLUMN(kernel, flags) |
+	                              WS_COLUMN(kernel, correlation);
+	struct ws_kernels *k = &l->m->kernels;
+	uint64_t rows = ws_trace_reader_count(l->r, WS_KIND_KERNEL);
 	int64_t total = 0;
-	enum ws_status status;
 
-	WS_FORWARD(ws_load_kind(l, WS_KIND_KERNEL, &t, err));
-	status = allocate_kernels(l, keys, t.rows, err);
-	order = calloc(t.rows ? t.rows : 1, sizeof(*order));
-	if (status == WS_OK && !order)
-		status = no_memory(err, "kernels");
-	if (status == WS_OK)
-		status = kernel_order(l, &t, order, err);
-	for (uint32_t i = 0; i < t.rows && status == WS_OK; i++) {
-		status = take_kernel(l, &t, order[i], i, keys, err);
-		if (__builtin_add_overflow(total, l->m->kernels.dur_ns[i], &total))
-			status = WS_FAIL(err, CORRUPT, "the kernels' times add up to over 2^63 ns");
+	WS_FORWARD(check_count(rows, err));
+	keys->has_dur = ws_trace_reader_has_column(l->r, WS_KIND_KERNEL, WS_COL_kernel_dur_ns) != 0;
+	WS_FORWARD(allocate_kernels(l, keys, rows, err));
+	WS_FORWARD(each_block(l, WS_KIND_KERNEL, columns, take_kernels, keys, err));
+	WS_FORWARD(sort_kernels(l, err));
+	for (size_t i = 0; i < k->n; i++) {
+		WS_FORWARD(settle_kernel(l, i, keys, err));
+		WS_FAIL_IF(__builtin_add_overflow(total, k->dur_ns[i], &total), err, CORRUPT,
+		           "the kernels' times add up to over 2^63 ns");
 	}
-	free(order);
-	ws_table_data_release(&t);
-	return status;
+	return WS_OK;
 }
 
 /* --- API calls ---------------------------------------------------------------------------------
@@ -174,36 +270,41 @@ static enum ws_status allocate_calls(struct ws_loader *l, size_t rows, struct ws
 	return WS_OK;
 }
 
-static enum ws_status load_calls(struct ws_loader *l, struct ws_err *err)
+static enum ws_status take_calls(struct ws_loader *l, const struct ws_block_rows *b, uint64_t row,
+                                 void *to, struct ws_err *err)
 {
-	struct ws_api *a = &l->m->api;
-	struct ws_table_data t;
-	enum ws_status status;
+	struct ws_api *a = to;
 
-	WS_FORWARD(ws_load_kind(l, WS_KIND_API, &t, err));
-	status = allocate_calls(l, t.rows, err);
-	for (uint64_t i = 0; i < t.rows && status == WS_OK; i++) {
-		int64_t start = (int64_t)ws_value(&t, WS_COL_api_start_ns, i);
-		int64_t dur = (int64_t)ws_value(&t, WS_COL_api_dur_ns, i);
+	for (uint32_t i = 0; i < b->info.rows; i++, row++) {
+		int64_t start = (int64_t)b->v[WS_COL_api_start_ns][i];
+		int64_t dur = (int64_t)b->v[WS_COL_api_dur_ns][i];
 
 		dur = dur < 0 ? 0 : dur;
-		status = ws_check_time(start, dur, "API call", i, err);
-		if (status != WS_OK)
-			break;
+		WS_FORWARD(ws_check_time(start, dur, "API call", row, err));
 		ws_see_time(l->m, start, start + dur);
-		a->start_ns[i] = start;
-		a->end_ns[i] = start + dur;
-		a->name[i] = ws_model_text(l->m, ws_value(&t, WS_COL_api_name, i));
-		a->op[i] = WS_NONE;
-		a->failed[i] = ws_value(&t, WS_COL_api_result, i) != 0;
-		l->api_correlation[i] = ws_value(&t, WS_COL_api_correlation, i);
-		status = ws_thread_number(l, ws_value(&t, WS_COL_api_thread, i), 0, &a->thread[i],
-		                          err);
-		if (status == WS_OK)
-			a->process[i] = l->thread_process[a->thread[i]];
+		a->start_ns[row] = start;
+		a->end_ns[row] = start + dur;
+		a->name[row] = ws_model_text(l->m, b->v[WS_COL_api_name][i]);
+		a->op[row] = WS_NONE;
+		a->failed[row] = b->v[WS_COL_api_result][i] != 0;
+		l->api_correlation[row] = b->v[WS_COL_api_correlation][i];
+		WS_FORWARD(
+		        ws_thread_number(l, b->v[WS_COL_api_thread][i], 0, &a->thread[row], err));
+		a->process[row] = l->thread_process[a->thread[row]];
 	}
-	ws_table_data_release(&t);
-	return status;
+	return WS_OK;
+}
+
+static enum ws_status load_calls(struct ws_loader *l, struct ws_err *err)
+{
+	const ws_column_set columns = WS_COLUMN(api, start_ns) | WS_COLUMN(api, dur_ns) |
+	                              WS_COLUMN(api, name) | WS_COLUMN(api, result) |
+	                              WS_COLUMN(api, correlation) | WS_COLUMN(api, thread);
+	uint64_t rows = ws_trace_reader_count(l->r, WS_KIND_API);
+
+	WS_FORWARD(check_count(rows, err));
+	WS_FORWARD(allocate_calls(l, rows, err));
+	return each_block(l, WS_KIND_API, columns, take_calls, &l->m->api, err);
 }
 
 /* --- NVTX ---------------------------------------------------------------------------------------
@@ -261,52 +362,62 @@ static void events_release(struct ws_event_columns *c)
 	free(c->range_id);
 }
 
-static enum ws_status take_event(struct ws_loader *l, const struct ws_table_data *t, uint64_t i,
-                                 struct ws_event_columns *c, struct ws_err *err)
+static enum ws_status allocate_events(struct ws_event_columns *c, size_t n, struct ws_err *err)
 {
-	uint64_t type = ws_value(t, WS_COL_nvtx_type, i);
-	uint64_t payload = ws_value(t, WS_COL_nvtx_payload, i);
+	c->time_ns = calloc(n, sizeof(*c->time_ns));
+	c->thread = calloc(n, sizeof(*c->thread));
+	c->domain = calloc(n, sizeof(*c->domain));
+	c->name = calloc(n, sizeof(*c->name));
+	c->payload = calloc(n, sizeof(*c->payload));
+	c->type = calloc(n, sizeof(*c->type));
+	c->range_id = calloc(n, sizeof(*c->range_id));
+	if (!c->time_ns || !c->thread || !c->domain || !c->name || !c->payload || !c->type ||
+	    !c->range_id)
+		return no_memory(err, "NVTX events");
+	return WS_OK;
+}
 
-	c->time_ns[i] = (int64_t)ws_value(t, WS_COL_nvtx_time_ns, i);
-	WS_FORWARD(ws_check_time(c->time_ns[i], 0, "NVTX event", i, err));
-	ws_see_time(l->m, c->time_ns[i], c->time_ns[i]);
-	c->type[i] = type <= WS_NVTX_MARK ? (uint8_t)type : UINT8_MAX;
-	c->domain[i] = ws_model_text(l->m, ws_value(t, WS_COL_nvtx_domain, i));
-	c->name[i] = ws_model_text(l->m, ws_value(t, WS_COL_nvtx_name, i));
-	c->payload[i] = payload ? ws_idmap_get(&l->payload_of, payload) : WS_NONE;
-	c->range_id[i] = ws_value(t, WS_COL_nvtx_range, i);
-	return ws_thread_number(l, ws_value(t, WS_COL_nvtx_thread, i), 0, &c->thread[i], err);
+static enum ws_status take_events(struct ws_loader *l, const struct ws_block_rows *b, uint64_t row,
+                                  void *to, struct ws_err *err)
+{
+	struct ws_event_columns *c = to;
+
+	for (uint32_t i = 0; i < b->info.rows; i++, row++) {
+		uint64_t type = b->v[WS_COL_nvtx_type][i], payload = b->v[WS_COL_nvtx_payload][i];
+
+		c->time_ns[row] = (int64_t)b->v[WS_COL_nvtx_time_ns][i];
+		WS_FORWARD(ws_check_time(c->time_ns[row], 0, "NVTX event", row, err));
+		ws_see_time(l->m, c->time_ns[row], c->time_ns[row]);
+		c->type[row] = type <= WS_NVTX_MARK ? (uint8_t)type : UINT8_MAX;
+		c->domain[row] = ws_model_text(l->m, b->v[WS_COL_nvtx_domain][i]);
+		c->name[row] = ws_model_text(l->m, b->v[WS_COL_nvtx_name][i]);
+		c->payload[row] = payload ? ws_idmap_get(&l->payload_of, payload) : WS_NONE;
+		c->range_id[row] = b->v[WS_COL_nvtx_range][i];
+		WS_FORWARD(
+		        ws_thread_number(l, b->v[WS_COL_nvtx_thread][i], 0, &c->thread[row], err));
+	}
+	return WS_OK;
 }
 
 static enum ws_status load_ranges(struct ws_loader *l, struct ws_err *err)
 {
-	struct ws_table_data t;
+	const ws_column_set columns = WS_COLUMN(nvtx, time_ns) | WS_COLUMN(nvtx, type) |
+	                              WS_COLUMN(nvtx, domain) | WS_COLUMN(nvtx, name) |
+	                              WS_COLUMN(nvtx, payload) | WS_COLUMN(nvtx, range) |
+	                              WS_COLUMN(nvtx, thread);
+	uint64_t rows = ws_trace_reader_count(l->r, WS_KIND_NVTX);
 	struct ws_event_columns c = {0};
 	struct ws_modules modules;
 	struct ws_nvtx_events ev;
 	enum ws_status status;
 	size_t n;
 
+	WS_FORWARD(check_count(rows, err));
 	WS_FORWARD(ws_modules_find(l, &modules, err));
-	status = ws_load_kind(l, WS_KIND_NVTX, &t, err);
-	if (status != WS_OK) {
-		ws_modules_release(&modules);
-		return status;
-	}
-	n = t.rows + 2 * modules.n + 1;
-	c.time_ns = calloc(n, sizeof(*c.time_ns));
-	c.thread = calloc(n, sizeof(*c.thread));
-	c.domain = calloc(n, sizeof(*c.domain));
-	c.name = calloc(n, sizeof(*c.name));
-	c.payload = calloc(n, sizeof(*c.payload));
-	c.type = calloc(n, sizeof(*c.type));
-	c.range_id = calloc(n, sizeof(*c.range_id));
-	if (!c.time_ns || !c.thread || !c.domain || !c.name || !c.payload || !c.type || !c.range_id)
-		status = no_memory(err, "NVTX events");
-	for (uint64_t i = 0; i < t.rows && status == WS_OK; i++)
-		status = take_event(l, &t, i, &c, err);
-	l->m->nvtx_events = n = t.rows;
-	ws_table_data_release(&t);
+	status = allocate_events(&c, rows + 2 * modules.n + 1, err);
+	if (status == WS_OK)
+		status = each_block(l, WS_KIND_NVTX, columns, take_events, &c, err);
+	l->m->nvtx_events = n = rows;
 	if (status == WS_OK)
 		n += ws_modules_add_events(&modules, &c, n);
 	ws_modules_release(&modules);

@@ -133,7 +133,7 @@ enum ws_status ws_load_works(struct ws_loader *l, struct ws_err *err)
 	for (size_t i = 0; i < NWORKS_OF; i++)
 		ws_table_data_release(&t[i]);
 	WS_FORWARD(status);
-	qsort(m->works, m->nworks, sizeof(*m->works), by_device_and_start);
+	ws_sort(m->works, m->nworks, sizeof(*m->works), by_device_and_start);
 	WS_FORWARD(check_sums(m, err));
 	return load_overheads(l, err);
 }

@@ -290,7 +290,7 @@ static enum ws_status read_ids(struct ws_pass *p, struct ws_err *err)
 	int64_t until_ns;
 	enum ws_status status;
 
-	WS_FORWARD(ws_feed_open(&feed, p->l.r, columns, err));
+	WS_FORWARD(ws_feed_open(&feed, p->l.r, columns, WS_FEED_BY_TIME, err));
 	do {
 		status = ws_feed_next(feed, &rows, &until_ns, err);
 		if (status == WS_OK && rows)
@@ -357,7 +357,7 @@ static enum ws_status read_rows(struct ws_pass *p, struct ws_err *err)
 	enum ws_status status;
 
 	choose_columns(p, columns);
-	WS_FORWARD(ws_feed_open(&feed, p->l.r, columns, err));
+	WS_FORWARD(ws_feed_open(&feed, p->l.r, columns, WS_FEED_BY_TIME, err));
 	do {
 		status = ws_feed_next(feed, &rows, &until_ns, err);
 		if (status != WS_OK || !rows)

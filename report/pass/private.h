@@ -4,8 +4,8 @@
 #ifndef WS_REPORT_PASS_PRIVATE_H
 #define WS_REPORT_PASS_PRIVATE_H
 
+#include "formats/trace/feed.h"
 #include "report/model/load.h"
-#include "report/pass/feed.h"
 #include "report/pass/launches.h"
 #include "report/pass/live.h"
 #include "report/pass/pass.h"

@@ -118,8 +118,7 @@ static double sm_efficiency(struct gpu *g, size_t nchanges)
 	double blocks = 0, covered = 0;
 	size_t running = 0;
 
-	if (nchanges)
-		qsort(g->changes, nchanges, sizeof(*g->changes), by_time);
+	ws_sort(g->changes, nchanges, sizeof(*g->changes), by_time);
 	for (size_t i = 0; i < nchanges; i++) {
 		const struct change *c = &g->changes[i];
 

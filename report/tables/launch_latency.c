@@ -65,14 +65,42 @@ static int compare_keys(const struct key *a, const struct key *b)
 	return c ? c : compare(a->device, b->device);
 }
 
-static int by_key(const void *pa, const void *pb, void *arg)
-{
-	const struct ws_model *m = arg;
-	uint32_t ka = *(const uint32_t *)pa, kb = *(const uint32_t *)pb;
-	struct key a = key_of(m, ka), b = key_of(m, kb);
-	int c = compare_keys(&a, &b);
+/* Parts of a key, the last to count first. */
+enum part { DEVICE, THREAD, API_NAME, KERNEL_NAME, PARTS };
 
-	return c ? c : compare(ka, kb);
+static uint32_t part_of(const struct key *key, enum part part)
+{
+	switch (part) {
+	case DEVICE:
+		return key->device;
+	case THREAD:
+		return key->thread;
+	case API_NAME:
+		return key->api_name;
+	default:
+		return key->kernel_name;
+	}
+}
+
+/* Kernels by key; those of one key stay in their order. */
+static enum ws_status sort_kernels(struct latency *s, struct ws_err *err)
+{
+	const struct ws_model *m = s->tab->m;
+	uint32_t *part = calloc(m->kernels.n + 1, sizeof(*part));
+	enum ws_status status = WS_OK;
+
+	if (!part)
+		return WS_FAIL(err, NO_MEMORY, "no memory for the launch latencies");
+	for (int p = 0; p < PARTS && status == WS_OK; p++) {
+		for (size_t i = 0; i < s->n; i++) {
+			struct key key = key_of(m, s->kernels[i]);
+
+			part[s->kernels[i]] = part_of(&key, (enum part)p);
+		}
+		status = ws_order_by_u32(s->kernels, part, s->n, m->kernels.n, err);
+	}
+	free(part);
+	return status;
 }
 
 static enum ws_status allocate(struct latency *s, struct ws_err *err)
@@ -111,7 +139,7 @@ static void measure(struct latency *s, size_t i)
 
 static enum ws_status gather(struct latency *s, struct ws_err *err)
 {
-	struct ws_model *m = (struct ws_model *)s->tab->m; /* qsort_r's argument has no const */
+	const struct ws_model *m = s->tab->m;
 
 	for (uint32_t k = 0; k < m->kernels.n; k++) {
 		if (!s->tab->sel->kernel[k] || m->kernels.flags[k] & WS_KERNEL_NO_TIME)
@@ -121,7 +149,7 @@ static enum ws_status gather(struct latency *s, struct ws_err *err)
 		else
 			s->kernels[s->n++] = k;
 	}
-	qsort_r(s->kernels, s->n, sizeof(*s->kernels), by_key, m);
+	WS_FORWARD(sort_kernels(s, err));
 	for (size_t i = 0; i < s->n; i++) {
 		struct key key = key_of(m, s->kernels[i]);
 

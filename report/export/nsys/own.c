@@ -109,7 +109,7 @@ enum ws_status ws_nsys_write_own(struct ws_nsys_out *o, struct ws_err *err)
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds) && status == WS_OK; i++) {
 		struct own_table t = {.o = o, .def = ws_schema_kind(kinds[i])};
 
-		if (!ws_export_count(o->r, kinds[i]))
+		if (!ws_trace_reader_count(o->r, kinds[i]))
 			continue;
 		status = create(&t, err);
 		if (status == WS_OK)

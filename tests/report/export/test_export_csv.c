@@ -58,13 +58,13 @@ Test(export_csv, every_kind_has_a_header_and_all_its_rows)
 		if (!ws_export_csv_has(kind))
 			continue;
 		text = file_of(&w, kind);
-		cr_assert(eq(sz, lines_of(text), 1 + ws_export_count(w.r, kind)), "%s",
+		cr_assert(eq(sz, lines_of(text), 1 + ws_trace_reader_count(w.r, kind)), "%s",
 		          ws_schema_kind(kind)->name);
 		cr_assert(eq(int,
 		             strncmp(text, ws_schema_kind(kind)->columns[0].name,
 		                     strlen(ws_schema_kind(kind)->columns[0].name)),
 		             0));
-		kinds += ws_export_count(w.r, kind) > 0;
+		kinds += ws_trace_reader_count(w.r, kind) > 0;
 		free(text);
 	}
 	cr_assert(gt(u32, kinds, 20));

@@ -1,4 +1,4 @@
-#include "report/pass/feed.h"
+#include "formats/trace/feed.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -44,7 +44,7 @@ static int by_time(const void *pa, const void *pb)
 	return a->block < b->block ? -1 : 1;
 }
 
-static enum ws_status list_blocks(struct ws_feed *f, struct ws_err *err)
+static enum ws_status list_blocks(struct ws_feed *f, enum ws_feed_order order, struct ws_err *err)
 {
 	size_t blocks = ws_trace_reader_block_count(f->r);
 
@@ -56,7 +56,8 @@ static enum ws_status list_blocks(struct ws_feed *f, struct ws_err *err)
 		if (info->kind < WS_KIND_END && f->columns[info->kind])
 			f->wanted[f->n++] = (struct wanted){info->time_min_ns, (uint32_t)i};
 	}
-	qsort(f->wanted, f->n, sizeof(*f->wanted), by_time);
+	if (order == WS_FEED_BY_TIME)
+		qsort(f->wanted, f->n, sizeof(*f->wanted), by_time);
 	return WS_OK;
 }
 
@@ -108,7 +109,8 @@ static void start_thread(struct ws_feed *f)
 }
 
 enum ws_status ws_feed_open(struct ws_feed **out, const struct ws_trace_reader *r,
-                            const ws_column_set columns[WS_KIND_END], struct ws_err *err)
+                            const ws_column_set columns[WS_KIND_END], enum ws_feed_order order,
+                            struct ws_err *err)
 {
 	struct ws_feed *f = calloc(1, sizeof(*f));
 	enum ws_status status;
@@ -120,7 +122,7 @@ enum ws_status ws_feed_open(struct ws_feed **out, const struct ws_trace_reader *
 		f->columns[kind] = columns[kind];
 	pthread_mutex_init(&f->lock, NULL);
 	pthread_cond_init(&f->change, NULL);
-	status = list_blocks(f, err);
+	status = list_blocks(f, order, err);
 	if (status == WS_OK)
 		status = ws_block_reader_new(&f->own, r, err);
 	if (status != WS_OK) {

@@ -1,0 +1,35 @@
+/*
+ * The blocks of some kinds one after the other, decoded ahead by a second
+ * thread where the machine has one to spare. What comes out does not depend
+ * on that.
+ */
+#ifndef WS_FORMATS_TRACE_FEED_H
+#define WS_FORMATS_TRACE_FEED_H
+
+#include "formats/trace/block_reader.h"
+
+struct ws_feed;
+
+enum ws_feed_order {
+	WS_FEED_BY_FILE, /* as they stand there */
+	WS_FEED_BY_TIME, /* by the time of their first row */
+};
+
+/* columns[kind] of the kinds wanted, 0 of the others. r must outlive it. */
+enum ws_status ws_feed_open(struct ws_feed **out, const struct ws_trace_reader *r,
+                            const ws_column_set columns[WS_KIND_END], enum ws_feed_order order,
+                            struct ws_err *err);
+void ws_feed_close(struct ws_feed *f); /* NULL is legal */
+
+/*
+ * The next block, NULL behind the last; borrowed until the next call. By
+ * time, no later block has a row before *until_ns (INT64_MAX behind the
+ * last), if the file's headers are right.
+ */
+enum ws_status ws_feed_next(struct ws_feed *f, const struct ws_block_rows **rows, int64_t *until_ns,
+                            struct ws_err *err);
+
+/* Number in the file of the block that came last. */
+size_t ws_feed_block(const struct ws_feed *f);
+
+#endif

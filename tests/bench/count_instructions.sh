@@ -1,0 +1,49 @@
+#!/bin/sh
+# Instructions a launch of the hot paths, under callgrind, against what they were:
+#   count_instructions.sh SOURCE BINARY [--update]
+# Counts do not depend on what else the machine does. Of two sizes the difference is taken, so that
+# starting up does not count. More than a tenth above instructions.txt fails; less is news, too.
+# Exit status 77, which CTest shows as skipped, without valgrind.
+set -eu
+
+source=$1 binary=$2 update=${3:-}
+expected=$source/tests/bench/instructions.txt
+small=20000 large=60000
+
+if ! command -v valgrind >/dev/null; then
+	echo "skipped: there is no valgrind"
+	exit 77
+fi
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+for n in $small $large; do
+	"$binary/tests/bench_trace" $n "$work/$n.wtrace" | sed -n 's/ launches,.*//p' >"$work/$n.launches"
+done
+
+count() { # count SIZE OPTION...: instructions of a report
+	size=$1
+	shift
+	valgrind --tool=callgrind --callgrind-out-file=/dev/null "$binary/bin/warpsheet" report \
+		"$work/$size.wtrace" --format csv "$@" 2>&1 >/dev/null | sed -n 's/.*Collected : //p'
+}
+
+rc=0
+: >"$work/found"
+while read -r name was options; do
+	# shellcheck disable=SC2086 # options are words
+	more=$(($(count $large $options) - $(count $small $options)))
+	now=$((more / ($(cat "$work/$large.launches") - $(cat "$work/$small.launches"))))
+	echo "$name $now $options" >>"$work/found"
+	echo "$name: $now instructions a launch, were $was"
+	if [ $((now * 10)) -gt $((was * 11)) ]; then
+		echo "  that is more than a tenth above; look, or run this with --update"
+		rc=1
+	elif [ $((now * 10)) -lt $((was * 9)) ]; then
+		echo "  better by more than a tenth: keep it with --update"
+	fi
+done <"$expected"
+if [ "$update" = --update ]; then
+	cp "$work/found" "$expected"
+	rc=0
+fi
+exit $rc
