@@ -29,6 +29,7 @@ struct ws_trace_writer {
 	uint8_t addable[WS_KIND_END]; /* kinds whose rows callers add */
 	uint64_t rows[WS_KIND_END];
 	uint64_t rows_lost;
+	int64_t cpu_time_quantum_ns;
 	uint64_t sequence;
 	struct ws_row_index *blocks; /* written so far */
 	size_t nblocks, blocks_cap;
@@ -36,7 +37,7 @@ struct ws_trace_writer {
 	struct ws_buf key; /* of a payload: schema, bytes */
 	struct ws_thread_places *places;
 	uint64_t *config_lanes; /* by launch_config id: what encoder.config_lanes is */
-	uint64_t config_lanes_cap;
+	size_t config_lanes_cap;
 	enum state state;
 	struct ws_err failure;
 };
@@ -159,15 +160,8 @@ static enum ws_status note_config(struct ws_trace_writer *w,
 	/* ids are counted; whoever leaves gaps gets one lane for what lies behind them */
 	if (id > (w->encoder.config_count ? w->encoder.config_count : 1))
 		return WS_OK;
-	if (id >= w->config_lanes_cap) {
-		uint64_t cap = w->config_lanes_cap ? w->config_lanes_cap * 2 : 64;
-		uint64_t *lanes = realloc(w->config_lanes, cap * sizeof(*lanes));
-
-		WS_FAIL_IF(!lanes, err, NO_MEMORY, "out of memory for launch configurations");
-		w->config_lanes = lanes;
-		w->encoder.config_lanes = lanes;
-		w->config_lanes_cap = cap;
-	}
+	WS_FORWARD(WS_GROW(w->config_lanes, id + 1, w->config_lanes_cap, err));
+	w->encoder.config_lanes = w->config_lanes;
 	if (!w->encoder.config_count)
 		w->config_lanes[w->encoder.config_count++] = 0; /* there is no id 0 */
 	w->config_lanes[id] = ws_checksum(stream, sizeof(stream));
@@ -177,6 +171,32 @@ static enum ws_status note_config(struct ws_trace_writer *w,
 }
 
 /* --- rows --- */
+
+/* t to the nearest multiple; a time at the end of all times stays. */
+static int64_t rounded(int64_t t, int64_t quantum)
+{
+	int64_t rest = t % quantum, up = rest < 0 ? rest + quantum : rest;
+	int64_t to = up * 2 < quantum ? -up : quantum - up, sum;
+
+	return __builtin_add_overflow(t, to, &sum) ? t : sum;
+}
+
+/* Begin and end are rounded, so that what follows on another still does. */
+static void round_last_row(struct ws_trace_writer *w, enum ws_kind kind)
+{
+	const struct ws_row_buf *rows = &w->pending[kind];
+	const uint32_t i = rows->rows - 1;
+	uint64_t *time = &rows->columns[rows->def->time_column].v[i];
+	int64_t begin = (int64_t)*time, end;
+
+	*time = (uint64_t)rounded(begin, w->cpu_time_quantum_ns);
+	if (kind == WS_KIND_API) {
+		uint64_t *dur = &rows->columns[WS_COL_api_dur_ns].v[i];
+
+		if (!__builtin_add_overflow(begin, (int64_t)*dur, &end))
+			*dur = (uint64_t)rounded(end, w->cpu_time_quantum_ns) - *time;
+	}
+}
 
 /* A row that could not be added: it is lost, or, where the caller is to blame, was never there. */
 static enum ws_status add_failed(struct ws_trace_writer *w, const struct ws_err *cause,
@@ -204,6 +224,8 @@ enum ws_status ws_trace_writer_add(struct ws_trace_writer *w, enum ws_kind kind,
 		return check_open(w, err);
 	}
 	status = ws_row_buf_add(&w->pending[kind], row, &cause);
+	if (status == WS_OK && w->cpu_time_quantum_ns && is_thread_event(kind))
+		round_last_row(w, kind);
 	if (status == WS_OK && kind == WS_KIND_LAUNCH_CONFIG)
 		status = note_config(w, row, &cause);
 	if (status != WS_OK)
@@ -234,6 +256,7 @@ static enum ws_status new_writer(struct ws_trace_writer **out,
 
 	*out = NULL;
 	WS_FAIL_IF(!w, err, NO_MEMORY, "out of memory for a trace writer");
+	w->cpu_time_quantum_ns = opts->cpu_time_quantum_ns;
 	ws_sink_open_mem(&w->sink);
 	for (unsigned kind = 0; kind < WS_KIND_END; kind++) {
 		w->pending[kind].def = ws_schema_kind(kind);

@@ -143,6 +143,7 @@ static enum ws_status open_session(struct ws_session *s, const char *program, ch
 	        .arguments = opts->no_args ? NULL : argv + 1,
 	        .options = opts->options_text,
 	        .no_gpu = (int)opts->capture.off,
+	        .cpu_time_quantum_ns = opts->capture.cpu_time_quantum_ns,
 	};
 	struct ws_segment_file file;
 	struct ws_process *first;

@@ -18,14 +18,15 @@
 /* Values that the recording wants in another form. */
 struct given {
 	const char *capture_range;
-	int64_t max_size_bytes, gpu_buffers, buffer_size_bytes, buffers, flush_interval_ms, level;
+	int64_t max_size_bytes, gpu_buffers, buffer_size_bytes, buffers, flush_interval_ms, level,
+	        cpu_time_quantum_ns;
 	int api, graph_level, library_ranges;
 	bool kernels_only, stop_on_exit, no_args, force, has_library_ranges;
 };
 
 #define IN_PROVENANCE 1 /* tag: the trace tells that the option was given */
 
-enum { NOPTIONS = 24 };
+enum { NOPTIONS = 25 };
 
 static void make_table(struct ws_record_command *cmd, struct given *g,
                        struct ws_opt table[NOPTIONS])
@@ -126,6 +127,7 @@ static enum ws_status settle(struct ws_record_command *cmd, const struct given *
 	if (g->has_library_ranges)
 		r->library_ranges =
 		        g->library_ranges ? WS_LIBRARY_RANGES_ON : WS_LIBRARY_RANGES_OFF;
+	r->capture.cpu_time_quantum_ns = (uint32_t)g->cpu_time_quantum_ns;
 	r->zstd_level = (int)g->level;
 	r->stop_on_exit = g->stop_on_exit;
 	r->no_args = g->no_args;

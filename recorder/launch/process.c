@@ -75,6 +75,7 @@ static enum ws_status begin_trace(struct ws_process *p, const struct ws_provenan
 	const struct ws_trace_writer_opts opts = {
 	        .base_ns = seg->base_realtime_ns,
 	        .zstd_level = p->opts->zstd_level,
+	        .cpu_time_quantum_ns = seg->capture.cpu_time_quantum_ns,
 	};
 
 	WS_FAIL_IF(strlen(p->trace) >= sizeof(seg->trace_path), err, USAGE,
@@ -118,6 +119,7 @@ static enum ws_status resume_trace(struct ws_process *p, struct ws_err *err)
 	const struct ws_trace_writer_opts opts = {
 	        .base_ns = seg->base_realtime_ns,
 	        .zstd_level = p->opts->zstd_level,
+	        .cpu_time_quantum_ns = seg->capture.cpu_time_quantum_ns,
 	};
 
 	WS_FORWARD(

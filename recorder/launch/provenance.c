@@ -119,6 +119,8 @@ void ws_provenance_begin(struct ws_drain *d, const struct ws_provenance *p, int6
 	add(d, "record.start_utc", utc);
 	if (p->options)
 		add(d, "record.options", p->options);
+	if (p->cpu_time_quantum_ns)
+		add_number(d, "record.cpu_time_quantum_ns", p->cpu_time_quantum_ns);
 	if (p->program)
 		add(d, "program.path", p->program);
 	if (p->arguments) {

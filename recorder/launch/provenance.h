@@ -10,6 +10,7 @@ struct ws_provenance {
 	char *const *arguments; /* of the program, NULL-terminated; NULL: not to be told */
 	const char *options;    /* of the recording, quoted; NULL: not known */
 	int no_gpu;             /* GPUs are not to be asked */
+	uint32_t cpu_time_quantum_ns; /* 0 = none */
 };
 
 /*
@@ -21,6 +22,7 @@ struct ws_provenance {
 	X("tool.version", "its version")                                                    \
 	X("record.start_utc", "when the recording began")                                   \
 	X("record.options", "capture options as given")                                     \
+	X("record.cpu_time_quantum_ns", "times of API calls and NVTX events are rounded to it") \
 	X("record.salvaged", "1: finished by --salvage after the launcher was killed")      \
 	X("record.merged", "traces that --merge put together")                              \
 	X("record.outside_window", "events left out: see --delay, --capture-range")         \

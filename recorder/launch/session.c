@@ -173,6 +173,7 @@ static enum ws_status begin_further(struct ws_session *s, struct ws_segment_file
 	        .arguments = command && command[0] && !s->no_args ? command + 1 : NULL,
 	        .options = s->opts->options_text,
 	        .no_gpu = (int)s->opts->capture.off,
+	        .cpu_time_quantum_ns = file->seg->capture.cpu_time_quantum_ns,
 	};
 	char path[PATH_MAX];
 	enum ws_status status;

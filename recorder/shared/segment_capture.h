@@ -21,7 +21,7 @@ struct ws_seg_capture {
 	uint32_t graph_level;       /* 1: a graph launch is one row; 0: each node is */
 	uint32_t kernels_only;      /* no copies, waits, allocations, overhead */
 	uint32_t flush_interval_ms; /* 0 = WS_CAPTURE_FLUSH_MS */
-	uint32_t reserved;
+	uint32_t cpu_time_quantum_ns; /* API and NVTX times are rounded to it, 0 = as they are */
 };
 #define WS_CAPTURE_FLUSH_MS 1000
 

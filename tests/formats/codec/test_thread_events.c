@@ -207,6 +207,63 @@ Test(thread_events, each_kind_comes_back_in_its_own_order)
 	compare(WS_MAX_BLOCK_ROWS + 1000, 40, 2);
 }
 
+Test(thread_events, cpu_times_are_rounded_when_that_is_asked_for)
+{
+	const struct ws_trace_writer_opts opts = {.cpu_time_quantum_ns = 16};
+	static const struct {
+		int64_t begin, dur, rounded_begin, rounded_dur;
+	} cases[] = {{0, 0, 0, 0},
+	             {7, 1, 0, 16},
+	             {8, 100, 16, 96},
+	             {-7, 20, 0, 16},
+	             {-9, 1, -16, 16},
+	             {1000, 5000, 1008, 4992},
+	             {INT64_MAX, 0, INT64_MAX, 0},
+	             {INT64_MIN, 1, INT64_MIN, 0}};
+	const size_t n = sizeof(cases) / sizeof(*cases);
+	struct ws_table_data api, nvtx, kernel;
+	struct ws_trace_writer *w;
+	struct ws_trace_reader *r;
+	struct ws_sample s;
+	struct ws_err err;
+
+	cr_assert(eq(int, ws_trace_writer_create_mem(&w, &opts, &err), WS_OK));
+	for (size_t i = 0; i < n; i++) {
+		ws_trace_writer_add(w, WS_KIND_API,
+		                    &(struct ws_row_api){.start_ns = cases[i].begin,
+		                                         .dur_ns = cases[i].dur},
+		                    &err);
+		ws_trace_writer_add(w, WS_KIND_NVTX,
+		                    &(struct ws_row_nvtx){.time_ns = cases[i].begin}, &err);
+		ws_trace_writer_add(w, WS_KIND_KERNEL,
+		                    &(struct ws_row_kernel){.start_ns = cases[i].begin}, &err);
+	}
+	cr_assert(eq(int, ws_trace_writer_close(w, &err), WS_OK));
+	s = ws_sample_take(w);
+	ws_trace_writer_free(w);
+	r = open_sample(&s);
+	cr_assert(eq(int, ws_trace_reader_load(r, WS_KIND_API, &api, &err), WS_OK));
+	cr_assert(eq(int, ws_trace_reader_load(r, WS_KIND_NVTX, &nvtx, &err), WS_OK));
+	cr_assert(eq(int, ws_trace_reader_load(r, WS_KIND_KERNEL, &kernel, &err), WS_OK));
+	for (size_t i = 0; i < n; i++) {
+		cr_assert(eq(i64, ws_column_i64(&api.columns[WS_COL_api_start_ns], i),
+		             cases[i].rounded_begin),
+		          "case %zu", i);
+		cr_assert(eq(i64, ws_column_i64(&api.columns[WS_COL_api_dur_ns], i),
+		             cases[i].rounded_dur),
+		          "case %zu", i);
+		cr_assert(eq(i64, ws_column_i64(&nvtx.columns[WS_COL_nvtx_time_ns], i),
+		             cases[i].rounded_begin));
+		cr_assert(eq(i64, ws_column_i64(&kernel.columns[WS_COL_kernel_start_ns], i),
+		             cases[i].begin));
+	}
+	ws_table_data_release(&api);
+	ws_table_data_release(&nvtx);
+	ws_table_data_release(&kernel);
+	ws_trace_reader_free(r);
+	ws_sample_free(&s);
+}
+
 Test(thread_events, a_header_that_counts_wrong_is_corrupt)
 {
 	static const enum ws_kind kinds[] = {WS_KIND_API, WS_KIND_NVTX};

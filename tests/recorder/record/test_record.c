@@ -70,6 +70,24 @@ static void check_end(const char *mode, int exit_code, enum ws_end_how how, int 
 	probe_close(&p);
 }
 
+Test(record, cpu_times_are_rounded_when_asked_for_and_the_trace_says_so)
+{
+	struct probe p;
+
+	RECORD(&r, "exit", "2000", "--cpu-time-quantum", "4096");
+	p = open_whole();
+	cr_expect_str_eq(probe_meta(&p, "record.cpu_time_quantum_ns"), "4096");
+	cr_assert_eq(ROWS(&p, nvtx), 6000);
+	for (uint64_t i = 0; i < 6000; i++)
+		cr_assert_eq(CELL(&p, nvtx, time_ns, i) % 4096, 0);
+	probe_close(&p);
+
+	RECORD(&r, "exit", "2000");
+	p = open_whole();
+	cr_expect_null(probe_meta(&p, "record.cpu_time_quantum_ns"));
+	probe_close(&p);
+}
+
 Test(record, a_program_that_returns_from_main_is_recorded_whole_and_its_status_passed_on)
 {
 	check_end("exit", 3, WS_END_EXITED, 3);
