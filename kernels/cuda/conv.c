@@ -52,13 +52,6 @@ void ws_cuda_conv_dims(const struct ws_conv *f, enum ws_conv_role role, int64_t 
 	strides[3] = nhwc ? d[1] : 1;
 }
 
-cudnnDataType_t ws_cuda_conv_type(enum ws_dtype dtype)
-{
-	return dtype == WS_DTYPE_BF16  ? CUDNN_DATA_BFLOAT16
-	       : dtype == WS_DTYPE_F16 ? CUDNN_DATA_HALF
-	                               : CUDNN_DATA_FLOAT;
-}
-
 /* Shapes are compared as bytes: those between the fields are 0 too. */
 static void shape_of(const struct ws_op *op, struct ws_cuda_conv_shape *shape)
 {

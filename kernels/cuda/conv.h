@@ -50,8 +50,6 @@ struct ws_cuda_conv_roles ws_cuda_conv_roles(enum ws_op_kind kind);
 void ws_cuda_conv_dims(const struct ws_conv *conv, enum ws_conv_role role, int64_t dims[4],
                        int64_t strides[4]);
 
-cudnnDataType_t ws_cuda_conv_type(enum ws_dtype dtype);
-
 struct ws_cuda_conv_engine {
 	/* Fill in the candidates, at least one. most: how many are wanted. */
 	enum ws_status (*open)(struct ws_cuda *cuda, struct ws_cuda_conv *conv, int most,

@@ -3,6 +3,7 @@
  * and its algorithms have names one can teach with (implicit GEMM, Winograd, FFT).
  */
 #include "kernels/cuda/conv.h"
+#include "kernels/cuda/dnn_graph.h"
 
 #define RESULTS 16 /* there are fewer algorithms of each kind */
 
@@ -33,15 +34,15 @@ static enum ws_status describe(struct ws_cuda_conv *conv, struct ws_err *err)
 	WS_CUDNN_TRY(cudnnCreateFilterDescriptor(&conv->legacy.w), err);
 	WS_CUDNN_TRY(cudnnCreateConvolutionDescriptor(&conv->legacy.conv), err);
 	WS_CUDNN_TRY(cudnnSetTensor4dDescriptor(conv->legacy.x, format_of(f),
-	                                        ws_cuda_conv_type(conv->shape.dtype[WS_CONV_X]), (int)f->n,
+	                                        ws_dnn_type(conv->shape.dtype[WS_CONV_X]), (int)f->n,
 	                                        (int)f->c, (int)f->h, (int)f->w),
 	             err);
 	WS_CUDNN_TRY(cudnnSetTensor4dDescriptor(conv->legacy.y, format_of(f),
-	                                        ws_cuda_conv_type(conv->shape.dtype[WS_CONV_Y]), (int)f->n,
+	                                        ws_dnn_type(conv->shape.dtype[WS_CONV_Y]), (int)f->n,
 	                                        (int)f->k, (int)f->p, (int)f->q),
 	             err);
 	WS_CUDNN_TRY(cudnnSetFilter4dDescriptor(conv->legacy.w,
-	                                        ws_cuda_conv_type(conv->shape.dtype[WS_CONV_W]),
+	                                        ws_dnn_type(conv->shape.dtype[WS_CONV_W]),
 	                                        format_of(f), (int)f->k, (int)(f->c / f->groups),
 	                                        (int)f->r, (int)f->s),
 	             err);
@@ -138,7 +139,7 @@ static enum ws_status legacy_open(struct ws_cuda *cuda, struct ws_cuda_conv *con
 		const struct proposal *p = &found[i];
 
 		if (p->status != CUDNN_STATUS_SUCCESS ||
-		    p->workspace_bytes > WS_CUDA_CONV_WORKSPACE_BYTES ||
+		    p->workspace_bytes > WS_CUDA_DNN_WORKSPACE_BYTES ||
 		    (cuda->options.deterministic && (p->determinism != CUDNN_DETERMINISTIC ||
 		                                     transforms(conv->shape.kind, p->algo))) ||
 		    (math_of(&conv->shape) == CUDNN_FMA_MATH && p->math == CUDNN_TENSOR_OP_MATH))
@@ -148,7 +149,7 @@ static enum ws_status legacy_open(struct ws_cuda *cuda, struct ws_cuda_conv *con
 	WS_FAIL_IF(conv->count == 0, err, ENVIRONMENT,
 	           "cuDNN has no algorithm for %s in %llu bytes of workspace; use --conv-engine graph",
 	           ws_op_info(conv->shape.kind)->name,
-	           (unsigned long long)WS_CUDA_CONV_WORKSPACE_BYTES);
+	           (unsigned long long)WS_CUDA_DNN_WORKSPACE_BYTES);
 	return WS_OK;
 }
 
@@ -167,8 +168,8 @@ static enum ws_status legacy_run(struct ws_cuda *cuda, const struct ws_cuda_conv
 		WS_CUDNN_TRY(cudnnConvolutionBackwardData(
 		                     cuda->dnn, &one, conv->legacy.w, data[WS_CONV_W],
 		                     conv->legacy.y, data[WS_CONV_Y], conv->legacy.conv,
-		                     (cudnnConvolutionBwdDataAlgo_t)algo, lane->conv_workspace,
-		                     WS_CUDA_CONV_WORKSPACE_BYTES, &zero, conv->legacy.x,
+		                     (cudnnConvolutionBwdDataAlgo_t)algo, lane->dnn_workspace,
+		                     WS_CUDA_DNN_WORKSPACE_BYTES, &zero, conv->legacy.x,
 		                     data[WS_CONV_X]),
 		             err);
 		return WS_OK;
@@ -176,8 +177,8 @@ static enum ws_status legacy_run(struct ws_cuda *cuda, const struct ws_cuda_conv
 		WS_CUDNN_TRY(cudnnConvolutionBackwardFilter(
 		                     cuda->dnn, &one, conv->legacy.x, data[WS_CONV_X],
 		                     conv->legacy.y, data[WS_CONV_Y], conv->legacy.conv,
-		                     (cudnnConvolutionBwdFilterAlgo_t)algo, lane->conv_workspace,
-		                     WS_CUDA_CONV_WORKSPACE_BYTES, &zero, conv->legacy.w,
+		                     (cudnnConvolutionBwdFilterAlgo_t)algo, lane->dnn_workspace,
+		                     WS_CUDA_DNN_WORKSPACE_BYTES, &zero, conv->legacy.w,
 		                     data[WS_CONV_W]),
 		             err);
 		return WS_OK;
@@ -185,8 +186,8 @@ static enum ws_status legacy_run(struct ws_cuda *cuda, const struct ws_cuda_conv
 		WS_CUDNN_TRY(cudnnConvolutionForward(
 		                     cuda->dnn, &one, conv->legacy.x, data[WS_CONV_X],
 		                     conv->legacy.w, data[WS_CONV_W], conv->legacy.conv,
-		                     (cudnnConvolutionFwdAlgo_t)algo, lane->conv_workspace,
-		                     WS_CUDA_CONV_WORKSPACE_BYTES, &zero, conv->legacy.y,
+		                     (cudnnConvolutionFwdAlgo_t)algo, lane->dnn_workspace,
+		                     WS_CUDA_DNN_WORKSPACE_BYTES, &zero, conv->legacy.y,
 		                     data[WS_CONV_Y]),
 		             err);
 		return WS_OK;

@@ -138,12 +138,28 @@ static enum ws_status cuda_draw_images(struct ws_backend *backend,
 
 /* --- before the first step ------------------------------------------------------------------ */
 
-static bool plan_has_convs(const struct ws_backend_plan *plan)
+static bool plan_has(const struct ws_backend_plan *plan, bool (*is)(const struct ws_op *))
 {
 	for (int i = 0; i < plan->op_count; i++)
-		if (ws_cuda_is_conv(plan->ops[i]))
+		if (is(plan->ops[i]))
 			return true;
 	return false;
+}
+
+/* What a lane needs for cuDNN: its own workspace, and behind it that of the greediest attention. */
+static uint64_t plan_dnn_bytes(const struct ws_backend_plan *plan)
+{
+	uint64_t most_bytes = 0;
+
+	if (!plan_has(plan, ws_cuda_is_conv) && !plan_has(plan, ws_cuda_is_attention))
+		return 0;
+	for (int i = 0; i < plan->op_count; i++) {
+		uint64_t size_bytes = ws_cuda_attention_workspace_bytes(plan->ops[i]);
+
+		if (size_bytes > most_bytes)
+			most_bytes = size_bytes;
+	}
+	return WS_CUDA_DNN_WORKSPACE_BYTES + most_bytes;
 }
 
 static uint64_t plan_scratch_bytes(const struct ws_backend_plan *plan)
@@ -163,15 +179,14 @@ static uint64_t cuda_workspace_bytes(const struct ws_backend *backend,
                                      const struct ws_backend_plan *plan)
 {
 	const struct ws_cuda *cuda = (const struct ws_cuda *)backend;
-	uint64_t lane_bytes = WS_CUDA_GEMM_WORKSPACE_BYTES + plan_scratch_bytes(plan);
+	uint64_t lane_bytes = WS_CUDA_GEMM_WORKSPACE_BYTES + plan_scratch_bytes(plan) +
+	                      plan_dnn_bytes(plan);
 
-	if (plan_has_convs(plan))
-		lane_bytes += WS_CUDA_CONV_WORKSPACE_BYTES;
 	return lane_bytes * (uint64_t)cuda->lane_count;
 }
 
-static enum ws_status prepare_lane(struct ws_cuda *cuda, struct ws_cuda_lane *lane, bool convs,
-                                   struct ws_err *err)
+static enum ws_status prepare_lane(struct ws_cuda *cuda, struct ws_cuda_lane *lane,
+                                   uint64_t dnn_bytes, struct ws_err *err)
 {
 	if (!lane->gemm_workspace)
 		WS_FORWARD(ws_cuda_malloc(&lane->gemm_workspace, WS_CUDA_GEMM_WORKSPACE_BYTES,
@@ -179,16 +194,16 @@ static enum ws_status prepare_lane(struct ws_cuda *cuda, struct ws_cuda_lane *la
 	WS_CUBLAS_TRY(cublasSetWorkspace(lane->blas, lane->gemm_workspace,
 	                                 WS_CUDA_GEMM_WORKSPACE_BYTES),
 	              err);
-	if (convs && !lane->conv_workspace)
-		WS_FORWARD(ws_cuda_malloc(&lane->conv_workspace, WS_CUDA_CONV_WORKSPACE_BYTES,
-		                          "the workspace of cuDNN", err));
+	if (dnn_bytes)
+		WS_FORWARD(ws_cuda_malloc(&lane->dnn_workspace, dnn_bytes, "the workspace of cuDNN",
+		                          err));
 	if (cuda->scratch_bytes)
 		WS_FORWARD(ws_cuda_malloc(&lane->scratch, cuda->scratch_bytes,
 		                          "the scratch memory of kernels", err));
 	return WS_OK;
 }
 
-static const char *op_problem(const struct ws_op *op)
+const char *ws_cuda_op_problem(const struct ws_op *op)
 {
 	for (int i = 0; i < op->in_count + op->out_count; i++) {
 		const struct ws_tensor *t = i < op->in_count ? op->in[i] : op->out[i - op->in_count];
@@ -196,19 +211,22 @@ static const char *op_problem(const struct ws_op *op)
 		if (t->dtype == WS_DTYPE_F64)
 			return "fp64 is for the CPU reference";
 	}
-	return NULL;
+	return ws_cuda_is_attention(op) ? ws_cuda_attention_problem(op) : NULL;
 }
 
 /* What was prepared for the session before, if there was one. */
 static void drop_plan(struct ws_cuda *cuda)
 {
+	ws_cuda_attentions_close(cuda->attentions);
 	ws_cuda_convs_close(cuda->convs);
 	ws_cuda_gemms_close(cuda->gemms);
+	cuda->attentions = NULL;
 	cuda->convs = NULL;
 	cuda->gemms = NULL;
 	for (int i = 0; i < WS_CUDA_LANES; i++) {
 		cudaFree(cuda->lane[i].scratch);
-		cuda->lane[i].scratch = NULL;
+		cudaFree(cuda->lane[i].dnn_workspace);
+		cuda->lane[i].scratch = cuda->lane[i].dnn_workspace = NULL;
 	}
 	cudaFree(cuda->memory);
 	cuda->memory = NULL;
@@ -219,42 +237,31 @@ static enum ws_status cuda_prepare(struct ws_backend *backend, const struct ws_b
                                    struct ws_err *err)
 {
 	struct ws_cuda *cuda = (struct ws_cuda *)backend;
-	bool convs = plan_has_convs(plan);
+	uint64_t dnn_bytes = plan_dnn_bytes(plan);
 
 	WS_FAIL_IF(cuda->arena.used_bytes, err, BUG, "a CUDA backend serves one session at a time");
 	drop_plan(cuda);
 	for (int i = 0; i < plan->op_count; i++)
-		WS_FAIL_IF(op_problem(plan->ops[i]), err, USAGE, "op %s cannot run on a GPU: %s",
-		           plan->ops[i]->message, op_problem(plan->ops[i]));
+		WS_FAIL_IF(ws_cuda_op_problem(plan->ops[i]), err, USAGE,
+		           "op %s cannot run on a GPU: %s", plan->ops[i]->message,
+		           ws_cuda_op_problem(plan->ops[i]));
 	cuda->scratch_bytes = plan_scratch_bytes(plan);
 	for (int i = 0; i < cuda->lane_count; i++)
-		WS_FORWARD(prepare_lane(cuda, &cuda->lane[i], convs, err));
-	if (convs && !cuda->dnn)
+		WS_FORWARD(prepare_lane(cuda, &cuda->lane[i], dnn_bytes, err));
+	if (dnn_bytes && !cuda->dnn)
 		WS_CUDNN_TRY(cudnnCreate(&cuda->dnn), err);
 	/* before the arena takes the memory that timing needs */
 	WS_FORWARD(ws_cuda_gemms_prepare(cuda, plan, err));
-	if (convs)
+	if (plan_has(plan, ws_cuda_is_conv))
 		WS_FORWARD(ws_cuda_convs_prepare(cuda, plan, err));
+	if (plan_has(plan, ws_cuda_is_attention))
+		WS_FORWARD(ws_cuda_attentions_prepare(cuda, plan, err));
 	WS_FORWARD(ws_cuda_malloc((void **)&cuda->memory, plan->arena_bytes,
 	                          "the tensors of a step", err));
 	return ws_device_arena_open(&cuda->arena, plan->arena_bytes, err);
 }
 
 /* --- running ---------------------------------------------------------------------------------- */
-
-/* Launchers of own kernels, by kind; NULL: a library's. */
-static ws_cuda_launcher *const launchers[] = {
-#define ws_cuda_gemm       NULL
-#define ws_cuda_conv       NULL
-#define ws_cuda_conv_dgrad NULL
-#define ws_cuda_conv_wgrad NULL
-#define WS_OP(KIND, name, ...) [WS_OP_##KIND] = ws_cuda_##name,
-#include "kernels/graph/op.def"
-#undef ws_cuda_gemm
-#undef ws_cuda_conv
-#undef ws_cuda_conv_dgrad
-#undef ws_cuda_conv_wgrad
-};
 
 static enum ws_status cuda_run(struct ws_backend *backend, const struct ws_op *op,
                                struct ws_err *err)
@@ -266,7 +273,9 @@ static enum ws_status cuda_run(struct ws_backend *backend, const struct ws_op *o
 		return ws_cuda_gemm_run(cuda, op, err);
 	if (ws_cuda_is_conv(op))
 		return ws_cuda_conv_run(cuda, op, err);
-	return launchers[op->kind](&launch, op, err);
+	if (ws_cuda_is_attention(op))
+		return ws_cuda_attention_run(cuda, op, err);
+	return ws_cuda_launcher_of(op->kind)(&launch, op, err);
 }
 
 static enum ws_status cuda_sync(struct ws_backend *backend, struct ws_err *err)
@@ -350,7 +359,6 @@ static void close_lane(struct ws_cuda_lane *lane)
 	if (lane->stream)
 		cudaStreamDestroy(lane->stream);
 	cudaFree(lane->gemm_workspace);
-	cudaFree(lane->conv_workspace);
 }
 
 /* Answers of the libraries are of no use any more: nothing is left that could be done. */

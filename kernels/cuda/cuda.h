@@ -18,7 +18,7 @@
 
 /* cuBLAS: what NVIDIA advises for Hopper. cuDNN: fixed, for it decides which algorithms may run. */
 #define WS_CUDA_GEMM_WORKSPACE_BYTES ((uint64_t)32 << 20)
-#define WS_CUDA_CONV_WORKSPACE_BYTES ((uint64_t)256 << 20)
+#define WS_CUDA_DNN_WORKSPACE_BYTES ((uint64_t)256 << 20)
 
 /* Device memory that stays free: kernels' code, local memory and printf buffers come from it. */
 #define WS_CUDA_MARGIN_BYTES ((uint64_t)512 << 20)
@@ -27,12 +27,13 @@
 struct ws_cuda_lane {
 	cudaStream_t stream;
 	cublasHandle_t blas;
-	void *gemm_workspace, *conv_workspace, *scratch; /* device memory, NULL: none needed */
+	void *gemm_workspace, *dnn_workspace, *scratch; /* device memory, NULL: none needed */
 	cudaEvent_t reached;                             /* the other lane waits for it */
 };
 
 struct ws_cuda_gemms; /* algorithms of matrix products: gemm.c */
 struct ws_cuda_convs; /* plans of convolutions: conv.c */
+struct ws_cuda_attentions; /* plans of fused attention: attention.c */
 
 struct ws_cuda {
 	struct ws_backend base; /* first: the two are cast into each other */
@@ -49,10 +50,11 @@ struct ws_cuda {
 	uint64_t table_bytes;
 
 	cublasLtHandle_t lt;   /* with options.autotune */
-	cudnnHandle_t dnn;     /* once there are convolutions */
+	cudnnHandle_t dnn;     /* once there are convolutions or fused attention */
 	cudaStream_t dnn_lane; /* the stream it is set to */
 	struct ws_cuda_gemms *gemms;
 	struct ws_cuda_convs *convs;
+	struct ws_cuda_attentions *attentions;
 };
 
 static inline struct ws_cuda_lane *ws_cuda_lane(struct ws_cuda *cuda)
@@ -77,6 +79,9 @@ enum ws_status ws_cudnn_check(cudnnStatus_t status, const char *call, struct ws_
 #define WS_CUDA_TRY(call, err)   WS_FORWARD(ws_cuda_check((call), #call, (err)))
 #define WS_CUBLAS_TRY(call, err) WS_FORWARD(ws_cublas_check((call), #call, (err)))
 #define WS_CUDNN_TRY(call, err)  WS_FORWARD(ws_cudnn_check((call), #call, (err)))
+
+/* Why an op cannot run on a GPU; NULL: nothing known. */
+const char *ws_cuda_op_problem(const struct ws_op *op);
 
 /* --- memory outside the arena --------------------------------------------------------------- */
 
@@ -109,5 +114,21 @@ enum ws_status ws_cuda_convs_prepare(struct ws_cuda *cuda, const struct ws_backe
                                      struct ws_err *err);
 void ws_cuda_convs_close(struct ws_cuda_convs *convs);
 enum ws_status ws_cuda_conv_run(struct ws_cuda *cuda, const struct ws_op *op, struct ws_err *err);
+
+/* --- fused attention ---------------------------------------------------------------------------- */
+
+#define WS_CUDA_ATTENTION_CUDNN 91002 /* the oldest cuDNN whose engines are right and need no help */
+
+bool ws_cuda_is_attention(const struct ws_op *op);
+/* Why this op cannot run, and the cure; NULL: nothing known. */
+const char *ws_cuda_attention_problem(const struct ws_op *op);
+/* What an op needs behind cuDNN's own workspace. */
+uint64_t ws_cuda_attention_workspace_bytes(const struct ws_op *op);
+/* A plan for each shape of the ops. */
+enum ws_status ws_cuda_attentions_prepare(struct ws_cuda *cuda, const struct ws_backend_plan *plan,
+                                          struct ws_err *err);
+void ws_cuda_attentions_close(struct ws_cuda_attentions *attentions);
+enum ws_status ws_cuda_attention_run(struct ws_cuda *cuda, const struct ws_op *op,
+                                     struct ws_err *err);
 
 #endif

@@ -228,9 +228,8 @@ static enum ws_status ask_lt(struct ws_cuda *cuda, const struct choice *choice,
                              struct ws_err *err)
 {
 	uint64_t workspace_bytes = WS_CUDA_GEMM_WORKSPACE_BYTES;
-	/* as for cuBLAS: none that adds split sums in the 16 bits of the result */
-	uint32_t reductions =
-	        CUBLASLT_REDUCTION_SCHEME_INPLACE | CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
+	/* parts of a split sum are added in fp32, never in the 16 bits of the result */
+	uint32_t reductions = CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
 	cublasLtMatmulPreference_t preference = NULL;
 	cublasStatus_t asked;
 

@@ -91,7 +91,8 @@ enum wsnvtx_phase {
  * output written once.
  *
  * Shape: gemm is batch × (m × k) · (k × n). conv is batch images of c × h × w,
- * k filters of (c / groups) × r × s, outputs m = p, n = q. Everything else: m rows of n
+ * k filters of (c / groups) × r × s, outputs m = p, n = q. attention is batch heads of m
+ * queries by n keys of k elements. Everything else: m rows of n
  * elements in batch slices. Unused fields are 0 (batch and groups 1).
  */
 struct wsnvtx_op {

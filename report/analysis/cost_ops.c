@@ -57,7 +57,8 @@ static struct ws_cost_op from_range(const struct ws_model *m, uint32_t i)
 {
 	const struct ws_op *op = ws_range_op(m, i);
 	/* m, n and k of other operations are rows, elements and filters */
-	int sized = op->kind == WS_TEXT_GEMM && op->m > 0 && op->n > 0 && op->k > 0;
+	int sized = (op->kind == WS_TEXT_GEMM || op->kind == WS_TEXT_FUSED_ATTENTION) &&
+	            op->m > 0 && op->n > 0 && op->k > 0;
 
 	return (struct ws_cost_op){
 	        .range = i,

@@ -77,6 +77,8 @@ static enum ws_part part_of(const struct ws_softmax *s, uint32_t range)
 {
 	uint32_t class = s->tab->m->range_class[range];
 
+	if (class == WS_TEXT_FUSED_ATTENTION)
+		return WS_PART_FUSED; /* says so itself, whatever it lies in */
 	if (s->part[range] == WS_PART_NONE)
 		return WS_PART_NONE;
 	if (class == WS_TEXT_SCALE || class == WS_TEXT_MASK)
@@ -220,6 +222,8 @@ static void count_op(const struct ws_softmax *s, struct ws_softmax_bucket *b,
 	b->ops++;
 	ws_softmax_add_flops(b, flops_of(s, op));
 	b->bytes += op->bytes > 0 ? op->bytes : 0;
+	if (op->class == WS_TEXT_FUSED_ATTENTION)
+		b->scores += (double)op->batch * (double)op->m * (double)op->n;
 	b->flops_unknown |= op->flops < 0;
 	b->bytes_unknown |= op->bytes < 0;
 	if (!op->kernels)

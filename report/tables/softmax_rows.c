@@ -31,6 +31,7 @@ static void add_up(struct ws_softmax_bucket *to, const struct ws_softmax_bucket 
 	to->gpu_ns += from->gpu_ns;
 	ws_softmax_add_flops(to, from->flops);
 	to->bytes += from->bytes;
+	to->scores += from->scores;
 	to->flops_unknown |= from->flops_unknown;
 	to->bytes_unknown |= from->bytes_unknown;
 	to->compute_s += from->compute_s;
@@ -194,6 +195,23 @@ static void add_rows(struct ws_softmax *s, struct ws_table *t)
 	add_model(s, t);
 }
 
+/* What fusion took away: passes over scores that are not made, and what it moves instead. */
+static void note_scores(const struct ws_softmax *s, struct ws_table *t, enum ws_direction d)
+{
+	const struct ws_softmax_bucket *fused = &s->all.parts[d][WS_PART_FUSED];
+
+	if (fused->scores > 0 && !fused->bytes_unknown)
+		ws_table_note(t,
+		              "all layers, %s: the T x T scores of fused attention, %.0f a step, "
+		              "lie in no memory. Kernels of eager attention write and read them, "
+		              "at 2 bytes each in 16 bit %.1f MB in each pass; fused attention "
+		              "moves %.1f MB in all.",
+		              *direction_names[d] ? direction_names[d] : "phase unknown",
+		              fused->scores / (double)s->basis,
+		              2 * fused->scores / (double)s->basis / 1e6,
+		              (double)fused->bytes / (double)s->basis / 1e6);
+}
+
 static void add_notes(const struct ws_softmax *s, struct ws_table *t)
 {
 	const struct ws_model *m = s->tab->m;
@@ -221,6 +239,7 @@ static void add_notes(const struct ws_softmax *s, struct ws_table *t)
 		fused_parts |= parts[WS_PART_FUSED].kernels > 0;
 		fused_softmax |=
 		        parts[WS_PART_SOFTMAX].kernels && !parts[WS_PART_SCALE_MASK].kernels;
+		note_scores(s, t, (enum ws_direction)d);
 	}
 	if (fused_softmax)
 		ws_table_note(t, "No kernel of its own scales or masks: that is in the kernels of "

@@ -40,6 +40,7 @@ enum ws_direction {
 struct ws_softmax_bucket {
 	uint64_t kernels, ops;
 	int64_t gpu_ns, flops, bytes;
+	double scores;                    /* of fused attention: those that lie in no memory */
 	int flops_unknown, bytes_unknown; /* some kernel's operation does not say */
 	/* least time that the device needs by its arithmetic and by its memory */
 	double compute_s, memory_s;

@@ -66,34 +66,16 @@ static enum ws_status download(struct ws_backend *backend, const void *data, uin
 	return WS_OK;
 }
 
-static ws_cuda_launcher *launcher_of(enum ws_op_kind kind)
-{
-	static ws_cuda_launcher *const launchers[] = {
-#define WS_OP(KIND, name, ...) [WS_OP_##KIND] = ws_cuda_##name,
-#define ws_cuda_gemm                      NULL
-#define ws_cuda_conv                      NULL
-#define ws_cuda_conv_dgrad                NULL
-#define ws_cuda_conv_wgrad                NULL
-#include "kernels/graph/op.def"
-#undef ws_cuda_gemm
-#undef ws_cuda_conv
-#undef ws_cuda_conv_dgrad
-#undef ws_cuda_conv_wgrad
-	};
-
-	return launchers[kind];
-}
-
 bool ws_test_device_runs(const struct ws_op *op)
 {
-	return launcher_of(op->kind) != NULL;
+	return ws_cuda_launcher_of(op->kind) != NULL;
 }
 
 static enum ws_status run(struct ws_backend *backend, const struct ws_op *op, struct ws_err *err)
 {
 	struct emulated *emulated = (struct emulated *)backend;
 	struct ws_cuda_launch launch = {.sm_count = SM_COUNT};
-	ws_cuda_launcher *launcher = launcher_of(op->kind);
+	ws_cuda_launcher *launcher = ws_cuda_launcher_of(op->kind);
 	enum ws_status status;
 
 	launched.count = 0;

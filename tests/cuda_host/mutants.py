@@ -197,7 +197,7 @@ def build(options, work, mutants):
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         objects = list(pool.map(one, files))
     plain = [os.path.join(options.source, "tests/cuda_host/emulation.c"),
-             os.path.join(options.source, "kernels/cuda/own/scratch.c"),
+             os.path.join(options.source, "kernels/cuda/own/launch.c"),
              os.path.join(work, "ws_mutant.c")]
     folder = os.path.join(work, "lib")
     os.makedirs(folder)

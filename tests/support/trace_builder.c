@@ -16,11 +16,13 @@ struct tb {
 struct payload {
 	uint8_t dtype, op, direction, unused;
 	int32_t layer;
-	uint64_t bytes_written, flops, bytes_read;
+	uint64_t bytes_written, flops, bytes_read, batch, m, n, k;
 };
 
-static const char *const enums[3][8] = {
-        {"other", "gemm", "softmax", "scale", "mask", "copy", "optimizer", "norm"},
+enum { ENTRIES = 9 }; /* of an enumeration, at most */
+
+static const char *const enums[3][ENTRIES] = {
+        {"other", "gemm", "softmax", "scale", "mask", "copy", "optimizer", "norm", "attention"},
         {"none", "forward", "backward"},
         {"none", "fp32", "bf16", "tf32"},
 };
@@ -69,7 +71,7 @@ static void add_field(struct tb *b, uint64_t index, const char *name, uint64_t t
 static void add_schema(struct tb *b)
 {
 	for (uint64_t e = 0; e < 3; e++)
-		for (int i = 0; i < 8 && enums[e][i]; i++)
+		for (int i = 0; i < ENTRIES && enums[e][i]; i++)
 			tb_add(b, WS_KIND_PAYLOAD_ENUM,
 			       &(struct ws_row_payload_enum){ENUMS + e, tb_text(b, enum_names[e]),
 			                                     1, tb_text(b, enums[e][i]), i});
@@ -86,6 +88,10 @@ static void add_schema(struct tb *b)
 	add_field(b, 4, "bytes_written", 18, offsetof(struct payload, bytes_written));
 	add_field(b, 5, "flops", 18, offsetof(struct payload, flops));
 	add_field(b, 6, "bytes_read", 18, offsetof(struct payload, bytes_read));
+	add_field(b, 7, "batch", 18, offsetof(struct payload, batch));
+	add_field(b, 8, "m", 18, offsetof(struct payload, m));
+	add_field(b, 9, "n", 18, offsetof(struct payload, n));
+	add_field(b, 10, "k", 18, offsetof(struct payload, k));
 }
 
 struct tb *tb_new(void)
@@ -180,7 +186,7 @@ static uint8_t entry(unsigned which, const char *name)
 {
 	if (!name)
 		return 0;
-	for (uint8_t i = 0; i < 8 && enums[which][i]; i++)
+	for (uint8_t i = 0; i < ENTRIES && enums[which][i]; i++)
 		if (!strcmp(enums[which][i], name))
 			return i;
 	cr_fatal("%s is no entry of %s", name, enum_names[which]);
@@ -189,13 +195,23 @@ static uint8_t entry(unsigned which, const char *name)
 
 void tb_push_op(struct tb *b, int64_t time_ns, const char *name, const struct tb_op *op)
 {
+	tb_push_sized_op(b, time_ns, name, op, (const uint64_t[4]){0});
+}
+
+void tb_push_sized_op(struct tb *b, int64_t time_ns, const char *name, const struct tb_op *op,
+                      const uint64_t size[4])
+{
 	struct payload p = {.dtype = entry(2, op->dtype),
 	                    .op = entry(0, op->op),
 	                    .direction = entry(1, op->direction),
 	                    .layer = op->layer,
 	                    .bytes_written = op->bytes_written,
 	                    .flops = op->flops,
-	                    .bytes_read = op->bytes_read};
+	                    .bytes_read = op->bytes_read,
+	                    .batch = size[0],
+	                    .m = size[1],
+	                    .n = size[2],
+	                    .k = size[3]};
 	uint64_t id = 0;
 
 	MUST(ws_trace_writer_intern_payload(b->w, SCHEMA, &p, sizeof(p), &id, err));

@@ -1,6 +1,6 @@
 /*
- * Launchers of the project's own CUDA kernels: one for each kind of op that is no
- * matrix product and no convolution (those are cuBLAS's and cuDNN's).
+ * Launchers of the project's own CUDA kernels: one for each kind of op that is no matrix
+ * product, convolution or fused attention (those are cuBLAS's and cuDNN's).
  *
  * A launcher reads shapes, dtypes and device pointers from the op, launches on the
  * given stream and returns without waiting. It allocates nothing: what a kernel
@@ -33,9 +33,11 @@ struct ws_cuda_launch {
 typedef enum ws_status ws_cuda_launcher(const struct ws_cuda_launch *launch,
                                         const struct ws_op *op, struct ws_err *err);
 
-/* ws_cuda_unary, ws_cuda_softmax, ...; there is none for gemm, conv, conv_dgrad, conv_wgrad. */
+/* ws_cuda_unary, ws_cuda_softmax, ... */
 #define WS_OP(KIND, name, ...) ws_cuda_launcher ws_cuda_##name;
 #include "kernels/graph/op.def"
+/* By kind; NULL: products, convolutions and fused attention, which libraries compute. */
+ws_cuda_launcher *ws_cuda_launcher_of(enum ws_op_kind kind);
 
 /* Bytes of scratch that the launcher of an op needs; 0 for most. Bounds: each .cu file's own. */
 uint64_t ws_cuda_scratch_bytes(const struct ws_op *op);

@@ -4,6 +4,7 @@
  */
 #include "kernels/cuda/conv.h"
 #include "kernels/run/step.h"
+#include "tests/kernels/cuda/described_gpu.h"
 #include "tests/support/kernels_run.h"
 
 /* Made as conv.c makes it, from an op of a graph. */
@@ -103,4 +104,114 @@ Test(cuda_conv, what_cudnn_refuses_is_an_error_with_its_words)
 
 	cr_assert_eq(ws_cuda_conv_operation_open(&shape, &operation, &err), WS_ENVIRONMENT);
 	cr_assert_not_null(strstr(err.text, "cuDNN tensor: "), "%s", err.text);
+}
+
+/* --- which engines may compute, asked of the real heuristics for a GPU that is described
+ * ---------- */
+
+enum { MOST = 24 };
+
+static bool plan_has_note(cudnnBackendDescriptor_t plan, cudnnBackendNumericalNote_t note)
+{
+	cudnnBackendNumericalNote_t notes[CUDNN_NUMERICAL_NOTE_TYPE_COUNT];
+	cudnnBackendDescriptor_t config = NULL, engine = NULL;
+	int64_t count = 0;
+	bool found = false;
+
+	cr_assert_eq(cudnnBackendCreateDescriptor(CUDNN_BACKEND_ENGINECFG_DESCRIPTOR, &config), 0);
+	cr_assert_eq(cudnnBackendCreateDescriptor(CUDNN_BACKEND_ENGINE_DESCRIPTOR, &engine), 0);
+	cr_assert_eq(cudnnBackendGetAttribute(plan, CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG,
+	                                      CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &count, &config),
+	             0);
+	cr_assert_eq(cudnnBackendGetAttribute(config, CUDNN_ATTR_ENGINECFG_ENGINE,
+	                                      CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &count, &engine),
+	             0);
+	cr_assert_eq(cudnnBackendGetAttribute(engine, CUDNN_ATTR_ENGINE_NUMERICAL_NOTE,
+	                                      CUDNN_TYPE_NUMERICAL_NOTE,
+	                                      CUDNN_NUMERICAL_NOTE_TYPE_COUNT, &count, notes),
+	             0);
+	for (int64_t i = 0; i < count; i++)
+		found |= notes[i] == note;
+	cudnnBackendDestroyDescriptor(engine);
+	cudnnBackendDestroyDescriptor(config);
+	return found;
+}
+
+/* Plans of a convolution of ResNet's 3 x 3 in fp32, and how many of them have a note. */
+static int plans_of(struct ws_dnn_rules rules, cudnnBackendNumericalNote_t note, int *noted)
+{
+	struct ws_cuda_conv_shape shape = {
+	        .conv = {.n = 8,
+	                 .c = 64,
+	                 .h = 56,
+	                 .w = 56,
+	                 .k = 64,
+	                 .r = 3,
+	                 .s = 3,
+	                 .p = 56,
+	                 .q = 56,
+	                 .stride = 1,
+	                 .pad_h = 1,
+	                 .pad_w = 1,
+	                 .groups = 1},
+	        .kind = WS_OP_CONV,
+	        .dtype = {WS_DTYPE_F32, WS_DTYPE_F32, WS_DTYPE_F32},
+	};
+	struct ws_dnn_target target = described_gpu();
+	struct ws_cuda_conv_operation operation;
+	cudnnBackendDescriptor_t plans[MOST];
+	int count;
+
+	rules.workspace_bytes = (uint64_t)1 << 30;
+	KERNELS_OK(ws_cuda_conv_operation_open(&shape, &operation, err));
+	KERNELS_OK(
+	        ws_dnn_plans(&target, &rules, &operation.operation, 1, MOST, plans, &count, err));
+	ws_cuda_conv_operation_close(&operation);
+	*noted = 0;
+	for (int i = 0; i < count; i++) {
+		*noted += plan_has_note(plans[i], note);
+		ws_dnn_destroy(&plans[i]);
+	}
+	ws_dnn_destroy(&target.properties);
+	return count;
+}
+
+Test(cuda_conv, strict_fp32_has_no_plan_on_tensor_cores)
+{
+	const struct ws_dnn_rules any = {0}, strict = {.strict_fp32 = true};
+	int noted;
+
+	cr_assert_gt(plans_of(any, CUDNN_NUMERICAL_NOTE_TENSOR_CORE, &noted), 0);
+	cr_assert_gt(noted, 0, "nothing to leave out");
+	cr_assert_gt(plans_of(strict, CUDNN_NUMERICAL_NOTE_TENSOR_CORE, &noted), 0);
+	cr_assert_eq(noted, 0);
+}
+
+/* By rule: allowed without any, with strict fp32, with determinism, with both. */
+Test(cuda_conv, engines_are_left_out_by_their_numerical_notes)
+{
+	static const struct {
+		cudnnBackendNumericalNote_t note;
+		bool fits[4];
+	} cases[] = {
+	        {CUDNN_NUMERICAL_NOTE_STRICT_NAN_PROP, {true, true, true, true}},
+	        {CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION, {false, false, false, false}},
+	        {CUDNN_NUMERICAL_NOTE_TENSOR_CORE, {true, false, true, false}},
+	        {CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS, {true, false, true, false}},
+	        {CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC, {true, true, false, false}},
+	        {CUDNN_NUMERICAL_NOTE_FFT, {true, true, false, false}},
+	        {CUDNN_NUMERICAL_NOTE_WINOGRAD, {true, true, false, false}},
+	        {CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_4x4, {true, true, false, false}},
+	        {CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_6x6, {true, true, false, false}},
+	        {CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_13x13, {true, true, false, false}},
+	};
+
+	cr_assert_eq(sizeof(cases) / sizeof(*cases), CUDNN_NUMERICAL_NOTE_TYPE_COUNT);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
+		for (int r = 0; r < 4; r++) {
+			struct ws_dnn_rules rules = {.strict_fp32 = r & 1, .deterministic = r & 2};
+
+			cr_assert_eq(ws_dnn_notes_fit(&rules, &cases[i].note, 1), cases[i].fits[r],
+			             "note %d, rules %d", (int)cases[i].note, r);
+		}
 }

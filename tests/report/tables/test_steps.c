@@ -418,6 +418,61 @@ Test(steps, one_operation_that_does_not_say_leaves_the_flops_of_its_part_unknown
 	tb_free(b);
 }
 
+/* Two layers of 4 heads, 500 queries by 500 keys, in one direction. */
+static void add_fused(struct tb *b, int64_t from, const char *direction, uint64_t flops)
+{
+	struct tb_op op = {.flops = flops,
+	                   .bytes_read = 3000000,
+	                   .bytes_written = 1000000,
+	                   .op = "attention",
+	                   .direction = direction,
+	                   .dtype = "bf16"};
+
+	tb_push(b, from, direction);
+	for (int64_t i = 0; i < 2; i++) {
+		op.layer = (int32_t)i;
+		tb_push(b, from + 10 * i + 1, "scaled dot product attention");
+		tb_push_sized_op(b, from + 10 * i + 2, "fused attention", &op,
+		                 (const uint64_t[4]){4, 500, 500, 64});
+		tb_launch(b, from + 10 * i + 3, "cudnn_generated_fort_native_sdpa_sm90", 100 * from,
+		          50);
+		tb_pop(b, from + 10 * i + 5);
+		tb_launch(b, from + 10 * i + 6, "copy", 100 * from + 60, 5);
+		tb_pop(b, from + 10 * i + 8);
+	}
+	tb_pop(b, from + 40);
+}
+
+Test(steps, fused_attention_is_a_part_of_its_own_and_says_what_it_saves)
+{
+	struct tb *b = tb_new();
+	struct ws_model *m;
+	struct ws_table *t;
+	size_t row;
+
+	tb_push(b, 0, "step");
+	add_fused(b, 10, "forward", 4000);
+	add_fused(b, 100, "backward", 10000);
+	tb_pop(b, 200);
+	m = tb_model(b);
+	t = tb_table(m, "softmax-matmul", NULL);
+	row = find_part(t, "layer 1", "forward", "fused attention");
+	NEAR(tb_real(t, row, "gpu_ns"), 50);
+	NEAR(tb_real(t, row, "flops"), 4000);
+	row = find_part(t, "all layers", "backward", "fused attention");
+	NEAR(tb_real(t, row, "gpu_ns"), 100);
+	NEAR(tb_real(t, row, "flops"), 20000);
+	row = find_part(t, "all layers", "forward", "other kernels of attention");
+	NEAR(tb_real(t, row, "gpu_ns"), 10);
+	cr_expect(tb_notes_say(t, "Fused attention has no softmax of its own"));
+	cr_expect(tb_notes_say(t, "all layers, forward: the T x T scores of fused attention, "
+	                          "2000000 a step"));
+	cr_expect(tb_notes_say(t, "4.0 MB in each pass; fused attention moves 8.0 MB in all"));
+	ws_table_free(t);
+	ws_model_free(m);
+	tb_free(b);
+}
+
 Test(steps, steps_that_differ_give_a_mean_that_is_no_whole_number)
 {
 	struct tb *b = tb_new();

@@ -1,0 +1,535 @@
+#include "kernels/cuda/attention.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* Tensors with memory: their ids are these + 1. Those between operations have ids from ROLES on. */
+enum role { Q, K, V, Y, LOG_SUM, DY, DQ, DK, DV, DELTA, DQ_SUM, SCALE, MASKED, ONE, ROLES };
+
+#define TENSORS    40
+#define OPERATIONS 24
+
+/*
+ * A graph being described. The first error stays; what is made after it is NULL and harmless.
+ * Every descriptor is kept, to be destroyed when the plan is made.
+ */
+struct flash {
+	const struct ws_cuda_attention_shape *shape;
+	int64_t heads[4], scores[4], rows[4]; /* sizes: [B, H, T, D], [B, H, T, T], [B, H, T, 1] */
+	cudnnBackendDescriptor_t made[TENSORS + 2 * OPERATIONS], operation[OPERATIONS];
+	int made_count, operation_count;
+	cudnnBackendDescriptor_t number[ROLES];
+	int64_t next_id;
+	enum ws_status status;
+	struct ws_err *err;
+};
+
+static cudnnBackendDescriptor_t keep(struct flash *f, cudnnBackendDescriptor_t made)
+{
+	if (made)
+		f->made[f->made_count++] = made;
+	return made;
+}
+
+/* transposed: the last two sizes exchanged, over the same memory. */
+static cudnnBackendDescriptor_t tensor(struct flash *f, int64_t id, cudnnDataType_t type,
+                                       const int64_t sizes[4], bool transposed)
+{
+	struct ws_dnn_tensor t = {.id = id,
+	                          .type = type,
+	                          .is_virtual = id > ROLES,
+	                          .is_by_value = id - 1 >= SCALE && id - 1 < ROLES};
+	int from[4] = {0, 1, transposed ? 3 : 2, transposed ? 2 : 3};
+	int64_t strides[4] = {sizes[1] * sizes[2] * sizes[3], sizes[2] * sizes[3], sizes[3], 1};
+	cudnnBackendDescriptor_t made = NULL;
+
+	for (int i = 0; i < 4; i++) {
+		t.dims[i] = sizes[from[i]];
+		t.strides[i] = strides[from[i]];
+	}
+	if (f->status == WS_OK)
+		f->status = ws_dnn_tensor_open(&t, &made, f->err);
+	return keep(f, made);
+}
+
+/* One of q, k, v, y and their gradients. */
+static cudnnBackendDescriptor_t operand(struct flash *f, enum role role, bool transposed)
+{
+	return tensor(f, role + 1, ws_dnn_type(f->shape->dtype), f->heads, transposed);
+}
+
+static cudnnBackendDescriptor_t row_values(struct flash *f, enum role role)
+{
+	return tensor(f, role + 1, CUDNN_DATA_FLOAT, f->rows, false);
+}
+
+/* One descriptor however often it is used. */
+static cudnnBackendDescriptor_t number(struct flash *f, enum role role)
+{
+	if (!f->number[role])
+		f->number[role] = tensor(f, role + 1, CUDNN_DATA_FLOAT,
+		                         (const int64_t[4]){1, 1, 1, 1}, false);
+	return f->number[role];
+}
+
+static cudnnBackendDescriptor_t between(struct flash *f, cudnnDataType_t type,
+                                        const int64_t sizes[4])
+{
+	return tensor(f, ROLES + ++f->next_id, type, sizes, false);
+}
+
+/* --- operations ----------------------------------------------------------------------------- */
+
+/* How an operation computes: its mode where it has one, and its arithmetic. */
+static cudnnBackendDescriptor_t arithmetic(struct flash *f, cudnnBackendDescriptorType_t type,
+                                           cudnnBackendAttributeName_t mode_name,
+                                           cudnnBackendAttributeType_t mode_type, const void *mode,
+                                           cudnnBackendAttributeName_t name, cudnnDataType_t in,
+                                           const int64_t *axis)
+{
+	cudnnBackendDescriptor_t made = NULL;
+	struct ws_dnn_setter s;
+
+	if (f->status != WS_OK)
+		return NULL;
+	f->status = ws_dnn_create(type, &made, &s, f->err);
+	if (f->status != WS_OK)
+		return NULL;
+	if (mode)
+		ws_dnn_set(&s, mode_name, mode_type, 1, mode);
+	ws_dnn_set(&s, name, CUDNN_TYPE_DATA_TYPE, 1, &in);
+	if (axis)
+		ws_dnn_set(&s, CUDNN_ATTR_POINTWISE_AXIS, CUDNN_TYPE_INT64, 1, axis);
+	f->status = ws_dnn_finalize(&s, "cuDNN arithmetic", f->err);
+	return keep(f, made);
+}
+
+/* A descriptor and the attribute that it is set as; NULL: left out. */
+struct part {
+	cudnnBackendAttributeName_t name;
+	cudnnBackendDescriptor_t descriptor;
+};
+
+static void operation(struct flash *f, cudnnBackendDescriptorType_t type, const struct part *parts,
+                      int count)
+{
+	cudnnBackendDescriptor_t made = NULL;
+	struct ws_dnn_setter s;
+
+	if (f->status != WS_OK)
+		return;
+	f->status = ws_dnn_create(type, &made, &s, f->err);
+	if (f->status != WS_OK)
+		return;
+	f->operation[f->operation_count++] = keep(f, made);
+	for (int i = 0; i < count; i++)
+		if (parts[i].descriptor)
+			ws_dnn_set(&s, parts[i].name, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1,
+			           &parts[i].descriptor);
+	f->status = ws_dnn_finalize(&s, "cuDNN attention operation", f->err);
+}
+
+/* c = a b */
+static void product(struct flash *f, cudnnBackendDescriptor_t a, cudnnBackendDescriptor_t b,
+                    cudnnBackendDescriptor_t c)
+{
+	struct part parts[] = {
+	        {CUDNN_ATTR_OPERATION_MATMUL_DESC,
+	         arithmetic(f, CUDNN_BACKEND_MATMUL_DESCRIPTOR, 0, 0, NULL,
+	                    CUDNN_ATTR_MATMUL_COMP_TYPE, CUDNN_DATA_FLOAT, NULL)},
+	        {CUDNN_ATTR_OPERATION_MATMUL_ADESC, a},
+	        {CUDNN_ATTR_OPERATION_MATMUL_BDESC, b},
+	        {CUDNN_ATTR_OPERATION_MATMUL_CDESC, c},
+	};
+
+	operation(f, CUDNN_BACKEND_OPERATION_MATMUL_DESCRIPTOR, parts, 4);
+}
+
+/* y = mode(x, b) in a dtype; b, the choice of a selection and an axis where the mode has them. */
+struct pointwise {
+	cudnnPointwiseMode_t mode;
+	cudnnBackendDescriptor_t x, b, choice;
+	cudnnDataType_t in;
+	const int64_t *axis;
+};
+
+static cudnnBackendDescriptor_t pointwise(struct flash *f, struct pointwise p,
+                                          cudnnBackendDescriptor_t y)
+{
+	struct part parts[] = {
+	        {CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR,
+	         arithmetic(f, CUDNN_BACKEND_POINTWISE_DESCRIPTOR, CUDNN_ATTR_POINTWISE_MODE,
+	                    CUDNN_TYPE_POINTWISE_MODE, &p.mode, CUDNN_ATTR_POINTWISE_MATH_PREC,
+	                    p.in, p.axis)},
+	        {CUDNN_ATTR_OPERATION_POINTWISE_XDESC, p.x},
+	        {CUDNN_ATTR_OPERATION_POINTWISE_BDESC, p.b},
+	        {CUDNN_ATTR_OPERATION_POINTWISE_TDESC, p.choice},
+	        {CUDNN_ATTR_OPERATION_POINTWISE_YDESC, y},
+	};
+
+	operation(f, CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR, parts, 5);
+	return y;
+}
+
+/* mode(x, b) in fp32, of the sizes given. */
+static cudnnBackendDescriptor_t compute(struct flash *f, cudnnPointwiseMode_t mode,
+                                        cudnnBackendDescriptor_t x, cudnnBackendDescriptor_t b,
+                                        const int64_t sizes[4])
+{
+	return pointwise(f,
+	                 (struct pointwise){.mode = mode, .x = x, .b = b, .in = CUDNN_DATA_FLOAT},
+	                 between(f, CUDNN_DATA_FLOAT, sizes));
+}
+
+/* The sum or maximum of each row. */
+static cudnnBackendDescriptor_t reduce(struct flash *f, cudnnReduceTensorOp_t mode,
+                                       cudnnBackendDescriptor_t x)
+{
+	cudnnBackendDescriptor_t y = between(f, CUDNN_DATA_FLOAT, f->rows);
+	struct part parts[] = {
+	        {CUDNN_ATTR_OPERATION_REDUCTION_DESC,
+	         arithmetic(f, CUDNN_BACKEND_REDUCTION_DESCRIPTOR, CUDNN_ATTR_REDUCTION_OPERATOR,
+	                    CUDNN_TYPE_REDUCTION_OPERATOR_TYPE, &mode,
+	                    CUDNN_ATTR_REDUCTION_COMP_TYPE, CUDNN_DATA_FLOAT, NULL)},
+	        {CUDNN_ATTR_OPERATION_REDUCTION_XDESC, x},
+	        {CUDNN_ATTR_OPERATION_REDUCTION_YDESC, y},
+	};
+
+	operation(f, CUDNN_BACKEND_OPERATION_REDUCTION_DESCRIPTOR, parts, 3);
+	return y;
+}
+
+/* x with its last two sizes exchanged, as a product reads it. */
+static cudnnBackendDescriptor_t transpose(struct flash *f, cudnnBackendDescriptor_t x,
+                                          cudnnBackendDescriptor_t y)
+{
+	struct part parts[] = {{CUDNN_ATTR_OPERATION_RESHAPE_XDESC, x},
+	                       {CUDNN_ATTR_OPERATION_RESHAPE_YDESC, y}};
+
+	operation(f, CUDNN_BACKEND_OPERATION_RESHAPE_DESCRIPTOR, parts, 2);
+	return y;
+}
+
+/* --- attention -------------------------------------------------------------------------------- */
+
+static cudnnBackendDescriptor_t scaled_scores(struct flash *f, cudnnBackendDescriptor_t q,
+                                              cudnnBackendDescriptor_t k_transposed)
+{
+	cudnnBackendDescriptor_t s = between(f, CUDNN_DATA_FLOAT, f->scores);
+
+	product(f, q, k_transposed, s);
+	return compute(f, CUDNN_POINTWISE_MUL, s, number(f, SCALE), f->scores);
+}
+
+/* Where the key is beyond the query: minus infinity. */
+static cudnnBackendDescriptor_t mask(struct flash *f, cudnnBackendDescriptor_t s)
+{
+	static const int64_t query_axis = 2, key_axis = 3;
+	cudnnBackendDescriptor_t query, key, seen;
+
+	query = pointwise(f,
+	                  (struct pointwise){.mode = CUDNN_POINTWISE_GEN_INDEX,
+	                                     .x = s,
+	                                     .in = CUDNN_DATA_FLOAT,
+	                                     .axis = &query_axis},
+	                  between(f, CUDNN_DATA_INT32, f->scores));
+	key = pointwise(f,
+	                (struct pointwise){.mode = CUDNN_POINTWISE_GEN_INDEX,
+	                                   .x = s,
+	                                   .in = CUDNN_DATA_FLOAT,
+	                                   .axis = &key_axis},
+	                between(f, CUDNN_DATA_INT32, f->scores));
+	seen = pointwise(f,
+	                 (struct pointwise){.mode = CUDNN_POINTWISE_CMP_GE,
+	                                    .x = query,
+	                                    .b = key,
+	                                    .in = CUDNN_DATA_BOOLEAN},
+	                 between(f, CUDNN_DATA_BOOLEAN, f->scores));
+	return pointwise(f,
+	                 (struct pointwise){.mode = CUDNN_POINTWISE_BINARY_SELECT,
+	                                    .x = s,
+	                                    .b = number(f, MASKED),
+	                                    .choice = seen,
+	                                    .in = CUDNN_DATA_FLOAT},
+	                 between(f, CUDNN_DATA_FLOAT, f->scores));
+}
+
+static void describe_forward(struct flash *f)
+{
+	cudnnDataType_t low = ws_dnn_type(f->shape->dtype);
+	cudnnBackendDescriptor_t s, max, e, sum, log, p;
+
+	s = mask(f, scaled_scores(f, operand(f, Q, false), operand(f, K, true)));
+	max = reduce(f, CUDNN_REDUCE_TENSOR_MAX, s);
+	e = compute(f, CUDNN_POINTWISE_EXP, compute(f, CUDNN_POINTWISE_SUB, s, max, f->scores),
+	            NULL, f->scores);
+	sum = reduce(f, CUDNN_REDUCE_TENSOR_ADD, e);
+	log = compute(f, CUDNN_POINTWISE_LOG, sum, NULL, f->rows);
+	pointwise(f,
+	          (struct pointwise){
+	                  .mode = CUDNN_POINTWISE_ADD, .x = max, .b = log, .in = CUDNN_DATA_FLOAT},
+	          row_values(f, LOG_SUM));
+	p = pointwise(f,
+	              (struct pointwise){.mode = CUDNN_POINTWISE_DIV,
+	                                 .x = e,
+	                                 .b = sum,
+	                                 .in = CUDNN_DATA_FLOAT},
+	              between(f, low, f->scores));
+	product(f, p, operand(f, V, false), operand(f, Y, false));
+}
+
+/* The sums of dy y of each row. */
+static cudnnBackendDescriptor_t describe_delta(struct flash *f, cudnnBackendDescriptor_t dy)
+{
+	cudnnBackendDescriptor_t sum =
+	        reduce(f, CUDNN_REDUCE_TENSOR_ADD,
+	               compute(f, CUDNN_POINTWISE_MUL, dy, operand(f, Y, false), f->heads));
+
+	/* the product with 1 is where engines expect the factor of a dropout */
+	return pointwise(f,
+	                 (struct pointwise){.mode = CUDNN_POINTWISE_MUL,
+	                                    .x = sum,
+	                                    .b = number(f, ONE),
+	                                    .in = CUDNN_DATA_FLOAT},
+	                 row_values(f, DELTA));
+}
+
+/* x, made by a product, as the transposed operand of the next: [B, H, keys, queries]. */
+static cudnnBackendDescriptor_t as_transposed(struct flash *f, cudnnBackendDescriptor_t x)
+{
+	cudnnDataType_t low = ws_dnn_type(f->shape->dtype);
+
+	return transpose(f, x, tensor(f, ROLES + ++f->next_id, low, f->scores, true));
+}
+
+/*
+ * dq = ds k. Engines add the parts of dq that blocks of keys contribute into fp32 in any order;
+ * those that give the same bits each run write it at once.
+ */
+static void describe_dq(struct flash *f, cudnnBackendDescriptor_t ds,
+                        cudnnBackendDescriptor_t k_transposed)
+{
+	cudnnBackendDescriptor_t k =
+	        transpose(f, k_transposed, between(f, CUDNN_DATA_FLOAT, f->heads));
+	cudnnBackendDescriptor_t dq = operand(f, DQ, false), sum;
+
+	if (f->shape->deterministic) {
+		product(f, ds, k, dq);
+		return;
+	}
+	sum = tensor(f, DQ_SUM + 1, CUDNN_DATA_FLOAT, f->heads, false);
+	product(f, ds, k, sum);
+	pointwise(f,
+	          (struct pointwise){.mode = CUDNN_POINTWISE_IDENTITY,
+	                             .x = sum,
+	                             .in = CUDNN_DATA_FLOAT},
+	          dq);
+}
+
+static void describe_backward(struct flash *f)
+{
+	cudnnBackendDescriptor_t q = operand(f, Q, false), k_transposed = operand(f, K, true);
+	cudnnBackendDescriptor_t dy = operand(f, DY, false), delta, s, p, dp, ds;
+
+	delta = describe_delta(f, dy);
+	s = compute(f, CUDNN_POINTWISE_SUB, scaled_scores(f, q, k_transposed),
+	            row_values(f, LOG_SUM), f->scores);
+	p = compute(f, CUDNN_POINTWISE_EXP, mask(f, s), NULL, f->scores);
+	product(f, as_transposed(f, p), dy, operand(f, DV, false));
+
+	dp = between(f, CUDNN_DATA_FLOAT, f->scores);
+	product(f, dy, operand(f, V, true), dp);
+	ds = compute(f, CUDNN_POINTWISE_SUB, dp, delta, f->scores);
+	ds = compute(f, CUDNN_POINTWISE_MUL, ds, p, f->scores);
+	ds = compute(f, CUDNN_POINTWISE_MUL, ds, number(f, SCALE), f->scores);
+	product(f, as_transposed(f, ds), q, operand(f, DK, false));
+	describe_dq(f, ds, k_transposed);
+}
+
+static enum ws_status find_plan(const struct ws_dnn_target *target, const struct flash *f,
+                                struct ws_cuda_attention *attention, struct ws_err *err)
+{
+	const struct ws_heads *h = &f->shape->attention.head;
+	struct ws_dnn_rules rules = {.deterministic = f->shape->deterministic,
+	                             .workspace_bytes = WS_CUDA_DNN_WORKSPACE_BYTES};
+	int count = 0;
+
+	WS_FORWARD(ws_dnn_plans(target, &rules, f->operation, f->operation_count, 1,
+	                        &attention->plan, &count, err));
+	WS_FAIL_IF(count == 0, err, ENVIRONMENT,
+	           "cuDNN has no engine for %s of %s, %lld heads of %lld x %lld elements, within "
+	           "%llu bytes of workspace; use --attention eager%s",
+	           ws_op_info(f->shape->kind)->name, ws_dtype_name(f->shape->dtype),
+	           (long long)(h->batch * h->heads), (long long)h->time, (long long)h->width,
+	           (unsigned long long)WS_CUDA_DNN_WORKSPACE_BYTES,
+	           f->shape->deterministic ? ", or leave out --deterministic" : "");
+	return WS_OK;
+}
+
+enum ws_status ws_cuda_attention_open(const struct ws_dnn_target *target,
+                                      const struct ws_cuda_attention_shape *shape,
+                                      struct ws_cuda_attention *attention, struct ws_err *err)
+{
+	const struct ws_heads *h = &shape->attention.head;
+	struct flash f = {
+	        .shape = shape,
+	        .heads = {h->batch, h->heads, h->time, h->width},
+	        .scores = {h->batch, h->heads, h->time, h->time},
+	        .rows = {h->batch, h->heads, h->time, 1},
+	        .err = err,
+	};
+
+	memset(attention, 0, sizeof(*attention));
+	memcpy(&attention->shape, shape, sizeof(*shape));
+	attention->scale = (float)shape->attention.scale;
+	attention->masked = -INFINITY;
+	attention->one = 1;
+	if (shape->kind == WS_OP_ATTENTION)
+		describe_forward(&f);
+	else
+		describe_backward(&f);
+	if (f.status == WS_OK)
+		f.status = find_plan(target, &f, attention, err);
+	while (f.made_count > 0)
+		ws_dnn_destroy(&f.made[--f.made_count]);
+	return f.status;
+}
+
+void ws_cuda_attention_close(struct ws_cuda_attention *attention)
+{
+	ws_dnn_destroy(&attention->plan);
+}
+
+/* --- of a session -------------------------------------------------------------------------------
+ */
+
+struct ws_cuda_attentions {
+	struct ws_cuda_attention *list;
+	int count;
+};
+
+bool ws_cuda_is_attention(const struct ws_op *op)
+{
+	return op->kind == WS_OP_ATTENTION || op->kind == WS_OP_ATTENTION_GRAD;
+}
+
+const char *ws_cuda_attention_problem(const struct ws_op *op)
+{
+	if (ws_dtype_size(op->in[0]->dtype) != sizeof(uint16_t))
+		return "cuDNN has fused attention of 16-bit operands only; use a --dtype with bf16 "
+		       "or "
+		       "fp16 operands, or --attention eager";
+	if (cudnnGetVersion() < WS_CUDA_ATTENTION_CUDNN)
+		return "fused attention needs cuDNN 9.10.2 or newer; use --attention eager";
+	return NULL;
+}
+
+/* Where the sums of dy y lie behind cuDNN's workspace; after them those of dq. */
+static uint64_t delta_bytes(const struct ws_op *op)
+{
+	const struct ws_heads *h = &op->u.attention.head;
+
+	return ((uint64_t)(h->batch * h->heads * h->time) * sizeof(float) + 255) / 256 * 256;
+}
+
+uint64_t ws_cuda_attention_workspace_bytes(const struct ws_op *op)
+{
+	if (op->kind != WS_OP_ATTENTION_GRAD)
+		return 0;
+	return delta_bytes(op) + (uint64_t)op->in[0]->count * sizeof(float);
+}
+
+/* Shapes are compared as bytes: those between the fields are 0 too. */
+static void shape_of(const struct ws_cuda *cuda, const struct ws_op *op,
+                     struct ws_cuda_attention_shape *shape)
+{
+	memset(shape, 0, sizeof(*shape));
+	memcpy(&shape->attention, &op->u.attention, sizeof(shape->attention));
+	shape->kind = op->kind;
+	shape->dtype = op->in[0]->dtype;
+	shape->deterministic = cuda->options.deterministic;
+}
+
+static struct ws_cuda_attention *find(const struct ws_cuda_attentions *all,
+                                      const struct ws_cuda_attention_shape *shape)
+{
+	for (int i = 0; all && i < all->count; i++)
+		if (!memcmp(&all->list[i].shape, shape, sizeof(*shape)))
+			return &all->list[i];
+	return NULL;
+}
+
+enum ws_status ws_cuda_attentions_prepare(struct ws_cuda *cuda, const struct ws_backend_plan *plan,
+                                          struct ws_err *err)
+{
+	const struct ws_dnn_target target = {.handle = cuda->dnn};
+	struct ws_cuda_attentions *all = calloc(1, sizeof(*all));
+
+	WS_FAIL_IF(!all, err, NO_MEMORY, "no memory for plans of attention");
+	cuda->attentions = all;
+	all->list = calloc((size_t)plan->op_count + 1, sizeof(*all->list));
+	WS_FAIL_IF(!all->list, err, NO_MEMORY, "no memory for plans of attention");
+	for (int i = 0; i < plan->op_count; i++) {
+		struct ws_cuda_attention_shape shape;
+
+		if (!ws_cuda_is_attention(plan->ops[i]))
+			continue;
+		shape_of(cuda, plan->ops[i], &shape);
+		if (!find(all, &shape))
+			WS_FORWARD(ws_cuda_attention_open(&target, &shape, &all->list[all->count++],
+			                                  err));
+	}
+	return WS_OK;
+}
+
+void ws_cuda_attentions_close(struct ws_cuda_attentions *attentions)
+{
+	for (int i = 0; attentions && i < attentions->count; i++)
+		ws_cuda_attention_close(&attentions->list[i]);
+	if (attentions)
+		free(attentions->list);
+	free(attentions);
+}
+
+/* Which operands and results an op has, by role. */
+static const enum role forward_roles[] = {Q, K, V, Y, LOG_SUM};
+static const enum role backward_roles[] = {DY, Q, K, V, Y, LOG_SUM, DQ, DK, DV};
+
+enum ws_status ws_cuda_attention_run(struct ws_cuda *cuda, const struct ws_op *op,
+                                     struct ws_err *err)
+{
+	bool backward = op->kind == WS_OP_ATTENTION_GRAD;
+	const enum role *roles = backward ? backward_roles : forward_roles;
+	char *behind = (char *)ws_cuda_lane(cuda)->dnn_workspace + WS_CUDA_DNN_WORKSPACE_BYTES;
+	struct ws_cuda_attention_shape shape;
+	struct ws_cuda_attention *a;
+	int64_t ids[ROLES];
+	void *data[ROLES];
+	int count = 0;
+
+	shape_of(cuda, op, &shape);
+	a = find(cuda->attentions, &shape);
+	WS_FAIL_IF(!a, err, BUG, "op %s was not in the plan", op->message);
+	for (; count < op->in_count + op->out_count; count++) {
+		const struct ws_tensor *t =
+		        count < op->in_count ? op->in[count] : op->out[count - op->in_count];
+
+		ids[count] = roles[count] + 1;
+		data[count] = t->data;
+	}
+	ids[count] = SCALE + 1;
+	data[count++] = &a->scale;
+	ids[count] = MASKED + 1;
+	data[count++] = &a->masked;
+	if (backward) {
+		ids[count] = ONE + 1;
+		data[count++] = &a->one;
+		ids[count] = DELTA + 1;
+		data[count++] = behind;
+	}
+	if (backward && !shape.deterministic) {
+		ids[count] = DQ_SUM + 1;
+		data[count++] = behind + delta_bytes(op);
+	}
+	return ws_dnn_run(cuda, a->plan, count, ids, data, err);
+}
