@@ -74,8 +74,9 @@ enum ws_status ws_block_view_open(struct ws_block_view *view, const struct ws_bl
 		c->position = view->def ? ws_schema_column(view->def, c->entry.column) : -1;
 		WS_FORWARD(place_column(view, i, &pos, end, &decoded_bytes, err));
 	}
-	WS_FAIL_IF(end - pos >= (ptrdiff_t)WS_ALIGN_BYTES, err, CORRUPT,
-	           "%s: %td bytes behind its last column belong to none", label, end - pos);
+	WS_FAIL_IF(header->body_size != ws_body_size((uint64_t)(pos - body), header->rows), err,
+	           CORRUPT, "%s: %td bytes behind its last column belong to none", label,
+	           end - pos);
 	for (; pos < end; pos++)
 		WS_FAIL_IF(*pos, err, CORRUPT, "%s: its padding is not 0", label);
 	return WS_OK;
@@ -260,9 +261,10 @@ static enum ws_status decode_fixed(const struct ws_block_view *view, unsigned i,
 {
 	const struct ws_dir_entry *e = &view->columns[i].entry;
 	static const struct ws_tokens none;
-	const struct ws_residual_how how = {
-	        .tokens = ws_parameter_carrier(e->parameter) ? &d->tokens : &none,
-	        .durations = durations};
+	const struct ws_residual_how how = {.tokens = ws_parameter_carrier(e->parameter)
+	                                                      ? &d->tokens
+	                                                      : &none,
+	                                    .durations = durations};
 	const uint32_t rows = view->header.rows;
 	enum ws_status status;
 	const uint8_t *data;
@@ -296,8 +298,7 @@ static enum ws_status decode_fixed(const struct ws_block_view *view, unsigned i,
 
 enum ws_status ws_block_column_decode_some(const struct ws_block_view *view, unsigned i,
                                            struct ws_block_decoder *d, const uint32_t *row,
-                                           uint32_t n, uint64_t *v, int *done,
-                                           struct ws_err *err)
+                                           uint32_t n, uint64_t *v, int *done, struct ws_err *err)
 {
 	const struct ws_dir_entry *e = &view->columns[i].entry;
 	enum ws_status status;

@@ -439,11 +439,21 @@ static void set_time_range(struct ws_block_header *h, const struct ws_row_buf *r
 	}
 }
 
+static enum ws_status pad_body(struct ws_buf *out, uint32_t rows, struct ws_err *err)
+{
+	size_t size = WS_BLOCK_HEADER_BYTES +
+	              (size_t)ws_body_size(out->len - WS_BLOCK_HEADER_BYTES, rows);
+
+	WS_FORWARD(ws_buf_reserve(out, size - out->len, err));
+	memset(out->data + out->len, 0, size - out->len);
+	out->len = size;
+	return WS_OK;
+}
+
 enum ws_status ws_block_encode(struct ws_block_encoder *e, const struct ws_row_buf *rows,
                                uint64_t sequence, struct ws_buf *out,
                                struct ws_block_header *header, struct ws_err *err)
 {
-	static const uint8_t zeros[WS_ALIGN_BYTES];
 	const unsigned ncolumns = rows->def->ncolumns;
 	const size_t head = WS_BLOCK_HEADER_BYTES + (size_t)ncolumns * WS_DIR_ENTRY_BYTES;
 
@@ -463,7 +473,7 @@ enum ws_status ws_block_encode(struct ws_block_encoder *e, const struct ws_row_b
 		ws_dir_entry_put(out->data + WS_BLOCK_HEADER_BYTES + c * WS_DIR_ENTRY_BYTES,
 		                 &entry);
 	}
-	WS_FORWARD(ws_buf_put(out, zeros, (0 - out->len) % WS_ALIGN_BYTES, err));
+	WS_FORWARD(pad_body(out, rows->rows, err));
 
 	memset(header, 0, sizeof(*header));
 	header->kind = rows->def->id;

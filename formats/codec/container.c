@@ -99,6 +99,9 @@ static enum ws_status check_block_header(const struct ws_block_header *h, uint64
 	WS_FAIL_IF(h->body_size > WS_MAX_BODY_BYTES, err, CORRUPT,
 	           "%s: its body size %" PRIu64 " is over the limit of %" PRIu64, label,
 	           h->body_size, WS_MAX_BODY_BYTES);
+	WS_FAIL_IF(h->rows / WS_MAX_ROWS_PER_BYTE > h->body_size + WS_BLOCK_HEADER_BYTES, err,
+	           CORRUPT, "%s: it has %u rows in %" PRIu64 " bytes, more than %u in each", label,
+	           h->rows, h->body_size + WS_BLOCK_HEADER_BYTES, WS_MAX_ROWS_PER_BYTE);
 	WS_FAIL_IF(h->body_size < (uint64_t)h->ncolumns * WS_DIR_ENTRY_BYTES, err, CORRUPT,
 	           "%s: its body of %" PRIu64 " bytes cannot hold the directory of %u columns",
 	           label, h->body_size, h->ncolumns);

@@ -29,6 +29,22 @@
 #define WS_MAX_ENCODED_BYTES ((uint64_t)1 << 28) /* one column after decompression */
 #define WS_MAX_DECODED_BYTES ((uint64_t)1 << 30) /* all columns of a block after decompression */
 
+/*
+ * A block has no more rows than this for each of its bytes, so that a small
+ * file cannot ask for much memory; a writer pads the few that would.
+ */
+#define WS_MAX_ROWS_PER_BYTE 32u
+
+/* Bytes of a body whose directory and columns take content bytes. */
+static inline uint64_t ws_body_size(uint64_t content, uint32_t rows)
+{
+	uint64_t least = rows / WS_MAX_ROWS_PER_BYTE;
+
+	least = least > WS_BLOCK_HEADER_BYTES ? least - WS_BLOCK_HEADER_BYTES : 0;
+	content = content > least ? content : least;
+	return (content + WS_ALIGN_BYTES - 1) / WS_ALIGN_BYTES * WS_ALIGN_BYTES;
+}
+
 struct ws_file_header {
 	uint16_t version_major, version_minor;
 	uint64_t required_features, optional_features;

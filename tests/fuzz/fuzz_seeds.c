@@ -1,6 +1,9 @@
 /* fuzz_trace_seeds FOLDER: write the traces that the corpus begins with. */
 #include <stdio.h>
+#include <stdlib.h>
 
+#include "formats/codec/block.h"
+#include "formats/codec/zframe.h"
 #include "tests/support/trace_sample.h"
 
 static int write_seed(const char *folder, const char *name, const struct ws_sample *s, size_t size)
@@ -17,10 +20,58 @@ static int write_seed(const char *folder, const char *name, const struct ws_samp
 	return 0;
 }
 
+/* Put a block's columns behind out->size, each as it is before compression. */
+static void put_inflated(struct ws_sample *out, const struct ws_sample *s, size_t offset,
+                         struct ws_zframe_decoder *z)
+{
+	const size_t start = out->size;
+	uint8_t *body = out->data + start + WS_BLOCK_HEADER_BYTES, *pos;
+	struct ws_block_header header;
+	struct ws_block_view view;
+
+	ws_block_header_get(s->data + offset, s->size - offset, offset, &header, NULL);
+	ws_block_view_open(&view, &header, s->data + offset + WS_BLOCK_HEADER_BYTES, offset, NULL);
+	pos = body + header.ncolumns * WS_DIR_ENTRY_BYTES;
+	for (unsigned i = 0; i < header.ncolumns; i++) {
+		struct ws_dir_entry entry = view.columns[i].entry;
+
+		if (entry.compression == WS_COMPRESSION_NONE)
+			memcpy(pos, view.columns[i].stored, entry.stored_size);
+		else
+			ws_zframe_decode(z, view.columns[i].stored, entry.stored_size, pos,
+			                 entry.encoded_size, NULL);
+		entry.compression = WS_COMPRESSION_NONE;
+		entry.stored_size = entry.encoded_size;
+		ws_dir_entry_put(body + i * WS_DIR_ENTRY_BYTES, &entry);
+		pos += entry.encoded_size;
+	}
+	while ((size_t)(pos - body) % WS_ALIGN_BYTES)
+		*pos++ = 0;
+	header.body_size = (size_t)(pos - body);
+	ws_block_header_put(out->data + start, &header);
+	out->size += WS_BLOCK_HEADER_BYTES + header.body_size;
+	ws_sample_seal_block(out, start);
+}
+
+/* An unclosed trace of the same blocks, not compressed: what changes in it reaches a decoder. */
+static struct ws_sample inflate(const struct ws_sample *s)
+{
+	struct ws_sample out = {calloc(1, 1 << 20), WS_FILE_HEADER_BYTES};
+	const size_t end = ws_sample_block(s, WS_KIND_INDEX, 0);
+	struct ws_zframe_decoder *z;
+
+	memcpy(out.data, s->data, WS_FILE_HEADER_BYTES);
+	ws_zframe_decoder_new(&z, NULL);
+	for (size_t at = WS_FILE_HEADER_BYTES; at < end; at += ws_sample_block_size(s, at))
+		put_inflated(&out, s, at, z);
+	ws_zframe_decoder_free(z);
+	return out;
+}
+
 int main(int argc, char **argv)
 {
 	struct ws_sample closed = ws_sample_make(), unclosed = ws_sample_make_unclosed();
-	struct ws_sample modelled = ws_sample_make_modelled();
+	struct ws_sample modelled = ws_sample_make_modelled(), inflated = inflate(&modelled);
 	int bad;
 
 	if (argc != 2) {
@@ -33,7 +84,9 @@ int main(int argc, char **argv)
 	bad |= write_seed(argv[1], "schema.wtrace", &unclosed,
 	                  ws_sample_block(&unclosed, WS_KIND_STRING, 0));
 	bad |= write_seed(argv[1], "modelled.wtrace", &modelled, modelled.size);
+	bad |= write_seed(argv[1], "inflated.wtrace", &inflated, inflated.size);
 	ws_sample_free(&modelled);
+	ws_sample_free(&inflated);
 	ws_sample_free(&closed);
 	ws_sample_free(&unclosed);
 	return bad;

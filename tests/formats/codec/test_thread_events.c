@@ -288,6 +288,34 @@ Test(thread_events, a_header_that_counts_wrong_is_corrupt)
 	ws_sample_free(&s);
 }
 
+/* Many rows that say nothing take some bytes nevertheless; fewer are no block. */
+Test(thread_events, a_block_has_no_more_rows_than_its_bytes_allow)
+{
+	struct ws_trace_writer *w;
+	struct ws_trace_reader *r;
+	struct ws_sample s;
+	struct ws_err err;
+	size_t offset;
+
+	cr_assert(eq(int, ws_trace_writer_create_mem(&w, &defaults, &err), WS_OK));
+	for (int i = 0; i < 65536; i++)
+		ws_trace_writer_add(w, WS_KIND_MEMSET, &(struct ws_row_memset){.bytes = 7}, &err);
+	cr_assert(eq(int, ws_trace_writer_close(w, &err), WS_OK));
+	s = ws_sample_take(w);
+	ws_trace_writer_free(w);
+	offset = ws_sample_block(&s, WS_KIND_MEMSET, 0);
+	cr_assert(eq(sz, ws_sample_block_size(&s, offset), 65536 / 32));
+
+	/* 8 bytes fewer, all else right */
+	ws_sample_poke(&s, offset + 16, 8, 65536 / 32 - WS_BLOCK_HEADER_BYTES - 8);
+	ws_sample_remove(&s, offset + 65536 / 32 - 8, 8);
+	ws_sample_seal_block(&s, offset);
+	r = open_sample(&s);
+	cr_assert(eq(u32, stored_blocks(r, WS_KIND_MEMSET), 0));
+	ws_trace_reader_free(r);
+	ws_sample_free(&s);
+}
+
 /* Column of the first block of a kind. */
 static const struct ws_block_column *column_of(const struct ws_sample *s, enum ws_kind kind,
                                                unsigned position, struct ws_block_view *view)
