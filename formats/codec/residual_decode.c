@@ -29,7 +29,7 @@ static enum ws_status get_head(struct ws_cursor *c, struct head *h, struct ws_er
 static enum ws_status get_number(struct ws_cursor *c, uint64_t least, uint64_t end, uint32_t *v,
                                  const char *what, struct ws_err *err)
 {
-	uint64_t number;
+	uint64_t number = 0;
 
 	WS_FORWARD(ws_cursor_varint(c, &number, err));
 	WS_FAIL_IF(number < least || number >= end, err, CORRUPT, "%s %llu is not %llu to %llu",
@@ -42,7 +42,7 @@ static enum ws_status get_number(struct ws_cursor *c, uint64_t least, uint64_t e
 static enum ws_status get_numbers(struct ws_cursor *c, uint32_t n, uint32_t end, uint16_t *v,
                                   const char *what, struct ws_err *err)
 {
-	uint32_t number;
+	uint32_t number = 0;
 
 	for (uint32_t i = 0; i < n; i++) {
 		WS_FORWARD(get_number(c, 0, end, &number, what, err));
@@ -54,7 +54,7 @@ static enum ws_status get_numbers(struct ws_cursor *c, uint32_t n, uint32_t end,
 static enum ws_status get_pairs(struct ws_residual *r, struct ws_cursor *c, uint32_t tokens,
                                 struct ws_err *err)
 {
-	uint32_t n, before, token, context;
+	uint32_t n = 0, before = 0, token = 0, context = 0;
 
 	WS_FORWARD(get_number(c, 0, WS_RESIDUAL_MAX_PAIRS + 1, &n, "number of pairs", err));
 	ws_pairs_clear(r, n);
@@ -124,14 +124,17 @@ static void tabulate_pairs(struct ws_residual *r, uint32_t tokens)
 
 static void place_few_pairs(struct ws_residual *r, const struct ws_tokens *t, uint32_t n)
 {
+	const unsigned tokens = t->count;
 	unsigned before = t->of_row[0];
+	uint16_t context = r->context_of_token[before];
 
-	tabulate_pairs(r, t->count);
-	r->context_of_row[0] = r->context_of_token[before];
+	tabulate_pairs(r, tokens);
+	r->context_of_row[0] = context;
 	for (uint32_t i = 1; i < n; i++) {
 		unsigned token = t->of_row[i];
 
-		r->context_of_row[i] = r->context_of_pair[before * t->count + token];
+		context = r->context_of_pair[before * tokens + token];
+		r->context_of_row[i] = context;
 		before = token;
 	}
 }
@@ -160,6 +163,26 @@ static void place_pairs(struct ws_residual *r, const struct ws_tokens *t, uint32
 	}
 }
 
+#define FEW_CONTEXTS 256u
+
+/* Rows of each context, in cursor. */
+static void count_rows(struct ws_residual *r, uint32_t n)
+{
+	uint32_t quarter[4][FEW_CONTEXTS] = {{0}};
+	uint32_t i = 0;
+
+	memset(r->cursor, 0, r->ncontexts * sizeof(*r->cursor));
+	/* rows of one context follow each other: an addition need not wait for the one before */
+	if (r->ncontexts <= FEW_CONTEXTS)
+		for (; i + 4 <= n; i += 4)
+			for (unsigned k = 0; k < 4; k++)
+				quarter[k][r->context_of_row[i + k]]++;
+	for (; i < n; i++)
+		r->cursor[r->context_of_row[i]]++;
+	for (uint32_t k = 0; k < r->ncontexts && k < FEW_CONTEXTS; k++)
+		r->cursor[k] += quarter[0][k] + quarter[1][k] + quarter[2][k] + quarter[3][k];
+}
+
 /* Contexts of the rows, and where the rows of each context stand among the clustered ones. */
 static void place_rows(struct ws_residual *r, const struct head *h, const struct ws_tokens *t,
                        uint32_t n)
@@ -173,9 +196,7 @@ static void place_rows(struct ws_residual *r, const struct head *h, const struct
 			r->context_of_row[i] = r->context_of_token[t->of_row[i]];
 	else
 		memset(r->context_of_row, 0, n * sizeof(*r->context_of_row));
-	memset(r->cursor, 0, r->ncontexts * sizeof(*r->cursor));
-	for (uint32_t i = 0; i < n; i++)
-		r->cursor[r->context_of_row[i]]++;
+	count_rows(r, n);
 	for (uint32_t k = 0; k < r->ncontexts; k++) {
 		r->contexts[k].start = start;
 		r->contexts[k].rows = r->cursor[k];
@@ -285,18 +306,26 @@ static void add_up_one_lane(struct ws_residual *r, const uint64_t *durations, ui
 static void add_up_lanes(struct ws_residual *r, const struct ws_tokens *t,
                          const uint64_t *durations, uint32_t n, uint64_t *v)
 {
+	uint32_t begun = 0, i = 0;
 	uint64_t clock = 0;
 
 	ws_lanes_clear(r);
-	for (uint32_t i = 0; i < n; i++) {
+	for (; i < n && begun < r->nlanes; i++) {
 		unsigned lane = r->lane_of_token[t->of_row[i]];
 
 		if (r->lane_begun[lane])
 			clock = r->lane_clock[lane];
+		begun += !r->lane_begun[lane];
+		r->lane_begun[lane] = 1;
 		v[i] = clock + r->clustered[r->cursor[r->context_of_row[i]]++];
 		clock = v[i] + (durations ? durations[i] : 0);
-		r->lane_begun[lane] = 1;
 		r->lane_clock[lane] = clock;
+	}
+	for (; i < n; i++) {
+		uint64_t *lane_clock = &r->lane_clock[r->lane_of_token[t->of_row[i]]];
+
+		v[i] = *lane_clock + r->clustered[r->cursor[r->context_of_row[i]]++];
+		*lane_clock = v[i] + (durations ? durations[i] : 0);
 	}
 }
 

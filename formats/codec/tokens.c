@@ -178,7 +178,7 @@ static enum ws_status get_rows(struct ws_tokens *t, struct ws_cursor *c, uint32_
                                struct ws_err *err)
 {
 	const size_t width = t->count <= 256 ? 1 : 2;
-	uint32_t greatest = 0;
+	uint16_t greatest = 0;
 
 	WS_FAIL_IF(ws_cursor_left(c) != rows * width, err, CORRUPT,
 	           "%zu bytes instead of %zu for the token of each of %u rows", ws_cursor_left(c),
