@@ -1,5 +1,5 @@
-#include "tests/support/recorder/by_hand.h"
 #include "tests/support/drain_has_all.h"
+#include "tests/support/recorder/by_hand.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>
