@@ -61,10 +61,23 @@ static enum ws_status list_blocks(struct ws_feed *f, enum ws_feed_order order, s
 	return WS_OK;
 }
 
-/* Decode the next unclaimed block; the lock is held before and after, not meanwhile. */
-static void decode_one(struct ws_feed *f, struct ws_block_reader *reader)
+/* The caller still reads the slot of the block before `next`. */
+static int can_claim(const struct ws_feed *f)
 {
-	size_t at = f->claimed++;
+	return f->claimed < f->n && f->claimed + 1 < f->next + SLOTS;
+}
+
+/* Is it of the same stored block as the one before? What was decoded for that serves it, too. */
+static int goes_with_last(const struct ws_feed *f, size_t at)
+{
+	const struct ws_block_info *a = ws_trace_reader_block(f->r, f->wanted[at - 1].block);
+	const struct ws_block_info *b = ws_trace_reader_block(f->r, f->wanted[at].block);
+
+	return a->offset == b->offset;
+}
+
+static void decode_one(struct ws_feed *f, struct ws_block_reader *reader, size_t at)
+{
 	struct slot *slot = &f->slots[at % SLOTS];
 	uint32_t block = f->wanted[at].block;
 	uint16_t kind = ws_trace_reader_block(f->r, block)->kind;
@@ -77,10 +90,17 @@ static void decode_one(struct ws_feed *f, struct ws_block_reader *reader)
 	pthread_cond_broadcast(&f->change);
 }
 
-/* The caller still reads the slot of the block before `next`. */
-static int can_claim(const struct ws_feed *f)
+/* Decode the next unclaimed block, and what goes with it where slots are free; the lock is held
+ * before and after, not meanwhile. */
+static void decode_next(struct ws_feed *f, struct ws_block_reader *reader)
 {
-	return f->claimed < f->n && f->claimed + 1 < f->next + SLOTS;
+	size_t first = f->claimed++, end;
+
+	while (can_claim(f) && goes_with_last(f, f->claimed))
+		f->claimed++;
+	end = f->claimed;
+	for (size_t at = first; at < end; at++)
+		decode_one(f, reader, at);
 }
 
 static void *decode_ahead(void *arg)
@@ -90,7 +110,7 @@ static void *decode_ahead(void *arg)
 	pthread_mutex_lock(&f->lock);
 	while (!f->stop && f->claimed < f->n) {
 		if (can_claim(f))
-			decode_one(f, f->other);
+			decode_next(f, f->other);
 		else
 			pthread_cond_wait(&f->change, &f->lock);
 	}
@@ -170,7 +190,7 @@ enum ws_status ws_feed_next(struct ws_feed *f, const struct ws_block_rows **rows
 	pthread_cond_broadcast(&f->change); /* a slot is free */
 	while (slot->holds != at + 1) {
 		if (f->claimed == at || can_claim(f))
-			decode_one(f, f->own);
+			decode_next(f, f->own);
 		else
 			pthread_cond_wait(&f->change, &f->lock);
 	}

@@ -63,10 +63,9 @@ static uint32_t find_stack(struct ws_range_pairs *p, uint64_t key)
 	return p->last_stack;
 }
 
-enum ws_status ws_range_push(struct ws_range_pairs *p, uint32_t thread, uint32_t domain,
-                             uint32_t range, struct ws_err *err)
+enum ws_status ws_range_push_other(struct ws_range_pairs *p, uint64_t key, uint32_t range,
+                                   struct ws_err *err)
 {
-	uint64_t key = (uint64_t)thread << 32 | domain;
 	uint32_t stack = find_stack(p, key);
 
 	if (stack == WS_NONE) {
@@ -76,9 +75,9 @@ enum ws_status ws_range_push(struct ws_range_pairs *p, uint32_t thread, uint32_t
 	return open_range(p, stack, range, err);
 }
 
-uint32_t ws_range_pop(struct ws_range_pairs *p, uint32_t thread, uint32_t domain)
+uint32_t ws_range_pop_other(struct ws_range_pairs *p, uint64_t key)
 {
-	uint32_t stack = find_stack(p, (uint64_t)thread << 32 | domain);
+	uint32_t stack = find_stack(p, key);
 
 	return stack == WS_NONE ? WS_NONE : close_range(p, stack);
 }

@@ -23,17 +23,43 @@ struct ws_range_pairs {
 	size_t nstacks, stacks_allocated;
 	struct ws_idmap stack_of; /* thread << 32 | domain -> stack */
 	struct ws_strtab started; /* process and id of the range -> number from 1 */
-	uint32_t *start_stack; /* that number - 1 -> stack */
+	uint32_t *start_stack;    /* that number - 1 -> stack */
 	size_t started_allocated;
 	uint64_t last_key; /* events of a thread and domain come in runs */
 	uint32_t last_stack;
 	uint8_t has_last;
 };
 
-enum ws_status ws_range_push(struct ws_range_pairs *p, uint32_t thread, uint32_t domain,
-                             uint32_t range, struct ws_err *err);
+/* The same as below for a thread and domain that did not come last. */
+enum ws_status ws_range_push_other(struct ws_range_pairs *p, uint64_t key, uint32_t range,
+                                   struct ws_err *err);
+uint32_t ws_range_pop_other(struct ws_range_pairs *p, uint64_t key);
+
+static inline enum ws_status ws_range_push(struct ws_range_pairs *p, uint32_t thread,
+                                           uint32_t domain, uint32_t range, struct ws_err *err)
+{
+	uint64_t key = (uint64_t)thread << 32 | domain;
+
+	if (!p->has_last || p->last_key != key || range >= p->nbelow)
+		return ws_range_push_other(p, key, range, err);
+	p->below[range] = p->top[p->last_stack];
+	p->top[p->last_stack] = range;
+	return WS_OK;
+}
+
 /* The range that ends, WS_NONE = none is open. */
-uint32_t ws_range_pop(struct ws_range_pairs *p, uint32_t thread, uint32_t domain);
+static inline uint32_t ws_range_pop(struct ws_range_pairs *p, uint32_t thread, uint32_t domain)
+{
+	uint64_t key = (uint64_t)thread << 32 | domain;
+	uint32_t range;
+
+	if (!p->has_last || p->last_key != key)
+		return ws_range_pop_other(p, key);
+	range = p->top[p->last_stack];
+	if (range != WS_NONE)
+		p->top[p->last_stack] = p->below[range];
+	return range;
+}
 enum ws_status ws_range_start(struct ws_range_pairs *p, uint64_t process, uint64_t id,
                               uint32_t range, struct ws_err *err);
 /* The same for start and end. */

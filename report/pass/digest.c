@@ -73,19 +73,14 @@ static enum ws_status find_cell(struct ws_digest *d, uint32_t config,
 	return WS_OK;
 }
 
-enum ws_status ws_digest_cell(struct ws_digest *d, uint32_t config,
-                              const struct ws_kernel_place *place, uint32_t *cell,
-                              struct ws_err *err)
+enum ws_status ws_digest_other_cell(struct ws_digest *d, uint32_t config,
+                                    const struct ws_kernel_place *place, uint32_t *cell,
+                                    struct ws_err *err)
 {
 	struct ws_digest_guess *guess = &d->guesses[(uint32_t)(place->path + 2)];
 
-	if (guess->config != config || guess->place.class != place->class ||
-	    guess->place.direction != place->direction || guess->place.dtype != place->dtype) {
-		guess->config = config;
-		guess->place = *place;
-		WS_FORWARD(find_cell(d, config, place, &guess->cell, err));
-	}
-	*cell = guess->cell;
+	WS_FORWARD(find_cell(d, config, place, cell, err));
+	*guess = (struct ws_digest_guess){config, *place, *cell};
 	return WS_OK;
 }
 

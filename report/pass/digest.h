@@ -110,10 +110,23 @@ enum ws_status ws_digest_init(struct ws_digest *d, const struct ws_model *m, uns
                               struct ws_err *err);
 void ws_digest_release(struct ws_digest *d);
 
+/* The same as below where it is not the guess. */
+enum ws_status ws_digest_other_cell(struct ws_digest *d, uint32_t config,
+                                    const struct ws_kernel_place *place, uint32_t *cell,
+                                    struct ws_err *err);
 /* The number of the cell of a configuration and place. The path has room. */
-enum ws_status ws_digest_cell(struct ws_digest *d, uint32_t config,
-                              const struct ws_kernel_place *place, uint32_t *cell,
-                              struct ws_err *err);
+static inline enum ws_status ws_digest_cell(struct ws_digest *d, uint32_t config,
+                                            const struct ws_kernel_place *place, uint32_t *cell,
+                                            struct ws_err *err)
+{
+	const struct ws_digest_guess *guess = &d->guesses[(uint32_t)(place->path + 2)];
+
+	if (guess->config != config || guess->place.class != place->class ||
+	    guess->place.direction != place->direction || guess->place.dtype != place->dtype)
+		return ws_digest_other_cell(d, config, place, cell, err);
+	*cell = guess->cell;
+	return WS_OK;
+}
 
 /* One kernel. */
 struct ws_digest_kernel {

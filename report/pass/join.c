@@ -327,22 +327,19 @@ static enum ws_status join_kernel(struct ws_pass *p, const struct ws_pass_kernel
                                   bool *blocked, struct ws_err *err)
 {
 	uint32_t process = p->m->configs[k->config].process;
-	struct ws_launch_waiting *launch = NULL;
-	unsigned use = 0;
+	bool has_id = k->correlation && process != WS_NONE;
+	struct ws_launch_waiting *launch =
+	        has_id ? ws_launches_find(&p->waiting, process, k->correlation) : NULL;
 
-	*blocked = false;
-	if (k->correlation && process != WS_NONE)
-		use = ws_launch_ids_get(&p->ids, process, k->correlation);
-	if (use & WS_LAUNCH_CALL) {
-		launch = ws_launches_find(&p->waiting, process, k->correlation);
-		*blocked = !launch && !last;
-		if (*blocked)
-			return WS_OK;
+	if (!launch) {
+		*blocked = has_id && !last &&
+		           ws_launch_ids_get(&p->ids, process, k->correlation) & WS_LAUNCH_CALL;
+		return *blocked ? WS_OK
+		                : ws_pass_take_kernel(p, k, WS_NONE, WS_PATH_NO_LAUNCH, err);
 	}
-	if (!launch)
-		return ws_pass_take_kernel(p, k, WS_NONE, WS_PATH_NO_LAUNCH, err);
+	*blocked = false;
 	WS_FORWARD(ws_pass_take_kernel(p, k, launch->range, WS_PATH_NO_RANGE, err));
-	if (use & WS_LAUNCH_KERNELS)
+	if (launch->stays)
 		return WS_OK;
 	if (launch->range != WS_NONE)
 		ws_live_drop(&p->live, launch->range);
@@ -359,7 +356,7 @@ static enum ws_status join_call(struct ws_pass *p, const struct ws_pass_call *c,
 	WS_FORWARD(ws_live_innermost(&p->live, c->thread, c->start_ns, c->end_ns, &range, err));
 	if (range != WS_NONE)
 		ws_live_hold(&p->live, range);
-	return ws_launches_put(&p->waiting, c->process, c->correlation, range, err);
+	return ws_launches_put(&p->waiting, c->process, c->correlation, range, c->stays, err);
 }
 
 /* The rows that wait, and when the first of each happens; INT64_MAX without one. */

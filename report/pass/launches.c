@@ -2,8 +2,7 @@
 
 #include <stdlib.h>
 
-#define PAGE_BITS  16
-#define PAGE_BYTES ((size_t)1 << (PAGE_BITS - 1)) /* four bits an id */
+#define PAGE_BYTES ((size_t)1 << (WS_LAUNCH_PAGE_BITS - 1)) /* four bits an id */
 
 static enum ws_status no_memory(struct ws_err *err)
 {
@@ -11,23 +10,6 @@ static enum ws_status no_memory(struct ws_err *err)
 }
 
 /* --- ids --------------------------------------------------------------------------------- */
-
-static uint64_t page_key(uint32_t process, uint64_t correlation)
-{
-	return (uint64_t)process << (64 - PAGE_BITS) | correlation >> PAGE_BITS;
-}
-
-static uint8_t *find_page(struct ws_launch_ids *ids, uint64_t key)
-{
-	uint32_t at;
-
-	if (ids->last_page && ids->last_key == key)
-		return ids->last_page;
-	at = ws_idmap_get(&ids->page_of, key);
-	ids->last_key = key;
-	ids->last_page = at == WS_NONE ? NULL : ids->pages[at];
-	return ids->last_page;
-}
 
 static enum ws_status add_page(struct ws_launch_ids *ids, uint64_t key, struct ws_err *err)
 {
@@ -53,33 +35,14 @@ static enum ws_status add_page(struct ws_launch_ids *ids, uint64_t key, struct w
 	return ws_idmap_put(&ids->page_of, key, (uint32_t)ids->npages++, err);
 }
 
-enum ws_status ws_launch_ids_note(struct ws_launch_ids *ids, uint32_t process, uint64_t correlation,
-                                  enum ws_launch_use use, struct ws_err *err)
+enum ws_status ws_launch_ids_turn(struct ws_launch_ids *ids, uint64_t key, bool add,
+                                  struct ws_err *err)
 {
-	uint64_t key = page_key(process, correlation);
-	unsigned shift = correlation & 1 ? 4 : 0;
-	uint8_t *page = find_page(ids, key), *byte;
+	uint32_t at = ws_idmap_get(&ids->page_of, key);
 
-	if (!page) {
-		WS_FORWARD(add_page(ids, key, err));
-		page = ids->last_page;
-	}
-	byte = &page[(correlation & ((1u << PAGE_BITS) - 1)) >> 1];
-	/* the second of a sort sets the bit above */
-	if (*byte >> shift & use)
-		use = (enum ws_launch_use)((unsigned)use << 1);
-	*byte |= (uint8_t)((unsigned)use << shift);
-	return WS_OK;
-}
-
-unsigned ws_launch_ids_get(struct ws_launch_ids *ids, uint32_t process, uint64_t correlation)
-{
-	const uint8_t *page = find_page(ids, page_key(process, correlation));
-
-	return page ? page[(correlation & ((1u << PAGE_BITS) - 1)) >> 1] >>
-	                               (correlation & 1 ? 4 : 0) &
-	                       15
-	            : 0;
+	ids->last_key = key;
+	ids->last_page = at == WS_NONE ? NULL : ids->pages[at];
+	return ids->last_page || !add ? WS_OK : add_page(ids, key, err);
 }
 
 void ws_launch_ids_free(struct ws_launch_ids *ids)
@@ -114,7 +77,7 @@ static enum ws_status grow(struct ws_launches_waiting *w, struct ws_err *err)
 
 		if (s->used)
 			WS_FORWARD(ws_launches_put(&bigger, s->process, s->correlation, s->range,
-			                           err));
+			                           s->stays, err));
 	}
 	free(w->slots);
 	*w = bigger;
@@ -122,7 +85,7 @@ static enum ws_status grow(struct ws_launches_waiting *w, struct ws_err *err)
 }
 
 enum ws_status ws_launches_put(struct ws_launches_waiting *w, uint32_t process,
-                               uint64_t correlation, uint32_t range, struct ws_err *err)
+                               uint64_t correlation, uint32_t range, bool stays, struct ws_err *err)
 {
 	size_t at;
 
@@ -131,7 +94,7 @@ enum ws_status ws_launches_put(struct ws_launches_waiting *w, uint32_t process,
 	at = home_of(w, process, correlation);
 	while (w->slots[at].used)
 		at = (at + 1) & (w->nslots - 1);
-	w->slots[at] = (struct ws_launch_waiting){correlation, process, range, 1};
+	w->slots[at] = (struct ws_launch_waiting){correlation, process, range, 1, stays};
 	w->n++;
 	return WS_OK;
 }

@@ -9,6 +9,8 @@
 #ifndef WS_REPORT_PASS_LAUNCHES_H
 #define WS_REPORT_PASS_LAUNCHES_H
 
+#include <stdbool.h>
+
 #include "report/base/order.h"
 
 enum ws_launch_use {
@@ -30,11 +32,52 @@ struct ws_launch_ids {
 /* Ids far apart need a page each; more pages than this are no ordinary trace. */
 #define WS_LAUNCH_MAX_PAGES 4096u
 
-/* Note a call or a kernel; NO_MEMORY also past WS_LAUNCH_MAX_PAGES. process < 2^16. */
-enum ws_status ws_launch_ids_note(struct ws_launch_ids *ids, uint32_t process, uint64_t correlation,
-                                  enum ws_launch_use use, struct ws_err *err);
+/* Ids of a page. */
+#define WS_LAUNCH_PAGE_BITS 16
+
+/* The page of ids with this key is not the last one: look for it, and add it where asked to; NULL =
+ * it is not there. NO_MEMORY also past WS_LAUNCH_MAX_PAGES. */
+enum ws_status ws_launch_ids_turn(struct ws_launch_ids *ids, uint64_t key, bool add,
+                                  struct ws_err *err);
+
+static inline uint64_t ws_launch_page_key(uint32_t process, uint64_t correlation)
+{
+	return (uint64_t)process << (64 - WS_LAUNCH_PAGE_BITS) | correlation >> WS_LAUNCH_PAGE_BITS;
+}
+
+/* Note a call or a kernel. process < 2^16. */
+static inline enum ws_status ws_launch_ids_note(struct ws_launch_ids *ids, uint32_t process,
+                                                uint64_t correlation, enum ws_launch_use use,
+                                                struct ws_err *err)
+{
+	uint64_t key = ws_launch_page_key(process, correlation);
+	unsigned shift = correlation & 1 ? 4 : 0, bits = use;
+	uint8_t *byte;
+
+	if (!ids->last_page || ids->last_key != key)
+		WS_FORWARD(ws_launch_ids_turn(ids, key, true, err));
+	byte = &ids->last_page[(correlation & ((1u << WS_LAUNCH_PAGE_BITS) - 1)) >> 1];
+	/* the second of a sort sets the bit above */
+	bits <<= (*byte >> shift & bits) != 0;
+	*byte |= (uint8_t)(bits << shift);
+	return WS_OK;
+}
+
 /* What was noted: bits of enum ws_launch_use. */
-unsigned ws_launch_ids_get(struct ws_launch_ids *ids, uint32_t process, uint64_t correlation);
+static inline unsigned ws_launch_ids_get(struct ws_launch_ids *ids, uint32_t process,
+                                         uint64_t correlation)
+{
+	uint64_t key = ws_launch_page_key(process, correlation);
+
+	if ((!ids->last_page || ids->last_key != key) &&
+	    ws_launch_ids_turn(ids, key, false, NULL) != WS_OK)
+		return 0;
+	if (!ids->last_page)
+		return 0;
+	return ids->last_page[(correlation & ((1u << WS_LAUNCH_PAGE_BITS) - 1)) >> 1] >>
+	               (correlation & 1 ? 4 : 0) &
+	       15;
+}
 void ws_launch_ids_free(struct ws_launch_ids *ids);
 
 /* Calls that wait for their kernel. Starts as all zeros; free with ws_launches_free. */
@@ -44,12 +87,14 @@ struct ws_launches_waiting {
 		uint32_t process;
 		uint32_t range; /* innermost range around the call, WS_NONE = in none */
 		uint8_t used;
+		uint8_t stays; /* for more than one kernel */
 	} * slots;
 	size_t nslots, n; /* nslots: 2^slot_bits, or 0 */
 	unsigned slot_bits;
 };
 enum ws_status ws_launches_put(struct ws_launches_waiting *w, uint32_t process,
-                               uint64_t correlation, uint32_t range, struct ws_err *err);
+                               uint64_t correlation, uint32_t range, bool stays,
+                               struct ws_err *err);
 /* The call's slot, NULL = it has not come. Valid until the next put or take. */
 struct ws_launch_waiting *ws_launches_find(const struct ws_launches_waiting *w, uint32_t process,
                                            uint64_t correlation);

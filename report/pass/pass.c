@@ -195,6 +195,7 @@ static enum ws_status take_calls(struct ws_pass *p, const struct ws_block_rows *
 			use = ws_launch_ids_get(&p->ids, c->process, c->correlation);
 		if (use & WS_LAUNCH_CALLS && use & WS_LAUNCH_KERNEL)
 			p->declined = "a process used the id of a launch twice";
+		c->stays = (use & WS_LAUNCH_KERNELS) != 0;
 		c += (use & WS_LAUNCH_KERNEL) != 0;
 	}
 	ws_pass_rows_filled(&p->calls, (size_t)(c - first));
@@ -238,7 +239,8 @@ static enum ws_status take_events(struct ws_pass *p, const struct ws_block_rows 
 		e->range_id = v[WS_COL_nvtx_range][i];
 		e->type = (uint32_t)type;
 		e->domain = text_of(p, v[WS_COL_nvtx_domain][i]);
-		e->name = text_of(p, v[WS_COL_nvtx_name][i]);
+		/* pops, which are half of all, have neither */
+		e->name = type == WS_NVTX_POP ? 0 : text_of(p, v[WS_COL_nvtx_name][i]);
 		e->payload = payload ? ws_pass_number(&p->payloads, payload) : WS_NONE;
 		WS_FORWARD(thread_of(p, v[WS_COL_nvtx_thread][i], &e->thread, err));
 		e->process = p->l.thread_process[e->thread];

@@ -21,6 +21,7 @@ struct ws_pass_call {
 	int64_t start_ns, end_ns;
 	uint64_t correlation, at;
 	uint32_t thread, process;
+	bool stays; /* it launched more than one kernel */
 };
 
 struct ws_pass_kernel {
