@@ -161,12 +161,12 @@ static unsigned compare_file(const char *path)
 	char imported[] = "/tmp/ws-digest-XXXXXX";
 	struct ws_trace_reader *r = NULL;
 	struct ws_model *m = NULL;
-	enum ws_import_kind kind;
+	const struct ws_importer *importer;
 	struct ws_err err;
 	unsigned made;
 
-	cr_assert(eq(int, ws_import_kind(path, &kind, &err), WS_OK), "%s", err.text);
-	if (kind != WS_IMPORT_NONE) {
+	cr_assert(eq(int, ws_import_find(path, &importer, &err), WS_OK), "%s", err.text);
+	if (importer) {
 		int fd = mkstemp(imported);
 
 		cr_assert(fd >= 0);
