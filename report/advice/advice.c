@@ -71,42 +71,10 @@ void ws_advice_add(struct ws_advice *a, enum ws_rule rule, enum ws_severity seve
 	a->fired[rule] = 1;
 }
 
-/* CUTLASS's kernels are all called Kernel or Kernel2: what they are is the first argument. */
-static struct ws_bytes argument_of(struct ws_bytes name, const char *shortened, size_t *len)
-{
-	const char *text = name.ptr, *open = memchr(text, '<', name.len);
-	size_t rest, n = 0;
-
-	if (!open || *len < 10 || !memmem(shortened, *len, "::Kernel", 8))
-		return (struct ws_bytes){shortened, *len};
-	rest = name.len - (size_t)(open + 1 - text);
-	while (n < rest && !strchr("<>,", open[1 + n]))
-		n++;
-	*len = n;
-	return (struct ws_bytes){open + 1, n};
-}
-
-const char *ws_advice_brief_name(struct ws_bytes name, size_t most, char *out)
-{
-	struct ws_bytes shown = {"", 0};
-	char *whole = malloc(name.len + 1);
-	size_t all = whole ? ws_name_short(name, whole) : 0, len;
-
-	if (whole)
-		shown = argument_of(name, whole, &all);
-	len = all;
-	if (len > most)
-		for (len = most; len && ((const unsigned char *)shown.ptr)[len] >> 6 == 2;)
-			len--; /* not inside a character */
-	memcpy(out, shown.ptr, len);
-	snprintf(out + len, 4, "%s", len < all ? "…" : "");
-	free(whole);
-	return out;
-}
-
 const char *ws_advice_name(const struct ws_advice *a, uint32_t text, char out[WS_ADVICE_NAME_MAX])
 {
-	return ws_advice_brief_name(a->m->texts[text], WS_ADVICE_NAME_MAX - 4, out);
+	out[ws_name_brief(ws_model_short_name(a->m, text), WS_ADVICE_NAME_MAX - 4, out)] = '\0';
+	return out;
 }
 
 double ws_advice_share(const struct ws_advice *a, int64_t ns)
@@ -126,6 +94,9 @@ int64_t ws_advice_capability(const struct ws_advice *a, uint32_t device)
 	const struct ws_device_facts *f;
 
 	if (device >= a->m->ndevices)
+		return -1;
+	/* gfx942 calls itself 9.4, which is no compute capability of NVIDIA's */
+	if (a->m->devices[device].is_amd)
 		return -1;
 	f = &a->m->devices[device].facts;
 	if (f->compute_capability_major < 0 || f->compute_capability_major > 1000)

@@ -94,12 +94,8 @@ char *ws_advice_text(struct ws_advice *a, const char *fmt, ...)
 /* Takes the texts. advice may be NULL. gain_ns over all that counts, NaN = not known. */
 void ws_advice_add(struct ws_advice *a, enum ws_rule rule, enum ws_severity severity,
                    double gain_ns, char *scope, char *evidence, char *advice);
-/*
- * A name for people: its short form, of CUTLASS's kernels the first template argument, at most
- * `most` bytes; one that is cut ends in "…". out has room for most + 4 bytes. Returns out.
- */
-const char *ws_advice_brief_name(struct ws_bytes name, size_t most, char *out);
-/* The same of a text of the model, for a sentence. */
+/* The short name of a kernel, or another text of the model, for a sentence: the middle left out
+ * where it is long. */
 #define WS_ADVICE_NAME_MAX 64
 const char *ws_advice_name(const struct ws_advice *a, uint32_t text, char out[WS_ADVICE_NAME_MAX]);
 /* "name (12.3 %), …": the three kernel names with most time, of configurations in `which`. */

@@ -41,25 +41,93 @@ int ws_filter_matches(struct ws_bytes pattern, struct ws_bytes path, struct ws_b
 	       matches_path((struct ws_bytes){colon + 1, pattern.len - before - 1}, path);
 }
 
-/* named[p] = 1 for the paths that the pattern names; returns in *any whether there is one. */
+/* named[r] = 1 for the ranges whose path the pattern names; returns in *any whether there is one.
+ */
 static enum ws_status match_paths(const struct ws_model *m, struct ws_bytes pattern, uint8_t *named,
                                   int *any, struct ws_err *err)
 {
 	const struct ws_ranges *r = &m->ranges;
+	uint8_t *path_named = calloc(r->npaths ? r->npaths : 1, 1);
+	enum ws_status status = WS_OK;
 
 	*any = 0;
-	for (uint32_t p = 0; p < r->npaths; p++) {
+	if (!path_named)
+		return WS_FAIL(err, NO_MEMORY, "no memory for %zu paths", r->npaths);
+	for (uint32_t p = 0; p < r->npaths && status == WS_OK; p++) {
 		struct ws_bytes path;
 		char *text;
 		size_t len;
 
-		WS_FORWARD(ws_path_text(r, p, m->texts, &text, &len, err));
+		status = ws_path_text(r, p, m->texts, &text, &len, err);
+		if (status != WS_OK)
+			break;
 		path = (struct ws_bytes){text, len};
-		named[p] = (uint8_t)ws_filter_matches(pattern, path, m->texts[r->paths[p].domain]);
-		*any |= named[p];
+		path_named[p] =
+		        (uint8_t)ws_filter_matches(pattern, path, m->texts[r->paths[p].domain]);
 		free(text);
 	}
+	for (size_t i = 0; i < r->n && status == WS_OK; i++) {
+		named[i] = path_named[r->path[i]];
+		*any |= named[i];
+	}
+	free(path_named);
+	return status;
+}
+
+/* The path of a range by the names as recorded, appended to out. */
+static enum ws_status put_recorded_path(const struct ws_model *m, uint32_t range,
+                                        struct ws_buf *out, struct ws_err *err)
+{
+	uint32_t chain[WS_RANGE_MAX_DEPTH];
+	size_t n = 0;
+
+	for (; range != WS_NONE && n < WS_RANGE_MAX_DEPTH; range = m->ranges.parent[range])
+		chain[n++] = range;
+	while (n--) {
+		struct ws_bytes name = m->texts[m->ranges.recorded[chain[n]]];
+		const char *text = name.ptr;
+
+		for (size_t i = 0; i < name.len; i++) {
+			if (text[i] == '/')
+				WS_FORWARD(ws_buf_put(out, "\\", 1, err));
+			WS_FORWARD(ws_buf_put(out, &text[i], 1, err));
+		}
+		if (n)
+			WS_FORWARD(ws_buf_put(out, "/", 1, err));
+	}
 	return WS_OK;
+}
+
+/*
+ * The same by the names as recorded, for what paths leave out of them:
+ * "ProfilerStep#7" is the step of that number, not the eighth.
+ */
+static enum ws_status match_recorded(const struct ws_model *m, struct ws_bytes pattern,
+                                     uint8_t *named, int *any, struct ws_err *err)
+{
+	const struct ws_ranges *r = &m->ranges;
+	uint8_t *differs = calloc(r->n ? r->n : 1, 1);
+	struct ws_buf path = {0};
+	enum ws_status status = WS_OK;
+
+	*any = 0;
+	if (!differs)
+		return WS_FAIL(err, NO_MEMORY, "no memory for %zu ranges", r->n);
+	for (uint32_t i = 0; i < r->n && status == WS_OK; i++) {
+		differs[i] = r->recorded[i] != r->name[i] ||
+		             (r->parent[i] != WS_NONE && differs[r->parent[i]]);
+		if (!differs[i])
+			continue;
+		path.len = 0;
+		status = put_recorded_path(m, i, &path, err);
+		named[i] = status == WS_OK &&
+		           ws_filter_matches(pattern, (struct ws_bytes){path.data, path.len},
+		                             m->texts[r->paths[r->path[i]].domain]);
+		*any |= named[i];
+	}
+	ws_buf_free(&path);
+	free(differs);
+	return status;
 }
 
 /* At most 9 digits; 0 when there is none. */
@@ -109,8 +177,8 @@ static enum ws_status keep_instances(const struct ws_model *m, const uint8_t *na
 	for (uint32_t i = 0; i < r->n; i++) {
 		int under = r->parent[i] != WS_NONE && inside[r->parent[i]];
 
-		inside[i] = named[r->path[i]] || under;
-		if (named[r->path[i]] && !under)
+		inside[i] = named[i] || under;
+		if (named[i] && !under)
 			order[n++] = i;
 	}
 	status = ws_order_by(order, r->start_ns, n, err);
@@ -127,14 +195,16 @@ enum ws_status ws_filter_ranges(const struct ws_model *m, const char *nvtx, uint
                                 struct ws_err *err)
 {
 	struct ws_bytes pattern = {nvtx, strlen(nvtx)};
-	uint8_t *named = calloc(m->ranges.npaths ? m->ranges.npaths : 1, 1);
+	uint8_t *named = calloc(m->ranges.n ? m->ranges.n : 1, 1);
 	uint32_t first = 0, last = UINT32_MAX;
 	enum ws_status status = WS_OK;
 	int any = 0;
 
 	if (!named)
-		return WS_FAIL(err, NO_MEMORY, "no memory for %zu paths", m->ranges.npaths);
+		return WS_FAIL(err, NO_MEMORY, "no memory for %zu ranges", m->ranges.n);
 	status = match_paths(m, pattern, named, &any, err);
+	if (status == WS_OK && !any)
+		status = match_recorded(m, pattern, named, &any, err);
 	if (status == WS_OK && !any && take_instances(&pattern, &first, &last))
 		status = match_paths(m, pattern, named, &any, err);
 	if (status == WS_OK)

@@ -86,7 +86,7 @@ static const char *skip_digits(const char *p, const char *end, int hexadecimal)
 static const char *skip_appended(const char *p, const char *end)
 {
 	static const char *const numbers[] = {", op_id = ", ", seq = "};
-	static const char sizes[] = ", sizes = [";
+	static const char *const lists[] = {", sizes = [", ", input_op_ids = ["};
 	unsigned depth = 1;
 
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++) {
@@ -95,10 +95,13 @@ static const char *skip_appended(const char *p, const char *end)
 		if (starts_with(p, end, numbers[i]) && skip_digits(digits, end, 0) > digits)
 			return skip_digits(digits, end, 0);
 	}
-	if (!starts_with(p, end, sizes))
-		return p;
-	for (p += strlen(sizes); p < end && depth; p++)
-		depth += (*p == '[') - (*p == ']');
+	for (size_t i = 0; i < sizeof(lists) / sizeof(*lists); i++) {
+		if (!starts_with(p, end, lists[i]))
+			continue;
+		for (p += strlen(lists[i]); p < end && depth; p++)
+			depth += (*p == '[') - (*p == ']');
+		break;
+	}
 	return p;
 }
 
@@ -130,6 +133,31 @@ size_t ws_name_steady(struct ws_bytes name, char *out)
 		n = name.len;
 	}
 	return n;
+}
+
+/* Does a character begin here, or the text end? */
+static int is_boundary(struct ws_bytes name, size_t at)
+{
+	return at >= name.len || ((const unsigned char *)name.ptr)[at] >> 6 != 2;
+}
+
+size_t ws_name_brief(struct ws_bytes name, size_t most, char *out)
+{
+	static const char dots[] = "…";
+	size_t head = most / 4, tail = name.len - (most - head), n = sizeof(dots) - 1;
+
+	if (name.len <= most) {
+		memcpy(out, name.ptr, name.len);
+		return name.len;
+	}
+	while (head && !is_boundary(name, head))
+		head--;
+	while (!is_boundary(name, tail))
+		tail++;
+	memcpy(out, name.ptr, head);
+	memcpy(out + head, dots, n);
+	memcpy(out + head + n, (const char *)name.ptr + tail, name.len - tail);
+	return head + n + name.len - tail;
 }
 
 int ws_name_matches(struct ws_bytes pattern, struct ws_bytes text)

@@ -19,11 +19,18 @@ size_t ws_name_short(struct ws_bytes name, char *out);
 
 /*
  * What stays of a name from call to call: without the numbers that PyTorch's
- * emit_nvtx appends (", op_id = 7", ", seq = 7", ", sizes = [[2, 3]]"), and with
+ * emit_nvtx appends (", op_id = 7", ", seq = 7", ", sizes = [[2, 3]]",
+ * ", input_op_ids = [(7, 0)]"), and with
  * the number of "#7" and of an address 0x7f12ab as *. Writes at most name.len
  * bytes to out and returns how many.
  */
 size_t ws_name_steady(struct ws_bytes name, char *out);
+
+/*
+ * At most `most` bytes of the name, "…" where its middle is left out: the end of a short name tells
+ * more than its beginning. Bytes written to out, which has room for most + 3.
+ */
+size_t ws_name_brief(struct ws_bytes name, size_t most, char *out);
 
 /*
  * Does text match the shell-like pattern? '*' stands for any bytes, '/' too,

@@ -223,3 +223,13 @@ const char *ws_peak_name(enum ws_peak which)
 {
 	return kinds[which].name;
 }
+
+int ws_device_name_is_amd(const char *name, size_t len)
+{
+	static const char *const words[] = {"AMD", "Radeon", "Instinct", "gfx9", "gfx1"};
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
+		if (memmem(name, len, words[i], strlen(words[i])))
+			return 1;
+	return 0;
+}

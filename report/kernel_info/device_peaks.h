@@ -63,4 +63,7 @@ void ws_device_peaks_measured(struct ws_device_peaks *peaks, enum ws_peak which,
 
 const char *ws_peak_name(enum ws_peak which); /* "tf32" */
 
+/* Does the product name say that AMD made the device? 0 for an empty name. */
+int ws_device_name_is_amd(const char *name, size_t len);
+
 #endif

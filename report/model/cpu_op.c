@@ -67,6 +67,8 @@ static enum ws_status load_configs(struct ws_loader *l, struct ws_err *err)
 		status = enum_text(m, WS_COL_op_config_kind, ws_value(&t, WS_COL_op_config_kind, i),
 		                   &c->kind, err);
 		if (status == WS_OK)
+			status = ws_steady_text(m, c->name, &c->name, err);
+		if (status == WS_OK)
 			status = enum_text(m, WS_COL_op_config_direction,
 			                   ws_value(&t, WS_COL_op_config_direction, i),
 			                   &c->direction, err);

@@ -7,8 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/base/names.h"
 #include "report/model/columns.h"
 #include "report/kernel_info/demangle.h"
+#include "report/kernel_info/short_name.h"
 
 static enum ws_status no_memory(struct ws_err *err, const char *what)
 {
@@ -52,6 +54,38 @@ enum ws_status ws_intern_text(struct ws_model *m, struct ws_bytes text, uint32_t
 	return WS_OK;
 }
 
+enum ws_status ws_steady_text(struct ws_model *m, uint32_t name, uint32_t *out, struct ws_err *err)
+{
+	struct ws_bytes text = m->texts[name];
+	enum ws_status status = WS_OK;
+	char room[256], *steady;
+	size_t n;
+
+	*out = m->steady_of[name];
+	if (*out || name == WS_TEXT_EMPTY)
+		return WS_OK;
+	steady = text.len <= sizeof(room) ? room : malloc(text.len);
+	WS_FAIL_IF(!steady, err, NO_MEMORY, "no memory for a name of %zu bytes", text.len);
+	m->steady_of[name] = name;
+	n = ws_name_steady(text, steady);
+	if (n != text.len || memcmp(steady, text.ptr, n)) {
+		uint64_t id = ws_strtab_find(&m->interned, steady, n);
+		char *kept = id ? NULL : ws_arena_copy(&m->steady, steady, n);
+
+		if (id)
+			m->steady_of[name] = (uint32_t)id;
+		else if (kept)
+			status = ws_intern_text(m, (struct ws_bytes){kept, n}, &m->steady_of[name],
+			                        err);
+		else
+			status = no_memory(err, "names");
+	}
+	if (steady != room)
+		free(steady);
+	*out = m->steady_of[name];
+	return status;
+}
+
 static enum ws_status load_texts(struct ws_loader *l, uint64_t nconfigs, struct ws_err *err)
 {
 	static const char *const known[] = {
@@ -61,14 +95,16 @@ static enum ws_status load_texts(struct ws_loader *l, uint64_t nconfigs, struct 
 	};
 	struct ws_model *m = l->m;
 	uint32_t at;
+	size_t capacity;
 
 	WS_FORWARD(ws_load_kind(l, WS_KIND_STRING, &m->strings, err));
-	/* twice the strings: modules are called by a part of theirs */
-	m->texts = calloc(sizeof(known) / sizeof(*known) + 2 * m->strings.rows +
-	                          TEXTS_OF_CONFIG * nconfigs + TEXTS_OF_OPS,
-	                  sizeof(*m->texts));
+	/* thrice the strings: modules are called by a part of theirs, names have a steady form */
+	capacity = sizeof(known) / sizeof(*known) + 3 * m->strings.rows +
+	           TEXTS_OF_CONFIG * nconfigs + TEXTS_OF_OPS;
+	m->texts = calloc(capacity, sizeof(*m->texts));
+	m->steady_of = calloc(capacity, sizeof(*m->steady_of));
 	m->made = calloc(nconfigs ? nconfigs : 1, sizeof(*m->made));
-	if (!m->texts || !m->made)
+	if (!m->texts || !m->steady_of || !m->made)
 		return no_memory(err, "names");
 	m->texts[WS_TEXT_EMPTY] = (struct ws_bytes){"", 0};
 	m->ntexts = 1;
@@ -159,6 +195,21 @@ enum ws_status ws_device_number(struct ws_loader *l, uint64_t id, uint32_t *out,
 	return ws_idmap_put(&l->device_of, id, *out, err);
 }
 
+/* A device without a name is of the maker of the library whose functions the trace names. */
+static void find_makers(struct ws_model *m)
+{
+	int hip = 0;
+
+	for (size_t i = 0; i < m->ntexts && !hip; i++) {
+		const char *name = m->texts[i].ptr;
+
+		hip = m->texts[i].len > 3 && !memcmp(name, "hip", 3) && name[3] >= 'A' &&
+		      name[3] <= 'Z';
+	}
+	for (size_t i = 0; i < m->ndevices; i++)
+		m->devices[i].is_amd |= hip && m->devices[i].name == WS_TEXT_EMPTY;
+}
+
 static enum ws_status load_devices(struct ws_loader *l, struct ws_err *err)
 {
 	struct ws_table_data t;
@@ -207,7 +258,9 @@ static enum ws_status load_device_attrs(struct ws_loader *l, struct ws_err *err)
 		struct ws_device *d = &m->devices[i];
 		struct ws_bytes name = m->texts[d->name];
 
-		d->has_limits = ws_sm_limits_from(&d->facts, &d->limits);
+		d->is_amd = ws_device_name_is_amd(name.ptr, name.len);
+		/* how NVIDIA's multiprocessors share out registers and memory */
+		d->has_limits = !d->is_amd && ws_sm_limits_from(&d->facts, &d->limits);
 		d->has_peaks = ws_peaks_find(m->peaks, name.ptr, name.len, &d->peaks);
 	}
 	return WS_OK;
@@ -340,6 +393,38 @@ static enum ws_status load_configs(struct ws_loader *l, const struct ws_table_da
 	return WS_OK;
 }
 
+/* One short name for each kernel name. */
+static enum ws_status load_short_names(struct ws_model *m, struct ws_err *err)
+{
+	struct ws_bytes *names = calloc(m->nconfigs, 2 * sizeof(*names)), *shorts;
+	uint32_t *text = calloc(m->nconfigs, sizeof(*text));
+	enum ws_status status = WS_OK;
+	size_t n = 0;
+
+	m->nshort = m->ntexts;
+	m->short_names = calloc(m->nshort, sizeof(*m->short_names));
+	if (!names || !text || !m->short_names)
+		status = no_memory(err, "kernel names");
+	for (size_t i = 0; i < m->nconfigs && status == WS_OK; i++) {
+		uint32_t name = m->configs[i].name;
+
+		/* any length marks it as seen */
+		if (m->short_names[name].len)
+			continue;
+		m->short_names[name] = m->texts[name];
+		text[n] = name;
+		names[n++] = m->texts[name];
+	}
+	shorts = names + m->nconfigs;
+	if (status == WS_OK)
+		status = ws_short_names(names, n, &m->short_text, shorts, err);
+	for (size_t i = 0; i < n && status == WS_OK; i++)
+		m->short_names[text[i]] = shorts[i];
+	free(names);
+	free(text);
+	return status;
+}
+
 static uint32_t text_of_string(void *model, uint64_t string_id)
 {
 	return ws_model_text(model, string_id);
@@ -425,6 +510,9 @@ enum ws_status ws_load_dictionaries(struct ws_loader *l, struct ws_err *err)
 	if (status == WS_OK)
 		status = load_configs(l, &configs, err);
 	ws_table_data_release(&configs);
+	if (status == WS_OK)
+		status = load_short_names(l->m, err);
+	find_makers(l->m);
 	if (status == WS_OK)
 		status = load_payloads(l, err);
 	if (status == WS_OK)

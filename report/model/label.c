@@ -256,7 +256,7 @@ static struct ws_step step_of(const struct ws_model *m, uint32_t range)
 
 	return (struct ws_step){
 	        .range = range,
-	        .name = r->name[range],
+	        .name = r->recorded[range],
 	        .thread = r->thread[range],
 	        .start_ns = r->start_ns[range],
 	        .total_ns = r->end_ns[range] - r->start_ns[range],

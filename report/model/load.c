@@ -351,6 +351,17 @@ static enum ws_status take_facts(struct ws_model *m, const struct ws_nvtx_events
 	return status;
 }
 
+/* What stays of the name of each range, in m->steady_of. */
+static enum ws_status steady_names(struct ws_model *m, const struct ws_nvtx_events *ev,
+                                   struct ws_err *err)
+{
+	uint32_t steady;
+
+	for (size_t i = 0; i < ev->n; i++)
+		WS_FORWARD(ws_steady_text(m, ev->name[i], &steady, err));
+	return WS_OK;
+}
+
 static void events_release(struct ws_event_columns *c)
 {
 	free(c->time_ns);
@@ -422,11 +433,22 @@ static enum ws_status load_ranges(struct ws_loader *l, struct ws_err *err)
 		n += ws_modules_add_events(&modules, &c, n);
 	ws_modules_release(&modules);
 
-	ev = (struct ws_nvtx_events){
-	        n,          c.time_ns, c.thread,          c.type,         c.domain,    c.name,
-	        c.range_id, c.payload, l->thread_process, l->m->nthreads, l->m->end_ns};
+	ev = (struct ws_nvtx_events){.n = n,
+	                             .time_ns = c.time_ns,
+	                             .thread = c.thread,
+	                             .type = c.type,
+	                             .domain = c.domain,
+	                             .name = c.name,
+	                             .steady = l->m->steady_of,
+	                             .range_id = c.range_id,
+	                             .payload = c.payload,
+	                             .process_of = l->thread_process,
+	                             .nthreads = l->m->nthreads,
+	                             .end_ns = l->m->end_ns};
 	if (status == WS_OK)
 		status = take_facts(l->m, &ev, err);
+	if (status == WS_OK)
+		status = steady_names(l->m, &ev, err);
 	if (status == WS_OK)
 		status = ws_ranges_build(&l->m->ranges, &ev, err);
 	events_release(&c);

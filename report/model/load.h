@@ -56,6 +56,9 @@ enum ws_status ws_device_number(struct ws_loader *l, uint64_t id, uint32_t *out,
 enum ws_status ws_intern_text(struct ws_model *m, struct ws_bytes text, uint32_t *out,
                               struct ws_err *err);
 
+/* What of a name stays from call to call, as a text. */
+enum ws_status ws_steady_text(struct ws_model *m, uint32_t name, uint32_t *out, struct ws_err *err);
+
 /* Times must leave room to add and subtract: ±73 years around the trace's base. */
 #define WS_MAX_TIME_NS ((int64_t)1 << 61)
 enum ws_status ws_check_time(int64_t start_ns, int64_t dur_ns, const char *what, uint64_t row,

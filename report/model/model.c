@@ -17,6 +17,10 @@ void ws_model_free(struct ws_model *m)
 	for (size_t i = 0; i < m->nmade; i++)
 		ws_buf_free(&m->made[i]);
 	free(m->made);
+	ws_arena_free(&m->steady);
+	free(m->steady_of);
+	free(m->short_names);
+	ws_buf_free(&m->short_text);
 	ws_idmap_free(&m->text_of);
 	ws_table_data_release(&m->meta);
 	ws_table_data_release(&m->loss);

@@ -5,6 +5,7 @@
 #ifndef WS_REPORT_MODEL_MODEL_H
 #define WS_REPORT_MODEL_MODEL_H
 
+#include "formats/base/arena.h"
 #include "formats/base/bytes.h"
 #include "formats/base/strtab.h"
 #include "formats/trace/reader.h"
@@ -72,6 +73,9 @@ struct ws_device {
 	int64_t memory_bytes; /* -1 = not recorded */
 	struct ws_device_peaks peaks;
 	int has_peaks;
+	/* by its name, or by the calls of the trace where it has none: HIP's words, matrix cores,
+	 * and none of the rules that hold for compute capabilities */
+	int is_amd;
 };
 
 struct ws_thread {
@@ -215,8 +219,14 @@ struct ws_model {
 	struct ws_bytes *texts;       /* never NULL pointers */
 	struct ws_buf *made; /* bytes of texts that the trace does not hold: demangled names */
 	size_t nmade;
+	struct ws_arena steady; /* the same of names without what differs from call to call */
+	uint32_t *steady_of;    /* text -> its steady form, 0 = not asked for: ws_steady_text */
 	size_t ntexts;
 	struct ws_idmap text_of; /* string id -> text */
+	/* of the texts that are kernel names, the first nshort of texts; else len 0 */
+	struct ws_bytes *short_names;
+	struct ws_buf short_text; /* what they point into */
+	size_t nshort;
 
 	struct ws_table_data meta, loss;
 	struct ws_fact *facts;
@@ -279,6 +289,17 @@ uint32_t ws_model_text(const struct ws_model *m, uint64_t string_id);
 static inline uint32_t ws_kernel_name(const struct ws_model *m, size_t k)
 {
 	return m->configs[m->kernels.config[k]].name;
+}
+/* Does it use Tensor Cores? Also unknown for a kernel of no known class. */
+static inline enum ws_tensor ws_config_tensor(const struct ws_config *c)
+{
+	return c->name_class ? (enum ws_tensor)c->tensor : WS_TENSOR_UNKNOWN;
+}
+/* The short name of a kernel, by the text of its name: no two kernels of a trace share one. Any
+ * other text is its own. */
+static inline struct ws_bytes ws_model_short_name(const struct ws_model *m, uint32_t name)
+{
+	return name < m->nshort && m->short_names[name].len ? m->short_names[name] : m->texts[name];
 }
 static inline uint32_t ws_kernel_device(const struct ws_model *m, size_t k)
 {

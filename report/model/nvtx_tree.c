@@ -30,6 +30,7 @@ void ws_ranges_release(struct ws_ranges *r)
 	free(r->end_ns);
 	free(r->thread);
 	free(r->name);
+	free(r->recorded);
 	free(r->parent);
 	free(r->depth);
 	free(r->path);
@@ -55,6 +56,7 @@ static enum ws_status allocate(struct builder *b, struct ws_err *err)
 	r->end_ns = calloc(n, sizeof(*r->end_ns));
 	r->thread = calloc(n, sizeof(*r->thread));
 	r->name = calloc(n, sizeof(*r->name));
+	r->recorded = calloc(n, sizeof(*r->recorded));
 	r->parent = calloc(n, sizeof(*r->parent));
 	r->depth = calloc(n, sizeof(*r->depth));
 	r->path = calloc(n, sizeof(*r->path));
@@ -67,9 +69,9 @@ static enum ws_status allocate(struct builder *b, struct ws_err *err)
 	b->end_seq = calloc(n, sizeof(*b->end_seq));
 	b->start_seq = calloc(n, sizeof(*b->start_seq));
 	r->nthreads = ev->nthreads;
-	if (!r->start_ns || !r->end_ns || !r->thread || !r->name || !r->parent || !r->depth ||
-	    !r->path || !r->payload || !r->flags || !r->thread_first || !r->thread_crosses ||
-	    !b->order || !b->of_event || !b->end_seq || !b->start_seq)
+	if (!r->start_ns || !r->end_ns || !r->thread || !r->name || !r->recorded || !r->parent ||
+	    !r->depth || !r->path || !r->payload || !r->flags || !r->thread_first ||
+	    !r->thread_crosses || !b->order || !b->of_event || !b->end_seq || !b->start_seq)
 		return no_memory(err, n);
 	return WS_OK;
 }
@@ -82,7 +84,8 @@ static uint32_t new_range(struct builder *b, uint32_t event, uint32_t seq)
 	r->start_ns[i] = b->ev->time_ns[event];
 	r->end_ns[i] = b->ev->end_ns;
 	r->thread[i] = b->ev->thread[event];
-	r->name[i] = b->ev->name[event];
+	r->recorded[i] = b->ev->name[event];
+	r->name[i] = b->ev->steady ? b->ev->steady[r->recorded[i]] : r->recorded[i];
 	r->payload[i] = b->ev->payload[event];
 	r->flags[i] = WS_RANGE_OPEN;
 	b->start_seq[i] = seq;

@@ -246,6 +246,7 @@ static enum ws_status take_events(struct ws_pass *p, const struct ws_block_rows 
 		e->process = p->l.thread_process[e->thread];
 		if (type == WS_NVTX_MARK && e->domain == WS_TEXT_DOMAIN)
 			WS_FORWARD(add_mark(p, e->at, e->name, err));
+		e->name = p->m->steady_of[e->name];
 		e += type < WS_NVTX_MARK;
 	}
 	ws_pass_rows_filled(&p->events, (size_t)(e - first));
@@ -391,11 +392,23 @@ static const char *unfit(const struct ws_pass *p)
 	return NULL;
 }
 
+/* Of all names at once: what is sized by the number of texts comes after it. */
+static enum ws_status steady_names(struct ws_model *m, struct ws_err *err)
+{
+	uint32_t n = (uint32_t)m->ntexts, steady;
+
+	for (uint32_t i = 0; i < n; i++)
+		WS_FORWARD(ws_steady_text(m, i, &steady, err));
+	return WS_OK;
+}
+
 static enum ws_status prepare(struct ws_pass *p, struct ws_err *err)
 {
 	struct ws_model *m = p->m;
 
 	WS_FORWARD(ws_load_dictionaries(&p->l, err));
+	if (p->parts & WS_DIGEST_JOINED)
+		WS_FORWARD(steady_names(m, err));
 	WS_FORWARD(ws_load_works(&p->l, err));
 	WS_FORWARD(ws_digest_init(p->d, m, p->parts, err));
 	WS_FORWARD(make_numbers(&m->text_of, &p->texts, err));

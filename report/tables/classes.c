@@ -36,7 +36,7 @@ static void add_up(struct classes *s)
 		sum->kernels += kernels;
 		sum->gpu_ns += ns;
 		sum->tensor_ns += config->tensor == WS_TENSOR_YES ? ns : 0;
-		sum->unknown_tensor_ns += config->tensor == WS_TENSOR_UNKNOWN ? ns : 0;
+		sum->unknown_tensor_ns += ws_config_tensor(config) == WS_TENSOR_UNKNOWN ? ns : 0;
 		by_name->by_name_kernels += kernels;
 		by_name->by_name_ns += ns;
 		s->by_range_ns += cell->place.class ? ns : 0;
@@ -66,8 +66,10 @@ static void set_row(const struct classes *s, struct ws_cell *row, const struct c
 	ws_cell_set_real(&row[WS_TC_classes_share], ws_stat_percent((double)sum->gpu_ns, all));
 	ws_cell_set_int(&row[WS_TC_classes_tensor_ns], sum->tensor_ns);
 	ws_cell_set_int(&row[WS_TC_classes_tensor_unknown_ns], sum->unknown_tensor_ns);
-	ws_cell_set_real(&row[WS_TC_classes_tensor_share],
-	                 ws_stat_percent((double)sum->tensor_ns, (double)sum->gpu_ns));
+	/* 0 of kernels that may all use them is no measurement */
+	if (sum->tensor_ns || !sum->unknown_tensor_ns)
+		ws_cell_set_real(&row[WS_TC_classes_tensor_share],
+		                 ws_stat_percent((double)sum->tensor_ns, (double)sum->gpu_ns));
 	ws_cell_set_int(&row[WS_TC_classes_by_name_kernels], (int64_t)sum->by_name_kernels);
 	ws_cell_set_int(&row[WS_TC_classes_by_name_ns], sum->by_name_ns);
 	ws_cell_set_real(&row[WS_TC_classes_by_name_share],

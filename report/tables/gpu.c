@@ -24,9 +24,11 @@ struct gpu {
 
 struct device_sums {
 	struct ws_spans kernels, computation, busy;
+	struct ws_spans
+	        computation_or_graphs;   /* what a graph traced as a whole does is not known */
 	struct ws_launch_stat occupancy; /* of the time in the window */
 	size_t nchanges;
-	uint64_t count, without_shape;
+	uint64_t count, without_shape, graphs;
 	int64_t kernel_ns, tensor_ns, unknown_tensor_ns;
 	int64_t first_ns, last_ns;
 };
@@ -54,12 +56,14 @@ static enum ws_status add_kernel(struct gpu *g, struct device_sums *d, size_t k,
 	d->count++;
 	d->kernel_ns += end - start;
 	d->tensor_ns += config->tensor == WS_TENSOR_YES ? end - start : 0;
-	d->unknown_tensor_ns += config->tensor == WS_TENSOR_UNKNOWN ? end - start : 0;
+	d->unknown_tensor_ns += ws_config_tensor(config) == WS_TENSOR_UNKNOWN ? end - start : 0;
 	see(d, start, end);
 	WS_FORWARD(ws_spans_add(&d->kernels, start, end, err));
 	WS_FORWARD(ws_spans_add(&d->busy, start, end, err));
-	if (!ws_kernel_is_comm(m, k))
+	if (!ws_kernel_is_comm(m, k)) {
 		WS_FORWARD(ws_spans_add(&d->computation, start, end, err));
+		WS_FORWARD(ws_spans_add(&d->computation_or_graphs, start, end, err));
+	}
 	if (!config->has_occupancy) {
 		d->without_shape++;
 		return WS_OK;
@@ -89,13 +93,17 @@ static enum ws_status gather(struct gpu *g, uint32_t device, struct device_sums 
 			continue;
 		see(d, w->start_ns, w->start_ns + w->dur_ns);
 		WS_FORWARD(ws_spans_add(&d->busy, w->start_ns, w->start_ns + w->dur_ns, err));
+		if (w->kind != WS_WORK_GRAPH)
+			continue;
 		/* its kernels are not recorded, but the device worked */
-		if (w->kind == WS_WORK_GRAPH)
-			WS_FORWARD(ws_spans_add(&d->kernels, w->start_ns, w->start_ns + w->dur_ns,
-			                        err));
+		d->graphs++;
+		WS_FORWARD(ws_spans_add(&d->kernels, w->start_ns, w->start_ns + w->dur_ns, err));
+		WS_FORWARD(ws_spans_add(&d->computation_or_graphs, w->start_ns,
+		                        w->start_ns + w->dur_ns, err));
 	}
 	ws_spans_merge(&d->kernels);
 	ws_spans_merge(&d->computation);
+	ws_spans_merge(&d->computation_or_graphs);
 	ws_spans_merge(&d->busy);
 	return WS_OK;
 }
@@ -144,7 +152,8 @@ static void set_device(struct ws_table *t, struct ws_cell *row, const struct ws_
 		ws_cell_set_real(&row[WS_TC_gpu_memory_gb], (double)d->memory_bytes / 1e9);
 		ws_cell_set_int(&row[WS_TC_gpu_memory_bytes], d->memory_bytes);
 	}
-	if (d->facts.compute_capability_major >= 0 && d->facts.compute_capability_minor >= 0) {
+	if (!d->is_amd && d->facts.compute_capability_major >= 0 &&
+	    d->facts.compute_capability_minor >= 0) {
 		snprintf(capability, sizeof(capability), "%" PRId64 ".%" PRId64,
 		         d->facts.compute_capability_major, d->facts.compute_capability_minor);
 		ws_cell_set_str(t, &row[WS_TC_gpu_capability], capability);
@@ -157,6 +166,7 @@ static void set_times(struct gpu *g, struct ws_cell *row, struct device_sums *d)
 	int64_t total = d->last_ns - d->first_ns;
 	int64_t kernels = ws_spans_inside(&d->kernels, INT64_MIN, INT64_MAX);
 	int64_t computation = ws_spans_inside(&d->computation, INT64_MIN, INT64_MAX);
+	int64_t explained = ws_spans_inside(&d->computation_or_graphs, INT64_MIN, INT64_MAX);
 	int64_t busy = ws_spans_inside(&d->busy, INT64_MIN, INT64_MAX);
 
 	ws_cell_set_real(&row[WS_TC_gpu_utilization],
@@ -164,15 +174,18 @@ static void set_times(struct gpu *g, struct ws_cell *row, struct device_sums *d)
 	                                                         g->end_ns),
 	                                 window));
 	if (d->occupancy.known) {
-		if (window > 0)
+		/* of the kernels of a graph nothing is known */
+		if (window > 0 && !d->graphs)
 			ws_cell_set_real(&row[WS_TC_gpu_sm_efficiency],
 			                 100 * sm_efficiency(g, d->nchanges));
 		ws_cell_set_real(&row[WS_TC_gpu_occupancy_kineto],
 		                 ws_launch_stat_kineto(&d->occupancy));
 		ws_cell_set_real(&row[WS_TC_gpu_occupancy], ws_launch_stat_percent(&d->occupancy));
 	}
-	ws_cell_set_real(&row[WS_TC_gpu_tensor],
-	                 ws_stat_percent((double)d->tensor_ns, (double)d->kernel_ns));
+	/* 0 of kernels that may all use them is no measurement */
+	if (d->tensor_ns || !d->unknown_tensor_ns)
+		ws_cell_set_real(&row[WS_TC_gpu_tensor],
+		                 ws_stat_percent((double)d->tensor_ns, (double)d->kernel_ns));
 	ws_cell_set_real(&row[WS_TC_gpu_tensor_unknown],
 	                 ws_stat_percent((double)d->unknown_tensor_ns, (double)d->kernel_ns));
 	ws_cell_set_int(&row[WS_TC_gpu_window_ns], g->end_ns - g->start_ns);
@@ -181,7 +194,9 @@ static void set_times(struct gpu *g, struct ws_cell *row, struct device_sums *d)
 	if (d->first_ns > d->last_ns)
 		return;
 	ws_cell_set_int(&row[WS_TC_gpu_computation_ns], computation);
-	ws_cell_set_int(&row[WS_TC_gpu_comm_exposed_ns], kernels - computation);
+	ws_cell_set_int(&row[WS_TC_gpu_comm_exposed_ns], kernels - explained);
+	if (d->graphs)
+		ws_cell_set_int(&row[WS_TC_gpu_graph_ns], explained - computation);
 	ws_cell_set_int(&row[WS_TC_gpu_copy_exposed_ns], busy - kernels);
 	ws_cell_set_int(&row[WS_TC_gpu_busy_ns], busy);
 	ws_cell_set_int(&row[WS_TC_gpu_idle_ns], total - busy);
@@ -211,6 +226,7 @@ static enum ws_status add_device(struct gpu *g, struct ws_table *t, uint32_t dev
 		              m->devices[device].id, d.without_shape);
 	ws_spans_release(&d.kernels);
 	ws_spans_release(&d.computation);
+	ws_spans_release(&d.computation_or_graphs);
 	ws_spans_release(&d.busy);
 	return status;
 }

@@ -111,8 +111,7 @@ static void set_triple(struct ws_table *t, struct ws_cell *cell, uint64_t x, uin
 	ws_cell_set_str(t, cell, text);
 }
 
-static enum ws_status add_row(const struct launches *s, struct ws_table *t, uint32_t group,
-                              struct ws_err *err)
+static void add_row(const struct launches *s, struct ws_table *t, uint32_t group)
 {
 	const struct ws_model *m = s->tab->m;
 	const struct ws_config *config = &m->configs[s->first[group]];
@@ -131,8 +130,7 @@ static enum ws_status add_row(const struct launches *s, struct ws_table *t, uint
 	ws_cell_set_model_text(t, &row[WS_TC_kernel_launches_name], m, config->name);
 	ws_cells_set_launch(&row[WS_TC_kernel_launches_registers], &s->stats[group]);
 	ws_cell_set_int(&row[WS_TC_kernel_launches_without_time], (int64_t)g->without_time);
-	return ws_cell_set_short_name(t, &row[WS_TC_kernel_launches_short_name],
-	                              m->texts[config->name], err);
+	ws_cell_set_short_name(t, &row[WS_TC_kernel_launches_short_name], m, config->name);
 }
 
 static void add_totals(const struct launches *s, struct ws_table *t)
@@ -164,7 +162,7 @@ enum ws_status ws_tab_kernel_launches(const struct ws_tab *tab, struct ws_table 
 			s.order[s.rows++] = g;
 	qsort_r(s.order, s.rows, sizeof(*s.order), by_rank, &s);
 	for (size_t i = 0; i < s.rows && status == WS_OK; i++)
-		status = add_row(&s, t, s.order[i], err);
+		add_row(&s, t, s.order[i]);
 	add_totals(&s, t);
 out:
 	if (status == WS_OK && !ws_model_has_kernels(tab->m))

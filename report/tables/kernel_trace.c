@@ -29,7 +29,7 @@ static enum ws_status set_names(struct trace *s, struct ws_cell *row, size_t k, 
 
 	set_text(s, &row[WS_TC_kernel_trace_name], name);
 	if (s->short_name[name].type == WS_CELL_EMPTY)
-		WS_FORWARD(ws_cell_set_short_name(s->t, &s->short_name[name], m->texts[name], err));
+		ws_cell_set_short_name(s->t, &s->short_name[name], m, name);
 	row[WS_TC_kernel_trace_short_name] = s->short_name[name];
 	if (s->path[path].type == WS_CELL_EMPTY) {
 		struct ws_cell cells[3] = {{0}}; /* path, domain, style */

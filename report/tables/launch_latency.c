@@ -192,8 +192,7 @@ static void set_stat(struct ws_cell *cells, const struct ws_stat *stat)
 	ws_cell_set_real(&cells[4], stat->std);
 }
 
-static enum ws_status add_row(const struct latency *s, struct ws_table *t, uint32_t at,
-                              struct ws_err *err)
+static void add_row(const struct latency *s, struct ws_table *t, uint32_t at)
 {
 	const struct ws_model *m = s->tab->m;
 	const struct key *key = &s->keys[at];
@@ -211,8 +210,7 @@ static enum ws_status add_row(const struct latency *s, struct ws_table *t, uint3
 	set_stat(&row[WS_TC_launch_latency_kernel_avg_ns], &s->stat[KERNEL][at]);
 	ws_cell_set_model_text(t, &row[WS_TC_launch_latency_api_name], m, key->api_name);
 	ws_cell_set_model_text(t, &row[WS_TC_launch_latency_name], m, key->kernel_name);
-	return ws_cell_set_short_name(t, &row[WS_TC_launch_latency_short_name],
-	                              m->texts[key->kernel_name], err);
+	ws_cell_set_short_name(t, &row[WS_TC_launch_latency_short_name], m, key->kernel_name);
 }
 
 static void add_totals(const struct latency *s, struct ws_table *t)
@@ -272,7 +270,7 @@ enum ws_status ws_tab_launch_latency(const struct ws_tab *tab, struct ws_table *
 		ws_order_identity(s.order, s.nrows);
 		qsort_r(s.order, s.nrows, sizeof(*s.order), by_rank, &s);
 		for (size_t i = 0; i < s.nrows && status == WS_OK; i++)
-			status = add_row(&s, t, s.order[i], err);
+			add_row(&s, t, s.order[i]);
 		add_totals(&s, t);
 	}
 	if (status == WS_OK)

@@ -38,6 +38,7 @@ struct memory_ops {
 	struct ws_stat time[NOPERATIONS], size[NOPERATIONS];
 	int64_t timed_bytes[NOPERATIONS]; /* of those whose time is known */
 	uint64_t without_time[NOPERATIONS];
+	uint8_t by_amd[NOPERATIONS];
 	int64_t total_ns, total_bytes;
 	uint32_t order[NOPERATIONS];
 	size_t rows;
@@ -77,6 +78,7 @@ static enum ws_status gather(struct memory_ops *s, struct ws_err *err)
 		ns[i] = w->dur_ns;
 		bytes[i] = (int64_t)w->bytes;
 		all[i] = which;
+		s->by_amd[which] |= (uint8_t)m->devices[w->device].is_amd;
 		s->total_bytes += bytes[i];
 		if (w->no_time) {
 			s->without_time[which]++;
@@ -95,6 +97,18 @@ static enum ws_status gather(struct memory_ops *s, struct ws_err *err)
 	free(ns);
 	free(bytes);
 	return status;
+}
+
+/* "[HIP memcpy …]" where an AMD device did it. */
+static void set_operation(const struct memory_ops *s, struct ws_table *t, struct ws_cell *cell,
+                          uint32_t which)
+{
+	static const char cuda[] = "[CUDA ";
+	char text[64];
+
+	snprintf(text, sizeof(text), "%s%s", s->by_amd[which] ? "[HIP " : cuda,
+	         operations[which] + sizeof(cuda) - 1);
+	ws_cell_set_str(t, cell, text);
 }
 
 static int by_rank(const void *pa, const void *pb, void *arg)
@@ -152,7 +166,7 @@ enum ws_status ws_tab_memory_time(const struct ws_tab *tab, struct ws_table *t, 
 		} else {
 			ws_cell_set_int(&row[WS_TC_memory_time_count], 0);
 		}
-		ws_cell_set_str(t, &row[WS_TC_memory_time_operation], operations[which]);
+		set_operation(&s, t, &row[WS_TC_memory_time_operation], which);
 		ws_cell_set_int(&row[WS_TC_memory_time_without_time],
 		                (int64_t)s.without_time[which]);
 		count += s.time[which].n;
@@ -187,7 +201,7 @@ enum ws_status ws_tab_memory_size(const struct ws_tab *tab, struct ws_table *t, 
 		ws_cell_set_real(&row[WS_TC_memory_size_min_mb], (double)size->min / 1e6);
 		ws_cell_set_real(&row[WS_TC_memory_size_max_mb], (double)size->max / 1e6);
 		ws_cell_set_real(&row[WS_TC_memory_size_std_mb], size->std / 1e6);
-		ws_cell_set_str(t, &row[WS_TC_memory_size_operation], operations[which]);
+		set_operation(&s, t, &row[WS_TC_memory_size_operation], which);
 		ws_cell_set_int(&row[WS_TC_memory_size_total_bytes], size->sum);
 		if (s.time[which].n) {
 			ws_cell_set_int(&row[WS_TC_memory_size_total_ns], s.time[which].sum);

@@ -100,18 +100,6 @@ static int is_numbered_step(struct ws_bytes name)
 	return name.len >= stem && !memcmp(name.ptr, WS_PYTORCH_STEP, stem);
 }
 
-/* The first name of PyTorch's steps stands for all of them. */
-static uint32_t name_of_range(const struct ws_model *m, uint32_t range, uint32_t *step_name)
-{
-	uint32_t name = m->ranges.name[range];
-
-	if (!is_numbered_step(m->texts[name]))
-		return name;
-	if (*step_name == WS_NONE)
-		*step_name = name;
-	return *step_name;
-}
-
 static enum ws_status allocate_both(struct ops *s, size_t n, struct ws_err *err)
 {
 	s->both.start_ns = calloc(n + 1, sizeof(*s->both.start_ns));
@@ -153,7 +141,7 @@ static enum ws_status merge(struct ops *s, struct ws_err *err)
 {
 	const struct ws_model *m = s->tab->m;
 	const struct ws_cpu_ops *ops = &m->cpu_ops;
-	uint32_t nops = (uint32_t)ops->tree.n, step_name = WS_NONE;
+	uint32_t nops = (uint32_t)ops->tree.n;
 	struct ws_ranges *both = &s->both;
 
 	WS_FORWARD(allocate_both(s, nops + m->ranges.n, err));
@@ -171,7 +159,7 @@ static enum ws_status merge(struct ops *s, struct ws_err *err)
 		both->start_ns[i] = tree->start_ns[at];
 		both->end_ns[i] = tree->end_ns[at];
 		both->thread[i] = tree->thread[at];
-		both->name[i] = is_op ? tree->name[at] : name_of_range(m, at, &step_name);
+		both->name[i] = tree->name[at];
 		s->both_selected[i] = is_op ? s->tab->sel->op[at] : s->tab->sel->range[at];
 		s->node[s->from[i]] = i;
 		while (parent != WS_NONE && (both->thread[parent] != both->thread[i] ||

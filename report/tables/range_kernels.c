@@ -139,7 +139,8 @@ static enum ws_status add_row(const struct range_kernels *s, struct ws_table *t,
 	ws_cell_set_text(t, &row[WS_TC_range_kernels_name], name.ptr, name.len);
 	ws_cell_set_int(&row[WS_TC_range_kernels_without_time],
 	                (int64_t)s->groups[which].without_time);
-	return ws_cell_set_short_name(t, &row[WS_TC_range_kernels_short_name], name, err);
+	ws_cell_set_short_name(t, &row[WS_TC_range_kernels_short_name], m, pair->name);
+	return WS_OK;
 }
 
 static void add_totals(const struct range_kernels *s, struct ws_table *t)

@@ -252,8 +252,9 @@ static void add_works(const struct page *p)
 static void add_coverage(const struct page *p)
 {
 	const struct ws_model *m = p->tab->m;
-	uint64_t in_range = 0, tensor = 0;
-	int64_t in_range_ns = 0, tensor_ns = 0;
+	uint64_t in_range = 0, tensor = 0, unknown = 0;
+	int amd = 0;
+	int64_t in_range_ns = 0, tensor_ns = 0, unknown_ns = 0;
 
 	for (size_t k = 0; k < m->kernels.n; k++) {
 		int64_t ns = m->kernels.dur_ns[k];
@@ -262,6 +263,11 @@ static void add_coverage(const struct page *p)
 			continue;
 		in_range += m->kernels.range[k] != WS_NONE;
 		in_range_ns += m->kernels.range[k] != WS_NONE ? ns : 0;
+		if (ws_config_tensor(&m->configs[m->kernels.config[k]]) == WS_TENSOR_UNKNOWN) {
+			unknown++;
+			unknown_ns += ns;
+		}
+		amd |= m->devices[ws_kernel_device(m, k)].is_amd;
 		if (m->configs[m->kernels.config[k]].tensor == WS_TENSOR_YES) {
 			tensor++;
 			tensor_ns += ns;
@@ -270,9 +276,16 @@ static void add_coverage(const struct page *p)
 	if (!p->tab->sel->kernels)
 		return;
 	add_share(p, bytes_of("kernels that lie in a range"), in_range, in_range_ns);
-	if (ws_model_on_cpu(m) != 1)
-		add_share(p, bytes_of("kernels on Tensor Cores, by their names"), tensor,
-		          tensor_ns);
+	if (ws_model_on_cpu(m) != 1 && (tensor || !unknown))
+		add_share(p,
+		          bytes_of(amd ? "kernels on matrix cores, by their names"
+		                       : "kernels on Tensor Cores, by their names"),
+		          tensor, tensor_ns);
+	if (ws_model_on_cpu(m) != 1 && unknown)
+		add_share(p,
+		          bytes_of(amd ? "kernels that may use matrix cores"
+		                       : "kernels that may use Tensor Cores"),
+		          unknown, unknown_ns);
 }
 
 static enum ws_status add_idle_verdict(const struct page *p, struct ws_err *err)
@@ -447,7 +460,8 @@ static enum ws_status add_top_kernels(const struct page *p, struct ws_err *err)
 	for (size_t i = 0; i < r.n && status == WS_OK; i++) {
 		const struct ws_group *g = &r.groups[r.order[i]];
 		struct ws_bytes name = r.m->texts[r.order[i]];
-		char brief[NAME_BYTES + 4];
+		char brief[NAME_BYTES + 3];
+		size_t len = ws_name_brief(ws_model_short_name(r.m, r.order[i]), NAME_BYTES, brief);
 		struct ws_cell *row;
 
 		if (i >= TOP_KERNELS) {
@@ -455,8 +469,7 @@ static enum ws_status add_top_kernels(const struct page *p, struct ws_err *err)
 			rest.time.sum += g->time.sum;
 			continue;
 		}
-		row = add_share(p, bytes_of(ws_advice_brief_name(name, NAME_BYTES, brief)),
-		                group_kernels(g), g->time.sum);
+		row = add_share(p, (struct ws_bytes){brief, len}, group_kernels(g), g->time.sum);
 		ws_cell_set_text(p->t, &row[WS_TC_summary_text], name.ptr, name.len);
 	}
 	if (rest.time.n && status == WS_OK)

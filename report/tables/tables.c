@@ -296,16 +296,12 @@ void ws_cells_set_stat(struct ws_cell *cells, const struct ws_stat *stat, int64_
 	ws_cell_set_real(&cells[7], stat->std);
 }
 
-enum ws_status ws_cell_set_short_name(struct ws_table *t, struct ws_cell *cell,
-                                      struct ws_bytes name, struct ws_err *err)
+void ws_cell_set_short_name(struct ws_table *t, struct ws_cell *cell, const struct ws_model *m,
+                            uint32_t name)
 {
-	char *text = malloc(name.len ? name.len : 1);
+	struct ws_bytes text = ws_model_short_name(m, name);
 
-	if (!text)
-		return WS_FAIL(err, NO_MEMORY, "no memory for a name of %zu bytes", name.len);
-	ws_cell_set_text(t, cell, text, ws_name_short(name, text));
-	free(text);
-	return WS_OK;
+	ws_cell_set_text(t, cell, text.ptr, text.len);
 }
 
 enum ws_status ws_cells_set_path(struct ws_table *t, struct ws_cell *path, const struct ws_model *m,

@@ -72,9 +72,9 @@ void ws_cell_set_mean(struct ws_cell *cell, int64_t sum, uint64_t n);
  * that begin every table in the manner of nsys; whole is what the share is of.
  */
 void ws_cells_set_stat(struct ws_cell *cells, const struct ws_stat *stat, int64_t whole);
-/* The short form of a kernel name. */
-enum ws_status ws_cell_set_short_name(struct ws_table *t, struct ws_cell *cell,
-                                      struct ws_bytes name, struct ws_err *err);
+/* The short name of a kernel, by the text of its name. */
+void ws_cell_set_short_name(struct ws_table *t, struct ws_cell *cell, const struct ws_model *m,
+                            uint32_t name);
 /* Path, domain and style of a path; for NO_RANGE and NO_LAUNCH their names in brackets. */
 enum ws_status ws_cells_set_path(struct ws_table *t, struct ws_cell *path, const struct ws_model *m,
                                  uint32_t p, struct ws_err *err);

@@ -88,14 +88,18 @@ struct page_line {
 	int is_name; /* its text is the item again, at length: a kernel's name and its short form */
 };
 
-/* Does the text hold the item, less a "…" at its end? */
+/* Does the text hold the item, up to where a short name is cut or tells what it shortens? */
 static int is_longer(const struct ws_cell *text, const struct ws_cell *item)
 {
-	static const char cut[] = "…";
-	size_t len = item->type == WS_CELL_TEXT ? item->text.len : 0, n = sizeof(cut) - 1;
+	static const char *const ends[] = {"…", "<", " [", " #"};
+	size_t len = item->type == WS_CELL_TEXT ? item->text.len : 0;
 
-	if (len > n && !memcmp(item->text.ptr + len - n, cut, n))
-		len -= n;
+	for (size_t i = 0; i < sizeof(ends) / sizeof(*ends) && len; i++) {
+		const char *end = memmem(item->text.ptr, len, ends[i], strlen(ends[i]));
+
+		if (end)
+			len = (size_t)(end - item->text.ptr);
+	}
 	return len && text->type == WS_CELL_TEXT &&
 	       memmem(text->text.ptr, text->text.len, item->text.ptr, len) != NULL;
 }
@@ -126,7 +130,7 @@ static void put_page_text(FILE *f, const struct page_section *s, const struct ws
 	ws__text_pad(f, s->numbers - used);
 	if (is_name) {
 		ws__text_style(f, s->opts, WS_TEXT_DIM);
-		ws__text_cut(f, text->text.ptr, text->text.len, room);
+		ws__text_cut_middle(f, text->text.ptr, text->text.len, room);
 		ws__text_style(f, s->opts, WS_TEXT_PLAIN);
 		fputc('\n', f);
 		return;
@@ -160,7 +164,8 @@ static void put_page_line(FILE *f, const struct page_section *s, size_t row)
 
 	ws__text_pad(f, 2);
 	if (item->type == WS_CELL_TEXT)
-		used = ws__text_cut(f, item->text.ptr, item->text.len, width);
+		used = (line.is_name ? ws__text_cut_middle : ws__text_cut)(f, item->text.ptr,
+		                                                           item->text.len, width);
 	if (line.has_number || (has_text && !below))
 		ws__text_pad(f, s->items + WS_TEXT_GAP - used);
 	used = line.has_number ? put_page_numbers(f, s, row) : 0;

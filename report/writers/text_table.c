@@ -5,6 +5,7 @@
 #define HEADER_LINES    3
 #define TEXT_WIDTH      24  /* of a text in a limited line, more when there is room */
 #define UNLIMITED_WIDTH 200 /* of a padded text where lines have no limit */
+#define NAME_LINE       140 /* a line so wide keeps the full name beside the short one */
 #define READING_COLUMNS 6   /* a table of so few, or of verdicts, is for reading: it is wrapped */
 
 struct text_column {
@@ -12,7 +13,8 @@ struct text_column {
 	struct ws_shown_column shown;
 	size_t width;
 	int is_text;
-	int cut_left; /* the end of a path says more than its beginning */
+	/* the end of a path says more than its beginning, of a name both do */
+	size_t (*cut)(FILE *f, const char *text, size_t len, size_t width);
 };
 
 struct text_table {
@@ -22,6 +24,7 @@ struct text_table {
 	struct text_column *columns;
 	size_t n; /* columns shown */
 	size_t rows;
+	int has_name;  /* its last column is the full name of what the first one shortens */
 	int wraps;     /* a table for reading: its texts are wrapped, not cut */
 	size_t blanks; /* before the next field; never at the end of a line */
 };
@@ -123,9 +126,25 @@ static void add_column(struct text_table *x, size_t index)
 
 	c->index = index;
 	c->is_text = def->type == WS_CELL_TEXT;
-	c->cut_left = !strcmp(def->id, "path");
+	c->cut = !strcmp(def->id, "path")                                     ? ws__text_cut_left
+	         : !strcmp(def->id, "short_name") || !strcmp(def->id, "name") ? ws__text_cut_middle
+	                                                                      : ws__text_cut;
 	ws_display_column(x->t, index, &c->shown);
 	measure(x, c);
+}
+
+/* Is there a name that is more than its short form? */
+static int names_say_more(const struct text_table *x, size_t label, size_t name)
+{
+	for (size_t row = 0; row < x->rows; row++) {
+		const struct ws_cell *cells = x->t->cells + row * x->t->def->ncolumns;
+		const struct ws_cell *a = &cells[label], *b = &cells[name];
+
+		if (a->type == WS_CELL_TEXT && b->type == WS_CELL_TEXT &&
+		    (a->text.len != b->text.len || memcmp(a->text.ptr, b->text.ptr, a->text.len)))
+			return 1;
+	}
+	return 0;
 }
 
 /*
@@ -154,6 +173,7 @@ static void order_columns(struct text_table *x)
 			add_column(x, i);
 	if (last >= 0)
 		add_column(x, (size_t)last);
+	x->has_name = last >= 0 && names_say_more(x, (size_t)label, (size_t)last);
 }
 
 static size_t total_width(const struct text_table *x)
@@ -179,9 +199,12 @@ static void leave_out(struct text_table *x, size_t *natural)
 	        "std_a_ns", "std_b_ns", "instances_a", "instances_b",
 	};
 	struct text_column c;
-	size_t i = x->n - 1, width;
+	/* the name of a row is not left out for its numbers; where it is its short form stands
+	 * first */
+	size_t keeps = x->has_name && x->opts->width >= NAME_LINE && x->n > 2, i = x->n - 1 - keeps,
+	       width;
 
-	for (size_t k = 1; k < x->n; k++)
+	for (size_t k = 1; k < x->n - keeps; k++)
 		for (size_t s = 0; s < sizeof(says_little) / sizeof(*says_little); s++)
 			if (!strcmp(x->t->def->columns[x->columns[k].index].id, says_little[s]))
 				i = k;
@@ -244,8 +267,7 @@ static void put_field(struct text_table *x, size_t i, const char *text, size_t l
 	}
 	ws__text_pad(x->f, x->blanks);
 	x->blanks = 0;
-	width = c->cut_left ? ws__text_cut_left(x->f, text, len, c->width)
-	                    : ws__text_cut(x->f, text, len, c->width);
+	width = c->cut(x->f, text, len, c->width);
 	if (width + before < c->width)
 		x->blanks = c->width - width - before;
 }

@@ -2,6 +2,7 @@
 #include <criterion/new/assert.h>
 
 #include "report/base/names.h"
+#include "report/kernel_info/short_name.h"
 
 static void check(const char *name, const char *expected)
 {
@@ -101,4 +102,182 @@ Test(short_name, comparison_is_total_over_bytes)
 	cr_expect(ws_name_compare(c, d) < 0);
 	cr_expect(eq(int, ws_name_compare(a, a), 0));
 	cr_expect(ws_name_compare((struct ws_bytes){"", 0}, a) < 0);
+}
+
+/* --- short names of kernels ---------------------------------------------------- */
+
+static void check_kernel(const char *name, const char *expected)
+{
+	struct ws_buf out = {0};
+
+	cr_assert(eq(int, ws_short_name((struct ws_bytes){name, strlen(name)}, &out, NULL), WS_OK));
+	cr_assert(eq(int, ws_buf_put(&out, "", 1, NULL), WS_OK));
+	cr_expect_str_eq((const char *)out.data, expected);
+	ws_buf_free(&out);
+}
+
+Test(short_name, a_frame_is_named_with_the_function_that_it_runs)
+{
+	check_kernel("void at::native::vectorized_elementwise_kernel<4, "
+	             "at::native::CUDAFunctor_add<c10::BFloat16>, at::detail::Array<char*, 3> "
+	             ">(int, at::native::CUDAFunctor_add<c10::BFloat16>)",
+	             "vectorized_elementwise_kernel<CUDAFunctor_add<BFloat16>>");
+	check_kernel("void at::native::elementwise_kernel<(int)128, (int)2, void "
+	             "at::native::gpu_kernel_impl_nocast<at::native::BinaryFunctor<float, float, "
+	             "float, at::native::binary_internal::DivFunctor<float>>>"
+	             "(at::TensorIteratorBase &, const T1 &)::[lambda(int) (instance 1)]>(int, T3)",
+	             "elementwise_kernel<DivFunctor<float>>");
+	check_kernel("void at::native::reduce_kernel<512, 1, at::native::ReduceOp<float, "
+	             "at::native::MeanOps<float, float, float, float>, unsigned int, float, 4> "
+	             ">(at::native::ReduceOp<float>)",
+	             "reduce_kernel<MeanOps<float>>");
+	check_kernel(
+	        "void at::native::unrolled_elementwise_kernel<at::native::direct_copy_kernel_"
+	        "cuda(at::TensorIteratorBase&)::{lambda()#2}::operator()() const::"
+	        "{lambda()#6}::operator()() const::{lambda(float)#1}, at::detail::Array<char*, "
+	        "2> >(int)",
+	        "unrolled_elementwise_kernel<direct_copy_kernel_cuda<float>>");
+	check_kernel("void at::native::<unnamed>::multi_tensor_apply_kernel<at::native::<unnamed>::"
+	             "TensorListMetadata<(int)2>, at::native::<unnamed>::UnaryOpFunctor<float, "
+	             "(int)2, (int)1, (int)1>, at::native::Sqrt<float>>(T1, T2, T3...)",
+	             "multi_tensor_apply_kernel<Sqrt<float>>");
+}
+
+Test(short_name, a_wrapper_is_named_as_what_it_wraps_with_tile_and_type)
+{
+	check_kernel(
+	        "void cutlass::Kernel2<cutlass_80_simt_sgemm_256x128_8x4_nt_align1>(T1::Params)",
+	        "cutlass_80_simt_sgemm_256x128_8x4_nt_align1");
+	check_kernel("void cutlass::device_kernel<dpsk::gemm::fp8::GemmKernel>(dpsk::gemm::Params)",
+	             "dpsk::gemm::fp8::GemmKernel");
+	check_kernel("void cutlass::device_kernel<cutlass::gemm::kernel::GemmUniversal<cute::tuple<"
+	             "int, int, int, int>, cutlass::gemm::collective::CollectiveMma<cutlass::gemm::"
+	             "MainloopSm90TmaGmmaWarpSpecialized<4, cute::tuple<cute::C<2>, cute::C<1>, "
+	             "cute::C<1> > >, cute::tuple<cute::C<64>, cute::C<128>, cute::C<64> >, "
+	             "cutlass::bfloat16_t> > >(cutlass::gemm::Params)",
+	             "cutlass::gemm::kernel::GemmUniversal<64x128x64, bfloat16_t>");
+	check_kernel("void cutlass::Kernel<cutlass::gemm::kernel::Gemm<cutlass::gemm::threadblock::"
+	             "MmaMultistage<cutlass::gemm::GemmShape<128, 64, 32>, cutlass::half_t> > >(P)",
+	             "cutlass::gemm::kernel::Gemm<128x64x32, half_t>");
+	check_kernel("void ck_tile::kentry<1, ck_tile::FmhaFwdKernel<ck_tile::X<float> > >(ck::A)",
+	             "ck_tile::FmhaFwdKernel");
+}
+
+Test(short_name, tensile_ends_with_its_matrix_instruction_and_others_stay)
+{
+	check_kernel("Cijk_Alik_Bljk_BBS_BH_UserArgs_MT128x256x32_MI16x16x1_SN_LDSB1_AFC1",
+	             "Cijk_Alik_Bljk_BBS_BH_UserArgs_MT128x256x32_MI16x16x1");
+	check_kernel("Cijk_Ailk_Bjlk_SB_MT64x64x16_SE_APM1", "Cijk_Ailk_Bjlk_SB_MT64x64x16");
+	check_kernel("void cudnn::cnn::wgrad_alg0_engine<float, 128, 5, 5>(int, int)",
+	             "cudnn::cnn::wgrad_alg0_engine");
+	check_kernel("_matmul_ogs_NNT_bf16xbf16xmxfp4_16x128x256x1",
+	             "_matmul_ogs_NNT_bf16xbf16xmxfp4_16x128x256x1");
+	check_kernel("cutlass::Kernel2<", "cutlass::Kernel2");
+	check_kernel("reduce_kernel<512, 1>(float)", "reduce_kernel");
+	check_kernel("", "");
+}
+
+static void check_set(const char *const *names, const char *const *expected, size_t n)
+{
+	struct ws_bytes in[16], out[16];
+	struct ws_buf text = {0};
+
+	for (size_t i = 0; i < n; i++)
+		in[i] = (struct ws_bytes){names[i], strlen(names[i])};
+	cr_assert(eq(int, ws_short_names(in, n, &text, out, NULL), WS_OK));
+	for (size_t i = 0; i < n; i++) {
+		cr_expect(ws_name_is(out[i], expected[i]), "%.*s, not %s", (int)out[i].len,
+		          (const char *)out[i].ptr, expected[i]);
+		for (size_t k = 0; k < i; k++)
+			cr_expect(ws_name_compare(out[i], out[k]) != 0, "%s", expected[i]);
+	}
+	ws_buf_free(&text);
+}
+
+Test(short_name, two_kernels_never_share_one)
+{
+	static const char *const names[] = {
+	        "void softmax_warp_forward<float, float, float, 9, false>(float*)",
+	        "void softmax_warp_forward<float, float, float, 10, false>(float*)",
+	        "void ns::alone<float>(float*)",
+	        "void cat<at::native::(anonymous namespace)::OpaqueType<4u>, 3>(int)",
+	        "void cat<at::native::(anonymous namespace)::OpaqueType<8u>, 4>(int)",
+	        "overloaded(int)",
+	        "overloaded(float)",
+	};
+	static const char *const expected[] = {"softmax_warp_forward [9]",
+	                                       "softmax_warp_forward [10]",
+	                                       "ns::alone",
+	                                       "cat [4u, 3]",
+	                                       "cat [8u, 4]",
+	                                       "overloaded [int]",
+	                                       "overloaded [float]"};
+
+	check_set(names, expected, sizeof(names) / sizeof(*names));
+}
+
+Test(short_name, what_differs_by_too_much_gets_a_hash)
+{
+	char a[256], b[256];
+	struct ws_bytes in[2] = {{a, 0}, {b, 0}}, out[2];
+	struct ws_buf text = {0};
+
+	snprintf(a, sizeof(a), "void f<%0*d>(int)", 100, 1);
+	snprintf(b, sizeof(b), "void f<%0*d>(int)", 120, 2);
+	in[0].len = strlen(a);
+	in[1].len = strlen(b);
+	cr_assert(eq(int, ws_short_names(in, 2, &text, out, NULL), WS_OK));
+	cr_expect(eq(sz, out[0].len, strlen("f #12345678")));
+	cr_expect(memcmp(out[0].ptr, "f #", 3) == 0);
+	cr_expect(ws_name_compare(out[0], out[1]) != 0);
+	ws_buf_free(&text);
+}
+
+Test(short_name, a_label_that_another_kernel_has_by_itself_gets_a_hash)
+{
+	static const char *const names[] = {"void f<1>(int)", "void f<2>(int)", "f [1]"};
+	struct ws_bytes in[3], out[3];
+	struct ws_buf text = {0};
+
+	for (size_t i = 0; i < 3; i++)
+		in[i] = (struct ws_bytes){names[i], strlen(names[i])};
+	cr_assert(eq(int, ws_short_names(in, 3, &text, out, NULL), WS_OK));
+	cr_expect(ws_name_compare(out[0], out[2]) != 0);
+	cr_expect(ws_name_is(out[1], "f [2]"));
+	ws_buf_free(&text);
+}
+
+Test(short_name, a_brief_name_keeps_its_end_and_whole_characters)
+{
+	static const char name[] = "reduce_kernel<MeanOps<float>> [512, 1]",
+	                  umlauts[] = "äöüäöüäöü";
+	char out[64];
+	size_t n = ws_name_brief((struct ws_bytes){name, strlen(name)}, 20, out);
+
+	cr_expect(ws_name_is((struct ws_bytes){out, n}, "reduc…loat>> [512, 1]"));
+	n = ws_name_brief((struct ws_bytes){umlauts, strlen(umlauts)}, 7, out);
+	cr_expect(ws_name_is((struct ws_bytes){out, n}, "…äöü"), "%.*s", (int)n, out);
+	n = ws_name_brief((struct ws_bytes){name, 7}, 7, out);
+	cr_expect(ws_name_is((struct ws_bytes){out, n}, "reduce_"));
+}
+
+Test(short_name, what_differs_from_call_to_call_comes_off)
+{
+	static const char *const cases[][2] = {
+	        {"aten::view, op_id = 314290", "aten::view"},
+	        {"aten::mm, seq = 4, op_id = 9, sizes = [[2, 3], []], input_op_ids = [(8, 0)]",
+	         "aten::mm"},
+	        {"ProfilerStep#12", "ProfilerStep#*"},
+	        {"<f at 0x7f12ab>", "<f at 0x*>"},
+	        {"Optimizer.step#Adam.step", "Optimizer.step#Adam.step"},
+	        {"a, seq = x", "a, seq = x"},
+	        {"layer 3", "layer 3"},
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		char out[128];
+		size_t n = ws_name_steady((struct ws_bytes){cases[i][0], strlen(cases[i][0])}, out);
+
+		cr_expect(ws_name_is((struct ws_bytes){out, n}, cases[i][1]), "%s", cases[i][0]);
+	}
 }

@@ -44,9 +44,17 @@ static void pop(int64_t t)
 static struct ws_ranges build(int64_t end_ns)
 {
 	static const uint32_t process_of[] = {0, 0, 1};
-	struct ws_nvtx_events ev = {in.n,       in.time_ns, in.thread,   in.type,
-	                            in.domain,  in.name,    in.range_id, in.payload,
-	                            process_of, 3,          end_ns};
+	struct ws_nvtx_events ev = {.n = in.n,
+	                            .time_ns = in.time_ns,
+	                            .thread = in.thread,
+	                            .type = in.type,
+	                            .domain = in.domain,
+	                            .name = in.name,
+	                            .range_id = in.range_id,
+	                            .payload = in.payload,
+	                            .process_of = process_of,
+	                            .nthreads = 3,
+	                            .end_ns = end_ns};
 	struct ws_ranges r;
 	struct ws_err err;
 

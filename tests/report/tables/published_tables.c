@@ -88,6 +88,23 @@ static const struct expectation local[] = {
 #define GRAPH "nsys/a100_2p7b_compile_cudagraph.sqlite"
         {GRAPH, "kernel-summary", NULL, NULL, "total_ns", "49502"},
         {GRAPH, "losses", "cause", "CUDA graphs traced as a whole", "count", "10"},
+        {GRAPH, "gpu", NULL, NULL, "comm_exposed_ns", "0"},
+        {GRAPH, "gpu", NULL, NULL, "graph_ns", "7811141695"},
+        {GRAPH, "gpu", NULL, NULL, "sm_efficiency", "nothing"},
+/* every range's name has its own number: 16,582 of them are 176 */
+#define EMIT "nsys/h100_2gpu_1s_emit_nvtx.sqlite"
+        {EMIT, "ops", "name", "aten::mm", "calls", "280"},
+        {EMIT, "ops", "name", "aten::copy_", "calls", "1184"},
+/* an AMD GPU */
+#define SGLANG "kineto/sglang_qwen3_prefilldecode_mi300.json.gz"
+        {SGLANG, "memory-time", NULL, NULL, "operation", "[HIP memcpy Device-to-Device]"},
+        {SGLANG, "gpu", NULL, NULL, "capability", "nothing"},
+        {SGLANG, "classes", "class", "gemm", "share", "85.29"},
+#define DEEPSEEK "kineto/deepseek_v3_train_h800.json.gz"
+        {DEEPSEEK, "classes", "class", "comm", "gpu_ns", "113440000"},
+        {DEEPSEEK, "classes", "class", "comm", "kernels", "36"},
+#define VLLM "kineto/vllm_gptoss_decode_mi300.json.gz"
+        {VLLM, "classes", "class", "gemm", "share", "77.4"},
 };
 
 struct opened {

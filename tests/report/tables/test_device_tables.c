@@ -147,6 +147,11 @@ Test(device_tables, a_graph_traced_as_a_whole_keeps_its_device_busy)
 	ws_table_free(t);
 	t = tb_table(m, "gpu", NULL);
 	cr_expect(eq(i64, tb_int(t, 0, "busy_ns"), 3 * 984));
+	/* what their kernels are is not known: no communication, and no SM efficiency */
+	cr_expect(eq(i64, tb_int(t, 0, "graph_ns"), 3 * 980));
+	cr_expect(eq(i64, tb_int(t, 0, "comm_exposed_ns"), 0));
+	cr_expect(eq(i64, tb_int(t, 0, "computation_ns"), 3 * 4));
+	cr_expect(tb_is_empty(t, 0, "sm_efficiency"));
 	ws_table_free(t);
 	t = tb_table(m, "summary", NULL);
 	cr_expect_str_eq(tb_str(t, tb_find(t, 0, "item", "why the device is idle"), "text"),
@@ -156,6 +161,114 @@ Test(device_tables, a_graph_traced_as_a_whole_keeps_its_device_busy)
 	cr_expect(eq(i64,
 	             tb_int(t, tb_find(t, 0, "cause", "CUDA graphs traced as a whole"), "count"),
 	             3));
+	ws_table_free(t);
+	ws_model_free(m);
+	tb_free(b);
+}
+
+/* gfx942 calls itself 9.4, as a Hopper GPU would 9.0. */
+static void add_compute_capability(struct tb *b, uint64_t device)
+{
+	static const struct {
+		const char *name;
+		int64_t value;
+	} attributes[] = {{"compute_capability_major", 9}, {"compute_capability_minor", 4}};
+
+	for (size_t i = 0; i < 2; i++)
+		tb_add(b, WS_KIND_DEVICE_ATTR,
+		       &(struct ws_row_device_attr){.device = device,
+		                                    .attr = tb_text(b, attributes[i].name),
+		                                    .value = attributes[i].value});
+}
+
+static void add_work(struct tb *b, uint64_t device, const char *kernel)
+{
+	tb_kernel(b, &(struct tb_kernel){.name = kernel,
+	                                 .start_ns = 100,
+	                                 .dur_ns = 50,
+	                                 .device = device,
+	                                 .pid = 100});
+	tb_add(b, WS_KIND_MEMCPY,
+	       &(struct ws_row_memcpy){.start_ns = 200,
+	                               .dur_ns = 10,
+	                               .bytes = 64,
+	                               .kind = 1,
+	                               .pid = 100,
+	                               .device = device});
+}
+
+Test(device_tables, an_amd_device_has_amd_words_and_none_of_nvidias_numbers)
+{
+	struct tb *b = tb_new();
+	struct ws_table *t;
+	struct ws_model *m;
+	size_t row;
+
+	tb_device(b, 1, WS_DEVICE_CUDA, "AMD Instinct MI300X");
+	add_compute_capability(b, 1);
+	add_work(b, 1, "Cijk_Alik_Bljk_BBS_BH_MT128x256x32_MI16x16x1_SN");
+	m = tb_model(b);
+
+	t = tb_table(m, "gpu", NULL);
+	row = tb_find(t, 0, "name", "AMD Instinct MI300X");
+	cr_expect(tb_is_empty(t, row, "capability"));
+	cr_expect(tb_is_empty(t, row, "sm_efficiency"));
+	NEAR(tb_real(t, row, "tensor"), 100);
+	ws_table_free(t);
+	t = tb_table(m, "memory-time", NULL);
+	cr_expect_str_eq(tb_str(t, 0, "operation"), "[HIP memcpy Host-to-Device]");
+	ws_table_free(t);
+	t = tb_table(m, "memory-size", NULL);
+	cr_expect_str_eq(tb_str(t, 0, "operation"), "[HIP memcpy Host-to-Device]");
+	ws_table_free(t);
+	t = tb_table(m, "summary", NULL);
+	tb_find(t, 0, "item", "kernels on matrix cores, by their names");
+	cr_expect(eq(sz, tb_count(t, "item", "kernels on Tensor Cores, by their names"), 0));
+	ws_table_free(t);
+	ws_model_free(m);
+	tb_free(b);
+}
+
+Test(device_tables, a_device_without_a_name_is_amds_where_the_program_called_hip)
+{
+	struct tb *b = tb_new();
+	struct ws_model *m;
+	struct ws_table *t;
+
+	tb_device(b, 1, WS_DEVICE_CUDA, "");
+	add_work(b, 1, "k");
+	tb_add(b, WS_KIND_API,
+	       &(struct ws_row_api){.start_ns = 1,
+	                            .dur_ns = 2,
+	                            .thread = 1,
+	                            .name = tb_text(b, "hipMemcpyAsync")});
+	m = tb_model(b);
+	t = tb_table(m, "memory-time", NULL);
+	cr_expect_str_eq(tb_str(t, 0, "operation"), "[HIP memcpy Host-to-Device]");
+	ws_table_free(t);
+	ws_model_free(m);
+	tb_free(b);
+}
+
+Test(device_tables, what_no_name_tells_is_no_measurement_of_zero)
+{
+	struct tb *b = tb_new();
+	struct ws_model *m;
+	struct ws_table *t;
+
+	tb_launch(b, 10, "_matmul_ogs_NNT_bf16xbf16xmxfp4_16x128x256x1", 20, 30);
+	tb_launch(b, 60, "somebodys_own", 70, 10);
+	m = tb_model(b);
+	t = tb_table(m, "gpu", NULL);
+	cr_expect(tb_is_empty(t, 0, "tensor"));
+	NEAR(tb_real(t, 0, "tensor_unknown"), 100);
+	ws_table_free(t);
+	t = tb_table(m, "classes", NULL);
+	cr_expect(tb_is_empty(t, tb_find(t, 0, "class", "gemm"), "tensor_share"));
+	cr_expect(tb_is_empty(t, tb_find(t, 0, "class", "(unclassified)"), "tensor_share"));
+	ws_table_free(t);
+	t = tb_table(m, "summary", NULL);
+	cr_expect(eq(sz, tb_count(t, "item", "kernels on Tensor Cores, by their names"), 0));
 	ws_table_free(t);
 	ws_model_free(m);
 	tb_free(b);

@@ -367,3 +367,83 @@ Test(ranges, range_kernels_count_a_kernel_in_its_innermost_range_only)
 	ws_model_free(m);
 	tb_free(b);
 }
+
+/* --- names that differ from call to call --- */
+
+/* Two steps of emit_nvtx, each with its own numbers in the names. */
+static struct tb *numbered_calls(void)
+{
+	struct tb *b = tb_new();
+
+	for (int64_t step = 0; step < 2; step++) {
+		char name[96];
+		int64_t at = 1000 * step;
+
+		snprintf(name, sizeof(name), "ProfilerStep#%d", 7 + (int)step);
+		tb_push(b, at, name);
+		snprintf(name, sizeof(name),
+		         "aten::mm, seq = %d, op_id = %d, sizes = [[2, %d], []]", (int)step,
+		         40 + (int)step, (int)step);
+		tb_push(b, at + 1, name);
+		tb_launch(b, at + 2, step ? "second" : "first", at + 100, 10);
+		tb_pop(b, at + 4);
+		snprintf(name, sizeof(name), "load <Reader at 0x7f%dab>", (int)step);
+		tb_push(b, at + 5, name);
+		tb_pop(b, at + 6);
+		tb_pop(b, at + 900);
+	}
+	return b;
+}
+
+static size_t kernels_under(const struct ws_model *m, const char *pattern, const char *kernel)
+{
+	struct ws_filter filter = WS_FILTER_ALL;
+	struct ws_table *t;
+	size_t n;
+
+	filter.nvtx = pattern;
+	t = tb_table(m, "kernel-summary", &filter);
+	n = tb_count(t, "name", kernel) == 1 ? t->nrows : 0;
+	ws_table_free(t);
+	return n;
+}
+
+Test(ranges, what_differs_from_call_to_call_makes_no_path_and_no_operation_of_its_own)
+{
+	struct tb *b = numbered_calls();
+	struct ws_model *m = tb_model(b);
+	struct ws_table *t = tb_table(m, "ranges", NULL);
+
+	cr_expect(eq(i64, tb_int(t, tb_find(t, 0, "path", "ProfilerStep#*"), "instances"), 2));
+	cr_expect(eq(i64, tb_int(t, tb_find(t, 0, "path", "ProfilerStep#*/aten::mm"), "instances"),
+	             2));
+	cr_expect(eq(i64,
+	             tb_int(t, tb_find(t, 0, "path", "ProfilerStep#*/load <Reader at 0x*>"),
+	                    "instances"),
+	             2));
+	cr_expect(eq(sz, t->nrows, 3 + 2), "and kernels in no range, without a launch");
+	ws_table_free(t);
+	t = tb_table(m, "ops", NULL);
+	cr_expect(eq(i64, tb_int(t, tb_find(t, 0, "name", "aten::mm"), "calls"), 2));
+	ws_table_free(t);
+	t = tb_table(m, "steps", NULL);
+	cr_expect(eq(sz, t->nrows, 2));
+	ws_table_free(t);
+	ws_model_free(m);
+	tb_free(b);
+}
+
+Test(ranges, a_range_is_still_found_by_the_name_that_was_recorded)
+{
+	struct tb *b = numbered_calls();
+	struct ws_model *m = tb_model(b);
+
+	cr_expect(eq(sz, kernels_under(m, "ProfilerStep#8", "second"), 1), "its number");
+	cr_expect(eq(sz, kernels_under(m, "ProfilerStep#7/aten::mm*", "first"), 1));
+	cr_expect(eq(sz, kernels_under(m, "*op_id = 41*", "second"), 1));
+	cr_expect(eq(sz, kernels_under(m, "aten::mm#1", "second"), 1), "the second one");
+	cr_expect(eq(sz, kernels_under(m, "aten::mm", "first"), 2));
+	cr_expect(eq(i64, m->steps[1].number, 8));
+	ws_model_free(m);
+	tb_free(b);
+}

@@ -237,8 +237,7 @@ static enum ws_status add_row(const struct summary *s, struct ws_table *t, uint3
 		ws_cell_set_int(&row[WS_TC_kernel_summary_instances], 0);
 	ws_cell_set_text(t, &row[WS_TC_kernel_summary_name], m->texts[name].ptr,
 	                 m->texts[name].len);
-	WS_FORWARD(ws_cell_set_short_name(t, &row[WS_TC_kernel_summary_short_name], m->texts[name],
-	                                  err));
+	ws_cell_set_short_name(t, &row[WS_TC_kernel_summary_short_name], m, name);
 	WS_FORWARD(set_seen(s, t, &row[WS_TC_kernel_summary_op_class], CLASS, name, err));
 	WS_FORWARD(set_seen(s, t, &row[WS_TC_kernel_summary_direction], DIRECTION, name, err));
 	WS_FORWARD(set_seen(s, t, &row[WS_TC_kernel_summary_dtype], DTYPE, name, err));

@@ -1,0 +1,359 @@
+#include "report/kernel_info/short_name.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/base/names.h"
+
+static int is_word(char c)
+{
+	return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') ||
+	       (c >= 'A' && c <= 'Z');
+}
+
+static int is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+static int ends_with(struct ws_bytes text, const char *end)
+{
+	size_t n = strlen(end);
+
+	return text.len >= n && !memcmp((const char *)text.ptr + text.len - n, end, n);
+}
+
+static int is_one_of(struct ws_bytes word, const char *const *list, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (ws_name_is(word, list[i]))
+			return 1;
+	return 0;
+}
+
+/* --- words of a name ----------------------------------------------------------- */
+
+/* The next word at or behind *at, '::' between identifiers included; len 0 at the end. */
+static struct ws_bytes next_word(const char **at, const char *end)
+{
+	const char *p = *at, *begin;
+
+	while (p < end && !is_word(*p))
+		p++;
+	begin = p;
+	while (p < end && (is_word(*p) || (end - p > 2 && p > begin && p[0] == ':' && p[1] == ':' &&
+	                                   is_word(p[2]))))
+		p += *p == ':' ? 2 : 1;
+	*at = p;
+	return (struct ws_bytes){begin, (size_t)(p - begin)};
+}
+
+/* What stands behind the last '::'. */
+static struct ws_bytes last_part(struct ws_bytes word)
+{
+	const char *p = word.ptr, *end = p + word.len, *at = end;
+
+	while (at > p && at[-1] != ':')
+		at--;
+	return (struct ws_bytes){at, (size_t)(end - at)};
+}
+
+/* Words that hold the function and are not it, types, and what demanglers add. */
+static int says_nothing(struct ws_bytes word)
+{
+	static const char *const words[] = {
+	        "gpu_kernel_impl",
+	        "gpu_kernel_impl_nocast",
+	        "gpu_index_kernel",
+	        "opmath_symmetric_gpu_kernel_with_scalars",
+	        "BinaryFunctor",
+	        "AUnaryFunctor",
+	        "BUnaryFunctor",
+	        "ReduceOp",
+	        "func_wrapper_t",
+	        "TensorListMetadata",
+	        "TensorListScalarListMetadata",
+	        "FusedOptimizerTensorListMetadata",
+	        "UnaryOpFunctor",
+	        "BinaryOpScalarFunctor",
+	        "BinaryOpScalarListFunctor",
+	        "BinaryOpListAlphaFunctor",
+	        "BinaryOpScalarTensorFunctor",
+	        "PointwiseOpScalarFunctor",
+	        "PointwiseOpScalarListFunctor",
+	        "PointwiseOpListFunctor",
+	        "TernaryOpListFunctor",
+	        "TernaryOpScalarFunctor",
+	        "TensorIteratorBase",
+	        "TensorIterator",
+	        "Array",
+	        "array",
+	        "OpaqueType",
+	        "TrivialOffsetCalculator",
+	        "OffsetCalculator",
+	        "LoadWithoutCast",
+	        "StoreWithoutCast",
+	        "LoadWithCast",
+	        "StoreWithCast",
+	        "enable_sm90",
+	        "enable_sm90_or_later",
+	        "enable_sm80_to_sm89",
+	        "void",
+	        "int",
+	        "unsigned",
+	        "long",
+	        "bool",
+	        "float",
+	        "double",
+	        "char",
+	        "short",
+	        "half",
+	        "__half",
+	        "Half",
+	        "BFloat16",
+	        "__nv_bfloat16",
+	        "const",
+	        "anonymous",
+	        "namespace",
+	        "unnamed",
+	        "lambda",
+	        "operator",
+	        "instance",
+	        "std",
+	        "true",
+	        "false",
+	        "at",
+	        "native",
+	        "c10",
+	        "cuda",
+	        "decltype",
+	        "nullptr",
+	        "internal",
+	        "detail",
+	        "default_config",
+	        "ReduceOpType",
+	};
+
+	return is_digit(*(const char *)word.ptr) ||
+	       is_one_of(word, words, sizeof(words) / sizeof(*words));
+}
+
+/* The type that the function at `at` is made for: f<float, …> or f(…)::{lambda(float)#1}. */
+static struct ws_bytes type_of(const char *at, const char *end)
+{
+	static const char lambda[] = "lambda(";
+	struct ws_bytes type = {at, 0};
+	const char *p = at, *from = at < end && *at == '<' ? at + 1 : NULL;
+
+	while (!from && (p = memmem(p, (size_t)(end - p), lambda, sizeof(lambda) - 1))) {
+		p += sizeof(lambda) - 1;
+		if (p < end && *p != ')')
+			from = p;
+	}
+	if (!from)
+		return type;
+	p = from;
+	type = last_part(next_word(&p, end));
+	/* only a plain type: T<…> or a number says nothing here */
+	if (p == end || !strchr(",>)", *p) || (type.len && is_digit(*(const char *)type.ptr)) ||
+	    type.len > 16)
+		type.len = 0;
+	return type;
+}
+
+/* --- kinds of names ------------------------------------------------------------- */
+
+static enum ws_status put(struct ws_buf *out, struct ws_bytes text, struct ws_err *err)
+{
+	return ws_buf_put(out, text.ptr, text.len, err);
+}
+
+static enum ws_status put_str(struct ws_buf *out, const char *text, struct ws_err *err)
+{
+	return ws_buf_put(out, text, strlen(text), err);
+}
+
+/* Frames of PyTorch, Apex and cub that run the function in their template arguments. */
+static int is_frame(struct ws_bytes function)
+{
+	static const char *const frames[] = {"elementwise_kernel_manual_unroll",
+	                                     "elementwise_kernel_with_index",
+	                                     "multi_tensor_apply_kernel",
+	                                     "distribution_elementwise_grid_stride_kernel",
+	                                     "reduce_kernel",
+	                                     "trampoline_kernel"};
+	struct ws_bytes last = last_part(function);
+
+	return ends_with(last, "elementwise_kernel") ||
+	       is_one_of(last, frames, sizeof(frames) / sizeof(*frames));
+}
+
+static int is_wrapper(struct ws_bytes function)
+{
+	static const char *const wrappers[] = {"Kernel", "Kernel2", "device_kernel", "kentry"};
+
+	return is_one_of(last_part(function), wrappers, sizeof(wrappers) / sizeof(*wrappers));
+}
+
+/* Of the template arguments: from behind the first '<' to its '>'. */
+static struct ws_bytes arguments_of(struct ws_bytes name)
+{
+	const char *p = name.ptr, *end = p + name.len, *begin;
+	unsigned depth = 1;
+
+	p = name.len ? memchr(p, '<', name.len) : NULL;
+	/* an anonymous namespace as some tools print it */
+	while (p && end - p > 9 && !memcmp(p, "<unnamed>", 9))
+		p = memchr(p + 9, '<', (size_t)(end - p - 9));
+	if (!p)
+		return (struct ws_bytes){"", 0};
+	for (begin = ++p; p < end && depth; p++)
+		depth += (unsigned)(*p == '<') - (unsigned)(*p == '>' && p[-1] != '-');
+	return (struct ws_bytes){begin, (size_t)(p - begin) - (depth == 0)};
+}
+
+/* The first word of the arguments that says something, *behind it; len 0 = none does. */
+static struct ws_bytes telling_word(struct ws_bytes arguments, const char **behind)
+{
+	const char *at = arguments.ptr, *end = at + arguments.len;
+
+	for (;;) {
+		struct ws_bytes word = next_word(&at, end);
+
+		*behind = at;
+		if (!word.len || !says_nothing(last_part(word)))
+			return word;
+	}
+}
+
+/* The numbers of "GemmShape<128, 128, 32>" or "tuple<C<64>, C<128>, C<64> >" behind `at`. */
+static int shape_at(const char *at, const char *end, unsigned long shape[3])
+{
+	for (int i = 0; i < 3; i++) {
+		while (at < end && !is_digit(*at) && strchr("cute:C<, (int)>", *at))
+			at++;
+		if (at == end || !is_digit(*at))
+			return 0;
+		shape[i] = strtoul(at, NULL, 10);
+		while (at < end && is_digit(*at))
+			at++;
+	}
+	return shape[0] < 10000 && shape[1] < 10000 && shape[2] < 10000;
+}
+
+/* CUTLASS: the tile is the first shape that is larger than a cluster's. */
+static int tile_of(struct ws_bytes arguments, unsigned long tile[3])
+{
+	static const char *const words[] = {"GemmShape<", "tuple<"};
+	const char *begin = arguments.ptr, *end = begin + arguments.len;
+
+	for (size_t w = 0; w < sizeof(words) / sizeof(*words); w++) {
+		size_t n = strlen(words[w]);
+
+		for (const char *p = begin; (p = memmem(p, (size_t)(end - p), words[w], n));) {
+			p += n;
+			if (shape_at(p, end, tile) && tile[0] * tile[1] * tile[2] >= 512)
+				return 1;
+		}
+	}
+	return 0;
+}
+
+/* The element type of a CUTLASS template; len 0 = none is named. */
+static struct ws_bytes element_of(struct ws_bytes arguments)
+{
+	static const char *const types[] = {"bfloat16_t",   "half_t",       "tfloat32_t",
+	                                    "float_e4m3_t", "float_e5m2_t", "float_e2m1_t",
+	                                    "int8_t"};
+	const char *at = arguments.ptr, *end = at + arguments.len;
+
+	for (;;) {
+		struct ws_bytes word = last_part(next_word(&at, end));
+
+		if (!word.len || is_one_of(word, types, sizeof(types) / sizeof(*types)))
+			return word;
+	}
+}
+
+static enum ws_status put_wrapped(struct ws_bytes name, struct ws_bytes wrapped, struct ws_buf *out,
+                                  struct ws_err *err)
+{
+	struct ws_bytes arguments = arguments_of(name), element = element_of(arguments);
+	unsigned long tile[3];
+	char text[64];
+
+	WS_FORWARD(put(out, wrapped, err));
+	if (!tile_of(arguments, tile))
+		return WS_OK;
+	snprintf(text, sizeof(text), "<%lux%lux%lu", tile[0], tile[1], tile[2]);
+	WS_FORWARD(put_str(out, text, err));
+	if (element.len) {
+		WS_FORWARD(put_str(out, ", ", err));
+		WS_FORWARD(put(out, element, err));
+	}
+	return put_str(out, ">", err);
+}
+
+/* frame<function<type>> */
+static enum ws_status put_frame(struct ws_bytes frame, struct ws_bytes function,
+                                struct ws_bytes type, struct ws_buf *out, struct ws_err *err)
+{
+	WS_FORWARD(put(out, last_part(frame), err));
+	WS_FORWARD(put_str(out, "<", err));
+	WS_FORWARD(put(out, last_part(function), err));
+	if (type.len) {
+		WS_FORWARD(put_str(out, "<", err));
+		WS_FORWARD(put(out, type, err));
+		WS_FORWARD(put_str(out, ">", err));
+	}
+	return put_str(out, ">", err);
+}
+
+/* Bytes of a Tensile name up to its tile and matrix instruction; 0 = it is none. */
+static size_t tensile_length(struct ws_bytes name)
+{
+	static const char *const words[] = {"_MI", "_MT"};
+	const char *p = name.ptr, *end = p + name.len;
+
+	if (!memmem(p, name.len, "Cijk_", 5))
+		return 0;
+	for (size_t w = 0; w < 2; w++) {
+		const char *at = memmem(p, name.len, words[w], 3);
+
+		if (!at || end - at < 4 || !is_digit(at[3]))
+			continue;
+		for (at += 3; at < end && (is_digit(*at) || *at == 'x');)
+			at++;
+		return (size_t)(at - p);
+	}
+	return 0;
+}
+
+enum ws_status ws_short_name(struct ws_bytes name, struct ws_buf *out, struct ws_err *err)
+{
+	size_t tensile = tensile_length(name);
+	struct ws_bytes function, arguments, telling;
+	const char *behind;
+	char *room;
+	enum ws_status status;
+
+	if (tensile)
+		return ws_buf_put(out, name.ptr, tensile, err);
+	room = malloc(name.len + 1);
+	WS_FAIL_IF(!room, err, NO_MEMORY, "no memory for a name of %zu bytes", name.len);
+	function = (struct ws_bytes){room, ws_name_short(name, room)};
+	arguments = arguments_of(name);
+	telling = telling_word(arguments, &behind);
+	if (!telling.len || function.len + telling.len > WS_SHORT_NAME_MAX)
+		status = put(out, function, err);
+	else if (is_wrapper(function))
+		status = put_wrapped(name, telling, out, err);
+	else if (is_frame(function))
+		status = put_frame(function, telling,
+		                   type_of(behind, (const char *)arguments.ptr + arguments.len),
+		                   out, err);
+	else
+		status = put(out, function, err);
+	free(room);
+	return status;
+}

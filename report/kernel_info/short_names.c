@@ -1,0 +1,295 @@
+/*
+ * Different kernels never have the same short name: what tells apart those
+ * that would.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "formats/base/checksum.h"
+#include "report/base/names.h"
+#include "report/kernel_info/short_name.h"
+
+#define PARTS_MAX 64u /* bytes of what differs; beyond that a hash says as much in less */
+#define ARGUMENTS 64u /* looked at */
+
+struct namer {
+	const struct ws_bytes *names;
+	size_t n;
+	struct ws_buf *text;
+	struct {
+		size_t at, len;
+	} * label;
+	uint32_t *order;
+};
+
+static struct ws_bytes label_of(const struct namer *s, uint32_t i)
+{
+	return (struct ws_bytes){s->text->data + s->label[i].at, s->label[i].len};
+}
+
+/* By label, then by name: equal labels stand together, whatever order the names came in. */
+static int by_label(const void *pa, const void *pb, void *arg)
+{
+	const struct namer *s = arg;
+	uint32_t a = *(const uint32_t *)pa, b = *(const uint32_t *)pb;
+	int c = ws_name_compare(label_of(s, a), label_of(s, b));
+
+	return c ? c : ws_name_compare(s->names[a], s->names[b]);
+}
+
+/* --- what differs ---------------------------------------------------------------- */
+
+static int is_word(char c)
+{
+	return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') ||
+	       (c >= 'A' && c <= 'Z');
+}
+
+static const char *chars(struct ws_bytes text)
+{
+	return text.ptr;
+}
+
+/* Cut what all texts begin and end with off each, never inside a word. */
+static void strip_common(struct ws_bytes *texts, size_t n)
+{
+	size_t before = texts[0].len, behind, least = texts[0].len;
+
+	for (size_t i = 1; i < n; i++) {
+		size_t k = 0;
+
+		least = texts[i].len < least ? texts[i].len : least;
+		while (k < before && k < texts[i].len && chars(texts[0])[k] == chars(texts[i])[k])
+			k++;
+		before = k;
+	}
+	while (before && is_word(chars(texts[0])[before - 1]))
+		before--;
+	behind = least - before;
+	for (size_t i = 1; i < n; i++) {
+		size_t k = 0;
+
+		while (k < behind && chars(texts[0])[texts[0].len - 1 - k] ==
+		                             chars(texts[i])[texts[i].len - 1 - k])
+			k++;
+		behind = k;
+	}
+	while (behind && is_word(chars(texts[0])[texts[0].len - behind]))
+		behind--;
+	for (size_t i = 0; i < n; i++)
+		texts[i] =
+		        (struct ws_bytes){chars(texts[i]) + before, texts[i].len - before - behind};
+}
+
+/* The template arguments of the function, at most ARGUMENTS; how many. */
+static size_t split_arguments(struct ws_bytes name, struct ws_bytes out[ARGUMENTS])
+{
+	const char *p = name.ptr, *end = p + name.len, *from = NULL;
+	unsigned depth = 0;
+	size_t n = 0;
+
+	for (; p < end && n < ARGUMENTS; p++) {
+		int opens = *p == '<' || *p == '(' || *p == '[' || *p == '{';
+		int closes = (*p == '>' && p[-1] != '-') || *p == ')' || *p == ']' || *p == '}';
+
+		if (opens && !depth && *p == '(' && p > chars(name))
+			break; /* the parameters */
+		depth += (unsigned)opens;
+		if (opens && depth == 1)
+			from = p + 1;
+		if (from && ((*p == ',' && depth == 1) || (closes && depth == 1))) {
+			while (from < p && *from == ' ')
+				from++;
+			out[n++] = (struct ws_bytes){from, (size_t)(p - from)};
+			from = p + 1;
+		}
+		if (closes && depth && !--depth)
+			from = NULL;
+	}
+	return n;
+}
+
+static int all_equal(const struct ws_bytes *texts, size_t n)
+{
+	for (size_t i = 1; i < n; i++)
+		if (ws_name_compare(texts[0], texts[i]))
+			return 0;
+	return 1;
+}
+
+/* A part without the namespaces that every name has; brackets that were cut off are closed. */
+static enum ws_status put_part(struct ws_buf *out, struct ws_bytes part, struct ws_err *err)
+{
+	static const char *const usual[] = {"at::", "native::", "(anonymous namespace)::",
+	                                    "<unnamed>::", "c10::"};
+	const char *p = part.ptr, *end = p + part.len;
+	size_t open = 0;
+
+	while (p < end) {
+		size_t skip = 0;
+
+		for (size_t i = 0; i < sizeof(usual) / sizeof(*usual); i++)
+			if (!skip && (size_t)(end - p) >= strlen(usual[i]) &&
+			    !memcmp(p, usual[i], strlen(usual[i])))
+				skip = strlen(usual[i]);
+		p += skip;
+		if (skip)
+			continue;
+		open += *p == '<';
+		open -= *p == '>' && open;
+		WS_FORWARD(ws_buf_put(out, p++, 1, err));
+	}
+	while (open--)
+		WS_FORWARD(ws_buf_put(out, ">", 1, err));
+	return WS_OK;
+}
+
+/*
+ * What the names of a group differ by, joined into parts[i], "" where the
+ * names have not the same number of template arguments or none differs.
+ */
+static enum ws_status differing_arguments(const struct ws_bytes *names, size_t n,
+                                          struct ws_buf *parts, struct ws_err *err)
+{
+	struct ws_bytes(*arguments)[ARGUMENTS] = calloc(n, sizeof(*arguments));
+	struct ws_bytes *column = calloc(n, sizeof(*column));
+	enum ws_status status = WS_OK;
+	size_t count = 0;
+
+	if (!arguments || !column)
+		status = WS_FAIL(err, NO_MEMORY, "no memory for %zu kernel names", n);
+	for (size_t i = 0; i < n && status == WS_OK; i++) {
+		size_t mine = split_arguments(names[i], arguments[i]);
+
+		count = i && mine != count ? 0 : mine;
+		if (!count)
+			break;
+	}
+	for (size_t a = 0; a < count && status == WS_OK; a++) {
+		for (size_t i = 0; i < n; i++)
+			column[i] = arguments[i][a];
+		if (all_equal(column, n))
+			continue;
+		strip_common(column, n);
+		for (size_t i = 0; i < n && status == WS_OK; i++) {
+			if (parts[i].len)
+				status = ws_buf_put(&parts[i], ", ", 2, err);
+			if (status == WS_OK)
+				status = put_part(&parts[i], column[i], err);
+		}
+	}
+	free(arguments);
+	free(column);
+	return status;
+}
+
+/* --- labels ----------------------------------------------------------------------- */
+
+static enum ws_status relabel(struct namer *s, uint32_t i, const char *open, struct ws_bytes part,
+                              const char *close, struct ws_err *err)
+{
+	struct ws_bytes label = label_of(s, i);
+	size_t at = s->text->len;
+
+	/* the label lies in the buffer that grows */
+	WS_FORWARD(
+	        ws_buf_reserve(s->text, label.len + strlen(open) + part.len + strlen(close), err));
+	label = label_of(s, i);
+	WS_FORWARD(ws_buf_put(s->text, label.ptr, label.len, err));
+	WS_FORWARD(ws_buf_put(s->text, open, strlen(open), err));
+	WS_FORWARD(ws_buf_put(s->text, part.ptr, part.len, err));
+	WS_FORWARD(ws_buf_put(s->text, close, strlen(close), err));
+	s->label[i].at = at;
+	s->label[i].len = s->text->len - at;
+	return WS_OK;
+}
+
+static enum ws_status add_hash(struct namer *s, uint32_t i, struct ws_err *err)
+{
+	char hash[24];
+	int n = snprintf(hash, sizeof(hash), "%08x",
+	                 (unsigned)ws_checksum(s->names[i].ptr, s->names[i].len));
+
+	return relabel(s, i, " #", (struct ws_bytes){hash, (size_t)n}, "", err);
+}
+
+/* The n names at order[first] have one label. */
+static enum ws_status tell_apart(struct namer *s, size_t first, size_t n, struct ws_err *err)
+{
+	struct ws_bytes *names = calloc(n, sizeof(*names));
+	struct ws_buf *parts = calloc(n, sizeof(*parts));
+	enum ws_status status = WS_OK;
+
+	if (!names || !parts)
+		status = WS_FAIL(err, NO_MEMORY, "no memory for %zu kernel names", n);
+	for (size_t i = 0; i < n && status == WS_OK; i++)
+		names[i] = s->names[s->order[first + i]];
+	if (status == WS_OK)
+		status = differing_arguments(names, n, parts, err);
+	if (status == WS_OK && !parts[0].len) {
+		strip_common(names, n);
+		for (size_t i = 0; i < n && status == WS_OK; i++)
+			status = ws_buf_put(&parts[i], names[i].ptr, names[i].len, err);
+	}
+	for (size_t i = 0; i < n && status == WS_OK; i++) {
+		struct ws_bytes part = {parts[i].data, parts[i].len};
+
+		if (part.len && part.len <= PARTS_MAX)
+			status = relabel(s, s->order[first + i], " [", part, "]", err);
+		else if (part.len)
+			status = add_hash(s, s->order[first + i], err);
+	}
+	for (size_t i = 0; i < n && parts; i++)
+		ws_buf_free(&parts[i]);
+	free(parts);
+	free(names);
+	return status;
+}
+
+/* One round over all groups of equal labels; with `hashes` they get one, else what differs. */
+static enum ws_status one_round(struct namer *s, int hashes, struct ws_err *err)
+{
+	enum ws_status status = WS_OK;
+
+	qsort_r(s->order, s->n, sizeof(*s->order), by_label, s);
+	for (size_t first = 0, end; first < s->n && status == WS_OK; first = end) {
+		for (end = first + 1; end < s->n; end++)
+			if (ws_name_compare(label_of(s, s->order[first]),
+			                    label_of(s, s->order[end])))
+				break;
+		if (end == first + 1)
+			continue;
+		if (!hashes)
+			status = tell_apart(s, first, end - first, err);
+		for (size_t i = first; hashes && i < end && status == WS_OK; i++)
+			status = add_hash(s, s->order[i], err);
+	}
+	return status;
+}
+
+enum ws_status ws_short_names(const struct ws_bytes *names, size_t n, struct ws_buf *text,
+                              struct ws_bytes *out, struct ws_err *err)
+{
+	struct namer s = {.names = names, .n = n, .text = text};
+	enum ws_status status = WS_OK;
+
+	s.label = calloc(n ? n : 1, sizeof(*s.label));
+	s.order = calloc(n ? n : 1, sizeof(*s.order));
+	if (!s.label || !s.order)
+		status = WS_FAIL(err, NO_MEMORY, "no memory for %zu kernel names", n);
+	for (size_t i = 0; i < n && status == WS_OK; i++) {
+		s.order[i] = (uint32_t)i;
+		s.label[i].at = text->len;
+		status = ws_short_name(names[i], text, err);
+		s.label[i].len = text->len - s.label[i].at;
+	}
+	if (status == WS_OK)
+		status = one_round(&s, 0, err);
+	if (status == WS_OK)
+		status = one_round(&s, 1, err);
+	for (size_t i = 0; i < n && status == WS_OK; i++)
+		out[i] = label_of(&s, (uint32_t)i);
+	free(s.label);
+	free(s.order);
+	return status;
+}
