@@ -52,6 +52,7 @@ static void print_tables(FILE *f)
 	for (size_t i = 0; i < n; i++)
 		if (strncmp(defs[i]->name, "diff-", 5) == 0)
 			print_table(f, defs[i], " (of `warpsheet diff`)");
+	print_table(f, ws_aa_defs(&n)[0], " (of `warpsheet aa`)");
 	fputc('\n', f);
 }
 
