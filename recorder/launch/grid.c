@@ -48,7 +48,8 @@ static void add_axis(struct planner *p, const char *option, const char *values)
 
 	for (const char *c = values; c && *c; c++)
 		most += *c == ',';
-	*axis = (struct axis){.option = option, .value = ws_arena_array(arena, most, sizeof(char *))};
+	*axis = (struct axis){.option = option,
+	                      .value = ws_arena_array(arena, most, sizeof(char *))};
 	if (!copy || !axis->value)
 		return;
 	p->naxes++;
@@ -87,8 +88,8 @@ static void find_axes(struct planner *p, const char *model, char *const *rest, i
 /* What says itself stands without its option's name. */
 static const char *name_part(struct ws_arena *arena, const struct axis *axis, const char *value)
 {
-	static const char *const alone[] = {"--model", "--dtype", "--phase", "--optimizer",
-	                                    "--layout", "--activation"};
+	static const char *const alone[] = {"--model",     "--dtype",  "--phase",
+	                                    "--optimizer", "--layout", "--activation"};
 
 	for (size_t i = 0; i < sizeof(alone) / sizeof(*alone); i++)
 		if (!strcmp(axis->option, alone[i]))
@@ -158,8 +159,8 @@ static enum ws_status make_runs(struct ws_grid *grid, int64_t repeat, uint64_t s
 
 	WS_FAIL_IF(repeat > MOST_POINTS || (size_t)repeat * grid->npoints > MOST_POINTS, err, USAGE,
 	           "the lists and --repeat make more than %d recordings", MOST_POINTS);
-	grid->runs = ws_arena_array(&grid->arena, (size_t)repeat * grid->npoints,
-	                            sizeof(*grid->runs));
+	grid->runs =
+	        ws_arena_array(&grid->arena, (size_t)repeat * grid->npoints, sizeof(*grid->runs));
 	WS_FORWARD(ws_arena_check(&grid->arena, "the grid", err));
 	for (int64_t round = 1; round <= repeat; round++) {
 		struct ws_grid_run *runs = grid->runs + grid->nruns;

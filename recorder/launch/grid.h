@@ -12,7 +12,7 @@
 
 /* One configuration. */
 struct ws_grid_point {
-	const char *name;     /* of its files, without repetition: "mlp-batch64-fp32" */
+	const char *name;           /* of its files, without repetition: "mlp-batch64-fp32" */
 	const char *const *options; /* of warpsheet-step, --model first; NULL-terminated; none for a
 	                             * program */
 	/* what is different between points: "batch" "64"; NULL-terminated */
@@ -40,8 +40,7 @@ struct ws_grid {
  * anew each time: so drift of the machine hits all points alike.
  */
 enum ws_status ws_grid_plan(struct ws_grid *grid, const char *model, char *const *rest, int nrest,
-                            const char *program, int64_t repeat, uint64_t seed,
-                            struct ws_err *err);
+                            const char *program, int64_t repeat, uint64_t seed, struct ws_err *err);
 void ws_grid_free(struct ws_grid *grid);
 /* Does a value of these options list several? */
 bool ws_grid_has_lists(const char *model, char *const *rest, int nrest);

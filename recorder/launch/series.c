@@ -158,7 +158,8 @@ static enum ws_status show_traces(const struct series *s, const struct ws_grid_r
 		snprintf(from, sizeof(from), "%s/%s", s->opts->folder, entry->d_name);
 		snprintf(to, sizeof(to), "%s/%s", s->opts->folder, entry->d_name + 1);
 		if (rename(from, to))
-			rc = WS_FAIL(err, IO_WRITE, "cannot rename '%s': %s", from, strerror(errno));
+			rc = WS_FAIL(err, IO_WRITE, "cannot rename '%s': %s", from,
+			             strerror(errno));
 	}
 	closedir(folder);
 	return rc;
@@ -274,8 +275,8 @@ enum ws_status ws_series_run(const struct ws_grid *grid, const struct ws_series_
 	sigaddset(&stops, SIGTERM);
 	sigprocmask(SIG_BLOCK, &stops, &s.before);
 	WS_FORWARD(make_runs(&s, stopped_by, err));
-	snprintf(line, sizeof(line), "%zu recordings made, %zu of them failed, %zu were there", s.made,
-	         s.failed, grid->nruns - s.todo);
+	snprintf(line, sizeof(line), "%zu recordings made, %zu of them failed, %zu were there",
+	         s.made, s.failed, grid->nruns - s.todo);
 	opts->notice(line);
 	return s.failed ? WS_FINDING : WS_OK;
 }

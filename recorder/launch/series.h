@@ -7,9 +7,9 @@
 #include "recorder/launch/grid.h"
 
 struct ws_series_opts {
-	const char *folder;            /* made when it is not there */
-	char *const *capture_options;  /* of warpsheet-record, NULL-terminated; without -o */
-	char *const *program;          /* NULL: a model */
+	const char *folder;               /* made when it is not there */
+	char *const *capture_options;     /* of warpsheet-record, NULL-terminated; without -o */
+	char *const *program;             /* NULL: a model */
 	void (*notice)(const char *line); /* progress, for the user */
 };
 

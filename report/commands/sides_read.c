@@ -3,7 +3,7 @@
 #include "report/commands/trace_open.h"
 
 enum ws_status ws_sides_read(struct ws_sides *sides, int side, const struct ws_trace_list *list,
-                                const struct ws_model_opts *opts, struct ws_err *err)
+                             const struct ws_model_opts *opts, struct ws_err *err)
 {
 	for (size_t i = 0; i < list->n; i++) {
 		struct ws_trace_file file = {0};

@@ -104,8 +104,8 @@ static enum ws_status try_split(struct lab *lab, const uint8_t *in, unsigned cal
 	}
 	WS_FORWARD(ws_grade_rows(rows, n, &lab->d->grade, err));
 	for (int q = 0; q < QUANTITIES; q++)
-		called[q] += lab->present[q] && (c[q].grade == WS_GRADE_FASTER ||
-		                                 c[q].grade == WS_GRADE_SLOWER);
+		called[q] += lab->present[q] &&
+		             (c[q].grade == WS_GRADE_FASTER || c[q].grade == WS_GRADE_SLOWER);
 	return WS_OK;
 }
 
@@ -229,15 +229,17 @@ static void say_verdict(const struct lab *lab, char verdict[512])
 	unsigned need;
 
 	if (isnan(lab->spread[q])) {
-		snprintf(verdict, 512,
-		         "%u of %u pairs would have been called different; three recordings or more "
-		         "show the noise between them",
-		         lab->pairs_called[q], lab->pairs);
+		snprintf(
+		        verdict, 512,
+		        "%u of %u pairs would have been called different; three recordings or more "
+		        "show the noise between them",
+		        lab->pairs_called[q], lab->pairs);
 		return;
 	}
 	need = ws_grade_recordings_for(&c, 0.02);
 	snprintf(verdict, 512,
-	         "%zu recordings vary by %.2g %% (--run-noise %.2g); one against one, %u of %u pairs "
+	         "%zu recordings vary by %.2g %% (--run-noise %.2g); one against one, %u of %u "
+	         "pairs "
 	         "would have been called different; ",
 	         n, 100 * lab->spread[q], 100 * lab->spread[q], lab->pairs_called[q], lab->pairs);
 	if (need)
@@ -266,8 +268,9 @@ static enum ws_status fill(struct lab *lab, struct ws_table *t, char verdict[512
 	if (status == WS_OK) {
 		say_verdict(lab, verdict);
 		ws_table_note(t, "%s.", verdict);
-		ws_table_note(t, "One recording a side was compared with a noise between runs of "
-		                 "%.3g %% assumed (--run-noise).",
+		ws_table_note(t,
+		              "One recording a side was compared with a noise between runs of "
+		              "%.3g %% assumed (--run-noise).",
 		              100 * lab->d->grade.run_noise);
 	}
 	free(in);
@@ -295,8 +298,7 @@ enum ws_status ws_aa_make(struct ws_sides *s, const struct ws_diff_opts *opts,
 	if (status == WS_OK)
 		status = ws_sides_prepare_aa(s, opts, err);
 	if (status == WS_OK) {
-		struct ws_bytes name =
-		        ws_texts_get(&d->names.texts, lab.side->recordings[0].name);
+		struct ws_bytes name = ws_texts_get(&d->names.texts, lab.side->recordings[0].name);
 		char *trace = NULL;
 
 		report->created_ns = lab.side->recordings[0].base_ns;

@@ -19,7 +19,8 @@ static void plan(const char *model, char **rest, int nrest, int64_t repeat, uint
 
 Test(grid, every_combination_is_a_point)
 {
-	char *rest[] = {W("--batch"), W("4,8"), W("--steps=3"), W("--dtype=fp32,amp-bf16"), W("--verbose")};
+	char *rest[] = {W("--batch"), W("4,8"), W("--steps=3"), W("--dtype=fp32,amp-bf16"),
+	                W("--verbose")};
 
 	plan("mlp,vgg11", rest, 5, 1, 1);
 	cr_assert_eq(grid.npoints, 8);
@@ -27,7 +28,8 @@ Test(grid, every_combination_is_a_point)
 	cr_expect_str_eq(grid.points[1].name, "mlp-batch4-amp-bf16");
 	cr_expect_str_eq(grid.points[2].name, "mlp-batch8-fp32");
 	cr_expect_str_eq(grid.points[7].name, "vgg11-batch8-amp-bf16");
-	static const char *const expected[] = {"--model", "vgg11", "--batch",  "8",  "--steps", "3",
+	static const char *const expected[] = {"--model", "vgg11",    "--batch",
+	                                       "8",       "--steps",  "3",
 	                                       "--dtype", "amp-bf16", "--verbose"};
 	for (size_t i = 0; i < 9; i++)
 		cr_expect_str_eq(grid.points[7].options[i], expected[i]);
