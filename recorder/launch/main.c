@@ -10,6 +10,7 @@
 #include "recorder/launch/options.h"
 #include "recorder/launch/output_name.h"
 #include "recorder/launch/provenance.h"
+#include "recorder/launch/series.h"
 #include "recorder/shared/segment_file.h"
 
 #define NAME         "warpsheet-record"
@@ -325,6 +326,52 @@ static int record(struct ws_record_command *cmd)
 	return code;
 }
 
+/* --- many recordings --- */
+
+/* The seed of the step, which shuffles the order, too. */
+static uint64_t seed_of(const struct ws_record_command *cmd)
+{
+	for (int i = 0; i + 1 < cmd->nrest; i++)
+		if (!strcmp(cmd->rest[i], "--seed"))
+			return strtoull(cmd->rest[i + 1], NULL, 10);
+	return 1;
+}
+
+/* A grid, or --repeat: each run is this program again. */
+static int record_series(struct ws_record_command *cmd)
+{
+	char name[PATH_MAX] = "";
+	struct ws_series_opts opts = {
+	        .folder = cmd->output,
+	        .capture_options = cmd->capture_options,
+	        .program = cmd->model ? NULL : cmd->program,
+	        .notice = notice,
+	};
+	struct ws_grid grid = {0};
+	struct ws_err err;
+	enum ws_status status;
+	int stopped_by = 0;
+
+	if (!cmd->output) {
+		complain("several recordings need a folder: -o FOLDER");
+		return ws_status_exit_code(WS_USAGE);
+	}
+	if (!cmd->model) {
+		snprintf(name, sizeof(name), "%s", cmd->program[0]);
+		memmove(name, basename(name), strlen(basename(name)) + 1);
+	}
+	status = ws_grid_plan(&grid, cmd->model, cmd->rest, cmd->nrest, name, cmd->repeat,
+	                      seed_of(cmd), &err);
+	if (status == WS_OK)
+		status = ws_series_run(&grid, &opts, &stopped_by, &err);
+	ws_grid_free(&grid);
+	if (stopped_by)
+		return 128 + stopped_by;
+	if (status != WS_OK && status != WS_FINDING)
+		complain("%s", err.text);
+	return ws_status_exit_code(status);
+}
+
 static void print_help(void)
 {
 	printf("Usage: " NAME " [-o FILE] [options] -- PROGRAM [ARGS...]\n"
@@ -357,6 +404,8 @@ static int run(struct ws_record_command *cmd)
 		complain("nothing to run: give --model NAME or -- PROGRAM (see --help)");
 		return ws_status_exit_code(WS_USAGE);
 	}
+	if (cmd->has_repeat || ws_grid_has_lists(cmd->model, cmd->rest, cmd->nrest))
+		return record_series(cmd);
 	if (!cmd->model)
 		return record(cmd);
 	code = step_command(cmd, step_path) ? ws_status_exit_code(WS_ENVIRONMENT) : record(cmd);

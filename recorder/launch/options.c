@@ -196,6 +196,7 @@ enum ws_status ws_record_command_parse(struct ws_record_command *cmd, int argc, 
 	        .record = {.segment = {0, 0, DEFAULT_DEFS_SIZE, WS_SEG_SLOTS, WS_SEG_SLOT_SIZE}},
 	        .rest = calloc((size_t)argc + 1, sizeof(*cmd->rest)),
 	        .capture_options = calloc((size_t)argc + 1, sizeof(*cmd->capture_options)),
+	        .repeat = 1,
 	        .help = ws_opt_asks_help(argc, argv),
 	};
 	WS_FAIL_IF(!cmd->rest || !cmd->capture_options, err, NO_MEMORY,

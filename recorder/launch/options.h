@@ -17,6 +17,8 @@ struct ws_record_command {
 	int nrest;
 	char **capture_options; /* as given, NULL-terminated: part of the provenance */
 	int ncapture_options;
+	int64_t repeat; /* recordings of each point; 1 unless has_repeat */
+	bool has_repeat;
 	bool require_gpu, merge, help, version;
 };
 

@@ -4,9 +4,7 @@
 #include <string.h>
 
 #include "report/commands/command.h"
-#include "report/commands/trace_list.h"
-#include "report/commands/trace_open.h"
-#include "report/diff/diff.h"
+#include "report/commands/sides_read.h"
 #include "report/tables/report.h"
 
 struct diff_opts {
@@ -33,28 +31,6 @@ static enum ws_status write_diff(const struct ws_report *report, const struct di
 	return ws_destination_write(&o->to, &view, err);
 }
 
-/* One trace after the other: never more than one is in memory. */
-static enum ws_status read_side(struct ws_sides *sides, int side, const struct ws_trace_list *list,
-                                const struct ws_model_opts *opts, struct ws_err *err)
-{
-	for (size_t i = 0; i < list->n; i++) {
-		struct ws_trace_file file = {0};
-		struct ws_model *m = NULL;
-		enum ws_status rc = ws_trace_file_open(&file, list->path[i], err);
-
-		if (rc == WS_OK) {
-			ws_trace_file_say_damage(&file);
-			rc = ws_trace_file_model(&m, &file, opts, err);
-		}
-		if (rc == WS_OK)
-			rc = ws_sides_add(sides, side, m, err);
-		ws_model_free(m);
-		ws_trace_file_close(&file);
-		WS_FORWARD(rc);
-	}
-	return WS_OK;
-}
-
 static enum ws_status diff_sides(const struct ws_trace_list list[2], const struct diff_opts *o,
                                  struct ws_err *err)
 {
@@ -64,7 +40,7 @@ static enum ws_status diff_sides(const struct ws_trace_list list[2], const struc
 	enum ws_status rc = sides ? WS_OK : WS_FAIL(err, NO_MEMORY, "out of memory");
 
 	for (int s = 0; s < 2 && rc == WS_OK; s++)
-		rc = read_side(sides, s, &list[s], &o->model, err);
+		rc = ws_sides_read(sides, s, &list[s], &o->model, err);
 	if (rc == WS_OK)
 		rc = ws_diff_make(sides, &o->diff, &report, &result, err);
 	if (rc == WS_OK)
@@ -112,7 +88,7 @@ enum ws_status ws_cmd_diff(int argc, char **argv, struct ws_err *err)
 {
 	struct diff_opts o = {.to = {.format = -1}, .diff = WS_DIFF_OPTS_DEFAULT};
 	double threshold = NAN; /* not given */
-	bool help = false;
+	bool help = false, aa = false;
 	int n = 0, nb = 0, done, separator = find_separator(argc, argv);
 	struct ws_trace_list list[2] = {{0}};
 	const struct ws_opt opts[] = {
@@ -137,6 +113,8 @@ enum ws_status ws_cmd_diff(int argc, char **argv, struct ws_err *err)
 	               "grades and ratios even when A and B did not do the\n"
 	               "same work"),
 	        WS_OPT_STEP(&o.model.step),
+	        WS_OPT("aa", 0, FLAG, NULL, &aa,
+	               "an A/A test of all recordings instead: 'warpsheet aa'"),
 	        WS_OPT("rows", 0, INT, "N", &o.to.rows,
 	               "at most N rows of each table as text; 0 = all"),
 	        WS_OPT_COLOUR(&o.to.colour),
@@ -156,6 +134,12 @@ enum ws_status ws_cmd_diff(int argc, char **argv, struct ws_err *err)
 	};
 	enum ws_status rc;
 
+	for (int i = 0; i < argc; i++) {
+		if (strcmp(argv[i], "--aa") != 0)
+			continue;
+		memmove(argv + i, argv + i + 1, (size_t)(argc - i - 1) * sizeof(*argv));
+		return ws_cmd_aa(argc - 1, argv, err);
+	}
 	WS_FORWARD(ws_command_parse(&a, separator >= 0 ? separator : argc, argv, &n, &done, err));
 	if (done)
 		return WS_OK;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #define TRACE_ENDING ".wtrace"
 
@@ -37,19 +38,45 @@ static enum ws_status add(struct ws_trace_list *list, char *path, struct ws_err 
 	return WS_OK;
 }
 
+#define STATE_ENDING ".status"
+
+static int ends_with(const char *name, const char *ending)
+{
+	size_t len = strlen(name), n = strlen(ending);
+
+	return len > n && name[0] != '.' && !strcmp(name + len - n, ending);
+}
+
 static int is_trace(const struct dirent *entry)
 {
-	size_t len = strlen(entry->d_name), ending = strlen(TRACE_ENDING);
+	return ends_with(entry->d_name, TRACE_ENDING);
+}
 
-	return len > ending && entry->d_name[0] != '.' &&
-	       !strcmp(entry->d_name + len - ending, TRACE_ENDING);
+static int is_run(const struct dirent *entry)
+{
+	return is_trace(entry) || ends_with(entry->d_name, STATE_ENDING);
+}
+
+/* Has this state a trace beside it? Then the trace stands for both. */
+static int has_trace(const char *folder, const char *name)
+{
+	char *path;
+	int there;
+
+	if (!ends_with(name, STATE_ENDING) ||
+	    asprintf(&path, "%s/%.*s" TRACE_ENDING, folder,
+	             (int)(strlen(name) - strlen(STATE_ENDING)), name) < 0)
+		return 0;
+	there = access(path, F_OK) == 0;
+	free(path);
+	return there;
 }
 
 static enum ws_status add_folder(struct ws_trace_list *list, const char *folder,
-                                 struct ws_err *err)
+                                 int (*wanted)(const struct dirent *), struct ws_err *err)
 {
 	struct dirent **entries;
-	int n = scandir(folder, &entries, is_trace, alphasort);
+	int n = scandir(folder, &entries, wanted, alphasort);
 	enum ws_status rc = WS_OK;
 
 	WS_FAIL_IF(n < 0, err, IO_READ, "cannot read the folder '%s': %s", folder, strerror(errno));
@@ -58,9 +85,12 @@ static enum ws_status add_folder(struct ws_trace_list *list, const char *folder,
 	for (int i = 0; i < n; i++) {
 		char *path = NULL;
 
-		if (rc == WS_OK && asprintf(&path, "%s/%s", folder, entries[i]->d_name) < 0)
+		int stands = !has_trace(folder, entries[i]->d_name);
+
+		if (rc == WS_OK && stands &&
+		    asprintf(&path, "%s/%s", folder, entries[i]->d_name) < 0)
 			path = NULL;
-		if (rc == WS_OK)
+		if (rc == WS_OK && stands)
 			rc = add(list, path, err);
 		free(entries[i]);
 	}
@@ -68,17 +98,29 @@ static enum ws_status add_folder(struct ws_trace_list *list, const char *folder,
 	return rc;
 }
 
-enum ws_status ws_trace_list_add(struct ws_trace_list *list, int n, char *const *names,
-                                 struct ws_err *err)
+static enum ws_status add_all(struct ws_trace_list *list, int n, char *const *names,
+                              int (*wanted)(const struct dirent *), struct ws_err *err)
 {
 	for (int i = 0; i < n; i++) {
 		struct stat st;
 
 		/* what is no folder is for whoever opens it to complain about */
 		if (stat(names[i], &st) == 0 && S_ISDIR(st.st_mode))
-			WS_FORWARD(add_folder(list, names[i], err));
+			WS_FORWARD(add_folder(list, names[i], wanted, err));
 		else
 			WS_FORWARD(add(list, strdup(names[i]), err));
 	}
 	return WS_OK;
+}
+
+enum ws_status ws_trace_list_add(struct ws_trace_list *list, int n, char *const *names,
+                                 struct ws_err *err)
+{
+	return add_all(list, n, names, is_trace, err);
+}
+
+enum ws_status ws_trace_list_add_runs(struct ws_trace_list *list, int n, char *const *names,
+                                      struct ws_err *err)
+{
+	return add_all(list, n, names, is_run, err);
 }

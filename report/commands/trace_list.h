@@ -19,6 +19,9 @@ struct ws_trace_list {
  */
 enum ws_status ws_trace_list_add(struct ws_trace_list *list, int n, char *const *names,
                                  struct ws_err *err);
+/* The same; of a folder also the states (.status) of runs that left no trace. */
+enum ws_status ws_trace_list_add_runs(struct ws_trace_list *list, int n, char *const *names,
+                                      struct ws_err *err);
 void ws_trace_list_release(struct ws_trace_list *list);
 
 #endif

@@ -203,7 +203,8 @@ static enum ws_status match(struct ws_diff *d, struct ws_err *err)
 
 static void settle_grade(struct ws_diff *d)
 {
-	int on_cpu = d->side[0].recordings[0].on_cpu || d->side[1].recordings[0].on_cpu;
+	int on_cpu = d->side[0].recordings[0].on_cpu ||
+	             (d->side[1].nrecordings && d->side[1].recordings[0].on_cpu);
 	double noise = d->opts.run_noise_percent;
 
 	if (isnan(noise))
@@ -211,6 +212,21 @@ static void settle_grade(struct ws_diff *d)
 	d->grade = (struct ws_grade_opts){.min_effect = d->opts.min_effect_percent / 100,
 	                                  .same_within = d->opts.same_within_percent / 100,
 	                                  .run_noise = noise / 100};
+}
+
+struct ws_diff *ws_sides_diff(struct ws_sides *s)
+{
+	return &s->d;
+}
+
+enum ws_status ws_sides_prepare_aa(struct ws_sides *s, const struct ws_diff_opts *opts,
+                                   struct ws_err *err)
+{
+	static const struct ws_diff_opts defaults = WS_DIFF_OPTS_DEFAULT;
+
+	s->d.opts = opts ? *opts : defaults;
+	settle_grade(&s->d);
+	return ws_side_merge(&s->d.side[0], err);
 }
 
 static enum ws_status prepare(struct ws_diff *d, struct ws_err *err)

@@ -34,6 +34,11 @@ static inline int ws_diff_is_unlike(const struct ws_diff *d)
 	return d->nreasons && !d->opts.force;
 }
 
+/* What an A/A test needs of them: recordings of side 0 merged, and how they are graded. */
+struct ws_diff *ws_sides_diff(struct ws_sides *s);
+enum ws_status ws_sides_prepare_aa(struct ws_sides *s, const struct ws_diff_opts *opts,
+                                   struct ws_err *err);
+
 /* --- rows.c: sums a sample, and their grades ---------------------------------------------- */
 
 #define WS_DIFF_FIELDS 10

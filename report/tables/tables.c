@@ -22,6 +22,8 @@
 WS_REPORT_TABLES(T)
 WS_REQUEST_TABLES(T)
 WS_DIFF_TABLES(T)
+WS_AA_TABLES(T)
+WS_SWEEP_TABLES(T)
 #undef T
 #undef C
 
@@ -29,6 +31,8 @@ WS_DIFF_TABLES(T)
 /* those of every report, then those on request */
 static const struct ws_table_def *const report_defs[] = {WS_REPORT_TABLES(T) WS_REQUEST_TABLES(T)};
 static const struct ws_table_def *const diff_defs[] = {WS_DIFF_TABLES(T)};
+static const struct ws_table_def *const aa_defs[] = {WS_AA_TABLES(T)};
+static const struct ws_table_def *const sweep_defs[] = {WS_SWEEP_TABLES(T)};
 #undef T
 
 typedef enum ws_status (*builder)(const struct ws_tab *, struct ws_table *, struct ws_err *);
@@ -57,6 +61,18 @@ const struct ws_table_def *const *ws_diff_defs(size_t *count)
 {
 	*count = sizeof(diff_defs) / sizeof(*diff_defs);
 	return diff_defs;
+}
+
+const struct ws_table_def *const *ws_aa_defs(size_t *count)
+{
+	*count = sizeof(aa_defs) / sizeof(*aa_defs);
+	return aa_defs;
+}
+
+const struct ws_table_def *const *ws_sweep_defs(size_t *count)
+{
+	*count = sizeof(sweep_defs) / sizeof(*sweep_defs);
+	return sweep_defs;
 }
 
 const struct ws_table_def *ws_table_def_by_name(const char *name)

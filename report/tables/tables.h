@@ -28,6 +28,10 @@ WS_TC_OF(diff_kernels, WS_TCOLS_diff_kernels(C))
 WS_TC_OF(diff_memory, WS_TCOLS_diff_memory(C))
 WS_TC_OF(diff_only, WS_TCOLS_diff_only(C))
 WS_TC_OF(diff_config, WS_TCOLS_diff_config(C))
+WS_TC_OF(aa, WS_TCOLS_aa(C))
+WS_TC_OF(sweep, WS_TCOLS_sweep(C))
+WS_TC_OF(sweep_pivot, WS_TCOLS_sweep_pivot(C))
+WS_TC_OF(sweep_scaling, WS_TCOLS_sweep_scaling(C))
 #undef WS_TC_OF
 #undef T
 #undef C
@@ -37,6 +41,8 @@ WS_TC_OF(diff_config, WS_TCOLS_diff_config(C))
 WS_REPORT_TABLES(T)
 WS_REQUEST_TABLES(T)
 WS_DIFF_TABLES(T)
+WS_AA_TABLES(T)
+WS_SWEEP_TABLES(T)
 #undef T
 
 /* Tables made only on request, by name. */

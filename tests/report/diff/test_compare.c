@@ -6,7 +6,7 @@
 #include <criterion/new/assert.h>
 #include <math.h>
 
-#include "report/diff/diff.h"
+#include "report/diff/aa.h"
 #include "report/tables/tables.h"
 #include "tests/support/trace_builder.h"
 
@@ -392,6 +392,72 @@ Test(compare, a_gap_that_is_one_of_the_clocks_is_no_verdict)
 	report = compare(&fast, &slow, 1, NULL, &result);
 	cr_expect(strcmp(overall(report), "SLOWER") == 0, "%s", result.verdict);
 	ws_report_free(report);
+}
+
+/* An A/A test of n recordings with so much noise between runs. */
+static struct ws_report *test_aa(size_t n, double between, double run_noise_percent, char *verdict)
+{
+	struct ws_diff_opts opts = WS_DIFF_OPTS_DEFAULT;
+	struct ws_sides *sides = ws_sides_new();
+	struct program p = usual;
+	struct ws_report *report;
+	struct ws_err err;
+
+	p.between = between;
+	opts.run_noise_percent = run_noise_percent;
+	for (size_t i = 0; i < n; i++)
+		add(sides, 0, &p);
+	cr_assert_eq(ws_aa_make(sides, &opts, &report, verdict, &err), WS_OK, "%s", err.text);
+	ws_sides_free(sides);
+	return report;
+}
+
+Test(aa, finds_the_noise_and_what_could_be_found)
+{
+	char verdict[512];
+	struct ws_report *report;
+	const struct ws_table *t;
+
+	state = 18;
+	report = test_aa(16, 0.02, 2, verdict);
+	t = report->tables[0];
+	cr_expect_str_eq(tb_str(t, 0, "quantity"), "step");
+	/* a standard deviation of 16 values is right to some 35 % */
+	cr_expect(tb_real(t, 0, "noise") > 1.3 && tb_real(t, 0, "noise") < 2.7, "%g",
+	          tb_real(t, 0, "noise"));
+	cr_expect_eq(tb_int(t, 0, "pairs"), 120);
+	cr_expect(tb_int(t, 0, "pairs_called") <= 12, "%ld", tb_int(t, 0, "pairs_called"));
+	cr_expect_eq(tb_int(t, 0, "splits"), 400);
+	cr_expect(tb_int(t, 0, "splits_called") <= 40);
+	cr_expect(tb_real(t, 0, "detectable_3") > tb_real(t, 0, "detectable_5"));
+	cr_expect(tb_real(t, 0, "detectable_5") > tb_real(t, 0, "detectable_10"));
+	cr_expect(tb_int(t, 0, "for_2") > tb_int(t, 0, "for_5"));
+	cr_expect(strstr(verdict, "recordings a side would show 2 %") != NULL, "%s", verdict);
+	ws_report_free(report);
+
+	/* with too little noise assumed it cries wolf, and says so */
+	state = 18;
+	report = test_aa(16, 0.02, 0, verdict);
+	cr_expect(tb_int(report->tables[0], 0, "pairs_called") > 30);
+	ws_report_free(report);
+}
+
+Test(aa, two_recordings_show_no_noise_and_one_is_too_few)
+{
+	struct ws_sides *sides = ws_sides_new();
+	struct ws_report *report;
+	char verdict[512];
+	struct ws_err err;
+
+	state = 19;
+	report = test_aa(2, 0.01, 1, verdict);
+	cr_expect(tb_is_empty(report->tables[0], 0, "noise"));
+	cr_expect(tb_is_empty(report->tables[0], 0, "splits"));
+	cr_expect_eq(tb_int(report->tables[0], 0, "pairs"), 1);
+	ws_report_free(report);
+	add(sides, 0, &usual);
+	cr_expect_eq(ws_aa_make(sides, NULL, &report, verdict, &err), WS_USAGE);
+	ws_sides_free(sides);
 }
 
 Test(compare, steps_that_the_user_names)

@@ -1,0 +1,282 @@
+#include "recorder/launch/series.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "formats/base/outfile.h"
+
+struct series {
+	const struct ws_grid *grid;
+	const struct ws_series_opts *opts;
+	size_t todo, made, failed;
+	double spent_s;
+	sigset_t before; /* SIGINT and SIGTERM are put off while a run is under way */
+};
+
+/* How a run ended. */
+struct outcome {
+	int exit_code;
+	char last_words[400]; /* the last line on stderr */
+};
+
+static double now_s(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+static void file_of(const struct series *s, const struct ws_grid_run *run, const char *hidden,
+                    const char *ending, char path[PATH_MAX])
+{
+	snprintf(path, PATH_MAX, "%s/%s%s-r%lld%s", s->opts->folder, hidden,
+	         s->grid->points[run->point].name, (long long)run->repetition, ending);
+}
+
+static bool is_made(const struct series *s, const struct ws_grid_run *run)
+{
+	char path[PATH_MAX];
+
+	file_of(s, run, "", ".status", path);
+	return access(path, F_OK) == 0;
+}
+
+/* --- one run ----------------------------------------------------------------------------- */
+
+/* warpsheet-record, its capture options, -o, and what is recorded. */
+static char **command_of(const struct series *s, const struct ws_grid_run *run, char *output)
+{
+	const char *const *options = s->grid->points[run->point].options;
+	char *const *program = s->opts->program;
+	size_t n = 0, most = 8;
+	char **argv;
+
+	for (char *const *c = s->opts->capture_options; *c; c++)
+		most++;
+	for (const char *const *c = options; c && *c; c++)
+		most++;
+	for (char *const *c = program; c && *c; c++)
+		most++;
+	argv = calloc(most, sizeof(*argv));
+	if (!argv)
+		return NULL;
+	argv[n++] = (char *)"warpsheet-record";
+	for (char *const *c = s->opts->capture_options; *c; c++)
+		argv[n++] = *c;
+	argv[n++] = (char *)"-o";
+	argv[n++] = output;
+	for (const char *const *c = options; c && *c; c++)
+		argv[n++] = (char *)*c;
+	if (program)
+		argv[n++] = (char *)"--";
+	for (char *const *c = program; c && *c; c++)
+		argv[n++] = *c;
+	return argv;
+}
+
+/* Pass on what the run says, and keep its last line. */
+static void listen(int fd, bool pass_on, struct outcome *o)
+{
+	char line[sizeof(o->last_words)] = "";
+	size_t len = 0;
+	FILE *f = fdopen(fd, "r");
+
+	for (int c = f ? getc(f) : EOF; c != EOF; c = getc(f)) {
+		if (pass_on)
+			fputc(c, stderr);
+		if (c == '\n') {
+			line[len] = '\0';
+			/* "try --help" says nothing of what went wrong */
+			if (len && !strstr(line, "try --help"))
+				memcpy(o->last_words, line, len + 1);
+			len = 0;
+		} else if (len + 1 < sizeof(line)) {
+			line[len++] = c < ' ' && c >= 0 ? '?' : (char)c;
+		}
+	}
+	if (f)
+		fclose(f);
+	else
+		close(fd);
+}
+
+static enum ws_status run_command(const struct series *s, char **argv, struct outcome *o,
+                                  struct ws_err *err)
+{
+	int words[2], status = 0;
+	pid_t pid;
+
+	WS_FAIL_IF(pipe2(words, O_CLOEXEC), err, ENVIRONMENT, "cannot make a pipe: %s",
+	           strerror(errno));
+	pid = fork();
+	if (pid == 0) {
+		sigprocmask(SIG_SETMASK, &s->before, NULL);
+		dup2(words[1], STDERR_FILENO);
+		execv("/proc/self/exe", argv);
+		dprintf(STDERR_FILENO, "cannot run this program again: %s\n", strerror(errno));
+		_exit(127);
+	}
+	close(words[1]);
+	if (pid < 0) {
+		close(words[0]);
+		return WS_FAIL(err, ENVIRONMENT, "cannot start a recorder: %s", strerror(errno));
+	}
+	listen(words[0], s->opts->program != NULL, o);
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	o->exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+	return WS_OK;
+}
+
+/* .NAME-r1.wtrace and those of further processes, .NAME-r1.77.wtrace, get their names. */
+static enum ws_status show_traces(const struct series *s, const struct ws_grid_run *run,
+                                  struct ws_err *err)
+{
+	DIR *folder = opendir(s->opts->folder);
+	char prefix[PATH_MAX], from[PATH_MAX + 256], to[PATH_MAX + 256];
+	struct dirent *entry;
+	enum ws_status rc = WS_OK;
+
+	WS_FAIL_IF(!folder, err, IO_WRITE, "cannot read the folder '%s': %s", s->opts->folder,
+	           strerror(errno));
+	snprintf(prefix, sizeof(prefix), ".%s-r%lld.", s->grid->points[run->point].name,
+	         (long long)run->repetition);
+	while (rc == WS_OK && (entry = readdir(folder))) {
+		if (strncmp(entry->d_name, prefix, strlen(prefix)) != 0)
+			continue;
+		snprintf(from, sizeof(from), "%s/%s", s->opts->folder, entry->d_name);
+		snprintf(to, sizeof(to), "%s/%s", s->opts->folder, entry->d_name + 1);
+		if (rename(from, to))
+			rc = WS_FAIL(err, IO_WRITE, "cannot rename '%s': %s", from,
+			             strerror(errno));
+	}
+	closedir(folder);
+	return rc;
+}
+
+/* Written last: what has a status is not made again. */
+static enum ws_status write_status(const struct series *s, const struct ws_grid_run *run,
+                                   const struct outcome *o, struct ws_err *err)
+{
+	const char *const *facts = s->grid->points[run->point].facts;
+	char path[PATH_MAX];
+	struct ws_outfile out;
+
+	file_of(s, run, "", ".status", path);
+	WS_FORWARD(ws_outfile_open(&out, path, err));
+	if (!o->exit_code)
+		fputs("result=ok\n", out.f);
+	else
+		fprintf(out.f, "result=exit status %d%s%s\n", o->exit_code,
+		        *o->last_words ? ": " : "", o->last_words);
+	fprintf(out.f, "repetition=%lld\n", (long long)run->repetition);
+	for (; facts && facts[0]; facts += 2)
+		fprintf(out.f, "%s=%s\n", facts[0], facts[1]);
+	return ws_outfile_commit(&out, err);
+}
+
+/* Signals that were put off. */
+static int stop_asked(void)
+{
+	sigset_t pending;
+
+	sigpending(&pending);
+	if (sigismember(&pending, SIGINT))
+		return SIGINT;
+	return sigismember(&pending, SIGTERM) ? SIGTERM : 0;
+}
+
+/* --- all of them ------------------------------------------------------------------------- */
+
+static void say_progress(const struct series *s, const struct ws_grid_run *run, double seconds,
+                         const struct outcome *o)
+{
+	char line[PATH_MAX + 512], left[64] = "";
+	double rest_s = s->spent_s / (double)s->made * (double)(s->todo - s->made);
+
+	if (s->made < s->todo)
+		snprintf(left, sizeof(left),
+		         rest_s < 90 ? ", about %.0f s left" : ", about %.0f min left",
+		         rest_s < 90 ? rest_s : rest_s / 60);
+	snprintf(line, sizeof(line), "%zu of %zu: %s, repetition %lld: %s%s%.1f s%s", s->made,
+	         s->todo, s->grid->points[run->point].name, (long long)run->repetition,
+	         o->exit_code ? o->last_words : "", o->exit_code ? "; failed after " : "", seconds,
+	         left);
+	s->opts->notice(line);
+}
+
+static enum ws_status make_run(struct series *s, const struct ws_grid_run *run, struct ws_err *err)
+{
+	char output[PATH_MAX], **argv;
+	struct outcome o = {0};
+	double begin_s = now_s();
+	enum ws_status rc;
+
+	file_of(s, run, ".", ".wtrace", output);
+	argv = command_of(s, run, output);
+	WS_FAIL_IF(!argv, err, NO_MEMORY, "out of memory for a command line");
+	rc = run_command(s, argv, &o, err);
+	free(argv);
+	WS_FORWARD(rc);
+	s->made++;
+	s->spent_s += now_s() - begin_s;
+	s->failed += o.exit_code != 0;
+	say_progress(s, run, now_s() - begin_s, &o);
+	/* a command line that is wrong is wrong for every run */
+	WS_FAIL_IF(o.exit_code == ws_status_exit_code(WS_USAGE) && !s->opts->program, err, USAGE,
+	           "%s", o.last_words);
+	/* stopped by the user: as if it had not begun */
+	if (stop_asked())
+		return WS_OK;
+	WS_FORWARD(show_traces(s, run, err));
+	return write_status(s, run, &o, err);
+}
+
+static enum ws_status make_runs(struct series *s, int *stopped_by, struct ws_err *err)
+{
+	for (size_t i = 0; i < s->grid->nruns; i++)
+		s->todo += !is_made(s, &s->grid->runs[i]);
+	for (size_t i = 0; i < s->grid->nruns; i++) {
+		const struct ws_grid_run *run = &s->grid->runs[i];
+
+		if (is_made(s, run))
+			continue;
+		WS_FORWARD(make_run(s, run, err));
+		*stopped_by = stop_asked();
+		if (*stopped_by)
+			return WS_OK; /* the run under way was stopped, too: it is made anew */
+	}
+	return WS_OK;
+}
+
+enum ws_status ws_series_run(const struct ws_grid *grid, const struct ws_series_opts *opts,
+                             int *stopped_by, struct ws_err *err)
+{
+	struct series s = {.grid = grid, .opts = opts};
+	sigset_t stops;
+	char line[160];
+
+	*stopped_by = 0;
+	WS_FAIL_IF(mkdir(opts->folder, 0777) && errno != EEXIST, err, IO_WRITE,
+	           "cannot make the folder '%s': %s", opts->folder, strerror(errno));
+	sigemptyset(&stops);
+	sigaddset(&stops, SIGINT);
+	sigaddset(&stops, SIGTERM);
+	sigprocmask(SIG_BLOCK, &stops, &s.before);
+	WS_FORWARD(make_runs(&s, stopped_by, err));
+	snprintf(line, sizeof(line), "%zu recordings made, %zu of them failed, %zu were there",
+	         s.made, s.failed, grid->nruns - s.todo);
+	opts->notice(line);
+	return s.failed ? WS_FINDING : WS_OK;
+}

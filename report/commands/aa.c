@@ -1,0 +1,94 @@
+#include <limits.h>
+#include <math.h>
+
+#include "report/commands/command.h"
+#include "report/commands/sides_read.h"
+#include "report/diff/aa.h"
+#include "report/tables/report.h"
+
+struct aa_opts {
+	struct ws_destination to;
+	struct ws_diff_opts diff;
+	struct ws_model_opts model;
+};
+
+static enum ws_status write_aa(const struct ws_report *report, const struct aa_opts *o,
+                               struct ws_err *err)
+{
+	struct ws_report view = *report;
+
+	/* people and CSV get the table; a workbook and JSON its definitions, too */
+	if (o->to.format == WS_FORMAT_TEXT || o->to.format == WS_FORMAT_CSV)
+		view.ntables = 1;
+	return ws_destination_write(&o->to, &view, err);
+}
+
+static enum ws_status test_traces(const struct ws_trace_list *list, const struct aa_opts *o,
+                                  struct ws_err *err)
+{
+	struct ws_sides *sides = ws_sides_new();
+	struct ws_report *report = NULL;
+	char verdict[512];
+	enum ws_status rc = sides ? WS_OK : WS_FAIL(err, NO_MEMORY, "out of memory");
+
+	if (rc == WS_OK)
+		rc = ws_sides_read(sides, 0, list, &o->model, err);
+	if (rc == WS_OK)
+		rc = ws_aa_make(sides, &o->diff, &report, verdict, err);
+	if (rc == WS_OK)
+		rc = write_aa(report, o, err);
+	ws_report_free(report);
+	ws_sides_free(sides);
+	return rc;
+}
+
+enum ws_status ws_cmd_aa(int argc, char **argv, struct ws_err *err)
+{
+	struct aa_opts o = {.to = {.format = -1}, .diff = WS_DIFF_OPTS_DEFAULT};
+	struct ws_trace_list list = {0};
+	bool help = false;
+	int n, done;
+	const struct ws_opt opts[] = {
+	        WS_OPT("output", 'o', TEXT, "FILE", &o.to.path,
+	               "write to FILE instead of the terminal; its extension\n"
+	               "tells the format: .xlsx, .csv, .json, .md or .txt"),
+	        WS_OPT("format", 0, CHOICE, WS_FORMAT_CHOICES, &o.to.format,
+	               "the format, whatever FILE is called"),
+	        WS_OPT("run-noise", 0, REAL, "PCT", &o.diff.run_noise_percent,
+	               "what one recording against one is graded with, as in\n"
+	               "diff; default 1, on the CPU reference 8"),
+	        WS_OPT_STEP(&o.model.step),
+	        WS_OPT_COLOUR(&o.to.colour),
+	        WS_OPT_NO_PAGER(&o.to.no_pager),
+	        WS_OPT_HELP(&help),
+	};
+	const struct ws_arguments a = {
+	        "aa",
+	        "An A/A test: recordings of one and the same thing, or a folder of them, compared "
+	        "with each\n"
+	        "other as diff would. Says how much they vary, how often diff would have called "
+	        "them\n"
+	        "different, which effect it could have found, and how many recordings to make.",
+	        opts,
+	        sizeof(opts) / sizeof(*opts),
+	        1,
+	        INT_MAX,
+	        ws_aa_defs,
+	};
+	enum ws_status rc;
+
+	WS_FORWARD(ws_command_parse(&a, argc, argv, &n, &done, err));
+	if (done)
+		return WS_OK;
+	WS_FAIL_IF(o.diff.run_noise_percent < 0, err, USAGE,
+	           "--run-noise needs a percentage from 0, not %g", o.diff.run_noise_percent);
+	/* the only table, so CSV needs no choice */
+	WS_FORWARD(ws_destination_settle(&o.to, "aa", err));
+	for (int i = 0; i < n; i++)
+		WS_FORWARD(ws_output_spares(o.to.path, argv[i], err));
+	rc = ws_trace_list_add(&list, n, argv, err);
+	if (rc == WS_OK)
+		rc = test_traces(&list, &o, err);
+	ws_trace_list_release(&list);
+	return rc;
+}

@@ -1,0 +1,17 @@
+/*
+ * The recordings of a side, from the files that a command is given.
+ */
+#ifndef WS_REPORT_COMMANDS_SIDES_READ_H
+#define WS_REPORT_COMMANDS_SIDES_READ_H
+
+#include "report/commands/trace_list.h"
+#include "report/diff/diff.h"
+
+/*
+ * Add them to a side, one after the other: never more than one is in memory.
+ * What is damaged is said on stderr.
+ */
+enum ws_status ws_sides_read(struct ws_sides *sides, int side, const struct ws_trace_list *list,
+                             const struct ws_model_opts *opts, struct ws_err *err);
+
+#endif

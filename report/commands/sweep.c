@@ -1,0 +1,189 @@
+#include <errno.h>
+#include <limits.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "report/commands/command.h"
+#include "report/commands/sides_read.h"
+#include "report/commands/trace_open.h"
+#include "report/diff/sweep.h"
+#include "report/tables/report.h"
+
+#define MOST_STATUS_BYTES 65536
+
+struct sweep_opts {
+	struct ws_destination to;
+	struct ws_sweep_opts sweep;
+	struct ws_model_opts model;
+	const char *table;
+};
+
+/* What the sweep without --table and -o shows. */
+static const char *const short_tables[] = {"sweep", "sweep-pivot", "sweep-scaling"};
+#define NSHORT (sizeof(short_tables) / sizeof(*short_tables))
+
+/*
+ * The state that `warpsheet record --repeat` left beside a trace, or instead of
+ * it; *text is "" without one. *reason: why the run failed, in *text, or NULL.
+ */
+static enum ws_status read_status(const char *path, char **text, const char **reason,
+                                  struct ws_err *err)
+{
+	static const char result[] = "result=";
+	FILE *f = fopen(path, "rb");
+	size_t n;
+
+	*reason = NULL;
+	*text = calloc(1, MOST_STATUS_BYTES);
+	if (!*text) {
+		if (f)
+			fclose(f);
+		return WS_FAIL(err, NO_MEMORY, "out of memory");
+	}
+	if (!f)
+		return WS_OK;
+	n = fread(*text, 1, MOST_STATUS_BYTES - 1, f);
+	(*text)[n] = '\0';
+	fclose(f);
+	if (!strncmp(*text, result, sizeof(result) - 1) && strncmp(*text + 7, "ok\n", 3) != 0)
+		*reason = strndup(*text + 7, strcspn(*text + 7, "\n"));
+	return WS_OK;
+}
+
+static enum ws_status add_trace(struct ws_sweep *sweep, const char *path,
+                                const struct ws_model_opts *opts, const char *reason,
+                                struct ws_err *err)
+{
+	struct ws_trace_file file = {0};
+	struct ws_model *m = NULL;
+	enum ws_status rc = ws_trace_file_open(&file, path, err);
+
+	if (rc == WS_OK) {
+		ws_trace_file_say_damage(&file);
+		rc = ws_trace_file_model(&m, &file, opts, err);
+	}
+	if (rc == WS_OK)
+		rc = ws_sweep_add(sweep, m, reason, err);
+	ws_model_free(m);
+	ws_trace_file_close(&file);
+	return rc;
+}
+
+/* A trace, and what its state says; or a state alone. */
+static enum ws_status add_run(struct ws_sweep *sweep, const char *path,
+                              const struct ws_model_opts *opts, struct ws_err *err)
+{
+	size_t len = strlen(path), ending = strlen(".wtrace");
+	bool is_trace = len > ending && !strcmp(path + len - ending, ".wtrace");
+	char *status_path = NULL, *text = NULL;
+	const char *reason = NULL;
+	enum ws_status rc = WS_OK;
+
+	if (asprintf(&status_path, "%.*s.status", (int)(is_trace ? len - ending : len), path) < 0)
+		return WS_FAIL(err, NO_MEMORY, "out of memory");
+	rc = read_status(is_trace ? status_path : path, &text, &reason, err);
+	if (rc == WS_OK && (is_trace || access(path, F_OK) || !strstr(path, ".status")))
+		rc = add_trace(sweep, path, opts, reason, err);
+	else if (rc == WS_OK && reason)
+		rc = ws_sweep_add_failed(sweep, text, reason, err);
+	free(status_path);
+	free((char *)reason);
+	free(text);
+	return rc;
+}
+
+static enum ws_status write_sweep(const struct ws_report *report, const struct sweep_opts *o,
+                                  struct ws_err *err)
+{
+	struct ws_report view = *report;
+	struct ws_table *slots[NSHORT];
+
+	if (o->table)
+		WS_FORWARD(ws_report_select(report, o->table, &view, slots, err));
+	else if (ws_destination_is_terminal(&o->to))
+		ws_report_shorten(report, short_tables, NSHORT, &view, slots);
+	return ws_destination_write(&o->to, &view, err);
+}
+
+static enum ws_status sweep_traces(const struct ws_trace_list *list, const struct sweep_opts *o,
+                                   struct ws_err *err)
+{
+	struct ws_sweep *sweep = ws_sweep_new();
+	struct ws_report *report = NULL;
+	enum ws_status rc = sweep ? WS_OK : WS_FAIL(err, NO_MEMORY, "out of memory");
+
+	for (size_t i = 0; i < list->n && rc == WS_OK; i++) {
+		ws_ui_progress("traces", i, list->n);
+		rc = add_run(sweep, list->path[i], &o->model, err);
+	}
+	ws_ui_progress_end();
+	if (rc == WS_OK)
+		rc = ws_sweep_make(sweep, &o->sweep, &report, err);
+	if (rc == WS_OK)
+		rc = write_sweep(report, o, err);
+	ws_report_free(report);
+	ws_sweep_free(sweep);
+	return rc;
+}
+
+enum ws_status ws_cmd_sweep(int argc, char **argv, struct ws_err *err)
+{
+	struct sweep_opts o = {.to = {.format = -1}, .sweep = {.grade = WS_DIFF_OPTS_DEFAULT}};
+	struct ws_trace_list list = {0};
+	bool help = false;
+	int n, done;
+	const struct ws_opt opts[] = {
+	        WS_OPT("output", 'o', TEXT, "FILE", &o.to.path,
+	               "write to FILE instead of the terminal; its extension\n"
+	               "tells the format: .xlsx, .csv, .json, .md or .txt"),
+	        WS_OPT("table", 0, TEXT, "NAME", &o.table, "this table only, of those below"),
+	        WS_OPT("format", 0, CHOICE, WS_FORMAT_CHOICES, &o.to.format,
+	               "the format, whatever FILE is called; csv needs --table"),
+	        WS_OPT("baseline", 0, TEXT, "KEY=VALUE", &o.sweep.baseline,
+	               "what speed-ups are over: the same but for this fact;\n"
+	               "default dtype=fp32"),
+	        WS_OPT("rows", 0, TEXT, "KEY", &o.sweep.rows,
+	               "fact that makes the pivot's rows; default model"),
+	        WS_OPT("columns", 0, TEXT, "KEY", &o.sweep.columns,
+	               "fact that makes its columns; default context, or\n"
+	               "what else differs"),
+	        WS_OPT("value", 0, TEXT, "COLUMN", &o.sweep.value,
+	               "column of the table sweep that it shows; default\n"
+	               "forward and backward, mean and deviation"),
+	        WS_OPT("run-noise", 0, REAL, "PCT", &o.sweep.grade.run_noise_percent,
+	               "as in diff, for under three recordings"),
+	        WS_OPT_STEP(&o.model.step),
+	        WS_OPT_COLOUR(&o.to.colour),
+	        WS_OPT_NO_PAGER(&o.to.no_pager),
+	        WS_OPT_HELP(&help),
+	};
+	const struct ws_arguments a = {
+	        "sweep",
+	        "Traces, or folders of them, as one table: a row a configuration with all its "
+	        "recordings.\n"
+	        "Runs that failed keep their row, with the reason.",
+	        opts,
+	        sizeof(opts) / sizeof(*opts),
+	        1,
+	        INT_MAX,
+	        ws_sweep_defs,
+	};
+	enum ws_status rc;
+
+	WS_FORWARD(ws_command_parse(&a, argc, argv, &n, &done, err));
+	if (done)
+		return WS_OK;
+	WS_FAIL_IF(o.sweep.grade.run_noise_percent < 0, err, USAGE,
+	           "--run-noise needs a percentage from 0, not %g",
+	           o.sweep.grade.run_noise_percent);
+	WS_FORWARD(ws_destination_settle(&o.to, o.table, err));
+	for (int i = 0; i < n; i++)
+		WS_FORWARD(ws_output_spares(o.to.path, argv[i], err));
+	rc = ws_trace_list_add_runs(&list, n, argv, err);
+	if (rc == WS_OK)
+		rc = sweep_traces(&list, &o, err);
+	ws_trace_list_release(&list);
+	return rc;
+}
