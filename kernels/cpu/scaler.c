@@ -10,14 +10,26 @@ struct unscale {
 	atomic_bool not_finite;
 };
 
+static int64_t items_of(const struct ws_tensor *t)
+{
+	return ws_div_up(t->count, WS_GRAIN);
+}
+
+/* item: a stretch of one gradient; those of a list follow one another. */
 static void unscale_item(void *arg, int64_t item)
 {
 	struct unscale *u = arg;
+	const struct ws_unscale_all *all = &u->op->u.unscale;
 	const struct ws_tensor *in = u->op->in[0], *out = u->op->out[0];
-	int64_t end = ws_min64((item + 1) * WS_GRAIN, in->count);
+	int64_t end;
 	ws_real in_buf[WS_TILE], out_buf[WS_TILE];
 	bool not_finite = false;
 
+	for (int i = 0; all->count && item >= items_of(in); i++) {
+		item -= items_of(in);
+		in = out = all->list[i + 1];
+	}
+	end = ws_min64((item + 1) * WS_GRAIN, in->count);
 	for (int64_t offset = item * WS_GRAIN; offset < end; offset += WS_TILE) {
 		int64_t n = ws_min64(end - offset, WS_TILE);
 		const ws_real *x = ws_real_load(in, offset, n, in_buf);
@@ -39,8 +51,15 @@ enum ws_status WS_CPU_FN(unscale)(struct ws_cpu *cpu, const struct ws_op *op, st
 	struct unscale u = {.op = op,
 	                    .inverse = (ws_real)(1 / (double)*(ws_real *)op->in[1]->data)};
 
-	(void)err;
-	ws_cpu_launch(cpu, op, ws_div_up(op->in[0]->count, WS_GRAIN), unscale_item, &u);
+	const struct ws_unscale_all *all = &op->u.unscale;
+	int64_t items = items_of(op->in[0]);
+
+	for (int i = 1; i < all->count; i++) {
+		WS_FAIL_IF(!all->list[i]->data, err, BUG, "op %s: %s has no data", op->message,
+		           all->list[i]->name);
+		items += items_of(all->list[i]);
+	}
+	ws_cpu_launch(cpu, op, items, unscale_item, &u);
 	if (op->in_count > 2 && atomic_load(&u.not_finite))
 		*(ws_real *)op->out[1]->data = 1;
 	return WS_OK;

@@ -27,6 +27,12 @@ void ws_data_token_streams(uint64_t seed, int64_t step, int64_t batch, struct ws
 void ws_data_tokens(const struct ws_token_draw *draw, const struct ws_rng *streams, int32_t *x,
                     int32_t *y);
 
+/* What follows a token by the rule. */
+static inline WS_HOST_DEVICE int64_t ws_data_rule(int64_t token, int64_t frequent)
+{
+	return (5 * token + 17) % frequent;
+}
+
 /* The token after `token`, number t of its sequence. frequent: tokens that the rule is about. */
 static inline WS_HOST_DEVICE int64_t ws_data_next_token(const struct ws_rng *stream, int64_t t,
                                                         int64_t token, int64_t frequent,
@@ -34,7 +40,25 @@ static inline WS_HOST_DEVICE int64_t ws_data_next_token(const struct ws_rng *str
 {
 	uint64_t bits = ws_rng_bits(stream, (uint64_t)t + 1);
 
-	return bits % 4 ? (5 * token + 17) % frequent : (int64_t)((bits >> 2) % (uint64_t)vocab);
+	return bits % 4 ? ws_data_rule(token, frequent) : (int64_t)((bits >> 2) % (uint64_t)vocab);
+}
+
+/*
+ * Token number t of a sequence by itself, the same as step by step: the last one that follows no
+ * rule, three back on average, and the rule from there.
+ */
+static inline WS_HOST_DEVICE int64_t ws_data_token(const struct ws_rng *stream, int64_t t,
+                                                   int64_t frequent, int64_t vocab)
+{
+	int64_t at = t, token;
+
+	while (at > 0 && ws_rng_bits(stream, (uint64_t)at) % 4)
+		at--;
+	token = at ? ws_data_next_token(stream, at - 1, 0, frequent, vocab)
+	           : (int64_t)(ws_rng_bits(stream, 0) % (uint64_t)frequent);
+	for (; at < t; at++)
+		token = ws_data_rule(token, frequent);
+	return token;
 }
 
 #endif

@@ -216,6 +216,25 @@ static void cost_cross_entropy(struct ws_op *op)
 	op->payload.flops += op->payload.m;
 }
 
+static void cost_unscale(struct ws_op *op)
+{
+	const struct ws_unscale_all *all = &op->u.unscale;
+	struct wsnvtx_op *p = &op->payload;
+	int64_t count = op->out[0]->count;
+
+	cost_result(op);
+	for (int i = 1; i < all->count; i++) {
+		count += all->list[i]->count;
+		p->bytes_read += all->list[i]->size_bytes;
+		p->bytes_written += all->list[i]->size_bytes;
+	}
+	if (all->count > 1) {
+		p->m = 1;
+		p->n = dim32(count);
+	}
+	p->flops = ws_sub_info(op->sub)->flops * (uint64_t)count;
+}
+
 /* A query sees the keys up to its own: T (T + 1) / 2 pairs in each head. */
 static void cost_attention(struct ws_op *op)
 {

@@ -151,6 +151,15 @@ struct ws_adamw_all {
 	struct ws_adamw_factors factors;
 };
 
+/*
+ * All that one UNSCALE op divides in place, of one dtype; in and out name the first only, as of
+ * ADAMW. count 0: in[0] is divided into out[0].
+ */
+struct ws_unscale_all {
+	struct ws_tensor *const *list;
+	int count;
+};
+
 /* How a dynamic loss scale changes: scaler.h. */
 struct ws_scaler_rule {
 	double growth, backoff, max;
@@ -195,6 +204,7 @@ struct ws_op {
 		struct ws_dropout dropout;
 		struct ws_bias bias; /* BIAS_ACT */
 		struct ws_adamw_all adamw;
+		struct ws_unscale_all unscale;
 		struct ws_scaler_rule scaler; /* SCALE_UPDATE */
 	} u;
 

@@ -199,6 +199,22 @@ static struct update *collect(struct ws_graph *graph, int *count)
 	return list;
 }
 
+/* The scaled gradients that have the dtype of what they update: one op for all of them. */
+static void unscale_in_place(struct ws_graph *graph, struct update *list, int count,
+                             const struct ws_scaler *scaler)
+{
+	struct ws_tensor **grads =
+	        ws_graph_alloc(graph, (size_t)count * sizeof(struct ws_tensor *));
+	int same = 0;
+
+	if (!grads)
+		return;
+	for (int i = 0; i < count; i++)
+		if (list[i].param->grad->dtype == list[i].target->dtype)
+			grads[same++] = list[i].grad = list[i].param->grad;
+	ws_scaler_unscale_all(graph, scaler, grads, same);
+}
+
 /* Gradients that the kinds can use: not scaled, in the dtype of what they update. */
 static void make_grads(struct ws_graph *graph, struct update *list, int count,
                        struct ws_scaler *scaler)
@@ -206,10 +222,13 @@ static void make_grads(struct ws_graph *graph, struct update *list, int count,
 	if (scaler) {
 		ws_graph_scope_push(graph, WSNVTX_OP_optimizer, "grad scaler");
 		ws_scaler_begin(graph, scaler);
+		unscale_in_place(graph, list, count, scaler);
 	}
 	for (int i = 0; i < count; i++) {
 		struct ws_tensor *grad = list[i].param->grad;
 
+		if (list[i].grad)
+			continue;
 		graph->layer = list[i].param->layer;
 		grad = scaler ? ws_scaler_unscale(graph, scaler, grad, list[i].target->dtype)
 		              : ws_op_cast(graph, grad, list[i].target->dtype);

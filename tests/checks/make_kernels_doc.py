@@ -3,7 +3,7 @@
 
     make_kernels_doc.py --source DIR [--nvcc NVCC] [--check] [--jobs N]
 
-Compiles kernels/cuda/*.cu for the architectures that are shipped and writes registers, spills
+Compiles kernels/cuda/own/*.cu for the architectures that are shipped and writes registers, spills
 and shared memory of every kernel between the two marks of the document. A file whose digest the
 document has already is not compiled again. --check compiles nothing: exit status 1 when a file
 has changed since, 77 when there is no nvcc of the release that the document says.
@@ -18,6 +18,7 @@ import subprocess
 import sys
 import tempfile
 
+FOLDER = "kernels/cuda/own"
 ARCHITECTURES = (75, 80, 86, 89, 90)
 BEGIN, END = "<!-- begin: make_kernels_doc.py -->\n", "<!-- end -->\n"
 ENTRY = re.compile(r"Compiling entry function '(\w+)' for 'sm_(\d+)'")
@@ -42,7 +43,7 @@ def kernel_name(mangled):
 def resources(options, name):
     """[(kernel, architecture, registers, spilled bytes, shared bytes)] of a .cu file"""
     command = [options.nvcc, "-O3", "-I.", "-D_GNU_SOURCE", "--resource-usage", "-c",
-               os.path.join("kernels/cuda", name)]
+               os.path.join(FOLDER, name)]
     for arch in ARCHITECTURES:
         command += ["-gencode", "arch=compute_%d,code=sm_%d" % (arch, arch)]
     with tempfile.TemporaryDirectory() as folder:
@@ -65,7 +66,7 @@ def resources(options, name):
 
 def digest(options, name):
     """Of a .cu file and of what all of them include."""
-    folder = os.path.join(options.source, "kernels/cuda")
+    folder = os.path.join(options.source, FOLDER)
     parts = [name] + sorted(f for f in os.listdir(folder) if f.endswith((".cuh", ".h")))
     total = hashlib.sha256()
     for part in parts:
@@ -117,8 +118,10 @@ def main():
         text = document.read()
     before, rest = text.split(BEGIN)
     old, after = rest.split(END)
-    folder = os.path.join(options.source, "kernels/cuda")
+    folder = os.path.join(options.source, FOLDER)
     files = {f: digest(options, f) for f in sorted(os.listdir(folder)) if f.endswith(".cu")}
+    if not files:
+        sys.exit("no .cu files in %s" % folder)
     if options.check:
         if not shutil.which(options.nvcc) or release(options.nvcc) not in old:
             print("skipped: no nvcc of the release that made docs/kernels.md")

@@ -19,6 +19,7 @@ struct run {
 	struct ws_tensor copy[WS_OPERANDS_MAX]; /* on the device */
 	struct ws_op op;                        /* on the copies */
 	struct ws_adamw_tensor list[WS_OPERANDS_MAX / 4];
+	struct ws_tensor *unscaled[WS_OPERANDS_MAX];
 };
 
 static void note_wrong(struct run *run, const char *format, ...)
@@ -79,6 +80,8 @@ static int uses_of(const struct ws_op *op, struct use uses[USES_MAX])
 	/* what an op updates in place it may leave alone, as unscale its flag */
 	for (int i = 0; i < op->out_count; i++)
 		uses[count++] = (struct use){op->out[i], false, true};
+	for (int i = 0; op->kind == WS_OP_UNSCALE && i < op->u.unscale.count; i++)
+		uses[count++] = (struct use){op->u.unscale.list[i], true, true};
 	for (int i = 0; op->kind == WS_OP_ADAMW && i < op->u.adamw.count; i++) {
 		const struct ws_adamw_tensor *t = &op->u.adamw.list[i];
 
@@ -136,6 +139,11 @@ static void redirect(struct run *run)
 		run->op.in[i] = copy_of(run, op->in[i]);
 	for (int i = 0; i < op->out_count; i++)
 		run->op.out[i] = copy_of(run, op->out[i]);
+	if (op->kind == WS_OP_UNSCALE && op->u.unscale.count) {
+		for (int i = 0; i < op->u.unscale.count; i++)
+			run->unscaled[i] = copy_of(run, op->u.unscale.list[i]);
+		run->op.u.unscale.list = run->unscaled;
+	}
 	if (op->kind != WS_OP_ADAMW)
 		return;
 	if (op->u.adamw.count > WS_OPERANDS_MAX / 4)

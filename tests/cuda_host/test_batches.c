@@ -8,7 +8,10 @@ static const struct ws_cuda_launch launch = {.sm_count = 3};
 
 Test(batches, tokens_are_the_hosts)
 {
-	static const struct ws_token_draw draws[] = {{1, 1, 10000}, {3, 33, 50}, {130, 7, 10000}};
+	static const struct ws_token_draw draws[] = {{1, 1, 10000},
+	                                             {3, 33, 50},
+	                                             {130, 7, 10000},
+	                                             {2, 700, 10000}};
 
 	for (size_t i = 0; i < sizeof(draws) / sizeof(*draws); i++) {
 		const struct ws_token_draw *draw = &draws[i];

@@ -1,27 +1,26 @@
 /*
- * Synthetic batches, made where they are used: a thread for each sequence of tokens, and for
- * each row of a plane of an image. Both are chains: each number follows from the one before.
+ * Synthetic batches, made where they are used: a thread for each token, and for each row of a
+ * plane of an image, in which each number follows from the one before.
  */
 #include "kernels/cuda/own/row.cuh"
 
-#define THREADS 64 /* there are few sequences: spread them over the multiprocessors */
+#define THREADS 64 /* there is little to do: spread it over the multiprocessors */
 
 static __global__ void ws_rng_tokens_i32(struct ws_token_draw draw, const struct ws_rng *streams,
                                          int32_t *x, int32_t *y)
 {
 	int64_t frequent = draw.vocab < WS_FREQUENT_TOKENS ? draw.vocab : WS_FREQUENT_TOKENS;
-	int64_t b = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
-	int64_t token;
+	int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+	int64_t b = i / (draw.context + 1), t = i % (draw.context + 1);
+	int32_t token;
 
 	if (b >= draw.batch)
 		return;
-	token = (int64_t)(ws_rng_bits(&streams[b], 0) % (uint64_t)frequent);
-	for (int64_t t = 0; t < draw.context; t++) {
-		x[b * draw.context + t] = (int32_t)token;
-		token = ws_data_next_token(&streams[b], t, token, frequent, draw.vocab);
-		if (y)
-			y[b * draw.context + t] = (int32_t)token;
-	}
+	token = (int32_t)ws_data_token(&streams[b], t, frequent, draw.vocab);
+	if (t < draw.context)
+		x[b * draw.context + t] = token;
+	if (t > 0 && y)
+		y[b * draw.context + t - 1] = token; /* what follows the token before */
 }
 
 extern "C" enum ws_status ws_cuda_draw_tokens(const struct ws_cuda_launch *launch,
@@ -29,8 +28,9 @@ extern "C" enum ws_status ws_cuda_draw_tokens(const struct ws_cuda_launch *launc
                                               const struct ws_rng *streams, int32_t *x, int32_t *y,
                                               struct ws_err *err)
 {
-	return WS_LAUNCH(launch, err, ws_rng_tokens_i32, (unsigned)ws_div_up(draw->batch, THREADS),
-	                 THREADS, 0, *draw, streams, x, y);
+	unsigned grid = (unsigned)ws_div_up(draw->batch * (draw->context + 1), THREADS);
+
+	return WS_LAUNCH(launch, err, ws_rng_tokens_i32, grid, THREADS, 0, *draw, streams, x, y);
 }
 
 /* Thread i draws row i of all rows of all planes; in NHWC neighbours draw channels of one row. */

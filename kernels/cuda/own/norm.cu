@@ -340,7 +340,11 @@ static __global__ void __launch_bounds__(WS_NORM_THREADS(2))
 	norm_grad<struct ws_bf16, struct ws_bf16>(a);
 }
 
-/* dweight from the sums of all blocks. */
+/*
+ * dweight from the sums of all blocks. A block has few columns, a sector of 32 bytes of each row of
+ * sums: a width of 1280 gives work to 160 blocks, and each of them has 32 rows on their way at once.
+ */
+#define WS_GRAD_COLUMNS 8
 #define WS_WEIGHT_GRADS(X)             \
 	X(f32, F32, float)             \
 	X(f32_f16, F16, struct ws_f16) \
@@ -351,10 +355,10 @@ static __global__ void __launch_bounds__(WS_NORM_THREADS(2))
 	                                                                 T *dweight, int slices, \
 	                                                                 int64_t cols)           \
 	{                                                                                        \
-		int64_t col = (int64_t)blockIdx.x * WS_WARP + threadIdx.x % WS_WARP;             \
-		float sum = ws_slices_sum(sums, slices, cols, col);                              \
+		int64_t col = (int64_t)blockIdx.x * WS_GRAD_COLUMNS + threadIdx.x % WS_GRAD_COLUMNS; \
+		float sum = ws_slices_sum<WS_GRAD_COLUMNS>(sums, slices, cols, col);             \
                                                                                                  \
-		if (threadIdx.x < WS_WARP && col < cols)                                         \
+		if (threadIdx.x < WS_GRAD_COLUMNS && col < cols)                                 \
 			dweight[col] = ws_from_f32<T>(sum);                                      \
 	}
 WS_WEIGHT_GRADS(WS_WEIGHT_GRAD_KERNEL)
@@ -396,7 +400,7 @@ static enum ws_status weight_grad(const struct ws_cuda_launch *launch, const str
                                   int slices, struct ws_err *err)
 {
 	const struct ws_tensor *dweight = op->out[1];
-	unsigned grid = (unsigned)ws_div_up(dweight->count, WS_WARP);
+	unsigned grid = (unsigned)ws_div_up(dweight->count, WS_GRAD_COLUMNS);
 
 	switch (dweight->dtype) {
 #define X(suffix, ID, T)                                                                       \

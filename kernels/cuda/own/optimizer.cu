@@ -1,17 +1,17 @@
 /*
  * AdamW of all parameters, and loss scaling. fp32 inside.
  *
- * AdamW walks over chunks of tensors: which tensors, a launch is told by its arguments, of
+ * Both walk over chunks of tensors: which tensors, a launch is told by its arguments, of
  * which 4 KiB fit; the chunk of a block is found by halving. Formulas and their order: optim.h.
  */
 #include "kernels/cuda/own/row.cuh"
 
 #define WS_OPTIMIZER_THREADS 256
+#define WS_LIST_CHUNK        8192 /* elements of a block */
 
 /* --- AdamW ----------------------------------------------------------------------------------- */
 
-#define WS_ADAMW_CHUNK   8192 /* elements of a block */
-#define WS_ADAMW_TENSORS 88   /* of a launch */
+#define WS_ADAMW_TENSORS 88 /* of a launch */
 
 struct adamw_list {
 	const float *alpha; /* step size */
@@ -26,7 +26,8 @@ struct adamw_list {
 static_assert(sizeof(struct adamw_list) <= 4096, "arguments of a kernel");
 
 /* The last tensor that begins at a chunk or before it. */
-static __device__ __forceinline__ int tensor_of(const struct adamw_list &list, int chunk)
+template <typename List>
+static __device__ __forceinline__ int tensor_of(const List &list, int chunk)
 {
 	int low = 0, high = list.tensors;
 
@@ -68,9 +69,9 @@ template <typename T> static __device__ __forceinline__ void adamw(const struct 
 {
 	constexpr int N = WS_ACCESS / sizeof(T);
 	int tensor = tensor_of(list, (int)blockIdx.x);
-	int64_t begin = (int64_t)((int)blockIdx.x - list.first[tensor]) * WS_ADAMW_CHUNK;
+	int64_t begin = (int64_t)((int)blockIdx.x - list.first[tensor]) * WS_LIST_CHUNK;
 	int64_t left = list.count[tensor] - begin;
-	int count = left < WS_ADAMW_CHUNK ? (int)left : WS_ADAMW_CHUNK;
+	int count = left < WS_LIST_CHUNK ? (int)left : WS_LIST_CHUNK;
 	int whole = count / N * N, i = (int)threadIdx.x * N;
 	const T *g = (const T *)list.g[tensor] + begin;
 	T *p = (T *)list.p[tensor] + begin, *m = (T *)list.m[tensor] + begin;
@@ -100,16 +101,20 @@ WS_ADAMWS(WS_ADAMW_KERNEL)
 
 /* --- loss scaling ---------------------------------------------------------------------------- */
 
-#define WS_UNSCALE_PACKS 4 /* of a thread and turn */
+#define WS_UNSCALE_PACKS   4   /* of a thread and turn */
+#define WS_UNSCALE_TENSORS 128 /* of a launch */
 
 /* y = x / scale, in place where T is U; 1 in the flag (or NULL) for what is not finite. */
-struct unscale {
-	const void *x;
-	void *y;
+struct unscale_list {
 	const float *scale;
 	float *found_inf;
-	int64_t count;
+	int tensors;
+	int first[WS_UNSCALE_TENSORS + 1]; /* as of AdamW */
+	int64_t count[WS_UNSCALE_TENSORS];
+	const void *x[WS_UNSCALE_TENSORS];
+	void *y[WS_UNSCALE_TENSORS];
 };
+static_assert(sizeof(struct unscale_list) <= 4096 - sizeof(int), "arguments of a kernel");
 
 /* v / scale; whether all of it is finite. */
 template <int N> static __device__ __forceinline__ bool scaled(float (&v)[N], float inverse)
@@ -125,62 +130,66 @@ template <int N> static __device__ __forceinline__ bool scaled(float (&v)[N], fl
 }
 
 template <typename T, typename U>
-static __device__ __forceinline__ void unscale(const struct unscale &a)
+static __device__ __forceinline__ void unscale(const struct unscale_list &list)
 {
 	constexpr int N = WS_ACCESS / (sizeof(T) > sizeof(U) ? sizeof(T) : sizeof(U));
+	constexpr int STEP = WS_OPTIMIZER_THREADS * N;
 	/* the quotient of fp32 is that of double, rounded: as GradScaler makes it */
-	const float inverse = 1 / *a.scale;
-	const T *x = (const T *)a.x;
-	U *y = (U *)a.y;
-	int64_t whole = a.count / N * N, step = (int64_t)gridDim.x * blockDim.x * N;
-	int64_t thread = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+	const float inverse = 1 / *list.scale;
+	int tensor = tensor_of(list, (int)blockIdx.x);
+	int64_t begin = (int64_t)((int)blockIdx.x - list.first[tensor]) * WS_LIST_CHUNK;
+	int64_t left = list.count[tensor] - begin;
+	int count = left < WS_LIST_CHUNK ? (int)left : WS_LIST_CHUNK;
+	int whole = count / N * N, thread = (int)threadIdx.x;
+	const T *x = (const T *)list.x[tensor] + begin;
+	U *y = (U *)list.y[tensor] + begin;
 	bool finite = true;
 
-	for (int64_t first = thread * N; first < whole; first += WS_UNSCALE_PACKS * step) {
+	for (int first = thread * N; first < whole; first += WS_UNSCALE_PACKS * STEP) {
 		float v[WS_UNSCALE_PACKS][N];
 
 #pragma unroll
 		for (int i = 0; i < WS_UNSCALE_PACKS; i++)
-			if (first + i * step < whole)
-				ws_load<T, N>(x + first + i * step, v[i]);
+			if (first + i * STEP < whole)
+				ws_load<T, N>(x + first + i * STEP, v[i]);
 #pragma unroll
 		for (int i = 0; i < WS_UNSCALE_PACKS; i++)
-			if (first + i * step < whole) {
+			if (first + i * STEP < whole) {
 				finite &= scaled<N>(v[i], inverse);
-				ws_store<U, N>(y + first + i * step, v[i]);
+				ws_store<U, N>(y + first + i * STEP, v[i]);
 			}
 	}
-	if (whole + thread < a.count) {
+	if (whole + thread < count) {
 		float v[1];
 
 		ws_load<T, 1>(x + whole + thread, v);
 		finite &= scaled<1>(v, inverse);
 		ws_store<U, 1>(y + whole + thread, v);
 	}
-	if (!finite && a.found_inf)
-		*a.found_inf = 1; /* whoever writes, writes the same */
+	if (!finite && list.found_inf)
+		*list.found_inf = 1; /* whoever writes, writes the same */
 }
 
 /* Gradients of masters are fp16, or fp32 already. */
 static __global__ void __launch_bounds__(WS_OPTIMIZER_THREADS)
-        ws_optimizer_unscale_f32(struct unscale a, int dtype)
+        ws_optimizer_unscale_f32(struct unscale_list list, int dtype)
 {
 	if (dtype == WS_DTYPE_F16)
-		unscale<struct ws_f16, float>(a);
+		unscale<struct ws_f16, float>(list);
 	else
-		unscale<float, float>(a);
+		unscale<float, float>(list);
 }
 
 static __global__ void __launch_bounds__(WS_OPTIMIZER_THREADS)
-        ws_optimizer_unscale_f32_f16(struct unscale a)
+        ws_optimizer_unscale_f32_f16(struct unscale_list list)
 {
-	unscale<struct ws_f16, struct ws_f16>(a);
+	unscale<struct ws_f16, struct ws_f16>(list);
 }
 
 static __global__ void __launch_bounds__(WS_OPTIMIZER_THREADS)
-        ws_optimizer_unscale_f32_bf16(struct unscale a)
+        ws_optimizer_unscale_f32_bf16(struct unscale_list list)
 {
-	unscale<struct ws_bf16, struct ws_bf16>(a);
+	unscale<struct ws_bf16, struct ws_bf16>(list);
 }
 
 static __global__ void ws_optimizer_scale_update_f32(float *scale, int32_t *tracker,
@@ -252,7 +261,7 @@ extern "C" enum ws_status ws_cuda_adamw(const struct ws_cuda_launch *launch, con
 		list.g[list.tensors] = t->g->data;
 		list.m[list.tensors] = t->m->data;
 		list.v[list.tensors] = t->v->data;
-		chunks += (int)ws_div_up(t->p->count, WS_ADAMW_CHUNK);
+		chunks += (int)ws_div_up(t->p->count, WS_LIST_CHUNK);
 		list.first[++list.tensors] = chunks;
 		if (list.tensors == WS_ADAMW_TENSORS || i + 1 == op->u.adamw.count) {
 			WS_FORWARD(adamw_launch(launch, op, &list, err));
@@ -262,26 +271,49 @@ extern "C" enum ws_status ws_cuda_adamw(const struct ws_cuda_launch *launch, con
 	return WS_OK;
 }
 
+static enum ws_status unscale_launch(const struct ws_cuda_launch *launch, const struct ws_op *op,
+                                     const struct unscale_list *list, struct ws_err *err)
+{
+	enum ws_dtype in = op->in[0]->dtype, out = op->out[0]->dtype;
+	unsigned grid = (unsigned)list->first[list->tensors];
+
+	if (out == WS_DTYPE_F32 && (in == WS_DTYPE_F32 || in == WS_DTYPE_F16))
+		return WS_LAUNCH(launch, err, ws_optimizer_unscale_f32, grid, WS_OPTIMIZER_THREADS,
+		                 0, *list, (int)in);
+	if (out == WS_DTYPE_F16 && in == WS_DTYPE_F16)
+		return WS_LAUNCH(launch, err, ws_optimizer_unscale_f32_f16, grid,
+		                 WS_OPTIMIZER_THREADS, 0, *list);
+	if (out == WS_DTYPE_BF16 && in == WS_DTYPE_BF16)
+		return WS_LAUNCH(launch, err, ws_optimizer_unscale_f32_bf16, grid,
+		                 WS_OPTIMIZER_THREADS, 0, *list);
+	return ws_cuda_no_kernel(op, err);
+}
+
 extern "C" enum ws_status ws_cuda_unscale(const struct ws_cuda_launch *launch,
                                           const struct ws_op *op, struct ws_err *err)
 {
-	const struct ws_tensor *x = op->in[0], *y = op->out[0];
-	struct unscale a = {x->data, y->data, (const float *)op->in[1]->data,
-	                    op->in_count > 2 ? (float *)op->in[2]->data : NULL, x->count};
-	int64_t packs = ws_div_up(x->count, WS_ACCESS / (int64_t)ws_dtype_size(y->dtype));
-	unsigned grid =
-	        ws_grid(launch, ws_div_up(packs, WS_OPTIMIZER_THREADS * WS_UNSCALE_PACKS), 16);
+	const struct ws_unscale_all *all = &op->u.unscale;
+	int count = all->count ? all->count : 1, chunks = 0;
+	struct unscale_list list;
 
-	if (y->dtype == WS_DTYPE_F32 && (x->dtype == WS_DTYPE_F32 || x->dtype == WS_DTYPE_F16))
-		return WS_LAUNCH(launch, err, ws_optimizer_unscale_f32, grid, WS_OPTIMIZER_THREADS,
-		                 0, a, (int)x->dtype);
-	if (y->dtype == WS_DTYPE_F16 && x->dtype == WS_DTYPE_F16)
-		return WS_LAUNCH(launch, err, ws_optimizer_unscale_f32_f16, grid,
-		                 WS_OPTIMIZER_THREADS, 0, a);
-	if (y->dtype == WS_DTYPE_BF16 && x->dtype == WS_DTYPE_BF16)
-		return WS_LAUNCH(launch, err, ws_optimizer_unscale_f32_bf16, grid,
-		                 WS_OPTIMIZER_THREADS, 0, a);
-	return ws_cuda_no_kernel(op, err);
+	memset(&list, 0, sizeof(list));
+	list.scale = (const float *)op->in[1]->data;
+	list.found_inf = op->in_count > 2 ? (float *)op->in[2]->data : NULL;
+	for (int i = 0; i < count; i++) {
+		const struct ws_tensor *x = all->count ? all->list[i] : op->in[0];
+
+		WS_FAIL_IF(!x->data, err, BUG, "op %s: %s has no data", op->message, x->name);
+		list.count[list.tensors] = x->count;
+		list.x[list.tensors] = x->data;
+		list.y[list.tensors] = all->count ? x->data : op->out[0]->data;
+		chunks += (int)ws_div_up(x->count, WS_LIST_CHUNK);
+		list.first[++list.tensors] = chunks;
+		if (list.tensors == WS_UNSCALE_TENSORS || i + 1 == count) {
+			WS_FORWARD(unscale_launch(launch, op, &list, err));
+			list.tensors = chunks = 0;
+		}
+	}
+	return WS_OK;
 }
 
 extern "C" enum ws_status ws_cuda_scale_update(const struct ws_cuda_launch *launch,

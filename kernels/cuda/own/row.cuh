@@ -99,24 +99,26 @@ static __device__ __forceinline__ void ws_row_kept(const float *row, int turn, f
 
 /*
  * sums[0 ... slices - 1][col] added up, always in the same order: by blocks of WS_SLICES_THREADS
- * threads, each warp for the same 32 columns; the first warp gets the result.
+ * threads for COLUMNS neighbours, of which a thread has threadIdx.x % COLUMNS; the first COLUMNS
+ * threads get the result.
  */
+template <int COLUMNS = WS_WARP>
 static __device__ __forceinline__ float ws_slices_sum(const float *sums, int slices, int64_t cols,
                                                       int64_t col)
 {
-	constexpr int WARPS = WS_SLICES_THREADS / WS_WARP;
-	__shared__ float partial[WARPS][WS_WARP];
-	int lane = threadIdx.x % WS_WARP, warp = threadIdx.x / WS_WARP;
+	constexpr int ROWS = WS_SLICES_THREADS / COLUMNS;
+	__shared__ float partial[ROWS][COLUMNS];
+	int lane = threadIdx.x % COLUMNS, row = threadIdx.x / COLUMNS;
 	float sum = 0;
 
 	if (col < cols)
 #pragma unroll 4
-		for (int slice = warp; slice < slices; slice += WARPS)
+		for (int slice = row; slice < slices; slice += ROWS)
 			sum += sums[slice * cols + col];
-	partial[warp][lane] = sum;
+	partial[row][lane] = sum;
 	__syncthreads();
 	sum = 0;
-	for (int i = 0; i < WARPS; i++)
+	for (int i = 0; i < ROWS; i++)
 		sum += partial[i][lane];
 	__syncthreads();
 	return sum;

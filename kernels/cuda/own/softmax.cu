@@ -14,7 +14,7 @@
 
 struct softmax_rows {
 	int64_t rows, cols;
-	float scale;
+	float scale; /* forward: times log2(e), for exp(x) = 2^(x log2(e)) is one instruction */
 	bool keep; /* a row fits the shared memory of the launch */
 };
 
@@ -22,6 +22,14 @@ struct softmax_rows {
 static inline int64_t warp_columns(int n)
 {
 	return WS_WARP * (n > 1 ? 32 : 8);
+}
+
+/* The maxima skip a NaN, which the exponential of its difference to any of them still is. */
+static __device__ __forceinline__ float warp_max(float x)
+{
+	for (int step = WS_WARP / 2; step; step /= 2)
+		x = fmaxf(x, __shfl_xor_sync(WS_FULL, x, step));
+	return x;
 }
 
 /* --- rows of a warp --------------------------------------------------------------------------- */
@@ -123,15 +131,15 @@ static __device__ __forceinline__ void softmax_warps(const T *x, T *y, struct so
 			max[r] = v[r][0];
 #pragma unroll
 			for (int e = 1; e < E; e++)
-				max[r] = ws_max_nan(max[r], v[r][e]);
-			max[r] = ws_warp_max(max[r]);
+				max[r] = fmaxf(max[r], v[r][e]);
+			max[r] = warp_max(max[r]);
 		}
 #pragma unroll
 		for (int r = 0; r < ROWS; r++) {
 			sum[r] = 0;
 #pragma unroll
 			for (int e = 0; e < E; e++) {
-				v[r][e] = expf(v[r][e] - max[r]);
+				v[r][e] = exp2f(v[r][e] - max[r]);
 				sum[r] += v[r][e];
 			}
 			sum[r] = ws_warp_sum(sum[r]);
@@ -222,7 +230,7 @@ static __device__ __forceinline__ float block_max(const T *x, int64_t visible,
 #pragma unroll
 		for (int k = 0; k < N; k++) {
 			v[k] = col + k < visible ? all->scale * v[k] : -INFINITY;
-			max = ws_max_nan(max, v[k]);
+			max = fmaxf(max, v[k]);
 		}
 		if (all->keep)
 			ws_row_keep<N>(row, turn, v);
@@ -242,7 +250,7 @@ static __device__ __forceinline__ void block_exp(const T *x, int64_t col, int64_
 		ws_load<T, N>(x + col, v);
 #pragma unroll
 	for (int k = 0; k < N; k++)
-		v[k] = col + k < visible ? expf((all->keep ? v[k] : all->scale * v[k]) - max) : 0;
+		v[k] = col + k < visible ? exp2f((all->keep ? v[k] : all->scale * v[k]) - max) : 0;
 }
 
 template <typename T, int N>
@@ -388,9 +396,10 @@ static struct softmax_launch softmax_plan(const struct ws_cuda_launch *launch,
 {
 	const struct ws_tensor *y = op->out[0];
 	int n = WS_ACCESS / (int)ws_dtype_size(y->dtype);
+	double scale = op->kind == WS_OP_SOFTMAX ? op->u.alpha * M_LOG2E : op->u.alpha;
 	struct softmax_launch plan;
 
-	plan.all = {ws_tensor_rows(y), ws_tensor_cols(y), (float)op->u.alpha, false};
+	plan.all = {ws_tensor_rows(y), ws_tensor_cols(y), (float)scale, false};
 	plan.threads = WS_SOFTMAX_THREADS;
 	plan.shared_bytes = 0;
 	n = ws_rows_aligned(plan.all.cols, n) ? n : 1;

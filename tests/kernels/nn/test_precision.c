@@ -516,6 +516,48 @@ Test(precision, one_bad_element_anywhere_keeps_the_whole_update_from_running)
 	scaled_close(&c);
 }
 
+/* As PyTorch: one launch for all gradients in their dtype; a master's gradient is cast by its own.
+ */
+Test(precision, gradients_are_unscaled_by_one_op)
+{
+	static const struct {
+		const char *dtype;
+		bool masters;
+	} scaled[] = {{"amp-fp16", false}, {"fp16-master", true}};
+
+	for (size_t i = 0; i < sizeof(scaled) / sizeof(*scaled); i++) {
+		struct ws_step_options options = {
+		        .model = ws_model_find("transformer-tiny"),
+		        .precision = ws_precision_find(scaled[i].dtype),
+		        .phase = WS_STEP_FULL,
+		        .batch = 2,
+		        .context = 8,
+		        .optimizer = WS_ADAMW_DEFAULT,
+		};
+		uint64_t flops = 0, written_bytes = 0;
+		int ops = 0, params = 0;
+		struct ws_step *step;
+		const struct ws_graph *g;
+
+		KERNELS_OK(ws_step_build(&options, &step, err));
+		g = ws_step_graph(step);
+		for (int op = 0; op < g->op_count; op++)
+			if (g->ops[op]->sub == WS_SUB_UNSCALE) {
+				ops++;
+				flops += g->ops[op]->payload.flops;
+				written_bytes += g->ops[op]->payload.bytes_written;
+			}
+		for (int t = 0; t < g->tensor_count; t++)
+			params += g->tensors[t]->role == WS_ROLE_PARAM;
+		cr_assert_eq(ops, scaled[i].masters ? params : 1, "%s: %d", scaled[i].dtype, ops);
+		cr_assert_eq(flops, 2 * (uint64_t)ws_graph_param_count(g));
+		/* fp32 gradients, and the flag of each op */
+		cr_assert_eq(written_bytes,
+		             4 * ((uint64_t)ws_graph_param_count(g) + (uint64_t)ops));
+		ws_step_close(step);
+	}
+}
+
 Test(precision, a_static_scale_divides_and_checks_nothing)
 {
 	struct scaled_case c =
