@@ -134,8 +134,14 @@ static void report_and_diff(uint64_t number, int wild, unsigned *opened)
 		ws_report_free(report);
 	}
 	if (m[0] && m[1]) {
-		cr_assert(eq(int, ws_diff_make(m[0], m[1], NULL, &report, &result, &err), WS_OK),
-		          "%s", err.text);
+		struct ws_sides *sides = ws_sides_new();
+
+		for (int i = 0; i < 2; i++)
+			cr_assert(eq(int, ws_sides_add(sides, i, m[i], &err), WS_OK), "%s",
+			          err.text);
+		cr_assert(eq(int, ws_diff_make(sides, NULL, &report, &result, &err), WS_OK), "%s",
+		          err.text);
+		ws_sides_free(sides);
 		ws_report_free(report);
 	}
 	for (int i = 0; i < 2; i++) {
