@@ -108,7 +108,7 @@ enum ws_status ws_cmd_diff(int argc, char **argv, struct ws_err *err)
 	               "SAME: surely within PCT percent; default 3"),
 	        WS_OPT("run-noise", 0, REAL, "PCT", &o.diff.run_noise_percent,
 	               "what recordings of one thing vary by, for sides with\n"
-	               "under three; default 1, on the CPU reference 8"),
+	               "under three; default 1, on the CPU reference 50"),
 	        WS_OPT("force", 0, FLAG, NULL, &o.diff.force,
 	               "grades and ratios even when A and B did not do the\n"
 	               "same work"),
