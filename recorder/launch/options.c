@@ -26,7 +26,7 @@ struct given {
 
 #define IN_PROVENANCE 1 /* tag: the trace tells that the option was given */
 
-enum { NOPTIONS = 26 };
+enum { NOPTIONS = 27 };
 
 static void make_table(struct ws_record_command *cmd, struct given *g,
                        struct ws_opt table[NOPTIONS])
