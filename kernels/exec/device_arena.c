@@ -38,6 +38,16 @@ static void remove_gap(struct ws_device_arena *arena, size_t i)
 	arena->gap_count--;
 }
 
+/*
+ * The gap that reaches the end of the block counts as the largest, as it is when a block without an
+ * end is planned: else the places in a block of the planned size were others, and did not suffice.
+ */
+static uint64_t size_to_compare(const struct ws_device_arena *arena,
+                                const struct ws_device_gap *gap)
+{
+	return gap->offset + gap->size_bytes == arena->size_bytes ? UINT64_MAX : gap->size_bytes;
+}
+
 enum ws_status ws_device_arena_take(struct ws_device_arena *arena, uint64_t size_bytes,
                                     uint64_t *offset, struct ws_err *err)
 {
@@ -47,7 +57,8 @@ enum ws_status ws_device_arena_take(struct ws_device_arena *arena, uint64_t size
 	for (size_t i = 0; i < arena->gap_count && wanted_bytes; i++) {
 		struct ws_device_gap *gap = &arena->gaps[i];
 
-		if (gap->size_bytes >= wanted_bytes && (!best || gap->size_bytes < best->size_bytes))
+		if (gap->size_bytes >= wanted_bytes &&
+		    (!best || size_to_compare(arena, gap) < size_to_compare(arena, best)))
 			best = gap;
 	}
 	WS_FAIL_IF(!best, err, NO_MEMORY,

@@ -3,9 +3,10 @@
  * memory, so the same arena plans a device's memory before there is any and hands
  * it out afterwards.
  *
- * Best fit, the lowest place among equals; neighbours that are free become one. The
- * same requests in the same order always get the same places: a step that is run
- * again finds its tensors where they were, which recorded CUDA graphs need.
+ * Best fit, the lowest place among equals, the end of the block last; neighbours that are
+ * free become one. The same requests in the same order always get the same places, in a
+ * block of any size that suffices: so a plan holds, and a step that is run again finds its
+ * tensors where they were, which recorded CUDA graphs need.
  */
 #ifndef WS_KERNELS_EXEC_DEVICE_ARENA_H
 #define WS_KERNELS_EXEC_DEVICE_ARENA_H

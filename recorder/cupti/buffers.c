@@ -8,6 +8,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "recorder/cupti/scope.h"
 #include "recorder/cupti/source.h"
 #include "recorder/shared/segment_slots.h"
 
@@ -179,6 +180,39 @@ static void free_overhead_data(const uint8_t *record)
 		free((void *)(uintptr_t)o.data); /* NOLINT: as CUPTI gave it */
 }
 
+/* Offset of a field: CUPTI's own, or that of the layout; -1: the record has no such field. */
+static int field_at(const struct ws_seg_layout *layout, int id, int own)
+{
+	for (uint32_t i = 0; layout && i < layout->nfields; i++)
+		if (layout->fields[i].id == id)
+			return layout->fields[i].offset;
+	return layout ? -1 : own;
+}
+
+static void prepare_api(uint8_t *record, uint32_t domain, uint32_t *tid, uint32_t *thread)
+{
+	const struct ws_seg_layout *layout = ws_cupti_layout(ws_cupti_kind(record));
+	int cbid_at = field_at(layout, WS_CUPTI_ID_api_cbid, WS_CUPTI_AT_api_cbid);
+	int thread_at = field_at(layout, WS_CUPTI_ID_api_thread, WS_CUPTI_AT_api_thread);
+	uint32_t cbid;
+
+	if (cbid_at >= 0) {
+		memcpy(&cbid, record + cbid_at, sizeof(cbid));
+		see_call(domain, cbid);
+	}
+	if (thread_at >= 0)
+		replace_thread(record, (size_t)thread_at, tid, thread);
+}
+
+static void prepare_kernel(uint8_t *record)
+{
+	int at = field_at(ws_cupti_layout(WS_CUPTI_KIND_CONCURRENT_KERNEL), WS_CUPTI_ID_kernel_name,
+	                  WS_CUPTI_AT_kernel_name);
+
+	if (at >= 0)
+		replace_name(record, (size_t)at);
+}
+
 static void prepare(uint8_t *buffer, size_t valid)
 {
 	const int has_overhead_data =
@@ -186,22 +220,17 @@ static void prepare(uint8_t *buffer, size_t valid)
 	uint32_t tid = 0, thread = 0;
 	uint8_t *record = NULL;
 
-	while (ws_cupti.ActivityGetNextRecord(buffer, valid, &record) == WS_CUPTI_OK) {
-		uint32_t cbid;
-
+	while (ws_cupti_next(buffer, valid, &record) == WS_CUPTI_OK) {
 		switch (ws_cupti_kind(record)) {
 		case WS_CUPTI_KIND_KERNEL:
 		case WS_CUPTI_KIND_CONCURRENT_KERNEL:
-			replace_name(record, WS_CUPTI_AT_kernel_name);
+			prepare_kernel(record);
 			break;
 		case WS_CUPTI_KIND_DRIVER:
+			prepare_api(record, WS_CUPTI_DOMAIN_DRIVER, &tid, &thread);
+			break;
 		case WS_CUPTI_KIND_RUNTIME:
-			memcpy(&cbid, record + WS_CUPTI_AT_api_cbid, sizeof(cbid));
-			see_call(ws_cupti_kind(record) == WS_CUPTI_KIND_DRIVER
-			                 ? WS_CUPTI_DOMAIN_DRIVER
-			                 : WS_CUPTI_DOMAIN_RUNTIME,
-			         cbid);
-			replace_thread(record, WS_CUPTI_AT_api_thread, &tid, &thread);
+			prepare_api(record, WS_CUPTI_DOMAIN_RUNTIME, &tid, &thread);
 			break;
 		case WS_CUPTI_KIND_DEVICE:
 			replace_name(record, WS_CUPTI_AT_device_name);
@@ -240,4 +269,18 @@ void ws_cupti_complete_buffer(void *context, uint32_t stream, uint8_t *buffer, s
 	}
 	prepare(buffer, valid_size);
 	ws_slot_finish(seg, slot, valid_size);
+}
+
+void ws_cupti_request_scoped_buffer(uint8_t **buffer, size_t *size, size_t *max_records, void *info)
+{
+	(void)info;
+	ws_cupti_request_buffer(buffer, size, max_records);
+}
+
+void ws_cupti_complete_scoped_buffer(uint8_t *buffer, size_t size, size_t valid_size,
+                                     struct ws_cupti_complete_info *info)
+{
+	if (atomic_load_explicit(&ws_collector.on, memory_order_relaxed))
+		ws_cupti_note_layouts(info);
+	ws_cupti_complete_buffer(NULL, 0, buffer, size, valid_size);
 }

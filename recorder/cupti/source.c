@@ -6,13 +6,13 @@
 
 #include "recorder/collect/capture_range.h"
 #include "recorder/cupti/calls.h"
+#include "recorder/cupti/scope.h"
 
 #define LAUNCHES 64
 
 struct ws_cupti ws_cupti;
 int ws_cupti_has_thread_buffers;
 
-static void *subscriber;
 /* Calls of the driver that launch, for the time when no records tell of them. */
 static uint32_t launch_calls[LAUNCHES];
 static size_t nlaunch_calls;
@@ -120,7 +120,7 @@ void ws_cupti_taken(void)
 	atomic_fetch_or(&ws_collector.seg->gpu.stopped, WS_GPU_STOP_TAKEN);
 	atomic_store(&counts_launches, 1);
 	for (size_t i = 0; i < nlaunch_calls; i++)
-		ws_cupti.EnableCallback(1, subscriber, WS_CUPTI_DOMAIN_DRIVER, launch_calls[i]);
+		ws_cupti_enable_callback(WS_CUPTI_DOMAIN_DRIVER, launch_calls[i]);
 }
 
 static void on_callback(void *user, uint32_t domain, uint32_t cbid, const void *data)
@@ -143,25 +143,14 @@ static void on_callback(void *user, uint32_t domain, uint32_t cbid, const void *
 static int subscribe(void)
 {
 	struct ws_seg_gpu *gpu = &ws_collector.seg->gpu;
-	struct ws_cupti_subscriber_params params = {
-	        .struct_size = sizeof(params),
-	        .name = "warpsheet",
-	        .other_name = gpu->text,
-	        .other_size = sizeof(gpu->text),
-	};
-	int result;
+	const char *function = "cuptiSubscribe";
+	int result = ws_cupti_subscribe(on_callback, gpu->text, sizeof(gpu->text), &function);
 
-	if (ws_cupti.Subscribe_v2)
-		result = ws_cupti.Subscribe_v2(&subscriber, on_callback, NULL, &params);
-	else
-		result = ws_cupti.Subscribe(&subscriber, on_callback, NULL);
 	if (result == WS_CUPTI_MULTIPLE_SUBSCRIBERS) {
 		gpu->text[sizeof(gpu->text) - 1] = 0;
-		return refuse(WS_GPU_OTHER_TOOL, "cuptiSubscribe", result);
+		return refuse(WS_GPU_OTHER_TOOL, function, result);
 	}
-	if (result != WS_CUPTI_OK)
-		return refuse(WS_GPU_CUPTI_FAILED, "cuptiSubscribe", result);
-	return 0;
+	return result == WS_CUPTI_OK ? 0 : refuse(WS_GPU_CUPTI_FAILED, function, result);
 }
 
 static void enable_callbacks(void)
@@ -182,8 +171,7 @@ static void enable_callbacks(void)
 	};
 
 	for (size_t i = 0; i < sizeof(wanted) / sizeof(*wanted); i++) {
-		int result =
-		        ws_cupti.EnableCallback(1, subscriber, wanted[i].domain, wanted[i].cbid);
+		int result = ws_cupti_enable_callback(wanted[i].domain, wanted[i].cbid);
 
 		/* 12.x has no notifications of its state */
 		if (result != WS_CUPTI_OK && wanted[i].domain != WS_CUPTI_DOMAIN_STATE)
@@ -206,7 +194,7 @@ static const int other_kinds[] = {
 
 static void enable_kind(int kind)
 {
-	int result = ws_cupti.ActivityEnable(kind);
+	int result = ws_cupti_enable(kind);
 	char function[48];
 
 	if (result == WS_CUPTI_OK)
@@ -215,33 +203,32 @@ static void enable_kind(int kind)
 	ws_cupti_count_error(function, result);
 }
 
-/* Enable the record of a call that is wanted; WS_CUPTI_OK for the others. */
-static int enable_call(ws_cupti_fn_ActivityEnableRuntimeApi enable, uint32_t domain, uint32_t cbid,
-                       const char *name, int kernels_only)
+static int is_wanted(uint32_t domain, const char *name, int kernels_only)
 {
-	if (domain == WS_CUPTI_DOMAIN_DRIVER && !strcmp(name, WS_CUPTI_PROBE_CALL))
-		return enable(cbid, 1);
-	return ws_cupti_wants_call(domain, name, kernels_only) ? enable(cbid, 1) : WS_CUPTI_OK;
+	return ws_cupti_wants_call(domain, name, kernels_only) ||
+	       (domain == WS_CUPTI_DOMAIN_DRIVER && !strcmp(name, WS_CUPTI_PROBE_CALL));
 }
 
 /* One that is refused is said; the others are enabled all the same. */
 static void enable_calls(uint32_t domain, int kernels_only)
 {
 	const int runtime = domain == WS_CUPTI_DOMAIN_RUNTIME;
-	ws_cupti_fn_ActivityEnableRuntimeApi enable =
-	        runtime ? ws_cupti.ActivityEnableRuntimeApi : ws_cupti.ActivityEnableDriverApi;
 	const char *name = NULL;
 
-	if (!enable) { /* this version can only do all or none */
+	/* records whose fields are chosen are enabled by kind first */
+	if (atomic_load(&ws_collector.seg->gpu.has_chosen))
 		enable_kind(runtime ? WS_CUPTI_KIND_RUNTIME : WS_CUPTI_KIND_DRIVER);
-		return;
-	}
 	for (uint32_t cbid = 1; ws_cupti.GetCallbackName(domain, cbid, &name) == WS_CUPTI_OK;
 	     cbid++) {
-		int result =
-		        name ? enable_call(enable, domain, cbid, name, kernels_only) : WS_CUPTI_OK;
+		int result = name && is_wanted(domain, name, kernels_only)
+		                     ? ws_cupti_enable_call(domain, cbid)
+		                     : WS_CUPTI_OK;
 		char function[96];
 
+		if (result == WS_CUPTI_NO_FUNCTION) { /* this version can only do all or none */
+			enable_kind(runtime ? WS_CUPTI_KIND_RUNTIME : WS_CUPTI_KIND_DRIVER);
+			return;
+		}
 		if (result == WS_CUPTI_OK)
 			continue;
 		snprintf(function, sizeof(function), "cuptiActivityEnable%sApi(%u, %.40s)",
@@ -298,12 +285,10 @@ static void define_cupti_version(uint32_t version)
 	ws_define_fact("cupti.version", text);
 }
 
-/* Asked for 1; 1 when CUPTI does so. */
+/* 1 when CUPTI does so. */
 static int set_attribute(int attribute)
 {
-	uint8_t yes = 1;
-	size_t size = sizeof(yes);
-	int result = ws_cupti.ActivitySetAttribute(attribute, &size, &yes);
+	int result = ws_cupti_set(attribute);
 	char function[48];
 
 	/* 12.x does not know the attribute and has one buffer for all threads */
@@ -314,6 +299,26 @@ static int set_attribute(int attribute)
 		ws_cupti_count_error(function, result);
 	}
 	return result == WS_CUPTI_OK;
+}
+
+/*
+ * As little as this CUPTI and this GPU can be asked for: records of the chosen fields, and
+ * kernels timed by the hardware. What cannot be had is said in the trace, and no error.
+ */
+static void ask_for_little(void)
+{
+	int result = ws_cupti_choose_fields();
+	char text[64] = "on";
+
+	atomic_store(&ws_collector.seg->gpu.has_chosen, result == WS_CUPTI_OK);
+	ws_define_fact("cupti.records", result == WS_CUPTI_OK ? "chosen fields" : "all fields");
+	result = ws_cupti.ActivityEnableHWTrace ? ws_cupti.ActivityEnableHWTrace(1)
+	                                        : WS_CUPTI_NO_FUNCTION;
+	if (result == WS_CUPTI_NO_FUNCTION)
+		snprintf(text, sizeof(text), "no: this CUPTI has none");
+	else if (result != WS_CUPTI_OK)
+		snprintf(text, sizeof(text), "no: refused with result %d", result);
+	ws_define_fact("cupti.hardware_trace", text);
 }
 
 /*
@@ -329,7 +334,8 @@ static int start(struct ws_seg_header *seg)
 	/* else CUPTI clears each buffer itself, on the thread that launches */
 	set_attribute(WS_CUPTI_ATTR_ZEROED_OUT_BUFFER);
 	ws_cupti_has_thread_buffers = set_attribute(WS_CUPTI_ATTR_PER_THREAD_BUFFER);
-	REQUIRE(ActivityRegisterCallbacks, ws_cupti_request_buffer, ws_cupti_complete_buffer);
+	if (seg->capture.low_overhead)
+		ask_for_little();
 	enable_kinds(&seg->capture);
 	enable_callbacks();
 	find_launches();

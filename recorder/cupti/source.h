@@ -59,6 +59,13 @@ int ws_cudart_path(char *path, size_t size);
 void ws_cupti_request_buffer(uint8_t **buffer, size_t *size, size_t *max_records);
 void ws_cupti_complete_buffer(void *context, uint32_t stream, uint8_t *buffer, size_t size,
                               size_t valid_size);
+/* The same where each subscriber has its own (scope.h). */
+void ws_cupti_request_scoped_buffer(uint8_t **buffer, size_t *size, size_t *max_records,
+                                    void *info);
+void ws_cupti_complete_scoped_buffer(uint8_t *buffer, size_t size, size_t valid_size,
+                                     struct ws_cupti_complete_info *info);
+/* Tell the launcher how records look whose fields were chosen. */
+void ws_cupti_note_layouts(const struct ws_cupti_complete_info *info);
 /* Names may lie elsewhere now: a module was loaded. */
 void ws_cupti_names_changed(void);
 

@@ -105,8 +105,8 @@ static enum ws_activity_fate add_kernel(struct ws_drain *d, const struct ws_acti
 	};
 	struct ws_err err;
 
-	if (!read_work_times(d, slot, k->start, k->end, &row.start_ns, &row.dur_ns) || !k->grid_x ||
-	    !k->block_x || !ws_drain_device(d, k->device))
+	if (!read_work_times(d, slot, k->start, k->end, &row.start_ns, &row.dur_ns) ||
+	    !ws_drain_device(d, k->device))
 		return WS_ACTIVITY_DAMAGED;
 	ws_activity_see(d, slot, k->correlation, WS_ACTIVITY_WORK, 0);
 	if (!ws_filter_keeps_work(d, row.correlation, row.start_ns, row.dur_ns))
@@ -455,6 +455,43 @@ static enum ws_activity_fate add_pool(struct ws_drain *d, const struct ws_activi
 	return add_memory(d, slot, &row, p->time);
 }
 
+/* --- records whose fields were chosen --- */
+
+/* A field of the record, 0 when it was not chosen. Numbers of 64 bits for 32: the low half. */
+static void get_field(void *out, size_t size, const struct ws_seg_layout *layout, int id,
+                      const uint8_t *record)
+{
+	for (uint32_t i = 0; i < layout->nfields; i++)
+		if (layout->fields[i].id == id)
+			memcpy(out, record + layout->fields[i].offset,
+			       size < layout->fields[i].size ? size : layout->fields[i].size);
+}
+
+#define F(field, id) get_field(&k->field, sizeof(k->field), layout, id, record);
+static void read_chosen_kernel(struct ws_cupti_kernel *k, const struct ws_seg_layout *layout,
+                               const uint8_t *record)
+{
+	memset(k, 0, sizeof(*k));
+	WS_CUPTI_CHOSEN_KERNEL(F)
+}
+#undef F
+
+#define F(field, id) get_field(&api->field, sizeof(api->field), layout, id, record);
+void ws_activity_read_api(const struct ws_activity *a, struct ws_cupti_api *api,
+                          const uint8_t *record, size_t size)
+{
+	const struct ws_seg_layout *layout =
+	        ws_cupti_steps_layout(&a->steps, ws_cupti_kind(record));
+
+	if (!layout) {
+		ws_cupti_read_api(api, record, size);
+		return;
+	}
+	memset(api, 0, sizeof(*api));
+	WS_CUPTI_CHOSEN_API(F)
+}
+#undef F
+
 /* --- by kind --- */
 
 enum ws_activity_fate ws_activity_record(struct ws_drain *d, const struct ws_activity_slot *slot,
@@ -465,15 +502,25 @@ enum ws_activity_fate ws_activity_record(struct ws_drain *d, const struct ws_act
 		WS_CUPTI_RECORD_LIST(R)
 #undef R
 	} u;
+	const struct ws_seg_layout *layout;
 
 #define READ(name)                          \
 	if (size < WS_CUPTI_LEAST_##name)   \
 		return WS_ACTIVITY_DAMAGED; \
 	ws_cupti_read_##name(&u.name, record, size)
+	layout = ws_cupti_steps_layout(&d->activity->steps, ws_cupti_kind(record));
+	if (layout && size < layout->size)
+		return WS_ACTIVITY_DAMAGED;
 	switch (ws_cupti_kind(record)) {
 	case WS_CUPTI_KIND_KERNEL:
 	case WS_CUPTI_KIND_CONCURRENT_KERNEL:
+		if (layout) {
+			read_chosen_kernel(&u.kernel, layout, record);
+			return add_kernel(d, slot, &u.kernel);
+		}
 		READ(kernel);
+		if (!u.kernel.grid_x || !u.kernel.block_x)
+			return WS_ACTIVITY_DAMAGED;
 		return add_kernel(d, slot, &u.kernel);
 	case WS_CUPTI_KIND_MEMCPY:
 		READ(memcpy);
@@ -485,11 +532,15 @@ enum ws_activity_fate ws_activity_record(struct ws_drain *d, const struct ws_act
 		READ(memset);
 		return add_memset(d, slot, &u.memset);
 	case WS_CUPTI_KIND_DRIVER:
-		READ(api);
-		return add_api(d, slot, WS_CUPTI_DOMAIN_DRIVER, &u.api);
 	case WS_CUPTI_KIND_RUNTIME:
-		READ(api);
-		return add_api(d, slot, WS_CUPTI_DOMAIN_RUNTIME, &u.api);
+		if (!layout && size < WS_CUPTI_LEAST_api)
+			return WS_ACTIVITY_DAMAGED;
+		ws_activity_read_api(d->activity, &u.api, record, size);
+		return add_api(d, slot,
+		               ws_cupti_kind(record) == WS_CUPTI_KIND_DRIVER
+		                       ? WS_CUPTI_DOMAIN_DRIVER
+		                       : WS_CUPTI_DOMAIN_RUNTIME,
+		               &u.api);
 	case WS_CUPTI_KIND_DEVICE:
 		READ(device);
 		return ws_activity_add_device(d, &u.device);

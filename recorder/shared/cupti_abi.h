@@ -12,6 +12,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "recorder/shared/cupti_fields.def"
 #include "recorder/shared/cupti_records.def"
 
 /* --- numbers ------------------------------------------------------------------- */
@@ -36,6 +37,7 @@ enum ws_cupti_result {
 enum ws_cupti_attribute {
 	WS_CUPTI_ATTR_ZEROED_OUT_BUFFER = 5,
 	WS_CUPTI_ATTR_PER_THREAD_BUFFER = 9,
+	WS_CUPTI_ATTR_USER_DEFINED_RECORDS = 11, /* 13.2 */
 };
 
 enum ws_cupti_domain {
@@ -77,6 +79,37 @@ struct ws_cupti_subscriber_params {
 	const char *name;
 	char *other_name; /* out, when another tool is subscribed */
 	size_t other_size;
+	uint8_t allow_multiple; /* from 13.2 on */
+	uint8_t reserved[7];
+};
+#define WS_CUPTI_PARAMS_13_0 32 /* bytes of the struct before allow_multiple */
+
+/* Of 13.3: which fields a record is to have, and where they then lie. */
+struct ws_cupti_field_selection {
+	size_t struct_size;
+	size_t nfields;
+	int *ids;
+};
+struct ws_cupti_activity_config {
+	size_t struct_size;
+	struct ws_cupti_field_selection selection;
+};
+struct ws_cupti_field {
+	size_t struct_size;
+	int id;
+	size_t offset, size, alignment; /* bytes */
+};
+struct ws_cupti_record_layout {
+	size_t struct_size;
+	struct ws_cupti_field *fields;
+	size_t nfields, record_size;
+};
+/* What comes with a buffer that is given back. */
+struct ws_cupti_complete_info {
+	size_t struct_size;
+	uint64_t thread;
+	struct ws_cupti_record_layout **layouts; /* by kind; NULL: that kind has CUPTI's own */
+	size_t nlayouts;
 };
 
 /* Both begin with what is read of them. */
@@ -92,6 +125,11 @@ typedef void (*ws_cupti_callback)(void *user, uint32_t domain, uint32_t cbid, co
 typedef void (*ws_cupti_request)(uint8_t **buffer, size_t *size, size_t *max_records);
 typedef void (*ws_cupti_complete)(void *context, uint32_t stream, uint8_t *buffer, size_t size,
                                   size_t valid_size);
+/* The same for each subscriber (13.3). */
+typedef void (*ws_cupti_scoped_request)(uint8_t **buffer, size_t *size, size_t *max_records,
+                                        void *info);
+typedef void (*ws_cupti_scoped_complete)(uint8_t *buffer, size_t size, size_t valid_size,
+                                         struct ws_cupti_complete_info *info);
 
 /*
  * F(name, needed, parameters): cupti<name>, which returns a CUptiResult. What
@@ -113,7 +151,20 @@ typedef void (*ws_cupti_complete)(void *context, uint32_t stream, uint8_t *buffe
 	F(ActivityEnableRuntimeApi, 0, (uint32_t cbid, uint8_t enable))                           \
 	F(ActivityEnableDriverApi, 0, (uint32_t cbid, uint8_t enable))                            \
 	F(ActivityEnableAllSyncRecords, 0, (uint8_t enable))                                      \
-	F(GetTimestamp, 1, (uint64_t * now))                                                      \
+	F(GetTimestamp, 0, (uint64_t * now))                                                      \
+	F(Unsubscribe, 0, (void *subscriber))                                                     \
+	F(ActivityRegisterCallbacks_v2, 0,                                                        \
+	  (void *subscriber, ws_cupti_scoped_request request, ws_cupti_scoped_complete complete)) \
+	F(ActivitySetAttribute_v2, 0,                                                             \
+	  (void *subscriber, int attribute, size_t *size, void *value))                           \
+	F(ActivityEnable_v2, 0,                                                                   \
+	  (void *subscriber, int kind, struct ws_cupti_activity_config *config))                  \
+	F(ActivityEnableRuntimeApi_v2, 0, (void *subscriber, uint32_t cbid, uint8_t enable))      \
+	F(ActivityEnableDriverApi_v2, 0, (void *subscriber, uint32_t cbid, uint8_t enable))       \
+	F(ActivityGetNextRecord_v2, 0,                                                            \
+	  (void *subscriber, uint8_t *buffer, size_t valid_size, uint8_t **record))               \
+	F(GetTimestamp_v2, 0, (void *subscriber, uint64_t *now))                                  \
+	F(ActivityEnableHWTrace, 0, (uint8_t enable))                                             \
 	F(ActivityFlushAll, 1, (uint32_t flag))                                                   \
 	F(ActivityGetNextRecord, 1, (uint8_t * buffer, size_t valid_size, uint8_t * *record))     \
 	F(ActivityGetNumDroppedRecords, 1, (void *context, uint32_t stream, size_t *dropped))
@@ -132,6 +183,7 @@ struct ws_cupti {
 #define WS_CUPTI_VERSION_12_0 19
 #define WS_CUPTI_VERSION_13_0 130000
 #define WS_CUPTI_VERSION_13_1 130100
+#define WS_CUPTI_VERSION_13_3 130300
 
 /* --- records --------------------------------------------------------------------- */
 
@@ -151,6 +203,16 @@ enum ws_cupti_offset {
 #define R(NAME, name, type, size, least)       WS_CUPTI_FIELDS_##NAME(F)
 	WS_CUPTI_RECORD_LIST(R)
 #undef R
+#undef F
+};
+
+/* WS_CUPTI_ID_kernel_name = 24, …: of fields that can be chosen. */
+enum ws_cupti_field_id {
+#define F(field, id) WS_CUPTI_ID_kernel_##field = (id),
+	WS_CUPTI_CHOSEN_KERNEL(F)
+#undef F
+#define F(field, id) WS_CUPTI_ID_api_##field = (id),
+	        WS_CUPTI_CHOSEN_API(F)
 #undef F
 };
 

@@ -9,7 +9,8 @@
 
 #include "tests/stub_cuda/stub.h"
 
-#define ATTRIBUTES 24
+#define ATTRIBUTES  24
+#define VALUE_BYTES 512 /* 64 tensors of a pack, or operations of a graph */
 
 static cudaDataType data_type(cudnnDataType_t type)
 {
@@ -179,7 +180,7 @@ struct descriptor {
 		cudnnBackendAttributeName_t name;
 		cudnnBackendAttributeType_t type;
 		int64_t count;
-		uint8_t value[64];
+		uint8_t value[VALUE_BYTES];
 	} attribute[ATTRIBUTES];
 	int attributes;
 };
@@ -400,7 +401,7 @@ static void *data_of(const struct descriptor *pack, const struct descriptor *ten
 	int64_t id;
 
 	memcpy(&id, value_of(tensor, CUDNN_ATTR_TENSOR_UNIQUE_ID), sizeof(id));
-	for (int i = 0; i < 8; i++)
+	for (int i = 0; i < VALUE_BYTES / 8; i++)
 		if (ids[i] == id)
 			return data[i];
 	return NULL;

@@ -57,6 +57,34 @@ Test(device_arena, the_smallest_gap_that_fits_is_taken)
 	ws_device_arena_close(&arena);
 }
 
+/* A session that is planned in a block without an end runs in one of just the size that it needs.
+ */
+static uint64_t take_in_turns(struct ws_device_arena *arena, uint64_t places[3])
+{
+	uint64_t first = take(arena, 4 * A), wall = take(arena, A), last = take(arena, 3 * A);
+
+	give(arena, first, 4 * A);
+	give(arena, last, 3 * A);
+	places[0] = take(arena, 2 * A); /* the end of the block would fit more closely */
+	places[1] = take(arena, 3 * A);
+	places[2] = take(arena, 2 * A);
+	cr_expect_eq(wall, 4 * A);
+	return arena->high_bytes;
+}
+
+Test(device_arena, what_is_planned_without_an_end_fits_into_what_the_plan_says)
+{
+	struct ws_device_arena plan = opened(UINT64_MAX), block;
+	uint64_t planned[3], places[3], size_bytes = take_in_turns(&plan, planned);
+
+	cr_assert_eq(size_bytes, 8 * A);
+	block = opened(size_bytes);
+	cr_expect_eq(take_in_turns(&block, places), size_bytes);
+	cr_expect_arr_eq(places, planned, sizeof(places));
+	ws_device_arena_close(&plan);
+	ws_device_arena_close(&block);
+}
+
 Test(device_arena, neighbouring_gaps_become_one_in_every_order)
 {
 	static const int orders[6][3] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};

@@ -3,7 +3,8 @@
  *   victim_cuda MODE COUNT [THREADS [PAUSE_NS [TIME_FILE]]]
  * Each of THREADS threads (1) launches COUNT kernels. Launch i of thread t has
  * the number t * COUNT + i + 1 as its graph node, so that a test finds each one.
- * How long the launches took, in ns, is written into TIME_FILE.
+ * How long the launches took is written into TIME_FILE: on the wall, of the launching
+ * thread's processor time, and of the process's, in ns.
  */
 #include <dlfcn.h>
 #include <pthread.h>
@@ -76,16 +77,30 @@ static void *thread_main(void *arg)
 	return NULL;
 }
 
-static void write_time(const char *path, const struct timespec *begin)
-{
-	struct timespec now;
-	FILE *f = fopen(path, "we");
+static const clockid_t clocks[] = {CLOCK_MONOTONIC, CLOCK_THREAD_CPUTIME_ID,
+                                   CLOCK_PROCESS_CPUTIME_ID};
+#define CLOCKS 3
 
-	clock_gettime(CLOCK_MONOTONIC, &now);
+static void read_clocks(int64_t ns[CLOCKS])
+{
+	for (int i = 0; i < CLOCKS; i++) {
+		struct timespec ts;
+
+		clock_gettime(clocks[i], &ts);
+		ns[i] = (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
+	}
+}
+
+static void write_times(const char *path, const int64_t begin[CLOCKS])
+{
+	FILE *f = fopen(path, "we");
+	int64_t now[CLOCKS];
+
+	read_clocks(now);
 	if (!f)
 		exit(96);
-	fprintf(f, "%ld\n",
-	        (now.tv_sec - begin->tv_sec) * 1000000000 + now.tv_nsec - begin->tv_nsec);
+	for (int i = 0; i < CLOCKS; i++)
+		fprintf(f, "%lld%c", (long long)(now[i] - begin[i]), i + 1 < CLOCKS ? ' ' : '\n');
 	fclose(f);
 }
 
@@ -162,6 +177,63 @@ static int launch_under_a_profiler(int with_clock)
 	disable(10); /* concurrent kernels */
 	launches(3 * count, count);
 	return atomic_load(&foreign_buffers) ? 0 : 95;
+}
+
+/* A profiler of 13.3: it has activities of its own beside the recorder's. */
+static void *scoped;
+static _Atomic long foreign_kernels;
+
+static void scoped_request(uint8_t **buffer, size_t *size, size_t *max_records, void *info)
+{
+	(void)info;
+	foreign_request(buffer, size, max_records);
+}
+
+static void scoped_complete(uint8_t *buffer, size_t size, size_t valid_size, void *info)
+{
+	void *cupti = dlopen(getenv("WARPSHEET_CUPTI_PATH"), RTLD_NOW | RTLD_NOLOAD);
+	int (*next)(void *subscriber, uint8_t *buffer, size_t valid_size, uint8_t **record);
+	uint8_t *record = NULL;
+
+	(void)size, (void)info;
+	*(void **)&next = dlsym(cupti, "cuptiActivityGetNextRecord_v2");
+	while (!next(scoped, buffer, valid_size, &record))
+		atomic_fetch_add(&foreign_kernels, *record == 10);
+}
+
+static void no_callback(void *user, uint32_t domain, uint32_t cbid, const void *data)
+{
+	(void)user, (void)domain, (void)cbid, (void)data;
+}
+
+static int launch_beside_a_profiler(void)
+{
+	void *cupti = dlopen(getenv("WARPSHEET_CUPTI_PATH"), RTLD_NOW | RTLD_NOLOAD);
+	struct {
+		size_t struct_size;
+		const char *name;
+		char *other;
+		size_t other_size;
+		uint8_t allow_multiple, reserved[7];
+	} params = {sizeof(params), "victim", NULL, 0, 1, {0}};
+	int (*subscribe)(void **subscriber, void *callback, void *user, void *params);
+	int (*register_callbacks)(void *subscriber, void *request, void *complete);
+	int (*enable)(void *subscriber, int kind, void *config), (*flush)(uint32_t flag);
+
+	*(void **)&subscribe = dlsym(cupti, "cuptiSubscribe_v2");
+	*(void **)&register_callbacks = dlsym(cupti, "cuptiActivityRegisterCallbacks_v2");
+	*(void **)&enable = dlsym(cupti, "cuptiActivityEnable_v2");
+	*(void **)&flush = dlsym(cupti, "cuptiActivityFlushAll");
+	usleep(100000);
+	if (subscribe(&scoped, (void *)no_callback, NULL, &params) ||
+	    register_callbacks(scoped, (void *)scoped_request, (void *)scoped_complete) ||
+	    enable(scoped, 10, NULL))
+		return 93;
+	launches(count, count);
+	usleep(200000);
+	launches(2 * count, count);
+	flush(1);
+	return atomic_load(&foreign_kernels) == 2 * count ? 0 : 94;
 }
 
 /* Half of the launches are captured: they make a graph and no work. */
@@ -246,6 +318,8 @@ static int end(const char *mode)
 	}
 	if (!strcmp(mode, "capture"))
 		return launch_while_capturing();
+	if (!strcmp(mode, "beside"))
+		return launch_beside_a_profiler();
 	if (!strcmp(mode, "profiler") || !strcmp(mode, "clock"))
 		return launch_under_a_profiler(!strcmp(mode, "clock"));
 	if (!strcmp(mode, "range"))
@@ -263,7 +337,7 @@ static int end(const char *mode)
 
 int main(int argc, char **argv)
 {
-	struct timespec begin;
+	int64_t begin[CLOCKS];
 
 	if (argc < 3)
 		return 97;
@@ -272,9 +346,9 @@ int main(int argc, char **argv)
 	pause_ns = argc > 4 ? strtol(argv[4], NULL, 10) : 0;
 	start_cuda();
 	warm_up();
-	clock_gettime(CLOCK_MONOTONIC, &begin);
+	read_clocks(begin);
 	all_launches(argc > 3 ? strtol(argv[3], NULL, 10) : 1);
 	if (argc > 5)
-		write_time(argv[5], &begin);
+		write_times(argv[5], begin);
 	return end(argv[1]);
 }

@@ -52,6 +52,23 @@ Test(cupti_abi, fields_beyond_the_end_of_a_short_record_read_as_zero)
 	cr_expect_eq(m.copies, UINT64_C(0x1111111111111111));
 }
 
+/* As 13.3 lays them out: in the order of the choice, each aligned to its size. */
+Test(cupti_abi, the_chosen_fields_of_a_kernel_take_48_bytes)
+{
+	/* numbers of correlation are 64 bits wide there */
+	struct ws_cupti_kernel k;
+	size_t at = sizeof(uint32_t);
+
+#define F(field, id)                                                           \
+	{                                                                      \
+		size_t size = (id) == 22 ? sizeof(uint64_t) : sizeof(k.field); \
+		at = ((at + size - 1) & ~(size - 1)) + size;                   \
+	}
+	WS_CUPTI_CHOSEN_KERNEL(F)
+#undef F
+	cr_expect_eq((at + 7) & ~(size_t)7, 48);
+}
+
 /* --- the library --- */
 
 static ws_cupti_fn_ActivityGetNextRecord load_iterator(void)
@@ -185,7 +202,8 @@ Test(cupti_abi, results_and_options_have_the_numbers_of_cupti)
 
 Test(cupti_abi, parameters_and_callback_data_have_the_layout_of_cupti)
 {
-	SAME(sizeof(struct ws_cupti_subscriber_params), CUpti_SubscriberParams_STRUCT_SIZE);
+	SAME(WS_CUPTI_PARAMS_13_0, CUpti_SubscriberParams_STRUCT_SIZE);
+	SAME(offsetof(struct ws_cupti_subscriber_params, allow_multiple), WS_CUPTI_PARAMS_13_0);
 	SAME(offsetof(struct ws_cupti_subscriber_params, name),
 	     offsetof(CUpti_SubscriberParams, subscriberName));
 	SAME(offsetof(struct ws_cupti_subscriber_params, other_name),
