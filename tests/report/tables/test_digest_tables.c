@@ -455,6 +455,51 @@ Test(digest_tables, ids_used_twice_need_rows)
 	declines(b, "a process used the id of a launch twice");
 }
 
+/* --- steps that the user names ------------------------------------------------------------- */
+
+Test(digest_tables, steps_are_what_the_user_names)
+{
+	static const char *const patterns[] = {"iter*", "loop/iter 1", "nothing"};
+	struct tb *b = tb_new();
+	struct ws_trace_reader *r = NULL;
+	struct ws_bytes bytes;
+	struct ws_err err;
+
+	tb_push(b, 0, "loop");
+	for (int i = 0; i < 3; i++) {
+		tb_push(b, 1000 * i + 10, i % 2 ? "iter 1" : "iter 0");
+		tb_launch(b, 1000 * i + 20, "k", 1000 * i + 30, 100 + i);
+		tb_pop(b, 1000 * i + 500);
+	}
+	tb_pop(b, 4000);
+	ws_model_free(tb_model(b));
+	bytes = tb_bytes(b);
+	cr_assert(eq(int, ws_trace_reader_open_mem(&r, bytes.ptr, bytes.len, &err), WS_OK));
+	for (size_t i = 0; i < sizeof(patterns) / sizeof(*patterns); i++) {
+		const struct ws_model_opts opts = {.step = patterns[i]};
+		const struct ws_table_def *def = ws_table_def_by_name("steps");
+		struct ws_report *report = NULL;
+		struct ws_model *m = NULL;
+		const char *declined = NULL;
+		struct ws_table *t;
+
+		cr_assert(eq(int, ws_model_open_reader(&m, r, "t", &opts, &err), WS_OK));
+		cr_assert(
+		        eq(int,
+		           ws_report_stream(r, "t", &opts, &def, 1, NULL, &report, &declined, &err),
+		           WS_OK));
+		cr_assert(report != NULL, "%s", declined);
+		t = tb_table(m, "steps", NULL);
+		same_rows(t, report->tables[0], patterns[i]);
+		cr_expect(eq(sz, t->nrows, i == 0 ? 3 : i == 1));
+		ws_table_free(t);
+		ws_report_free(report);
+		ws_model_free(m);
+	}
+	ws_trace_reader_free(r);
+	tb_free(b);
+}
+
 /* --- columns ----------------------------------------------------------------------------- */
 
 /* What a column does not need is not read, and the column is the same all the same. */
