@@ -110,18 +110,12 @@ enum ws_status ws_model_open_reader(struct ws_model **out, const struct ws_trace
 
 enum ws_status ws_model_open(struct ws_model **out, const char *path, struct ws_err *err)
 {
-	return ws_model_open_with(out, path, NULL, err);
-}
-
-enum ws_status ws_model_open_with(struct ws_model **out, const char *path,
-                                  const struct ws_model_opts *opts, struct ws_err *err)
-{
 	struct ws_trace_reader *r = NULL;
 	enum ws_status status;
 
 	*out = NULL;
 	WS_FORWARD(ws_trace_reader_open(&r, path, err));
-	status = ws_model_open_reader(out, r, path, opts, err);
+	status = ws_model_open_reader(out, r, path, NULL, err);
 	ws_trace_reader_free(r);
 	return status;
 }
@@ -129,19 +123,12 @@ enum ws_status ws_model_open_with(struct ws_model **out, const char *path,
 enum ws_status ws_model_open_mem(struct ws_model **out, const void *data, size_t size,
                                  const char *name, struct ws_err *err)
 {
-	return ws_model_open_mem_with(out, data, size, name, NULL, err);
-}
-
-enum ws_status ws_model_open_mem_with(struct ws_model **out, const void *data, size_t size,
-                                      const char *name, const struct ws_model_opts *opts,
-                                      struct ws_err *err)
-{
 	struct ws_trace_reader *r = NULL;
 	enum ws_status status;
 
 	*out = NULL;
 	WS_FORWARD(ws_trace_reader_open_mem(&r, data, size, err));
-	status = ws_model_open_reader(out, r, name, opts, err);
+	status = ws_model_open_reader(out, r, name, NULL, err);
 	ws_trace_reader_free(r);
 	return status;
 }

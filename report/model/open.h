@@ -28,20 +28,14 @@ struct ws_model_opts {
 };
 /* How Warpsheet counts a softmax: max, subtract, exp, sum, divide. */
 #define WS_SOFTMAX_FLOPS 5.0
-/* The same with opts, which may be NULL. USAGE names the wrong line of rules or peaks. */
-enum ws_status ws_model_open_with(struct ws_model **out, const char *path,
-				  const struct ws_model_opts *opts, struct ws_err *err);
 struct ws_trace_reader;
-/* The same of an open trace; r must outlive the model. */
+/* The same of an open trace. opts may be NULL; USAGE names the wrong line of its rules or peaks. */
 enum ws_status ws_model_open_reader(struct ws_model **out, const struct ws_trace_reader *r,
                                     const char *name, const struct ws_model_opts *opts,
                                     struct ws_err *err);
 /* The same from memory; data must outlive the model, name is what reports call it. */
 enum ws_status ws_model_open_mem(struct ws_model **out, const void *data, size_t size,
-				 const char *name, struct ws_err *err);
-enum ws_status ws_model_open_mem_with(struct ws_model **out, const void *data, size_t size,
-				      const char *name, const struct ws_model_opts *opts,
-				      struct ws_err *err);
+                                 const char *name, struct ws_err *err);
 void ws_model_free(struct ws_model *m); /* NULL is legal */
 
 struct ws_filter {

@@ -286,8 +286,9 @@ static void share_flops(struct ws_pass *p, const struct ws_live *r, uint32_t nam
 	}
 }
 
-enum ws_status ws_pass_take_kernel(struct ws_pass *p, const struct ws_pass_kernel *k,
-                                   uint32_t range, uint32_t no_path, struct ws_err *err)
+/* With the range of its call; no_path: WS_PATH_NO_… for one without. */
+static enum ws_status take_kernel(struct ws_pass *p, const struct ws_pass_kernel *k, uint32_t range,
+                                  uint32_t no_path, struct ws_err *err)
 {
 	const struct ws_config *config = &p->m->configs[k->config];
 	struct ws_live *r = range == WS_NONE ? NULL : &p->live.range[range];
@@ -334,11 +335,10 @@ static enum ws_status join_kernel(struct ws_pass *p, const struct ws_pass_kernel
 	if (!launch) {
 		*blocked = has_id && !last &&
 		           ws_launch_ids_get(&p->ids, process, k->correlation) & WS_LAUNCH_CALL;
-		return *blocked ? WS_OK
-		                : ws_pass_take_kernel(p, k, WS_NONE, WS_PATH_NO_LAUNCH, err);
+		return *blocked ? WS_OK : take_kernel(p, k, WS_NONE, WS_PATH_NO_LAUNCH, err);
 	}
 	*blocked = false;
-	WS_FORWARD(ws_pass_take_kernel(p, k, launch->range, WS_PATH_NO_RANGE, err));
+	WS_FORWARD(take_kernel(p, k, launch->range, WS_PATH_NO_RANGE, err));
 	if (launch->stays)
 		return WS_OK;
 	if (launch->range != WS_NONE)

@@ -115,8 +115,5 @@ struct ws_live_events ws_pass_live_events(struct ws_pass *p);
 enum ws_status ws_pass_join(struct ws_pass *p, int64_t until_ns, struct ws_err *err);
 /* The trace ends: what is open ends, steps get their numbers. */
 enum ws_status ws_pass_end(struct ws_pass *p, struct ws_err *err);
-/* A kernel with the range of its call; path: WS_PATH_NO_… where it has none. */
-enum ws_status ws_pass_take_kernel(struct ws_pass *p, const struct ws_pass_kernel *k,
-                                   uint32_t range, uint32_t no_path, struct ws_err *err);
 
 #endif

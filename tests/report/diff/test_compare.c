@@ -466,6 +466,7 @@ Test(compare, steps_that_the_user_names)
 	struct tb *b = tb_new();
 	struct ws_table *t;
 	struct ws_model *m;
+	struct ws_trace_reader *r;
 	struct ws_bytes bytes;
 
 	tb_push(b, 0, "loop");
@@ -481,13 +482,14 @@ Test(compare, steps_that_the_user_names)
 	m = tb_model(b);
 	ws_model_free(m);
 	bytes = ws_trace_writer_mem(tb_writer(b));
+	cr_assert_eq(ws_trace_reader_open_mem(&r, bytes.ptr, bytes.len, NULL), WS_OK);
 	for (size_t i = 0; i < 3; i++) {
-		cr_assert_eq(ws_model_open_mem_with(&m, bytes.ptr, bytes.len, "t", &opts[i],
-		                                    NULL), WS_OK);
+		cr_assert_eq(ws_model_open_reader(&m, r, "t", &opts[i], NULL), WS_OK);
 		t = tb_table(m, "steps", NULL);
 		cr_expect_eq(t->nrows, i == 2 ? 0 : 3, "%s: %zu", opts[i].step, t->nrows);
 		ws_table_free(t);
 		ws_model_free(m);
 	}
+	ws_trace_reader_free(r);
 	tb_free(b);
 }

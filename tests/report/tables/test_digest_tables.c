@@ -277,7 +277,9 @@ static void call(struct scene *s)
 	s->now += dur;
 	for (unsigned i = 0; i < n; i++) {
 		struct tb_kernel k = {.name = kernels[pick(s, 5)],
-		                      .dur_ns = (int64_t)pick(s, 2) ? pick(s, 300) : 64,
+		                      /* some do not fit into 32 bits */
+		                      .dur_ns = pick(s, 50) ? pick(s, 2) ? pick(s, 300) : 64
+		                                            : (int64_t)5 << 32,
 		                      .correlation = pick(s, 20) ? id : 0,
 		                      .device = pick(s, 2),
 		                      .pid = 100,
@@ -382,6 +384,120 @@ Test(digest_tables, of_random_traces_whose_rows_are_out_of_order)
 		made += random_trace(seed, 0, 1);
 	/* ranges may cross then, which needs rows */
 	cr_expect(gt(u32, made, 60 * 3));
+}
+
+/* --- what needs rows ----------------------------------------------------------------------- */
+
+/* The pass declines such traces, for this reason, and the model makes the same tables. */
+static void declines(struct tb *b, const char *reason)
+{
+	const struct ws_table_def *def = ws_table_def_by_name("ranges");
+	struct ws_model *m = tb_model(b);
+	struct ws_bytes bytes = tb_bytes(b);
+	struct ws_trace_reader *r = NULL;
+	struct ws_report *report = NULL;
+	const char *declined = NULL;
+	struct ws_err err;
+
+	cr_assert(eq(int, ws_trace_reader_open_mem(&r, bytes.ptr, bytes.len, &err), WS_OK));
+	cr_assert(eq(int, ws_report_stream(r, "", NULL, &def, 1, NULL, &report, &declined, &err),
+	             WS_OK),
+	          "%s", err.text);
+	cr_expect(report == NULL);
+	cr_expect(declined && !strcmp(declined, reason), "%s", declined ? declined : "(made)");
+	compare_loaded(m, NULL, reason);
+	ws_trace_reader_free(r);
+	ws_model_free(m);
+	tb_free(b);
+}
+
+Test(digest_tables, crossing_ranges_need_rows)
+{
+	struct tb *b = tb_new();
+
+	tb_push(b, 10, "a");
+	tb_in_domain(b, "other");
+	tb_push(b, 20, "b");
+	tb_launch(b, 25, "k", 40, 10);
+	tb_in_domain(b, "warpsheet");
+	tb_launch(b, 30, "k", 60, 10);
+	tb_start(b, 32, "c", 1);
+	tb_end(b, 34, 1);
+	tb_in_domain(b, "");
+	tb_pop(b, 50);
+	tb_in_domain(b, "other");
+	tb_pop(b, 70);
+	declines(b, "ranges of a thread cross");
+}
+
+Test(digest_tables, ranges_that_end_elsewhere_need_rows)
+{
+	struct tb *b = tb_new();
+
+	tb_thread(b, 2, 100);
+	tb_start(b, 10, "a", 7);
+	tb_launch(b, 20, "k", 40, 10);
+	tb_on_thread(b, 2);
+	tb_end(b, 60, 7);
+	declines(b, "a range ends on another thread");
+}
+
+Test(digest_tables, ids_used_twice_need_rows)
+{
+	struct tb *b = tb_new();
+
+	tb_push(b, 1, "a");
+	tb_call(b, 10, 5, 3);
+	tb_kernel(b, &(struct tb_kernel){"k", 20, 10, 3, 0, 100, 0});
+	tb_pop(b, 35);
+	tb_call(b, 40, 5, 3);
+	tb_kernel(b, &(struct tb_kernel){"k", 50, 10, 3, 0, 100, 0});
+	declines(b, "a process used the id of a launch twice");
+}
+
+/* --- steps that the user names ------------------------------------------------------------- */
+
+Test(digest_tables, steps_are_what_the_user_names)
+{
+	static const char *const patterns[] = {"iter*", "loop/iter 1", "nothing"};
+	struct tb *b = tb_new();
+	struct ws_trace_reader *r = NULL;
+	struct ws_bytes bytes;
+	struct ws_err err;
+
+	tb_push(b, 0, "loop");
+	for (int i = 0; i < 3; i++) {
+		tb_push(b, 1000 * i + 10, i % 2 ? "iter 1" : "iter 0");
+		tb_launch(b, 1000 * i + 20, "k", 1000 * i + 30, 100 + i);
+		tb_pop(b, 1000 * i + 500);
+	}
+	tb_pop(b, 4000);
+	ws_model_free(tb_model(b));
+	bytes = tb_bytes(b);
+	cr_assert(eq(int, ws_trace_reader_open_mem(&r, bytes.ptr, bytes.len, &err), WS_OK));
+	for (size_t i = 0; i < sizeof(patterns) / sizeof(*patterns); i++) {
+		const struct ws_model_opts opts = {.step = patterns[i]};
+		const struct ws_table_def *def = ws_table_def_by_name("steps");
+		struct ws_report *report = NULL;
+		struct ws_model *m = NULL;
+		const char *declined = NULL;
+		struct ws_table *t;
+
+		cr_assert(eq(int, ws_model_open_reader(&m, r, "t", &opts, &err), WS_OK));
+		cr_assert(
+		        eq(int,
+		           ws_report_stream(r, "t", &opts, &def, 1, NULL, &report, &declined, &err),
+		           WS_OK));
+		cr_assert(report != NULL, "%s", declined);
+		t = tb_table(m, "steps", NULL);
+		same_rows(t, report->tables[0], patterns[i]);
+		cr_expect(eq(sz, t->nrows, i == 0 ? 3 : i == 1));
+		ws_table_free(t);
+		ws_report_free(report);
+		ws_model_free(m);
+	}
+	ws_trace_reader_free(r);
+	tb_free(b);
 }
 
 /* --- columns ----------------------------------------------------------------------------- */
