@@ -45,11 +45,11 @@ enum ws_status ws_buf_reserve(struct ws_buf *b, size_t extra, struct ws_err *err
 {
 	size_t need;
 
-	if (extra <= b->cap - b->len)
+	if (extra <= b->capacity - b->len)
 		return WS_OK;
 	WS_FAIL_IF(__builtin_add_overflow(b->len, extra, &need) || need > SIZE_MAX / 2, err,
 	           NO_MEMORY, "a buffer of %zu and %zu bytes is too large", b->len, extra);
-	return WS_GROW(b->data, need, b->cap, err);
+	return WS_GROW(b->data, need, b->capacity, err);
 }
 
 enum ws_status ws_buf_put(struct ws_buf *b, const void *bytes, size_t len, struct ws_err *err)

@@ -110,7 +110,7 @@ enum ws_status ws_cursor_bytes(struct ws_cursor *c, size_t len, const uint8_t **
 /* A growing buffer. All zero is an empty one. Free with ws_buf_free. */
 struct ws_buf {
 	uint8_t *data;
-	size_t len, cap;
+	size_t len, capacity;
 };
 
 /* Room for extra bytes after len. NO_MEMORY leaves the buffer as it was. */

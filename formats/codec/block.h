@@ -27,7 +27,7 @@ struct ws_row_column {
 /* Rows of one kind, gathered by column. Set def, all else zero, for an empty one. */
 struct ws_row_buf {
 	const struct ws_kind_def *def;
-	uint32_t rows, cap;
+	uint32_t rows, capacity;
 	int has_blobs; /* once there is room */
 	size_t blob_bytes;
 	struct ws_row_column *columns; /* def->ncolumns of them */

@@ -16,25 +16,26 @@ static int is_blob(const struct ws_kind_def *def, unsigned c)
 /* Make room for one row more; cap grows only when every column has it. */
 static enum ws_status grow(struct ws_row_buf *b, struct ws_err *err)
 {
-	uint32_t cap = b->cap ? b->cap * 2 : FIRST_ROWS;
+	uint32_t capacity = b->capacity ? b->capacity * 2 : FIRST_ROWS;
 
 	if (!b->columns)
 		b->columns = calloc(b->def->ncolumns, sizeof(*b->columns));
 	WS_FAIL_IF(!b->columns, err, NO_MEMORY, "out of memory for %s rows", b->def->name);
 	for (unsigned c = 0; c < b->def->ncolumns; c++) {
-		uint64_t *v = realloc(b->columns[c].v, cap * sizeof(*v));
+		uint64_t *v = realloc(b->columns[c].v, capacity * sizeof(*v));
 
 		b->has_blobs |= is_blob(b->def, c);
-		WS_FAIL_IF(!v, err, NO_MEMORY, "out of memory for %u %s rows", cap, b->def->name);
+		WS_FAIL_IF(!v, err, NO_MEMORY, "out of memory for %u %s rows", capacity,
+		           b->def->name);
 		b->columns[c].v = v;
 	}
-	b->cap = cap;
+	b->capacity = capacity;
 	return WS_OK;
 }
 
 enum ws_status ws_row_buf_reserve(struct ws_row_buf *b, uint32_t n, struct ws_err *err)
 {
-	while (b->cap < n)
+	while (b->capacity < n)
 		WS_FORWARD(grow(b, err));
 	return WS_OK;
 }
@@ -91,7 +92,7 @@ enum ws_status ws_row_buf_add(struct ws_row_buf *b, const void *row, struct ws_e
 
 	WS_FAIL_IF(b->rows >= WS_MAX_BLOCK_ROWS, err, BUG, "a %s block has no room for more rows",
 	           def->name);
-	if (b->rows == b->cap)
+	if (b->rows == b->capacity)
 		WS_FORWARD(grow(b, err));
 	if (b->has_blobs)
 		WS_FORWARD(add_with_blobs(b, row, err));
@@ -124,7 +125,7 @@ void ws_row_buf_free(struct ws_row_buf *b)
 	}
 	free(b->columns);
 	b->columns = NULL;
-	b->rows = b->cap = 0;
+	b->rows = b->capacity = 0;
 	b->blob_bytes = 0;
 }
 

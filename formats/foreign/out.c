@@ -48,7 +48,7 @@ enum ws_status ws_import_process(struct ws_import_out *o, uint64_t pid,
 	uint64_t id = ws_strtab_find(&o->processes, &pid, sizeof(pid));
 
 	if (!id) {
-		WS_FORWARD(WS_GROW(o->process, o->nprocesses + 1, o->processes_cap, err));
+		WS_FORWARD(WS_GROW(o->process, o->nprocesses + 1, o->processes_capacity, err));
 		WS_FORWARD(ws_strtab_add(&o->processes, &pid, sizeof(pid), &id, err));
 		o->process[o->nprocesses++] = (struct ws_import_process){pid, 0};
 	}

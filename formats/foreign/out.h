@@ -36,7 +36,7 @@ struct ws_import_out {
 	struct ws_strtab ops;       /* key: the texts of an op_config */
 	struct ws_strtab processes; /* key: pid; id - 1 is the index below */
 	struct ws_import_process *process;
-	size_t nprocesses, processes_cap;
+	size_t nprocesses, processes_capacity;
 	struct ws_strtab devices; /* key: id */
 	uint64_t next_range;      /* id of the next start/end range */
 	uint64_t lost[WS_IMPORT_LOSSES];
@@ -117,7 +117,7 @@ struct ws_import_range {
 struct ws_import_nest {
 	struct ws_import_out *out;
 	struct ws_import_range *stack;
-	size_t depth, cap;
+	size_t depth, capacity;
 	uint64_t crossing;
 };
 int ws_import_range_compare(const void *a,

@@ -80,7 +80,7 @@ enum ws_status ws_import_nest_add(struct ws_import_nest *n, const struct ws_impo
 		n->crossing++;
 		return ws_import_start_end(n->out, r, r->thread, err);
 	}
-	WS_FORWARD(WS_GROW(n->stack, n->depth + 1, n->cap, err));
+	WS_FORWARD(WS_GROW(n->stack, n->depth + 1, n->capacity, err));
 	n->stack[n->depth++] = *r;
 	return event(n->out, r, WS_NVTX_PUSH, r->start_ns, r->thread, 0, err);
 }
@@ -101,5 +101,5 @@ void ws_import_nest_free(struct ws_import_nest *n)
 {
 	free(n->stack);
 	n->stack = NULL;
-	n->depth = n->cap = 0;
+	n->depth = n->capacity = 0;
 }

@@ -61,7 +61,7 @@ static void take_type(struct ws_op_inputs *op, struct ws_op_input *in,
 
 	(void)op;
 	if (v->type == WS_JSON_ARRAY) { /* a list: the type of its first tensor */
-		struct ws_json j = ws_json_inside(v, &faults);
+		struct ws_json_reader j = ws_json_inside(v, &faults);
 
 		if (ws_json_open(&j, '[') != WS_JSON_OK || ws_json_element(&j) != WS_JSON_OK ||
 		    ws_json_value(&j, &first) != WS_JSON_OK)
@@ -84,7 +84,7 @@ static void take_sizes(struct ws_op_inputs *op, struct ws_op_input *in,
                        const struct ws_json_value *v, int in_list)
 {
 	struct ws_json_faults faults = {0};
-	struct ws_json j = ws_json_inside(v, &faults);
+	struct ws_json_reader j = ws_json_inside(v, &faults);
 	struct ws_json_value item;
 	uint64_t elements = 1;
 	int64_t size;
@@ -132,7 +132,7 @@ static void take_each(struct ws_op_inputs *op, struct ws_bytes text,
 {
 	struct ws_json_faults faults = {0};
 	struct ws_json_value v = {.text = text.ptr, .len = text.len};
-	struct ws_json j;
+	struct ws_json_reader j;
 	size_t i = 0;
 
 	if (!text.len)
@@ -188,7 +188,7 @@ int ws_op_ints(const struct ws_op_inputs *op, int i, int64_t out[WS_OP_MAX_DIMS]
 {
 	struct ws_json_faults faults = {0};
 	struct ws_json_value v;
-	struct ws_json j;
+	struct ws_json_reader j;
 	int n = 0;
 
 	if (i < 0 || (size_t)i >= op->n || !op->in[i].value.len)

@@ -64,7 +64,7 @@ static enum ws_status on_annotation(struct ws_pytorch *p, const struct ws_pytorc
 	WS_FORWARD(ws_pytorch_host_event(p, e, err));
 	WS_FORWARD(ws_pytorch_thread(p, e, &r.thread, err));
 	WS_FORWARD(ws_pytorch_text(p, &e->name, &r.name, err));
-	WS_FORWARD(WS_GROW(p->ranges, p->nranges + 1, p->ranges_cap, err));
+	WS_FORWARD(WS_GROW(p->ranges, p->nranges + 1, p->ranges_capacity, err));
 	p->ranges[p->nranges++] = r;
 	return WS_OK;
 }
@@ -192,7 +192,7 @@ static enum ws_status flow_of(struct ws_pytorch *p, uint64_t id, struct ws_flow_
 	uint64_t at = ws_strtab_find(&p->flow_ids, &id, sizeof(id));
 
 	if (!at) {
-		WS_FORWARD(WS_GROW(p->flows, p->nflows + 1, p->flows_cap, err));
+		WS_FORWARD(WS_GROW(p->flows, p->nflows + 1, p->flows_capacity, err));
 		WS_FORWARD(ws_strtab_add(&p->flow_ids, &id, sizeof(id), &at, err));
 		p->flows[p->nflows++] = (struct ws_flow_end){0};
 	}

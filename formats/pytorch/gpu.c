@@ -52,7 +52,7 @@ static enum ws_status gpu_row(struct ws_pytorch *p, struct ws_gpu_row *g, struct
 		WS_FORWARD(ws_pytorch_put_waiting(p, err));
 		return put_gpu_row(p, g, err);
 	}
-	WS_FORWARD(WS_GROW(p->waiting, p->nwaiting + 1, p->waiting_cap, err));
+	WS_FORWARD(WS_GROW(p->waiting, p->nwaiting + 1, p->waiting_capacity, err));
 	p->waiting[p->nwaiting++] = *g;
 	return WS_OK;
 }
@@ -100,7 +100,7 @@ static enum ws_status link_row(struct ws_pytorch *p, const struct ws_pytorch_eve
 static void take_xyz(const struct ws_json_value *v, uint64_t *x, uint64_t *y, uint64_t *z)
 {
 	struct ws_json_faults faults = {0};
-	struct ws_json j = ws_json_inside(v, &faults);
+	struct ws_json_reader j = ws_json_inside(v, &faults);
 	struct ws_json_value size;
 	uint64_t *to[] = {x, y, z};
 

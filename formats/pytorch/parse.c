@@ -49,7 +49,7 @@ void ws_pytorch_free(struct ws_pytorch *p)
 	ws_buf_free(&p->names);
 }
 
-static enum ws_json_result parse_args(const struct ws_pytorch *p, struct ws_json *j,
+static enum ws_json_result parse_args(const struct ws_pytorch *p, struct ws_json_reader *j,
                                       struct ws_pytorch_event *e)
 {
 	struct ws_json_value key, value;
@@ -97,7 +97,7 @@ static struct ws_json_value *event_field(struct ws_pytorch_event *e, const struc
 	}
 }
 
-enum ws_json_result ws_pytorch_parse(const struct ws_pytorch *p, struct ws_json *j,
+enum ws_json_result ws_pytorch_parse(const struct ws_pytorch *p, struct ws_json_reader *j,
                                      struct ws_pytorch_event *e)
 {
 	struct ws_json_value key, ignored, *to;

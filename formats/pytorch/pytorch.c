@@ -49,7 +49,7 @@ static enum ws_json_result next_member(struct ws_pytorch *p, void *key)
 /* ws_json_open for either bracket; tells which. */
 static enum ws_json_result next_bracket(struct ws_pytorch *p, void *bracket)
 {
-	struct ws_json *j = &p->text->j;
+	struct ws_json_reader *j = &p->text->j;
 	enum ws_json_result r = ws_json_open(j, '{');
 
 	if (r == WS_JSON_BAD)
@@ -61,7 +61,7 @@ static enum ws_json_result next_bracket(struct ws_pytorch *p, void *bracket)
 
 static enum ws_json_result next_event(struct ws_pytorch *p, void *event)
 {
-	struct ws_json *j = &p->text->j;
+	struct ws_json_reader *j = &p->text->j;
 	enum ws_json_result r = ws_json_element(j);
 	struct ws_json_value other;
 
@@ -118,7 +118,7 @@ static enum ws_status device(struct ws_pytorch *p, const struct ws_json_value *o
                              struct ws_err *err)
 {
 	struct ws_json_faults faults = {0};
-	struct ws_json j = ws_json_inside(object, &faults), again = j;
+	struct ws_json_reader j = ws_json_inside(object, &faults), again = j;
 	struct ws_json_value key, v;
 	struct ws_bytes name = {NULL, 0};
 	int64_t id = -1;
@@ -145,7 +145,7 @@ static enum ws_status devices(struct ws_pytorch *p, const struct ws_json_value *
                               struct ws_err *err)
 {
 	struct ws_json_faults faults = {0};
-	struct ws_json j = ws_json_inside(array, &faults);
+	struct ws_json_reader j = ws_json_inside(array, &faults);
 	struct ws_json_value v;
 
 	if (array->type != WS_JSON_ARRAY || ws_json_open(&j, '[') != WS_JSON_OK)
@@ -179,7 +179,7 @@ static enum ws_status distributed(struct ws_pytorch *p, const struct ws_json_val
 	        {"nccl_version", "distributed.nccl_version"},
 	};
 	struct ws_json_faults faults = {0};
-	struct ws_json j = ws_json_inside(object, &faults);
+	struct ws_json_reader j = ws_json_inside(object, &faults);
 	struct ws_json_value key, v;
 
 	if (object->type != WS_JSON_OBJECT || ws_json_open(&j, '{') != WS_JSON_OK)
@@ -255,7 +255,7 @@ static const char *event_begin(const char *p, const char *end, const char **last
  */
 static enum ws_status resume(struct ws_pytorch *p, const char *from, int *ended, struct ws_err *err)
 {
-	struct ws_json *j = &p->text->j;
+	struct ws_json_reader *j = &p->text->j;
 	uint64_t lost = 0, place = ws_json_stream_offset(p->text, from);
 	const char *look = from, *next, *last = from;
 	int full = 0;
@@ -329,7 +329,7 @@ static int is_wanted(const char *key)
 static enum ws_status find_events(struct ws_pytorch *p, int *found, struct ws_err *err)
 {
 	static const char mark[] = "\"traceEvents\"";
-	struct ws_json *j = &p->text->j;
+	struct ws_json_reader *j = &p->text->j;
 	const size_t overlap = sizeof(mark) + 16;
 	const char *at;
 	int full = 0;
@@ -404,7 +404,7 @@ static enum ws_status members(struct ws_pytorch *p, struct ws_err *err)
 static enum ws_status top_level(struct ws_pytorch *p, struct ws_err *err)
 {
 	static const char bom[] = "\xef\xbb\xbf";
-	struct ws_json *j = &p->text->j;
+	struct ws_json_reader *j = &p->text->j;
 	enum ws_json_result r;
 	const char *from;
 	char bracket;

@@ -66,15 +66,15 @@ struct ws_pytorch {
 	int has_host_pid;
 	uint64_t other_host_calls; /* calls of a second process */
 	struct ws_gpu_row *waiting;
-	size_t nwaiting, waiting_cap;
+	size_t nwaiting, waiting_capacity;
 	int gave_up_waiting;
 
 	uint64_t domain; /* of annotations */
 	struct ws_import_range *ranges;
-	size_t nranges, ranges_cap;
+	size_t nranges, ranges_capacity;
 	struct ws_strtab flow_ids; /* key: kind and id; id - 1 is the index below */
 	struct ws_flow_end *flows;
-	size_t nflows, flows_cap;
+	size_t nflows, flows_capacity;
 
 	int names_2021; /* category names of that generation were seen */
 	int fractions;  /* times with digits after the point were seen */
@@ -91,7 +91,7 @@ enum ws_status ws_pytorch_init(struct ws_pytorch *p, struct ws_import_out *out,
                                struct ws_json_stream *text, struct ws_import_clock *clock,
                                struct ws_err *err);
 /* Read the event object that comes next; the window must hold it whole. */
-enum ws_json_result ws_pytorch_parse(const struct ws_pytorch *p, struct ws_json *j,
+enum ws_json_result ws_pytorch_parse(const struct ws_pytorch *p, struct ws_json_reader *j,
                                      struct ws_pytorch_event *e);
 /* Write what it becomes. */
 enum ws_status ws_pytorch_event(struct ws_pytorch *p, const struct ws_pytorch_event *e,

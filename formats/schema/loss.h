@@ -9,7 +9,7 @@
  * Every way in which something can get lost, X(name, meaning). The names are
  * those of the `loss` rows; all of them count up from the start of the run.
  */
-#define WS_LOSS_LIST(X)                                                                            \
+#define WS_DROPPED_LIST(X)                                                                         \
 	X(ring_overflow, "events dropped because the ring of their thread was full, and events "   \
 	                 "inside a range whose push was dropped")                                  \
 	X(thread_without_ring, "events of threads for which no ring was left")                     \
@@ -40,11 +40,11 @@
 	X(import_missing_field, "records that lack what their kind needs")                         \
 	X(import_damaged_table, "tables that cannot be read to their end")
 
-enum ws_loss {
-#define X(name, meaning) WS_LOSS_##name,
-	WS_LOSS_LIST(X)
+enum ws_dropped {
+#define X(name, meaning) WS_DROPPED_##name,
+	WS_DROPPED_LIST(X)
 #undef X
-	        WS_LOSS_COUNT
+	        WS_DROPPED_COUNT
 };
 
 #endif

@@ -37,7 +37,7 @@ static inline int is_space(char c)
 	return c == ' ' || c == '\n' || c == '\r' || c == '\t';
 }
 
-static inline void skip_space(struct ws_json *j)
+static inline void skip_space(struct ws_json_reader *j)
 {
 	while (j->pos < j->end && is_space(*j->pos))
 		j->pos++;
@@ -50,7 +50,7 @@ static inline int is_escape(char c)
 }
 
 /* pos stands behind the opening quote; afterwards behind the closing one. */
-static enum ws_json_result string_rest(struct ws_json *j, struct ws_json_value *v)
+static enum ws_json_result string_rest(struct ws_json_reader *j, struct ws_json_value *v)
 {
 	const char *p = j->pos;
 	int control = 0, bad = 0;
@@ -127,7 +127,7 @@ static const char *skip_nested(struct skipper *s, const char *p, const char *end
 	return end;
 }
 
-static enum ws_json_result nested(struct ws_json *j, struct ws_json_value *v)
+static enum ws_json_result nested(struct ws_json_reader *j, struct ws_json_value *v)
 {
 	struct skipper s = {1, 0, 0};
 	const char *end = skip_nested(&s, j->pos + 1, j->end);
@@ -162,7 +162,7 @@ static const struct {
         {"-inf", WS_JSON_NOT_A_NUMBER},
 };
 
-static enum ws_json_result word(struct ws_json *j, struct ws_json_value *v)
+static enum ws_json_result word(struct ws_json_reader *j, struct ws_json_value *v)
 {
 	const char *p = j->pos;
 	size_t len;
@@ -189,7 +189,7 @@ static enum ws_json_result word(struct ws_json *j, struct ws_json_value *v)
 	return WS_JSON_OK;
 }
 
-enum ws_json_result ws_json_value(struct ws_json *j, struct ws_json_value *v)
+enum ws_json_result ws_json_value(struct ws_json_reader *j, struct ws_json_value *v)
 {
 	skip_space(j);
 	if (j->pos == j->end)
@@ -206,7 +206,7 @@ enum ws_json_result ws_json_value(struct ws_json *j, struct ws_json_value *v)
 	}
 }
 
-enum ws_json_result ws_json_open(struct ws_json *j, char bracket)
+enum ws_json_result ws_json_open(struct ws_json_reader *j, char bracket)
 {
 	skip_space(j);
 	if (j->pos == j->end)
@@ -218,7 +218,7 @@ enum ws_json_result ws_json_open(struct ws_json *j, char bracket)
 }
 
 /* To the next item or the end, over commas: a missing one or one too many hides nothing. */
-static enum ws_json_result next_item(struct ws_json *j, char close)
+static enum ws_json_result next_item(struct ws_json_reader *j, char close)
 {
 	while (j->pos < j->end && (is_space(*j->pos) || *j->pos == ','))
 		j->pos++;
@@ -230,7 +230,7 @@ static enum ws_json_result next_item(struct ws_json *j, char close)
 	return WS_JSON_END;
 }
 
-enum ws_json_result ws_json_member(struct ws_json *j, struct ws_json_value *key)
+enum ws_json_result ws_json_member(struct ws_json_reader *j, struct ws_json_value *key)
 {
 	enum ws_json_result r = next_item(j, '}');
 
@@ -251,7 +251,7 @@ enum ws_json_result ws_json_member(struct ws_json *j, struct ws_json_value *key)
 	return WS_JSON_OK;
 }
 
-enum ws_json_result ws_json_element(struct ws_json *j)
+enum ws_json_result ws_json_element(struct ws_json_reader *j)
 {
 	return next_item(j, ']');
 }
@@ -506,10 +506,10 @@ enum ws_status ws_json_compact(const struct ws_json_value *v, struct ws_buf *scr
 enum ws_status ws_json_stream_init(struct ws_json_stream *s, ws_json_read_fn read, void *ctx,
                                    struct ws_err *err)
 {
-	*s = (struct ws_json_stream){.read = read, .ctx = ctx, .cap = FIRST_WINDOW};
-	s->buf = malloc(s->cap);
+	*s = (struct ws_json_stream){.read = read, .ctx = ctx, .capacity = FIRST_WINDOW};
+	s->buf = malloc(s->capacity);
 	WS_FAIL_IF(!s->buf, err, NO_MEMORY, "no memory to read JSON");
-	s->j = (struct ws_json){s->buf, s->buf, 0, &s->faults};
+	s->j = (struct ws_json_reader){s->buf, s->buf, 0, &s->faults};
 	return WS_OK;
 }
 
@@ -531,12 +531,12 @@ static enum ws_status make_room(struct ws_json_stream *s, const char *keep, stru
 	s->j.pos = s->buf;
 	s->j.end = s->buf + kept;
 	/* at least half of the window is new text, or reading would crawl */
-	if (kept <= s->cap / 2 || s->cap >= WS_JSON_MAX_WINDOW)
+	if (kept <= s->capacity / 2 || s->capacity >= WS_JSON_MAX_WINDOW)
 		return WS_OK;
-	grown = realloc(s->buf, s->cap * 2);
+	grown = realloc(s->buf, s->capacity * 2);
 	WS_FAIL_IF(!grown, err, NO_MEMORY, "no memory for a JSON value of over %zu bytes", kept);
 	s->buf = grown;
-	s->cap *= 2;
+	s->capacity *= 2;
 	s->j.pos = s->buf;
 	s->j.end = s->buf + kept;
 	return WS_OK;
@@ -549,17 +549,17 @@ enum ws_status ws_json_stream_fill(struct ws_json_stream *s, const char *keep, i
 
 	WS_FORWARD(make_room(s, keep, err));
 	kept = (size_t)(s->j.end - s->buf);
-	*full = kept == s->cap;
+	*full = kept == s->capacity;
 	if (*full || s->j.complete)
 		return WS_OK;
-	WS_FORWARD(s->read(s->ctx, s->buf + kept, s->cap - kept, &got, err));
+	WS_FORWARD(s->read(s->ctx, s->buf + kept, s->capacity - kept, &got, err));
 	s->j.end += got;
 	s->j.complete = !got;
 	return WS_OK;
 }
 
 /* Go on with the value at pos; OK when it ends in the window. */
-static enum ws_json_result skip_on(struct skipper *scan, struct ws_json *j)
+static enum ws_json_result skip_on(struct skipper *scan, struct ws_json_reader *j)
 {
 	struct ws_json_value v;
 

@@ -54,28 +54,28 @@ struct ws_json_faults {
 };
 
 /* A window on JSON text. */
-struct ws_json {
+struct ws_json_reader {
 	const char *pos, *end;
 	int complete; /* the text ends at end: numbers and the like end there too */
 	struct ws_json_faults *faults;
 };
 
 /* Any value; arrays and objects are passed over and given as their text. BAD over 100 levels. */
-enum ws_json_result ws_json_value(struct ws_json *j, struct ws_json_value *v);
+enum ws_json_result ws_json_value(struct ws_json_reader *j, struct ws_json_value *v);
 /* Consume this bracket, '{' or '['. */
-enum ws_json_result ws_json_open(struct ws_json *j, char bracket);
+enum ws_json_result ws_json_open(struct ws_json_reader *j, char bracket);
 /* The next member of an object: its key; the value comes next. END consumes the '}'. */
-enum ws_json_result ws_json_member(struct ws_json *j, struct ws_json_value *key);
+enum ws_json_result ws_json_member(struct ws_json_reader *j, struct ws_json_value *key);
 /* The next element of an array comes next. END consumes the ']'. */
-enum ws_json_result ws_json_element(struct ws_json *j);
+enum ws_json_result ws_json_element(struct ws_json_reader *j);
 
 /* A window on the text of an array or object value; an empty one for no value. */
-static inline struct ws_json ws_json_inside(const struct ws_json_value *v,
-                                            struct ws_json_faults *faults)
+static inline struct ws_json_reader ws_json_inside(const struct ws_json_value *v,
+                                                   struct ws_json_faults *faults)
 {
 	const char *text = v->text ? v->text : "";
 
-	return (struct ws_json){text, text + v->len, 1, faults};
+	return (struct ws_json_reader){text, text + v->len, 1, faults};
 }
 
 static inline int ws_json_is(const struct ws_json_value *v, const char *text, size_t len)
@@ -119,12 +119,12 @@ typedef enum ws_status (*ws_json_read_fn)(void *ctx, void *buf, size_t size, siz
 #define WS_JSON_MAX_WINDOW ((size_t)64 << 20) /* bytes: a longer value is passed over */
 
 struct ws_json_stream {
-	struct ws_json j; /* parse here */
+	struct ws_json_reader j; /* parse here */
 	struct ws_json_faults faults;
 	ws_json_read_fn read;
 	void *ctx;
 	char *buf;
-	size_t cap;
+	size_t capacity;
 	uint64_t offset; /* of buf in the text */
 };
 

@@ -8,19 +8,19 @@
 #include "formats/base/number.h"
 #include "formats/base/utf8.h"
 
-void ws_json_begin(struct ws_json *j, FILE *f)
+void ws_json_begin(struct ws_json_writer *j, FILE *f)
 {
 	memset(j, 0, sizeof(*j));
 	j->f = f;
 }
 
-static void misuse(struct ws_json *j, const char *what)
+static void misuse(struct ws_json_writer *j, const char *what)
 {
 	if (!j->misuse)
 		j->misuse = what;
 }
 
-static void break_line(struct ws_json *j)
+static void break_line(struct ws_json_writer *j)
 {
 	if (j->break_line)
 		fputc('\n', j->f);
@@ -28,7 +28,7 @@ static void break_line(struct ws_json *j)
 }
 
 /* The comma before a further key of an object or value of an array. */
-static void separate(struct ws_json *j)
+static void separate(struct ws_json_writer *j)
 {
 	if (j->depth) {
 		if (j->open[j->depth - 1].has_values)
@@ -38,7 +38,7 @@ static void separate(struct ws_json *j)
 	break_line(j);
 }
 
-static void before_value(struct ws_json *j, const char *call)
+static void before_value(struct ws_json_writer *j, const char *call)
 {
 	if (j->done)
 		misuse(j, call);
@@ -52,13 +52,13 @@ static void before_value(struct ws_json *j, const char *call)
 	separate(j);
 }
 
-static void after_value(struct ws_json *j)
+static void after_value(struct ws_json_writer *j)
 {
 	if (!j->depth)
 		j->done = 1;
 }
 
-static void open_one(struct ws_json *j, int is_object, const char *call)
+static void open_one(struct ws_json_writer *j, int is_object, const char *call)
 {
 	before_value(j, call);
 	fputc(is_object ? '{' : '[', j->f);
@@ -71,7 +71,7 @@ static void open_one(struct ws_json *j, int is_object, const char *call)
 	j->depth++;
 }
 
-static void close_one(struct ws_json *j, int is_object, const char *call)
+static void close_one(struct ws_json_writer *j, int is_object, const char *call)
 {
 	if (!j->depth || j->open[j->depth - 1].is_object != is_object || j->after_key) {
 		misuse(j, call);
@@ -83,22 +83,22 @@ static void close_one(struct ws_json *j, int is_object, const char *call)
 	after_value(j);
 }
 
-void ws_json_object_begin(struct ws_json *j)
+void ws_json_object_begin(struct ws_json_writer *j)
 {
 	open_one(j, 1, "object begin");
 }
 
-void ws_json_object_end(struct ws_json *j)
+void ws_json_object_end(struct ws_json_writer *j)
 {
 	close_one(j, 1, "object end");
 }
 
-void ws_json_array_begin(struct ws_json *j)
+void ws_json_array_begin(struct ws_json_writer *j)
 {
 	open_one(j, 0, "array begin");
 }
 
-void ws_json_array_end(struct ws_json *j)
+void ws_json_array_end(struct ws_json_writer *j)
 {
 	close_one(j, 0, "array end");
 }
@@ -155,7 +155,7 @@ static void put_string(FILE *f, const void *bytes, size_t len)
 	fputc('"', f);
 }
 
-void ws_json_key(struct ws_json *j, const char *key)
+void ws_json_key(struct ws_json_writer *j, const char *key)
 {
 	if (!j->depth || !j->open[j->depth - 1].is_object || j->after_key)
 		misuse(j, "key");
@@ -165,7 +165,7 @@ void ws_json_key(struct ws_json *j, const char *key)
 	j->after_key = 1;
 }
 
-void ws_json_string(struct ws_json *j, const void *bytes, size_t len)
+void ws_json_string(struct ws_json_writer *j, const void *bytes, size_t len)
 {
 	before_value(j, "string");
 	put_string(j->f, bytes, len);
@@ -173,14 +173,14 @@ void ws_json_string(struct ws_json *j, const void *bytes, size_t len)
 }
 
 /* A value that is printed as it is. */
-static void literal(struct ws_json *j, const char *text)
+static void literal(struct ws_json_writer *j, const char *text)
 {
 	before_value(j, text);
 	fputs(text, j->f);
 	after_value(j);
 }
 
-void ws_json_str(struct ws_json *j, const char *text)
+void ws_json_str(struct ws_json_writer *j, const char *text)
 {
 	if (text)
 		ws_json_string(j, text, strlen(text));
@@ -263,7 +263,7 @@ static const char *past_value(const char *p, const char *end, unsigned depth)
 	}
 }
 
-void ws_json_array_text(struct ws_json *j, const void *bytes, size_t len)
+void ws_json_array_text(struct ws_json_writer *j, const void *bytes, size_t len)
 {
 	const char *text = bytes, *end = text + len;
 
@@ -276,21 +276,21 @@ void ws_json_array_text(struct ws_json *j, const void *bytes, size_t len)
 	after_value(j);
 }
 
-void ws_json_i64(struct ws_json *j, int64_t value)
+void ws_json_i64(struct ws_json_writer *j, int64_t value)
 {
 	before_value(j, "number");
 	fprintf(j->f, "%" PRId64, value);
 	after_value(j);
 }
 
-void ws_json_u64(struct ws_json *j, uint64_t value)
+void ws_json_u64(struct ws_json_writer *j, uint64_t value)
 {
 	before_value(j, "number");
 	fprintf(j->f, "%" PRIu64, value);
 	after_value(j);
 }
 
-void ws_json_f64(struct ws_json *j, double value)
+void ws_json_f64(struct ws_json_writer *j, double value)
 {
 	char buf[WS_NUMBER_BYTES];
 
@@ -303,7 +303,7 @@ void ws_json_f64(struct ws_json *j, double value)
 	after_value(j);
 }
 
-void ws_json_decimal(struct ws_json *j, int64_t value, unsigned digits)
+void ws_json_decimal(struct ws_json_writer *j, int64_t value, unsigned digits)
 {
 	uint64_t magnitude = value < 0 ? 0 - (uint64_t)value : (uint64_t)value, scale = 1;
 
@@ -315,22 +315,22 @@ void ws_json_decimal(struct ws_json *j, int64_t value, unsigned digits)
 	after_value(j);
 }
 
-void ws_json_bool(struct ws_json *j, int value)
+void ws_json_bool(struct ws_json_writer *j, int value)
 {
 	literal(j, value ? "true" : "false");
 }
 
-void ws_json_null(struct ws_json *j)
+void ws_json_null(struct ws_json_writer *j)
 {
 	literal(j, "null");
 }
 
-void ws_json_break(struct ws_json *j)
+void ws_json_break(struct ws_json_writer *j)
 {
 	j->break_line = 1;
 }
 
-enum ws_status ws_json_finish(struct ws_json *j, struct ws_err *err)
+enum ws_status ws_json_finish(struct ws_json_writer *j, struct ws_err *err)
 {
 	WS_FAIL_IF(j->misuse, err, BUG, "%s does not fit here in JSON", j->misuse);
 	WS_FAIL_IF(j->depth || !j->done, err, BUG, "JSON ended before its value did");

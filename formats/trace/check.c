@@ -45,7 +45,7 @@ struct check {
 };
 
 /* Counts, then hands on. */
-static void count_finding(void *ctx, const struct ws_finding *finding)
+static void count_finding(void *ctx, const struct ws_check_finding *finding)
 {
 	struct check *c = ctx;
 
@@ -58,7 +58,7 @@ static void count_finding(void *ctx, const struct ws_finding *finding)
 }
 
 #define FIND(c, level, offset, ...) \
-	ws_finding_emit(count_finding, (c), (level), (offset), __VA_ARGS__)
+	ws_check_finding_emit(count_finding, (c), (level), (offset), __VA_ARGS__)
 
 /* --- ids --- */
 

@@ -12,13 +12,13 @@ enum ws_finding_level {
 	WS_FINDING_DAMAGE, /* data is lost or wrong */
 };
 
-struct ws_finding {
+struct ws_check_finding {
 	enum ws_finding_level level;
 	uint64_t offset; /* bytes from the start of the file */
 	char text[256];	 /* one line: what is wrong, where, what it means */
 };
 
-typedef void (*ws_finding_fn)(void *ctx, const struct ws_finding *finding);
+typedef void (*ws_finding_fn)(void *ctx, const struct ws_check_finding *finding);
 
 struct ws_check_result {
 	uint64_t blocks, rows; /* whole ones */

@@ -12,10 +12,11 @@ struct verify {
 	int right;
 };
 
-#define WRONG(v, offset, ...)                                                                 \
-	do {                                                                                  \
-		(v)->right = 0;                                                               \
-		ws_finding_emit((v)->fn, (v)->ctx, WS_FINDING_DAMAGE, (offset), __VA_ARGS__); \
+#define WRONG(v, offset, ...)                                                         \
+	do {                                                                          \
+		(v)->right = 0;                                                       \
+		ws_check_finding_emit((v)->fn, (v)->ctx, WS_FINDING_DAMAGE, (offset), \
+		                      __VA_ARGS__);                                   \
 	} while (0)
 
 static void report_not_listed(struct verify *v, uint64_t before)
@@ -45,10 +46,10 @@ static void compare_row(struct verify *v, const struct ws_row_index *row)
 
 	b = &v->walk->blocks[v->next];
 	if (v->next == v->first_index || b->offset != row->offset) {
-		ws_finding_emit(v->fn, v->ctx, WS_FINDING_DAMAGE, row->offset,
-		                "%s: the index lists it with %" PRIu64
-		                " rows, but no whole block is there; its rows are lost",
-		                label, row->rows);
+		ws_check_finding_emit(v->fn, v->ctx, WS_FINDING_DAMAGE, row->offset,
+		                      "%s: the index lists it with %" PRIu64
+		                      " rows, but no whole block is there; its rows are lost",
+		                      label, row->rows);
 		return;
 	}
 	v->next++;

@@ -8,10 +8,10 @@
 #include "formats/base/checksum.h"
 #include "formats/base/grow.h"
 
-void ws_finding_emit(ws_finding_fn fn, void *ctx, enum ws_finding_level level, uint64_t offset,
-                     const char *fmt, ...)
+void ws_check_finding_emit(ws_finding_fn fn, void *ctx, enum ws_finding_level level,
+                           uint64_t offset, const char *fmt, ...)
 {
-	struct ws_finding finding = {.level = level, .offset = offset};
+	struct ws_check_finding finding = {.level = level, .offset = offset};
 	va_list ap;
 
 	if (!fn)
@@ -74,7 +74,7 @@ static size_t resync(const struct ws_walk *w, size_t pos, size_t end)
 static enum ws_status keep_block(struct ws_walk *w, size_t pos, const struct ws_block_header *h,
                                  struct ws_err *err)
 {
-	WS_FORWARD(WS_GROW(w->blocks, w->nblocks + 1, w->cap, err));
+	WS_FORWARD(WS_GROW(w->blocks, w->nblocks + 1, w->capacity, err));
 	w->blocks[w->nblocks++] = (struct ws_block_info){
 	        .offset = pos,
 	        .size = h->body_size + WS_BLOCK_HEADER_BYTES,
@@ -134,8 +134,8 @@ enum ws_status ws_walk_run(struct ws_walk *w, const void *data, size_t size, ws_
 		next = end_of_damage(w, piece, pos, end, &h);
 		w->damaged++;
 		w->skipped_bytes += next - pos;
-		ws_finding_emit(fn, ctx, WS_FINDING_DAMAGE, pos, "%s; %zu bytes are lost", why.text,
-		                next - pos);
+		ws_check_finding_emit(fn, ctx, WS_FINDING_DAMAGE, pos, "%s; %zu bytes are lost",
+		                      why.text, next - pos);
 		pos = next;
 	}
 	return WS_OK;
@@ -145,7 +145,7 @@ void ws_walk_free(struct ws_walk *w)
 {
 	free(w->blocks);
 	w->blocks = NULL;
-	w->nblocks = w->cap = 0;
+	w->nblocks = w->capacity = 0;
 }
 
 void ws_walk_block_header(const struct ws_walk *w, size_t i, struct ws_block_header *header)

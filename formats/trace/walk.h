@@ -14,7 +14,7 @@ struct ws_walk {
 	const uint8_t *data;
 	size_t size;
 	struct ws_block_info *blocks; /* whole ones in file order, as they are stored; owned */
-	size_t nblocks, cap;
+	size_t nblocks, capacity;
 	uint64_t damaged; /* stretches that are no whole block */
 	uint64_t skipped_bytes;
 	uint64_t hashed_in_vain; /* bytes of bodies whose checksum was wrong */
@@ -36,7 +36,8 @@ void ws_walk_block_header(const struct ws_walk *w, size_t i, struct ws_block_hea
 const uint8_t *ws_walk_block_body(const struct ws_walk *w, size_t i);
 
 /* Fill a finding and hand it to fn; a long text is cut. */
-void ws_finding_emit(ws_finding_fn fn, void *ctx, enum ws_finding_level level, uint64_t offset,
-                     const char *fmt, ...) __attribute__((format(printf, 5, 6)));
+void ws_check_finding_emit(ws_finding_fn fn, void *ctx, enum ws_finding_level level,
+                           uint64_t offset, const char *fmt, ...)
+        __attribute__((format(printf, 5, 6)));
 
 #endif

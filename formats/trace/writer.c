@@ -32,7 +32,7 @@ struct ws_trace_writer {
 	int64_t cpu_time_quantum_ns;
 	uint64_t sequence;
 	struct ws_row_index *blocks; /* written so far */
-	size_t nblocks, blocks_cap;
+	size_t nblocks, blocks_capacity;
 	struct ws_strtab strings, payloads, configs;
 	struct ws_buf key; /* of a payload: schema, bytes */
 	struct ws_thread_places *places;
@@ -73,7 +73,7 @@ static enum ws_status check_open(const struct ws_trace_writer *w, struct ws_err 
 static enum ws_status note_block(struct ws_trace_writer *w, const struct ws_row_index *row,
                                  struct ws_err *err)
 {
-	WS_FORWARD(WS_GROW(w->blocks, w->nblocks + 1, w->blocks_cap, err));
+	WS_FORWARD(WS_GROW(w->blocks, w->nblocks + 1, w->blocks_capacity, err));
 	w->blocks[w->nblocks++] = *row;
 	return WS_OK;
 }

@@ -70,30 +70,33 @@ static void end_instance(int64_t time_ns)
 		atomic_store(&control->is_over, 1);
 }
 
-void ws_range_pushed(struct ws_lane *lane, const struct ws_event *ev, uint32_t level)
+void ws_range_pushed(struct ws_thread_buffer *thread_buffer, const struct ws_event *ev,
+                     uint32_t level)
 {
-	if (lane->range.is_open || !is_wanted(ev))
+	if (thread_buffer->range.is_open || !is_wanted(ev))
 		return;
-	lane->range.domain = ev->domain;
-	lane->range.level = level;
-	lane->range.is_kept = (uint32_t)begin_instance();
-	lane->range.is_open = 1;
+	thread_buffer->range.domain = ev->domain;
+	thread_buffer->range.level = level;
+	thread_buffer->range.is_kept = (uint32_t)begin_instance();
+	thread_buffer->range.is_open = 1;
 }
 
-void ws_range_popped(struct ws_lane *lane, uint32_t domain, uint32_t level, int64_t time_ns)
+void ws_range_popped(struct ws_thread_buffer *thread_buffer, uint32_t domain, uint32_t level,
+                     int64_t time_ns)
 {
-	if (!lane->range.is_open || lane->range.domain != domain || lane->range.level != level)
+	if (!thread_buffer->range.is_open || thread_buffer->range.domain != domain ||
+	    thread_buffer->range.level != level)
 		return;
-	lane->range.is_open = 0;
-	if (lane->range.is_kept)
+	thread_buffer->range.is_open = 0;
+	if (thread_buffer->range.is_kept)
 		end_instance(time_ns);
 }
 
-void ws_range_abandoned(struct ws_lane *lane)
+void ws_range_abandoned(struct ws_thread_buffer *thread_buffer)
 {
-	if (lane->range.is_open && lane->range.is_kept)
+	if (thread_buffer->range.is_open && thread_buffer->range.is_kept)
 		end_instance(ws_now_ns());
-	lane->range.is_open = 0;
+	thread_buffer->range.is_open = 0;
 }
 
 int ws_range_started(const struct ws_event *ev)

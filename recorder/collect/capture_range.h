@@ -17,10 +17,12 @@ static inline int ws_range_wanted(void)
  * A range of this thread has been pushed at this level, and popped. Inside a
  * range that matches no other one is looked for.
  */
-void ws_range_pushed(struct ws_lane *lane, const struct ws_event *ev, uint32_t level);
-void ws_range_popped(struct ws_lane *lane, uint32_t domain, uint32_t level, int64_t time_ns);
-/* The thread of this lane is gone; what it did not pop ends here. */
-void ws_range_abandoned(struct ws_lane *lane);
+void ws_range_pushed(struct ws_thread_buffer *thread_buffer, const struct ws_event *ev,
+                     uint32_t level);
+void ws_range_popped(struct ws_thread_buffer *thread_buffer, uint32_t domain, uint32_t level,
+                     int64_t time_ns);
+/* The thread of this thread buffer is gone; what it did not pop ends here. */
+void ws_range_abandoned(struct ws_thread_buffer *thread_buffer);
 
 /* A range begins that ends on any thread: 1 when that is to be told to ws_range_ended(). */
 int ws_range_started(const struct ws_event *ev);

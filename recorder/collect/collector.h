@@ -36,7 +36,7 @@ static inline int ws_collector_on(void)
 	return ws_attach_off();
 }
 
-static inline void ws_lost(enum ws_loss cause, uint64_t n)
+static inline void ws_lost(enum ws_dropped cause, uint64_t n)
 {
 	ws_seg_count(ws_collector.seg, cause, n);
 }
@@ -44,24 +44,25 @@ static inline void ws_lost(enum ws_loss cause, uint64_t n)
 /* CLOCK_REALTIME in ns. */
 int64_t ws_now_ns(void);
 
-/* --- lane.c --- */
+/* --- thread buffer.c --- */
 
 /* What a thread keeps in thread-local storage, which is scarce in a late-loaded library. */
 struct ws_self {
-	struct ws_lane *lane; /* NULL: none yet, or none left */
-	uint32_t depth;       /* pushes that are open without a lane */
-	uint32_t looked;      /* lanes_freed at the last vain search, plus 1 */
+	struct ws_thread_buffer *thread_buffer; /* NULL: none yet, or none left */
+	uint32_t depth;                         /* pushes that are open without a thread buffer */
+	uint32_t looked; /* thread_buffers_freed at the last vain search, plus 1 */
 };
 extern __thread struct ws_self ws_self;
 
-/* Prepare thread-exit handling; once, before the first lane. 0 = done. */
-int ws_lane_setup(void);
-/* Find a lane for the calling thread; NULL when none is free. */
-struct ws_lane *ws_lane_find(void);
+/* Prepare thread-exit handling; once, before the first thread buffer. 0 = done. */
+int ws_thread_buffer_setup(void);
+/* Find a thread buffer for the calling thread; NULL when none is free. */
+struct ws_thread_buffer *ws_thread_buffer_find(void);
 
-static inline struct ws_lane *ws_lane_self(void)
+static inline struct ws_thread_buffer *ws_thread_buffer_self(void)
 {
-	return WS_LIKELY(ws_self.lane != NULL) ? ws_self.lane : ws_lane_find();
+	return WS_LIKELY(ws_self.thread_buffer != NULL) ? ws_self.thread_buffer
+	                                                : ws_thread_buffer_find();
 }
 
 /* --- thread.c --- */
@@ -71,8 +72,9 @@ static inline struct ws_lane *ws_lane_self(void)
  * that the system has for it when it is new. 0: there was no room for it.
  */
 uint32_t ws_thread_of(uint32_t tid);
-/* The same for a thread that takes a lane: one that had a lane before ended since. */
-uint32_t ws_thread_with_lane(uint32_t tid, const char *name);
+/* The same for a thread that takes a thread buffer: one that had a thread buffer before ended
+ * since. */
+uint32_t ws_thread_with_buffer(uint32_t tid, const char *name);
 /* The calling thread ends; its system id may come again. */
 void ws_thread_ended(uint32_t tid);
 /* After fork: nobody is in the middle of anything. */
@@ -100,10 +102,10 @@ void ws_def_reload(void);
 #define WS_DEF_NONE UINT32_MAX
 
 /* Each returns the id for records, or WS_DEF_NONE; each counts its own overflow. */
-uint32_t ws_define_domain(struct ws_text name);
-uint32_t ws_define_string(struct ws_text text);
-void ws_define_category(uint32_t domain, uint32_t category, struct ws_text name);
-void ws_define_thread_name(uint32_t tid, struct ws_text name);
+uint32_t ws_define_domain(struct ws_event_text name);
+uint32_t ws_define_string(struct ws_event_text text);
+void ws_define_category(uint32_t domain, uint32_t category, struct ws_event_text name);
+void ws_define_thread_name(uint32_t tid, struct ws_event_text name);
 /* A text published as a string; NULL when there is no such. */
 const char *ws_string_text(uint64_t string, uint32_t *size);
 /* 0 = done, -1 = no room. */

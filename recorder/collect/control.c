@@ -126,10 +126,11 @@ static enum claim claim(struct ws_seg_header *seg, uint64_t start_ticks)
 	if (atomic_exchange(&seg->owner_image, image_token()) == image_token())
 		return CLAIM_REFUSED;
 	/* the threads of the image before are gone */
-	for (uint32_t i = 0; i < seg->lane_count; i++) {
-		uint32_t owned = WS_LANE_OWNED;
+	for (uint32_t i = 0; i < seg->thread_buffer_count; i++) {
+		uint32_t owned = WS_THREAD_BUFFER_OWNED;
 
-		atomic_compare_exchange_strong(&ws_seg_lane(seg, i)->state, &owned, WS_LANE_LEFT);
+		atomic_compare_exchange_strong(&ws_seg_thread_buffer(seg, i)->state, &owned,
+		                               WS_THREAD_BUFFER_LEFT);
 	}
 	return CLAIM_MINE;
 }
@@ -227,7 +228,7 @@ struct ws_seg_header *ws_control_claim(void)
 		break;
 	}
 	if (!own)
-		ws_seg_count(first.seg, WS_LOSS_process_not_recorded, 1);
+		ws_seg_count(first.seg, WS_DROPPED_process_not_recorded, 1);
 	ws_segment_file_close(&first);
 	return own;
 }

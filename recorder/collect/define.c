@@ -122,7 +122,7 @@ void ws_def_reload(void)
 }
 
 /* Append a measured text at body + at, in UTF-8. Returns the end. */
-static uint32_t put_text(uint8_t *body, uint32_t at, const struct ws_text *text)
+static uint32_t put_text(uint8_t *body, uint32_t at, const struct ws_event_text *text)
 {
 	struct ws_text_cursor cursor = {text->ptr, text->kind, text->size};
 	uint32_t n;
@@ -137,7 +137,7 @@ static uint32_t put_text(uint8_t *body, uint32_t at, const struct ws_text *text)
  * of the definition is its id. Returns the id, WS_DEF_NONE without room.
  */
 static uint32_t define(enum ws_def_type type, const void *fixed, uint32_t fixed_size,
-                       struct ws_text text, uint64_t id)
+                       struct ws_event_text text, uint64_t id)
 {
 	/* the last name given to a thread counts, also when it had that name before */
 	int unique = type != WS_DEF_THREAD_NAME;
@@ -146,11 +146,11 @@ static uint32_t define(enum ws_def_type type, const void *fixed, uint32_t fixed_
 	uint8_t *body;
 
 	if (ws_text_measure(&text, WS_MAX_TEXT))
-		ws_lost(WS_LOSS_text_truncated, 1);
+		ws_lost(WS_DROPPED_text_truncated, 1);
 	body = ws_def_begin(&room);
 	if (fixed_size + text.size + 4 > room) {
 		ws_def_end();
-		ws_lost(WS_LOSS_definition_overflow, 1);
+		ws_lost(WS_DROPPED_definition_overflow, 1);
 		return WS_DEF_NONE;
 	}
 	memcpy(body, fixed, fixed_size);
@@ -163,13 +163,13 @@ static uint32_t define(enum ws_def_type type, const void *fixed, uint32_t fixed_
 	return result;
 }
 
-uint32_t ws_define_string(struct ws_text text)
+uint32_t ws_define_string(struct ws_event_text text)
 {
 	return define(WS_DEF_STRING, "", 0, text, 0);
 }
 
-/* Ids are given out in order, as a lane has a place for each domain. */
-uint32_t ws_define_domain(struct ws_text name)
+/* Ids are given out in order, as a thread buffer has a place for each domain. */
+uint32_t ws_define_domain(struct ws_event_text name)
 {
 	static pthread_mutex_t order = PTHREAD_MUTEX_INITIALIZER;
 	static const char cpu_name[] = WSNVTX_CPU_DOMAIN;
@@ -185,7 +185,7 @@ uint32_t ws_define_domain(struct ws_text name)
 
 	if (id >= WS_SEG_MAX_DOMAINS) {
 		if (id != WS_DEF_NONE)
-			ws_lost(WS_LOSS_definition_overflow, 1);
+			ws_lost(WS_DROPPED_definition_overflow, 1);
 		return WS_DEF_NONE;
 	}
 	if (name.kind == WS_TEXT_BYTES && name.ptr && !strcmp(name.ptr, cpu_name))
@@ -193,14 +193,14 @@ uint32_t ws_define_domain(struct ws_text name)
 	return id;
 }
 
-void ws_define_category(uint32_t domain, uint32_t category, struct ws_text name)
+void ws_define_category(uint32_t domain, uint32_t category, struct ws_event_text name)
 {
 	struct ws_def_category fixed = {domain, category};
 
 	define(WS_DEF_CATEGORY, &fixed, sizeof(fixed), name, 1);
 }
 
-void ws_define_thread_name(uint32_t tid, struct ws_text name)
+void ws_define_thread_name(uint32_t tid, struct ws_event_text name)
 {
 	struct ws_def_thread fixed = {(uint32_t)getpid(), tid};
 
@@ -216,7 +216,7 @@ static int define_once(enum ws_def_type type, const void *fixed, uint32_t fixed_
 
 	if (fixed_size + text_size > room) {
 		ws_def_end();
-		ws_lost(WS_LOSS_definition_overflow, 1);
+		ws_lost(WS_DROPPED_definition_overflow, 1);
 		return -1;
 	}
 	memcpy(body, fixed, fixed_size);
@@ -244,7 +244,7 @@ void ws_define_call(uint32_t domain, uint32_t cbid, const char *name)
 {
 	struct ws_def_call fixed = {domain, cbid};
 
-	define(WS_DEF_CALL, &fixed, sizeof(fixed), (struct ws_text){.ptr = name}, 1);
+	define(WS_DEF_CALL, &fixed, sizeof(fixed), (struct ws_event_text){.ptr = name}, 1);
 }
 
 void ws_define_kernel(uint64_t address, uint32_t string)
@@ -256,14 +256,15 @@ void ws_define_kernel(uint64_t address, uint32_t string)
 
 void ws_define_fact(const char *key, const char *value)
 {
-	define(WS_DEF_FACT, key, (uint32_t)strlen(key) + 1, (struct ws_text){.ptr = value}, 1);
+	define(WS_DEF_FACT, key, (uint32_t)strlen(key) + 1, (struct ws_event_text){.ptr = value},
+	       1);
 }
 
 void ws_define_device_attr(uint32_t device, const char *name, int64_t value)
 {
 	struct ws_def_device_attr fixed = {device, value};
 
-	define(WS_DEF_DEVICE_ATTR, &fixed, sizeof(fixed), (struct ws_text){.ptr = name}, 1);
+	define(WS_DEF_DEVICE_ATTR, &fixed, sizeof(fixed), (struct ws_event_text){.ptr = name}, 1);
 }
 
 void ws_define_window(int64_t time_ns, int is_open)

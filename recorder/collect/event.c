@@ -44,7 +44,7 @@ static void take_texts(struct ws_payload *p)
 	const struct ws_schema *s = p->layout;
 
 	for (int i = 0; i < s->ntexts; i++) {
-		struct ws_text *t = &p->text[i];
+		struct ws_event_text *t = &p->text[i];
 		uint64_t value = 0;
 
 		memset(t, 0, sizeof(*t));
@@ -58,7 +58,7 @@ static void take_texts(struct ws_payload *p)
 		} else {
 			t->ptr = (const void *)(uintptr_t)value;
 			if (ws_text_measure(t, WS_MAX_TEXT))
-				ws_lost(WS_LOSS_text_truncated, 1);
+				ws_lost(WS_DROPPED_text_truncated, 1);
 		}
 		if (t->ptr)
 			p->total += WS_ALIGN8(t->size + 1);
@@ -73,13 +73,13 @@ void ws_event_payloads(struct ws_event *ev, const struct wsn_payload_data *paylo
 	if (!n || !payload)
 		return;
 	if (n > 1)
-		ws_lost(WS_LOSS_payload_truncated, n - 1);
+		ws_lost(WS_DROPPED_payload_truncated, n - 1);
 	p->layout = ws_schema_find(ws_schema_id(ev->domain, payload->schema_id));
 	size = payload->size;
 	if (size == SIZE_MAX)
 		size = p->layout ? p->layout->size : ws_entry_size(payload->schema_id);
 	if (!size || size > WS_MAX_PAYLOAD || !payload->payload || !payload->schema_id) {
-		ws_lost(WS_LOSS_payload_truncated, 1);
+		ws_lost(WS_DROPPED_payload_truncated, 1);
 		return;
 	}
 	p->schema = ws_schema_id(ev->domain, payload->schema_id);
@@ -89,7 +89,7 @@ void ws_event_payloads(struct ws_event *ev, const struct wsn_payload_data *paylo
 	if (!p->layout)
 		return;
 	if (p->layout->out_of_line)
-		ws_lost(WS_LOSS_payload_truncated, 1);
+		ws_lost(WS_DROPPED_payload_truncated, 1);
 	if (p->layout->ntexts) {
 		p->total = WS_ALIGN8(p->size);
 		take_texts(p);
@@ -126,7 +126,7 @@ static void take_payload(struct ws_event *ev, const struct wsn_event *a)
 	case WSN_PAYLOAD_UNKNOWN:
 		break;
 	default:
-		ws_lost(WS_LOSS_payload_truncated, 1);
+		ws_lost(WS_DROPPED_payload_truncated, 1);
 	}
 }
 
@@ -136,7 +136,7 @@ void ws_event_attributes(struct ws_event *ev, wsn_domain domain, const struct ws
 	if (!a)
 		return;
 	if (a->size < sizeof(*a)) { /* no NVTX 1, 2 or 3 has it so; nothing in it can be trusted */
-		ws_lost(WS_LOSS_text_truncated, 1);
+		ws_lost(WS_DROPPED_text_truncated, 1);
 		return;
 	}
 	ev->category = a->category;
@@ -153,7 +153,7 @@ void ws_event_attributes(struct ws_event *ev, wsn_domain domain, const struct ws
 		if ((uintptr_t)a->message.registered < WS_DEF_NONE)
 			ev->string = (uint32_t)(uintptr_t)a->message.registered;
 		else
-			ws_lost(WS_LOSS_text_truncated, 1);
+			ws_lost(WS_DROPPED_text_truncated, 1);
 		break;
 	default:
 		break;
@@ -164,7 +164,7 @@ void ws_event_attributes(struct ws_event *ev, wsn_domain domain, const struct ws
 /* --- copying --- */
 
 /* Copy a measured text into the ring, padded with zeros to 8 bytes from `at`. */
-static void put_text(uint8_t *bytes, uint64_t at, const struct ws_text *text, uint32_t padded)
+static void put_text(uint8_t *bytes, uint64_t at, const struct ws_event_text *text, uint32_t padded)
 {
 	struct ws_text_cursor cursor = {text->ptr, text->kind, text->size};
 	uint32_t ring_size = ws_collector.ring_size, n;
@@ -194,7 +194,7 @@ static void put_payload(uint8_t *bytes, uint64_t at, const struct ws_payload *p)
 	if (p->size & 7)
 		ws_ring_put(bytes, ring_size, at + p->size, (const char[8]){0}, 8 - (p->size & 7));
 	for (int i = 0; p->layout && i < p->layout->ntexts; i++) {
-		const struct ws_text *t = &p->text[i];
+		const struct ws_event_text *t = &p->text[i];
 		uint32_t padded = WS_ALIGN8(t->size + 1);
 		uint64_t where = t->ptr ? offset : 0;
 
@@ -214,26 +214,26 @@ static void put_payload(uint8_t *bytes, uint64_t at, const struct ws_payload *p)
  * signal handler that interrupted this thread while it writes a record finds
  * none either, so that its events are dropped whole instead of mixed in.
  */
-static uint64_t begin_record(struct ws_lane *lane, uint64_t size, uint32_t pops)
+static uint64_t begin_record(struct ws_thread_buffer *thread_buffer, uint64_t size, uint32_t pops)
 {
 	uint64_t pos;
 
-	if (WS_UNLIKELY(atomic_load_explicit(&lane->writing, memory_order_relaxed)))
+	if (WS_UNLIKELY(atomic_load_explicit(&thread_buffer->writing, memory_order_relaxed)))
 		return UINT64_MAX;
-	atomic_store_explicit(&lane->writing, 1, memory_order_relaxed);
+	atomic_store_explicit(&thread_buffer->writing, 1, memory_order_relaxed);
 	atomic_signal_fence(memory_order_seq_cst);
-	pos = ws_ring_claim(&lane->ring, ws_collector.ring_size, size,
+	pos = ws_ring_claim(&thread_buffer->ring, ws_collector.ring_size, size,
 	                    (uint64_t)pops * sizeof(struct ws_rec_pop));
 	if (WS_UNLIKELY(pos == UINT64_MAX))
-		atomic_store_explicit(&lane->writing, 0, memory_order_relaxed);
+		atomic_store_explicit(&thread_buffer->writing, 0, memory_order_relaxed);
 	return pos;
 }
 
-static void end_record(struct ws_lane *lane, uint64_t end)
+static void end_record(struct ws_thread_buffer *thread_buffer, uint64_t end)
 {
-	ws_ring_publish(&lane->ring, end);
+	ws_ring_publish(&thread_buffer->ring, end);
 	atomic_signal_fence(memory_order_seq_cst);
-	atomic_store_explicit(&lane->writing, 0, memory_order_relaxed);
+	atomic_store_explicit(&thread_buffer->writing, 0, memory_order_relaxed);
 }
 
 /*
@@ -241,15 +241,15 @@ static void end_record(struct ws_lane *lane, uint64_t end)
  * that our own work lies outside of the range that begins here. Returns 0 when
  * the ring is full.
  */
-static int put_event(struct ws_lane *lane, enum ws_rec_type type, const struct ws_event *ev,
-                     uint64_t range, int64_t time_ns, uint32_t pops)
+static int put_event(struct ws_thread_buffer *thread_buffer, enum ws_rec_type type,
+                     const struct ws_event *ev, uint64_t range, int64_t time_ns, uint32_t pops)
 {
-	uint8_t *bytes = ws_lane_bytes(lane);
+	uint8_t *bytes = ws_thread_buffer_bytes(thread_buffer);
 	uint32_t ring_size = ws_collector.ring_size;
 	uint32_t text_room = WS_ALIGN8(ev->text.size);
 	struct ws_rec_event rec;
 	uint64_t size = sizeof(rec) + text_room + WS_ALIGN8(ev->payload.total);
-	uint64_t pos = begin_record(lane, size, pops);
+	uint64_t pos = begin_record(thread_buffer, size, pops);
 
 	if (WS_UNLIKELY(pos == UINT64_MAX))
 		return 0;
@@ -271,27 +271,27 @@ static int put_event(struct ws_lane *lane, enum ws_rec_type type, const struct w
 	rec.payload_size = ev->payload.total;
 	rec.head.time_ns = time_ns ? time_ns : ws_now_ns();
 	ws_ring_put(bytes, ring_size, pos, &rec, sizeof(rec));
-	end_record(lane, pos + size);
+	end_record(thread_buffer, pos + size);
 	return 1;
 }
 
 /* --- events --- */
 
-/* The lane for an event; NULL: the event is lost, and counted under its cause. */
-static struct ws_lane *lane_for(struct ws_event *ev)
+/* The thread buffer for an event; NULL: the event is lost, and counted under its cause. */
+static struct ws_thread_buffer *thread_buffer_for(struct ws_event *ev)
 {
-	struct ws_lane *lane;
+	struct ws_thread_buffer *thread_buffer;
 
 	if (WS_UNLIKELY(ev->domain == WS_DEF_NONE)) {
-		ws_lost(WS_LOSS_definition_overflow, 1);
+		ws_lost(WS_DROPPED_definition_overflow, 1);
 		return NULL;
 	}
-	lane = ws_lane_self();
-	if (WS_UNLIKELY(!lane)) {
-		ws_lost(WS_LOSS_thread_without_ring, 1);
+	thread_buffer = ws_thread_buffer_self();
+	if (WS_UNLIKELY(!thread_buffer)) {
+		ws_lost(WS_DROPPED_thread_without_ring, 1);
 		return NULL;
 	}
-	return lane;
+	return thread_buffer;
 }
 
 /* Everything that was asked for is recorded: new events are left out. */
@@ -312,13 +312,13 @@ static void count_dropped(void)
 	if (is_over())
 		count_outside();
 	else
-		ws_lost(WS_LOSS_ring_overflow, 1);
+		ws_lost(WS_DROPPED_ring_overflow, 1);
 }
 
 static void measure(struct ws_event *ev)
 {
 	if (ws_text_measure(&ev->text, WS_MAX_TEXT))
-		ws_lost(WS_LOSS_text_truncated, 1);
+		ws_lost(WS_DROPPED_text_truncated, 1);
 }
 
 static int is_cpu_domain(const struct ws_event *ev)
@@ -326,17 +326,17 @@ static int is_cpu_domain(const struct ws_event *ev)
 	return ev->domain == atomic_load_explicit(&ws_cpu_domain, memory_order_relaxed);
 }
 
-/* A CPU kernel begins: kept in the lane until its pop makes one record of it. */
-static int push_kernel(struct ws_lane *lane, struct ws_event *ev)
+/* A CPU kernel begins: kept in the thread buffer until its pop makes one record of it. */
+static int push_kernel(struct ws_thread_buffer *thread_buffer, struct ws_event *ev)
 {
 	struct ws_text_cursor cursor = {ev->text.ptr, ev->text.kind, 0};
-	struct ws_lane_kernel *k;
+	struct ws_thread_buffer_kernel *k;
 
-	if (lane->kernels >= WS_SEG_MAX_KERNELS)
-		return (int)lane->kernels++;
-	k = &lane->kernel[lane->kernels];
+	if (thread_buffer->kernels >= WS_SEG_MAX_KERNELS)
+		return (int)thread_buffer->kernels++;
+	k = &thread_buffer->kernel[thread_buffer->kernels];
 	if (ws_text_measure(&ev->text, WS_SEG_KERNEL_TEXT - 4))
-		ws_lost(WS_LOSS_text_truncated, 1);
+		ws_lost(WS_DROPPED_text_truncated, 1);
 	cursor.left = ev->text.size;
 	k->text_size = (uint16_t)ws_text_next(&cursor, k->text, sizeof(k->text));
 	k->string = ev->string;
@@ -348,136 +348,139 @@ static int push_kernel(struct ws_lane *lane, struct ws_event *ev)
 		k->payload_size = (uint16_t)ev->payload.size;
 		k->schema = ev->payload.schema;
 	} else if (ev->payload.schema) {
-		ws_lost(WS_LOSS_payload_truncated, 1);
+		ws_lost(WS_DROPPED_payload_truncated, 1);
 	}
 	k->start_ns = ws_now_ns();
-	return (int)lane->kernels++;
+	return (int)thread_buffer->kernels++;
 }
 
-static int pop_kernel(struct ws_lane *lane, const struct ws_event *ev, int64_t end_ns)
+static int pop_kernel(struct ws_thread_buffer *thread_buffer, const struct ws_event *ev,
+                      int64_t end_ns)
 {
-	const struct ws_lane_kernel *k;
+	const struct ws_thread_buffer_kernel *k;
 	struct ws_event out;
 
-	if (!lane->kernels) {
-		ws_lost(WS_LOSS_unmatched_pop, 1);
+	if (!thread_buffer->kernels) {
+		ws_lost(WS_DROPPED_unmatched_pop, 1);
 		return -1;
 	}
-	lane->kernels--;
-	if (lane->kernels >= WS_SEG_MAX_KERNELS) {
-		ws_lost(WS_LOSS_ring_overflow, 1);
-		return (int)lane->kernels;
+	thread_buffer->kernels--;
+	if (thread_buffer->kernels >= WS_SEG_MAX_KERNELS) {
+		ws_lost(WS_DROPPED_ring_overflow, 1);
+		return (int)thread_buffer->kernels;
 	}
 	if (is_over()) {
 		count_outside();
-		return (int)lane->kernels;
+		return (int)thread_buffer->kernels;
 	}
-	k = &lane->kernel[lane->kernels];
+	k = &thread_buffer->kernel[thread_buffer->kernels];
 	ws_event_init(&out, ev->domain, k->text, WS_TEXT_BYTES);
 	out.text.size = k->text_size;
 	out.string = k->string;
 	out.payload.schema = k->schema;
 	out.payload.bytes = k->payload;
 	out.payload.size = out.payload.total = k->payload_size;
-	if (!put_event(lane, WS_REC_CPU_KERNEL, &out, (uint64_t)end_ns, k->start_ns,
-	               lane->pops_owed))
-		ws_lost(WS_LOSS_ring_overflow, 1);
-	return (int)lane->kernels;
+	if (!put_event(thread_buffer, WS_REC_CPU_KERNEL, &out, (uint64_t)end_ns, k->start_ns,
+	               thread_buffer->pops_owed))
+		ws_lost(WS_DROPPED_ring_overflow, 1);
+	return (int)thread_buffer->kernels;
 }
 
 int ws_event_push(struct ws_event *ev)
 {
-	struct ws_lane *lane = lane_for(ev);
+	struct ws_thread_buffer *thread_buffer = thread_buffer_for(ev);
 	int level;
 
-	if (WS_UNLIKELY(!lane)) {
+	if (WS_UNLIKELY(!thread_buffer)) {
 		if (ev->domain != WS_DEF_NONE)
 			ws_self.depth++;
 		return WSN_NO_PUSH_POP_TRACKING;
 	}
 	if (is_cpu_domain(ev))
-		return push_kernel(lane, ev);
+		return push_kernel(thread_buffer, ev);
 	measure(ev);
-	level = (int)lane->domains[ev->domain].open++;
+	level = (int)thread_buffer->domains[ev->domain].open++;
 	if (ws_range_wanted())
-		ws_range_pushed(lane, ev, (uint32_t)level);
-	if (lane->domains[ev->domain].dropped || is_over()) {
-		lane->domains[ev->domain].dropped++;
+		ws_range_pushed(thread_buffer, ev, (uint32_t)level);
+	if (thread_buffer->domains[ev->domain].dropped || is_over()) {
+		thread_buffer->domains[ev->domain].dropped++;
 		count_dropped();
 		return level;
 	}
 	/* room for its own pop is kept as well, also from a signal handler that comes now */
-	lane->pops_owed++;
-	if (!put_event(lane, WS_REC_PUSH, ev, 0, 0, lane->pops_owed)) {
-		lane->pops_owed--;
-		lane->domains[ev->domain].dropped++;
-		ws_lost(WS_LOSS_ring_overflow, 1);
+	thread_buffer->pops_owed++;
+	if (!put_event(thread_buffer, WS_REC_PUSH, ev, 0, 0, thread_buffer->pops_owed)) {
+		thread_buffer->pops_owed--;
+		thread_buffer->domains[ev->domain].dropped++;
+		ws_lost(WS_DROPPED_ring_overflow, 1);
 	}
 	return level;
 }
 
 /* The record for which room was kept. */
-static void put_pop(struct ws_lane *lane, uint32_t domain, int64_t time_ns)
+static void put_pop(struct ws_thread_buffer *thread_buffer, uint32_t domain, int64_t time_ns)
 {
 	struct ws_rec_pop rec = {{sizeof(rec), WS_REC_POP, 0, time_ns}, domain, 0};
-	uint64_t pos = begin_record(lane, sizeof(rec), lane->pops_owed - 1);
+	uint64_t pos = begin_record(thread_buffer, sizeof(rec), thread_buffer->pops_owed - 1);
 
 	if (WS_UNLIKELY(pos == UINT64_MAX)) {
-		ws_lost(WS_LOSS_ring_overflow, 1);
+		ws_lost(WS_DROPPED_ring_overflow, 1);
 		return;
 	}
-	ws_ring_put(ws_lane_bytes(lane), ws_collector.ring_size, pos, &rec, sizeof(rec));
-	end_record(lane, pos + sizeof(rec));
+	ws_ring_put(ws_thread_buffer_bytes(thread_buffer), ws_collector.ring_size, pos, &rec,
+	            sizeof(rec));
+	end_record(thread_buffer, pos + sizeof(rec));
 }
 
 int ws_event_pop(struct ws_event *ev)
 {
 	int64_t now = ws_now_ns();
-	struct ws_lane *lane = lane_for(ev);
+	struct ws_thread_buffer *thread_buffer = thread_buffer_for(ev);
 	int level;
 
-	if (WS_UNLIKELY(!lane)) {
+	if (WS_UNLIKELY(!thread_buffer)) {
 		if (ev->domain != WS_DEF_NONE && ws_self.depth)
 			ws_self.depth--;
 		return WSN_NO_PUSH_POP_TRACKING;
 	}
 	if (is_cpu_domain(ev))
-		return pop_kernel(lane, ev, now);
-	if (!lane->domains[ev->domain].open) {
-		ws_lost(WS_LOSS_unmatched_pop, 1);
+		return pop_kernel(thread_buffer, ev, now);
+	if (!thread_buffer->domains[ev->domain].open) {
+		ws_lost(WS_DROPPED_unmatched_pop, 1);
 		return -1;
 	}
-	level = (int)--lane->domains[ev->domain].open;
+	level = (int)--thread_buffer->domains[ev->domain].open;
 	if (ws_range_wanted())
-		ws_range_popped(lane, ev->domain, (uint32_t)level, now);
-	if (WS_UNLIKELY(lane->domains[ev->domain].dropped)) {
-		lane->domains[ev->domain].dropped--;
+		ws_range_popped(thread_buffer, ev->domain, (uint32_t)level, now);
+	if (WS_UNLIKELY(thread_buffer->domains[ev->domain].dropped)) {
+		thread_buffer->domains[ev->domain].dropped--;
 		count_dropped();
 		return level;
 	}
 	if (!ev->payload.schema) {
-		put_pop(lane, ev->domain, now);
-	} else if (!put_event(lane, WS_REC_POP, ev, 0, now, lane->pops_owed - 1)) {
-		ws_lost(WS_LOSS_payload_truncated, 1);
-		put_pop(lane, ev->domain, now);
+		put_pop(thread_buffer, ev->domain, now);
+	} else if (!put_event(thread_buffer, WS_REC_POP, ev, 0, now,
+	                      thread_buffer->pops_owed - 1)) {
+		ws_lost(WS_DROPPED_payload_truncated, 1);
+		put_pop(thread_buffer, ev->domain, now);
 	}
-	lane->pops_owed--;
+	thread_buffer->pops_owed--;
 	return level;
 }
 
 void ws_event_mark(struct ws_event *ev)
 {
-	struct ws_lane *lane = lane_for(ev);
+	struct ws_thread_buffer *thread_buffer = thread_buffer_for(ev);
 
-	if (WS_UNLIKELY(!lane))
+	if (WS_UNLIKELY(!thread_buffer))
 		return;
 	if (is_over()) {
 		count_outside();
 		return;
 	}
 	measure(ev);
-	if (!put_event(lane, WS_REC_MARK, ev, 0, 0, lane->pops_owed))
-		ws_lost(WS_LOSS_ring_overflow, 1);
+	if (!put_event(thread_buffer, WS_REC_MARK, ev, 0, 0, thread_buffer->pops_owed))
+		ws_lost(WS_DROPPED_ring_overflow, 1);
 }
 
 /*
@@ -494,29 +497,29 @@ void ws_event_mark(struct ws_event *ev)
 uint64_t ws_event_start(struct ws_event *ev)
 {
 	uint64_t range = atomic_fetch_add(&ws_collector.seg->next_range, 1) + 1;
-	struct ws_lane *lane = lane_for(ev);
+	struct ws_thread_buffer *thread_buffer = thread_buffer_for(ev);
 	uint64_t capture;
 
-	if (WS_UNLIKELY(!lane))
+	if (WS_UNLIKELY(!thread_buffer))
 		return range |
-		       (ev->domain == WS_DEF_NONE ? RANGE_CAUSE(WS_LOSS_definition_overflow)
-		                                  : RANGE_CAUSE(WS_LOSS_thread_without_ring));
+		       (ev->domain == WS_DEF_NONE ? RANGE_CAUSE(WS_DROPPED_definition_overflow)
+		                                  : RANGE_CAUSE(WS_DROPPED_thread_without_ring));
 	if (is_over()) {
 		count_outside();
 		return range | RANGE_CAUSE(CAUSE_OVER);
 	}
 	measure(ev);
 	capture = ws_range_wanted() && ws_range_started(ev) ? RANGE_CAPTURE : 0;
-	if (put_event(lane, WS_REC_START, ev, range, 0, lane->pops_owed))
+	if (put_event(thread_buffer, WS_REC_START, ev, range, 0, thread_buffer->pops_owed))
 		return range | capture;
-	ws_lost(WS_LOSS_ring_overflow, 1);
-	return range | capture | RANGE_CAUSE(WS_LOSS_ring_overflow);
+	ws_lost(WS_DROPPED_ring_overflow, 1);
+	return range | capture | RANGE_CAUSE(WS_DROPPED_ring_overflow);
 }
 
 void ws_event_end(struct ws_event *ev, uint64_t range)
 {
 	int64_t now = ws_now_ns();
-	struct ws_lane *lane;
+	struct ws_thread_buffer *thread_buffer;
 
 	if (WS_UNLIKELY(range & RANGE_CAPTURE))
 		ws_range_ended(now);
@@ -526,10 +529,13 @@ void ws_event_end(struct ws_event *ev, uint64_t range)
 		if (cause == CAUSE_OVER)
 			count_outside();
 		else
-			ws_lost(cause < WS_LOSS_COUNT ? (enum ws_loss)cause : WS_LOSS_ring_overflow, 1);
+			ws_lost(cause < WS_DROPPED_COUNT ? (enum ws_dropped)cause
+			                                 : WS_DROPPED_ring_overflow,
+			        1);
 		return;
 	}
-	lane = lane_for(ev);
-	if (lane && !put_event(lane, WS_REC_END, ev, range & ~RANGE_CAPTURE, now, lane->pops_owed))
-		ws_lost(WS_LOSS_ring_overflow, 1);
+	thread_buffer = thread_buffer_for(ev);
+	if (thread_buffer && !put_event(thread_buffer, WS_REC_END, ev, range & ~RANGE_CAPTURE, now,
+	                                thread_buffer->pops_owed))
+		ws_lost(WS_DROPPED_ring_overflow, 1);
 }

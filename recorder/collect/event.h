@@ -13,7 +13,7 @@ struct ws_payload {
 	uint32_t total;    /* with the texts that follow them */
 	uint64_t number;
 	const struct ws_schema *layout;       /* NULL: nothing to follow */
-	struct ws_text text[WS_SCHEMA_TEXTS]; /* set as far as the layout has texts */
+	struct ws_event_text text[WS_SCHEMA_TEXTS]; /* set as far as the layout has texts */
 };
 
 struct ws_event {
@@ -21,7 +21,7 @@ struct ws_event {
 	uint32_t category;
 	uint32_t color;
 	uint32_t string; /* registered message, 0 = text */
-	struct ws_text text;
+	struct ws_event_text text;
 	struct ws_payload payload;
 };
 

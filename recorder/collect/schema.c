@@ -62,7 +62,7 @@ static void remember(uint64_t id, const struct ws_schema *what)
 		return;
 	}
 	if (schemas_used > SCHEMA_SLOTS / 4 * 3) {
-		ws_lost(WS_LOSS_definition_overflow, 1);
+		ws_lost(WS_DROPPED_definition_overflow, 1);
 		return;
 	}
 	while (atomic_load_explicit(&schemas[i].id, memory_order_relaxed))
@@ -200,11 +200,11 @@ struct body {
 
 static struct ws_def_name put_name(struct body *b, const char *text)
 {
-	struct ws_text t = {text, WS_TEXT_BYTES, 0};
+	struct ws_event_text t = {text, WS_TEXT_BYTES, 0};
 	struct ws_def_name name = {b->used, 0};
 
 	if (ws_text_measure(&t, WS_MAX_TEXT))
-		ws_lost(WS_LOSS_text_truncated, 1);
+		ws_lost(WS_DROPPED_text_truncated, 1);
 	if (t.size > b->room - b->used) {
 		b->full = 1;
 		return name;
@@ -245,7 +245,7 @@ static uint64_t close_body(struct body *b, enum ws_def_type type, uint32_t domai
 	const struct ws_def_head *def;
 
 	if (b->full) {
-		ws_lost(WS_LOSS_definition_overflow, 1);
+		ws_lost(WS_DROPPED_definition_overflow, 1);
 		return 0;
 	}
 	def = ws_def_publish(type, b->used, id, 1);
@@ -277,7 +277,7 @@ uint64_t ws_schema_register(uint32_t domain, const struct wsn_schema_attr *attr)
 
 	if (!(mask & WSN_SCHEMA_FIELD_ENTRIES) || !attr->entries || !n ||
 	    program_id == UINT64_MAX) {
-		ws_lost(WS_LOSS_definition_overflow, 1);
+		ws_lost(WS_DROPPED_definition_overflow, 1);
 		return 0;
 	}
 	l.schema_type = mask & WSN_SCHEMA_FIELD_TYPE ? attr->type : WSN_SCHEMA_STATIC;
@@ -323,7 +323,7 @@ uint64_t ws_enum_register(uint32_t domain, const struct wsn_enum_attr *attr)
 	struct body b;
 
 	if (!(mask & WSN_ENUM_FIELD_ENTRIES) || !attr->entries || !n || program_id == UINT64_MAX) {
-		ws_lost(WS_LOSS_definition_overflow, 1);
+		ws_lost(WS_DROPPED_definition_overflow, 1);
 		return 0;
 	}
 	/* a C enum is an int when nothing is said */

@@ -53,7 +53,7 @@ static void encode(uint32_t c, char *out)
 	out[0] = (char)(lead[n] | c);
 }
 
-int ws_text_measure(struct ws_text *text, uint32_t max)
+int ws_text_measure(struct ws_event_text *text, uint32_t max)
 {
 	const void *p = text->ptr;
 
@@ -82,18 +82,18 @@ int ws_text_measure(struct ws_text *text, uint32_t max)
 	return 0;
 }
 
-uint32_t ws_text_next(struct ws_text_cursor *cursor, char *buf, uint32_t cap)
+uint32_t ws_text_next(struct ws_text_cursor *cursor, char *buf, uint32_t capacity)
 {
 	uint32_t n = 0;
 
 	if (!cursor->left)
 		return 0;
 	if (cursor->kind == WS_TEXT_BYTES) {
-		n = cursor->left < cap ? cursor->left : cap;
+		n = cursor->left < capacity ? cursor->left : capacity;
 		memcpy(buf, cursor->ptr, n);
 		cursor->ptr = (const char *)cursor->ptr + n;
 	} else {
-		while (n + 4 <= cap && n < cursor->left) {
+		while (n + 4 <= capacity && n < cursor->left) {
 			uint32_t c = next_char(&cursor->ptr, cursor->kind);
 
 			/* the program changed it meanwhile: keep the size that was announced */

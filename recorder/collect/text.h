@@ -14,14 +14,14 @@ enum ws_text_kind {
 };
 
 /* NUL-terminated text in the program's memory. ptr NULL: none. */
-struct ws_text {
+struct ws_event_text {
 	const void *ptr;
 	enum ws_text_kind kind;
 	uint32_t size; /* bytes in UTF-8 after ws_text_measure(), without NUL */
 };
 
 /* Set text->size, at most max, never cutting a character. 1 when it had to be cut. */
-int ws_text_measure(struct ws_text *text, uint32_t max);
+int ws_text_measure(struct ws_event_text *text, uint32_t max);
 
 /* Copy of a measured text, piece by piece. */
 struct ws_text_cursor {
@@ -30,6 +30,6 @@ struct ws_text_cursor {
 	uint32_t left; /* bytes still to come */
 };
 /* The next piece, at most cap (>= 4) bytes, in buf; 0 at the end. */
-uint32_t ws_text_next(struct ws_text_cursor *cursor, char *buf, uint32_t cap);
+uint32_t ws_text_next(struct ws_text_cursor *cursor, char *buf, uint32_t capacity);
 
 #endif

@@ -17,7 +17,7 @@
 static struct {
 	uint32_t tid; /* 0: unused; entries are never removed */
 	uint32_t thread;
-	uint32_t had_lane, ended;
+	uint32_t had_thread_buffer, ended;
 } table[TABLE_SIZE];
 static uint32_t table_used;
 
@@ -40,7 +40,7 @@ static int place_of(uint32_t tid)
 }
 
 /* Define a thread, and remember it when there is a place. 0: no room. */
-static uint32_t begin(uint32_t tid, const char *name, int place, uint32_t with_lane)
+static uint32_t begin(uint32_t tid, const char *name, int place, uint32_t with_thread_buffer)
 {
 	uint32_t thread = atomic_fetch_add(&ws_collector.seg->next_thread, 1) + 1;
 
@@ -50,7 +50,7 @@ static uint32_t begin(uint32_t tid, const char *name, int place, uint32_t with_l
 		table_used += !table[place].tid;
 		table[place].tid = tid;
 		table[place].thread = thread;
-		table[place].had_lane = with_lane;
+		table[place].had_thread_buffer = with_thread_buffer;
 		table[place].ended = 0;
 	}
 	return thread;
@@ -92,16 +92,17 @@ uint32_t ws_thread_of(uint32_t tid)
 	return thread;
 }
 
-uint32_t ws_thread_with_lane(uint32_t tid, const char *name)
+uint32_t ws_thread_with_buffer(uint32_t tid, const char *name)
 {
 	uint32_t thread = 0;
 	int place;
 
 	pthread_mutex_lock(&lock);
 	place = place_of(tid);
-	if (place >= 0 && table[place].tid && !table[place].had_lane && !table[place].ended) {
+	if (place >= 0 && table[place].tid && !table[place].had_thread_buffer &&
+	    !table[place].ended) {
 		thread = table[place].thread;
-		table[place].had_lane = 1;
+		table[place].had_thread_buffer = 1;
 	}
 	if (!thread)
 		thread = begin(tid, name, place, 1);

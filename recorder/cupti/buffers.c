@@ -21,7 +21,7 @@ void ws_cupti_request_buffer(uint8_t **buffer, size_t *size, size_t *max_records
 	if (WS_LIKELY(atomic_load_explicit(&ws_collector.on, memory_order_relaxed))) {
 		slot = ws_slot_take(seg, ws_collector.image);
 		if (slot < 0)
-			ws_lost(WS_LOSS_activity_refused, 1);
+			ws_lost(WS_DROPPED_activity_refused, 1);
 	}
 	*buffer = slot < 0 ? NULL : ws_slot_bytes(seg, (uint32_t)slot);
 	*size = slot < 0 ? 0 : seg->activity.stride;
@@ -73,7 +73,7 @@ static int is_same_text(uint32_t string, const char *text)
 /* Define a name and remember where it lies. */
 static uint32_t learn_name(uint32_t place, uint64_t address, const char *text, uint32_t age)
 {
-	uint32_t string = ws_define_string((struct ws_text){.ptr = text});
+	uint32_t string = ws_define_string((struct ws_event_text){.ptr = text});
 
 	if (string == WS_DEF_NONE)
 		return WS_DEF_NONE;

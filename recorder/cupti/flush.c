@@ -96,7 +96,7 @@ void ws_cupti_flush(uint32_t flag)
 		ws_cupti_count_error("cuptiActivityFlushAll", result);
 	/* counts from 0 again each time it is read */
 	if (ws_cupti.ActivityGetNumDroppedRecords(NULL, 0, &dropped) == WS_CUPTI_OK && dropped)
-		ws_lost(WS_LOSS_activity_dropped, dropped);
+		ws_lost(WS_DROPPED_activity_dropped, dropped);
 }
 
 /* --- does CUPTI still tell us anything? --- */
@@ -153,10 +153,10 @@ static void probe_start(void)
 /* A pool without a free buffer explains why nothing comes. */
 static void flush_and_look(uint32_t flag, int misses_allowed)
 {
-	uint64_t refused = atomic_load(&ws_collector.seg->lost[WS_LOSS_activity_refused]);
+	uint64_t refused = atomic_load(&ws_collector.seg->lost[WS_DROPPED_activity_refused]);
 
 	ws_cupti_flush(flag);
-	if (refused == atomic_load(&ws_collector.seg->lost[WS_LOSS_activity_refused]))
+	if (refused == atomic_load(&ws_collector.seg->lost[WS_DROPPED_activity_refused]))
 		probe_end(misses_allowed);
 }
 

@@ -49,7 +49,7 @@ void ws_cupti_count_error(const char *function, int result)
 {
 	const char *words = NULL;
 
-	ws_lost(WS_LOSS_activity_error, 1);
+	ws_lost(WS_DROPPED_activity_error, 1);
 	if (ws_cupti.GetResultString(result, &words) != WS_CUPTI_OK)
 		words = NULL;
 	keep_error(function, words, result);
@@ -84,7 +84,7 @@ static void state_changed(uint32_t cbid, const struct ws_cupti_state_callback *d
 		atomic_fetch_or(&ws_collector.seg->gpu.stopped, WS_GPU_STOP_FATAL);
 	}
 	if (cbid != WS_CUPTI_CBID_STATE_WARNING)
-		ws_lost(WS_LOSS_activity_error, 1);
+		ws_lost(WS_DROPPED_activity_error, 1);
 	keep_error(cbid == WS_CUPTI_CBID_STATE_WARNING ? "warning" : "error", data->message,
 	           (int)data->result);
 }
@@ -104,7 +104,7 @@ static void call_entered(uint32_t domain, uint32_t cbid)
 		ws_cupti_flush(WS_CUPTI_FLUSH_FORCED); /* before all is gone */
 	else if (atomic_load_explicit(&counts_launches, memory_order_relaxed) &&
 	         is_launch(domain, cbid))
-		ws_lost(WS_LOSS_launch_not_told, 1);
+		ws_lost(WS_DROPPED_launch_not_told, 1);
 	else
 		ws_range_profiler(domain == WS_CUPTI_DOMAIN_RUNTIME
 		                          ? cbid == WS_CUPTI_CBID_RUNTIME_PROFILER_START

@@ -189,7 +189,7 @@ void ws_activity_see(struct ws_drain *d, const struct ws_activity_slot *slot, ui
 	if (!correlation)
 		return;
 	if (pair->correlation != correlation || pair->image != slot->image) {
-		d->counted[WS_LOSS_launch_without_work] += (uint64_t)lacks_work(a, pair);
+		d->counted[WS_DROPPED_launch_without_work] += (uint64_t)lacks_work(a, pair);
 		*pair = (struct ws_activity_pair){correlation, (uint32_t)slot->image, 0, 0};
 	}
 	pair->seen |= what;

@@ -47,18 +47,18 @@ static uint64_t read_records(struct ws_drain *d, const struct ws_activity_slot *
 		case WS_ACTIVITY_ROW:
 			break;
 		case WS_ACTIVITY_UNKNOWN:
-			d->counted[WS_LOSS_activity_unknown]++;
+			d->counted[WS_DROPPED_activity_unknown]++;
 			break;
 		case WS_ACTIVITY_DAMAGED:
 			/* of an unfinished slot too: others of its thread may be whole behind it */
-			d->counted[WS_LOSS_activity_damaged]++;
+			d->counted[WS_DROPPED_activity_damaged]++;
 			break;
 		}
 		n++;
 	}
 	/* a buffer that CUPTI still had in hand ends in zeros, which are no record either */
 	if (result != WS_CUPTI_MAX_LIMIT_REACHED && !slot->unfinished)
-		d->counted[WS_LOSS_activity_damaged]++;
+		d->counted[WS_DROPPED_activity_damaged]++;
 	return n;
 }
 
@@ -76,7 +76,7 @@ static uint64_t read_buffer(struct ws_drain *d, uint32_t image, int unfinished, 
 	slot.latest_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec + TIME_SLACK_NS;
 	open_steps(d);
 	if (!d->activity->steps.known) { /* how many records it holds nobody can tell */
-		d->counted[WS_LOSS_activity_unknown]++;
+		d->counted[WS_DROPPED_activity_unknown]++;
 		return 1;
 	}
 	ws_activity_note_runtime_calls(d->activity, buffer, valid);

@@ -113,7 +113,7 @@ static enum ws_activity_fate add_kernel(struct ws_drain *d, const struct ws_acti
 		return WS_ACTIVITY_ROW;
 	if (!row.start_ns) {
 		row.flags = WS_KERNEL_NO_TIME;
-		d->counted[WS_LOSS_kernel_without_time]++;
+		d->counted[WS_DROPPED_kernel_without_time]++;
 	}
 	config.name = kernel_name(d, k->name);
 	if (!a->last_config_id || memcmp(&a->last_config, &config, sizeof(config)) != 0) {

@@ -16,7 +16,7 @@
 static void emit(struct ws_drain *d, uint32_t thread, const uint8_t *rec, uint32_t size)
 {
 	if (!ws_drain_record(d, thread, rec, size))
-		d->counted[WS_LOSS_unknown_record]++;
+		d->counted[WS_DROPPED_unknown_record]++;
 }
 
 struct held {
@@ -97,8 +97,8 @@ int ws_filter_init(struct ws_capture_filter *f, const struct ws_seg_header *seg)
 	const struct ws_seg_window *spec = &seg->control.window;
 
 	memset(f, 0, sizeof(*f));
-	ws_window_init(&f->window, spec->begin_ns ? spec->begin_ns : INT64_MIN, spec->duration_ns,
-	               spec->ranges != WS_RANGES_NONE);
+	ws_capture_window_init(&f->window, spec->begin_ns ? spec->begin_ns : INT64_MIN,
+	                       spec->duration_ns, spec->ranges != WS_RANGES_NONE);
 	f->is_active = spec->begin_ns || spec->ranges != WS_RANGES_NONE;
 	f->starts = calloc(1, sizeof(*f->starts));
 	f->inside_calls = calloc(WS_FILTER_CALLS, sizeof(*f->inside_calls));
@@ -116,7 +116,7 @@ void ws_filter_release(struct ws_capture_filter *f)
 	free(f->starts);
 	free(f->inside_calls);
 	free(f->outside_calls);
-	ws_window_release(&f->window);
+	ws_capture_window_release(&f->window);
 	memset(f, 0, sizeof(*f));
 }
 
@@ -133,8 +133,8 @@ void ws_filter_look(struct ws_drain *d)
 int ws_filter_range(struct ws_drain *d, const struct ws_def_window *range)
 {
 	if (range->is_open)
-		return ws_window_begin_range(&d->filter.window, range->time_ns);
-	ws_window_end_range(&d->filter.window, range->time_ns);
+		return ws_capture_window_begin_range(&d->filter.window, range->time_ns);
+	ws_capture_window_end_range(&d->filter.window, range->time_ns);
 	return 1;
 }
 
@@ -142,7 +142,7 @@ int ws_filter_range(struct ws_drain *d, const struct ws_def_window *range)
 
 static int keeps(const struct ws_drain *d, int64_t start_ns, int64_t end_ns)
 {
-	return ws_window_keeps(&d->filter.window, start_ns, end_ns);
+	return ws_capture_window_keeps(&d->filter.window, start_ns, end_ns);
 }
 
 static int push(struct ws_drain *d, uint32_t thread, const struct ws_rec_event *ev,

@@ -17,7 +17,7 @@ struct ws_seg_header;
 
 struct ws_capture_filter {
 	int is_active; /* 0: everything is kept */
-	struct ws_window window;
+	struct ws_capture_window window;
 	uint64_t outside; /* records left out, not yet added to the segment's counter */
 
 	/* by thread: pushes that are open and were outside so far, in their order */

@@ -98,7 +98,7 @@ static int keep_name(struct ws_drain *d, const struct ws_def_thread *who, struct
 	for (i = 0; i < d->nnames; i++)
 		if (d->names[i].pid == who->pid && d->names[i].tid == who->tid)
 			break;
-	if (WS_GROW(d->names, i + 1, d->names_cap, NULL) != WS_OK)
+	if (WS_GROW(d->names, i + 1, d->names_capacity, NULL) != WS_OK)
 		return 0;
 	if (i == d->nnames)
 		d->nnames++;
@@ -347,7 +347,7 @@ uint64_t ws_drain_definitions(struct ws_drain *d)
 			memcpy(&head, log + d->defs_pos, sizeof(head));
 		if (left < sizeof(head) || head.size < sizeof(head) || head.size > left ||
 		    head.size % 8 || head.body_size > head.size - sizeof(head)) {
-			d->counted[WS_LOSS_unknown_record]++;
+			d->counted[WS_DROPPED_unknown_record]++;
 			d->defs_pos = end; /* nothing behind it can be found */
 			break;
 		}
@@ -360,7 +360,7 @@ uint64_t ws_drain_definitions(struct ws_drain *d)
 		        .in_file = d->defs_pos < d->defs_in_file,
 		};
 		if (!define(d, &def) && !def.in_file)
-			d->counted[WS_LOSS_unknown_record]++;
+			d->counted[WS_DROPPED_unknown_record]++;
 		d->defs_pos += head.size;
 		n++;
 	}

@@ -44,8 +44,8 @@ static void restore(struct ws_drain *d)
 {
 	const struct ws_seg_commit *commit = active_commit(d->seg);
 
-	for (uint32_t i = 0; i < d->seg->lane_count; i++)
-		d->tails[i] = atomic_load(&ws_seg_lane(d->seg, i)->ring.tail);
+	for (uint32_t i = 0; i < d->seg->thread_buffer_count; i++)
+		d->tails[i] = atomic_load(&ws_seg_thread_buffer(d->seg, i)->ring.tail);
 	if (!commit)
 		return;
 	d->defs_in_file = commit->defs_pos;
@@ -53,14 +53,14 @@ static void restore(struct ws_drain *d)
 	memcpy(d->counted, commit->counted, sizeof(d->counted));
 	d->flags = commit->flags;
 	d->gpus = commit->gpus;
-	for (uint32_t i = 0; i < d->seg->lane_count; i++) {
+	for (uint32_t i = 0; i < d->seg->thread_buffer_count; i++) {
 		if (commit->tails[i] > d->tails[i]) {
 			d->tails[i] = commit->tails[i];
-			ws_ring_release(&ws_seg_lane(d->seg, i)->ring, d->tails[i]);
+			ws_ring_release(&ws_seg_thread_buffer(d->seg, i)->ring, d->tails[i]);
 		}
 	}
 	for (uint32_t i = 0; i < d->seg->activity.count; i++)
-		d->slots_read[i] = commit->tails[d->seg->lane_count + i];
+		d->slots_read[i] = commit->tails[d->seg->thread_buffer_count + i];
 	give_slots_back(d);
 }
 
@@ -73,7 +73,7 @@ enum ws_status ws_drain_create(struct ws_drain **out, struct ws_seg_header *seg,
 	WS_FAIL_IF(!d, err, NO_MEMORY, "out of memory for draining the segment");
 	d->seg = seg;
 	d->writer = writer;
-	d->tails = calloc(seg->lane_count, sizeof(*d->tails));
+	d->tails = calloc(seg->thread_buffer_count, sizeof(*d->tails));
 	d->strings = calloc(seg->defs_size / 8, sizeof(*d->strings));
 	d->scratch = malloc(seg->ring_size);
 	d->slots_read = calloc(seg->activity.count + 1, sizeof(*d->slots_read));
@@ -105,16 +105,17 @@ void ws_drain_free(struct ws_drain *d)
 
 /* --- passes --- */
 
-/* Everything between the lane's tail and head. A ring that makes no sense is given up to head. */
-static uint64_t drain_lane(struct ws_drain *d, uint32_t i, uint64_t head)
+/* Everything between the thread buffer's tail and head. A ring that makes no sense is given up to
+ * head. */
+static uint64_t drain_thread_buffer(struct ws_drain *d, uint32_t i, uint64_t head)
 {
 	const uint32_t ring_size = d->seg->ring_size;
-	struct ws_lane *lane = ws_seg_lane(d->seg, i);
-	const uint8_t *bytes = ws_lane_bytes(lane);
+	struct ws_thread_buffer *thread_buffer = ws_seg_thread_buffer(d->seg, i);
+	const uint8_t *bytes = ws_thread_buffer_bytes(thread_buffer);
 	uint64_t pos = d->tails[i], n = 0;
 
 	if (head < pos) { /* the program wrote where it must not */
-		d->counted[WS_LOSS_unknown_record]++;
+		d->counted[WS_DROPPED_unknown_record]++;
 		pos = head;
 	}
 	while (pos < head) {
@@ -127,7 +128,7 @@ static uint64_t drain_lane(struct ws_drain *d, uint32_t i, uint64_t head)
 		else
 			rec.size = 0;
 		if (rec.size < sizeof(rec) || rec.size % 8 || rec.size > left) {
-			d->counted[WS_LOSS_unknown_record]++;
+			d->counted[WS_DROPPED_unknown_record]++;
 			pos = head;
 			break;
 		}
@@ -135,8 +136,8 @@ static uint64_t drain_lane(struct ws_drain *d, uint32_t i, uint64_t head)
 			ws_ring_get(bytes, ring_size, pos, d->scratch, rec.size);
 			whole = d->scratch;
 		}
-		if (!ws_filter_record(d, lane->thread, whole, rec.size))
-			d->counted[WS_LOSS_unknown_record]++;
+		if (!ws_filter_record(d, thread_buffer->thread, whole, rec.size))
+			d->counted[WS_DROPPED_unknown_record]++;
 		pos += rec.size;
 		n++;
 	}
@@ -147,17 +148,17 @@ static uint64_t drain_lane(struct ws_drain *d, uint32_t i, uint64_t head)
 uint64_t ws_drain_pass(struct ws_drain *d)
 {
 	uint64_t n = 0;
-	uint64_t heads[WS_SEG_MAX_LANES];
+	uint64_t heads[WS_SEG_MAX_THREAD_BUFFERS];
 
 	/* heads first: whatever these records name was defined before they were written */
 	ws_activity_look(d);
 	ws_filter_look(d);
-	for (uint32_t i = 0; i < d->seg->lane_count; i++)
-		heads[i] = ws_ring_head(&ws_seg_lane(d->seg, i)->ring);
+	for (uint32_t i = 0; i < d->seg->thread_buffer_count; i++)
+		heads[i] = ws_ring_head(&ws_seg_thread_buffer(d->seg, i)->ring);
 	n += ws_drain_definitions(d);
-	for (uint32_t i = 0; i < d->seg->lane_count; i++)
+	for (uint32_t i = 0; i < d->seg->thread_buffer_count; i++)
 		if (heads[i] != d->tails[i])
-			n += drain_lane(d, i, heads[i]);
+			n += drain_thread_buffer(d, i, heads[i]);
 	return n + ws_activity_pass(d);
 }
 
@@ -179,18 +180,18 @@ void ws_drain_last_pass(struct ws_drain *d)
 /* --- commits --- */
 
 /* Rings of threads that ended come back with a commit only: in time for the next threads. */
-static int lanes_run_short(const struct ws_drain *d)
+static int thread_buffers_run_short(const struct ws_drain *d)
 {
 	uint32_t unused = 0, left = 0;
 
-	for (uint32_t i = 0; i < d->seg->lane_count; i++) {
-		uint32_t state =
-		        atomic_load_explicit(&ws_seg_lane(d->seg, i)->state, memory_order_relaxed);
+	for (uint32_t i = 0; i < d->seg->thread_buffer_count; i++) {
+		uint32_t state = atomic_load_explicit(&ws_seg_thread_buffer(d->seg, i)->state,
+		                                      memory_order_relaxed);
 
-		unused += state == WS_LANE_FREE;
-		left += state == WS_LANE_LEFT;
+		unused += state == WS_THREAD_BUFFER_FREE;
+		left += state == WS_THREAD_BUFFER_LEFT;
 	}
-	return left && unused <= d->seg->lane_count / 4;
+	return left && unused <= d->seg->thread_buffer_count / 4;
 }
 
 /* A quarter of the pool is read and not given back: CUPTI must never find it empty. */
@@ -207,14 +208,14 @@ static int slots_run_short(const struct ws_drain *d)
 
 int ws_drain_wants_commit(const struct ws_drain *d)
 {
-	for (uint32_t i = 0; i < d->seg->lane_count; i++) {
-		const struct ws_ring *ring = &ws_seg_lane(d->seg, i)->ring;
+	for (uint32_t i = 0; i < d->seg->thread_buffer_count; i++) {
+		const struct ws_ring *ring = &ws_seg_thread_buffer(d->seg, i)->ring;
 
 		if (ws_ring_head(ring) - atomic_load_explicit(&ring->tail, memory_order_relaxed) >
 		    d->seg->ring_size / 2)
 			return 1;
 	}
-	return lanes_run_short(d) || slots_run_short(d);
+	return thread_buffers_run_short(d) || slots_run_short(d);
 }
 
 static void flip(struct ws_drain *d)
@@ -229,27 +230,28 @@ static void flip(struct ws_drain *d)
 	memcpy(commit->counted, d->counted, sizeof(commit->counted));
 	commit->flags = d->flags;
 	commit->gpus = d->gpus;
-	for (uint32_t i = 0; i < seg->lane_count; i++)
+	for (uint32_t i = 0; i < seg->thread_buffer_count; i++)
 		commit->tails[i] = d->tails[i];
 	for (uint32_t i = 0; i < seg->activity.count; i++)
-		commit->tails[seg->lane_count + i] = d->slots_read[i];
+		commit->tails[seg->thread_buffer_count + i] = d->slots_read[i];
 	atomic_store_explicit(&seg->commit_active, next, memory_order_release);
 	atomic_fetch_add(&seg->commits, 1);
 }
 
-/* Give buffers and ring space back, and lanes whose thread ended to the next thread. */
+/* Give buffers and ring space back, and thread buffers whose thread ended to the next thread. */
 static void give_back(struct ws_drain *d)
 {
 	give_slots_back(d);
-	for (uint32_t i = 0; i < d->seg->lane_count; i++) {
-		struct ws_lane *lane = ws_seg_lane(d->seg, i);
+	for (uint32_t i = 0; i < d->seg->thread_buffer_count; i++) {
+		struct ws_thread_buffer *thread_buffer = ws_seg_thread_buffer(d->seg, i);
 		/* before head is read: a thread that ended moves it no more */
-		uint32_t state = atomic_load_explicit(&lane->state, memory_order_acquire);
+		uint32_t state = atomic_load_explicit(&thread_buffer->state, memory_order_acquire);
 
-		ws_ring_release(&lane->ring, d->tails[i]);
-		if (state == WS_LANE_LEFT && ws_ring_head(&lane->ring) == d->tails[i]) {
-			atomic_store(&lane->state, WS_LANE_FREE);
-			atomic_fetch_add(&d->seg->lanes_freed, 1);
+		ws_ring_release(&thread_buffer->ring, d->tails[i]);
+		if (state == WS_THREAD_BUFFER_LEFT &&
+		    ws_ring_head(&thread_buffer->ring) == d->tails[i]) {
+			atomic_store(&thread_buffer->state, WS_THREAD_BUFFER_FREE);
+			atomic_fetch_add(&d->seg->thread_buffers_freed, 1);
 		}
 	}
 }
@@ -275,24 +277,24 @@ void ws_drain_make_repeatable(struct ws_drain *d)
 
 /* --- statistics --- */
 
-const char *ws_dropped_name(enum ws_loss cause)
+const char *ws_dropped_name(enum ws_dropped cause)
 {
 	static const char *const names[] = {
 #define X(name, meaning) #name,
-	        WS_LOSS_LIST(X)
+	        WS_DROPPED_LIST(X)
 #undef X
 	};
 
 	return names[cause];
 }
 
-uint64_t ws_drain_lost(const struct ws_drain *d, enum ws_loss cause)
+uint64_t ws_drain_lost(const struct ws_drain *d, enum ws_dropped cause)
 {
 	uint64_t n = atomic_load_explicit(&d->seg->lost[cause], memory_order_relaxed);
 
-	if (cause == WS_LOSS_disk_full)
+	if (cause == WS_DROPPED_disk_full)
 		n += d->discarded + ws_trace_writer_rows_lost(d->writer);
-	if (cause == WS_LOSS_launch_without_work && d->activity->has_ended)
+	if (cause == WS_DROPPED_launch_without_work && d->activity->has_ended)
 		n += ws_activity_waiting(d->activity);
 	return n + d->counted[cause];
 }
@@ -318,11 +320,11 @@ void ws_drain_statistics(struct ws_drain *d)
 	};
 
 	ws_drain_add(d, WS_KIND_CLOCK, &clock);
-	for (int i = 0; i < WS_LOSS_COUNT; i++) {
-		const char *name = ws_dropped_name((enum ws_loss)i);
+	for (int i = 0; i < WS_DROPPED_COUNT; i++) {
+		const char *name = ws_dropped_name((enum ws_dropped)i);
 		struct ws_row_loss loss = {
 		        .time_ns = clock.realtime_ns,
-		        .count = ws_drain_lost(d, (enum ws_loss)i),
+		        .count = ws_drain_lost(d, (enum ws_dropped)i),
 		};
 
 		loss.cause = ws_drain_intern(d, (struct ws_bytes){name, strlen(name)});

@@ -49,9 +49,9 @@ void ws_drain_make_repeatable(struct ws_drain *d);
 /* A clock row and every loss counter, as of now: the statistics block. */
 void ws_drain_statistics(struct ws_drain *d);
 /* The value of a loss counter, whoever counts it. */
-uint64_t ws_drain_lost(const struct ws_drain *d, enum ws_loss cause);
+uint64_t ws_drain_lost(const struct ws_drain *d, enum ws_dropped cause);
 /* "ring_overflow", … */
-const char *ws_dropped_name(enum ws_loss cause);
+const char *ws_dropped_name(enum ws_dropped cause);
 
 /* Things to know of a trace that is continued; they become true with the next commit. */
 int ws_drain_flag(const struct ws_drain *d, enum ws_commit_flag flag);

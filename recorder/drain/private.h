@@ -37,10 +37,10 @@ struct ws_drain {
 	/* what a commit holds */
 	uint64_t defs_pos;
 	uint64_t next_correlation;
-	uint64_t counted[WS_LOSS_COUNT];
+	uint64_t counted[WS_DROPPED_COUNT];
 	uint64_t flags;
 	uint64_t gpus;        /* bit n: device n has a row */
-	uint64_t *tails;      /* next position to read, by lane */
+	uint64_t *tails;      /* next position to read, by thread buffer */
 	uint64_t *slots_read; /* by slot: `done` of what was last read */
 
 	/* a definition before this position has its rows in the file */
@@ -50,7 +50,7 @@ struct ws_drain {
 	struct ws_drain_thread *threads; /* by id */
 	size_t nthreads;
 	struct ws_drain_thread_name *names;
-	size_t nnames, names_cap;
+	size_t nnames, names_capacity;
 	uint64_t launch_schemas[WS_DRAIN_LAUNCH_SCHEMAS]; /* registered as "warpsheet.launch" */
 	size_t nlaunch_schemas;
 

@@ -4,9 +4,10 @@
 
 #include "formats/base/grow.h"
 
-void ws_window_init(struct ws_window *w, int64_t begin_ns, int64_t duration_ns, int has_ranges)
+void ws_capture_window_init(struct ws_capture_window *w, int64_t begin_ns, int64_t duration_ns,
+                            int has_ranges)
 {
-	*w = (struct ws_window){
+	*w = (struct ws_capture_window){
 	        .begin_ns = begin_ns,
 	        .end_ns = INT64_MAX,
 	        .has_ranges = has_ranges,
@@ -15,20 +16,20 @@ void ws_window_init(struct ws_window *w, int64_t begin_ns, int64_t duration_ns, 
 		w->end_ns = begin_ns + duration_ns;
 }
 
-void ws_window_release(struct ws_window *w)
+void ws_capture_window_release(struct ws_capture_window *w)
 {
 	free(w->ranges);
 	w->ranges = NULL;
 	w->nranges = w->size = 0;
 }
 
-void ws_window_stop(struct ws_window *w, int64_t time_ns)
+void ws_window_stop(struct ws_capture_window *w, int64_t time_ns)
 {
 	if (time_ns < w->end_ns)
 		w->end_ns = time_ns;
 }
 
-int ws_window_begin_range(struct ws_window *w, int64_t time_ns)
+int ws_capture_window_begin_range(struct ws_capture_window *w, int64_t time_ns)
 {
 	if (w->open++)
 		return 1;
@@ -42,13 +43,13 @@ int ws_window_begin_range(struct ws_window *w, int64_t time_ns)
 			w->ranges[w->nranges - 1].end_ns = INT64_MAX;
 		return 0;
 	}
-	w->ranges[w->nranges++] = (struct ws_window_range){time_ns, INT64_MAX};
+	w->ranges[w->nranges++] = (struct ws_capture_window_range){time_ns, INT64_MAX};
 	return 1;
 }
 
-void ws_window_end_range(struct ws_window *w, int64_t time_ns)
+void ws_capture_window_end_range(struct ws_capture_window *w, int64_t time_ns)
 {
-	struct ws_window_range *last = w->nranges ? &w->ranges[w->nranges - 1] : NULL;
+	struct ws_capture_window_range *last = w->nranges ? &w->ranges[w->nranges - 1] : NULL;
 
 	if (!w->open || --w->open || !last)
 		return;
@@ -56,7 +57,7 @@ void ws_window_end_range(struct ws_window *w, int64_t time_ns)
 }
 
 /* The first range that ends at this time or later; nranges: there is none. */
-static size_t first_ending_after(const struct ws_window *w, int64_t time_ns)
+static size_t first_ending_after(const struct ws_capture_window *w, int64_t time_ns)
 {
 	size_t low = 0, high = w->nranges;
 
@@ -71,7 +72,7 @@ static size_t first_ending_after(const struct ws_window *w, int64_t time_ns)
 	return low;
 }
 
-int ws_window_keeps(const struct ws_window *w, int64_t start_ns, int64_t end_ns)
+int ws_capture_window_keeps(const struct ws_capture_window *w, int64_t start_ns, int64_t end_ns)
 {
 	size_t i;
 

@@ -9,31 +9,32 @@
 #include <stdint.h>
 
 /* All times are CLOCK_REALTIME ns. */
-struct ws_window {
+struct ws_capture_window {
 	int64_t begin_ns, end_ns; /* the span, both inside */
 	int has_ranges;           /* only what lies in ranges is kept */
 	int open;                 /* ranges that have begun and not ended */
-	struct ws_window_range {
+	struct ws_capture_window_range {
 		int64_t begin_ns, end_ns; /* end INT64_MAX: not yet */
 	} * ranges;                       /* one after the other; those that overlap are one */
 	size_t nranges, size;
 };
 
 /* From begin_ns for duration_ns (0 or less: for ever). */
-void ws_window_init(struct ws_window *w, int64_t begin_ns, int64_t duration_ns, int has_ranges);
-void ws_window_release(struct ws_window *w);
+void ws_capture_window_init(struct ws_capture_window *w, int64_t begin_ns, int64_t duration_ns,
+                            int has_ranges);
+void ws_capture_window_release(struct ws_capture_window *w);
 
 /* Nothing after this time is kept. */
-void ws_window_stop(struct ws_window *w, int64_t time_ns);
+void ws_window_stop(struct ws_capture_window *w, int64_t time_ns);
 
 /*
  * A range begins or ends; in the order of their times. Returns 0 when there is
  * no memory for it: the range before it goes on.
  */
-int ws_window_begin_range(struct ws_window *w, int64_t time_ns);
-void ws_window_end_range(struct ws_window *w, int64_t time_ns);
+int ws_capture_window_begin_range(struct ws_capture_window *w, int64_t time_ns);
+void ws_capture_window_end_range(struct ws_capture_window *w, int64_t time_ns);
 
 /* 1 when any part of start … end is to be kept. */
-int ws_window_keeps(const struct ws_window *w, int64_t start_ns, int64_t end_ns);
+int ws_capture_window_keeps(const struct ws_capture_window *w, int64_t start_ns, int64_t end_ns);
 
 #endif

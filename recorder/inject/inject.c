@@ -76,7 +76,7 @@ int ws_attach_off(void)
 {
 	if (WS_UNLIKELY(atomic_load_explicit(&forked_unseen, memory_order_relaxed)) &&
 	    atomic_exchange(&forked_unseen, 0))
-		ws_lost(WS_LOSS_process_not_recorded, 1);
+		ws_lost(WS_DROPPED_process_not_recorded, 1);
 	return 0;
 }
 
@@ -90,15 +90,15 @@ static void attach(void)
 		return;
 	ws_collector.seg = seg;
 	ws_collector.ring_size = seg->ring_size;
-	if (ws_lane_setup() || pthread_atfork(NULL, NULL, after_fork_in_child))
+	if (ws_thread_buffer_setup() || pthread_atfork(NULL, NULL, after_fork_in_child))
 		return;
 
 	/* after an exec: the CUPTI of the image before writes no more */
 	if (atomic_load(&seg->images))
 		ws_slots_give_up(seg);
 	ws_def_reload();
-	for (uint32_t i = 0; i < seg->lane_count; i++)
-		ws_range_abandoned(ws_seg_lane(seg, i));
+	for (uint32_t i = 0; i < seg->thread_buffer_count; i++)
+		ws_range_abandoned(ws_seg_thread_buffer(seg, i));
 	n = readlink("/proc/self/exe", path, sizeof(path) - 1);
 	path[n > 0 ? n : 0] = 0;
 	ws_collector.image = atomic_fetch_add(&seg->images, 1) + 1;

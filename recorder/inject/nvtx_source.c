@@ -6,14 +6,14 @@
 
 #include "recorder/collect/event.h"
 
-static struct ws_text bytes_text(const char *text)
+static struct ws_event_text bytes_text(const char *text)
 {
-	return (struct ws_text){text, WS_TEXT_BYTES, 0};
+	return (struct ws_event_text){text, WS_TEXT_BYTES, 0};
 }
 
-static struct ws_text wide_text(const wchar_t *text)
+static struct ws_event_text wide_text(const wchar_t *text)
 {
-	return (struct ws_text){text, WS_TEXT_UTF32, 0};
+	return (struct ws_event_text){text, WS_TEXT_UTF32, 0};
 }
 
 /* --- core: the default domain --- */
@@ -208,7 +208,7 @@ static int on_DomainRangePop(wsn_domain domain)
 static wsn_resource on_DomainResourceCreate(wsn_domain domain, struct wsn_resource_attr *attr)
 {
 	static char token; /* any address that is not NULL */
-	struct ws_text name = {0};
+	struct ws_event_text name = {0};
 	uint32_t size, tid = 0;
 
 	(void)domain;
@@ -374,7 +374,7 @@ static void on_EventSubmit(wsn_domain domain, const struct wsn_payload_data *pay
 	(void)payload;
 	(void)n;
 	if (ws_collector_on())
-		ws_lost(WS_LOSS_deferred_event, 1);
+		ws_lost(WS_DROPPED_deferred_event, 1);
 }
 
 static void on_EventBatchSubmit(wsn_domain domain, const void *batch)
@@ -382,7 +382,7 @@ static void on_EventBatchSubmit(wsn_domain domain, const void *batch)
 	(void)domain;
 	(void)batch;
 	if (ws_collector_on())
-		ws_lost(WS_LOSS_deferred_event, 1);
+		ws_lost(WS_DROPPED_deferred_event, 1);
 }
 
 /* --- attaching --- */

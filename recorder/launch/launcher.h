@@ -56,7 +56,7 @@ struct ws_trace_result {
 	uint32_t pid;       /* 0: no process attached */
 	uint64_t file_size; /* bytes of the trace */
 	struct ws_drain_counts counts;
-	uint64_t lost[WS_LOSS_COUNT];
+	uint64_t lost[WS_DROPPED_COUNT];
 	struct ws_gpu_report gpu;
 	uint64_t outside; /* events outside the window */
 };

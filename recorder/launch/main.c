@@ -94,7 +94,7 @@ static void print_losses(const struct ws_record_result *r)
 {
 	int any = 0;
 
-	for (int i = 0; i < WS_LOSS_COUNT; i++) {
+	for (int i = 0; i < WS_DROPPED_COUNT; i++) {
 		uint64_t lost = 0;
 
 		for (size_t t = 0; t < r->ntraces; t++)
@@ -102,7 +102,7 @@ static void print_losses(const struct ws_record_result *r)
 		if (!lost)
 			continue;
 		fprintf(stderr, "%s %s %" PRIu64,
-		        any ? "," : NAME ": lost:", ws_dropped_name((enum ws_loss)i), lost);
+		        any ? "," : NAME ": lost:", ws_dropped_name((enum ws_dropped)i), lost);
 		any = 1;
 	}
 	if (any)

@@ -21,33 +21,34 @@ struct given {
 	int64_t max_size_bytes, gpu_buffers, buffer_size_bytes, buffers, flush_interval_ms, level,
 	        cpu_time_quantum_ns;
 	int api, graph_level, library_ranges;
-	bool kernels_only, low_overhead, stop_on_exit, no_args, force, has_library_ranges;
+	bool kernels_only, stop_on_exit, no_args, force, has_library_ranges;
 };
 
 #define IN_PROVENANCE 1 /* tag: the trace tells that the option was given */
 
-enum { NOPTIONS = 27 };
+enum { MAX_OPTIONS = 48 };
 
-static void make_table(struct ws_record_command *cmd, struct given *g,
-                       struct ws_opt table[NOPTIONS])
+/* How many there are. */
+static size_t make_table(struct ws_record_command *cmd, struct given *g,
+                         struct ws_opt table[MAX_OPTIONS])
 {
 	struct ws_record_opts *r = &cmd->record;
 	const struct ws_opt opts[] = {
 #include "recorder/launch/options.def"
 	};
 
-	_Static_assert(sizeof(opts) == NOPTIONS * sizeof(*opts), "NOPTIONS counts options.def");
+	_Static_assert(sizeof(opts) <= MAX_OPTIONS * sizeof(*opts), "the table holds them");
 	memcpy(table, opts, sizeof(opts));
+	return sizeof(opts) / sizeof(*opts);
 }
 
 void ws_record_options_print(FILE *f)
 {
 	struct ws_record_command cmd;
-	struct ws_opt table[NOPTIONS];
+	struct ws_opt table[MAX_OPTIONS];
 	struct given g;
 
-	make_table(&cmd, &g, table);
-	ws_opt_print_help(f, table, NOPTIONS);
+	ws_opt_print_help(f, table, make_table(&cmd, &g, table));
 }
 
 /* --- what the values mean --- */
@@ -102,9 +103,9 @@ static enum ws_status settle_rings(struct ws_record_command *cmd, const struct g
 
 	WS_FAIL_IF(g->buffer_size_bytes & (g->buffer_size_bytes - 1), err, USAGE,
 	           "--buffer-size needs a power of two, not %lld", (long long)g->buffer_size_bytes);
-	segment->lanes = g->buffers ? (uint32_t)g->buffers
-	                 : is_model ? MODEL_BUFFERS
-	                            : DEFAULT_BUFFERS;
+	segment->thread_buffers = g->buffers ? (uint32_t)g->buffers
+	                          : is_model ? MODEL_BUFFERS
+	                                     : DEFAULT_BUFFERS;
 	segment->ring_size = g->buffer_size_bytes ? (uint32_t)g->buffer_size_bytes
 	                     : is_model           ? MODEL_BUFFER_SIZE
 	                                          : DEFAULT_BUFFER_SIZE;
@@ -119,8 +120,7 @@ static enum ws_status settle(struct ws_record_command *cmd, const struct given *
 
 	r->max_size = (uint64_t)g->max_size_bytes;
 	r->capture.off = !g->gpu_buffers;
-	r->capture.kernels_only = g->kernels_only || g->low_overhead;
-	r->capture.low_overhead = g->low_overhead;
+	r->capture.kernels_only = g->kernels_only;
 	r->capture.api = (uint32_t)g->api;
 	r->capture.graph_level = g->graph_level == 1;
 	r->capture.flush_interval_ms = (uint32_t)g->flush_interval_ms;
@@ -142,7 +142,7 @@ static enum ws_status settle(struct ws_record_command *cmd, const struct given *
 
 /* What is no option of ours is one of warpsheet-step, or with --merge a trace. */
 static enum ws_status check_rest(const struct ws_record_command *cmd, const struct ws_opt *table,
-                                 struct ws_err *err)
+                                 size_t noptions, struct ws_err *err)
 {
 	bool merges = cmd->merge && !cmd->program;
 
@@ -154,7 +154,7 @@ static enum ws_status check_rest(const struct ws_record_command *cmd, const stru
 		const char *word = cmd->rest[i];
 
 		if (word[0] == '-' && word[1])
-			return ws_opt_unknown(table, NOPTIONS, word, err);
+			return ws_opt_unknown(table, noptions, word, err);
 		WS_FAIL_IF(!merges, err, USAGE,
 		           "unexpected argument %s: a program and its arguments stand after --",
 		           word);
@@ -165,10 +165,10 @@ static enum ws_status check_rest(const struct ws_record_command *cmd, const stru
 	return WS_OK;
 }
 
-static enum ws_status take_all(struct ws_record_command *cmd, const struct ws_opt *table, int argc,
-                               char **argv, struct ws_err *err)
+static enum ws_status take_all(struct ws_record_command *cmd, const struct ws_opt *table,
+                               size_t noptions, int argc, char **argv, struct ws_err *err)
 {
-	struct ws_opt_parser p = {table, NOPTIONS, argv, argc, 1};
+	struct ws_opt_parser p = {table, noptions, argv, argc, 1};
 
 	while (p.pos < argc) {
 		const struct ws_opt *taken;
@@ -184,14 +184,15 @@ static enum ws_status take_all(struct ws_record_command *cmd, const struct ws_op
 		for (int i = first; taken && taken->tags == IN_PROVENANCE && i < p.pos; i++)
 			cmd->capture_options[cmd->ncapture_options++] = argv[i];
 	}
-	return check_rest(cmd, table, err);
+	return check_rest(cmd, table, noptions, err);
 }
 
 enum ws_status ws_record_command_parse(struct ws_record_command *cmd, int argc, char **argv,
                                        struct ws_err *err)
 {
 	struct given g = {.gpu_buffers = WS_SEG_SLOTS};
-	struct ws_opt table[NOPTIONS];
+	struct ws_opt table[MAX_OPTIONS];
+	size_t noptions;
 
 	*cmd = (struct ws_record_command){
 	        .record = {.segment = {0, 0, DEFAULT_DEFS_SIZE, WS_SEG_SLOTS, WS_SEG_SLOT_SIZE}},
@@ -204,8 +205,8 @@ enum ws_status ws_record_command_parse(struct ws_record_command *cmd, int argc, 
 	           "out of memory for the command line");
 	if (cmd->help)
 		return WS_OK;
-	make_table(cmd, &g, table);
-	WS_FORWARD(take_all(cmd, table, argc, argv, err));
+	noptions = make_table(cmd, &g, table);
+	WS_FORWARD(take_all(cmd, table, noptions, argc, argv, err));
 	return settle(cmd, &g, err);
 }
 

@@ -377,8 +377,8 @@ enum ws_status ws_process_finish(struct ws_process *p, const struct ws_row_proce
 	result->pid = ws_process_pid(p);
 	result->counts = ws_drain_counts(p->drain);
 	result->file_size = ws_trace_writer_size(p->writer);
-	for (int i = 0; i < WS_LOSS_COUNT; i++)
-		result->lost[i] = ws_drain_lost(p->drain, (enum ws_loss)i);
+	for (int i = 0; i < WS_DROPPED_COUNT; i++)
+		result->lost[i] = ws_drain_lost(p->drain, (enum ws_dropped)i);
 	result->outside = atomic_load(&p->file.seg->control.outside);
 	result->gpu = ws_gpu_report(&p->file.seg->gpu);
 	if (ws_drain_error(p->drain, err) != WS_OK)

@@ -157,7 +157,7 @@ static void no_trace_for(struct ws_session *s, uint32_t pid, enum ws_status stat
                          const struct ws_err *err)
 {
 	ws_record_notice(s->opts, "process %u is not recorded: %s", (unsigned)pid, err->text);
-	ws_seg_count(first_segment(s), WS_LOSS_process_not_recorded, 1);
+	ws_seg_count(first_segment(s), WS_DROPPED_process_not_recorded, 1);
 	note(s, status, err);
 }
 

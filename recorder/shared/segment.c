@@ -7,11 +7,11 @@ static uint64_t round_up(uint64_t n, uint64_t unit)
 	return (n + unit - 1) / unit * unit;
 }
 
-/* All products stay far below 2^64: lanes, slots <= 2^10, ring <= 2^30, defs <= 2^28. */
+/* All products stay far below 2^64: thread buffers, slots <= 2^10, ring <= 2^30, defs <= 2^28. */
 static uint64_t commit_stride(const struct ws_seg_opts *opts)
 {
 	return round_up(sizeof(struct ws_seg_commit) +
-	                        ((uint64_t)opts->lanes + opts->slots) * sizeof(uint64_t),
+	                        ((uint64_t)opts->thread_buffers + opts->slots) * sizeof(uint64_t),
 	                PAGE);
 }
 
@@ -27,11 +27,12 @@ static void lay_out(struct ws_seg_header *seg, const struct ws_seg_opts *opts)
 	seg->commit_stride = commit_stride(opts);
 	seg->defs_offset = seg->commit_offset + 2 * seg->commit_stride;
 	seg->defs_size = opts->defs_size;
-	seg->lanes_offset = seg->defs_offset + seg->defs_size;
-	seg->lane_stride = (uint64_t)WS_LANE_HEADER_SIZE + opts->ring_size;
-	seg->lane_count = opts->lanes;
+	seg->thread_buffers_offset = seg->defs_offset + seg->defs_size;
+	seg->thread_buffer_stride = (uint64_t)WS_THREAD_BUFFER_HEADER_SIZE + opts->ring_size;
+	seg->thread_buffer_count = opts->thread_buffers;
 	seg->ring_size = opts->ring_size;
-	seg->slots_offset = seg->lanes_offset + seg->lane_count * seg->lane_stride;
+	seg->slots_offset =
+	        seg->thread_buffers_offset + seg->thread_buffer_count * seg->thread_buffer_stride;
 	seg->activity.offset =
 	        round_up(seg->slots_offset + opts->slots * sizeof(struct ws_slot), PAGE);
 	seg->activity.stride = opts->slots ? opts->slot_size : 0;
@@ -43,7 +44,7 @@ uint64_t ws_seg_size(const struct ws_seg_opts *opts)
 {
 	struct ws_seg_header seg;
 
-	if (opts->lanes < 1 || opts->lanes > WS_SEG_MAX_LANES)
+	if (opts->thread_buffers < 1 || opts->thread_buffers > WS_SEG_MAX_THREAD_BUFFERS)
 		return 0;
 	if (opts->ring_size < WS_SEG_MIN_RING || opts->ring_size > WS_SEG_MAX_RING ||
 	    !is_power_of_two(opts->ring_size))
@@ -91,7 +92,8 @@ const char *ws_seg_problem(const void *mem, uint64_t size)
 	lay_out(&right, &opts);
 	if (seg->commit_offset != right.commit_offset ||
 	    seg->commit_stride != right.commit_stride || seg->defs_offset != right.defs_offset ||
-	    seg->lanes_offset != right.lanes_offset || seg->lane_stride != right.lane_stride ||
+	    seg->thread_buffers_offset != right.thread_buffers_offset ||
+	    seg->thread_buffer_stride != right.thread_buffer_stride ||
 	    seg->slots_offset != right.slots_offset ||
 	    seg->activity.offset != right.activity.offset)
 		return "its regions do not fit its layout";

@@ -22,7 +22,7 @@
 #define WS_SEG_VERSION      3
 #define WS_SEG_HEADER_SIZE  16384
 #define WS_SEG_ENV          "WARPSHEET_SEGMENT"
-#define WS_SEG_MAX_LANES    1024
+#define WS_SEG_MAX_THREAD_BUFFERS 1024
 #define WS_SEG_MIN_RING     4096u
 #define WS_SEG_MAX_RING     (UINT32_C(1) << 30)
 #define WS_SEG_MAX_DEFS     (UINT64_C(1) << 28)
@@ -65,8 +65,8 @@ struct ws_seg_header {
 	uint64_t total_size;
 	uint64_t commit_offset, commit_stride; /* two struct ws_seg_commit */
 	uint64_t defs_offset, defs_size;
-	uint64_t lanes_offset, lane_stride;
-	uint32_t lane_count;
+	uint64_t thread_buffers_offset, thread_buffer_stride;
+	uint32_t thread_buffer_count;
 	uint32_t ring_size; /* bytes, a power of two */
 	struct ws_seg_region activity; /* buffers for CUPTI, see recorder/shared/segment_slots.h */
 	uint64_t slots_offset;         /* one struct ws_slot for each */
@@ -85,7 +85,7 @@ struct ws_seg_header {
 	_Atomic uint64_t next_schema; /* last dynamic schema or enum id given out, less the start */
 	_Atomic uint64_t next_range;
 	_Alignas(64) _Atomic uint64_t defs_head; /* bytes of the definition log that are whole */
-	_Alignas(64) _Atomic uint64_t lost[WS_LOSS_COUNT];
+	_Alignas(64) _Atomic uint64_t lost[WS_DROPPED_COUNT];
 	struct ws_seg_gpu gpu;
 
 	/* written by both sides */
@@ -96,7 +96,7 @@ struct ws_seg_header {
 	_Alignas(64) _Atomic uint32_t state; /* enum ws_seg_state */
 	_Atomic uint32_t commit_active;      /* which commit slot is valid: 0 or 1 */
 	_Atomic uint64_t commits;            /* 0: nothing was ever committed */
-	_Atomic uint32_t lanes_freed;        /* counts up with each: worth another look */
+	_Atomic uint32_t thread_buffers_freed; /* counts up with each: worth another look */
 	char trace_path[PATH_MAX];           /* absolute */
 
 	struct ws_seg_control control;
@@ -110,12 +110,13 @@ struct ws_slot {
 	uint32_t unfinished;                /* its process died over it: the end is unknown */
 };
 
-/* What is in the file. tails[lane_count] follow, then for each slot the `done` that was read. */
+/* What is in the file. tails[thread_buffer_count] follow, then for each slot the `done` that was
+ * read. */
 struct ws_seg_commit {
 	uint64_t file_size; /* bytes of the trace that are whole */
 	uint64_t defs_pos;  /* definitions before it have their rows in the file */
 	uint64_t next_correlation;
-	uint64_t counted[WS_LOSS_COUNT]; /* by the launcher, so part of what a commit restores */
+	uint64_t counted[WS_DROPPED_COUNT]; /* by the launcher, so part of what a commit restores */
 	uint64_t flags;                  /* enum ws_commit_flag */
 	uint64_t gpus;                   /* bit n: device n has a row */
 	uint64_t tails[];
@@ -127,14 +128,14 @@ enum ws_commit_flag {
 	WS_COMMIT_SETTLED = 4,    /* the trace has its name for good */
 };
 
-enum ws_lane_state {
-	WS_LANE_FREE,
-	WS_LANE_OWNED,
-	WS_LANE_LEFT, /* its thread ended; free again once empty */
+enum ws_thread_buffer_state {
+	WS_THREAD_BUFFER_FREE,
+	WS_THREAD_BUFFER_OWNED,
+	WS_THREAD_BUFFER_LEFT, /* its thread ended; free again once empty */
 };
 
 /* A CPU kernel between its push and its pop. */
-struct ws_lane_kernel {
+struct ws_thread_buffer_kernel {
 	int64_t start_ns;
 	uint64_t schema; /* of the payload, 0 = none */
 	uint32_t string; /* registered name, 0: text */
@@ -149,9 +150,9 @@ struct ws_lane_kernel {
  * nested. The ring's bytes follow the struct. Only `state` and the ring are
  * read by the launcher; the rest belongs to the thread.
  */
-struct ws_lane {
+struct ws_thread_buffer {
 	struct ws_ring ring;
-	_Atomic uint32_t state; /* enum ws_lane_state */
+	_Atomic uint32_t state; /* enum ws_thread_buffer_state */
 	uint32_t thread;        /* id in the trace; changes only while the ring is empty */
 	uint32_t pops_owed;     /* recorded pushes that are open: room for their pops is kept */
 	uint32_t kernels;       /* open CPU kernels, dropped ones included */
@@ -166,17 +167,18 @@ struct ws_lane {
 		uint32_t domain, level; /* where */
 		uint32_t is_kept;       /* its instance is asked for */
 	} range;
-	struct ws_lane_kernel kernel[WS_SEG_MAX_KERNELS];
+	struct ws_thread_buffer_kernel kernel[WS_SEG_MAX_KERNELS];
 };
-#define WS_LANE_HEADER_SIZE 8192
+#define WS_THREAD_BUFFER_HEADER_SIZE 8192
 
 _Static_assert(sizeof(struct ws_seg_header) <= WS_SEG_HEADER_SIZE, "header grew");
-_Static_assert(sizeof(struct ws_lane) <= WS_LANE_HEADER_SIZE, "lane grew");
+_Static_assert(sizeof(struct ws_thread_buffer) <= WS_THREAD_BUFFER_HEADER_SIZE,
+               "the header of a thread buffer grew");
 _Static_assert(ATOMIC_LLONG_LOCK_FREE == 2 && ATOMIC_INT_LOCK_FREE == 2,
                "atomics in shared memory must be lock-free");
 
 struct ws_seg_opts {
-	uint32_t lanes;     /* 1 … WS_SEG_MAX_LANES */
+	uint32_t thread_buffers; /* 1 … WS_SEG_MAX_THREAD_BUFFERS */
 	uint32_t ring_size; /* bytes, a power of two, WS_SEG_MIN_RING … WS_SEG_MAX_RING */
 	uint64_t defs_size; /* bytes, a multiple of 4096, 4096 … WS_SEG_MAX_DEFS */
 	uint32_t slots;     /* 0 … WS_SEG_MAX_SLOTS; 0: no CUPTI */
@@ -185,7 +187,7 @@ struct ws_seg_opts {
 
 static inline struct ws_seg_opts ws_seg_opts_of(const struct ws_seg_header *seg)
 {
-	return (struct ws_seg_opts){seg->lane_count, seg->ring_size, seg->defs_size,
+	return (struct ws_seg_opts){seg->thread_buffer_count, seg->ring_size, seg->defs_size,
 	                            seg->activity.count, seg->activity.stride};
 }
 
@@ -196,14 +198,16 @@ void ws_seg_init(void *mem, const struct ws_seg_opts *opts);
 /* NULL when the size bytes at mem are a segment whose regions all lie inside; else why not. */
 const char *ws_seg_problem(const void *mem, uint64_t size);
 
-static inline struct ws_lane *ws_seg_lane(const struct ws_seg_header *seg, uint32_t i)
+static inline struct ws_thread_buffer *ws_seg_thread_buffer(const struct ws_seg_header *seg,
+                                                            uint32_t i)
 {
-	return (struct ws_lane *)((char *)seg + seg->lanes_offset + i * seg->lane_stride);
+	return (struct ws_thread_buffer *)((char *)seg + seg->thread_buffers_offset +
+	                                   i * seg->thread_buffer_stride);
 }
 
-static inline uint8_t *ws_lane_bytes(struct ws_lane *lane)
+static inline uint8_t *ws_thread_buffer_bytes(struct ws_thread_buffer *thread_buffer)
 {
-	return (uint8_t *)lane + WS_LANE_HEADER_SIZE;
+	return (uint8_t *)thread_buffer + WS_THREAD_BUFFER_HEADER_SIZE;
 }
 
 static inline uint8_t *ws_seg_defs(const struct ws_seg_header *seg)
@@ -226,7 +230,7 @@ static inline uint8_t *ws_slot_bytes(const struct ws_seg_header *seg, uint32_t i
 	return (uint8_t *)seg + seg->activity.offset + i * seg->activity.stride;
 }
 
-static inline void ws_seg_count(struct ws_seg_header *seg, enum ws_loss cause, uint64_t n)
+static inline void ws_seg_count(struct ws_seg_header *seg, enum ws_dropped cause, uint64_t n)
 {
 	atomic_fetch_add_explicit(&seg->lost[cause], n, memory_order_relaxed);
 }

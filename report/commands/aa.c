@@ -29,17 +29,17 @@ static enum ws_status test_traces(const struct ws_trace_list *list, const struct
 	struct ws_sides *sides = ws_sides_new();
 	struct ws_report *report = NULL;
 	char verdict[512];
-	enum ws_status rc = sides ? WS_OK : WS_FAIL(err, NO_MEMORY, "out of memory");
+	enum ws_status status = sides ? WS_OK : WS_FAIL(err, NO_MEMORY, "out of memory");
 
-	if (rc == WS_OK)
-		rc = ws_sides_read(sides, 0, list, &o->model, err);
-	if (rc == WS_OK)
-		rc = ws_aa_make(sides, &o->diff, &report, verdict, err);
-	if (rc == WS_OK)
-		rc = write_aa(report, o, err);
+	if (status == WS_OK)
+		status = ws_sides_read(sides, 0, list, &o->model, err);
+	if (status == WS_OK)
+		status = ws_aa_make(sides, &o->diff, &report, verdict, err);
+	if (status == WS_OK)
+		status = write_aa(report, o, err);
 	ws_report_free(report);
 	ws_sides_free(sides);
-	return rc;
+	return status;
 }
 
 enum ws_status ws_cmd_aa(int argc, char **argv, struct ws_err *err)
@@ -75,7 +75,7 @@ enum ws_status ws_cmd_aa(int argc, char **argv, struct ws_err *err)
 	        INT_MAX,
 	        ws_aa_defs,
 	};
-	enum ws_status rc;
+	enum ws_status status;
 
 	WS_FORWARD(ws_command_parse(&a, argc, argv, &n, &done, err));
 	if (done)
@@ -86,9 +86,9 @@ enum ws_status ws_cmd_aa(int argc, char **argv, struct ws_err *err)
 	WS_FORWARD(ws_destination_settle(&o.to, "aa", err));
 	for (int i = 0; i < n; i++)
 		WS_FORWARD(ws_output_spares(o.to.path, argv[i], err));
-	rc = ws_trace_list_add(&list, n, argv, err);
-	if (rc == WS_OK)
-		rc = test_traces(&list, &o, err);
+	status = ws_trace_list_add(&list, n, argv, err);
+	if (status == WS_OK)
+		status = test_traces(&list, &o, err);
 	ws_trace_list_release(&list);
-	return rc;
+	return status;
 }

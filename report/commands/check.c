@@ -4,7 +4,7 @@
 #include "report/commands/command.h"
 #include "report/commands/trace_open.h"
 
-static void print_finding(void *ctx, const struct ws_finding *finding)
+static void print_finding(void *ctx, const struct ws_check_finding *finding)
 {
 	(void)ctx;
 	printf("%s at offset %" PRIu64 ": %s\n",
@@ -71,7 +71,7 @@ static enum ws_status check_trace(const char *path, const char *to, struct ws_er
 enum ws_status ws_cmd_check(int argc, char **argv, struct ws_err *err)
 {
 	struct ws_trace_file f;
-	enum ws_status rc;
+	enum ws_status status;
 	const char *to = NULL;
 	bool help = false;
 	int n, done;
@@ -96,9 +96,9 @@ enum ws_status ws_cmd_check(int argc, char **argv, struct ws_err *err)
 	WS_FORWARD(ws_command_parse(&a, argc, argv, &n, &done, err));
 	if (done)
 		return WS_OK;
-	rc = ws_trace_file_open(&f, argv[0], err);
-	if (rc == WS_OK)
-		rc = f.stats ? check_import(&f, to, err) : check_trace(f.path, to, err);
+	status = ws_trace_file_open(&f, argv[0], err);
+	if (status == WS_OK)
+		status = f.stats ? check_import(&f, to, err) : check_trace(f.path, to, err);
 	ws_trace_file_close(&f);
-	return rc;
+	return status;
 }

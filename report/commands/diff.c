@@ -37,21 +37,21 @@ static enum ws_status diff_sides(const struct ws_trace_list list[2], const struc
 	struct ws_sides *sides = ws_sides_new();
 	struct ws_report *report = NULL;
 	struct ws_diff_result result = {0};
-	enum ws_status rc = sides ? WS_OK : WS_FAIL(err, NO_MEMORY, "out of memory");
+	enum ws_status status = sides ? WS_OK : WS_FAIL(err, NO_MEMORY, "out of memory");
 
-	for (int s = 0; s < 2 && rc == WS_OK; s++)
-		rc = ws_sides_read(sides, s, &list[s], &o->model, err);
-	if (rc == WS_OK)
-		rc = ws_diff_make(sides, &o->diff, &report, &result, err);
-	if (rc == WS_OK)
-		rc = write_diff(report, o, err);
-	if (rc == WS_OK && result.finding) {
+	for (int s = 0; s < 2 && status == WS_OK; s++)
+		status = ws_sides_read(sides, s, &list[s], &o->model, err);
+	if (status == WS_OK)
+		status = ws_diff_make(sides, &o->diff, &report, &result, err);
+	if (status == WS_OK)
+		status = write_diff(report, o, err);
+	if (status == WS_OK && result.finding) {
 		ws_ui_say("over the threshold: %s", result.verdict);
-		rc = WS_FINDING;
+		status = WS_FINDING;
 	}
 	ws_report_free(report);
 	ws_sides_free(sides);
-	return rc;
+	return status;
 }
 
 static enum ws_status check_percent(const char *name, double percent, struct ws_err *err)
@@ -132,7 +132,7 @@ enum ws_status ws_cmd_diff(int argc, char **argv, struct ws_err *err)
 	        INT_MAX,
 	        ws_diff_defs,
 	};
-	enum ws_status rc;
+	enum ws_status status;
 
 	for (int i = 0; i < argc; i++) {
 		if (strcmp(argv[i], "--aa") != 0)
@@ -162,10 +162,10 @@ enum ws_status ws_cmd_diff(int argc, char **argv, struct ws_err *err)
 	WS_FORWARD(ws_destination_settle(&o.to, o.table, err));
 	for (int i = 0; i < n + nb; i++)
 		WS_FORWARD(ws_output_spares(o.to.path, argv[i], err));
-	rc = list_sides(n + nb, argv, separator, list, err);
-	if (rc == WS_OK)
-		rc = diff_sides(list, &o, err);
+	status = list_sides(n + nb, argv, separator, list, err);
+	if (status == WS_OK)
+		status = diff_sides(list, &o, err);
 	ws_trace_list_release(&list[0]);
 	ws_trace_list_release(&list[1]);
-	return rc;
+	return status;
 }

@@ -274,19 +274,19 @@ enum ws_status ws_cmd_dump(int argc, char **argv, struct ws_err *err)
 	        1,
 	        NULL,
 	};
-	enum ws_status rc;
+	enum ws_status status;
 
 	WS_FORWARD(ws_command_parse(&a, argc, argv, &n, &done, err));
 	if (done)
 		return WS_OK;
-	rc = ws_trace_file_open(&f, argv[0], err);
-	if (rc == WS_OK)
-		rc = ws_trace_reader_open(&r, f.path, err);
+	status = ws_trace_file_open(&f, argv[0], err);
+	if (status == WS_OK)
+		status = ws_trace_reader_open(&r, f.path, err);
 	d.r = r;
-	if (rc == WS_OK)
-		rc = dump_trace(&d, no_pager, err);
+	if (status == WS_OK)
+		status = dump_trace(&d, no_pager, err);
 	ws_trace_names_release(&d.names);
 	ws_trace_reader_free(r);
 	ws_trace_file_close(&f);
-	return rc;
+	return status;
 }

@@ -176,13 +176,14 @@ static enum ws_status put_losses(const struct ws_trace_reader *r, struct ws_err 
 	struct ws_trace_names names = {0};
 	struct ws_table_data t = {0};
 	struct ws_idmap last = {0}; /* cause -> its last row: counters only grow */
-	enum ws_status rc = ws_trace_names_load(&names, r, err);
+	enum ws_status status = ws_trace_names_load(&names, r, err);
 
-	if (rc == WS_OK)
-		rc = ws_trace_reader_load(r, WS_KIND_LOSS, &t, err);
-	for (uint64_t row = 0; rc == WS_OK && row < t.rows && row < WS_NONE; row++)
-		rc = ws_idmap_put(&last, ws_value(&t, WS_COL_loss_cause, row), (uint32_t)row, err);
-	if (rc != WS_OK)
+	if (status == WS_OK)
+		status = ws_trace_reader_load(r, WS_KIND_LOSS, &t, err);
+	for (uint64_t row = 0; status == WS_OK && row < t.rows && row < WS_NONE; row++)
+		status = ws_idmap_put(&last, ws_value(&t, WS_COL_loss_cause, row), (uint32_t)row,
+		                      err);
+	if (status != WS_OK)
 		goto out;
 	puts("\n  losses");
 	for (uint64_t row = 0; row < t.rows; row++)
@@ -194,7 +195,7 @@ out:
 	ws_idmap_free(&last);
 	ws_table_data_release(&t);
 	ws_trace_names_release(&names);
-	return rc;
+	return status;
 }
 
 enum ws_status ws_cmd_info(int argc, char **argv, struct ws_err *err)
@@ -215,23 +216,23 @@ enum ws_status ws_cmd_info(int argc, char **argv, struct ws_err *err)
 	        1,
 	        NULL,
 	};
-	enum ws_status rc;
+	enum ws_status status;
 
 	WS_FORWARD(ws_command_parse(&a, argc, argv, &n, &done, err));
 	if (done)
 		return WS_OK;
-	rc = ws_trace_file_open(&f, argv[0], err);
-	if (rc == WS_OK)
-		rc = ws_trace_reader_open(&r, f.path, err);
-	if (rc == WS_OK) {
+	status = ws_trace_file_open(&f, argv[0], err);
+	if (status == WS_OK)
+		status = ws_trace_reader_open(&r, f.path, err);
+	if (status == WS_OK) {
 		put_file(argv[0], ws_trace_reader_summary(r));
-		rc = put_records(r, err);
+		status = put_records(r, err);
 	}
-	if (rc == WS_OK)
-		rc = put_meta(r, err);
-	if (rc == WS_OK)
-		rc = put_losses(r, err);
+	if (status == WS_OK)
+		status = put_meta(r, err);
+	if (status == WS_OK)
+		status = put_losses(r, err);
 	ws_trace_reader_free(r);
 	ws_trace_file_close(&f);
-	return rc;
+	return status;
 }

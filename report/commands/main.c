@@ -27,14 +27,14 @@ static enum ws_status run(int argc, char **argv, struct ws_err *err)
 int main(int argc, char **argv)
 {
 	struct ws_err err = {0}, late = {0};
-	enum ws_status rc = run(argc, argv, &err), written = ws_ui_stdout_finish(&late);
+	enum ws_status status = run(argc, argv, &err), written = ws_ui_stdout_finish(&late);
 
-	if (rc != WS_OK && err.text[0])
+	if (status != WS_OK && err.text[0])
 		ws_ui_say("%s", err.text);
 	/* output that nobody got matters more than a finding in it */
-	if (written != WS_OK && (rc == WS_OK || rc == WS_FINDING)) {
+	if (written != WS_OK && (status == WS_OK || status == WS_FINDING)) {
 		ws_ui_say("%s", late.text);
-		rc = written;
+		status = written;
 	}
-	return ws_status_exit_code(rc);
+	return ws_status_exit_code(status);
 }

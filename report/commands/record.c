@@ -28,24 +28,24 @@ enum ws_status ws_cmd_record(int argc, char **argv, struct ws_err *err)
 {
 	char folder[PATH_MAX], path[PATH_MAX + sizeof(RECORDER) + 16], name[] = RECORDER;
 	char **args = calloc((size_t)argc + 2, sizeof(*args));
-	enum ws_status rc;
+	enum ws_status status;
 
 	if (!args)
 		return WS_FAIL(err, NO_MEMORY, "out of memory");
 	args[0] = name;
 	for (int i = 0; i < argc; i++)
 		args[i + 1] = argv[i];
-	rc = own_folder(folder, err);
-	for (size_t i = 0; rc == WS_OK && i < sizeof(places) / sizeof(*places); i++) {
+	status = own_folder(folder, err);
+	for (size_t i = 0; status == WS_OK && i < sizeof(places) / sizeof(*places); i++) {
 		snprintf(path, sizeof(path), "%s%s" RECORDER, folder, places[i]);
 		execv(path, args);
 		if (errno != ENOENT)
-			rc = WS_FAIL(err, ENVIRONMENT, "cannot run '%s': %s", path,
-			             strerror(errno));
+			status = WS_FAIL(err, ENVIRONMENT, "cannot run '%s': %s", path,
+			                 strerror(errno));
 	}
-	if (rc == WS_OK)
-		rc = WS_FAIL(err, ENVIRONMENT,
-		             "cannot find " RECORDER " beside this program in '%s'", folder);
+	if (status == WS_OK)
+		status = WS_FAIL(err, ENVIRONMENT,
+		                 "cannot find " RECORDER " beside this program in '%s'", folder);
 	free(args);
-	return rc;
+	return status;
 }

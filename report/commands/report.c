@@ -35,7 +35,7 @@ static enum ws_status read_text(const char *path, size_t max_bytes, char **text,
                                 struct ws_err *err)
 {
 	FILE *f = path ? fopen(path, "rb") : NULL;
-	enum ws_status rc = WS_OK;
+	enum ws_status status = WS_OK;
 
 	if (!path)
 		return WS_OK;
@@ -43,13 +43,13 @@ static enum ws_status read_text(const char *path, size_t max_bytes, char **text,
 	*text = malloc(max_bytes + 1);
 	*len = *text ? fread(*text, 1, max_bytes + 1, f) : 0;
 	if (!*text)
-		rc = WS_FAIL(err, NO_MEMORY, "out of memory");
+		status = WS_FAIL(err, NO_MEMORY, "out of memory");
 	else if (ferror(f))
-		rc = WS_FAIL(err, IO_READ, "cannot read '%s': %s", path, strerror(errno));
+		status = WS_FAIL(err, IO_READ, "cannot read '%s': %s", path, strerror(errno));
 	else if (*len > max_bytes)
-		rc = WS_FAIL(err, USAGE, "'%s' is over %zu bytes long", path, max_bytes);
+		status = WS_FAIL(err, USAGE, "'%s' is over %zu bytes long", path, max_bytes);
 	fclose(f);
-	return rc;
+	return status;
 }
 
 /* What the user gives to a model; the texts are freed by the caller. */
@@ -78,14 +78,14 @@ static enum ws_status make_loaded(struct ws_trace_file *f, const struct report_o
                                   struct ws_report **out, int *nothing, struct ws_err *err)
 {
 	struct ws_model *model = NULL;
-	enum ws_status rc = ws_trace_file_model(&model, f, opts, err);
+	enum ws_status status = ws_trace_file_model(&model, f, opts, err);
 
-	if (rc == WS_OK)
-		rc = ws_filter_check(model, &o->filter, nothing, err);
-	if (rc == WS_OK)
-		rc = ws_report_make_tables(model, &o->filter, defs, ndefs, out, err);
+	if (status == WS_OK)
+		status = ws_filter_check(model, &o->filter, nothing, err);
+	if (status == WS_OK)
+		status = ws_report_make_tables(model, &o->filter, defs, ndefs, out, err);
 	ws_model_free(model);
-	return rc;
+	return status;
 }
 
 /* In one pass where that can be, else from all rows. */
@@ -96,18 +96,18 @@ static enum ws_status make_tables(struct ws_trace_file *f, const struct report_o
 	const char *declined = "a filter needs rows";
 	const struct ws_trace_reader *r;
 	struct user_files u;
-	enum ws_status rc = read_user_files(o, &u, err);
+	enum ws_status status = read_user_files(o, &u, err);
 
-	if (rc == WS_OK)
-		rc = ws_trace_file_reader(f, &r, err);
-	if (rc == WS_OK && ws_filter_is_all(&o->filter))
-		rc = ws_report_stream(r, f->name, &u.opts, defs, ndefs, o->choice.wanted, out,
-		                      &declined, err);
-	if (rc == WS_OK && declined)
-		rc = make_loaded(f, o, &u.opts, defs, ndefs, out, nothing, err);
+	if (status == WS_OK)
+		status = ws_trace_file_reader(f, &r, err);
+	if (status == WS_OK && ws_filter_is_all(&o->filter))
+		status = ws_report_stream(r, f->name, &u.opts, defs, ndefs, o->choice.wanted, out,
+		                          &declined, err);
+	if (status == WS_OK && declined)
+		status = make_loaded(f, o, &u.opts, defs, ndefs, out, nothing, err);
 	free(u.rules);
 	free(u.peaks);
-	return rc;
+	return status;
 }
 
 /* Only the tables that are asked for; a wrong name makes them all, to list them. */
@@ -193,27 +193,27 @@ static enum ws_status report_trace(struct ws_trace_file *f, struct report_opts *
 	struct ws_table *slots[NSHORT];
 	struct ws_report *report = NULL, view;
 	int nothing = 0, is_short = !o->table && ws_destination_is_terminal(&o->to);
-	enum ws_status rc = make(f, o, is_short, &report, &nothing, err);
+	enum ws_status status = make(f, o, is_short, &report, &nothing, err);
 
-	if (rc != WS_OK)
+	if (status != WS_OK)
 		goto out;
 	ws_trace_file_say_damage(f);
 	if (nothing)
 		ws_ui_say("note: nothing in the trace passes the filter: %s", report->filter);
 	view = *report;
 	if (o->table)
-		rc = ws_report_select(report, o->table, &view, slots, err);
+		status = ws_report_select(report, o->table, &view, slots, err);
 	else if (is_short)
 		ws_report_shorten(report, short_tables, NSHORT, &view, slots);
-	if (rc == WS_OK && o->columns)
-		rc = ws_columns_take(&o->choice, view.tables[0], &slots[0], err);
-	if (rc != WS_OK)
+	if (status == WS_OK && o->columns)
+		status = ws_columns_take(&o->choice, view.tables[0], &slots[0], err);
+	if (status != WS_OK)
 		goto out;
 	o->to.rows = o->rows >= 0 ? o->rows : is_short ? SHORT_ROWS : 0;
-	rc = ws_destination_write(&o->to, &view, err);
+	status = ws_destination_write(&o->to, &view, err);
 out:
 	ws_report_free(report);
-	return rc;
+	return status;
 }
 
 /* Into *o, which holds the defaults. *n, *done: see ws_command_parse. */
@@ -315,7 +315,7 @@ enum ws_status ws_cmd_report(int argc, char **argv, struct ws_err *err)
 	                        .process = -1,
 	                        .rows = -1};
 	struct ws_trace_file f;
-	enum ws_status rc;
+	enum ws_status status;
 	int n, done;
 
 	WS_FORWARD(parse_options(argc, argv, &o, &n, &done, err));
@@ -326,13 +326,13 @@ enum ws_status ws_cmd_report(int argc, char **argv, struct ws_err *err)
 	WS_FAIL_IF(o.softmax_flops < 0, err, USAGE, "--softmax-flops needs a number from 0, not %g",
 	           o.softmax_flops);
 	WS_FORWARD(settle_filter(&o, err));
-	rc = settle_columns(&o, err);
-	if (rc == WS_OK) {
-		rc = ws_trace_file_open(&f, argv[0], err);
-		if (rc == WS_OK)
-			rc = report_trace(&f, &o, err);
+	status = settle_columns(&o, err);
+	if (status == WS_OK) {
+		status = ws_trace_file_open(&f, argv[0], err);
+		if (status == WS_OK)
+			status = report_trace(&f, &o, err);
 		ws_trace_file_close(&f);
 	}
 	ws_columns_release(&o.choice);
-	return rc;
+	return status;
 }

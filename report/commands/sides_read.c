@@ -8,17 +8,17 @@ enum ws_status ws_sides_read(struct ws_sides *sides, int side, const struct ws_t
 	for (size_t i = 0; i < list->n; i++) {
 		struct ws_trace_file file = {0};
 		struct ws_model *m = NULL;
-		enum ws_status rc = ws_trace_file_open(&file, list->path[i], err);
+		enum ws_status status = ws_trace_file_open(&file, list->path[i], err);
 
-		if (rc == WS_OK) {
+		if (status == WS_OK) {
 			ws_trace_file_say_damage(&file);
-			rc = ws_trace_file_model(&m, &file, opts, err);
+			status = ws_trace_file_model(&m, &file, opts, err);
 		}
-		if (rc == WS_OK)
-			rc = ws_sides_add(sides, side, m, err);
+		if (status == WS_OK)
+			status = ws_sides_add(sides, side, m, err);
 		ws_model_free(m);
 		ws_trace_file_close(&file);
-		WS_FORWARD(rc);
+		WS_FORWARD(status);
 	}
 	return WS_OK;
 }

@@ -58,17 +58,17 @@ static enum ws_status add_trace(struct ws_sweep *sweep, const char *path,
 {
 	struct ws_trace_file file = {0};
 	struct ws_model *m = NULL;
-	enum ws_status rc = ws_trace_file_open(&file, path, err);
+	enum ws_status status = ws_trace_file_open(&file, path, err);
 
-	if (rc == WS_OK) {
+	if (status == WS_OK) {
 		ws_trace_file_say_damage(&file);
-		rc = ws_trace_file_model(&m, &file, opts, err);
+		status = ws_trace_file_model(&m, &file, opts, err);
 	}
-	if (rc == WS_OK)
-		rc = ws_sweep_add(sweep, m, reason, err);
+	if (status == WS_OK)
+		status = ws_sweep_add(sweep, m, reason, err);
 	ws_model_free(m);
 	ws_trace_file_close(&file);
-	return rc;
+	return status;
 }
 
 /* A trace, and what its state says; or a state alone. */
@@ -79,19 +79,19 @@ static enum ws_status add_run(struct ws_sweep *sweep, const char *path,
 	bool is_trace = len > ending && !strcmp(path + len - ending, ".wtrace");
 	char *status_path = NULL, *text = NULL;
 	const char *reason = NULL;
-	enum ws_status rc = WS_OK;
+	enum ws_status status = WS_OK;
 
 	if (asprintf(&status_path, "%.*s.status", (int)(is_trace ? len - ending : len), path) < 0)
 		return WS_FAIL(err, NO_MEMORY, "out of memory");
-	rc = read_status(is_trace ? status_path : path, &text, &reason, err);
-	if (rc == WS_OK && (is_trace || access(path, F_OK) || !strstr(path, ".status")))
-		rc = add_trace(sweep, path, opts, reason, err);
-	else if (rc == WS_OK && reason)
-		rc = ws_sweep_add_failed(sweep, text, reason, err);
+	status = read_status(is_trace ? status_path : path, &text, &reason, err);
+	if (status == WS_OK && (is_trace || access(path, F_OK) || !strstr(path, ".status")))
+		status = add_trace(sweep, path, opts, reason, err);
+	else if (status == WS_OK && reason)
+		status = ws_sweep_add_failed(sweep, text, reason, err);
 	free(status_path);
 	free((char *)reason);
 	free(text);
-	return rc;
+	return status;
 }
 
 static enum ws_status write_sweep(const struct ws_report *report, const struct sweep_opts *o,
@@ -112,20 +112,20 @@ static enum ws_status sweep_traces(const struct ws_trace_list *list, const struc
 {
 	struct ws_sweep *sweep = ws_sweep_new();
 	struct ws_report *report = NULL;
-	enum ws_status rc = sweep ? WS_OK : WS_FAIL(err, NO_MEMORY, "out of memory");
+	enum ws_status status = sweep ? WS_OK : WS_FAIL(err, NO_MEMORY, "out of memory");
 
-	for (size_t i = 0; i < list->n && rc == WS_OK; i++) {
+	for (size_t i = 0; i < list->n && status == WS_OK; i++) {
 		ws_ui_progress("traces", i, list->n);
-		rc = add_run(sweep, list->path[i], &o->model, err);
+		status = add_run(sweep, list->path[i], &o->model, err);
 	}
 	ws_ui_progress_end();
-	if (rc == WS_OK)
-		rc = ws_sweep_make(sweep, &o->sweep, &report, err);
-	if (rc == WS_OK)
-		rc = write_sweep(report, o, err);
+	if (status == WS_OK)
+		status = ws_sweep_make(sweep, &o->sweep, &report, err);
+	if (status == WS_OK)
+		status = write_sweep(report, o, err);
 	ws_report_free(report);
 	ws_sweep_free(sweep);
-	return rc;
+	return status;
 }
 
 enum ws_status ws_cmd_sweep(int argc, char **argv, struct ws_err *err)
@@ -170,7 +170,7 @@ enum ws_status ws_cmd_sweep(int argc, char **argv, struct ws_err *err)
 	        INT_MAX,
 	        ws_sweep_defs,
 	};
-	enum ws_status rc;
+	enum ws_status status;
 
 	WS_FORWARD(ws_command_parse(&a, argc, argv, &n, &done, err));
 	if (done)
@@ -181,9 +181,9 @@ enum ws_status ws_cmd_sweep(int argc, char **argv, struct ws_err *err)
 	WS_FORWARD(ws_destination_settle(&o.to, o.table, err));
 	for (int i = 0; i < n; i++)
 		WS_FORWARD(ws_output_spares(o.to.path, argv[i], err));
-	rc = ws_trace_list_add_runs(&list, n, argv, err);
-	if (rc == WS_OK)
-		rc = sweep_traces(&list, &o, err);
+	status = ws_trace_list_add_runs(&list, n, argv, err);
+	if (status == WS_OK)
+		status = sweep_traces(&list, &o, err);
 	ws_trace_list_release(&list);
-	return rc;
+	return status;
 }

@@ -77,25 +77,26 @@ static enum ws_status add_folder(struct ws_trace_list *list, const char *folder,
 {
 	struct dirent **entries;
 	int n = scandir(folder, &entries, wanted, alphasort);
-	enum ws_status rc = WS_OK;
+	enum ws_status status = WS_OK;
 
 	WS_FAIL_IF(n < 0, err, IO_READ, "cannot read the folder '%s': %s", folder, strerror(errno));
 	if (!n)
-		rc = WS_FAIL(err, USAGE, "the folder '%s' holds no trace (*" TRACE_ENDING ")", folder);
+		status = WS_FAIL(err, USAGE, "the folder '%s' holds no trace (*" TRACE_ENDING ")",
+		                 folder);
 	for (int i = 0; i < n; i++) {
 		char *path = NULL;
 
 		int stands = !has_trace(folder, entries[i]->d_name);
 
-		if (rc == WS_OK && stands &&
+		if (status == WS_OK && stands &&
 		    asprintf(&path, "%s/%s", folder, entries[i]->d_name) < 0)
 			path = NULL;
-		if (rc == WS_OK && stands)
-			rc = add(list, path, err);
+		if (status == WS_OK && stands)
+			status = add(list, path, err);
 		free(entries[i]);
 	}
 	free(entries);
-	return rc;
+	return status;
 }
 
 static enum ws_status add_all(struct ws_trace_list *list, int n, char *const *names,

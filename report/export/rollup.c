@@ -57,7 +57,7 @@ struct rollup {
 	uint32_t *launch_of; /* number of each config of the model */
 	struct ws_strtab launches, keys;
 	struct group *groups;
-	size_t n, allocated;
+	size_t n, capacity;
 	uint32_t *group_of; /* of each kernel */
 };
 
@@ -119,7 +119,7 @@ static enum ws_status find_group(struct rollup *r, size_t kernel, uint32_t *out,
 	*out = (uint32_t)(id - 1);
 	if (id <= r->n)
 		return WS_OK;
-	WS_FORWARD(WS_GROW(r->groups, r->n + 1, r->allocated, err));
+	WS_FORWARD(WS_GROW(r->groups, r->n + 1, r->capacity, err));
 	r->groups[r->n++] = (struct group){.key = key, .config = config};
 	return WS_OK;
 }

@@ -16,7 +16,7 @@ static const char *loss_meaning(struct ws_bytes cause)
 		const char *name, *meaning;
 	} losses[] = {
 #define X(name, meaning) {#name, meaning},
-	        WS_LOSS_LIST(X)
+	        WS_DROPPED_LIST(X)
 #undef X
 	};
 

@@ -14,7 +14,8 @@ static const char *type_name(enum ws_cell_type type)
 	}
 }
 
-static void put_cells(struct ws_json *j, const struct ws_table *t, const struct ws_cell *cells)
+static void put_cells(struct ws_json_writer *j, const struct ws_table *t,
+                      const struct ws_cell *cells)
 {
 	ws_json_array_begin(j);
 	for (size_t i = 0; i < t->def->ncolumns; i++) {
@@ -36,7 +37,7 @@ static void put_cells(struct ws_json *j, const struct ws_table *t, const struct 
 	ws_json_array_end(j);
 }
 
-static void put_field(struct ws_json *j, const char *key, const char *text)
+static void put_field(struct ws_json_writer *j, const char *key, const char *text)
 {
 	ws_json_break(j);
 	ws_json_key(j, key);
@@ -46,7 +47,7 @@ static void put_field(struct ws_json *j, const char *key, const char *text)
 		ws_json_null(j);
 }
 
-static void put_columns(struct ws_json *j, const struct ws_table_def *def)
+static void put_columns(struct ws_json_writer *j, const struct ws_table_def *def)
 {
 	ws_json_break(j);
 	ws_json_key(j, "columns");
@@ -71,7 +72,7 @@ static void put_columns(struct ws_json *j, const struct ws_table_def *def)
 	ws_json_array_end(j);
 }
 
-static void put_rows(struct ws_json *j, const struct ws_table *t)
+static void put_rows(struct ws_json_writer *j, const struct ws_table *t)
 {
 	ws_json_break(j);
 	ws_json_key(j, "rows");
@@ -89,7 +90,8 @@ static void put_rows(struct ws_json *j, const struct ws_table *t)
 		ws_json_null(j);
 }
 
-static void put_table(struct ws_json *j, const struct ws_report *report, const struct ws_table *t)
+static void put_table(struct ws_json_writer *j, const struct ws_report *report,
+                      const struct ws_table *t)
 {
 	ws_json_object_begin(j);
 	put_field(j, "table", t->def->name);
@@ -122,7 +124,7 @@ static enum ws_status check_table(const struct ws_table *t, struct ws_err *err)
 enum ws_status ws_out_json_table(FILE *f, const struct ws_report *report,
                                  const struct ws_table *table, struct ws_err *err)
 {
-	struct ws_json j;
+	struct ws_json_writer j;
 
 	WS_FORWARD(check_table(table, err));
 	ws_json_begin(&j, f);
@@ -132,7 +134,7 @@ enum ws_status ws_out_json_table(FILE *f, const struct ws_report *report,
 
 enum ws_status ws_out_json(FILE *f, const struct ws_report *report, struct ws_err *err)
 {
-	struct ws_json j;
+	struct ws_json_writer j;
 
 	for (size_t i = 0; i < report->ntables; i++)
 		WS_FORWARD(check_table(report->tables[i], err));

@@ -394,7 +394,7 @@ enum ws_status ws__text_table(FILE *f, const struct ws_table *t, const struct ws
                               struct ws_err *err)
 {
 	struct text_table x = {.f = f, .t = t, .opts = opts};
-	enum ws_status rc;
+	enum ws_status status;
 
 	x.rows = opts->max_rows && opts->max_rows < t->nrows ? opts->max_rows : t->nrows;
 	x.columns = calloc(t->def->ncolumns + 1, sizeof(*x.columns));
@@ -402,8 +402,8 @@ enum ws_status ws__text_table(FILE *f, const struct ws_table *t, const struct ws
 		return WS_FAIL(err, NO_MEMORY, "out of memory while printing table %s",
 		               t->def->name);
 	order_columns(&x);
-	rc = fit(&x, err);
-	if (rc != WS_OK)
+	status = fit(&x, err);
+	if (status != WS_OK)
 		goto out;
 	put_header(&x);
 	put_rule(&x);
@@ -421,5 +421,5 @@ enum ws_status ws__text_table(FILE *f, const struct ws_table *t, const struct ws
 	put_left_out(&x);
 out:
 	free(x.columns);
-	return rc;
+	return status;
 }

@@ -19,7 +19,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 /* The input in a segment of its own, which the caller frees. */
 static struct ws_seg_header *make(const uint8_t *data, size_t size, int died)
 {
-	const struct ws_seg_opts opts = {.lanes = 1,
+	const struct ws_seg_opts opts = {.thread_buffers = 1,
 	                                 .ring_size = 4096,
 	                                 .defs_size = DEFS_SIZE,
 	                                 .slots = 1,

@@ -7,8 +7,8 @@
 
 static inline int drain_has_all(const struct ws_drain *d)
 {
-	for (uint32_t i = 0; i < d->seg->lane_count; i++)
-		if (ws_ring_head(&ws_seg_lane(d->seg, i)->ring) != d->tails[i])
+	for (uint32_t i = 0; i < d->seg->thread_buffer_count; i++)
+		if (ws_ring_head(&ws_seg_thread_buffer(d->seg, i)->ring) != d->tails[i])
 			return 0;
 	for (uint32_t i = 0; i < d->seg->activity.count; i++) {
 		uint64_t done = atomic_load(&ws_seg_slot(d->seg, i)->done);

@@ -33,7 +33,7 @@ static char *temporary(const char *name)
 	return path;
 }
 
-static void count_damage(void *ctx, const struct ws_finding *finding)
+static void count_damage(void *ctx, const struct ws_check_finding *finding)
 {
 	struct ws_imported *i = ctx;
 

@@ -345,7 +345,7 @@ void ws_sample_remove(struct ws_sample *s, size_t offset, size_t len)
 	s->size -= len;
 }
 
-static void append_finding(void *ctx, const struct ws_finding *finding)
+static void append_finding(void *ctx, const struct ws_check_finding *finding)
 {
 	struct ws_sample_findings *out = ctx;
 	size_t left = sizeof(out->text) - out->len;

@@ -266,7 +266,7 @@ static enum ws_status put_devices(struct ws_chrome *ch, struct ws_err *err)
 {
 	struct last_rows last = {0};
 	enum ws_status status = WS_OK;
-	struct ws_json *j = &ch->j;
+	struct ws_json_writer *j = &ch->j;
 
 	for (size_t i = 0; i < ch->kind[WS_KIND_DEVICE_ATTR].n && status == WS_OK; i++) {
 		const struct ws_row_device_attr *row =
@@ -302,7 +302,7 @@ static enum ws_status put_meta(struct ws_chrome *ch, struct ws_err *err)
 {
 	struct last_rows last = {0};
 	enum ws_status status = WS_OK;
-	struct ws_json *j = &ch->j;
+	struct ws_json_writer *j = &ch->j;
 	char key[200];
 
 	for (size_t i = 0; i < ch->kind[WS_KIND_META].n && status == WS_OK; i++) {
@@ -335,7 +335,7 @@ static enum ws_status put_meta(struct ws_chrome *ch, struct ws_err *err)
 static void put_label(struct ws_chrome *ch, const char *what, uint64_t pid, uint64_t tid,
                       struct ws_bytes name)
 {
-	struct ws_json *j = &ch->j;
+	struct ws_json_writer *j = &ch->j;
 
 	ws_chrome_begin_event(ch, "M", pid, tid, ch->begin_ns);
 	ws_json_key(j, "name");
@@ -351,7 +351,7 @@ static void put_label(struct ws_chrome *ch, const char *what, uint64_t pid, uint
 static void put_sort_index(struct ws_chrome *ch, const char *what, uint64_t pid, uint64_t tid,
                            uint64_t index)
 {
-	struct ws_json *j = &ch->j;
+	struct ws_json_writer *j = &ch->j;
 
 	ws_chrome_begin_event(ch, "M", pid, tid, ch->begin_ns);
 	ws_json_key(j, "name");
@@ -448,7 +448,7 @@ static void put_tracks(struct ws_chrome *ch)
 static enum ws_status put_file(struct ws_chrome *ch, FILE *f, struct ws_err *err)
 {
 	const struct ws_trace_summary *s = ws_trace_reader_summary(ch->r);
-	struct ws_json *j = &ch->j;
+	struct ws_json_writer *j = &ch->j;
 	int64_t base_ns;
 
 	if (__builtin_add_overflow(s->base_ns, ch->begin_ns, &base_ns))

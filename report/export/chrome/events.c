@@ -18,7 +18,7 @@ static int64_t since_begin(const struct ws_chrome *ch, int64_t time_ns)
 void ws_chrome_begin_event(struct ws_chrome *ch, const char *phase, uint64_t pid, uint64_t tid,
                            int64_t time_ns)
 {
-	struct ws_json *j = &ch->j;
+	struct ws_json_writer *j = &ch->j;
 
 	ws_json_break(j);
 	ws_json_object_begin(j);

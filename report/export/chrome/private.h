@@ -47,7 +47,7 @@ struct ws_chrome {
 	const struct ws_trace_reader *r;
 	const struct ws_export_opts *opts;
 	struct ws_export_stats *stats;
-	struct ws_json j;
+	struct ws_json_writer j;
 	struct ws_export_dict kind[WS_KIND_END]; /* those that are used */
 	struct ws_export_ranges ranges;
 	struct ws_ops ops; /* one a payload row */
@@ -57,9 +57,9 @@ struct ws_chrome {
 
 	struct ws_strtab track_keys;
 	struct ws_chrome_track *track;
-	size_t ntracks, tracks_cap;
+	size_t ntracks, tracks_capacity;
 	struct ws_chrome_slice *slice;
-	size_t nslices, slices_cap;
+	size_t nslices, slices_capacity;
 	struct ws_chrome_launch *launch;
 	size_t nlaunches;
 	int64_t begin_ns, end_ns; /* of everything drawn */

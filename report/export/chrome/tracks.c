@@ -34,7 +34,7 @@ static enum ws_status track_of(struct ws_chrome *ch, const uint64_t key[5], uint
 	struct ws_chrome_track *t;
 
 	if (!id) {
-		WS_FORWARD(WS_GROW(ch->track, ch->ntracks + 1, ch->tracks_cap, err));
+		WS_FORWARD(WS_GROW(ch->track, ch->ntracks + 1, ch->tracks_capacity, err));
 		WS_FORWARD(ws_strtab_add(&ch->track_keys, key, 5 * sizeof(*key), &id, err));
 		t = &ch->track[ch->ntracks++];
 		*t = (struct ws_chrome_track){key[0], key[1], key[2], key[3], key[4],
@@ -52,7 +52,7 @@ static enum ws_status add_slice(struct ws_chrome *ch, enum ws_kind kind, uint64_
 	uint32_t track = 0;
 
 	WS_FORWARD(track_of(ch, key, &track, err));
-	WS_FORWARD(WS_GROW(ch->slice, ch->nslices + 1, ch->slices_cap, err));
+	WS_FORWARD(WS_GROW(ch->slice, ch->nslices + 1, ch->slices_capacity, err));
 	s = &ch->slice[ch->nslices++];
 	*s = (struct ws_chrome_slice){.start_ns = start_ns,
 	                              .row = row,
@@ -277,7 +277,7 @@ static int compare_slices(const void *a, const void *b, void *tracks)
 /* The ends of the slices that are open in a lane, the innermost last. */
 struct lane {
 	int64_t *open_ns;
-	size_t depth, cap;
+	size_t depth, capacity;
 };
 
 struct lanes {
@@ -305,7 +305,7 @@ static enum ws_status place(struct lanes *lanes, struct ws_chrome_slice *s, int 
 	else if (i == lanes->n)
 		lanes->n++;
 	l = &lanes->lane[i];
-	WS_FORWARD(WS_GROW(l->open_ns, l->depth + 1, l->cap, err));
+	WS_FORWARD(WS_GROW(l->open_ns, l->depth + 1, l->capacity, err));
 	l->open_ns[l->depth++] = s->end_ns;
 	s->lane = i;
 	return WS_OK;

@@ -110,7 +110,7 @@ Test(bytes, a_buffer_keeps_what_was_put_while_it_grows)
 	for (unsigned i = 0; i < 3000; i++)
 		cr_assert(eq(u32, ws_load_u32(b.data + i * sizeof(i)), i));
 	ws_buf_free(&b);
-	cr_assert(eq(sz, b.cap, 0));
+	cr_assert(eq(sz, b.capacity, 0));
 }
 
 Test(bytes, a_buffer_of_an_impossible_size_is_refused_and_stays_whole)

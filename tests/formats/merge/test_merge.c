@@ -113,7 +113,7 @@ static struct probe merge_all(size_t n)
 	return p;
 }
 
-static void tell(void *ctx, const struct ws_finding *finding)
+static void tell(void *ctx, const struct ws_check_finding *finding)
 {
 	(void)ctx;
 	cr_expect_neq(finding->level, WS_FINDING_DAMAGE, "%s", finding->text);

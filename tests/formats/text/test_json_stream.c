@@ -5,14 +5,14 @@
 
 static struct ws_json_faults faults;
 
-static struct ws_json text_of(const char *text)
+static struct ws_json_reader text_of(const char *text)
 {
-	return (struct ws_json){text, text + strlen(text), 1, &faults};
+	return (struct ws_json_reader){text, text + strlen(text), 1, &faults};
 }
 
 static enum ws_json_result one_value(const char *text, struct ws_json_value *v)
 {
-	struct ws_json j = text_of(text);
+	struct ws_json_reader j = text_of(text);
 
 	return ws_json_value(&j, v);
 }
@@ -122,7 +122,7 @@ Test(json_stream, json_value_what_is_no_json_is_said_to_be_none)
 
 Test(json_stream, json_value_a_number_at_the_end_of_the_window_is_not_believed_to_be_whole)
 {
-	struct ws_json j = text_of("12");
+	struct ws_json_reader j = text_of("12");
 	struct ws_json_value v;
 
 	j.complete = 0;
@@ -191,7 +191,7 @@ Test(json_stream, json_compact_white_space_goes_but_not_inside_strings)
 
 Test(json_stream, json_walk_members_and_elements_come_in_order_whatever_the_commas)
 {
-	struct ws_json j = text_of("{\"a\": [1 2,,3,], \"b\": true \"c\": {}}");
+	struct ws_json_reader j = text_of("{\"a\": [1 2,,3,], \"b\": true \"c\": {}}");
 	struct ws_json_value key, v;
 	char seen[32] = "";
 	size_t n = 0;
@@ -294,7 +294,7 @@ Test(json_stream, an_array_larger_than_the_window_is_passed_over_in_the_window_a
 	cr_assert(eq(int, ws_json_stream_skip(&s, &bad, NULL), WS_OK));
 	cr_assert(eq(int, bad, 0));
 	cr_assert(eq(chr, *s.j.pos, '7'));
-	cr_assert(le(sz, s.cap, (size_t)1 << 20), "nothing of it was kept");
+	cr_assert(le(sz, s.capacity, (size_t)1 << 20), "nothing of it was kept");
 	ws_json_stream_free(&s);
 	free(text);
 }
@@ -317,7 +317,7 @@ Test(json_stream, a_value_over_the_limit_is_refused_without_reading_it_all)
 		cr_assert(eq(int, ws_json_value(&s.j, &v), WS_JSON_MORE));
 		cr_assert(eq(int, ws_json_stream_fill(&s, from, &full, NULL), WS_OK));
 	}
-	cr_assert(eq(sz, s.cap, WS_JSON_MAX_WINDOW));
+	cr_assert(eq(sz, s.capacity, WS_JSON_MAX_WINDOW));
 	ws_json_stream_free(&s);
 	free(text);
 }

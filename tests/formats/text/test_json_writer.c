@@ -16,13 +16,13 @@ struct memory {
 	size_t len;
 };
 
-static void begin(struct memory *m, struct ws_json *j)
+static void begin(struct memory *m, struct ws_json_writer *j)
 {
 	m->f = open_memstream(&m->text, &m->len);
 	ws_json_begin(j, m->f);
 }
 
-static void assert_json(struct memory *m, struct ws_json *j, const char *expected)
+static void assert_json(struct memory *m, struct ws_json_writer *j, const char *expected)
 {
 	struct ws_err err;
 
@@ -34,7 +34,7 @@ static void assert_json(struct memory *m, struct ws_json *j, const char *expecte
 
 Test(json_writer, objects_and_arrays_get_their_commas)
 {
-	struct ws_json j;
+	struct ws_json_writer j;
 	struct memory m;
 
 	begin(&m, &j);
@@ -56,7 +56,7 @@ Test(json_writer, objects_and_arrays_get_their_commas)
 
 Test(json_writer, a_line_breaks_where_asked)
 {
-	struct ws_json j;
+	struct ws_json_writer j;
 	struct memory m;
 
 	begin(&m, &j);
@@ -76,7 +76,7 @@ Test(json_writer, hostile_names_are_escaped)
 {
 	static const char name[] =
 	        "a\"b\\c\n\r\t\b\f\0\x01\x7f\x1b[31m,=cmd|'/C calc'!A0\xe2\x82\xac\xc3\x28";
-	struct ws_json j;
+	struct ws_json_writer j;
 	struct memory m;
 
 	begin(&m, &j);
@@ -88,7 +88,7 @@ Test(json_writer, hostile_names_are_escaped)
 
 static void assert_array_text(const char *text, const char *expected)
 {
-	struct ws_json j;
+	struct ws_json_writer j;
 	struct memory m;
 
 	begin(&m, &j);
@@ -136,7 +136,7 @@ Test(json_writer, a_text_that_is_no_array_stays_a_string)
 
 Test(json_writer, integers_keep_all_their_digits)
 {
-	struct ws_json j;
+	struct ws_json_writer j;
 	struct memory m;
 
 	begin(&m, &j);
@@ -150,7 +150,7 @@ Test(json_writer, integers_keep_all_their_digits)
 
 Test(json_writer, decimals_are_exact)
 {
-	struct ws_json j;
+	struct ws_json_writer j;
 	struct memory m;
 
 	begin(&m, &j);
@@ -165,7 +165,7 @@ Test(json_writer, decimals_are_exact)
 
 Test(json_writer, numbers_that_json_lacks_are_null)
 {
-	struct ws_json j;
+	struct ws_json_writer j;
 	struct memory m;
 
 	begin(&m, &j);
@@ -180,7 +180,7 @@ Test(json_writer, numbers_that_json_lacks_are_null)
 
 Test(json_writer, calls_that_make_no_json_are_a_bug_told_at_the_end)
 {
-	struct ws_json j;
+	struct ws_json_writer j;
 	struct memory m;
 	struct ws_err err;
 
@@ -229,7 +229,7 @@ Test(json_writer, calls_that_make_no_json_are_a_bug_told_at_the_end)
 
 Test(json_writer, nesting_has_a_limit_that_is_told)
 {
-	struct ws_json j;
+	struct ws_json_writer j;
 	struct memory m;
 	struct ws_err err;
 
@@ -243,7 +243,7 @@ Test(json_writer, nesting_has_a_limit_that_is_told)
 
 Test(json_writer, a_full_disk_is_told)
 {
-	struct ws_json j;
+	struct ws_json_writer j;
 	struct ws_err err;
 	FILE *f = fopen("/dev/full", "w");
 

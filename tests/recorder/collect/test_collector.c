@@ -392,22 +392,22 @@ Test(collector, payloads_that_cannot_be_kept_are_counted)
 	struct probe p;
 
 	nvtx.MarkEx(&a);
-	cr_expect_eq(collect_lost(WS_LOSS_payload_truncated), 1, "the second of two");
+	cr_expect_eq(collect_lost(WS_DROPPED_payload_truncated), 1, "the second of two");
 	a = with_payload("too big", &too_big, 1);
 	nvtx.MarkEx(&a);
-	cr_expect_eq(collect_lost(WS_LOSS_payload_truncated), 2);
+	cr_expect_eq(collect_lost(WS_DROPPED_payload_truncated), 2);
 	a = with_payload("no size", &unknown, 1);
 	nvtx.MarkEx(&a);
-	cr_expect_eq(collect_lost(WS_LOSS_payload_truncated), 3);
+	cr_expect_eq(collect_lost(WS_DROPPED_payload_truncated), 3);
 	a = with_payload("no bytes", &null, 1);
 	nvtx.MarkEx(&a);
-	cr_expect_eq(collect_lost(WS_LOSS_payload_truncated), 4);
+	cr_expect_eq(collect_lost(WS_DROPPED_payload_truncated), 4);
 	a.payload_type = 12345;
 	nvtx.MarkEx(&a);
-	cr_expect_eq(collect_lost(WS_LOSS_payload_truncated), 5);
+	cr_expect_eq(collect_lost(WS_DROPPED_payload_truncated), 5);
 	nvtx.EventSubmit(NULL, two, 1);
 	nvtx.EventBatchSubmit(NULL, two);
-	cr_expect_eq(collect_lost(WS_LOSS_deferred_event), 2);
+	cr_expect_eq(collect_lost(WS_DROPPED_deferred_event), 2);
 	p = collect_finish();
 	cr_expect_eq(ROWS(&p, nvtx), 5, "the events themselves are there");
 	cr_expect_eq(ROWS(&p, payload), 1);
@@ -437,7 +437,7 @@ Test(collector, data_behind_other_pointers_is_not_followed_but_counted)
 	struct probe p;
 
 	nvtx.MarkEx(&a);
-	cr_expect_eq(collect_lost(WS_LOSS_payload_truncated), 1);
+	cr_expect_eq(collect_lost(WS_DROPPED_payload_truncated), 1);
 	p = collect_finish();
 	cr_assert_eq(ROWS(&p, payload), 1);
 	cr_expect_eq(memcmp(BYTES(&p, payload, bytes, 0).ptr, &value, sizeof(value)), 0);
@@ -499,6 +499,6 @@ Test(collector, a_push_and_pop_in_the_cpu_domain_is_one_kernel_and_no_range)
 	cr_expect_str_eq(TEXT(&p, launch_config, name, 0), "inner", "it ended first");
 	cr_expect_str_eq(TEXT(&p, launch_config, name, 1), "ws_softmax_fwd");
 	cr_expect_leq(CELL(&p, kernel, start_ns, 1), CELL(&p, kernel, start_ns, 0));
-	cr_expect_eq(collect_lost(WS_LOSS_unmatched_pop), 1);
+	cr_expect_eq(collect_lost(WS_DROPPED_unmatched_pop), 1);
 	probe_close(&p);
 }

@@ -31,7 +31,7 @@ Test(collector_loss, a_pop_without_a_push_is_counted_and_left_out, .init = start
 	cr_expect_eq(nvtx.RangePop(), -1);
 	p = collect_finish();
 	cr_expect_eq(ROWS(&p, nvtx), 2);
-	cr_expect_eq(collect_lost(WS_LOSS_unmatched_pop), 2);
+	cr_expect_eq(collect_lost(WS_DROPPED_unmatched_pop), 2);
 	probe_close(&p);
 }
 
@@ -46,7 +46,7 @@ Test(collector_loss, a_text_that_is_too_long_is_cut_at_a_character_and_counted, 
 	nvtx.MarkA(text);
 	p = collect_finish();
 	cr_expect_eq(BYTES(&p, string, text, CELL(&p, nvtx, name, 0) - 1).len, 16384);
-	cr_expect_eq(collect_lost(WS_LOSS_text_truncated), 1);
+	cr_expect_eq(collect_lost(WS_DROPPED_text_truncated), 1);
 	probe_close(&p);
 }
 
@@ -67,13 +67,13 @@ Test(collector_loss, a_full_ring_drops_and_counts_every_event_that_is_not_in_the
 
 	for (int i = 0; i < 1000; i++, events++)
 		nvtx.MarkA(NULL);
-	cr_expect_eq(collect_lost(WS_LOSS_ring_overflow), 1000 - FULL);
+	cr_expect_eq(collect_lost(WS_DROPPED_ring_overflow), 1000 - FULL);
 	ws_drain_pass(collect_drain);
 	ws_drain_commit(collect_drain);
 	for (int i = 0; i < 10; i++, events++)
 		nvtx.MarkA(NULL);
 	p = collect_finish();
-	cr_expect_eq(ROWS(&p, nvtx) + collect_lost(WS_LOSS_ring_overflow), events);
+	cr_expect_eq(ROWS(&p, nvtx) + collect_lost(WS_DROPPED_ring_overflow), events);
 	cr_expect_eq(ROWS(&p, nvtx), FULL + 10);
 	probe_close(&p);
 }
@@ -98,7 +98,7 @@ Test(collector_loss, a_recorded_push_never_loses_its_pop_however_full_the_ring_i
 		cr_expect_geq(level, 0);
 	}
 	cr_expect_eq(level, 0);
-	cr_expect_eq(collect_lost(WS_LOSS_ring_overflow), 450 - 2 * 46);
+	cr_expect_eq(collect_lost(WS_DROPPED_ring_overflow), 450 - 2 * 46);
 	probe_close(&p);
 }
 
@@ -121,7 +121,7 @@ Test(collector_loss, inside_a_range_whose_push_was_dropped_nothing_is_recorded,
 	cr_expect_eq(probe_count(&p, WS_NVTX_PUSH, "good"), 1);
 	cr_expect_eq(probe_count(&p, WS_NVTX_PUSH, "would have the wrong path"), 0);
 	cr_expect_eq(ROWS(&p, nvtx), FULL + 2);
-	cr_expect_eq(collect_lost(WS_LOSS_ring_overflow), 4);
+	cr_expect_eq(collect_lost(WS_DROPPED_ring_overflow), 4);
 	probe_close(&p);
 }
 
@@ -140,7 +140,7 @@ Test(collector_loss, the_end_of_a_range_whose_start_was_dropped_is_dropped_with_
 	nvtx.RangeEnd(id);
 	p = collect_finish();
 	cr_expect_eq(ROWS(&p, nvtx), FULL);
-	cr_expect_eq(collect_lost(WS_LOSS_ring_overflow), 2);
+	cr_expect_eq(collect_lost(WS_DROPPED_ring_overflow), 2);
 	probe_close(&p);
 }
 
@@ -167,7 +167,7 @@ Test(collector_loss, a_thread_for_which_no_ring_is_left_is_counted_event_by_even
 	pthread_join(thread, NULL);
 	p = collect_finish();
 	cr_expect_eq(ROWS(&p, nvtx), 1);
-	cr_expect_eq(collect_lost(WS_LOSS_thread_without_ring), 5);
+	cr_expect_eq(collect_lost(WS_DROPPED_thread_without_ring), 5);
 	probe_close(&p);
 }
 
@@ -206,16 +206,16 @@ Test(collector_loss, when_the_definition_log_is_full_events_go_on_and_the_loss_i
 		snprintf(text, sizeof(text), "string number %d", n++);
 		s = nvtx.DomainRegisterStringA(NULL, text);
 		cr_expect_not_null(s);
-	} while (!collect_lost(WS_LOSS_definition_overflow) && n < 10000);
-	cr_expect_eq(collect_lost(WS_LOSS_definition_overflow), 1);
+	} while (!collect_lost(WS_DROPPED_definition_overflow) && n < 10000);
+	cr_expect_eq(collect_lost(WS_DROPPED_definition_overflow), 1);
 	a.message_type = WSN_MESSAGE_REGISTERED;
 	a.message.registered = s;
 	/* the thread of this process needs a definition as well, and finds no room */
 	nvtx.MarkEx(&a);
-	cr_expect_eq(collect_lost(WS_LOSS_text_truncated), 1);
+	cr_expect_eq(collect_lost(WS_DROPPED_text_truncated), 1);
 	p = collect_finish();
-	cr_expect_eq(ROWS(&p, nvtx) + collect_lost(WS_LOSS_thread_without_ring), 1);
-	cr_expect_eq(collect_lost(WS_LOSS_unknown_record), 0);
+	cr_expect_eq(ROWS(&p, nvtx) + collect_lost(WS_DROPPED_thread_without_ring), 1);
+	cr_expect_eq(collect_lost(WS_DROPPED_unknown_record), 0);
 	probe_close(&p);
 }
 
@@ -230,15 +230,15 @@ Test(collector_loss, domains_beyond_the_last_place_are_counted_with_their_events
 		snprintf(name, sizeof(name), "d%d", i);
 		last = nvtx.DomainCreateA(name);
 	}
-	cr_expect_eq(collect_lost(WS_LOSS_definition_overflow), 0);
+	cr_expect_eq(collect_lost(WS_DROPPED_definition_overflow), 0);
 	none = nvtx.DomainCreateA("one too many");
-	cr_expect_eq(collect_lost(WS_LOSS_definition_overflow), 1);
+	cr_expect_eq(collect_lost(WS_DROPPED_definition_overflow), 1);
 	cr_expect(!nvtx.DomainIsEnabled(none));
 	cr_expect_eq(nvtx.DomainCreateA("d255"), last, "the others are found as before");
 	nvtx.DomainMarkEx(last, &a);
 	nvtx.DomainRangePushEx(none, &a);
 	nvtx.DomainRangePop(none);
-	cr_expect_eq(collect_lost(WS_LOSS_definition_overflow), 3);
+	cr_expect_eq(collect_lost(WS_DROPPED_definition_overflow), 3);
 	p = collect_finish();
 	cr_expect_eq(ROWS(&p, nvtx), 1);
 	probe_close(&p);
@@ -280,9 +280,9 @@ Test(collector_loss, a_signal_handler_in_the_middle_of_an_event_breaks_nothing, 
 	setitimer(ITIMER_REAL, &never, NULL);
 	events += 1 + 3 * (uint64_t)interruptions;
 	p = collect_finish();
-	cr_expect_eq(ROWS(&p, nvtx) + collect_lost(WS_LOSS_ring_overflow), events);
-	cr_expect_eq(collect_lost(WS_LOSS_unknown_record), 0);
-	cr_expect_eq(collect_lost(WS_LOSS_unmatched_pop), 0);
+	cr_expect_eq(ROWS(&p, nvtx) + collect_lost(WS_DROPPED_ring_overflow), events);
+	cr_expect_eq(collect_lost(WS_DROPPED_unknown_record), 0);
+	cr_expect_eq(collect_lost(WS_DROPPED_unmatched_pop), 0);
 	for (uint64_t i = 0; i < ROWS(&p, nvtx); i++) {
 		level += CELL(&p, nvtx, type, i) == WS_NVTX_PUSH;
 		level -= CELL(&p, nvtx, type, i) == WS_NVTX_POP;
@@ -320,7 +320,7 @@ Test(collector_loss, a_forked_child_cannot_write_into_the_trace_and_is_counted_o
 	p = collect_finish();
 	cr_expect_eq(ROWS(&p, nvtx), 2);
 	cr_expect_eq(probe_count(&p, WS_NVTX_MARK, "child"), 0);
-	cr_expect_eq(collect_lost(WS_LOSS_process_not_recorded), 1);
+	cr_expect_eq(collect_lost(WS_DROPPED_process_not_recorded), 1);
 	probe_close(&p);
 }
 
@@ -353,5 +353,5 @@ Test(collector_loss, a_second_process_is_declined_and_counted, .fini = collect_s
 	collect_start(1, 4096, 4096);
 	atomic_store(&collect_seg->owner.pid, 1);
 	cr_expect(!nvtx_attach());
-	cr_expect_eq(collect_lost(WS_LOSS_process_not_recorded), 1);
+	cr_expect_eq(collect_lost(WS_DROPPED_process_not_recorded), 1);
 }

@@ -6,7 +6,7 @@
 static const char *encoded(const void *ptr, enum ws_text_kind kind, uint32_t max)
 {
 	static char out[64];
-	struct ws_text text = {ptr, kind, 0};
+	struct ws_event_text text = {ptr, kind, 0};
 	struct ws_text_cursor cursor;
 	uint32_t at = 0, n;
 

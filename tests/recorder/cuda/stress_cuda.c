@@ -54,7 +54,7 @@ static void *launches(void *arg)
 
 static void start(uint32_t slots)
 {
-	const struct ws_seg_opts opts = {.lanes = 1,
+	const struct ws_seg_opts opts = {.thread_buffers = 1,
 	                                 .ring_size = 4096,
 	                                 .defs_size = 1 << 20,
 	                                 .slots = slots,
@@ -106,7 +106,7 @@ static uint64_t cell(const struct ws_table_data *t, unsigned column, uint64_t ro
 /* Each launch at most once, its configuration its own; those missing were counted. */
 static void check(uint64_t n)
 {
-	uint64_t lost = ws_drain_lost(drain, WS_LOSS_activity_dropped);
+	uint64_t lost = ws_drain_lost(drain, WS_DROPPED_activity_dropped);
 	struct ws_trace_reader *reader;
 	struct ws_table_data kernels, configs;
 	struct ws_bytes trace = ws_trace_writer_mem(writer);
@@ -132,11 +132,11 @@ static void check(uint64_t n)
 	}
 	CHECK(kernels.rows <= n && n - kernels.rows <= lost);
 	CHECK(configs.rows == 7);
-	CHECK(!ws_drain_lost(drain, WS_LOSS_activity_damaged));
-	CHECK(!ws_drain_lost(drain, WS_LOSS_activity_unknown));
+	CHECK(!ws_drain_lost(drain, WS_DROPPED_activity_damaged));
+	CHECK(!ws_drain_lost(drain, WS_DROPPED_activity_unknown));
 	printf("%lu launches, %lu rows, %lu records dropped, %lu requests refused\n",
 	       (unsigned long)n, (unsigned long)kernels.rows, (unsigned long)lost,
-	       (unsigned long)ws_drain_lost(drain, WS_LOSS_activity_refused));
+	       (unsigned long)ws_drain_lost(drain, WS_DROPPED_activity_refused));
 	ws_table_data_release(&kernels);
 	ws_table_data_release(&configs);
 	ws_trace_reader_free(reader);

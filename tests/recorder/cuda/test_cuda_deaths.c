@@ -24,9 +24,9 @@ TestSuite(cuda_deaths, .init = start, .fini = stop, .timeout = 120);
 
 static void expect_no_loss(const struct probe *p)
 {
-	for (int i = 0; i < WS_LOSS_COUNT; i++)
-		cr_expect_eq(probe_loss(p, ws_dropped_name((enum ws_loss)i)), 0, "%s",
-		             ws_dropped_name((enum ws_loss)i));
+	for (int i = 0; i < WS_DROPPED_COUNT; i++)
+		cr_expect_eq(probe_loss(p, ws_dropped_name((enum ws_dropped)i)), 0, "%s",
+		             ws_dropped_name((enum ws_dropped)i));
 }
 
 /* Every launch is there, and nothing was lost. */

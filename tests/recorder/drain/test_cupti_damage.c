@@ -22,8 +22,8 @@ Test(cupti_damage, times_of_zero_are_no_times_and_counted)
 	SAME(&p, kernel, flags, WS_KERNEL_NO_TIME);
 	SAME(&p, kernel, dur_ns, 0);
 	cr_expect_eq(CELL(&p, kernel, flags, 1), 0);
-	cr_expect_eq(lost(WS_LOSS_kernel_without_time), 1);
-	cr_expect_eq(lost(WS_LOSS_activity_damaged), 0);
+	cr_expect_eq(lost(WS_DROPPED_kernel_without_time), 1);
+	cr_expect_eq(lost(WS_DROPPED_activity_damaged), 0);
 	probe_close(&p);
 }
 
@@ -51,7 +51,7 @@ Test(cupti_damage, records_that_make_no_sense_are_counted_and_the_rest_is_read)
 	cr_expect_eq(ROWS(&p, kernel), 1);
 	SAME(&p, kernel, correlation, CORRELATION(6));
 	cr_expect_eq(ROWS(&p, memory), 0);
-	cr_expect_eq(lost(WS_LOSS_activity_damaged), 7);
+	cr_expect_eq(lost(WS_DROPPED_activity_damaged), 7);
 	probe_close(&p);
 }
 
@@ -65,7 +65,7 @@ Test(cupti_damage, unknown_kinds_are_counted_and_stepped_over)
 	finish_slot();
 	p = by_hand_finish();
 	cr_expect_eq(ROWS(&p, kernel), 1);
-	cr_expect_eq(lost(WS_LOSS_activity_unknown), 2);
+	cr_expect_eq(lost(WS_DROPPED_activity_unknown), 2);
 	probe_close(&p);
 }
 
@@ -83,7 +83,7 @@ Test(cupti_damage, a_finished_buffer_that_ends_in_something_else_is_damaged_once
 	p = by_hand_finish();
 	cr_expect_eq(ROWS(&p, kernel), 1);
 	/* NVIDIA's iterator takes a record that is cut off for the end */
-	cr_expect_eq(lost(WS_LOSS_activity_damaged), by_library() ? 1 : 2);
+	cr_expect_eq(lost(WS_DROPPED_activity_damaged), by_library() ? 1 : 2);
 	probe_close(&p);
 }
 
@@ -106,8 +106,8 @@ Test(cupti_damage, a_buffer_whose_process_died_is_read_up_to_its_zeros)
 	p = by_hand_finish();
 	cr_expect_eq(ROWS(&p, kernel), 5);
 	cr_expect_eq(CELL(&p, kernel, flags, 2), WS_KERNEL_NO_TIME);
-	cr_expect_eq(lost(WS_LOSS_activity_damaged), 1);
-	cr_expect_eq(lost(WS_LOSS_kernel_without_time), 1);
+	cr_expect_eq(lost(WS_DROPPED_activity_damaged), 1);
+	cr_expect_eq(lost(WS_DROPPED_kernel_without_time), 1);
 	probe_close(&p);
 }
 
@@ -126,7 +126,7 @@ Test(cupti_damage, what_cupti_has_in_hand_is_read_when_the_recording_ends_before
 	cr_assert_eq(ROWS(&p, kernel), 3);
 	for (uint64_t i = 0; i < 3; i++)
 		cr_expect_eq(CELL(&p, kernel, correlation, i), CORRELATION(i + 1));
-	cr_expect_eq(lost(WS_LOSS_activity_damaged), 0);
+	cr_expect_eq(lost(WS_DROPPED_activity_damaged), 0);
 	probe_close(&p);
 }
 
@@ -158,7 +158,7 @@ Test(cupti_damage, a_version_of_which_nothing_is_known_is_counted_not_guessed)
 	finish_slot();
 	p = by_hand_finish();
 	cr_expect_eq(ROWS(&p, kernel), 0);
-	cr_expect_eq(lost(WS_LOSS_activity_unknown), 1);
+	cr_expect_eq(lost(WS_DROPPED_activity_unknown), 1);
 	probe_close(&p);
 }
 
@@ -192,7 +192,7 @@ Test(cupti_damage, no_bytes_in_a_slot_do_any_harm)
 		ws_drain_commit(drain);
 	}
 	p = by_hand_finish();
-	cr_expect_gt(lost(WS_LOSS_activity_damaged) + lost(WS_LOSS_activity_unknown), 0);
+	cr_expect_gt(lost(WS_DROPPED_activity_damaged) + lost(WS_DROPPED_activity_unknown), 0);
 	probe_close(&p);
 }
 
@@ -264,11 +264,11 @@ Test(cupti_damage, launches_without_work_are_counted_when_nothing_more_can_come)
 	put_kernel(1, 0);
 	finish_slot();
 	ws_drain_pass(drain);
-	cr_expect_eq(lost(WS_LOSS_launch_without_work), 0, "its kernel may still come");
+	cr_expect_eq(lost(WS_DROPPED_launch_without_work), 0, "its kernel may still come");
 	ws_drain_program_ended(drain);
-	cr_expect_eq(lost(WS_LOSS_launch_without_work), 1);
+	cr_expect_eq(lost(WS_DROPPED_launch_without_work), 1);
 	p = by_hand_finish();
-	cr_expect_eq(lost(WS_LOSS_launch_without_work), 1);
+	cr_expect_eq(lost(WS_DROPPED_launch_without_work), 1);
 	probe_close(&p);
 }
 
@@ -282,7 +282,7 @@ Test(cupti_damage, a_launch_that_waits_too_long_gives_way_and_is_counted)
 	put_kernel(7 + (1 << 18), 0);
 	finish_slot();
 	p = by_hand_finish();
-	cr_expect_eq(lost(WS_LOSS_launch_without_work), 1);
+	cr_expect_eq(lost(WS_DROPPED_launch_without_work), 1);
 	probe_close(&p);
 }
 
@@ -318,7 +318,7 @@ Test(cupti_damage, launches_in_a_capture_need_no_work_on_whatever_thread_and_in_
 	finish_slot();
 	ws_drain_program_ended(drain);
 	p = by_hand_finish();
-	cr_expect_eq(lost(WS_LOSS_launch_without_work), 2);
+	cr_expect_eq(lost(WS_DROPPED_launch_without_work), 2);
 	probe_close(&p);
 }
 
@@ -334,7 +334,7 @@ Test(cupti_damage, also_a_captured_launch_that_gives_way_is_none_that_is_missed)
 	put_kernel(7 + (1 << 18), 0);
 	finish_slot();
 	p = by_hand_finish();
-	cr_expect_eq(lost(WS_LOSS_launch_without_work), 0);
+	cr_expect_eq(lost(WS_DROPPED_launch_without_work), 0);
 	probe_close(&p);
 }
 
@@ -368,7 +368,7 @@ Test(cupti_damage, memory_and_waits_without_device_or_context_are_kept_with_zero
 	SAME(&p, memory, stream, 0);
 	cr_expect_eq(CELL(&p, memory, device, 1), 0);
 	SAME(&p, sync, context, 0);
-	cr_expect_eq(lost(WS_LOSS_activity_damaged), 0);
+	cr_expect_eq(lost(WS_DROPPED_activity_damaged), 0);
 	probe_close(&p);
 }
 
@@ -384,7 +384,7 @@ Test(cupti_damage, a_query_that_found_work_undone_is_no_wait)
 	finish_slot();
 	p = by_hand_finish();
 	cr_expect_eq(ROWS(&p, sync), 0);
-	cr_expect_eq(lost(WS_LOSS_activity_damaged), 0);
+	cr_expect_eq(lost(WS_DROPPED_activity_damaged), 0);
 	probe_close(&p);
 }
 

@@ -80,6 +80,6 @@ Test(cupti_death, after_any_death_of_the_launcher_each_record_is_there_once, .in
 	for (uint64_t i = 0; i < kernels; i++)
 		cr_expect_eq(CELL(&p, kernel, correlation, i), CORRELATION(i + 1));
 	cr_expect_eq(ROWS(&p, device), 1, "the device is known again");
-	cr_expect_eq(ws_drain_lost(drain, WS_LOSS_activity_damaged), 0);
+	cr_expect_eq(ws_drain_lost(drain, WS_DROPPED_activity_damaged), 0);
 	probe_close(&p);
 }

@@ -226,7 +226,7 @@ Test(drain, a_category_keeps_its_domain)
 
 static uint64_t unknown(void)
 {
-	return ws_drain_lost(drain, WS_LOSS_unknown_record);
+	return ws_drain_lost(drain, WS_DROPPED_unknown_record);
 }
 
 Test(drain, records_that_name_what_does_not_exist_are_counted_and_left_out)
@@ -240,7 +240,7 @@ Test(drain, records_that_name_what_does_not_exist_are_counted_and_left_out)
 	put_event(0, EVENT(WS_REC_MARK, 1, .string = 1), NULL, NULL);
 	put_event(0, EVENT(WS_REC_MARK, 1, .string = 2), NULL, NULL);
 	put_event(0, EVENT(WS_REC_MARK, 1, .string = UINT32_MAX), NULL, NULL);
-	ws_seg_lane(seg, 1)->thread = 7;
+	ws_seg_thread_buffer(seg, 1)->thread = 7;
 	put_event(1, EVENT(WS_REC_MARK, 1), "thread", NULL);
 	put_event(0, EVENT(WS_REC_MARK, 1), "good", NULL);
 	p = by_hand_finish();
@@ -292,7 +292,7 @@ Test(drain, a_ring_with_a_wrong_size_is_given_up_to_its_head_and_goes_on_behind)
 
 Test(drain, positions_written_over_by_the_program_end_the_pass_all_the_same)
 {
-	struct ws_ring *ring = &ws_seg_lane(seg, 0)->ring;
+	struct ws_ring *ring = &ws_seg_thread_buffer(seg, 0)->ring;
 
 	put_event(0, EVENT(WS_REC_MARK, 1), "m", NULL);
 	ws_drain_pass(drain);

@@ -22,7 +22,7 @@ static void start(void)
 
 Test(drain_commit, ring_space_is_given_back_by_the_commit_and_not_before, .init = start, .fini = by_hand_stop)
 {
-	struct ws_ring *ring = &ws_seg_lane(seg, 0)->ring;
+	struct ws_ring *ring = &ws_seg_thread_buffer(seg, 0)->ring;
 	struct probe p;
 
 	put_event(0, EVENT(WS_REC_MARK, 1), "m", NULL);
@@ -39,7 +39,7 @@ Test(drain_commit, ring_space_is_given_back_by_the_commit_and_not_before, .init 
 
 Test(drain_commit, a_ring_more_than_half_full_wants_a_commit, .init = start, .fini = by_hand_stop)
 {
-	while (atomic_load(&ws_seg_lane(seg, 0)->ring.head) <= RING / 2) {
+	while (atomic_load(&ws_seg_thread_buffer(seg, 0)->ring.head) <= RING / 2) {
 		cr_expect(!ws_drain_wants_commit(drain));
 		put_pop(0, 1);
 	}
@@ -51,31 +51,35 @@ Test(drain_commit, a_ring_more_than_half_full_wants_a_commit, .init = start, .fi
 
 Test(drain_commit, a_lane_is_free_again_once_its_thread_ended_and_its_ring_is_committed, .init = start, .fini = by_hand_stop)
 {
-	struct ws_lane *lane = ws_seg_lane(seg, 0);
+	struct ws_thread_buffer *thread_buffer = ws_seg_thread_buffer(seg, 0);
 
 	put_event(0, EVENT(WS_REC_MARK, 1), "m", NULL);
 	ws_drain_pass(drain);
 	ws_drain_commit(drain);
-	cr_expect_eq(atomic_load(&lane->state), WS_LANE_OWNED, "its thread lives");
+	cr_expect_eq(atomic_load(&thread_buffer->state), WS_THREAD_BUFFER_OWNED,
+	             "its thread lives");
 
 	put_event(0, EVENT(WS_REC_MARK, 2), "m", NULL);
-	atomic_store(&lane->state, WS_LANE_LEFT);
+	atomic_store(&thread_buffer->state, WS_THREAD_BUFFER_LEFT);
 	ws_drain_commit(drain);
-	cr_expect_eq(atomic_load(&lane->state), WS_LANE_LEFT, "there is something in it");
+	cr_expect_eq(atomic_load(&thread_buffer->state), WS_THREAD_BUFFER_LEFT,
+	             "there is something in it");
 	ws_drain_pass(drain);
-	cr_expect_eq(atomic_load(&lane->state), WS_LANE_LEFT, "it is not in the file yet");
+	cr_expect_eq(atomic_load(&thread_buffer->state), WS_THREAD_BUFFER_LEFT,
+	             "it is not in the file yet");
 	ws_drain_commit(drain);
-	cr_expect_eq(atomic_load(&lane->state), WS_LANE_FREE);
-	cr_expect_eq(atomic_load(&seg->lanes_freed), 1);
+	cr_expect_eq(atomic_load(&thread_buffer->state), WS_THREAD_BUFFER_FREE);
+	cr_expect_eq(atomic_load(&seg->thread_buffers_freed), 1);
 }
 
-Test(drain_commit, it_is_wanted_when_threads_that_ended_hold_most_of_the_lanes, .init = start, .fini = by_hand_stop)
+Test(drain_commit, it_is_wanted_when_threads_that_ended_hold_most_of_the_thread_buffers,
+     .init = start, .fini = by_hand_stop)
 {
-	/* two lanes: one owned, one free */
+	/* two thread buffers: one owned, one free */
 	cr_expect(!ws_drain_wants_commit(drain));
-	atomic_store(&ws_seg_lane(seg, 1)->state, WS_LANE_OWNED);
+	atomic_store(&ws_seg_thread_buffer(seg, 1)->state, WS_THREAD_BUFFER_OWNED);
 	cr_expect(!ws_drain_wants_commit(drain), "a commit would free none");
-	atomic_store(&ws_seg_lane(seg, 0)->state, WS_LANE_LEFT);
+	atomic_store(&ws_seg_thread_buffer(seg, 0)->state, WS_THREAD_BUFFER_LEFT);
 	cr_expect(ws_drain_wants_commit(drain));
 	ws_drain_commit(drain);
 	cr_expect(!ws_drain_wants_commit(drain));
@@ -87,10 +91,10 @@ Test(drain_commit, statistics_are_all_counters_each_time, .init = start, .fini =
 
 	ws_drain_statistics(drain);
 	ws_drain_statistics(drain);
-	ws_seg_count(seg, WS_LOSS_ring_overflow, 4);
+	ws_seg_count(seg, WS_DROPPED_ring_overflow, 4);
 	ws_drain_statistics(drain);
 	p = by_hand_finish();
-	cr_expect_eq(ROWS(&p, loss), 3 * WS_LOSS_COUNT);
+	cr_expect_eq(ROWS(&p, loss), 3 * WS_DROPPED_COUNT);
 	cr_expect_eq(probe_loss(&p, "ring_overflow"), 4);
 	cr_expect_eq(probe_loss(&p, "unmatched_pop"), 0);
 	cr_expect_eq(ROWS(&p, clock), 3);
@@ -150,7 +154,7 @@ static void die(enum death how)
 
 	ws_drain_pass(drain);
 	for (uint32_t i = 0; i < 2; i++)
-		tails[i] = atomic_load(&ws_seg_lane(seg, i)->ring.tail);
+		tails[i] = atomic_load(&ws_seg_thread_buffer(seg, i)->ring.tail);
 	if (how == DEATH_AFTER_WRITE || how == DEATH_DURING_SLOT)
 		cr_assert_eq(ws_trace_writer_flush(writer, &err), WS_OK);
 	if (how == DEATH_DURING_SLOT)
@@ -159,7 +163,7 @@ static void die(enum death how)
 		ws_drain_commit(drain);
 	if (how == DEATH_AFTER_FLIP)
 		for (uint32_t i = 0; i < 2; i++)
-			ws_ring_release(&ws_seg_lane(seg, i)->ring, tails[i]);
+			ws_ring_release(&ws_seg_thread_buffer(seg, i)->ring, tails[i]);
 	ws_drain_free(drain);
 	ws_trace_writer_free(writer);
 	drain = NULL;
@@ -275,9 +279,10 @@ Test(drain_commit, a_full_disk_stops_the_file_but_neither_the_passes_nor_the_cou
 
 	cr_expect_eq(ws_drain_error(drain, &err), WS_IO_WRITE, "%s", err.text);
 	cr_expect(drain_has_all(drain), "the program is not held up");
-	cr_expect_eq(atomic_load(&ws_seg_lane(seg, 0)->ring.tail),
-	             atomic_load(&ws_seg_lane(seg, 0)->ring.head));
-	cr_expect_geq(ws_drain_lost(drain, WS_LOSS_disk_full), rows, "dictionary rows come on top");
+	cr_expect_eq(atomic_load(&ws_seg_thread_buffer(seg, 0)->ring.tail),
+	             atomic_load(&ws_seg_thread_buffer(seg, 0)->ring.head));
+	cr_expect_geq(ws_drain_lost(drain, WS_DROPPED_disk_full), rows,
+	              "dictionary rows come on top");
 	die(DEATH_AFTER_PASS);
 	probe_open(&p, trace_path);
 	cr_expect_eq(ROWS(&p, nvtx), 20);

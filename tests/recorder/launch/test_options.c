@@ -32,7 +32,7 @@ Test(options, defaults_record_everything_with_room_for_many_threads)
 	cr_assert_eq(PARSE("--", "prog", "-o", "x"), WS_OK);
 	cr_expect_str_eq(cmd.program[0], "prog");
 	cr_expect_str_eq(cmd.program[1], "-o", "what stands after -- is the program's");
-	cr_expect_eq(cmd.record.segment.lanes, 64);
+	cr_expect_eq(cmd.record.segment.thread_buffers, 64);
 	cr_expect_eq(cmd.record.segment.ring_size, 1 << 20);
 	cr_expect_eq(cmd.record.segment.slots, 128);
 	cr_expect_eq(cmd.record.capture.api, WS_CAPTURE_LAUNCHES);
@@ -43,11 +43,11 @@ Test(options, defaults_record_everything_with_room_for_many_threads)
 Test(options, a_native_step_has_few_and_larger_rings_unless_told_otherwise)
 {
 	cr_assert_eq(PARSE("--model", "m"), WS_OK);
-	cr_expect_eq(cmd.record.segment.lanes, 8);
+	cr_expect_eq(cmd.record.segment.thread_buffers, 8);
 	cr_expect_eq(cmd.record.segment.ring_size, 8 << 20);
 	release();
 	cr_assert_eq(PARSE("--model", "m", "--buffers", "100"), WS_OK);
-	cr_expect_eq(cmd.record.segment.lanes, 100);
+	cr_expect_eq(cmd.record.segment.thread_buffers, 100);
 	cr_expect_eq(cmd.record.segment.ring_size, 1 << 20);
 }
 

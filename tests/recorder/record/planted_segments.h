@@ -31,7 +31,9 @@ static char planted[RUN_PATH]; /* a whole segment that names it as its output */
 /* A segment like that of a further process that has attached and is gone. */
 static inline void make_planted(const char *path, const char *output, uint32_t pid)
 {
-	const struct ws_seg_opts opts = {.lanes = 1, .ring_size = 4096, .defs_size = 1 << 16};
+	const struct ws_seg_opts opts = {.thread_buffers = 1,
+	                                 .ring_size = 4096,
+	                                 .defs_size = 1 << 16};
 	const uint64_t size = ws_seg_size(&opts);
 	int fd = open(path, O_RDWR | O_CREAT | O_TRUNC, 0600);
 	struct ws_seg_header *seg;

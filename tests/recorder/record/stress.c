@@ -185,8 +185,9 @@ static void check_trace(struct ws_trace_writer *writer)
 
 static void stress_collector(void)
 {
-	const struct ws_seg_opts opts = {
-	        .lanes = THREADS, .ring_size = 1 << 20, .defs_size = 1 << 20};
+	const struct ws_seg_opts opts = {.thread_buffers = THREADS,
+	                                 .ring_size = 1 << 20,
+	                                 .defs_size = 1 << 20};
 	struct ws_segment_file file;
 	struct ws_trace_writer *writer = NULL;
 	struct ws_drain *drain = NULL;
@@ -214,8 +215,8 @@ static void stress_collector(void)
 	CHECK(drain_has_all(drain));
 	ws_drain_commit(drain);
 	CHECK(ws_trace_writer_close(writer, NULL) == WS_OK);
-	for (int i = 0; i < WS_LOSS_COUNT; i++)
-		CHECK(ws_drain_lost(drain, (enum ws_loss)i) == 0);
+	for (int i = 0; i < WS_DROPPED_COUNT; i++)
+		CHECK(ws_drain_lost(drain, (enum ws_dropped)i) == 0);
 	check_trace(writer);
 	ws_drain_free(drain);
 	ws_trace_writer_free(writer);

@@ -29,9 +29,9 @@ static struct probe open_whole(void)
 
 	probe_open(&p, r.trace);
 	cr_expect(ws_trace_reader_summary(p.reader)->closed);
-	for (int i = 0; i < WS_LOSS_COUNT; i++)
-		cr_expect_eq(probe_loss(&p, ws_dropped_name((enum ws_loss)i)), 0, "%s",
-		             ws_dropped_name((enum ws_loss)i));
+	for (int i = 0; i < WS_DROPPED_COUNT; i++)
+		cr_expect_eq(probe_loss(&p, ws_dropped_name((enum ws_dropped)i)), 0, "%s",
+		             ws_dropped_name((enum ws_dropped)i));
 	return p;
 }
 

@@ -85,7 +85,7 @@ Test(provenance, every_key_and_loss_counter_is_documented)
 	WS_PROVENANCE_LIST(X)
 #undef X
 #define X(name, meaning) cr_expect_not_null(strstr(text, "| `" #name "` |"), "%s", #name);
-	WS_LOSS_LIST(X)
+	WS_DROPPED_LIST(X)
 #undef X
 #define X(key, variable) cr_expect_not_null(strstr(text, "`" variable "`"), "%s", variable);
 	WS_RANK_VARIABLES(X)

@@ -43,8 +43,8 @@ static struct probe open_whole(void)
 
 static void expect_no_loss(const struct probe *p)
 {
-	for (int i = 0; i < WS_LOSS_COUNT; i++) {
-		const char *name = ws_dropped_name((enum ws_loss)i);
+	for (int i = 0; i < WS_DROPPED_COUNT; i++) {
+		const char *name = ws_dropped_name((enum ws_dropped)i);
 
 		cr_expect_eq(probe_loss(p, name), 0, "%s", name);
 	}

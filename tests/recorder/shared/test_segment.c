@@ -4,10 +4,10 @@
 
 #include "recorder/shared/segment_slots.h"
 
-static const struct ws_seg_opts small = {.lanes = 2, .ring_size = 4096, .defs_size = 4096};
+static const struct ws_seg_opts small = {.thread_buffers = 2, .ring_size = 4096, .defs_size = 4096};
 
 #define SIZES(n, ring, defs) \
-	(&(struct ws_seg_opts){.lanes = (n), .ring_size = (ring), .defs_size = (defs)})
+	(&(struct ws_seg_opts){.thread_buffers = (n), .ring_size = (ring), .defs_size = (defs)})
 
 static struct ws_seg_header *make(const struct ws_seg_opts *opts)
 {
@@ -21,9 +21,9 @@ static struct ws_seg_header *make(const struct ws_seg_opts *opts)
 
 Test(segment, size_is_the_sum_of_its_regions)
 {
-	/* header 16384, two commit slots of a page, log 4096, two lanes of 8192 + 4096 */
+	/* header 16384, two commit slots of a page, log 4096, two thread buffers of 8192 + 4096 */
 	cr_expect_eq(ws_seg_size(&small), 16384 + 2 * 4096 + 4096 + 2 * (8192 + 4096));
-	/* a slot is 168 bytes and 8 for each of 1024 lanes: three pages */
+	/* a slot is 168 bytes and 8 for each of 1024 thread buffers: three pages */
 	cr_expect_eq(ws_seg_size(SIZES(1024, 4096, 4096)),
 	             16384 + 2 * 3 * 4096 + 4096 + UINT64_C(1024) * (8192 + 4096));
 	/* beyond 4 GiB nothing wraps */
@@ -52,7 +52,7 @@ static uint64_t with_slots(uint32_t slots, uint64_t slot_size)
 	return ws_seg_size(&opts);
 }
 
-Test(segment, slots_and_their_table_follow_the_lanes)
+Test(segment, slots_and_their_table_follow_the_thread_buffers)
 {
 	/* 64 bytes of table a slot, to whole pages */
 	cr_expect_eq(with_slots(1, 4096), ws_seg_size(&small) + 4096 + 4096);
@@ -125,9 +125,9 @@ Test(segment, regions_lie_side_by_side_without_overlap)
 	cr_expect_eq((char *)ws_seg_commit_slot(seg, 0) - base, 16384);
 	cr_expect_eq((char *)ws_seg_commit_slot(seg, 1) - base, 16384 + 4096);
 	cr_expect_eq((char *)ws_seg_defs(seg) - base, 16384 + 2 * 4096);
-	cr_expect_eq((char *)ws_seg_lane(seg, 0) - base, 16384 + 3 * 4096);
-	cr_expect_eq((char *)ws_seg_lane(seg, 1) - base, 16384 + 3 * 4096 + 8192 + 4096);
-	cr_expect_eq((char *)ws_lane_bytes(ws_seg_lane(seg, 1)) + 4096 - base,
+	cr_expect_eq((char *)ws_seg_thread_buffer(seg, 0) - base, 16384 + 3 * 4096);
+	cr_expect_eq((char *)ws_seg_thread_buffer(seg, 1) - base, 16384 + 3 * 4096 + 8192 + 4096);
+	cr_expect_eq((char *)ws_thread_buffer_bytes(ws_seg_thread_buffer(seg, 1)) + 4096 - base,
 	             (ptrdiff_t)seg->total_size);
 	cr_expect_eq(seg->activity.count, 0);
 	free(seg);
@@ -163,10 +163,10 @@ Test(segment, every_damaged_field_of_the_layout_is_seen)
 	DAMAGE(commit_stride, 8);
 	DAMAGE(defs_offset, size);
 	DAMAGE(defs_size, UINT64_MAX);
-	DAMAGE(lanes_offset, size);
-	DAMAGE(lane_stride, 0);
-	DAMAGE(lane_count, 3);
-	DAMAGE(lane_count, UINT32_MAX);
+	DAMAGE(thread_buffers_offset, size);
+	DAMAGE(thread_buffer_stride, 0);
+	DAMAGE(thread_buffer_count, 3);
+	DAMAGE(thread_buffer_count, UINT32_MAX);
 	DAMAGE(ring_size, 8192);
 	DAMAGE(ring_size, 3);
 	DAMAGE(activity.count, 1);
@@ -185,9 +185,9 @@ Test(segment, counting_a_loss_touches_that_cause_alone)
 {
 	struct ws_seg_header *seg = make(&small);
 
-	ws_seg_count(seg, WS_LOSS_text_truncated, 3);
-	ws_seg_count(seg, WS_LOSS_text_truncated, 4);
-	for (int i = 0; i < WS_LOSS_COUNT; i++)
-		cr_expect_eq(atomic_load(&seg->lost[i]), i == WS_LOSS_text_truncated ? 7 : 0);
+	ws_seg_count(seg, WS_DROPPED_text_truncated, 3);
+	ws_seg_count(seg, WS_DROPPED_text_truncated, 4);
+	for (int i = 0; i < WS_DROPPED_COUNT; i++)
+		cr_expect_eq(atomic_load(&seg->lost[i]), i == WS_DROPPED_text_truncated ? 7 : 0);
 	free(seg);
 }

@@ -193,7 +193,7 @@ Test(demangle, a_short_name_that_stands_for_a_huge_signature_stays_mangled,
 	expect_unchanged(name, len);
 	clock_gettime(CLOCK_MONOTONIC, &end);
 	cr_expect(lt(sz, (size_t)(end.tv_sec - start.tv_sec), 5));
-	cr_expect(le(sz, buf.cap, 4 * WS_DEMANGLED_MAX_BYTES));
+	cr_expect(le(sz, buf.capacity, 4 * WS_DEMANGLED_MAX_BYTES));
 }
 
 Test(demangle, demangle_plain_without_the_library_mangled_names_stay_as_they_are, .fini = release)

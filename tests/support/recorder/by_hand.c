@@ -40,16 +40,17 @@ void put_thread(enum ws_def_type type, uint64_t id, uint64_t tid, const char *na
 	put_def(type, id, body, (uint32_t)(sizeof(fixed) + strlen(name)));
 }
 
-void put_bytes(uint32_t lane, const void *rec, uint32_t size)
+void put_bytes(uint32_t thread_buffer, const void *rec, uint32_t size)
 {
-	struct ws_lane *l = ws_seg_lane(seg, lane);
+	struct ws_thread_buffer *l = ws_seg_thread_buffer(seg, thread_buffer);
 	uint64_t pos = ws_ring_claim(&l->ring, RING, size, 0);
 
 	cr_assert_neq(pos, UINT64_MAX, "the ring of the test is full");
-	ws_ring_publish(&l->ring, ws_ring_put(ws_lane_bytes(l), RING, pos, rec, size));
+	ws_ring_publish(&l->ring, ws_ring_put(ws_thread_buffer_bytes(l), RING, pos, rec, size));
 }
 
-void put_event(uint32_t lane, struct ws_rec_event rec, const char *text, const void *payload)
+void put_event(uint32_t thread_buffer, struct ws_rec_event rec, const char *text,
+               const void *payload)
 {
 	uint8_t bytes[2048] = {0};
 	uint32_t text_size = text ? (uint32_t)strlen(text) : 0;
@@ -61,14 +62,14 @@ void put_event(uint32_t lane, struct ws_rec_event rec, const char *text, const v
 		memcpy(bytes + sizeof(rec), text, text_size);
 	if (payload)
 		memcpy(bytes + sizeof(rec) + WS_ALIGN8(text_size), payload, rec.payload_size);
-	put_bytes(lane, bytes, rec.head.size);
+	put_bytes(thread_buffer, bytes, rec.head.size);
 }
 
-void put_pop(uint32_t lane, int64_t at)
+void put_pop(uint32_t thread_buffer, int64_t at)
 {
 	struct ws_rec_pop pop = {{sizeof(pop), WS_REC_POP, 0, BASE + at}, 0, 0};
 
-	put_bytes(lane, &pop, sizeof(pop));
+	put_bytes(thread_buffer, &pop, sizeof(pop));
 }
 
 uint64_t put_launch_schema(void)
@@ -89,7 +90,7 @@ uint64_t put_launch_schema(void)
 
 static void make_segment(void)
 {
-	const struct ws_seg_opts opts = {.lanes = 2,
+	const struct ws_seg_opts opts = {.thread_buffers = 2,
 	                                 .ring_size = RING,
 	                                 .defs_size = 65536,
 	                                 .slots = SLOTS,
@@ -101,9 +102,9 @@ static void make_segment(void)
 	ws_seg_init(seg, &opts);
 	seg->base_realtime_ns = BASE;
 	put_thread(WS_DEF_THREAD, 1, 1001, "main");
-	ws_seg_lane(seg, 0)->thread = 1;
-	ws_seg_lane(seg, 1)->thread = 1;
-	atomic_store(&ws_seg_lane(seg, 0)->state, WS_LANE_OWNED);
+	ws_seg_thread_buffer(seg, 0)->thread = 1;
+	ws_seg_thread_buffer(seg, 1)->thread = 1;
+	atomic_store(&ws_seg_thread_buffer(seg, 0)->state, WS_THREAD_BUFFER_OWNED);
 }
 
 void by_hand_start(const char *path)

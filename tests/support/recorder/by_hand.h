@@ -11,7 +11,8 @@
 #define SLOT_SIZE 65536u
 #define BASE INT64_C(1700000000000000000)
 
-extern struct ws_seg_header *seg; /* two lanes; thread 1 (pid 100, tid 1001) has both; 4 slots */
+extern struct ws_seg_header
+        *seg; /* two thread buffers; thread 1 (pid 100, tid 1001) has both; 4 slots */
 extern struct ws_trace_writer *writer;
 extern struct ws_drain *drain;
 
@@ -27,10 +28,12 @@ void put_thread(enum ws_def_type type, uint64_t id, uint64_t tid, const char *na
 /* A schema named "warpsheet.launch" as the collector writes it. */
 uint64_t put_launch_schema(void);
 
-/* Append to the ring of a lane: bytes as they are, or a record with its text and payload. */
-void put_bytes(uint32_t lane, const void *rec, uint32_t size);
-void put_event(uint32_t lane, struct ws_rec_event rec, const char *text, const void *payload);
-void put_pop(uint32_t lane, int64_t at);
+/* Append to the ring of a thread buffer: bytes as they are, or a record with its text and payload.
+ */
+void put_bytes(uint32_t thread_buffer, const void *rec, uint32_t size);
+void put_event(uint32_t thread_buffer, struct ws_rec_event rec, const char *text,
+               const void *payload);
+void put_pop(uint32_t thread_buffer, int64_t at);
 
 /* EVENT(WS_REC_MARK, ns after BASE, further members…) */
 #define EVENT(kind, at, ...) \

@@ -87,7 +87,7 @@ uint64_t put_text(const char *text)
 	return WS_SLOT_TEXT_ID | put_def(WS_DEF_STRING, 0, text, (uint32_t)strlen(text));
 }
 
-uint64_t lost(enum ws_loss cause)
+uint64_t lost(enum ws_dropped cause)
 {
 	return ws_drain_lost(drain, cause);
 }

@@ -34,7 +34,7 @@ uint8_t *put_kernel(uint32_t correlation, uint64_t name);
 uint8_t *put_api(uint32_t kind, uint32_t cbid, uint32_t correlation);
 void put_call_name(uint32_t domain, uint32_t cbid, const char *name);
 uint64_t put_text(const char *text);
-uint64_t lost(enum ws_loss cause);
+uint64_t lost(enum ws_dropped cause);
 
 #define PUT(record, what, field, value)                                                        \
 	do {                                                                                   \

@@ -13,10 +13,11 @@ struct ws_seg_window collect_window;
 static struct ws_segment_file file;
 static struct ws_trace_writer *writer;
 
-void collect_start(uint32_t lanes, uint32_t ring_size, uint64_t defs_size)
+void collect_start(uint32_t thread_buffers, uint32_t ring_size, uint64_t defs_size)
 {
-	const struct ws_seg_opts opts = {
-	        .lanes = lanes, .ring_size = ring_size, .defs_size = defs_size};
+	const struct ws_seg_opts opts = {.thread_buffers = thread_buffers,
+	                                 .ring_size = ring_size,
+	                                 .defs_size = defs_size};
 	struct ws_err err;
 
 	cr_assert_eq(ws_segment_file_create_beside(&file, "/tmp/", &opts, &err), WS_OK, "%s",
@@ -51,16 +52,16 @@ struct probe collect_finish(void)
 	return p;
 }
 
-uint64_t collect_lost(enum ws_loss cause)
+uint64_t collect_lost(enum ws_dropped cause)
 {
 	return ws_drain_lost(collect_drain, cause);
 }
 
 void collect_expect_no_loss(void)
 {
-	for (int i = 0; i < WS_LOSS_COUNT; i++)
-		cr_expect_eq(collect_lost((enum ws_loss)i), 0, "%s",
-		             ws_dropped_name((enum ws_loss)i));
+	for (int i = 0; i < WS_DROPPED_COUNT; i++)
+		cr_expect_eq(collect_lost((enum ws_dropped)i), 0, "%s",
+		             ws_dropped_name((enum ws_dropped)i));
 }
 
 struct wsn_event collect_attr(const char *message)
