@@ -146,6 +146,25 @@ Test(device_fused, adamw_of_parameters_of_all_sizes)
 	checked_tell("adamw", &report);
 }
 
+/* More tensors than the arguments of one launch hold. */
+Test(device_fused, lists_of_tensors_longer_than_a_launch)
+{
+	static const struct ws_loss_scale dynamic = {.kind = WS_LOSS_SCALE_DYNAMIC, .interval = 1};
+	struct checked_report report = {0};
+	struct ws_optim optim;
+	struct checked c;
+	int64_t counts[150];
+
+	for (size_t i = 0; i < CHECKED_COUNT(counts); i++)
+		counts[i] = 1 + (int64_t)i % 9;
+	c = adamw_of(ws_precision_find("amp-fp16"), counts, CHECKED_COUNT(counts), &dynamic,
+	             &optim);
+	KERNELS_OK(ws_optim_feed(c.run.exec, &WS_ADAMW_DEFAULT, &optim, 1, err));
+	checked_step(&c, "long lists");
+	checked_close(&c, &report);
+	checked_tell("long lists", &report);
+}
+
 Test(device_fused, gradients_are_unscaled_and_what_is_not_finite_is_found)
 {
 	static const int64_t counts[] = {1, 7, 1000, 40001};
