@@ -41,6 +41,13 @@ int ws_name_matches(struct ws_bytes pattern, struct ws_bytes text);
 /* < 0, 0 or > 0 by bytes, as memcmp; a shorter text comes before its continuations. */
 int ws_name_compare(struct ws_bytes a, struct ws_bytes b);
 
+/* Is it part of an identifier of C? */
+static inline int ws_name_is_word(char c)
+{
+	return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') ||
+	       (c >= 'A' && c <= 'Z');
+}
+
 /* Equality with a C string. */
 int ws_name_is(struct ws_bytes name, const char *text);
 

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "report/base/names.h"
+
 /* --- the form that patterns see ---------------------------------------------- */
 
 /* Text as recorded (any letter case) and what patterns see of it. Longest first where one starts
@@ -24,11 +26,6 @@ static const struct {
 static char lower(char c)
 {
 	return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
-}
-
-static int is_word(char c)
-{
-	return c == '_' || (c >= '0' && c <= '9') || (lower(c) >= 'a' && lower(c) <= 'z');
 }
 
 static int is_hex(char c)
@@ -56,9 +53,9 @@ static size_t anonymous_id(const char *p, const char *end)
 
 	if (!starts_with(p, end, prefix))
 		return 0;
-	while (q < end && is_word(*q) && !starts_with(q, end, mark))
+	while (q < end && ws_name_is_word(*q) && !starts_with(q, end, mark))
 		q++;
-	if (q == end || !is_word(*q))
+	if (q == end || !ws_name_is_word(*q))
 		return strlen(prefix);
 	q += strlen(mark);
 	for (int i = 0; i < 8 && q < end && is_hex(*q); i++)

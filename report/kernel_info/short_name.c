@@ -5,12 +5,6 @@
 
 #include "report/base/names.h"
 
-static int is_word(char c)
-{
-	return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') ||
-	       (c >= 'A' && c <= 'Z');
-}
-
 static int is_digit(char c)
 {
 	return c >= '0' && c <= '9';
@@ -38,11 +32,11 @@ static struct ws_bytes next_word(const char **at, const char *end)
 {
 	const char *p = *at, *begin;
 
-	while (p < end && !is_word(*p))
+	while (p < end && !ws_name_is_word(*p))
 		p++;
 	begin = p;
-	while (p < end && (is_word(*p) || (end - p > 2 && p > begin && p[0] == ':' && p[1] == ':' &&
-	                                   is_word(p[2]))))
+	while (p < end && (ws_name_is_word(*p) || (end - p > 2 && p > begin && p[0] == ':' &&
+	                                           p[1] == ':' && ws_name_is_word(p[2]))))
 		p += *p == ':' ? 2 : 1;
 	*at = p;
 	return (struct ws_bytes){begin, (size_t)(p - begin)};

@@ -39,12 +39,6 @@ static int by_label(const void *pa, const void *pb, void *arg)
 
 /* --- what differs ---------------------------------------------------------------- */
 
-static int is_word(char c)
-{
-	return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') ||
-	       (c >= 'A' && c <= 'Z');
-}
-
 static const char *chars(struct ws_bytes text)
 {
 	return text.ptr;
@@ -63,7 +57,7 @@ static void strip_common(struct ws_bytes *texts, size_t n)
 			k++;
 		before = k;
 	}
-	while (before && is_word(chars(texts[0])[before - 1]))
+	while (before && ws_name_is_word(chars(texts[0])[before - 1]))
 		before--;
 	behind = least - before;
 	for (size_t i = 1; i < n; i++) {
@@ -74,7 +68,7 @@ static void strip_common(struct ws_bytes *texts, size_t n)
 			k++;
 		behind = k;
 	}
-	while (behind && is_word(chars(texts[0])[texts[0].len - behind]))
+	while (behind && ws_name_is_word(chars(texts[0])[texts[0].len - behind]))
 		behind--;
 	for (size_t i = 0; i < n; i++)
 		texts[i] =

@@ -57,7 +57,7 @@ Test(advice_work, a3_takes_the_name_of_a_kernel_for_it)
 	       0, 100);
 	t = advice_of(b);
 	cr_expect(eq(sz, fired(t, "A3"), 1));
-	cr_expect(says(t, "A3", "cutlass_80_tensorop_bf16_s16816gemm_bf16_128x64_64x6_tn_alig"));
+	cr_expect(says(t, "A3", "_s16816gemm_bf16_128x64_64x6_tn_align2"));
 	free_all(t, b);
 }
 
