@@ -337,6 +337,11 @@ static uint64_t seed_of(const struct ws_record_command *cmd)
 	return 1;
 }
 
+static void words(const char *line)
+{
+	fprintf(stderr, "%s\n", line);
+}
+
 /* A grid, or --repeat: each run is this program again. */
 static int record_series(struct ws_record_command *cmd)
 {
@@ -346,6 +351,7 @@ static int record_series(struct ws_record_command *cmd)
 	        .capture_options = cmd->capture_options,
 	        .program = cmd->model ? NULL : cmd->program,
 	        .notice = notice,
+	        .words = words,
 	};
 	struct ws_grid grid = {0};
 	struct ws_err err;

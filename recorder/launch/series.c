@@ -86,25 +86,26 @@ static char **command_of(const struct series *s, const struct ws_grid_run *run, 
 }
 
 /* Pass on what the run says, and keep its last line. */
-static void listen(int fd, bool pass_on, struct outcome *o)
+static void listen(const struct series *s, int fd, struct outcome *o)
 {
-	char line[sizeof(o->last_words)] = "";
-	size_t len = 0;
 	FILE *f = fdopen(fd, "r");
+	char *line = NULL;
+	size_t allocated = 0;
+	ssize_t len;
 
-	for (int c = f ? getc(f) : EOF; c != EOF; c = getc(f)) {
-		if (pass_on)
-			fputc(c, stderr);
-		if (c == '\n') {
-			line[len] = '\0';
-			/* "try --help" says nothing of what went wrong */
-			if (len && !strstr(line, "try --help"))
-				memcpy(o->last_words, line, len + 1);
-			len = 0;
-		} else if (len + 1 < sizeof(line)) {
-			line[len++] = c < ' ' && c >= 0 ? '?' : (char)c;
-		}
+	while (f && (len = getline(&line, &allocated, f)) > 0) {
+		if (line[len - 1] == '\n')
+			line[--len] = '\0';
+		if (s->opts->program)
+			s->opts->words(line);
+		/* "try --help" says nothing of what went wrong */
+		if (len && !strstr(line, "try --help"))
+			snprintf(o->last_words, sizeof(o->last_words), "%s", line);
 	}
+	for (char *c = o->last_words; *c; c++)
+		if (*c > 0 && *c < ' ')
+			*c = '?';
+	free(line);
 	if (f)
 		fclose(f);
 	else
@@ -132,7 +133,7 @@ static enum ws_status run_command(const struct series *s, char **argv, struct ou
 		close(words[0]);
 		return WS_FAIL(err, ENVIRONMENT, "cannot start a recorder: %s", strerror(errno));
 	}
-	listen(words[0], s->opts->program != NULL, o);
+	listen(s, words[0], o);
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
 	o->exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);

@@ -11,6 +11,7 @@ struct ws_series_opts {
 	char *const *capture_options;     /* of warpsheet-record, NULL-terminated; without -o */
 	char *const *program;             /* NULL: a model */
 	void (*notice)(const char *line); /* progress, for the user */
+	void (*words)(const char *line);  /* what a program says on stderr, as it is */
 };
 
 /*

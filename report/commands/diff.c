@@ -18,12 +18,62 @@ struct diff_opts {
 static const char *const short_tables[] = {"diff-verdict", "diff-phases", "diff-ops", "diff-config"};
 #define NSHORT (sizeof(short_tables) / sizeof(*short_tables))
 
+/* Markdown is for a comment on a pull request, which has a limit; kernels' names are too long for it. */
+static const char *const comment_tables[] = {"diff-verdict", "diff-phases",  "diff-ranges",
+                                             "diff-ops",     "diff-classes", "diff-memory",
+                                             "diff-only",    "diff-config"};
+#define NCOMMENT     (sizeof(comment_tables) / sizeof(*comment_tables))
+#define MOST_COMMENT 65535 /* characters, and so bytes, of a comment */
+
+static enum ws_status markdown_size(const struct ws_report *report, size_t *size,
+                                    struct ws_err *err)
+{
+	char *text = NULL;
+	FILE *f = open_memstream(&text, size);
+	enum ws_status rc = f ? ws_out_markdown(f, report, err)
+	                      : WS_FAIL(err, NO_MEMORY, "out of memory");
+
+	if (f && fclose(f) && rc == WS_OK)
+		rc = WS_FAIL(err, NO_MEMORY, "out of memory");
+	free(text);
+	return rc;
+}
+
+/* The first rows of each table, as many as a comment holds. */
+static enum ws_status write_comment(const struct ws_report *report, const struct diff_opts *o,
+                                    struct ws_err *err)
+{
+	struct ws_report view;
+	struct ws_table *slots[NCOMMENT], cut[NCOMMENT];
+	size_t size = 0;
+
+	ws_report_shorten(report, comment_tables, NCOMMENT, &view, slots);
+	ws_table_note(slots[0], "Markdown has the first rows of each table only: a workbook "
+	                        "(-o FILE.xlsx) or --table has all.");
+	for (size_t rows = 64; rows; rows /= 2) {
+		for (size_t i = 0; i < view.ntables; i++) {
+			cut[i] = *slots[i];
+			/* the verdict is whole */
+			if (i && cut[i].nrows > rows)
+				cut[i].nrows = rows;
+		}
+		for (size_t i = 0; i < view.ntables; i++)
+			slots[i] = &cut[i];
+		WS_FORWARD(markdown_size(&view, &size, err));
+		if (size <= MOST_COMMENT)
+			break;
+	}
+	return ws_destination_write(&o->to, &view, err);
+}
+
 static enum ws_status write_diff(const struct ws_report *report, const struct diff_opts *o,
                                  struct ws_err *err)
 {
 	struct ws_report view = *report;
 	struct ws_table *slots[NSHORT];
 
+	if (o->to.format == WS_FORMAT_MD && !o->table)
+		return write_comment(report, o, err);
 	if (o->table)
 		WS_FORWARD(ws_report_select(report, o->table, &view, slots, err));
 	else if (ws_destination_is_terminal(&o->to))

@@ -31,8 +31,9 @@ _Static_assert(WS_TC_diff_ranges_noise - WS_TC_diff_ranges_diff_ns == 4, "order 
 
 /* --- diff-phases ------------------------------------------------------------------------- */
 
-enum measure { MEASURE_STEP, MEASURE_WALL, MEASURE_GPU };
-static const char *const measures[] = {"step", "wall", "GPU"};
+/* In the order of the table. */
+enum measure { MEASURE_STEP, MEASURE_GPU, MEASURE_WALL };
+static const char *const measures[] = {"step", "GPU", "wall"};
 
 static int64_t time_of(const struct ws_sample *s, int phase, int measure)
 {
@@ -106,6 +107,19 @@ static void add_phase(const struct ws_diff *d, struct ws_table *t, const struct 
 	ws_diff_set_grade(row, t, &cells[WS_TC_diff_phases_grade]);
 }
 
+/* One measure after the other, so that its rows stand together; in each the change decides. */
+static int by_measure(const void *pa, const void *pb)
+{
+	const struct ws_diff_row *a = pa, *b = pb;
+	double x = fabs(a->mean[1] - a->mean[0]), y = fabs(b->mean[1] - b->mean[0]);
+
+	if (a->field[0] != b->field[0])
+		return a->field[0] < b->field[0] ? -1 : 1;
+	if (isgreater(x, y) || isgreater(y, x))
+		return x > y ? -1 : 1;
+	return a->field[1] > b->field[1] ? -1 : 1;
+}
+
 enum ws_status ws_diff_fill_phases(struct ws_diff *d, struct ws_table *t, struct ws_err *err)
 {
 	struct ws_diff_rows rows = {.nsamples = {d->side[0].nsamples, d->side[1].nsamples}};
@@ -118,11 +132,13 @@ enum ws_status ws_diff_fill_phases(struct ws_diff *d, struct ws_table *t, struct
 		return WS_OK;
 	}
 	status = gather_phase(d, &rows, WS_PHASES, MEASURE_STEP, err);
-	for (int measure = MEASURE_WALL; measure <= MEASURE_GPU; measure++)
+	for (int measure = MEASURE_GPU; measure <= MEASURE_WALL; measure++)
 		for (int phase = 0; phase <= WS_PHASES && status == WS_OK; phase++)
 			status = gather_phase(d, &rows, phase, measure, err);
 	if (status == WS_OK)
 		status = ws_diff_rows_grade(d, &rows, err);
+	if (rows.n && status == WS_OK)
+		qsort(rows.row, rows.n, sizeof(*rows.row), by_measure);
 	for (size_t i = 0; i < rows.n && status == WS_OK; i++)
 		add_phase(d, t, &rows.row[i]);
 	ws_diff_rows_release(&rows);

@@ -544,12 +544,11 @@ static void set_others(const struct ws_sweep *s, struct ws_table *t, struct ws_c
 		ws_cell_set_text(t, cell, text, n);
 }
 
-enum ws_status ws_sweep_fill(struct ws_sweep *s, struct ws_table *t, struct ws_err *err)
+static void fill(const struct ws_sweep *s, struct ws_table *t)
 {
 	static const int means[] = {WS_TC_sweep_forward_ns, WS_TC_sweep_backward_ns,
 	                            WS_TC_sweep_optimizer_ns, WS_TC_sweep_total_ns};
 
-	(void)err;
 	for (size_t i = 0; i < s->nrows; i++) {
 		const struct ws_sweep_row *row = &s->rows[i];
 		struct ws_cell *cells = ws_table_row(t);
@@ -581,7 +580,6 @@ enum ws_status ws_sweep_fill(struct ws_sweep *s, struct ws_table *t, struct ws_e
 	                 "where there is a backward, over the step's time and the dense peak of "
 	                 "the dtype that they ran in; attention counts all positions, also where "
 	                 "the mask hides them. Empty where the device's peak is not known.");
-	return WS_OK;
 }
 
 static struct ws_table *add_table(struct ws_report *report, const struct ws_table_def *def)
@@ -605,7 +603,7 @@ static enum ws_status make_tables(struct ws_sweep *s, const struct ws_sweep_opts
 	rows = add_table(report, &ws_def_sweep);
 	if (!rows)
 		return no_memory(err);
-	WS_FORWARD(ws_sweep_fill(s, rows, err));
+	fill(s, rows);
 	WS_FORWARD(ws_sweep_pivot(s, opts, rows, &t, err));
 	report->tables[report->ntables++] = t;
 	t = add_table(report, &ws_def_sweep_scaling);

@@ -54,7 +54,6 @@ bool ws_sweep_has_key(const struct ws_sweep *s, const char *key);
 /* < 0 as numbers where both are, else as text; unknown first. */
 int ws_sweep_compare_values(const struct ws_sweep *s, uint32_t a, uint32_t b);
 
-enum ws_status ws_sweep_fill(struct ws_sweep *s, struct ws_table *t, struct ws_err *err);
 enum ws_status ws_sweep_pivot(struct ws_sweep *s, const struct ws_sweep_opts *opts,
                               const struct ws_table *rows, struct ws_table **out,
                               struct ws_err *err);

@@ -33,6 +33,7 @@ void ws_diff_set_text(const struct ws_diff *d, struct ws_table *t, struct ws_cel
 
 void ws_diff_note_samples(const struct ws_diff *d, struct ws_table *t)
 {
+	ws_table_set_sides(t, d->side[0].name, d->side[1].name);
 	for (int s = 0; s < 2; s++) {
 		const struct ws_side *side = &d->side[s];
 

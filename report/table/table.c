@@ -120,6 +120,16 @@ void ws_table_note(struct ws_table *t, const char *fmt, ...)
 		t->notes[t->nnotes++] = text;
 }
 
+void ws_table_set_sides(struct ws_table *t, const char *a, const char *b)
+{
+	const size_t most = 16; /* letters that a column's head bears */
+
+	if (strlen(a) > most || strlen(b) > most)
+		return;
+	t->side[0] = ws_arena_copy(&t->arena->memory, a, strlen(a));
+	t->side[1] = ws_arena_copy(&t->arena->memory, b, strlen(b));
+}
+
 void ws_table_set_not_recorded(struct ws_table *t, const char *fmt, ...)
 {
 	va_list ap;

@@ -103,6 +103,20 @@ python3 -c "import sys; sys.exit(not $share > 99)" || fail "only $share % of amp
 	--format csv -o unlike.csv
 equal "the grade of other batches" "$(csv_cell unlike.csv Grade Subject=overall)" UNLIKE
 
+# Markdown is for a comment on a pull request: under 65,536 characters, whatever was recorded
+for d in fp32 amp-bf16; do
+	"$ws" record --model transformer-small --layers 2 --context 16 --batch 1 --dtype $d --phase step \
+		--warmup 0 --steps 2 --device cpu -o $d.wtrace 2>log || { cat log; fail "no transformer"; }
+done
+"$ws" diff fp32.wtrace amp-bf16.wtrace --format md >comment.md
+[ "$(wc -c <comment.md)" -lt 65536 ] || fail "a comment of $(wc -c <comment.md) bytes"
+contains comment.md 'the first rows of each table only'
+"$ws" diff fp32.wtrace amp-bf16.wtrace --table diff-verdict --format csv -o verdict.csv
+for side in A B; do
+	share=$(csv_cell verdict.csv $side 'Subject=matched work')
+	python3 -c "import sys; sys.exit(not $share > 99)" || fail "$share % of $side's work is matched"
+done
+
 # 200 traces: 128 MB is a limit that holds whatever else runs; time is measured, not tested
 mkdir many
 i=0

@@ -31,6 +31,8 @@ struct chart_def {
 	uint8_t type;
 	uint8_t places; /* ON_…; 0 = on the first sheet */
 	uint8_t labels; /* the numbers above the columns */
+	double base;    /* value that the columns stand on: a line across the chart */
+	const char *category_last; /* title; the names are of all columns from `category` to it */
 };
 
 #define AS_MS "#,##0.0##,,"
@@ -148,8 +150,8 @@ static const struct chart_def charts[] = {
         {.table = "diff-phases",
          .where_column = "Measure",
          .where_text = "GPU",
-         .title = "GPU time, B / A: below 1, B is faster",
-         .alt_text = "Column chart of the phases: GPU time of B over that of A",
+         .title = "GPU time, B / A: below the line at 1.0 B is faster",
+         .alt_text = "Column chart of the phases: GPU time of B over that of A, from 1.0 on",
          .category = "Phase",
          .values = {"B / A"},
          .values_axis = "B / A",
@@ -157,7 +159,8 @@ static const struct chart_def charts[] = {
          .max_rows = 6,
          .height = 15,
          .type = LXW_CHART_COLUMN,
-         .labels = 1},
+         .labels = 1,
+         .base = 1},
         {.table = "diff-phases",
          .where_column = "Measure",
          .where_text = "GPU",
@@ -182,6 +185,43 @@ static const struct chart_def charts[] = {
          .max_rows = 5,
          .height = 15,
          .type = LXW_CHART_COLUMN},
+        {.table = "diff-ops",
+         .title = "Operations that changed most: GPU time of a step, A and B",
+         .alt_text = "Bar chart of the first rows of Operations: GPU time of A and of B",
+         .category = "Op",
+         .category_last = "Phase",
+         .values = {"GPU Time A (ns)", "GPU Time B (ns)"},
+         .values_axis = "GPU time (ms)",
+         .number_format = AS_MS,
+         .max_rows = 12,
+         .height = 20,
+         .type = LXW_CHART_BAR,
+         .places = ON_FIRST | ON_OWN},
+        {.table = "sweep",
+         .title = "Time of a step by configuration",
+         .alt_text = "Stacked column chart of the configurations: forward, backward, optimizer",
+         .category = "Model",
+         .category_last = "Dtype",
+         .values = {"Forward (ns)", "Backward (ns)", "Optimizer (ns)"},
+         .values_axis = "time (ms)",
+         .number_format = AS_MS,
+         .max_rows = 60,
+         .height = 20,
+         .type = LXW_CHART_COLUMN_STACKED,
+         .places = ON_OWN},
+        {.table = "sweep",
+         .title = "Speed-up over the baseline: above the line at 1.0 it is faster",
+         .alt_text = "Column chart of the configurations: speed-up, from 1.0 on",
+         .category = "Model",
+         .category_last = "Dtype",
+         .values = {"Speedup"},
+         .values_axis = "speed-up",
+         .number_format = "0.00",
+         .max_rows = 60,
+         .height = 20,
+         .type = LXW_CHART_COLUMN,
+         .places = ON_OWN,
+         .base = 1},
 };
 
 /* Where a chart's cells are. */
@@ -314,8 +354,8 @@ static void series_name(lxw_chart_series *series, const char *title)
 }
 
 static int add_series(struct ws_xlsx *x, lxw_chart *chart, const struct chart_def *def,
-                      const struct chart_cells *cells, lxw_col_t category, const char *title,
-                      size_t nth)
+                      const struct chart_cells *cells, lxw_col_t category,
+                      lxw_col_t category_last, const char *title, size_t nth)
 {
 	int column = find_column(cells, title);
 	lxw_chart_fill fill = {.color = palette[nth]};
@@ -330,7 +370,7 @@ static int add_series(struct ws_xlsx *x, lxw_chart *chart, const struct chart_de
 		return 0;
 	}
 	chart_series_set_categories(series, cells->sheet->name, cells->first, category, cells->last,
-	                            category);
+	                            category_last);
 	chart_series_set_values(series, cells->sheet->name, cells->first, (lxw_col_t)column,
 	                        cells->last, (lxw_col_t)column);
 	series_name(series, title);
@@ -366,6 +406,10 @@ static void dress(lxw_chart *chart, const struct chart_def *def, int nseries)
 	chart_axis_set_num_font(names, bar ? &name_font : &axis_font);
 	chart_axis_set_num_format(values, def->number_format);
 	chart_axis_set_min(values, 0); /* lengths compare only from 0 on */
+	if (def->base != 0) {
+		chart_axis_set_crossing(values, def->base);
+		chart_axis_set_label_position(names, LXW_CHART_AXIS_LABEL_POSITION_LOW);
+	}
 	if (def->names_format) {
 		chart_axis_set_num_format(names, def->names_format);
 		chart_axis_set_interval_unit(names, 40);
@@ -393,7 +437,7 @@ static int add_chart(struct ws_xlsx *x, const struct chart_def *def, lxw_workshe
 	lxw_chart_options options = {.x_scale = CHART_PIXELS_WIDE / 480.0,
 	                             .object_position = LXW_OBJECT_MOVE_DONT_SIZE};
 	struct chart_cells cells;
-	int category, nseries = 0;
+	int category, category_last, nseries = 0;
 	lxw_chart *chart;
 
 	if (!find_cells(x, def, &cells))
@@ -401,6 +445,7 @@ static int add_chart(struct ws_xlsx *x, const struct chart_def *def, lxw_workshe
 	category = find_column(&cells, def->category);
 	if (category < 0 || !has_numbers(&cells, def->values[0]))
 		return 0;
+	category_last = def->category_last ? find_column(&cells, def->category_last) : category;
 	chart = workbook_add_chart(x->book, def->type);
 	if (!chart) {
 		x->no_memory = 1;
@@ -408,7 +453,8 @@ static int add_chart(struct ws_xlsx *x, const struct chart_def *def, lxw_workshe
 	}
 	for (size_t i = 0; i < sizeof(palette) / sizeof(*palette) && def->values[i]; i++)
 		nseries +=
-		        add_series(x, chart, def, &cells, (lxw_col_t)category, def->values[i], i);
+		        add_series(x, chart, def, &cells, (lxw_col_t)category,
+		                      (lxw_col_t)category_last, def->values[i], i);
 	dress(chart, def, nseries);
 	options.description = (char *)(uintptr_t)def->alt_text; /* only read */
 	options.y_scale = def->height * ROW_PIXELS / 288.0;

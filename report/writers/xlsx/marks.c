@@ -14,8 +14,12 @@ static const struct {
         {"losses", "Count", NULL},
         {"steps", "Outlier", "yes"},
         {"advice", "Severity", "strong"},
-        {"diff-phases", "Noise", "beyond noise"},
-        {"diff-ranges", "Noise", "beyond noise"},
+        {"diff-verdict", "Grade", "SLOWER"},
+        {"diff-verdict", "Grade", "UNLIKE"},
+        {"diff-phases", "Grade", "SLOWER"},
+        {"diff-ranges", "Grade", "SLOWER"},
+        {"diff-ops", "Grade", "SLOWER"},
+        {"diff-classes", "Grade", "SLOWER"},
 };
 
 static void add_mark(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, uint16_t col,

@@ -412,7 +412,7 @@ static struct ws_report *test_aa(size_t n, double between, double run_noise_perc
 	return report;
 }
 
-Test(aa, finds_the_noise_and_what_could_be_found)
+Test(compare, aa_finds_the_noise_and_what_could_be_found)
 {
 	char verdict[512];
 	struct ws_report *report;
@@ -442,7 +442,7 @@ Test(aa, finds_the_noise_and_what_could_be_found)
 	ws_report_free(report);
 }
 
-Test(aa, two_recordings_show_no_noise_and_one_is_too_few)
+Test(compare, aa_of_two_recordings_shows_no_noise_and_one_is_too_few)
 {
 	struct ws_sides *sides = ws_sides_new();
 	struct ws_report *report;

@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "report/diff/diff.h"
+#include "report/table/display.h"
 #include "report/tables/tables.h"
 #include "tests/support/trace_builder.h"
 
@@ -174,6 +175,21 @@ Test(diff, dtype_and_kernel_names_are_no_key)
 	cr_expect_str_eq(tb_str(t, row, "dtype_b"), "bf16");
 	cr_expect_str_eq(tb_str(t, row, "grade"), "FASTER");
 	cr_expect_str_eq(tb_str(t, row, "matched_by"), "range path and order");
+	release(&p);
+}
+
+Test(diff, people_see_the_names_of_the_sides)
+{
+	struct program bf16 = fp32;
+	struct ws_shown_column shown;
+	struct pair p;
+
+	bf16.dtype = "bf16";
+	p = compare(&fp32, &bf16, -1);
+	ws_display_column(table(&p, "diff-ops"), WS_TC_diff_ops_gpu_b_ns, &shown);
+	cr_expect(strstr(shown.title, "GPU Time bf16 (") == shown.title, "%s", shown.title);
+	ws_display_column(table(&p, "diff-ops"), WS_TC_diff_ops_ratio, &shown);
+	cr_expect_str_eq(shown.title, "bf16 / fp32");
 	release(&p);
 }
 
