@@ -27,6 +27,28 @@ void ws_import_nsys_harden(sqlite3 *db)
 	sqlite3_exec(db, "PRAGMA cell_size_check = ON; PRAGMA mmap_size = 0", NULL, NULL, NULL);
 }
 
+/* What a writer that was stopped left beside the database: it holds part of the content. */
+static enum ws_status refuse_unfinished(sqlite3 *db, struct ws_err *err)
+{
+	const char *name = sqlite3_db_filename(db, "main");
+	const char *beside[] = {sqlite3_filename_wal(name), sqlite3_filename_journal(name)};
+
+	for (size_t i = 0; i < sizeof(beside) / sizeof(*beside); i++) {
+		FILE *f = beside[i] ? fopen(beside[i], "rbe") : NULL;
+		int first = f ? getc(f) : EOF;
+
+		if (f)
+			fclose(f);
+		/* one that was emptied, or whose header is zero, holds nothing */
+		WS_FAIL_IF(first != EOF && first != 0, err, CORRUPT,
+		           "%s beside it holds changes that are not in the database yet; close the "
+		           "program that writes it, then: sqlite3 FILE 'PRAGMA "
+		           "wal_checkpoint(TRUNCATE)'",
+		           beside[i]);
+	}
+	return WS_OK;
+}
+
 enum ws_status ws_import_nsys_open(sqlite3 **db, const char *path, struct ws_err *err)
 {
 	char *uri = sqlite3_mprintf("file:%s?mode=ro&immutable=1", path);
@@ -43,6 +65,8 @@ enum ws_status ws_import_nsys_open(sqlite3 **db, const char *path, struct ws_err
 		status = WS_FAIL(err, IO_READ, "cannot open the database: %s",
 		                 *db ? sqlite3_errmsg(*db) : "no memory");
 	sqlite3_free(uri);
+	if (status == WS_OK)
+		status = refuse_unfinished(*db, err);
 	if (status != WS_OK) {
 		sqlite3_close(*db);
 		*db = NULL;
@@ -50,6 +74,33 @@ enum ws_status ws_import_nsys_open(sqlite3 **db, const char *path, struct ws_err
 	}
 	ws_import_nsys_harden(*db);
 	return WS_OK;
+}
+
+/*
+ * A damaged page gives plausible rows: nothing of a damaged database is
+ * believed. This ends whatever the pages say, for each is visited once, before
+ * any row is.
+ */
+static enum ws_status check_pages(sqlite3 *db, struct ws_err *err)
+{
+	enum ws_status status = WS_OK;
+	sqlite3_stmt *stmt = NULL;
+	const char *found = NULL;
+
+	/* a CHECK of the schema would be executed */
+	sqlite3_exec(db, "PRAGMA ignore_check_constraints = ON", NULL, NULL, NULL);
+	if (sqlite3_prepare_v2(db, "PRAGMA main.quick_check(1)", -1, &stmt, NULL) == SQLITE_OK &&
+	    sqlite3_step(stmt) == SQLITE_ROW)
+		found = (const char *)sqlite3_column_text(stmt, 0);
+	if (!found)
+		found = sqlite3_errmsg(db);
+	if (strcmp(found, "ok") != 0)
+		status = WS_FAIL(err, CORRUPT,
+		                 "the database is damaged, its numbers cannot be believed (%s); "
+		                 "export the report once more: nsys export --type sqlite",
+		                 found);
+	sqlite3_finalize(stmt);
+	return status;
 }
 
 static int count_work(void *ctx)
@@ -132,6 +183,7 @@ enum ws_status ws_nsys_init(struct ws_nsys *n, struct ws_import_out *out,
                             struct ws_import_clock *clock, sqlite3 *db, struct ws_err *err)
 {
 	*n = (struct ws_nsys){.out = out, .clock = clock, .db = db};
+	WS_FORWARD(check_pages(db, err));
 	limit_work(n);
 	count_rows(n);
 	WS_FAIL_IF(one_number(db, "SELECT count(*) FROM sqlite_master") == 0, err, CORRUPT,
@@ -220,22 +272,27 @@ static const struct {
 static const struct {
 	enum ws_nsys_table table;
 	const char *name;
+	int is_integer; /* or NULL; else a value of any type */
+	int64_t least;
 } columns[] = {
-#define COLUMN(ID, column) {WS_NSYS_##ID, #column},
+#define COLUMN(ID, column) {WS_NSYS_##ID, #column, 1, INT64_MIN},
+#define INDEX(ID, column)  {WS_NSYS_##ID, #column, 1, 0},
+#define VALUE(ID, column)  {WS_NSYS_##ID, #column, 0, 0},
 #include "formats/nsys/nsys.def"
 };
 
 /* The names of a table's known columns, NULL for those that the export lacks. *any: it has some. */
-static void put_columns(struct ws_nsys *n, enum ws_nsys_table table, sqlite3_str *sql, int *any)
+static void put_columns(struct ws_nsys_rows *rows, enum ws_nsys_table table, sqlite3_str *sql,
+                        int *any)
 {
-	sqlite3_stmt *stmt = columns_of(n, tables[table].name);
+	sqlite3_stmt *stmt = columns_of(rows->n, rows->table);
 
-	for (int c = tables[table].first; c < WS_NSYS_COLUMNS && columns[c].table == table; c++) {
+	for (int c = rows->first; c < WS_NSYS_COLUMNS && columns[c].table == table; c++) {
 		int present = has_column(stmt, columns[c].name);
 
 		*any |= present;
 		sqlite3_str_appendf(sql, present ? "%s\"%w\"" : "%sNULL",
-		                    c > tables[table].first ? "," : "", columns[c].name);
+		                    rows->ncolumns++ ? "," : "", columns[c].name);
 	}
 	sqlite3_finalize(stmt);
 }
@@ -254,7 +311,7 @@ enum ws_status ws_nsys_open_rows(struct ws_nsys *n, enum ws_nsys_table table, co
 		return WS_OK;
 	sql = sqlite3_str_new(n->db);
 	sqlite3_str_appendall(sql, "SELECT ");
-	put_columns(n, table, sql, &any);
+	put_columns(rows, table, sql, &any);
 	sqlite3_str_appendf(sql, " FROM main.\"%w\" %s", rows->table, tail);
 	text = sqlite3_str_finish(sql);
 	WS_FAIL_IF(!text, err, NO_MEMORY, "no memory to read %s", rows->table);
@@ -268,9 +325,34 @@ enum ws_status ws_nsys_open_rows(struct ws_nsys *n, enum ws_nsys_table table, co
 	return WS_OK;
 }
 
-int ws_nsys_next(struct ws_nsys_rows *rows)
+/* SQLite takes a value of any type in any column, and turns it into a number when asked for one. */
+static int is_sound(const struct ws_nsys_rows *rows)
+{
+	for (int i = 0; i < rows->ncolumns; i++) {
+		int type = sqlite3_column_type(rows->stmt, i), c = rows->first + i;
+
+		if (columns[c].is_integer && type != SQLITE_NULL &&
+		    (type != SQLITE_INTEGER ||
+		     sqlite3_column_int64(rows->stmt, i) < columns[c].least))
+			return 0;
+	}
+	return 1;
+}
+
+static int step(const struct ws_nsys_rows *rows)
 {
 	int code = rows->stmt ? sqlite3_step(rows->stmt) : SQLITE_DONE;
+
+	while (code == SQLITE_ROW && !is_sound(rows)) {
+		rows->n->out->lost[WS_LOST_import_bad_value]++;
+		code = sqlite3_step(rows->stmt);
+	}
+	return code;
+}
+
+int ws_nsys_next(struct ws_nsys_rows *rows)
+{
+	int code = step(rows);
 
 	if (code == SQLITE_ROW) {
 		if (++rows->n->out->stats->events % TELL_ROWS == 0)

@@ -2,8 +2,8 @@
  * Reading tables of an Nsight Systems export by name. Internal to
  * import_nsys*.c.
  *
- * The database is not trusted: it is opened read-only, nothing of its schema
- * is executed, only real tables are read (no view or virtual table can stand
+ * The database is not trusted: it is opened read-only, its pages are checked,
+ * nothing of its schema is executed, only real tables are read (no view or virtual table can stand
  * in for one), and work is limited. Strings are looked up one by one, so that
  * those that no kept record names, whole environments among them, are never
  * read.
@@ -58,7 +58,8 @@ struct ws_nsys_rows {
 	struct ws_nsys *n;
 	sqlite3_stmt *stmt; /* NULL: no such table */
 	const char *table;
-	int first; /* enum ws_nsys_column of the result's column 0 */
+	int first;    /* enum ws_nsys_column of the result's column 0 */
+	int ncolumns; /* of them, that the result has; 0: it has others */
 };
 
 /* 1 when a real table has this name. */
@@ -70,7 +71,10 @@ int ws_nsys_has_column(struct ws_nsys *n, const char *table, const char *column)
  */
 enum ws_status ws_nsys_open_rows(struct ws_nsys *n, enum ws_nsys_table table, const char *tail,
                                  struct ws_nsys_rows *rows, struct ws_err *err);
-/* 1: a row, 0: no more. Damage ends the table and is counted. */
+/*
+ * 1: a row, 0: no more. Damage ends the table and is counted. Rows are passed
+ * over and counted whose integers are none, or whose device is negative.
+ */
 int ws_nsys_next(struct ws_nsys_rows *rows);
 void ws_nsys_close(struct ws_nsys_rows *rows);
 

@@ -71,6 +71,8 @@ static enum ws_status name_domain(const struct ws_nsys_rows *r, uint64_t key, st
 /* Names of domains stand in events of their own; the earliest wins. */
 static enum ws_status read_domains(struct ws_nsys *n, struct ws_err *err)
 {
+	/* they are read, and counted, once more with all events */
+	const uint64_t bad = n->out->lost[WS_LOST_import_bad_value];
 	struct ws_nsys_rows rows;
 	enum ws_status status;
 
@@ -88,6 +90,7 @@ static enum ws_status read_domains(struct ws_nsys *n, struct ws_err *err)
 		status = name_domain(&rows, key, name, &id, err);
 	}
 	ws_nsys_close(&rows);
+	n->out->lost[WS_LOST_import_bad_value] = bad;
 	return status;
 }
 

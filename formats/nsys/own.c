@@ -52,6 +52,10 @@ static enum ws_status follow(struct own *own, const struct ws_ref_column *ref, u
 {
 	const uint64_t *known;
 
+	if (ref->target == WS_KIND_DEVICE && *id > INT64_MAX) {
+		*ok = 0;
+		return WS_OK;
+	}
 	if (ref->target == WS_KIND_DEVICE)
 		return ws_import_device_used(own->n->out, *id, err);
 	known = ws_map_get(ref->target == WS_KIND_OP_CONFIG ? &own->ops : &own->schemas, *id);
@@ -65,10 +69,11 @@ static enum ws_status follow(struct own *own, const struct ws_ref_column *ref, u
 static enum ws_status translate(struct own *own, const struct ws_nsys_rows *r, unsigned column,
                                 uint64_t *out, int *ok, struct ws_err *err)
 {
-	int is_null = sqlite3_column_type(r->stmt, (int)column) == SQLITE_NULL;
+	int type = sqlite3_column_type(r->stmt, (int)column), is_null = type == SQLITE_NULL;
 	struct ws_ref_column ref = {.zero_is_none = 1};
 	int is_ref = ws_ref_column_at(own->def, column, &ref);
 
+	*ok &= is_null || type == SQLITE_INTEGER;
 	*out = (uint64_t)sqlite3_column_int64(r->stmt, (int)column); /* 0 for NULL */
 	switch (ws_nsys_own_value(own->def, column)) {
 	case WS_NSYS_OWN_TEXT:

@@ -277,6 +277,50 @@ static enum ws_status resume(struct ws_pytorch *p, const char *from, int *ended,
 	return WS_OK;
 }
 
+/*
+ * The document is over, or cannot be followed any further, and text is left:
+ * two documents in one file, or a bracket too many in the middle of one.
+ */
+static enum ws_status count_rest(struct ws_pytorch *p, const char *what, struct ws_err *err)
+{
+	struct ws_json_reader *j = &p->text->j;
+	const uint64_t place = ws_json_stream_offset(p->text, j->pos);
+	const ptrdiff_t part_of_mark = sizeof("\"ph\"") - 2;
+	uint64_t lost = 0;
+	int full;
+
+	for (;;) {
+		lost += count_phases(j->pos, j->end);
+		if (j->complete)
+			break;
+		WS_FORWARD(ws_json_stream_fill(
+		        p->text, j->end - j->pos > part_of_mark ? j->end - part_of_mark : j->pos,
+		        &full, err));
+	}
+	j->pos = j->end;
+	p->out->lost[WS_LOST_import_unreadable] += lost ? lost : 1;
+	ws_import_warn(p->out, "%s at byte %llu, and what follows is not read", what,
+	               (unsigned long long)place);
+	return WS_OK;
+}
+
+/* Behind the end of the document nothing may follow but space. */
+static enum ws_status expect_end(struct ws_pytorch *p, struct ws_err *err)
+{
+	struct ws_json_reader *j = &p->text->j;
+	int full;
+
+	for (;;) {
+		while (j->pos < j->end && memchr(" \t\r\n", *j->pos, 4))
+			j->pos++;
+		if (j->pos < j->end)
+			return count_rest(p, "the document ends", err);
+		if (j->complete)
+			return WS_OK;
+		WS_FORWARD(ws_json_stream_fill(p->text, j->pos, &full, err));
+	}
+}
+
 /* --- events --------------------------------------------------------------------------------------
  */
 
@@ -384,17 +428,19 @@ static enum ws_status members(struct ws_pytorch *p, struct ws_err *err)
 	while (!ended) {
 		WS_FORWARD(attempt(p, next_member, &v, &r, &from, err));
 		if (r == WS_JSON_END)
-			return WS_OK;
+			return expect_end(p, err);
 		if (r == WS_JSON_OK) {
 			snprintf(key, sizeof(key), "%.*s", (int)(v.len < 63 ? v.len : 63), v.text);
 			WS_FORWARD(member_value(p, key, &r, &ended, err));
 		}
 		if (r == WS_JSON_OK)
 			continue;
-		if (p->has_events) { /* only metadata is behind them */
-			cut_off(p, 0);
+		if (p->has_events && r == WS_JSON_MORE && p->text->j.complete) {
+			cut_off(p, 0); /* only metadata is behind them */
 			return WS_OK;
 		}
+		if (p->has_events)
+			return count_rest(p, "no JSON behind the events", err);
 		WS_FORWARD(find_events(p, &found, err));
 		ended = !found;
 	}
@@ -415,7 +461,10 @@ static enum ws_status top_level(struct ws_pytorch *p, struct ws_err *err)
 		j->pos += 3;
 	WS_FORWARD(attempt(p, next_bracket, &bracket, &r, &from, err));
 	WS_FAIL_IF(r != WS_JSON_OK, err, CORRUPT, "it is no JSON object or array");
-	return bracket == '{' ? members(p, err) : events(p, &ended, err);
+	if (bracket == '{')
+		return members(p, err);
+	WS_FORWARD(events(p, &ended, err));
+	return ended ? WS_OK : expect_end(p, err);
 }
 
 /* --- what it was --- */

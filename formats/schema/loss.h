@@ -37,6 +37,7 @@
 	X(import_unreadable, "records whose text cannot be read")                                  \
 	X(import_cut_off, "records cut off where the input ends")                                  \
 	X(import_bad_time, "records whose times are missing, reversed or out of bounds")           \
+	X(import_bad_value, "records with a value of the wrong type, or a negative device")         \
 	X(import_missing_field, "records that lack what their kind needs")                         \
 	X(import_damaged_table, "tables that cannot be read to their end")
 

@@ -21,9 +21,40 @@ static void separate(struct ws_csv *c)
 	c->row_has_fields = 1;
 }
 
+/* Blanks of any width, and what takes no room at all. */
+static int is_blank(uint32_t c)
+{
+	return c == ' ' || c == 0xa0 || (c >= 0x2000 && c <= 0x200b) || c == 0x202f ||
+	       c == 0x205f || c == 0x3000 || c == 0xfeff;
+}
+
+/* Programs pass over blanks before a formula, and take full-width signs for the others. */
 static int is_formula(const char *p, size_t len)
 {
-	return len && memchr("=+-@\t\r\n", *p, 7) != NULL;
+	uint32_t c = ' ';
+
+	while (len && is_blank(c)) {
+		unsigned took = ws_utf8_get(p, len, &c);
+
+		p += took;
+		len -= took;
+	}
+	switch (c) {
+	case '=':
+	case '+':
+	case '-':
+	case '@':
+	case '\t':
+	case '\r':
+	case '\n':
+	case 0xff1d: /* the first four, full-width */
+	case 0xff0b:
+	case 0xff0d:
+	case 0xff20:
+		return 1;
+	default:
+		return 0;
+	}
 }
 
 static int needs_quotes(const char *p, size_t len)

@@ -12,7 +12,10 @@ struct ws_trace_map {
 	size_t size;
 };
 
-/* Map the regular file path. The file must not be cut while it is mapped. IO_READ. */
+/*
+ * Map the regular file path. IO_READ. Reading behind the end of a file that is
+ * cut while it is mapped raises SIGBUS: `warpsheet` ends with 3 then.
+ */
 enum ws_status ws_trace_map_open(struct ws_trace_map *map, const char *path, struct ws_err *err);
 void ws_trace_map_close(struct ws_trace_map *map); /* all zero is legal */
 

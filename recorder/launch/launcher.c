@@ -291,7 +291,9 @@ enum ws_status ws_record_salvage(const struct ws_record_opts *opts, const char *
 
 	memset(result, 0, sizeof(*result));
 	WS_FORWARD(ws_segment_file_open(&file, segment, err));
-	status = check_salvageable(file.seg, segment, err);
+	status = ws_segment_file_lock(&file, err);
+	if (status == WS_OK)
+		status = check_salvageable(file.seg, segment, err);
 	if (status == WS_OK)
 		status = take_names(&s, file.seg, segment, err);
 	if (status != WS_OK) {

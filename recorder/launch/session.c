@@ -194,7 +194,12 @@ static enum ws_status resume_further(struct ws_session *s, struct ws_segment_fil
 	char path[PATH_MAX];
 	enum ws_status status;
 
-	status = ws_process_left_at(file, s->pattern, pid, path, err);
+	/* it can be salvaged alone, too */
+	status = ws_segment_file_lock(file, err);
+	if (status == WS_OK && atomic_load(&file->seg->state) == WS_SEG_CLOSED)
+		status = WS_FAIL(err, ENVIRONMENT, "%s was salvaged meanwhile", file->path);
+	if (status == WS_OK)
+		status = ws_process_left_at(file, s->pattern, pid, path, err);
 	if (status == WS_OK)
 		return ws_process_resume(out, s->opts, file, path, err);
 	ws_segment_file_close(file);

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/stat.h>
@@ -137,8 +138,29 @@ enum ws_status ws_segment_file_open(struct ws_segment_file *out, const char *pat
 	return WS_OK;
 }
 
+enum ws_status ws_segment_file_lock(struct ws_segment_file *file, struct ws_err *err)
+{
+	uint32_t pid = atomic_load(&file->seg->launcher.pid);
+	struct ws_segment_file again;
+	char who[32] = "another process";
+	int fd;
+
+	WS_FORWARD(open_own(&again, file->path, 0, &fd, err));
+	if (!flock(fd, LOCK_EX | LOCK_NB)) {
+		file->lock = fd + 1;
+		return WS_OK;
+	}
+	close(fd);
+	if (ws_proc_alive(pid, file->seg->launcher.start_ticks))
+		snprintf(who, sizeof(who), "process %u", (unsigned)pid);
+	return WS_FAIL(err, ENVIRONMENT, "%s is being salvaged by %s; wait for it to end",
+	               file->path, who);
+}
+
 void ws_segment_file_close(struct ws_segment_file *file)
 {
+	if (file->seg && file->lock)
+		close(file->lock - 1);
 	if (file->seg)
 		munmap(file->seg, file->size);
 	file->seg = NULL;

@@ -12,6 +12,7 @@
 struct ws_segment_file {
 	struct ws_seg_header *seg; /* mapped, shared; NULL: none */
 	uint64_t size;             /* bytes */
+	int lock;                  /* 1 + the descriptor that holds it; 0: not locked */
 	char path[PATH_MAX];
 };
 
@@ -34,6 +35,12 @@ enum ws_status ws_segment_file_create_beside(struct ws_segment_file *out, const 
  */
 enum ws_status ws_segment_file_open(struct ws_segment_file *out, const char *path,
                                     struct ws_err *err);
+/*
+ * Be the only one that salvages it, until it is closed or removed, or this
+ * process ends. ENVIRONMENT when another process is: err names it. What was
+ * read of the segment before may be out of date.
+ */
+enum ws_status ws_segment_file_lock(struct ws_segment_file *file, struct ws_err *err);
 /* Unmap; the file stays. Legal twice. */
 void ws_segment_file_close(struct ws_segment_file *file);
 /* Unmap and delete, with the folder that was made for it beside a trace. */

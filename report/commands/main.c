@@ -1,5 +1,33 @@
 /* warpsheet: finds the command, prints its error, makes the exit code. */
+#include <signal.h>
+#include <unistd.h>
+
 #include "report/commands/command.h"
+
+/* Traces are read as mapped memory: behind the new end of a file that is cut there is none. */
+static void on_missing_page(int number, siginfo_t *info, void *context)
+{
+	static const char words[] = "warpsheet: an input was cut short, or could not be read, "
+	                            "while it was in use; try again when nobody writes it\n";
+
+	(void)context;
+	if (info->si_code == BUS_ADRERR) {
+		ssize_t ignored = write(STDERR_FILENO, words, sizeof(words) - 1);
+
+		(void)ignored;
+		_exit(ws_status_exit_code(WS_IO_READ));
+	}
+	raise(number); /* as without us: SA_RESETHAND */
+}
+
+static void end_well_when_a_file_is_cut(void)
+{
+	struct sigaction action = {.sa_sigaction = on_missing_page,
+	                           .sa_flags = SA_SIGINFO | (int)SA_RESETHAND};
+
+	sigemptyset(&action.sa_mask);
+	sigaction(SIGBUS, &action, NULL);
+}
 
 static enum ws_status run(int argc, char **argv, struct ws_err *err)
 {
@@ -27,8 +55,11 @@ static enum ws_status run(int argc, char **argv, struct ws_err *err)
 int main(int argc, char **argv)
 {
 	struct ws_err err = {0}, late = {0};
-	enum ws_status status = run(argc, argv, &err), written = ws_ui_stdout_finish(&late);
+	enum ws_status status, written;
 
+	end_well_when_a_file_is_cut();
+	status = run(argc, argv, &err);
+	written = ws_ui_stdout_finish(&late);
 	if (status != WS_OK && err.text[0])
 		ws_ui_say("%s", err.text);
 	/* output that nobody got matters more than a finding in it */

@@ -503,6 +503,61 @@ Test(import_pytorch, missing_and_surplus_commas_cost_nothing)
 	ws_imported_free(i);
 }
 
+Test(import_pytorch, what_follows_the_document_is_counted_and_told)
+{
+	static const char two[] =
+	        "{\"traceEvents\":[" CALL("a", 1) "]}\n"
+	                                          "{\"traceEvents\":[" CALL("b",
+	                                                                    2) "," CALL("c",
+	                                                                                3) "]}";
+	static const char brackets[] =
+	        "{\"traceEvents\":[" CALL("a", 1) "]},\n" CALL("b", 2) "," CALL("c", 3) "]}";
+	static const char bracket[] =
+	        "{\"traceEvents\":[" CALL("a", 1) "],\n" CALL("b", 2) "," CALL("c", 3) "]}";
+	static const char array[] = "[" CALL("a", 1) "]," CALL("b", 2) "," CALL("c", 3) "]";
+	static const char *const files[] = {two, brackets, bracket, array};
+
+	for (size_t k = 0; k < sizeof(files) / sizeof(*files); k++) {
+		struct ws_imported *i = imported(files[k]);
+
+		cr_assert(eq(u64, rows(i, WS_KIND_API), 1));
+		cr_assert(eq(u64, ws_imported_lost(i, "cannot be read"), 2), "%s", files[k]);
+		cr_assert(eq(u64, i->stats.nwarnings, 1));
+		cr_assert(ws_imported_warned(i, "what follows is not read"), "%s", files[k]);
+		ws_imported_free(i);
+	}
+}
+
+Test(import_pytorch, what_follows_the_document_is_counted_over_many_windows)
+{
+	static const char event[] = "{\"ph\":\"i\"},\n";
+	const size_t copies = 100000, begin = strlen("{\"traceEvents\":[]}");
+	char *text = malloc(begin + copies * strlen(event) + 1), *at = text;
+	struct ws_imported *i;
+
+	at = stpcpy(at, "{\"traceEvents\":[]}");
+	for (size_t k = 0; k < copies; k++)
+		at = stpcpy(at, event);
+	i = imported(text);
+	cr_assert(eq(u64, ws_imported_lost(i, "cannot be read"), copies));
+	cr_assert(ws_imported_warned(i, "the document ends at byte 18"));
+	ws_imported_free(i);
+	free(text);
+}
+
+Test(import_pytorch, space_behind_the_document_is_nothing_and_other_text_is_one_record)
+{
+	struct ws_imported *i = imported("{\"traceEvents\":[" CALL("a", 1) "]} \r\n\t\n");
+
+	cr_assert(eq(u64, i->stats.nwarnings, 0));
+	cr_assert(eq(u64, rows(i, WS_KIND_LOSS), 0));
+	ws_imported_free(i);
+
+	i = imported("{\"traceEvents\":[" CALL("a", 1) "]}\n# the end");
+	cr_assert(eq(u64, ws_imported_lost(i, "cannot be read"), 1));
+	ws_imported_free(i);
+}
+
 /* What is wrong with an import of the first `cut` bytes; NULL: nothing. One assertion a file, for
  * the test program is told of each. */
 static const char *cut_fault(const char *text, size_t cut, uint64_t *events)

@@ -85,6 +85,23 @@ Test(csv_writer, text_that_would_run_as_a_formula_gets_an_apostrophe)
 	assert_str("a=1", "a=1");
 }
 
+Test(csv_writer, blanks_and_full_width_signs_hide_no_formula)
+{
+	assert_str(" =1+1", "\"' =1+1\"");
+	assert_str("   @SUM(A1)", "\"'   @SUM(A1)\"");
+	assert_str(" \t=1", "\"' \t=1\"");
+	assert_str("\u00a0=1", "'\u00a0=1");
+	assert_str("\u3000\u200b+1", "'\u3000\u200b+1");
+	assert_str("\ufeff-1", "'\ufeff-1");
+	assert_str("\uff1d1", "'\uff1d1");
+	assert_str("\uff0b1", "'\uff0b1");
+	assert_str("\uff0d1", "'\uff0d1");
+	assert_str(" \uff20A", "\"' \uff20A\"");
+	assert_str(" a=1", "\" a=1\"");
+	assert_str("\u3000a", "\u3000a");
+	assert_str("   ", "\"   \"");
+}
+
 Test(csv_writer, bytes_that_are_no_text_are_replaced)
 {
 	assert_text("a\0b", 3,

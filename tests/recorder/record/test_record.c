@@ -3,8 +3,10 @@
  * the user sees.
  */
 #include <criterion/criterion.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -303,6 +305,57 @@ Test(record, a_killed_launcher_leaves_a_readable_trace_even_without_salvage)
 	probe_close(&p);
 	while (r.rounds[0] < 6000)
 		usleep(1000);
+}
+
+/* The launcher was killed and the program has ended since; its segment. */
+static void leave_segment(char segment[600])
+{
+	kill_launcher_after(700);
+	while (r.rounds[0] < 6000)
+		usleep(1000);
+	usleep(20000);
+	snprintf(segment, 600, "%s", run_segment(&r));
+}
+
+Test(record, what_another_process_salvages_is_left_to_it)
+{
+	char segment[600];
+	int fd;
+
+	leave_segment(segment);
+	fd = open(segment, O_RDONLY | O_CLOEXEC);
+	cr_assert_eq(flock(fd, LOCK_EX), 0);
+	cr_expect_eq(RUN(&r, "--salvage", segment), 5, "%s", r.text);
+	cr_expect_not_null(strstr(r.text, "is being salvaged by another process"), "%s", r.text);
+	cr_expect_str_eq(run_segment(&r), segment);
+	close(fd);
+	cr_expect_eq(RUN(&r, "--salvage", segment), 0, "%s", r.text);
+	check_salvaged();
+}
+
+Test(record, of_two_salvages_at_once_one_finishes_the_trace)
+{
+	for (int round = 0; round < 5; round++) {
+		char segment[600];
+		struct run other;
+		int codes[2];
+		pid_t pid;
+
+		leave_segment(segment);
+		run_begin(&other);
+		pid = run_start(&r, (const char *const[]){"--salvage", segment, NULL});
+		codes[0] = RUN(&other, "--salvage", segment);
+		codes[1] = run_wait(&r, pid);
+		/* the other is told that it is busy, or finds it done or gone */
+		cr_expect(!codes[0] || !codes[1], "%s%s", r.text, other.text);
+		for (int i = 0; i < 2; i++)
+			cr_expect(!codes[i] || codes[i] == 5 || codes[i] == 3, "%d: %s%s", codes[i],
+			          r.text, other.text);
+		check_salvaged();
+		run_end(&other);
+		run_end(&r);
+		run_begin(&r);
+	}
 }
 
 Test(record, salvage_finds_a_trace_that_was_moved)
