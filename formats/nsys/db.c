@@ -273,10 +273,10 @@ static const struct {
 	enum ws_nsys_table table;
 	const char *name;
 	int is_integer; /* or NULL; else a value of any type */
-	int64_t least;
+	int is_index;   /* of those, the ones that are never negative */
 } columns[] = {
-#define COLUMN(ID, column) {WS_NSYS_##ID, #column, 1, INT64_MIN},
-#define INDEX(ID, column)  {WS_NSYS_##ID, #column, 1, 0},
+#define COLUMN(ID, column) {WS_NSYS_##ID, #column, 1, 0},
+#define INDEX(ID, column)  {WS_NSYS_##ID, #column, 1, 1},
 #define VALUE(ID, column)  {WS_NSYS_##ID, #column, 0, 0},
 #include "formats/nsys/nsys.def"
 };
@@ -333,7 +333,7 @@ static int is_sound(const struct ws_nsys_rows *rows)
 
 		if (columns[c].is_integer && type != SQLITE_NULL &&
 		    (type != SQLITE_INTEGER ||
-		     sqlite3_column_int64(rows->stmt, i) < columns[c].least))
+		     (columns[c].is_index && sqlite3_column_int64(rows->stmt, i) < 0)))
 			return 0;
 	}
 	return 1;
