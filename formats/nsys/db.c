@@ -51,6 +51,8 @@ static enum ws_status refuse_unfinished(sqlite3 *db, struct ws_err *err)
 
 enum ws_status ws_import_nsys_open(sqlite3 **db, const char *path, struct ws_err *err)
 {
+	/* without a mutex, for one thread: it would be taken for each value of each row */
+	const int flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX;
 	char *uri = sqlite3_mprintf("file:%s?mode=ro&immutable=1", path);
 	enum ws_status status = WS_OK;
 
@@ -60,8 +62,7 @@ enum ws_status ws_import_nsys_open(sqlite3 **db, const char *path, struct ws_err
 		sqlite3_free(uri);
 		uri = sqlite3_mprintf("%s", path);
 	}
-	if (!uri ||
-	    sqlite3_open_v2(uri, db, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, NULL) != SQLITE_OK)
+	if (!uri || sqlite3_open_v2(uri, db, flags, NULL) != SQLITE_OK)
 		status = WS_FAIL(err, IO_READ, "cannot open the database: %s",
 		                 *db ? sqlite3_errmsg(*db) : "no memory");
 	sqlite3_free(uri);
