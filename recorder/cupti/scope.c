@@ -59,11 +59,6 @@ int ws_cupti_subscribe(ws_cupti_callback callback, char *other, size_t other_siz
 	                                          ws_cupti_complete_buffer);
 }
 
-int ws_cupti_is_scoped(void)
-{
-	return is_scoped;
-}
-
 /* --- asking --- */
 
 int ws_cupti_set(int attribute)

@@ -17,8 +17,6 @@
  */
 int ws_cupti_subscribe(ws_cupti_callback callback, char *other, size_t other_size,
                        const char **function);
-/* 1 when this subscriber has activities of its own: others do not take them. */
-int ws_cupti_is_scoped(void);
 /*
  * Have records with the fields of cupti_fields.def alone; kinds without any of them are not
  * enabled any more. Before a kind is enabled.

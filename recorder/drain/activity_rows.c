@@ -455,43 +455,6 @@ static enum ws_activity_fate add_pool(struct ws_drain *d, const struct ws_activi
 	return add_memory(d, slot, &row, p->time);
 }
 
-/* --- records whose fields were chosen --- */
-
-/* A field of the record, 0 when it was not chosen. Numbers of 64 bits for 32: the low half. */
-static void get_field(void *out, size_t size, const struct ws_seg_layout *layout, int id,
-                      const uint8_t *record)
-{
-	for (uint32_t i = 0; i < layout->nfields; i++)
-		if (layout->fields[i].id == id)
-			memcpy(out, record + layout->fields[i].offset,
-			       size < layout->fields[i].size ? size : layout->fields[i].size);
-}
-
-#define F(field, id) get_field(&k->field, sizeof(k->field), layout, id, record);
-static void read_chosen_kernel(struct ws_cupti_kernel *k, const struct ws_seg_layout *layout,
-                               const uint8_t *record)
-{
-	memset(k, 0, sizeof(*k));
-	WS_CUPTI_CHOSEN_KERNEL(F)
-}
-#undef F
-
-#define F(field, id) get_field(&api->field, sizeof(api->field), layout, id, record);
-void ws_activity_read_api(const struct ws_activity *a, struct ws_cupti_api *api,
-                          const uint8_t *record, size_t size)
-{
-	const struct ws_seg_layout *layout =
-	        ws_cupti_steps_layout(&a->steps, ws_cupti_kind(record));
-
-	if (!layout) {
-		ws_cupti_read_api(api, record, size);
-		return;
-	}
-	memset(api, 0, sizeof(*api));
-	WS_CUPTI_CHOSEN_API(F)
-}
-#undef F
-
 /* --- by kind --- */
 
 enum ws_activity_fate ws_activity_record(struct ws_drain *d, const struct ws_activity_slot *slot,
@@ -515,7 +478,7 @@ enum ws_activity_fate ws_activity_record(struct ws_drain *d, const struct ws_act
 	case WS_CUPTI_KIND_KERNEL:
 	case WS_CUPTI_KIND_CONCURRENT_KERNEL:
 		if (layout) {
-			read_chosen_kernel(&u.kernel, layout, record);
+			ws_activity_read_kernel(&u.kernel, layout, record);
 			return add_kernel(d, slot, &u.kernel);
 		}
 		READ(kernel);

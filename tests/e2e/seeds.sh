@@ -21,7 +21,7 @@ record AMP.wtrace --model transformer-tiny --dtype amp-bf16
 warpsheet() {
 	"$ws" "$@"
 }
-sed -n '/^```/,/^```/s/ *#.*//; /^warpsheet /p' "$root/docs/seeds.md" >commands.txt
+sed -n '/^```/,/^```/s/ *#.*//; /^warpsheet report /p; /^warpsheet diff /p' "$root/docs/seeds.md" >commands.txt
 equal "number of commands in docs/seeds.md" "$(wc -l <commands.txt | tr -d ' ')" 15
 while read -r line; do
 	eval "$line" >out.txt 2>words.txt || fail "$line: $(cat words.txt)"
