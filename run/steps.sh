@@ -2,8 +2,8 @@
 # Steps that several commands share; read by them, not run.
 jobs=$(nproc)
 
-# build_preset PRESET: configure and build it, with few words while all goes well
-build_preset() {
+# with few words while all goes well
+configure_preset() {
 	echo "== $1: configure" >&2
 	mkdir -p build
 	if ! cmake --preset "$1" >"build/$1.log" 2>&1; then
@@ -11,6 +11,10 @@ build_preset() {
 		return 1
 	fi
 	sed -n '/^-- Warpsheet /,$p' "build/$1.log"
+}
+
+build_preset() {
+	configure_preset "$1"
 	echo "== $1: build" >&2
 	cmake --build --preset "$1" -j "$jobs"
 }

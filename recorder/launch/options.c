@@ -208,6 +208,11 @@ enum ws_status ws_record_command_parse(struct ws_record_command *cmd, int argc, 
 		return WS_OK;
 	noptions = make_table(cmd, &g, table);
 	WS_FORWARD(take_all(cmd, table, noptions, argc, argv, err));
+	if (!cmd->record.segment_dir) {
+		const char *dir = secure_getenv(WS_SEG_DIR_ENV);
+
+		cmd->record.segment_dir = dir && *dir ? dir : NULL;
+	}
 	return settle(cmd, &g, err);
 }
 

@@ -11,6 +11,8 @@
 #include "formats/base/status.h"
 
 #define WS_SEG_DIR "/dev/shm"
+/* Names another folder, as --segment-dir does, which wins. */
+#define WS_SEG_DIR_ENV "WARPSHEET_SEGMENT_DIR"
 /* Of one made beside a trace; mkdtemp's six characters follow. */
 #define WS_SEG_BESIDE "warpsheet-segments."
 

@@ -19,12 +19,15 @@ fi
 bin=$(cd "$1" && pwd) fixtures=$(cd "$2" && pwd)
 shift 2
 
+# nothing that others leave in shared places is seen, and nothing of ours is left there
 work=$(mktemp -d)
+mkdir -m 700 "$work/segments" "$work/tmp"
 trap 'rm -rf "$work"' EXIT
 
 # what people and machines set must not change the output
 unset NO_COLOR PAGER LESS TERM WSNVTX_TRACE 2>/dev/null || :
-export LC_ALL=C TZ=UTC COLUMNS=100 HOME="$work" PATH="$bin:$PATH"
+export LC_ALL=C TZ=UTC COLUMNS=100 HOME="$work" PATH="$bin:$PATH" TMPDIR="$work/tmp"
+export WARPSHEET_SEGMENT_DIR="$work/segments"
 
 glob_matches() { # glob_matches PATTERN-FILE OUTPUT-FILE
 	awk '

@@ -1,9 +1,13 @@
+# shellcheck shell=sh disable=SC2034
 # Shared by the end-to-end tests: $1 is the bin/ folder of the build tree.
 # Each test works in a folder of its own and fails at the first wrong thing.
 set -eu
 
 ws=$1/warpsheet
+# nothing that others leave in shared places is seen, and nothing of ours is left there
 work=$(mktemp -d)
+mkdir -m 700 "$work/segments" "$work/tmp"
+export WARPSHEET_SEGMENT_DIR="$work/segments" TMPDIR="$work/tmp"
 trap 'rm -rf "$work"' EXIT
 
 fail() {

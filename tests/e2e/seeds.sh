@@ -21,6 +21,7 @@ record AMP.wtrace --model transformer-tiny --dtype amp-bf16
 warpsheet() {
 	"$ws" "$@"
 }
+# shellcheck disable=SC2016 # no command to be expanded
 sed -n '/^```/,/^```/s/ *#.*//; /^warpsheet report /p; /^warpsheet diff /p' "$root/docs/seeds.md" >commands.txt
 equal "number of commands in docs/seeds.md" "$(wc -l <commands.txt | tr -d ' ')" 15
 while read -r line; do

@@ -9,7 +9,7 @@
 #include "kernels/nvtx/warpsheet_nvtx.h"
 #include "tests/support/recorder/in_process.h"
 
-TestSuite(capture_range, .fini = collect_stop, .timeout = 60);
+TestSuite(capture_range, .fini = collect_stop, .timeout = 600);
 
 static void start(const char *pattern, uint64_t first, uint64_t last)
 {

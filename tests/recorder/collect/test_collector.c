@@ -14,7 +14,7 @@ static void start(void)
 	cr_assert(nvtx_attach());
 }
 
-TestSuite(collector, .init = start, .fini = collect_stop, .timeout = 60);
+TestSuite(collector, .init = start, .fini = collect_stop, .timeout = 600);
 
 /* --- every function --- */
 

@@ -32,6 +32,7 @@ static int failures;
 	} while (0)
 
 static char dir[] = "/tmp/ws_rate.XXXXXX";
+static char segments[] = "/dev/shm/ws_rate.XXXXXX"; /* in memory: what is measured */
 static char trace[64], said[64], elapsed[64];
 
 /* RssAnon of a process in KiB: what it allocated, without the segment. 0: it is gone. */
@@ -74,6 +75,7 @@ static pid_t start(const char *count, const char *pause, const char *buffers, in
 	if (pid)
 		return pid;
 	dup2(open(said, O_WRONLY | O_CREAT | O_TRUNC, 0600), STDERR_FILENO);
+	setenv("WARPSHEET_SEGMENT_DIR", segments, 1);
 	setenv("LD_LIBRARY_PATH", WS_TEST_FAKES, 1);
 	setenv("WARPSHEET_CUPTI_PATH", WS_TEST_FAKES "/libcupti-fake.so", 1);
 	if (slow) {
@@ -122,7 +124,7 @@ int main(int argc, char **argv)
 	int status, fd;
 	pid_t pid;
 
-	if (argc < 3 || !mkdtemp(dir))
+	if (argc < 3 || !mkdtemp(dir) || !mkdtemp(segments))
 		return 2;
 	snprintf(trace, sizeof(trace), "%s/t.wtrace", dir);
 	snprintf(said, sizeof(said), "%s/said", dir);
@@ -166,6 +168,7 @@ int main(int argc, char **argv)
 	unlink(trace);
 	unlink(said);
 	unlink(elapsed);
+	rmdir(segments);
 	rmdir(dir);
 	return failures != 0;
 }

@@ -20,7 +20,7 @@ static void stop(void)
 	run_end(&run);
 }
 
-TestSuite(cuda_deaths, .init = start, .fini = stop, .timeout = 120);
+TestSuite(cuda_deaths, .init = start, .fini = stop, .timeout = 600);
 
 static void expect_no_loss(const struct probe *p)
 {

@@ -18,7 +18,7 @@ static void stop(void)
 	run_end(&run);
 }
 
-TestSuite(cuda_libraries, .init = start, .fini = stop, .timeout = 120);
+TestSuite(cuda_libraries, .init = start, .fini = stop, .timeout = 600);
 
 /* 0: neither library is installed. */
 static int record(struct probe *p, const char *library_ranges)

@@ -19,7 +19,7 @@ static void stop(void)
 	run_end(&run);
 }
 
-TestSuite(cuda_problems, .init = start, .fini = stop, .timeout = 120);
+TestSuite(cuda_problems, .init = start, .fini = stop, .timeout = 600);
 
 /* Record 1000 launches and look at the trace. */
 static void record(const char *threads, const char *option, const char *value)

@@ -4,7 +4,7 @@
 
 #include "tests/support/recorder/cupti_by_hand.h"
 
-TestSuite(cupti_damage, .init = cupti_start, .fini = by_hand_stop, .timeout = 60);
+TestSuite(cupti_damage, .init = cupti_start, .fini = by_hand_stop, .timeout = 600);
 
 /* --- damage --- */
 

@@ -37,7 +37,7 @@ static void salvage(void)
 }
 
 Test(cupti_death, after_any_death_of_the_launcher_each_record_is_there_once, .init = start_file,
-     .fini = stop_file, .timeout = 60)
+     .fini = stop_file, .timeout = 600)
 {
 	uint64_t done, kernels = 0;
 	struct probe p;

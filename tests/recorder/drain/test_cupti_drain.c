@@ -3,7 +3,7 @@
 
 #include "tests/support/recorder/cupti_by_hand.h"
 
-TestSuite(cupti_drain, .init = cupti_start, .fini = by_hand_stop, .timeout = 60);
+TestSuite(cupti_drain, .init = cupti_start, .fini = by_hand_stop, .timeout = 600);
 
 Test(cupti_drain, a_kernel_keeps_every_field)
 {

@@ -15,7 +15,7 @@ static void start(void)
 	by_hand_start(NULL);
 }
 
-TestSuite(drain, .init = start, .fini = by_hand_stop, .timeout = 60);
+TestSuite(drain, .init = start, .fini = by_hand_stop, .timeout = 600);
 
 /* --- records --- */
 

@@ -209,7 +209,7 @@ static void check_exactly_once(int events)
 }
 
 Test(drain_commit, after_any_death_every_event_is_in_the_trace_exactly_once, .init = start_file,
-     .fini = stop_file, .timeout = 60)
+     .fini = stop_file, .timeout = 600)
 {
 	struct ws_err err;
 	int events = 0;

@@ -53,7 +53,7 @@ static void end(void)
 	rmdir(dir);
 }
 
-TestSuite(cuda_use, .init = begin, .fini = end, .timeout = 60);
+TestSuite(cuda_use, .init = begin, .fini = end, .timeout = 600);
 
 static void put(char *to, const char *text)
 {

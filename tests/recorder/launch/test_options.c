@@ -1,5 +1,6 @@
 /* The command line of warpsheet-record, as it is understood. */
 #include <criterion/criterion.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "recorder/launch/options.h"
@@ -197,4 +198,18 @@ Test(options, sizes_and_times_in_the_units_of_people)
 	release();
 	cr_expect_eq(PARSE("--library-ranges", "maybe", "--", "p"), WS_USAGE);
 	cr_expect_str_eq(err.text, "--library-ranges needs no or yes, not 'maybe'");
+}
+
+Test(options, the_folder_of_segments_is_that_of_the_option_else_of_the_environment)
+{
+	setenv("WARPSHEET_SEGMENT_DIR", "", 1);
+	cr_assert_eq(PARSE("-o", "x", "--", "prog"), WS_OK);
+	cr_expect_null(cmd.record.segment_dir);
+	release();
+	setenv("WARPSHEET_SEGMENT_DIR", "/of/the/environment", 1);
+	cr_assert_eq(PARSE("-o", "x", "--", "prog"), WS_OK);
+	cr_expect_str_eq(cmd.record.segment_dir, "/of/the/environment");
+	release();
+	cr_assert_eq(PARSE("-o", "x", "--segment-dir", "/given", "--", "prog"), WS_OK);
+	cr_expect_str_eq(cmd.record.segment_dir, "/given");
 }

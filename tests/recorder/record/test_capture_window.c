@@ -21,7 +21,7 @@ static void end(void)
 	run_end(&r);
 }
 
-TestSuite(capture_window, .init = begin, .fini = end, .timeout = 120);
+TestSuite(capture_window, .init = begin, .fini = end, .timeout = 600);
 
 static struct probe open_whole(void)
 {

@@ -17,7 +17,7 @@ static void end(void)
 	run_end(&r);
 }
 
-TestSuite(gpu, .init = begin, .fini = end, .timeout = 120);
+TestSuite(gpu, .init = begin, .fini = end, .timeout = 600);
 
 Test(gpu, without_a_gpu_require_gpu_ends_with_5_and_says_what_to_do)
 {

@@ -1,7 +1,7 @@
 /* What another user prepared where we write; to play that user takes root. */
 #include "tests/recorder/record/planted_segments.h"
 
-TestSuite(other_user, .init = begin, .fini = end, .timeout = 120);
+TestSuite(other_user, .init = begin, .fini = end, .timeout = 600);
 
 Test(other_user, a_segment_of_another_user_is_ignored)
 {

@@ -1,7 +1,7 @@
 /* What others could have prepared where we write is neither trusted nor written through. */
 #include "tests/recorder/record/planted_segments.h"
 
-TestSuite(private, .init = begin, .fini = end, .timeout = 120);
+TestSuite(private, .init = begin, .fini = end, .timeout = 600);
 
 /* --- segments that are planted --- */
 

@@ -29,7 +29,7 @@ static void end(void)
 		run_end(&kid[i]);
 }
 
-TestSuite(processes, .init = begin, .fini = end, .timeout = 120);
+TestSuite(processes, .init = begin, .fini = end, .timeout = 600);
 
 /* "VICTIM MODE COUNT TALLY-OF-KID" */
 static const char *victim(int i, const char *mode, int count)
@@ -286,7 +286,7 @@ Test(processes, a_segment_that_is_being_made_is_waited_for)
 	begun = (int)time(NULL);
 	cr_expect_eq(SHELL(r.trace, command), 0, "%s", r.text);
 	waited = (int)time(NULL) - begun;
-	cr_expect_lt(waited, 20);
+	cr_expect_lt(waited, 300, "not for ever");
 	cr_expect_str_empty(run_segment(&r), "a segment is left behind");
 }
 
@@ -338,16 +338,21 @@ Test(processes, traces_are_merged_later_too)
 
 /* --- the launcher --- */
 
-static pid_t start_two(const char *also)
+static pid_t start_two_for(const char *also, int rounds0, int rounds1)
 {
 	char command[1024];
 
-	snprintf(command, sizeof(command), "%s & %s & wait", victim(0, "until-killed", 6000),
-	         victim(1, "until-killed", 7000));
+	snprintf(command, sizeof(command), "%s & echo $! >pid0; %s & echo $! >pid1; wait",
+	         victim(0, "until-killed", rounds0), victim(1, "until-killed", rounds1));
 	return run_start(&r, (const char *const[]){"-o", r.trace, "--segment-dir", r.segments,
 	                                           "--flush-interval", "3", "--buffers", "2",
 	                                           "--buffer-size", "16M", also, "--", "/bin/sh",
 	                                           "-c", command, NULL});
+}
+
+static pid_t start_two(const char *also)
+{
+	return start_two_for(also, 6000, 7000);
 }
 
 static void wait_rounds(int i, int rounds)
@@ -428,7 +433,8 @@ Test(processes, no_args_holds_after_salvage_for_a_process_whose_trace_had_not_be
 Test(processes, a_signal_ends_the_program_and_a_second_one_the_recording_of_what_it_left)
 {
 	char paths[3][RUN_PATH], text[4096];
-	pid_t pid = start_two("--no-args");
+	/* more rounds than there is time for, on however slow a machine */
+	pid_t pid = start_two_for("--no-args", 1 << 30, 1 << 30);
 	int ended;
 
 	wait_rounds(0, 100);
@@ -454,8 +460,8 @@ Test(processes, a_signal_ends_the_program_and_a_second_one_the_recording_of_what
 		cr_expect_eq(ROWS(&p, process_end), 0, "it has not ended");
 		probe_close(&p);
 	}
-	wait_rounds(0, 6000);
-	wait_rounds(1, 7000);
+	snprintf(text, sizeof(text), "cd %s && kill -KILL $(cat pid0 pid1)", r.dir);
+	cr_assert_eq(system(text), 0);
 	cr_expect_str_empty(run_segment(&r), "a segment is left behind");
 }
 

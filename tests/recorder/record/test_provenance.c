@@ -18,7 +18,7 @@ static void end(void)
 	run_end(&r);
 }
 
-TestSuite(provenance, .init = begin, .fini = end, .timeout = 120);
+TestSuite(provenance, .init = begin, .fini = end, .timeout = 600);
 
 static struct probe open_trace(void)
 {

@@ -28,7 +28,7 @@ static void end(void)
 	run_end(&r);
 }
 
-TestSuite(record, .init = begin, .fini = end, .timeout = 120);
+TestSuite(record, .init = begin, .fini = end, .timeout = 600);
 
 /* The trace is closed, whole and free of losses. */
 static struct probe open_whole(void)

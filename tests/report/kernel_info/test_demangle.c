@@ -189,9 +189,9 @@ Test(demangle, a_short_name_that_stands_for_a_huge_signature_stays_mangled,
 	for (int i = 1; i < 36; i++)
 		len += (size_t)snprintf(name + len, sizeof(name) - len, "S_IS%c_S%c_E", digit[i],
 		                        digit[i]);
-	clock_gettime(CLOCK_MONOTONIC, &start);
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &start);
 	expect_unchanged(name, len);
-	clock_gettime(CLOCK_MONOTONIC, &end);
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &end);
 	cr_expect(lt(sz, (size_t)(end.tv_sec - start.tv_sec), 5));
 	cr_expect(le(sz, buf.capacity, 4 * WS_DEMANGLED_MAX_BYTES));
 }

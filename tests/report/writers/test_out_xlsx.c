@@ -35,7 +35,7 @@ static void remove_folder(void)
 	rmdir(folder);
 }
 
-TestSuite(out_xlsx, .init = make_folder, .fini = remove_folder, .timeout = 60);
+TestSuite(out_xlsx, .init = make_folder, .fini = remove_folder, .timeout = 600);
 
 static size_t files_in_folder(void)
 {

@@ -5,7 +5,7 @@ warpsheet export bert.json.gz -o bert.sqlite 2>words.txt
 gzip -n bert.sqlite
 mkfifo pipe
 for input in run.nsys-rep bert.sqlite.gz pipe; do
-	timeout 20 warpsheet import $input -o t.wtrace
+	timeout 300 warpsheet import $input -o t.wtrace
 	echo "$input: exit $?"
 done
 rm pipe
