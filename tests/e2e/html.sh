@@ -1,0 +1,56 @@
+#!/bin/sh
+# report.html in a real browser: numbers read back from the page are those of the CSV, hostile
+# names stay text, nothing is requested from anywhere, and no script fails.
+# shellcheck source=tests/e2e/common.sh
+. "$(dirname "$0")/common.sh"
+root=$(cd "$(dirname "$0")/../.." && pwd)
+browser=
+for name in chromium chromium-browser google-chrome; do
+	command -v $name >/dev/null 2>&1 && browser=$name && break
+done
+if [ -z "$browser" ]; then
+	echo "SKIP: no Chromium here"
+	exit 77
+fi
+cd "$work"
+
+page() { # page FILE.html: the page as the browser made it, in page.txt; its words in browser.txt
+	HOME=$work timeout 300 $browser --headless --no-sandbox --disable-gpu --enable-logging=stderr \
+		--user-data-dir="$work/profile" --virtual-time-budget=10000 --dump-dom "file://$work/$1" \
+		>page.txt 2>browser.txt || fail "$browser cannot open $1: $(tail -3 browser.txt)"
+	grep -aq 'data-ready="[1-9]' page.txt || fail "$1: the script did not finish"
+	grep -aE 'CONSOLE.*(rror|efused)' browser.txt >errors.txt && fail "$1: $(cat errors.txt)"
+	# what is named in the page's own text is no request: elements and styles would be
+	grep -aoE '<(script|img|link|iframe|object|embed)[^>]*(src|href)="[^"]*"|url\([^)]*\)' page.txt |
+		grep -av 'href="data:,"' >requests.txt && fail "$1 asks for $(head -1 requests.txt)"
+	:
+}
+
+"$ws" report "$root/fixtures/traces/step-fp32.wtrace" -o step.html
+page step.html
+"$ws" report "$root/fixtures/traces/step-fp32.wtrace" --table kernel-summary --format csv >kernels.csv
+# instances, a number that is shown as it is, of every kernel, beside its whole name
+tail -n +2 kernels.csv | awk -F, '{ print $3 }' | sort -n >want.txt
+tr '\n' ' ' <page.txt | sed 's/<section/\n<section/g' | grep -a '^<section id="kernel-summary"' |
+	grep -ao '<tr><td class="n">[^<]*</td><td class="n">[^<]*</td><td class="n">[^<]*</td>' |
+	sed 's/.*<td class="n">\([^<]*\)<\/td>$/\1/; s/,//g' | sort -n >got.txt
+[ -s got.txt ] || fail "the page has no rows of kernel-summary"
+cmp -s want.txt got.txt || fail "instances in the page differ: $(diff want.txt got.txt | head -5)"
+grep -aq '<svg' page.txt || fail "the page has no chart"
+[ "$(wc -c <step.html)" -lt 1000000 ] || fail "the page has a million bytes"
+
+"$ws" report "$root/fixtures/traces/hostile.wtrace" -o hostile.html
+page hostile.html
+# a name with markup is text: the browser made no element of it
+grep -a '<b>\|<img\|onerror=' page.txt | grep -av '^{\|^\[' | grep -aq '<td[^>]*><\(b\|img\|script\)' &&
+	fail "a name became markup"
+grep -aq '&lt;' page.txt || fail "the hostile names are not there"
+
+"$ws" diff "$root/fixtures/traces/step-fp32.wtrace" "$root/fixtures/traces/step-bf16.wtrace" -o diff.html
+page diff.html
+grep -aq 'class="t FASTER"' page.txt || fail "the grades are not there"
+"$ws" report "$root/fixtures/traces/step-fp32.wtrace" --table steps --format csv -o - >steps.csv
+"$ws" report "$root/fixtures/traces/step-fp32.wtrace" --table steps --format csv | cmp - steps.csv ||
+	fail "-o - is not stdout"
+[ ! -e ./- ] || fail "-o - made a file"
+echo "$(wc -l <got.txt) kernels read back"
