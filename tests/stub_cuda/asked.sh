@@ -40,7 +40,7 @@ asked "cublas math 16"
 asked "cublas workspace 33554432"
 never "compute 64" # CUBLAS_COMPUTE_16F
 step 0 --model transformer-tiny --dtype amp-bf16 --autotune
-asked "cublaslt proposals 8 workspace 33554432 reductions 3"
+asked "cublaslt proposals 8 workspace 33554432 reductions 2"
 step 0 --model transformer-tiny --dtype tf32
 grep -q 'compute 77$' "$WS_STUB_LOG" || fail "tf32 without CUBLAS_COMPUTE_32F_FAST_TF32"
 step 0 --model transformer-tiny

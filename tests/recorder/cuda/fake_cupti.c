@@ -32,7 +32,7 @@ struct scope {
 	ws_cupti_scoped_request scoped_request;
 	ws_cupti_scoped_complete scoped_complete;
 	int kind_on[KINDS];
-	uint8_t call_on[2][CALLS], callback_on[8][CALLS];
+	_Atomic uint8_t call_on[2][CALLS], callback_on[8][CALLS];
 	/* of records with chosen fields */
 	struct ws_cupti_field fields[KINDS][8];
 	struct ws_cupti_record_layout layouts[KINDS], *by_kind[KINDS];
