@@ -4,7 +4,7 @@
 #include <string.h>
 
 enum ws_status ws_fail(struct ws_err *err, enum ws_status status, const char *file, int line,
-		       const char *fmt, ...)
+                       const char *fmt, ...)
 {
 	va_list ap;
 
@@ -45,7 +45,7 @@ int ws_status_exit_code(enum ws_status status)
 {
 	static const int codes[] = {
 #define X(name, code, meaning) code,
-		WS_STATUS_LIST(X)
+	        WS_STATUS_LIST(X)
 #undef X
 	};
 
@@ -56,7 +56,7 @@ const char *ws_status_name(enum ws_status status)
 {
 	static const char *const names[] = {
 #define X(name, code, meaning) #name,
-		WS_STATUS_LIST(X)
+	        WS_STATUS_LIST(X)
 #undef X
 	};
 

@@ -10,16 +10,16 @@
 #include <stdarg.h>
 
 /* name, exit code of the program that fails with it, meaning */
-#define WS_STATUS_LIST(X)                                                                          \
-	X(OK, 0, "done")                                                                           \
-	X(FINDING, 1, "a negative finding")                                                        \
-	X(USAGE, 2, "the command line is wrong")                                                   \
-	X(IO_READ, 3, "the input cannot be read")                                                  \
-	X(CORRUPT, 3, "the input is damaged")                                                      \
-	X(TOO_NEW, 3, "the input needs a newer program")                                           \
-	X(IO_WRITE, 4, "the output cannot be written")                                             \
-	X(ENVIRONMENT, 5, "the machine lacks something")                                           \
-	X(NO_MEMORY, 5, "out of memory")                                                           \
+#define WS_STATUS_LIST(X)                                \
+	X(OK, 0, "done")                                 \
+	X(FINDING, 1, "a negative finding")              \
+	X(USAGE, 2, "the command line is wrong")         \
+	X(IO_READ, 3, "the input cannot be read")        \
+	X(CORRUPT, 3, "the input is damaged")            \
+	X(TOO_NEW, 3, "the input needs a newer program") \
+	X(IO_WRITE, 4, "the output cannot be written")   \
+	X(ENVIRONMENT, 5, "the machine lacks something") \
+	X(NO_MEMORY, 5, "out of memory")                 \
 	X(BUG, 70, "a bug in Warpsheet")
 
 enum ws_status {
@@ -38,7 +38,7 @@ struct ws_err {
 
 /* Fill err (may be NULL) and return status. Control characters of the text become '?'. */
 enum ws_status ws_fail(struct ws_err *err, enum ws_status status, const char *file, int line,
-		       const char *fmt, ...) __attribute__((format(printf, 5, 6)));
+                       const char *fmt, ...) __attribute__((format(printf, 5, 6)));
 
 /* Control characters of a text for a terminal become '?', those of the upper half (C1) too. */
 void ws_defuse(char *text);
@@ -50,18 +50,18 @@ const char *ws_status_name(enum ws_status status);
 
 #define WS_FAIL(err, code, ...) ws_fail((err), WS_##code, __FILE__, __LINE__, __VA_ARGS__)
 
-#define WS_FAIL_IF(cond, err, code, ...)                                                           \
-	do {                                                                                       \
-		if (cond)                                                                          \
-			return WS_FAIL(err, code, __VA_ARGS__);                                    \
+#define WS_FAIL_IF(cond, err, code, ...)                        \
+	do {                                                    \
+		if (cond)                                       \
+			return WS_FAIL(err, code, __VA_ARGS__); \
 	} while (0)
 
 /* Return the callee's failure; the callee has filled err. */
-#define WS_FORWARD(expr)                                                                           \
-	do {                                                                                       \
-		enum ws_status ws_forward_status_ = (expr);                                        \
-		if (ws_forward_status_ != WS_OK)                                                   \
-			return ws_forward_status_;                                                 \
+#define WS_FORWARD(expr)                                    \
+	do {                                                \
+		enum ws_status ws_forward_status_ = (expr); \
+		if (ws_forward_status_ != WS_OK)            \
+			return ws_forward_status_;          \
 	} while (0)
 
 #endif

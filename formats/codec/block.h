@@ -124,8 +124,7 @@ enum ws_status ws_block_column_decode(const struct ws_block_view *view, unsigned
  */
 enum ws_status ws_block_column_decode_some(const struct ws_block_view *view, unsigned i,
                                            struct ws_block_decoder *d, const uint32_t *row,
-                                           uint32_t n, uint64_t *v, int *done,
-                                           struct ws_err *err);
+                                           uint32_t n, uint64_t *v, int *done, struct ws_err *err);
 /* Decode column i of type BLOB. b borrows from bytes, which has entry.encoded_size of room. */
 enum ws_status ws_block_column_decode_blobs(const struct ws_block_view *view, unsigned i,
                                             struct ws_block_decoder *d, uint8_t *bytes,

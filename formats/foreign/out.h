@@ -32,9 +32,9 @@ struct ws_import_out {
 	struct ws_trace_writer *w;
 	struct ws_import_stats *stats;
 	const struct ws_import_opts *opts; /* NULL = the defaults */
-	struct ws_strtab threads;   /* key: struct thread_key */
-	struct ws_strtab ops;       /* key: the texts of an op_config */
-	struct ws_strtab processes; /* key: pid; id - 1 is the index below */
+	struct ws_strtab threads;          /* key: struct thread_key */
+	struct ws_strtab ops;              /* key: the texts of an op_config */
+	struct ws_strtab processes;        /* key: pid; id - 1 is the index below */
 	struct ws_import_process *process;
 	size_t nprocesses, processes_capacity;
 	struct ws_strtab devices; /* key: id */

@@ -33,18 +33,18 @@ struct ws_nsys {
 	struct ws_import_out *out;
 	struct ws_import_clock *clock;
 	sqlite3 *db;
-	uint64_t work, work_limit;    /* in units of the progress handler */
-	uint64_t rows_total;          /* about so many rows will be read */
-	uint64_t default_pid;         /* where a record has none: of the first API call */
-	sqlite3_stmt *string;         /* of a StringIds key */
-	struct ws_map string_rows;    /* id -> rowid, where id is no primary key */
+	uint64_t work, work_limit; /* in units of the progress handler */
+	uint64_t rows_total;       /* about so many rows will be read */
+	uint64_t default_pid;      /* where a record has none: of the first API call */
+	sqlite3_stmt *string;      /* of a StringIds key */
+	struct ws_map string_rows; /* id -> rowid, where id is no primary key */
 	int strings_by_row;
-	struct ws_map strings;           /* id -> string id of the trace */
-	struct ws_map domains;           /* pid and domainId -> string id of the trace */
-	struct ws_map payloads;          /* of our own exports: id there -> payload of the trace */
-	struct ws_map event_payloads;    /* eventId -> payload of the trace */
-	struct ws_map domain_names;      /* pid and string id -> the domain that has it */
-	uint64_t places;                 /* bits above pid and tid of a global id: one machine */
+	struct ws_map strings;        /* id -> string id of the trace */
+	struct ws_map domains;        /* pid and domainId -> string id of the trace */
+	struct ws_map payloads;       /* of our own exports: id there -> payload of the trace */
+	struct ws_map event_payloads; /* eventId -> payload of the trace */
+	struct ws_map domain_names;   /* pid and string id -> the domain that has it */
+	uint64_t places;              /* bits above pid and tid of a global id: one machine */
 	int several_places;
 };
 

@@ -33,12 +33,12 @@
 	X(launch_not_told, "launches that CUPTI told another profiler in the program of, not us")
 
 /* The same for imports: how damage of the input shows. */
-#define WS_IMPORT_LOSS_LIST(X)                                                                     \
-	X(import_unreadable, "records whose text cannot be read")                                  \
-	X(import_cut_off, "records cut off where the input ends")                                  \
-	X(import_bad_time, "records whose times are missing, reversed or out of bounds")           \
-	X(import_bad_value, "records with a value of the wrong type, or a negative device")         \
-	X(import_missing_field, "records that lack what their kind needs")                         \
+#define WS_IMPORT_LOSS_LIST(X)                                                              \
+	X(import_unreadable, "records whose text cannot be read")                           \
+	X(import_cut_off, "records cut off where the input ends")                           \
+	X(import_bad_time, "records whose times are missing, reversed or out of bounds")    \
+	X(import_bad_value, "records with a value of the wrong type, or a negative device") \
+	X(import_missing_field, "records that lack what their kind needs")                  \
 	X(import_damaged_table, "tables that cannot be read to their end")
 
 enum ws_dropped {

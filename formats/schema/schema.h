@@ -41,14 +41,14 @@ enum ws_kind {
 #define K(NAME, name, id, class, meaning) WS_KIND_##NAME = (id),
 	WS_KIND_LIST(K)
 #undef K
-	WS_KIND_END /* one past the highest id */
+	        WS_KIND_END /* one past the highest id */
 };
 
 /* struct ws_row_kernel { int64_t start_ns; int64_t dur_ns; … } */
 #define C(kind, column, id, TYPE, unit, meaning) ws_ctype_##TYPE column;
-#define K(NAME, name, id, class, meaning)                                                          \
-	struct ws_row_##name {                                                                     \
-		WS_COLUMNS_##NAME(C)                                                               \
+#define K(NAME, name, id, class, meaning) \
+	struct ws_row_##name {            \
+		WS_COLUMNS_##NAME(C)      \
 	};
 WS_KIND_LIST(K)
 #undef K
@@ -56,8 +56,7 @@ WS_KIND_LIST(K)
 
 /* WS_COL_kernel_start_ns = 0, …: position of a column in ws_kind_def.columns (not its id). */
 #define C(kind, column, id, TYPE, unit, meaning) WS_COL_##kind##_##column,
-#define K(NAME, name, id, class, meaning)                                                          \
-	enum { WS_COLUMNS_##NAME(C) WS_NCOLS_##name };
+#define K(NAME, name, id, class, meaning)        enum { WS_COLUMNS_##NAME(C) WS_NCOLS_##name };
 WS_KIND_LIST(K)
 #undef K
 #undef C

@@ -107,8 +107,8 @@ void ws_json_array_end(struct ws_json_writer *j)
 static void put_code_point(FILE *f, uint32_t c)
 {
 	static const char short_escapes[][2] = {
-		{'"', '"'},  {'\\', '\\'}, {'\b', 'b'}, {'\f', 'f'},
-		{'\n', 'n'}, {'\r', 'r'},  {'\t', 't'},
+	        {'"', '"'},  {'\\', '\\'}, {'\b', 'b'}, {'\f', 'f'},
+	        {'\n', 'n'}, {'\r', 'r'},  {'\t', 't'},
 	};
 	char utf8[WS_UTF8_MAX_BYTES];
 

@@ -51,7 +51,8 @@ static enum ws_status reserve(struct ws_block_rows *rows, size_t values, struct 
 	return WS_OK;
 }
 
-/* One column of the kind that the rows are of: from a block of its own, or from one of two kinds. */
+/* One column of the kind that the rows are of: from a block of its own, or from one of two kinds.
+ */
 static enum ws_status read_column(struct ws_block_reader *b, enum ws_kind kind, unsigned position,
                                   uint64_t *v, int *present, struct ws_err *err)
 {
@@ -76,8 +77,8 @@ enum ws_status ws_block_reader_read(struct ws_block_reader *b, size_t i, ws_colu
 	const struct ws_kind_def *def = ws_schema_kind(info->kind);
 	size_t rows = info->rows, used = 0;
 
-	WS_FAIL_IF(!def || def->ncolumns > 64, err, BUG, "blocks of kind %u are not read by columns",
-	           (unsigned)info->kind);
+	WS_FAIL_IF(!def || def->ncolumns > 64, err, BUG,
+	           "blocks of kind %u are not read by columns", (unsigned)info->kind);
 	WS_FORWARD(ws_trace_reader_view(b->r, ws_trace_reader_stored(b->r, i), &b->view, err));
 	if (b->view.header.kind != info->kind)
 		WS_FORWARD(ws_thread_rows_find(&b->thread_rows, &b->view, &b->decoder, info->kind,
@@ -88,8 +89,8 @@ enum ws_status ws_block_reader_read(struct ws_block_reader *b, size_t i, ws_colu
 	for (; columns; columns &= columns - 1) {
 		int at = __builtin_ctzll(columns), present;
 
-		WS_FAIL_IF(def->columns[at].type == WS_TYPE_BLOB, err, BUG, "column %s is no number",
-		           def->columns[at].name);
+		WS_FAIL_IF(def->columns[at].type == WS_TYPE_BLOB, err, BUG,
+		           "column %s is no number", def->columns[at].name);
 		out->v[at] = out->memory + used++ * rows;
 		WS_FORWARD(read_column(b, info->kind, (unsigned)at, out->v[at], &present, err));
 		if (!present)
@@ -116,7 +117,8 @@ int ws_trace_reader_has_column(const struct ws_trace_reader *r, enum ws_kind kin
 		if (view.header.kind != (unsigned)kind &&
 		    ws_thread_rows_source(&view, kind, (unsigned)column) >= 0)
 			return 1;
-		for (unsigned c = 0; c < view.header.ncolumns && view.header.kind == (unsigned)kind; c++)
+		for (unsigned c = 0; c < view.header.ncolumns && view.header.kind == (unsigned)kind;
+		     c++)
 			if (view.columns[c].position == column)
 				return 1;
 	}

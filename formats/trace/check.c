@@ -39,9 +39,9 @@ struct check {
 	uint64_t *v;
 	struct ws_bytes *b;
 
-	struct id_set defined[WS_KIND_END];   /* ids of each dictionary so far */
-	uint64_t described[WS_KIND_END];      /* bit p: the file says it has column p */
-	int is_described;                     /* it says so at all */
+	struct id_set defined[WS_KIND_END]; /* ids of each dictionary so far */
+	uint64_t described[WS_KIND_END];    /* bit p: the file says it has column p */
+	int is_described;                   /* it says so at all */
 };
 
 /* Counts, then hands on. */

@@ -15,7 +15,7 @@ enum ws_finding_level {
 struct ws_check_finding {
 	enum ws_finding_level level;
 	uint64_t offset; /* bytes from the start of the file */
-	char text[256];	 /* one line: what is wrong, where, what it means */
+	char text[256];  /* one line: what is wrong, where, what it means */
 };
 
 typedef void (*ws_finding_fn)(void *ctx, const struct ws_check_finding *finding);
@@ -34,9 +34,9 @@ struct ws_check_result {
  * itself could not be done: CORRUPT when the file is no trace, TOO_NEW.
  */
 enum ws_status ws_trace_check_mem(const void *data, size_t size, ws_finding_fn fn, void *ctx,
-				  struct ws_check_result *result, struct ws_err *err);
+                                  struct ws_check_result *result, struct ws_err *err);
 enum ws_status ws_trace_check_file(const char *path, ws_finding_fn fn, void *ctx,
-				   struct ws_check_result *result, struct ws_err *err);
+                                   struct ws_check_result *result, struct ws_err *err);
 
 /*
  * Write a new file with every whole block of the old one, byte for byte, and
@@ -46,6 +46,6 @@ enum ws_status ws_trace_check_file(const char *path, ws_finding_fn fn, void *ctx
  * old file finds. CORRUPT when it has no whole block.
  */
 enum ws_status ws_trace_repair(const char *from, const char *to, struct ws_check_result *kept,
-			       struct ws_err *err);
+                               struct ws_err *err);
 
 #endif

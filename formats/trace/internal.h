@@ -25,7 +25,8 @@ enum ws_status ws_trace_reader_view(const struct ws_trace_reader *r, size_t i,
 /* The stored block that holds the rows of block i: blocks of two kinds are listed as two. */
 size_t ws_trace_reader_stored(const struct ws_trace_reader *r, size_t i);
 
-/* Decode block i of the walk as it is stored: thread_event blocks, too. As ws_trace_reader_decode. */
+/* Decode block i of the walk as it is stored: thread_event blocks, too. As ws_trace_reader_decode.
+ */
 enum ws_status ws_trace_reader_decode_stored(const struct ws_trace_reader *r, size_t i,
                                              struct ws_block *out, struct ws_err *err);
 

@@ -264,8 +264,8 @@ static enum ws_status load_column(const struct ws_trace_reader *r, const struct 
 {
 	if (column->type != WS_TYPE_BLOB)
 		return ws_block_column_decode(view, c, r->decoder, column->v + row, err);
-	WS_FORWARD(ws_block_column_decode_blobs(view, c, r->decoder, *blob_pos, column->b + row,
-	                                        err));
+	WS_FORWARD(
+	        ws_block_column_decode_blobs(view, c, r->decoder, *blob_pos, column->b + row, err));
 	*blob_pos += rounded(view->columns[c].entry.encoded_size);
 	return WS_OK;
 }
@@ -493,8 +493,8 @@ static void add_part(struct ws_trace_reader *r, size_t stored, unsigned kind, ui
 	*part = (struct part){*block, stored};
 	part->info.kind = (uint16_t)kind;
 	part->info.rows = rows;
-	part->info.ncolumns = holds_two_kinds(block) ? ws_schema_kind(kind)->ncolumns
-	                                             : block->ncolumns;
+	part->info.ncolumns =
+	        holds_two_kinds(block) ? ws_schema_kind(kind)->ncolumns : block->ncolumns;
 	part->info.size = block->size * rows / block->rows;
 	r->nparts++;
 }
@@ -521,7 +521,8 @@ static enum ws_status find_parts(struct ws_trace_reader *r, struct ws_err *err)
 		add_part(r, i, WS_KIND_NVTX, block->rows - header.api_rows);
 	}
 	r->thread_rows = two_kinds ? calloc(1, sizeof(*r->thread_rows)) : NULL;
-	WS_FAIL_IF(two_kinds && !r->thread_rows, err, NO_MEMORY, "out of memory for a trace reader");
+	WS_FAIL_IF(two_kinds && !r->thread_rows, err, NO_MEMORY,
+	           "out of memory for a trace reader");
 	return WS_OK;
 }
 

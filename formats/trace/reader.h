@@ -19,23 +19,23 @@ struct ws_trace_reader;
  * are skipped and ws_trace_reader_summary tells so.
  */
 enum ws_status ws_trace_reader_open(struct ws_trace_reader **out, const char *path,
-				    struct ws_err *err);
+                                    struct ws_err *err);
 /* data must outlive the reader. */
 enum ws_status ws_trace_reader_open_mem(struct ws_trace_reader **out, const void *data, size_t size,
-					struct ws_err *err);
+                                        struct ws_err *err);
 void ws_trace_reader_free(struct ws_trace_reader *r); /* NULL is legal */
 
 struct ws_trace_summary {
-	uint64_t file_size;	 /* bytes */
-	uint64_t file_hash;	 /* XXH3-64 of the whole file */
-	int64_t base_ns;	 /* CLOCK_REALTIME ns of time 0 */
+	uint64_t file_size; /* bytes */
+	uint64_t file_hash; /* XXH3-64 of the whole file */
+	int64_t base_ns;    /* CLOCK_REALTIME ns of time 0 */
 	uint16_t version_major, version_minor;
 	uint64_t required_features, optional_features;
-	uint64_t blocks;	 /* whole blocks found */
+	uint64_t blocks;         /* whole blocks found */
 	uint64_t damaged_blocks; /* damaged stretches: a block, or what cannot be told apart */
-	uint64_t skipped_bytes;	 /* bytes that belong to no whole block */
+	uint64_t skipped_bytes;  /* bytes that belong to no whole block */
 	uint64_t unknown_blocks; /* whole blocks of kinds this program does not know */
-	int closed;		 /* index and trailer are present and right */
+	int closed;              /* index and trailer are present and right */
 };
 const struct ws_trace_summary *ws_trace_reader_summary(const struct ws_trace_reader *r);
 
@@ -45,10 +45,10 @@ const struct ws_trace_summary *ws_trace_reader_summary(const struct ws_trace_rea
  * the stored block, size is a share of it.
  */
 struct ws_block_info {
-	uint64_t offset;      /* bytes from the start of the file */
-	uint64_t size;	      /* bytes, header and padding included */
-	uint64_t sequence;    /* number that the writer gave it */
-	uint16_t kind;	      /* may be unknown to this program */
+	uint64_t offset;   /* bytes from the start of the file */
+	uint64_t size;     /* bytes, header and padding included */
+	uint64_t sequence; /* number that the writer gave it */
+	uint16_t kind;     /* may be unknown to this program */
 	uint32_t rows;
 	uint16_t ncolumns;
 	int64_t time_min_ns, time_max_ns;
@@ -64,18 +64,18 @@ uint64_t ws_trace_reader_count(const struct ws_trace_reader *r, enum ws_kind kin
  * absent. Borrowed from the reader. */
 const char *ws_trace_reader_kind_name(const struct ws_trace_reader *r, unsigned kind);
 const char *ws_trace_reader_column_name(const struct ws_trace_reader *r, unsigned kind,
-					unsigned column);
+                                        unsigned column);
 const char *ws_trace_reader_column_unit(const struct ws_trace_reader *r, unsigned kind,
-					unsigned column);
+                                        unsigned column);
 
 /* One column of decoded rows. Fixed types: v[i]. BLOB: bytes b[i]. */
 struct ws_column {
 	uint16_t id;
-	uint8_t type;	 /* enum ws_type */
+	uint8_t type;    /* enum ws_type */
 	uint8_t present; /* 0: the file lacks it, v/b are NULL */
 	uint8_t encoding;
-	uint64_t stored_bytes;	/* in the file */
-	uint64_t *v;		/* I64 and TIME as two's complement, F64 as bits */
+	uint64_t stored_bytes; /* in the file */
+	uint64_t *v;           /* I64 and TIME as two's complement, F64 as bits */
 	struct ws_bytes *b;
 };
 static inline int64_t ws_column_i64(const struct ws_column *c, size_t i)
@@ -93,7 +93,7 @@ struct ws_block {
 };
 /* Decode block i. CORRUPT names block and column; TOO_NEW an encoding this program lacks. */
 enum ws_status ws_trace_reader_decode(const struct ws_trace_reader *r, size_t i,
-				      struct ws_block *out, struct ws_err *err);
+                                      struct ws_block *out, struct ws_err *err);
 void ws_block_release(struct ws_block *block);
 
 /*
@@ -108,7 +108,7 @@ struct ws_table_data {
 	void *arena;
 };
 enum ws_status ws_trace_reader_load(const struct ws_trace_reader *r, enum ws_kind kind,
-				    struct ws_table_data *out, struct ws_err *err);
+                                    struct ws_table_data *out, struct ws_err *err);
 void ws_table_data_release(struct ws_table_data *t);
 
 #endif

@@ -26,8 +26,7 @@ static enum ws_status is_sound(const struct repair *r, size_t i, int *sound, str
 {
 	struct ws_block block;
 	struct ws_err cause;
-	enum ws_status status =
-	        ws_trace_reader_decode_stored(r->reader, i, &block, &cause);
+	enum ws_status status = ws_trace_reader_decode_stored(r->reader, i, &block, &cause);
 
 	if (status == WS_NO_MEMORY)
 		return WS_FAIL(err, NO_MEMORY, "%s", cause.text);

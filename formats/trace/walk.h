@@ -18,7 +18,7 @@ struct ws_walk {
 	uint64_t damaged; /* stretches that are no whole block */
 	uint64_t skipped_bytes;
 	uint64_t hashed_in_vain; /* bytes of bodies whose checksum was wrong */
-	int has_trailer; /* a trailer that is right in itself */
+	int has_trailer;         /* a trailer that is right in itself */
 	struct ws_trailer trailer;
 	struct ws_err no_trailer; /* why not */
 };

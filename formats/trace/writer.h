@@ -14,7 +14,7 @@ struct ws_trace_writer;
 
 struct ws_trace_writer_opts {
 	int64_t base_ns; /* CLOCK_REALTIME ns of time 0 of this trace */
-	int zstd_level;	 /* 0 = the default, 1 */
+	int zstd_level;  /* 0 = the default, 1 */
 	/* Round begin and end of api rows and the time of nvtx rows to multiples of this, 0 = do
 	 * not: what is below it is lost, and the trace is smaller. */
 	uint32_t cpu_time_quantum_ns;
@@ -22,11 +22,11 @@ struct ws_trace_writer_opts {
 
 /* Create path (truncated when it exists) and write the file header and schema. */
 enum ws_status ws_trace_writer_create(struct ws_trace_writer **out, const char *path,
-				      const struct ws_trace_writer_opts *opts, struct ws_err *err);
+                                      const struct ws_trace_writer_opts *opts, struct ws_err *err);
 /* The same into memory; ws_trace_writer_mem() gives the bytes after close. */
 enum ws_status ws_trace_writer_create_mem(struct ws_trace_writer **out,
-					  const struct ws_trace_writer_opts *opts,
-					  struct ws_err *err);
+                                          const struct ws_trace_writer_opts *opts,
+                                          struct ws_err *err);
 /*
  * Continue an unclosed file of which the first `size` bytes are whole blocks
  * (ws_trace_writer_size() at the last flush): cut off the rest, load its
@@ -35,7 +35,7 @@ enum ws_status ws_trace_writer_create_mem(struct ws_trace_writer **out,
  * blocks, USAGE when the trace is complete. For salvage.
  */
 enum ws_status ws_trace_writer_resume(struct ws_trace_writer **out, const char *path, uint64_t size,
-				      const struct ws_trace_writer_opts *opts, struct ws_err *err);
+                                      const struct ws_trace_writer_opts *opts, struct ws_err *err);
 
 /*
  * Add a row: row points to the struct ws_row_<kind> of that kind. Bytes are
@@ -45,22 +45,22 @@ enum ws_status ws_trace_writer_resume(struct ws_trace_writer **out, const char *
  * nothing else changes, when a BLOB is over WS_MAX_BLOB_BYTES.
  */
 enum ws_status ws_trace_writer_add(struct ws_trace_writer *w, enum ws_kind kind, const void *row,
-				   struct ws_err *err);
+                                   struct ws_err *err);
 
 /* Id of the text, adding a `string` row when it is new. Empty or NULL text is id 0. */
 enum ws_status ws_trace_writer_intern(struct ws_trace_writer *w, const void *text, size_t len,
-				      uint64_t *id, struct ws_err *err);
+                                      uint64_t *id, struct ws_err *err);
 /* Id of the payload bytes under their schema, adding a `payload` row when new. */
 enum ws_status ws_trace_writer_intern_payload(struct ws_trace_writer *w, uint64_t schema,
-					      const void *bytes, size_t len, uint64_t *id,
-					      struct ws_err *err);
+                                              const void *bytes, size_t len, uint64_t *id,
+                                              struct ws_err *err);
 /* Id of the launch configuration (config->id is ignored), adding a row when new. */
 enum ws_status ws_trace_writer_intern_config(struct ws_trace_writer *w,
-					     const struct ws_row_launch_config *config, uint64_t *id,
-					     struct ws_err *err);
+                                             const struct ws_row_launch_config *config,
+                                             uint64_t *id, struct ws_err *err);
 /* Key and value of a `meta` row, both NUL-terminated. */
 enum ws_status ws_trace_writer_meta(struct ws_trace_writer *w, const char *key, const char *value,
-				    struct ws_err *err);
+                                    struct ws_err *err);
 
 /* Write every unfinished block (dictionaries first), so that the file holds all rows added. */
 enum ws_status ws_trace_writer_flush(struct ws_trace_writer *w, struct ws_err *err);

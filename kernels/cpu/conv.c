@@ -13,9 +13,9 @@
 
 #include "kernels/cpu/real.h"
 
-#define TILE_PATCH   1024               /* numbers of a patch in a tile, at most */
-#define TILE_PIXELS  2048               /* pixels in a tile, at most */
-#define THREADS_MAX  1024               /* of a pool: parallel.h */
+#define TILE_PATCH  1024 /* numbers of a patch in a tile, at most */
+#define TILE_PIXELS 2048 /* pixels in a tile, at most */
+#define THREADS_MAX 1024 /* of a pool: parallel.h */
 
 struct job {
 	const struct ws_op *op;
@@ -269,7 +269,8 @@ static void clear_channels(const struct job *job, const struct area *a, int64_t 
 /* What the numbers of an area get from all pixels. */
 static void input_grad(const struct job *job, struct area *a, ws_real *tile)
 {
-	int64_t step = job->direct ? TILE_PIXELS : ws_min64(TILE_PIXELS, WS_CPU_TILE_REALS / a->numbers);
+	int64_t step =
+	        job->direct ? TILE_PIXELS : ws_min64(TILE_PIXELS, WS_CPU_TILE_REALS / a->numbers);
 	struct matrix dx, dy;
 
 	for (a->pixel = 0; a->pixel < job->pixels; a->pixel += a->pixels) {
@@ -365,8 +366,8 @@ static enum ws_status job_init(struct job *job, struct ws_cpu *cpu, const struct
 	           err, ENVIRONMENT, "convolution: a dimension exceeds what the BLAS can take");
 	job->threads = ws_pool_threads(cpu->pool);
 	WS_FORWARD(ws_cpu_workspace(cpu, WS_CPU_TILE_SLOT,
-	                            (uint64_t)job->threads * WS_CPU_TILE_REALS * sizeof(ws_real), &tiles,
-	                            err));
+	                            (uint64_t)job->threads * WS_CPU_TILE_REALS * sizeof(ws_real),
+	                            &tiles, err));
 	job->tiles = tiles;
 	return WS_OK;
 }

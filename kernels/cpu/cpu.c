@@ -157,14 +157,14 @@ static void op_workspace(const struct ws_cpu *cpu, const struct ws_op *op,
 	if (op->kind == WS_OP_ATTENTION || op->kind == WS_OP_ATTENTION_GRAD)
 		at_least(&slots[WS_CPU_IN_SLOT], (int64_t)ws_cpu_attention_reals(op), real_bytes);
 	if (conv)
-		at_least(&slots[WS_CPU_TILE_SLOT],
-		         WS_CPU_TILE_REALS * ws_pool_threads(cpu->pool), real_bytes);
+		at_least(&slots[WS_CPU_TILE_SLOT], WS_CPU_TILE_REALS * ws_pool_threads(cpu->pool),
+		         real_bytes);
 	if (!conv && op->kind != WS_OP_GEMM)
 		return;
 	for (int i = 0; i < 3; i++) {
 		const struct ws_tensor *t = i < WS_CPU_OUT_SLOT ? op->in[i] : op->out[0];
-		bool converted = ws_dtype_size(t->dtype) != real_bytes ||
-		                 (op->tf32 && i < WS_CPU_OUT_SLOT);
+		bool converted =
+		        ws_dtype_size(t->dtype) != real_bytes || (op->tf32 && i < WS_CPU_OUT_SLOT);
 
 		/* convolutions open their operands in another order */
 		for (int slot = conv ? WS_CPU_IN_SLOT : i; converted && slot <= i; slot++)
@@ -234,8 +234,7 @@ static enum ws_status cpu_run(struct ws_backend *backend, const struct ws_op *op
                               struct ws_err *err)
 {
 	static ws_cpu_kernel *const kernels[][2] = {
-#define WS_OP(KIND, name, ...) \
-	[WS_OP_##KIND] = {ws_cpu_##name##_f32, ws_cpu_##name##_f64},
+#define WS_OP(KIND, name, ...) [WS_OP_##KIND] = {ws_cpu_##name##_f32, ws_cpu_##name##_f64},
 #include "kernels/graph/op.def"
 	};
 	bool real_is_double = op->out[0]->dtype == WS_DTYPE_F64;

@@ -10,7 +10,8 @@
 
 #include "kernels/exec/backend.h"
 
-#define WS_CPU_TILE_REALS ((int64_t)1 << 18) /* of a thread's tile of a convolution: about the second-level cache */
+#define WS_CPU_TILE_REALS \
+	((int64_t)1 << 18) /* of a thread's tile of a convolution: about the second-level cache */
 
 /* Operands and result of a product, converted; tiles of convolutions. */
 enum ws_cpu_slot {

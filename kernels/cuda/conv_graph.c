@@ -10,7 +10,8 @@ static int64_t uid(enum ws_conv_role role)
 	return (int64_t)role + 1;
 }
 
-/* --- the operation ------------------------------------------------------------------------------ */
+/* --- the operation ------------------------------------------------------------------------------
+ */
 
 static enum ws_status make_tensor(const struct ws_cuda_conv_shape *shape, enum ws_conv_role role,
                                   cudnnBackendDescriptor_t *made, struct ws_err *err)
@@ -92,7 +93,8 @@ static enum ws_status make_operation(const struct ws_cuda_conv_shape *shape,
 	WS_FORWARD(make_conv(&shape->conv, &o->conv, err));
 	WS_FORWARD(ws_dnn_create(names.type, &o->operation, &s, err));
 	for (int role = 0; role < WS_CONV_ROLES; role++)
-		ws_dnn_set(&s, names.role[role], CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &o->tensor[role]);
+		ws_dnn_set(&s, names.role[role], CUDNN_TYPE_BACKEND_DESCRIPTOR, 1,
+		           &o->tensor[role]);
 	ws_dnn_set(&s, names.conv, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &o->conv);
 	ws_dnn_set(&s, names.alpha, CUDNN_TYPE_FLOAT, 1, &one);
 	ws_dnn_set(&s, names.beta, CUDNN_TYPE_FLOAT, 1, &zero);
@@ -120,18 +122,20 @@ void ws_cuda_conv_operation_close(struct ws_cuda_conv_operation *operation)
 		ws_dnn_destroy(&operation->tensor[role]);
 }
 
-/* --- the engine ------------------------------------------------------------------------------------ */
+/* --- the engine
+ * ------------------------------------------------------------------------------------ */
 
 static enum ws_status fail_no_engine(const struct ws_cuda_conv_shape *shape, struct ws_err *err)
 {
 	const struct ws_conv *f = &shape->conv;
 
-	return WS_FAIL(err, ENVIRONMENT,
-	               "cuDNN's graph API has no engine for %s of %lldx%lldx%lldx%lld by %lld filters "
-	               "%lldx%lld; try --conv-engine legacy, or --layout %s",
-	               ws_op_info(shape->kind)->name, (long long)f->n, (long long)f->c,
-	               (long long)f->h, (long long)f->w, (long long)f->k, (long long)f->r,
-	               (long long)f->s, f->layout == WS_LAYOUT_NHWC ? "nchw" : "nhwc");
+	return WS_FAIL(
+	        err, ENVIRONMENT,
+	        "cuDNN's graph API has no engine for %s of %lldx%lldx%lldx%lld by %lld filters "
+	        "%lldx%lld; try --conv-engine legacy, or --layout %s",
+	        ws_op_info(shape->kind)->name, (long long)f->n, (long long)f->c, (long long)f->h,
+	        (long long)f->w, (long long)f->k, (long long)f->r, (long long)f->s,
+	        f->layout == WS_LAYOUT_NHWC ? "nchw" : "nhwc");
 }
 
 static enum ws_status graph_open(struct ws_cuda *cuda, struct ws_cuda_conv *conv, int most,

@@ -34,12 +34,12 @@ static enum ws_status describe(struct ws_cuda_conv *conv, struct ws_err *err)
 	WS_CUDNN_TRY(cudnnCreateFilterDescriptor(&conv->legacy.w), err);
 	WS_CUDNN_TRY(cudnnCreateConvolutionDescriptor(&conv->legacy.conv), err);
 	WS_CUDNN_TRY(cudnnSetTensor4dDescriptor(conv->legacy.x, format_of(f),
-	                                        ws_dnn_type(conv->shape.dtype[WS_CONV_X]), (int)f->n,
-	                                        (int)f->c, (int)f->h, (int)f->w),
+	                                        ws_dnn_type(conv->shape.dtype[WS_CONV_X]),
+	                                        (int)f->n, (int)f->c, (int)f->h, (int)f->w),
 	             err);
 	WS_CUDNN_TRY(cudnnSetTensor4dDescriptor(conv->legacy.y, format_of(f),
-	                                        ws_dnn_type(conv->shape.dtype[WS_CONV_Y]), (int)f->n,
-	                                        (int)f->k, (int)f->p, (int)f->q),
+	                                        ws_dnn_type(conv->shape.dtype[WS_CONV_Y]),
+	                                        (int)f->n, (int)f->k, (int)f->p, (int)f->q),
 	             err);
 	WS_CUDNN_TRY(cudnnSetFilter4dDescriptor(conv->legacy.w,
 	                                        ws_dnn_type(conv->shape.dtype[WS_CONV_W]),
@@ -65,7 +65,7 @@ struct proposal {
 	cudnnMathType_t math;
 };
 
-#define PROPOSAL(from) \
+#define PROPOSAL(from)                                                                         \
 	((struct proposal){(int)(from).algo, (from).status, (from).memory, (from).determinism, \
 	                   (from).mathType})
 
@@ -146,10 +146,11 @@ static enum ws_status legacy_open(struct ws_cuda *cuda, struct ws_cuda_conv *con
 			continue;
 		conv->legacy.algo[conv->count++] = p->algo;
 	}
-	WS_FAIL_IF(conv->count == 0, err, ENVIRONMENT,
-	           "cuDNN has no algorithm for %s in %llu bytes of workspace; use --conv-engine graph",
-	           ws_op_info(conv->shape.kind)->name,
-	           (unsigned long long)WS_CUDA_DNN_WORKSPACE_BYTES);
+	WS_FAIL_IF(
+	        conv->count == 0, err, ENVIRONMENT,
+	        "cuDNN has no algorithm for %s in %llu bytes of workspace; use --conv-engine graph",
+	        ws_op_info(conv->shape.kind)->name,
+	        (unsigned long long)WS_CUDA_DNN_WORKSPACE_BYTES);
 	return WS_OK;
 }
 
@@ -165,30 +166,33 @@ static enum ws_status legacy_run(struct ws_cuda *cuda, const struct ws_cuda_conv
 	cuda->dnn_lane = lane->stream;
 	switch (conv->shape.kind) {
 	case WS_OP_CONV_DGRAD:
-		WS_CUDNN_TRY(cudnnConvolutionBackwardData(
-		                     cuda->dnn, &one, conv->legacy.w, data[WS_CONV_W],
-		                     conv->legacy.y, data[WS_CONV_Y], conv->legacy.conv,
-		                     (cudnnConvolutionBwdDataAlgo_t)algo, lane->dnn_workspace,
-		                     WS_CUDA_DNN_WORKSPACE_BYTES, &zero, conv->legacy.x,
-		                     data[WS_CONV_X]),
+		WS_CUDNN_TRY(cudnnConvolutionBackwardData(cuda->dnn, &one, conv->legacy.w,
+		                                          data[WS_CONV_W], conv->legacy.y,
+		                                          data[WS_CONV_Y], conv->legacy.conv,
+		                                          (cudnnConvolutionBwdDataAlgo_t)algo,
+		                                          lane->dnn_workspace,
+		                                          WS_CUDA_DNN_WORKSPACE_BYTES, &zero,
+		                                          conv->legacy.x, data[WS_CONV_X]),
 		             err);
 		return WS_OK;
 	case WS_OP_CONV_WGRAD:
-		WS_CUDNN_TRY(cudnnConvolutionBackwardFilter(
-		                     cuda->dnn, &one, conv->legacy.x, data[WS_CONV_X],
-		                     conv->legacy.y, data[WS_CONV_Y], conv->legacy.conv,
-		                     (cudnnConvolutionBwdFilterAlgo_t)algo, lane->dnn_workspace,
-		                     WS_CUDA_DNN_WORKSPACE_BYTES, &zero, conv->legacy.w,
-		                     data[WS_CONV_W]),
+		WS_CUDNN_TRY(cudnnConvolutionBackwardFilter(cuda->dnn, &one, conv->legacy.x,
+		                                            data[WS_CONV_X], conv->legacy.y,
+		                                            data[WS_CONV_Y], conv->legacy.conv,
+		                                            (cudnnConvolutionBwdFilterAlgo_t)algo,
+		                                            lane->dnn_workspace,
+		                                            WS_CUDA_DNN_WORKSPACE_BYTES, &zero,
+		                                            conv->legacy.w, data[WS_CONV_W]),
 		             err);
 		return WS_OK;
 	default:
-		WS_CUDNN_TRY(cudnnConvolutionForward(
-		                     cuda->dnn, &one, conv->legacy.x, data[WS_CONV_X],
-		                     conv->legacy.w, data[WS_CONV_W], conv->legacy.conv,
-		                     (cudnnConvolutionFwdAlgo_t)algo, lane->dnn_workspace,
-		                     WS_CUDA_DNN_WORKSPACE_BYTES, &zero, conv->legacy.y,
-		                     data[WS_CONV_Y]),
+		WS_CUDNN_TRY(cudnnConvolutionForward(cuda->dnn, &one, conv->legacy.x,
+		                                     data[WS_CONV_X], conv->legacy.w,
+		                                     data[WS_CONV_W], conv->legacy.conv,
+		                                     (cudnnConvolutionFwdAlgo_t)algo,
+		                                     lane->dnn_workspace,
+		                                     WS_CUDA_DNN_WORKSPACE_BYTES, &zero,
+		                                     conv->legacy.y, data[WS_CONV_Y]),
 		             err);
 		return WS_OK;
 	}

@@ -33,8 +33,8 @@ enum ws_status ws_cuda_random(struct ws_cuda *cuda, int64_t count, enum ws_dtype
 	struct ws_cuda_launch launch = ws_cuda_launch_on(cuda);
 	struct ws_cuda_draw draw = {.t = &t, .rng = ws_rng_stream(1, "autotune"), .count = count};
 
-	WS_FORWARD(ws_cuda_malloc(data, (uint64_t)count * ws_dtype_size(dtype),
-	                          "timing algorithms", err));
+	WS_FORWARD(ws_cuda_malloc(data, (uint64_t)count * ws_dtype_size(dtype), "timing algorithms",
+	                          err));
 	t.data = *data;
 	return ws_cuda_draw(&launch, &draw, err);
 }
@@ -131,8 +131,8 @@ static enum ws_status cuda_draw_images(struct ws_backend *backend,
 	struct ws_cuda *cuda = (struct ws_cuda *)backend;
 	struct ws_cuda_launch launch = ws_cuda_launch_on(cuda);
 
-	WS_FORWARD(upload_table(cuda, planes, (uint64_t)(batch->n * batch->c) * sizeof(*planes),
-	                        err));
+	WS_FORWARD(
+	        upload_table(cuda, planes, (uint64_t)(batch->n * batch->c) * sizeof(*planes), err));
 	return ws_cuda_draw_images(&launch, batch, cuda->table, t, err);
 }
 
@@ -179,8 +179,8 @@ static uint64_t cuda_workspace_bytes(const struct ws_backend *backend,
                                      const struct ws_backend_plan *plan)
 {
 	const struct ws_cuda *cuda = (const struct ws_cuda *)backend;
-	uint64_t lane_bytes = WS_CUDA_GEMM_WORKSPACE_BYTES + plan_scratch_bytes(plan) +
-	                      plan_dnn_bytes(plan);
+	uint64_t lane_bytes =
+	        WS_CUDA_GEMM_WORKSPACE_BYTES + plan_scratch_bytes(plan) + plan_dnn_bytes(plan);
 
 	return lane_bytes * (uint64_t)cuda->lane_count;
 }
@@ -206,7 +206,8 @@ static enum ws_status prepare_lane(struct ws_cuda *cuda, struct ws_cuda_lane *la
 const char *ws_cuda_op_problem(const struct ws_op *op)
 {
 	for (int i = 0; i < op->in_count + op->out_count; i++) {
-		const struct ws_tensor *t = i < op->in_count ? op->in[i] : op->out[i - op->in_count];
+		const struct ws_tensor *t =
+		        i < op->in_count ? op->in[i] : op->out[i - op->in_count];
 
 		if (t->dtype == WS_DTYPE_F64)
 			return "fp64 is for the CPU reference";
@@ -307,7 +308,8 @@ static enum ws_status cuda_join(struct ws_backend *backend, struct ws_err *err)
 	return WS_OK;
 }
 
-/* --- recorded stretches: CUDA graphs ------------------------------------------------------------ */
+/* --- recorded stretches: CUDA graphs ------------------------------------------------------------
+ */
 
 static enum ws_status cuda_record_begin(struct ws_backend *backend, struct ws_err *err)
 {
@@ -348,7 +350,8 @@ static void cuda_forget(struct ws_backend *backend, void *recording)
 	cudaGraphExecDestroy(recording);
 }
 
-/* --- opening and closing --------------------------------------------------------------------------- */
+/* --- opening and closing
+ * --------------------------------------------------------------------------- */
 
 static void close_lane(struct ws_cuda_lane *lane)
 {
@@ -412,10 +415,11 @@ static enum ws_status fail_no_gpu(cudaError_t error, struct ws_err *err)
 	           "no NVIDIA driver on this machine (libcuda.so.1 is missing or a stub); install "
 	           "one for CUDA %d.%d or newer, or use --device cpu",
 	           runtime / 1000, runtime % 1000 / 10);
-	WS_FAIL_IF(error == cudaErrorInsufficientDriver, err, ENVIRONMENT,
-	           "the NVIDIA driver is for CUDA %d.%d, older than the CUDA %d.%d of this program; "
-	           "update the driver, or use --device cpu",
-	           driver / 1000, driver % 1000 / 10, runtime / 1000, runtime % 1000 / 10);
+	WS_FAIL_IF(
+	        error == cudaErrorInsufficientDriver, err, ENVIRONMENT,
+	        "the NVIDIA driver is for CUDA %d.%d, older than the CUDA %d.%d of this program; "
+	        "update the driver, or use --device cpu",
+	        driver / 1000, driver % 1000 / 10, runtime / 1000, runtime % 1000 / 10);
 	WS_FAIL_IF(error == cudaErrorNoDevice || error == cudaSuccess, err, ENVIRONMENT,
 	           "the NVIDIA driver sees no GPU; see nvidia-smi and CUDA_VISIBLE_DEVICES, or use "
 	           "--device cpu");
@@ -451,8 +455,7 @@ static enum ws_status describe(struct ws_cuda *cuda, int gpu, struct ws_err *err
 	snprintf(cuda->base.libraries, sizeof(cuda->base.libraries),
 	         "CUDA %d.%d, cuBLAS %d.%d.%d, cuDNN %zu.%zu.%zu", runtime / 1000,
 	         runtime % 1000 / 10, blas / 10000, blas / 100 % 100, blas % 100,
-	         cudnnGetVersion() / 10000, cudnnGetVersion() / 100 % 100,
-	         cudnnGetVersion() % 100);
+	         cudnnGetVersion() / 10000, cudnnGetVersion() / 100 % 100, cudnnGetVersion() % 100);
 	return WS_OK;
 }
 

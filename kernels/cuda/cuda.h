@@ -18,7 +18,7 @@
 
 /* cuBLAS: what NVIDIA advises for Hopper. cuDNN: fixed, for it decides which algorithms may run. */
 #define WS_CUDA_GEMM_WORKSPACE_BYTES ((uint64_t)32 << 20)
-#define WS_CUDA_DNN_WORKSPACE_BYTES ((uint64_t)256 << 20)
+#define WS_CUDA_DNN_WORKSPACE_BYTES  ((uint64_t)256 << 20)
 
 /* Device memory that stays free: kernels' code, local memory and printf buffers come from it. */
 #define WS_CUDA_MARGIN_BYTES ((uint64_t)512 << 20)
@@ -28,11 +28,11 @@ struct ws_cuda_lane {
 	cudaStream_t stream;
 	cublasHandle_t blas;
 	void *gemm_workspace, *dnn_workspace, *scratch; /* device memory, NULL: none needed */
-	cudaEvent_t reached;                             /* the other lane waits for it */
+	cudaEvent_t reached;                            /* the other lane waits for it */
 };
 
-struct ws_cuda_gemms; /* algorithms of matrix products: gemm.c */
-struct ws_cuda_convs; /* plans of convolutions: conv.c */
+struct ws_cuda_gemms;      /* algorithms of matrix products: gemm.c */
+struct ws_cuda_convs;      /* plans of convolutions: conv.c */
 struct ws_cuda_attentions; /* plans of fused attention: attention.c */
 
 struct ws_cuda {
@@ -98,7 +98,8 @@ enum ws_status ws_cuda_random(struct ws_cuda *cuda, int64_t count, enum ws_dtype
 enum ws_status ws_cuda_time(struct ws_cuda *cuda, enum ws_status (*run)(void *arg, struct ws_err *),
                             void *arg, float *median_ms, struct ws_err *err);
 
-/* --- matrix products ---------------------------------------------------------------------------- */
+/* --- matrix products ----------------------------------------------------------------------------
+ */
 
 /* Choose algorithms by timing them; without options.autotune there is nothing to prepare. */
 enum ws_status ws_cuda_gemms_prepare(struct ws_cuda *cuda, const struct ws_backend_plan *plan,
@@ -106,7 +107,8 @@ enum ws_status ws_cuda_gemms_prepare(struct ws_cuda *cuda, const struct ws_backe
 void ws_cuda_gemms_close(struct ws_cuda_gemms *gemms);
 enum ws_status ws_cuda_gemm_run(struct ws_cuda *cuda, const struct ws_op *op, struct ws_err *err);
 
-/* --- convolutions ------------------------------------------------------------------------------- */
+/* --- convolutions -------------------------------------------------------------------------------
+ */
 
 bool ws_cuda_is_conv(const struct ws_op *op);
 /* A plan for each convolution of the ops. */
@@ -115,9 +117,11 @@ enum ws_status ws_cuda_convs_prepare(struct ws_cuda *cuda, const struct ws_backe
 void ws_cuda_convs_close(struct ws_cuda_convs *convs);
 enum ws_status ws_cuda_conv_run(struct ws_cuda *cuda, const struct ws_op *op, struct ws_err *err);
 
-/* --- fused attention ---------------------------------------------------------------------------- */
+/* --- fused attention ----------------------------------------------------------------------------
+ */
 
-#define WS_CUDA_ATTENTION_CUDNN 91002 /* the oldest cuDNN whose engines are right and need no help */
+#define WS_CUDA_ATTENTION_CUDNN \
+	91002 /* the oldest cuDNN whose engines are right and need no help */
 
 bool ws_cuda_is_attention(const struct ws_op *op);
 /* Why this op cannot run, and the cure; NULL: nothing known. */

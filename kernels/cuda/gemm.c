@@ -53,7 +53,9 @@ static void shape_of(const struct ws_op *op, struct shape *shape)
 
 static cudaDataType_t data_type(enum ws_dtype dtype)
 {
-	return dtype == WS_DTYPE_BF16 ? CUDA_R_16BF : dtype == WS_DTYPE_F16 ? CUDA_R_16F : CUDA_R_32F;
+	return dtype == WS_DTYPE_BF16  ? CUDA_R_16BF
+	       : dtype == WS_DTYPE_F16 ? CUDA_R_16F
+	                               : CUDA_R_32F;
 }
 
 /* Sums are in fp32 always; fp32 operands are read as they are but in TF32 mode. */
@@ -150,9 +152,9 @@ static enum ws_status layout(cublasLtMatrixLayout_t *made, enum ws_dtype dtype, 
 	WS_CUBLAS_TRY(cublasLtMatrixLayoutSetAttribute(*made, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT,
 	                                               &batch, sizeof(batch)),
 	              err);
-	WS_CUBLAS_TRY(cublasLtMatrixLayoutSetAttribute(
-	                      *made, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, &stride,
-	                      sizeof(stride)),
+	WS_CUBLAS_TRY(cublasLtMatrixLayoutSetAttribute(*made,
+	                                               CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET,
+	                                               &stride, sizeof(stride)),
 	              err);
 	return WS_OK;
 }
@@ -211,8 +213,7 @@ static enum ws_status trial_open(struct trial *trial, struct ws_err *err)
 
 	WS_FORWARD(ws_cuda_random(trial->cuda, g->batch * g->m * g->k, s->in, &trial->a, err));
 	WS_FORWARD(ws_cuda_random(trial->cuda, g->batch * g->k * g->n, s->in, &trial->b, err));
-	return ws_cuda_malloc(&trial->c,
-	                      (uint64_t)(g->batch * g->m * g->n) * ws_dtype_size(s->out),
+	return ws_cuda_malloc(&trial->c, (uint64_t)(g->batch * g->m * g->n) * ws_dtype_size(s->out),
 	                      "timing algorithms", err);
 }
 
@@ -224,8 +225,7 @@ static enum ws_status run_trial(void *arg, struct ws_err *err)
 }
 
 static enum ws_status ask_lt(struct ws_cuda *cuda, const struct choice *choice,
-                             cublasLtMatmulHeuristicResult_t *found, int *count,
-                             struct ws_err *err)
+                             cublasLtMatmulHeuristicResult_t *found, int *count, struct ws_err *err)
 {
 	uint64_t workspace_bytes = WS_CUDA_GEMM_WORKSPACE_BYTES;
 	/* parts of a split sum are added in fp32, never in the 16 bits of the result */
@@ -234,9 +234,9 @@ static enum ws_status ask_lt(struct ws_cuda *cuda, const struct choice *choice,
 	cublasStatus_t asked;
 
 	WS_CUBLAS_TRY(cublasLtMatmulPreferenceCreate(&preference), err);
-	asked = cublasLtMatmulPreferenceSetAttribute(
-	        preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &workspace_bytes,
-	        sizeof(workspace_bytes));
+	asked = cublasLtMatmulPreferenceSetAttribute(preference,
+	                                             CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
+	                                             &workspace_bytes, sizeof(workspace_bytes));
 	if (asked == CUBLAS_STATUS_SUCCESS)
 		asked = cublasLtMatmulPreferenceSetAttribute(
 		        preference, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, &reductions,

@@ -20,8 +20,9 @@ enum ws_status ws_backend_cuda_open(const struct ws_backend_options *options,
 {
 	(void)options;
 	(void)backend;
-	return WS_FAIL(err, ENVIRONMENT, "built without the CUDA toolkit; build with "
-	                                 "-DWARPSHEET_CUDA=ON, or use --device cpu");
+	return WS_FAIL(err, ENVIRONMENT,
+	               "built without the CUDA toolkit; build with "
+	               "-DWARPSHEET_CUDA=ON, or use --device cpu");
 }
 #endif
 

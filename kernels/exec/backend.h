@@ -98,8 +98,8 @@ struct ws_backend {
 };
 
 /* Who computes convolutions on a GPU: --conv-engine. */
-#define WS_CONV_ENGINE_LIST(X)                                    \
-	X("graph", GRAPH)   /* cuDNN's backend (graph) API */     \
+#define WS_CONV_ENGINE_LIST(X)                                \
+	X("graph", GRAPH)   /* cuDNN's backend (graph) API */ \
 	X("legacy", LEGACY) /* cuDNN's API of named algorithms */
 
 enum ws_conv_engine {

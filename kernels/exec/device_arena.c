@@ -95,8 +95,8 @@ static size_t gap_after(const struct ws_device_arena *arena, uint64_t offset)
 	return low;
 }
 
-static enum ws_status insert_gap(struct ws_device_arena *arena, size_t at,
-                                 struct ws_device_gap gap, struct ws_err *err)
+static enum ws_status insert_gap(struct ws_device_arena *arena, size_t at, struct ws_device_gap gap,
+                                 struct ws_err *err)
 {
 	WS_FORWARD(WS_GROW(arena->gaps, arena->gap_count + 1, arena->gap_capacity, err));
 	memmove(&arena->gaps[at + 1], &arena->gaps[at],
@@ -111,11 +111,11 @@ enum ws_status ws_device_arena_give(struct ws_device_arena *arena, uint64_t offs
 {
 	struct ws_device_gap gap = {offset, place_bytes(size_bytes)};
 	size_t next = gap_after(arena, offset);
-	bool joins_next = next < arena->gap_count &&
-	                  arena->gaps[next].offset == offset + gap.size_bytes;
-	bool joins_previous = next > 0 && arena->gaps[next - 1].offset +
-	                                                  arena->gaps[next - 1].size_bytes ==
-	                                          offset;
+	bool joins_next =
+	        next < arena->gap_count && arena->gaps[next].offset == offset + gap.size_bytes;
+	bool joins_previous =
+	        next > 0 &&
+	        arena->gaps[next - 1].offset + arena->gaps[next - 1].size_bytes == offset;
 
 	if (!joins_next && !joins_previous)
 		WS_FORWARD(insert_gap(arena, next, gap, err));

@@ -6,8 +6,8 @@
 
 /* Ops of a phase from one read by the host to the next, as the backend recorded them. */
 struct stretch {
-	int first;           /* index of its first op */
-	void *recording;     /* the backend's */
+	int first;            /* index of its first op */
+	void *recording;      /* the backend's */
 	uint64_t fingerprint; /* of the addresses that it works on */
 };
 
@@ -305,7 +305,8 @@ static enum ws_status run_pair(struct ws_exec *exec, const struct ws_op *const *
 static uint64_t fingerprint(uint64_t hash, const struct ws_op *op)
 {
 	for (int i = 0; i < op->in_count + op->out_count; i++) {
-		const struct ws_tensor *t = i < op->in_count ? op->in[i] : op->out[i - op->in_count];
+		const struct ws_tensor *t =
+		        i < op->in_count ? op->in[i] : op->out[i - op->in_count];
 
 		hash = (hash ^ (uintptr_t)t->data) * UINT64_C(0x100000001b3); /* FNV-1a's prime */
 	}

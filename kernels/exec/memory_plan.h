@@ -16,8 +16,8 @@ struct ws_memory_plan {
 	uint64_t by_role_bytes[WS_ROLE_COUNT]; /* of tensors that live for the session */
 	uint64_t gradient_bytes;               /* gradients of parameters, all of them */
 	uint64_t peak_bytes;                   /* the most at once, everything included */
-	uint64_t arena_bytes; /* of one block with a place for all of it: device_arena.h */
-	const struct ws_op *peak_op;           /* while this op runs; NULL: there are no ops */
+	uint64_t arena_bytes;        /* of one block with a place for all of it: device_arena.h */
+	const struct ws_op *peak_op; /* while this op runs; NULL: there are no ops */
 };
 
 /* By tensor id: index of the last op that touches it, -1 where none does. Caller frees. */

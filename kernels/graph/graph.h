@@ -57,8 +57,8 @@ struct ws_scope {
 
 struct ws_graph {
 	struct ws_precision precision;
-	bool autocast;         /* builders insert casts; off in backward and optimizer */
-	enum ws_fusion fusion; /* set before building; none at first */
+	bool autocast;                    /* builders insert casts; off in backward and optimizer */
+	enum ws_fusion fusion;            /* set before building; none at first */
 	enum ws_attention_mode attention; /* the same; eager at first */
 	struct ws_op **ops;
 	int op_count;

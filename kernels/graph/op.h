@@ -192,10 +192,10 @@ struct ws_op {
 	struct ws_tensor *in[WS_OP_INPUTS_MAX];
 	struct ws_tensor *out[WS_OP_OUTPUTS_MAX]; /* may be one of in: computed in place */
 	union {
-		double alpha;            /* UNARY, FILL, LEAKY_RELU_GRAD, SOFTMAX; RMS_NORM: eps */
-		struct ws_gemm gemm;     /* GEMM */
-		int64_t dims[4];         /* PERMUTE: of the operand */
-		struct ws_heads head;    /* ROPE, ROPE_QKV */
+		double alpha;         /* UNARY, FILL, LEAKY_RELU_GRAD, SOFTMAX; RMS_NORM: eps */
+		struct ws_gemm gemm;  /* GEMM */
+		int64_t dims[4];      /* PERMUTE: of the operand */
+		struct ws_heads head; /* ROPE, ROPE_QKV */
 		struct ws_attention attention;
 		struct ws_conv conv;     /* CONV and its gradients */
 		struct ws_window window; /* pooling */

@@ -114,8 +114,9 @@ static void append_loss(struct ws_graph *graph, const struct ws_image_options *o
 	                                    : ws_graph_tensor(graph, "labels", WS_ROLE_INPUT,
 	                                                      WS_DTYPE_I32, WS_SHAPE(o->batch));
 	ws_graph_phase(graph, WSNVTX_PHASE_loss);
-	io->loss = o->loss == WS_LOSS_MSE ? ws_nn_mse(graph, io->logits, io->target)
-	                                  : ws_nn_cross_entropy(graph, io->logits, io->target, true);
+	io->loss = o->loss == WS_LOSS_MSE
+	                   ? ws_nn_mse(graph, io->logits, io->target)
+	                   : ws_nn_cross_entropy(graph, io->logits, io->target, true);
 	if (io->loss)
 		io->loss->keep = true;
 }

@@ -223,8 +223,9 @@ struct ws_tensor *ws_nn_cross_entropy(struct ws_graph *graph, struct ws_tensor *
 	struct ws_tensor *loss;
 
 	ws_graph_scope_push(graph, WSNVTX_OP_loss, "cross-entropy");
-	loss = graph->fusion == WS_FUSION_FULL ? ws_op_cross_entropy(graph, logits, target)
-	                                       : cross_entropy_eager(graph, logits, target, in_fp32);
+	loss = graph->fusion == WS_FUSION_FULL
+	               ? ws_op_cross_entropy(graph, logits, target)
+	               : cross_entropy_eager(graph, logits, target, in_fp32);
 	ws_graph_scope_pop(graph);
 	return loss;
 }

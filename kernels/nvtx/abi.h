@@ -27,9 +27,9 @@
 #include <stdint.h>
 #include <wchar.h>
 
-#define WSN_VERSION	    3
+#define WSN_VERSION         3
 #define WSN_ENV_INJECTION   "NVTX_INJECTION64_PATH"
-#define WSN_INIT_SYMBOL	    "InitializeInjectionNvtx2"
+#define WSN_INIT_SYMBOL     "InitializeInjectionNvtx2"
 #define WSN_EXT_INIT_SYMBOL "InitializeInjectionNvtxExtension"
 
 /* What push and pop return when nobody counts the nesting level. */
@@ -67,7 +67,8 @@ enum wsn_payload_type {
 	WSN_PAYLOAD_UINT32 = 4,
 	WSN_PAYLOAD_INT32 = 5,
 	WSN_PAYLOAD_FLOAT = 6,
-	/* payload.ull is the address of an array of struct wsn_payload_data, reserved0 its length */
+	/* payload.ull is the address of an array of struct wsn_payload_data, reserved0 its length
+	 */
 	WSN_PAYLOAD_EXT = -541261815, /* 0xDFBD0009 as int32_t */
 };
 
@@ -79,7 +80,7 @@ union wsn_message {
 
 struct wsn_event {
 	uint16_t version; /* WSN_VERSION */
-	uint16_t size;	  /* sizeof(struct wsn_event): 48 */
+	uint16_t size;    /* sizeof(struct wsn_event): 48 */
 	uint32_t category;
 	int32_t color_type; /* enum wsn_color_type */
 	uint32_t color;
@@ -107,7 +108,7 @@ enum wsn_resource_type {
 
 struct wsn_resource_attr {
 	uint16_t version; /* WSN_VERSION */
-	uint16_t size;	  /* sizeof(struct wsn_resource_attr): 32 */
+	uint16_t size;    /* sizeof(struct wsn_resource_attr): 32 */
 	int32_t identifier_type;
 	union {
 		const void *pointer;
@@ -120,47 +121,47 @@ struct wsn_resource_attr {
 /* --- functions of the core modules ---------------------------------------------- */
 
 /* X(name, callback id in WSN_MODULE_CORE, return type, parameters) */
-#define WSN_CORE_LIST(X)                                                                           \
-	X(MarkEx, 1, void, (const struct wsn_event *))                                             \
-	X(MarkA, 2, void, (const char *))                                                          \
-	X(MarkW, 3, void, (const wchar_t *))                                                       \
-	X(RangeStartEx, 4, wsn_range_id, (const struct wsn_event *))                               \
-	X(RangeStartA, 5, wsn_range_id, (const char *))                                            \
-	X(RangeStartW, 6, wsn_range_id, (const wchar_t *))                                         \
-	X(RangeEnd, 7, void, (wsn_range_id))                                                       \
-	X(RangePushEx, 8, int, (const struct wsn_event *))                                         \
-	X(RangePushA, 9, int, (const char *))                                                      \
-	X(RangePushW, 10, int, (const wchar_t *))                                                  \
-	X(RangePop, 11, int, (void))                                                               \
-	X(NameCategoryA, 12, void, (uint32_t, const char *))                                       \
-	X(NameCategoryW, 13, void, (uint32_t, const wchar_t *))                                    \
-	X(NameOsThreadA, 14, void, (uint32_t, const char *))                                       \
+#define WSN_CORE_LIST(X)                                             \
+	X(MarkEx, 1, void, (const struct wsn_event *))               \
+	X(MarkA, 2, void, (const char *))                            \
+	X(MarkW, 3, void, (const wchar_t *))                         \
+	X(RangeStartEx, 4, wsn_range_id, (const struct wsn_event *)) \
+	X(RangeStartA, 5, wsn_range_id, (const char *))              \
+	X(RangeStartW, 6, wsn_range_id, (const wchar_t *))           \
+	X(RangeEnd, 7, void, (wsn_range_id))                         \
+	X(RangePushEx, 8, int, (const struct wsn_event *))           \
+	X(RangePushA, 9, int, (const char *))                        \
+	X(RangePushW, 10, int, (const wchar_t *))                    \
+	X(RangePop, 11, int, (void))                                 \
+	X(NameCategoryA, 12, void, (uint32_t, const char *))         \
+	X(NameCategoryW, 13, void, (uint32_t, const wchar_t *))      \
+	X(NameOsThreadA, 14, void, (uint32_t, const char *))         \
 	X(NameOsThreadW, 15, void, (uint32_t, const wchar_t *))
 #define WSN_CORE_SIZE 16
 
 /* X(name, callback id in WSN_MODULE_CORE2, return type, parameters) */
-#define WSN_CORE2_LIST(X)                                                                          \
-	X(DomainMarkEx, 1, void, (wsn_domain, const struct wsn_event *))                           \
-	X(DomainRangeStartEx, 2, wsn_range_id, (wsn_domain, const struct wsn_event *))             \
-	X(DomainRangeEnd, 3, void, (wsn_domain, wsn_range_id))                                     \
-	X(DomainRangePushEx, 4, int, (wsn_domain, const struct wsn_event *))                       \
-	X(DomainRangePop, 5, int, (wsn_domain))                                                    \
-	X(DomainResourceCreate, 6, wsn_resource, (wsn_domain, struct wsn_resource_attr *))         \
-	X(DomainResourceDestroy, 7, void, (wsn_resource))                                          \
-	X(DomainNameCategoryA, 8, void, (wsn_domain, uint32_t, const char *))                      \
-	X(DomainNameCategoryW, 9, void, (wsn_domain, uint32_t, const wchar_t *))                   \
-	X(DomainRegisterStringA, 10, wsn_string, (wsn_domain, const char *))                       \
-	X(DomainRegisterStringW, 11, wsn_string, (wsn_domain, const wchar_t *))                    \
-	X(DomainCreateA, 12, wsn_domain, (const char *))                                           \
-	X(DomainCreateW, 13, wsn_domain, (const wchar_t *))                                        \
-	X(DomainDestroy, 14, void, (wsn_domain))                                                   \
+#define WSN_CORE2_LIST(X)                                                                  \
+	X(DomainMarkEx, 1, void, (wsn_domain, const struct wsn_event *))                   \
+	X(DomainRangeStartEx, 2, wsn_range_id, (wsn_domain, const struct wsn_event *))     \
+	X(DomainRangeEnd, 3, void, (wsn_domain, wsn_range_id))                             \
+	X(DomainRangePushEx, 4, int, (wsn_domain, const struct wsn_event *))               \
+	X(DomainRangePop, 5, int, (wsn_domain))                                            \
+	X(DomainResourceCreate, 6, wsn_resource, (wsn_domain, struct wsn_resource_attr *)) \
+	X(DomainResourceDestroy, 7, void, (wsn_resource))                                  \
+	X(DomainNameCategoryA, 8, void, (wsn_domain, uint32_t, const char *))              \
+	X(DomainNameCategoryW, 9, void, (wsn_domain, uint32_t, const wchar_t *))           \
+	X(DomainRegisterStringA, 10, wsn_string, (wsn_domain, const char *))               \
+	X(DomainRegisterStringW, 11, wsn_string, (wsn_domain, const wchar_t *))            \
+	X(DomainCreateA, 12, wsn_domain, (const char *))                                   \
+	X(DomainCreateW, 13, wsn_domain, (const wchar_t *))                                \
+	X(DomainDestroy, 14, void, (wsn_domain))                                           \
 	X(Initialize, 15, void, (const void *))
 #define WSN_CORE2_SIZE 16
 
 /* --- the payload extension ---------------------------------------------------------- */
 
-#define WSN_EXT_PAYLOAD_MODULE	   2
-#define WSN_EXT_PAYLOAD_COMPAT	   0x0104
+#define WSN_EXT_PAYLOAD_MODULE     2
+#define WSN_EXT_PAYLOAD_COMPAT     0x0104
 #define WSN_EXT_PAYLOAD_SLOT_COUNT 63
 
 /* First ids that a program may choose, and first ids that the tool gives out. */
@@ -175,67 +176,66 @@ struct wsn_payload_data {
 };
 
 /* Entry types: C types, X(name, value, C type). */
-#define WSN_ENTRY_TYPE_C_LIST(X)                                                                   \
-	X(CHAR, 1, char)                                                                           \
-	X(UCHAR, 2, unsigned char)                                                                 \
-	X(SHORT, 3, short)                                                                         \
-	X(USHORT, 4, unsigned short)                                                               \
-	X(INT, 5, int)                                                                             \
-	X(UINT, 6, unsigned int)                                                                   \
-	X(LONG, 7, long)                                                                           \
-	X(ULONG, 8, unsigned long)                                                                 \
-	X(LONGLONG, 9, long long)                                                                  \
-	X(ULONGLONG, 10, unsigned long long)                                                       \
-	X(INT8, 11, int8_t)                                                                        \
-	X(UINT8, 12, uint8_t)                                                                      \
-	X(INT16, 13, int16_t)                                                                      \
-	X(UINT16, 14, uint16_t)                                                                    \
-	X(INT32, 15, int32_t)                                                                      \
-	X(UINT32, 16, uint32_t)                                                                    \
-	X(INT64, 17, int64_t)                                                                      \
-	X(UINT64, 18, uint64_t)                                                                    \
-	X(FLOAT, 19, float)                                                                        \
-	X(DOUBLE, 20, double)                                                                      \
-	X(LONGDOUBLE, 21, long double)                                                             \
-	X(SIZE, 22, size_t)                                                                        \
-	X(ADDRESS, 23, void *)                                                                     \
-	X(WCHAR, 24, wchar_t)                                                                      \
-	X(CHAR8, 25, uint8_t)                                                                      \
-	X(CHAR16, 26, uint16_t)                                                                    \
+#define WSN_ENTRY_TYPE_C_LIST(X)             \
+	X(CHAR, 1, char)                     \
+	X(UCHAR, 2, unsigned char)           \
+	X(SHORT, 3, short)                   \
+	X(USHORT, 4, unsigned short)         \
+	X(INT, 5, int)                       \
+	X(UINT, 6, unsigned int)             \
+	X(LONG, 7, long)                     \
+	X(ULONG, 8, unsigned long)           \
+	X(LONGLONG, 9, long long)            \
+	X(ULONGLONG, 10, unsigned long long) \
+	X(INT8, 11, int8_t)                  \
+	X(UINT8, 12, uint8_t)                \
+	X(INT16, 13, int16_t)                \
+	X(UINT16, 14, uint16_t)              \
+	X(INT32, 15, int32_t)                \
+	X(UINT32, 16, uint32_t)              \
+	X(INT64, 17, int64_t)                \
+	X(UINT64, 18, uint64_t)              \
+	X(FLOAT, 19, float)                  \
+	X(DOUBLE, 20, double)                \
+	X(LONGDOUBLE, 21, long double)       \
+	X(SIZE, 22, size_t)                  \
+	X(ADDRESS, 23, void *)               \
+	X(WCHAR, 24, wchar_t)                \
+	X(CHAR8, 25, uint8_t)                \
+	X(CHAR16, 26, uint16_t)              \
 	X(CHAR32, 27, uint32_t)
 
 /* Entry types of a fixed size that C has no type for, X(name, value, size and alignment). */
-#define WSN_ENTRY_TYPE_SIZED_LIST(X)                                                               \
-	X(BYTE, 32, 1)                                                                             \
-	X(INT128, 33, 16)                                                                          \
-	X(UINT128, 34, 16)                                                                         \
-	X(FLOAT16, 42, 2)                                                                          \
-	X(FLOAT32, 43, 4)                                                                          \
-	X(FLOAT64, 44, 8)                                                                          \
-	X(FLOAT128, 45, 16)                                                                        \
-	X(BF16, 50, 2)                                                                             \
-	X(TF32, 52, 4)                                                                             \
-	X(CATEGORY, 68, 4)                                                                         \
-	X(COLOR_ARGB, 69, 4)                                                                       \
-	X(SCOPE_ID, 70, 8)                                                                         \
-	X(PID_UINT32, 71, 4)                                                                       \
-	X(PID_UINT64, 72, 8)                                                                       \
-	X(TID_UINT32, 73, 4)                                                                       \
-	X(TID_UINT64, 74, 8)                                                                       \
-	X(CSTRING, 75, 8)	 /* char *: text in the program's memory */                        \
-	X(CSTRING_UTF8, 76, 8)	 /* char * */                                                      \
-	X(CSTRING_UTF16, 77, 8)	 /* uint16_t * */                                                  \
-	X(CSTRING_UTF32, 78, 8)	 /* uint32_t * */                                                  \
-	X(REGISTERED_STRING, 80, 8) /* wsn_string */                                               \
-	X(UNION_SELECTOR, 100, 0)                                                                  \
-	X(SCHEMA_REFERENCED, 1022, 0)                                                              \
+#define WSN_ENTRY_TYPE_SIZED_LIST(X)                                           \
+	X(BYTE, 32, 1)                                                         \
+	X(INT128, 33, 16)                                                      \
+	X(UINT128, 34, 16)                                                     \
+	X(FLOAT16, 42, 2)                                                      \
+	X(FLOAT32, 43, 4)                                                      \
+	X(FLOAT64, 44, 8)                                                      \
+	X(FLOAT128, 45, 16)                                                    \
+	X(BF16, 50, 2)                                                         \
+	X(TF32, 52, 4)                                                         \
+	X(CATEGORY, 68, 4)                                                     \
+	X(COLOR_ARGB, 69, 4)                                                   \
+	X(SCOPE_ID, 70, 8)                                                     \
+	X(PID_UINT32, 71, 4)                                                   \
+	X(PID_UINT64, 72, 8)                                                   \
+	X(TID_UINT32, 73, 4)                                                   \
+	X(TID_UINT64, 74, 8)                                                   \
+	X(CSTRING, 75, 8)           /* char *: text in the program's memory */ \
+	X(CSTRING_UTF8, 76, 8)      /* char * */                               \
+	X(CSTRING_UTF16, 77, 8)     /* uint16_t * */                           \
+	X(CSTRING_UTF32, 78, 8)     /* uint32_t * */                           \
+	X(REGISTERED_STRING, 80, 8) /* wsn_string */                           \
+	X(UNION_SELECTOR, 100, 0)                                              \
+	X(SCHEMA_REFERENCED, 1022, 0)                                          \
 	X(SCHEMA_RAW, 1023, 0)
 
 enum wsn_entry_type {
 	WSN_ENTRY_INVALID = 0,
 #define X(name, value, type) WSN_ENTRY_##name = value,
-	WSN_ENTRY_TYPE_C_LIST(X)
-	WSN_ENTRY_TYPE_SIZED_LIST(X)
+	WSN_ENTRY_TYPE_C_LIST(X) WSN_ENTRY_TYPE_SIZED_LIST(X)
 #undef X
 };
 
@@ -257,7 +257,7 @@ enum wsn_entry_flag {
 
 struct wsn_schema_entry {
 	uint64_t flags; /* enum wsn_entry_flag */
-	uint64_t type;	/* enum wsn_entry_type, or the id of a schema or enum */
+	uint64_t type;  /* enum wsn_entry_type, or the id of a schema or enum */
 	const char *name;
 	const char *description;
 	uint64_t array_or_union_detail;
@@ -327,19 +327,19 @@ struct wsn_enum_attr {
 };
 
 /* X(name, slot, return type, parameters): functions of the payload extension that we serve. */
-#define WSN_PAYLOAD_LIST(X)                                                                        \
-	X(PayloadSchemaRegister, 0, uint64_t, (wsn_domain, const struct wsn_schema_attr *))        \
-	X(PayloadEnumRegister, 1, uint64_t, (wsn_domain, const struct wsn_enum_attr *))            \
-	X(MarkPayload, 2, void, (wsn_domain, const struct wsn_payload_data *, size_t))             \
-	X(RangePushPayload, 3, int, (wsn_domain, const struct wsn_payload_data *, size_t))         \
-	X(RangePopPayload, 4, int, (wsn_domain, const struct wsn_payload_data *, size_t))          \
-	X(RangeStartPayload, 5, wsn_range_id,                                                      \
-	  (wsn_domain, const struct wsn_payload_data *, size_t))                                   \
-	X(RangeEndPayload, 6, void,                                                                \
-	  (wsn_domain, wsn_range_id, const struct wsn_payload_data *, size_t))                     \
-	X(DomainIsEnabled, 7, uint8_t, (wsn_domain))                                               \
-	X(TimestampGet, 8, int64_t, (void))                                                        \
-	X(EventSubmit, 16, void, (wsn_domain, const struct wsn_payload_data *, size_t))            \
+#define WSN_PAYLOAD_LIST(X)                                                                 \
+	X(PayloadSchemaRegister, 0, uint64_t, (wsn_domain, const struct wsn_schema_attr *)) \
+	X(PayloadEnumRegister, 1, uint64_t, (wsn_domain, const struct wsn_enum_attr *))     \
+	X(MarkPayload, 2, void, (wsn_domain, const struct wsn_payload_data *, size_t))      \
+	X(RangePushPayload, 3, int, (wsn_domain, const struct wsn_payload_data *, size_t))  \
+	X(RangePopPayload, 4, int, (wsn_domain, const struct wsn_payload_data *, size_t))   \
+	X(RangeStartPayload, 5, wsn_range_id,                                               \
+	  (wsn_domain, const struct wsn_payload_data *, size_t))                            \
+	X(RangeEndPayload, 6, void,                                                         \
+	  (wsn_domain, wsn_range_id, const struct wsn_payload_data *, size_t))              \
+	X(DomainIsEnabled, 7, uint8_t, (wsn_domain))                                        \
+	X(TimestampGet, 8, int64_t, (void))                                                 \
+	X(EventSubmit, 16, void, (wsn_domain, const struct wsn_payload_data *, size_t))     \
 	X(EventBatchSubmit, 17, void, (wsn_domain, const void *))
 
 /* wsn_fn_MarkEx … : types of all functions above. WSN_CBID_MarkEx … : their ids. */
@@ -350,9 +350,7 @@ WSN_PAYLOAD_LIST(X)
 #undef X
 enum {
 #define X(name, id, ret, params) WSN_CBID_##name = id,
-	WSN_CORE_LIST(X)
-	WSN_CORE2_LIST(X)
-	WSN_PAYLOAD_LIST(X)
+	WSN_CORE_LIST(X) WSN_CORE2_LIST(X) WSN_PAYLOAD_LIST(X)
 #undef X
 };
 
@@ -384,7 +382,7 @@ struct wsn_callbacks_table {
 	 * is NULL). 0: no such module. table and size may be NULL.
 	 */
 	int (*get_module_function_table)(enum wsn_module module, wsn_fn ***table,
-					 unsigned int *size);
+	                                 unsigned int *size);
 };
 
 struct wsn_version_table {

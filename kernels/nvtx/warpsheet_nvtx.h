@@ -30,35 +30,37 @@ extern "C" {
 #define WSNVTX_CPU_DOMAIN "warpsheet.cpu"
 
 /* What an operation is. name, value */
-#define WSNVTX_OP_KIND_LIST(X)                                                                     \
-	X(other, 0)                                                                                \
-	X(gemm, 1)                                                                                 \
-	X(conv, 2)                                                                                 \
-	X(attention, 3) /* fused */                                                                \
-	X(softmax, 4)                                                                              \
-	X(scale, 5) /* of attention scores */                                                      \
-	X(mask, 6)  /* of attention scores */                                                      \
-	X(norm, 7)                                                                                 \
-	X(activation, 8)                                                                           \
-	X(elementwise, 9)                                                                          \
-	X(rope, 10)                                                                                \
-	X(embedding, 11)                                                                           \
-	X(loss, 12)                                                                                \
-	X(optimizer, 13)                                                                           \
-	X(reduce, 14)                                                                              \
-	X(copy, 15)                                                                                \
-	X(cast, 16)                                                                                \
-	X(pool, 17)                                                                                \
-	X(rng, 18)                                                                                 \
+#define WSNVTX_OP_KIND_LIST(X)                \
+	X(other, 0)                           \
+	X(gemm, 1)                            \
+	X(conv, 2)                            \
+	X(attention, 3) /* fused */           \
+	X(softmax, 4)                         \
+	X(scale, 5) /* of attention scores */ \
+	X(mask, 6)  /* of attention scores */ \
+	X(norm, 7)                            \
+	X(activation, 8)                      \
+	X(elementwise, 9)                     \
+	X(rope, 10)                           \
+	X(embedding, 11)                      \
+	X(loss, 12)                           \
+	X(optimizer, 13)                      \
+	X(reduce, 14)                         \
+	X(copy, 15)                           \
+	X(cast, 16)                           \
+	X(pool, 17)                           \
+	X(rng, 18)                            \
 	X(fill, 19)
 
-#define WSNVTX_DTYPE_LIST(X)                                                                       \
-	X(none, 0) X(fp32, 1) X(tf32, 2) X(fp16, 3) X(bf16, 4) X(fp64, 5) X(int8, 6) X(int32, 7)   \
-	X(int64, 8) X(fp8, 9) X(bool8, 10)
+#define WSNVTX_DTYPE_LIST(X) \
+	X(none, 0)           \
+	X(fp32, 1)           \
+	X(tf32, 2)           \
+	X(fp16, 3) X(bf16, 4) X(fp64, 5) X(int8, 6) X(int32, 7) X(int64, 8) X(fp8, 9) X(bool8, 10)
 
 #define WSNVTX_DIRECTION_LIST(X) X(none, 0) X(forward, 1) X(backward, 2)
 
-#define WSNVTX_PHASE_LIST(X)                                                                       \
+#define WSNVTX_PHASE_LIST(X) \
 	X(none, 0) X(setup, 1) X(forward, 2) X(loss, 3) X(backward, 4) X(optimizer, 5)
 
 enum wsnvtx_op_kind {
@@ -101,11 +103,11 @@ struct wsnvtx_op {
 	uint64_t bytes_written;
 	uint32_t batch, m, n, k;
 	uint32_t c, h, w, r, s, stride, pad, groups;
-	uint8_t op;	   /* enum wsnvtx_op_kind */
+	uint8_t op;        /* enum wsnvtx_op_kind */
 	uint8_t direction; /* enum wsnvtx_direction */
-	uint8_t phase;	   /* enum wsnvtx_phase */
-	uint8_t dtype;	   /* enum wsnvtx_dtype: what the arithmetic reads */
-	int32_t layer;	   /* -1 outside the layers */
+	uint8_t phase;     /* enum wsnvtx_phase */
+	uint8_t dtype;     /* enum wsnvtx_dtype: what the arithmetic reads */
+	int32_t layer;     /* -1 outside the layers */
 };
 
 /* How a CPU "kernel" was launched. Registered as schema "warpsheet.launch". */

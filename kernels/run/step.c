@@ -155,8 +155,8 @@ static enum ws_status check_memory(const struct ws_step *step, struct ws_err *er
 	           err, NO_MEMORY,
 	           "the step asks for %" PRIu64 " bytes at once, at op %s, and %" PRIu64
 	           " of workspace; the device has %" PRIu64 "; use a smaller batch or model",
-	           plan.peak_bytes, plan.peak_op ? plan.peak_op->message : "none",
-	           workspace_bytes, backend->limit_bytes);
+	           plan.peak_bytes, plan.peak_op ? plan.peak_op->message : "none", workspace_bytes,
+	           backend->limit_bytes);
 	return WS_OK;
 }
 
@@ -317,7 +317,8 @@ enum ws_status ws_step_run(struct ws_step *step, const char *range, uint64_t num
 	wsnvtx_pop();
 	WS_FORWARD(status);
 	step->done++;
-	/* outside the step's range: a program that does not look at its loss does not wait for it */
+	/* outside the step's range: a program that does not look at its loss does not wait for it
+	 */
 	*loss = NAN;
 	return step->io.loss ? ws_exec_read(step->exec, step->io.loss, loss, err) : WS_OK;
 }

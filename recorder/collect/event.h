@@ -12,7 +12,7 @@ struct ws_payload {
 	uint32_t size;     /* of bytes */
 	uint32_t total;    /* with the texts that follow them */
 	uint64_t number;
-	const struct ws_schema *layout;       /* NULL: nothing to follow */
+	const struct ws_schema *layout;             /* NULL: nothing to follow */
 	struct ws_event_text text[WS_SCHEMA_TEXTS]; /* set as far as the layout has texts */
 };
 

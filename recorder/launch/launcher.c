@@ -221,7 +221,9 @@ static void take_wait_status(const struct ws_session *s, struct ws_record_result
 enum ws_status ws_record_run(const struct ws_record_opts *opts, char *const argv[],
                              struct ws_record_result *result, struct ws_err *err)
 {
-	struct ws_session s = {.opts = opts, .signals = -1, .keep_existing = opts->keep_existing,
+	struct ws_session s = {.opts = opts,
+	                       .signals = -1,
+	                       .keep_existing = opts->keep_existing,
 	                       .no_args = opts->no_args};
 	char program[PATH_MAX], collector[PATH_MAX];
 	enum ws_status status;
@@ -282,7 +284,9 @@ static enum ws_status take_names(struct ws_session *s, const struct ws_seg_heade
 enum ws_status ws_record_salvage(const struct ws_record_opts *opts, const char *segment,
                                  struct ws_record_result *result, struct ws_err *err)
 {
-	struct ws_session s = {.opts = opts, .signals = -1, .look_again = 1,
+	struct ws_session s = {.opts = opts,
+	                       .signals = -1,
+	                       .look_again = 1,
 	                       .no_args = opts->no_args};
 	struct ws_segment_file file;
 	struct ws_process *first;

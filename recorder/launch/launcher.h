@@ -28,8 +28,8 @@ enum ws_library_ranges {
 	X("CUSOLVERDN_NVTX_LEVEL", "1")
 
 struct ws_record_opts {
-	const char *output; /* pattern of the trace's name (recorder/launch/output_name.h); salvage: where
-	                       the trace is now, NULL: where it was made */
+	const char *output; /* pattern of the trace's name (recorder/launch/output_name.h); salvage:
+	                       where the trace is now, NULL: where it was made */
 	int keep_existing;  /* the name may get a number, so that no file is replaced */
 	const char *segment_dir; /* this user's alone; NULL: see ws_segment_folder_make().
 	                            Beside the trace when there is none or it has no room */

@@ -138,7 +138,8 @@ enum ws_status ws_process_resume(struct ws_process **out, const struct ws_record
 
 	if (!trace && !memchr(seg->trace_path, 0, sizeof(seg->trace_path))) {
 		ws_segment_file_close(file);
-		return WS_FAIL(err, CORRUPT, "%s cannot be salvaged: it names no trace", file->path);
+		return WS_FAIL(err, CORRUPT, "%s cannot be salvaged: it names no trace",
+		               file->path);
 	}
 	WS_FORWARD(make(&p, opts, file, trace ? trace : seg->trace_path, err));
 	p->is_salvaged = 1;

@@ -18,23 +18,23 @@
 #include "recorder/shared/ring.h"
 #include "recorder/shared/segment_capture.h"
 
-#define WS_SEG_MAGIC        UINT64_C(0x31474553534c5157) /* "WQLSSEG1" */
-#define WS_SEG_VERSION      3
-#define WS_SEG_HEADER_SIZE  16384
-#define WS_SEG_ENV          "WARPSHEET_SEGMENT"
+#define WS_SEG_MAGIC              UINT64_C(0x31474553534c5157) /* "WQLSSEG1" */
+#define WS_SEG_VERSION            3
+#define WS_SEG_HEADER_SIZE        16384
+#define WS_SEG_ENV                "WARPSHEET_SEGMENT"
 #define WS_SEG_MAX_THREAD_BUFFERS 1024
-#define WS_SEG_MIN_RING     4096u
-#define WS_SEG_MAX_RING     (UINT32_C(1) << 30)
-#define WS_SEG_MAX_DEFS     (UINT64_C(1) << 28)
-#define WS_SEG_SLOTS        128 /* CUPTI's buffers: enough for some 450,000 launches … */
-#define WS_SEG_SLOT_SIZE    (UINT64_C(1) << 20) /* … of which each launching thread holds one */
-#define WS_SEG_MAX_SLOTS    1024
-#define WS_SEG_MIN_SLOT     4096u
-#define WS_SEG_MAX_SLOT     (UINT64_C(1) << 26)
-#define WS_SEG_MAX_DOMAINS  256 /* domain 0 is the default domain */
-#define WS_SEG_MAX_KERNELS  8   /* CPU kernels open at once on a thread */
-#define WS_SEG_KERNEL_TEXT  256 /* bytes of a CPU kernel's name */
-#define WS_SEG_KERNEL_BYTES 224 /* bytes of a CPU kernel's payload */
+#define WS_SEG_MIN_RING           4096u
+#define WS_SEG_MAX_RING           (UINT32_C(1) << 30)
+#define WS_SEG_MAX_DEFS           (UINT64_C(1) << 28)
+#define WS_SEG_SLOTS              128 /* CUPTI's buffers: enough for some 450,000 launches … */
+#define WS_SEG_SLOT_SIZE          (UINT64_C(1) << 20) /* … of which each launching thread holds one */
+#define WS_SEG_MAX_SLOTS          1024
+#define WS_SEG_MIN_SLOT           4096u
+#define WS_SEG_MAX_SLOT           (UINT64_C(1) << 26)
+#define WS_SEG_MAX_DOMAINS        256 /* domain 0 is the default domain */
+#define WS_SEG_MAX_KERNELS        8   /* CPU kernels open at once on a thread */
+#define WS_SEG_KERNEL_TEXT        256 /* bytes of a CPU kernel's name */
+#define WS_SEG_KERNEL_BYTES       224 /* bytes of a CPU kernel's payload */
 
 enum ws_seg_state {
 	WS_SEG_OPEN = 1,   /* processes may attach */
@@ -67,10 +67,10 @@ struct ws_seg_header {
 	uint64_t defs_offset, defs_size;
 	uint64_t thread_buffers_offset, thread_buffer_stride;
 	uint32_t thread_buffer_count;
-	uint32_t ring_size; /* bytes, a power of two */
+	uint32_t ring_size;            /* bytes, a power of two */
 	struct ws_seg_region activity; /* buffers for CUPTI, see recorder/shared/segment_slots.h */
 	uint64_t slots_offset;         /* one struct ws_slot for each */
-	int64_t base_realtime_ns; /* time 0 of the trace */
+	int64_t base_realtime_ns;      /* time 0 of the trace */
 	struct ws_seg_process launcher;
 	struct ws_seg_capture capture;
 
@@ -93,11 +93,11 @@ struct ws_seg_header {
 	_Atomic uint64_t slots_done;                                     /* counts them up */
 
 	/* written by the launcher */
-	_Alignas(64) _Atomic uint32_t state; /* enum ws_seg_state */
-	_Atomic uint32_t commit_active;      /* which commit slot is valid: 0 or 1 */
-	_Atomic uint64_t commits;            /* 0: nothing was ever committed */
+	_Alignas(64) _Atomic uint32_t state;   /* enum ws_seg_state */
+	_Atomic uint32_t commit_active;        /* which commit slot is valid: 0 or 1 */
+	_Atomic uint64_t commits;              /* 0: nothing was ever committed */
 	_Atomic uint32_t thread_buffers_freed; /* counts up with each: worth another look */
-	char trace_path[PATH_MAX];           /* absolute */
+	char trace_path[PATH_MAX];             /* absolute */
 
 	struct ws_seg_control control;
 };
@@ -117,8 +117,8 @@ struct ws_seg_commit {
 	uint64_t defs_pos;  /* definitions before it have their rows in the file */
 	uint64_t next_correlation;
 	uint64_t counted[WS_DROPPED_COUNT]; /* by the launcher, so part of what a commit restores */
-	uint64_t flags;                  /* enum ws_commit_flag */
-	uint64_t gpus;                   /* bit n: device n has a row */
+	uint64_t flags;                     /* enum ws_commit_flag */
+	uint64_t gpus;                      /* bit n: device n has a row */
 	uint64_t tails[];
 };
 
@@ -179,9 +179,9 @@ _Static_assert(ATOMIC_LLONG_LOCK_FREE == 2 && ATOMIC_INT_LOCK_FREE == 2,
 
 struct ws_seg_opts {
 	uint32_t thread_buffers; /* 1 … WS_SEG_MAX_THREAD_BUFFERS */
-	uint32_t ring_size; /* bytes, a power of two, WS_SEG_MIN_RING … WS_SEG_MAX_RING */
-	uint64_t defs_size; /* bytes, a multiple of 4096, 4096 … WS_SEG_MAX_DEFS */
-	uint32_t slots;     /* 0 … WS_SEG_MAX_SLOTS; 0: no CUPTI */
+	uint32_t ring_size;      /* bytes, a power of two, WS_SEG_MIN_RING … WS_SEG_MAX_RING */
+	uint64_t defs_size;      /* bytes, a multiple of 4096, 4096 … WS_SEG_MAX_DEFS */
+	uint32_t slots;          /* 0 … WS_SEG_MAX_SLOTS; 0: no CUPTI */
 	uint64_t slot_size; /* bytes, a multiple of 4096, WS_SEG_MIN_SLOT … WS_SEG_MAX_SLOT */
 };
 

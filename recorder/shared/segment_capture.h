@@ -17,11 +17,11 @@ enum ws_capture_api {
 
 /* Written by the launcher before the program starts; all 0 is the default. */
 struct ws_seg_capture {
-	uint32_t off;               /* 1: no CUPTI at all; NVTX is recorded */
-	uint32_t api;               /* enum ws_capture_api */
-	uint32_t graph_level;       /* 1: a graph launch is one row; 0: each node is */
-	uint32_t kernels_only;      /* no copies, waits, allocations, overhead */
-	uint32_t flush_interval_ms; /* 0 = WS_CAPTURE_FLUSH_MS */
+	uint32_t off;                 /* 1: no CUPTI at all; NVTX is recorded */
+	uint32_t api;                 /* enum ws_capture_api */
+	uint32_t graph_level;         /* 1: a graph launch is one row; 0: each node is */
+	uint32_t kernels_only;        /* no copies, waits, allocations, overhead */
+	uint32_t flush_interval_ms;   /* 0 = WS_CAPTURE_FLUSH_MS */
 	uint32_t cpu_time_quantum_ns; /* API and NVTX times are rounded to it, 0 = as they are */
 	uint32_t low_overhead; /* 1: as little as CUPTI can be asked for; kernels_only is set */
 };

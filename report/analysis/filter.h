@@ -61,6 +61,6 @@ int ws_filter_is_all(const struct ws_filter *f);
 
 /* *nothing = 1 when no kernel, copy, call or allocation of the trace passes the filter. */
 enum ws_status ws_filter_check(const struct ws_model *m, const struct ws_filter *filter,
-			       int *nothing, struct ws_err *err);
+                               int *nothing, struct ws_err *err);
 
 #endif

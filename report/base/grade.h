@@ -65,12 +65,12 @@ struct ws_comparison {
 	enum ws_grade_basis basis;
 	double typical[2]; /* step of A, of B: the geometric mean of the recordings' medians */
 	double ratio;      /* of the two, B / A; NaN where a side has no sample */
-	double low, high; /* 95 % interval of ratio */
-	double p;         /* of a ratio this far from 1 by chance, two-sided; NaN: unknown */
-	double error;     /* standard error of log(ratio) */
-	double df;        /* degrees of freedom of error */
-	double spread;    /* standard deviation of log between recordings, measured; by STEPS the
-	                   * one assumed, and the noise of a recording's steps */
+	double low, high;  /* 95 % interval of ratio */
+	double p;          /* of a ratio this far from 1 by chance, two-sided; NaN: unknown */
+	double error;      /* standard error of log(ratio) */
+	double df;         /* degrees of freedom of error */
+	double spread;     /* standard deviation of log between recordings, measured; by STEPS the
+	                    * one assumed, and the noise of a recording's steps */
 	size_t recordings[2], steps[2];
 	bool identical;  /* value by value: a recording beside itself */
 	bool discovered; /* survives Benjamini-Hochberg over its table */

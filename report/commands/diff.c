@@ -15,10 +15,12 @@ struct diff_opts {
 };
 
 /* What the diff without --table and -o shows. */
-static const char *const short_tables[] = {"diff-verdict", "diff-phases", "diff-ops", "diff-config"};
+static const char *const short_tables[] = {"diff-verdict", "diff-phases", "diff-ops",
+                                           "diff-config"};
 #define NSHORT (sizeof(short_tables) / sizeof(*short_tables))
 
-/* Markdown is for a comment on a pull request, which has a limit; kernels' names are too long for it. */
+/* Markdown is for a comment on a pull request, which has a limit; kernels' names are too long for
+ * it. */
 static const char *const comment_tables[] = {"diff-verdict", "diff-phases",  "diff-ranges",
                                              "diff-ops",     "diff-classes", "diff-memory",
                                              "diff-only",    "diff-config"};
@@ -30,8 +32,8 @@ static enum ws_status markdown_size(const struct ws_report *report, size_t *size
 {
 	char *text = NULL;
 	FILE *f = open_memstream(&text, size);
-	enum ws_status rc = f ? ws_out_markdown(f, report, err)
-	                      : WS_FAIL(err, NO_MEMORY, "out of memory");
+	enum ws_status rc =
+	        f ? ws_out_markdown(f, report, err) : WS_FAIL(err, NO_MEMORY, "out of memory");
 
 	if (f && fclose(f) && rc == WS_OK)
 		rc = WS_FAIL(err, NO_MEMORY, "out of memory");
@@ -106,7 +108,8 @@ static enum ws_status diff_sides(const struct ws_trace_list list[2], const struc
 
 static enum ws_status check_percent(const char *name, double percent, struct ws_err *err)
 {
-	WS_FAIL_IF(percent < 0, err, USAGE, "--%s needs a percentage from 0, not %g", name, percent);
+	WS_FAIL_IF(percent < 0, err, USAGE, "--%s needs a percentage from 0, not %g", name,
+	           percent);
 	return WS_OK;
 }
 
@@ -174,7 +177,8 @@ enum ws_status ws_cmd_diff(int argc, char **argv, struct ws_err *err)
 	const struct ws_arguments a = {
 	        "diff",
 	        "A is the baseline, B the candidate; each is a recording, or a folder of them.\n"
-	        "Matches their work by what it is: range path and order, then operation and order,\n"
+	        "Matches their work by what it is: range path and order, then operation and "
+	        "order,\n"
 	        "never kernel name or dtype. B / A below 1 means that B is faster.",
 	        opts,
 	        sizeof(opts) / sizeof(*opts),

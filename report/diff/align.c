@@ -130,7 +130,8 @@ enum ws_status ws_align(const uint32_t *a, size_t na, const uint32_t *b, size_t 
 	struct aligner g = {.a = a, .b = b, .partner = partner};
 
 	if (!reach)
-		return WS_FAIL(err, NO_MEMORY, "no memory to align %zu with %zu operations", na, nb);
+		return WS_FAIL(err, NO_MEMORY, "no memory to align %zu with %zu operations", na,
+		               nb);
 	g.forward = reach + nb + 1;
 	g.backward = g.forward + n;
 	g.most = (ptrdiff_t)fmax(256, sqrt((double)n));

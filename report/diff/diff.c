@@ -47,7 +47,8 @@ enum ws_status ws_sides_add(struct ws_sides *s, int side, const struct ws_model 
 
 /* --- is it the same work? ---------------------------------------------------------------- */
 
-static void add_reason(struct ws_diff *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static void add_reason(struct ws_diff *d, const char *fmt, ...)
+        __attribute__((format(printf, 2, 3)));
 static void add_reason(struct ws_diff *d, const char *fmt, ...)
 {
 	va_list args;
@@ -66,9 +67,12 @@ static void add_reason(struct ws_diff *d, const char *fmt, ...)
 static const struct {
 	const char *key, *word;
 } work_facts[] = {
-        {"workload.model", "model"},     {"workload.layers", "layers"},
-        {"workload.batch", "batch"},     {"workload.context", "context"},
-        {"workload.phase", "phase"},     {"workload.kernel_width", "kernel width"},
+        {"workload.model", "model"},
+        {"workload.layers", "layers"},
+        {"workload.batch", "batch"},
+        {"workload.context", "context"},
+        {"workload.phase", "phase"},
+        {"workload.kernel_width", "kernel width"},
         {"workload.depth_multiplier", "depth multiplier"},
 };
 #define NWORK_FACTS (sizeof(work_facts) / sizeof(*work_facts))
@@ -79,9 +83,9 @@ static void compare_facts(struct ws_diff *d)
 		struct ws_bytes value[2];
 
 		for (int s = 0; s < 2; s++)
-			value[s] = ws_texts_get(
-			        &d->names.texts,
-			        ws_side_fact(&d->side[s], &d->names, work_facts[i].key));
+			value[s] =
+			        ws_texts_get(&d->names.texts, ws_side_fact(&d->side[s], &d->names,
+			                                                   work_facts[i].key));
 		if (value[0].len && value[1].len && ws_name_compare(value[0], value[1]))
 			add_reason(d, "%s %.*s and %.*s", work_facts[i].word,
 			           (int)(value[0].len < 40 ? value[0].len : 40),
@@ -140,9 +144,9 @@ static void compare_steps(struct ws_diff *d)
 	for (int s = 0; s < 2; s++)
 		for (int p = 0; p < WS_PHASE_OTHER; p++)
 			if (phases_of(&d->side[s]) >> p & 1)
-				snprintf(list[s] + strlen(list[s]),
-				         sizeof(*list) - strlen(list[s]), "%s%s",
-				         *list[s] ? ", " : "", ws_phase_name((enum ws_phase)p));
+				snprintf(list[s] + strlen(list[s]), sizeof(*list) - strlen(list[s]),
+				         "%s%s", *list[s] ? ", " : "",
+				         ws_phase_name((enum ws_phase)p));
 	add_reason(d, "phases %s and %s", list[0], list[1]);
 }
 

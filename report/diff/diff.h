@@ -18,10 +18,10 @@ struct ws_diff_opts {
 	double run_noise_percent; /* NaN: the default of the backend */
 	bool force;               /* a ratio even of what is not the same work */
 };
-#define WS_DIFF_OPTS_DEFAULT                                                           \
-	{                                                                              \
+#define WS_DIFF_OPTS_DEFAULT                                                                \
+	{                                                                                   \
 		.threshold_percent = -1, .min_effect_percent = 1, .same_within_percent = 3, \
-		.run_noise_percent = NAN                                               \
+		.run_noise_percent = NAN                                                    \
 	}
 /* What recordings of one thing vary by, in percent; measured: docs/statistics.md. */
 #define WS_RUN_NOISE_GPU_PERCENT 1.0

@@ -107,8 +107,8 @@ static enum ws_status align_level(struct matcher *g, const struct positions p[2]
 		int at_end = i == p[0].n;
 		size_t j = at_end ? p[1].n : partner[i];
 
-		if (!at_end && (partner[i] == WS_NONE ||
-		                !may_match(g, p[0].at[i], p[1].at[j], rule.level)))
+		if (!at_end &&
+		    (partner[i] == WS_NONE || !may_match(g, p[0].at[i], p[1].at[j], rule.level)))
 			continue;
 		if (i > from[0] || j > from[1]) {
 			struct positions gap[2] = {{p[0].at + from[0], i - from[0]},
@@ -147,9 +147,10 @@ static enum ws_status find_symbols(struct matcher *g, struct ws_err *err)
 			};
 
 			for (int level = 0; level < LEVELS && status == WS_OK; level++)
-				status = ws_texts_add(
-				        &keys, (struct ws_bytes){key[level], sizeof(key[level])},
-				        &g->symbol[level][s][i], err);
+				status = ws_texts_add(&keys,
+				                      (struct ws_bytes){key[level],
+				                                        sizeof(key[level])},
+				                      &g->symbol[level][s][i], err);
 		}
 	}
 	ws_texts_release(&keys);

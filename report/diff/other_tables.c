@@ -95,8 +95,9 @@ enum ws_status ws_diff_fill_memory(struct ws_diff *d, struct ws_table *t, struct
 		ws_table_set_not_recorded(t, "Neither trace has allocations, copies or fills "
 		                             "(`warpsheet record` records them unless "
 		                             "--kernels-only).");
-	ws_table_note(t, "Of several recordings the highest peak counts. Copies and fills are of "
-	                 "%s, on average; no kernel is among them.",
+	ws_table_note(t,
+	              "Of several recordings the highest peak counts. Copies and fills are of "
+	              "%s, on average; no kernel is among them.",
 	              d->by_steps ? "a measured step" : "the whole trace");
 	ws_diff_note_samples(d, t);
 	return WS_OK;

@@ -248,8 +248,7 @@ static enum ws_status count_instances(struct ranges *r, struct ws_err *err)
 			return ws_diff_no_memory(err);
 		for (size_t i = 0; i < side->nrecordings; i++)
 			for (size_t k = 0; k < side->recordings[i].nranges; k++) {
-				const struct ws_range_time *range =
-				        &side->recordings[i].ranges[k];
+				const struct ws_range_time *range = &side->recordings[i].ranges[k];
 
 				if (range->instance >= r->most[s][range->place])
 					r->most[s][range->place] = range->instance + 1;
@@ -264,9 +263,7 @@ static enum ws_status add_range(struct ranges *r, int s, size_t sample,
 	const struct ws_place *place = &r->d->names.places[range->place];
 	uint32_t most[2] = {r->most[0][range->place], r->most[1][range->place]};
 	uint32_t common = most[0] < most[1] ? most[0] : most[1];
-	uint32_t match = range->instance < common ? MATCH_BOTH
-	                 : s                      ? MATCH_ONLY_B
-	                                          : MATCH_ONLY_A;
+	uint32_t match = range->instance < common ? MATCH_BOTH : s ? MATCH_ONLY_B : MATCH_ONLY_A;
 	const uint32_t key[WS_DIFF_FIELDS] = {r->rolled[range->place], place->domain, place->style,
 	                                      match};
 	struct ws_diff_row *row;
@@ -343,8 +340,7 @@ static void set_dtypes(const struct ranges *r, int s, struct ws_table *t, struct
 		ws_cell_set_text(t, cell, text, n);
 }
 
-static void add_range_row(const struct ranges *r, struct ws_table *t,
-                          const struct ws_diff_row *row)
+static void add_range_row(const struct ranges *r, struct ws_table *t, const struct ws_diff_row *row)
 {
 	static const int counts[] = {WS_TC_diff_ranges_instances_a, WS_TC_diff_ranges_instances_b};
 	static const int means[] = {WS_TC_diff_ranges_mean_a_ns, WS_TC_diff_ranges_mean_b_ns};
@@ -374,7 +370,8 @@ static void add_range_row(const struct ranges *r, struct ws_table *t,
 
 enum ws_status ws_diff_fill_ranges(struct ws_diff *d, struct ws_table *t, struct ws_err *err)
 {
-	struct ranges r = {.d = d, .rows = {.nsamples = {d->side[0].nsamples, d->side[1].nsamples}}};
+	struct ranges r = {.d = d,
+	                   .rows = {.nsamples = {d->side[0].nsamples, d->side[1].nsamples}}};
 	enum ws_status status = roll_places(&r, err);
 
 	if (status == WS_OK)
@@ -391,10 +388,11 @@ enum ws_status ws_diff_fill_ranges(struct ws_diff *d, struct ws_table *t, struct
 		add_range_row(&r, t, &r.rows.row[i]);
 	if (!r.rows.n)
 		ws_table_set_not_recorded(t, "Neither trace has NVTX ranges to match.");
-	ws_table_note(t,
-	              "Shares are of the GPU time of all kernels in %s. Rows nest: a range holds the "
-	              "time of the ranges in it.",
-	              d->by_steps ? "the measured steps" : "the traces");
+	ws_table_note(
+	        t,
+	        "Shares are of the GPU time of all kernels in %s. Rows nest: a range holds the "
+	        "time of the ranges in it.",
+	        d->by_steps ? "the measured steps" : "the traces");
 	ws_diff_note_samples(d, t);
 	for (int s = 0; s < 2; s++) {
 		free(r.most[s]);

@@ -13,10 +13,10 @@
 
 struct work {
 	struct ws_reader *c;
-	uint32_t *text_of; /* text of the model -> text of the comparison; WS_NONE = not yet */
-	uint32_t *sample;  /* range -> sample, WS_NONE */
+	uint32_t *text_of;  /* text of the model -> text of the comparison; WS_NONE = not yet */
+	uint32_t *sample;   /* range -> sample, WS_NONE */
 	uint32_t *instance; /* range -> how-manieth of its place in its sample */
-	uint32_t *order;   /* compared kernels by sample, then launch */
+	uint32_t *order;    /* compared kernels by sample, then launch */
 	size_t norder;
 	uint32_t *kernel_sample;
 	uint32_t *item_of_range, *item_of_op; /* WS_NONE = none yet */
@@ -130,8 +130,8 @@ static enum ws_status read_ranges(struct work *w, struct ws_err *err)
 	struct ws_recording *r = w->c->r;
 	uint32_t *order = array_of(ranges->n, 0);
 	int64_t *gpu_ns = calloc(ranges->n + 1, sizeof(*gpu_ns));
-	enum ws_status status = order && gpu_ns ? number_ranges(w, order, err)
-	                                        : ws_reader_no_memory(err);
+	enum ws_status status =
+	        order && gpu_ns ? number_ranges(w, order, err) : ws_reader_no_memory(err);
 
 	r->ranges = calloc(r->nranges + 1, sizeof(*r->ranges));
 	if (status == WS_OK && !r->ranges)
@@ -144,9 +144,8 @@ static enum ws_status read_ranges(struct work *w, struct ws_err *err)
 
 		if (!s->nranges++)
 			s->first_range = i;
-		r->ranges[i] =
-		        (struct ws_range_time){w->c->place_of_path[ranges->path[range]],
-		                               w->instance[range], gpu_ns[range]};
+		r->ranges[i] = (struct ws_range_time){w->c->place_of_path[ranges->path[range]],
+		                                      w->instance[range], gpu_ns[range]};
 	}
 	free(order);
 	free(gpu_ns);
@@ -229,7 +228,7 @@ static enum ws_status order_kernels(struct work *w, struct ws_err *err)
 /* Classes in which all operations do the same thing, whatever their library calls them. */
 static int class_tells_kind(struct ws_bytes class)
 {
-	static const char *const telling[] = {"gemm", "conv", "attention", "softmax", "norm",
+	static const char *const telling[] = {"gemm", "conv", "attention", "softmax",  "norm",
 	                                      "pool", "loss", "comm",      "embedding"};
 
 	for (size_t i = 0; i < sizeof(telling) / sizeof(*telling); i++)
@@ -253,8 +252,8 @@ static struct ws_bytes bare_op_name(struct ws_bytes name)
 	return (struct ws_bytes){begin, (size_t)(end - begin)};
 }
 
-static enum ws_status set_shape(struct work *w, const int64_t *dim, int n, struct ws_work_item *item,
-                                struct ws_err *err)
+static enum ws_status set_shape(struct work *w, const int64_t *dim, int n,
+                                struct ws_work_item *item, struct ws_err *err)
 {
 	char text[96] = "";
 	size_t len = 0;

@@ -198,8 +198,9 @@ static void add_clock(struct ws_bytes key, struct ws_bytes value, double *sum, u
 	const char *text = key.ptr;
 	char number[16] = "";
 
-	if (key.len < sizeof(end) || memcmp(text + key.len - (sizeof(end) - 1), end, sizeof(end) - 1) ||
-	    !value.len || value.len >= sizeof(number))
+	if (key.len < sizeof(end) ||
+	    memcmp(text + key.len - (sizeof(end) - 1), end, sizeof(end) - 1) || !value.len ||
+	    value.len >= sizeof(number))
 		return;
 	memcpy(number, value.ptr, value.len);
 	*sum += strtod(number, NULL);

@@ -51,7 +51,8 @@ struct ws_sample {
 	size_t first_item, nitems; /* in launch order */
 	size_t first_range, nranges;
 	size_t first_class, nclasses;
-	int64_t step_ns; /* with its device work; of a whole trace from its first work to its last */
+	int64_t step_ns; /* with its device work; of a whole trace from its first work to its last
+	                  */
 	int64_t host_ns; /* the range on its thread */
 	int64_t gpu_ns;  /* of all kernels */
 	int64_t phase_ns[WS_PHASES], phase_gpu_ns[WS_PHASES];
@@ -81,19 +82,19 @@ struct ws_recording {
 	size_t nranges;
 	struct ws_class_time *classes;
 	size_t nclasses;
-	struct ws_copy_sum *copies; /* WS_COPY_NAMES (tables.h) a sample */
+	struct ws_copy_sum *copies;     /* WS_COPY_NAMES (tables.h) a sample */
 	struct ws_recorded_fact *facts; /* of workload, device and provenance */
 	size_t nfacts;
 	struct ws_recorded_fact *dtypes; /* key: place, value: text of a dtype read in it */
 	size_t ndtypes;
-	size_t cut;          /* steps at the end that were left out as cut off */
-	uint32_t ndevices;   /* that ran kernels */
-	int on_cpu;          /* as ws_model_on_cpu */
+	size_t cut;                  /* steps at the end that were left out as cut off */
+	uint32_t ndevices;           /* that ran kernels */
+	int on_cpu;                  /* as ws_model_on_cpu */
 	struct ws_idle_verdict idle; /* of the measured steps */
 	int damaged;                 /* blocks were lost */
-	int64_t peak_bytes;  /* allocated on a device; -1 = not recorded */
-	int64_t graphs_ns;   /* of CUDA graphs traced as a whole: no kernels are known of them */
-	double clock_mhz;    /* mean reading of the multiprocessors' clock; 0 = not recorded */
+	int64_t peak_bytes;          /* allocated on a device; -1 = not recorded */
+	int64_t graphs_ns; /* of CUDA graphs traced as a whole: no kernels are known of them */
+	double clock_mhz;  /* mean reading of the multiprocessors' clock; 0 = not recorded */
 	struct ws_table *origin; /* its notes say how recording ended */
 };
 

@@ -172,8 +172,7 @@ static void add_slot(const struct ws_diff *d, int s, uint32_t slot, struct ws_di
 }
 
 static enum ws_status add_group(const struct ws_diff *d, const struct by_group of[2], size_t g,
-                                ws_diff_key_fn key_of, struct ws_diff_rows *out,
-                                struct ws_err *err)
+                                ws_diff_key_fn key_of, struct ws_diff_rows *out, struct ws_err *err)
 {
 	uint32_t key[WS_DIFF_FIELDS] = {0};
 	const struct ws_slot *first[2];

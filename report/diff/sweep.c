@@ -41,9 +41,10 @@ void ws_sweep_free(struct ws_sweep *s)
 /* What two runs of one configuration may differ in. */
 static bool says_nothing_of_the_work(struct ws_bytes key)
 {
-	static const char *const own[] = {"result",     "seed",   "skipped_steps", "parameters",
-	                                  "repetition", "device", "libraries",     "steps",
-	                                  "tokens_per_step", "images_per_step"};
+	static const char *const own[] = {"result",         "seed",       "skipped_steps",
+	                                  "parameters",     "repetition", "device",
+	                                  "libraries",      "steps",      "tokens_per_step",
+	                                  "images_per_step"};
 
 	for (size_t i = 0; i < sizeof(own) / sizeof(*own); i++)
 		if (ws_name_is(key, own[i]))
@@ -115,8 +116,11 @@ static enum ws_status new_run(struct ws_sweep *s, struct ws_sweep_run **run, str
 {
 	WS_FORWARD(WS_GROW(s->runs, s->nruns + 1, s->runs_allocated, err));
 	*run = &s->runs[s->nruns++];
-	**run = (struct ws_sweep_run){.flops = NAN, .model_flops = NAN, .peak_flops = NAN,
-	                              .peak_bytes = NAN, .softmax_percent = NAN};
+	**run = (struct ws_sweep_run){.flops = NAN,
+	                              .model_flops = NAN,
+	                              .peak_flops = NAN,
+	                              .peak_bytes = NAN,
+	                              .softmax_percent = NAN};
 	return WS_OK;
 }
 
@@ -136,17 +140,18 @@ static enum ws_status keep_times(const struct ws_recording *r, struct ws_sweep_r
 		if (!run->ns[t])
 			return no_memory(err);
 		for (size_t i = 0; i < run->nsteps; i++)
-			run->ns[t][i] = (double)(t == WS_SWEEP_TOTAL
-			                                 ? r->samples[i].step_ns
-			                                 : r->samples[i].phase_ns[phases[t]]);
+			run->ns[t][i] =
+			        (double)(t == WS_SWEEP_TOTAL ? r->samples[i].step_ns
+			                                     : r->samples[i].phase_ns[phases[t]]);
 	}
 	return WS_OK;
 }
 
 static bool is_product(const struct ws_model *m, uint32_t class)
 {
-	return class && (ws_name_is(m->texts[class], "gemm") || ws_name_is(m->texts[class], "conv") ||
-	                 ws_name_is(m->texts[class], "attention"));
+	return class &&
+	       (ws_name_is(m->texts[class], "gemm") || ws_name_is(m->texts[class], "conv") ||
+	        ws_name_is(m->texts[class], "attention"));
 }
 
 /* FLOPs of a step; model FLOPs: the products of the forward, three times where it is trained. */
@@ -163,8 +168,8 @@ static enum ws_status keep_flops(const struct ws_model *m, struct ws_sweep_run *
 		status = ws_cost_ops_find(m, &sel, &costs, err);
 	for (size_t i = 0; i < costs.n && status == WS_OK; i++) {
 		const struct ws_cost_op *op = &costs.op[i];
-		bool is_forward = op->in_range == WS_NONE ||
-		                  m->range_phase[op->in_range] == WS_PHASE_FORWARD;
+		bool is_forward =
+		        op->in_range == WS_NONE || m->range_phase[op->in_range] == WS_PHASE_FORWARD;
 
 		if (!ws_step_is_measured(m, op->step) || !is_product(m, op->class))
 			continue;
@@ -182,8 +187,8 @@ static enum ws_status keep_flops(const struct ws_model *m, struct ws_sweep_run *
 	}
 	if (known && whole && m->nmeasured) {
 		run->flops = all / (double)m->nmeasured;
-		run->model_flops = forward * (run->ns[WS_SWEEP_BACKWARD] ? 3 : 1) /
-		                   (double)m->nmeasured;
+		run->model_flops =
+		        forward * (run->ns[WS_SWEEP_BACKWARD] ? 3 : 1) / (double)m->nmeasured;
 	}
 	ws_cost_ops_release(&costs);
 	ws_selection_release(&sel);
@@ -215,8 +220,7 @@ static enum ws_status keep_failure(struct ws_sweep *s, struct ws_sweep_run *run,
 }
 
 static enum ws_status read_run(struct ws_sweep *s, const struct ws_model *m, const char *reason,
-                               struct ws_sweep_run *run, struct ws_recording *r,
-                               struct ws_err *err)
+                               struct ws_sweep_run *run, struct ws_recording *r, struct ws_err *err)
 {
 	WS_FORWARD(ws_recording_read(r, &s->names, m, err));
 	for (size_t i = 0; i < m->nfacts; i++)
@@ -275,7 +279,8 @@ static int compare_runs(const struct ws_sweep *s, const struct ws_sweep_run *a,
 	static const char *const first[] = {"model", "context", "batch", "dtype", "phase"};
 
 	for (size_t i = 0; i < sizeof(first) / sizeof(*first); i++) {
-		int c = ws_sweep_compare_values(s, fact_of(s, a, first[i]), fact_of(s, b, first[i]));
+		int c = ws_sweep_compare_values(s, fact_of(s, a, first[i]),
+		                                fact_of(s, b, first[i]));
 
 		if (c)
 			return c;
@@ -420,9 +425,8 @@ static enum ws_status find_rows(struct ws_sweep *s, struct ws_err *err)
 /* --- speed-ups --------------------------------------------------------------------------- */
 
 /* The same configuration but for one fact, which has this value; NULL. */
-static const struct ws_sweep_row *baseline_of(const struct ws_sweep *s,
-                                              const struct ws_sweep_row *row, uint32_t key,
-                                              uint32_t value)
+static const struct ws_sweep_row *
+baseline_of(const struct ws_sweep *s, const struct ws_sweep_row *row, uint32_t key, uint32_t value)
 {
 	const struct ws_sweep_run *run = &s->runs[row->first];
 
@@ -516,8 +520,8 @@ static void set_text(const struct ws_sweep *s, struct ws_table *t, struct ws_cel
 static void set_others(const struct ws_sweep *s, struct ws_table *t, struct ws_cell *cell,
                        const struct ws_sweep_row *row)
 {
-	static const char *const shown[] = {"model", "context", "batch", "dtype", "phase",
-	                                    "loss_scale"};
+	static const char *const shown[] = {"model", "context", "batch",
+	                                    "dtype", "phase",   "loss_scale"};
 	const struct ws_sweep_run *run = &s->runs[row->first];
 	char text[512] = "";
 	size_t n = 0;
@@ -576,10 +580,11 @@ static void fill(const struct ws_sweep *s, struct ws_table *t)
 		set_text(s, t, &cells[WS_TC_sweep_status], row->status);
 		set_others(s, t, &cells[WS_TC_sweep_others], row);
 	}
-	ws_table_note(t, "MFU: FLOPs of the forward's matrix products and convolutions, three times "
-	                 "where there is a backward, over the step's time and the dense peak of "
-	                 "the dtype that they ran in; attention counts all positions, also where "
-	                 "the mask hides them. Empty where the device's peak is not known.");
+	ws_table_note(t,
+	              "MFU: FLOPs of the forward's matrix products and convolutions, three times "
+	              "where there is a backward, over the step's time and the dense peak of "
+	              "the dtype that they ran in; attention counts all positions, also where "
+	              "the mask hides them. Empty where the device's peak is not known.");
 }
 
 static struct ws_table *add_table(struct ws_report *report, const struct ws_table_def *def)

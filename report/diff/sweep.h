@@ -8,7 +8,7 @@
 #include "report/diff/diff.h"
 
 struct ws_sweep;
-struct ws_sweep *ws_sweep_new(void);     /* NULL when memory is out */
+struct ws_sweep *ws_sweep_new(void);    /* NULL when memory is out */
 void ws_sweep_free(struct ws_sweep *s); /* after the report; NULL is legal */
 
 /* A trace. reason: why its run failed, NULL = it did not, unless the trace says so. */

@@ -17,13 +17,13 @@ static enum ws_status no_memory(struct ws_err *err)
 
 struct pivot {
 	struct ws_sweep *s;
-	const struct ws_table *rows;   /* the table of the sweep */
+	const struct ws_table *rows; /* the table of the sweep */
 	const char *row_key, *column_key;
-	uint32_t *column_value;        /* of each column group, in order */
+	uint32_t *column_value; /* of each column group, in order */
 	size_t ncolumns;
-	int shown[4];                  /* columns of the table that each group shows */
+	int shown[4]; /* columns of the table that each group shows */
 	size_t nshown;
-	uint32_t *label;               /* row of the sweep -> text of its configuration */
+	uint32_t *label; /* row of the sweep -> text of its configuration */
 };
 
 static enum ws_status find_shown(struct pivot *p, const char *value, struct ws_err *err)
@@ -38,7 +38,8 @@ static enum ws_status find_shown(struct pivot *p, const char *value, struct ws_e
 		return WS_OK;
 	}
 	for (size_t i = 0; i < def->ncolumns; i++)
-		if (!strcasecmp(def->columns[i].id, value) || !strcasecmp(def->columns[i].title, value))
+		if (!strcasecmp(def->columns[i].id, value) ||
+		    !strcasecmp(def->columns[i].title, value))
 			p->shown[p->nshown++] = (int)i;
 	WS_FAIL_IF(!p->nshown || def->columns[p->shown[0]].type == WS_CELL_TEXT, err, USAGE,
 	           "--value %s: no column of numbers of the table sweep; write its title, as in "
@@ -100,12 +101,18 @@ static enum ws_status make_def(struct pivot *p, struct ws_err *err)
 
 	if (!columns)
 		return no_memory(err);
-	columns[at++] = (struct ws_table_column){
-	        .id = "row", .title = ws_arena_copy(arena, p->row_key, strlen(p->row_key)),
-	        .unit = "", .type = WS_CELL_TEXT, .definition = "The fact that makes the rows."};
-	columns[at++] = (struct ws_table_column){
-	        .id = "configuration", .title = "Configuration", .unit = "", .type = WS_CELL_TEXT,
-	        .definition = "What else differs between the rows."};
+	columns[at++] = (struct ws_table_column){.id = "row",
+	                                         .title = ws_arena_copy(arena, p->row_key,
+	                                                                strlen(p->row_key)),
+	                                         .unit = "",
+	                                         .type = WS_CELL_TEXT,
+	                                         .definition = "The fact that makes the rows."};
+	columns[at++] =
+	        (struct ws_table_column){.id = "configuration",
+	                                 .title = "Configuration",
+	                                 .unit = "",
+	                                 .type = WS_CELL_TEXT,
+	                                 .definition = "What else differs between the rows."};
 	for (size_t c = 0; c < p->ncolumns; c++) {
 		struct ws_bytes value = ws_texts_get(&p->s->names.texts, p->column_value[c]);
 
@@ -114,10 +121,11 @@ static enum ws_status make_def(struct pivot *p, struct ws_err *err)
 
 			columns[at] = *of;
 			columns[at].id = ws_arena_format(arena, "%s_%zu", of->id, c);
-			columns[at++].title = ws_arena_format(
-			        arena, "%s %.*s %s", p->column_key,
-			        value.len < 60 ? (int)value.len : 60,
-			        value.len ? (const char *)value.ptr : "?", of->title);
+			columns[at++].title =
+			        ws_arena_format(arena, "%s %.*s %s", p->column_key,
+			                        value.len < 60 ? (int)value.len : 60,
+			                        value.len ? (const char *)value.ptr : "?",
+			                        of->title);
 		}
 	}
 	p->s->pivot = ws_def_sweep_pivot;
@@ -151,7 +159,8 @@ static enum ws_status find_labels(struct pivot *p, struct ws_err *err)
 
 				differs |= other && other != value;
 			}
-			if (differs && strcmp(also[k], p->row_key) && strcmp(also[k], p->column_key))
+			if (differs && strcmp(also[k], p->row_key) &&
+			    strcmp(also[k], p->column_key))
 				label = ws_arena_format(&s->arena, "%s%s%s %.*s", label,
 				                        *label ? ", " : "", also[k], (int)text.len,
 				                        (const char *)text.ptr);
@@ -223,7 +232,10 @@ enum ws_status ws_sweep_pivot(struct ws_sweep *s, const struct ws_sweep_opts *op
 
 	*out = NULL;
 	if (status == WS_OK)
-		status = find_key(s, opts->rows ? opts->rows : ws_sweep_has_key(s, "model") ? "model" : NULL,
+		status = find_key(s,
+		                  opts->rows                     ? opts->rows
+		                  : ws_sweep_has_key(s, "model") ? "model"
+		                                                 : NULL,
 		                  "rows", "", &p.row_key, err);
 	if (status == WS_OK)
 		status = find_key(s, opts->columns, "columns", p.row_key, &p.column_key, err);
@@ -297,8 +309,9 @@ static bool differ_only_in(const struct ws_sweep *s, const struct ws_sweep_row *
                            const struct ws_sweep_row *b, const char *key)
 {
 	const struct ws_sweep_run *x = &s->runs[a->first], *y = &s->runs[b->first];
-	static const char *const follow[] = {"result", "seed", "skipped_steps", "parameters", "steps",
-	                                     "tokens_per_step", "images_per_step", "warmup"};
+	static const char *const follow[] = {"result",          "seed",  "skipped_steps",
+	                                     "parameters",      "steps", "tokens_per_step",
+	                                     "images_per_step", "warmup"};
 
 	for (uint32_t k = 1; k <= s->keys.n; k++) {
 		struct ws_bytes name = ws_texts_get(&s->keys, k);
@@ -320,8 +333,10 @@ static void add_scaling(const struct ws_sweep *s, struct ws_table *t, size_t fir
 	const struct ws_sweep_row *row = &s->rows[first];
 
 	for (int time = 0; time < WS_SWEEP_TIMES; time++) {
-		struct ws_bytes model = ws_texts_get(&s->names.texts, ws_sweep_fact(s, row, "model")),
-		                dtype = ws_texts_get(&s->names.texts, ws_sweep_fact(s, row, "dtype"));
+		struct ws_bytes model = ws_texts_get(&s->names.texts,
+		                                     ws_sweep_fact(s, row, "model")),
+		                dtype = ws_texts_get(&s->names.texts,
+		                                     ws_sweep_fact(s, row, "dtype"));
 		struct line line, theory = {NAN, NAN, NAN, 0};
 		struct ws_cell *cells;
 		size_t points = 0, known = 0;
@@ -362,8 +377,10 @@ static void add_scaling(const struct ws_sweep *s, struct ws_table *t, size_t fir
 
 enum ws_status ws_sweep_scaling(struct ws_sweep *s, struct ws_table *t, struct ws_err *err)
 {
-	static const char *const keys[] = {"context", "batch", "layers", "kernel_width",
-	                                   "depth_multiplier", "image_size", "channels"};
+	static const char *const keys[] = {"context",          "batch",
+	                                   "layers",           "kernel_width",
+	                                   "depth_multiplier", "image_size",
+	                                   "channels"};
 	size_t *group = calloc(s->nrows + 1, sizeof(*group));
 	double *x = calloc(s->nrows + 1, sizeof(*x)), *y = calloc(s->nrows + 1, sizeof(*y));
 	uint8_t *done = calloc(s->nrows + 1, 1);

@@ -6,11 +6,17 @@
 #include "report/diff/private.h"
 #include "report/diff/sweep.h"
 
-enum ws_sweep_time { WS_SWEEP_FORWARD, WS_SWEEP_BACKWARD, WS_SWEEP_OPTIMIZER, WS_SWEEP_TOTAL, WS_SWEEP_TIMES };
+enum ws_sweep_time {
+	WS_SWEEP_FORWARD,
+	WS_SWEEP_BACKWARD,
+	WS_SWEEP_OPTIMIZER,
+	WS_SWEEP_TOTAL,
+	WS_SWEEP_TIMES
+};
 
 /* One trace, as far as a sweep needs it. */
 struct ws_sweep_run {
-	uint32_t *fact;    /* number of the key -> text of its value; 0 = not known */
+	uint32_t *fact; /* number of the key -> text of its value; 0 = not known */
 	size_t nfacts;
 	size_t nsteps;
 	double *ns[WS_SWEEP_TIMES]; /* of each step; NULL: it has no such phase */

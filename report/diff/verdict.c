@@ -72,8 +72,8 @@ static void add_warnings(const struct verdict *v)
 		const struct ws_side *side = &v->d->side[s];
 
 		for (size_t i = 0; i < side->nrecordings; i++) {
-			struct ws_bytes name = ws_texts_get(&v->d->names.texts,
-			                                    side->recordings[i].name);
+			struct ws_bytes name =
+			        ws_texts_get(&v->d->names.texts, side->recordings[i].name);
 			struct sentence text = {""};
 
 			if (!side->recordings[i].damaged)
@@ -312,8 +312,7 @@ static void add_where_it_went(const struct verdict *v, const struct ws_diff_rows
 	say(&text, "of %.3f ms gained", gained / 1e6);
 	for (size_t i = 0; i < classes->n && named < MOST_NAMED; i++) {
 		double change = change_of(&classes->row[i]);
-		struct ws_bytes name =
-		        ws_texts_get(&v->d->names.texts, classes->row[i].field[0]);
+		struct ws_bytes name = ws_texts_get(&v->d->names.texts, classes->row[i].field[0]);
 
 		if (change <= 0 || change < gained / 100)
 			continue;
@@ -346,7 +345,8 @@ static void add_tensor_cores(const struct verdict *v, const struct ws_diff_rows 
 		for (int s = 0; s < 2; s++) {
 			on[s] += (double)row->tensor_ns[s];
 			unknown[s] += (double)row->unknown_ns[s];
-			all[s] += row->instances[s] ? row->mean[s] * (double)d->side[s].nsamples : 0;
+			all[s] +=
+			        row->instances[s] ? row->mean[s] * (double)d->side[s].nsamples : 0;
 		}
 	}
 	if (!all[0] || !all[1] || d->side[0].recordings[0].on_cpu ||
@@ -451,8 +451,8 @@ static void add_left_over(const struct verdict *v)
 			    "%.4g kernels%s of %s have no counterpart: %.3f ms of GPU time%s",
 			    (double)kernels / (double)side->nsamples,
 			    v->d->by_steps ? " a step" : "", side->name,
-			    (double)(side->gpu_ns - v->d->matched_ns[s]) /
-			            (double)side->nsamples / 1e6,
+			    (double)(side->gpu_ns - v->d->matched_ns[s]) / (double)side->nsamples /
+			            1e6,
 			    v->d->by_steps ? " a step" : "");
 		if (casts)
 			say(&text, "; %.4g casts appear beside matched work: %.3f ms",

@@ -62,9 +62,9 @@ static void set_times(const struct ws_diff_row *row, struct ws_cell *cells)
 		ws_cell_set_real(&cells[s], row->mean[s]);
 	ws_diff_set_change(&cells[2], NULL, row->mean[0], row->mean[1]);
 }
-#define IN_ORDER(table)                                                                     \
-	_Static_assert(WS_TC_##table##_gpu_b_ns == WS_TC_##table##_gpu_a_ns + 1 &&          \
-	                       WS_TC_##table##_diff_ns == WS_TC_##table##_gpu_a_ns + 2,     \
+#define IN_ORDER(table)                                                                 \
+	_Static_assert(WS_TC_##table##_gpu_b_ns == WS_TC_##table##_gpu_a_ns + 1 &&      \
+	                       WS_TC_##table##_diff_ns == WS_TC_##table##_gpu_a_ns + 2, \
 	               "order of columns")
 IN_ORDER(diff_ops);
 IN_ORDER(diff_kernels);

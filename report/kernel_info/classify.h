@@ -44,7 +44,7 @@ enum ws_op_class {
 #define X(NAME, name, SUMMARY, meaning) WS_CLASS_##NAME,
 	WS_OP_CLASS_LIST(X)
 #undef X
-	WS_CLASS_COUNT
+	        WS_CLASS_COUNT
 };
 
 /* NAME, name in rules, how tables show it */
@@ -58,7 +58,7 @@ enum ws_tensor {
 #define X(NAME, name, shown) WS_TENSOR_##NAME,
 	WS_TENSOR_LIST(X)
 #undef X
-	WS_TENSOR_COUNT
+	        WS_TENSOR_COUNT
 };
 
 /* fprop, dgrad and wgrad are a convolution's; everything else is fwd or bwd. NAME, name */
@@ -74,7 +74,7 @@ enum ws_name_direction {
 #define X(NAME, name) WS_NAME_DIRECTION_##NAME,
 	WS_NAME_DIRECTION_LIST(X)
 #undef X
-	WS_NAME_DIRECTION_COUNT
+	        WS_NAME_DIRECTION_COUNT
 };
 
 /* What the arithmetic reads; NONE: the name does not tell. NAME, name */
@@ -94,7 +94,7 @@ enum ws_name_dtype {
 #define X(NAME, name) WS_NAME_DTYPE_##NAME,
 	WS_NAME_DTYPE_LIST(X)
 #undef X
-	WS_NAME_DTYPE_COUNT
+	        WS_NAME_DTYPE_COUNT
 };
 
 struct ws_kernel_traits {

@@ -23,7 +23,7 @@ enum ws_peak {
 #define X(NAME, name, factor, unit, meaning) WS_PEAK_##NAME,
 	WS_PEAK_LIST(X)
 #undef X
-	WS_PEAK_COUNT
+	        WS_PEAK_COUNT
 };
 
 struct ws_device_peaks {

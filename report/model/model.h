@@ -154,11 +154,11 @@ struct ws_op_config {
 
 /* Calls of framework operations, sorted by thread, then begin: parents before their children. */
 struct ws_cpu_ops {
-	struct ws_ranges tree; /* without paths, payloads and flags */
-	uint32_t *config;      /* index into configs */
-	uint64_t *external;    /* id that links name, 0 = none */
-	uint32_t *range;       /* innermost NVTX range around it, WS_NONE */
-	uint32_t *forward;     /* operation that it, or one around it, is the backward of */
+	struct ws_ranges tree;        /* without paths, payloads and flags */
+	uint32_t *config;             /* index into configs */
+	uint64_t *external;           /* id that links name, 0 = none */
+	uint32_t *range;              /* innermost NVTX range around it, WS_NONE */
+	uint32_t *forward;            /* operation that it, or one around it, is the backward of */
 	struct ws_op_config *configs; /* [0]: a lost one */
 	size_t nconfigs;
 	uint64_t with_shapes; /* calls whose inputs' dimensions were recorded */
@@ -178,7 +178,7 @@ struct ws_step {
 	uint32_t range; /* of a loaded model; in a digest only a number that ascends */
 	uint32_t name, thread;
 	int64_t start_ns;
-	uint32_t index; /* from 0; warm-up and measured steps are counted apart */
+	uint32_t index;  /* from 0; warm-up and measured steps are counted apart */
 	uint32_t number; /* what the program calls it */
 	int warm_up;
 	int by_time;    /* PyTorch's: it holds what any thread of the process did in its time */
@@ -254,7 +254,7 @@ struct ws_model {
 	uint64_t overheads; /* rows of the kind overhead, and their time */
 	int64_t overhead_ns;
 	struct ws_peaks *peaks; /* owns what the devices' peaks point to */
-	double softmax_flops; /* as asked for */
+	double softmax_flops;   /* as asked for */
 	uint64_t nvtx_events;
 	int64_t begin_ns, end_ns; /* first and last moment of any record */
 
@@ -348,8 +348,8 @@ struct ws_bytes ws_model_fact(const struct ws_model *m, const char *key);
 /* Every record: model_load.c, with model_dict.c, model_work.c and model_cpu_op.c. */
 enum ws_status ws_model_load(struct ws_model *m, const struct ws_trace_reader *r,
                              const struct ws_model_opts *opts, struct ws_err *err);
-/* Places, classes, phases, steps and operations of the ranges; leftovers: label.c. step as in struct
- * ws_model_opts. */
+/* Places, classes, phases, steps and operations of the ranges; leftovers: label.c. step as in
+ * struct ws_model_opts. */
 enum ws_status ws_model_label(struct ws_model *m, const char *step, struct ws_err *err);
 
 #endif

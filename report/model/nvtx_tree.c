@@ -14,7 +14,7 @@ struct builder {
 	uint32_t *order;    /* seq -> event */
 	uint32_t *of_event; /* start: its range; end: its seq */
 	struct ws_range_pairs pairs;
-	uint32_t *end_seq;  /* range -> seq of its end; WS_NONE where that is on another thread */
+	uint32_t *end_seq; /* range -> seq of its end; WS_NONE where that is on another thread */
 	uint32_t *start_seq;
 	struct ws_path_table paths;
 };

@@ -30,10 +30,10 @@ struct ws_nvtx_events {
 	const uint32_t *thread; /* 0 .. nthreads - 1 */
 	const uint8_t *type;    /* enum ws_nvtx_type; others are ignored */
 	const uint32_t *domain;
-	const uint32_t *name;       /* of push and start */
-	const uint32_t *steady; /* name -> what of it stays from call to call; NULL = all of it */
-	const uint64_t *range_id;   /* of start and end */
-	const uint32_t *payload;    /* any number; goes to the range */
+	const uint32_t *name;     /* of push and start */
+	const uint32_t *steady;   /* name -> what of it stays from call to call; NULL = all of it */
+	const uint64_t *range_id; /* of start and end */
+	const uint32_t *payload;  /* any number; goes to the range */
 	const uint32_t *process_of; /* process of each thread */
 	uint32_t nthreads;
 	int64_t end_ns; /* where open ranges end; no event is later */
@@ -52,9 +52,9 @@ struct ws_ranges {
 	uint32_t *thread;
 	uint32_t *name;     /* what stays of it from call to call: see ws_name_steady */
 	uint32_t *recorded; /* the name as recorded, with what tells this call from others */
-	uint32_t *parent; /* WS_NONE for an outermost range */
-	uint32_t *depth;  /* 0 for an outermost range */
-	uint32_t *path;   /* index into paths */
+	uint32_t *parent;   /* WS_NONE for an outermost range */
+	uint32_t *depth;    /* 0 for an outermost range */
+	uint32_t *path;     /* index into paths */
 	uint32_t *payload;
 	uint8_t *flags;
 

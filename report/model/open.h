@@ -21,8 +21,8 @@ struct ws_model_opts {
 	size_t rules_len;
 	const char *peaks; /* the same for device_peaks.txt */
 	size_t peaks_len;
-	/* ranges that are steps: a pattern (* and ?) of their name, or of their path; NULL: `step` and
-	 * PyTorch's ProfilerStep#N */
+	/* ranges that are steps: a pattern (* and ?) of their name, or of their path; NULL: `step`
+	 * and PyTorch's ProfilerStep#N */
 	const char *step;
 	double softmax_flops; /* of an element, in softmax-matmul; 0 = WS_SOFTMAX_FLOPS */
 };
@@ -56,6 +56,9 @@ struct ws_filter {
 	 * in them */
 	int by_gpu_time;
 };
-#define WS_FILTER_ALL { .nvtx = NULL, .step_first = -1, .step_last = -1, .device = -1 }
+#define WS_FILTER_ALL                                                         \
+	{                                                                     \
+		.nvtx = NULL, .step_first = -1, .step_last = -1, .device = -1 \
+	}
 
 #endif

@@ -29,7 +29,7 @@ struct ws_path {
 struct ws_path_table {
 	struct ws_path *paths;
 	size_t npaths, allocated;
-	uint32_t *next; /* path -> next with this parent and name, other domain or style */
+	uint32_t *next;        /* path -> next with this parent and name, other domain or style */
 	struct ws_idmap first; /* parent and name -> first such path */
 };
 /* The number of the path; a new one is added, first_ns becomes the least one seen. */

@@ -84,12 +84,18 @@ enum field {
 	FIELDS,
 };
 static const char *const field_names[FIELDS] = {
-        [FIELD_FLOPS] = "flops",           [FIELD_BYTES] = "bytes",
-        [FIELD_BYTES_READ] = "bytes_read", [FIELD_BYTES_WRITTEN] = "bytes_written",
-        [FIELD_LAYER] = "layer",           [FIELD_OP] = "op",
-        [FIELD_DIRECTION] = "direction",   [FIELD_PHASE] = "phase",
-        [FIELD_DTYPE] = "dtype",           [FIELD_BATCH] = "batch",
-        [FIELD_M] = "m",                   [FIELD_N] = "n",
+        [FIELD_FLOPS] = "flops",
+        [FIELD_BYTES] = "bytes",
+        [FIELD_BYTES_READ] = "bytes_read",
+        [FIELD_BYTES_WRITTEN] = "bytes_written",
+        [FIELD_LAYER] = "layer",
+        [FIELD_OP] = "op",
+        [FIELD_DIRECTION] = "direction",
+        [FIELD_PHASE] = "phase",
+        [FIELD_DTYPE] = "dtype",
+        [FIELD_BATCH] = "batch",
+        [FIELD_M] = "m",
+        [FIELD_N] = "n",
         [FIELD_K] = "k",
 };
 

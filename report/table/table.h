@@ -68,7 +68,7 @@ struct ws_table {
 	char **notes;           /* what a reader must know: losses, filters, conventions */
 	size_t nnotes;
 	const char *side[2]; /* what people see for A and B in titles; NULL = A and B */
-	char *not_recorded; /* why the table is empty and which option records it, or NULL */
+	char *not_recorded;  /* why the table is empty and which option records it, or NULL */
 	struct ws_table_arena *arena; /* owns cells, texts, notes */
 };
 

@@ -83,8 +83,7 @@ static enum ws_status find_groups(struct launches *s, struct ws_err *err)
 
 		s->group[i] = s->group_of[cell->config];
 		ws_launch_stat_add(&s->stats[s->group[i]], &m->configs[cell->config],
-		                   ws_digest_cell_count(cell),
-		                   cell->total_ns);
+		                   ws_digest_cell_count(cell), cell->total_ns);
 	}
 	return ws_digest_group(d, s->group, s->ngroups, s->groups, err);
 }

@@ -23,7 +23,7 @@ enum attribute { CLASS, CLASS_BY_NAME, CLASS_BY_RANGE, DIRECTION, DTYPE, ATTRIBU
 
 struct summary {
 	const struct ws_tab *tab;
-	size_t names; /* number of texts: a kernel name is one of them */
+	size_t names;    /* number of texts: a kernel name is one of them */
 	uint32_t *group; /* cell -> name */
 	struct ws_group *groups;
 	uint64_t *in_steps; /* instances launched in measured steps */
@@ -144,8 +144,7 @@ static enum ws_status gather(struct summary *s, struct ws_err *err)
 
 		s->group[cells[i]] = name;
 		s->in_steps[name] += cell->in_steps;
-		ws_launch_stat_add(&s->launch[name], config,
-		                   ws_digest_cell_count(cell),
+		ws_launch_stat_add(&s->launch[name], config, ws_digest_cell_count(cell),
 		                   cell->total_ns);
 		s->tensor[name] = config->tensor;
 		status = see_cell(s, cell, err);

@@ -73,7 +73,8 @@ enum ws_status ws_tab_method(const struct ws_tab *tab, struct ws_table *t, struc
 		ws_cell_set_str(t, &row[WS_TC_method_column], ws_rule_defs[i].id);
 		ws_cell_set_str(t, &row[WS_TC_method_definition], ws_rule_defs[i].condition);
 	}
-	ws_table_note(t, "`--table kernel-trace` gives every execution of every kernel; it is in no "
-	                 "report of all tables. docs/reports.md defines it.");
+	ws_table_note(t,
+	              "`--table kernel-trace` gives every execution of every kernel; it is in no "
+	              "report of all tables. docs/reports.md defines it.");
 	return WS_OK;
 }

@@ -7,7 +7,7 @@
 
 struct ranges {
 	const struct ws_tab *tab;
-	size_t npaths; /* with the two rows for kernels in no range */
+	size_t npaths;         /* with the two rows for kernels in no range */
 	struct ws_stat *times; /* of the instances of each path */
 	uint32_t *order;
 };

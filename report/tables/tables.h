@@ -49,7 +49,7 @@ WS_SWEEP_TABLES(T)
 const struct ws_table_def *const *ws_request_defs(size_t *count);
 
 /* What tables of kernels say of a trace without any. */
-#define WS_NO_KERNELS                                                                       \
+#define WS_NO_KERNELS \
 	"The trace holds no kernel: the program launched none, or its GPU was not recorded."
 
 /* ws_tab_kernel_summary(), …: fill an empty table of their kind. */

@@ -5,7 +5,8 @@
  * the jitter of real clocks (kernel time 2 % log-normal, API time 9 %, queue
  * delay 70 ns, 32 ns ticks of the device clock). Prints sizes, beside the entropy
  * of the times, which is the limit, and rates by the thread's CPU time, or
- * writes OUT.wtrace; with NS, CPU times are rounded to it; exits 1 when what was written is not read back.
+ * writes OUT.wtrace; with NS, CPU times are rounded to it; exits 1 when what was written is not
+ * read back.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -21,7 +22,7 @@
 #define OPS_PER_LAYER 20
 #define FLUSH_NS      1000000000 /* as the recorder does */
 
-#define WAITING       4096u
+#define WAITING 4096u
 
 /* A row that the writer does not have yet. */
 struct waiting {
@@ -43,7 +44,7 @@ struct stream {
 	uint64_t op_name[OPS_PER_LAYER], layer_name[LAYERS], phase_name[3];
 	uint64_t payload[OPS_PER_LAYER], config[OPS_PER_LAYER];
 	double kernel_ns[OPS_PER_LAYER];
-	uint64_t check;      /* of what was written */
+	uint64_t check; /* of what was written */
 	struct waiting waiting[WAITING];
 	size_t nwaiting;
 	double encode_s;
@@ -368,8 +369,8 @@ int main(int argc, char **argv)
 	       (double)ws_trace_writer_size(s.writer) / (double)s.launches);
 	printf("entropy of its times: %.3f bytes/launch\n",
 	       s.entropy_bits / 8 / (double)s.launches);
-	printf("encode: %.1f ns/launch, %.2f M rows/s\n",
-	       s.encode_s * 1e9 / (double)s.launches, (double)s.rows / s.encode_s / 1e6);
+	printf("encode: %.1f ns/launch, %.2f M rows/s\n", s.encode_s * 1e9 / (double)s.launches,
+	       (double)s.rows / s.encode_s / 1e6);
 	if (to_file) {
 		ws_trace_writer_free(s.writer);
 		return 0;

@@ -28,10 +28,10 @@
 #include "kernels/graph/ops_fused.h"
 #include "kernels/run/step.h"
 
-#define ROUNDS      7
-#define COPY_BYTES  ((size_t)1 << 30)
-#define GEMM_SIZE   8192
-#define STEP_WARMUP 5
+#define ROUNDS          7
+#define COPY_BYTES      ((size_t)1 << 30)
+#define GEMM_SIZE       8192
+#define STEP_WARMUP     5
 #define STEPS           20
 #define STEPS_MOST      1000
 #define ROUNDS_OF_STEPS 3

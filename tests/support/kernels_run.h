@@ -14,12 +14,15 @@
 #include "kernels/graph/ops.h"
 #include "kernels/base/rng.h"
 
-static const struct ws_precision kernels_fp64 = {
-        .name = "fp64", .storage = WS_DTYPE_F64, .low = WS_DTYPE_F64};
-static const struct ws_precision kernels_fp32 = {
-        .name = "fp32", .storage = WS_DTYPE_F32, .low = WS_DTYPE_F32};
-static const struct ws_precision kernels_amp = {
-        .name = "amp-bf16", .storage = WS_DTYPE_F32, .low = WS_DTYPE_BF16};
+static const struct ws_precision kernels_fp64 = {.name = "fp64",
+                                                 .storage = WS_DTYPE_F64,
+                                                 .low = WS_DTYPE_F64};
+static const struct ws_precision kernels_fp32 = {.name = "fp32",
+                                                 .storage = WS_DTYPE_F32,
+                                                 .low = WS_DTYPE_F32};
+static const struct ws_precision kernels_amp = {.name = "amp-bf16",
+                                                .storage = WS_DTYPE_F32,
+                                                .low = WS_DTYPE_BF16};
 
 struct kernels_run {
 	struct ws_pool *pool;

@@ -12,7 +12,8 @@ struct tb {
 	uint64_t thread, domain, correlation;
 };
 
-/* What a payload of the schema looks like; laid out unlike kernels/nvtx/warpsheet_nvtx.h on purpose. */
+/* What a payload of the schema looks like; laid out unlike kernels/nvtx/warpsheet_nvtx.h on
+ * purpose. */
 struct payload {
 	uint8_t dtype, op, direction, unused;
 	int32_t layer;

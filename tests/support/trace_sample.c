@@ -243,13 +243,15 @@ static int64_t add_modelled_launch(struct ws_trace_writer *w, int64_t t, uint64_
 	                         .name = text_id(w, "cudaLaunchKernel"),
 	                         .correlation = i});
 	add(w, WS_KIND_KERNEL,
-	    &(struct ws_row_kernel){.start_ns = (call + dur + 3000 + (int64_t)(noise % 200)) / 32 * 32,
+	    &(struct ws_row_kernel){.start_ns =
+	                                    (call + dur + 3000 + (int64_t)(noise % 200)) / 32 * 32,
 	                            .dur_ns = 32 * (int64_t)(40 * (i % 3) + 30 + noise % 7),
 	                            .correlation = i,
 	                            .config = id});
 	add(w, WS_KIND_NVTX,
-	    &(struct ws_row_nvtx){
-	            .time_ns = call + dur + 90, .thread = thread, .type = WS_NVTX_POP});
+	    &(struct ws_row_nvtx){.time_ns = call + dur + 90,
+	                          .thread = thread,
+	                          .type = WS_NVTX_POP});
 	return call + dur + 180 + (int64_t)(noise % 32);
 }
 

@@ -56,11 +56,11 @@ static __device__ __forceinline__ void draw_images(const struct ws_image_batch &
 		image[pixel * step] = ws_from_f32<T>((float)ws_plane_pixel(planes, &pen, pixel));
 }
 
-#define WS_IMAGE_KERNELS(ID, T, suffix)                                                            \
-	static __global__ void ws_rng_images_##suffix(struct ws_image_batch batch,                 \
-	                                              const struct ws_plane *planes, T *image)     \
-	{                                                                                          \
-		draw_images(batch, planes, image);                                                 \
+#define WS_IMAGE_KERNELS(ID, T, suffix)                                                        \
+	static __global__ void ws_rng_images_##suffix(struct ws_image_batch batch,             \
+	                                              const struct ws_plane *planes, T *image) \
+	{                                                                                      \
+		draw_images(batch, planes, image);                                             \
 	}
 WS_CUDA_FLOATS(WS_IMAGE_KERNELS)
 
@@ -72,10 +72,10 @@ extern "C" enum ws_status ws_cuda_draw_images(const struct ws_cuda_launch *launc
 	unsigned grid = (unsigned)ws_div_up(batch->n * batch->c * batch->h, THREADS);
 
 	switch (t->dtype) {
-#define X(ID, T, suffix)                                                                  \
-	case WS_DTYPE_##ID:                                                               \
-		return WS_LAUNCH(launch, err, ws_rng_images_##suffix, grid, THREADS, 0,   \
-		                 *batch, planes, (T *)t->data);
+#define X(ID, T, suffix)                                                                        \
+	case WS_DTYPE_##ID:                                                                     \
+		return WS_LAUNCH(launch, err, ws_rng_images_##suffix, grid, THREADS, 0, *batch, \
+		                 planes, (T *)t->data);
 		WS_CUDA_FLOATS(X)
 #undef X
 	default:

@@ -35,22 +35,22 @@ extern "C" { /* what they declare is C */
 #include <cuda_runtime.h>
 
 /* kernel<<<...>>>(...) and whether CUDA took it; dynamic shared memory of `shared_bytes` */
-#define WS_LAUNCH(launch, err, kernel, grid, block, shared_bytes, ...)                        \
-	(kernel<<<(grid), (block), (shared_bytes), (cudaStream_t)(launch)->stream>>>(         \
-	         __VA_ARGS__),                                                                \
+#define WS_LAUNCH(launch, err, kernel, grid, block, shared_bytes, ...)                             \
+	(kernel<<<(grid), (block), (shared_bytes), (cudaStream_t)(launch)->stream>>>(__VA_ARGS__), \
 	 ws_cuda_launched(#kernel, (err)))
 
 /* Dynamic shared memory inside a kernel: TYPE *name. */
-#define WS_SHARED_DYNAMIC(type, name)                              \
+#define WS_SHARED_DYNAMIC(type, name)                               \
 	extern __shared__ __align__(16) unsigned char ws_shared_[]; \
 	type *name = (type *)ws_shared_
 
-/* Let a kernel use more than 48 KiB of dynamic shared memory; refused beyond what the device has. */
-#define WS_SHARED_OPT_IN(kernel, size_bytes, err)                                              \
-	ws_cuda_shared_opt_in(#kernel,                                                         \
-	                      cudaFuncSetAttribute((kernel),                                   \
+/* Let a kernel use more than 48 KiB of dynamic shared memory; refused beyond what the device has.
+ */
+#define WS_SHARED_OPT_IN(kernel, size_bytes, err)                                               \
+	ws_cuda_shared_opt_in(#kernel,                                                          \
+	                      cudaFuncSetAttribute((kernel),                                    \
 	                                           cudaFuncAttributeMaxDynamicSharedMemorySize, \
-	                                           (int)(size_bytes)),                         \
+	                                           (int)(size_bytes)),                          \
 	                      (err))
 
 static inline enum ws_status ws_cuda_shared_opt_in(const char *kernel, cudaError_t error,
@@ -115,8 +115,7 @@ template <> __device__ __forceinline__ float ws_from_f32<float>(float x)
 {
 	return x;
 }
-template <> __device__ __forceinline__ struct ws_f16 ws_from_f32<struct ws_f16>(float x)
-{
+template <> __device__ __forceinline__ struct ws_f16 ws_from_f32<struct ws_f16>(float x) {
 	struct ws_f16 y;
 #ifdef WS_CUDA_HOST
 	y.bits = ws_f32_to_f16(x);
@@ -124,9 +123,7 @@ template <> __device__ __forceinline__ struct ws_f16 ws_from_f32<struct ws_f16>(
 	y.bits = __half_as_ushort(__float2half_rn(x));
 #endif
 	return y;
-}
-template <> __device__ __forceinline__ struct ws_bf16 ws_from_f32<struct ws_bf16>(float x)
-{
+} template <> __device__ __forceinline__ struct ws_bf16 ws_from_f32<struct ws_bf16>(float x) {
 	struct ws_bf16 y;
 #ifdef WS_CUDA_HOST
 	y.bits = ws_f32_to_bf16(x);
@@ -137,7 +134,8 @@ template <> __device__ __forceinline__ struct ws_bf16 ws_from_f32<struct ws_bf16
 }
 
 /* N elements that are loaded and stored at once: aligned to their size, 16 bytes at most. */
-template <typename T, int N> struct alignas(sizeof(T) * N) ws_pack {
+template <typename T, int N>
+struct alignas(sizeof(T) * N) ws_pack {
 	T at[N];
 };
 
@@ -162,7 +160,8 @@ static __device__ __forceinline__ void ws_store(T *to, const float (&x)[N])
 	*(struct ws_pack<T, N> *)to = pack;
 }
 
-/* Are rows of cols elements, one after the other from an aligned start, all aligned for packs of n? */
+/* Are rows of cols elements, one after the other from an aligned start, all aligned for packs of n?
+ */
 static inline bool ws_rows_aligned(int64_t cols, int n)
 {
 	return cols % n == 0;
@@ -254,7 +253,8 @@ static inline struct ws_divisor ws_divisor_of(int64_t value)
 	while (((int64_t)1 << (by.shift + 1)) < value)
 		by.shift++;
 	if (by.shift >= 0)
-		by.magic = (uint64_t)((((unsigned __int128)1 << (64 + by.shift)) + (uint64_t)value - 1) /
+		by.magic = (uint64_t)((((unsigned __int128)1 << (64 + by.shift)) + (uint64_t)value -
+		                       1) /
 		                      (uint64_t)value);
 	return by;
 }
@@ -270,7 +270,7 @@ static __device__ __forceinline__ int64_t ws_quotient(int64_t i, const struct ws
  * What tells the kernels of one launcher apart, as a number for case labels: the parts of
  * ws_op_kernel_name(). direction: forward, backward or none; in, out: f32, bf16 or f16.
  */
-#define WS_KERNEL_KEY(SUB, direction, in, out)                                          \
+#define WS_KERNEL_KEY(SUB, direction, in, out)                                         \
 	ws_kernel_key(WS_SUB_##SUB, WSNVTX_DIRECTION_##direction, WS_KERNEL_NVTX_##in, \
 	              WS_KERNEL_DTYPE_##out)
 #define WS_KERNEL_NVTX_f32   WSNVTX_DTYPE_fp32
@@ -301,8 +301,10 @@ static inline int64_t ws_div_up(int64_t a, int64_t b)
 	return (a + b - 1) / b;
 }
 
-/* Blocks for `items` blocks' worth of work in a grid-stride loop: waves × what the GPU holds at most. */
-static inline unsigned ws_grid(const struct ws_cuda_launch *launch, int64_t items, int blocks_per_sm)
+/* Blocks for `items` blocks' worth of work in a grid-stride loop: waves × what the GPU holds at
+ * most. */
+static inline unsigned ws_grid(const struct ws_cuda_launch *launch, int64_t items,
+                               int blocks_per_sm)
 {
 	int64_t most = (int64_t)launch->sm_count * blocks_per_sm;
 

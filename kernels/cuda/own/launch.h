@@ -30,8 +30,8 @@ struct ws_cuda_launch {
 };
 
 /* ENVIRONMENT with CUDA's own words when the launch is refused. */
-typedef enum ws_status ws_cuda_launcher(const struct ws_cuda_launch *launch,
-                                        const struct ws_op *op, struct ws_err *err);
+typedef enum ws_status ws_cuda_launcher(const struct ws_cuda_launch *launch, const struct ws_op *op,
+                                        struct ws_err *err);
 
 /* ws_cuda_unary, ws_cuda_softmax, ... */
 #define WS_OP(KIND, name, ...) ws_cuda_launcher ws_cuda_##name;

@@ -342,7 +342,8 @@ static __global__ void __launch_bounds__(WS_NORM_THREADS(2))
 
 /*
  * dweight from the sums of all blocks. A block has few columns, a sector of 32 bytes of each row of
- * sums: a width of 1280 gives work to 160 blocks, and each of them has 32 rows on their way at once.
+ * sums: a width of 1280 gives work to 160 blocks, and each of them has 32 rows on their way at
+ * once.
  */
 #define WS_GRAD_COLUMNS 8
 #define WS_WEIGHT_GRADS(X)             \
@@ -355,7 +356,8 @@ static __global__ void __launch_bounds__(WS_NORM_THREADS(2))
 	                                                                 T *dweight, int slices, \
 	                                                                 int64_t cols)           \
 	{                                                                                        \
-		int64_t col = (int64_t)blockIdx.x * WS_GRAD_COLUMNS + threadIdx.x % WS_GRAD_COLUMNS; \
+		int64_t col =                                                                    \
+		        (int64_t)blockIdx.x * WS_GRAD_COLUMNS + threadIdx.x % WS_GRAD_COLUMNS;   \
 		float sum = ws_slices_sum<WS_GRAD_COLUMNS>(sums, slices, cols, col);             \
                                                                                                  \
 		if (threadIdx.x < WS_GRAD_COLUMNS && col < cols)                                 \

@@ -15,7 +15,7 @@
 struct softmax_rows {
 	int64_t rows, cols;
 	float scale; /* forward: times log2(e), for exp(x) = 2^(x log2(e)) is one instruction */
-	bool keep; /* a row fits the shared memory of the launch */
+	bool keep;   /* a row fits the shared memory of the launch */
 };
 
 /* Columns of the longest row that a warp holds; n: elements of an access. */

@@ -29,9 +29,9 @@ struct chart_def {
 	uint32_t max_rows, min_rows; /* of fewer there is nothing to compare */
 	unsigned height;             /* in rows of the sheet it lies on */
 	uint8_t type;
-	uint8_t places; /* ON_…; 0 = on the first sheet */
-	uint8_t labels; /* the numbers above the columns */
-	double base;    /* value that the columns stand on: a line across the chart */
+	uint8_t places;            /* ON_…; 0 = on the first sheet */
+	uint8_t labels;            /* the numbers above the columns */
+	double base;               /* value that the columns stand on: a line across the chart */
 	const char *category_last; /* title; the names are of all columns from `category` to it */
 };
 
@@ -354,8 +354,8 @@ static void series_name(lxw_chart_series *series, const char *title)
 }
 
 static int add_series(struct ws_xlsx *x, lxw_chart *chart, const struct chart_def *def,
-                      const struct chart_cells *cells, lxw_col_t category,
-                      lxw_col_t category_last, const char *title, size_t nth)
+                      const struct chart_cells *cells, lxw_col_t category, lxw_col_t category_last,
+                      const char *title, size_t nth)
 {
 	int column = find_column(cells, title);
 	lxw_chart_fill fill = {.color = palette[nth]};
@@ -452,8 +452,7 @@ static int add_chart(struct ws_xlsx *x, const struct chart_def *def, lxw_workshe
 		return 0;
 	}
 	for (size_t i = 0; i < sizeof(palette) / sizeof(*palette) && def->values[i]; i++)
-		nseries +=
-		        add_series(x, chart, def, &cells, (lxw_col_t)category,
+		nseries += add_series(x, chart, def, &cells, (lxw_col_t)category,
 		                      (lxw_col_t)category_last, def->values[i], i);
 	dress(chart, def, nseries);
 	options.description = (char *)(uintptr_t)def->alt_text; /* only read */

@@ -11,14 +11,10 @@
 static const struct {
 	const char *table, *column, *text;
 } marks[] = {
-        {"losses", "Count", NULL},
-        {"steps", "Outlier", "yes"},
-        {"advice", "Severity", "strong"},
-        {"diff-verdict", "Grade", "SLOWER"},
-        {"diff-verdict", "Grade", "UNLIKE"},
-        {"diff-phases", "Grade", "SLOWER"},
-        {"diff-ranges", "Grade", "SLOWER"},
-        {"diff-ops", "Grade", "SLOWER"},
+        {"losses", "Count", NULL},           {"steps", "Outlier", "yes"},
+        {"advice", "Severity", "strong"},    {"diff-verdict", "Grade", "SLOWER"},
+        {"diff-verdict", "Grade", "UNLIKE"}, {"diff-phases", "Grade", "SLOWER"},
+        {"diff-ranges", "Grade", "SLOWER"},  {"diff-ops", "Grade", "SLOWER"},
         {"diff-classes", "Grade", "SLOWER"},
 };
 

@@ -37,7 +37,7 @@ enum ws_xlsx_style {
 	WS_XLSX_WHAT,
 	WS_XLSX_SOURCE,
 	WS_XLSX_LINK,
-	WS_XLSX_LINK_CELL, /* in line with the texts of cells */
+	WS_XLSX_LINK_CELL,    /* in line with the texts of cells */
 	WS_XLSX_LINK_SECTION, /* in the heading of a block */
 	WS_XLSX_HEADER,
 	WS_XLSX_HEADER_NUMBER,

@@ -99,8 +99,11 @@ static void assert_array_text(const char *text, const char *expected)
 Test(json_writer, a_text_that_is_an_array_is_written_as_one)
 {
 	static const char *const arrays[] = {
-	        "[]\n", "[[512],[141,512],[]]\n", "[\"a\\\"b\\\\\",\"[1, 2]\",\"\"]\n",
-	        "[-1,0,1.5,2e-3,1E+5]\n", "[[[[[[[[[[[[[[[[]]]]]]]]]]]]]]]]\n",
+	        "[]\n",
+	        "[[512],[141,512],[]]\n",
+	        "[\"a\\\"b\\\\\",\"[1, 2]\",\"\"]\n",
+	        "[-1,0,1.5,2e-3,1E+5]\n",
+	        "[[[[[[[[[[[[[[[[]]]]]]]]]]]]]]]]\n",
 	};
 
 	for (size_t i = 0; i < sizeof(arrays) / sizeof(*arrays); i++) {

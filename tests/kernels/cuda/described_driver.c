@@ -11,24 +11,22 @@ enum { SUCCESS = 0, NO_DEVICE = 100 };
 #define ASKED(X) X(cuKernelGetAttribute) X(cuOccupancyMaxPotentialClusterSize)
 #define TAKEN(X) X(cuLibraryUnload) X(cuKernelSetAttribute)
 /* What cuDNN looks up besides. */
-#define REFUSED(X)                                                                                     \
-	X(cuCtxGetCurrent)                                                                             \
-	X(cuCtxGetDevice) X(cuCtxGetLimit) X(cuCtxPopCurrent) X(cuCtxPushCurrent) X(                   \
-	        cuDeviceGet) X(cuDeviceGetAttribute) X(cuDeviceGetCount)                               \
-	        X(cuDevicePrimaryCtxRelease) X(cuDevicePrimaryCtxReset) X(                             \
-	                cuDevicePrimaryCtxRetain) X(cuDriverGetVersion) X(cuFuncGetAttribute)          \
-	                X(cuFuncSetAttribute) X(cuGetErrorName) X(cuGetErrorString) X(cuInit) X(       \
-	                        cuLaunchCooperativeKernel) X(cuLaunchKernel) X(cuLaunchKernelEx)       \
-	                        X(cuLibraryLoadFromFile) X(cuLinkAddData) X(cuLinkAddData_v2) X(       \
-	                                cuLinkAddFile_v2) X(cuLinkComplete) X(cuLinkCreate)            \
-	                                X(cuLinkCreate_v2) X(cuLinkDestroy) X(cuMemcpyDtoH_v2) X(      \
-	                                        cuModuleGetFunction) X(cuModuleGetGlobal_v2)           \
-	                                        X(cuModuleLoadData) X(cuModuleLoadDataEx) X(           \
-	                                                cuModuleLoadFatBinary) X(cuModuleUnload)       \
-	                                                X(cuOccupancyMaxActiveBlocksPerMultiprocessor) \
-	                                                        X(cuStreamGetCtx) X(                   \
-	                                                                cuStreamSynchronize)           \
-	                                                                X(cuTensorMapEncodeTiled)
+/* clang-format off */
+#define REFUSED(X) \
+	X(cuCtxGetCurrent) X(cuCtxGetDevice) X(cuCtxGetLimit) X(cuCtxPopCurrent) \
+	X(cuCtxPushCurrent) X(cuDeviceGet) X(cuDeviceGetAttribute) X(cuDeviceGetCount) \
+	X(cuDevicePrimaryCtxRelease) X(cuDevicePrimaryCtxReset) \
+	X(cuDevicePrimaryCtxRetain) X(cuDriverGetVersion) X(cuFuncGetAttribute) \
+	X(cuFuncSetAttribute) X(cuGetErrorName) X(cuGetErrorString) X(cuInit) \
+	X(cuLaunchCooperativeKernel) X(cuLaunchKernel) X(cuLaunchKernelEx) \
+	X(cuLibraryLoadFromFile) X(cuLinkAddData) X(cuLinkAddData_v2) \
+	X(cuLinkAddFile_v2) X(cuLinkComplete) X(cuLinkCreate) X(cuLinkCreate_v2) \
+	X(cuLinkDestroy) X(cuMemcpyDtoH_v2) X(cuModuleGetFunction) \
+	X(cuModuleGetGlobal_v2) X(cuModuleLoadData) X(cuModuleLoadDataEx) \
+	X(cuModuleLoadFatBinary) X(cuModuleUnload) \
+	X(cuOccupancyMaxActiveBlocksPerMultiprocessor) X(cuStreamGetCtx) \
+	X(cuStreamSynchronize) X(cuTensorMapEncodeTiled)
+/* clang-format on */
 
 #define LOADS_X(name)             \
 	int name(void **result);  \

@@ -72,8 +72,19 @@ Test(cuda_conv, cudnn_accepts_every_convolution_of_every_model_in_every_dtype)
 
 Test(cuda_conv, dims_and_strides_are_those_of_the_layout)
 {
-	struct ws_conv f = {.layout = WS_LAYOUT_NHWC, .n = 2, .c = 6, .h = 5, .w = 4, .k = 8,
-	                    .r = 3, .s = 1, .p = 5, .q = 4, .stride = 1, .pad_h = 1, .groups = 2};
+	struct ws_conv f = {.layout = WS_LAYOUT_NHWC,
+	                    .n = 2,
+	                    .c = 6,
+	                    .h = 5,
+	                    .w = 4,
+	                    .k = 8,
+	                    .r = 3,
+	                    .s = 1,
+	                    .p = 5,
+	                    .q = 4,
+	                    .stride = 1,
+	                    .pad_h = 1,
+	                    .groups = 2};
 	static const int64_t x[4] = {120, 1, 24, 6}, w[4] = {9, 1, 3, 3};
 	int64_t dims[4], strides[4];
 
@@ -95,10 +106,18 @@ Test(cuda_conv, dims_and_strides_are_those_of_the_layout)
 
 Test(cuda_conv, what_cudnn_refuses_is_an_error_with_its_words)
 {
-	struct ws_cuda_conv_shape shape = {
-	        .kind = WS_OP_CONV,
-	        .conv = {.n = -1, .c = 3, .h = 4, .w = 4, .k = 2, .r = 3, .s = 3, .p = 2, .q = 2,
-	                 .stride = 1, .groups = 1}};
+	struct ws_cuda_conv_shape shape = {.kind = WS_OP_CONV,
+	                                   .conv = {.n = -1,
+	                                            .c = 3,
+	                                            .h = 4,
+	                                            .w = 4,
+	                                            .k = 2,
+	                                            .r = 3,
+	                                            .s = 3,
+	                                            .p = 2,
+	                                            .q = 2,
+	                                            .stride = 1,
+	                                            .groups = 1}};
 	struct ws_cuda_conv_operation operation;
 	struct ws_err err = {0};
 

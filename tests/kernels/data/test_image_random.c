@@ -3,8 +3,9 @@
 #include "kernels/data/images.h"
 #include "kernels/graph/ops_image.h"
 
-static const struct ws_precision bf16 = {
-        .name = "bf16", .storage = WS_DTYPE_BF16, .low = WS_DTYPE_BF16};
+static const struct ws_precision bf16 = {.name = "bf16",
+                                         .storage = WS_DTYPE_BF16,
+                                         .low = WS_DTYPE_BF16};
 
 /* --- dropout ---------------------------------------------------------------------- */
 

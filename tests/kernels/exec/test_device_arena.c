@@ -87,7 +87,8 @@ Test(device_arena, what_is_planned_without_an_end_fits_into_what_the_plan_says)
 
 Test(device_arena, neighbouring_gaps_become_one_in_every_order)
 {
-	static const int orders[6][3] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
+	static const int orders[6][3] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2},
+	                                 {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
 
 	for (int i = 0; i < 6; i++) {
 		struct ws_device_arena arena = opened(3 * A);
@@ -144,7 +145,8 @@ Test(device_arena, random_requests_never_overlap_and_the_same_ones_get_the_same_
 			continue;
 		}
 		if (ws_device_arena_take(&arena, size_bytes, &offset, NULL) != WS_OK) {
-			cr_assert_neq(ws_device_arena_take(&again, size_bytes, &offset2, NULL), WS_OK);
+			cr_assert_neq(ws_device_arena_take(&again, size_bytes, &offset2, NULL),
+			              WS_OK);
 			refused++;
 			continue;
 		}

@@ -25,7 +25,7 @@ struct strict {
 	struct ws_backend *cpu;
 	struct ws_device_arena arena;
 	char *memory;
-	struct recording *open; /* being recorded */
+	struct recording *open;      /* being recorded */
 	int ran, recorded, replayed; /* ops */
 	int forks, joins;
 	const struct ws_op *beside; /* started on the side, not joined */
@@ -271,16 +271,16 @@ static struct strict *compare(const char *model, const char *precision, enum ws_
 	struct strict *strict;
 
 	if (interval)
-		options.loss_scale = (struct ws_loss_scale){.kind = WS_LOSS_SCALE_DYNAMIC,
-		                                            .interval = interval};
+		options.loss_scale =
+		        (struct ws_loss_scale){.kind = WS_LOSS_SCALE_DYNAMIC, .interval = interval};
 	KERNELS_OK(ws_pool_create(1, &pool, err));
 	KERNELS_OK(ws_backend_cpu_open(pool, 0, &cpu, err));
 	strict = strict_open(cpu, records, two_lanes);
 	run_steps(&options, cpu, pool, expected, &expected_skipped);
 	run_steps(&options, &strict->base, pool, losses, &skipped);
 	for (int i = 0; i < STEPS; i++)
-		cr_assert(losses[i] == expected[i], "%s %s: step %d has loss %.17g, not %.17g", model,
-		          precision, i, losses[i], expected[i]);
+		cr_assert(losses[i] == expected[i], "%s %s: step %d has loss %.17g, not %.17g",
+		          model, precision, i, losses[i], expected[i]);
 	cr_assert_eq(skipped, expected_skipped);
 	cr_assert_eq(skipped > 0, interval > 0, "%lld updates were left out", (long long)skipped);
 	ws_backend_close(cpu);

@@ -166,13 +166,14 @@ CASE(residual_block)
 #undef NCHW
 #undef NHWC
 
-#define IMAGE_CASES(X)                                                                            \
-	X(conv_nchw)                                                                              \
-	X(conv_nhwc) X(conv_strided_groups_nchw) X(conv_strided_groups_nhwc)                      \
-	        X(conv_of_a_point_nchw) X(conv_of_a_point_nhwc) X(conv_of_a_signal) X(bias_nchw)  \
-	                X(bias_nhwc) X(batch_norm_nchw) X(batch_norm_nhwc) X(max_pool_nchw)       \
-	                        X(max_pool_nhwc) X(avg_pool_windows) X(avg_pool_adaptive_nhwc)    \
-	                                X(avg_pool_of_the_plane) X(dropout) X(relu) X(leaky_relu) \
-	                                        X(tanh) X(mse) X(residual_block)
+/* clang-format off */
+#define IMAGE_CASES(X) \
+	X(conv_nchw) X(conv_nhwc) X(conv_strided_groups_nchw) \
+	X(conv_strided_groups_nhwc) X(conv_of_a_point_nchw) X(conv_of_a_point_nhwc) \
+	X(conv_of_a_signal) X(bias_nchw) X(bias_nhwc) X(batch_norm_nchw) \
+	X(batch_norm_nhwc) X(max_pool_nchw) X(max_pool_nhwc) X(avg_pool_windows) \
+	X(avg_pool_adaptive_nhwc) X(avg_pool_of_the_plane) X(dropout) X(relu) \
+	X(leaky_relu) X(tanh) X(mse) X(residual_block)
+/* clang-format on */
 
 #endif

@@ -80,8 +80,7 @@ static double training_step(struct training *t, int step)
 		KERNELS_OK(ws_image_feed(t->run.exec, t->model->image, &t->options, &t->io, step,
 		                         err));
 	} else {
-		draw_tokens(SEED, step, BATCH, TIME, t->model->transformer.vocab, tokens,
-		               targets);
+		draw_tokens(SEED, step, BATCH, TIME, t->model->transformer.vocab, tokens, targets);
 		KERNELS_OK(ws_exec_upload(t->run.exec, t->io.input, tokens, err));
 		KERNELS_OK(ws_exec_upload(t->run.exec, t->io.target, targets, err));
 	}

@@ -305,26 +305,24 @@ CASE(fused_bias_tanh)
 	return bias_act_case(g, WS_SUB_TANH, (struct ws_channels){16, 3, 1});
 }
 
-#define FUSED_CASES(X)                                                                            \
-	X(fused_rmsnorm)                                                                          \
-	X(fused_attention)                                                                        \
-	X(fused_swiglu) X(fused_cross_entropy) X(fused_cross_entropy_of_one_row) X(fused_softmax) \
-	        X(attention_in_one_op) X(fused_rope_qkv) X(fused_rope_qkv_of_values_alone)        \
-	                X(fused_bias_relu_nchw) X(fused_bias_relu_nhwc) X(fused_bias_leaky_relu)  \
-	                        X(fused_bias_tanh)
+/* clang-format off */
+#define FUSED_CASES(X) \
+	X(fused_rmsnorm) X(fused_attention) X(fused_swiglu) X(fused_cross_entropy) \
+	X(fused_cross_entropy_of_one_row) X(fused_softmax) X(attention_in_one_op) \
+	X(fused_rope_qkv) X(fused_rope_qkv_of_values_alone) X(fused_bias_relu_nchw) \
+	X(fused_bias_relu_nhwc) X(fused_bias_leaky_relu) X(fused_bias_tanh)
+/* clang-format on */
 
-#define CASES(X)                                                                                  \
-	X(gemm_nn)                                                                                \
-	X(gemm_nt)                                                                                \
-	X(gemm_tn)                                                                                \
-	X(gemm_tt) X(neg) X(exp) X(log) X(sqrt) X(rsqrt) X(square) X(sigmoid) X(scale)            \
-	        X(add_const) X(mask) X(add) X(sub) X(mul) X(mul_twice_the_same) X(div) X(add_row) \
-	                X(row_sub) X(sub_col) X(mul_row) X(col_mul) X(div_col) X(div_row)         \
-	                        X(col_div) X(sum) X(mean) X(sum_then_used_twice)                  \
-	                                X(broadcast_gradient_reaches_a_gemm) X(permute) X(rope)   \
-	                                        X(embedding) X(gather) X(softmax) X(rmsnorm)      \
-	                                                X(attention) X(swiglu) X(cross_entropy)   \
-	                                                        X(cross_entropy_of_one_row) IMAGE_CASES(X) FUSED_CASES(X)
+/* clang-format off */
+#define CASES(X) \
+	X(gemm_nn) X(gemm_nt) X(gemm_tn) X(gemm_tt) X(neg) X(exp) X(log) X(sqrt) \
+	X(rsqrt) X(square) X(sigmoid) X(scale) X(add_const) X(mask) X(add) X(sub) X(mul) \
+	X(mul_twice_the_same) X(div) X(add_row) X(row_sub) X(sub_col) X(mul_row) \
+	X(col_mul) X(div_col) X(div_row) X(col_div) X(sum) X(mean) \
+	X(sum_then_used_twice) X(broadcast_gradient_reaches_a_gemm) X(permute) X(rope) \
+	X(embedding) X(gather) X(softmax) X(rmsnorm) X(attention) X(swiglu) \
+	X(cross_entropy) X(cross_entropy_of_one_row) IMAGE_CASES(X) FUSED_CASES(X)
+/* clang-format on */
 
 typedef struct ws_tensor *(*case_fn)(struct ws_graph *g);
 

@@ -183,8 +183,9 @@ Test(ops, gradients_of_repeated_tokens_are_rounded_once)
 	/* in bf16 the step at 1 is 2^-7: each half of it alone would be lost */
 	static const double table[] = {0, 0}, index[] = {1, 1, 1}, seed[] = {1, 0x1p-8, 0x1p-8};
 	static const double want[] = {0, 1 + 0x1p-7};
-	static const struct ws_precision bf16 = {
-	        .name = "bf16", .storage = WS_DTYPE_BF16, .low = WS_DTYPE_BF16};
+	static const struct ws_precision bf16 = {.name = "bf16",
+	                                         .storage = WS_DTYPE_BF16,
+	                                         .low = WS_DTYPE_BF16};
 	struct kernels_run r = kernels_open(&bf16);
 	struct ws_tensor *t = kernels_param(r.graph, "table", WS_SHAPE(2, 1));
 	struct ws_tensor *i = input(r.graph, "index", WS_DTYPE_I32, WS_SHAPE(3));

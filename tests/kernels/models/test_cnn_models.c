@@ -152,7 +152,8 @@ Test(cnn_models, cnn_cost_parameters_and_flops_of_every_model_are_exact)
 		expect_totals(&totals[i], &kernels_fp32, WS_LAYOUT_NCHW, 1);
 }
 
-Test(cnn_models, cnn_cost_parameters_and_flops_do_not_depend_on_dtype_and_layout_and_scale_with_the_batch)
+Test(cnn_models,
+     cnn_cost_parameters_and_flops_do_not_depend_on_dtype_and_layout_and_scale_with_the_batch)
 {
 	for (size_t i = 0; i < sizeof(totals) / sizeof(*totals); i++)
 		expect_totals(&totals[i], &kernels_amp, WS_LAYOUT_NHWC, 128);

@@ -412,10 +412,12 @@ Test(conv, equals_plain_loops_in_float_within_the_error_bound_of_sums)
 
 Test(conv, computes_bf16_in_float_and_rounds_results_once)
 {
-	static const struct ws_precision bf16 = {
-	        .name = "bf16", .storage = WS_DTYPE_BF16, .low = WS_DTYPE_BF16};
-	static const struct ws_precision fp16 = {
-	        .name = "fp16", .storage = WS_DTYPE_F16, .low = WS_DTYPE_F16};
+	static const struct ws_precision bf16 = {.name = "bf16",
+	                                         .storage = WS_DTYPE_BF16,
+	                                         .low = WS_DTYPE_BF16};
+	static const struct ws_precision fp16 = {.name = "fp16",
+	                                         .storage = WS_DTYPE_F16,
+	                                         .low = WS_DTYPE_F16};
 
 	for (size_t i = 0; i < sizeof(shapes) / sizeof(*shapes); i++) {
 		expect_oracle(shapes[i], &bf16, WS_DTYPE_BF16, 0x1p-24, 0x1p-8);

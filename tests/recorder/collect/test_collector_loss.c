@@ -21,7 +21,8 @@ static void start(void)
 
 /* --- losses --- */
 
-Test(collector_loss, a_pop_without_a_push_is_counted_and_left_out, .init = start, .fini = collect_stop)
+Test(collector_loss, a_pop_without_a_push_is_counted_and_left_out, .init = start,
+     .fini = collect_stop)
 {
 	struct probe p;
 
@@ -35,7 +36,8 @@ Test(collector_loss, a_pop_without_a_push_is_counted_and_left_out, .init = start
 	probe_close(&p);
 }
 
-Test(collector_loss, a_text_that_is_too_long_is_cut_at_a_character_and_counted, .init = start, .fini = collect_stop)
+Test(collector_loss, a_text_that_is_too_long_is_cut_at_a_character_and_counted, .init = start,
+     .fini = collect_stop)
 {
 	static char text[20001];
 	struct probe p;
@@ -102,8 +104,8 @@ Test(collector_loss, a_recorded_push_never_loses_its_pop_however_full_the_ring_i
 	probe_close(&p);
 }
 
-Test(collector_loss, inside_a_range_whose_push_was_dropped_nothing_is_recorded,
-     .init = start_small, .fini = collect_stop)
+Test(collector_loss, inside_a_range_whose_push_was_dropped_nothing_is_recorded, .init = start_small,
+     .fini = collect_stop)
 {
 	struct probe p;
 
@@ -219,7 +221,8 @@ Test(collector_loss, when_the_definition_log_is_full_events_go_on_and_the_loss_i
 	probe_close(&p);
 }
 
-Test(collector_loss, domains_beyond_the_last_place_are_counted_with_their_events, .init = start, .fini = collect_stop)
+Test(collector_loss, domains_beyond_the_last_place_are_counted_with_their_events, .init = start,
+     .fini = collect_stop)
 {
 	struct wsn_event a = collect_attr("x");
 	wsn_domain last = NULL, none = NULL;
@@ -257,7 +260,8 @@ static void interrupt(int sig)
 	interruptions++;
 }
 
-Test(collector_loss, a_signal_handler_in_the_middle_of_an_event_breaks_nothing, .init = start, .fini = collect_stop)
+Test(collector_loss, a_signal_handler_in_the_middle_of_an_event_breaks_nothing, .init = start,
+     .fini = collect_stop)
 {
 	const struct itimerval often = {{0, 50}, {0, 50}};
 	const struct itimerval never = {{0, 0}, {0, 0}};
@@ -294,7 +298,8 @@ Test(collector_loss, a_signal_handler_in_the_middle_of_an_event_breaks_nothing, 
 
 /* --- fork --- */
 
-Test(collector_loss, a_forked_child_cannot_write_into_the_trace_and_is_counted_once_it_tries, .init = start, .fini = collect_stop)
+Test(collector_loss, a_forked_child_cannot_write_into_the_trace_and_is_counted_once_it_tries,
+     .init = start, .fini = collect_stop)
 {
 	struct probe p;
 	int status;

@@ -10,15 +10,15 @@
 #include "recorder/shared/cupti_abi.h"
 #include "tests/recorder/cuda/fake.h"
 
-#define CALL_LAUNCH        211 /* cudaLaunchKernel */
-#define CALL_GET_DEVICE    17
+#define CALL_LAUNCH         211 /* cudaLaunchKernel */
+#define CALL_GET_DEVICE     17
 #define CALL_MEMCPY         31 /* cudaMemcpy, which nobody calls */
 #define CALL_GRAPH_LAUNCH   311
 #define CALL_BEGIN_CAPTURE  315
 #define CALL_END_CAPTURE    319
 #define DRIVER_CALL_VERSION 5
-#define DRIVER_CALL_LAUNCH 307
-#define CALLS              520
+#define DRIVER_CALL_LAUNCH  307
+#define CALLS               520
 
 #define KINDS  64
 #define SCOPES 2 /* subscribers that have activities of their own, from 13.3 on */

@@ -134,7 +134,6 @@ Test(cupti_abi, agrees_with_the_headers_of_cupti)
 #include <cuda.h>
 #include <cupti.h>
 
-
 #define SAME(ours, theirs)                                                                        \
 	cr_expect_eq((long long)(ours), (long long)(theirs), #ours " = %lld, " #theirs " = %lld", \
 	             (long long)(ours), (long long)(theirs))

@@ -20,7 +20,8 @@ static void start(void)
 
 /* --- commits --- */
 
-Test(drain_commit, ring_space_is_given_back_by_the_commit_and_not_before, .init = start, .fini = by_hand_stop)
+Test(drain_commit, ring_space_is_given_back_by_the_commit_and_not_before, .init = start,
+     .fini = by_hand_stop)
 {
 	struct ws_ring *ring = &ws_seg_thread_buffer(seg, 0)->ring;
 	struct probe p;
@@ -49,7 +50,8 @@ Test(drain_commit, a_ring_more_than_half_full_wants_a_commit, .init = start, .fi
 	cr_expect(!ws_drain_wants_commit(drain));
 }
 
-Test(drain_commit, a_lane_is_free_again_once_its_thread_ended_and_its_ring_is_committed, .init = start, .fini = by_hand_stop)
+Test(drain_commit, a_lane_is_free_again_once_its_thread_ended_and_its_ring_is_committed,
+     .init = start, .fini = by_hand_stop)
 {
 	struct ws_thread_buffer *thread_buffer = ws_seg_thread_buffer(seg, 0);
 
@@ -233,7 +235,8 @@ Test(drain_commit, after_any_death_every_event_is_in_the_trace_exactly_once, .in
 	check_exactly_once(events);
 }
 
-Test(drain_commit, what_was_committed_is_readable_without_salvage, .init = start_file, .fini = stop_file)
+Test(drain_commit, what_was_committed_is_readable_without_salvage, .init = start_file,
+     .fini = stop_file)
 {
 	struct probe p;
 
@@ -249,8 +252,8 @@ Test(drain_commit, what_was_committed_is_readable_without_salvage, .init = start
 	probe_close(&p);
 }
 
-Test(drain_commit, a_full_disk_stops_the_file_but_neither_the_passes_nor_the_counting, .init = start_file,
-     .fini = stop_file)
+Test(drain_commit, a_full_disk_stops_the_file_but_neither_the_passes_nor_the_counting,
+     .init = start_file, .fini = stop_file)
 {
 	struct rlimit limit;
 	uint64_t rows = 0;

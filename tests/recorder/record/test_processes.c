@@ -401,13 +401,12 @@ Test(processes, no_args_holds_after_salvage_for_a_process_whose_trace_had_not_be
 	glob_t found;
 	pid_t pid;
 
-	snprintf(command, sizeof(command),
-	         "%s & while ! [ -e go ]; do sleep 0.01; done; %s & wait",
+	snprintf(command, sizeof(command), "%s & while ! [ -e go ]; do sleep 0.01; done; %s & wait",
 	         victim(0, "until-killed", 6000), victim(1, "until-killed", 7000));
-	pid = run_start(&r, (const char *const[]){"-o", r.trace, "--segment-dir", r.segments,
-	                                          "--buffers", "2", "--buffer-size", "16M",
-	                                          "--no-args", "--", "/bin/sh", "-c", command,
-	                                          NULL});
+	pid = run_start(&r,
+	                (const char *const[]){"-o", r.trace, "--segment-dir", r.segments,
+	                                      "--buffers", "2", "--buffer-size", "16M", "--no-args",
+	                                      "--", "/bin/sh", "-c", command, NULL});
 	wait_rounds(0, 500);
 	kill(pid, SIGSTOP);
 	snprintf(segment, sizeof(segment), "%s/go", r.dir);

@@ -182,7 +182,8 @@ Test(idle, devices_are_judged_one_by_one)
 	tb_push(b, 0, "step");
 	for (int64_t i = 0; i < 10; i++) {
 		for (uint64_t device = 1; device <= 2; device++) {
-			struct tb_kernel k = {"k", 100 * i * US + 1, 36 * US, ++ids, device, 100, 0};
+			struct tb_kernel k = {"k", 100 * i * US + 1, 36 * US, ++ids, device, 100,
+			                      0};
 
 			tb_call(b, 100 * i * US, 1, k.correlation);
 			tb_kernel(b, &k);

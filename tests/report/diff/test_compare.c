@@ -28,9 +28,12 @@ static const struct {
 	const char *name, *kind;
 	int64_t ns;
 } ops[] = {
-        {"qkv projection", "gemm", 400000}, {"softmax", "softmax", 150000},
-        {"p v", "gemm", 200000},            {"rmsnorm", "mask", 50000},
-        {"ffn", "gemm", 800000},            {"residual", "scale", 40000},
+        {"qkv projection", "gemm", 400000},
+        {"softmax", "softmax", 150000},
+        {"p v", "gemm", 200000},
+        {"rmsnorm", "mask", 50000},
+        {"ffn", "gemm", 800000},
+        {"residual", "scale", 40000},
 };
 #define NOPS (sizeof(ops) / sizeof(*ops))
 
@@ -291,8 +294,8 @@ Test(compare, b_against_a_mirrors_a_against_b)
 
 			cr_expect_str_eq(tb_str(t, row, "grade"),
 			                 mirrored(tb_str(back, other, "grade")));
-			cr_expect(fabs(tb_real(t, row, "diff_ns") + tb_real(back, other, "diff_ns")) <
-			          1e-6);
+			cr_expect(fabs(tb_real(t, row, "diff_ns") +
+			               tb_real(back, other, "diff_ns")) < 1e-6);
 		}
 	}
 	cr_expect_str_eq(overall(report[0]), mirrored(overall(report[1])));
@@ -462,7 +465,9 @@ Test(compare, aa_of_two_recordings_shows_no_noise_and_one_is_too_few)
 
 Test(compare, steps_that_the_user_names)
 {
-	struct ws_model_opts opts[] = {{.step = "iter*"}, {.step = "loop/iter ?"}, {.step = "none"}};
+	struct ws_model_opts opts[] = {{.step = "iter*"},
+	                               {.step = "loop/iter ?"},
+	                               {.step = "none"}};
 	struct tb *b = tb_new();
 	struct ws_table *t;
 	struct ws_model *m;

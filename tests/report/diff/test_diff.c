@@ -420,7 +420,8 @@ Test(diff, a_launch_bound_pair_gets_no_dtype_verdict)
 	b.dtype = "bf16";
 	b.step_ns[0] = 1005;
 	p = compare(&a, &b, -1);
-	cr_expect(strstr(p.result.verdict, "launch-bound (the GPU waits for launches 86 % and 86 % of a step)") !=
+	cr_expect(strstr(p.result.verdict,
+	                 "launch-bound (the GPU waits for launches 86 % and 86 % of a step)") !=
 	                  NULL,
 	          "%s", p.result.verdict);
 	release(&p);

@@ -23,8 +23,8 @@ static size_t longest(const uint32_t *a, size_t na, const uint32_t *b, size_t nb
 
 	for (size_t i = 0; i <= na; i++)
 		for (size_t j = 0; j <= nb; j++)
-			best[i][j] = !i || !j               ? 0
-			             : a[i - 1] == b[j - 1] ? best[i - 1][j - 1] + 1
+			best[i][j] = !i || !j                          ? 0
+			             : a[i - 1] == b[j - 1]            ? best[i - 1][j - 1] + 1
 			             : best[i - 1][j] > best[i][j - 1] ? best[i - 1][j]
 			                                               : best[i][j - 1];
 	return best[na][nb];
@@ -236,9 +236,10 @@ Test(match, everything_matches_itself_and_the_mirror_is_the_same)
 		struct ws_match back;
 
 		for (size_t i = 0; i < N(a); i++)
-			a[i] = random_below(2) ? in_range(op(GEMM + random_below(4), random_below(3)),
-			                                  random_below(9), random_below(3))
-			                       : op(GEMM + random_below(4), random_below(3));
+			a[i] = random_below(2)
+			               ? in_range(op(GEMM + random_below(4), random_below(3)),
+			                          random_below(9), random_below(3))
+			               : op(GEMM + random_below(4), random_below(3));
 		for (size_t i = 0; i < N(a); i++)
 			a[i].gpu_ns = random_below(1000);
 		for (size_t i = 0; i < N(b); i++)
