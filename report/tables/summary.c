@@ -11,153 +11,14 @@
 #include "report/base/names.h"
 #include "report/analysis/idle.h"
 #include "report/analysis/steps.h"
-#include "report/tables/tables.h"
+#include "report/tables/summary_rows.h"
 
 #define TOP_KERNELS  10
-#define TOP_FINDINGS 6
+#define TOP_FINDINGS   3
+#define TOP_WAITS      3
+#define TOP_DTYPES     3
+#define STEADY_PERCENT 5  /* standard deviation of the steps, of their mean */
 #define NAME_BYTES   40 /* of a kernel: beside a bar of a chart; the whole name is its text */
-
-struct page {
-	const struct ws_tab *tab;
-	struct ws_table *t;
-	const char *section;
-};
-
-static struct ws_cell *new_row(const struct page *p, struct ws_bytes item)
-{
-	struct ws_cell *row = ws_table_row(p->t);
-
-	ws_cell_set_str(p->t, &row[WS_TC_summary_section], p->section);
-	ws_cell_set_text(p->t, &row[WS_TC_summary_item], item.ptr, item.len);
-	return row;
-}
-
-static struct ws_bytes bytes_of(const char *text)
-{
-	return (struct ws_bytes){text, strlen(text)};
-}
-
-static void add_text(const struct page *p, struct ws_bytes item, struct ws_bytes text)
-{
-	struct ws_cell *row = new_row(p, item);
-
-	ws_cell_set_text(p->t, &row[WS_TC_summary_text], text.ptr, text.len);
-}
-
-static void add_count(const struct page *p, const char *item, uint64_t count)
-{
-	ws_cell_set_int(&new_row(p, bytes_of(item))[WS_TC_summary_count], (int64_t)count);
-}
-
-static void add_time(const struct page *p, const char *item, double ns)
-{
-	ws_cell_set_real(&new_row(p, bytes_of(item))[WS_TC_summary_time_ns], ns);
-}
-
-static void add_value(const struct page *p, const char *item, double value)
-{
-	ws_cell_set_real(&new_row(p, bytes_of(item))[WS_TC_summary_value], value);
-}
-
-/* A part of the GPU time of all kernels in the report. */
-static struct ws_cell *add_share(const struct page *p, struct ws_bytes item, uint64_t kernels,
-                                 int64_t gpu_ns)
-{
-	struct ws_cell *row = new_row(p, item);
-
-	ws_cell_set_int(&row[WS_TC_summary_count], (int64_t)kernels);
-	ws_cell_set_int(&row[WS_TC_summary_time_ns], gpu_ns);
-	ws_cell_set_real(&row[WS_TC_summary_share],
-	                 ws_stat_percent((double)gpu_ns, (double)p->tab->sel->gpu_ns));
-	return row;
-}
-
-/* --- where it comes from ---------------------------------------------------------------- */
-
-/* The last row of each key, in the order of the file. */
-static enum ws_status add_meta(const struct page *p, struct ws_err *err)
-{
-	const struct ws_table_data *t = &p->tab->m->meta;
-	struct ws_strtab keys = {0};
-	uint64_t *last = calloc(t->rows + 1, sizeof(*last)); /* key -> its last row */
-	enum ws_status status = WS_OK;
-	uint64_t nkeys = 0;
-
-	if (!last)
-		return WS_FAIL(err, NO_MEMORY, "no memory for the provenance");
-	for (uint64_t i = 0; i < t->rows && status == WS_OK; i++) {
-		struct ws_bytes key = ws_blob(t, WS_COL_meta_key, i);
-		uint64_t id = key.len ? ws_strtab_find(&keys, key.ptr, key.len) : 0;
-
-		if (key.len && !id) {
-			status = ws_strtab_add(&keys, key.ptr, key.len, &id, err);
-			nkeys = id;
-		}
-		last[id] = i;
-	}
-	for (uint64_t id = 1; id <= nkeys && status == WS_OK; id++)
-		add_text(p, ws_blob(t, WS_COL_meta_key, last[id]),
-		         ws_blob(t, WS_COL_meta_value, last[id]));
-	ws_strtab_free(&keys);
-	free(last);
-	return status;
-}
-
-static void add_file(const struct page *p)
-{
-	const struct ws_trace_summary *f = &p->tab->m->file;
-	time_t seconds = (time_t)(f->base_ns / 1000000000);
-	struct tm tm;
-	char text[64];
-
-	add_text(p, bytes_of("trace.file"), bytes_of(p->tab->m->name));
-	if (gmtime_r(&seconds, &tm) && strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &tm))
-		add_text(p, bytes_of("trace.recorded"), bytes_of(text));
-	snprintf(text, sizeof(text), "%" PRIu64 " bytes, XXH3-64 %016" PRIx64 ", format %u.%u",
-	         f->file_size, f->file_hash, f->version_major, f->version_minor);
-	add_text(p, bytes_of("trace.contents"), bytes_of(text));
-	add_text(p, bytes_of("report.version"), bytes_of(WS_VERSION));
-}
-
-static void add_devices(const struct page *p)
-{
-	const struct ws_model *m = p->tab->m;
-
-	for (size_t i = 0; i < m->ndevices; i++) {
-		const struct ws_device *d = &m->devices[i];
-		struct ws_cell *row;
-		char item[40];
-
-		snprintf(item, sizeof(item), "device %" PRIu64 ", kernels", d->id);
-		row = new_row(p, bytes_of(item));
-		ws_cell_set_model_text(p->t, &row[WS_TC_summary_text], m, d->name);
-		ws_cell_set_int(&row[WS_TC_summary_count], (int64_t)d->kernels);
-		if (d->kind == WS_DEVICE_CPU_REFERENCE)
-			add_text(p, bytes_of("what the times are"),
-			         bytes_of("true times of a reference computation on the CPU, and "
-			                  "no GPU's"));
-	}
-}
-
-static void add_end(const struct page *p)
-{
-	const struct ws_model *m = p->tab->m;
-
-	if (!m->nends)
-		add_text(p, bytes_of("program end"), bytes_of("not recorded"));
-	for (size_t i = 0; i < m->nends; i++) {
-		char text[80];
-
-		if (m->ends[i].how == WS_END_EXITED)
-			snprintf(text, sizeof(text), "exited with status %" PRId64,
-			         m->ends[i].code);
-		else if (m->ends[i].how == WS_END_SIGNALED)
-			snprintf(text, sizeof(text), "killed by signal %" PRId64, m->ends[i].code);
-		else
-			snprintf(text, sizeof(text), "unknown");
-		add_text(p, bytes_of("program end"), bytes_of(text));
-	}
-}
 
 /* --- headline numbers ---------------------------------------------------------------------- */
 
@@ -180,44 +41,73 @@ static int64_t step_flops(const struct ws_tab *tab)
 	return said ? flops : -1;
 }
 
-static void add_step_times(const struct page *p, const struct ws_step_times *times)
+/* How steady the steps are, in words. */
+static void add_steadiness(const struct ws_summary_page *p, const struct ws_stat *total)
 {
-	const struct ws_model *m = p->tab->m;
-	int64_t tokens = ws_fact_number(m, "tokens_per_step"), flops = step_flops(p->tab);
-	int64_t images = ws_fact_number(m, "images_per_step");
-	struct ws_stat total;
+	double spread = ws_stat_percent(total->std, total->mean);
+	char text[160];
 
-	ws_step_stat(m, times, WS_PHASES, WS_MEASURE_WALL, &total);
-	add_count(p, "measured steps", times->nmeasured);
-	if (!times->nmeasured)
-		return;
-	add_time(p, "step, mean", total.mean);
-	if (total.n > 1)
-		add_time(p, "step, sample standard deviation", total.std);
-	add_time(p, "step, median", total.median);
-	add_time(p, "step, shortest", (double)total.min);
-	add_time(p, "step, longest", (double)total.max);
+	if (total->n < 3)
+		snprintf(text, sizeof(text), "cannot tell: %llu measured %s; 3 or more are needed",
+		         (unsigned long long)total->n, total->n == 1 ? "step" : "steps");
+	else
+		snprintf(text, sizeof(text),
+		         "%s: the standard deviation is %.1f %% of the mean over %llu steps",
+		         spread > STEADY_PERCENT ? "unsteady" : "steady", spread,
+		         (unsigned long long)total->n);
+	ws_page_words(p, "how steady it is", text);
+}
+
+/* Phases of a thousandth of the step and more: `steps` has all. */
+static void add_phases(const struct ws_summary_page *p, const struct ws_step_times *times,
+                       double step_ns)
+{
 	for (int phase = 0; phase < WS_PHASES; phase++) {
 		struct ws_stat stat;
 		char item[48];
 
 		if (!ws_step_phase_present(times, phase))
 			continue;
-		ws_step_stat(m, times, phase, WS_MEASURE_WALL, &stat);
+		ws_step_stat(p->tab->m, times, phase, WS_MEASURE_WALL, &stat);
 		snprintf(item, sizeof(item), "%s, mean", ws_phase_name((enum ws_phase)phase));
-		add_time(p, item, stat.mean);
+		if (stat.mean >= step_ns / 1000)
+			ws_page_time(p, item, stat.mean);
 	}
+}
+
+static void add_step_times(const struct ws_summary_page *p, const struct ws_step_times *times)
+{
+	const struct ws_model *m = p->tab->m;
+	int64_t tokens = ws_fact_number(m, "tokens_per_step"), flops = step_flops(p->tab);
+	int64_t images = ws_fact_number(m, "images_per_step");
+	struct ws_stat total;
+
+	if (!times->nmeasured) {
+		ws_page_words(p, "measured steps",
+		              "none found: no range is called step; --step PATTERN names them");
+		return;
+	}
+	ws_step_stat(m, times, WS_PHASES, WS_MEASURE_WALL, &total);
+	ws_page_count(p, "measured steps", times->nmeasured);
+	ws_page_time(p, "step, mean", total.mean);
+	add_steadiness(p, &total);
+	if (total.n > 1)
+		ws_page_time(p, "step, sample standard deviation", total.std);
+	ws_page_time(p, "step, median", total.median);
+	ws_page_time(p, "step, shortest", (double)total.min);
+	ws_page_time(p, "step, longest", (double)total.max);
+	add_phases(p, times, total.mean);
 	if (tokens)
-		add_value(p, "tokens/s", ws_stat_ratio((double)tokens * 1e9, total.mean));
+		ws_page_value(p, "tokens/s", ws_stat_ratio((double)tokens * 1e9, total.mean));
 	if (images)
-		add_value(p, "images/s", ws_stat_ratio((double)images * 1e9, total.mean));
+		ws_page_value(p, "images/s", ws_stat_ratio((double)images * 1e9, total.mean));
 	if (flops >= 0)
-		add_value(p, "TFLOP/s over the measured steps",
-		          ws_stat_ratio((double)flops, (double)total.sum) / 1e3);
+		ws_page_value(p, "TFLOP/s over the measured steps",
+		              ws_stat_ratio((double)flops, (double)total.sum) / 1e3);
 }
 
 /* Device work beside kernels, as count and time; nothing where there is none. */
-static void add_works(const struct page *p)
+static void add_works(const struct ws_summary_page *p)
 {
 	static const struct {
 		enum ws_work_kind kind;
@@ -242,14 +132,14 @@ static void add_works(const struct page *p)
 		}
 		if (!count)
 			continue;
-		row = new_row(p, bytes_of(kinds[i].item));
+		row = ws_page_row(p, ws_page_bytes(kinds[i].item));
 		ws_cell_set_int(&row[WS_TC_summary_count], (int64_t)count);
 		ws_cell_set_int(&row[WS_TC_summary_time_ns], ns);
 	}
 }
 
 /* How far names and ranges explain the GPU time. */
-static void add_coverage(const struct page *p)
+static void add_coverage(const struct ws_summary_page *p)
 {
 	const struct ws_model *m = p->tab->m;
 	uint64_t in_range = 0, tensor = 0, unknown = 0;
@@ -275,57 +165,84 @@ static void add_coverage(const struct page *p)
 	}
 	if (!p->tab->sel->kernels)
 		return;
-	add_share(p, bytes_of("kernels that lie in a range"), in_range, in_range_ns);
+	ws_page_share(p, ws_page_bytes("kernels that lie in a range"), in_range, in_range_ns);
 	if (ws_model_on_cpu(m) != 1 && (tensor || !unknown))
-		add_share(p,
-		          bytes_of(amd ? "kernels on matrix cores, by their names"
-		                       : "kernels on Tensor Cores, by their names"),
-		          tensor, tensor_ns);
+		ws_page_share(p,
+		              ws_page_bytes(amd ? "kernels on matrix cores, by their names"
+		                                : "kernels on Tensor Cores, by their names"),
+		              tensor, tensor_ns);
 	if (ws_model_on_cpu(m) != 1 && unknown)
-		add_share(p,
-		          bytes_of(amd ? "kernels that may use matrix cores"
-		                       : "kernels that may use Tensor Cores"),
-		          unknown, unknown_ns);
+		ws_page_share(p,
+		              ws_page_bytes(amd ? "kernels that may use matrix cores"
+		                                : "kernels that may use Tensor Cores"),
+		              unknown, unknown_ns);
 }
 
-static enum ws_status add_idle_verdict(const struct page *p, struct ws_err *err)
+/* The waits that make up most of the time, longest first. */
+static void add_waits(const struct ws_summary_page *p, const struct ws_device_use *use)
+{
+	uint8_t shown[WS_USES] = {[WS_USE_COMPUTE] = 1};
+
+	for (int n = 0; n < TOP_WAITS; n++) {
+		int most = -1;
+		char text[80];
+		struct ws_cell *row;
+
+		for (int i = 0; i < WS_USES; i++)
+			if (!shown[i] && use->ns[i] && (most < 0 || use->ns[i] > use->ns[most]))
+				most = i;
+		if (most < 0)
+			return;
+		shown[most] = 1;
+		row = ws_page_row(p, ws_page_bytes(ws_use_defs[most].name));
+		ws_cell_set_real(&row[WS_TC_summary_time_ns], (double)use->ns[most]);
+		snprintf(text, sizeof(text), "%.1f %% of the time of the devices",
+		         ws_stat_percent((double)use->ns[most], (double)use->window_ns));
+		ws_cell_set_str(p->t, &row[WS_TC_summary_text], text);
+	}
+}
+
+static enum ws_status add_idle(const struct ws_summary_page *p, struct ws_err *err)
 {
 	struct ws_idle idle;
 	enum ws_status status = ws_idle_find(p->tab->m, p->tab->sel, false, &idle, err);
 	char words[256];
 
 	if (status == WS_OK && idle.all.kernels) {
-		add_text(p, bytes_of("why the device is idle"),
-		         bytes_of(ws_idle_words(&idle.verdict, words, sizeof(words))));
+		ws_page_words(p, "why the device is idle",
+		              ws_idle_words(&idle.verdict, words, sizeof(words)));
 		if (idle.verdict.known)
-			add_text(p, bytes_of("what to do about it"),
-			         bytes_of(ws_use_defs[idle.verdict.busy ? WS_USE_COMPUTE
-			                                                : idle.verdict.cause]
-			                          .cure));
+			ws_page_words(
+			        p, "what to do about it",
+			        ws_use_defs[idle.verdict.busy ? WS_USE_COMPUTE : idle.verdict.cause]
+			                .cure);
+		if (idle.verdict.known)
+			add_waits(p, &idle.all);
 	}
 	ws_idle_release(&idle);
 	return status;
 }
 
-static enum ws_status add_headline(const struct page *p, struct ws_err *err)
+static enum ws_status add_steps(const struct ws_summary_page *p, struct ws_err *err)
 {
 	struct ws_step_times times;
 	enum ws_status status = ws_step_times(p->tab->m, p->tab->sel, NULL, &times, err);
 
-	if (status == WS_OK) {
-		add_count(p, "kernels", p->tab->sel->kernels);
-		add_time(p, "GPU time of all kernels", (double)p->tab->sel->gpu_ns);
-		add_time(p, "GPU busy", (double)ws_busy_time(p->tab->m, p->tab->sel));
-		add_time(p, "recorded time, first to last event",
-		         (double)(p->tab->m->end_ns - p->tab->m->begin_ns));
-		add_works(p);
-		add_coverage(p);
-		add_step_times(p, &times);
-	}
 	if (status == WS_OK)
-		status = add_idle_verdict(p, err);
+		add_step_times(p, &times);
 	ws_step_times_release(&times);
 	return status;
+}
+
+static void add_device_time(const struct ws_summary_page *p)
+{
+	ws_page_count(p, "kernels", p->tab->sel->kernels);
+	ws_page_time(p, "GPU time of all kernels", (double)p->tab->sel->gpu_ns);
+	ws_page_time(p, "GPU busy", (double)ws_busy_time(p->tab->m, p->tab->sel));
+	ws_page_time(p, "recorded time, first to last event",
+	             (double)(p->tab->m->end_ns - p->tab->m->begin_ns));
+	add_works(p);
+	add_coverage(p);
 }
 
 /* --- where the time went --------------------------------------------------------------------- */
@@ -351,7 +268,7 @@ static unsigned place_of(const struct ws_model *m, const struct ws_selection *se
 	return m->range_marks[r] & WS_IN_SETUP ? PLACE_SETUP : PLACE_OUTSIDE;
 }
 
-static void add_places(const struct page *p)
+static void add_places(const struct ws_summary_page *p)
 {
 	static const char *const names[PLACES] = {
 	        [PLACE_WARM_UP] = "warm-up",
@@ -378,8 +295,8 @@ static void add_places(const struct page *p)
 			snprintf(item, sizeof(item), "measured steps, %s",
 			         ws_phase_name((enum ws_phase)i));
 		if (kernels[i])
-			add_share(p, bytes_of(i < WS_PHASES ? item : names[i]), kernels[i],
-			          gpu_ns[i]);
+			ws_page_share(p, ws_page_bytes(i < WS_PHASES ? item : names[i]), kernels[i],
+			              gpu_ns[i]);
 	}
 }
 
@@ -436,7 +353,7 @@ static uint64_t group_kernels(const struct ws_group *g)
 	return g->time.n + g->without_time;
 }
 
-static enum ws_status add_classes(const struct page *p, struct ws_err *err)
+static enum ws_status add_classes(const struct ws_summary_page *p, struct ws_err *err)
 {
 	struct ranking r;
 	enum ws_status status = rank(p->tab, ws_kernel_class, &r, err);
@@ -444,14 +361,38 @@ static enum ws_status add_classes(const struct page *p, struct ws_err *err)
 	for (size_t i = 0; i < r.n && status == WS_OK; i++) {
 		uint32_t class = r.order[i];
 
-		add_share(p, class ? r.m->texts[class] : bytes_of("(unclassified)"),
-		          group_kernels(&r.groups[class]), r.groups[class].time.sum);
+		ws_page_share(p, class ? r.m->texts[class] : ws_page_bytes("(unclassified)"),
+		              group_kernels(&r.groups[class]), r.groups[class].time.sum);
 	}
 	ranking_release(&r);
 	return status;
 }
 
-static enum ws_status add_top_kernels(const struct page *p, struct ws_err *err)
+/* Where the program does not say its dtype: those of the kernels, by their names. */
+static enum ws_status add_dtypes(const struct ws_summary_page *p, struct ws_err *err)
+{
+	struct ranking r;
+	enum ws_status status = rank(p->tab, ws_kernel_dtype, &r, err);
+	char text[160] = "";
+	size_t len = 0, n = 0;
+
+	for (size_t i = 0; i < r.n && n < TOP_DTYPES && status == WS_OK; i++) {
+		struct ws_bytes dtype = r.m->texts[r.order[i]];
+
+		if (!r.order[i] || dtype.len > 24)
+			continue;
+		len += (size_t)snprintf(text + len, sizeof(text) - len, "%s%.*s %.1f %%",
+		                        n++ ? ", " : "", (int)dtype.len, (const char *)dtype.ptr,
+		                        ws_stat_percent((double)r.groups[r.order[i]].time.sum,
+		                                        (double)p->tab->sel->gpu_ns));
+	}
+	if (len)
+		ws_page_words(p, "dtype of kernels, by GPU time", text);
+	ranking_release(&r);
+	return status;
+}
+
+static enum ws_status add_top_kernels(const struct ws_summary_page *p, struct ws_err *err)
 {
 	struct ranking r;
 	struct ws_group rest = {0};
@@ -469,99 +410,142 @@ static enum ws_status add_top_kernels(const struct page *p, struct ws_err *err)
 			rest.time.sum += g->time.sum;
 			continue;
 		}
-		row = add_share(p, (struct ws_bytes){brief, len}, group_kernels(g), g->time.sum);
+		row = ws_page_share(p, (struct ws_bytes){brief, len}, group_kernels(g),
+		                    g->time.sum);
 		ws_cell_set_text(p->t, &row[WS_TC_summary_text], name.ptr, name.len);
 	}
 	if (rest.time.n && status == WS_OK)
-		add_share(p, bytes_of("(all other kernels)"), rest.time.n, rest.time.sum);
+		ws_page_share(p, ws_page_bytes("(all other kernels)"), rest.time.n, rest.time.sum);
 	ranking_release(&r);
 	return status;
 }
 
-/* --- what is odd ------------------------------------------------------------------------------ */
+/* --- what to do ------------------------------------------------------------------------------- */
 
-/* The gravest finding of a rule, with how many more it has. */
-static enum ws_status add_finding(const struct page *p, const struct ws_advice *a,
+/* The gravest finding of a rule: what to do, why, and what it can gain. */
+static enum ws_status add_finding(const struct ws_summary_page *p, const struct ws_advice *a,
                                   const struct ws_finding *f, uint64_t more, struct ws_err *err)
 {
 	const struct ws_rule_def *rule = &ws_rule_defs[f->rule];
-	char *item = NULL, *text = NULL, gain[64] = "", others[64] = "";
+	const char *says = f->advice && *f->advice ? f->advice : rule->says;
+	char *item = NULL, *text = NULL, gain[80] = "", others[64] = "";
 
 	if (f->gain_ns > 0 && a->step_ns > 0)
-		snprintf(gain, sizeof(gain), " (%s at most %.1f %% shorter without)",
-		         a->times.nmeasured ? "a step" : "the run", 100 * f->gain_ns / a->step_ns);
+		snprintf(gain, sizeof(gain), " Gain: at most %.1f %% of %s.",
+		         100 * f->gain_ns / a->step_ns, a->times.nmeasured ? "a step" : "the run");
 	if (more)
-		snprintf(others, sizeof(others), "; %llu more such", (unsigned long long)more);
-	if (asprintf(&item, "%s %s: %s", rule->id, rule->title, f->scope) < 0)
+		snprintf(others, sizeof(others), "; %llu more like this", (unsigned long long)more);
+	if (asprintf(&item, "%s: %s (%s)", rule->title, f->scope, rule->id) < 0)
 		return WS_FAIL(err, NO_MEMORY, "no memory for the summary");
-	if (asprintf(&text, "%s%s%s", f->evidence, gain, others) < 0) {
+	/* some end in a full stop, some do not */
+	if (asprintf(&text, "%.*s.%s Evidence: %s%s.",
+	             (int)(strlen(says) - (says[strlen(says) - 1] == '.')), says, gain, f->evidence,
+	             others) < 0) {
 		free(item);
 		return WS_FAIL(err, NO_MEMORY, "no memory for the summary");
 	}
-	add_text(p, bytes_of(item), bytes_of(text));
+	ws_page_text(p, ws_page_bytes(item), ws_page_bytes(text));
 	free(item);
 	free(text);
 	return WS_OK;
 }
 
-static enum ws_status add_findings(const struct page *p, struct ws_err *err)
+/* The first finding of each of the first rules. */
+static enum ws_status add_some_findings(const struct ws_summary_page *p, const struct ws_advice *a,
+                                        struct ws_err *err)
 {
-	struct ws_advice a;
-	enum ws_status status = ws_advice_find(p->tab, &a, err);
-	uint64_t of_rule[WS_RULES] = {0}, judged = 0;
+	uint64_t of_rule[WS_RULES];
 	size_t shown = 0;
 
-	for (int i = 0; i < WS_RULES; i++) {
-		judged += !a.not_judged[i];
-		of_rule[i] = a.left_out[i];
-	}
-	for (size_t i = 0; i < a.n; i++)
-		of_rule[a.findings[i].rule]++;
-	for (size_t i = 0; i < a.n && shown < TOP_FINDINGS && status == WS_OK; i++) {
-		enum ws_rule rule = a.findings[i].rule;
+	memcpy(of_rule, a->left_out, sizeof(of_rule));
+	for (size_t i = 0; i < a->n; i++)
+		of_rule[a->findings[i].rule]++;
+	for (size_t i = 0; i < a->n && shown < TOP_FINDINGS; i++) {
+		enum ws_rule rule = a->findings[i].rule;
 
 		if (!of_rule[rule])
 			continue;
-		status = add_finding(p, &a, &a.findings[i], of_rule[rule] - 1, err);
+		WS_FORWARD(add_finding(p, a, &a->findings[i], of_rule[rule] - 1, err));
 		of_rule[rule] = 0;
 		shown++;
 	}
-	if (status == WS_OK) {
-		struct ws_cell *row = new_row(p, bytes_of("findings in all"));
+	return WS_OK;
+}
 
-		ws_cell_set_str(p->t, &row[WS_TC_summary_text],
-		                "Table `advice` has all of them, with what could be done.");
+static enum ws_status add_findings(const struct ws_summary_page *p, struct ws_err *err)
+{
+	struct ws_advice a;
+	enum ws_status status = ws_advice_find(p->tab, &a, err);
+	int judged = 0;
+	char text[120];
+
+	for (int i = 0; i < WS_RULES; i++)
+		judged += !a.not_judged[i];
+	if (status == WS_OK)
+		status = add_some_findings(p, &a, err);
+	if (status == WS_OK) {
+		struct ws_cell *row = ws_page_row(p, ws_page_bytes("findings in all"));
+
+		snprintf(text, sizeof(text),
+		         "%d of %d rules could be evaluated; `advice` has all findings and says "
+		         "what the other rules lack",
+		         judged, WS_RULES);
+		ws_cell_set_str(p->t, &row[WS_TC_summary_text], text);
 		ws_cell_set_int(&row[WS_TC_summary_count], (int64_t)a.n);
-		row = new_row(p, bytes_of("rules that could be judged"));
-		ws_cell_set_str(p->t, &row[WS_TC_summary_text],
-		                "Of A1 to A21; the notes of `advice` say what the others lack.");
-		ws_cell_set_int(&row[WS_TC_summary_count], (int64_t)judged);
 	}
 	ws_advice_release(&a);
 	return status;
 }
 
-/* --- the page ----------------------------------------------------------------------------------
- */
+/* --- the page --------------------------------------------------------------------------------- */
 
-static void add_missing(void *page, const struct ws_missing *missing)
+struct missing {
+	const struct ws_summary_page *page;
+	unsigned counters, over_0;
+};
+
+/* What is not missing stands in the table `losses` only. */
+static void add_missing(void *ctx, const struct ws_missing *missing)
 {
-	const struct page *p = page;
-	struct ws_cell *row = new_row(p, missing->cause);
+	struct missing *all = ctx;
+	struct ws_cell *row;
 
-	ws_cell_set_str(p->t, &row[WS_TC_summary_text], missing->meaning);
+	all->counters++;
+	if (!missing->count)
+		return;
+	all->over_0++;
+	row = ws_page_row(all->page, missing->cause);
+	ws_cell_set_str(all->page->t, &row[WS_TC_summary_text], missing->meaning);
 	ws_cell_set_int(&row[WS_TC_summary_count],
 	                missing->count > INT64_MAX ? INT64_MAX : (int64_t)missing->count);
 }
 
+static enum ws_status add_all_missing(const struct ws_summary_page *p, struct ws_err *err)
+{
+	struct missing all = {.page = p};
+	char text[80];
+
+	WS_FORWARD(ws_missing_each(p->tab->m, add_missing, &all, err));
+	if (!all.over_0) {
+		snprintf(text, sizeof(text), "nothing: all %u counters of `losses` are 0",
+		         all.counters);
+		ws_page_words(p, "missing", text);
+	}
+	return WS_OK;
+}
+
 enum ws_status ws_tab_summary(const struct ws_tab *tab, struct ws_table *t, struct ws_err *err)
 {
-	struct page p = {tab, t, "Headline"};
+	struct ws_summary_page p = {tab, t, "What ran"};
 
-	/* what a reviewer asks, in that order: what ran, how long, where, what is odd, whence */
-	add_devices(&p);
-	add_end(&p);
-	WS_FORWARD(add_headline(&p, err));
+	/* what a reviewer asks, in that order */
+	ws_page_what_ran(&p);
+	if (!ws_page_fact(tab->m, "dtype").len)
+		WS_FORWARD(add_dtypes(&p, err));
+	p.section = "How long a step takes";
+	WS_FORWARD(add_steps(&p, err));
+	p.section = "Where the time goes";
+	add_device_time(&p);
 	p.section = "GPU time by phase";
 	add_places(&p);
 	p.section = "GPU time by class";
@@ -569,17 +553,18 @@ enum ws_status ws_tab_summary(const struct ws_tab *tab, struct ws_table *t, stru
 	p.section = "Top kernels";
 	WS_FORWARD(add_top_kernels(&p, err));
 	if (tab->m->kernels.n) {
-		p.section = "What is odd";
+		p.section = "Why the device is idle";
+		WS_FORWARD(add_idle(&p, err));
+		p.section = "What to do";
 		WS_FORWARD(add_findings(&p, err));
 	}
 	p.section = "What is missing";
-	WS_FORWARD(ws_missing_each(tab->m, add_missing, &p, err));
+	WS_FORWARD(add_all_missing(&p, err));
 	p.section = "Workload";
 	for (size_t i = 0; i < tab->m->nfacts; i++)
-		add_text(&p, tab->m->facts[i].key, tab->m->facts[i].value);
+		ws_page_text(&p, tab->m->facts[i].key, tab->m->facts[i].value);
 	p.section = "Provenance";
-	WS_FORWARD(add_meta(&p, err));
-	add_file(&p);
+	WS_FORWARD(ws_page_provenance(&p, err));
 
 	ws_note_origin(tab->m, "", t);
 	if (tab->sel->gpu_ns)

@@ -225,7 +225,7 @@ function addFirstPage(table) {
       body.append(make("tr", null, make("td", { textContent: r[item] || "" }), make("td", { className: "n", textContent: numbers.join(" · ") }),
         make("td", { className: /^Top/.test(name) ? "long" : "", title: r[text] || "", textContent: r[text] || "" })));
     }
-    cards.append(make("div", { className: /^(Headline|What is odd|Top|Where)/.test(name) ? "card wide" : "card" }, make("h3", { textContent: name }), body));
+    cards.append(make("div", { className: /^(What|How|Where|Why|Top)/.test(name) ? "card wide" : "card" }, make("h3", { textContent: name }), body));
   }
   return cards;
 }

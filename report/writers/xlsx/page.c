@@ -39,7 +39,9 @@ static const struct {
         {"GPU time by phase", "steps", "→ Steps"},
         {"GPU time by class", "classes", "→ Classes"},
         {"Top kernels", "kernel-summary", "→ Kernel Summary"},
-        {"What is odd", "advice", "→ Advice"},
+        {"How long a step takes", "steps", "→ Steps"},
+        {"Why the device is idle", "idle", "→ Idle"},
+        {"What to do", "advice", "→ Advice"},
         {"What is missing", "losses", "→ Losses"},
 };
 

@@ -388,9 +388,9 @@ Test(advice, the_first_sheet_has_the_findings_and_how_many_rules_could_be_judged
 
 	model = tb_model(b);
 	t = tb_table(model, "summary", NULL);
-	row = tb_find(t, 0, "section", "What is odd");
-	cr_expect_str_eq(tb_str(t, row, "item"), "A1 Launch-bound: whole run");
-	cr_expect(strstr(tb_str(t, row, "text"), "at most 57.0 % shorter") != NULL);
+	row = tb_find(t, 0, "section", "What to do");
+	cr_expect_str_eq(tb_str(t, row, "item"), "Launch-bound: whole run (A1)");
+	cr_expect(strstr(tb_str(t, row, "text"), "Gain: at most 57.0 % of a step.") != NULL);
 	row = tb_find(t, 0, "item", "findings in all");
 	cr_expect(eq(i64, tb_int(t, row, "count"), 1));
 	free_all(t, b);

@@ -1,0 +1,211 @@
+/* Lines of the first sheet, and the sections about where the trace comes from. */
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "report/base/names.h"
+#include "report/model/columns.h"
+#include "report/tables/summary_rows.h"
+
+struct ws_cell *ws_page_row(const struct ws_summary_page *p, struct ws_bytes item)
+{
+	struct ws_cell *row = ws_table_row(p->t);
+
+	ws_cell_set_str(p->t, &row[WS_TC_summary_section], p->section);
+	ws_cell_set_text(p->t, &row[WS_TC_summary_item], item.ptr, item.len);
+	return row;
+}
+
+void ws_page_text(const struct ws_summary_page *p, struct ws_bytes item, struct ws_bytes text)
+{
+	struct ws_cell *row = ws_page_row(p, item);
+
+	ws_cell_set_text(p->t, &row[WS_TC_summary_text], text.ptr, text.len);
+}
+
+void ws_page_words(const struct ws_summary_page *p, const char *item, const char *text)
+{
+	ws_page_text(p, ws_page_bytes(item), ws_page_bytes(text));
+}
+
+void ws_page_count(const struct ws_summary_page *p, const char *item, uint64_t count)
+{
+	ws_cell_set_int(&ws_page_row(p, ws_page_bytes(item))[WS_TC_summary_count], (int64_t)count);
+}
+
+void ws_page_time(const struct ws_summary_page *p, const char *item, double ns)
+{
+	ws_cell_set_real(&ws_page_row(p, ws_page_bytes(item))[WS_TC_summary_time_ns], ns);
+}
+
+void ws_page_value(const struct ws_summary_page *p, const char *item, double value)
+{
+	ws_cell_set_real(&ws_page_row(p, ws_page_bytes(item))[WS_TC_summary_value], value);
+}
+
+struct ws_cell *ws_page_share(const struct ws_summary_page *p, struct ws_bytes item,
+                              uint64_t kernels, int64_t gpu_ns)
+{
+	struct ws_cell *row = ws_page_row(p, item);
+
+	ws_cell_set_int(&row[WS_TC_summary_count], (int64_t)kernels);
+	ws_cell_set_int(&row[WS_TC_summary_time_ns], gpu_ns);
+	ws_cell_set_real(&row[WS_TC_summary_share],
+	                 ws_stat_percent((double)gpu_ns, (double)p->tab->sel->gpu_ns));
+	return row;
+}
+
+/* --- where it comes from ---------------------------------------------------------------- */
+
+/* The last row of each key, in the order of the file. */
+static enum ws_status add_meta(const struct ws_summary_page *p, struct ws_err *err)
+{
+	const struct ws_table_data *t = &p->tab->m->meta;
+	struct ws_strtab keys = {0};
+	uint64_t *last = calloc(t->rows + 1, sizeof(*last)); /* key -> its last row */
+	enum ws_status status = WS_OK;
+	uint64_t nkeys = 0;
+
+	if (!last)
+		return WS_FAIL(err, NO_MEMORY, "no memory for the provenance");
+	for (uint64_t i = 0; i < t->rows && status == WS_OK; i++) {
+		struct ws_bytes key = ws_blob(t, WS_COL_meta_key, i);
+		uint64_t id = key.len ? ws_strtab_find(&keys, key.ptr, key.len) : 0;
+
+		if (key.len && !id) {
+			status = ws_strtab_add(&keys, key.ptr, key.len, &id, err);
+			nkeys = id;
+		}
+		last[id] = i;
+	}
+	for (uint64_t id = 1; id <= nkeys && status == WS_OK; id++)
+		ws_page_text(p, ws_blob(t, WS_COL_meta_key, last[id]),
+		             ws_blob(t, WS_COL_meta_value, last[id]));
+	ws_strtab_free(&keys);
+	free(last);
+	return status;
+}
+
+static void add_file(const struct ws_summary_page *p)
+{
+	const struct ws_trace_summary *f = &p->tab->m->file;
+	time_t seconds = (time_t)(f->base_ns / 1000000000);
+	struct tm tm;
+	char text[64];
+
+	ws_page_words(p, "trace.file", p->tab->m->name);
+	if (gmtime_r(&seconds, &tm) && strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &tm))
+		ws_page_words(p, "trace.recorded", text);
+	snprintf(text, sizeof(text), "%" PRIu64 " bytes, XXH3-64 %016" PRIx64 ", format %u.%u",
+	         f->file_size, f->file_hash, f->version_major, f->version_minor);
+	ws_page_words(p, "trace.contents", text);
+	ws_page_words(p, "report.version", WS_VERSION);
+}
+
+/* Devices that did nothing only where all did nothing: `gpu` has them. */
+static void add_devices(const struct ws_summary_page *p)
+{
+	const struct ws_model *m = p->tab->m;
+
+	for (size_t i = 0; i < m->ndevices; i++) {
+		const struct ws_device *d = &m->devices[i];
+		struct ws_cell *row;
+		char item[40];
+
+		if (!d->kernels && m->kernels.n)
+			continue;
+		snprintf(item, sizeof(item), "device %" PRIu64 ", kernels", d->id);
+		row = ws_page_row(p, ws_page_bytes(item));
+		ws_cell_set_model_text(p->t, &row[WS_TC_summary_text], m, d->name);
+		ws_cell_set_int(&row[WS_TC_summary_count], (int64_t)d->kernels);
+		if (d->kind == WS_DEVICE_CPU_REFERENCE)
+			ws_page_words(p, "what the times are",
+			              "real CPU timings; not GPU performance");
+	}
+}
+
+static void add_end(const struct ws_summary_page *p)
+{
+	const struct ws_model *m = p->tab->m;
+
+	if (!m->nends)
+		ws_page_words(p, "program end", "not recorded");
+	for (size_t i = 0; i < m->nends; i++) {
+		char text[80];
+
+		if (m->ends[i].how == WS_END_EXITED)
+			snprintf(text, sizeof(text), "exited with status %" PRId64,
+			         m->ends[i].code);
+		else if (m->ends[i].how == WS_END_SIGNALED)
+			snprintf(text, sizeof(text), "killed by signal %" PRId64, m->ends[i].code);
+		else
+			snprintf(text, sizeof(text), "unknown");
+		ws_page_words(p, "program end", text);
+	}
+}
+
+struct ws_bytes ws_page_fact(const struct ws_model *m, const char *key)
+{
+	for (size_t i = 0; i < m->nfacts; i++)
+		if (ws_name_is(m->facts[i].key, key))
+			return m->facts[i].value;
+	return (struct ws_bytes){0};
+}
+
+/* What the program says of itself; the section Workload has all of it. */
+static void add_workload(const struct ws_summary_page *p)
+{
+	static const char *const own[] = {"model", "dtype"};
+	static const char *const rest[] = {"phase", "batch", "context", "optimizer"};
+	char text[256] = "";
+	size_t len = 0;
+
+	for (size_t i = 0; i < sizeof(own) / sizeof(*own); i++) {
+		struct ws_bytes value = ws_page_fact(p->tab->m, own[i]);
+
+		if (value.len)
+			ws_page_text(p, ws_page_bytes(own[i]), value);
+	}
+	for (size_t i = 0; i < sizeof(rest) / sizeof(*rest); i++) {
+		struct ws_bytes value = ws_page_fact(p->tab->m, rest[i]);
+
+		if (value.len && value.len < 48)
+			len += (size_t)snprintf(text + len, sizeof(text) - len, "%s%s %.*s",
+			                        len ? ", " : "", rest[i], (int)value.len,
+			                        (const char *)value.ptr);
+	}
+	if (len)
+		ws_page_words(p, "configuration", text);
+}
+
+/* The value of a key of the trace's provenance; the last row of it holds. */
+static struct ws_bytes meta_of(const struct ws_model *m, const char *key)
+{
+	for (uint64_t i = m->meta.rows; i-- > 0;)
+		if (ws_name_is(ws_blob(&m->meta, WS_COL_meta_key, i), key))
+			return ws_blob(&m->meta, WS_COL_meta_value, i);
+	return (struct ws_bytes){0};
+}
+
+void ws_page_what_ran(const struct ws_summary_page *p)
+{
+	static const struct {
+		const char *item, *key;
+	} lines[] = {{"program", "program.path"}, {"recorded by", "import.source"}};
+
+	add_workload(p);
+	for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++) {
+		struct ws_bytes value = meta_of(p->tab->m, lines[i].key);
+
+		if (value.len)
+			ws_page_text(p, ws_page_bytes(lines[i].item), value);
+	}
+	add_devices(p);
+	add_end(p);
+}
+
+enum ws_status ws_page_provenance(const struct ws_summary_page *p, struct ws_err *err)
+{
+	WS_FORWARD(add_meta(p, err));
+	add_file(p);
+	return WS_OK;
+}

@@ -1,0 +1,37 @@
+/* The lines of the first sheet: each an item of a section, with a text or numbers. */
+#ifndef WS_REPORT_TABLES_SUMMARY_ROWS_H
+#define WS_REPORT_TABLES_SUMMARY_ROWS_H
+
+#include <string.h>
+
+#include "report/tables/tables.h"
+
+struct ws_summary_page {
+	const struct ws_tab *tab;
+	struct ws_table *t;
+	const char *section; /* of the lines to come */
+};
+
+static inline struct ws_bytes ws_page_bytes(const char *text)
+{
+	return (struct ws_bytes){text, strlen(text)};
+}
+
+struct ws_cell *ws_page_row(const struct ws_summary_page *p, struct ws_bytes item);
+void ws_page_text(const struct ws_summary_page *p, struct ws_bytes item, struct ws_bytes text);
+void ws_page_words(const struct ws_summary_page *p, const char *item, const char *text);
+void ws_page_count(const struct ws_summary_page *p, const char *item, uint64_t count);
+void ws_page_time(const struct ws_summary_page *p, const char *item, double ns);
+void ws_page_value(const struct ws_summary_page *p, const char *item, double value);
+/* A part of the GPU time of all kernels in the report. */
+struct ws_cell *ws_page_share(const struct ws_summary_page *p, struct ws_bytes item,
+                              uint64_t kernels, int64_t gpu_ns);
+
+/* What the program says of itself under a key; empty = nothing. */
+struct ws_bytes ws_page_fact(const struct ws_model *m, const char *key);
+
+/* Sections that say where the trace comes from. */
+void ws_page_what_ran(const struct ws_summary_page *p);
+enum ws_status ws_page_provenance(const struct ws_summary_page *p, struct ws_err *err);
+
+#endif
