@@ -1,146 +1,14 @@
 /*
- * The CPU reference backend: memory, and choosing the kernel of an op.
+ * The CPU reference backend: choosing the kernel of an op.
  */
 #include "kernels/cpu/cpu.h"
 
-#include <inttypes.h>
 #include <stdio.h>
-
-#include "kernels/nvtx/warpsheet_nvtx.h"
-
-/* --- memory ---------------------------------------------------------------------- */
-
-/* A released block; the header lies in the block itself. */
-struct ws_cpu_block {
-	struct ws_cpu_block *next;
-	uint64_t size_bytes;
-};
-
-/* A whole number from a file, from the line that begins with key ("" = the first). */
-static bool read_number(const char *path, const char *key, uint64_t *value)
-{
-	FILE *file = fopen(path, "r");
-	char line[256];
-	bool found = false;
-
-	if (!file)
-		return false;
-	while (!found && fgets(line, sizeof(line), file))
-		if (!strncmp(line, key, strlen(key)))
-			found = sscanf(line + strlen(key), "%" SCNu64, value) == 1;
-	fclose(file);
-	return found;
-}
-
-/* What this process may still allocate without being killed for it. */
-static uint64_t memory_available(void)
-{
-	uint64_t kib, limit, used, available = UINT64_MAX;
-
-	if (read_number("/proc/meminfo", "MemAvailable:", &kib))
-		available = kib * 1024;
-	/* inside a container its limit counts; "max" is no number and no limit */
-	if (read_number("/sys/fs/cgroup/memory.max", "", &limit) &&
-	    read_number("/sys/fs/cgroup/memory.current", "", &used)) {
-		uint64_t rest = limit > used ? limit - used : 0;
-
-		if (rest < available)
-			available = rest;
-	}
-	return available;
-}
-
-static void drop_free_blocks(struct ws_cpu *cpu)
-{
-	while (cpu->free_blocks) {
-		struct ws_cpu_block *next = cpu->free_blocks->next;
-
-		free(cpu->free_blocks);
-		cpu->free_blocks = next;
-	}
-	cpu->free_bytes = 0;
-}
-
-static void *take_free_block(struct ws_cpu *cpu, uint64_t size_bytes)
-{
-	for (struct ws_cpu_block **at = &cpu->free_blocks; *at; at = &(*at)->next) {
-		struct ws_cpu_block *block = *at;
-
-		if (block->size_bytes != size_bytes)
-			continue;
-		*at = block->next;
-		cpu->free_bytes -= size_bytes;
-		return block;
-	}
-	return NULL;
-}
-
-static enum ws_status cpu_alloc(struct ws_backend *backend, uint64_t size_bytes, void **data,
-                                struct ws_err *err)
-{
-	struct ws_cpu *cpu = (struct ws_cpu *)backend;
-	uint64_t room_bytes = backend->limit_bytes - backend->allocated_bytes;
-
-	WS_FAIL_IF(size_bytes > room_bytes, err, NO_MEMORY,
-	           "%" PRIu64 " bytes more than the %" PRIu64 " in use do not fit the %" PRIu64
-	           " available",
-	           size_bytes, backend->allocated_bytes, backend->limit_bytes);
-	*data = take_free_block(cpu, size_bytes);
-	if (!*data && size_bytes > room_bytes - cpu->free_bytes)
-		drop_free_blocks(cpu); /* they are of other sizes, and in the way */
-	if (!*data)
-		*data = malloc(size_bytes < sizeof(struct ws_cpu_block)
-		                       ? sizeof(struct ws_cpu_block)
-		                       : size_bytes);
-	WS_FAIL_IF(!*data, err, NO_MEMORY, "%" PRIu64 " bytes cannot be allocated", size_bytes);
-	backend->allocated_bytes += size_bytes;
-	if (backend->allocated_bytes > backend->peak_bytes)
-		backend->peak_bytes = backend->allocated_bytes;
-	return WS_OK;
-}
-
-static void cpu_release(struct ws_backend *backend, void *data, uint64_t size_bytes)
-{
-	struct ws_cpu *cpu = (struct ws_cpu *)backend;
-	struct ws_cpu_block *block = data;
-
-	backend->allocated_bytes -= size_bytes;
-	block->next = cpu->free_blocks;
-	block->size_bytes = size_bytes;
-	cpu->free_blocks = block;
-	cpu->free_bytes += size_bytes;
-}
-
-enum ws_status ws_cpu_workspace(struct ws_cpu *cpu, int slot, uint64_t size_bytes, void **data,
-                                struct ws_err *err)
-{
-	if (cpu->workspace[slot].size_bytes < size_bytes) {
-		if (cpu->workspace[slot].data)
-			cpu_release(&cpu->base, cpu->workspace[slot].data,
-			            cpu->workspace[slot].size_bytes);
-		cpu->workspace[slot].data = NULL;
-		cpu->workspace[slot].size_bytes = 0;
-		WS_FORWARD(cpu_alloc(&cpu->base, size_bytes, &cpu->workspace[slot].data, err));
-		cpu->workspace[slot].size_bytes = size_bytes;
-	}
-	*data = cpu->workspace[slot].data;
-	return WS_OK;
-}
 
 static void at_least(uint64_t *slot_bytes, int64_t count, size_t real_bytes)
 {
 	if ((uint64_t)count * real_bytes > *slot_bytes)
 		*slot_bytes = (uint64_t)count * real_bytes;
-}
-
-uint64_t ws_cpu_attention_reals(const struct ws_op *op)
-{
-	bool grad = op->kind == WS_OP_ATTENTION_GRAD;
-	bool converted = op->tf32 || ws_dtype_size(op->in[0]->dtype) == sizeof(uint16_t);
-	int64_t operands = !converted ? 0 : grad ? 5 : 3;
-	int64_t rows = grad ? op->in[0]->count / op->u.attention.head.width : 0;
-
-	return (uint64_t)(operands * op->in[0]->count + rows);
 }
 
 /* What one op takes of the slots at most: convert.c, conv.c, attention.c, fused.c. */
@@ -203,33 +71,6 @@ static enum ws_status cpu_download(struct ws_backend *backend, const void *data,
 	return WS_OK;
 }
 
-/* --- running ----------------------------------------------------------------------- */
-
-void ws_cpu_kernel_begin(struct ws_cpu *cpu, const struct ws_op *op, int64_t items)
-{
-	struct wsnvtx_launch launch = {.grid_y = 1, .grid_z = 1, .block_y = 1, .block_z = 1};
-	char name[96];
-
-	if (!wsnvtx_attached())
-		return;
-	launch.grid_x = items > UINT32_MAX ? UINT32_MAX : (uint32_t)items;
-	launch.block_x = (uint32_t)ws_pool_threads(cpu->pool);
-	wsnvtx_kernel_push(ws_op_kernel_name(op, name, sizeof(name)), &launch);
-}
-
-void ws_cpu_kernel_end(void)
-{
-	wsnvtx_kernel_pop();
-}
-
-void ws_cpu_launch(struct ws_cpu *cpu, const struct ws_op *op, int64_t items,
-                   void (*fn)(void *arg, int64_t item), void *arg)
-{
-	ws_cpu_kernel_begin(cpu, op, items);
-	ws_pool_run(cpu->pool, items, fn, arg);
-	ws_cpu_kernel_end();
-}
-
 static enum ws_status cpu_run(struct ws_backend *backend, const struct ws_op *op,
                               struct ws_err *err)
 {
@@ -255,15 +96,15 @@ static void cpu_close(struct ws_backend *backend)
 
 	for (size_t i = 0; i < sizeof(cpu->workspace) / sizeof(*cpu->workspace); i++)
 		free(cpu->workspace[i].data);
-	drop_free_blocks(cpu);
+	ws_cpu_drop_free_blocks(cpu);
 	free(cpu);
 }
 
 static const struct ws_backend_ops cpu_ops = {
         .name = "cpu",
         .workspace_bytes = cpu_workspace_bytes,
-        .alloc = cpu_alloc,
-        .release = cpu_release,
+        .alloc = ws_cpu_alloc,
+        .release = ws_cpu_release,
         .upload = cpu_upload,
         .download = cpu_download,
         .run = cpu_run,
@@ -280,7 +121,7 @@ enum ws_status ws_backend_cpu_open(struct ws_pool *pool, uint64_t limit_bytes,
 	cpu->base.ops = &cpu_ops;
 	snprintf(cpu->base.device, sizeof(cpu->base.device), "CPU reference");
 	cpu->pool = pool;
-	cpu->base.limit_bytes = limit_bytes ? limit_bytes : memory_available();
+	cpu->base.limit_bytes = limit_bytes ? limit_bytes : ws_cpu_memory_available();
 	*backend = &cpu->base;
 	return WS_OK;
 }

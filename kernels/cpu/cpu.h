@@ -34,6 +34,15 @@ struct ws_cpu {
 	} workspace[WS_CPU_SLOTS];
 };
 
+/* Memory that ends at the limit of the backend; a released block is kept for the next of its size.
+ */
+enum ws_status ws_cpu_alloc(struct ws_backend *backend, uint64_t size_bytes, void **data,
+                            struct ws_err *err);
+void ws_cpu_release(struct ws_backend *backend, void *data, uint64_t size_bytes);
+void ws_cpu_drop_free_blocks(struct ws_cpu *cpu);
+/* What this process may still allocate without being killed for it. */
+uint64_t ws_cpu_memory_available(void);
+
 /* Memory of at least that size, valid until the same slot is asked for again. */
 enum ws_status ws_cpu_workspace(struct ws_cpu *cpu, int slot, uint64_t size_bytes, void **data,
                                 struct ws_err *err);

@@ -1,35 +1,7 @@
 #include "kernels/graph/ops.h"
 
-#include "kernels/graph/autocast.h"
-
-/* A result tensor; it needs a gradient when an operand does. */
-static struct ws_tensor *result(struct ws_graph *graph, const struct ws_op *op, enum ws_dtype dtype,
-                                struct ws_shape shape)
-{
-	struct ws_tensor *t = ws_graph_tensor(graph, ws_sub_info(op->sub)->name, WS_ROLE_ACTIVATION,
-	                                      dtype, shape);
-
-	if (!t)
-		return NULL;
-	for (int i = 0; i < op->in_count; i++)
-		t->requires_grad |= op->in[i]->requires_grad;
-	return t;
-}
-
-/* Make the result tensor of an op with one result, and append it. */
-static struct ws_tensor *append(struct ws_graph *graph, struct ws_op *op, enum ws_dtype dtype,
-                                struct ws_shape shape)
-{
-	op->out_count = 1;
-	op->out[0] = result(graph, op, dtype, shape);
-	return op->out[0] ? ws_graph_append(graph, op) : NULL;
-}
-
-static void *bad_shape(struct ws_graph *graph, enum ws_sub sub)
-{
-	return ws_graph_fail(graph, WS_BUG, "op %s: its operands do not fit together",
-	                     ws_sub_info(sub)->name);
-}
+#include "kernels/graph/append.h"
+#include "kernels/graph/cast.h"
 
 struct ws_tensor *ws_op_gemm(struct ws_graph *graph, struct ws_tensor *a, struct ws_tensor *b,
                              struct ws_gemm gemm, struct ws_shape out, const char *message)
@@ -51,11 +23,11 @@ struct ws_tensor *ws_op_gemm(struct ws_graph *graph, struct ws_tensor *a, struct
 	    !ws_shape_measure(&out, a->dtype, &out_count, &bytes) || a->count != mk_count ||
 	    b->count != kn_count || out_count != mn_count || a->dtype != b->dtype ||
 	    __builtin_mul_overflow(mn_count, gemm.k, &multiply_adds))
-		return bad_shape(graph, op.sub);
+		return ws_op_bad_shape(graph, op.sub);
 	op.in[0] = a;
 	op.in[1] = b;
 	op.u.gemm = gemm;
-	return append(graph, &op, a->dtype, out);
+	return ws_op_append(graph, &op, a->dtype, out);
 }
 
 struct ws_tensor *ws_op_unary(struct ws_graph *graph, enum ws_sub sub, struct ws_tensor *x,
@@ -67,7 +39,7 @@ struct ws_tensor *ws_op_unary(struct ws_graph *graph, enum ws_sub sub, struct ws
 	if (!x)
 		return NULL;
 	op.in[0] = x;
-	return append(graph, &op, x->dtype, x->shape);
+	return ws_op_append(graph, &op, x->dtype, x->shape);
 }
 
 struct ws_tensor *ws_op_binary_into(struct ws_graph *graph, enum ws_sub sub, struct ws_tensor *a,
@@ -82,7 +54,7 @@ struct ws_tensor *ws_op_binary_into(struct ws_graph *graph, enum ws_sub sub, str
 	op.out[0] = out;
 	if (ws_tensor_broadcast(a, out) == WS_BROADCAST_NONE ||
 	    ws_tensor_broadcast(b, out) == WS_BROADCAST_NONE)
-		return bad_shape(graph, sub);
+		return ws_op_bad_shape(graph, sub);
 	return ws_graph_append(graph, &op);
 }
 
@@ -100,8 +72,9 @@ struct ws_tensor *ws_op_binary(struct ws_graph *graph, enum ws_sub sub, struct w
 	op.in[1] = b;
 	larger = b->count > a->count ? b : a;
 	return ws_op_binary_into(graph, sub, a, b,
-	                         result(graph, &op, ws_dtype_promote(a->dtype, b->dtype),
-	                                larger->shape));
+	                         ws_op_add_main_result(graph, &op,
+	                                               ws_dtype_promote(a->dtype, b->dtype),
+	                                               larger->shape));
 }
 
 struct ws_tensor *ws_op_reduce(struct ws_graph *graph, enum ws_sub sub, struct ws_tensor *x)
@@ -119,36 +92,10 @@ struct ws_tensor *ws_op_reduce(struct ws_graph *graph, enum ws_sub sub, struct w
 		shape = WS_SHAPE(ws_tensor_cols(x));
 	else
 		shape.dim[shape.ndim - 1] = 1;
-	y = append(graph, &op, x->dtype, shape);
+	y = ws_op_append(graph, &op, x->dtype, shape);
 	if (y && sub == WS_SUB_MAX)
 		y->requires_grad = false;
 	return y;
-}
-
-struct ws_tensor *ws_op_cast(struct ws_graph *graph, struct ws_tensor *x, enum ws_dtype dtype)
-{
-	struct ws_op op = {.sub = WS_SUB_CAST, .in_count = 1};
-
-	if (!x || x->dtype == dtype)
-		return x;
-	op.in[0] = x;
-	op.message = ws_graph_text(graph, "cast to %s", ws_dtype_name(dtype));
-	return append(graph, &op, dtype, x->shape);
-}
-
-struct ws_tensor *ws_op_cast_into(struct ws_graph *graph, struct ws_tensor *x,
-                                  struct ws_tensor *out)
-{
-	struct ws_op op = {.sub = WS_SUB_CAST, .in_count = 1, .out_count = 1};
-
-	if (!x || !out)
-		return NULL;
-	if (x->count != out->count)
-		return bad_shape(graph, op.sub);
-	op.in[0] = x;
-	op.out[0] = out;
-	op.message = ws_graph_text(graph, "cast to %s", ws_dtype_name(out->dtype));
-	return ws_graph_append(graph, &op);
 }
 
 struct ws_tensor *ws_op_expand(struct ws_graph *graph, struct ws_tensor *x,
@@ -159,9 +106,9 @@ struct ws_tensor *ws_op_expand(struct ws_graph *graph, struct ws_tensor *x,
 	if (!x || x->count == like->count)
 		return x;
 	if (ws_tensor_broadcast(x, like) == WS_BROADCAST_NONE)
-		return bad_shape(graph, op.sub);
+		return ws_op_bad_shape(graph, op.sub);
 	op.in[0] = x;
-	return append(graph, &op, x->dtype, like->shape);
+	return ws_op_append(graph, &op, x->dtype, like->shape);
 }
 
 struct ws_tensor *ws_op_fill(struct ws_graph *graph, enum ws_dtype dtype, struct ws_shape shape,
@@ -169,7 +116,7 @@ struct ws_tensor *ws_op_fill(struct ws_graph *graph, enum ws_dtype dtype, struct
 {
 	struct ws_op op = {.sub = WS_SUB_FILL, .u.alpha = value};
 
-	return append(graph, &op, dtype, shape);
+	return ws_op_append(graph, &op, dtype, shape);
 }
 
 struct ws_tensor *ws_op_permute(struct ws_graph *graph, struct ws_tensor *x, const int64_t dims[4],
@@ -185,10 +132,10 @@ struct ws_tensor *ws_op_permute(struct ws_graph *graph, struct ws_tensor *x, con
 	if (!ws_shape_measure(&in, x->dtype, &in_count, &bytes) ||
 	    !ws_shape_measure(&out, x->dtype, &out_count, &bytes) || in_count != x->count ||
 	    out_count != x->count)
-		return bad_shape(graph, op.sub);
+		return ws_op_bad_shape(graph, op.sub);
 	op.in[0] = x;
 	memcpy(op.u.dims, dims, sizeof(op.u.dims));
-	return append(graph, &op, x->dtype, out);
+	return ws_op_append(graph, &op, x->dtype, out);
 }
 
 struct ws_tensor *ws_op_rope(struct ws_graph *graph, enum ws_sub sub, struct ws_tensor *x,
@@ -204,11 +151,11 @@ struct ws_tensor *ws_op_rope(struct ws_graph *graph, enum ws_sub sub, struct ws_
 		return NULL;
 	if (!ws_shape_measure(&split, x->dtype, &count, &bytes) || count != x->count ||
 	    head.width % 2 || table->count != head.time * head.width)
-		return bad_shape(graph, sub);
+		return ws_op_bad_shape(graph, sub);
 	op.in[0] = x;
 	op.in[1] = table;
-	return append(graph, &op, ws_dtype_promote(x->dtype, table->dtype),
-	              sub == WS_SUB_ROTATE ? split : merged);
+	return ws_op_append(graph, &op, ws_dtype_promote(x->dtype, table->dtype),
+	                    sub == WS_SUB_ROTATE ? split : merged);
 }
 
 struct ws_tensor *ws_op_embedding(struct ws_graph *graph, struct ws_tensor *table,
@@ -221,12 +168,12 @@ struct ws_tensor *ws_op_embedding(struct ws_graph *graph, struct ws_tensor *tabl
 		return NULL;
 	if (table->shape.ndim != 2 || index->shape.ndim >= WS_DIMS_MAX ||
 	    index->dtype != WS_DTYPE_I32)
-		return bad_shape(graph, op.sub);
+		return ws_op_bad_shape(graph, op.sub);
 	op.in[0] = table;
 	op.in[1] = index;
 	shape = index->shape;
 	shape.dim[shape.ndim++] = ws_tensor_cols(table);
-	return append(graph, &op, table->dtype, shape);
+	return ws_op_append(graph, &op, table->dtype, shape);
 }
 
 /* grad and index into a tensor of zeros, which becomes the result. */
@@ -247,7 +194,7 @@ struct ws_tensor *ws_op_embedding_grad(struct ws_graph *graph, struct ws_tensor 
 	if (!grad || !index || !zeros)
 		return NULL;
 	if (ws_tensor_rows(grad) != index->count || ws_tensor_cols(grad) != ws_tensor_cols(zeros))
-		return bad_shape(graph, WS_SUB_SCATTER_ADD);
+		return ws_op_bad_shape(graph, WS_SUB_SCATTER_ADD);
 	return scatter(graph, WS_SUB_SCATTER_ADD, grad, index, zeros);
 }
 
@@ -258,10 +205,10 @@ struct ws_tensor *ws_op_gather(struct ws_graph *graph, struct ws_tensor *x, stru
 	if (!x || !index)
 		return NULL;
 	if (index->dtype != WS_DTYPE_I32 || index->count != ws_tensor_rows(x))
-		return bad_shape(graph, op.sub);
+		return ws_op_bad_shape(graph, op.sub);
 	op.in[0] = x;
 	op.in[1] = index;
-	return append(graph, &op, x->dtype, WS_SHAPE(index->count));
+	return ws_op_append(graph, &op, x->dtype, WS_SHAPE(index->count));
 }
 
 struct ws_tensor *ws_op_gather_grad(struct ws_graph *graph, struct ws_tensor *grad,
@@ -270,6 +217,6 @@ struct ws_tensor *ws_op_gather_grad(struct ws_graph *graph, struct ws_tensor *gr
 	if (!grad || !index || !zeros)
 		return NULL;
 	if (grad->count != index->count || ws_tensor_rows(zeros) != index->count)
-		return bad_shape(graph, WS_SUB_SCATTER);
+		return ws_op_bad_shape(graph, WS_SUB_SCATTER);
 	return scatter(graph, WS_SUB_SCATTER, grad, index, zeros);
 }

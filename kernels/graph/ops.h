@@ -9,7 +9,7 @@
 #ifndef WS_KERNELS_GRAPH_OPS_H
 #define WS_KERNELS_GRAPH_OPS_H
 
-#include "kernels/graph/graph.h"
+#include "kernels/graph/cast.h"
 
 /* op(A) · op(B) for shapes as in struct ws_gemm, into a tensor of shape out. */
 struct ws_tensor *ws_op_gemm(struct ws_graph *graph, struct ws_tensor *a, struct ws_tensor *b,
@@ -28,11 +28,6 @@ struct ws_tensor *ws_op_binary_into(struct ws_graph *graph, enum ws_sub sub, str
 /* MAX, SUM, MEAN: [.., C] -> [.., 1]. COLSUM: [.., C] -> [C]. MAX has no gradient: see grad.h. */
 struct ws_tensor *ws_op_reduce(struct ws_graph *graph, enum ws_sub sub, struct ws_tensor *x);
 
-/* x in another dtype; x itself when it has that dtype. */
-struct ws_tensor *ws_op_cast(struct ws_graph *graph, struct ws_tensor *x, enum ws_dtype dtype);
-/* x written over a tensor of another dtype. */
-struct ws_tensor *ws_op_cast_into(struct ws_graph *graph, struct ws_tensor *x,
-                                  struct ws_tensor *out);
 /* x broadcast to a shape; x itself when it has as many elements. */
 struct ws_tensor *ws_op_expand(struct ws_graph *graph, struct ws_tensor *x,
                                const struct ws_tensor *like);

@@ -1,52 +1,13 @@
 #include "kernels/graph/ops_fused.h"
 
-#include "kernels/graph/autocast.h"
+#include "kernels/graph/append.h"
+#include "kernels/graph/cast.h"
 #include "kernels/graph/ops.h"
-
-static void *bad_shape(struct ws_graph *graph, enum ws_sub sub)
-{
-	return ws_graph_fail(graph, WS_BUG, "op %s: its operands do not fit together",
-	                     ws_sub_info(sub)->name);
-}
 
 /* What a matrix product reads, of values of a dtype. */
 static enum ws_dtype low_dtype(const struct ws_graph *graph, enum ws_dtype dtype)
 {
 	return graph->autocast ? graph->precision.low : dtype;
-}
-
-/* The dtype of what is kept beside values of a dtype: losses, row statistics. */
-static enum ws_dtype statistics_dtype(enum ws_dtype dtype)
-{
-	return dtype == WS_DTYPE_F64 ? WS_DTYPE_F64 : WS_DTYPE_F32;
-}
-
-/* Add a result to an op. */
-static struct ws_tensor *add_result(struct ws_graph *graph, struct ws_op *op, const char *name,
-                                    enum ws_dtype dtype, struct ws_shape shape)
-{
-	struct ws_tensor *t = ws_graph_tensor(graph, name, WS_ROLE_ACTIVATION, dtype, shape);
-
-	if (t)
-		op->out[op->out_count++] = t;
-	return t;
-}
-
-/* Add a result, named after the op, that needs a gradient when an operand does. */
-static struct ws_tensor *add_main_result(struct ws_graph *graph, struct ws_op *op,
-                                         enum ws_dtype dtype, struct ws_shape shape)
-{
-	struct ws_tensor *t = add_result(graph, op, ws_sub_info(op->sub)->name, dtype, shape);
-
-	for (int i = 0; t && i < op->in_count; i++)
-		t->requires_grad |= op->in[i]->requires_grad;
-	return t;
-}
-
-static struct ws_tensor *append(struct ws_graph *graph, struct ws_op *op, enum ws_dtype dtype,
-                                struct ws_shape shape)
-{
-	return add_main_result(graph, op, dtype, shape) ? ws_graph_append(graph, op) : NULL;
 }
 
 static struct ws_shape with_cols(const struct ws_tensor *t, int64_t cols)
@@ -66,9 +27,9 @@ struct ws_tensor *ws_op_softmax(struct ws_graph *graph, struct ws_tensor *x, dou
 	if (!x)
 		return NULL;
 	if (ws_tensor_rows(x) % ws_tensor_cols(x))
-		return bad_shape(graph, op.sub);
+		return ws_op_bad_shape(graph, op.sub);
 	op.in[0] = x;
-	return append(graph, &op, low_dtype(graph, x->dtype), x->shape);
+	return ws_op_append(graph, &op, low_dtype(graph, x->dtype), x->shape);
 }
 
 struct ws_tensor *ws_op_softmax_grad(struct ws_graph *graph, struct ws_tensor *dy,
@@ -79,10 +40,10 @@ struct ws_tensor *ws_op_softmax_grad(struct ws_graph *graph, struct ws_tensor *d
 	if (!dy || !y)
 		return NULL;
 	if (dy->count != y->count)
-		return bad_shape(graph, op.sub);
+		return ws_op_bad_shape(graph, op.sub);
 	op.in[0] = dy;
 	op.in[1] = y;
-	return append(graph, &op, dtype, y->shape);
+	return ws_op_append(graph, &op, dtype, y->shape);
 }
 
 /* --- attention ---------------------------------------------------------------------- */
@@ -101,7 +62,7 @@ struct ws_tensor *ws_op_attention(struct ws_graph *graph, struct ws_tensor *q, s
 			return NULL;
 		if (op.in[i]->shape.ndim != 4 || op.in[i]->dtype != op.in[0]->dtype ||
 		    memcmp(op.in[i]->shape.dim, op.in[0]->shape.dim, 4 * sizeof(int64_t)))
-			return bad_shape(graph, op.sub);
+			return ws_op_bad_shape(graph, op.sub);
 	}
 	q = op.in[0];
 	*head = (struct ws_heads){q->shape.dim[0], q->shape.dim[2], q->shape.dim[1],
@@ -114,10 +75,10 @@ struct ws_tensor *ws_op_attention(struct ws_graph *graph, struct ws_tensor *q, s
 		                     WS_ATTENTION_WIDTH_MAX, (long long)head->width);
 	if (__builtin_mul_overflow(q->count, head->time, &flops) ||
 	    __builtin_mul_overflow(flops, 10, &flops))
-		return bad_shape(graph, op.sub);
-	if (!add_main_result(graph, &op, q->dtype, q->shape) ||
-	    !add_result(graph, &op, "attention log sum", statistics_dtype(q->dtype),
-	                with_cols(q, 1)))
+		return ws_op_bad_shape(graph, op.sub);
+	if (!ws_op_add_main_result(graph, &op, q->dtype, q->shape) ||
+	    !ws_op_add_result(graph, &op, "attention log sum", ws_dtype_of_statistics(q->dtype),
+	                      with_cols(q, 1)))
 		return NULL;
 	return ws_graph_append(graph, &op);
 }
@@ -137,7 +98,8 @@ void ws_op_attention_grad(struct ws_graph *graph, const struct ws_op *forward, s
 	memcpy(op.in + 1, forward->in, 3 * sizeof(*op.in));
 	memcpy(op.in + 4, forward->out, 2 * sizeof(*op.in));
 	for (int i = 0; i < 3; i++)
-		if (!add_result(graph, &op, names[i], forward->in[i]->dtype, forward->in[i]->shape))
+		if (!ws_op_add_result(graph, &op, names[i], forward->in[i]->dtype,
+		                      forward->in[i]->shape))
 			return;
 	if (ws_graph_append(graph, &op))
 		memcpy(grads, op.out, 3 * sizeof(*grads));
@@ -153,13 +115,14 @@ struct ws_tensor *ws_op_rms_norm(struct ws_graph *graph, struct ws_tensor *x,
 	if (!x || !weight)
 		return NULL;
 	if (weight->count != ws_tensor_cols(x))
-		return bad_shape(graph, op.sub);
+		return ws_op_bad_shape(graph, op.sub);
 	op.in[0] = x;
 	op.in[1] = weight;
-	if (!add_main_result(graph, &op,
-	                     low_dtype(graph, ws_dtype_promote(x->dtype, weight->dtype)),
-	                     x->shape) ||
-	    !add_result(graph, &op, "inverse rms", statistics_dtype(x->dtype), with_cols(x, 1)))
+	if (!ws_op_add_main_result(graph, &op,
+	                           low_dtype(graph, ws_dtype_promote(x->dtype, weight->dtype)),
+	                           x->shape) ||
+	    !ws_op_add_result(graph, &op, "inverse rms", ws_dtype_of_statistics(x->dtype),
+	                      with_cols(x, 1)))
 		return NULL;
 	return ws_graph_append(graph, &op);
 }
@@ -178,7 +141,8 @@ void ws_op_rms_norm_grad(struct ws_graph *graph, const struct ws_op *forward, st
 	op.in[2] = forward->in[1];
 	op.in[3] = forward->out[1];
 	for (int i = 0; i < 2; i++)
-		if (!add_result(graph, &op, names[i], forward->in[i]->dtype, forward->in[i]->shape))
+		if (!ws_op_add_result(graph, &op, names[i], forward->in[i]->dtype,
+		                      forward->in[i]->shape))
 			return;
 	if (ws_graph_append(graph, &op))
 		memcpy(grads, op.out, 2 * sizeof(*grads));
@@ -193,9 +157,10 @@ struct ws_tensor *ws_op_swiglu(struct ws_graph *graph, struct ws_tensor *x)
 	if (!x)
 		return NULL;
 	if (ws_tensor_cols(x) % 2)
-		return bad_shape(graph, op.sub);
+		return ws_op_bad_shape(graph, op.sub);
 	op.in[0] = x;
-	return append(graph, &op, low_dtype(graph, x->dtype), with_cols(x, ws_tensor_cols(x) / 2));
+	return ws_op_append(graph, &op, low_dtype(graph, x->dtype),
+	                    with_cols(x, ws_tensor_cols(x) / 2));
 }
 
 struct ws_tensor *ws_op_swiglu_grad(struct ws_graph *graph, struct ws_tensor *dy,
@@ -206,10 +171,10 @@ struct ws_tensor *ws_op_swiglu_grad(struct ws_graph *graph, struct ws_tensor *dy
 	if (!dy || !x)
 		return NULL;
 	if (2 * dy->count != x->count)
-		return bad_shape(graph, op.sub);
+		return ws_op_bad_shape(graph, op.sub);
 	op.in[0] = dy;
 	op.in[1] = x;
-	return append(graph, &op, x->dtype, x->shape);
+	return ws_op_append(graph, &op, x->dtype, x->shape);
 }
 
 /* --- rope of queries and keys --------------------------------------------------------- */
@@ -235,13 +200,13 @@ void ws_op_rope_qkv(struct ws_graph *graph, struct ws_tensor *x, struct ws_tenso
 	if (!x || !table)
 		return;
 	if (!heads_fit(x, 3, table, &head)) {
-		bad_shape(graph, op.sub);
+		ws_op_bad_shape(graph, op.sub);
 		return;
 	}
 	op.in[0] = x;
 	op.in[1] = table;
 	for (int i = 0; i < 3; i++)
-		if (!add_main_result(graph, &op, x->dtype, split))
+		if (!ws_op_add_main_result(graph, &op, x->dtype, split))
 			return;
 	if (ws_graph_append(graph, &op))
 		memcpy(qkv, op.out, 3 * sizeof(*qkv));
@@ -259,11 +224,11 @@ struct ws_tensor *ws_op_rope_qkv_grad(struct ws_graph *graph, struct ws_tensor *
 		if (!dqkv[i])
 			return NULL;
 		if (!heads_fit(dqkv[i], 1, table, &head) || dqkv[i]->dtype != dqkv[0]->dtype)
-			return bad_shape(graph, op.sub);
+			return ws_op_bad_shape(graph, op.sub);
 		op.in[i] = dqkv[i];
 	}
 	op.in[3] = table;
-	return append(graph, &op, dqkv[0]->dtype, shape);
+	return ws_op_append(graph, &op, dqkv[0]->dtype, shape);
 }
 
 /* --- bias and activation -------------------------------------------------------------- */
@@ -308,7 +273,7 @@ struct ws_tensor *ws_op_bias_activation(struct ws_graph *graph, struct ws_tensor
 	graph->scope = last->scope;
 	graph->layer = last->payload.layer;
 	graph->kind = WSNVTX_OP_activation;
-	y = append(graph, &op, x->dtype, x->shape);
+	y = ws_op_append(graph, &op, x->dtype, x->shape);
 	graph->scope = scope;
 	graph->layer = layer;
 	graph->kind = kind;
@@ -326,12 +291,13 @@ struct ws_tensor *ws_op_cross_entropy(struct ws_graph *graph, struct ws_tensor *
 	if (!logits || !target)
 		return NULL;
 	if (target->dtype != WS_DTYPE_I32 || target->count != ws_tensor_rows(logits))
-		return bad_shape(graph, op.sub);
+		return ws_op_bad_shape(graph, op.sub);
 	op.in[0] = logits;
 	op.in[1] = target;
 	dtype = logits->dtype == WS_DTYPE_F16 ? WS_DTYPE_F32 : logits->dtype;
-	if (!add_main_result(graph, &op, statistics_dtype(logits->dtype), WS_SHAPE(1)) ||
-	    !add_result(graph, &op, "logits grad", dtype, logits->shape))
+	if (!ws_op_add_main_result(graph, &op, ws_dtype_of_statistics(logits->dtype),
+	                           WS_SHAPE(1)) ||
+	    !ws_op_add_result(graph, &op, "logits grad", dtype, logits->shape))
 		return NULL;
 	return ws_graph_append(graph, &op);
 }
@@ -352,7 +318,7 @@ struct ws_tensor *ws_op_adamw(struct ws_graph *graph, struct ws_tensor *alpha,
 	for (int i = 0; i < count; i++)
 		if (copy[i].g->count != copy[i].p->count || copy[i].m->count != copy[i].p->count ||
 		    copy[i].v->count != copy[i].p->count)
-			return bad_shape(graph, op.sub);
+			return ws_op_bad_shape(graph, op.sub);
 	op.in[0] = alpha;
 	op.in[1] = copy->g;
 	op.in[2] = op.out[1] = copy->m;

@@ -1,43 +1,8 @@
 #include "kernels/graph/ops_image.h"
 
-#include "kernels/graph/autocast.h"
+#include "kernels/graph/append.h"
+#include "kernels/graph/cast.h"
 #include "kernels/graph/ops.h"
-
-static void *bad_shape(struct ws_graph *graph, enum ws_sub sub)
-{
-	return ws_graph_fail(graph, WS_BUG, "op %s: its operands do not fit its geometry",
-	                     ws_sub_info(sub)->name);
-}
-
-/* Add a result to an op, named after it. */
-static struct ws_tensor *add_result(struct ws_graph *graph, struct ws_op *op, const char *name,
-                                    enum ws_dtype dtype, struct ws_shape shape)
-{
-	struct ws_tensor *t = ws_graph_tensor(graph, name, WS_ROLE_ACTIVATION, dtype, shape);
-
-	if (t)
-		op->out[op->out_count++] = t;
-	return t;
-}
-
-/* Append an op with one result that needs a gradient when an operand does. */
-static struct ws_tensor *append(struct ws_graph *graph, struct ws_op *op, enum ws_dtype dtype,
-                                struct ws_shape shape)
-{
-	struct ws_tensor *y = add_result(graph, op, ws_sub_info(op->sub)->name, dtype, shape);
-
-	if (!y)
-		return NULL;
-	for (int i = 0; i < op->in_count; i++)
-		y->requires_grad |= op->in[i]->requires_grad;
-	return ws_graph_append(graph, op);
-}
-
-/* The dtype of statistics beside values of a dtype. */
-static enum ws_dtype statistics_dtype(enum ws_dtype dtype)
-{
-	return dtype == WS_DTYPE_F64 ? WS_DTYPE_F64 : WS_DTYPE_F32;
-}
 
 /* Whether t has as many elements as a product of sizes; no factor overflows it. */
 static bool has_count(const struct ws_tensor *t, int64_t a, int64_t b, int64_t c, int64_t d)
@@ -116,11 +81,11 @@ struct ws_tensor *ws_op_conv(struct ws_graph *graph, struct ws_tensor *x, struct
 		return NULL;
 	if (!conv_is_sound(&conv) || !is_input(x, &conv) || !is_filter(weight, &conv) ||
 	    x->dtype != weight->dtype)
-		return bad_shape(graph, op.sub);
+		return ws_op_bad_shape(graph, op.sub);
 	op.in[0] = x;
 	op.in[1] = weight;
-	return append(graph, &op, x->dtype,
-	              ws_image_shape(conv.layout, conv.n, conv.k, conv.p, conv.q));
+	return ws_op_append(graph, &op, x->dtype,
+	                    ws_image_shape(conv.layout, conv.n, conv.k, conv.p, conv.q));
 }
 
 struct ws_tensor *ws_op_conv_dgrad(struct ws_graph *graph, struct ws_tensor *dy,
@@ -132,11 +97,11 @@ struct ws_tensor *ws_op_conv_dgrad(struct ws_graph *graph, struct ws_tensor *dy,
 		return NULL;
 	if (!conv_is_sound(&conv) || !is_output(dy, &conv) || !is_filter(weight, &conv) ||
 	    dy->dtype != weight->dtype)
-		return bad_shape(graph, op.sub);
+		return ws_op_bad_shape(graph, op.sub);
 	op.in[0] = dy;
 	op.in[1] = weight;
-	return append(graph, &op, dy->dtype,
-	              ws_image_shape(conv.layout, conv.n, conv.c, conv.h, conv.w));
+	return ws_op_append(graph, &op, dy->dtype,
+	                    ws_image_shape(conv.layout, conv.n, conv.c, conv.h, conv.w));
 }
 
 struct ws_tensor *ws_op_conv_wgrad(struct ws_graph *graph, struct ws_tensor *x,
@@ -148,12 +113,13 @@ struct ws_tensor *ws_op_conv_wgrad(struct ws_graph *graph, struct ws_tensor *x,
 		return NULL;
 	if (!conv_is_sound(&conv) || !is_input(x, &conv) || !is_output(dy, &conv) ||
 	    x->dtype != dy->dtype)
-		return bad_shape(graph, op.sub);
+		return ws_op_bad_shape(graph, op.sub);
 	op.in[0] = x;
 	op.in[1] = dy;
 	/* a filter is an image of its c/groups channels */
-	return append(graph, &op, x->dtype,
-	              ws_image_shape(conv.layout, conv.k, conv.c / conv.groups, conv.r, conv.s));
+	return ws_op_append(graph, &op, x->dtype,
+	                    ws_image_shape(conv.layout, conv.k, conv.c / conv.groups, conv.r,
+	                                   conv.s));
 }
 
 /* --- bias and batch norm ---------------------------------------------------------- */
@@ -173,10 +139,10 @@ struct ws_tensor *ws_op_bias(struct ws_graph *graph, struct ws_tensor *x, struct
 	if (!x || !bias)
 		return NULL;
 	if (!has_channels(x, &ch) || bias->count != ch.channels)
-		return bad_shape(graph, op.sub);
+		return ws_op_bad_shape(graph, op.sub);
 	op.in[0] = x;
 	op.in[1] = bias;
-	return append(graph, &op, ws_dtype_promote(x->dtype, bias->dtype), x->shape);
+	return ws_op_append(graph, &op, ws_dtype_promote(x->dtype, bias->dtype), x->shape);
 }
 
 struct ws_tensor *ws_op_bias_grad(struct ws_graph *graph, struct ws_tensor *dy,
@@ -187,9 +153,9 @@ struct ws_tensor *ws_op_bias_grad(struct ws_graph *graph, struct ws_tensor *dy,
 	if (!dy)
 		return NULL;
 	if (!has_channels(dy, &ch))
-		return bad_shape(graph, op.sub);
+		return ws_op_bad_shape(graph, op.sub);
 	op.in[0] = dy;
-	return append(graph, &op, dy->dtype, WS_SHAPE(ch.channels));
+	return ws_op_append(graph, &op, dy->dtype, WS_SHAPE(ch.channels));
 }
 
 struct ws_tensor *ws_op_batch_norm(struct ws_graph *graph, struct ws_tensor *x,
@@ -205,7 +171,7 @@ struct ws_tensor *ws_op_batch_norm(struct ws_graph *graph, struct ws_tensor *x,
 		return NULL;
 	if (!has_channels(x, &norm.ch) || gamma->count != channels || beta->count != channels ||
 	    running_mean->count != channels || running_var->count != channels)
-		return bad_shape(graph, op.sub);
+		return ws_op_bad_shape(graph, op.sub);
 	if (x->count == channels)
 		return ws_graph_fail(graph, WS_USAGE,
 		                     "batch norm needs more than one value in each "
@@ -215,10 +181,10 @@ struct ws_tensor *ws_op_batch_norm(struct ws_graph *graph, struct ws_tensor *x,
 	op.in[2] = beta;
 	op.in[3] = running_mean;
 	op.in[4] = running_var;
-	dtype = statistics_dtype(x->dtype);
-	if (!add_result(graph, &op, "batch norm", x->dtype, x->shape) ||
-	    !add_result(graph, &op, "batch mean", dtype, WS_SHAPE(channels)) ||
-	    !add_result(graph, &op, "batch 1/deviation", dtype, WS_SHAPE(channels)))
+	dtype = ws_dtype_of_statistics(x->dtype);
+	if (!ws_op_add_result(graph, &op, "batch norm", x->dtype, x->shape) ||
+	    !ws_op_add_result(graph, &op, "batch mean", dtype, WS_SHAPE(channels)) ||
+	    !ws_op_add_result(graph, &op, "batch 1/deviation", dtype, WS_SHAPE(channels)))
 		return NULL;
 	op.out[op.out_count++] = running_mean;
 	op.out[op.out_count++] = running_var;
@@ -241,7 +207,8 @@ void ws_op_batch_norm_grad(struct ws_graph *graph, const struct ws_op *forward,
 	op.in[3] = forward->out[1];
 	op.in[4] = forward->out[2];
 	for (int i = 0; i < 3; i++)
-		if (!add_result(graph, &op, names[i], forward->in[i]->dtype, forward->in[i]->shape))
+		if (!ws_op_add_result(graph, &op, names[i], forward->in[i]->dtype,
+		                      forward->in[i]->shape))
 			return;
 	if (ws_graph_append(graph, &op))
 		memcpy(grads, op.out, 3 * sizeof(*grads));
@@ -279,10 +246,10 @@ struct ws_tensor *ws_op_max_pool(struct ws_graph *graph, struct ws_tensor *x, st
 		return NULL;
 	if (!window_is_sound(&w) || w.r == 0 || !has_count(x, w.n, w.c, w.h, w.w) ||
 	    !plane_fits(&w))
-		return bad_shape(graph, op.sub);
+		return ws_op_bad_shape(graph, op.sub);
 	op.in[0] = x;
-	if (!add_result(graph, &op, "max pool", x->dtype, shape) ||
-	    !add_result(graph, &op, "max position", WS_DTYPE_I32, shape))
+	if (!ws_op_add_result(graph, &op, "max pool", x->dtype, shape) ||
+	    !ws_op_add_result(graph, &op, "max position", WS_DTYPE_I32, shape))
 		return NULL;
 	op.out[0]->requires_grad = x->requires_grad;
 	return ws_graph_append(graph, &op);
@@ -298,10 +265,10 @@ struct ws_tensor *ws_op_max_pool_grad(struct ws_graph *graph, struct ws_tensor *
 		return NULL;
 	if (!window_is_sound(&w) || w.r == 0 || !has_count(dy, w.n, w.c, w.p, w.q) ||
 	    index->count != dy->count || index->dtype != WS_DTYPE_I32)
-		return bad_shape(graph, op.sub);
+		return ws_op_bad_shape(graph, op.sub);
 	op.in[0] = dy;
 	op.in[1] = index;
-	return append(graph, &op, dy->dtype, shape);
+	return ws_op_append(graph, &op, dy->dtype, shape);
 }
 
 struct ws_tensor *ws_op_avg_pool(struct ws_graph *graph, struct ws_tensor *x, struct ws_window w)
@@ -311,9 +278,9 @@ struct ws_tensor *ws_op_avg_pool(struct ws_graph *graph, struct ws_tensor *x, st
 	if (!x)
 		return NULL;
 	if (!window_is_sound(&w) || w.pad != 0 || !has_count(x, w.n, w.c, w.h, w.w))
-		return bad_shape(graph, op.sub);
+		return ws_op_bad_shape(graph, op.sub);
 	op.in[0] = x;
-	return append(graph, &op, x->dtype, ws_image_shape(w.layout, w.n, w.c, w.p, w.q));
+	return ws_op_append(graph, &op, x->dtype, ws_image_shape(w.layout, w.n, w.c, w.p, w.q));
 }
 
 struct ws_tensor *ws_op_avg_pool_grad(struct ws_graph *graph, struct ws_tensor *dy,
@@ -324,9 +291,9 @@ struct ws_tensor *ws_op_avg_pool_grad(struct ws_graph *graph, struct ws_tensor *
 	if (!dy)
 		return NULL;
 	if (!window_is_sound(&w) || w.pad != 0 || !has_count(dy, w.n, w.c, w.p, w.q))
-		return bad_shape(graph, op.sub);
+		return ws_op_bad_shape(graph, op.sub);
 	op.in[0] = dy;
-	return append(graph, &op, dy->dtype, shape);
+	return ws_op_append(graph, &op, dy->dtype, shape);
 }
 
 /* --- dropout and activations ------------------------------------------------------ */
@@ -339,11 +306,11 @@ struct ws_tensor *ws_op_dropout(struct ws_graph *graph, struct ws_tensor *x, str
 	if (!x || !step)
 		return NULL;
 	if (step->dtype != WS_DTYPE_I32 || step->count != 1 || !(dropout.p >= 0 && dropout.p < 1))
-		return bad_shape(graph, op.sub);
+		return ws_op_bad_shape(graph, op.sub);
 	op.in[0] = x;
 	op.in[1] = step;
-	if (!add_result(graph, &op, "dropout", x->dtype, x->shape) ||
-	    !add_result(graph, &op, "dropout mask", x->dtype, x->shape))
+	if (!ws_op_add_result(graph, &op, "dropout", x->dtype, x->shape) ||
+	    !ws_op_add_result(graph, &op, "dropout mask", x->dtype, x->shape))
 		return NULL;
 	op.out[0]->requires_grad = x->requires_grad;
 	return ws_graph_append(graph, &op);
@@ -357,8 +324,8 @@ struct ws_tensor *ws_op_activation_grad(struct ws_graph *graph, enum ws_sub sub,
 	if (!dy || !y)
 		return NULL;
 	if (ws_tensor_broadcast(dy, y) == WS_BROADCAST_NONE)
-		return bad_shape(graph, sub);
+		return ws_op_bad_shape(graph, sub);
 	op.in[0] = dy;
 	op.in[1] = y;
-	return append(graph, &op, y->dtype, y->shape);
+	return ws_op_append(graph, &op, y->dtype, y->shape);
 }

@@ -1,161 +1,13 @@
+/*
+ * Gathers what rules look at, and asks all of them.
+ */
 #include "report/advice/advice.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "report/base/names.h"
-
-const struct ws_rule_def ws_rule_defs[WS_RULES] = {
-#define R(function, id, gpu, title, condition, says) {id, title, condition, says, gpu},
-        WS_ADVICE_RULES(R)
-#undef R
-};
-
-static enum ws_status (*const rules[WS_RULES])(struct ws_advice *, struct ws_err *) = {
-#define R(function, id, gpu, title, condition, says) ws_rule_##function,
-        WS_ADVICE_RULES(R)
-#undef R
-};
-
-const char *ws_severity_name(enum ws_severity severity)
-{
-	static const char *const names[] = {
-#define X(NAME, name) name,
-	        WS_SEVERITY_LIST(X)
-#undef X
-	};
-
-	return names[severity];
-}
-
-/* --- findings ------------------------------------------------------------------------------ */
-
-char *ws_advice_text(struct ws_advice *a, const char *fmt, ...)
-{
-	char *text = NULL;
-	va_list args;
-
-	va_start(args, fmt);
-	if (vasprintf(&text, fmt, args) < 0)
-		text = NULL;
-	va_end(args);
-	a->no_memory |= !text;
-	return text;
-}
-
-void ws_advice_add(struct ws_advice *a, enum ws_rule rule, enum ws_severity severity,
-                   double gain_ns, char *scope, char *evidence, char *advice)
-{
-	if (a->n == a->allocated) {
-		size_t n = a->allocated ? 2 * a->allocated : 16;
-		struct ws_finding *grown = realloc(a->findings, n * sizeof(*grown));
-
-		if (!grown) {
-			a->no_memory = 1;
-			free(scope);
-			free(evidence);
-			free(advice);
-			return;
-		}
-		a->findings = grown;
-		a->allocated = n;
-	}
-	/* under one per cent of the time nothing is worth acting on first */
-	if (severity == WS_SEVERITY_STRONG && !isnan(gain_ns) &&
-	    100 * gain_ns < WS_WAIT_PERCENT * (double)a->idle.wall_ns)
-		severity = WS_SEVERITY_WEAK;
-	a->findings[a->n++] =
-	        (struct ws_finding){rule, severity, gain_ns / a->samples, scope, evidence, advice};
-	a->fired[rule] = 1;
-}
-
-const char *ws_advice_name(const struct ws_advice *a, uint32_t text, char out[WS_ADVICE_NAME_MAX])
-{
-	out[ws_name_brief(ws_model_short_name(a->m, text), WS_ADVICE_NAME_MAX - 4, out)] = '\0';
-	return out;
-}
-
-double ws_advice_share(const struct ws_advice *a, int64_t ns)
-{
-	return a->gpu_ns ? 100 * (double)ns / (double)a->gpu_ns : 0;
-}
-
-int64_t ws_advice_class_ns(const struct ws_advice *a, const char *name)
-{
-	uint64_t id = ws_strtab_find(&a->m->interned, name, strlen(name));
-
-	return id ? a->class_ns[id] : 0;
-}
-
-int64_t ws_advice_capability(const struct ws_advice *a, uint32_t device)
-{
-	const struct ws_device_facts *f;
-
-	if (device >= a->m->ndevices)
-		return -1;
-	/* gfx942 calls itself 9.4, which is no compute capability of NVIDIA's */
-	if (a->m->devices[device].is_amd)
-		return -1;
-	f = &a->m->devices[device].facts;
-	if (f->compute_capability_major < 0 || f->compute_capability_major > 1000)
-		return -1;
-	return 10 * f->compute_capability_major +
-	       (f->compute_capability_minor > 0 ? f->compute_capability_minor : 0);
-}
-
-int ws_advice_is_product(const struct ws_advice *a, size_t config)
-{
-	enum ws_op_class op_class = a->traits[config].op_class;
-
-	return op_class == WS_CLASS_GEMM || op_class == WS_CLASS_CONV;
-}
-
-/* Put `candidate` among the three with most; top holds n of them. Returns the new n. */
-static size_t rank_top(uint32_t *top, size_t n, const int64_t *ns, uint32_t candidate)
-{
-	size_t at;
-
-	for (at = n; at && ns[top[at - 1]] < ns[candidate]; at--)
-		if (at < WS_ADVICE_TOP)
-			top[at] = top[at - 1];
-	if (at < WS_ADVICE_TOP)
-		top[at] = candidate;
-	return n < WS_ADVICE_TOP ? n + 1 : n;
-}
-
-char *ws_advice_top_kernels(struct ws_advice *a, int (*which)(const struct ws_advice *, size_t))
-{
-	int64_t *name_ns = calloc(a->m->ntexts + 1, sizeof(*name_ns));
-	char text[WS_ADVICE_TOP * (WS_ADVICE_NAME_MAX + 16)] = "";
-	uint32_t top[WS_ADVICE_TOP];
-	size_t n = 0, len = 0;
-
-	for (size_t i = 0; name_ns && i < a->m->nconfigs; i++)
-		if (a->config_ns[i] && which(a, i))
-			name_ns[a->m->configs[i].name] += a->config_ns[i];
-	for (uint32_t t = 0; name_ns && t < a->m->ntexts; t++)
-		if (name_ns[t])
-			n = rank_top(top, n, name_ns, t);
-	for (size_t i = 0; i < n; i++) {
-		char name[WS_ADVICE_NAME_MAX];
-
-		len += (size_t)snprintf(text + len, sizeof(text) - len, "%s%s (%.1f %%)",
-		                        i ? ", " : "", ws_advice_name(a, top[i], name),
-		                        ws_advice_share(a, name_ns[top[i]]));
-	}
-	a->no_memory |= !name_ns;
-	free(name_ns);
-	return ws_advice_text(a, "%s", text);
-}
-
-const char *ws_advice_each(const struct ws_advice *a)
-{
-	return a->times.nmeasured ? " a step" : "";
-}
-
-/* --- what the rules look at ---------------------------------------------------------------- */
 
 static enum ws_status no_memory(struct ws_err *err)
 {
@@ -309,7 +161,11 @@ static enum ws_status prepare(struct ws_advice *a, struct ws_err *err)
 	return group_work(a, err);
 }
 
-/* --- all rules ----------------------------------------------------------------------------- */
+static enum ws_status (*const rules[WS_RULES])(struct ws_advice *, struct ws_err *) = {
+#define R(function, id, gpu, title, condition, says) ws_rule_##function,
+        WS_ADVICE_RULES(R)
+#undef R
+};
 
 static int by_rank(const void *pa, const void *pb)
 {

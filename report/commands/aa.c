@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "report/commands/command.h"
+#include "report/commands/destination.h"
 #include "report/commands/sides_read.h"
 #include "report/diff/aa.h"
 #include "report/tables/report.h"

@@ -2,6 +2,7 @@
 
 #include "formats/trace/check.h"
 #include "report/commands/command.h"
+#include "report/commands/destination.h"
 #include "report/commands/trace_open.h"
 
 static void print_finding(void *ctx, const struct ws_check_finding *finding)

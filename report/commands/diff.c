@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "report/commands/command.h"
+#include "report/commands/destination.h"
 #include "report/commands/sides_read.h"
 #include "report/tables/report.h"
 

@@ -1,6 +1,7 @@
 #include <inttypes.h>
 
 #include "report/commands/command.h"
+#include "report/commands/destination.h"
 #include "formats/base/outfile.h"
 #include "report/commands/trace_open.h"
 

@@ -29,10 +29,30 @@ static void end_well_when_a_file_is_cut(void)
 	sigaction(SIGBUS, &action, NULL);
 }
 
+static enum ws_status (*const runs[])(int argc, char **argv, struct ws_err *err) = {
+#define X(function, name, arguments, summary) ws_cmd_##function,
+        WS_COMMANDS(X)
+#undef X
+};
+
+enum ws_status ws_cmd_help(int argc, char **argv, struct ws_err *err)
+{
+	char help[] = "--help", *help_argv[] = {help, NULL};
+	int command;
+
+	if (!argc || !strcmp(argv[0], "--help") || !strcmp(argv[0], "-h")) {
+		ws_command_list(stdout);
+		return WS_OK;
+	}
+	WS_FAIL_IF(argc > 1, err, USAGE, "help takes one command, not also '%s'", argv[1]);
+	command = ws_command_find(argv[0]);
+	return command < 0 ? ws_command_unknown(argv[0], err) : runs[command](1, help_argv, err);
+}
+
 static enum ws_status run(int argc, char **argv, struct ws_err *err)
 {
-	const struct ws_command *command;
 	const char *name;
+	int command;
 
 	if (argc < 2) {
 		ws_command_list(stderr);
@@ -47,9 +67,9 @@ static enum ws_status run(int argc, char **argv, struct ws_err *err)
 		return WS_FAIL(err, USAGE,
 		               "options stand behind the command, see 'warpsheet help'");
 	command = ws_command_find(name);
-	if (!command)
+	if (command < 0)
 		return ws_command_unknown(name, err);
-	return command->run(argc - 2, argv + 2, err);
+	return runs[command](argc - 2, argv + 2, err);
 }
 
 int main(int argc, char **argv)

@@ -8,6 +8,7 @@
 #include "report/kernel_info/classify.h"
 #include "report/commands/columns.h"
 #include "report/commands/command.h"
+#include "report/commands/destination.h"
 #include "report/kernel_info/device_peaks.h"
 #include "report/commands/trace_open.h"
 

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "report/commands/command.h"
+#include "report/commands/destination.h"
 #include "report/commands/sides_read.h"
 #include "report/commands/trace_open.h"
 #include "report/diff/sweep.h"

@@ -1,0 +1,23 @@
+/*
+ * What makes ops (ops.c, ops_fused.c, ops_image.c, cast.c): results, and the end of an op.
+ */
+#ifndef WS_KERNELS_GRAPH_APPEND_H
+#define WS_KERNELS_GRAPH_APPEND_H
+
+#include "kernels/graph/graph.h"
+
+/* Fail the graph: the operands of an op have shapes or dtypes that it does not take. NULL. */
+void *ws_op_bad_shape(struct ws_graph *graph, enum ws_sub sub);
+/* Add a result to an op; NULL when the graph has failed. */
+struct ws_tensor *ws_op_add_result(struct ws_graph *graph, struct ws_op *op, const char *name,
+                                   enum ws_dtype dtype, struct ws_shape shape);
+/* The same, named after the op; it needs a gradient when an operand does. */
+struct ws_tensor *ws_op_add_main_result(struct ws_graph *graph, struct ws_op *op,
+                                        enum ws_dtype dtype, struct ws_shape shape);
+/* Add the main result, and append the op to the graph. The result, or NULL. */
+struct ws_tensor *ws_op_append(struct ws_graph *graph, struct ws_op *op, enum ws_dtype dtype,
+                               struct ws_shape shape);
+/* The dtype of what is kept beside values of a dtype: losses, statistics of rows and channels. */
+enum ws_dtype ws_dtype_of_statistics(enum ws_dtype dtype);
+
+#endif

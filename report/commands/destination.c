@@ -1,0 +1,141 @@
+#include "report/commands/destination.h"
+
+#include "formats/base/options.h"
+#include "formats/base/outfile.h"
+#include "report/base/ui.h"
+
+static int format_of_path(const char *path)
+{
+	static const struct {
+		const char *extension;
+		enum ws_format format;
+	} known[] = {
+	        {".xlsx", WS_FORMAT_XLSX}, {".csv", WS_FORMAT_CSV},  {".json", WS_FORMAT_JSON},
+	        {".md", WS_FORMAT_MD},     {".txt", WS_FORMAT_TEXT}, {".html", WS_FORMAT_HTML},
+	};
+	size_t len = strlen(path);
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++) {
+		size_t n = strlen(known[i].extension);
+
+		if (len > n && !strcasecmp(path + len - n, known[i].extension))
+			return (int)known[i].format;
+	}
+	return -1;
+}
+
+enum ws_status ws_output_spares(const char *path, const char *input, struct ws_err *err)
+{
+	WS_FAIL_IF(path && ws_outfile_is_same(path, input), err, USAGE,
+	           "'%s' is the input: the output would destroy it; choose another name", path);
+	return WS_OK;
+}
+
+enum ws_status ws_destination_settle(struct ws_destination *d, const char *table,
+                                     struct ws_err *err)
+{
+	int by_path;
+
+	if (d->path && !strcmp(d->path, "-"))
+		d->path = NULL; /* as everywhere: to stdout */
+	by_path = d->path ? format_of_path(d->path) : (int)WS_FORMAT_TEXT;
+
+	WS_FAIL_IF(by_path == WS_FORMAT_XLSX && d->format >= 0, err, USAGE,
+	           "--format is for text; '%s' is a workbook by its name", d->path);
+	if (d->format < 0)
+		d->format = by_path;
+	WS_FAIL_IF(d->format < 0, err, USAGE,
+	           "cannot tell a format from '%s': use .xlsx, .html, .csv, .json, .md or .txt, or "
+	           "--format",
+	           d->path);
+	WS_FAIL_IF(d->format == WS_FORMAT_CSV && !table, err, USAGE,
+	           "CSV holds one table: choose it with --table");
+	return WS_OK;
+}
+
+static enum ws_status write_text(FILE *f, const struct ws_destination *d,
+                                 const struct ws_report *report, const struct ws_text_opts *text,
+                                 struct ws_err *err)
+{
+	switch (d->format) {
+	case WS_FORMAT_CSV:
+		return ws_out_csv(f, report->tables[0], err);
+	case WS_FORMAT_JSON:
+		if (report->ntables == 1)
+			return ws_out_json_table(f, report, report->tables[0], err);
+		return ws_out_json(f, report, err);
+	case WS_FORMAT_MD:
+		return ws_out_markdown(f, report, err);
+	case WS_FORMAT_HTML:
+		return ws_out_html(f, report, err);
+	default:
+		return ws_out_text(f, report, text, err);
+	}
+}
+
+enum ws_status ws_destination_write(const struct ws_destination *d, const struct ws_report *report,
+                                    struct ws_err *err)
+{
+	struct ws_text_opts text = {0};
+	struct ws_outfile out;
+	struct ws_err inner;
+
+	text.max_rows = (size_t)d->rows;
+	if (d->format == WS_FORMAT_XLSX)
+		return ws_out_xlsx(d->path, report, err);
+	if (!d->path) {
+		/* a pager hides what stdout was, so ask first */
+		text.width = ws_ui_width();
+		text.colour = ws_ui_colour((enum ws_ui_when)d->colour);
+		if (!d->no_pager && d->format == WS_FORMAT_TEXT)
+			ws_ui_pager_start();
+		return write_text(stdout, d, report, &text, err);
+	}
+	WS_FORWARD(ws_outfile_open(&out, d->path, err));
+	return ws_outfile_end(&out, write_text(out.f, d, report, &text, &inner), &inner, err);
+}
+
+int ws_destination_is_terminal(const struct ws_destination *d)
+{
+	return !d->path && d->format == WS_FORMAT_TEXT;
+}
+
+void ws_report_shorten(const struct ws_report *report, const char *const *names, size_t nnames,
+                       struct ws_report *out, struct ws_table **slots)
+{
+	*out = *report;
+	out->tables = slots;
+	out->ntables = 0;
+	for (size_t i = 0; i < nnames; i++)
+		for (size_t t = 0; t < report->ntables; t++)
+			if (!strcmp(report->tables[t]->def->name, names[i]))
+				slots[out->ntables++] = report->tables[t];
+}
+
+static const char *table_name(const void *ctx, size_t i)
+{
+	const struct ws_report *report = ctx;
+
+	return i < report->ntables ? report->tables[i]->def->name : NULL;
+}
+
+enum ws_status ws_report_select(const struct ws_report *report, const char *name,
+                                struct ws_report *out, struct ws_table **slot, struct ws_err *err)
+{
+	char names[400] = "there are ";
+	size_t len = strlen(names);
+
+	*out = *report;
+	for (size_t i = 0; i < report->ntables; i++) {
+		if (!strcmp(report->tables[i]->def->name, name)) {
+			*slot = report->tables[i];
+			out->tables = slot;
+			out->ntables = 1;
+			return WS_OK;
+		}
+		if (len < sizeof(names))
+			len += (size_t)snprintf(names + len, sizeof(names) - len, "%s%s",
+			                        i ? ", " : "", report->tables[i]->def->name);
+	}
+	return ws_opt_unknown_name("table", name, table_name, report, names, err);
+}

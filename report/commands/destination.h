@@ -1,0 +1,49 @@
+/*
+ * Where tables go: the format that a path or an option names, the file or the terminal.
+ */
+#ifndef WS_REPORT_COMMANDS_DESTINATION_H
+#define WS_REPORT_COMMANDS_DESTINATION_H
+
+#include <stdbool.h>
+
+#include "report/table/table.h"
+
+#define WS_FORMAT_CHOICES "text|csv|json|md|html"
+enum ws_format {
+	WS_FORMAT_TEXT,
+	WS_FORMAT_CSV,
+	WS_FORMAT_JSON,
+	WS_FORMAT_MD,
+	WS_FORMAT_HTML,
+	WS_FORMAT_XLSX,
+};
+
+struct ws_destination {
+	const char *path; /* NULL = stdout */
+	int format;       /* enum ws_format, -1 = by the extension of path, else text */
+	int colour;       /* enum ws_ui_when */
+	bool no_pager;
+	int64_t rows; /* of each table as text, 0 = all */
+};
+/* Settle the format. USAGE when path and format do not go together, or CSV has not one table. */
+enum ws_status ws_destination_settle(struct ws_destination *d, const char *table,
+                                     struct ws_err *err);
+/* USAGE when writing to path (NULL: stdout) would destroy the input. */
+enum ws_status ws_output_spares(const char *path, const char *input, struct ws_err *err);
+enum ws_status ws_destination_write(const struct ws_destination *d, const struct ws_report *report,
+                                    struct ws_err *err);
+
+/* Text for people to read at once: not all tables then. */
+int ws_destination_is_terminal(const struct ws_destination *d);
+/* The report with only the named tables that it has; they are borrowed, slots holds nnames. */
+void ws_report_shorten(const struct ws_report *report, const char *const *names, size_t nnames,
+                       struct ws_report *out, struct ws_table **slots);
+
+/*
+ * The report with only the table of this name, borrowed from `report`; its
+ * `tables` points to *slot. USAGE lists the names when there is none.
+ */
+enum ws_status ws_report_select(const struct ws_report *report, const char *name,
+                                struct ws_report *out, struct ws_table **slot, struct ws_err *err);
+
+#endif

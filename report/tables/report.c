@@ -1,0 +1,216 @@
+/*
+ * From a trace to tables.
+ */
+#include "report/tables/report.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/analysis/digest.h"
+#include "report/pass/pass.h"
+#include "report/tables/needs.h"
+#include "report/tables/tables.h"
+
+static const struct {
+	const struct ws_table_def *def;
+	enum ws_status (*build)(const struct ws_tab *, struct ws_table *, struct ws_err *);
+} builders[] = {
+#define T(id, name, title, sheet, what) {&ws_def_##id, ws_tab_##id},
+        WS_REPORT_TABLES(T) WS_REQUEST_TABLES(T)
+#undef T
+};
+#define NBUILDERS (sizeof(builders) / sizeof(*builders))
+
+static enum ws_status make(const struct ws_tab *tab, const struct ws_table_def *def,
+                           struct ws_table **out, struct ws_err *err)
+{
+	struct ws_table *t;
+	size_t which = 0;
+	enum ws_status status;
+
+	while (which < NBUILDERS && builders[which].def != def)
+		which++;
+	if (which == NBUILDERS)
+		return WS_FAIL(err, BUG, "%s is no table of a report", def->name);
+	t = ws_table_new(def);
+	if (!t)
+		return WS_FAIL(err, NO_MEMORY, "no memory for the table %s", def->name);
+	status = builders[which].build(tab, t, err);
+	if (tab->sel->words[0])
+		ws_table_note(t, "Filter: %s. Totals and percentages are of what it lets through.",
+		              tab->sel->words);
+	if (tab->sel->nothing)
+		ws_table_note(t, "Nothing in the trace passes the filter.");
+	if (ws_model_on_cpu(tab->m))
+		ws_table_note(t,
+		              "%s ran on the CPU reference: these are true times of a reference "
+		              "computation, and no GPU's.",
+		              ws_model_on_cpu(tab->m) == 1 ? "All kernels" : "Some kernels");
+	if (status == WS_OK)
+		status = ws_table_done(t, err);
+	if (status == WS_OK)
+		*out = t;
+	else
+		ws_table_free(t);
+	return status;
+}
+
+/* The digest of a loaded model that these tables are views of. */
+static enum ws_status digest(struct ws_digest *d, const struct ws_model *m,
+                             const struct ws_selection *sel, const struct ws_table_def *const *defs,
+                             size_t ndefs, struct ws_err *err)
+{
+	unsigned parts = 0;
+	int rows;
+
+	for (size_t i = 0; i < ndefs; i++)
+		parts |= ws_table_needs(defs[i], NULL, &rows);
+	return ws_digest_of_model(d, m, sel, parts, err);
+}
+
+enum ws_status ws_table_make(const struct ws_model *m, const struct ws_table_def *def,
+                             const struct ws_filter *filter, struct ws_table **out,
+                             struct ws_err *err)
+{
+	struct ws_digest d = {0};
+	struct ws_selection sel;
+	struct ws_tab tab = {m, &sel, &d};
+	enum ws_status status;
+
+	*out = NULL;
+	status = ws_select(m, filter, &sel, err);
+	if (status == WS_OK)
+		status = digest(&d, m, &sel, &def, 1, err);
+	if (status == WS_OK)
+		status = make(&tab, def, out, err);
+	ws_digest_release(&d);
+	ws_selection_release(&sel);
+	return status;
+}
+
+enum ws_status ws_report_make(const struct ws_model *m, const struct ws_filter *filter,
+                              struct ws_report **out, struct ws_err *err)
+{
+	size_t ndefs;
+	const struct ws_table_def *const *defs = ws_table_defs(&ndefs);
+
+	return ws_report_make_tables(m, filter, defs, ndefs, out, err);
+}
+
+/* All tables from what is in tab. */
+static enum ws_status make_report(const struct ws_tab *tab, const struct ws_table_def *const *defs,
+                                  size_t ndefs, struct ws_report **out, struct ws_err *err)
+{
+	struct ws_report *report = calloc(1, sizeof(*report));
+	enum ws_status status = WS_OK;
+
+	*out = NULL;
+	if (!report)
+		return WS_FAIL(err, NO_MEMORY, "no memory for a report");
+	report->title = "Warpsheet report";
+	report->created_ns = tab->m->file.base_ns;
+	report->trace = strdup(tab->m->name);
+	report->filter = strdup(tab->sel->words);
+	report->tables = calloc(ndefs + 1, sizeof(struct ws_table *));
+	if (!report->trace || !report->filter || !report->tables)
+		status = WS_FAIL(err, NO_MEMORY, "no memory for a report");
+	for (size_t i = 0; i < ndefs && status == WS_OK; i++) {
+		status = make(tab, defs[i], &report->tables[i], err);
+		report->ntables += status == WS_OK;
+	}
+	if (status == WS_OK)
+		*out = report;
+	else
+		ws_report_free(report);
+	return status;
+}
+
+enum ws_status ws_report_make_tables(const struct ws_model *m, const struct ws_filter *filter,
+                                     const struct ws_table_def *const *defs, size_t ndefs,
+                                     struct ws_report **out, struct ws_err *err)
+{
+	struct ws_selection sel = {0};
+	struct ws_digest d = {0};
+	struct ws_tab tab = {m, &sel, &d};
+	enum ws_status status;
+
+	*out = NULL;
+	status = ws_select(m, filter, &sel, err);
+	if (status == WS_OK)
+		status = digest(&d, m, &sel, defs, ndefs, err);
+	if (status == WS_OK)
+		status = make_report(&tab, defs, ndefs, out, err);
+	ws_digest_release(&d);
+	ws_selection_release(&sel);
+	return status;
+}
+
+/* --- without loading rows ---------------------------------------------------------------- */
+
+/* Everything, of a model without rows. */
+static enum ws_status select_all(const struct ws_model *m, const struct ws_digest *d,
+                                 struct ws_selection *sel, struct ws_err *err)
+{
+	*sel = (struct ws_selection){.kernels = d->kernels,
+	                             .gpu_ns = d->gpu_ns,
+	                             .measured = m->nmeasured,
+	                             .step_last = INT64_MAX,
+	                             .time_first_ns = INT64_MIN,
+	                             .time_end_ns = INT64_MAX};
+	sel->work = malloc(m->nworks + 1);
+	sel->words = strdup("");
+	if (!sel->work || !sel->words)
+		return WS_FAIL(err, NO_MEMORY, "no memory for a selection");
+	memset(sel->work, 1, m->nworks + 1);
+	return WS_OK;
+}
+
+enum ws_status ws_report_stream(const struct ws_trace_reader *r, const char *name,
+                                const struct ws_model_opts *opts,
+                                const struct ws_table_def *const *defs, size_t ndefs,
+                                const uint8_t *columns, struct ws_report **out,
+                                const char **declined, struct ws_err *err)
+{
+	struct ws_selection sel = {0};
+	struct ws_model *m = NULL;
+	struct ws_digest d = {0};
+	unsigned parts = 0;
+	enum ws_status status;
+
+	*out = NULL;
+	*declined = NULL;
+	for (size_t i = 0; i < ndefs && !*declined; i++) {
+		int rows;
+
+		parts |= ws_table_needs(defs[i], columns, &rows);
+		if (rows)
+			*declined = "a table needs rows";
+	}
+	if (*declined)
+		return WS_OK;
+	status = ws_pass_run(r, name, opts, parts, &m, &d, declined, err);
+	if (status == WS_OK && !*declined) {
+		struct ws_tab tab = {m, &sel, &d};
+
+		status = select_all(m, &d, &sel, err);
+		if (status == WS_OK)
+			status = make_report(&tab, defs, ndefs, out, err);
+	}
+	ws_selection_release(&sel);
+	ws_digest_release(&d);
+	ws_model_free(m);
+	return status;
+}
+
+void ws_report_free(struct ws_report *report)
+{
+	if (!report)
+		return;
+	for (size_t i = 0; i < report->ntables; i++)
+		ws_table_free(report->tables[i]);
+	free(report->tables);
+	/* const for its readers; made by strdup */
+	free((char *)report->trace);
+	free((char *)report->filter);
+	free(report);
+}
