@@ -65,8 +65,8 @@ enum ws_status ws_sink_append(struct ws_sink *s, const void *bytes, size_t len, 
 			continue;
 		if (n < 0) {
 			/* best effort: a reader skips half a block, too */
-			if (left != len && ftruncate(s->fd, (off_t)s->size) != 0)
-				left = len;
+			if (left != len)
+				(void)!ftruncate(s->fd, (off_t)s->size);
 			return WS_FAIL(err, IO_WRITE, "cannot write to %s: %s", s->path,
 			               strerror(cause));
 		}

@@ -157,20 +157,20 @@ static enum ws_status legacy_open(struct ws_cuda *cuda, struct ws_cuda_conv *con
 static enum ws_status legacy_run(struct ws_cuda *cuda, const struct ws_cuda_conv *conv,
                                  int candidate, void *const data[WS_CONV_ROLES], struct ws_err *err)
 {
-	const struct ws_cuda_lane *lane = ws_cuda_lane(cuda);
+	const struct ws_cuda_stream *stream = ws_cuda_stream(cuda);
 	const int algo = conv->legacy.algo[candidate];
 	const float one = 1, zero = 0;
 
-	if (cuda->dnn_lane != lane->stream)
-		WS_CUDNN_TRY(cudnnSetStream(cuda->dnn, lane->stream), err);
-	cuda->dnn_lane = lane->stream;
+	if (cuda->dnn_stream != stream->handle)
+		WS_CUDNN_TRY(cudnnSetStream(cuda->dnn, stream->handle), err);
+	cuda->dnn_stream = stream->handle;
 	switch (conv->shape.kind) {
 	case WS_OP_CONV_DGRAD:
 		WS_CUDNN_TRY(cudnnConvolutionBackwardData(cuda->dnn, &one, conv->legacy.w,
 		                                          data[WS_CONV_W], conv->legacy.y,
 		                                          data[WS_CONV_Y], conv->legacy.conv,
 		                                          (cudnnConvolutionBwdDataAlgo_t)algo,
-		                                          lane->dnn_workspace,
+		                                          stream->dnn_workspace,
 		                                          WS_CUDA_DNN_WORKSPACE_BYTES, &zero,
 		                                          conv->legacy.x, data[WS_CONV_X]),
 		             err);
@@ -180,7 +180,7 @@ static enum ws_status legacy_run(struct ws_cuda *cuda, const struct ws_cuda_conv
 		                                            data[WS_CONV_X], conv->legacy.y,
 		                                            data[WS_CONV_Y], conv->legacy.conv,
 		                                            (cudnnConvolutionBwdFilterAlgo_t)algo,
-		                                            lane->dnn_workspace,
+		                                            stream->dnn_workspace,
 		                                            WS_CUDA_DNN_WORKSPACE_BYTES, &zero,
 		                                            conv->legacy.w, data[WS_CONV_W]),
 		             err);
@@ -190,7 +190,7 @@ static enum ws_status legacy_run(struct ws_cuda *cuda, const struct ws_cuda_conv
 		                                     data[WS_CONV_X], conv->legacy.w,
 		                                     data[WS_CONV_W], conv->legacy.conv,
 		                                     (cudnnConvolutionFwdAlgo_t)algo,
-		                                     lane->dnn_workspace,
+		                                     stream->dnn_workspace,
 		                                     WS_CUDA_DNN_WORKSPACE_BYTES, &zero,
 		                                     conv->legacy.y, data[WS_CONV_Y]),
 		             err);

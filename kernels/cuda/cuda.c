@@ -63,7 +63,7 @@ static void cuda_release(struct ws_backend *backend, void *data, uint64_t size_b
 	backend->allocated_bytes = cuda->arena.used_bytes;
 }
 
-/* Copies are ordered after what the first lane was given: exec joins lanes before. */
+/* Copies are ordered after what the first stream was given: exec joins streams before. */
 static enum ws_status cuda_upload(struct ws_backend *backend, void *data, uint64_t offset_bytes,
                                   const void *host, uint64_t size_bytes, struct ws_err *err)
 {
@@ -71,7 +71,7 @@ static enum ws_status cuda_upload(struct ws_backend *backend, void *data, uint64
 
 	/* from pageable memory: returns once the source may change */
 	WS_CUDA_TRY(cudaMemcpyAsync((char *)data + offset_bytes, host, size_bytes,
-	                            cudaMemcpyHostToDevice, cuda->lane[0].stream),
+	                            cudaMemcpyHostToDevice, cuda->streams[0].handle),
 	            err);
 	return WS_OK;
 }
@@ -83,9 +83,9 @@ static enum ws_status cuda_download(struct ws_backend *backend, const void *data
 	struct ws_cuda *cuda = (struct ws_cuda *)backend;
 
 	WS_CUDA_TRY(cudaMemcpyAsync(host, (const char *)data + offset_bytes, size_bytes,
-	                            cudaMemcpyDeviceToHost, cuda->lane[0].stream),
+	                            cudaMemcpyDeviceToHost, cuda->streams[0].handle),
 	            err);
-	WS_CUDA_TRY(cudaStreamSynchronize(cuda->lane[0].stream), err);
+	WS_CUDA_TRY(cudaStreamSynchronize(cuda->streams[0].handle), err);
 	return WS_OK;
 }
 
@@ -146,7 +146,8 @@ static bool plan_has(const struct ws_backend_plan *plan, bool (*is)(const struct
 	return false;
 }
 
-/* What a lane needs for cuDNN: its own workspace, and behind it that of the greediest attention. */
+/* What a stream needs for cuDNN: its own workspace, and behind it that of the greediest attention.
+ */
 static uint64_t plan_dnn_bytes(const struct ws_backend_plan *plan)
 {
 	uint64_t most_bytes = 0;
@@ -179,26 +180,26 @@ static uint64_t cuda_workspace_bytes(const struct ws_backend *backend,
                                      const struct ws_backend_plan *plan)
 {
 	const struct ws_cuda *cuda = (const struct ws_cuda *)backend;
-	uint64_t lane_bytes =
+	uint64_t stream_bytes =
 	        WS_CUDA_GEMM_WORKSPACE_BYTES + plan_scratch_bytes(plan) + plan_dnn_bytes(plan);
 
-	return lane_bytes * (uint64_t)cuda->lane_count;
+	return stream_bytes * (uint64_t)cuda->stream_count;
 }
 
-static enum ws_status prepare_lane(struct ws_cuda *cuda, struct ws_cuda_lane *lane,
-                                   uint64_t dnn_bytes, struct ws_err *err)
+static enum ws_status prepare_stream(struct ws_cuda *cuda, struct ws_cuda_stream *stream,
+                                     uint64_t dnn_bytes, struct ws_err *err)
 {
-	if (!lane->gemm_workspace)
-		WS_FORWARD(ws_cuda_malloc(&lane->gemm_workspace, WS_CUDA_GEMM_WORKSPACE_BYTES,
+	if (!stream->gemm_workspace)
+		WS_FORWARD(ws_cuda_malloc(&stream->gemm_workspace, WS_CUDA_GEMM_WORKSPACE_BYTES,
 		                          "the workspace of cuBLAS", err));
-	WS_CUBLAS_TRY(cublasSetWorkspace(lane->blas, lane->gemm_workspace,
+	WS_CUBLAS_TRY(cublasSetWorkspace(stream->blas, stream->gemm_workspace,
 	                                 WS_CUDA_GEMM_WORKSPACE_BYTES),
 	              err);
 	if (dnn_bytes)
-		WS_FORWARD(ws_cuda_malloc(&lane->dnn_workspace, dnn_bytes, "the workspace of cuDNN",
-		                          err));
+		WS_FORWARD(ws_cuda_malloc(&stream->dnn_workspace, dnn_bytes,
+		                          "the workspace of cuDNN", err));
 	if (cuda->scratch_bytes)
-		WS_FORWARD(ws_cuda_malloc(&lane->scratch, cuda->scratch_bytes,
+		WS_FORWARD(ws_cuda_malloc(&stream->scratch, cuda->scratch_bytes,
 		                          "the scratch memory of kernels", err));
 	return WS_OK;
 }
@@ -224,10 +225,10 @@ static void drop_plan(struct ws_cuda *cuda)
 	cuda->attentions = NULL;
 	cuda->convs = NULL;
 	cuda->gemms = NULL;
-	for (int i = 0; i < WS_CUDA_LANES; i++) {
-		cudaFree(cuda->lane[i].scratch);
-		cudaFree(cuda->lane[i].dnn_workspace);
-		cuda->lane[i].scratch = cuda->lane[i].dnn_workspace = NULL;
+	for (int i = 0; i < WS_CUDA_STREAMS; i++) {
+		cudaFree(cuda->streams[i].scratch);
+		cudaFree(cuda->streams[i].dnn_workspace);
+		cuda->streams[i].scratch = cuda->streams[i].dnn_workspace = NULL;
 	}
 	cudaFree(cuda->memory);
 	cuda->memory = NULL;
@@ -247,8 +248,8 @@ static enum ws_status cuda_prepare(struct ws_backend *backend, const struct ws_b
 		           "op %s cannot run on a GPU: %s", plan->ops[i]->message,
 		           ws_cuda_op_problem(plan->ops[i]));
 	cuda->scratch_bytes = plan_scratch_bytes(plan);
-	for (int i = 0; i < cuda->lane_count; i++)
-		WS_FORWARD(prepare_lane(cuda, &cuda->lane[i], dnn_bytes, err));
+	for (int i = 0; i < cuda->stream_count; i++)
+		WS_FORWARD(prepare_stream(cuda, &cuda->streams[i], dnn_bytes, err));
 	if (dnn_bytes && !cuda->dnn)
 		WS_CUDNN_TRY(cudnnCreate(&cuda->dnn), err);
 	/* before the arena takes the memory that timing needs */
@@ -283,7 +284,7 @@ static enum ws_status cuda_sync(struct ws_backend *backend, struct ws_err *err)
 {
 	struct ws_cuda *cuda = (struct ws_cuda *)backend;
 
-	WS_CUDA_TRY(cudaStreamSynchronize(cuda->lane[0].stream), err);
+	WS_CUDA_TRY(cudaStreamSynchronize(cuda->streams[0].handle), err);
 	return WS_OK;
 }
 
@@ -294,8 +295,8 @@ static enum ws_status cuda_side(struct ws_backend *backend, bool on, struct ws_e
 	cuda->current = on ? 1 : 0;
 	if (!on)
 		return WS_OK;
-	WS_CUDA_TRY(cudaEventRecord(cuda->lane[0].reached, cuda->lane[0].stream), err);
-	WS_CUDA_TRY(cudaStreamWaitEvent(cuda->lane[1].stream, cuda->lane[0].reached, 0), err);
+	WS_CUDA_TRY(cudaEventRecord(cuda->streams[0].reached, cuda->streams[0].handle), err);
+	WS_CUDA_TRY(cudaStreamWaitEvent(cuda->streams[1].handle, cuda->streams[0].reached, 0), err);
 	return WS_OK;
 }
 
@@ -303,8 +304,8 @@ static enum ws_status cuda_join(struct ws_backend *backend, struct ws_err *err)
 {
 	struct ws_cuda *cuda = (struct ws_cuda *)backend;
 
-	WS_CUDA_TRY(cudaEventRecord(cuda->lane[1].reached, cuda->lane[1].stream), err);
-	WS_CUDA_TRY(cudaStreamWaitEvent(cuda->lane[0].stream, cuda->lane[1].reached, 0), err);
+	WS_CUDA_TRY(cudaEventRecord(cuda->streams[1].reached, cuda->streams[1].handle), err);
+	WS_CUDA_TRY(cudaStreamWaitEvent(cuda->streams[0].handle, cuda->streams[1].reached, 0), err);
 	return WS_OK;
 }
 
@@ -315,7 +316,8 @@ static enum ws_status cuda_record_begin(struct ws_backend *backend, struct ws_er
 {
 	struct ws_cuda *cuda = (struct ws_cuda *)backend;
 
-	WS_CUDA_TRY(cudaStreamBeginCapture(cuda->lane[0].stream, cudaStreamCaptureModeThreadLocal),
+	WS_CUDA_TRY(cudaStreamBeginCapture(cuda->streams[0].handle,
+	                                   cudaStreamCaptureModeThreadLocal),
 	            err);
 	return WS_OK;
 }
@@ -328,7 +330,7 @@ static enum ws_status cuda_record_end(struct ws_backend *backend, void **recordi
 	cudaGraph_t graph = NULL;
 	enum ws_status status;
 
-	WS_CUDA_TRY(cudaStreamEndCapture(cuda->lane[0].stream, &graph), err);
+	WS_CUDA_TRY(cudaStreamEndCapture(cuda->streams[0].handle, &graph), err);
 	status = ws_cuda_check(cudaGraphInstantiate(&executable, graph, 0), "cudaGraphInstantiate",
 	                       err);
 	cudaGraphDestroy(graph);
@@ -340,7 +342,7 @@ static enum ws_status cuda_replay(struct ws_backend *backend, void *recording, s
 {
 	struct ws_cuda *cuda = (struct ws_cuda *)backend;
 
-	WS_CUDA_TRY(cudaGraphLaunch(recording, cuda->lane[0].stream), err);
+	WS_CUDA_TRY(cudaGraphLaunch(recording, cuda->streams[0].handle), err);
 	return WS_OK;
 }
 
@@ -353,15 +355,15 @@ static void cuda_forget(struct ws_backend *backend, void *recording)
 /* --- opening and closing
  * --------------------------------------------------------------------------- */
 
-static void close_lane(struct ws_cuda_lane *lane)
+static void close_stream(struct ws_cuda_stream *stream)
 {
-	if (lane->blas)
-		cublasDestroy(lane->blas);
-	if (lane->reached)
-		cudaEventDestroy(lane->reached);
-	if (lane->stream)
-		cudaStreamDestroy(lane->stream);
-	cudaFree(lane->gemm_workspace);
+	if (stream->blas)
+		cublasDestroy(stream->blas);
+	if (stream->reached)
+		cudaEventDestroy(stream->reached);
+	if (stream->handle)
+		cudaStreamDestroy(stream->handle);
+	cudaFree(stream->gemm_workspace);
 }
 
 /* Answers of the libraries are of no use any more: nothing is left that could be done. */
@@ -369,15 +371,15 @@ static void cuda_close(struct ws_backend *backend)
 {
 	struct ws_cuda *cuda = (struct ws_cuda *)backend;
 
-	if (cuda->lane[0].stream)
-		cudaStreamSynchronize(cuda->lane[0].stream);
+	if (cuda->streams[0].handle)
+		cudaStreamSynchronize(cuda->streams[0].handle);
 	drop_plan(cuda);
 	if (cuda->dnn)
 		cudnnDestroy(cuda->dnn);
 	if (cuda->lt)
 		cublasLtDestroy(cuda->lt);
-	for (int i = 0; i < WS_CUDA_LANES; i++)
-		close_lane(&cuda->lane[i]);
+	for (int i = 0; i < WS_CUDA_STREAMS; i++)
+		close_stream(&cuda->streams[i]);
 	cudaFree(cuda->table);
 	free(cuda);
 }
@@ -447,7 +449,7 @@ static enum ws_status describe(struct ws_cuda *cuda, int gpu, struct ws_err *err
 
 	WS_CUDA_TRY(cudaGetDeviceProperties(&gpu_is, gpu), err);
 	WS_CUDA_TRY(cudaRuntimeGetVersion(&runtime), err);
-	WS_CUBLAS_TRY(cublasGetVersion(cuda->lane[0].blas, &blas), err);
+	WS_CUBLAS_TRY(cublasGetVersion(cuda->streams[0].blas, &blas), err);
 	cuda->sm_count = gpu_is.multiProcessorCount;
 	cuda->shared_memory_bytes = gpu_is.sharedMemPerBlockOptin;
 	snprintf(cuda->base.device, sizeof(cuda->base.device), "%.70s, sm_%d%d", gpu_is.name,
@@ -459,17 +461,17 @@ static enum ws_status describe(struct ws_cuda *cuda, int gpu, struct ws_err *err
 	return WS_OK;
 }
 
-static enum ws_status open_lane(struct ws_cuda_lane *lane, struct ws_err *err)
+static enum ws_status open_stream(struct ws_cuda_stream *stream, struct ws_err *err)
 {
 	/* split sums are put together in fp32, too: cuBLAS's default adds them in 16 bit */
 	const cublasMath_t math =
 	        CUBLAS_DEFAULT_MATH | CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION;
 
-	WS_CUDA_TRY(cudaStreamCreateWithFlags(&lane->stream, cudaStreamNonBlocking), err);
-	WS_CUDA_TRY(cudaEventCreateWithFlags(&lane->reached, cudaEventDisableTiming), err);
-	WS_CUBLAS_TRY(cublasCreate(&lane->blas), err);
-	WS_CUBLAS_TRY(cublasSetStream(lane->blas, lane->stream), err);
-	WS_CUBLAS_TRY(cublasSetMathMode(lane->blas, math), err);
+	WS_CUDA_TRY(cudaStreamCreateWithFlags(&stream->handle, cudaStreamNonBlocking), err);
+	WS_CUDA_TRY(cudaEventCreateWithFlags(&stream->reached, cudaEventDisableTiming), err);
+	WS_CUBLAS_TRY(cublasCreate(&stream->blas), err);
+	WS_CUBLAS_TRY(cublasSetStream(stream->blas, stream->handle), err);
+	WS_CUBLAS_TRY(cublasSetMathMode(stream->blas, math), err);
 	return WS_OK;
 }
 
@@ -479,8 +481,8 @@ static enum ws_status open_gpu(struct ws_cuda *cuda, struct ws_err *err)
 	size_t free_bytes, total_bytes;
 
 	WS_FORWARD(choose_gpu(o->gpu, err));
-	for (int i = 0; i < cuda->lane_count; i++)
-		WS_FORWARD(open_lane(&cuda->lane[i], err));
+	for (int i = 0; i < cuda->stream_count; i++)
+		WS_FORWARD(open_stream(&cuda->streams[i], err));
 	if (o->autotune)
 		WS_CUBLAS_TRY(cublasLtCreate(&cuda->lt), err);
 	WS_FORWARD(describe(cuda, o->gpu, err));
@@ -501,9 +503,9 @@ enum ws_status ws_backend_cuda_open(const struct ws_backend_options *options,
 	WS_FAIL_IF(!cuda, err, NO_MEMORY, "no memory for the CUDA backend");
 	cuda->base.ops = &cuda_ops;
 	cuda->base.records = options->records;
-	cuda->base.two_lanes = options->two_lanes;
+	cuda->base.two_streams = options->two_streams;
 	cuda->options = *options;
-	cuda->lane_count = options->two_lanes ? 2 : 1;
+	cuda->stream_count = options->two_streams ? 2 : 1;
 	status = open_gpu(cuda, err);
 	if (status != WS_OK) {
 		cuda_close(&cuda->base);

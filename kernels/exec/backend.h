@@ -79,8 +79,8 @@ struct ws_backend_ops {
 	void (*forget)(struct ws_backend *backend, void *recording);
 
 	/*
-	 * A second lane: what is run while `side` is on may overlap what is run after it is
-	 * off again, until join. NULL where a backend has one lane.
+	 * A second stream: what is run while `side` is on may overlap what is run after it is
+	 * off again, until join. NULL where a backend has one stream.
 	 */
 	enum ws_status (*side)(struct ws_backend *backend, bool on, struct ws_err *err);
 	enum ws_status (*join)(struct ws_backend *backend, struct ws_err *err);
@@ -94,7 +94,7 @@ struct ws_backend {
 	uint64_t allocated_bytes; /* now */
 	uint64_t peak_bytes;      /* the most since it was opened */
 	bool records;             /* steps are to be recorded once and replayed */
-	bool two_lanes;           /* pairs of independent matrix products may overlap */
+	bool two_streams;         /* pairs of independent matrix products may overlap */
 };
 
 /* Who computes convolutions on a GPU: --conv-engine. */
@@ -116,7 +116,7 @@ struct ws_backend_options {
 	uint64_t limit_bytes; /* of device memory; 0: all that is free */
 	bool autotune;        /* time the algorithms of matrix products and convolutions */
 	bool deterministic;   /* the same bits each run: no such algorithms as add in any order */
-	bool records, two_lanes;
+	bool records, two_streams;
 	enum ws_conv_engine conv_engine;
 };
 

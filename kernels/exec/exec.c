@@ -64,7 +64,7 @@ static enum ws_status prepare(struct ws_exec *exec, struct ws_err *err)
 
 	if (!backend->ops->prepare)
 		return WS_OK;
-	WS_FORWARD(ws_memory_plan(graph, backend->two_lanes, &memory, err));
+	WS_FORWARD(ws_memory_plan(graph, backend->two_streams, &memory, err));
 	plan.arena_bytes = memory.arena_bytes;
 	return backend->ops->prepare(backend, &plan, err);
 }
@@ -287,7 +287,7 @@ static enum ws_status run_op(struct ws_exec *exec, const struct ws_op *op, enum 
 	return status;
 }
 
-/* Two products beside each other: the first on the backend's second lane. */
+/* Two products beside each other: the first on the backend's second stream. */
 static enum ws_status run_pair(struct ws_exec *exec, const struct ws_op *const *pair,
                                enum walk walk, struct ws_err *err)
 {
@@ -320,7 +320,7 @@ static enum ws_status walk_ops(struct ws_exec *exec, int first, int end, enum wa
 	const struct ws_op *const *ops = (const struct ws_op *const *)exec->graph->ops;
 
 	for (int i = first; i < end; i++) {
-		bool pair = exec->backend->two_lanes && i + 1 < end &&
+		bool pair = exec->backend->two_streams && i + 1 < end &&
 		            ws_memory_is_pair(exec->graph, i);
 
 		for (int j = i; j <= i + pair; j++) {

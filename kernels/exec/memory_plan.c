@@ -130,7 +130,7 @@ static enum ws_status walk_step_begin(struct walk *w, struct ws_err *err)
 }
 
 /* Walk over the ops as exec.c does, giving places to tensors instead of memory. */
-static enum ws_status walk_ops(struct walk *w, bool two_lanes, struct ws_err *err)
+static enum ws_status walk_ops(struct walk *w, bool two_streams, struct ws_err *err)
 {
 	bool in_setup = true;
 
@@ -142,7 +142,7 @@ static enum ws_status walk_ops(struct walk *w, bool two_lanes, struct ws_err *er
 			in_setup = false;
 		}
 		WS_FORWARD(walk_outputs(w, op, err));
-		if (two_lanes && ws_memory_is_pair(w->graph, i)) {
+		if (two_streams && ws_memory_is_pair(w->graph, i)) {
 			WS_FORWARD(walk_outputs(w, w->graph->ops[i + 1], err));
 			WS_FORWARD(walk_dead(w, i, err));
 			i++;
@@ -167,7 +167,7 @@ static enum ws_status walk_session(struct walk *w, struct ws_err *err)
 	return WS_OK;
 }
 
-enum ws_status ws_memory_plan(const struct ws_graph *graph, bool two_lanes,
+enum ws_status ws_memory_plan(const struct ws_graph *graph, bool two_streams,
                               struct ws_memory_plan *plan, struct ws_err *err)
 {
 	struct walk w = {.graph = graph, .plan = plan};
@@ -184,7 +184,7 @@ enum ws_status ws_memory_plan(const struct ws_graph *graph, bool two_lanes,
 	if (status == WS_OK)
 		status = walk_session(&w, err);
 	if (status == WS_OK)
-		status = walk_ops(&w, two_lanes, err);
+		status = walk_ops(&w, two_streams, err);
 	plan->arena_bytes = w.arena.high_bytes;
 	ws_device_arena_close(&w.arena);
 	free(w.place);

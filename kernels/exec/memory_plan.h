@@ -5,7 +5,7 @@
  * inputs live for the whole session; everything else from the op that writes
  * it first to the op that touches it last, but for kept tensors and the
  * gradients of parameters, which stay until the next step. Of a pair of products
- * that run on two lanes nothing is released before both are done.
+ * that run on two streams nothing is released before both are done.
  */
 #ifndef WS_KERNELS_EXEC_MEMORY_PLAN_H
 #define WS_KERNELS_EXEC_MEMORY_PLAN_H
@@ -28,8 +28,8 @@ bool ws_memory_is_transient(const struct ws_tensor *t);
 /* Are ops first and first + 1 products of which none needs the other's result? */
 bool ws_memory_is_pair(const struct ws_graph *graph, int first);
 
-/* two_lanes: such pairs run side by side. */
-enum ws_status ws_memory_plan(const struct ws_graph *graph, bool two_lanes,
+/* two_streams: such pairs run side by side. */
+enum ws_status ws_memory_plan(const struct ws_graph *graph, bool two_streams,
                               struct ws_memory_plan *plan, struct ws_err *err);
 
 #endif

@@ -10,7 +10,7 @@
 		.linear_weights = WS_WEIGHTS_##linear, .loss = WS_LOSS_##loss_,                  \
 	}
 
-static const struct ws_model models[] = {
+static const struct ws_network models[] = {
 #define WS_TRANSFORMER(name_, width_, ffn_, layers_, heads_, vocab_)                               \
 	{.name = name_,                                                                            \
 	 .summary = #layers_ " layers, width " #width_ ", " #heads_ " heads, vocabulary " #vocab_, \
@@ -24,14 +24,14 @@ static const struct ws_model models[] = {
 #undef WS_TRANSFORMER
 };
 
-const struct ws_model *ws_model_at(int i)
+const struct ws_network *ws_network_at(int i)
 {
 	return i >= 0 && (size_t)i < sizeof(models) / sizeof(*models) ? &models[i] : NULL;
 }
 
-const struct ws_model *ws_model_find(const char *name)
+const struct ws_network *ws_network_find(const char *name)
 {
-	for (int i = 0; ws_model_at(i); i++)
+	for (int i = 0; ws_network_at(i); i++)
 		if (!strcmp(models[i].name, name))
 			return &models[i];
 	return NULL;

@@ -13,7 +13,7 @@ struct ws_transformer {
 
 struct ws_image_model; /* model_image.h */
 
-struct ws_model {
+struct ws_network {
 	const char *name;
 	const char *summary;
 	struct ws_transformer transformer;
@@ -29,9 +29,9 @@ struct ws_model_io {
 };
 
 /* NULL: no such model. */
-const struct ws_model *ws_model_find(const char *name);
+const struct ws_network *ws_network_find(const char *name);
 /* The i-th model, NULL after the last. */
-const struct ws_model *ws_model_at(int i);
+const struct ws_network *ws_network_at(int i);
 
 /*
  * Append the forward phase of a transformer language model, and its loss phase

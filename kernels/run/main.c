@@ -18,8 +18,8 @@ static void print_help(FILE *out)
 	             "annotate every operation for `warpsheet record`.\n\noptions:\n");
 	ws_step_command_print_options(out);
 	fprintf(out, "\nmodels:\n");
-	for (int i = 0; ws_model_at(i); i++)
-		fprintf(out, "  %-19s %s\n", ws_model_at(i)->name, ws_model_at(i)->summary);
+	for (int i = 0; ws_network_at(i); i++)
+		fprintf(out, "  %-19s %s\n", ws_network_at(i)->name, ws_network_at(i)->summary);
 	fprintf(out, "\nexit codes: 0 done, 2 usage, 3 data file unreadable or unfit,\n"
 	             "4 output could not be written, 5 environment (no such device, out of\n"
 	             "memory), 70 a bug\n");

@@ -19,7 +19,7 @@ enum {
 
 static const char *model_name(int i)
 {
-	return ws_model_at(i) ? ws_model_at(i)->name : NULL;
+	return ws_network_at(i) ? ws_network_at(i)->name : NULL;
 }
 
 static const char *precision_name(int i)
@@ -65,7 +65,7 @@ static enum ws_status fail_unfit(const struct ws_opt *opt, const char *to, const
 static enum ws_status check_fit(const struct ws_step_command *c, const struct ws_opt *opt,
                                 struct ws_err *err)
 {
-	const struct ws_model *model = c->run.step.model;
+	const struct ws_network *model = c->run.step.model;
 	enum ws_step_phase phase = c->run.step.phase;
 	bool is_sgd = c->optimizer == WS_OPTIMIZER_SGD;
 	unsigned kind = !model->image          ? FOR_TRANSFORMERS
@@ -157,14 +157,14 @@ static enum ws_status settle(struct ws_step_command *c, const struct ws_opt *tab
 	static const char *const devices[] = {"auto", "cuda", "cpu"};
 	struct ws_step_options *step = &c->run.step;
 
-	step->model = ws_model_at(c->model);
+	step->model = ws_network_at(c->model);
 	step->precision = ws_precision_at(c->dtype);
 	step->seed = (uint64_t)c->seed;
 	step->image.xavier = c->init == 1;
 	step->image.plain = c->residual == 1;
 	c->backend.device = devices[c->device];
 	c->backend.gpu = (int)c->gpu;
-	c->backend.two_lanes = c->streams == 2;
+	c->backend.two_streams = c->streams == 2;
 	c->backend.limit_bytes = (uint64_t)c->limit_mib << 20;
 	for (size_t i = 0; i < WS_STEP_OPTIONS; i++)
 		if (c->given[i])

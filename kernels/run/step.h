@@ -17,7 +17,7 @@ enum ws_step_phase {
 };
 
 struct ws_step_options {
-	const struct ws_model *model;
+	const struct ws_network *model;
 	const struct ws_precision *precision;
 	enum ws_step_phase phase;
 	enum ws_fusion fusion;

@@ -45,8 +45,8 @@ static void make_private(struct ws_seg_header *seg)
 	                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
 	if (fresh == MAP_FAILED) {
-		mmap(old, size, PROT_READ | PROT_WRITE,
-		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
+		(void)mmap(old, size, PROT_READ | PROT_WRITE,
+		           MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
 		return;
 	}
 	for (uint32_t i = 0; i < seg->activity.count; i++)

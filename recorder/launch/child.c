@@ -10,8 +10,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-extern char **environ;
-
 /* --- finding --- */
 
 /* 0, or why the file cannot be run: ENOENT, EACCES. */

@@ -51,6 +51,7 @@ for trace in "$work"/traces/*.wtrace; do
 	export_one "$trace" "$work/fleet" "$(basename "$trace").csv"
 done
 AT_SCALE_FOLDER=$work/fleet node "$here/read_back.mjs" || rc=1
+# shellcheck disable=SC2086 # nothing, or one word
 AT_SCALE_FOLDER=$work/fleet node "$here/run_page.mjs" "$source/docs/at-scale.md" $update || rc=1
 
 for trace in "$source/fixtures/traces/hostile.wtrace" "$source/fixtures/traces/killed.wtrace" \

@@ -17,7 +17,7 @@ fi
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 for n in $small $large; do
-	"$binary/tests/bench_trace" $n "$work/$n.wtrace" | sed -n 's/ launches,.*//p' >"$work/$n.launches"
+	"$binary/tests/bench_trace" "$n" "$work/$n.wtrace" | sed -n 's/ launches,.*//p' >"$work/$n.launches"
 done
 
 count() { # count SIZE OPTION...: instructions of a report

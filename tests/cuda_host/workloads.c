@@ -87,7 +87,7 @@ static const struct {
 #define VARIATIONS ((int)(sizeof(variations) / sizeof(*variations)))
 
 /* Layers are named alike in the models of one kind, so few of them need all variations. */
-static bool is_varied(const struct ws_model *model)
+static bool is_varied(const struct ws_network *model)
 {
 	static const char *const names[] = {"transformer-tiny", "mlp",      "lenet5",
 	                                    "alexnet",          "resnet18", "conv1d-resnet",
@@ -127,11 +127,11 @@ bool ws_workload_at(int i, bool small, struct ws_workload *w)
 		fusions++;
 
 	/* the combinations that make sense, in order */
-	for (; ws_model_at(model); model++) {
-		int all = is_varied(ws_model_at(model)) ? VARIATIONS : 1;
+	for (; ws_network_at(model); model++) {
+		int all = is_varied(ws_network_at(model)) ? VARIATIONS : 1;
 
 		for (variation = 0; variation < all; variation++) {
-			if (variations[variation].image_only && !ws_model_at(model)->image)
+			if (variations[variation].image_only && !ws_network_at(model)->image)
 				continue;
 			if (i < precisions * fusions)
 				goto found;
@@ -141,7 +141,7 @@ bool ws_workload_at(int i, bool small, struct ws_workload *w)
 	return false;
 found:
 	*o = (struct ws_step_options){
-	        .model = ws_model_at(model),
+	        .model = ws_network_at(model),
 	        .precision = ws_precision_at(i / fusions),
 	        .fusion = (enum ws_fusion)(i % fusions),
 	        .phase = WS_STEP_FULL,

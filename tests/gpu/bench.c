@@ -403,7 +403,7 @@ static struct ws_step_options session_of(const char *model, const char *dtype, i
                                          int64_t batch, int64_t context)
 {
 	return (struct ws_step_options){
-	        .model = ws_model_find(model),
+	        .model = ws_network_find(model),
 	        .precision = ws_precision_find(dtype),
 	        .fusion = (enum ws_fusion)fusion,
 	        .phase = WS_STEP_FULL,
@@ -465,7 +465,7 @@ static enum ws_status steps(int argc, char **argv, struct ws_err *err)
 	int count = argc > 7 ? (int)strtol(argv[7], NULL, 10) : STEPS;
 	struct ws_step_options o;
 
-	WS_FAIL_IF(argc < 6 || !ws_model_find(argv[1]) || !ws_precision_find(argv[2]) ||
+	WS_FAIL_IF(argc < 6 || !ws_network_find(argv[1]) || !ws_precision_find(argv[2]) ||
 	                   fusion_of(argv[3]) < 0 || count < 1 || count > STEPS_MOST,
 	           err, USAGE, "steps MODEL DTYPE FUSION BATCH CONTEXT [ROUNDS [STEPS]]");
 	o = session_of(argv[1], argv[2], fusion_of(argv[3]), strtol(argv[4], NULL, 10),

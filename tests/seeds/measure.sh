@@ -25,6 +25,7 @@ PY
 echo "| seed | row | \`warpsheet record\` options | run here with | forward ms | backward ms | optimizer ms | step ms |"
 echo "|---|---|---|---|---|---|---|---|"
 grep -v '^#' "$here/rows.txt" | while IFS='|' read -r seed row options small; do
+	# shellcheck disable=SC2086,SC2116 # takes the blanks off
 	seed=$(echo $seed) row=$(echo $row) options=$(echo $options) small=$(echo $small)
 	extra=$small
 	case $small in

@@ -19,7 +19,7 @@ static struct ws_cuda_conv_shape shape_of(const struct ws_op *op)
 	return shape;
 }
 
-static int describe_all(const struct ws_model *model, const struct ws_precision *precision,
+static int describe_all(const struct ws_network *model, const struct ws_precision *precision,
                         enum ws_layout layout)
 {
 	struct ws_step_options options = {
@@ -57,13 +57,13 @@ Test(cuda_conv, cudnn_accepts_every_convolution_of_every_model_in_every_dtype)
 {
 	int convs = 0, models = 0;
 
-	for (int m = 0; ws_model_at(m); m++) {
-		if (!ws_model_at(m)->image)
+	for (int m = 0; ws_network_at(m); m++) {
+		if (!ws_network_at(m)->image)
 			continue;
 		models++;
 		for (int p = 0; ws_precision_at(p); p++)
 			for (int layout = 0; layout < 2; layout++)
-				convs += describe_all(ws_model_at(m), ws_precision_at(p),
+				convs += describe_all(ws_network_at(m), ws_precision_at(p),
 				                      (enum ws_layout)layout);
 	}
 	cr_assert_gt(models, 8);

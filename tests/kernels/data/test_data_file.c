@@ -202,7 +202,7 @@ static struct trained train(const char *model, const struct ws_data_file *data, 
                             int steps)
 {
 	const struct ws_step_options options = {
-	        .model = ws_model_find(model),
+	        .model = ws_network_find(model),
 	        .precision = ws_precision_find("fp32"),
 	        .phase = WS_STEP_FULL,
 	        .batch = 4,

@@ -1,5 +1,5 @@
 /*
- * Steps that a backend records once and replays, and products on two lanes, on a backend
+ * Steps that a backend records once and replays, and products on two streams, on a backend
  * that does both to the letter: memory is one block by device_arena.h, a recording is the
  * list of its ops. What comes out must be what the plain backend computes, bit for bit.
  */
@@ -223,7 +223,7 @@ static const struct ws_backend_ops strict_ops = {
         .join = strict_join,
 };
 
-static struct strict *strict_open(struct ws_backend *cpu, bool records, bool two_lanes)
+static struct strict *strict_open(struct ws_backend *cpu, bool records, bool two_streams)
 {
 	struct strict *s = calloc(1, sizeof(*s));
 
@@ -231,7 +231,7 @@ static struct strict *strict_open(struct ws_backend *cpu, bool records, bool two
 	s->base.ops = &strict_ops;
 	s->base.limit_bytes = UINT64_MAX;
 	s->base.records = records;
-	s->base.two_lanes = two_lanes;
+	s->base.two_streams = two_streams;
 	s->cpu = cpu;
 	return s;
 }
@@ -252,10 +252,10 @@ static void run_steps(const struct ws_step_options *options, struct ws_backend *
 
 /* The same steps on the plain backend and on a strict one, which is returned. */
 static struct strict *compare(const char *model, const char *precision, enum ws_fusion fusion,
-                              int64_t interval, bool records, bool two_lanes)
+                              int64_t interval, bool records, bool two_streams)
 {
 	struct ws_step_options options = {
-	        .model = ws_model_find(model),
+	        .model = ws_network_find(model),
 	        .precision = ws_precision_find(precision),
 	        .phase = WS_STEP_FULL,
 	        .fusion = fusion,
@@ -275,7 +275,7 @@ static struct strict *compare(const char *model, const char *precision, enum ws_
 		        (struct ws_loss_scale){.kind = WS_LOSS_SCALE_DYNAMIC, .interval = interval};
 	KERNELS_OK(ws_pool_create(1, &pool, err));
 	KERNELS_OK(ws_backend_cpu_open(pool, 0, &cpu, err));
-	strict = strict_open(cpu, records, two_lanes);
+	strict = strict_open(cpu, records, two_streams);
 	run_steps(&options, cpu, pool, expected, &expected_skipped);
 	run_steps(&options, &strict->base, pool, losses, &skipped);
 	for (int i = 0; i < STEPS; i++)

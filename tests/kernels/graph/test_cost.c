@@ -13,7 +13,7 @@ static struct ws_graph *full_step(const char *model, const struct ws_precision *
 	struct ws_graph *graph;
 
 	KERNELS_OK(ws_graph_create(precision, &graph, err));
-	KERNELS_OK(ws_transformer_build(graph, &ws_model_find(model)->transformer, batch, context,
+	KERNELS_OK(ws_transformer_build(graph, &ws_network_find(model)->transformer, batch, context,
 	                                true, &io, err));
 	KERNELS_OK(ws_graph_backward(graph, io.loss, NULL, err));
 	ws_optim_append(graph, &adamw, NULL);

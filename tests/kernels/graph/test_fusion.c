@@ -16,7 +16,7 @@ enum { BATCH = 2, TIME = 16, STEPS = 3, SEED = 7 };
 /* One model, all phases. */
 struct training {
 	struct kernels_run run;
-	const struct ws_model *model;
+	const struct ws_network *model;
 	struct ws_image_options options; /* image models */
 	struct ws_model_io io;
 	struct ws_tensor *alpha;
@@ -38,7 +38,7 @@ static struct ws_image_options small_options(const struct ws_image_model *model)
 static struct training training_build(const char *model, const struct ws_precision *precision,
                                       enum ws_fusion fusion)
 {
-	struct training t = {.model = ws_model_find(model), .optimizer = WS_ADAMW_DEFAULT};
+	struct training t = {.model = ws_network_find(model), .optimizer = WS_ADAMW_DEFAULT};
 	struct ws_graph *g;
 
 	cr_assert_not_null(t.model);
@@ -214,9 +214,9 @@ Test(fusion, transformer_trains_alike_in_mixed_precision)
 
 Test(fusion, every_image_model_trains_the_same_in_double)
 {
-	for (int i = 0; ws_model_at(i); i++)
-		if (ws_model_at(i)->image)
-			expect_same(ws_model_at(i)->name, &kernels_fp64, 1e-10, 1e-8);
+	for (int i = 0; ws_network_at(i); i++)
+		if (ws_network_at(i)->image)
+			expect_same(ws_network_at(i)->name, &kernels_fp64, 1e-10, 1e-8);
 }
 
 Test(fusion, image_models_train_the_same_in_float)
@@ -230,7 +230,7 @@ static void run_session(const struct ws_precision *precision, enum ws_fusion fus
                         double losses[2], double *w13)
 {
 	struct ws_step_options options = {
-	        .model = ws_model_find("transformer-tiny"),
+	        .model = ws_network_find("transformer-tiny"),
 	        .precision = precision,
 	        .phase = WS_STEP_FULL,
 	        .fusion = fusion,
@@ -351,7 +351,7 @@ static int ops_of(const struct ws_graph *g, enum wsnvtx_phase phase)
 static struct ws_graph *layers_graph(int layers, const struct ws_precision *precision,
                                      enum ws_fusion fusion, bool training)
 {
-	struct ws_transformer size = ws_model_find("transformer-tiny")->transformer;
+	struct ws_transformer size = ws_network_find("transformer-tiny")->transformer;
 	struct ws_optimizer adamw = WS_ADAMW_DEFAULT;
 	struct ws_model_io io;
 	struct ws_graph *g;
@@ -539,7 +539,7 @@ static struct ws_graph *sized_graph(const char *model, int64_t context, enum ws_
 
 	KERNELS_OK(ws_graph_create(&kernels_fp32, &g, err));
 	g->fusion = fusion;
-	KERNELS_OK(ws_transformer_build(g, &ws_model_find(model)->transformer, 4, context, true,
+	KERNELS_OK(ws_transformer_build(g, &ws_network_find(model)->transformer, 4, context, true,
 	                                &io, err));
 	KERNELS_OK(ws_graph_backward(g, io.loss, NULL, err));
 	ws_optim_append(g, &adamw, NULL);

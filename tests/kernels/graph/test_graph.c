@@ -8,7 +8,7 @@
 static struct ws_graph *transformer(const struct ws_precision *precision, int64_t layers,
                                     struct ws_model_io *io)
 {
-	struct ws_transformer size = ws_model_find("transformer-tiny")->transformer;
+	struct ws_transformer size = ws_network_find("transformer-tiny")->transformer;
 	struct ws_optimizer adamw = WS_ADAMW_DEFAULT;
 	struct ws_graph *graph;
 

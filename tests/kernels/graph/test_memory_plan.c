@@ -8,7 +8,7 @@
 static struct ws_step_options tiny(enum ws_step_phase phase)
 {
 	return (struct ws_step_options){
-	        .model = ws_model_find("transformer-tiny"),
+	        .model = ws_network_find("transformer-tiny"),
 	        .precision = ws_precision_find("fp32"),
 	        .phase = phase,
 	        .batch = 2,

@@ -26,7 +26,7 @@ static void train(int which, const char *dtype, const struct ws_image_options *o
                   int threads, int steps, double *losses)
 {
 	struct ws_step_options options = {
-	        .model = ws_model_find(small[which].model),
+	        .model = ws_network_find(small[which].model),
 	        .precision = ws_precision_find(dtype),
 	        .phase = WS_STEP_FULL,
 	        .batch = small[which].batch,
@@ -52,11 +52,11 @@ static void train(int which, const char *dtype, const struct ws_image_options *o
 
 Test(cnn_train, every_image_model_has_a_small_form)
 {
-	for (int i = 0, n = 0; ws_model_at(i); i++) {
-		if (!ws_model_at(i)->image)
+	for (int i = 0, n = 0; ws_network_at(i); i++) {
+		if (!ws_network_at(i)->image)
 			continue;
 		cr_assert_lt(n, SMALL_COUNT);
-		cr_assert_str_eq(small[n].model, ws_model_at(i)->name);
+		cr_assert_str_eq(small[n].model, ws_network_at(i)->name);
 		n++;
 	}
 }
@@ -86,7 +86,7 @@ struct pass {
 
 static struct pass pass_run(int which, enum ws_layout layout)
 {
-	const struct ws_image_model *model = ws_model_find(small[which].model)->image;
+	const struct ws_image_model *model = ws_network_find(small[which].model)->image;
 	struct ws_image_options options = small[which].options;
 	struct pass p = {0};
 
@@ -172,7 +172,7 @@ Test(cnn_train, gradients_of_whole_models_match_finite_differences)
 	static const int which[] = {0, 9, 10};
 
 	for (int i = 0; i < 3; i++) {
-		const struct ws_image_model *model = ws_model_find(small[which[i]].model)->image;
+		const struct ws_image_model *model = ws_network_find(small[which[i]].model)->image;
 		struct ws_image_options options = small[which[i]].options;
 		struct kernels_run r = {0};
 		struct ws_model_io io;

@@ -8,7 +8,7 @@
 static struct ws_step_options options_of(const char *model, const char *dtype)
 {
 	return (struct ws_step_options){
-	        .model = ws_model_find(model),
+	        .model = ws_network_find(model),
 	        .precision = ws_precision_find(dtype),
 	        .phase = WS_STEP_FULL,
 	        .batch = 4,

@@ -203,7 +203,7 @@ static struct session session_open(const char *dtype, enum ws_step_phase phase, 
                                    int threads)
 {
 	struct ws_step_options options = {
-	        .model = ws_model_find("transformer-tiny"),
+	        .model = ws_network_find("transformer-tiny"),
 	        .precision = ws_precision_find(dtype),
 	        .phase = phase,
 	        .batch = 4,
@@ -351,7 +351,7 @@ static enum ws_status run_within(const char *dtype, uint64_t limit_bytes, bool *
 	enum ws_status status;
 	double loss;
 
-	options.model = ws_model_find("transformer-tiny");
+	options.model = ws_network_find("transformer-tiny");
 	options.precision = ws_precision_find(dtype);
 	KERNELS_OK(ws_pool_create(1, &pool, err));
 	KERNELS_OK(ws_backend_cpu_open(pool, limit_bytes, &backend, err));
@@ -374,7 +374,7 @@ static uint64_t planned_peak(const char *dtype)
 	struct ws_memory_plan plan;
 	struct ws_step *step;
 
-	options.model = ws_model_find("transformer-tiny");
+	options.model = ws_network_find("transformer-tiny");
 	options.precision = ws_precision_find(dtype);
 	KERNELS_OK(ws_step_build(&options, &step, err));
 	KERNELS_OK(ws_memory_plan(ws_step_graph(step), false, &plan, err));
@@ -417,7 +417,7 @@ Test(transformer, step_running_out_of_memory_within_a_step_is_an_answer_and_not_
 	uint64_t room_bytes, failed = 0;
 	double loss;
 
-	options.model = ws_model_find("transformer-tiny");
+	options.model = ws_network_find("transformer-tiny");
 	options.precision = ws_precision_find("amp-bf16");
 	KERNELS_OK(ws_pool_create(1, &pool, err));
 	KERNELS_OK(ws_backend_cpu_open(pool, 0, &backend, err));

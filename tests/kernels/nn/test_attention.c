@@ -228,7 +228,7 @@ static struct ws_step_options model_options(const char *model, const struct ws_p
                                             enum ws_fusion fusion, enum ws_attention_mode mode)
 {
 	return (struct ws_step_options){
-	        .model = ws_model_find(model),
+	        .model = ws_network_find(model),
 	        .precision = precision,
 	        .phase = WS_STEP_FULL,
 	        .fusion = fusion,

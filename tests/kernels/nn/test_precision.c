@@ -16,7 +16,7 @@ struct session {
 static struct ws_step_options tiny(const char *dtype)
 {
 	return (struct ws_step_options){
-	        .model = ws_model_find("transformer-tiny"),
+	        .model = ws_network_find("transformer-tiny"),
 	        .precision = ws_precision_find(dtype),
 	        .phase = WS_STEP_FULL,
 	        .batch = 4,
@@ -193,7 +193,7 @@ Test(precision, dtypes_of_a_resnet_and_an_mlp_are_those_of_their_mode)
 		struct ws_step *step;
 		int norms = 0;
 
-		options.model = ws_model_find(models[i % 2]);
+		options.model = ws_network_find(models[i % 2]);
 		options.image.size = 32;
 		KERNELS_OK(ws_step_build(&options, &step, err));
 		graph = ws_step_graph(step);
@@ -246,7 +246,7 @@ Test(precision, toy_model_has_the_dtypes_of_the_seed)
 		int count = 0;
 
 #define IS(t, name) cr_assert_str_eq(ws_dtype_name((t)->dtype), name, "%s", want[i].mode)
-		options.model = ws_model_find("toy-mixed");
+		options.model = ws_network_find("toy-mixed");
 		KERNELS_OK(ws_step_build(&options, &step, err));
 		graph = ws_step_graph(step);
 		IS(last_of(graph, "fc1")->out[0], want[i].fc1);
@@ -342,7 +342,7 @@ Test(precision, tf32_convolutions_read_rounded_operands)
 	struct session exact, rounded;
 	double apart;
 
-	options.model = ws_model_find("lenet5");
+	options.model = ws_network_find("lenet5");
 	options.image.width_divisor = 2;
 	rounded = session_open(&options);
 	options.precision = ws_precision_find("fp32");
@@ -527,7 +527,7 @@ Test(precision, gradients_are_unscaled_by_one_op)
 
 	for (size_t i = 0; i < sizeof(scaled) / sizeof(*scaled); i++) {
 		struct ws_step_options options = {
-		        .model = ws_model_find("transformer-tiny"),
+		        .model = ws_network_find("transformer-tiny"),
 		        .precision = ws_precision_find(scaled[i].dtype),
 		        .phase = WS_STEP_FULL,
 		        .batch = 2,

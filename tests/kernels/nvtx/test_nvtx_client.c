@@ -250,7 +250,7 @@ static struct log run_steps(enum ws_step_phase phase, const char *dtype, bool ti
                             enum ws_status want)
 {
 	struct ws_step_run_options options = {
-	        .step = {.model = ws_model_find("transformer-tiny"),
+	        .step = {.model = ws_network_find("transformer-tiny"),
 	                 .precision = ws_precision_find(dtype),
 	                 .phase = phase,
 	                 .batch = 2,

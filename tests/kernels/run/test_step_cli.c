@@ -281,9 +281,9 @@ Test(step_cli, help_names_every_option_and_model)
 	cr_assert_eq(o.code, 0);
 #define WS_OPTION(ID, name, ...) cr_assert_not_null(strstr(o.text, "--" name), "--" name);
 #include "kernels/run/options.def"
-	for (int i = 0; ws_model_at(i); i++)
-		cr_assert_not_null(strstr(o.text, ws_model_at(i)->name), "%s",
-		                   ws_model_at(i)->name);
+	for (int i = 0; ws_network_at(i); i++)
+		cr_assert_not_null(strstr(o.text, ws_network_at(i)->name), "%s",
+		                   ws_network_at(i)->name);
 }
 
 Test(step_cli, version_is_one_line)

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/tables/softmax_rows.h"
+#include "report/tables/softmax/rows.h"
 
 static enum ws_status no_memory(struct ws_err *err)
 {

@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "report/tables/softmax_rows.h"
+#include "report/tables/softmax/rows.h"
 #include "report/base/stat.h"
 
 static const char *const part_names[WS_PARTS] = {

@@ -4,7 +4,7 @@
 
 #include "report/base/names.h"
 #include "report/model/columns.h"
-#include "report/tables/summary_rows.h"
+#include "report/tables/summary/rows.h"
 
 struct ws_cell *ws_page_row(const struct ws_summary_page *p, struct ws_bytes item)
 {

@@ -1,6 +1,6 @@
 /*
- * Between gathering softmax and matrix products (softmax_matmul.c) and
- * printing them (softmax_rows.c).
+ * Between gathering softmax and matrix products (matmul.c) and
+ * printing them (rows.c).
  */
 #ifndef WS_REPORT_TABLES_SOFTMAX_ROWS_H
 #define WS_REPORT_TABLES_SOFTMAX_ROWS_H

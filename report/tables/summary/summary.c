@@ -11,14 +11,14 @@
 #include "report/base/names.h"
 #include "report/analysis/idle.h"
 #include "report/analysis/steps.h"
-#include "report/tables/summary_rows.h"
+#include "report/tables/summary/rows.h"
 
-#define TOP_KERNELS  10
+#define TOP_KERNELS    10
 #define TOP_FINDINGS   3
 #define TOP_WAITS      3
 #define TOP_DTYPES     3
 #define STEADY_PERCENT 5  /* standard deviation of the steps, of their mean */
-#define NAME_BYTES   40 /* of a kernel: beside a bar of a chart; the whole name is its text */
+#define NAME_BYTES     40 /* of a kernel: beside a bar of a chart; the whole name is its text */
 
 /* --- headline numbers ---------------------------------------------------------------------- */
 
