@@ -23,10 +23,14 @@ struct ws_activity *ws_activity_new(const struct ws_seg_header *seg)
 	/* never full, whatever a slot holds: steps are at least 8 bytes */
 	a->runtime_size = power_of_two(seg->activity.stride / 8 + 1);
 	a->kernels_size = 1024;
+	/* a launch's records are two calls and a kernel: some 300 bytes */
+	a->npairs = power_of_two(seg->activity.count * seg->activity.stride / 512);
+	a->npairs = a->npairs < WS_ACTIVITY_PAIRS ? a->npairs : WS_ACTIVITY_PAIRS;
+	a->pairs = calloc(a->npairs, sizeof(*a->pairs));
 	a->looked = calloc(seg->activity.count + 1, sizeof(*a->looked));
 	a->runtime = calloc(a->runtime_size, sizeof(*a->runtime));
 	a->kernels = calloc(a->kernels_size, sizeof(*a->kernels));
-	if (!a->looked || !a->runtime || !a->kernels) {
+	if (!a->looked || !a->runtime || !a->kernels || !a->pairs) {
 		ws_activity_free(a);
 		return NULL;
 	}
@@ -41,6 +45,7 @@ void ws_activity_free(struct ws_activity *a)
 	free(a->looked);
 	free(a->runtime);
 	free(a->kernels);
+	free(a->pairs);
 	free(a);
 }
 
@@ -171,7 +176,7 @@ uint64_t ws_activity_waiting(const struct ws_activity *a)
 {
 	uint64_t n = 0;
 
-	for (size_t i = 0; i < WS_ACTIVITY_PAIRS; i++)
+	for (size_t i = 0; i < a->npairs; i++)
 		n += (uint64_t)lacks_work(a, &a->pairs[i]);
 	return n;
 }
@@ -184,7 +189,7 @@ void ws_activity_see(struct ws_drain *d, const struct ws_activity_slot *slot, ui
                      enum ws_activity_seen what, int64_t start_ns)
 {
 	struct ws_activity *a = d->activity;
-	struct ws_activity_pair *pair = &a->pairs[correlation % WS_ACTIVITY_PAIRS];
+	struct ws_activity_pair *pair = &a->pairs[correlation & (a->npairs - 1)];
 
 	if (!correlation)
 		return;

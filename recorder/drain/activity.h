@@ -11,7 +11,7 @@
 
 #define WS_ACTIVITY_CALLS    4096 /* callback ids that can have a name */
 #define WS_ACTIVITY_KEPT     65536
-#define WS_ACTIVITY_PAIRS    262144
+#define WS_ACTIVITY_PAIRS    262144 /* at most */
 #define WS_ACTIVITY_CONTEXTS 256
 
 struct ws_activity {
@@ -46,7 +46,8 @@ struct ws_activity {
 		uint32_t image;
 		uint32_t seen;    /* enum ws_activity_seen */
 		int64_t start_ns; /* of the launch */
-	} pairs[WS_ACTIVITY_PAIRS];
+	} * pairs;
+	size_t npairs; /* a power of two, by what the segment's buffers can hold */
 	struct ws_graph_captures captures;
 	int has_ended; /* so nothing becomes of launches that wait */
 
