@@ -117,7 +117,8 @@ static const char *choice_at(const struct ws_opt *opt, int i, size_t *len)
 
 	while (!opt->choice && i-- && name) {
 		name = strchr(name, '|');
-		name += name ? 1 : 0;
+		if (name)
+			name++;
 	}
 	*len = name ? strcspn(name, "|") : 0;
 	return name;

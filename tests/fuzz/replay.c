@@ -1,4 +1,4 @@
-/* fuzz_trace_replay FOLDER...: give each file there to the fuzz target. Fails when there is none.
+/* replay_TARGET FOLDER...: give each file there to the fuzz target. Fails when there is none.
  */
 #include <dirent.h>
 #include <stdint.h>
@@ -6,7 +6,53 @@
 #include <stdlib.h>
 #include <string.h>
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "tests/fuzz/mutate.h"
+
+#define MUTATIONS 8 /* of each file, so that the mutations run everywhere, too */
+
+/* libFuzzer's, where it is not: a byte changes. */
+size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t max_size)
+{
+	static unsigned n;
+
+	(void)max_size;
+	if (size)
+		data[(n * 7919u) % size] ^= (uint8_t)(1u << n % 8);
+	n++;
+	return size;
+}
+
+/* Most targets have none of their own. */
+__attribute__((weak)) size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size,
+                                                     unsigned seed)
+{
+	(void)seed;
+	return LLVMFuzzerMutate(data, size, max_size);
+}
+
+static int replay_mutated(const uint8_t *data, size_t size)
+{
+	const size_t room = size + 64;
+
+	for (unsigned i = 0; i < MUTATIONS; i++) {
+		uint8_t *copy = malloc(room), *exact;
+		size_t n;
+
+		if (!copy)
+			return 1;
+		memcpy(copy, data, size);
+		n = LLVMFuzzerCustomMutator(copy, size, room, i + 1);
+		/* of just this size, so that a sanitizer sees what is read behind it */
+		exact = malloc(n ? n : 1);
+		if (!exact)
+			return 1;
+		memcpy(exact, copy, n);
+		LLVMFuzzerTestOneInput(exact, n);
+		free(exact);
+		free(copy);
+	}
+	return 0;
+}
 
 static int replay_file(const char *path)
 {
@@ -28,8 +74,9 @@ static int replay_file(const char *path)
 	printf("%s\n", path);
 	fflush(stdout);
 	LLVMFuzzerTestOneInput(data, (size_t)size);
+	size = replay_mutated(data, (size_t)size);
 	free(data);
-	return 0;
+	return (int)size;
 }
 
 static int replay_folder(const char *folder)

@@ -1,4 +1,4 @@
-/* fuzz_trace_seeds FOLDER: write the traces that the corpus begins with. */
+/* fuzz_seeds CORPUS: write the traces and blocks that the corpora reader and codec begin with. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -6,18 +6,42 @@
 #include "formats/codec/zframe.h"
 #include "tests/support/trace_sample.h"
 
-static int write_seed(const char *folder, const char *name, const struct ws_sample *s, size_t size)
+static int write_bytes(const char *path, const uint8_t *data, size_t size)
 {
-	char path[4096];
-	FILE *f;
+	FILE *f = fopen(path, "wb");
 
-	snprintf(path, sizeof(path), "%s/%s", folder, name);
-	f = fopen(path, "wb");
-	if (!f || fwrite(s->data, 1, size, f) != size || fclose(f) != 0) {
+	if (!f || fwrite(data, 1, size, f) != size || fclose(f) != 0) {
 		fprintf(stderr, "cannot write %s\n", path);
 		return 1;
 	}
 	return 0;
+}
+
+static int write_seed(const char *corpus, const char *name, const struct ws_sample *s, size_t size)
+{
+	char path[4096];
+
+	snprintf(path, sizeof(path), "%s/reader/%s", corpus, name);
+	return write_bytes(path, s->data, size);
+}
+
+/* Its blocks by themselves, named after their kinds. */
+static int write_blocks(const char *corpus, const struct ws_sample *s)
+{
+	size_t at = WS_FILE_HEADER_BYTES, size;
+	int bad = 0;
+
+	for (unsigned i = 0; at < s->size; i++, at += size) {
+		struct ws_block_header header;
+		char path[4096];
+
+		ws_block_header_get(s->data + at, s->size - at, at, &header, NULL);
+		size = ws_sample_block_size(s, at);
+		snprintf(path, sizeof(path), "%s/codec/%02u_%s", corpus, i,
+		         ws_schema_kind(header.kind)->name);
+		bad |= write_bytes(path, s->data + at, size);
+	}
+	return bad;
 }
 
 /* Put a block's columns behind out->size, each as it is before compression. */
@@ -75,7 +99,7 @@ int main(int argc, char **argv)
 	int bad;
 
 	if (argc != 2) {
-		fprintf(stderr, "usage: fuzz_trace_seeds FOLDER\n");
+		fprintf(stderr, "usage: fuzz_seeds CORPUS\n");
 		return 2;
 	}
 	bad = write_seed(argv[1], "closed.wtrace", &closed, closed.size);
@@ -85,6 +109,7 @@ int main(int argc, char **argv)
 	                  ws_sample_block(&unclosed, WS_KIND_STRING, 0));
 	bad |= write_seed(argv[1], "modelled.wtrace", &modelled, modelled.size);
 	bad |= write_seed(argv[1], "inflated.wtrace", &inflated, inflated.size);
+	bad |= write_blocks(argv[1], &inflated);
 	ws_sample_free(&modelled);
 	ws_sample_free(&inflated);
 	ws_sample_free(&closed);

@@ -1,8 +1,9 @@
 /*
  * Nsight Systems exports made from any bytes: which tables there are, which
- * columns they have, and values of any type in them. With an odd first byte
- * the rest are the bytes of a database file itself. What comes of it must be
+ * columns they have, and values of any type in them. What comes of it must be
  * a sound trace.
+ *   byte 0: 0 mod 4: tables and columns are chosen, too; 2 mod 4: there are all of them, empty
+ *   ones too, which is quick; odd: the rest are the bytes of a database file itself
  */
 #include <sqlite3.h>
 #include <stdlib.h>
@@ -10,17 +11,8 @@
 #include "formats/nsys/nsys.h"
 #include "formats/foreign/nsys_own.h"
 #include "formats/trace/check.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-struct input {
-	const uint8_t *at, *end;
-};
-
-static unsigned take(struct input *in)
-{
-	return in->at < in->end ? *in->at++ : 0;
-}
+#include "tests/fuzz/input.h"
+#include "tests/fuzz/mutate.h"
 
 static const char *const tables[] = {
 #define TABLE(ID, name, first) name,
@@ -57,7 +49,7 @@ static const char *short_name(size_t table)
 }
 
 /* The columns of a table of our own, chosen in the same way. */
-static int put_own(sqlite3_str *sql, const char *table, struct input *in)
+static int put_own(sqlite3_str *sql, const char *table, struct fuzz_input *in)
 {
 	const size_t prefix = strlen(WS_NSYS_OWN_PREFIX);
 	const struct ws_kind_def *def = NULL;
@@ -66,7 +58,7 @@ static int put_own(sqlite3_str *sql, const char *table, struct input *in)
 	if (!strncmp(table, WS_NSYS_OWN_PREFIX, prefix))
 		def = ws_schema_kind_by_name(table + prefix);
 	for (unsigned c = 0; def && c < def->ncolumns; c++)
-		if (take(in) % 16 != 15)
+		if (fuzz_take(in) % 16 != 15)
 			sqlite3_str_appendf(sql, "%s\"%w\"", n++ ? "," : "", def->columns[c].name);
 	if (!strcmp(table, WS_NSYS_OWN_NVTX_PAYLOAD)) {
 		sqlite3_str_appendall(sql, "eventId, payload");
@@ -76,7 +68,7 @@ static int put_own(sqlite3_str *sql, const char *table, struct input *in)
 }
 
 /* Its columns, those whose bit the input leaves out excepted. */
-static int create(sqlite3 *db, size_t table, struct input *in)
+static int create(sqlite3 *db, size_t table, struct fuzz_input *in)
 {
 	const char *name = short_name(table);
 	sqlite3_str *sql = sqlite3_str_new(db);
@@ -85,12 +77,12 @@ static int create(sqlite3 *db, size_t table, struct input *in)
 
 	sqlite3_str_appendf(sql, "CREATE TABLE \"%w\" (", tables[table]);
 	for (size_t c = 0; name && c < NCOLUMNS; c++)
-		if (strcmp(columns[c].table, name) == 0 && take(in) % 16 != 15)
+		if (strcmp(columns[c].table, name) == 0 && fuzz_take(in) % 16 != 15)
 			sqlite3_str_appendf(sql, "%s\"%w\"", n++ ? "," : "", columns[c].name);
 	if (!name)
 		n = put_own(sql, tables[table], in);
 	if (!name && !n) {
-		int key = take(in) % 2;
+		int key = fuzz_take(in) % 2;
 
 		sqlite3_str_appendf(sql, "id %s, name, value, start",
 		                    key ? "INTEGER PRIMARY KEY" : "");
@@ -103,10 +95,10 @@ static int create(sqlite3 *db, size_t table, struct input *in)
 	return failed ? 0 : (n ? n : 1);
 }
 
-static void bind(sqlite3_stmt *stmt, int i, struct input *in)
+static void bind(sqlite3_stmt *stmt, int i, struct fuzz_input *in)
 {
 	static const int64_t wide[] = {INT64_MIN, INT64_MAX, UINT32_MAX, (int64_t)1 << 60, -1};
-	unsigned how = take(in);
+	unsigned how = fuzz_take(in);
 	size_t len = how >> 3;
 
 	switch (how % 8) {
@@ -114,10 +106,10 @@ static void bind(sqlite3_stmt *stmt, int i, struct input *in)
 		sqlite3_bind_null(stmt, i);
 		break;
 	case 1:
-		sqlite3_bind_int64(stmt, i, wide[take(in) % 5]);
+		sqlite3_bind_int64(stmt, i, wide[fuzz_take(in) % 5]);
 		break;
 	case 2:
-		sqlite3_bind_double(stmt, i, take(in) * 1e17);
+		sqlite3_bind_double(stmt, i, fuzz_take(in) * 1e17);
 		break;
 	case 3:
 	case 4:
@@ -130,20 +122,21 @@ static void bind(sqlite3_stmt *stmt, int i, struct input *in)
 		break;
 	case 5: /* a thread of a process */
 		sqlite3_bind_int64(stmt, i,
-		                   (int64_t)1 << 48 | (int64_t)(how >> 3) << 24 | take(in) % 4);
+		                   (int64_t)1 << 48 | (int64_t)(how >> 3) << 24 |
+		                           fuzz_take(in) % 4);
 		break;
 	case 6: /* a type of NVTX event */
-		sqlite3_bind_int64(stmt, i, 33 + take(in) % 44);
+		sqlite3_bind_int64(stmt, i, 33 + fuzz_take(in) % 44);
 		break;
 	default:
-		sqlite3_bind_int64(stmt, i, (int64_t)(how >> 3) * 8 + take(in) % 8);
+		sqlite3_bind_int64(stmt, i, (int64_t)(how >> 3) * 8 + fuzz_take(in) % 8);
 	}
 }
 
-static void fill(sqlite3 *db, size_t table, int n, struct input *in)
+static void fill(sqlite3 *db, size_t table, int n, struct fuzz_input *in)
 {
 	sqlite3_str *sql = sqlite3_str_new(db);
-	unsigned rows = take(in) % 12;
+	unsigned rows = fuzz_take(in) % 12;
 	sqlite3_stmt *stmt;
 	char *text;
 
@@ -163,11 +156,11 @@ static void fill(sqlite3 *db, size_t table, int n, struct input *in)
 	sqlite3_free(text);
 }
 
-static void generate(sqlite3 *db, struct input in)
+static void generate(sqlite3 *db, struct fuzz_input in)
 {
 	sqlite3_exec(db, "BEGIN", NULL, NULL, NULL);
 	for (size_t table = 0; table < NTABLES; table++) {
-		unsigned how = take(&in);
+		unsigned how = fuzz_take(&in);
 		int n = how % 8 ? create(db, table, &in) : 0;
 
 		if (n)
@@ -177,7 +170,7 @@ static void generate(sqlite3 *db, struct input in)
 }
 
 /* The bytes as they are: how the importer opens a file, but in memory. */
-static void load(sqlite3 *db, const uint8_t *data, size_t size)
+static void load(sqlite3 *db, const uint8_t *data, size_t size, unsigned how)
 {
 	uint8_t *copy = sqlite3_malloc64(size ? size : 1);
 
@@ -186,7 +179,30 @@ static void load(sqlite3 *db, const uint8_t *data, size_t size)
 	if (size)
 		memcpy(copy, data, size);
 	sqlite3_deserialize(db, "main", copy, (sqlite3_int64)size, (sqlite3_int64)size,
-	                    SQLITE_DESERIALIZE_FREEONCLOSE | SQLITE_DESERIALIZE_READONLY);
+	                    SQLITE_DESERIALIZE_FREEONCLOSE | how);
+}
+
+/* All tables with all columns; the image of an empty database is made once. */
+static void fill_all(sqlite3 *db, struct fuzz_input in)
+{
+	static uint8_t *image;
+	static sqlite3_int64 size;
+	static int ncolumns[NTABLES];
+
+	if (!image) {
+		for (size_t table = 0; table < NTABLES; table++)
+			ncolumns[table] = create(db, table, &(struct fuzz_input){NULL, NULL});
+		image = sqlite3_serialize(db, "main", &size, 0);
+	} else {
+		load(db, image, (size_t)size, SQLITE_DESERIALIZE_RESIZEABLE);
+	}
+	sqlite3_exec(db, "BEGIN", NULL, NULL, NULL);
+	while (in.at < in.end) {
+		size_t table = fuzz_take(&in) % NTABLES;
+
+		fill(db, table, ncolumns[table], &in);
+	}
+	sqlite3_exec(db, "COMMIT", NULL, NULL, NULL);
 }
 
 static void import(sqlite3 *db)
@@ -221,14 +237,20 @@ static void import(sqlite3 *db)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+	static int is_set;
 	sqlite3 *db;
 
+	/* one thread */
+	if (!is_set++)
+		sqlite3_config(SQLITE_CONFIG_SINGLETHREAD);
 	if (!size || sqlite3_open(":memory:", &db) != SQLITE_OK)
 		return 0;
 	if (data[0] % 2)
-		load(db, data + 1, size - 1);
+		load(db, data + 1, size - 1, SQLITE_DESERIALIZE_READONLY);
+	else if (data[0] % 4)
+		fill_all(db, (struct fuzz_input){data + 1, data + size});
 	else
-		generate(db, (struct input){data + 1, data + size});
+		generate(db, (struct fuzz_input){data + 1, data + size});
 	ws_import_nsys_harden(db);
 	import(db);
 	sqlite3_close(db);

@@ -64,7 +64,7 @@ static struct ws_sample read_sample(const char *path)
 Test(thread_events, a_file_of_format_1_0_reads_as_before)
 {
 	struct ws_sample old =
-	        read_sample(WS_SOURCE_DIR "/tests/fuzz/corpus/closed_format_1_0.wtrace");
+	        read_sample(WS_SOURCE_DIR "/tests/fuzz/corpus/reader/closed_format_1_0.wtrace");
 	struct ws_sample now = ws_sample_make();
 	struct ws_trace_reader *r[2] = {open_sample(&old), open_sample(&now)};
 	struct ws_sample_findings f;

@@ -1,0 +1,101 @@
+/*
+ * Any bytes as a segment that is salvaged: its header, its parts, commits, and launchers that die
+ * between them, each followed by one that goes on with the trace's file from the last commit.
+ */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "formats/trace/check.h"
+#include "tests/fuzz/mutate.h"
+#include "tests/fuzz/segment.h"
+
+struct launcher {
+	const char *path;
+	struct ws_seg_header *seg;
+	struct ws_trace_writer *writer;
+	struct ws_drain *drain;
+};
+
+/* In memory, so that no disk is waited for; one for the process. */
+static const char *trace_path(void)
+{
+	static char path[64];
+
+	if (!*path)
+		snprintf(path, sizeof(path), "/dev/shm/fuzz_salvage.%ld", (long)getpid());
+	return path;
+}
+
+/* 0: the segment's last commit does not fit the file: nothing is salvaged. */
+static int begin(struct launcher *l)
+{
+	const struct ws_trace_writer_opts opts = {.base_ns = FUZZ_SEG_BASE};
+	uint64_t size = ws_drain_file_size(l->seg);
+	struct ws_err err;
+
+	l->writer = NULL;
+	l->drain = NULL;
+	if ((size ? ws_trace_writer_resume(&l->writer, l->path, size, &opts, &err)
+	          : ws_trace_writer_create(&l->writer, l->path, &opts, &err)) != WS_OK)
+		return 0;
+	if (ws_drain_create(&l->drain, l->seg, l->writer, &err) != WS_OK)
+		abort();
+	return 1;
+}
+
+static void end(struct launcher *l)
+{
+	ws_drain_free(l->drain);
+	ws_trace_writer_free(l->writer);
+	l->drain = NULL;
+	l->writer = NULL;
+}
+
+static void finish(struct launcher *l)
+{
+	struct ws_check_result result;
+	struct ws_err err;
+
+	ws_drain_program_ended(l->drain);
+	ws_drain_last_pass(l->drain);
+	ws_drain_statistics(l->drain);
+	ws_drain_commit(l->drain);
+	if (ws_drain_error(l->drain, NULL) != WS_OK ||
+	    ws_trace_writer_close(l->writer, &err) != WS_OK)
+		abort();
+	if (ws_trace_check_file(l->path, NULL, NULL, &result, &err) != WS_OK || !result.closed)
+		abort();
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct fuzz_input in = {data, data + size};
+	struct launcher l = {.path = trace_path()};
+	int is_sound = 1;
+	size_t seg_size;
+
+	l.seg = fuzz_segment(&seg_size);
+	is_sound = begin(&l);
+	while (is_sound && in.at < in.end) {
+		enum fuzz_step step = fuzz_segment_step(l.seg, &in, 1);
+
+		/* who maps a segment looks at it first */
+		if (step == FUZZ_STEP_HEADER && ws_seg_problem(l.seg, seg_size))
+			is_sound = 0;
+		else if (step == FUZZ_STEP_PASS)
+			ws_drain_pass(l.drain);
+		else if (step == FUZZ_STEP_COMMIT)
+			ws_drain_commit(l.drain);
+		if (step == FUZZ_STEP_DEATH || step == FUZZ_STEP_HEADER) {
+			end(&l);
+			is_sound = is_sound && begin(&l);
+		}
+	}
+	if (is_sound)
+		finish(&l);
+	end(&l);
+	unlink(l.path);
+	return 0;
+}

@@ -1,0 +1,94 @@
+/* Any bytes as the cells and notes of a table, in every format but the workbook's. */
+#include <stdlib.h>
+
+#include "report/tables/report.h"
+#include "tests/fuzz/input.h"
+#include "tests/fuzz/mutate.h"
+
+#define MAX_ROWS 12
+
+static ssize_t forget(void *cookie, const char *bytes, size_t size)
+{
+	(void)cookie;
+	(void)bytes;
+	return (ssize_t)size;
+}
+
+static double take_real(struct fuzz_input *in)
+{
+	uint64_t bits = fuzz_take_number(in);
+	double value;
+
+	memcpy(&value, &bits, sizeof(value));
+	return bits < 4096 ? (double)bits / 16 : value;
+}
+
+static void fill_cell(struct ws_table *t, struct ws_cell *cell, enum ws_cell_type type,
+                      struct fuzz_input *in)
+{
+	const uint8_t *text;
+	size_t len;
+
+	if (fuzz_take(in) % 8 == 7)
+		return;
+	switch (type) {
+	case WS_CELL_INT:
+		ws_cell_set_int(cell, (int64_t)fuzz_take_number(in));
+		break;
+	case WS_CELL_REAL:
+		ws_cell_set_real(cell, take_real(in));
+		break;
+	default:
+		text = fuzz_take_bytes(in, fuzz_take(in) % 96, &len);
+		ws_cell_set_text(t, cell, (const char *)text, len);
+	}
+}
+
+static struct ws_table *make_table(struct fuzz_input *in)
+{
+	size_t ndefs, len;
+	const struct ws_table_def *const *defs = ws_table_defs(&ndefs);
+	const struct ws_table_def *def = defs[fuzz_take(in) % ndefs];
+	struct ws_table *t = ws_table_new(def);
+	unsigned rows = fuzz_take(in) % MAX_ROWS;
+	const uint8_t *note;
+
+	if (!t)
+		abort();
+	for (unsigned i = 0; i < rows; i++) {
+		struct ws_cell *row = ws_table_row(t);
+
+		for (size_t c = 0; c < def->ncolumns; c++)
+			fill_cell(t, &row[c], def->columns[c].type, in);
+	}
+	for (size_t c = 0; rows % 2 && c < def->ncolumns; c++)
+		fill_cell(t, &ws_table_totals(t)[c], def->columns[c].type, in);
+	note = fuzz_take_bytes(in, fuzz_take(in) % 128, &len);
+	ws_table_note(t, "%.*s", (int)len, (const char *)note);
+	return t;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static FILE *f;
+	struct fuzz_input in = {data, data + size};
+	struct ws_text_opts text = {.width = (int)(fuzz_take(&in) % 4 * 40), .colour = size % 2};
+	struct ws_table *tables[2] = {make_table(&in), make_table(&in)};
+	struct ws_report report = {"Warpsheet report", "fuzz", "", 0, tables, 2};
+	struct ws_err err;
+
+	if (!f)
+		f = fopencookie(NULL, "w", (cookie_io_functions_t){.write = forget});
+	if (!f)
+		abort();
+	text.max_rows = size % 3 ? 0 : 4;
+	if (ws_out_text(f, &report, &text, &err) != WS_OK ||
+	    ws_out_csv(f, tables[0], &err) != WS_OK ||
+	    ws_out_json_table(f, &report, tables[0], &err) != WS_OK ||
+	    ws_out_json(f, &report, &err) != WS_OK || ws_out_markdown(f, &report, &err) != WS_OK ||
+	    ws_out_html(f, &report, &err) != WS_OK)
+		abort();
+	ws_table_free(tables[0]);
+	ws_table_free(tables[1]);
+	return 0;
+}
