@@ -376,7 +376,8 @@ static void measure_groups(struct ws_residual *r, const struct ws_residual_how *
 		group->step = group->rows / GROUP_SAMPLES + 1;
 		w->wait[g] = group->step / 2;
 		group->start = r->cursor[g] = start;
-		start += group->rows / group->step + 1;
+		/* what the loop below takes of it: all groups together no more than n */
+		start += (group->rows + (group->step - 1) / 2) / group->step;
 	}
 	for (uint32_t i = 0; i < n; i++) {
 		unsigned g = w->group_of_pair[w->pair_of_row[i]];

@@ -1,0 +1,77 @@
+"""PyTorch as the scripts of ../gpu see it, for PYTHONPATH: what would run on a GPU is a launch of
+the driver of this folder, and tensors are anything. It refuses what the real one is bad at: a
+second program compiled without _dynamo.reset(), or for any shape."""
+import contextlib
+import ctypes
+import os
+import sys
+import types
+from unittest.mock import MagicMock
+
+_driver = ctypes.CDLL("libcuda.so.1")
+_driver.cuInit(0)
+_compiled = []
+
+
+def _launch(*_args, **_options):
+    _driver.stub_driver_launch(b"torch_kernel", 1)
+    return MagicMock()
+
+
+class Module:
+    """Calling it is a launch; its own forward() is for real tensors."""
+    __call__ = _launch
+    register_buffer = MagicMock()
+
+    def __init__(self, *_args, **_options):
+        pass
+
+    def cuda(self):
+        return self
+
+    def parameters(self):
+        return []
+
+
+class CUDAGraph:
+    def __init__(self):
+        self.graph = ctypes.c_void_p()
+
+    def replay(self):
+        _driver.cuGraphLaunch(self.graph, None)
+
+
+@contextlib.contextmanager
+def _captured(graph):
+    _driver.cuStreamBeginCapture_v2(None, 0)
+    yield
+    _driver.cuStreamEndCapture(None, ctypes.byref(graph.graph))
+
+
+def compile(model, dynamic=None):  # pylint: disable=redefined-builtin
+    if _compiled or dynamic is not False:
+        raise RuntimeError("compiled for any shape, or without a reset: past its limit it runs eager")
+    _compiled.append(model)
+    return model
+
+
+@contextlib.contextmanager
+def _profile(activities):
+    """As Kineto: subscribes to nothing, takes the buffers of whoever had them, disables at the end."""
+    del activities
+    cupti = ctypes.CDLL(os.environ["WARPSHEET_CUPTI_PATH"])
+    cupti.cuptiActivityRegisterCallbacks(_driver.stub_profiler_request, _driver.stub_profiler_complete)
+    yield
+    for kind in range(1, 60):
+        cupti.cuptiActivityDisable(kind)
+
+
+_dynamo = types.SimpleNamespace(reset=_compiled.clear)
+__version__, version, backends, amp = "0 (stub)", MagicMock(), MagicMock(), MagicMock()
+optim = types.SimpleNamespace(AdamW=lambda *_args, **_options: MagicMock(step=_launch))
+profiler = types.SimpleNamespace(profile=_profile, ProfilerActivity=MagicMock())
+nn = MagicMock(Module=Module, TransformerEncoder=Module)
+cuda = MagicMock(CUDAGraph=CUDAGraph, graph=_captured)
+bfloat16, float16 = "bfloat16", "float16"
+arange = autocast = manual_seed = ones = randint = randn = MagicMock()
+sys.modules.update({"torch.nn": nn, "torch.profiler": profiler})
