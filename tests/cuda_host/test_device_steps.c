@@ -162,10 +162,18 @@ static double step_bound(const struct ws_workload *w)
 
 	if (precision->low == WS_DTYPE_BF16)
 		return 2e-2;
-	/* 32 convolutions in a row, each rounded to 2^-11: sqrt(32) of that is 2.8e-3 */
-	if (precision->low == WS_DTYPE_F16 && !strcmp(w->options.model->name, "conv1d-resnet"))
-		return 4e-3;
 	return precision->low == WS_DTYPE_F16 || precision->tf32 || is_normed(w) ? 2e-3 : 1e-5;
+}
+
+/*
+ * Of the loss L as a share of it. Where it is the mean of (y - t)^2, dL = 2 mean((y - t) dy), at
+ * most 2 sqrt(L) times the root mean square of dy; and |y| is at most 1, a tanh's.
+ */
+static double loss_bound(const struct ws_workload *w, double loss)
+{
+	const struct ws_image_model *image = w->options.model->image;
+
+	return step_bound(w) * (image && image->loss == WS_LOSS_MSE ? 2 / sqrt(loss) : 1);
 }
 
 static struct session session_open(const struct ws_workload *w, struct ws_pool *pool, bool device)
@@ -207,17 +215,19 @@ static int64_t compare_steps(const struct ws_workload *w, int steps)
 		cr_assert_eq(ws_step_skipped(device.step), ws_step_skipped(cpu.step), "%s: step %d",
 		             w->name, i);
 		loss = fmax(loss, fabs(device.loss - cpu.loss) / fabs(cpu.loss));
+		cr_assert_leq(loss, loss_bound(w, cpu.loss), "%s: losses %.9g and %.9g", w->name,
+		              device.loss, cpu.loss);
 		if (i == 1)
 			grads = largest_distance(&device, &cpu, true, &where[0]);
 	}
 	params = largest_distance(&device, &cpu, false, &where[1]);
-	fprintf(stderr, "%s: loss %.1e, gradients %.1e (%s), parameters %.1e (%s) from the CPU's\n",
-	        w->name, loss, grads, where[0], params, where[1]);
+	fprintf(stderr,
+	        "%s: loss %.2g by %.1e, gradients %.1e (%s), parameters %.1e (%s) from the CPU's\n",
+	        w->name, cpu.loss, loss, grads, where[0], params, where[1]);
 	cr_assert_leq(grads, bound, "%s: gradients differ by %g, %g is allowed", w->name, grads,
 	              bound);
 	cr_assert_leq(params, bound, "%s: parameters differ by %g, %g is allowed", w->name, params,
 	              bound);
-	cr_assert_leq(loss, bound, "%s: losses differ by %g", w->name, loss);
 	skipped = ws_step_skipped(cpu.step);
 	session_close(&device);
 	session_close(&cpu);
@@ -263,6 +273,27 @@ STEPS(of_vgg11_are_the_cpu_s, "vgg11")
 STEPS(of_resnet18_are_the_cpu_s, "resnet18")
 STEPS(of_conv1d_resnet_are_the_cpu_s, "conv1d-resnet")
 STEPS(of_toy_mixed_are_the_cpu_s, "toy-mixed")
+
+/* Where the device has it: cuDNN, for 16-bit operands. */
+Test(device_steps, of_a_transformer_with_fused_attention_are_the_cpu_s)
+{
+	static const struct ws_op attention = {.kind = WS_OP_ATTENTION};
+	struct ws_workload w;
+	int compared = 0;
+
+	if (!ws_test_device_runs(&attention))
+		cr_skip("attention is a library's");
+	for (int i = 0; ws_workload_at(i, true, &w); i++) {
+		if (strcmp(w.options.model->name, "transformer-tiny") != 0 ||
+		    strncmp(w.options.precision->name, "amp-", 4) != 0 || !strstr(w.name, " sgd") ||
+		    strstr(w.name, " sgd "))
+			continue;
+		w.options.attention = WS_ATTENTION_MODE_FUSED;
+		compare_steps(&w, 2);
+		compared++;
+	}
+	cr_assert_gt(compared, 0);
+}
 
 Test(device_steps, an_overflow_skips_the_same_updates)
 {

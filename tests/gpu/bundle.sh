@@ -21,8 +21,7 @@ if [ -z "$build" ]; then
 	cmake -S "$source" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DWARPSHEET_CUDA=ON \
 		-DWARPSHEET_CUDA_ARCHITECTURES=90-real -DWARPSHEET_CUDA_HOST=OFF
 	cmake --build "$build" --target warpsheet warpsheet-record warpsheet-step warpsheet-collect \
-		gpu_probe gpu_launches gpu_bench gpu_device_elementwise gpu_device_fused \
-		gpu_device_image gpu_device_steps stub_cuda
+		gpu_launches gpu_bench gpu_device stub_cuda
 fi
 [ -e "$out" ] && {
 	echo "bundle.sh: $out is there already" >&2
@@ -35,9 +34,7 @@ mkdir -p "$out/bin" "$out/tests" "$out/lib" "$out/gpu"
 for program in warpsheet warpsheet-record warpsheet-step libwarpsheet-collect.so; do
 	cp "$build/bin/$program" "$out/bin/"
 done
-cp "$build"/tests/gpu_probe "$build"/tests/gpu_launches "$build"/tests/gpu_bench \
-	"$build"/tests/gpu_device_elementwise "$build"/tests/gpu_device_fused \
-	"$build"/tests/gpu_device_image "$build"/tests/gpu_device_steps "$out/tests/"
+cp "$build"/tests/gpu_launches "$build"/tests/gpu_bench "$build"/tests/gpu_device "$out/tests/"
 cp "$source"/tests/gpu/*.sh "$source"/tests/gpu/*.py "$out/gpu/"
 
 # What is linked, but glibc's, the compiler's that every machine has, and NVIDIA's.
@@ -83,11 +80,10 @@ inside() {
 for program in warpsheet warpsheet-record warpsheet-step; do
 	inside "/bundle/bin/$program" --version >/dev/null || problem "$program does not start in an empty root"
 done
-inside /bundle/tests/gpu_probe >/dev/null || problem "gpu_probe does not start in an empty root"
+inside /bundle/bin/warpsheet-step --device cuda --model mlp --steps 1 2>/dev/null ||
+	problem "warpsheet-step does not run in an empty root"
 inside /bundle/tests/gpu_bench ceilings >/dev/null || problem "gpu_bench does not run in an empty root"
 inside /bundle/tests/gpu_launches driver 100 exit /tmp/tally || problem "gpu_launches does not run in an empty root"
-for test in elementwise fused image steps; do
-	inside "/bundle/tests/gpu_device_$test" --list >/dev/null || problem "gpu_device_$test does not start in an empty root"
-done
+inside /bundle/tests/gpu_device --list >/dev/null || problem "gpu_device does not start in an empty root"
 [ $problems -eq 0 ] || exit 1
 echo "$out.tar.gz: $size bytes, needs $newest, every program starts in an empty root"

@@ -70,10 +70,12 @@ static void compare(const struct ws_precision *precision, double bound, struct w
 /* A sum of products of numbers that were rounded by 2^-(p+1) each, and then once more itself. */
 static void compare_types(struct ws_shape shape)
 {
-	static const struct ws_precision bf16 = {
-	        .name = "bf16", .storage = WS_DTYPE_BF16, .low = WS_DTYPE_BF16};
-	static const struct ws_precision fp16 = {
-	        .name = "fp16", .storage = WS_DTYPE_F16, .low = WS_DTYPE_F16};
+	static const struct ws_precision bf16 = {.name = "bf16",
+	                                         .storage = WS_DTYPE_BF16,
+	                                         .low = WS_DTYPE_BF16};
+	static const struct ws_precision fp16 = {.name = "fp16",
+	                                         .storage = WS_DTYPE_F16,
+	                                         .low = WS_DTYPE_F16};
 
 	compare(&bf16, 2 * 0x1p-8, shape);
 	compare(&fp16, 2 * 0x1p-11, shape);

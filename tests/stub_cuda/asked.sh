@@ -56,12 +56,20 @@ never "execute .* tensor-core"
 step 0 --model lenet5 --deterministic
 grep -q '^cudnn execute .* implicit$' "$WS_STUB_LOG" || fail "deterministic: the plain engine is not used"
 never "execute .* \(winograd\|fft\|split\|tensor-core\|half-sums\|greedy\)"
+step 0 --model lenet5 --dtype tf32
+asked "cudnn plan tensor-core"
+never "execute .* winograd"
 step 0 --model lenet5 --conv-engine legacy
 asked "cudnn legacy 0 algorithm 6"
 step 0 --model lenet5 --conv-engine legacy --deterministic
 never "legacy 0 algorithm 6"
 never "legacy 1 algorithm 4"
 never "legacy 2 algorithm 5"
+
+step 0 --model transformer-tiny --dtype amp-bf16 --attention fused
+asked "cudnn plan tensor-core"
+step 2 --model transformer-tiny --dtype tf32 --attention fused
+said "attention eager"
 
 # one block for all tensors, and no allocation in a step
 step 0 --model transformer-tiny

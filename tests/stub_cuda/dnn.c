@@ -1,12 +1,12 @@
 /*
  * libcudnn: see stub.h. Descriptors keep what they are given; the heuristic proposes engines of
- * all sorts, of which only the last suits everybody; a plan computes the convolution that its
- * graph describes.
+ * all sorts, of which only the last suits everybody; a plan computes what its graph describes.
  */
 #include <cudnn.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/stub_cuda/dnn_compute.h"
 #include "tests/stub_cuda/stub.h"
 
 #define ATTRIBUTES  24
@@ -50,101 +50,6 @@ void cudnnGetLastErrorString(char *message, size_t size)
 {
 	if (size)
 		*message = 0;
-}
-
-/* --- a convolution ------------------------------------------------------------------------------
- */
-
-struct tensor {
-	int64_t dim[4], stride[4]; /* n or k, c, h or r, w or s */
-	cudaDataType type;
-};
-
-enum direction { FORWARD, BACKWARD_DATA, BACKWARD_FILTER };
-
-struct conv {
-	enum direction direction;
-	struct tensor x, w, y;
-	int64_t pad[2], stride[2];
-	int tf32;
-};
-
-static float get(const struct tensor *t, const void *data, const int64_t at[4])
-{
-	return stub_load(data,
-	                 at[0] * t->stride[0] + at[1] * t->stride[1] + at[2] * t->stride[2] +
-	                         at[3] * t->stride[3],
-	                 (int)t->type);
-}
-
-/* For each x, w and y that meet; sums lie in fp32, in the order of the loops. */
-static void accumulate(const struct conv *c, const void *x, const void *w, const void *y,
-                       float *sums)
-{
-	const int64_t channels = c->w.dim[1], filters = c->w.dim[0];
-	const int64_t groups = c->x.dim[1] / channels;
-
-	for (int64_t n = 0; n < c->x.dim[0]; n++)
-		for (int64_t k = 0; k < filters; k++)
-			for (int64_t at = 0;
-			     at < c->y.dim[2] * c->y.dim[3] * channels * c->w.dim[2] * c->w.dim[3];
-			     at++) {
-				int64_t s = at % c->w.dim[3], r = at / c->w.dim[3] % c->w.dim[2];
-				int64_t rest = at / (c->w.dim[3] * c->w.dim[2]);
-				int64_t i = rest % channels, q = rest / channels % c->y.dim[3];
-				int64_t p = rest / channels / c->y.dim[3];
-				int64_t channel = k / (filters / groups) * channels + i;
-				int64_t row = p * c->stride[0] - c->pad[0] + r;
-				int64_t column = q * c->stride[1] - c->pad[1] + s;
-				const int64_t ix[4] = {n, channel, row, column},
-				              iw[4] = {k, i, r, s};
-				const int64_t iy[4] = {n, k, p, q};
-				const struct tensor *out = c->direction == FORWARD         ? &c->y
-				                           : c->direction == BACKWARD_DATA ? &c->x
-				                                                           : &c->w;
-				const int64_t *o = out == &c->y ? iy : out == &c->x ? ix : iw;
-				float a, b;
-
-				if (row < 0 || column < 0 || row >= c->x.dim[2] ||
-				    column >= c->x.dim[3])
-					continue;
-				a = out == &c->x ? get(&c->y, y, iy) : get(&c->x, x, ix);
-				b = out == &c->w ? get(&c->y, y, iy) : get(&c->w, w, iw);
-				if (c->tf32) {
-					a = stub_tf32(a);
-					b = stub_tf32(b);
-				}
-				sums[((o[0] * out->dim[1] + o[1]) * out->dim[2] + o[2]) *
-				             out->dim[3] +
-				     o[3]] += a * b;
-			}
-}
-
-static cudnnStatus_t convolve(const struct conv *c, const void *x, const void *w, const void *y)
-{
-	const struct tensor *out = c->direction == FORWARD         ? &c->y
-	                           : c->direction == BACKWARD_DATA ? &c->x
-	                                                           : &c->w;
-	const void *data = out == &c->y ? y : out == &c->x ? x : w;
-	int64_t count = out->dim[0] * out->dim[1] * out->dim[2] * out->dim[3];
-	float *sums;
-
-	if (!stub_setting("WS_STUB_COMPUTE"))
-		return CUDNN_STATUS_SUCCESS;
-	sums = calloc((size_t)count, sizeof(*sums));
-	accumulate(c, x, w, y, sums);
-	for (int64_t i = 0; i < count; i++) {
-		int64_t s = i % out->dim[3], r = i / out->dim[3] % out->dim[2];
-		int64_t b = i / (out->dim[3] * out->dim[2]) % out->dim[1];
-		int64_t a = i / (out->dim[3] * out->dim[2] * out->dim[1]);
-
-		stub_store((void *)(uintptr_t)data, /* NOLINT: the result's */
-		           a * out->stride[0] + b * out->stride[1] + r * out->stride[2] +
-		                   s * out->stride[3],
-		           (int)out->type, sums[i]);
-	}
-	free(sums);
-	return CUDNN_STATUS_SUCCESS;
 }
 
 /* --- the backend (graph) API ---------------------------------------------------------------------
@@ -267,6 +172,14 @@ static const void *value_of(const struct descriptor *d, cudnnBackendAttributeNam
 	return NULL;
 }
 
+static int64_t count_of(const struct descriptor *d, cudnnBackendAttributeName_t name)
+{
+	for (int i = 0; i < d->attributes; i++)
+		if (d->attribute[i].name == name)
+			return d->attribute[i].count;
+	return 0;
+}
+
 static struct descriptor *part_of(const struct descriptor *d, cudnnBackendAttributeName_t name)
 {
 	struct descriptor *part = NULL;
@@ -339,18 +252,36 @@ cudnnStatus_t cudnnBackendGetAttribute(cudnnBackendDescriptor_t const descriptor
 	}
 }
 
-static void read_tensor(const struct descriptor *d, struct tensor *t)
+/* Where the pack says that a tensor lies; NULL: it has no memory. */
+static void *data_of(const struct descriptor *pack, int64_t id)
+{
+	const int64_t *ids = value_of(pack, CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS);
+	void *const *data = value_of(pack, CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS);
+
+	for (int i = 0; i < VALUE_BYTES / 8; i++)
+		if (ids[i] == id)
+			return data[i];
+	return NULL;
+}
+
+/* What the graph says of a tensor, and where the pack has it. Nothing of a part that is not set. */
+static void read_tensor(const struct descriptor *d, const struct descriptor *pack,
+                        struct dnn_tensor *t)
 {
 	cudnnDataType_t type;
 
+	if (!d)
+		return;
 	memcpy(t->dim, value_of(d, CUDNN_ATTR_TENSOR_DIMENSIONS), sizeof(t->dim));
 	memcpy(t->stride, value_of(d, CUDNN_ATTR_TENSOR_STRIDES), sizeof(t->stride));
 	memcpy(&type, value_of(d, CUDNN_ATTR_TENSOR_DATA_TYPE), sizeof(type));
+	memcpy(&t->id, value_of(d, CUDNN_ATTR_TENSOR_UNIQUE_ID), sizeof(t->id));
 	t->type = data_type(type);
+	t->data = data_of(pack, t->id);
 }
 
-/* The parts of each kind of operation; 0 when it is none of these. */
-static int read_operation(const struct descriptor *op, struct conv *c, struct descriptor *role[3])
+/* 0 when it is no convolution. */
+static int read_conv(const struct descriptor *op, const struct descriptor *pack, struct dnn_conv *c)
 {
 	static const struct {
 		cudnnBackendDescriptorType_t type;
@@ -378,13 +309,10 @@ static int read_operation(const struct descriptor *op, struct conv *c, struct de
 
 		if (op->type != kinds[i].type)
 			continue;
-		role[0] = part_of(op, kinds[i].x);
-		role[1] = part_of(op, kinds[i].w);
-		role[2] = part_of(op, kinds[i].y);
-		c->direction = (enum direction)i;
-		read_tensor(role[0], &c->x);
-		read_tensor(role[1], &c->w);
-		read_tensor(role[2], &c->y);
+		c->direction = (enum dnn_direction)i;
+		read_tensor(part_of(op, kinds[i].x), pack, &c->x);
+		read_tensor(part_of(op, kinds[i].w), pack, &c->w);
+		read_tensor(part_of(op, kinds[i].y), pack, &c->y);
 		memcpy(c->pad, value_of(conv, CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS), sizeof(c->pad));
 		memcpy(c->stride, value_of(conv, CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES),
 		       sizeof(c->stride));
@@ -393,18 +321,54 @@ static int read_operation(const struct descriptor *op, struct conv *c, struct de
 	return 0;
 }
 
-/* Where the pack says that the tensor lies. */
-static void *data_of(const struct descriptor *pack, const struct descriptor *tensor)
+/* The operations that attention is made of. */
+static void read_operation(const struct descriptor *d, const struct descriptor *pack,
+                           struct dnn_operation *op)
 {
-	const int64_t *ids = value_of(pack, CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS);
-	void *const *data = value_of(pack, CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS);
-	int64_t id;
+	static const struct {
+		cudnnBackendDescriptorType_t type;
+		cudnnBackendAttributeName_t x, b, choice, y, how, mode;
+	} kinds[] = {
+	        {CUDNN_BACKEND_OPERATION_MATMUL_DESCRIPTOR, CUDNN_ATTR_OPERATION_MATMUL_ADESC,
+	         CUDNN_ATTR_OPERATION_MATMUL_BDESC, 0, CUDNN_ATTR_OPERATION_MATMUL_CDESC, 0, 0},
+	        {CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR, CUDNN_ATTR_OPERATION_POINTWISE_XDESC,
+	         CUDNN_ATTR_OPERATION_POINTWISE_BDESC, CUDNN_ATTR_OPERATION_POINTWISE_TDESC,
+	         CUDNN_ATTR_OPERATION_POINTWISE_YDESC, CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR,
+	         CUDNN_ATTR_POINTWISE_MODE},
+	        {CUDNN_BACKEND_OPERATION_REDUCTION_DESCRIPTOR, CUDNN_ATTR_OPERATION_REDUCTION_XDESC,
+	         0, 0, CUDNN_ATTR_OPERATION_REDUCTION_YDESC, CUDNN_ATTR_OPERATION_REDUCTION_DESC,
+	         CUDNN_ATTR_REDUCTION_OPERATOR},
+	        {CUDNN_BACKEND_OPERATION_RESHAPE_DESCRIPTOR, CUDNN_ATTR_OPERATION_RESHAPE_XDESC, 0,
+	         0, CUDNN_ATTR_OPERATION_RESHAPE_YDESC, 0, 0},
+	};
+	const void *mode, *axis;
 
-	memcpy(&id, value_of(tensor, CUDNN_ATTR_TENSOR_UNIQUE_ID), sizeof(id));
-	for (int i = 0; i < VALUE_BYTES / 8; i++)
-		if (ids[i] == id)
-			return data[i];
-	return NULL;
+	op->type = d->type;
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
+		if (d->type != kinds[i].type)
+			continue;
+		read_tensor(part_of(d, kinds[i].x), pack, &op->x);
+		read_tensor(part_of(d, kinds[i].b), pack, &op->b);
+		read_tensor(part_of(d, kinds[i].choice), pack, &op->choice);
+		read_tensor(part_of(d, kinds[i].y), pack, &op->y);
+		mode = value_of(part_of(d, kinds[i].how), kinds[i].mode);
+		axis = value_of(part_of(d, kinds[i].how), CUDNN_ATTR_POINTWISE_AXIS);
+		if (mode)
+			memcpy(&op->mode, mode, sizeof(op->mode));
+		if (axis)
+			memcpy(&op->axis, axis, sizeof(op->axis));
+	}
+}
+
+static cudnnStatus_t run_graph(const struct descriptor *graph, const struct descriptor *pack)
+{
+	struct descriptor *const *ops = value_of(graph, CUDNN_ATTR_OPERATIONGRAPH_OPS);
+	struct dnn_operation operations[VALUE_BYTES / 8] = {0};
+	int64_t count = count_of(graph, CUDNN_ATTR_OPERATIONGRAPH_OPS);
+
+	for (int64_t i = 0; i < count; i++)
+		read_operation(ops[i], pack, &operations[i]);
+	return dnn_run(operations, count) ? CUDNN_STATUS_SUCCESS : CUDNN_STATUS_NOT_SUPPORTED;
 }
 
 cudnnStatus_t cudnnBackendExecute(cudnnHandle_t handle, cudnnBackendDescriptor_t plan,
@@ -414,18 +378,18 @@ cudnnStatus_t cudnnBackendExecute(cudnnHandle_t handle, cudnnBackendDescriptor_t
 	        part_of(own(plan), CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG);
 	const struct descriptor *graph = part_of(config, CUDNN_ATTR_ENGINE_OPERATION_GRAPH);
 	const struct descriptor *op = part_of(graph, CUDNN_ATTR_OPERATIONGRAPH_OPS);
-	struct descriptor *role[3];
-	struct conv c = {.tf32 = !strcmp(engines[own(plan)->engine].name, "tensor-core")};
+	struct dnn_conv c = {.tf32 = !strcmp(engines[own(plan)->engine].name, "tensor-core")};
 
 	(void)handle;
 	if (!op)
 		return CUDNN_STATUS_BAD_PARAM;
 	stub_asked("cudnn execute %d %s", (int)op->type, engines[own(plan)->engine].name);
-	if (!read_operation(op, &c, role))
-		return stub_setting("WS_STUB_COMPUTE") ? CUDNN_STATUS_NOT_SUPPORTED
-		                                       : CUDNN_STATUS_SUCCESS;
-	return convolve(&c, data_of(own(pack), role[0]), data_of(own(pack), role[1]),
-	                data_of(own(pack), role[2]));
+	if (!stub_setting("WS_STUB_COMPUTE"))
+		return CUDNN_STATUS_SUCCESS;
+	if (!read_conv(op, own(pack), &c))
+		return run_graph(graph, own(pack));
+	dnn_convolve(&c);
+	return CUDNN_STATUS_SUCCESS;
 }
 
 /* --- the API of named algorithms
@@ -446,7 +410,7 @@ static cudnnStatus_t make(void *out, size_t size)
 
 cudnnStatus_t cudnnCreateTensorDescriptor(cudnnTensorDescriptor_t *t)
 {
-	return make(t, sizeof(struct tensor));
+	return make(t, sizeof(struct dnn_tensor));
 }
 
 cudnnStatus_t cudnnDestroyTensorDescriptor(cudnnTensorDescriptor_t t)
@@ -457,7 +421,7 @@ cudnnStatus_t cudnnDestroyTensorDescriptor(cudnnTensorDescriptor_t t)
 
 cudnnStatus_t cudnnCreateFilterDescriptor(cudnnFilterDescriptor_t *t)
 {
-	return make(t, sizeof(struct tensor));
+	return make(t, sizeof(struct dnn_tensor));
 }
 
 cudnnStatus_t cudnnDestroyFilterDescriptor(cudnnFilterDescriptor_t t)
@@ -477,10 +441,12 @@ cudnnStatus_t cudnnDestroyConvolutionDescriptor(cudnnConvolutionDescriptor_t c)
 	return CUDNN_STATUS_SUCCESS;
 }
 
-static cudnnStatus_t set(struct tensor *t, cudnnTensorFormat_t format, cudnnDataType_t type,
+static cudnnStatus_t set(struct dnn_tensor *t, cudnnTensorFormat_t format, cudnnDataType_t type,
                          int64_t n, int64_t c, int64_t h, int64_t w)
 {
-	*t = (struct tensor){{n, c, h, w}, {c * h * w, h * w, w, 1}, data_type(type)};
+	*t = (struct dnn_tensor){.dim = {n, c, h, w},
+	                         .stride = {c * h * w, h * w, w, 1},
+	                         .type = data_type(type)};
 	if (format == CUDNN_TENSOR_NHWC) {
 		t->stride[1] = 1;
 		t->stride[2] = w * c;
@@ -492,13 +458,13 @@ static cudnnStatus_t set(struct tensor *t, cudnnTensorFormat_t format, cudnnData
 cudnnStatus_t cudnnSetTensor4dDescriptor(cudnnTensorDescriptor_t t, cudnnTensorFormat_t format,
                                          cudnnDataType_t type, int n, int c, int h, int w)
 {
-	return set((struct tensor *)t, format, type, n, c, h, w);
+	return set((struct dnn_tensor *)t, format, type, n, c, h, w);
 }
 
 cudnnStatus_t cudnnSetFilter4dDescriptor(cudnnFilterDescriptor_t t, cudnnDataType_t type,
                                          cudnnTensorFormat_t format, int k, int c, int h, int w)
 {
-	return set((struct tensor *)t, format, type, k, c, h, w);
+	return set((struct dnn_tensor *)t, format, type, k, c, h, w);
 }
 
 cudnnStatus_t cudnnSetConvolution2dDescriptor(cudnnConvolutionDescriptor_t c, int pad_h, int pad_w,
@@ -565,20 +531,25 @@ cudnnStatus_t cudnnGetConvolutionBackwardFilterAlgorithm_v7(
 	        CUDNN_CONVOLUTION_BWD_FILTER_ALGO_1);
 }
 
-static cudnnStatus_t run(enum direction direction, int algo, const void *x, const void *xd,
+static cudnnStatus_t run(enum dnn_direction direction, int algo, const void *x, const void *xd,
                          const void *w, const void *wd, const void *y, const void *yd,
                          const struct cudnnConvolutionStruct *c)
 {
-	const struct conv conv = {direction,
-	                          *(const struct tensor *)x,
-	                          *(const struct tensor *)w,
-	                          *(const struct tensor *)y,
-	                          {c->pad[0], c->pad[1]},
-	                          {c->stride[0], c->stride[1]},
-	                          c->math == CUDNN_DEFAULT_MATH};
+	struct dnn_conv conv = {direction,
+	                        *(const struct dnn_tensor *)x,
+	                        *(const struct dnn_tensor *)w,
+	                        *(const struct dnn_tensor *)y,
+	                        {c->pad[0], c->pad[1]},
+	                        {c->stride[0], c->stride[1]},
+	                        c->math == CUDNN_DEFAULT_MATH};
 
+	conv.x.data = (void *)(uintptr_t)xd; /* NOLINT: one of them is the result */
+	conv.w.data = (void *)(uintptr_t)wd; /* NOLINT */
+	conv.y.data = (void *)(uintptr_t)yd; /* NOLINT */
 	stub_asked("cudnn legacy %d algorithm %d", (int)direction, algo);
-	return convolve(&conv, xd, wd, yd);
+	if (stub_setting("WS_STUB_COMPUTE"))
+		dnn_convolve(&conv);
+	return CUDNN_STATUS_SUCCESS;
 }
 
 cudnnStatus_t cudnnConvolutionForward(cudnnHandle_t handle, const void *alpha,
@@ -589,7 +560,7 @@ cudnnStatus_t cudnnConvolutionForward(cudnnHandle_t handle, const void *alpha,
                                       const void *beta, const cudnnTensorDescriptor_t y, void *yd)
 {
 	(void)handle, (void)alpha, (void)workspace, (void)size, (void)beta;
-	return run(FORWARD, (int)algo, x, xd, w, wd, y, yd, c);
+	return run(DNN_FORWARD, (int)algo, x, xd, w, wd, y, yd, c);
 }
 
 cudnnStatus_t cudnnConvolutionBackwardData(cudnnHandle_t handle, const void *alpha,
@@ -601,7 +572,7 @@ cudnnStatus_t cudnnConvolutionBackwardData(cudnnHandle_t handle, const void *alp
                                            const cudnnTensorDescriptor_t x, void *xd)
 {
 	(void)handle, (void)alpha, (void)workspace, (void)size, (void)beta;
-	return run(BACKWARD_DATA, (int)algo, x, xd, w, wd, y, yd, c);
+	return run(DNN_BACKWARD_DATA, (int)algo, x, xd, w, wd, y, yd, c);
 }
 
 cudnnStatus_t cudnnConvolutionBackwardFilter(cudnnHandle_t handle, const void *alpha,
@@ -613,5 +584,5 @@ cudnnStatus_t cudnnConvolutionBackwardFilter(cudnnHandle_t handle, const void *a
                                              const cudnnFilterDescriptor_t w, void *wd)
 {
 	(void)handle, (void)alpha, (void)workspace, (void)size, (void)beta;
-	return run(BACKWARD_FILTER, (int)algo, x, xd, w, wd, y, yd, c);
+	return run(DNN_BACKWARD_FILTER, (int)algo, x, xd, w, wd, y, yd, c);
 }

@@ -130,8 +130,7 @@ static float get(const struct operand *o, const int64_t at[4])
 		place[d] = o->t->dim[d] == 1 ? 0 : at[d];
 		i = i * o->t->dim[d] + place[d];
 	}
-	return o->values ? o->values[i]
-	                 : stub_load(o->t->data, offset_of(o->t, place), o->t->type);
+	return o->values ? o->values[i] : stub_load(o->t->data, offset_of(o->t, place), o->t->type);
 }
 
 static float pointwise(const struct dnn_operation *op, float x, float b, float choice,
@@ -185,8 +184,8 @@ static float reduce(const struct dnn_operation *op, const struct operand *x, con
 	for (int64_t i = 0; i < x->t->dim[3]; i++) {
 		float value = get(x, (const int64_t[4]){at[0], at[1], at[2], i});
 
-		result = op->mode == CUDNN_REDUCE_TENSOR_MAX ? fmaxf(result, value)
-		                                             : result + value;
+		result =
+		        op->mode == CUDNN_REDUCE_TENSOR_MAX ? fmaxf(result, value) : result + value;
 	}
 	return result;
 }

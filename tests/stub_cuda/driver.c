@@ -172,3 +172,19 @@ CUresult cuGraphLaunch(CUgraphExec exec, CUstream stream)
 		fake_tool()->graph_launched(graph->names, graph->n);
 	return CUDA_SUCCESS;
 }
+
+/* --- buffers of a profiler in the program: torch.py registers them with CUPTI --- */
+
+void stub_profiler_request(uint8_t **buffer, size_t *size, size_t *max_records);
+void stub_profiler_request(uint8_t **buffer, size_t *size, size_t *max_records)
+{
+	*size = 1 << 20;
+	*buffer = calloc(1, *size);
+	*max_records = 0;
+}
+
+/* Of whoever had registered before it gets buffers, too: it frees none. */
+void stub_profiler_complete(void);
+void stub_profiler_complete(void)
+{
+}

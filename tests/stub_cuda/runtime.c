@@ -146,8 +146,11 @@ cudaError_t cudaMalloc(void **data, size_t size)
 	void *got = NULL;
 	int i;
 
-	if (!size || size > STUB_MEMORY_BYTES - allocated_bytes)
-		return size ? cudaErrorMemoryAllocation : cudaErrorInvalidValue;
+	if (!size)
+		return cudaSuccess; /* and the pointer stays what it was: alpaka#1868, picongpu#1179
+		                     */
+	if (size > STUB_MEMORY_BYTES - allocated_bytes)
+		return cudaErrorMemoryAllocation;
 	if (size >= LARGE_BYTES)
 		got = map(size);
 	else if (posix_memalign(&got, 256, size))

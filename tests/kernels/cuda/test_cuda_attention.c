@@ -60,6 +60,7 @@ static void expect_plans(struct wanted w)
 Test(cuda_attention, cudnn_has_engines_for_heads_of_16)
 {
 	expect_plans((struct wanted){WS_DTYPE_BF16, 128, 16, false});
+	expect_plans((struct wanted){WS_DTYPE_BF16, 13, 16, true}); /* device_attention's */
 }
 
 Test(cuda_attention, cudnn_has_engines_for_heads_of_64)
