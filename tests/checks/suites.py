@@ -1,14 +1,33 @@
 #!/usr/bin/env python3
 """ctest runs the suite NAME of a file test_NAME.c: no other suite may stand in it, or its tests
-never run. And no folder of tests holds too many files.
+never run. No folder of tests holds too many files. And what docs/guarantees.md names is there.
 suites.py ROOT   prints each offence; exit 1 when there is one
 """
+import glob
 import os
 import re
 import sys
 
 SUITE = re.compile(r"^(?:Test|TestSuite|Theory|ParameterizedTest)\((?:[^,()]*\*\s*\w+,\s*)?(\w+)", re.M)
+HELD_BY = re.compile(r"`(\w+)\.(\w+)`((?: \([^)|]*\))?)")
 MOST_FILES = 25
+
+
+def promises(root):
+    """A test is a suite below the folder that its name begins with, or is called so by CMake."""
+    files = {}
+    for path in glob.glob(os.path.join(root, "tests", "**", "*.*"), recursive=True):
+        with open(path, encoding="utf-8", errors="replace") as f:
+            files[os.path.relpath(path, root).split(os.sep)[1], os.path.basename(path)] = f.read()
+    cmake = "".join(text for (_, name), text in files.items() if name == "CMakeLists.txt")
+    with open(os.path.join(root, "docs", "guarantees.md"), encoding="utf-8") as f:
+        for top, name, cases in HELD_BY.findall(f.read()):
+            text = files.get((top, f"test_{name}.c"))
+            if not text and f"{top}.{name}" not in cmake and f"{top}.{name.rsplit('_', 1)[0]}_${{name}}" not in cmake:
+                yield f"docs/guarantees.md: there is no test {top}.{name}"
+            for case in re.findall(r"`(\w+)…?`", cases if text else ""):
+                if case not in text:
+                    yield f"docs/guarantees.md: {top}.{name} has no {case}"
 
 
 def offences(root):
@@ -28,6 +47,6 @@ def offences(root):
                 yield f"{path}/{name}: tests in a file that is not called test_"
 
 
-found = list(offences(sys.argv[1]))
+found = list(offences(sys.argv[1])) + list(promises(sys.argv[1]))
 print("\n".join(found) or "every suite is run")
 sys.exit(bool(found))
