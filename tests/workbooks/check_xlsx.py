@@ -130,7 +130,7 @@ def same(value, cell):
 def compare_row(sheet, row, values, columns, what):
     for i, (value, column) in enumerate(zip(values, columns)):
         cell = sheet.cells.get((row, i))
-        if column["type"] == "number" and value is not None:
+        if column["type"] == "number" and isinstance(value, int):
             value = float(value)  # has no point in JSON when it is whole
         if not same(value, cell):
             complain(f"{sheet.name}: {what}, {column['title']}: {cell!r:.80} is not {value!r:.80}")
