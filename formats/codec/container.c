@@ -29,7 +29,7 @@ static enum ws_status check_magic(const uint8_t *data, size_t size, struct ws_er
 	if (size >= sizeof(file_magic) && memcmp(data, file_magic, sizeof(file_magic)) != 0) {
 		WS_FAIL_IF(memcmp(data + 1, file_magic + 1, 3) == 0, err, CORRUPT,
 		           "the file was changed by a transfer as text; copy it again as binary");
-		return WS_FAIL(err, CORRUPT, "not a Warpsheet trace: it does not begin as one");
+		return WS_FAIL(err, CORRUPT, "not a Warpsheet trace: unrecognised file header");
 	}
 	WS_FAIL_IF(size < WS_FILE_HEADER_BYTES, err, CORRUPT,
 	           "the file has %zu bytes, fewer than the %u of its header", size,

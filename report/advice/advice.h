@@ -23,7 +23,7 @@ struct ws_rule_def {
 };
 extern const struct ws_rule_def ws_rule_defs[WS_RULES];
 
-/* X(NAME, "name"), the gravest first */
+/* X(NAME, "name"), the most severe first */
 #define WS_SEVERITY_LIST(X) X(STRONG, "strong") X(WEAK, "weak") X(HINT, "hint")
 enum ws_severity {
 #define X(NAME, name) WS_SEVERITY_##NAME,
@@ -66,7 +66,7 @@ struct ws_advice {
 	int64_t *config_ns;              /* GPU time of each, of kernels that count */
 	int64_t *class_ns;               /* GPU time of each text that is a class */
 
-	struct ws_finding *findings; /* gravest first, then greatest gain, then rule */
+	struct ws_finding *findings; /* most severe first, then greatest gain, then rule */
 	size_t n, allocated;
 	uint8_t fired[WS_RULES];
 	uint64_t left_out[WS_RULES];      /* findings over WS_ADVICE_FINDINGS_MAX */

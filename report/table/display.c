@@ -13,8 +13,8 @@ struct unit {
 
 /* Three decimals keep a thousandth of the unit, so a column loses nothing that matters. */
 static const struct unit time_units[] = {
-        {1e6, "us", 3, 3},
-        {1e10, "ms", 6, 3},
+        {1e7, "us", 3, 3},
+        {1e12, "ms", 6, 3},
         {INFINITY, "s", 9, 3},
 };
 static const struct unit byte_units[] = {
@@ -45,6 +45,21 @@ static double greatest(const struct ws_table *t, size_t column, size_t begin, si
 
 	for (size_t row = begin; row < end; row++)
 		max = fmax(max, cell_magnitude(&t->cells[row * t->def->ncolumns + column]));
+	return max;
+}
+
+/* Of all columns that are shown alike: two of them compare only in one unit. */
+static double greatest_alike(const struct ws_table *t, enum ws_display display)
+{
+	double max = 0;
+
+	for (size_t c = 0; c < t->def->ncolumns; c++) {
+		if (t->def->columns[c].display != display)
+			continue;
+		max = fmax(max, greatest(t, c, 0, t->nrows));
+		if (t->totals)
+			max = fmax(max, cell_magnitude(&t->totals[c]));
+	}
 	return max;
 }
 
@@ -129,13 +144,18 @@ void ws_display_column(const struct ws_table *t, size_t column, struct ws_shown_
 {
 	const struct ws_table_column *def = &t->def->columns[column];
 	const struct unit *unit;
-	double max = greatest(t, column, 0, t->nrows);
+	double own = greatest(t, column, 0, t->nrows);
 
 	if (t->totals)
-		max = fmax(max, cell_magnitude(&t->totals[column]));
+		own = fmax(own, cell_magnitude(&t->totals[column]));
 	memset(out, 0, sizeof(*out));
 	out->display = def->display;
-	unit = choose_scale(out, def->type == WS_CELL_REAL, max);
+	unit = units_of(def->display);
+	unit = choose_scale(out, def->type == WS_CELL_REAL,
+	                    unit ? greatest_alike(t, def->display) : own);
+	/* a column of small numbers keeps as many digits in the unit of the others */
+	for (int e = out->exponent; unit && e >= 6 && own > 0 && own < pow(10, e); e -= 3)
+		out->decimals += 3;
 	if (unit)
 		title_with_unit(def, unit->name, out->title, sizeof(out->title));
 	else

@@ -104,20 +104,38 @@ void ws_cell_set_str(struct ws_table *t, struct ws_cell *cell, const char *text)
 	ws_cell_set_text(t, cell, text, strlen(text));
 }
 
-void ws_table_note(struct ws_table *t, const char *fmt, ...)
+static int add_note(struct ws_table *t, size_t at, const char *fmt, va_list ap)
 {
-	va_list ap;
 	char *text;
 
 	if (WS_GROW(t->notes, t->nnotes + 1, t->arena->notes_capacity, NULL) != WS_OK) {
 		t->arena->memory.failed = true;
-		return;
+		return 0;
 	}
-	va_start(ap, fmt);
 	text = ws_arena_vformat(&t->arena->memory, fmt, ap);
+	if (!text)
+		return 0;
+	memmove(&t->notes[at + 1], &t->notes[at], (t->nnotes++ - at) * sizeof(*t->notes));
+	t->notes[at] = text;
+	return 1;
+}
+
+void ws_table_note(struct ws_table *t, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	add_note(t, t->nnotes, fmt, ap);
 	va_end(ap);
-	if (text)
-		t->notes[t->nnotes++] = text;
+}
+
+void ws_table_answer(struct ws_table *t, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	t->nanswers += (size_t)add_note(t, t->nanswers, fmt, ap);
+	va_end(ap);
 }
 
 void ws_table_set_sides(struct ws_table *t, const char *a, const char *b)

@@ -67,6 +67,7 @@ struct ws_table {
 	struct ws_cell *totals; /* def->ncolumns, or NULL: parts re-add to it */
 	char **notes;           /* what a reader must know: losses, filters, conventions */
 	size_t nnotes;
+	size_t nanswers;     /* the first notes that answer what people open the table for */
 	const char *side[2]; /* what people see for A and B in titles; NULL = A and B */
 	char *not_recorded;  /* why the table is empty and which option records it, or NULL */
 	struct ws_table_arena *arena; /* owns cells, texts, notes */
@@ -97,6 +98,9 @@ void ws_cell_set_str(struct ws_table *t, struct ws_cell *cell, const char *text)
 
 /* Add a note; printf-like. */
 void ws_table_note(struct ws_table *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* Add a note behind the other answers and before all else; writers for people put it on top. */
+void ws_table_answer(struct ws_table *t, const char *fmt, ...)
+        __attribute__((format(printf, 2, 3)));
 /* Short names of the sides A and B of a comparison; long ones change nothing. */
 void ws_table_set_sides(struct ws_table *t, const char *a, const char *b);
 void ws_table_set_not_recorded(struct ws_table *t, const char *fmt, ...)

@@ -73,7 +73,7 @@ enum ws_status ws_tab_idle(const struct ws_tab *tab, struct ws_table *t, struct 
 		if (idle.nworked > 1)
 			add_device(tab, t, "all", &idle.all);
 		ws_idle_words(&idle.verdict, text, sizeof(text));
-		ws_table_note(t, "In one sentence: %s.", text);
+		ws_table_answer(t, "In one sentence: %s.", text);
 		if (!tab->sel->measured)
 			ws_table_note(t,
 			              "The trace has no measured step: the time is that from its "

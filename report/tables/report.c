@@ -43,8 +43,7 @@ static enum ws_status make(const struct ws_tab *tab, const struct ws_table_def *
 		ws_table_note(t, "Nothing in the trace passes the filter.");
 	if (ws_model_on_cpu(tab->m))
 		ws_table_note(t,
-		              "%s ran on the CPU reference: these are true times of a reference "
-		              "computation, and no GPU's.",
+		              "%s ran on the CPU reference: real CPU timings; not GPU performance.",
 		              ws_model_on_cpu(tab->m) == 1 ? "All kernels" : "Some kernels");
 	if (status == WS_OK)
 		status = ws_table_done(t, err);

@@ -385,7 +385,7 @@ static void put_left_out(const struct text_table *x)
 		return;
 	for (size_t i = x->n; i < x->t->def->ncolumns && len < sizeof(text) - 1; i++)
 		len += (size_t)snprintf(text + len, sizeof(text) - len, "%s%s",
-		                        i == x->n ? "Not shown in so narrow a line: " : ", ",
+		                        i == x->n ? "Hidden, the terminal is too narrow: " : ", ",
 		                        x->columns[i].shown.title);
 	ws__text_paragraph(x->f, x->opts, WS_TEXT_DIM, 0, text);
 }

@@ -19,3 +19,9 @@ HOME=$work "$soffice" --headless --convert-to pdf --outdir . report.xlsx diff.xl
 for pdf in report.pdf diff.pdf; do
 	[ "$(head -c 5 $pdf)" = "%PDF-" ] || fail "$pdf is no PDF: $(cat convert.txt)"
 done
+# printed, every sheet is one page of its first rows, and small tables share a sheet
+if command -v pdfinfo >/dev/null; then
+	pages=$(pdfinfo report.pdf | sed -n 's/^Pages: *//p')
+	[ "$pages" -le 15 ] || fail "a report of one run prints $pages pages, over 15"
+	[ "$(pdfinfo diff.pdf | sed -n 's/^Pages: *//p')" -le 15 ] || fail "a diff prints over 15 pages"
+fi

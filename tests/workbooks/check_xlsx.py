@@ -62,6 +62,10 @@ class Sheet:
             self.cells[row, column_number(c.get("r"))] = value
 
 
+    def titles(self):
+        return [v for (_, c), v in self.cells.items() if c == 0]
+
+
 class Workbook:
     def __init__(self, path):
         with zipfile.ZipFile(path) as z:
@@ -112,8 +116,28 @@ def shown(text):
     return "".join(out)
 
 
-def same(value, cell):
+# what a unit in a header is, in that of the JSON
+SCALES = {"us": 1e3, "ms": 1e6, "s": 1e9, "kB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12,
+          "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15}
+
+
+def scale_of(header, column):
+    """How many of the JSON's units are one of the sheet's."""
+    m = re.search(r"\((\w+)\)$", header or "")
+    if not m or column["title"].endswith(m.group(0)):
+        return 1
+    return SCALES.get(m.group(1), 1)
+
+
+def bare(title):
+    """A header without its unit: the sheet's may differ from the JSON's."""
+    return re.sub(r" \(\w*\)$", "", title or "")
+
+
+def same(value, cell, scale=1):
     """value: from JSON; cell: from the sheet, None when there is none."""
+    if scale != 1 and isinstance(value, (int, float)):
+        value = value / scale
     if value is None:
         return cell is None
     if isinstance(value, str):
@@ -127,40 +151,46 @@ def same(value, cell):
     return cell == value or math.isclose(cell, value, rel_tol=1e-15, abs_tol=0.0)
 
 
-def compare_row(sheet, row, values, columns, what):
+def compare_row(sheet, row, values, columns, what, scales):
     for i, (value, column) in enumerate(zip(values, columns)):
         cell = sheet.cells.get((row, i))
         if column["type"] == "number" and isinstance(value, int):
             value = float(value)  # has no point in JSON when it is whole
-        if not same(value, cell):
+        if not same(value, cell, scales[i]):
             complain(f"{sheet.name}: {what}, {column['title']}: {cell!r:.80} is not {value!r:.80}")
 
 
 def compare_sheet(sheet, table, first):
     columns, rows = table["columns"], table["rows"]
-    if sheet.cells.get((1, 0)) != table["title"] or sheet.cells.get((2, 0)) != table["what"]:
+    top = next((r for (r, c), v in sorted(sheet.cells.items()) if c == 0 and v == table["title"]), 1)
+    header = top + HEADER_ROW - 1
+    if sheet.cells.get((top, 0)) != table["title"] or sheet.cells.get((top + 1, 0)) != table["what"]:
         complain(f"{sheet.name}: not headed as {table['title']!r}")
-    compare_row(sheet, HEADER_ROW, [c["title"] for c in columns], columns, "header")
+    heads = [sheet.cells.get((header, i)) for i in range(len(columns))]
+    scales = [scale_of(h, c) for h, c in zip(heads, columns)]
+    for head, column in zip(heads, columns):
+        # a comparison has the names of its sides there
+        words = [bare(column["title"]).split(), bare(head).split()]
+        if any(a != b and a not in ("A", "B") for a, b in zip(*words)):
+            complain(f"{sheet.name}: header {head!r} is not {column['title']!r}")
     for r, values in enumerate(rows):
-        compare_row(sheet, HEADER_ROW + 1 + r, values, columns, f"row {r}")
-    end = HEADER_ROW + len(rows)
+        compare_row(sheet, header + 1 + r, values, columns, f"row {r}", scales)
+    end = header + len(rows)
     if table["totals"]:
         totals = list(table["totals"])
         text = next(i for i, c in enumerate(columns) if c["type"] == "text")
         totals[text] = totals[text] or "Total"
-        compare_row(sheet, end + 1, totals, columns, "totals")
-    words = [v for (r, _), v in sheet.cells.items() if r > end]
+        compare_row(sheet, end + 1, totals, columns, "totals", scales)
+    words = " ".join(v for v in sheet.cells.values() if isinstance(v, str))
     for note in table["notes"]:
         if shown(note) not in words:
             complain(f"{sheet.name}: the note is missing: {note}")
-    if table["not_recorded"] and "Not recorded: " + shown(table["not_recorded"]) not in words:
-        complain(f"{sheet.name}: does not say why it is empty")
-
+    alone = sum(1 for (r, c), v in sheet.cells.items() if v == "← back to the first sheet") < 2
     pane = sheet.root.find("m:sheetViews/m:sheetView/m:pane", NS)
-    if pane is None or pane.get("ySplit") != str(HEADER_ROW) or pane.get("state") != "frozen":
+    if alone and (pane is None or pane.get("ySplit") != str(HEADER_ROW) or pane.get("state") != "frozen"):
         complain(f"{sheet.name}: the header is not frozen")
     autofilter = sheet.root.find("m:autoFilter", NS)
-    if rows and (autofilter is None or not autofilter.get("ref").endswith(str(end))):
+    if top == 1 and (autofilter is None or not autofilter.get("ref").endswith(str(end))):
         complain(f"{sheet.name}: the filter does not reach to the last row")
     if not first and sheet.root.find(".//m:hyperlink", NS) is None:
         complain(f"{sheet.name}: no link back")
@@ -174,6 +204,7 @@ def compare_page(sheet, table):
     columns = table["columns"]
     row = HEADER_ROW
     section = None
+    scales = [scale_of(sheet.cells.get((HEADER_ROW, i)), c) for i, c in enumerate(columns[1:])]
     for values in table["rows"]:
         row += 1
         if values[0] != section:
@@ -181,7 +212,7 @@ def compare_page(sheet, table):
             while row < 10000 and sheet.cells.get((row, 0)) != shown(section):
                 row += 1
             row += 1
-        compare_row(sheet, row, values[1:], columns[1:], f"{section}, {values[1]}")
+        compare_row(sheet, row, values[1:], columns[1:], f"{section}, {values[1]}", scales)
     words = sheet.cells.values()
     for note in table["notes"]:
         if shown(note) not in words:
@@ -199,8 +230,8 @@ def compare_names(book, report):
     for table in report["tables"].values():
         if table["rows"] and not any(d.startswith("ws_") for d in defined):
             complain("no defined name for a table")
-    if defined.count("_xlnm.Print_Titles") != len(names):
-        complain("a sheet does not repeat its header when it is printed")
+    if defined.count("_xlnm.Print_Area") != len(names):
+        complain("a sheet does not say what of it is printed")
 
 
 def range_of(formula):
@@ -263,13 +294,22 @@ def main():
     with open(json_path, encoding="utf-8") as f:
         report = json.load(f)
     book = Workbook(path)
-    if len(book.sheets) != len(report["tables"]):
-        sys.exit(f"{len(book.sheets)} sheets, but {len(report['tables'])} tables")
-    for i, (sheet, table) in enumerate(zip(book.sheets, report["tables"].values())):
-        if table["table"] == "summary":
+    left_out = 0
+    for i, table in enumerate(report["tables"].values()):
+        if i and not table["rows"]:
+            left_out += 1
+            continue
+        sheet = book.sheets[0] if not i else next(
+            (s for s in book.sheets[1:] if table["title"] in s.titles()), None)
+        if sheet is None:
+            complain(f"no sheet has the table {table['title']!r}")
+        elif table["table"] == "summary":
             compare_page(sheet, table)
         else:
             compare_sheet(sheet, table, i == 0)
+    said = sum(1 for v in book.sheets[0].cells.values() if str(v).startswith("no sheet: "))
+    if len(report["tables"]) > 1 and said != left_out:
+        complain(f"{left_out} tables are left out, and the first sheet names {said}")
     compare_names(book, report)
     check_charts(book)
     if book.core.findtext("dc:title", namespaces=NS) != shown(report["title"]):
@@ -284,4 +324,5 @@ def main():
     print(f"{cells} cells on {len(book.sheets)} sheets are as in the JSON, {len(book.charts)} charts show what is there")
 
 
-main()
+if __name__ == "__main__":
+    main()

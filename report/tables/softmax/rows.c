@@ -94,18 +94,19 @@ static void answer(struct ws_table *t, const char *where, enum ws_direction d, c
 	if (!softmax->gpu_ns || !matmul->gpu_ns)
 		return;
 	if (!knows_flops(matmul) || !knows_flops(softmax) || !softmax->flops || !matmul->flops)
-		ws_table_note(
+		ws_table_answer(
 		        t,
 		        "%s, %s: softmax takes %.*f times the GPU time of %s. Their FLOPs are "
 		        "not recorded.",
 		        where, *direction_names[d] ? direction_names[d] : "phase unknown", decimals,
 		        time, what);
 	else
-		ws_table_note(t,
-		              "%s, %s: softmax takes %.*f times the GPU time of %s, with 1/%.1f of "
-		              "the FLOPs: for each FLOP it takes %.1f times as long.",
-		              where, *direction_names[d] ? direction_names[d] : "phase unknown",
-		              decimals, time, what, flops, time * flops);
+		ws_table_answer(
+		        t,
+		        "%s, %s: softmax takes %.*f times the GPU time of %s, with 1/%.1f of "
+		        "the FLOPs: for each FLOP it takes %.1f times as long.",
+		        where, *direction_names[d] ? direction_names[d] : "phase unknown", decimals,
+		        time, what, flops, time * flops);
 }
 
 /* Unless attention is fused and nothing else, its four parts have rows, empty or not. */
@@ -183,6 +184,8 @@ static void add_rows(struct ws_softmax *s, struct ws_table *t)
 {
 	if (s->nscopes)
 		qsort(s->scopes, s->nscopes, sizeof(*s->scopes), by_layer);
+	add_scope(s, t, "all layers", &s->all);
+	add_model(s, t);
 	for (size_t i = 0; i < s->nscopes; i++) {
 		char name[40];
 
@@ -191,8 +194,6 @@ static void add_rows(struct ws_softmax *s, struct ws_table *t)
 		         s->scopes[i].layer);
 		add_scope(s, t, name, &s->scopes[i]);
 	}
-	add_scope(s, t, "all layers", &s->all);
-	add_model(s, t);
 }
 
 /* What fusion took away: passes over scores that are not made, and what it moves instead. */

@@ -422,7 +422,7 @@ static enum ws_status add_top_kernels(const struct ws_summary_page *p, struct ws
 
 /* --- what to do ------------------------------------------------------------------------------- */
 
-/* The gravest finding of a rule: what to do, why, and what it can gain. */
+/* The most severe finding of a rule: what to do, why, and what it can gain. */
 static enum ws_status add_finding(const struct ws_summary_page *p, const struct ws_advice *a,
                                   const struct ws_finding *f, uint64_t more, struct ws_err *err)
 {

@@ -3,8 +3,6 @@
 #include <ctype.h>
 #include <math.h>
 
-#include "report/table/display.h"
-
 /* Dark blue on white and white on dark blue: contrast above 7:1 both ways. */
 #define COLOUR_HEADER    0x1F3864
 #define COLOUR_TITLE     0x1F3864
@@ -83,6 +81,10 @@ static void set_style(lxw_format *f, enum ws_xlsx_style style)
 	case WS_XLSX_NOTE:
 		style_paragraph(f, COLOUR_QUIET);
 		break;
+	case WS_XLSX_ANSWER:
+		style_paragraph(f, COLOUR_TITLE);
+		format_set_bold(f);
+		break;
 	case WS_XLSX_NOTE_HEAD:
 		format_set_bold(f);
 		format_set_font_color(f, COLOUR_QUIET);
@@ -130,30 +132,34 @@ void ws__xlsx_make_styles(struct ws_xlsx *x)
 	}
 }
 
-static const char *number_format(enum ws_display display, int real)
+/* Digits behind the point: what the column shows to all people. */
+static int decimals_of(const struct ws_shown_column *shown, enum ws_cell_type type)
 {
-	switch (display) {
-	case WS_DISPLAY_PLAIN:
-		return real ? "General" : "0";
-	case WS_DISPLAY_PERCENT:
-	case WS_DISPLAY_RATIO:
-		return "0.00";
-	case WS_DISPLAY_REAL:
-		return "#,##0.0000";
-	case WS_DISPLAY_COUNT:
-	case WS_DISPLAY_TIME_NS:
-	case WS_DISPLAY_BYTES:
-	case WS_DISPLAY_FLOPS:
-		break;
-	}
-	return real ? "#,##0.0" : "#,##0";
+	if (type == WS_CELL_INT && !shown->exponent)
+		return 0;
+	return shown->decimals < WS_XLSX_DECIMALS ? shown->decimals : WS_XLSX_DECIMALS;
 }
 
-lxw_format *ws__xlsx_cell_format(struct ws_xlsx *x, enum ws_display display, enum ws_cell_type type,
-                                 enum ws_xlsx_cell_look look)
+static void set_number_format(lxw_format *f, const struct ws_shown_column *shown,
+                              enum ws_cell_type type)
 {
-	int real = type == WS_CELL_REAL;
-	lxw_format **slot = &x->cells[display][type][look];
+	char format[32];
+	int decimals = decimals_of(shown, type);
+
+	if (shown->display == WS_DISPLAY_PLAIN)
+		format_set_num_format(f, type == WS_CELL_REAL ? "General" : "0");
+	else if (!decimals)
+		format_set_num_format(f, "#,##0");
+	else {
+		snprintf(format, sizeof(format), "#,##0.%.*s", decimals, "000000000000000");
+		format_set_num_format(f, format);
+	}
+}
+
+lxw_format *ws__xlsx_cell_format(struct ws_xlsx *x, const struct ws_shown_column *shown,
+                                 enum ws_cell_type type, enum ws_xlsx_cell_look look)
+{
+	lxw_format **slot = &x->cells[shown->display][decimals_of(shown, type)][type][look];
 	lxw_format *f = *slot;
 
 	if (f)
@@ -161,7 +167,7 @@ lxw_format *ws__xlsx_cell_format(struct ws_xlsx *x, enum ws_display display, enu
 	f = *slot = new_format(x);
 	if (!f)
 		return NULL;
-	format_set_num_format(f, number_format(display, real));
+	set_number_format(f, shown, type);
 	format_set_align(f, LXW_ALIGN_VERTICAL_TOP);
 	if (type == WS_CELL_TEXT) {
 		/* away from a number that ends right before it */
@@ -278,9 +284,11 @@ static void write_big_integer(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t 
 }
 
 void ws__xlsx_cell(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t row, uint16_t col,
-                   const struct ws_cell *cell, enum ws_display display, enum ws_xlsx_cell_look look)
+                   const struct ws_cell *cell, const struct ws_shown_column *shown,
+                   enum ws_xlsx_cell_look look)
 {
-	lxw_format *format = ws__xlsx_cell_format(x, display, cell->type, look);
+	lxw_format *format = ws__xlsx_cell_format(x, shown, cell->type, look);
+	double unit = pow(10, shown->exponent);
 
 	switch (cell->type) {
 	case WS_CELL_EMPTY:
@@ -295,7 +303,10 @@ void ws__xlsx_cell(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t row, uint16
 		break;
 	case WS_CELL_INT:
 		/* a sheet's numbers are doubles: exact up to 2^53 */
-		if (cell->i > (int64_t)1 << 53 || cell->i < -((int64_t)1 << 53))
+		if (unit > 1)
+			ws__xlsx_try(x, worksheet_write_number(sheet, row, col,
+			                                       (double)cell->i / unit, format));
+		else if (cell->i > (int64_t)1 << 53 || cell->i < -((int64_t)1 << 53))
 			write_big_integer(x, sheet, row, col, cell->i, format);
 		else
 			ws__xlsx_try(x, worksheet_write_number(sheet, row, col, (double)cell->i,
@@ -303,17 +314,18 @@ void ws__xlsx_cell(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t row, uint16
 		break;
 	case WS_CELL_REAL:
 		if (isfinite(cell->r))
-			ws__xlsx_try(x, worksheet_write_number(sheet, row, col, cell->r, format));
+			ws__xlsx_try(x, worksheet_write_number(sheet, row, col, cell->r / unit,
+			                                       format));
 		break;
 	}
 }
 
 void ws__xlsx_link(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t row, uint16_t col,
-                   const char *to_sheet, const char *text, enum ws_xlsx_style style)
+                   const struct ws_xlsx_sheet *to, const char *text, enum ws_xlsx_style style)
 {
 	char url[WS_XLSX_SHEET_NAME_MAX + 32];
 
-	snprintf(url, sizeof(url), "internal:'%s'!A1", to_sheet);
+	snprintf(url, sizeof(url), "internal:'%s'!A%u", to->name, (unsigned)to->top + 1);
 	ws__xlsx_try(x,
 	             worksheet_write_url_opt(sheet, row, col, url, x->styles[style], text, NULL));
 }
@@ -376,26 +388,50 @@ void ws__xlsx_data_bars(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t first,
 	ws__xlsx_try(x, worksheet_conditional_format_range(sheet, first, col, last, col, &bars));
 }
 
+/* What people open the sheet for, where they look first. */
+static void write_answers(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, uint16_t last,
+                          double width)
+{
+	char *text = NULL;
+	size_t size = 0;
+	FILE *f = open_memstream(&text, &size);
+
+	for (size_t i = 0; f && i < s->table->nanswers; i++)
+		fprintf(f, "%s%s", i ? " " : "", s->table->notes[i]);
+	if (!f || fclose(f)) {
+		x->no_memory = 1;
+		return;
+	}
+	ws__xlsx_paragraph(x, s->sheet, s->top + WS_XLSX_ROW_SOURCE, 0, last, width, text,
+	                   x->styles[WS_XLSX_ANSWER]);
+	free(text);
+}
+
 void ws__xlsx_head(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, const char *title,
                    uint16_t last, double width)
 {
 	const struct ws_report *r = x->report;
 	char *source = NULL;
 
-	ws__xlsx_try(x, worksheet_set_row(s->sheet, WS_XLSX_ROW_TITLE, 24, NULL));
-	ws__xlsx_text(x, s->sheet, WS_XLSX_ROW_TITLE, 0, title, x->styles[WS_XLSX_TITLE]);
-	ws__xlsx_paragraph(x, s->sheet, WS_XLSX_ROW_WHAT, 0, last, width, s->table->def->what,
-	                   x->styles[WS_XLSX_WHAT]);
+	ws__xlsx_try(x, worksheet_set_row(s->sheet, s->top + WS_XLSX_ROW_TITLE, 24, NULL));
+	ws__xlsx_text(x, s->sheet, s->top + WS_XLSX_ROW_TITLE, 0, title, x->styles[WS_XLSX_TITLE]);
+	ws__xlsx_paragraph(x, s->sheet, s->top + WS_XLSX_ROW_WHAT, 0, last, width,
+	                   s->table->def->what, x->styles[WS_XLSX_WHAT]);
+	if (s != x->sheets)
+		ws__xlsx_link(x, s->sheet, s->top + WS_XLSX_ROW_LINK, 0, x->sheets,
+		              "← back to the first sheet", WS_XLSX_LINK);
+	if (s->table->nanswers) {
+		write_answers(x, s, last, width);
+		return;
+	}
 	if (asprintf(&source, "Trace: %s%s%s", r->trace, *r->filter ? " · Filter: " : "",
 	             r->filter) < 0) {
 		x->no_memory = 1;
 		return;
 	}
-	ws__xlsx_text(x, s->sheet, WS_XLSX_ROW_SOURCE, 0, source, x->styles[WS_XLSX_SOURCE]);
+	ws__xlsx_text(x, s->sheet, s->top + WS_XLSX_ROW_SOURCE, 0, source,
+	              x->styles[WS_XLSX_SOURCE]);
 	free(source);
-	if (s != x->sheets)
-		ws__xlsx_link(x, s->sheet, WS_XLSX_ROW_LINK, 0, x->sheets[0].name,
-		              "← back to the first sheet", WS_XLSX_LINK);
 }
 
 void ws__xlsx_not_recorded(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, uint32_t row,
@@ -411,14 +447,13 @@ void ws__xlsx_not_recorded(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, uin
 	free(text);
 }
 
-void ws__xlsx_page_setup(struct ws_xlsx *x, lxw_worksheet *sheet, int landscape, int pages_high)
+void ws__xlsx_page_setup(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t last_row,
+                         uint16_t last_col, int pages_high)
 {
 	enum { PAPER_A4 = 9 };
 
-	if (landscape)
-		worksheet_set_landscape(sheet);
-	else
-		worksheet_set_portrait(sheet);
+	worksheet_set_landscape(sheet);
+	ws__xlsx_try(x, worksheet_print_area(sheet, 0, 0, last_row, last_col));
 	worksheet_set_paper(sheet, PAPER_A4);
 	worksheet_fit_to_pages(sheet, 1, (uint16_t)pages_high);
 	worksheet_set_margins(sheet, 0.4, 0.4, 0.5, 0.6);

@@ -24,7 +24,7 @@ struct chart_def {
 	const char *category; /* title of the column that names the bars */
 	const char *values[sizeof(palette) / sizeof(*palette)]; /* titles of columns */
 	const char *names_axis, *values_axis;
-	const char *number_format;   /* ",," divides by a million: ns are shown as ms */
+	const char *number_format;
 	const char *names_format;    /* where the category is a number */
 	uint32_t max_rows, min_rows; /* of fewer there is nothing to compare */
 	unsigned height;             /* in rows of the sheet it lies on */
@@ -35,8 +35,7 @@ struct chart_def {
 	const char *category_last; /* title; the names are of all columns from `category` to it */
 };
 
-#define AS_MS "#,##0.0##,,"
-#define AS_M  "#,##0.0##,,"
+#define NUMBERS "#,##0.###"
 
 static const struct chart_def charts[] = {
         {.table = "summary",
@@ -45,8 +44,8 @@ static const struct chart_def charts[] = {
          .alt_text = "Bar chart of the section GPU time by class on this sheet",
          .category = "Item",
          .values = {"Time (ns)"},
-         .values_axis = "GPU time (ms)",
-         .number_format = AS_MS,
+         .values_axis = "GPU time",
+         .number_format = NUMBERS,
          .max_rows = 16,
          .height = 18,
          .type = LXW_CHART_BAR},
@@ -57,20 +56,47 @@ static const struct chart_def charts[] = {
          .alt_text = "Bar chart of the section Top kernels on this sheet",
          .category = "Item",
          .values = {"Time (ns)"},
-         .values_axis = "total GPU time (ms)",
-         .number_format = AS_MS,
+         .values_axis = "total GPU time",
+         .number_format = NUMBERS,
          .max_rows = 11,
          .height = 18,
          .type = LXW_CHART_BAR},
+        {.table = "classes",
+         .title = "GPU time by class of work",
+         .alt_text = "Bar chart of the table above: GPU time of each class",
+         .category = "Class",
+         .values = {"GPU Time (ns)"},
+         .values_axis = "GPU time",
+         .number_format = NUMBERS,
+         .max_rows = 16,
+         .min_rows = 2,
+         .height = 18,
+         .type = LXW_CHART_BAR,
+         .places = ON_OWN},
+        {.table = "idle",
+         .where_column = "Device",
+         .where_text = "0",
+         .title = "What device 0 did, and what it waited for",
+         .alt_text = "Bar chart of the rows of device 0: time of each use",
+         .category = "Use",
+         .values = {"Time (ns)"},
+         .values_axis = "time",
+         .number_format = NUMBERS,
+         .max_rows = 12,
+         .min_rows = 2,
+         .height = 14,
+         .type = LXW_CHART_BAR,
+         .places = ON_OWN},
         {.table = "steps",
          .title = "Time of each step by phase",
          .alt_text = "Stacked column chart of the steps: time of each step, split into phases",
          .category = "Step",
+         .category_last = "Warm-up",
          .values = {"Forward (ns)", "Loss (ns)", "Backward (ns)", "Optimizer (ns)",
                     "Remainder (ns)"},
-         .names_axis = "step, warm-up first",
-         .values_axis = "time (ms)",
-         .number_format = AS_MS,
+         .names_axis = "step; yes: warm-up",
+         .values_axis = "time",
+         .number_format = NUMBERS,
          .max_rows = 500,
          .height = 15,
          .type = LXW_CHART_COLUMN_STACKED},
@@ -83,8 +109,8 @@ static const struct chart_def charts[] = {
          .min_rows = 3,
          .category = "Part",
          .values = {"GPU Time (ns)"},
-         .values_axis = "GPU time (ms)",
-         .number_format = AS_MS,
+         .values_axis = "GPU time",
+         .number_format = NUMBERS,
          .max_rows = 4,
          .height = 12,
          .type = LXW_CHART_BAR,
@@ -98,8 +124,8 @@ static const struct chart_def charts[] = {
          .min_rows = 3,
          .category = "Part",
          .values = {"FLOPs"},
-         .values_axis = "MFLOP",
-         .number_format = AS_M,
+         .values_axis = "FLOPs",
+         .number_format = NUMBERS,
          .max_rows = 4,
          .height = 12,
          .type = LXW_CHART_BAR,
@@ -112,8 +138,8 @@ static const struct chart_def charts[] = {
          .alt_text = "Bar chart: GPU time of softmax, matrix products and other kernels",
          .category = "Part",
          .values = {"GPU Time (ns)"},
-         .values_axis = "GPU time (ms)",
-         .number_format = AS_MS,
+         .values_axis = "GPU time",
+         .number_format = NUMBERS,
          .max_rows = 4,
          .height = 12,
          .type = LXW_CHART_BAR,
@@ -126,8 +152,8 @@ static const struct chart_def charts[] = {
          .alt_text = "Bar chart: FLOPs of softmax, matrix products and other kernels",
          .category = "Part",
          .values = {"FLOPs"},
-         .values_axis = "MFLOP",
-         .number_format = AS_M,
+         .values_axis = "FLOPs",
+         .number_format = NUMBERS,
          .max_rows = 4,
          .height = 12,
          .type = LXW_CHART_BAR,
@@ -140,13 +166,14 @@ static const struct chart_def charts[] = {
          .alt_text = "Line chart: peak of the allocated memory in each part of the time",
          .category = "Time (ns)",
          .values = {"Allocated (bytes)"},
-         .names_axis = "time from the first record (ms)",
-         .values_axis = "allocated (MB)",
-         .number_format = AS_M,
-         .names_format = "#,##0.0,,",
+         .names_axis = "time from the first record",
+         .values_axis = "allocated",
+         .number_format = NUMBERS,
+         .names_format = "#,##0.0",
          .max_rows = 200,
          .height = 15,
-         .type = LXW_CHART_LINE},
+         .type = LXW_CHART_LINE,
+         .places = ON_FIRST | ON_OWN},
         {.table = "diff-phases",
          .where_column = "Measure",
          .where_text = "GPU",
@@ -168,8 +195,8 @@ static const struct chart_def charts[] = {
          .alt_text = "Column chart of the phases: mean GPU time of A and of B",
          .category = "Phase",
          .values = {"A Mean (ns)", "B Mean (ns)"},
-         .values_axis = "GPU time (ms)",
-         .number_format = AS_MS,
+         .values_axis = "GPU time",
+         .number_format = NUMBERS,
          .max_rows = 4,
          .height = 15,
          .type = LXW_CHART_COLUMN},
@@ -180,8 +207,8 @@ static const struct chart_def charts[] = {
          .alt_text = "Column chart of the phases: mean wall time of A and of B",
          .category = "Phase",
          .values = {"A Mean (ns)", "B Mean (ns)"},
-         .values_axis = "time (ms)",
-         .number_format = AS_MS,
+         .values_axis = "time",
+         .number_format = NUMBERS,
          .max_rows = 5,
          .height = 15,
          .type = LXW_CHART_COLUMN},
@@ -191,8 +218,8 @@ static const struct chart_def charts[] = {
          .category = "Op",
          .category_last = "Phase",
          .values = {"GPU Time A (ns)", "GPU Time B (ns)"},
-         .values_axis = "GPU time (ms)",
-         .number_format = AS_MS,
+         .values_axis = "GPU time",
+         .number_format = NUMBERS,
          .max_rows = 12,
          .height = 20,
          .type = LXW_CHART_BAR,
@@ -203,8 +230,8 @@ static const struct chart_def charts[] = {
          .category = "Model",
          .category_last = "Dtype",
          .values = {"Forward (ns)", "Backward (ns)", "Optimizer (ns)"},
-         .values_axis = "time (ms)",
-         .number_format = AS_MS,
+         .values_axis = "time",
+         .number_format = NUMBERS,
          .max_rows = 60,
          .height = 20,
          .type = LXW_CHART_COLUMN_STACKED,
@@ -281,7 +308,8 @@ static int has_numbers(const struct chart_cells *cells, const char *title)
 
 	if (column < 0 || cells->without >= 0)
 		return column >= 0;
-	for (size_t r = cells->first - WS_XLSX_ROW_DATA; r <= cells->last - WS_XLSX_ROW_DATA; r++) {
+	for (size_t r = cells->first - ws__xlsx_data_row(cells->sheet);
+	     r <= cells->last - ws__xlsx_data_row(cells->sheet); r++) {
 		const struct ws_cell *cell = &t->cells[r * t->def->ncolumns + (size_t)column];
 
 		if ((cell->type == WS_CELL_INT && cell->i > 0) ||
@@ -310,8 +338,8 @@ static int find_rows(const struct chart_def *def, struct chart_cells *cells)
 	       (same < 0 || equal_cells(&t->cells[first * t->def->ncolumns + (size_t)same],
 	                                &t->cells[end * t->def->ncolumns + (size_t)same])))
 		end++;
-	cells->first = (uint32_t)(WS_XLSX_ROW_DATA + first);
-	cells->last = (uint32_t)(WS_XLSX_ROW_DATA + end - 1);
+	cells->first = (uint32_t)(ws__xlsx_data_row(cells->sheet) + first);
+	cells->last = (uint32_t)(ws__xlsx_data_row(cells->sheet) + end - 1);
 	return end > first;
 }
 
@@ -320,9 +348,7 @@ static int find_cells(const struct ws_xlsx *x, const struct chart_def *def,
                       struct chart_cells *cells)
 {
 	*cells = (struct chart_cells){.without = -1};
-	for (size_t i = 0; i < x->report->ntables; i++)
-		if (!strcmp(x->sheets[i].table->def->name, def->table))
-			cells->sheet = &x->sheets[i];
+	cells->sheet = ws__xlsx_find_sheet(x, def->table);
 	if (!cells->sheet || !cells->sheet->rows)
 		return 0;
 	if (def->section) {
@@ -332,8 +358,8 @@ static int find_cells(const struct ws_xlsx *x, const struct chart_def *def,
 		if (!find_rows(def, cells))
 			return 0;
 	} else {
-		cells->first = WS_XLSX_ROW_DATA;
-		cells->last = (uint32_t)(WS_XLSX_ROW_DATA + cells->sheet->rows - 1);
+		cells->first = ws__xlsx_data_row(cells->sheet);
+		cells->last = (uint32_t)(ws__xlsx_data_row(cells->sheet) + cells->sheet->rows - 1);
 	}
 	if (cells->last - cells->first + 1 < def->min_rows)
 		return 0;
@@ -342,12 +368,31 @@ static int find_cells(const struct ws_xlsx *x, const struct chart_def *def,
 	return 1;
 }
 
-/* "Forward (ns)" is "Forward" in a legend. */
-static void series_name(lxw_chart_series *series, const char *title)
+/* The column of a table as people see it, by its title; 0 when there is none. */
+static int shown_column(const struct chart_cells *cells, const char *title,
+                        struct ws_shown_column *out)
 {
-	char name[64];
+	const struct ws_table_def *def = cells->sheet->table->def;
 
-	snprintf(name, sizeof(name), "%.*s", (int)strcspn(title, "("), title);
+	for (size_t i = 0; i < def->ncolumns; i++) {
+		if (strcmp(def->columns[i].title, title) != 0)
+			continue;
+		ws_display_column(cells->sheet->table, i, out);
+		return 1;
+	}
+	return 0;
+}
+
+/* "Forward (ns)" is "Forward" in a legend. */
+static void series_name(lxw_chart_series *series, const struct chart_cells *cells,
+                        const char *title)
+{
+	struct ws_shown_column shown;
+	char name[128];
+
+	if (!shown_column(cells, title, &shown))
+		return;
+	snprintf(name, sizeof(name), "%.*s", (int)strcspn(shown.title, "("), shown.title);
 	for (size_t n = strlen(name); n && name[n - 1] == ' '; n--)
 		name[n - 1] = '\0';
 	chart_series_set_name(series, name);
@@ -373,7 +418,7 @@ static int add_series(struct ws_xlsx *x, lxw_chart *chart, const struct chart_de
 	                            category_last);
 	chart_series_set_values(series, cells->sheet->name, cells->first, (lxw_col_t)column,
 	                        cells->last, (lxw_col_t)column);
-	series_name(series, title);
+	series_name(series, cells, title);
 	if (def->type == LXW_CHART_LINE)
 		chart_series_set_line(series, &line);
 	else
@@ -383,7 +428,22 @@ static int add_series(struct ws_xlsx *x, lxw_chart *chart, const struct chart_de
 	return 1;
 }
 
-static void dress(lxw_chart *chart, const struct chart_def *def, int nseries)
+/* The name of an axis, with the unit of the column whose numbers stand on it. */
+static void axis_name(lxw_chart_axis *axis, const char *name, const struct chart_cells *cells,
+                      const char *title)
+{
+	struct ws_shown_column shown;
+	const char *unit = NULL;
+	char text[160];
+
+	if (shown_column(cells, title, &shown))
+		unit = strrchr(shown.title, '(');
+	snprintf(text, sizeof(text), "%s%s%s", name, unit ? " " : "", unit ? unit : "");
+	chart_axis_set_name(axis, text);
+}
+
+static void dress(lxw_chart *chart, const struct chart_def *def, const struct chart_cells *cells,
+                  int nseries)
 {
 	lxw_chart_font title_font = {.size = 12, .bold = LXW_TRUE, .color = 0x1F3864};
 	lxw_chart_font axis_font = {.size = 9, .bold = LXW_EXPLICIT_FALSE};
@@ -396,10 +456,10 @@ static void dress(lxw_chart *chart, const struct chart_def *def, int nseries)
 
 	chart_title_set_name(chart, def->title);
 	chart_title_set_name_font(chart, &title_font);
-	chart_axis_set_name(values, def->values_axis);
+	axis_name(values, def->values_axis, cells, def->values[0]);
 	chart_axis_set_name_font(values, &axis_font);
 	if (def->names_axis) {
-		chart_axis_set_name(names, def->names_axis);
+		axis_name(names, def->names_axis, cells, def->category);
 		chart_axis_set_name_font(names, &axis_font);
 	}
 	chart_axis_set_num_font(values, &axis_font);
@@ -432,9 +492,10 @@ static void dress(lxw_chart *chart, const struct chart_def *def, int nseries)
 
 /* 1 when the chart could be made. */
 static int add_chart(struct ws_xlsx *x, const struct chart_def *def, lxw_worksheet *sheet,
-                     uint32_t row, uint16_t col)
+                     uint32_t row, uint16_t col, int32_t x_offset)
 {
 	lxw_chart_options options = {.x_scale = CHART_PIXELS_WIDE / 480.0,
+	                             .x_offset = x_offset,
 	                             .object_position = LXW_OBJECT_MOVE_DONT_SIZE};
 	struct chart_cells cells;
 	int category, category_last, nseries = 0;
@@ -454,7 +515,7 @@ static int add_chart(struct ws_xlsx *x, const struct chart_def *def, lxw_workshe
 	for (size_t i = 0; i < sizeof(palette) / sizeof(*palette) && def->values[i]; i++)
 		nseries += add_series(x, chart, def, &cells, (lxw_col_t)category,
 		                      (lxw_col_t)category_last, def->values[i], i);
-	dress(chart, def, nseries);
+	dress(chart, def, &cells, nseries);
 	options.description = (char *)(uintptr_t)def->alt_text; /* only read */
 	options.y_scale = def->height * ROW_PIXELS / 288.0;
 	ws__xlsx_try(x, worksheet_insert_chart_opt(sheet, row, col, chart, &options));
@@ -465,17 +526,26 @@ uint32_t ws__xlsx_add_charts(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t r
 {
 	for (size_t i = 0; i < sizeof(charts) / sizeof(*charts); i++)
 		if ((!charts[i].places || charts[i].places & ON_FIRST) &&
-		    add_chart(x, &charts[i], sheet, row, col))
+		    add_chart(x, &charts[i], sheet, row, col, 0))
 			row += charts[i].height + 1;
 	return row;
 }
 
 uint32_t ws__xlsx_add_own_charts(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, uint32_t row)
 {
-	for (size_t i = 0; i < sizeof(charts) / sizeof(*charts); i++)
-		if (charts[i].places & ON_OWN && !strcmp(charts[i].table, s->table->def->name) &&
-		    add_chart(x, &charts[i], s->sheet, row, 0))
-			row += charts[i].height + 1;
+	uint32_t left = 0; /* height of the chart that stands alone in its line */
+
+	/* two beside each other */
+	for (size_t i = 0; i < sizeof(charts) / sizeof(*charts); i++) {
+		if (!(charts[i].places & ON_OWN) ||
+		    strcmp(charts[i].table, s->table->def->name) != 0 ||
+		    !add_chart(x, &charts[i], s->sheet, row, 0, left ? CHART_PIXELS_WIDE + 20 : 0))
+			continue;
+		if (left)
+			row += (left > charts[i].height ? left : charts[i].height) + 1;
+		left = left ? 0 : charts[i].height;
+	}
+	row += left ? left + 1 : 0;
 	if (!strcmp(s->table->def->name, "roofline"))
 		row = ws__xlsx_add_roofline(x, s, row);
 	return row;

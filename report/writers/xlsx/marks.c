@@ -30,10 +30,10 @@ static void add_mark(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, uint16_t 
 	        .format = x->styles[WS_XLSX_WARNING],
 	};
 
-	ws__xlsx_try(x,
-	             worksheet_conditional_format_range(s->sheet, WS_XLSX_ROW_DATA, col,
-	                                                (lxw_row_t)(WS_XLSX_ROW_DATA + s->rows - 1),
-	                                                col, &format));
+	ws__xlsx_try(x, worksheet_conditional_format_range(s->sheet, ws__xlsx_data_row(s), col,
+	                                                   (lxw_row_t)(ws__xlsx_data_row(s) +
+	                                                               s->rows - 1),
+	                                                   col, &format));
 }
 
 /* Around 1, from half to double. */
@@ -52,10 +52,10 @@ static void add_ratio_scale(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, ui
 	        .max_color = COLOUR_SLOWER,
 	};
 
-	ws__xlsx_try(x,
-	             worksheet_conditional_format_range(s->sheet, WS_XLSX_ROW_DATA, col,
-	                                                (lxw_row_t)(WS_XLSX_ROW_DATA + s->rows - 1),
-	                                                col, &scale));
+	ws__xlsx_try(x, worksheet_conditional_format_range(s->sheet, ws__xlsx_data_row(s), col,
+	                                                   (lxw_row_t)(ws__xlsx_data_row(s) +
+	                                                               s->rows - 1),
+	                                                   col, &scale));
 }
 
 void ws__xlsx_add_marks(struct ws_xlsx *x, const struct ws_xlsx_sheet *s)

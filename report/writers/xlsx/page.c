@@ -1,15 +1,13 @@
 /* The first sheet: a report on one page, with links to the sheets and charts of their cells. */
 #include "report/writers/xlsx/xlsx.h"
 
-#include "report/table/display.h"
-
 #define WIDTH_ITEM   34.0
 #define WIDTH_TEXT   60.0
 #define WIDTH_TIME   15.0
 #define WIDTH_NUMBER 11.0
 #define WIDTH_GAP    2.0
 #define WIDTH_LINK   24.0
-#define WIDTH_SHEET  52.0 /* with WIDTH_LINK as wide as a chart */
+#define WIDTH_SHEET  57.0 /* with WIDTH_LINK as wide as a chart */
 #define LINE_POINTS  15.0
 #define LINES_MAX    8
 
@@ -19,6 +17,7 @@ struct page {
 	lxw_worksheet *sheet;
 	const struct ws_table *t;
 	struct ws_page_columns columns;
+	const struct ws_shown_column *shown;
 	double width;  /* of all cells */
 	uint16_t last; /* column of the sheet */
 };
@@ -59,7 +58,7 @@ static uint32_t write_section(const struct page *p, uint32_t row, const char *te
 
 		if (to && len == strlen(details[i].section) &&
 		    !memcmp(text, details[i].section, len))
-			ws__xlsx_link(p->x, p->sheet, row, 1, to->name, details[i].link,
+			ws__xlsx_link(p->x, p->sheet, row, 1, to, details[i].link,
 			              WS_XLSX_LINK_SECTION);
 	}
 	return row + 1;
@@ -91,7 +90,7 @@ static uint32_t write_line(const struct page *p, uint32_t row, const struct ws_c
 
 			lines = n > lines ? n : lines;
 		}
-		ws__xlsx_cell(p->x, p->sheet, row, c++, &cells[i], def->columns[i].display,
+		ws__xlsx_cell(p->x, p->sheet, row, c++, &cells[i], &p->shown[i],
 		              one_line ? WS_XLSX_CELL : WS_XLSX_CELL_WRAPPED);
 	}
 	if (lines > LINES_MAX)
@@ -126,6 +125,22 @@ static uint32_t write_lines(const struct page *p, uint32_t row)
 	return row;
 }
 
+/* Tables without rows have no sheet: which, and why. */
+static uint32_t write_left_out(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t row, uint16_t col)
+{
+	for (size_t i = 0; i < x->report->ntables; i++) {
+		const struct ws_table *t = x->report->tables[i];
+
+		if (x->sheets[i].leader)
+			continue;
+		ws__xlsx_text(x, sheet, row, col, t->def->sheet, x->styles[WS_XLSX_LABEL]);
+		ws__xlsx_text(x, sheet, row++, col + 1,
+		              t->not_recorded ? "no sheet: not recorded" : "no sheet: no rows",
+		              x->styles[WS_XLSX_LABEL]);
+	}
+	return row;
+}
+
 uint32_t ws__xlsx_contents(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t row, uint16_t col)
 {
 	char *text = NULL;
@@ -136,14 +151,11 @@ uint32_t ws__xlsx_contents(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t row
 		const struct ws_xlsx_sheet *s = &x->sheets[i];
 		int n;
 
-		if (s->sheet == sheet)
+		if (s->sheet == sheet || !s->leader)
 			continue;
-		ws__xlsx_link(x, sheet, row, col, s->name, s->name, WS_XLSX_LINK_CELL);
-		if (s->table->not_recorded)
-			n = asprintf(&text, "%s: not recorded", s->table->def->title);
-		else
-			n = asprintf(&text, "%s: %zu %s", s->table->def->title, s->table->nrows,
-			             s->table->nrows == 1 ? "row" : "rows");
+		ws__xlsx_link(x, sheet, row, col, s, s->name, WS_XLSX_LINK_CELL);
+		n = asprintf(&text, "%s: %zu %s", s->table->def->title, s->table->nrows,
+		             s->table->nrows == 1 ? "row" : "rows");
 		if (n < 0) {
 			x->no_memory = 1;
 			break;
@@ -151,7 +163,7 @@ uint32_t ws__xlsx_contents(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t row
 		ws__xlsx_text(x, sheet, row++, col + 1, text, x->styles[WS_XLSX_LABEL]);
 		free(text);
 	}
-	return row;
+	return write_left_out(x, sheet, row, col);
 }
 
 static void write_columns(struct page *p)
@@ -166,7 +178,7 @@ static void write_columns(struct page *p)
 			continue;
 		ws__xlsx_try(p->x, worksheet_set_column(p->sheet, c, c, width, NULL));
 		ws__xlsx_text(
-		        p->x, p->sheet, WS_XLSX_ROW_HEADER, c, def->columns[i].title,
+		        p->x, p->sheet, WS_XLSX_ROW_HEADER, c, p->shown[i].title,
 		        p->x->styles[def->columns[i].type == WS_CELL_TEXT ? WS_XLSX_HEADER
 		                                                          : WS_XLSX_HEADER_NUMBER]);
 		p->width += width;
@@ -220,12 +232,33 @@ static void mark_missing(const struct page *p)
 	}
 }
 
+/* The rows that a page of paper takes: up to the sections of which no reader asks first. */
+static uint32_t rows_to_print(const struct ws_xlsx *x, uint32_t row)
+{
+	for (size_t i = 0; i < x->nblocks; i++) {
+		const struct ws_cell *section = x->blocks[i].section;
+
+		if (section->type == WS_CELL_TEXT && section->text.len == 8 &&
+		    !memcmp(section->text.ptr, "Workload", 8))
+			return x->blocks[i].first - 2;
+	}
+	return row;
+}
+
 void ws__xlsx_write_page(struct ws_xlsx *x, struct ws_xlsx_sheet *s)
 {
 	struct page p = {.x = x, .sheet = s->sheet, .t = s->table};
+	struct ws_shown_column *shown = calloc(s->table->def->ncolumns, sizeof(*shown));
 	uint32_t row, below;
 	uint16_t right;
 
+	if (!shown) {
+		x->no_memory = 1;
+		return;
+	}
+	for (size_t c = 0; c < s->table->def->ncolumns; c++)
+		ws_display_column(s->table, c, &shown[c]);
+	p.shown = shown;
 	s->rows = s->table->nrows;
 	ws_display_page(s->table->def, &p.columns);
 	write_columns(&p);
@@ -241,12 +274,10 @@ void ws__xlsx_write_page(struct ws_xlsx *x, struct ws_xlsx_sheet *s)
 	ws__xlsx_try(x, worksheet_set_column(s->sheet, right, right, WIDTH_LINK, NULL));
 	ws__xlsx_try(x, worksheet_set_column(s->sheet, right + 1, right + 1, WIDTH_SHEET, NULL));
 	below = ws__xlsx_add_charts(x, s->sheet, WS_XLSX_ROW_HEADER, right);
-	below = ws__xlsx_contents(x, s->sheet, below, right);
-	if (row < below)
-		row = below;
+	ws__xlsx_contents(x, s->sheet, below, right);
 	worksheet_freeze_panes(s->sheet, WS_XLSX_ROW_DATA, 0);
 	worksheet_gridlines(s->sheet, LXW_HIDE_ALL_GRIDLINES);
 	worksheet_set_tab_color(s->sheet, 0x1F3864);
-	ws__xlsx_try(x, worksheet_repeat_rows(s->sheet, WS_XLSX_ROW_HEADER, WS_XLSX_ROW_HEADER));
-	ws__xlsx_page_setup(x, s->sheet, 1, row <= WS_XLSX_PAGE_ROWS ? 1 : 0);
+	ws__xlsx_page_setup(x, s->sheet, rows_to_print(x, row), (uint16_t)(right + 1), 1);
+	free(shown);
 }

@@ -58,7 +58,7 @@ static void add_point(struct ws_xlsx *x, const struct points *p, lxw_chart *char
 	lxw_color_t colour = is_roof ? pale(colours[nth % NCOLOURS]) : colours[nth % NCOLOURS];
 	lxw_chart_fill fill = {.color = colour};
 	lxw_chart_line line = {.color = colours[nth % NCOLOURS], .width = 1};
-	lxw_row_t at = (lxw_row_t)(WS_XLSX_ROW_DATA + row);
+	lxw_row_t at = (lxw_row_t)(ws__xlsx_data_row(p->s) + row);
 	const struct ws_cell *name = cell(p, row, p->name), *dtype = cell(p, row, p->dtype);
 	char label[64];
 

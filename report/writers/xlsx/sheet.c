@@ -1,8 +1,6 @@
 /* One table on one sheet: a small block of words, a frozen header, cells, totals, notes. */
 #include "report/writers/xlsx/xlsx.h"
 
-#include "report/table/display.h"
-
 #define TEXT_WIDTH_MAX   48.0  /* longer texts wrap … */
 #define PROSE_WIDTH_MAX  90.0  /* … later where there is room on the page */
 #define PAGE_WIDTH       150.0 /* characters on a landscape page that is easy to read */
@@ -13,9 +11,13 @@
 #define READING_COLUMNS  8    /* a table of so few is for reading */
 #define READING_LINES    15
 #define LINE_POINTS      15.0
+#define HEADER_LINES     4
+#define OUTLINE_LEVELS   7    /* that Excel knows */
+#define OUTLINE_ROWS     60   /* that are not folded at first */
 #define PARAGRAPH_MIN    90.0 /* words above and below a narrow table use this width */
 
 struct layout {
+	struct ws_shown_column *shown;
 	double *widths;
 	double *natural;      /* what the widest text of the column takes in one line */
 	unsigned char *wraps; /* by column: texts wider than TEXT_WIDTH_MAX */
@@ -24,31 +26,13 @@ struct layout {
 	double paragraph_width;
 };
 
-static double number_width(const struct ws_table *t, size_t column, const struct ws_cell *cell)
+static double cell_width(const struct ws_shown_column *shown, const struct ws_cell *cell)
 {
-	struct ws_shown_column shown = {.display = t->def->columns[column].display};
 	char out[WS_DISPLAY_NUMBER_MAX];
 
-	/* the sheet shows the unscaled value with separators, so no exponent here */
-	switch (shown.display) {
-	case WS_DISPLAY_PERCENT:
-	case WS_DISPLAY_RATIO:
-		shown.decimals = 2;
-		break;
-	case WS_DISPLAY_REAL:
-		shown.decimals = 4;
-		break;
-	default:
-		shown.decimals = cell->type == WS_CELL_REAL;
-	}
-	return (double)ws_display_number(&shown, cell, out);
-}
-
-static double cell_width(const struct ws_table *t, size_t column, const struct ws_cell *cell)
-{
 	if (cell->type == WS_CELL_TEXT)
 		return (double)ws_display_width(cell->text.ptr, cell->text.len);
-	return number_width(t, column, cell);
+	return (double)ws_display_number(shown, cell, out);
 }
 
 /* A header may take three lines, broken at blanks. */
@@ -70,13 +54,13 @@ static double header_width(const char *title)
 	return longest * 1.1 + FILTER_BUTTON;
 }
 
-static double widest_cell(const struct ws_table *t, uint16_t column)
+static double widest_cell(const struct ws_table *t, const struct layout *l, uint16_t column)
 {
 	size_t rows = t->nrows < ROWS_MEASURED ? t->nrows : ROWS_MEASURED;
-	double widest = t->totals ? cell_width(t, column, &t->totals[column]) : 0;
+	double widest = t->totals ? cell_width(&l->shown[column], &t->totals[column]) : 0;
 
 	for (size_t r = 0; r < rows; r++) {
-		double w = cell_width(t, column, &t->cells[r * t->def->ncolumns + column]);
+		double w = cell_width(&l->shown[column], &t->cells[r * t->def->ncolumns + column]);
 
 		if (w > widest)
 			widest = w;
@@ -109,7 +93,11 @@ static void measure(const struct ws_table *t, struct layout *l)
 	double sum = 0;
 
 	for (uint16_t c = 0; c < l->ncols; c++) {
-		double widest = widest_cell(t, c), header = header_width(t->def->columns[c].title);
+		double widest, header;
+
+		ws_display_column(t, c, &l->shown[c]);
+		widest = widest_cell(t, l, c);
+		header = header_width(l->shown[c].title);
 
 		l->natural[c] = widest + 2;
 		if (widest > TEXT_WIDTH_MAX) {
@@ -141,12 +129,22 @@ static void measure(const struct ws_table *t, struct layout *l)
 static void write_header(struct ws_xlsx *x, struct ws_xlsx_sheet *s, const struct layout *l)
 {
 	const struct ws_table_def *def = s->table->def;
+	uint32_t row = s->top + WS_XLSX_ROW_HEADER;
+	size_t lines = 2;
 
-	ws__xlsx_try(x, worksheet_set_row(s->sheet, WS_XLSX_ROW_HEADER, 2 * LINE_POINTS + 4, NULL));
 	for (uint16_t c = 0; c < l->ncols; c++) {
-		ws__xlsx_try(x, worksheet_set_column(s->sheet, c, c, l->widths[c], NULL));
+		const char *title = l->shown[c].title;
+		size_t n = ws__xlsx_lines(title, strlen(title), l->widths[c] * 0.9 - FILTER_BUTTON);
+
+		lines = n > lines ? n : lines;
+	}
+	lines = lines < HEADER_LINES ? lines : HEADER_LINES;
+	ws__xlsx_try(x, worksheet_set_row(s->sheet, row, (double)lines * LINE_POINTS + 4, NULL));
+	for (uint16_t c = 0; c < l->ncols; c++) {
+		if (c < WS_XLSX_WIDTHS_MAX && s->leader->widths[c] < l->widths[c])
+			s->leader->widths[c] = l->widths[c];
 		ws__xlsx_text(
-		        x, s->sheet, WS_XLSX_ROW_HEADER, c, def->columns[c].title,
+		        x, s->sheet, row, c, l->shown[c].title,
 		        x->styles[def->columns[c].type == WS_CELL_TEXT ? WS_XLSX_HEADER
 		                                                       : WS_XLSX_HEADER_NUMBER]);
 	}
@@ -183,30 +181,78 @@ static void write_totals(struct ws_xlsx *x, struct ws_xlsx_sheet *s, const struc
 	for (uint16_t c = 0; c < l->ncols; c++)
 		said |= t->totals[c].type == WS_CELL_TEXT;
 	for (uint16_t c = 0; c < l->ncols; c++) {
-		ws__xlsx_cell(x, s->sheet, row, c, &t->totals[c], t->def->columns[c].display,
-		              WS_XLSX_CELL_TOTAL);
+		ws__xlsx_cell(x, s->sheet, row, c, &t->totals[c], &l->shown[c], WS_XLSX_CELL_TOTAL);
 		if (said || t->def->columns[c].type != WS_CELL_TEXT)
 			continue;
 		ws__xlsx_text(x, s->sheet, row, c, "Total",
-		              ws__xlsx_cell_format(x, WS_DISPLAY_PLAIN, WS_CELL_TEXT,
+		              ws__xlsx_cell_format(x, &(struct ws_shown_column){0}, WS_CELL_TEXT,
 		                                   WS_XLSX_CELL_TOTAL));
 		said = 1;
 	}
 }
 
+/*
+ * How deep a row lies in the outline: ranges by their path, single layers below
+ * the sum of all. 0 in tables that are no tree.
+ */
+static unsigned row_level(const struct ws_table *t, size_t row)
+{
+	const struct ws_cell *cell = &t->cells[row * t->def->ncolumns]; /* path or scope */
+	unsigned level = 0;
+
+	if (cell->type != WS_CELL_TEXT)
+		return 0;
+	if (!strcmp(t->def->name, "softmax-matmul"))
+		return cell->text.len > 5 && !memcmp(cell->text.ptr, "layer", 5);
+	if (strcmp(t->def->name, "ranges") != 0)
+		return 0;
+	for (size_t i = 0; i < cell->text.len; i++)
+		level += cell->text.ptr[i] == '/' && i && cell->text.ptr[i - 1] != '\\';
+	return level < OUTLINE_LEVELS ? level : OUTLINE_LEVELS;
+}
+
+/* The deepest level that is open at first: as much as a reader takes in. */
+static unsigned open_level(const struct ws_xlsx_sheet *s)
+{
+	size_t rows[OUTLINE_LEVELS + 1] = {0}, sum = 0;
+	unsigned level = 0;
+
+	for (size_t r = 0; r < s->rows; r++)
+		rows[row_level(s->table, r)]++;
+	for (; level < OUTLINE_LEVELS && (sum += rows[level]) + rows[level + 1] <= OUTLINE_ROWS;)
+		level++;
+	return level;
+}
+
+static void set_row(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, size_t r, uint32_t row,
+                    double height, unsigned open)
+{
+	unsigned level = row_level(s->table, r);
+	unsigned next = r + 1 < s->rows ? row_level(s->table, r + 1) : 0;
+	lxw_row_col_options options = {.hidden = level > open,
+	                               .level = (uint8_t)level,
+	                               .collapsed = level <= open && next > open};
+
+	if (level || next)
+		ws__xlsx_try(x, worksheet_set_row_opt(s->sheet, row, height, NULL, &options));
+	else if (height > LINE_POINTS)
+		ws__xlsx_try(x, worksheet_set_row(s->sheet, row, height, NULL));
+	if (level <= open && s->leader->printed < WS_XLSX_PAGE_ROWS)
+		s->leader->printed++;
+}
+
 static void write_cells(struct ws_xlsx *x, struct ws_xlsx_sheet *s, const struct layout *l)
 {
 	const struct ws_table *t = s->table;
-	uint32_t row = WS_XLSX_ROW_DATA;
+	uint32_t row = ws__xlsx_data_row(s);
+	unsigned open = open_level(s);
 
+	worksheet_outline_settings(s->sheet, LXW_TRUE, LXW_FALSE, LXW_TRUE, LXW_FALSE);
 	for (size_t r = 0; r < s->rows; r++, row++) {
-		double height = row_height(t, r, l);
-
-		if (height > LINE_POINTS)
-			ws__xlsx_try(x, worksheet_set_row(s->sheet, row, height, NULL));
+		set_row(x, s, r, row, row_height(t, r, l), open);
 		for (uint16_t c = 0; c < l->ncols; c++)
 			ws__xlsx_cell(x, s->sheet, row, c, &t->cells[r * l->ncols + c],
-			              t->def->columns[c].display,
+			              &l->shown[c],
 			              l->wraps[c] ? WS_XLSX_CELL_WRAPPED : WS_XLSX_CELL);
 	}
 	if (t->totals)
@@ -227,7 +273,7 @@ static uint32_t write_notes(struct ws_xlsx *x, struct ws_xlsx_sheet *s, const st
 	const struct ws_table *t = s->table;
 	char text[512];
 
-	if (!t->nnotes && !x->big_integers && !x->cut_texts && s->rows == t->nrows)
+	if (t->nnotes == t->nanswers && !x->big_integers && !x->cut_texts && s->rows == t->nrows)
 		return row;
 	ws__xlsx_text(x, s->sheet, row++, 0, "Notes", x->styles[WS_XLSX_NOTE_HEAD]);
 	if (s->rows < t->nrows) {
@@ -253,7 +299,7 @@ static uint32_t write_notes(struct ws_xlsx *x, struct ws_xlsx_sheet *s, const st
 		        x->cut_texts);
 		row = write_note(x, s, l, row, text);
 	}
-	for (size_t i = 0; i < t->nnotes; i++)
+	for (size_t i = t->nanswers; i < t->nnotes; i++)
 		row = write_note(x, s, l, row, t->notes[i]);
 	return row;
 }
@@ -263,45 +309,93 @@ static void define_name(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, const 
 {
 	char name[WS_XLSX_SHEET_NAME_MAX + 8], last[LXW_MAX_CELL_NAME_LENGTH], formula[128];
 
-	snprintf(name, sizeof(name), "ws_%s", s->name);
+	snprintf(name, sizeof(name), "ws_%.*s", WS_XLSX_SHEET_NAME_MAX, s->table->def->sheet);
 	for (char *p = name; *p; p++)
 		if (!((*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') ||
 		      (*p >= '0' && *p <= '9')))
 			*p = '_';
-	lxw_rowcol_to_cell_abs(last, (lxw_row_t)(WS_XLSX_ROW_DATA + s->rows - 1),
+	lxw_rowcol_to_cell_abs(last, (lxw_row_t)(ws__xlsx_data_row(s) + s->rows - 1),
 	                       (lxw_col_t)(l->ncols - 1), 1, 1);
-	snprintf(formula, sizeof(formula), "='%s'!$A$%d:%s", s->name, WS_XLSX_ROW_HEADER + 1, last);
+	snprintf(formula, sizeof(formula), "='%s'!$A$%u:%s", s->name,
+	         (unsigned)(s->top + WS_XLSX_ROW_HEADER + 1), last);
 	ws__xlsx_try(x, workbook_define_name(x->book, name, formula));
+}
+
+static void dress_rows(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, const struct layout *l)
+{
+	const struct ws_table *t = s->table;
+	lxw_row_t first = ws__xlsx_data_row(s), last = (lxw_row_t)(first + s->rows - 1);
+
+	for (uint16_t c = 0; c < l->ncols; c++)
+		if (t->def->columns[c].display == WS_DISPLAY_PERCENT)
+			ws__xlsx_data_bars(x, s->sheet, first, last, c);
+	if (s == s->leader) /* a sheet has one filter */
+		ws__xlsx_try(x, worksheet_autofilter(s->sheet, first - 1, 0, last,
+		                                     (lxw_col_t)(l->ncols - 1)));
+	ws__xlsx_add_marks(x, s);
+	define_name(x, s, l);
 }
 
 static void write_sheet(struct ws_xlsx *x, struct ws_xlsx_sheet *s, const struct layout *l)
 {
 	const struct ws_table *t = s->table;
-	uint32_t row = (uint32_t)(WS_XLSX_ROW_DATA + s->rows + (t->totals ? 1 : 0));
+	uint32_t row = (uint32_t)(ws__xlsx_data_row(s) + s->rows + (t->totals ? 1 : 0));
 
 	ws__xlsx_head(x, s, t->def->title, l->last_paragraph_col, l->paragraph_width);
 	write_header(x, s, l);
+	s->leader->printed += WS_XLSX_ROW_DATA;
 	write_cells(x, s, l);
-	if (s->rows) {
-		for (uint16_t c = 0; c < l->ncols; c++)
-			if (t->def->columns[c].display == WS_DISPLAY_PERCENT)
-				ws__xlsx_data_bars(x, s->sheet, WS_XLSX_ROW_DATA,
-				                   (uint32_t)(WS_XLSX_ROW_DATA + s->rows - 1), c);
-		ws__xlsx_try(x, worksheet_autofilter(s->sheet, WS_XLSX_ROW_HEADER, 0,
-		                                     (lxw_row_t)(WS_XLSX_ROW_DATA + s->rows - 1),
-		                                     (lxw_col_t)(l->ncols - 1)));
-		ws__xlsx_add_marks(x, s);
-		define_name(x, s, l);
-	}
+	if (s->rows)
+		dress_rows(x, s, l);
 	if (t->not_recorded)
 		ws__xlsx_not_recorded(x, s, row++, l->last_paragraph_col, l->paragraph_width);
 	else if (!t->nrows)
 		ws__xlsx_text(x, s->sheet, row++, 0, "No rows.", x->styles[WS_XLSX_SOURCE]);
 	s->below = write_notes(x, s, l, row + 1);
+	s->leader->printed += s->below - row;
+	row = s->below;
 	s->below = ws__xlsx_add_own_charts(x, s, s->below + 1);
-	worksheet_freeze_panes(s->sheet, WS_XLSX_ROW_DATA, 0);
-	ws__xlsx_page_setup(x, s->sheet, 1, 0);
-	ws__xlsx_try(x, worksheet_repeat_rows(s->sheet, WS_XLSX_ROW_HEADER, WS_XLSX_ROW_HEADER));
+	s->leader->printed += s->below - row;
+	s->leader->below = s->below;
+	if (s->leader->ncols < l->ncols)
+		s->leader->ncols = l->ncols;
+	if (s->leader->page_cols <= l->last_paragraph_col)
+		s->leader->page_cols = (uint16_t)(l->last_paragraph_col + 1);
+}
+
+/* The row of the sheet below so many rows that are not folded away. */
+static uint32_t last_printed(const struct ws_xlsx_sheet *s)
+{
+	unsigned open = open_level(s);
+	uint32_t row = ws__xlsx_data_row(s), left = WS_XLSX_PAGE_ROWS - WS_XLSX_ROW_DATA;
+
+	if (s->leader->printed < WS_XLSX_PAGE_ROWS)
+		return s->below;
+	for (size_t r = 0; r < s->rows && left; r++, row++)
+		left -= row_level(s->table, r) <= open;
+	return left ? row + left - 1 : row - 1;
+}
+
+void ws__xlsx_finish_sheet(struct ws_xlsx *x, struct ws_xlsx_sheet *s)
+{
+	lxw_row_col_options folded = {.hidden = LXW_TRUE, .level = 1};
+	lxw_row_col_options button = {.collapsed = LXW_TRUE};
+	uint16_t last = s->page_cols;
+	int folds = s->ncols > last + 1;
+
+	for (uint16_t c = 0; c < s->ncols && c < WS_XLSX_WIDTHS_MAX; c++)
+		ws__xlsx_try(x, worksheet_set_column_opt(s->sheet, c, c, s->widths[c], NULL,
+		                                         folds && c >= last ? &folded : NULL));
+	if (folds)
+		ws__xlsx_try(x, worksheet_set_column_opt(s->sheet, s->ncols, s->ncols, 9, NULL,
+		                                         &button));
+	if (!s->shared)
+		worksheet_freeze_panes(s->sheet, WS_XLSX_ROW_DATA, 0);
+	ws__xlsx_page_setup(x, s->sheet, last_printed(s),
+	                    (uint16_t)((folds || last > s->ncols ? last : s->ncols) - 1), 1);
+	if (!s->shared)
+		ws__xlsx_try(x, worksheet_repeat_rows(s->sheet, WS_XLSX_ROW_HEADER,
+		                                      WS_XLSX_ROW_HEADER));
 }
 
 enum ws_status ws__xlsx_write_table(struct ws_xlsx *x, struct ws_xlsx_sheet *s, struct ws_err *err)
@@ -316,7 +410,8 @@ enum ws_status ws__xlsx_write_table(struct ws_xlsx *x, struct ws_xlsx_sheet *s, 
 	l.widths = calloc(l.ncols, sizeof(*l.widths));
 	l.natural = calloc(l.ncols, sizeof(*l.natural));
 	l.wraps = calloc(l.ncols, 1);
-	if (l.widths && l.natural && l.wraps) {
+	l.shown = calloc(l.ncols, sizeof(*l.shown));
+	if (l.widths && l.natural && l.wraps && l.shown) {
 		measure(t, &l);
 		write_sheet(x, s, &l);
 	} else {
@@ -325,5 +420,6 @@ enum ws_status ws__xlsx_write_table(struct ws_xlsx *x, struct ws_xlsx_sheet *s, 
 	free(l.widths);
 	free(l.natural);
 	free(l.wraps);
+	free(l.shown);
 	return WS_OK;
 }

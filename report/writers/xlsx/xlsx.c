@@ -4,7 +4,6 @@
 #include <ctype.h>
 #include <errno.h>
 
-#include "report/table/display.h"
 #include "formats/base/outfile.h"
 
 /* Seconds since 1970 that a document property can say: until the year 9999. */
@@ -14,7 +13,7 @@ const struct ws_xlsx_sheet *ws__xlsx_find_sheet(const struct ws_xlsx *x, const c
 {
 	for (size_t i = 0; i < x->report->ntables; i++)
 		if (!strcmp(x->report->tables[i]->def->name, table))
-			return &x->sheets[i];
+			return x->sheets[i].leader ? &x->sheets[i] : NULL;
 	return NULL;
 }
 
@@ -51,12 +50,49 @@ static void guard_sheet_name(const struct ws_xlsx *x, size_t i, char *out)
 	}
 }
 
+/* Tables that are read together stand on the sheet of the first of them that has rows. */
+static const char *const together[][3] = {
+        {"steps", "step-statistics", "step-split"},
+        {"gpu", "execution", "idle"},
+        {"memory-time", "memory-size"},
+        {"losses", "method"},
+};
+
+static struct ws_xlsx_sheet *find_leader(struct ws_xlsx *x, size_t table)
+{
+	size_t group = 0, n = sizeof(together) / sizeof(*together);
+
+	for (; group < n; group++)
+		for (size_t k = 0; k < 3; k++)
+			if (together[group][k] &&
+			    !strcmp(x->report->tables[table]->def->name, together[group][k]))
+				goto found;
+	return NULL;
+found:
+	for (size_t i = 0; i < table; i++)
+		for (size_t k = 0; k < 3; k++)
+			if (x->sheets[i].leader && together[group][k] &&
+			    !strcmp(x->sheets[i].table->def->name, together[group][k]))
+				return x->sheets[i].leader;
+	return NULL;
+}
+
 static enum ws_status add_sheets(struct ws_xlsx *x, struct ws_err *err)
 {
 	for (size_t i = 0; i < x->report->ntables; i++) {
 		struct ws_xlsx_sheet *s = &x->sheets[i];
 
 		s->table = x->report->tables[i];
+		if (i && !s->table->nrows)
+			continue; /* the first sheet names it */
+		s->leader = find_leader(x, i);
+		if (s->leader) {
+			s->sheet = s->leader->sheet;
+			s->leader->shared = 1;
+			memcpy(s->name, s->leader->name, sizeof(s->name));
+			continue;
+		}
+		s->leader = s;
 		guard_sheet_name(x, i, s->name);
 		s->sheet = workbook_add_worksheet(x->book, s->name);
 		WS_FAIL_IF(!s->sheet, err, BUG, "cannot add sheet '%s' to the workbook", s->name);
@@ -105,8 +141,8 @@ static void add_overview(struct ws_xlsx *x, const struct ws_xlsx_sheet *s)
 	uint32_t row = ws__xlsx_contents(x, s->sheet, s->below + 1, 0);
 
 	row = ws__xlsx_add_charts(x, s->sheet, row + 1, 0);
-	if (row <= WS_XLSX_PAGE_ROWS)
-		ws__xlsx_page_setup(x, s->sheet, 1, 1);
+	ws__xlsx_page_setup(x, s->sheet, row, (uint16_t)((s->page_cols > 1 ? s->page_cols : 2) - 1),
+	                    1);
 }
 
 static enum ws_status write_sheets(struct ws_xlsx *x, struct ws_err *err)
@@ -117,11 +153,17 @@ static enum ws_status write_sheets(struct ws_xlsx *x, struct ws_err *err)
 	for (size_t i = page ? 1 : 0; i < x->report->ntables; i++) {
 		struct ws_xlsx_sheet *s = &x->sheets[i];
 
+		if (!s->leader)
+			continue;
+		s->top = s == s->leader ? 0 : s->leader->below + 1;
 		WS_FORWARD(ws__xlsx_write_table(x, s, err));
 		WS_FORWARD(check(x, err));
 		if (s->rows < s->table->nrows)
 			WS_FORWARD(write_csv_beside(x, s->table, err));
 	}
+	for (size_t i = page ? 1 : 0; i < x->report->ntables; i++)
+		if (x->sheets[i].leader == &x->sheets[i])
+			ws__xlsx_finish_sheet(x, &x->sheets[i]);
 	if (page)
 		ws__xlsx_write_page(x, &x->sheets[0]);
 	else if (x->report->ntables > 1)

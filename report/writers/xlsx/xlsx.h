@@ -12,21 +12,23 @@
 
 #include <xlsxwriter.h>
 
-#include "report/table/table.h"
+#include "report/table/display.h"
 
 #define WS_XLSX_SHEET_NAME_MAX 31
 #define WS_XLSX_CELL_CHARS_MAX 32767
 /* Rows of a table that go into the workbook; the whole table is then beside it as CSV. */
 #define WS_XLSX_ROWS_MAX 100000
+/* Columns of a sheet whose widths are chosen; tables have some 30. */
+#define WS_XLSX_WIDTHS_MAX 128
 
 /* Rows that are still readable when they are printed on one sheet of paper. */
-#define WS_XLSX_PAGE_ROWS 90
+#define WS_XLSX_PAGE_ROWS 64
 
-/* Where things are on a sheet of a table, counted from 0. */
+/* Where things are on a sheet of a table, counted from the table's first row. */
 enum {
 	WS_XLSX_ROW_TITLE,
 	WS_XLSX_ROW_WHAT,
-	WS_XLSX_ROW_SOURCE, /* trace, filter */
+	WS_XLSX_ROW_SOURCE, /* the answer, else trace and filter */
 	WS_XLSX_ROW_LINK,   /* back to the first sheet */
 	WS_XLSX_ROW_HEADER,
 	WS_XLSX_ROW_DATA,
@@ -43,6 +45,7 @@ enum ws_xlsx_style {
 	WS_XLSX_HEADER_NUMBER,
 	WS_XLSX_NOTE,
 	WS_XLSX_NOTE_HEAD,
+	WS_XLSX_ANSWER,
 	WS_XLSX_MISSING, /* "Not recorded: …" */
 	WS_XLSX_SECTION, /* summary: heading of a block */
 	WS_XLSX_LABEL,   /* summary: name of a line */
@@ -50,6 +53,7 @@ enum ws_xlsx_style {
 	WS_XLSX_NSTYLES,
 };
 
+#define WS_XLSX_DECIMALS 15
 enum ws_xlsx_cell_look { WS_XLSX_CELL, WS_XLSX_CELL_WRAPPED, WS_XLSX_CELL_TOTAL, WS_XLSX_NLOOKS };
 
 /* Where a table's cells went. */
@@ -57,9 +61,22 @@ struct ws_xlsx_sheet {
 	const struct ws_table *table;
 	lxw_worksheet *sheet;
 	char name[WS_XLSX_SHEET_NAME_MAX + 1];
-	size_t rows;    /* rows written, from WS_XLSX_ROW_DATA */
+	size_t rows;    /* rows written, from top + WS_XLSX_ROW_DATA */
+	uint32_t top;   /* of several tables on one sheet: where this one begins */
 	uint32_t below; /* first row below everything */
+	struct ws_xlsx_sheet
+	        *leader; /* first table on the sheet, maybe this one; NULL = left out */
+	int shared;      /* of a leader: another table stands below it */
+	/* of a leader, for all tables on its sheet: */
+	double widths[WS_XLSX_WIDTHS_MAX];
+	uint16_t ncols, page_cols; /* columns; those that a printed page shows */
+	uint32_t printed;          /* rows on the printed page */
 };
+
+static inline uint32_t ws__xlsx_data_row(const struct ws_xlsx_sheet *s)
+{
+	return s->top + WS_XLSX_ROW_DATA;
+}
 
 /* Lines of one section of the first sheet: rows of the sheet, counted from 0. */
 struct ws_xlsx_block {
@@ -76,8 +93,9 @@ struct ws_xlsx {
 	struct ws_xlsx_block blocks[WS_XLSX_BLOCKS_MAX];
 	size_t nblocks;
 	lxw_format *styles[WS_XLSX_NSTYLES];
-	/* made on first use: [display][cell type][look] */
-	lxw_format *cells[WS_DISPLAY_FLOPS + 1][WS_CELL_REAL + 1][WS_XLSX_NLOOKS];
+	/* made on first use: [display][decimals, 0 = a whole number][cell type][look] */
+	lxw_format *cells[WS_DISPLAY_FLOPS + 1][WS_XLSX_DECIMALS + 1][WS_CELL_REAL + 1]
+	                 [WS_XLSX_NLOOKS];
 	char *clean; /* the last cleaned text */
 	size_t clean_size;
 	lxw_error failed; /* the first failure of the library */
@@ -91,8 +109,8 @@ void ws__xlsx_try(struct ws_xlsx *x, lxw_error rc);
 
 /* Formats. */
 void ws__xlsx_make_styles(struct ws_xlsx *x);
-lxw_format *ws__xlsx_cell_format(struct ws_xlsx *x, enum ws_display display, enum ws_cell_type type,
-                                 enum ws_xlsx_cell_look look);
+lxw_format *ws__xlsx_cell_format(struct ws_xlsx *x, const struct ws_shown_column *shown,
+                                 enum ws_cell_type type, enum ws_xlsx_cell_look look);
 
 /*
  * Text as a sheet takes it: valid UTF-8, control characters as \n, \t, \x1b,
@@ -105,13 +123,14 @@ size_t ws__xlsx_lines(const char *text, size_t len, double width);
 
 void ws__xlsx_text(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t row, uint16_t col,
                    const char *text, lxw_format *format);
-/* A cell of a table; EMPTY stays blank, an integer beyond 2^53 becomes text. */
+/* A cell of a table in the unit of its column; EMPTY stays blank, an integer beyond 2^53 in no
+ * unit becomes text. */
 void ws__xlsx_cell(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t row, uint16_t col,
-                   const struct ws_cell *cell, enum ws_display display,
+                   const struct ws_cell *cell, const struct ws_shown_column *shown,
                    enum ws_xlsx_cell_look look);
-/* A link to the first cell of a sheet, in style LINK or LINK_CELL. */
+/* A link to a table, in style LINK or LINK_CELL. */
 void ws__xlsx_link(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t row, uint16_t col,
-                   const char *to_sheet, const char *text, enum ws_xlsx_style style);
+                   const struct ws_xlsx_sheet *to, const char *text, enum ws_xlsx_style style);
 /* Text across columns first..last, wrapped, in a row as high as it needs. */
 void ws__xlsx_paragraph(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t row, uint16_t first,
                         uint16_t last, double width, const char *text, lxw_format *format);
@@ -130,8 +149,11 @@ void ws__xlsx_data_bars(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t first,
 void ws__xlsx_not_recorded(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, uint32_t row,
                            uint16_t last, double width);
 
-/* Page set-up common to all sheets; pages_high 0 = as many as it takes. */
-void ws__xlsx_page_setup(struct ws_xlsx *x, lxw_worksheet *sheet, int landscape, int pages_high);
+/* Printed: columns up to last_col and rows up to last_row, in landscape, one page wide. */
+void ws__xlsx_page_setup(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t last_row,
+                         uint16_t last_col, int pages_high);
+/* Columns, print set-up and panes of a sheet whose tables are all written. */
+void ws__xlsx_finish_sheet(struct ws_xlsx *x, struct ws_xlsx_sheet *leader);
 
 /* The table on its sheet. */
 enum ws_status ws__xlsx_write_table(struct ws_xlsx *x, struct ws_xlsx_sheet *s, struct ws_err *err);
@@ -154,7 +176,7 @@ uint32_t ws__xlsx_add_own_charts(struct ws_xlsx *x, const struct ws_xlsx_sheet *
 uint32_t ws__xlsx_add_roofline(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, uint32_t row);
 /* Cells that a reader must not miss: outliers, losses, strong advice, differences beyond noise. */
 void ws__xlsx_add_marks(struct ws_xlsx *x, const struct ws_xlsx_sheet *s);
-/* The sheet of a table; NULL when the report lacks it. */
+/* The sheet of a table; NULL when the report or the workbook lacks it. */
 const struct ws_xlsx_sheet *ws__xlsx_find_sheet(const struct ws_xlsx *x, const char *table);
 
 #endif

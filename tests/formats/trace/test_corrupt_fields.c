@@ -47,7 +47,7 @@ static const struct corruption table[] = {
          "DAMAGE 0: the file was changed by a transfer as text; copy it again as binary; when the "
          "trace was recorded is lost"},
         {"magic", FILE_HEADER, 1, 1, 'x', WRITER,
-         "DAMAGE 0: not a Warpsheet trace: it does not begin as one; when the trace was recorded "
+         "DAMAGE 0: not a Warpsheet trace: unrecognised file header; when the trace was recorded "
          "is lost"},
         {"version_major", FILE_HEADER, 8, 2, 2, WRITER,
          "error: the file has format 2.1, this program reads 1.x"},

@@ -548,7 +548,7 @@ Test(trace_check, a_file_that_is_no_trace_or_too_new_cannot_be_checked)
 	memset(s.data, 'x', s.size);
 	ws_sample_check(&s, &f);
 	cr_assert(eq(int, f.status, WS_CORRUPT));
-	cr_assert_str_eq(f.err.text, "not a Warpsheet trace: it does not begin as one");
+	cr_assert_str_eq(f.err.text, "not a Warpsheet trace: unrecognised file header");
 	s.size = 0;
 	ws_sample_check(&s, &f);
 	cr_assert(eq(int, f.status, WS_CORRUPT));

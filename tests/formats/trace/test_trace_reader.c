@@ -143,7 +143,7 @@ Test(trace_reader, what_is_no_trace_is_told_so)
 	cr_assert_str_eq(open_error(s.data, 63, WS_CORRUPT),
 	                 "the file has 63 bytes, fewer than the 64 of its header");
 	cr_assert_str_eq(open_error("{\"traceEvents\": []}", 19, WS_CORRUPT),
-	                 "not a Warpsheet trace: it does not begin as one");
+	                 "not a Warpsheet trace: unrecognised file header");
 	/* CR LF became LF */
 	ws_sample_remove(&s, 4, 1);
 	cr_assert_str_eq(open_error(s.data, s.size, WS_CORRUPT),

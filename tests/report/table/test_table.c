@@ -156,8 +156,8 @@ static void assert_shown(const struct ws_table *t, size_t row, size_t column, co
 Test(table, display_a_time_column_has_one_unit_chosen_by_its_greatest_value)
 {
 	const int64_t us[] = {1, 1234, 999999};
-	const int64_t ms[] = {1500, 499, 1000000};
-	const int64_t s[] = {10000000000, 1};
+	const int64_t ms[] = {1500, 499, 10000000};
+	const int64_t s[] = {1000000000000, 1};
 	struct ws_table *t = with_times(us, 3);
 
 	assert_shown(t, 0, TIME, "Total Time (us)", "0.001");
@@ -167,21 +167,21 @@ Test(table, display_a_time_column_has_one_unit_chosen_by_its_greatest_value)
 	t = with_times(ms, 3);
 	assert_shown(t, 0, TIME, "Total Time (ms)", "0.002"); /* 1.5 us: half away from zero */
 	assert_shown(t, 1, TIME, "Total Time (ms)", "0.000");
-	assert_shown(t, 2, TIME, "Total Time (ms)", "1.000");
+	assert_shown(t, 2, TIME, "Total Time (ms)", "10.000");
 	ws_table_free(t);
 	t = with_times(s, 2);
-	assert_shown(t, 0, TIME, "Total Time (s)", "10.000");
+	assert_shown(t, 0, TIME, "Total Time (s)", "1,000.000");
 	ws_table_free(t);
 }
 
 Test(table, display_totals_count_for_the_unit)
 {
-	const int64_t us[] = {600000, 600000};
+	const int64_t us[] = {6000000, 6000000};
 	struct ws_table *t = with_times(us, 2);
 
-	assert_shown(t, 0, TIME, "Total Time (us)", "600.000");
-	ws_cell_set_int(&ws_table_totals(t)[TIME], 1200000);
-	assert_shown(t, 0, TIME, "Total Time (ms)", "0.600");
+	assert_shown(t, 0, TIME, "Total Time (us)", "6,000.000");
+	ws_cell_set_int(&ws_table_totals(t)[TIME], 12000000);
+	assert_shown(t, 0, TIME, "Total Time (ms)", "6.000");
 	ws_table_free(t);
 }
 
@@ -201,7 +201,8 @@ Test(table, display_half_is_rounded_away_from_zero_on_both_sides)
 	assert_shown(t, 0, SHARE, "Share (%)", "0.13");
 	assert_shown(t, 1, SHARE, "Share (%)", "-0.13");
 	assert_shown(t, 2, SHARE, "Share (%)", "0.00");
-	assert_shown(t, 0, AVG, "Avg (ms)", "-25.000");
+	/* in the unit of the other times, with the digits that so small a number needs */
+	assert_shown(t, 0, AVG, "Avg (s)", "-0.025000");
 	assert_shown(t, 1, TIME, "Total Time (s)", "-9,223,372,036.855");
 	ws_table_free(t);
 }

@@ -21,16 +21,16 @@ Test(out_markdown, pipes_and_tags_of_a_name_do_no_harm)
 	struct ws_table *t = kernel_table();
 	char *md = make(t, "");
 
-	cr_assert_str_eq(md,
-	                 "# Warpsheet report\n\nTrace: a_b.wtrace\n\n## Kernels\n\n"
-	                 "One row per kernel; Time (%) is of the GPU time of all kernels.\n\n"
-	                 "| Time (%) | Total Time (ms) | Instances | Name | Avg (us) |\n"
-	                 "|---:|---:|---:|---|---:|\n"
-	                 "| 75.00 | 3.000 | 1,200 | gemm | 2.501 |\n"
-	                 "| 25.00 | 1.000 | 1 | =1+1,\"q\"\\\\r\\\\n\\\\x1b\\[31m\xef\xbf\xbd\\|"
-	                 "\\<b\\>\\*\\\\x00\\_x0041\\_ |  |\n"
-	                 "| **100.00** | **4.000** | **1,201** |  |  |\n"
-	                 "\n- 2 kernels lost\n");
+	cr_assert_str_eq(
+	        md, "# Warpsheet report\n\nTrace: a_b.wtrace\n\n## Kernels\n\n"
+	            "One row per kernel; Time (%) is of the GPU time of all kernels.\n\n"
+	            "| Time (%) | Total Time (us) | Instances | Name | Avg (us) |\n"
+	            "|---:|---:|---:|---|---:|\n"
+	            "| 75.00 | 3,000.000 | 1,200 | gemm | 2.501 |\n"
+	            "| 25.00 | 1,000.000 | 1 | =1+1,\"q\"\\\\r\\\\n\\\\x1b\\[31m\xef\xbf\xbd\\|"
+	            "\\<b\\>\\*\\\\x00\\_x0041\\_ |  |\n"
+	            "| **100.00** | **4,000.000** | **1,201** |  |  |\n"
+	            "\n- 2 kernels lost\n");
 	free(md);
 	ws_table_free(t);
 }
