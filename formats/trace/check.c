@@ -419,7 +419,7 @@ static enum ws_status check_header(struct check *c, const void *data, size_t siz
 
 	if (status != WS_CORRUPT)
 		return status;
-	WS_FORWARD(ws_walk_run(&walk, data, size, NULL, NULL, err));
+	WS_FORWARD(ws_walk_run(&walk, data, size, 0, NULL, NULL, err));
 	nblocks = walk.nblocks;
 	ws_walk_free(&walk);
 	if (!nblocks)

@@ -41,6 +41,13 @@ enum ws_status ws_trace_map_open(struct ws_trace_map *map, const char *path, str
 	return status;
 }
 
+void ws_trace_map_let_go(const void *data, size_t size)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE), before = (uintptr_t)data % page;
+
+	madvise((uint8_t *)(uintptr_t)data - before, size + before, MADV_DONTNEED);
+}
+
 void ws_trace_map_close(struct ws_trace_map *map)
 {
 	if (map->data)

@@ -17,6 +17,11 @@ struct ws_trace_map {
  * cut while it is mapped raises SIGBUS: `warpsheet` ends with 3 then.
  */
 enum ws_status ws_trace_map_open(struct ws_trace_map *map, const char *path, struct ws_err *err);
+/*
+ * Pages of a map that are not needed now: they do not count as this program's
+ * memory until they are read again. Only of a map: other memory would be lost.
+ */
+void ws_trace_map_let_go(const void *data, size_t size);
 void ws_trace_map_close(struct ws_trace_map *map); /* all zero is legal */
 
 #endif

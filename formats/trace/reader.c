@@ -470,7 +470,7 @@ static void summarize(struct ws_trace_reader *r, const struct ws_file_header *h)
 	struct ws_trace_summary *s = &r->summary;
 
 	s->file_size = r->walk.size;
-	s->file_hash = ws_checksum(r->walk.data, r->walk.size);
+	s->file_hash = ws_walk_checksum(&r->walk);
 	s->base_ns = h->base_ns;
 	s->version_major = h->version_major;
 	s->version_minor = h->version_minor;
@@ -509,16 +509,14 @@ static enum ws_status find_parts(struct ws_trace_reader *r, struct ws_err *err)
 	WS_FAIL_IF(!r->parts, err, NO_MEMORY, "out of memory for a trace reader");
 	for (size_t i = 0; i < w->nblocks; i++) {
 		const struct ws_block_info *block = &w->blocks[i];
-		struct ws_block_header header;
 
 		if (!holds_two_kinds(block)) {
 			add_part(r, i, block->kind, block->rows);
 			continue;
 		}
 		two_kinds = 1;
-		ws_walk_block_header(w, i, &header);
-		add_part(r, i, WS_KIND_API, header.api_rows);
-		add_part(r, i, WS_KIND_NVTX, block->rows - header.api_rows);
+		add_part(r, i, WS_KIND_API, block->api_rows);
+		add_part(r, i, WS_KIND_NVTX, block->rows - block->api_rows);
 	}
 	r->thread_rows = two_kinds ? calloc(1, sizeof(*r->thread_rows)) : NULL;
 	WS_FAIL_IF(two_kinds && !r->thread_rows, err, NO_MEMORY,
@@ -526,11 +524,11 @@ static enum ws_status find_parts(struct ws_trace_reader *r, struct ws_err *err)
 	return WS_OK;
 }
 
-static enum ws_status open_into(struct ws_trace_reader *r, const void *data, size_t size,
+static enum ws_status open_into(struct ws_trace_reader *r, const void *data, size_t size, int is_map,
                                 const struct ws_file_header *header, ws_finding_fn fn, void *ctx,
                                 struct ws_err *err)
 {
-	WS_FORWARD(ws_walk_run(&r->walk, data, size, fn, ctx, err));
+	WS_FORWARD(ws_walk_run(&r->walk, data, size, is_map, fn, ctx, err));
 	r->decoder = calloc(1, sizeof(*r->decoder));
 	WS_FAIL_IF(!r->decoder, err, NO_MEMORY, "out of memory for a trace reader");
 	WS_FORWARD(ws_block_decoder_init(r->decoder, err));
@@ -540,9 +538,8 @@ static enum ws_status open_into(struct ws_trace_reader *r, const void *data, siz
 	return ws_trace_index_verify(r, NULL, NULL, &r->summary.closed, err);
 }
 
-enum ws_status ws_trace_reader_open_damaged(struct ws_trace_reader **out, const void *data,
-                                            size_t size, ws_finding_fn fn, void *ctx,
-                                            struct ws_err *err)
+static enum ws_status open_bytes(struct ws_trace_reader **out, const void *data, size_t size,
+                                 int is_map, ws_finding_fn fn, void *ctx, struct ws_err *err)
 {
 	struct ws_trace_reader *r = calloc(1, sizeof(*r));
 	struct ws_file_header h;
@@ -552,7 +549,7 @@ enum ws_status ws_trace_reader_open_damaged(struct ws_trace_reader **out, const 
 	WS_FAIL_IF(!r, err, NO_MEMORY, "out of memory for a trace reader");
 	if (ws_file_header_get(data, size, &h, NULL) != WS_OK)
 		memset(&h, 0, sizeof(h));
-	status = open_into(r, data, size, &h, fn, ctx, err);
+	status = open_into(r, data, size, is_map, &h, fn, ctx, err);
 	if (status != WS_OK) {
 		ws_trace_reader_free(r);
 		return status;
@@ -561,15 +558,28 @@ enum ws_status ws_trace_reader_open_damaged(struct ws_trace_reader **out, const 
 	return WS_OK;
 }
 
-enum ws_status ws_trace_reader_open_mem(struct ws_trace_reader **out, const void *data, size_t size,
-                                        struct ws_err *err)
+enum ws_status ws_trace_reader_open_damaged(struct ws_trace_reader **out, const void *data,
+                                            size_t size, ws_finding_fn fn, void *ctx,
+                                            struct ws_err *err)
+{
+	return open_bytes(out, data, size, 0, fn, ctx, err);
+}
+
+/* First the header, as there is nothing to search in a file that is no trace. */
+static enum ws_status open_trace(struct ws_trace_reader **out, const void *data, size_t size,
+                                 int is_map, struct ws_err *err)
 {
 	struct ws_file_header h;
 
 	*out = NULL;
-	/* first, as there is nothing to search in a file that is no trace */
 	WS_FORWARD(ws_file_header_get(data, size, &h, err));
-	return ws_trace_reader_open_damaged(out, data, size, NULL, NULL, err);
+	return open_bytes(out, data, size, is_map, NULL, NULL, err);
+}
+
+enum ws_status ws_trace_reader_open_mem(struct ws_trace_reader **out, const void *data, size_t size,
+                                        struct ws_err *err)
+{
+	return open_trace(out, data, size, 0, err);
 }
 
 enum ws_status ws_trace_reader_open(struct ws_trace_reader **out, const char *path,
@@ -581,7 +591,7 @@ enum ws_status ws_trace_reader_open(struct ws_trace_reader **out, const char *pa
 
 	*out = NULL;
 	WS_FORWARD(ws_trace_map_open(&map, path, err));
-	status = ws_trace_reader_open_mem(out, map.data, map.size, &cause);
+	status = open_trace(out, map.data, map.size, 1, &cause);
 	if (status != WS_OK) {
 		ws_trace_map_close(&map);
 		return ws_fail(err, status, cause.file, cause.line, "%s: %s", path, cause.text);

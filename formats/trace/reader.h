@@ -50,6 +50,7 @@ struct ws_block_info {
 	uint64_t sequence; /* number that the writer gave it */
 	uint16_t kind;     /* may be unknown to this program */
 	uint32_t rows;
+	uint32_t api_rows; /* of a stored block of two kinds */
 	uint16_t ncolumns;
 	int64_t time_min_ns, time_max_ns;
 };

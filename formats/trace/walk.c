@@ -7,6 +7,7 @@
 #include "formats/base/bytes.h"
 #include "formats/base/checksum.h"
 #include "formats/base/grow.h"
+#include "formats/trace/map.h"
 
 void ws_check_finding_emit(ws_finding_fn fn, void *ctx, enum ws_finding_level level,
                            uint64_t offset, const char *fmt, ...)
@@ -81,6 +82,7 @@ static enum ws_status keep_block(struct ws_walk *w, size_t pos, const struct ws_
 	        .sequence = h->sequence,
 	        .kind = h->kind,
 	        .rows = h->rows,
+	        .api_rows = h->api_rows,
 	        .ncolumns = h->ncolumns,
 	        .time_min_ns = h->time_min_ns,
 	        .time_max_ns = h->time_max_ns,
@@ -108,14 +110,40 @@ static size_t end_of_damage(struct ws_walk *w, enum piece piece, size_t pos, siz
 	return resync(w, pos, end);
 }
 
-enum ws_status ws_walk_run(struct ws_walk *w, const void *data, size_t size, ws_finding_fn fn,
-                           void *ctx, struct ws_err *err)
+#define LET_GO_BYTES ((size_t)1 << 20)
+
+/* Let go of the pages from *begun to pos when they are many. */
+static void let_go(const struct ws_walk *w, size_t *begun, size_t pos)
 {
-	size_t pos = WS_FILE_HEADER_BYTES, end = size;
+	if (!w->is_map || pos - *begun < LET_GO_BYTES)
+		return;
+	ws_trace_map_let_go(w->data + *begun, pos - *begun);
+	*begun = pos;
+}
+
+uint64_t ws_walk_checksum(const struct ws_walk *w)
+{
+	struct ws_checksum sum;
+	size_t begun = 0;
+
+	ws_checksum_begin(&sum);
+	for (size_t pos = 0, n; pos < w->size; pos += n) {
+		n = w->size - pos < LET_GO_BYTES ? w->size - pos : LET_GO_BYTES;
+		ws_checksum_add(&sum, w->data + pos, n);
+		let_go(w, &begun, pos + n);
+	}
+	return ws_checksum_end(&sum);
+}
+
+enum ws_status ws_walk_run(struct ws_walk *w, const void *data, size_t size, int is_map,
+                           ws_finding_fn fn, void *ctx, struct ws_err *err)
+{
+	size_t begun = 0, pos = WS_FILE_HEADER_BYTES, end = size;
 
 	memset(w, 0, sizeof(*w));
 	w->data = data;
 	w->size = size;
+	w->is_map = is_map;
 	w->has_trailer = ws_trailer_get(data, size, &w->trailer, &w->no_trailer) == WS_OK;
 	if (w->has_trailer)
 		end -= WS_TRAILER_BYTES;
@@ -123,9 +151,11 @@ enum ws_status ws_walk_run(struct ws_walk *w, const void *data, size_t size, ws_
 	while (pos < end) {
 		struct ws_block_header h;
 		struct ws_err why;
-		enum piece piece = look(w, pos, end, &h, &why);
+		enum piece piece;
 		size_t next;
 
+		let_go(w, &begun, pos);
+		piece = look(w, pos, end, &h, &why);
 		if (piece == PIECE_WHOLE) {
 			WS_FORWARD(keep_block(w, pos, &h, err));
 			pos += WS_BLOCK_HEADER_BYTES + h.body_size;

@@ -13,6 +13,7 @@
 struct ws_walk {
 	const uint8_t *data;
 	size_t size;
+	int is_map;                   /* of a file: pages that were read are let go of */
 	struct ws_block_info *blocks; /* whole ones in file order, as they are stored; owned */
 	size_t nblocks, capacity;
 	uint64_t damaged; /* stretches that are no whole block */
@@ -24,11 +25,14 @@ struct ws_walk {
 };
 
 /*
- * Find all whole blocks behind the file header. fn (may be NULL) hears of
+ * Find all whole blocks behind the file header; is_map: data is a whole
+ * struct ws_trace_map, of which little stays in memory. fn (may be NULL) hears of
  * each damaged stretch, as DAMAGE. Fails only without memory.
  */
-enum ws_status ws_walk_run(struct ws_walk *w, const void *data, size_t size, ws_finding_fn fn,
-                           void *ctx, struct ws_err *err);
+enum ws_status ws_walk_run(struct ws_walk *w, const void *data, size_t size, int is_map,
+                           ws_finding_fn fn, void *ctx, struct ws_err *err);
+/* The checksum of all bytes. */
+uint64_t ws_walk_checksum(const struct ws_walk *w);
 void ws_walk_free(struct ws_walk *w);
 
 /* The header and the body of block i. */

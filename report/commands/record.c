@@ -1,28 +1,14 @@
 /* `warpsheet record` is warpsheet-record: people learn one name. */
 #include <errno.h>
-#include <limits.h>
 #include <unistd.h>
 
+#include "report/base/own_folder.h"
 #include "report/commands/command.h"
 
 #define RECORDER "warpsheet-record"
 
 /* Where the recorder may lie as seen from the folder of this program: beside it, or installed. */
 static const char *const places[] = {"", "../bin/"};
-
-static enum ws_status own_folder(char folder[PATH_MAX], struct ws_err *err)
-{
-	ssize_t n = readlink("/proc/self/exe", folder, PATH_MAX - 1);
-	char *slash;
-
-	WS_FAIL_IF(n < 0, err, ENVIRONMENT, "cannot find " RECORDER ": /proc/self/exe: %s",
-	           strerror(errno));
-	folder[n] = '\0';
-	slash = strrchr(folder, '/');
-	WS_FAIL_IF(!slash, err, ENVIRONMENT, "cannot find " RECORDER " beside '%s'", folder);
-	slash[1] = '\0';
-	return WS_OK;
-}
 
 enum ws_status ws_cmd_record(int argc, char **argv, struct ws_err *err)
 {
@@ -35,7 +21,7 @@ enum ws_status ws_cmd_record(int argc, char **argv, struct ws_err *err)
 	args[0] = name;
 	for (int i = 0; i < argc; i++)
 		args[i + 1] = argv[i];
-	status = own_folder(folder, err);
+	status = ws_own_folder(folder, err);
 	for (size_t i = 0; status == WS_OK && i < sizeof(places) / sizeof(*places); i++) {
 		snprintf(path, sizeof(path), "%s%s" RECORDER, folder, places[i]);
 		execv(path, args);

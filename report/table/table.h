@@ -145,7 +145,12 @@ enum ws_status ws_out_json(FILE *f, const struct ws_report *report, struct ws_er
 enum ws_status ws_out_markdown(FILE *f, const struct ws_report *report, struct ws_err *err);
 /* One HTML file of all tables, without network: docs/reports.md says what is in it. */
 enum ws_status ws_out_html(FILE *f, const struct ws_report *report, struct ws_err *err);
-/* A workbook: one sheet a table in order. Written beside path and renamed. */
+/*
+ * A workbook: one sheet a table in order. Written beside path and renamed.
+ * ENVIRONMENT when the module that writes it, or a library of it, is missing.
+ */
 enum ws_status ws_out_xlsx(const char *path, const struct ws_report *report, struct ws_err *err);
+/* The same, of the module. */
+enum ws_status ws_xlsx_write(const char *path, const struct ws_report *report, struct ws_err *err);
 
 #endif

@@ -229,7 +229,7 @@ static enum ws_status write_book(struct ws_xlsx *x, const char *name, struct ws_
 	return WS_OK;
 }
 
-enum ws_status ws_out_xlsx(const char *path, const struct ws_report *report, struct ws_err *err)
+enum ws_status ws_xlsx_write(const char *path, const struct ws_report *report, struct ws_err *err)
 {
 	struct ws_xlsx x = {.report = report, .path = path};
 	struct ws_outfile out;

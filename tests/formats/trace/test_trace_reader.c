@@ -550,3 +550,52 @@ Test(trace_reader, a_file_of_bodies_inside_each_other_is_read_in_a_moment)
 	ws_trace_reader_free(r);
 	ws_sample_free(&s);
 }
+
+/* --- a large file --- */
+
+/* Most memory since the last call with 1, in KiB; clear_refs: proc(5). */
+static long most_memory(int begin)
+{
+	FILE *f = fopen(begin ? "/proc/self/clear_refs" : "/proc/self/status", begin ? "w" : "r");
+	char line[128];
+	long kib = 0;
+
+	cr_assert(ne(ptr, f, NULL));
+	if (begin)
+		fputs("5", f);
+	while (!begin && fgets(line, sizeof(line), f))
+		sscanf(line, "VmHWM: %ld", &kib);
+	cr_assert(eq(int, fclose(f), 0));
+	return kib;
+}
+
+Test(trace_reader, opening_a_large_file_takes_little_memory)
+{
+	static const struct ws_trace_writer_opts opts = {0};
+	const size_t text_size = 1u << 20, texts = 24;
+	char path[] = "/tmp/warpsheet-large-XXXXXX";
+	uint64_t *text = malloc(text_size), random = 1, id;
+	struct ws_trace_writer *w;
+	struct ws_trace_reader *r;
+	struct ws_err err;
+	long before;
+
+	close(mkstemp(path));
+	cr_assert(eq(int, ws_trace_writer_create(&w, path, &opts, &err), WS_OK), "%s", err.text);
+	for (size_t i = 0; i < texts; i++) {
+		for (size_t k = 0; k < text_size / sizeof(*text); k++)
+			text[k] = random = random * 6364136223846793005u + 1442695040888963407u;
+		cr_assert(eq(int, ws_trace_writer_intern(w, text, text_size, &id, &err), WS_OK));
+	}
+	cr_assert(eq(int, ws_trace_writer_close(w, &err), WS_OK), "%s", err.text);
+	ws_trace_writer_free(w);
+
+	most_memory(1);
+	before = most_memory(0);
+	cr_assert(eq(int, ws_trace_reader_open(&r, path, &err), WS_OK), "%s", err.text);
+	cr_assert(gt(u64, ws_trace_reader_summary(r)->file_size, texts * text_size / 2));
+	cr_expect(lt(long, most_memory(0) - before, 8192));
+	ws_trace_reader_free(r);
+	unlink(path);
+	free(text);
+}

@@ -1,0 +1,12 @@
+/* Where this program lies: what belongs to it lies beside it, or is installed near it. */
+#ifndef WS_REPORT_BASE_OWN_FOLDER_H
+#define WS_REPORT_BASE_OWN_FOLDER_H
+
+#include <limits.h>
+
+#include "formats/base/status.h"
+
+/* The folder with the slash behind it. ENVIRONMENT when the system does not say. */
+enum ws_status ws_own_folder(char folder[PATH_MAX], struct ws_err *err);
+
+#endif

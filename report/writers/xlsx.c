@@ -1,0 +1,45 @@
+/*
+ * The way to the workbook writer. It is a module that is loaded when a
+ * workbook is wanted: libxlsxwriter brings a library of cryptography, and
+ * linking that costs each start of the program more than all the rest.
+ */
+#include <dlfcn.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "report/base/own_folder.h"
+#include "report/table/table.h"
+
+#define MODULE "warpsheet-xlsx.so"
+
+/* Linked into programs that are about workbooks, as tests are; else only in the module. */
+extern __typeof__(ws_xlsx_write) ws_xlsx_write __attribute__((weak));
+
+/* Beside this program, as in the build tree, or where it is installed. */
+static enum ws_status load(__typeof__(ws_xlsx_write) **write, struct ws_err *err)
+{
+	static const char *const places[] = {"", "../lib/warpsheet/"};
+	char folder[PATH_MAX], path[PATH_MAX + 64];
+	size_t at = 0;
+	void *module;
+
+	WS_FORWARD(ws_own_folder(folder, err));
+	do
+		snprintf(path, sizeof(path), "%s%s" MODULE, folder, places[at]);
+	while (access(path, R_OK) != 0 && ++at < sizeof(places) / sizeof(*places));
+	module = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	WS_FAIL_IF(!module, err, ENVIRONMENT,
+	           "cannot write workbooks: %s; install it, or choose another format", dlerror());
+	*write = (__typeof__(ws_xlsx_write) *)dlsym(module, "ws_xlsx_write");
+	WS_FAIL_IF(!*write, err, ENVIRONMENT, "'%s' is not of this version: %s", path, dlerror());
+	return WS_OK;
+}
+
+enum ws_status ws_out_xlsx(const char *path, const struct ws_report *report, struct ws_err *err)
+{
+	__typeof__(ws_xlsx_write) *write = ws_xlsx_write;
+
+	if (!write)
+		WS_FORWARD(load(&write, err));
+	return write(path, report, err);
+}
