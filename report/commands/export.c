@@ -10,6 +10,7 @@
 static const struct ws_exporter *const exporters[] = {
         &ws_exporter_sqlite,
         &ws_exporter_json,
+        &ws_exporter_perfetto,
         &ws_exporter_csv,
         &ws_exporter_parquet,
 };
@@ -125,9 +126,9 @@ enum ws_status ws_cmd_export(int argc, char **argv, struct ws_err *err)
 	const struct ws_opt opts[] = {
 	        WS_OPT("output", 'o', TEXT, "FILE", &o.to,
 	               "the file or folder to write; its extension tells the\n"
-	               "format: .sqlite, .json or .json.gz; for a folder .csv or\n"
-	               ".parquet"),
-	        WS_OPT("format", 0, CHOICE, "sqlite|json|csv|parquet", &o.format,
+	               "format: .sqlite, .json, .json.gz, .perfetto-trace or\n"
+	               ".pftrace; for a folder .csv or .parquet"),
+	        WS_OPT("format", 0, CHOICE, "sqlite|json|perfetto|csv|parquet", &o.format,
 	               "the format, whatever FILE is called", .choice = exporter_name),
 	        WS_OPT("rollup", 0, FLAG, NULL, &o.rollup,
 	               "parquet: sums and histograms that add up over traces,\n"

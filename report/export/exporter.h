@@ -26,7 +26,7 @@ struct ws_exporter {
 	                        struct ws_err *err);
 };
 
-extern const struct ws_exporter ws_exporter_sqlite, ws_exporter_json, ws_exporter_csv,
-        ws_exporter_parquet;
+extern const struct ws_exporter ws_exporter_sqlite, ws_exporter_json, ws_exporter_perfetto,
+        ws_exporter_csv, ws_exporter_parquet;
 
 #endif

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "formats/base/utf8.h"
 #include "report/model/range_pairs.h"
 
 #define MAX_COLUMNS 64
@@ -151,6 +152,48 @@ struct ws_bytes ws_export_text(const struct ws_export_dict *strings, uint64_t id
 	const struct ws_row_string *row = id ? ws_export_dict_find(strings, id) : NULL;
 
 	return row && row->text.ptr ? row->text : (struct ws_bytes){"", 0};
+}
+
+/* --- texts --- */
+
+static int is_readable(const char *p, size_t len)
+{
+	uint32_t code;
+
+	for (size_t pos = 0; pos < len;) {
+		unsigned n = 1;
+
+		if ((unsigned char)p[pos] >= 0x80) {
+			n = ws_utf8_get(p + pos, len - pos, &code);
+			if (code == WS_UTF8_REPLACEMENT)
+				return 0;
+		} else if (!p[pos]) {
+			return 0;
+		}
+		pos += n;
+	}
+	return 1;
+}
+
+enum ws_status ws_export_readable(struct ws_buf *room, struct ws_bytes text, struct ws_bytes *out,
+                                  struct ws_err *err)
+{
+	const char *p = text.ptr;
+
+	*out = text;
+	if (!text.len || is_readable(p, text.len))
+		return WS_OK;
+	room->len = 0;
+	for (size_t pos = 0; pos < text.len;) {
+		char utf8[WS_UTF8_MAX_BYTES];
+		uint32_t code;
+
+		pos += ws_utf8_get(p + pos, text.len - pos, &code);
+		WS_FORWARD(ws_buf_put(room, utf8,
+		                      ws_utf8_put(code ? code : WS_UTF8_REPLACEMENT, utf8), err));
+	}
+	*out = (struct ws_bytes){room->data, room->len};
+	return WS_OK;
 }
 
 /* --- ranges --- */

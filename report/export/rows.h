@@ -50,6 +50,10 @@ const void *ws_export_dict_find(const struct ws_export_dict *d, uint64_t id);
 /* Text of a string row in a dictionary of strings; len 0 when there is none. */
 struct ws_bytes ws_export_text(const struct ws_export_dict *strings, uint64_t id);
 
+/* UTF-8 without NUL: broken sequences and NUL as U+FFFD. Borrowed from text or room. */
+enum ws_status ws_export_readable(struct ws_buf *room, struct ws_bytes text, struct ws_bytes *out,
+                                  struct ws_err *err);
+
 /* --- ranges --- */
 
 enum {

@@ -49,6 +49,13 @@ uint64_t ws_chrome_device(uint64_t device)
 	return FIRST_DEVICE_PID + device % FIRST_DEVICE_PID;
 }
 
+int64_t ws_chrome_since_begin(const struct ws_chrome *ch, int64_t time_ns)
+{
+	int64_t ns;
+
+	return __builtin_sub_overflow(time_ns, ch->begin_ns, &ns) ? INT64_MAX : ns;
+}
+
 /* --- loading --- */
 
 static enum ws_status load_kinds(struct ws_chrome *ch, struct ws_err *err)
@@ -204,165 +211,7 @@ static void release(struct ws_chrome *ch)
 	free(ch->names);
 }
 
-/* --- what is not on the timeline --- */
-
-/* Of rows that say the same thing twice, the last one counts: a number for each thing. */
-struct last_rows {
-	struct ws_strtab things;
-	struct ws_map row;
-};
-
-static enum ws_status last_rows_add(struct last_rows *l, const void *thing, size_t len, size_t row,
-                                    struct ws_err *err)
-{
-	uint64_t id = ws_strtab_find(&l->things, thing, len);
-
-	if (!id)
-		WS_FORWARD(ws_strtab_add(&l->things, thing, len, &id, err));
-	return ws_map_put(&l->row, id, row, err);
-}
-
-static int last_rows_is(const struct last_rows *l, const void *thing, size_t len, size_t row)
-{
-	const uint64_t *last = ws_map_get(&l->row, ws_strtab_find(&l->things, thing, len));
-
-	return last && *last == row;
-}
-
-static void last_rows_free(struct last_rows *l)
-{
-	ws_strtab_free(&l->things);
-	ws_map_free(&l->row);
-}
-
-static void put_properties(struct ws_chrome *ch, uint64_t device, const struct last_rows *last)
-{
-	/* as PyTorch's profiler has them */
-	static const struct {
-		const char *key, *attr;
-	} properties[] = {
-#define DEVICE(text, attr) {text, attr},
-#include "formats/pytorch/pytorch.def"
-	};
-
-	for (size_t i = 0; i < ch->kind[WS_KIND_DEVICE_ATTR].n; i++) {
-		const struct ws_row_device_attr *row =
-		        WS_CHROME_ROW(ch, DEVICE_ATTR, device_attr, i);
-		const uint64_t thing[2] = {row->device, row->attr};
-		struct ws_bytes attr = ws_chrome_text(ch, row->attr);
-
-		if (row->device != device || !last_rows_is(last, thing, sizeof(thing), i))
-			continue;
-		for (size_t p = 0; p < sizeof(properties) / sizeof(*properties); p++)
-			if (attr.len == strlen(properties[p].attr) &&
-			    !memcmp(attr.ptr, properties[p].attr, attr.len)) {
-				ws_json_key(&ch->j, properties[p].key);
-				ws_json_i64(&ch->j, row->value);
-			}
-	}
-}
-
-static enum ws_status put_devices(struct ws_chrome *ch, struct ws_err *err)
-{
-	struct last_rows last = {0};
-	enum ws_status status = WS_OK;
-	struct ws_json_writer *j = &ch->j;
-
-	for (size_t i = 0; i < ch->kind[WS_KIND_DEVICE_ATTR].n && status == WS_OK; i++) {
-		const struct ws_row_device_attr *row =
-		        WS_CHROME_ROW(ch, DEVICE_ATTR, device_attr, i);
-		const uint64_t thing[2] = {row->device, row->attr};
-
-		status = last_rows_add(&last, thing, sizeof(thing), i, err);
-	}
-	ws_json_break(j);
-	ws_json_key(j, "deviceProperties");
-	ws_json_array_begin(j);
-	for (size_t i = 0; i < ch->kind[WS_KIND_DEVICE].n && status == WS_OK; i++) {
-		const struct ws_row_device *d = WS_CHROME_ROW(ch, DEVICE, device, i);
-		struct ws_bytes name = ws_chrome_text(ch, d->name);
-
-		if (ws_export_dict_find(&ch->kind[WS_KIND_DEVICE], d->id) != d)
-			continue; /* a later row says more */
-		ws_json_break(j);
-		ws_json_object_begin(j);
-		ws_json_key(j, "id");
-		ws_json_u64(j, d->id);
-		ws_json_key(j, "name");
-		ws_json_string(j, name.ptr, name.len);
-		put_properties(ch, d->id, &last);
-		ws_json_object_end(j);
-	}
-	ws_json_array_end(j);
-	last_rows_free(&last);
-	return status;
-}
-
-static enum ws_status put_meta(struct ws_chrome *ch, struct ws_err *err)
-{
-	struct last_rows last = {0};
-	enum ws_status status = WS_OK;
-	struct ws_json_writer *j = &ch->j;
-	char key[200];
-
-	for (size_t i = 0; i < ch->kind[WS_KIND_META].n && status == WS_OK; i++) {
-		const struct ws_row_meta *m = WS_CHROME_ROW(ch, META, meta, i);
-
-		status = last_rows_add(&last, m->key.ptr, m->key.len, i, err);
-	}
-	ws_json_break(j);
-	ws_json_key(j, "otherData");
-	ws_json_object_begin(j);
-	for (size_t i = 0; i < ch->kind[WS_KIND_META].n && status == WS_OK; i++) {
-		const struct ws_row_meta *m = WS_CHROME_ROW(ch, META, meta, i);
-
-		if (!last_rows_is(&last, m->key.ptr, m->key.len, i) || !m->key.len ||
-		    m->key.len >= sizeof(key))
-			continue;
-		memcpy(key, m->key.ptr, m->key.len);
-		key[m->key.len] = 0;
-		ws_json_break(j);
-		ws_json_key(j, key);
-		ws_json_string(j, m->value.ptr ? m->value.ptr : "", m->value.len);
-	}
-	ws_json_object_end(j);
-	last_rows_free(&last);
-	return status;
-}
-
 /* --- names and order of processes and tracks --- */
-
-static void put_label(struct ws_chrome *ch, const char *what, uint64_t pid, uint64_t tid,
-                      struct ws_bytes name)
-{
-	struct ws_json_writer *j = &ch->j;
-
-	ws_chrome_begin_event(ch, "M", pid, tid, ch->begin_ns);
-	ws_json_key(j, "name");
-	ws_json_str(j, what);
-	ws_json_key(j, "args");
-	ws_json_object_begin(j);
-	ws_json_key(j, "name");
-	ws_json_string(j, name.ptr, name.len);
-	ws_json_object_end(j);
-	ws_json_object_end(j);
-}
-
-static void put_sort_index(struct ws_chrome *ch, const char *what, uint64_t pid, uint64_t tid,
-                           uint64_t index)
-{
-	struct ws_json_writer *j = &ch->j;
-
-	ws_chrome_begin_event(ch, "M", pid, tid, ch->begin_ns);
-	ws_json_key(j, "name");
-	ws_json_str(j, what);
-	ws_json_key(j, "args");
-	ws_json_object_begin(j);
-	ws_json_key(j, "sort_index");
-	ws_json_u64(j, index);
-	ws_json_object_end(j);
-	ws_json_object_end(j);
-}
 
 static enum ws_status put_processes(struct ws_chrome *ch, struct ws_err *err)
 {
@@ -378,8 +227,7 @@ static enum ws_status put_processes(struct ws_chrome *ch, struct ws_err *err)
 		if (ws_export_dict_find(processes, p->pid) != p)
 			continue; /* the last image's program */
 		WS_FORWARD(ws_chrome_process(ch, p->pid, &pid, err));
-		put_label(ch, "process_name", pid, 0, name.len ? name : unnamed);
-		put_sort_index(ch, "process_sort_index", pid, 0, i);
+		ch->form->process(ch, pid, name.len ? name : unnamed, i);
 	}
 	for (size_t i = 0; i < devices->n; i++) {
 		const struct ws_row_device *d = WS_CHROME_ROW(ch, DEVICE, device, i);
@@ -391,10 +239,8 @@ static enum ws_status put_processes(struct ws_chrome *ch, struct ws_err *err)
 
 		if (ws_export_dict_find(devices, d->id) != d)
 			continue;
-		put_label(ch, "process_name", ws_chrome_device(d->id), 0,
-		          (struct ws_bytes){text, (size_t)len});
-		put_sort_index(ch, "process_sort_index", ws_chrome_device(d->id), 0,
-		               DEVICE_SORT_INDEX + i);
+		ch->form->process(ch, ws_chrome_device(d->id),
+		                  (struct ws_bytes){text, (size_t)len}, DEVICE_SORT_INDEX + i);
 	}
 	return WS_OK;
 }
@@ -435,10 +281,8 @@ static void put_tracks(struct ws_chrome *ch)
 		for (uint32_t lane = 0; lane < t->lanes; lane++) {
 			int more = lane ? snprintf(text + len, 16, " (%u)", lane + 1) : 0;
 
-			put_label(ch, "thread_name", t->pid, t->tid[lane],
-			          (struct ws_bytes){text, (size_t)(len + more)});
-			put_sort_index(ch, "thread_sort_index", t->pid, t->tid[lane],
-			               (uint64_t)t->rank * 256 + lane);
+			ch->form->lane(ch, t, lane,
+			               (struct ws_bytes){text, (size_t)(len + more)});
 		}
 	}
 }
@@ -447,47 +291,31 @@ static void put_tracks(struct ws_chrome *ch)
 
 static enum ws_status put_file(struct ws_chrome *ch, FILE *f, struct ws_err *err)
 {
-	const struct ws_trace_summary *s = ws_trace_reader_summary(ch->r);
-	struct ws_json_writer *j = &ch->j;
-	int64_t base_ns;
+	enum ws_status status = ch->form->begin(ch, f, err);
 
-	if (__builtin_add_overflow(s->base_ns, ch->begin_ns, &base_ns))
-		base_ns = 0;
-	ws_json_begin(j, f);
-	ws_json_object_begin(j);
-	ws_json_break(j);
-	ws_json_key(j, "schemaVersion");
-	ws_json_i64(j, 1);
-	ws_json_break(j);
-	ws_json_key(j, "displayTimeUnit");
-	ws_json_str(j, "ns");
-	ws_json_break(j);
-	ws_json_key(j, "baseTimeNanoseconds");
-	ws_json_i64(j, base_ns);
-	WS_FORWARD(put_devices(ch, err));
-	WS_FORWARD(put_meta(ch, err));
-	ws_json_break(j);
-	ws_json_key(j, "traceEvents");
-	ws_json_array_begin(j);
-	WS_FORWARD(put_processes(ch, err));
-	put_tracks(ch);
-	ws_chrome_put_slices(ch);
-	ws_chrome_put_marks(ch);
-	ws_chrome_put_forward_backward(ch);
-	WS_FORWARD(ws_chrome_put_counters(ch, err));
-	ws_json_break(j);
-	ws_json_array_end(j);
-	ws_json_break(j);
-	ws_json_object_end(j);
-	return ws_json_finish(j, err);
+	if (status == WS_OK)
+		status = put_processes(ch, err);
+	if (status == WS_OK) {
+		put_tracks(ch);
+		ws_chrome_put_slices(ch);
+		ws_chrome_put_marks(ch);
+		ws_chrome_put_forward_backward(ch);
+		status = ws_chrome_put_counters(ch, err);
+	}
+	/* it frees, too */
+	return status == WS_OK ? ch->form->end(ch, err) : (ch->form->end(ch, NULL), status);
 }
 
-enum ws_status ws_export_chrome(const struct ws_trace_reader *r, FILE *f,
-                                const struct ws_export_opts *opts, struct ws_export_stats *stats,
-                                struct ws_err *err)
+static enum ws_status export(const struct ws_chrome_form *form, const struct ws_trace_reader *r,
+                             FILE *f, const struct ws_export_opts *opts,
+                             struct ws_export_stats *stats, struct ws_err *err)
 {
-	struct ws_chrome ch = {
-	        .r = r, .opts = opts, .stats = stats, .begin_ns = INT64_MAX, .end_ns = INT64_MIN};
+	struct ws_chrome ch = {.form = form,
+	                       .r = r,
+	                       .opts = opts,
+	                       .stats = stats,
+	                       .begin_ns = INT64_MAX,
+	                       .end_ns = INT64_MIN};
 	enum ws_status status;
 
 	*stats = (struct ws_export_stats){0};
@@ -507,4 +335,18 @@ enum ws_status ws_export_chrome(const struct ws_trace_reader *r, FILE *f,
 		status = put_file(&ch, f, err);
 	release(&ch);
 	return status;
+}
+
+enum ws_status ws_export_chrome(const struct ws_trace_reader *r, FILE *f,
+                                const struct ws_export_opts *opts, struct ws_export_stats *stats,
+                                struct ws_err *err)
+{
+	return export(&ws_chrome_json, r, f, opts, stats, err);
+}
+
+enum ws_status ws_export_perfetto(const struct ws_trace_reader *r, FILE *f,
+                                  const struct ws_export_opts *opts, struct ws_export_stats *stats,
+                                  struct ws_err *err)
+{
+	return export(&ws_chrome_perfetto, r, f, opts, stats, err);
 }

@@ -1,7 +1,8 @@
 /*
- * A trace as JSON that ui.perfetto.dev and chrome://tracing open: the "Trace
- * Event Format", in the dialect of PyTorch's profiler where that has words
- * for the same things. docs/export.md says what becomes of every record.
+ * A trace as a timeline: as JSON that ui.perfetto.dev and
+ * chrome://tracing open, the "Trace Event Format" in the dialect of PyTorch's
+ * profiler where that has words for the same things; or as the protobuf of
+ * Perfetto, which is smaller and opens faster. docs/export.md says what becomes of every record.
  *
  * Here and not in formats/, for it shows what only analysis knows: readable
  * names, estimated occupancy, the operations of annotated ranges.
@@ -15,5 +16,9 @@
 enum ws_status ws_export_chrome(const struct ws_trace_reader *r, FILE *f,
                                 const struct ws_export_opts *opts, struct ws_export_stats *stats,
                                 struct ws_err *err);
+/* The same as Perfetto's protobuf. */
+enum ws_status ws_export_perfetto(const struct ws_trace_reader *r, FILE *f,
+                                  const struct ws_export_opts *opts, struct ws_export_stats *stats,
+                                  struct ws_err *err);
 
 #endif

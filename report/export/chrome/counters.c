@@ -6,23 +6,6 @@
 
 #include "report/export/chrome/private.h"
 
-static void put_counter(struct ws_chrome *ch, uint64_t pid, struct ws_bytes name, int64_t time_ns,
-                        const char *unit, int64_t value, unsigned digits)
-{
-	ws_chrome_begin_event(ch, "C", pid, 0, time_ns);
-	ws_json_key(&ch->j, "name");
-	ws_json_string(&ch->j, name.ptr, name.len);
-	ws_json_key(&ch->j, "args");
-	ws_json_object_begin(&ch->j);
-	ws_json_key(&ch->j, unit);
-	if (digits)
-		ws_json_decimal(&ch->j, value, digits);
-	else
-		ws_json_i64(&ch->j, value);
-	ws_json_object_end(&ch->j);
-	ws_json_object_end(&ch->j);
-}
-
 static struct ws_bytes literal(const char *text)
 {
 	return (struct ws_bytes){text, strlen(text)};
@@ -35,7 +18,7 @@ static void put_samples(struct ws_chrome *ch)
 	for (size_t i = 0; i < ch->kind[WS_KIND_COUNTER].n; i++) {
 		const struct ws_row_counter *r = WS_CHROME_ROW(ch, COUNTER, counter, i);
 
-		put_counter(ch, ws_chrome_device(r->device), ws_chrome_text(ch, r->name),
+		ch->form->counter(ch, ws_chrome_device(r->device), ws_chrome_text(ch, r->name),
 		            r->time_ns, "value", r->value, 0);
 	}
 }
@@ -72,12 +55,12 @@ static void put_memory(struct ws_chrome *ch, const struct ws_row_memory *r,
 	const uint64_t *sum = ws_map_get(in_use, pid);
 
 	if (r->total_allocated_bytes || r->total_reserved_bytes) {
-		put_counter(ch, pid, literal("memory allocated by the framework"), r->time_ns,
+		ch->form->counter(ch, pid, literal("memory allocated by the framework"), r->time_ns,
 		            "bytes", (int64_t)r->total_allocated_bytes, 0);
-		put_counter(ch, pid, literal("memory reserved by the framework"), r->time_ns,
+		ch->form->counter(ch, pid, literal("memory reserved by the framework"), r->time_ns,
 		            "bytes", (int64_t)r->total_reserved_bytes, 0);
 	} else {
-		put_counter(ch, pid,
+		ch->form->counter(ch, pid,
 		            literal(on_device ? "device memory allocated since the begin"
 		                              : "host memory allocated since the begin"),
 		            r->time_ns, "bytes", (int64_t)*sum, 0);
@@ -167,7 +150,7 @@ static enum ws_status put_occupancy(struct ws_chrome *ch, struct ws_err *err)
 		if (i + 1 < n && changes[i + 1].time_ns == changes[i].time_ns &&
 		    changes[i + 1].key == changes[i].key)
 			continue;
-		put_counter(ch, ws_chrome_device(changes[i].key),
+		ch->form->counter(ch, ws_chrome_device(changes[i].key),
 		            literal("est. achieved occupancy of running kernels"),
 		            changes[i].time_ns, "%", sum > full ? full : sum, PERCENT_DIGITS);
 	}

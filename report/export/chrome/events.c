@@ -6,38 +6,27 @@
 #include "report/export/chrome/private.h"
 
 #define TELL_SLICES 4096 /* between two words about progress */
-#define NS_DIGITS   3    /* times are microseconds with three decimals: exact nanoseconds */
-
-static int64_t since_begin(const struct ws_chrome *ch, int64_t time_ns)
-{
-	int64_t ns;
-
-	return __builtin_sub_overflow(time_ns, ch->begin_ns, &ns) ? INT64_MAX : ns;
-}
-
-void ws_chrome_begin_event(struct ws_chrome *ch, const char *phase, uint64_t pid, uint64_t tid,
-                           int64_t time_ns)
-{
-	struct ws_json_writer *j = &ch->j;
-
-	ws_json_break(j);
-	ws_json_object_begin(j);
-	ws_json_key(j, "ph");
-	ws_json_str(j, phase);
-	ws_json_key(j, "pid");
-	ws_json_u64(j, pid);
-	ws_json_key(j, "tid");
-	ws_json_u64(j, tid);
-	ws_json_key(j, "ts");
-	ws_json_decimal(j, since_begin(ch, time_ns), NS_DIGITS);
-}
 
 /* --- arguments --- */
 
 static void put_u64(struct ws_chrome *ch, const char *key, uint64_t value)
 {
-	ws_json_key(&ch->j, key);
-	ws_json_u64(&ch->j, value);
+	ch->form->arg(ch, key, &(struct ws_chrome_value){.type = WS_CHROME_U64, .u64 = value});
+}
+
+static void put_i64(struct ws_chrome *ch, const char *key, int64_t value)
+{
+	ch->form->arg(ch, key, &(struct ws_chrome_value){.type = WS_CHROME_I64, .i64 = value});
+}
+
+static void put_f64(struct ws_chrome *ch, const char *key, double value)
+{
+	ch->form->arg(ch, key, &(struct ws_chrome_value){.type = WS_CHROME_F64, .f64 = value});
+}
+
+static void put_yes(struct ws_chrome *ch, const char *key)
+{
+	ch->form->arg(ch, key, &(struct ws_chrome_value){.type = WS_CHROME_YES});
 }
 
 static void put_known(struct ws_chrome *ch, const char *key, uint64_t value)
@@ -48,8 +37,7 @@ static void put_known(struct ws_chrome *ch, const char *key, uint64_t value)
 
 static void put_text(struct ws_chrome *ch, const char *key, struct ws_bytes text)
 {
-	ws_json_key(&ch->j, key);
-	ws_json_string(&ch->j, text.ptr, text.len);
+	ch->form->arg(ch, key, &(struct ws_chrome_value){.type = WS_CHROME_TEXT, .text = text});
 }
 
 static void put_known_text(struct ws_chrome *ch, const char *key, struct ws_bytes text)
@@ -61,20 +49,17 @@ static void put_known_text(struct ws_chrome *ch, const char *key, struct ws_byte
 /* What PyTorch records as an array, and the trace has as its text. */
 static void put_known_array(struct ws_chrome *ch, const char *key, struct ws_bytes text)
 {
-	if (!text.len)
-		return;
-	ws_json_key(&ch->j, key);
-	ws_json_array_text(&ch->j, text.ptr, text.len);
+	const struct ws_chrome_value value = {.type = WS_CHROME_ARRAY, .text = text};
+
+	if (text.len)
+		ch->form->arg(ch, key, &value);
 }
 
 static void put_sizes(struct ws_chrome *ch, const char *key, uint64_t x, uint64_t y, uint64_t z)
 {
-	ws_json_key(&ch->j, key);
-	ws_json_array_begin(&ch->j);
-	ws_json_u64(&ch->j, x);
-	ws_json_u64(&ch->j, y);
-	ws_json_u64(&ch->j, z);
-	ws_json_array_end(&ch->j);
+	const struct ws_chrome_value value = {.type = WS_CHROME_SIZES, .sizes = {x, y, z}};
+
+	ch->form->arg(ch, key, &value);
 }
 
 /* A number of 8 bits to the power of its unit's name: "htod" of a memcpy's kind. */
@@ -83,19 +68,12 @@ static struct ws_bytes enum_name(enum ws_kind kind, int column, uint64_t value)
 	return ws_enum_name(ws_schema_kind(kind)->columns[column].unit, value);
 }
 
+/* Arguments follow. */
 static void put_name(struct ws_chrome *ch, struct ws_bytes name, const char *category)
 {
 	static const struct ws_bytes unknown = {"(unknown)", 9};
 
-	put_text(ch, "name", name.len ? name : unknown);
-	ws_json_key(&ch->j, "cat");
-	ws_json_str(&ch->j, category);
-}
-
-static void begin_args(struct ws_chrome *ch)
-{
-	ws_json_key(&ch->j, "args");
-	ws_json_object_begin(&ch->j);
+	ch->form->name(ch, name.len ? name : unknown, category);
 }
 
 static void put_place(struct ws_chrome *ch, const struct ws_chrome_slice *s, uint64_t correlation)
@@ -108,8 +86,7 @@ static void put_place(struct ws_chrome *ch, const struct ws_chrome_slice *s, uin
 		put_u64(ch, "External id", ch->external_ids[link - 1]);
 	put_u64(ch, "device", t->a);
 	put_u64(ch, "context", t->c);
-	ws_json_key(&ch->j, "stream");
-	ws_json_i64(&ch->j, (int64_t)t->d);
+	put_i64(ch, "stream", (int64_t)t->d);
 	put_known(ch, "correlation", correlation);
 }
 
@@ -123,7 +100,6 @@ static void put_kernel(struct ws_chrome *ch, const struct ws_chrome_slice *s)
 	const struct ws_occupancy *o = &ch->occupancy[at];
 
 	put_name(ch, (struct ws_bytes){ch->names[at].data, ch->names[at].len}, "kernel");
-	begin_args(ch);
 	put_place(ch, s, r->correlation);
 	put_known(ch, "registers per thread", c->registers);
 	put_u64(ch, "shared memory", c->shared_static_bytes + c->shared_dynamic_bytes);
@@ -134,19 +110,15 @@ static void put_kernel(struct ws_chrome *ch, const struct ws_chrome_slice *s)
 	if (c->cluster_x)
 		put_sizes(ch, "cluster", c->cluster_x, c->cluster_y, c->cluster_z);
 	if (ch->has_occupancy[at]) {
-		ws_json_key(&ch->j, "blocks per SM");
-		ws_json_f64(&ch->j, o->blocks_per_sm);
-		ws_json_key(&ch->j, "warps per SM");
-		ws_json_f64(&ch->j, o->warps_per_sm);
+		put_f64(ch, "blocks per SM", o->blocks_per_sm);
+		put_f64(ch, "warps per SM", o->warps_per_sm);
 		put_u64(ch, "est. achieved occupancy %", o->kineto_percent);
-		ws_json_key(&ch->j, "est. achieved occupancy opt-in (%)");
-		ws_json_f64(&ch->j, o->percent);
+		put_f64(ch, "est. achieved occupancy opt-in (%)", o->percent);
 	}
 	put_known(ch, "graph node id", r->graph_node);
 	put_known(ch, "graph id", r->graph);
 	if (r->flags & WS_KERNEL_CUT_OFF) {
-		ws_json_key(&ch->j, "cut off");
-		ws_json_bool(&ch->j, 1);
+		put_yes(ch, "cut off");
 	}
 }
 
@@ -154,8 +126,7 @@ static void put_rate(struct ws_chrome *ch, uint64_t bytes, const struct ws_chrom
 {
 	put_u64(ch, "bytes", bytes);
 	if (s->end_ns > s->start_ns) {
-		ws_json_key(&ch->j, "memory bandwidth (GB/s)");
-		ws_json_f64(&ch->j, (double)bytes / (double)(s->end_ns - s->start_ns));
+		put_f64(ch, "memory bandwidth (GB/s)", (double)bytes / (double)(s->end_ns - s->start_ns));
 	}
 }
 
@@ -176,7 +147,6 @@ static void put_memcpy(struct ws_chrome *ch, const struct ws_chrome_slice *s)
 	                   NAME_OF(memories, r->src_kind), NAME_OF(memories, r->dst_kind));
 
 	put_name(ch, (struct ws_bytes){name, (size_t)len}, "gpu_memcpy");
-	begin_args(ch);
 	put_place(ch, s, r->correlation);
 	put_rate(ch, r->bytes, s);
 	if (r->kind >= first_unified)
@@ -196,7 +166,6 @@ static void put_memset(struct ws_chrome *ch, const struct ws_chrome_slice *s)
 	int len = snprintf(name, sizeof(name), "Memset (%s)", NAME_OF(memories, r->memory_kind));
 
 	put_name(ch, (struct ws_bytes){name, (size_t)len}, "gpu_memset");
-	begin_args(ch);
 	put_place(ch, s, r->correlation);
 	put_rate(ch, r->bytes, s);
 	put_u64(ch, "value", r->value);
@@ -210,7 +179,6 @@ static void put_graph(struct ws_chrome *ch, const struct ws_chrome_slice *s)
 	int len = snprintf(name, sizeof(name), "CUDA graph %llu", (unsigned long long)r->graph);
 
 	put_name(ch, (struct ws_bytes){name, (size_t)len}, "cuda_graph");
-	begin_args(ch);
 	put_place(ch, s, r->correlation);
 	put_u64(ch, "graph id", r->graph);
 	put_known(ch, "executable graph id", r->graph_exec);
@@ -224,7 +192,6 @@ static void put_sync(struct ws_chrome *ch, const struct ws_chrome_slice *s)
 	const char *name = NAME_OF(names, r->type);
 
 	put_name(ch, (struct ws_bytes){name, strlen(name)}, "cuda_sync");
-	begin_args(ch);
 	put_place(ch, s, r->correlation);
 	put_text(ch, "cuda_sync_kind", (struct ws_bytes){name, strlen(name)});
 	if (r->event >= 0)
@@ -239,7 +206,6 @@ static void put_gpu_range(struct ws_chrome *ch, const struct ws_chrome_slice *s)
 	const struct ws_row_gpu_range *r = WS_CHROME_ROW(ch, GPU_RANGE, gpu_range, s->row);
 
 	put_name(ch, ws_chrome_text(ch, r->name), "gpu_user_annotation");
-	begin_args(ch);
 	put_u64(ch, "device", r->device);
 	put_u64(ch, "stream", r->stream);
 }
@@ -252,11 +218,9 @@ static void put_api(struct ws_chrome *ch, const struct ws_chrome_slice *s)
 	int is_driver = name.len > 2 && p[0] == 'c' && p[1] == 'u' && p[2] >= 'A' && p[2] <= 'Z';
 
 	put_name(ch, name, is_driver ? "cuda_driver" : "cuda_runtime");
-	begin_args(ch);
 	put_known(ch, "correlation", r->correlation);
 	if (r->result) {
-		ws_json_key(&ch->j, "return value");
-		ws_json_i64(&ch->j, r->result);
+		put_i64(ch, "return value", r->result);
 	}
 }
 
@@ -273,8 +237,7 @@ static void put_op(struct ws_chrome *ch, uint64_t payload)
 	row = WS_CHROME_ROW(ch, PAYLOAD, payload, *place);
 	op = &ch->ops.op[*place];
 	if (ws_payload_number(row->schema, row->bytes.ptr, row->bytes.len, &number)) {
-		ws_json_key(&ch->j, "value");
-		ws_json_i64(&ch->j, number);
+		put_i64(ch, "value", number);
 	}
 	if (!ch->ops.is_op[*place])
 		return;
@@ -294,15 +257,13 @@ static void put_range(struct ws_chrome *ch, const struct ws_chrome_slice *s)
 	const struct ws_export_range *r = &ch->ranges.range[s->row];
 
 	put_name(ch, ws_chrome_text(ch, r->name), "user_annotation");
-	begin_args(ch);
 	put_known_text(ch, "domain", ws_chrome_text(ch, r->domain));
 	put_known(ch, "category", r->category);
 	put_op(ch, r->payload);
 	if (r->flags & WS_EXPORT_RANGE_START_END)
 		put_u64(ch, "range id", r->range);
 	if (r->flags & WS_EXPORT_RANGE_OPEN) {
-		ws_json_key(&ch->j, "never ended");
-		ws_json_bool(&ch->j, 1);
+		put_yes(ch, "never ended");
 	}
 }
 
@@ -313,7 +274,6 @@ static void put_cpu_op(struct ws_chrome *ch, const struct ws_chrome_slice *s)
 	        ws_export_dict_find(&ch->kind[WS_KIND_OP_CONFIG], r->config);
 
 	put_name(ch, c ? ws_chrome_text(ch, c->name) : (struct ws_bytes){"", 0}, "cpu_op");
-	begin_args(ch);
 	put_known(ch, "External id", r->external_id);
 	put_known(ch, "Record function id", r->record_function);
 	if (r->sequence >= 0)
@@ -338,7 +298,6 @@ static void put_python_call(struct ws_chrome *ch, const struct ws_chrome_slice *
 	const struct ws_row_python_call *r = WS_CHROME_ROW(ch, PYTHON_CALL, python_call, s->row);
 
 	put_name(ch, ws_chrome_text(ch, r->name), "python_function");
-	begin_args(ch);
 	put_known(ch, "Python id", r->id);
 	put_known(ch, "Python parent id", r->parent);
 	if (r->module >= 0)
@@ -352,29 +311,10 @@ static void put_overhead(struct ws_chrome *ch, const struct ws_chrome_slice *s)
 	struct ws_bytes name = ws_chrome_text(ch, r->name);
 
 	put_name(ch, name.len ? name : kind, "overhead");
-	begin_args(ch);
 	put_known_text(ch, "kind", kind);
 }
 
 /* --- arrows --- */
-
-static void put_arrow(struct ws_chrome *ch, const char *phase, const char *what, uint64_t id,
-                      uint64_t pid, uint64_t tid, int64_t time_ns)
-{
-	ws_chrome_begin_event(ch, phase, pid, tid, time_ns);
-	ws_json_key(&ch->j, "name");
-	ws_json_str(&ch->j, what);
-	ws_json_key(&ch->j, "cat");
-	ws_json_str(&ch->j, what);
-	ws_json_key(&ch->j, "id");
-	ws_json_u64(&ch->j, id);
-	if (*phase == 'f') {
-		/* it ends at the slice around this moment, not at the next one */
-		ws_json_key(&ch->j, "bp");
-		ws_json_str(&ch->j, "e");
-	}
-	ws_json_object_end(&ch->j);
-}
 
 /* The first arrow of these keys. */
 static size_t find_launch(const struct ws_chrome *ch, uint64_t pid, uint64_t correlation)
@@ -406,17 +346,15 @@ static void begin_arrows(struct ws_chrome *ch, const struct ws_chrome_slice *s)
 		if (l->pid != t->a || l->correlation != correlation)
 			break;
 		if (!l->drawn)
-			put_arrow(ch, "s", "ac2g", i + 1, t->pid, t->tid[s->lane], s->start_ns);
+			ch->form->arrow(ch, s, i + 1, 1);
 		l->drawn = 1;
 	}
 }
 
 static void end_arrow(struct ws_chrome *ch, const struct ws_chrome_slice *s)
 {
-	const struct ws_chrome_track *t = &ch->track[s->track];
-
 	if (s->flow && ch->launch[s->flow - 1].drawn)
-		put_arrow(ch, "f", "ac2g", s->flow, t->pid, t->tid[s->lane], s->start_ns);
+		ch->form->arrow(ch, s, s->flow, 0);
 }
 
 /* --- all of them --- */
@@ -432,21 +370,15 @@ static void put_slice(struct ws_chrome *ch, const struct ws_chrome_slice *s)
 	        [WS_KIND_CPU_OP] = put_cpu_op,     [WS_KIND_PYTHON_CALL] = put_python_call,
 	        [WS_KIND_OVERHEAD] = put_overhead,
 	};
-	const struct ws_chrome_track *t = &ch->track[s->track];
-	int64_t dur_ns;
 
-	if (__builtin_sub_overflow(s->end_ns, s->start_ns, &dur_ns))
-		dur_ns = INT64_MAX;
-	ws_chrome_begin_event(ch, "X", t->pid, t->tid[s->lane], s->start_ns);
-	ws_json_key(&ch->j, "dur");
-	ws_json_decimal(&ch->j, dur_ns, NS_DIGITS);
+	ch->form->begin_slice(ch, s);
 	put[s->kind](ch, s);
-	ws_json_object_end(&ch->j);
-	ws_json_object_end(&ch->j);
+	ch->form->end_args(ch);
 	/* right behind the slice that it binds to, as both are at one moment */
 	if (s->kind == WS_KIND_API)
 		begin_arrows(ch, s);
 	end_arrow(ch, s);
+	ch->form->end_slice(ch, s);
 }
 
 /* Threads come first in the order of tracks, so the begin of an arrow before its end. */
@@ -472,27 +404,13 @@ void ws_chrome_put_marks(struct ws_chrome *ch)
 {
 	for (size_t i = 0; i < ch->ranges.nmarks; i++) {
 		const struct ws_row_nvtx *r = &ch->ranges.mark[i];
-		const struct ws_chrome_track *t = thread_track(ch, r->thread);
-		const struct ws_row_thread *row =
-		        ws_export_dict_find(&ch->kind[WS_KIND_THREAD], r->thread);
-		const uint64_t *pid = ws_map_get(&ch->json_pids, row ? row->pid : 0);
 
-		ws_chrome_begin_event(ch, "i",
-		                      t     ? t->pid
-		                      : pid ? *pid
-		                            : 0,
-		                      t     ? t->tid[0]
-		                      : row ? row->tid
-		                            : 0,
-		                      r->time_ns);
-		ws_json_key(&ch->j, "s");
-		ws_json_str(&ch->j, "t");
+		ch->form->begin_mark(ch, r, thread_track(ch, r->thread));
 		put_name(ch, ws_chrome_text(ch, r->name), "user_annotation");
-		begin_args(ch);
 		put_known_text(ch, "domain", ws_chrome_text(ch, r->domain));
 		put_op(ch, r->payload);
-		ws_json_object_end(&ch->j);
-		ws_json_object_end(&ch->j);
+		ch->form->end_args(ch);
+		ch->form->end_mark(ch);
 	}
 }
 
@@ -511,7 +429,7 @@ void ws_chrome_put_forward_backward(struct ws_chrome *ch)
 			continue;
 		}
 		id++;
-		put_arrow(ch, "s", "fwdbwd", id, from->pid, from->tid[0], r->from_ns);
-		put_arrow(ch, "f", "fwdbwd", id, to->pid, to->tid[0], r->to_ns);
+		ch->form->link(ch, id, from, r->from_ns, 1);
+		ch->form->link(ch, id, to, r->to_ns, 0);
 	}
 }

@@ -13,8 +13,11 @@ static bool is_compressed(const char *path)
 	return len > 3 && !strcasecmp(path + len - 3, ".gz");
 }
 
-static enum ws_status write_file(const struct ws_trace_reader *r, const struct ws_export_job *job,
-                                 struct ws_export_stats *stats, struct ws_err *err)
+typedef __typeof__(ws_export_chrome) timeline_fn;
+
+static enum ws_status write_file(timeline_fn *export, const struct ws_trace_reader *r,
+                                 const struct ws_export_job *job, struct ws_export_stats *stats,
+                                 struct ws_err *err)
 {
 	enum ws_status status = WS_OK;
 	struct ws_outfile out;
@@ -28,26 +31,44 @@ static enum ws_status write_file(const struct ws_trace_reader *r, const struct w
 		WS_FORWARD(ws_outfile_open(&out, job->to, err));
 	}
 	if (status == WS_OK)
-		status = ws_export_chrome(r, gz ? gz : out.f, job->opts, stats, &cause);
+		status = export(r, gz ? gz : out.f, job->opts, stats, &cause);
 	if (gz && fclose(gz) != 0 && status == WS_OK)
 		status = WS_FAIL(&cause, IO_WRITE, "%s", strerror(errno));
 	return ws_outfile_end(&out, status, &cause, err);
 }
 
-static enum ws_status write(const struct ws_export_job *job, struct ws_export_stats *stats,
-                            struct ws_err *err)
+static enum ws_status write(timeline_fn *export, const struct ws_export_job *job,
+                            struct ws_export_stats *stats, struct ws_err *err)
 {
 	struct ws_trace_reader *r;
 	enum ws_status status;
 
 	WS_FORWARD(ws_trace_reader_open(&r, job->trace, err));
-	status = write_file(r, job, stats, err);
+	status = write_file(export, r, job, stats, err);
 	ws_trace_reader_free(r);
 	return status;
+}
+
+static enum ws_status write_json(const struct ws_export_job *job, struct ws_export_stats *stats,
+                                 struct ws_err *err)
+{
+	return write(ws_export_chrome, job, stats, err);
+}
+
+static enum ws_status write_perfetto(const struct ws_export_job *job, struct ws_export_stats *stats,
+                                     struct ws_err *err)
+{
+	return write(ws_export_perfetto, job, stats, err);
 }
 
 const struct ws_exporter ws_exporter_json = {
         .name = "json",
         .extensions = {".json", ".json.gz"},
-        .write = write,
+        .write = write_json,
+};
+
+const struct ws_exporter ws_exporter_perfetto = {
+        .name = "perfetto",
+        .extensions = {".perfetto-trace", ".pftrace"},
+        .write = write_perfetto,
 };

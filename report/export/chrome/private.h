@@ -43,11 +43,67 @@ struct ws_chrome_launch {
 	int drawn; /* its begin is in the file */
 };
 
+/* What an argument of an event is. */
+enum ws_chrome_value_type {
+	WS_CHROME_U64,
+	WS_CHROME_I64,
+	WS_CHROME_F64,
+	WS_CHROME_YES,
+	WS_CHROME_TEXT,
+	WS_CHROME_ARRAY, /* text of an array, as PyTorch writes it */
+	WS_CHROME_SIZES, /* three numbers */
+};
+
+struct ws_chrome_value {
+	enum ws_chrome_value_type type;
+	union {
+		uint64_t u64, sizes[3];
+		int64_t i64;
+		double f64;
+		struct ws_bytes text;
+	};
+};
+
+struct ws_chrome;
+
+/* How a timeline is written: JSON (json.c) or Perfetto's protobuf (perfetto.c). */
+struct ws_chrome_form {
+	enum ws_status (*begin)(struct ws_chrome *ch, FILE *f, struct ws_err *err);
+	enum ws_status (*end)(struct ws_chrome *ch, struct ws_err *err);
+	/* pid of the JSON; order: from the top */
+	void (*process)(struct ws_chrome *ch, uint64_t pid, struct ws_bytes name, uint64_t order);
+	void (*lane)(struct ws_chrome *ch, const struct ws_chrome_track *t, uint32_t lane,
+	             struct ws_bytes name);
+	/* a slice or a mark: begin, name, arguments, end_args, arrows, end */
+	void (*begin_slice)(struct ws_chrome *ch, const struct ws_chrome_slice *s);
+	void (*end_slice)(struct ws_chrome *ch, const struct ws_chrome_slice *s);
+	/* track: NULL when nothing else is drawn on the thread */
+	void (*begin_mark)(struct ws_chrome *ch, const struct ws_row_nvtx *mark,
+	                   const struct ws_chrome_track *track);
+	void (*end_mark)(struct ws_chrome *ch);
+	void (*name)(struct ws_chrome *ch, struct ws_bytes name, const char *category);
+	void (*arg)(struct ws_chrome *ch, const char *key, const struct ws_chrome_value *value);
+	void (*end_args)(struct ws_chrome *ch);
+	/* of a launch, at this slice, where it begins or ends */
+	void (*arrow)(struct ws_chrome *ch, const struct ws_chrome_slice *s, uint64_t id,
+	              int begins);
+	/* from an operation to its backward pass, at the start of a slice of the track */
+	void (*link)(struct ws_chrome *ch, uint64_t id, const struct ws_chrome_track *t,
+	             int64_t time_ns, int begins);
+	/* value / 10^digits */
+	void (*counter)(struct ws_chrome *ch, uint64_t pid, struct ws_bytes name, int64_t time_ns,
+	                const char *unit, int64_t value, unsigned digits);
+};
+
+extern const struct ws_chrome_form ws_chrome_json, ws_chrome_perfetto;
+
 struct ws_chrome {
+	const struct ws_chrome_form *form;
 	const struct ws_trace_reader *r;
 	const struct ws_export_opts *opts;
 	struct ws_export_stats *stats;
-	struct ws_json_writer j;
+	struct ws_json_writer j;            /* of the form JSON */
+	struct ws_chrome_packets *packets; /* of the form Perfetto */
 	struct ws_export_dict kind[WS_KIND_END]; /* those that are used */
 	struct ws_export_ranges ranges;
 	struct ws_ops ops; /* one a payload row */
@@ -77,6 +133,7 @@ struct ws_chrome {
 const struct ws_row_launch_config *ws_chrome_config(const struct ws_chrome *ch, uint64_t id,
                                                     size_t *at);
 struct ws_bytes ws_chrome_text(const struct ws_chrome *ch, uint64_t string);
+int64_t ws_chrome_since_begin(const struct ws_chrome *ch, int64_t time_ns);
 /* The process of a thread; 0 when the trace lost it. */
 uint64_t ws_chrome_thread_pid(const struct ws_chrome *ch, uint64_t thread);
 /* The pid that stands for a process, and the one that stands for a device. */
@@ -91,12 +148,18 @@ enum ws_status ws_chrome_collect(struct ws_chrome *ch, struct ws_err *err);
 
 /* --- export_chrome_events.c --- */
 
-/* "ph": phase and where it is; name and category are the caller's. Close with object_end. */
-void ws_chrome_begin_event(struct ws_chrome *ch, const char *phase, uint64_t pid, uint64_t tid,
-                           int64_t time_ns);
 void ws_chrome_put_slices(struct ws_chrome *ch);
 void ws_chrome_put_marks(struct ws_chrome *ch);
 void ws_chrome_put_forward_backward(struct ws_chrome *ch);
+
+/* --- about.c: what the file says of the trace itself --- */
+
+enum ws_status ws_chrome_put_devices(struct ws_chrome *ch, struct ws_err *err);
+/* Each of the meta rows that count. */
+enum ws_status ws_chrome_each_meta(struct ws_chrome *ch,
+                                   void (*fn)(struct ws_chrome *ch, const char *key,
+                                              struct ws_bytes value),
+                                   struct ws_err *err);
 
 /* --- export_chrome_counters.c --- */
 

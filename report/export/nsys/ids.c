@@ -4,7 +4,6 @@
 #include <stdlib.h>
 
 #include "report/export/nsys/nsys.h"
-#include "formats/base/utf8.h"
 
 /* A global id holds process and thread in so many bits each. */
 #define ID_BITS 24
@@ -16,44 +15,10 @@
 
 /* --- texts --- */
 
-static int is_readable(const char *p, size_t len)
-{
-	uint32_t code;
-
-	for (size_t pos = 0; pos < len;) {
-		unsigned n = 1;
-
-		if ((unsigned char)p[pos] >= 0x80) {
-			n = ws_utf8_get(p + pos, len - pos, &code);
-			if (code == WS_UTF8_REPLACEMENT)
-				return 0;
-		} else if (!p[pos]) {
-			return 0;
-		}
-		pos += n;
-	}
-	return 1;
-}
-
 enum ws_status ws_nsys_readable(struct ws_nsys_out *o, struct ws_bytes text, struct ws_bytes *out,
                                 struct ws_err *err)
 {
-	const char *p = text.ptr;
-
-	*out = text;
-	if (!text.len || is_readable(p, text.len))
-		return WS_OK;
-	o->readable.len = 0;
-	for (size_t pos = 0; pos < text.len;) {
-		char utf8[WS_UTF8_MAX_BYTES];
-		uint32_t code;
-
-		pos += ws_utf8_get(p + pos, text.len - pos, &code);
-		WS_FORWARD(ws_buf_put(&o->readable, utf8,
-		                      ws_utf8_put(code ? code : WS_UTF8_REPLACEMENT, utf8), err));
-	}
-	*out = (struct ws_bytes){o->readable.data, o->readable.len};
-	return WS_OK;
+	return ws_export_readable(&o->readable, text, out, err);
 }
 
 static enum ws_status intern(struct ws_nsys_out *o, struct ws_bytes text, int64_t *id,

@@ -127,6 +127,20 @@ static void export_chrome(const struct ws_trace_reader *r)
 	free(text);
 }
 
+static void export_perfetto(const struct ws_trace_reader *r)
+{
+	struct ws_export_stats stats;
+	struct ws_err err;
+	size_t size;
+	char *text;
+	FILE *f = open_memstream(&text, &size);
+
+	cr_assert(eq(int, ws_export_perfetto(r, f, &opts, &stats, &err), WS_OK), "%s", err.text);
+	fclose(f);
+	cr_assert(gt(sz, size, 0));
+	free(text);
+}
+
 static void export_csv(const struct ws_trace_reader *r)
 {
 	struct ws_export_csv csv;

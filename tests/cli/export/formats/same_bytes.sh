@@ -1,4 +1,4 @@
-for format in sqlite json; do
+for format in sqlite json perfetto; do
 	warpsheet export fixtures/traces/step-bf16.wtrace --format $format -o a && warpsheet export fixtures/traces/step-bf16.wtrace --format $format -o b &&
 		cmp a b && echo $format
 done

@@ -1,0 +1,122 @@
+/* What a timeline says of the trace itself: devices, and how it was recorded. */
+#include "report/export/chrome/private.h"
+
+/* Of rows that say the same thing twice, the last one counts: a number for each thing. */
+struct last_rows {
+	struct ws_strtab things;
+	struct ws_map row;
+};
+
+static enum ws_status last_rows_add(struct last_rows *l, const void *thing, size_t len, size_t row,
+                                    struct ws_err *err)
+{
+	uint64_t id = ws_strtab_find(&l->things, thing, len);
+
+	if (!id)
+		WS_FORWARD(ws_strtab_add(&l->things, thing, len, &id, err));
+	return ws_map_put(&l->row, id, row, err);
+}
+
+static int last_rows_is(const struct last_rows *l, const void *thing, size_t len, size_t row)
+{
+	const uint64_t *last = ws_map_get(&l->row, ws_strtab_find(&l->things, thing, len));
+
+	return last && *last == row;
+}
+
+static void last_rows_free(struct last_rows *l)
+{
+	ws_strtab_free(&l->things);
+	ws_map_free(&l->row);
+}
+
+static void put_properties(struct ws_chrome *ch, uint64_t device, const struct last_rows *last)
+{
+	/* as PyTorch's profiler has them */
+	static const struct {
+		const char *key, *attr;
+	} properties[] = {
+#define DEVICE(text, attr) {text, attr},
+#include "formats/pytorch/pytorch.def"
+	};
+
+	for (size_t i = 0; i < ch->kind[WS_KIND_DEVICE_ATTR].n; i++) {
+		const struct ws_row_device_attr *row =
+		        WS_CHROME_ROW(ch, DEVICE_ATTR, device_attr, i);
+		const uint64_t thing[2] = {row->device, row->attr};
+		struct ws_bytes attr = ws_chrome_text(ch, row->attr);
+
+		if (row->device != device || !last_rows_is(last, thing, sizeof(thing), i))
+			continue;
+		for (size_t p = 0; p < sizeof(properties) / sizeof(*properties); p++)
+			if (attr.len == strlen(properties[p].attr) &&
+			    !memcmp(attr.ptr, properties[p].attr, attr.len)) {
+				ws_json_key(&ch->j, properties[p].key);
+				ws_json_i64(&ch->j, row->value);
+			}
+	}
+}
+
+enum ws_status ws_chrome_put_devices(struct ws_chrome *ch, struct ws_err *err)
+{
+	struct last_rows last = {0};
+	enum ws_status status = WS_OK;
+	struct ws_json_writer *j = &ch->j;
+
+	for (size_t i = 0; i < ch->kind[WS_KIND_DEVICE_ATTR].n && status == WS_OK; i++) {
+		const struct ws_row_device_attr *row =
+		        WS_CHROME_ROW(ch, DEVICE_ATTR, device_attr, i);
+		const uint64_t thing[2] = {row->device, row->attr};
+
+		status = last_rows_add(&last, thing, sizeof(thing), i, err);
+	}
+	ws_json_break(j);
+	ws_json_key(j, "deviceProperties");
+	ws_json_array_begin(j);
+	for (size_t i = 0; i < ch->kind[WS_KIND_DEVICE].n && status == WS_OK; i++) {
+		const struct ws_row_device *d = WS_CHROME_ROW(ch, DEVICE, device, i);
+		struct ws_bytes name = ws_chrome_text(ch, d->name);
+
+		if (ws_export_dict_find(&ch->kind[WS_KIND_DEVICE], d->id) != d)
+			continue; /* a later row says more */
+		ws_json_break(j);
+		ws_json_object_begin(j);
+		ws_json_key(j, "id");
+		ws_json_u64(j, d->id);
+		ws_json_key(j, "name");
+		ws_json_string(j, name.ptr, name.len);
+		put_properties(ch, d->id, &last);
+		ws_json_object_end(j);
+	}
+	ws_json_array_end(j);
+	last_rows_free(&last);
+	return status;
+}
+
+enum ws_status ws_chrome_each_meta(struct ws_chrome *ch,
+                                   void (*fn)(struct ws_chrome *ch, const char *key,
+                                              struct ws_bytes value),
+                                   struct ws_err *err)
+{
+	struct last_rows last = {0};
+	enum ws_status status = WS_OK;
+	char key[200];
+
+	for (size_t i = 0; i < ch->kind[WS_KIND_META].n && status == WS_OK; i++) {
+		const struct ws_row_meta *m = WS_CHROME_ROW(ch, META, meta, i);
+
+		status = last_rows_add(&last, m->key.ptr, m->key.len, i, err);
+	}
+	for (size_t i = 0; i < ch->kind[WS_KIND_META].n && status == WS_OK; i++) {
+		const struct ws_row_meta *m = WS_CHROME_ROW(ch, META, meta, i);
+
+		if (!last_rows_is(&last, m->key.ptr, m->key.len, i) || !m->key.len ||
+		    m->key.len >= sizeof(key))
+			continue;
+		memcpy(key, m->key.ptr, m->key.len);
+		key[m->key.len] = 0;
+		fn(ch, key, (struct ws_bytes){m->value.ptr ? m->value.ptr : "", m->value.len});
+	}
+	last_rows_free(&last);
+	return status;
+}

@@ -1,0 +1,444 @@
+/*
+ * The timeline as Perfetto's protobuf: packets of track events. Numbers of
+ * fields: protos/perfetto/trace/{trace,trace_packet,clock_snapshot}.proto,
+ * interned_data/interned_data.proto and track_event/{track_event,
+ * track_descriptor,process_descriptor,thread_descriptor,counter_descriptor,
+ * debug_annotation}.proto of google/perfetto. All packets are of one sequence,
+ * whose texts are told once. Times are nanoseconds since the begin.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "report/export/chrome/private.h"
+#include "report/export/chrome/protobuf.h"
+
+enum { TRACE_PACKET = 1 };
+enum {
+	PACKET_CLOCK_SNAPSHOT = 6,
+	PACKET_TIMESTAMP = 8,
+	PACKET_SEQUENCE = 10,
+	PACKET_TRACK_EVENT = 11,
+	PACKET_INTERNED_DATA = 12,
+	PACKET_SEQUENCE_FLAGS = 13,
+	PACKET_TRACK_DESCRIPTOR = 60,
+};
+enum { SEQUENCE_BEGINS = 1, SEQUENCE_GOES_ON = 2 };
+enum { SNAPSHOT_CLOCKS = 1, CLOCK_ID = 1, CLOCK_TIMESTAMP = 2 };
+enum { CLOCK_REALTIME_ = 1, CLOCK_BOOTTIME_ = 6 }; /* builtin ids; packets are in the latter */
+enum { INTERNED_CATEGORIES = 1, INTERNED_NAMES = 2, INTERNED_KEYS = 3 };
+enum { INTERNED_IID = 1, INTERNED_TEXT = 2 };
+enum {
+	TRACK_UUID = 1,
+	TRACK_NAME = 2,
+	TRACK_PROCESS = 3,
+	TRACK_THREAD = 4,
+	TRACK_PARENT = 5,
+	TRACK_COUNTER = 8,
+};
+enum { PROCESS_PID = 1, PROCESS_NAME = 6 };
+enum { THREAD_PID = 1, THREAD_TID = 2, THREAD_NAME = 5 };
+enum { COUNTER_UNIT = 3, COUNTER_UNIT_NAME = 6, UNIT_SIZE_BYTES = 3 };
+enum {
+	EVENT_CATEGORY = 3,
+	EVENT_ANNOTATION = 4,
+	EVENT_TYPE = 9,
+	EVENT_NAME = 10,
+	EVENT_TRACK = 11,
+	EVENT_COUNTER = 30,
+	EVENT_COUNTER_REAL = 44,
+	EVENT_FLOW = 47,
+	EVENT_FLOW_END = 48,
+};
+enum { TYPE_BEGIN = 1, TYPE_END, TYPE_INSTANT, TYPE_COUNTER };
+enum {
+	ANNOTATION_KEY = 1,
+	ANNOTATION_BOOL = 2,
+	ANNOTATION_UINT = 3,
+	ANNOTATION_INT = 4,
+	ANNOTATION_REAL = 5,
+	ANNOTATION_TEXT = 6,
+	ANNOTATION_ITEMS = 12,
+};
+
+#define ONE_SEQUENCE 1
+
+struct ws_chrome_packets {
+	FILE *f;
+	struct ws_buf packet, event, interned, part, text;
+	struct ws_strtab categories, names, keys; /* ids are their iids */
+	struct ws_strtab counters;                /* pid and name */
+	int begun;                                /* the sequence has a packet */
+	enum ws_status status;                    /* the first failure */
+	struct ws_err err;
+};
+
+#define TRY(p, call)                                   \
+	do {                                           \
+		if ((p)->status == WS_OK)              \
+			(p)->status = (call);          \
+	} while (0)
+
+static void u64(struct ws_chrome_packets *p, struct ws_buf *b, unsigned field, uint64_t value)
+{
+	TRY(p, ws_protobuf_u64(b, field, value, &p->err));
+}
+
+static void bytes(struct ws_chrome_packets *p, struct ws_buf *b, unsigned field,
+                  struct ws_bytes value)
+{
+	TRY(p, ws_protobuf_bytes(b, field, value.ptr, value.len, &p->err));
+}
+
+static void message(struct ws_chrome_packets *p, struct ws_buf *b, unsigned field,
+                    struct ws_buf *value)
+{
+	bytes(p, b, field, (struct ws_bytes){value->data, value->len});
+	value->len = 0;
+}
+
+static void real(struct ws_chrome_packets *p, struct ws_buf *b, unsigned field, double value)
+{
+	uint64_t bits;
+
+	memcpy(&bits, &value, sizeof(bits));
+	TRY(p, ws_protobuf_64(b, field, bits, &p->err));
+}
+
+/* Strings of protobuf are UTF-8. Borrowed until the next call. */
+static struct ws_bytes readable(struct ws_chrome_packets *p, struct ws_bytes text)
+{
+	struct ws_bytes out = {"", 0};
+
+	TRY(p, ws_export_readable(&p->text, text, &out, &p->err));
+	return out;
+}
+
+/* Write a packet; what it says has been put into p->packet. */
+static void end_packet(struct ws_chrome_packets *p)
+{
+	uint8_t head[2 * WS_VARINT_MAX], *end;
+
+	u64(p, &p->packet, PACKET_SEQUENCE, ONE_SEQUENCE);
+	u64(p, &p->packet, PACKET_SEQUENCE_FLAGS, p->begun ? SEQUENCE_GOES_ON : SEQUENCE_BEGINS);
+	p->begun = 1;
+	end = ws_varint_put(head, TRACE_PACKET << 3 | WS_PROTOBUF_BYTES);
+	end = ws_varint_put(end, p->packet.len);
+	if (p->status == WS_OK &&
+	    (fwrite(head, 1, (size_t)(end - head), p->f) != (size_t)(end - head) ||
+	     fwrite(p->packet.data, 1, p->packet.len, p->f) != p->packet.len))
+		p->status = WS_FAIL(&p->err, IO_WRITE, "%s", strerror(errno));
+	p->packet.len = 0;
+}
+
+/* The number of a text in its table, which the packet at hand tells when it is new. */
+static uint64_t intern(struct ws_chrome_packets *p, struct ws_strtab *table, unsigned field,
+                       struct ws_bytes text)
+{
+	uint64_t id = ws_strtab_find(table, text.ptr, text.len);
+
+	if (id)
+		return id;
+	TRY(p, ws_strtab_add(table, text.ptr, text.len, &id, &p->err));
+	u64(p, &p->part, INTERNED_IID, id);
+	bytes(p, &p->part, INTERNED_TEXT, readable(p, text));
+	message(p, &p->interned, field, &p->part);
+	return id;
+}
+
+static struct ws_bytes literal(const char *text)
+{
+	return (struct ws_bytes){text, strlen(text)};
+}
+
+/* --- tracks --- */
+
+/* Ids of tracks: processes below 2^32, where pids end; then lanes of tracks; counters. */
+static uint64_t process_uuid(uint64_t pid)
+{
+	return pid + 1;
+}
+
+static uint64_t lane_uuid(const struct ws_chrome *ch, const struct ws_chrome_track *t,
+                          uint32_t lane)
+{
+	return (uint64_t)(t - ch->track + 1) << 32 | lane;
+}
+
+static uint64_t counter_uuid(uint64_t number)
+{
+	return UINT64_C(1) << 63 | number;
+}
+
+static void end_track(struct ws_chrome_packets *p)
+{
+	message(p, &p->packet, PACKET_TRACK_DESCRIPTOR, &p->event);
+	end_packet(p);
+}
+
+static void process(struct ws_chrome *ch, uint64_t pid, struct ws_bytes name, uint64_t order)
+{
+	struct ws_chrome_packets *p = ch->packets;
+
+	(void)order; /* as they come */
+	u64(p, &p->event, TRACK_UUID, process_uuid(pid));
+	if (pid >= ws_chrome_device(0)) {
+		bytes(p, &p->event, TRACK_NAME, readable(p, name));
+	} else {
+		u64(p, &p->part, PROCESS_PID, pid);
+		bytes(p, &p->part, PROCESS_NAME, readable(p, name));
+		message(p, &p->event, TRACK_PROCESS, &p->part);
+	}
+	end_track(p);
+}
+
+static void lane(struct ws_chrome *ch, const struct ws_chrome_track *t, uint32_t number,
+                 struct ws_bytes name)
+{
+	struct ws_chrome_packets *p = ch->packets;
+
+	u64(p, &p->event, TRACK_UUID, lane_uuid(ch, t, number));
+	u64(p, &p->event, TRACK_PARENT, process_uuid(t->pid));
+	bytes(p, &p->event, TRACK_NAME, readable(p, name));
+	if (t->type == WS_CHROME_THREAD && !number) {
+		u64(p, &p->part, THREAD_PID, t->pid);
+		u64(p, &p->part, THREAD_TID, t->tid[number]);
+		bytes(p, &p->part, THREAD_NAME, readable(p, name));
+		message(p, &p->event, TRACK_THREAD, &p->part);
+	}
+	end_track(p);
+}
+
+/* --- events --- */
+
+static void begin_event(struct ws_chrome *ch, unsigned type, uint64_t track, int64_t time_ns)
+{
+	struct ws_chrome_packets *p = ch->packets;
+
+	u64(p, &p->packet, PACKET_TIMESTAMP, (uint64_t)ws_chrome_since_begin(ch, time_ns));
+	u64(p, &p->event, EVENT_TYPE, type);
+	u64(p, &p->event, EVENT_TRACK, track);
+}
+
+static void end_event(struct ws_chrome *ch)
+{
+	struct ws_chrome_packets *p = ch->packets;
+
+	if (p->interned.len)
+		message(p, &p->packet, PACKET_INTERNED_DATA, &p->interned);
+	message(p, &p->packet, PACKET_TRACK_EVENT, &p->event);
+	end_packet(p);
+}
+
+static void begin_slice(struct ws_chrome *ch, const struct ws_chrome_slice *s)
+{
+	begin_event(ch, TYPE_BEGIN, lane_uuid(ch, &ch->track[s->track], s->lane), s->start_ns);
+}
+
+/* Readers put packets in order of time, those of one time as they stand: the ends may follow. */
+static void end_slice(struct ws_chrome *ch, const struct ws_chrome_slice *s)
+{
+	end_event(ch);
+	begin_event(ch, TYPE_END, lane_uuid(ch, &ch->track[s->track], s->lane), s->end_ns);
+	end_event(ch);
+}
+
+static void begin_mark(struct ws_chrome *ch, const struct ws_row_nvtx *mark,
+                       const struct ws_chrome_track *t)
+{
+	begin_event(ch, TYPE_INSTANT, t ? lane_uuid(ch, t, 0) : 0, mark->time_ns);
+}
+
+static void put_name(struct ws_chrome *ch, struct ws_bytes name, const char *category)
+{
+	struct ws_chrome_packets *p = ch->packets;
+
+	u64(p, &p->event, EVENT_CATEGORY,
+	    intern(p, &p->categories, INTERNED_CATEGORIES, literal(category)));
+	u64(p, &p->event, EVENT_NAME, intern(p, &p->names, INTERNED_NAMES, name));
+}
+
+static void put_arg(struct ws_chrome *ch, const char *key, const struct ws_chrome_value *value)
+{
+	struct ws_chrome_packets *p = ch->packets;
+	uint64_t iid = intern(p, &p->keys, INTERNED_KEYS, literal(key));
+	struct ws_buf item = {0};
+
+	u64(p, &p->part, ANNOTATION_KEY, iid);
+	switch (value->type) {
+	case WS_CHROME_U64:
+		u64(p, &p->part, ANNOTATION_UINT, value->u64);
+		break;
+	case WS_CHROME_I64:
+		u64(p, &p->part, ANNOTATION_INT, (uint64_t)value->i64);
+		break;
+	case WS_CHROME_F64:
+		real(p, &p->part, ANNOTATION_REAL, value->f64);
+		break;
+	case WS_CHROME_YES:
+		u64(p, &p->part, ANNOTATION_BOOL, 1);
+		break;
+	case WS_CHROME_TEXT:
+	case WS_CHROME_ARRAY:
+		bytes(p, &p->part, ANNOTATION_TEXT, readable(p, value->text));
+		break;
+	case WS_CHROME_SIZES:
+		for (size_t i = 0; i < 3; i++) {
+			u64(p, &item, ANNOTATION_UINT, value->sizes[i]);
+			message(p, &p->part, ANNOTATION_ITEMS, &item);
+		}
+		break;
+	}
+	ws_buf_free(&item);
+	message(p, &p->event, EVENT_ANNOTATION, &p->part);
+}
+
+static void end_args(struct ws_chrome *ch)
+{
+	(void)ch; /* they are fields like others */
+}
+
+static void flow(struct ws_chrome_packets *p, uint64_t id, int begins)
+{
+	TRY(p, ws_protobuf_64(&p->event, begins ? EVENT_FLOW : EVENT_FLOW_END, id, &p->err));
+}
+
+static void arrow(struct ws_chrome *ch, const struct ws_chrome_slice *s, uint64_t id, int begins)
+{
+	(void)s; /* it is the event at hand */
+	flow(ch->packets, id, begins);
+}
+
+/* The slice that it belongs to is written: an event without duration inside it has the end. */
+static void link(struct ws_chrome *ch, uint64_t id, const struct ws_chrome_track *t,
+                 int64_t time_ns, int begins)
+{
+	begin_event(ch, TYPE_INSTANT, lane_uuid(ch, t, 0), time_ns);
+	put_name(ch, literal("fwdbwd"), "fwdbwd");
+	flow(ch->packets, id, begins);
+	end_event(ch);
+}
+
+/* --- counters --- */
+
+static uint64_t counter_track(struct ws_chrome_packets *p, uint64_t pid, struct ws_bytes name,
+                              const char *unit)
+{
+	uint64_t id;
+
+	p->text.len = 0;
+	TRY(p, ws_buf_put(&p->text, &pid, sizeof(pid), &p->err));
+	TRY(p, ws_buf_put(&p->text, name.ptr, name.len, &p->err));
+	id = ws_strtab_find(&p->counters, p->text.data, p->text.len);
+	if (id)
+		return counter_uuid(id);
+	TRY(p, ws_strtab_add(&p->counters, p->text.data, p->text.len, &id, &p->err));
+	u64(p, &p->event, TRACK_UUID, counter_uuid(id));
+	u64(p, &p->event, TRACK_PARENT, process_uuid(pid));
+	bytes(p, &p->event, TRACK_NAME, readable(p, name));
+	if (!strcmp(unit, "bytes"))
+		u64(p, &p->part, COUNTER_UNIT, UNIT_SIZE_BYTES);
+	else
+		bytes(p, &p->part, COUNTER_UNIT_NAME, literal(unit));
+	message(p, &p->event, TRACK_COUNTER, &p->part);
+	end_track(p);
+	return counter_uuid(id);
+}
+
+static void counter(struct ws_chrome *ch, uint64_t pid, struct ws_bytes name, int64_t time_ns,
+                    const char *unit, int64_t value, unsigned digits)
+{
+	struct ws_chrome_packets *p = ch->packets;
+	uint64_t track = counter_track(p, pid, name, unit);
+	double scale = 1;
+
+	begin_event(ch, TYPE_COUNTER, track, time_ns);
+	for (unsigned i = 0; i < digits; i++)
+		scale *= 10;
+	if (digits)
+		real(p, &p->event, EVENT_COUNTER_REAL, (double)value / scale);
+	else
+		u64(p, &p->event, EVENT_COUNTER, (uint64_t)value);
+	end_event(ch);
+}
+
+/* --- the file --- */
+
+/* What the begin is on the clock of the wall. */
+static void put_clocks(struct ws_chrome *ch)
+{
+	struct ws_chrome_packets *p = ch->packets;
+	const struct {
+		uint64_t clock;
+		int64_t time_ns;
+	} clocks[] = {
+	        {CLOCK_BOOTTIME_, 0},
+	        {CLOCK_REALTIME_, ws_trace_reader_summary(ch->r)->base_ns + ch->begin_ns},
+	};
+
+	for (size_t i = 0; i < sizeof(clocks) / sizeof(*clocks); i++) {
+		u64(p, &p->part, CLOCK_ID, clocks[i].clock);
+		u64(p, &p->part, CLOCK_TIMESTAMP, (uint64_t)clocks[i].time_ns);
+		message(p, &p->event, SNAPSHOT_CLOCKS, &p->part);
+	}
+	message(p, &p->packet, PACKET_CLOCK_SNAPSHOT, &p->event);
+	end_packet(p);
+}
+
+static void put_meta(struct ws_chrome *ch, const char *key, struct ws_bytes value)
+{
+	put_arg(ch, key, &(struct ws_chrome_value){.type = WS_CHROME_TEXT, .text = value});
+}
+
+static enum ws_status begin(struct ws_chrome *ch, FILE *f, struct ws_err *err)
+{
+	ch->packets = calloc(1, sizeof(*ch->packets));
+	WS_FAIL_IF(!ch->packets, err, NO_MEMORY, "no memory for the timeline");
+	ch->packets->f = f;
+	put_clocks(ch);
+	/* how it was recorded: an event on the track of all */
+	begin_event(ch, TYPE_INSTANT, 0, ch->begin_ns);
+	put_name(ch, literal("trace"), "meta");
+	WS_FORWARD(ws_chrome_each_meta(ch, put_meta, err));
+	end_event(ch);
+	return WS_OK;
+}
+
+static enum ws_status end(struct ws_chrome *ch, struct ws_err *err)
+{
+	struct ws_chrome_packets *p = ch->packets;
+	struct ws_buf *buffers[] = {&p->packet, &p->event, &p->interned, &p->part, &p->text};
+	enum ws_status status;
+
+	if (!p)
+		return WS_OK;
+	if (p->status == WS_OK && fflush(p->f) != 0)
+		p->status = WS_FAIL(&p->err, IO_WRITE, "%s", strerror(errno));
+	status = p->status;
+	if (status != WS_OK && err)
+		*err = p->err;
+	for (size_t i = 0; i < sizeof(buffers) / sizeof(*buffers); i++)
+		ws_buf_free(buffers[i]);
+	ws_strtab_free(&p->categories);
+	ws_strtab_free(&p->names);
+	ws_strtab_free(&p->keys);
+	ws_strtab_free(&p->counters);
+	free(p);
+	return status;
+}
+
+const struct ws_chrome_form ws_chrome_perfetto = {
+        .begin = begin,
+        .end = end,
+        .process = process,
+        .lane = lane,
+        .begin_slice = begin_slice,
+        .end_slice = end_slice,
+        .begin_mark = begin_mark,
+        .end_mark = end_event,
+        .name = put_name,
+        .arg = put_arg,
+        .end_args = end_args,
+        .arrow = arrow,
+        .link = link,
+        .counter = counter,
+};
