@@ -110,3 +110,21 @@ enum ws_status ws_own_file_temporary(char *name, int suffix_bytes, int *fd, stru
 		close(made);
 	return WS_OK;
 }
+
+enum ws_status ws_own_file_unnamed(int *fd, struct ws_err *err)
+{
+	const char *folder = getenv("TMPDIR");
+	enum ws_status status = WS_OK;
+	char *name;
+
+	WS_FAIL_IF(asprintf(&name, "%s/warpsheet-XXXXXX", folder && *folder ? folder : "/tmp") < 0,
+	           err, NO_MEMORY, "no memory for a temporary name");
+	*fd = mkostemp(name, O_CLOEXEC);
+	if (*fd < 0)
+		status = WS_FAIL(err, IO_WRITE, "cannot create %s: %s (TMPDIR names the folder)",
+		                 name, strerror(errno));
+	else
+		unlink(name);
+	free(name);
+	return status;
+}

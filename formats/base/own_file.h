@@ -38,5 +38,7 @@ enum ws_status ws_own_file_open(const char *path, int *fd, struct ws_err *err);
  * NULL: closed again, for a writer that wants a name. IO_WRITE.
  */
 enum ws_status ws_own_file_temporary(char *name, int suffix_bytes, int *fd, struct ws_err *err);
+/* A file that has no name any more, in $TMPDIR or /tmp. IO_WRITE. */
+enum ws_status ws_own_file_unnamed(int *fd, struct ws_err *err);
 
 #endif

@@ -126,33 +126,13 @@ enum ws_status ws_import_file(const char *path, const char *out_path,
 	return ws_fail(err, status, cause.file, cause.line, "%s: %s", path, cause.text);
 }
 
-/* A file that has lost its name already. */
-static enum ws_status unnamed_file(int *fd, struct ws_err *err)
-{
-	const char *folder = getenv("TMPDIR");
-	enum ws_status status = WS_OK;
-	char *name;
-
-	WS_FAIL_IF(asprintf(&name, "%s/warpsheet-import-XXXXXX",
-	                    folder && *folder ? folder : "/tmp") < 0,
-	           err, NO_MEMORY, "no memory for a temporary name");
-	*fd = mkostemp(name, O_CLOEXEC);
-	if (*fd < 0)
-		status = WS_FAIL(err, IO_WRITE, "cannot create %s: %s (TMPDIR names the folder)",
-		                 name, strerror(errno));
-	else
-		unlink(name);
-	free(name);
-	return status;
-}
-
 enum ws_status ws_import_unnamed(const char *path, const struct ws_import_opts *opts, int *fd,
                                  struct ws_import_stats *stats, struct ws_err *err)
 {
 	enum ws_status status;
 	char name[32];
 
-	WS_FORWARD(unnamed_file(fd, err));
+	WS_FORWARD(ws_own_file_unnamed(fd, err));
 	snprintf(name, sizeof(name), "/proc/self/fd/%d", *fd);
 	status = ws_import_file(path, name, opts, stats, err);
 	if (status != WS_OK) {

@@ -524,9 +524,9 @@ static enum ws_status find_parts(struct ws_trace_reader *r, struct ws_err *err)
 	return WS_OK;
 }
 
-static enum ws_status open_into(struct ws_trace_reader *r, const void *data, size_t size, int is_map,
-                                const struct ws_file_header *header, ws_finding_fn fn, void *ctx,
-                                struct ws_err *err)
+static enum ws_status open_into(struct ws_trace_reader *r, const void *data, size_t size,
+                                int is_map, const struct ws_file_header *header, ws_finding_fn fn,
+                                void *ctx, struct ws_err *err)
 {
 	WS_FORWARD(ws_walk_run(&r->walk, data, size, is_map, fn, ctx, err));
 	r->decoder = calloc(1, sizeof(*r->decoder));

@@ -8,11 +8,8 @@
 #include "report/base/names.h"
 
 static const struct ws_exporter *const exporters[] = {
-        &ws_exporter_sqlite,
-        &ws_exporter_json,
-        &ws_exporter_perfetto,
-        &ws_exporter_csv,
-        &ws_exporter_parquet,
+        &ws_exporter_sqlite, &ws_exporter_json,    &ws_exporter_perfetto,
+        &ws_exporter_csv,    &ws_exporter_parquet,
 };
 #define NEXPORTERS (sizeof(exporters) / sizeof(*exporters))
 

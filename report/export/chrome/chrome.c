@@ -239,8 +239,8 @@ static enum ws_status put_processes(struct ws_chrome *ch, struct ws_err *err)
 
 		if (ws_export_dict_find(devices, d->id) != d)
 			continue;
-		ch->form->process(ch, ws_chrome_device(d->id),
-		                  (struct ws_bytes){text, (size_t)len}, DEVICE_SORT_INDEX + i);
+		ch->form->process(ch, ws_chrome_device(d->id), (struct ws_bytes){text, (size_t)len},
+		                  DEVICE_SORT_INDEX + i);
 	}
 	return WS_OK;
 }
@@ -281,8 +281,7 @@ static void put_tracks(struct ws_chrome *ch)
 		for (uint32_t lane = 0; lane < t->lanes; lane++) {
 			int more = lane ? snprintf(text + len, 16, " (%u)", lane + 1) : 0;
 
-			ch->form->lane(ch, t, lane,
-			               (struct ws_bytes){text, (size_t)(len + more)});
+			ch->form->lane(ch, t, lane, (struct ws_bytes){text, (size_t)(len + more)});
 		}
 	}
 }
@@ -308,8 +307,7 @@ static enum ws_status put_file(struct ws_chrome *ch, FILE *f, struct ws_err *err
 
 static enum ws_status export(const struct ws_chrome_form *form, const struct ws_trace_reader *r,
                              FILE *f, const struct ws_export_opts *opts,
-                             struct ws_export_stats *stats, struct ws_err *err)
-{
+                             struct ws_export_stats *stats, struct ws_err *err) {
 	struct ws_chrome ch = {.form = form,
 	                       .r = r,
 	                       .opts = opts,
@@ -320,19 +318,13 @@ static enum ws_status export(const struct ws_chrome_form *form, const struct ws_
 
 	*stats = (struct ws_export_stats){0};
 	status = load_kinds(&ch, err);
-	if (status == WS_OK)
-		status = load_links(&ch, err);
-	if (status == WS_OK)
-		status = load_ops(&ch, err);
-	if (status == WS_OK)
-		status = load_configs(&ch, err);
-	if (status == WS_OK)
-		status = ws_chrome_collect(&ch, err);
-	if (ch.begin_ns > ch.end_ns)
-		ch.begin_ns = ch.end_ns = 0;
+	if (status == WS_OK) status = load_links(&ch, err);
+	if (status == WS_OK) status = load_ops(&ch, err);
+	if (status == WS_OK) status = load_configs(&ch, err);
+	if (status == WS_OK) status = ws_chrome_collect(&ch, err);
+	if (ch.begin_ns > ch.end_ns) ch.begin_ns = ch.end_ns = 0;
 	stats->dangling = ch.ranges.dangling;
-	if (status == WS_OK)
-		status = put_file(&ch, f, err);
+	if (status == WS_OK) status = put_file(&ch, f, err);
 	release(&ch);
 	return status;
 }

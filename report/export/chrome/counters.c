@@ -19,7 +19,7 @@ static void put_samples(struct ws_chrome *ch)
 		const struct ws_row_counter *r = WS_CHROME_ROW(ch, COUNTER, counter, i);
 
 		ch->form->counter(ch, ws_chrome_device(r->device), ws_chrome_text(ch, r->name),
-		            r->time_ns, "value", r->value, 0);
+		                  r->time_ns, "value", r->value, 0);
 	}
 }
 
@@ -56,14 +56,14 @@ static void put_memory(struct ws_chrome *ch, const struct ws_row_memory *r,
 
 	if (r->total_allocated_bytes || r->total_reserved_bytes) {
 		ch->form->counter(ch, pid, literal("memory allocated by the framework"), r->time_ns,
-		            "bytes", (int64_t)r->total_allocated_bytes, 0);
+		                  "bytes", (int64_t)r->total_allocated_bytes, 0);
 		ch->form->counter(ch, pid, literal("memory reserved by the framework"), r->time_ns,
-		            "bytes", (int64_t)r->total_reserved_bytes, 0);
+		                  "bytes", (int64_t)r->total_reserved_bytes, 0);
 	} else {
 		ch->form->counter(ch, pid,
-		            literal(on_device ? "device memory allocated since the begin"
-		                              : "host memory allocated since the begin"),
-		            r->time_ns, "bytes", (int64_t)*sum, 0);
+		                  literal(on_device ? "device memory allocated since the begin"
+		                                    : "host memory allocated since the begin"),
+		                  r->time_ns, "bytes", (int64_t)*sum, 0);
 	}
 }
 
@@ -151,8 +151,8 @@ static enum ws_status put_occupancy(struct ws_chrome *ch, struct ws_err *err)
 		    changes[i + 1].key == changes[i].key)
 			continue;
 		ch->form->counter(ch, ws_chrome_device(changes[i].key),
-		            literal("est. achieved occupancy of running kernels"),
-		            changes[i].time_ns, "%", sum > full ? full : sum, PERCENT_DIGITS);
+		                  literal("est. achieved occupancy of running kernels"),
+		                  changes[i].time_ns, "%", sum > full ? full : sum, PERCENT_DIGITS);
 	}
 	ws_map_free(&sums);
 	free(changes);

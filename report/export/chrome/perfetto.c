@@ -72,10 +72,10 @@ struct ws_chrome_packets {
 	struct ws_err err;
 };
 
-#define TRY(p, call)                                   \
-	do {                                           \
-		if ((p)->status == WS_OK)              \
-			(p)->status = (call);          \
+#define TRY(p, call)                          \
+	do {                                  \
+		if ((p)->status == WS_OK)     \
+			(p)->status = (call); \
 	} while (0)
 
 static void u64(struct ws_chrome_packets *p, struct ws_buf *b, unsigned field, uint64_t value)

@@ -5,7 +5,7 @@
 #define WS_REPORT_EXPORT_CHROME_PRIVATE_H
 
 #include "formats/base/strtab.h"
-#include "report/export/rows.h"
+#include "report/export/ranges.h"
 #include "formats/text/json_writer.h"
 #include "report/kernel_info/occupancy.h"
 #include "report/model/payload.h"
@@ -102,8 +102,8 @@ struct ws_chrome {
 	const struct ws_trace_reader *r;
 	const struct ws_export_opts *opts;
 	struct ws_export_stats *stats;
-	struct ws_json_writer j;            /* of the form JSON */
-	struct ws_chrome_packets *packets; /* of the form Perfetto */
+	struct ws_json_writer j;                 /* of the form JSON */
+	struct ws_chrome_packets *packets;       /* of the form Perfetto */
 	struct ws_export_dict kind[WS_KIND_END]; /* those that are used */
 	struct ws_export_ranges ranges;
 	struct ws_ops ops; /* one a payload row */

@@ -88,8 +88,10 @@ enum ws_status ws_nsys_out_open(struct ws_nsys_out *o, const char *path, struct 
 	                               "PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE; "
 	                               "PRAGMA encoding = 'UTF-8'; BEGIN";
 
-	if (sqlite3_open_v2(path, &o->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL) !=
-	    SQLITE_OK)
+	/* one thread uses it */
+	if (sqlite3_open_v2(path, &o->db,
+	                    SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
+	                    NULL) != SQLITE_OK)
 		return fail(o, err);
 	WS_FORWARD(ws_nsys_out_run(o, settings, err));
 	return write_enums(o, err);

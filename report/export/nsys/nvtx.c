@@ -4,6 +4,7 @@
  * that of two ranges with the same times the outer one comes first.
  */
 #include "report/export/nsys/nsys.h"
+#include "report/export/ranges.h"
 #include "formats/foreign/nsys_own.h"
 
 #define SET(c, value)       ws_nsys_set(o, WS_OUT_##c, (int64_t)(value))
@@ -188,13 +189,15 @@ static enum ws_status on_category(void *ctx, const void *data, struct ws_err *er
 enum ws_status ws_nsys_write_nvtx(struct ws_nsys_out *o, struct ws_err *err)
 {
 	struct nvtx n = {.o = o};
+	const struct ws_export_range *range;
 	struct ws_export_ranges ranges;
+	size_t at = 0;
 	enum ws_status status = ws_export_ranges_load(&ranges, o->r, &o->threads, err);
 
 	if (status == WS_OK)
 		status = ws_export_dict_load(&n.payloads, o->r, WS_KIND_PAYLOAD, err);
-	for (size_t i = 0; i < ranges.n && status == WS_OK; i++)
-		status = put_range(&n, &ranges.range[i], err);
+	while (status == WS_OK && (range = ws_export_ranges_next(&ranges, &at)))
+		status = put_range(&n, range, err);
 	for (size_t i = 0; i < ranges.nmarks && status == WS_OK; i++)
 		status = put_mark(&n, &ranges.mark[i], err);
 	if (status == WS_OK)

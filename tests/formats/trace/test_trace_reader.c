@@ -9,6 +9,7 @@
 #include "formats/base/checksum.h"
 #include "formats/codec/encodings.h"
 #include "formats/codec/container.h"
+#include "tests/support/peak_memory.h"
 #include "tests/support/trace_sample.h"
 
 static struct ws_trace_reader *open_sample(const struct ws_sample *s)
@@ -553,22 +554,6 @@ Test(trace_reader, a_file_of_bodies_inside_each_other_is_read_in_a_moment)
 
 /* --- a large file --- */
 
-/* Most memory since the last call with 1, in KiB; clear_refs: proc(5). */
-static long most_memory(int begin)
-{
-	FILE *f = fopen(begin ? "/proc/self/clear_refs" : "/proc/self/status", begin ? "w" : "r");
-	char line[128];
-	long kib = 0;
-
-	cr_assert(ne(ptr, f, NULL));
-	if (begin)
-		fputs("5", f);
-	while (!begin && fgets(line, sizeof(line), f))
-		sscanf(line, "VmHWM: %ld", &kib);
-	cr_assert(eq(int, fclose(f), 0));
-	return kib;
-}
-
 Test(trace_reader, opening_a_large_file_takes_little_memory)
 {
 	static const struct ws_trace_writer_opts opts = {0};
@@ -590,11 +575,11 @@ Test(trace_reader, opening_a_large_file_takes_little_memory)
 	cr_assert(eq(int, ws_trace_writer_close(w, &err), WS_OK), "%s", err.text);
 	ws_trace_writer_free(w);
 
-	most_memory(1);
-	before = most_memory(0);
+	begin_peak_memory();
+	before = peak_memory_kib();
 	cr_assert(eq(int, ws_trace_reader_open(&r, path, &err), WS_OK), "%s", err.text);
 	cr_assert(gt(u64, ws_trace_reader_summary(r)->file_size, texts * text_size / 2));
-	cr_expect(lt(long, most_memory(0) - before, 8192));
+	cr_expect(lt(long, peak_memory_kib() - before, 8192));
 	ws_trace_reader_free(r);
 	unlink(path);
 	free(text);

@@ -170,6 +170,7 @@ Test(export_hostile, databases)
 Test(export_hostile, timelines)
 {
 	each(export_chrome);
+	each(export_perfetto);
 }
 
 Test(export_hostile, folders)

@@ -1,0 +1,66 @@
+#include "report/export/spill.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "formats/base/own_file.h"
+
+#define STEP_BYTES   ((size_t)64 << 20) /* of the file */
+#define LET_GO_BYTES ((size_t)4 << 20)
+
+enum ws_status ws_spill_open(struct ws_spill *s, size_t most_bytes, struct ws_err *err)
+{
+	*s = (struct ws_spill){.most_bytes = most_bytes ? most_bytes : 1,
+	                       .is_file = most_bytes > WS_SPILL_SMALL_BYTES};
+	if (s->is_file)
+		WS_FORWARD(ws_own_file_unnamed(&s->fd, err));
+	else
+		s->reserved_bytes = s->most_bytes;
+	s->data = mmap(NULL, s->most_bytes, PROT_READ | PROT_WRITE,
+	               s->is_file ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS,
+	               s->is_file ? s->fd : -1, 0);
+	if (s->data != MAP_FAILED)
+		return WS_OK;
+	s->data = NULL;
+	return WS_FAIL(err, NO_MEMORY, "no memory for %zu bytes", s->most_bytes);
+}
+
+void ws_spill_close(struct ws_spill *s)
+{
+	if (s->data)
+		munmap(s->data, s->most_bytes);
+	if (s->is_file && s->fd >= 0)
+		close(s->fd);
+	*s = (struct ws_spill){0};
+}
+
+enum ws_status ws_spill_reserve(struct ws_spill *s, size_t bytes, struct ws_err *err)
+{
+	size_t more;
+	int code;
+
+	if (bytes <= s->reserved_bytes)
+		return WS_OK;
+	more = bytes - s->reserved_bytes < STEP_BYTES ? STEP_BYTES : bytes - s->reserved_bytes;
+	if (more > s->most_bytes - s->reserved_bytes)
+		more = s->most_bytes - s->reserved_bytes;
+	/* room is taken now: a full disk would end the program when a page is written */
+	code = posix_fallocate(s->fd, (off_t)s->reserved_bytes, (off_t)more);
+	WS_FAIL_IF(code, err, IO_WRITE,
+	           "no room for a temporary file of %zu bytes: %s (TMPDIR names the folder)",
+	           s->reserved_bytes + more, strerror(code));
+	s->reserved_bytes += more;
+	return WS_OK;
+}
+
+void ws_spill_used(struct ws_spill *s, size_t bytes)
+{
+	s->touched_bytes += bytes;
+	if (s->touched_bytes < LET_GO_BYTES || !s->is_file)
+		return;
+	madvise(s->data, s->most_bytes, MADV_DONTNEED);
+	s->touched_bytes = 0;
+}

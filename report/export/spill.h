@@ -1,0 +1,31 @@
+/*
+ * An array that may be larger than memory should be: it lies in a file without
+ * a name, and what is not at hand does not count as memory of this program.
+ */
+#ifndef WS_REPORT_EXPORT_SPILL_H
+#define WS_REPORT_EXPORT_SPILL_H
+
+#include <stddef.h>
+
+#include "formats/base/status.h"
+
+/* Arrays up to this size lie in memory. */
+#define WS_SPILL_SMALL_BYTES ((size_t)8 << 20)
+
+/* All zero is none. */
+struct ws_spill {
+	void *data; /* most_bytes of addresses, of which reserved_bytes can be used */
+	size_t most_bytes, reserved_bytes, touched_bytes;
+	int is_file, fd;
+};
+
+/* IO_WRITE when there is no such file, NO_MEMORY without addresses. Close it, also after that. */
+enum ws_status ws_spill_open(struct ws_spill *s, size_t most_bytes, struct ws_err *err);
+void ws_spill_close(struct ws_spill *s);
+/* The first bytes, at most most_bytes, can be used from now on; new ones are 0. IO_WRITE: no room.
+ */
+enum ws_status ws_spill_reserve(struct ws_spill *s, size_t bytes, struct ws_err *err);
+/* So many bytes were used since the last call: once they are many, none stays in memory. */
+void ws_spill_used(struct ws_spill *s, size_t bytes);
+
+#endif
