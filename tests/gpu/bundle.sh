@@ -31,7 +31,7 @@ fi
 # --- packing ----------------------------------------------------------------------------------
 
 mkdir -p "$out/bin" "$out/tests" "$out/lib" "$out/gpu"
-for program in warpsheet warpsheet-record warpsheet-step libwarpsheet-collect.so; do
+for program in warpsheet warpsheet-xlsx.so warpsheet-record warpsheet-step libwarpsheet-collect.so; do
 	cp "$build/bin/$program" "$out/bin/"
 done
 cp "$build"/tests/gpu_launches "$build"/tests/gpu_bench "$build"/tests/gpu_device "$out/tests/"
