@@ -86,21 +86,16 @@ static enum ws_status add_with_blobs(struct ws_row_buf *b, const void *row, stru
 
 enum ws_status ws_row_buf_add(struct ws_row_buf *b, const void *row, struct ws_err *err)
 {
-	const struct ws_kind_def *def = b->def;
-	const uint8_t *field = row;
-	const uint32_t at = b->rows;
-
 	WS_FAIL_IF(b->rows >= WS_MAX_BLOCK_ROWS, err, BUG, "a %s block has no room for more rows",
-	           def->name);
+	           b->def->name);
 	if (b->rows == b->capacity)
 		WS_FORWARD(grow(b, err));
-	if (b->has_blobs)
-		WS_FORWARD(add_with_blobs(b, row, err));
-	else /* 8 bytes a column, one behind the other */
-		for (struct ws_row_column *c = b->columns, *end = c + def->ncolumns; c < end;
-		     c++, field += sizeof(*c->v))
-			memcpy(c->v + at, field, sizeof(*c->v));
-	b->rows = at + 1;
+	if (!b->has_blobs) {
+		ws_row_buf_put(b, row);
+		return WS_OK;
+	}
+	WS_FORWARD(add_with_blobs(b, row, err));
+	b->rows++;
 	return WS_OK;
 }
 

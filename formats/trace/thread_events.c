@@ -51,14 +51,16 @@ static void find_places(struct ws_thread_places *p, const struct ws_row_buf *api
 		p->nvtx[e] = a + e;
 }
 
+/* The rows' values; zeros are there. */
 static void place_rows(const struct ws_row_buf *from, const uint8_t *column, const uint32_t *place,
                        struct ws_row_buf *out)
 {
 	for (unsigned c = 0; c < from->def->ncolumns; c++) {
 		const uint64_t *v = from->columns[c].v;
 		uint64_t *to = out->columns[column[c]].v;
+		int is_zero = !v[0] && !memcmp(v, v + 1, (from->rows - 1) * sizeof(*v));
 
-		for (uint32_t i = 0; i < from->rows; i++)
+		for (uint32_t i = 0; i < from->rows && !is_zero; i++)
 			to[place[i]] = v[i];
 	}
 }

@@ -147,7 +147,8 @@ static int is_full(const struct ws_trace_writer *w, unsigned kind)
 
 	if (is_thread_event(kind))
 		rows = (uint64_t)w->pending[WS_KIND_API].rows + w->pending[WS_KIND_NVTX].rows;
-	return rows >= WS_MAX_BLOCK_ROWS || ws_row_buf_is_full(&w->pending[kind]);
+	return rows >= WS_MAX_BLOCK_ROWS ||
+	       (w->pending[kind].has_blobs && ws_row_buf_is_full(&w->pending[kind]));
 }
 
 /* Remember on which stream a launch configuration runs: kernels of one follow each other. */
@@ -211,8 +212,9 @@ static enum ws_status add_failed(struct ws_trace_writer *w, const struct ws_err 
 	return cause->status;
 }
 
-enum ws_status ws_trace_writer_add(struct ws_trace_writer *w, enum ws_kind kind, const void *row,
-                                   struct ws_err *err)
+/* Any row; what nearly all are has a shorter way. */
+static __attribute__((noinline)) enum ws_status
+add_any(struct ws_trace_writer *w, enum ws_kind kind, const void *row, struct ws_err *err)
 {
 	enum ws_status status;
 	struct ws_err cause;
@@ -230,6 +232,19 @@ enum ws_status ws_trace_writer_add(struct ws_trace_writer *w, enum ws_kind kind,
 		status = note_config(w, row, &cause);
 	if (status != WS_OK)
 		return add_failed(w, &cause, err);
+	w->rows[kind]++;
+	return is_full(w, kind) ? write_kind(w, kind, err) : WS_OK;
+}
+
+enum ws_status ws_trace_writer_add(struct ws_trace_writer *w, enum ws_kind kind, const void *row,
+                                   struct ws_err *err)
+{
+	struct ws_row_buf *rows = (unsigned)kind < WS_KIND_END ? &w->pending[kind] : NULL;
+
+	if (!rows || rows->rows == rows->capacity || rows->has_blobs || w->state != STATE_OPEN ||
+	    w->cpu_time_quantum_ns || kind == WS_KIND_LAUNCH_CONFIG || !w->addable[kind])
+		return add_any(w, kind, row, err);
+	ws_row_buf_put(rows, row);
 	w->rows[kind]++;
 	return is_full(w, kind) ? write_kind(w, kind, err) : WS_OK;
 }
