@@ -131,8 +131,9 @@ def main():
             print("docs/kernels.md is stale for %s: run tests/checks/make_kernels_doc.py --source ." %
                   name)
         return 1 if stale else 0
+    new = before + BEGIN + table(options, old, files) + END + after  # takes minutes
     with open(path, "w") as document:
-        document.write(before + BEGIN + table(options, old, files) + END + after)
+        document.write(new)
     return 0
 
 

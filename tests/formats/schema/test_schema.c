@@ -6,7 +6,7 @@
 
 #include "formats/schema/references.h"
 #include "formats/schema/schema.h"
-#include "tests/support/paths.h"
+#include "tests/support/doc_section.h"
 #include "tests/support/schema_doc.h"
 
 Test(schema, a_kind_is_found_by_id_and_by_name)
@@ -146,56 +146,12 @@ Test(schema, references_only_dictionaries_are_referred_to)
 		cr_assert(ws_schema_kind(ws_id_columns[i].kind)->is_dict);
 }
 
-static char *read_file(const char *path, size_t *len)
-{
-	FILE *f = fopen(path, "rb");
-	char *text;
-
-	cr_assert(f != NULL, "cannot open %s", path);
-	fseek(f, 0, SEEK_END);
-	*len = (size_t)ftell(f);
-	rewind(f);
-	text = malloc(*len + 1);
-	cr_assert(eq(sz, fread(text, 1, *len, f), *len));
-	text[*len] = 0;
-	fclose(f);
-	return text;
-}
-
-/* The page must hold exactly what print makes between its two marks. */
-static void compare_with_page(const char *mark, void (*print)(FILE *f))
-{
-	size_t page_len, made_len, line = 1;
-	char *page = read_file(WS_SOURCE_DIR "/docs/trace-format.md", &page_len);
-	char begin[64], end[64], *made, *p, *stop;
-	FILE *f = open_memstream(&made, &made_len);
-
-	snprintf(begin, sizeof(begin), "begin %s -->\n", mark);
-	snprintf(end, sizeof(end), "<!-- end %s -->", mark);
-	print(f);
-	fclose(f);
-	p = strstr(page, begin);
-	cr_assert(p != NULL, "docs/trace-format.md has no mark '%s'", begin);
-	p += strlen(begin);
-	stop = strstr(p, end);
-	cr_assert(stop != NULL, "docs/trace-format.md has no mark '%s'", end);
-	*stop = 0;
-	for (size_t i = 0; i < made_len && made[i] == p[i]; i++)
-		line += made[i] == '\n';
-	cr_assert(strcmp(p, made) == 0,
-	          "docs/trace-format.md differs from formats/ at line %zu behind '%s'; it should "
-	          "be:\n%s",
-	          line, begin, made);
-	free(made);
-	free(page);
-}
-
 Test(schema, schema_doc_the_page_describes_every_kind_and_column_and_no_other)
 {
-	compare_with_page("kinds", ws_schema_doc_print_kinds);
+	doc_section_check("trace-format.md", "kinds", ws_schema_doc_print_kinds);
 }
 
 Test(schema, schema_doc_the_page_describes_every_reference_and_no_other)
 {
-	compare_with_page("references", ws_schema_doc_print_references);
+	doc_section_check("trace-format.md", "references", ws_schema_doc_print_references);
 }

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "tests/report/advice/advice_traces.h"
-#include "tests/support/paths.h"
+#include "tests/support/doc_section.h"
 
 /* --- A1, A16 to A20: docs/idle.md; the causes themselves are tested in test_idle.c ------------ */
 
@@ -399,46 +399,15 @@ Test(advice, the_first_sheet_has_the_findings_and_how_many_rules_could_be_judged
 /* --- docs/advice.md ------------------------------------------------------------------------------
  */
 
-#define PAGE  WS_SOURCE_DIR "/docs/advice.md"
-#define BEGIN "<!-- begin rules -->\n"
-#define END   "<!-- end rules -->"
-
-static char *read_all(const char *path)
+static void print_rules(FILE *f)
 {
-	FILE *f = fopen(path, "rb");
-	char *text = calloc(1, 1 << 20);
-
-	cr_assert(f && text, "cannot read %s", path);
-	cr_assert(fread(text, 1, (1 << 20) - 1, f) > 0);
-	fclose(f);
-	return text;
-}
-
-/* With UPDATE_DOCS in the environment the page is written instead of compared. */
-Test(advice, the_page_has_the_rules_as_they_are)
-{
-	char *page = read_all(PAGE), *made = NULL, *begin = strstr(page, BEGIN), *end;
-	size_t len;
-	FILE *f = open_memstream(&made, &len);
-
 	fputs("| rule | looks for | fires when | what to do |\n|---|---|---|---|\n", f);
 	for (int i = 0; i < WS_RULES; i++)
 		fprintf(f, "| %s | %s | %s. | %s. |\n", ws_rule_defs[i].id, ws_rule_defs[i].title,
 		        ws_rule_defs[i].condition, ws_rule_defs[i].says);
-	fclose(f);
-	cr_assert_not_null(begin);
-	begin += strlen(BEGIN);
-	end = strstr(begin, END);
-	cr_assert_not_null(end);
-	if (getenv("UPDATE_DOCS")) {
-		f = fopen(PAGE, "wb");
-		cr_assert_not_null(f);
-		fprintf(f, "%.*s%s%s", (int)(begin - page), page, made, end);
-		cr_assert(eq(int, fclose(f), 0));
-	} else {
-		cr_expect(eq(sz, (size_t)(end - begin), len));
-		cr_expect(strncmp(begin, made, len) == 0, "run test_advice with UPDATE_DOCS=1");
-	}
-	free(made);
-	free(page);
+}
+
+Test(advice, the_page_has_the_rules_as_they_are)
+{
+	doc_section_check("advice.md", "rules", print_rules);
 }

@@ -1,33 +1,8 @@
 /* docs/reports.md lists every table and column as tables.def has them. */
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "report/tables/tables.h"
-#include "tests/support/paths.h"
-
-#define PAGE  "docs/reports.md"
-#define BEGIN "<!-- begin tables -->\n"
-#define END   "<!-- end tables -->"
-
-static char *read_page(void)
-{
-	FILE *f = fopen(WS_SOURCE_DIR "/" PAGE, "rb");
-	char *text;
-	size_t len;
-
-	cr_assert(f != NULL, "cannot open %s", PAGE);
-	fseek(f, 0, SEEK_END);
-	len = (size_t)ftell(f);
-	rewind(f);
-	text = malloc(len + 1);
-	cr_assert(eq(sz, fread(text, 1, len, f), len));
-	text[len] = 0;
-	fclose(f);
-	return text;
-}
+#include "tests/support/doc_section.h"
 
 static void print_table(FILE *f, const struct ws_table_def *def, const char *of)
 {
@@ -59,46 +34,7 @@ static void print_tables(FILE *f)
 	fputc('\n', f);
 }
 
-static void write_page(const char *head, const char *tables, const char *tail)
-{
-	FILE *f = fopen(WS_SOURCE_DIR "/" PAGE, "wb");
-
-	cr_assert(f != NULL, "cannot write %s", PAGE);
-	fprintf(f, "%s%s%s", head, tables, tail);
-	cr_assert(eq(int, fclose(f), 0));
-}
-
-/* With UPDATE_DOCS in the environment the page is written instead of compared. */
 Test(reports_doc, the_page_defines_every_table_and_column_and_no_other)
 {
-	char *page = read_page(), *made = NULL, *tables, *end;
-	size_t made_len, line = 1, at = 0;
-	FILE *f = open_memstream(&made, &made_len);
-
-	print_tables(f);
-	fclose(f);
-	tables = strstr(page, BEGIN);
-	cr_assert(tables != NULL, "%s has no mark %s", PAGE, BEGIN);
-	tables += strlen(BEGIN);
-	end = strstr(tables, END);
-	cr_assert(end != NULL, "%s has no mark %s", PAGE, END);
-	if (getenv("UPDATE_DOCS")) {
-		char *head = strndup(page, (size_t)(tables - page));
-
-		write_page(head, made, end);
-		free(head);
-	} else {
-		*end = 0;
-		for (size_t i = 0; i < made_len && made[i] == tables[i]; i++)
-			if (made[i] == '\n') {
-				line++;
-				at = i + 1;
-			}
-		cr_assert(strcmp(tables, made) == 0,
-		          "%s differs from report/tables/tables.def at line %zu behind '%s'; "
-		          "UPDATE_DOCS=1 makes it:\n%.*s",
-		          PAGE, line, BEGIN, (int)strcspn(made + at, "\n"), made + at);
-	}
-	free(made);
-	free(page);
+	doc_section_check("reports.md", "tables", print_tables);
 }
