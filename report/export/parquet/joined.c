@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "formats/trace/block_reader.h"
 #include "report/model/columns.h"
 #include "report/export/parquet/parquet.def"
 #include "report/export/parquet/private.h"
@@ -34,9 +35,37 @@ static void put_path(struct ws_parquet_writer *w, const struct ws_parquet_export
 
 struct kernels_export {
 	const struct ws_parquet_export *x;
-	struct ws_table_data configs, calls; /* launch configurations and API calls as recorded */
-	char *short_name;                    /* room for the longest name */
+	struct ws_table_data configs; /* launch configurations as recorded */
+	uint64_t *correlations;       /* of API calls, in the order of the file */
+	size_t ncalls;
+	char *short_name; /* room for the longest name */
 };
+
+static enum ws_status load_correlations(struct kernels_export *k, struct ws_err *err)
+{
+	const struct ws_trace_reader *r = k->x->r;
+	const size_t n = (size_t)ws_trace_reader_count(r, WS_KIND_API);
+	struct ws_block_rows rows = {0};
+	struct ws_block_reader *reader;
+	enum ws_status status = WS_OK;
+
+	k->correlations = calloc(n ? n : 1, sizeof(*k->correlations));
+	WS_FAIL_IF(!k->correlations, err, NO_MEMORY, "no memory for %zu calls", n);
+	WS_FORWARD(ws_block_reader_new(&reader, r, err));
+	for (size_t i = 0; i < ws_trace_reader_block_count(r) && status == WS_OK; i++) {
+		if (ws_trace_reader_block(r, i)->kind != WS_KIND_API)
+			continue;
+		status = ws_block_reader_read(reader, i, WS_COLUMN(api, correlation), &rows, err);
+		if (status != WS_OK)
+			break;
+		memcpy(k->correlations + k->ncalls, rows.v[WS_COL_api_correlation],
+		       rows.info.rows * sizeof(*k->correlations));
+		k->ncalls += rows.info.rows;
+	}
+	ws_block_rows_release(&rows);
+	ws_block_reader_free(reader);
+	return status;
+}
 
 static enum ws_status kernels_load(struct kernels_export *k, struct ws_err *err)
 {
@@ -44,9 +73,9 @@ static enum ws_status kernels_load(struct kernels_export *k, struct ws_err *err)
 	size_t longest = 0;
 
 	WS_FORWARD(ws_trace_reader_load(k->x->r, WS_KIND_LAUNCH_CONFIG, &k->configs, err));
-	WS_FORWARD(ws_trace_reader_load(k->x->r, WS_KIND_API, &k->calls, err));
+	WS_FORWARD(load_correlations(k, err));
 	/* the model numbers both in the order of the file, configurations from 1 */
-	WS_FAIL_IF(k->configs.rows + 1 != m->nconfigs || k->calls.rows != m->api.n, err, BUG,
+	WS_FAIL_IF(k->configs.rows + 1 != m->nconfigs || k->ncalls != m->api.n, err, BUG,
 	           "the model has %zu launch configurations and %zu calls, the trace others",
 	           m->nconfigs, m->api.n);
 	for (size_t i = 0; i < m->nconfigs; i++)
@@ -138,7 +167,7 @@ static void put_launch(struct ws_parquet_writer *w, const struct kernels_export 
 			ws_parquet_null(w);
 		return;
 	}
-	ws_parquet_u64(w, ws_value(&k->calls, WS_COL_api_correlation, call));
+	ws_parquet_u64(w, k->correlations[call]);
 	put_text(w, m, api->name[call]);
 	ws_parquet_i64(w, api->start_ns[call]);
 	ws_parquet_i64(w, api->end_ns[call] - api->start_ns[call]);
@@ -181,7 +210,7 @@ static enum ws_status export_kernels(struct ws_parquet_export *x, struct ws_parq
 	for (size_t i = 0; i < x->m->kernels.n && status == WS_OK; i++)
 		status = put_kernel(t, &k, i, err);
 	ws_table_data_release(&k.configs);
-	ws_table_data_release(&k.calls);
+	free(k.correlations);
 	free(k.short_name);
 	return ws_parquet_table_end(t, status, err);
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "formats/schema/references.h"
+#include "formats/trace/block_reader.h"
 #include "report/model/columns.h"
 #include "report/export/parquet/private.h"
 #include "report/base/order.h"
@@ -189,6 +190,7 @@ static int is_without_time(const struct kind_export *k, uint64_t row)
 	return ws_value(&k->t, flags, row) & WS_COPY_NO_TIME;
 }
 
+/* The rows in k->t. */
 static enum ws_status write_rows(struct kind_export *k, struct ws_parquet_table *out,
                                  struct ws_err *err)
 {
@@ -204,6 +206,35 @@ static enum ws_status write_rows(struct kind_export *k, struct ws_parquet_table 
 	return WS_OK;
 }
 
+/* All rows of the kind, a block in memory at a time. */
+static enum ws_status write_blocks(struct kind_export *k, struct ws_parquet_table *out,
+                                   struct ws_err *err)
+{
+	const struct ws_trace_reader *r = k->x->r;
+	struct ws_column columns[WS_PARQUET_MAX_FIELDS];
+	struct ws_block_rows rows = {0};
+	struct ws_block_reader *reader;
+	enum ws_status status;
+
+	WS_FORWARD(ws_block_reader_new(&reader, r, err));
+	status = WS_OK;
+	for (size_t i = 0; i < ws_trace_reader_block_count(r) && status == WS_OK; i++) {
+		if (ws_trace_reader_block(r, i)->kind != k->t.def->id)
+			continue;
+		status = ws_block_reader_read(reader, i, ~(ws_column_set)0, &rows, err);
+		k->t.rows = rows.info.rows;
+		k->t.columns = columns;
+		for (int c = 0; c < k->t.def->ncolumns; c++)
+			columns[c] =
+			        (struct ws_column){.present = rows.v[c] != NULL, .v = rows.v[c]};
+		if (status == WS_OK)
+			status = write_rows(k, out, err);
+	}
+	ws_block_rows_release(&rows);
+	ws_block_reader_free(reader);
+	return status;
+}
+
 static enum ws_status export_kind(struct ws_parquet_export *x, struct kind_export *k,
                                   enum ws_kind kind, const char *name, struct ws_err *err)
 {
@@ -211,16 +242,14 @@ static enum ws_status export_kind(struct ws_parquet_export *x, struct kind_expor
 	enum ws_status status;
 
 	WS_FAIL_IF(!out, err, NO_MEMORY, "out of memory");
-	status = ws_trace_reader_load(x->r, kind, &k->t, err);
-	if (status == WS_OK)
-		status = plan(k, err);
+	k->t = (struct ws_table_data){.def = ws_schema_kind(kind)};
+	status = plan(k, err);
 	if (status == WS_OK) {
 		status = ws_parquet_table_begin(out, &x->folder, name, k->fields, k->n, err);
 		if (status == WS_OK)
-			status = write_rows(k, out, err);
+			status = write_blocks(k, out, err);
 		status = ws_parquet_table_end(out, status, err);
 	}
-	ws_table_data_release(&k->t);
 	free(out);
 	return status;
 }
