@@ -37,8 +37,8 @@ for part in 1 2 3; do
 	PYTHONPATH=$source/tests/stub_cuda \
 	"$work/bundle/gpu/sit.sh" $part "$work/out-$part" >"$work/sit-$part.txt" 2>&1 || {
 		cat "$work/sit-$part.txt"
-		grep -l . "$work/out-$part"/*.txt | head -40
-		fail "part $part of the sitting failed"
+		grep -h -A 3 'warpsheet.*: ' "$work/out-$part"/*.txt | head -20
+		fail "part $part of the sitting failed: $(grep '^fail' "$work/out-$part/table.txt")"
 	}
 	[ -s "$work/out-$part/table.txt" ] || fail "part $part has no table"
 	grep -q '^pass ' "$work/out-$part/table.txt" || fail "nothing passed in part $part"
@@ -61,9 +61,11 @@ fi
 grep -q '^fail .*ended with 139' "$work/out-crash/table.txt" || fail "the crash is not in the table"
 grep -q '^pass .*trace-small' "$work/out-crash/table.txt" || fail "what follows a crash must run"
 printf '#!/bin/sh\nexec sleep 3600\n' >"$work/bundle/tests/gpu_bench"
+printf '#!/bin/sh\nkill -SEGV $$\n' >"$work/bundle/bin/warpsheet-step"
 STEP_LIMIT_S=1 "$work/bundle/gpu/sit.sh" 3 "$work/out-hang" >"$work/hang.txt" 2>&1 || :
 [ "$(grep -c '^fail .*within 1 s' "$work/out-hang/table.txt")" -ge 4 ] ||
 	fail "steps that hang are not ended one by one: $(cat "$work/hang.txt")"
+grep -q '^fail .*a step on the GPU .*139' "$work/out-hang/table.txt" || fail "a first step that crashes is not told"
 PART_LIMIT_S=0 "$work/bundle/gpu/sit.sh" 3 "$work/out-late" >"$work/late.txt" 2>&1 || :
 [ "$(grep -c '^fail .*no time left' "$work/out-late/table.txt")" -ge 6 ] ||
 	fail "steps are begun without time: $(cat "$work/late.txt")"
