@@ -6,17 +6,23 @@
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #include "kernels/run/options.h"
 
 #define PROGRAM "warpsheet-step"
 
-static void print_help(FILE *out)
+static void print_help(FILE *out, const struct ws_network *model)
 {
+	if (model) {
+		fprintf(out, "%s: %s\n\noptions of this model:\n", model->name, model->summary);
+		ws_step_command_print_options(out, model);
+		return;
+	}
 	fprintf(out, "usage: " PROGRAM " --model NAME [options]\n\n"
 	             "Run training steps of a known model, on a GPU or on the CPU reference, and\n"
 	             "annotate every operation for `warpsheet record`.\n\noptions:\n");
-	ws_step_command_print_options(out);
+	ws_step_command_print_options(out, NULL);
 	fprintf(out, "\nmodels:\n");
 	for (int i = 0; ws_network_at(i); i++)
 		fprintf(out, "  %-19s %s\n", ws_network_at(i)->name, ws_network_at(i)->summary);
@@ -33,6 +39,16 @@ static enum ws_status dump_loss(void *arg, bool warmup, int64_t number, double l
 	printf("%lld,%d,%.9g\n", (long long)number, warmup, isnan(loss) ? fabs(loss) : loss);
 	WS_FAIL_IF(fflush(stdout) != 0, err, IO_WRITE, "stdout: %s", strerror(errno));
 	return WS_OK;
+}
+
+/* A line on the terminal that renews itself: the step that begins. */
+static void tell(int64_t step, int64_t steps, bool warmup)
+{
+	if (step < steps)
+		fprintf(stderr, "\r" PROGRAM ": step %lld of %lld%s\033[K", (long long)step + 1,
+		        (long long)steps, warmup ? " (warm-up)" : "");
+	else
+		fputs("\r\033[K", stderr);
 }
 
 static enum ws_status run(struct ws_step_command *c, struct ws_err *err)
@@ -56,6 +72,7 @@ static enum ws_status run(struct ws_step_command *c, struct ws_err *err)
 		status = ws_backend_open(&c->backend, pool, &backend, why, sizeof(why), err);
 	if (status == WS_OK) {
 		fprintf(stderr, PROGRAM ": %s\n", why);
+		c->run.progress = isatty(STDERR_FILENO) ? tell : NULL;
 		status = ws_step_run_all(&c->run, backend, pool, err);
 	}
 	ws_backend_close(backend);
@@ -67,7 +84,7 @@ static enum ws_status run(struct ws_step_command *c, struct ws_err *err)
 static enum ws_status serve(struct ws_step_command *c, struct ws_err *err)
 {
 	if (c->help)
-		print_help(stdout);
+		print_help(stdout, c->help_model);
 	else if (c->version)
 		printf(PROGRAM " " WS_VERSION "\n");
 	else if (c->describe)

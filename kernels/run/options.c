@@ -44,13 +44,46 @@ static void make_table(struct ws_step_command *c, struct ws_opt table[WS_STEP_OP
 	memcpy(table, opts, sizeof(opts));
 }
 
-void ws_step_command_print_options(FILE *out)
+static unsigned kind_of(const struct ws_network *model)
+{
+	if (!model->image)
+		return FOR_TRANSFORMERS;
+	return model->image->signal ? FOR_SIGNALS : FOR_IMAGES;
+}
+
+void ws_step_command_print_options(FILE *out, const struct ws_network *model)
 {
 	struct ws_step_command c;
 	struct ws_opt table[WS_STEP_OPTIONS];
+	size_t n = 0;
 
 	make_table(&c, table);
-	ws_opt_print_help(out, table, WS_STEP_OPTIONS);
+	for (size_t i = 0; i < WS_STEP_OPTIONS; i++)
+		if (!model || !(table[i].tags & FOR_MODELS) || table[i].tags & kind_of(model))
+			table[n++] = table[i];
+	ws_opt_print_help(out, table, n);
+}
+
+/* The model named on the command line: "--model NAME" or "--model=NAME". */
+static const struct ws_network *named_model(int argc, char **argv)
+{
+	static const char option[] = "--model";
+	size_t len = sizeof(option) - 1;
+
+	for (int i = 1; i < argc; i++) {
+		const char *name = NULL;
+
+		if (strncmp(argv[i], option, len) != 0)
+			continue;
+		if (argv[i][len] == '=')
+			name = argv[i] + len + 1;
+		else if (!argv[i][len] && i + 1 < argc)
+			name = argv[i + 1];
+		for (int m = 0; name && ws_network_at(m); m++)
+			if (!strcmp(ws_network_at(m)->name, name))
+				return ws_network_at(m);
+	}
+	return NULL;
 }
 
 /* --- options that do not go together --- */
@@ -68,11 +101,8 @@ static enum ws_status check_fit(const struct ws_step_command *c, const struct ws
 	const struct ws_network *model = c->run.step.model;
 	enum ws_step_phase phase = c->run.step.phase;
 	bool is_sgd = c->optimizer == WS_OPTIMIZER_SGD;
-	unsigned kind = !model->image          ? FOR_TRANSFORMERS
-	                : model->image->signal ? FOR_SIGNALS
-	                                       : FOR_IMAGES;
 
-	if (opt->tags & FOR_MODELS && !(opt->tags & kind))
+	if (opt->tags & FOR_MODELS && !(opt->tags & kind_of(model)))
 		return fail_unfit(opt, "model ", model->name, err);
 	/* with --device auto they are for the case that a GPU answers */
 	if (opt->tags & ON_GPU && !strcmp(c->backend.device, "cpu"))
@@ -187,8 +217,10 @@ enum ws_status ws_step_command_parse(struct ws_step_command *c, int argc, char *
 	        .streams = 1,
 	        .help = ws_opt_asks_help(argc, argv),
 	};
-	if (c->help)
+	if (c->help) {
+		c->help_model = named_model(argc, argv);
 		return WS_OK;
+	}
 	make_table(c, table);
 	WS_FORWARD(ws_opt_parse(table, WS_STEP_OPTIONS, argc - 1, argv + 1, &n, err));
 	if (c->version)

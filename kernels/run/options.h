@@ -17,7 +17,8 @@ struct ws_step_command {
 	int64_t threads;  /* 0: one for each CPU */
 	bool describe, print_dtypes, dump_loss;
 	enum ws_describe_format format;
-	bool help, version; /* nothing else was looked at */
+	bool help, version; /* nothing else was looked at but help_model */
+	const struct ws_network *help_model; /* named beside --help; NULL = none that is known */
 
 	/* as given; what comes of them is in run and backend */
 	int model, dtype, init, residual, optimizer, device;
@@ -30,7 +31,7 @@ struct ws_step_command {
 /* Parse argv; strings stay where they are. USAGE says which argument is wrong, and why. */
 enum ws_status ws_step_command_parse(struct ws_step_command *c, int argc, char **argv,
                                      struct ws_err *err);
-/* The list of options, as --help prints it. */
-void ws_step_command_print_options(FILE *out);
+/* The list of options, as --help prints it; of those that this model takes, NULL = any. */
+void ws_step_command_print_options(FILE *out, const struct ws_network *model);
 
 #endif

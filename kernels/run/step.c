@@ -428,6 +428,8 @@ static enum ws_status run_steps(const struct ws_step_run_options *options, struc
                                 struct ws_err *err)
 {
 	for (int64_t i = 0; i < options->warmup + options->steps; i++) {
+		if (options->progress)
+			options->progress(i, options->warmup + options->steps, i < options->warmup);
 		bool warmup = i < options->warmup;
 		int64_t number = warmup ? i + 1 : i + 1 - options->warmup;
 		double loss;
@@ -437,6 +439,9 @@ static enum ws_status run_steps(const struct ws_step_run_options *options, struc
 		if (options->report)
 			WS_FORWARD(options->report(options->report_arg, warmup, number, loss, err));
 	}
+	if (options->progress)
+		options->progress(options->warmup + options->steps,
+		                  options->warmup + options->steps, false);
 	return WS_OK;
 }
 

@@ -73,6 +73,8 @@ struct ws_step_run_options {
 	enum ws_status (*report)(void *arg, bool warmup, int64_t number, double loss,
 	                         struct ws_err *err);
 	void *report_arg;
+	/* NULL, or called as each step begins, and with step == steps after the last */
+	void (*progress)(int64_t step, int64_t steps, bool warmup);
 };
 
 /*

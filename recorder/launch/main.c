@@ -1,4 +1,5 @@
 /* warpsheet-record: the command line. */
+#include <errno.h>
 #include <inttypes.h>
 #include <libgen.h>
 #include <stdio.h>
@@ -389,14 +390,39 @@ static void print_help(void)
 	ws_record_options_print(stdout);
 }
 
-static int run(struct ws_record_command *cmd)
+static bool names_model(int argc, char **argv)
+{
+	for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
+		if (!strncmp(argv[i], "--model", 7) && (!argv[i][7] || argv[i][7] == '='))
+			return true;
+	return false;
+}
+
+/* The options that the model takes are those of the program that runs it. */
+static int print_model_help(struct ws_record_command *cmd, char **argv)
+{
+	char path[PATH_MAX];
+
+	cmd->model = "";
+	if (step_command(cmd, path))
+		return ws_status_exit_code(WS_ENVIRONMENT);
+	free(cmd->program);
+	putchar('\n');
+	fflush(stdout);
+	argv[0] = path;
+	execv(path, argv);
+	complain("cannot run %s: %s", path, strerror(errno));
+	return ws_status_exit_code(WS_ENVIRONMENT);
+}
+
+static int run(struct ws_record_command *cmd, int argc, char **argv)
 {
 	char step_path[PATH_MAX];
 	int code;
 
 	if (cmd->help) {
 		print_help();
-		return 0;
+		return names_model(argc, argv) ? print_model_help(cmd, argv) : 0;
 	}
 	if (cmd->version) {
 		puts(NAME " " WS_VERSION);
@@ -429,7 +455,7 @@ int main(int argc, char **argv)
 	status = ws_record_command_parse(&cmd, argc, argv, &err);
 	cmd.record.notice = notice;
 	if (status == WS_OK) {
-		code = run(&cmd);
+		code = run(&cmd, argc, argv);
 	} else {
 		complain("%s", err.text);
 		code = ws_status_exit_code(status);
