@@ -17,7 +17,7 @@ struct ws_step_command {
 	int64_t threads;  /* 0: one for each CPU */
 	bool describe, print_dtypes, dump_loss;
 	enum ws_describe_format format;
-	bool help, version; /* nothing else was looked at but help_model */
+	bool help, version;                  /* nothing else was looked at but help_model */
 	const struct ws_network *help_model; /* named beside --help; NULL = none that is known */
 
 	/* as given; what comes of them is in run and backend */

@@ -196,7 +196,8 @@ void ws_page_what_ran(const struct ws_summary_page *p)
 	for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++) {
 		struct ws_bytes value = meta_of(p->tab->m, lines[i].key);
 
-		if (value.len)
+		/* a model says more than the program that all models share */
+		if (value.len && !(i == 0 && ws_page_fact(p->tab->m, "model").len))
 			ws_page_text(p, ws_page_bytes(lines[i].item), value);
 	}
 	add_devices(p);

@@ -109,7 +109,7 @@ function bars(rows, names, series, unit, line) { // rows of horizontal bars, sta
   const svg = draw("svg", { viewBox: `0 0 ${left + wide + 100} ${rows.length * high + 8}`, role: "img" });
   rows.forEach((r, i) => {
     let x = left;
-    svg.append(draw("text", { x: left - 6, y: i * high + 16, "text-anchor": "end" }, tip(String(r[names])), clip(String(r[names]), 38)));
+    svg.append(draw("text", { x: left - 6, y: i * high + 16, "text-anchor": "end" }, tip(String(r[names])), clip(String(r[names]), 32)));
     series.forEach((c, k) => {
       const w = Math.max(r[c.at] || 0, 0) / most * wide;
       svg.append(draw("rect", { x, y: i * high + 4, width: w, height: high - 6, fill: colour(series.length > 1 ? k : 0) },
@@ -209,7 +209,7 @@ function chart(spec) {
 }
 
 // --- the page --------------------------------------------------------------------------------
-function addFirstPage(table) {
+function addFirstPage(table, charts) {
   const section = at(table, "section"), item = at(table, "item"), text = at(table, "text"), cards = make("div", { className: "cards" });
   const groups = new Map();
   // what is not missing, and devices that ran nothing, are in their own tables
@@ -226,21 +226,25 @@ function addFirstPage(table) {
         make("td", { className: /^Top/.test(name) ? "long" : "", title: r[text] || "", textContent: r[text] || "" })));
     }
     cards.append(make("div", { className: /^(What|How|Where|Why|Top)/.test(name) ? "card wide" : "card" }, make("h3", { textContent: name }), body));
+    if (name === "How long a step takes") cards.append(...charts);
   }
   return cards;
 }
+const addNotes = (section, table) => section.append(...table.notes.map(n => make("p", { className: "note", textContent: n })));
 for (const table of tables) {
   const section = make("section", { id: table.table }), first = at(table, "section") >= 0 && table.table === "summary";
   const charts = CHARTS.filter(c => first || table.table === "diff-verdict" ? c.first : c.table === table.table).map(chart).filter(Boolean);
   section.append(make("h2", { textContent: table.title }));
   if (!first) section.append(make("p", { className: "soft", textContent: table.what + "." }));
   if (table.not_recorded) section.append(make("p", { textContent: "Not recorded. " + table.not_recorded }));
-  if (charts.length) section.append(make("div", { className: "cards" }, ...charts));
-  if (first) section.append(addFirstPage(table));
+  if (charts.length && !first) section.append(make("div", { className: "cards" }, ...charts));
+  if (first) section.append(addFirstPage(table, charts));
+  const answers = ["softmax-matmul", "idle"].includes(table.table); // of these the notes are what people look for
+  if (answers) addNotes(section, table);
   if (table.table === "roofline") { const s = scatter(table); if (s) section.append(make("div", { className: "card chart" }, make("h3", { textContent: "Roofline" }), s)); }
   if (!first && table.rows.length) addTable(section, table);
   if (cut[table.table]) section.append(make("p", { className: "note", textContent: `The first ${table.rows.length} of ${cut[table.table]} rows; all of them: --table ${table.table} --format csv` }));
-  for (const note of table.notes) section.append(make("p", { className: "note", textContent: note }));
+  if (!answers) addNotes(section, table);
   main.append(section);
   if (table.rows.length || first) nav.append(make("a", { href: "#" + table.table, textContent: table.title }));
 }

@@ -522,30 +522,35 @@ static int add_chart(struct ws_xlsx *x, const struct chart_def *def, lxw_workshe
 	return 1;
 }
 
-uint32_t ws__xlsx_add_charts(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t row, uint16_t col)
+/* The charts of a place, of one table or of all, one below the other or two beside each other. */
+static uint32_t add_all(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t row, uint16_t col,
+                        unsigned place, const char *table, int pairs)
 {
-	for (size_t i = 0; i < sizeof(charts) / sizeof(*charts); i++)
-		if ((!charts[i].places || charts[i].places & ON_FIRST) &&
-		    add_chart(x, &charts[i], sheet, row, col, 0))
-			row += charts[i].height + 1;
-	return row;
+	uint32_t left = 0; /* height of the chart that stands alone in its line */
+
+	for (size_t i = 0; i < sizeof(charts) / sizeof(*charts); i++) {
+		const struct chart_def *def = &charts[i];
+
+		if (!((def->places ? def->places : ON_FIRST) & place) ||
+		    (table && strcmp(def->table, table) != 0) ||
+		    !add_chart(x, def, sheet, row, col, left ? CHART_PIXELS_WIDE + 20 : 0))
+			continue;
+		if (left || !pairs)
+			row += (left > def->height ? left : def->height) + 1;
+		left = left || !pairs ? 0 : def->height;
+	}
+	return left ? row + left + 1 : row;
+}
+
+uint32_t ws__xlsx_add_charts(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t row, uint16_t col,
+                             int pairs)
+{
+	return add_all(x, sheet, row, col, ON_FIRST, NULL, pairs);
 }
 
 uint32_t ws__xlsx_add_own_charts(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, uint32_t row)
 {
-	uint32_t left = 0; /* height of the chart that stands alone in its line */
-
-	/* two beside each other */
-	for (size_t i = 0; i < sizeof(charts) / sizeof(*charts); i++) {
-		if (!(charts[i].places & ON_OWN) ||
-		    strcmp(charts[i].table, s->table->def->name) != 0 ||
-		    !add_chart(x, &charts[i], s->sheet, row, 0, left ? CHART_PIXELS_WIDE + 20 : 0))
-			continue;
-		if (left)
-			row += (left > charts[i].height ? left : charts[i].height) + 1;
-		left = left ? 0 : charts[i].height;
-	}
-	row += left ? left + 1 : 0;
+	row = add_all(x, s->sheet, row, 0, ON_OWN, s->table->def->name, 1);
 	if (!strcmp(s->table->def->name, "roofline"))
 		row = ws__xlsx_add_roofline(x, s, row);
 	return row;

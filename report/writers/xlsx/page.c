@@ -273,7 +273,7 @@ void ws__xlsx_write_page(struct ws_xlsx *x, struct ws_xlsx_sheet *s)
 	/* beside the first lines: what a reader looks for first */
 	ws__xlsx_try(x, worksheet_set_column(s->sheet, right, right, WIDTH_LINK, NULL));
 	ws__xlsx_try(x, worksheet_set_column(s->sheet, right + 1, right + 1, WIDTH_SHEET, NULL));
-	below = ws__xlsx_add_charts(x, s->sheet, WS_XLSX_ROW_HEADER, right);
+	below = ws__xlsx_add_charts(x, s->sheet, WS_XLSX_ROW_HEADER, right, 0);
 	ws__xlsx_contents(x, s->sheet, below, right);
 	worksheet_freeze_panes(s->sheet, WS_XLSX_ROW_DATA, 0);
 	worksheet_gridlines(s->sheet, LXW_HIDE_ALL_GRIDLINES);

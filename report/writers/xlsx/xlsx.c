@@ -140,7 +140,7 @@ static void add_overview(struct ws_xlsx *x, const struct ws_xlsx_sheet *s)
 {
 	uint32_t row = ws__xlsx_contents(x, s->sheet, s->below + 1, 0);
 
-	row = ws__xlsx_add_charts(x, s->sheet, row + 1, 0);
+	row = ws__xlsx_add_charts(x, s->sheet, row + 1, 0, 1);
 	ws__xlsx_page_setup(x, s->sheet, row, (uint16_t)((s->page_cols > 1 ? s->page_cols : 2) - 1),
 	                    1);
 }

@@ -165,11 +165,12 @@ uint32_t ws__xlsx_contents(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t row
 void ws__xlsx_write_page(struct ws_xlsx *x, struct ws_xlsx_sheet *s);
 
 /*
- * Put the charts of this report on a sheet, one below the other from (row,
- * col) on. Only of tables that are there and have rows. Returns the row below
- * the last one. Call it when all cells are written.
+ * Put the charts of this report on a sheet from (row, col) on, one below the
+ * other, or two beside each other. Only of tables that are there and have rows. Returns the row
+ * below the last one. Call it when all cells are written.
  */
-uint32_t ws__xlsx_add_charts(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t row, uint16_t col);
+uint32_t ws__xlsx_add_charts(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t row, uint16_t col,
+                             int pairs);
 /* The charts that stand on the sheet of their table, from row on. Returns the row below them. */
 uint32_t ws__xlsx_add_own_charts(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, uint32_t row);
 /* Of the table `roofline`: what its classes attain and could, over FLOP/byte. */

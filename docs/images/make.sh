@@ -1,0 +1,39 @@
+#!/bin/sh
+# The pictures of docs/reports.md: first pages, as LibreOffice prints them and as Chromium shows them.
+#   docs/images/make.sh BIN WORK [EXPORT.sqlite]
+# BIN: folder of the programs; WORK: a folder for what comes between; the export is one of Nsight
+# Systems, which this project may not carry: without it that picture stays as it is.
+set -eu
+bin=$1 work=$2 export=${3:-}
+here=$(cd "$(dirname "$0")" && pwd)
+fixtures=$here/../../fixtures
+mkdir -p "$work"
+
+record() { # record NAME OPTIONS...
+	name=$1
+	shift
+	[ -e "$work/$name.wtrace" ] || (cd "$work" && "$bin/warpsheet" record --device cpu \
+		--phase step --warmup 1 --steps 4 -o "$name.wtrace" "$@")
+}
+picture() { # picture NAME REPORT...
+	name=$1
+	shift
+	(cd "$work" && "$bin/warpsheet" "$@" -o "$name.xlsx" && "$bin/warpsheet" "$@" -o "$name.html" &&
+		HOME=$work soffice --headless --convert-to pdf "$name.xlsx" >/dev/null 2>&1 &&
+		pdftoppm -r 90 -f 1 -l 1 -singlefile -png "$name.pdf" "$here/$name" &&
+		HOME=$work chromium --headless --no-sandbox --disable-gpu --hide-scrollbars \
+			--virtual-time-budget=8000 --window-size=1100,1000 \
+			--screenshot="$here/$name-html.png" "file://$work/$name.html" 2>/dev/null)
+}
+
+cp "$fixtures/imports/bert-small-h100.json.gz" "$fixtures/traces/killed.wtrace" "$work"
+[ -z "$export" ] || cp "$export" "$work/export.sqlite"
+record transformer --model transformer-tiny
+record amp --model transformer-tiny --dtype amp-bf16
+record cnn --model lenet5 --batch 16
+picture report-summary report transformer.wtrace
+picture report-cnn report cnn.wtrace
+picture report-pytorch report bert-small-h100.json.gz
+picture report-killed report killed.wtrace
+picture diff diff transformer.wtrace amp.wtrace
+[ -z "$export" ] || picture report-nsys report export.sqlite
