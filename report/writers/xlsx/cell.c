@@ -333,7 +333,7 @@ void ws__xlsx_link(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t row, uint16
 size_t ws__xlsx_lines(const char *text, size_t len, double width)
 {
 	/* widths count digits, and letters are narrower on the whole */
-	size_t room = width < 4 ? 4 : (size_t)(width * 1.1), lines = 1, used = 0;
+	size_t room = width < 4 ? 4 : (size_t)(width * 1.02), lines = 1, used = 0;
 	const char *end = text + len;
 
 	while (text < end) {

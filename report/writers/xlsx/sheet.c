@@ -8,7 +8,7 @@
 #define FILTER_BUTTON    3.0  /* characters that the filter's button covers in a header */
 #define ROWS_MEASURED    2000 /* widths come from so many rows */
 #define NAME_LINES       3    /* of a row in a wide table; the rest of a name shows on editing */
-#define READING_COLUMNS  8    /* a table of so few is for reading */
+#define READING_COLUMNS  10   /* a table of so few is for reading */
 #define READING_LINES    15
 #define LINE_POINTS      15.0
 #define HEADER_LINES     4

@@ -6,6 +6,9 @@
 
 #include "formats/base/outfile.h"
 
+#define TWO_CHARTS   168.0 /* wide, in characters */
+#define COLUMN_WIDTH 8.43  /* of a column that nobody set */
+
 /* Seconds since 1970 that a document property can say: until the year 9999. */
 #define SECONDS_MAX INT64_C(253402300799)
 
@@ -139,10 +142,16 @@ out:
 static void add_overview(struct ws_xlsx *x, const struct ws_xlsx_sheet *s)
 {
 	uint32_t row = ws__xlsx_contents(x, s->sheet, s->below + 1, 0);
+	uint16_t cols = 0;
+	double width = 0;
 
 	row = ws__xlsx_add_charts(x, s->sheet, row + 1, 0, 1);
-	ws__xlsx_page_setup(x, s->sheet, row, (uint16_t)((s->page_cols > 1 ? s->page_cols : 2) - 1),
-	                    1);
+	/* the page shows two charts beside each other, though the table may be narrower */
+	for (; width < TWO_CHARTS; cols++)
+		width += cols < s->ncols ? s->widths[cols] : COLUMN_WIDTH;
+	if (cols < s->page_cols)
+		cols = s->page_cols;
+	ws__xlsx_page_setup(x, s->sheet, row, (uint16_t)(cols - 1), 1);
 }
 
 static enum ws_status write_sheets(struct ws_xlsx *x, struct ws_err *err)
