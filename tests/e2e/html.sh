@@ -39,6 +39,26 @@ cmp -s want.txt got.txt || fail "instances in the page differ: $(diff want.txt g
 grep -aq '<svg' page.txt || fail "the page has no chart"
 [ "$(wc -c <step.html)" -lt 1000000 ] || fail "the page has a million bytes"
 
+# a click on a header sorts, largest first; the field filters rows
+cat >use.js <<'END'
+<script>
+const used = document.querySelector("#kernel-summary");
+[...used.querySelectorAll("th")].find(th => th.textContent === "Instances").click();
+const field = used.querySelector("input");
+field.value = "bwd";
+field.dispatchEvent(new Event("input"));
+const shownRows = [...used.querySelectorAll("tbody tr")].map(tr => tr.children);
+document.body.dataset.used = shownRows.map(cells => cells[2].textContent).join(" ") +
+  (shownRows.every(cells => [...cells].some(td => td.textContent.includes("bwd"))) ? " bwd" : " others");
+</script>
+END
+sed -e '/<\/body>/{r use.js
+	d}' step.html >used.html
+page used.html
+awk -F, 'NR > 1 && /bwd/ { print $3 }' kernels.csv | sort -nr | tr '\n' ' ' >want.txt
+grep -aq "data-used=\"$(cat want.txt)bwd\"" page.txt ||
+	fail "sorted and filtered the page has $(grep -ao 'data-used="[^"]*"' page.txt), not $(cat want.txt)"
+
 "$ws" report "$root/fixtures/traces/hostile.wtrace" -o hostile.html
 page hostile.html
 # a name with markup is text: the browser made no element of it
