@@ -15,8 +15,8 @@
 
 static const char *_Atomic pending[MAX_PENDING];
 
-/* Of calls only unlink, signal and raise, which a signal's handler may make. */
-static void on_signal(int number)
+/* Of calls only unlink, which a signal's handler may make. */
+void ws_outfile_remove_unfinished(void)
 {
 	for (size_t i = 0; i < MAX_PENDING; i++) {
 		const char *temp = atomic_load(&pending[i]);
@@ -24,6 +24,11 @@ static void on_signal(int number)
 		if (temp)
 			unlink(temp);
 	}
+}
+
+static void on_signal(int number)
+{
+	ws_outfile_remove_unfinished();
 	signal(number, SIG_DFL);
 	raise(number);
 }

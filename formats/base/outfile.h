@@ -36,6 +36,8 @@ enum ws_status ws_outfile_commit(struct ws_outfile *o, struct ws_err *err);
  */
 enum ws_status ws_outfile_end(struct ws_outfile *o, enum ws_status status,
                               const struct ws_err *cause, struct ws_err *err);
+/* Remove what is under way, in a signal's handler that ends the process. */
+void ws_outfile_remove_unfinished(void);
 /* Close and remove the temporary file. An empty o is legal. */
 void ws_outfile_abandon(struct ws_outfile *o);
 
