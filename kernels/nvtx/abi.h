@@ -2,7 +2,7 @@
  * The binary interface of NVTX version 3, as far as Warpsheet uses it,
  * written down anew so that nothing here needs the CUDA toolkit.
  *
- * Two sides meet in it: a program that emits NVTX events (kernels/nvtx/client.c
+ * Two sides meet in it: a program that emits NVTX events (kernels/nvtx/client.h
  * for our own programs, NVIDIA's headers for everybody else's) and a tool
  * that is loaded into it (recorder/collect/). tests/kernels/nvtx/test_nvtx_abi.c
  * compares every size, offset and number with NVIDIA's headers where those

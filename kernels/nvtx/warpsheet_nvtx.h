@@ -5,9 +5,10 @@
  * the trace with shape, dtype, FLOPs and bytes, and `warpsheet report` fills
  * its FLOP columns from them. The annotations are NVTX ranges with a
  * registered payload schema, so other NVTX tools read them too. With no tool
- * attached a call costs a few ns. Needs no CUDA and no NVTX package: link
- * libwarpsheet-nvtx.a (-lwarpsheet-nvtx -ldl), or compile kernels/nvtx/client.c
- * into the program.
+ * attached a call costs a few ns. Needs no CUDA and no NVTX package. With
+ * WSNVTX_HEADER_ONLY defined, as pkg-config and the CMake package do, it needs no
+ * library of ours: abi.h and client.h beside it are all. Else link
+ * libwarpsheet-nvtx.a (-lwarpsheet-nvtx -ldl).
  *
  * This header is plain C99 and C++.
  */
@@ -140,6 +141,10 @@ int wsnvtx_attached(void);
 
 #ifdef __cplusplus
 }
+#endif
+
+#ifdef WSNVTX_HEADER_ONLY
+#include "client.h"
 #endif
 
 #endif

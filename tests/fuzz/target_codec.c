@@ -8,8 +8,9 @@
 #include "formats/codec/block.h"
 #include "tests/fuzz/mutate.h"
 
-#define MAX_BLOB_BYTES (1u << 16) /* of a column of blobs: larger ones take time, not other ways \
-	                           */
+#define MAX_BLOB_BYTES                                                            \
+	(1u << 16) /* of a column of blobs: larger ones take time, not other ways \
+	            */
 
 static struct ws_block_decoder *decoder(void)
 {

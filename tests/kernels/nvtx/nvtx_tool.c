@@ -1,6 +1,6 @@
 /*
  * A small NVTX tool, loaded through NVTX_INJECTION64_PATH by the tests of
- * kernels/nvtx/client.c. It writes what it is told as lines into the file that
+ * kernels/nvtx/client.h. It writes what it is told as lines into the file that
  * WS_TEST_NVTX_LOG names, and decodes payloads by the schemas registered with
  * it, knowing nothing of Warpsheet's.
  *

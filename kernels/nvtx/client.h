@@ -1,0 +1,448 @@
+/*
+ * warpsheet_nvtx.h as an NVTX client: finds the tool as abi.h describes,
+ * registers the payload schemas and forwards the calls. Included by it, so that a
+ * program needs nothing to compile in or to link: what is weak and hidden here
+ * is there once in each ELF module, however many files include it.
+ *
+ * Free of everything else of Warpsheet; C99, and C++ since 11.
+ */
+#ifndef WARPSHEET_NVTX_CLIENT_H
+#define WARPSHEET_NVTX_CLIENT_H
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "abi.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define WSNVTX_ONCE __attribute__((weak, visibility("hidden")))
+
+/* What the tool writes its functions into; those it leaves alone stay NULL. */
+struct wsnvtx_client {
+	wsn_fn core[WSN_CORE_SIZE], core2[WSN_CORE2_SIZE];
+	wsn_fn *core_table[WSN_CORE_SIZE], *core2_table[WSN_CORE2_SIZE];
+	intptr_t payload_slots[WSN_EXT_PAYLOAD_SLOT_COUNT];
+	int attached; /* written once, before any call passes pthread_once() */
+	wsn_domain domain, cpu_domain;
+	uint64_t op_schema, launch_schema; /* 0: the tool takes no payloads */
+};
+WSNVTX_ONCE struct wsnvtx_client wsnvtx_client;
+WSNVTX_ONCE pthread_once_t wsnvtx_once = PTHREAD_ONCE_INIT;
+
+/* Ids are the program's choice above WSN_SCHEMA_ID_STATIC_START, one space for schemas and enums.
+ */
+enum {
+	WSNVTX_ID_OP_KIND = 1,
+	WSNVTX_ID_DIRECTION,
+	WSNVTX_ID_PHASE,
+	WSNVTX_ID_DTYPE,
+	WSNVTX_ID_OP,
+	WSNVTX_ID_LAUNCH,
+};
+#define WSNVTX_SCHEMA_ID(n) (WSN_SCHEMA_ID_STATIC_START + (n))
+
+/* --- attaching -------------------------------------------------------------------- */
+
+static int wsnvtx_do_get_module_function_table(enum wsn_module module, wsn_fn ***table,
+                                               unsigned int *size)
+{
+	wsn_fn **functions = NULL;
+	unsigned int count = 0;
+
+	if (module == WSN_MODULE_CORE) {
+		functions = wsnvtx_client.core_table;
+		count = WSN_CORE_SIZE;
+	} else if (module == WSN_MODULE_CORE2) {
+		functions = wsnvtx_client.core2_table;
+		count = WSN_CORE2_SIZE;
+	}
+	if (!functions)
+		return 0;
+	if (table)
+		*table = functions;
+	if (size)
+		*size = count;
+	return 1;
+}
+
+/* The tool's own version: of no interest to this client. */
+static void wsnvtx_do_set_injection_version(uint32_t version)
+{
+	(void)version;
+}
+
+static const void *wsnvtx_do_get_export_table(uint32_t id)
+{
+	static const struct wsn_callbacks_table callbacks = {sizeof(callbacks),
+	                                                     wsnvtx_do_get_module_function_table};
+	static const struct wsn_version_table version = {sizeof(version), WSN_VERSION, 0,
+	                                                 wsnvtx_do_set_injection_version};
+
+	switch (id) {
+	case WSN_ETID_CALLBACKS:
+		return &callbacks;
+	case WSN_ETID_VERSIONINFO:
+		return &version;
+	default:
+		return NULL;
+	}
+}
+
+static void *wsnvtx_do_function_of(void *library, const char *name)
+{
+	return library ? dlsym(library, name) : NULL;
+}
+
+static int wsnvtx_do_attach_core(void *library)
+{
+	void *symbol = wsnvtx_do_function_of(library, WSN_INIT_SYMBOL);
+	wsn_init init;
+
+	for (unsigned int i = 1; i < WSN_CORE_SIZE; i++)
+		wsnvtx_client.core_table[i] = &wsnvtx_client.core[i];
+	for (unsigned int i = 1; i < WSN_CORE2_SIZE; i++)
+		wsnvtx_client.core2_table[i] = &wsnvtx_client.core2[i];
+	memcpy(&init, &symbol, sizeof(init));
+	return init && init(wsnvtx_do_get_export_table);
+}
+
+static void wsnvtx_do_attach_payload(void *library)
+{
+	/* size and alignment of each C type, by its entry type; the first tells the array's own */
+	enum {
+#define X(name, value, type) +1
+		TYPE_INFO_COUNT = 1 WSN_ENTRY_TYPE_C_LIST(X)
+#undef X
+	};
+	static struct wsn_type_info type_info[TYPE_INFO_COUNT];
+	struct wsn_ext_segment segment = {0, WSN_EXT_PAYLOAD_SLOT_COUNT,
+	                                  wsnvtx_client.payload_slots};
+	struct wsn_ext_module module = {WSN_VERSION,
+	                                sizeof(module),
+	                                WSN_EXT_PAYLOAD_MODULE,
+	                                WSN_EXT_PAYLOAD_COMPAT,
+	                                1,
+	                                &segment,
+	                                NULL,
+	                                type_info};
+	void *symbol = wsnvtx_do_function_of(library, WSN_EXT_INIT_SYMBOL);
+	wsn_ext_init init;
+
+	type_info[0].size = TYPE_INFO_COUNT;
+	type_info[0].align = sizeof(*type_info);
+#define X(name, value, type)                  \
+	type_info[value].size = sizeof(type); \
+	type_info[value].align = __alignof__(type);
+	WSN_ENTRY_TYPE_C_LIST(X)
+#undef X
+	memcpy(&init, &symbol, sizeof(init));
+	if (!init || !init(&module))
+		memset(wsnvtx_client.payload_slots, 0, sizeof(wsnvtx_client.payload_slots));
+}
+
+/* --- schemas ---------------------------------------------------------------------- */
+
+static void wsnvtx_do_register_enum(uint64_t id, const char *name,
+                                    const struct wsn_enum_entry *entries, size_t count)
+{
+	struct wsn_enum_attr attr = {WSN_ENUM_FIELD_NAME | WSN_ENUM_FIELD_ENTRIES |
+	                                     WSN_ENUM_FIELD_NUM_ENTRIES | WSN_ENUM_FIELD_SIZE |
+	                                     WSN_ENUM_FIELD_SCHEMA_ID,
+	                             name,
+	                             entries,
+	                             count,
+	                             sizeof(uint8_t),
+	                             id,
+	                             NULL};
+	wsn_fn_PayloadEnumRegister fn =
+	        (wsn_fn_PayloadEnumRegister)
+	                wsnvtx_client.payload_slots[WSN_CBID_PayloadEnumRegister];
+
+	if (fn)
+		fn(wsnvtx_client.domain, &attr);
+}
+
+static uint64_t wsnvtx_do_register_schema(wsn_domain in, uint64_t id, const char *name,
+                                          const struct wsn_schema_entry *entries, size_t count,
+                                          size_t size)
+{
+	struct wsn_schema_attr attr = {WSN_SCHEMA_FIELD_NAME | WSN_SCHEMA_FIELD_TYPE |
+	                                       WSN_SCHEMA_FIELD_ENTRIES |
+	                                       WSN_SCHEMA_FIELD_NUM_ENTRIES |
+	                                       WSN_SCHEMA_FIELD_STATIC_SIZE |
+	                                       WSN_SCHEMA_FIELD_SCHEMA_ID,
+	                               name,
+	                               WSN_SCHEMA_STATIC,
+	                               0,
+	                               entries,
+	                               count,
+	                               size,
+	                               0,
+	                               id,
+	                               NULL};
+	wsn_fn_PayloadSchemaRegister fn =
+	        (wsn_fn_PayloadSchemaRegister)
+	                wsnvtx_client.payload_slots[WSN_CBID_PayloadSchemaRegister];
+
+	return fn ? fn(in, &attr) : 0;
+}
+
+#define WSNVTX_COUNT(array) (sizeof(array) / sizeof(*(array)))
+
+static void wsnvtx_do_register_enums(void)
+{
+#define X(entry, number) {#entry, number, 0},
+	static const struct wsn_enum_entry kinds[] = {WSNVTX_OP_KIND_LIST(X)};
+	static const struct wsn_enum_entry directions[] = {WSNVTX_DIRECTION_LIST(X)};
+	static const struct wsn_enum_entry phases[] = {WSNVTX_PHASE_LIST(X)};
+	static const struct wsn_enum_entry dtypes[] = {WSNVTX_DTYPE_LIST(X)};
+#undef X
+
+	wsnvtx_do_register_enum(WSNVTX_SCHEMA_ID(WSNVTX_ID_OP_KIND), "warpsheet.op_kind", kinds,
+	                        WSNVTX_COUNT(kinds));
+	wsnvtx_do_register_enum(WSNVTX_SCHEMA_ID(WSNVTX_ID_DIRECTION), "warpsheet.direction",
+	                        directions, WSNVTX_COUNT(directions));
+	wsnvtx_do_register_enum(WSNVTX_SCHEMA_ID(WSNVTX_ID_PHASE), "warpsheet.phase", phases,
+	                        WSNVTX_COUNT(phases));
+	wsnvtx_do_register_enum(WSNVTX_SCHEMA_ID(WSNVTX_ID_DTYPE), "warpsheet.dtype", dtypes,
+	                        WSNVTX_COUNT(dtypes));
+}
+
+static void wsnvtx_do_register_schemas(void)
+{
+#define WSNVTX_FIELD(of, member, entry_type)                                               \
+	{                                                                                  \
+		0, (entry_type), #member, NULL, 0, offsetof(struct of, member), NULL, NULL \
+	}
+	static const struct wsn_schema_entry op[] = {
+	        WSNVTX_FIELD(wsnvtx_op, flops, WSN_ENTRY_UINT64),
+	        WSNVTX_FIELD(wsnvtx_op, bytes_read, WSN_ENTRY_UINT64),
+	        WSNVTX_FIELD(wsnvtx_op, bytes_written, WSN_ENTRY_UINT64),
+	        WSNVTX_FIELD(wsnvtx_op, batch, WSN_ENTRY_UINT32),
+	        WSNVTX_FIELD(wsnvtx_op, m, WSN_ENTRY_UINT32),
+	        WSNVTX_FIELD(wsnvtx_op, n, WSN_ENTRY_UINT32),
+	        WSNVTX_FIELD(wsnvtx_op, k, WSN_ENTRY_UINT32),
+	        WSNVTX_FIELD(wsnvtx_op, c, WSN_ENTRY_UINT32),
+	        WSNVTX_FIELD(wsnvtx_op, h, WSN_ENTRY_UINT32),
+	        WSNVTX_FIELD(wsnvtx_op, w, WSN_ENTRY_UINT32),
+	        WSNVTX_FIELD(wsnvtx_op, r, WSN_ENTRY_UINT32),
+	        WSNVTX_FIELD(wsnvtx_op, s, WSN_ENTRY_UINT32),
+	        WSNVTX_FIELD(wsnvtx_op, stride, WSN_ENTRY_UINT32),
+	        WSNVTX_FIELD(wsnvtx_op, pad, WSN_ENTRY_UINT32),
+	        WSNVTX_FIELD(wsnvtx_op, groups, WSN_ENTRY_UINT32),
+	        WSNVTX_FIELD(wsnvtx_op, op, WSNVTX_SCHEMA_ID(WSNVTX_ID_OP_KIND)),
+	        WSNVTX_FIELD(wsnvtx_op, direction, WSNVTX_SCHEMA_ID(WSNVTX_ID_DIRECTION)),
+	        WSNVTX_FIELD(wsnvtx_op, phase, WSNVTX_SCHEMA_ID(WSNVTX_ID_PHASE)),
+	        WSNVTX_FIELD(wsnvtx_op, dtype, WSNVTX_SCHEMA_ID(WSNVTX_ID_DTYPE)),
+	        WSNVTX_FIELD(wsnvtx_op, layer, WSN_ENTRY_INT32)};
+	static const struct wsn_schema_entry launch[] = {
+	        WSNVTX_FIELD(wsnvtx_launch, grid_x, WSN_ENTRY_UINT32),
+	        WSNVTX_FIELD(wsnvtx_launch, grid_y, WSN_ENTRY_UINT32),
+	        WSNVTX_FIELD(wsnvtx_launch, grid_z, WSN_ENTRY_UINT32),
+	        WSNVTX_FIELD(wsnvtx_launch, block_x, WSN_ENTRY_UINT32),
+	        WSNVTX_FIELD(wsnvtx_launch, block_y, WSN_ENTRY_UINT32),
+	        WSNVTX_FIELD(wsnvtx_launch, block_z, WSN_ENTRY_UINT32)};
+#undef WSNVTX_FIELD
+
+	wsnvtx_do_register_enums();
+	wsnvtx_client.op_schema =
+	        wsnvtx_do_register_schema(wsnvtx_client.domain, WSNVTX_SCHEMA_ID(WSNVTX_ID_OP),
+	                                  "warpsheet.op", op, WSNVTX_COUNT(op),
+	                                  sizeof(struct wsnvtx_op));
+	wsnvtx_client.launch_schema =
+	        wsnvtx_do_register_schema(wsnvtx_client.cpu_domain,
+	                                  WSNVTX_SCHEMA_ID(WSNVTX_ID_LAUNCH), "warpsheet.launch",
+	                                  launch, WSNVTX_COUNT(launch),
+	                                  sizeof(struct wsnvtx_launch));
+}
+
+static void wsnvtx_do_attach(void)
+{
+	const char *path = getenv(WSN_ENV_INJECTION);
+	void *library = path && *path ? dlopen(path, RTLD_LAZY) : NULL;
+	wsn_fn_DomainCreateA create;
+
+	if (!library)
+		return;
+	if (!wsnvtx_do_attach_core(library)) {
+		/* functions it may have set all the same must not be called */
+		memset(wsnvtx_client.core, 0, sizeof(wsnvtx_client.core));
+		memset(wsnvtx_client.core2, 0, sizeof(wsnvtx_client.core2));
+		dlclose(library);
+		return;
+	}
+	wsnvtx_do_attach_payload(library);
+	create = (wsn_fn_DomainCreateA)wsnvtx_client.core2[WSN_CBID_DomainCreateA];
+	if (create) {
+		wsnvtx_client.domain = create(WSNVTX_DOMAIN);
+		wsnvtx_client.cpu_domain = create(WSNVTX_CPU_DOMAIN);
+	}
+	wsnvtx_do_register_schemas();
+	wsnvtx_client.attached = 1;
+}
+
+WSNVTX_ONCE int wsnvtx_attached(void)
+{
+	pthread_once(&wsnvtx_once, wsnvtx_do_attach);
+	return wsnvtx_client.attached;
+}
+
+/* --- events ------------------------------------------------------------------------- */
+
+static struct wsn_event wsnvtx_do_event_of(const char *message)
+{
+	struct wsn_event event;
+
+	memset(&event, 0, sizeof(event));
+	event.version = WSN_VERSION;
+	event.size = sizeof(event);
+	event.message_type = WSN_MESSAGE_ASCII;
+	event.message.ascii = message;
+	return event;
+}
+
+static void wsnvtx_do_push(wsn_domain in, const struct wsn_event *event)
+{
+	wsn_fn_DomainRangePushEx fn =
+	        (wsn_fn_DomainRangePushEx)wsnvtx_client.core2[WSN_CBID_DomainRangePushEx];
+
+	if (fn)
+		fn(in, event);
+}
+
+static void wsnvtx_do_pop(wsn_domain in)
+{
+	wsn_fn_DomainRangePop fn =
+	        (wsn_fn_DomainRangePop)wsnvtx_client.core2[WSN_CBID_DomainRangePop];
+
+	if (fn)
+		fn(in);
+}
+
+static void wsnvtx_do_mark(const struct wsn_event *event)
+{
+	wsn_fn_DomainMarkEx fn = (wsn_fn_DomainMarkEx)wsnvtx_client.core2[WSN_CBID_DomainMarkEx];
+
+	if (fn)
+		fn(wsnvtx_client.domain, event);
+}
+
+static void wsnvtx_do_push_with(wsn_domain in, const char *message, uint64_t schema,
+                                const void *payload, size_t size)
+{
+	struct wsn_payload_data data = {schema, size, payload};
+	struct wsn_event event = wsnvtx_do_event_of(message);
+
+	if (schema) {
+		event.payload_type = WSN_PAYLOAD_EXT;
+		event.reserved0 = 1;
+		event.payload.ull = (uint64_t)(uintptr_t)&data;
+	}
+	wsnvtx_do_push(in, &event);
+}
+
+WSNVTX_ONCE void wsnvtx_push(const char *message)
+{
+	struct wsn_event event;
+
+	if (!wsnvtx_attached())
+		return;
+	event = wsnvtx_do_event_of(message);
+	wsnvtx_do_push(wsnvtx_client.domain, &event);
+}
+
+WSNVTX_ONCE void wsnvtx_push_index(const char *message, uint64_t index)
+{
+	struct wsn_event event;
+
+	if (!wsnvtx_attached())
+		return;
+	event = wsnvtx_do_event_of(message);
+	event.payload_type = WSN_PAYLOAD_UINT64;
+	event.payload.ull = index;
+	wsnvtx_do_push(wsnvtx_client.domain, &event);
+}
+
+WSNVTX_ONCE void wsnvtx_push_op(const char *message, const struct wsnvtx_op *op)
+{
+	if (wsnvtx_attached())
+		wsnvtx_do_push_with(wsnvtx_client.domain, message, wsnvtx_client.op_schema, op,
+		                    sizeof(*op));
+}
+
+WSNVTX_ONCE void wsnvtx_pop(void)
+{
+	if (wsnvtx_attached())
+		wsnvtx_do_pop(wsnvtx_client.domain);
+}
+
+WSNVTX_ONCE void wsnvtx_workload(const char *key, const char *value)
+{
+	struct wsn_event event;
+	char text[1024];
+
+	if (!wsnvtx_attached())
+		return;
+	snprintf(text, sizeof(text), "workload.%s=%s", key, value);
+	event = wsnvtx_do_event_of(text);
+	wsnvtx_do_mark(&event);
+}
+
+/* A mark counter.NAME, to which the caller gives the payload. */
+static struct wsn_event wsnvtx_do_counter_event(const char *name, char text[256])
+{
+	snprintf(text, 256, "counter.%s", name);
+	return wsnvtx_do_event_of(text);
+}
+
+WSNVTX_ONCE void wsnvtx_counter(const char *name, int64_t value)
+{
+	struct wsn_event event;
+	char text[256];
+
+	if (!wsnvtx_attached())
+		return;
+	event = wsnvtx_do_counter_event(name, text);
+	event.payload_type = WSN_PAYLOAD_INT64;
+	event.payload.ll = value;
+	wsnvtx_do_mark(&event);
+}
+
+WSNVTX_ONCE void wsnvtx_counter_real(const char *name, double value)
+{
+	struct wsn_event event;
+	char text[256];
+
+	if (!wsnvtx_attached())
+		return;
+	event = wsnvtx_do_counter_event(name, text);
+	event.payload_type = WSN_PAYLOAD_DOUBLE;
+	event.payload.d = value;
+	wsnvtx_do_mark(&event);
+}
+
+WSNVTX_ONCE void wsnvtx_kernel_push(const char *name, const struct wsnvtx_launch *launch)
+{
+	if (wsnvtx_attached())
+		wsnvtx_do_push_with(wsnvtx_client.cpu_domain, name, wsnvtx_client.launch_schema,
+		                    launch, sizeof(*launch));
+}
+
+WSNVTX_ONCE void wsnvtx_kernel_pop(void)
+{
+	if (wsnvtx_attached())
+		wsnvtx_do_pop(wsnvtx_client.cpu_domain);
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,98 @@
+#!/bin/sh
+# The packages, each in an empty root: from unpacking to the first report of an imported trace in
+# less than 30 s of processor time; what each package says it needs is enough.
+#   test_packages.sh BUILD TARBALL IMPORT
+# Needs a user namespace or root for the roots: skips visibly (77) where there is none.
+set -eu
+build=$1 tarball=$2 import=$3
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+bad=0
+problem() {
+	echo "FAIL: $*"
+	bad=1
+}
+user=-r
+[ "$(id -u)" != 0 ] || user=
+inside() { # inside ROOT COMMAND...: with that root, /proc and 30 s of processor time
+	in=$1
+	shift
+	mkdir -p "$in/proc"
+	# shellcheck disable=SC2086,SC3045 # no word where none is needed; every shell has -t
+	(
+		ulimit -t 30
+		exec env -i PATH=/usr/bin HOME=/ unshare $user -m -p -f --mount-proc="$in/proc" \
+			"$(command -v chroot)" "$in" "$@"
+	)
+}
+# shellcheck disable=SC2086
+if ! unshare $user -m -p -f true 2>/dev/null; then
+	echo "SKIP: neither root nor user namespaces: no empty root can be made"
+	exit 77
+fi
+first_report() { # first_report ROOT WARPSHEET
+	cp "$import" "$1/trace.json.gz"
+	inside "$1" "$2" import trace.json.gz -o first.wtrace || problem "$2 does not import"
+	inside "$1" "$2" report first.wtrace --table kernel-summary --format csv >"$work/csv" || true
+	[ "$(wc -l <"$work/csv")" -gt 1 ] || problem "$2 has no report"
+	inside "$1" "$2" report first.wtrace -o first.xlsx || problem "$2 makes no workbook"
+}
+
+# --- the tarball: nothing else is there -------------------------------------------------------------
+mkdir "$work/empty"
+tar -C "$work/empty" -xzf "$tarball"
+place=$(cd "$work/empty" && echo warpsheet-*)
+first_report "$work/empty" "/$place/bin/warpsheet"
+mkdir "$work/empty/elsewhere"
+mv "$work/empty/$place" "$work/empty/elsewhere/ws"
+ln -s elsewhere/ws/bin/warpsheet "$work/empty/link"
+inside "$work/empty" /link version | grep -q '^warpsheet' || problem "a link to the moved tarball does not start"
+
+# --- Debian packages ----------------------------------------------------------------------------------
+if ! command -v dpkg-shlibdeps >/dev/null; then
+	echo "SKIP: no dpkg-shlibdeps (package dpkg-dev): the .deb were not made"
+	exit $bad
+fi
+cpack --config "$build/CPackConfig.cmake" -B "$work/packages" >"$work/log" 2>&1 || {
+	cat "$work/log"
+	exit 1
+}
+libraries() { # libraries ROOT PACKAGE: what a package depends on, and that alone, with glibc
+	dpkg-deb -f "$2" Depends | tr ',' '\n' | sed 's/ *(.*//; s/|.*//' | while read -r package; do
+		apt-cache depends --recurse --no-recommends --no-suggests --no-conflicts --no-breaks \
+			--no-replaces --no-enhances "$package" 2>/dev/null | sed -n 's/^\([a-z].*\)$/\1/p'
+	done | sed 's/:.*//' | sort -u | while read -r package; do
+		dpkg -L "$package" 2>/dev/null || dpkg -L "$package:amd64" 2>/dev/null || true
+	done | grep -E '/(ld-linux[^/]*|lib[^/]*)\.so[.0-9]*$' | sort -u | while read -r library; do
+		[ -f "$library" ] || continue
+		mkdir -p "$1$(dirname "$library")"
+		cp -L "$library" "$1$library"
+		# where Debian's alternatives would put a link to it, as of libopenblas
+		link=${library%/*/*}/${library##*/}
+		[ ! -L "$link" ] || cp -L "$link" "$1$link"
+	done
+}
+for package in warpsheet warpsheet-recorder; do
+	deb=$(echo "$work/packages/${package}"_[0-9]*.deb)
+	root=$work/$package
+	mkdir -p "$root"
+	# on today's Debian /lib is a part of /usr
+	mkdir -p "$root/usr/lib" "$root/usr/lib64"
+	ln -s usr/lib "$root/lib"
+	ln -s usr/lib64 "$root/lib64"
+	dpkg-deb -x "$deb" "$root"
+	libraries "$root" "$deb"
+	[ -e "$root/lib64/ld-linux-x86-64.so.2" ] || cp -L /lib64/ld-linux-x86-64.so.2 "$root/usr/lib64/" 2>/dev/null || true
+	if [ $package = warpsheet ]; then
+		first_report "$root" /usr/bin/warpsheet
+		[ -f "$root/usr/share/man/man1/warpsheet-report.1" ] ||
+			[ -f "$root/usr/share/man/man1/warpsheet-report.1.gz" ] || problem "no man page"
+	else
+		for program in warpsheet-record warpsheet-step; do
+			inside "$root" "/usr/bin/$program" --version >/dev/null || problem "$program does not start"
+		done
+		[ -f "$root/usr/lib/warpsheet/libwarpsheet-collect.so" ] || problem "no collector"
+		[ -f "$root/usr/include/warpsheet/warpsheet_nvtx.h" ] || problem "no header"
+	fi
+done
+exit $bad
