@@ -142,11 +142,11 @@ static enum ws_status gather_work(struct finder *f, const struct ws_selection *s
 	if (!f->work || !f->matched)
 		return WS_FAIL(err, NO_MEMORY, "no memory for the time of steps");
 	for (size_t i = 0; i < k->n; i++)
-		if (sel->kernel[i] && !(k->flags[i] & WS_KERNEL_NO_TIME))
+		if (sel->any_scope[i] && !(k->flags[i] & WS_KERNEL_NO_TIME))
 			f->work[f->nwork++] =
 			        launched_by(m, k->call[i], k->start_ns[i], k->dur_ns[i]);
 	for (size_t i = 0; i < m->nworks; i++)
-		if (sel->work[i] && !m->works[i].no_time)
+		if (sel->any_work[i] && !m->works[i].no_time)
 			f->work[f->nwork++] = launched_by(m, m->works[i].call, m->works[i].start_ns,
 			                                  m->works[i].dur_ns);
 	ws_sort(f->work, f->nwork, sizeof(*f->work), by_call);
@@ -252,7 +252,7 @@ static size_t keep_windows(const struct finder *f)
 {
 	size_t kept = f->n;
 
-	if (kept < 2 || !f->m->steps[f->windows[0].step].by_time)
+	if (kept < 2 || !f->m->steps[f->windows[0].step].is_pytorch)
 		return kept;
 	while (kept && !f->windows[kept - 1].device_work)
 		kept--;

@@ -49,8 +49,17 @@ static void add_to_paths(struct filling *f, size_t k, uint32_t path,
 	int64_t end = kernel->start_ns + kernel->dur_ns;
 	uint32_t c = m->kernels.crossing ? m->kernels.crossing[k] : WS_NONE;
 
+	uint32_t step = ws_kernel_step(m, k),
+	         in_step = step == WS_NONE ? WS_NONE : m->steps[step].range;
+
 	ws_digest_add_own(f->d, path, kernel);
 	ws_digest_add_to_path(f->d, m->ranges.paths, path, kernel);
+	/* another thread launched it in the step's time: the step has it all the same */
+	if (in_step != WS_NONE && (range == WS_NONE || m->range_step[range] != step)) {
+		ws_digest_add_to_path(f->d, m->ranges.paths, m->ranges.path[in_step], kernel);
+		if (kernel->timed)
+			widen(f, in_step, kernel->start_ns, end);
+	}
 	if (range == WS_NONE)
 		return;
 	if (kernel->timed)
@@ -68,8 +77,7 @@ static enum ws_status add_kernel(struct filling *f, size_t k, struct ws_err *err
 {
 	const struct ws_model *m = f->m;
 	struct ws_kernel_place place = place_of(m, k);
-	uint32_t step = ws_kernel_step(m, k), range = m->kernels.range[k];
-	uint32_t cell = 0;
+	uint32_t range = m->kernels.range[k], cell = 0;
 	const struct ws_digest_kernel kernel = {
 	        .start_ns = m->kernels.start_ns[k],
 	        .dur_ns = m->kernels.dur_ns[k],
@@ -80,14 +88,25 @@ static enum ws_status add_kernel(struct filling *f, size_t k, struct ws_err *err
 
 	WS_FORWARD(ws_digest_cell(f->d, m->kernels.config[k], &place, &cell, err));
 	WS_FORWARD(ws_digest_add_kernel(f->d, cell, &kernel, err));
-	f->d->cells[cell].in_steps += (uint64_t)ws_step_selected(m, f->sel, step);
+	f->d->cells[cell].in_steps += (uint64_t)ws_step_selected(m, f->sel, ws_kernel_step(m, k));
 	if (f->d->parts & WS_DIGEST_PATHS)
 		add_to_paths(f, k, place.path, &kernel);
 	if (range != WS_NONE)
 		ws_digest_add_marks(f->d, m->range_marks[range], kernel.dur_ns);
-	if (step == WS_NONE)
-		return WS_OK;
-	return ws_digest_add_to_step(f->d, step, ws_kernel_phase(m, k), kernel.dur_ns, err);
+	return WS_OK;
+}
+
+/* Of any scope: a report of measured steps tells the warm-up steps, too. */
+static enum ws_status add_to_steps(struct filling *f, struct ws_err *err)
+{
+	const struct ws_model *m = f->m;
+
+	for (size_t k = 0; k < m->kernels.n; k++)
+		if (f->sel->any_scope[k] && ws_kernel_step(m, k) != WS_NONE)
+			WS_FORWARD(ws_digest_add_to_step(f->d, ws_kernel_step(m, k),
+			                                 ws_kernel_phase(m, k),
+			                                 m->kernels.dur_ns[k], err));
+	return WS_OK;
 }
 
 /* --- ranges ------------------------------------------------------------------------------ */
@@ -205,6 +224,8 @@ static enum ws_status add_all(struct filling *f, struct ws_err *err)
 		for (size_t k = 0; k < m->kernels.n; k++)
 			if (f->sel->kernel[k])
 				WS_FORWARD(add_kernel(f, k, err));
+	if (parts & WS_DIGEST_STEPS)
+		WS_FORWARD(add_to_steps(f, err));
 	if (parts & WS_DIGEST_PATHS)
 		WS_FORWARD(add_ranges(f, err));
 	if (parts & WS_DIGEST_COSTS)

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/model/steps.h"
+
 /* What selecting needs and the report does not. */
 struct selector {
 	const struct ws_model *m;
@@ -40,11 +42,11 @@ int ws_time_selected(const struct ws_selection *s, int64_t start_ns, int64_t end
 
 int ws_step_selected(const struct ws_model *m, const struct ws_selection *s, uint32_t step)
 {
-	const struct ws_step *st;
+	const struct ws_step *st = step == WS_NONE ? NULL : &m->steps[step];
 
-	if (!ws_step_is_measured(m, step))
+	if (!st || st->unfinished || s->scope > WS_SCOPE_WARM_UP ||
+	    (st->warm_up != 0) != (s->scope == WS_SCOPE_WARM_UP))
 		return 0;
-	st = &m->steps[step];
 	return st->index >= s->step_first && st->index <= s->step_last &&
 	       ws_time_selected(s, st->start_ns, st->start_ns + st->total_ns);
 }
@@ -106,6 +108,49 @@ static enum ws_status say(struct ws_selection *s, const struct ws_filter *f, str
 		return WS_OK;
 	free(s->words);
 	s->words = NULL;
+	return no_memory(err);
+}
+
+static int scope_words(const struct ws_model *m, enum ws_scope asked, struct ws_selection *s)
+{
+	static const char whole[] = "all of the trace, from its first record to its last";
+
+	switch (s->scope) {
+	case WS_SCOPE_STEPS:
+		return m->nmeasured == 1
+		               ? asprintf(&s->scope_words, "the only measured step")
+		               : asprintf(
+		                         &s->scope_words,
+		                         "the %zu measured steps, without warm-up, set-up and what "
+		                         "ran outside steps",
+		                         m->nmeasured);
+	case WS_SCOPE_WARM_UP:
+		return asprintf(&s->scope_words, "the warm-up");
+	case WS_SCOPE_SETUP:
+		return asprintf(&s->scope_words, "the set-up");
+	case WS_SCOPE_OUTSIDE:
+		return asprintf(&s->scope_words, "what ran outside steps, warm-up and set-up");
+	default:
+		if (asked != WS_SCOPE_STEPS)
+			return asprintf(&s->scope_words,
+			                "all of the trace, warm-up and set-up included");
+		return asprintf(&s->scope_words, "%s: %s", whole,
+		                m->nmeasured ? "no device work is known to belong to its steps"
+		                             : "it has no finished measured step");
+	}
+}
+
+enum ws_status ws_select_scope(const struct ws_model *m, enum ws_scope asked, int any_in_steps,
+                               struct ws_selection *s, struct ws_err *err)
+{
+	s->scope =
+	        asked == WS_SCOPE_STEPS && !(m->nmeasured && any_in_steps) ? WS_SCOPE_ALL : asked;
+	s->measured = 0;
+	for (uint32_t i = 0; i < m->nsteps; i++)
+		s->measured += (size_t)ws_step_selected(m, s, i);
+	if (scope_words(m, asked, s) >= 0)
+		return WS_OK;
+	s->scope_words = NULL;
 	return no_memory(err);
 }
 
@@ -197,26 +242,38 @@ static int overlaps_spans(const struct selector *c, int64_t start_ns, int64_t en
 
 /* --- one thing -------------------------------------------------------------------------- */
 
-static uint32_t step_of_range(const struct ws_model *m, uint32_t range)
+/* What may be kept: its range and step, WS_NONE = in none, and the crossing of its call. */
+struct thing {
+	uint32_t range, step, crossing;
+	int64_t start_ns, end_ns;
+};
+
+static int in_scope(const struct selector *c, const struct thing *t)
 {
-	return range == WS_NONE ? WS_NONE : m->range_step[range];
+	return c->s->scope == WS_SCOPE_ALL ||
+	       ws_scope_of(c->m, t->step, ws_range_marks(c->m, t->range)) == c->s->scope;
 }
 
-/* By range, step and time. crossing: of the call, WS_NONE. */
-static int keeps(const struct selector *c, uint32_t range, uint32_t step, uint32_t crossing,
-                 int64_t start_ns, int64_t end_ns)
+/* By range, step and time, whatever the scope. */
+static int keeps_in_any(const struct selector *c, const struct thing *t)
 {
 	const struct ws_model *m = c->m;
-	int in = !c->inside || (range != WS_NONE && c->inside[range]);
+	uint32_t crossing = t->crossing;
+	int in = !c->inside || (t->range != WS_NONE && c->inside[t->range]);
 
 	if (c->inside && c->f->by_gpu_time)
-		in = overlaps_spans(c, start_ns, end_ns);
+		in = overlaps_spans(c, t->start_ns, t->end_ns);
 	else
 		for (; !in && crossing != WS_NONE;
 		     crossing = m->attribution.crossings[crossing].next)
 			in = c->inside[m->attribution.crossings[crossing].range];
-	return in && (!c->s->has_steps || ws_step_selected(m, c->s, step)) &&
-	       ws_time_selected(c->s, start_ns, end_ns);
+	return in && (!c->s->has_steps || ws_step_selected(m, c->s, t->step)) &&
+	       ws_time_selected(c->s, t->start_ns, t->end_ns);
+}
+
+static int keeps(const struct selector *c, struct thing t)
+{
+	return in_scope(c, &t) && keeps_in_any(c, &t);
 }
 
 static int keeps_pid(const struct selector *c, uint32_t process)
@@ -248,13 +305,14 @@ static void select_work(struct selector *c)
 	for (size_t k = 0; k < kernels->n; k++) {
 		const struct ws_config *config = &m->configs[kernels->config[k]];
 		int64_t start = kernels->start_ns[k];
+		const struct thing t = {kernels->range[k], kernels->step[k],
+		                        crossing_of_call(c, kernels->call[k]), start,
+		                        start + kernels->dur_ns[k]};
 
-		s->kernel[k] = keeps(c, kernels->range[k], kernels->step[k],
-		                     crossing_of_call(c, kernels->call[k]), start,
-		                     start + kernels->dur_ns[k]) &&
-		               keeps_pid(c, config->process) &&
-		               keeps_place(c, config->device, config->stream) &&
-		               (!c->name_matches || c->name_matches[config->name]);
+		s->any_scope[k] = keeps_in_any(c, &t) && keeps_pid(c, config->process) &&
+		                  keeps_place(c, config->device, config->stream) &&
+		                  (!c->name_matches || c->name_matches[config->name]);
+		s->kernel[k] = s->any_scope[k] && in_scope(c, &t);
 		if (s->kernel[k]) {
 			s->kernels++;
 			s->gpu_ns += kernels->dur_ns[k];
@@ -263,11 +321,12 @@ static void select_work(struct selector *c)
 	for (size_t i = 0; i < m->nworks; i++) {
 		const struct ws_work *w = &m->works[i];
 
-		s->work[i] =
-		        keeps(c, w->range, step_of_range(m, w->range), crossing_of_call(c, w->call),
-		              w->start_ns, w->start_ns + w->dur_ns) &&
-		        keeps_pid(c, w->process) && keeps_place(c, w->device, w->stream) &&
-		        !c->name_matches;
+		const struct thing t = {w->range, w->step, crossing_of_call(c, w->call),
+		                        w->start_ns, w->start_ns + w->dur_ns};
+
+		s->any_work[i] = keeps_in_any(c, &t) && keeps_pid(c, w->process) &&
+		                 keeps_place(c, w->device, w->stream) && !c->name_matches;
+		s->work[i] = s->any_work[i] && in_scope(c, &t);
 	}
 }
 
@@ -288,60 +347,92 @@ static void select_calls(struct selector *c)
 		return;
 	}
 	for (uint32_t i = 0; i < a->n; i++)
-		s->call[i] = keeps(c, a->range[i], step_of_range(m, a->range[i]),
-		                   crossing_of_call(c, i), a->start_ns[i], a->end_ns[i]) &&
+		s->call[i] = keeps(c, (struct thing){a->range[i], ws_call_step(m, i),
+		                                     crossing_of_call(c, i), a->start_ns[i],
+		                                     a->end_ns[i]}) &&
 		             keeps_pid(c, a->process[i]);
+}
+
+static void select_host(struct selector *c)
+{
+	const struct ws_model *m = c->m;
+	const struct ws_ranges *r = &m->ranges, *ops = &m->cpu_ops.tree;
+	struct ws_selection *s = c->s;
+
+	for (uint32_t i = 0; i < r->n; i++) {
+		const struct thing t = {i, ws_range_step(m, i), WS_NONE, r->start_ns[i],
+		                        r->end_ns[i]};
+
+		s->range[i] = (!c->inside || c->inside[i]) && in_scope(c, &t) &&
+		              (!s->has_steps || ws_step_selected(m, s, t.step)) &&
+		              ws_time_selected(s, t.start_ns, t.end_ns) &&
+		              keeps_pid(c, m->threads[r->thread[i]].process);
+	}
+	for (uint32_t i = 0; i < ops->n; i++) {
+		uint32_t process = m->threads[ops->thread[i]].process, range = m->cpu_ops.range[i];
+		int64_t start = ops->start_ns[i], end = ops->end_ns[i];
+
+		s->op[i] = keeps(c, (struct thing){range, ws_step_at(m, range, process, start, end),
+		                                   WS_NONE, start, end}) &&
+		           keeps_pid(c, process);
+	}
+	for (size_t i = 0; i < m->nmemory; i++) {
+		const struct ws_memory_event *e = &m->memory[i];
+
+		s->memory[i] =
+		        keeps(c, (struct thing){e->range,
+		                                ws_step_at(m, e->range, e->process, e->time_ns,
+		                                           e->time_ns),
+		                                WS_NONE, e->time_ns, e->time_ns}) &&
+		        keeps_pid(c, e->process) &&
+		        (!s->has_device || (e->device != WS_NONE &&
+		                            m->devices[e->device].id == (uint64_t)c->f->device));
+	}
 }
 
 static void select_all(struct selector *c)
 {
 	const struct ws_model *m = c->m;
-	const struct ws_ranges *r = &m->ranges, *ops = &m->cpu_ops.tree;
 	struct ws_selection *s = c->s;
 	int any = 0;
 
-	for (uint32_t i = 0; i < r->n; i++)
-		s->range[i] = (!c->inside || c->inside[i]) &&
-		              (!s->has_steps || ws_step_selected(m, s, m->range_step[i])) &&
-		              ws_time_selected(s, r->start_ns[i], r->end_ns[i]) &&
-		              keeps_pid(c, m->threads[r->thread[i]].process);
+	select_host(c);
 	select_work(c);
 	select_calls(c);
-	for (uint32_t i = 0; i < ops->n; i++)
-		s->op[i] = keeps(c, m->cpu_ops.range[i], step_of_range(m, m->cpu_ops.range[i]),
-		                 WS_NONE, ops->start_ns[i], ops->end_ns[i]) &&
-		           keeps_pid(c, m->threads[ops->thread[i]].process);
-	for (size_t i = 0; i < m->nmemory; i++) {
-		const struct ws_memory_event *e = &m->memory[i];
-
-		s->memory[i] =
-		        keeps(c, e->range, step_of_range(m, e->range), WS_NONE, e->time_ns,
-		              e->time_ns) &&
-		        keeps_pid(c, e->process) &&
-		        (!s->has_device || (e->device != WS_NONE &&
-		                            m->devices[e->device].id == (uint64_t)c->f->device));
+	for (size_t i = 0; i < m->nmemory; i++)
 		any |= s->memory[i];
-	}
-	for (uint32_t i = 0; i < m->nsteps; i++)
-		s->measured += (size_t)ws_step_selected(m, s, i);
 	for (size_t i = 0; i < m->nworks; i++)
 		any |= s->work[i];
 	for (size_t i = 0; i < m->api.n; i++)
 		any |= s->call[i];
-	s->nothing = *s->words && !s->kernels && !any;
+	s->nothing = (*s->words || s->scope != WS_SCOPE_ALL) && !s->kernels && !any;
 }
 
 static enum ws_status allocate(const struct ws_model *m, struct ws_selection *s, struct ws_err *err)
 {
 	s->kernel = calloc(m->kernels.n + 1, 1);
+	s->any_scope = calloc(m->kernels.n + 1, 1);
 	s->range = calloc(m->ranges.n + 1, 1);
 	s->call = calloc(m->api.n + 1, 1);
 	s->work = calloc(m->nworks + 1, 1);
+	s->any_work = calloc(m->nworks + 1, 1);
 	s->op = calloc(m->cpu_ops.tree.n + 1, 1);
 	s->memory = calloc(m->nmemory + 1, 1);
-	if (!s->kernel || !s->range || !s->call || !s->work || !s->op || !s->memory)
+	if (!s->kernel || !s->any_scope || !s->range || !s->call || !s->work || !s->any_work ||
+	    !s->op || !s->memory)
 		return WS_FAIL(err, NO_MEMORY, "no memory to select %zu kernels", m->kernels.n);
 	return WS_OK;
+}
+
+static int any_in_steps(const struct ws_model *m)
+{
+	for (size_t k = 0; k < m->kernels.n; k++)
+		if (ws_step_is_measured(m, m->kernels.step[k]))
+			return 1;
+	for (size_t i = 0; i < m->nworks; i++)
+		if (m->works[i].scope == WS_SCOPE_STEPS)
+			return 1;
+	return 0;
 }
 
 static int64_t time_of(const struct ws_model *m, int64_t relative_ns)
@@ -386,6 +477,8 @@ enum ws_status ws_select(const struct ws_model *m, const struct ws_filter *f,
 	if (status == WS_OK)
 		status = say(out, f, err);
 	if (status == WS_OK)
+		status = ws_select_scope(m, f ? f->scope : WS_SCOPE_ALL, any_in_steps(m), out, err);
+	if (status == WS_OK)
 		select_all(&c);
 	selector_release(&c);
 	return status;
@@ -394,9 +487,12 @@ enum ws_status ws_select(const struct ws_model *m, const struct ws_filter *f,
 void ws_selection_release(struct ws_selection *s)
 {
 	free(s->kernel);
+	free(s->any_scope);
+	free(s->scope_words);
 	free(s->range);
 	free(s->call);
 	free(s->work);
+	free(s->any_work);
 	free(s->op);
 	free(s->memory);
 	free(s->words);
@@ -407,15 +503,4 @@ int ws_filter_is_all(const struct ws_filter *f)
 {
 	return !f->nvtx && f->step_first < 0 && f->step_last < 0 && f->device < 0 &&
 	       !f->has_stream && !f->has_process && !f->has_time && !f->kernel;
-}
-
-enum ws_status ws_filter_check(const struct ws_model *m, const struct ws_filter *filter,
-                               int *nothing, struct ws_err *err)
-{
-	struct ws_selection sel;
-	enum ws_status status = ws_select(m, filter, &sel, err);
-
-	*nothing = sel.nothing;
-	ws_selection_release(&sel);
-	return status;
 }

@@ -10,6 +10,10 @@
 struct ws_selection {
 	/* 1 = in the report; one entry for each thing of the model */
 	uint8_t *kernel, *range, *call, *work, *op, *memory;
+	/* kernels and other device work that pass every filter but the scope: what a device did
+	 * before a step is no idle time, whatever the report is about */
+	uint8_t *any_scope, *any_work;
+	enum ws_scope scope; /* as it applies: ALL where STEPS were asked for and there are none */
 	size_t kernels;
 	int64_t gpu_ns;  /* time of the kernels in the report: the usual denominator */
 	size_t measured; /* measured steps in the report */
@@ -19,6 +23,7 @@ struct ws_selection {
 	int has_launched; /* a filter of device work: device, stream or kernel */
 	int nothing;      /* there is a filter, and nothing passes it */
 	char *words;      /* the filters in words; "" = none */
+	char *scope_words; /* the part of the run, in words */
 };
 
 /* What a builder works from. */
@@ -37,7 +42,8 @@ void ws_selection_release(struct ws_selection *s);
 
 /* Does it overlap the time of the filter? */
 int ws_time_selected(const struct ws_selection *s, int64_t start_ns, int64_t end_ns);
-/* Is this measured step in the report? */
+/* Is this step among the samples of the report? Measured ones are, or those of the warm-up where
+ * that is the scope. */
 int ws_step_selected(const struct ws_model *m, const struct ws_selection *s, uint32_t step);
 
 /*
@@ -56,11 +62,20 @@ int ws_filter_matches(struct ws_bytes pattern, struct ws_bytes path, struct ws_b
 enum ws_status ws_filter_ranges(const struct ws_model *m, const char *nvtx, uint8_t *inside,
                                 struct ws_err *err);
 
-/* Does it let everything through? */
+/*
+ * s->scope, measured and scope_words: what was asked for, of a model with its
+ * steps; STEPS is ALL where no device work is known to have been launched in one
+ * (any_in_steps = 0), as where no API calls were recorded.
+ */
+enum ws_status ws_select_scope(const struct ws_model *m, enum ws_scope asked, int any_in_steps,
+                               struct ws_selection *s, struct ws_err *err);
+
+/* Does it let everything of its scope through? */
 int ws_filter_is_all(const struct ws_filter *f);
 
-/* *nothing = 1 when no kernel, copy, call or allocation of the trace passes the filter. */
+/* USAGE, with the nearest names, when no kernel, copy, call or allocation of the trace passes the
+ * filter. */
 enum ws_status ws_filter_check(const struct ws_model *m, const struct ws_filter *filter,
-                               int *nothing, struct ws_err *err);
+                               struct ws_err *err);
 
 #endif

@@ -66,7 +66,7 @@ static void add_pieces(struct ws_idle_cursor *c, const struct ws_selection *sel)
 	const struct ws_kernels *k = &m->kernels;
 
 	for (size_t i = 0; i < k->n; i++)
-		if (sel->kernel[i] && !(k->flags[i] & WS_KERNEL_NO_TIME))
+		if (sel->any_scope[i] && !(k->flags[i] & WS_KERNEL_NO_TIME))
 			c->pieces[c->npieces++] =
 			        (struct piece){k->start_ns[i],
 			                       k->start_ns[i] + k->dur_ns[i],
@@ -78,7 +78,7 @@ static void add_pieces(struct ws_idle_cursor *c, const struct ws_selection *sel)
 	for (size_t i = 0; i < m->nworks; i++) {
 		const struct ws_work *w = &m->works[i];
 
-		if (sel->work[i] && !w->no_time && w->device < m->ndevices)
+		if (sel->any_work[i] && !w->no_time && w->device < m->ndevices)
 			c->pieces[c->npieces++] = (struct piece){
 			        w->start_ns,
 			        w->start_ns + w->dur_ns,

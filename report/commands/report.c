@@ -25,11 +25,13 @@ struct report_opts {
 	struct ws_filter filter;
 	int64_t steps[2], stream, process;
 	int64_t rows;
+	int scope; /* enum ws_scope */
 	int by; /* position in BY_CHOICES */
 	const char *time, *rules_path, *peaks_path, *step;
 	double softmax_flops;
 };
-#define BY_CHOICES "launch|gpu-time"
+#define BY_CHOICES    "launch|gpu-time"
+#define SCOPE_CHOICES "all|steps|warm-up|setup|outside"
 
 /* A small file of the user's; *text stays NULL without one. The caller frees it. */
 static enum ws_status read_text(const char *path, size_t max_bytes, char **text, size_t *len,
@@ -76,13 +78,13 @@ static enum ws_status read_user_files(const struct report_opts *o, struct user_f
 static enum ws_status make_loaded(struct ws_trace_file *f, const struct report_opts *o,
                                   const struct ws_model_opts *opts,
                                   const struct ws_table_def *const *defs, size_t ndefs,
-                                  struct ws_report **out, int *nothing, struct ws_err *err)
+                                  struct ws_report **out, struct ws_err *err)
 {
 	struct ws_model *model = NULL;
 	enum ws_status status = ws_trace_file_model(&model, f, opts, err);
 
 	if (status == WS_OK)
-		status = ws_filter_check(model, &o->filter, nothing, err);
+		status = ws_filter_check(model, &o->filter, err);
 	if (status == WS_OK)
 		status = ws_report_make_tables(model, &o->filter, defs, ndefs, out, err);
 	ws_model_free(model);
@@ -92,7 +94,7 @@ static enum ws_status make_loaded(struct ws_trace_file *f, const struct report_o
 /* In one pass where that can be, else from all rows. */
 static enum ws_status make_tables(struct ws_trace_file *f, const struct report_opts *o,
                                   const struct ws_table_def *const *defs, size_t ndefs,
-                                  struct ws_report **out, int *nothing, struct ws_err *err)
+                                  struct ws_report **out, struct ws_err *err)
 {
 	const char *declined = "a filter needs rows";
 	const struct ws_trace_reader *r;
@@ -102,10 +104,10 @@ static enum ws_status make_tables(struct ws_trace_file *f, const struct report_o
 	if (status == WS_OK)
 		status = ws_trace_file_reader(f, &r, err);
 	if (status == WS_OK && ws_filter_is_all(&o->filter))
-		status = ws_report_stream(r, f->name, &u.opts, defs, ndefs, o->choice.wanted, out,
-		                          &declined, err);
+		status = ws_report_stream(r, f->name, &u.opts, o->filter.scope, defs, ndefs,
+		                          o->choice.wanted, out, &declined, err);
 	if (status == WS_OK && declined)
-		status = make_loaded(f, o, &u.opts, defs, ndefs, out, nothing, err);
+		status = make_loaded(f, o, &u.opts, defs, ndefs, out, err);
 	free(u.rules);
 	free(u.peaks);
 	return status;
@@ -113,7 +115,7 @@ static enum ws_status make_tables(struct ws_trace_file *f, const struct report_o
 
 /* Only the tables that are asked for; a wrong name makes them all, to list them. */
 static enum ws_status make(struct ws_trace_file *f, const struct report_opts *o, int is_short,
-                           struct ws_report **out, int *nothing, struct ws_err *err)
+                           struct ws_report **out, struct ws_err *err)
 {
 	const struct ws_table_def *one = o->table ? ws_table_def_by_name(o->table) : NULL;
 	const struct ws_table_def *some[NSHORT];
@@ -121,14 +123,14 @@ static enum ws_status make(struct ws_trace_file *f, const struct report_opts *o,
 	size_t nall;
 
 	if (one)
-		return make_tables(f, o, &one, 1, out, nothing, err);
+		return make_tables(f, o, &one, 1, out, err);
 	if (is_short) {
 		for (size_t i = 0; i < NSHORT; i++)
 			some[i] = ws_table_def_by_name(short_tables[i]);
-		return make_tables(f, o, some, NSHORT, out, nothing, err);
+		return make_tables(f, o, some, NSHORT, out, err);
 	}
 	all = ws_table_defs(&nall);
-	return make_tables(f, o, all, nall, out, nothing, err);
+	return make_tables(f, o, all, nall, out, err);
 }
 
 /* --- --time ------------------------------------------------------------------------------- */
@@ -193,14 +195,12 @@ static enum ws_status report_trace(struct ws_trace_file *f, struct report_opts *
 {
 	struct ws_table *slots[NSHORT];
 	struct ws_report *report = NULL, view;
-	int nothing = 0, is_short = !o->table && ws_destination_is_terminal(&o->to);
-	enum ws_status status = make(f, o, is_short, &report, &nothing, err);
+	int is_short = !o->table && ws_destination_is_terminal(&o->to);
+	enum ws_status status = make(f, o, is_short, &report, err);
 
 	if (status != WS_OK)
 		goto out;
 	ws_trace_file_say_damage(f);
-	if (nothing)
-		ws_ui_say("note: nothing in the trace passes the filter: %s", report->filter);
 	view = *report;
 	if (o->table)
 		status = ws_report_select(report, o->table, &view, slots, err);
@@ -235,6 +235,10 @@ static enum ws_status parse_options(int argc, char **argv, struct report_opts *o
 	               "read from the trace"),
 	        WS_OPT("format", 0, CHOICE, WS_FORMAT_CHOICES, &o->to.format,
 	               "the format, whatever FILE is called; csv needs --table"),
+	        WS_OPT("scope", 0, CHOICE, SCOPE_CHOICES, &o->scope,
+	               "the part of the run: measured steps (the default; of a\n"
+	               "trace without any, all of it), warm-up, set-up, what ran\n"
+	               "outside of those, or all"),
 	        WS_OPT("nvtx", 0, TEXT, "PATTERN", &o->filter.nvtx,
 	               "what was launched in ranges whose path matches, e.g.\n"
 	               "'step/forward*'; [domain:]path, with * and ? as in a shell;\n"
@@ -285,6 +289,7 @@ static enum ws_status parse_options(int argc, char **argv, struct report_opts *o
 /* What the options say that is no field of a filter. */
 static enum ws_status settle_filter(struct report_opts *o, struct ws_err *err)
 {
+	o->filter.scope = (enum ws_scope)o->scope;
 	o->filter.step_first = o->steps[0];
 	o->filter.step_last = o->steps[1];
 	o->filter.has_stream = o->stream >= 0;
@@ -311,6 +316,7 @@ enum ws_status ws_cmd_report(int argc, char **argv, struct ws_err *err)
 {
 	struct report_opts o = {.to = {.format = -1},
 	                        .filter = WS_FILTER_ALL,
+	                        .scope = WS_SCOPE_STEPS,
 	                        .steps = {-1, -1},
 	                        .stream = -1,
 	                        .process = -1,

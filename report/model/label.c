@@ -1,12 +1,12 @@
 /*
- * What each range is: its phase, step, operation and class; and what the
- * joins left over.
+ * What each range is: its phase, operation and class; and what the joins left
+ * over.
  */
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/base/names.h"
 #include "report/model/label.h"
+#include "report/model/steps.h"
 
 static enum ws_status no_memory(struct ws_err *err, size_t n)
 {
@@ -20,24 +20,6 @@ static int begins_with(struct ws_bytes name, const char *prefix)
 
 /* PyTorch calls its optimizers' steps Optimizer.step#Adam.step. */
 #define PYTORCH_OPTIMIZER "Optimizer.step#"
-
-enum ws_status ws_label_is_step(const struct ws_model *m, const struct ws_ranges *r, uint32_t path,
-                                const char *pattern, uint8_t *is_step, struct ws_err *err)
-{
-	struct ws_bytes wanted = {pattern, pattern ? strlen(pattern) : 0}, whole;
-	uint32_t name = r->paths[path].name;
-	char *text;
-
-	*is_step = pattern ? ws_name_matches(wanted, m->texts[name])
-	                   : name == WS_TEXT_STEP || begins_with(m->texts[name], WS_PYTORCH_STEP);
-	if (!pattern || *is_step || !strchr(pattern, '/'))
-		return WS_OK;
-	WS_FORWARD(ws_path_text(r, path, m->texts, &text, &whole.len, err));
-	whole.ptr = text;
-	*is_step = (uint8_t)ws_name_matches(wanted, whole);
-	free(text);
-	return WS_OK;
-}
 
 enum ws_phase ws_label_phase(const struct ws_model *m, uint32_t name)
 {
@@ -153,212 +135,6 @@ static enum ws_status check_sums(struct ws_model *m, struct ws_err *err)
 	return WS_OK;
 }
 
-/* --- steps ------------------------------------------------------------------------------- */
-
-/*
- * A step is an outermost range `step` or PyTorch's ProfilerStep#N, or what the
- * user names; it is a warm-up step when it lies in a range `warm-up`. A range `warm-up` with no
- * step inside is a warm-up step. range_step[i] becomes the range that is the step around range i.
- */
-static enum ws_status find_step_ranges(struct ws_model *m, const char *pattern, struct ws_err *err)
-{
-	const struct ws_ranges *r = &m->ranges;
-	uint32_t *warm = calloc(r->n ? r->n : 1, sizeof(*warm)); /* outermost warm-up around */
-	uint8_t *has_step = calloc(r->n ? r->n : 1, 1);
-	uint8_t *is_step = calloc(r->npaths + 1, 1);
-	uint32_t *step = m->range_step;
-	enum ws_status status = warm && has_step && is_step ? WS_OK : no_memory(err, r->n);
-
-	for (uint32_t p = 0; p < r->npaths && status == WS_OK; p++)
-		status = ws_label_is_step(m, r, p, pattern, &is_step[p], err);
-	if (status != WS_OK) {
-		free(warm);
-		free(has_step);
-		free(is_step);
-		return status;
-	}
-	for (uint32_t i = 0; i < r->n; i++) {
-		uint32_t parent = r->parent[i];
-
-		warm[i] = parent == WS_NONE ? WS_NONE : warm[parent];
-		step[i] = parent == WS_NONE ? WS_NONE : step[parent];
-		if (warm[i] == WS_NONE && r->name[i] == WS_TEXT_WARM_UP)
-			warm[i] = i;
-		if (step[i] == WS_NONE && is_step[r->path[i]]) {
-			step[i] = i;
-			if (warm[i] != WS_NONE)
-				has_step[warm[i]] = 1;
-		}
-	}
-	for (uint32_t i = 0; i < r->n; i++) {
-		if (step[i] == WS_NONE && warm[i] != WS_NONE && !has_step[warm[i]])
-			step[i] = warm[i];
-		m->nsteps += step[i] == i;
-	}
-	free(warm);
-	free(has_step);
-	free(is_step);
-	return WS_OK;
-}
-
-static int by_begin(const void *pa, const void *pb)
-{
-	const struct ws_step *a = pa, *b = pb;
-
-	if (a->start_ns != b->start_ns)
-		return a->start_ns < b->start_ns ? -1 : 1;
-	if (a->thread != b->thread)
-		return a->thread < b->thread ? -1 : 1;
-	return a->range < b->range ? -1 : a->range > b->range;
-}
-
-/* 5 of ProfilerStep#5; a step without a number in its name has its index. */
-static uint32_t number_of_step(const struct ws_model *m, uint32_t name, uint32_t index)
-{
-	struct ws_bytes text = m->texts[name];
-	const char *p = text.ptr;
-	size_t i = strlen(WS_PYTORCH_STEP);
-	uint32_t number = 0;
-
-	if (!begins_with(text, WS_PYTORCH_STEP) || text.len == i || text.len > i + 9)
-		return index;
-	for (; i < text.len; i++) {
-		if (p[i] < '0' || p[i] > '9')
-			return index;
-		number = number * 10 + (uint32_t)(p[i] - '0');
-	}
-	return number;
-}
-
-void ws_label_steps(struct ws_model *m)
-{
-	uint32_t count[2] = {0, 0};
-
-	if (m->nsteps)
-		qsort(m->steps, m->nsteps, sizeof(*m->steps), by_begin);
-	for (uint32_t s = 0; s < m->nsteps; s++) {
-		struct ws_step *step = &m->steps[s];
-
-		step->index = count[step->warm_up]++;
-		step->by_time = begins_with(m->texts[step->name], WS_PYTORCH_STEP);
-		step->number = number_of_step(m, step->name, step->index);
-		m->nmeasured += (size_t)ws_step_is_measured(m, s);
-		step->phase_ns[WS_PHASE_OTHER] = step->total_ns;
-		for (int p = 0; p < WS_PHASE_OTHER; p++)
-			step->phase_ns[WS_PHASE_OTHER] -= step->phase_ns[p];
-	}
-}
-
-/* What is known of a step by its range alone. */
-static struct ws_step step_of(const struct ws_model *m, uint32_t range)
-{
-	const struct ws_ranges *r = &m->ranges;
-
-	return (struct ws_step){
-	        .range = range,
-	        .name = r->recorded[range],
-	        .thread = r->thread[range],
-	        .start_ns = r->start_ns[range],
-	        .total_ns = r->end_ns[range] - r->start_ns[range],
-	        .warm_up = (m->range_marks[range] & WS_IN_WARM_UP) != 0,
-	        .unfinished = (r->flags[range] & WS_RANGE_OPEN) != 0,
-	};
-}
-
-/*
- * A range that begins a phase within its step gives the step its time.
- * step_of_range: number in m->steps, which is not sorted yet.
- */
-static void add_phase_times(struct ws_model *m, const uint32_t *step_of_range)
-{
-	const struct ws_ranges *r = &m->ranges;
-
-	for (uint32_t i = 0; i < r->n; i++) {
-		uint32_t parent = r->parent[i], s = m->range_step[i];
-
-		if (s == WS_NONE || m->range_phase[i] == WS_PHASE_OTHER)
-			continue;
-		if (parent != WS_NONE && m->range_step[parent] == s &&
-		    m->range_phase[parent] != WS_PHASE_OTHER)
-			continue;
-		s = step_of_range[s];
-		m->steps[s].phase_ns[m->range_phase[i]] += r->end_ns[i] - r->start_ns[i];
-		m->steps[s].phases |= (uint8_t)(1u << m->range_phase[i]);
-	}
-}
-
-static enum ws_status find_steps(struct ws_model *m, const char *pattern, struct ws_err *err)
-{
-	const struct ws_ranges *r = &m->ranges;
-	uint32_t *step_of_range;
-	uint32_t n = 0;
-
-	WS_FORWARD(find_step_ranges(m, pattern, err));
-	m->steps = calloc(m->nsteps ? m->nsteps : 1, sizeof(*m->steps));
-	step_of_range = calloc(r->n ? r->n : 1, sizeof(*step_of_range));
-	if (!m->steps || !step_of_range) {
-		free(step_of_range);
-		return no_memory(err, r->n);
-	}
-	for (uint32_t i = 0; i < r->n; i++) {
-		if (m->range_step[i] != i)
-			continue;
-		step_of_range[i] = n;
-		m->steps[n++] = step_of(m, i);
-	}
-	add_phase_times(m, step_of_range);
-	ws_label_steps(m);
-	for (uint32_t s = 0; s < m->nsteps; s++)
-		step_of_range[m->steps[s].range] = s;
-	for (uint32_t i = 0; i < r->n; i++)
-		if (m->range_step[i] != WS_NONE)
-			m->range_step[i] = step_of_range[m->range_step[i]];
-	free(step_of_range);
-	return WS_OK;
-}
-
-/* The step by time that holds the call, of a process whose steps are `by_time`; WS_NONE. */
-static uint32_t step_by_time(const struct ws_model *m, uint32_t call)
-{
-	size_t lo = 0, hi = m->nsteps;
-	const struct ws_ranges *r = &m->ranges;
-	uint32_t range;
-
-	/* the last step that begins no later */
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (r->start_ns[m->steps[mid].range] <= m->api.start_ns[call])
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	if (!lo || !m->steps[lo - 1].by_time)
-		return WS_NONE;
-	range = m->steps[lo - 1].range;
-	return r->end_ns[range] >= m->api.end_ns[call] &&
-	                       m->threads[r->thread[range]].process == m->api.process[call]
-	               ? (uint32_t)(lo - 1)
-	               : WS_NONE;
-}
-
-/* Of the range that launched it; PyTorch's steps also hold what other threads launched, because
- * backward runs on one. */
-static enum ws_status find_kernel_steps(struct ws_model *m, struct ws_err *err)
-{
-	struct ws_kernels *k = &m->kernels;
-
-	k->step = calloc(k->n ? k->n : 1, sizeof(*k->step));
-	if (!k->step)
-		return WS_FAIL(err, NO_MEMORY, "no memory for the steps of %zu kernels", k->n);
-	for (size_t i = 0; i < k->n; i++) {
-		k->step[i] = k->range[i] == WS_NONE ? WS_NONE : m->range_step[k->range[i]];
-		if (k->step[i] == WS_NONE && k->call[i] != WS_NONE)
-			k->step[i] = step_by_time(m, k->call[i]);
-	}
-	return WS_OK;
-}
-
 /* --- leftovers --------------------------------------------------------------------------- */
 
 static void count_leftovers(struct ws_model *m)
@@ -384,8 +160,7 @@ enum ws_status ws_model_label(struct ws_model *m, const char *step, struct ws_er
 	WS_FORWARD(allocate_labels(m, err));
 	inherit_labels(m);
 	WS_FORWARD(check_sums(m, err));
-	WS_FORWARD(find_steps(m, step, err));
-	WS_FORWARD(find_kernel_steps(m, err));
+	WS_FORWARD(ws_steps_find(m, step, err));
 	count_leftovers(m);
 	return WS_OK;
 }

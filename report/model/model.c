@@ -144,6 +144,17 @@ const char *ws_phase_name(enum ws_phase phase)
 	return names[phase];
 }
 
+const char *ws_scope_name(enum ws_scope scope)
+{
+	static const char *const names[] = {
+#define X(NAME, name) name,
+	        WS_SCOPE_LIST(X)
+#undef X
+	};
+
+	return names[scope];
+}
+
 uint32_t ws_model_text(const struct ws_model *m, uint64_t string_id)
 {
 	uint32_t text = string_id ? ws_idmap_get(&m->text_of, string_id) : WS_TEXT_EMPTY;

@@ -139,6 +139,8 @@ struct ws_work {
 	uint64_t stream, correlation;
 	uint32_t process, device;
 	uint32_t call, range, op; /* as for kernels */
+	uint32_t step;            /* of a loaded model; WS_NONE */
+	uint8_t scope;            /* enum ws_scope */
 	uint8_t kind;             /* enum ws_work_kind */
 	uint8_t direction;        /* memcpy.kind */
 	uint8_t no_time;
@@ -181,7 +183,9 @@ struct ws_step {
 	uint32_t index;  /* from 0; warm-up and measured steps are counted apart */
 	uint32_t number; /* what the program calls it */
 	int warm_up;
-	int by_time;    /* PyTorch's: it holds what any thread of the process did in its time */
+	int by_time;      /* it holds what other threads of its process did in its time, too */
+	int64_t reach_ns; /* the latest end of it and all such steps before it */
+	int is_pytorch;
 	int unfinished; /* its range never ended: left out of every statistic */
 	int64_t total_ns;
 	int64_t phase_ns[WS_PHASES]; /* time of the ranges on their thread; OTHER = the rest */

@@ -38,7 +38,24 @@ enum ws_status ws_model_open_mem(struct ws_model **out, const void *data, size_t
                                  const char *name, struct ws_err *err);
 void ws_model_free(struct ws_model *m); /* NULL is legal */
 
+/* Parts of a run: X(NAME, "name"). All but the first are disjoint and add up to it. */
+#define WS_SCOPE_LIST(X)                                                                  \
+	X(ALL, "all")                                                                     \
+	X(STEPS, "steps")     /* measured steps that finished */                          \
+	X(WARM_UP, "warm-up") /* steps in a range `warm-up`, and what else lies in one */ \
+	X(SETUP, "setup")     /* a range `setup` */                                       \
+	X(OUTSIDE, "outside") /* the rest: before, between and after, steps cut off at the end */
+enum ws_scope {
+#define X(NAME, name) WS_SCOPE_##NAME,
+	WS_SCOPE_LIST(X)
+#undef X
+	        WS_SCOPES,
+};
+const char *ws_scope_name(enum ws_scope scope);
+
 struct ws_filter {
+	/* STEPS of a trace without measured steps is ALL */
+	enum ws_scope scope;
 	/* keep what was launched in a range whose path matches; NULL = all.
 	 * [domain:]path[#n|#a..b]: * and ? as in shell patterns, e.g. "step/forward*"; #n keeps
 	 * the n-th such range by begin, from 0 */
@@ -56,9 +73,9 @@ struct ws_filter {
 	 * in them */
 	int by_gpu_time;
 };
-#define WS_FILTER_ALL                                                         \
-	{                                                                     \
-		.nvtx = NULL, .step_first = -1, .step_last = -1, .device = -1 \
+#define WS_FILTER_ALL                                                                  \
+	{                                                                              \
+		.scope = WS_SCOPE_ALL, .step_first = -1, .step_last = -1, .device = -1 \
 	}
 
 #endif

@@ -83,6 +83,8 @@ struct ws_digest_guess {
 
 struct ws_digest {
 	unsigned parts;
+	/* of a pass: what is in it. Only the sums of steps, and setup and warm_up, are of all. */
+	enum ws_scope scope;
 	size_t ndevices;
 	struct ws_digest_cell *cells;
 	size_t ncells, cells_allocated;
@@ -98,7 +100,8 @@ struct ws_digest {
 	uint8_t *flops_unknown;     /* by kernel name: some kernels have no such operation */
 	size_t ntexts;
 	uint64_t nranges, open_ranges;
-	uint64_t kernels, ncalls;
+	uint64_t kernels;
+	uint64_t ncalls; /* of any scope */
 	int64_t gpu_ns;
 	/* kernels of setup and warm-up */
 	uint64_t setup, warm_up;

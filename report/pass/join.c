@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "report/model/label.h"
+#include "report/model/steps.h"
 #include "report/pass/private.h"
 
 static enum ws_status no_memory(struct ws_err *err)
@@ -21,6 +22,21 @@ static void add_bounded(struct ws_pass *p, int64_t *sum, int64_t more)
 }
 
 /* --- steps ------------------------------------------------------------------------------- */
+
+static enum ws_status add_active(struct ws_pass *p, uint32_t step, struct ws_err *err)
+{
+	if (p->nactive == p->active_allocated) {
+		size_t want = p->active_allocated ? p->active_allocated * 2 : 16;
+		void *grown = reallocarray(p->active, want, sizeof(*p->active));
+
+		if (!grown)
+			return no_memory(err);
+		p->active = grown;
+		p->active_allocated = want;
+	}
+	p->active[p->nactive++] = step;
+	return WS_OK;
+}
 
 static enum ws_status new_step(struct ws_pass *p, uint32_t range, int is_whole_warm_up,
                                struct ws_err *err)
@@ -46,8 +62,50 @@ static enum ws_status new_step(struct ws_pass *p, uint32_t range, int is_whole_w
 	        .open = 1,
 	        .is_whole_warm_up = (uint8_t)is_whole_warm_up,
 	};
+	p->steps[p->nsteps].step.by_time = !is_whole_warm_up;
 	r->step = (uint32_t)p->nsteps++;
-	return WS_OK;
+	return is_whole_warm_up ? WS_OK : add_active(p, r->step, err);
+}
+
+/* The step that holds what another thread did from start to end, which is now; the rule is that of
+ * ws_step_holding. */
+static uint32_t step_holding(struct ws_pass *p, uint32_t process, int64_t start_ns, int64_t end_ns,
+                             uint32_t but_thread)
+{
+	uint32_t best = WS_NONE;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < p->nactive; i++) {
+		uint32_t at = p->active[i];
+		const struct ws_step *s = &p->steps[at].step,
+		                     *b = best == WS_NONE ? NULL : &p->steps[best].step;
+
+		if (!p->steps[at].open && s->start_ns + s->total_ns < end_ns)
+			continue;
+		p->active[kept++] = at;
+		if (s->start_ns > start_ns || s->thread == but_thread ||
+		    p->l.thread_process[s->thread] != process)
+			continue;
+		if (!b || s->start_ns > b->start_ns ||
+		    (s->start_ns == b->start_ns && s->thread >= b->thread))
+			best = at;
+	}
+	p->nactive = kept;
+	return best;
+}
+
+static enum ws_scope scope_of(const struct ws_pass *p, uint32_t step, uint8_t marks)
+{
+	if (step != WS_NONE)
+		return p->steps[step].step.warm_up || p->steps[step].is_whole_warm_up
+		               ? WS_SCOPE_WARM_UP
+		               : WS_SCOPE_STEPS;
+	return marks & WS_IN_SETUP ? WS_SCOPE_SETUP : WS_SCOPE_OUTSIDE;
+}
+
+static bool counts(const struct ws_pass *p, enum ws_scope scope)
+{
+	return p->scope == WS_SCOPE_ALL || p->scope == scope;
 }
 
 /* What is said of each path once. */
@@ -65,8 +123,8 @@ static enum ws_status look_at_paths(struct ws_pass *p, struct ws_err *err)
 		p->path_steps_allocated = want;
 	}
 	for (; p->npath_steps < r.npaths; p->npath_steps++)
-		WS_FORWARD(ws_label_is_step(p->m, &r, (uint32_t)p->npath_steps, p->l.opts->step,
-		                            &p->path_is_step[p->npath_steps], err));
+		WS_FORWARD(ws_step_is_path(p->m, &r, (uint32_t)p->npath_steps, p->l.opts->step,
+		                           &p->path_is_step[p->npath_steps], err));
 	return ws_digest_reserve_paths(p->d, r.npaths, err);
 }
 
@@ -154,7 +212,7 @@ static enum ws_status end_steps(struct ws_pass *p, struct ws_err *err)
 		for (size_t c = 0; s->step.unfinished && c < s->ncells && c < d->ncells; c++)
 			d->cells[c].in_steps -= s->by_cell[c];
 	}
-	ws_label_steps(m);
+	ws_steps_sort(m);
 	for (size_t i = 0; i < m->nsteps; i++)
 		if (m->steps[i].range < d->nsteps)
 			gpu[i] = d->steps[m->steps[i].range];
@@ -213,18 +271,23 @@ static void close_op(struct ws_pass *p, const struct ws_live *r)
 static enum ws_status close_range(void *ctx, uint32_t range, int open, struct ws_err *err)
 {
 	struct ws_pass *p = ctx;
-	const struct ws_live *r = &p->live.range[range];
+	struct ws_live *r = &p->live.range[range];
+	uint32_t step = r->step;
 
 	add_bounded(p, &p->range_ns, r->end_ns - r->start_ns);
 	p->d->open_ranges += (uint64_t)open;
-	if (p->parts & WS_DIGEST_PATHS) {
+	if (p->scope != WS_SCOPE_ALL && step == WS_NONE)
+		step = step_holding(p, p->l.thread_process[r->thread],
+		                    r->start_ns - (r->start_ns == r->end_ns), r->end_ns, r->thread);
+	r->in_scope = counts(p, scope_of(p, step, r->marks));
+	if (p->parts & WS_DIGEST_PATHS && r->in_scope) {
 		struct ws_path_sums *sums = ws_digest_path(p->d, r->path);
 
 		sums->open += (uint64_t)open;
 		if (!ws_values_add(&sums->dur_ns, r->end_ns - r->start_ns))
 			return no_memory(err);
 	}
-	if (p->parts & WS_DIGEST_COSTS && r->op == range && r->counted)
+	if (p->parts & WS_DIGEST_COSTS && r->op == range && r->counted && r->in_scope)
 		close_op(p, r);
 	if (r->step != WS_NONE)
 		close_step(p, r, range, open);
@@ -247,11 +310,12 @@ static void finish_range(void *ctx, uint32_t range)
 	if (r->first_ns <= r->last_ns) {
 		if (r->parent != WS_NONE)
 			widen(&p->live.range[r->parent], r->first_ns, r->last_ns);
-		ws_digest_path(p->d, r->path)->projected_ns += r->last_ns - r->first_ns;
+		if (r->in_scope)
+			ws_digest_path(p->d, r->path)->projected_ns += r->last_ns - r->first_ns;
 	}
 	if (!(p->parts & WS_DIGEST_COSTS) || !name || name == WS_NONE)
 		return;
-	if (r->counted)
+	if (r->counted && r->in_scope)
 		p->d->flops[name] += p->m->ops.op[r->payload].flops;
 	else
 		p->d->flops_unknown[name] = 1;
@@ -286,12 +350,31 @@ static void share_flops(struct ws_pass *p, const struct ws_live *r, uint32_t nam
 	}
 }
 
-/* With the range of its call; no_path: WS_PATH_NO_… for one without. */
-static enum ws_status take_kernel(struct ws_pass *p, const struct ws_pass_kernel *k, uint32_t range,
-                                  uint32_t no_path, struct ws_err *err)
+/* The path of a kernel, those around it, and that of the step whose time it was launched in. */
+static void add_to_paths(struct ws_pass *p, const struct ws_launch_waiting *launch, uint32_t path,
+                         const struct ws_digest_kernel *kernel)
+{
+	int64_t end_ns = kernel->start_ns + kernel->dur_ns;
+
+	ws_digest_add_own(p->d, path, kernel);
+	ws_digest_add_to_path(p->d, p->live.paths.paths, path, kernel);
+	if (launch->range != WS_NONE && kernel->timed)
+		widen(&p->live.range[launch->range], kernel->start_ns, end_ns);
+	if (launch->step_range == WS_NONE)
+		return;
+	ws_digest_add_to_path(p->d, p->live.paths.paths, p->live.range[launch->step_range].path,
+	                      kernel);
+	if (kernel->timed)
+		widen(&p->live.range[launch->step_range], kernel->start_ns, end_ns);
+}
+
+/* With what is known of its call; no_path: WS_PATH_NO_… for one in no range. */
+static enum ws_status take_kernel(struct ws_pass *p, const struct ws_pass_kernel *k,
+                                  const struct ws_launch_waiting *launch, uint32_t no_path,
+                                  struct ws_err *err)
 {
 	const struct ws_config *config = &p->m->configs[k->config];
-	struct ws_live *r = range == WS_NONE ? NULL : &p->live.range[range];
+	struct ws_live *r = launch->range == WS_NONE ? NULL : &p->live.range[launch->range];
 	struct ws_kernel_place place = {r ? r->path : no_path, r ? r->class : 0,
 	                                r && r->direction ? r->direction : config->name_direction,
 	                                r && r->dtype ? r->dtype : config->name_dtype};
@@ -304,30 +387,53 @@ static enum ws_status take_kernel(struct ws_pass *p, const struct ws_pass_kernel
 	};
 	uint32_t cell = 0;
 
+	p->m->devices[config->device].kernels++;
+	if (launch->step != WS_NONE)
+		WS_FORWARD(ws_digest_add_to_step(p->d, launch->step,
+		                                 r ? (enum ws_phase)r->phase : WS_PHASE_OTHER,
+		                                 k->dur_ns, err));
+	if (!counts(p, (enum ws_scope)launch->scope))
+		return WS_OK;
 	WS_FORWARD(ws_digest_cell(p->d, k->config, &place, &cell, err));
 	WS_FORWARD(ws_digest_add_kernel(p->d, cell, &kernel, err));
-	if (p->parts & WS_DIGEST_PATHS) {
-		ws_digest_add_own(p->d, place.path, &kernel);
-		ws_digest_add_to_path(p->d, p->live.paths.paths, place.path, &kernel);
-		if (r && k->timed)
-			widen(r, k->start_ns, k->start_ns + k->dur_ns);
-	}
+	if (p->parts & WS_DIGEST_PATHS)
+		add_to_paths(p, launch, place.path, &kernel);
 	if (p->parts & WS_DIGEST_COSTS)
 		share_flops(p, r, config->name);
-	if (!r)
-		return WS_OK;
-	ws_digest_add_marks(p->d, r->marks, k->dur_ns);
-	if (r->step == WS_NONE)
-		return WS_OK;
-	WS_FORWARD(ws_digest_add_to_step(p->d, r->step, (enum ws_phase)r->phase, k->dur_ns, err));
-	return count_in_step(p, &p->steps[r->step], cell, err);
+	if (r)
+		ws_digest_add_marks(p->d, r->marks, k->dur_ns);
+	return launch->step == WS_NONE ? WS_OK
+	                               : count_in_step(p, &p->steps[launch->step], cell, err);
+}
+
+static enum ws_status take_launched(struct ws_pass *p, const struct ws_pass_kernel *k,
+                                    const struct ws_launch_waiting *launch, uint32_t no_path,
+                                    struct ws_err *err)
+{
+	if (k->config != WS_NONE)
+		return take_kernel(p, k, launch, no_path, err);
+	p->m->works[k->dur_ns].scope = launch->scope;
+	return WS_OK;
+}
+
+static void drop_launch(struct ws_pass *p, const struct ws_launch_waiting *launch)
+{
+	if (launch->range != WS_NONE)
+		ws_live_drop(&p->live, launch->range);
+	if (launch->step_range != WS_NONE)
+		ws_live_drop(&p->live, launch->step_range);
 }
 
 /* A kernel that comes next. *blocked = true when its call has not come, and may still. */
 static enum ws_status join_kernel(struct ws_pass *p, const struct ws_pass_kernel *k, bool last,
                                   bool *blocked, struct ws_err *err)
 {
-	uint32_t process = p->m->configs[k->config].process;
+	static const struct ws_launch_waiting none = {.range = WS_NONE,
+	                                              .step = WS_NONE,
+	                                              .step_range = WS_NONE,
+	                                              .scope = WS_SCOPE_OUTSIDE};
+	uint32_t process = k->config == WS_NONE ? p->m->works[k->dur_ns].process
+	                                        : p->m->configs[k->config].process;
 	bool has_id = k->correlation && process != WS_NONE;
 	struct ws_launch_waiting *launch =
 	        has_id ? ws_launches_find(&p->waiting, process, k->correlation) : NULL;
@@ -335,14 +441,13 @@ static enum ws_status join_kernel(struct ws_pass *p, const struct ws_pass_kernel
 	if (!launch) {
 		*blocked = has_id && !last &&
 		           ws_launch_ids_get(&p->ids, process, k->correlation) & WS_LAUNCH_CALL;
-		return *blocked ? WS_OK : take_kernel(p, k, WS_NONE, WS_PATH_NO_LAUNCH, err);
+		return *blocked ? WS_OK : take_launched(p, k, &none, WS_PATH_NO_LAUNCH, err);
 	}
 	*blocked = false;
-	WS_FORWARD(take_kernel(p, k, launch->range, WS_PATH_NO_RANGE, err));
+	WS_FORWARD(take_launched(p, k, launch, WS_PATH_NO_RANGE, err));
 	if (launch->stays)
 		return WS_OK;
-	if (launch->range != WS_NONE)
-		ws_live_drop(&p->live, launch->range);
+	drop_launch(p, launch);
 	ws_launches_take(&p->waiting, launch);
 	return WS_OK;
 }
@@ -351,12 +456,34 @@ static enum ws_status join_kernel(struct ws_pass *p, const struct ws_pass_kernel
 
 static enum ws_status join_call(struct ws_pass *p, const struct ws_pass_call *c, struct ws_err *err)
 {
+	struct ws_launch_waiting launch = {.correlation = c->correlation,
+	                                   .process = c->process,
+	                                   .stays = c->stays,
+	                                   .step_range = WS_NONE};
 	uint32_t range;
 
 	WS_FORWARD(ws_live_innermost(&p->live, c->thread, c->start_ns, c->end_ns, &range, err));
+	launch.range = range;
+	launch.step = range == WS_NONE ? WS_NONE : p->live.range[range].step;
+	if (launch.step == WS_NONE) {
+		launch.step = step_holding(p, c->process, c->start_ns, c->end_ns, WS_NONE);
+		if (launch.step != WS_NONE)
+			launch.step_range = p->steps[launch.step].live;
+	}
+	launch.scope = (uint8_t)scope_of(p, launch.step,
+	                                 range == WS_NONE ? 0 : p->live.range[range].marks);
+	if (ws_pass_calls_have_scope(p) && counts(p, (enum ws_scope)launch.scope))
+		WS_FORWARD(
+		        ws_digest_add_call(p->d, c->name, c->end_ns - c->start_ns, c->failed, err));
+	else
+		p->d->ncalls++;
+	if (!c->launches)
+		return WS_OK;
 	if (range != WS_NONE)
 		ws_live_hold(&p->live, range);
-	return ws_launches_put(&p->waiting, c->process, c->correlation, range, c->stays, err);
+	if (launch.step_range != WS_NONE)
+		ws_live_hold(&p->live, launch.step_range);
+	return ws_launches_put(&p->waiting, &launch, err);
 }
 
 /* The rows that wait, and when the first of each happens; INT64_MAX without one. */
@@ -480,10 +607,17 @@ enum ws_status ws_pass_end(struct ws_pass *p, struct ws_err *err)
 		ws_see_time(m, p->last_ns, p->last_ns);
 	}
 	for (size_t i = 0; i < p->waiting.nslots; i++)
-		if (p->waiting.slots[i].used && p->waiting.slots[i].range != WS_NONE)
-			ws_live_drop(&p->live, p->waiting.slots[i].range);
+		if (p->waiting.slots[i].used)
+			drop_launch(p, &p->waiting.slots[i]);
 	WS_FORWARD(ws_live_end(&p->live, m->end_ns, err));
 	WS_FORWARD(end_steps(p, err));
+	/* what was counted of it as measured is not */
+	for (size_t i = 0; i < m->nsteps && p->scope != WS_SCOPE_ALL; i++)
+		if (m->steps[i].unfinished && !m->steps[i].warm_up &&
+		    (m->nmeasured || p->scope != WS_SCOPE_STEPS))
+			p->declined = "a step did not end";
+	if (p->declined)
+		return WS_OK;
 	ws_path_table_give(&p->live.paths, &m->ranges.paths, &m->ranges.npaths);
 	if (p->nmarks)
 		qsort(p->marks, p->nmarks, sizeof(*p->marks), by_place);

@@ -76,25 +76,25 @@ static enum ws_status grow(struct ws_launches_waiting *w, struct ws_err *err)
 		const struct ws_launch_waiting *s = &w->slots[i];
 
 		if (s->used)
-			WS_FORWARD(ws_launches_put(&bigger, s->process, s->correlation, s->range,
-			                           s->stays, err));
+			WS_FORWARD(ws_launches_put(&bigger, s, err));
 	}
 	free(w->slots);
 	*w = bigger;
 	return WS_OK;
 }
 
-enum ws_status ws_launches_put(struct ws_launches_waiting *w, uint32_t process,
-                               uint64_t correlation, uint32_t range, bool stays, struct ws_err *err)
+enum ws_status ws_launches_put(struct ws_launches_waiting *w,
+                               const struct ws_launch_waiting *launch, struct ws_err *err)
 {
 	size_t at;
 
 	if (w->n * 2 >= w->nslots)
 		WS_FORWARD(grow(w, err));
-	at = home_of(w, process, correlation);
+	at = home_of(w, launch->process, launch->correlation);
 	while (w->slots[at].used)
 		at = (at + 1) & (w->nslots - 1);
-	w->slots[at] = (struct ws_launch_waiting){correlation, process, range, 1, stays};
+	w->slots[at] = *launch;
+	w->slots[at].used = 1;
 	w->n++;
 	return WS_OK;
 }

@@ -86,15 +86,17 @@ struct ws_launches_waiting {
 		uint64_t correlation;
 		uint32_t process;
 		uint32_t range; /* innermost range around the call, WS_NONE = in none */
+		uint32_t step;  /* number of the step that the call is in, WS_NONE */
+		uint32_t step_range; /* of that step where the call is in it by time, WS_NONE */
 		uint8_t used;
 		uint8_t stays; /* for more than one kernel */
+		uint8_t scope; /* enum ws_scope */
 	} * slots;
 	size_t nslots, n; /* nslots: 2^slot_bits, or 0 */
 	unsigned slot_bits;
 };
-enum ws_status ws_launches_put(struct ws_launches_waiting *w, uint32_t process,
-                               uint64_t correlation, uint32_t range, bool stays,
-                               struct ws_err *err);
+enum ws_status ws_launches_put(struct ws_launches_waiting *w,
+                               const struct ws_launch_waiting *launch, struct ws_err *err);
 /* The call's slot, NULL = it has not come. Valid until the next put or take. */
 struct ws_launch_waiting *ws_launches_find(const struct ws_launches_waiting *w, uint32_t process,
                                            uint64_t correlation);

@@ -38,7 +38,8 @@ struct ws_live {
 	uint32_t kernel_name; /* of an operation: text all its kernels are called by, 0 = none yet,
 	                         WS_NONE = several */
 	uint8_t style, marks, phase;
-	uint8_t counted; /* an operation without one inside */
+	uint8_t counted;  /* an operation without one inside */
+	uint8_t in_scope; /* of a closed one: it is in the scope of the report */
 };
 
 /* What happens to a range; the functions may change the fields from op on. */

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "report/model/label.h"
+#include "report/model/steps.h"
 #include "report/pass/private.h"
 
 #define MAX_PROCESSES 65536u /* what ids of launches have room for */
@@ -171,6 +172,7 @@ static enum ws_status take_calls(struct ws_pass *p, const struct ws_block_rows *
 {
 	uint64_t *const *v = b->v;
 	struct ws_pass_call *c = ws_pass_rows_reserve(&p->calls, b->info.rows), *first = c;
+	bool named = ws_pass_calls_have_scope(p);
 
 	if (!c)
 		return no_memory(err);
@@ -196,7 +198,12 @@ static enum ws_status take_calls(struct ws_pass *p, const struct ws_block_rows *
 		if (use & WS_LAUNCH_CALLS && use & WS_LAUNCH_KERNEL)
 			p->declined = "a process used the id of a launch twice";
 		c->stays = (use & WS_LAUNCH_KERNELS) != 0;
-		c += (use & WS_LAUNCH_KERNEL) != 0;
+		c->launches = (use & WS_LAUNCH_KERNEL) != 0;
+		if (named) {
+			c->name = text_of(p, v[WS_COL_api_name][i]);
+			c->failed = v[WS_COL_api_result][i] != 0;
+		}
+		c += named || c->launches;
 	}
 	ws_pass_rows_filled(&p->calls, (size_t)(c - first));
 	return WS_OK;
@@ -282,23 +289,37 @@ static enum ws_status note_ids(struct ws_pass *p, const struct ws_block_rows *b,
 	return WS_OK;
 }
 
+static enum ws_status note_works(struct ws_pass *p, struct ws_err *err)
+{
+	for (size_t i = 0; i < p->m->nworks && p->scope != WS_SCOPE_ALL; i++) {
+		const struct ws_work *w = &p->m->works[i];
+
+		if (w->correlation && w->process != WS_NONE)
+			WS_FORWARD(ws_launch_ids_note(&p->ids, w->process, w->correlation,
+			                              WS_LAUNCH_KERNEL, err));
+	}
+	return WS_OK;
+}
+
 static enum ws_status read_ids(struct ws_pass *p, struct ws_err *err)
 {
 	const ws_column_set columns[WS_KIND_END] = {
 	        [WS_KIND_KERNEL] = WS_COLUMN(kernel, correlation) | WS_COLUMN(kernel, config),
 	        [WS_KIND_API] = WS_COLUMN(api, correlation) | WS_COLUMN(api, thread),
 	};
-	const struct ws_block_rows *rows;
+	const struct ws_block_rows *rows = NULL;
 	struct ws_feed *feed;
 	int64_t until_ns;
 	enum ws_status status;
 
 	WS_FORWARD(ws_feed_open(&feed, p->l.r, columns, WS_FEED_BY_TIME, err));
-	do {
+	status = note_works(p, err);
+	while (status == WS_OK && !p->declined) {
 		status = ws_feed_next(feed, &rows, &until_ns, err);
-		if (status == WS_OK && rows)
-			status = note_ids(p, rows, err);
-	} while (status == WS_OK && rows && !p->declined);
+		if (status != WS_OK || !rows)
+			break;
+		status = note_ids(p, rows, err);
+	}
 	ws_feed_close(feed);
 	if (status == WS_NO_MEMORY && p->ids.npages == WS_LAUNCH_MAX_PAGES) {
 		p->declined = "ids of launches are scattered";
@@ -341,7 +362,7 @@ static enum ws_status take_rows(struct ws_pass *p, const struct ws_block_rows *r
 		return joined ? take_kernels(p, rows, block, has_dur, err)
 		              : take_alone(p, rows, has_dur, err);
 	case WS_KIND_API:
-		if (p->parts & WS_DIGEST_CALLS)
+		if (p->parts & WS_DIGEST_CALLS && !ws_pass_calls_have_scope(p))
 			WS_FORWARD(sum_calls(p, rows, err));
 		return joined ? take_calls(p, rows, block, err) : WS_OK;
 	default:
@@ -388,7 +409,7 @@ static const char *unfit(const struct ws_pass *p)
 	for (size_t i = 0; i < m->ntexts; i++)
 		if (m->texts[i].len >= sizeof(WS_PYTORCH_STEP) - 1 &&
 		    !memcmp(m->texts[i].ptr, WS_PYTORCH_STEP, sizeof(WS_PYTORCH_STEP) - 1))
-			return "its steps hold what other threads did";
+			return "its steps are numbered by their names";
 	return NULL;
 }
 
@@ -402,15 +423,61 @@ static enum ws_status steady_names(struct ws_model *m, struct ws_err *err)
 	return WS_OK;
 }
 
+/* Copies go through the join like kernels, to find the step that they were launched in. */
+static enum ws_status take_works(struct ws_pass *p, struct ws_err *err)
+{
+	struct ws_model *m = p->m;
+	struct ws_pass_kernel *k = ws_pass_rows_reserve(&p->kernels, m->nworks);
+
+	if (!k)
+		return no_memory(err);
+	for (size_t i = 0; i < m->nworks; i++) {
+		const struct ws_work *w = &m->works[i];
+
+		k[i] = (struct ws_pass_kernel){.start_ns = w->start_ns,
+		                               .dur_ns = (int64_t)i,
+		                               .correlation = w->correlation,
+		                               .at = UINT64_C(1) << 63 | i,
+		                               .config = WS_NONE};
+	}
+	ws_pass_rows_filled(&p->kernels, m->nworks);
+	return WS_OK;
+}
+
+/* Measured steps are all of a trace in which nothing is called like a step. */
+static enum ws_status settle_scope(struct ws_pass *p, struct ws_err *err)
+{
+	const struct ws_model *m = p->m;
+	const char *pattern = p->l.opts->step;
+	bool may_have = pattern && strchr(pattern, '/');
+
+	if (p->scope == WS_SCOPE_STEPS)
+		WS_FORWARD(steady_names(p->m, err));
+	for (size_t i = 0; i < m->text_of.map.nslots && p->scope == WS_SCOPE_STEPS; i++) {
+		uint32_t text = ws_idmap_get(&m->text_of, m->text_of.map.slots[i].key);
+
+		if (text != WS_NONE)
+			may_have |= ws_step_is_name(m, text, pattern) ||
+			            ws_step_is_name(m, m->steady_of[text], pattern);
+	}
+	if (p->scope == WS_SCOPE_STEPS && !may_have)
+		p->scope = WS_SCOPE_ALL;
+	if (p->scope != WS_SCOPE_ALL)
+		p->parts |= WS_DIGEST_STEPS;
+	return WS_OK;
+}
+
 static enum ws_status prepare(struct ws_pass *p, struct ws_err *err)
 {
 	struct ws_model *m = p->m;
 
 	WS_FORWARD(ws_load_dictionaries(&p->l, err));
+	WS_FORWARD(settle_scope(p, err));
 	if (p->parts & WS_DIGEST_JOINED)
-		WS_FORWARD(steady_names(m, err));
+		WS_FORWARD(steady_names(p->m, err));
 	WS_FORWARD(ws_load_works(&p->l, err));
 	WS_FORWARD(ws_digest_init(p->d, m, p->parts, err));
+	p->d->scope = p->scope;
 	WS_FORWARD(make_numbers(&m->text_of, &p->texts, err));
 	WS_FORWARD(make_numbers(&p->l.config_of, &p->configs, err));
 	WS_FORWARD(make_numbers(&p->l.payload_of, &p->payloads, err));
@@ -423,7 +490,11 @@ static enum ws_status prepare(struct ws_pass *p, struct ws_err *err)
 	if (!(p->parts & WS_DIGEST_JOINED) || p->declined)
 		return WS_OK;
 	p->declined = unfit(p);
-	return p->declined ? WS_OK : look_at_names(p, err);
+	if (p->declined)
+		return WS_OK;
+	if (p->scope != WS_SCOPE_ALL && p->m->nworks)
+		WS_FORWARD(take_works(p, err));
+	return look_at_names(p, err);
 }
 
 static void release(struct ws_pass *p)
@@ -438,6 +509,7 @@ static void release(struct ws_pass *p)
 	for (size_t i = 0; i < p->nsteps; i++)
 		free(p->steps[i].by_cell);
 	free(p->steps);
+	free(p->active);
 	free(p->marks);
 	free(p->cell_of_config);
 	free(p->texts.of);
@@ -459,7 +531,8 @@ static enum ws_status run(struct ws_pass *p, struct ws_err *err)
 	if (!p->declined && p->parts & WS_DIGEST_JOINED)
 		WS_FORWARD(ws_pass_end(p, err));
 	ws_digest_finish(p->d);
-	for (size_t i = 0; i < p->d->ncells; i++) {
+	/* with the join they are counted there, whatever the scope */
+	for (size_t i = 0; i < p->d->ncells && !(p->parts & WS_DIGEST_JOINED); i++) {
 		const struct ws_digest_cell *cell = &p->d->cells[i];
 
 		p->m->devices[p->m->configs[cell->config].device].kernels +=
@@ -469,13 +542,15 @@ static enum ws_status run(struct ws_pass *p, struct ws_err *err)
 }
 
 enum ws_status ws_pass_run(const struct ws_trace_reader *r, const char *name,
-                           const struct ws_model_opts *opts, unsigned parts, struct ws_model **m,
-                           struct ws_digest *d, const char **declined, struct ws_err *err)
+                           const struct ws_model_opts *opts, enum ws_scope scope, unsigned parts,
+                           struct ws_model **m, struct ws_digest *d, const char **declined,
+                           struct ws_err *err)
 {
 	static const struct ws_model_opts none;
 	struct ws_pass p = {
 	        .d = d,
 	        .parts = parts,
+	        .scope = scope,
 	        .thread = WS_NONE,
 	        .joined_ns = INT64_MIN,
 	        .last_ns = INT64_MIN,

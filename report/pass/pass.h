@@ -11,14 +11,16 @@
 #include "report/pass/digest.h"
 
 /*
- * parts: enum ws_digest_part. *m gets all but the rows of a model: texts,
+ * parts: enum ws_digest_part, counted in this scope; where no name of the trace
+ * can be a step's, STEPS is ALL. *m gets all but the rows of a model: texts,
  * configurations, devices, threads, facts, paths, steps, copies. Where the
  * trace needs all its rows at once (ranges that cross, operations of a
  * framework, damage) *declined says why, and *m is NULL: load the model then.
  * Free *m and d, also after a failure.
  */
 enum ws_status ws_pass_run(const struct ws_trace_reader *r, const char *name,
-                           const struct ws_model_opts *opts, unsigned parts, struct ws_model **m,
-                           struct ws_digest *d, const char **declined, struct ws_err *err);
+                           const struct ws_model_opts *opts, enum ws_scope scope, unsigned parts,
+                           struct ws_model **m, struct ws_digest *d, const char **declined,
+                           struct ws_err *err);
 
 #endif

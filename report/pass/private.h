@@ -21,14 +21,17 @@ struct ws_pass_call {
 	int64_t start_ns, end_ns;
 	uint64_t correlation, at;
 	uint32_t thread, process;
-	bool stays; /* it launched more than one kernel */
+	uint32_t name; /* text, where calls are counted by scope */
+	bool launches; /* there is device work of it */
+	bool stays;    /* it launched more than one kernel */
+	uint8_t failed;
 };
 
 struct ws_pass_kernel {
 	int64_t start_ns; /* as recorded, also where the time is not known */
-	int64_t dur_ns;
+	int64_t dur_ns;   /* of a copy: its number */
 	uint64_t correlation, at;
-	uint32_t config;
+	uint32_t config; /* WS_NONE: it is a copy or other work of the model */
 	uint8_t timed;
 };
 
@@ -40,7 +43,7 @@ struct ws_pass_mark {
 /* A step in the making. */
 struct ws_pass_step {
 	struct ws_step step;
-	uint32_t live;     /* its range */
+	uint32_t live;     /* its range, while it is active */
 	uint64_t *by_cell; /* while it is open: its kernels by cell, in case it never ends */
 	size_t ncells;
 	uint8_t open;
@@ -84,6 +87,7 @@ struct ws_pass {
 	struct ws_model *m;
 	struct ws_digest *d;
 	unsigned parts;
+	enum ws_scope scope; /* what is counted */
 	const char *declined;
 	struct ws_loader l;
 	struct ws_pass_rows events, calls, kernels;
@@ -94,6 +98,8 @@ struct ws_pass {
 	size_t warm_allocated;
 	struct ws_pass_step *steps;
 	size_t nsteps, steps_allocated;
+	uint32_t *active; /* steps by time that are open, or ended at this moment */
+	size_t nactive, active_allocated;
 	struct ws_pass_mark *marks;
 	size_t nmarks, marks_allocated;
 	uint32_t *cell_of_config; /* without the join; WS_NONE = none yet */
@@ -108,6 +114,12 @@ struct ws_pass {
 	int64_t joined_ns; /* everything before is done */
 	int64_t last_ns;   /* last moment of any row */
 };
+
+/* Are all calls joined, and counted if they are in the scope? */
+static inline bool ws_pass_calls_have_scope(const struct ws_pass *p)
+{
+	return p->parts & WS_DIGEST_CALLS && p->scope != WS_SCOPE_ALL;
+}
 
 /* Handlers for p->live. */
 struct ws_live_events ws_pass_live_events(struct ws_pass *p);

@@ -117,6 +117,7 @@ struct ws_report {
 	const char *title; /* "Warpsheet report", "Warpsheet diff" */
 	const char *trace; /* path of the trace, or "A against B" */
 	const char *filter;
+	const char *scope;  /* the part of the run, in words; NULL where there is none to tell */
 	int64_t created_ns; /* from the trace, never from the clock: ns since 1970, UTC */
 	struct ws_table **tables;
 	size_t ntables;

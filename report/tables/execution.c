@@ -72,14 +72,14 @@ static enum ws_status add_device_work(struct execution *e, struct ws_err *err)
 	for (size_t i = 0; i < k->n; i++) {
 		enum role role = ws_kernel_is_comm(m, i) ? ROLE_COMM : ROLE_KERNEL;
 
-		if (!e->tab->sel->kernel[i] || k->flags[i] & WS_KERNEL_NO_TIME)
+		if (!e->tab->sel->any_scope[i] || k->flags[i] & WS_KERNEL_NO_TIME)
 			continue;
 		WS_FORWARD(add_device_span(e, role, k->start_ns[i], k->dur_ns[i], err));
 	}
 	for (size_t i = 0; i < m->nworks; i++) {
 		const struct ws_work *w = &m->works[i];
 
-		if (!e->tab->sel->work[i] || w->no_time)
+		if (!e->tab->sel->any_work[i] || w->no_time)
 			continue;
 		WS_FORWARD(add_device_span(e, roles[w->kind], w->start_ns, w->dur_ns, err));
 	}

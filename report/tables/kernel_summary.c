@@ -219,7 +219,7 @@ static enum ws_status add_row(const struct summary *s, struct ws_table *t, uint3
 	if (s->tensor[name] != WS_TENSOR_NOT_APPLICABLE)
 		ws_cell_set_str(t, &row[WS_TC_kernel_summary_tensor],
 		                ws_tensor_shown((enum ws_tensor)s->tensor[name]));
-	if (s->tab->sel->measured)
+	if (s->tab->sel->measured && s->tab->sel->scope <= WS_SCOPE_STEPS)
 		ws_cell_set_mean(&row[WS_TC_kernel_summary_per_step], (int64_t)s->in_steps[name],
 		                 s->tab->sel->measured);
 	if (d->flops && !d->flops_unknown[name]) {
@@ -275,7 +275,7 @@ static void add_notes(const struct summary *s, struct ws_table *t)
 	if (d->warm_up || d->setup)
 		ws_table_note(t,
 		              "Setup and warm-up are in this table: %llu kernels (%.3f ms) of "
-		              "setup, %llu (%.3f ms) of warm-up. `--nvtx step` leaves them out.",
+		              "setup, %llu (%.3f ms) of warm-up. `--scope steps` leaves them out.",
 		              (unsigned long long)d->setup, (double)d->setup_ns / 1e6,
 		              (unsigned long long)d->warm_up, (double)d->warm_up_ns / 1e6);
 	if (!ws_model_has_kernels(m))

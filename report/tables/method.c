@@ -23,10 +23,12 @@ static const struct {
                   "2, softmax 5 an element (max, subtract, exp, sum, divide), attention counts "
                   "the full T x T. Other tools count softmax as 1, 3 or 40 an element."},
         {"Units", "MB is 10^6 bytes, TFLOP/s 10^12 a second. A column `B / A` is B divided by A."},
-        {"Steps", "A step is an outermost range `step`, or PyTorch's ProfilerStep#N, which holds "
-                  "what any thread launched in its time; steps in a range `warm-up` are warm-up "
-                  "and in no statistic. A step that had not ended when the trace ended is left "
-                  "out, too."},
+        {"Steps",
+         "A step is an outermost range `step`, PyTorch's ProfilerStep#N, or what --step names; it "
+         "holds what its thread did, and what other threads did in its time; steps in a range "
+         "`warm-up` are warm-up "
+         "and in no statistic. A step that had not ended when the trace ended is left "
+         "out, too."},
         {"Noise", "Measured steps are the samples. A difference of means is beyond noise when "
                   "Welch's 95 % interval leaves 0 out; both sides need 3 steps."},
 };

@@ -110,8 +110,9 @@ static enum ws_status make_report(const struct ws_tab *tab, const struct ws_tabl
 	report->created_ns = tab->m->file.base_ns;
 	report->trace = strdup(tab->m->name);
 	report->filter = strdup(tab->sel->words);
+	report->scope = strdup(tab->sel->scope_words);
 	report->tables = calloc(ndefs + 1, sizeof(struct ws_table *));
-	if (!report->trace || !report->filter || !report->tables)
+	if (!report->trace || !report->filter || !report->scope || !report->tables)
 		status = WS_FAIL(err, NO_MEMORY, "no memory for a report");
 	for (size_t i = 0; i < ndefs && status == WS_OK; i++) {
 		status = make(tab, defs[i], &report->tables[i], err);
@@ -146,13 +147,13 @@ enum ws_status ws_report_make_tables(const struct ws_model *m, const struct ws_f
 
 /* --- without loading rows ---------------------------------------------------------------- */
 
-/* Everything, of a model without rows. */
-static enum ws_status select_all(const struct ws_model *m, const struct ws_digest *d,
-                                 struct ws_selection *sel, struct ws_err *err)
+/* What is in the scope, of a model without rows. */
+static enum ws_status select_all(const struct ws_model *m, enum ws_scope asked,
+                                 const struct ws_digest *d, struct ws_selection *sel,
+                                 struct ws_err *err)
 {
 	*sel = (struct ws_selection){.kernels = d->kernels,
 	                             .gpu_ns = d->gpu_ns,
-	                             .measured = m->nmeasured,
 	                             .step_last = INT64_MAX,
 	                             .time_first_ns = INT64_MIN,
 	                             .time_end_ns = INT64_MAX};
@@ -160,12 +161,37 @@ static enum ws_status select_all(const struct ws_model *m, const struct ws_diges
 	sel->words = strdup("");
 	if (!sel->work || !sel->words)
 		return WS_FAIL(err, NO_MEMORY, "no memory for a selection");
-	memset(sel->work, 1, m->nworks + 1);
-	return WS_OK;
+	for (size_t i = 0; i < m->nworks; i++)
+		sel->work[i] = d->scope == WS_SCOPE_ALL || m->works[i].scope == d->scope;
+	return ws_select_scope(m, asked, d->scope == WS_SCOPE_STEPS, sel, err);
+}
+
+static bool is_empty(const struct ws_model *m, const struct ws_digest *d)
+{
+	bool empty = !d->kernels;
+
+	for (size_t i = 0; i < m->nworks; i++)
+		empty &= m->works[i].scope != d->scope;
+	return empty;
+}
+
+/* One pass in the scope; of a trace without measured steps, or with nothing in them, another of
+ * all. */
+static enum ws_status run_pass(const struct ws_trace_reader *r, const char *name,
+                               const struct ws_model_opts *opts, enum ws_scope scope,
+                               unsigned parts, struct ws_model **m, struct ws_digest *d,
+                               const char **declined, struct ws_err *err)
+{
+	WS_FORWARD(ws_pass_run(r, name, opts, scope, parts, m, d, declined, err));
+	if (*declined || d->scope != WS_SCOPE_STEPS || ((*m)->nmeasured && !is_empty(*m, d)))
+		return WS_OK;
+	ws_digest_release(d);
+	ws_model_free(*m);
+	return ws_pass_run(r, name, opts, WS_SCOPE_ALL, parts, m, d, declined, err);
 }
 
 enum ws_status ws_report_stream(const struct ws_trace_reader *r, const char *name,
-                                const struct ws_model_opts *opts,
+                                const struct ws_model_opts *opts, enum ws_scope scope,
                                 const struct ws_table_def *const *defs, size_t ndefs,
                                 const uint8_t *columns, struct ws_report **out,
                                 const char **declined, struct ws_err *err)
@@ -187,12 +213,15 @@ enum ws_status ws_report_stream(const struct ws_trace_reader *r, const char *nam
 	}
 	if (*declined)
 		return WS_OK;
-	status = ws_pass_run(r, name, opts, parts, &m, &d, declined, err);
+	status = run_pass(r, name, opts, scope, parts, &m, &d, declined, err);
 	if (status == WS_OK && !*declined) {
 		struct ws_tab tab = {m, &sel, &d};
 
-		status = select_all(m, &d, &sel, err);
-		if (status == WS_OK)
+		status = select_all(m, scope, &d, &sel, err);
+		/* the model knows whether there is nothing at all in it, and says so */
+		if (scope > WS_SCOPE_STEPS && !d.kernels)
+			*declined = "no kernel is in the scope";
+		if (status == WS_OK && !*declined)
 			status = make_report(&tab, defs, ndefs, out, err);
 	}
 	ws_selection_release(&sel);
@@ -211,5 +240,6 @@ void ws_report_free(struct ws_report *report)
 	/* const for its readers; made by strdup */
 	free((char *)report->trace);
 	free((char *)report->filter);
+	free((char *)report->scope);
 	free(report);
 }

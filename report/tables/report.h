@@ -30,13 +30,13 @@ enum ws_status ws_report_make_tables(const struct ws_model *m, const struct ws_f
 enum ws_status ws_report_make(const struct ws_model *m, const struct ws_filter *filter,
                               struct ws_report **out, struct ws_err *err);
 /*
- * These tables of a whole trace in one pass, without loading its rows. Where
+ * These tables of one scope of a trace in one pass, without loading its rows. Where
  * a table or the trace needs rows *declined says why and *out is NULL: make a
  * model then. columns: of the only table, those that are wanted (others may
  * be empty); NULL = all. opts may be NULL.
  */
 enum ws_status ws_report_stream(const struct ws_trace_reader *r, const char *name,
-                                const struct ws_model_opts *opts,
+                                const struct ws_model_opts *opts, enum ws_scope scope,
                                 const struct ws_table_def *const *defs, size_t ndefs,
                                 const uint8_t *columns, struct ws_report **out,
                                 const char **declined, struct ws_err *err);

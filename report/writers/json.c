@@ -98,6 +98,7 @@ static void put_table(struct ws_json_writer *j, const struct ws_report *report,
 	put_field(j, "title", t->def->title);
 	put_field(j, "what", t->def->what);
 	put_field(j, "trace", report->trace);
+	put_field(j, "scope", report->scope);
 	put_field(j, "filter", report->filter);
 	put_columns(j, t->def);
 	put_rows(j, t);
@@ -142,6 +143,7 @@ enum ws_status ws_out_json(FILE *f, const struct ws_report *report, struct ws_er
 	ws_json_object_begin(&j);
 	put_field(&j, "title", report->title);
 	put_field(&j, "trace", report->trace);
+	put_field(&j, "scope", report->scope);
 	put_field(&j, "filter", report->filter);
 	ws_json_break(&j);
 	ws_json_key(&j, "tables");

@@ -225,6 +225,8 @@ enum ws_status ws_out_markdown(FILE *f, const struct ws_report *report, struct w
 	put_str(f, report->title);
 	fputs("\n\nTrace: ", f);
 	put_str(f, report->trace);
+	if (report->scope)
+		fprintf(f, " · Scope: %s", report->scope);
 	if (*report->filter) {
 		fputs(" · Filter: ", f);
 		put_str(f, report->filter);

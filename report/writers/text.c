@@ -246,6 +246,8 @@ enum ws_status ws_out_text(FILE *f, const struct ws_report *report, const struct
 	fputs(": ", f);
 	ws__text_cut(f, report->trace, strlen(report->trace), SIZE_MAX);
 	fputc('\n', f);
+	if (report->scope)
+		fprintf(f, "Scope: %s\n", report->scope);
 	if (*report->filter) {
 		fputs("Filter: ", f);
 		ws__text_cut(f, report->filter, strlen(report->filter), SIZE_MAX);

@@ -40,7 +40,7 @@ export_one() {
 	mkdir -p "$2/report"
 	"$warpsheet" export "$1" -o "$2/events" --format parquet
 	"$warpsheet" export "$1" -o "$2/rollups" --format parquet --rollup
-	"$warpsheet" report "$1" --table kernel-summary -o "$2/report/$3"
+	"$warpsheet" report "$1" --scope all --table kernel-summary -o "$2/report/$3"
 }
 
 "$binary/tests/make_extremes" "$work/extremes"

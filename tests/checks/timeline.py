@@ -169,8 +169,8 @@ def check_file(warpsheet, path, folder):
         fail(name, f"no strict JSON: {e}")
         return
     kernel_ns, arrows = check_events(name, timeline["traceEvents"])
-    report = subprocess.run([warpsheet, "report", path, "--table", "kernel-summary", "--format",
-                             "csv"], check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    report = subprocess.run([warpsheet, "report", path, "--table", "kernel-summary", "--scope",
+                             "all", "--format", "csv"], check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     rows = csv.DictReader(io.StringIO(report.stdout.decode()))
     reported_ns = sum(int(row["Total Time (ns)"] or 0) for row in rows)
     if kernel_ns != reported_ns:

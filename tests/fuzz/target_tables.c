@@ -13,8 +13,12 @@ static void stream(const struct ws_trace_reader *r)
 	size_t n;
 
 	defs = ws_table_defs(&n);
-	ws_report_stream(r, "fuzz", NULL, defs, n, NULL, &report, &declined, &err);
-	ws_report_free(report);
+	for (int scope = WS_SCOPE_ALL; scope <= WS_SCOPE_WARM_UP; scope++) {
+		ws_report_stream(r, "fuzz", NULL, (enum ws_scope)scope, defs, n, NULL, &report,
+		                 &declined, &err);
+		ws_report_free(report);
+		report = NULL;
+	}
 }
 
 static void load(const struct ws_trace_reader *r)

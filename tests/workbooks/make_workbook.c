@@ -151,6 +151,7 @@ int main(int argc, char **argv)
 	struct ws_report report = {"Warpsheet \x01 <hand> report",
 	                           "/tmp/\xff=trace.wtrace",
 	                           "steps 1..2",
+	                           NULL,
 	                           INT64_C(1763640000000000000),
 	                           tables,
 	                           NTABLES};

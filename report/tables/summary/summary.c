@@ -11,6 +11,7 @@
 #include "report/base/names.h"
 #include "report/analysis/idle.h"
 #include "report/analysis/steps.h"
+#include "report/model/steps.h"
 #include "report/tables/summary/rows.h"
 
 #define TOP_KERNELS    10
@@ -255,20 +256,33 @@ enum place {
 	PLACES,
 };
 
-static unsigned place_of(const struct ws_model *m, const struct ws_selection *sel, size_t k)
+static unsigned place_of(const struct ws_model *m, size_t k)
 {
-	uint32_t r = m->kernels.range[k];
-
-	if (ws_step_selected(m, sel, ws_kernel_step(m, k)))
+	switch (ws_scope_of(m, ws_kernel_step(m, k), ws_range_marks(m, m->kernels.range[k]))) {
+	case WS_SCOPE_STEPS:
 		return ws_kernel_phase(m, k);
-	if (r == WS_NONE)
-		return PLACE_OUTSIDE;
-	if (m->range_marks[r] & WS_IN_WARM_UP)
+	case WS_SCOPE_WARM_UP:
 		return PLACE_WARM_UP;
-	return m->range_marks[r] & WS_IN_SETUP ? PLACE_SETUP : PLACE_OUTSIDE;
+	case WS_SCOPE_SETUP:
+		return PLACE_SETUP;
+	default:
+		return PLACE_OUTSIDE;
+	}
 }
 
-static void add_places(const struct ws_summary_page *p)
+/* What the scope leaves out, once: no other table has it. */
+static void add_left_out(struct ws_summary_page *p, const char *item, uint64_t kernels,
+                         int64_t gpu_ns)
+{
+	struct ws_cell *row;
+
+	p->section = "Outside the scope";
+	row = ws_page_row(p, ws_page_bytes(item));
+	ws_cell_set_int(&row[WS_TC_summary_count], (int64_t)kernels);
+	ws_cell_set_int(&row[WS_TC_summary_time_ns], gpu_ns);
+}
+
+static void add_places(struct ws_summary_page *p)
 {
 	static const char *const names[PLACES] = {
 	        [PLACE_WARM_UP] = "warm-up",
@@ -276,17 +290,17 @@ static void add_places(const struct ws_summary_page *p)
 	        [PLACE_OUTSIDE] = "outside steps, warm-up and setup",
 	};
 	const struct ws_model *m = p->tab->m;
-	uint64_t kernels[PLACES] = {0};
-	int64_t gpu_ns[PLACES] = {0};
+	const struct ws_selection *sel = p->tab->sel;
+	uint64_t kernels[2][PLACES] = {{0}}; /* [1]: left out by the scope */
+	int64_t gpu_ns[2][PLACES] = {{0}};
 
 	for (size_t k = 0; k < m->kernels.n; k++) {
-		unsigned place;
+		unsigned place = place_of(m, k);
 
-		if (!p->tab->sel->kernel[k])
+		if (!sel->any_scope[k])
 			continue;
-		place = place_of(m, p->tab->sel, k);
-		kernels[place]++;
-		gpu_ns[place] += m->kernels.dur_ns[k];
+		kernels[!sel->kernel[k]][place]++;
+		gpu_ns[!sel->kernel[k]][place] += m->kernels.dur_ns[k];
 	}
 	for (unsigned i = 0; i < PLACES; i++) {
 		char item[48];
@@ -294,10 +308,13 @@ static void add_places(const struct ws_summary_page *p)
 		if (i < WS_PHASES)
 			snprintf(item, sizeof(item), "measured steps, %s",
 			         ws_phase_name((enum ws_phase)i));
-		if (kernels[i])
-			ws_page_share(p, ws_page_bytes(i < WS_PHASES ? item : names[i]), kernels[i],
-			              gpu_ns[i]);
+		if (kernels[0][i])
+			ws_page_share(p, ws_page_bytes(i < WS_PHASES ? item : names[i]),
+			              kernels[0][i], gpu_ns[0][i]);
 	}
+	for (unsigned i = WS_PHASES; i < PLACES; i++)
+		if (kernels[1][i])
+			add_left_out(p, names[i], kernels[1][i], gpu_ns[1][i]);
 }
 
 struct ranking {

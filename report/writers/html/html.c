@@ -120,6 +120,11 @@ enum ws_status ws_out_html(FILE *f, const struct ws_report *report, struct ws_er
 		fputs("</h1>\n<p>", f);
 		put_text(f, report->trace);
 		fputs("</p>\n<p class=\"soft\">", f);
+		if (report->scope) {
+			fputs("Scope: ", f);
+			put_text(f, report->scope);
+			fputs(". ", f);
+		}
 		put_text(f, report->filter && *report->filter ? report->filter : "");
 		fputs("</p>\n</header>\n<nav></nav>\n<main>\n<noscript>The tables need JavaScript, "
 		      "which "

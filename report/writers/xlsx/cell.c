@@ -424,8 +424,8 @@ void ws__xlsx_head(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, const char 
 		write_answers(x, s, last, width);
 		return;
 	}
-	if (asprintf(&source, "Trace: %s%s%s", r->trace, *r->filter ? " · Filter: " : "",
-	             r->filter) < 0) {
+	if (asprintf(&source, "Trace: %s%s%s%s%s", r->trace, r->scope ? " · Scope: " : "",
+	             r->scope ? r->scope : "", *r->filter ? " · Filter: " : "", r->filter) < 0) {
 		x->no_memory = 1;
 		return;
 	}

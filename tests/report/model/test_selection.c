@@ -2,6 +2,8 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
+#include <string.h>
+
 #include "report/analysis/filter.h"
 #include "tests/support/trace_builder.h"
 
@@ -163,6 +165,50 @@ Test(selection, a_wrong_expression_is_refused)
 	f.kernel = "a(";
 	cr_expect(eq(int, ws_select(m, &f, &sel, &err), WS_USAGE));
 	ws_selection_release(&sel);
+	ws_model_free(m);
+	tb_free(b);
+}
+
+static void expect_refused(const struct ws_model *m, const struct ws_filter *f, const char *why)
+{
+	struct ws_err err = {0};
+
+	cr_expect(eq(int, ws_filter_check(m, f, &err), WS_USAGE));
+	cr_expect(strstr(err.text, why) != NULL, "%s", err.text);
+}
+
+Test(selection, nothing_passes_with_the_nearest_names)
+{
+	struct tb *b = tb_new();
+	struct ws_filter f = all();
+	struct ws_model *m;
+	struct ws_err err;
+
+	tb_push(b, 0, "setup");
+	tb_launch(b, 1, "init_kernel", 5, 1);
+	tb_pop(b, 9);
+	tb_push(b, 10, "step");
+	tb_push(b, 11, "forward");
+	tb_launch(b, 12, "gemm_kernel", 20, 10);
+	tb_pop(b, 14);
+	tb_pop(b, 15);
+	m = tb_model(b);
+	cr_expect(eq(int, ws_filter_check(m, &f, &err), WS_OK));
+	f.nvtx = "step/forwrad";
+	expect_refused(m, &f, "unknown range forwrad (did you mean forward?)");
+	f = all();
+	f.kernel = "gem_kernel";
+	expect_refused(m, &f, "unknown kernel gem_kernel (did you mean gemm_kernel?)");
+	f = all();
+	f.device = 3;
+	expect_refused(m, &f, "no device 3; it has: 0");
+	f = all();
+	f.scope = WS_SCOPE_STEPS;
+	f.nvtx = "setup";
+	expect_refused(m, &f, "--scope all looks at the whole trace");
+	f = all();
+	f.scope = WS_SCOPE_WARM_UP;
+	expect_refused(m, &f, "the warm-up");
 	ws_model_free(m);
 	tb_free(b);
 }

@@ -36,9 +36,12 @@ static void compare_with_array(uint64_t stride)
 
 		cr_assert(eq(int, slot != NULL, here[process][id]), "round %u", i);
 		if (!slot) {
-			cr_assert(eq(int,
-			             ws_launches_put(&w, process, correlation, id, id % 2, &err),
-			             WS_OK));
+			const struct ws_launch_waiting launch = {.process = process,
+			                                         .correlation = correlation,
+			                                         .range = id,
+			                                         .stays = id % 2};
+
+			cr_assert(eq(int, ws_launches_put(&w, &launch, &err), WS_OK));
 			n++;
 		} else {
 			cr_assert(eq(u32, slot->range, id));

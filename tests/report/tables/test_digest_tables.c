@@ -106,25 +106,29 @@ static void compare_loaded(const struct ws_model *m, const struct ws_filter *fil
 }
 
 /* Each table alone, then all in one pass; returns how many were made so. */
-static unsigned compare_streamed(const struct ws_trace_reader *r, const struct ws_model *m,
-                                 const char *where)
+static unsigned compare_scope(const struct ws_trace_reader *r, const struct ws_model *m,
+                              enum ws_scope scope, const char *where)
 {
+	struct ws_filter filter = WS_FILTER_ALL;
 	const struct ws_table_def *defs[NTABLES];
 	struct ws_table *expected[NTABLES];
 	unsigned made = 0;
 
+	filter.scope = scope;
 	for (size_t i = 0; i < NTABLES; i++) {
 		defs[i] = ws_table_def_by_name(tables[i].name);
-		expected[i] = oracle_table(m, i, NULL);
+		expected[i] = oracle_table(m, i, &filter);
 	}
-	for (size_t i = 0; i <= NTABLES; i++) {
+	/* of one scope all tables at once: alone they differ in what is read, not in what is
+	 * counted */
+	for (size_t i = scope == WS_SCOPE_ALL ? 0 : NTABLES; i <= NTABLES; i++) {
 		size_t first = i < NTABLES ? i : 0, n = i < NTABLES ? 1 : NTABLES;
 		struct ws_report *report = NULL;
 		const char *declined = NULL;
 		struct ws_err err;
 
 		cr_assert(eq(int,
-		             ws_report_stream(r, where, NULL, defs + first, n, NULL, &report,
+		             ws_report_stream(r, where, NULL, scope, defs + first, n, NULL, &report,
 		                              &declined, &err),
 		             WS_OK),
 		          "%s: %s", where, err.text);
@@ -141,6 +145,19 @@ static unsigned compare_streamed(const struct ws_trace_reader *r, const struct w
 	return made;
 }
 
+/* Tables of a scope come from the pass unless a measured step never ended: how many of these did.
+ */
+static unsigned made_of_scopes;
+
+/* In each scope; returns how many tables of the whole trace were made so. */
+static unsigned compare_streamed(const struct ws_trace_reader *r, const struct ws_model *m,
+                                 const char *where)
+{
+	for (int scope = WS_SCOPE_STEPS; scope < WS_SCOPES; scope++)
+		made_of_scopes += compare_scope(r, m, (enum ws_scope)scope, where);
+	return compare_scope(r, m, WS_SCOPE_ALL, where);
+}
+
 /* --- files ------------------------------------------------------------------------------- */
 
 static unsigned compare_file(const char *path)
@@ -149,6 +166,10 @@ static unsigned compare_file(const char *path)
 	        WS_FILTER_ALL,
 	        {.nvtx = "*step*", .step_first = -1, .step_last = -1, .device = -1},
 	        {.step_first = 1, .step_last = 2, .device = -1},
+	        {.scope = WS_SCOPE_STEPS, .step_first = -1, .step_last = -1, .device = -1},
+	        {.scope = WS_SCOPE_WARM_UP, .step_first = -1, .step_last = -1, .device = -1},
+	        {.scope = WS_SCOPE_SETUP, .step_first = -1, .step_last = -1, .device = -1},
+	        {.scope = WS_SCOPE_OUTSIDE, .step_first = -1, .step_last = -1, .device = -1},
 	        {.step_first = -1, .step_last = -1, .device = -1, .kernel = "gemm|elementwise"},
 	        {.step_first = -1,
 	         .step_last = -1,
@@ -332,6 +353,35 @@ static void act(struct scene *s)
 		s->now -= 30;
 }
 
+/* Another program for: which step is a kernel in? */
+static void check_membership(const struct ws_model *m, const char *where)
+{
+	for (size_t k = 0; k < m->kernels.n; k++) {
+		uint32_t call = m->kernels.call[k], range = m->kernels.range[k], best = WS_NONE, r;
+		int64_t begin, end;
+		int in_warm_up = 0;
+
+		for (r = range; r != WS_NONE && best == WS_NONE; r = m->ranges.parent[r]) {
+			in_warm_up |= m->ranges.name[r] == WS_TEXT_WARM_UP;
+			for (uint32_t s = 0; s < m->nsteps; s++)
+				if (m->steps[s].range == r)
+					best = s;
+		}
+		if (best == WS_NONE && !in_warm_up && call != WS_NONE) {
+			begin = m->api.start_ns[call];
+			end = m->api.end_ns[call];
+			for (uint32_t s = 0; s < m->nsteps; s++) {
+				r = m->steps[s].range;
+				if (m->ranges.name[r] == WS_TEXT_STEP &&
+				    m->ranges.start_ns[r] <= begin && m->ranges.end_ns[r] >= end &&
+				    m->threads[m->ranges.thread[r]].process == m->api.process[call])
+					best = s;
+			}
+		}
+		cr_assert(eq(u32, m->kernels.step[k], best), "%s: kernel %zu", where, k);
+	}
+}
+
 static unsigned random_trace(uint32_t seed, int ties, int shuffle)
 {
 	struct scene s = {.b = tb_new(), .random = seed * 2654435761u + 1, .ties = ties};
@@ -356,6 +406,7 @@ static unsigned random_trace(uint32_t seed, int ties, int shuffle)
 	m = tb_model(s.b);
 	bytes = tb_bytes(s.b);
 	cr_assert(eq(int, ws_trace_reader_open_mem(&r, bytes.ptr, bytes.len, &err), WS_OK));
+	check_membership(m, where);
 	compare_loaded(m, NULL, where);
 	made = compare_streamed(r, m, where);
 	ws_trace_reader_free(r);
@@ -366,8 +417,10 @@ static unsigned random_trace(uint32_t seed, int ties, int shuffle)
 
 Test(digest_tables, of_random_traces)
 {
+	made_of_scopes = 0;
 	for (uint32_t seed = 0; seed < 60; seed++)
 		cr_assert(eq(u32, random_trace(seed, 0, 0), NTABLES + 1), "seed %u", seed);
+	cr_expect(gt(u32, made_of_scopes, 60));
 }
 
 Test(digest_tables, of_random_traces_where_much_happens_at_once)
@@ -400,7 +453,9 @@ static void declines(struct tb *b, const char *reason)
 	struct ws_err err;
 
 	cr_assert(eq(int, ws_trace_reader_open_mem(&r, bytes.ptr, bytes.len, &err), WS_OK));
-	cr_assert(eq(int, ws_report_stream(r, "", NULL, &def, 1, NULL, &report, &declined, &err),
+	cr_assert(eq(int,
+	             ws_report_stream(r, "", NULL, WS_SCOPE_ALL, &def, 1, NULL, &report, &declined,
+	                              &err),
 	             WS_OK),
 	          "%s", err.text);
 	cr_expect(report == NULL);
@@ -484,10 +539,10 @@ Test(digest_tables, steps_are_what_the_user_names)
 		struct ws_table *t;
 
 		cr_assert(eq(int, ws_model_open_reader(&m, r, "t", &opts, &err), WS_OK));
-		cr_assert(
-		        eq(int,
-		           ws_report_stream(r, "t", &opts, &def, 1, NULL, &report, &declined, &err),
-		           WS_OK));
+		cr_assert(eq(int,
+		             ws_report_stream(r, "t", &opts, WS_SCOPE_ALL, &def, 1, NULL, &report,
+		                              &declined, &err),
+		             WS_OK));
 		cr_assert(report != NULL, "%s", declined);
 		t = tb_table(m, "steps", NULL);
 		same_rows(t, report->tables[0], patterns[i]);
@@ -497,6 +552,97 @@ Test(digest_tables, steps_are_what_the_user_names)
 		ws_model_free(m);
 	}
 	ws_trace_reader_free(r);
+	tb_free(b);
+}
+
+/* --- scope ------------------------------------------------------------------------------- */
+
+/* Setup, a warm-up, and two steps, in which another thread launches `bwd`, as autograd does. */
+static struct tb *scoped_trace(void)
+{
+	struct tb *b = tb_new();
+
+	tb_thread(b, 2, 100);
+	tb_push(b, 0, "setup");
+	tb_launch(b, 1, "init", 10, 7);
+	tb_pop(b, 20);
+	tb_push(b, 100, "warm-up");
+	tb_push(b, 110, "step");
+	tb_launch(b, 120, "fwd", 130, 1000);
+	tb_pop(b, 900);
+	tb_pop(b, 950);
+	for (int i = 0; i < 2; i++) {
+		int64_t t = 2000 + 1000 * i;
+
+		tb_on_thread(b, 1);
+		tb_push(b, t, "step");
+		tb_launch(b, t + 10, "fwd", t + 100, 30);
+		tb_on_thread(b, 2);
+		tb_launch(b, t + 200, "bwd", t + 300, 50);
+		tb_on_thread(b, 1);
+		tb_pop(b, t + 500);
+		tb_launch(b, t + 600, "between", t + 650, 5);
+	}
+	return b;
+}
+
+static int64_t sum_in_scope(const struct ws_model *m, enum ws_scope scope)
+{
+	struct ws_filter filter = WS_FILTER_ALL;
+	struct ws_selection sel;
+	struct ws_err err;
+	int64_t ns;
+
+	filter.scope = scope;
+	cr_assert(eq(int, ws_select(m, &filter, &sel, &err), WS_OK));
+	ns = sel.gpu_ns;
+	ws_selection_release(&sel);
+	return ns;
+}
+
+Test(digest_tables, scopes_are_the_parts_of_a_run)
+{
+	struct tb *b = scoped_trace();
+	struct ws_model *m = tb_model(b);
+	struct ws_filter filter = WS_FILTER_ALL;
+	struct ws_table *t;
+
+	cr_expect(eq(i64, sum_in_scope(m, WS_SCOPE_STEPS), 160));
+	cr_expect(eq(i64, sum_in_scope(m, WS_SCOPE_WARM_UP), 1000));
+	cr_expect(eq(i64, sum_in_scope(m, WS_SCOPE_SETUP), 7));
+	cr_expect(eq(i64, sum_in_scope(m, WS_SCOPE_OUTSIDE), 10));
+	cr_expect(eq(i64, sum_in_scope(m, WS_SCOPE_ALL), 1177));
+
+	/* one number of kernels and one time of the steps, in `ranges` as in `steps` */
+	filter.scope = WS_SCOPE_STEPS;
+	t = tb_table(m, "ranges", &filter);
+	cr_assert(eq(sz, t->nrows, 3));
+	cr_expect(eq(i64, t->cells[WS_TC_ranges_inclusive_ns].i, 160));
+	cr_expect(eq(i64, t->cells[WS_TC_ranges_ops_inclusive].i, 4));
+	ws_table_free(t);
+	t = tb_table(m, "steps", &filter);
+	cr_assert(eq(sz, t->nrows, 3), "the warm-up is shown, once");
+	for (size_t row = 1; row < 3; row++) {
+		cr_expect(eq(i64, t->cells[row * t->def->ncolumns + WS_TC_steps_kernels].i, 2));
+		cr_expect(eq(i64, t->cells[row * t->def->ncolumns + WS_TC_steps_gpu_ns].i, 80));
+	}
+	ws_table_free(t);
+	ws_model_free(m);
+	tb_free(b);
+}
+
+Test(digest_tables, without_work_in_steps_the_scope_is_the_whole_trace)
+{
+	struct tb *b = tb_new();
+	struct ws_model *m;
+
+	/* no launch is recorded: nobody knows what belongs to the step */
+	tb_push(b, 10, "step");
+	tb_pop(b, 100);
+	tb_kernel(b, &(struct tb_kernel){"k", 20, 40, 0, 0, 100, 0});
+	m = tb_model(b);
+	cr_expect(eq(i64, sum_in_scope(m, WS_SCOPE_STEPS), 40));
+	ws_model_free(m);
 	tb_free(b);
 }
 
@@ -517,8 +663,8 @@ static void compare_columns(const struct ws_trace_reader *r, const struct ws_mod
 		memset(wanted, 0, def->ncolumns);
 		wanted[c] = 1;
 		cr_assert(eq(int,
-		             ws_report_stream(r, "", NULL, &def, 1, wanted, &report, &declined,
-		                              &err),
+		             ws_report_stream(r, "", NULL, WS_SCOPE_ALL, &def, 1, wanted, &report,
+		                              &declined, &err),
 		             WS_OK),
 		          "%s", err.text);
 		cr_assert(report != NULL, "%s", declined);

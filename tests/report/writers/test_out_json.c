@@ -5,7 +5,13 @@
 
 static struct made make(struct ws_table *t, int whole)
 {
-	struct ws_report report = {"Warpsheet report", "a\"b.wtrace", "steps 1..2", 0, &t, 1};
+	struct ws_report report = {"Warpsheet report",
+	                           "a\"b.wtrace",
+	                           "steps 1..2",
+	                           "the only measured step",
+	                           0,
+	                           &t,
+	                           1};
 	struct made m = {0};
 	FILE *f = open_memstream(&m.bytes, &m.len);
 	struct ws_err err;
@@ -19,7 +25,8 @@ static struct made make(struct ws_table *t, int whole)
 static const char table_json[] =
         "{\"table\":\"kernels\",\"title\":\"Kernels\","
         "\"what\":\"One row per kernel; Time (%) is of the GPU time of all kernels.\","
-        "\"trace\":\"a\\\"b.wtrace\",\"filter\":\"steps 1..2\",\"columns\":["
+        "\"trace\":\"a\\\"b.wtrace\",\"scope\":\"the only measured step\",\"filter\":\"steps "
+        "1..2\",\"columns\":["
         "{\"id\":\"time_percent\",\"title\":\"Time (%)\",\"unit\":\"%\",\"type\":\"number\","
         "\"definition\":\"Share of the GPU time.\"},"
         "{\"id\":\"total_ns\",\"title\":\"Total Time (ns)\",\"unit\":\"ns\",\"type\":\"integer\","
@@ -70,7 +77,8 @@ Test(out_json, a_report_has_its_tables_by_name)
 
 	cr_assert(asprintf(&expected,
 	                   "{\"title\":\"Warpsheet report\",\"trace\":\"a\\\"b.wtrace\","
-	                   "\"filter\":\"steps 1..2\",\"tables\":{\"kernels\":%s}}",
+	                   "\"scope\":\"the only measured step\",\"filter\":\"steps "
+	                   "1..2\",\"tables\":{\"kernels\":%s}}",
 	                   table_json) > 0);
 	cr_assert(eq(int, m.rc, WS_OK));
 	squeeze(m.bytes);

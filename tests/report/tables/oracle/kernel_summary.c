@@ -249,7 +249,7 @@ static enum ws_status add_row(const struct summary *s, struct ws_table *t, uint3
 	if (s->tensor[name] != WS_TENSOR_NOT_APPLICABLE)
 		ws_cell_set_str(t, &row[WS_TC_kernel_summary_tensor],
 		                ws_tensor_shown((enum ws_tensor)s->tensor[name]));
-	if (s->tab->sel->measured)
+	if (s->tab->sel->measured && s->tab->sel->scope <= WS_SCOPE_STEPS)
 		ws_cell_set_mean(&row[WS_TC_kernel_summary_per_step], (int64_t)s->in_steps[name],
 		                 s->tab->sel->measured);
 	if (s->flops[name] >= 0) {
@@ -318,7 +318,7 @@ static void add_notes(const struct summary *s, struct ws_table *t)
 	if (warm_up || setup)
 		ws_table_note(t,
 		              "Setup and warm-up are in this table: %zu kernels (%.3f ms) of "
-		              "setup, %zu (%.3f ms) of warm-up. `--nvtx step` leaves them out.",
+		              "setup, %zu (%.3f ms) of warm-up. `--scope steps` leaves them out.",
 		              setup, (double)setup_ns / 1e6, warm_up, (double)warm_up_ns / 1e6);
 	if (!m->kernels.n)
 		ws_table_set_not_recorded(t, WS_NO_KERNELS);

@@ -92,6 +92,16 @@ static void count_kernel(struct ranges *s, size_t k)
 	s->sums[own].ops_exclusive++;
 	s->sums[own].exclusive_ns += kernels->dur_ns[k];
 	count_in_path(s, own, k);
+	/* launched by another thread in the time of a step */
+	if (kernels->step[k] != WS_NONE &&
+	    (range == WS_NONE || m->range_step[range] != kernels->step[k])) {
+		uint32_t step = m->steps[kernels->step[k]].range;
+
+		for (uint32_t p = m->ranges.path[step]; p != WS_NONE; p = m->ranges.paths[p].parent)
+			count_in_path(s, p, k);
+		if (timed)
+			widen(s, step, start, end);
+	}
 	if (range == WS_NONE)
 		return;
 	for (uint32_t p = m->ranges.paths[own].parent; p != WS_NONE; p = m->ranges.paths[p].parent)

@@ -1,0 +1,154 @@
+/*
+ * What to say when nothing passes a filter: the names that come nearest.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "formats/base/options.h"
+#include "report/analysis/filter.h"
+
+/* Texts of the trace that a pattern could have meant. */
+struct names {
+	char **text;
+	size_t n;
+};
+
+static const char *name_at(const void *ctx, size_t i)
+{
+	const struct names *names = ctx;
+
+	return i < names->n ? names->text[i] : NULL;
+}
+
+static void names_release(struct names *names)
+{
+	for (size_t i = 0; i < names->n; i++)
+		free(names->text[i]);
+	free(names->text);
+}
+
+static enum ws_status add_name(struct names *names, struct ws_bytes text, struct ws_err *err)
+{
+	names->text[names->n] = strndup(text.ptr, text.len);
+	if (!names->text[names->n])
+		return WS_FAIL(err, NO_MEMORY, "no memory for the names of a trace");
+	names->n++;
+	return WS_OK;
+}
+
+static enum ws_status unknown(const char *what, const char *word, const struct names *names,
+                              const char *cure, struct ws_err *err)
+{
+	return names->n ? ws_opt_unknown_name(what, word, name_at, names, cure, err)
+	                : WS_FAIL(err, USAGE, "the trace has no %ss", what);
+}
+
+/* The last part of a pattern without domain and instances: what people misspell. */
+static void last_part(const char *nvtx, char out[128])
+{
+	const char *slash = strrchr(nvtx, '/'), *colon = strchr(nvtx, ':');
+	const char *from = slash ? slash + 1 : colon ? colon + 1 : nvtx;
+
+	snprintf(out, 128, "%.*s", (int)strcspn(from, "#"), from);
+}
+
+static enum ws_status check_nvtx(const struct ws_model *m, const char *nvtx, struct names *names,
+                                 struct ws_err *err)
+{
+	uint8_t *inside = calloc(m->ranges.n + 1, 1);
+	char word[128];
+	enum ws_status status = inside ? ws_filter_ranges(m, nvtx, inside, err)
+	                               : WS_FAIL(err, NO_MEMORY, "no memory for a filter");
+	int any = 0;
+
+	for (size_t i = 0; i < m->ranges.n && status == WS_OK; i++)
+		any |= inside[i];
+	free(inside);
+	if (any || status != WS_OK)
+		return status;
+	for (size_t p = 0; p < m->ranges.npaths && status == WS_OK; p++)
+		status = add_name(names, m->texts[m->ranges.paths[p].name], err);
+	last_part(nvtx, word);
+	return status == WS_OK ? unknown("range", word, names,
+	                                 "warpsheet report TRACE --table ranges --scope all lists "
+	                                 "the ranges",
+	                                 err)
+	                       : status;
+}
+
+static enum ws_status check_kernel(const struct ws_model *m, const struct ws_filter *f,
+                                   struct names *names, struct ws_err *err)
+{
+	const struct ws_filter only = {.scope = WS_SCOPE_ALL,
+	                               .step_first = -1,
+	                               .step_last = -1,
+	                               .device = -1,
+	                               .kernel = f->kernel};
+	struct ws_selection sel;
+	enum ws_status status = ws_select(m, &only, &sel, err);
+	size_t passed = sel.kernels;
+
+	ws_selection_release(&sel);
+	if (status != WS_OK || passed)
+		return status;
+	for (size_t i = 1; i < m->nconfigs && status == WS_OK; i++)
+		status = add_name(names, ws_model_short_name(m, m->configs[i].name), err);
+	return status == WS_OK ? unknown("kernel", f->kernel, names,
+	                                 "warpsheet report TRACE --table kernel-summary lists the "
+	                                 "kernels",
+	                                 err)
+	                       : status;
+}
+
+static enum ws_status check_device(const struct ws_model *m, int64_t device, struct ws_err *err)
+{
+	char list[256] = "";
+	size_t len = 0;
+
+	for (size_t i = 0; i < m->ndevices && len + 24 < sizeof(list); i++) {
+		if (m->devices[i].id == (uint64_t)device)
+			return WS_OK;
+		len += (size_t)snprintf(list + len, sizeof(list) - len, "%s%" PRIu64,
+		                        len ? ", " : "", m->devices[i].id);
+	}
+	return WS_FAIL(err, USAGE, "the trace has no device %" PRId64 "; it has: %s", device,
+	               len ? list : "none");
+}
+
+static enum ws_status tell(const struct ws_model *m, const struct ws_filter *f,
+                           const struct ws_selection *sel, struct names *names, struct ws_err *err)
+{
+	if (f->nvtx)
+		WS_FORWARD(check_nvtx(m, f->nvtx, names, err));
+	if (f->kernel) {
+		names_release(names);
+		names->n = 0;
+		names->text = calloc(m->nconfigs + 1, sizeof(*names->text));
+		if (!names->text)
+			return WS_FAIL(err, NO_MEMORY, "no memory for the names of a trace");
+		WS_FORWARD(check_kernel(m, f, names, err));
+	}
+	if (f->device >= 0)
+		WS_FORWARD(check_device(m, f->device, err));
+	return WS_FAIL(err, USAGE, "nothing passes the filter: %s%sscope %s: %s%s", sel->words,
+	               *sel->words ? "; " : "", ws_scope_name(sel->scope), sel->scope_words,
+	               sel->scope == WS_SCOPE_ALL ? "" : "; --scope all looks at the whole trace");
+}
+
+enum ws_status ws_filter_check(const struct ws_model *m, const struct ws_filter *filter,
+                               struct ws_err *err)
+{
+	struct names names = {.text = calloc(m->ranges.npaths + 1, sizeof(*names.text))};
+	struct ws_selection sel;
+	enum ws_status status = ws_select(m, filter, &sel, err);
+
+	if (status == WS_OK && !names.text)
+		status = WS_FAIL(err, NO_MEMORY, "no memory for the names of a trace");
+	if (status == WS_OK && sel.nothing)
+		status = tell(m, filter, &sel, &names, err);
+	ws_selection_release(&sel);
+	names_release(&names);
+	return status;
+}

@@ -1,0 +1,47 @@
+/*
+ * Which ranges are steps, and what was done in them: one definition for the
+ * loaded model and for the streaming pass.
+ *
+ * A step holds what its own thread did in its range, and what other threads
+ * of its process, in no step or warm-up themselves, did in its time: backward runs on a
+ * thread of its own. docs/statistics.md
+ */
+#ifndef WS_REPORT_MODEL_STEPS_H
+#define WS_REPORT_MODEL_STEPS_H
+
+#include "report/model/model.h"
+
+/* Is a range of this name (a text) a step, where none is around it? pattern: as `step` of struct
+ * ws_model_opts, but not of a path. */
+int ws_step_is_name(const struct ws_model *m, uint32_t name, const char *pattern);
+/* Is a range of this path (of those in r) one? pattern: as `step` of struct ws_model_opts. */
+enum ws_status ws_step_is_path(const struct ws_model *m, const struct ws_ranges *r, uint32_t path,
+                               const char *pattern, uint8_t *is_step, struct ws_err *err);
+/*
+ * Sorts m->steps and gives them their numbers, remainders and whether they
+ * are PyTorch's; the other fields are there. Counts nmeasured.
+ */
+void ws_steps_sort(struct ws_model *m);
+/* The steps of a loaded model, and those of its kernels and copies. pattern: as above. */
+enum ws_status ws_steps_find(struct ws_model *m, const char *pattern, struct ws_err *err);
+
+/* The step of the process, on any thread but this, that began last before [start, end] and ended no
+ * earlier; WS_NONE. */
+uint32_t ws_step_holding(const struct ws_model *m, uint32_t process, int64_t start_ns,
+                         int64_t end_ns, uint32_t but_thread);
+/* The step of what happened in a range, which may be WS_NONE, in this time; WS_NONE. */
+uint32_t ws_step_at(const struct ws_model *m, uint32_t range, uint32_t process, int64_t start_ns,
+                    int64_t end_ns);
+/* The step of a range or call; WS_NONE. */
+uint32_t ws_range_step(const struct ws_model *m, uint32_t range);
+uint32_t ws_call_step(const struct ws_model *m, uint32_t call);
+
+static inline uint8_t ws_range_marks(const struct ws_model *m, uint32_t range)
+{
+	return range == WS_NONE ? 0 : m->range_marks[range];
+}
+/* The part of the run that something belongs to, by its step (WS_NONE: none) and the marks of its
+ * range; never WS_SCOPE_ALL. */
+enum ws_scope ws_scope_of(const struct ws_model *m, uint32_t step, uint8_t marks);
+
+#endif
