@@ -33,6 +33,7 @@
 	X(FLOW, flow)                     \
 	X(GPU_RANGE, gpu_range)           \
 	X(EXTERNAL_LINK, external_link)   \
+	X(COLLECTIVE, collective)         \
 	X(COUNTER, counter)               \
 	X(MEMORY, memory)                 \
 	X(LOSS, loss)                     \

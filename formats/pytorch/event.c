@@ -49,6 +49,7 @@ static enum ws_status on_cpu_op(struct ws_pytorch *p, const struct ws_pytorch_ev
 	if (e->name.type == WS_JSON_STRING)
 		WS_FORWARD(ws_json_text(&e->name, &p->scratch, &op.name, err));
 	WS_FORWARD(ws_import_op(p->out, &op, &row.config, err));
+	WS_FORWARD(ws_pytorch_collective(p, e, row.start_ns, 0, err));
 	return ws_import_row(p->out, WS_KIND_CPU_OP, &row, err);
 }
 

@@ -29,6 +29,9 @@ static enum ws_status put_gpu_row(struct ws_pytorch *p, struct ws_gpu_row *g, st
 	case WS_KIND_GPU_RANGE:
 		g->range.pid = p->host_pid;
 		return ws_import_row(p->out, g->kind, &g->range, err);
+	case WS_KIND_COLLECTIVE:
+		g->collective.pid = p->host_pid;
+		return ws_import_row(p->out, g->kind, &g->collective, err);
 	default:
 		g->link.pid = p->host_pid;
 		return ws_import_row(p->out, g->kind, &g->link, err);
@@ -91,6 +94,30 @@ static enum ws_status link_row(struct ws_pytorch *p, const struct ws_pytorch_eve
 	g.link = (struct ws_row_external_link){.correlation = correlation,
 	                                       .kind = WS_EXTERNAL_CUSTOM0,
 	                                       .external_id = id};
+	return gpu_row(p, &g, err);
+}
+
+enum ws_status ws_pytorch_collective(struct ws_pytorch *p, const struct ws_pytorch_event *e,
+                                     int64_t time_ns, uint64_t correlation, struct ws_err *err)
+{
+	struct ws_gpu_row g = {.kind = WS_KIND_COLLECTIVE};
+	struct ws_row_collective *row = &g.collective;
+	const struct ws_json_value *name = &e->arg[WS_ARG_COLLECTIVE];
+
+	/* "wait" is what the host does after one */
+	if (name->type != WS_JSON_STRING || WS_JSON_IS(name, "wait"))
+		return WS_OK;
+	*row = (struct ws_row_collective){.time_ns = time_ns,
+	                                  .correlation = correlation,
+	                                  .external_id = ARG_U64(e, EXTERNAL_ID),
+	                                  .group_size = ARG_U64(e, GROUP_SIZE),
+	                                  .in_elements = ARG_U64(e, IN_ELEMENTS),
+	                                  .out_elements = ARG_U64(e, OUT_ELEMENTS),
+	                                  .sequence = ARG_I64(e, GROUP_SEQUENCE, -1)};
+	WS_FORWARD(ws_pytorch_text(p, name, &row->name, err));
+	WS_FORWARD(ws_pytorch_text(p, &e->arg[WS_ARG_GROUP], &row->group, err));
+	WS_FORWARD(ws_pytorch_text(p, &e->arg[WS_ARG_GROUP_RANKS], &row->ranks, err));
+	WS_FORWARD(ws_pytorch_text(p, &e->arg[WS_ARG_DTYPE], &row->dtype, err));
 	return gpu_row(p, &g, err);
 }
 
@@ -166,6 +193,7 @@ enum ws_status ws_pytorch_on_kernel(struct ws_pytorch *p, const struct ws_pytorc
 	c->shared_dynamic_bytes = ARG_U64(e, SHARED);
 	WS_FORWARD(ws_import_device_used(p->out, c->device, err));
 	WS_FORWARD(gpu_row(p, &g, err));
+	WS_FORWARD(ws_pytorch_collective(p, e, g.kernel.start_ns, g.kernel.correlation, err));
 	return link_row(p, e, g.kernel.correlation, err);
 }
 

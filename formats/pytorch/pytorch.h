@@ -38,6 +38,7 @@ struct ws_gpu_row {
 		struct ws_row_sync sync;
 		struct ws_row_gpu_range range;
 		struct ws_row_external_link link;
+		struct ws_row_collective collective;
 	};
 };
 
@@ -121,6 +122,13 @@ enum ws_status ws_pytorch_thread(struct ws_pytorch *p, const struct ws_pytorch_e
 
 /* Position of the text among words (NUL-separated, the last one empty); 0 when it is not there. */
 unsigned ws_pytorch_word(const char *words, const char *text, size_t len);
+
+/*
+ * What the event says of a collective operation; nothing where it says nothing.
+ * correlation: of the event's kernel, 0 = the event is the call.
+ */
+enum ws_status ws_pytorch_collective(struct ws_pytorch *p, const struct ws_pytorch_event *e,
+                                     int64_t time_ns, uint64_t correlation, struct ws_err *err);
 
 /* --- device work --- */
 

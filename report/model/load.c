@@ -495,7 +495,8 @@ static enum ws_status join(struct ws_loader *l, const struct kernel_keys *keys, 
 	m->attribution.innermost = NULL;
 	WS_FORWARD(join_kernels(l, keys, &calls, err));
 	WS_FORWARD(ws_join_works(l, &calls, err));
-	return ws_join_cpu_ops(l, err);
+	WS_FORWARD(ws_join_cpu_ops(l, err));
+	return ws_load_collectives(l, err);
 }
 
 void ws_loader_release(struct ws_loader *l)

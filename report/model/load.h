@@ -103,6 +103,8 @@ enum ws_status ws_load_memory(struct ws_loader *l, struct ws_err *err);
 /* Framework operations: model_cpu_op.c. Before ranges, and the joins after them. */
 enum ws_status ws_load_cpu_ops(struct ws_loader *l, struct ws_err *err);
 enum ws_status ws_join_cpu_ops(struct ws_loader *l, struct ws_err *err);
+/* Collectives, and which kernels are theirs: collective.c. After the joins. */
+enum ws_status ws_load_collectives(struct ws_loader *l, struct ws_err *err);
 /* The works' and the memory's calls, ranges and operations. After those of the calls. */
 enum ws_status ws_join_works(struct ws_loader *l, const struct ws_calls *calls, struct ws_err *err);
 

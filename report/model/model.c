@@ -36,6 +36,7 @@ void ws_model_free(struct ws_model *m)
 	free(m->kernels.op);
 	free(m->kernels.step);
 	free(m->kernels.crossing);
+	free(m->kernels.collective);
 	free(m->kernels.flags);
 	free(m->threads);
 	free(m->pids);
@@ -54,6 +55,7 @@ void ws_model_free(struct ws_model *m)
 	free(m->cpu_ops.range);
 	free(m->cpu_ops.forward);
 	free(m->cpu_ops.configs);
+	free(m->collectives);
 	free(m->memory);
 	ws_peaks_free(m->peaks);
 	ws_ranges_release(&m->ranges);

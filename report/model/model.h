@@ -112,6 +112,7 @@ struct ws_kernels {
 	uint32_t *crossing; /* see struct ws_attribution; NULL when no ranges cross */
 	uint32_t *op;       /* framework operation that launched it, WS_NONE */
 	uint32_t *step;     /* WS_NONE */
+	uint32_t *collective; /* what is known of it as such, WS_NONE; NULL: of none */
 	uint8_t *flags;
 };
 
@@ -164,6 +165,14 @@ struct ws_cpu_ops {
 	struct ws_op_config *configs; /* [0]: a lost one */
 	size_t nconfigs;
 	uint64_t with_shapes; /* calls whose inputs' dimensions were recorded */
+};
+
+/* A collective operation as a framework tells it. Texts; 0 = not recorded. */
+struct ws_collective {
+	uint32_t name, group, ranks, dtype;
+	uint64_t group_size; /* 0 = not recorded */
+	uint64_t in_elements, out_elements;
+	int64_t sequence; /* in its group, the same on all ranks; -1 = not recorded */
 };
 
 /* One allocation or release. In the order of time. */
@@ -253,6 +262,8 @@ struct ws_model {
 	struct ws_work *works; /* sorted by device, then start */
 	size_t nworks;
 	struct ws_cpu_ops cpu_ops;
+	struct ws_collective *collectives;
+	size_t ncollectives;
 	struct ws_memory_event *memory;
 	size_t nmemory;
 	uint64_t overheads; /* rows of the kind overhead, and their time */

@@ -155,6 +155,13 @@ static void add_imported(struct ws_trace_writer *w, int64_t t)
 	    &(struct ws_row_gpu_range){.start_ns = t + 9, .name = text_id(w, "forward")});
 	add(w, WS_KIND_EXTERNAL_LINK,
 	    &(struct ws_row_external_link){.pid = 42, .correlation = 1, .kind = 3});
+	add(w, WS_KIND_COLLECTIVE,
+	    &(struct ws_row_collective){.time_ns = t + 10,
+	                                .pid = 42,
+	                                .correlation = 1,
+	                                .name = text_id(w, "allreduce"),
+	                                .group_size = 2,
+	                                .sequence = -1});
 }
 
 void ws_sample_fill(struct ws_trace_writer *w)

@@ -895,3 +895,47 @@ Test(import_pytorch, the_same_input_gives_the_same_trace)
 	ws_imported_free(a);
 	ws_imported_free(b);
 }
+
+Test(import_pytorch, collectives_keep_name_group_size_and_sequence)
+{
+	struct ws_imported *i = imported(
+	        "{\"baseTimeNanoseconds\": 1700000000000000000, \"traceEvents\": ["
+	        "{\"ph\": \"X\", \"cat\": \"cpu_op\", \"name\": \"record_param_comms\", \"pid\": "
+	        "10, "
+	        "\"tid\": 11, \"ts\": 5.0, \"dur\": 9, \"args\": {\"External id\": 7, \"Collective "
+	        "name\": "
+	        "\"_allgather_base\", \"dtype\": \"BFloat16\", \"In msg nelems\": 8, "
+	        "\"Out msg nelems\": 16, \"Group size\": 2}},"
+	        "{\"ph\": \"X\", \"cat\": \"cpu_op\", \"name\": \"record_param_comms\", \"pid\": "
+	        "10, "
+	        "\"tid\": 11, \"ts\": 20, \"dur\": 9, \"args\": {\"External id\": 8, "
+	        "\"Collective name\": \"wait\"}},"
+	        "{\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"ncclDevKernel_AllReduce\", "
+	        "\"pid\": 0, "
+	        "\"tid\": 20, \"ts\": 30.5, \"dur\": 100, \"args\": {\"correlation\": 3, "
+	        "\"device\": 0, "
+	        "\"stream\": 20, \"Collective name\": \"allreduce\", \"In msg nelems\": 4000, "
+	        "\"Out msg nelems\": 4000, \"Group size\": 2, \"dtype\": \"Float\", "
+	        "\"Process Group Name\": \"tp\", \"Process Group Ranks\": \"[0, 1]\", \"Seq\": "
+	        "41}}]}");
+
+	cr_assert(eq(u64, rows(i, WS_KIND_COLLECTIVE), 2), "a wait is none");
+	cr_assert(eq(str, (char *)WS_CELL_TEXT(i, COLLECTIVE, collective, name, 0),
+	             (char *)"_allgather_base"));
+	cr_assert(eq(i64, WS_CELL(i, COLLECTIVE, collective, external_id, 0), 7));
+	cr_assert(eq(i64, WS_CELL(i, COLLECTIVE, collective, correlation, 0), 0));
+	cr_assert(eq(i64, WS_CELL(i, COLLECTIVE, collective, out_elements, 0), 16));
+	cr_assert(eq(i64, WS_CELL(i, COLLECTIVE, collective, sequence, 0), -1));
+	cr_assert(eq(i64, WS_CELL(i, COLLECTIVE, collective, time_ns, 1), 30500));
+	cr_assert(eq(i64, WS_CELL(i, COLLECTIVE, collective, pid, 1), 10));
+	cr_assert(eq(i64, WS_CELL(i, COLLECTIVE, collective, correlation, 1), 3));
+	cr_assert(eq(str, (char *)WS_CELL_TEXT(i, COLLECTIVE, collective, group, 1), (char *)"tp"));
+	cr_assert(eq(str, (char *)WS_CELL_TEXT(i, COLLECTIVE, collective, ranks, 1),
+	             (char *)"[0, 1]"));
+	cr_assert(eq(i64, WS_CELL(i, COLLECTIVE, collective, group_size, 1), 2));
+	cr_assert(eq(str, (char *)WS_CELL_TEXT(i, COLLECTIVE, collective, dtype, 1),
+	             (char *)"Float"));
+	cr_assert(eq(i64, WS_CELL(i, COLLECTIVE, collective, in_elements, 1), 4000));
+	cr_assert(eq(i64, WS_CELL(i, COLLECTIVE, collective, sequence, 1), 41));
+	ws_imported_free(i);
+}

@@ -1,0 +1,75 @@
+/*
+ * What a framework said of its collective operations, joined to their kernels.
+ */
+#include <stdlib.h>
+
+#include "report/model/columns.h"
+#include "report/model/load.h"
+
+static void take(const struct ws_model *m, const struct ws_table_data *t, uint64_t row,
+                 struct ws_collective *c)
+{
+	*c = (struct ws_collective){
+	        .name = ws_model_text(m, ws_value(t, WS_COL_collective_name, row)),
+	        .group = ws_model_text(m, ws_value(t, WS_COL_collective_group, row)),
+	        .ranks = ws_model_text(m, ws_value(t, WS_COL_collective_ranks, row)),
+	        .dtype = ws_model_text(m, ws_value(t, WS_COL_collective_dtype, row)),
+	        .group_size = ws_value(t, WS_COL_collective_group_size, row),
+	        .in_elements = ws_value(t, WS_COL_collective_in_elements, row),
+	        .out_elements = ws_value(t, WS_COL_collective_out_elements, row),
+	        .sequence = (int64_t)ws_value(t, WS_COL_collective_sequence, row),
+	};
+}
+
+/* By its own id, else by the operation around its launch that says so. */
+static uint32_t collective_of(const struct ws_loader *l, size_t kernel,
+                              const struct ws_idmap *by_correlation,
+                              const struct ws_idmap *by_external)
+{
+	const struct ws_cpu_ops *ops = &l->m->cpu_ops;
+	uint32_t found = WS_NONE;
+
+	if (l->kernel_correlation[kernel])
+		found = ws_idmap_get(by_correlation, l->kernel_correlation[kernel]);
+	for (uint32_t op = l->m->kernels.op[kernel]; op != WS_NONE && found == WS_NONE;
+	     op = ops->tree.parent[op])
+		if (ops->external[op])
+			found = ws_idmap_get(by_external, ops->external[op]);
+	return found;
+}
+
+enum ws_status ws_load_collectives(struct ws_loader *l, struct ws_err *err)
+{
+	struct ws_idmap by_correlation = {0}, by_external = {0};
+	struct ws_model *m = l->m;
+	struct ws_table_data t;
+	enum ws_status status = WS_OK;
+
+	WS_FORWARD(ws_load_kind(l, WS_KIND_COLLECTIVE, &t, err));
+	if (!t.rows)
+		goto out;
+	m->collectives = calloc(t.rows, sizeof(*m->collectives));
+	m->kernels.collective = calloc(m->kernels.n + 1, sizeof(*m->kernels.collective));
+	if (!m->collectives || !m->kernels.collective) {
+		status = WS_FAIL(err, NO_MEMORY, "no memory for the collectives of the trace");
+		goto out;
+	}
+	m->ncollectives = t.rows;
+	for (uint32_t i = 0; i < t.rows && status == WS_OK; i++) {
+		uint64_t correlation = ws_value(&t, WS_COL_collective_correlation, i);
+		uint64_t external = ws_value(&t, WS_COL_collective_external_id, i);
+
+		take(m, &t, i, &m->collectives[i]);
+		if (correlation)
+			status = ws_idmap_put(&by_correlation, correlation, i, err);
+		else if (external)
+			status = ws_idmap_put(&by_external, external, i, err);
+	}
+	for (size_t k = 0; k < m->kernels.n && status == WS_OK; k++)
+		m->kernels.collective[k] = collective_of(l, k, &by_correlation, &by_external);
+out:
+	ws_idmap_free(&by_correlation);
+	ws_idmap_free(&by_external);
+	ws_table_data_release(&t);
+	return status;
+}
