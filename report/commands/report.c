@@ -1,7 +1,9 @@
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "report/analysis/filter.h"
 #include "report/tables/report.h"
@@ -9,7 +11,9 @@
 #include "report/commands/columns.h"
 #include "report/commands/command.h"
 #include "report/commands/destination.h"
+#include "report/commands/sides_read.h"
 #include "report/kernel_info/device_peaks.h"
+#include "report/ranks/ranks.h"
 #include "report/commands/trace_open.h"
 
 #define SHORT_ROWS 12 /* of each table in the short report */
@@ -217,6 +221,84 @@ out:
 	return status;
 }
 
+/* --- many ranks of one run ---------------------------------------------------------------- */
+
+static const char *const short_rank_tables[] = {"ranks-verdict", "ranks", "collectives"};
+#define NSHORT_RANKS (sizeof(short_rank_tables) / sizeof(*short_rank_tables))
+
+/* Several traces, or a folder of them. */
+static bool is_many(int n, char *const *names)
+{
+	struct stat st;
+
+	return n > 1 || (stat(names[0], &st) == 0 && S_ISDIR(st.st_mode));
+}
+
+static enum ws_status add_rank(void *ranks, const struct ws_model *m, struct ws_err *err)
+{
+	return ws_ranks_add(ranks, m, err);
+}
+
+static enum ws_status write_ranks(const struct ws_report *report, struct report_opts *o,
+                                  struct ws_err *err)
+{
+	struct ws_table *slots[NSHORT_RANKS];
+	struct ws_report view = *report;
+
+	if (o->table)
+		WS_FORWARD(ws_report_select(report, o->table, &view, slots, err));
+	else if (ws_destination_is_terminal(&o->to))
+		ws_report_shorten(report, short_rank_tables, NSHORT_RANKS, &view, slots);
+	o->to.rows = o->rows >= 0 ? o->rows : 0;
+	return ws_destination_write(&o->to, &view, err);
+}
+
+static enum ws_status report_ranks(const struct ws_trace_list *list, struct report_opts *o,
+                                   struct ws_err *err)
+{
+	struct ws_ranks *ranks = ws_ranks_new();
+	struct ws_report *report = NULL;
+	struct user_files u = {0};
+	const char *alarm = NULL;
+	enum ws_status status = ranks ? WS_OK : WS_FAIL(err, NO_MEMORY, "out of memory");
+
+	if (status == WS_OK)
+		status = read_user_files(o, &u, err);
+	if (status == WS_OK)
+		status = ws_models_read(list, &u.opts, add_rank, ranks, err);
+	if (status == WS_OK)
+		status = ws_ranks_make(ranks, &report, &alarm, err);
+	if (status == WS_OK)
+		status = write_ranks(report, o, err);
+	if (status == WS_OK && alarm) {
+		ws_ui_say("alarm: %s", alarm);
+		status = WS_FINDING;
+	}
+	ws_report_free(report);
+	ws_ranks_free(ranks);
+	free(u.rules);
+	free(u.peaks);
+	return status;
+}
+
+static enum ws_status list_ranks(int n, char **names, struct report_opts *o, struct ws_err *err)
+{
+	struct ws_trace_list list = {0};
+	enum ws_status status;
+
+	WS_FAIL_IF(
+	        !ws_filter_is_all(&o->filter) || o->columns, err, USAGE,
+	        "filters and --columns are for the report of one trace; this is one of the ranks "
+	        "of a run");
+	for (int i = 0; i < n; i++)
+		WS_FORWARD(ws_output_spares(o->to.path, names[i], err));
+	status = ws_trace_list_add(&list, n, names, err);
+	if (status == WS_OK)
+		status = report_ranks(&list, o, err);
+	ws_trace_list_release(&list);
+	return status;
+}
+
 /* Into *o, which holds the defaults. *n, *done: see ws_command_parse. */
 static enum ws_status parse_options(int argc, char **argv, struct report_opts *o, int *n, int *done,
                                     struct ws_err *err)
@@ -275,11 +357,18 @@ static enum ws_status parse_options(int argc, char **argv, struct report_opts *o
 	        "report",
 	        "Without -o and --table: a short text report. With -o FILE.xlsx: a workbook with "
 	        "all\n"
-	        "tables, charts and definitions.",
+	        "tables, charts and definitions. Several traces, or a folder of them, are the "
+	        "ranks "
+	        "of one\n"
+	        "run: who is late, how long the others wait, what collectives reach; tables "
+	        "ranks-verdict,\n"
+	        "ranks, rank-steps, collectives, collective-calls; exit status 1 when a rank ran "
+	        "no\n"
+	        "communication.",
 	        opts,
 	        sizeof(opts) / sizeof(*opts),
 	        1,
-	        1,
+	        INT_MAX,
 	        ws_table_defs,
 	};
 
@@ -333,6 +422,8 @@ enum ws_status ws_cmd_report(int argc, char **argv, struct ws_err *err)
 	WS_FAIL_IF(o.softmax_flops < 0, err, USAGE, "--softmax-flops needs a number from 0, not %g",
 	           o.softmax_flops);
 	WS_FORWARD(settle_filter(&o, err));
+	if (is_many(n, argv))
+		return list_ranks(n, argv, &o, err);
 	status = settle_columns(&o, err);
 	if (status == WS_OK) {
 		status = ws_trace_file_open(&f, argv[0], err);

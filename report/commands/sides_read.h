@@ -1,5 +1,5 @@
 /*
- * The recordings of a side, from the files that a command is given.
+ * The models of many traces, from the files that a command is given.
  */
 #ifndef WS_REPORT_COMMANDS_SIDES_READ_H
 #define WS_REPORT_COMMANDS_SIDES_READ_H
@@ -8,9 +8,14 @@
 #include "report/diff/diff.h"
 
 /*
- * Add them to a side, one after the other: never more than one is in memory.
- * What is damaged is said on stderr.
+ * fn for each, one after the other: never more than one is in memory. What is
+ * damaged is said on stderr.
  */
+typedef enum ws_status (*ws_model_fn)(void *ctx, const struct ws_model *m, struct ws_err *err);
+enum ws_status ws_models_read(const struct ws_trace_list *list, const struct ws_model_opts *opts,
+                              ws_model_fn fn, void *ctx, struct ws_err *err);
+
+/* Add them to a side. */
 enum ws_status ws_sides_read(struct ws_sides *sides, int side, const struct ws_trace_list *list,
                              const struct ws_model_opts *opts, struct ws_err *err);
 

@@ -14,6 +14,7 @@ const struct ws_table_def *const *ws_table_defs(size_t *count);
 const struct ws_table_def *const *ws_diff_defs(size_t *count);
 const struct ws_table_def *const *ws_aa_defs(size_t *count);
 const struct ws_table_def *const *ws_sweep_defs(size_t *count);
+const struct ws_table_def *const *ws_ranks_defs(size_t *count);
 /* Also those made only on request; NULL when no table has this name. */
 const struct ws_table_def *ws_table_def_by_name(const char *name);
 

@@ -19,6 +19,7 @@ WS_REQUEST_TABLES(T)
 WS_DIFF_TABLES(T)
 WS_AA_TABLES(T)
 WS_SWEEP_TABLES(T)
+WS_RANKS_TABLES(T)
 #undef T
 #undef C
 
@@ -28,6 +29,7 @@ static const struct ws_table_def *const report_defs[] = {WS_REPORT_TABLES(T) WS_
 static const struct ws_table_def *const diff_defs[] = {WS_DIFF_TABLES(T)};
 static const struct ws_table_def *const aa_defs[] = {WS_AA_TABLES(T)};
 static const struct ws_table_def *const sweep_defs[] = {WS_SWEEP_TABLES(T)};
+static const struct ws_table_def *const ranks_defs[] = {WS_RANKS_TABLES(T)};
 #undef T
 
 #define T(id, name, title, sheet, what) +1
@@ -62,6 +64,12 @@ const struct ws_table_def *const *ws_sweep_defs(size_t *count)
 {
 	*count = sizeof(sweep_defs) / sizeof(*sweep_defs);
 	return sweep_defs;
+}
+
+const struct ws_table_def *const *ws_ranks_defs(size_t *count)
+{
+	*count = sizeof(ranks_defs) / sizeof(*ranks_defs);
+	return ranks_defs;
 }
 
 const struct ws_table_def *ws_table_def_by_name(const char *name)

@@ -32,6 +32,11 @@ WS_TC_OF(aa, WS_TCOLS_aa(C))
 WS_TC_OF(sweep, WS_TCOLS_sweep(C))
 WS_TC_OF(sweep_pivot, WS_TCOLS_sweep_pivot(C))
 WS_TC_OF(sweep_scaling, WS_TCOLS_sweep_scaling(C))
+WS_TC_OF(ranks_verdict, WS_TCOLS_ranks_verdict(C))
+WS_TC_OF(ranks, WS_TCOLS_ranks(C))
+WS_TC_OF(rank_steps, WS_TCOLS_rank_steps(C))
+WS_TC_OF(collectives, WS_TCOLS_collectives(C))
+WS_TC_OF(collective_calls, WS_TCOLS_collective_calls(C))
 #undef WS_TC_OF
 #undef T
 #undef C
@@ -43,6 +48,7 @@ WS_REQUEST_TABLES(T)
 WS_DIFF_TABLES(T)
 WS_AA_TABLES(T)
 WS_SWEEP_TABLES(T)
+WS_RANKS_TABLES(T)
 #undef T
 
 /* Tables made only on request, by name. */

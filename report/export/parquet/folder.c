@@ -4,50 +4,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "report/model/columns.h"
+#include "report/analysis/rank.h"
 
 /* --- the folder ------------------------------------------------------------------------------- */
-
-/* Keys of meta rows that hold a rank: of our recorder, and of PyTorch's profiler. */
-static const char *const rank_keys[] = {"process.rank", "distributed.rank"};
-
-#define MAX_RANK 999999999
-
-/* -1: no number. */
-static int64_t rank_of_text(struct ws_bytes text)
-{
-	const char *p = text.ptr;
-	int64_t rank = 0;
-
-	for (size_t i = 0; i < text.len; i++) {
-		if (p[i] < '0' || p[i] > '9' || rank > MAX_RANK / 10)
-			return -1;
-		rank = rank * 10 + (p[i] - '0');
-	}
-	return text.len ? rank : -1;
-}
-
-/* The one rank of the trace; -1 when it says none, or several as a merged one does. */
-static int64_t rank_of_trace(const struct ws_model *m)
-{
-	int64_t found = -1;
-
-	for (uint64_t i = 0; i < m->meta.rows; i++) {
-		struct ws_bytes key = ws_blob(&m->meta, WS_COL_meta_key, i);
-
-		for (size_t k = 0; k < sizeof(rank_keys) / sizeof(rank_keys[0]); k++) {
-			int64_t rank = rank_of_text(ws_blob(&m->meta, WS_COL_meta_value, i));
-
-			if (key.len != strlen(rank_keys[k]) ||
-			    memcmp(key.ptr, rank_keys[k], key.len) != 0)
-				continue;
-			if (rank < 0 || (found >= 0 && found != rank))
-				return -1;
-			found = rank;
-		}
-	}
-	return found;
-}
 
 enum ws_status ws_parquet_folder_open(struct ws_parquet_folder *f, const struct ws_model *m,
                                       const char *dir, const struct ws_export_parquet_opts *opts,
@@ -60,7 +19,7 @@ enum ws_status ws_parquet_folder_open(struct ws_parquet_folder *f, const struct 
 	f->m = m;
 	f->opts = opts ? opts : &defaults;
 	f->total = total;
-	f->rank = f->opts->rank >= 0 ? f->opts->rank : rank_of_trace(m);
+	f->rank = f->opts->rank >= 0 ? f->opts->rank : ws_model_rank(m);
 	WS_FORWARD(ws_outfolder_open(&f->out, dir, err));
 	if (f->rank < 0)
 		return WS_OK;

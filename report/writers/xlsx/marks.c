@@ -15,7 +15,8 @@ static const struct {
         {"advice", "Severity", "strong"},    {"diff-verdict", "Grade", "SLOWER"},
         {"diff-verdict", "Grade", "UNLIKE"}, {"diff-phases", "Grade", "SLOWER"},
         {"diff-ranges", "Grade", "SLOWER"},  {"diff-ops", "Grade", "SLOWER"},
-        {"diff-classes", "Grade", "SLOWER"},
+        {"diff-classes", "Grade", "SLOWER"}, {"ranks-verdict", "Subject", "ALARM"},
+        {"ranks", "Straggler", "yes"},       {"rank-steps", "Straggler", "yes"},
 };
 
 static void add_mark(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, uint16_t col,

@@ -31,6 +31,9 @@ static void print_tables(FILE *f)
 	defs = ws_sweep_defs(&n);
 	for (size_t i = 0; i + 1 < n; i++)
 		print_table(f, defs[i], " (of `warpsheet sweep`)");
+	defs = ws_ranks_defs(&n);
+	for (size_t i = 0; i + 1 < n; i++)
+		print_table(f, defs[i], " (of `warpsheet report` of several ranks)");
 	fputc('\n', f);
 }
 

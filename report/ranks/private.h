@@ -1,0 +1,128 @@
+/*
+ * What the parts of a report of ranks share.
+ */
+#ifndef WS_REPORT_RANKS_PRIVATE_H
+#define WS_REPORT_RANKS_PRIVATE_H
+
+#include <math.h>
+#include <stdbool.h>
+
+#include "report/diff/texts.h"
+#include "report/ranks/ranks.h"
+#include "report/tables/tables.h"
+
+enum ws_collective_op {
+	WS_OP_ALL_REDUCE,
+	WS_OP_ALL_GATHER,
+	WS_OP_REDUCE_SCATTER,
+	WS_OP_ALL_TO_ALL,
+	WS_OP_ASYMMETRIC, /* broadcast, send, …: its ranks neither begin nor end together */
+};
+
+/* What a call is: the same on all ranks of its group but for the sizes. */
+struct ws_call_kind {
+	uint32_t name, group, ranks; /* texts; 0 = not recorded */
+	uint32_t dtype;
+	enum ws_collective_op op;
+	uint64_t group_size; /* 0 = not recorded */
+	double bytes;        /* of the whole message, as nccl-tests count it; NaN = not recorded */
+};
+
+/* A collective on one rank: its kernel. */
+struct ws_rank_call {
+	uint32_t rank; /* index */
+	uint32_t key;  /* text of name, group and ranks: calls of one may face each other */
+	int64_t slot;  /* sequence number where it is recorded, else number of the step */
+	bool has_sequence;
+	uint32_t ordinal;         /* among those of its key and slot, by start */
+	uint32_t step;            /* index among the steps of its rank */
+	int64_t start_ns, end_ns; /* since 1970 by the rank's clock */
+	double waiting_ns;        /* for the last rank, once the clocks are aligned */
+	struct ws_call_kind kind;
+};
+
+struct ws_rank_step {
+	int64_t number; /* as the program counts, the same on all ranks */
+	int64_t total_ns, compute_ns, comm_ns, exposed_ns;
+	double waiting_ns; /* in collectives, for the last to arrive */
+	double caused_ns;  /* others' waiting while this one was the last */
+	uint32_t calls;    /* matched ones */
+};
+
+struct ws_rank {
+	int64_t number; /* as recorded, else the place among the traces */
+	bool has_number;
+	uint32_t name, device, dtype; /* texts */
+	int64_t base_ns, world_size;  /* world_size 0 = not recorded */
+	bool has_steps;
+	struct ws_rank_step *steps;
+	size_t nsteps;
+	uint64_t comm_kernels;
+	uint64_t outside; /* communication in no measured step */
+	/* after the clocks are aligned; NaN = cannot be told */
+	double offset_ns, residual_ns;
+	uint32_t component;     /* ranks of other components share no collective with it */
+	uint64_t matched, last; /* calls; those at which it was the last to arrive, surely */
+};
+
+/* The same collective on several ranks: calls first .. first + n - 1. */
+struct ws_meeting {
+	size_t first;
+	uint32_t n;
+	uint32_t first_rank, last_rank; /* calls; WS_NONE = cannot be told */
+	double skew_ns;                 /* between first and last arrival */
+	double residual_ns;             /* how far the ends are apart by aligned clocks */
+	double transfer_ns;             /* of the rank that waited least */
+};
+
+struct ws_ranks {
+	struct ws_texts texts;
+	struct ws_rank *ranks; /* by number, once they are matched */
+	size_t n, allocated;
+	struct ws_rank_call *calls; /* by what faces each other, once they are matched */
+	size_t ncalls, calls_allocated;
+	struct ws_meeting *meetings;
+	size_t nmeetings, meetings_allocated;
+	uint64_t unmatched; /* calls that could face each other, but not surely do */
+	double waiting_ns;  /* of all ranks and steps */
+	bool no_groups;     /* some collective's group is not recorded */
+	char alarm[512];
+};
+
+static inline enum ws_status ws_ranks_no_memory(struct ws_err *err)
+{
+	return WS_FAIL(err, NO_MEMORY, "no memory for the ranks");
+}
+
+/* match.c: ranks by number, calls into meetings. USAGE: two traces of one rank. */
+enum ws_status ws_ranks_match(struct ws_ranks *r, struct ws_err *err);
+/* clocks.c: offsets and residuals of the ranks, then who waited for whom. */
+enum ws_status ws_ranks_align(struct ws_ranks *r, struct ws_err *err);
+
+/* Bytes a second that the links carry, as nccl-tests define it; NaN = not known. */
+double ws_call_bus_bandwidth(const struct ws_call_kind *kind, uint32_t nranks, double ns);
+/* Mean over the measured steps of a rank of the value at `offset` in a step. */
+double ws_rank_mean(const struct ws_rank *rank, double (*value)(const struct ws_rank_step *step));
+double ws_step_compute(const struct ws_rank_step *step);
+double ws_step_waiting(const struct ws_rank_step *step);
+double ws_step_caused(const struct ws_rank_step *step);
+double ws_step_exposed(const struct ws_rank_step *step);
+/* The rank's computation over the median of those that compute in the same dtype, less 1; NaN. */
+double ws_rank_slower(const struct ws_ranks *r, size_t rank);
+/* The rank for which the others waited for more than half of all waiting; NULL = none. */
+const struct ws_rank *ws_ranks_straggler(const struct ws_ranks *r);
+
+/* tables.c and verdict.c */
+/* Also fills r->alarm. */
+void ws_ranks_fill_verdict(struct ws_ranks *r, struct ws_table *t);
+void ws_ranks_fill_ranks(const struct ws_ranks *r, struct ws_table *t);
+enum ws_status ws_ranks_fill_steps(const struct ws_ranks *r, struct ws_table *t,
+                                   struct ws_err *err);
+enum ws_status ws_ranks_fill_collectives(const struct ws_ranks *r, struct ws_table *t,
+                                         struct ws_err *err);
+enum ws_status ws_ranks_fill_calls(const struct ws_ranks *r, struct ws_table *t,
+                                   struct ws_err *err);
+void ws_ranks_set_text(const struct ws_ranks *r, struct ws_table *t, struct ws_cell *cell,
+                       uint32_t text);
+
+#endif

@@ -1,0 +1,246 @@
+/*
+ * One rank's trace: who it is, how its steps went, and its collectives.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "formats/base/grow.h"
+#include "report/analysis/device_time.h"
+#include "report/analysis/rank.h"
+#include "report/base/names.h"
+#include "report/ranks/private.h"
+
+struct reader {
+	struct ws_ranks *r;
+	struct ws_rank *rank;
+	const struct ws_model *m;
+	struct ws_selection sel;
+	struct ws_window *windows;
+	struct ws_spans busy, compute, comm;
+};
+
+/* --- what a collective is ---------------------------------------------------------------- */
+
+/* Letters only, in lower case: all_reduce_, AllReduce and allreduce are one. */
+static void letters_of(struct ws_bytes name, char *out, size_t size)
+{
+	const char *p = name.ptr;
+	size_t n = 0;
+
+	for (size_t i = 0; i < name.len && n + 1 < size; i++) {
+		char c = (char)(p[i] >= 'A' && p[i] <= 'Z' ? p[i] + 32 : p[i]);
+
+		if (c >= 'a' && c <= 'z')
+			out[n++] = c;
+	}
+	out[n] = '\0';
+}
+
+static enum ws_collective_op op_of(const char *letters)
+{
+	static const struct {
+		const char *part;
+		enum ws_collective_op op;
+	} ops[] = {
+	        {"allreduce", WS_OP_ALL_REDUCE},         {"crossdevicereduce", WS_OP_ALL_REDUCE},
+	        {"barrier", WS_OP_ALL_REDUCE},           {"allgather", WS_OP_ALL_GATHER},
+	        {"reducescatter", WS_OP_REDUCE_SCATTER}, {"alltoall", WS_OP_ALL_TO_ALL},
+	};
+
+	for (size_t i = 0; i < sizeof(ops) / sizeof(*ops); i++)
+		if (strstr(letters, ops[i].part))
+			return ops[i].op;
+	return WS_OP_ASYMMETRIC;
+}
+
+/* Bytes of an element by PyTorch's name of its type; NaN = another name. */
+static double element_bytes(struct ws_bytes dtype)
+{
+	static const struct {
+		const char *name;
+		double bytes;
+	} types[] = {{"Float", 4},  {"Half", 2},   {"BFloat16", 2},     {"Double", 8},
+	             {"Int", 4},    {"Long", 8},   {"Short", 2},        {"Byte", 1},
+	             {"Char", 1},   {"Bool", 1},   {"ComplexFloat", 8}, {"ComplexDouble", 16},
+	             {"UInt16", 2}, {"UInt32", 4}, {"UInt64", 8}};
+
+	for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++)
+		if (ws_name_is(dtype, types[i].name))
+			return types[i].bytes;
+	return dtype.len > 6 && !memcmp(dtype.ptr, "Float8", 6) ? 1 : NAN;
+}
+
+static enum ws_status take_kind(struct reader *c, const struct ws_collective *known,
+                                struct ws_bytes kernel, struct ws_call_kind *kind,
+                                struct ws_err *err)
+{
+	const struct ws_model *m = c->m;
+	struct ws_texts *texts = &c->r->texts;
+	char letters[256];
+
+	*kind = (struct ws_call_kind){.bytes = NAN};
+	if (!known) {
+		letters_of(kernel, letters, sizeof(letters));
+		kind->op = op_of(letters);
+		c->r->no_groups = true;
+		return ws_texts_add(texts, kernel, &kind->name, err);
+	}
+	letters_of(m->texts[known->name], letters, sizeof(letters));
+	kind->op = op_of(letters);
+	kind->group_size = known->group_size;
+	kind->bytes =
+	        element_bytes(m->texts[known->dtype]) *
+	        (double)(kind->op == WS_OP_ALL_GATHER ? known->out_elements : known->in_elements);
+	WS_FORWARD(ws_texts_add(texts, m->texts[known->name], &kind->name, err));
+	WS_FORWARD(ws_texts_add(texts, m->texts[known->group], &kind->group, err));
+	WS_FORWARD(ws_texts_add(texts, m->texts[known->ranks], &kind->ranks, err));
+	return ws_texts_add(texts, m->texts[known->dtype], &kind->dtype, err);
+}
+
+/* Calls of one key face each other; what one rank alone may have otherwise is not in it. */
+static enum ws_status take_key(struct ws_ranks *r, const struct ws_call_kind *kind, uint32_t *key,
+                               struct ws_err *err)
+{
+	const uint32_t parts[] = {kind->name, kind->group, kind->ranks};
+
+	return ws_texts_add(&r->texts, (struct ws_bytes){parts, sizeof(parts)}, key, err);
+}
+
+/* The step that a kernel belongs to, else the one in whose time it began; WS_NONE. */
+static uint32_t step_of_kernel(const struct reader *c, size_t k)
+{
+	uint32_t step = ws_kernel_step(c->m, k);
+	int64_t start = c->m->kernels.start_ns[k];
+
+	for (uint32_t i = 0; i < c->rank->nsteps && step != WS_NONE; i++)
+		if (c->windows[i].step == step)
+			return i;
+	for (uint32_t i = 0; i < c->rank->nsteps; i++)
+		if (start >= c->windows[i].start_ns && start < c->windows[i].end_ns)
+			return i;
+	return WS_NONE;
+}
+
+static enum ws_status add_call(struct reader *c, size_t k, struct ws_err *err)
+{
+	const struct ws_kernels *kernels = &c->m->kernels;
+	uint32_t at = kernels->collective ? kernels->collective[k] : WS_NONE;
+	const struct ws_collective *known = at == WS_NONE ? NULL : &c->m->collectives[at];
+	struct ws_ranks *r = c->r;
+	struct ws_rank_call call = {
+	        .rank = (uint32_t)(r->n - 1),
+	        .step = step_of_kernel(c, k),
+	        .start_ns = c->rank->base_ns + kernels->start_ns[k],
+	        .end_ns = c->rank->base_ns + kernels->start_ns[k] + kernels->dur_ns[k],
+	        .has_sequence = known && known->sequence >= 0,
+	};
+
+	c->rank->comm_kernels++;
+	if (call.step == WS_NONE) {
+		c->rank->outside++;
+		return WS_OK;
+	}
+	call.slot = call.has_sequence ? known->sequence : c->rank->steps[call.step].number;
+	WS_FORWARD(take_kind(c, known, ws_model_short_name(c->m, ws_kernel_name(c->m, k)),
+	                     &call.kind, err));
+	WS_FORWARD(take_key(r, &call.kind, &call.key, err));
+	WS_FORWARD(WS_GROW(r->calls, r->ncalls + 1, r->calls_allocated, err));
+	r->calls[r->ncalls++] = call;
+	return WS_OK;
+}
+
+/* --- time -------------------------------------------------------------------------------- */
+
+static enum ws_status gather_spans(struct reader *c, struct ws_err *err)
+{
+	const struct ws_model *m = c->m;
+	const struct ws_kernels *k = &m->kernels;
+
+	for (size_t i = 0; i < k->n; i++) {
+		int64_t start = k->start_ns[i], end = start + k->dur_ns[i];
+
+		if (k->flags[i] & WS_KERNEL_NO_TIME)
+			continue;
+		WS_FORWARD(ws_spans_add(&c->busy, start, end, err));
+		WS_FORWARD(ws_spans_add(ws_kernel_is_comm(m, i) ? &c->comm : &c->compute, start,
+		                        end, err));
+	}
+	for (size_t i = 0; i < m->nworks; i++) {
+		const struct ws_work *w = &m->works[i];
+
+		/* of a graph traced as a whole no kernel is known; it computes */
+		if (w->kind != WS_WORK_GRAPH || w->no_time)
+			continue;
+		WS_FORWARD(ws_spans_add(&c->busy, w->start_ns, w->start_ns + w->dur_ns, err));
+		WS_FORWARD(ws_spans_add(&c->compute, w->start_ns, w->start_ns + w->dur_ns, err));
+	}
+	ws_spans_merge(&c->busy);
+	ws_spans_merge(&c->compute);
+	ws_spans_merge(&c->comm);
+	return WS_OK;
+}
+
+static enum ws_status read_steps(struct reader *c, struct ws_err *err)
+{
+	struct ws_rank *rank = c->rank;
+	size_t cut;
+
+	WS_FORWARD(ws_select(c->m, NULL, &c->sel, err));
+	WS_FORWARD(ws_windows(c->m, &c->sel, &c->windows, &rank->nsteps, &cut, err));
+	WS_FORWARD(gather_spans(c, err));
+	rank->steps = calloc(rank->nsteps + 1, sizeof(*rank->steps));
+	if (!rank->steps)
+		return ws_ranks_no_memory(err);
+	for (size_t i = 0; i < rank->nsteps; i++) {
+		const struct ws_window *w = &c->windows[i];
+		struct ws_rank_step *s = &rank->steps[i];
+
+		rank->has_steps |= w->step != WS_NONE;
+		s->number = w->step == WS_NONE ? 0 : c->m->steps[w->step].number;
+		s->total_ns = w->end_ns - w->start_ns;
+		s->compute_ns = ws_spans_inside(&c->compute, w->start_ns, w->end_ns);
+		s->comm_ns = ws_spans_inside(&c->comm, w->start_ns, w->end_ns);
+		s->exposed_ns = ws_spans_inside(&c->busy, w->start_ns, w->end_ns) - s->compute_ns;
+	}
+	return WS_OK;
+}
+
+static enum ws_status read_rank(struct reader *c, struct ws_err *err)
+{
+	const struct ws_model *m = c->m;
+	struct ws_texts *texts = &c->r->texts;
+	struct ws_rank *rank = c->rank;
+	uint32_t device = m->kernels.n ? ws_kernel_device(m, 0) : WS_NONE;
+
+	rank->number = ws_model_rank(m);
+	rank->has_number = rank->number >= 0;
+	rank->world_size = ws_model_world_size(m);
+	rank->base_ns = m->file.base_ns;
+	WS_FORWARD(ws_texts_add_str(texts, m->name, &rank->name, err));
+	WS_FORWARD(ws_texts_add(texts, ws_model_fact(m, "dtype"), &rank->dtype, err));
+	if (device != WS_NONE)
+		WS_FORWARD(
+		        ws_texts_add(texts, m->texts[m->devices[device].name], &rank->device, err));
+	WS_FORWARD(read_steps(c, err));
+	for (size_t k = 0; k < m->kernels.n; k++)
+		if (ws_kernel_is_comm(m, k) && !(m->kernels.flags[k] & WS_KERNEL_NO_TIME))
+			WS_FORWARD(add_call(c, k, err));
+	return WS_OK;
+}
+
+enum ws_status ws_ranks_add(struct ws_ranks *r, const struct ws_model *m, struct ws_err *err)
+{
+	struct reader c = {.r = r, .m = m};
+	enum ws_status status;
+
+	WS_FORWARD(WS_GROW(r->ranks, r->n + 1, r->allocated, err));
+	c.rank = &r->ranks[r->n++];
+	*c.rank = (struct ws_rank){.offset_ns = NAN, .residual_ns = NAN};
+	status = read_rank(&c, err);
+	ws_selection_release(&c.sel);
+	ws_spans_release(&c.busy);
+	ws_spans_release(&c.compute);
+	ws_spans_release(&c.comm);
+	free(c.windows);
+	return status;
+}

@@ -1,0 +1,25 @@
+/*
+ * The ranks of one distributed run, a trace each: time and communication of
+ * each, collectives matched over them, and who makes the others wait. docs/ranks.md
+ */
+#ifndef WS_REPORT_RANKS_RANKS_H
+#define WS_REPORT_RANKS_RANKS_H
+
+#include "report/model/model.h"
+#include "report/table/table.h"
+
+struct ws_ranks;
+struct ws_ranks *ws_ranks_new(void);    /* NULL when memory is out */
+void ws_ranks_free(struct ws_ranks *r); /* after the report; NULL is legal */
+
+/* A rank's trace, which is not needed any more. */
+enum ws_status ws_ranks_add(struct ws_ranks *r, const struct ws_model *m, struct ws_err *err);
+
+/*
+ * The tables of WS_RANKS_TABLES. *alarm: what must not be missed, as a
+ * sentence that lives as long as r; NULL = nothing. USAGE: two traces of one rank. Once only.
+ */
+enum ws_status ws_ranks_make(struct ws_ranks *r, struct ws_report **out, const char **alarm,
+                             struct ws_err *err);
+
+#endif

@@ -1,0 +1,207 @@
+/*
+ * What the tables of the ranks say, in sentences.
+ */
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "report/base/stat.h"
+#include "report/ranks/private.h"
+
+static struct ws_cell *say(struct ws_table *t, const char *subject, const char *fmt, ...)
+        __attribute__((format(printf, 3, 4)));
+
+static struct ws_cell *say(struct ws_table *t, const char *subject, const char *fmt, ...)
+{
+	struct ws_cell *row = ws_table_row(t);
+	char text[512];
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(text, sizeof(text), fmt, args);
+	va_end(args);
+	ws_cell_set_str(t, &row[WS_TC_ranks_verdict_subject], subject);
+	ws_cell_set_str(t, &row[WS_TC_ranks_verdict_verdict], text);
+	return row;
+}
+
+/* "1.72 us", "172 ms" */
+static const char *time_text(double ns, char out[32])
+{
+	static const char *const units[] = {"ns", "us", "ms", "s"};
+	size_t unit = 0;
+
+	while (unit < 3 && fabs(ns) >= 999.5) {
+		ns /= 1000;
+		unit++;
+	}
+	snprintf(out, 32, "%.3g %s", ns, units[unit]);
+	return out;
+}
+
+static double mean_of_ranks(const struct ws_ranks *r,
+                            double (*value)(const struct ws_rank_step *step))
+{
+	double sum = 0;
+	size_t n = 0;
+
+	for (size_t i = 0; i < r->n; i++)
+		if (r->ranks[i].nsteps) {
+			sum += ws_rank_mean(&r->ranks[i], value);
+			n++;
+		}
+	return ws_stat_ratio(sum, (double)n);
+}
+
+static int64_t world_size(const struct ws_ranks *r)
+{
+	int64_t most = (int64_t)r->n;
+
+	for (size_t i = 0; i < r->n; i++)
+		if (r->ranks[i].world_size > most)
+			most = r->ranks[i].world_size;
+	return most;
+}
+
+/* Several ranks, and one of them, or all, ran no communication: something was not seen. */
+static void sound_alarm(struct ws_ranks *r, struct ws_table *t)
+{
+	size_t silent = 0;
+	const struct ws_rank *first = NULL;
+
+	for (size_t i = 0; i < r->n; i++)
+		if (!r->ranks[i].comm_kernels) {
+			silent++;
+			first = first ? first : &r->ranks[i];
+		}
+	if (!silent || world_size(r) < 2)
+		return;
+	if (silent == r->n)
+		snprintf(r->alarm, sizeof(r->alarm),
+		         "no rank ran a communication kernel, at a world size of %" PRId64
+		         ": communication was not recorded, or its kernels have names that no rule "
+		         "knows (report of one trace: kernel-summary, --rules FILE)",
+		         world_size(r));
+	else
+		snprintf(r->alarm, sizeof(r->alarm),
+		         "%zu of %zu ranks ran no communication kernel (the first: rank %" PRId64
+		         "), the others did: their recording is not whole",
+		         silent, r->n, first->number);
+	say(t, "ALARM", "%s", r->alarm);
+}
+
+static void say_ranks(const struct ws_ranks *r, struct ws_table *t)
+{
+	int64_t world = world_size(r);
+
+	if (world > (int64_t)r->n)
+		say(t, "ranks",
+		    "%zu of %" PRId64 " ranks are here: who is late may be one of the others", r->n,
+		    world);
+	else
+		say(t, "ranks", "%zu ranks, all of the run as far as the traces say", r->n);
+}
+
+/* How far arrival times can be believed. False: nothing was aligned. */
+static bool say_clocks(const struct ws_ranks *r, struct ws_table *t)
+{
+	uint64_t calls = 0;
+	double worst = NAN;
+	char time[32];
+	int64_t rank = 0;
+	struct ws_cell *row;
+
+	for (size_t i = 0; i < r->nmeetings; i++)
+		calls += r->meetings[i].n > 1;
+	for (size_t i = 0; i < r->n; i++)
+		if (r->ranks[i].matched && !(r->ranks[i].residual_ns <= worst)) {
+			worst = r->ranks[i].residual_ns;
+			rank = r->ranks[i].number;
+		}
+	if (!calls) {
+		say(t, "clocks",
+		    "cannot be aligned: no all-reduce, all-gather, reduce-scatter or all-to-all is "
+		    "matched on two ranks, so it cannot be told who arrives late");
+		return false;
+	}
+	row = say(t, "clocks",
+	          "aligned on the ends of %" PRIu64
+	          " collectives; 95 %% of them end together within %s on every rank",
+	          calls, time_text(worst, time));
+	ws_cell_set_int(&row[WS_TC_ranks_verdict_rank], rank);
+	ws_cell_set_real(&row[WS_TC_ranks_verdict_time_ns], worst);
+	return true;
+}
+
+static void set_share(struct ws_cell *row, double ns, double of_ns)
+{
+	ws_cell_set_real(&row[WS_TC_ranks_verdict_time_ns], ns);
+	ws_cell_set_real(&row[WS_TC_ranks_verdict_share], ws_stat_percent(ns, of_ns));
+}
+
+static void say_straggler(const struct ws_ranks *r, struct ws_table *t, double step_ns)
+{
+	const struct ws_rank *worst = ws_ranks_straggler(r);
+	double caused, others = -1, slower;
+	uint64_t told = 0;
+	char compute[128], time[32];
+	struct ws_cell *row;
+
+	for (size_t i = 0; i < r->nmeetings; i++)
+		told += r->meetings[i].last_rank != WS_NONE;
+	if (!told) {
+		say(t, "straggler", "cannot tell: all ranks arrive within what the clocks show");
+		return;
+	}
+	if (!worst) {
+		say(t, "straggler",
+		    "none: no rank is the one that the others wait for more than half of the time");
+		return;
+	}
+	slower = 100 * ws_rank_slower(r, (size_t)(worst - r->ranks));
+	for (size_t i = 0; i < r->n; i++)
+		others += r->ranks[i].component == worst->component;
+	caused = ws_rank_mean(worst, ws_step_caused) / others;
+	if (isnan(slower))
+		snprintf(compute, sizeof(compute), "its computation cannot be compared");
+	else
+		snprintf(compute, sizeof(compute),
+		         "its computation takes %+.1f %% against the median rank%s", slower,
+		         slower < 1 ? ", so look at its host, data and launches" : "");
+	row = say(t, "straggler",
+	          "rank %" PRId64 " is the last at %.0f %% of its collectives; the others wait "
+	          "%s a step for it; %s",
+	          worst->number, ws_stat_percent((double)worst->last, (double)worst->matched),
+	          time_text(caused, time), compute);
+	ws_cell_set_int(&row[WS_TC_ranks_verdict_rank], worst->number);
+	set_share(row, caused, step_ns);
+}
+
+static double step_ns_of(const struct ws_rank_step *step)
+{
+	return (double)step->total_ns;
+}
+
+void ws_ranks_fill_verdict(struct ws_ranks *r, struct ws_table *t)
+{
+	double step_ns = mean_of_ranks(r, step_ns_of), ns;
+	char time[32];
+
+	sound_alarm(r, t);
+	say_ranks(r, t);
+	if (say_clocks(r, t)) {
+		say_straggler(r, t, step_ns);
+		ns = mean_of_ranks(r, ws_step_waiting);
+		set_share(say(t, "waiting",
+		              "a rank waits %s a step in collectives for the last to arrive, "
+		              "%.1f %% of the step",
+		              time_text(ns, time), ws_stat_percent(ns, step_ns)),
+		          ns, step_ns);
+	}
+	ns = mean_of_ranks(r, ws_step_exposed);
+	set_share(say(t, "exposed communication",
+	              "%s a step and rank, %.1f %% of the step, in which only communication ran",
+	              ns / 1e6, ws_stat_percent(ns, step_ns)),
+	          ns, step_ns);
+}

@@ -1,0 +1,70 @@
+# The ranks of a run, imported from traces in which everything is known (ranks.py): clocks, who is
+# late, exposed communication and bandwidth are found; what cannot be told is not told.
+set -eu
+. "$(dirname "$0")/common.sh"
+ranks=$(cd "$(dirname "$0")" && pwd)/ranks.py
+
+cd "$work"
+# tables FOLDER: the tables of its traces beside them
+tables() {
+	for t in "$1"/*.json; do
+		"$ws" import "$t" -o "${t%.json}.wtrace" >log 2>&1 || { cat log; fail "no import of $t"; }
+	done
+	for t in ranks-verdict ranks rank-steps collectives collective-calls; do
+		"$ws" report "$1" --table $t -o "$1/$t.csv"
+	done
+}
+
+python3 "$ranks" make slow 8 6
+tables slow
+python3 "$ranks" check slow 8 6 5
+contains slow/ranks-verdict.csv 'rank 5 is the last at 100 % of its collectives'
+
+# the profiler's files do as they are, in any order
+"$ws" report slow/rank005.json slow/rank000.json slow/rank003.json --table ranks -o three.csv 2>log
+equal "the ranks given" "$(cut -d, -f1 three.csv | tr '\n' ' ')" "Rank 0 3 5 "
+
+# sizes and groups that are not recorded: no bandwidth, but skew by order in the step
+python3 "$ranks" make nosize 4 5 nosize
+tables nosize
+equal "a bandwidth of unknown sizes" "$(csv_cell nosize/collectives.csv 'Bus Bandwidth (GB/s)' 'Last Rank=2')" ""
+equal "calls" "$(csv_cell nosize/collectives.csv Calls 'Last Rank=2')" 5
+
+# ranks that arrive together, as far as the clocks show
+python3 "$ranks" make even 4 5 even
+tables even
+contains even/ranks-verdict.csv 'cannot tell: all ranks arrive within what the clocks show'
+[ -z "$(csv_cell even/ranks.csv Straggler Rank=0)" ] || fail "a straggler among ranks that are even"
+
+# no communication at a world size over 1 is an alarm: exit status 1, tables all the same
+python3 "$ranks" make silent 2 3 silent
+for t in silent/*.json; do "$ws" import "$t" -o "${t%.json}.wtrace" >/dev/null 2>&1; done
+status=0
+"$ws" report silent --table ranks-verdict -o silent.csv 2>log || status=$?
+equal "the exit status of an alarm" $status 1
+contains log 'alarm: no rank ran a communication kernel, at a world size of 2'
+contains silent.csv 'ALARM'
+
+# one rank twice is no run; filters are for one trace
+cp slow/rank000.wtrace again.wtrace
+for wrong in "slow/rank000.wtrace again.wtrace" "slow --steps 0..1" "slow --table summary"; do
+	status=0
+	# shellcheck disable=SC2086 # words
+	"$ws" report $wrong >log 2>&1 || status=$?
+	equal "the exit status of report $wrong" $status 2
+done
+
+# 64 ranks: memory is a limit that holds whatever else runs; time is printed
+python3 "$ranks" make many 64 40
+for t in many/*.json; do "$ws" import "$t" -o "${t%.json}.wtrace" >/dev/null 2>&1; done
+python3 - "$ws" <<'PY'
+import resource, subprocess, sys, time
+
+begin = time.monotonic()
+subprocess.run([sys.argv[1], "report", "many", "-o", "many.xlsx"], check=True)
+used = resource.getrusage(resource.RUSAGE_CHILDREN)
+print(f"64 ranks: {time.monotonic() - begin:.2f} s, {used.ru_utime + used.ru_stime:.2f} s of CPU, "
+      f"{used.ru_maxrss / 1024:.0f} MB")
+if used.ru_maxrss > 128 * 1024:
+    sys.exit("over 128 MB")
+PY
