@@ -177,6 +177,10 @@ static void set_interval(struct ws_comparison *c, const struct centre *a, const 
 	c->ratio = exp(change);
 	c->error = sqrt(e2);
 	c->spread = sqrt((a->spread2 + b->spread2) / 2);
+	if (isnan(e2)) {
+		c->p = c->low = c->high = NAN;
+		return;
+	}
 	if (e2 > 0) {
 		/* Welch and Satterthwaite */
 		c->df = e2 * e2 / (a->error2 * a->error2 / a->df + b->error2 * b->error2 / b->df);

@@ -40,7 +40,8 @@ struct ws_grade_opts {
 	double min_effect;  /* 0.01: less than 1 % is no difference that counts */
 	double same_within; /* 0.03: an interval within 3 % of 1 is the same */
 	double run_noise;   /* standard deviation between recordings of one thing, relative; used
-	                     * where a side has too few recordings to show it */
+	                     * where a side has too few recordings to show it; NaN = unknown: then
+	                     * nothing is claimed of so few */
 };
 #define WS_GRADE_OPTS_DEFAULT                                              \
 	{                                                                  \

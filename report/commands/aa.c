@@ -57,7 +57,8 @@ enum ws_status ws_cmd_aa(int argc, char **argv, struct ws_err *err)
 	               "the format, whatever FILE is called"),
 	        WS_OPT("run-noise", 0, REAL, "PCT", &o.diff.run_noise_percent,
 	               "what one recording against one is graded with, as in\n"
-	               "diff; default 1, on the CPU reference 50"),
+	               "diff; default 1; on the CPU reference they\n"
+	               "cannot be graded without it"),
 	        WS_OPT_STEP(&o.model.step),
 	        WS_OPT_COLOUR(&o.to.colour),
 	        WS_OPT_NO_PAGER(&o.to.no_pager),

@@ -162,7 +162,8 @@ enum ws_status ws_cmd_diff(int argc, char **argv, struct ws_err *err)
 	               "SAME: surely within PCT percent; default 3"),
 	        WS_OPT("run-noise", 0, REAL, "PCT", &o.diff.run_noise_percent,
 	               "what recordings of one thing vary by, for sides with\n"
-	               "under three; default 1, on the CPU reference 50"),
+	               "under three; default 1; on the CPU reference they\n"
+	               "cannot be graded without it"),
 	        WS_OPT("force", 0, FLAG, NULL, &o.diff.force,
 	               "grades and ratios even when A and B did not do the\n"
 	               "same work"),

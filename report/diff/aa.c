@@ -268,10 +268,14 @@ static enum ws_status fill(struct lab *lab, struct ws_table *t, char verdict[512
 	if (status == WS_OK) {
 		say_verdict(lab, verdict);
 		ws_table_note(t, "%s.", verdict);
-		ws_table_note(t,
-		              "One recording a side was compared with a noise between runs of "
-		              "%.3g %% assumed (--run-noise).",
-		              100 * lab->d->grade.run_noise);
+		if (isnan(lab->d->grade.run_noise))
+			ws_table_note(t, "One recording a side is not graded on the CPU reference: "
+			                 "--run-noise says what to assume.");
+		else
+			ws_table_note(t,
+			              "One recording a side was compared with a noise between runs "
+			              "of %.3g %% assumed (--run-noise).",
+			              100 * lab->d->grade.run_noise);
 	}
 	free(in);
 	return status;

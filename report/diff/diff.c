@@ -205,17 +205,22 @@ static enum ws_status match(struct ws_diff *d, struct ws_err *err)
 	return status;
 }
 
+struct ws_grade_opts ws_grade_opts_of(const struct ws_diff_opts *opts, bool on_cpu)
+{
+	struct ws_grade_opts grade = {.min_effect = opts->min_effect_percent / 100,
+	                              .same_within = opts->same_within_percent / 100,
+	                              .run_noise = opts->run_noise_percent / 100};
+
+	if (isnan(grade.run_noise) && !on_cpu)
+		grade.run_noise = WS_RUN_NOISE_GPU_PERCENT / 100;
+	return grade;
+}
+
 static void settle_grade(struct ws_diff *d)
 {
-	int on_cpu = d->side[0].recordings[0].on_cpu ||
-	             (d->side[1].nrecordings && d->side[1].recordings[0].on_cpu);
-	double noise = d->opts.run_noise_percent;
-
-	if (isnan(noise))
-		noise = on_cpu ? WS_RUN_NOISE_CPU_PERCENT : WS_RUN_NOISE_GPU_PERCENT;
-	d->grade = (struct ws_grade_opts){.min_effect = d->opts.min_effect_percent / 100,
-	                                  .same_within = d->opts.same_within_percent / 100,
-	                                  .run_noise = noise / 100};
+	d->grade = ws_grade_opts_of(&d->opts, d->side[0].recordings[0].on_cpu ||
+	                                              (d->side[1].nrecordings &&
+	                                               d->side[1].recordings[0].on_cpu));
 }
 
 struct ws_diff *ws_sides_diff(struct ws_sides *s)

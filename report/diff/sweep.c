@@ -629,7 +629,6 @@ enum ws_status ws_sweep_make(struct ws_sweep *s, const struct ws_sweep_opts *opt
 {
 	struct ws_report *report = calloc(1, sizeof(*report));
 	char *trace = NULL;
-	double noise = opts->grade.run_noise_percent;
 	bool on_cpu = false;
 	enum ws_status status = WS_OK;
 
@@ -638,13 +637,7 @@ enum ws_status ws_sweep_make(struct ws_sweep *s, const struct ws_sweep_opts *opt
 		return no_memory(err);
 	for (size_t i = 0; i < s->nruns; i++)
 		on_cpu |= s->runs[i].on_cpu;
-	if (isnan(noise))
-		noise = on_cpu ? WS_RUN_NOISE_CPU_PERCENT : WS_RUN_NOISE_GPU_PERCENT;
-	s->grade = (struct ws_grade_opts){
-	        .min_effect = opts->grade.min_effect_percent / 100,
-	        .same_within = opts->grade.same_within_percent / 100,
-	        .run_noise = noise / 100,
-	};
+	s->grade = ws_grade_opts_of(&opts->grade, on_cpu);
 	report->title = "Warpsheet sweep";
 	report->filter = strdup("");
 	report->tables = calloc(5, sizeof(struct ws_table *));

@@ -189,9 +189,18 @@ static void judge_overall(const struct verdict *v, struct ws_comparison *c)
 		    "work",
 		    a->idle.percent, b->idle.percent);
 	} else if (c->grade != WS_GRADE_UNLIKE && c->basis == WS_BASIS_STEPS && !c->identical) {
-		say(&text, "; %s recording a side: recordings are assumed to vary by %.3g %%",
-		    c->recordings[0] == 1 && c->recordings[1] == 1 ? "one" : "under three",
-		    d->grade.run_noise * 100);
+		const char *few = c->recordings[0] == 1 && c->recordings[1] == 1
+		                          ? "one recording"
+		                          : "under three recordings";
+
+		if (isnan(d->grade.run_noise))
+			say(&text,
+			    "; %s a side on the CPU reference: make three or more, or measure what "
+			    "they vary by ('warpsheet aa') and say --run-noise",
+			    few);
+		else
+			say(&text, "; %s a side: recordings are assumed to vary by %.3g %%", few,
+			    d->grade.run_noise * 100);
 	}
 	snprintf(d->result->verdict, sizeof(d->result->verdict), "%s", text.text);
 	add_time(v, "overall", text.text, c);

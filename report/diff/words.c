@@ -72,6 +72,11 @@ void ws_diff_say(const struct ws_diff *d, const struct ws_comparison *c, char *o
 	default:
 		if (isnan(c->ratio))
 			snprintf(out, size, "cannot tell: a side has no such time");
+		else if (isnan(c->low))
+			snprintf(out, size,
+			         "cannot tell: %s looks %.3g× %s than %s, but by how much "
+			         "recordings vary is not known",
+			         b, times_of(c->ratio), c->ratio < 1 ? "faster" : "slower", a);
 		else
 			say_ambiguous(d, c, out, size);
 	}

@@ -10,7 +10,12 @@ cd "$work"
 printf 'result=exit status 5: out of memory\nmodel=vgg11\nbatch=64\ndtype=fp32\n' \
 	>runs/vgg11-batch64-fp32-r1.status
 
-"$ws" sweep runs --table sweep --format csv >sweep.csv
+"$ws" sweep runs --run-noise 20 --table sweep --format csv >sweep.csv
+# two recordings of the CPU reference: a speed-up, but no interval that could be believed
+"$ws" sweep runs --table sweep --format csv >unknown.csv
+[ -n "$(csv_cell unknown.csv Speedup Model=mlp Batch=4 Dtype=amp-bf16)" ] || fail "no speed-up"
+[ -z "$(csv_cell unknown.csv 'Speedup Low' Model=mlp Batch=4 Dtype=amp-bf16)" ] ||
+	fail "an interval out of two recordings of the CPU reference"
 "$ws" sweep runs --table sweep-pivot --format csv >pivot.csv
 "$ws" sweep runs --table sweep-pivot --rows model --columns dtype --value 'Total (ns)' \
 	--format csv >total.csv

@@ -301,6 +301,33 @@ Test(diff, one_step_of_one_recording_rests_on_the_noise_assumed)
 	release(&p);
 }
 
+Test(diff, one_recording_a_side_on_the_cpu_tells_nothing_until_its_noise_is_known)
+{
+	struct ws_diff_opts opts = WS_DIFF_OPTS_DEFAULT;
+	struct program cpu = fp32, slower;
+	struct pair p = {0};
+
+	cpu.on_cpu = 1;
+	slower = cpu;
+	for (int i = 0; i < 2; i++)
+		slower.step_ns[i] *= 10;
+	p = compare(&cpu, &slower, 5);
+	cr_expect_str_eq(tb_str(table(&p, "diff-verdict"), 1, "grade"), "AMBIGUOUS");
+	cr_expect(strstr(p.result.verdict,
+	                 "one recording a side on the CPU reference: make three") != NULL,
+	          "%s", p.result.verdict);
+	cr_expect_eq(p.result.finding, 0);
+	release(&p);
+	opts.run_noise_percent = 20;
+	p.b[0] = build(&cpu);
+	p.b[1] = build(&slower);
+	for (int i = 0; i < 2; i++)
+		p.m[i] = tb_model(p.b[i]);
+	compare_models(&p, &opts);
+	cr_expect_str_eq(tb_str(table(&p, "diff-verdict"), 1, "grade"), "SLOWER");
+	release(&p);
+}
+
 Test(diff, what_only_one_side_has_never_vanishes)
 {
 	struct program other = fp32;

@@ -246,6 +246,13 @@ Test(grade, unknown_is_ambiguous)
 	cr_assert_eq(graded(&a, &b, &blind).grade, WS_GRADE_AMBIGUOUS);
 	/* with noise assumed, twice as long is slower */
 	cr_assert_eq(graded(&a, &b, &defaults).grade, WS_GRADE_SLOWER);
+	/* by how much recordings vary is not known: neither a grade nor an interval */
+	blind.run_noise = NAN;
+	c = graded(&a, &b, &blind);
+	cr_assert_eq(c.grade, WS_GRADE_AMBIGUOUS);
+	cr_assert(c.ratio > 1.9 && isnan(c.low) && isnan(c.high) && isnan(c.p));
+	/* a recording beside itself is the same all the same */
+	cr_assert_eq(graded(&a, &a, &blind).grade, WS_GRADE_SAME);
 }
 
 Test(grade, small_effects_are_no_verdict)

@@ -1,0 +1,1 @@
+warpsheet aa fixtures/recorded/aa
