@@ -46,9 +46,18 @@ export_one() {
 "$binary/tests/make_extremes" "$work/extremes"
 AT_SCALE_FOLDER=$work node "$here/read_extremes.mjs" || rc=1
 
-"$binary/tests/make_fleet" "$work/traces" 128 20
+# the page's own commands, as they are printed, in an empty folder
+awk '/^```sh$/ { inside = 1; next } /^```$/ { inside = 0 } inside' "$source/docs/at-scale.md" >"$work/commands"
+mkdir "$work/page"
+(cd "$work/page" && PATH=$binary/bin:$binary/tests:$PATH sh -eu "$work/commands" >"$work/verdict") || rc=1
+grep -q 'rank 80 is the last at 100 % of its collectives' "$work/verdict" || {
+	echo "WRONG: our own report does not find the slow rank"
+	rc=1
+}
+mv "$work/page/fleet" "$work/page/traces" "$work"
+mkdir -p "$work/fleet/report"
 for trace in "$work"/traces/*.wtrace; do
-	export_one "$trace" "$work/fleet" "$(basename "$trace").csv"
+	"$warpsheet" report "$trace" --table kernel-summary -o "$work/fleet/report/$(basename "$trace").csv"
 done
 AT_SCALE_FOLDER=$work/fleet node "$here/read_back.mjs" || rc=1
 # shellcheck disable=SC2086 # nothing, or one word

@@ -2,9 +2,10 @@
  * Makes the traces of an invented training job, one a rank:
  *   make_fleet FOLDER RANKS STEPS
  * writes FOLDER/rank-NNNN.wtrace. Data-parallel steps of a transformer; the
- * second half of the ranks computes in bf16, the first in fp32; rank 5/8 of
- * the way has a GPU whose matrix products are 15 % slower, and the others of
- * its half wait for it in the all-reduce. Fixed: no clock, no random number, no GPU.
+ * second half of the ranks computes in bf16, the first in fp32, and each half
+ * meets in its own all-reduce; rank 5/8 of the way has a GPU whose matrix
+ * products are 15 % slower, and the others of its half wait for it. Each
+ * machine's clock is off by up to 2 ms. Fixed: no clock, no random number, no GPU.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -17,14 +18,16 @@
 #define BASE_NS INT64_C(1763640000000000000) /* 2025-11-20T12:00:00Z */
 #define LAYERS  12
 #define SLOWER  15 /* % */
+#define ALL_REDUCE_NS 900000 /* after the last rank has arrived */
 
 struct rank {
-	struct ws_trace_writer *w;
+	struct ws_trace_writer *w;     /* NULL: only to see when it arrives */
 	int64_t number, now, gpu_free; /* now: of the thread */
 	uint64_t correlation;
 	uint32_t jitter;
-	int is_bf16, is_slow, waits; /* waits: for the slow one */
-	int64_t gemm_cost_ns;        /* what this step's products take where nothing is slow */
+	int is_bf16, is_slow;
+	int64_t begin_ns; /* when its recording began, by a clock that is right */
+	int64_t group_size, sequence;
 };
 
 static void must(enum ws_status rc, const struct ws_err *err)
@@ -39,15 +42,17 @@ static void add(struct rank *r, enum ws_kind kind, const void *row)
 {
 	struct ws_err err;
 
-	must(ws_trace_writer_add(r->w, kind, row, &err), &err);
+	if (r->w)
+		must(ws_trace_writer_add(r->w, kind, row, &err), &err);
 }
 
 static uint64_t text(struct rank *r, const char *s)
 {
 	struct ws_err err;
-	uint64_t id;
+	uint64_t id = 0;
 
-	must(ws_trace_writer_intern(r->w, s, strlen(s), &id, &err), &err);
+	if (r->w)
+		must(ws_trace_writer_intern(r->w, s, strlen(s), &id, &err), &err);
 	return id;
 }
 
@@ -104,7 +109,9 @@ static int64_t occupy(struct rank *r, int64_t dur_ns)
 	return start;
 }
 
-static void launch(struct rank *r, const char *kernel, uint64_t grid, int64_t dur_ns)
+/* end_ns: when it is done, whenever it begins; 0 = after dur_ns. Returns its begin. */
+static int64_t run_kernel(struct rank *r, const char *kernel, uint64_t grid, int64_t dur_ns,
+                          int64_t end_ns)
 {
 	const struct ws_row_launch_config config = {.name = text(r, kernel),
 	                                            .pid = 4000 + (uint64_t)r->number,
@@ -119,16 +126,29 @@ static void launch(struct rank *r, const char *kernel, uint64_t grid, int64_t du
 	                                            .registers = 64,
 	                                            .shared_dynamic_bytes = 16384};
 	struct ws_err err;
-	uint64_t id;
+	uint64_t id = 0;
+	int64_t start;
 
-	dur_ns = (dur_ns + jitter(r, (uint32_t)dur_ns / 25 + 1)) / 32 * 32;
 	call(r, "cudaLaunchKernel", 2000 + jitter(r, 900));
-	must(ws_trace_writer_intern_config(r->w, &config, &id, &err), &err);
+	if (r->w)
+		must(ws_trace_writer_intern_config(r->w, &config, &id, &err), &err);
+	start = occupy(r, dur_ns);
+	if (end_ns) {
+		dur_ns = end_ns - start;
+		r->gpu_free = end_ns + 640;
+	}
 	add(r, WS_KIND_KERNEL,
-	    &(struct ws_row_kernel){.start_ns = occupy(r, dur_ns),
+	    &(struct ws_row_kernel){.start_ns = start,
 	                            .dur_ns = dur_ns,
 	                            .correlation = r->correlation,
 	                            .config = id});
+	return start;
+}
+
+static void launch(struct rank *r, const char *kernel, uint64_t grid, int64_t dur_ns)
+{
+	dur_ns = (dur_ns + jitter(r, (uint32_t)dur_ns / 25 + 1)) / 32 * 32;
+	run_kernel(r, kernel, grid, dur_ns, 0);
 }
 
 static void gemm(struct rank *r, uint64_t grid, int64_t fp32_ns)
@@ -136,7 +156,6 @@ static void gemm(struct rank *r, uint64_t grid, int64_t fp32_ns)
 	int64_t cost_ns = r->is_bf16 ? fp32_ns / 4 : fp32_ns;
 	int64_t dur_ns = r->is_slow ? cost_ns * (100 + SLOWER) / 100 : cost_ns;
 
-	r->gemm_cost_ns += cost_ns;
 	launch(r, r->is_bf16 ? "ws_gemm_nt_fwd_bf16" : "ws_gemm_nt_fwd_f32", grid, dur_ns);
 }
 
@@ -219,11 +238,9 @@ static void layers(struct rank *r, int times)
 	}
 }
 
-static void step(struct rank *r)
+/* Up to the all-reduce. */
+static void begin_step(struct rank *r)
 {
-	int64_t late_ns;
-
-	r->gemm_cost_ns = 0;
 	push(r, "step");
 	copy_batch(r);
 	push(r, "forward");
@@ -235,9 +252,26 @@ static void step(struct rank *r)
 	push(r, "backward");
 	layers(r, 2);
 	push(r, "all-reduce");
-	/* who comes early waits */
-	late_ns = r->gemm_cost_ns * SLOWER / 100;
-	launch(r, "ncclDevKernel_AllReduce_Sum_f32_RING_LL", 24, 900000 + (r->waits ? late_ns : 0));
+}
+
+/* The all-reduce is done at met_ns; who comes early waits. Returns when it began. */
+static int64_t end_step(struct rank *r, int64_t met_ns)
+{
+	int64_t end = met_ns - r->begin_ns;
+	int64_t start = run_kernel(r, "ncclDevKernel_AllReduce_Sum_f32_RING_LL", 24, 32, end);
+
+	add(r, WS_KIND_COLLECTIVE,
+	    &(struct ws_row_collective){.time_ns = start,
+	                                .pid = 4000 + (uint64_t)r->number,
+	                                .correlation = r->correlation,
+	                                .name = text(r, "allreduce"),
+	                                .group = text(r, r->is_bf16 ? "bf16" : "fp32"),
+	                                .group_size = (uint64_t)r->group_size,
+	                                .dtype = text(r, "Float"),
+	                                .in_elements = 20000000,
+	                                .out_elements = 20000000,
+	                                .sequence = r->sequence++});
+
 	pop(r);
 	pop(r);
 	push(r, "optimizer");
@@ -245,6 +279,7 @@ static void step(struct rank *r)
 	pop(r);
 	wait(r);
 	pop(r);
+	return r->begin_ns + start;
 }
 
 /* --- a trace ---------------------------------------------------------------------------------- */
@@ -255,7 +290,8 @@ static void meta(struct rank *r, const char *key, int64_t number, const char *va
 	char digits[24];
 
 	snprintf(digits, sizeof(digits), "%" PRId64, number);
-	must(ws_trace_writer_meta(r->w, key, value ? value : digits, &err), &err);
+	if (r->w)
+		must(ws_trace_writer_meta(r->w, key, value ? value : digits, &err), &err);
 }
 
 static void describe(struct rank *r, int64_t ranks)
@@ -276,16 +312,72 @@ static void describe(struct rank *r, int64_t ranks)
 	event(r, WS_NVTX_MARK, "workload.tokens_per_step=8192");
 }
 
-static void make_rank(const char *folder, int64_t number, int64_t ranks, int64_t steps)
+static int is_bf16(int64_t number, int64_t ranks)
 {
-	int64_t slow = ranks * 5 / 8, bf16 = (ranks + 1) / 2;
-	struct rank r = {.number = number,
-	                 .jitter = (uint32_t)number * 2654435761u,
-	                 .is_bf16 = number >= bf16,
-	                 .is_slow = number == slow,
-	                 .waits = number != slow && (number >= bf16) == (slow >= bf16)};
-	/* each rank began its recording at a time of its own */
-	struct ws_trace_writer_opts opts = {.base_ns = BASE_NS + number * 12345678};
+	return number >= (ranks + 1) / 2;
+}
+
+static struct rank new_rank(int64_t number, int64_t ranks)
+{
+	return (struct rank){.number = number,
+	                     .jitter = (uint32_t)number * 2654435761u,
+	                     .is_bf16 = is_bf16(number, ranks),
+	                     .is_slow = number == ranks * 5 / 8,
+	                     /* each began its recording at a time of its own */
+	                     .begin_ns = BASE_NS + number * 12345678 / 32 * 32,
+	                     .group_size = is_bf16(number, ranks) ? ranks / 2 : (ranks + 1) / 2};
+}
+
+/* By how much a machine's clock is ahead. */
+static int64_t clock_error_ns(int64_t number)
+{
+	return number * 7919 % 4001 * 1000 - 2000000;
+}
+
+/*
+ * When the all-reduces of each half are done: of the warm-up step, then of the steps. All ranks go
+ * in step, none is written.
+ */
+static int64_t *meet(int64_t ranks, int64_t steps)
+{
+	struct rank *r = calloc((size_t)ranks, sizeof(*r));
+	int64_t *met = calloc(2 * ((size_t)steps + 1), sizeof(*met));
+
+	if (!r || !met)
+		exit(1);
+	for (int64_t i = 0; i < ranks; i++) {
+		r[i] = new_rank(i, ranks);
+		describe(&r[i], ranks);
+		push(&r[i], "warm-up");
+	}
+	for (int64_t s = 0; s <= steps; s++) {
+		int64_t *both = &met[2 * s];
+
+		for (int64_t i = 0; i < ranks; i++) {
+			struct rank arrives;
+			int64_t at;
+
+			begin_step(&r[i]);
+			arrives = r[i];
+			at = end_step(&arrives, INT64_MAX / 2) + ALL_REDUCE_NS;
+			if (at > both[r[i].is_bf16])
+				both[r[i].is_bf16] = at;
+		}
+		for (int64_t i = 0; i < ranks; i++) {
+			end_step(&r[i], both[r[i].is_bf16]);
+			if (!s)
+				pop(&r[i]);
+		}
+	}
+	free(r);
+	return met;
+}
+
+static void make_rank(const char *folder, int64_t number, int64_t ranks, int64_t steps,
+                      const int64_t *met)
+{
+	struct rank r = new_rank(number, ranks);
+	struct ws_trace_writer_opts opts = {.base_ns = r.begin_ns + clock_error_ns(number)};
 	struct ws_err err;
 	char path[4096];
 
@@ -293,10 +385,12 @@ static void make_rank(const char *folder, int64_t number, int64_t ranks, int64_t
 	must(ws_trace_writer_create(&r.w, path, &opts, &err), &err);
 	describe(&r, ranks);
 	push(&r, "warm-up");
-	step(&r);
-	pop(&r);
-	for (int64_t i = 0; i < steps; i++)
-		step(&r);
+	for (int64_t i = 0; i <= steps; i++) {
+		begin_step(&r);
+		end_step(&r, met[2 * i + r.is_bf16]);
+		if (!i)
+			pop(&r);
+	}
 	must(ws_trace_writer_close(r.w, &err), &err);
 	ws_trace_writer_free(r.w);
 }
@@ -305,13 +399,16 @@ int main(int argc, char **argv)
 {
 	long ranks = argc == 4 ? strtol(argv[2], NULL, 10) : 0;
 	long steps = argc == 4 ? strtol(argv[3], NULL, 10) : 0;
+	int64_t *met;
 
 	if (ranks < 1 || ranks > 9999 || steps < 1 || steps > 1000000) {
 		fprintf(stderr, "usage: make_fleet FOLDER RANKS STEPS\n");
 		return 2;
 	}
 	mkdir(argv[1], 0777);
+	met = meet(ranks, steps);
 	for (long i = 0; i < ranks; i++)
-		make_rank(argv[1], i, ranks, steps);
+		make_rank(argv[1], i, ranks, steps, met);
+	free(met);
 	return 0;
 }
