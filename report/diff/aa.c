@@ -238,7 +238,7 @@ static void say_verdict(const struct lab *lab, char verdict[512])
 	}
 	need = ws_grade_recordings_for(&c, 0.02);
 	snprintf(verdict, 512,
-	         "%zu recordings vary by %.2g %% (--run-noise %.2g); one against one, %u of %u "
+	         "%zu recordings vary by %.3g %% (--run-noise %.3g); one against one, %u of %u "
 	         "pairs "
 	         "would have been called different; ",
 	         n, 100 * lab->spread[q], 100 * lab->spread[q], lab->pairs_called[q], lab->pairs);

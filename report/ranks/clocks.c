@@ -123,8 +123,8 @@ static void settle_rank(struct aligner *a, size_t i)
 	}
 	for (size_t k = 0; k < rank->matched; k++)
 		deviation[k] = llabs(deviation[k]);
-	rank->residual_ns =
-	        (double)ws_stat_select(deviation, rank->matched, (rank->matched - 1) * 95 / 100);
+	rank->residual_ns = (double)ws_stat_select(deviation, rank->matched,
+	                                           (rank->matched * 95 + 99) / 100 - 1);
 }
 
 /* The others waited for the last to arrive; where that is within the residual, for nobody surely.

@@ -202,6 +202,6 @@ void ws_ranks_fill_verdict(struct ws_ranks *r, struct ws_table *t)
 	ns = mean_of_ranks(r, ws_step_exposed);
 	set_share(say(t, "exposed communication",
 	              "%s a step and rank, %.1f %% of the step, in which only communication ran",
-	              ns / 1e6, ws_stat_percent(ns, step_ns)),
+	              time_text(ns, time), ws_stat_percent(ns, step_ns)),
 	          ns, step_ns);
 }

@@ -2,8 +2,9 @@
 """A run of several ranks as PyTorch's profiler writes it, invented, with everything known that
 `warpsheet report` is to find out; and whether it did.
 
-  ranks.py make FOLDER RANKS STEPS [slow|even|silent|nosize]   one JSON file a rank
-  ranks.py check FOLDER RANKS STEPS SLOW_RANK                  compare the tables in FOLDER with it
+  ranks.py make FOLDER RANKS STEPS [slow|even|silent|nosize|pairs]   one JSON file a rank
+  ranks.py check FOLDER RANKS STEPS SLOW_RANK     compare the tables in FOLDER with it
+  ranks.py clocks FOLDER RANKS                    the clocks only
 """
 import csv
 import json
@@ -41,12 +42,13 @@ class Rank:
         self.add(kernel, "kernel", begin, dur, stream, pid=0, device=0, context=1, stream=stream,
                  correlation=self.correlation, grid=[1, 1, 1], block=[256, 1, 1], **args)
 
-    def all_reduce(self, at, begin, end, number):
+    def all_reduce(self, at, begin, end, number, group="0", members=None):
         args = {}
         if self.kind != "nosize":
+            members = members or list(range(self.ranks))
             args = {"Collective name": "allreduce", "In msg nelems": ELEMENTS, "Out msg nelems": ELEMENTS,
-                    "Group size": self.ranks, "dtype": "Float", "Process Group Name": "0",
-                    "Process Group Ranks": str(list(range(self.ranks))), "Seq": 100 + number}
+                    "Group size": len(members), "dtype": "Float", "Process Group Name": group,
+                    "Process Group Ranks": str(members), "Seq": 100 + number}
         name = "ncclDevKernel_AllReduce_Sum_f32_RING_LL"
         if self.kind == "silent":
             name = "renamed_by_a_vendor"
@@ -75,6 +77,13 @@ def make(folder, ranks, steps, kind):
             rank.launch("ampere_sgemm_128x64_nn", begin + 5, begin + 20,
                         arrivals[rank.rank] - begin - 20, 7)
             # ends differ a little: what remains after the clocks are aligned
+            if kind == "pairs":  # neighbours, then rank i and i + half: no group joins all
+                i, half = rank.rank, ranks // 2
+                for group, members, late in (("near", [i // 2 * 2, i // 2 * 2 + 1], 0),
+                                             ("far", [i % half, i % half + half], TRANSFER_US)):
+                    rank.all_reduce(begin + 12, end - TRANSFER_US + late, end + late + noise.uniform(-2, 2),
+                                    step, group, members)
+                continue
             rank.all_reduce(begin + 12, arrivals[rank.rank], end + noise.uniform(-2, 2), step)
             # the next kernel overlaps nothing
             rank.launch("vectorized_elementwise_kernel", begin + 40, end + 10, 500, 7)
@@ -90,6 +99,13 @@ def rows(folder, table):
 def near(what, got, want, within):
     assert got != "", "%s is empty, not %s" % (what, want)
     assert abs(float(got) - want) <= within, "%s is %s, not %s" % (what, got, want)
+
+
+def clocks(folder, ranks):
+    for r in rows(folder, "ranks"):
+        rank = int(r["Rank"])
+        near("clock of %d" % rank, r["Clock Offset (ns)"], 1e3 * (offset_us(rank) - offset_us(0)), 5000)
+        assert float(r["Clock Residual (ns)"]) < 4500, r
 
 
 def check(folder, ranks, steps, slow):
@@ -127,5 +143,7 @@ def check(folder, ranks, steps, slow):
 if __name__ == "__main__":
     if sys.argv[1] == "make":
         make(sys.argv[2], int(sys.argv[3]), int(sys.argv[4]), sys.argv[5] if len(sys.argv) > 5 else "slow")
+    elif sys.argv[1] == "clocks":
+        clocks(sys.argv[2], int(sys.argv[3]))
     else:
         check(sys.argv[2], int(sys.argv[3]), int(sys.argv[4]), int(sys.argv[5]))

@@ -30,6 +30,15 @@ tables nosize
 equal "a bandwidth of unknown sizes" "$(csv_cell nosize/collectives.csv 'Bus Bandwidth (GB/s)' 'Last Rank=2')" ""
 equal "calls" "$(csv_cell nosize/collectives.csv Calls 'Last Rank=2')" 5
 
+# groups of two each, which join all clocks only as a chain: 0 1, 1 3, 3 2; of 8 ranks no chain joins 0 and 2
+python3 "$ranks" make pairs 4 6 pairs
+tables pairs
+python3 "$ranks" clocks pairs 4
+equal "groups" "$(cut -d, -f2 pairs/collectives.csv | sort -u | tr '\n' ' ')" "Group far near "
+python3 "$ranks" make apart 8 3 pairs
+tables apart
+equal "a clock that nothing joins" "$(csv_cell apart/ranks.csv 'Clock Offset (ns)' Rank=2)" ""
+
 # ranks that arrive together, as far as the clocks show
 python3 "$ranks" make even 4 5 even
 tables even

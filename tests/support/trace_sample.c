@@ -159,7 +159,7 @@ static void add_imported(struct ws_trace_writer *w, int64_t t)
 	    &(struct ws_row_collective){.time_ns = t + 10,
 	                                .pid = 42,
 	                                .correlation = 1,
-	                                .name = text_id(w, "allreduce"),
+	                                .name = text_id(w, "flush"),
 	                                .group_size = 2,
 	                                .sequence = -1});
 }

@@ -73,7 +73,8 @@ Test(thread_events, a_file_of_format_1_0_reads_as_before)
 	cr_assert(eq(u16, ws_trace_reader_summary(r[1])->version_minor, 1));
 	cr_assert(eq(int, ws_trace_reader_summary(r[0])->closed, 1));
 	for (unsigned kind = 0; kind < WS_KIND_END; kind++)
-		if (ws_schema_kind(kind) && !ws_kind_is_made(kind))
+		/* collectives came later */
+		if (ws_schema_kind(kind) && !ws_kind_is_made(kind) && kind != WS_KIND_COLLECTIVE)
 			same_rows(r[0], r[1], kind);
 	ws_sample_check(&old, &f);
 	cr_assert(eq(int, f.status, WS_OK));

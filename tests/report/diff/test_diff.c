@@ -309,7 +309,7 @@ Test(diff, one_recording_a_side_on_the_cpu_tells_nothing_until_its_noise_is_know
 
 	cpu.on_cpu = 1;
 	slower = cpu;
-	for (int i = 0; i < 2; i++)
+	for (size_t i = 0; i < cpu.steps; i++)
 		slower.step_ns[i] *= 10;
 	p = compare(&cpu, &slower, 5);
 	cr_expect_str_eq(tb_str(table(&p, "diff-verdict"), 1, "grade"), "AMBIGUOUS");
