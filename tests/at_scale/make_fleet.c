@@ -15,9 +15,9 @@
 
 #include "formats/trace/writer.h"
 
-#define BASE_NS INT64_C(1763640000000000000) /* 2025-11-20T12:00:00Z */
-#define LAYERS  12
-#define SLOWER  15 /* % */
+#define BASE_NS       INT64_C(1763640000000000000) /* 2025-11-20T12:00:00Z */
+#define LAYERS        12
+#define SLOWER        15     /* % */
 #define ALL_REDUCE_NS 900000 /* after the last rank has arrived */
 
 struct rank {
