@@ -1,6 +1,7 @@
 #include "formats/base/sink.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -47,6 +48,29 @@ enum ws_status ws_sink_resume(struct ws_sink *s, const char *path, uint64_t size
 	return WS_OK;
 }
 
+/* Room for what is appended next and the reserve behind it, before the first byte is written. */
+static enum ws_status keep_room(struct ws_sink *s, size_t len, struct ws_err *err)
+{
+	int result;
+
+	do {
+		result = fallocate(s->fd, FALLOC_FL_KEEP_SIZE, (off_t)s->size,
+		                   (off_t)(len + s->reserve));
+	} while (result && errno == EINTR);
+	if (!result)
+		return WS_OK;
+	if (errno == ENOSPC || errno == EDQUOT || errno == EFBIG)
+		return WS_FAIL(err, IO_WRITE, "cannot write to %s: %s", s->path, strerror(errno));
+	s->reserve = 0; /* a device, a pipe, a file system that cannot */
+	return WS_OK;
+}
+
+enum ws_status ws_sink_reserve(struct ws_sink *s, uint64_t bytes, struct ws_err *err)
+{
+	s->reserve = s->fd < 0 ? 0 : bytes;
+	return s->reserve ? keep_room(s, 0, err) : WS_OK;
+}
+
 enum ws_status ws_sink_append(struct ws_sink *s, const void *bytes, size_t len, struct ws_err *err)
 {
 	const uint8_t *p = bytes;
@@ -57,6 +81,8 @@ enum ws_status ws_sink_append(struct ws_sink *s, const void *bytes, size_t len, 
 		s->size += len;
 		return WS_OK;
 	}
+	if (s->reserve)
+		WS_FORWARD(keep_room(s, len, err));
 	while (left) {
 		ssize_t n = write(s->fd, p, left);
 		int cause = errno;
@@ -83,6 +109,9 @@ enum ws_status ws_sink_close(struct ws_sink *s, struct ws_err *err)
 
 	if (s->fd < 0)
 		return WS_OK;
+	/* what was kept behind the end goes back */
+	if (s->reserve && ftruncate(s->fd, (off_t)s->size))
+		cause = errno;
 	/* some files cannot be synced, /dev/null for one: no reason to fail */
 	if (fsync(s->fd) != 0 && errno != EINVAL && errno != EROFS && errno != ENOTSUP)
 		cause = errno;

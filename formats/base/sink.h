@@ -12,6 +12,7 @@ struct ws_sink {
 	char *path;        /* for messages; NULL = memory */
 	struct ws_buf mem; /* of a memory sink */
 	uint64_t size;     /* bytes appended, whole */
+	uint64_t reserve;  /* bytes of room that are kept behind them, of a file that can */
 };
 
 void ws_sink_open_mem(struct ws_sink *s);
@@ -20,6 +21,12 @@ enum ws_status ws_sink_create(struct ws_sink *s, const char *path, struct ws_err
 /* Open an existing file of the user's own, cut it to size bytes and go on from there. */
 enum ws_status ws_sink_resume(struct ws_sink *s, const char *path, uint64_t size,
                               struct ws_err *err);
+/*
+ * Keep room on the disk behind what is appended: an append that would leave less fails, and
+ * this many bytes can be appended after that (with 0 reserved before). IO_WRITE when there is not so
+ * much; a file system that keeps none is no error.
+ */
+enum ws_status ws_sink_reserve(struct ws_sink *s, uint64_t bytes, struct ws_err *err);
 /* IO_WRITE: nothing of bytes stays in the file. */
 enum ws_status ws_sink_append(struct ws_sink *s, const void *bytes, size_t len, struct ws_err *err);
 /* Make a file durable and close it; memory stays. */

@@ -87,30 +87,10 @@ static enum ws_status add_source(struct ws_merge *m, struct ws_merge_source *s, 
 	return WS_OK;
 }
 
-static enum ws_status add_all_meta(struct ws_merge *m, struct ws_err *err)
-{
-	struct ws_table_data *tables = calloc(m->nsources, sizeof(*tables));
-	enum ws_status status = WS_OK;
-	size_t loaded = 0;
-
-	WS_FAIL_IF(!tables, err, NO_MEMORY, "out of memory for merging");
-	while (status == WS_OK && loaded < m->nsources) {
-		status = ws_trace_reader_load(m->sources[loaded].reader, WS_KIND_META,
-		                              &tables[loaded], err);
-		loaded += status == WS_OK;
-	}
-	if (status == WS_OK)
-		status = ws_merge_meta(m, tables, err);
-	while (loaded)
-		ws_table_data_release(&tables[--loaded]);
-	free(tables);
-	return status;
-}
-
 /* --- begin and end --- */
 
 static enum ws_status open_source(struct ws_merge_source *s, size_t index, const char *path,
-                                  struct ws_err *err)
+                                  struct ws_table_data *meta, struct ws_err *err)
 {
 	struct ws_table_data processes;
 
@@ -120,29 +100,46 @@ static enum ws_status open_source(struct ws_merge_source *s, size_t index, const
 	if (processes.rows)
 		s->pid = ws_merge_cell(&processes, WS_COL_process_pid, 0);
 	ws_table_data_release(&processes);
-	return WS_OK;
+	return ws_trace_reader_load(s->reader, WS_KIND_META, meta, err);
+}
+
+/* Whose times begin first is time 0 of all. */
+static enum ws_status begin(struct ws_merge *m, const struct ws_table_data *meta, const char *out,
+                            int zstd_level, struct ws_err *err)
+{
+	struct ws_trace_writer_opts opts = {.base_ns = INT64_MAX, .zstd_level = zstd_level};
+
+	ws_merge_clocks(m, meta);
+	for (size_t i = 0; i < m->nsources; i++)
+		if (m->sources[i].base_ns < opts.base_ns)
+			opts.base_ns = m->sources[i].base_ns;
+	for (size_t i = 0; i < m->nsources; i++)
+		m->sources[i].shift_ns = m->sources[i].base_ns - opts.base_ns;
+	WS_FORWARD(ws_trace_writer_create(&m->writer, out, &opts, err));
+	return ws_merge_meta(m, meta, err);
 }
 
 static enum ws_status merge_into(struct ws_merge *m, const char *const *paths, const char *out,
                                  int zstd_level, struct ws_err *err)
 {
-	struct ws_trace_writer_opts opts = {.base_ns = INT64_MAX, .zstd_level = zstd_level};
+	struct ws_table_data *meta = calloc(m->nsources, sizeof(*meta));
+	enum ws_status status = WS_OK;
+	size_t opened = 0;
 
-	for (size_t i = 0; i < m->nsources; i++) {
-		int64_t base_ns;
-
-		WS_FORWARD(open_source(&m->sources[i], i, paths[i], err));
-		base_ns = ws_trace_reader_summary(m->sources[i].reader)->base_ns;
-		opts.base_ns = base_ns < opts.base_ns ? base_ns : opts.base_ns;
+	WS_FAIL_IF(!meta, err, NO_MEMORY, "out of memory for merging");
+	while (status == WS_OK && opened < m->nsources) {
+		status = open_source(&m->sources[opened], opened, paths[opened], &meta[opened],
+		                     err);
+		opened += status == WS_OK;
 	}
-	WS_FORWARD(ws_trace_writer_create(&m->writer, out, &opts, err));
-	WS_FORWARD(add_all_meta(m, err));
-	for (size_t i = 0; i < m->nsources; i++) {
-		struct ws_merge_source *s = &m->sources[i];
-
-		s->shift_ns = ws_trace_reader_summary(s->reader)->base_ns - opts.base_ns;
-		WS_FORWARD(add_source(m, s, err));
-	}
+	if (status == WS_OK)
+		status = begin(m, meta, out, zstd_level, err);
+	while (opened)
+		ws_table_data_release(&meta[--opened]);
+	free(meta);
+	WS_FORWARD(status);
+	for (size_t i = 0; i < m->nsources; i++)
+		WS_FORWARD(add_source(m, &m->sources[i], err));
 	WS_FORWARD(ws_merge_losses(m, err));
 	return ws_trace_writer_close(m->writer, err);
 }
@@ -151,7 +148,7 @@ static void release(struct ws_merge *m)
 {
 	for (size_t i = 0; i < m->nsources; i++) {
 		for (unsigned kind = 0; kind < WS_KIND_END; kind++)
-			free(m->sources[i].maps[kind].ids);
+			ws_map_free(&m->sources[i].maps[kind]);
 		ws_trace_reader_free(m->sources[i].reader);
 	}
 	free(m->sources);

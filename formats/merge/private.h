@@ -2,21 +2,19 @@
 #ifndef WS_FORMATS_MERGE_PRIVATE_H
 #define WS_FORMATS_MERGE_PRIVATE_H
 
+#include "formats/base/map.h"
 #include "formats/trace/reader.h"
 #include "formats/trace/writer.h"
-
-/* New ids by old id; 0: there is no such row. */
-struct ws_merge_map {
-	uint64_t *ids;
-	size_t size;
-};
 
 struct ws_merge_source {
 	struct ws_trace_reader *reader;
 	uint64_t index;                        /* of the trace */
+	int64_t base_ns;                       /* real time of its time 0 */
+	struct ws_bytes boot;                  /* whose clock its times are; empty: unknown */
+	int64_t boot_ns;                       /* that clock at its time 0 */
 	int64_t shift_ns;                      /* of its time 0 */
 	uint64_t pid;                          /* of its first process, 0 = none */
-	struct ws_merge_map maps[WS_KIND_END]; /* of string, payload, launch_config, device */
+	struct ws_map maps[WS_KIND_END]; /* new ids of string, payload, launch_config, device */
 	uint64_t thread_offset, op_config_offset;
 };
 
@@ -54,16 +52,16 @@ static inline struct ws_bytes ws_merge_blob(const struct ws_table_data *t, unsig
 	return t->columns[column].b[row];
 }
 
-static inline uint64_t ws_merge_mapped(const struct ws_merge_map *map, uint64_t id)
+/* The new id, 0: there is no such row. */
+static inline uint64_t ws_merge_mapped(const struct ws_map *map, uint64_t id)
 {
-	return id < map->size ? map->ids[id] : 0;
+	const uint64_t *new_id = ws_map_get(map, id);
+
+	return new_id ? *new_id : 0;
 }
 
 /* --- merge_rows.c --- */
 
-/* Note what an id became. CORRUPT when it is far beyond the rows there can be. */
-enum ws_status ws_merge_map_id(struct ws_merge_map *map, uint64_t id, uint64_t new_id,
-                               struct ws_err *err);
 /* Any row's struct, from the table, with new ids and times. */
 void ws_merge_make_row(const struct ws_merge_source *s, const struct ws_table_data *t, uint64_t i,
                        void *row);
@@ -93,6 +91,8 @@ enum ws_status ws_merge_note_losses(struct ws_merge *m, const struct ws_merge_so
                                     const struct ws_table_data *t, struct ws_err *err);
 enum ws_status ws_merge_losses(struct ws_merge *m, struct ws_err *err);
 /* tables: the meta rows of each source. */
+/* One clock for all traces: base_ns of each. */
+void ws_merge_clocks(struct ws_merge *m, const struct ws_table_data *tables);
 enum ws_status ws_merge_meta(struct ws_merge *m, const struct ws_table_data *tables,
                              struct ws_err *err);
 

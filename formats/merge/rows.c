@@ -4,7 +4,6 @@
 
 #include "formats/schema/references.h"
 #include "formats/merge/private.h"
-#include "formats/base/grow.h"
 
 /* What the program gave a number of its own, and what NVTX knows, lie below. */
 #define FIRST_OWN_SCHEMA (UINT64_C(1) << 24)
@@ -12,22 +11,6 @@
 #define TRACE_SHIFT 48
 
 /* --- ids --- */
-
-enum ws_status ws_merge_map_id(struct ws_merge_map *map, uint64_t id, uint64_t new_id,
-                               struct ws_err *err)
-{
-	/* ids are counted, so one far beyond the rows so far is damage, not size */
-	if (id >= map->size) {
-		size_t before = map->size;
-
-		WS_FAIL_IF(id > UINT32_MAX, err, CORRUPT, "an id of %llu is out of bounds",
-		           (unsigned long long)id);
-		WS_FORWARD(WS_GROW(map->ids, (size_t)id + 1, map->size, err));
-		memset(map->ids + before, 0, (map->size - before) * sizeof(*map->ids));
-	}
-	map->ids[id] = new_id;
-	return WS_OK;
-}
 
 static uint64_t distinct(const struct ws_merge_source *s, uint64_t id)
 {
@@ -121,7 +104,7 @@ enum ws_status ws_merge_strings(struct ws_merge *m, struct ws_merge_source *s,
 		uint64_t id;
 
 		WS_FORWARD(ws_trace_writer_intern(m->writer, text.ptr, text.len, &id, err));
-		WS_FORWARD(ws_merge_map_id(&s->maps[WS_KIND_STRING],
+		WS_FORWARD(ws_map_put(&s->maps[WS_KIND_STRING],
 		                           ws_merge_cell(t, WS_COL_string_id, i), id, err));
 	}
 	return WS_OK;
@@ -136,7 +119,7 @@ enum ws_status ws_merge_payloads(struct ws_merge *m, struct ws_merge_source *s,
 
 		WS_FORWARD(ws_trace_writer_intern_payload(m->writer, schema, bytes.ptr, bytes.len,
 		                                          &id, err));
-		WS_FORWARD(ws_merge_map_id(&s->maps[WS_KIND_PAYLOAD],
+		WS_FORWARD(ws_map_put(&s->maps[WS_KIND_PAYLOAD],
 		                           ws_merge_cell(t, WS_COL_payload_id, i), id, err));
 	}
 	return WS_OK;
@@ -151,7 +134,7 @@ enum ws_status ws_merge_configs(struct ws_merge *m, struct ws_merge_source *s,
 
 		ws_merge_make_row(s, t, i, &row);
 		WS_FORWARD(ws_trace_writer_intern_config(m->writer, &row, &id, err));
-		WS_FORWARD(ws_merge_map_id(&s->maps[WS_KIND_LAUNCH_CONFIG],
+		WS_FORWARD(ws_map_put(&s->maps[WS_KIND_LAUNCH_CONFIG],
 		                           ws_merge_cell(t, WS_COL_launch_config_id, i), id, err));
 	}
 	return WS_OK;

@@ -92,7 +92,7 @@ enum ws_status ws_merge_devices(struct ws_merge *m, struct ws_merge_source *s,
                                 const struct ws_table_data *devices,
                                 const struct ws_table_data *attrs, struct ws_err *err)
 {
-	struct ws_merge_map *map = &s->maps[WS_KIND_DEVICE];
+	struct ws_map *map = &s->maps[WS_KIND_DEVICE];
 	size_t before = m->ndevices;
 
 	for (uint64_t i = 0; i < devices->rows; i++) {
@@ -112,7 +112,7 @@ enum ws_status ws_merge_devices(struct ws_merge *m, struct ws_merge_source *s,
 			} else {
 				WS_FORWARD(new_device(m, old_id, facts, &id, err));
 			}
-			WS_FORWARD(ws_merge_map_id(map, old_id + 1, id + 1, err));
+			WS_FORWARD(ws_map_put(map, old_id + 1, id + 1, err));
 		}
 		ws_merge_make_row(s, devices, i, &row);
 		row.id = ws_merge_mapped(map, old_id + 1) - 1;
@@ -204,6 +204,49 @@ static int has_meta(const struct ws_table_data *t, struct ws_bytes key, struct w
 			return 1;
 	}
 	return 0;
+}
+
+/* The first value of the key, empty when there is none. */
+static struct ws_bytes find_meta(const struct ws_table_data *t, const char *key)
+{
+	for (uint64_t i = 0; i < t->rows; i++)
+		if (is_equal(ws_merge_blob(t, WS_COL_meta_key, i),
+		             (struct ws_bytes){key, strlen(key)}))
+			return ws_merge_blob(t, WS_COL_meta_value, i);
+	return (struct ws_bytes){NULL, 0};
+}
+
+/*
+ * Traces of one boot of one machine have one clock, whatever became of the real time
+ * between them. Their first one says where that clock stands beside other machines'.
+ */
+void ws_merge_clocks(struct ws_merge *m, const struct ws_table_data *tables)
+{
+	for (size_t i = 0; i < m->nsources; i++) {
+		struct ws_merge_source *s = &m->sources[i];
+		struct ws_bytes number = find_meta(&tables[i], "clock.base_ns");
+		char text[24] = "";
+
+		s->base_ns = ws_trace_reader_summary(s->reader)->base_ns;
+		if (!number.len || number.len >= sizeof(text))
+			continue;
+		memcpy(text, number.ptr, number.len);
+		s->boot_ns = strtoll(text, NULL, 10);
+		s->boot = find_meta(&tables[i], "clock.boot");
+	}
+	for (size_t i = 0; i < m->nsources; i++) {
+		struct ws_merge_source *s = &m->sources[i], *first = s;
+		int64_t base_ns;
+
+		for (size_t k = 0; s->boot.len && k < m->nsources; k++)
+			if (is_equal(m->sources[k].boot, s->boot) &&
+			    m->sources[k].boot_ns < first->boot_ns)
+				first = &m->sources[k];
+		/* the first one's own stays, so its order does not matter */
+		if (!__builtin_sub_overflow(s->boot_ns, first->boot_ns, &base_ns) &&
+		    !__builtin_add_overflow(base_ns, first->base_ns, &base_ns))
+			s->base_ns = base_ns;
+	}
 }
 
 static enum ws_status add_process_meta(struct ws_merge *m, const struct ws_merge_source *s,

@@ -30,7 +30,11 @@
 	X(kernel_without_time, "kernels whose times CUPTI could not measure; they are counted, "   \
 	                       "but not in sums of time")                                          \
 	X(launch_without_work, "launches of which no work on a device was recorded")               \
-	X(launch_not_told, "launches that CUPTI told another profiler in the program of, not us")
+	X(launch_not_told, "launches that CUPTI told another profiler in the program of, not us")  \
+	X(clock_step, "times somebody set the real-time clock while recording: times in the "      \
+	              "trace are not affected, dates after it are")                                \
+	X(event_interrupted, "events in whose recording a signal handler came and did not return") \
+	X(time_uncertain, "GPU records whose times can be wrong by a step of the real-time clock")
 
 /* The same for imports: how damage of the input shows. */
 #define WS_IMPORT_LOSS_LIST(X)                                                              \

@@ -309,6 +309,8 @@ static enum ws_status create(struct ws_trace_writer **out, const char *path,
 	status = path ? ws_sink_create(&w->sink, path, err) : WS_OK;
 	if (status == WS_OK)
 		status = begin(w, opts->base_ns, err);
+	if (status == WS_OK)
+		status = ws_sink_reserve(&w->sink, opts->reserve_bytes, err);
 	if (status != WS_OK) {
 		ws_trace_writer_free(w);
 		return status;
@@ -548,6 +550,8 @@ static enum ws_status resume(struct ws_trace_writer **out, const char *path, uin
 	*out = NULL;
 	WS_FORWARD(new_writer(&w, opts, err));
 	status = take_over_file(w, path, size, with_dicts, err);
+	if (status == WS_OK)
+		status = ws_sink_reserve(&w->sink, opts->reserve_bytes, err);
 	if (status != WS_OK) {
 		ws_trace_writer_free(w);
 		return status;
@@ -600,6 +604,17 @@ static enum ws_status write_index(struct ws_trace_writer *w, struct ws_err *err)
 	trailer.file_size = w->sink.size + sizeof(bytes);
 	ws_trailer_put(bytes, &trailer);
 	return ws_sink_append(&w->sink, bytes, sizeof(bytes), err);
+}
+
+enum ws_status ws_trace_writer_last_words(struct ws_trace_writer *w, const struct ws_row_loss *rows,
+                                          size_t n, struct ws_err *err)
+{
+	if (w->state != STATE_FAILED || w->failure.status != WS_IO_WRITE || !w->sink.reserve)
+		return WS_OK;
+	w->sink.reserve = 1;
+	for (size_t i = 0; i < n; i++)
+		WS_FORWARD(ws_row_buf_add(&w->pending[WS_KIND_LOSS], &rows[i], err));
+	return write_block(w, WS_KIND_LOSS, err);
 }
 
 enum ws_status ws_trace_writer_close(struct ws_trace_writer *w, struct ws_err *err)

@@ -14,6 +14,8 @@ struct ws_trace_writer;
 
 struct ws_trace_writer_opts {
 	int64_t base_ns; /* CLOCK_REALTIME ns of time 0 of this trace */
+	/* bytes on the disk that only ws_trace_writer_last_words uses; 0 = none */
+	uint32_t reserve_bytes;
 	int zstd_level;  /* 0 = the default, 1 */
 	/* Round begin and end of api rows and the time of nvtx rows to multiples of this, 0 = do
 	 * not: what is below it is lost, and the trace is smaller. */
@@ -71,6 +73,13 @@ uint64_t ws_trace_writer_rows_lost(const struct ws_trace_writer *w);
 /* Rows added so far of this kind. */
 uint64_t ws_trace_writer_rows(const struct ws_trace_writer *w, enum ws_kind kind);
 
+/*
+ * What a writer that failed for want of room still says of it: these rows, in the room that was
+ * reserved, behind the last whole block. Their causes were interned and written before. Nothing
+ * happens when it did not fail so.
+ */
+enum ws_status ws_trace_writer_last_words(struct ws_trace_writer *w, const struct ws_row_loss *rows,
+                                          size_t n, struct ws_err *err);
 /* Flush, write index and trailer, close the file. The writer stays valid until _free. */
 enum ws_status ws_trace_writer_close(struct ws_trace_writer *w, struct ws_err *err);
 /* The bytes of a memory writer; borrowed until _free. */

@@ -6,10 +6,13 @@
 #ifndef WS_COLLECT_COLLECTOR_H
 #define WS_COLLECT_COLLECTOR_H
 
+#include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdint.h>
 
 #include "recorder/collect/text.h"
+#include "recorder/shared/clock.h"
 #include "recorder/shared/record.h"
 #include "recorder/shared/segment.h"
 
@@ -41,8 +44,30 @@ static inline void ws_lost(enum ws_dropped cause, uint64_t n)
 	ws_seg_count(ws_collector.seg, cause, n);
 }
 
-/* CLOCK_REALTIME in ns. */
-int64_t ws_now_ns(void);
+/*
+ * Our locks are held with all signals blocked: a handler that records would wait for its own
+ * thread, and one that is left by siglongjmp would leave the lock held for ever.
+ */
+static inline void ws_lock(pthread_mutex_t *lock, sigset_t *before)
+{
+	sigset_t all;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, before);
+	pthread_mutex_lock(lock);
+}
+
+static inline void ws_unlock(pthread_mutex_t *lock, const sigset_t *before)
+{
+	pthread_mutex_unlock(lock);
+	pthread_sigmask(SIG_SETMASK, before, NULL);
+}
+
+/* The time of an event. */
+static inline int64_t ws_now_ns(void)
+{
+	return ws_clock_ns(CLOCK_MONOTONIC);
+}
 
 /* --- thread buffer.c --- */
 

@@ -7,9 +7,9 @@
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/resource.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "recorder/shared/clock.h"
 #include "recorder/shared/procfs.h"
 #include "recorder/shared/segment_file.h"
 
@@ -138,10 +138,12 @@ static enum claim claim(struct ws_seg_header *seg, uint64_t start_ticks)
 /* What the launcher fixed for the first segment holds for the others too. */
 static void inherit(struct ws_seg_header *seg, const struct ws_seg_header *first)
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	seg->base_realtime_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+	/* by the first one's distance, so that all traces of a recording have one clock */
+	seg->base_ns = ws_clock_ns(CLOCK_MONOTONIC);
+	seg->base_realtime_ns = first->base_realtime_ns + (seg->base_ns - first->base_ns);
+	seg->base_raw_ns = ws_clock_ns(CLOCK_MONOTONIC_RAW);
+	seg->realtime_apart_ns = ws_clock_realtime_apart();
+	seg->boot = first->boot;
 	seg->launcher.start_ticks = first->launcher.start_ticks;
 	atomic_store(&seg->launcher.pid, atomic_load(&first->launcher.pid));
 	seg->control.no_args = first->control.no_args;

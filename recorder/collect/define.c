@@ -1,5 +1,4 @@
 /* The definition log: what records refer to by number. */
-#include <pthread.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -19,6 +18,7 @@ static struct {
 static uint32_t table_used;
 
 static pthread_mutex_t define_lock = PTHREAD_MUTEX_INITIALIZER;
+static sigset_t signals_before; /* of the thread that holds it */
 
 _Atomic uint32_t ws_cpu_domain = WS_DEF_NONE;
 
@@ -67,8 +67,10 @@ uint8_t *ws_def_begin(uint32_t *room)
 {
 	struct ws_seg_header *seg = ws_collector.seg;
 	uint64_t pos, left;
+	sigset_t before;
 
-	pthread_mutex_lock(&define_lock);
+	ws_lock(&define_lock, &before);
+	signals_before = before;
 	pos = atomic_load_explicit(&seg->defs_head, memory_order_relaxed);
 	left = seg->defs_size - pos;
 	left = left < sizeof(struct ws_def_head) + 8 ? 0 : left - sizeof(struct ws_def_head) - 8;
@@ -104,7 +106,9 @@ const struct ws_def_head *ws_def_publish(enum ws_def_type type, uint32_t body_si
 
 void ws_def_end(void)
 {
-	pthread_mutex_unlock(&define_lock);
+	const sigset_t before = signals_before;
+
+	ws_unlock(&define_lock, &before);
 }
 
 void ws_def_reload(void)
@@ -175,13 +179,14 @@ uint32_t ws_define_domain(struct ws_event_text name)
 	static const char cpu_name[] = WSNVTX_CPU_DOMAIN;
 	struct ws_seg_header *seg = ws_collector.seg;
 	uint32_t next, id;
+	sigset_t before;
 
-	pthread_mutex_lock(&order);
+	ws_lock(&order, &before);
 	next = atomic_load(&seg->next_domain) + 1;
 	id = define(WS_DEF_DOMAIN, "", 0, name, next);
 	if (id == next && id < WS_SEG_MAX_DOMAINS)
 		atomic_store(&seg->next_domain, next);
-	pthread_mutex_unlock(&order);
+	ws_unlock(&order, &before);
 
 	if (id >= WS_SEG_MAX_DOMAINS) {
 		if (id != WS_DEF_NONE)

@@ -1,7 +1,10 @@
 /* From NVTX attributes to a record in the ring: what is kept, what is counted. */
 #include "recorder/collect/event.h"
 
+#include <signal.h>
 #include <string.h>
+#include <sys/uio.h>
+#include <unistd.h>
 
 #include "recorder/collect/capture_range.h"
 
@@ -209,23 +212,54 @@ static void put_payload(uint8_t *bytes, uint64_t at, const struct ws_payload *p)
 	}
 }
 
+/* Bytes that the kernel puts between a handler and what it interrupted, at the least. */
+#define SIGNAL_FRAME 512
+
+/*
+ * Somebody is in the middle of a record of this thread; his mark lies on his stack at `writer`.
+ * Either we are a signal handler that interrupted him, or a handler was left by siglongjmp and he
+ * never goes on. Then his frame is gone: we are above it on the same stack, or it is overwritten.
+ */
+static int is_abandoned(uintptr_t writer, const uint64_t *mark)
+{
+	uint64_t found = 0;
+	struct iovec to = {&found, sizeof(found)}, from = {(void *)writer, sizeof(found)};
+	stack_t alternate;
+
+	if (sigaltstack(NULL, &alternate) || alternate.ss_flags & SS_ONSTACK)
+		return 0;
+	if ((uintptr_t)mark > writer - SIGNAL_FRAME)
+		return 1;
+	/* the stack may be unmapped, so it is not we who read it */
+	return process_vm_readv(getpid(), &to, 1, &from, 1, 0) == sizeof(found) && found != *mark;
+}
+
 /*
  * Room for a record, `keep` bytes beyond it; UINT64_MAX: there is none. A
  * signal handler that interrupted this thread while it writes a record finds
- * none either, so that its events are dropped whole instead of mixed in.
+ * none either, so that its events are dropped whole instead of mixed in. mark: of
+ * the caller, alive until end_record.
  */
-static uint64_t begin_record(struct ws_thread_buffer *thread_buffer, uint64_t size, uint32_t pops)
+static uint64_t begin_record(struct ws_thread_buffer *thread_buffer, uint64_t size, uint32_t pops,
+                             volatile uint64_t *mark)
 {
+	uintptr_t writer = atomic_load_explicit(&thread_buffer->writer, memory_order_relaxed);
 	uint64_t pos;
 
-	if (WS_UNLIKELY(atomic_load_explicit(&thread_buffer->writing, memory_order_relaxed)))
-		return UINT64_MAX;
-	atomic_store_explicit(&thread_buffer->writing, 1, memory_order_relaxed);
+	/* the same in each record that begins at this place of the ring, and hardly elsewhere */
+	*mark = UINT64_C(0x9E3779B97F4A7C15) *
+	        (atomic_load_explicit(&thread_buffer->ring.head, memory_order_relaxed) + 1);
+	if (WS_UNLIKELY(writer)) {
+		if (!is_abandoned(writer, (const uint64_t *)mark))
+			return UINT64_MAX;
+		ws_lost(WS_DROPPED_event_interrupted, 1);
+	}
+	atomic_store_explicit(&thread_buffer->writer, (uintptr_t)mark, memory_order_relaxed);
 	atomic_signal_fence(memory_order_seq_cst);
 	pos = ws_ring_claim(&thread_buffer->ring, ws_collector.ring_size, size,
 	                    (uint64_t)pops * sizeof(struct ws_rec_pop));
 	if (WS_UNLIKELY(pos == UINT64_MAX))
-		atomic_store_explicit(&thread_buffer->writing, 0, memory_order_relaxed);
+		atomic_store_explicit(&thread_buffer->writer, 0, memory_order_relaxed);
 	return pos;
 }
 
@@ -233,7 +267,7 @@ static void end_record(struct ws_thread_buffer *thread_buffer, uint64_t end)
 {
 	ws_ring_publish(&thread_buffer->ring, end);
 	atomic_signal_fence(memory_order_seq_cst);
-	atomic_store_explicit(&thread_buffer->writing, 0, memory_order_relaxed);
+	atomic_store_explicit(&thread_buffer->writer, 0, memory_order_relaxed);
 }
 
 /*
@@ -249,7 +283,8 @@ static int put_event(struct ws_thread_buffer *thread_buffer, enum ws_rec_type ty
 	uint32_t text_room = WS_ALIGN8(ev->text.size);
 	struct ws_rec_event rec;
 	uint64_t size = sizeof(rec) + text_room + WS_ALIGN8(ev->payload.total);
-	uint64_t pos = begin_record(thread_buffer, size, pops);
+	volatile uint64_t mark;
+	uint64_t pos = begin_record(thread_buffer, size, pops, &mark);
 
 	if (WS_UNLIKELY(pos == UINT64_MAX))
 		return 0;
@@ -421,7 +456,9 @@ int ws_event_push(struct ws_event *ev)
 static void put_pop(struct ws_thread_buffer *thread_buffer, uint32_t domain, int64_t time_ns)
 {
 	struct ws_rec_pop rec = {{sizeof(rec), WS_REC_POP, 0, time_ns}, domain, 0};
-	uint64_t pos = begin_record(thread_buffer, sizeof(rec), thread_buffer->pops_owed - 1);
+	volatile uint64_t mark;
+	uint64_t pos = begin_record(thread_buffer, sizeof(rec), thread_buffer->pops_owed - 1,
+	                            &mark);
 
 	if (WS_UNLIKELY(pos == UINT64_MAX)) {
 		ws_lost(WS_DROPPED_ring_overflow, 1);

@@ -4,7 +4,6 @@
  * trace both ways.
  */
 #include <fcntl.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -77,10 +76,11 @@ static void read_name(uint32_t tid, char *name, size_t size)
 uint32_t ws_thread_of(uint32_t tid)
 {
 	uint32_t thread = 0;
+	sigset_t before;
 	char name[32];
 	int place;
 
-	pthread_mutex_lock(&lock);
+	ws_lock(&lock, &before);
 	place = place_of(tid);
 	if (place >= 0 && table[place].tid) {
 		thread = table[place].thread;
@@ -88,16 +88,17 @@ uint32_t ws_thread_of(uint32_t tid)
 		read_name(tid, name, sizeof(name));
 		thread = begin(tid, name, place, 0);
 	}
-	pthread_mutex_unlock(&lock);
+	ws_unlock(&lock, &before);
 	return thread;
 }
 
 uint32_t ws_thread_with_buffer(uint32_t tid, const char *name)
 {
 	uint32_t thread = 0;
+	sigset_t before;
 	int place;
 
-	pthread_mutex_lock(&lock);
+	ws_lock(&lock, &before);
 	place = place_of(tid);
 	if (place >= 0 && table[place].tid && !table[place].had_thread_buffer &&
 	    !table[place].ended) {
@@ -106,19 +107,20 @@ uint32_t ws_thread_with_buffer(uint32_t tid, const char *name)
 	}
 	if (!thread)
 		thread = begin(tid, name, place, 1);
-	pthread_mutex_unlock(&lock);
+	ws_unlock(&lock, &before);
 	return thread;
 }
 
 void ws_thread_ended(uint32_t tid)
 {
+	sigset_t before;
 	int place;
 
-	pthread_mutex_lock(&lock);
+	ws_lock(&lock, &before);
 	place = place_of(tid);
 	if (place >= 0 && table[place].tid)
 		table[place].ended = 1;
-	pthread_mutex_unlock(&lock);
+	ws_unlock(&lock, &before);
 }
 
 void ws_thread_forked(void)

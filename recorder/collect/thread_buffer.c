@@ -54,7 +54,7 @@ static struct ws_thread_buffer *take(struct ws_thread_buffer *thread_buffer)
 	thread_buffer->thread = thread;
 	thread_buffer->pops_owed = 0;
 	thread_buffer->kernels = 0;
-	atomic_store_explicit(&thread_buffer->writing, 0, memory_order_relaxed);
+	atomic_store_explicit(&thread_buffer->writer, 0, memory_order_relaxed);
 	memset(thread_buffer->domains, 0, sizeof(thread_buffer->domains));
 	ws_self.thread_buffer = thread_buffer;
 	return thread_buffer;

@@ -5,7 +5,6 @@
  * in it are alive: names go into the definition log, and their ids into the
  * records.
  */
-#include <pthread.h>
 #include <stdlib.h>
 
 #include "recorder/cupti/scope.h"
@@ -74,10 +73,11 @@ static int is_same_text(uint32_t string, const char *text)
 static uint32_t learn_name(uint32_t place, uint64_t address, const char *text, uint32_t age)
 {
 	uint32_t string = ws_define_string((struct ws_event_text){.ptr = text});
+	sigset_t before;
 
 	if (string == WS_DEF_NONE)
 		return WS_DEF_NONE;
-	pthread_mutex_lock(&names_lock);
+	ws_lock(&names_lock, &before);
 	place = name_place(address); /* another thread may have been faster */
 	if (atomic_load(&names[place].address) || names_used < NAMES / 4 * 3) {
 		names_used += !atomic_load(&names[place].address);
@@ -87,7 +87,7 @@ static uint32_t learn_name(uint32_t place, uint64_t address, const char *text, u
 		atomic_store(&names[place].age, age);
 		atomic_store_explicit(&names[place].address, address, memory_order_release);
 	}
-	pthread_mutex_unlock(&names_lock);
+	ws_unlock(&names_lock, &before);
 	return string;
 }
 

@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "recorder/collect/libraries.h"
@@ -37,14 +36,6 @@ _Atomic uint64_t ws_cupti_own_records;
 static _Atomic int exiting;
 static _Atomic int is_running;
 static sem_t wake, left;
-
-static int64_t monotonic_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
-}
 
 /* 0 when the semaphore was posted in time. */
 static int wait_ms(sem_t *sem, uint32_t ms)
@@ -89,9 +80,9 @@ void ws_cupti_flush(uint32_t flag)
 
 	if (!atomic_load(&ws_collector.on) || atomic_load(&ws_cupti_is_final))
 		return;
-	begin_ns = monotonic_ns();
+	begin_ns = ws_now_ns();
 	result = ws_cupti.ActivityFlushAll(flag);
-	note_flush(monotonic_ns() - begin_ns);
+	note_flush(ws_now_ns() - begin_ns);
 	if (result != WS_CUPTI_OK)
 		ws_cupti_count_error("cuptiActivityFlushAll", result);
 	/* counts from 0 again each time it is read */
@@ -160,17 +151,48 @@ static void flush_and_look(uint32_t flag, int misses_allowed)
 		probe_end(misses_allowed);
 }
 
-/* A timestamp callback of somebody else's makes times that no one can place. */
-static void look_at_clock(void)
+/* CUPTI's clock is so far ahead of ours, since the reading before this one at the earliest. */
+static void note_clock(struct ws_seg_gpu *gpu, int64_t apart_ns)
 {
-	uint64_t now = 0;
-	int64_t apart_ns;
+	uint32_t n = atomic_load(&gpu->nclocks);
+	struct ws_seg_gpu_clock *last = n ? &gpu->clocks[n - 1] : NULL;
+	int64_t now_ns = ws_now_ns();
 
-	if (atomic_load(&ws_cupti_is_final) || ws_cupti_time(&now) != WS_CUPTI_OK)
+	if (last && llabs(apart_ns - last->apart_ns) < WS_CLOCK_STEP_NS) {
+		atomic_store(&last->until_ns, now_ns);
+	} else if (n < WS_SEG_GPU_CLOCKS) {
+		gpu->clocks[n].apart_ns = apart_ns;
+		gpu->clocks[n].from_ns = now_ns;
+		atomic_store(&gpu->clocks[n].until_ns, now_ns);
+		atomic_store_explicit(&gpu->nclocks, n + 1, memory_order_release);
+	}
+}
+
+/*
+ * Where CUPTI's clock stands beside ours: it is CLOCK_REALTIME, which somebody can set. A
+ * timestamp callback of somebody else's makes times that no one can place.
+ */
+void ws_cupti_look_at_clock(void)
+{
+	struct ws_seg_gpu *gpu = &ws_collector.seg->gpu;
+	uint32_t n = atomic_load(&gpu->nclocks);
+	int64_t apart_ns, real_ns;
+
+	if (atomic_load(&ws_cupti_is_final) || ws_clock_apart(ws_cupti_time, &apart_ns) ||
+	    ws_clock_apart(ws_clock_read_realtime, &real_ns))
 		return;
-	apart_ns = (int64_t)now - ws_now_ns();
-	if (apart_ns > CLOCK_SLACK_NS || apart_ns < -CLOCK_SLACK_NS)
-		atomic_fetch_or(&ws_collector.seg->gpu.stopped, WS_GPU_STOP_CLOCK);
+	real_ns = apart_ns - real_ns;
+	if (llabs(real_ns) > CLOCK_SLACK_NS &&
+	    (!n || llabs(apart_ns - gpu->clocks[n - 1].apart_ns) > CLOCK_SLACK_NS)) {
+		/* set between the two readings? */
+		if (ws_clock_apart(ws_cupti_time, &apart_ns) ||
+		    llabs(apart_ns - ws_clock_realtime_apart()) > CLOCK_SLACK_NS)
+			atomic_fetch_or(&gpu->stopped, WS_GPU_STOP_CLOCK);
+		return;
+	}
+	if (llabs(real_ns) > llabs(atomic_load(&gpu->realtime_apart_ns)))
+		atomic_store(&gpu->realtime_apart_ns, real_ns);
+	note_clock(gpu, apart_ns);
 }
 
 /* --- the thread --- */
@@ -196,13 +218,13 @@ static uint32_t prefault(struct ws_seg_header *seg, uint32_t from)
  */
 static uint32_t wait_and_prefault(struct ws_seg_header *seg, uint32_t prefaulted, uint32_t ms)
 {
-	int64_t until_ns = monotonic_ns() + (int64_t)ms * 1000000, left_ns = 1;
+	int64_t until_ns = ws_now_ns() + (int64_t)ms * 1000000, left_ns = 1;
 
 	while (prefaulted < seg->activity.count && !atomic_load(&exiting) && left_ns > 0) {
 		prefaulted = prefault(seg, prefaulted);
-		left_ns = until_ns - monotonic_ns();
+		left_ns = until_ns - ws_now_ns();
 	}
-	left_ns = until_ns - monotonic_ns();
+	left_ns = until_ns - ws_now_ns();
 	if (left_ns > 0)
 		wait_ms(&wake, (uint32_t)(left_ns / 1000000));
 	return prefaulted;
@@ -220,8 +242,9 @@ static void flush_once(int *facts_known)
 	}
 	ws_libraries_define();
 	probe_begin();
+	ws_cupti_look_at_clock();
 	flush_and_look(0, MISSES - 1);
-	look_at_clock();
+	ws_cupti_look_at_clock();
 }
 
 /*
@@ -291,6 +314,8 @@ void ws_cupti_at_exit(void)
 	has_left = atomic_exchange(&is_running, 0) && !wait_ms(&left, LEAVE_MS);
 	if (!atomic_load(&ws_cupti_may_flush))
 		return;
+	if (has_left)
+		ws_cupti_look_at_clock(); /* else the thread may be at it */
 	if (has_left)
 		flush_and_look(WS_CUPTI_FLUSH_FORCED, 0);
 	else

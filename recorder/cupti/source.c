@@ -336,6 +336,7 @@ static int start(struct ws_seg_header *seg)
 	ws_cupti_has_thread_buffers = set_attribute(WS_CUPTI_ATTR_PER_THREAD_BUFFER);
 	if (seg->capture.low_overhead)
 		ask_for_little();
+	ws_cupti_look_at_clock();
 	enable_kinds(&seg->capture);
 	enable_callbacks();
 	find_launches();

@@ -39,6 +39,8 @@ void ws_cupti_flush(uint32_t flag);
 /* The thread that flushes from time to time. 0, or -1 when there is none. */
 int ws_cupti_start_thread(void);
 void ws_cupti_wake(void); /* flush now */
+/* Note how far CUPTI's clock is from ours. One thread at a time. */
+void ws_cupti_look_at_clock(void);
 void ws_cupti_at_exit(void);
 /* After fork: the child has no flushing thread, and its CUPTI is not ours to use. */
 void ws_cupti_forked(void);

@@ -63,8 +63,17 @@ struct ws_activity {
 struct ws_activity_slot {
 	uint64_t image;
 	int unfinished;
-	int64_t earliest_ns, latest_ns; /* CLOCK_REALTIME: times outside are not times */
+	int64_t taken_ns, done_ns; /* written between them, CLOCK_MONOTONIC; 0: unknown */
 };
+
+/* --- clock.c --- */
+
+/*
+ * Times of CUPTI's clock on the trace's. 0: they make no sense. What a step of that clock leaves
+ * uncertain is counted.
+ */
+int ws_drain_gpu_times(struct ws_drain *d, const struct ws_activity_slot *slot, uint64_t start,
+                       uint64_t end, int64_t *start_ns, int64_t *dur_ns);
 
 struct ws_activity *ws_activity_new(const struct ws_seg_header *seg); /* NULL: no memory */
 void ws_activity_free(struct ws_activity *a);                         /* NULL is legal */

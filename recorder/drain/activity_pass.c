@@ -1,12 +1,8 @@
 /* Slots of CUPTI's buffers, in the order in which they were done, record by record. */
 #include <stdlib.h>
-#include <time.h>
 
 #include "recorder/drain/activity.h"
 #include "recorder/shared/segment_slots.h"
-
-/* Clocks of a GPU are fitted to ours, so times may lie a little beyond. */
-#define TIME_SLACK_NS INT64_C(10000000000)
 
 /* --- slots --- */
 
@@ -62,18 +58,16 @@ static uint64_t read_records(struct ws_drain *d, const struct ws_activity_slot *
 	return n;
 }
 
-static uint64_t read_buffer(struct ws_drain *d, uint32_t image, int unfinished, uint8_t *buffer,
-                            uint64_t valid)
+static uint64_t read_buffer(struct ws_drain *d, const struct ws_slot *s, int unfinished,
+                            uint8_t *buffer, uint64_t valid)
 {
 	struct ws_activity_slot slot = {
-	        .image = image,
+	        .image = s->image,
 	        .unfinished = unfinished,
-	        .earliest_ns = d->seg->base_realtime_ns - TIME_SLACK_NS,
+	        .taken_ns = s->taken_ns,
+	        .done_ns = s->done_ns,
 	};
-	struct timespec now;
 
-	clock_gettime(CLOCK_REALTIME, &now);
-	slot.latest_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec + TIME_SLACK_NS;
 	open_steps(d);
 	if (!d->activity->steps.known) { /* how many records it holds nobody can tell */
 		d->counted[WS_DROPPED_activity_unknown]++;
@@ -87,7 +81,7 @@ static uint64_t read_slot(struct ws_drain *d, uint32_t i)
 {
 	const struct ws_slot *s = ws_seg_slot(d->seg, i);
 
-	return read_buffer(d, s->image, s->unfinished != 0, ws_slot_bytes(d->seg, i),
+	return read_buffer(d, s, s->unfinished != 0, ws_slot_bytes(d->seg, i),
 	                   s->valid < d->seg->activity.stride ? s->valid : d->seg->activity.stride);
 }
 
@@ -148,7 +142,7 @@ void ws_activity_pass_in_hand(struct ws_drain *d)
 		if (atomic_load_explicit(&s->done, memory_order_acquire))
 			read_slot(d, i);
 		else
-			read_buffer(d, s->image, 1, copy, stride);
+			read_buffer(d, s, 1, copy, stride);
 	}
 	free(copy);
 }

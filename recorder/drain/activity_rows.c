@@ -7,26 +7,21 @@
 /* --- what all records have --- */
 
 /* Start and end as CUPTI has them; 0 and 0: not measured. 0 when they make no sense. */
-static int read_times(const struct ws_drain *d, const struct ws_activity_slot *slot, uint64_t start,
+static int read_times(struct ws_drain *d, const struct ws_activity_slot *slot, uint64_t start,
                       uint64_t end, int64_t *start_ns, int64_t *dur_ns)
 {
 	*start_ns = 0;
 	*dur_ns = 0;
 	if (!start && !end)
 		return 1;
-	if (start > end || (int64_t)start < slot->earliest_ns || (int64_t)end > slot->latest_ns ||
-	    end > INT64_MAX)
-		return 0;
-	*start_ns = (int64_t)start - d->seg->base_realtime_ns;
-	*dur_ns = (int64_t)(end - start);
-	return 1;
+	return ws_drain_gpu_times(d, slot, start, end, start_ns, dur_ns);
 }
 
 /*
  * Of work on a device. What a forced flush found running has a start and never gets an
  * end, and by somebody else's clock no time can be placed: neither is measured.
  */
-static int read_work_times(const struct ws_drain *d, const struct ws_activity_slot *slot,
+static int read_work_times(struct ws_drain *d, const struct ws_activity_slot *slot,
                            uint64_t start, uint64_t end, int64_t *start_ns, int64_t *dur_ns)
 {
 	if (start && !end)

@@ -2,7 +2,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "recorder/drain/private.h"
 #include "formats/base/grow.h"
@@ -256,7 +255,7 @@ int ws_filter_record(struct ws_drain *d, uint32_t thread, const uint8_t *rec, ui
 
 static int keeps_row(const struct ws_drain *d, int64_t start_ns, int64_t dur_ns)
 {
-	int64_t start = start_ns + d->seg->base_realtime_ns;
+	int64_t start = start_ns + d->seg->base_ns;
 
 	return keeps(d, start, start + dur_ns);
 }
@@ -313,11 +312,8 @@ static void decide(struct ws_drain *d, struct ws_held_records *list, int64_t now
 
 void ws_filter_finish(struct ws_drain *d)
 {
-	struct timespec now;
-	int64_t now_ns;
+	int64_t now_ns = ws_drain_now_ns(d);
 
-	clock_gettime(CLOCK_REALTIME, &now);
-	now_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 	for (size_t i = 0; i < d->filter.nheld; i++)
 		decide(d, &d->filter.held[i], now_ns);
 	decide(d, d->filter.starts, now_ns);

@@ -45,7 +45,8 @@ static int define_process(struct ws_drain *d, const struct def *def)
 	row.pid = fixed.pid;
 	row.image = fixed.image;
 	row.program = ws_drain_intern(d, text_behind(def, sizeof(fixed)));
-	row.start_ns = fixed.start_ns - d->seg->base_realtime_ns;
+	if (!ws_drain_time(d, fixed.start_ns, &row.start_ns))
+		return 0;
 	ws_drain_add(d, WS_KIND_PROCESS, &row);
 	return 1;
 }

@@ -2,7 +2,6 @@
 #include "recorder/drain/drain.h"
 
 #include <stdlib.h>
-#include <time.h>
 
 #include "recorder/drain/activity.h"
 #include "recorder/shared/segment_slots.h"
@@ -13,6 +12,8 @@ enum ws_status ws_drain_error(const struct ws_drain *d, struct ws_err *err)
 		*err = d->failure;
 	return d->status;
 }
+
+static void intern_causes(struct ws_drain *d);
 
 /* --- making one --- */
 
@@ -83,7 +84,11 @@ enum ws_status ws_drain_create(struct ws_drain **out, struct ws_seg_header *seg,
 		ws_drain_free(d);
 		return WS_FAIL(err, NO_MEMORY, "out of memory for draining the segment");
 	}
+	ws_drain_clock_start(d);
+	ws_drain_clock_look(d);
 	restore(d);
+	if (active_commit(seg)) /* they are in the file, and may be needed when it cannot grow */
+		intern_causes(d);
 	*out = d;
 	return WS_OK;
 }
@@ -150,6 +155,7 @@ uint64_t ws_drain_pass(struct ws_drain *d)
 	uint64_t n = 0;
 	uint64_t heads[WS_SEG_MAX_THREAD_BUFFERS];
 
+	ws_drain_clock_look(d);
 	/* heads first: whatever these records name was defined before they were written */
 	ws_activity_look(d);
 	ws_filter_look(d);
@@ -304,30 +310,44 @@ struct ws_drain_counts ws_drain_counts(const struct ws_drain *d)
 	return d->counts;
 }
 
-static int64_t clock_ns(clockid_t clock)
+static void intern_causes(struct ws_drain *d)
 {
-	struct timespec ts;
+	for (int i = 0; i < WS_DROPPED_COUNT; i++) {
+		const char *name = ws_dropped_name((enum ws_dropped)i);
 
-	clock_gettime(clock, &ts);
-	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
+		if (!d->causes[i])
+			d->causes[i] = ws_drain_intern(d, (struct ws_bytes){name, strlen(name)});
+	}
+}
+
+static void read_losses(const struct ws_drain *d, int64_t time_ns,
+                        struct ws_row_loss rows[WS_DROPPED_COUNT])
+{
+	for (int i = 0; i < WS_DROPPED_COUNT; i++)
+		rows[i] = (struct ws_row_loss){.time_ns = time_ns,
+		                               .cause = d->causes[i],
+		                               .count = ws_drain_lost(d, (enum ws_dropped)i)};
 }
 
 void ws_drain_statistics(struct ws_drain *d)
 {
-	struct ws_row_clock clock = {
-	        .realtime_ns = clock_ns(CLOCK_REALTIME) - d->seg->base_realtime_ns,
-	        .monotonic_ns = clock_ns(CLOCK_MONOTONIC_RAW),
-	};
+	int64_t time_ns = ws_drain_clock_row(d);
+	struct ws_row_loss rows[WS_DROPPED_COUNT];
 
-	ws_drain_add(d, WS_KIND_CLOCK, &clock);
-	for (int i = 0; i < WS_DROPPED_COUNT; i++) {
-		const char *name = ws_dropped_name((enum ws_dropped)i);
-		struct ws_row_loss loss = {
-		        .time_ns = clock.realtime_ns,
-		        .count = ws_drain_lost(d, (enum ws_dropped)i),
-		};
+	intern_causes(d);
+	read_losses(d, time_ns, rows);
+	for (int i = 0; i < WS_DROPPED_COUNT; i++)
+		ws_drain_add(d, WS_KIND_LOSS, &rows[i]);
+}
 
-		loss.cause = ws_drain_intern(d, (struct ws_bytes){name, strlen(name)});
-		ws_drain_add(d, WS_KIND_LOSS, &loss);
-	}
+void ws_drain_last_words(struct ws_drain *d)
+{
+	struct ws_row_loss rows[WS_DROPPED_COUNT];
+	struct ws_err err;
+
+	if (d->status == WS_OK || !d->causes[0])
+		return;
+	read_losses(d, ws_drain_now_ns(d) - d->seg->base_ns, rows);
+	/* the failure is known, and a second one changes nothing */
+	(void)ws_trace_writer_last_words(d->writer, rows, WS_DROPPED_COUNT, &err);
 }

@@ -48,6 +48,10 @@ void ws_drain_make_repeatable(struct ws_drain *d);
 
 /* A clock row and every loss counter, as of now: the statistics block. */
 void ws_drain_statistics(struct ws_drain *d);
+/* What the counters are in the end, when the disk was full before: in the room kept for that. */
+void ws_drain_last_words(struct ws_drain *d);
+/* CLOCK_MONOTONIC of the boot that the segment is of: what its times are. */
+int64_t ws_drain_now_ns(const struct ws_drain *d);
 /* The value of a loss counter, whoever counts it. */
 uint64_t ws_drain_lost(const struct ws_drain *d, enum ws_dropped cause);
 /* "ring_overflow", … */

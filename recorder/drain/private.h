@@ -32,6 +32,9 @@ struct ws_drain {
 	enum ws_status status; /* of the writer: the first failure stays */
 	struct ws_err failure;
 	int is_repeatable;  /* after a failure nothing is given back */
+	/* clock.c: times outside are not times; CLOCK_MONOTONIC, looked at in each pass */
+	int64_t earliest_ns, latest_ns;
+	int is_other_boot;  /* the segment's times are of a boot before this one */
 	uint64_t discarded; /* rows not even handed to a writer that failed */
 
 	/* what a commit holds */
@@ -51,6 +54,7 @@ struct ws_drain {
 	size_t nthreads;
 	struct ws_drain_thread_name *names;
 	size_t nnames, names_capacity;
+	uint64_t causes[WS_DROPPED_COUNT]; /* ids of their names, 0: not written so far */
 	uint64_t launch_schemas[WS_DRAIN_LAUNCH_SCHEMAS]; /* registered as "warpsheet.launch" */
 	size_t nlaunch_schemas;
 
@@ -87,6 +91,15 @@ int ws_drain_reach_thread(struct ws_drain *d, uint64_t id);
 uint64_t ws_drain_text(struct ws_drain *d, uint64_t text, int *known);
 /* A device that something ran on has a row, if only a nameless one. 0: no such number. */
 int ws_drain_device(struct ws_drain *d, uint32_t device);
+
+/* --- clock.c --- */
+
+void ws_drain_clock_start(struct ws_drain *d);
+void ws_drain_clock_look(struct ws_drain *d); /* at the present time, for ws_drain_time */
+/* A time of the segment as the trace has it. 0: it makes no sense. */
+int ws_drain_time(const struct ws_drain *d, int64_t ns, int64_t *time_ns);
+/* Add a row of all clocks, and note whether one was set. Returns the trace's time. */
+int64_t ws_drain_clock_row(struct ws_drain *d);
 
 /* Turn one record of a thread into rows. 0 when it makes no sense. */
 int ws_drain_record(struct ws_drain *d, uint32_t thread, const uint8_t *rec, uint32_t size);

@@ -74,7 +74,6 @@ static int add_nvtx(struct ws_drain *d, uint32_t thread, const struct event *ev)
 	const struct ws_rec_event *rec = &ev->rec;
 	int domain_known, name_known;
 	struct ws_row_nvtx row = {
-	        .time_ns = rec->head.time_ns - d->seg->base_realtime_ns,
 	        .thread = thread,
 	        .type = types[rec->head.type],
 	        .domain = ws_drain_domain_id(d, rec->domain, &domain_known),
@@ -84,7 +83,7 @@ static int add_nvtx(struct ws_drain *d, uint32_t thread, const struct event *ev)
 	        .color = rec->color,
 	};
 
-	if (!domain_known || !name_known)
+	if (!domain_known || !name_known || !ws_drain_time(d, rec->head.time_ns, &row.time_ns))
 		return 0;
 	row.payload = payload_id(d, ev);
 	ws_drain_add(d, WS_KIND_NVTX, &row);
@@ -133,8 +132,11 @@ static int add_cpu_kernel(struct ws_drain *d, uint32_t thread, const struct even
 	int known;
 
 	config.name = message_id(d, ev, &known);
-	if (!known)
+	if (!known || !ws_drain_time(d, ev->rec.head.time_ns, &kernel.start_ns) ||
+	    !ws_drain_time(d, (int64_t)ev->rec.range, &kernel.dur_ns) ||
+	    kernel.dur_ns < kernel.start_ns)
 		return 0;
+	kernel.dur_ns -= kernel.start_ns;
 	if (ev->payload.len == sizeof(launch) && is_launch_schema(d, ev->rec.schema)) {
 		memcpy(&launch, ev->payload.ptr, sizeof(launch));
 		config.grid_x = launch.grid_x;
@@ -153,12 +155,6 @@ static int add_cpu_kernel(struct ws_drain *d, uint32_t thread, const struct even
 		                                            &err),
 		              &err);
 
-	kernel.start_ns = ev->rec.head.time_ns - d->seg->base_realtime_ns;
-	kernel.dur_ns = (int64_t)ev->rec.range - ev->rec.head.time_ns;
-	if (kernel.dur_ns < 0) { /* somebody set the clock back meanwhile */
-		kernel.dur_ns = 0;
-		kernel.flags = WS_KERNEL_NO_TIME;
-	}
 	if (d->seg->capture.api != WS_CAPTURE_NO_API) {
 		kernel.correlation = ++d->next_correlation;
 		api.start_ns = kernel.start_ns;

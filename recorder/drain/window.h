@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* All times are CLOCK_REALTIME ns. */
+/* All times are CLOCK_MONOTONIC ns. */
 struct ws_capture_window {
 	int64_t begin_ns, end_ns; /* the span, both inside */
 	int has_ranges;           /* only what lies in ranges is kept */

@@ -4,7 +4,6 @@
  */
 #include <pthread.h>
 #include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "kernels/nvtx/abi.h"
@@ -22,14 +21,6 @@ struct ws_collector ws_collector;
 static pthread_mutex_t attach_lock = PTHREAD_MUTEX_INITIALIZER;
 static int attach_tried;
 static _Atomic int forked_unseen; /* a forked child that has not used NVTX so far */
-
-int64_t ws_now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_REALTIME, &ts);
-	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
-}
 
 /*
  * A forked child shares the mapping; nothing it does may reach the parent's
@@ -110,15 +101,16 @@ static void attach(void)
 /* Attach this process to the segment of WS_SEG_ENV, once. 1 = recorded. */
 static int attach_once(void)
 {
+	sigset_t before;
 	int on;
 
-	pthread_mutex_lock(&attach_lock);
+	ws_lock(&attach_lock, &before);
 	if (!attach_tried) {
 		attach_tried = 1;
 		attach();
 	}
 	on = atomic_load(&ws_collector.on);
-	pthread_mutex_unlock(&attach_lock);
+	ws_unlock(&attach_lock, &before);
 	return on ? 1 : ws_attach_off();
 }
 

@@ -11,6 +11,7 @@
 #include "kernels/nvtx/abi.h"
 #include "recorder/launch/child.h"
 #include "recorder/launch/cuda_use.h"
+#include "recorder/shared/clock.h"
 #include "recorder/shared/procfs.h"
 #include "recorder/shared/segment_folder.h"
 #include "recorder/launch/session.h"
@@ -134,6 +135,15 @@ static enum ws_status first_path(const char *pattern, char out[PATH_MAX], int *i
 
 /* --- record --- */
 
+static void start_clock(struct ws_seg_header *seg)
+{
+	seg->boot = ws_proc_boot();
+	seg->base_ns = ws_clock_ns(CLOCK_MONOTONIC);
+	seg->base_raw_ns = ws_clock_ns(CLOCK_MONOTONIC_RAW);
+	seg->realtime_apart_ns = ws_clock_realtime_apart();
+	seg->base_realtime_ns = seg->base_ns + seg->realtime_apart_ns;
+}
+
 static enum ws_status open_session(struct ws_session *s, const char *program, char *const argv[],
                                    struct ws_err *err)
 {
@@ -156,7 +166,7 @@ static enum ws_status open_session(struct ws_session *s, const char *program, ch
 	if (!is_settled)
 		snprintf(path + strlen(path), 64, ".%s.part",
 		         strrchr(file.path, '/') + 1 + strlen(WS_SEG_PREFIX));
-	file.seg->base_realtime_ns = ws_record_clock_ns(CLOCK_REALTIME);
+	start_clock(file.seg);
 	control = &file.seg->control;
 	control->no_args = (uint32_t)opts->no_args;
 	memcpy(control->output, s->pattern, strlen(s->pattern) + 1);
@@ -164,7 +174,7 @@ static enum ws_status open_session(struct ws_session *s, const char *program, ch
 	file.seg->capture = opts->capture;
 	control->window = opts->window;
 	if (opts->delay_ns || opts->window.duration_ns)
-		control->window.begin_ns = file.seg->base_realtime_ns + opts->delay_ns;
+		control->window.begin_ns = file.seg->base_ns + opts->delay_ns;
 	WS_FORWARD(ws_process_begin(&first, opts, &file, path, &provenance, err));
 	first->is_settled = is_settled;
 	return ws_session_add(s, first, err);

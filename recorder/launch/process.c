@@ -4,21 +4,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "recorder/shared/clock.h"
 #include "recorder/shared/procfs.h"
 
+/* Room for the last loss counters when the disk is full: some 20 rows of small numbers. */
+#define LAST_WORDS_BYTES 4096
 /* Under a second, so that no second of a trace is without its loss counters. */
 #define STATISTICS_INTERVAL_NS 900000000
-
-int64_t ws_record_clock_ns(clockid_t clock)
-{
-	struct timespec ts;
-
-	clock_gettime(clock, &ts);
-	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
-}
 
 void ws_record_notice(const struct ws_record_opts *opts, const char *fmt, ...)
 {
@@ -48,7 +42,7 @@ static enum ws_status make(struct ws_process **out, const struct ws_record_opts 
                            struct ws_segment_file *file, const char *trace, struct ws_err *err)
 {
 	struct ws_process *p = calloc(1, sizeof(*p));
-	int64_t now = ws_record_clock_ns(CLOCK_MONOTONIC);
+	int64_t now = ws_clock_ns(CLOCK_MONOTONIC);
 
 	*out = NULL;
 	if (p)
@@ -74,6 +68,7 @@ static enum ws_status begin_trace(struct ws_process *p, const struct ws_provenan
 	struct ws_seg_header *seg = p->file.seg;
 	const struct ws_trace_writer_opts opts = {
 	        .base_ns = seg->base_realtime_ns,
+	        .reserve_bytes = LAST_WORDS_BYTES,
 	        .zstd_level = p->opts->zstd_level,
 	        .cpu_time_quantum_ns = seg->capture.cpu_time_quantum_ns,
 	};
@@ -84,7 +79,7 @@ static enum ws_status begin_trace(struct ws_process *p, const struct ws_provenan
 	memcpy(seg->trace_path, p->trace, strlen(p->trace) + 1);
 	become_launcher(seg);
 	WS_FORWARD(ws_drain_create(&p->drain, seg, p->writer, err));
-	ws_provenance_begin(p->drain, provenance, opts.base_ns);
+	ws_provenance_begin(p->drain, provenance, seg);
 	ws_drain_statistics(p->drain);
 	ws_drain_commit(p->drain);
 	return ws_drain_error(p->drain, err);
@@ -118,6 +113,7 @@ static enum ws_status resume_trace(struct ws_process *p, struct ws_err *err)
 	struct ws_seg_header *seg = p->file.seg;
 	const struct ws_trace_writer_opts opts = {
 	        .base_ns = seg->base_realtime_ns,
+	        .reserve_bytes = LAST_WORDS_BYTES,
 	        .zstd_level = p->opts->zstd_level,
 	        .cpu_time_quantum_ns = seg->capture.cpu_time_quantum_ns,
 	};
@@ -126,6 +122,15 @@ static enum ws_status resume_trace(struct ws_process *p, struct ws_err *err)
 	        ws_trace_writer_resume(&p->writer, p->trace, ws_drain_file_size(seg), &opts, err));
 	become_launcher(seg);
 	return ws_drain_create(&p->drain, seg, p->writer, err);
+}
+
+/* Where a launcher that was killed over a rename left the trace. */
+static const char *path_told(const struct ws_seg_header *seg)
+{
+	if (memchr(seg->renamed_path, 0, sizeof(seg->renamed_path)) && seg->renamed_path[0] &&
+	    access(seg->trace_path, F_OK) && !access(seg->renamed_path, F_OK))
+		return seg->renamed_path;
+	return seg->trace_path;
 }
 
 enum ws_status ws_process_resume(struct ws_process **out, const struct ws_record_opts *opts,
@@ -141,7 +146,7 @@ enum ws_status ws_process_resume(struct ws_process **out, const struct ws_record
 		return WS_FAIL(err, CORRUPT, "%s cannot be salvaged: it names no trace",
 		               file->path);
 	}
-	WS_FORWARD(make(&p, opts, file, trace ? trace : seg->trace_path, err));
+	WS_FORWARD(make(&p, opts, file, trace ? trace : path_told(seg), err));
 	p->is_salvaged = 1;
 	status = resume_trace(p, err);
 	if (status != WS_OK) {
@@ -236,7 +241,9 @@ enum ws_status ws_process_left_at(const struct ws_segment_file *file, const char
 {
 	char told[sizeof(file->seg->trace_path)], plain[PATH_MAX];
 
-	memcpy(told, file->seg->trace_path, sizeof(told));
+	WS_FAIL_IF(!memchr(file->seg->trace_path, 0, sizeof(told)), err, CORRUPT,
+	           "%s cannot be salvaged: it names no trace", file->path);
+	memcpy(told, path_told(file->seg), sizeof(told));
 	WS_FAIL_IF(!memchr(told, 0, sizeof(told)), err, CORRUPT,
 	           "%s cannot be salvaged: it names no trace", file->path);
 	WS_FORWARD(plain_name(file->seg, pattern, pid, plain, err));
@@ -267,6 +274,8 @@ void ws_process_settle(struct ws_process *p, uint32_t pid, const struct ws_proce
 		ws_provenance_process(p->drain, env);
 	if (!copy)
 		return;
+	/* whoever is killed in between leaves both names */
+	memcpy(seg->renamed_path, path, strlen(path) + 1);
 	if (rename(p->trace, path)) {
 		ws_record_notice(p->opts, "cannot rename %s to %s: %s", p->trace, path,
 		                 strerror(errno));
@@ -274,6 +283,7 @@ void ws_process_settle(struct ws_process *p, uint32_t pid, const struct ws_proce
 		return;
 	}
 	memcpy(seg->trace_path, path, strlen(path) + 1);
+	seg->renamed_path[0] = 0;
 	free(p->trace);
 	p->trace = copy;
 	ws_drain_set_flag(p->drain, WS_COMMIT_SETTLED);
@@ -287,7 +297,7 @@ static void look_at_limits(struct ws_process *p)
 {
 	struct ws_seg_control *control = &p->file.seg->control;
 	const struct ws_seg_window *window = &control->window;
-	int64_t now = ws_record_clock_ns(CLOCK_REALTIME);
+	int64_t now = ws_drain_now_ns(p->drain);
 
 	/* as unsigned: the program can have written anything there */
 	if (window->duration_ns > 0 && now > window->begin_ns &&
@@ -318,7 +328,7 @@ static void warn_of_gpu(struct ws_process *p)
 uint64_t ws_process_step(struct ws_process *p)
 {
 	uint64_t n = ws_drain_pass(p->drain);
-	int64_t now = ws_record_clock_ns(CLOCK_MONOTONIC);
+	int64_t now = ws_clock_ns(CLOCK_MONOTONIC);
 
 	look_at_limits(p);
 	if (atomic_load(&p->file.seg->gpu.stopped) & ~p->warned)
@@ -350,7 +360,7 @@ static void last_rows(struct ws_process *p, const struct ws_row_process_end *end
 	if (end) {
 		struct ws_row_process_end row = *end;
 
-		row.time_ns = p->gone_ns - seg->base_realtime_ns;
+		row.time_ns = p->gone_ns - seg->base_ns;
 		if (ws_process_pid(p))
 			row.pid = ws_process_pid(p);
 		ws_drain_add(p->drain, WS_KIND_PROCESS_END, &row);
@@ -370,6 +380,7 @@ enum ws_status ws_process_finish(struct ws_process *p, const struct ws_row_proce
 	last_rows(p, end);
 	warn_of_gpu(p);
 	ws_drain_commit(p->drain);
+	ws_drain_last_words(p->drain);
 	status = ws_trace_writer_close(p->writer, &cause);
 	if (status == WS_OK)
 		atomic_store(&p->file.seg->state, WS_SEG_CLOSED);

@@ -19,7 +19,7 @@ struct ws_process {
 	int is_settled;                             /* that is its name for good */
 	int is_salvaged;                            /* continued after its launcher was killed */
 	int is_gone;                                /* nothing comes any more */
-	int64_t gone_ns;                            /* CLOCK_REALTIME, when that was seen */
+	int64_t gone_ns;                            /* when that was seen (ws_drain_now_ns) */
 	int64_t next_commit_ns, next_statistics_ns; /* CLOCK_MONOTONIC */
 	uint32_t warned;                            /* bits of enum ws_gpu_stop that were told */
 	struct ws_trace_result result;              /* filled by ws_process_finish() */
@@ -86,6 +86,5 @@ void ws_process_free(struct ws_process *p); /* closes too; NULL is legal */
 /* A line for the user, see struct ws_record_opts. */
 void ws_record_notice(const struct ws_record_opts *opts, const char *fmt, ...)
         __attribute__((format(printf, 2, 3)));
-int64_t ws_record_clock_ns(clockid_t clock);
 
 #endif

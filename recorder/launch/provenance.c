@@ -1,12 +1,15 @@
 #include "recorder/launch/provenance.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/utsname.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "recorder/launch/gpu_readings.h"
+#include "recorder/shared/clock.h"
+#include "recorder/shared/procfs.h"
 
 static void add(struct ws_drain *d, const char *key, const char *value)
 {
@@ -50,6 +53,58 @@ static void put_quoted(FILE *f, const char *arg)
 			fputc(*arg, f);
 	}
 	fputc('\'', f);
+}
+
+/* The last part of a name like --api-key or API_TOKEN tells what its value is. */
+static int names_secret(const char *name, size_t len)
+{
+	static const char *const words[] = {"password", "passwd", "passphrase", "secret",
+	                                    "token",    "key",    "apikey",     "credentials"};
+	size_t begin = len;
+
+	while (begin && !strchr("-_.", name[begin - 1]))
+		begin--;
+	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
+		if (len - begin == strlen(words[i]) &&
+		    !strncasecmp(name + begin, words[i], len - begin))
+			return 1;
+	return 0;
+}
+
+/* Bytes of the argument that may be told; *is_next: the argument after it is a secret. */
+static size_t told_of(const char *arg, int *is_next)
+{
+	size_t name = strcspn(arg, "="), len = strlen(arg);
+	int is_secret = *is_next && *arg != '-';
+
+	*is_next = *arg == '-' && name == len && names_secret(arg, len);
+	if (is_secret)
+		return 0;
+	return name < len && names_secret(arg, name) ? name + 1 : len;
+}
+
+static char *quote_told(char *const *arguments)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *f = open_memstream(&text, &size);
+	int is_next = 0;
+
+	for (int i = 0; f && arguments[i]; i++) {
+		size_t len = told_of(arguments[i], &is_next);
+		char *told = NULL;
+
+		if (i)
+			fputc(' ', f);
+		if (arguments[i][len] && asprintf(&told, "%.*s***", (int)len, arguments[i]) < 0)
+			told = NULL;
+		put_quoted(f, !arguments[i][len] ? arguments[i] : told ? told : "***");
+		free(told);
+	}
+	if (f && !fclose(f))
+		return text;
+	free(text);
+	return NULL;
 }
 
 char *ws_quote(char *const *arguments)
@@ -106,9 +161,43 @@ static void add_host(struct ws_drain *d)
 	add_number(d, "host.cores", sysconf(_SC_NPROCESSORS_ONLN));
 }
 
-void ws_provenance_begin(struct ws_drain *d, const struct ws_provenance *p, int64_t start_ns)
+/* With the first two --merge puts traces of one machine on one clock. */
+static void add_clock(struct ws_drain *d, const struct ws_seg_header *seg)
 {
-	time_t seconds = (time_t)(start_ns / 1000000000);
+	char boot[32];
+
+	snprintf(boot, sizeof(boot), "%016" PRIx64, seg->boot);
+	add_number(d, "clock.base_ns", seg->base_ns);
+	if (seg->boot)
+		add(d, "clock.boot", boot);
+	add(d, "clock.times", "CLOCK_MONOTONIC");
+}
+
+/* What other clocks did meanwhile. */
+static void add_clock_end(struct ws_drain *d, const struct ws_seg_header *seg)
+{
+	int64_t raw_ns = ws_clock_ns(CLOCK_MONOTONIC_RAW) - seg->base_raw_ns;
+	int64_t slew_ns = ws_clock_ns(CLOCK_MONOTONIC) - seg->base_ns - raw_ns;
+	char text[32];
+
+	/* not before a second has passed, and not of another boot */
+	if (raw_ns >= 1000000000 && seg->boot == ws_proc_boot()) {
+		snprintf(text, sizeof(text), "%.1f", (double)slew_ns * 1e6 / (double)raw_ns);
+		add(d, "clock.slew_ppm", text);
+	}
+	if (seg->realtime_largest_step_ns) {
+		add_number(d, "clock.largest_step_ns", seg->realtime_largest_step_ns);
+		add_number(d, "clock.realtime_apart_ns",
+		           seg->realtime_apart_ns - (seg->base_realtime_ns - seg->base_ns));
+	}
+	if (atomic_load(&seg->gpu.nclocks))
+		add_number(d, "clock.cupti_apart_ns", atomic_load(&seg->gpu.realtime_apart_ns));
+}
+
+void ws_provenance_begin(struct ws_drain *d, const struct ws_provenance *p,
+                         const struct ws_seg_header *seg)
+{
+	time_t seconds = (time_t)(seg->base_realtime_ns / 1000000000);
 	char utc[32] = "";
 	struct tm tm;
 
@@ -124,12 +213,13 @@ void ws_provenance_begin(struct ws_drain *d, const struct ws_provenance *p, int6
 	if (p->program)
 		add(d, "program.path", p->program);
 	if (p->arguments) {
-		char *arguments = ws_quote(p->arguments);
+		char *arguments = quote_told(p->arguments);
 
 		if (arguments)
 			add(d, "program.arguments", arguments);
 		free(arguments);
 	}
+	add_clock(d, seg);
 	add_host(d);
 	if (!p->no_gpu)
 		ws_gpu_readings_add(d, "start", 1);
@@ -168,6 +258,7 @@ void ws_provenance_end(struct ws_drain *d, const struct ws_seg_header *seg, int 
 {
 	if (!seg->capture.off)
 		ws_gpu_readings_add(d, "end", 0);
+	add_clock_end(d, seg);
 	add_number(d, "collector.modules", (long)atomic_load(&seg->modules));
 	add_number(d, "collector.images", (long)atomic_load(&seg->images));
 	if (atomic_load(&seg->control.outside))

@@ -26,6 +26,13 @@ struct ws_provenance {
 	X("record.salvaged", "1: finished by --salvage after the launcher was killed")          \
 	X("record.merged", "traces that --merge put together")                                  \
 	X("record.outside_window", "events left out: see --delay, --capture-range")             \
+	X("clock.base_ns", "CLOCK_MONOTONIC at time 0")                                         \
+	X("clock.boot", "of the machine: the boot that this clock counts from")                 \
+	X("clock.times", "the clock that the times are of")                                     \
+	X("clock.slew_ppm", "how much faster it ran than CLOCK_MONOTONIC_RAW")                  \
+	X("clock.largest_step_ns", "of CLOCK_REALTIME; absent when nobody set it")              \
+	X("clock.realtime_apart_ns", "by how much it was set in all; absent likewise")          \
+	X("clock.cupti_apart_ns", "CUPTI's clock less CLOCK_REALTIME, the farthest")            \
 	X("program.path", "the program that was started")                                       \
 	X("program.arguments", "its arguments, quoted for a shell; absent with --no-args")      \
 	X("process.rank", "number of this process among those of a distributed program")        \
@@ -61,7 +68,8 @@ struct ws_provenance {
 	X("collector.images", "program images that were recorded: 1, and one more for each exec")
 
 /* The rows known before the program starts. */
-void ws_provenance_begin(struct ws_drain *d, const struct ws_provenance *p, int64_t start_ns);
+void ws_provenance_begin(struct ws_drain *d, const struct ws_provenance *p,
+                         const struct ws_seg_header *seg);
 /*
  * The rows known of the process that attached, by its environment: ranks, as
  * numbers of at most nine digits; anything else is not taken.

@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "recorder/launch/cuda_use.h"
+#include "recorder/shared/clock.h"
 #include "recorder/shared/procfs.h"
 
 /* Pauses between passes: short while there is something to do, longer when there is not. */
@@ -47,16 +47,19 @@ enum ws_status ws_session_add(struct ws_session *s, struct ws_process *p, struct
 
 enum ws_status ws_session_signals(struct ws_session *s, sigset_t *before, struct ws_err *err)
 {
-	static const int forwarded[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGCHLD};
+	static const int forwarded[] = {SIGINT,  SIGTERM, SIGHUP, SIGQUIT,
+	                                SIGUSR1, SIGUSR2, SIGCHLD};
 	sigset_t set, pipe;
 
 	sigemptyset(&set);
 	for (size_t i = 0; i < sizeof(forwarded) / sizeof(*forwarded); i++)
 		sigaddset(&set, forwarded[i]);
 	sigprocmask(SIG_BLOCK, &set, before);
-	/* nobody reads our words any more: the recording goes on all the same */
+	/* nobody reads our words any more: the recording goes on all the same; and a file that
+	   may not grow is an error like a full disk */
 	sigemptyset(&pipe);
 	sigaddset(&pipe, SIGPIPE);
+	sigaddset(&pipe, SIGXFSZ);
 	sigprocmask(SIG_BLOCK, &pipe, NULL);
 	s->signals = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
 	WS_FAIL_IF(s->signals < 0, err, ENVIRONMENT, "cannot wait for signals: %s",
@@ -74,8 +77,9 @@ static void handle_signal(struct ws_session *s, const struct signalfd_siginfo *i
 	if (info->ssi_signo == SIGCHLD)
 		return;
 	if (!s->child)
-		s->stop = 1;
-	else if (info->ssi_code <= 0)
+		s->stop |= info->ssi_signo != SIGUSR1 && info->ssi_signo != SIGUSR2;
+	/* the kernel sends a closed terminal's SIGHUP to its leader alone */
+	else if (info->ssi_code <= 0 || info->ssi_signo == SIGHUP)
 		kill(s->child, (int)info->ssi_signo);
 }
 
@@ -303,7 +307,7 @@ static void find_further(struct ws_session *s)
 
 static void look_for_cuda(struct ws_session *s)
 {
-	int64_t now = ws_record_clock_ns(CLOCK_MONOTONIC);
+	int64_t now = ws_clock_ns(CLOCK_MONOTONIC);
 
 	if (s->uses_cuda || s->opts->capture.off || now < s->cuda_look_ns)
 		return;
@@ -344,7 +348,7 @@ static uint64_t pass(struct ws_session *s, int *alive)
 		if (!gone)
 			continue;
 		p->is_gone = !is_alive(s, p);
-		p->gone_ns = ws_record_clock_ns(CLOCK_REALTIME);
+		p->gone_ns = ws_drain_now_ns(p->drain);
 		ws_drain_commit(p->drain);
 		/* the first segment shows others the way, so it stays until the end */
 		if (i && p->is_gone)

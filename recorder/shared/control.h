@@ -49,7 +49,7 @@ enum ws_window_ranges {
 
 /* When to record; all 0: always. */
 struct ws_seg_window {
-	int64_t begin_ns;     /* CLOCK_REALTIME, 0 = the beginning */
+	int64_t begin_ns;     /* CLOCK_MONOTONIC, 0 = the beginning */
 	int64_t duration_ns;  /* from then, 0 = for ever */
 	uint64_t first, last; /* instances of ranges, from 1 */
 	uint32_t ranges;      /* enum ws_window_ranges */
@@ -85,7 +85,7 @@ struct ws_seg_control {
 
 	/* written by the launcher */
 	_Atomic int64_t
-	        stop_ns; /* CLOCK_REALTIME: nothing after it is recorded; 0 = no such time */
+	        stop_ns; /* CLOCK_MONOTONIC: nothing after it is recorded; 0 = no such time */
 
 	/* written by the collector, in the first segment only */
 	_Atomic uint32_t processes; /* further segments that were made */

@@ -18,23 +18,31 @@ static const char *field(const char *after_name, int n)
 	return p;
 }
 
-int ws_proc_stat(uint32_t pid, struct ws_proc_stat *out)
+/* The beginning of a file as text. 0, or -1 when there is nothing to read. */
+static int read_text(const char *path, char *text, size_t size)
 {
-	char path[32] = "/proc/self/stat", text[1024];
-	const char *state, *threads, *start;
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	ssize_t n;
-	int fd;
 
-	if (pid)
-		snprintf(path, sizeof(path), "/proc/%u/stat", (unsigned)pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return -1;
-	n = read(fd, text, sizeof(text) - 1);
+	n = read(fd, text, size - 1);
 	close(fd);
 	if (n <= 0)
 		return -1;
 	text[n] = 0;
+	return 0;
+}
+
+int ws_proc_stat(uint32_t pid, struct ws_proc_stat *out)
+{
+	char path[32] = "/proc/self/stat", text[1024];
+	const char *state, *threads, *start;
+
+	if (pid)
+		snprintf(path, sizeof(path), "/proc/%u/stat", (unsigned)pid);
+	if (read_text(path, text, sizeof(text)))
+		return -1;
 
 	state = strrchr(text, ')');
 	if (!state || state[1] != ' ')
@@ -59,4 +67,23 @@ int ws_proc_alive(uint32_t pid, uint64_t start_ticks)
 	if (start_ticks && stat.start_ticks != start_ticks)
 		return 0;
 	return !((stat.state == 'Z' || stat.state == 'X') && stat.threads <= 1);
+}
+
+uint64_t ws_proc_boot(void)
+{
+	char text[64];
+	uint64_t boot = 0;
+
+	if (read_text("/proc/sys/kernel/random/boot_id", text, sizeof(text)))
+		return 0;
+	/* random but for six bits: the first sixteen digits will do */
+	for (int i = 0, digits = 0; text[i] && digits < 16; i++) {
+		const char digit[2] = {text[i], 0};
+
+		if (text[i] == '-')
+			continue;
+		boot = boot << 4 | strtoul(digit, NULL, 16);
+		digits++;
+	}
+	return boot;
 }

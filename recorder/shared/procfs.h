@@ -19,4 +19,7 @@ int ws_proc_stat(uint32_t pid, struct ws_proc_stat *out);
  */
 int ws_proc_alive(uint32_t pid, uint64_t start_ticks);
 
+/* A number that no other boot of any machine has; 0: unknown. */
+uint64_t ws_proc_boot(void);
+
 #endif

@@ -35,7 +35,7 @@ struct ws_rec_head {
 	uint32_t size; /* bytes of the whole record */
 	uint16_t type; /* enum ws_rec_type */
 	uint16_t reserved;
-	int64_t time_ns; /* CLOCK_REALTIME */
+	int64_t time_ns; /* CLOCK_MONOTONIC */
 };
 
 /* A pop without a payload: the record for which room is kept while its push is open. */
@@ -88,7 +88,7 @@ struct ws_def_head {
 
 struct ws_def_process {
 	uint64_t pid, image;
-	int64_t start_ns; /* CLOCK_REALTIME */
+	int64_t start_ns; /* CLOCK_MONOTONIC */
 };
 
 /* id: of the thread. WS_DEF_THREAD_NAME: 0, the thread is known by pid and tid. */
@@ -98,7 +98,7 @@ struct ws_def_thread {
 
 /* A range that is to be recorded begins or ends: never merged with an equal one. */
 struct ws_def_window {
-	int64_t time_ns; /* CLOCK_REALTIME */
+	int64_t time_ns; /* CLOCK_MONOTONIC */
 	uint64_t is_open;
 };
 

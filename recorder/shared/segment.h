@@ -19,8 +19,8 @@
 #include "recorder/shared/segment_capture.h"
 
 #define WS_SEG_MAGIC              UINT64_C(0x31474553534c5157) /* "WQLSSEG1" */
-#define WS_SEG_VERSION            3
-#define WS_SEG_HEADER_SIZE        16384
+#define WS_SEG_VERSION            4
+#define WS_SEG_HEADER_SIZE        20480
 #define WS_SEG_ENV                "WARPSHEET_SEGMENT"
 #define WS_SEG_MAX_THREAD_BUFFERS 1024
 #define WS_SEG_MIN_RING           4096u
@@ -70,7 +70,10 @@ struct ws_seg_header {
 	uint32_t ring_size;            /* bytes, a power of two */
 	struct ws_seg_region activity; /* buffers for CUPTI, see recorder/shared/segment_slots.h */
 	uint64_t slots_offset;         /* one struct ws_slot for each */
-	int64_t base_realtime_ns;      /* time 0 of the trace */
+	int64_t base_ns;               /* CLOCK_MONOTONIC at time 0 of the trace */
+	int64_t base_realtime_ns;      /* CLOCK_REALTIME then */
+	int64_t base_raw_ns;           /* CLOCK_MONOTONIC_RAW then */
+	uint64_t boot;                 /* of the machine (ws_proc_boot): the clocks are its; 0: unknown */
 	struct ws_seg_process launcher;
 	struct ws_seg_capture capture;
 
@@ -97,7 +100,10 @@ struct ws_seg_header {
 	_Atomic uint32_t commit_active;        /* which commit slot is valid: 0 or 1 */
 	_Atomic uint64_t commits;              /* 0: nothing was ever committed */
 	_Atomic uint32_t thread_buffers_freed; /* counts up with each: worth another look */
-	char trace_path[PATH_MAX];             /* absolute */
+	int64_t realtime_apart_ns;    /* of CLOCK_REALTIME from CLOCK_MONOTONIC when last read; 0: never */
+	int64_t realtime_largest_step_ns; /* that was seen so far */
+	char trace_path[PATH_MAX];        /* absolute */
+	char renamed_path[PATH_MAX];      /* … and what it is being renamed to; "" otherwise */
 
 	struct ws_seg_control control;
 };
@@ -108,6 +114,8 @@ struct ws_slot {
 	uint64_t valid;                     /* bytes with records, once done */
 	uint32_t image;                     /* that took it */
 	uint32_t unfinished;                /* its process died over it: the end is unknown */
+	int64_t taken_ns;                   /* CLOCK_MONOTONIC: what is in it was written after … */
+	int64_t done_ns;                    /* … and before; 0: not done */
 };
 
 /* What is in the file. tails[thread_buffer_count] follow, then for each slot the `done` that was
@@ -156,8 +164,8 @@ struct ws_thread_buffer {
 	uint32_t thread;        /* id in the trace; changes only while the ring is empty */
 	uint32_t pops_owed;     /* recorded pushes that are open: room for their pops is kept */
 	uint32_t kernels;       /* open CPU kernels, dropped ones included */
-	_Atomic uint32_t
-	        writing; /* in the middle of a record: a signal handler must not begin one */
+	/* stack address of who is in the middle of a record, 0: nobody */
+	_Atomic uintptr_t writer;
 	struct {
 		uint32_t open;    /* pushes without a pop yet, dropped ones included */
 		uint32_t dropped; /* of them the innermost that were dropped */

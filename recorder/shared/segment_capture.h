@@ -65,6 +65,17 @@ struct ws_seg_layout {
 	struct ws_seg_layout_field fields[WS_SEG_LAYOUT_FIELDS];
 };
 
+/*
+ * CUPTI's clock while it was this far ahead of CLOCK_MONOTONIC: read so first at from_ns and
+ * last at until_ns. It is CLOCK_REALTIME as a rule, so each step of that begins another.
+ */
+#define WS_SEG_GPU_CLOCKS 64
+struct ws_seg_gpu_clock {
+	int64_t apart_ns;
+	int64_t from_ns;
+	_Atomic int64_t until_ns;
+};
+
 /* Written by the collector; state last. */
 struct ws_seg_gpu {
 	_Atomic uint32_t state;         /* enum ws_gpu_state */
@@ -79,6 +90,9 @@ struct ws_seg_gpu {
 	_Atomic uint32_t has_chosen;
 	_Atomic uint32_t nlayouts;
 	struct ws_seg_layout layouts[WS_SEG_LAYOUTS];
+	_Atomic uint32_t nclocks;
+	_Atomic int64_t realtime_apart_ns; /* CUPTI's clock less CLOCK_REALTIME: the farthest */
+	struct ws_seg_gpu_clock clocks[WS_SEG_GPU_CLOCKS];
 	char text[256];
 	char library[1024];   /* path of the CUPTI that is used */
 	char last_error[256]; /* what CUPTI last reported while recording */

@@ -12,6 +12,7 @@
 
 #include <string.h>
 
+#include "recorder/shared/clock.h"
 #include "recorder/shared/segment.h"
 
 /*
@@ -39,6 +40,8 @@ static inline int ws_slot_take(struct ws_seg_header *seg, uint32_t image)
 
 			if (before & lowest) {
 				ws_seg_slot(seg, (uint32_t)i)->image = image;
+				ws_seg_slot(seg, (uint32_t)i)->taken_ns =
+				        ws_clock_ns(CLOCK_MONOTONIC);
 				return i;
 			}
 			bits = before & ~lowest;
@@ -60,6 +63,7 @@ static inline void ws_slot_finish(struct ws_seg_header *seg, uint32_t i, uint64_
 	struct ws_slot *slot = ws_seg_slot(seg, i);
 
 	slot->valid = valid;
+	slot->done_ns = ws_clock_ns(CLOCK_MONOTONIC);
 	atomic_store_explicit(&slot->done, atomic_fetch_add(&seg->slots_done, 1) + 1,
 	                      memory_order_release);
 }
@@ -96,6 +100,7 @@ static inline void ws_slot_return(struct ws_seg_header *seg, uint32_t i)
 	memset(ws_slot_bytes(seg, i), 0, used);
 	slot->valid = 0;
 	slot->unfinished = 0;
+	slot->done_ns = 0;
 	atomic_store_explicit(&slot->done, 0, memory_order_relaxed);
 	ws_slot_put_back(seg, i);
 }

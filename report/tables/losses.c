@@ -84,7 +84,7 @@ struct emitter {
 static void emit(const struct emitter *e, const char *source, const char *cause, uint64_t count,
                  const char *meaning)
 {
-	struct ws_missing missing = {source, {cause, strlen(cause)}, count, meaning};
+	struct ws_missing missing = {source, {cause, strlen(cause)}, count, 0, meaning};
 
 	e->fn(e->ctx, &missing);
 }
@@ -111,7 +111,9 @@ static enum ws_status emit_recorder(const struct emitter *e, struct ws_err *err)
 	}
 	for (uint64_t i = 0; i < t->rows; i++) {
 		uint32_t cause = ws_model_text(e->m, ws_value(t, WS_COL_loss_cause, i));
+		/* of a trace that was not closed nobody knows what came after its last reading */
 		struct ws_missing missing = {"recorder", e->m->texts[cause], count[cause],
+		                             !e->m->file.closed && !count[cause],
 		                             loss_meaning(e->m->texts[cause])};
 
 		if (state[cause] == 1)
@@ -228,8 +230,9 @@ static void add_row(void *table, const struct ws_missing *missing)
 
 	ws_cell_set_str(t, &row[WS_TC_losses_source], missing->source);
 	ws_cell_set_text(t, &row[WS_TC_losses_cause], missing->cause.ptr, missing->cause.len);
-	ws_cell_set_int(&row[WS_TC_losses_count],
-	                missing->count > INT64_MAX ? INT64_MAX : (int64_t)missing->count);
+	if (!missing->is_unknown)
+		ws_cell_set_int(&row[WS_TC_losses_count],
+		                missing->count > INT64_MAX ? INT64_MAX : (int64_t)missing->count);
 	ws_cell_set_str(t, &row[WS_TC_losses_meaning], missing->meaning);
 }
 

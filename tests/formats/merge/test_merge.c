@@ -2,6 +2,7 @@
 #include <criterion/criterion.h>
 #include <glob.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "formats/trace/check.h"
@@ -154,6 +155,58 @@ Test(merge, rows_of_all_are_there_and_what_they_name_is_still_theirs)
 	cr_expect_neq(CELL(&p, payload_schema, id, 0), CELL(&p, payload_schema, id, 1));
 	cr_expect_eq(ROWS(&p, process), 2);
 	cr_expect_eq(ROWS(&p, process_end), 2);
+	probe_close(&p);
+}
+
+/* Two processes of one machine between whose beginnings the real time was set back by an hour. */
+Test(merge, traces_of_one_boot_lie_on_its_clock_whatever_became_of_the_real_time)
+{
+	static const struct {
+		int64_t base_ns;
+		const char *boot_ns, *boot;
+	} traces[] = {
+	        {10000, "500", "00000000000000ab"},
+	        {4000, "1700", "00000000000000ab"},
+	        {10300, "700", "00000000000000cd"},
+	};
+	struct probe p;
+
+	for (int i = 0; i < 3; i++) {
+		create(i, traces[i].base_ns);
+		ws_trace_writer_meta(w, "clock.base_ns", traces[i].boot_ns, &err);
+		ws_trace_writer_meta(w, "clock.boot", traces[i].boot, &err);
+		ADD(PROCESS_END, process_end, .time_ns = 1, .pid = (uint64_t)i);
+		close_trace();
+	}
+	p = merge_all(3);
+	cr_expect_eq(ws_trace_reader_summary(p.reader)->base_ns, 10000);
+	cr_assert_eq(ROWS(&p, process_end), 3);
+	cr_expect_eq(CELL(&p, process_end, time_ns, 0), 1);
+	cr_expect_eq(CELL(&p, process_end, time_ns, 1), 1201, "by the clock of the boot");
+	cr_expect_eq(CELL(&p, process_end, time_ns, 2), 301, "another machine: by the real time");
+	probe_close(&p);
+}
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define LIMIT RLIM_INFINITY /* a sanitizer's own memory is more */
+#else
+#define LIMIT (UINT64_C(1) << 29)
+#endif
+
+/* 1 KB must not ask for gigabytes. */
+Test(merge, an_id_far_beyond_the_rows_costs_no_memory)
+{
+	const struct rlimit limit = {LIMIT, LIMIT};
+	struct probe p;
+
+	create(0, 0);
+	ADD(STRING, string, .id = 1000000000, .text = {"far", 3});
+	ADD(DEVICE, device, .id = 1000000001, .name = 1000000000);
+	close_trace();
+	cr_assert_eq(setrlimit(RLIMIT_DATA, &limit), 0);
+	p = merge_all(1);
+	cr_assert_eq(ROWS(&p, device), 1);
+	cr_expect_str_eq(TEXT(&p, device, name, 0), "far");
 	probe_close(&p);
 }
 

@@ -4,6 +4,7 @@
  */
 #include <criterion/criterion.h>
 #include <pthread.h>
+#include <setjmp.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/time.h>
@@ -293,6 +294,93 @@ Test(collector_loss, a_signal_handler_in_the_middle_of_an_event_breaks_nothing, 
 		cr_assert(level >= 0 && level <= 2);
 	}
 	cr_expect_eq(level, 0);
+	probe_close(&p);
+}
+
+/* A handler that waited for a lock of its own thread would wait for ever. */
+static void define_in_handler(int sig)
+{
+	char name[48];
+
+	(void)sig;
+	snprintf(name, sizeof(name), "of the handler %d", (int)interruptions++ % 200);
+	nvtx.DomainRegisterStringA(NULL, name);
+}
+
+Test(collector_loss, a_signal_handler_defines_names_while_its_thread_does, .init = start,
+     .fini = collect_stop, .timeout = 60)
+{
+	const struct itimerval often = {{0, 50}, {0, 50}};
+	const struct itimerval never = {{0, 0}, {0, 0}};
+	struct probe p;
+
+	signal(SIGALRM, define_in_handler);
+	setitimer(ITIMER_REAL, &often, NULL);
+	for (int i = 0; interruptions < 2000; i++) {
+		char name[48];
+
+		snprintf(name, sizeof(name), "of the program %d", i % 200);
+		nvtx.DomainRegisterStringA(NULL, name);
+	}
+	setitimer(ITIMER_REAL, &never, NULL);
+	nvtx.MarkA("on it goes");
+	p = collect_finish();
+	cr_expect_eq(probe_count(&p, WS_NVTX_MARK, "on it goes"), 1);
+	probe_close(&p);
+}
+
+static sigjmp_buf back;
+
+static void jump(int sig)
+{
+	(void)sig;
+	interruptions++;
+	siglongjmp(back, 1);
+}
+
+/* From another depth of the stack each time: what was left can lie above and below. */
+static __attribute__((noinline)) void mark_below(int depth)
+{
+	volatile char fill[64] = {0};
+
+	if (depth)
+		mark_below(depth - 1);
+	else
+		nvtx.MarkA("a name of some length, so that copying takes its time");
+	(void)fill[0];
+}
+
+Test(collector_loss, a_handler_that_jumps_away_costs_the_event_that_it_interrupted_and_no_other,
+     .init = start, .fini = collect_stop, .timeout = 60)
+{
+	const struct itimerval often = {{0, 70}, {0, 70}};
+	const struct itimerval never = {{0, 0}, {0, 0}};
+	static volatile uint64_t begun, ended;
+	struct probe p;
+
+	nvtx.MarkA("the thread has its ring now");
+	signal(SIGALRM, jump);
+	sigsetjmp(back, 1);
+	setitimer(ITIMER_REAL, interruptions < 2000 ? &often : &never, NULL);
+	while (interruptions < 2000) {
+		begun++;
+		mark_below((int)(begun % 7));
+		ended++;
+		if (begun % 1000 == 0) { /* a jump out of the drain would break it, and not us */
+			setitimer(ITIMER_REAL, &never, NULL);
+			ws_drain_pass(collect_drain);
+			ws_drain_commit(collect_drain);
+			setitimer(ITIMER_REAL, &often, NULL);
+		}
+	}
+	p = collect_finish();
+	cr_expect_geq(ROWS(&p, nvtx) + collect_lost(WS_DROPPED_ring_overflow) +
+	                      collect_lost(WS_DROPPED_event_interrupted),
+	              ended);
+	cr_expect_leq(collect_lost(WS_DROPPED_event_interrupted), 2000);
+	cr_expect_lt(collect_lost(WS_DROPPED_ring_overflow), ended / 20, "%lu of %lu dropped",
+	             (unsigned long)collect_lost(WS_DROPPED_ring_overflow), (unsigned long)ended);
+	cr_expect_eq(collect_lost(WS_DROPPED_unknown_record), 0);
 	probe_close(&p);
 }
 

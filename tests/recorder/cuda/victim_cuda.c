@@ -291,6 +291,24 @@ static int launch_in_range(int wait_us)
 	return 0;
 }
 
+/* Somebody sets the clock (fake_clock.c) in the middle of a range. */
+static int launch_through_a_step(void)
+{
+	void (*step)(int64_t ns);
+
+	*(void **)&step = dlsym(RTLD_DEFAULT, "fake_clock_step");
+	if (!step)
+		return 92;
+	usleep(100000); /* CUPTI's clock was looked at before */
+	nvtx_attach();
+	nvtx.RangePushA("around");
+	launches(count, count);
+	step(strtoll(getenv("FAKE_CLOCK_STEP_NS"), NULL, 10));
+	launches(2 * count, count);
+	nvtx.RangePop();
+	return 0;
+}
+
 static int end(const char *mode)
 {
 	pthread_t thread;
@@ -320,6 +338,8 @@ static int end(const char *mode)
 		launches(count, count);
 		return 0;
 	}
+	if (!strcmp(mode, "step"))
+		return launch_through_a_step();
 	if (!strcmp(mode, "capture"))
 		return launch_while_capturing();
 	if (!strcmp(mode, "beside"))

@@ -124,14 +124,29 @@ Test(drain, a_cpu_kernel_becomes_a_launch_and_a_kernel_with_its_configuration)
 	probe_close(&p);
 }
 
-Test(drain, a_cpu_kernel_that_ends_before_it_starts_has_no_time)
+/* Memory that somebody overwrote: no sum of times may be made of it. */
+Test(drain, what_ends_before_it_starts_or_lies_ages_away_is_counted_and_no_row)
 {
+	static const int64_t absurd[] = {INT64_MIN, INT64_MAX, 0, INT64_MAX - BASE};
+	const struct ws_def_process process = {.pid = 9, .image = 1, .start_ns = INT64_MIN};
 	struct probe p;
 
 	put_event(0, EVENT(WS_REC_CPU_KERNEL, 100, .range = (uint64_t)(BASE + 90)), "k", NULL);
+	put_event(0, EVENT(WS_REC_CPU_KERNEL, 100, .range = INT64_MAX), "k", NULL);
+	for (size_t i = 0; i < 4; i++) {
+		struct ws_rec_event mark = EVENT(WS_REC_MARK, 0);
+
+		mark.head.time_ns = absurd[i];
+		put_event(0, mark, "m", NULL);
+	}
+	put_event(0, EVENT(WS_REC_MARK, 7), "m", NULL);
+	put_def(WS_DEF_PROCESS, 0, &process, sizeof(process));
 	p = by_hand_finish();
-	cr_expect_eq(CELL(&p, kernel, dur_ns, 0), 0);
-	cr_expect_eq(CELL(&p, kernel, flags, 0), WS_KERNEL_NO_TIME);
+	cr_expect_eq(ROWS(&p, kernel), 0);
+	cr_expect_eq(ROWS(&p, process), 0);
+	cr_assert_eq(ROWS(&p, nvtx), 1);
+	cr_expect_eq(CELL(&p, nvtx, time_ns, 0), 7);
+	cr_expect_eq(ws_drain_lost(drain, WS_DROPPED_unknown_record), 7);
 	probe_close(&p);
 }
 

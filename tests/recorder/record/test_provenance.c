@@ -71,6 +71,26 @@ Test(provenance, a_trace_says_where_it_comes_from_and_nothing_more)
 	probe_close(&p);
 }
 
+Test(provenance, what_an_argument_calls_a_secret_is_not_told)
+{
+	struct probe p;
+
+	cr_expect_eq(RUN(&r, "-o", r.trace, "--segment-dir", r.segments, "--", "/bin/true",
+	                 "--password=hunter2", "--api-key", "hunter2", "HF_TOKEN=hunter2",
+	                 "--max-tokens=8", "--token", "--num-key-heads=4", "last"),
+	             0);
+	p = open_trace();
+	cr_expect_str_eq(probe_meta(&p, "program.arguments"),
+	                 "'--password=***' --api-key '***' 'HF_TOKEN=***' --max-tokens=8 --token "
+	                 "--num-key-heads=4 last");
+	for (uint64_t i = 0; i < ROWS(&p, meta); i++) {
+		struct ws_bytes value = BYTES(&p, meta, value, i);
+
+		cr_expect_null(memmem(value.ptr, value.len, "hunter2", 7));
+	}
+	probe_close(&p);
+}
+
 Test(provenance, every_key_and_loss_counter_is_documented)
 {
 	char text[16384];

@@ -21,14 +21,14 @@ static struct ws_seg_header *make(const struct ws_seg_opts *opts)
 
 Test(segment, size_is_the_sum_of_its_regions)
 {
-	/* header 16384, two commit slots of a page, log 4096, two thread buffers of 8192 + 4096 */
-	cr_expect_eq(ws_seg_size(&small), 16384 + 2 * 4096 + 4096 + 2 * (8192 + 4096));
+	/* header, two commit slots of a page, log 4096, two thread buffers of 8192 + 4096 */
+	cr_expect_eq(ws_seg_size(&small), WS_SEG_HEADER_SIZE + 2 * 4096 + 4096 + 2 * (8192 + 4096));
 	/* a slot is 168 bytes and 8 for each of 1024 thread buffers: three pages */
 	cr_expect_eq(ws_seg_size(SIZES(1024, 4096, 4096)),
-	             16384 + 2 * 3 * 4096 + 4096 + UINT64_C(1024) * (8192 + 4096));
+	             WS_SEG_HEADER_SIZE + 2 * 3 * 4096 + 4096 + UINT64_C(1024) * (8192 + 4096));
 	/* beyond 4 GiB nothing wraps */
 	cr_expect_eq(ws_seg_size(SIZES(1024, 1u << 30, 4096)),
-	             16384 + 2 * 3 * 4096 + 4096 + UINT64_C(1024) * (8192 + (UINT64_C(1) << 30)));
+	             WS_SEG_HEADER_SIZE + 2 * 3 * 4096 + 4096 + UINT64_C(1024) * (8192 + (UINT64_C(1) << 30)));
 }
 
 Test(segment, sizes_out_of_range_are_refused)
@@ -122,11 +122,11 @@ Test(segment, regions_lie_side_by_side_without_overlap)
 	struct ws_seg_header *seg = make(&small);
 	const char *base = (const char *)seg;
 
-	cr_expect_eq((char *)ws_seg_commit_slot(seg, 0) - base, 16384);
-	cr_expect_eq((char *)ws_seg_commit_slot(seg, 1) - base, 16384 + 4096);
-	cr_expect_eq((char *)ws_seg_defs(seg) - base, 16384 + 2 * 4096);
-	cr_expect_eq((char *)ws_seg_thread_buffer(seg, 0) - base, 16384 + 3 * 4096);
-	cr_expect_eq((char *)ws_seg_thread_buffer(seg, 1) - base, 16384 + 3 * 4096 + 8192 + 4096);
+	cr_expect_eq((char *)ws_seg_commit_slot(seg, 0) - base, WS_SEG_HEADER_SIZE);
+	cr_expect_eq((char *)ws_seg_commit_slot(seg, 1) - base, WS_SEG_HEADER_SIZE + 4096);
+	cr_expect_eq((char *)ws_seg_defs(seg) - base, WS_SEG_HEADER_SIZE + 2 * 4096);
+	cr_expect_eq((char *)ws_seg_thread_buffer(seg, 0) - base, WS_SEG_HEADER_SIZE + 3 * 4096);
+	cr_expect_eq((char *)ws_seg_thread_buffer(seg, 1) - base, WS_SEG_HEADER_SIZE + 3 * 4096 + 8192 + 4096);
 	cr_expect_eq((char *)ws_thread_buffer_bytes(ws_seg_thread_buffer(seg, 1)) + 4096 - base,
 	             (ptrdiff_t)seg->total_size);
 	cr_expect_eq(seg->activity.count, 0);

@@ -100,6 +100,8 @@ static void make_segment(void)
 	cr_assert_not_null(seg);
 	memset(seg, 0, ws_seg_size(&opts));
 	ws_seg_init(seg, &opts);
+	seg->boot = 1; /* another one, so that what is read now is no later than BASE */
+	seg->base_ns = BASE;
 	seg->base_realtime_ns = BASE;
 	put_thread(WS_DEF_THREAD, 1, 1001, "main");
 	ws_seg_thread_buffer(seg, 0)->thread = 1;

@@ -9,7 +9,7 @@
 #define RING      8192u
 #define SLOTS     4u
 #define SLOT_SIZE 65536u
-#define BASE      INT64_C(1700000000000000000)
+#define BASE      INT64_C(1700000000000000000) /* of all clocks: no real CLOCK_MONOTONIC's */
 
 extern struct ws_seg_header
         *seg; /* two thread buffers; thread 1 (pid 100, tid 1001) has both; 4 slots */

@@ -1,0 +1,144 @@
+/* When something happened: times of the segment and of CUPTI on the trace's own clock. */
+#include <stdlib.h>
+
+#include "recorder/drain/activity.h"
+#include "recorder/shared/clock.h"
+#include "recorder/shared/procfs.h"
+
+/* Clocks of a GPU are fitted to CUPTI's, so times may lie a little beyond. */
+#define SLACK_NS INT64_C(10000000000)
+
+int64_t ws_drain_now_ns(const struct ws_drain *d)
+{
+	const struct ws_seg_header *seg = d->seg;
+
+	/* a segment on a disk can outlive the boot whose clock its times are of */
+	if (d->is_other_boot)
+		return seg->base_ns + (ws_clock_ns(CLOCK_REALTIME) - seg->base_realtime_ns);
+	return ws_clock_ns(CLOCK_MONOTONIC);
+}
+
+void ws_drain_clock_start(struct ws_drain *d)
+{
+	d->is_other_boot = d->seg->boot && d->seg->boot != ws_proc_boot();
+}
+
+void ws_drain_clock_look(struct ws_drain *d)
+{
+	d->earliest_ns = d->seg->base_ns - SLACK_NS;
+	d->latest_ns = ws_drain_now_ns(d) + SLACK_NS;
+}
+
+int ws_drain_time(const struct ws_drain *d, int64_t ns, int64_t *time_ns)
+{
+	*time_ns = 0;
+	if (ns < d->earliest_ns || ns > d->latest_ns)
+		return 0;
+	*time_ns = ns - d->seg->base_ns;
+	return 1;
+}
+
+/* --- CUPTI's clock --- */
+
+/* A time of CUPTI's as it is while its clock is this far ahead. 0: out of every bound. */
+static int by_clock(uint64_t gpu_ns, int64_t apart_ns, int64_t *ns)
+{
+	return gpu_ns <= INT64_MAX && !__builtin_sub_overflow((int64_t)gpu_ns, apart_ns, ns);
+}
+
+/*
+ * The latest clock below `clocks` by which the time lies where that clock was the one, and not
+ * outside the bounds; -1: there is none. Where one ended and the next began is known as well as
+ * the two last readings tell.
+ */
+static int find_clock(const struct ws_drain *d, uint32_t clocks, uint64_t gpu_ns, int64_t from_ns,
+                      int64_t until_ns, int64_t *ns)
+{
+	const struct ws_seg_gpu *gpu = &d->seg->gpu;
+	uint32_t n = atomic_load_explicit(&gpu->nclocks, memory_order_acquire);
+
+	if (!n && clocks)
+		return by_clock(gpu_ns, d->seg->base_realtime_ns - d->seg->base_ns, ns) &&
+		                       *ns >= from_ns && *ns <= until_ns
+		               ? 0
+		               : -1;
+	if (n > WS_SEG_GPU_CLOCKS)
+		n = WS_SEG_GPU_CLOCKS;
+	for (uint32_t i = clocks < n ? clocks : n; i--;) {
+		if (by_clock(gpu_ns, gpu->clocks[i].apart_ns, ns) && *ns >= from_ns &&
+		    *ns <= until_ns &&
+		    (!i || *ns >= atomic_load(&gpu->clocks[i - 1].until_ns)) &&
+		    (i + 1 == n || *ns <= gpu->clocks[i + 1].from_ns))
+			return (int)i;
+	}
+	return -1;
+}
+
+/*
+ * While one clock holds, that is a subtraction. A record that ends in a time that was there twice
+ * (the clock was set back), or that no reading separates from a step, can be meant by two clocks:
+ * then it counts as uncertain, and the later one is taken.
+ */
+int ws_drain_gpu_times(struct ws_drain *d, const struct ws_activity_slot *slot, uint64_t start,
+                       uint64_t end, int64_t *start_ns, int64_t *dur_ns)
+{
+	int64_t from_ns = d->earliest_ns, until_ns = d->latest_ns, end_ns, other_ns;
+	int clock, begun;
+
+	if (atomic_load(&d->seg->gpu.nclocks) > 1) {
+		if (slot->taken_ns)
+			from_ns = slot->taken_ns - WS_CLOCK_STEP_NS;
+		if (slot->done_ns)
+			until_ns = slot->done_ns + WS_CLOCK_STEP_NS;
+	}
+	clock = find_clock(d, UINT32_MAX, end, from_ns, until_ns, &end_ns);
+	if (clock < 0)
+		return 0;
+	/* mostly by the same clock: what began before a step is rare */
+	begun = find_clock(d, (uint32_t)clock + 1, start, d->earliest_ns, end_ns, start_ns);
+	if (begun < 0)
+		return 0;
+	if (find_clock(d, (uint32_t)clock, end, from_ns, until_ns, &other_ns) >= 0)
+		d->counted[WS_DROPPED_time_uncertain]++;
+	*dur_ns = end_ns - *start_ns;
+	*start_ns -= d->seg->base_ns;
+	return 1;
+}
+
+/* --- readings --- */
+
+/* Somebody set the real-time clock: no time of the trace moves, but UTC times are off by it. */
+static void look_for_step(struct ws_drain *d)
+{
+	struct ws_seg_header *seg = d->seg;
+	int64_t apart_ns, step_ns;
+
+	if (d->is_other_boot || ws_clock_apart(ws_clock_read_realtime, &apart_ns))
+		return;
+	step_ns = seg->realtime_apart_ns ? apart_ns - seg->realtime_apart_ns : 0;
+	seg->realtime_apart_ns = apart_ns;
+	if (llabs(step_ns) < WS_CLOCK_STEP_NS)
+		return;
+	d->counted[WS_DROPPED_clock_step]++;
+	if (llabs(step_ns) > llabs(seg->realtime_largest_step_ns))
+		seg->realtime_largest_step_ns = step_ns;
+}
+
+int64_t ws_drain_clock_row(struct ws_drain *d)
+{
+	const struct ws_seg_header *seg = d->seg;
+	uint32_t n = atomic_load_explicit(&seg->gpu.nclocks, memory_order_acquire);
+	int64_t now_ns = ws_drain_now_ns(d);
+	struct ws_row_clock clock = {
+	        .realtime_ns = ws_clock_ns(CLOCK_REALTIME) - seg->base_realtime_ns,
+	        .monotonic_ns = ws_clock_ns(CLOCK_MONOTONIC_RAW),
+	        .time_ns = now_ns - seg->base_ns,
+	};
+
+	if (n && n <= WS_SEG_GPU_CLOCKS)
+		clock.gpu_apart_ns = seg->gpu.clocks[n - 1].apart_ns -
+		                     (seg->base_realtime_ns - seg->base_ns);
+	look_for_step(d);
+	ws_drain_add(d, WS_KIND_CLOCK, &clock);
+	return clock.time_ns;
+}
