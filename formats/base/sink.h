@@ -23,8 +23,8 @@ enum ws_status ws_sink_resume(struct ws_sink *s, const char *path, uint64_t size
                               struct ws_err *err);
 /*
  * Keep room on the disk behind what is appended: an append that would leave less fails, and
- * this many bytes can be appended after that (with 0 reserved before). IO_WRITE when there is not so
- * much; a file system that keeps none is no error.
+ * this many bytes can be appended after that (with 0 reserved before). IO_WRITE when there is not
+ * so much; a file system that keeps none is no error.
  */
 enum ws_status ws_sink_reserve(struct ws_sink *s, uint64_t bytes, struct ws_err *err);
 /* IO_WRITE: nothing of bytes stays in the file. */

@@ -128,8 +128,8 @@ static enum ws_status merge_into(struct ws_merge *m, const char *const *paths, c
 
 	WS_FAIL_IF(!meta, err, NO_MEMORY, "out of memory for merging");
 	while (status == WS_OK && opened < m->nsources) {
-		status = open_source(&m->sources[opened], opened, paths[opened], &meta[opened],
-		                     err);
+		status =
+		        open_source(&m->sources[opened], opened, paths[opened], &meta[opened], err);
 		opened += status == WS_OK;
 	}
 	if (status == WS_OK)

@@ -105,7 +105,7 @@ enum ws_status ws_merge_strings(struct ws_merge *m, struct ws_merge_source *s,
 
 		WS_FORWARD(ws_trace_writer_intern(m->writer, text.ptr, text.len, &id, err));
 		WS_FORWARD(ws_map_put(&s->maps[WS_KIND_STRING],
-		                           ws_merge_cell(t, WS_COL_string_id, i), id, err));
+		                      ws_merge_cell(t, WS_COL_string_id, i), id, err));
 	}
 	return WS_OK;
 }
@@ -120,7 +120,7 @@ enum ws_status ws_merge_payloads(struct ws_merge *m, struct ws_merge_source *s,
 		WS_FORWARD(ws_trace_writer_intern_payload(m->writer, schema, bytes.ptr, bytes.len,
 		                                          &id, err));
 		WS_FORWARD(ws_map_put(&s->maps[WS_KIND_PAYLOAD],
-		                           ws_merge_cell(t, WS_COL_payload_id, i), id, err));
+		                      ws_merge_cell(t, WS_COL_payload_id, i), id, err));
 	}
 	return WS_OK;
 }
@@ -135,7 +135,7 @@ enum ws_status ws_merge_configs(struct ws_merge *m, struct ws_merge_source *s,
 		ws_merge_make_row(s, t, i, &row);
 		WS_FORWARD(ws_trace_writer_intern_config(m->writer, &row, &id, err));
 		WS_FORWARD(ws_map_put(&s->maps[WS_KIND_LAUNCH_CONFIG],
-		                           ws_merge_cell(t, WS_COL_launch_config_id, i), id, err));
+		                      ws_merge_cell(t, WS_COL_launch_config_id, i), id, err));
 	}
 	return WS_OK;
 }

@@ -457,8 +457,8 @@ static void put_pop(struct ws_thread_buffer *thread_buffer, uint32_t domain, int
 {
 	struct ws_rec_pop rec = {{sizeof(rec), WS_REC_POP, 0, time_ns}, domain, 0};
 	volatile uint64_t mark;
-	uint64_t pos = begin_record(thread_buffer, sizeof(rec), thread_buffer->pops_owed - 1,
-	                            &mark);
+	uint64_t pos =
+	        begin_record(thread_buffer, sizeof(rec), thread_buffer->pops_owed - 1, &mark);
 
 	if (WS_UNLIKELY(pos == UINT64_MAX)) {
 		ws_lost(WS_DROPPED_ring_overflow, 1);

@@ -21,8 +21,8 @@ static int read_times(struct ws_drain *d, const struct ws_activity_slot *slot, u
  * Of work on a device. What a forced flush found running has a start and never gets an
  * end, and by somebody else's clock no time can be placed: neither is measured.
  */
-static int read_work_times(struct ws_drain *d, const struct ws_activity_slot *slot,
-                           uint64_t start, uint64_t end, int64_t *start_ns, int64_t *dur_ns)
+static int read_work_times(struct ws_drain *d, const struct ws_activity_slot *slot, uint64_t start,
+                           uint64_t end, int64_t *start_ns, int64_t *dur_ns)
 {
 	if (start && !end)
 		return read_times(d, slot, 0, 0, start_ns, dur_ns);

@@ -66,8 +66,7 @@ static int find_clock(const struct ws_drain *d, uint32_t clocks, uint64_t gpu_ns
 		n = WS_SEG_GPU_CLOCKS;
 	for (uint32_t i = clocks < n ? clocks : n; i--;) {
 		if (by_clock(gpu_ns, gpu->clocks[i].apart_ns, ns) && *ns >= from_ns &&
-		    *ns <= until_ns &&
-		    (!i || *ns >= atomic_load(&gpu->clocks[i - 1].until_ns)) &&
+		    *ns <= until_ns && (!i || *ns >= atomic_load(&gpu->clocks[i - 1].until_ns)) &&
 		    (i + 1 == n || *ns <= gpu->clocks[i + 1].from_ns))
 			return (int)i;
 	}
@@ -136,8 +135,9 @@ int64_t ws_drain_clock_row(struct ws_drain *d)
 	};
 
 	if (n && n <= WS_SEG_GPU_CLOCKS)
-		clock.gpu_apart_ns = seg->gpu.clocks[n - 1].apart_ns -
-		                     (seg->base_realtime_ns - seg->base_ns);
+		clock.gpu_apart_ns =
+		        (int64_t)((uint64_t)seg->gpu.clocks[n - 1].apart_ns -
+		                  (uint64_t)(seg->base_realtime_ns - seg->base_ns));
 	look_for_step(d);
 	ws_drain_add(d, WS_KIND_CLOCK, &clock);
 	return clock.time_ns;

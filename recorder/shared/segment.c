@@ -73,6 +73,12 @@ void ws_seg_init(void *mem, const struct ws_seg_opts *opts)
 	seg->magic = WS_SEG_MAGIC;
 }
 
+/* Sums and differences of a few of these stay in 64 bits. */
+static int is_time(int64_t ns)
+{
+	return ns > -(INT64_C(1) << 62) && ns < INT64_C(1) << 62;
+}
+
 /* The layout is a function of the options, so it is checked by making it anew. */
 const char *ws_seg_problem(const void *mem, uint64_t size)
 {
@@ -97,6 +103,9 @@ const char *ws_seg_problem(const void *mem, uint64_t size)
 	    seg->slots_offset != right.slots_offset ||
 	    seg->activity.offset != right.activity.offset)
 		return "its regions do not fit its layout";
+	if (!is_time(seg->base_ns) || !is_time(seg->base_realtime_ns) ||
+	    !is_time(seg->realtime_apart_ns))
+		return "its clocks are out of range";
 	if (atomic_load(&seg->commit_active) > 1 || atomic_load(&seg->defs_head) > seg->defs_size)
 		return "its positions are out of range";
 	return NULL;

@@ -73,7 +73,7 @@ struct ws_seg_header {
 	int64_t base_ns;               /* CLOCK_MONOTONIC at time 0 of the trace */
 	int64_t base_realtime_ns;      /* CLOCK_REALTIME then */
 	int64_t base_raw_ns;           /* CLOCK_MONOTONIC_RAW then */
-	uint64_t boot;                 /* of the machine (ws_proc_boot): the clocks are its; 0: unknown */
+	uint64_t boot; /* of the machine (ws_proc_boot): the clocks are its; 0: unknown */
 	struct ws_seg_process launcher;
 	struct ws_seg_capture capture;
 
@@ -100,7 +100,8 @@ struct ws_seg_header {
 	_Atomic uint32_t commit_active;        /* which commit slot is valid: 0 or 1 */
 	_Atomic uint64_t commits;              /* 0: nothing was ever committed */
 	_Atomic uint32_t thread_buffers_freed; /* counts up with each: worth another look */
-	int64_t realtime_apart_ns;    /* of CLOCK_REALTIME from CLOCK_MONOTONIC when last read; 0: never */
+	int64_t realtime_apart_ns; /* of CLOCK_REALTIME from CLOCK_MONOTONIC when last read; 0:
+	                              never */
 	int64_t realtime_largest_step_ns; /* that was seen so far */
 	char trace_path[PATH_MAX];        /* absolute */
 	char renamed_path[PATH_MAX];      /* … and what it is being renamed to; "" otherwise */
@@ -114,8 +115,8 @@ struct ws_slot {
 	uint64_t valid;                     /* bytes with records, once done */
 	uint32_t image;                     /* that took it */
 	uint32_t unfinished;                /* its process died over it: the end is unknown */
-	int64_t taken_ns;                   /* CLOCK_MONOTONIC: what is in it was written after … */
-	int64_t done_ns;                    /* … and before; 0: not done */
+	int64_t taken_ns; /* CLOCK_MONOTONIC: what is in it was written after … */
+	int64_t done_ns;  /* … and before; 0: not done */
 };
 
 /* What is in the file. tails[thread_buffer_count] follow, then for each slot the `done` that was

@@ -121,7 +121,8 @@ struct ws_missing {
 	int is_unknown; /* nobody counted to the end, and so far there was none */
 	const char *meaning;
 };
-/* Everything that can be missing from this trace, zeros and what is not known too. Calls fn for each. */
+/* Everything that can be missing from this trace, zeros and what is not known too. Calls fn for
+ * each. */
 enum ws_status ws_missing_each(const struct ws_model *m,
                                void (*fn)(void *ctx, const struct ws_missing *missing), void *ctx,
                                struct ws_err *err);

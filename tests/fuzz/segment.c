@@ -26,6 +26,8 @@ struct ws_seg_header *fuzz_segment(size_t *size)
 		abort();
 	memset(seg, 0, *size);
 	ws_seg_init(seg, &opts);
+	seg->boot = 1; /* another one: now is real time, like FUZZ_SEG_BASE */
+	seg->base_ns = FUZZ_SEG_BASE;
 	seg->base_realtime_ns = FUZZ_SEG_BASE;
 	atomic_store(&seg->owner.pid, 100);
 	atomic_store(&seg->gpu.cupti_version, 130001);

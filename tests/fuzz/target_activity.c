@@ -31,6 +31,8 @@ static struct ws_seg_header *make(const uint8_t *data, size_t size, int died)
 		abort();
 	memset(seg, 0, ws_seg_size(&opts));
 	ws_seg_init(seg, &opts);
+	seg->boot = 1; /* another one: now is real time, like BASE */
+	seg->base_ns = BASE;
 	seg->base_realtime_ns = BASE;
 	atomic_store(&seg->owner.pid, 100);
 	atomic_store(&seg->gpu.cupti_version, 130001);

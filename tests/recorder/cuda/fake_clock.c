@@ -17,8 +17,9 @@ __attribute__((constructor)) static void open_clock(void)
 {
 	const char *path = getenv("FAKE_CLOCK");
 	int fd = path ? open(path, O_RDWR | O_CLOEXEC) : -1;
-	void *mem = fd < 0 ? MAP_FAILED
-	                   : mmap(NULL, sizeof(*ahead_ns), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	void *mem =
+	        fd < 0 ? MAP_FAILED
+	               : mmap(NULL, sizeof(*ahead_ns), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 
 	if (mem != MAP_FAILED)
 		ahead_ns = mem;

@@ -90,7 +90,8 @@ Test(cuda_clock, set_back_by_an_hour)
 	check_order();
 	cr_expect_eq(probe_loss(&p, "time_uncertain"), 0);
 	cr_expect_eq(probe_loss(&p, "activity_damaged"), 0);
-	cr_expect_eq(strtoll(probe_meta(&p, "clock.largest_step_ns"), NULL, 10) / 1000000, -3600000);
+	cr_expect_eq(strtoll(probe_meta(&p, "clock.largest_step_ns"), NULL, 10) / 1000000,
+	             -3600000);
 	cr_expect_eq(strtoll(probe_meta(&p, "clock.realtime_apart_ns"), NULL, 10) / 1000000,
 	             -3600000);
 }

@@ -108,9 +108,9 @@ Test(clock, what_a_short_step_leaves_open_is_counted)
 
 	put_clock(0, 0, 1 * S);
 	put_clock(-S / 2, 2 * S, 9 * S);
-	put_work(1, 500, 0, 550, 0);                         /* before the step for sure */
-	put_work(2, S + S / 4, 0, S + S / 4 + 10, 0);        /* can be half a second later */
-	put_work(3, 4 * S, -S / 2, 4 * S + 10, -S / 2);      /* after it for sure */
+	put_work(1, 500, 0, 550, 0);                    /* before the step for sure */
+	put_work(2, S + S / 4, 0, S + S / 4 + 10, 0);   /* can be half a second later */
+	put_work(3, 4 * S, -S / 2, 4 * S + 10, -S / 2); /* after it for sure */
 	finish_between(400, 6 * S);
 	p = by_hand_finish();
 	check(&p, 0, 500, 550);

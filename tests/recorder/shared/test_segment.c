@@ -28,7 +28,8 @@ Test(segment, size_is_the_sum_of_its_regions)
 	             WS_SEG_HEADER_SIZE + 2 * 3 * 4096 + 4096 + UINT64_C(1024) * (8192 + 4096));
 	/* beyond 4 GiB nothing wraps */
 	cr_expect_eq(ws_seg_size(SIZES(1024, 1u << 30, 4096)),
-	             WS_SEG_HEADER_SIZE + 2 * 3 * 4096 + 4096 + UINT64_C(1024) * (8192 + (UINT64_C(1) << 30)));
+	             WS_SEG_HEADER_SIZE + 2 * 3 * 4096 + 4096 +
+	                     UINT64_C(1024) * (8192 + (UINT64_C(1) << 30)));
 }
 
 Test(segment, sizes_out_of_range_are_refused)
@@ -126,7 +127,8 @@ Test(segment, regions_lie_side_by_side_without_overlap)
 	cr_expect_eq((char *)ws_seg_commit_slot(seg, 1) - base, WS_SEG_HEADER_SIZE + 4096);
 	cr_expect_eq((char *)ws_seg_defs(seg) - base, WS_SEG_HEADER_SIZE + 2 * 4096);
 	cr_expect_eq((char *)ws_seg_thread_buffer(seg, 0) - base, WS_SEG_HEADER_SIZE + 3 * 4096);
-	cr_expect_eq((char *)ws_seg_thread_buffer(seg, 1) - base, WS_SEG_HEADER_SIZE + 3 * 4096 + 8192 + 4096);
+	cr_expect_eq((char *)ws_seg_thread_buffer(seg, 1) - base,
+	             WS_SEG_HEADER_SIZE + 3 * 4096 + 8192 + 4096);
 	cr_expect_eq((char *)ws_thread_buffer_bytes(ws_seg_thread_buffer(seg, 1)) + 4096 - base,
 	             (ptrdiff_t)seg->total_size);
 	cr_expect_eq(seg->activity.count, 0);

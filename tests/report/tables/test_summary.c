@@ -119,8 +119,7 @@ Test(summary, only_what_is_missing_is_named)
 
 	/* the table `losses` has the same counts, and those that are 0 */
 	for (size_t row = 0; row < losses->nrows; row++)
-		over_0 += !tb_is_empty(losses, row, "count") &&
-		          tb_int(losses, row, "count") > 0;
+		over_0 += !tb_is_empty(losses, row, "count") && tb_int(losses, row, "count") > 0;
 	cr_expect(eq(sz, over_0, tb_count(t, "section", "What is missing")));
 	cr_expect_str_eq(tb_str(losses, 0, "cause"), "dropped_records");
 	cr_expect(tb_is_empty(losses, 0, "count"), "not counted to the end is not 0");

@@ -1,0 +1,191 @@
+/* Launcher and salvager are killed at each of their system calls: nothing that was counted is lost. */
+#include <criterion/criterion.h>
+#include <dirent.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/support/paths.h"
+#include "tests/support/recorder/run.h"
+
+#define ROUNDS 20
+
+static struct run r;
+
+static void begin(void)
+{
+	run_begin(&r);
+}
+
+static void end(void)
+{
+	run_end(&r);
+}
+
+TestSuite(kill_each, .init = begin, .fini = end, .timeout = 900);
+
+static pid_t start_traced(const char *const *argv)
+{
+	pid_t pid = fork();
+
+	cr_assert_geq(pid, 0);
+	if (!pid) {
+		int fd = open(r.output, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+
+		dup2(fd, STDERR_FILENO);
+		if (chdir(r.dir) || ptrace(PTRACE_TRACEME, 0, NULL, NULL))
+			_exit(125);
+		raise(SIGSTOP);
+		execv(argv[0], (char *const *)argv);
+		_exit(125);
+	}
+	return pid;
+}
+
+/*
+ * Run it and kill it as it enters its n-th system call. 1; 0 when it ended before, as it should
+ * with `code`.
+ */
+static int kill_at(const char *const *argv, long n, int code)
+{
+	pid_t pid = start_traced(argv);
+	long entered = 0;
+	int status, pass = 0, in_call = 0;
+
+	cr_assert_eq(waitpid(pid, &status, 0), pid);
+	cr_assert(WIFSTOPPED(status));
+	ptrace(PTRACE_SETOPTIONS, pid, NULL, PTRACE_O_TRACESYSGOOD | PTRACE_O_EXITKILL);
+	for (;;) {
+		cr_assert_eq(ptrace(PTRACE_SYSCALL, pid, NULL, pass), 0);
+		cr_assert_eq(waitpid(pid, &status, 0), pid);
+		if (!WIFSTOPPED(status)) {
+			cr_expect(WIFEXITED(status) && WEXITSTATUS(status) == code, "%x", status);
+			return 0;
+		}
+		pass = WSTOPSIG(status);
+		if (pass == SIGTRAP || pass == SIGSTOP)
+			pass = 0;
+		if (WSTOPSIG(status) != (SIGTRAP | 0x80))
+			continue;
+		pass = 0;
+		in_call = !in_call;
+		entered += in_call;
+		if (in_call && entered == n)
+			break;
+	}
+	kill(pid, SIGKILL);
+	cr_assert_eq(waitpid(pid, &status, 0), pid);
+	return 1;
+}
+
+/* What the launcher left is ours now: wait for all of it. */
+static void wait_for_orphans(void)
+{
+	while (waitpid(-1, NULL, 0) > 0)
+		;
+}
+
+static int record_until(long n)
+{
+	return kill_at((const char *const[]){WS_TEST_RECORD, "-o", r.trace, "--segment-dir",
+	                                     r.segments, "--gpu-buffers", "0", "--buffers", "2",
+	                                     "--buffer-size", "64K", "--flush-interval", "1", "--",
+	                                     WS_TEST_VICTIM, "exit", "20", r.tally, NULL},
+	               n, 3);
+}
+
+static int salvage_until(const char *segment, long n)
+{
+	return kill_at((const char *const[]){WS_TEST_RECORD, "--salvage", segment, NULL}, n, 0);
+}
+
+/* All that the program did is in the trace, and the trace is whole. */
+static void check_trace(long n)
+{
+	struct probe p;
+
+	probe_open(&p, r.trace);
+	cr_expect(ws_trace_reader_summary(p.reader)->closed, "killed at call %ld", n);
+	cr_expect_eq(ws_trace_reader_summary(p.reader)->damaged_blocks, 0);
+	cr_assert_eq(r.rounds[0], ROUNDS, "killed at call %ld: %d", n, r.rounds[0]);
+	cr_assert_eq(ROWS(&p, kernel), ROUNDS, "killed at call %ld: %llu of %d", n,
+	             (unsigned long long)ROWS(&p, kernel), ROUNDS);
+	cr_expect_eq(ROWS(&p, nvtx), 3 * ROUNDS, "killed at call %ld", n);
+	probe_close(&p);
+}
+
+/* One recording killed at its n-th call, and what salvage makes of it. 0: it was not killed. */
+static int try_launcher(long n)
+{
+	int killed = record_until(n);
+	char segment[600];
+
+	wait_for_orphans();
+	snprintf(segment, sizeof(segment), "%s", run_segment(&r));
+	if (!*segment) {
+		/* before there was one, or after all was done */
+		if (r.rounds[1])
+			check_trace(n);
+		return killed;
+	}
+	cr_expect(killed, "a segment was left");
+	if (RUN(&r, "--salvage", segment)) {
+		cr_expect_eq(r.rounds[1], 0, "killed at call %ld: %s", n, r.text);
+		cr_expect_neq(r.text[0], 0, "killed at call %ld: not a word", n);
+	} else if (r.rounds[1]) {
+		check_trace(n);
+		cr_expect_str_eq(run_segment(&r), "", "killed at call %ld: a segment stays", n);
+	}
+	return killed;
+}
+
+Test(kill_each, a_launcher_that_is_killed_at_any_call_loses_nothing)
+{
+	long n = 1;
+
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	while (try_launcher(n)) {
+		run_end(&r);
+		run_begin(&r);
+		n++;
+	}
+	cr_expect_gt(n, 60, "%ld calls", n);
+}
+
+Test(kill_each, a_salvager_that_is_killed_at_any_call_leaves_everything_to_the_next)
+{
+	long begun = 0, n;
+
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	for (n = 1;; n++) {
+		char segment[600];
+		int killed;
+
+		/* a launcher killed while the program runs: its later calls are passes */
+		for (long at = 150; !*run_segment(&r) || !r.rounds[1]; at -= 10) {
+			run_end(&r);
+			run_begin(&r);
+			cr_assert_gt(at, 0);
+			record_until(at);
+			wait_for_orphans();
+		}
+		begun++;
+		snprintf(segment, sizeof(segment), "%s", run_segment(&r));
+		killed = salvage_until(segment, n);
+		if (killed && *run_segment(&r))
+			cr_expect_eq(RUN(&r, "--salvage", segment), 0, "killed at call %ld: %s", n,
+			             r.text);
+		check_trace(n);
+		cr_expect_str_eq(run_segment(&r), "", "killed at call %ld: a segment stays", n);
+		run_end(&r);
+		run_begin(&r);
+		if (!killed)
+			break;
+	}
+	cr_expect_gt(n, 40, "%ld calls", n);
+	cr_expect_eq(begun, n);
+}
