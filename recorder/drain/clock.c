@@ -107,7 +107,7 @@ int ws_drain_gpu_times(struct ws_drain *d, const struct ws_activity_slot *slot, 
 /* --- readings --- */
 
 /* Somebody set the real-time clock: no time of the trace moves, but UTC times are off by it. */
-static void look_for_step(struct ws_drain *d)
+void ws_drain_look_for_step(struct ws_drain *d)
 {
 	struct ws_seg_header *seg = d->seg;
 	int64_t apart_ns, step_ns;
@@ -138,7 +138,7 @@ int64_t ws_drain_clock_row(struct ws_drain *d)
 		clock.gpu_apart_ns =
 		        (int64_t)((uint64_t)seg->gpu.clocks[n - 1].apart_ns -
 		                  (uint64_t)(seg->base_realtime_ns - seg->base_ns));
-	look_for_step(d);
+	ws_drain_look_for_step(d);
 	ws_drain_add(d, WS_KIND_CLOCK, &clock);
 	return clock.time_ns;
 }

@@ -50,6 +50,8 @@ void ws_drain_make_repeatable(struct ws_drain *d);
 void ws_drain_statistics(struct ws_drain *d);
 /* What the counters are in the end, when the disk was full before: in the room kept for that. */
 void ws_drain_last_words(struct ws_drain *d);
+/* Note whether somebody set the real-time clock since the last look; statistics look, too. */
+void ws_drain_look_for_step(struct ws_drain *d);
 /* CLOCK_MONOTONIC of the boot that the segment is of: what its times are. */
 int64_t ws_drain_now_ns(const struct ws_drain *d);
 /* The value of a loss counter, whoever counts it. */

@@ -365,6 +365,7 @@ static void last_rows(struct ws_process *p, const struct ws_row_process_end *end
 			row.pid = ws_process_pid(p);
 		ws_drain_add(p->drain, WS_KIND_PROCESS_END, &row);
 	}
+	ws_drain_look_for_step(p->drain);
 	ws_provenance_end(p->drain, seg, p->is_salvaged);
 	ws_drain_statistics(p->drain);
 	ws_drain_set_flag(p->drain, WS_COMMIT_ENDED);
