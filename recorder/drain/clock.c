@@ -135,9 +135,8 @@ int64_t ws_drain_clock_row(struct ws_drain *d)
 	};
 
 	if (n && n <= WS_SEG_GPU_CLOCKS)
-		clock.gpu_apart_ns =
-		        (int64_t)((uint64_t)seg->gpu.clocks[n - 1].apart_ns -
-		                  (uint64_t)(seg->base_realtime_ns - seg->base_ns));
+		clock.gpu_apart_ns = (int64_t)((uint64_t)seg->gpu.clocks[n - 1].apart_ns -
+		                               (uint64_t)(seg->base_realtime_ns - seg->base_ns));
 	ws_drain_look_for_step(d);
 	ws_drain_add(d, WS_KIND_CLOCK, &clock);
 	return clock.time_ns;

@@ -56,8 +56,8 @@ Test(full_disk, what_is_not_in_the_file_is_counted_in_it)
 	for (uint64_t bytes = 64; bytes < size + 4096; bytes += size / 16) {
 		int code = record(bytes);
 
-		cr_assert(code == 4 || !code, "%llu bytes: %d, %s", (unsigned long long)bytes,
-		          code, r.text);
+		cr_assert(code == 4 || !code, "%llu bytes: %d, %s", (unsigned long long)bytes, code,
+		          r.text);
 		failed += code == 4;
 		if (access(r.trace, F_OK)) {
 			cr_expect_eq(code, 4);
@@ -65,13 +65,13 @@ Test(full_disk, what_is_not_in_the_file_is_counted_in_it)
 		}
 		probe_open(&p, r.trace);
 		cr_expect_eq(ws_trace_reader_summary(p.reader)->damaged_blocks, 0);
-		cr_expect_eq(ws_trace_reader_summary(p.reader)->closed, !code, "%llu of %llu bytes: %s",
-		             (unsigned long long)bytes, (unsigned long long)size, r.text);
+		cr_expect_eq(ws_trace_reader_summary(p.reader)->closed, !code,
+		             "%llu of %llu bytes: %s", (unsigned long long)bytes,
+		             (unsigned long long)size, r.text);
 		if (rows_of_events(&p) < ROWS_OF_ALL) {
 			told++;
-			cr_expect_geq(probe_loss(&p, "disk_full") + rows_of_events(&p),
-			              ROWS_OF_ALL, "%llu bytes: %llu lost of %llu",
-			              (unsigned long long)bytes,
+			cr_expect_geq(probe_loss(&p, "disk_full") + rows_of_events(&p), ROWS_OF_ALL,
+			              "%llu bytes: %llu lost of %llu", (unsigned long long)bytes,
 			              (unsigned long long)probe_loss(&p, "disk_full"),
 			              (unsigned long long)rows_of_events(&p));
 			cr_expect_not_null(strstr(r.text, "disk_full"), "%s", r.text);

@@ -1,4 +1,5 @@
-/* Launcher and salvager are killed at each of their system calls: nothing that was counted is lost. */
+/* Launcher and salvager are killed at each of their system calls: nothing that was counted is lost.
+ */
 #include <criterion/criterion.h>
 #include <dirent.h>
 #include <fcntl.h>
