@@ -22,7 +22,7 @@ static struct ws_trace_reader *open_sample(const struct ws_sample *s)
 	return r;
 }
 
-/* Both have the same rows of a kind in the same order. */
+/* Both have the same rows of a kind in the same order; a is the older. */
 static void same_rows(const struct ws_trace_reader *a, const struct ws_trace_reader *b,
                       enum ws_kind kind)
 {
@@ -35,7 +35,8 @@ static void same_rows(const struct ws_trace_reader *a, const struct ws_trace_rea
 	for (unsigned c = 0; c < t[0].def->ncolumns; c++) {
 		const struct ws_column *x = &t[0].columns[c], *y = &t[1].columns[c];
 
-		cr_assert(eq(u8, x->present, y->present));
+		/* a has none of the columns that came after it */
+		cr_assert(x->present <= y->present);
 		for (uint64_t i = 0; x->present && i < t[0].rows; i++) {
 			if (x->type != WS_TYPE_BLOB) {
 				cr_assert(eq(u64, x->v[i], y->v[i]));
