@@ -135,6 +135,34 @@ size_t ws_name_steady(struct ws_bytes name, char *out)
 	return n;
 }
 
+static int ends_number(char c)
+{
+	return strchr(" ._#/-[]()", c) != NULL;
+}
+
+size_t ws_name_roll_up(struct ws_bytes text, char *out)
+{
+	const char *p = text.ptr, *end = p + text.len;
+	size_t n = 0;
+
+	while (p < end) {
+		const char *digits = skip_digits(p, end, 0);
+
+		if (digits > p && n && ends_number(out[n - 1]) &&
+		    (digits == end || ends_number(*digits))) {
+			out[n++] = '*';
+			p = digits;
+		} else if (digits > p) {
+			memcpy(out + n, p, (size_t)(digits - p));
+			n += (size_t)(digits - p);
+			p = digits;
+		} else {
+			out[n++] = *p++;
+		}
+	}
+	return n;
+}
+
 /* Does a character begin here, or the text end? */
 static int is_boundary(struct ws_bytes name, size_t at)
 {

@@ -27,6 +27,13 @@ size_t ws_name_short(struct ws_bytes name, char *out);
 size_t ws_name_steady(struct ws_bytes name, char *out);
 
 /*
+ * A path of ranges with * for the numbers of its layers: "layer *" for "layer 3". A number counts
+ * where it stands alone behind a blank or mark: not that of "conv2d", nor one at the beginning.
+ * Writes at most text.len bytes to out and returns how many.
+ */
+size_t ws_name_roll_up(struct ws_bytes text, char *out);
+
+/*
  * At most `most` bytes of the name, "…" where its middle is left out: the end of a short name tells
  * more than its beginning. Bytes written to out, which has room for most + 3.
  */

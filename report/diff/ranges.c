@@ -1,7 +1,6 @@
 /*
  * diff-phases and diff-ranges: where in the step the time changed.
  */
-#include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -164,37 +163,6 @@ enum { FIELD_PATH, FIELD_DOMAIN, FIELD_STYLE, FIELD_MATCH };
 enum { MATCH_BOTH, MATCH_ONLY_A, MATCH_ONLY_B };
 static const char *const matches[] = {"both", "only in A", "only in B"};
 
-static int ends_number(char c)
-{
-	return strchr(" ._#/-[]()", c) != NULL;
-}
-
-/* "layer 3/attention" as "layer *'s attention"; out holds text.len bytes. */
-static size_t roll_up(struct ws_bytes text, char *out)
-{
-	const char *p = text.ptr, *end = p + text.len;
-	size_t n = 0;
-
-	while (p < end) {
-		const char *digits = p;
-
-		while (digits < end && isdigit((unsigned char)*digits))
-			digits++;
-		if (digits > p && n && ends_number(out[n - 1]) &&
-		    (digits == end || ends_number(*digits))) {
-			out[n++] = '*';
-			p = digits;
-		} else if (digits > p) {
-			memcpy(out + n, p, (size_t)(digits - p));
-			n += (size_t)(digits - p);
-			p = digits;
-		} else {
-			out[n++] = *p++;
-		}
-	}
-	return n;
-}
-
 static enum ws_status roll_places(struct ranges *r, struct ws_err *err)
 {
 	struct ws_names *names = &r->d->names;
@@ -215,7 +183,7 @@ static enum ws_status roll_places(struct ranges *r, struct ws_err *err)
 		struct ws_bytes text = ws_texts_get(&names->texts, names->places[p].text);
 
 		status = ws_texts_add(&names->texts,
-		                      (struct ws_bytes){buffer, roll_up(text, buffer)},
+		                      (struct ws_bytes){buffer, ws_name_roll_up(text, buffer)},
 		                      &r->rolled[p], err);
 	}
 	free(buffer);

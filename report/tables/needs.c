@@ -27,6 +27,7 @@ static const struct need {
         {&ws_def_ranges, WS_TC_ranges_flops, WS_DIGEST_COSTS},
         {&ws_def_ranges, WS_TC_ranges_tflops, WS_DIGEST_COSTS},
         {&ws_def_ranges, WS_TC_ranges_bytes, WS_DIGEST_COSTS},
+        {&ws_def_ranges_rollup, ALWAYS, WS_DIGEST_PATHS},
         {&ws_def_range_kernels, ALWAYS, WS_DIGEST_PLACES | WS_DIGEST_PATHS},
         {&ws_def_steps, ALWAYS, WS_DIGEST_STEPS},
         {&ws_def_step_statistics, ALWAYS, WS_DIGEST_STEPS},

@@ -13,7 +13,7 @@
 #define LINE_POINTS      15.0
 #define HEADER_LINES     4
 #define OUTLINE_LEVELS   7    /* that Excel knows */
-#define OUTLINE_ROWS     60   /* that are not folded at first */
+#define OUTLINE_ROWS     80   /* that are not folded at first */
 #define PARAGRAPH_MIN    90.0 /* words above and below a narrow table use this width */
 
 struct layout {
@@ -204,7 +204,7 @@ static unsigned row_level(const struct ws_table *t, size_t row)
 		return 0;
 	if (!strcmp(t->def->name, "softmax-matmul"))
 		return cell->text.len > 5 && !memcmp(cell->text.ptr, "layer", 5);
-	if (strcmp(t->def->name, "ranges") != 0)
+	if (strncmp(t->def->name, "ranges", 6) != 0) /* rolled up, too */
 		return 0;
 	for (size_t i = 0; i < cell->text.len; i++)
 		level += cell->text.ptr[i] == '/' && i && cell->text.ptr[i - 1] != '\\';

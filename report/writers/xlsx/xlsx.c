@@ -57,6 +57,7 @@ static void guard_sheet_name(const struct ws_xlsx *x, size_t i, char *out)
 static const char *const together[][3] = {
         {"steps", "step-statistics", "step-split"},
         {"gpu", "execution", "idle"},
+        {"ranges-rollup", "ranges"},
         {"memory-time", "memory-size"},
         {"losses", "method"},
 };

@@ -71,6 +71,72 @@ Test(ranges, ranges_by_hand)
 	tb_free(b);
 }
 
+static void push_layer(struct tb *b, uint64_t at, const char *name, uint64_t kernel_at,
+                       uint64_t dur_ns)
+{
+	tb_push(b, at, name);
+	tb_push(b, at + 1, "conv2d 1");
+	tb_launch(b, at + 2, "k", kernel_at, dur_ns);
+	tb_pop(b, at + 5);
+	tb_pop(b, at + 6);
+}
+
+Test(ranges, layers_are_rolled_up)
+{
+	struct tb *b = tb_new();
+	struct ws_model *m;
+	struct ws_table *t;
+	size_t row;
+
+	tb_push(b, 0, "forward");
+	push_layer(b, 10, "layer 0", 100, 20);
+	push_layer(b, 20, "layer 1", 130, 30);
+	push_layer(b, 30, "layer 11", 170, 40);
+	push_layer(b, 40, "head 7", 300, 5);
+	tb_pop(b, 60);
+	tb_launch(b, 70, "k", 400, 5);
+	m = tb_model(b);
+	t = tb_table(m, "ranges-rollup", NULL);
+	cr_assert(eq(sz, t->nrows, 7), "%zu", t->nrows);
+	row = tb_find(t, 0, "path", "forward/layer *");
+	cr_expect(eq(sz, row, 1), "in reading order");
+	cr_expect(eq(i64, tb_int(t, row, "paths"), 3));
+	cr_expect(eq(i64, tb_int(t, row, "instances"), 3));
+	cr_expect(eq(i64, tb_int(t, row, "range_ns"), 18));
+	cr_expect(eq(i64, tb_int(t, row, "inclusive_ns"), 90));
+	cr_expect(eq(i64, tb_int(t, row, "exclusive_ns"), 0));
+	cr_expect(eq(i64, tb_int(t, row, "ops_inclusive"), 3));
+	NEAR(tb_real(t, row, "share"), 90.0);
+	row = tb_find(t, 0, "path", "forward/layer */conv2d *");
+	cr_expect(eq(i64, tb_int(t, row, "exclusive_ns"), 90));
+	row = tb_find(t, 0, "path", "forward/head 7");
+	cr_expect(eq(i64, tb_int(t, row, "paths"), 1), "a number that no other differs in stays");
+	row = tb_find(t, 0, "path", "(in no range)");
+	cr_expect(eq(i64, tb_int(t, row, "exclusive_ns"), 5));
+	cr_expect(tb_is_empty(t, row, "instances"), "unknown is not 0");
+	cr_expect(eq(i64, t->totals[WS_TC_ranges_rollup_exclusive_ns].i, 100));
+	ws_table_free(t);
+	ws_model_free(m);
+	tb_free(b);
+}
+
+Test(ranges, where_nothing_rolls_up_the_list_is_enough)
+{
+	struct tb *b = tb_new();
+	struct ws_model *m;
+	struct ws_table *t;
+
+	push_layer(b, 10, "layer 0", 100, 20);
+	m = tb_model(b);
+	t = tb_table(m, "ranges-rollup", NULL);
+	cr_expect(eq(sz, t->nrows, 0));
+	cr_expect(tb_notes_say(t, "No two paths differ in a number only"));
+	cr_expect_null(t->not_recorded);
+	ws_table_free(t);
+	ws_model_free(m);
+	tb_free(b);
+}
+
 Test(ranges, a_launch_that_straddles_the_end_of_a_range_is_not_in_it)
 {
 	struct tb *b = tb_new();

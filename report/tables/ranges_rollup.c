@@ -1,0 +1,178 @@
+/*
+ * The table `ranges` with the rows together that differ in the number of a layer only.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "formats/base/strtab.h"
+#include "report/base/names.h"
+#include "report/tables/tables.h"
+
+struct rollup {
+	const struct ws_table *all; /* `ranges` */
+	struct ws_strtab known; /* what a row is, numbers taken out -> place in `first`, from 1 */
+	size_t *first, *paths;  /* by row of the result: its first row of `all`, how many it has */
+	size_t *row;            /* row of `all` -> row of the result */
+	size_t n;
+};
+
+static const struct ws_cell *row_of_all(const struct rollup *r, size_t i)
+{
+	return &r->all->cells[i * r->all->def->ncolumns];
+}
+
+/* Path without numbers, domain and style, a NUL behind each: *len bytes. Returns those of the path.
+ */
+static size_t make_key(const struct ws_cell *cells, char *key, size_t *len)
+{
+	struct ws_bytes path = {cells[WS_TC_ranges_path].text.ptr,
+	                        cells[WS_TC_ranges_path].text.len};
+	size_t path_len = ws_name_roll_up(path, key), n = path_len;
+
+	key[n++] = '\0';
+	for (int c = WS_TC_ranges_domain; c <= WS_TC_ranges_style; c++) {
+		if (cells[c].type == WS_CELL_TEXT) {
+			memcpy(key + n, cells[c].text.ptr, cells[c].text.len);
+			n += cells[c].text.len;
+		}
+		key[n++] = '\0';
+	}
+	*len = n;
+	return path_len;
+}
+
+static size_t longest_key(const struct ws_table *all)
+{
+	size_t longest = 0;
+
+	for (size_t i = 0; i < all->nrows; i++) {
+		size_t len = 0;
+
+		for (int c = WS_TC_ranges_path; c <= WS_TC_ranges_style; c++) {
+			const struct ws_cell *cell =
+			        &all->cells[i * all->def->ncolumns + (size_t)c];
+
+			len += (cell->type == WS_CELL_TEXT ? cell->text.len : 0) + 1;
+		}
+		longest = len > longest ? len : longest;
+	}
+	return longest;
+}
+
+static enum ws_status find_rows(struct rollup *r, char *key, struct ws_err *err)
+{
+	for (size_t i = 0; i < r->all->nrows; i++) {
+		size_t len;
+		uint64_t id;
+
+		make_key(row_of_all(r, i), key, &len);
+		id = ws_strtab_find(&r->known, key, len);
+		if (!id) {
+			WS_FORWARD(ws_strtab_add(&r->known, key, len, &id, err));
+			r->first[r->n++] = i;
+		}
+		r->row[i] = (size_t)id - 1;
+		r->paths[r->row[i]]++;
+	}
+	return WS_OK;
+}
+
+static void name_rows(const struct rollup *r, struct ws_table *t, char *key)
+{
+	for (size_t g = 0; g < r->n; g++) {
+		const struct ws_cell *from = row_of_all(r, r->first[g]);
+		struct ws_cell *to = ws_table_row(t);
+		size_t len;
+
+		for (int c = WS_TC_ranges_path; c <= WS_TC_ranges_style; c++)
+			if (from[c].type == WS_CELL_TEXT)
+				ws_cell_set_text(t, &to[c], from[c].text.ptr, from[c].text.len);
+		if (r->paths[g] > 1) /* a number that no other path differs in stays */
+			ws_cell_set_text(t, &to[WS_TC_ranges_rollup_path], key,
+			                 make_key(from, key, &len));
+		ws_cell_set_int(&to[WS_TC_ranges_rollup_paths], (int64_t)r->paths[g]);
+	}
+}
+_Static_assert((int)WS_TC_ranges_rollup_path == (int)WS_TC_ranges_path &&
+                       (int)WS_TC_ranges_rollup_style == (int)WS_TC_ranges_style,
+               "order of columns");
+
+static void add_up(const struct rollup *r, struct ws_table *t, int64_t gpu_ns)
+{
+	static const int sums[][2] = {
+	        {WS_TC_ranges_rollup_instances, WS_TC_ranges_instances},
+	        {WS_TC_ranges_rollup_range_ns, WS_TC_ranges_range_ns},
+	        {WS_TC_ranges_rollup_inclusive_ns, WS_TC_ranges_inclusive_ns},
+	        {WS_TC_ranges_rollup_exclusive_ns, WS_TC_ranges_exclusive_ns},
+	        {WS_TC_ranges_rollup_ops_inclusive, WS_TC_ranges_ops_inclusive},
+	};
+
+	for (size_t i = 0; i < r->all->nrows; i++) {
+		struct ws_cell *to = &t->cells[r->row[i] * t->def->ncolumns];
+
+		for (size_t s = 0; s < sizeof(sums) / sizeof(*sums); s++) {
+			const struct ws_cell *from = &row_of_all(r, i)[sums[s][1]];
+			struct ws_cell *sum = &to[sums[s][0]];
+
+			if (from->type == WS_CELL_INT)
+				ws_cell_set_int(sum,
+				                from->i + (sum->type == WS_CELL_INT ? sum->i : 0));
+		}
+		ws_cell_set_real(&to[WS_TC_ranges_rollup_share],
+		                 ws_stat_percent((double)to[WS_TC_ranges_rollup_inclusive_ns].i,
+		                                 (double)gpu_ns));
+	}
+	ws_table_totals(t)[WS_TC_ranges_rollup_exclusive_ns] =
+	        r->all->totals[WS_TC_ranges_exclusive_ns];
+}
+
+static enum ws_status roll_up(struct rollup *r, struct ws_table *t, int64_t gpu_ns,
+                              struct ws_err *err)
+{
+	size_t n = r->all->nrows;
+	char *key = malloc(longest_key(r->all) + 1);
+	enum ws_status status;
+
+	r->first = calloc(n + 1, sizeof(*r->first));
+	r->paths = calloc(n + 1, sizeof(*r->paths));
+	r->row = calloc(n + 1, sizeof(*r->row));
+	if (key && r->first && r->paths && r->row)
+		status = find_rows(r, key, err);
+	else
+		status = WS_FAIL(err, NO_MEMORY, "no memory for the table %s", t->def->name);
+	if (status == WS_OK && r->n < n) {
+		name_rows(r, t, key);
+		status = ws_table_done(t, err);
+		if (status == WS_OK)
+			add_up(r, t, gpu_ns);
+	} else if (status == WS_OK && !r->all->not_recorded) {
+		ws_table_note(t, "No two paths differ in a number only: `ranges` has them all.");
+	}
+	free(key);
+	return status;
+}
+
+enum ws_status ws_tab_ranges_rollup(const struct ws_tab *tab, struct ws_table *t,
+                                    struct ws_err *err)
+{
+	struct ws_table *all = ws_table_new(&ws_def_ranges);
+	struct rollup r = {.all = all};
+	enum ws_status status;
+
+	WS_FAIL_IF(!all, err, NO_MEMORY, "no memory for the table %s", t->def->name);
+	status = ws_tab_ranges(tab, all, err);
+	if (status == WS_OK)
+		status = ws_table_done(all, err);
+	if (status == WS_OK)
+		status = roll_up(&r, t, tab->sel->gpu_ns, err);
+	if (status == WS_OK && all->not_recorded)
+		ws_table_set_not_recorded(t, "%s", all->not_recorded);
+	for (size_t i = 0; status == WS_OK && i < all->nnotes && t->nrows; i++)
+		ws_table_note(t, "%s", all->notes[i]);
+	free(r.first);
+	free(r.paths);
+	free(r.row);
+	ws_strtab_free(&r.known);
+	ws_table_free(all);
+	return status;
+}
