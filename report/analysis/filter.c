@@ -47,7 +47,7 @@ int ws_step_selected(const struct ws_model *m, const struct ws_selection *s, uin
 	if (!st || st->unfinished || s->scope > WS_SCOPE_WARM_UP ||
 	    (st->warm_up != 0) != (s->scope == WS_SCOPE_WARM_UP))
 		return 0;
-	return st->index >= s->step_first && st->index <= s->step_last &&
+	return st->number >= s->step_first && st->number <= s->step_last &&
 	       ws_time_selected(s, st->start_ns, st->start_ns + st->total_ns);
 }
 

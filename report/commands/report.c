@@ -329,7 +329,7 @@ static enum ws_status parse_options(int argc, char **argv, struct report_opts *o
 	               "with --nvtx: what was launched in the ranges, or what ran\n"
 	               "while one of them was open"),
 	        WS_OPT("steps", 0, RANGE, "A..B", o->steps,
-	               "measured steps A to B, counted from 0; warm-up is none"),
+	               "measured steps A to B, by their number in `steps`; warm-up is none"),
 	        WS_OPT("device", 0, INT, "N", &o->filter.device, "kernels of device N"),
 	        WS_OPT("stream", 0, INT, "N", &o->stream, "kernels of stream N"),
 	        WS_OPT("process", 0, INT, "PID", &o->process, "what process PID did"),

@@ -101,10 +101,13 @@ static enum ws_status allocate(struct ws_cpu_ops *ops, size_t rows, struct ws_er
 	ops->config = calloc(n, sizeof(*ops->config));
 	ops->external = calloc(n, sizeof(*ops->external));
 	ops->forward = calloc(n, sizeof(*ops->forward));
+	ops->phase = calloc(n, 1);
+	ops->sequence = calloc(n, sizeof(*ops->sequence));
 	if (!r->start_ns || !r->end_ns || !r->thread || !r->name || !r->parent || !r->depth ||
-	    !ops->config || !ops->external || !ops->forward)
+	    !ops->config || !ops->external || !ops->forward || !ops->phase || !ops->sequence)
 		return no_memory(err);
 	memset(ops->forward, 0xff, n * sizeof(*ops->forward));
+	memset(ops->phase, WS_PHASE_OTHER, n);
 	return WS_OK;
 }
 
@@ -157,6 +160,10 @@ static enum ws_status take_op(struct ws_loader *l, const struct ws_table_data *t
 	ops->config[to] = config == WS_NONE ? 0 : config;
 	r->name[to] = ops->configs[ops->config[to]].name;
 	ops->external[to] = ws_value(t, WS_COL_cpu_op_external_id, row);
+	ops->sequence[to] = (struct ws_op_sequence){
+	        (int64_t)ws_value(t, WS_COL_cpu_op_sequence, row),
+	        ws_value(t, WS_COL_cpu_op_forward_thread, row),
+	};
 	ops->with_shapes += ops->configs[ops->config[to]].has_dims;
 	return ws_thread_number(l, ws_value(t, WS_COL_cpu_op_thread, row), 0, &r->thread[to], err);
 }
@@ -248,6 +255,37 @@ static uint32_t op_at(const struct ws_ranges *r, uint32_t thread, int64_t start_
 	return lo < end && r->start_ns[lo] == start_ns ? lo : WS_NONE;
 }
 
+/*
+ * PyTorch of 2021 recorded no flows, but the numbers they are made of. Like PyTorch's own links
+ * one goes to the last operation with the number. Threads count for themselves, so numbers of
+ * several forward threads tell nothing.
+ */
+static enum ws_status follow_sequences(struct ws_cpu_ops *ops, struct ws_err *err)
+{
+	struct ws_idmap last = {0};
+	enum ws_status status = WS_OK;
+	uint64_t thread = 0;
+
+	for (uint32_t i = 0; i < ops->tree.n && status == WS_OK; i++) {
+		const struct ws_op_sequence *s = &ops->sequence[i];
+
+		if (s->number < 0)
+			continue;
+		if (!s->forward_thread)
+			status = ws_idmap_put(&last, (uint64_t)s->number, i, err);
+		else if (thread && s->forward_thread != thread)
+			goto out;
+		else
+			thread = s->forward_thread;
+	}
+	for (uint32_t i = 0; i < ops->tree.n && status == WS_OK; i++)
+		if (ops->sequence[i].number >= 0 && ops->sequence[i].forward_thread)
+			ops->forward[i] = ws_idmap_get(&last, (uint64_t)ops->sequence[i].number);
+out:
+	ws_idmap_free(&last);
+	return status;
+}
+
 /* Which operation each is the backward of; what lies inside one inherits that. */
 static enum ws_status follow_flows(struct ws_loader *l, struct ws_err *err)
 {
@@ -274,7 +312,11 @@ static enum ws_status follow_flows(struct ws_loader *l, struct ws_err *err)
 		if (from != WS_NONE && to != WS_NONE)
 			ops->forward[to] = from;
 	}
+	if (!t.rows && status == WS_OK)
+		status = follow_sequences(ops, err);
 	ws_table_data_release(&t);
+	free(ops->sequence);
+	ops->sequence = NULL;
 	for (uint32_t i = 0; i < ops->tree.n; i++)
 		if (ops->forward[i] == WS_NONE && ops->tree.parent[i] != WS_NONE)
 			ops->forward[i] = ops->forward[ops->tree.parent[i]];

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/base/interval.h"
+#include "report/base/order.h"
 #include "report/model/label.h"
 #include "report/model/steps.h"
 
@@ -135,6 +137,243 @@ static enum ws_status check_sums(struct ws_model *m, struct ws_err *err)
 	return WS_OK;
 }
 
+/* --- phases by a framework's links --------------------------------------------------------- */
+
+/* PyTorch wraps what its autograd runs, the gradients' accumulation too, which has no forward. */
+#define PYTORCH_BACKWARD "autograd::engine::evaluate_function: "
+
+/* A span of a step's time. What it takes from others is by rank, 0 first: the program's ranges,
+ * then operations, of which a later phase beats an earlier one. */
+struct phase_span {
+	int64_t start_ns, end_ns;
+	uint32_t step;
+	uint8_t rank;
+};
+enum { RANK_OF_OPS = WS_PHASE_OTHER, RANKS = 2 * WS_PHASE_OTHER };
+
+static enum ws_phase phase_of_rank(int rank)
+{
+	return (enum ws_phase)(rank < RANK_OF_OPS ? rank : RANKS - 1 - rank);
+}
+
+static int computes_loss(struct ws_bytes name)
+{
+	static const char *const prefixes[] = {"aten::cross_entropy", "aten::binary_cross_entropy",
+	                                       "aten::kl_div"};
+	static const char end[] = "_loss";
+
+	if (begins_with(name, "aten::") && name.len >= strlen(end) &&
+	    !memcmp((const char *)name.ptr + name.len - strlen(end), end, strlen(end)))
+		return 1;
+	for (size_t i = 0; i < sizeof(prefixes) / sizeof(*prefixes); i++)
+		if (begins_with(name, prefixes[i]))
+			return 1;
+	return 0;
+}
+
+/* What the operation itself tells. */
+static enum ws_phase phase_of_op(const struct ws_model *m, uint32_t op, int has_backward)
+{
+	const struct ws_cpu_ops *ops = &m->cpu_ops;
+	uint32_t parent = ops->tree.parent[op], range = ops->range[op];
+	struct ws_bytes name = m->texts[ops->tree.name[op]];
+
+	if (parent != WS_NONE && ops->phase[parent] != WS_PHASE_OTHER)
+		return (enum ws_phase)ops->phase[parent];
+	if (range != WS_NONE && m->range_phase[range] != WS_PHASE_OTHER)
+		return (enum ws_phase)m->range_phase[range];
+	if (ops->forward[op] != WS_NONE || begins_with(name, PYTORCH_BACKWARD))
+		return WS_PHASE_BACKWARD;
+	if (computes_loss(name))
+		return WS_PHASE_LOSS;
+	return has_backward ? WS_PHASE_FORWARD : ws_label_phase(m, ops->tree.name[op]);
+}
+
+struct runs {
+	struct ws_model *m;
+	const uint8_t *has_backward; /* by operation */
+	int64_t *backward;           /* begins of operations that are backward by links, sorted */
+	size_t nbackward;
+	struct phase_span *spans;
+	size_t n;
+};
+
+/* Is one of the n ascending times in [from, to)? */
+static int any_within(const int64_t *times, size_t n, int64_t from_ns, int64_t to_ns)
+{
+	size_t lo = 0, hi = n;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (times[mid] < from_ns)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < n && times[lo] < to_ns;
+}
+
+/*
+ * Did the program do something else between two operations of a phase? In backward, which it waits
+ * for, the step's own thread begins an operation; in another phase backward begins.
+ */
+static int is_interrupted(const struct runs *f, const struct phase_span *run, int64_t until_ns)
+{
+	const struct ws_ranges *r = &f->m->cpu_ops.tree;
+	uint32_t own = f->m->steps[run->step].thread;
+	size_t first = r->thread_first[own];
+
+	if (phase_of_rank(run->rank) != WS_PHASE_BACKWARD)
+		return any_within(f->backward, f->nbackward, run->end_ns, until_ns);
+	return any_within(r->start_ns + first, r->thread_first[own + 1] - first, run->end_ns,
+	                  until_ns);
+}
+
+static int by_time(const void *pa, const void *pb)
+{
+	int64_t a = *(const int64_t *)pa, b = *(const int64_t *)pb;
+
+	return (a > b) - (a < b);
+}
+
+/* Gives the operations their phases, each on its own: parents stand before their children. */
+static void label_ops(struct runs *f)
+{
+	struct ws_cpu_ops *ops = &f->m->cpu_ops;
+
+	for (uint32_t i = 0; i < ops->tree.n; i++) {
+		ops->phase[i] = (uint8_t)phase_of_op(f->m, i, f->has_backward[i]);
+		if (ops->forward[i] != WS_NONE)
+			f->backward[f->nbackward++] = ops->tree.start_ns[i];
+	}
+	ws_sort(f->backward, f->nbackward, sizeof(*f->backward), by_time);
+}
+
+/*
+ * A phase lasts on a thread from an operation that tells it to the last such one, if nothing came
+ * between. Other operations in it are of the phase, too.
+ */
+static void find_runs(struct runs *f)
+{
+	struct ws_model *m = f->m;
+	struct ws_cpu_ops *ops = &m->cpu_ops;
+	const struct ws_ranges *r = &ops->tree;
+	struct phase_span *run = NULL;
+	uint32_t last = 0; /* operation of the run */
+
+	for (uint32_t i = 0; i < r->n; i++) {
+		uint32_t parent = r->parent[i], range = ops->range[i], step;
+		uint8_t phase = ops->phase[i];
+
+		if (phase == WS_PHASE_OTHER ||
+		    (parent != WS_NONE && ops->phase[parent] != WS_PHASE_OTHER))
+			continue;
+		step = ws_step_at(m, range, m->threads[r->thread[i]].process, r->start_ns[i],
+		                  r->end_ns[i]);
+		if (step == WS_NONE ||
+		    (range != WS_NONE && m->range_phase[range] != WS_PHASE_OTHER)) {
+			run = NULL; /* of no step, or the range's time counts */
+			continue;
+		}
+		if (!run || run->step != step || phase_of_rank(run->rank) != phase ||
+		    r->thread[i] != r->thread[last] || is_interrupted(f, run, r->start_ns[i])) {
+			run = &f->spans[f->n++];
+			*run = (struct phase_span){r->start_ns[i], r->end_ns[i], step,
+			                           (uint8_t)(RANKS - 1 - phase)};
+		} else {
+			while (++last < i)
+				if (r->end_ns[last] <= r->start_ns[i] &&
+				    ops->phase[last] == WS_PHASE_OTHER)
+					ops->phase[last] = phase;
+			run->end_ns = r->end_ns[i] > run->end_ns ? r->end_ns[i] : run->end_ns;
+		}
+		last = i;
+	}
+}
+
+static int by_step(const void *pa, const void *pb)
+{
+	const struct phase_span *a = pa, *b = pb;
+
+	if (a->step != b->step)
+		return a->step < b->step ? -1 : 1;
+	return (a->start_ns > b->start_ns) - (a->start_ns < b->start_ns);
+}
+
+/* Each moment counts once, so the phases never exceed the step. The spans are all of the step. */
+static void split_step(struct ws_step *step, const struct phase_span *spans, size_t n)
+{
+	int64_t end_ns = step->start_ns + step->total_ns, covered_ns = 0;
+
+	memset(step->phase_ns, 0, sizeof(step->phase_ns));
+	for (int rank = 0; rank < RANKS; rank++) {
+		enum ws_phase phase = phase_of_rank(rank);
+		struct ws_union all = {0};
+
+		for (size_t i = 0; i < n; i++) {
+			const struct phase_span *s = &spans[i];
+			int64_t from = s->start_ns > step->start_ns ? s->start_ns : step->start_ns;
+			int64_t to = s->end_ns < end_ns ? s->end_ns : end_ns;
+
+			if (s->rank == rank)
+				step->phases |= (uint8_t)(1u << phase);
+			if (s->rank <= rank && to > from)
+				ws_union_add(&all, from, to);
+		}
+		step->phase_ns[phase] += all.busy_ns - covered_ns;
+		covered_ns = all.busy_ns;
+	}
+	step->phase_ns[WS_PHASE_OTHER] = step->total_ns - covered_ns;
+}
+
+static enum ws_status add_linked_phases(struct runs *f, struct ws_err *err)
+{
+	struct ws_model *m = f->m;
+	const struct ws_ranges *r = &m->ranges;
+	size_t nops = m->cpu_ops.tree.n;
+
+	f->backward = calloc(nops + 1, sizeof(*f->backward));
+	f->spans = calloc(nops + r->n + 1, sizeof(*f->spans));
+	if (!f->backward || !f->spans)
+		return no_memory(err, r->n);
+	label_ops(f);
+	find_runs(f);
+	for (uint32_t i = 0; i < r->n; i++)
+		if (ws_range_begins_phase(m, i))
+			f->spans[f->n++] = (struct phase_span){r->start_ns[i], r->end_ns[i],
+			                                       m->range_step[i], m->range_phase[i]};
+	ws_sort(f->spans, f->n, sizeof(*f->spans), by_step);
+	for (size_t i = 0, next; i < f->n; i = next) {
+		for (next = i + 1; next < f->n && f->spans[next].step == f->spans[i].step;)
+			next++;
+		split_step(&m->steps[f->spans[i].step], &f->spans[i], next - i);
+	}
+	return WS_OK;
+}
+
+/* Where a program names no phases, its framework's links from forward to backward tell them. */
+static enum ws_status find_linked_phases(struct ws_model *m, struct ws_err *err)
+{
+	const struct ws_cpu_ops *ops = &m->cpu_ops;
+	uint8_t *has_backward = calloc(ops->tree.n + 1, 1);
+	struct runs f = {.m = m, .has_backward = has_backward};
+	enum ws_status status = has_backward ? WS_OK : no_memory(err, ops->tree.n);
+	size_t links = 0;
+
+	for (uint32_t i = 0; i < ops->tree.n && status == WS_OK; i++)
+		if (ops->forward[i] != WS_NONE) {
+			has_backward[ops->forward[i]] = 1;
+			links++;
+		}
+	if (links && status == WS_OK)
+		status = add_linked_phases(&f, err);
+	free(has_backward);
+	free(f.backward);
+	free(f.spans);
+	return status;
+}
+
 /* --- leftovers --------------------------------------------------------------------------- */
 
 static void count_leftovers(struct ws_model *m)
@@ -161,6 +400,7 @@ enum ws_status ws_model_label(struct ws_model *m, const char *step, struct ws_er
 	inherit_labels(m);
 	WS_FORWARD(check_sums(m, err));
 	WS_FORWARD(ws_steps_find(m, step, err));
+	WS_FORWARD(find_linked_phases(m, err));
 	count_leftovers(m);
 	return WS_OK;
 }

@@ -54,6 +54,8 @@ void ws_model_free(struct ws_model *m)
 	free(m->cpu_ops.external);
 	free(m->cpu_ops.range);
 	free(m->cpu_ops.forward);
+	free(m->cpu_ops.phase);
+	free(m->cpu_ops.sequence);
 	free(m->cpu_ops.configs);
 	free(m->collectives);
 	free(m->memory);

@@ -155,6 +155,12 @@ struct ws_op_config {
 	int64_t flops, bytes; /* of one call, -1 = not known */
 };
 
+/* What autograd numbers: a backward operation has the number of the forward one, and its thread. */
+struct ws_op_sequence {
+	int64_t number;          /* -1 = not recorded */
+	uint64_t forward_thread; /* 0: it is no backward operation */
+};
+
 /* Calls of framework operations, sorted by thread, then begin: parents before their children. */
 struct ws_cpu_ops {
 	struct ws_ranges tree;        /* without paths, payloads and flags */
@@ -162,6 +168,8 @@ struct ws_cpu_ops {
 	uint64_t *external;           /* id that links name, 0 = none */
 	uint32_t *range;              /* innermost NVTX range around it, WS_NONE */
 	uint32_t *forward;            /* operation that it, or one around it, is the backward of */
+	uint8_t *phase;               /* enum ws_phase, by these links: label.c */
+	struct ws_op_sequence *sequence; /* only while they are joined */
 	struct ws_op_config *configs; /* [0]: a lost one */
 	size_t nconfigs;
 	uint64_t with_shapes; /* calls whose inputs' dimensions were recorded */
@@ -197,8 +205,8 @@ struct ws_step {
 	int is_pytorch;
 	int unfinished; /* its range never ended: left out of every statistic */
 	int64_t total_ns;
-	int64_t phase_ns[WS_PHASES]; /* time of the ranges on their thread; OTHER = the rest */
-	uint8_t phases;              /* bit p: the step has a range of phase p */
+	int64_t phase_ns[WS_PHASES]; /* of their ranges, or by links; OTHER = the rest */
+	uint8_t phases;              /* bit p: phase p is known of the step */
 };
 
 /* A fact of the workload; the last mark of a key wins. */
@@ -324,13 +332,19 @@ static inline uint32_t ws_kernel_step(const struct ws_model *m, size_t k)
 {
 	return m->kernels.step[k];
 }
+/* The phase of what happened in a range and an operation, WS_NONE: in none. The program's own word
+ * beats the framework's links, but what is backward lies in the range of its forward. */
+static inline enum ws_phase ws_phase_of(const struct ws_model *m, uint32_t range, uint32_t op)
+{
+	if (op != WS_NONE && m->cpu_ops.forward[op] != WS_NONE)
+		return WS_PHASE_BACKWARD;
+	if (range != WS_NONE && m->range_phase[range] != WS_PHASE_OTHER)
+		return (enum ws_phase)m->range_phase[range];
+	return op == WS_NONE ? WS_PHASE_OTHER : (enum ws_phase)m->cpu_ops.phase[op];
+}
 static inline enum ws_phase ws_kernel_phase(const struct ws_model *m, size_t k)
 {
-	uint32_t r = m->kernels.range[k];
-
-	if (m->kernels.flags[k] & WS_KERNEL_BACKWARD)
-		return WS_PHASE_BACKWARD;
-	return r == WS_NONE ? WS_PHASE_OTHER : (enum ws_phase)m->range_phase[r];
+	return ws_phase_of(m, m->kernels.range[k], m->kernels.op[k]);
 }
 /* Is it a step that the statistics are made of? */
 static inline int ws_step_is_measured(const struct ws_model *m, uint32_t step)

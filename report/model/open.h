@@ -60,7 +60,7 @@ struct ws_filter {
 	 * [domain:]path[#n|#a..b]: * and ? as in shell patterns, e.g. "step/forward*"; #n keeps
 	 * the n-th such range by begin, from 0 */
 	const char *nvtx;
-	/* measured steps first..last, counted from 0; warm-up is not a step; -1 = open end */
+	/* measured steps first..last by their number; warm-up is not a step; -1 = open end */
 	int64_t step_first, step_last;
 	int64_t device; /* -1 = all */
 	/* what follows filters only where its has_ is set, or the pointer is not NULL */

@@ -152,6 +152,15 @@ static struct ws_step step_of(const struct ws_model *m, uint32_t range, int by_t
 	};
 }
 
+int ws_range_begins_phase(const struct ws_model *m, uint32_t range)
+{
+	uint32_t parent = m->ranges.parent[range], s = m->range_step[range];
+
+	return s != WS_NONE && m->range_phase[range] != WS_PHASE_OTHER &&
+	       (parent == WS_NONE || m->range_step[parent] != s ||
+	        m->range_phase[parent] == WS_PHASE_OTHER);
+}
+
 /*
  * A range that begins a phase within its step gives the step its time.
  * step_of_range: number in m->steps, which is not sorted yet.
@@ -161,12 +170,9 @@ static void add_phase_times(struct ws_model *m, const uint32_t *step_of_range)
 	const struct ws_ranges *r = &m->ranges;
 
 	for (uint32_t i = 0; i < r->n; i++) {
-		uint32_t parent = r->parent[i], s = m->range_step[i];
+		uint32_t s = m->range_step[i];
 
-		if (s == WS_NONE || m->range_phase[i] == WS_PHASE_OTHER)
-			continue;
-		if (parent != WS_NONE && m->range_step[parent] == s &&
-		    m->range_phase[parent] != WS_PHASE_OTHER)
+		if (!ws_range_begins_phase(m, i))
 			continue;
 		s = step_of_range[s];
 		m->steps[s].phase_ns[m->range_phase[i]] += r->end_ns[i] - r->start_ns[i];

@@ -22,6 +22,8 @@ enum ws_status ws_step_is_path(const struct ws_model *m, const struct ws_ranges 
  * are PyTorch's; the other fields are there. Counts nmeasured.
  */
 void ws_steps_sort(struct ws_model *m);
+/* Is it the outermost range of a phase in its step? */
+int ws_range_begins_phase(const struct ws_model *m, uint32_t range);
 /* The steps of a loaded model, and those of its kernels and copies. pattern: as above. */
 enum ws_status ws_steps_find(struct ws_model *m, const char *pattern, struct ws_err *err);
 

@@ -132,13 +132,6 @@ static void set_peak(const struct memory *s, struct ws_cell *row, const struct p
 	ws_cell_set_int(&row[WS_TC_memory_count], (int64_t)p->allocations);
 }
 
-static unsigned phase_of(const struct ws_model *m, const struct ws_memory_event *e)
-{
-	if (e->cpu_op != WS_NONE && m->cpu_ops.forward[e->cpu_op] != WS_NONE)
-		return WS_PHASE_BACKWARD;
-	return e->range == WS_NONE ? WS_PHASE_OTHER : m->range_phase[e->range];
-}
-
 static void add_device(struct memory *s, uint32_t device)
 {
 	struct peak all = {0}, phases[WS_PHASES] = {{0}};
@@ -150,7 +143,7 @@ static void add_device(struct memory *s, uint32_t device)
 		if (e->device != device)
 			continue;
 		count(&all, e, &s->state[i]);
-		count(&phases[phase_of(s->tab->m, e)], e, &s->state[i]);
+		count(&phases[ws_phase_of(s->tab->m, e->range, e->cpu_op)], e, &s->state[i]);
 	}
 	if (!all.events)
 		return;

@@ -413,6 +413,129 @@ Test(foreign_tables, modules_hold_what_they_and_their_backward_launch)
 	free_all(t, m, b);
 }
 
+/* --- phases by links -------------------------------------------------------------------------- */
+
+static void add_plain(struct tb *b, uint64_t thread, const char *name, int64_t from, int64_t to)
+{
+	add_op(b, thread,
+	       (struct op){.name = name, .start_ns = from, .dur_ns = to - from, .no_cost = 1});
+}
+
+/*
+ * ProfilerStep#7 in [0, 1000]: forward 100..300 with an operation that has no link in it, loss
+ * 320..360, backward 400..700 on thread 2 in two pieces, between which the program goes on,
+ * optimizer 800..900.
+ */
+static void add_linked_step(struct tb *b)
+{
+	tb_thread(b, 2, 100);
+	tb_push(b, 0, "ProfilerStep#7");
+	add_plain(b, 1, "aten::to", 50, 60);
+	add_plain(b, 1, "aten::linear", 100, 150);
+	add_plain(b, 1, "aten::view", 160, 200);
+	launch(b, 170, "view", 1000, 1, 1);
+	add_plain(b, 1, "aten::relu", 250, 300);
+	launch(b, 260, "relu", 1010, 2, 1);
+	add_plain(b, 1, "aten::cross_entropy_loss", 320, 360);
+	add_plain(b, 1, "aten::nll_loss_nd", 330, 340);
+	launch(b, 335, "loss", 1020, 4, 1);
+	add_plain(b, 1, "aten::item", 510, 590);
+	launch(b, 520, "item", 1030, 8, 1);
+	tb_push(b, 800, "Optimizer.step#SGD.step");
+	launch(b, 850, "sgd", 1040, 16, 1);
+	tb_pop(b, 900);
+	add_plain(b, 2, "ReluBackward0", 400, 500);
+	add_plain(b, 2, "LinearBackward0", 600, 640);
+	add_plain(b, 2, "autograd::engine::evaluate_function: torch::autograd::AccumulateGrad", 650,
+	          700);
+	tb_on_thread(b, 2);
+	launch(b, 610, "linear", 1100, 32, 1);
+	launch(b, 660, "accumulate", 1200, 64, 1);
+	tb_on_thread(b, 1);
+	tb_pop(b, 1000);
+}
+
+Test(foreign_tables, links_tell_the_phases_and_they_add_up_to_the_step)
+{
+	static const struct {
+		const char *column;
+		int64_t ns;
+	} expected[] = {
+	        {"step", 7},
+	        {"forward_ns", 200},
+	        {"loss_ns", 40},
+	        {"backward_ns", 200},
+	        {"optimizer_ns", 100},
+	        {"remainder_ns", 460},
+	        {"total_ns", 1000},
+	        {"gpu_forward_ns", 3},
+	        {"gpu_loss_ns", 4},
+	        {"gpu_backward_ns", 96},
+	        {"gpu_optimizer_ns", 16},
+	        {"gpu_remainder_ns", 8},
+	};
+	struct tb *b = tb_new();
+	struct ws_model *m;
+	struct ws_table *t;
+
+	add_linked_step(b);
+	link_flow(b, 100, 1, 600, 2);
+	link_flow(b, 250, 1, 400, 2);
+	m = tb_model(b);
+	t = tb_table(m, "steps", NULL);
+	for (size_t i = 0; i < sizeof(expected) / sizeof(*expected); i++)
+		cr_expect(eq(i64, tb_int(t, 0, expected[i].column), expected[i].ns), "%s",
+		          expected[i].column);
+	free_all(t, m, b);
+}
+
+Test(foreign_tables, phases_that_nothing_tells_are_empty)
+{
+	struct tb *b = tb_new();
+	struct ws_model *m;
+	struct ws_table *t;
+
+	add_linked_step(b); /* and no links */
+	m = tb_model(b);
+	t = tb_table(m, "steps", NULL);
+	cr_expect(tb_is_empty(t, 0, "forward_ns"));
+	cr_expect(tb_is_empty(t, 0, "backward_ns"));
+	cr_expect(tb_is_empty(t, 0, "gpu_backward_ns"));
+	cr_expect(eq(i64, tb_int(t, 0, "optimizer_ns"), 100));
+	ws_table_free(t);
+	t = tb_table(m, "step-split", NULL);
+	cr_expect(tb_is_empty(t, tb_find(t, 0, "part", "eval"), "time_ns"));
+	cr_expect(tb_is_empty(t, tb_find(t, 0, "part", "backprop"), "time_ns"),
+	          "an optimizer alone is none");
+	cr_expect(eq(i64, tb_int(t, tb_find(t, 0, "part", "remainder"), "time_ns"), 1000));
+	free_all(t, m, b);
+}
+
+Test(foreign_tables, numbers_of_autograd_link_where_there_are_no_flows)
+{
+	struct tb *b = tb_new();
+	struct ws_model *m;
+	struct ws_table *t;
+	static const struct ws_row_cpu_op ops[] = {
+	        {.start_ns = 10, .dur_ns = 20, .thread = 1, .sequence = 5},
+	        {.start_ns = 40, .dur_ns = 20, .thread = 1, .sequence = 6},
+	        {.start_ns = 70, .dur_ns = 10, .thread = 2, .sequence = 6, .forward_thread = 1},
+	        {.start_ns = 80, .dur_ns = 10, .thread = 2, .sequence = 5, .forward_thread = 1},
+	};
+
+	tb_thread(b, 2, 100);
+	tb_push(b, 0, "step");
+	for (size_t i = 0; i < sizeof(ops) / sizeof(*ops); i++)
+		tb_add(b, WS_KIND_CPU_OP, &ops[i]);
+	tb_pop(b, 100);
+	m = tb_model(b);
+	t = tb_table(m, "steps", NULL);
+	cr_expect(eq(i64, tb_int(t, 0, "forward_ns"), 50));
+	cr_expect(eq(i64, tb_int(t, 0, "backward_ns"), 20));
+	cr_expect(eq(i64, tb_int(t, 0, "remainder_ns"), 30));
+	free_all(t, m, b);
+}
+
 /* --- costs ------------------------------------------------------------------------------------ */
 
 Test(foreign_tables, of_nested_costs_the_innermost_counts)

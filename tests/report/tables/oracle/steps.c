@@ -60,7 +60,7 @@ static void add_step(const struct ws_tab *tab, struct ws_table *t,
 	int64_t tokens = ws_fact_number(tab->m, "tokens_per_step");
 	int64_t images = ws_fact_number(tab->m, "images_per_step");
 
-	ws_cell_set_int(&row[WS_TC_steps_step], step->index);
+	ws_cell_set_int(&row[WS_TC_steps_step], step->number);
 	ws_cell_set_str(t, &row[WS_TC_steps_warm_up], step->warm_up ? "yes" : "no");
 	for (int p = 0; p < WS_PHASES; p++) {
 		int present = p == WS_PHASE_OTHER || (step->phases >> p & 1);
@@ -97,7 +97,7 @@ static void add_step_notes(const struct ws_tab *tab, struct ws_table *t, size_t 
 			              "%s %" PRIu32 " did not finish (the trace ends inside it) "
 			              "and is left out.",
 			              m->steps[s].warm_up ? "Warm-up step" : "Step",
-			              m->steps[s].index);
+			              m->steps[s].number);
 	ws_table_note(t,
 	              "The phases are times between begin and end of their ranges on the CPU; work "
 	              "on a GPU may go on after its range has ended. The GPU columns are the "
@@ -151,7 +151,7 @@ static enum ws_status set_outliers(const struct ws_model *m, struct ws_table *t,
 
 		if (ws_stat_is_outlier(stat, ws_step_time(m, times, s, phase, measure)))
 			len += (size_t)snprintf(list + len, size - len, "%s%" PRIu32,
-			                        len ? ", " : "", m->steps[s].index);
+			                        len ? ", " : "", m->steps[s].number);
 	}
 	if (len)
 		ws_cell_set_text(t, cell, list, len);
@@ -212,6 +212,7 @@ enum ws_status oracle_step_statistics(const struct ws_tab *tab, struct ws_table 
 struct split {
 	const char *part;
 	int64_t ns;
+	int is_known;
 };
 
 /* Of the measured steps in the report; the overhead lies between them. */
@@ -219,6 +220,7 @@ enum ws_status oracle_step_split(const struct ws_tab *tab, struct ws_table *t, s
 {
 	const struct ws_model *m = tab->m;
 	int64_t sum[WS_PHASES] = {0}, first = INT64_MAX, last = INT64_MIN, steps = 0;
+	unsigned known = 0;
 	uint64_t n = 0;
 
 	(void)err;
@@ -230,6 +232,7 @@ enum ws_status oracle_step_split(const struct ws_tab *tab, struct ws_table *t, s
 			continue;
 		for (int p = 0; p < WS_PHASES; p++)
 			sum[p] += step->phase_ns[p];
+		known |= step->phases;
 		first = start < first ? start : first;
 		last = start + step->total_ns > last ? start + step->total_ns : last;
 		steps += step->total_ns;
@@ -239,23 +242,28 @@ enum ws_status oracle_step_split(const struct ws_tab *tab, struct ws_table *t, s
 		ws_table_set_not_recorded(t, NO_STEPS);
 		return WS_OK;
 	}
+	int64_t *with_optimizer =
+	        &sum[known >> WS_PHASE_BACKWARD & 1 ? WS_PHASE_BACKWARD : WS_PHASE_OTHER];
+	*with_optimizer += sum[WS_PHASE_OPTIMIZER];
 	const struct split parts[] = {
-	        {"eval", sum[WS_PHASE_FORWARD]},
-	        {"loss", sum[WS_PHASE_LOSS]},
-	        {"backprop", sum[WS_PHASE_BACKWARD] + sum[WS_PHASE_OPTIMIZER]},
-	        {"remainder", sum[WS_PHASE_OTHER]},
-	        {"overhead", last - first - steps},
+	        {"eval", sum[WS_PHASE_FORWARD], known >> WS_PHASE_FORWARD & 1},
+	        {"loss", sum[WS_PHASE_LOSS], known >> WS_PHASE_LOSS & 1},
+	        {"backprop", sum[WS_PHASE_BACKWARD], known >> WS_PHASE_BACKWARD & 1},
+	        {"remainder", sum[WS_PHASE_OTHER], 1},
+	        {"overhead", last - first - steps, 1},
 	};
 
 	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++) {
 		struct ws_cell *row = ws_table_row(t);
 
 		ws_cell_set_str(t, &row[WS_TC_step_split_part], parts[i].part);
+		ws_cell_set_int(&row[WS_TC_step_split_steps], (int64_t)n);
+		if (!parts[i].is_known)
+			continue;
 		ws_cell_set_int(&row[WS_TC_step_split_time_ns], parts[i].ns);
 		ws_cell_set_real(&row[WS_TC_step_split_share],
 		                 ws_stat_percent((double)parts[i].ns, (double)(last - first)));
 		ws_cell_set_mean(&row[WS_TC_step_split_per_step_ns], parts[i].ns, n);
-		ws_cell_set_int(&row[WS_TC_step_split_steps], (int64_t)n);
 	}
 	ws_cell_set_int(&ws_table_totals(t)[WS_TC_step_split_time_ns], last - first);
 	ws_table_note(t, "Wall time on the CPU. A step that does not wait for its device does its "
