@@ -9,7 +9,7 @@
 struct ws_block_reader {
 	const struct ws_trace_reader *r;
 	struct ws_block_decoder decoder;
-	struct ws_thread_rows thread_rows;
+	struct ws_thread_rows *thread_rows; /* megabytes: with the first block of two kinds */
 	struct ws_block_view view;
 };
 
@@ -35,6 +35,7 @@ void ws_block_reader_free(struct ws_block_reader *b)
 	if (!b)
 		return;
 	ws_block_decoder_free(&b->decoder);
+	free(b->thread_rows);
 	free(b);
 }
 
@@ -59,7 +60,7 @@ static enum ws_status read_column(struct ws_block_reader *b, enum ws_kind kind, 
 	const struct ws_block_view *view = &b->view;
 
 	if (view->header.kind != (unsigned)kind)
-		return ws_thread_rows_decode(&b->thread_rows, view, &b->decoder, kind, position, v,
+		return ws_thread_rows_decode(b->thread_rows, view, &b->decoder, kind, position, v,
 		                             present, err);
 	*present = 0;
 	for (unsigned c = 0; c < view->header.ncolumns && !*present; c++) {
@@ -80,9 +81,13 @@ enum ws_status ws_block_reader_read(struct ws_block_reader *b, size_t i, ws_colu
 	WS_FAIL_IF(!def || def->ncolumns > 64, err, BUG,
 	           "blocks of kind %u are not read by columns", (unsigned)info->kind);
 	WS_FORWARD(ws_trace_reader_view(b->r, ws_trace_reader_stored(b->r, i), &b->view, err));
-	if (b->view.header.kind != info->kind)
-		WS_FORWARD(ws_thread_rows_find(&b->thread_rows, &b->view, &b->decoder, info->kind,
+	if (b->view.header.kind != info->kind) {
+		if (!b->thread_rows)
+			b->thread_rows = calloc(1, sizeof(*b->thread_rows));
+		WS_FAIL_IF(!b->thread_rows, err, NO_MEMORY, "out of memory for a reader of blocks");
+		WS_FORWARD(ws_thread_rows_find(b->thread_rows, &b->view, &b->decoder, info->kind,
 		                               err));
+	}
 	out->info = *info;
 	WS_FORWARD(reserve(out, rows * (size_t)__builtin_popcountll(columns), err));
 	memset(out->v, 0, sizeof(out->v));

@@ -59,6 +59,7 @@ struct rule {
 	int from_user;
 	unsigned line;
 	char *pattern;
+	int is_compiled; /* else at the first name that gets so far: most traces need few of them */
 	regex_t regex;
 };
 
@@ -70,6 +71,7 @@ struct ws_classifier {
 	struct ws_kernel_traits *traits; /* ntraits */
 	size_t ntraits, traits_cap;
 	struct ws_buf demangled;
+	int failed; /* a rule could not be compiled when it was needed */
 };
 
 /* --- rules ------------------------------------------------------------------- */
@@ -90,10 +92,23 @@ static int value_of(enum attribute attribute, struct ws_text word)
 	return -1;
 }
 
+static enum ws_status compile(struct rule *r, struct ws_err *err)
+{
+	int rc = regcomp(&r->regex, r->pattern, REG_EXTENDED | REG_NOSUB);
+	char why[128];
+
+	r->is_compiled = !rc;
+	if (!rc)
+		return WS_OK;
+	regerror(rc, &r->regex, why, sizeof(why));
+	return WS_FAIL(err, USAGE, "class rules, line %u: %s in '%.100s'", r->line, why,
+	               r->pattern);
+}
+
 static enum ws_status parse_rule(struct rule *r, struct ws_text line, struct ws_err *err)
 {
 	struct ws_text attribute = ws_text_word(&line), value = ws_text_word(&line);
-	int a = attribute_of(attribute), v, rc;
+	int a = attribute_of(attribute), v;
 
 	WS_FAIL_IF(a < 0, err, USAGE,
 	           "class rules, line %u: '%.*s' is none of class, tensor, direction, dtype",
@@ -110,16 +125,6 @@ static enum ws_status parse_rule(struct rule *r, struct ws_text line, struct ws_
 	r->value = v;
 	r->pattern = strndup(line.pos, (size_t)(line.end - line.pos));
 	WS_FAIL_IF(!r->pattern, err, NO_MEMORY, "out of memory for class rules");
-	rc = regcomp(&r->regex, r->pattern, REG_EXTENDED | REG_NOSUB);
-	if (rc) {
-		char why[128];
-
-		regerror(rc, &r->regex, why, sizeof(why));
-		ws_fail(err, WS_USAGE, __FILE__, __LINE__, "class rules, line %u: %s in '%.100s'",
-		        r->line, why, r->pattern);
-		free(r->pattern);
-		return WS_USAGE;
-	}
 	return WS_OK;
 }
 
@@ -143,6 +148,9 @@ static enum ws_status add_rules(struct ws_classifier *c, const char *bytes, size
 		rules[c->nrules] = (struct rule){.from_user = from_user, .line = n};
 		WS_FORWARD(parse_rule(&rules[c->nrules], line, err));
 		c->nrules++;
+		/* the user is told at once; the others are known to be right */
+		if (from_user)
+			WS_FORWARD(compile(&rules[c->nrules - 1], err));
 	}
 	return WS_OK;
 }
@@ -183,7 +191,8 @@ void ws_classifier_free(struct ws_classifier *c)
 	if (!c)
 		return;
 	for (size_t i = 0; i < c->nrules; i++) {
-		regfree(&c->rules[i].regex);
+		if (c->rules[i].is_compiled)
+			regfree(&c->rules[i].regex);
 		free(c->rules[i].pattern);
 	}
 	free(c->rules);
@@ -228,16 +237,22 @@ static int own_class(const char *name)
 }
 
 /* The first rule about an attribute that matches, or -1. */
-static int first_match(const struct ws_classifier *c, enum attribute attribute, const char *name)
+static int first_match(struct ws_classifier *c, enum attribute attribute, const char *name)
 {
-	for (size_t i = 0; i < c->nrules; i++)
-		if (c->rules[i].attribute == attribute &&
-		    !regexec(&c->rules[i].regex, name, 0, NULL, 0))
+	for (size_t i = 0; i < c->nrules; i++) {
+		struct rule *r = &c->rules[i];
+
+		if (r->attribute != attribute)
+			continue;
+		if (!r->is_compiled && compile(r, NULL) != WS_OK)
+			c->failed = 1;
+		else if (!regexec(&r->regex, name, 0, NULL, 0))
 			return (int)i;
+	}
 	return -1;
 }
 
-static int decide(const struct ws_classifier *c, enum attribute attribute, const char *name)
+static int decide(struct ws_classifier *c, enum attribute attribute, const char *name)
 {
 	int rule = first_match(c, attribute, name);
 
@@ -245,8 +260,7 @@ static int decide(const struct ws_classifier *c, enum attribute attribute, const
 }
 
 /* name: normalised. Runs in the C locale. */
-static void apply_rules(const struct ws_classifier *c, const char *name,
-                        struct ws_kernel_traits *out)
+static void apply_rules(struct ws_classifier *c, const char *name, struct ws_kernel_traits *out)
 {
 	int own = own_class(name);
 
@@ -307,6 +321,7 @@ enum ws_status ws_classify(struct ws_classifier *c, const char *name, size_t len
 	before = uselocale(c->locale);
 	apply_rules(c, normal, out);
 	uselocale(before);
+	WS_FAIL_IF(c->failed, err, NO_MEMORY, "out of memory for class rules");
 
 	WS_FORWARD(ws_strtab_add(&c->names, name, len, &id, err));
 	c->traits[c->ntraits++] = *out;

@@ -11,6 +11,9 @@
 #include "tests/fuzz/mutate.h"
 #include "tests/fuzz/segment.h"
 
+/* A launcher that begins costs more than all that it then reads. */
+#define MAX_DEATHS 3
+
 struct launcher {
 	const char *path;
 	struct ws_seg_header *seg;
@@ -73,13 +76,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct fuzz_input in = {data, data + size};
 	struct launcher l = {.path = trace_path()};
-	int is_sound = 1;
+	int is_sound = 1, deaths = 0;
 	size_t seg_size;
 
 	l.seg = fuzz_segment(&seg_size);
 	is_sound = begin(&l);
 	while (is_sound && in.at < in.end) {
-		enum fuzz_step step = fuzz_segment_step(l.seg, &in, 1);
+		enum fuzz_step step = fuzz_segment_step(l.seg, &in, deaths < MAX_DEATHS);
 
 		/* who maps a segment looks at it first */
 		if (step == FUZZ_STEP_HEADER && ws_seg_problem(l.seg, seg_size))
@@ -88,7 +91,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			ws_drain_pass(l.drain);
 		else if (step == FUZZ_STEP_COMMIT)
 			ws_drain_commit(l.drain);
-		if (step == FUZZ_STEP_DEATH || step == FUZZ_STEP_HEADER) {
+		if ((step == FUZZ_STEP_DEATH || step == FUZZ_STEP_HEADER) &&
+		    deaths++ < MAX_DEATHS) {
 			end(&l);
 			is_sound = is_sound && begin(&l);
 		}
