@@ -169,6 +169,32 @@ static void set_row(struct ws_cell *row, const struct breakdown *b, size_t n)
 _Static_assert(WS_TC_execution_unknown_us - WS_TC_execution_computing_us == WS_USE_UNKNOWN,
                "order of columns");
 
+/* Times side by side do not say how much they are of the step. */
+static void answer(struct ws_table *t, const struct breakdown *b, int is_step)
+{
+	static const char *const names[ROLES] = {
+	        "kernels", "copies",       "fills",          "communication",
+	        "runtime", "data loading", "other CPU work", "none of these",
+	};
+	char text[ROLES * 32];
+	double total = 0;
+	size_t n = 0;
+
+	for (int role = 0; role < ROLES; role++)
+		total += (double)b->ns[role];
+	for (int role = 0; role < ROLES; role++) {
+		double share = ws_stat_percent((double)b->ns[role], total);
+
+		if (share >= 0.05) /* shown as 0.1 */
+			n += (size_t)snprintf(text + n, sizeof(text) - n, "%s%s %.1f %%",
+			                      n ? ", " : "", names[role], share);
+	}
+	if (n)
+		ws_table_answer(t, "Of %s: %s; any device was busy %.1f %%.",
+		                is_step ? "an average step" : "the whole time", text,
+		                ws_stat_percent((double)b->busy_ns, total));
+}
+
 static enum ws_status add_rows(struct execution *e, struct ws_table *t,
                                const struct ws_window *windows, size_t n, struct ws_err *err)
 {
@@ -199,6 +225,7 @@ static enum ws_status add_rows(struct execution *e, struct ws_table *t,
 	row = ws_table_row(t);
 	ws_cell_set_str(t, &row[WS_TC_execution_step], "Average");
 	set_row(row, &sum, n);
+	answer(t, &sum, windows[0].step != WS_NONE);
 	return WS_OK;
 }
 

@@ -5,7 +5,8 @@
 #define CHART_PIXELS_WIDE 560
 
 /* Distinguishable with every common colour blindness (Okabe and Ito's palette). */
-static const lxw_color_t palette[] = {0x0072B2, 0xE69F00, 0x009E73, 0xCC79A7, 0x999999};
+static const lxw_color_t palette[] = {0x0072B2, 0xE69F00, 0x009E73, 0xCC79A7,
+                                      0x999999, 0x56B4E9, 0xD55E00, 0xF0E442};
 
 /* Where a chart stands: on the first sheet; below its table. */
 enum { ON_FIRST = 1u << 0, ON_OWN = 1u << 1 };
@@ -72,6 +73,20 @@ static const struct chart_def charts[] = {
          .min_rows = 2,
          .height = 18,
          .type = LXW_CHART_BAR,
+         .places = ON_OWN},
+        {.table = "execution",
+         .title = "Where the time of each step went",
+         .alt_text = "Stacked column chart of the rows above: each step split into kernels, "
+                     "copies, fills, communication, runtime, data loading, CPU and other",
+         .category = "Step",
+         .values = {"Kernel (us)", "Memcpy (us)", "Memset (us)", "Communication (us)", "Other (us)",
+                    "Runtime (us)", "DataLoader (us)", "CPU Exec (us)"},
+         .names_axis = "step",
+         .values_axis = "time",
+         .number_format = NUMBERS,
+         .max_rows = 500,
+         .height = 12,
+         .type = LXW_CHART_COLUMN_STACKED,
          .places = ON_OWN},
         {.table = "idle",
          .where_column = "Device",
@@ -539,8 +554,10 @@ static int add_chart(struct ws_xlsx *x, const struct chart_def *def, lxw_workshe
 		return 0;
 	}
 	for (size_t i = 0; i < sizeof(palette) / sizeof(*palette) && def->values[i]; i++)
-		nseries += add_series(x, chart, def, &cells, (lxw_col_t)category,
-		                      (lxw_col_t)category_last, def->values[i], i);
+		/* a part that there is none of needs no name below the chart */
+		if (def->type != LXW_CHART_COLUMN_STACKED || has_numbers(&cells, def->values[i]))
+			nseries += add_series(x, chart, def, &cells, (lxw_col_t)category,
+			                      (lxw_col_t)category_last, def->values[i], i);
 	dress(chart, def, &cells, nseries);
 	options.description = (char *)(uintptr_t)def->alt_text; /* only read */
 	options.y_scale = def->height * ROW_PIXELS / 288.0;

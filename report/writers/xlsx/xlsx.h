@@ -22,7 +22,7 @@
 #define WS_XLSX_WIDTHS_MAX 128
 
 /* Rows that are still readable when they are printed on one sheet of paper. */
-#define WS_XLSX_PAGE_ROWS 64
+#define WS_XLSX_PAGE_ROWS 70
 
 /* Where things are on a sheet of a table, counted from the table's first row. */
 enum {
