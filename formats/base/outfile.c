@@ -218,7 +218,7 @@ static enum ws_status make_dir(struct ws_outfolder *f, char *path, struct ws_err
 	if (!made && errno != EEXIST)
 		WS_FAIL(err, IO_WRITE, "cannot make the folder '%s': %s", path, strerror(errno));
 	else if (!made && (stat(path, &st) != 0 || !S_ISDIR(st.st_mode)))
-		WS_FAIL(err, IO_WRITE, "cannot write files into '%s': it is no folder", path);
+		WS_FAIL(err, IO_WRITE, "cannot write files into '%s': it is not a folder", path);
 	else {
 		f->dirs[f->depth] = path;
 		f->made[f->depth++] = made;

@@ -14,7 +14,7 @@ const char *ws_own_file_problem(int fd, mode_t forbidden)
 	if (fstat(fd, &st))
 		return "cannot be looked at";
 	if (!S_ISREG(st.st_mode))
-		return "is no regular file";
+		return "is not a regular file";
 	if (st.st_uid != geteuid())
 		return "belongs to another user";
 	if (st.st_nlink > 1)

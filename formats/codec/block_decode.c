@@ -75,7 +75,7 @@ enum ws_status ws_block_view_open(struct ws_block_view *view, const struct ws_bl
 		WS_FORWARD(place_column(view, i, &pos, end, &decoded_bytes, err));
 	}
 	WS_FAIL_IF(header->body_size != ws_body_size((uint64_t)(pos - body), header->rows), err,
-	           CORRUPT, "%s: %td bytes behind its last column belong to none", label,
+	           CORRUPT, "%s: %td bytes after its last column belong to no column", label,
 	           end - pos);
 	for (; pos < end; pos++)
 		WS_FAIL_IF(*pos, err, CORRUPT, "%s: its padding is not 0", label);

@@ -169,7 +169,7 @@ enum ws_status ws_codec_decode(enum ws_encoding encoding, enum ws_type type, con
 	}
 
 	WS_FORWARD(get_numbers(&c, encoding == WS_ENCODING_CONSTANT ? 1 : n, v, err));
-	WS_FAIL_IF(c.pos != c.end, err, CORRUPT, "%zu bytes are left behind the last row",
+	WS_FAIL_IF(c.pos != c.end, err, CORRUPT, "%zu bytes are left after the last row",
 	           ws_cursor_left(&c));
 
 	if (encoding == WS_ENCODING_DELTA)
@@ -218,7 +218,7 @@ enum ws_status ws_codec_decode_blobs(const uint8_t *data, size_t size, size_t n,
 		WS_FORWARD(ws_cursor_bytes(&c, b[i].len, &p, err));
 		b[i].ptr = p;
 	}
-	WS_FAIL_IF(c.pos != c.end, err, CORRUPT, "%zu bytes are left behind the last row",
+	WS_FAIL_IF(c.pos != c.end, err, CORRUPT, "%zu bytes are left after the last row",
 	           ws_cursor_left(&c));
 	return WS_OK;
 }

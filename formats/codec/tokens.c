@@ -217,7 +217,7 @@ enum ws_status ws_tokens_get_values(const struct ws_tokens *t, enum ws_type type
 	struct ws_cursor c = {data, data + size};
 
 	WS_FORWARD(get_values(&c, t->count, type, values, err));
-	WS_FAIL_IF(c.pos != c.end, err, CORRUPT, "%zu bytes are left behind the last token",
+	WS_FAIL_IF(c.pos != c.end, err, CORRUPT, "%zu bytes are left after the last token",
 	           ws_cursor_left(&c));
 	return WS_OK;
 }

@@ -90,10 +90,10 @@ enum ws_status ws_import_nest_finish(struct ws_import_nest *n, struct ws_err *er
 	while (n->depth)
 		WS_FORWARD(pop(n, err));
 	if (n->crossing)
-		ws_import_warn(
-		        n->out,
-		        "ranges that cross others of their thread, kept as start/end ranges: %llu",
-		        (unsigned long long)n->crossing);
+		ws_import_warn(n->out,
+		               "ranges that overlap others of their thread without nesting, kept "
+		               "as start/end ranges: %llu",
+		               (unsigned long long)n->crossing);
 	return WS_OK;
 }
 

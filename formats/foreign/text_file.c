@@ -19,8 +19,10 @@ enum ws_status ws_text_file_open(struct ws_text_file *f, const char *path, struc
 	WS_FAIL_IF(fd < 0, err, IO_READ, "cannot open %s: %s", path, strerror(errno));
 	if (fstat(fd, &st) != 0 || (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode))) {
 		close(fd);
-		return WS_FAIL(err, IO_READ,
-		               "cannot import %s: it is no file, and it must be read twice", path);
+		return WS_FAIL(
+		        err, IO_READ,
+		        "cannot import %s: it is not a regular file, and it must be read twice",
+		        path);
 	}
 	f->size_bytes = (uint64_t)st.st_size;
 	f->gz = gzdopen(fd, "rb");

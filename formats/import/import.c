@@ -59,7 +59,7 @@ static enum ws_status fail_unknown(const char *path, struct ws_err *err)
 		if (!cure && importers[i]->cure)
 			cure = importers[i]->cure(path);
 	}
-	return WS_FAIL(err, IO_READ, "cannot import %s: it is no %s%s%s", path, names,
+	return WS_FAIL(err, IO_READ, "cannot import %s: it is not a %s%s%s", path, names,
 	               cure ? "; " : "", cure ? cure : "");
 }
 

@@ -170,8 +170,8 @@ enum ws_status ws_trace_merge(const char *const *paths, size_t n, const char *ou
 	if (!m.sources || !n || n > MAX_TRACES || len < 0 || (size_t)len >= sizeof(part)) {
 		free(m.sources);
 		return WS_FAIL(err, USAGE,
-		               "1 to %u traces can be merged, into a path that is no "
-		               "longer than others",
+		               "1 to %u traces can be merged, and their paths must not be "
+		               "too long",
 		               MAX_TRACES);
 	}
 	status = ws_own_file_temporary(part, (int)strlen(".part"), NULL, err);

@@ -101,7 +101,7 @@ enum ws_status ws_merge_devices(struct ws_merge *m, struct ws_merge_source *s,
 		struct ws_row_device row;
 		char *facts;
 
-		WS_FAIL_IF(old_id > UINT32_MAX, err, CORRUPT, "a device %llu is out of bounds",
+		WS_FAIL_IF(old_id > UINT32_MAX, err, CORRUPT, "device number %llu is out of bounds",
 		           (unsigned long long)old_id);
 		if (!ws_merge_mapped(map, old_id + 1)) {
 			WS_FORWARD(describe_device(m, s, devices, i, attrs, &facts, err));

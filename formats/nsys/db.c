@@ -97,8 +97,8 @@ static enum ws_status check_pages(sqlite3 *db, struct ws_err *err)
 		found = sqlite3_errmsg(db);
 	if (strcmp(found, "ok") != 0)
 		status = WS_FAIL(err, CORRUPT,
-		                 "the database is damaged, its numbers cannot be believed (%s); "
-		                 "export the report once more: nsys export --type sqlite",
+		                 "the database is damaged, its numbers cannot be trusted (%s); "
+		                 "export the report again: nsys export --type sqlite",
 		                 found);
 	sqlite3_finalize(stmt);
 	return status;

@@ -300,7 +300,7 @@ enum ws_status ws_import_nsys(struct ws_import_out *o, sqlite3 *db, struct ws_im
 	if (status == WS_OK && !ws_nsys_has_table(&n, "StringIds") &&
 	    !ws_nsys_has_table(&n, "CUPTI_ACTIVITY_KIND_KERNEL"))
 		status = WS_FAIL(err, CORRUPT,
-		                 "the database is no Nsight Systems export: it has no "
+		                 "the database is not an Nsight Systems export: it has no "
 		                 "table StringIds");
 	if (status == WS_OK)
 		status = ws_nsys_import_info(&n, err);

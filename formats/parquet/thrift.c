@@ -37,7 +37,7 @@ static void put_field(struct ws_thrift *t, int16_t id, enum ws_thrift_type type)
 	uint8_t head = (uint8_t)type;
 
 	if (t->whole)
-		misuse(t, "a field behind the end of its struct");
+		misuse(t, "a field after the end of its struct");
 	if (distance >= 1 && distance <= 15) {
 		head |= (uint8_t)(distance << 4);
 		put(t, &head, 1);

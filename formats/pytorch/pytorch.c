@@ -272,7 +272,7 @@ static enum ws_status resume(struct ws_pytorch *p, const char *from, int *ended,
 	*ended = !next;
 	p->out->lost[WS_LOST_import_unreadable] += lost ? lost : 1;
 	if (p->unreadable++ == 0)
-		ws_import_warn(p->out, "no JSON at byte %llu: on with the next event",
+		ws_import_warn(p->out, "invalid JSON at byte %llu: continuing with the next event",
 		               (unsigned long long)place);
 	return WS_OK;
 }
@@ -378,7 +378,7 @@ static enum ws_status find_events(struct ws_pytorch *p, int *found, struct ws_er
 	const char *at;
 	int full = 0;
 
-	ws_import_warn(p->out, "no JSON at byte %llu, before the events",
+	ws_import_warn(p->out, "invalid JSON at byte %llu, before the events",
 	               (unsigned long long)ws_json_stream_offset(p->text, j->pos));
 	j->pos += j->pos < j->end; /* not the same key again */
 	while (!(at = memmem(j->pos, (size_t)(j->end - j->pos), mark, sizeof(mark) - 1)) &&
@@ -440,7 +440,7 @@ static enum ws_status members(struct ws_pytorch *p, struct ws_err *err)
 			return WS_OK;
 		}
 		if (p->has_events)
-			return count_rest(p, "no JSON behind the events", err);
+			return count_rest(p, "invalid JSON after the events", err);
 		WS_FORWARD(find_events(p, &found, err));
 		ended = !found;
 	}
@@ -460,7 +460,7 @@ static enum ws_status top_level(struct ws_pytorch *p, struct ws_err *err)
 	if (j->end - j->pos >= 3 && memcmp(j->pos, bom, 3) == 0)
 		j->pos += 3;
 	WS_FORWARD(attempt(p, next_bracket, &bracket, &r, &from, err));
-	WS_FAIL_IF(r != WS_JSON_OK, err, CORRUPT, "it is no JSON object or array");
+	WS_FAIL_IF(r != WS_JSON_OK, err, CORRUPT, "it is not a JSON object or array");
 	if (bracket == '{')
 		return members(p, err);
 	WS_FORWARD(events(p, &ended, err));
@@ -478,7 +478,7 @@ static void tell_faults(struct ws_pytorch *p)
 	} told[] = {
 	        {f->control_chars, "texts with raw control characters, kept as they are"},
 	        {f->bad_escapes, "texts with escapes that JSON does not know, kept as they are"},
-	        {f->not_numbers, "values that are no numbers (NaN or infinite), taken as unknown"},
+	        {f->not_numbers, "values that are not numbers (NaN or infinite), taken as unknown"},
 	};
 
 	for (size_t i = 0; i < sizeof(told) / sizeof(*told); i++)

@@ -98,7 +98,7 @@ static enum ws_status compare_all(struct verify *v, const struct ws_trace_reader
 		enum ws_status status;
 
 		if (info->kind != WS_KIND_INDEX) {
-			WRONG(v, info->offset, "a block that is no index stands behind the index");
+			WRONG(v, info->offset, "a block other than an index follows the index");
 			continue;
 		}
 		status = ws_trace_reader_decode_stored(r, i, &block, &cause);

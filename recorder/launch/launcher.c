@@ -70,7 +70,7 @@ static enum ws_status absolute_pattern(const char *pattern, char out[WS_MAX_OUTP
 		n = snprintf(out, WS_MAX_OUTPUT, "%s", pattern);
 	} else {
 		WS_FAIL_IF(!getcwd(cwd, sizeof(cwd)), err, ENVIRONMENT,
-		           "cannot tell the current folder: %s", strerror(errno));
+		           "cannot find the current folder: %s", strerror(errno));
 		WS_FAIL_IF(ws_output_escape(cwd, escaped, sizeof(escaped)), err, USAGE,
 		           "the path %s is too long", cwd);
 		n = snprintf(out, WS_MAX_OUTPUT, "%s/%s", escaped, pattern);

@@ -186,7 +186,7 @@ static void print_summary(const struct ws_record_result *r)
 	else if (r->ntraces && !r->traces[0].pid)
 		complain("nothing to record: the program used neither CUDA nor NVTX (or what it "
 		         "starts is linked statically, runs with another user's rights, or has an "
-		         "environment without ours)");
+		         "environment without the recorder's variables)");
 	print_gpu_problems(r);
 	print_traces(r, "");
 }
@@ -385,7 +385,7 @@ static void print_help(void)
 	       "       " NAME " [-o FILE] [options] --model NAME [model options]\n"
 	       "       " NAME " --salvage SEGMENT [-o FILE]\n"
 	       "       " NAME " --merge -o FILE TRACE...\n\n"
-	       "Records what a program does into a trace file, through whatever end it comes to.\n"
+	       "Records what a program does into a trace file, however it ends.\n"
 	       "Ends with the program's own exit status (128 + signal when it was killed).\n\n");
 	ws_record_options_print(stdout);
 }

@@ -276,8 +276,9 @@ enum ws_status ws_series_run(const struct ws_grid *grid, const struct ws_series_
 	sigaddset(&stops, SIGTERM);
 	sigprocmask(SIG_BLOCK, &stops, &s.before);
 	WS_FORWARD(make_runs(&s, stopped_by, err));
-	snprintf(line, sizeof(line), "%zu recordings made, %zu of them failed, %zu were there",
-	         s.made, s.failed, grid->nruns - s.todo);
+	snprintf(line, sizeof(line),
+	         "%zu recordings made, %zu of them failed, %zu were there already", s.made,
+	         s.failed, grid->nruns - s.todo);
 	opts->notice(line);
 	return s.failed ? WS_FINDING : WS_OK;
 }

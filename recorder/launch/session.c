@@ -201,7 +201,8 @@ static enum ws_status resume_further(struct ws_session *s, struct ws_segment_fil
 	/* it can be salvaged alone, too */
 	status = ws_segment_file_lock(file, err);
 	if (status == WS_OK && atomic_load(&file->seg->state) == WS_SEG_CLOSED)
-		status = WS_FAIL(err, ENVIRONMENT, "%s was salvaged meanwhile", file->path);
+		status = WS_FAIL(err, ENVIRONMENT, "%s has been salvaged in the meantime",
+		                 file->path);
 	if (status == WS_OK)
 		status = ws_process_left_at(file, s->pattern, pid, path, err);
 	if (status == WS_OK)
@@ -379,7 +380,7 @@ static void tell_who_runs(const struct ws_session *s)
 	for (size_t i = 0; i < s->nprocesses; i++)
 		if (!s->processes[i]->is_gone && ws_process_pid(s->processes[i]))
 			ws_record_notice(s->opts,
-			                 "process %u still runs and is recorded on; "
+			                 "process %u still runs and is still being recorded; "
 			                 "interrupt to end the recording",
 			                 (unsigned)ws_process_pid(s->processes[i]));
 }

@@ -121,7 +121,7 @@ enum ws_status ws_segment_file_open(struct ws_segment_file *out, const char *pat
 	if (fstat(fd, &st)) {
 		status = WS_FAIL(err, IO_READ, "cannot read %s: %s", path, strerror(errno));
 	} else if (st.st_size < WS_SEG_HEADER_SIZE) {
-		status = WS_FAIL(err, CORRUPT, "%s is no segment of a recording", path);
+		status = WS_FAIL(err, CORRUPT, "%s is not a segment of a recording", path);
 	} else {
 		out->size = (uint64_t)st.st_size;
 		status = map(out, fd, err);

@@ -33,8 +33,9 @@ enum ws_status ws_segment_folder_open(const char *path, int *fd, struct ws_err *
 	*fd = open(path, FLAGS);
 	WS_FAIL_IF(*fd < 0 && errno == ENOENT, err, IO_READ, "there is no folder %s", path);
 	if (*fd < 0)
-		problem = errno == ENOTDIR || errno == ELOOP ? "is no folder, or a symbolic link"
-		                                             : strerror(errno);
+		problem = errno == ENOTDIR || errno == ELOOP
+		                  ? "is not a folder, or is a symbolic link"
+		                  : strerror(errno);
 	else
 		problem = problem_of(*fd);
 	if (!problem)

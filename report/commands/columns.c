@@ -32,7 +32,7 @@ static enum ws_status take_name(struct ws_column_choice *c, const char *name, si
 		c->which[c->n++] = i;
 		return WS_OK;
 	}
-	snprintf(cure, sizeof(cure), "those of table %s are in docs/reports.md", def->name);
+	snprintf(cure, sizeof(cure), "--table method has those of table %s", def->name);
 	return ws_opt_unknown_name("column", text, column_id, def, cure, err);
 }
 

@@ -42,7 +42,7 @@ static void add_notes(struct ws_table *t, const struct ws_advice *a)
 	ws_table_note(t,
 	              "A gain is the most that can come of it, of one step; gains of several rows "
 	              "do not add up. Shares are of the GPU time of the measured steps. The "
-	              "rules: docs/advice.md.");
+	              "rules are in the table `method`.");
 }
 
 enum ws_status ws_tab_advice(const struct ws_tab *tab, struct ws_table *t, struct ws_err *err)

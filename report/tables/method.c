@@ -77,6 +77,6 @@ enum ws_status ws_tab_method(const struct ws_tab *tab, struct ws_table *t, struc
 	}
 	ws_table_note(t,
 	              "`--table kernel-trace` gives every execution of every kernel; it is in no "
-	              "report of all tables. docs/reports.md defines it.");
+	              "report of all tables.");
 	return WS_OK;
 }

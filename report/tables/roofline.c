@@ -203,8 +203,7 @@ static void add_notes(struct roofline *s)
 			              (unsigned long long)m->devices[i].id,
 			              m->devices[i].peaks.pattern, m->devices[i].peaks.source);
 	if (s->no_peaks)
-		ws_table_note(s->t, "Some peaks are not known: `--peaks FILE` adds a device "
-		                    "(docs/devices.md).");
+		ws_table_note(s->t, "Some peaks are not known: `--peaks FILE` adds a device.");
 }
 
 enum ws_status ws_tab_roofline(const struct ws_tab *tab, struct ws_table *t, struct ws_err *err)

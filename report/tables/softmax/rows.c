@@ -262,7 +262,7 @@ static void add_notes(const struct ws_softmax *s, struct ws_table *t)
 	if (no_peaks)
 		ws_table_note(
 		        t, "Bound is empty where the device's peak rates are not known: `--peaks "
-		           "FILE` adds them (docs/devices.md).");
+		           "FILE` adds them.");
 }
 
 void ws_softmax_rows(struct ws_softmax *s, struct ws_table *t)

@@ -158,9 +158,9 @@ Test(codec, data_that_is_too_short_or_too_long_is_damage)
 	cr_assert_str_eq(decode_error(WS_ENCODING_VARINT, "\1\2", 2, 3),
 	                 "a number is cut off at the end of its data");
 	cr_assert_str_eq(decode_error(WS_ENCODING_VARINT, "\1\2\3", 3, 2),
-	                 "1 bytes are left behind the last row");
+	                 "1 bytes are left after the last row");
 	cr_assert_str_eq(decode_error(WS_ENCODING_VARINT, "\1\2\3\1\2\3\1\2\3", 9, 8),
-	                 "1 bytes are left behind the last row");
+	                 "1 bytes are left after the last row");
 	cr_assert_str_eq(decode_error(WS_ENCODING_DELTA, "", 0, 1),
 	                 "a number is cut off at the end of its data");
 	cr_assert_str_eq(decode_error(WS_ENCODING_DELTA, ff, 16, 2),
@@ -168,7 +168,7 @@ Test(codec, data_that_is_too_short_or_too_long_is_damage)
 	cr_assert_str_eq(decode_error(WS_ENCODING_VARINT, ff, 9, 1),
 	                 "a number is cut off at the end of its data");
 	cr_assert_str_eq(decode_error(WS_ENCODING_CONSTANT, "\1\2", 2, 5),
-	                 "1 bytes are left behind the last row");
+	                 "1 bytes are left after the last row");
 	cr_assert_str_eq(decode_error(WS_ENCODING_RAW, ff, 15, 2),
 	                 "15 bytes instead of 8 for each of 2 rows");
 }
@@ -206,7 +206,7 @@ Test(codec, blob_lengths_that_do_not_fit_the_data_are_damage)
 	cr_assert_str_eq(err.text, "row 0 has 5 bytes, but only 3 are left");
 	cr_assert(eq(int, ws_codec_decode_blobs((const uint8_t *)"\2abc", 4, 1, b, &err),
 	             WS_CORRUPT));
-	cr_assert_str_eq(err.text, "1 bytes are left behind the last row");
+	cr_assert_str_eq(err.text, "1 bytes are left after the last row");
 	cr_assert(
 	        eq(int, ws_codec_decode_blobs((const uint8_t *)"\2\2", 2, 3, b, &err), WS_CORRUPT));
 	cr_assert_str_eq(err.text, "a number is cut off at the end of its data");

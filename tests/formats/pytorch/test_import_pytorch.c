@@ -466,7 +466,7 @@ Test(import_pytorch, a_quote_inside_a_name_costs_its_event_only)
 	cr_assert(eq(str, (char *)WS_CELL_TEXT(i, LOSS, loss, cause, 0),
 	             (char *)"import_unreadable"));
 	cr_assert(eq(i64, WS_CELL(i, LOSS, loss, count, 0), 1));
-	cr_assert(ws_imported_warned(i, "no JSON at byte"));
+	cr_assert(ws_imported_warned(i, "invalid JSON at byte"));
 	cr_assert(eq(str, (char *)ws_imported_meta(i, "pytorch.with_stack"), (char *)"1"),
 	          "what follows the events is read");
 	ws_imported_free(i);
@@ -826,7 +826,7 @@ Test(import_pytorch, other_files_are_refused_with_a_reason)
 	struct ws_imported *i = import("{\"hello\": 1}");
 
 	cr_assert(eq(int, i->status, WS_IO_READ));
-	cr_assert(strstr(i->err.text, "it is no PyTorch profiler JSON or") != NULL);
+	cr_assert(strstr(i->err.text, "it is not a PyTorch profiler JSON or") != NULL);
 	ws_imported_free(i);
 	i = import("");
 	cr_assert(eq(int, i->status, WS_IO_READ));

@@ -90,13 +90,13 @@ static const struct corruption table[] = {
          "DAMAGE @: kernel block at offset @: its body of 320 bytes cannot hold the directory of "
          "200 columns" BLOCK_LOST},
         {"columns", BLOCK, 6, 2, 5, WRITER,
-         "DAMAGE @: kernel block at offset @: 101 bytes behind its last column belong to none"},
+         "DAMAGE @: kernel block at offset @: 101 bytes after its last column belong to no column"},
         {"rows", BLOCK, 8, 4, 0, WRITER,
          "DAMAGE @: kernel block at offset @: it has 0 rows, not 1 to 65536" BLOCK_LOST},
         {"rows", BLOCK, 8, 4, 65537, WRITER,
          "DAMAGE @: kernel block at offset @: it has 65537 rows, not 1 to 65536" BLOCK_LOST},
         {"rows", BLOCK, 8, 4, 9, WRITER,
-         "DAMAGE @: kernel block at offset @, column 1 (start_ns): 3 bytes are left behind the "
+         "DAMAGE @: kernel block at offset @, column 1 (start_ns): 3 bytes are left after the "
          "last row"},
         {"reserved", BLOCK, 12, 4, 1, WRITER,
          "DAMAGE @: kernel block at offset @: reserved bytes of its header are not 0" BLOCK_LOST},
@@ -185,7 +185,7 @@ static const struct corruption table[] = {
          "DAMAGE @: kernel block at offset @, column 2 (dur_ns): its 18446744073709551615 stored "
          "bytes run past the block's end, 37 are left"},
         {"stored_size", ENTRY, 16, 8, 2, WRITER,
-         "DAMAGE @: kernel block at offset @: 11 bytes behind its last column belong to none"},
+         "DAMAGE @: kernel block at offset @: 11 bytes after its last column belong to no column"},
         {"stored_size", ENTRY, 16, 8, 12, WRITER,
          "DAMAGE @: kernel block at offset @, column 2 (dur_ns): it is not compressed, but its "
          "sizes differ: 12 and 11"},

@@ -483,7 +483,7 @@ Test(parquet_export, a_file_in_the_place_of_the_folder_is_an_error)
 
 	export_trace(b, &p, NULL);
 	cr_assert(eq(int, ws_export_parquet(p.trace, p.trace, NULL, &err), WS_IO_WRITE));
-	cr_assert_not_null(strstr(err.text, "it is no folder"));
+	cr_assert_not_null(strstr(err.text, "it is not a folder"));
 	cr_assert(eq(int, ws_export_parquet("/nowhere/t.wtrace", p.out, NULL, &err), WS_IO_READ));
 	tb_free(b);
 	remove_all(p.root);
