@@ -23,7 +23,7 @@ warpsheet() {
 }
 # shellcheck disable=SC2016 # no command to be expanded
 sed -n '/^```/,/^```/s/ *#.*//; /^warpsheet report /p; /^warpsheet diff /p' "$root/docs/seeds.md" >commands.txt
-equal "number of commands in docs/seeds.md" "$(wc -l <commands.txt | tr -d ' ')" 15
+equal "number of commands in docs/seeds.md" "$(wc -l <commands.txt | tr -d ' ')" 23
 while read -r line; do
 	eval "$line" >out.txt 2>words.txt || fail "$line: $(cat words.txt)"
 	case $line in
