@@ -303,7 +303,8 @@ static enum ws_status group_stat(const struct ws_digest *d, const uint32_t *cell
 	*out = (struct ws_group){0};
 	for (size_t i = 0; i < n; i++)
 		values += ws_values_count(&d->cells[cells[i]].dur_ns);
-	WS_FORWARD(reserve_scratch(scratch, values, err));
+	/* one at least: kernels without times have no values, and NULL has no offsets */
+	WS_FORWARD(reserve_scratch(scratch, values + 1, err));
 	values = 0;
 	for (size_t i = 0; i < n; i++) {
 		const struct ws_digest_cell *cell = &d->cells[cells[i]];
