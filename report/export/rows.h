@@ -34,7 +34,7 @@ enum ws_status ws_export_each(const struct ws_trace_reader *r, enum ws_kind kind
 /* All rows of a kind. BLOBs stay valid. */
 struct ws_export_dict {
 	struct ws_table_data table; /* of kinds with BLOBs only */
-	void *rows; /* struct ws_row_<kind>[n] */
+	void *rows;                 /* struct ws_row_<kind>[n] */
 	size_t n, row_size;
 	struct ws_map places; /* id -> its last row */
 };

@@ -1,5 +1,5 @@
 /*
- * What the parts of the timeline's writer share. Internal to export_chrome*.c.
+ * What the parts of the timeline's writer share. Internal to this room.
  */
 #ifndef WS_REPORT_EXPORT_CHROME_PRIVATE_H
 #define WS_REPORT_EXPORT_CHROME_PRIVATE_H
@@ -129,6 +129,8 @@ struct ws_chrome {
 #define WS_CHROME_ROW(ch, KIND, kind_, i) \
 	(&((const struct ws_row_##kind_ *)(ch)->kind[WS_KIND_##KIND].rows)[i])
 
+/* --- lookup.c --- */
+
 /* The row of a launch_config; a lost one is all zeros. *at: its place, or the number of rows. */
 const struct ws_row_launch_config *ws_chrome_config(const struct ws_chrome *ch, uint64_t id,
                                                     size_t *at);
@@ -141,12 +143,12 @@ enum ws_status ws_chrome_process(struct ws_chrome *ch, uint64_t pid, uint64_t *o
                                  struct ws_err *err);
 uint64_t ws_chrome_device(uint64_t device);
 
-/* --- export_chrome_tracks.c --- */
+/* --- tracks.c --- */
 
 /* Slices of all records on their tracks, sorted; lanes; arrows. */
 enum ws_status ws_chrome_collect(struct ws_chrome *ch, struct ws_err *err);
 
-/* --- export_chrome_events.c --- */
+/* --- events.c --- */
 
 void ws_chrome_put_slices(struct ws_chrome *ch);
 void ws_chrome_put_marks(struct ws_chrome *ch);
@@ -161,7 +163,7 @@ enum ws_status ws_chrome_each_meta(struct ws_chrome *ch,
                                               struct ws_bytes value),
                                    struct ws_err *err);
 
-/* --- export_chrome_counters.c --- */
+/* --- counters.c --- */
 
 enum ws_status ws_chrome_put_counters(struct ws_chrome *ch, struct ws_err *err);
 

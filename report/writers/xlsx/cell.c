@@ -459,3 +459,11 @@ void ws__xlsx_page_setup(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t last_
 	worksheet_set_margins(sheet, 0.4, 0.4, 0.5, 0.6);
 	ws__xlsx_try(x, worksheet_set_footer(sheet, "&L&F&C&A&Rpage &P of &N"));
 }
+
+const struct ws_xlsx_sheet *ws__xlsx_find_sheet(const struct ws_xlsx *x, const char *table)
+{
+	for (size_t i = 0; i < x->report->ntables; i++)
+		if (!strcmp(x->report->tables[i]->def->name, table))
+			return x->sheets[i].leader ? &x->sheets[i] : NULL;
+	return NULL;
+}

@@ -12,14 +12,6 @@
 /* Seconds since 1970 that a document property can say: until the year 9999. */
 #define SECONDS_MAX INT64_C(253402300799)
 
-const struct ws_xlsx_sheet *ws__xlsx_find_sheet(const struct ws_xlsx *x, const char *table)
-{
-	for (size_t i = 0; i < x->report->ntables; i++)
-		if (!strcmp(x->report->tables[i]->def->name, table))
-			return x->sheets[i].leader ? &x->sheets[i] : NULL;
-	return NULL;
-}
-
 static int name_taken(const struct ws_xlsx *x, size_t n, const char *name)
 {
 	for (size_t i = 0; i < n; i++)
