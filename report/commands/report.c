@@ -30,7 +30,7 @@ struct report_opts {
 	int64_t steps[2], stream, process;
 	int64_t rows;
 	int scope; /* enum ws_scope */
-	int by; /* position in BY_CHOICES */
+	int by;    /* position in BY_CHOICES */
 	const char *time, *rules_path, *peaks_path, *step;
 	double softmax_flops;
 };

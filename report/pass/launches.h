@@ -85,8 +85,8 @@ struct ws_launches_waiting {
 	struct ws_launch_waiting {
 		uint64_t correlation;
 		uint32_t process;
-		uint32_t range; /* innermost range around the call, WS_NONE = in none */
-		uint32_t step;  /* number of the step that the call is in, WS_NONE */
+		uint32_t range;      /* innermost range around the call, WS_NONE = in none */
+		uint32_t step;       /* number of the step that the call is in, WS_NONE */
 		uint32_t step_range; /* of that step where the call is in it by time, WS_NONE */
 		uint8_t used;
 		uint8_t stays; /* for more than one kernel */
