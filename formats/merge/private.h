@@ -8,12 +8,12 @@
 
 struct ws_merge_source {
 	struct ws_trace_reader *reader;
-	uint64_t index;                        /* of the trace */
-	int64_t base_ns;                       /* real time of its time 0 */
-	struct ws_bytes boot;                  /* whose clock its times are; empty: unknown */
-	int64_t boot_ns;                       /* that clock at its time 0 */
-	int64_t shift_ns;                      /* of its time 0 */
-	uint64_t pid;                          /* of its first process, 0 = none */
+	uint64_t index;                  /* of the trace */
+	int64_t base_ns;                 /* real time of its time 0 */
+	struct ws_bytes boot;            /* whose clock its times are; empty: unknown */
+	int64_t boot_ns;                 /* that clock at its time 0 */
+	int64_t shift_ns;                /* of its time 0 */
+	uint64_t pid;                    /* of its first process, 0 = none */
 	struct ws_map maps[WS_KIND_END]; /* new ids of string, payload, launch_config, device */
 	uint64_t thread_offset, op_config_offset;
 };

@@ -80,6 +80,7 @@ enum ws_status ws_block_reader_read(struct ws_block_reader *b, size_t i, ws_colu
 
 	WS_FAIL_IF(!def || def->ncolumns > 64, err, BUG,
 	           "blocks of kind %u are not read by columns", (unsigned)info->kind);
+	columns &= ~(ws_column_set)0 >> (64 - def->ncolumns); /* all may be asked for */
 	WS_FORWARD(ws_trace_reader_view(b->r, ws_trace_reader_stored(b->r, i), &b->view, err));
 	if (b->view.header.kind != info->kind) {
 		if (!b->thread_rows)

@@ -16,7 +16,7 @@ struct ws_trace_writer_opts {
 	int64_t base_ns; /* CLOCK_REALTIME ns of time 0 of this trace */
 	/* bytes on the disk that only ws_trace_writer_last_words uses; 0 = none */
 	uint32_t reserve_bytes;
-	int zstd_level;  /* 0 = the default, 1 */
+	int zstd_level; /* 0 = the default, 1 */
 	/* Round begin and end of api rows and the time of nvtx rows to multiples of this, 0 = do
 	 * not: what is below it is lost, and the trace is smaller. */
 	uint32_t cpu_time_quantum_ns;

@@ -31,7 +31,7 @@ struct ws_drain {
 	struct ws_trace_writer *writer;
 	enum ws_status status; /* of the writer: the first failure stays */
 	struct ws_err failure;
-	int is_repeatable;  /* after a failure nothing is given back */
+	int is_repeatable; /* after a failure nothing is given back */
 	/* clock.c: times outside are not times; CLOCK_MONOTONIC, looked at in each pass */
 	int64_t earliest_ns, latest_ns;
 	int is_other_boot;  /* the segment's times are of a boot before this one */

@@ -107,11 +107,11 @@ struct ws_kernels {
 	size_t n;
 	int64_t *start_ns, *dur_ns; /* 0 with WS_KERNEL_NO_TIME */
 	uint32_t *config;
-	uint32_t *call;     /* that launched it, WS_NONE */
-	uint32_t *range;    /* innermost range of its launch, WS_NONE */
-	uint32_t *crossing; /* see struct ws_attribution; NULL when no ranges cross */
-	uint32_t *op;       /* framework operation that launched it, WS_NONE */
-	uint32_t *step;     /* WS_NONE */
+	uint32_t *call;       /* that launched it, WS_NONE */
+	uint32_t *range;      /* innermost range of its launch, WS_NONE */
+	uint32_t *crossing;   /* see struct ws_attribution; NULL when no ranges cross */
+	uint32_t *op;         /* framework operation that launched it, WS_NONE */
+	uint32_t *step;       /* WS_NONE */
 	uint32_t *collective; /* what is known of it as such, WS_NONE; NULL: of none */
 	uint8_t *flags;
 };
