@@ -163,14 +163,14 @@ struct ws_op_sequence {
 
 /* Calls of framework operations, sorted by thread, then begin: parents before their children. */
 struct ws_cpu_ops {
-	struct ws_ranges tree;        /* without paths, payloads and flags */
-	uint32_t *config;             /* index into configs */
-	uint64_t *external;           /* id that links name, 0 = none */
-	uint32_t *range;              /* innermost NVTX range around it, WS_NONE */
-	uint32_t *forward;            /* operation that it, or one around it, is the backward of */
-	uint8_t *phase;               /* enum ws_phase, by these links: label.c */
+	struct ws_ranges tree; /* without paths, payloads and flags */
+	uint32_t *config;      /* index into configs */
+	uint64_t *external;    /* id that links name, 0 = none */
+	uint32_t *range;       /* innermost NVTX range around it, WS_NONE */
+	uint32_t *forward;     /* operation that it, or one around it, is the backward of */
+	uint8_t *phase;        /* enum ws_phase, by these links: label.c */
 	struct ws_op_sequence *sequence; /* only while they are joined */
-	struct ws_op_config *configs; /* [0]: a lost one */
+	struct ws_op_config *configs;    /* [0]: a lost one */
 	size_t nconfigs;
 	uint64_t with_shapes; /* calls whose inputs' dimensions were recorded */
 };
