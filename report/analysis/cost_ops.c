@@ -238,7 +238,7 @@ static void apply_measured(const struct ws_model *m, struct ws_device_peaks *pea
 	}
 }
 
-static int is_product(uint32_t class)
+int ws_class_is_product(uint32_t class)
 {
 	return class == WS_TEXT_GEMM || class == WS_TEXT_CONV || class == WS_TEXT_FUSED_ATTENTION;
 }
@@ -247,7 +247,7 @@ void ws_roof_find(const struct ws_model *m, uint32_t device, uint32_t class, uin
                   uint8_t tensor, struct ws_roof *out)
 {
 	struct ws_device_peaks peaks = {{0}, 0, NULL, NULL, 0};
-	int on_tensor_cores = is_product(class) && tensor != WS_TENSOR_NO;
+	int on_tensor_cores = ws_class_is_product(class) && tensor != WS_TENSOR_NO;
 
 	*out = (struct ws_roof){0, 0};
 	if (device == WS_NONE)

@@ -45,6 +45,9 @@ enum ws_status ws_cost_ops_find(const struct ws_model *m, const struct ws_select
                                 struct ws_cost_ops *out, struct ws_err *err);
 void ws_cost_ops_release(struct ws_cost_ops *c);
 
+/* Is the class of this text a matrix product, convolution or fused attention? */
+int ws_class_is_product(uint32_t class);
+
 /* What a device can do at most for such work; 0 = not known. */
 struct ws_roof {
 	double flops_per_s, bytes_per_s;

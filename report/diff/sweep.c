@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "formats/base/grow.h"
-#include "report/analysis/cost_ops.h"
 #include "report/analysis/steps.h"
+#include "report/analysis/utilization.h"
 #include "report/base/names.h"
 #include "report/diff/sweep_private.h"
 
@@ -117,8 +117,7 @@ static enum ws_status new_run(struct ws_sweep *s, struct ws_sweep_run **run, str
 	WS_FORWARD(WS_GROW(s->runs, s->nruns + 1, s->runs_allocated, err));
 	*run = &s->runs[s->nruns++];
 	**run = (struct ws_sweep_run){.flops = NAN,
-	                              .model_flops = NAN,
-	                              .peak_flops = NAN,
+	                              .model_ns = NAN,
 	                              .peak_bytes = NAN,
 	                              .softmax_percent = NAN};
 	return WS_OK;
@@ -147,50 +146,21 @@ static enum ws_status keep_times(const struct ws_recording *r, struct ws_sweep_r
 	return WS_OK;
 }
 
-static bool is_product(const struct ws_model *m, uint32_t class)
-{
-	return class &&
-	       (ws_name_is(m->texts[class], "gemm") || ws_name_is(m->texts[class], "conv") ||
-	        ws_name_is(m->texts[class], "attention"));
-}
-
-/* FLOPs of a step; model FLOPs: the products of the forward, three times where it is trained. */
+/* FLOPs of a step's products, and the time that the model's need at the peak. */
 static enum ws_status keep_flops(const struct ws_model *m, struct ws_sweep_run *run,
                                  struct ws_err *err)
 {
 	struct ws_selection sel = {0};
-	struct ws_cost_ops costs = {0};
-	double forward = 0, all = 0;
-	bool known = false, whole = true;
+	struct ws_utilization u = {0};
 	enum ws_status status = ws_select(m, NULL, &sel, err);
 
 	if (status == WS_OK)
-		status = ws_cost_ops_find(m, &sel, &costs, err);
-	for (size_t i = 0; i < costs.n && status == WS_OK; i++) {
-		const struct ws_cost_op *op = &costs.op[i];
-		bool is_forward =
-		        op->in_range == WS_NONE || m->range_phase[op->in_range] == WS_PHASE_FORWARD;
-
-		if (!ws_step_is_measured(m, op->step) || !is_product(m, op->class))
-			continue;
-		whole &= op->flops >= 0;
-		all += op->flops > 0 ? (double)op->flops : 0;
-		forward += is_forward && op->flops > 0 ? (double)op->flops : 0;
-		known |= op->flops > 0;
-		if (isnan(run->peak_flops) && op->device != WS_NONE) {
-			struct ws_roof roof;
-
-			ws_roof_find(m, op->device, op->class, op->dtype, op->tensor, &roof);
-			if (roof.flops_per_s > 0)
-				run->peak_flops = roof.flops_per_s;
-		}
+		status = ws_utilization_of(m, &sel, &u, err);
+	if (status == WS_OK && m->nmeasured) {
+		run->flops = u.flops / (double)m->nmeasured;
+		run->model_ns = u.model_sum_ns / (double)m->nmeasured;
 	}
-	if (known && whole && m->nmeasured) {
-		run->flops = all / (double)m->nmeasured;
-		run->model_flops =
-		        forward * (run->ns[WS_SWEEP_BACKWARD] ? 3 : 1) / (double)m->nmeasured;
-	}
-	ws_cost_ops_release(&costs);
+	ws_utilization_release(&u);
 	ws_selection_release(&sel);
 	return status;
 }
@@ -379,7 +349,7 @@ static enum ws_status find_rates(struct ws_sweep *s, struct ws_sweep_row *row, s
 	row->images_per_s = run->images > 0 ? run->images / seconds : NAN;
 	row->flops = run->flops;
 	row->tflops = run->flops / seconds / 1e12;
-	row->mfu_percent = 100 * run->model_flops / seconds / run->peak_flops;
+	row->mfu_percent = 100 * run->model_ns / row->mean[WS_SWEEP_TOTAL];
 	row->peak_bytes = row->softmax_percent = NAN;
 	for (size_t i = 0; i < row->n; i++) {
 		const struct ws_sweep_run *other = &s->runs[row->first + i];

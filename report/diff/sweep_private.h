@@ -21,8 +21,8 @@ struct ws_sweep_run {
 	size_t nsteps;
 	double *ns[WS_SWEEP_TIMES]; /* of each step; NULL: it has no such phase */
 	double tokens, images;      /* of a step; 0 = not known */
-	double flops, model_flops;  /* of a step; NaN = not known */
-	double peak_flops;          /* a second, dense, of the products' dtype; NaN = not known */
+	double flops;               /* of a step's products; NaN = not known */
+	double model_ns;            /* that the model's need at the peak; NaN = not known */
 	double peak_bytes, softmax_percent;
 	uint32_t failed; /* text: why; 0 = it did not fail */
 	int64_t base_ns;

@@ -25,8 +25,11 @@ enum ws_digest_part {
 	WS_DIGEST_COSTS = 1u << 4,   /* FLOPs and bytes of paths and kernel names */
 	WS_DIGEST_CALLS = 1u << 5,   /* API calls by name */
 	WS_DIGEST_NAMES = 1u << 6,   /* what kernel names tell of class, direction and dtype */
+	/* no sum: a trace whose products tell FLOPs in steps is declined, for it needs rows */
+	WS_DIGEST_PRODUCTS = 1u << 7,
 	/* all of these need the join of kernels, calls and ranges */
-	WS_DIGEST_JOINED = WS_DIGEST_PLACES | WS_DIGEST_PATHS | WS_DIGEST_STEPS | WS_DIGEST_COSTS,
+	WS_DIGEST_JOINED = WS_DIGEST_PLACES | WS_DIGEST_PATHS | WS_DIGEST_STEPS | WS_DIGEST_COSTS |
+	                   WS_DIGEST_PRODUCTS,
 };
 
 /* Numbers of the paths of kernels that lie in none. */

@@ -268,6 +268,12 @@ static void close_op(struct ws_pass *p, const struct ws_live *r)
 		ws_digest_add_cost(p->d, p->live.paths.paths, r->path, op->flops, op->bytes);
 }
 
+static bool tells_product(const struct ws_op *op)
+{
+	return op->flops >= 0 && (op->kind == WS_TEXT_GEMM || op->kind == WS_TEXT_CONV ||
+	                          op->kind == WS_TEXT_FUSED_ATTENTION);
+}
+
 static enum ws_status close_range(void *ctx, uint32_t range, int open, struct ws_err *err)
 {
 	struct ws_pass *p = ctx;
@@ -289,6 +295,9 @@ static enum ws_status close_range(void *ctx, uint32_t range, int open, struct ws
 	}
 	if (p->parts & WS_DIGEST_COSTS && r->op == range && r->counted && r->in_scope)
 		close_op(p, r);
+	if (p->parts & WS_DIGEST_PRODUCTS && r->op == range && r->counted && r->step != WS_NONE &&
+	    tells_product(&p->m->ops.op[r->payload]))
+		p->declined = "the FLOPs of a step's products are held against peaks";
 	if (r->step != WS_NONE)
 		close_step(p, r, range, open);
 	return WS_OK;

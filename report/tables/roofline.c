@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "report/analysis/cost_ops.h"
+#include "report/analysis/utilization.h"
 #include "report/base/names.h"
 #include "report/tables/tables.h"
 
@@ -26,7 +26,7 @@ struct roofline {
 	struct ws_table *t;
 	struct ws_cost_ops costs;
 	struct group *groups;
-	size_t n, rows;
+	size_t n, rows, over_peak;
 	int no_peaks;
 };
 
@@ -110,6 +110,17 @@ static int by_time(const void *pa, const void *pb, void *arg)
 	return c ? c : compare(a->device, b->device);
 }
 
+/* Each rate that is known against its peak, also where the other one is not. */
+static void check_peaks(struct roofline *s, struct ws_cell *row, double flops_percent,
+                        double bytes_percent)
+{
+	const char *over = ws_over_peak(fmax(flops_percent, bytes_percent));
+
+	s->over_peak += over != NULL;
+	if (over)
+		ws_cell_set_str(s->t, &row[WS_TC_roofline_check], over);
+}
+
 static void set_attained(struct roofline *s, struct ws_cell *row, const struct group *g)
 {
 	double seconds = (double)g->gpu_ns / 1e9;
@@ -128,6 +139,8 @@ static void set_attained(struct roofline *s, struct ws_cell *row, const struct g
 		ws_cell_set_real(&row[WS_TC_roofline_peak_tflops], roof.flops_per_s / 1e12);
 	if (roof.bytes_per_s > 0)
 		ws_cell_set_real(&row[WS_TC_roofline_peak_gbs], roof.bytes_per_s / 1e9);
+	check_peaks(s, row, 100 * ws_stat_ratio(flops, seconds * roof.flops_per_s),
+	            100 * ws_stat_ratio(bytes, seconds * roof.bytes_per_s));
 	s->no_peaks |= roof.flops_per_s <= 0 || roof.bytes_per_s <= 0;
 	bound = isnan(intensity) ? NULL : ws_roof_bound(&roof, flops, bytes);
 	if (!bound)
@@ -193,10 +206,14 @@ static void add_notes(struct roofline *s)
 		        ws_stat_percent((double)counted_ns, (double)s->tab->sel->gpu_ns),
 		        ws_stat_percent((double)(s->tab->sel->gpu_ns - modelled_ns),
 		                        (double)s->tab->sel->gpu_ns));
-	ws_table_note(s->t,
-	              "A multiply-add is 2 FLOPs, softmax 5 an element; bytes are the least "
-	              "that must move. Attained over 100 %% means that the peak is too low for "
-	              "the device, or that data came from its caches.");
+	ws_table_note(s->t, "A multiply-add is 2 FLOPs, softmax 5 an element; bytes are the least "
+	                    "that must move.");
+	if (s->over_peak)
+		ws_table_note(s->t,
+		              "%zu rows are over 100 %% of a peak, which no device is: their cost "
+		              "is too high, the peak too low, or data came from a cache. Column "
+		              "Check names them.",
+		              s->over_peak);
 	for (size_t i = 0; i < m->ndevices; i++)
 		if (m->devices[i].kernels && m->devices[i].has_peaks)
 			ws_table_note(s->t, "Peaks of device %llu: %s (%s).",
@@ -206,9 +223,19 @@ static void add_notes(struct roofline *s)
 		ws_table_note(s->t, "Some peaks are not known: `--peaks FILE` adds a device.");
 }
 
+static void note_steps(struct ws_table *t, const struct ws_utilization *use)
+{
+	if (!use->why[0])
+		ws_table_note(t, "The measured steps have MFU %.2f %% and HFU %.2f %% (steps).",
+		              ws_stat_percent(use->model_sum_ns, (double)use->step_sum_ns),
+		              ws_stat_percent(use->ran_sum_ns, (double)use->step_sum_ns));
+	ws_note_utilization(t, use);
+}
+
 enum ws_status ws_tab_roofline(const struct ws_tab *tab, struct ws_table *t, struct ws_err *err)
 {
 	struct roofline s = {.tab = tab, .t = t};
+	struct ws_utilization use = {0};
 	enum ws_status status = ws_cost_ops_find(tab->m, tab->sel, &s.costs, err);
 
 	if (status == WS_OK && !s.costs.n)
@@ -227,6 +254,12 @@ enum ws_status ws_tab_roofline(const struct ws_tab *tab, struct ws_table *t, str
 		add_level(&s, 1);
 		add_notes(&s);
 	}
+	if (status == WS_OK && s.costs.n && tab->m->nmeasured) {
+		status = ws_utilization_find(tab->m, tab->sel, &s.costs, &use, err);
+		if (status == WS_OK)
+			note_steps(t, &use);
+	}
+	ws_utilization_release(&use);
 	free(s.groups);
 	ws_cost_ops_release(&s.costs);
 	return status;

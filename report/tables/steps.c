@@ -2,10 +2,12 @@
  * Steps, and the statistics over the measured ones.
  */
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "report/analysis/steps.h"
+#include "report/analysis/utilization.h"
 #include "report/tables/tables.h"
 
 #define NO_STEPS                                                                                   \
@@ -22,8 +24,22 @@ static const int gpu_columns[WS_PHASES] = {
         WS_TC_steps_gpu_optimizer_ns, WS_TC_steps_gpu_remainder_ns,
 };
 
+static void set_utilization(struct ws_table *t, struct ws_cell *row,
+                            const struct ws_utilization *use, int64_t step_ns, uint32_t s)
+{
+	double mfu = ws_stat_percent(use->model_ns[s], (double)step_ns);
+	double hfu = ws_stat_percent(use->ran_ns[s], (double)step_ns);
+	const char *over = ws_over_peak(fmax(mfu, hfu));
+
+	ws_cell_set_real(&row[WS_TC_steps_mfu], mfu);
+	ws_cell_set_real(&row[WS_TC_steps_hfu], hfu);
+	if (over)
+		ws_cell_set_str(t, &row[WS_TC_steps_check], over);
+}
+
 static void add_step(const struct ws_tab *tab, struct ws_table *t,
-                     const struct ws_step_times *times, const struct ws_stat *total, uint32_t s)
+                     const struct ws_step_times *times, const struct ws_stat *total,
+                     const struct ws_utilization *use, uint32_t s)
 {
 	const struct ws_step *step = &tab->m->steps[s];
 	const struct ws_step_gpu *gpu = &times->gpu[s];
@@ -54,6 +70,7 @@ static void add_step(const struct ws_tab *tab, struct ws_table *t,
 	if (!step->warm_up)
 		ws_cell_set_str(t, &row[WS_TC_steps_outlier],
 		                ws_stat_is_outlier(total, step->total_ns) ? "yes" : "no");
+	set_utilization(t, row, use, step->total_ns, s);
 }
 
 static void add_step_notes(const struct ws_tab *tab, struct ws_table *t, size_t shown)
@@ -78,14 +95,33 @@ static void add_step_notes(const struct ws_tab *tab, struct ws_table *t, size_t 
 		                 "the ranges are whole.");
 }
 
+void ws_note_utilization(struct ws_table *t, const struct ws_utilization *use)
+{
+	if (use->why[0])
+		ws_table_note(t, "MFU and HFU are not known: %s.", use->why);
+	else
+		ws_table_note(t,
+		              "MFU and HFU are of %s. Causal attention counts the pairs that the "
+		              "operation says it computes.",
+		              use->basis);
+	if (ws_over_peak(100 * fmax(use->model_sum_ns, use->ran_sum_ns) / (double)use->step_sum_ns))
+		ws_table_note(t,
+		              "MFU or HFU of the steps is %s, or the steps end before their "
+		              "device work.",
+		              WS_OVER_PEAK);
+}
+
 enum ws_status ws_tab_steps(const struct ws_tab *tab, struct ws_table *t, struct ws_err *err)
 {
 	const struct ws_model *m = tab->m;
 	struct ws_step_times times;
+	struct ws_utilization use = {0};
 	struct ws_stat total;
 	size_t shown = 0;
 	enum ws_status status = ws_step_times(m, tab->sel, tab->digest, &times, err);
 
+	if (status == WS_OK)
+		status = ws_utilization_of(m, tab->sel, &use, err);
 	if (status == WS_OK) {
 		ws_step_stat(m, &times, WS_PHASES, WS_MEASURE_WALL, &total);
 		for (uint32_t s = 0; s < m->nsteps; s++) {
@@ -97,11 +133,15 @@ enum ws_status ws_tab_steps(const struct ws_tab *tab, struct ws_table *t, struct
 			                       !ws_time_selected(tab->sel, step->start_ns,
 			                                         step->start_ns + step->total_ns))))
 				continue;
-			add_step(tab, t, &times, &total, s);
+			add_step(tab, t, &times, &total, &use, s);
 			shown++;
 		}
 		add_step_notes(tab, t, shown);
+		/* a pass that nobody asked for them knows nothing of products */
+		if (shown && (!tab->digest || tab->digest->parts & WS_DIGEST_PRODUCTS))
+			ws_note_utilization(t, &use);
 	}
+	ws_utilization_release(&use);
 	ws_step_times_release(&times);
 	return status;
 }

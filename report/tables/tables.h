@@ -4,7 +4,7 @@
 #ifndef WS_REPORT_TABLES_TABLES_H
 #define WS_REPORT_TABLES_TABLES_H
 
-#include "report/analysis/filter.h"
+#include "report/analysis/utilization.h"
 #include "report/model/model.h"
 #include "report/tables/report.h"
 #include "report/base/stat.h"
@@ -73,6 +73,9 @@ void ws_method_fill(struct ws_table *t, const struct ws_table_def *const *defs, 
 #define WS_COPY_NAMES 15u
 uint32_t ws_copy_name_of(const struct ws_work *w); /* a copy or fill */
 const char *ws_copy_name(uint32_t name);
+
+/* Denominator, source and conventions of MFU and HFU, or why they are not known. */
+void ws_note_utilization(struct ws_table *t, const struct ws_utilization *use);
 
 /* Put a model text into a cell; the empty text leaves it empty. */
 void ws_cell_set_model_text(struct ws_table *t, struct ws_cell *cell, const struct ws_model *m,

@@ -4,6 +4,8 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include <math.h>
+
 #include "report/tables/softmax/rows.h"
 #include "report/base/stat.h"
 
@@ -50,6 +52,7 @@ static void add_row(const struct ws_softmax *s, struct ws_table *t, const char *
 {
 	struct ws_cell *row = ws_table_row(t);
 	double ns = (double)b->gpu_ns;
+	const char *over;
 
 	ws_cell_set_str(t, &row[WS_TC_softmax_matmul_scope], scope);
 	if (d != WS_DIRECTION_UNKNOWN)
@@ -73,6 +76,10 @@ static void add_row(const struct ws_softmax *s, struct ws_table *t, const char *
 			ws_cell_set_str(t, &row[WS_TC_softmax_matmul_bound],
 			                b->compute_s > b->memory_s ? "compute" : "memory");
 	}
+	/* what is not known adds nothing: the rest may be too much all the same */
+	over = ws_over_peak(ws_stat_percent(1e9 * fmax(b->compute_s, b->memory_s), ns));
+	if (over)
+		ws_cell_set_str(t, &row[WS_TC_softmax_matmul_check], over);
 	if (!matmul)
 		return;
 	if (knows_flops(matmul) && knows_flops(softmax))

@@ -210,3 +210,33 @@ enum ws_status ws_page_provenance(const struct ws_summary_page *p, struct ws_err
 	add_file(p);
 	return WS_OK;
 }
+
+/* --- how much of the devices' arithmetic the steps used ------------------------------------- */
+
+/* A share of a peak: Share (%) is of the GPU time. */
+static void add_utilization(const struct ws_summary_page *p, const char *item, double ns,
+                            const struct ws_utilization *use)
+{
+	struct ws_cell *row = ws_page_row(p, ws_page_bytes(item));
+	double percent = ws_stat_percent(ns, (double)use->step_sum_ns);
+	const char *over = ws_over_peak(percent);
+	char text[sizeof(use->why) + sizeof(use->basis)];
+
+	snprintf(text, sizeof(text), "%s%s", use->why[0] ? "not known: " : "of ",
+	         use->why[0] ? use->why : use->basis);
+	ws_cell_set_str(p->t, &row[WS_TC_summary_text], over ? over : text);
+	ws_cell_set_real(&row[WS_TC_summary_value], percent);
+}
+
+enum ws_status ws_page_utilization(const struct ws_summary_page *p, struct ws_err *err)
+{
+	struct ws_utilization use;
+	enum ws_status status = ws_utilization_of(p->tab->m, p->tab->sel, &use, err);
+
+	if (status == WS_OK)
+		add_utilization(p, "MFU (%)", use.model_sum_ns, &use);
+	if (status == WS_OK && !use.why[0]) /* one reason for both */
+		add_utilization(p, "HFU (%)", use.ran_sum_ns, &use);
+	ws_utilization_release(&use);
+	return status;
+}

@@ -27,6 +27,9 @@ void ws_page_value(const struct ws_summary_page *p, const char *item, double val
 struct ws_cell *ws_page_share(const struct ws_summary_page *p, struct ws_bytes item,
                               uint64_t kernels, int64_t gpu_ns);
 
+/* MFU and HFU of the measured steps, or why they are not known. */
+enum ws_status ws_page_utilization(const struct ws_summary_page *p, struct ws_err *err);
+
 /* What the program says of itself under a key; empty = nothing. */
 struct ws_bytes ws_page_fact(const struct ws_model *m, const char *key);
 

@@ -231,6 +231,8 @@ static enum ws_status add_steps(const struct ws_summary_page *p, struct ws_err *
 
 	if (status == WS_OK)
 		add_step_times(p, &times);
+	if (status == WS_OK && times.nmeasured)
+		status = ws_page_utilization(p, err);
 	ws_step_times_release(&times);
 	return status;
 }

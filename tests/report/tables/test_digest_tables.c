@@ -26,12 +26,18 @@ static const struct {
         {"classes", oracle_classes},
         {"ranges", oracle_ranges},
         {"range-kernels", oracle_range_kernels},
-        {"steps", oracle_steps},
         {"step-statistics", oracle_step_statistics},
         {"step-split", oracle_step_split},
         {"api-summary", oracle_api_summary},
+        {"steps", oracle_steps}, /* the last: not all of its columns are of a pass */
 };
 #define NTABLES (sizeof(tables) / sizeof(*tables))
+
+/* MFU and what follows it are made from rows, and younger than the oracle: test_utilization.c. */
+static int has_oracle(const struct ws_table_def *def, size_t column)
+{
+	return def != &ws_def_steps || column < WS_TC_steps_mfu;
+}
 
 /* --- comparing --------------------------------------------------------------------------- */
 
@@ -56,8 +62,9 @@ static void same_rows(const struct ws_table *a, const struct ws_table *b, const 
 {
 	cr_assert(eq(sz, a->nrows, b->nrows), "%s: rows of %s", where, a->def->name);
 	for (size_t i = 0; i < a->nrows * a->def->ncolumns; i++)
-		cr_assert(same_cell(&a->cells[i], &b->cells[i]), "%s: %s, row %zu, column %s",
-		          where, a->def->name, i / a->def->ncolumns,
+		cr_assert(same_cell(&a->cells[i], &b->cells[i]) ||
+		                  !has_oracle(a->def, i % a->def->ncolumns),
+		          "%s: %s, row %zu, column %s", where, a->def->name, i / a->def->ncolumns,
 		          a->def->columns[i % a->def->ncolumns].id);
 	cr_assert(eq(int, a->totals != NULL, b->totals != NULL), "%s", where);
 	for (size_t i = 0; a->totals && i < a->def->ncolumns; i++)
@@ -119,17 +126,20 @@ static unsigned compare_scope(const struct ws_trace_reader *r, const struct ws_m
 		defs[i] = ws_table_def_by_name(tables[i].name);
 		expected[i] = oracle_table(m, i, &filter);
 	}
-	/* of one scope all tables at once: alone they differ in what is read, not in what is
-	 * counted */
-	for (size_t i = scope == WS_SCOPE_ALL ? 0 : NTABLES; i <= NTABLES; i++) {
-		size_t first = i < NTABLES ? i : 0, n = i < NTABLES ? 1 : NTABLES;
+	/* of one scope steps, and all others at once: alone they differ in what is read, not in
+	 * what is counted */
+	for (size_t i = scope == WS_SCOPE_ALL ? 0 : NTABLES - 1; i <= NTABLES; i++) {
+		size_t first = i < NTABLES ? i : 0, n = i < NTABLES ? 1 : NTABLES - 1;
+		uint8_t wanted[WS_TC_steps_mfu + 3] = {0};
 		struct ws_report *report = NULL;
 		const char *declined = NULL;
 		struct ws_err err;
 
+		memset(wanted, 1, WS_TC_steps_mfu);
 		cr_assert(eq(int,
-		             ws_report_stream(r, where, NULL, scope, defs + first, n, NULL, &report,
-		                              &declined, &err),
+		             ws_report_stream(r, where, NULL, scope, defs + first, n,
+		                              i == NTABLES - 1 ? wanted : NULL, &report, &declined,
+		                              &err),
 		             WS_OK),
 		          "%s: %s", where, err.text);
 		cr_assert(eq(int, report != NULL, declined == NULL));
@@ -660,6 +670,8 @@ static void compare_columns(const struct ws_trace_reader *r, const struct ws_mod
 		const char *declined = NULL;
 		struct ws_err err;
 
+		if (!has_oracle(def, c))
+			continue;
 		memset(wanted, 0, def->ncolumns);
 		wanted[c] = 1;
 		cr_assert(eq(int,

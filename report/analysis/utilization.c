@@ -1,0 +1,210 @@
+#include "report/analysis/utilization.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+
+void ws_utilization_release(struct ws_utilization *u)
+{
+	free(u->model_ns);
+	free(u->ran_ns);
+	*u = (struct ws_utilization){0};
+}
+
+const char *ws_over_peak(double percent)
+{
+	return percent > 100 ? WS_OVER_PEAK : NULL;
+}
+
+struct state {
+	const struct ws_model *m;
+	const struct ws_selection *sel;
+	const struct ws_cost_ops *costs;
+	struct ws_utilization *out;
+	uint8_t *again;   /* operation -> ran in backward or the optimizer */
+	uint8_t *devices; /* ran products */
+	int64_t untold_ns;
+	int told, has_backward, has_optimizer;
+	const struct ws_cost_op *longest;
+};
+
+static int64_t look_at_kernel(struct state *s, size_t k)
+{
+	uint32_t op = s->costs->of_kernel[k];
+	enum ws_phase phase = ws_kernel_phase(s->m, k);
+	const struct ws_cost_op *cost = op == WS_NONE ? NULL : &s->costs->op[op];
+	int64_t ns = s->m->kernels.dur_ns[k];
+
+	s->has_backward |= phase == WS_PHASE_BACKWARD;
+	s->has_optimizer |= phase == WS_PHASE_OPTIMIZER;
+	if (cost)
+		s->again[op] |= phase == WS_PHASE_BACKWARD || phase == WS_PHASE_OPTIMIZER;
+	if (!ws_class_is_product(cost && cost->class ? cost->class : ws_kernel_class(s->m, k)))
+		return 0;
+	s->devices[ws_kernel_device(s->m, k)] = 1;
+	if (!cost || cost->flops < 0)
+		s->untold_ns += ns;
+	else
+		s->told = 1;
+	return ns;
+}
+
+static void look_at_kernels(struct state *s)
+{
+	for (size_t k = 0; k < s->m->kernels.n; k++)
+		if (s->sel->kernel[k] &&
+		    ws_step_selected(s->m, s->sel, ws_kernel_step(s->m, k)))
+			s->out->product_ns += look_at_kernel(s, k);
+	for (size_t d = 0; d < s->m->ndevices; d++)
+		s->out->devices += s->devices[d];
+}
+
+#define WHY(u, ...) snprintf((u)->why, sizeof((u)->why), __VA_ARGS__)
+
+/* What stands in the way before a peak is asked for; *flops_known: of what ran, all the same. */
+static void find_obstacle(struct state *s)
+{
+	struct ws_utilization *u = s->out;
+
+	if (s->sel->has_nvtx || s->sel->has_launched)
+		WHY(u, "a filter leaves out kernels of the steps");
+	else if (!u->step_sum_ns)
+		WHY(u, "there is no measured step");
+	else if (!s->told)
+		WHY(u, "no matrix product, convolution or fused attention of the steps tells its "
+		       "FLOPs");
+	else if (100 * (double)s->untold_ns > WS_UTILIZATION_UNTOLD_PERCENT * (double)u->product_ns)
+		WHY(u, "%.1f %% of the GPU time of matrix products, convolutions and fused "
+		       "attention is without FLOPs (PyTorch's profiler: record_shapes=True)",
+		    100 * (double)s->untold_ns / (double)u->product_ns);
+	else
+		u->flops = 0;
+}
+
+/* Its time at the peak; NaN, and why, when no peak is known. */
+static double time_at_peak(struct state *s, const struct ws_cost_op *op)
+{
+	struct ws_bytes dtype = s->m->texts[op->dtype];
+	struct ws_roof roof;
+
+	ws_roof_find(s->m, op->device, op->class, op->dtype, op->tensor, &roof);
+	if (roof.flops_per_s > 0) {
+		if (!s->longest || op->longest_ns > s->longest->longest_ns)
+			s->longest = op;
+		return (double)op->flops / roof.flops_per_s * 1e9 / (double)s->out->devices;
+	}
+	if (ws_model_on_cpu(s->m) == 1)
+		WHY(s->out, "times of the CPU reference are no GPU's");
+	else if (!op->dtype)
+		WHY(s->out, "the dtype of a matrix product is not known");
+	else
+		WHY(s->out,
+		    "no peak of %.*s is known for device %llu; `--peaks FILE` adds one "
+		    "(docs/devices.md)",
+		    dtype.len < 32 ? (int)dtype.len : 32, (const char *)dtype.ptr,
+		    (unsigned long long)s->m->devices[op->device].id);
+	return NAN;
+}
+
+static void add_ops(struct state *s)
+{
+	struct ws_utilization *u = s->out;
+
+	for (size_t i = 0; i < s->costs->n; i++) {
+		const struct ws_cost_op *op = &s->costs->op[i];
+		double ns;
+
+		if (!op->kernels || op->flops <= 0 || !ws_class_is_product(op->class) ||
+		    !ws_step_selected(s->m, s->sel, op->step))
+			continue;
+		ns = time_at_peak(s, op);
+		u->flops += (double)op->flops;
+		u->ran_ns[op->step] += ns;
+		u->ran_sum_ns += ns;
+		if (s->again[i])
+			continue;
+		u->model_ns[op->step] += s->has_backward ? 3 * ns : ns;
+		u->model_sum_ns += s->has_backward ? 3 * ns : ns;
+	}
+	if (!u->why[0] && s->has_optimizer && !s->has_backward)
+		WHY(u, "an optimizer ran, but no kernel is known to be of backward");
+}
+
+static void tell_basis(struct state *s)
+{
+	const struct ws_cost_op *op = s->longest;
+	struct ws_bytes dtype = s->m->texts[op->dtype];
+	const struct ws_device *device = &s->m->devices[op->device];
+	struct ws_roof roof;
+	char key[48];
+	int measured;
+
+	ws_roof_find(s->m, op->device, op->class, op->dtype, op->tensor, &roof);
+	snprintf(key, sizeof(key), "peak.%.*s", dtype.len < 32 ? (int)dtype.len : 32,
+	         (const char *)dtype.ptr);
+	measured = ws_model_fact(s->m, key).len || !device->has_peaks;
+	snprintf(s->out->basis, sizeof(s->out->basis),
+	         "%.1f TFLOP/s, dense %.*s, on %llu device%s; source: %.100s",
+	         roof.flops_per_s / 1e12, dtype.len < 32 ? (int)dtype.len : 32,
+	         (const char *)dtype.ptr, (unsigned long long)s->out->devices,
+	         s->out->devices == 1 ? "" : "s",
+	         measured ? "measured by the program" : device->peaks.source);
+}
+
+/* What is not known is not known of any step. */
+static void forget(struct ws_utilization *u, size_t nsteps)
+{
+	for (size_t i = 0; i < nsteps; i++)
+		u->model_ns[i] = u->ran_ns[i] = NAN;
+	u->model_sum_ns = u->ran_sum_ns = NAN;
+}
+
+enum ws_status ws_utilization_find(const struct ws_model *m, const struct ws_selection *sel,
+                                   const struct ws_cost_ops *costs, struct ws_utilization *out,
+                                   struct ws_err *err)
+{
+	struct state s = {.m = m, .sel = sel, .costs = costs, .out = out};
+	enum ws_status status = WS_OK;
+
+	*out = (struct ws_utilization){.flops = NAN};
+	out->model_ns = calloc(m->nsteps + 1, sizeof(*out->model_ns));
+	out->ran_ns = calloc(m->nsteps + 1, sizeof(*out->ran_ns));
+	s.again = calloc(costs->n + 1, 1);
+	s.devices = calloc(m->ndevices + 1, 1);
+	if (!out->model_ns || !out->ran_ns || !s.again || !s.devices) {
+		status = WS_FAIL(err, NO_MEMORY, "no memory for the utilization of %zu steps",
+		                 m->nsteps);
+		goto out;
+	}
+	for (uint32_t i = 0; i < m->nsteps; i++)
+		if (ws_step_selected(m, sel, i))
+			out->step_sum_ns += m->steps[i].total_ns;
+	look_at_kernels(&s);
+	find_obstacle(&s);
+	if (!out->why[0])
+		add_ops(&s);
+	if (out->why[0])
+		forget(out, m->nsteps);
+	else if (s.longest)
+		tell_basis(&s);
+	for (uint32_t i = 0; i < m->nsteps; i++)
+		if (!ws_step_selected(m, sel, i))
+			out->model_ns[i] = out->ran_ns[i] = NAN;
+out:
+	free(s.again);
+	free(s.devices);
+	return status;
+}
+
+enum ws_status ws_utilization_of(const struct ws_model *m, const struct ws_selection *sel,
+                                 struct ws_utilization *out, struct ws_err *err)
+{
+	struct ws_cost_ops costs;
+	enum ws_status status = ws_cost_ops_find(m, sel, &costs, err);
+
+	*out = (struct ws_utilization){0};
+	if (status == WS_OK)
+		status = ws_utilization_find(m, sel, &costs, out, err);
+	ws_cost_ops_release(&costs);
+	return status;
+}

@@ -1,0 +1,44 @@
+/*
+ * MFU and HFU: how much of what the devices could compute a step was used. Matrix products,
+ * convolutions and fused attention are held against the dense peak of the dtype that each ran in.
+ * Definitions: docs/statistics.md.
+ */
+#ifndef WS_REPORT_ANALYSIS_UTILIZATION_H
+#define WS_REPORT_ANALYSIS_UTILIZATION_H
+
+#include "report/analysis/cost_ops.h"
+
+/* Products that do not tell their FLOPs may take this share of the GPU time of all of them. */
+#define WS_UTILIZATION_UNTOLD_PERCENT 1
+
+/* Times that the products of selected steps need at the peak. NaN = not known. */
+struct ws_utilization {
+	double *model_ns, *ran_ns;     /* of each step: as the model is written; all that ran */
+	double model_sum_ns, ran_sum_ns; /* of all selected steps */
+	double flops;                  /* that ran in them; known without peaks, too */
+	int64_t step_sum_ns;           /* wall time of these steps */
+	int64_t product_ns;            /* GPU time of the products, summed over devices */
+	uint64_t devices;              /* that ran them */
+	char why[200];                 /* nothing is known; empty = it is */
+	char basis[240];               /* the denominator and its source */
+};
+
+/*
+ * costs: of the same selection. Model FLOPs: of what ran neither in backward nor in the
+ * optimizer, three times where there is a backward, so nothing that is computed again counts.
+ * Free with ws_utilization_release, also after a failure.
+ */
+enum ws_status ws_utilization_find(const struct ws_model *m, const struct ws_selection *sel,
+                                   const struct ws_cost_ops *costs, struct ws_utilization *out,
+                                   struct ws_err *err);
+/* The same with costs of its own. */
+enum ws_status ws_utilization_of(const struct ws_model *m, const struct ws_selection *sel,
+                                 struct ws_utilization *out, struct ws_err *err);
+void ws_utilization_release(struct ws_utilization *u);
+
+/* A share of a peak that cannot be: an error of what the report knows, and never clipped. */
+#define WS_OVER_PEAK "over 100 %: the FLOPs, the bytes or the peak are wrong"
+/* That text, or NULL: percent may be. NaN may. */
+const char *ws_over_peak(double percent);
+
+#endif
