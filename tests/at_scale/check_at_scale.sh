@@ -57,7 +57,7 @@ grep -q 'rank 80 is the last at 100 % of its collectives' "$work/verdict" || {
 mv "$work/page/fleet" "$work/page/traces" "$work"
 mkdir -p "$work/fleet/report"
 for trace in "$work"/traces/*.wtrace; do
-	"$warpsheet" report "$trace" --table kernel-summary -o "$work/fleet/report/$(basename "$trace").csv"
+	"$warpsheet" report "$trace" --scope all --table kernel-summary -o "$work/fleet/report/$(basename "$trace").csv"
 done
 AT_SCALE_FOLDER=$work/fleet node "$here/read_back.mjs" || rc=1
 # shellcheck disable=SC2086 # nothing, or one word

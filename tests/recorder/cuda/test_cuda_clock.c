@@ -90,10 +90,13 @@ Test(cuda_clock, set_back_by_an_hour)
 	check_order();
 	cr_expect_eq(probe_loss(&p, "time_uncertain"), 0);
 	cr_expect_eq(probe_loss(&p, "activity_damaged"), 0);
-	cr_expect_eq(strtoll(probe_meta(&p, "clock.largest_step_ns"), NULL, 10) / 1000000,
-	             -3600000);
-	cr_expect_eq(strtoll(probe_meta(&p, "clock.realtime_apart_ns"), NULL, 10) / 1000000,
-	             -3600000);
+	/* the two clocks are read one after the other, so an hour but for what lies between */
+	for (int i = 0; i < 2; i++) {
+		const char *key = i ? "clock.realtime_apart_ns" : "clock.largest_step_ns";
+		long long ns = strtoll(probe_meta(&p, key), NULL, 10);
+
+		cr_expect_lt(llabs(ns + 3600000000000), 1000000000, "%s: %lld", key, ns);
+	}
 }
 
 Test(cuda_clock, set_forward_by_an_hour)
