@@ -19,9 +19,10 @@ static char *outliers(struct ws_advice *a, int phase, const struct ws_stat *stat
 
 	for (size_t i = 0; i < a->times.nmeasured; i++) {
 		uint32_t s = a->times.measured[i];
-		int64_t ns = ws_step_time(a->m, &a->times, s, phase, WS_MEASURE_WALL);
+		int64_t ns = ws_step_time(a->m, &a->times, s, phase,
+		                          phase == WS_PHASES ? WS_MEASURE_STEP : WS_MEASURE_WALL);
 
-		if (!ws_stat_is_outlier(stat, ns) || n++ >= MOST)
+		if (ns < 0 || !ws_stat_is_outlier(stat, ns) || n++ >= MOST)
 			continue;
 		len += (size_t)snprintf(text + len, sizeof(text) - len, "%s%u (%.3f ms)",
 		                        len ? ", " : "", (unsigned)a->m->steps[s].number,
@@ -71,7 +72,8 @@ enum ws_status ws_rule_cold(struct ws_advice *a, struct ws_err *err)
 		/* the remainder is what is left over, and short */
 		if (phase == WS_PHASE_OTHER || !ws_step_phase_present(&a->times, phase))
 			continue;
-		ws_step_stat(a->m, &a->times, phase, WS_MEASURE_WALL, &stat);
+		ws_step_stat(a->m, &a->times, phase,
+		             phase == WS_PHASES ? WS_MEASURE_STEP : WS_MEASURE_WALL, &stat);
 		if (stat.std > WS_STAT_CV_LIMIT * stat.mean ||
 		    (double)stat.max > WS_STAT_OUTLIER_TIMES * stat.median)
 			add_cold(a, phase, &stat);

@@ -4,8 +4,23 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/analysis/device_time.h"
 #include "report/analysis/digest.h"
 #include "report/base/interval.h"
+
+static enum ws_status add_windows(const struct ws_model *m, const struct ws_selection *sel,
+                                  struct ws_step_times *out, struct ws_err *err)
+{
+	struct ws_window *windows = NULL;
+	size_t n, cut;
+	enum ws_status status = ws_windows(m, sel, &windows, &n, &cut, err);
+
+	for (size_t i = 0; i < n; i++)
+		if (windows[i].step != WS_NONE)
+			out->step_ns[windows[i].step] = windows[i].end_ns - windows[i].start_ns;
+	free(windows);
+	return status;
+}
 
 enum ws_status ws_step_times(const struct ws_model *m, const struct ws_selection *sel,
                              const struct ws_digest *digest, struct ws_step_times *out,
@@ -19,9 +34,12 @@ enum ws_status ws_step_times(const struct ws_model *m, const struct ws_selection
 	out->gpu = calloc(n, sizeof(*out->gpu));
 	out->measured = calloc(n, sizeof(*out->measured));
 	out->scratch = calloc(n, sizeof(*out->scratch));
-	if (!out->gpu || !out->measured || !out->scratch)
+	out->step_ns = calloc(n, sizeof(*out->step_ns));
+	if (!out->gpu || !out->measured || !out->scratch || !out->step_ns)
 		return WS_FAIL(err, NO_MEMORY, "no memory for %zu steps", n);
+	memset(out->step_ns, 0xff, n * sizeof(*out->step_ns));
 	if (!digest) {
+		WS_FORWARD(add_windows(m, sel, out, err));
 		status = ws_digest_of_model(&own, m, sel, WS_DIGEST_STEPS, err);
 		digest = &own;
 	}
@@ -43,6 +61,7 @@ void ws_step_times_release(struct ws_step_times *t)
 	free(t->gpu);
 	free(t->measured);
 	free(t->scratch);
+	free(t->step_ns);
 	*t = (struct ws_step_times){0};
 }
 
@@ -54,6 +73,8 @@ const char *ws_measure_name(enum ws_measure measure)
 int64_t ws_step_time(const struct ws_model *m, const struct ws_step_times *t, uint32_t step,
                      int phase, enum ws_measure measure)
 {
+	if (measure == WS_MEASURE_STEP)
+		return t->step_ns[step];
 	if (measure == WS_MEASURE_WALL)
 		return phase == WS_PHASES ? m->steps[step].total_ns
 		                          : m->steps[step].phase_ns[phase];
@@ -63,9 +84,15 @@ int64_t ws_step_time(const struct ws_model *m, const struct ws_step_times *t, ui
 void ws_step_stat(const struct ws_model *m, const struct ws_step_times *t, int phase,
                   enum ws_measure measure, struct ws_stat *out)
 {
-	for (size_t i = 0; i < t->nmeasured; i++)
-		t->scratch[i] = ws_step_time(m, t, t->measured[i], phase, measure);
-	ws_stat_of(t->scratch, t->nmeasured, out);
+	size_t n = 0;
+
+	for (size_t i = 0; i < t->nmeasured; i++) {
+		int64_t ns = ws_step_time(m, t, t->measured[i], phase, measure);
+
+		if (ns >= 0)
+			t->scratch[n++] = ns;
+	}
+	ws_stat_of(t->scratch, n, out);
 }
 
 int ws_step_phase_present(const struct ws_step_times *t, int phase)

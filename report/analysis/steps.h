@@ -11,10 +11,12 @@ struct ws_step_times {
 	struct ws_step_gpu *gpu; /* one for each step of the model */
 	uint32_t *measured;      /* steps that are samples, by begin */
 	size_t nmeasured;
+	int64_t *step_ns; /* of each step's window (device_time.h); -1: it has none */
 	uint8_t phases; /* bit p: some measured step has a range of phase p */
 	int64_t *scratch;
 };
-/* Of the selected kernels and steps; digest: with the part STEPS, else NULL. Free with
+/* Of the selected kernels and steps; digest: with the part STEPS, else NULL, and only then there
+ * are windows. Free with
  * ws_step_times_release, also after a failure. */
 enum ws_status ws_step_times(const struct ws_model *m, const struct ws_selection *sel,
                              const struct ws_digest *digest, struct ws_step_times *out,
@@ -24,6 +26,7 @@ void ws_step_times_release(struct ws_step_times *t);
 enum ws_measure {
 	WS_MEASURE_WALL, /* time of the ranges on their thread */
 	WS_MEASURE_GPU,  /* time of the kernels launched in them */
+	WS_MEASURE_STEP, /* the step's window, its device work included: of a whole step alone */
 };
 const char *ws_measure_name(enum ws_measure measure);
 

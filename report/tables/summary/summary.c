@@ -81,15 +81,16 @@ static void add_step_times(const struct ws_summary_page *p, const struct ws_step
 	const struct ws_model *m = p->tab->m;
 	int64_t tokens = ws_fact_number(m, "tokens_per_step"), flops = step_flops(p->tab);
 	int64_t images = ws_fact_number(m, "images_per_step");
-	struct ws_stat total;
+	struct ws_stat total, host;
 
 	if (!times->nmeasured) {
 		ws_page_words(p, "measured steps",
 		              "none found: no range is called step; --step PATTERN names them");
 		return;
 	}
-	ws_step_stat(m, times, WS_PHASES, WS_MEASURE_WALL, &total);
-	ws_page_count(p, "measured steps", times->nmeasured);
+	ws_step_stat(m, times, WS_PHASES, WS_MEASURE_STEP, &total);
+	ws_step_stat(m, times, WS_PHASES, WS_MEASURE_WALL, &host);
+	ws_page_count(p, "measured steps", total.n);
 	ws_page_time(p, "step, mean", total.mean);
 	add_steadiness(p, &total);
 	if (total.n > 1)
@@ -97,7 +98,9 @@ static void add_step_times(const struct ws_summary_page *p, const struct ws_step
 	ws_page_time(p, "step, median", total.median);
 	ws_page_time(p, "step, shortest", (double)total.min);
 	ws_page_time(p, "step, longest", (double)total.max);
-	add_phases(p, times, total.mean);
+	if (host.sum != total.sum) /* the phases add up to this */
+		ws_page_time(p, "step on the host, mean", host.mean);
+	add_phases(p, times, host.mean);
 	if (tokens)
 		ws_page_value(p, "tokens/s", ws_stat_ratio((double)tokens * 1e9, total.mean));
 	if (images)

@@ -493,6 +493,26 @@ Test(foreign_tables, links_tell_the_phases_and_they_add_up_to_the_step)
 	free_all(t, m, b);
 }
 
+Test(foreign_tables, a_step_takes_as_long_in_summary_as_in_execution)
+{
+	struct tb *b = tb_new();
+	struct ws_model *m;
+	struct ws_table *t;
+	double mean;
+
+	add_linked_step(b); /* its last kernel ends at 1264, the range at 1000 */
+	m = tb_model(b);
+	t = tb_table(m, "execution", NULL);
+	cr_expect(eq(dbl, tb_real(t, tb_find(t, 0, "step", "Average"), "total_us"), 1.264));
+	ws_table_free(t);
+	t = tb_table(m, "summary", NULL);
+	mean = tb_real(t, tb_find(t, 0, "item", "step, mean"), "time_ns");
+	cr_expect(eq(dbl, mean, 1264.0));
+	mean = tb_real(t, tb_find(t, 0, "item", "step on the host, mean"), "time_ns");
+	cr_expect(eq(dbl, mean, 1000.0), "to which the phases add up");
+	free_all(t, m, b);
+}
+
 Test(foreign_tables, phases_that_nothing_tells_are_empty)
 {
 	struct tb *b = tb_new();
