@@ -52,8 +52,7 @@ static int64_t look_at_kernel(struct state *s, size_t k)
 static void look_at_kernels(struct state *s)
 {
 	for (size_t k = 0; k < s->m->kernels.n; k++)
-		if (s->sel->kernel[k] &&
-		    ws_step_selected(s->m, s->sel, ws_kernel_step(s->m, k)))
+		if (s->sel->kernel[k] && ws_step_selected(s->m, s->sel, ws_kernel_step(s->m, k)))
 			s->out->product_ns += look_at_kernel(s, k);
 	for (size_t d = 0; d < s->m->ndevices; d++)
 		s->out->devices += s->devices[d];
@@ -74,8 +73,9 @@ static void find_obstacle(struct state *s)
 		WHY(u, "no matrix product, convolution or fused attention of the steps tells its "
 		       "FLOPs");
 	else if (100 * (double)s->untold_ns > WS_UTILIZATION_UNTOLD_PERCENT * (double)u->product_ns)
-		WHY(u, "%.1f %% of the GPU time of matrix products, convolutions and fused "
-		       "attention is without FLOPs (PyTorch's profiler: record_shapes=True)",
+		WHY(u,
+		    "%.1f %% of the GPU time of matrix products, convolutions and fused "
+		    "attention is without FLOPs (PyTorch's profiler: record_shapes=True)",
 		    100 * (double)s->untold_ns / (double)u->product_ns);
 	else
 		u->flops = 0;

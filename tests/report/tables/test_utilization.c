@@ -126,9 +126,10 @@ Test(utilization, over_100_percent_is_called_an_error)
 	cr_expect(tb_notes_say(r.t, "over 100 % of a peak"));
 	end(&r);
 	r = table_of(trained(H100, "bf16", 20), "softmax-matmul");
-	cr_expect(gt(sz, tb_count(r.t, "check",
-	                          "over 100 %: the FLOPs, the bytes or the peak are wrong"),
-	             0));
+	cr_expect(
+	        gt(sz,
+	           tb_count(r.t, "check", "over 100 %: the FLOPs, the bytes or the peak are wrong"),
+	           0));
 	end(&r);
 	r = table_of(trained(H100, "bf16", 1), "roofline");
 	cr_expect(tb_is_empty(r.t, 0, "check"));
