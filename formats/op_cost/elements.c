@@ -156,7 +156,7 @@ void ws_cost_rule_reduction(const struct ws_cost_call *c)
 	if (!x->is_tensor)
 		return;
 	if (y->is_tensor) { /* max and min of two tensors reduce nothing */
-		c->cost->kind = WS_OP_ELEMENTWISE;
+		c->cost->kind = WS_NVTX_OP_ELEMENTWISE;
 		each.b = 0;
 		ws_cost_rule_elementwise(&each);
 		return;
@@ -207,7 +207,7 @@ void ws_cost_rule_copy(const struct ws_cost_call *c)
 	if (!to->is_tensor || !from->is_tensor)
 		return;
 	if (to->dtype != from->dtype || to->bytes != from->bytes)
-		c->cost->kind = WS_OP_CAST;
+		c->cost->kind = WS_NVTX_OP_CAST;
 	ws_cost_flops_and_bytes(c->cost, 0, BYTES(from), BYTES(to));
 }
 

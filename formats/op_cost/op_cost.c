@@ -6,13 +6,13 @@ struct model {
 	const char *name;
 	ws_cost_rule_fn rule;
 	int a, b;
-	enum ws_op_kind kind;
+	enum ws_nvtx_op kind;
 	enum ws_op_direction direction;
 };
 
 static const struct model models[] = {
 #define OP(name, rule, a, b, kind, direction) \
-	{name, ws_cost_rule_##rule, a, b, WS_OP_##kind, WS_OP_##direction},
+	{name, ws_cost_rule_##rule, a, b, WS_NVTX_OP_##kind, WS_OP_##direction},
 #include "formats/op_cost/op_cost.def"
 #undef OP
 };
@@ -62,7 +62,7 @@ void ws_op_cost(const struct ws_op_desc *desc, struct ws_op_cost *out)
 	const struct model *m;
 	int in_place;
 
-	*out = (struct ws_op_cost){.kind = WS_OP_OTHER};
+	*out = (struct ws_op_cost){.kind = WS_NVTX_OP_OTHER};
 	m = model_of(desc->name, &in_place);
 	ws_op_inputs_read(&op, desc);
 	out->dtype = op.malformed ? WS_DTYPE_NONE : first_dtype(&op);

@@ -12,24 +12,24 @@
 #include "formats/schema/schema.h"
 
 /* The values of warpsheet_nvtx.h, which this layer does not include. A test compares them. */
-enum ws_op_kind {
-	WS_OP_OTHER,
-	WS_OP_GEMM,
-	WS_OP_CONV,
-	WS_OP_ATTENTION,
-	WS_OP_SOFTMAX,
-	WS_OP_NORM = 7,
-	WS_OP_ACTIVATION = 8,
-	WS_OP_ELEMENTWISE = 9,
-	WS_OP_EMBEDDING = 11,
-	WS_OP_LOSS = 12,
-	WS_OP_OPTIMIZER = 13,
-	WS_OP_REDUCE = 14,
-	WS_OP_COPY = 15,
-	WS_OP_CAST = 16,
-	WS_OP_POOL = 17,
-	WS_OP_RNG = 18,
-	WS_OP_FILL = 19,
+enum ws_nvtx_op {
+	WS_NVTX_OP_OTHER,
+	WS_NVTX_OP_GEMM,
+	WS_NVTX_OP_CONV,
+	WS_NVTX_OP_ATTENTION,
+	WS_NVTX_OP_SOFTMAX,
+	WS_NVTX_OP_NORM = 7,
+	WS_NVTX_OP_ACTIVATION = 8,
+	WS_NVTX_OP_ELEMENTWISE = 9,
+	WS_NVTX_OP_EMBEDDING = 11,
+	WS_NVTX_OP_LOSS = 12,
+	WS_NVTX_OP_OPTIMIZER = 13,
+	WS_NVTX_OP_REDUCE = 14,
+	WS_NVTX_OP_COPY = 15,
+	WS_NVTX_OP_CAST = 16,
+	WS_NVTX_OP_POOL = 17,
+	WS_NVTX_OP_RNG = 18,
+	WS_NVTX_OP_FILL = 19,
 };
 
 enum ws_op_direction {
@@ -61,7 +61,7 @@ struct ws_op_desc {
 };
 
 struct ws_op_cost {
-	enum ws_op_kind kind;
+	enum ws_nvtx_op kind;
 	enum ws_op_direction direction;
 	enum ws_op_dtype dtype;
 	enum ws_op_cost_known known;

@@ -55,7 +55,7 @@ static enum ws_status find_counted(const struct ws_model *m, uint32_t *cost_op, 
 
 static struct ws_cost_op from_range(const struct ws_model *m, uint32_t i)
 {
-	const struct ws_op *op = ws_range_op(m, i);
+	const struct ws_op_facts *op = ws_range_op(m, i);
 	/* m, n and k of other operations are rows, elements and filters */
 	int sized = (op->kind == WS_TEXT_GEMM || op->kind == WS_TEXT_FUSED_ATTENTION) &&
 	            op->m > 0 && op->n > 0 && op->k > 0;

@@ -102,7 +102,7 @@ struct launched {
 
 struct finder {
 	const struct ws_model *m;
-	struct ws_window *windows;
+	struct ws_time_window *windows;
 	size_t n, kept;
 	struct launched *work; /* by begin of the call; without a call last */
 	size_t nwork;
@@ -155,7 +155,7 @@ static enum ws_status gather_work(struct finder *f, const struct ws_selection *s
 
 static int by_window(const void *pa, const void *pb)
 {
-	const struct ws_window *a = pa, *b = pb;
+	const struct ws_time_window *a = pa, *b = pb;
 
 	if (a->start_ns != b->start_ns)
 		return a->start_ns < b->start_ns ? -1 : 1;
@@ -175,10 +175,10 @@ static enum ws_status host_windows(struct finder *f, const struct ws_selection *
 	for (uint32_t s = 0; s < m->nsteps; s++)
 		if (ws_step_selected(m, sel, s))
 			f->windows[f->n++] =
-			        (struct ws_window){m->ranges.start_ns[m->steps[s].range],
-			                           m->ranges.end_ns[m->steps[s].range], s, 0};
+			        (struct ws_time_window){m->ranges.start_ns[m->steps[s].range],
+			                                m->ranges.end_ns[m->steps[s].range], s, 0};
 	if (!m->nmeasured && !sel->has_steps)
-		f->windows[f->n++] = (struct ws_window){m->begin_ns, m->end_ns, WS_NONE, 0};
+		f->windows[f->n++] = (struct ws_time_window){m->begin_ns, m->end_ns, WS_NONE, 0};
 	ws_sort(f->windows, f->n, sizeof(*f->windows), by_window);
 	for (size_t i = 0; i < f->n; i++) {
 		f->device_start[i] = INT64_MAX;
@@ -236,7 +236,7 @@ static void move_bounds(struct finder *f)
 		return;
 	before = end_of_earlier_work(f);
 	for (size_t i = 0; i < f->n; i++) {
-		struct ws_window *w = &f->windows[i];
+		struct ws_time_window *w = &f->windows[i];
 
 		if (before > w->start_ns)
 			w->start_ns = before;
@@ -265,7 +265,7 @@ static size_t keep_windows(const struct finder *f)
 }
 
 enum ws_status ws_windows(const struct ws_model *m, const struct ws_selection *sel,
-                          struct ws_window **out, size_t *n, size_t *cut, struct ws_err *err)
+                          struct ws_time_window **out, size_t *n, size_t *cut, struct ws_err *err)
 {
 	struct finder f = {.m = m};
 	enum ws_status status = host_windows(&f, sel, err);

@@ -27,7 +27,7 @@ void ws_spans_release(struct ws_spans *s);
 
 /* A step's time: from its begin, or the end of the device work of the step before, to its end or
  * the end of the device work that it launched. */
-struct ws_window {
+struct ws_time_window {
 	int64_t start_ns, end_ns;
 	uint32_t step;        /* WS_NONE: the whole trace, which has no steps */
 	uint64_t device_work; /* kernels, copies and fills launched in it */
@@ -42,7 +42,7 @@ struct ws_window {
  * The caller frees *out. Source: definitions of PyTorch's TensorBoard plugin.
  */
 enum ws_status ws_windows(const struct ws_model *m, const struct ws_selection *sel,
-                          struct ws_window **out, size_t *n, size_t *cut, struct ws_err *err);
+                          struct ws_time_window **out, size_t *n, size_t *cut, struct ws_err *err);
 
 /* Does a range or operation of this name load data? By the names of PyTorch's loaders. */
 int ws_name_loads_data(struct ws_bytes name);

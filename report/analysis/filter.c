@@ -42,7 +42,7 @@ int ws_time_selected(const struct ws_selection *s, int64_t start_ns, int64_t end
 
 int ws_step_selected(const struct ws_model *m, const struct ws_selection *s, uint32_t step)
 {
-	const struct ws_step *st = step == WS_NONE ? NULL : &m->steps[step];
+	const struct ws_model_step *st = step == WS_NONE ? NULL : &m->steps[step];
 
 	if (!st || st->unfinished || s->scope > WS_SCOPE_WARM_UP ||
 	    (st->warm_up != 0) != (s->scope == WS_SCOPE_WARM_UP))

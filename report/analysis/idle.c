@@ -341,7 +341,7 @@ static void run(struct place *p, const struct piece *piece)
 	p->until_ns[piece->use] = max_ns(p->until_ns[piece->use], piece->end_ns);
 }
 
-static void sweep(struct ws_idle_cursor *c, uint32_t device, const struct ws_window *w,
+static void sweep(struct ws_idle_cursor *c, uint32_t device, const struct ws_time_window *w,
                   struct ws_device_use *use)
 {
 	struct place *p = &c->place[device];
@@ -370,7 +370,7 @@ static void use_join(struct ws_device_use *to, const struct ws_device_use *from)
 }
 
 enum ws_status ws_idle_window(const struct ws_model *m, const struct ws_selection *sel,
-                              struct ws_idle_cursor **cursor, const struct ws_window *w,
+                              struct ws_idle_cursor **cursor, const struct ws_time_window *w,
                               struct ws_device_use *use, struct ws_err *err)
 {
 	if (!*cursor)
@@ -383,7 +383,7 @@ enum ws_status ws_idle_window(const struct ws_model *m, const struct ws_selectio
 
 /* --- the whole report ------------------------------------------------------------------------ */
 
-static bool in_windows(const struct ws_window *windows, size_t n, int64_t start_ns)
+static bool in_windows(const struct ws_time_window *windows, size_t n, int64_t start_ns)
 {
 	size_t lo = 0, hi = n;
 
@@ -400,7 +400,8 @@ static bool in_windows(const struct ws_window *windows, size_t n, int64_t start_
 
 /* Kernels of the windows: how many, how long the typical one is, and their time by path. */
 static enum ws_status add_kernels(struct ws_idle *out, const struct ws_idle_cursor *c,
-                                  const struct ws_window *windows, size_t n, struct ws_err *err)
+                                  const struct ws_time_window *windows, size_t n,
+                                  struct ws_err *err)
 {
 	const struct ws_ranges *r = &c->m->ranges;
 	int64_t *dur = calloc(c->npieces + 1, sizeof(*dur));
@@ -437,7 +438,7 @@ static enum ws_status find(struct ws_idle *out, struct ws_idle_cursor **cursor,
                            const struct ws_model *m, const struct ws_selection *sel,
                            struct ws_err *err)
 {
-	struct ws_window *windows = NULL;
+	struct ws_time_window *windows = NULL;
 	size_t n = 0, cut;
 	enum ws_status status = ws_windows(m, sel, &windows, &n, &cut, err);
 

@@ -121,7 +121,7 @@ const char *ws_idle_words(const struct ws_idle_verdict *v, char *out, size_t siz
  */
 struct ws_idle_cursor;
 enum ws_status ws_idle_window(const struct ws_model *m, const struct ws_selection *sel,
-                              struct ws_idle_cursor **cursor, const struct ws_window *w,
+                              struct ws_idle_cursor **cursor, const struct ws_time_window *w,
                               struct ws_device_use *use, struct ws_err *err);
 void ws_idle_cursor_free(struct ws_idle_cursor *cursor);
 

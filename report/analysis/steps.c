@@ -8,16 +8,16 @@
 #include "report/analysis/digest.h"
 #include "report/base/interval.h"
 
-static enum ws_status add_windows(const struct ws_model *m, const struct ws_selection *sel,
-                                  struct ws_step_times *out, struct ws_err *err)
+enum ws_status ws_step_windows(const struct ws_model *m, const struct ws_selection *sel,
+                               int64_t *step_ns, struct ws_err *err)
 {
-	struct ws_window *windows = NULL;
+	struct ws_time_window *windows = NULL;
 	size_t n, cut;
 	enum ws_status status = ws_windows(m, sel, &windows, &n, &cut, err);
 
 	for (size_t i = 0; i < n; i++)
 		if (windows[i].step != WS_NONE)
-			out->step_ns[windows[i].step] = windows[i].end_ns - windows[i].start_ns;
+			step_ns[windows[i].step] = windows[i].end_ns - windows[i].start_ns;
 	free(windows);
 	return status;
 }
@@ -39,7 +39,7 @@ enum ws_status ws_step_times(const struct ws_model *m, const struct ws_selection
 		return WS_FAIL(err, NO_MEMORY, "no memory for %zu steps", n);
 	memset(out->step_ns, 0xff, n * sizeof(*out->step_ns));
 	if (!digest) {
-		WS_FORWARD(add_windows(m, sel, out, err));
+		WS_FORWARD(ws_step_windows(m, sel, out->step_ns, err));
 		status = ws_digest_of_model(&own, m, sel, WS_DIGEST_STEPS, err);
 		digest = &own;
 	}

@@ -4,10 +4,13 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "report/analysis/steps.h"
+
 void ws_utilization_release(struct ws_utilization *u)
 {
 	free(u->model_ns);
 	free(u->ran_ns);
+	free(u->step_ns);
 	*u = (struct ws_utilization){0};
 }
 
@@ -159,6 +162,20 @@ static void forget(struct ws_utilization *u, size_t nsteps)
 	u->model_sum_ns = u->ran_sum_ns = NAN;
 }
 
+/* A host that runs ahead ends a step's range before the devices have done its work. */
+static enum ws_status time_steps(const struct ws_model *m, const struct ws_selection *sel,
+                                 struct ws_utilization *out, struct ws_err *err)
+{
+	for (uint32_t i = 0; i < m->nsteps; i++)
+		out->step_ns[i] = m->steps[i].total_ns;
+	if (m->kernels.n) /* the pass has none, and no windows */
+		WS_FORWARD(ws_step_windows(m, sel, out->step_ns, err));
+	for (uint32_t i = 0; i < m->nsteps; i++)
+		if (ws_step_selected(m, sel, i))
+			out->step_sum_ns += out->step_ns[i];
+	return WS_OK;
+}
+
 enum ws_status ws_utilization_find(const struct ws_model *m, const struct ws_selection *sel,
                                    const struct ws_cost_ops *costs, struct ws_utilization *out,
                                    struct ws_err *err)
@@ -171,14 +188,15 @@ enum ws_status ws_utilization_find(const struct ws_model *m, const struct ws_sel
 	out->ran_ns = calloc(m->nsteps + 1, sizeof(*out->ran_ns));
 	s.again = calloc(costs->n + 1, 1);
 	s.devices = calloc(m->ndevices + 1, 1);
-	if (!out->model_ns || !out->ran_ns || !s.again || !s.devices) {
+	out->step_ns = calloc(m->nsteps + 1, sizeof(*out->step_ns));
+	if (!out->model_ns || !out->ran_ns || !out->step_ns || !s.again || !s.devices) {
 		status = WS_FAIL(err, NO_MEMORY, "no memory for the utilization of %zu steps",
 		                 m->nsteps);
 		goto out;
 	}
-	for (uint32_t i = 0; i < m->nsteps; i++)
-		if (ws_step_selected(m, sel, i))
-			out->step_sum_ns += m->steps[i].total_ns;
+	status = time_steps(m, sel, out, err);
+	if (status != WS_OK)
+		goto out;
 	look_at_kernels(&s);
 	find_obstacle(&s);
 	if (!out->why[0])

@@ -16,11 +16,13 @@ struct ws_utilization {
 	double *model_ns, *ran_ns;       /* of each step: as the model is written; all that ran */
 	double model_sum_ns, ran_sum_ns; /* of all selected steps */
 	double flops;                    /* that ran in them; known without peaks, too */
-	int64_t step_sum_ns;             /* wall time of these steps */
-	int64_t product_ns;              /* GPU time of the products, summed over devices */
-	uint64_t devices;                /* that ran them */
-	char why[200];                   /* nothing is known; empty = it is */
-	char basis[240];                 /* the denominator and its source */
+	/* wall time of each step: that of its window, its device work included (device_time.h),
+	 * else of its range; and the sum of those selected */
+	int64_t *step_ns, step_sum_ns;
+	int64_t product_ns; /* GPU time of the products, summed over devices */
+	uint64_t devices;   /* that ran them */
+	char why[200];      /* nothing is known; empty = it is */
+	char basis[240];    /* the denominator and its source */
 };
 
 /*

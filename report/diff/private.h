@@ -69,7 +69,7 @@ enum ws_status ws_diff_rows_grade(const struct ws_diff *d, struct ws_diff_rows *
 enum ws_status ws_diff_compare(const struct ws_diff *d, const int64_t *a, const int64_t *b,
                                struct ws_comparison *out, struct ws_err *err);
 /* The work of both sides by this key; the groups' items, or one item alone. */
-typedef void (*ws_diff_key_fn)(const struct ws_diff *d, const struct ws_slot *const item[2],
+typedef void (*ws_diff_key_fn)(const struct ws_diff *d, const struct ws_side_item *const item[2],
                                const size_t n[2], int by, uint32_t key[WS_DIFF_FIELDS]);
 enum ws_status ws_diff_rows_of_work(const struct ws_diff *d, ws_diff_key_fn key_of,
                                     struct ws_diff_rows *out, struct ws_err *err);

@@ -163,7 +163,7 @@ static enum ws_status read_dtypes(struct work *w, struct ws_err *err)
 	enum ws_status status = bits ? WS_OK : ws_reader_no_memory(err);
 
 	for (uint32_t i = 0; i < m->ranges.n && bits; i++) {
-		const struct ws_op *op = ws_range_op(m, i);
+		const struct ws_op_facts *op = ws_range_op(m, i);
 		size_t bit = 0;
 
 		if (!(m->range_marks[i] & WS_OP_COUNTED) || !op->dtype || w->sample[i] == WS_NONE)
@@ -287,7 +287,7 @@ static enum ws_status set_operation(struct work *w, uint32_t range, uint32_t cpu
 	struct ws_texts *texts = &w->c->names->texts;
 
 	if (range != WS_NONE) {
-		const struct ws_op *op = ws_range_op(m, range);
+		const struct ws_op_facts *op = ws_range_op(m, range);
 		const int64_t dim[] = {op->batch, op->m, op->n, op->k};
 
 		WS_FORWARD(set_steady_name(w, m->texts[m->ranges.name[range]], &item->op, err));

@@ -40,7 +40,7 @@ uint32_t ws_recording_fact(const struct ws_recording *r, const struct ws_names *
 
 /* --- samples ----------------------------------------------------------------------------- */
 
-static void set_phases(const struct ws_step *step, struct ws_sample *sample)
+static void set_phases(const struct ws_model_step *step, struct ws_sample *sample)
 {
 	sample->host_ns = step->total_ns;
 	memcpy(sample->phase_ns, step->phase_ns, sizeof(sample->phase_ns));
@@ -60,7 +60,7 @@ static enum ws_status find_samples(struct ws_reader *c, struct ws_err *err)
 		return ws_reader_no_memory(err);
 	memset(c->sample_of_step, 0xff, (m->nsteps + 1) * sizeof(*c->sample_of_step));
 	for (uint32_t i = 0; i < r->nsamples; i++) {
-		const struct ws_window *w = &c->windows[i];
+		const struct ws_time_window *w = &c->windows[i];
 
 		r->samples[i].step_ns = w->end_ns - w->start_ns;
 		r->samples[i].host_ns = r->samples[i].step_ns;

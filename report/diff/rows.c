@@ -175,7 +175,7 @@ static enum ws_status add_group(const struct ws_diff *d, const struct by_group o
                                 ws_diff_key_fn key_of, struct ws_diff_rows *out, struct ws_err *err)
 {
 	uint32_t key[WS_DIFF_FIELDS] = {0};
-	const struct ws_slot *first[2];
+	const struct ws_side_item *first[2];
 	struct ws_diff_row *row;
 	size_t n[2];
 
@@ -195,7 +195,7 @@ static enum ws_status add_unmatched(const struct ws_diff *d, int s, ws_diff_key_
                                     struct ws_diff_rows *out, struct ws_err *err)
 {
 	for (uint32_t i = 0; i < d->side[s].nslots; i++) {
-		const struct ws_slot *item[2] = {NULL, NULL};
+		const struct ws_side_item *item[2] = {NULL, NULL};
 		uint32_t key[WS_DIFF_FIELDS] = {0};
 		const size_t n[2] = {!s, s != 0};
 		struct ws_diff_row *row;

@@ -68,7 +68,7 @@ static enum ws_status add_slot(struct ws_side *s, size_t *allocated,
 		*allocated = want;
 	}
 	*slot = (uint32_t)s->nslots;
-	s->slots[s->nslots++] = (struct ws_slot){.item = *item};
+	s->slots[s->nslots++] = (struct ws_side_item){.item = *item};
 	return WS_OK;
 }
 
@@ -151,7 +151,7 @@ static enum ws_status add_times(struct ws_side *s, uint32_t *const *slot_of, str
 		struct ws_work_list list = work_of(s, sample);
 
 		for (size_t i = 0; i < list.n; i++) {
-			struct ws_slot *slot = &s->slots[slot_of[sample][i]];
+			struct ws_side_item *slot = &s->slots[slot_of[sample][i]];
 
 			slot->instances++;
 			slot->kernels += list.item[i].nkernels;

@@ -9,7 +9,7 @@
 #include "report/diff/match.h"
 
 /* The same work in all samples of a side. */
-struct ws_slot {
+struct ws_side_item {
 	struct ws_work_item item; /* as where it was found first */
 	uint64_t instances;       /* over all samples */
 	uint64_t kernels;
@@ -26,7 +26,7 @@ struct ws_side {
 	size_t *steps; /* samples of each recording */
 	size_t nsamples;
 	const struct ws_sample **samples;
-	struct ws_slot *slots;
+	struct ws_side_item *slots;
 	size_t nslots;
 	int64_t *slot_ns; /* slot × sample */
 	int64_t gpu_ns;   /* of all kernels of all samples */

@@ -81,12 +81,12 @@ static void set_ratio(const struct ws_diff *d, const struct ws_diff_row *row, st
 enum { OP, PHASE, SHAPE, CLASS, DTYPE_A, DTYPE_B, BY, COUNT_A, COUNT_B };
 
 /* The item of the side that has one, A's first. */
-static const struct ws_work_item *named_by(const struct ws_slot *const item[2])
+static const struct ws_work_item *named_by(const struct ws_side_item *const item[2])
 {
 	return item[0] ? &item[0]->item : &item[1]->item;
 }
 
-static void key_of_op(const struct ws_diff *d, const struct ws_slot *const item[2],
+static void key_of_op(const struct ws_diff *d, const struct ws_side_item *const item[2],
                       const size_t n[2], int by, uint32_t key[WS_DIFF_FIELDS])
 {
 	const struct ws_work_item *name = named_by(item);
@@ -155,12 +155,12 @@ enum ws_status ws_diff_fill_ops(struct ws_diff *d, struct ws_table *t, struct ws
 
 enum { KERNEL_A = 2, KERNEL_B, TENSOR_A, TENSOR_B };
 
-static uint32_t tensor_of(const struct ws_slot *slot)
+static uint32_t tensor_of(const struct ws_side_item *slot)
 {
 	return slot ? slot->item.tensor + 1u : 0;
 }
 
-static void key_of_kernels(const struct ws_diff *d, const struct ws_slot *const item[2],
+static void key_of_kernels(const struct ws_diff *d, const struct ws_side_item *const item[2],
                            const size_t n[2], int by, uint32_t key[WS_DIFF_FIELDS])
 {
 	const struct ws_work_item *name = named_by(item);
@@ -264,7 +264,7 @@ enum ws_status ws_diff_fill_classes(struct ws_diff *d, struct ws_table *t, struc
 
 /* --- diff-only --------------------------------------------------------------------------- */
 
-static void key_of_only(const struct ws_diff *d, const struct ws_slot *const item[2],
+static void key_of_only(const struct ws_diff *d, const struct ws_side_item *const item[2],
                         const size_t n[2], int by, uint32_t key[WS_DIFF_FIELDS])
 {
 	const struct ws_work_item *name = named_by(item);

@@ -60,7 +60,7 @@ uint8_t ws_label_marks(uint32_t name)
 
 /* A range beats what is in it: an elementwise operation in `computing softmax` is softmax. Scale
  * and mask are told apart wherever the program put them. */
-uint32_t ws_label_class(const struct ws_op *op, uint8_t marks)
+uint32_t ws_label_class(const struct ws_op_facts *op, uint8_t marks)
 {
 	if (op && (op->kind == WS_TEXT_SCALE || op->kind == WS_TEXT_MASK))
 		return op->kind;
@@ -118,7 +118,7 @@ static enum ws_status check_sums(struct ws_model *m, struct ws_err *err)
 	int64_t total = 0, flops = 0, bytes = 0;
 
 	for (uint32_t i = 0; i < r->n; i++) {
-		const struct ws_op *op = ws_range_op(m, i);
+		const struct ws_op_facts *op = ws_range_op(m, i);
 		int64_t more_flops, more_bytes;
 
 		if (__builtin_add_overflow(total, r->end_ns[i] - r->start_ns[i], &total))
@@ -302,7 +302,7 @@ static int by_step(const void *pa, const void *pb)
 }
 
 /* Each moment counts once, so the phases never exceed the step. The spans are all of the step. */
-static void split_step(struct ws_step *step, const struct phase_span *spans, size_t n)
+static void split_step(struct ws_model_step *step, const struct phase_span *spans, size_t n)
 {
 	int64_t end_ns = step->start_ns + step->total_ns, covered_ns = 0;
 

@@ -14,6 +14,6 @@
 enum ws_phase ws_label_phase(const struct ws_model *m, uint32_t name);
 uint8_t ws_label_marks(uint32_t name);
 /* Class, as text, of a range with these marks in this operation, which may be NULL. */
-uint32_t ws_label_class(const struct ws_op *op, uint8_t marks);
+uint32_t ws_label_class(const struct ws_op_facts *op, uint8_t marks);
 
 #endif

@@ -166,14 +166,14 @@ uint32_t ws_model_text(const struct ws_model *m, uint64_t string_id)
 	return text == WS_NONE ? WS_TEXT_EMPTY : text;
 }
 
-const struct ws_op *ws_range_op(const struct ws_model *m, uint32_t range)
+const struct ws_op_facts *ws_range_op(const struct ws_model *m, uint32_t range)
 {
 	uint32_t op = range == WS_NONE ? WS_NONE : m->range_op[range];
 
 	return op == WS_NONE ? NULL : &m->ops.op[m->ranges.payload[op]];
 }
 
-const struct ws_op *ws_kernel_op(const struct ws_model *m, size_t k)
+const struct ws_op_facts *ws_kernel_op(const struct ws_model *m, size_t k)
 {
 	return ws_range_op(m, m->kernels.range[k]);
 }
@@ -202,7 +202,7 @@ uint32_t ws_kernel_class(const struct ws_model *m, size_t k)
 
 uint32_t ws_kernel_direction(const struct ws_model *m, size_t k)
 {
-	const struct ws_op *annotated = ws_kernel_op(m, k);
+	const struct ws_op_facts *annotated = ws_kernel_op(m, k);
 	const struct ws_op_config *op = ws_cpu_op_config(m, m->kernels.op[k]);
 
 	if (annotated && annotated->direction)
@@ -216,7 +216,7 @@ uint32_t ws_kernel_direction(const struct ws_model *m, size_t k)
 
 uint32_t ws_kernel_dtype(const struct ws_model *m, size_t k)
 {
-	const struct ws_op *annotated = ws_kernel_op(m, k);
+	const struct ws_op_facts *annotated = ws_kernel_op(m, k);
 	const struct ws_op_config *op = ws_cpu_op_config(m, m->kernels.op[k]);
 	uint32_t by_name = m->configs[m->kernels.config[k]].name_dtype;
 

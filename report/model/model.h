@@ -193,7 +193,7 @@ struct ws_memory_event {
 	uint8_t op;                               /* enum ws_memory_op */
 };
 
-struct ws_step {
+struct ws_model_step {
 	uint32_t range; /* of a loaded model; in a digest only a number that ascends */
 	uint32_t name, thread;
 	int64_t start_ns;
@@ -291,7 +291,7 @@ struct ws_model {
 	uint8_t *range_phase;  /* enum ws_phase */
 	uint8_t *range_marks;  /* WS_IN_… */
 
-	struct ws_step *steps; /* by begin */
+	struct ws_model_step *steps; /* by begin */
 	size_t nsteps;
 	size_t nmeasured; /* finished steps that are no warm-up */
 	struct ws_leftovers left;
@@ -362,8 +362,8 @@ uint32_t ws_kernel_dtype(const struct ws_model *m, size_t k);
 /* The framework operation's description; NULL for WS_NONE. */
 const struct ws_op_config *ws_cpu_op_config(const struct ws_model *m, uint32_t op);
 /* The operation of a range or a kernel; NULL when it lies in none. */
-const struct ws_op *ws_range_op(const struct ws_model *m, uint32_t range);
-const struct ws_op *ws_kernel_op(const struct ws_model *m, size_t k);
+const struct ws_op_facts *ws_range_op(const struct ws_model *m, uint32_t range);
+const struct ws_op_facts *ws_kernel_op(const struct ws_model *m, size_t k);
 
 /* Does the trace hold any kernel? */
 int ws_model_has_kernels(const struct ws_model *m);

@@ -209,7 +209,7 @@ static int64_t field_count(const struct decoder *d, uint32_t f, struct ws_bytes 
 }
 
 static void decode_op(const struct decoder *d, const struct layout *l, struct ws_bytes payload,
-                      struct ws_op *op)
+                      struct ws_op_facts *op)
 {
 	int64_t read = field_count(d, l->row[FIELD_BYTES_READ], payload);
 	int64_t written = field_count(d, l->row[FIELD_BYTES_WRITTEN], payload);

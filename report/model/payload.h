@@ -17,7 +17,7 @@
  * are indexes of the pool that ws_ops_decode was given; 0 = not said (also
  * where the enumeration's entry is called "none"). Numbers: -1 = not said.
  */
-struct ws_op {
+struct ws_op_facts {
 	int64_t flops;
 	int64_t bytes;      /* fields bytes_read + bytes_written, or bytes */
 	uint32_t kind;      /* field op: "gemm", "softmax" … */
@@ -38,8 +38,8 @@ struct ws_payload_tables {
 };
 
 struct ws_ops {
-	struct ws_op *op; /* one for each payload row */
-	uint8_t *is_op;   /* … if it is an operation */
+	struct ws_op_facts *op; /* one for each payload row */
+	uint8_t *is_op;         /* … if it is an operation */
 	uint64_t n;
 	uint64_t undecodable; /* payloads whose schema or bytes do not fit together */
 };

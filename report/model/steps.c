@@ -85,7 +85,7 @@ static enum ws_status find_step_ranges(struct ws_model *m, const uint8_t *is_ste
 
 static int by_begin(const void *pa, const void *pb)
 {
-	const struct ws_step *a = pa, *b = pb;
+	const struct ws_model_step *a = pa, *b = pb;
 
 	if (a->start_ns != b->start_ns)
 		return a->start_ns < b->start_ns ? -1 : 1;
@@ -120,7 +120,7 @@ void ws_steps_sort(struct ws_model *m)
 	if (m->nsteps)
 		qsort(m->steps, m->nsteps, sizeof(*m->steps), by_begin);
 	for (uint32_t s = 0; s < m->nsteps; s++) {
-		struct ws_step *step = &m->steps[s];
+		struct ws_model_step *step = &m->steps[s];
 
 		step->index = count[step->warm_up]++;
 		step->is_pytorch = begins_with(m->texts[step->name], WS_PYTORCH_STEP);
@@ -136,11 +136,11 @@ void ws_steps_sort(struct ws_model *m)
 }
 
 /* What is known of a step by its range alone. */
-static struct ws_step step_of(const struct ws_model *m, uint32_t range, int by_time)
+static struct ws_model_step step_of(const struct ws_model *m, uint32_t range, int by_time)
 {
 	const struct ws_ranges *r = &m->ranges;
 
-	return (struct ws_step){
+	return (struct ws_model_step){
 	        .range = range,
 	        .by_time = by_time,
 	        .name = r->recorded[range],
@@ -238,7 +238,7 @@ uint32_t ws_step_holding(const struct ws_model *m, uint32_t process, int64_t sta
 			hi = mid;
 	}
 	while (lo-- > 0 && m->steps[lo].reach_ns >= end_ns) {
-		const struct ws_step *s = &m->steps[lo];
+		const struct ws_model_step *s = &m->steps[lo];
 
 		if (s->by_time && s->start_ns + s->total_ns >= end_ns && s->thread != but_thread &&
 		    m->threads[s->thread].process == process)
@@ -317,7 +317,7 @@ static enum ws_status find_launched_steps(struct ws_model *m, struct ws_err *err
 
 enum ws_scope ws_scope_of(const struct ws_model *m, uint32_t step, uint8_t marks)
 {
-	const struct ws_step *s = step == WS_NONE ? NULL : &m->steps[step];
+	const struct ws_model_step *s = step == WS_NONE ? NULL : &m->steps[step];
 
 	if (s && !s->warm_up)
 		return s->unfinished ? WS_SCOPE_OUTSIDE : WS_SCOPE_STEPS;

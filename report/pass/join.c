@@ -77,8 +77,8 @@ static uint32_t step_holding(struct ws_pass *p, uint32_t process, int64_t start_
 
 	for (size_t i = 0; i < p->nactive; i++) {
 		uint32_t at = p->active[i];
-		const struct ws_step *s = &p->steps[at].step,
-		                     *b = best == WS_NONE ? NULL : &p->steps[best].step;
+		const struct ws_model_step *s = &p->steps[at].step,
+		                           *b = best == WS_NONE ? NULL : &p->steps[best].step;
 
 		if (!p->steps[at].open && s->start_ns + s->total_ns < end_ns)
 			continue;
@@ -231,7 +231,7 @@ static enum ws_status begin_range(void *ctx, uint32_t range, struct ws_err *err)
 	struct ws_live *r = &p->live.range[range];
 	const struct ws_live *parent = r->parent == WS_NONE ? NULL : &p->live.range[r->parent];
 	const struct ws_pass_name *name = &p->names[r->name];
-	const struct ws_op *op;
+	const struct ws_op_facts *op;
 
 	r->phase = parent && parent->phase != WS_PHASE_OTHER ? parent->phase : name->phase;
 	r->marks = name->marks;
@@ -258,7 +258,7 @@ static enum ws_status begin_range(void *ctx, uint32_t range, struct ws_err *err)
 
 static void close_op(struct ws_pass *p, const struct ws_live *r)
 {
-	const struct ws_op *op = &p->m->ops.op[r->payload];
+	const struct ws_op_facts *op = &p->m->ops.op[r->payload];
 
 	if (op->flops > 0)
 		add_bounded(p, &p->flops, op->flops);
@@ -268,7 +268,7 @@ static void close_op(struct ws_pass *p, const struct ws_live *r)
 		ws_digest_add_cost(p->d, p->live.paths.paths, r->path, op->flops, op->bytes);
 }
 
-static bool tells_product(const struct ws_op *op)
+static bool tells_product(const struct ws_op_facts *op)
 {
 	return op->flops >= 0 && (op->kind == WS_TEXT_GEMM || op->kind == WS_TEXT_CONV ||
 	                          op->kind == WS_TEXT_FUSED_ATTENTION);

@@ -42,7 +42,7 @@ struct ws_pass_mark {
 
 /* A step in the making. */
 struct ws_pass_step {
-	struct ws_step step;
+	struct ws_model_step step;
 	uint32_t live;     /* its range, while it is active */
 	uint64_t *by_cell; /* while it is open: its kernels by cell, in case it never ends */
 	size_t ncells;

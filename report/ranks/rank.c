@@ -15,7 +15,7 @@ struct reader {
 	struct ws_rank *rank;
 	const struct ws_model *m;
 	struct ws_selection sel;
-	struct ws_window *windows;
+	struct ws_time_window *windows;
 	struct ws_spans busy, compute, comm;
 };
 
@@ -192,7 +192,7 @@ static enum ws_status read_steps(struct reader *c, struct ws_err *err)
 	if (!rank->steps)
 		return ws_ranks_no_memory(err);
 	for (size_t i = 0; i < rank->nsteps; i++) {
-		const struct ws_window *w = &c->windows[i];
+		const struct ws_time_window *w = &c->windows[i];
 		struct ws_rank_step *s = &rank->steps[i];
 
 		rank->has_steps |= w->step != WS_NONE;

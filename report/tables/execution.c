@@ -122,7 +122,7 @@ static enum ws_status prepare(struct execution *e, struct ws_err *err)
 }
 
 /* Windows ascend, so the places in the spans only move on. */
-static void split_by_role(struct execution *e, const struct ws_window *w, struct breakdown *b)
+static void split_by_role(struct execution *e, const struct ws_time_window *w, struct breakdown *b)
 {
 	for (int64_t t = w->start_ns, next; t < w->end_ns; t = next) {
 		enum role top = ROLE_OTHER;
@@ -196,7 +196,7 @@ static void answer(struct ws_table *t, const struct breakdown *b, int is_step)
 }
 
 static enum ws_status add_rows(struct execution *e, struct ws_table *t,
-                               const struct ws_window *windows, size_t n, struct ws_err *err)
+                               const struct ws_time_window *windows, size_t n, struct ws_err *err)
 {
 	const struct ws_model *m = e->tab->m;
 	struct breakdown sum = {0};
@@ -229,8 +229,8 @@ static enum ws_status add_rows(struct execution *e, struct ws_table *t,
 	return WS_OK;
 }
 
-static void add_notes(const struct ws_model *m, struct ws_table *t, const struct ws_window *windows,
-                      size_t n, size_t cut)
+static void add_notes(const struct ws_model *m, struct ws_table *t,
+                      const struct ws_time_window *windows, size_t n, size_t cut)
 {
 	if (n && windows[0].step == WS_NONE)
 		ws_table_note(t, "The trace has no finished step: the row `all` is the time from "
@@ -249,7 +249,7 @@ enum ws_status ws_tab_execution(const struct ws_tab *tab, struct ws_table *t, st
 {
 	const struct ws_model *m = tab->m;
 	struct execution e = {.tab = tab};
-	struct ws_window *windows = NULL;
+	struct ws_time_window *windows = NULL;
 	size_t n = 0, cut = 0;
 	enum ws_status status = WS_OK;
 

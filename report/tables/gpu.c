@@ -235,7 +235,7 @@ enum ws_status ws_tab_gpu(const struct ws_tab *tab, struct ws_table *t, struct w
 {
 	const struct ws_model *m = tab->m;
 	struct gpu g = {.tab = tab};
-	struct ws_window *windows = NULL;
+	struct ws_time_window *windows = NULL;
 	size_t n = 0, cut = 0;
 	enum ws_status status;
 

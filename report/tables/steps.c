@@ -41,7 +41,7 @@ static void add_step(const struct ws_tab *tab, struct ws_table *t,
                      const struct ws_step_times *times, const struct ws_stat *total,
                      const struct ws_utilization *use, uint32_t s)
 {
-	const struct ws_step *step = &tab->m->steps[s];
+	const struct ws_model_step *step = &tab->m->steps[s];
 	const struct ws_step_gpu *gpu = &times->gpu[s];
 	struct ws_cell *row = ws_table_row(t);
 	int64_t tokens = ws_fact_number(tab->m, "tokens_per_step");
@@ -70,7 +70,7 @@ static void add_step(const struct ws_tab *tab, struct ws_table *t,
 	if (!step->warm_up)
 		ws_cell_set_str(t, &row[WS_TC_steps_outlier],
 		                ws_stat_is_outlier(total, step->total_ns) ? "yes" : "no");
-	set_utilization(t, row, use, step->total_ns, s);
+	set_utilization(t, row, use, use->step_ns[s], s);
 }
 
 static void add_step_notes(const struct ws_tab *tab, struct ws_table *t, size_t shown)
@@ -125,7 +125,7 @@ enum ws_status ws_tab_steps(const struct ws_tab *tab, struct ws_table *t, struct
 	if (status == WS_OK) {
 		ws_step_stat(m, &times, WS_PHASES, WS_MEASURE_WALL, &total);
 		for (uint32_t s = 0; s < m->nsteps; s++) {
-			const struct ws_step *step = &m->steps[s];
+			const struct ws_model_step *step = &m->steps[s];
 
 			if (step->unfinished ||
 			    (!step->warm_up && !ws_step_selected(m, tab->sel, s)) ||
@@ -235,7 +235,7 @@ enum ws_status ws_tab_step_split(const struct ws_tab *tab, struct ws_table *t, s
 
 	(void)err;
 	for (uint32_t s = 0; s < m->nsteps; s++) {
-		const struct ws_step *step = &m->steps[s];
+		const struct ws_model_step *step = &m->steps[s];
 		int64_t start = step->start_ns;
 
 		if (!ws_step_selected(m, tab->sel, s))

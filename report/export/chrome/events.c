@@ -230,7 +230,7 @@ static void put_op(struct ws_chrome *ch, uint64_t payload)
 {
 	const uint64_t *place = ws_map_get(&ch->kind[WS_KIND_PAYLOAD].places, payload);
 	const struct ws_row_payload *row;
-	const struct ws_op *op;
+	const struct ws_op_facts *op;
 	int64_t number;
 
 	if (!payload || !place)

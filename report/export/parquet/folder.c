@@ -136,7 +136,7 @@ void ws_parquet_i64_or_null(struct ws_parquet_writer *w, int64_t value, int know
 
 void ws_parquet_step(struct ws_parquet_writer *w, const struct ws_model *m, uint32_t step)
 {
-	const struct ws_step *s = step == WS_NONE ? NULL : &m->steps[step];
+	const struct ws_model_step *s = step == WS_NONE ? NULL : &m->steps[step];
 
 	if (!s) {
 		ws_parquet_null(w);

@@ -220,7 +220,7 @@ static enum ws_status export_kernels(struct ws_parquet_export *x, struct ws_parq
 static void put_op(struct ws_parquet_writer *w, const struct ws_model *m, uint32_t range)
 {
 	uint32_t payload = m->ranges.payload[range];
-	const struct ws_op *op =
+	const struct ws_op_facts *op =
 	        payload != WS_NONE && m->ops.is_op[payload] ? &m->ops.op[payload] : NULL;
 
 	put_text(w, m, op ? op->kind : WS_TEXT_EMPTY);

@@ -57,7 +57,7 @@ static enum ws_status label_ranges(struct ws_softmax *s, struct ws_err *err)
 		return no_memory(err);
 	for (uint32_t i = 0; i < r->n; i++) {
 		uint32_t parent = r->parent[i];
-		const struct ws_op *op = ws_range_op(m, i);
+		const struct ws_op_facts *op = ws_range_op(m, i);
 
 		s->part[i] =
 		        (uint8_t)part_of_name(r->name[i], parent == WS_NONE
@@ -96,7 +96,7 @@ static enum ws_direction direction_of_text(uint32_t direction)
 static enum ws_direction direction_of_range(const struct ws_softmax *s, uint32_t range)
 {
 	const struct ws_model *m = s->tab->m;
-	const struct ws_op *op = ws_range_op(m, range);
+	const struct ws_op_facts *op = ws_range_op(m, range);
 
 	if (op && direction_of_text(op->direction) != WS_DIRECTION_UNKNOWN)
 		return direction_of_text(op->direction);

@@ -31,7 +31,7 @@ static int64_t step_flops(const struct ws_tab *tab)
 	int said = 0;
 
 	for (uint32_t i = 0; i < m->ranges.n; i++) {
-		const struct ws_op *op = ws_range_op(m, i);
+		const struct ws_op_facts *op = ws_range_op(m, i);
 
 		if (!(m->range_marks[i] & WS_OP_COUNTED) || op->flops < 0 || !tab->sel->range[i] ||
 		    !ws_step_selected(m, tab->sel, m->range_step[i]))

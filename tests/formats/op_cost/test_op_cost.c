@@ -38,23 +38,23 @@ static struct ws_op_cost cost(const char *name, const char *dims, const char *ty
 
 Test(op_cost, values_of_kinds_directions_and_dtypes_are_those_of_the_public_header)
 {
-	cr_assert(eq(int, WS_OP_OTHER, WSNVTX_OP_other));
-	cr_assert(eq(int, WS_OP_GEMM, WSNVTX_OP_gemm));
-	cr_assert(eq(int, WS_OP_CONV, WSNVTX_OP_conv));
-	cr_assert(eq(int, WS_OP_ATTENTION, WSNVTX_OP_attention));
-	cr_assert(eq(int, WS_OP_SOFTMAX, WSNVTX_OP_softmax));
-	cr_assert(eq(int, WS_OP_NORM, WSNVTX_OP_norm));
-	cr_assert(eq(int, WS_OP_ACTIVATION, WSNVTX_OP_activation));
-	cr_assert(eq(int, WS_OP_ELEMENTWISE, WSNVTX_OP_elementwise));
-	cr_assert(eq(int, WS_OP_EMBEDDING, WSNVTX_OP_embedding));
-	cr_assert(eq(int, WS_OP_LOSS, WSNVTX_OP_loss));
-	cr_assert(eq(int, WS_OP_OPTIMIZER, WSNVTX_OP_optimizer));
-	cr_assert(eq(int, WS_OP_REDUCE, WSNVTX_OP_reduce));
-	cr_assert(eq(int, WS_OP_COPY, WSNVTX_OP_copy));
-	cr_assert(eq(int, WS_OP_CAST, WSNVTX_OP_cast));
-	cr_assert(eq(int, WS_OP_POOL, WSNVTX_OP_pool));
-	cr_assert(eq(int, WS_OP_RNG, WSNVTX_OP_rng));
-	cr_assert(eq(int, WS_OP_FILL, WSNVTX_OP_fill));
+	cr_assert(eq(int, WS_NVTX_OP_OTHER, WSNVTX_OP_other));
+	cr_assert(eq(int, WS_NVTX_OP_GEMM, WSNVTX_OP_gemm));
+	cr_assert(eq(int, WS_NVTX_OP_CONV, WSNVTX_OP_conv));
+	cr_assert(eq(int, WS_NVTX_OP_ATTENTION, WSNVTX_OP_attention));
+	cr_assert(eq(int, WS_NVTX_OP_SOFTMAX, WSNVTX_OP_softmax));
+	cr_assert(eq(int, WS_NVTX_OP_NORM, WSNVTX_OP_norm));
+	cr_assert(eq(int, WS_NVTX_OP_ACTIVATION, WSNVTX_OP_activation));
+	cr_assert(eq(int, WS_NVTX_OP_ELEMENTWISE, WSNVTX_OP_elementwise));
+	cr_assert(eq(int, WS_NVTX_OP_EMBEDDING, WSNVTX_OP_embedding));
+	cr_assert(eq(int, WS_NVTX_OP_LOSS, WSNVTX_OP_loss));
+	cr_assert(eq(int, WS_NVTX_OP_OPTIMIZER, WSNVTX_OP_optimizer));
+	cr_assert(eq(int, WS_NVTX_OP_REDUCE, WSNVTX_OP_reduce));
+	cr_assert(eq(int, WS_NVTX_OP_COPY, WSNVTX_OP_copy));
+	cr_assert(eq(int, WS_NVTX_OP_CAST, WSNVTX_OP_cast));
+	cr_assert(eq(int, WS_NVTX_OP_POOL, WSNVTX_OP_pool));
+	cr_assert(eq(int, WS_NVTX_OP_RNG, WSNVTX_OP_rng));
+	cr_assert(eq(int, WS_NVTX_OP_FILL, WSNVTX_OP_fill));
 	cr_assert(eq(int, WS_OP_FORWARD, WSNVTX_DIRECTION_forward));
 	cr_assert(eq(int, WS_OP_BACKWARD, WSNVTX_DIRECTION_backward));
 	cr_assert(eq(int, WS_DTYPE_FP32, WSNVTX_DTYPE_fp32));
@@ -113,7 +113,7 @@ Test(op_cost, mm_is_2mnk)
 
 	IS(c, FLOPS_AND_BYTES, 2ull * 32 * 1000 * 2048, 4 * (32 * 1000 + 1000 * 2048),
 	   4 * 32 * 2048);
-	cr_assert(eq(int, c.kind, WS_OP_GEMM));
+	cr_assert(eq(int, c.kind, WS_NVTX_OP_GEMM));
 	cr_assert(eq(int, c.dtype, WS_DTYPE_FP32));
 	cr_assert(eq(u64, c.batch, 1));
 	cr_assert(eq(u64, c.m, 32));
@@ -398,7 +398,7 @@ Test(op_cost, max_of_two_tensors_is_no_reduction)
 	struct ws_op_cost c = cost("aten::max", "[[4],[4]]", "[\"float\",\"float\"]", "");
 
 	IS(c, FLOPS_AND_BYTES, 4, 32, 16);
-	cr_assert(eq(int, c.kind, WS_OP_ELEMENTWISE));
+	cr_assert(eq(int, c.kind, WS_NVTX_OP_ELEMENTWISE));
 }
 
 Test(op_cost, embeddings_move_the_rows_they_pick)
@@ -418,11 +418,11 @@ Test(op_cost, copies_and_fills_have_bytes_but_no_flops)
 	                           "[\"c10::BFloat16\",\"float\",\"Scalar\"]", "");
 
 	IS(c, FLOPS_AND_BYTES, 0, 40, 20);
-	cr_assert(eq(int, c.kind, WS_OP_CAST));
+	cr_assert(eq(int, c.kind, WS_NVTX_OP_CAST));
 	cr_assert(eq(
 	        int,
 	        cost("aten::copy_", "[[10],[10],[]]", "[\"float\",\"float\",\"Scalar\"]", "").kind,
-	        WS_OP_COPY));
+	        WS_NVTX_OP_COPY));
 	IS(cost("aten::zero_", "[[10]]", "[\"float\"]", ""), FLOPS_AND_BYTES, 0, 0, 40);
 	IS(cost("aten::cat", "[[[2,3],[4,3]],[]]", "[[\"float\",\"float\"],\"Scalar\"]", ""),
 	   FLOPS_AND_BYTES, 0, 72, 72);
@@ -452,7 +452,7 @@ Test(op_cost, other_operations_have_none)
 	struct ws_op_cost c = cost("aten::view", "[[10],[]]", "[\"float\",\"ScalarList\"]", "");
 
 	UNKNOWN(c);
-	cr_assert(eq(int, c.kind, WS_OP_OTHER));
+	cr_assert(eq(int, c.kind, WS_NVTX_OP_OTHER));
 	UNKNOWN(cost("", "", "", ""));
 	UNKNOWN(cost("_", "[[1]]", "[\"float\"]", ""));
 	UNKNOWN(cost("aten::", "[[1]]", "[\"float\"]", ""));

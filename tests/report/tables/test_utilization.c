@@ -213,3 +213,22 @@ Test(utilization, the_pass_and_the_model_agree)
 	}
 	free(wanted);
 }
+
+/* The host leaves the step after 200 ns; its product runs until 400 ns after the begin. */
+Test(utilization, a_host_that_runs_ahead_makes_no_step_shorter)
+{
+	struct tb *b = tb_new();
+	struct run r;
+
+	tb_device(b, 0, WS_DEVICE_CUDA, H100);
+	tb_push(b, 1000, "step");
+	tb_push_op(
+	        b, 1010, "product",
+	        &(struct tb_op){.flops = TEN_NS, .bytes_read = 8, .op = "gemm", .dtype = "bf16"});
+	tb_launch(b, 1011, "gemm", 1012, 388);
+	tb_pop(b, 1013);
+	tb_pop(b, 1200);
+	r = table_of(b, "steps");
+	NEAR(tb_real(r.t, 0, "mfu"), 2.5);
+	end(&r);
+}

@@ -54,7 +54,7 @@ static const int gpu_columns[WS_PHASES] = {
 static void add_step(const struct ws_tab *tab, struct ws_table *t,
                      const struct ws_step_times *times, const struct ws_stat *total, uint32_t s)
 {
-	const struct ws_step *step = &tab->m->steps[s];
+	const struct ws_model_step *step = &tab->m->steps[s];
 	const struct ws_step_gpu *gpu = &times->gpu[s];
 	struct ws_cell *row = ws_table_row(t);
 	int64_t tokens = ws_fact_number(tab->m, "tokens_per_step");
@@ -118,7 +118,7 @@ enum ws_status oracle_steps(const struct ws_tab *tab, struct ws_table *t, struct
 	if (status == WS_OK) {
 		ws_step_stat(m, &times, WS_PHASES, WS_MEASURE_WALL, &total);
 		for (uint32_t s = 0; s < m->nsteps; s++) {
-			const struct ws_step *step = &m->steps[s];
+			const struct ws_model_step *step = &m->steps[s];
 
 			if (step->unfinished ||
 			    (!step->warm_up && !ws_step_selected(m, tab->sel, s)) ||
@@ -225,7 +225,7 @@ enum ws_status oracle_step_split(const struct ws_tab *tab, struct ws_table *t, s
 
 	(void)err;
 	for (uint32_t s = 0; s < m->nsteps; s++) {
-		const struct ws_step *step = &m->steps[s];
+		const struct ws_model_step *step = &m->steps[s];
 		int64_t start = m->ranges.start_ns[step->range];
 
 		if (!ws_step_selected(m, tab->sel, s))
