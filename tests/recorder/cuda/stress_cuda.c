@@ -84,17 +84,23 @@ static void start(uint32_t slots)
 	CHECK(atomic_load(&file.seg->gpu.state) == WS_GPU_ON);
 }
 
-/* Until everything that was launched has been handed over and read. */
+/*
+ * Until no kernel has come for a while. Other records never end: each flush is preceded by a call
+ * of the collector's own that CUPTI tells of.
+ */
 static void drain_all(void)
 {
 	for (int quiet = 0; quiet < 200;) {
-		uint64_t n = ws_drain_pass(drain);
+		uint64_t before = ws_drain_counts(drain).gpu_kernels;
 
-		quiet = n || atomic_load(&running) ? 0 : quiet + 1;
+		ws_drain_pass(drain);
 		if (ws_drain_wants_commit(drain))
 			ws_drain_commit(drain);
-		if (!n)
+		if (ws_drain_counts(drain).gpu_kernels == before)
 			usleep(1000);
+		else
+			quiet = 0;
+		quiet = atomic_load(&running) ? 0 : quiet + 1;
 	}
 }
 
