@@ -23,6 +23,8 @@ struct ws_arena {
 void *ws_arena_alloc(struct ws_arena *arena, size_t size);
 /* n items of zeros; a product that no memory can have is out of memory. n = 0 is not NULL. */
 void *ws_arena_array(struct ws_arena *arena, size_t n, size_t item_bytes);
+/* p = n zero items of what p points to; for several of them, one ws_arena_check behind the last. */
+#define WS_NEW(arena, p, n) ((p) = ws_arena_array((arena), (n), sizeof(*(p))))
 /* A copy of len bytes with a NUL behind. */
 char *ws_arena_copy(struct ws_arena *arena, const void *bytes, size_t len);
 char *ws_arena_format(struct ws_arena *arena, const char *fmt, ...)

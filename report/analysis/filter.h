@@ -31,6 +31,7 @@ struct ws_tab {
 	const struct ws_model *m;
 	const struct ws_selection *sel;
 	const struct ws_digest *digest; /* with the parts that the table needs */
+	struct ws_arena *temp;          /* for what it needs while it is made; freed behind it */
 };
 /*
  * Free with ws_selection_release, also after a failure. filter may be NULL.

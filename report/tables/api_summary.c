@@ -15,22 +15,15 @@ struct api_summary {
 	int64_t total_ns;
 };
 
-static void release(struct api_summary *s)
-{
-	free(s->stats);
-	free(s->order);
-}
-
 static enum ws_status gather(struct api_summary *s, struct ws_err *err)
 {
 	const struct ws_digest *d = s->tab->digest;
 	struct ws_digest_scratch scratch = {0};
 	enum ws_status status = WS_OK;
 
-	s->stats = calloc(d->ntexts, sizeof(*s->stats));
-	s->order = calloc(d->ntexts, sizeof(*s->order));
-	if (!s->stats || !s->order)
-		return WS_FAIL(err, NO_MEMORY, "no memory for the API summary");
+	WS_NEW(s->tab->temp, s->stats, d->ntexts);
+	WS_NEW(s->tab->temp, s->order, d->ntexts);
+	WS_FORWARD(ws_arena_check(s->tab->temp, "the API summary", err));
 	for (uint32_t name = 0; name < d->ntexts && status == WS_OK; name++) {
 		status = ws_digest_stat(&d->calls[name].dur_ns, &scratch, &s->stats[name], err);
 		s->total_ns += s->stats[name].sum;
@@ -98,11 +91,14 @@ enum ws_status ws_tab_api_summary(const struct ws_tab *tab, struct ws_table *t, 
 {
 	const struct ws_model *m = tab->m;
 	struct api_summary s = {.tab = tab};
-	enum ws_status status = gather(&s, err);
-	int has_calls = m->api.n || tab->digest->ncalls;
 
-	if (status != WS_OK || !has_calls)
-		goto out;
+	WS_FORWARD(gather(&s, err));
+	if (!m->api.n && !tab->digest->ncalls) {
+		ws_table_set_not_recorded(t,
+		                          "No API calls were recorded: the program made none, or "
+		                          "they were left out (`warpsheet record --api` chooses).");
+		return WS_OK;
+	}
 	qsort_r(s.order, s.rows, sizeof(*s.order), by_total, &s);
 	for (size_t i = 0; i < s.rows; i++)
 		add_row(&s, t, s.order[i]);
@@ -112,11 +108,5 @@ enum ws_status ws_tab_api_summary(const struct ws_tab *tab, struct ws_table *t, 
 		              "Recording itself took %.3f ms in %llu pieces (compiling, loading, "
 		              "flushing buffers), some of it inside these calls.",
 		              (double)m->overhead_ns / 1e6, (unsigned long long)m->overheads);
-out:
-	if (status == WS_OK && !has_calls)
-		ws_table_set_not_recorded(t,
-		                          "No API calls were recorded: the program made none, or "
-		                          "they were left out (`warpsheet record --api` chooses).");
-	release(&s);
-	return status;
+	return WS_OK;
 }

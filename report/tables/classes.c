@@ -115,21 +115,15 @@ static void add_rows(struct classes *s, struct ws_table *t)
 enum ws_status ws_tab_classes(const struct ws_tab *tab, struct ws_table *t, struct ws_err *err)
 {
 	struct classes s = {.tab = tab};
-	enum ws_status status = WS_OK;
 
 	if (!ws_model_has_kernels(tab->m)) {
 		ws_table_set_not_recorded(t, WS_NO_KERNELS);
 		return WS_OK;
 	}
-	s.sums = calloc(tab->m->ntexts, sizeof(*s.sums));
-	s.order = calloc(tab->m->ntexts, sizeof(*s.order));
-	if (s.sums && s.order) {
-		add_up(&s);
-		add_rows(&s, t);
-	} else {
-		status = WS_FAIL(err, NO_MEMORY, "no memory for the classes");
-	}
-	free(s.sums);
-	free(s.order);
-	return status;
+	WS_NEW(tab->temp, s.sums, tab->m->ntexts);
+	WS_NEW(tab->temp, s.order, tab->m->ntexts);
+	WS_FORWARD(ws_arena_check(tab->temp, "the classes", err));
+	add_up(&s);
+	add_rows(&s, t);
+	return WS_OK;
 }

@@ -22,17 +22,6 @@ struct launches {
 	size_t rows;
 };
 
-static void release(struct launches *s)
-{
-	free(s->configs);
-	free(s->group_of);
-	free(s->first);
-	free(s->group);
-	free(s->groups);
-	free(s->stats);
-	free(s->order);
-}
-
 static int compare(uint64_t a, uint64_t b)
 {
 	return (a > b) - (a < b);
@@ -59,18 +48,17 @@ static enum ws_status find_groups(struct launches *s, struct ws_err *err)
 {
 	struct ws_model *m = (struct ws_model *)s->tab->m; /* qsort_r's argument has no const */
 	const struct ws_digest *d = s->tab->digest;
+	struct ws_arena *temp = s->tab->temp;
 	size_t n = m->nconfigs;
 
-	s->configs = calloc(n, sizeof(*s->configs));
-	s->group_of = calloc(n, sizeof(*s->group_of));
-	s->first = calloc(n, sizeof(*s->first));
-	s->group = calloc(d->ncells + 1, sizeof(*s->group));
-	s->groups = calloc(n, sizeof(*s->groups));
-	s->stats = calloc(n, sizeof(*s->stats));
-	s->order = calloc(n, sizeof(*s->order));
-	if (!s->configs || !s->group_of || !s->first || !s->group || !s->groups || !s->stats ||
-	    !s->order)
-		return WS_FAIL(err, NO_MEMORY, "no memory for the kernels by shape");
+	WS_NEW(temp, s->configs, n);
+	WS_NEW(temp, s->group_of, n);
+	WS_NEW(temp, s->first, n);
+	WS_NEW(temp, s->group, d->ncells);
+	WS_NEW(temp, s->groups, n);
+	WS_NEW(temp, s->stats, n);
+	WS_NEW(temp, s->order, n);
+	WS_FORWARD(ws_arena_check(temp, "the kernels by shape", err));
 	ws_order_identity(s->configs, n);
 	qsort_r(s->configs, n, sizeof(*s->configs), by_shape, m);
 	for (size_t i = 0; i < n; i++) {
@@ -152,20 +140,18 @@ enum ws_status ws_tab_kernel_launches(const struct ws_tab *tab, struct ws_table 
                                       struct ws_err *err)
 {
 	struct launches s = {.tab = tab};
-	enum ws_status status = find_groups(&s, err);
 
-	if (status != WS_OK || !ws_model_has_kernels(tab->m))
-		goto out;
+	WS_FORWARD(find_groups(&s, err));
+	if (!ws_model_has_kernels(tab->m)) {
+		ws_table_set_not_recorded(t, WS_NO_KERNELS);
+		return WS_OK;
+	}
 	for (uint32_t g = 0; g < s.ngroups; g++)
 		if (s.groups[g].time.n || s.groups[g].without_time)
 			s.order[s.rows++] = g;
 	qsort_r(s.order, s.rows, sizeof(*s.order), by_rank, &s);
-	for (size_t i = 0; i < s.rows && status == WS_OK; i++)
+	for (size_t i = 0; i < s.rows; i++)
 		add_row(&s, t, s.order[i]);
 	add_totals(&s, t);
-out:
-	if (status == WS_OK && !ws_model_has_kernels(tab->m))
-		ws_table_set_not_recorded(t, WS_NO_KERNELS);
-	release(&s);
-	return status;
+	return WS_OK;
 }

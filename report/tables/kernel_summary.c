@@ -3,6 +3,7 @@
  */
 #include <stdlib.h>
 
+#include "formats/base/grow.h"
 #include "report/kernel_info/classify.h"
 #include "report/analysis/group.h"
 #include "report/analysis/launch_stat.h"
@@ -34,45 +35,22 @@ struct summary {
 	size_t rows;
 };
 
-static void release(struct summary *s)
-{
-	free(s->group);
-	free(s->groups);
-	free(s->in_steps);
-	free(s->tensor);
-	free(s->launch);
-	free(s->order);
-	for (int a = 0; a < ATTRIBUTES; a++) {
-		ws_idmap_free(&s->seen[a].known);
-		free(s->seen[a].head);
-		free(s->seen[a].tail);
-		free(s->seen[a].items);
-	}
-}
-
-static enum ws_status no_memory(struct ws_err *err)
-{
-	return WS_FAIL(err, NO_MEMORY, "no memory for the kernel summary");
-}
-
 static enum ws_status allocate(struct summary *s, struct ws_err *err)
 {
+	struct ws_arena *temp = s->tab->temp;
+
 	s->names = s->tab->m->ntexts;
-	s->group = calloc(s->tab->digest->ncells + 1, sizeof(*s->group));
-	s->groups = calloc(s->names, sizeof(*s->groups));
-	s->in_steps = calloc(s->names, sizeof(*s->in_steps));
-	s->tensor = calloc(s->names, sizeof(*s->tensor));
-	s->launch = calloc(s->names, sizeof(*s->launch));
-	s->order = calloc(s->names, sizeof(*s->order));
-	if (!s->group || !s->groups || !s->in_steps || !s->tensor || !s->launch || !s->order)
-		return no_memory(err);
+	WS_NEW(temp, s->group, s->tab->digest->ncells);
+	WS_NEW(temp, s->groups, s->names);
+	WS_NEW(temp, s->in_steps, s->names);
+	WS_NEW(temp, s->tensor, s->names);
+	WS_NEW(temp, s->launch, s->names);
+	WS_NEW(temp, s->order, s->names);
 	for (int a = 0; a < ATTRIBUTES; a++) {
-		s->seen[a].head = calloc(s->names, sizeof(*s->seen[a].head));
-		s->seen[a].tail = calloc(s->names, sizeof(*s->seen[a].tail));
-		if (!s->seen[a].head || !s->seen[a].tail)
-			return no_memory(err);
+		WS_NEW(temp, s->seen[a].head, s->names);
+		WS_NEW(temp, s->seen[a].tail, s->names);
 	}
-	return WS_OK;
+	return ws_arena_check(temp, "the kernel summary", err);
 }
 
 static enum ws_status see(struct seen *s, uint32_t name, uint32_t text, struct ws_err *err)
@@ -83,17 +61,9 @@ static enum ws_status see(struct seen *s, uint32_t name, uint32_t text, struct w
 	if (!text || (s->head[name] && s->items[s->tail[name]].text == text) ||
 	    ws_idmap_get(&s->known, key) != WS_NONE)
 		return WS_OK;
-	if (s->n == s->allocated) {
-		size_t want = s->allocated ? s->allocated * 2 : 256;
-		void *grown = reallocarray(s->items, want, sizeof(*s->items));
-
-		if (!grown)
-			return no_memory(err);
-		s->items = grown;
-		s->allocated = want;
-	}
 	/* item 0 is never used, so that 0 means "none" */
 	s->n += s->n == 0;
+	WS_FORWARD(WS_GROW(s->items, s->n + 1, s->allocated, err));
 	s->items[s->n] = (struct item){text, 0};
 	if (s->head[name])
 		s->items[s->tail[name]].next = (uint32_t)s->n;
@@ -129,15 +99,14 @@ static enum ws_status see_cell(struct summary *s, const struct ws_digest_cell *c
 static enum ws_status gather(struct summary *s, struct ws_err *err)
 {
 	const struct ws_digest *d = s->tab->digest;
-	uint32_t *cells = calloc(d->ncells + 1, sizeof(*cells));
-	enum ws_status status = cells ? WS_OK : no_memory(err);
+	uint32_t *cells;
 
-	if (status == WS_OK) {
-		ws_order_identity(cells, d->ncells);
-		/* the argument of qsort_r has no const */
-		qsort_r(cells, d->ncells, sizeof(*cells), by_first_kernel, (void *)d);
-	}
-	for (size_t i = 0; i < d->ncells && status == WS_OK; i++) {
+	WS_NEW(s->tab->temp, cells, d->ncells);
+	WS_FORWARD(ws_arena_check(s->tab->temp, "the kernel summary", err));
+	ws_order_identity(cells, d->ncells);
+	/* the argument of qsort_r has no const */
+	qsort_r(cells, d->ncells, sizeof(*cells), by_first_kernel, (void *)d);
+	for (size_t i = 0; i < d->ncells; i++) {
 		const struct ws_digest_cell *cell = &d->cells[cells[i]];
 		const struct ws_config *config = &s->tab->m->configs[cell->config];
 		uint32_t name = config->name;
@@ -147,10 +116,9 @@ static enum ws_status gather(struct summary *s, struct ws_err *err)
 		ws_launch_stat_add(&s->launch[name], config, ws_digest_cell_count(cell),
 		                   cell->total_ns);
 		s->tensor[name] = config->tensor;
-		status = see_cell(s, cell, err);
+		WS_FORWARD(see_cell(s, cell, err));
 	}
-	free(cells);
-	return status;
+	return WS_OK;
 }
 
 static int by_summary_order(const void *pa, const void *pb, void *arg)
@@ -174,9 +142,8 @@ static enum ws_status set_seen(const struct summary *s, struct ws_table *t, stru
 		len += texts[seen->items[i].text].len + 2;
 	if (!len)
 		return WS_OK;
-	list = malloc(len);
-	if (!list)
-		return no_memory(err);
+	list = ws_arena_alloc(s->tab->temp, len);
+	WS_FORWARD(ws_arena_check(s->tab->temp, "the kernel summary", err));
 	len = 0;
 	for (uint32_t i = seen->head[name]; i; i = seen->items[i].next) {
 		struct ws_bytes text = texts[seen->items[i].text];
@@ -189,7 +156,6 @@ static enum ws_status set_seen(const struct summary *s, struct ws_table *t, stru
 		len += text.len;
 	}
 	ws_cell_set_text(t, cell, list, len);
-	free(list);
 	return WS_OK;
 }
 
@@ -284,27 +250,31 @@ static void add_notes(const struct summary *s, struct ws_table *t)
 		ws_table_note(t, "No kernel passes the filter.");
 }
 
+static enum ws_status fill(struct summary *s, struct ws_table *t, struct ws_err *err)
+{
+	WS_FORWARD(allocate(s, err));
+	WS_FORWARD(gather(s, err));
+	WS_FORWARD(ws_digest_group(s->tab->digest, s->group, s->names, s->groups, err));
+	for (uint32_t name = 0; name < s->names; name++)
+		if (s->groups[name].time.n || s->groups[name].without_time)
+			s->order[s->rows++] = name;
+	qsort_r(s->order, s->rows, sizeof(*s->order), by_summary_order, s);
+	for (size_t i = 0; i < s->rows; i++)
+		WS_FORWARD(add_row(s, t, s->order[i], err));
+	add_totals(s, t);
+	add_notes(s, t);
+	return WS_OK;
+}
+
 enum ws_status ws_tab_kernel_summary(const struct ws_tab *tab, struct ws_table *t,
                                      struct ws_err *err)
 {
 	struct summary s = {.tab = tab};
-	enum ws_status status = allocate(&s, err);
+	enum ws_status status = fill(&s, t, err);
 
-	if (status == WS_OK)
-		status = gather(&s, err);
-	if (status == WS_OK)
-		status = ws_digest_group(tab->digest, s.group, s.names, s.groups, err);
-	if (status != WS_OK)
-		goto out;
-	for (uint32_t name = 0; name < s.names; name++)
-		if (s.groups[name].time.n || s.groups[name].without_time)
-			s.order[s.rows++] = name;
-	qsort_r(s.order, s.rows, sizeof(*s.order), by_summary_order, &s);
-	for (size_t i = 0; i < s.rows && status == WS_OK; i++)
-		status = add_row(&s, t, s.order[i], err);
-	add_totals(&s, t);
-	add_notes(&s, t);
-out:
-	release(&s);
+	for (int a = 0; a < ATTRIBUTES; a++) {
+		ws_idmap_free(&s.seen[a].known);
+		free(s.seen[a].items);
+	}
 	return status;
 }

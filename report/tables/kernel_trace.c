@@ -2,7 +2,6 @@
  * Every execution of every kernel: made only when it is asked for by name.
  */
 #include <inttypes.h>
-#include <stdlib.h>
 
 #include "report/tables/tables.h"
 
@@ -113,22 +112,17 @@ enum ws_status ws_tab_kernel_trace(const struct ws_tab *tab, struct ws_table *t,
 {
 	const struct ws_model *m = tab->m;
 	struct trace s = {.tab = tab, .t = t};
-	enum ws_status status = WS_OK;
 
-	s.text = calloc(m->ntexts, sizeof(*s.text));
-	s.short_name = calloc(m->ntexts, sizeof(*s.short_name));
-	s.path = calloc(m->ranges.npaths + 2, sizeof(*s.path));
-	if (!s.text || !s.short_name || !s.path)
-		status = WS_FAIL(err, NO_MEMORY, "no memory for the trace of kernels");
-	for (size_t k = 0; k < m->kernels.n && status == WS_OK; k++)
+	WS_NEW(tab->temp, s.text, m->ntexts);
+	WS_NEW(tab->temp, s.short_name, m->ntexts);
+	WS_NEW(tab->temp, s.path, m->ranges.npaths + 2);
+	WS_FORWARD(ws_arena_check(tab->temp, "the trace of kernels", err));
+	for (size_t k = 0; k < m->kernels.n; k++)
 		if (tab->sel->kernel[k])
-			status = add_row(&s, k, err);
-	if (status == WS_OK && !m->kernels.n)
+			WS_FORWARD(add_row(&s, k, err));
+	if (!m->kernels.n)
 		ws_table_set_not_recorded(t, WS_NO_KERNELS);
-	if (status == WS_OK && tab->sel->kernels)
+	if (tab->sel->kernels)
 		ws_cell_set_int(&ws_table_totals(t)[WS_TC_kernel_trace_dur_ns], tab->sel->gpu_ns);
-	free(s.text);
-	free(s.short_name);
-	free(s.path);
-	return status;
+	return WS_OK;
 }

@@ -30,19 +30,6 @@ struct latency {
 	uint64_t no_launch;
 };
 
-static void release(struct latency *s)
-{
-	free(s->kernels);
-	free(s->keys);
-	free(s->group);
-	free(s->queued);
-	free(s->order);
-	for (int i = 0; i < MEASURES; i++) {
-		free(s->ns[i]);
-		free(s->stat[i]);
-	}
-}
-
 static struct key key_of(const struct ws_model *m, uint32_t k)
 {
 	uint32_t call = m->kernels.call[k];
@@ -86,41 +73,36 @@ static uint32_t part_of(const struct key *key, enum part part)
 static enum ws_status sort_kernels(struct latency *s, struct ws_err *err)
 {
 	const struct ws_model *m = s->tab->m;
-	uint32_t *part = calloc(m->kernels.n + 1, sizeof(*part));
-	enum ws_status status = WS_OK;
+	uint32_t *part;
 
-	if (!part)
-		return WS_FAIL(err, NO_MEMORY, "no memory for the launch latencies");
-	for (int p = 0; p < PARTS && status == WS_OK; p++) {
+	WS_NEW(s->tab->temp, part, m->kernels.n);
+	WS_FORWARD(ws_arena_check(s->tab->temp, "the launch latencies", err));
+	for (int p = 0; p < PARTS; p++) {
 		for (size_t i = 0; i < s->n; i++) {
 			struct key key = key_of(m, s->kernels[i]);
 
 			part[s->kernels[i]] = part_of(&key, (enum part)p);
 		}
-		status = ws_order_by_u32(s->kernels, part, s->n, m->kernels.n, err);
+		WS_FORWARD(ws_order_by_u32(s->kernels, part, s->n, m->kernels.n, err));
 	}
-	free(part);
-	return status;
+	return WS_OK;
 }
 
 static enum ws_status allocate(struct latency *s, struct ws_err *err)
 {
-	size_t n = s->tab->m->kernels.n + 1;
+	struct ws_arena *temp = s->tab->temp;
+	size_t n = s->tab->m->kernels.n;
 
-	s->kernels = calloc(n, sizeof(*s->kernels));
-	s->keys = calloc(n, sizeof(*s->keys));
-	s->group = calloc(n, sizeof(*s->group));
-	s->queued = calloc(n, sizeof(*s->queued));
-	s->order = calloc(n, sizeof(*s->order));
-	if (!s->kernels || !s->keys || !s->group || !s->queued || !s->order)
-		return WS_FAIL(err, NO_MEMORY, "no memory for the launch latencies");
+	WS_NEW(temp, s->kernels, n);
+	WS_NEW(temp, s->keys, n);
+	WS_NEW(temp, s->group, n);
+	WS_NEW(temp, s->queued, n);
+	WS_NEW(temp, s->order, n);
 	for (int i = 0; i < MEASURES; i++) {
-		s->ns[i] = calloc(n, sizeof(*s->ns[i]));
-		s->stat[i] = calloc(n, sizeof(*s->stat[i]));
-		if (!s->ns[i] || !s->stat[i])
-			return WS_FAIL(err, NO_MEMORY, "no memory for the launch latencies");
+		WS_NEW(temp, s->ns[i], n);
+		WS_NEW(temp, s->stat[i], n);
 	}
-	return WS_OK;
+	return ws_arena_check(temp, "the launch latencies", err);
 }
 
 static void measure(struct latency *s, size_t i)
@@ -253,7 +235,6 @@ enum ws_status ws_tab_launch_latency(const struct ws_tab *tab, struct ws_table *
                                      struct ws_err *err)
 {
 	struct latency s = {.tab = tab};
-	enum ws_status status = WS_OK;
 
 	if (!tab->m->kernels.n || !tab->m->api.n) {
 		ws_table_set_not_recorded(t, "%s",
@@ -263,18 +244,12 @@ enum ws_status ws_tab_launch_latency(const struct ws_tab *tab, struct ws_table *
 		                                  : WS_NO_KERNELS);
 		return WS_OK;
 	}
-	status = allocate(&s, err);
-	if (status == WS_OK)
-		status = gather(&s, err);
-	if (status == WS_OK) {
-		ws_order_identity(s.order, s.nrows);
-		qsort_r(s.order, s.nrows, sizeof(*s.order), by_rank, &s);
-		for (size_t i = 0; i < s.nrows && status == WS_OK; i++)
-			add_row(&s, t, s.order[i]);
-		add_totals(&s, t);
-	}
-	if (status == WS_OK)
-		status = add_verdict(&s, t, err);
-	release(&s);
-	return status;
+	WS_FORWARD(allocate(&s, err));
+	WS_FORWARD(gather(&s, err));
+	ws_order_identity(s.order, s.nrows);
+	qsort_r(s.order, s.nrows, sizeof(*s.order), by_rank, &s);
+	for (size_t i = 0; i < s.nrows; i++)
+		add_row(&s, t, s.order[i]);
+	add_totals(&s, t);
+	return add_verdict(&s, t, err);
 }

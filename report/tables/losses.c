@@ -2,7 +2,6 @@
  * What is missing: the table `losses`, and the same list for the summary.
  */
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "formats/schema/loss.h"
@@ -93,14 +92,16 @@ static void emit(const struct emitter *e, const char *source, const char *cause,
 static enum ws_status emit_recorder(const struct emitter *e, struct ws_err *err)
 {
 	const struct ws_table_data *t = &e->m->loss;
-	uint64_t *count = calloc(e->m->ntexts, sizeof(*count));
-	uint8_t *state = calloc(e->m->ntexts, 1); /* 1 = seen, 2 = emitted */
+	struct ws_arena temp = {0};
+	enum ws_status status;
+	uint64_t *count;
+	uint8_t *state; /* 1 = seen, 2 = emitted */
 
-	if (!count || !state) {
-		free(count);
-		free(state);
-		return WS_FAIL(err, NO_MEMORY, "no memory for the loss counters");
-	}
+	WS_NEW(&temp, count, e->m->ntexts);
+	WS_NEW(&temp, state, e->m->ntexts);
+	status = ws_arena_check(&temp, "the loss counters", err);
+	if (status != WS_OK)
+		goto out;
 	for (uint64_t i = 0; i < t->rows; i++) {
 		uint32_t cause = ws_model_text(e->m, ws_value(t, WS_COL_loss_cause, i));
 		uint64_t value = ws_value(t, WS_COL_loss_count, i);
@@ -123,9 +124,9 @@ static enum ws_status emit_recorder(const struct emitter *e, struct ws_err *err)
 	if (!t->rows)
 		emit(e, "recorder", "recordings without a loss counter", 1,
 		     "The recorder wrote no counters: whether it lost anything is not known.");
-	free(count);
-	free(state);
-	return WS_OK;
+out:
+	ws_arena_free(&temp);
+	return status;
 }
 
 static void emit_file(const struct emitter *e)

@@ -33,13 +33,6 @@ struct memory {
 	uint64_t out_of_memory;
 };
 
-static void release(struct memory *s)
-{
-	free(s->event);
-	free(s->state);
-	free(s->order);
-}
-
 static const struct ws_memory_event *event_of(const struct memory *s, size_t i)
 {
 	return &s->tab->m->memory[s->event[i]];
@@ -52,15 +45,19 @@ static const struct ws_memory_event *event_of(const struct memory *s, size_t i)
 static enum ws_status find_states(struct memory *s, struct ws_err *err)
 {
 	const struct ws_model *m = s->tab->m;
-	int64_t *sum = calloc(m->ndevices + 1, sizeof(*sum));
-	uint8_t *recorded = calloc(m->ndevices + 1, 1);
+	int64_t *sum;
+	uint8_t *recorded;
 	struct ws_idmap blocks = {0}; /* address -> event that allocated it */
 	enum ws_status status = WS_OK;
 	size_t at = 0;
 
-	if (!sum || !recorded)
-		status = WS_FAIL(err, NO_MEMORY, "no memory for the memory table");
-	for (size_t i = 0; i < m->nmemory && status == WS_OK; i++)
+	WS_NEW(s->tab->temp, s->event, m->nmemory);
+	WS_NEW(s->tab->temp, s->state, m->nmemory);
+	WS_NEW(s->tab->temp, s->order, m->nmemory);
+	WS_NEW(s->tab->temp, sum, m->ndevices);
+	WS_NEW(s->tab->temp, recorded, m->ndevices);
+	WS_FORWARD(ws_arena_check(s->tab->temp, "the memory table", err));
+	for (size_t i = 0; i < m->nmemory; i++)
 		if (m->memory[i].device != WS_NONE)
 			recorded[m->memory[i].device] |= m->memory[i].allocated_bytes > 0;
 	for (uint32_t i = 0; i < m->nmemory && status == WS_OK; i++) {
@@ -92,8 +89,6 @@ static enum ws_status find_states(struct memory *s, struct ws_err *err)
 		                       e->reserved_bytes ? (int64_t)e->reserved_bytes : -1};
 	}
 	s->n = at;
-	free(sum);
-	free(recorded);
 	ws_idmap_free(&blocks);
 	return status;
 }
@@ -235,16 +230,16 @@ static int by_taken(const void *pa, const void *pb, void *arg)
 static enum ws_status add_operations(struct memory *s, struct ws_err *err)
 {
 	const struct ws_model *m = s->tab->m;
-	struct op_sums *sums = calloc(m->ntexts + 1, sizeof(*sums));
-	uint32_t *order = calloc(m->ntexts + 1, sizeof(*order));
-	struct op_ranking ranking = {sums, m->texts};
-	uint32_t rest = (uint32_t)m->ntexts;
+	uint32_t *order, rest = (uint32_t)m->ntexts;
+	struct op_ranking ranking = {.texts = m->texts};
+	struct op_sums *sums;
 	size_t rows = 0;
-	enum ws_status status = WS_OK;
 
-	if (!sums || !order)
-		status = WS_FAIL(err, NO_MEMORY, "no memory for the memory table");
-	for (size_t i = 0; i < s->n && status == WS_OK; i++) {
+	WS_NEW(s->tab->temp, sums, m->ntexts + 1);
+	WS_NEW(s->tab->temp, order, m->ntexts + 1);
+	WS_FORWARD(ws_arena_check(s->tab->temp, "the memory table", err));
+	ranking.sums = sums;
+	for (size_t i = 0; i < s->n; i++) {
 		const struct ws_memory_event *e = event_of(s, i);
 		struct op_sums *sum = &sums[place_of(m, e)];
 
@@ -252,19 +247,18 @@ static enum ws_status add_operations(struct memory *s, struct ws_err *err)
 		sum->taken += e->op == WS_MEMORY_OP_ALLOC ? (int64_t)e->bytes : 0;
 		sum->allocations += e->op == WS_MEMORY_OP_ALLOC;
 	}
-	for (uint32_t i = 0; i < rest && status == WS_OK; i++)
+	for (uint32_t i = 0; i < rest; i++)
 		if (sums[i].taken || sums[i].net)
 			order[rows++] = i;
-	if (status == WS_OK)
-		qsort_r(order, rows, sizeof(*order), by_taken, &ranking);
-	for (size_t i = TOP_OPS; i < rows && status == WS_OK; i++) {
+	qsort_r(order, rows, sizeof(*order), by_taken, &ranking);
+	for (size_t i = TOP_OPS; i < rows; i++) {
 		sums[rest].taken += sums[order[i]].taken;
 		sums[rest].net += sums[order[i]].net;
 		sums[rest].allocations += sums[order[i]].allocations;
 	}
 	if (rows > TOP_OPS)
 		order[TOP_OPS] = rest;
-	for (size_t i = 0; i < rows && i <= TOP_OPS && status == WS_OK; i++) {
+	for (size_t i = 0; i < rows && i <= TOP_OPS; i++) {
 		struct ws_cell *row = new_row(s, "by operation", WS_NONE);
 
 		if (order[i] == rest)
@@ -275,9 +269,7 @@ static enum ws_status add_operations(struct memory *s, struct ws_err *err)
 		ws_cell_set_int(&row[WS_TC_memory_net], sums[order[i]].net);
 		ws_cell_set_int(&row[WS_TC_memory_count], (int64_t)sums[order[i]].allocations);
 	}
-	free(sums);
-	free(order);
-	return status;
+	return WS_OK;
 }
 
 static int by_size(const void *pa, const void *pb, void *arg)
@@ -309,14 +301,10 @@ static enum ws_status set_long_place(struct memory *s, struct ws_cell *row,
 	}
 	a = m->texts[ops->name[outer]];
 	b = m->texts[ops->name[e->cpu_op]];
-	text = malloc(a.len + b.len + 3);
-	if (!text)
-		return WS_FAIL(err, NO_MEMORY, "no memory for the memory table");
-	memcpy(text, a.ptr, a.len);
-	memcpy(text + a.len, " / ", 3);
-	memcpy(text + a.len + 3, b.ptr, b.len);
-	ws_cell_set_text(s->t, &row[WS_TC_memory_item], text, a.len + b.len + 3);
-	free(text);
+	text = ws_arena_format(s->tab->temp, "%.*s / %.*s", (int)a.len, (const char *)a.ptr,
+	                       (int)b.len, (const char *)b.ptr);
+	WS_FORWARD(ws_arena_check(s->tab->temp, "the memory table", err));
+	ws_cell_set_str(s->t, &row[WS_TC_memory_item], text);
 	return WS_OK;
 }
 
@@ -345,7 +333,6 @@ enum ws_status ws_tab_memory(const struct ws_tab *tab, struct ws_table *t, struc
 {
 	const struct ws_model *m = tab->m;
 	struct memory s = {.tab = tab, .t = t};
-	enum ws_status status = WS_OK;
 
 	if (!m->nmemory) {
 		ws_table_set_not_recorded(
@@ -354,32 +341,19 @@ enum ws_status ws_tab_memory(const struct ws_tab *tab, struct ws_table *t, struc
 		           "profile_memory=True, Nsight Systems with --cuda-memory-usage=true.");
 		return WS_OK;
 	}
-	s.event = calloc(m->nmemory, sizeof(*s.event));
-	s.state = calloc(m->nmemory, sizeof(*s.state));
-	s.order = calloc(m->nmemory, sizeof(*s.order));
-	if (!s.event || !s.state || !s.order)
-		status = WS_FAIL(err, NO_MEMORY, "no memory for the memory table");
-	if (status == WS_OK)
-		status = find_states(&s, err);
-	for (uint32_t d = 0; d < m->ndevices && status == WS_OK; d++)
+	WS_FORWARD(find_states(&s, err));
+	for (uint32_t d = 0; d < m->ndevices; d++)
 		add_device(&s, d);
-	if (status == WS_OK)
-		status = add_operations(&s, err);
-	if (status == WS_OK)
-		status = add_largest(&s, err);
-	if (status == WS_OK) {
-		for (uint32_t d = 0; d < m->ndevices; d++)
-			add_over_time(&s, d);
-		if (s.guessed)
-			ws_table_note(t,
-			              "Allocated is summed up from the first recorded "
-			              "allocation on: what the program held before is not in it.");
-		if (s.out_of_memory)
-			ws_table_note(t, "%llu requests for memory failed.",
-			              (unsigned long long)s.out_of_memory);
-		ws_table_note(t, "Memory of devices only; times count from the first record of the "
-		                 "trace.");
-	}
-	release(&s);
-	return status;
+	WS_FORWARD(add_operations(&s, err));
+	WS_FORWARD(add_largest(&s, err));
+	for (uint32_t d = 0; d < m->ndevices; d++)
+		add_over_time(&s, d);
+	if (s.guessed)
+		ws_table_note(t, "Allocated is summed up from the first recorded "
+		                 "allocation on: what the program held before is not in it.");
+	if (s.out_of_memory)
+		ws_table_note(t, "%llu requests for memory failed.",
+		              (unsigned long long)s.out_of_memory);
+	ws_table_note(t, "Memory of devices only; times count from the first record of the trace.");
+	return WS_OK;
 }

@@ -60,15 +60,16 @@ uint32_t ws_copy_name_of(const struct ws_work *w)
 static enum ws_status gather(struct memory_ops *s, struct ws_err *err)
 {
 	const struct ws_model *m = s->tab->m;
-	uint32_t *timed = calloc(m->nworks + 1, sizeof(*timed));
-	uint32_t *all = calloc(m->nworks + 1, sizeof(*all));
-	int64_t *ns = calloc(m->nworks + 1, sizeof(*ns));
-	int64_t *bytes = calloc(m->nworks + 1, sizeof(*bytes));
-	enum ws_status status = WS_OK;
+	struct ws_arena *temp = s->tab->temp;
+	uint32_t *timed, *all;
+	int64_t *ns, *bytes;
 
-	if (!timed || !all || !ns || !bytes)
-		status = WS_FAIL(err, NO_MEMORY, "no memory for the memory operations");
-	for (size_t i = 0; i < m->nworks && status == WS_OK; i++) {
+	WS_NEW(temp, timed, m->nworks);
+	WS_NEW(temp, all, m->nworks);
+	WS_NEW(temp, ns, m->nworks);
+	WS_NEW(temp, bytes, m->nworks);
+	WS_FORWARD(ws_arena_check(temp, "the memory operations", err));
+	for (size_t i = 0; i < m->nworks; i++) {
 		const struct ws_work *w = &m->works[i];
 		uint32_t which = ws_copy_name_of(w);
 
@@ -88,15 +89,8 @@ static enum ws_status gather(struct memory_ops *s, struct ws_err *err)
 		s->total_ns += ns[i];
 		s->timed_bytes[which] += bytes[i];
 	}
-	if (status == WS_OK)
-		status = ws_group_values(ns, timed, m->nworks, NOPERATIONS, s->time, err);
-	if (status == WS_OK)
-		status = ws_group_values(bytes, all, m->nworks, NOPERATIONS, s->size, err);
-	free(timed);
-	free(all);
-	free(ns);
-	free(bytes);
-	return status;
+	WS_FORWARD(ws_group_values(ns, timed, m->nworks, NOPERATIONS, s->time, err));
+	return ws_group_values(bytes, all, m->nworks, NOPERATIONS, s->size, err);
 }
 
 /* "[HIP memcpy …]" where an AMD device did it. */

@@ -41,46 +41,22 @@ struct ops {
 	int64_t all_cpu_ns, all_cuda_ns;
 };
 
-static void release(struct ops *s)
-{
-	free(s->both.start_ns);
-	free(s->both.end_ns);
-	free(s->both.thread);
-	free(s->both.parent);
-	free(s->both.name);
-	free(s->both_selected);
-	free(s->node);
-	free(s->from);
-	free(s->self_cpu_ns);
-	free(s->self_cuda_ns);
-	free(s->cuda_ns);
-	free(s->device_work);
-	free(s->children);
-	free(s->call_self_ns);
-	for (int kind = 0; kind < ROW_KINDS; kind++)
-		free(s->sums[kind]);
-	free(s->order);
-}
-
 static enum ws_status allocate(struct ops *s, struct ws_err *err)
 {
 	const struct ws_model *m = s->tab->m;
-	size_t n = s->tree->n + 1;
+	struct ws_arena *temp = s->tab->temp;
+	size_t n = s->tree->n;
 
-	s->self_cpu_ns = calloc(n, sizeof(*s->self_cpu_ns));
-	s->self_cuda_ns = calloc(n, sizeof(*s->self_cuda_ns));
-	s->cuda_ns = calloc(n, sizeof(*s->cuda_ns));
-	s->device_work = calloc(n, sizeof(*s->device_work));
-	s->children = calloc(n, sizeof(*s->children));
-	s->call_self_ns = calloc(m->api.n + 1, sizeof(*s->call_self_ns));
+	WS_NEW(temp, s->self_cpu_ns, n);
+	WS_NEW(temp, s->self_cuda_ns, n);
+	WS_NEW(temp, s->cuda_ns, n);
+	WS_NEW(temp, s->device_work, n);
+	WS_NEW(temp, s->children, n);
+	WS_NEW(temp, s->call_self_ns, m->api.n);
 	for (int kind = 0; kind < ROW_KINDS; kind++)
-		s->sums[kind] = calloc(m->ntexts, sizeof(*s->sums[kind]));
-	s->order = calloc(m->ntexts, ROW_KINDS * sizeof(*s->order));
-	if (!s->self_cpu_ns || !s->self_cuda_ns || !s->cuda_ns || !s->device_work || !s->children ||
-	    !s->call_self_ns || !s->sums[ROW_OP] || !s->sums[ROW_RANGE] || !s->sums[ROW_CALL] ||
-	    !s->order)
-		return WS_FAIL(err, NO_MEMORY, "no memory for the operations");
-	return WS_OK;
+		WS_NEW(temp, s->sums[kind], m->ntexts);
+	WS_NEW(temp, s->order, m->ntexts * ROW_KINDS);
+	return ws_arena_check(temp, "the operations", err);
 }
 
 /* --- one tree ------------------------------------------------------------------------------- */
@@ -102,18 +78,17 @@ static int is_numbered_step(struct ws_bytes name)
 
 static enum ws_status allocate_both(struct ops *s, size_t n, struct ws_err *err)
 {
-	s->both.start_ns = calloc(n + 1, sizeof(*s->both.start_ns));
-	s->both.end_ns = calloc(n + 1, sizeof(*s->both.end_ns));
-	s->both.thread = calloc(n + 1, sizeof(*s->both.thread));
-	s->both.parent = calloc(n + 1, sizeof(*s->both.parent));
-	s->both.name = calloc(n + 1, sizeof(*s->both.name));
-	s->both_selected = calloc(n + 1, sizeof(*s->both_selected));
-	s->node = calloc(n + 1, sizeof(*s->node));
-	s->from = calloc(n + 1, sizeof(*s->from));
-	if (!s->both.start_ns || !s->both.end_ns || !s->both.thread || !s->both.parent ||
-	    !s->both.name || !s->both_selected || !s->node || !s->from)
-		return WS_FAIL(err, NO_MEMORY, "no memory for the operations");
-	return WS_OK;
+	struct ws_arena *temp = s->tab->temp;
+
+	WS_NEW(temp, s->both.start_ns, n);
+	WS_NEW(temp, s->both.end_ns, n);
+	WS_NEW(temp, s->both.thread, n);
+	WS_NEW(temp, s->both.parent, n);
+	WS_NEW(temp, s->both.name, n);
+	WS_NEW(temp, s->both_selected, n);
+	WS_NEW(temp, s->node, n);
+	WS_NEW(temp, s->from, n);
+	return ws_arena_check(temp, "the operations", err);
 }
 
 /* By thread, then begin; of those that begin together the longer, then the range, first. */
@@ -210,24 +185,21 @@ static enum row_kind kind_of(const struct ops *s, uint32_t node)
 static enum ws_status share_out_calls(struct ops *s, struct ws_err *err)
 {
 	const struct ws_api *a = &s->tab->m->api;
-	uint32_t *order = calloc(a->n + 1, sizeof(*order));
-	uint32_t *stack = calloc(a->n + 1, sizeof(*stack));
-	int64_t *later_end = calloc(a->n + 1, sizeof(*later_end));
+	uint32_t *order, *stack;
+	int64_t *later_end;
 	size_t height = 0;
-	enum ws_status status = WS_OK;
 
-	if (!order || !stack || !later_end)
-		status = WS_FAIL(err, NO_MEMORY, "no memory for the operations");
-	for (size_t i = 0; i < a->n && status == WS_OK; i++)
+	WS_NEW(s->tab->temp, order, a->n);
+	WS_NEW(s->tab->temp, stack, a->n);
+	WS_NEW(s->tab->temp, later_end, a->n);
+	WS_FORWARD(ws_arena_check(s->tab->temp, "the operations", err));
+	for (size_t i = 0; i < a->n; i++)
 		later_end[i] = -a->end_ns[i];
-	ws_order_identity(order, status == WS_OK ? a->n : 0);
-	if (status == WS_OK)
-		status = ws_order_by(order, later_end, a->n, err);
-	if (status == WS_OK)
-		status = ws_order_by(order, a->start_ns, a->n, err);
-	if (status == WS_OK)
-		status = ws_order_by_u32(order, a->thread, a->n, a->n, err);
-	for (size_t i = 0; i < a->n && status == WS_OK; i++) {
+	ws_order_identity(order, a->n);
+	WS_FORWARD(ws_order_by(order, later_end, a->n, err));
+	WS_FORWARD(ws_order_by(order, a->start_ns, a->n, err));
+	WS_FORWARD(ws_order_by_u32(order, a->thread, a->n, a->n, err));
+	for (size_t i = 0; i < a->n; i++) {
 		uint32_t call = order[i], node = node_of_call(s, call);
 		int64_t ns = a->end_ns[call] - a->start_ns[call];
 
@@ -241,10 +213,7 @@ static enum ws_status share_out_calls(struct ops *s, struct ws_err *err)
 			s->self_cpu_ns[node] -= ns;
 		stack[height++] = call;
 	}
-	free(order);
-	free(stack);
-	free(later_end);
-	return status;
+	return WS_OK;
 }
 
 static void add_work(struct ops *s, uint32_t node, int64_t ns)
@@ -451,7 +420,6 @@ enum ws_status ws_tab_ops(const struct ws_tab *tab, struct ws_table *t, struct w
 	        .selected = are_ranges ? tab->sel->range : tab->sel->op,
 	        .are_ranges = are_ranges,
 	};
-	enum ws_status status;
 
 	if (!s.tree->n) {
 		ws_table_set_not_recorded(t, "Neither framework operations nor NVTX ranges were "
@@ -459,29 +427,23 @@ enum ws_status ws_tab_ops(const struct ws_tab *tab, struct ws_table *t, struct w
 		                             "a trace of PyTorch's profiler.");
 		return WS_OK;
 	}
-	status = are_ranges ? WS_OK : merge(&s, err);
-	if (status == WS_OK)
-		status = allocate(&s, err);
-	if (status == WS_OK)
-		status = share_out_calls(&s, err);
-	if (status == WS_OK) {
-		add_up_nodes(&s);
-		add_up_names(&s);
-		add_rows(&s, t);
-		ws_table_note(t,
-		              "Operations are %s. Self columns add up; totals count nested "
-		              "operations in each row they lie in, and so do FLOPs.",
-		              are_ranges ? "the NVTX ranges: the trace has no framework operations"
-		                         : "the framework's, with the ranges around them");
-		if (!are_ranges && !m->cpu_ops.with_shapes)
-			ws_table_note(t,
-			              "FLOPs are not recorded: PyTorch's profiler records shapes "
-			              "with record_shapes=True.");
-		if (tab->sel->has_launched)
-			ws_table_note(t,
-			              "The filter of device work applies to the CUDA columns and "
-			              "to the calls; CPU times of operations are whole.");
-	}
-	release(&s);
-	return status;
+	if (!are_ranges)
+		WS_FORWARD(merge(&s, err));
+	WS_FORWARD(allocate(&s, err));
+	WS_FORWARD(share_out_calls(&s, err));
+	add_up_nodes(&s);
+	add_up_names(&s);
+	add_rows(&s, t);
+	ws_table_note(t,
+	              "Operations are %s. Self columns add up; totals count nested "
+	              "operations in each row they lie in, and so do FLOPs.",
+	              are_ranges ? "the NVTX ranges: the trace has no framework operations"
+	                         : "the framework's, with the ranges around them");
+	if (!are_ranges && !m->cpu_ops.with_shapes)
+		ws_table_note(t, "FLOPs are not recorded: PyTorch's profiler records shapes "
+		                 "with record_shapes=True.");
+	if (tab->sel->has_launched)
+		ws_table_note(t, "The filter of device work applies to the CUDA columns and "
+		                 "to the calls; CPU times of operations are whole.");
+	return WS_OK;
 }

@@ -23,22 +23,6 @@ struct range_kernels {
 	uint32_t *order;
 };
 
-static void release(struct range_kernels *s)
-{
-	free(s->group);
-	free(s->pairs);
-	ws_idmap_free(&s->map);
-	free(s->groups);
-	free(s->place);
-	free(s->instances);
-	free(s->order);
-}
-
-static enum ws_status no_memory(struct ws_err *err)
-{
-	return WS_FAIL(err, NO_MEMORY, "no memory for the kernels by range");
-}
-
 /* Numbered as tables number them: the kernels in no range behind all paths. */
 static uint32_t table_path(const struct ws_model *m, uint32_t path)
 {
@@ -52,10 +36,9 @@ static enum ws_status find_pairs(struct range_kernels *s, struct ws_err *err)
 	const struct ws_model *m = s->tab->m;
 	const struct ws_digest *d = s->tab->digest;
 
-	s->group = calloc(d->ncells + 1, sizeof(*s->group));
-	s->pairs = calloc(d->ncells + 1, sizeof(*s->pairs));
-	if (!s->group || !s->pairs)
-		return no_memory(err);
+	WS_NEW(s->tab->temp, s->group, d->ncells);
+	WS_NEW(s->tab->temp, s->pairs, d->ncells);
+	WS_FORWARD(ws_arena_check(s->tab->temp, "the kernels by range", err));
 	for (size_t i = 0; i < d->ncells; i++) {
 		const struct ws_digest_cell *cell = &d->cells[i];
 		struct pair pair = {table_path(m, cell->place.path), m->configs[cell->config].name};
@@ -74,32 +57,26 @@ static enum ws_status find_pairs(struct range_kernels *s, struct ws_err *err)
 static enum ws_status prepare_rows(struct range_kernels *s, struct ws_err *err)
 {
 	const struct ws_model *m = s->tab->m;
-	size_t npaths = m->ranges.npaths + 2, npairs = s->npairs ? s->npairs : 1;
-	uint32_t *paths = calloc(npaths, sizeof(*paths));
-	enum ws_status status = WS_OK;
+	struct ws_arena *temp = s->tab->temp;
+	size_t npaths = m->ranges.npaths + 2;
+	uint32_t *paths;
 
-	s->groups = calloc(npairs, sizeof(*s->groups));
-	s->place = calloc(npaths, sizeof(*s->place));
-	s->instances = calloc(npaths, sizeof(*s->instances));
-	s->order = calloc(npairs, sizeof(*s->order));
-	if (!paths || !s->groups || !s->place || !s->instances || !s->order)
-		status = no_memory(err);
-	if (status == WS_OK)
-		status = ws_digest_group(s->tab->digest, s->group, s->npairs, s->groups, err);
-	if (status == WS_OK)
-		status = ws_paths_order(&m->ranges, m->texts, paths, err);
-	if (status == WS_OK) {
-		for (uint32_t i = 0; i < m->ranges.npaths; i++)
-			s->place[paths[i]] = i;
-		s->place[ws_path_no_range(m)] = ws_path_no_range(m);
-		s->place[ws_path_no_launch(m)] = ws_path_no_launch(m);
-		for (uint32_t i = 0; i < m->ranges.npaths; i++)
-			s->instances[i] =
-			        ws_values_count(&ws_digest_path(s->tab->digest, i)->dur_ns);
-		ws_order_identity(s->order, s->npairs);
-	}
-	free(paths);
-	return status;
+	WS_NEW(temp, paths, npaths);
+	WS_NEW(temp, s->groups, s->npairs);
+	WS_NEW(temp, s->place, npaths);
+	WS_NEW(temp, s->instances, npaths);
+	WS_NEW(temp, s->order, s->npairs);
+	WS_FORWARD(ws_arena_check(temp, "the kernels by range", err));
+	WS_FORWARD(ws_digest_group(s->tab->digest, s->group, s->npairs, s->groups, err));
+	WS_FORWARD(ws_paths_order(&m->ranges, m->texts, paths, err));
+	for (uint32_t i = 0; i < m->ranges.npaths; i++)
+		s->place[paths[i]] = i;
+	s->place[ws_path_no_range(m)] = ws_path_no_range(m);
+	s->place[ws_path_no_launch(m)] = ws_path_no_launch(m);
+	for (uint32_t i = 0; i < m->ranges.npaths; i++)
+		s->instances[i] = ws_values_count(&ws_digest_path(s->tab->digest, i)->dur_ns);
+	ws_order_identity(s->order, s->npairs);
+	return WS_OK;
 }
 
 static int by_row_order(const void *pa, const void *pb, void *arg)
@@ -177,6 +154,6 @@ enum ws_status ws_tab_range_kernels(const struct ws_tab *tab, struct ws_table *t
 	}
 	for (size_t i = 0; i < s.npairs && status == WS_OK; i++)
 		status = add_row(&s, t, s.order[i], err);
-	release(&s);
+	ws_idmap_free(&s.map);
 	return status;
 }

@@ -27,10 +27,9 @@ static enum ws_status find_times(struct ranges *s, struct ws_err *err)
 	enum ws_status status = WS_OK;
 
 	s->npaths = m->ranges.npaths + 2;
-	s->times = calloc(s->npaths, sizeof(*s->times));
-	s->order = calloc(s->npaths, sizeof(*s->order));
-	if (!s->times || !s->order)
-		return WS_FAIL(err, NO_MEMORY, "no memory for the table of ranges");
+	WS_NEW(s->tab->temp, s->times, s->npaths);
+	WS_NEW(s->tab->temp, s->order, s->npaths);
+	WS_FORWARD(ws_arena_check(s->tab->temp, "the table of ranges", err));
 	for (uint32_t p = 0; p < m->ranges.npaths && status == WS_OK; p++)
 		status = ws_digest_stat(&ws_digest_path(s->tab->digest, p)->dur_ns, &scratch,
 		                        &s->times[p], err);
@@ -122,13 +121,9 @@ static void add_notes(const struct ranges *s, struct ws_table *t)
 enum ws_status ws_tab_ranges(const struct ws_tab *tab, struct ws_table *t, struct ws_err *err)
 {
 	struct ranges s = {.tab = tab};
-	enum ws_status status = find_times(&s, err);
 
-	if (status == WS_OK)
-		status = add_rows(&s, t, err);
-	if (status == WS_OK)
-		add_notes(&s, t);
-	free(s.times);
-	free(s.order);
-	return status;
+	WS_FORWARD(find_times(&s, err));
+	WS_FORWARD(add_rows(&s, t, err));
+	add_notes(&s, t);
+	return WS_OK;
 }

@@ -1,7 +1,6 @@
 /*
  * The table `ranges` with the rows together that differ in the number of a layer only.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "formats/base/strtab.h"
@@ -126,30 +125,25 @@ static void add_up(const struct rollup *r, struct ws_table *t, int64_t gpu_ns)
 	        r->all->totals[WS_TC_ranges_exclusive_ns];
 }
 
-static enum ws_status roll_up(struct rollup *r, struct ws_table *t, int64_t gpu_ns,
+static enum ws_status roll_up(struct rollup *r, const struct ws_tab *tab, struct ws_table *t,
                               struct ws_err *err)
 {
 	size_t n = r->all->nrows;
-	char *key = malloc(longest_key(r->all) + 1);
-	enum ws_status status;
+	char *key = ws_arena_alloc(tab->temp, longest_key(r->all) + 1);
 
-	r->first = calloc(n + 1, sizeof(*r->first));
-	r->paths = calloc(n + 1, sizeof(*r->paths));
-	r->row = calloc(n + 1, sizeof(*r->row));
-	if (key && r->first && r->paths && r->row)
-		status = find_rows(r, key, err);
-	else
-		status = WS_FAIL(err, NO_MEMORY, "no memory for the table %s", t->def->name);
-	if (status == WS_OK && r->n < n) {
+	WS_NEW(tab->temp, r->first, n);
+	WS_NEW(tab->temp, r->paths, n);
+	WS_NEW(tab->temp, r->row, n);
+	WS_FORWARD(ws_arena_check(tab->temp, "the ranges over layers", err));
+	WS_FORWARD(find_rows(r, key, err));
+	if (r->n < n) {
 		name_rows(r, t, key);
-		status = ws_table_done(t, err);
-		if (status == WS_OK)
-			add_up(r, t, gpu_ns);
-	} else if (status == WS_OK && !r->all->not_recorded) {
+		WS_FORWARD(ws_table_done(t, err));
+		add_up(r, t, tab->sel->gpu_ns);
+	} else if (!r->all->not_recorded) {
 		ws_table_note(t, "No two paths differ in a number only: `ranges` has them all.");
 	}
-	free(key);
-	return status;
+	return WS_OK;
 }
 
 enum ws_status ws_tab_ranges_rollup(const struct ws_tab *tab, struct ws_table *t,
@@ -164,14 +158,11 @@ enum ws_status ws_tab_ranges_rollup(const struct ws_tab *tab, struct ws_table *t
 	if (status == WS_OK)
 		status = ws_table_done(all, err);
 	if (status == WS_OK)
-		status = roll_up(&r, t, tab->sel->gpu_ns, err);
+		status = roll_up(&r, tab, t, err);
 	if (status == WS_OK && all->not_recorded)
 		ws_table_set_not_recorded(t, "%s", all->not_recorded);
 	for (size_t i = 0; status == WS_OK && i < all->nnotes && t->nrows; i++)
 		ws_table_note(t, "%s", all->notes[i]);
-	free(r.first);
-	free(r.paths);
-	free(r.row);
 	ws_strtab_free(&r.known);
 	ws_table_free(all);
 	return status;

@@ -21,9 +21,11 @@ static const struct {
 };
 #define NBUILDERS (sizeof(builders) / sizeof(*builders))
 
-static enum ws_status make(const struct ws_tab *tab, const struct ws_table_def *def,
+static enum ws_status make(const struct ws_tab *all, const struct ws_table_def *def,
                            struct ws_table **out, struct ws_err *err)
 {
+	struct ws_arena temp = {0};
+	const struct ws_tab with_temp = {all->m, all->sel, all->digest, &temp}, *tab = &with_temp;
 	struct ws_table *t;
 	size_t which = 0;
 	enum ws_status status;
@@ -36,6 +38,7 @@ static enum ws_status make(const struct ws_tab *tab, const struct ws_table_def *
 	if (!t)
 		return WS_FAIL(err, NO_MEMORY, "no memory for the table %s", def->name);
 	status = builders[which].build(tab, t, err);
+	ws_arena_free(&temp);
 	if (tab->sel->words[0])
 		ws_table_note(t, "Filter: %s. Totals and percentages are of what it lets through.",
 		              tab->sel->words);
@@ -73,7 +76,7 @@ enum ws_status ws_table_make(const struct ws_model *m, const struct ws_table_def
 {
 	struct ws_digest d = {0};
 	struct ws_selection sel;
-	struct ws_tab tab = {m, &sel, &d};
+	struct ws_tab tab = {m, &sel, &d, NULL};
 	enum ws_status status;
 
 	*out = NULL;
@@ -131,7 +134,7 @@ enum ws_status ws_report_make_tables(const struct ws_model *m, const struct ws_f
 {
 	struct ws_selection sel = {0};
 	struct ws_digest d = {0};
-	struct ws_tab tab = {m, &sel, &d};
+	struct ws_tab tab = {m, &sel, &d, NULL};
 	enum ws_status status;
 
 	*out = NULL;
@@ -215,7 +218,7 @@ enum ws_status ws_report_stream(const struct ws_trace_reader *r, const char *nam
 		return WS_OK;
 	status = run_pass(r, name, opts, scope, parts, &m, &d, declined, err);
 	if (status == WS_OK && !*declined) {
-		struct ws_tab tab = {m, &sel, &d};
+		struct ws_tab tab = {m, &sel, &d, NULL};
 
 		status = select_all(m, scope, &d, &sel, err);
 		/* the model knows whether there is nothing at all in it, and says so */
