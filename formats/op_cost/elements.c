@@ -1,7 +1,7 @@
 /* Costs of everything that goes over its elements once, and of moving data. */
 #include "formats/op_cost/rules.h"
 
-/* Bytes of all tensors and lists among the inputs; sets *unknown where a size is not recorded. */
+/* Bytes of all tensors and lists that are read; sets *unknown where a size is not recorded. */
 static uint64_t bytes_of_all(struct ws_op_inputs *op, int *unknown)
 {
 	uint64_t bytes = 0;
@@ -9,6 +9,8 @@ static uint64_t bytes_of_all(struct ws_op_inputs *op, int *unknown)
 	for (size_t i = 0; i < op->n; i++) {
 		const struct ws_op_input *in = &op->in[i];
 
+		if (in->is_out)
+			continue;
 		*unknown |= in->is_list && in->elements && !in->bytes;
 		if (in->is_list || (in->is_tensor && in->ndim))
 			bytes = ADD(bytes, BYTES(in));
@@ -25,7 +27,8 @@ void ws_cost_rule_like_input(const struct ws_cost_call *c)
 
 	if (x->is_tensor)
 		ws_cost_flops_and_bytes(c->cost, MUL(x->elements, (uint64_t)c->a),
-		                        MUL(BYTES(x), (uint64_t)c->b), BYTES(x));
+		                        MUL(BYTES(x), (uint64_t)c->b),
+		                        RESULT(x->elements, x->bytes));
 }
 
 void ws_cost_rule_norm(const struct ws_cost_call *c)
@@ -37,7 +40,7 @@ void ws_cost_rule_norm(const struct ws_cost_call *c)
 
 	if (!x->is_tensor)
 		return;
-	written = BYTES(x);
+	written = RESULT(x->elements, x->bytes);
 	/* backward also writes the gradients of weight and bias */
 	if (c->b >= 0 && w->is_tensor)
 		written = ADD(written, MUL(2, BYTES(w)));
@@ -108,7 +111,7 @@ void ws_cost_rule_elementwise(const struct ws_cost_call *c)
 		result.elements = first->elements;
 	}
 	ws_cost_flops_and_bytes(c->cost, MUL(result.elements, (uint64_t)c->a),
-	                        bytes_of_all(op, &unknown), MUL(result.elements, bytes));
+	                        bytes_of_all(op, &unknown), RESULT(result.elements, bytes));
 }
 
 void ws_cost_rule_gelu(const struct ws_cost_call *c)
@@ -155,6 +158,11 @@ void ws_cost_rule_reduction(const struct ws_cost_call *c)
 
 	if (!x->is_tensor)
 		return;
+	if (y->is_tensor && !y->ndim &&
+	    x->ndim) { /* of a tensor and a number, or out= of all elements */
+		ws_cost_flops(c->cost, MUL(x->elements, (uint64_t)c->a));
+		return;
+	}
 	if (y->is_tensor) { /* max and min of two tensors reduce nothing */
 		c->cost->kind = WS_NVTX_OP_ELEMENTWISE;
 		each.b = 0;
@@ -164,7 +172,7 @@ void ws_cost_rule_reduction(const struct ws_cost_call *c)
 	results = reduced_elements(op, x);
 	if (results)
 		ws_cost_flops_and_bytes(c->cost, MUL(x->elements, (uint64_t)c->a), BYTES(x),
-		                        MUL(results, c->b ? (uint64_t)c->b : x->bytes));
+		                        RESULT(results, c->b ? (uint64_t)c->b : x->bytes));
 	else
 		ws_cost_flops(c->cost, MUL(x->elements, (uint64_t)c->a));
 }
@@ -175,12 +183,13 @@ void ws_cost_rule_embedding(const struct ws_cost_call *c)
 {
 	struct ws_op_inputs *op = c->op;
 	const struct ws_op_input *w = ws_op_tensor(op, 0), *at = ws_op_tensor(op, 1);
-	uint64_t moved;
+	uint64_t read;
 
 	if (w->ndim != 2 || !at->is_tensor)
 		return;
-	moved = MUL(MUL(at->elements, w->dim[1]), w->bytes);
-	ws_cost_flops_and_bytes(c->cost, 0, ADD(moved, BYTES(at)), moved);
+	read = MUL(MUL(at->stored, w->dim[1]), w->bytes);
+	ws_cost_flops_and_bytes(c->cost, 0, ADD(read, BYTES(at)),
+	                        RESULT(MUL(at->elements, w->dim[1]), w->bytes));
 }
 
 /* Inputs: gradient, indices, number of rows of the table, which is written whole. */
@@ -194,7 +203,8 @@ void ws_cost_rule_embedding_backward(const struct ws_cost_call *c)
 		return;
 	if (ws_op_ints(op, 2, rows) == 1 && rows[0] > 0)
 		ws_cost_flops_and_bytes(c->cost, g->elements, ADD(BYTES(g), BYTES(at)),
-		                        MUL(MUL((uint64_t)rows[0], g->dim[g->ndim - 1]), g->bytes));
+		                        RESULT(MUL((uint64_t)rows[0], g->dim[g->ndim - 1]),
+		                               g->bytes));
 	else
 		ws_cost_flops(c->cost, g->elements);
 }
@@ -227,7 +237,8 @@ void ws_cost_rule_concatenate(const struct ws_cost_call *c)
 	uint64_t bytes = bytes_of_all(op, &unknown);
 
 	if (op->n && op->in[0].is_list && !unknown)
-		ws_cost_flops_and_bytes(c->cost, 0, bytes, bytes);
+		ws_cost_flops_and_bytes(c->cost, 0, bytes,
+		                        RESULT(op->in[0].elements, op->in[0].bytes));
 }
 
 void ws_cost_rule_lists(const struct ws_cost_call *c)

@@ -79,42 +79,102 @@ static void take_type(struct ws_op_inputs *op, struct ws_op_input *in,
 	}
 }
 
-/* An array of sizes, one level below an array of such arrays where the input is a list. */
-static void take_sizes(struct ws_op_inputs *op, struct ws_op_input *in,
-                       const struct ws_json_value *v, int in_list)
+/* The numbers of an array: how many; -1 when they are no sizes, or more than a tensor has. */
+static int sizes_of(const struct ws_json_value *v, uint64_t out[WS_OP_MAX_DIMS])
 {
 	struct ws_json_faults faults = {0};
 	struct ws_json_reader j = ws_json_inside(v, &faults);
 	struct ws_json_value item;
-	uint64_t elements = 1;
 	int64_t size;
+	int n = 0;
 
-	in->ndim = 0;
 	if (v->type != WS_JSON_ARRAY || ws_json_open(&j, '[') != WS_JSON_OK)
-		op->malformed = 1;
-	while (!op->malformed && ws_json_element(&j) == WS_JSON_OK) {
-		if (ws_json_value(&j, &item) != WS_JSON_OK) {
-			op->malformed = 1;
-		} else if (item.type == WS_JSON_ARRAY && !in_list) {
-			in->is_list = 1;
-			take_sizes(op, in, &item, 1);
-		} else if (!ws_json_i64(&item, &size) || size < 0 || in->ndim == WS_OP_MAX_DIMS) {
-			op->malformed = 1;
-		} else {
-			in->dim[in->ndim++] = (uint64_t)size;
-			elements = ws_op_mul(op, elements, (uint64_t)size);
-		}
+		return -1;
+	while (ws_json_element(&j) == WS_JSON_OK) {
+		if (n == WS_OP_MAX_DIMS || ws_json_value(&j, &item) != WS_JSON_OK ||
+		    !ws_json_i64(&item, &size) || size < 0)
+			return -1;
+		out[n++] = (uint64_t)size;
 	}
-	if (in_list)
-		in->elements = ws_op_add(op, in->elements, elements);
-	else if (!in->is_list)
-		in->elements = elements;
+	return n;
 }
 
+/* An array of sizes, or of such arrays where the input is a list. */
 static void take_dims(struct ws_op_inputs *op, struct ws_op_input *in,
                       const struct ws_json_value *v)
 {
-	take_sizes(op, in, v, 0);
+	struct ws_json_faults faults = {0};
+	struct ws_json_reader j = ws_json_inside(v, &faults);
+	struct ws_json_value item;
+	uint64_t dim[WS_OP_MAX_DIMS];
+	int n = sizes_of(v, in->dim);
+
+	in->sizes = (struct ws_bytes){v->text, v->len};
+	if (n >= 0) {
+		in->ndim = (uint8_t)n;
+		in->elements = in->stored = ws_op_product(op, in->dim, in->ndim);
+		return;
+	}
+	in->is_list = 1;
+	op->malformed |= v->type != WS_JSON_ARRAY || ws_json_open(&j, '[') != WS_JSON_OK;
+	while (!op->malformed && ws_json_element(&j) == WS_JSON_OK) {
+		n = ws_json_value(&j, &item) == WS_JSON_OK ? sizes_of(&item, dim) : -1;
+		op->malformed |= n < 0;
+		if (n >= 0)
+			in->elements =
+			        ws_op_add(op, in->elements, ws_op_product(op, dim, (size_t)n));
+	}
+	in->stored = in->elements;
+}
+
+/*
+ * Elements of a tensor that lie in memory: what a stride of 0 repeats lies
+ * there once, and windows that overlap share what they span. Without strides
+ * that fit the sizes, all are taken to differ.
+ */
+static uint64_t stored_elements(struct ws_op_inputs *op, const struct ws_json_value *sizes,
+                                const struct ws_json_value *strides)
+{
+	uint64_t dim[WS_OP_MAX_DIMS], stride[WS_OP_MAX_DIMS], elements = 1, span = 1;
+	int n = sizes_of(sizes, dim), strided = sizes_of(strides, stride) == n;
+
+	for (int d = 0; d < n; d++) {
+		if (!strided || stride[d] || !dim[d])
+			elements = ws_op_mul(op, elements, dim[d]);
+		if (strided && dim[d])
+			span = ws_op_add(op, span, ws_op_mul(op, dim[d] - 1, stride[d]));
+	}
+	return strided && span < elements ? span : elements;
+}
+
+static void take_strides(struct ws_op_inputs *op, struct ws_op_input *in,
+                         const struct ws_json_value *v)
+{
+	struct ws_json_faults faults = {0};
+	struct ws_json_value size, stride,
+	        all = {.type = WS_JSON_ARRAY, .text = in->sizes.ptr, .len = in->sizes.len};
+	struct ws_json_reader sizes = ws_json_inside(&all, &faults),
+	                      strides = ws_json_inside(v, &faults);
+	uint64_t stored = 0, n = 0;
+
+	if (op->malformed || !in->sizes.len)
+		return;
+	if (!in->is_list) {
+		in->stored = stored_elements(op, &all, v);
+		return;
+	}
+	if (ws_json_open(&sizes, '[') != WS_JSON_OK || ws_json_open(&strides, '[') != WS_JSON_OK)
+		return;
+	while (ws_json_element(&sizes) == WS_JSON_OK) {
+		if (ws_json_value(&sizes, &size) != WS_JSON_OK ||
+		    ws_json_element(&strides) != WS_JSON_OK ||
+		    ws_json_value(&strides, &stride) != WS_JSON_OK)
+			return;
+		stored = ws_op_add(op, stored, stored_elements(op, &size, &stride));
+		n++;
+	}
+	if (n)
+		in->stored = stored;
 }
 
 static void take_value(struct ws_op_inputs *op, struct ws_op_input *in,
@@ -125,7 +185,7 @@ static void take_value(struct ws_op_inputs *op, struct ws_op_input *in,
 		in->value = (struct ws_bytes){v->text, v->len};
 }
 
-/* The elements of one of the three arrays, each to its input. */
+/* The elements of one of the four arrays, each to its input. */
 static void take_each(struct ws_op_inputs *op, struct ws_bytes text,
                       void (*take)(struct ws_op_inputs *op, struct ws_op_input *in,
                                    const struct ws_json_value *v))
@@ -147,25 +207,37 @@ static void take_each(struct ws_op_inputs *op, struct ws_bytes text,
 		op->n = i;
 }
 
-void ws_op_inputs_read(struct ws_op_inputs *op, const struct ws_op_desc *desc)
+void ws_op_inputs_read(struct ws_op_inputs *op, const struct ws_op_desc *desc, size_t out_from)
 {
 	*op = (struct ws_op_inputs){0};
 	take_each(op, desc->dims, take_dims);
 	take_each(op, desc->types, take_type);
+	take_each(op, desc->strides, take_strides);
 	take_each(op, desc->inputs, take_value);
+	for (size_t i = out_from; i < op->n; i++) {
+		op->in[i].is_out = op->in[i].is_tensor;
+		if (op->in[i].is_out && !op->out)
+			op->out = &op->in[i];
+	}
 }
 
 const struct ws_op_input *ws_op_tensor(const struct ws_op_inputs *op, int i)
 {
 	static const struct ws_op_input none;
 
-	return i >= 0 && (size_t)i < op->n && op->in[i].is_tensor && !op->in[i].is_list ? &op->in[i]
-	                                                                                : &none;
+	const struct ws_op_input *in = i >= 0 && (size_t)i < op->n ? &op->in[i] : &none;
+
+	return in->is_tensor && !in->is_list && !in->is_out ? in : &none;
 }
 
 uint64_t ws_op_bytes(struct ws_op_inputs *op, const struct ws_op_input *in)
 {
-	return ws_op_mul(op, in->elements, in->bytes);
+	return ws_op_mul(op, in->stored, in->bytes);
+}
+
+uint64_t ws_op_result(struct ws_op_inputs *op, uint64_t elements, uint64_t element_bytes)
+{
+	return ws_op_mul(op, elements, op->out ? op->out->bytes : element_bytes);
 }
 
 int ws_op_value_is(const struct ws_op_inputs *op, int i, const char *text)

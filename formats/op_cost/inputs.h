@@ -13,23 +13,28 @@
 struct ws_op_input {
 	uint8_t is_tensor; /* has a dtype; a number, or nothing, otherwise */
 	uint8_t is_list;   /* of tensors */
+	uint8_t is_out;    /* passed as out=: written, and not read */
 	uint8_t bytes;     /* of an element, 0 = unknown */
 	uint8_t dtype;     /* enum ws_op_dtype */
 	uint8_t category;  /* for promotion: 0 none, 1 bool, 2 integer, 3 floating */
 	uint8_t ndim;
 	uint64_t dim[WS_OP_MAX_DIMS];
 	uint64_t elements;     /* of a list: all together */
+	uint64_t stored;       /* those that lie in memory: an expanded tensor has fewer */
+	struct ws_bytes sizes; /* as recorded */
 	struct ws_bytes value; /* of a scalar, as recorded; empty when it was not */
 };
 
 struct ws_op_inputs {
 	struct ws_op_input in[WS_OP_MAX_INPUTS];
 	size_t n;
+	const struct ws_op_input *out; /* the first that is_out, or NULL */
 	int overflow;  /* some product did not fit: whatever follows from it is unknown */
 	int malformed; /* shapes that are none */
 };
 
-void ws_op_inputs_read(struct ws_op_inputs *op, const struct ws_op_desc *desc);
+/* A tensor from the input out_from on is passed as out=. */
+void ws_op_inputs_read(struct ws_op_inputs *op, const struct ws_op_desc *desc, size_t out_from);
 
 /* Checked arithmetic: sets overflow. */
 uint64_t ws_op_mul(struct ws_op_inputs *op, uint64_t a, uint64_t b);
@@ -45,7 +50,11 @@ int ws_op_broadcast(struct ws_op_inputs *op, const struct ws_op_input *x,
 
 /* Input i where it is a tensor; an empty one, is_tensor 0, where it is not. */
 const struct ws_op_input *ws_op_tensor(const struct ws_op_inputs *op, int i);
+/* Bytes that reading it whole takes: each stored element once. */
 uint64_t ws_op_bytes(struct ws_op_inputs *op, const struct ws_op_input *in);
+/* Bytes of a result of so many elements: of element_bytes, or as the tensor passed as out= has
+ * them. */
+uint64_t ws_op_result(struct ws_op_inputs *op, uint64_t elements, uint64_t element_bytes);
 
 /* A recorded True or False (or 1, 2 or 0): 1, 0; -1 where it was not recorded. */
 int ws_op_flag(const struct ws_op_inputs *op, int i);

@@ -19,8 +19,8 @@ static void set_gemm(struct ws_op_inputs *op, struct ws_op_cost *cost, uint64_t 
 		flops = ADD(flops, results);
 		bytes_read = ADD(bytes_read, BYTES(bias));
 	}
-	if (result_bytes)
-		ws_cost_flops_and_bytes(cost, flops, bytes_read, MUL(results, result_bytes));
+	if (result_bytes || op->out)
+		ws_cost_flops_and_bytes(cost, flops, bytes_read, RESULT(results, result_bytes));
 	else
 		ws_cost_flops(cost, flops);
 }
@@ -130,7 +130,7 @@ void ws_cost_rule_conv(const struct ws_cost_call *c)
 		flops = ADD(flops, results);
 		bytes_read = ADD(bytes_read, BYTES(bias));
 	}
-	ws_cost_flops_and_bytes(c->cost, flops, bytes_read, MUL(results, x->bytes));
+	ws_cost_flops_and_bytes(c->cost, flops, bytes_read, RESULT(results, x->bytes));
 }
 
 /* The general operation, which can also be transposed; that has no model. */
@@ -176,7 +176,7 @@ void ws_cost_rule_conv_backward(const struct ws_cost_call *c)
 	if (mask[0]) {
 		flops = pass;
 		bytes_read = ADD(bytes_read, BYTES(w));
-		bytes_written = BYTES(x);
+		bytes_written = MUL(x->elements, x->bytes);
 	}
 	if (mask[1]) {
 		flops = ADD(flops, pass);

@@ -6,13 +6,14 @@ struct model {
 	const char *name;
 	ws_cost_rule_fn rule;
 	int a, b;
+	size_t inputs;
 	enum ws_nvtx_op kind;
 	enum ws_op_direction direction;
 };
 
 static const struct model models[] = {
-#define OP(name, rule, a, b, kind, direction) \
-	{name, ws_cost_rule_##rule, a, b, WS_NVTX_OP_##kind, WS_OP_##direction},
+#define OP(name, rule, a, b, inputs, kind, direction) \
+	{name, ws_cost_rule_##rule, a, b, inputs, WS_NVTX_OP_##kind, WS_OP_##direction},
 #include "formats/op_cost/op_cost.def"
 #undef OP
 };
@@ -48,10 +49,10 @@ static const struct model *model_of(struct ws_bytes name, int *in_place)
 static enum ws_op_dtype first_dtype(const struct ws_op_inputs *op)
 {
 	for (size_t i = 0; i < op->n; i++)
-		if (op->in[i].is_tensor && op->in[i].category == 3)
+		if (op->in[i].is_tensor && !op->in[i].is_out && op->in[i].category == 3)
 			return op->in[i].dtype;
 	for (size_t i = 0; i < op->n; i++)
-		if (op->in[i].is_tensor)
+		if (op->in[i].is_tensor && !op->in[i].is_out)
 			return op->in[i].dtype;
 	return WS_DTYPE_NONE;
 }
@@ -64,7 +65,7 @@ void ws_op_cost(const struct ws_op_desc *desc, struct ws_op_cost *out)
 
 	*out = (struct ws_op_cost){.kind = WS_NVTX_OP_OTHER};
 	m = model_of(desc->name, &in_place);
-	ws_op_inputs_read(&op, desc);
+	ws_op_inputs_read(&op, desc, m ? m->inputs : WS_OP_MAX_INPUTS);
 	out->dtype = op.malformed ? WS_DTYPE_NONE : first_dtype(&op);
 	if (!m)
 		return;

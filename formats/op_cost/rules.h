@@ -16,6 +16,9 @@ struct ws_cost_call {
 };
 typedef void (*ws_cost_rule_fn)(const struct ws_cost_call *c);
 
+/* inputs of an operation without out= */
+enum { NO_OUT = WS_OP_MAX_INPUTS };
+
 /* b of elementwise operations */
 enum { BOOL_RESULT = 1, FLOAT_RESULT = 2 };
 
@@ -39,6 +42,7 @@ static inline void ws_cost_flops_and_bytes(struct ws_op_cost *cost, uint64_t flo
 #define ADD(a, b)        ws_op_add(op, (a), (b))
 #define PRODUCT(dims, n) ws_op_product(op, (dims), (n))
 #define BYTES(input)     ws_op_bytes(op, (input))
+#define RESULT(n, bytes) ws_op_result(op, (n), (bytes))
 
 void ws_cost_rule_attention(const struct ws_cost_call *c);
 void ws_cost_rule_batch_norm(const struct ws_cost_call *c);
