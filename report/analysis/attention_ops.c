@@ -182,19 +182,17 @@ static void number_layers(struct finder *f, int backward)
 }
 
 enum ws_status ws_attention_find(const struct ws_model *m, const struct ws_cost_ops *costs,
-                                 struct ws_attention_op **out, struct ws_err *err)
+                                 struct ws_arena *arena, struct ws_attention_op **out,
+                                 struct ws_err *err)
 {
-	size_t nops = m->cpu_ops.tree.n + 1;
+	size_t nops = m->cpu_ops.tree.n;
 	struct finder f = {.m = m, .costs = costs};
 
-	*out = f.out = calloc(costs->n + 1, sizeof(*f.out));
-	f.of_cpu_op = calloc(nops, sizeof(*f.of_cpu_op));
-	f.block = calloc(costs->n + 1, sizeof(*f.block));
-	if (!f.out || !f.of_cpu_op || !f.block) {
-		free(f.of_cpu_op);
-		free(f.block);
-		return WS_FAIL(err, NO_MEMORY, "no memory to find attention");
-	}
+	WS_NEW(arena, f.out, costs->n);
+	WS_NEW(arena, f.of_cpu_op, nops);
+	WS_NEW(arena, f.block, costs->n);
+	WS_FORWARD(ws_arena_check(arena, "finding attention", err));
+	*out = f.out;
 	memset(f.of_cpu_op, 0xff, nops * sizeof(*f.of_cpu_op));
 	for (size_t i = 0; i < costs->n; i++)
 		f.out[i] = (struct ws_attention_op){WS_ATTENTION_NONE, -1};
@@ -216,7 +214,5 @@ enum ws_status ws_attention_find(const struct ws_model *m, const struct ws_cost_
 		    is_class(&costs->op[i], WS_TEXT_SOFTMAX) && f.out[i].part == WS_ATTENTION_NONE)
 			match_backward(&f, i);
 	number_layers(&f, 1);
-	free(f.of_cpu_op);
-	free(f.block);
 	return WS_OK;
 }

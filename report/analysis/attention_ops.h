@@ -23,7 +23,7 @@ struct ws_attention_op {
 };
 
 /*
- * One entry for each operation of costs, allocated; those of ranges are NONE.
+ * One entry for each operation of costs, in the arena; those of ranges are NONE.
  *
  * Forward: a softmax with the batched matrix product before it on its thread,
  * at most elementwise work between, and one behind it, where the batches are
@@ -34,6 +34,7 @@ struct ws_attention_op {
  * within a step, backward without links by the reverse order.
  */
 enum ws_status ws_attention_find(const struct ws_model *m, const struct ws_cost_ops *costs,
-                                 struct ws_attention_op **out, struct ws_err *err);
+                                 struct ws_arena *arena, struct ws_attention_op **out,
+                                 struct ws_err *err);
 
 #endif

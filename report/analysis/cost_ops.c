@@ -5,15 +5,9 @@
 
 #include "report/base/names.h"
 
-static enum ws_status no_memory(struct ws_err *err)
-{
-	return WS_FAIL(err, NO_MEMORY, "no memory for the costs of operations");
-}
-
 void ws_cost_ops_release(struct ws_cost_ops *c)
 {
-	free(c->op);
-	free(c->of_kernel);
+	ws_arena_free(&c->arena);
 	*c = (struct ws_cost_ops){0};
 }
 
@@ -23,17 +17,16 @@ void ws_cost_ops_release(struct ws_cost_ops *c)
  * cost_op[i] = the operation that counts for framework operation i: itself,
  * or one around it; WS_NONE. Parents stand before their children.
  */
-static enum ws_status find_counted(const struct ws_model *m, uint32_t *cost_op, struct ws_err *err)
+static enum ws_status find_counted(struct ws_arena *temp, const struct ws_model *m,
+                                   uint32_t *cost_op, struct ws_err *err)
 {
 	const struct ws_ranges *tree = &m->cpu_ops.tree;
-	double *inner = calloc(tree->n + 1, sizeof(*inner)); /* FLOPs of those inside that count */
-	uint8_t *has_inner = calloc(tree->n + 1, 1);
+	double *inner; /* FLOPs of those inside that count */
+	uint8_t *has_inner;
 
-	if (!inner || !has_inner) {
-		free(inner);
-		free(has_inner);
-		return no_memory(err);
-	}
+	WS_NEW(temp, inner, tree->n);
+	WS_NEW(temp, has_inner, tree->n);
+	WS_FORWARD(ws_arena_check(temp, "the costs of operations", err));
 	for (uint32_t i = (uint32_t)tree->n; i-- > 0;) {
 		double flops = (double)ws_cpu_op_config(m, i)->flops;
 		uint32_t parent = tree->parent[i];
@@ -48,8 +41,6 @@ static enum ws_status find_counted(const struct ws_model *m, uint32_t *cost_op, 
 	for (uint32_t i = 0; i < tree->n; i++)
 		if (tree->parent[i] != WS_NONE && cost_op[tree->parent[i]] != WS_NONE)
 			cost_op[i] = cost_op[tree->parent[i]];
-	free(inner);
-	free(has_inner);
 	return WS_OK;
 }
 
@@ -169,22 +160,21 @@ static void limit_sums(struct ws_cost_ops *c)
 	}
 }
 
-enum ws_status ws_cost_ops_find(const struct ws_model *m, const struct ws_selection *sel,
-                                struct ws_cost_ops *out, struct ws_err *err)
+static enum ws_status find(struct ws_arena *temp, const struct ws_model *m,
+                           const struct ws_selection *sel, struct ws_cost_ops *out,
+                           struct ws_err *err)
 {
 	size_t nops = m->cpu_ops.tree.n;
-	uint32_t *of_range = calloc(m->ranges.n + 1, sizeof(*of_range));
-	uint32_t *cost_op = calloc(nops + 1, sizeof(*cost_op));
-	enum ws_status status = WS_OK;
+	uint32_t *of_range, *cost_op;
 
-	*out = (struct ws_cost_ops){0};
-	out->op = calloc(m->ranges.n + nops + 1, sizeof(*out->op));
-	out->of_kernel = calloc(m->kernels.n + 1, sizeof(*out->of_kernel));
-	if (!of_range || !cost_op || !out->op || !out->of_kernel)
-		status = no_memory(err);
-	if (status == WS_OK)
-		status = find_counted(m, cost_op, err);
-	for (uint32_t i = 0; i < m->ranges.n && status == WS_OK; i++) {
+	WS_NEW(temp, of_range, m->ranges.n);
+	WS_NEW(temp, cost_op, nops);
+	WS_NEW(&out->arena, out->op, m->ranges.n + nops);
+	WS_NEW(&out->arena, out->of_kernel, m->kernels.n);
+	WS_FORWARD(ws_arena_check(temp, "the costs of operations", err));
+	WS_FORWARD(ws_arena_check(&out->arena, "the costs of operations", err));
+	WS_FORWARD(find_counted(temp, m, cost_op, err));
+	for (uint32_t i = 0; i < m->ranges.n; i++) {
 		of_range[i] = WS_NONE;
 		if (!(m->range_marks[i] & WS_OP_COUNTED) || !sel->range[i])
 			continue;
@@ -192,7 +182,7 @@ enum ws_status ws_cost_ops_find(const struct ws_model *m, const struct ws_select
 		out->op[out->n++] = from_range(m, i);
 	}
 	/* parents first, so the number of the operation that counts is there already */
-	for (uint32_t i = 0; i < nops && status == WS_OK; i++) {
+	for (uint32_t i = 0; i < nops; i++) {
 		if (cost_op[i] == i && sel->op[i]) {
 			cost_op[i] = (uint32_t)out->n;
 			out->op[out->n++] = from_framework(m, i);
@@ -203,10 +193,19 @@ enum ws_status ws_cost_ops_find(const struct ws_model *m, const struct ws_select
 		}
 	}
 	limit_sums(out);
-	if (status == WS_OK)
-		add_kernels(m, sel, of_range, cost_op, out);
-	free(of_range);
-	free(cost_op);
+	add_kernels(m, sel, of_range, cost_op, out);
+	return WS_OK;
+}
+
+enum ws_status ws_cost_ops_find(const struct ws_model *m, const struct ws_selection *sel,
+                                struct ws_cost_ops *out, struct ws_err *err)
+{
+	struct ws_arena temp = {0};
+	enum ws_status status;
+
+	*out = (struct ws_cost_ops){0};
+	status = find(&temp, m, sel, out, err);
+	ws_arena_free(&temp);
 	return status;
 }
 

@@ -31,6 +31,7 @@ struct ws_cost_ops {
 	struct ws_cost_op *op; /* those of ranges in their order, then those of a framework */
 	size_t n;
 	uint32_t *of_kernel; /* kernel -> its operation, WS_NONE; selected kernels only */
+	struct ws_arena arena;
 };
 
 /*

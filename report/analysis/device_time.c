@@ -3,79 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- spans ---------------------------------------------------------------------------- */
-
-enum ws_status ws_spans_add(struct ws_spans *s, int64_t start_ns, int64_t end_ns,
-                            struct ws_err *err)
-{
-	if (end_ns <= start_ns)
-		return WS_OK;
-	if (s->n == s->allocated) {
-		size_t want = s->allocated ? s->allocated * 2 : 256;
-		void *grown = reallocarray(s->span, want, sizeof(*s->span));
-
-		if (!grown)
-			return WS_FAIL(err, NO_MEMORY, "no memory for %zu intervals", want);
-		s->span = grown;
-		s->allocated = want;
-	}
-	s->span[s->n++] = (struct ws_span){start_ns, end_ns};
-	return WS_OK;
-}
-
-static int by_start(const void *pa, const void *pb)
-{
-	const struct ws_span *a = pa, *b = pb;
-
-	if (a->start_ns != b->start_ns)
-		return a->start_ns < b->start_ns ? -1 : 1;
-	return (a->end_ns > b->end_ns) - (a->end_ns < b->end_ns);
-}
-
-void ws_spans_merge(struct ws_spans *s)
-{
-	size_t n = 0;
-
-	ws_sort(s->span, s->n, sizeof(*s->span), by_start);
-	for (size_t i = 0; i < s->n; i++) {
-		if (n && s->span[i].start_ns <= s->span[n - 1].end_ns) {
-			if (s->span[i].end_ns > s->span[n - 1].end_ns)
-				s->span[n - 1].end_ns = s->span[i].end_ns;
-		} else {
-			s->span[n++] = s->span[i];
-		}
-	}
-	s->n = n;
-}
-
-int64_t ws_spans_inside(const struct ws_spans *s, int64_t start_ns, int64_t end_ns)
-{
-	size_t lo = 0, hi = s->n;
-	int64_t ns = 0;
-
-	while (lo < hi) { /* the first that ends behind start */
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (s->span[mid].end_ns <= start_ns)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	for (size_t i = lo; i < s->n && s->span[i].start_ns < end_ns; i++) {
-		int64_t from = s->span[i].start_ns > start_ns ? s->span[i].start_ns : start_ns;
-		int64_t to = s->span[i].end_ns < end_ns ? s->span[i].end_ns : end_ns;
-
-		ns += to > from ? to - from : 0;
-	}
-	return ns;
-}
-
-void ws_spans_release(struct ws_spans *s)
-{
-	free(s->span);
-	*s = (struct ws_spans){0};
-}
-
 int ws_kernel_is_comm(const struct ws_model *m, size_t k)
 {
 	return ws_kernel_class(m, k) == WS_TEXT_COMM;
@@ -108,6 +35,7 @@ struct finder {
 	size_t nwork;
 	int64_t *device_start, *device_end; /* of each window's work; start INT64_MAX: none */
 	uint8_t *matched;                   /* work -> launched in a window */
+	struct ws_arena temp;
 };
 
 static int by_call(const void *pa, const void *pb)
@@ -137,10 +65,9 @@ static enum ws_status gather_work(struct finder *f, const struct ws_selection *s
 	const struct ws_model *m = f->m;
 	const struct ws_kernels *k = &m->kernels;
 
-	f->work = calloc(k->n + m->nworks + 1, sizeof(*f->work));
-	f->matched = calloc(k->n + m->nworks + 1, 1);
-	if (!f->work || !f->matched)
-		return WS_FAIL(err, NO_MEMORY, "no memory for the time of steps");
+	WS_NEW(&f->temp, f->work, k->n + m->nworks);
+	WS_NEW(&f->temp, f->matched, k->n + m->nworks);
+	WS_FORWARD(ws_arena_check(&f->temp, "the time of steps", err));
 	for (size_t i = 0; i < k->n; i++)
 		if (sel->any_scope[i] && !(k->flags[i] & WS_KERNEL_NO_TIME))
 			f->work[f->nwork++] =
@@ -168,10 +95,10 @@ static enum ws_status host_windows(struct finder *f, const struct ws_selection *
 	const struct ws_model *m = f->m;
 
 	f->windows = calloc(m->nsteps + 1, sizeof(*f->windows));
-	f->device_start = calloc(m->nsteps + 1, sizeof(*f->device_start));
-	f->device_end = calloc(m->nsteps + 1, sizeof(*f->device_end));
-	if (!f->windows || !f->device_start || !f->device_end)
-		return WS_FAIL(err, NO_MEMORY, "no memory for the time of steps");
+	WS_NEW(&f->temp, f->device_start, m->nsteps + 1);
+	WS_NEW(&f->temp, f->device_end, m->nsteps + 1);
+	f->temp.failed |= !f->windows;
+	WS_FORWARD(ws_arena_check(&f->temp, "the time of steps", err));
 	for (uint32_t s = 0; s < m->nsteps; s++)
 		if (ws_step_selected(m, sel, s))
 			f->windows[f->n++] =
@@ -283,9 +210,6 @@ enum ws_status ws_windows(const struct ws_model *m, const struct ws_selection *s
 		f.windows = NULL;
 	}
 	free(f.windows);
-	free(f.device_start);
-	free(f.device_end);
-	free(f.work);
-	free(f.matched);
+	ws_arena_free(&f.temp);
 	return status;
 }

@@ -1,29 +1,11 @@
 /*
- * When devices and threads did what: step windows that hold the device work
- * of their step, and unions of intervals.
+ * When devices and threads did what: step windows that hold the device work of their step.
  */
 #ifndef WS_REPORT_ANALYSIS_DEVICE_TIME_H
 #define WS_REPORT_ANALYSIS_DEVICE_TIME_H
 
 #include "report/analysis/filter.h"
-
-struct ws_span {
-	int64_t start_ns, end_ns;
-};
-
-/* Starts as all zeros; free with ws_spans_release. */
-struct ws_spans {
-	struct ws_span *span;
-	size_t n, allocated;
-};
-/* Add [start, end]; one without length changes nothing. */
-enum ws_status ws_spans_add(struct ws_spans *s, int64_t start_ns, int64_t end_ns,
-                            struct ws_err *err);
-/* Make them disjoint and ascending: their union. */
-void ws_spans_merge(struct ws_spans *s);
-/* Time of merged spans inside [start, end]. */
-int64_t ws_spans_inside(const struct ws_spans *s, int64_t start_ns, int64_t end_ns);
-void ws_spans_release(struct ws_spans *s);
+#include "report/base/spans.h"
 
 /* A step's time: from its begin, or the end of the device work of the step before, to its end or
  * the end of the device work that it launched. */

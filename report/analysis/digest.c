@@ -11,12 +11,8 @@ struct filling {
 	struct ws_cost_ops costs;
 	uint32_t *name_of;           /* operation -> name that its kernels have, see share_flops */
 	int64_t *first_ns, *last_ns; /* range -> start of its first and end of its last kernel */
+	struct ws_arena temp;
 };
-
-static enum ws_status no_memory(struct ws_err *err)
-{
-	return WS_FAIL(err, NO_MEMORY, "no memory for the sums of a trace");
-}
 
 static struct ws_kernel_place place_of(const struct ws_model *m, size_t k)
 {
@@ -129,8 +125,8 @@ static enum ws_status add_ranges(struct filling *f, struct ws_err *err)
 		if (!selected)
 			continue;
 		sums->open += r->flags[i] & WS_RANGE_OPEN ? 1 : 0;
-		if (!ws_values_add(&sums->dur_ns, r->end_ns[i] - r->start_ns[i]))
-			return no_memory(err);
+		WS_FAIL_IF(!ws_values_add(&sums->dur_ns, r->end_ns[i] - r->start_ns[i]), err,
+		           NO_MEMORY, "out of memory for the sums of a trace");
 	}
 	return WS_OK;
 }
@@ -177,9 +173,8 @@ static enum ws_status add_costs(struct filling *f, struct ws_err *err)
 	const struct ws_model *m = f->m;
 
 	WS_FORWARD(ws_cost_ops_find(m, f->sel, &f->costs, err));
-	f->name_of = calloc(f->costs.n + 1, sizeof(*f->name_of));
-	if (!f->name_of)
-		return no_memory(err);
+	WS_NEW(&f->temp, f->name_of, f->costs.n);
+	WS_FORWARD(ws_arena_check(&f->temp, "the sums of a trace", err));
 	share_flops(f);
 	for (size_t i = 0; i < f->costs.n; i++) {
 		const struct ws_cost_op *op = &f->costs.op[i];
@@ -212,10 +207,9 @@ static enum ws_status add_all(struct filling *f, struct ws_err *err)
 	unsigned parts = f->d->parts;
 
 	WS_FORWARD(ws_digest_reserve_paths(f->d, r->npaths, err));
-	f->first_ns = calloc(r->n + 1, sizeof(*f->first_ns));
-	f->last_ns = calloc(r->n + 1, sizeof(*f->last_ns));
-	if (!f->first_ns || !f->last_ns)
-		return no_memory(err);
+	WS_NEW(&f->temp, f->first_ns, r->n);
+	WS_NEW(&f->temp, f->last_ns, r->n);
+	WS_FORWARD(ws_arena_check(&f->temp, "the sums of a trace", err));
 	for (size_t i = 0; i < r->n; i++) {
 		f->first_ns[i] = INT64_MAX;
 		f->last_ns[i] = INT64_MIN;
@@ -246,8 +240,6 @@ enum ws_status ws_digest_of_model(struct ws_digest *d, const struct ws_model *m,
 	d->nranges = m->ranges.n;
 	d->open_ranges = m->ranges.open;
 	ws_cost_ops_release(&f.costs);
-	free(f.name_of);
-	free(f.first_ns);
-	free(f.last_ns);
+	ws_arena_free(&f.temp);
 	return status;
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/base/spans.h"
 #include "report/model/steps.h"
 
 /* What selecting needs and the report does not. */
@@ -15,23 +16,9 @@ struct selector {
 	struct ws_selection *s;
 	uint8_t *inside;       /* range -> the --nvtx pattern keeps it; NULL = no pattern */
 	uint8_t *name_matches; /* text -> the --kernel expression does; NULL = none */
-	/* --by gpu-time: the time of the kept ranges, disjoint and in order */
-	int64_t *span_start, *span_end;
-	size_t nspans;
+	struct ws_spans spans; /* --by gpu-time: the time of the kept ranges */
+	struct ws_arena temp;
 };
-
-static void selector_release(struct selector *c)
-{
-	free(c->inside);
-	free(c->name_matches);
-	free(c->span_start);
-	free(c->span_end);
-}
-
-static enum ws_status no_memory(struct ws_err *err)
-{
-	return WS_FAIL(err, NO_MEMORY, "no memory for a filter");
-}
 
 int ws_time_selected(const struct ws_selection *s, int64_t start_ns, int64_t end_ns)
 {
@@ -63,14 +50,10 @@ static void say_times(FILE *f, const struct ws_filter *filter)
 	fputs(" of the trace", f);
 }
 
-static enum ws_status say(struct ws_selection *s, const struct ws_filter *f, struct ws_err *err)
+static void say(FILE *out, const struct ws_selection *s, const struct ws_filter *f)
 {
-	size_t len;
 	const char *comma = "";
-	FILE *out = open_memstream(&s->words, &len);
 
-	if (!out)
-		return no_memory(err);
 	if (s->has_nvtx) {
 		fprintf(out, "kernels %s ranges that match \"%s\"",
 		        f->by_gpu_time ? "running during" : "launched in", f->nvtx);
@@ -104,39 +87,53 @@ static enum ws_status say(struct ws_selection *s, const struct ws_filter *f, str
 		fputs(comma, out);
 		say_times(out, f);
 	}
-	if (fclose(out) == 0)
-		return WS_OK;
-	free(s->words);
-	s->words = NULL;
-	return no_memory(err);
 }
 
-static int scope_words(const struct ws_model *m, enum ws_scope asked, struct ws_selection *s)
+static enum ws_status find_words(struct ws_selection *s, const struct ws_filter *f,
+                                 struct ws_err *err)
 {
-	static const char whole[] = "all of the trace, from its first record to its last";
+	char *words = NULL;
+	size_t len;
+	FILE *out = open_memstream(&words, &len);
+
+	if (out)
+		say(out, s, f);
+	if (out && fclose(out) == 0)
+		s->words = ws_arena_copy(&s->arena, words, len);
+	else
+		s->arena.failed = true;
+	free(words);
+	return ws_arena_check(&s->arena, "a filter", err);
+}
+
+static char *scope_words(const struct ws_model *m, enum ws_scope asked, struct ws_selection *s)
+{
+	struct ws_arena *arena = &s->arena;
 
 	switch (s->scope) {
 	case WS_SCOPE_STEPS:
 		return m->nmeasured == 1
-		               ? asprintf(&s->scope_words, "the only measured step")
-		               : asprintf(
-		                         &s->scope_words,
+		               ? ws_arena_format(arena, "the only measured step")
+		               : ws_arena_format(
+		                         arena,
 		                         "the %zu measured steps, without warm-up, set-up and what "
 		                         "ran outside steps",
 		                         m->nmeasured);
 	case WS_SCOPE_WARM_UP:
-		return asprintf(&s->scope_words, "the warm-up");
+		return ws_arena_format(arena, "the warm-up");
 	case WS_SCOPE_SETUP:
-		return asprintf(&s->scope_words, "the set-up");
+		return ws_arena_format(arena, "the set-up");
 	case WS_SCOPE_OUTSIDE:
-		return asprintf(&s->scope_words, "what ran outside steps, warm-up and set-up");
+		return ws_arena_format(arena, "what ran outside steps, warm-up and set-up");
 	default:
 		if (asked != WS_SCOPE_STEPS)
-			return asprintf(&s->scope_words,
-			                "all of the trace, warm-up and set-up included");
-		return asprintf(&s->scope_words, "%s: %s", whole,
-		                m->nmeasured ? "no device work is known to belong to its steps"
-		                             : "it has no finished measured step");
+			return ws_arena_format(arena,
+			                       "all of the trace, warm-up and set-up included");
+		return ws_arena_format(arena,
+		                       "all of the trace, from its first record to its last: %s",
+		                       m->nmeasured
+		                               ? "no device work is known to belong to its steps"
+		                               : "it has no finished measured step");
 	}
 }
 
@@ -148,10 +145,8 @@ enum ws_status ws_select_scope(const struct ws_model *m, enum ws_scope asked, in
 	s->measured = 0;
 	for (uint32_t i = 0; i < m->nsteps; i++)
 		s->measured += (size_t)ws_step_selected(m, s, i);
-	if (scope_words(m, asked, s) >= 0)
-		return WS_OK;
-	s->scope_words = NULL;
-	return no_memory(err);
+	s->scope_words = scope_words(m, asked, s);
+	return ws_arena_check(&s->arena, "a filter", err);
 }
 
 /* --- what the filters need ----------------------------------------------------------- */
@@ -161,83 +156,41 @@ static enum ws_status match_names(struct selector *c, struct ws_err *err)
 {
 	const struct ws_model *m = c->m;
 	regex_t expression;
-	enum ws_status status = WS_OK;
-	uint8_t *seen = calloc(m->ntexts, 1);
-	int rc = regcomp(&expression, c->f->kernel, REG_EXTENDED | REG_NOSUB);
+	uint8_t *seen;
+	int error = regcomp(&expression, c->f->kernel, REG_EXTENDED | REG_NOSUB);
 
-	if (rc) {
+	if (error) {
 		char why[128];
 
-		regerror(rc, &expression, why, sizeof(why));
-		free(seen);
+		regerror(error, &expression, why, sizeof(why));
 		return WS_FAIL(err, USAGE, "'%s' is no regular expression: %s", c->f->kernel, why);
 	}
-	c->name_matches = calloc(m->ntexts, 1);
-	if (!seen || !c->name_matches)
-		status = no_memory(err);
-	for (size_t i = 0; i < m->nconfigs && status == WS_OK; i++) {
+	WS_NEW(&c->temp, seen, m->ntexts);
+	WS_NEW(&c->temp, c->name_matches, m->ntexts);
+	for (size_t i = 0; i < m->nconfigs && !c->temp.failed; i++) {
 		uint32_t name = m->configs[i].name;
 		char *text;
 
 		if (seen[name])
 			continue;
 		seen[name] = 1;
-		text = strndup(m->texts[name].ptr, m->texts[name].len);
-		if (!text)
-			status = no_memory(err);
-		else
+		text = ws_arena_copy(&c->temp, m->texts[name].ptr, m->texts[name].len);
+		if (text)
 			c->name_matches[name] = !regexec(&expression, text, 0, NULL, 0);
-		free(text);
 	}
-	free(seen);
 	regfree(&expression);
-	return status;
+	return ws_arena_check(&c->temp, "a filter", err);
 }
 
-/* The union of the time of the kept ranges. */
 static enum ws_status find_spans(struct selector *c, struct ws_err *err)
 {
 	const struct ws_ranges *r = &c->m->ranges;
-	size_t n = 0, size = r->n ? r->n : 1;
-	uint32_t *order = calloc(size, sizeof(*order));
-	enum ws_status status = WS_OK;
 
-	c->span_start = calloc(size, sizeof(*c->span_start));
-	c->span_end = calloc(size, sizeof(*c->span_end));
-	if (!order || !c->span_start || !c->span_end)
-		status = no_memory(err);
-	for (uint32_t i = 0; i < r->n && status == WS_OK; i++)
+	for (size_t i = 0; i < r->n; i++)
 		if (c->inside[i])
-			order[n++] = i;
-	if (status == WS_OK)
-		status = ws_order_by(order, r->start_ns, n, err);
-	for (size_t i = 0; i < n && status == WS_OK; i++) {
-		int64_t start = r->start_ns[order[i]], end = r->end_ns[order[i]];
-
-		if (!c->nspans || start > c->span_end[c->nspans - 1]) {
-			c->span_start[c->nspans] = start;
-			c->span_end[c->nspans++] = end;
-		} else if (end > c->span_end[c->nspans - 1]) {
-			c->span_end[c->nspans - 1] = end;
-		}
-	}
-	free(order);
-	return status;
-}
-
-static int overlaps_spans(const struct selector *c, int64_t start_ns, int64_t end_ns)
-{
-	size_t lo = 0, hi = c->nspans;
-
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (c->span_end[mid] <= start_ns)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo < c->nspans && c->span_start[lo] < (end_ns > start_ns ? end_ns : end_ns + 1);
+			WS_FORWARD(ws_spans_add(&c->spans, r->start_ns[i], r->end_ns[i], err));
+	ws_spans_merge(&c->spans);
+	return WS_OK;
 }
 
 /* --- one thing -------------------------------------------------------------------------- */
@@ -262,7 +215,8 @@ static int keeps_in_any(const struct selector *c, const struct thing *t)
 	int in = !c->inside || (t->range != WS_NONE && c->inside[t->range]);
 
 	if (c->inside && c->f->by_gpu_time)
-		in = overlaps_spans(c, t->start_ns, t->end_ns);
+		in = ws_spans_inside(&c->spans, t->start_ns,
+		                     t->end_ns > t->start_ns ? t->end_ns : t->end_ns + 1) > 0;
 	else
 		for (; !in && crossing != WS_NONE;
 		     crossing = m->attribution.crossings[crossing].next)
@@ -410,18 +364,15 @@ static void select_all(struct selector *c)
 
 static enum ws_status allocate(const struct ws_model *m, struct ws_selection *s, struct ws_err *err)
 {
-	s->kernel = calloc(m->kernels.n + 1, 1);
-	s->any_scope = calloc(m->kernels.n + 1, 1);
-	s->range = calloc(m->ranges.n + 1, 1);
-	s->call = calloc(m->api.n + 1, 1);
-	s->work = calloc(m->nworks + 1, 1);
-	s->any_work = calloc(m->nworks + 1, 1);
-	s->op = calloc(m->cpu_ops.tree.n + 1, 1);
-	s->memory = calloc(m->nmemory + 1, 1);
-	if (!s->kernel || !s->any_scope || !s->range || !s->call || !s->work || !s->any_work ||
-	    !s->op || !s->memory)
-		return WS_FAIL(err, NO_MEMORY, "no memory to select %zu kernels", m->kernels.n);
-	return WS_OK;
+	WS_NEW(&s->arena, s->kernel, m->kernels.n);
+	WS_NEW(&s->arena, s->any_scope, m->kernels.n);
+	WS_NEW(&s->arena, s->range, m->ranges.n);
+	WS_NEW(&s->arena, s->call, m->api.n);
+	WS_NEW(&s->arena, s->work, m->nworks);
+	WS_NEW(&s->arena, s->any_work, m->nworks);
+	WS_NEW(&s->arena, s->op, m->cpu_ops.tree.n);
+	WS_NEW(&s->arena, s->memory, m->nmemory);
+	return ws_arena_check(&s->arena, "the selection of kernels", err);
 }
 
 static int any_in_steps(const struct ws_model *m)
@@ -442,6 +393,27 @@ static int64_t time_of(const struct ws_model *m, int64_t relative_ns)
 	return __builtin_add_overflow(m->begin_ns, relative_ns, &ns)
 	               ? relative_ns < 0 ? INT64_MIN : INT64_MAX
 	               : ns;
+}
+
+static enum ws_status select_by(struct selector *c, struct ws_err *err)
+{
+	const struct ws_filter *f = c->f;
+
+	WS_FORWARD(allocate(c->m, c->s, err));
+	if (c->s->has_nvtx) {
+		WS_NEW(&c->temp, c->inside, c->m->ranges.n);
+		WS_FORWARD(ws_arena_check(&c->temp, "a filter", err));
+		WS_FORWARD(ws_filter_ranges(c->m, f->nvtx, c->inside, err));
+	}
+	if (c->s->has_nvtx && f->by_gpu_time)
+		WS_FORWARD(find_spans(c, err));
+	if (f && f->kernel)
+		WS_FORWARD(match_names(c, err));
+	WS_FORWARD(find_words(c->s, f, err));
+	WS_FORWARD(
+	        ws_select_scope(c->m, f ? f->scope : WS_SCOPE_ALL, any_in_steps(c->m), c->s, err));
+	select_all(c);
+	return WS_OK;
 }
 
 enum ws_status ws_select(const struct ws_model *m, const struct ws_filter *f,
@@ -465,37 +437,15 @@ enum ws_status ws_select(const struct ws_model *m, const struct ws_filter *f,
 		out->time_first_ns = time_of(m, f->time_first_ns);
 		out->time_end_ns = time_of(m, f->time_end_ns);
 	}
-	status = allocate(m, out, err);
-	if (status == WS_OK && out->has_nvtx) {
-		c.inside = calloc(m->ranges.n + 1, 1);
-		status = c.inside ? ws_filter_ranges(m, f->nvtx, c.inside, err) : no_memory(err);
-	}
-	if (status == WS_OK && out->has_nvtx && f->by_gpu_time)
-		status = find_spans(&c, err);
-	if (status == WS_OK && f && f->kernel)
-		status = match_names(&c, err);
-	if (status == WS_OK)
-		status = say(out, f, err);
-	if (status == WS_OK)
-		status = ws_select_scope(m, f ? f->scope : WS_SCOPE_ALL, any_in_steps(m), out, err);
-	if (status == WS_OK)
-		select_all(&c);
-	selector_release(&c);
+	status = select_by(&c, err);
+	ws_spans_release(&c.spans);
+	ws_arena_free(&c.temp);
 	return status;
 }
 
 void ws_selection_release(struct ws_selection *s)
 {
-	free(s->kernel);
-	free(s->any_scope);
-	free(s->scope_words);
-	free(s->range);
-	free(s->call);
-	free(s->work);
-	free(s->any_work);
-	free(s->op);
-	free(s->memory);
-	free(s->words);
+	ws_arena_free(&s->arena);
 	*s = (struct ws_selection){0};
 }
 

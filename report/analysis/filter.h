@@ -24,6 +24,7 @@ struct ws_selection {
 	int nothing;       /* there is a filter, and nothing passes it */
 	char *words;       /* the filters in words; "" = none */
 	char *scope_words; /* the part of the run, in words */
+	struct ws_arena arena; /* of all these */
 };
 
 /* What a builder works from. */

@@ -41,37 +41,38 @@ int ws_filter_matches(struct ws_bytes pattern, struct ws_bytes path, struct ws_b
 	       matches_path((struct ws_bytes){colon + 1, pattern.len - before - 1}, path);
 }
 
-/* named[r] = 1 for the ranges whose path the pattern names; returns in *any whether there is one.
- */
-static enum ws_status match_paths(const struct ws_model *m, struct ws_bytes pattern, uint8_t *named,
-                                  int *any, struct ws_err *err)
-{
-	const struct ws_ranges *r = &m->ranges;
-	uint8_t *path_named = calloc(r->npaths ? r->npaths : 1, 1);
-	enum ws_status status = WS_OK;
+struct matcher {
+	const struct ws_model *m;
+	uint8_t *named; /* range -> the pattern names it */
+	bool any;       /* some are named */
+	struct ws_arena temp;
+};
 
-	*any = 0;
-	if (!path_named)
-		return WS_FAIL(err, NO_MEMORY, "no memory for %zu paths", r->npaths);
-	for (uint32_t p = 0; p < r->npaths && status == WS_OK; p++) {
+/* By path. */
+static enum ws_status match_paths(struct matcher *c, struct ws_bytes pattern, struct ws_err *err)
+{
+	const struct ws_model *m = c->m;
+	const struct ws_ranges *r = &m->ranges;
+	uint8_t *path_named;
+
+	WS_NEW(&c->temp, path_named, r->npaths);
+	WS_FORWARD(ws_arena_check(&c->temp, "the paths of ranges", err));
+	for (uint32_t p = 0; p < r->npaths; p++) {
 		struct ws_bytes path;
 		char *text;
 		size_t len;
 
-		status = ws_path_text(r, p, m->texts, &text, &len, err);
-		if (status != WS_OK)
-			break;
+		WS_FORWARD(ws_path_text(r, p, m->texts, &text, &len, err));
 		path = (struct ws_bytes){text, len};
 		path_named[p] =
 		        (uint8_t)ws_filter_matches(pattern, path, m->texts[r->paths[p].domain]);
 		free(text);
 	}
-	for (size_t i = 0; i < r->n && status == WS_OK; i++) {
-		named[i] = path_named[r->path[i]];
-		*any |= named[i];
+	for (size_t i = 0; i < r->n; i++) {
+		c->named[i] = path_named[r->path[i]];
+		c->any |= c->named[i];
 	}
-	free(path_named);
-	return status;
+	return WS_OK;
 }
 
 /* The path of a range by the names as recorded, appended to out. */
@@ -102,17 +103,16 @@ static enum ws_status put_recorded_path(const struct ws_model *m, uint32_t range
  * The same by the names as recorded, for what paths leave out of them:
  * "ProfilerStep#7" is the step of that number, not the eighth.
  */
-static enum ws_status match_recorded(const struct ws_model *m, struct ws_bytes pattern,
-                                     uint8_t *named, int *any, struct ws_err *err)
+static enum ws_status match_recorded(struct matcher *c, struct ws_bytes pattern, struct ws_err *err)
 {
+	const struct ws_model *m = c->m;
 	const struct ws_ranges *r = &m->ranges;
-	uint8_t *differs = calloc(r->n ? r->n : 1, 1);
 	struct ws_buf path = {0};
 	enum ws_status status = WS_OK;
+	uint8_t *differs;
 
-	*any = 0;
-	if (!differs)
-		return WS_FAIL(err, NO_MEMORY, "no memory for %zu ranges", r->n);
+	WS_NEW(&c->temp, differs, r->n);
+	WS_FORWARD(ws_arena_check(&c->temp, "the names of ranges", err));
 	for (uint32_t i = 0; i < r->n && status == WS_OK; i++) {
 		differs[i] = r->recorded[i] != r->name[i] ||
 		             (r->parent[i] != WS_NONE && differs[r->parent[i]]);
@@ -120,13 +120,12 @@ static enum ws_status match_recorded(const struct ws_model *m, struct ws_bytes p
 			continue;
 		path.len = 0;
 		status = put_recorded_path(m, i, &path, err);
-		named[i] = status == WS_OK &&
-		           ws_filter_matches(pattern, (struct ws_bytes){path.data, path.len},
-		                             m->texts[r->paths[r->path[i]].domain]);
-		*any |= named[i];
+		c->named[i] = status == WS_OK &&
+		              ws_filter_matches(pattern, (struct ws_bytes){path.data, path.len},
+		                                m->texts[r->paths[r->path[i]].domain]);
+		c->any |= c->named[i];
 	}
 	ws_buf_free(&path);
-	free(differs);
 	return status;
 }
 
@@ -164,51 +163,52 @@ static int take_instances(struct ws_bytes *pattern, uint32_t *first, uint32_t *l
 
 /* Of the ranges that are named and lie in no other named one, keep those numbered first to last by
  * begin; then what lies in them. */
-static enum ws_status keep_instances(const struct ws_model *m, const uint8_t *named, uint32_t first,
-                                     uint32_t last, uint8_t *inside, struct ws_err *err)
+static enum ws_status keep_instances(struct matcher *c, uint32_t first, uint32_t last,
+                                     uint8_t *inside, struct ws_err *err)
 {
-	const struct ws_ranges *r = &m->ranges;
-	uint32_t *order = calloc(r->n ? r->n : 1, sizeof(*order));
-	enum ws_status status = WS_OK;
+	const struct ws_ranges *r = &c->m->ranges;
+	uint32_t *order;
 	size_t n = 0;
 
-	if (!order)
-		return WS_FAIL(err, NO_MEMORY, "no memory for %zu ranges", r->n);
+	WS_NEW(&c->temp, order, r->n);
+	WS_FORWARD(ws_arena_check(&c->temp, "the order of ranges", err));
 	for (uint32_t i = 0; i < r->n; i++) {
 		int under = r->parent[i] != WS_NONE && inside[r->parent[i]];
 
-		inside[i] = named[i] || under;
-		if (named[i] && !under)
+		inside[i] = c->named[i] || under;
+		if (c->named[i] && !under)
 			order[n++] = i;
 	}
-	status = ws_order_by(order, r->start_ns, n, err);
+	WS_FORWARD(ws_order_by(order, r->start_ns, n, err));
 	memset(inside, 0, r->n);
-	for (size_t i = first; i < n && i <= last && status == WS_OK; i++)
+	for (size_t i = first; i < n && i <= last; i++)
 		inside[order[i]] = 1;
 	for (uint32_t i = 0; i < r->n; i++)
 		inside[i] |= r->parent[i] != WS_NONE && inside[r->parent[i]];
-	free(order);
-	return status;
+	return WS_OK;
+}
+
+static enum ws_status match(struct matcher *c, struct ws_bytes pattern, uint8_t *inside,
+                            struct ws_err *err)
+{
+	uint32_t first = 0, last = UINT32_MAX;
+
+	WS_NEW(&c->temp, c->named, c->m->ranges.n);
+	WS_FORWARD(ws_arena_check(&c->temp, "the ranges of a filter", err));
+	WS_FORWARD(match_paths(c, pattern, err));
+	if (!c->any)
+		WS_FORWARD(match_recorded(c, pattern, err));
+	if (!c->any && take_instances(&pattern, &first, &last))
+		WS_FORWARD(match_paths(c, pattern, err));
+	return keep_instances(c, first, last, inside, err);
 }
 
 enum ws_status ws_filter_ranges(const struct ws_model *m, const char *nvtx, uint8_t *inside,
                                 struct ws_err *err)
 {
-	struct ws_bytes pattern = {nvtx, strlen(nvtx)};
-	uint8_t *named = calloc(m->ranges.n ? m->ranges.n : 1, 1);
-	uint32_t first = 0, last = UINT32_MAX;
-	enum ws_status status = WS_OK;
-	int any = 0;
+	struct matcher c = {.m = m};
+	enum ws_status status = match(&c, (struct ws_bytes){nvtx, strlen(nvtx)}, inside, err);
 
-	if (!named)
-		return WS_FAIL(err, NO_MEMORY, "no memory for %zu ranges", m->ranges.n);
-	status = match_paths(m, pattern, named, &any, err);
-	if (status == WS_OK && !any)
-		status = match_recorded(m, pattern, named, &any, err);
-	if (status == WS_OK && !any && take_instances(&pattern, &first, &last))
-		status = match_paths(m, pattern, named, &any, err);
-	if (status == WS_OK)
-		status = keep_instances(m, named, first, last, inside, err);
-	free(named);
+	ws_arena_free(&c.temp);
 	return status;
 }

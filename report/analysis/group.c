@@ -1,24 +1,18 @@
 #include "report/analysis/group.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "report/base/names.h"
 
-static enum ws_status no_memory(struct ws_err *err, size_t n)
+static enum ws_status group_values(struct ws_arena *temp, const int64_t *values,
+                                   const uint32_t *group, size_t n, size_t ngroups,
+                                   struct ws_stat *out, struct ws_err *err)
 {
-	return WS_FAIL(err, NO_MEMORY, "no memory to group %zu values", n);
-}
+	size_t *end, total = 0;
+	int64_t *sorted;
 
-enum ws_status ws_group_values(const int64_t *values, const uint32_t *group, size_t n,
-                               size_t ngroups, struct ws_stat *out, struct ws_err *err)
-{
-	size_t *end = calloc(ngroups ? ngroups : 1, sizeof(*end));
-	int64_t *sorted = NULL;
-	size_t total = 0;
-
-	if (!end)
-		return no_memory(err, n);
+	WS_NEW(temp, end, ngroups);
+	WS_FORWARD(ws_arena_check(temp, "groups of values", err));
 	for (size_t i = 0; i < n; i++)
 		if (group[i] != WS_NONE)
 			end[group[i]]++;
@@ -28,33 +22,40 @@ enum ws_status ws_group_values(const int64_t *values, const uint32_t *group, siz
 		end[g] = total; /* where the group begins; grows to its end below */
 		total += count;
 	}
-	sorted = calloc(total ? total : 1, sizeof(*sorted));
-	if (!sorted) {
-		free(end);
-		return no_memory(err, n);
-	}
+	WS_NEW(temp, sorted, total);
+	WS_FORWARD(ws_arena_check(temp, "groups of values", err));
 	for (size_t i = 0; i < n; i++)
 		if (group[i] != WS_NONE)
 			sorted[end[group[i]]++] = values[i];
 	for (size_t g = 0, begin = 0; g < ngroups; begin = end[g++])
 		ws_stat_of(sorted + begin, end[g] - begin, &out[g]);
-	free(end);
-	free(sorted);
 	return WS_OK;
+}
+
+enum ws_status ws_group_values(const int64_t *values, const uint32_t *group, size_t n,
+                               size_t ngroups, struct ws_stat *out, struct ws_err *err)
+{
+	struct ws_arena temp = {0};
+	enum ws_status status = group_values(&temp, values, group, n, ngroups, out, err);
+
+	ws_arena_free(&temp);
+	return status;
 }
 
 enum ws_status ws_group_kernels(const struct ws_model *m, const uint32_t *group, size_t ngroups,
                                 struct ws_group *out, struct ws_err *err)
 {
 	const struct ws_kernels *k = &m->kernels;
-	uint32_t *timed = calloc(k->n ? k->n : 1, sizeof(*timed));
-	struct ws_stat *stats = calloc(ngroups ? ngroups : 1, sizeof(*stats));
+	struct ws_arena temp = {0};
+	struct ws_stat *stats;
+	uint32_t *timed;
 	enum ws_status status;
 
-	if (!timed || !stats) {
-		status = no_memory(err, k->n);
+	WS_NEW(&temp, timed, k->n);
+	WS_NEW(&temp, stats, ngroups);
+	status = ws_arena_check(&temp, "groups of kernels", err);
+	if (status != WS_OK)
 		goto out;
-	}
 	memset(out, 0, ngroups * sizeof(*out));
 	for (size_t i = 0; i < k->n; i++) {
 		timed[i] = group[i];
@@ -63,12 +64,11 @@ enum ws_status ws_group_kernels(const struct ws_model *m, const uint32_t *group,
 			out[group[i]].without_time++;
 		}
 	}
-	status = ws_group_values(k->dur_ns, timed, k->n, ngroups, stats, err);
+	status = group_values(&temp, k->dur_ns, timed, k->n, ngroups, stats, err);
 	for (size_t g = 0; g < ngroups; g++)
 		out[g].time = stats[g];
 out:
-	free(timed);
-	free(stats);
+	ws_arena_free(&temp);
 	return status;
 }
 

@@ -38,6 +38,7 @@ struct ws_idle_cursor {
 	int64_t *sync_end_ns;    /* the latest end of those up to each */
 	struct place *place;     /* of each device */
 	int64_t *launch_of_path; /* of ws_idle, or NULL */
+	struct ws_arena arena;
 };
 
 static int by_device(const void *pa, const void *pb)
@@ -114,27 +115,24 @@ static bool name_is_sync(struct ws_bytes name)
 static enum ws_status add_syncs(struct ws_idle_cursor *c, struct ws_err *err)
 {
 	const struct ws_model *m = c->m;
-	uint8_t *is_sync = calloc(m->ntexts + 1, 1);
-	enum ws_status status = WS_OK;
 	int64_t latest = INT64_MIN;
+	uint8_t *is_sync;
 
-	if (!is_sync)
-		return WS_FAIL(err, NO_MEMORY, "no memory for the idle time");
+	WS_NEW(&c->arena, is_sync, m->ntexts);
+	WS_FORWARD(ws_arena_check(&c->arena, "the idle time", err));
 	/* 1: it is none, 2: it is one; each name is looked at once */
-	for (size_t i = 0; i < m->api.n && status == WS_OK; i++) {
+	for (size_t i = 0; i < m->api.n; i++) {
 		uint32_t name = m->api.name[i];
 
 		if (!is_sync[name])
 			is_sync[name] = 1 + name_is_sync(m->texts[name]);
 		if (is_sync[name] == 2)
-			status = ws_spans_add(&c->sync, m->api.start_ns[i], m->api.end_ns[i], err);
+			WS_FORWARD(
+			        ws_spans_add(&c->sync, m->api.start_ns[i], m->api.end_ns[i], err));
 	}
-	free(is_sync);
-	WS_FORWARD(status);
 	ws_sort(c->sync.span, c->sync.n, sizeof(*c->sync.span), by_begin);
-	c->sync_end_ns = calloc(c->sync.n + 1, sizeof(*c->sync_end_ns));
-	if (!c->sync_end_ns)
-		return WS_FAIL(err, NO_MEMORY, "no memory for the idle time");
+	WS_NEW(&c->arena, c->sync_end_ns, c->sync.n);
+	WS_FORWARD(ws_arena_check(&c->arena, "the idle time", err));
 	for (size_t i = 0; i < c->sync.n; i++) {
 		latest = c->sync.span[i].end_ns > latest ? c->sync.span[i].end_ns : latest;
 		c->sync_end_ns[i] = latest;
@@ -164,10 +162,9 @@ static enum ws_status cursor_open(struct ws_idle_cursor **out, const struct ws_m
 	if (!c)
 		return WS_FAIL(err, NO_MEMORY, "no memory for the idle time");
 	c->m = m;
-	c->pieces = calloc(m->kernels.n + m->nworks + 1, sizeof(*c->pieces));
-	c->place = calloc(m->ndevices + 1, sizeof(*c->place));
-	if (!c->pieces || !c->place)
-		return WS_FAIL(err, NO_MEMORY, "no memory for the idle time");
+	WS_NEW(&c->arena, c->pieces, m->kernels.n + m->nworks);
+	WS_NEW(&c->arena, c->place, m->ndevices);
+	WS_FORWARD(ws_arena_check(&c->arena, "the idle time", err));
 	add_pieces(c, sel);
 	for (size_t d = 0, i = 0; d < m->ndevices; d++) {
 		c->place[d] = (struct place){.next = i, .at_ns = INT64_MIN};
@@ -187,9 +184,7 @@ void ws_idle_cursor_free(struct ws_idle_cursor *c)
 		return;
 	ws_spans_release(&c->data);
 	ws_spans_release(&c->sync);
-	free(c->sync_end_ns);
-	free(c->pieces);
-	free(c->place);
+	ws_arena_free(&c->arena);
 	free(c);
 }
 
@@ -399,17 +394,17 @@ static bool in_windows(const struct ws_time_window *windows, size_t n, int64_t s
 }
 
 /* Kernels of the windows: how many, how long the typical one is, and their time by path. */
-static enum ws_status add_kernels(struct ws_idle *out, const struct ws_idle_cursor *c,
+static enum ws_status add_kernels(struct ws_idle *out, struct ws_idle_cursor *c,
                                   const struct ws_time_window *windows, size_t n,
                                   struct ws_err *err)
 {
 	const struct ws_ranges *r = &c->m->ranges;
-	int64_t *dur = calloc(c->npieces + 1, sizeof(*dur));
 	struct ws_stat stat;
 	size_t all = 0;
+	int64_t *dur;
 
-	if (!dur)
-		return WS_FAIL(err, NO_MEMORY, "no memory for the idle time");
+	WS_NEW(&c->arena, dur, c->npieces);
+	WS_FORWARD(ws_arena_check(&c->arena, "the idle time", err));
 	for (size_t d = 0, i = 0; d < c->m->ndevices; d++) {
 		size_t first = all;
 
@@ -430,7 +425,6 @@ static enum ws_status add_kernels(struct ws_idle *out, const struct ws_idle_curs
 	}
 	ws_stat_of(dur, all, &stat);
 	out->all.kernel_median_ns = (int64_t)stat.median;
-	free(dur);
 	return WS_OK;
 }
 

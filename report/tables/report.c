@@ -160,10 +160,9 @@ static enum ws_status select_all(const struct ws_model *m, enum ws_scope asked,
 	                             .step_last = INT64_MAX,
 	                             .time_first_ns = INT64_MIN,
 	                             .time_end_ns = INT64_MAX};
-	sel->work = malloc(m->nworks + 1);
-	sel->words = strdup("");
-	if (!sel->work || !sel->words)
-		return WS_FAIL(err, NO_MEMORY, "no memory for a selection");
+	WS_NEW(&sel->arena, sel->work, m->nworks);
+	sel->words = ws_arena_copy(&sel->arena, "", 0);
+	WS_FORWARD(ws_arena_check(&sel->arena, "a selection", err));
 	for (size_t i = 0; i < m->nworks; i++)
 		sel->work[i] = d->scope == WS_SCOPE_ALL || m->works[i].scope == d->scope;
 	return ws_select_scope(m, asked, d->scope == WS_SCOPE_STEPS, sel, err);

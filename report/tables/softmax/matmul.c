@@ -4,12 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "formats/base/grow.h"
 #include "report/tables/softmax/rows.h"
-
-static enum ws_status no_memory(struct ws_err *err)
-{
-	return WS_FAIL(err, NO_MEMORY, "no memory for the table softmax-matmul");
-}
 
 /* 3 of "layer 3"; -1 for any other name. */
 static int64_t layer_of_name(struct ws_bytes name)
@@ -51,10 +47,9 @@ static enum ws_status label_ranges(struct ws_softmax *s, struct ws_err *err)
 	const struct ws_model *m = s->tab->m;
 	const struct ws_ranges *r = &m->ranges;
 
-	s->part = calloc(r->n ? r->n : 1, sizeof(*s->part));
-	s->layer = calloc(r->n ? r->n : 1, sizeof(*s->layer));
-	if (!s->part || !s->layer)
-		return no_memory(err);
+	WS_NEW(s->tab->temp, s->part, r->n);
+	WS_NEW(s->tab->temp, s->layer, r->n);
+	WS_FORWARD(ws_arena_check(s->tab->temp, "the table softmax-matmul", err));
 	for (uint32_t i = 0; i < r->n; i++) {
 		uint32_t parent = r->parent[i];
 		const struct ws_op_facts *op = ws_range_op(m, i);
@@ -144,9 +139,8 @@ static enum ws_status find_backward_threads(struct ws_softmax *s, struct ws_err 
 {
 	const struct ws_model *m = s->tab->m;
 
-	s->runs_backward = calloc((size_t)m->nthreads + 1, 1);
-	if (!s->runs_backward)
-		return no_memory(err);
+	WS_NEW(s->tab->temp, s->runs_backward, m->nthreads);
+	WS_FORWARD(ws_arena_check(s->tab->temp, "the table softmax-matmul", err));
 	for (uint32_t i = 0; i < m->cpu_ops.tree.n; i++)
 		s->runs_backward[m->cpu_ops.tree.thread[i]] |=
 		        m->cpu_ops.forward[i] != WS_NONE ||
@@ -177,15 +171,7 @@ static enum ws_status scope_of(struct ws_softmax *s, int64_t layer, struct ws_so
 	uint32_t at = ws_idmap_get(&s->scope_of, (uint64_t)layer);
 
 	if (at == WS_NONE) {
-		if (s->nscopes == s->scopes_allocated) {
-			size_t want = s->scopes_allocated ? s->scopes_allocated * 2 : 16;
-			void *grown = reallocarray(s->scopes, want, sizeof(*s->scopes));
-
-			if (!grown)
-				return no_memory(err);
-			s->scopes = grown;
-			s->scopes_allocated = want;
-		}
+		WS_FORWARD(WS_GROW(s->scopes, s->nscopes + 1, s->scopes_allocated, err));
 		at = (uint32_t)s->nscopes++;
 		memset(&s->scopes[at], 0, sizeof(s->scopes[at]));
 		s->scopes[at].layer = layer;
@@ -322,34 +308,29 @@ static enum ws_status gather_ops(struct ws_softmax *s, struct ws_err *err)
 	return WS_OK;
 }
 
+static enum ws_status gather(struct ws_softmax *s, struct ws_err *err)
+{
+	const struct ws_tab *tab = s->tab;
+
+	WS_FORWARD(find_backward_threads(s, err));
+	WS_FORWARD(label_ranges(s, err));
+	WS_FORWARD(ws_cost_ops_find(tab->m, tab->sel, &s->costs, err));
+	WS_FORWARD(ws_attention_find(tab->m, &s->costs, tab->temp, &s->attention, err));
+	WS_FORWARD(gather_kernels(s, err));
+	return gather_ops(s, err);
+}
+
 enum ws_status ws_tab_softmax_matmul(const struct ws_tab *tab, struct ws_table *t,
                                      struct ws_err *err)
 {
-	struct ws_softmax s = {.tab = tab};
-	enum ws_status status;
+	struct ws_softmax s = {.tab = tab, .basis = tab->sel->measured ? tab->sel->measured : 1};
+	enum ws_status status = gather(&s, err);
 
-	s.basis = tab->sel->measured ? tab->sel->measured : 1;
-	status = find_backward_threads(&s, err);
-	if (status == WS_OK)
-		status = label_ranges(&s, err);
-	if (status == WS_OK)
-		status = ws_cost_ops_find(tab->m, tab->sel, &s.costs, err);
-	if (status == WS_OK)
-		status = ws_attention_find(tab->m, &s.costs, &s.attention, err);
-	if (status == WS_OK)
-		status = gather_kernels(&s, err);
-	if (status == WS_OK)
-		status = gather_ops(&s, err);
 	if (status == WS_OK && !tab->m->kernels.n && !s.costs.n)
 		ws_table_set_not_recorded(t, WS_NO_KERNELS);
-	else if (status == WS_OK) {
+	else if (status == WS_OK)
 		ws_softmax_rows(&s, t);
-	}
-	free(s.part);
-	free(s.layer);
 	free(s.scopes);
-	free(s.attention);
-	free(s.runs_backward);
 	ws_cost_ops_release(&s.costs);
 	ws_idmap_free(&s.scope_of);
 	return status;

@@ -1,0 +1,69 @@
+#include "report/base/spans.h"
+
+#include <stdlib.h>
+
+#include "formats/base/grow.h"
+#include "report/base/order.h"
+
+enum ws_status ws_spans_add(struct ws_spans *s, int64_t start_ns, int64_t end_ns,
+                            struct ws_err *err)
+{
+	if (end_ns <= start_ns)
+		return WS_OK;
+	WS_FORWARD(WS_GROW(s->span, s->n + 1, s->allocated, err));
+	s->span[s->n++] = (struct ws_span){start_ns, end_ns};
+	return WS_OK;
+}
+
+static int by_start(const void *pa, const void *pb)
+{
+	const struct ws_span *a = pa, *b = pb;
+
+	if (a->start_ns != b->start_ns)
+		return a->start_ns < b->start_ns ? -1 : 1;
+	return (a->end_ns > b->end_ns) - (a->end_ns < b->end_ns);
+}
+
+void ws_spans_merge(struct ws_spans *s)
+{
+	size_t n = 0;
+
+	ws_sort(s->span, s->n, sizeof(*s->span), by_start);
+	for (size_t i = 0; i < s->n; i++) {
+		if (n && s->span[i].start_ns <= s->span[n - 1].end_ns) {
+			if (s->span[i].end_ns > s->span[n - 1].end_ns)
+				s->span[n - 1].end_ns = s->span[i].end_ns;
+		} else {
+			s->span[n++] = s->span[i];
+		}
+	}
+	s->n = n;
+}
+
+int64_t ws_spans_inside(const struct ws_spans *s, int64_t start_ns, int64_t end_ns)
+{
+	size_t lo = 0, hi = s->n;
+	int64_t ns = 0;
+
+	while (lo < hi) { /* the first that ends behind start */
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (s->span[mid].end_ns <= start_ns)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	for (size_t i = lo; i < s->n && s->span[i].start_ns < end_ns; i++) {
+		int64_t from = s->span[i].start_ns > start_ns ? s->span[i].start_ns : start_ns;
+		int64_t to = s->span[i].end_ns < end_ns ? s->span[i].end_ns : end_ns;
+
+		ns += to > from ? to - from : 0;
+	}
+	return ns;
+}
+
+void ws_spans_release(struct ws_spans *s)
+{
+	free(s->span);
+	*s = (struct ws_spans){0};
+}

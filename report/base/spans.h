@@ -1,0 +1,30 @@
+/*
+ * Sets of time intervals: their union, and what of it lies inside another interval.
+ */
+#ifndef WS_REPORT_BASE_SPANS_H
+#define WS_REPORT_BASE_SPANS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "formats/base/status.h"
+
+struct ws_span {
+	int64_t start_ns, end_ns;
+};
+
+/* Starts as all zeros; free with ws_spans_release. */
+struct ws_spans {
+	struct ws_span *span;
+	size_t n, allocated;
+};
+/* Add [start, end]; one without length changes nothing. */
+enum ws_status ws_spans_add(struct ws_spans *s, int64_t start_ns, int64_t end_ns,
+                            struct ws_err *err);
+/* Make them disjoint and ascending: their union. */
+void ws_spans_merge(struct ws_spans *s);
+/* Time of merged spans inside [start, end]. */
+int64_t ws_spans_inside(const struct ws_spans *s, int64_t start_ns, int64_t end_ns);
+void ws_spans_release(struct ws_spans *s);
+
+#endif
