@@ -11,8 +11,8 @@
 struct thread {
 	uint64_t id;
 	int64_t last_ns;
-	size_t ranges, at; /* how many; where the next goes */
-	size_t marks, mark_at;
+	uint32_t rank;         /* among the threads, by id */
+	size_t marks, mark_at; /* how many; where the next goes */
 };
 
 struct pairing {
@@ -49,8 +49,8 @@ static enum ws_status thread_of(struct pairing *p, uint64_t id, uint32_t *number
 
 /* --- one event after the other --- */
 
-static enum ws_status begin_range(struct pairing *p, const struct ws_row_nvtx *e, uint32_t thread,
-                                  uint8_t flags, struct ws_err *err)
+static enum ws_status begin_range(struct pairing *p, const struct ws_row_nvtx *e, uint8_t flags,
+                                  struct ws_err *err)
 {
 	struct ws_export_ranges *out = p->out;
 
@@ -68,7 +68,6 @@ static enum ws_status begin_range(struct pairing *p, const struct ws_row_nvtx *e
 	        .payload = e->payload,
 	        .flags = flags | WS_EXPORT_RANGE_OPEN,
 	};
-	p->thread[thread].ranges++;
 	ws_spill_used(&out->room, sizeof(*out->range));
 	return WS_OK;
 }
@@ -97,7 +96,7 @@ static enum ws_status on_push_pop(struct pairing *p, const struct ws_row_nvtx *e
 
 	WS_FORWARD(number_of(&p->domain_numbers, e->domain, &domain, err));
 	if (e->type == WS_NVTX_PUSH) {
-		WS_FORWARD(begin_range(p, e, thread, 0, err));
+		WS_FORWARD(begin_range(p, e, 0, err));
 		return ws_range_push(&p->pairs, thread, domain, range, err);
 	}
 	end_range(p, e, ws_range_pop(&p->pairs, thread, domain));
@@ -105,7 +104,7 @@ static enum ws_status on_push_pop(struct pairing *p, const struct ws_row_nvtx *e
 }
 
 /* Any thread may end a range, and ids may be used again. */
-static enum ws_status on_start_end(struct pairing *p, const struct ws_row_nvtx *e, uint32_t thread,
+static enum ws_status on_start_end(struct pairing *p, const struct ws_row_nvtx *e,
                                    struct ws_err *err)
 {
 	const struct ws_row_thread *t = ws_export_dict_find(p->threads, e->thread);
@@ -115,7 +114,7 @@ static enum ws_status on_start_end(struct pairing *p, const struct ws_row_nvtx *
 	p->is_unordered |= e->time_ns < p->last_ns;
 	p->last_ns = e->time_ns;
 	if (e->type == WS_NVTX_START) {
-		WS_FORWARD(begin_range(p, e, thread, WS_EXPORT_RANGE_START_END, err));
+		WS_FORWARD(begin_range(p, e, WS_EXPORT_RANGE_START_END, err));
 		return ws_range_start(&p->pairs, pid, e->range, range, err);
 	}
 	end_range(p, e, ws_range_end(&p->pairs, pid, e->range));
@@ -140,7 +139,7 @@ static enum ws_status on_event(void *ctx, const void *row, struct ws_err *err)
 		return on_push_pop(p, e, thread, err);
 	case WS_NVTX_START:
 	case WS_NVTX_END:
-		return on_start_end(p, e, thread, err);
+		return on_start_end(p, e, err);
 	case WS_NVTX_MARK:
 		WS_FORWARD(WS_GROW(p->out->mark, p->out->nmarks + 1, p->marks_capacity, err));
 		p->out->mark[p->out->nmarks++] = *e;
@@ -205,53 +204,40 @@ static int compare_threads(const void *a, const void *b)
 	return (*x)->id < (*y)->id ? -1 : (*x)->id > (*y)->id;
 }
 
-/* Where ranges and marks of each thread go: threads by id. One thread's are in order. */
-static enum ws_status place_threads(struct pairing *p, int *is_ordered, struct ws_err *err)
+/* Where marks of each thread go: threads by id. One thread's are in order. */
+static enum ws_status place_threads(struct pairing *p, struct ws_err *err)
 {
 	struct thread **order = calloc(p->nthreads + 1, sizeof(*order));
-	size_t at = 0, mark_at = 0;
+	size_t mark_at = 0;
 
 	WS_FAIL_IF(!order, err, NO_MEMORY, "no memory for %zu threads", p->nthreads);
 	for (size_t i = 0; i < p->nthreads; i++)
 		order[i] = &p->thread[i];
 	qsort(order, p->nthreads, sizeof(struct thread *), compare_threads);
 	for (size_t i = 0; i < p->nthreads; i++) {
-		order[i]->at = at;
+		order[i]->rank = (uint32_t)i;
 		order[i]->mark_at = mark_at;
-		at += order[i]->ranges;
 		mark_at += order[i]->marks;
 	}
-	*is_ordered = p->nthreads <= 1;
 	free(order);
 	return WS_OK;
+}
+
+static uint32_t rank_of(const void *ctx, const void *row)
+{
+	const struct ws_export_range *range = row;
+	const struct pairing *p = ctx;
+
+	return p->thread[ws_idmap_get(&p->thread_numbers, range->thread)].rank;
 }
 
 static enum ws_status order_ranges(struct pairing *p, struct ws_err *err)
 {
 	struct ws_export_ranges *out = p->out;
-	const size_t bytes = out->n * sizeof(*out->range);
-	struct ws_export_range *to;
-	struct ws_spill room;
-	enum ws_status status;
+	const struct ws_spill_key key = {p->nthreads, rank_of, p};
 
-	status = ws_spill_open(&room, bytes, err);
-	if (status == WS_OK)
-		status = ws_spill_reserve(&room, bytes, err);
-	to = room.data;
-	for (size_t i = 0; i < out->n && status == WS_OK; i++) {
-		const uint32_t thread = ws_idmap_get(&p->thread_numbers, out->range[i].thread);
-
-		to[p->thread[thread].at++] = out->range[i];
-		ws_spill_used(&out->room, sizeof(*to));
-		ws_spill_used(&room, sizeof(*to));
-	}
-	if (status != WS_OK) {
-		ws_spill_close(&room);
-		return status;
-	}
-	ws_spill_close(&out->room);
-	out->room = room;
-	out->range = to;
+	WS_FORWARD(ws_spill_partition(&out->room, sizeof(*out->range), out->n, &key, err));
+	out->range = out->room.data;
 	return WS_OK;
 }
 
@@ -277,7 +263,6 @@ enum ws_status ws_export_ranges_load(struct ws_export_ranges *out, const struct 
 	const uint64_t events = ws_trace_reader_count(r, WS_KIND_NVTX);
 	struct pairing p = {.out = out, .threads = threads, .last_ns = INT64_MIN};
 	enum ws_status status;
-	int is_ordered = 1;
 
 	*out = (struct ws_export_ranges){0};
 	WS_FAIL_IF(events >= WS_NONE, err, NO_MEMORY,
@@ -290,10 +275,10 @@ enum ws_status ws_export_ranges_load(struct ws_export_ranges *out, const struct 
 		status = pair_sorted(&p, r, err);
 	}
 	if (status == WS_OK)
-		status = place_threads(&p, &is_ordered, err);
-	if (status == WS_OK && !is_ordered)
+		status = place_threads(&p, err);
+	if (status == WS_OK && p.nthreads > 1)
 		status = order_ranges(&p, err);
-	if (status == WS_OK && !is_ordered)
+	if (status == WS_OK && p.nthreads > 1)
 		status = order_marks(&p, err);
 	ws_range_pairs_free(&p.pairs);
 	ws_idmap_free(&p.thread_numbers);

@@ -3,7 +3,7 @@
 #define WS_REPORT_EXPORT_RANGES_H
 
 #include "report/export/rows.h"
-#include "report/export/spill.h"
+#include "report/base/spill.h"
 
 enum {
 	WS_EXPORT_RANGE_START_END = 1u << 0,

@@ -21,207 +21,6 @@ static void add_bounded(struct ws_pass *p, int64_t *sum, int64_t more)
 		p->declined = "sums overflow";
 }
 
-/* --- steps ------------------------------------------------------------------------------- */
-
-static enum ws_status add_active(struct ws_pass *p, uint32_t step, struct ws_err *err)
-{
-	if (p->nactive == p->active_allocated) {
-		size_t want = p->active_allocated ? p->active_allocated * 2 : 16;
-		void *grown = reallocarray(p->active, want, sizeof(*p->active));
-
-		if (!grown)
-			return no_memory(err);
-		p->active = grown;
-		p->active_allocated = want;
-	}
-	p->active[p->nactive++] = step;
-	return WS_OK;
-}
-
-static enum ws_status new_step(struct ws_pass *p, uint32_t range, int is_whole_warm_up,
-                               struct ws_err *err)
-{
-	struct ws_live *r = &p->live.range[range];
-
-	if (p->nsteps == p->steps_allocated) {
-		size_t want = p->steps_allocated ? p->steps_allocated * 2 : 64;
-		void *grown = reallocarray(p->steps, want, sizeof(*p->steps));
-
-		if (!grown)
-			return no_memory(err);
-		p->steps = grown;
-		p->steps_allocated = want;
-	}
-	p->steps[p->nsteps] = (struct ws_pass_step){
-	        .step = {.range = (uint32_t)p->nsteps,
-	                 .name = r->name,
-	                 .thread = r->thread,
-	                 .start_ns = r->start_ns,
-	                 .warm_up = (r->marks & WS_IN_WARM_UP) != 0},
-	        .live = range,
-	        .open = 1,
-	        .is_whole_warm_up = (uint8_t)is_whole_warm_up,
-	};
-	p->steps[p->nsteps].step.by_time = !is_whole_warm_up;
-	r->step = (uint32_t)p->nsteps++;
-	return is_whole_warm_up ? WS_OK : add_active(p, r->step, err);
-}
-
-/* The step that holds what another thread did from start to end, which is now; the rule is that of
- * ws_step_holding. */
-static uint32_t step_holding(struct ws_pass *p, uint32_t process, int64_t start_ns, int64_t end_ns,
-                             uint32_t but_thread)
-{
-	uint32_t best = WS_NONE;
-	size_t kept = 0;
-
-	for (size_t i = 0; i < p->nactive; i++) {
-		uint32_t at = p->active[i];
-		const struct ws_model_step *s = &p->steps[at].step,
-		                           *b = best == WS_NONE ? NULL : &p->steps[best].step;
-
-		if (!p->steps[at].open && s->start_ns + s->total_ns < end_ns)
-			continue;
-		p->active[kept++] = at;
-		if (s->start_ns > start_ns || s->thread == but_thread ||
-		    p->l.thread_process[s->thread] != process)
-			continue;
-		if (!b || s->start_ns > b->start_ns ||
-		    (s->start_ns == b->start_ns && s->thread >= b->thread))
-			best = at;
-	}
-	p->nactive = kept;
-	return best;
-}
-
-static enum ws_scope scope_of(const struct ws_pass *p, uint32_t step, uint8_t marks)
-{
-	if (step != WS_NONE)
-		return p->steps[step].step.warm_up || p->steps[step].is_whole_warm_up
-		               ? WS_SCOPE_WARM_UP
-		               : WS_SCOPE_STEPS;
-	return marks & WS_IN_SETUP ? WS_SCOPE_SETUP : WS_SCOPE_OUTSIDE;
-}
-
-static bool counts(const struct ws_pass *p, enum ws_scope scope)
-{
-	return p->scope == WS_SCOPE_ALL || p->scope == scope;
-}
-
-/* What is said of each path once. */
-static enum ws_status look_at_paths(struct ws_pass *p, struct ws_err *err)
-{
-	const struct ws_ranges r = {.paths = p->live.paths.paths, .npaths = p->live.paths.npaths};
-
-	if (r.npaths > p->path_steps_allocated) {
-		size_t want = 2 * r.npaths;
-		void *grown = realloc(p->path_is_step, want);
-
-		if (!grown)
-			return no_memory(err);
-		p->path_is_step = grown;
-		p->path_steps_allocated = want;
-	}
-	for (; p->npath_steps < r.npaths; p->npath_steps++)
-		WS_FORWARD(ws_step_is_path(p->m, &r, (uint32_t)p->npath_steps, p->l.opts->step,
-		                           &p->path_is_step[p->npath_steps], err));
-	return ws_digest_reserve_paths(p->d, r.npaths, err);
-}
-
-/* Which step a new range lies in, or is. The rules are those of model/label.c. */
-static enum ws_status begin_step(struct ws_pass *p, uint32_t range, struct ws_err *err)
-{
-	struct ws_live *r = &p->live.range[range];
-	uint32_t step = r->parent == WS_NONE ? WS_NONE : p->live.range[r->parent].step;
-	int in_step = step != WS_NONE && !p->steps[step].is_whole_warm_up;
-
-	r->step = step;
-	if (in_step)
-		return WS_OK;
-	if (step == WS_NONE && r->name == WS_TEXT_WARM_UP)
-		return new_step(p, range, 1, err);
-	if (!p->path_is_step[r->path])
-		return WS_OK;
-	if (step != WS_NONE)
-		p->steps[step].has_step = 1;
-	return new_step(p, range, 0, err);
-}
-
-static void close_step(struct ws_pass *p, const struct ws_live *r, uint32_t range, int open)
-{
-	struct ws_pass_step *s = &p->steps[r->step];
-	const struct ws_live *parent = r->parent == WS_NONE ? NULL : &p->live.range[r->parent];
-	int64_t dur = r->end_ns - r->start_ns;
-
-	if (r->phase != WS_PHASE_OTHER &&
-	    !(parent && parent->step == r->step && parent->phase != WS_PHASE_OTHER)) {
-		s->step.phase_ns[r->phase] += dur;
-		s->step.phases |= (uint8_t)(1u << r->phase);
-	}
-	if (s->live != range || !s->open)
-		return;
-	s->open = 0;
-	s->step.total_ns = dur;
-	s->step.unfinished = open;
-	if (open)
-		return;
-	free(s->by_cell);
-	s->by_cell = NULL;
-}
-
-/* A kernel launched in a measured step counts in its cell, for now. */
-static enum ws_status count_in_step(struct ws_pass *p, struct ws_pass_step *s, uint32_t cell,
-                                    struct ws_err *err)
-{
-	if (s->step.warm_up)
-		return WS_OK;
-	p->d->cells[cell].in_steps++;
-	if (!s->open)
-		return WS_OK;
-	if (cell >= s->ncells) {
-		size_t want = p->d->cells_allocated;
-		void *grown = reallocarray(s->by_cell, want, sizeof(*s->by_cell));
-
-		if (!grown)
-			return no_memory(err);
-		s->by_cell = grown;
-		memset(s->by_cell + s->ncells, 0, (want - s->ncells) * sizeof(*s->by_cell));
-		s->ncells = want;
-	}
-	s->by_cell[cell]++;
-	return WS_OK;
-}
-
-static enum ws_status end_steps(struct ws_pass *p, struct ws_err *err)
-{
-	struct ws_model *m = p->m;
-	struct ws_digest *d = p->d;
-	struct ws_step_gpu *gpu;
-
-	m->steps = calloc(p->nsteps ? p->nsteps : 1, sizeof(*m->steps));
-	gpu = calloc(p->nsteps ? p->nsteps : 1, sizeof(*gpu));
-	if (!m->steps || !gpu) {
-		free(gpu);
-		return no_memory(err);
-	}
-	for (size_t i = 0; i < p->nsteps; i++) {
-		const struct ws_pass_step *s = &p->steps[i];
-
-		if (!s->is_whole_warm_up || !s->has_step)
-			m->steps[m->nsteps++] = s->step;
-		for (size_t c = 0; s->step.unfinished && c < s->ncells && c < d->ncells; c++)
-			d->cells[c].in_steps -= s->by_cell[c];
-	}
-	ws_steps_sort(m);
-	for (size_t i = 0; i < m->nsteps; i++)
-		if (m->steps[i].range < d->nsteps)
-			gpu[i] = d->steps[m->steps[i].range];
-	free(d->steps);
-	d->steps = gpu;
-	d->nsteps = d->steps_allocated = m->nsteps;
-	return WS_OK;
-}
-
 /* --- ranges ------------------------------------------------------------------------------ */
 
 static enum ws_status begin_range(void *ctx, uint32_t range, struct ws_err *err)
@@ -252,8 +51,8 @@ static enum ws_status begin_range(void *ctx, uint32_t range, struct ws_err *err)
 	r->dtype = op ? op->dtype : 0;
 	p->d->nranges++;
 	if (p->npath_steps < p->live.paths.npaths)
-		WS_FORWARD(look_at_paths(p, err));
-	return begin_step(p, range, err);
+		WS_FORWARD(ws_pass_look_at_paths(p, err));
+	return ws_pass_begin_step(p, range, err);
 }
 
 static void close_op(struct ws_pass *p, const struct ws_live *r)
@@ -274,6 +73,27 @@ static bool tells_product(const struct ws_op_facts *op)
 	                          op->kind == WS_TEXT_FUSED_ATTENTION);
 }
 
+static enum ws_status tell_range(const struct ws_pass *p, const struct ws_live *r, int open,
+                                 struct ws_err *err)
+{
+	const struct ws_joined_range row = {
+	        .start_ns = r->start_ns,
+	        .end_ns = r->end_ns,
+	        .number = r->number,
+	        .thread = r->thread,
+	        .name = r->name,
+	        .path = r->path,
+	        .depth = r->depth,
+	        .payload = r->payload,
+	        .step = r->step,
+	        .phase = r->phase,
+	        .is_start_end = r->style == WS_RANGE_START_END,
+	        .is_open = (uint8_t)open,
+	};
+
+	return p->sink->range(p->sink->ctx, &row, err);
+}
+
 static enum ws_status close_range(void *ctx, uint32_t range, int open, struct ws_err *err)
 {
 	struct ws_pass *p = ctx;
@@ -283,9 +103,10 @@ static enum ws_status close_range(void *ctx, uint32_t range, int open, struct ws
 	add_bounded(p, &p->range_ns, r->end_ns - r->start_ns);
 	p->d->open_ranges += (uint64_t)open;
 	if (p->scope != WS_SCOPE_ALL && step == WS_NONE)
-		step = step_holding(p, p->l.thread_process[r->thread],
-		                    r->start_ns - (r->start_ns == r->end_ns), r->end_ns, r->thread);
-	r->in_scope = counts(p, scope_of(p, step, r->marks));
+		step = ws_pass_step_holding(p, p->l.thread_process[r->thread],
+		                            r->start_ns - (r->start_ns == r->end_ns), r->end_ns,
+		                            r->thread);
+	r->in_scope = ws_pass_counts(p, ws_pass_scope_of(p, step, r->marks));
 	if (p->parts & WS_DIGEST_PATHS && r->in_scope) {
 		struct ws_path_sums *sums = ws_digest_path(p->d, r->path);
 
@@ -295,11 +116,13 @@ static enum ws_status close_range(void *ctx, uint32_t range, int open, struct ws
 	}
 	if (p->parts & WS_DIGEST_COSTS && r->op == range && r->counted && r->in_scope)
 		close_op(p, r);
+	if (p->sink)
+		WS_FORWARD(tell_range(p, r, open, err));
 	if (p->parts & WS_DIGEST_PRODUCTS && r->op == range && r->counted && r->step != WS_NONE &&
 	    tells_product(&p->m->ops.op[r->payload]))
 		p->declined = "the FLOPs of a step's products are held against peaks";
 	if (r->step != WS_NONE)
-		close_step(p, r, range, open);
+		ws_pass_close_step(p, r, range, open);
 	return WS_OK;
 }
 
@@ -377,6 +200,29 @@ static void add_to_paths(struct ws_pass *p, const struct ws_launch_waiting *laun
 		widen(&p->live.range[launch->step_range], kernel->start_ns, end_ns);
 }
 
+static enum ws_status tell_kernel(const struct ws_pass *p, const struct ws_pass_kernel *k,
+                                  const struct ws_launch_waiting *launch,
+                                  const struct ws_kernel_place *place, struct ws_err *err)
+{
+	const struct ws_live *r = launch->range == WS_NONE ? NULL : &p->live.range[launch->range];
+	const struct ws_joined_kernel row = {
+	        .start_ns = k->start_ns,
+	        .dur_ns = k->dur_ns,
+	        .config = k->config,
+	        .call = launch->call,
+	        .path = r ? r->path : WS_NONE,
+	        .class = place->class ? place->class : p->m->configs[k->config].name_class,
+	        .direction = place->direction,
+	        .dtype = place->dtype,
+	        .step = launch->step,
+	        .phase = r ? r->phase : WS_PHASE_OTHER,
+	        .timed = k->timed,
+	        .cut_off = k->cut_off,
+	};
+
+	return p->sink->kernel(p->sink->ctx, &row, err);
+}
+
 /* With what is known of its call; no_path: WS_PATH_NO_… for one in no range. */
 static enum ws_status take_kernel(struct ws_pass *p, const struct ws_pass_kernel *k,
                                   const struct ws_launch_waiting *launch, uint32_t no_path,
@@ -397,11 +243,13 @@ static enum ws_status take_kernel(struct ws_pass *p, const struct ws_pass_kernel
 	uint32_t cell = 0;
 
 	p->m->devices[config->device].kernels++;
+	if (p->sink)
+		return tell_kernel(p, k, launch, &place, err);
 	if (launch->step != WS_NONE)
 		WS_FORWARD(ws_digest_add_to_step(p->d, launch->step,
 		                                 r ? (enum ws_phase)r->phase : WS_PHASE_OTHER,
 		                                 k->dur_ns, err));
-	if (!counts(p, (enum ws_scope)launch->scope))
+	if (!ws_pass_counts(p, (enum ws_scope)launch->scope))
 		return WS_OK;
 	WS_FORWARD(ws_digest_cell(p->d, k->config, &place, &cell, err));
 	WS_FORWARD(ws_digest_add_kernel(p->d, cell, &kernel, err));
@@ -411,8 +259,9 @@ static enum ws_status take_kernel(struct ws_pass *p, const struct ws_pass_kernel
 		share_flops(p, r, config->name);
 	if (r)
 		ws_digest_add_marks(p->d, r->marks, k->dur_ns);
-	return launch->step == WS_NONE ? WS_OK
-	                               : count_in_step(p, &p->steps[launch->step], cell, err);
+	return launch->step == WS_NONE
+	               ? WS_OK
+	               : ws_pass_count_in_step(p, &p->steps[launch->step], cell, err);
 }
 
 static enum ws_status take_launched(struct ws_pass *p, const struct ws_pass_kernel *k,
@@ -437,7 +286,8 @@ static void drop_launch(struct ws_pass *p, const struct ws_launch_waiting *launc
 static enum ws_status join_kernel(struct ws_pass *p, const struct ws_pass_kernel *k, bool last,
                                   bool *blocked, struct ws_err *err)
 {
-	static const struct ws_launch_waiting none = {.range = WS_NONE,
+	static const struct ws_launch_waiting none = {.call = WS_NONE,
+	                                              .range = WS_NONE,
 	                                              .step = WS_NONE,
 	                                              .step_range = WS_NONE,
 	                                              .scope = WS_SCOPE_OUTSIDE};
@@ -463,6 +313,18 @@ static enum ws_status join_kernel(struct ws_pass *p, const struct ws_pass_kernel
 
 /* --- in order of time -------------------------------------------------------------------- */
 
+static enum ws_status tell_call(const struct ws_pass *p, const struct ws_pass_call *c,
+                                uint32_t *number, struct ws_err *err)
+{
+	const struct ws_joined_call row = {.start_ns = c->start_ns,
+	                                   .dur_ns = c->end_ns - c->start_ns,
+	                                   .correlation = c->correlation,
+	                                   .name = c->name,
+	                                   .thread = c->thread};
+
+	return p->sink->call(p->sink->ctx, &row, number, err);
+}
+
 static enum ws_status join_call(struct ws_pass *p, const struct ws_pass_call *c, struct ws_err *err)
 {
 	struct ws_launch_waiting launch = {.correlation = c->correlation,
@@ -475,19 +337,21 @@ static enum ws_status join_call(struct ws_pass *p, const struct ws_pass_call *c,
 	launch.range = range;
 	launch.step = range == WS_NONE ? WS_NONE : p->live.range[range].step;
 	if (launch.step == WS_NONE) {
-		launch.step = step_holding(p, c->process, c->start_ns, c->end_ns, WS_NONE);
+		launch.step = ws_pass_step_holding(p, c->process, c->start_ns, c->end_ns, WS_NONE);
 		if (launch.step != WS_NONE)
 			launch.step_range = p->steps[launch.step].live;
 	}
-	launch.scope = (uint8_t)scope_of(p, launch.step,
-	                                 range == WS_NONE ? 0 : p->live.range[range].marks);
-	if (ws_pass_calls_have_scope(p) && counts(p, (enum ws_scope)launch.scope))
+	launch.scope = (uint8_t)ws_pass_scope_of(p, launch.step,
+	                                         range == WS_NONE ? 0 : p->live.range[range].marks);
+	if (ws_pass_calls_have_scope(p) && ws_pass_counts(p, (enum ws_scope)launch.scope))
 		WS_FORWARD(
 		        ws_digest_add_call(p->d, c->name, c->end_ns - c->start_ns, c->failed, err));
 	else
 		p->d->ncalls++;
 	if (!c->launches)
 		return WS_OK;
+	if (p->sink)
+		WS_FORWARD(tell_call(p, c, &launch.call, err));
 	if (range != WS_NONE)
 		ws_live_hold(&p->live, range);
 	if (launch.step_range != WS_NONE)
@@ -619,7 +483,7 @@ enum ws_status ws_pass_end(struct ws_pass *p, struct ws_err *err)
 		if (p->waiting.slots[i].used)
 			drop_launch(p, &p->waiting.slots[i]);
 	WS_FORWARD(ws_live_end(&p->live, m->end_ns, err));
-	WS_FORWARD(end_steps(p, err));
+	WS_FORWARD(ws_pass_end_steps(p, err));
 	/* what was counted of it as measured is not */
 	for (size_t i = 0; i < m->nsteps && p->scope != WS_SCOPE_ALL; i++)
 		if (m->steps[i].unfinished && !m->steps[i].warm_up &&

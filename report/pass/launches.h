@@ -88,6 +88,7 @@ struct ws_launches_waiting {
 		uint32_t range;      /* innermost range around the call, WS_NONE = in none */
 		uint32_t step;       /* number of the step that the call is in, WS_NONE */
 		uint32_t step_range; /* of that step where the call is in it by time, WS_NONE */
+		uint32_t call;       /* what a sink of rows made of it */
 		uint8_t used;
 		uint8_t stays; /* for more than one kernel */
 		uint8_t scope; /* enum ws_scope */

@@ -9,6 +9,7 @@
 
 #include "formats/trace/reader.h"
 #include "report/pass/digest.h"
+#include "report/pass/joined.h"
 
 /*
  * parts: enum ws_digest_part, counted in this scope; where no name of the trace
@@ -22,5 +23,10 @@ enum ws_status ws_pass_run(const struct ws_trace_reader *r, const char *name,
                            const struct ws_model_opts *opts, enum ws_scope scope, unsigned parts,
                            struct ws_model **m, struct ws_digest *d, const char **declined,
                            struct ws_err *err);
+/* The same of all rows, which go to the sink, and not into sums. It has had some of them where the
+ * pass declines. */
+enum ws_status ws_pass_rows(const struct ws_trace_reader *r, const char *name,
+                            const struct ws_joined_sink *sink, struct ws_model **m,
+                            const char **declined, struct ws_err *err);
 
 #endif

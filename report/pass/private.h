@@ -32,7 +32,7 @@ struct ws_pass_kernel {
 	int64_t dur_ns;   /* of a copy: its number */
 	uint64_t correlation, at;
 	uint32_t config; /* WS_NONE: it is a copy or other work of the model */
-	uint8_t timed;
+	uint8_t timed, cut_off;
 };
 
 struct ws_pass_mark {
@@ -87,7 +87,8 @@ struct ws_pass {
 	struct ws_model *m;
 	struct ws_digest *d;
 	unsigned parts;
-	enum ws_scope scope; /* what is counted */
+	enum ws_scope scope;               /* what is counted */
+	const struct ws_joined_sink *sink; /* NULL: sums, no rows */
 	const char *declined;
 	struct ws_loader l;
 	struct ws_pass_rows events, calls, kernels;
@@ -120,6 +121,49 @@ static inline bool ws_pass_calls_have_scope(const struct ws_pass *p)
 {
 	return p->parts & WS_DIGEST_CALLS && p->scope != WS_SCOPE_ALL;
 }
+
+/* Are calls wanted by name? */
+static inline bool ws_pass_calls_have_names(const struct ws_pass *p)
+{
+	return ws_pass_calls_have_scope(p) || p->sink;
+}
+
+static inline bool ws_pass_counts(const struct ws_pass *p, enum ws_scope scope)
+{
+	return p->scope == WS_SCOPE_ALL || p->scope == scope;
+}
+
+/* --- take.c ----------------------------------------------------------------------------- */
+
+#define WS_PASS_MAX_PROCESSES 65536u /* what ids of launches have room for */
+
+/* The rows of a block. has_dur: kernels of this trace tell how long they took. */
+enum ws_status ws_pass_take_rows(struct ws_pass *p, const struct ws_block_rows *rows,
+                                 uint32_t block, bool has_dur, struct ws_err *err);
+/* The first look at the ids of launches. */
+enum ws_status ws_pass_read_ids(struct ws_pass *p, struct ws_err *err);
+
+/* --- steps.c ---------------------------------------------------------------------------- */
+
+/* What is said of each path once, for those that are new. */
+enum ws_status ws_pass_look_at_paths(struct ws_pass *p, struct ws_err *err);
+/* Which step a new range lies in, or is. The rules are those of model/label.c. */
+enum ws_status ws_pass_begin_step(struct ws_pass *p, uint32_t range, struct ws_err *err);
+/* A range in a step ended, or is the step. */
+void ws_pass_close_step(struct ws_pass *p, const struct ws_live *r, uint32_t range, int open);
+/* The step that holds what another thread did from start to end, which is now; the rule is that of
+ * ws_step_holding. */
+uint32_t ws_pass_step_holding(struct ws_pass *p, uint32_t process, int64_t start_ns, int64_t end_ns,
+                              uint32_t but_thread);
+/* marks: WS_IN_… of its range. */
+enum ws_scope ws_pass_scope_of(const struct ws_pass *p, uint32_t step, uint8_t marks);
+/* A kernel launched in a measured step counts in its cell, for now. */
+enum ws_status ws_pass_count_in_step(struct ws_pass *p, struct ws_pass_step *s, uint32_t cell,
+                                     struct ws_err *err);
+/* The steps get their numbers, in the model and in the digest. */
+enum ws_status ws_pass_end_steps(struct ws_pass *p, struct ws_err *err);
+
+/* --- join.c ----------------------------------------------------------------------------- */
 
 /* Handlers for p->live. */
 struct ws_live_events ws_pass_live_events(struct ws_pass *p);

@@ -12,7 +12,7 @@ static uint64_t count_rows(const struct ws_parquet_export *x)
 	        WS_PARQUET_KINDS(X)
 #undef X
 	};
-	uint64_t rows = x->m->kernels.n + x->m->ranges.n;
+	uint64_t rows = x->rows->nkernels + x->rows->nranges;
 
 	for (size_t i = 0; i < ws_trace_reader_block_count(x->r); i++)
 		for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++)
@@ -36,19 +36,22 @@ enum ws_status ws_export_parquet(const char *trace_path, const char *dir,
 {
 	struct ws_parquet_export *x = calloc(1, sizeof(*x));
 	struct ws_trace_reader *r = NULL;
+	struct ws_parquet_rows rows = {0};
 	struct ws_model *m = NULL;
 	enum ws_status status;
 
 	WS_FAIL_IF(!x, err, NO_MEMORY, "out of memory");
-	status = ws_model_open(&m, trace_path, err);
+	status = ws_trace_reader_open(&r, trace_path, err);
 	if (status == WS_OK)
-		status = ws_trace_reader_open(&r, trace_path, err);
+		status = ws_parquet_rows_read(&rows, r, trace_path, &m, err);
 	x->m = m;
 	x->r = r;
+	x->rows = &rows;
 	if (status == WS_OK)
 		status = export_tables(x, dir, opts, err);
 	ws_outfolder_abandon(&x->folder.out);
 	ws_parquet_paths_free(&x->paths);
+	ws_parquet_rows_free(&rows);
 	ws_trace_reader_free(r);
 	ws_model_free(m);
 	free(x);

@@ -6,17 +6,22 @@
 
 #include "formats/trace/reader.h"
 #include "report/export/parquet/folder.h"
+#include "report/export/parquet/rows.h"
 
 struct ws_parquet_export {
 	const struct ws_trace_reader *r;
 	const struct ws_model *m;
+	struct ws_parquet_rows *rows;
 	struct ws_parquet_folder folder;
 	struct ws_parquet_paths paths;
 };
 
-/* kernels, nvtx and facts: export_parquet_joined.c. */
+/* kernels, nvtx and facts: joined.c. */
 enum ws_status ws_parquet_export_joined(struct ws_parquet_export *x, struct ws_err *err);
-/* One table for each of these record kinds, as they are: export_parquet_kinds.c. */
+/* The last of these: facts.c. */
+enum ws_status ws_parquet_export_facts(struct ws_parquet_export *x, struct ws_parquet_table *t,
+                                       struct ws_err *err);
+/* One table for each of these record kinds, as they are: kinds.c. */
 enum ws_status ws_parquet_export_kinds(struct ws_parquet_export *x, struct ws_err *err);
 
 /* KIND, name of the table */

@@ -1,7 +1,8 @@
-#include "report/export/spill.h"
+#include "report/base/spill.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -14,7 +15,8 @@
 enum ws_status ws_spill_open(struct ws_spill *s, size_t most_bytes, struct ws_err *err)
 {
 	*s = (struct ws_spill){.most_bytes = most_bytes ? most_bytes : 1,
-	                       .is_file = most_bytes > WS_SPILL_SMALL_BYTES};
+	                       .is_file = most_bytes > WS_SPILL_SMALL_BYTES,
+	                       .fd = -1};
 	if (s->is_file)
 		WS_FORWARD(ws_own_file_unnamed(&s->fd, err));
 	else
@@ -63,4 +65,64 @@ void ws_spill_used(struct ws_spill *s, size_t bytes)
 		return;
 	madvise(s->data, s->most_bytes, MADV_DONTNEED);
 	s->touched_bytes = 0;
+}
+
+enum ws_status ws_spill_put(struct ws_spill *s, size_t row_bytes, size_t i, const void *row,
+                            struct ws_err *err)
+{
+	WS_FORWARD(ws_spill_reserve(s, (i + 1) * row_bytes, err));
+	memcpy((char *)s->data + i * row_bytes, row, row_bytes);
+	ws_spill_used(s, row_bytes);
+	return WS_OK;
+}
+
+/* Where the rows of each key begin, in begin[]; *ordered: they are there already. */
+static void count_keys(struct ws_spill *s, size_t row_bytes, size_t n,
+                       const struct ws_spill_key *key, size_t *begin, int *ordered)
+{
+	uint32_t last = 0;
+	size_t at = 0;
+
+	*ordered = 1;
+	for (size_t i = 0; i < n; i++) {
+		const uint32_t k = key->of(key->ctx, ws_spill_row(s, row_bytes, i));
+
+		*ordered &= k >= last;
+		last = k;
+		begin[k]++;
+	}
+	for (size_t k = 0; k < key->n; k++) {
+		const size_t rows = begin[k];
+
+		begin[k] = at;
+		at += rows;
+	}
+}
+
+enum ws_status ws_spill_partition(struct ws_spill *s, size_t row_bytes, size_t n,
+                                  const struct ws_spill_key *key, struct ws_err *err)
+{
+	size_t *at = calloc(key->n + 1, sizeof(*at));
+	struct ws_spill to = {.fd = -1};
+	enum ws_status status = WS_OK;
+	int ordered;
+
+	WS_FAIL_IF(!at, err, NO_MEMORY, "no memory for %zu keys", key->n);
+	count_keys(s, row_bytes, n, key, at, &ordered);
+	if (!ordered)
+		status = ws_spill_open(&to, n * row_bytes, err);
+	for (size_t i = 0; i < n && !ordered && status == WS_OK; i++) {
+		const void *row = ws_spill_row(s, row_bytes, i);
+
+		status = ws_spill_put(&to, row_bytes, at[key->of(key->ctx, row)]++, row, err);
+	}
+	if (status == WS_OK && !ordered) {
+		struct ws_spill from = *s;
+
+		*s = to;
+		to = from;
+	}
+	ws_spill_close(&to);
+	free(at);
+	return status;
 }

@@ -2,10 +2,11 @@
  * An array that may be larger than memory should be: it lies in a file without
  * a name, and what is not at hand does not count as memory of this program.
  */
-#ifndef WS_REPORT_EXPORT_SPILL_H
-#define WS_REPORT_EXPORT_SPILL_H
+#ifndef WS_REPORT_BASE_SPILL_H
+#define WS_REPORT_BASE_SPILL_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "formats/base/status.h"
 
@@ -27,5 +28,23 @@ void ws_spill_close(struct ws_spill *s);
 enum ws_status ws_spill_reserve(struct ws_spill *s, size_t bytes, struct ws_err *err);
 /* So many bytes were used since the last call: once they are many, none stays in memory. */
 void ws_spill_used(struct ws_spill *s, size_t bytes);
+/* Row i of an array of rows that were written, to be used now. */
+static inline const void *ws_spill_row(struct ws_spill *s, size_t row_bytes, size_t i)
+{
+	ws_spill_used(s, row_bytes);
+	return (const char *)s->data + i * row_bytes;
+}
+/* Room for row i, to be written now. IO_WRITE. */
+enum ws_status ws_spill_put(struct ws_spill *s, size_t row_bytes, size_t i, const void *row,
+                            struct ws_err *err);
+
+/* An array of n rows, by a key of each: those of key 0 first, of one key as they stood. */
+struct ws_spill_key {
+	size_t n; /* keys are below this */
+	uint32_t (*of)(const void *ctx, const void *row);
+	const void *ctx;
+};
+enum ws_status ws_spill_partition(struct ws_spill *s, size_t row_bytes, size_t n,
+                                  const struct ws_spill_key *key, struct ws_err *err);
 
 #endif

@@ -1,0 +1,245 @@
+#include "report/export/parquet/rows.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "formats/trace/block_reader.h"
+#include "report/model/load.h"
+#include "report/pass/pass.h"
+
+/* --- the sink ------------------------------------------------------------------------------ */
+
+static enum ws_status take_call(void *ctx, const struct ws_joined_call *call, uint32_t *number,
+                                struct ws_err *err)
+{
+	struct ws_parquet_rows *rows = ctx;
+
+	*number = (uint32_t)rows->ncalls;
+	return ws_spill_put(&rows->calls, sizeof(*call), rows->ncalls++, call, err);
+}
+
+static enum ws_status take_kernel(void *ctx, const struct ws_joined_kernel *kernel,
+                                  struct ws_err *err)
+{
+	struct ws_parquet_rows *rows = ctx;
+
+	return ws_spill_put(&rows->kernels, sizeof(*kernel), rows->nkernels++, kernel, err);
+}
+
+/* A range that ends has its place by its begin: those inside it stand behind. */
+static enum ws_status take_range(void *ctx, const struct ws_joined_range *range, struct ws_err *err)
+{
+	struct ws_parquet_rows *rows = ctx;
+
+	if (range->number >= rows->nranges)
+		rows->nranges = range->number + 1;
+	return ws_spill_put(&rows->ranges, sizeof(*range), range->number, range, err);
+}
+
+static enum ws_status open_rooms(struct ws_parquet_rows *rows, uint64_t kernels, uint64_t calls,
+                                 uint64_t ranges, struct ws_err *err)
+{
+	WS_FAIL_IF(kernels >= WS_NONE || calls >= WS_NONE || ranges >= WS_NONE, err, NO_MEMORY,
+	           "the trace has more records of one kind than an export handles");
+	WS_FORWARD(ws_spill_open(&rows->kernels, kernels * sizeof(struct ws_joined_kernel), err));
+	WS_FORWARD(ws_spill_open(&rows->calls, calls * sizeof(struct ws_joined_call), err));
+	return ws_spill_open(&rows->ranges, ranges * sizeof(struct ws_joined_range), err);
+}
+
+/* --- from a loaded model ------------------------------------------------------------------- */
+
+/* Of API calls, in the order of the file, which is the model's. */
+static enum ws_status load_correlations(const struct ws_trace_reader *r, uint64_t *correlations,
+                                        struct ws_err *err)
+{
+	struct ws_block_rows rows = {0};
+	struct ws_block_reader *reader;
+	enum ws_status status = WS_OK;
+	size_t n = 0;
+
+	WS_FORWARD(ws_block_reader_new(&reader, r, err));
+	for (size_t i = 0; i < ws_trace_reader_block_count(r) && status == WS_OK; i++) {
+		if (ws_trace_reader_block(r, i)->kind != WS_KIND_API)
+			continue;
+		status = ws_block_reader_read(reader, i, WS_COLUMN(api, correlation), &rows, err);
+		if (status != WS_OK)
+			break;
+		memcpy(correlations + n, rows.v[WS_COL_api_correlation],
+		       rows.info.rows * sizeof(*correlations));
+		n += rows.info.rows;
+	}
+	ws_block_rows_release(&rows);
+	ws_block_reader_free(reader);
+	return status;
+}
+
+static uint32_t range_of_step(const struct ws_model *m, uint32_t step)
+{
+	return step == WS_NONE ? WS_NONE : m->steps[step].range;
+}
+
+/* Kernel i of a model, with its call. */
+static enum ws_status copy_kernel(struct ws_parquet_rows *rows, const struct ws_model *m,
+                                  const uint64_t *correlations, size_t i, struct ws_err *err)
+{
+	const struct ws_kernels *k = &m->kernels;
+	const struct ws_op_config *op = ws_cpu_op_config(m, k->op[i]);
+	const uint32_t call = k->call[i], range = k->range[i];
+	struct ws_joined_kernel row = {
+	        .start_ns = k->start_ns[i],
+	        .dur_ns = k->dur_ns[i],
+	        .config = k->config[i],
+	        .call = WS_NONE,
+	        .path = range == WS_NONE ? WS_NONE : m->ranges.path[range],
+	        .class = ws_kernel_class(m, i),
+	        .direction = ws_kernel_direction(m, i),
+	        .dtype = ws_kernel_dtype(m, i),
+	        .op = op ? op->name : WS_TEXT_EMPTY,
+	        .step = range_of_step(m, ws_kernel_step(m, i)),
+	        .phase = (uint8_t)ws_kernel_phase(m, i),
+	        .timed = !(k->flags[i] & WS_KERNEL_NO_TIME),
+	        .cut_off = (k->flags[i] & WS_KERNEL_CUT_OFF) != 0,
+	};
+
+	if (call != WS_NONE) {
+		const struct ws_joined_call launch = {
+		        .start_ns = m->api.start_ns[call],
+		        .dur_ns = m->api.end_ns[call] - m->api.start_ns[call],
+		        .correlation = correlations[call],
+		        .name = m->api.name[call],
+		        .thread = m->api.thread[call],
+		};
+
+		WS_FORWARD(take_call(rows, &launch, &row.call, err));
+	}
+	return take_kernel(rows, &row, err);
+}
+
+static enum ws_status copy_range(struct ws_parquet_rows *rows, const struct ws_model *m, uint32_t i,
+                                 struct ws_err *err)
+{
+	const struct ws_ranges *r = &m->ranges;
+	const struct ws_joined_range row = {
+	        .start_ns = r->start_ns[i],
+	        .end_ns = r->end_ns[i],
+	        .number = i,
+	        .thread = r->thread[i],
+	        .name = r->name[i],
+	        .path = r->path[i],
+	        .depth = r->depth[i],
+	        .payload = r->payload[i],
+	        .step = range_of_step(m, m->range_step[i]),
+	        .phase = m->range_phase[i],
+	        .is_start_end = (r->flags[i] & WS_RANGE_START_END) != 0,
+	        .is_open = (r->flags[i] & WS_RANGE_OPEN) != 0,
+	};
+
+	return take_range(rows, &row, err);
+}
+
+static enum ws_status copy_model(struct ws_parquet_rows *rows, const struct ws_model *m,
+                                 const struct ws_trace_reader *r, struct ws_err *err)
+{
+	uint64_t *correlations = calloc(m->api.n + 1, sizeof(*correlations));
+	enum ws_status status;
+
+	WS_FAIL_IF(!correlations, err, NO_MEMORY, "no memory for %zu calls", m->api.n);
+	status = open_rooms(rows, m->kernels.n, m->kernels.n, m->ranges.n, err);
+	if (status == WS_OK)
+		status = load_correlations(r, correlations, err);
+	for (size_t i = 0; i < m->kernels.n && status == WS_OK; i++)
+		status = copy_kernel(rows, m, correlations, i, err);
+	for (uint32_t i = 0; i < m->ranges.n && status == WS_OK; i++)
+		status = copy_range(rows, m, i, err);
+	free(correlations);
+	return status;
+}
+
+/* --- reading ------------------------------------------------------------------------------- */
+
+static uint32_t device_of_kernel(const void *ctx, const void *row)
+{
+	const struct ws_joined_kernel *kernel = row;
+	const struct ws_model *m = ctx;
+
+	return m->configs[kernel->config].device;
+}
+
+static uint32_t thread_of_range(const void *ctx, const void *row)
+{
+	const struct ws_joined_range *range = row;
+
+	(void)ctx;
+	return range->thread;
+}
+
+static enum ws_status number_steps(struct ws_parquet_rows *rows, const struct ws_model *m,
+                                   struct ws_err *err)
+{
+	for (size_t i = 0; i < m->nsteps; i++)
+		if (m->steps[i].range >= rows->nsteps_of)
+			rows->nsteps_of = (size_t)m->steps[i].range + 1;
+	rows->step_of = malloc((rows->nsteps_of + 1) * sizeof(*rows->step_of));
+	WS_FAIL_IF(!rows->step_of, err, NO_MEMORY, "no memory for %zu steps", m->nsteps);
+	memset(rows->step_of, 0xff, (rows->nsteps_of + 1) * sizeof(*rows->step_of));
+	for (size_t i = 0; i < m->nsteps; i++)
+		rows->step_of[m->steps[i].range] = (uint32_t)i;
+	return WS_OK;
+}
+
+enum ws_status ws_parquet_rows_read(struct ws_parquet_rows *rows, const struct ws_trace_reader *r,
+                                    const char *name, struct ws_model **m, struct ws_err *err)
+{
+	const struct ws_joined_sink sink = {rows, take_call, take_kernel, take_range};
+	const uint64_t calls = ws_trace_reader_count(r, WS_KIND_API);
+	struct ws_spill_key key;
+	const char *declined;
+
+	*m = NULL;
+	WS_FORWARD(open_rooms(rows, ws_trace_reader_count(r, WS_KIND_KERNEL), calls,
+	                      ws_trace_reader_count(r, WS_KIND_NVTX), err));
+	WS_FORWARD(ws_pass_rows(r, name, &sink, m, &declined, err));
+	if (declined) {
+		ws_parquet_rows_free(rows);
+		WS_FORWARD(ws_model_open_reader(m, r, name, NULL, err));
+		WS_FORWARD(copy_model(rows, *m, r, err));
+	}
+	key = (struct ws_spill_key){(*m)->ndevices, device_of_kernel, *m};
+	WS_FORWARD(ws_spill_partition(&rows->kernels, sizeof(struct ws_joined_kernel),
+	                              rows->nkernels, &key, err));
+	key = (struct ws_spill_key){(*m)->nthreads, thread_of_range, NULL};
+	WS_FORWARD(ws_spill_partition(&rows->ranges, sizeof(struct ws_joined_range), rows->nranges,
+	                              &key, err));
+	return number_steps(rows, *m, err);
+}
+
+void ws_parquet_rows_free(struct ws_parquet_rows *rows)
+{
+	ws_spill_close(&rows->kernels);
+	ws_spill_close(&rows->calls);
+	ws_spill_close(&rows->ranges);
+	free(rows->step_of);
+	*rows = (struct ws_parquet_rows){0};
+}
+
+const struct ws_joined_kernel *ws_parquet_kernel(struct ws_parquet_rows *rows, size_t i)
+{
+	return ws_spill_row(&rows->kernels, sizeof(struct ws_joined_kernel), i);
+}
+
+const struct ws_joined_range *ws_parquet_range(struct ws_parquet_rows *rows, size_t i)
+{
+	return ws_spill_row(&rows->ranges, sizeof(struct ws_joined_range), i);
+}
+
+const struct ws_joined_call *ws_parquet_call(struct ws_parquet_rows *rows, uint32_t number)
+{
+	return number == WS_NONE
+	               ? NULL
+	               : ws_spill_row(&rows->calls, sizeof(struct ws_joined_call), number);
+}
+
+uint32_t ws_parquet_rows_step(const struct ws_parquet_rows *rows, uint32_t step)
+{
+	return step < rows->nsteps_of ? rows->step_of[step] : WS_NONE;
+}

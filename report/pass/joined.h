@@ -1,0 +1,53 @@
+/*
+ * Rows as a pass joins them, for who wants rows, not sums: exports. Texts,
+ * configurations, threads, paths and payloads are numbers of the model that
+ * the pass makes.
+ */
+#ifndef WS_REPORT_PASS_JOINED_H
+#define WS_REPORT_PASS_JOINED_H
+
+#include <stdint.h>
+
+#include "formats/base/status.h"
+
+struct ws_joined_call {
+	int64_t start_ns, dur_ns;
+	uint64_t correlation;
+	uint32_t name, thread;
+};
+
+/* WS_NONE: in no range or step. */
+struct ws_joined_kernel {
+	int64_t start_ns, dur_ns; /* mean nothing unless it is timed */
+	uint32_t config;
+	uint32_t call;                    /* what the sink made of its call, WS_NONE: none */
+	uint32_t path;                    /* of the innermost range around its launch */
+	uint32_t class, direction, dtype; /* 0 = unknown */
+	uint32_t op;                      /* framework operation, 0 = none */
+	uint32_t step;                    /* `range` of one of the model's steps, or of none */
+	uint8_t phase;                    /* enum ws_phase */
+	uint8_t timed, cut_off;
+};
+
+struct ws_joined_range {
+	int64_t start_ns, end_ns;
+	uint64_t number; /* 0, 1, 2 … by begin */
+	uint32_t thread, name, path, depth;
+	uint32_t payload; /* row, WS_NONE */
+	uint32_t step;    /* as for a kernel */
+	uint8_t phase;
+	uint8_t is_start_end, is_open;
+};
+
+/* Told of each row once. Kernels of a device come by start, ranges when they end. */
+struct ws_joined_sink {
+	void *ctx;
+	/* A call that launched something, before that; *number is what its kernels name. */
+	enum ws_status (*call)(void *ctx, const struct ws_joined_call *call, uint32_t *number,
+	                       struct ws_err *err);
+	enum ws_status (*kernel)(void *ctx, const struct ws_joined_kernel *kernel,
+	                         struct ws_err *err);
+	enum ws_status (*range)(void *ctx, const struct ws_joined_range *range, struct ws_err *err);
+};
+
+#endif

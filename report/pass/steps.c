@@ -1,0 +1,208 @@
+/*
+ * Steps as a pass finds them: which ranges are, what lies in them, and what
+ * that makes of the scope.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/model/steps.h"
+#include "report/pass/private.h"
+
+static enum ws_status no_memory(struct ws_err *err)
+{
+	return WS_FAIL(err, NO_MEMORY, "no memory for the steps of a trace");
+}
+
+static enum ws_status add_active(struct ws_pass *p, uint32_t step, struct ws_err *err)
+{
+	if (p->nactive == p->active_allocated) {
+		size_t want = p->active_allocated ? p->active_allocated * 2 : 16;
+		void *grown = reallocarray(p->active, want, sizeof(*p->active));
+
+		if (!grown)
+			return no_memory(err);
+		p->active = grown;
+		p->active_allocated = want;
+	}
+	p->active[p->nactive++] = step;
+	return WS_OK;
+}
+
+static enum ws_status new_step(struct ws_pass *p, uint32_t range, int is_whole_warm_up,
+                               struct ws_err *err)
+{
+	struct ws_live *r = &p->live.range[range];
+
+	if (p->nsteps == p->steps_allocated) {
+		size_t want = p->steps_allocated ? p->steps_allocated * 2 : 64;
+		void *grown = reallocarray(p->steps, want, sizeof(*p->steps));
+
+		if (!grown)
+			return no_memory(err);
+		p->steps = grown;
+		p->steps_allocated = want;
+	}
+	p->steps[p->nsteps] = (struct ws_pass_step){
+	        .step = {.range = (uint32_t)p->nsteps,
+	                 .name = r->name,
+	                 .thread = r->thread,
+	                 .start_ns = r->start_ns,
+	                 .warm_up = (r->marks & WS_IN_WARM_UP) != 0},
+	        .live = range,
+	        .open = 1,
+	        .is_whole_warm_up = (uint8_t)is_whole_warm_up,
+	};
+	p->steps[p->nsteps].step.by_time = !is_whole_warm_up;
+	r->step = (uint32_t)p->nsteps++;
+	return is_whole_warm_up ? WS_OK : add_active(p, r->step, err);
+}
+
+/* The step that holds what another thread did from start to end, which is now; the rule is that of
+ * ws_step_holding. */
+uint32_t ws_pass_step_holding(struct ws_pass *p, uint32_t process, int64_t start_ns, int64_t end_ns,
+                              uint32_t but_thread)
+{
+	uint32_t best = WS_NONE;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < p->nactive; i++) {
+		uint32_t at = p->active[i];
+		const struct ws_model_step *s = &p->steps[at].step,
+		                           *b = best == WS_NONE ? NULL : &p->steps[best].step;
+
+		if (!p->steps[at].open && s->start_ns + s->total_ns < end_ns)
+			continue;
+		p->active[kept++] = at;
+		if (s->start_ns > start_ns || s->thread == but_thread ||
+		    p->l.thread_process[s->thread] != process)
+			continue;
+		if (!b || s->start_ns > b->start_ns ||
+		    (s->start_ns == b->start_ns && s->thread >= b->thread))
+			best = at;
+	}
+	p->nactive = kept;
+	return best;
+}
+
+enum ws_scope ws_pass_scope_of(const struct ws_pass *p, uint32_t step, uint8_t marks)
+{
+	if (step != WS_NONE)
+		return p->steps[step].step.warm_up || p->steps[step].is_whole_warm_up
+		               ? WS_SCOPE_WARM_UP
+		               : WS_SCOPE_STEPS;
+	return marks & WS_IN_SETUP ? WS_SCOPE_SETUP : WS_SCOPE_OUTSIDE;
+}
+
+/* What is said of each path once. */
+enum ws_status ws_pass_look_at_paths(struct ws_pass *p, struct ws_err *err)
+{
+	const struct ws_ranges r = {.paths = p->live.paths.paths, .npaths = p->live.paths.npaths};
+
+	if (r.npaths > p->path_steps_allocated) {
+		size_t want = 2 * r.npaths;
+		void *grown = realloc(p->path_is_step, want);
+
+		if (!grown)
+			return no_memory(err);
+		p->path_is_step = grown;
+		p->path_steps_allocated = want;
+	}
+	for (; p->npath_steps < r.npaths; p->npath_steps++)
+		WS_FORWARD(ws_step_is_path(p->m, &r, (uint32_t)p->npath_steps, p->l.opts->step,
+		                           &p->path_is_step[p->npath_steps], err));
+	return ws_digest_reserve_paths(p->d, r.npaths, err);
+}
+
+/* Which step a new range lies in, or is. The rules are those of model/label.c. */
+enum ws_status ws_pass_begin_step(struct ws_pass *p, uint32_t range, struct ws_err *err)
+{
+	struct ws_live *r = &p->live.range[range];
+	uint32_t step = r->parent == WS_NONE ? WS_NONE : p->live.range[r->parent].step;
+	int in_step = step != WS_NONE && !p->steps[step].is_whole_warm_up;
+
+	r->step = step;
+	if (in_step)
+		return WS_OK;
+	if (step == WS_NONE && r->name == WS_TEXT_WARM_UP)
+		return new_step(p, range, 1, err);
+	if (!p->path_is_step[r->path])
+		return WS_OK;
+	if (step != WS_NONE)
+		p->steps[step].has_step = 1;
+	return new_step(p, range, 0, err);
+}
+
+void ws_pass_close_step(struct ws_pass *p, const struct ws_live *r, uint32_t range, int open)
+{
+	struct ws_pass_step *s = &p->steps[r->step];
+	const struct ws_live *parent = r->parent == WS_NONE ? NULL : &p->live.range[r->parent];
+	int64_t dur = r->end_ns - r->start_ns;
+
+	if (r->phase != WS_PHASE_OTHER &&
+	    !(parent && parent->step == r->step && parent->phase != WS_PHASE_OTHER)) {
+		s->step.phase_ns[r->phase] += dur;
+		s->step.phases |= (uint8_t)(1u << r->phase);
+	}
+	if (s->live != range || !s->open)
+		return;
+	s->open = 0;
+	s->step.total_ns = dur;
+	s->step.unfinished = open;
+	if (open)
+		return;
+	free(s->by_cell);
+	s->by_cell = NULL;
+}
+
+/* A kernel launched in a measured step counts in its cell, for now. */
+enum ws_status ws_pass_count_in_step(struct ws_pass *p, struct ws_pass_step *s, uint32_t cell,
+                                     struct ws_err *err)
+{
+	if (s->step.warm_up)
+		return WS_OK;
+	p->d->cells[cell].in_steps++;
+	if (!s->open)
+		return WS_OK;
+	if (cell >= s->ncells) {
+		size_t want = p->d->cells_allocated;
+		void *grown = reallocarray(s->by_cell, want, sizeof(*s->by_cell));
+
+		if (!grown)
+			return no_memory(err);
+		s->by_cell = grown;
+		memset(s->by_cell + s->ncells, 0, (want - s->ncells) * sizeof(*s->by_cell));
+		s->ncells = want;
+	}
+	s->by_cell[cell]++;
+	return WS_OK;
+}
+
+enum ws_status ws_pass_end_steps(struct ws_pass *p, struct ws_err *err)
+{
+	struct ws_model *m = p->m;
+	struct ws_digest *d = p->d;
+	struct ws_step_gpu *gpu;
+
+	m->steps = calloc(p->nsteps ? p->nsteps : 1, sizeof(*m->steps));
+	gpu = calloc(p->nsteps ? p->nsteps : 1, sizeof(*gpu));
+	if (!m->steps || !gpu) {
+		free(gpu);
+		return no_memory(err);
+	}
+	for (size_t i = 0; i < p->nsteps; i++) {
+		const struct ws_pass_step *s = &p->steps[i];
+
+		if (!s->is_whole_warm_up || !s->has_step)
+			m->steps[m->nsteps++] = s->step;
+		for (size_t c = 0; s->step.unfinished && c < s->ncells && c < d->ncells; c++)
+			d->cells[c].in_steps -= s->by_cell[c];
+	}
+	ws_steps_sort(m);
+	for (size_t i = 0; i < m->nsteps; i++)
+		if (m->steps[i].range < d->nsteps)
+			gpu[i] = d->steps[m->steps[i].range];
+	free(d->steps);
+	d->steps = gpu;
+	d->nsteps = d->steps_allocated = m->nsteps;
+	return WS_OK;
+}

@@ -1,0 +1,51 @@
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+
+#include "report/base/spill.h"
+
+struct row {
+	uint32_t key, number;
+};
+
+static uint32_t key_of(const void *ctx, const void *row)
+{
+	(void)ctx;
+	return ((const struct row *)row)->key;
+}
+
+/* Rows of three keys in turn: each key's together, in the order in which they came. */
+static void partition(size_t n, int in_file)
+{
+	const struct ws_spill_key key = {3, key_of, NULL};
+	struct ws_spill s;
+	struct ws_err err;
+
+	cr_assert(eq(int, ws_spill_open(&s, n * sizeof(struct row), &err), WS_OK));
+	cr_assert(eq(int, s.is_file, in_file));
+	for (uint32_t i = 0; i < n; i++) {
+		const struct row row = {(i + 2) % 3, i};
+
+		cr_assert(eq(int, ws_spill_put(&s, sizeof(row), i, &row, &err), WS_OK));
+	}
+	for (int again = 0; again < 2; again++) {
+		cr_assert(
+		        eq(int, ws_spill_partition(&s, sizeof(struct row), n, &key, &err), WS_OK));
+		for (uint32_t i = 0, k = 0; i < n; k++)
+			for (uint32_t number = (k + 1) % 3; number < n; number += 3, i++) {
+				const struct row *row = ws_spill_row(&s, sizeof(*row), i);
+
+				cr_assert(row->key == k && row->number == number, "row %u", i);
+			}
+	}
+	ws_spill_close(&s);
+}
+
+Test(spill, rows_by_key_in_memory)
+{
+	partition(10, 0);
+}
+
+Test(spill, rows_by_key_in_a_file)
+{
+	partition(WS_SPILL_SMALL_BYTES / sizeof(struct row) + 1000, 1);
+}
