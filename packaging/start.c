@@ -18,6 +18,7 @@ int main(int argc, char **argv)
 	/* a link to it may lie anywhere */
 	if (!words || !self || !realpath(self, place)) {
 		perror("warpsheet: cannot find its own folder");
+		free(words);
 		return 5;
 	}
 	for (int i = 0; i < 2; i++) {

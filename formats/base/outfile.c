@@ -169,20 +169,20 @@ static enum ws_status close_checked(struct ws_outfile *o, struct ws_err *err)
 
 enum ws_status ws_outfile_commit(struct ws_outfile *o, struct ws_err *err)
 {
-	enum ws_status rc = o->f ? close_checked(o, err) : WS_OK;
+	enum ws_status status = o->f ? close_checked(o, err) : WS_OK;
 
-	if (rc == WS_OK && o->temp) {
+	if (status == WS_OK && o->temp) {
 		if (rename(o->temp, o->path) == 0) {
 			forget(o->temp);
 			free(o->temp);
 			o->temp = NULL;
 		} else {
-			rc = WS_FAIL(err, IO_WRITE, "cannot write '%s': %s", o->path,
-			             strerror(errno));
+			status = WS_FAIL(err, IO_WRITE, "cannot write '%s': %s", o->path,
+			                 strerror(errno));
 		}
 	}
 	ws_outfile_abandon(o);
-	return rc;
+	return status;
 }
 
 enum ws_status ws_outfile_end(struct ws_outfile *o, enum ws_status status,

@@ -15,10 +15,10 @@ struct ws_zframe_decoder {
 static enum ws_status set_parameter(struct ws_zframe_encoder *z, ZSTD_cParameter parameter,
                                     int value, struct ws_err *err)
 {
-	size_t rc = ZSTD_CCtx_setParameter(z->ctx, parameter, value);
+	size_t result = ZSTD_CCtx_setParameter(z->ctx, parameter, value);
 
-	WS_FAIL_IF(ZSTD_isError(rc), err, BUG, "zstd refuses the value %d for parameter %d: %s",
-	           value, (int)parameter, ZSTD_getErrorName(rc));
+	WS_FAIL_IF(ZSTD_isError(result), err, BUG, "zstd refuses the value %d for parameter %d: %s",
+	           value, (int)parameter, ZSTD_getErrorName(result));
 	return WS_OK;
 }
 
@@ -59,10 +59,10 @@ void ws_zframe_encoder_free(struct ws_zframe_encoder *z)
 
 /* Compress up to size and end the block there, the frame too when it is the last. 0: no room. */
 static int encode_part(struct ws_zframe_encoder *z, ZSTD_inBuffer *in, ZSTD_outBuffer *out,
-                       int is_last, size_t *rc)
+                       int is_last, size_t *result)
 {
-	*rc = ZSTD_compressStream2(z->ctx, out, in, is_last ? ZSTD_e_end : ZSTD_e_flush);
-	return *rc == 0 && in->pos == in->size;
+	*result = ZSTD_compressStream2(z->ctx, out, in, is_last ? ZSTD_e_end : ZSTD_e_flush);
+	return *result == 0 && in->pos == in->size;
 }
 
 enum ws_status ws_zframe_encode_parts(struct ws_zframe_encoder *z, const void *src, size_t size,
@@ -71,7 +71,7 @@ enum ws_status ws_zframe_encode_parts(struct ws_zframe_encoder *z, const void *s
 {
 	ZSTD_outBuffer out = {dst, limit, 0};
 	ZSTD_inBuffer in = {src, 0, 0};
-	size_t rc = 0;
+	size_t result = 0;
 	int fits = 1;
 
 	*stored = 0;
@@ -82,12 +82,12 @@ enum ws_status ws_zframe_encode_parts(struct ws_zframe_encoder *z, const void *s
 	WS_FORWARD(set_parameter(z, ZSTD_c_hashLog, nends ? 6 : 0, err));
 	for (unsigned i = 0; fits && i < nends && ends[i] < size; i++) {
 		in.size = ends[i];
-		fits = encode_part(z, &in, &out, 0, &rc);
+		fits = encode_part(z, &in, &out, 0, &result);
 	}
 	in.size = size;
-	fits = fits && encode_part(z, &in, &out, 1, &rc);
-	WS_FAIL_IF(ZSTD_isError(rc), err, NO_MEMORY, "zstd cannot compress %zu bytes: %s", size,
-	           ZSTD_getErrorName(rc));
+	fits = fits && encode_part(z, &in, &out, 1, &result);
+	WS_FAIL_IF(ZSTD_isError(result), err, NO_MEMORY, "zstd cannot compress %zu bytes: %s", size,
+	           ZSTD_getErrorName(result));
 	if (fits)
 		*stored = out.pos;
 	else
@@ -128,7 +128,7 @@ enum ws_status ws_zframe_decode(struct ws_zframe_decoder *z, const void *src, si
                                 void *dst, size_t size, struct ws_err *err)
 {
 	unsigned long long content = ZSTD_getFrameContentSize(src, stored);
-	size_t frame, rc;
+	size_t frame, result;
 
 	WS_FAIL_IF(content == ZSTD_CONTENTSIZE_ERROR, err, CORRUPT, "not a zstd frame");
 	WS_FAIL_IF(content == ZSTD_CONTENTSIZE_UNKNOWN, err, CORRUPT,
@@ -143,10 +143,10 @@ enum ws_status ws_zframe_decode(struct ws_zframe_decoder *z, const void *src, si
 	WS_FAIL_IF(frame != stored, err, CORRUPT, "%zu bytes follow the zstd frame",
 	           stored - frame);
 
-	rc = ZSTD_decompressDCtx(z->ctx, dst, size, src, stored);
-	WS_FAIL_IF(ZSTD_isError(rc), err, CORRUPT, "the zstd frame is damaged: %s",
-	           ZSTD_getErrorName(rc));
-	WS_FAIL_IF(rc != size, err, CORRUPT, "the zstd frame gave %zu bytes instead of %zu", rc,
-	           size);
+	result = ZSTD_decompressDCtx(z->ctx, dst, size, src, stored);
+	WS_FAIL_IF(ZSTD_isError(result), err, CORRUPT, "the zstd frame is damaged: %s",
+	           ZSTD_getErrorName(result));
+	WS_FAIL_IF(result != size, err, CORRUPT, "the zstd frame gave %zu bytes instead of %zu",
+	           result, size);
 	return WS_OK;
 }

@@ -1,6 +1,6 @@
 /*
- * An importer: one of these in a file of its own, and a line in the list of
- * formats/import/import.c.
+ * An importer: one of these, ws_importer_NAME, in a folder formats/NAME, and its name in the
+ * list below.
  */
 #ifndef WS_FORMATS_FOREIGN_IMPORTER_H
 #define WS_FORMATS_FOREIGN_IMPORTER_H
@@ -30,6 +30,12 @@ struct ws_importer {
 /* How many of a file's first bytes an importer is shown, at most. */
 #define WS_IMPORT_LOOK_BYTES ((size_t)1 << 18)
 
-extern const struct ws_importer ws_importer_pytorch, ws_importer_nsys;
+/* X(NAME), in the order in which they are asked whether a file is theirs. */
+#define WS_IMPORTERS(X) \
+	X(pytorch)      \
+	X(nsys)
+#define X(name) extern const struct ws_importer ws_importer_##name;
+WS_IMPORTERS(X)
+#undef X
 
 #endif

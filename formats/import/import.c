@@ -9,8 +9,9 @@
 #include "formats/foreign/text_file.h"
 
 static const struct ws_importer *const importers[] = {
-        &ws_importer_pytorch,
-        &ws_importer_nsys,
+#define X(name) &ws_importer_##name,
+        WS_IMPORTERS(X)
+#undef X
 };
 #define NIMPORTERS (sizeof(importers) / sizeof(*importers))
 

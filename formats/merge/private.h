@@ -33,10 +33,10 @@ struct ws_merge {
 	struct ws_merge_source *sources;
 	size_t nsources;
 	struct ws_merge_device *devices;
-	size_t ndevices;
+	size_t ndevices, devices_allocated;
 	uint64_t threads, op_configs; /* highest ids so far */
 	struct ws_merge_loss *losses;
-	size_t nlosses;
+	size_t nlosses, losses_allocated;
 };
 
 static inline uint64_t ws_merge_cell(const struct ws_table_data *t, unsigned column, uint64_t row)

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "formats/base/grow.h"
 #include "formats/merge/private.h"
 
 /* --- devices --- */
@@ -73,13 +74,10 @@ static int device_id_is_used(const struct ws_merge *m, uint64_t id)
 static enum ws_status new_device(struct ws_merge *m, uint64_t wish, char *facts, uint64_t *id,
                                  struct ws_err *err)
 {
-	struct ws_merge_device *devices = realloc(m->devices, (m->ndevices + 1) * sizeof(*devices));
-
-	if (!devices) {
+	if (WS_GROW(m->devices, m->ndevices + 1, m->devices_allocated, err) != WS_OK) {
 		free(facts);
-		return WS_FAIL(err, NO_MEMORY, "out of memory for merging");
+		return WS_NO_MEMORY;
 	}
-	m->devices = devices;
 	while (device_id_is_used(m, wish))
 		wish++;
 	m->devices[m->ndevices++] = (struct ws_merge_device){wish, facts};
@@ -138,11 +136,7 @@ enum ws_status ws_merge_devices(struct ws_merge *m, struct ws_merge_source *s,
 enum ws_status ws_merge_note_losses(struct ws_merge *m, const struct ws_merge_source *s,
                                     const struct ws_table_data *t, struct ws_err *err)
 {
-	struct ws_merge_loss *losses =
-	        realloc(m->losses, (m->nlosses + t->rows + 1) * sizeof(*losses));
-
-	WS_FAIL_IF(!losses, err, NO_MEMORY, "out of memory for merging");
-	m->losses = losses;
+	WS_FORWARD(WS_GROW(m->losses, m->nlosses + t->rows, m->losses_allocated, err));
 	for (uint64_t i = 0; i < t->rows; i++) {
 		struct ws_row_loss row;
 

@@ -147,23 +147,23 @@ static enum ws_status show_traces(const struct series *s, const struct ws_grid_r
 	DIR *folder = opendir(s->opts->folder);
 	char prefix[PATH_MAX], from[PATH_MAX + 256], to[PATH_MAX + 256];
 	struct dirent *entry;
-	enum ws_status rc = WS_OK;
+	enum ws_status status = WS_OK;
 
 	WS_FAIL_IF(!folder, err, IO_WRITE, "cannot read the folder '%s': %s", s->opts->folder,
 	           strerror(errno));
 	snprintf(prefix, sizeof(prefix), ".%s-r%lld.", s->grid->points[run->point].name,
 	         (long long)run->repetition);
-	while (rc == WS_OK && (entry = readdir(folder))) {
+	while (status == WS_OK && (entry = readdir(folder))) {
 		if (strncmp(entry->d_name, prefix, strlen(prefix)) != 0)
 			continue;
 		snprintf(from, sizeof(from), "%s/%s", s->opts->folder, entry->d_name);
 		snprintf(to, sizeof(to), "%s/%s", s->opts->folder, entry->d_name + 1);
 		if (rename(from, to))
-			rc = WS_FAIL(err, IO_WRITE, "cannot rename '%s': %s", from,
-			             strerror(errno));
+			status = WS_FAIL(err, IO_WRITE, "cannot rename '%s': %s", from,
+			                 strerror(errno));
 	}
 	closedir(folder);
-	return rc;
+	return status;
 }
 
 /* Written last: what has a status is not made again. */
@@ -222,14 +222,14 @@ static enum ws_status make_run(struct series *s, const struct ws_grid_run *run, 
 	char output[PATH_MAX], **argv;
 	struct outcome o = {0};
 	double begin_s = now_s();
-	enum ws_status rc;
+	enum ws_status status;
 
 	file_of(s, run, ".", ".wtrace", output);
 	argv = command_of(s, run, output);
 	WS_FAIL_IF(!argv, err, NO_MEMORY, "out of memory for a command line");
-	rc = run_command(s, argv, &o, err);
+	status = run_command(s, argv, &o, err);
 	free(argv);
-	WS_FORWARD(rc);
+	WS_FORWARD(status);
 	s->made++;
 	s->spent_s += now_s() - begin_s;
 	s->failed += o.exit_code != 0;

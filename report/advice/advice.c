@@ -9,11 +9,6 @@
 
 #include "report/base/names.h"
 
-static enum ws_status no_memory(struct ws_err *err)
-{
-	return WS_FAIL(err, NO_MEMORY, "no memory for the advice");
-}
-
 static void count_kernels(struct ws_advice *a)
 {
 	const struct ws_model *m = a->m;
@@ -116,9 +111,8 @@ static enum ws_status group_work(struct ws_advice *a, struct ws_err *err)
 	const struct ws_kernels *kernels = &a->m->kernels;
 
 	WS_FORWARD(ws_cost_ops_find(a->m, a->tab->sel, &a->costs, err));
-	a->work = calloc(a->costs.n + 1, sizeof(*a->work));
-	if (!a->work)
-		return no_memory(err);
+	WS_NEW(&a->arena, a->work, a->costs.n);
+	WS_FORWARD(ws_arena_check(&a->arena, "the advice", err));
 	for (size_t i = 0; i < a->costs.n; i++)
 		a->work[i] = (struct ws_work_group){.op = &a->costs.op[i], .longest_ns = -1};
 	for (size_t k = 0; k < kernels->n; k++) {
@@ -146,12 +140,11 @@ static enum ws_status prepare(struct ws_advice *a, struct ws_err *err)
 {
 	const struct ws_model *m = a->m;
 
-	a->counts = calloc(m->kernels.n + 1, 1);
-	a->traits = calloc(m->nconfigs + 1, sizeof(*a->traits));
-	a->config_ns = calloc(m->nconfigs + 1, sizeof(*a->config_ns));
-	a->class_ns = calloc(m->ntexts + 1, sizeof(*a->class_ns));
-	if (!a->counts || !a->traits || !a->config_ns || !a->class_ns)
-		return no_memory(err);
+	WS_NEW(&a->arena, a->counts, m->kernels.n);
+	WS_NEW(&a->arena, a->traits, m->nconfigs);
+	WS_NEW(&a->arena, a->config_ns, m->nconfigs);
+	WS_NEW(&a->arena, a->class_ns, m->ntexts);
+	WS_FORWARD(ws_arena_check(&a->arena, "the advice", err));
 	WS_FORWARD(ws_step_times(m, a->tab->sel, NULL, &a->times, err));
 	WS_FORWARD(ws_idle_find(m, a->tab->sel, true, &a->idle, err));
 	a->samples = a->times.nmeasured ? (double)a->times.nmeasured : 1;
@@ -200,8 +193,7 @@ enum ws_status ws_advice_find(const struct ws_tab *tab, struct ws_advice *out, s
 		else
 			WS_FORWARD(rules[i](out, err));
 	}
-	if (out->no_memory)
-		return no_memory(err);
+	WS_FORWARD(ws_arena_check(&out->arena, "the advice", err));
 	if (out->n)
 		qsort(out->findings, out->n, sizeof(*out->findings), by_rank);
 	return WS_OK;
@@ -209,17 +201,8 @@ enum ws_status ws_advice_find(const struct ws_tab *tab, struct ws_advice *out, s
 
 void ws_advice_release(struct ws_advice *a)
 {
-	for (size_t i = 0; i < a->n; i++) {
-		free(a->findings[i].scope);
-		free(a->findings[i].evidence);
-		free(a->findings[i].advice);
-	}
 	free(a->findings);
-	free(a->counts);
-	free(a->traits);
-	free(a->config_ns);
-	free(a->class_ns);
-	free(a->work);
+	ws_arena_free(&a->arena);
 	ws_idle_release(&a->idle);
 	ws_cost_ops_release(&a->costs);
 	ws_step_times_release(&a->times);

@@ -71,7 +71,7 @@ struct ws_advice {
 	uint8_t fired[WS_RULES];
 	uint64_t left_out[WS_RULES];      /* findings over WS_ADVICE_FINDINGS_MAX */
 	const char *not_judged[WS_RULES]; /* why; NULL = it was */
-	int no_memory;
+	struct ws_arena arena;            /* of all this and the texts of findings */
 };
 
 /* All rules. Free with ws_advice_release, also after a failure. */
@@ -88,10 +88,10 @@ int ws_path_is_launch_bound(const struct ws_idle *idle, uint32_t path);
 WS_ADVICE_RULES(R)
 #undef R
 
-/* A formatted text, allocated; "" counts as no memory. NULL is noted in the advice. */
+/* A formatted text in the arena; NULL, and the arena knows, without memory. */
 char *ws_advice_text(struct ws_advice *a, const char *fmt, ...)
         __attribute__((format(printf, 2, 3)));
-/* Takes the texts. advice may be NULL. gain_ns over all that counts, NaN = not known. */
+/* advice may be NULL. gain_ns over all that counts, NaN = not known. */
 void ws_advice_add(struct ws_advice *a, enum ws_rule rule, enum ws_severity severity,
                    double gain_ns, char *scope, char *evidence, char *advice);
 /* The short name of a kernel, or another text of the model, for a sentence: the middle left out

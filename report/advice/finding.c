@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "formats/base/grow.h"
 #include "report/base/names.h"
 
 const struct ws_rule_def ws_rule_defs[WS_RULES] = {
@@ -29,33 +30,21 @@ const char *ws_severity_name(enum ws_severity severity)
 
 char *ws_advice_text(struct ws_advice *a, const char *fmt, ...)
 {
-	char *text = NULL;
+	char *text;
 	va_list args;
 
 	va_start(args, fmt);
-	if (vasprintf(&text, fmt, args) < 0)
-		text = NULL;
+	text = ws_arena_vformat(&a->arena, fmt, args);
 	va_end(args);
-	a->no_memory |= !text;
 	return text;
 }
 
 void ws_advice_add(struct ws_advice *a, enum ws_rule rule, enum ws_severity severity,
                    double gain_ns, char *scope, char *evidence, char *advice)
 {
-	if (a->n == a->allocated) {
-		size_t n = a->allocated ? 2 * a->allocated : 16;
-		struct ws_finding *grown = realloc(a->findings, n * sizeof(*grown));
-
-		if (!grown) {
-			a->no_memory = 1;
-			free(scope);
-			free(evidence);
-			free(advice);
-			return;
-		}
-		a->findings = grown;
-		a->allocated = n;
+	if (WS_GROW(a->findings, a->n + 1, a->allocated, NULL) != WS_OK) {
+		a->arena.failed = true;
+		return;
 	}
 	/* under one per cent of the time nothing is worth acting on first */
 	if (severity == WS_SEVERITY_STRONG && !isnan(gain_ns) &&
@@ -122,7 +111,7 @@ static size_t rank_top(uint32_t *top, size_t n, const int64_t *ns, uint32_t cand
 
 char *ws_advice_top_kernels(struct ws_advice *a, int (*which)(const struct ws_advice *, size_t))
 {
-	int64_t *name_ns = calloc(a->m->ntexts + 1, sizeof(*name_ns));
+	int64_t *name_ns = ws_arena_array(&a->arena, a->m->ntexts, sizeof(*name_ns));
 	char text[WS_ADVICE_TOP * (WS_ADVICE_NAME_MAX + 16)] = "";
 	uint32_t top[WS_ADVICE_TOP];
 	size_t n = 0, len = 0;
@@ -140,8 +129,6 @@ char *ws_advice_top_kernels(struct ws_advice *a, int (*which)(const struct ws_ad
 		                        i ? ", " : "", ws_advice_name(a, top[i], name),
 		                        ws_advice_share(a, name_ns[top[i]]));
 	}
-	a->no_memory |= !name_ns;
-	free(name_ns);
 	return ws_advice_text(a, "%s", text);
 }
 

@@ -32,7 +32,6 @@ static void judge_use(struct ws_advice *a, enum ws_rule rule, enum ws_use use, d
 	                             ws_use_defs[use].name, share, ns / a->samples / 1e6,
 	                             ws_advice_each(a), of_gaps ? of_gaps : ""),
 	              ws_advice_text(a, "%s", ws_use_defs[use].cure));
-	free(of_gaps);
 }
 
 int ws_path_is_launch_bound(const struct ws_idle *idle, uint32_t path)

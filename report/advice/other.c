@@ -113,7 +113,6 @@ enum ws_status ws_rule_other_work(struct ws_advice *a, struct ws_err *err)
 	        fused ? ws_advice_text(a, "Fuse scale, mask and softmax: the scores are then "
 	                                  "read and written once, not three times")
 	              : NULL);
-	free(classes);
 	return WS_OK;
 }
 
@@ -141,7 +140,6 @@ enum ws_status ws_rule_eager_attention(struct ws_advice *a, struct ws_err *err)
 	                             ws_advice_share(a, ns), top && *top ? "; " : "",
 	                             top ? top : ""),
 	              NULL);
-	free(top);
 	return WS_OK;
 }
 

@@ -238,7 +238,6 @@ enum ws_status ws_rule_no_tensor_cores(struct ws_advice *a, struct ws_err *err)
 	              ws_advice_text(a, "%.1f %% of the GPU time: %s", ws_advice_share(a, ns),
 	                             top ? top : ""),
 	              NULL);
-	free(top);
 	return WS_OK;
 }
 
@@ -259,7 +258,6 @@ enum ws_status ws_rule_old_kernels(struct ws_advice *a, struct ws_err *err)
 	              ws_advice_text(a, "%.1f %% of their time: %s", 100 * (double)ns / (double)all,
 	                             top ? top : ""),
 	              NULL);
-	free(top);
 	return WS_OK;
 }
 

@@ -56,7 +56,6 @@ static void add_cold(struct ws_advice *a, int phase, const struct ws_stat *stat)
 	                       stat->mean / 1e6, stat->median / 1e6, stat->std / 1e6, stat->n,
 	                       has_warm_up(a->m) ? "" : ", none of warm-up", which ? which : ""),
 	        NULL);
-	free(which);
 }
 
 enum ws_status ws_rule_cold(struct ws_advice *a, struct ws_err *err)
@@ -216,11 +215,9 @@ enum ws_status ws_rule_autotune(struct ws_advice *a, struct ws_err *err)
 		a->not_judged[WS_RULE_autotune] = "there are fewer than 2 measured steps";
 		return WS_OK;
 	}
-	seen = calloc(a->m->ntexts + 1, 1);
-	if (!seen)
-		return WS_FAIL(err, NO_MEMORY, "no memory for the advice");
+	WS_NEW(&a->arena, seen, a->m->ntexts);
+	WS_FORWARD(ws_arena_check(&a->arena, "the advice", err));
 	n = only_at_first(a, 0, seen, &example, &ns);
-	free(seen);
 	if (!n)
 		return WS_OK;
 	warm = a->m->steps[0].warm_up;

@@ -33,13 +33,13 @@ static enum ws_status markdown_size(const struct ws_report *report, size_t *size
 {
 	char *text = NULL;
 	FILE *f = open_memstream(&text, size);
-	enum ws_status rc =
+	enum ws_status status =
 	        f ? ws_out_markdown(f, report, err) : WS_FAIL(err, NO_MEMORY, "out of memory");
 
-	if (f && fclose(f) && rc == WS_OK)
-		rc = WS_FAIL(err, NO_MEMORY, "out of memory");
+	if (f && fclose(f) && status == WS_OK)
+		status = WS_FAIL(err, NO_MEMORY, "out of memory");
 	free(text);
-	return rc;
+	return status;
 }
 
 /* The first rows of each table, as many as a comment holds. */

@@ -8,8 +8,9 @@
 #include "report/base/names.h"
 
 static const struct ws_exporter *const exporters[] = {
-        &ws_exporter_sqlite, &ws_exporter_json,    &ws_exporter_perfetto,
-        &ws_exporter_csv,    &ws_exporter_parquet,
+#define X(name) &ws_exporter_##name,
+        WS_EXPORTERS(X)
+#undef X
 };
 #define NEXPORTERS (sizeof(exporters) / sizeof(*exporters))
 
@@ -147,15 +148,15 @@ enum ws_status ws_cmd_export(int argc, char **argv, struct ws_err *err)
 	        1,
 	        NULL,
 	};
-	enum ws_status rc;
+	enum ws_status status;
 
 	WS_FORWARD(ws_command_parse(&a, argc, argv, &n, &done, err));
 	if (done)
 		return WS_OK;
 	WS_FORWARD(settle(&o, argv[0], err));
-	rc = ws_trace_file_open(&f, argv[0], err);
-	if (rc == WS_OK)
-		rc = export_trace(&f, &o, err);
+	status = ws_trace_file_open(&f, argv[0], err);
+	if (status == WS_OK)
+		status = export_trace(&f, &o, err);
 	ws_trace_file_close(&f);
-	return rc;
+	return status;
 }

@@ -8,6 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "formats/base/grow.h"
+
 #define TRACE_ENDING ".wtrace"
 
 void ws_trace_list_release(struct ws_trace_list *list)
@@ -21,16 +23,7 @@ void ws_trace_list_release(struct ws_trace_list *list)
 /* Takes path over; NULL is memory that was not there. */
 static enum ws_status add(struct ws_trace_list *list, char *path, struct ws_err *err)
 {
-	if (path && list->n == list->allocated) {
-		size_t want = list->allocated * 2 + 16;
-		char **grown = reallocarray(list->path, want, sizeof(*grown));
-
-		if (grown) {
-			list->path = grown;
-			list->allocated = want;
-		}
-	}
-	if (!path || list->n == list->allocated) {
+	if (!path || WS_GROW(list->path, list->n + 1, list->allocated, err) != WS_OK) {
 		free(path);
 		return WS_FAIL(err, NO_MEMORY, "out of memory");
 	}

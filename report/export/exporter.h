@@ -1,6 +1,6 @@
 /*
- * An exporter: one of these in a file of its own, and a line in the list of
- * report/commands/export.c.
+ * An exporter: one of these, ws_exporter_NAME, in a file of its own, and its name in the list
+ * below.
  */
 #ifndef WS_REPORT_EXPORT_EXPORTER_H
 #define WS_REPORT_EXPORT_EXPORTER_H
@@ -26,7 +26,14 @@ struct ws_exporter {
 	                        struct ws_err *err);
 };
 
-extern const struct ws_exporter ws_exporter_sqlite, ws_exporter_json, ws_exporter_perfetto,
-        ws_exporter_csv, ws_exporter_parquet;
+#define WS_EXPORTERS(X) \
+	X(sqlite)       \
+	X(json)         \
+	X(perfetto)     \
+	X(csv)          \
+	X(parquet)
+#define X(name) extern const struct ws_exporter ws_exporter_##name;
+WS_EXPORTERS(X)
+#undef X
 
 #endif

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "formats/base/bytes.h"
+#include "formats/base/grow.h"
 #include "formats/base/strtab.h"
 #include "report/kernel_info/classify_name.h"
 #include "report/kernel_info/demangle.h"
@@ -65,11 +66,11 @@ struct rule {
 
 struct ws_classifier {
 	struct rule *rules;
-	size_t nrules;
+	size_t nrules, rules_allocated;
 	locale_t locale; /* "C": what a pattern matches must not depend on the user's language */
 	struct ws_strtab names;          /* seen so far: id - 1 is the index into traits */
 	struct ws_kernel_traits *traits; /* ntraits */
-	size_t ntraits, traits_cap;
+	size_t ntraits, traits_allocated;
 	struct ws_buf demangled;
 	int failed; /* a rule could not be compiled when it was needed */
 };
@@ -94,13 +95,13 @@ static int value_of(enum attribute attribute, struct ws_text word)
 
 static enum ws_status compile(struct rule *r, struct ws_err *err)
 {
-	int rc = regcomp(&r->regex, r->pattern, REG_EXTENDED | REG_NOSUB);
+	int error = regcomp(&r->regex, r->pattern, REG_EXTENDED | REG_NOSUB);
 	char why[128];
 
-	r->is_compiled = !rc;
-	if (!rc)
+	r->is_compiled = !error;
+	if (!error)
 		return WS_OK;
-	regerror(rc, &r->regex, why, sizeof(why));
+	regerror(error, &r->regex, why, sizeof(why));
 	return WS_FAIL(err, USAGE, "class rules, line %u: %s in '%.100s'", r->line, why,
 	               r->pattern);
 }
@@ -136,21 +137,18 @@ static enum ws_status add_rules(struct ws_classifier *c, const char *bytes, size
 
 	for (unsigned n = 1; text.pos < text.end; n++) {
 		struct ws_text line = ws_text_line(&text);
-		struct rule *rules;
 
 		if (ws_text_says_nothing(line))
 			continue;
 		WS_FAIL_IF(c->nrules == WS_RULES_MAX, err, USAGE,
 		           "class rules, line %u: more than %u rules", n, WS_RULES_MAX);
-		rules = realloc(c->rules, (c->nrules + 1) * sizeof(*rules));
-		WS_FAIL_IF(!rules, err, NO_MEMORY, "out of memory for class rules");
-		c->rules = rules;
-		rules[c->nrules] = (struct rule){.from_user = from_user, .line = n};
-		WS_FORWARD(parse_rule(&rules[c->nrules], line, err));
+		WS_FORWARD(WS_GROW(c->rules, c->nrules + 1, c->rules_allocated, err));
+		c->rules[c->nrules] = (struct rule){.from_user = from_user, .line = n};
+		WS_FORWARD(parse_rule(&c->rules[c->nrules], line, err));
 		c->nrules++;
 		/* the user is told at once; the others are known to be right */
 		if (from_user)
-			WS_FORWARD(compile(&rules[c->nrules - 1], err));
+			WS_FORWARD(compile(&c->rules[c->nrules - 1], err));
 	}
 	return WS_OK;
 }
@@ -284,23 +282,6 @@ static void apply_rules(struct ws_classifier *c, const char *name, struct ws_ker
 		ws_name_parse(name, out);
 }
 
-/* Room for one more remembered name. */
-static enum ws_status grow_traits(struct ws_classifier *c, struct ws_err *err)
-{
-	size_t cap = c->traits_cap ? c->traits_cap * 2 : 256, size;
-	struct ws_kernel_traits *traits;
-
-	if (c->ntraits < c->traits_cap)
-		return WS_OK;
-	WS_FAIL_IF(__builtin_mul_overflow(cap, sizeof(*traits), &size), err, NO_MEMORY,
-	           "too many kernel names");
-	traits = realloc(c->traits, size);
-	WS_FAIL_IF(!traits, err, NO_MEMORY, "out of memory for %zu kernel names", cap);
-	c->traits = traits;
-	c->traits_cap = cap;
-	return WS_OK;
-}
-
 enum ws_status ws_classify(struct ws_classifier *c, const char *name, size_t len,
                            struct ws_kernel_traits *out, struct ws_err *err)
 {
@@ -312,7 +293,7 @@ enum ws_status ws_classify(struct ws_classifier *c, const char *name, size_t len
 		*out = c->traits[id - 1];
 		return WS_OK;
 	}
-	WS_FORWARD(grow_traits(c, err));
+	WS_FORWARD(WS_GROW(c->traits, c->ntraits + 1, c->traits_allocated, err));
 	c->demangled.len = 0;
 	WS_FORWARD(ws_demangle(name, len, &c->demangled, err));
 	ws_name_normalise((const char *)c->demangled.data, c->demangled.len, normal,

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "formats/base/grow.h"
 #include "report/base/names.h"
 #include "formats/base/text_lines.h"
 
@@ -23,7 +24,7 @@ static const struct {
 
 struct ws_peaks {
 	struct ws_device_peaks *rows; /* pattern and source are one allocation, at pattern */
-	size_t nrows;
+	size_t nrows, allocated;
 };
 
 /* --- rows ----------------------------------------------------------------------- */
@@ -137,17 +138,14 @@ static enum ws_status add_rows(struct ws_peaks *p, const char *bytes, size_t len
 
 	for (unsigned n = 1; text.pos < text.end; n++) {
 		struct ws_text line = ws_text_line(&text);
-		struct ws_device_peaks *rows;
 
 		if (ws_text_says_nothing(line))
 			continue;
 		WS_FAIL_IF(p->nrows == WS_PEAKS_MAX_ROWS, err, USAGE,
 		           "device peaks, line %u: more than %u rows", n, WS_PEAKS_MAX_ROWS);
-		rows = realloc(p->rows, (p->nrows + 1) * sizeof(*rows));
-		WS_FAIL_IF(!rows, err, NO_MEMORY, "out of memory for device peaks");
-		p->rows = rows;
-		rows[p->nrows] = (struct ws_device_peaks){.from_user = from_user};
-		WS_FORWARD(parse_row(&rows[p->nrows], line, n, err));
+		WS_FORWARD(WS_GROW(p->rows, p->nrows + 1, p->allocated, err));
+		p->rows[p->nrows] = (struct ws_device_peaks){.from_user = from_user};
+		WS_FORWARD(parse_row(&p->rows[p->nrows], line, n, err));
 		p->nrows++;
 	}
 	return WS_OK;

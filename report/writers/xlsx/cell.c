@@ -13,10 +13,10 @@
 #define COLOUR_WARNING   0x7F3F00
 #define COLOUR_WARN_BAND 0xFFF2CC
 
-void ws__xlsx_try(struct ws_xlsx *x, lxw_error rc)
+void ws__xlsx_try(struct ws_xlsx *x, lxw_error error)
 {
-	if (rc != LXW_NO_ERROR && x->failed == LXW_NO_ERROR)
-		x->failed = rc;
+	if (error != LXW_NO_ERROR && x->failed == LXW_NO_ERROR)
+		x->failed = error;
 }
 
 static lxw_format *new_format(struct ws_xlsx *x)

@@ -112,23 +112,23 @@ static enum ws_status write_csv_beside(const struct ws_xlsx *x, const struct ws_
 	struct ws_outfile out;
 	size_t len = strlen(x->path);
 	char *path = NULL;
-	enum ws_status rc;
+	enum ws_status status;
 
 	if (len > 5 && !strcasecmp(x->path + len - 5, ".xlsx"))
 		len -= 5;
 	if (asprintf(&path, "%.*s-%s.csv", (int)len, x->path, t->def->name) < 0)
 		return WS_FAIL(err, NO_MEMORY, "out of memory while writing '%s'", x->path);
-	rc = ws_outfile_open(&out, path, err);
-	if (rc != WS_OK)
+	status = ws_outfile_open(&out, path, err);
+	if (status != WS_OK)
 		goto out;
-	rc = ws_out_csv(out.f, t, err);
-	if (rc == WS_OK)
-		rc = ws_outfile_commit(&out, err);
+	status = ws_out_csv(out.f, t, err);
+	if (status == WS_OK)
+		status = ws_outfile_commit(&out, err);
 	else
 		ws_outfile_abandon(&out);
 out:
 	free(path);
-	return rc;
+	return status;
 }
 
 /* A first sheet that is a table has links and charts below it. */
@@ -214,7 +214,7 @@ static void set_properties(struct ws_xlsx *x)
 
 static enum ws_status write_book(struct ws_xlsx *x, const char *name, struct ws_err *err)
 {
-	lxw_error rc;
+	lxw_error error;
 
 	x->book = workbook_new(name);
 	WS_FAIL_IF(!x->book, err, NO_MEMORY, "out of memory while writing '%s'", x->path);
@@ -224,10 +224,10 @@ static enum ws_status write_book(struct ws_xlsx *x, const char *name, struct ws_
 	WS_FORWARD(add_sheets(x, err));
 	WS_FORWARD(write_sheets(x, err));
 	errno = 0;
-	rc = workbook_close(x->book);
+	error = workbook_close(x->book);
 	x->book = NULL;
-	WS_FAIL_IF(rc != LXW_NO_ERROR, err, IO_WRITE, "cannot write '%s': %s", x->path,
-	           errno ? strerror(errno) : lxw_strerror(rc));
+	WS_FAIL_IF(error != LXW_NO_ERROR, err, IO_WRITE, "cannot write '%s': %s", x->path,
+	           errno ? strerror(errno) : lxw_strerror(error));
 	return WS_OK;
 }
 
@@ -235,7 +235,7 @@ enum ws_status ws_xlsx_write(const char *path, const struct ws_report *report, s
 {
 	struct ws_xlsx x = {.report = report, .path = path};
 	struct ws_outfile out;
-	enum ws_status rc;
+	enum ws_status status;
 
 	for (size_t i = 0; i < report->ntables; i++)
 		WS_FAIL_IF(ws_table_failed(report->tables[i]), err, NO_MEMORY,
@@ -244,15 +244,15 @@ enum ws_status ws_xlsx_write(const char *path, const struct ws_report *report, s
 
 	x.sheets = calloc(report->ntables ? report->ntables : 1, sizeof(*x.sheets));
 	if (x.sheets)
-		rc = write_book(&x, ws_outfile_name(&out), err);
+		status = write_book(&x, ws_outfile_name(&out), err);
 	else
-		rc = WS_FAIL(err, NO_MEMORY, "out of memory while writing '%s'", path);
-	if (rc == WS_OK)
-		rc = ws_outfile_commit(&out, err);
+		status = WS_FAIL(err, NO_MEMORY, "out of memory while writing '%s'", path);
+	if (status == WS_OK)
+		status = ws_outfile_commit(&out, err);
 	else
 		ws_outfile_abandon(&out);
 	lxw_workbook_free(x.book); /* NULL is legal; only after a failure */
 	free(x.sheets);
 	free(x.clean);
-	return rc;
+	return status;
 }

@@ -105,7 +105,7 @@ struct ws_xlsx {
 };
 
 /* Remember a failure of the library. */
-void ws__xlsx_try(struct ws_xlsx *x, lxw_error rc);
+void ws__xlsx_try(struct ws_xlsx *x, lxw_error error);
 
 /* Formats. */
 void ws__xlsx_make_styles(struct ws_xlsx *x);
