@@ -84,7 +84,7 @@ enum ws_status ws_block_reader_read(struct ws_block_reader *b, size_t i, ws_colu
 	WS_FORWARD(ws_trace_reader_view(b->r, ws_trace_reader_stored(b->r, i), &b->view, err));
 	if (b->view.header.kind != info->kind) {
 		if (!b->thread_rows)
-			b->thread_rows = calloc(1, sizeof(*b->thread_rows));
+			b->thread_rows = ws_thread_rows_new();
 		WS_FAIL_IF(!b->thread_rows, err, NO_MEMORY, "out of memory for a reader of blocks");
 		WS_FORWARD(ws_thread_rows_find(b->thread_rows, &b->view, &b->decoder, info->kind,
 		                               err));

@@ -518,7 +518,7 @@ static enum ws_status find_parts(struct ws_trace_reader *r, struct ws_err *err)
 		add_part(r, i, WS_KIND_API, block->api_rows);
 		add_part(r, i, WS_KIND_NVTX, block->rows - block->api_rows);
 	}
-	r->thread_rows = two_kinds ? calloc(1, sizeof(*r->thread_rows)) : NULL;
+	r->thread_rows = two_kinds ? ws_thread_rows_new() : NULL;
 	WS_FAIL_IF(two_kinds && !r->thread_rows, err, NO_MEMORY,
 	           "out of memory for a trace reader");
 	return WS_OK;

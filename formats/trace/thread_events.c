@@ -1,6 +1,9 @@
 #include "formats/trace/thread_events.h"
 
 #include <inttypes.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
 
 /* position in api or nvtx -> position in thread_event */
 static const uint8_t of_api[WS_NCOLS_api] = {
@@ -114,6 +117,15 @@ static enum ws_status keep_column(struct ws_thread_rows *t, const struct ws_bloc
 		WS_FORWARD(ws_block_column_decode(view, i, d, t->values[position], err));
 	t->kept[position] = 1;
 	return WS_OK;
+}
+
+struct ws_thread_rows *ws_thread_rows_new(void)
+{
+	struct ws_thread_rows *t = malloc(sizeof(*t));
+
+	if (t)
+		memset(t, 0, offsetof(struct ws_thread_rows, values));
+	return t;
 }
 
 enum ws_status ws_thread_rows_find(struct ws_thread_rows *t, const struct ws_block_view *view,

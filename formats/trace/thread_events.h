@@ -38,6 +38,9 @@ struct ws_thread_rows {
 	uint64_t values[WS_NCOLS_thread_event][WS_MAX_BLOCK_ROWS];
 };
 
+/* Without rows; NULL when memory is out. Of the megabytes only what says so is cleared. Free with
+ * free. */
+struct ws_thread_rows *ws_thread_rows_new(void);
 /*
  * Find the rows of kind api or nvtx. CORRUPT when the block has no types or
  * not as many rows of the kind as its header says.
