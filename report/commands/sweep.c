@@ -9,7 +9,7 @@
 #include "report/commands/destination.h"
 #include "report/commands/sides_read.h"
 #include "report/commands/trace_open.h"
-#include "report/diff/sweep.h"
+#include "report/sweep/sweep.h"
 #include "report/tables/report.h"
 
 #define MOST_STATUS_BYTES 65536
@@ -152,7 +152,7 @@ enum ws_status ws_cmd_sweep(int argc, char **argv, struct ws_err *err)
 	               "what else differs"),
 	        WS_OPT("value", 0, TEXT, "COLUMN", &o.sweep.value,
 	               "column of the table sweep that it shows; default\n"
-	               "forward and backward, mean and deviation"),
+	               "forward and backward, mean and deviation, and the ratio"),
 	        WS_OPT("run-noise", 0, REAL, "PCT", &o.sweep.grade.run_noise_percent,
 	               "as in diff, for under three recordings"),
 	        WS_OPT_STEP(&o.model.step),

@@ -24,6 +24,7 @@ struct lab {
 	/* of the recordings of a split: values and steps, side by side */
 	double *picked[2];
 	size_t *steps[2];
+	char *verdict; /* 512 bytes */
 };
 
 static double value_of(const struct ws_sample *s, int quantity)
@@ -250,8 +251,7 @@ static void say_verdict(const struct lab *lab, char verdict[512])
 		         "not even 1000 recordings a side would show 2 %%");
 }
 
-static enum ws_status fill(struct lab *lab, struct ws_table *t, char verdict[512],
-                           struct ws_err *err)
+static enum ws_status fill_aa(struct lab *lab, struct ws_table *t, struct ws_err *err)
 {
 	uint8_t *in = calloc(lab->side->nrecordings + 1, 1);
 	enum ws_status status = in ? open_lab(lab, err) : ws_diff_no_memory(err);
@@ -266,8 +266,8 @@ static enum ws_status fill(struct lab *lab, struct ws_table *t, char verdict[512
 		if (lab->present[q])
 			add_quantity(lab, t, q);
 	if (status == WS_OK) {
-		say_verdict(lab, verdict);
-		ws_table_note(t, "%s.", verdict);
+		say_verdict(lab, lab->verdict);
+		ws_table_note(t, "%s.", lab->verdict);
 		if (isnan(lab->d->grade.run_noise))
 			ws_table_note(t, "One recording a side is not graded on the CPU reference: "
 			                 "--run-noise says what to assume.");
@@ -281,56 +281,35 @@ static enum ws_status fill(struct lab *lab, struct ws_table *t, char verdict[512
 	return status;
 }
 
+static enum ws_status fill(void *ctx, size_t which, struct ws_table **t, struct ws_err *err)
+{
+	(void)which; /* there is one */
+	return fill_aa(ctx, *t, err);
+}
+
 enum ws_status ws_aa_make(struct ws_sides *s, const struct ws_diff_opts *opts,
                           struct ws_report **out, char verdict[512], struct ws_err *err)
 {
-	struct ws_report *report = calloc(1, sizeof(*report));
 	struct ws_diff *d = ws_sides_diff(s);
-	struct lab lab = {.d = d, .side = &d->side[0]};
-	enum ws_status status = WS_OK;
-	size_t count;
-	const struct ws_table_def *const *defs = ws_aa_defs(&count);
+	struct lab lab = {.d = d, .side = &d->side[0], .verdict = verdict};
+	struct ws_report_plan plan = {.title = "Warpsheet A/A test", .fill = fill, .ctx = &lab};
+	struct ws_bytes name;
+	enum ws_status status;
+	char *trace;
 
 	*out = NULL;
-	if (!report)
+	WS_FAIL_IF(lab.side->nrecordings < 2, err, USAGE,
+	           "an A/A test needs at least two recordings");
+	WS_FORWARD(ws_sides_prepare_aa(s, opts, err));
+	name = ws_texts_get(&d->names.texts, lab.side->recordings[0].name);
+	if (asprintf(&trace, "%.*s and %zu more", (int)name.len, (const char *)name.ptr,
+	             lab.side->nrecordings - 1) < 0)
 		return ws_diff_no_memory(err);
-	report->title = "Warpsheet A/A test";
-	report->filter = strdup("");
-	report->tables = calloc(count, sizeof(struct ws_table *));
-	if (lab.side->nrecordings < 2)
-		status = WS_FAIL(err, USAGE, "an A/A test needs at least two recordings");
-	if (status == WS_OK)
-		status = ws_sides_prepare_aa(s, opts, err);
-	if (status == WS_OK) {
-		struct ws_bytes name = ws_texts_get(&d->names.texts, lab.side->recordings[0].name);
-		char *trace = NULL;
-
-		report->created_ns = lab.side->recordings[0].base_ns;
-		if (asprintf(&trace, "%.*s and %zu more", (int)name.len, (const char *)name.ptr,
-		             lab.side->nrecordings - 1) >= 0)
-			report->trace = trace;
-		if (!report->filter || !report->tables || !report->trace)
-			status = ws_diff_no_memory(err);
-	}
-	for (size_t i = 0; i < count && status == WS_OK; i++) {
-		struct ws_table *t = ws_table_new(defs[i]);
-
-		if (!t) {
-			status = ws_diff_no_memory(err);
-			break;
-		}
-		report->tables[report->ntables++] = t;
-		if (i == 0)
-			status = fill(&lab, t, verdict, err);
-		else
-			ws_method_fill(t, defs, count);
-		if (status == WS_OK)
-			status = ws_table_done(t, err);
-	}
+	plan.trace = trace;
+	plan.created_ns = lab.side->recordings[0].base_ns;
+	plan.defs = ws_aa_defs(&plan.ndefs);
+	status = ws_report_of_plan(&plan, out, err);
 	close_lab(&lab);
-	if (status == WS_OK)
-		*out = report;
-	else
-		ws_report_free(report);
+	free(trace);
 	return status;
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "formats/base/grow.h"
 #include "report/base/names.h"
 #include "report/diff/private.h"
 
@@ -33,15 +34,7 @@ enum ws_status ws_sides_add(struct ws_sides *s, int side, const struct ws_model 
 {
 	struct ws_side *to = &s->d.side[side];
 
-	if (to->nrecordings == s->allocated[side]) {
-		size_t want = s->allocated[side] * 2 + 4;
-		void *grown = reallocarray(to->recordings, want, sizeof(*to->recordings));
-
-		if (!grown)
-			return ws_diff_no_memory(err);
-		to->recordings = grown;
-		s->allocated[side] = want;
-	}
+	WS_FORWARD(WS_GROW(to->recordings, to->nrecordings + 1, s->allocated[side], err));
 	return ws_recording_read(&to->recordings[to->nrecordings++], &s->d.names, m, err);
 }
 
@@ -250,31 +243,17 @@ static enum ws_status prepare(struct ws_diff *d, struct ws_err *err)
 	return WS_OK;
 }
 
-static enum ws_status fill(struct ws_diff *d, struct ws_report *report, struct ws_err *err)
+static enum ws_status fill(void *ctx, size_t which, struct ws_table **t, struct ws_err *err)
 {
 	typedef enum ws_status (*fill_fn)(struct ws_diff *, struct ws_table *, struct ws_err *);
-	/* in the order of WS_DIFF_TABLES; the last is the method */
+	/* in the order of WS_DIFF_TABLES */
 	static const fill_fn fills[] = {
 	        ws_diff_fill_verdict, ws_diff_fill_phases,  ws_diff_fill_ranges,
 	        ws_diff_fill_ops,     ws_diff_fill_classes, ws_diff_fill_kernels,
 	        ws_diff_fill_memory,  ws_diff_fill_only,    ws_diff_fill_config,
 	};
-	size_t count;
-	const struct ws_table_def *const *defs = ws_diff_defs(&count);
 
-	for (size_t i = 0; i < count; i++) {
-		struct ws_table *t = ws_table_new(defs[i]);
-
-		if (!t)
-			return ws_diff_no_memory(err);
-		report->tables[report->ntables++] = t;
-		if (i < sizeof(fills) / sizeof(*fills))
-			WS_FORWARD(fills[i](d, t, err));
-		else
-			ws_method_fill(t, defs, count);
-		WS_FORWARD(ws_table_done(t, err));
-	}
-	return WS_OK;
+	return fills[which](ctx, *t, err);
 }
 
 /* "fp32 (a.wtrace) against amp-bf16 (b.wtrace and 2 more)" */
@@ -301,33 +280,20 @@ enum ws_status ws_diff_make(struct ws_sides *s, const struct ws_diff_opts *opts,
                             struct ws_err *err)
 {
 	static const struct ws_diff_opts defaults = WS_DIFF_OPTS_DEFAULT;
-	struct ws_report *report = calloc(1, sizeof(*report));
 	struct ws_diff *d = &s->d;
+	struct ws_report_plan plan = {.title = "Warpsheet diff", .fill = fill, .ctx = d};
 	enum ws_status status;
-	size_t count;
+	char *trace;
 
 	*out = NULL;
 	*result = (struct ws_diff_result){0};
-	if (!report)
-		return ws_diff_no_memory(err);
 	d->opts = opts ? *opts : defaults;
 	d->result = result;
-	ws_diff_defs(&count);
-	status = prepare(d, err);
-	report->title = "Warpsheet diff";
-	report->filter = strdup("");
-	report->tables = calloc(count, sizeof(struct ws_table *));
-	if (status == WS_OK) {
-		report->created_ns = d->side[1].recordings[0].base_ns;
-		report->trace = name_report(d);
-		if (!report->filter || !report->tables || !report->trace)
-			status = ws_diff_no_memory(err);
-	}
-	if (status == WS_OK)
-		status = fill(d, report, err);
-	if (status == WS_OK)
-		*out = report;
-	else
-		ws_report_free(report);
+	WS_FORWARD(prepare(d, err));
+	plan.trace = trace = name_report(d);
+	plan.created_ns = d->side[1].recordings[0].base_ns;
+	plan.defs = ws_diff_defs(&plan.ndefs);
+	status = ws_report_of_plan(&plan, out, err);
+	free(trace);
 	return status;
 }

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "report/diff/align.h"
-#include "report/diff/texts.h"
+#include "report/base/texts.h"
 
 /* A range with more work than this is a container: what lies in it says little of what it is. */
 #define SMALL_RANGE 16u

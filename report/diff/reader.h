@@ -24,8 +24,6 @@ static inline enum ws_status ws_reader_no_memory(struct ws_err *err)
 	return WS_FAIL(err, NO_MEMORY, "no memory to compare the traces");
 }
 
-/* The sample of a step; 0 for everything where the whole trace is the sample; WS_NONE. */
-uint32_t ws_reader_sample(const struct ws_reader *c, uint32_t step);
 /* Items, ranges, classes, copies and dtypes. After all else. */
 enum ws_status ws_reader_read_work(struct ws_reader *c, struct ws_err *err);
 

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "formats/base/grow.h"
 #include "report/base/names.h"
 #include "report/diff/reader.h"
 #include "report/tables/tables.h"
@@ -74,6 +75,14 @@ static enum ws_status shared_text(struct work *w, uint32_t text, uint32_t *out, 
 	return WS_OK;
 }
 
+/* The sample of a step; 0 for everything where the whole trace is the sample; WS_NONE. */
+static uint32_t sample_of_step(const struct ws_reader *c, uint32_t step)
+{
+	if (!c->r->has_steps)
+		return 0;
+	return step == WS_NONE ? WS_NONE : c->sample_of_step[step];
+}
+
 /* --- ranges ------------------------------------------------------------------------------ */
 
 /* instance[], and the ranges of each sample in the order of their begin. */
@@ -86,7 +95,7 @@ static enum ws_status number_ranges(struct work *w, uint32_t *order, struct ws_e
 	enum ws_status status = count ? WS_OK : ws_reader_no_memory(err);
 
 	for (uint32_t i = 0; i < ranges->n; i++) {
-		w->sample[i] = ws_reader_sample(w->c, w->c->m->range_step[i]);
+		w->sample[i] = sample_of_step(w->c, w->c->m->range_step[i]);
 		if (w->sample[i] != WS_NONE)
 			order[n++] = i;
 	}
@@ -214,7 +223,7 @@ static enum ws_status order_kernels(struct work *w, struct ws_err *err)
 		uint32_t call = m->kernels.call[k];
 
 		launch[k] = call == WS_NONE ? m->kernels.start_ns[k] : m->api.start_ns[call];
-		w->kernel_sample[k] = ws_reader_sample(w->c, ws_kernel_step(m, k));
+		w->kernel_sample[k] = sample_of_step(w->c, ws_kernel_step(m, k));
 		if (w->kernel_sample[k] != WS_NONE)
 			w->order[w->norder++] = k;
 	}
@@ -320,15 +329,7 @@ static enum ws_status new_item(struct work *w, size_t k, uint32_t op_range, uint
 	uint32_t range = m->kernels.range[k];
 	struct ws_work_item *item;
 
-	if (r->nitems == w->items_allocated) {
-		size_t want = w->items_allocated ? w->items_allocated * 2 : 1024;
-		void *grown = reallocarray(r->items, want, sizeof(*r->items));
-
-		if (!grown)
-			return ws_reader_no_memory(err);
-		r->items = grown;
-		w->items_allocated = want;
-	}
+	WS_FORWARD(WS_GROW(r->items, r->nitems + 1, w->items_allocated, err));
 	if (!s->nitems++)
 		s->first_item = r->nitems;
 	*out = item = &r->items[r->nitems++];
@@ -444,15 +445,7 @@ static enum ws_status read_classes(struct work *w, struct ws_err *err)
 		for (at = s->first_class; at < r->nclasses && r->classes[at].class != class;)
 			at++;
 		if (at == r->nclasses) {
-			if (r->nclasses == allocated) {
-				void *grown = reallocarray(r->classes, allocated * 2 + 64,
-				                           sizeof(*r->classes));
-
-				if (!grown)
-					return ws_reader_no_memory(err);
-				r->classes = grown;
-				allocated = allocated * 2 + 64;
-			}
+			WS_FORWARD(WS_GROW(r->classes, r->nclasses + 1, allocated, err));
 			r->classes[r->nclasses++] = (struct ws_class_time){.class = class};
 			s->nclasses++;
 		}
@@ -472,9 +465,8 @@ static uint32_t sample_of_work(const struct work *w, const struct ws_work *work)
 {
 	const struct ws_model *m = w->c->m;
 	int64_t at = work->call == WS_NONE ? work->start_ns : m->api.start_ns[work->call];
-	uint32_t sample = work->range == WS_NONE
-	                          ? WS_NONE
-	                          : ws_reader_sample(w->c, m->range_step[work->range]);
+	uint32_t sample =
+	        work->range == WS_NONE ? WS_NONE : sample_of_step(w->c, m->range_step[work->range]);
 
 	if (!w->c->r->has_steps)
 		return 0;

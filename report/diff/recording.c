@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "formats/base/grow.h"
+#include "report/analysis/utilization.h"
 #include "report/base/names.h"
 #include "report/diff/reader.h"
 #include "report/model/columns.h"
@@ -72,13 +74,6 @@ static enum ws_status find_samples(struct ws_reader *c, struct ws_err *err)
 	return WS_OK;
 }
 
-uint32_t ws_reader_sample(const struct ws_reader *c, uint32_t step)
-{
-	if (!c->r->has_steps)
-		return 0;
-	return step == WS_NONE ? WS_NONE : c->sample_of_step[step];
-}
-
 /* --- places ------------------------------------------------------------------------------ */
 
 static enum ws_status add_place(struct ws_names *names, const struct ws_place *place,
@@ -89,15 +84,7 @@ static enum ws_status add_place(struct ws_names *names, const struct ws_place *p
 	--*number;
 	if (*number < names->nplaces)
 		return WS_OK;
-	if (names->nplaces == names->places_allocated) {
-		size_t want = names->places_allocated ? names->places_allocated * 2 : 256;
-		void *grown = reallocarray(names->places, want, sizeof(*names->places));
-
-		if (!grown)
-			return ws_reader_no_memory(err);
-		names->places = grown;
-		names->places_allocated = want;
-	}
+	WS_FORWARD(WS_GROW(names->places, names->nplaces + 1, names->places_allocated, err));
 	names->places[names->nplaces++] = *place;
 	return WS_OK;
 }
@@ -239,9 +226,8 @@ static enum ws_status read_facts(struct ws_reader *c, struct ws_err *err)
 
 /* --- the rest ---------------------------------------------------------------------------- */
 
-static void read_peak(struct ws_reader *c)
+int64_t ws_memory_peak(const struct ws_model *m)
 {
-	const struct ws_model *m = c->m;
 	int64_t sum = 0, peak = -1;
 
 	for (size_t i = 0; i < m->nmemory; i++) {
@@ -254,7 +240,19 @@ static void read_peak(struct ws_reader *c)
 			sum = (int64_t)e->allocated_bytes;
 		peak = sum > peak ? sum : peak;
 	}
-	c->r->peak_bytes = peak;
+	return peak;
+}
+
+static enum ws_status read_utilization(struct ws_reader *c, struct ws_err *err)
+{
+	struct ws_utilization u;
+	enum ws_status status = ws_utilization_of(c->m, &c->sel, &u, err);
+
+	c->r->mfu_percent = 100 * u.model_sum_ns / (double)u.step_sum_ns;
+	c->r->hfu_percent = 100 * u.ran_sum_ns / (double)u.step_sum_ns;
+	memcpy(c->r->peak, u.basis, sizeof(c->r->peak));
+	ws_utilization_release(&u);
+	return status;
 }
 
 static enum ws_status read_state(struct ws_reader *c, struct ws_err *err)
@@ -275,7 +273,8 @@ static enum ws_status read_state(struct ws_reader *c, struct ws_err *err)
 	c->r->idle = idle.verdict;
 	ws_idle_release(&idle);
 	WS_FORWARD(status);
-	read_peak(c);
+	c->r->peak_bytes = ws_memory_peak(m);
+	WS_FORWARD(read_utilization(c, err));
 	return ws_texts_add_str(&c->names->texts, m->name, &c->r->name, err);
 }
 

@@ -8,7 +8,7 @@
 #define WS_REPORT_DIFF_RECORDING_H
 
 #include "report/analysis/idle.h"
-#include "report/diff/texts.h"
+#include "report/base/texts.h"
 #include "report/model/model.h"
 #include "report/table/table.h"
 
@@ -94,6 +94,8 @@ struct ws_recording {
 	int damaged;                 /* blocks were lost */
 	int64_t peak_bytes;          /* allocated on a device; -1 = not recorded */
 	int64_t graphs_ns; /* of CUDA graphs traced as a whole: no kernels are known of them */
+	double mfu_percent, hfu_percent; /* NaN = not known */
+	char peak[240];                  /* what they are held against */
 	double clock_mhz;  /* mean reading of the multiprocessors' clock; 0 = not recorded */
 	struct ws_table *origin; /* its notes say how recording ended */
 };
@@ -112,6 +114,8 @@ enum ws_status ws_recording_read(struct ws_recording *out, struct ws_names *name
                                  const struct ws_model *m, struct ws_err *err);
 void ws_recording_release(struct ws_recording *r);
 
+/* Most bytes allocated on devices at one time; -1 = not recorded. */
+int64_t ws_memory_peak(const struct ws_model *m);
 /* The value of a fact ("workload.dtype", "device"); 0 = not recorded. */
 uint32_t ws_recording_fact(const struct ws_recording *r, const struct ws_names *names,
                            const char *key);

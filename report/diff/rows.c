@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "formats/base/grow.h"
 #include "report/base/names.h"
 #include "report/diff/private.h"
 
@@ -28,15 +29,7 @@ enum ws_status ws_diff_row_of(struct ws_diff_rows *r, const uint32_t key[WS_DIFF
 		*out = &r->row[number - 1];
 		return WS_OK;
 	}
-	if (r->n == r->allocated) {
-		size_t want = r->allocated * 2 + 64;
-		void *grown = reallocarray(r->row, want, sizeof(*r->row));
-
-		if (!grown)
-			return ws_diff_no_memory(err);
-		r->row = grown;
-		r->allocated = want;
-	}
+	WS_FORWARD(WS_GROW(r->row, r->n + 1, r->allocated, err));
 	*out = row = &r->row[r->n++];
 	*row = (struct ws_diff_row){0};
 	memcpy(row->field, key, sizeof(row->field));

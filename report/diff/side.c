@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "formats/base/grow.h"
 #include "report/base/names.h"
 
 static enum ws_status no_memory(struct ws_err *err)
@@ -58,15 +59,7 @@ static int same_work(const struct ws_work_list *a, const struct ws_work_list *b)
 static enum ws_status add_slot(struct ws_side *s, size_t *allocated,
                                const struct ws_work_item *item, uint32_t *slot, struct ws_err *err)
 {
-	if (s->nslots == *allocated) {
-		size_t want = *allocated * 2 + 256;
-		void *grown = reallocarray(s->slots, want, sizeof(*s->slots));
-
-		if (!grown)
-			return no_memory(err);
-		s->slots = grown;
-		*allocated = want;
-	}
+	WS_FORWARD(WS_GROW(s->slots, s->nslots + 1, *allocated, err));
 	*slot = (uint32_t)s->nslots;
 	s->slots[s->nslots++] = (struct ws_side_item){.item = *item};
 	return WS_OK;

@@ -434,6 +434,41 @@ static void add_memory(const struct verdict *v)
 	ws_cell_set_str(v->t, &row[WS_TC_diff_verdict_grade], ws_grade_count_name(grade));
 }
 
+/* The mean over the recordings; NaN when it is not known of one. */
+static double utilization_of(const struct ws_side *side, bool hardware)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < side->nrecordings; i++)
+		sum += hardware ? side->recordings[i].hfu_percent : side->recordings[i].mfu_percent;
+	return sum / (double)side->nrecordings;
+}
+
+static void add_utilization(const struct verdict *v, bool hardware)
+{
+	const struct ws_diff *d = v->d;
+	struct sentence text = {""};
+	double percent[2];
+	struct ws_cell *row;
+
+	say(&text, "%s", hardware ? "of all products that ran" : "of the model's products");
+	for (int s = 0; s < 2; s++) {
+		const char *check;
+
+		percent[s] = utilization_of(&d->side[s], hardware);
+		check = ws_over_peak(percent[s]);
+		if (isnan(percent[s]))
+			say(&text, "; not known of %s", d->side[s].name);
+		else
+			say(&text, "; %s %.1f %% of %s%s%s", d->side[s].name, percent[s],
+			    d->side[s].recordings[0].peak, check ? ", " : "", check ? check : "");
+	}
+	if (isnan(percent[0]) && isnan(percent[1]))
+		return;
+	row = add_row(v, hardware ? "HFU" : "MFU", text.text);
+	set_numbers(v, row, percent[0], percent[1], "%");
+}
+
 static void add_left_over(const struct verdict *v)
 {
 	for (int s = 0; s < 2; s++) {
@@ -520,6 +555,8 @@ enum ws_status ws_diff_fill_verdict(struct ws_diff *d, struct ws_table *t, struc
 	add_matched(&v);
 	WS_FORWARD(add_times(&v, c, err));
 	add_memory(&v);
+	add_utilization(&v, false);
+	add_utilization(&v, true);
 	WS_FORWARD(add_causes(&v, c, err));
 	add_left_over(&v);
 	add_notes(&v);

@@ -7,7 +7,7 @@
 #include <math.h>
 #include <stdbool.h>
 
-#include "report/diff/texts.h"
+#include "report/base/texts.h"
 #include "report/ranks/ranks.h"
 #include "report/tables/tables.h"
 

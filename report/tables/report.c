@@ -232,6 +232,46 @@ enum ws_status ws_report_stream(const struct ws_trace_reader *r, const char *nam
 	return status;
 }
 
+enum ws_status ws_report_of_plan(const struct ws_report_plan *plan, struct ws_report **out,
+                                 struct ws_err *err)
+{
+	struct ws_report *report = calloc(1, sizeof(*report));
+	enum ws_status status = WS_OK;
+
+	*out = NULL;
+	if (!report)
+		return WS_FAIL(err, NO_MEMORY, "no memory for a report");
+	report->title = plan->title;
+	report->created_ns = plan->created_ns;
+	report->trace = plan->trace ? strdup(plan->trace) : NULL;
+	report->filter = strdup("");
+	report->tables = calloc(plan->ndefs, sizeof(struct ws_table *));
+	if (!report->trace || !report->filter || !report->tables)
+		status = WS_FAIL(err, NO_MEMORY, "no memory for a report");
+	for (size_t i = 0; i < plan->ndefs && status == WS_OK; i++) {
+		struct ws_table **t = &report->tables[i];
+
+		*t = ws_table_new(plan->defs[i]);
+		if (!*t) {
+			status = WS_FAIL(err, NO_MEMORY, "no memory for the table %s",
+			                 plan->defs[i]->name);
+			break;
+		}
+		report->ntables++;
+		if (i + 1 < plan->ndefs)
+			status = plan->fill(plan->ctx, i, t, err);
+		else
+			ws_method_fill(*t, plan->defs, plan->ndefs);
+		if (status == WS_OK)
+			status = ws_table_done(*t, err);
+	}
+	if (status == WS_OK)
+		*out = report;
+	else
+		ws_report_free(report);
+	return status;
+}
+
 void ws_report_free(struct ws_report *report)
 {
 	if (!report)

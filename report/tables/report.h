@@ -41,6 +41,19 @@ enum ws_status ws_report_stream(const struct ws_trace_reader *r, const char *nam
                                 const struct ws_table_def *const *defs, size_t ndefs,
                                 const uint8_t *columns, struct ws_report **out,
                                 const char **declined, struct ws_err *err);
+/* A report of more than one trace. */
+struct ws_report_plan {
+	const char *title, *trace; /* trace NULL: there was no memory for it */
+	int64_t created_ns;
+	const struct ws_table_def *const *defs; /* the last is the method, which comes by itself */
+	size_t ndefs;
+	/* fills table `which` of defs, which is empty, or puts another in its place */
+	enum ws_status (*fill)(void *ctx, size_t which, struct ws_table **t, struct ws_err *err);
+	void *ctx;
+};
+/* Free with ws_report_free. */
+enum ws_status ws_report_of_plan(const struct ws_report_plan *plan, struct ws_report **out,
+                                 struct ws_err *err);
 void ws_report_free(struct ws_report *report); /* frees the tables too; NULL is legal */
 
 #endif

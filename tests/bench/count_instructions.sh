@@ -25,6 +25,7 @@ command_of() { # command_of SIZE WHAT: the command that a name stands for
 	start) echo "$binary/bin/warpsheet info $work/$1.wtrace" ;;
 	encode) echo "--toggle-collect=ws_trace_writer_add --toggle-collect=ws_trace_writer_close
 		$binary/tests/bench_trace $1 $work/again.wtrace" ;;
+	sweep) echo "$binary/bin/warpsheet sweep $work/$1.wtrace --table sweep --format csv" ;;
 	*) echo "$binary/bin/warpsheet report $work/$1.wtrace --format csv" ;;
 	esac
 }

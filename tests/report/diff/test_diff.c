@@ -16,6 +16,7 @@ struct program {
 	int layers;
 	const char *extra; /* one more range in each step */
 	int on_cpu;
+	uint64_t flops; /* of a layer, on an H100; 0: 1000, on a GPU that nobody knows */
 };
 
 static struct tb *build(const struct program *p)
@@ -26,6 +27,10 @@ static struct tb *build(const struct program *p)
 	int64_t at = 0;
 	char fact[64];
 
+	if (p->flops) {
+		op.flops = p->flops;
+		tb_device(b, 0, WS_DEVICE_CUDA, "NVIDIA H100 80GB HBM3");
+	}
 	if (p->on_cpu)
 		tb_device(b, 0, WS_DEVICE_CPU_REFERENCE, "CPU reference");
 	snprintf(fact, sizeof(fact), "workload.dtype=%s", p->dtype);
@@ -541,4 +546,30 @@ Test(diff, the_same_pair_makes_the_same_tables)
 	cr_expect_str_eq(p.report->trace, "A = test (A) (test.wtrace), B = test (B) (test.wtrace)");
 	release(&p);
 	release(&q);
+}
+
+/* 989.4 TFLOP/s: 9,894,000 FLOPs take 10 ns of a step of 1000. */
+Test(diff, utilization_of_both_sides_and_what_cannot_be)
+{
+	const struct program a = {2, {1000, 1000}, 100, "k", "bf16", 1, NULL, 0, 9894000},
+	                     b = {2, {1000, 1000}, 100, "k", "bf16", 1, NULL, 0, 120 * 9894000},
+	                     unknown = {2, {1000, 1000}, 100, "k", "bf16", 1, NULL, 0, 0};
+	struct pair p = compare(&a, &b, -1);
+	const struct ws_table *t = table(&p, "diff-verdict");
+	size_t mfu = tb_find(t, 0, "subject", "MFU"), hfu = tb_find(t, 0, "subject", "HFU");
+
+	cr_expect(epsilon_eq(dbl, tb_real(t, mfu, "a"), 1.0, 1e-9));
+	cr_expect(epsilon_eq(dbl, tb_real(t, hfu, "b"), 120.0, 1e-9));
+	cr_expect(strstr(tb_str(t, hfu, "verdict"), "989.4 TFLOP/s, dense bf16") &&
+	          strstr(tb_str(t, hfu, "verdict"), "over 100 %"));
+	release(&p);
+	p = compare(&a, &unknown, -1);
+	t = table(&p, "diff-verdict");
+	mfu = tb_find(t, 0, "subject", "MFU");
+	cr_expect(tb_is_empty(t, mfu, "b"));
+	cr_expect(strstr(tb_str(t, mfu, "verdict"), "not known of") != NULL);
+	release(&p);
+	p = compare(&unknown, &unknown, -1);
+	cr_expect_eq(tb_count(table(&p, "diff-verdict"), "subject", "MFU"), 0);
+	release(&p);
 }

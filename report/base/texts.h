@@ -2,8 +2,8 @@
  * Texts of several traces as numbers, so that equal texts are equal numbers
  * whatever trace they come from.
  */
-#ifndef WS_REPORT_DIFF_TEXTS_H
-#define WS_REPORT_DIFF_TEXTS_H
+#ifndef WS_REPORT_BASE_TEXTS_H
+#define WS_REPORT_BASE_TEXTS_H
 
 #include "formats/base/bytes.h"
 #include "formats/base/strtab.h"

@@ -1,7 +1,9 @@
-#include "report/diff/texts.h"
+#include "report/base/texts.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+#include "formats/base/grow.h"
 
 static enum ws_status no_memory(struct ws_err *err)
 {
@@ -17,15 +19,7 @@ enum ws_status ws_texts_add(struct ws_texts *t, struct ws_bytes text, uint32_t *
 	*number = (uint32_t)id;
 	if (id || !text.len)
 		return WS_OK;
-	if (t->n + 2 > t->allocated) {
-		size_t want = t->allocated ? t->allocated * 2 : 256;
-		void *grown = reallocarray(t->text, want, sizeof(*t->text));
-
-		if (!grown)
-			return no_memory(err);
-		t->text = grown;
-		t->allocated = want;
-	}
+	WS_FORWARD(WS_GROW(t->text, t->n + 2, t->allocated, err));
 	copy = malloc(text.len);
 	if (!copy)
 		return no_memory(err);

@@ -2,8 +2,8 @@
  * Many traces as one table: a row a configuration, with its recordings
  * together; as a pivot; and how times grow with sizes.
  */
-#ifndef WS_REPORT_DIFF_SWEEP_H
-#define WS_REPORT_DIFF_SWEEP_H
+#ifndef WS_REPORT_SWEEP_SWEEP_H
+#define WS_REPORT_SWEEP_SWEEP_H
 
 #include "report/diff/diff.h"
 
@@ -11,7 +11,8 @@ struct ws_sweep;
 struct ws_sweep *ws_sweep_new(void);    /* NULL when memory is out */
 void ws_sweep_free(struct ws_sweep *s); /* after the report; NULL is legal */
 
-/* A trace. reason: why its run failed, NULL = it did not, unless the trace says so. */
+/* A trace, which is not needed any more. reason: why its run failed, NULL = it did not, unless the
+ * trace says so. */
 enum ws_status ws_sweep_add(struct ws_sweep *s, const struct ws_model *m, const char *reason,
                             struct ws_err *err);
 /* A run that left no trace: lines "key=value" of its configuration. */
@@ -21,7 +22,7 @@ enum ws_status ws_sweep_add_failed(struct ws_sweep *s, const char *facts, const 
 struct ws_sweep_opts {
 	const char *baseline; /* "dtype=fp32"; NULL: dtype=fp32 where there is one */
 	/* of the pivot: facts, and a column of the table by title or id; NULL: model, context, and
-	 * the means and deviations of forward and backward */
+	 * the means and deviations of forward and backward, and the ratio of the two */
 	const char *rows, *columns, *value;
 	struct ws_diff_opts grade; /* of the speed-up's interval */
 };

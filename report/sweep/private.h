@@ -1,0 +1,95 @@
+/* What the tables of a sweep share. */
+#ifndef WS_REPORT_SWEEP_PRIVATE_H
+#define WS_REPORT_SWEEP_PRIVATE_H
+
+#include <math.h>
+
+#include "formats/base/arena.h"
+#include "report/base/names.h"
+#include "report/base/texts.h"
+#include "report/sweep/sweep.h"
+#include "report/tables/tables.h"
+
+enum ws_sweep_time {
+	WS_SWEEP_FORWARD,
+	WS_SWEEP_BACKWARD,
+	WS_SWEEP_OPTIMIZER,
+	WS_SWEEP_TOTAL,
+	WS_SWEEP_TIMES
+};
+
+/* One trace, as far as a sweep needs it. */
+struct ws_sweep_run {
+	uint32_t *fact; /* number of the key -> text of its value; 0 = not known */
+	size_t nfacts;
+	size_t nsteps;
+	double *ns[WS_SWEEP_TIMES]; /* of each step; NULL: it has no such phase */
+	double tokens, images;      /* of a step; 0 = not known */
+	double flops;               /* of a step's products; NaN = not known */
+	double model_ns, ran_ns;    /* that the model's and all need at the peak; NaN = not known */
+	double peak_bytes, softmax_percent;
+	uint32_t failed; /* text: why; 0 = it did not fail */
+	int64_t base_ns;
+	bool on_cpu;
+};
+
+/* Runs of one configuration. */
+struct ws_sweep_row {
+	const struct ws_sweep_run *run; /* the first of n; those that failed are last */
+	size_t n;
+	size_t steps;
+	double mean[WS_SWEEP_TIMES], std[WS_SWEEP_TIMES]; /* NaN = not known */
+	double mfu_percent, hfu_percent, peak_bytes;
+	double speedup, low, high;
+	uint32_t status;
+};
+
+struct ws_sweep {
+	struct ws_texts texts; /* values of facts, reasons, labels */
+	struct ws_texts keys;  /* of facts */
+	struct ws_sweep_run *runs;
+	size_t nruns, runs_allocated;
+	struct ws_sweep_row *rows;
+	size_t nrows;
+	struct ws_grade_opts grade;
+	const struct ws_sweep_opts *opts;
+	const struct ws_table *table; /* sweep, once it is made */
+	/* of the pivot, whose columns depend on what was swept */
+	struct ws_table_def pivot;
+	struct ws_arena arena;
+};
+
+/* --- runs.c --- */
+
+/* The value of a fact by the number of its key; 0 = not known. */
+static inline uint32_t ws_sweep_value(const struct ws_sweep_run *run, size_t key)
+{
+	return key < run->nfacts ? run->fact[key] : 0;
+}
+/* The same by its name. */
+uint32_t ws_sweep_fact(const struct ws_sweep *s, const struct ws_sweep_run *run, const char *key);
+static inline struct ws_bytes ws_sweep_text(const struct ws_sweep *s,
+                                            const struct ws_sweep_run *run, const char *key)
+{
+	return ws_texts_get(&s->texts, ws_sweep_fact(s, run, key));
+}
+/* Is this a key of any run? */
+bool ws_sweep_has_key(const struct ws_sweep *s, const char *key);
+/* Two runs of one configuration may differ in the fact of this number. */
+bool ws_sweep_is_no_work(const struct ws_sweep *s, size_t key);
+/* The text as a number; false when it is none. */
+bool ws_sweep_number(struct ws_bytes text, double *out);
+/* < 0 as numbers where both are, else as text; unknown first. */
+int ws_sweep_compare_values(const struct ws_sweep *s, uint32_t a, uint32_t b);
+
+/* --- rows.c: runs to rows, with their means, deviations and speed-ups --- */
+
+enum ws_status ws_sweep_find_rows(struct ws_sweep *s, struct ws_err *err);
+
+/* --- pivot.c, scaling.c --- */
+
+/* In place of the empty table *t. */
+enum ws_status ws_sweep_pivot(struct ws_sweep *s, struct ws_table **t, struct ws_err *err);
+enum ws_status ws_sweep_scaling(struct ws_sweep *s, struct ws_table *t, struct ws_err *err);
+
+#endif

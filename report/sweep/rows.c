@@ -1,0 +1,192 @@
+/* Runs of one configuration together: means, deviations, rates, and what they gain over others. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/sweep/private.h"
+
+/* The order of the table, and which runs are of one configuration. */
+static int compare_runs(const struct ws_sweep *s, const struct ws_sweep_run *a,
+                        const struct ws_sweep_run *b)
+{
+	static const char *const first[] = {"model", "context", "batch", "dtype", "phase"};
+
+	for (size_t i = 0; i < sizeof(first) / sizeof(*first); i++) {
+		int c = ws_sweep_compare_values(s, ws_sweep_fact(s, a, first[i]),
+		                                ws_sweep_fact(s, b, first[i]));
+
+		if (c)
+			return c;
+	}
+	for (size_t key = 1; key <= s->keys.n; key++) {
+		uint32_t va = ws_sweep_value(a, key), vb = ws_sweep_value(b, key);
+		int c;
+
+		/* what left no trace says only what was varied */
+		if (!va || !vb || va == vb || ws_sweep_is_no_work(s, key))
+			continue;
+		c = ws_sweep_compare_values(s, va, vb);
+		if (c)
+			return c;
+	}
+	return 0;
+}
+
+static int by_configuration(const void *pa, const void *pb, void *arg)
+{
+	const struct ws_sweep_run *a = pa, *b = pb;
+	int c = compare_runs(arg, a, b);
+
+	/* those that failed last, so that the first run of a row says all */
+	return c ? c : (a->failed > 0) - (b->failed > 0);
+}
+
+/* One time of all steps of the runs that did not fail; of arena. */
+static enum ws_status gather(struct ws_sweep *s, const struct ws_sweep_row *row, int time,
+                             struct ws_samples *out, size_t *n, struct ws_err *err)
+{
+	size_t all = 0, *steps = ws_arena_array(&s->arena, row->n, sizeof(*steps));
+	double *values;
+
+	*n = 0;
+	*out = (struct ws_samples){.steps = steps};
+	for (size_t i = 0; i < row->n; i++)
+		all += row->run[i].nsteps;
+	out->values = values = ws_arena_array(&s->arena, all, sizeof(*values));
+	WS_FORWARD(ws_arena_check(&s->arena, "the steps of a configuration", err));
+	for (size_t i = 0; i < row->n; i++) {
+		const struct ws_sweep_run *run = &row->run[i];
+
+		if (!run->ns[time] || run->failed)
+			continue;
+		memcpy(values + *n, run->ns[time], run->nsteps * sizeof(double));
+		steps[out->recordings++] = run->nsteps;
+		*n += run->nsteps;
+	}
+	return WS_OK;
+}
+
+static enum ws_status find_times(struct ws_sweep *s, struct ws_sweep_row *row, struct ws_err *err)
+{
+	for (int t = 0; t < WS_SWEEP_TIMES; t++) {
+		struct ws_samples all;
+		double sum = 0, squares = 0;
+		size_t n;
+
+		WS_FORWARD(gather(s, row, t, &all, &n, err));
+		for (size_t i = 0; i < n; i++)
+			sum += all.values[i];
+		row->mean[t] = n ? sum / (double)n : NAN;
+		for (size_t i = 0; i < n; i++)
+			squares += (all.values[i] - row->mean[t]) * (all.values[i] - row->mean[t]);
+		row->std[t] = n > 1 ? sqrt(squares / (double)(n - 1)) : NAN;
+		if (t == WS_SWEEP_TOTAL)
+			row->steps = n;
+	}
+	return WS_OK;
+}
+
+static enum ws_status find_rest(struct ws_sweep *s, struct ws_sweep_row *row, struct ws_err *err)
+{
+	struct ws_bytes why;
+	size_t failed = 0;
+	char text[512];
+
+	row->mfu_percent = 100 * row->run->model_ns / row->mean[WS_SWEEP_TOTAL];
+	row->hfu_percent = 100 * row->run->ran_ns / row->mean[WS_SWEEP_TOTAL];
+	row->peak_bytes = row->speedup = row->low = row->high = NAN;
+	for (size_t i = 0; i < row->n; i++) {
+		const struct ws_sweep_run *run = &row->run[i];
+
+		row->peak_bytes = fmax(row->peak_bytes, run->peak_bytes);
+		failed += run->failed != 0;
+		if (run->failed)
+			row->status = run->failed;
+	}
+	if (!failed)
+		return ws_texts_add_str(&s->texts, "ok", &row->status, err);
+	if (failed == row->n)
+		return WS_OK;
+	why = ws_texts_get(&s->texts, row->status);
+	snprintf(text, sizeof(text), "%zu of %zu recordings failed: %.*s", failed, row->n,
+	         why.len < 400 ? (int)why.len : 400, (const char *)why.ptr);
+	return ws_texts_add_str(&s->texts, text, &row->status, err);
+}
+
+/* --- speed-ups --------------------------------------------------------------------------- */
+
+/* Are they the same configuration but for one fact, which b has with this value? */
+static bool is_baseline(const struct ws_sweep *s, const struct ws_sweep_run *a,
+                        const struct ws_sweep_run *b, size_t key, uint64_t value)
+{
+	if (ws_sweep_value(b, key) != value)
+		return false;
+	for (size_t k = 1; k <= s->keys.n; k++)
+		/* a dtype brings a loss scale of its own */
+		if (k != key && ws_sweep_value(a, k) != ws_sweep_value(b, k) &&
+		    !ws_sweep_is_no_work(s, k) &&
+		    !ws_name_is(ws_texts_get(&s->keys, (uint32_t)k), "loss_scale"))
+			return false;
+	return true;
+}
+
+static enum ws_status compare_rows(struct ws_sweep *s, struct ws_sweep_row *row,
+                                   const struct ws_sweep_row *base, struct ws_err *err)
+{
+	struct ws_samples a, b;
+	struct ws_comparison c;
+	size_t na, nb;
+
+	WS_FORWARD(gather(s, base, WS_SWEEP_TOTAL, &a, &na, err));
+	WS_FORWARD(gather(s, row, WS_SWEEP_TOTAL, &b, &nb, err));
+	if (!na || !nb)
+		return WS_OK;
+	WS_FORWARD(ws_compare(&a, &b, &s->grade, &c, err));
+	row->speedup = 1 / c.ratio;
+	row->low = 1 / c.high;
+	row->high = 1 / c.low;
+	return WS_OK;
+}
+
+static enum ws_status find_speedups(struct ws_sweep *s, struct ws_err *err)
+{
+	const char *baseline = s->opts->baseline, *wanted = baseline ? baseline : "dtype=fp32";
+	size_t len = strcspn(wanted, "=");
+	uint64_t key = ws_strtab_find(&s->keys.known, wanted, len), value;
+
+	WS_FAIL_IF(baseline && (!wanted[len] || !key), err, USAGE,
+	           "--baseline %s: no trace has such a fact; write KEY=VALUE, as in dtype=fp32",
+	           baseline);
+	if (!key)
+		return WS_OK;
+	value = ws_strtab_find(&s->texts.known, wanted + len + 1, strlen(wanted + len + 1));
+	WS_FAIL_IF(baseline && !value, err, USAGE, "--baseline %s: no trace has this value",
+	           baseline);
+	for (size_t i = 0; i < s->nrows && value; i++) {
+		size_t base = 0;
+
+		while (base < s->nrows &&
+		       !is_baseline(s, s->rows[i].run, s->rows[base].run, key, value))
+			base++;
+		if (base < s->nrows)
+			WS_FORWARD(compare_rows(s, &s->rows[i], &s->rows[base], err));
+	}
+	return WS_OK;
+}
+
+enum ws_status ws_sweep_find_rows(struct ws_sweep *s, struct ws_err *err)
+{
+	if (s->nruns)
+		qsort_r(s->runs, s->nruns, sizeof(*s->runs), by_configuration, s);
+	s->rows = ws_arena_array(&s->arena, s->nruns, sizeof(*s->rows));
+	WS_FORWARD(ws_arena_check(&s->arena, "the configurations", err));
+	for (size_t i = 0; i < s->nruns; i++) {
+		if (!i || compare_runs(s, &s->runs[i - 1], &s->runs[i]))
+			s->rows[s->nrows++].run = &s->runs[i];
+		s->rows[s->nrows - 1].n++;
+	}
+	for (size_t i = 0; i < s->nrows; i++) {
+		WS_FORWARD(find_times(s, &s->rows[i], err));
+		WS_FORWARD(find_rest(s, &s->rows[i], err));
+	}
+	return find_speedups(s, err);
+}

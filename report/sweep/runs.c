@@ -1,0 +1,246 @@
+/* What a sweep keeps of a trace: the facts of its configuration, and the times of its steps. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "formats/base/grow.h"
+#include "report/analysis/device_time.h"
+#include "report/analysis/steps.h"
+#include "report/diff/recording.h"
+#include "report/sweep/private.h"
+
+struct ws_sweep *ws_sweep_new(void)
+{
+	return calloc(1, sizeof(struct ws_sweep));
+}
+
+void ws_sweep_free(struct ws_sweep *s)
+{
+	if (!s)
+		return;
+	for (size_t i = 0; i < s->nruns; i++)
+		free(s->runs[i].fact);
+	free(s->runs);
+	ws_texts_release(&s->texts);
+	ws_texts_release(&s->keys);
+	ws_arena_free(&s->arena);
+	free(s);
+}
+
+/* --- facts ------------------------------------------------------------------------------- */
+
+bool ws_sweep_is_no_work(const struct ws_sweep *s, size_t key)
+{
+	static const char *const own[] = {"result",         "seed",
+	                                  "skipped_steps",  "parameters",
+	                                  "libraries",      "repetition",
+	                                  "steps",          "tokens_per_step",
+	                                  "images_per_step"};
+
+	for (size_t i = 0; i < sizeof(own) / sizeof(*own); i++)
+		if (ws_name_is(ws_texts_get(&s->keys, (uint32_t)key), own[i]))
+			return true;
+	return false;
+}
+
+static enum ws_status add_fact(struct ws_sweep *s, struct ws_sweep_run *run, struct ws_bytes key,
+                               struct ws_bytes value, struct ws_err *err)
+{
+	size_t known = run->nfacts;
+	uint32_t number;
+
+	WS_FORWARD(ws_texts_add(&s->keys, key, &number, err));
+	if (!number)
+		return WS_OK;
+	WS_FORWARD(WS_GROW(run->fact, number + 1, run->nfacts, err));
+	memset(run->fact + known, 0, (run->nfacts - known) * sizeof(*run->fact));
+	return ws_texts_add(&s->texts, value, &run->fact[number], err);
+}
+
+uint32_t ws_sweep_fact(const struct ws_sweep *s, const struct ws_sweep_run *run, const char *key)
+{
+	uint64_t number = ws_strtab_find(&s->keys.known, key, strlen(key));
+
+	return number ? ws_sweep_value(run, number) : 0;
+}
+
+bool ws_sweep_has_key(const struct ws_sweep *s, const char *key)
+{
+	return ws_strtab_find(&s->keys.known, key, strlen(key)) != 0;
+}
+
+bool ws_sweep_number(struct ws_bytes text, double *out)
+{
+	char copy[32] = "", *end;
+
+	if (!text.len || text.len >= sizeof(copy))
+		return false;
+	memcpy(copy, text.ptr, text.len);
+	*out = strtod(copy, &end);
+	return !*end;
+}
+
+int ws_sweep_compare_values(const struct ws_sweep *s, uint32_t a, uint32_t b)
+{
+	struct ws_bytes x = ws_texts_get(&s->texts, a), y = ws_texts_get(&s->texts, b);
+	double nx, ny;
+
+	if (ws_sweep_number(x, &nx) && ws_sweep_number(y, &ny))
+		return (nx > ny) - (nx < ny);
+	return ws_name_compare(x, y);
+}
+
+/* The GPU is part of the configuration: the product name of the first device that ran kernels. */
+static enum ws_status add_device(struct ws_sweep *s, struct ws_sweep_run *run,
+                                 const struct ws_model *m, struct ws_err *err)
+{
+	static const struct ws_bytes key = {"device", 6};
+
+	for (size_t i = 0; i < m->ndevices; i++)
+		if (m->devices[i].kernels && m->texts[m->devices[i].name].len)
+			return add_fact(s, run, key, m->texts[m->devices[i].name], err);
+	return WS_OK;
+}
+
+/* --- times ------------------------------------------------------------------------------- */
+
+static enum ws_status keep_times(struct ws_sweep *s, struct ws_sweep_run *run,
+                                 const struct ws_model *m, const struct ws_time_window *windows,
+                                 struct ws_err *err)
+{
+	static const int phases[] = {WS_PHASE_FORWARD, WS_PHASE_BACKWARD, WS_PHASE_OPTIMIZER};
+	uint8_t present = 0;
+
+	for (size_t i = 0; i < run->nsteps; i++)
+		present |= m->steps[windows[i].step].phases;
+	for (int t = 0; t < WS_SWEEP_TIMES; t++) {
+		if (t != WS_SWEEP_TOTAL && !(present >> phases[t] & 1))
+			continue;
+		run->ns[t] = ws_arena_array(&s->arena, run->nsteps, sizeof(double));
+		for (size_t i = 0; i < run->nsteps && run->ns[t]; i++)
+			run->ns[t][i] =
+			        (double)(t == WS_SWEEP_TOTAL
+			                         ? windows[i].end_ns - windows[i].start_ns
+			                         : m->steps[windows[i].step].phase_ns[phases[t]]);
+	}
+	return ws_arena_check(&s->arena, "the steps of a trace", err);
+}
+
+/* FLOPs of a step's products, and the time that they need at the peak. */
+static enum ws_status keep_flops(struct ws_sweep_run *run, const struct ws_model *m,
+                                 const struct ws_selection *sel, struct ws_err *err)
+{
+	struct ws_utilization u = {0};
+	enum ws_status status = ws_utilization_of(m, sel, &u, err);
+
+	if (status == WS_OK && m->nmeasured) {
+		run->flops = u.flops / (double)m->nmeasured;
+		run->model_ns = u.model_sum_ns / (double)m->nmeasured;
+		run->ran_ns = u.ran_sum_ns / (double)m->nmeasured;
+	}
+	ws_utilization_release(&u);
+	return status;
+}
+
+/* Of the GPU time of the measured steps. */
+static double softmax_share(const struct ws_model *m, const struct ws_selection *sel)
+{
+	double softmax = 0;
+
+	for (size_t k = 0; k < m->kernels.n; k++)
+		if (sel->kernel[k] && ws_kernel_class(m, k) == WS_TEXT_SOFTMAX)
+			softmax += (double)m->kernels.dur_ns[k];
+	return ws_stat_percent(softmax, (double)sel->gpu_ns);
+}
+
+static enum ws_status keep_failure(struct ws_sweep *s, struct ws_sweep_run *run, const char *reason,
+                                   struct ws_err *err)
+{
+	struct ws_bytes result = ws_sweep_text(s, run, "result");
+
+	if (reason)
+		return ws_texts_add_str(&s->texts, reason, &run->failed, err);
+	if (result.len && !ws_name_is(result, "ok"))
+		run->failed = ws_sweep_fact(s, run, "result");
+	return WS_OK;
+}
+
+static enum ws_status keep_steps(struct ws_sweep *s, struct ws_sweep_run *run,
+                                 const struct ws_model *m, struct ws_err *err)
+{
+	struct ws_filter steps = WS_FILTER_ALL;
+	struct ws_time_window *windows = NULL;
+	struct ws_selection sel = {0};
+	size_t cut;
+	enum ws_status status;
+
+	steps.scope = WS_SCOPE_STEPS;
+	status = ws_select(m, &steps, &sel, err);
+
+	if (status == WS_OK)
+		status = ws_windows(m, &sel, &windows, &run->nsteps, &cut, err);
+	if (!run->nsteps || windows[0].step == WS_NONE)
+		run->nsteps = 0;
+	if (status == WS_OK)
+		status = keep_times(s, run, m, windows, err);
+	if (status == WS_OK)
+		status = keep_flops(run, m, &sel, err);
+	if (status == WS_OK)
+		run->softmax_percent = softmax_share(m, &sel);
+	free(windows);
+	ws_selection_release(&sel);
+	return status;
+}
+
+/* --- runs -------------------------------------------------------------------------------- */
+
+static enum ws_status new_run(struct ws_sweep *s, struct ws_sweep_run **run, struct ws_err *err)
+{
+	WS_FORWARD(WS_GROW(s->runs, s->nruns + 1, s->runs_allocated, err));
+	*run = &s->runs[s->nruns++];
+	**run = (struct ws_sweep_run){.flops = NAN,
+	                              .model_ns = NAN,
+	                              .ran_ns = NAN,
+	                              .peak_bytes = NAN,
+	                              .softmax_percent = NAN};
+	return WS_OK;
+}
+
+enum ws_status ws_sweep_add(struct ws_sweep *s, const struct ws_model *m, const char *reason,
+                            struct ws_err *err)
+{
+	struct ws_sweep_run *run;
+	int64_t peak = ws_memory_peak(m);
+
+	WS_FORWARD(new_run(s, &run, err));
+	for (size_t i = 0; i < m->nfacts; i++)
+		WS_FORWARD(add_fact(s, run, m->facts[i].key, m->facts[i].value, err));
+	WS_FORWARD(add_device(s, run, m, err));
+	WS_FORWARD(keep_failure(s, run, reason, err));
+	WS_FORWARD(keep_steps(s, run, m, err));
+	run->tokens = (double)ws_fact_number(m, "tokens_per_step");
+	run->images = (double)ws_fact_number(m, "images_per_step");
+	run->base_ns = m->file.base_ns;
+	run->on_cpu = ws_model_on_cpu(m) != 0;
+	if (peak >= 0)
+		run->peak_bytes = (double)peak;
+	if (!run->nsteps && !run->failed)
+		return ws_texts_add_str(&s->texts, "no measured steps", &run->failed, err);
+	return WS_OK;
+}
+
+enum ws_status ws_sweep_add_failed(struct ws_sweep *s, const char *facts, const char *reason,
+                                   struct ws_err *err)
+{
+	struct ws_sweep_run *run;
+
+	WS_FORWARD(new_run(s, &run, err));
+	for (const char *line = facts; *line; line += strcspn(line, "\n"), line += *line == '\n') {
+		size_t len = strcspn(line, "\n"), key = strcspn(line, "=\n");
+		struct ws_bytes name = {line, key};
+
+		if (key < len && !ws_name_is(name, "result"))
+			WS_FORWARD(add_fact(s, run, name,
+			                    (struct ws_bytes){line + key + 1, len - key - 1}, err));
+	}
+	return keep_failure(s, run, reason, err);
+}

@@ -1,0 +1,139 @@
+/* The table sweep, and the report of all of them. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/sweep/private.h"
+
+/* As a number where the column is one. */
+static void set_fact(struct ws_table *t, struct ws_cell *row, int column, struct ws_bytes value)
+{
+	double number;
+
+	if (t->def->columns[column].type == WS_CELL_INT && ws_sweep_number(value, &number))
+		ws_cell_set_int(&row[column], (int64_t)number);
+	else if (value.len)
+		ws_cell_set_text(t, &row[column], value.ptr, value.len);
+}
+
+static bool has_column(struct ws_bytes key)
+{
+	static const char *const shown[] = {"model", "context", "batch",
+	                                    "dtype", "phase",   "loss_scale"};
+
+	for (size_t i = 0; i < sizeof(shown) / sizeof(*shown); i++)
+		if (ws_name_is(key, shown[i]))
+			return true;
+	return false;
+}
+
+/* Facts in which the rows differ and that have no column: "kernel_width 5, layers 2". */
+static void set_others(const struct ws_sweep *s, struct ws_table *t, struct ws_cell *cell,
+                       const struct ws_sweep_run *run)
+{
+	char text[512] = "";
+	size_t n = 0;
+
+	for (size_t key = 1; key <= s->keys.n; key++) {
+		uint32_t mine = ws_sweep_value(run, key);
+		struct ws_bytes name = ws_texts_get(&s->keys, (uint32_t)key),
+		                value = ws_texts_get(&s->texts, mine);
+		bool differs = false;
+
+		for (size_t i = 0; i < s->nruns && mine && !differs; i++)
+			differs = ws_sweep_value(&s->runs[i], key) &&
+			          ws_sweep_value(&s->runs[i], key) != mine;
+		if (!differs || has_column(name) || ws_sweep_is_no_work(s, key) ||
+		    n + name.len + value.len + 3 > sizeof(text))
+			continue;
+		n += (size_t)snprintf(text + n, sizeof(text) - n, "%s%.*s %.*s", n ? ", " : "",
+		                      (int)name.len, (const char *)name.ptr, (int)value.len,
+		                      (const char *)value.ptr);
+	}
+	if (n)
+		ws_cell_set_text(t, cell, text, n);
+}
+
+static void add_row(const struct ws_sweep *s, struct ws_table *t, const struct ws_sweep_row *row)
+{
+	static const char *const facts[] = {"model", "context", "batch", "dtype", "phase"};
+	static const int means[] = {WS_TC_sweep_forward_ns, WS_TC_sweep_backward_ns,
+	                            WS_TC_sweep_optimizer_ns, WS_TC_sweep_total_ns};
+	const struct ws_sweep_run *run = row->run;
+	double seconds = row->mean[WS_SWEEP_TOTAL] / 1e9;
+	struct ws_cell *cells = ws_table_row(t);
+	const char *check = ws_over_peak(fmax(row->mfu_percent, row->hfu_percent));
+
+	for (int i = 0; i < 5; i++)
+		set_fact(t, cells, WS_TC_sweep_model + i, ws_sweep_text(s, run, facts[i]));
+	ws_cell_set_int(&cells[WS_TC_sweep_recordings], (int64_t)row->n);
+	ws_cell_set_int(&cells[WS_TC_sweep_steps], (int64_t)row->steps);
+	for (int k = 0; k < WS_SWEEP_TIMES; k++) {
+		ws_cell_set_real(&cells[means[k]], row->mean[k]);
+		ws_cell_set_real(&cells[means[k] + 1], row->std[k]);
+	}
+	if (run->tokens > 0)
+		ws_cell_set_real(&cells[WS_TC_sweep_tokens], run->tokens / seconds);
+	if (run->images > 0)
+		ws_cell_set_real(&cells[WS_TC_sweep_images], run->images / seconds);
+	ws_cell_set_real(&cells[WS_TC_sweep_tflops], run->flops / seconds / 1e12);
+	ws_cell_set_real(&cells[WS_TC_sweep_mfu], row->mfu_percent);
+	ws_cell_set_real(&cells[WS_TC_sweep_peak_bytes], row->peak_bytes);
+	ws_cell_set_real(&cells[WS_TC_sweep_softmax], run->softmax_percent);
+	ws_cell_set_real(&cells[WS_TC_sweep_speedup], row->speedup);
+	ws_cell_set_real(&cells[WS_TC_sweep_low], row->low);
+	ws_cell_set_real(&cells[WS_TC_sweep_high], row->high);
+	set_fact(t, cells, WS_TC_sweep_status, ws_texts_get(&s->texts, row->status));
+	set_others(s, t, &cells[WS_TC_sweep_others], run);
+	ws_cell_set_real(&cells[WS_TC_sweep_backward_ratio],
+	                 row->mean[WS_SWEEP_BACKWARD] / row->mean[WS_SWEEP_FORWARD]);
+	ws_cell_set_real(&cells[WS_TC_sweep_hfu], row->hfu_percent);
+	if (check)
+		ws_cell_set_str(t, &cells[WS_TC_sweep_check], check);
+}
+
+static enum ws_status fill(void *ctx, size_t which, struct ws_table **t, struct ws_err *err)
+{
+	struct ws_sweep *s = ctx;
+
+	if (which == 1)
+		return ws_sweep_pivot(s, t, err);
+	if (which == 2)
+		return ws_sweep_scaling(s, *t, err);
+	s->table = *t;
+	for (size_t i = 0; i < s->nrows; i++)
+		add_row(s, *t, &s->rows[i]);
+	ws_table_note(
+	        *t, "MFU: FLOPs of the forward's matrix products and convolutions, three times "
+	            "where there is a backward, over the step's time and the dense peak of "
+	            "the dtype that they ran in; HFU: of all that ran. Attention counts the pairs "
+	            "that its operation says it computes. Empty where the device's peak is not "
+	            "known.");
+	if (!isnan(s->grade.run_noise))
+		ws_table_note(
+		        *t,
+		        "Intervals of speed-ups with under three recordings a side assume that "
+		        "recordings of one thing vary by %.3g %% (--run-noise).",
+		        s->grade.run_noise * 100);
+	return WS_OK;
+}
+
+enum ws_status ws_sweep_make(struct ws_sweep *s, const struct ws_sweep_opts *opts,
+                             struct ws_report **out, struct ws_err *err)
+{
+	struct ws_report_plan plan = {.title = "Warpsheet sweep", .fill = fill, .ctx = s};
+	bool on_cpu = false;
+	char trace[32];
+
+	*out = NULL;
+	plan.defs = ws_sweep_defs(&plan.ndefs);
+	s->opts = opts;
+	for (size_t i = 0; i < s->nruns; i++)
+		on_cpu |= s->runs[i].on_cpu;
+	s->grade = ws_grade_opts_of(&opts->grade, on_cpu);
+	plan.created_ns = s->nruns ? s->runs[0].base_ns : 0;
+	snprintf(trace, sizeof(trace), "%zu traces", s->nruns);
+	plan.trace = trace;
+	WS_FORWARD(ws_sweep_find_rows(s, err));
+	return ws_report_of_plan(&plan, out, err);
+}

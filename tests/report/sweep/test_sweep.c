@@ -1,0 +1,150 @@
+/* A sweep of traces with numbers worked out by hand, on an H100: 9,894,000 FLOPs of bf16 take 10 ns
+ * at its peak. */
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+#include <math.h>
+#include <stdio.h>
+
+#include "report/analysis/utilization.h"
+#include "report/sweep/sweep.h"
+#include "tests/support/trace_builder.h"
+
+#define TEN_NS 9894000u
+#define H100   "NVIDIA H100 80GB HBM3"
+#define BASELINE                              \
+	{                                     \
+		.grade = WS_DIFF_OPTS_DEFAULT \
+	}
+
+struct point {
+	const char *device, *dtype;
+	int context;
+	int64_t forward_ns; /* of each of two steps; backward takes as long and 100 ns more */
+	unsigned products;  /* of 10 ns each at the peak, in forward */
+};
+
+static struct tb *recorded(const struct point *p)
+{
+	struct tb *b = tb_new();
+	char text[64];
+
+	tb_device(b, 0, WS_DEVICE_CUDA, p->device);
+	tb_mark(b, 0, "workload.model=example");
+	snprintf(text, sizeof(text), "workload.dtype=%s", p->dtype);
+	tb_mark(b, 0, text);
+	snprintf(text, sizeof(text), "workload.context=%d", p->context);
+	tb_mark(b, 0, text);
+	for (int64_t at = 1000; at < 30000; at += 20000) {
+		int64_t end = at + p->forward_ns;
+
+		tb_push(b, at, "step");
+		tb_push(b, at, "forward");
+		tb_push_op(b, at + 1, "product",
+		           &(struct tb_op){.flops = p->products * TEN_NS,
+		                           .op = "gemm",
+		                           .dtype = p->dtype});
+		tb_launch(b, at + 2, "gemm", at + 5, 20);
+		tb_pop(b, at + 4);
+		tb_pop(b, end);
+		tb_push(b, end, "backward");
+		tb_launch(b, end + 1, "softmax_backward", end + 2, 20);
+		tb_pop(b, end + p->forward_ns + 100);
+		tb_pop(b, end + p->forward_ns + 100);
+	}
+	return b;
+}
+
+static struct ws_report *sweep_of(const struct point *points, size_t n, struct ws_sweep **s,
+                                  const struct ws_sweep_opts *opts)
+{
+	struct ws_report *report;
+	struct ws_err err;
+
+	*s = ws_sweep_new();
+	for (size_t i = 0; i < n; i++) {
+		struct tb *b = recorded(&points[i]);
+		struct ws_model *m = tb_model(b);
+
+		cr_assert(eq(int, ws_sweep_add(*s, m, NULL, &err), WS_OK), "%s", err.text);
+		ws_model_free(m);
+		tb_free(b);
+	}
+	cr_assert(eq(int, ws_sweep_make(*s, opts, &report, &err), WS_OK), "%s", err.text);
+	return report;
+}
+
+static void end(struct ws_report *report, struct ws_sweep *s)
+{
+	ws_report_free(report);
+	ws_sweep_free(s);
+}
+
+Test(sweep, a_row_has_the_times_utilization_and_speed_up_of_its_configuration)
+{
+	static const struct point points[] = {{H100, "fp32", 8, 900, 1}, {H100, "bf16", 8, 450, 1}};
+	static const struct ws_sweep_opts opts = BASELINE;
+	struct ws_sweep *s;
+	struct ws_report *report = sweep_of(points, 2, &s, &opts);
+	const struct ws_table *t = report->tables[0];
+
+	cr_assert(eq(sz, t->nrows, 2));
+	cr_expect_str_eq(tb_str(t, 0, "dtype"), "bf16");
+	cr_expect(ieee_ulp_eq(dbl, tb_real(t, 0, "total_ns"), 1000, 4));
+	cr_expect(ieee_ulp_eq(dbl, tb_real(t, 0, "backward_ratio"), 550.0 / 450, 4));
+	/* 3 × 10 ns of 1000; 10 ns ran */
+	cr_expect(epsilon_eq(dbl, tb_real(t, 0, "mfu"), 3.0, 1e-9));
+	cr_expect(epsilon_eq(dbl, tb_real(t, 0, "hfu"), 1.0, 1e-9));
+	cr_expect(tb_is_empty(t, 0, "check"));
+	cr_expect(epsilon_eq(dbl, tb_real(t, 0, "speedup"), 1.9, 1e-9));
+	/* one recording a side: what they vary by is assumed, and said to be */
+	cr_expect(lt(dbl, tb_real(t, 0, "low"), 1.9));
+	cr_expect(tb_notes_say(t, "assume that recordings of one thing vary by 1 %"));
+	end(report, s);
+}
+
+Test(sweep, a_share_over_100_percent_is_called_an_error)
+{
+	static const struct point points[] = {{H100, "bf16", 8, 450, 40}};
+	static const struct ws_sweep_opts opts = BASELINE;
+	struct ws_sweep *s;
+	struct ws_report *report = sweep_of(points, 1, &s, &opts);
+	const struct ws_table *t = report->tables[0];
+
+	cr_expect(epsilon_eq(dbl, tb_real(t, 0, "mfu"), 120.0, 1e-9));
+	cr_expect_str_eq(tb_str(t, 0, "check"), WS_OVER_PEAK);
+	end(report, s);
+}
+
+Test(sweep, another_gpu_is_another_configuration_and_may_be_the_baseline)
+{
+	static const struct point points[] = {{H100, "bf16", 8, 450, 1},
+	                                      {"NVIDIA A100-SXM4-80GB", "bf16", 8, 950, 1}};
+	static const struct ws_sweep_opts opts = {.baseline = "device=NVIDIA A100-SXM4-80GB",
+	                                          .grade = WS_DIFF_OPTS_DEFAULT};
+	struct ws_sweep *s;
+	struct ws_report *report = sweep_of(points, 2, &s, &opts);
+	const struct ws_table *t = report->tables[0];
+	size_t row = tb_find(t, 0, "others", "device " H100);
+
+	cr_assert(eq(sz, t->nrows, 2));
+	cr_expect(epsilon_eq(dbl, tb_real(t, row, "speedup"), 2.0, 1e-9));
+	end(report, s);
+}
+
+Test(sweep, a_line_through_three_sizes_has_an_interval)
+{
+	static const struct point points[] = {{H100, "bf16", 8, 500, 1},
+	                                      {H100, "bf16", 16, 1000, 2},
+	                                      {H100, "bf16", 32, 2000, 4}};
+	static const struct ws_sweep_opts opts = BASELINE;
+	struct ws_sweep *s;
+	struct ws_report *report = sweep_of(points, 3, &s, &opts);
+	const struct ws_table *t = report->tables[2];
+	size_t forward = tb_find(t, 0, "time", "forward"), total = tb_find(t, 0, "time", "total");
+
+	cr_expect(epsilon_eq(dbl, tb_real(t, forward, "exponent"), 1.0, 1e-9));
+	cr_expect(epsilon_eq(dbl, tb_real(t, forward, "low"), 1.0, 1e-9));
+	cr_expect(epsilon_eq(dbl, tb_real(t, total, "flops"), 1.0, 1e-9));
+	cr_expect(gt(dbl, tb_real(t, total, "high"), tb_real(t, total, "exponent")));
+	end(report, s);
+}
