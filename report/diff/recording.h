@@ -96,7 +96,7 @@ struct ws_recording {
 	int64_t graphs_ns; /* of CUDA graphs traced as a whole: no kernels are known of them */
 	double mfu_percent, hfu_percent; /* NaN = not known */
 	char peak[240];                  /* what they are held against */
-	double clock_mhz;  /* mean reading of the multiprocessors' clock; 0 = not recorded */
+	double clock_mhz;        /* mean reading of the multiprocessors' clock; 0 = not recorded */
 	struct ws_table *origin; /* its notes say how recording ended */
 };
 
