@@ -204,6 +204,7 @@ void ws_advice_release(struct ws_advice *a)
 	free(a->findings);
 	ws_arena_free(&a->arena);
 	ws_idle_release(&a->idle);
+	ws_utilization_release(&a->use);
 	ws_cost_ops_release(&a->costs);
 	ws_step_times_release(&a->times);
 	*a = (struct ws_advice){0};

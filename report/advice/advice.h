@@ -10,6 +10,7 @@
 #include "report/analysis/cost_ops.h"
 #include "report/analysis/idle.h"
 #include "report/analysis/steps.h"
+#include "report/analysis/utilization.h"
 
 enum ws_rule {
 #define R(function, id, gpu, title, condition, says) WS_RULE_##function,
@@ -60,6 +61,7 @@ struct ws_advice {
 	struct ws_step_times times;
 	struct ws_idle idle;
 	struct ws_cost_ops costs;
+	struct ws_utilization use;  /* by the rule about it */
 	struct ws_work_group *work; /* by GPU time, longest first */
 	size_t nwork;
 	struct ws_kernel_traits *traits; /* of each launch configuration, by its name */

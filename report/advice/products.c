@@ -1,4 +1,4 @@
-/* Rules about matrix products and convolutions: A3, A4, A5, A7, A8, A15. */
+/* Rules about matrix products and convolutions: A3, A4, A5, A7, A8, A15, A22. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -467,5 +467,67 @@ enum ws_status ws_rule_separable(struct ws_advice *a, struct ws_err *err)
 	if (!judged)
 		a->not_judged[WS_RULE_separable] =
 		        "no convolution tells FLOPs and bytes on a device whose peaks are known";
+	return WS_OK;
+}
+
+/* --- A22 low MFU ---------------------------------------------------------------------------- */
+
+/* What the products of a device would save, each at WS_A22_ROOF_PERCENT of its roof. */
+static double saved_near_the_roof(const struct ws_advice *a)
+{
+	double saved_ns = 0;
+
+	for (size_t i = 0; i < a->nwork; i++) {
+		const struct ws_work_group *g = &a->work[i];
+		const struct ws_cost_op *op = g->op;
+		double seconds, saved;
+		struct ws_roof roof;
+
+		if (!ws_class_is_product(op->class) || op->flops <= 0)
+			continue;
+		ws_roof_find(a->m, op->device, op->class, op->dtype, op->tensor, &roof);
+		if (roof.flops_per_s <= 0)
+			continue;
+		seconds = (double)op->flops / roof.flops_per_s;
+		if (op->bytes > 0 && roof.bytes_per_s > 0)
+			seconds = fmax(seconds, (double)op->bytes / roof.bytes_per_s);
+		saved = (double)g->gpu_ns -
+		        seconds * (double)g->calls * 1e9 * 100 / WS_A22_ROOF_PERCENT;
+		saved_ns += saved > 0 ? saved : 0;
+	}
+	return saved_ns / (double)a->use.devices;
+}
+
+enum ws_status ws_rule_low_mfu(struct ws_advice *a, struct ws_err *err)
+{
+	const struct ws_utilization *u = &a->use;
+	double wall_ns, mfu, saved_ns, idle_ns;
+
+	WS_FORWARD(ws_utilization_find(a->m, a->tab->sel, &a->costs, &a->use, err));
+	wall_ns = (double)u->step_sum_ns;
+	mfu = 100 * u->model_sum_ns / wall_ns;
+	if (u->why[0])
+		a->not_judged[WS_RULE_low_mfu] = u->why;
+	/* where the host sets the pace, faster kernels do not show */
+	if (u->why[0] || mfu >= WS_A22_PERCENT || a->idle.verdict.launch_bound)
+		return WS_OK;
+	saved_ns = saved_near_the_roof(a);
+	if (100 * saved_ns < WS_WAIT_PERCENT * wall_ns)
+		return WS_OK;
+	idle_ns = (double)(a->idle.all.window_ns - a->idle.all.ns[WS_USE_COMPUTE]) /
+	          (double)a->idle.nworked;
+	ws_advice_add(
+	        a, WS_RULE_low_mfu,
+	        100 * saved_ns >= WS_WAIT_STRONG_PERCENT * wall_ns ? WS_SEVERITY_STRONG
+	                                                           : WS_SEVERITY_WEAK,
+	        saved_ns, ws_advice_text(a, "matrix products"),
+	        ws_advice_text(a,
+	                       "MFU %.1f %%: at the peak, matrix products, convolutions and fused "
+	                       "attention need %.3f ms of a step of %.3f ms; their kernels took "
+	                       "%.3f ms, and for %.3f ms the device computed nothing",
+	                       mfu, u->ran_sum_ns / a->samples / 1e6, wall_ns / a->samples / 1e6,
+	                       (double)u->product_ns / (double)u->devices / a->samples / 1e6,
+	                       idle_ns / a->samples / 1e6),
+	        NULL);
 	return WS_OK;
 }

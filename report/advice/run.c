@@ -73,6 +73,9 @@ enum ws_status ws_rule_cold(struct ws_advice *a, struct ws_err *err)
 			continue;
 		ws_step_stat(a->m, &a->times, phase,
 		             phase == WS_PHASES ? WS_MEASURE_STEP : WS_MEASURE_WALL, &stat);
+		/* a phase that was shorter once has nothing to gain */
+		if (phase != WS_PHASES && stat.mean <= stat.median)
+			continue;
 		if (stat.std > WS_STAT_CV_LIMIT * stat.mean ||
 		    (double)stat.max > WS_STAT_OUTLIER_TIMES * stat.median)
 			add_cold(a, phase, &stat);

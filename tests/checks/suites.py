@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """ctest runs the suite NAME of a file test_NAME.c: no other suite may stand in it, or its tests
-never run. No folder of tests holds too many files. And what docs/guarantees.md names is there.
+never run. No folder of tests holds too many files. And the tests that docs/ name are there.
 suites.py ROOT   prints each offence; exit 1 when there is one
 """
 import glob
@@ -9,6 +9,7 @@ import re
 import sys
 
 SUITE = re.compile(r"^(?:Test|TestSuite|Theory|ParameterizedTest)\((?:[^,()]*\*\s*\w+,\s*)?(\w+)", re.M)
+CASE = re.compile(r"`([a-z]\w*)/(\w+)([…*]?)`")
 HELD_BY = re.compile(r"`(\w+)\.(\w+)`((?: \([^)|]*\))?)")
 MOST_FILES = 25
 
@@ -30,6 +31,21 @@ def promises(root):
                     yield f"docs/guarantees.md: {top}.{name} has no {case}"
 
 
+def cases(root):
+    """`suite/case` in a page of docs/, where the suite is one: `case…` stands for all that begin so."""
+    known = {}
+    for path in glob.glob(os.path.join(root, "tests", "**", "test_*.c"), recursive=True):
+        with open(path, encoding="utf-8") as f:
+            for suite, case in re.findall(r"^\w+\([^()]*?\b(\w+), (\w+)[,)]", f.read(), re.M):
+                known.setdefault(suite, set()).add(case)
+    for path in sorted(glob.glob(os.path.join(root, "docs", "*.md"))):
+        with open(path, encoding="utf-8") as f:
+            for suite, case, more in CASE.findall(f.read()):
+                there = known.get(suite, {case})
+                if not (case in there or more and any(c.startswith(case) for c in there)):
+                    yield f"docs/{os.path.basename(path)}: suite {suite} has no test {case}"
+
+
 def offences(root):
     for folder, _, names in os.walk(os.path.join(root, "tests")):
         path = os.path.relpath(folder, root)
@@ -47,6 +63,6 @@ def offences(root):
                 yield f"{path}/{name}: tests in a file that is not called test_"
 
 
-found = list(offences(sys.argv[1])) + list(promises(sys.argv[1]))
+found = list(offences(sys.argv[1])) + list(promises(sys.argv[1])) + list(cases(sys.argv[1]))
 print("\n".join(found) or "every suite is run")
 sys.exit(bool(found))

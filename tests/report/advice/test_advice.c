@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "tests/report/advice/advice_traces.h"
+#include "tests/report/advice/judged_traces.h"
 #include "tests/support/doc_section.h"
 
 /* --- A1, A16 to A20: docs/idle.md; the causes themselves are tested in test_idle.c ------------ */
@@ -157,6 +158,16 @@ Test(advice, each_wait_has_its_rule)
 	free_all(t, b);
 }
 
+Test(advice, a_busy_device_waits_for_nothing)
+{
+	struct tb *b = ten_kernels_a_step(10);
+	struct ws_table *t = advice_of(b);
+
+	for (int i = WS_RULE_data_loading; i <= WS_RULE_host_work; i++)
+		cr_expect(is_quiet(t, ws_rule_defs[i].id), "%s", ws_rule_defs[i].id);
+	free_all(t, b);
+}
+
 /* --- A2 ------------------------------------------------------------------------------------ */
 
 static struct tb *steps_of(const int64_t *us, size_t n)
@@ -188,6 +199,18 @@ Test(advice, a2_names_the_step_that_stands_out)
 	                 "mean 0.325 ms, median 0.100, standard deviation 0.450 over 4 steps, none "
 	                 "of warm-up; standing out: step 0 (1.000 ms)");
 	NEAR(tb_real(t, row, "gain_ns"), 225000);
+	free_all(t, b);
+}
+
+/* A phase that was shorter once: the others gain nothing from more warm-up. */
+Test(advice, a2_is_quiet_about_a_phase_that_was_short_once)
+{
+	static const int64_t us[] = {10, 100, 100, 100};
+	struct tb *b = steps_of(us, 4);
+	struct ws_table *t = advice_of(b);
+
+	cr_expect(eq(sz, fired(t, "A2"), 1), "the step, and not its forward");
+	cr_expect(eq(sz, tb_count(t, "scope", "forward"), 0));
 	free_all(t, b);
 }
 
@@ -410,4 +433,48 @@ static void print_rules(FILE *f)
 Test(advice, the_page_has_the_rules_as_they_are)
 {
 	doc_section_check("advice.md", "rules", print_rules);
+}
+
+/* "kineto/x, nsys/y": up to so many files where the rule is in the list; how many there are. */
+static size_t print_files(FILE *f, const char *rule, int fires)
+{
+	enum { MOST = 2 };
+	char wanted[8], text[256];
+	size_t n = 0;
+
+	snprintf(wanted, sizeof(wanted), " %s ", rule);
+#define FILES_OF(list)                                                                           \
+	for (size_t i = 0; i < sizeof(list) / sizeof(*list); i++) {                              \
+		snprintf(text, sizeof(text), " %s ", fires ? list[i].fires : list[i].quiet);     \
+		if (strstr(text, wanted) && n++ < MOST)                                          \
+			fprintf(f, "%s%.*s", n > 1 ? ", " : "", (int)strcspn(list[i].file, "."), \
+			        list[i].file);                                                   \
+	}
+	FILES_OF(judged_fixtures)
+	FILES_OF(judged_local)
+	return n;
+}
+
+static void print_traces(FILE *f)
+{
+	fputs("| rule | fires on | is quiet on | by hand |\n|---|---|---|---|\n", f);
+	for (size_t i = 0; i < WS_RULES; i++) {
+		const struct judged_by_hand *hand = &judged_by_hand[i];
+
+		cr_expect_str_eq(hand->rule, ws_rule_defs[i].id);
+		fprintf(f, "| %s | ", hand->rule);
+		print_files(f, hand->rule, 1);
+		fputs(" | ", f);
+		cr_expect(print_files(f, hand->rule, 0) > 0, "%s", hand->rule);
+		fprintf(f, " | `%s`", hand->fires);
+		if (strcmp(hand->fires, hand->quiet) != 0)
+			fprintf(f, ", `%s`", hand->quiet);
+		fputs(" |\n", f);
+	}
+}
+
+Test(advice, each_rule_has_a_trace_where_it_fires_and_one_where_it_does_not)
+{
+	cr_assert(eq(sz, sizeof(judged_by_hand) / sizeof(*judged_by_hand), WS_RULES));
+	doc_section_check("advice.md", "traces", print_traces);
 }

@@ -541,6 +541,64 @@ Test(advice_work, a21_names_attention_that_is_not_fused)
 	free_all(t, b);
 }
 
+/* --- A22 ---------------------------------------------------------------------------------------
+ */
+
+/* A step of 1 ms, a product of so many us that takes 100 us at an H100's peak, and a softmax. */
+static struct tb *products_of(int64_t product_us, int64_t softmax_us)
+{
+	struct tb *b = h100();
+	struct op op = mm(4096, 4096, 2948); /* 98.9 GFLOP */
+
+	op.flops = 98940000000;
+	tb_push(b, 0, "step");
+	run_op(b, 1, op, NVJET, product_us);
+	run_op(b, 2, softmax(2000000000), "softmax", softmax_us);
+	tb_pop(b, 1000 * US);
+	return b;
+}
+
+Test(advice_work, a22_tells_what_products_would_save)
+{
+	struct tb *b = products_of(400, 590);
+	struct ws_table *t = advice_of(b);
+	size_t row = tb_find(t, 0, "rule", "A22");
+
+	cr_expect_str_eq(tb_str(t, row, "severity"), "strong");
+	cr_expect_str_eq(tb_str(t, row, "evidence"),
+	                 "MFU 10.0 %: at the peak, matrix products, convolutions and fused "
+	                 "attention need 0.100 ms of a step of 1.000 ms; their kernels took 0.400 "
+	                 "ms, and for 0.409 ms the device computed nothing");
+	/* at 60 % of the peak it takes 166.7 us */
+	NEAR(tb_real(t, row, "gain_percent"), 100 * (400 - 100 / 0.6) / 1000);
+	free_all(t, b);
+}
+
+Test(advice_work, a22_is_quiet_about_good_use_and_launch_bound_runs)
+{
+	struct tb *b = products_of(160, 590);
+	struct ws_table *t = advice_of(b);
+
+	cr_expect(is_quiet(t, "A22"), "62.5 % of the peak: the other 840 us are no product's");
+	free_all(t, b);
+
+	b = h100();
+	tb_push(b, 0, "step");
+	for (int64_t i = 0; i < 10; i++)
+		run_op(b, 100 * i + 1, mm(512, 512, 512), NVJET, 30);
+	tb_pop(b, 1000 * US);
+	t = advice_of(b);
+	cr_expect(eq(sz, fired(t, "A1"), 1));
+	cr_expect(is_quiet(t, "A22"), "faster products would wait for launches");
+	free_all(t, b);
+
+	b = h100();
+	kernel(b, 0, NVJET, 0, 100);
+	t = advice_of(b);
+	cr_expect(was_not_judged(t, "A22"));
+	free_all(t, b);
+}
+
 /* multi_tensor_apply copies the inputs of a CUDA graph of inference, too. */
 Test(advice_work, a13_is_not_judged_where_nothing_trains)
 {

@@ -1,6 +1,7 @@
 /*
  * Tables of traces that others recorded against the numbers that others
- * published for them, at the precision that was published.
+ * published for them, at the precision that was published; and what the rules
+ * of the advice say of them.
  *   test_published_tables fixtures|local FOLDER
  * Exit status 77 where FOLDER is not there.
  */
@@ -9,7 +10,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "report/advice/advice.h"
 #include "report/tables/report.h"
+#include "tests/report/advice/judged_traces.h"
 #include "tests/support/imported_model.h"
 
 static const struct expectation {
@@ -18,7 +21,7 @@ static const struct expectation {
 	const char *column, *value;   /* "12.5": a real to one digit, "7" a whole number or text */
 } fixtures[] = {
 /* TraceLens: GPU timeline, operations */
-#define BERT "bert-small-h100.json.gz"
+#define BERT "imports/bert-small-h100.json.gz"
         {BERT, "gpu", NULL, NULL, "computation_ns", "307197"},
         {BERT, "gpu", NULL, NULL, "copy_exposed_ns", "2240"},
         {BERT, "gpu", NULL, NULL, "comm_exposed_ns", "0"},
@@ -34,8 +37,8 @@ static const struct expectation {
         {BERT, "softmax-matmul", "scope", "layer 0", "flops", "40716288"},
         {BERT, "classes", "class", "attention", "gpu_ns", "37408"},
         {BERT, "memory-time", "operation", "[CUDA memcpy Device-to-Host]", "total_ns", "2240"},
-        {"alexnet-a100.json.gz", "gpu", NULL, NULL, "kernel_ns", "10728000"},
-        {"alexnet-a100.json.gz", "gpu", NULL, NULL, "kernels", "79"},
+        {"imports/alexnet-a100.json.gz", "gpu", NULL, NULL, "kernel_ns", "10728000"},
+        {"imports/alexnet-a100.json.gz", "gpu", NULL, NULL, "kernels", "79"},
 };
 
 static const struct expectation local[] = {
@@ -125,13 +128,16 @@ struct opened {
 
 static int open_file(struct opened *o, const char *folder, const char *file)
 {
+	char path[4096];
 	struct ws_err err;
 
 	if (o->file && !strcmp(o->file, file))
 		return 1;
 	ws_model_free(o->model);
 	*o = (struct opened){.file = file};
-	if (ws_imported_model(folder, file, &o->model, &err) == WS_OK)
+	snprintf(path, sizeof(path), "%s/%s", folder, file);
+	if ((strstr(file, ".wtrace") ? ws_model_open(&o->model, path, &err)
+	                             : ws_imported_model(folder, file, &o->model, &err)) == WS_OK)
 		return 1;
 	printf("%s/%s: %s\n", folder, file, err.text);
 	return 0;
@@ -192,11 +198,56 @@ static int check(struct opened *o, const struct expectation *e)
 	return ok;
 }
 
+/* Is the rule in a list of them: "A1 A20"? */
+static int lists(const char *list, const char *rule)
+{
+	size_t len = strlen(rule);
+
+	for (const char *p = list; (p = strstr(p, rule)); p += len)
+		if (p[len] == ' ' || p[len] == '\0')
+			return 1;
+	return 0;
+}
+
+static size_t check_advice(struct opened *o, const struct judged_trace *j)
+{
+	struct ws_filter filter = WS_FILTER_ALL;
+	struct ws_selection sel;
+	struct ws_advice a;
+	struct ws_err err;
+	size_t wrong = 0;
+
+	filter.scope = WS_SCOPE_STEPS;
+	if (ws_select(o->model, &filter, &sel, &err) != WS_OK)
+		return 1;
+	if (ws_advice_find(&(struct ws_tab){.m = o->model, .sel = &sel}, &a, &err) == WS_OK)
+		for (int i = 0; i < WS_RULES; i++) {
+			const char *id = ws_rule_defs[i].id;
+			int quiet = !a.fired[i] && !a.not_judged[i];
+
+			if (a.fired[i] == lists(j->fires, id) && quiet == lists(j->quiet, id))
+				continue;
+			printf("%s: %s %s\n", j->file, id,
+			       a.fired[i] ? "fires"
+			       : quiet    ? "finds nothing"
+			                  : a.not_judged[i]);
+			wrong++;
+		}
+	else
+		wrong++;
+	ws_advice_release(&a);
+	ws_selection_release(&sel);
+	return wrong;
+}
+
 int main(int argc, char **argv)
 {
 	int is_local = argc == 3 && !strcmp(argv[1], "local");
 	const struct expectation *list = is_local ? local : fixtures;
 	size_t n = is_local ? sizeof(local) / sizeof(*local) : sizeof(fixtures) / sizeof(*fixtures);
+	const struct judged_trace *judged = is_local ? judged_local : judged_fixtures;
+	size_t traces = is_local ? sizeof(judged_local) / sizeof(*judged_local)
+	                         : sizeof(judged_fixtures) / sizeof(*judged_fixtures);
 	struct opened o = {0};
 	size_t wrong = 0;
 
@@ -208,7 +259,9 @@ int main(int argc, char **argv)
 	}
 	for (size_t i = 0; i < n; i++)
 		wrong += !open_file(&o, argv[2], list[i].file) || !check(&o, &list[i]);
+	for (size_t i = 0; i < traces; i++)
+		wrong += open_file(&o, argv[2], judged[i].file) ? check_advice(&o, &judged[i]) : 1;
 	ws_model_free(o.model);
-	printf("%zu published numbers, %zu wrong\n", n, wrong);
+	printf("%zu published numbers, advice on %zu traces, %zu wrong\n", n, traces, wrong);
 	return wrong ? 1 : 0;
 }
