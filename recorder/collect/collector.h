@@ -84,6 +84,9 @@ int ws_thread_buffer_setup(void);
 /* Find a thread buffer for the calling thread; NULL when none is free. */
 struct ws_thread_buffer *ws_thread_buffer_find(void);
 
+/* Have more of its ring written. 0; -1: there is no more, or no room. */
+int ws_thread_buffer_grow(struct ws_thread_buffer *thread_buffer);
+
 static inline struct ws_thread_buffer *ws_thread_buffer_self(void)
 {
 	return WS_LIKELY(ws_self.thread_buffer != NULL) ? ws_self.thread_buffer

@@ -127,10 +127,11 @@ static enum claim claim(struct ws_seg_header *seg, uint64_t start_ticks)
 		return CLAIM_REFUSED;
 	/* the threads of the image before are gone */
 	for (uint32_t i = 0; i < seg->thread_buffer_count; i++) {
-		uint32_t owned = WS_THREAD_BUFFER_OWNED;
+		uint32_t owned = WS_THREAD_BUFFER_OWNED, coming = WS_THREAD_BUFFER_COMING;
+		_Atomic uint32_t *state = ws_seg_thread_state(seg, i);
 
-		atomic_compare_exchange_strong(&ws_seg_thread_buffer(seg, i)->state, &owned,
-		                               WS_THREAD_BUFFER_LEFT);
+		atomic_compare_exchange_strong(state, &owned, WS_THREAD_BUFFER_LEFT);
+		atomic_compare_exchange_strong(state, &coming, WS_THREAD_BUFFER_NONE);
 	}
 	return CLAIM_MINE;
 }

@@ -17,6 +17,9 @@ static struct {
 } table[TABLE_SIZE];
 static uint32_t table_used;
 
+/* What a definition takes beside its body: its head and the padding. */
+#define WS_DEF_FRAME (sizeof(struct ws_def_head) + 8)
+
 static pthread_mutex_t define_lock = PTHREAD_MUTEX_INITIALIZER;
 static sigset_t signals_before; /* of the thread that holds it */
 
@@ -63,6 +66,19 @@ static void remember(uint64_t pos, uint32_t hash)
 	table_used++;
 }
 
+/* Bytes that can be written from pos on: with memory behind them, or got now. */
+static uint64_t ready_from(struct ws_seg_header *seg, uint64_t pos)
+{
+	uint64_t to = pos + WS_DEFS_AHEAD;
+
+	if (to > seg->defs_size)
+		to = seg->defs_size;
+	if (seg->defs_ready < to && seg->defs_ready < pos + WS_MAX_DEF + WS_DEF_FRAME &&
+	    !ws_seg_populate(seg, ws_seg_defs(seg) + seg->defs_ready, to - seg->defs_ready))
+		seg->defs_ready = to;
+	return seg->defs_ready > pos ? seg->defs_ready - pos : 0;
+}
+
 uint8_t *ws_def_begin(uint32_t *room)
 {
 	struct ws_seg_header *seg = ws_collector.seg;
@@ -72,8 +88,8 @@ uint8_t *ws_def_begin(uint32_t *room)
 	ws_lock(&define_lock, &before);
 	signals_before = before;
 	pos = atomic_load_explicit(&seg->defs_head, memory_order_relaxed);
-	left = seg->defs_size - pos;
-	left = left < sizeof(struct ws_def_head) + 8 ? 0 : left - sizeof(struct ws_def_head) - 8;
+	left = ready_from(seg, pos);
+	left = left < WS_DEF_FRAME ? 0 : left - WS_DEF_FRAME;
 	*room = left < WS_MAX_DEF ? (uint32_t)left : WS_MAX_DEF;
 	return (uint8_t *)(def_at(pos) + 1);
 }

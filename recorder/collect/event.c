@@ -244,6 +244,7 @@ static uint64_t begin_record(struct ws_thread_buffer *thread_buffer, uint64_t si
                              volatile uint64_t *mark)
 {
 	uintptr_t writer = atomic_load_explicit(&thread_buffer->writer, memory_order_relaxed);
+	const uint64_t keep = (uint64_t)pops * sizeof(struct ws_rec_pop);
 	uint64_t pos;
 
 	/* the same in each record that begins at this place of the ring, and hardly elsewhere */
@@ -256,8 +257,10 @@ static uint64_t begin_record(struct ws_thread_buffer *thread_buffer, uint64_t si
 	}
 	atomic_store_explicit(&thread_buffer->writer, (uintptr_t)mark, memory_order_relaxed);
 	atomic_signal_fence(memory_order_seq_cst);
-	pos = ws_ring_claim(&thread_buffer->ring, ws_collector.ring_size, size,
-	                    (uint64_t)pops * sizeof(struct ws_rec_pop));
+	do
+		pos = ws_ring_claim_ready(&thread_buffer->ring, ws_collector.ring_size,
+		                          thread_buffer->ready, size, keep);
+	while (WS_UNLIKELY(pos == UINT64_MAX) && !ws_thread_buffer_grow(thread_buffer));
 	if (WS_UNLIKELY(pos == UINT64_MAX))
 		atomic_store_explicit(&thread_buffer->writer, 0, memory_order_relaxed);
 	return pos;

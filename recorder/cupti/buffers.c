@@ -21,6 +21,7 @@ void ws_cupti_request_buffer(uint8_t **buffer, size_t *size, size_t *max_records
 		slot = ws_slot_take(seg, ws_collector.image);
 		if (slot < 0)
 			ws_lost(WS_DROPPED_activity_refused, 1);
+		ws_cupti_slot_taken();
 	}
 	*buffer = slot < 0 ? NULL : ws_slot_bytes(seg, (uint32_t)slot);
 	*size = slot < 0 ? 0 : seg->activity.stride;

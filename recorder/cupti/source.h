@@ -38,7 +38,8 @@ extern _Atomic uint64_t ws_cupti_own_records; /* of calls by the flushing thread
 void ws_cupti_flush(uint32_t flag);
 /* The thread that flushes from time to time. 0, or -1 when there is none. */
 int ws_cupti_start_thread(void);
-void ws_cupti_wake(void); /* flush now */
+void ws_cupti_wake(void);       /* flush now */
+void ws_cupti_slot_taken(void); /* get memory for another, when few are free */
 /* Note how far CUPTI's clock is from ours. One thread at a time. */
 void ws_cupti_look_at_clock(void);
 void ws_cupti_at_exit(void);

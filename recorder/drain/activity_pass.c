@@ -135,7 +135,7 @@ void ws_activity_pass_in_hand(struct ws_drain *d)
 	for (uint32_t i = 0; copy && i < d->seg->activity.count; i++) {
 		const struct ws_slot *s = ws_seg_slot(d->seg, i);
 
-		if (ws_slot_is_free(d->seg, i) ||
+		if (!ws_slot_is_used(d->seg, i) ||
 		    (d->slots_read[i] && atomic_load(&s->done) == d->slots_read[i]))
 			continue;
 		memcpy(copy, ws_slot_bytes(d->seg, i), stride);

@@ -6,6 +6,9 @@
 #include "recorder/drain/activity.h"
 #include "recorder/shared/segment_slots.h"
 
+/* Slots that are read before they are worth a commit. */
+#define COMMIT_SLOTS 8
+
 enum ws_status ws_drain_error(const struct ws_drain *d, struct ws_err *err)
 {
 	if (d->status != WS_OK && err)
@@ -46,7 +49,8 @@ static void restore(struct ws_drain *d)
 	const struct ws_seg_commit *commit = active_commit(d->seg);
 
 	for (uint32_t i = 0; i < d->seg->thread_buffer_count; i++)
-		d->tails[i] = atomic_load(&ws_seg_thread_buffer(d->seg, i)->ring.tail);
+		if (ws_seg_has_thread_buffer(d->seg, i))
+			d->tails[i] = atomic_load(&ws_seg_thread_buffer(d->seg, i)->ring.tail);
 	if (!commit)
 		return;
 	d->defs_in_file = commit->defs_pos;
@@ -55,7 +59,7 @@ static void restore(struct ws_drain *d)
 	d->flags = commit->flags;
 	d->gpus = commit->gpus;
 	for (uint32_t i = 0; i < d->seg->thread_buffer_count; i++) {
-		if (commit->tails[i] > d->tails[i]) {
+		if (commit->tails[i] > d->tails[i] && ws_seg_has_thread_buffer(d->seg, i)) {
 			d->tails[i] = commit->tails[i];
 			ws_ring_release(&ws_seg_thread_buffer(d->seg, i)->ring, d->tails[i]);
 		}
@@ -160,7 +164,9 @@ uint64_t ws_drain_pass(struct ws_drain *d)
 	ws_activity_look(d);
 	ws_filter_look(d);
 	for (uint32_t i = 0; i < d->seg->thread_buffer_count; i++)
-		heads[i] = ws_ring_head(&ws_seg_thread_buffer(d->seg, i)->ring);
+		heads[i] = ws_seg_has_thread_buffer(d->seg, i)
+		                   ? ws_ring_head(&ws_seg_thread_buffer(d->seg, i)->ring)
+		                   : d->tails[i];
 	n += ws_drain_definitions(d);
 	for (uint32_t i = 0; i < d->seg->thread_buffer_count; i++)
 		if (heads[i] != d->tails[i])
@@ -191,25 +197,29 @@ static int thread_buffers_run_short(const struct ws_drain *d)
 	uint32_t unused = 0, left = 0;
 
 	for (uint32_t i = 0; i < d->seg->thread_buffer_count; i++) {
-		uint32_t state = atomic_load_explicit(&ws_seg_thread_buffer(d->seg, i)->state,
-		                                      memory_order_relaxed);
+		uint32_t state =
+		        atomic_load_explicit(ws_seg_thread_state(d->seg, i), memory_order_relaxed);
 
-		unused += state == WS_THREAD_BUFFER_FREE;
+		unused += state <= WS_THREAD_BUFFER_FREE;
 		left += state == WS_THREAD_BUFFER_LEFT;
 	}
 	return left && unused <= d->seg->thread_buffer_count / 4;
 }
 
-/* A quarter of the pool is read and not given back: CUPTI must never find it empty. */
+/*
+ * So many slots are read and not given back: CUPTI must never find the pool empty, nor need more
+ * memory than that when the launches come steadily.
+ */
 static int slots_run_short(const struct ws_drain *d)
 {
+	const uint32_t quarter = d->seg->activity.count / 4;
 	uint32_t read = 0;
 
 	for (uint32_t i = 0; i < d->seg->activity.count; i++)
 		read += d->slots_read[i] &&
 		        d->slots_read[i] == atomic_load_explicit(&ws_seg_slot(d->seg, i)->done,
 		                                                 memory_order_relaxed);
-	return read > d->seg->activity.count / 4;
+	return read > (quarter < COMMIT_SLOTS ? quarter : COMMIT_SLOTS);
 }
 
 int ws_drain_wants_commit(const struct ws_drain *d)
@@ -217,8 +227,9 @@ int ws_drain_wants_commit(const struct ws_drain *d)
 	for (uint32_t i = 0; i < d->seg->thread_buffer_count; i++) {
 		const struct ws_ring *ring = &ws_seg_thread_buffer(d->seg, i)->ring;
 
-		if (ws_ring_head(ring) - atomic_load_explicit(&ring->tail, memory_order_relaxed) >
-		    d->seg->ring_size / 2)
+		if (ws_seg_has_thread_buffer(d->seg, i) &&
+		    ws_ring_head(ring) - atomic_load_explicit(&ring->tail, memory_order_relaxed) >
+		            d->seg->ring_size / 2)
 			return 1;
 	}
 	return thread_buffers_run_short(d) || slots_run_short(d);
@@ -251,12 +262,14 @@ static void give_back(struct ws_drain *d)
 	for (uint32_t i = 0; i < d->seg->thread_buffer_count; i++) {
 		struct ws_thread_buffer *thread_buffer = ws_seg_thread_buffer(d->seg, i);
 		/* before head is read: a thread that ended moves it no more */
-		uint32_t state = atomic_load_explicit(&thread_buffer->state, memory_order_acquire);
+		_Atomic uint32_t *state = ws_seg_thread_state(d->seg, i);
+		int has_left = atomic_load(state) == WS_THREAD_BUFFER_LEFT;
 
+		if (!ws_seg_has_thread_buffer(d->seg, i))
+			continue;
 		ws_ring_release(&thread_buffer->ring, d->tails[i]);
-		if (state == WS_THREAD_BUFFER_LEFT &&
-		    ws_ring_head(&thread_buffer->ring) == d->tails[i]) {
-			atomic_store(&thread_buffer->state, WS_THREAD_BUFFER_FREE);
+		if (has_left && ws_ring_head(&thread_buffer->ring) == d->tails[i]) {
+			atomic_store(state, WS_THREAD_BUFFER_FREE);
 			atomic_fetch_add(&d->seg->thread_buffers_freed, 1);
 		}
 	}

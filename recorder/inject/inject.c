@@ -30,8 +30,8 @@ static _Atomic int forked_unseen; /* a forked child that has not used NVTX so fa
  */
 static void make_private(struct ws_seg_header *seg)
 {
-	char *old = (char *)seg + seg->defs_offset;
-	size_t size = seg->total_size - seg->defs_offset;
+	char *old = (char *)seg + seg->threads_offset;
+	size_t size = seg->total_size - seg->threads_offset;
 	char *fresh = mmap(NULL, size, PROT_READ | PROT_WRITE,
 	                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
@@ -41,7 +41,7 @@ static void make_private(struct ws_seg_header *seg)
 		return;
 	}
 	for (uint32_t i = 0; i < seg->activity.count; i++)
-		if (!ws_slot_is_free(seg, i) && !atomic_load(&ws_seg_slot(seg, i)->done))
+		if (ws_slot_is_used(seg, i) && !atomic_load(&ws_seg_slot(seg, i)->done))
 			memcpy(fresh + (ws_slot_bytes(seg, i) - (uint8_t *)old),
 			       ws_slot_bytes(seg, i), seg->activity.stride);
 	mremap(fresh, size, size, MREMAP_MAYMOVE | MREMAP_FIXED, old);
@@ -89,7 +89,8 @@ static void attach(void)
 		ws_slots_give_up(seg);
 	ws_def_reload();
 	for (uint32_t i = 0; i < seg->thread_buffer_count; i++)
-		ws_range_abandoned(ws_seg_thread_buffer(seg, i));
+		if (ws_seg_has_thread_buffer(seg, i))
+			ws_range_abandoned(ws_seg_thread_buffer(seg, i));
 	n = readlink("/proc/self/exe", path, sizeof(path) - 1);
 	path[n > 0 ? n : 0] = 0;
 	ws_collector.image = atomic_fetch_add(&seg->images, 1) + 1;

@@ -89,7 +89,7 @@ static enum ws_status absolute_pattern(const char *pattern, char out[WS_MAX_OUTP
 static enum ws_status make_segment(const struct ws_record_opts *opts, const char *trace,
                                    struct ws_segment_file *file, struct ws_err *err)
 {
-	const uint64_t size = ws_seg_size(&opts->segment);
+	const uint64_t room = ws_seg_room(&opts->segment);
 	const char *dir = opts->segment_dir;
 	char standard[PATH_MAX];
 	enum ws_status status;
@@ -97,7 +97,7 @@ static enum ws_status make_segment(const struct ws_record_opts *opts, const char
 	int fd;
 
 	if (!dir) {
-		ws_segment_folder_make(ROOM_SEGMENTS * size, standard);
+		ws_segment_folder_make(ROOM_SEGMENTS * room, standard);
 		dir = standard;
 	}
 	status = ws_segment_folder_open(dir, &fd, &first);

@@ -7,7 +7,8 @@
 #include "recorder/shared/segment_folder.h"
 
 #define DEFAULT_BUFFER_SIZE (UINT32_C(1) << 20)
-#define DEFAULT_BUFFERS     64
+#define DEFAULT_BUFFERS     1024
+#define RESERVED_BUFFERS    64 /* where a segment cannot grow */
 /* The native steps have few threads: the same memory in larger rings makes larger blocks. */
 #define MODEL_BUFFER_SIZE (UINT32_C(8) << 20)
 #define MODEL_BUFFERS     8
@@ -106,6 +107,8 @@ static enum ws_status settle_rings(struct ws_record_command *cmd, const struct g
 	segment->thread_buffers = g->buffers ? (uint32_t)g->buffers
 	                          : is_model ? MODEL_BUFFERS
 	                                     : DEFAULT_BUFFERS;
+	if (!g->buffers && !is_model)
+		segment->reserved_thread_buffers = RESERVED_BUFFERS;
 	segment->ring_size = g->buffer_size_bytes ? (uint32_t)g->buffer_size_bytes
 	                     : is_model           ? MODEL_BUFFER_SIZE
 	                                          : DEFAULT_BUFFER_SIZE;
@@ -196,7 +199,9 @@ enum ws_status ws_record_command_parse(struct ws_record_command *cmd, int argc, 
 	size_t noptions;
 
 	*cmd = (struct ws_record_command){
-	        .record = {.segment = {0, 0, DEFAULT_DEFS_SIZE, WS_SEG_SLOTS, WS_SEG_SLOT_SIZE}},
+	        .record = {.segment = {.defs_size = DEFAULT_DEFS_SIZE,
+	                               .slots = WS_SEG_SLOTS,
+	                               .slot_size = WS_SEG_SLOT_SIZE}},
 	        .rest = calloc((size_t)argc + 1, sizeof(*cmd->rest)),
 	        .capture_options = calloc((size_t)argc + 1, sizeof(*cmd->capture_options)),
 	        .repeat = 1,

@@ -16,6 +16,8 @@
 #define WS_MAX_PAYLOAD 65536u
 /* No definition is longer. */
 #define WS_MAX_DEF (UINT32_C(1) << 18)
+/* Bytes of the log that have memory beyond its head, or up to its end: enough for any. */
+#define WS_DEFS_AHEAD (WS_MAX_DEF + 64u * 1024)
 
 #define WS_ALIGN8(n) (((n) + 7u) & ~7u)
 

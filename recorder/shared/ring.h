@@ -17,7 +17,7 @@
 
 struct ws_ring {
 	_Alignas(64) _Atomic uint64_t head; /* written by the producer */
-	uint64_t tail_seen;                 /* the producer's last look at tail */
+	uint64_t limit;                     /* where the producer must look at tail again */
 	_Alignas(64) _Atomic uint64_t tail; /* written by the consumer */
 };
 
@@ -25,19 +25,28 @@ struct ws_ring {
 
 /*
  * Position to write size bytes at, when size bytes and `keep` more are free;
- * else UINT64_MAX. ring_size is a power of two.
+ * else UINT64_MAX. ring_size is a power of two; of it the first `ready` bytes
+ * may be written so far.
  */
-static inline uint64_t ws_ring_claim(struct ws_ring *ring, uint32_t ring_size, uint64_t size,
-                                     uint64_t keep)
+static inline uint64_t ws_ring_claim_ready(struct ws_ring *ring, uint32_t ring_size, uint32_t ready,
+                                           uint64_t size, uint64_t keep)
 {
 	uint64_t head = atomic_load_explicit(&ring->head, memory_order_relaxed);
 
-	if (ring_size - (head - ring->tail_seen) < size + keep) {
-		ring->tail_seen = atomic_load_explicit(&ring->tail, memory_order_acquire);
-		if (ring_size - (head - ring->tail_seen) < size + keep)
+	if (head + size + keep > ring->limit) {
+		ring->limit = ready;
+		if (ready == ring_size)
+			ring->limit += atomic_load_explicit(&ring->tail, memory_order_acquire);
+		if (head + size + keep > ring->limit)
 			return UINT64_MAX;
 	}
 	return head;
+}
+
+static inline uint64_t ws_ring_claim(struct ws_ring *ring, uint32_t ring_size, uint64_t size,
+                                     uint64_t keep)
+{
+	return ws_ring_claim_ready(ring, ring_size, ring_size, size, keep);
 }
 
 /* Copy len bytes to position pos. Returns the position after them. */

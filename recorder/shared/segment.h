@@ -1,9 +1,9 @@
 /*
  * The shared segment: the memory between the traced program (which only
  * produces) and the launcher (which only consumes). docs/recorder-design.md
- * says how it is used; this header is its layout. Pure memory: nothing here
- * opens, maps or allocates, and it needs no library, because the collector
- * that compiles it links libc alone.
+ * says how it is used; this header is its layout. Nothing here opens, maps or
+ * allocates, and it needs no library, because the collector that compiles it
+ * links libc alone.
  */
 #ifndef WS_RECORDER_SHARED_SEGMENT_H
 #define WS_RECORDER_SHARED_SEGMENT_H
@@ -19,10 +19,10 @@
 #include "recorder/shared/segment_capture.h"
 
 #define WS_SEG_MAGIC              UINT64_C(0x31474553534c5157) /* "WQLSSEG1" */
-#define WS_SEG_VERSION            4
+#define WS_SEG_VERSION            5
 #define WS_SEG_HEADER_SIZE        20480
 #define WS_SEG_ENV                "WARPSHEET_SEGMENT"
-#define WS_SEG_MAX_THREAD_BUFFERS 1024
+#define WS_SEG_MAX_THREAD_BUFFERS 8192
 #define WS_SEG_MIN_RING           4096u
 #define WS_SEG_MAX_RING           (UINT32_C(1) << 30)
 #define WS_SEG_MAX_DEFS           (UINT64_C(1) << 28)
@@ -64,12 +64,14 @@ struct ws_seg_header {
 	uint32_t header_size;
 	uint64_t total_size;
 	uint64_t commit_offset, commit_stride; /* two struct ws_seg_commit */
+	uint64_t threads_offset; /* one enum ws_thread_buffer_state for each thread buffer */
+	uint64_t slots_offset;   /* one struct ws_slot for each buffer for CUPTI */
 	uint64_t defs_offset, defs_size;
 	uint64_t thread_buffers_offset, thread_buffer_stride;
 	uint32_t thread_buffer_count;
 	uint32_t ring_size;            /* bytes, a power of two */
 	struct ws_seg_region activity; /* buffers for CUPTI, see recorder/shared/segment_slots.h */
-	uint64_t slots_offset;         /* one struct ws_slot for each */
+	uint32_t grows;                /* 1: a page has memory once ws_seg_populate() says so */
 	int64_t base_ns;               /* CLOCK_MONOTONIC at time 0 of the trace */
 	int64_t base_realtime_ns;      /* CLOCK_REALTIME then */
 	int64_t base_raw_ns;           /* CLOCK_MONOTONIC_RAW then */
@@ -88,12 +90,15 @@ struct ws_seg_header {
 	_Atomic uint64_t next_schema; /* last dynamic schema or enum id given out, less the start */
 	_Atomic uint64_t next_range;
 	_Alignas(64) _Atomic uint64_t defs_head; /* bytes of the definition log that are whole */
+	uint64_t defs_ready;                     /* bytes of it that have memory behind them */
 	_Alignas(64) _Atomic uint64_t lost[WS_DROPPED_COUNT];
 	struct ws_seg_gpu gpu;
 
 	/* written by both sides */
 	_Alignas(64) _Atomic uint64_t slots_free[WS_SEG_MAX_SLOTS / 64]; /* bit set: free */
 	_Atomic uint64_t slots_done;                                     /* counts them up */
+	_Atomic uint32_t
+	        slots_no_room; /* 1: the last try to have one more failed, or all are there */
 
 	/* written by the launcher */
 	_Alignas(64) _Atomic uint32_t state;   /* enum ws_seg_state */
@@ -113,6 +118,7 @@ struct ws_seg_header {
 struct ws_slot {
 	_Alignas(64) _Atomic uint64_t done; /* 0: free or in CUPTI's hands; else its number */
 	uint64_t valid;                     /* bytes with records, once done */
+	_Atomic uint32_t room;              /* enum ws_seg_room */
 	uint32_t image;                     /* that took it */
 	uint32_t unfinished;                /* its process died over it: the end is unknown */
 	int64_t taken_ns; /* CLOCK_MONOTONIC: what is in it was written after … */
@@ -137,8 +143,17 @@ enum ws_commit_flag {
 	WS_COMMIT_SETTLED = 4,    /* the trace has its name for good */
 };
 
+/* Of a part of a segment that grows: nobody reads or writes one that is not ready. */
+enum ws_seg_room {
+	WS_ROOM_NONE,
+	WS_ROOM_COMING, /* somebody is getting it */
+	WS_ROOM_READY,
+};
+
 enum ws_thread_buffer_state {
-	WS_THREAD_BUFFER_FREE,
+	WS_THREAD_BUFFER_NONE = WS_ROOM_NONE,
+	WS_THREAD_BUFFER_COMING = WS_ROOM_COMING,
+	WS_THREAD_BUFFER_FREE = WS_ROOM_READY,
 	WS_THREAD_BUFFER_OWNED,
 	WS_THREAD_BUFFER_LEFT, /* its thread ended; free again once empty */
 };
@@ -156,15 +171,15 @@ struct ws_thread_buffer_kernel {
 
 /*
  * One thread's ring and the bookkeeping that keeps its ranges properly
- * nested. The ring's bytes follow the struct. Only `state` and the ring are
+ * nested. The ring's bytes follow the struct. Only `thread` and the ring are
  * read by the launcher; the rest belongs to the thread.
  */
 struct ws_thread_buffer {
 	struct ws_ring ring;
-	_Atomic uint32_t state; /* enum ws_thread_buffer_state */
-	uint32_t thread;        /* id in the trace; changes only while the ring is empty */
-	uint32_t pops_owed;     /* recorded pushes that are open: room for their pops is kept */
-	uint32_t kernels;       /* open CPU kernels, dropped ones included */
+	uint32_t ready;     /* bytes of the ring that have memory */
+	uint32_t thread;    /* id in the trace; changes only while the ring is empty */
+	uint32_t pops_owed; /* recorded pushes that are open: room for their pops is kept */
+	uint32_t kernels;   /* open CPU kernels, dropped ones included */
 	/* stack address of who is in the middle of a record, 0: nobody */
 	_Atomic uintptr_t writer;
 	struct {
@@ -192,20 +207,50 @@ struct ws_seg_opts {
 	uint64_t defs_size;      /* bytes, a multiple of 4096, 4096 … WS_SEG_MAX_DEFS */
 	uint32_t slots;          /* 0 … WS_SEG_MAX_SLOTS; 0: no CUPTI */
 	uint64_t slot_size; /* bytes, a multiple of 4096, WS_SEG_MIN_SLOT … WS_SEG_MAX_SLOT */
+	/* thread buffers of one that cannot grow, whose memory is all reserved; 0: as many */
+	uint32_t reserved_thread_buffers;
+	uint32_t grows; /* 1: only the first ws_seg_first_size() bytes have memory */
 };
 
 static inline struct ws_seg_opts ws_seg_opts_of(const struct ws_seg_header *seg)
 {
-	return (struct ws_seg_opts){seg->thread_buffer_count, seg->ring_size, seg->defs_size,
-	                            seg->activity.count, seg->activity.stride};
+	return (struct ws_seg_opts){
+	        .thread_buffers = seg->thread_buffer_count,
+	        .ring_size = seg->ring_size,
+	        .defs_size = seg->defs_size,
+	        .slots = seg->activity.count,
+	        .slot_size = seg->activity.stride,
+	        .grows = seg->grows,
+	};
 }
 
 /* Bytes that a segment with these options needs; 0 when an option is out of its range. */
 uint64_t ws_seg_size(const struct ws_seg_opts *opts);
+/* Of them, bytes that a recording may well need, so that it is not begun where they are not. */
+uint64_t ws_seg_room(const struct ws_seg_opts *opts);
+/* Of them, bytes of a growing one that must have memory from the start. */
+uint64_t ws_seg_first_size(const struct ws_seg_opts *opts);
 /* Lay out a segment in ws_seg_size(opts) zeroed bytes. */
 void ws_seg_init(void *mem, const struct ws_seg_opts *opts);
+/* Have memory behind size bytes of it, so that a write cannot fail any more. 0; -1: no room. */
+int ws_seg_populate(const struct ws_seg_header *seg, void *from, uint64_t size);
+/* The same before there is a header; -1 also where the system cannot (Linux before 5.14). */
+int ws_seg_populate_pages(void *from, uint64_t size);
 /* NULL when the size bytes at mem are a segment whose regions all lie inside; else why not. */
 const char *ws_seg_problem(const void *mem, uint64_t size);
+
+/* enum ws_thread_buffer_state of a thread buffer */
+static inline _Atomic uint32_t *ws_seg_thread_state(const struct ws_seg_header *seg, uint32_t i)
+{
+	return (_Atomic uint32_t *)((char *)seg + seg->threads_offset) + i;
+}
+
+/* Acquire: what a thread that left it wrote is seen. */
+static inline int ws_seg_has_thread_buffer(const struct ws_seg_header *seg, uint32_t i)
+{
+	return atomic_load_explicit(ws_seg_thread_state(seg, i), memory_order_acquire) >=
+	       WS_THREAD_BUFFER_FREE;
+}
 
 static inline struct ws_thread_buffer *ws_seg_thread_buffer(const struct ws_seg_header *seg,
                                                             uint32_t i)

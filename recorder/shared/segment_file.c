@@ -3,11 +3,13 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <stdio.h>
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "formats/base/own_file.h"
@@ -66,28 +68,65 @@ static enum ws_status open_own(struct ws_segment_file *out, const char *path, in
 	return status;
 }
 
+/* A page of it that was written once can be written again, however full it is. */
+static int keeps_room(int fd)
+{
+	struct statfs fs;
+
+	return !fstatfs(fd, &fs) && (fs.f_type == TMPFS_MAGIC || fs.f_type == EXT4_SUPER_MAGIC ||
+	                             fs.f_type == XFS_SUPER_MAGIC);
+}
+
+/* Mapped, with its first part in memory; of a file that cannot grow, all of it. */
+static enum ws_status make_room(struct ws_segment_file *out, int fd, struct ws_seg_opts *opts,
+                                struct ws_err *err)
+{
+	int error;
+
+	/* of nothing: whether the system can */
+	opts->grows = keeps_room(fd) && !ws_seg_populate_pages(NULL, 0);
+	if (!opts->grows && opts->reserved_thread_buffers)
+		opts->thread_buffers = opts->reserved_thread_buffers;
+	out->size = ws_seg_size(opts);
+	error = ftruncate(fd, (off_t)out->size) ? errno : 0;
+	if (!error)
+		WS_FORWARD(map(out, fd, err));
+	/* reserved now: a page that is missing later would kill the program with SIGBUS */
+	if (!error && !opts->grows)
+		error = posix_fallocate(fd, 0, (off_t)out->size);
+	if (!error && (!opts->grows || !ws_seg_populate_pages(out->seg, ws_seg_first_size(opts))))
+		return WS_OK;
+	ws_segment_file_close(out);
+	return WS_FAIL(err, ENVIRONMENT, "no room for %s of %llu MiB: %s", out->path,
+	               (unsigned long long)(out->size >> 20), strerror(error ? error : ENOSPC));
+}
+
 enum ws_status ws_segment_file_create_at(struct ws_segment_file *out, const char *path,
                                          const struct ws_seg_opts *opts, struct ws_err *err)
 {
-	const uint64_t size = ws_seg_size(opts);
+	struct ws_seg_opts made = *opts;
 	enum ws_status status;
-	int fd, error;
+	int fd;
 
-	WS_FAIL_IF(!size, err, BUG, "a segment cannot have these sizes");
+	WS_FAIL_IF(!ws_seg_size(opts), err, BUG, "a segment cannot have these sizes");
 	WS_FORWARD(open_own(out, path, O_CREAT | O_EXCL, &fd, err));
-	out->size = size;
-	/* reserved now: a page that is missing later would kill the program with SIGBUS */
-	error = posix_fallocate(fd, 0, (off_t)out->size);
-	status = error ? WS_FAIL(err, ENVIRONMENT, "no room for %s of %llu MiB: %s", path,
-	                         (unsigned long long)(out->size >> 20), strerror(error))
-	               : map(out, fd, err);
+	status = make_room(out, fd, &made, err);
 	close(fd);
 	if (status != WS_OK) {
 		unlink(out->path);
 		return status;
 	}
-	ws_seg_init(out->seg, opts);
+	ws_seg_init(out->seg, &made);
 	return WS_OK;
+}
+
+/* What a folder lacks is told when it is opened. A tmpfs without a limit has 0 blocks. */
+static int has_room(const char *dir, uint64_t size)
+{
+	struct statfs fs;
+
+	return statfs(dir, &fs) || !fs.f_blocks ||
+	       (uint64_t)fs.f_bavail >= size / (uint64_t)fs.f_bsize + 1;
 }
 
 enum ws_status ws_segment_file_create(struct ws_segment_file *out, const char *dir,
@@ -100,6 +139,9 @@ enum ws_status ws_segment_file_create(struct ws_segment_file *out, const char *d
 	memset(out, 0, sizeof(*out));
 	WS_FAIL_IF(getrandom(&random, sizeof(random), 0) != sizeof(random), err, ENVIRONMENT,
 	           "no random numbers: %s", strerror(errno));
+	WS_FAIL_IF(!has_room(dir, ws_seg_room(opts)), err, ENVIRONMENT,
+	           "%s has no room for a segment of %llu MiB", dir,
+	           (unsigned long long)(ws_seg_room(opts) >> 20));
 	n = snprintf(path, sizeof(path), "%s/" WS_SEG_PREFIX "%ld-%016llx", dir, (long)getpid(),
 	             (unsigned long long)random);
 	WS_FAIL_IF(n < 0 || (size_t)n >= sizeof(path), err, USAGE, "the path %s is too long", dir);

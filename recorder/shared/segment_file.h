@@ -17,13 +17,14 @@ struct ws_segment_file {
 };
 
 /*
- * Make a segment of this layout in folder dir, its space reserved, readable by
- * this user alone. ENVIRONMENT when it has no room there; as
- * ws_segment_folder_open() when the folder is missing or not to be trusted.
+ * Make a segment of this layout in folder dir, readable by this user alone: one that grows where
+ * that is safe, else with its space reserved. ENVIRONMENT when there is no room for all that it
+ * can grow to; as ws_segment_folder_open() when the folder is missing or not to be trusted.
  */
 enum ws_status ws_segment_file_create(struct ws_segment_file *out, const char *dir,
                                       const struct ws_seg_opts *opts, struct ws_err *err);
-/* The same with a name of the caller's; ENVIRONMENT also when a file has it. */
+/* The same with a name of the caller's, and room for its beginning; ENVIRONMENT also when a file
+ * has it. */
 enum ws_status ws_segment_file_create_at(struct ws_segment_file *out, const char *path,
                                          const struct ws_seg_opts *opts, struct ws_err *err);
 /* The same in a new folder beside a file; both go with ws_segment_file_remove(). */

@@ -1,6 +1,6 @@
 /*
- * The pool of buffers that CUPTI fills. A slot is free (its bit is set), in
- * CUPTI's hands (bit clear, done 0) or done (done is its number). Taking one is
+ * The pool of buffers that CUPTI fills. A slot that has memory is free (its bit
+ * is set), in CUPTI's hands (bit clear, done 0) or done (done is its number). Taking one is
  * a few instructions without a lock, from any thread; the launcher reads what
  * is done and gives it back, zeroed, once its rows are committed.
  *
@@ -26,8 +26,27 @@
 
 /* --- producer --- */
 
-/* A free slot, now the caller's, or -1. */
-static inline int ws_slot_take(struct ws_seg_header *seg, uint32_t image)
+/* Get memory for one more slot, which nobody has then. -1: there are no more, or no room. */
+static inline int ws_slot_grow(struct ws_seg_header *seg)
+{
+	for (uint32_t i = 0; i < seg->activity.count; i++) {
+		_Atomic uint32_t *room = &ws_seg_slot(seg, i)->room;
+		uint32_t none = WS_ROOM_NONE;
+		int failed;
+
+		if (!atomic_compare_exchange_strong(room, &none, WS_ROOM_COMING))
+			continue;
+		failed = ws_seg_populate(seg, ws_slot_bytes(seg, i), seg->activity.stride);
+		atomic_store(&seg->slots_no_room, failed != 0);
+		atomic_store(room, failed ? WS_ROOM_NONE : WS_ROOM_READY);
+		return failed ? -1 : (int)i;
+	}
+	atomic_store(&seg->slots_no_room, 1);
+	return -1;
+}
+
+/* A slot that is free, now the caller's, or -1. */
+static inline int ws_slot_take_free(struct ws_seg_header *seg)
 {
 	for (uint32_t w = 0; w < WS_SEG_MAX_SLOTS / 64; w++) {
 		uint64_t bits = atomic_load_explicit(&seg->slots_free[w], memory_order_relaxed);
@@ -36,18 +55,41 @@ static inline int ws_slot_take(struct ws_seg_header *seg, uint32_t image)
 			uint64_t lowest = bits & -bits;
 			uint64_t before = atomic_fetch_and_explicit(&seg->slots_free[w], ~lowest,
 			                                            memory_order_acquire);
-			int i = (int)w * 64 + __builtin_ctzll(lowest);
 
-			if (before & lowest) {
-				ws_seg_slot(seg, (uint32_t)i)->image = image;
-				ws_seg_slot(seg, (uint32_t)i)->taken_ns =
-				        ws_clock_ns(CLOCK_MONOTONIC);
-				return i;
-			}
+			if (before & lowest)
+				return (int)w * 64 + __builtin_ctzll(lowest);
 			bits = before & ~lowest;
 		}
 	}
 	return -1;
+}
+
+/*
+ * A slot, now the caller's, or -1. When none is free one more is made, which
+ * takes time, but not at each launch when there was no room for it.
+ */
+static inline int ws_slot_take(struct ws_seg_header *seg, uint32_t image)
+{
+	int i = ws_slot_take_free(seg);
+
+	if (i < 0 && !atomic_load_explicit(&seg->slots_no_room, memory_order_relaxed))
+		i = ws_slot_grow(seg);
+	if (i < 0)
+		return -1;
+	ws_seg_slot(seg, (uint32_t)i)->image = image;
+	ws_seg_slot(seg, (uint32_t)i)->taken_ns = ws_clock_ns(CLOCK_MONOTONIC);
+	return i;
+}
+
+/* How many are free. */
+static inline uint32_t ws_slots_free(const struct ws_seg_header *seg)
+{
+	uint32_t n = 0;
+
+	for (uint32_t w = 0; w < WS_SEG_MAX_SLOTS / 64; w++)
+		n += (uint32_t)__builtin_popcountll(
+		        atomic_load_explicit(&seg->slots_free[w], memory_order_relaxed));
+	return n;
 }
 
 /* Hand a slot of which nothing was used back. */
@@ -73,6 +115,12 @@ static inline int ws_slot_is_free(const struct ws_seg_header *seg, uint32_t i)
 	return (int)(atomic_load(&seg->slots_free[i / 64]) >> (i % 64) & 1);
 }
 
+/* It is there, and CUPTI's or done. */
+static inline int ws_slot_is_used(const struct ws_seg_header *seg, uint32_t i)
+{
+	return atomic_load(&ws_seg_slot(seg, i)->room) == WS_ROOM_READY && !ws_slot_is_free(seg, i);
+}
+
 /*
  * What CUPTI had in hand when its process or image ended becomes done, as far
  * as it was written. Only when nobody can write into it any more.
@@ -81,8 +129,10 @@ static inline void ws_slots_give_up(struct ws_seg_header *seg)
 {
 	for (uint32_t i = 0; i < seg->activity.count; i++) {
 		struct ws_slot *slot = ws_seg_slot(seg, i);
+		uint32_t coming = WS_ROOM_COMING;
 
-		if (ws_slot_is_free(seg, i) || atomic_load(&slot->done))
+		atomic_compare_exchange_strong(&slot->room, &coming, WS_ROOM_NONE);
+		if (!ws_slot_is_used(seg, i) || atomic_load(&slot->done))
 			continue;
 		slot->unfinished = 1;
 		ws_slot_finish(seg, i, seg->activity.stride);

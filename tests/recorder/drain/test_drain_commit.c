@@ -53,24 +53,22 @@ Test(drain_commit, a_ring_more_than_half_full_wants_a_commit, .init = start, .fi
 Test(drain_commit, a_lane_is_free_again_once_its_thread_ended_and_its_ring_is_committed,
      .init = start, .fini = by_hand_stop)
 {
-	struct ws_thread_buffer *thread_buffer = ws_seg_thread_buffer(seg, 0);
-
 	put_event(0, EVENT(WS_REC_MARK, 1), "m", NULL);
 	ws_drain_pass(drain);
 	ws_drain_commit(drain);
-	cr_expect_eq(atomic_load(&thread_buffer->state), WS_THREAD_BUFFER_OWNED,
+	cr_expect_eq(atomic_load(ws_seg_thread_state(seg, 0)), WS_THREAD_BUFFER_OWNED,
 	             "its thread lives");
 
 	put_event(0, EVENT(WS_REC_MARK, 2), "m", NULL);
-	atomic_store(&thread_buffer->state, WS_THREAD_BUFFER_LEFT);
+	atomic_store(ws_seg_thread_state(seg, 0), WS_THREAD_BUFFER_LEFT);
 	ws_drain_commit(drain);
-	cr_expect_eq(atomic_load(&thread_buffer->state), WS_THREAD_BUFFER_LEFT,
+	cr_expect_eq(atomic_load(ws_seg_thread_state(seg, 0)), WS_THREAD_BUFFER_LEFT,
 	             "there is something in it");
 	ws_drain_pass(drain);
-	cr_expect_eq(atomic_load(&thread_buffer->state), WS_THREAD_BUFFER_LEFT,
+	cr_expect_eq(atomic_load(ws_seg_thread_state(seg, 0)), WS_THREAD_BUFFER_LEFT,
 	             "it is not in the file yet");
 	ws_drain_commit(drain);
-	cr_expect_eq(atomic_load(&thread_buffer->state), WS_THREAD_BUFFER_FREE);
+	cr_expect_eq(atomic_load(ws_seg_thread_state(seg, 0)), WS_THREAD_BUFFER_FREE);
 	cr_expect_eq(atomic_load(&seg->thread_buffers_freed), 1);
 }
 
@@ -79,9 +77,9 @@ Test(drain_commit, it_is_wanted_when_threads_that_ended_hold_most_of_the_thread_
 {
 	/* two thread buffers: one owned, one free */
 	cr_expect(!ws_drain_wants_commit(drain));
-	atomic_store(&ws_seg_thread_buffer(seg, 1)->state, WS_THREAD_BUFFER_OWNED);
+	atomic_store(ws_seg_thread_state(seg, 1), WS_THREAD_BUFFER_OWNED);
 	cr_expect(!ws_drain_wants_commit(drain), "a commit would free none");
-	atomic_store(&ws_seg_thread_buffer(seg, 0)->state, WS_THREAD_BUFFER_LEFT);
+	atomic_store(ws_seg_thread_state(seg, 0), WS_THREAD_BUFFER_LEFT);
 	cr_expect(ws_drain_wants_commit(drain));
 	ws_drain_commit(drain);
 	cr_expect(!ws_drain_wants_commit(drain));

@@ -33,7 +33,8 @@ Test(options, defaults_record_everything_with_room_for_many_threads)
 	cr_assert_eq(PARSE("--", "prog", "-o", "x"), WS_OK);
 	cr_expect_str_eq(cmd.program[0], "prog");
 	cr_expect_str_eq(cmd.program[1], "-o", "what stands after -- is the program's");
-	cr_expect_eq(cmd.record.segment.thread_buffers, 64);
+	cr_expect_eq(cmd.record.segment.thread_buffers, 1024);
+	cr_expect_eq(cmd.record.segment.reserved_thread_buffers, 64);
 	cr_expect_eq(cmd.record.segment.ring_size, 1 << 20);
 	cr_expect_eq(cmd.record.segment.slots, 128);
 	cr_expect_eq(cmd.record.capture.api, WS_CAPTURE_LAUNCHES);
@@ -133,7 +134,7 @@ Test(options, a_refusal_names_the_argument)
 {
 	cr_expect_eq(PARSE("--buffers", "0", "--", "p"), WS_USAGE);
 	cr_expect_not_null(strstr(err.text,
-	                          "--buffers needs a whole number from 1 to 1024, not '0'"),
+	                          "--buffers needs a whole number from 1 to 8192, not '0'"),
 	                   "%s", err.text);
 	release();
 	cr_expect_eq(PARSE("--output="), WS_USAGE);

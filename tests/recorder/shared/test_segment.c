@@ -21,21 +21,23 @@ static struct ws_seg_header *make(const struct ws_seg_opts *opts)
 
 Test(segment, size_is_the_sum_of_its_regions)
 {
-	/* header, two commit slots of a page, log 4096, two thread buffers of 8192 + 4096 */
-	cr_expect_eq(ws_seg_size(&small), WS_SEG_HEADER_SIZE + 2 * 4096 + 4096 + 2 * (8192 + 4096));
+	/* header, two commit slots of a page, a page of tables, log 4096, two thread buffers of
+	 * 8192 + 4096 */
+	cr_expect_eq(ws_seg_size(&small), WS_SEG_HEADER_SIZE + 3 * 4096 + 4096 + 2 * (8192 + 4096));
 	/* a slot is 168 bytes and 8 for each of 1024 thread buffers: three pages */
-	cr_expect_eq(ws_seg_size(SIZES(1024, 4096, 4096)),
-	             WS_SEG_HEADER_SIZE + 2 * 3 * 4096 + 4096 + UINT64_C(1024) * (8192 + 4096));
+	cr_expect_eq(ws_seg_size(SIZES(1024, 4096, 4096)), WS_SEG_HEADER_SIZE + (2 * 3 + 1) * 4096 +
+	                                                           4096 +
+	                                                           UINT64_C(1024) * (8192 + 4096));
 	/* beyond 4 GiB nothing wraps */
 	cr_expect_eq(ws_seg_size(SIZES(1024, 1u << 30, 4096)),
-	             WS_SEG_HEADER_SIZE + 2 * 3 * 4096 + 4096 +
+	             WS_SEG_HEADER_SIZE + (2 * 3 + 1) * 4096 + 4096 +
 	                     UINT64_C(1024) * (8192 + (UINT64_C(1) << 30)));
 }
 
 Test(segment, sizes_out_of_range_are_refused)
 {
 	cr_expect_eq(ws_seg_size(SIZES(0, 4096, 4096)), 0);
-	cr_expect_eq(ws_seg_size(SIZES(1025, 4096, 4096)), 0);
+	cr_expect_eq(ws_seg_size(SIZES(8193, 4096, 4096)), 0);
 	cr_expect_eq(ws_seg_size(SIZES(1, 2048, 4096)), 0);
 	cr_expect_eq(ws_seg_size(SIZES(1, 4096 + 8, 4096)), 0);
 	cr_expect_eq(ws_seg_size(SIZES(1, 1u << 31, 4096)), 0);
@@ -53,11 +55,11 @@ static uint64_t with_slots(uint32_t slots, uint64_t slot_size)
 	return ws_seg_size(&opts);
 }
 
-Test(segment, slots_and_their_table_follow_the_thread_buffers)
+Test(segment, slots_follow_the_thread_buffers_and_their_table_that_of_threads)
 {
-	/* 64 bytes of table a slot, to whole pages */
-	cr_expect_eq(with_slots(1, 4096), ws_seg_size(&small) + 4096 + 4096);
-	cr_expect_eq(with_slots(65, 8192), ws_seg_size(&small) + 2 * 4096 + 65 * 8192);
+	/* 64 bytes of table a slot, to whole pages; the threads' table is 64 bytes of the first */
+	cr_expect_eq(with_slots(1, 4096), ws_seg_size(&small) + 4096);
+	cr_expect_eq(with_slots(65, 8192), ws_seg_size(&small) + 4096 + 65 * 8192);
 	cr_expect_eq(with_slots(1024, WS_SEG_MAX_SLOT) >> 36, 1, "64 GiB do not wrap");
 	cr_expect_eq(with_slots(1025, 4096), 0);
 	cr_expect_eq(with_slots(1, 0), 0);
@@ -125,10 +127,12 @@ Test(segment, regions_lie_side_by_side_without_overlap)
 
 	cr_expect_eq((char *)ws_seg_commit_slot(seg, 0) - base, WS_SEG_HEADER_SIZE);
 	cr_expect_eq((char *)ws_seg_commit_slot(seg, 1) - base, WS_SEG_HEADER_SIZE + 4096);
-	cr_expect_eq((char *)ws_seg_defs(seg) - base, WS_SEG_HEADER_SIZE + 2 * 4096);
-	cr_expect_eq((char *)ws_seg_thread_buffer(seg, 0) - base, WS_SEG_HEADER_SIZE + 3 * 4096);
+	cr_expect_eq((char *)ws_seg_thread_state(seg, 0) - base, WS_SEG_HEADER_SIZE + 2 * 4096);
+	cr_expect_eq((char *)ws_seg_slot(seg, 0) - base, WS_SEG_HEADER_SIZE + 2 * 4096 + 64);
+	cr_expect_eq((char *)ws_seg_defs(seg) - base, WS_SEG_HEADER_SIZE + 3 * 4096);
+	cr_expect_eq((char *)ws_seg_thread_buffer(seg, 0) - base, WS_SEG_HEADER_SIZE + 4 * 4096);
 	cr_expect_eq((char *)ws_seg_thread_buffer(seg, 1) - base,
-	             WS_SEG_HEADER_SIZE + 3 * 4096 + 8192 + 4096);
+	             WS_SEG_HEADER_SIZE + 4 * 4096 + 8192 + 4096);
 	cr_expect_eq((char *)ws_thread_buffer_bytes(ws_seg_thread_buffer(seg, 1)) + 4096 - base,
 	             (ptrdiff_t)seg->total_size);
 	cr_expect_eq(seg->activity.count, 0);
@@ -174,6 +178,7 @@ Test(segment, every_damaged_field_of_the_layout_is_seen)
 	DAMAGE(activity.count, 1);
 	DAMAGE(activity.offset, 0);
 	DAMAGE(slots_offset, 0);
+	DAMAGE(threads_offset, 0);
 	DAMAGE(defs_head, 4097);
 	DAMAGE(commit_active, 2);
 #undef DAMAGE

@@ -106,7 +106,7 @@ static void make_segment(void)
 	put_thread(WS_DEF_THREAD, 1, 1001, "main");
 	ws_seg_thread_buffer(seg, 0)->thread = 1;
 	ws_seg_thread_buffer(seg, 1)->thread = 1;
-	atomic_store(&ws_seg_thread_buffer(seg, 0)->state, WS_THREAD_BUFFER_OWNED);
+	atomic_store(ws_seg_thread_state(seg, 0), WS_THREAD_BUFFER_OWNED);
 }
 
 void by_hand_start(const char *path)

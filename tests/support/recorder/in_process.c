@@ -20,7 +20,7 @@ void collect_start(uint32_t thread_buffers, uint32_t ring_size, uint64_t defs_si
 	                                 .defs_size = defs_size};
 	struct ws_err err;
 
-	cr_assert_eq(ws_segment_file_create_beside(&file, "/tmp/", &opts, &err), WS_OK, "%s",
+	cr_assert_eq(ws_segment_file_create_beside(&file, "/dev/shm/", &opts, &err), WS_OK, "%s",
 	             err.text);
 	setenv(WSN_ENV_INJECTION, WS_TEST_COLLECTOR, 1);
 	setenv(WS_SEG_ENV, file.path, 1);
