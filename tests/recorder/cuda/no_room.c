@@ -1,6 +1,7 @@
 /*
- * Preloaded: for what a recorded program asks of its segment there are NO_ROOM_AFTER bytes of memory, and
- * what did not get any must not be touched. "old": a system that does not know how to ask.
+ * Preloaded: for what a recorded program asks of its segment there are NO_ROOM_AFTER bytes of
+ * memory, and what did not get any must not be touched. "old": a system that does not know how to
+ * ask.
  */
 #include <errno.h>
 #include <stdatomic.h>

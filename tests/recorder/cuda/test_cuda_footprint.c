@@ -1,4 +1,5 @@
-/* What a recording takes of memory: what it uses, and no more; and what happens when there is none. */
+/* What a recording takes of memory: what it uses, and no more; and what happens when there is none.
+ */
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <sys/resource.h>
@@ -30,8 +31,8 @@ TestSuite(cuda_footprint, .init = begin, .fini = end, .timeout = 600);
 
 #define SMALL "--gpu-buffers", "32", "--buffers", "8"
 /* In the shell that is recorded: bytes of memory behind all segments there are. */
-#define SUM_UP                                                                  \
-	"stat -c %b \"$WARPSHEET_SEGMENT\"* | { s=0; while read -r b; do "      \
+#define SUM_UP                                                             \
+	"stat -c %b \"$WARPSHEET_SEGMENT\"* | { s=0; while read -r b; do " \
 	"s=$((s + b * 512)); done; echo $s; } >sum"
 
 static uint64_t sum_of_segments(void)
@@ -49,8 +50,8 @@ static uint64_t sum_of_segments(void)
 
 Test(cuda_footprint, a_program_that_records_nothing_takes_less_than_a_mebibyte)
 {
-	cr_assert_eq(RUN(&r, "-o", r.trace, "--segment-dir", r.segments, SMALL, "--", "/bin/sh", "-c",
-	                 SUM_UP),
+	cr_assert_eq(RUN(&r, "-o", r.trace, "--segment-dir", r.segments, SMALL, "--", "/bin/sh",
+	                 "-c", SUM_UP),
 	             0, "%s", r.text);
 	cr_expect_gt(sum_of_segments(), 0);
 	cr_expect_lt(sum_of_segments(), MIB, "%lu bytes", (unsigned long)sum_of_segments());
@@ -68,7 +69,7 @@ Test(cuda_footprint, a_start_takes_little_processor_time)
 		getrusage(RUSAGE_CHILDREN, &before);
 		cr_assert_eq(RUN(&r, "-o", r.trace, "--", "/bin/true"), 0, "%s", r.text);
 		getrusage(RUSAGE_CHILDREN, &after);
-#define MS(field) \
+#define MS(field)                                                   \
 	((double)(after.field.tv_sec - before.field.tv_sec) * 1e3 + \
 	 (double)(after.field.tv_usec - before.field.tv_usec) / 1e3)
 		ms = MS(ru_utime) + MS(ru_stime);
@@ -119,8 +120,7 @@ static struct probe record_nvtx(void)
 	int before = r.rounds[0];
 	struct probe p;
 
-	cr_assert_eq(RECORD(&r, "nested", ROUNDS_, SMALL, "--buffer-size", "8M"), 0, "%s",
-	             r.text);
+	cr_assert_eq(RECORD(&r, "nested", ROUNDS_, SMALL, "--buffer-size", "8M"), 0, "%s", r.text);
 	cr_assert_eq(r.rounds[0], before + ROUNDS);
 	probe_open(&p, r.trace);
 	cr_expect(ws_trace_reader_summary(p.reader)->closed);
@@ -176,8 +176,8 @@ Test(cuda_footprint, a_further_process_without_room_is_not_recorded_and_counted)
 	snprintf(command, sizeof(command),
 	         "%s exit 10 %s; NO_ROOM_AFTER=0 LD_PRELOAD=%s/libno_room.so %s exit 10 %s",
 	         WS_TEST_VICTIM, r.tally, WS_TEST_FAKES, WS_TEST_VICTIM, r.tally);
-	cr_expect_eq(RUN(&r, "-o", r.trace, "--segment-dir", r.segments, SMALL, "--", "/bin/sh", "-c",
-	                 command),
+	cr_expect_eq(RUN(&r, "-o", r.trace, "--segment-dir", r.segments, SMALL, "--", "/bin/sh",
+	                 "-c", command),
 	             5, "%s", r.text);
 	cr_expect_not_null(strstr(r.text, "no room for its segment"), "%s", r.text);
 	probe_open(&p, r.trace);
@@ -191,8 +191,8 @@ Test(cuda_footprint, a_system_that_cannot_be_asked_for_pages_reserves_all_of_it)
 	struct probe p;
 
 	leave_room("old");
-	cr_assert_eq(RUN(&r, "-o", r.trace, "--segment-dir", r.segments, SMALL, "--", "/bin/sh", "-c",
-	                 SUM_UP),
+	cr_assert_eq(RUN(&r, "-o", r.trace, "--segment-dir", r.segments, SMALL, "--", "/bin/sh",
+	                 "-c", SUM_UP),
 	             0, "%s", r.text);
 	cr_expect_gt(sum_of_segments(), 40 * MIB);
 	p = record_nvtx();
