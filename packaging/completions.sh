@@ -8,28 +8,10 @@ mkdir -p "$out/bash" "$out/zsh" "$out/fish"
 list=$(mktemp)
 trap 'rm -f "$list"' EXIT
 
-# A line an option: COMMAND|-o|--output|ARGUMENT|first line of its help; a line a table:
-# COMMAND||@table||NAME. COMMAND is - for a program without commands.
+here=$(dirname "$0")
+tab=$(printf '\t')
 options_of() { # options_of COMMAND, help on stdin
-	awk -v command="$1" '
-		function tell() { if (name) print command "|" letter "|" name "|" arg "|" text; name = "" }
-		/^tables:/ { tell(); tables = 1; next }
-		tables && /^  [a-z]/ { print command "||@table||" $1; next }
-		/^  (-[[:alnum:]], |    )--[a-z]/ {
-			tell()
-			letter = substr($0, 3, 1) == "-" ? substr($0, 3, 2) : ""
-			rest = substr($0, 7)
-			match(rest, /^--[a-z-]+/)
-			name = substr(rest, 1, RLENGTH)
-			rest = substr(rest, RLENGTH + 1)
-			match(rest, /  +/)
-			arg = RLENGTH > 0 && RSTART > 1 ? substr(rest, 2, RSTART - 2) : RSTART ? "" : substr(rest, 2)
-			text = RSTART ? substr(rest, RSTART + RLENGTH) : ""
-			next
-		}
-		name && !text && /^ +[^ ]/ { text = $0; sub(/^ +/, "", text) }
-		!/^ / { tell() }
-		END { tell() }'
+	awk -f "$here/options.awk" -v command="$1"
 }
 
 commands=$("$bin/warpsheet" help | sed -nE 's/^  ([a-z][a-z-]*) +.*/\1/p')
@@ -40,22 +22,20 @@ for command in $commands; do
 	esac
 done >"$list"
 { "$bin/warpsheet-record" --help && "$bin/warpsheet-step" --help; } | options_of record |
-	sort -u -t'|' -k3,3 | grep -v '|--version|' >>"$list"
+	sort -u -t"$tab" -k3,3 | grep -v "$tab--version$tab" >>"$list"
 "$bin/warpsheet-record" --help | options_of recorder >>"$list"
 "$bin/warpsheet-step" --help | options_of step >>"$list"
-"$bin/warpsheet" help | sed -nE 's/^  ([a-z][a-z-]*) +(.*)/help||@command||\1|\2/p' >>"$list"
-grep -q '^report|-o|--output|' "$list" || {
+"$bin/warpsheet" help | sed -nE "s/^  ([a-z][a-z-]*) +(.*)/help$tab$tab@command$tab\1$tab\2/p" >>"$list"
+grep -q "^report$tab-o$tab--output$tab" "$list" || {
 	echo "completions.sh: --help is not as it was: no option of report found in it" >&2
 	exit 1
 }
 
 # bash: words by command, values by command and option
-awk -F'|' '
-	function words(arg) { gsub(/\|/, " ", arg); return arg }
-	# an argument of several words in small letters lists its values
-	NF > 5 { for (i = 5; i < NF && $i ~ /^[a-z0-9.-]+$/; i++) $4 = $4 " " $i }
-	$3 == "@command" { commands = commands " " $5; next }
-	$3 == "@table" { tables[$1] = tables[$1] " " $5; next }
+awk -F'\t' '
+	$3 == "@command" { commands = commands " " $4; next }
+	$3 == "@table" { tables[$1] = tables[$1] " " $4; next }
+	{ gsub(/\|/, " ", $4) } # of several words lists its values
 	{ options[$1] = options[$1] " " $3 ($2 ? " " $2 : "") }
 	$4 { values = $4 ~ / / ? $4 : $4 ~ /FILE|FOLDER|TRACE|OUT|SEGMENT|PATH/ ? "@files" : "@none"
 		for (i = 2; i <= 3; i++) if ($i) value[$1 " " $i] = values }
@@ -141,12 +121,13 @@ EOF
 } >"$out/zsh/_warpsheet"
 
 # fish has the help beside each word
-awk -F'|' '
+awk -F'\t' '
 	function quoted(text) { gsub(/\\/, "\\\\", text); gsub(/\x27/, "\\\x27", text); return "\x27" text "\x27" }
-	NF > 5 && $3 != "@command" { text = $NF; for (i = 5; i < NF && $i ~ /^[a-z0-9.-]+$/; i++) $4 = $4 " " $i; $5 = text }
-	$3 == "@command" { printf "complete -c warpsheet -n __fish_use_subcommand -f -a %s -d %s\n", $5, quoted($6); next }
-	$3 == "@table" { tables[$1] = tables[$1] " " $5; next }
+	$3 == "@command" { printf "complete -c warpsheet -n __fish_use_subcommand -f -a %s -d %s\n", $4, quoted($5); next }
+	$3 == "@table" { tables[$1] = tables[$1] " " $4; next }
 	{
+		gsub(/\|/, " ", $4)
+		sub(/;.*|,? e\.g\..*|\. .*/, "", $5) # beside a word there is room for few
 		program = $1 == "recorder" ? "warpsheet-record" : $1 == "step" ? "warpsheet-step" : "warpsheet"
 		line = "complete -c " program
 		if (program == "warpsheet") line = line " -n \x27__fish_seen_subcommand_from " $1 "\x27"
