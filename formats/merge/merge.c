@@ -22,7 +22,7 @@ static enum ws_status add_rows(struct ws_merge *m, const struct ws_merge_source 
 
 	WS_FAIL_IF(!row, err, NO_MEMORY, "out of memory for merging");
 	for (uint64_t i = 0; status == WS_OK && i < t->rows; i++) {
-		ws_merge_make_row(s, t, i, row);
+		ws_merge_make_row(m, s, t, i, row);
 		status = ws_trace_writer_add(m->writer, t->def->id, row, err);
 	}
 	free(row);
@@ -89,13 +89,12 @@ static enum ws_status add_source(struct ws_merge *m, struct ws_merge_source *s, 
 
 /* --- begin and end --- */
 
-static enum ws_status open_source(struct ws_merge_source *s, size_t index, const char *path,
-                                  struct ws_table_data *meta, struct ws_err *err)
+static enum ws_status look_at_source(struct ws_merge_source *s, size_t index,
+                                     struct ws_table_data *meta, struct ws_err *err)
 {
 	struct ws_table_data processes;
 
 	s->index = index;
-	WS_FORWARD(ws_trace_reader_open(&s->reader, path, err));
 	WS_FORWARD(ws_trace_reader_load(s->reader, WS_KIND_PROCESS, &processes, err));
 	if (processes.rows)
 		s->pid = ws_merge_cell(&processes, WS_COL_process_pid, 0);
@@ -103,7 +102,7 @@ static enum ws_status open_source(struct ws_merge_source *s, size_t index, const
 	return ws_trace_reader_load(s->reader, WS_KIND_META, meta, err);
 }
 
-/* Whose times begin first is time 0 of all. */
+/* Whose times begin first is time 0 of all. out NULL: in memory. */
 static enum ws_status begin(struct ws_merge *m, const struct ws_table_data *meta, const char *out,
                             int zstd_level, struct ws_err *err)
 {
@@ -115,27 +114,28 @@ static enum ws_status begin(struct ws_merge *m, const struct ws_table_data *meta
 			opts.base_ns = m->sources[i].base_ns;
 	for (size_t i = 0; i < m->nsources; i++)
 		m->sources[i].shift_ns = m->sources[i].base_ns - opts.base_ns;
-	WS_FORWARD(ws_trace_writer_create(&m->writer, out, &opts, err));
+	WS_FORWARD(out ? ws_trace_writer_create(&m->writer, out, &opts, err)
+	               : ws_trace_writer_create_mem(&m->writer, &opts, err));
 	return ws_merge_meta(m, meta, err);
 }
 
-static enum ws_status merge_into(struct ws_merge *m, const char *const *paths, const char *out,
-                                 int zstd_level, struct ws_err *err)
+/* All sources have their readers. */
+static enum ws_status merge_into(struct ws_merge *m, const char *out, int zstd_level,
+                                 struct ws_err *err)
 {
 	struct ws_table_data *meta = calloc(m->nsources, sizeof(*meta));
 	enum ws_status status = WS_OK;
-	size_t opened = 0;
+	size_t seen = 0;
 
 	WS_FAIL_IF(!meta, err, NO_MEMORY, "out of memory for merging");
-	while (status == WS_OK && opened < m->nsources) {
-		status =
-		        open_source(&m->sources[opened], opened, paths[opened], &meta[opened], err);
-		opened += status == WS_OK;
+	while (status == WS_OK && seen < m->nsources) {
+		status = look_at_source(&m->sources[seen], seen, &meta[seen], err);
+		seen += status == WS_OK;
 	}
 	if (status == WS_OK)
 		status = begin(m, meta, out, zstd_level, err);
-	while (opened)
-		ws_table_data_release(&meta[--opened]);
+	while (seen)
+		ws_table_data_release(&meta[--seen]);
 	free(meta);
 	WS_FORWARD(status);
 	for (size_t i = 0; i < m->nsources; i++)
@@ -144,19 +144,29 @@ static enum ws_status merge_into(struct ws_merge *m, const char *const *paths, c
 	return ws_trace_writer_close(m->writer, err);
 }
 
+/* Readers and writer stay. */
 static void release(struct ws_merge *m)
 {
-	for (size_t i = 0; i < m->nsources; i++) {
+	for (size_t i = 0; i < m->nsources; i++)
 		for (unsigned kind = 0; kind < WS_KIND_END; kind++)
 			ws_map_free(&m->sources[i].maps[kind]);
-		ws_trace_reader_free(m->sources[i].reader);
-	}
 	free(m->sources);
 	for (size_t i = 0; i < m->ndevices; i++)
 		free(m->devices[i].facts);
 	free(m->devices);
 	free(m->losses);
-	ws_trace_writer_free(m->writer);
+}
+
+/* From paths to path: `part` becomes `out` when all is well. */
+static enum ws_status merge_files(struct ws_merge *m, const char *const *paths, const char *part,
+                                  const char *out, int zstd_level, struct ws_err *err)
+{
+	for (size_t i = 0; i < m->nsources; i++)
+		WS_FORWARD(ws_trace_reader_open(&m->sources[i].reader, paths[i], err));
+	WS_FORWARD(merge_into(m, part, zstd_level, err));
+	WS_FAIL_IF(rename(part, out), err, IO_WRITE, "cannot rename %s to %s: %s", part, out,
+	           strerror(errno));
+	return WS_OK;
 }
 
 enum ws_status ws_trace_merge(const char *const *paths, size_t n, const char *out, int zstd_level,
@@ -175,20 +185,34 @@ enum ws_status ws_trace_merge(const char *const *paths, size_t n, const char *ou
 		               MAX_TRACES);
 	}
 	status = ws_own_file_temporary(part, (int)strlen(".part"), NULL, err);
-	if (status != WS_OK) {
-		release(&m);
-		return status;
+	if (status == WS_OK) {
+		status = merge_files(&m, paths, part, out, zstd_level, err);
+		if (status != WS_OK)
+			unlink(part);
 	}
-	status = merge_into(&m, paths, part, zstd_level, err);
 	if (status == WS_OK) {
 		result->kernels = ws_trace_writer_rows(m.writer, WS_KIND_KERNEL);
 		result->file_size = ws_trace_writer_size(m.writer);
-		if (rename(part, out))
-			status = WS_FAIL(err, IO_WRITE, "cannot rename %s to %s: %s", part, out,
-			                 strerror(errno));
 	}
-	if (status != WS_OK)
-		unlink(part);
+	for (size_t i = 0; i < n; i++)
+		ws_trace_reader_free(m.sources[i].reader);
+	ws_trace_writer_free(m.writer);
+	release(&m);
+	return status;
+}
+
+enum ws_status ws_trace_merge_mem(struct ws_trace_reader *const *readers, size_t n,
+                                  struct ws_trace_writer **out, struct ws_err *err)
+{
+	struct ws_merge m = {.sources = calloc(n, sizeof(*m.sources)), .nsources = n};
+	enum ws_status status;
+
+	*out = NULL;
+	WS_FAIL_IF(!m.sources, err, NO_MEMORY, "out of memory for merging");
+	for (size_t i = 0; i < n; i++)
+		m.sources[i].reader = readers[i];
+	status = merge_into(&m, NULL, 0, err);
+	*out = m.writer;
 	release(&m);
 	return status;
 }

@@ -25,4 +25,14 @@ struct ws_merge_result {
 enum ws_status ws_trace_merge(const char *const *paths, size_t n, const char *out, int zstd_level,
                               struct ws_merge_result *result, struct ws_err *err);
 
+struct ws_trace_reader;
+struct ws_trace_writer;
+
+/*
+ * The same of traces that are open, into memory. *out is the caller's to free, also when this
+ * fails; when not it is closed and ws_trace_writer_mem() has the trace.
+ */
+enum ws_status ws_trace_merge_mem(struct ws_trace_reader *const *readers, size_t n,
+                                  struct ws_trace_writer **out, struct ws_err *err);
+
 #endif

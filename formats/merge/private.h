@@ -28,6 +28,13 @@ struct ws_merge_loss {
 	uint64_t source, cause, count;
 };
 
+/* As large as the kind with the most columns. */
+union ws_merge_treatments {
+#define K(NAME, name, id, class, meaning) uint8_t name[WS_NCOLS_##name];
+	WS_KIND_LIST(K)
+#undef K
+};
+
 struct ws_merge {
 	struct ws_trace_writer *writer;
 	struct ws_merge_source *sources;
@@ -37,6 +44,8 @@ struct ws_merge {
 	uint64_t threads, op_configs; /* highest ids so far */
 	struct ws_merge_loss *losses;
 	size_t nlosses, losses_allocated;
+	/* of a kind's columns; rows.c looks once */
+	uint8_t treatments[WS_KIND_END][sizeof(union ws_merge_treatments)];
 };
 
 static inline uint64_t ws_merge_cell(const struct ws_table_data *t, unsigned column, uint64_t row)
@@ -63,8 +72,8 @@ static inline uint64_t ws_merge_mapped(const struct ws_map *map, uint64_t id)
 /* --- merge_rows.c --- */
 
 /* Any row's struct, from the table, with new ids and times. */
-void ws_merge_make_row(const struct ws_merge_source *s, const struct ws_table_data *t, uint64_t i,
-                       void *row);
+void ws_merge_make_row(struct ws_merge *m, const struct ws_merge_source *s,
+                       const struct ws_table_data *t, uint64_t i, void *row);
 
 /* Each adds all rows of a kind that the writer numbers itself, and notes the new ids. */
 enum ws_status ws_merge_strings(struct ws_merge *m, struct ws_merge_source *s,

@@ -23,14 +23,11 @@ static uint64_t schema_id(const struct ws_merge_source *s, uint64_t id)
 }
 
 /* What an id of another row becomes. */
-static uint64_t referred(const struct ws_merge_source *s, const struct ws_ref_column *ref,
-                         uint64_t id)
+static uint64_t referred(const struct ws_merge_source *s, enum ws_kind target, uint64_t id)
 {
 	uint64_t device;
 
-	if (!id && ref->zero_is_none)
-		return 0;
-	switch (ref->target) {
+	switch (target) {
 	case WS_KIND_THREAD:
 		return id + s->thread_offset;
 	case WS_KIND_OP_CONFIG:
@@ -42,7 +39,7 @@ static uint64_t referred(const struct ws_merge_source *s, const struct ws_ref_co
 		device = ws_merge_mapped(&s->maps[WS_KIND_DEVICE], id + 1);
 		return device ? device - 1 : id;
 	default:
-		return ws_merge_mapped(&s->maps[ref->target], id);
+		return ws_merge_mapped(&s->maps[target], id);
 	}
 }
 
@@ -63,16 +60,57 @@ static int is_schema(const struct ws_kind_def *def, unsigned column)
 	       (def->id == WS_KIND_PAYLOAD && column == WS_COL_payload_schema);
 }
 
+/* What becomes of a column's values, of a reference with its target and whether 0 is none. */
+enum treatment {
+	NOT_LOOKED,
+	AS_IS,
+	TIME,
+	DISTINCT,
+	SCHEMA,
+	REFERRED, /* + 2 * target + zero_is_none */
+};
+_Static_assert(REFERRED + 2 * WS_KIND_END <= UINT8_MAX, "a treatment is a byte");
+
+static uint8_t treatment_of(const struct ws_kind_def *def, unsigned column)
+{
+	struct ws_ref_column ref;
+
+	if (def->columns[column].type == WS_TYPE_TIME)
+		return TIME;
+	if (ws_ref_column_at(def, column, &ref))
+		return (uint8_t)(REFERRED + 2 * ref.target + !!ref.zero_is_none);
+	if (is_distinct(def, column))
+		return DISTINCT;
+	return is_schema(def, column) ? SCHEMA : AS_IS;
+}
+
+static uint64_t treated(const struct ws_merge_source *s, uint8_t treatment, uint64_t value)
+{
+	switch (treatment) {
+	case AS_IS:
+		return value;
+	case TIME:
+		return value + (uint64_t)s->shift_ns;
+	case DISTINCT:
+		return distinct(s, value);
+	case SCHEMA:
+		return schema_id(s, value);
+	default:
+		treatment -= REFERRED;
+		return !value && treatment % 2 ? 0 : referred(s, treatment / 2, value);
+	}
+}
+
 /* Any row's struct, from the table, with new ids and times. */
-void ws_merge_make_row(const struct ws_merge_source *s, const struct ws_table_data *t, uint64_t i,
-                       void *row)
+void ws_merge_make_row(struct ws_merge *m, const struct ws_merge_source *s,
+                       const struct ws_table_data *t, uint64_t i, void *row)
 {
 	const struct ws_kind_def *def = t->def;
+	uint8_t *treatments = m->treatments[def->id];
 
 	for (unsigned c = 0; c < def->ncolumns; c++) {
 		const struct ws_column_def *column = &def->columns[c];
 		char *place = (char *)row + column->row_offset;
-		struct ws_ref_column ref;
 		uint64_t value;
 
 		if (column->type == WS_TYPE_BLOB) {
@@ -81,15 +119,9 @@ void ws_merge_make_row(const struct ws_merge_source *s, const struct ws_table_da
 			memcpy(place, &bytes, sizeof(bytes));
 			continue;
 		}
-		value = ws_merge_cell(t, c, i);
-		if (column->type == WS_TYPE_TIME)
-			value += (uint64_t)s->shift_ns;
-		else if (ws_ref_column_at(def, c, &ref))
-			value = referred(s, &ref, value);
-		else if (is_distinct(def, c))
-			value = distinct(s, value);
-		else if (is_schema(def, c))
-			value = schema_id(s, value);
+		if (treatments[c] == NOT_LOOKED)
+			treatments[c] = treatment_of(def, c);
+		value = treated(s, treatments[c], ws_merge_cell(t, c, i));
 		memcpy(place, &value, sizeof(value));
 	}
 }
@@ -132,7 +164,7 @@ enum ws_status ws_merge_configs(struct ws_merge *m, struct ws_merge_source *s,
 		struct ws_row_launch_config row;
 		uint64_t id;
 
-		ws_merge_make_row(s, t, i, &row);
+		ws_merge_make_row(m, s, t, i, &row);
 		WS_FORWARD(ws_trace_writer_intern_config(m->writer, &row, &id, err));
 		WS_FORWARD(ws_map_put(&s->maps[WS_KIND_LAUNCH_CONFIG],
 		                      ws_merge_cell(t, WS_COL_launch_config_id, i), id, err));
@@ -153,7 +185,7 @@ enum ws_status ws_merge_counted(struct ws_merge *m, struct ws_merge_source *s,
 	for (uint64_t i = 0; i < t->rows; i++) {
 		uint64_t id = ws_merge_cell(t, id_column, i) + offset;
 
-		ws_merge_make_row(s, t, i, &row);
+		ws_merge_make_row(m, s, t, i, &row);
 		memcpy((char *)&row + t->def->columns[id_column].row_offset, &id, sizeof(id));
 		WS_FORWARD(ws_trace_writer_add(m->writer, t->def->id, &row, err));
 		if (id > *highest)

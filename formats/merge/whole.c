@@ -112,7 +112,7 @@ enum ws_status ws_merge_devices(struct ws_merge *m, struct ws_merge_source *s,
 			}
 			WS_FORWARD(ws_map_put(map, old_id + 1, id + 1, err));
 		}
-		ws_merge_make_row(s, devices, i, &row);
+		ws_merge_make_row(m, s, devices, i, &row);
 		row.id = ws_merge_mapped(map, old_id + 1) - 1;
 		for (size_t d = before; d < m->ndevices; d++)
 			if (m->devices[d].id == row.id)
@@ -122,7 +122,7 @@ enum ws_status ws_merge_devices(struct ws_merge *m, struct ws_merge_source *s,
 	for (uint64_t i = 0; i < attrs->rows; i++) {
 		struct ws_row_device_attr row;
 
-		ws_merge_make_row(s, attrs, i, &row);
+		ws_merge_make_row(m, s, attrs, i, &row);
 		for (size_t d = before; d < m->ndevices; d++)
 			if (m->devices[d].id == row.device)
 				WS_FORWARD(ws_trace_writer_add(m->writer, WS_KIND_DEVICE_ATTR, &row,
@@ -140,7 +140,7 @@ enum ws_status ws_merge_note_losses(struct ws_merge *m, const struct ws_merge_so
 	for (uint64_t i = 0; i < t->rows; i++) {
 		struct ws_row_loss row;
 
-		ws_merge_make_row(s, t, i, &row);
+		ws_merge_make_row(m, s, t, i, &row);
 		m->losses[m->nlosses++] =
 		        (struct ws_merge_loss){row.time_ns, s->index, row.cause, row.count};
 	}

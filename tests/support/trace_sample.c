@@ -262,7 +262,7 @@ static int64_t add_modelled_launch(struct ws_trace_writer *w, int64_t t, uint64_
 	return call + dur + 180 + (int64_t)(noise % 32);
 }
 
-struct ws_sample ws_sample_make_modelled(void)
+static struct ws_sample make_launches(uint64_t n)
 {
 	struct ws_trace_writer_opts opts = {.base_ns = WS_SAMPLE_BASE_NS};
 	struct ws_trace_writer *w;
@@ -273,12 +273,22 @@ struct ws_sample ws_sample_make_modelled(void)
 	must(ws_trace_writer_create_mem(&w, &opts, &err) == WS_OK, "cannot create");
 	add_machine(w);
 	add(w, WS_KIND_THREAD, &(struct ws_row_thread){.id = 2, .pid = 42, .tid = 43});
-	for (uint64_t i = 1; i <= 600; i++)
+	for (uint64_t i = 1; i <= n; i++)
 		t = add_modelled_launch(w, t, i);
 	must(ws_trace_writer_close(w, &err) == WS_OK, "cannot finish");
 	s = ws_sample_take(w);
 	ws_trace_writer_free(w);
 	return s;
+}
+
+struct ws_sample ws_sample_make_modelled(void)
+{
+	return make_launches(600);
+}
+
+struct ws_sample ws_sample_make_small(void)
+{
+	return make_launches(2);
 }
 
 void ws_sample_free(struct ws_sample *s)

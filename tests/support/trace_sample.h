@@ -31,6 +31,8 @@ struct ws_sample ws_sample_make(void);
 struct ws_sample ws_sample_make_unclosed(void);
 /* A closed trace with rows enough for every encoding and for thread_event blocks; about 20 kB. */
 struct ws_sample ws_sample_make_modelled(void);
+/* The same with two launches; about 5 kB. */
+struct ws_sample ws_sample_make_small(void);
 /* What a writer made, in memory of its own. */
 struct ws_sample ws_sample_take(const struct ws_trace_writer *w);
 void ws_sample_free(struct ws_sample *s);
