@@ -205,6 +205,7 @@ enum ws_status ws_nsys_init(struct ws_nsys *n, struct ws_import_out *out,
 void ws_nsys_free(struct ws_nsys *n)
 {
 	sqlite3_finalize(n->string);
+	sqlite3_finalize(n->table);
 	sqlite3_progress_handler(n->db, 0, NULL, NULL);
 	ws_map_free(&n->string_rows);
 	ws_map_free(&n->strings);
@@ -218,48 +219,24 @@ void ws_nsys_free(struct ws_nsys *n)
 
 int ws_nsys_has_table(struct ws_nsys *n, const char *name)
 {
-	sqlite3_stmt *stmt;
-	int found = 0;
+	int found;
 
 	/* a virtual table has no root page */
-	if (sqlite3_prepare_v2(n->db,
-	                       "SELECT 1 FROM main.sqlite_master WHERE type = 'table' AND "
-	                       "name = ?1 AND rootpage > 0",
-	                       -1, &stmt, NULL) == SQLITE_OK) {
-		sqlite3_bind_text(stmt, 1, name, -1, SQLITE_STATIC);
-		found = sqlite3_step(stmt) == SQLITE_ROW;
-	}
-	sqlite3_finalize(stmt);
+	if (!n->table && sqlite3_prepare_v2(n->db,
+	                                    "SELECT 1 FROM main.sqlite_master WHERE type = 'table' "
+	                                    "AND name = ?1 AND rootpage > 0",
+	                                    -1, &n->table, NULL) != SQLITE_OK)
+		return 0;
+	sqlite3_bind_text(n->table, 1, name, -1, SQLITE_STATIC);
+	found = sqlite3_step(n->table) == SQLITE_ROW;
+	sqlite3_reset(n->table);
 	return found;
-}
-
-/* A statement that is never run: it knows the table's columns. NULL when it cannot be made. */
-static sqlite3_stmt *columns_of(struct ws_nsys *n, const char *table)
-{
-	char *sql = sqlite3_mprintf("SELECT * FROM main.\"%w\"", table);
-	sqlite3_stmt *stmt = NULL;
-
-	if (sql && sqlite3_prepare_v2(n->db, sql, -1, &stmt, NULL) != SQLITE_OK)
-		stmt = NULL;
-	sqlite3_free(sql);
-	return stmt;
-}
-
-static int has_column(sqlite3_stmt *stmt, const char *column)
-{
-	for (int i = 0; i < sqlite3_column_count(stmt); i++)
-		if (sqlite3_stricmp(sqlite3_column_name(stmt, i), column) == 0)
-			return 1;
-	return 0;
 }
 
 int ws_nsys_has_column(struct ws_nsys *n, const char *table, const char *column)
 {
-	sqlite3_stmt *stmt = columns_of(n, table);
-	int found = has_column(stmt, column);
-
-	sqlite3_finalize(stmt);
-	return found;
+	return sqlite3_table_column_metadata(n->db, "main", table, column, NULL, NULL, NULL, NULL,
+	                                     NULL) == SQLITE_OK;
 }
 
 static const struct {
@@ -286,16 +263,13 @@ static const struct {
 static void put_columns(struct ws_nsys_rows *rows, enum ws_nsys_table table, sqlite3_str *sql,
                         int *any)
 {
-	sqlite3_stmt *stmt = columns_of(rows->n, rows->table);
-
 	for (int c = rows->first; c < WS_NSYS_COLUMNS && columns[c].table == table; c++) {
-		int present = has_column(stmt, columns[c].name);
+		int present = ws_nsys_has_column(rows->n, rows->table, columns[c].name);
 
 		*any |= present;
 		sqlite3_str_appendf(sql, present ? "%s\"%w\"" : "%sNULL",
 		                    rows->ncolumns++ ? "," : "", columns[c].name);
 	}
-	sqlite3_finalize(stmt);
 }
 
 enum ws_status ws_nsys_open_rows(struct ws_nsys *n, enum ws_nsys_table table, const char *tail,

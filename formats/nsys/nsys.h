@@ -36,6 +36,7 @@ struct ws_nsys {
 	uint64_t work, work_limit; /* in units of the progress handler */
 	uint64_t rows_total;       /* about so many rows will be read */
 	uint64_t default_pid;      /* where a record has none: of the first API call */
+	sqlite3_stmt *table;       /* is there one of this name? */
 	sqlite3_stmt *string;      /* of a StringIds key */
 	struct ws_map string_rows; /* id -> rowid, where id is no primary key */
 	int strings_by_row;

@@ -2,8 +2,9 @@
  * Nsight Systems exports made from any bytes: which tables there are, which
  * columns they have, and values of any type in them. What comes of it must be
  * a sound trace.
- *   byte 0: 0 mod 4: tables and columns are chosen, too; 2 mod 4: there are all of them, empty
- *   ones too, which is quick; odd: the rest are the bytes of a database file itself
+ *   byte 0: odd: the rest are the bytes of a database file itself; even: one table after the other,
+ *   the first of strings unless bit 2 is set. A table: its number, with bit 7 columns are left out,
+ *   too; then rows (fill)
  */
 #include <sqlite3.h>
 #include <stdlib.h>
@@ -28,6 +29,7 @@ static const char *const tables[] = {
                 WS_NSYS_OWN_NVTX_PAYLOAD,
 };
 #define NTABLES (sizeof(tables) / sizeof(*tables))
+#define STRINGS WS_NSYS_TABLES /* of them: the first behind those that rows are read from */
 
 static const struct {
 	const char *table, *name;
@@ -48,7 +50,15 @@ static const char *short_name(size_t table)
 	return table < sizeof(names) / sizeof(*names) ? names[table] : NULL;
 }
 
-/* The columns of a table of our own, chosen in the same way. */
+#define MAX_TABLES 3 /* SQLite parses each: more take time, not other ways */
+
+/* Is a column there? Each is when the input chooses none. */
+static int has_column(struct fuzz_input *in)
+{
+	return !in || fuzz_take(in) % 16 != 15;
+}
+
+/* The columns of a table of our own. */
 static int put_own(sqlite3_str *sql, const char *table, struct fuzz_input *in)
 {
 	const size_t prefix = strlen(WS_NSYS_OWN_PREFIX);
@@ -58,7 +68,7 @@ static int put_own(sqlite3_str *sql, const char *table, struct fuzz_input *in)
 	if (!strncmp(table, WS_NSYS_OWN_PREFIX, prefix))
 		def = ws_schema_kind_by_name(table + prefix);
 	for (unsigned c = 0; def && c < def->ncolumns; c++)
-		if (fuzz_take(in) % 16 != 15)
+		if (has_column(in))
 			sqlite3_str_appendf(sql, "%s\"%w\"", n++ ? "," : "", def->columns[c].name);
 	if (!strcmp(table, WS_NSYS_OWN_NVTX_PAYLOAD)) {
 		sqlite3_str_appendall(sql, "eventId, payload");
@@ -67,7 +77,7 @@ static int put_own(sqlite3_str *sql, const char *table, struct fuzz_input *in)
 	return n;
 }
 
-/* Its columns, those whose bit the input leaves out excepted. */
+/* Its columns, all where in is NULL. Their number; 0: it is there already. */
 static int create(sqlite3 *db, size_t table, struct fuzz_input *in)
 {
 	const char *name = short_name(table);
@@ -77,12 +87,12 @@ static int create(sqlite3 *db, size_t table, struct fuzz_input *in)
 
 	sqlite3_str_appendf(sql, "CREATE TABLE \"%w\" (", tables[table]);
 	for (size_t c = 0; name && c < NCOLUMNS; c++)
-		if (strcmp(columns[c].table, name) == 0 && fuzz_take(in) % 16 != 15)
+		if (strcmp(columns[c].table, name) == 0 && has_column(in))
 			sqlite3_str_appendf(sql, "%s\"%w\"", n++ ? "," : "", columns[c].name);
 	if (!name)
 		n = put_own(sql, tables[table], in);
 	if (!name && !n) {
-		int key = fuzz_take(in) % 2;
+		int key = !in || fuzz_take(in) % 2;
 
 		sqlite3_str_appendf(sql, "id %s, name, value, start",
 		                    key ? "INTEGER PRIMARY KEY" : "");
@@ -156,64 +166,53 @@ static void fill(sqlite3 *db, size_t table, int n, struct fuzz_input *in)
 	sqlite3_free(text);
 }
 
-static void generate(sqlite3 *db, struct fuzz_input in)
+static void generate(sqlite3 *db, struct fuzz_input in, int with_strings)
 {
-	sqlite3_exec(db, "BEGIN", NULL, NULL, NULL);
-	for (size_t table = 0; table < NTABLES; table++) {
-		unsigned how = fuzz_take(&in);
-		int n = how % 8 ? create(db, table, &in) : 0;
+	for (unsigned n = 0; n < MAX_TABLES && in.at < in.end; n++) {
+		unsigned take = n || !with_strings ? fuzz_take(&in) : STRINGS;
+		size_t table = take % 128 % NTABLES;
+		int ncolumns = create(db, table, take < 128 ? NULL : &in);
 
-		if (n)
-			fill(db, table, n, &in);
+		if (ncolumns)
+			fill(db, table, ncolumns, &in);
 	}
-	sqlite3_exec(db, "COMMIT", NULL, NULL, NULL);
 }
 
-/* The bytes as they are: how the importer opens a file, but in memory. */
-static void load(sqlite3 *db, const uint8_t *data, size_t size, unsigned how)
+/* How the importer opens a file, but in memory. NULL: it is none. */
+static sqlite3 *load(const uint8_t *data, size_t size)
 {
 	uint8_t *copy = sqlite3_malloc64(size ? size : 1);
+	sqlite3 *db = NULL;
 
-	if (!copy)
-		return;
+	if (!copy || sqlite3_open(":memory:", &db) != SQLITE_OK)
+		abort();
 	if (size)
 		memcpy(copy, data, size);
 	sqlite3_deserialize(db, "main", copy, (sqlite3_int64)size, (sqlite3_int64)size,
-	                    SQLITE_DESERIALIZE_FREEONCLOSE | how);
+	                    SQLITE_DESERIALIZE_FREEONCLOSE | SQLITE_DESERIALIZE_READONLY);
+	ws_import_nsys_harden(db);
+	return db;
 }
 
-/* All tables with all columns; the image of an empty database is made once. */
-static void fill_all(sqlite3 *db, struct fuzz_input in)
+/* Of whole and closed: to look takes as long as a third of an import. */
+static void check(const struct ws_trace_writer *w)
 {
-	static uint8_t *image;
-	static sqlite3_int64 size;
-	static int ncolumns[NTABLES];
+	struct ws_bytes trace = ws_trace_writer_mem(w);
+	struct ws_check_result result;
+	struct ws_err err;
 
-	if (!image) {
-		for (size_t table = 0; table < NTABLES; table++)
-			ncolumns[table] = create(db, table, &(struct fuzz_input){NULL, NULL});
-		image = sqlite3_serialize(db, "main", &size, 0);
-	} else {
-		load(db, image, (size_t)size, SQLITE_DESERIALIZE_RESIZEABLE);
-	}
-	sqlite3_exec(db, "BEGIN", NULL, NULL, NULL);
-	while (in.at < in.end) {
-		size_t table = fuzz_take(&in) % NTABLES;
-
-		fill(db, table, ncolumns[table], &in);
-	}
-	sqlite3_exec(db, "COMMIT", NULL, NULL, NULL);
+	if (ws_trace_check_mem(trace.ptr, trace.len, NULL, NULL, &result, &err) != WS_OK ||
+	    result.damage || !result.closed)
+		abort();
 }
 
-static void import(sqlite3 *db)
+static void import(sqlite3 *db, int is_checked)
 {
 	static struct ws_import_stats stats;
 	struct ws_trace_writer_opts opts = {0};
 	struct ws_import_clock clock = {0};
-	struct ws_check_result result;
 	struct ws_trace_writer *w;
 	struct ws_import_out out;
-	struct ws_bytes trace;
 	struct ws_err err;
 
 	stats = (struct ws_import_stats){.source = ws_importer_nsys.name};
@@ -224,10 +223,8 @@ static void import(sqlite3 *db)
 		if (ws_import_out_finish(&out, &err) != WS_OK ||
 		    ws_trace_writer_close(w, &err) != WS_OK)
 			abort();
-		trace = ws_trace_writer_mem(w);
-		if (ws_trace_check_mem(trace.ptr, trace.len, NULL, NULL, &result, &err) != WS_OK ||
-		    result.damage || !result.closed)
-			abort();
+		if (is_checked)
+			check(w);
 	} else if (err.status == WS_BUG) {
 		abort();
 	}
@@ -235,24 +232,37 @@ static void import(sqlite3 *db)
 	ws_trace_writer_free(w);
 }
 
+/* One database for all runs: what a run makes in it is rolled back. */
+static sqlite3 *of_all_runs(void)
+{
+	static sqlite3 *db;
+
+	if (!db) {
+		sqlite3_config(SQLITE_CONFIG_SINGLETHREAD);
+		sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+		sqlite3_config(SQLITE_CONFIG_LOOKASIDE, 512, 512);
+		if (sqlite3_open(":memory:", &db) != SQLITE_OK)
+			abort();
+		ws_import_nsys_harden(db);
+	}
+	return db;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static int is_set;
-	sqlite3 *db;
+	sqlite3 *db = of_all_runs();
 
-	/* one thread */
-	if (!is_set++)
-		sqlite3_config(SQLITE_CONFIG_SINGLETHREAD);
-	if (!size || sqlite3_open(":memory:", &db) != SQLITE_OK)
+	if (!size)
 		return 0;
-	if (data[0] % 2)
-		load(db, data + 1, size - 1, SQLITE_DESERIALIZE_READONLY);
-	else if (data[0] % 4)
-		fill_all(db, (struct fuzz_input){data + 1, data + size});
-	else
-		generate(db, (struct fuzz_input){data + 1, data + size});
-	ws_import_nsys_harden(db);
-	import(db);
-	sqlite3_close(db);
+	if (data[0] % 2) {
+		db = load(data + 1, size - 1);
+		import(db, 1);
+		sqlite3_close(db);
+		return 0;
+	}
+	sqlite3_exec(db, "BEGIN", NULL, NULL, NULL);
+	generate(db, (struct fuzz_input){data + 1, data + size}, !(data[0] & 4));
+	import(db, size % 4 == 0);
+	sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
 	return 0;
 }
