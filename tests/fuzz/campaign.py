@@ -19,6 +19,8 @@ SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file_
 HERE = os.path.join(SOURCE, "tests", "fuzz")
 TRACES = [os.path.join(HERE, "corpus", "reader"), os.path.join(SOURCE, "fixtures", "traces")]
 SEEDS = {"reader": TRACES[1:], "merge": TRACES, "tables": TRACES}
+# bytes of an input: seeds are cut to that, and a trace's schema alone has 3,000
+MAX_LEN = {"reader": 24576, "merge": 24576, "tables": 24576, "codec": 16384}
 # Not decoding: what writes, and what only opens files or talks to people.
 WRITING = re.compile(r"_encode\.c|codec/model\.c|trace/(writer|repair)\.c|formats/parquet/|_writer\.c|"
                      r"base/(outfile|own_file|options|sink)\.c|foreign/out\.c")
@@ -34,7 +36,8 @@ def run(build, corpora, target, options):
     findings = os.path.join(corpora, "findings")
     os.makedirs(folders[0], exist_ok=True)
     os.makedirs(findings, exist_ok=True)
-    command = [os.path.join(build, "tests", "fuzz_" + target), "-entropic=0", "-max_len=4096",
+    command = [os.path.join(build, "tests", "fuzz_" + target), "-entropic=0",
+               f"-max_len={MAX_LEN.get(target, 4096)}",
                "-timeout=10", "-rss_limit_mb=2000", "-print_final_stats=1",
                f"-artifact_prefix={findings}/{target}-"] + options + folders
     command += SEEDS.get(target, [])

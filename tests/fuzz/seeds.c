@@ -96,6 +96,7 @@ int main(int argc, char **argv)
 {
 	struct ws_sample closed = ws_sample_make(), unclosed = ws_sample_make_unclosed();
 	struct ws_sample modelled = ws_sample_make_modelled(), inflated = inflate(&modelled);
+	struct ws_sample small = ws_sample_make_small();
 	int bad;
 
 	if (argc != 2) {
@@ -108,8 +109,10 @@ int main(int argc, char **argv)
 	bad |= write_seed(argv[1], "schema.wtrace", &unclosed,
 	                  ws_sample_block(&unclosed, WS_KIND_STRING, 0));
 	bad |= write_seed(argv[1], "modelled.wtrace", &modelled, modelled.size);
+	bad |= write_seed(argv[1], "small.wtrace", &small, small.size);
 	bad |= write_seed(argv[1], "inflated.wtrace", &inflated, inflated.size);
 	bad |= write_blocks(argv[1], &inflated);
+	ws_sample_free(&small);
 	ws_sample_free(&modelled);
 	ws_sample_free(&inflated);
 	ws_sample_free(&closed);

@@ -125,7 +125,8 @@ static void put_header(struct ws_seg_header *seg, struct fuzz_input *in)
 	size_t at = fuzz_take(in), len;
 	const uint8_t *bytes;
 
-	at = (at << 8 | fuzz_take(in)) * 8 % sizeof(*seg);
+	/* mostly where the layout lies */
+	at = (at < 192 ? at : at << 8 | fuzz_take(in)) * 8 % sizeof(*seg);
 	bytes = fuzz_take_bytes(in, 1 + fuzz_take(in) % 8, &len);
 	memcpy((uint8_t *)seg + at, bytes, len);
 }

@@ -2,30 +2,85 @@
  * Any bytes as what a traced program left in the segment: the first as the
  * definition log, the rest as a buffer of CUPTI's, handed over or in hand when
  * the program died.
- *   byte 0: 64ths of the input that are definitions, bit 6: the program died;
- *   then those definitions; then records
+ *   byte 0: 64ths of the rest that are definitions, bit 6: the program died, bit 7: it runs on;
+ *   byte 1: what the collector knew of CUPTI, whose numbers follow; definitions; records
  */
 #include <stdlib.h>
 
 #include "tests/support/drain_has_all.h"
 #include "recorder/drain/drain.h"
 #include "recorder/shared/segment_slots.h"
+#include "tests/fuzz/input.h"
 #include "tests/fuzz/mutate.h"
 
 #define SLOT_SIZE 65536u
 #define DEFS_SIZE 65536u
 #define BASE      INT64_C(1700000000000000000)
+#define DIED      64
+#define RUNS_ON   128
+
+enum knows {
+	KNOWS_CLOCKS = 3, /* so many */
+	KNOWS_LAYOUTS = 4,
+	KNOWS_FLUSH_THREAD = 8,
+	KNOWS_CLOCK_STOPPED = 16,
+};
+
+static int64_t take_time(struct fuzz_input *in)
+{
+	return (int64_t)((uint64_t)BASE + fuzz_take_number(in));
+}
+
+static void put_layouts(struct ws_seg_gpu *gpu, struct fuzz_input *in)
+{
+	uint32_t n = fuzz_take(in) % (WS_SEG_LAYOUTS + 2);
+
+	atomic_store(&gpu->has_chosen, 1);
+	atomic_store(&gpu->nlayouts, n);
+	for (uint32_t i = 0; i < n && i < WS_SEG_LAYOUTS; i++) {
+		struct ws_seg_layout *layout = &gpu->layouts[i];
+
+		layout->kind = fuzz_take(in);
+		layout->size = (uint16_t)fuzz_take_number(in);
+		layout->nfields = (uint16_t)(fuzz_take(in) % (WS_SEG_LAYOUT_FIELDS + 2));
+		for (uint32_t f = 0; f < layout->nfields && f < WS_SEG_LAYOUT_FIELDS; f++)
+			layout->fields[f] =
+			        (struct ws_seg_layout_field){(uint16_t)fuzz_take(in),
+			                                     (uint16_t)fuzz_take_number(in),
+			                                     (uint16_t)fuzz_take(in)};
+	}
+}
+
+static void put_knowledge(struct ws_seg_gpu *gpu, struct fuzz_input *in)
+{
+	unsigned knows = fuzz_take(in);
+
+	for (unsigned i = 0; i < (knows & KNOWS_CLOCKS); i++) {
+		gpu->clocks[i].apart_ns = (int64_t)fuzz_take_number(in);
+		gpu->clocks[i].from_ns = take_time(in);
+		atomic_store(&gpu->clocks[i].until_ns, take_time(in));
+	}
+	atomic_store(&gpu->nclocks, knows & KNOWS_CLOCKS);
+	atomic_store(&gpu->cupti_version, 130001);
+	if (knows & KNOWS_LAYOUTS)
+		put_layouts(gpu, in);
+	if (knows & KNOWS_FLUSH_THREAD)
+		atomic_store(&gpu->flush_thread, 7);
+	if (knows & KNOWS_CLOCK_STOPPED)
+		atomic_store(&gpu->stopped, WS_GPU_STOP_CLOCK);
+}
 
 /* The input in a segment of its own, which the caller frees. */
-static struct ws_seg_header *make(const uint8_t *data, size_t size, int died)
+static struct ws_seg_header *make(struct fuzz_input in, unsigned how)
 {
 	const struct ws_seg_opts opts = {.thread_buffers = 1,
 	                                 .ring_size = 4096,
 	                                 .defs_size = DEFS_SIZE,
 	                                 .slots = 1,
 	                                 .slot_size = SLOT_SIZE};
-	size_t defs = size ? (size - 1) * (data[0] % 64) / 64 / 8 * 8 : 0, rest;
 	struct ws_seg_header *seg = aligned_alloc(4096, ws_seg_size(&opts));
+	const uint8_t *bytes;
+	size_t len;
 
 	if (!seg)
 		abort();
@@ -35,24 +90,23 @@ static struct ws_seg_header *make(const uint8_t *data, size_t size, int died)
 	seg->base_ns = BASE;
 	seg->base_realtime_ns = BASE;
 	atomic_store(&seg->owner.pid, 100);
-	atomic_store(&seg->gpu.cupti_version, 130001);
-	if (!size)
-		return seg;
-	defs = defs < DEFS_SIZE ? defs : DEFS_SIZE;
-	memcpy(ws_seg_defs(seg), data + 1, defs);
-	atomic_store(&seg->defs_head, defs);
-	rest = size - 1 - defs < SLOT_SIZE ? size - 1 - defs : SLOT_SIZE;
+	put_knowledge(&seg->gpu, &in);
+	len = (size_t)(in.end - in.at) * (how % 64) / 64 / 8 * 8;
+	bytes = fuzz_take_bytes(&in, len < DEFS_SIZE ? len : DEFS_SIZE, &len);
+	memcpy(ws_seg_defs(seg), bytes, len);
+	atomic_store(&seg->defs_head, len);
+	bytes = fuzz_take_bytes(&in, SLOT_SIZE, &len);
 	ws_slot_take(seg, 1);
-	memcpy(ws_slot_bytes(seg, 0), data + 1 + defs, rest);
-	if (!died)
-		ws_slot_finish(seg, 0, rest);
+	memcpy(ws_slot_bytes(seg, 0), bytes, len);
+	if (!(how & (DIED | RUNS_ON)))
+		ws_slot_finish(seg, 0, len);
 	return seg;
 }
 
-static void use(const uint8_t *data, size_t size, int died)
+static void use(struct fuzz_input in, unsigned how)
 {
 	const struct ws_trace_writer_opts opts = {.base_ns = BASE};
-	struct ws_seg_header *seg = make(data, size, died);
+	struct ws_seg_header *seg = make(in, how);
 	struct ws_trace_writer *writer;
 	struct ws_drain *drain;
 	struct ws_err err;
@@ -61,8 +115,12 @@ static void use(const uint8_t *data, size_t size, int died)
 	    ws_drain_create(&drain, seg, writer, &err) != WS_OK)
 		abort();
 	ws_drain_pass(drain);
-	if (died)
+	if (ws_drain_wants_commit(drain))
+		ws_drain_commit(drain);
+	if (how & DIED)
 		ws_drain_program_ended(drain);
+	if (how & RUNS_ON)
+		ws_drain_last_pass(drain);
 	ws_drain_pass(drain);
 	ws_drain_statistics(drain);
 	ws_drain_commit(drain);
@@ -77,6 +135,9 @@ static void use(const uint8_t *data, size_t size, int died)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	use(data, size, size && data[0] & 64);
+	struct fuzz_input in = {data, data + size};
+	unsigned how = fuzz_take(&in);
+
+	use(in, how);
 	return 0;
 }

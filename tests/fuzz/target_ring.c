@@ -42,7 +42,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 		if (step == FUZZ_STEP_PASS)
 			ws_drain_pass(drain);
-		else if (step == FUZZ_STEP_COMMIT)
+		else if (step == FUZZ_STEP_COMMIT || ws_drain_wants_commit(drain))
 			ws_drain_commit(drain);
 	}
 	ws_drain_program_ended(drain);

@@ -1,10 +1,11 @@
 /*
  * Any bytes as a segment that is salvaged: its header, its parts, commits, and launchers that die
- * between them, each followed by one that goes on with the trace's file from the last commit.
+ * between them, each followed by one that goes on with the trace's file from the last commit. The
+ * first begins where every recording does, with an empty trace that was committed: made once.
  */
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "formats/trace/check.h"
@@ -12,7 +13,7 @@
 #include "tests/fuzz/segment.h"
 
 /* A launcher that begins costs more than all that it then reads. */
-#define MAX_DEATHS 3
+#define MAX_DEATHS 1 /* the first one goes on with what another left, too */
 
 struct launcher {
 	const char *path;
@@ -20,16 +21,6 @@ struct launcher {
 	struct ws_trace_writer *writer;
 	struct ws_drain *drain;
 };
-
-/* In memory, so that no disk is waited for; one for the process. */
-static const char *trace_path(void)
-{
-	static char path[64];
-
-	if (!*path)
-		snprintf(path, sizeof(path), "/dev/shm/fuzz_salvage.%ld", (long)getpid());
-	return path;
-}
 
 /* 0: the segment's last commit does not fit the file: nothing is salvaged. */
 static int begin(struct launcher *l)
@@ -72,14 +63,41 @@ static void finish(struct launcher *l)
 		abort();
 }
 
+/* Segment and file as they are when a recording has begun. */
+static void start(struct launcher *l, size_t *seg_size)
+{
+	static char path[32];
+	static uint8_t file[16384];
+	static ssize_t file_size;
+	static void *seg;
+	static int fd;
+
+	l->path = path;
+	l->seg = fuzz_segment(seg_size);
+	if (!seg) {
+		fd = memfd_create("fuzz_salvage", MFD_CLOEXEC);
+		snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+		seg = malloc(*seg_size);
+		if (!seg || !begin(l))
+			abort();
+		ws_drain_commit(l->drain);
+		end(l);
+		memcpy(seg, l->seg, *seg_size);
+		file_size = pread(fd, file, sizeof(file), 0);
+	}
+	memcpy(l->seg, seg, *seg_size);
+	if (ftruncate(fd, file_size) || pwrite(fd, file, (size_t)file_size, 0) != file_size)
+		abort();
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct fuzz_input in = {data, data + size};
-	struct launcher l = {.path = trace_path()};
-	int is_sound = 1, deaths = 0;
+	int is_sound, deaths = 0;
+	struct launcher l = {0};
 	size_t seg_size;
 
-	l.seg = fuzz_segment(&seg_size);
+	start(&l, &seg_size);
 	is_sound = begin(&l);
 	while (is_sound && in.at < in.end) {
 		enum fuzz_step step = fuzz_segment_step(l.seg, &in, deaths < MAX_DEATHS);
@@ -100,6 +118,5 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (is_sound)
 		finish(&l);
 	end(&l);
-	unlink(l.path);
 	return 0;
 }
