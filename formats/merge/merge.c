@@ -113,7 +113,11 @@ static enum ws_status begin(struct ws_merge *m, const struct ws_table_data *meta
 		if (m->sources[i].base_ns < opts.base_ns)
 			opts.base_ns = m->sources[i].base_ns;
 	for (size_t i = 0; i < m->nsources; i++)
-		m->sources[i].shift_ns = m->sources[i].base_ns - opts.base_ns;
+		WS_FAIL_IF(__builtin_sub_overflow(m->sources[i].base_ns, opts.base_ns,
+		                                  &m->sources[i].shift_ns),
+		           err, CORRUPT,
+		           "the times of these traces lie more than 292 years apart: one of them "
+		           "is damaged");
 	WS_FORWARD(out ? ws_trace_writer_create(&m->writer, out, &opts, err)
 	               : ws_trace_writer_create_mem(&m->writer, &opts, err));
 	return ws_merge_meta(m, meta, err);

@@ -210,6 +210,17 @@ Test(merge, an_id_far_beyond_the_rows_costs_no_memory)
 	probe_close(&p);
 }
 
+Test(merge, times_that_no_64_bits_hold_are_refused)
+{
+	const char *const list[] = {paths[0], paths[1]};
+	struct ws_merge_result result;
+
+	write_trace(0, INT64_MIN + 5, 77, 3, 0);
+	write_trace(1, INT64_C(1700000000000000000), 88, 3, 0);
+	cr_assert_eq(ws_trace_merge(list, 2, paths[2], 0, &result, &err), WS_CORRUPT);
+	cr_expect_eq(access(paths[2], F_OK), -1);
+}
+
 Test(merge, the_merged_trace_has_no_damage)
 {
 	struct ws_check_result result;
