@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -78,7 +79,7 @@ static char *temp_name(const char *path)
 	return temp;
 }
 
-static int is_special(const char *path)
+static bool is_special(const char *path)
 {
 	struct stat st;
 
@@ -110,7 +111,7 @@ static enum ws_status create(struct ws_outfile *o, const char *path, int *fd, st
 	return WS_OK;
 }
 
-int ws_outfile_is_same(const char *path, const char *input)
+bool ws_outfile_is_same(const char *path, const char *input)
 {
 	struct stat a, b;
 

@@ -19,7 +19,7 @@ struct ws_outfile {
 };
 
 /* 1 when both names are the same existing file: writing one would destroy the other. */
-int ws_outfile_is_same(const char *path, const char *input);
+bool ws_outfile_is_same(const char *path, const char *input);
 /* Create the temporary file and open it for writing. IO_WRITE says why not. */
 enum ws_status ws_outfile_open(struct ws_outfile *o, const char *path, struct ws_err *err);
 /* The same, closed again, for a writer that wants a file name. */

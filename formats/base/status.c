@@ -1,5 +1,6 @@
 #include "formats/base/status.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -27,7 +28,7 @@ void ws_defuse(char *text)
 	unsigned due = 0; /* bytes of this character that are still to come */
 
 	for (unsigned char *p = (unsigned char *)text; *p; p++) {
-		int is_inner = (*p & 0xc0) == 0x80;
+		bool is_inner = (*p & 0xc0) == 0x80;
 		/* 0x80 to 0x9f are control characters to a terminal when they stand alone,
 		   U+0080 to U+009f (behind 0xc2) to one that reads UTF-8 */
 		int is_harmful = *p < 0x20 || *p == 0x7f || (is_inner && !due) ||

@@ -1,8 +1,9 @@
 #include "formats/base/text_lines.h"
 
+#include <stdbool.h>
 #include <string.h>
 
-static int is_blank(char c)
+static bool is_blank(char c)
 {
 	return c == ' ' || c == '\t' || c == '\r';
 }
@@ -32,12 +33,12 @@ struct ws_text ws_text_word(struct ws_text *line)
 	return word;
 }
 
-int ws_text_says_nothing(struct ws_text line)
+bool ws_text_says_nothing(struct ws_text line)
 {
 	return line.pos == line.end || *line.pos == '#';
 }
 
-int ws_text_is(struct ws_text word, const char *name)
+bool ws_text_is(struct ws_text word, const char *name)
 {
 	size_t len = (size_t)(word.end - word.pos);
 

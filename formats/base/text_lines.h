@@ -2,6 +2,8 @@
 #ifndef WS_FORMATS_BASE_TEXT_LINES_H
 #define WS_FORMATS_BASE_TEXT_LINES_H
 
+#include <stdbool.h>
+
 /* Borrowed characters from pos to before end. */
 struct ws_text {
 	const char *pos, *end;
@@ -17,9 +19,9 @@ struct ws_text ws_text_line(struct ws_text *text);
 struct ws_text ws_text_word(struct ws_text *line);
 
 /* Empty, or a comment that begins with '#'. */
-int ws_text_says_nothing(struct ws_text line);
+bool ws_text_says_nothing(struct ws_text line);
 
-int ws_text_is(struct ws_text word, const char *name);
+bool ws_text_is(struct ws_text word, const char *name);
 
 /* The word for printf's "%.*s": as much of it as a message should show. */
 #define WS_TEXT_SHOWN(word) ws_text_shown(word), (word).pos

@@ -6,6 +6,8 @@
 #ifndef WS_FORMATS_CODEC_BLOCK_H
 #define WS_FORMATS_CODEC_BLOCK_H
 
+#include <stdbool.h>
+
 #include "formats/base/bytes.h"
 #include "formats/codec/container.h"
 #include "formats/codec/residual.h"
@@ -28,7 +30,7 @@ struct ws_row_column {
 struct ws_row_buf {
 	const struct ws_kind_def *def;
 	uint32_t rows, capacity;
-	int has_blobs; /* once there is room */
+	bool has_blobs; /* once there is room */
 	size_t blob_bytes;
 	struct ws_row_column *columns; /* def->ncolumns of them */
 };
@@ -48,7 +50,7 @@ static inline void ws_row_buf_put(struct ws_row_buf *b, const void *row)
 enum ws_status ws_row_buf_add(struct ws_row_buf *b, const void *row, struct ws_err *err);
 /* Room for n rows, at most WS_MAX_BLOCK_ROWS, whose columns the caller fills. */
 enum ws_status ws_row_buf_reserve(struct ws_row_buf *b, uint32_t n, struct ws_err *err);
-int ws_row_buf_is_full(const struct ws_row_buf *b);
+bool ws_row_buf_is_full(const struct ws_row_buf *b);
 void ws_row_buf_clear(struct ws_row_buf *b); /* forgets the rows, keeps the memory */
 void ws_row_buf_free(struct ws_row_buf *b);
 

@@ -1,6 +1,7 @@
 #include "formats/codec/block.h"
 
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -83,7 +84,7 @@ enum ws_status ws_block_view_open(struct ws_block_view *view, const struct ws_bl
 }
 
 /* Could n rows take this many bytes in this encoding? Asked before memory is allocated. */
-static int size_is_possible(const struct ws_dir_entry *e, uint64_t n)
+static bool size_is_possible(const struct ws_dir_entry *e, uint64_t n)
 {
 	switch (e->encoding) {
 	case WS_ENCODING_CONSTANT:

@@ -1,5 +1,6 @@
 #include "formats/codec/block.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 
 #include "formats/base/checksum.h"
@@ -8,7 +9,7 @@
 
 #define FIRST_ROWS 64u
 
-static int is_blob(const struct ws_kind_def *def, unsigned c)
+static bool is_blob(const struct ws_kind_def *def, unsigned c)
 {
 	return def->columns[c].type == WS_TYPE_BLOB;
 }
@@ -99,7 +100,7 @@ enum ws_status ws_row_buf_add(struct ws_row_buf *b, const void *row, struct ws_e
 	return WS_OK;
 }
 
-int ws_row_buf_is_full(const struct ws_row_buf *b)
+bool ws_row_buf_is_full(const struct ws_row_buf *b)
 {
 	return b->rows >= WS_MAX_BLOCK_ROWS || b->blob_bytes >= WS_BLOCK_BLOB_BYTES;
 }
@@ -210,7 +211,7 @@ static enum ws_status offer_plain(struct ws_block_encoder *e, const struct colum
 }
 
 /* raw can win only where it is the smallest before compression: values without a pattern. */
-static int can_win(const struct ws_encoded_sizes *sizes, enum ws_encoding id, enum ws_type type)
+static bool can_win(const struct ws_encoded_sizes *sizes, enum ws_encoding id, enum ws_type type)
 {
 	return sizes->bytes[id] && (id != WS_ENCODING_RAW || type == WS_TYPE_F64 ||
 	                            (sizes->bytes[id] < sizes->bytes[WS_ENCODING_VARINT] &&
@@ -274,7 +275,7 @@ static enum ws_status offer_plain_ones(struct ws_block_encoder *e, const struct 
 	return WS_OK;
 }
 
-static int all_equal(const uint64_t *v, uint32_t n)
+static bool all_equal(const uint64_t *v, uint32_t n)
 {
 	return memcmp(v, v + 1, (n - 1) * sizeof(*v)) == 0;
 }

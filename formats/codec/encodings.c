@@ -1,5 +1,7 @@
 #include "formats/codec/encodings.h"
 
+#include <stdbool.h>
+
 static const char *const encoding_names[WS_ENCODING_END] = {
         [WS_ENCODING_CONSTANT] = "constant", [WS_ENCODING_VARINT] = "varint",
         [WS_ENCODING_DELTA] = "delta",       [WS_ENCODING_BYTES] = "bytes",
@@ -12,7 +14,7 @@ const char *ws_encoding_name(unsigned encoding)
 	return encoding < WS_ENCODING_END ? encoding_names[encoding] : NULL;
 }
 
-int ws_encoding_fits(enum ws_encoding encoding, enum ws_type type)
+bool ws_encoding_fits(enum ws_encoding encoding, enum ws_type type)
 {
 	switch (encoding) {
 	case WS_ENCODING_CONSTANT:

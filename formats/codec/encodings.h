@@ -6,6 +6,7 @@
 #ifndef WS_FORMATS_CODEC_ENCODINGS_H
 #define WS_FORMATS_CODEC_ENCODINGS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -29,13 +30,13 @@ enum ws_encoding {
 const char *ws_encoding_name(unsigned encoding);
 
 /* Are values of this type zigzag-mapped before they become LEB128? */
-static inline int ws_type_is_signed(enum ws_type type)
+static inline bool ws_type_is_signed(enum ws_type type)
 {
 	return type == WS_TYPE_I64 || type == WS_TYPE_TIME || type == WS_TYPE_DUR;
 }
 
 /* May a column of this type have this encoding? Both known. */
-int ws_encoding_fits(enum ws_encoding encoding, enum ws_type type);
+bool ws_encoding_fits(enum ws_encoding encoding, enum ws_type type);
 
 /* Bytes of each encoding for some values; 0 where the encoding does not fit them. */
 struct ws_encoded_sizes {

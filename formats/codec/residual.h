@@ -6,6 +6,7 @@
 #ifndef WS_FORMATS_CODEC_RESIDUAL_H
 #define WS_FORMATS_CODEC_RESIDUAL_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "formats/base/bytes.h"
@@ -54,7 +55,7 @@ enum ws_status ws_residual_put(struct ws_residual *r, const struct ws_residual_h
                                struct ws_residual_parts *parts, struct ws_err *err);
 
 /* Bytes that n residuals can take. */
-int ws_residual_size_is_possible(uint64_t size, uint64_t n);
+bool ws_residual_size_is_possible(uint64_t size, uint64_t n);
 /*
  * Read n values from exactly these bytes; how->predictor and how->context are
  * not used, the bytes have theirs. CORRUPT when they are not that.

@@ -1,6 +1,8 @@
 #include "formats/codec/residual_private.h"
 
-int ws_residual_size_is_possible(uint64_t size, uint64_t n)
+#include <stdbool.h>
+
+bool ws_residual_size_is_possible(uint64_t size, uint64_t n)
 {
 	/* a symbol, low bits, a remainder and an escape a row, and a pair and a context for each */
 	return size >= WS_RESIDUAL_HEAD + n && size <= 64 + n * (18 + 8 * WS_VARINT_MAX);

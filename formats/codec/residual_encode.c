@@ -1,3 +1,4 @@
+#include <stdbool.h>
 #include <stdlib.h>
 
 #include "formats/codec/residual_private.h"
@@ -191,7 +192,7 @@ static uint64_t greatest_divisor(const uint64_t *v, uint32_t n)
 }
 
 /* Of the residuals but the first. */
-static int is_divisor(const uint64_t *v, uint32_t n, uint64_t q)
+static bool is_divisor(const uint64_t *v, uint32_t n, uint64_t q)
 {
 	uint64_t rests = 0;
 

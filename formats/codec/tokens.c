@@ -1,5 +1,6 @@
 #include "formats/codec/tokens.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 
 #include "formats/codec/encodings.h"
@@ -41,7 +42,7 @@ static inline uint32_t slot_of(const uint64_t *const *columns, unsigned ncolumns
 	return (uint32_t)(h >> 32) & (SLOTS - 1);
 }
 
-static inline int same(const uint64_t *const *columns, unsigned ncolumns, uint32_t a, uint32_t b)
+static inline bool same(const uint64_t *const *columns, unsigned ncolumns, uint32_t a, uint32_t b)
 {
 	for (unsigned c = 0; c < ncolumns; c++)
 		if (columns[c][a] != columns[c][b])
@@ -104,7 +105,7 @@ void ws_tokens_build(struct ws_tokens *t, const uint64_t *const *columns, unsign
 	}
 }
 
-int ws_tokens_determine(const struct ws_tokens *t, const uint64_t *v, uint32_t rows)
+bool ws_tokens_determine(const struct ws_tokens *t, const uint64_t *v, uint32_t rows)
 {
 	uint64_t differs = 0;
 
@@ -156,7 +157,7 @@ enum ws_status ws_tokens_put(const struct ws_tokens *t, enum ws_type type, const
 	return WS_OK;
 }
 
-int ws_tokens_size_is_possible(uint64_t size, uint64_t rows)
+bool ws_tokens_size_is_possible(uint64_t size, uint64_t rows)
 {
 	return size >= rows + 2 && size <= WS_VARINT_MAX + rows * (WS_VARINT_MAX + 2);
 }

@@ -7,6 +7,7 @@
 #ifndef WS_FORMATS_CODEC_TOKENS_H
 #define WS_FORMATS_CODEC_TOKENS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "formats/base/bytes.h"
@@ -37,7 +38,7 @@ void ws_tokens_free(struct ws_tokens *t);
 void ws_tokens_build(struct ws_tokens *t, const uint64_t *const *columns, unsigned ncolumns,
                      uint32_t rows);
 /* Does v follow from the token? */
-int ws_tokens_determine(const struct ws_tokens *t, const uint64_t *v, uint32_t rows);
+bool ws_tokens_determine(const struct ws_tokens *t, const uint64_t *v, uint32_t rows);
 
 /* Append a column as `by_token`: its value for each token. It must follow from the token. */
 enum ws_status ws_tokens_put_values(const struct ws_tokens *t, enum ws_type type, const uint64_t *v,
@@ -47,7 +48,7 @@ enum ws_status ws_tokens_put(const struct ws_tokens *t, enum ws_type type, const
                              uint32_t rows, struct ws_buf *out, struct ws_err *err);
 
 /* Bytes that tokens of these rows can take: how a size is refused before memory is. */
-int ws_tokens_size_is_possible(uint64_t size, uint64_t rows);
+bool ws_tokens_size_is_possible(uint64_t size, uint64_t rows);
 /*
  * Read `token` bytes. values has room for WS_MAX_BLOCK_ROWS and gets the
  * value of each token. CORRUPT when a row names a token that is not there.

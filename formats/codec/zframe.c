@@ -1,5 +1,6 @@
 #include "formats/codec/zframe.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <zstd.h>
 #include <zstd_errors.h>
@@ -58,8 +59,8 @@ void ws_zframe_encoder_free(struct ws_zframe_encoder *z)
 }
 
 /* Compress up to size and end the block there, the frame too when it is the last. 0: no room. */
-static int encode_part(struct ws_zframe_encoder *z, ZSTD_inBuffer *in, ZSTD_outBuffer *out,
-                       int is_last, size_t *result)
+static bool encode_part(struct ws_zframe_encoder *z, ZSTD_inBuffer *in, ZSTD_outBuffer *out,
+                        int is_last, size_t *result)
 {
 	*result = ZSTD_compressStream2(z->ctx, out, in, is_last ? ZSTD_e_end : ZSTD_e_flush);
 	return *result == 0 && in->pos == in->size;

@@ -1,6 +1,7 @@
 #include "formats/foreign/out.h"
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdlib.h>
 
 #include "formats/text/json_reader.h"
@@ -56,7 +57,7 @@ enum ws_status ws_import_process(struct ws_import_out *o, uint64_t pid,
 	return WS_OK;
 }
 
-int ws_import_process_known(const struct ws_import_out *o, uint64_t pid)
+bool ws_import_process_known(const struct ws_import_out *o, uint64_t pid)
 {
 	return ws_strtab_find(&o->processes, &pid, sizeof(pid)) != 0;
 }
@@ -250,7 +251,7 @@ enum ws_status ws_import_meta(struct ws_import_out *o, const char *key, struct w
 	return ws_import_row(o, WS_KIND_META, &row, err);
 }
 
-int ws_import_time_ok(struct ws_import_out *o, int64_t start_ns, int64_t dur_ns)
+bool ws_import_time_ok(struct ws_import_out *o, int64_t start_ns, int64_t dur_ns)
 {
 	if (start_ns <= WS_IMPORT_MAX_TIME_NS && start_ns >= -WS_IMPORT_MAX_TIME_NS &&
 	    dur_ns >= 0 && dur_ns <= WS_IMPORT_MAX_TIME_NS)

@@ -6,6 +6,8 @@
 #ifndef WS_FORMATS_FOREIGN_OUT_H
 #define WS_FORMATS_FOREIGN_OUT_H
 
+#include <stdbool.h>
+
 #include "formats/base/bytes.h"
 #include "formats/foreign/stats.h"
 #include "formats/schema/loss.h"
@@ -64,7 +66,7 @@ enum ws_status ws_import_thread_name(struct ws_import_out *o, uint64_t thread, u
 enum ws_status ws_import_process(struct ws_import_out *o, uint64_t pid,
                                  struct ws_import_process **process, struct ws_err *err);
 
-int ws_import_process_known(const struct ws_import_out *o, uint64_t pid);
+bool ws_import_process_known(const struct ws_import_out *o, uint64_t pid);
 
 /* A device that some record names: a row without a name unless there is one already. */
 enum ws_status ws_import_device_used(struct ws_import_out *o, uint64_t id, struct ws_err *err);
@@ -93,7 +95,7 @@ static inline void ws_import_tell(const struct ws_import_out *o, uint64_t done, 
 }
 
 /* 1 when start and duration are believable; otherwise counts the record as lost. */
-int ws_import_time_ok(struct ws_import_out *o, int64_t start_ns, int64_t dur_ns);
+bool ws_import_time_ok(struct ws_import_out *o, int64_t start_ns, int64_t dur_ns);
 
 /* Processes, losses, and what the import itself is. */
 enum ws_status ws_import_out_finish(struct ws_import_out *o, struct ws_err *err);

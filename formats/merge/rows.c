@@ -1,4 +1,5 @@
 /* Rows of one trace with ids and times that are distinct in all. */
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -44,7 +45,7 @@ static uint64_t referred(const struct ws_merge_source *s, enum ws_kind target, u
 }
 
 /* Columns that are ids without being references. */
-static int is_distinct(const struct ws_kind_def *def, unsigned column)
+static bool is_distinct(const struct ws_kind_def *def, unsigned column)
 {
 	const char *name = def->columns[column].name;
 
@@ -52,7 +53,7 @@ static int is_distinct(const struct ws_kind_def *def, unsigned column)
 	       (def->id == WS_KIND_NVTX && column == WS_COL_nvtx_range);
 }
 
-static int is_schema(const struct ws_kind_def *def, unsigned column)
+static bool is_schema(const struct ws_kind_def *def, unsigned column)
 {
 	return (def->id == WS_KIND_PAYLOAD_SCHEMA && column == WS_COL_payload_schema_id) ||
 	       (def->id == WS_KIND_PAYLOAD_FIELD && column == WS_COL_payload_field_type) ||

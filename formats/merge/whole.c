@@ -1,4 +1,5 @@
 /* Devices, loss counters and meta rows: one set of them for all traces. */
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +10,7 @@
 /* --- devices --- */
 
 static void put_attrs(FILE *f, const struct ws_merge_source *s, const struct ws_table_data *attrs,
-                      uint64_t device, uint64_t pci_bus, int *has_bus)
+                      uint64_t device, uint64_t pci_bus, bool *has_bus)
 {
 	for (uint64_t i = 0; i < attrs->rows; i++) {
 		uint64_t attr;
@@ -32,7 +33,7 @@ static enum ws_status describe_device(struct ws_merge *m, const struct ws_merge_
 {
 	static const char bus[] = "pci_bus";
 	uint64_t kind = ws_merge_cell(devices, WS_COL_device_kind, row), pci_bus;
-	int has_bus = kind == WS_DEVICE_CPU_REFERENCE;
+	bool has_bus = kind == WS_DEVICE_CPU_REFERENCE;
 	char *text = NULL;
 	size_t size;
 	FILE *f;
@@ -62,7 +63,7 @@ static const struct ws_merge_device *find_device(const struct ws_merge *m, const
 	return NULL;
 }
 
-static int device_id_is_used(const struct ws_merge *m, uint64_t id)
+static bool device_id_is_used(const struct ws_merge *m, uint64_t id)
 {
 	for (size_t i = 0; i < m->ndevices; i++)
 		if (m->devices[i].id == id)
@@ -183,12 +184,12 @@ enum ws_status ws_merge_losses(struct ws_merge *m, struct ws_err *err)
 
 /* --- meta: once what is the same in all traces, under its process what is not --- */
 
-static int is_equal(struct ws_bytes a, struct ws_bytes b)
+static bool is_equal(struct ws_bytes a, struct ws_bytes b)
 {
 	return a.len == b.len && (!a.len || !memcmp(a.ptr, b.ptr, a.len));
 }
 
-static int has_meta(const struct ws_table_data *t, struct ws_bytes key, struct ws_bytes value)
+static bool has_meta(const struct ws_table_data *t, struct ws_bytes key, struct ws_bytes value)
 {
 	for (uint64_t i = 0; i < t->rows; i++) {
 		struct ws_bytes k = ws_merge_blob(t, WS_COL_meta_key, i);

@@ -1,3 +1,4 @@
+#include <stdbool.h>
 #include <stdlib.h>
 
 #include "formats/nsys/nsys.h"
@@ -158,7 +159,7 @@ static void count_rows(struct ws_nsys *n)
 }
 
 /* Is StringIds.id what its rows are found by? */
-static int strings_have_key(struct ws_nsys *n)
+static bool strings_have_key(struct ws_nsys *n)
 {
 	return one_number(n->db, "SELECT count(*) FROM pragma_table_info('StringIds') WHERE "
 	                         "lower(name) = 'id' AND pk = 1 AND upper(type) = 'INTEGER'") == 1;
@@ -250,8 +251,8 @@ static const struct {
 static const struct {
 	enum ws_nsys_table table;
 	const char *name;
-	int is_integer; /* or NULL; else a value of any type */
-	int is_index;   /* of those, the ones that are never negative */
+	bool is_integer; /* or NULL; else a value of any type */
+	bool is_index;   /* of those, the ones that are never negative */
 } columns[] = {
 #define COLUMN(ID, column) {WS_NSYS_##ID, #column, 1, 0},
 #define INDEX(ID, column)  {WS_NSYS_##ID, #column, 1, 1},
@@ -301,7 +302,7 @@ enum ws_status ws_nsys_open_rows(struct ws_nsys *n, enum ws_nsys_table table, co
 }
 
 /* SQLite takes a value of any type in any column, and turns it into a number when asked for one. */
-static int is_sound(const struct ws_nsys_rows *rows)
+static bool is_sound(const struct ws_nsys_rows *rows)
 {
 	for (int i = 0; i < rows->ncolumns; i++) {
 		int type = sqlite3_column_type(rows->stmt, i), c = rows->first + i;
@@ -325,7 +326,7 @@ static int step(const struct ws_nsys_rows *rows)
 	return code;
 }
 
-int ws_nsys_next(struct ws_nsys_rows *rows)
+bool ws_nsys_next(struct ws_nsys_rows *rows)
 {
 	int code = step(rows);
 
@@ -414,8 +415,8 @@ enum ws_status ws_nsys_string(const struct ws_nsys_rows *r, enum ws_nsys_column 
 	return ws_nsys_string_of(r->n, (uint64_t)ws_nsys_i64(r, c), id, err);
 }
 
-int ws_nsys_span(const struct ws_nsys_rows *r, enum ws_nsys_column start, enum ws_nsys_column end,
-                 int64_t *start_ns, int64_t *dur_ns)
+bool ws_nsys_span(const struct ws_nsys_rows *r, enum ws_nsys_column start, enum ws_nsys_column end,
+                  int64_t *start_ns, int64_t *dur_ns)
 {
 	*start_ns = ws_nsys_i64(r, start);
 	if (ws_nsys_is_null(r, start) || ws_nsys_is_null(r, end) ||

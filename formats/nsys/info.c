@@ -4,6 +4,7 @@
  * hold whole environments, too.
  */
 #include <ctype.h>
+#include <stdbool.h>
 
 #include "formats/nsys/nsys.h"
 #include "formats/foreign/nsys_own.h"
@@ -229,7 +230,7 @@ static enum ws_status import_process_names(struct ws_nsys *n, struct ws_err *err
 
 /* --- what is left out --- */
 
-static int is_imported(const char *name)
+static bool is_imported(const char *name)
 {
 	static const char *const names[] = {
 #define TABLE(ID, name, first) name,

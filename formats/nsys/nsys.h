@@ -13,6 +13,8 @@
 
 #include <sqlite3.h>
 
+#include <stdbool.h>
+
 #include "formats/base/map.h"
 #include "formats/foreign/importer.h"
 
@@ -76,7 +78,7 @@ enum ws_status ws_nsys_open_rows(struct ws_nsys *n, enum ws_nsys_table table, co
  * 1: a row, 0: no more. Damage ends the table and is counted. Rows are passed
  * over and counted whose integers are none, or whose device is negative.
  */
-int ws_nsys_next(struct ws_nsys_rows *rows);
+bool ws_nsys_next(struct ws_nsys_rows *rows);
 void ws_nsys_close(struct ws_nsys_rows *rows);
 
 static inline int64_t ws_nsys_i64(const struct ws_nsys_rows *r, enum ws_nsys_column c)
@@ -90,7 +92,7 @@ static inline uint64_t ws_nsys_u64(const struct ws_nsys_rows *r, enum ws_nsys_co
 
 	return v < 0 ? 0 : (uint64_t)v;
 }
-static inline int ws_nsys_is_null(const struct ws_nsys_rows *r, enum ws_nsys_column c)
+static inline bool ws_nsys_is_null(const struct ws_nsys_rows *r, enum ws_nsys_column c)
 {
 	return sqlite3_column_type(r->stmt, (int)c - r->first) == SQLITE_NULL;
 }
@@ -107,8 +109,8 @@ enum ws_status ws_nsys_string_of(struct ws_nsys *n, uint64_t key, uint64_t *id, 
 struct ws_bytes ws_nsys_string_bytes(const struct ws_nsys_rows *r, enum ws_nsys_column c);
 
 /* Start and duration; 0 and counted when they cannot be believed. */
-int ws_nsys_span(const struct ws_nsys_rows *r, enum ws_nsys_column start, enum ws_nsys_column end,
-                 int64_t *start_ns, int64_t *dur_ns);
+bool ws_nsys_span(const struct ws_nsys_rows *r, enum ws_nsys_column start, enum ws_nsys_column end,
+                  int64_t *start_ns, int64_t *dur_ns);
 /* HW:8, VM:8, PID:24, TID:24 */
 uint64_t ws_nsys_pid(const struct ws_nsys_rows *r, enum ws_nsys_column global_id);
 enum ws_status ws_nsys_thread(const struct ws_nsys_rows *r, enum ws_nsys_column global_tid,

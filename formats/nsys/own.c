@@ -4,6 +4,8 @@
  * looked up, times and sizes checked.
  */
 #include "formats/nsys/nsys.h"
+
+#include <stdbool.h>
 #include "formats/foreign/nsys_own.h"
 
 #define MAX_ROW_BYTES 1024
@@ -135,7 +137,7 @@ static enum ws_status take_row(struct own *own, const struct ws_nsys_rows *r, ui
 
 /* --- rows --- */
 
-static int begins_with(struct ws_bytes text, const char *begin)
+static bool begins_with(struct ws_bytes text, const char *begin)
 {
 	return text.len >= strlen(begin) && !memcmp(text.ptr, begin, strlen(begin));
 }

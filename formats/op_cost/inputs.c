@@ -1,5 +1,7 @@
 #include "formats/op_cost/inputs.h"
 
+#include <stdbool.h>
+
 #include "formats/text/json_reader.h"
 
 uint64_t ws_op_mul(struct ws_op_inputs *op, uint64_t a, uint64_t b)
@@ -240,7 +242,7 @@ uint64_t ws_op_result(struct ws_op_inputs *op, uint64_t elements, uint64_t eleme
 	return ws_op_mul(op, elements, op->out ? op->out->bytes : element_bytes);
 }
 
-int ws_op_value_is(const struct ws_op_inputs *op, int i, const char *text)
+bool ws_op_value_is(const struct ws_op_inputs *op, int i, const char *text)
 {
 	size_t len = strlen(text);
 
@@ -278,8 +280,8 @@ int ws_op_ints(const struct ws_op_inputs *op, int i, int64_t out[WS_OP_MAX_DIMS]
 	return n;
 }
 
-int ws_op_ints_exactly(const struct ws_op_inputs *op, int i, int64_t out[WS_OP_MAX_DIMS],
-                       size_t want)
+bool ws_op_ints_exactly(const struct ws_op_inputs *op, int i, int64_t out[WS_OP_MAX_DIMS],
+                        size_t want)
 {
 	int n = ws_op_ints(op, i, out);
 
@@ -288,8 +290,8 @@ int ws_op_ints_exactly(const struct ws_op_inputs *op, int i, int64_t out[WS_OP_M
 	return n == 1 || (n > 0 && (size_t)n == want);
 }
 
-int ws_op_broadcast(struct ws_op_inputs *op, const struct ws_op_input *x,
-                    const struct ws_op_input *y, unsigned tail, uint64_t *elements)
+bool ws_op_broadcast(struct ws_op_inputs *op, const struct ws_op_input *x,
+                     const struct ws_op_input *y, unsigned tail, uint64_t *elements)
 {
 	unsigned nx = x->ndim - tail, ny = y->ndim - tail, n = nx > ny ? nx : ny;
 

@@ -5,6 +5,8 @@
 #ifndef WS_FORMATS_OP_COST_INPUTS_H
 #define WS_FORMATS_OP_COST_INPUTS_H
 
+#include <stdbool.h>
+
 #include "formats/op_cost/op_cost.h"
 
 #define WS_OP_MAX_INPUTS 32
@@ -45,8 +47,8 @@ uint64_t ws_op_product(struct ws_op_inputs *op, const uint64_t *dim, size_t n);
  * Elements of two tensors broadcast to one shape, their last `tail` dimensions
  * left out; both have that many. 0 when the shapes do not go together.
  */
-int ws_op_broadcast(struct ws_op_inputs *op, const struct ws_op_input *x,
-                    const struct ws_op_input *y, unsigned tail, uint64_t *elements);
+bool ws_op_broadcast(struct ws_op_inputs *op, const struct ws_op_input *x,
+                     const struct ws_op_input *y, unsigned tail, uint64_t *elements);
 
 /* Input i where it is a tensor; an empty one, is_tensor 0, where it is not. */
 const struct ws_op_input *ws_op_tensor(const struct ws_op_inputs *op, int i);
@@ -61,9 +63,9 @@ int ws_op_flag(const struct ws_op_inputs *op, int i);
 /* A recorded "[1, 2]" or "3": how many numbers, at most WS_OP_MAX_DIMS; -1 when it is neither. */
 int ws_op_ints(const struct ws_op_inputs *op, int i, int64_t out[WS_OP_MAX_DIMS]);
 /* The same, exactly want of them; a single one is repeated. 0 when there are others. */
-int ws_op_ints_exactly(const struct ws_op_inputs *op, int i, int64_t out[WS_OP_MAX_DIMS],
-                       size_t want);
+bool ws_op_ints_exactly(const struct ws_op_inputs *op, int i, int64_t out[WS_OP_MAX_DIMS],
+                        size_t want);
 /* The value of a scalar input is this text. */
-int ws_op_value_is(const struct ws_op_inputs *op, int i, const char *text);
+bool ws_op_value_is(const struct ws_op_inputs *op, int i, const char *text);
 
 #endif

@@ -1,6 +1,8 @@
 /* Costs of what Tensor Cores do: matrix products, convolutions, fused attention. */
 #include "formats/op_cost/rules.h"
 
+#include <stdbool.h>
+
 /* --- matrix products --- */
 
 /* batch × (m × k) · (k × n), with one addition for each result where there is a bias. */
@@ -78,7 +80,7 @@ void ws_cost_rule_matmul(const struct ws_cost_call *c)
 /* --- convolutions --- */
 
 /* Size of the result along each spatial dimension. 0 when the recorded values do not tell. */
-static int conv_result(struct ws_op_inputs *op, int stride_at, int padding_at, uint64_t *out)
+static bool conv_result(struct ws_op_inputs *op, int stride_at, int padding_at, uint64_t *out)
 {
 	const struct ws_op_input *x = ws_op_tensor(op, 0), *w = ws_op_tensor(op, 1);
 	int dilation_at = (stride_at > padding_at ? stride_at : padding_at) + 1;
@@ -141,7 +143,7 @@ void ws_cost_rule_convolution(const struct ws_cost_call *c)
 }
 
 /* The recorded "[True, False, True]". 0 when it was not recorded. */
-static int output_mask(const struct ws_op_inputs *op, int i, int mask[3])
+static bool output_mask(const struct ws_op_inputs *op, int i, int mask[3])
 {
 	const char *p, *end;
 

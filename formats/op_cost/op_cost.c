@@ -27,7 +27,7 @@ static const struct model *find_model(const char *name, size_t len)
 }
 
 /* *in_place: found by leaving out the underscore that ends the name. */
-static const struct model *model_of(struct ws_bytes name, int *in_place)
+static const struct model *model_of(struct ws_bytes name, bool *in_place)
 {
 	static const char aten[] = "aten::";
 	const char *p = name.ptr;
@@ -61,7 +61,7 @@ void ws_op_cost(const struct ws_op_desc *desc, struct ws_op_cost *out)
 {
 	struct ws_op_inputs op;
 	const struct model *m;
-	int in_place;
+	bool in_place;
 
 	*out = (struct ws_op_cost){.kind = WS_NVTX_OP_OTHER};
 	m = model_of(desc->name, &in_place);

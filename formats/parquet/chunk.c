@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 
 /* Numbers of parquet.thrift. */
@@ -121,7 +122,7 @@ static void extremes_of_reals(const struct ws_parquet_values *c, struct extremes
 	memcpy(&e->number[1], &max, sizeof(max));
 }
 
-static int is_less(struct ws_bytes a, struct ws_bytes b)
+static bool is_less(struct ws_bytes a, struct ws_bytes b)
 {
 	int order = memcmp(a.ptr, b.ptr, a.len < b.len ? a.len : b.len);
 

@@ -1,5 +1,7 @@
 #include "formats/parquet/encode.h"
 
+#include <stdbool.h>
+
 /* --- bits ------------------------------------------------------------------------------------- */
 
 /* Numbers of width bits, the lowest bit first, to p; n * width is a multiple of 8. The end. */
@@ -141,8 +143,8 @@ enum ws_status ws_parquet_delta(struct ws_buf *out, const uint64_t *v, size_t n,
 
 /* --- dictionary of integers ------------------------------------------------------------------- */
 
-int ws_parquet_dict_make(struct ws_parquet_dict *d, const uint64_t *v, size_t n, uint32_t limit,
-                         uint32_t *index)
+bool ws_parquet_dict_make(struct ws_parquet_dict *d, const uint64_t *v, size_t n, uint32_t limit,
+                          uint32_t *index)
 {
 	const size_t mask = sizeof(d->slots) / sizeof(d->slots[0]) - 1;
 

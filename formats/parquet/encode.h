@@ -5,6 +5,8 @@
 #ifndef WS_FORMATS_PARQUET_ENCODE_H
 #define WS_FORMATS_PARQUET_ENCODE_H
 
+#include <stdbool.h>
+
 #include "formats/base/bytes.h"
 #include "formats/base/status.h"
 
@@ -37,7 +39,7 @@ struct ws_parquet_dict {
  * Fill *d and index[0..n). 0 when there are more than limit distinct values
  * (limit <= WS_PARQUET_MAX_DICT); what was filled then means nothing.
  */
-int ws_parquet_dict_make(struct ws_parquet_dict *d, const uint64_t *v, size_t n, uint32_t limit,
-                         uint32_t *index);
+bool ws_parquet_dict_make(struct ws_parquet_dict *d, const uint64_t *v, size_t n, uint32_t limit,
+                          uint32_t *index);
 
 #endif

@@ -1,6 +1,7 @@
 #include "formats/parquet/writer.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 
 #include "formats/base/utf8.h"
@@ -151,7 +152,7 @@ void ws_parquet_null(struct ws_parquet_writer *w)
 		                    c ? c->name : "which there is not");
 }
 
-static int is_ascii(const uint8_t *p, size_t len)
+static bool is_ascii(const uint8_t *p, size_t len)
 {
 	uint8_t all = 0;
 

@@ -2,6 +2,7 @@
  * An event of a PyTorch trace as it stands in the file: its fields, and what
  * all kinds of events have in common.
  */
+#include <stdbool.h>
 #include <stdlib.h>
 
 #include "formats/pytorch/pytorch.h"
@@ -163,7 +164,7 @@ static void set_origin(struct ws_pytorch *p, int64_t time_ns)
 }
 
 /* 1 and the time, relative to the trace's base; 0 when it is none. */
-int ws_pytorch_time(struct ws_pytorch *p, const struct ws_json_value *v, int64_t *time_ns)
+bool ws_pytorch_time(struct ws_pytorch *p, const struct ws_json_value *v, int64_t *time_ns)
 {
 	if (!ws_json_scaled(v, 3, time_ns))
 		return 0;
@@ -174,8 +175,8 @@ int ws_pytorch_time(struct ws_pytorch *p, const struct ws_json_value *v, int64_t
 }
 
 /* Start and duration of an event that has both. Counts those that cannot be believed. */
-int ws_pytorch_span(struct ws_pytorch *p, const struct ws_pytorch_event *e, int64_t *start_ns,
-                    int64_t *dur_ns)
+bool ws_pytorch_span(struct ws_pytorch *p, const struct ws_pytorch_event *e, int64_t *start_ns,
+                     int64_t *dur_ns)
 {
 	if (!ws_pytorch_time(p, &e->ts, start_ns) || !ws_json_scaled(&e->dur, 3, dur_ns)) {
 		p->out->lost[WS_LOST_import_bad_time]++;

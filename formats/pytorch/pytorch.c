@@ -2,6 +2,7 @@
  * The text of a PyTorch trace: finds the metadata and the events, and goes on
  * behind what cannot be read.
  */
+#include <stdbool.h>
 #include <stdlib.h>
 
 #include "formats/pytorch/pytorch.h"
@@ -353,7 +354,7 @@ static enum ws_status events(struct ws_pytorch *p, int *ended, struct ws_err *er
 /* --- the top level --- */
 
 /* What is wanted of the top level is small; what is not may have any size. */
-static int is_wanted(const char *key)
+static bool is_wanted(const char *key)
 {
 	static const char *const wanted[] = {
 	        "deviceProperties",

@@ -6,6 +6,8 @@
 #ifndef WS_FORMATS_PYTORCH_PYTORCH_H
 #define WS_FORMATS_PYTORCH_PYTORCH_H
 
+#include <stdbool.h>
+
 #include "formats/foreign/importer.h"
 #include "formats/text/json_reader.h"
 
@@ -61,10 +63,10 @@ struct ws_pytorch {
 	uint8_t arg_slots[WS_PYTORCH_ARG_SLOTS]; /* 1 + enum ws_pytorch_arg, 0 = free */
 
 	int64_t origin_ns; /* what times are relative to, in the times of the file */
-	int has_origin;
+	bool has_origin;
 	int64_t base_ns; /* baseTimeNanoseconds */
 	uint64_t host_pid;
-	int has_host_pid;
+	bool has_host_pid;
 	uint64_t other_host_calls; /* calls of a second process */
 	struct ws_gpu_row *waiting;
 	size_t nwaiting, waiting_capacity;
@@ -112,10 +114,10 @@ int64_t ws_pytorch_i64(const struct ws_json_value *v, int64_t otherwise);
 enum ws_status ws_pytorch_text(struct ws_pytorch *p, const struct ws_json_value *v, uint64_t *id,
                                struct ws_err *err);
 /* 1 and the time, relative to the trace's base; 0 when it is none. */
-int ws_pytorch_time(struct ws_pytorch *p, const struct ws_json_value *v, int64_t *time_ns);
+bool ws_pytorch_time(struct ws_pytorch *p, const struct ws_json_value *v, int64_t *time_ns);
 /* Start and duration of an event that has both. 0 and counted when they cannot be believed. */
-int ws_pytorch_span(struct ws_pytorch *p, const struct ws_pytorch_event *e, int64_t *start_ns,
-                    int64_t *dur_ns);
+bool ws_pytorch_span(struct ws_pytorch *p, const struct ws_pytorch_event *e, int64_t *start_ns,
+                     int64_t *dur_ns);
 /* The thread of an event of the host; one without a number is known by its text. */
 enum ws_status ws_pytorch_thread(struct ws_pytorch *p, const struct ws_pytorch_event *e,
                                  uint64_t *thread, struct ws_err *err);

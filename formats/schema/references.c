@@ -1,5 +1,7 @@
 #include "formats/schema/references.h"
 
+#include <stdbool.h>
+
 #define ID(KIND, kind, counted, may_repeat)                             \
 	{                                                               \
 		WS_KIND_##KIND, WS_COL_##kind##_id, counted, may_repeat \
@@ -62,7 +64,7 @@ const struct ws_id_column *ws_id_column_at(unsigned kind, unsigned position)
 	return NULL;
 }
 
-int ws_ref_column_at(const struct ws_kind_def *def, unsigned position, struct ws_ref_column *ref)
+bool ws_ref_column_at(const struct ws_kind_def *def, unsigned position, struct ws_ref_column *ref)
 {
 	if (def->columns[position].type == WS_TYPE_STR) {
 		*ref = (struct ws_ref_column){def->id, position, WS_KIND_STRING, 1};

@@ -6,6 +6,8 @@
 #ifndef WS_FORMATS_SCHEMA_REFERENCES_H
 #define WS_FORMATS_SCHEMA_REFERENCES_H
 
+#include <stdbool.h>
+
 #include "formats/schema/schema.h"
 
 /* A column that defines ids, each with its row. */
@@ -31,6 +33,6 @@ extern const size_t ws_ref_columns_count;
 /* The definition of ids in this column, or NULL. */
 const struct ws_id_column *ws_id_column_at(unsigned kind, unsigned position);
 /* What this column names, STR columns included; 0 when it names nothing. */
-int ws_ref_column_at(const struct ws_kind_def *def, unsigned position, struct ws_ref_column *ref);
+bool ws_ref_column_at(const struct ws_kind_def *def, unsigned position, struct ws_ref_column *ref);
 
 #endif

@@ -1,5 +1,6 @@
 #include "formats/schema/schema.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 #define C(kind, column, id, TYPE, unit, meaning) \
@@ -60,7 +61,7 @@ const struct ws_kind_def *ws_schema_kind_by_name(const char *name)
 	return NULL;
 }
 
-int ws_kind_is_made(unsigned id)
+bool ws_kind_is_made(unsigned id)
 {
 	return id == WS_KIND_SCHEMA || id == WS_KIND_INDEX || id == WS_KIND_THREAD_EVENT;
 }

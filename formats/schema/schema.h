@@ -5,6 +5,7 @@
 #ifndef WS_FORMATS_SCHEMA_SCHEMA_H
 #define WS_FORMATS_SCHEMA_SCHEMA_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -87,7 +88,7 @@ const struct ws_kind_def *ws_schema_kind_by_name(const char *name);
 /* Position of the column with this id in def->columns, or -1. */
 int ws_schema_column(const struct ws_kind_def *def, unsigned column_id);
 /* Does the trace writer make the rows of this kind itself? schema, index, thread_event. */
-int ws_kind_is_made(unsigned id);
+bool ws_kind_is_made(unsigned id);
 /* "TIME" for WS_TYPE_TIME; NULL for a type this program does not know. */
 const char *ws_type_name(unsigned type);
 /* Name of value in an ENUM column's unit text ("0=push,1=pop"); len 0 when it has none. */

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
+#include <stdbool.h>
 #include <string.h>
 
 #include "formats/base/number.h"
@@ -22,14 +23,14 @@ static void separate(struct ws_csv *c)
 }
 
 /* Blanks of any width, and what takes no room at all. */
-static int is_blank(uint32_t c)
+static bool is_blank(uint32_t c)
 {
 	return c == ' ' || c == 0xa0 || (c >= 0x2000 && c <= 0x200b) || c == 0x202f ||
 	       c == 0x205f || c == 0x3000 || c == 0xfeff;
 }
 
 /* Programs pass over blanks before a formula, and take full-width signs for the others. */
-static int is_formula(const char *p, size_t len)
+static bool is_formula(const char *p, size_t len)
 {
 	uint32_t c = ' ';
 
@@ -57,7 +58,7 @@ static int is_formula(const char *p, size_t len)
 	}
 }
 
-static int needs_quotes(const char *p, size_t len)
+static bool needs_quotes(const char *p, size_t len)
 {
 	if (!len || p[0] == ' ' || p[len - 1] == ' ')
 		return 1;

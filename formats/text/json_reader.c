@@ -1,5 +1,6 @@
 #include "formats/text/json_reader.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 
 #define FIRST_WINDOW ((size_t)1 << 18)
@@ -32,7 +33,7 @@ static const char *string_stop(const char *p, const char *end)
 	return p;
 }
 
-static inline int is_space(char c)
+static inline bool is_space(char c)
 {
 	return c == ' ' || c == '\n' || c == '\r' || c == '\t';
 }
@@ -43,7 +44,7 @@ static inline void skip_space(struct ws_json_reader *j)
 		j->pos++;
 }
 
-static inline int is_escape(char c)
+static inline bool is_escape(char c)
 {
 	return c == '"' || c == '\\' || c == '/' || c == 'b' || c == 'f' || c == 'n' || c == 'r' ||
 	       c == 't' || c == 'u';
@@ -142,7 +143,7 @@ static enum ws_json_result nested(struct ws_json_reader *j, struct ws_json_value
 	return WS_JSON_OK;
 }
 
-static int is_word(char c)
+static bool is_word(char c)
 {
 	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
 	       c == '+' || c == '-' || c == '.' || c == '_';
@@ -325,7 +326,7 @@ static const char *take_exponent(const char *p, const char *end, int *exponent)
 }
 
 /* mantissa * 10^exponent, rounded half up; 0 when it does not fit. */
-static int apply_exponent(uint64_t mantissa, int exponent, uint64_t *out)
+static bool apply_exponent(uint64_t mantissa, int exponent, uint64_t *out)
 {
 	uint64_t power, rest;
 
@@ -345,7 +346,7 @@ static int apply_exponent(uint64_t mantissa, int exponent, uint64_t *out)
 	return 1;
 }
 
-int ws_decimal(const char *text, size_t len, int scale, int64_t *out)
+bool ws_decimal(const char *text, size_t len, int scale, int64_t *out)
 {
 	const char *p = text, *end = text + len;
 	int negative = len && *p == '-', exponent;
@@ -361,7 +362,7 @@ int ws_decimal(const char *text, size_t len, int scale, int64_t *out)
 	return 1;
 }
 
-int ws_json_scaled(const struct ws_json_value *v, int scale, int64_t *out)
+bool ws_json_scaled(const struct ws_json_value *v, int scale, int64_t *out)
 {
 	return (v->type == WS_JSON_NUMBER || v->type == WS_JSON_STRING) &&
 	       ws_decimal(v->text, v->len, scale, out);
@@ -369,7 +370,7 @@ int ws_json_scaled(const struct ws_json_value *v, int scale, int64_t *out)
 
 /* --- text --- */
 
-static int hex4(const char *p, const char *end, uint32_t *out)
+static bool hex4(const char *p, const char *end, uint32_t *out)
 {
 	*out = 0;
 	if (end - p < 4)
@@ -482,7 +483,7 @@ enum ws_status ws_json_text(const struct ws_json_value *v, struct ws_buf *scratc
 enum ws_status ws_json_compact(const struct ws_json_value *v, struct ws_buf *scratch,
                                struct ws_bytes *out, struct ws_err *err)
 {
-	int in_string = 0;
+	bool in_string = 0;
 
 	scratch->len = 0;
 	WS_FORWARD(ws_buf_reserve(scratch, v->len, err));

@@ -12,6 +12,7 @@
 #ifndef WS_FORMATS_TEXT_JSON_READER_H
 #define WS_FORMATS_TEXT_JSON_READER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -78,7 +79,7 @@ static inline struct ws_json_reader ws_json_inside(const struct ws_json_value *v
 	return (struct ws_json_reader){text, text + v->len, 1, faults};
 }
 
-static inline int ws_json_is(const struct ws_json_value *v, const char *text, size_t len)
+static inline bool ws_json_is(const struct ws_json_value *v, const char *text, size_t len)
 {
 	return v->len == len && memcmp(v->text, text, len) == 0;
 }
@@ -90,11 +91,11 @@ static inline int ws_json_is(const struct ws_json_value *v, const char *text, si
  * half away from zero. Returns 0 when the text is no decimal number or the
  * result does not fit.
  */
-int ws_decimal(const char *text, size_t len, int scale, int64_t *out);
+bool ws_decimal(const char *text, size_t len, int scale, int64_t *out);
 
 /* A number, or a string that holds one, times 10^scale. 0 when it is neither. */
-int ws_json_scaled(const struct ws_json_value *v, int scale, int64_t *out);
-static inline int ws_json_i64(const struct ws_json_value *v, int64_t *out)
+bool ws_json_scaled(const struct ws_json_value *v, int scale, int64_t *out);
+static inline bool ws_json_i64(const struct ws_json_value *v, int64_t *out)
 {
 	return ws_json_scaled(v, 0, out);
 }

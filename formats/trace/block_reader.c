@@ -1,5 +1,6 @@
 #include "formats/trace/block_reader.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 
 #include "formats/codec/block.h"
@@ -111,7 +112,7 @@ void ws_block_rows_release(struct ws_block_rows *rows)
 	*rows = (struct ws_block_rows){0};
 }
 
-int ws_trace_reader_has_column(const struct ws_trace_reader *r, enum ws_kind kind, int column)
+bool ws_trace_reader_has_column(const struct ws_trace_reader *r, enum ws_kind kind, int column)
 {
 	for (size_t i = 0; i < ws_trace_reader_block_count(r); i++) {
 		struct ws_block_view view;

@@ -5,6 +5,8 @@
 #ifndef WS_FORMATS_TRACE_BLOCK_READER_H
 #define WS_FORMATS_TRACE_BLOCK_READER_H
 
+#include <stdbool.h>
+
 #include "formats/trace/reader.h"
 
 /* Which columns: bit WS_COL_<kind>_<column>. Kinds that are read so have at most 64 columns, and
@@ -34,6 +36,6 @@ enum ws_status ws_block_reader_read(struct ws_block_reader *b, size_t i, ws_colu
 void ws_block_rows_release(struct ws_block_rows *rows);
 
 /* Does any block of the kind have the column? */
-int ws_trace_reader_has_column(const struct ws_trace_reader *r, enum ws_kind kind, int column);
+bool ws_trace_reader_has_column(const struct ws_trace_reader *r, enum ws_kind kind, int column);
 
 #endif

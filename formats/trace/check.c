@@ -1,6 +1,7 @@
 #include "formats/trace/check.h"
 
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -41,7 +42,7 @@ struct check {
 
 	struct id_set defined[WS_KIND_END]; /* ids of each dictionary so far */
 	uint64_t described[WS_KIND_END];    /* bit p: the file says it has column p */
-	int is_described;                   /* it says so at all */
+	bool is_described;                  /* it says so at all */
 };
 
 /* Counts, then hands on. */
@@ -305,7 +306,7 @@ static enum ws_status check_block(struct check *c, size_t i, struct ws_err *err)
 
 /* --- the file --- */
 
-static int same_text(const char *text, const struct ws_bytes *bytes)
+static bool same_text(const char *text, const struct ws_bytes *bytes)
 {
 	return strlen(text) == bytes->len && memcmp(text, bytes->ptr, bytes->len) == 0;
 }
@@ -360,7 +361,7 @@ static void check_first_block(struct check *c)
 static enum ws_status check_end(struct check *c, struct ws_err *err)
 {
 	const struct ws_walk *w = c->walk;
-	int has_index = w->nblocks && w->blocks[w->nblocks - 1].kind == WS_KIND_INDEX;
+	bool has_index = w->nblocks && w->blocks[w->nblocks - 1].kind == WS_KIND_INDEX;
 
 	if (w->has_trailer)
 		return ws_trace_index_verify(c->reader, count_finding, c, &c->result->closed, err);

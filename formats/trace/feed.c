@@ -1,6 +1,7 @@
 #include "formats/trace/feed.h"
 
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -27,7 +28,7 @@ struct ws_feed {
 	struct ws_block_reader *own, *other; /* of the caller's and of the second thread */
 	struct slot slots[SLOTS];
 	pthread_t thread;
-	int has_thread;
+	bool has_thread;
 	pthread_mutex_t lock; /* guards what follows, and slot.holds */
 	pthread_cond_t change;
 	size_t claimed; /* blocks that somebody decodes or has decoded */
@@ -62,13 +63,13 @@ static enum ws_status list_blocks(struct ws_feed *f, enum ws_feed_order order, s
 }
 
 /* The caller still reads the slot of the block before `next`. */
-static int can_claim(const struct ws_feed *f)
+static bool can_claim(const struct ws_feed *f)
 {
 	return f->claimed < f->n && f->claimed + 1 < f->next + SLOTS;
 }
 
 /* Is it of the same stored block as the one before? What was decoded for that serves it, too. */
-static int goes_with_last(const struct ws_feed *f, size_t at)
+static bool goes_with_last(const struct ws_feed *f, size_t at)
 {
 	const struct ws_block_info *a = ws_trace_reader_block(f->r, f->wanted[at - 1].block);
 	const struct ws_block_info *b = ws_trace_reader_block(f->r, f->wanted[at].block);

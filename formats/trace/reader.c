@@ -1,5 +1,6 @@
 #include "formats/trace/reader.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 
 #include "formats/codec/block.h"
@@ -178,7 +179,7 @@ static enum ws_status decode_part(const struct ws_trace_reader *r, const struct 
 	return WS_OK;
 }
 
-static int holds_two_kinds(const struct ws_block_info *info)
+static bool holds_two_kinds(const struct ws_block_info *info)
 {
 	return info->kind == WS_KIND_THREAD_EVENT;
 }

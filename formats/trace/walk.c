@@ -1,6 +1,7 @@
 #include "formats/trace/walk.h"
 
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -54,7 +55,7 @@ static enum piece look(const struct ws_walk *w, size_t pos, size_t end, struct w
 	return PIECE_WHOLE;
 }
 
-static int header_at(const struct ws_walk *w, size_t pos, size_t end)
+static bool header_at(const struct ws_walk *w, size_t pos, size_t end)
 {
 	struct ws_block_header h;
 

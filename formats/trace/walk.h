@@ -13,13 +13,13 @@
 struct ws_walk {
 	const uint8_t *data;
 	size_t size;
-	int is_map;                   /* of a file: pages that were read are let go of */
+	bool is_map;                  /* of a file: pages that were read are let go of */
 	struct ws_block_info *blocks; /* whole ones in file order, as they are stored; owned */
 	size_t nblocks, capacity;
 	uint64_t damaged; /* stretches that are no whole block */
 	uint64_t skipped_bytes;
 	uint64_t hashed_in_vain; /* bytes of bodies whose checksum was wrong */
-	int has_trailer;         /* a trailer that is right in itself */
+	bool has_trailer;        /* a trailer that is right in itself */
 	struct ws_trailer trailer;
 	struct ws_err no_trailer; /* why not */
 };

@@ -1,6 +1,7 @@
 #include "formats/trace/writer.h"
 
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdlib.h>
 
 #include "formats/codec/block.h"
@@ -94,7 +95,7 @@ static enum ws_status write_block(struct ws_trace_writer *w, unsigned kind, stru
 	return note_block(w, &row, err);
 }
 
-static int is_thread_event(unsigned kind)
+static bool is_thread_event(unsigned kind)
 {
 	return kind == WS_KIND_API || kind == WS_KIND_NVTX;
 }
@@ -141,7 +142,7 @@ static enum ws_status write_kind(struct ws_trace_writer *w, unsigned kind, struc
 }
 
 /* Are the pending rows of a kind enough for a block? Those of api and nvtx share one. */
-static int is_full(const struct ws_trace_writer *w, unsigned kind)
+static bool is_full(const struct ws_trace_writer *w, unsigned kind)
 {
 	uint64_t rows = w->pending[kind].rows;
 

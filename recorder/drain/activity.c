@@ -1,5 +1,6 @@
 #include "recorder/drain/activity.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -51,7 +52,7 @@ void ws_activity_free(struct ws_activity *a)
 
 /* --- definitions --- */
 
-static int has(struct ws_bytes name, const char *part)
+static bool has(struct ws_bytes name, const char *part)
 {
 	return memmem(name.ptr, name.len, part, strlen(part)) != NULL;
 }
@@ -66,8 +67,8 @@ static enum ws_activity_effect effect_of(struct ws_bytes name)
 	return has(name, "StreamEndCapture") ? WS_EFFECT_CAPTURE_ENDS : WS_EFFECT_NONE;
 }
 
-int ws_activity_name_call(struct ws_activity *a, uint32_t domain, uint32_t cbid,
-                          struct ws_bytes name)
+bool ws_activity_name_call(struct ws_activity *a, uint32_t domain, uint32_t cbid,
+                           struct ws_bytes name)
 {
 	const uint32_t d = domain - WS_CUPTI_DOMAIN_DRIVER;
 
@@ -93,7 +94,7 @@ static struct ws_activity_kernel *kernel_place(const struct ws_activity *a, uint
 	}
 }
 
-static int grow_kernels(struct ws_activity *a)
+static bool grow_kernels(struct ws_activity *a)
 {
 	struct ws_activity bigger = {.kernels_size = a->kernels_size * 2};
 
@@ -109,7 +110,7 @@ static int grow_kernels(struct ws_activity *a)
 	return 1;
 }
 
-int ws_activity_name_kernel(struct ws_activity *a, uint64_t address, uint32_t string)
+bool ws_activity_name_kernel(struct ws_activity *a, uint64_t address, uint32_t string)
 {
 	struct ws_activity_kernel *k;
 
@@ -146,8 +147,8 @@ static struct ws_activity_call *runtime_place(struct ws_activity *a, uint32_t co
  * lie close together, the inner one first. Of two in one slot the runtime call
  * is kept, of two in different slots the one that came first.
  */
-int ws_activity_keep_call(struct ws_activity *a, const struct ws_activity_slot *slot, int runtime,
-                          uint32_t correlation)
+bool ws_activity_keep_call(struct ws_activity *a, const struct ws_activity_slot *slot, int runtime,
+                           uint32_t correlation)
 {
 	uint32_t *kept = &a->kept[correlation % WS_ACTIVITY_KEPT];
 
@@ -166,7 +167,7 @@ int ws_activity_keep_call(struct ws_activity *a, const struct ws_activity_slot *
 }
 
 /* A capture of which a later buffer tells makes its launches be none, whenever they are asked. */
-static int lacks_work(const struct ws_activity *a, const struct ws_activity_pair *pair)
+static bool lacks_work(const struct ws_activity *a, const struct ws_activity_pair *pair)
 {
 	return pair->seen == WS_ACTIVITY_LAUNCH &&
 	       !ws_graph_captures_has(&a->captures, pair->start_ns);

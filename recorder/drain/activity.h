@@ -5,6 +5,8 @@
 #ifndef WS_RECORDER_DRAIN_ACTIVITY_H
 #define WS_RECORDER_DRAIN_ACTIVITY_H
 
+#include <stdbool.h>
+
 #include "recorder/drain/cupti_steps.h"
 #include "recorder/drain/graph_captures.h"
 #include "recorder/drain/private.h"
@@ -49,7 +51,7 @@ struct ws_activity {
 	} * pairs;
 	size_t npairs; /* a power of two, by what the segment's buffers can hold */
 	struct ws_graph_captures captures;
-	int has_ended; /* so nothing becomes of launches that wait */
+	bool has_ended; /* so nothing becomes of launches that wait */
 
 	struct ws_activity_context {
 		uint32_t image, id, device;
@@ -72,8 +74,8 @@ struct ws_activity_slot {
  * Times of CUPTI's clock on the trace's. 0: they make no sense. What a step of that clock leaves
  * uncertain is counted.
  */
-int ws_drain_gpu_times(struct ws_drain *d, const struct ws_activity_slot *slot, uint64_t start,
-                       uint64_t end, int64_t *start_ns, int64_t *dur_ns);
+bool ws_drain_gpu_times(struct ws_drain *d, const struct ws_activity_slot *slot, uint64_t start,
+                        uint64_t end, int64_t *start_ns, int64_t *dur_ns);
 
 struct ws_activity *ws_activity_new(const struct ws_seg_header *seg); /* NULL: no memory */
 void ws_activity_free(struct ws_activity *a);                         /* NULL is legal */
@@ -93,9 +95,9 @@ void ws_activity_pass_in_hand(struct ws_drain *d);
 /* --- activity.c --- */
 
 /* A definition of the collector's; 0 when there is no memory for it. */
-int ws_activity_name_call(struct ws_activity *a, uint32_t domain, uint32_t cbid,
-                          struct ws_bytes name);
-int ws_activity_name_kernel(struct ws_activity *a, uint64_t address, uint32_t string);
+bool ws_activity_name_call(struct ws_activity *a, uint32_t domain, uint32_t cbid,
+                           struct ws_bytes name);
+bool ws_activity_name_kernel(struct ws_activity *a, uint64_t address, uint32_t string);
 
 /* --- activity_rows.c --- */
 
@@ -152,8 +154,8 @@ uint64_t ws_activity_waiting(const struct ws_activity *a);
 uint32_t ws_activity_kernel_at(const struct ws_activity *a, uint64_t address);
 
 /* 1 when the call is to have a row; there is one for each correlation id. */
-int ws_activity_keep_call(struct ws_activity *a, const struct ws_activity_slot *slot, int runtime,
-                          uint32_t correlation);
+bool ws_activity_keep_call(struct ws_activity *a, const struct ws_activity_slot *slot, int runtime,
+                           uint32_t correlation);
 
 /* Note which runtime calls a buffer holds, for ws_activity_keep_call. */
 void ws_activity_note_runtime_calls(struct ws_activity *a, uint8_t *buffer, size_t valid);

@@ -1,4 +1,5 @@
 /* One activity record becomes rows of the trace. */
+#include <stdbool.h>
 #include <stdio.h>
 
 #include "recorder/drain/activity.h"
@@ -7,8 +8,8 @@
 /* --- what all records have --- */
 
 /* Start and end as CUPTI has them; 0 and 0: not measured. 0 when they make no sense. */
-static int read_times(struct ws_drain *d, const struct ws_activity_slot *slot, uint64_t start,
-                      uint64_t end, int64_t *start_ns, int64_t *dur_ns)
+static bool read_times(struct ws_drain *d, const struct ws_activity_slot *slot, uint64_t start,
+                       uint64_t end, int64_t *start_ns, int64_t *dur_ns)
 {
 	*start_ns = 0;
 	*dur_ns = 0;
@@ -21,8 +22,8 @@ static int read_times(struct ws_drain *d, const struct ws_activity_slot *slot, u
  * Of work on a device. What a forced flush found running has a start and never gets an
  * end, and by somebody else's clock no time can be placed: neither is measured.
  */
-static int read_work_times(struct ws_drain *d, const struct ws_activity_slot *slot, uint64_t start,
-                           uint64_t end, int64_t *start_ns, int64_t *dur_ns)
+static bool read_work_times(struct ws_drain *d, const struct ws_activity_slot *slot, uint64_t start,
+                            uint64_t end, int64_t *start_ns, int64_t *dur_ns)
 {
 	if (start && !end)
 		return read_times(d, slot, 0, 0, start_ns, dur_ns);
@@ -135,7 +136,7 @@ static uint64_t copy_flags(int64_t start_ns, uint32_t flags)
 }
 
 /* Is a copy or fill for the file: inside the window, and wanted? */
-static int keeps_copy(struct ws_drain *d, uint64_t correlation, int64_t start_ns, int64_t dur_ns)
+static bool keeps_copy(struct ws_drain *d, uint64_t correlation, int64_t start_ns, int64_t dur_ns)
 {
 	/* the filter counts what it leaves out: it is asked in any case */
 	return ws_filter_keeps_work(d, correlation, start_ns, dur_ns) &&

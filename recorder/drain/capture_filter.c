@@ -1,5 +1,6 @@
 #include "recorder/drain/capture_filter.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,8 +33,8 @@ struct ws_held_records {
 	size_t n, size;
 };
 
-static int hold(struct ws_held_records *list, uint32_t thread, const struct ws_rec_event *ev,
-                const uint8_t *rec, uint32_t size)
+static bool hold(struct ws_held_records *list, uint32_t thread, const struct ws_rec_event *ev,
+                 const uint8_t *rec, uint32_t size)
 {
 	struct held *h;
 
@@ -91,7 +92,7 @@ static struct ws_held_records *held_of(struct ws_capture_filter *f, uint32_t thr
 
 /* --- the filter --- */
 
-int ws_filter_init(struct ws_capture_filter *f, const struct ws_seg_header *seg)
+bool ws_filter_init(struct ws_capture_filter *f, const struct ws_seg_header *seg)
 {
 	const struct ws_seg_window *spec = &seg->control.window;
 
@@ -129,7 +130,7 @@ void ws_filter_look(struct ws_drain *d)
 	d->filter.is_active = 1;
 }
 
-int ws_filter_range(struct ws_drain *d, const struct ws_def_window *range)
+bool ws_filter_range(struct ws_drain *d, const struct ws_def_window *range)
 {
 	if (range->is_open)
 		return ws_capture_window_begin_range(&d->filter.window, range->time_ns);
@@ -139,13 +140,13 @@ int ws_filter_range(struct ws_drain *d, const struct ws_def_window *range)
 
 /* --- NVTX --- */
 
-static int keeps(const struct ws_drain *d, int64_t start_ns, int64_t end_ns)
+static bool keeps(const struct ws_drain *d, int64_t start_ns, int64_t end_ns)
 {
 	return ws_capture_window_keeps(&d->filter.window, start_ns, end_ns);
 }
 
-static int push(struct ws_drain *d, uint32_t thread, const struct ws_rec_event *ev,
-                const uint8_t *rec, uint32_t size)
+static bool push(struct ws_drain *d, uint32_t thread, const struct ws_rec_event *ev,
+                 const uint8_t *rec, uint32_t size)
 {
 	struct ws_held_records *held;
 
@@ -159,8 +160,8 @@ static int push(struct ws_drain *d, uint32_t thread, const struct ws_rec_event *
 }
 
 /* A pop ends the newest push of its domain; when that waits, both are decided now. */
-static int pop(struct ws_drain *d, uint32_t thread, const struct ws_rec_event *ev,
-               const uint8_t *rec, uint32_t size)
+static bool pop(struct ws_drain *d, uint32_t thread, const struct ws_rec_event *ev,
+                const uint8_t *rec, uint32_t size)
 {
 	struct ws_held_records *held = thread < d->filter.nheld ? &d->filter.held[thread] : NULL;
 
@@ -178,8 +179,8 @@ static int pop(struct ws_drain *d, uint32_t thread, const struct ws_rec_event *e
 	return ws_drain_record(d, thread, rec, size);
 }
 
-static int end(struct ws_drain *d, uint32_t thread, const struct ws_rec_event *ev,
-               const uint8_t *rec, uint32_t size)
+static bool end(struct ws_drain *d, uint32_t thread, const struct ws_rec_event *ev,
+                const uint8_t *rec, uint32_t size)
 {
 	struct ws_held_records *starts = d->filter.starts;
 
@@ -203,7 +204,7 @@ static int end(struct ws_drain *d, uint32_t thread, const struct ws_rec_event *e
 }
 
 /* The head, and of what has more than that domain and range. */
-static int look_into(struct ws_rec_event *ev, const uint8_t *rec, uint32_t size)
+static bool look_into(struct ws_rec_event *ev, const uint8_t *rec, uint32_t size)
 {
 	struct ws_rec_pop short_pop;
 
@@ -218,7 +219,7 @@ static int look_into(struct ws_rec_event *ev, const uint8_t *rec, uint32_t size)
 	return ev->head.type == WS_REC_POP;
 }
 
-int ws_filter_record(struct ws_drain *d, uint32_t thread, const uint8_t *rec, uint32_t size)
+bool ws_filter_record(struct ws_drain *d, uint32_t thread, const uint8_t *rec, uint32_t size)
 {
 	struct ws_rec_event ev;
 	int64_t end_ns;
@@ -253,7 +254,7 @@ int ws_filter_record(struct ws_drain *d, uint32_t thread, const uint8_t *rec, ui
 
 /* --- CUDA --- */
 
-static int keeps_row(const struct ws_drain *d, int64_t start_ns, int64_t dur_ns)
+static bool keeps_row(const struct ws_drain *d, int64_t start_ns, int64_t dur_ns)
 {
 	int64_t start = start_ns + d->seg->base_ns;
 

@@ -7,6 +7,8 @@
 #ifndef WS_RECORDER_DRAIN_CAPTURE_FILTER_H
 #define WS_RECORDER_DRAIN_CAPTURE_FILTER_H
 
+#include <stdbool.h>
+
 #include "recorder/shared/record.h"
 #include "recorder/drain/window.h"
 
@@ -16,7 +18,7 @@ struct ws_seg_header;
 #define WS_FILTER_CALLS 65536 /* of the newest correlation ids is known whether they were kept */
 
 struct ws_capture_filter {
-	int is_active; /* 0: everything is kept */
+	bool is_active; /* 0: everything is kept */
 	struct ws_capture_window window;
 	uint64_t outside; /* records left out, not yet added to the segment's counter */
 
@@ -30,16 +32,16 @@ struct ws_capture_filter {
 };
 
 /* 0 without memory. */
-int ws_filter_init(struct ws_capture_filter *f, const struct ws_seg_header *seg);
+bool ws_filter_init(struct ws_capture_filter *f, const struct ws_seg_header *seg);
 void ws_filter_release(struct ws_capture_filter *f);
 
 /* To be called before a pass: how far the window goes by now. */
 void ws_filter_look(struct ws_drain *d);
 /* A range of the window began or ended, by the collector's definition. 0 without memory. */
-int ws_filter_range(struct ws_drain *d, const struct ws_def_window *range);
+bool ws_filter_range(struct ws_drain *d, const struct ws_def_window *range);
 
 /* A record of a ring: to rows, now or later, or not. 0 when it makes no sense. */
-int ws_filter_record(struct ws_drain *d, uint32_t thread, const uint8_t *rec, uint32_t size);
+bool ws_filter_record(struct ws_drain *d, uint32_t thread, const uint8_t *rec, uint32_t size);
 /* Keep an API call that begins at this time of rows? correlation: its id, 0 = none. */
 int ws_filter_keeps_call(struct ws_drain *d, uint64_t correlation, int64_t start_ns);
 /*

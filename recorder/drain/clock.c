@@ -1,4 +1,5 @@
 /* When something happened: times of the segment and of CUPTI on the trace's own clock. */
+#include <stdbool.h>
 #include <stdlib.h>
 
 #include "recorder/drain/activity.h"
@@ -29,7 +30,7 @@ void ws_drain_clock_look(struct ws_drain *d)
 	d->latest_ns = ws_drain_now_ns(d) + SLACK_NS;
 }
 
-int ws_drain_time(const struct ws_drain *d, int64_t ns, int64_t *time_ns)
+bool ws_drain_time(const struct ws_drain *d, int64_t ns, int64_t *time_ns)
 {
 	*time_ns = 0;
 	if (ns < d->earliest_ns || ns > d->latest_ns)
@@ -78,8 +79,8 @@ static int find_clock(const struct ws_drain *d, uint32_t clocks, uint64_t gpu_ns
  * (the clock was set back), or that no reading separates from a step, can be meant by two clocks:
  * then it counts as uncertain, and the later one is taken.
  */
-int ws_drain_gpu_times(struct ws_drain *d, const struct ws_activity_slot *slot, uint64_t start,
-                       uint64_t end, int64_t *start_ns, int64_t *dur_ns)
+bool ws_drain_gpu_times(struct ws_drain *d, const struct ws_activity_slot *slot, uint64_t start,
+                        uint64_t end, int64_t *start_ns, int64_t *dur_ns)
 {
 	int64_t from_ns = d->earliest_ns, until_ns = d->latest_ns, end_ns, other_ns;
 	int clock, begun;

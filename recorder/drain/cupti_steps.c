@@ -1,6 +1,7 @@
 #include "recorder/drain/cupti_steps.h"
 
 #include <dlfcn.h>
+#include <stdbool.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -41,7 +42,7 @@ static size_t size_of_record(const struct ws_cupti_steps *steps, uint32_t kind)
 	return size_of_kind(kind);
 }
 
-static int makes_sense(const struct ws_seg_layout *layout)
+static bool makes_sense(const struct ws_seg_layout *layout)
 {
 	if (layout->size < 8 || layout->size % 8 || layout->nfields > WS_SEG_LAYOUT_FIELDS)
 		return 0;
@@ -112,7 +113,7 @@ int ws_cupti_step(const struct ws_cupti_steps *steps, uint8_t *buffer, size_t va
  * to be salvaged: only a library with CUPTI's name that root or this user
  * installed is loaded.
  */
-static int is_trusted(const char *library)
+static bool is_trusted(const char *library)
 {
 	const char *name = strrchr(library, '/');
 	struct stat st;

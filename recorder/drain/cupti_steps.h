@@ -6,6 +6,8 @@
 #ifndef WS_RECORDER_DRAIN_CUPTI_STEPS_H
 #define WS_RECORDER_DRAIN_CUPTI_STEPS_H
 
+#include <stdbool.h>
+
 #include "recorder/shared/cupti_abi.h"
 #include "recorder/shared/segment_capture.h"
 
@@ -14,7 +16,7 @@ struct ws_cupti_steps {
 	ws_cupti_fn_GetCallbackName callback_name; /* NULL: unknown */
 	int known;                                 /* 0: neither; such buffers cannot be read */
 	/* of a process whose records have chosen fields: then only these are stepped by */
-	int has_chosen;
+	bool has_chosen;
 	uint32_t nlayouts;
 	struct ws_seg_layout layouts[WS_SEG_LAYOUTS];
 };

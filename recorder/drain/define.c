@@ -1,4 +1,5 @@
 /* The definition log becomes dictionary rows, and the maps that records need. */
+#include <stdbool.h>
 #include <stdlib.h>
 
 #include "kernels/nvtx/abi.h"
@@ -14,7 +15,7 @@ struct def {
 	uint64_t pos; /* in the log */
 	const uint8_t *body;
 	uint32_t size;
-	int in_file; /* its rows were committed before: only the maps are filled */
+	bool in_file; /* its rows were committed before: only the maps are filled */
 };
 
 static struct ws_bytes name_of(const struct def *def, struct ws_def_name name)
@@ -32,7 +33,7 @@ static struct ws_bytes text_behind(const struct def *def, uint32_t fixed)
 
 /* --- definitions --- */
 
-static int define_process(struct ws_drain *d, const struct def *def)
+static bool define_process(struct ws_drain *d, const struct def *def)
 {
 	struct ws_def_process fixed;
 	struct ws_row_process row;
@@ -66,7 +67,7 @@ static void add_thread_row(struct ws_drain *d, const struct def *def, uint64_t i
 	ws_drain_add(d, WS_KIND_THREAD, &row);
 }
 
-static int define_thread(struct ws_drain *d, const struct def *def)
+static bool define_thread(struct ws_drain *d, const struct def *def)
 {
 	struct ws_def_thread fixed;
 	struct ws_bytes name;
@@ -92,7 +93,7 @@ static int define_thread(struct ws_drain *d, const struct def *def)
 }
 
 /* Keep the name until the thread has its first event; a later name replaces it. */
-static int keep_name(struct ws_drain *d, const struct ws_def_thread *who, struct ws_bytes name)
+static bool keep_name(struct ws_drain *d, const struct ws_def_thread *who, struct ws_bytes name)
 {
 	size_t i;
 
@@ -107,7 +108,7 @@ static int keep_name(struct ws_drain *d, const struct ws_def_thread *who, struct
 	return 1;
 }
 
-static int define_thread_name(struct ws_drain *d, const struct def *def)
+static bool define_thread_name(struct ws_drain *d, const struct def *def)
 {
 	struct ws_def_thread fixed;
 
@@ -124,7 +125,7 @@ static int define_thread_name(struct ws_drain *d, const struct def *def)
 	return keep_name(d, &fixed, text_behind(def, sizeof(fixed)));
 }
 
-static int define_domain(struct ws_drain *d, const struct def *def)
+static bool define_domain(struct ws_drain *d, const struct def *def)
 {
 	/* a domain beyond the last place has no events: the collector counted them */
 	if (def->id && def->id < WS_SEG_MAX_DOMAINS)
@@ -132,7 +133,7 @@ static int define_domain(struct ws_drain *d, const struct def *def)
 	return 1;
 }
 
-static int define_string(struct ws_drain *d, const struct def *def)
+static bool define_string(struct ws_drain *d, const struct def *def)
 {
 	if (def->id != def->pos / 8 + 1)
 		return 0;
@@ -140,7 +141,7 @@ static int define_string(struct ws_drain *d, const struct def *def)
 	return 1;
 }
 
-static int define_category(struct ws_drain *d, const struct def *def)
+static bool define_category(struct ws_drain *d, const struct def *def)
 {
 	struct ws_def_category fixed;
 	struct ws_row_category row;
@@ -160,7 +161,7 @@ static int define_category(struct ws_drain *d, const struct def *def)
 	return 1;
 }
 
-static int define_schema(struct ws_drain *d, const struct def *def)
+static bool define_schema(struct ws_drain *d, const struct def *def)
 {
 	struct ws_def_schema fixed;
 	struct ws_row_payload_schema row;
@@ -204,7 +205,7 @@ static int define_schema(struct ws_drain *d, const struct def *def)
 	return 1;
 }
 
-static int define_enum(struct ws_drain *d, const struct def *def)
+static bool define_enum(struct ws_drain *d, const struct def *def)
 {
 	struct ws_def_enum fixed;
 
@@ -229,7 +230,7 @@ static int define_enum(struct ws_drain *d, const struct def *def)
 	return 1;
 }
 
-static int define_call(struct ws_drain *d, const struct def *def)
+static bool define_call(struct ws_drain *d, const struct def *def)
 {
 	struct ws_def_call fixed;
 
@@ -240,7 +241,7 @@ static int define_call(struct ws_drain *d, const struct def *def)
 	                             text_behind(def, sizeof(fixed)));
 }
 
-static int define_kernel(struct ws_drain *d, const struct def *def)
+static bool define_kernel(struct ws_drain *d, const struct def *def)
 {
 	struct ws_def_kernel fixed;
 
@@ -250,7 +251,7 @@ static int define_kernel(struct ws_drain *d, const struct def *def)
 	return ws_activity_name_kernel(d->activity, fixed.address, (uint32_t)fixed.string);
 }
 
-static int define_fact(struct ws_drain *d, const struct def *def)
+static bool define_fact(struct ws_drain *d, const struct def *def)
 {
 	const uint8_t *nul = memchr(def->body, 0, def->size);
 	struct ws_row_meta row;
@@ -264,7 +265,7 @@ static int define_fact(struct ws_drain *d, const struct def *def)
 	return 1;
 }
 
-static int define_device_attr(struct ws_drain *d, const struct def *def)
+static bool define_device_attr(struct ws_drain *d, const struct def *def)
 {
 	struct ws_def_device_attr fixed;
 	struct ws_row_device_attr row;
@@ -283,7 +284,7 @@ static int define_device_attr(struct ws_drain *d, const struct def *def)
 	return 1;
 }
 
-static int define_window(struct ws_drain *d, const struct def *def)
+static bool define_window(struct ws_drain *d, const struct def *def)
 {
 	struct ws_def_window fixed;
 
@@ -293,7 +294,7 @@ static int define_window(struct ws_drain *d, const struct def *def)
 	return ws_filter_range(d, &fixed);
 }
 
-static int define(struct ws_drain *d, const struct def *def)
+static bool define(struct ws_drain *d, const struct def *def)
 {
 	switch (def->type) {
 	case WS_DEF_PROCESS:

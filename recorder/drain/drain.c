@@ -1,6 +1,7 @@
 /* Passes and commits: the part of the drain that must be exact. */
 #include "recorder/drain/drain.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 
 #include "recorder/drain/activity.h"
@@ -192,7 +193,7 @@ void ws_drain_last_pass(struct ws_drain *d)
 /* --- commits --- */
 
 /* Rings of threads that ended come back with a commit only: in time for the next threads. */
-static int thread_buffers_run_short(const struct ws_drain *d)
+static bool thread_buffers_run_short(const struct ws_drain *d)
 {
 	uint32_t unused = 0, left = 0;
 
@@ -210,7 +211,7 @@ static int thread_buffers_run_short(const struct ws_drain *d)
  * So many slots are read and not given back: CUPTI must never find the pool empty, nor need more
  * memory than that when the launches come steadily.
  */
-static int slots_run_short(const struct ws_drain *d)
+static bool slots_run_short(const struct ws_drain *d)
 {
 	const uint32_t quarter = d->seg->activity.count / 4;
 	uint32_t read = 0;
@@ -222,7 +223,7 @@ static int slots_run_short(const struct ws_drain *d)
 	return read > (quarter < COMMIT_SLOTS ? quarter : COMMIT_SLOTS);
 }
 
-int ws_drain_wants_commit(const struct ws_drain *d)
+bool ws_drain_wants_commit(const struct ws_drain *d)
 {
 	for (uint32_t i = 0; i < d->seg->thread_buffer_count; i++) {
 		const struct ws_ring *ring = &ws_seg_thread_buffer(d->seg, i)->ring;

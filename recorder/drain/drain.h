@@ -6,6 +6,8 @@
 #ifndef WS_RECORDER_DRAIN_DRAIN_H
 #define WS_RECORDER_DRAIN_DRAIN_H
 
+#include <stdbool.h>
+
 #include "formats/trace/writer.h"
 #include "recorder/shared/segment.h"
 
@@ -37,7 +39,7 @@ void ws_drain_program_ended(struct ws_drain *d);
 /* A pass after which none follows: what waited for its end to be decided becomes rows, or not. */
 void ws_drain_last_pass(struct ws_drain *d);
 /* 1 when a ring is more than half full of what is not committed, or few rings are free. */
-int ws_drain_wants_commit(const struct ws_drain *d);
+bool ws_drain_wants_commit(const struct ws_drain *d);
 /* Make the rows so far part of the file, and give the ring space back. */
 void ws_drain_commit(struct ws_drain *d);
 /*
@@ -60,7 +62,7 @@ uint64_t ws_drain_lost(const struct ws_drain *d, enum ws_dropped cause);
 const char *ws_dropped_name(enum ws_dropped cause);
 
 /* Things to know of a trace that is continued; they become true with the next commit. */
-int ws_drain_flag(const struct ws_drain *d, enum ws_commit_flag flag);
+bool ws_drain_flag(const struct ws_drain *d, enum ws_commit_flag flag);
 void ws_drain_set_flag(struct ws_drain *d, enum ws_commit_flag flag);
 /* Add a row of the caller's. A failure shows in ws_drain_error. */
 void ws_drain_add(struct ws_drain *d, enum ws_kind kind, const void *row);

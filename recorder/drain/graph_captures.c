@@ -1,5 +1,6 @@
 #include "recorder/drain/graph_captures.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,7 +30,7 @@ static size_t changes_until(const struct ws_graph_captures *c, int64_t time_ns)
 }
 
 /* Room for one more. */
-static int make_room(struct ws_graph_captures *c)
+static bool make_room(struct ws_graph_captures *c)
 {
 	size_t size = c->size ? c->size * 2 : 64;
 	struct ws_graph_capture_change *list;
@@ -67,7 +68,7 @@ void ws_graph_captures_change(struct ws_graph_captures *c, int64_t time_ns, int 
 	}
 }
 
-int ws_graph_captures_has(const struct ws_graph_captures *c, int64_t time_ns)
+bool ws_graph_captures_has(const struct ws_graph_captures *c, int64_t time_ns)
 {
 	size_t n = changes_until(c, time_ns);
 

@@ -6,6 +6,7 @@
 #ifndef WS_RECORDER_DRAIN_GRAPH_CAPTURES_H
 #define WS_RECORDER_DRAIN_GRAPH_CAPTURES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -25,6 +26,6 @@ void ws_graph_captures_release(struct ws_graph_captures *c);
  */
 void ws_graph_captures_change(struct ws_graph_captures *c, int64_t time_ns, int begins);
 /* 1 when a capture was open at this time. */
-int ws_graph_captures_has(const struct ws_graph_captures *c, int64_t time_ns);
+bool ws_graph_captures_has(const struct ws_graph_captures *c, int64_t time_ns);
 
 #endif

@@ -2,6 +2,8 @@
 #ifndef WS_RECORDER_DRAIN_PRIVATE_H
 #define WS_RECORDER_DRAIN_PRIVATE_H
 
+#include <stdbool.h>
+
 #include "recorder/drain/capture_filter.h"
 #include "recorder/drain/drain.h"
 #include "recorder/shared/record.h"
@@ -31,10 +33,10 @@ struct ws_drain {
 	struct ws_trace_writer *writer;
 	enum ws_status status; /* of the writer: the first failure stays */
 	struct ws_err failure;
-	int is_repeatable; /* after a failure nothing is given back */
+	bool is_repeatable; /* after a failure nothing is given back */
 	/* clock.c: times outside are not times; CLOCK_MONOTONIC, looked at in each pass */
 	int64_t earliest_ns, latest_ns;
-	int is_other_boot;  /* the segment's times are of a boot before this one */
+	bool is_other_boot; /* the segment's times are of a boot before this one */
 	uint64_t discarded; /* rows not even handed to a writer that failed */
 
 	/* what a commit holds */
@@ -86,22 +88,22 @@ const struct ws_drain_thread *ws_drain_thread(const struct ws_drain *d, uint32_t
  */
 uint64_t ws_drain_thread_by_tid(struct ws_drain *d, uint64_t pid, uint64_t tid);
 /* Make place for a thread of this id. 0: no memory. */
-int ws_drain_reach_thread(struct ws_drain *d, uint64_t id);
+bool ws_drain_reach_thread(struct ws_drain *d, uint64_t id);
 /* A text that the collector put into the definition log, or one it had no time for. */
 uint64_t ws_drain_text(struct ws_drain *d, uint64_t text, int *known);
 /* A device that something ran on has a row, if only a nameless one. 0: no such number. */
-int ws_drain_device(struct ws_drain *d, uint32_t device);
+bool ws_drain_device(struct ws_drain *d, uint32_t device);
 
 /* --- clock.c --- */
 
 void ws_drain_clock_start(struct ws_drain *d);
 void ws_drain_clock_look(struct ws_drain *d); /* at the present time, for ws_drain_time */
 /* A time of the segment as the trace has it. 0: it makes no sense. */
-int ws_drain_time(const struct ws_drain *d, int64_t ns, int64_t *time_ns);
+bool ws_drain_time(const struct ws_drain *d, int64_t ns, int64_t *time_ns);
 /* Add a row of all clocks, and note whether one was set. Returns the trace's time. */
 int64_t ws_drain_clock_row(struct ws_drain *d);
 
 /* Turn one record of a thread into rows. 0 when it makes no sense. */
-int ws_drain_record(struct ws_drain *d, uint32_t thread, const uint8_t *rec, uint32_t size);
+bool ws_drain_record(struct ws_drain *d, uint32_t thread, const uint8_t *rec, uint32_t size);
 
 #endif

@@ -1,5 +1,7 @@
 /* One ring record becomes rows of the trace. */
 #include "kernels/nvtx/warpsheet_nvtx.h"
+
+#include <stdbool.h>
 #include "recorder/drain/private.h"
 
 #define CPU_DEVICE 0 /* id of the only device of the CPU backend */
@@ -12,7 +14,7 @@ struct event {
 };
 
 /* Copies before it checks: the program can still write into its memory. */
-static int parse(struct event *ev, const uint8_t *bytes, uint32_t size)
+static bool parse(struct event *ev, const uint8_t *bytes, uint32_t size)
 {
 	struct ws_rec_event *rec = &ev->rec;
 	uint64_t need;
@@ -64,7 +66,7 @@ static uint64_t message_id(struct ws_drain *d, const struct event *ev, int *know
 
 /* --- NVTX events --- */
 
-static int add_nvtx(struct ws_drain *d, uint32_t thread, const struct event *ev)
+static bool add_nvtx(struct ws_drain *d, uint32_t thread, const struct event *ev)
 {
 	static const uint8_t types[] = {
 	        [WS_REC_PUSH] = WS_NVTX_PUSH,   [WS_REC_POP] = WS_NVTX_POP,
@@ -108,7 +110,7 @@ static void add_cpu_device(struct ws_drain *d)
 	ws_drain_set_flag(d, WS_COMMIT_CPU_DEVICE);
 }
 
-static int is_launch_schema(const struct ws_drain *d, uint64_t schema)
+static bool is_launch_schema(const struct ws_drain *d, uint64_t schema)
 {
 	for (size_t i = 0; i < d->nlaunch_schemas; i++)
 		if (d->launch_schemas[i] == schema)
@@ -120,7 +122,7 @@ static int is_launch_schema(const struct ws_drain *d, uint64_t schema)
  * The kernel ran inside the call that launched it, on the same thread, so the
  * call and the kernel have the same times.
  */
-static int add_cpu_kernel(struct ws_drain *d, uint32_t thread, const struct event *ev)
+static bool add_cpu_kernel(struct ws_drain *d, uint32_t thread, const struct event *ev)
 {
 	static const char api_name[] = "ws_cpu_launch";
 	const struct ws_drain_thread *who = ws_drain_thread(d, thread);
@@ -168,7 +170,7 @@ static int add_cpu_kernel(struct ws_drain *d, uint32_t thread, const struct even
 	return 1;
 }
 
-int ws_drain_record(struct ws_drain *d, uint32_t thread, const uint8_t *rec, uint32_t size)
+bool ws_drain_record(struct ws_drain *d, uint32_t thread, const uint8_t *rec, uint32_t size)
 {
 	struct event ev;
 

@@ -1,4 +1,5 @@
 /* Rows for the writer, and what the numbers in records stand for. */
+#include <stdbool.h>
 #include <stdlib.h>
 
 #include "formats/base/grow.h"
@@ -40,7 +41,7 @@ uint64_t ws_drain_intern(struct ws_drain *d, struct ws_bytes text)
 	return id;
 }
 
-int ws_drain_flag(const struct ws_drain *d, enum ws_commit_flag flag)
+bool ws_drain_flag(const struct ws_drain *d, enum ws_commit_flag flag)
 {
 	return !!(d->flags & flag);
 }
@@ -100,7 +101,7 @@ uint64_t ws_drain_text(struct ws_drain *d, uint64_t text, int *known)
 
 /* --- rows of what was never defined --- */
 
-int ws_drain_reach_thread(struct ws_drain *d, uint64_t id)
+bool ws_drain_reach_thread(struct ws_drain *d, uint64_t id)
 {
 	size_t before = d->nthreads;
 
@@ -128,7 +129,7 @@ uint64_t ws_drain_thread_by_tid(struct ws_drain *d, uint64_t pid, uint64_t tid)
 	return row.id;
 }
 
-int ws_drain_device(struct ws_drain *d, uint32_t device)
+bool ws_drain_device(struct ws_drain *d, uint32_t device)
 {
 	struct ws_row_device row = {.id = device, .kind = WS_DEVICE_CUDA};
 

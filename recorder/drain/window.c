@@ -1,5 +1,6 @@
 #include "recorder/drain/window.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 
 #include "formats/base/grow.h"
@@ -29,7 +30,7 @@ void ws_window_stop(struct ws_capture_window *w, int64_t time_ns)
 		w->end_ns = time_ns;
 }
 
-int ws_capture_window_begin_range(struct ws_capture_window *w, int64_t time_ns)
+bool ws_capture_window_begin_range(struct ws_capture_window *w, int64_t time_ns)
 {
 	if (w->open++)
 		return 1;
@@ -72,7 +73,7 @@ static size_t first_ending_after(const struct ws_capture_window *w, int64_t time
 	return low;
 }
 
-int ws_capture_window_keeps(const struct ws_capture_window *w, int64_t start_ns, int64_t end_ns)
+bool ws_capture_window_keeps(const struct ws_capture_window *w, int64_t start_ns, int64_t end_ns)
 {
 	size_t i;
 

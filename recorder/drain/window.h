@@ -5,13 +5,14 @@
 #ifndef WS_RECORDER_DRAIN_WINDOW_H
 #define WS_RECORDER_DRAIN_WINDOW_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 /* All times are CLOCK_MONOTONIC ns. */
 struct ws_capture_window {
 	int64_t begin_ns, end_ns; /* the span, both inside */
-	int has_ranges;           /* only what lies in ranges is kept */
+	bool has_ranges;          /* only what lies in ranges is kept */
 	int open;                 /* ranges that have begun and not ended */
 	struct ws_capture_window_range {
 		int64_t begin_ns, end_ns; /* end INT64_MAX: not yet */
@@ -31,10 +32,10 @@ void ws_window_stop(struct ws_capture_window *w, int64_t time_ns);
  * A range begins or ends; in the order of their times. Returns 0 when there is
  * no memory for it: the range before it goes on.
  */
-int ws_capture_window_begin_range(struct ws_capture_window *w, int64_t time_ns);
+bool ws_capture_window_begin_range(struct ws_capture_window *w, int64_t time_ns);
 void ws_capture_window_end_range(struct ws_capture_window *w, int64_t time_ns);
 
 /* 1 when any part of start … end is to be kept. */
-int ws_capture_window_keeps(const struct ws_capture_window *w, int64_t start_ns, int64_t end_ns);
+bool ws_capture_window_keeps(const struct ws_capture_window *w, int64_t start_ns, int64_t end_ns);
 
 #endif

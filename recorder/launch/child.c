@@ -3,6 +3,7 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -70,7 +71,7 @@ enum ws_status ws_child_find(const char *command, char *out, size_t out_size, in
 }
 
 /* A 64-bit ELF program without PT_INTERP: no dynamic linker comes to load anything. */
-static int is_static(const char *path)
+static bool is_static(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC), found = 0, read_all = 0;
 	Elf64_Ehdr elf;
@@ -107,7 +108,7 @@ const char *ws_child_obstacle(const char *path)
 
 /* --- starting --- */
 
-static int is_variable(const char *entry, const char *name)
+static bool is_variable(const char *entry, const char *name)
 {
 	size_t len = strlen(name);
 

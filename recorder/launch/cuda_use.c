@@ -2,6 +2,7 @@
 
 #include <elf.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +16,7 @@
 static const char *const libraries[] = {"libcuda.so.", "libcudart", "libcublas", "libcudnn"};
 #define NLIBRARIES (sizeof(libraries) / sizeof(*libraries))
 
-static int is_cuda_library(const char *name)
+static bool is_cuda_library(const char *name)
 {
 	for (size_t i = 0; i < NLIBRARIES; i++)
 		if (!strncmp(name, libraries[i], strlen(libraries[i])))
@@ -57,7 +58,7 @@ static const char *strings_of(const struct elf *elf, const Elf64_Shdr *s)
 }
 
 /* In the strings of dynamic linking; names of functions there begin otherwise. */
-static int names_library(const struct elf *elf, const Elf64_Shdr *s)
+static bool names_library(const struct elf *elf, const Elf64_Shdr *s)
 {
 	const char *text = strings_of(elf, s);
 
@@ -67,7 +68,7 @@ static int names_library(const struct elf *elf, const Elf64_Shdr *s)
 	return 0;
 }
 
-static int uses_cuda(const struct elf *elf)
+static bool uses_cuda(const struct elf *elf)
 {
 	Elf64_Ehdr header;
 	const char *text;

@@ -122,7 +122,7 @@ static enum ws_status make_segment(const struct ws_record_opts *opts, const char
  * to replace it. Until then it is called after its segment, which nobody can
  * guess. A device or pipe is written to at once.
  */
-static enum ws_status first_path(const char *pattern, char out[PATH_MAX], int *is_settled,
+static enum ws_status first_path(const char *pattern, char out[PATH_MAX], bool *is_settled,
                                  struct ws_err *err)
 {
 	const struct ws_output_vars vars = {(uint32_t)getpid(), NULL};
@@ -159,7 +159,7 @@ static enum ws_status open_session(struct ws_session *s, const char *program, ch
 	struct ws_process *first;
 	struct ws_seg_control *control;
 	char path[PATH_MAX];
-	int is_settled;
+	bool is_settled;
 
 	WS_FORWARD(first_path(s->pattern, path, &is_settled, err));
 	WS_FORWARD(make_segment(opts, path, &file, err));

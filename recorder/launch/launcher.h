@@ -41,7 +41,7 @@ struct ws_record_opts {
 	enum ws_library_ranges library_ranges;
 	int64_t flush_interval_ns;
 	int zstd_level;         /* 0 = the writer's default */
-	int no_args;            /* keep the program's arguments out of the trace */
+	bool no_args;           /* keep the program's arguments out of the trace */
 	int force;              /* also when another tool's injection is set up */
 	int stop_on_exit;       /* end with the program, whatever it left running */
 	int expect_usage_error; /* a program that ends with 2 and attached never leaves no trace */

@@ -1,6 +1,7 @@
 #include "recorder/launch/output_name.h"
 
 #include <limits.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +15,7 @@
 struct out {
 	char *text;
 	size_t size, len;
-	int is_full;
+	bool is_full;
 };
 
 static void put(struct out *o, char c)
@@ -155,7 +156,7 @@ enum ws_status ws_output_choose(char *path, size_t size, uint32_t pid, ws_output
 	return WS_FAIL(err, USAGE, "no name is left for %s; give one with -o", first);
 }
 
-int ws_output_could_choose(const char *path, uint32_t pid, const char *choice)
+bool ws_output_could_choose(const char *path, uint32_t pid, const char *choice)
 {
 	size_t stem = stem_length(path);
 	char suffix[16];

@@ -2,6 +2,7 @@
 #ifndef WS_RECORDER_LAUNCH_OUTPUT_NAME_H
 #define WS_RECORDER_LAUNCH_OUTPUT_NAME_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "formats/base/status.h"
@@ -26,7 +27,7 @@ enum ws_status ws_output_expand(const char *pattern, const struct ws_output_vars
 int ws_output_escape(const char *path, char *out, size_t size);
 
 /* 1 when the path must not be taken. */
-typedef int (*ws_output_taken_fn)(void *ctx, const char *path);
+typedef bool (*ws_output_taken_fn)(void *ctx, const char *path);
 
 /*
  * A name that is not taken: the path itself, else with .PID before its last
@@ -36,6 +37,6 @@ typedef int (*ws_output_taken_fn)(void *ctx, const char *path);
 enum ws_status ws_output_choose(char *path, size_t size, uint32_t pid, ws_output_taken_fn taken,
                                 void *ctx, struct ws_err *err);
 /* 1 when ws_output_choose() can have made `choice` of this path and pid. */
-int ws_output_could_choose(const char *path, uint32_t pid, const char *choice);
+bool ws_output_could_choose(const char *path, uint32_t pid, const char *choice);
 
 #endif

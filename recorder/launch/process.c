@@ -1,6 +1,7 @@
 #include "recorder/launch/process.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -169,7 +170,7 @@ uint32_t ws_process_pid(const struct ws_process *p)
 	return atomic_load(&seg->attached) ? atomic_load(&seg->owner.pid) : 0;
 }
 
-int ws_process_alive(const struct ws_process *p)
+bool ws_process_alive(const struct ws_process *p)
 {
 	uint32_t pid = ws_process_pid(p);
 
@@ -183,7 +184,7 @@ struct claims {
 	const char *own; /* the path that it has already */
 };
 
-static int is_taken(void *ctx, const char *path)
+static bool is_taken(void *ctx, const char *path)
 {
 	const struct claims *claims = ctx;
 	struct stat st;

@@ -5,6 +5,8 @@
 #ifndef WS_RECORDER_LAUNCH_PROCESS_H
 #define WS_RECORDER_LAUNCH_PROCESS_H
 
+#include <stdbool.h>
+
 #include "recorder/launch/launcher.h"
 #include "recorder/launch/output_name.h"
 #include "recorder/launch/provenance.h"
@@ -16,9 +18,9 @@ struct ws_process {
 	struct ws_trace_writer *writer;
 	struct ws_drain *drain;
 	char *trace;                                /* path of the trace as it is now */
-	int is_settled;                             /* that is its name for good */
-	int is_salvaged;                            /* continued after its launcher was killed */
-	int is_gone;                                /* nothing comes any more */
+	bool is_settled;                            /* that is its name for good */
+	bool is_salvaged;                           /* continued after its launcher was killed */
+	bool is_gone;                               /* nothing comes any more */
 	int64_t gone_ns;                            /* when that was seen (ws_drain_now_ns) */
 	int64_t next_commit_ns, next_statistics_ns; /* CLOCK_MONOTONIC */
 	uint32_t warned;                            /* bits of enum ws_gpu_stop that were told */
@@ -40,7 +42,7 @@ enum ws_status ws_process_resume(struct ws_process **out, const struct ws_record
 /* Pid of the process that attached, 0 = none did. */
 uint32_t ws_process_pid(const struct ws_process *p);
 /* 1 while a process is attached and runs. */
-int ws_process_alive(const struct ws_process *p);
+bool ws_process_alive(const struct ws_process *p);
 
 /* What names the traces of a recording. */
 struct ws_process_naming {

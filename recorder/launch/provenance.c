@@ -1,6 +1,7 @@
 #include "recorder/launch/provenance.h"
 
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,7 +32,7 @@ static void add_number(struct ws_drain *d, const char *key, long value)
 
 /* --- quoting --- */
 
-static int is_plain(const char *arg)
+static bool is_plain(const char *arg)
 {
 	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 	                            "0123456789-_./=:,+@%";
@@ -56,7 +57,7 @@ static void put_quoted(FILE *f, const char *arg)
 }
 
 /* The last part of a name like --api-key or API_TOKEN tells what its value is. */
-static int names_secret(const char *name, size_t len)
+static bool names_secret(const char *name, size_t len)
 {
 	static const char *const words[] = {"password", "passwd", "passphrase", "secret",
 	                                    "token",    "key",    "apikey",     "credentials"};
@@ -72,10 +73,10 @@ static int names_secret(const char *name, size_t len)
 }
 
 /* Bytes of the argument that may be told; *is_next: the argument after it is a secret. */
-static size_t told_of(const char *arg, int *is_next)
+static size_t told_of(const char *arg, bool *is_next)
 {
 	size_t name = strcspn(arg, "="), len = strlen(arg);
-	int is_secret = *is_next && *arg != '-';
+	bool is_secret = *is_next && *arg != '-';
 
 	*is_next = *arg == '-' && name == len && names_secret(arg, len);
 	if (is_secret)
@@ -88,7 +89,7 @@ static char *quote_told(char *const *arguments)
 	char *text = NULL;
 	size_t size;
 	FILE *f = open_memstream(&text, &size);
-	int is_next = 0;
+	bool is_next = 0;
 
 	for (int i = 0; f && arguments[i]; i++) {
 		size_t len = told_of(arguments[i], &is_next);
@@ -225,7 +226,7 @@ void ws_provenance_begin(struct ws_drain *d, const struct ws_provenance *p,
 		ws_gpu_readings_add(d, "start", 1);
 }
 
-static int is_small_number(const char *text)
+static bool is_small_number(const char *text)
 {
 	size_t len = strlen(text);
 

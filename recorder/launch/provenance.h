@@ -9,7 +9,7 @@ struct ws_provenance {
 	const char *program;          /* path; NULL: not known */
 	char *const *arguments;       /* of the program, NULL-terminated; NULL: not to be told */
 	const char *options;          /* of the recording, quoted; NULL: not known */
-	int no_gpu;                   /* GPUs are not to be asked */
+	bool no_gpu;                  /* GPUs are not to be asked */
 	uint32_t cpu_time_quantum_ns; /* 0 = none */
 };
 

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/signalfd.h>
@@ -103,7 +104,7 @@ static struct ws_seg_header *first_segment(const struct ws_session *s)
 }
 
 /* Whether anything can still come from this process. */
-static int is_alive(const struct ws_session *s, const struct ws_process *p)
+static bool is_alive(const struct ws_session *s, const struct ws_process *p)
 {
 	uint32_t pid = ws_process_pid(p);
 
@@ -115,7 +116,7 @@ static int is_alive(const struct ws_session *s, const struct ws_process *p)
 	return ws_process_alive(p);
 }
 
-static int is_taken(void *ctx, const char *path)
+static bool is_taken(void *ctx, const char *path)
 {
 	const struct ws_session *s = ctx;
 
@@ -248,7 +249,7 @@ static void look_at(void *ctx, const char *path)
 	enum ws_status status;
 	uint64_t start_ticks;
 	struct ws_err err;
-	int is_alive_yet;
+	bool is_alive_yet;
 	uint32_t pid;
 
 	for (size_t i = 0; i < s->nprocesses; i++)
@@ -362,7 +363,7 @@ static uint64_t pass(struct ws_session *s, int *alive)
  * Nothing is alive: let nobody begin any more. Returns 0 when it is the end; 1
  * when somebody had begun before that.
  */
-static int end_attaching(struct ws_session *s)
+static bool end_attaching(struct ws_session *s)
 {
 	size_t before = s->nprocesses;
 
@@ -410,7 +411,7 @@ void ws_session_loop(struct ws_session *s)
 /* --- the end --- */
 
 /* The program said why it did not run; a trace of that would only replace a good one. */
-static int is_usage_error(const struct ws_session *s)
+static bool is_usage_error(const struct ws_session *s)
 {
 	return s->opts->expect_usage_error && s->nprocesses == 1 &&
 	       !ws_process_pid(s->processes[0]) && WIFEXITED(s->wait_status) &&

@@ -18,7 +18,7 @@ struct ws_session {
 	char pattern[WS_MAX_OUTPUT]; /* of the traces' names, absolute: the launcher's own, or of
 	                                the first segment for salvage; never of another one */
 	int keep_existing;           /* as in struct ws_record_opts, from the same place */
-	int no_args;                 /* the same; for salvage also when it is asked for there */
+	bool no_args;                /* the same; for salvage also when it is asked for there */
 	/* files beside the first segment that are not to be trusted: at this look, at the last
 	   one that the user was told of, and why the first of them */
 	unsigned foreign, foreign_told;

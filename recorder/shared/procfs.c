@@ -1,6 +1,7 @@
 #include "recorder/shared/procfs.h"
 
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -58,7 +59,7 @@ int ws_proc_stat(uint32_t pid, struct ws_proc_stat *out)
 	return 0;
 }
 
-int ws_proc_alive(uint32_t pid, uint64_t start_ticks)
+bool ws_proc_alive(uint32_t pid, uint64_t start_ticks)
 {
 	struct ws_proc_stat stat;
 

@@ -2,6 +2,7 @@
 #ifndef WS_RECORDER_SHARED_PROCFS_H
 #define WS_RECORDER_SHARED_PROCFS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct ws_proc_stat {
@@ -17,7 +18,7 @@ int ws_proc_stat(uint32_t pid, struct ws_proc_stat *out);
  * 1 while the process with this pid and start time runs. A process whose main
  * thread ended lives as long as any of its threads does. start_ticks 0: any.
  */
-int ws_proc_alive(uint32_t pid, uint64_t start_ticks);
+bool ws_proc_alive(uint32_t pid, uint64_t start_ticks);
 
 /* A number that no other boot of any machine has; 0: unknown. */
 uint64_t ws_proc_boot(void);

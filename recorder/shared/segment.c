@@ -1,5 +1,6 @@
 #include "recorder/shared/segment.h"
 
+#include <stdbool.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -27,7 +28,7 @@ static uint64_t commit_stride(const struct ws_seg_opts *opts)
 	                PAGE);
 }
 
-static int is_power_of_two(uint64_t n)
+static bool is_power_of_two(uint64_t n)
 {
 	return n && !(n & (n - 1));
 }
@@ -127,7 +128,7 @@ void ws_seg_init(void *mem, const struct ws_seg_opts *opts)
 }
 
 /* Sums and differences of a few of these stay in 64 bits. */
-static int is_time(int64_t ns)
+static bool is_time(int64_t ns)
 {
 	return ns > -(INT64_C(1) << 62) && ns < INT64_C(1) << 62;
 }

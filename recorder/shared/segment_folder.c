@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -63,7 +64,7 @@ static int is_usable(const char *path, uint64_t bytes)
 	return result;
 }
 
-int ws_segment_folder_default(unsigned number, uint64_t bytes, char out[PATH_MAX])
+bool ws_segment_folder_default(unsigned number, uint64_t bytes, char out[PATH_MAX])
 {
 	const char *runtime = secure_getenv("XDG_RUNTIME_DIR");
 	int n;

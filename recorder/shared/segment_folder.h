@@ -6,6 +6,7 @@
 #define WS_RECORDER_SEGMENT_FOLDER_H
 
 #include <limits.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "formats/base/status.h"
@@ -30,7 +31,7 @@ enum ws_status ws_segment_folder_open(const char *path, int *fd, struct ws_err *
  * path, whether it is there or not; 0: there is no such place here, or in the
  * former no room for this many bytes.
  */
-int ws_segment_folder_default(unsigned number, uint64_t bytes, char out[PATH_MAX]);
+bool ws_segment_folder_default(unsigned number, uint64_t bytes, char out[PATH_MAX]);
 /* The first default one with room, made when it is not there. */
 void ws_segment_folder_make(uint64_t bytes, char out[PATH_MAX]);
 /* Make one beside this file, which goes with the last segment in it. ENVIRONMENT. */

@@ -6,6 +6,8 @@
 #ifndef WS_REPORT_ADVICE_ADVICE_H
 #define WS_REPORT_ADVICE_ADVICE_H
 
+#include <stdbool.h>
+
 #include "report/advice/advice.def"
 #include "report/analysis/cost_ops.h"
 #include "report/analysis/idle.h"
@@ -81,7 +83,7 @@ enum ws_status ws_advice_find(const struct ws_tab *tab, struct ws_advice *out, s
 void ws_advice_release(struct ws_advice *a);
 
 /* Is a range path launch-bound by rule A1? A diff gives no verdict on dtypes for one that is. */
-int ws_path_is_launch_bound(const struct ws_idle *idle, uint32_t path);
+bool ws_path_is_launch_bound(const struct ws_idle *idle, uint32_t path);
 
 /* --- for the rules, report/advice/ --- */
 
@@ -102,7 +104,7 @@ void ws_advice_add(struct ws_advice *a, enum ws_rule rule, enum ws_severity seve
 const char *ws_advice_name(const struct ws_advice *a, uint32_t text, char out[WS_ADVICE_NAME_MAX]);
 /* "name (12.3 %), …": the three kernel names with most time, of configurations in `which`. */
 #define WS_ADVICE_TOP 3
-char *ws_advice_top_kernels(struct ws_advice *a, int (*which)(const struct ws_advice *, size_t));
+char *ws_advice_top_kernels(struct ws_advice *a, bool (*which)(const struct ws_advice *, size_t));
 /* " a step", or "" for a trace without steps: what numbers that are divided by samples are for. */
 const char *ws_advice_each(const struct ws_advice *a);
 /* Percent of the GPU time of the kernels that count. */
@@ -112,6 +114,6 @@ int64_t ws_advice_class_ns(const struct ws_advice *a, const char *name);
 /* Major compute capability times 10; -1 = not recorded. */
 int64_t ws_advice_capability(const struct ws_advice *a, uint32_t device);
 /* Is it a matrix product or convolution, by its class? */
-int ws_advice_is_product(const struct ws_advice *a, size_t config);
+bool ws_advice_is_product(const struct ws_advice *a, size_t config);
 
 #endif

@@ -5,6 +5,7 @@
 
 #include <math.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -89,7 +90,7 @@ int64_t ws_advice_capability(const struct ws_advice *a, uint32_t device)
 	       (f->compute_capability_minor > 0 ? f->compute_capability_minor : 0);
 }
 
-int ws_advice_is_product(const struct ws_advice *a, size_t config)
+bool ws_advice_is_product(const struct ws_advice *a, size_t config)
 {
 	enum ws_op_class op_class = a->traits[config].op_class;
 
@@ -109,7 +110,7 @@ static size_t rank_top(uint32_t *top, size_t n, const int64_t *ns, uint32_t cand
 	return n < WS_ADVICE_TOP ? n + 1 : n;
 }
 
-char *ws_advice_top_kernels(struct ws_advice *a, int (*which)(const struct ws_advice *, size_t))
+char *ws_advice_top_kernels(struct ws_advice *a, bool (*which)(const struct ws_advice *, size_t))
 {
 	int64_t *name_ns = ws_arena_array(&a->arena, a->m->ntexts, sizeof(*name_ns));
 	char text[WS_ADVICE_TOP * (WS_ADVICE_NAME_MAX + 16)] = "";

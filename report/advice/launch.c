@@ -1,5 +1,6 @@
 /* What the device waits for: A1 launches, A16 data, A17 communication, A18 copies, A19 host
  * synchronisation, A20 other work of the host. All from one analysis, idle.h. */
+#include <stdbool.h>
 #include <stdlib.h>
 
 #include "report/advice/advice.h"
@@ -34,7 +35,7 @@ static void judge_use(struct ws_advice *a, enum ws_rule rule, enum ws_use use, d
 	              ws_advice_text(a, "%s", ws_use_defs[use].cure));
 }
 
-int ws_path_is_launch_bound(const struct ws_idle *idle, uint32_t path)
+bool ws_path_is_launch_bound(const struct ws_idle *idle, uint32_t path)
 {
 	double launch = (double)idle->path_launch_ns[path],
 	       kernel = (double)idle->path_kernel_ns[path];
@@ -43,7 +44,7 @@ int ws_path_is_launch_bound(const struct ws_idle *idle, uint32_t path)
 }
 
 /* Is a path around it launch-bound, too? */
-static int is_inside(const struct ws_advice *a, uint32_t p)
+static bool is_inside(const struct ws_advice *a, uint32_t p)
 {
 	const struct ws_path *paths = a->m->ranges.paths;
 

@@ -1,6 +1,7 @@
 /* Rules about work that is no matrix product: A6, A9, A10, A12, A13. */
 #include <inttypes.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,7 +10,7 @@
 
 /* --- A6 what Tensor Cores cannot help -------------------------------------------------------- */
 
-static int is_product_class(struct ws_bytes class)
+static bool is_product_class(struct ws_bytes class)
 {
 	static const char *const classes[] = {"gemm", "gemm_aux", "conv", "conv_aux", "attention"};
 
@@ -119,7 +120,7 @@ enum ws_status ws_rule_other_work(struct ws_advice *a, struct ws_err *err)
 /* --- A21 attention that is not fused ------------------------------------------------------------
  */
 
-static int is_softmax(const struct ws_advice *a, size_t config)
+static bool is_softmax(const struct ws_advice *a, size_t config)
 {
 	return a->traits[config].op_class == WS_CLASS_SOFTMAX;
 }
@@ -146,7 +147,7 @@ enum ws_status ws_rule_eager_attention(struct ws_advice *a, struct ws_err *err)
 /* --- A9, A12: classes --------------------------------------------------------------------------
  */
 
-static int is_layout(const struct ws_advice *a, size_t config)
+static bool is_layout(const struct ws_advice *a, size_t config)
 {
 	return a->traits[config].op_class == WS_CLASS_LAYOUT;
 }
@@ -166,7 +167,7 @@ enum ws_status ws_rule_layout(struct ws_advice *a, struct ws_err *err)
 }
 
 /* PyTorch's copies to a 16-bit type; in its own operations' class they are copies. */
-static int is_cast_name(struct ws_bytes name)
+static bool is_cast_name(struct ws_bytes name)
 {
 	return ws_name_matches((struct ws_bytes){"*float16_copy_kernel*", 21}, name);
 }

@@ -1,6 +1,7 @@
 /* Rules about matrix products and convolutions: A3, A4, A5, A7, A8, A15, A22. */
 #include <inttypes.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,7 +37,7 @@ static char *scope_of(struct ws_advice *a, const struct ws_cost_op *op)
 	                      (int)dtype.len, (const char *)dtype.ptr);
 }
 
-static int has_shapes(const struct ws_advice *a)
+static bool has_shapes(const struct ws_advice *a)
 {
 	for (size_t i = 0; i < a->nwork; i++)
 		if (a->work[i].op->m)
@@ -45,7 +46,7 @@ static int has_shapes(const struct ws_advice *a)
 }
 
 /* Is there room for one more finding of the rule? Counts those that are left out. */
-static int has_room(struct ws_advice *a, enum ws_rule rule, size_t *shown)
+static bool has_room(struct ws_advice *a, enum ws_rule rule, size_t *shown)
 {
 	if ((*shown)++ < WS_ADVICE_FINDINGS_MAX)
 		return 1;
@@ -135,7 +136,7 @@ static void align_group(struct ws_advice *a, const struct ws_work_group *g, size
 	              padding(a, op, item, multiple));
 }
 
-static int is_unaligned_name(const struct ws_advice *a, size_t config)
+static bool is_unaligned_name(const struct ws_advice *a, size_t config)
 {
 	return a->traits[config].tensor == WS_TENSOR_YES &&
 	       (a->traits[config].align == 1 || a->traits[config].align == 2);
@@ -166,13 +167,13 @@ enum ws_status ws_rule_alignment(struct ws_advice *a, struct ws_err *err)
 
 /* --- A4, A5: which kernels ------------------------------------------------------------------ */
 
-static int without_tensor_cores(const struct ws_advice *a, size_t config)
+static bool without_tensor_cores(const struct ws_advice *a, size_t config)
 {
 	return ws_advice_is_product(a, config) && a->traits[config].tensor == WS_TENSOR_NO &&
 	       ws_advice_capability(a, a->m->configs[config].device) >= 70;
 }
 
-static int of_older_architecture(const struct ws_advice *a, size_t config)
+static bool of_older_architecture(const struct ws_advice *a, size_t config)
 {
 	int64_t cc = ws_advice_capability(a, a->m->configs[config].device);
 
@@ -180,7 +181,7 @@ static int of_older_architecture(const struct ws_advice *a, size_t config)
 	       cc >= 90 && a->traits[config].arch && a->traits[config].arch < cc / 10 * 10;
 }
 
-static int64_t time_of(const struct ws_advice *a, int (*which)(const struct ws_advice *, size_t))
+static int64_t time_of(const struct ws_advice *a, bool (*which)(const struct ws_advice *, size_t))
 {
 	int64_t ns = 0;
 
@@ -190,7 +191,7 @@ static int64_t time_of(const struct ws_advice *a, int (*which)(const struct ws_a
 	return ns;
 }
 
-static int knows_capability(const struct ws_advice *a)
+static bool knows_capability(const struct ws_advice *a)
 {
 	for (uint32_t d = 0; d < a->m->ndevices; d++)
 		if (a->m->devices[d].kernels && ws_advice_capability(a, d) >= 0)
@@ -352,7 +353,7 @@ static struct filled fill(const struct ws_cost_op *op, unsigned tile_m, unsigned
 	return f;
 }
 
-static int is_unfilled(const struct filled *f)
+static bool is_unfilled(const struct filled *f)
 {
 	return 100 * f->tile < WS_A8_TILE_PERCENT ||
 	       (f->waves < WS_A8_WAVES && 100 * f->wave < WS_A8_WAVE_PERCENT);
@@ -421,7 +422,7 @@ enum ws_status ws_rule_quantization(struct ws_advice *a, struct ws_err *err)
 
 /* --- A15 dense or separable ----------------------------------------------------------------- */
 
-static int is_separable(const struct ws_advice *a, const struct ws_work_group *g)
+static bool is_separable(const struct ws_advice *a, const struct ws_work_group *g)
 {
 	static const char *const patterns[] = {"*depthwise*", "*Depthwise*", "*grouped*"};
 	const struct ws_bytes names[] = {a->m->texts[g->op->name],

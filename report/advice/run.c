@@ -1,6 +1,7 @@
 /* Rules about the run itself: A2 steps, A11 precision, A14 search for algorithms. */
 #include <inttypes.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,7 +34,7 @@ static char *outliers(struct ws_advice *a, int phase, const struct ws_stat *stat
 	return ws_advice_text(a, "%s", text);
 }
 
-static int has_warm_up(const struct ws_model *m)
+static bool has_warm_up(const struct ws_model *m)
 {
 	for (size_t s = 0; s < m->nsteps; s++)
 		if (m->steps[s].warm_up)
@@ -86,7 +87,7 @@ enum ws_status ws_rule_cold(struct ws_advice *a, struct ws_err *err)
 /* --- A11 precision ------------------------------------------------------------------------------
  */
 
-static int fact_is(const struct ws_advice *a, const char *key, const char *value)
+static bool fact_is(const struct ws_advice *a, const char *key, const char *value)
 {
 	return ws_name_is(ws_model_fact(a->m, key), value);
 }
@@ -122,7 +123,7 @@ static void judge_loss_scale(struct ws_advice *a)
 		         "overflows");
 }
 
-static int sums_in_fp16(const struct ws_advice *a, size_t config)
+static bool sums_in_fp16(const struct ws_advice *a, size_t config)
 {
 	/* h884gemm, h1688gemm and hgemm accumulate in half; so does a type list that is all f16 */
 	static const char *const patterns[] = {"*_h884*gemm*", "*_h1688*gemm*", "*_h16816*gemm*",
@@ -172,7 +173,7 @@ enum ws_status ws_rule_precision(struct ws_advice *a, struct ws_err *err)
 /* --- A14 search for algorithms -------------------------------------------------------------------
  */
 
-static int is_conv(const struct ws_advice *a, uint32_t class)
+static bool is_conv(const struct ws_advice *a, uint32_t class)
 {
 	return class == WS_TEXT_CONV || ws_name_is(a->m->texts[class], "conv_aux");
 }

@@ -1,5 +1,6 @@
 #include "report/analysis/attention_ops.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,23 +15,23 @@ struct finder {
 	uint32_t *block;     /* operation -> the softmax that it belongs to */
 };
 
-static int is_class(const struct ws_cost_op *op, uint32_t class)
+static bool is_class(const struct ws_cost_op *op, uint32_t class)
 {
 	return op->class == class;
 }
 
-static int is_backward(const struct ws_cost_op *op)
+static bool is_backward(const struct ws_cost_op *op)
 {
 	return op->direction == WS_TEXT_BACKWARD;
 }
 
-static int is_product(const struct ws_cost_op *op)
+static bool is_product(const struct ws_cost_op *op)
 {
 	return is_class(op, WS_TEXT_GEMM) && op->batch > 1;
 }
 
 /* May it stand between a product and the softmax? Anything but work of another layer. */
-static int is_between(const struct ws_cost_op *op)
+static bool is_between(const struct ws_cost_op *op)
 {
 	return !is_class(op, WS_TEXT_GEMM) && !is_class(op, WS_TEXT_SOFTMAX) &&
 	       !is_class(op, WS_TEXT_CONV) && !is_class(op, WS_TEXT_FUSED_ATTENTION);
@@ -147,7 +148,7 @@ static void follow_links(struct finder *f)
 /* --- layers -------------------------------------------------------------------------------- */
 
 /* Does this operation begin a layer: the first of its block that comes? */
-static int begins_layer(const struct finder *f, size_t i)
+static bool begins_layer(const struct finder *f, size_t i)
 {
 	uint8_t part = f->out[i].part;
 

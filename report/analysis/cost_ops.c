@@ -1,5 +1,6 @@
 #include "report/analysis/cost_ops.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -237,7 +238,7 @@ static void apply_measured(const struct ws_model *m, struct ws_device_peaks *pea
 	}
 }
 
-int ws_class_is_product(uint32_t class)
+bool ws_class_is_product(uint32_t class)
 {
 	return class == WS_TEXT_GEMM || class == WS_TEXT_CONV || class == WS_TEXT_FUSED_ATTENTION;
 }

@@ -5,6 +5,8 @@
 #ifndef WS_REPORT_ANALYSIS_COST_OPS_H
 #define WS_REPORT_ANALYSIS_COST_OPS_H
 
+#include <stdbool.h>
+
 #include "report/analysis/filter.h"
 
 /* One call of an operation. */
@@ -47,7 +49,7 @@ enum ws_status ws_cost_ops_find(const struct ws_model *m, const struct ws_select
 void ws_cost_ops_release(struct ws_cost_ops *c);
 
 /* Is the class of this text a matrix product, convolution or fused attention? */
-int ws_class_is_product(uint32_t class);
+bool ws_class_is_product(uint32_t class);
 
 /* What a device can do at most for such work; 0 = not known. */
 struct ws_roof {

@@ -1,14 +1,15 @@
 #include "report/analysis/device_time.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
-int ws_kernel_is_comm(const struct ws_model *m, size_t k)
+bool ws_kernel_is_comm(const struct ws_model *m, size_t k)
 {
 	return ws_kernel_class(m, k) == WS_TEXT_COMM;
 }
 
-int ws_name_loads_data(struct ws_bytes name)
+bool ws_name_loads_data(struct ws_bytes name)
 {
 	static const char *const prefixes[] = {"enumerate(DataLoader)#", "enumerate(DataPipe)#"};
 

@@ -4,6 +4,8 @@
 #ifndef WS_REPORT_ANALYSIS_DEVICE_TIME_H
 #define WS_REPORT_ANALYSIS_DEVICE_TIME_H
 
+#include <stdbool.h>
+
 #include "report/analysis/filter.h"
 #include "report/base/spans.h"
 
@@ -27,8 +29,8 @@ enum ws_status ws_windows(const struct ws_model *m, const struct ws_selection *s
                           struct ws_time_window **out, size_t *n, size_t *cut, struct ws_err *err);
 
 /* Does a range or operation of this name load data? By the names of PyTorch's loaders. */
-int ws_name_loads_data(struct ws_bytes name);
+bool ws_name_loads_data(struct ws_bytes name);
 /* Is it communication between devices? By the kernel's class. */
-int ws_kernel_is_comm(const struct ws_model *m, size_t k);
+bool ws_kernel_is_comm(const struct ws_model *m, size_t k);
 
 #endif

@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 #include <regex.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,14 +21,14 @@ struct selector {
 	struct ws_arena temp;
 };
 
-int ws_time_selected(const struct ws_selection *s, int64_t start_ns, int64_t end_ns)
+bool ws_time_selected(const struct ws_selection *s, int64_t start_ns, int64_t end_ns)
 {
 	/* a moment overlaps a time that begins with it */
 	return start_ns < s->time_end_ns &&
 	       (end_ns > s->time_first_ns || (end_ns == start_ns && end_ns == s->time_first_ns));
 }
 
-int ws_step_selected(const struct ws_model *m, const struct ws_selection *s, uint32_t step)
+bool ws_step_selected(const struct ws_model *m, const struct ws_selection *s, uint32_t step)
 {
 	const struct ws_model_step *st = step == WS_NONE ? NULL : &m->steps[step];
 
@@ -201,14 +202,14 @@ struct thing {
 	int64_t start_ns, end_ns;
 };
 
-static int in_scope(const struct selector *c, const struct thing *t)
+static bool in_scope(const struct selector *c, const struct thing *t)
 {
 	return c->s->scope == WS_SCOPE_ALL ||
 	       ws_scope_of(c->m, t->step, ws_range_marks(c->m, t->range)) == c->s->scope;
 }
 
 /* By range, step and time, whatever the scope. */
-static int keeps_in_any(const struct selector *c, const struct thing *t)
+static bool keeps_in_any(const struct selector *c, const struct thing *t)
 {
 	const struct ws_model *m = c->m;
 	uint32_t crossing = t->crossing;
@@ -225,18 +226,18 @@ static int keeps_in_any(const struct selector *c, const struct thing *t)
 	       ws_time_selected(c->s, t->start_ns, t->end_ns);
 }
 
-static int keeps(const struct selector *c, struct thing t)
+static bool keeps(const struct selector *c, struct thing t)
 {
 	return in_scope(c, &t) && keeps_in_any(c, &t);
 }
 
-static int keeps_pid(const struct selector *c, uint32_t process)
+static bool keeps_pid(const struct selector *c, uint32_t process)
 {
 	return !c->f || !c->f->has_process ||
 	       (process < c->m->nprocesses && c->m->pids[process] == c->f->process);
 }
 
-static int keeps_place(const struct selector *c, uint32_t device, uint64_t stream)
+static bool keeps_place(const struct selector *c, uint32_t device, uint64_t stream)
 {
 	return (!c->s->has_device || c->m->devices[device].id == (uint64_t)c->f->device) &&
 	       (!c->f || !c->f->has_stream || stream == c->f->stream);
@@ -375,7 +376,7 @@ static enum ws_status allocate(const struct ws_model *m, struct ws_selection *s,
 	return ws_arena_check(&s->arena, "the selection of kernels", err);
 }
 
-static int any_in_steps(const struct ws_model *m)
+static bool any_in_steps(const struct ws_model *m)
 {
 	for (size_t k = 0; k < m->kernels.n; k++)
 		if (ws_step_is_measured(m, m->kernels.step[k]))
@@ -449,7 +450,7 @@ void ws_selection_release(struct ws_selection *s)
 	*s = (struct ws_selection){0};
 }
 
-int ws_filter_is_all(const struct ws_filter *f)
+bool ws_filter_is_all(const struct ws_filter *f)
 {
 	return !f->nvtx && f->step_first < 0 && f->step_last < 0 && f->device < 0 &&
 	       !f->has_stream && !f->has_process && !f->has_time && !f->kernel;

@@ -4,6 +4,8 @@
 #ifndef WS_REPORT_ANALYSIS_FILTER_H
 #define WS_REPORT_ANALYSIS_FILTER_H
 
+#include <stdbool.h>
+
 #include "report/model/model.h"
 #include "report/pass/digest.h"
 
@@ -20,7 +22,7 @@ struct ws_selection {
 	int64_t step_first, step_last;      /* their numbers; all of them without a filter */
 	int64_t time_first_ns, time_end_ns; /* what overlaps this; everything without a filter */
 	int has_nvtx, has_steps, has_device;
-	int has_launched;      /* a filter of device work: device, stream or kernel */
+	bool has_launched;      /* a filter of device work: device, stream or kernel */
 	int nothing;           /* there is a filter, and nothing passes it */
 	char *words;           /* the filters in words; "" = none */
 	char *scope_words;     /* the part of the run, in words */
@@ -43,10 +45,10 @@ enum ws_status ws_select(const struct ws_model *m, const struct ws_filter *filte
 void ws_selection_release(struct ws_selection *s);
 
 /* Does it overlap the time of the filter? */
-int ws_time_selected(const struct ws_selection *s, int64_t start_ns, int64_t end_ns);
+bool ws_time_selected(const struct ws_selection *s, int64_t start_ns, int64_t end_ns);
 /* Is this step among the samples of the report? Measured ones are, or those of the warm-up where
  * that is the scope. */
-int ws_step_selected(const struct ws_model *m, const struct ws_selection *s, uint32_t step);
+bool ws_step_selected(const struct ws_model *m, const struct ws_selection *s, uint32_t step);
 
 /*
  * Does a --nvtx pattern name this range? The pattern matches the whole path,
@@ -54,7 +56,7 @@ int ws_step_selected(const struct ws_model *m, const struct ws_selection *s, uin
  * wherever it stands); a leading '/' ties it to the outermost range. In
  * "domain:path" the domain must match too.
  */
-int ws_filter_matches(struct ws_bytes pattern, struct ws_bytes path, struct ws_bytes domain);
+bool ws_filter_matches(struct ws_bytes pattern, struct ws_bytes path, struct ws_bytes domain);
 
 /*
  * inside[r] = 1 for the ranges that nvtx ("[domain:]path[#n|#a..b]") names and
@@ -73,7 +75,7 @@ enum ws_status ws_select_scope(const struct ws_model *m, enum ws_scope asked, in
                                struct ws_selection *s, struct ws_err *err);
 
 /* Does it let everything of its scope through? */
-int ws_filter_is_all(const struct ws_filter *f);
+bool ws_filter_is_all(const struct ws_filter *f);
 
 /* USAGE, with the nearest names, when no kernel, copy, call or allocation of the trace passes the
  * filter. */

@@ -1,6 +1,7 @@
 /*
  * Which ranges a --nvtx pattern names.
  */
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,7 +9,7 @@
 #include "report/base/names.h"
 
 /* Whole path, or what follows a '/' that separates names ("\/" stands inside a name). */
-static int matches_path(struct ws_bytes pattern, struct ws_bytes path)
+static bool matches_path(struct ws_bytes pattern, struct ws_bytes path)
 {
 	const char *p = path.ptr;
 
@@ -28,7 +29,7 @@ static int matches_path(struct ws_bytes pattern, struct ws_bytes path)
 	return 0;
 }
 
-int ws_filter_matches(struct ws_bytes pattern, struct ws_bytes path, struct ws_bytes domain)
+bool ws_filter_matches(struct ws_bytes pattern, struct ws_bytes path, struct ws_bytes domain)
 {
 	const char *p = pattern.ptr;
 	const char *colon = pattern.len ? memchr(p, ':', pattern.len) : NULL;
@@ -141,7 +142,7 @@ static int take_number(const char **at, const char *end, uint32_t *out)
 }
 
 /* "…#3" or "…#2..5": cuts it off. 0 when the pattern does not end so. */
-static int take_instances(struct ws_bytes *pattern, uint32_t *first, uint32_t *last)
+static bool take_instances(struct ws_bytes *pattern, uint32_t *first, uint32_t *last)
 {
 	const char *text = pattern->ptr, *end = text + pattern->len;
 	const char *hash = pattern->len ? memrchr(text, '#', pattern->len) : NULL;

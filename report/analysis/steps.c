@@ -1,6 +1,7 @@
 #include "report/analysis/steps.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -95,7 +96,7 @@ void ws_step_stat(const struct ws_model *m, const struct ws_step_times *t, int p
 	ws_stat_of(t->scratch, n, out);
 }
 
-int ws_step_phase_present(const struct ws_step_times *t, int phase)
+bool ws_step_phase_present(const struct ws_step_times *t, int phase)
 {
 	return phase >= WS_PHASE_OTHER || (t->phases >> phase & 1);
 }

@@ -4,6 +4,8 @@
 #ifndef WS_REPORT_ANALYSIS_STEPS_H
 #define WS_REPORT_ANALYSIS_STEPS_H
 
+#include <stdbool.h>
+
 #include "report/analysis/filter.h"
 #include "report/base/stat.h"
 
@@ -40,7 +42,7 @@ int64_t ws_step_time(const struct ws_model *m, const struct ws_step_times *t, ui
 void ws_step_stat(const struct ws_model *m, const struct ws_step_times *t, int phase,
                   enum ws_measure measure, struct ws_stat *out);
 /* Is there anything to say about this phase? The remainder and the whole step always are. */
-int ws_step_phase_present(const struct ws_step_times *t, int phase);
+bool ws_step_phase_present(const struct ws_step_times *t, int phase);
 
 /* Time during which at least one kernel of the selection ran, summed over devices. */
 int64_t ws_busy_time(const struct ws_model *m, const struct ws_selection *sel);

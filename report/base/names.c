@@ -1,5 +1,6 @@
 #include "report/base/names.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 /* How demanglers call an anonymous namespace: brackets that are part of a name. */
@@ -7,7 +8,7 @@ static const char *const anonymous[] = {"(anonymous namespace)", "<unnamed>"};
 #define NANONYMOUS (sizeof(anonymous) / sizeof(*anonymous))
 #define OPERATOR   "operator"
 
-static int starts_with(const char *p, const char *end, const char *what)
+static bool starts_with(const char *p, const char *end, const char *what)
 {
 	size_t n = strlen(what);
 
@@ -15,7 +16,7 @@ static int starts_with(const char *p, const char *end, const char *what)
 }
 
 /* Do the n bytes written so far end in the keyword, so that '<' or '(' belongs to a name? */
-static int after_operator(const char *out, size_t n)
+static bool after_operator(const char *out, size_t n)
 {
 	size_t k = strlen(OPERATOR);
 
@@ -135,7 +136,7 @@ size_t ws_name_steady(struct ws_bytes name, char *out)
 	return n;
 }
 
-static int ends_number(char c)
+static bool ends_number(char c)
 {
 	return strchr(" ._#/-[]()", c) != NULL;
 }
@@ -164,7 +165,7 @@ size_t ws_name_roll_up(struct ws_bytes text, char *out)
 }
 
 /* Does a character begin here, or the text end? */
-static int is_boundary(struct ws_bytes name, size_t at)
+static bool is_boundary(struct ws_bytes name, size_t at)
 {
 	return at >= name.len || ((const unsigned char *)name.ptr)[at] >> 6 != 2;
 }
@@ -188,7 +189,7 @@ size_t ws_name_brief(struct ws_bytes name, size_t most, char *out)
 	return head + n + name.len - tail;
 }
 
-int ws_name_matches(struct ws_bytes pattern, struct ws_bytes text)
+bool ws_name_matches(struct ws_bytes pattern, struct ws_bytes text)
 {
 	const char *p = pattern.ptr, *pend = p + pattern.len;
 	const char *t = text.ptr, *tend = t + text.len;
@@ -223,7 +224,7 @@ int ws_name_compare(struct ws_bytes a, struct ws_bytes b)
 	return c ? c : (a.len > b.len) - (a.len < b.len);
 }
 
-int ws_name_is(struct ws_bytes name, const char *text)
+bool ws_name_is(struct ws_bytes name, const char *text)
 {
 	return name.len == strlen(text) && !memcmp(name.ptr, text, name.len);
 }

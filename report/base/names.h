@@ -5,6 +5,7 @@
 #ifndef WS_REPORT_BASE_NAMES_H
 #define WS_REPORT_BASE_NAMES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "formats/schema/schema.h"
@@ -43,19 +44,19 @@ size_t ws_name_brief(struct ws_bytes name, size_t most, char *out);
  * Does text match the shell-like pattern? '*' stands for any bytes, '/' too,
  * '?' for one byte; everything else for itself.
  */
-int ws_name_matches(struct ws_bytes pattern, struct ws_bytes text);
+bool ws_name_matches(struct ws_bytes pattern, struct ws_bytes text);
 
 /* < 0, 0 or > 0 by bytes, as memcmp; a shorter text comes before its continuations. */
 int ws_name_compare(struct ws_bytes a, struct ws_bytes b);
 
 /* Is it part of an identifier of C? */
-static inline int ws_name_is_word(char c)
+static inline bool ws_name_is_word(char c)
 {
 	return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') ||
 	       (c >= 'A' && c <= 'Z');
 }
 
 /* Equality with a C string. */
-int ws_name_is(struct ws_bytes name, const char *text);
+bool ws_name_is(struct ws_bytes name, const char *text);
 
 #endif

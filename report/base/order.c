@@ -1,5 +1,6 @@
 #include "report/base/order.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,7 +16,7 @@ void ws_order_identity(uint32_t *order, size_t n)
 }
 
 /* One stable counting pass over byte `shift / 8`; 0 when all keys agree in it. */
-static int radix_pass(const struct item *from, struct item *to, size_t n, unsigned shift)
+static bool radix_pass(const struct item *from, struct item *to, size_t n, unsigned shift)
 {
 	size_t at[256] = {0};
 	size_t sum = 0;

@@ -1,6 +1,7 @@
 #include "report/base/stat.h"
 
 #include <math.h>
+#include <stdbool.h>
 
 static void swap(int64_t *a, int64_t *b)
 {
@@ -314,7 +315,7 @@ void ws_stat_welch(const struct ws_stat *a, const struct ws_stat *b, struct ws_w
 	out->beyond_noise = out->low > 0 || out->high < 0;
 }
 
-int ws_stat_is_outlier(const struct ws_stat *s, int64_t value)
+bool ws_stat_is_outlier(const struct ws_stat *s, int64_t value)
 {
 	double below = s->median - (double)s->min;
 	double above = (double)s->max - s->median;

@@ -4,6 +4,7 @@
 #ifndef WS_REPORT_BASE_STAT_H
 #define WS_REPORT_BASE_STAT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -54,7 +55,7 @@ void ws_stat_welch(const struct ws_stat *a, const struct ws_stat *b, struct ws_w
  */
 #define WS_STAT_CV_LIMIT      0.3
 #define WS_STAT_OUTLIER_TIMES 3.0
-int ws_stat_is_outlier(const struct ws_stat *s, int64_t value);
+bool ws_stat_is_outlier(const struct ws_stat *s, int64_t value);
 
 /* 100 × part / whole; NaN (an empty cell) when whole is 0. */
 double ws_stat_percent(double part, double whole);

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include <sys/wait.h>
@@ -17,7 +18,7 @@ static const char *setting(const char *name)
 	return value && *value ? value : NULL;
 }
 
-int ws_ui_colour(enum ws_ui_when when)
+bool ws_ui_colour(enum ws_ui_when when)
 {
 	const char *term = setting("TERM");
 

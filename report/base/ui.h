@@ -5,6 +5,7 @@
 #ifndef WS_REPORT_BASE_UI_H
 #define WS_REPORT_BASE_UI_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "formats/base/status.h"
@@ -14,7 +15,7 @@ enum ws_ui_when { WS_UI_AUTO, WS_UI_ALWAYS, WS_UI_NEVER };
 #define WS_UI_WHEN_CHOICES "auto|always|never"
 
 /* Use colour on stdout? AUTO: only on a terminal that is not dumb, and not when NO_COLOR is set. */
-int ws_ui_colour(enum ws_ui_when when);
+bool ws_ui_colour(enum ws_ui_when when);
 
 /*
  * Columns that a line may have: COLUMNS where it is set, the terminal's

@@ -4,6 +4,7 @@
 #ifndef WS_REPORT_BASE_VALUES_H
 #define WS_REPORT_BASE_VALUES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -16,7 +17,7 @@ struct ws_values {
 };
 
 /* Room for one more; 0 without memory. */
-static inline int ws_values_grow(struct ws_values *v, int wide)
+static inline bool ws_values_grow(struct ws_values *v, int wide)
 {
 	size_t *allocated = wide ? &v->wide_allocated : &v->allocated;
 	/* by half: what is empty at the end counts where there are many small groups */
@@ -35,7 +36,7 @@ static inline int ws_values_grow(struct ws_values *v, int wide)
 }
 
 /* 0 without memory. */
-static inline int ws_values_add(struct ws_values *v, int64_t value)
+static inline bool ws_values_add(struct ws_values *v, int64_t value)
 {
 	if (value >= 0 && value <= UINT32_MAX) {
 		if (v->n == v->allocated && !ws_values_grow(v, 0))

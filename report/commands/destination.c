@@ -1,5 +1,7 @@
 #include "report/commands/destination.h"
 
+#include <stdbool.h>
+
 #include "formats/base/options.h"
 #include "formats/base/outfile.h"
 #include "report/base/ui.h"
@@ -95,7 +97,7 @@ enum ws_status ws_destination_write(const struct ws_destination *d, const struct
 	return ws_outfile_end(&out, write_text(out.f, d, report, &text, &inner), &inner, err);
 }
 
-int ws_destination_is_terminal(const struct ws_destination *d)
+bool ws_destination_is_terminal(const struct ws_destination *d)
 {
 	return !d->path && d->format == WS_FORMAT_TEXT;
 }

@@ -34,7 +34,7 @@ enum ws_status ws_destination_write(const struct ws_destination *d, const struct
                                     struct ws_err *err);
 
 /* Text for people to read at once: not all tables then. */
-int ws_destination_is_terminal(const struct ws_destination *d);
+bool ws_destination_is_terminal(const struct ws_destination *d);
 /* The report with only the named tables that it has; they are borrowed, slots holds nnames. */
 void ws_report_shorten(const struct ws_report *report, const char *const *names, size_t nnames,
                        struct ws_report *out, struct ws_table **slots);

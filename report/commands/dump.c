@@ -1,5 +1,6 @@
 /* Every record as it is: the living form of docs/trace-format.md. */
 #include <inttypes.h>
+#include <stdbool.h>
 
 #include "formats/base/utf8.h"
 #include "report/commands/command.h"
@@ -44,7 +45,7 @@ static void put_quoted(struct ws_bytes text)
 	putchar('"');
 }
 
-static int is_text(struct ws_bytes bytes)
+static bool is_text(struct ws_bytes bytes)
 {
 	const unsigned char *p = bytes.ptr;
 

@@ -1,5 +1,6 @@
 #include <errno.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -140,7 +141,7 @@ static enum ws_status make(struct ws_trace_file *f, const struct report_opts *o,
 /* --- --time ------------------------------------------------------------------------------- */
 
 /* "1.5ms", "20us", "3s", "100" (ns). */
-static int take_time(const char **text, int64_t *ns)
+static bool take_time(const char **text, int64_t *ns)
 {
 	static const struct {
 		const char *name;
@@ -199,7 +200,7 @@ static enum ws_status report_trace(struct ws_trace_file *f, struct report_opts *
 {
 	struct ws_table *slots[NSHORT];
 	struct ws_report *report = NULL, view;
-	int is_short = !o->table && ws_destination_is_terminal(&o->to);
+	bool is_short = !o->table && ws_destination_is_terminal(&o->to);
 	enum ws_status status = make(f, o, is_short, &report, err);
 
 	if (status != WS_OK)

@@ -1,5 +1,6 @@
 #include "report/diff/match.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -61,7 +62,7 @@ static void join(struct matcher *g, const struct positions p[2], enum ws_matched
 }
 
 /* Operations of other kinds are not the same because a class holds both. */
-static int may_match(const struct matcher *g, uint32_t a, uint32_t b, int level)
+static bool may_match(const struct matcher *g, uint32_t a, uint32_t b, int level)
 {
 	const struct ws_work_item *x = &g->side[0].item[a], *y = &g->side[1].item[b];
 
@@ -195,7 +196,7 @@ static size_t end_of_range(const struct ws_work_list *list, const uint32_t *orde
 }
 
 /* The same kinds in the same order: then the range alone says what is what. */
-static int same_kinds(const struct matcher *g, const struct positions p[2])
+static bool same_kinds(const struct matcher *g, const struct positions p[2])
 {
 	if (p[0].n != p[1].n)
 		return 0;
@@ -324,7 +325,7 @@ static enum ws_status match_neighbours(struct matcher *g, struct ws_err *err)
 	return WS_OK;
 }
 
-static int is_matched(const struct matcher *g, int side, size_t i)
+static bool is_matched(const struct matcher *g, int side, size_t i)
 {
 	uint32_t group = i < g->side[side].n ? g->out->group[side][i] : WS_NONE;
 
@@ -358,7 +359,7 @@ static void match_casts(struct matcher *g, uint32_t cast)
  * Of several best alignments one is found, and which depends on whose turn it
  * is: so the same side always has it, and diff B A mirrors diff A B.
  */
-static int comes_first(const struct ws_work_list *a, const struct ws_work_list *b)
+static bool comes_first(const struct ws_work_list *a, const struct ws_work_list *b)
 {
 	int64_t sum[2] = {0, 0};
 

@@ -2,6 +2,7 @@
  * diff-memory and diff-config.
  */
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -106,7 +107,7 @@ enum ws_status ws_diff_fill_memory(struct ws_diff *d, struct ws_table *t, struct
 /* --- diff-config ------------------------------------------------------------------------- */
 
 /* Differs in any two runs and says nothing. */
-static int is_told_apart(struct ws_bytes key)
+static bool is_told_apart(struct ws_bytes key)
 {
 	return ws_name_is(key, "record.start_utc");
 }

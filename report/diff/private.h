@@ -4,6 +4,8 @@
 #ifndef WS_REPORT_DIFF_PRIVATE_H
 #define WS_REPORT_DIFF_PRIVATE_H
 
+#include <stdbool.h>
+
 #include "report/diff/diff.h"
 #include "report/diff/side.h"
 #include "report/tables/tables.h"
@@ -17,7 +19,7 @@ struct ws_diff {
 	struct ws_grade_opts grade;
 	struct ws_match match;
 	int64_t matched_ns[2]; /* GPU time of what has a counterpart, over all samples */
-	int by_steps;          /* the samples of both sides are steps */
+	bool by_steps;         /* the samples of both sides are steps */
 	/* why they are not the same work; none: they are */
 	char reasons[WS_DIFF_MAX_REASONS][160];
 	size_t nreasons;
@@ -29,7 +31,7 @@ static inline enum ws_status ws_diff_no_memory(struct ws_err *err)
 	return WS_FAIL(err, NO_MEMORY, "no memory to compare the traces");
 }
 /* Are ratios of the sides' times withheld? */
-static inline int ws_diff_is_unlike(const struct ws_diff *d)
+static inline bool ws_diff_is_unlike(const struct ws_diff *d)
 {
 	return d->nreasons && !d->opts.force;
 }

@@ -2,6 +2,7 @@
  * diff-phases and diff-ranges: where in the step the time changed.
  */
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -44,7 +45,7 @@ static int64_t time_of(const struct ws_sample *s, int phase, int measure)
 }
 
 /* Has the side this phase? The remainder and the whole step always are. */
-static int has_phase(const struct ws_side *s, int phase)
+static bool has_phase(const struct ws_side *s, int phase)
 {
 	for (size_t i = 0; i < s->nsamples; i++)
 		if (phase >= WS_PHASE_OTHER || s->samples[i]->phases >> phase & 1 ||

@@ -3,6 +3,7 @@
  * classes, copies.
  */
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -235,7 +236,7 @@ static enum ws_status order_kernels(struct work *w, struct ws_err *err)
 }
 
 /* Classes in which all operations do the same thing, whatever their library calls them. */
-static int class_tells_kind(struct ws_bytes class)
+static bool class_tells_kind(struct ws_bytes class)
 {
 	static const char *const telling[] = {"gemm", "conv", "attention", "softmax",  "norm",
 	                                      "pool", "loss", "comm",      "embedding"};

@@ -75,7 +75,7 @@ struct ws_recording {
 	int64_t base_ns;
 	struct ws_sample *samples;
 	size_t nsamples;
-	int has_steps;
+	bool has_steps;
 	struct ws_work_item *items;
 	size_t nitems;
 	struct ws_range_time *ranges;

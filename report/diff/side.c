@@ -1,6 +1,7 @@
 #include "report/diff/side.h"
 
 #include <ctype.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,7 +44,7 @@ static struct ws_work_list work_of(const struct ws_side *s, size_t sample)
 	                             s->samples[sample]->nitems};
 }
 
-static int same_work(const struct ws_work_list *a, const struct ws_work_list *b)
+static bool same_work(const struct ws_work_list *a, const struct ws_work_list *b)
 {
 	if (a->n != b->n)
 		return 0;

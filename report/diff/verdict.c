@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -144,7 +145,7 @@ static enum ws_status compare_time(const struct verdict *v, int which, struct ws
 }
 
 /* A gap that is not there in cycles is one of the clocks. */
-static int clocks_explain(const struct ws_diff *d, const struct ws_comparison *c, double mhz[2])
+static bool clocks_explain(const struct ws_diff *d, const struct ws_comparison *c, double mhz[2])
 {
 	for (int s = 0; s < 2; s++) {
 		const struct ws_side *side = &d->side[s];
@@ -260,7 +261,7 @@ static double change_of(const struct ws_diff_row *row)
 }
 
 /* Only what is sure counts: a graded change, or work that one side has not. */
-static int is_change(const struct ws_diff_row *row, int gained)
+static bool is_change(const struct ws_diff_row *row, int gained)
 {
 	if (gained ? change_of(row) >= 0 : change_of(row) <= 0)
 		return 0;
@@ -296,7 +297,7 @@ static void add_changes(const struct verdict *v, const struct ws_diff_rows *rows
 	add_row(v, gained ? "what gained" : "what lost", text.text);
 }
 
-static int is_product(struct ws_bytes class)
+static bool is_product(struct ws_bytes class)
 {
 	return ws_name_is(class, "gemm") || ws_name_is(class, "conv") ||
 	       ws_name_is(class, "attention");

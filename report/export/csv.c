@@ -1,11 +1,13 @@
 #include "report/export/csv.h"
 
+#include <stdbool.h>
+
 #include "formats/text/csv_writer.h"
 #include "formats/schema/references.h"
 
 #define MAX_COLUMNS 64
 
-int ws_export_csv_has(enum ws_kind kind)
+bool ws_export_csv_has(enum ws_kind kind)
 {
 	return ws_schema_kind(kind) && !ws_kind_is_made(kind) && kind != WS_KIND_STRING;
 }
@@ -65,7 +67,7 @@ void ws_export_csv_free(struct ws_export_csv *c)
 
 /* --- header --- */
 
-static int ends_with(const char *text, const char *end)
+static bool ends_with(const char *text, const char *end)
 {
 	size_t n = strlen(text), m = strlen(end);
 

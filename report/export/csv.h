@@ -7,6 +7,7 @@
 #ifndef WS_REPORT_EXPORT_CSV_H
 #define WS_REPORT_EXPORT_CSV_H
 
+#include <stdbool.h>
 #include <stdio.h>
 
 #include "report/export/rows.h"
@@ -24,7 +25,7 @@ enum ws_status ws_export_csv_init(struct ws_export_csv *c, const struct ws_trace
 void ws_export_csv_free(struct ws_export_csv *c);
 
 /* 1 when the kind is one of events or things: not the file's own bookkeeping. */
-int ws_export_csv_has(enum ws_kind kind);
+bool ws_export_csv_has(enum ws_kind kind);
 /* Header and all rows. IO_WRITE when f has an error. */
 enum ws_status ws_export_csv_kind(struct ws_export_csv *c, enum ws_kind kind, FILE *f,
                                   struct ws_err *err);

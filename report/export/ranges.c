@@ -23,7 +23,7 @@ struct pairing {
 	struct thread *thread;                          /* by number */
 	size_t nthreads, threads_capacity, marks_capacity;
 	int64_t last_ns; /* of starts and ends, which pair up over all threads */
-	int is_unordered;
+	bool is_unordered;
 };
 
 static enum ws_status number_of(struct ws_idmap *numbers, uint64_t id, uint32_t *number,

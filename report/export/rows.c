@@ -1,5 +1,6 @@
 #include "report/export/rows.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 
 #include "formats/base/utf8.h"
@@ -177,7 +178,7 @@ struct ws_bytes ws_export_text(const struct ws_export_dict *strings, uint64_t id
 
 /* --- texts --- */
 
-static int is_readable(const char *p, size_t len)
+static bool is_readable(const char *p, size_t len)
 {
 	uint32_t code;
 

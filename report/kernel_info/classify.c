@@ -2,6 +2,7 @@
 
 #include <locale.h>
 #include <regex.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -60,7 +61,8 @@ struct rule {
 	int from_user;
 	unsigned line;
 	char *pattern;
-	int is_compiled; /* else at the first name that gets so far: most traces need few of them */
+	bool is_compiled; /* else at the first name that gets so far: most traces need few of them
+	                   */
 	regex_t regex;
 };
 
@@ -201,7 +203,7 @@ void ws_classifier_free(struct ws_classifier *c)
 	free(c);
 }
 
-int ws_classifier_rule(const struct ws_classifier *c, int rule, struct ws_class_rule *out)
+bool ws_classifier_rule(const struct ws_classifier *c, int rule, struct ws_class_rule *out)
 {
 	const struct rule *r;
 

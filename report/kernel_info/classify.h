@@ -6,6 +6,7 @@
 #ifndef WS_REPORT_KERNEL_INFO_CLASSIFY_H
 #define WS_REPORT_KERNEL_INFO_CLASSIFY_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "formats/base/status.h"
@@ -141,7 +142,7 @@ struct ws_class_rule {
 	const char *pattern; /* belongs to the classifier */
 };
 /* What stands behind ws_kernel_traits.rule. 0 when there is no such rule. */
-int ws_classifier_rule(const struct ws_classifier *c, int rule, struct ws_class_rule *out);
+bool ws_classifier_rule(const struct ws_classifier *c, int rule, struct ws_class_rule *out);
 
 const char *ws_op_class_name(enum ws_op_class op_class);
 const char *ws_op_class_meaning(enum ws_op_class op_class);

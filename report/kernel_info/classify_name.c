@@ -1,5 +1,6 @@
 #include "report/kernel_info/classify_name.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 #include "report/base/names.h"
@@ -28,12 +29,12 @@ static char lower(char c)
 	return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
 }
 
-static int is_hex(char c)
+static bool is_hex(char c)
 {
 	return (c >= '0' && c <= '9') || (lower(c) >= 'a' && lower(c) <= 'f');
 }
 
-static int starts_with(const char *p, const char *end, const char *what)
+static bool starts_with(const char *p, const char *end, const char *what)
 {
 	for (; *what; what++, p++)
 		if (p == end || lower(*p) != *what)
@@ -113,7 +114,7 @@ static unsigned number(const char **p)
 }
 
 /* "256x128" at p. */
-static int pair_at(const char *p, unsigned *m, unsigned *n)
+static bool pair_at(const char *p, unsigned *m, unsigned *n)
 {
 	*m = number(&p);
 	if (!*m || *p != 'x')
@@ -172,7 +173,7 @@ static void parse_align(const char *name, struct ws_kernel_traits *out)
 	}
 }
 
-static int is_letter(char c)
+static bool is_letter(char c)
 {
 	return c >= 'a' && c <= 'z';
 }

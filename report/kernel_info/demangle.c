@@ -1,5 +1,6 @@
 #include "report/kernel_info/demangle.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 #ifdef WS_HAVE_LIBIBERTY
@@ -38,7 +39,7 @@ static int signature(const char *mangled, struct sink *sink)
 	                                  collect, sink);
 }
 
-static int is_mangled(const char *name, size_t len)
+static bool is_mangled(const char *name, size_t len)
 {
 	return len > 2 && len <= WS_DEMANGLE_MAX_BYTES && !memcmp(name, "_Z", 2) &&
 	       !memchr(name, '\0', len);

@@ -1,6 +1,7 @@
 #include "report/kernel_info/device_peaks.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,7 +44,7 @@ static struct ws_text next_part(struct ws_text *line)
  * "989.4": digits, and a point with digits behind it. Correctly rounded, as
  * both parts can be held exactly; the language of the user does not matter.
  */
-static int parse_number(struct ws_text word, double *out)
+static bool parse_number(struct ws_text word, double *out)
 {
 	uint64_t digits = 0, scale = 1;
 	int point = 0;
@@ -185,8 +186,8 @@ void ws_peaks_free(struct ws_peaks *p)
 
 /* --- look-up ---------------------------------------------------------------------- */
 
-int ws_peaks_find(const struct ws_peaks *p, const char *name, size_t len,
-                  struct ws_device_peaks *out)
+bool ws_peaks_find(const struct ws_peaks *p, const char *name, size_t len,
+                   struct ws_device_peaks *out)
 {
 	memset(out, 0, sizeof(*out));
 	for (size_t i = 0; i < p->nrows; i++) {
@@ -201,7 +202,7 @@ int ws_peaks_find(const struct ws_peaks *p, const char *name, size_t len,
 	return 0;
 }
 
-int ws_peaks_row(const struct ws_peaks *p, size_t row, struct ws_device_peaks *out)
+bool ws_peaks_row(const struct ws_peaks *p, size_t row, struct ws_device_peaks *out)
 {
 	if (row >= p->nrows)
 		return 0;
@@ -222,7 +223,7 @@ const char *ws_peak_name(enum ws_peak which)
 	return kinds[which].name;
 }
 
-int ws_device_name_is_amd(const char *name, size_t len)
+bool ws_device_name_is_amd(const char *name, size_t len)
 {
 	static const char *const words[] = {"AMD", "Radeon", "Instinct", "gfx9", "gfx1"};
 

@@ -6,6 +6,7 @@
 #ifndef WS_REPORT_KERNEL_INFO_DEVICE_PEAKS_H
 #define WS_REPORT_KERNEL_INFO_DEVICE_PEAKS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "formats/base/status.h"
@@ -49,11 +50,11 @@ enum ws_status ws_peaks_new(const char *user_rows, size_t len, struct ws_peaks *
 void ws_peaks_free(struct ws_peaks *peaks); /* NULL is legal */
 
 /* The first row that matches a product name, any bytes. 0 when none does: then nothing is known. */
-int ws_peaks_find(const struct ws_peaks *peaks, const char *name, size_t len,
-                  struct ws_device_peaks *out);
+bool ws_peaks_find(const struct ws_peaks *peaks, const char *name, size_t len,
+                   struct ws_device_peaks *out);
 
 /* Rows in order, for pages that list them. 0 when there is no such row. */
-int ws_peaks_row(const struct ws_peaks *peaks, size_t row, struct ws_device_peaks *out);
+bool ws_peaks_row(const struct ws_peaks *peaks, size_t row, struct ws_device_peaks *out);
 
 /*
  * Put a measured value in place of a data sheet's; base unit. One that is not
@@ -64,6 +65,6 @@ void ws_device_peaks_measured(struct ws_device_peaks *peaks, enum ws_peak which,
 const char *ws_peak_name(enum ws_peak which); /* "tf32" */
 
 /* Does the product name say that AMD made the device? 0 for an empty name. */
-int ws_device_name_is_amd(const char *name, size_t len);
+bool ws_device_name_is_amd(const char *name, size_t len);
 
 #endif

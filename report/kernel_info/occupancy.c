@@ -1,5 +1,6 @@
 #include "report/kernel_info/occupancy.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -41,7 +42,7 @@ void ws_device_facts_init(struct ws_device_facts *facts)
 #undef X
 }
 
-int ws_device_facts_set(struct ws_device_facts *facts, const char *attr, size_t len, int64_t value)
+bool ws_device_facts_set(struct ws_device_facts *facts, const char *attr, size_t len, int64_t value)
 {
 #define X(name, least)                                                               \
 	if (len == strlen(#name) && !memcmp(attr, #name, len) && value >= (least) && \
@@ -68,7 +69,7 @@ static uint32_t recorded_or(int64_t recorded, uint32_t otherwise)
 	return recorded < 0 ? otherwise : (uint32_t)recorded;
 }
 
-int ws_sm_limits_from(const struct ws_device_facts *facts, struct ws_sm_limits *limits)
+bool ws_sm_limits_from(const struct ws_device_facts *facts, struct ws_sm_limits *limits)
 {
 	const struct capability *c = capability_of(facts);
 
@@ -183,8 +184,8 @@ static uint64_t product(uint64_t a, uint64_t b, uint64_t c, uint64_t limit)
 	return p;
 }
 
-int ws_occupancy_estimate(const struct ws_sm_limits *l, const struct ws_launch_shape *s,
-                          struct ws_occupancy *out)
+bool ws_occupancy_estimate(const struct ws_sm_limits *l, const struct ws_launch_shape *s,
+                           struct ws_occupancy *out)
 {
 	uint64_t grid = product(s->grid_x, s->grid_y, s->grid_z, UINT64_MAX);
 	uint64_t threads = product(s->block_x, s->block_y, s->block_z, l->threads_per_block);

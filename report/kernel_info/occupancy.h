@@ -6,6 +6,7 @@
 #ifndef WS_REPORT_KERNEL_INFO_OCCUPANCY_H
 #define WS_REPORT_KERNEL_INFO_OCCUPANCY_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -40,7 +41,8 @@ void ws_device_facts_init(struct ws_device_facts *facts); /* nothing recorded */
  * Note an attribute of the trace. 0 when its name is none of the list or its
  * value is absurd; it then counts as not recorded.
  */
-int ws_device_facts_set(struct ws_device_facts *facts, const char *attr, size_t len, int64_t value);
+bool ws_device_facts_set(struct ws_device_facts *facts, const char *attr, size_t len,
+                         int64_t value);
 
 /* What an SM offers. Numbers, and bytes where the name says so. */
 struct ws_sm_limits {
@@ -61,7 +63,7 @@ struct ws_sm_limits {
  * device. 0 when the number of SMs is not recorded or the capability is not
  * one that this program knows: occupancy is then unknown, not 0.
  */
-int ws_sm_limits_from(const struct ws_device_facts *facts, struct ws_sm_limits *limits);
+bool ws_sm_limits_from(const struct ws_device_facts *facts, struct ws_sm_limits *limits);
 
 struct ws_launch_shape {
 	uint64_t grid_x, grid_y, grid_z;    /* blocks */
@@ -102,7 +104,7 @@ struct ws_occupancy {
  * 0 when it cannot be told: a size is 0 or absurd, or not one block fits, so
  * that the limits are not those of the device it ran on.
  */
-int ws_occupancy_estimate(const struct ws_sm_limits *limits, const struct ws_launch_shape *shape,
-                          struct ws_occupancy *out);
+bool ws_occupancy_estimate(const struct ws_sm_limits *limits, const struct ws_launch_shape *shape,
+                           struct ws_occupancy *out);
 
 #endif

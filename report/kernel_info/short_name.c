@@ -1,23 +1,24 @@
 #include "report/kernel_info/short_name.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "report/base/names.h"
 
-static int is_digit(char c)
+static bool is_digit(char c)
 {
 	return c >= '0' && c <= '9';
 }
 
-static int ends_with(struct ws_bytes text, const char *end)
+static bool ends_with(struct ws_bytes text, const char *end)
 {
 	size_t n = strlen(end);
 
 	return text.len >= n && !memcmp((const char *)text.ptr + text.len - n, end, n);
 }
 
-static int is_one_of(struct ws_bytes word, const char *const *list, size_t n)
+static bool is_one_of(struct ws_bytes word, const char *const *list, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		if (ws_name_is(word, list[i]))
@@ -53,7 +54,7 @@ static struct ws_bytes last_part(struct ws_bytes word)
 }
 
 /* Words that hold the function and are not it, types, and what demanglers add. */
-static int says_nothing(struct ws_bytes word)
+static bool says_nothing(struct ws_bytes word)
 {
 	static const char *const words[] = {
 	        "gpu_kernel_impl",
@@ -168,7 +169,7 @@ static enum ws_status put_str(struct ws_buf *out, const char *text, struct ws_er
 }
 
 /* Frames of PyTorch, Apex and cub that run the function in their template arguments. */
-static int is_frame(struct ws_bytes function)
+static bool is_frame(struct ws_bytes function)
 {
 	static const char *const frames[] = {"elementwise_kernel_manual_unroll",
 	                                     "elementwise_kernel_with_index",
@@ -182,7 +183,7 @@ static int is_frame(struct ws_bytes function)
 	       is_one_of(last, frames, sizeof(frames) / sizeof(*frames));
 }
 
-static int is_wrapper(struct ws_bytes function)
+static bool is_wrapper(struct ws_bytes function)
 {
 	static const char *const wrappers[] = {"Kernel", "Kernel2", "device_kernel", "kentry"};
 
@@ -221,7 +222,7 @@ static struct ws_bytes telling_word(struct ws_bytes arguments, const char **behi
 }
 
 /* The numbers of "GemmShape<128, 128, 32>" or "tuple<C<64>, C<128>, C<64> >" behind `at`. */
-static int shape_at(const char *at, const char *end, unsigned long shape[3])
+static bool shape_at(const char *at, const char *end, unsigned long shape[3])
 {
 	for (int i = 0; i < 3; i++) {
 		while (at < end && !is_digit(*at) && strchr("cute:C<, (int)>", *at))
@@ -236,7 +237,7 @@ static int shape_at(const char *at, const char *end, unsigned long shape[3])
 }
 
 /* CUTLASS: the tile is the first shape that is larger than a cluster's. */
-static int tile_of(struct ws_bytes arguments, unsigned long tile[3])
+static bool tile_of(struct ws_bytes arguments, unsigned long tile[3])
 {
 	static const char *const words[] = {"GemmShape<", "tuple<"};
 	const char *begin = arguments.ptr, *end = begin + arguments.len;

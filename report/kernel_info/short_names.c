@@ -2,6 +2,7 @@
  * Different kernels never have the same short name: what tells apart those
  * that would.
  */
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -103,7 +104,7 @@ static size_t split_arguments(struct ws_bytes name, struct ws_bytes out[ARGUMENT
 	return n;
 }
 
-static int all_equal(const struct ws_bytes *texts, size_t n)
+static bool all_equal(const struct ws_bytes *texts, size_t n)
 {
 	for (size_t i = 1; i < n; i++)
 		if (ws_name_compare(texts[0], texts[i]))

@@ -1,5 +1,6 @@
 #include "report/model/attribution.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,13 +22,13 @@ static struct launch_key call_key(const struct ws_calls *calls, uint32_t i)
 	return (struct launch_key){calls->process[i], calls->correlation[i], calls->start_ns[i]};
 }
 
-static int same_launch(struct launch_key a, struct launch_key b)
+static bool same_launch(struct launch_key a, struct launch_key b)
 {
 	return a.process == b.process && a.correlation == b.correlation;
 }
 
 /* a <= b; correlations in the order that ws_order_by gave them: as signed numbers */
-static int not_after(struct launch_key a, struct launch_key b)
+static bool not_after(struct launch_key a, struct launch_key b)
 {
 	if (a.process != b.process)
 		return a.process < b.process;

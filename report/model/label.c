@@ -2,6 +2,7 @@
  * What each range is: its phase, operation and class; and what the joins left
  * over.
  */
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,7 +16,7 @@ static enum ws_status no_memory(struct ws_err *err, size_t n)
 	return WS_FAIL(err, NO_MEMORY, "no memory to label %zu ranges", n);
 }
 
-static int begins_with(struct ws_bytes name, const char *prefix)
+static bool begins_with(struct ws_bytes name, const char *prefix)
 {
 	return name.len >= strlen(prefix) && !memcmp(name.ptr, prefix, strlen(prefix));
 }
@@ -91,7 +92,7 @@ static void inherit_labels(struct ws_model *m)
 	for (uint32_t i = 0; i < r->n; i++) {
 		uint32_t parent = r->parent[i], payload = r->payload[i];
 		int root = parent == WS_NONE;
-		int is_op = payload != WS_NONE && m->ops.is_op[payload];
+		bool is_op = payload != WS_NONE && m->ops.is_op[payload];
 
 		m->range_phase[i] = root ? WS_PHASE_OTHER : m->range_phase[parent];
 		if (m->range_phase[i] == WS_PHASE_OTHER)
@@ -156,7 +157,7 @@ static enum ws_phase phase_of_rank(int rank)
 	return (enum ws_phase)(rank < RANK_OF_OPS ? rank : RANKS - 1 - rank);
 }
 
-static int computes_loss(struct ws_bytes name)
+static bool computes_loss(struct ws_bytes name)
 {
 	static const char *const prefixes[] = {"aten::cross_entropy", "aten::binary_cross_entropy",
 	                                       "aten::kl_div"};
@@ -199,7 +200,7 @@ struct runs {
 };
 
 /* Is one of the n ascending times in [from, to)? */
-static int any_within(const int64_t *times, size_t n, int64_t from_ns, int64_t to_ns)
+static bool any_within(const int64_t *times, size_t n, int64_t from_ns, int64_t to_ns)
 {
 	size_t lo = 0, hi = n;
 
@@ -218,7 +219,7 @@ static int any_within(const int64_t *times, size_t n, int64_t from_ns, int64_t t
  * Did the program do something else between two operations of a phase? In backward, which it waits
  * for, the step's own thread begins an operation; in another phase backward begins.
  */
-static int is_interrupted(const struct runs *f, const struct phase_span *run, int64_t until_ns)
+static bool is_interrupted(const struct runs *f, const struct phase_span *run, int64_t until_ns)
 {
 	const struct ws_ranges *r = &f->m->cpu_ops.tree;
 	uint32_t own = f->m->steps[run->step].thread;

@@ -1,5 +1,6 @@
 #include "report/model/model.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -228,7 +229,7 @@ uint32_t ws_kernel_dtype(const struct ws_model *m, size_t k)
 	return op ? op->dtype : WS_TEXT_EMPTY;
 }
 
-int ws_model_has_kernels(const struct ws_model *m)
+bool ws_model_has_kernels(const struct ws_model *m)
 {
 	for (size_t i = 0; i < m->ndevices; i++)
 		if (m->devices[i].kernels)

@@ -5,6 +5,8 @@
 #ifndef WS_REPORT_MODEL_MODEL_H
 #define WS_REPORT_MODEL_MODEL_H
 
+#include <stdbool.h>
+
 #include "formats/base/arena.h"
 #include "formats/base/bytes.h"
 #include "formats/base/strtab.h"
@@ -69,13 +71,13 @@ struct ws_device {
 	uint64_t kernels;
 	struct ws_device_facts facts;
 	struct ws_sm_limits limits;
-	int has_limits;       /* else occupancy is unknown */
+	bool has_limits;      /* else occupancy is unknown */
 	int64_t memory_bytes; /* -1 = not recorded */
 	struct ws_device_peaks peaks;
-	int has_peaks;
+	bool has_peaks;
 	/* by its name, or by the calls of the trace where it has none: HIP's words, matrix cores,
 	 * and none of the rules that hold for compute capabilities */
-	int is_amd;
+	bool is_amd;
 };
 
 struct ws_thread {
@@ -150,7 +152,7 @@ struct ws_work {
 struct ws_op_config {
 	uint32_t name;
 	uint32_t kind, direction, dtype; /* texts; 0 = not known */
-	int has_dims;                    /* the inputs' dimensions were recorded */
+	bool has_dims;                   /* the inputs' dimensions were recorded */
 	uint64_t batch, m, n, k;
 	int64_t flops, bytes; /* of one call, -1 = not known */
 };
@@ -200,9 +202,9 @@ struct ws_model_step {
 	uint32_t index;  /* from 0; warm-up and measured steps are counted apart */
 	uint32_t number; /* what the program calls it */
 	int warm_up;
-	int by_time;      /* it holds what other threads of its process did in its time, too */
+	bool by_time;     /* it holds what other threads of its process did in its time, too */
 	int64_t reach_ns; /* the latest end of it and all such steps before it */
-	int is_pytorch;
+	bool is_pytorch;
 	int unfinished; /* its range never ended: left out of every statistic */
 	int64_t total_ns;
 	int64_t phase_ns[WS_PHASES]; /* of their ranges, or by links; OTHER = the rest */
@@ -347,7 +349,7 @@ static inline enum ws_phase ws_kernel_phase(const struct ws_model *m, size_t k)
 	return ws_phase_of(m, m->kernels.range[k], m->kernels.op[k]);
 }
 /* Is it a step that the statistics are made of? */
-static inline int ws_step_is_measured(const struct ws_model *m, uint32_t step)
+static inline bool ws_step_is_measured(const struct ws_model *m, uint32_t step)
 {
 	return step != WS_NONE && !m->steps[step].warm_up && !m->steps[step].unfinished;
 }
@@ -366,7 +368,7 @@ const struct ws_op_facts *ws_range_op(const struct ws_model *m, uint32_t range);
 const struct ws_op_facts *ws_kernel_op(const struct ws_model *m, size_t k);
 
 /* Does the trace hold any kernel? */
-int ws_model_has_kernels(const struct ws_model *m);
+bool ws_model_has_kernels(const struct ws_model *m);
 /* 1 when every kernel ran on the CPU reference, 2 when only some did, 0 when none. */
 int ws_model_on_cpu(const struct ws_model *m);
 /* Value of a fact; len 0 when it is not known. */

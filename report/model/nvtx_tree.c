@@ -1,5 +1,6 @@
 #include "report/model/nvtx_tree.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -180,7 +181,7 @@ static enum ws_status pair_starts(struct builder *b, struct ws_err *err)
 }
 
 /* Does range a end before range b does? Both lie on one thread. */
-static int ends_before(const struct builder *b, uint32_t x, uint32_t y)
+static bool ends_before(const struct builder *b, uint32_t x, uint32_t y)
 {
 	const int64_t *end = b->r->end_ns;
 
@@ -192,7 +193,7 @@ static int ends_before(const struct builder *b, uint32_t x, uint32_t y)
 }
 
 /* Did range x end before range y began? */
-static int over_before(const struct builder *b, uint32_t x, uint32_t y)
+static bool over_before(const struct builder *b, uint32_t x, uint32_t y)
 {
 	int64_t end = b->r->end_ns[x], start = b->r->start_ns[y];
 

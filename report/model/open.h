@@ -4,6 +4,7 @@
 #ifndef WS_REPORT_MODEL_OPEN_H
 #define WS_REPORT_MODEL_OPEN_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -71,7 +72,7 @@ struct ws_filter {
 	int64_t time_first_ns, time_end_ns;
 	/* nvtx: what overlaps the ranges in time, wherever it was launched, not what was launched
 	 * in them */
-	int by_gpu_time;
+	bool by_gpu_time;
 };
 #define WS_FILTER_ALL                                                                  \
 	{                                                                              \

@@ -1,5 +1,6 @@
 #include "report/model/payload.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -37,7 +38,7 @@
 /* Flags of a field that make it more than one plain value: pointer, offsets, arrays. */
 #define FIELD_NOT_PLAIN (1u << 1 | 1u << 2 | 1u << 3 | 7u << 4)
 
-int ws_payload_number(uint64_t type, const uint8_t *p, size_t len, int64_t *out)
+bool ws_payload_number(uint64_t type, const uint8_t *p, size_t len, int64_t *out)
 {
 	static const struct {
 		uint8_t type, bytes, is_signed;
@@ -113,7 +114,7 @@ struct decoder {
 	struct ws_idmap entry_of; /* first row << 32 | value -> text */
 };
 
-static int is_enum(const struct decoder *d, uint64_t type)
+static bool is_enum(const struct decoder *d, uint64_t type)
 {
 	return ws_idmap_get(&d->enum_of, type) != WS_NONE;
 }
@@ -162,7 +163,7 @@ static enum ws_status find_layouts(struct decoder *d, struct ws_err *err)
 }
 
 /* The number in field row `f` of the payload; 0 when the payload ends before it. */
-static int field_number(const struct decoder *d, uint32_t f, struct ws_bytes payload, int64_t *out)
+static bool field_number(const struct decoder *d, uint32_t f, struct ws_bytes payload, int64_t *out)
 {
 	const struct ws_table_data *fields = d->in->field;
 	uint64_t offset = ws_value(fields, WS_COL_payload_field_offset_bytes, f);

@@ -5,6 +5,7 @@
 #ifndef WS_REPORT_MODEL_PAYLOAD_H
 #define WS_REPORT_MODEL_PAYLOAD_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "formats/schema/schema.h"
@@ -50,6 +51,6 @@ void ws_ops_release(struct ws_ops *ops);
 
 /* A number of a predefined NVTX entry type (little-endian); 0 when p[0..len) cannot hold it or the
  * type is no number that fits into an int64_t. */
-int ws_payload_number(uint64_t type, const uint8_t *p, size_t len, int64_t *out);
+bool ws_payload_number(uint64_t type, const uint8_t *p, size_t len, int64_t *out);
 
 #endif

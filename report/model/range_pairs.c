@@ -1,5 +1,6 @@
 #include "report/model/range_pairs.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 
 static enum ws_status no_memory(struct ws_err *err)
@@ -8,7 +9,7 @@ static enum ws_status no_memory(struct ws_err *err)
 }
 
 /* Room for `index` in an array of numbers. */
-static int reserve(uint32_t **numbers, size_t *allocated, size_t index)
+static bool reserve(uint32_t **numbers, size_t *allocated, size_t index)
 {
 	size_t want = *allocated ? *allocated : 64;
 	void *grown;

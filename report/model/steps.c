@@ -3,6 +3,7 @@
  */
 #include "report/model/steps.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,12 +14,12 @@ static enum ws_status no_memory(struct ws_err *err, size_t n)
 	return WS_FAIL(err, NO_MEMORY, "no memory for the steps of %zu ranges", n);
 }
 
-static int begins_with(struct ws_bytes name, const char *prefix)
+static bool begins_with(struct ws_bytes name, const char *prefix)
 {
 	return name.len >= strlen(prefix) && !memcmp(name.ptr, prefix, strlen(prefix));
 }
 
-int ws_step_is_name(const struct ws_model *m, uint32_t name, const char *pattern)
+bool ws_step_is_name(const struct ws_model *m, uint32_t name, const char *pattern)
 {
 	struct ws_bytes wanted = {pattern, pattern ? strlen(pattern) : 0};
 
@@ -152,7 +153,7 @@ static struct ws_model_step step_of(const struct ws_model *m, uint32_t range, in
 	};
 }
 
-int ws_range_begins_phase(const struct ws_model *m, uint32_t range)
+bool ws_range_begins_phase(const struct ws_model *m, uint32_t range)
 {
 	uint32_t parent = m->ranges.parent[range], s = m->range_step[range];
 
@@ -248,7 +249,7 @@ uint32_t ws_step_holding(const struct ws_model *m, uint32_t process, int64_t sta
 }
 
 /* What its own range says; WS_NONE and *by_time = 1 where that says nothing. */
-static uint32_t step_of_range(const struct ws_model *m, uint32_t range, int *by_time)
+static uint32_t step_of_range(const struct ws_model *m, uint32_t range, bool *by_time)
 {
 	*by_time = range == WS_NONE ||
 	           (m->range_step[range] == WS_NONE && !(m->range_marks[range] & WS_IN_WARM_UP));
@@ -258,7 +259,7 @@ static uint32_t step_of_range(const struct ws_model *m, uint32_t range, int *by_
 uint32_t ws_step_at(const struct ws_model *m, uint32_t range, uint32_t process, int64_t start_ns,
                     int64_t end_ns)
 {
-	int by_time;
+	bool by_time;
 	uint32_t step = step_of_range(m, range, &by_time);
 
 	return by_time ? ws_step_holding(m, process, start_ns, end_ns, WS_NONE) : step;
@@ -268,7 +269,7 @@ uint32_t ws_range_step(const struct ws_model *m, uint32_t range)
 {
 	const struct ws_ranges *r = &m->ranges;
 	uint32_t thread = r->thread[range];
-	int by_time;
+	bool by_time;
 	uint32_t step = step_of_range(m, range, &by_time);
 
 	if (!by_time)
@@ -291,7 +292,7 @@ uint32_t ws_call_step(const struct ws_model *m, uint32_t call)
 /* Of the range that device work was launched in, which backward inherits, else of its call. */
 static uint32_t launched_step(const struct ws_model *m, uint32_t range, uint32_t call)
 {
-	int by_time;
+	bool by_time;
 	uint32_t step = step_of_range(m, range, &by_time);
 
 	return by_time ? ws_call_step(m, call) : step;

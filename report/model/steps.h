@@ -9,11 +9,13 @@
 #ifndef WS_REPORT_MODEL_STEPS_H
 #define WS_REPORT_MODEL_STEPS_H
 
+#include <stdbool.h>
+
 #include "report/model/model.h"
 
 /* Is a range of this name (a text) a step, where none is around it? pattern: as `step` of struct
  * ws_model_opts, but not of a path. */
-int ws_step_is_name(const struct ws_model *m, uint32_t name, const char *pattern);
+bool ws_step_is_name(const struct ws_model *m, uint32_t name, const char *pattern);
 /* Is a range of this path (of those in r) one? pattern: as `step` of struct ws_model_opts. */
 enum ws_status ws_step_is_path(const struct ws_model *m, const struct ws_ranges *r, uint32_t path,
                                const char *pattern, uint8_t *is_step, struct ws_err *err);
@@ -23,7 +25,7 @@ enum ws_status ws_step_is_path(const struct ws_model *m, const struct ws_ranges 
  */
 void ws_steps_sort(struct ws_model *m);
 /* Is it the outermost range of a phase in its step? */
-int ws_range_begins_phase(const struct ws_model *m, uint32_t range);
+bool ws_range_begins_phase(const struct ws_model *m, uint32_t range);
 /* The steps of a loaded model, and those of its kernels and copies. pattern: as above. */
 enum ws_status ws_steps_find(struct ws_model *m, const char *pattern, struct ws_err *err);
 

@@ -1,5 +1,6 @@
 #include "report/pass/live.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,7 +12,7 @@ static enum ws_status no_memory(struct ws_err *err)
 }
 
 /* Room for one more number. */
-static int reserve(uint32_t **numbers, size_t n, size_t *allocated)
+static bool reserve(uint32_t **numbers, size_t n, size_t *allocated)
 {
 	size_t want = *allocated ? *allocated * 2 : 16;
 	void *grown;

@@ -118,7 +118,7 @@ enum ws_status ws_pass_begin_step(struct ws_pass *p, uint32_t range, struct ws_e
 {
 	struct ws_live *r = &p->live.range[range];
 	uint32_t step = r->parent == WS_NONE ? WS_NONE : p->live.range[r->parent].step;
-	int in_step = step != WS_NONE && !p->steps[step].is_whole_warm_up;
+	bool in_step = step != WS_NONE && !p->steps[step].is_whole_warm_up;
 
 	r->step = step;
 	if (in_step)

@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdbool.h>
 
 #include "formats/base/utf8.h"
 
@@ -241,7 +242,7 @@ size_t ws_display_number(const struct ws_shown_column *shown, const struct ws_ce
 
 /* --- pages -------------------------------------------------------------------- */
 
-int ws_display_page(const struct ws_table_def *def, struct ws_page_columns *out)
+bool ws_display_page(const struct ws_table_def *def, struct ws_page_columns *out)
 {
 	int section = ws_table_column_index(def, "section");
 	int item = ws_table_column_index(def, "item");
@@ -255,7 +256,7 @@ int ws_display_page(const struct ws_table_def *def, struct ws_page_columns *out)
 	return 1;
 }
 
-static int same_text(const struct ws_cell *a, const struct ws_cell *b)
+static bool same_text(const struct ws_cell *a, const struct ws_cell *b)
 {
 	if (a->type != WS_CELL_TEXT || b->type != WS_CELL_TEXT)
 		return a->type == b->type;
@@ -295,7 +296,7 @@ struct code_range {
 	uint32_t first, last;
 };
 
-static int in_ranges(uint32_t code, const struct code_range *ranges, size_t n)
+static bool in_ranges(uint32_t code, const struct code_range *ranges, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		if (code >= ranges[i].first && code <= ranges[i].last)

@@ -7,6 +7,8 @@
 #ifndef WS_REPORT_TABLE_DISPLAY_H
 #define WS_REPORT_TABLE_DISPLAY_H
 
+#include <stdbool.h>
+
 #include "report/table/table.h"
 
 #define WS_DISPLAY_NUMBER_MAX 64
@@ -36,7 +38,7 @@ size_t ws_display_number(const struct ws_shown_column *shown, const struct ws_ce
 struct ws_page_columns {
 	size_t section, item, text;
 };
-int ws_display_page(const struct ws_table_def *def, struct ws_page_columns *out);
+bool ws_display_page(const struct ws_table_def *def, struct ws_page_columns *out);
 /* The row behind the last line of the section that begins at row `begin`. */
 size_t ws_display_section_end(const struct ws_table *t, const struct ws_page_columns *columns,
                               size_t begin);

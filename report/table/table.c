@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -104,7 +105,7 @@ void ws_cell_set_str(struct ws_table *t, struct ws_cell *cell, const char *text)
 	ws_cell_set_text(t, cell, text, strlen(text));
 }
 
-static int add_note(struct ws_table *t, size_t at, const char *fmt, va_list ap)
+static bool add_note(struct ws_table *t, size_t at, const char *fmt, va_list ap)
 {
 	char *text;
 

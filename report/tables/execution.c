@@ -4,6 +4,7 @@
  * that was under way.
  */
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -37,7 +38,7 @@ struct breakdown {
 	struct ws_device_use use;
 };
 
-static int begins_with(struct ws_bytes name, const char *prefix)
+static bool begins_with(struct ws_bytes name, const char *prefix)
 {
 	return name.len >= strlen(prefix) && !memcmp(name.ptr, prefix, strlen(prefix));
 }

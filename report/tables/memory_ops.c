@@ -42,7 +42,7 @@ struct memory_ops {
 	int64_t total_ns, total_bytes;
 	uint32_t order[NOPERATIONS];
 	size_t rows;
-	int by_size;
+	bool by_size;
 };
 
 const char *ws_copy_name(uint32_t name)

@@ -4,6 +4,7 @@
  * framework's where the trace has them, with what the program annotated around
  * them; else the NVTX ranges.
  */
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,7 +26,7 @@ struct ops {
 	const struct ws_tab *tab;
 	const struct ws_ranges *tree;
 	const uint8_t *selected; /* node -> in the report */
-	int are_ranges;
+	bool are_ranges;
 	/* operations and ranges in one tree, unless are_ranges */
 	struct ws_ranges both;
 	uint8_t *both_selected;
@@ -62,14 +63,14 @@ static enum ws_status allocate(struct ops *s, struct ws_err *err)
 /* --- one tree ------------------------------------------------------------------------------- */
 
 /* Modules are no rows of PyTorch's table, and what another thread ends does not nest. */
-static int is_annotation(const struct ws_model *m, uint32_t range)
+static bool is_annotation(const struct ws_model *m, uint32_t range)
 {
 	const struct ws_path *path = &m->ranges.paths[m->ranges.path[range]];
 
 	return !path->style && path->domain != WS_TEXT_MODULE_DOMAIN;
 }
 
-static int is_numbered_step(struct ws_bytes name)
+static bool is_numbered_step(struct ws_bytes name)
 {
 	const size_t stem = sizeof(WS_PYTORCH_STEP) - 1;
 
@@ -126,7 +127,7 @@ static enum ws_status merge(struct ops *s, struct ws_err *err)
 	qsort_r(s->from, both->n, sizeof(*s->from), by_place, (void *)m);
 	memset(s->node, 0xff, (nops + m->ranges.n) * sizeof(*s->node));
 	for (uint32_t i = 0; i < both->n; i++) {
-		int is_op = s->from[i] < nops;
+		bool is_op = s->from[i] < nops;
 		uint32_t at = is_op ? s->from[i] : s->from[i] - nops;
 		const struct ws_ranges *tree = is_op ? &ops->tree : &m->ranges;
 		uint32_t parent = i ? i - 1 : WS_NONE;
@@ -257,7 +258,7 @@ static void add_up_nodes(struct ops *s)
 }
 
 /* An only child with its parent's name is the same operation, seen twice. */
-static int is_same_as_parent(const struct ops *s, uint32_t i)
+static bool is_same_as_parent(const struct ops *s, uint32_t i)
 {
 	uint32_t parent = s->tree->parent[i];
 
@@ -413,7 +414,7 @@ static void add_rows(struct ops *s, struct ws_table *t)
 enum ws_status ws_tab_ops(const struct ws_tab *tab, struct ws_table *t, struct ws_err *err)
 {
 	const struct ws_model *m = tab->m;
-	int are_ranges = !m->cpu_ops.tree.n;
+	bool are_ranges = !m->cpu_ops.tree.n;
 	struct ops s = {
 	        .tab = tab,
 	        .tree = are_ranges ? &m->ranges : &m->cpu_ops.tree,

@@ -27,7 +27,7 @@ struct roofline {
 	struct ws_cost_ops costs;
 	struct group *groups;
 	size_t n, rows, over_peak;
-	int no_peaks;
+	bool no_peaks;
 };
 
 static int compare(uint32_t a, uint32_t b)

@@ -222,7 +222,7 @@ enum ws_status ws_tab_step_statistics(const struct ws_tab *tab, struct ws_table 
 struct split {
 	const char *part;
 	int64_t ns;
-	int is_known; /* else empty: 0 would say that it took no time */
+	bool is_known; /* else empty: 0 would say that it took no time */
 };
 
 /* Of the measured steps in the report; the overhead lies between them. */

@@ -121,7 +121,7 @@ struct ws_missing {
 	const char *source;
 	struct ws_bytes cause;
 	uint64_t count;
-	int is_unknown; /* nobody counted to the end, and so far there was none */
+	bool is_unknown; /* nobody counted to the end, and so far there was none */
 	const char *meaning;
 };
 /* Everything that can be missing from this trace, zeros and what is not known too. Calls fn for

@@ -1,11 +1,12 @@
 /* GitHub's Markdown: pipe tables with the numbers of the text writer. */
 #include <ctype.h>
+#include <stdbool.h>
 
 #include "report/table/display.h"
 #include "report/table/table.h"
 
 /* What means something to Markdown or HTML inside a line. */
-static int is_markup(const char *text, size_t len, size_t pos)
+static bool is_markup(const char *text, size_t len, size_t pos)
 {
 	if (text[pos] == '_')
 		/* inside a word it is no emphasis, and identifiers stay readable */
@@ -97,7 +98,7 @@ struct page_section {
 	size_t nshown;
 };
 
-static int has_number(const struct page_section *s, size_t column)
+static bool has_number(const struct page_section *s, size_t column)
 {
 	char number[WS_DISPLAY_NUMBER_MAX];
 
@@ -107,7 +108,7 @@ static int has_number(const struct page_section *s, size_t column)
 	return 0;
 }
 
-static int has_text(const struct page_section *s, size_t column)
+static bool has_text(const struct page_section *s, size_t column)
 {
 	for (size_t row = s->begin; row < s->end; row++)
 		if (s->t->cells[row * s->t->def->ncolumns + column].type == WS_CELL_TEXT)

@@ -1,5 +1,7 @@
 /* Reports for a terminal: pages, tables, notes. */
 #include "report/table/display.h"
+
+#include <stdbool.h>
 #include "report/writers/text.h"
 
 #define PAGE_ITEM_WIDTH 34
@@ -77,19 +79,20 @@ static size_t put_page_numbers(FILE *f, const struct page_section *s, size_t row
 	return used;
 }
 
-static int same_text(const struct ws_cell *a, const struct ws_cell *b)
+static bool same_text(const struct ws_cell *a, const struct ws_cell *b)
 {
 	return a->type == b->type && a->text.len == b->text.len &&
 	       !memcmp(a->text.ptr, b->text.ptr, a->text.len);
 }
 
 struct page_line {
-	int has_number;
-	int is_name; /* its text is the item again, at length: a kernel's name and its short form */
+	bool has_number;
+	bool is_name; /* its text is the item again, at length: a kernel's name and its short form
+	               */
 };
 
 /* Does the text hold the item, up to where a short name is cut or tells what it shortens? */
-static int is_longer(const struct ws_cell *text, const struct ws_cell *item)
+static bool is_longer(const struct ws_cell *text, const struct ws_cell *item)
 {
 	static const char *const ends[] = {"…", "<", " [", " #"};
 	size_t len = item->type == WS_CELL_TEXT ? item->text.len : 0;
@@ -139,8 +142,8 @@ static void put_page_text(FILE *f, const struct page_section *s, const struct ws
 }
 
 /* Has the line room for its item, and for its text behind the numbers? */
-static int fits_line(const struct page_section *s, const struct ws_cell *item,
-                     const struct ws_cell *text, int has_number)
+static bool fits_line(const struct page_section *s, const struct ws_cell *item,
+                      const struct ws_cell *text, int has_number)
 {
 	size_t at = 2 + s->items + WS_TEXT_GAP + s->numbers;
 	size_t room = s->opts->width > (int)at ? (size_t)s->opts->width - at : 0;

@@ -1,5 +1,7 @@
 /* A table as aligned columns, no wider than the terminal. */
 #include "report/table/display.h"
+
+#include <stdbool.h>
 #include "report/writers/text.h"
 
 #define HEADER_LINES    3
@@ -12,7 +14,7 @@ struct text_column {
 	size_t index; /* in the table */
 	struct ws_shown_column shown;
 	size_t width;
-	int is_text;
+	bool is_text;
 	/* the end of a path says more than its beginning, of a name both do */
 	size_t (*cut)(FILE *f, const char *text, size_t len, size_t width);
 };
@@ -24,7 +26,7 @@ struct text_table {
 	struct text_column *columns;
 	size_t n; /* columns shown */
 	size_t rows;
-	int has_name;  /* its last column is the full name of what the first one shortens */
+	bool has_name; /* its last column is the full name of what the first one shortens */
 	int wraps;     /* a table for reading: its texts are wrapped, not cut */
 	size_t blanks; /* before the next field; never at the end of a line */
 };
@@ -134,7 +136,7 @@ static void add_column(struct text_table *x, size_t index)
 }
 
 /* Is there a name that is more than its short form? */
-static int names_say_more(const struct text_table *x, size_t label, size_t name)
+static bool names_say_more(const struct text_table *x, size_t label, size_t name)
 {
 	for (size_t row = 0; row < x->rows; row++) {
 		const struct ws_cell *cells = x->t->cells + row * x->t->def->ncolumns;

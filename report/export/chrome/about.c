@@ -1,6 +1,8 @@
 /* What a timeline says of the trace itself: devices, and how it was recorded. */
 #include "report/export/chrome/private.h"
 
+#include <stdbool.h>
+
 /* Of rows that say the same thing twice, the last one counts: a number for each thing. */
 struct last_rows {
 	struct ws_strtab things;
@@ -17,7 +19,7 @@ static enum ws_status last_rows_add(struct last_rows *l, const void *thing, size
 	return ws_map_put(&l->row, id, row, err);
 }
 
-static int last_rows_is(const struct last_rows *l, const void *thing, size_t len, size_t row)
+static bool last_rows_is(const struct last_rows *l, const void *thing, size_t len, size_t row)
 {
 	const uint64_t *last = ws_map_get(&l->row, ws_strtab_find(&l->things, thing, len));
 

@@ -1,5 +1,6 @@
 #include "report/export/chrome/chrome.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 
 #include "report/export/chrome/private.h"
@@ -92,7 +93,7 @@ static enum ws_status load_ops(struct ws_chrome *ch, struct ws_err *err)
 }
 
 /* The limits of a device; 0 when not enough is recorded. */
-static int limits_of(const struct ws_chrome *ch, uint64_t device, struct ws_sm_limits *limits)
+static bool limits_of(const struct ws_chrome *ch, uint64_t device, struct ws_sm_limits *limits)
 {
 	struct ws_device_facts facts;
 

@@ -2,6 +2,7 @@
  * Counters of the timeline: memory in use, sampled quantities, and how full
  * the kernels that run keep each device.
  */
+#include <stdbool.h>
 #include <stdlib.h>
 
 #include "report/export/chrome/private.h"
@@ -25,7 +26,7 @@ static void put_samples(struct ws_chrome *ch)
 
 /* --- memory --- */
 
-static int is_on_device(uint64_t memory_kind)
+static bool is_on_device(uint64_t memory_kind)
 {
 	return memory_kind == WS_MEMORY_DEVICE || memory_kind == WS_MEMORY_DEVICE_STATIC ||
 	       memory_kind == WS_MEMORY_ARRAY;

@@ -2,6 +2,7 @@
  * Where each record is drawn: tracks, lanes of a track, and which call
  * launched what.
  */
+#include <stdbool.h>
 #include <stdlib.h>
 
 #include "report/export/chrome/private.h"
@@ -285,7 +286,7 @@ struct lanes {
 	uint32_t n;
 };
 
-static int fits(struct lane *l, const struct ws_chrome_slice *s, int alone)
+static bool fits(struct lane *l, const struct ws_chrome_slice *s, int alone)
 {
 	while (l->depth && l->open_ns[l->depth - 1] <= s->start_ns)
 		l->depth--;
@@ -312,7 +313,7 @@ static enum ws_status place(struct lanes *lanes, struct ws_chrome_slice *s, int 
 }
 
 /* Kernels of a stream that overlap are side by side, for none of them is inside another. */
-static int stands_alone(const struct ws_chrome_track *t)
+static bool stands_alone(const struct ws_chrome_track *t)
 {
 	return t->type == WS_CHROME_STREAM;
 }

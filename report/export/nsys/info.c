@@ -3,6 +3,7 @@
  * and records without a place, as diagnostics.
  */
 #include <inttypes.h>
+#include <stdbool.h>
 
 #include "report/export/nsys/nsys.h"
 
@@ -13,7 +14,7 @@ static struct ws_bytes bytes_of(const char *text)
 	return (struct ws_bytes){text, strlen(text)};
 }
 
-static int is(struct ws_bytes text, const char *name)
+static bool is(struct ws_bytes text, const char *name)
 {
 	return text.len == strlen(name) && !memcmp(text.ptr, name, text.len);
 }

@@ -4,6 +4,8 @@
  */
 #include "report/export/nsys/nsys.h"
 
+#include <stdbool.h>
+
 #define SET(c, value)       ws_nsys_set(o, WS_OUT_##c, (int64_t)(value))
 #define SET_KNOWN(c, value) ws_nsys_set_known(o, WS_OUT_##c, (uint64_t)(value))
 
@@ -41,7 +43,7 @@ static enum ws_status put(struct ws_nsys_out *o, enum ws_nsys_out_table table, i
 /* --- the host --- */
 
 /* "cuLaunchKernel" is the driver's; "cudaLaunchKernel", and what is no CUDA call, runtime's. */
-static int event_class(struct ws_bytes name)
+static bool event_class(struct ws_bytes name)
 {
 	const char *p = name.ptr;
 

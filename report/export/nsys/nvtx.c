@@ -4,6 +4,8 @@
  * that of two ranges with the same times the outer one comes first.
  */
 #include "report/export/nsys/nsys.h"
+
+#include <stdbool.h>
 #include "report/export/ranges.h"
 #include "formats/foreign/nsys_own.h"
 
@@ -73,7 +75,7 @@ static enum ws_status domain_of(struct nvtx *n, uint64_t domain, int64_t time_ns
 }
 
 /* A number of one of NVTX's own types. 0: it is something else, which has no column. */
-static int set_number(struct nvtx *n, uint64_t id)
+static bool set_number(struct nvtx *n, uint64_t id)
 {
 	/* entry types of the NVTX payload extension */
 	enum { INT32 = 15, UINT32, INT64, UINT64, FLOAT, DOUBLE };
@@ -124,7 +126,7 @@ static enum ws_status put_payload(struct nvtx *n, uint64_t id, struct ws_err *er
 static enum ws_status put_range(struct nvtx *n, const struct ws_export_range *range,
                                 struct ws_err *err)
 {
-	int is_open = range->flags & WS_EXPORT_RANGE_OPEN;
+	bool is_open = range->flags & WS_EXPORT_RANGE_OPEN;
 	int start_end = range->flags & WS_EXPORT_RANGE_START_END, is_set;
 	struct ws_nsys_out *o = n->o;
 	int64_t tid, end_tid = 0;
@@ -155,7 +157,7 @@ static enum ws_status put_mark(struct nvtx *n, const struct ws_row_nvtx *mark, s
 	struct ws_nsys_out *o = n->o;
 	uint64_t domain;
 	int64_t tid;
-	int is_set;
+	bool is_set;
 
 	WS_FORWARD(ws_nsys_global_tid(o, mark->thread, &tid, err));
 	WS_FORWARD(domain_of(n, mark->domain, mark->time_ns, tid, &domain, err));

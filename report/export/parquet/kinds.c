@@ -2,6 +2,7 @@
  * Record kinds as Parquet tables: the columns of schema.def, with names in
  * the place of ids.
  */
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -38,7 +39,7 @@ struct source {
 	int position;            /* of the column in its kind */
 	const struct dict *dict; /* not NULL: in the row that column `reference` names */
 	int reference;
-	int has_no_time; /* may be a time that was not recorded: flags tell */
+	bool has_no_time; /* may be a time that was not recorded: flags tell */
 	int zero_is_none;
 };
 
@@ -69,7 +70,7 @@ static enum ws_parquet_type type_of(uint8_t type)
 static void add_column(struct kind_export *k, struct source source)
 {
 	const struct ws_column_def *def = source.def;
-	int is_time = def->type == WS_TYPE_TIME || def->type == WS_TYPE_DUR;
+	bool is_time = def->type == WS_TYPE_TIME || def->type == WS_TYPE_DUR;
 
 	source.has_no_time = is_time && !source.dict &&
 	                     (k->t.def->id == WS_KIND_MEMCPY || k->t.def->id == WS_KIND_MEMSET);
@@ -83,7 +84,7 @@ static void add_column(struct kind_export *k, struct source source)
 	k->sources[k->n++] = source;
 }
 
-static int has_column(const struct ws_kind_def *def, const char *name)
+static bool has_column(const struct ws_kind_def *def, const char *name)
 {
 	for (int i = 0; i < def->ncolumns; i++)
 		if (strcmp(def->columns[i].name, name) == 0)
@@ -101,7 +102,7 @@ static void add_columns_of(struct kind_export *k, const struct dict *dict, int r
 		                        .position = i,
 		                        .dict = dict,
 		                        .reference = reference};
-		int is_name_of_thread = def->id == WS_KIND_THREAD && i == WS_COL_thread_name;
+		bool is_name_of_thread = def->id == WS_KIND_THREAD && i == WS_COL_thread_name;
 
 		if (!is_name_of_thread && !has_column(k->t.def, def->columns[i].name))
 			add_column(k, source);

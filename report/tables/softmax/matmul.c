@@ -1,6 +1,7 @@
 /*
  * Softmax versus matmul: inside self-attention, and over the whole model.
  */
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -224,13 +225,14 @@ static void count_op(const struct ws_softmax *s, struct ws_softmax_bucket *b,
 }
 
 /* Is this step, or no step, in what the table is about? */
-static int in_basis(const struct ws_softmax *s, uint32_t step)
+static bool in_basis(const struct ws_softmax *s, uint32_t step)
 {
 	return !s->tab->sel->measured || ws_step_selected(s->tab->m, s->tab->sel, step);
 }
 
 /* The part and layer of a framework's operation; 0 when it is not in attention. */
-static int attention_of(const struct ws_softmax *s, uint32_t op, enum ws_part *part, int64_t *layer)
+static bool attention_of(const struct ws_softmax *s, uint32_t op, enum ws_part *part,
+                         int64_t *layer)
 {
 	static const enum ws_part parts[] = {
 	        [WS_ATTENTION_SCORES] = WS_PART_SCORES,
@@ -249,8 +251,8 @@ static int attention_of(const struct ws_softmax *s, uint32_t op, enum ws_part *p
 }
 
 /* Named ranges say what is attention; else the framework's operations do. */
-static int place_of(const struct ws_softmax *s, uint32_t range, uint32_t op, enum ws_part *part,
-                    int64_t *layer)
+static bool place_of(const struct ws_softmax *s, uint32_t range, uint32_t op, enum ws_part *part,
+                     int64_t *layer)
 {
 	if (range == WS_NONE || part_of(s, range) == WS_PART_NONE)
 		return attention_of(s, op, part, layer);

@@ -2,6 +2,7 @@
  * Softmax versus matmul: rows, and the sentences that answer the question.
  */
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdlib.h>
 
 #include <math.h>
@@ -41,7 +42,7 @@ static void add_up(struct ws_softmax_bucket *to, const struct ws_softmax_bucket 
 	to->roof_unknown |= from->roof_unknown;
 }
 
-static int knows_flops(const struct ws_softmax_bucket *b)
+static bool knows_flops(const struct ws_softmax_bucket *b)
 {
 	return b->ops && !b->flops_unknown;
 }
@@ -117,7 +118,7 @@ static void answer(struct ws_table *t, const char *where, enum ws_direction d, c
 }
 
 /* Unless attention is fused and nothing else, its four parts have rows, empty or not. */
-static int has_parts(const struct ws_softmax_bucket *parts)
+static bool has_parts(const struct ws_softmax_bucket *parts)
 {
 	uint64_t n = 0;
 
@@ -141,7 +142,7 @@ static void add_scope(const struct ws_softmax *s, struct ws_table *t, const char
 		if (!whole.kernels && !whole.ops)
 			continue;
 		for (int p = 0; p < WS_PARTS; p++) {
-			int is_matmul = p == WS_PART_SCORES || p == WS_PART_FINAL;
+			bool is_matmul = p == WS_PART_SCORES || p == WS_PART_FINAL;
 
 			if (p < WS_PART_FUSED ? has_parts(parts) : parts[p].kernels || parts[p].ops)
 				add_row(s, t, name, (enum ws_direction)d, part_names[p], &parts[p],

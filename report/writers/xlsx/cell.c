@@ -2,6 +2,7 @@
 
 #include <ctype.h>
 #include <math.h>
+#include <stdbool.h>
 
 /* Dark blue on white and white on dark blue: contrast above 7:1 both ways. */
 #define COLOUR_HEADER    0x1F3864
@@ -189,7 +190,7 @@ lxw_format *ws__xlsx_cell_format(struct ws_xlsx *x, const struct ws_shown_column
 
 /* --- texts -------------------------------------------------------------------- */
 
-static int grow_clean(struct ws_xlsx *x, size_t len)
+static bool grow_clean(struct ws_xlsx *x, size_t len)
 {
 	size_t want = 4096;
 	char *p;
@@ -210,7 +211,7 @@ static int grow_clean(struct ws_xlsx *x, size_t len)
 }
 
 /* Excel decodes _x0041_ to A; the underscore itself written that way keeps it as it is. */
-static int is_excel_escape(const char *p, size_t left)
+static bool is_excel_escape(const char *p, size_t left)
 {
 	if (left < 7 || p[0] != '_' || p[1] != 'x' || p[6] != '_')
 		return 0;

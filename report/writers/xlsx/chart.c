@@ -1,6 +1,8 @@
 /* Native charts, on the first sheet or on that of their table, made of the cells of tables. */
 #include "report/writers/xlsx/xlsx.h"
 
+#include <stdbool.h>
+
 #define ROW_PIXELS        20 /* the default height of a row */
 #define CHART_PIXELS_WIDE 560
 
@@ -310,7 +312,7 @@ static int find_column(const struct chart_cells *cells, const char *title)
 	return -1;
 }
 
-static int find_section(const struct ws_xlsx *x, const char *name, struct chart_cells *cells)
+static bool find_section(const struct ws_xlsx *x, const char *name, struct chart_cells *cells)
 {
 	for (size_t i = 0; i < x->nblocks; i++) {
 		const struct ws_cell *section = x->blocks[i].section;
@@ -326,13 +328,13 @@ static int find_section(const struct ws_xlsx *x, const char *name, struct chart_
 	return 0;
 }
 
-static int cell_is(const struct ws_cell *cell, const char *text)
+static bool cell_is(const struct ws_cell *cell, const char *text)
 {
 	return cell->type == WS_CELL_TEXT && cell->text.len == strlen(text) &&
 	       !memcmp(cell->text.ptr, text, cell->text.len);
 }
 
-static int equal_cells(const struct ws_cell *a, const struct ws_cell *b)
+static bool equal_cells(const struct ws_cell *a, const struct ws_cell *b)
 {
 	if (a->type != b->type)
 		return 0;
@@ -342,7 +344,7 @@ static int equal_cells(const struct ws_cell *a, const struct ws_cell *b)
 }
 
 /* A chart of nothing says nothing: is there a number over 0? */
-static int has_numbers(const struct chart_cells *cells, const char *title)
+static bool has_numbers(const struct chart_cells *cells, const char *title)
 {
 	const struct ws_table *t = cells->sheet->table;
 	int column = find_column(cells, title);
@@ -361,7 +363,7 @@ static int has_numbers(const struct chart_cells *cells, const char *title)
 }
 
 /* The first run of rows with this text. */
-static int find_rows(const struct chart_def *def, struct chart_cells *cells)
+static bool find_rows(const struct chart_def *def, struct chart_cells *cells)
 {
 	const struct ws_table *t = cells->sheet->table;
 	int column = find_column(cells, def->where_column);
@@ -385,8 +387,8 @@ static int find_rows(const struct chart_def *def, struct chart_cells *cells)
 }
 
 /* 0 when the report lacks the table, or the table lacks rows. */
-static int find_cells(const struct ws_xlsx *x, const struct chart_def *def,
-                      struct chart_cells *cells)
+static bool find_cells(const struct ws_xlsx *x, const struct chart_def *def,
+                       struct chart_cells *cells)
 {
 	*cells = (struct chart_cells){.without = -1};
 	cells->sheet = ws__xlsx_find_sheet(x, def->table);
@@ -410,8 +412,8 @@ static int find_cells(const struct ws_xlsx *x, const struct chart_def *def,
 }
 
 /* The column of a table as people see it, by its title; 0 when there is none. */
-static int shown_column(const struct chart_cells *cells, const char *title,
-                        struct ws_shown_column *out)
+static bool shown_column(const struct chart_cells *cells, const char *title,
+                         struct ws_shown_column *out)
 {
 	const struct ws_table_def *def = cells->sheet->table->def;
 
@@ -439,9 +441,9 @@ static void series_name(lxw_chart_series *series, const struct chart_cells *cell
 	chart_series_set_name(series, name);
 }
 
-static int add_series(struct ws_xlsx *x, lxw_chart *chart, const struct chart_def *def,
-                      const struct chart_cells *cells, lxw_col_t category, lxw_col_t category_last,
-                      const char *title, size_t nth)
+static bool add_series(struct ws_xlsx *x, lxw_chart *chart, const struct chart_def *def,
+                       const struct chart_cells *cells, lxw_col_t category, lxw_col_t category_last,
+                       const char *title, size_t nth)
 {
 	int column = find_column(cells, title);
 	lxw_chart_fill fill = {.color = palette[nth]};
@@ -532,8 +534,8 @@ static void dress(lxw_chart *chart, const struct chart_def *def, const struct ch
 }
 
 /* 1 when the chart could be made. */
-static int add_chart(struct ws_xlsx *x, const struct chart_def *def, lxw_worksheet *sheet,
-                     uint32_t row, uint16_t col, int32_t x_offset)
+static bool add_chart(struct ws_xlsx *x, const struct chart_def *def, lxw_worksheet *sheet,
+                      uint32_t row, uint16_t col, int32_t x_offset)
 {
 	lxw_chart_options options = {.x_scale = CHART_PIXELS_WIDE / 480.0,
 	                             .x_offset = x_offset,

@@ -1,6 +1,8 @@
 /* The first sheet: a report on one page, with links to the sheets and charts of their cells. */
 #include "report/writers/xlsx/xlsx.h"
 
+#include <stdbool.h>
+
 #define WIDTH_ITEM   34.0
 #define WIDTH_TEXT   60.0
 #define WIDTH_TIME   15.0
@@ -64,7 +66,7 @@ static uint32_t write_section(const struct page *p, uint32_t row, const char *te
 	return row + 1;
 }
 
-static int has_share(const struct page *p, const struct ws_cell *cells)
+static bool has_share(const struct page *p, const struct ws_cell *cells)
 {
 	for (size_t i = 0; i < p->t->def->ncolumns; i++)
 		if (p->t->def->columns[i].display == WS_DISPLAY_PERCENT &&

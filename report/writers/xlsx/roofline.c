@@ -4,6 +4,8 @@
  */
 #include "report/writers/xlsx/xlsx.h"
 
+#include <stdbool.h>
+
 #define CHART_ROWS   22
 #define ROW_PIXELS   20
 #define CHART_PIXELS 760
@@ -29,12 +31,12 @@ static const struct ws_cell *cell(const struct points *p, size_t row, int column
 }
 
 /* A logarithmic axis has no place for 0. */
-static int is_positive(const struct ws_cell *c)
+static bool is_positive(const struct ws_cell *c)
 {
 	return (c->type == WS_CELL_REAL && c->r > 0) || (c->type == WS_CELL_INT && c->i > 0);
 }
 
-static int is_class(const struct points *p, size_t row)
+static bool is_class(const struct points *p, size_t row)
 {
 	const struct ws_cell *c = cell(p, row, p->level);
 
@@ -96,7 +98,7 @@ static void dress_axis(lxw_chart_axis *axis, const char *name)
 	chart_axis_set_label_position(axis, LXW_CHART_AXIS_LABEL_POSITION_LOW);
 }
 
-static int find_columns(struct points *p)
+static bool find_columns(struct points *p)
 {
 	const struct ws_table_def *def = p->s->table->def;
 
@@ -135,7 +137,7 @@ static size_t add_points(struct ws_xlsx *x, const struct points *p, lxw_chart *c
 	return n;
 }
 
-static int has_point(const struct points *p)
+static bool has_point(const struct points *p)
 {
 	for (size_t row = 0; row < p->s->rows; row++)
 		if (is_class(p, row) && is_positive(cell(p, row, p->intensity)) &&

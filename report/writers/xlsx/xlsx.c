@@ -3,6 +3,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <stdbool.h>
 
 #include "formats/base/outfile.h"
 
@@ -12,7 +13,7 @@
 /* Seconds since 1970 that a document property can say: until the year 9999. */
 #define SECONDS_MAX INT64_C(253402300799)
 
-static int name_taken(const struct ws_xlsx *x, size_t n, const char *name)
+static bool name_taken(const struct ws_xlsx *x, size_t n, const char *name)
 {
 	for (size_t i = 0; i < n; i++)
 		if (!strcasecmp(x->sheets[i].name, name))

@@ -99,7 +99,7 @@ struct ws_xlsx {
 	char *clean; /* the last cleaned text */
 	size_t clean_size;
 	lxw_error failed; /* the first failure of the library */
-	int no_memory;
+	bool no_memory;
 	size_t big_integers; /* written as text on the sheet at hand */
 	size_t cut_texts;    /* cut on the sheet at hand */
 };

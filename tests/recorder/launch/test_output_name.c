@@ -74,7 +74,7 @@ Test(output_name, an_escaped_path_expands_to_itself)
 }
 
 /* Names that are taken, NULL-terminated. */
-static int is_listed(void *ctx, const char *path)
+static bool is_listed(void *ctx, const char *path)
 {
 	for (const char *const *name = ctx; *name; name++)
 		if (!strcmp(*name, path))
