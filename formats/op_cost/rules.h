@@ -11,7 +11,7 @@
 struct ws_cost_call {
 	struct ws_op_inputs *op;
 	struct ws_op_cost *cost;
-	int a, b;     /* columns of op_cost.def */
+	int a, b;      /* columns of op_cost.def */
 	bool in_place; /* the result is the first input */
 };
 typedef void (*ws_cost_rule_fn)(const struct ws_cost_call *c);

@@ -22,7 +22,7 @@ struct ws_selection {
 	int64_t step_first, step_last;      /* their numbers; all of them without a filter */
 	int64_t time_first_ns, time_end_ns; /* what overlaps this; everything without a filter */
 	int has_nvtx, has_steps, has_device;
-	bool has_launched;      /* a filter of device work: device, stream or kernel */
+	bool has_launched;     /* a filter of device work: device, stream or kernel */
 	int nothing;           /* there is a filter, and nothing passes it */
 	char *words;           /* the filters in words; "" = none */
 	char *scope_words;     /* the part of the run, in words */
