@@ -37,5 +37,6 @@ int main(int argc, char **argv)
 	memcpy(words + 4, argv + 1, (size_t)argc * sizeof(*words));
 	execv(loader, words);
 	perror("warpsheet: cannot start");
+	free(words);
 	return 5;
 }

@@ -68,8 +68,9 @@ static void on_cpu_limit(int number)
 
 	(void)ignored;
 	(void)number;
-	ws_outfile_remove_unfinished();
-	_exit(ws_status_exit_code(WS_NO_MEMORY));
+	/* both only read memory and call unlink() */
+	ws_outfile_remove_unfinished();           /* NOLINT(bugprone-signal-handler) */
+	_exit(ws_status_exit_code(WS_NO_MEMORY)); /* NOLINT(bugprone-signal-handler) */
 }
 
 /* One file or two are among the words, each of less than SMALL_BYTES; many are a sweep. */

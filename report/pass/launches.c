@@ -67,16 +67,18 @@ static size_t home_of(const struct ws_launches_waiting *w, uint32_t process, uin
 static enum ws_status grow(struct ws_launches_waiting *w, struct ws_err *err)
 {
 	struct ws_launches_waiting bigger = {.slot_bits = w->slots ? w->slot_bits + 1 : 8};
+	enum ws_status status = WS_OK;
 
 	bigger.nslots = (size_t)1 << bigger.slot_bits;
 	bigger.slots = calloc(bigger.nslots, sizeof(*bigger.slots));
 	if (!bigger.slots)
 		return no_memory(err);
-	for (size_t i = 0; i < w->nslots; i++) {
-		const struct ws_launch_waiting *s = &w->slots[i];
-
-		if (s->used)
-			WS_FORWARD(ws_launches_put(&bigger, s, err));
+	for (size_t i = 0; i < w->nslots && status == WS_OK; i++)
+		if (w->slots[i].used)
+			status = ws_launches_put(&bigger, &w->slots[i], err);
+	if (status != WS_OK) {
+		free(bigger.slots);
+		return status;
 	}
 	free(w->slots);
 	*w = bigger;

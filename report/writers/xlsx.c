@@ -13,7 +13,7 @@
 #define MODULE "warpsheet-xlsx.so"
 
 /* Linked into programs that are about workbooks, as tests are; else only in the module. */
-extern __typeof__(ws_xlsx_write) ws_xlsx_write __attribute__((weak));
+#pragma weak ws_xlsx_write
 
 /* Beside this program, as in the build tree, or where it is installed. */
 static enum ws_status load(__typeof__(ws_xlsx_write) **write, struct ws_err *err)
