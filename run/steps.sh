@@ -1,6 +1,8 @@
 # shellcheck shell=sh
 # Steps that several commands share; read by them, not run.
 jobs=$(nproc)
+# what people build: with the CUDA toolkit where it is installed
+preset=${PRESET:-dev}
 
 # with few words while all goes well
 configure_preset() {

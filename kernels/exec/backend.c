@@ -14,18 +14,6 @@ const char *ws_conv_engine_name(int engine)
 	                                                                      : NULL;
 }
 
-#ifndef WS_HAVE_CUDA
-enum ws_status ws_backend_cuda_open(const struct ws_backend_options *options,
-                                    struct ws_backend **backend, struct ws_err *err)
-{
-	(void)options;
-	(void)backend;
-	return WS_FAIL(err, ENVIRONMENT,
-	               "built without the CUDA toolkit; build with "
-	               "-DWARPSHEET_CUDA=ON, or use --device cpu");
-}
-#endif
-
 static enum ws_status open_cpu(const struct ws_backend_options *options, struct ws_pool *pool,
                                const char *reason, struct ws_backend **backend, char *why,
                                size_t why_size, struct ws_err *err)

@@ -14,6 +14,7 @@ mutants_accepted.txt does not explain, or a class of a file was not found once.
 """
 import argparse
 import concurrent.futures
+import glob
 import os
 import re
 import resource
@@ -198,8 +199,8 @@ def build(options, work, mutants):
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         objects = list(pool.map(one, files))
     plain = [os.path.join(options.source, "tests/cuda_host/emulation.c"),
-             os.path.join(options.source, "kernels/cuda/own/launch.c"),
              os.path.join(work, "ws_mutant.c")]
+    plain += glob.glob(os.path.join(options.source, "kernels/cuda/own/*.c"))
     folder = os.path.join(work, "lib")
     os.makedirs(folder)
     for source in plain:

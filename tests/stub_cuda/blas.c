@@ -1,6 +1,7 @@
 /* libcublas and libcublasLt: see stub.h. */
 #include <cublasLt.h>
 #include <cublas_v2.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -75,28 +76,42 @@ struct matrix {
 	int transposed, tf32;
 };
 
-static float element(const struct matrix *m, int64_t batch, int64_t row, int64_t column)
+/* The rows (columns, of the right operand) of one product as numbers, [count][k]. */
+static void vectors(const struct matrix *m, int64_t batch, bool rows, int64_t count, int64_t k,
+                    float *values)
 {
-	int64_t at = m->transposed ? row * m->ld + column : column * m->ld + row;
-	float value = stub_load(m->data, batch * m->stride + at, m->type);
+	bool along = rows == (m->transposed != 0); /* k lies along a column of the memory */
 
-	return m->tf32 ? stub_tf32(value) : value;
+	for (int64_t i = 0; i < count; i++)
+		for (int64_t j = 0; j < k; j++) {
+			int64_t at = along ? i * m->ld + j : j * m->ld + i;
+			float value = stub_load(m->data, batch * m->stride + at, m->type);
+
+			values[i * k + j] = m->tf32 ? stub_tf32(value) : value;
+		}
 }
 
 static void multiply(const struct matrix *a, const struct matrix *b, void *c, cudaDataType ctype,
                      int64_t ldc, int64_t stride_c, int64_t m, int64_t n, int64_t k,
                      int64_t batches)
 {
-	for (int64_t batch = 0; batch < batches; batch++)
-		for (int64_t column = 0; column < n; column++)
-			for (int64_t row = 0; row < m; row++) {
-				float sum = 0;
+	float *left = calloc((size_t)(m * k), sizeof(*left));
+	float *right = calloc((size_t)(n * k), sizeof(*right));
 
-				for (int64_t i = 0; i < k; i++)
-					sum += element(a, batch, row, i) *
-					       element(b, batch, i, column);
-				stub_store(c, batch * stride_c + column * ldc + row, ctype, sum);
-			}
+	for (int64_t batch = 0; batch < batches; batch++) {
+		vectors(a, batch, true, m, k, left);
+		vectors(b, batch, false, n, k, right);
+		for (int64_t i = 0; i < m * n; i++) {
+			const float *x = left + i % m * k, *y = right + i / m * k;
+			float sum = 0;
+
+			for (int64_t j = 0; j < k; j++)
+				sum += x[j] * y[j];
+			stub_store(c, batch * stride_c + i / m * ldc + i % m, ctype, sum);
+		}
+	}
+	free(left);
+	free(right);
 }
 
 cublasStatus_t cublasGemmStridedBatchedEx_64(cublasHandle_t handle, cublasOperation_t transa,

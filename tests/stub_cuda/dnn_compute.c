@@ -1,6 +1,7 @@
 #include "tests/stub_cuda/dnn_compute.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,43 +32,56 @@ static void place_of(const struct dnn_tensor *t, int64_t i, int64_t at[4])
 /* --- a convolution ------------------------------------------------------------------------------
  */
 
-/* For each x, w and y that meet; sums lie in fp32, in the order of the loops. */
-static void accumulate(const struct dnn_conv *c, const struct dnn_tensor *out, float *sums)
+/* A tensor's elements as numbers, in the order of its sizes. */
+static float *load(const struct dnn_tensor *t, bool tf32)
+{
+	float *values = calloc((size_t)count_of(t), sizeof(*values));
+	int64_t at[4];
+
+	for (int64_t i = 0; i < count_of(t); i++) {
+		place_of(t, i, at);
+		values[i] = stub_load(t->data, offset_of(t, at), t->type);
+		if (tf32)
+			values[i] = stub_tf32(values[i]);
+	}
+	return values;
+}
+
+/* For each x, w and y that meet. x, w, y: numbers in the order of sizes; two of them are added
+ * up into the third. */
+static void accumulate(const struct dnn_conv *c, float *x, float *w, float *y)
 {
 	const int64_t channels = c->w.dim[1], filters = c->w.dim[0];
-	const int64_t groups = c->x.dim[1] / channels;
-	const struct dnn_tensor *left = out == &c->x ? &c->y : &c->x;
-	const struct dnn_tensor *right = out == &c->w ? &c->y : &c->w;
-	/* which y and w meet is a place of its own: n, k, p, q and i, r, s */
-	const struct dnn_tensor filter = {.dim = {1, channels, c->w.dim[2], c->w.dim[3]}};
-	int64_t iw[4], iy[4], ix[4];
+	const int64_t groups = c->x.dim[1] / channels, rows = c->w.dim[2], cols = c->w.dim[3];
+	const int64_t height = c->x.dim[2], width = c->x.dim[3];
+	int64_t at[4]; /* n, k, p, q */
 
-	for (int64_t j = 0; j < count_of(&c->y); j++)
-		for (int64_t f = 0; f < count_of(&filter); f++) {
-			const int64_t *o, *l, *r;
-			float a, b;
+	for (int64_t j = 0; j < count_of(&c->y); j++) {
+		int64_t first, plane;
 
-			place_of(&c->y, j, iy);
-			place_of(&filter, f, iw);
-			iw[0] = iy[1];
-			ix[0] = iy[0];
-			ix[1] = iy[1] / (filters / groups) * channels + iw[1];
-			ix[2] = iy[2] * c->stride[0] - c->pad[0] + iw[2];
-			ix[3] = iy[3] * c->stride[1] - c->pad[1] + iw[3];
-			if (ix[2] < 0 || ix[3] < 0 || ix[2] >= c->x.dim[2] || ix[3] >= c->x.dim[3])
+		place_of(&c->y, j, at);
+		first = at[0] * c->x.dim[1] + at[1] / (filters / groups) * channels;
+		for (int64_t i = 0; i < channels * rows; i++) {
+			int64_t row = at[2] * c->stride[0] - c->pad[0] + i % rows;
+
+			if (row < 0 || row >= height)
 				continue;
-			o = out == &c->y ? iy : out == &c->x ? ix : iw;
-			l = left == &c->y ? iy : ix;
-			r = right == &c->y ? iy : iw;
-			a = stub_load(left->data, offset_of(left, l), left->type);
-			b = stub_load(right->data, offset_of(right, r), right->type);
-			if (c->tf32) {
-				a = stub_tf32(a);
-				b = stub_tf32(b);
+			plane = ((first + i / rows) * height + row) * width;
+			for (int64_t s = 0; s < cols; s++) {
+				int64_t col = at[3] * c->stride[1] - c->pad[1] + s;
+				int64_t f = (at[1] * channels * rows + i) * cols + s;
+
+				if (col < 0 || col >= width)
+					continue;
+				if (c->direction == DNN_FORWARD)
+					y[j] += x[plane + col] * w[f];
+				else if (c->direction == DNN_BACKWARD_DATA)
+					x[plane + col] += y[j] * w[f];
+				else
+					w[f] += x[plane + col] * y[j];
 			}
-			sums[((o[0] * out->dim[1] + o[1]) * out->dim[2] + o[2]) * out->dim[3] +
-			     o[3]] += a * b;
 		}
+	}
 }
 
 static void store(const struct dnn_tensor *t, const float *values)
@@ -82,14 +96,17 @@ static void store(const struct dnn_tensor *t, const float *values)
 
 void dnn_convolve(const struct dnn_conv *c)
 {
-	const struct dnn_tensor *out = c->direction == DNN_FORWARD         ? &c->y
-	                               : c->direction == DNN_BACKWARD_DATA ? &c->x
-	                                                                   : &c->w;
-	float *sums = calloc((size_t)count_of(out), sizeof(*sums));
+	const struct dnn_tensor *t[3] = {&c->x, &c->w, &c->y};
+	int out = c->direction == DNN_FORWARD ? 2 : c->direction == DNN_BACKWARD_DATA ? 0 : 1;
+	float *values[3];
 
-	accumulate(c, out, sums);
-	store(out, sums);
-	free(sums);
+	for (int i = 0; i < 3; i++)
+		values[i] = i == out ? calloc((size_t)count_of(t[i]), sizeof(float))
+		                     : load(t[i], c->tf32);
+	accumulate(c, values[0], values[1], values[2]);
+	store(t[out], values[out]);
+	for (int i = 0; i < 3; i++)
+		free(values[i]);
 }
 
 /* --- a graph of operations ----------------------------------------------------------------------
