@@ -37,6 +37,20 @@ static inline WS_HOST_DEVICE uint64_t ws_rng_bits(const struct ws_rng *rng, uint
 	return ws_rng_mix(rng->key + (n + 1) * WS_RNG_GOLDEN);
 }
 
+/* The n-th 32 random bits: halves of the 64, the low one first. */
+static inline WS_HOST_DEVICE uint32_t ws_rng_half(const struct ws_rng *rng, uint64_t n)
+{
+	return (uint32_t)(ws_rng_bits(rng, n / 2) >> (n % 2 * 32));
+}
+
+/* Of 32 random bits this many values are below a share p < 1 of all, to 2^-32. */
+static inline uint32_t ws_rng_below(double p)
+{
+	double below = p * 0x1p32 + 0.5;
+
+	return below < 0x1p32 ? (uint32_t)below : UINT32_MAX;
+}
+
 /* Uniform in [0, 1), 53 bits. */
 static inline WS_HOST_DEVICE double ws_rng_uniform(const struct ws_rng *rng, uint64_t n)
 {

@@ -5,6 +5,7 @@ static void dropout_tile(const struct ws_op *op, uint64_t first_draw, int64_t of
 {
 	const struct ws_dropout *d = &op->u.dropout;
 	const ws_real keep = (ws_real)(1 / (1 - d->p));
+	const uint32_t below = ws_rng_below(d->p);
 	ws_real x_buf[WS_TILE], y_buf[WS_TILE], mask_buf[WS_TILE];
 	const ws_real *x = ws_real_load(op->in[0], offset, n, x_buf);
 	ws_real *y = ws_real_target(op->out[0], offset, y_buf);
@@ -13,7 +14,7 @@ static void dropout_tile(const struct ws_op *op, uint64_t first_draw, int64_t of
 	for (int64_t i = 0; i < n; i++) {
 		uint64_t draw = first_draw + (uint64_t)(offset + i);
 
-		mask[i] = ws_rng_uniform(&d->rng, draw) < d->p ? 0 : keep;
+		mask[i] = ws_rng_half(&d->rng, draw) < below ? 0 : keep;
 		y[i] = x[i] * mask[i];
 	}
 	ws_real_store(op->out[0], offset, n, y);
@@ -28,7 +29,8 @@ static void dropout_item(void *arg, int64_t item)
 	uint64_t step = (uint64_t) * (const int32_t *)op->in[1]->data;
 
 	for (; offset < end; offset += WS_TILE)
-		dropout_tile(op, step * (uint64_t)count, offset, ws_min64(WS_TILE, end - offset));
+		dropout_tile(op, ws_dropout_draw(count, step), offset,
+		             ws_min64(WS_TILE, end - offset));
 }
 
 enum ws_status WS_CPU_FN(dropout)(struct ws_cpu *cpu, const struct ws_op *op, struct ws_err *err)

@@ -121,9 +121,15 @@ struct ws_norm {
 };
 
 struct ws_dropout {
-	struct ws_rng rng; /* element i of step t takes number t * count + i */
-	double p;
+	struct ws_rng rng; /* element i of step t takes half number ws_dropout_draw(count, t) + i */
+	double p;          /* to 2^-32 */
 };
+
+/* The half random number of a step's first element: a step begins with a whole one. */
+static inline WS_HOST_DEVICE uint64_t ws_dropout_draw(int64_t count, uint64_t step)
+{
+	return step * ((uint64_t)count + (uint64_t)(count % 2));
+}
 
 struct ws_bias {
 	struct ws_channels ch;

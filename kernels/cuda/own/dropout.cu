@@ -1,4 +1,7 @@
-/* Dropout: the only op that draws random numbers. */
+/*
+ * Dropout: the only op that draws random numbers. Its time is that of the hash, so one hash of 64
+ * bits serves two elements.
+ */
 #include "kernels/cuda/own/row.cuh"
 
 #define THREADS 256
@@ -11,9 +14,26 @@ struct dropout {
 	void *y, *mask;
 	int64_t count;
 	struct ws_rng rng;
-	uint64_t below; /* dropped where 53 random bits are below */
+	uint32_t below; /* dropped where 32 random bits are below */
 	float keep;
 };
+
+/* The masks of N elements, of which the first takes half random number `draw`, an even one if N
+ * > 1. */
+template <int N>
+static __device__ __forceinline__ void draw_mask(const struct dropout &d, uint64_t draw,
+                                                 float (&mask)[N])
+{
+	if (N == 1)
+		mask[0] = ws_rng_half(&d.rng, draw) < d.below ? 0 : d.keep;
+#pragma unroll
+	for (int k = 0; k + 1 < N; k += 2) {
+		uint64_t bits = ws_rng_bits(&d.rng, draw / 2 + (uint64_t)(k / 2));
+
+		mask[k] = (uint32_t)bits < d.below ? 0 : d.keep;
+		mask[k + 1] = (uint32_t)(bits >> 32) < d.below ? 0 : d.keep;
+	}
+}
 
 /* From begin up to end, which is a whole number of packs away. */
 template <typename T, int N>
@@ -22,7 +42,7 @@ static __device__ __forceinline__ void dropout_packs(const struct dropout &d, in
 {
 	constexpr int64_t TURN = (int64_t)THREADS * PACKS * N;
 	int64_t first = begin + blockIdx.x * TURN + (int64_t)threadIdx.x * N;
-	uint64_t draw = (uint64_t)*d.step * (uint64_t)d.count;
+	uint64_t draw = ws_dropout_draw(d.count, (uint64_t)*d.step);
 
 #pragma unroll 1
 	for (; first < end; first += gridDim.x * TURN) {
@@ -41,13 +61,10 @@ static __device__ __forceinline__ void dropout_packs(const struct dropout &d, in
 
 			if (at >= end)
 				break;
+			draw_mask<N>(d, draw + (uint64_t)at, mask);
 #pragma unroll
-			for (int k = 0; k < N; k++) {
-				uint64_t bits = ws_rng_bits(&d.rng, draw + (uint64_t)(at + k));
-
-				mask[k] = bits >> 11 < d.below ? 0 : d.keep;
+			for (int k = 0; k < N; k++)
 				x[u][k] *= mask[k];
-			}
 			ws_store<T, N>((T *)d.y + at, x[u]);
 			ws_store<T, N>((T *)d.mask + at, mask);
 		}
@@ -83,8 +100,7 @@ extern "C" enum ws_status ws_cuda_dropout(const struct ws_cuda_launch *launch,
 	d.mask = op->out[1]->data;
 	d.count = x->count;
 	d.rng = op->u.dropout.rng;
-	/* k / 2^53 < p where k < p 2^53, which is exact; k is whole */
-	d.below = (uint64_t)ceil(op->u.dropout.p * 0x1p53);
+	d.below = ws_rng_below(op->u.dropout.p);
 	d.keep = (float)(1 / (1 - op->u.dropout.p));
 	grid = ws_grid(launch, ws_div_up(x->count, THREADS * PACKS * n), WAVES);
 	switch (ws_kernel_key_of(op)) {

@@ -59,6 +59,43 @@ Test(image_random, dropout_drops_a_share_p_and_scales_the_rest)
 	free(y);
 }
 
+/* Two neighbours share a hash, of which each has a half: as independent as any others. */
+Test(image_random, dropout_halves_of_a_random_number_are_independent)
+{
+	double *mask = dropout_mask(&kernels_fp32, 3, 0.25, "a", NULL);
+	int count[4] = {0};
+
+	for (int i = 0; i < DROPPED; i += 2)
+		count[2 * (mask[i] == 0) + (mask[i + 1] == 0)]++;
+	/* of 5000 pairs: 9/16, 3/16, 3/16, 1/16; deviations 35, 28, 28 and 17 */
+	cr_assert_float_eq(count[0], 2812.5, 4 * 35, "%d", count[0]);
+	cr_assert_float_eq(count[1], 937.5, 4 * 28, "%d", count[1]);
+	cr_assert_float_eq(count[2], 937.5, 4 * 28, "%d", count[2]);
+	cr_assert_float_eq(count[3], 312.5, 4 * 17, "%d", count[3]);
+	free(mask);
+}
+
+/* Steps of an odd count share no random number, and begin with a whole one, as packs do. */
+Test(image_random, dropout_numbers_of_steps_do_not_meet)
+{
+	for (int64_t count = 1; count < 10; count++)
+		for (uint64_t step = 0; step < 5; step++) {
+			uint64_t first = ws_dropout_draw(count, step);
+
+			cr_assert_eq(first % 2, 0);
+			cr_assert_geq(ws_dropout_draw(count, step + 1) / 2,
+			              (first + (uint64_t)count - 1) / 2 + 1);
+		}
+}
+
+Test(image_random, dropout_of_any_share_is_a_threshold_of_32_bits)
+{
+	cr_assert_eq(ws_rng_below(0), 0);
+	cr_assert_eq(ws_rng_below(0.5), UINT32_C(1) << 31);
+	cr_assert_eq(ws_rng_below(0x1p-32), 1);
+	cr_assert_eq(ws_rng_below(0x1.fffffffffffffp-1), UINT32_MAX);
+}
+
 static int differing(double *a, double *b)
 {
 	int n = 0;
