@@ -11,6 +11,9 @@
 
 #define STEP_BYTES   ((size_t)64 << 20) /* of the file */
 #define LET_GO_BYTES ((size_t)4 << 20)
+/* Rows that are sorted in memory, and how many such runs are merged at once. */
+#define RUN_ROWS  ((size_t)65536)
+#define MOST_RUNS 256u
 
 enum ws_status ws_spill_open(struct ws_spill *s, size_t most_bytes, struct ws_err *err)
 {
@@ -24,10 +27,14 @@ enum ws_status ws_spill_open(struct ws_spill *s, size_t most_bytes, struct ws_er
 	s->data = mmap(NULL, s->most_bytes, PROT_READ | PROT_WRITE,
 	               s->is_file ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS,
 	               s->is_file ? s->fd : -1, 0);
-	if (s->data != MAP_FAILED)
-		return WS_OK;
-	s->data = NULL;
-	return WS_FAIL(err, NO_MEMORY, "no memory for %zu bytes", s->most_bytes);
+	if (s->data == MAP_FAILED) {
+		s->data = NULL;
+		return WS_FAIL(err, NO_MEMORY, "no memory for %zu bytes", s->most_bytes);
+	}
+	/* else Linux keeps the file in parts of 2 MB and maps all of one for each row far away */
+	if (s->is_file)
+		madvise(s->data, s->most_bytes, MADV_RANDOM);
+	return WS_OK;
 }
 
 void ws_spill_close(struct ws_spill *s)
@@ -71,9 +78,16 @@ enum ws_status ws_spill_put(struct ws_spill *s, size_t row_bytes, size_t i, cons
                             struct ws_err *err)
 {
 	WS_FORWARD(ws_spill_reserve(s, (i + 1) * row_bytes, err));
-	memcpy((char *)s->data + i * row_bytes, row, row_bytes);
-	ws_spill_used(s, row_bytes);
+	memcpy(ws_spill_row(s, row_bytes, i), row, row_bytes);
 	return WS_OK;
+}
+
+static void swap(struct ws_spill *a, struct ws_spill *b)
+{
+	const struct ws_spill was = *a;
+
+	*a = *b;
+	*b = was;
 }
 
 /* Where the rows of each key begin, in begin[]; *ordered: they are there already. */
@@ -116,13 +130,104 @@ enum ws_status ws_spill_partition(struct ws_spill *s, size_t row_bytes, size_t n
 
 		status = ws_spill_put(&to, row_bytes, at[key->of(key->ctx, row)]++, row, err);
 	}
-	if (status == WS_OK && !ordered) {
-		struct ws_spill from = *s;
-
-		*s = to;
-		to = from;
-	}
+	if (status == WS_OK && !ordered)
+		swap(s, &to);
 	ws_spill_close(&to);
 	free(at);
+	return status;
+}
+
+/* --- sorting ------------------------------------------------------------------------------- */
+
+struct merge {
+	struct ws_spill *from;
+	size_t row_bytes;
+	int (*compare)(const void *, const void *, void *);
+	void *ctx;
+	struct run {
+		size_t at, end;
+	} run[MOST_RUNS]; /* a heap: the run with the least row first */
+	size_t nruns;
+};
+
+static int is_less(const struct merge *m, size_t a, size_t b)
+{
+	const char *rows = m->from->data;
+
+	return m->compare(rows + a * m->row_bytes, rows + b * m->row_bytes, m->ctx) < 0;
+}
+
+static void sift_down(struct merge *m, size_t i)
+{
+	for (;;) {
+		size_t least = i;
+
+		for (size_t child = 2 * i + 1; child <= 2 * i + 2 && child < m->nruns; child++)
+			if (is_less(m, m->run[child].at, m->run[least].at))
+				least = child;
+		if (least == i)
+			return;
+		const struct run run = m->run[i];
+
+		m->run[i] = m->run[least];
+		m->run[least] = run;
+		i = least;
+	}
+}
+
+static enum ws_status merge_runs(struct merge *m, struct ws_spill *to, struct ws_err *err)
+{
+	for (size_t i = m->nruns; i-- > 0;)
+		sift_down(m, i);
+	for (size_t n = 0; m->nruns; n++) {
+		struct run *least = &m->run[0];
+
+		/* all runs' pages are at hand at once */
+		ws_spill_used(m->from, m->row_bytes);
+		WS_FORWARD(ws_spill_put(to, m->row_bytes, n,
+		                        (char *)m->from->data + least->at++ * m->row_bytes, err));
+		if (least->at == least->end)
+			*least = m->run[--m->nruns];
+		sift_down(m, 0);
+	}
+	return WS_OK;
+}
+
+static int is_sorted(struct merge *m, size_t n)
+{
+	for (size_t i = 1; i < n; i++) {
+		ws_spill_used(m->from, m->row_bytes);
+		if (is_less(m, i, i - 1))
+			return 0;
+	}
+	return 1;
+}
+
+enum ws_status ws_spill_sort(struct ws_spill *s, size_t row_bytes, size_t n,
+                             int (*compare)(const void *, const void *, void *), void *ctx,
+                             struct ws_err *err)
+{
+	const size_t run_rows = n / MOST_RUNS < RUN_ROWS ? RUN_ROWS : n / MOST_RUNS + 1;
+	struct merge m = {.from = s, .row_bytes = row_bytes, .compare = compare, .ctx = ctx};
+	struct ws_spill to;
+	enum ws_status status;
+
+	if (is_sorted(&m, n))
+		return WS_OK;
+	for (size_t at = 0; at < n; at += run_rows) {
+		const size_t rows = n - at < run_rows ? n - at : run_rows;
+
+		qsort_r((char *)s->data + at * row_bytes, rows, row_bytes, compare, ctx);
+		ws_spill_used(s, rows * row_bytes);
+		m.run[m.nruns++] = (struct run){at, at + rows};
+	}
+	if (m.nruns < 2)
+		return WS_OK;
+	status = ws_spill_open(&to, n * row_bytes, err);
+	if (status == WS_OK)
+		status = merge_runs(&m, &to, err);
+	if (status == WS_OK)
+		swap(s, &to);
+	ws_spill_close(&to);
 	return status;
 }

@@ -17,6 +17,7 @@
 struct ws_spill {
 	void *data; /* most_bytes of addresses, of which reserved_bytes can be used */
 	size_t most_bytes, reserved_bytes, touched_bytes;
+	size_t last_row; /* where it lies */
 	int is_file, fd;
 };
 
@@ -28,11 +29,18 @@ void ws_spill_close(struct ws_spill *s);
 enum ws_status ws_spill_reserve(struct ws_spill *s, size_t bytes, struct ws_err *err);
 /* So many bytes were used since the last call: once they are many, none stays in memory. */
 void ws_spill_used(struct ws_spill *s, size_t bytes);
-/* Row i of an array of rows that were written, to be used now. */
-static inline const void *ws_spill_row(struct ws_spill *s, size_t row_bytes, size_t i)
+/* Row i of an array of rows that were written, to be used now. One far from the last brings the
+ * pages around it: as many as Linux reads ahead of a fault. */
+#define WS_SPILL_AROUND_BYTES ((size_t)65536)
+static inline void *ws_spill_row(struct ws_spill *s, size_t row_bytes, size_t i)
 {
-	ws_spill_used(s, row_bytes);
-	return (const char *)s->data + i * row_bytes;
+	const size_t at = i * row_bytes;
+	const size_t away = at > s->last_row ? at - s->last_row : s->last_row - at;
+	const size_t pages = away > WS_SPILL_AROUND_BYTES ? WS_SPILL_AROUND_BYTES : away;
+
+	s->last_row = at;
+	ws_spill_used(s, pages > row_bytes ? pages : row_bytes);
+	return (char *)s->data + at;
 }
 /* Room for row i, to be written now. IO_WRITE. */
 enum ws_status ws_spill_put(struct ws_spill *s, size_t row_bytes, size_t i, const void *row,
@@ -46,5 +54,9 @@ struct ws_spill_key {
 };
 enum ws_status ws_spill_partition(struct ws_spill *s, size_t row_bytes, size_t n,
                                   const struct ws_spill_key *key, struct ws_err *err);
+/* Sorts n rows; compare is that of qsort_r, and tells any two rows apart. */
+enum ws_status ws_spill_sort(struct ws_spill *s, size_t row_bytes, size_t n,
+                             int (*compare)(const void *, const void *, void *), void *ctx,
+                             struct ws_err *err);
 
 #endif

@@ -111,9 +111,7 @@ static enum ws_status keep_row(void *ctx, const void *row, struct ws_err *err)
 {
 	struct ws_export_dict *d = ctx;
 
-	(void)err;
-	memcpy((uint8_t *)d->rows + d->n++ * d->row_size, row, d->row_size);
-	return WS_OK;
+	return ws_spill_put(d->room, d->row_size, d->n++, row, err);
 }
 
 enum ws_status ws_export_rows_load(struct ws_export_dict *d, const struct ws_trace_reader *r,
@@ -126,14 +124,17 @@ enum ws_status ws_export_rows_load(struct ws_export_dict *d, const struct ws_tra
 	*d = (struct ws_export_dict){.row_size = def->row_size};
 	WS_FAIL_IF(def->ncolumns > MAX_COLUMNS, err, BUG, "kind %s has too many columns",
 	           def->name);
-	d->rows = calloc(n ? n : 1, def->row_size);
-	WS_FAIL_IF(!d->rows, err, NO_MEMORY, "out of memory for %zu %s rows", n, def->name);
+	d->room = calloc(1, sizeof(*d->room));
+	WS_FAIL_IF(!d->room, err, NO_MEMORY, "out of memory for %s rows", def->name);
+	WS_FORWARD(ws_spill_open(d->room, n * def->row_size, err));
+	d->rows = d->room->data;
 	/* a block at a time is in memory twice, not all; BLOBs need their columns */
 	if (!has_blobs(def))
 		return ws_export_each(r, kind, NULL, keep_row, d, err);
 	WS_FORWARD(ws_trace_reader_load(r, kind, &d->table, err));
 	d->n = (size_t)d->table.rows;
 	find_places(def, d->table.columns, def->ncolumns, place);
+	WS_FORWARD(ws_spill_reserve(d->room, d->n * d->row_size, err));
 	for (size_t i = 0; i < d->n; i++)
 		fill(d->table.columns, def->ncolumns, place, i,
 		     (uint8_t *)d->rows + i * d->row_size);
@@ -158,7 +159,9 @@ void ws_export_dict_free(struct ws_export_dict *d)
 {
 	ws_table_data_release(&d->table);
 	ws_map_free(&d->places);
-	free(d->rows);
+	if (d->room)
+		ws_spill_close(d->room);
+	free(d->room);
 	*d = (struct ws_export_dict){0};
 }
 

@@ -7,6 +7,7 @@
 
 #include "report/export/source.h"
 #include "formats/base/map.h"
+#include "report/base/spill.h"
 
 /* row is the struct ws_row_<kind> of the kind; BLOBs are borrowed until the function returns. */
 typedef enum ws_status (*ws_export_row_fn)(void *ctx, const void *row, struct ws_err *err);
@@ -34,7 +35,8 @@ enum ws_status ws_export_each(const struct ws_trace_reader *r, enum ws_kind kind
 /* All rows of a kind. BLOBs stay valid. */
 struct ws_export_dict {
 	struct ws_table_data table; /* of kinds with BLOBs only */
-	void *rows;                 /* struct ws_row_<kind>[n] */
+	struct ws_spill *room;
+	void *rows; /* struct ws_row_<kind>[n], in room; of many, see ws_export_row */
 	size_t n, row_size;
 	struct ws_map places; /* id -> its last row */
 };
@@ -45,6 +47,11 @@ enum ws_status ws_export_rows_load(struct ws_export_dict *d, const struct ws_tra
 enum ws_status ws_export_dict_load(struct ws_export_dict *d, const struct ws_trace_reader *r,
                                    enum ws_kind kind, struct ws_err *err);
 void ws_export_dict_free(struct ws_export_dict *d);
+/* Row i of many, to be used now: those used before are let go of. */
+static inline const void *ws_export_row(const struct ws_export_dict *d, size_t i)
+{
+	return ws_spill_row(d->room, d->row_size, i);
+}
 /* NULL when no row has this id. */
 const void *ws_export_dict_find(const struct ws_export_dict *d, uint64_t id);
 /* Text of a string row in a dictionary of strings; len 0 when there is none. */

@@ -156,8 +156,8 @@ static void release(struct ws_chrome *ch)
 	free(ch->texts);
 	free(ch->external_ids);
 	free(ch->track);
-	free(ch->slice);
-	free(ch->launch);
+	ws_spill_close(&ch->slices);
+	ws_spill_close(&ch->launches);
 	free(ch->occupancy);
 	free(ch->has_occupancy);
 	free(ch->names);

@@ -38,10 +38,11 @@ struct by_time {
 	int64_t change;
 };
 
-static int compare_by_time(const void *a, const void *b)
+static int compare_by_time(const void *a, const void *b, void *ctx)
 {
 	const struct by_time *x = a, *y = b;
 
+	(void)ctx;
 	if (x->time_ns != y->time_ns)
 		return x->time_ns < y->time_ns ? -1 : 1;
 	return x->key < y->key ? -1 : x->key > y->key;
@@ -79,7 +80,7 @@ static enum ws_status put_memories(struct ws_chrome *ch, struct ws_err *err)
 	WS_FAIL_IF(!order, err, NO_MEMORY, "no memory for the timeline");
 	for (size_t i = 0; i < n; i++)
 		order[i] = (struct by_time){WS_CHROME_ROW(ch, MEMORY, memory, i)->time_ns, i, 0};
-	qsort(order, n, sizeof(*order), compare_by_time);
+	qsort_r(order, n, sizeof(*order), compare_by_time, NULL);
 	for (size_t i = 0; i < n && status == WS_OK; i++) {
 		const struct ws_row_memory *r = WS_CHROME_ROW(ch, MEMORY, memory, order[i].key);
 		const uint64_t *before;
@@ -110,12 +111,14 @@ static enum ws_status put_memories(struct ws_chrome *ch, struct ws_err *err)
 #define PERCENT_DIGITS 3 /* of which sums are exact */
 #define PERCENT_ONE    1000
 
-static size_t collect_changes(const struct ws_chrome *ch, struct by_time *changes)
+static enum ws_status collect_changes(struct ws_chrome *ch, struct ws_spill *changes, size_t *n,
+                                      struct ws_err *err)
 {
-	size_t n = 0, at;
+	size_t at;
 
 	for (size_t i = 0; i < ch->nslices; i++) {
-		const struct ws_chrome_slice *s = &ch->slice[i];
+		const struct ws_chrome_slice *s = ws_chrome_slice(ch, i);
+		struct by_time change;
 		int64_t share;
 
 		if (s->kind != WS_KIND_KERNEL || s->end_ns <= s->start_ns)
@@ -124,39 +127,55 @@ static size_t collect_changes(const struct ws_chrome *ch, struct by_time *change
 		if (!ch->has_occupancy[at])
 			continue;
 		share = (int64_t)(ch->occupancy[at].percent * PERCENT_ONE + 0.5);
-		changes[n++] = (struct by_time){s->start_ns, ch->track[s->track].a, share};
-		changes[n++] = (struct by_time){s->end_ns, ch->track[s->track].a, -share};
+		change = (struct by_time){s->start_ns, ch->track[s->track].a, share};
+		WS_FORWARD(ws_spill_put(changes, sizeof(change), (*n)++, &change, err));
+		change = (struct by_time){s->end_ns, ch->track[s->track].a, -share};
+		WS_FORWARD(ws_spill_put(changes, sizeof(change), (*n)++, &change, err));
 	}
-	return n;
+	return WS_OK;
 }
 
 /* The kernels' estimates added up, at most 100: kernels side by side fill the device together. */
-static enum ws_status put_occupancy(struct ws_chrome *ch, struct ws_err *err)
+static enum ws_status put_changes(struct ws_chrome *ch, struct ws_spill *changes, size_t n,
+                                  struct ws_map *sums, struct ws_err *err)
 {
 	const int64_t full = 100 * PERCENT_ONE;
-	struct by_time *changes = calloc(ch->nslices ? 2 * ch->nslices : 1, sizeof(*changes));
-	struct ws_map sums = {0};
-	enum ws_status status = WS_OK;
-	size_t n;
 
-	WS_FAIL_IF(!changes, err, NO_MEMORY, "no memory for the timeline");
-	n = collect_changes(ch, changes);
-	qsort(changes, n, sizeof(*changes), compare_by_time);
-	for (size_t i = 0; i < n && status == WS_OK; i++) {
-		const uint64_t *before = ws_map_get(&sums, changes[i].key);
-		int64_t sum = (before ? (int64_t)*before : 0) + changes[i].change;
+	for (size_t i = 0; i < n; i++) {
+		const struct by_time *change = ws_spill_row(changes, sizeof(*change), i);
+		const uint64_t *before = ws_map_get(sums, change->key);
+		int64_t sum = (before ? (int64_t)*before : 0) + change->change;
 
-		status = ws_map_put(&sums, changes[i].key, (uint64_t)sum, err);
+		WS_FORWARD(ws_map_put(sums, change->key, (uint64_t)sum, err));
 		/* all changes of a moment make one value */
-		if (i + 1 < n && changes[i + 1].time_ns == changes[i].time_ns &&
-		    changes[i + 1].key == changes[i].key)
+		if (i + 1 < n && change[1].time_ns == change->time_ns &&
+		    change[1].key == change->key)
 			continue;
-		ch->form->counter(ch, ws_chrome_device(changes[i].key),
+		ch->form->counter(ch, ws_chrome_device(change->key),
 		                  literal("est. achieved occupancy of running kernels"),
-		                  changes[i].time_ns, "%", sum > full ? full : sum, PERCENT_DIGITS);
+		                  change->time_ns, "%", sum > full ? full : sum, PERCENT_DIGITS);
 	}
+	return WS_OK;
+}
+
+static enum ws_status put_occupancy(struct ws_chrome *ch, struct ws_err *err)
+{
+	struct ws_spill changes;
+	struct ws_map sums = {0};
+	enum ws_status status;
+	size_t n = 0;
+
+	status = ws_spill_open(&changes, 2 * ch->kind[WS_KIND_KERNEL].n * sizeof(struct by_time),
+	                       err);
+	if (status == WS_OK)
+		status = collect_changes(ch, &changes, &n, err);
+	if (status == WS_OK)
+		status = ws_spill_sort(&changes, sizeof(struct by_time), n, compare_by_time, NULL,
+		                       err);
+	if (status == WS_OK)
+		status = put_changes(ch, &changes, n, &sums, err);
 	ws_map_free(&sums);
-	free(changes);
+	ws_spill_close(&changes);
 	return status;
 }
 

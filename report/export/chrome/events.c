@@ -255,7 +255,7 @@ static void put_op(struct ws_chrome *ch, uint64_t payload)
 
 static void put_range(struct ws_chrome *ch, const struct ws_chrome_slice *s)
 {
-	const struct ws_export_range *r = &ch->ranges.range[s->row];
+	const struct ws_export_range *r = ws_spill_row(&ch->ranges.room, sizeof(*r), s->row);
 
 	put_name(ch, ws_chrome_text(ch, r->name), "user_annotation");
 	put_known_text(ch, "domain", ws_chrome_text(ch, r->domain));
@@ -317,20 +317,36 @@ static void put_overhead(struct ws_chrome *ch, const struct ws_chrome_slice *s)
 
 /* --- arrows --- */
 
-/* The first arrow of these keys. */
-static size_t find_launch(const struct ws_chrome *ch, uint64_t pid, uint64_t correlation)
+static int is_before(struct ws_chrome *ch, size_t i, uint64_t pid, uint64_t correlation)
 {
-	size_t low = 0, high = ch->nlaunches;
+	const struct ws_chrome_launch *l = ws_chrome_launch(ch, i);
 
+	return l->pid < pid || (l->pid == pid && l->correlation < correlation);
+}
+
+/* The first arrow of these keys. Calls and kernels ask in the order of their launches, so it is
+ * looked for from the last one on, in steps that grow. */
+static size_t find_launch(struct ws_chrome *ch, uint64_t pid, uint64_t correlation)
+{
+	size_t low = ch->next_launch, high = low, step = 1;
+
+	if (low && !is_before(ch, low - 1, pid, correlation))
+		low = high = 0;
+	while (high < ch->nlaunches && is_before(ch, high, pid, correlation)) {
+		low = high + 1;
+		high += step;
+		step *= 2;
+	}
+	high = high > ch->nlaunches ? ch->nlaunches : high;
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
-		const struct ws_chrome_launch *l = &ch->launch[middle];
 
-		if (l->pid < pid || (l->pid == pid && l->correlation < correlation))
+		if (is_before(ch, middle, pid, correlation))
 			low = middle + 1;
 		else
 			high = middle;
 	}
+	ch->next_launch = low;
 	return low;
 }
 
@@ -339,10 +355,12 @@ static void begin_arrows(struct ws_chrome *ch, const struct ws_chrome_slice *s)
 {
 	const struct ws_chrome_track *t = &ch->track[s->track];
 	uint64_t correlation = WS_CHROME_ROW(ch, API, api, s->row)->correlation;
-	size_t i = correlation ? find_launch(ch, t->a, correlation) : ch->nlaunches;
+	size_t i;
 
-	for (; i < ch->nlaunches; i++) {
-		struct ws_chrome_launch *l = &ch->launch[i];
+	if (!correlation)
+		return;
+	for (i = find_launch(ch, t->a, correlation); i < ch->nlaunches; i++) {
+		struct ws_chrome_launch *l = ws_chrome_launch(ch, i);
 
 		if (l->pid != t->a || l->correlation != correlation)
 			break;
@@ -352,16 +370,25 @@ static void begin_arrows(struct ws_chrome *ch, const struct ws_chrome_slice *s)
 	}
 }
 
-static void end_arrow(struct ws_chrome *ch, const struct ws_chrome_slice *s)
+/* slice: number of s. */
+static void end_arrow(struct ws_chrome *ch, const struct ws_chrome_slice *s, size_t slice)
 {
-	if (s->flow && ch->launch[s->flow - 1].drawn)
-		ch->form->arrow(ch, s, s->flow, 0);
+	const uint64_t pid = ch->track[s->track].b, correlation = ws_chrome_correlation(ch, s);
+	size_t i;
+
+	if (!correlation)
+		return;
+	for (i = find_launch(ch, pid, correlation); ws_chrome_launch(ch, i)->slice != slice;)
+		i++;
+	if (ws_chrome_launch(ch, i)->drawn)
+		ch->form->arrow(ch, s, i + 1, 0);
 }
 
 /* --- all of them --- */
 
-static void put_slice(struct ws_chrome *ch, const struct ws_chrome_slice *s)
+static void put_slice(struct ws_chrome *ch, size_t slice)
 {
+	const struct ws_chrome_slice *s = ws_chrome_slice(ch, slice);
 	static void (*const put[WS_KIND_END])(struct ws_chrome *,
 	                                      const struct ws_chrome_slice *) = {
 	        [WS_KIND_KERNEL] = put_kernel,     [WS_KIND_MEMCPY] = put_memcpy,
@@ -378,7 +405,7 @@ static void put_slice(struct ws_chrome *ch, const struct ws_chrome_slice *s)
 	/* right behind the slice that it binds to, as both are at one moment */
 	if (s->kind == WS_KIND_API)
 		begin_arrows(ch, s);
-	end_arrow(ch, s);
+	end_arrow(ch, s, slice);
 	ch->form->end_slice(ch, s);
 }
 
@@ -388,7 +415,7 @@ void ws_chrome_put_slices(struct ws_chrome *ch)
 	for (size_t i = 0; i < ch->nslices; i++) {
 		if (i % TELL_SLICES == 0 && ch->opts->progress)
 			ch->opts->progress(ch->opts->progress_ctx, i, ch->nslices);
-		put_slice(ch, &ch->slice[i]);
+		put_slice(ch, i);
 	}
 }
 

@@ -32,8 +32,7 @@ struct ws_chrome_slice {
 	int64_t start_ns, end_ns;
 	uint64_t row; /* of the kind's rows, or of ranges */
 	uint32_t track, lane;
-	uint32_t flow; /* number of the arrow that ends here, 0 = none */
-	uint8_t kind;  /* enum ws_kind */
+	uint8_t kind; /* enum ws_kind */
 };
 
 /* Device work that an API call launched: the two ends of an arrow. */
@@ -114,10 +113,9 @@ struct ws_chrome {
 	struct ws_strtab track_keys;
 	struct ws_chrome_track *track;
 	size_t ntracks, tracks_capacity;
-	struct ws_chrome_slice *slice;
-	size_t nslices, slices_capacity;
-	struct ws_chrome_launch *launch;
-	size_t nlaunches;
+	struct ws_spill slices, launches; /* of the structs above */
+	size_t nslices, nlaunches;
+	size_t next_launch;       /* behind the last that was found */
 	int64_t begin_ns, end_ns; /* of everything drawn */
 
 	struct ws_map json_pids;        /* process -> pid in the JSON */
@@ -127,7 +125,16 @@ struct ws_chrome {
 };
 
 #define WS_CHROME_ROW(ch, KIND, kind_, i) \
-	(&((const struct ws_row_##kind_ *)(ch)->kind[WS_KIND_##KIND].rows)[i])
+	((const struct ws_row_##kind_ *)ws_export_row(&(ch)->kind[WS_KIND_##KIND], i))
+/* To be used now. */
+static inline struct ws_chrome_slice *ws_chrome_slice(struct ws_chrome *ch, size_t i)
+{
+	return ws_spill_row(&ch->slices, sizeof(struct ws_chrome_slice), i);
+}
+static inline struct ws_chrome_launch *ws_chrome_launch(struct ws_chrome *ch, size_t i)
+{
+	return ws_spill_row(&ch->launches, sizeof(struct ws_chrome_launch), i);
+}
 
 /* --- lookup.c --- */
 
@@ -147,6 +154,8 @@ uint64_t ws_chrome_device(uint64_t device);
 
 /* Slices of all records on their tracks, sorted; lanes; arrows. */
 enum ws_status ws_chrome_collect(struct ws_chrome *ch, struct ws_err *err);
+/* Of device work; 0 for slices that no call launches. */
+uint64_t ws_chrome_correlation(const struct ws_chrome *ch, const struct ws_chrome_slice *s);
 
 /* --- events.c --- */
 

@@ -49,20 +49,13 @@ static enum ws_status add_slice(struct ws_chrome *ch, enum ws_kind kind, uint64_
                                 const uint64_t key[5], int64_t start_ns, int64_t dur_ns,
                                 struct ws_err *err)
 {
-	struct ws_chrome_slice *s;
-	uint32_t track = 0;
+	struct ws_chrome_slice s = {.start_ns = start_ns, .row = row, .kind = kind};
 
-	WS_FORWARD(track_of(ch, key, &track, err));
-	WS_FORWARD(WS_GROW(ch->slice, ch->nslices + 1, ch->slices_capacity, err));
-	s = &ch->slice[ch->nslices++];
-	*s = (struct ws_chrome_slice){.start_ns = start_ns,
-	                              .row = row,
-	                              .track = track,
-	                              .kind = kind};
-	if (__builtin_add_overflow(start_ns, dur_ns < 0 ? 0 : dur_ns, &s->end_ns))
-		s->end_ns = INT64_MAX;
-	see(ch, s->start_ns, s->end_ns);
-	return WS_OK;
+	WS_FORWARD(track_of(ch, key, &s.track, err));
+	if (__builtin_add_overflow(start_ns, dur_ns < 0 ? 0 : dur_ns, &s.end_ns))
+		s.end_ns = INT64_MAX;
+	see(ch, s.start_ns, s.end_ns);
+	return ws_spill_put(&ch->slices, sizeof(s), ch->nslices++, &s, err);
 }
 
 static enum ws_status add_on_thread(struct ws_chrome *ch, enum ws_kind kind, uint64_t row,
@@ -124,10 +117,13 @@ static enum ws_status collect_ranges(struct ws_chrome *ch, struct ws_err *err)
 {
 	for (size_t i = 0; i < ch->ranges.nmarks; i++)
 		see(ch, ch->ranges.mark[i].time_ns, ch->ranges.mark[i].time_ns);
-	for (size_t i = 0; i < ch->ranges.n; i++)
-		see(ch, ch->ranges.range[i].start_ns, ch->ranges.range[i].end_ns);
 	for (size_t i = 0; i < ch->ranges.n; i++) {
-		const struct ws_export_range *r = &ch->ranges.range[i];
+		const struct ws_export_range *r = ws_spill_row(&ch->ranges.room, sizeof(*r), i);
+
+		see(ch, r->start_ns, r->end_ns);
+	}
+	for (size_t i = 0; i < ch->ranges.n; i++) {
+		const struct ws_export_range *r = ws_spill_row(&ch->ranges.room, sizeof(*r), i);
 		int64_t end = r->flags & WS_EXPORT_RANGE_OPEN ? ch->end_ns : r->end_ns, dur;
 
 		if (__builtin_sub_overflow(end, r->start_ns, &dur))
@@ -322,16 +318,17 @@ static enum ws_status place_slices(struct ws_chrome *ch, struct ws_err *err)
 {
 	struct lanes *lanes = calloc(1, sizeof(*lanes));
 	enum ws_status status = lanes ? WS_OK : no_memory(err);
+	uint32_t track = 0; /* of the slice before */
 
 	for (size_t i = 0; i < ch->nslices && status == WS_OK; i++) {
-		struct ws_chrome_track *t = &ch->track[ch->slice[i].track];
+		struct ws_chrome_slice *s = ws_chrome_slice(ch, i);
+		struct ws_chrome_track *t = &ch->track[s->track];
 
-		if (i && ch->slice[i].track != ch->slice[i - 1].track) {
-			for (uint32_t l = 0; l < lanes->n; l++)
-				lanes->lane[l].depth = 0;
-			lanes->n = 0;
-		}
-		status = place(lanes, &ch->slice[i], stands_alone(t), err);
+		if (s->track != track)
+			for (; lanes->n; lanes->n--)
+				lanes->lane[lanes->n - 1].depth = 0;
+		track = s->track;
+		status = place(lanes, s, stands_alone(t), err);
 		t->lanes = lanes->n;
 	}
 	for (size_t l = 0; lanes && l < MAX_LANES; l++)
@@ -393,10 +390,11 @@ static enum ws_status number_tracks(struct ws_chrome *ch, struct ws_err *err)
 
 /* --- arrows --- */
 
-static int compare_launches(const void *a, const void *b)
+static int compare_launches(const void *a, const void *b, void *ctx)
 {
 	const struct ws_chrome_launch *x = a, *y = b;
 
+	(void)ctx;
 	if (x->pid != y->pid)
 		return compare_u64(x->pid, y->pid);
 	if (x->correlation != y->correlation)
@@ -404,8 +402,7 @@ static int compare_launches(const void *a, const void *b)
 	return compare_u64(x->slice, y->slice);
 }
 
-/* 0 for slices that no call launches. */
-static uint64_t correlation_of(const struct ws_chrome *ch, const struct ws_chrome_slice *s)
+uint64_t ws_chrome_correlation(const struct ws_chrome *ch, const struct ws_chrome_slice *s)
 {
 	switch (s->kind) {
 	case WS_KIND_KERNEL:
@@ -423,25 +420,33 @@ static uint64_t correlation_of(const struct ws_chrome *ch, const struct ws_chrom
 
 static enum ws_status collect_launches(struct ws_chrome *ch, struct ws_err *err)
 {
-	ch->launch = calloc(ch->nslices ? ch->nslices : 1, sizeof(*ch->launch));
-	if (!ch->launch)
-		return no_memory(err);
-	for (size_t i = 0; i < ch->nslices; i++) {
-		uint64_t correlation = correlation_of(ch, &ch->slice[i]);
+	static const enum ws_kind kinds[] = {WS_KIND_KERNEL, WS_KIND_MEMCPY, WS_KIND_MEMSET,
+	                                     WS_KIND_GRAPH_LAUNCH};
+	size_t most = 0;
 
-		if (correlation)
-			ch->launch[ch->nlaunches++] =
-			        (struct ws_chrome_launch){ch->track[ch->slice[i].track].b,
-			                                  correlation, i, 0};
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
+		most += ch->kind[kinds[i]].n;
+	WS_FORWARD(ws_spill_open(&ch->launches, most * sizeof(struct ws_chrome_launch), err));
+	for (size_t i = 0; i < ch->nslices; i++) {
+		const struct ws_chrome_slice *s = ws_chrome_slice(ch, i);
+		const struct ws_chrome_launch launch = {ch->track[s->track].b,
+		                                        ws_chrome_correlation(ch, s), i, 0};
+
+		if (launch.correlation)
+			WS_FORWARD(ws_spill_put(&ch->launches, sizeof(launch), ch->nlaunches++,
+			                        &launch, err));
 	}
-	qsort(ch->launch, ch->nlaunches, sizeof(*ch->launch), compare_launches);
-	for (size_t i = 0; i < ch->nlaunches && i < UINT32_MAX; i++)
-		ch->slice[ch->launch[i].slice].flow = (uint32_t)i + 1;
-	return WS_OK;
+	return ws_spill_sort(&ch->launches, sizeof(struct ws_chrome_launch), ch->nlaunches,
+	                     compare_launches, NULL, err);
 }
 
 enum ws_status ws_chrome_collect(struct ws_chrome *ch, struct ws_err *err)
 {
+	size_t most = ch->ranges.n;
+
+	for (size_t i = 0; i < WS_KIND_END; i++)
+		most += ch->kind[i].n;
+	WS_FORWARD(ws_spill_open(&ch->slices, most * sizeof(struct ws_chrome_slice), err));
 	WS_FORWARD(collect_host(ch, err));
 	WS_FORWARD(collect_kernels(ch, err));
 	WS_FORWARD(collect_copies(ch, err));
@@ -449,8 +454,8 @@ enum ws_status ws_chrome_collect(struct ws_chrome *ch, struct ws_err *err)
 	see_counters(ch);
 	WS_FORWARD(collect_ranges(ch, err));
 	WS_FORWARD(rank_tracks(ch, err));
-	if (ch->nslices)
-		qsort_r(ch->slice, ch->nslices, sizeof(*ch->slice), compare_slices, ch->track);
+	WS_FORWARD(ws_spill_sort(&ch->slices, sizeof(struct ws_chrome_slice), ch->nslices,
+	                         compare_slices, ch->track, err));
 	WS_FORWARD(place_slices(ch, err));
 	WS_FORWARD(number_tracks(ch, err));
 	return collect_launches(ch, err);

@@ -49,3 +49,59 @@ Test(spill, rows_by_key_in_a_file)
 {
 	partition(WS_SPILL_SMALL_BYTES / sizeof(struct row) + 1000, 1);
 }
+
+static int by_key_and_number(const void *a, const void *b, void *ctx)
+{
+	const struct row *x = a, *y = b;
+
+	(void)ctx;
+	if (x->key != y->key)
+		return x->key < y->key ? -1 : 1;
+	return x->number < y->number ? -1 : x->number > y->number;
+}
+
+/* Keys that repeat and stand anywhere; again when they are in order. */
+static void sort(size_t n, int in_file)
+{
+	struct ws_spill s;
+	struct ws_err err;
+
+	cr_assert(eq(int, ws_spill_open(&s, n * sizeof(struct row), &err), WS_OK));
+	cr_assert(eq(int, s.is_file, in_file));
+	for (uint32_t i = 0; i < n; i++) {
+		const struct row row = {i * 2654435761u % 1000, i};
+
+		cr_assert(eq(int, ws_spill_put(&s, sizeof(row), i, &row, &err), WS_OK));
+	}
+	for (int again = 0; again < 2; again++) {
+		uint64_t numbers = 0;
+
+		cr_assert(
+		        eq(int,
+		           ws_spill_sort(&s, sizeof(struct row), n, by_key_and_number, NULL, &err),
+		           WS_OK));
+		for (size_t i = 0; i < n; i++) {
+			const struct row *row = ws_spill_row(&s, sizeof(*row), i);
+
+			numbers += row->number;
+			cr_assert(eq(u32, row->key, row->number * 2654435761u % 1000));
+			cr_assert(i == 0 || by_key_and_number(row - 1, row, NULL) < 0, "row %zu",
+			          i);
+		}
+		cr_assert(eq(u64, numbers, (uint64_t)n * (n - (n > 0)) / 2));
+	}
+	ws_spill_close(&s);
+}
+
+Test(spill, sorted_in_memory)
+{
+	sort(0, 0);
+	sort(1, 0);
+	sort(1000, 0);
+	sort(200000, 0); /* runs that are merged */
+}
+
+Test(spill, sorted_in_a_file)
+{
+	sort(WS_SPILL_SMALL_BYTES / sizeof(struct row) + 1000, 1);
+}

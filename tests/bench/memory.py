@@ -1,0 +1,48 @@
+#!/usr/bin/env python3
+"""What reads a trace as a stream has a bound on its memory, whatever the trace's length.
+
+memory.py BUILD: each command on a model trace of 400,000 launches, by its peak of resident memory.
+"""
+import os
+import subprocess
+import sys
+import tempfile
+
+LAUNCHES = 400000
+# most MB; loading all rows would take 90 and more, slices of a timeline 170
+BOUNDS = [
+    (64, ["report", "--scope", "all", "--table", "kernel-summary", "--format", "csv"]),
+    (64, ["report", "--scope", "all", "--table", "ranges", "--format", "csv"]),
+    (80, ["export", "-o", "t.parquet"]),
+    (64, ["export", "-o", "t.perfetto-trace"]),
+    (64, ["export", "-o", "t.sqlite"]),
+    (64, ["export", "-o", "t.csv"]),
+]
+
+
+def peak_mb(command):
+    """Runs it, its output to nowhere; its peak of resident memory."""
+    with open(os.devnull, "w") as nowhere:
+        child = subprocess.Popen(command, stdout=nowhere)
+        _, status, usage = os.wait4(child.pid, 0)
+    if status:
+        sys.exit("failed: %s" % " ".join(command))
+    return usage.ru_maxrss / 1024
+
+
+def main():
+    build = os.path.abspath(sys.argv[1])
+    worse = 0
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        subprocess.run([build + "/tests/bench_trace", str(LAUNCHES), "t.wtrace"], check=True,
+                       stdout=subprocess.DEVNULL)
+        for bound, (command, *options) in BOUNDS:
+            peak = peak_mb([build + "/bin/warpsheet", command, "t.wtrace"] + options)
+            print("%3.0f MB of %d: %s" % (peak, bound, " ".join([command] + options)))
+            worse += peak > bound
+    return worse > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
