@@ -31,6 +31,7 @@ struct launched {
 struct finder {
 	const struct ws_model *m;
 	struct ws_time_window *windows;
+	int warm_up; /* of the warm-up steps, whatever is selected */
 	size_t n, kept;
 	struct launched *work; /* by begin of the call; without a call last */
 	size_t nwork;
@@ -101,11 +102,12 @@ static enum ws_status host_windows(struct finder *f, const struct ws_selection *
 	f->temp.failed |= !f->windows;
 	WS_FORWARD(ws_arena_check(&f->temp, "the time of steps", err));
 	for (uint32_t s = 0; s < m->nsteps; s++)
-		if (ws_step_selected(m, sel, s))
+		if (f->warm_up ? m->steps[s].warm_up && !m->steps[s].unfinished
+		               : ws_step_selected(m, sel, s))
 			f->windows[f->n++] =
 			        (struct ws_time_window){m->ranges.start_ns[m->steps[s].range],
 			                                m->ranges.end_ns[m->steps[s].range], s, 0};
-	if (!m->nmeasured && !sel->has_steps)
+	if (!f->n && !m->nmeasured && !sel->has_steps && !f->warm_up)
 		f->windows[f->n++] = (struct ws_time_window){m->begin_ns, m->end_ns, WS_NONE, 0};
 	ws_sort(f->windows, f->n, sizeof(*f->windows), by_window);
 	for (size_t i = 0; i < f->n; i++) {
@@ -192,10 +194,11 @@ static size_t keep_windows(const struct finder *f)
 	return kept;
 }
 
-enum ws_status ws_windows(const struct ws_model *m, const struct ws_selection *sel,
-                          struct ws_time_window **out, size_t *n, size_t *cut, struct ws_err *err)
+static enum ws_status find_windows(const struct ws_model *m, const struct ws_selection *sel,
+                                   int warm_up, struct ws_time_window **out, size_t *n, size_t *cut,
+                                   struct ws_err *err)
 {
-	struct finder f = {.m = m};
+	struct finder f = {.m = m, .warm_up = warm_up};
 	enum ws_status status = host_windows(&f, sel, err);
 
 	*out = NULL;
@@ -213,4 +216,41 @@ enum ws_status ws_windows(const struct ws_model *m, const struct ws_selection *s
 	free(f.windows);
 	ws_arena_free(&f.temp);
 	return status;
+}
+
+enum ws_status ws_windows(const struct ws_model *m, const struct ws_selection *sel,
+                          struct ws_time_window **out, size_t *n, size_t *cut, struct ws_err *err)
+{
+	return find_windows(m, sel, 0, out, n, cut, err);
+}
+
+static enum ws_status set_times(const struct ws_model *m, const struct ws_selection *sel,
+                                int warm_up, int64_t *step_ns, struct ws_err *err)
+{
+	struct ws_time_window *windows = NULL;
+	size_t n, cut;
+	enum ws_status status = find_windows(m, sel, warm_up, &windows, &n, &cut, err);
+
+	for (size_t i = 0; i < n; i++)
+		if (windows[i].step != WS_NONE)
+			step_ns[windows[i].step] = windows[i].end_ns - windows[i].start_ns;
+	free(windows);
+	return status;
+}
+
+enum ws_status ws_step_windows(const struct ws_model *m, const struct ws_selection *sel,
+                               int64_t *step_ns, struct ws_err *err)
+{
+	int warm_up = 0;
+
+	/* the times of ranges are rows of a loaded model, which a pass has not */
+	for (uint32_t s = 0; s < m->nsteps; s++) {
+		warm_up |= m->steps[s].warm_up;
+		step_ns[s] = -1;
+	}
+	if (!m->ranges.n)
+		return WS_OK;
+	if (warm_up)
+		WS_FORWARD(set_times(m, sel, 1, step_ns, err));
+	return set_times(m, sel, 0, step_ns, err);
 }

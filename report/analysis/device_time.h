@@ -28,6 +28,11 @@ struct ws_time_window {
 enum ws_status ws_windows(const struct ws_model *m, const struct ws_selection *sel,
                           struct ws_time_window **out, size_t *n, size_t *cut, struct ws_err *err);
 
+/* The time of each step of the model by its window: of the selected ones, and of those of warm-up
+ * beside each other; -1 = it has none. */
+enum ws_status ws_step_windows(const struct ws_model *m, const struct ws_selection *sel,
+                               int64_t *step_ns, struct ws_err *err);
+
 /* Does a range or operation of this name load data? By the names of PyTorch's loaders. */
 bool ws_name_loads_data(struct ws_bytes name);
 /* Is it communication between devices? By the kernel's class. */

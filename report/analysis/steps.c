@@ -9,20 +9,6 @@
 #include "report/analysis/digest.h"
 #include "report/base/interval.h"
 
-enum ws_status ws_step_windows(const struct ws_model *m, const struct ws_selection *sel,
-                               int64_t *step_ns, struct ws_err *err)
-{
-	struct ws_time_window *windows = NULL;
-	size_t n, cut;
-	enum ws_status status = ws_windows(m, sel, &windows, &n, &cut, err);
-
-	for (size_t i = 0; i < n; i++)
-		if (windows[i].step != WS_NONE)
-			step_ns[windows[i].step] = windows[i].end_ns - windows[i].start_ns;
-	free(windows);
-	return status;
-}
-
 enum ws_status ws_step_times(const struct ws_model *m, const struct ws_selection *sel,
                              const struct ws_digest *digest, struct ws_step_times *out,
                              struct ws_err *err)
@@ -38,9 +24,8 @@ enum ws_status ws_step_times(const struct ws_model *m, const struct ws_selection
 	out->step_ns = calloc(n, sizeof(*out->step_ns));
 	if (!out->gpu || !out->measured || !out->scratch || !out->step_ns)
 		return WS_FAIL(err, NO_MEMORY, "no memory for %zu steps", n);
-	memset(out->step_ns, 0xff, n * sizeof(*out->step_ns));
+	WS_FORWARD(ws_step_windows(m, sel, out->step_ns, err));
 	if (!digest) {
-		WS_FORWARD(ws_step_windows(m, sel, out->step_ns, err));
 		status = ws_digest_of_model(&own, m, sel, WS_DIGEST_STEPS, err);
 		digest = &own;
 	}
@@ -68,7 +53,7 @@ void ws_step_times_release(struct ws_step_times *t)
 
 const char *ws_measure_name(enum ws_measure measure)
 {
-	return measure == WS_MEASURE_WALL ? "wall" : "GPU";
+	return measure == WS_MEASURE_GPU ? "GPU" : "wall";
 }
 
 int64_t ws_step_time(const struct ws_model *m, const struct ws_step_times *t, uint32_t step,

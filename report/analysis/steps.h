@@ -17,17 +17,12 @@ struct ws_step_times {
 	uint8_t phases;   /* bit p: some measured step has a range of phase p */
 	int64_t *scratch;
 };
-/* Of the selected kernels and steps; digest: with the part STEPS, else NULL, and only then there
- * are windows. Free with
+/* Of the selected kernels and steps; digest: with the part STEPS, or NULL. Free with
  * ws_step_times_release, also after a failure. */
 enum ws_status ws_step_times(const struct ws_model *m, const struct ws_selection *sel,
                              const struct ws_digest *digest, struct ws_step_times *out,
                              struct ws_err *err);
 void ws_step_times_release(struct ws_step_times *t);
-
-/* step_ns of the steps that have a window: its time. The others stay as they are. */
-enum ws_status ws_step_windows(const struct ws_model *m, const struct ws_selection *sel,
-                               int64_t *step_ns, struct ws_err *err);
 
 enum ws_measure {
 	WS_MEASURE_WALL, /* time of the ranges on their thread */

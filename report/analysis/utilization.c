@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "report/analysis/steps.h"
+#include "report/analysis/device_time.h"
 
 void ws_utilization_release(struct ws_utilization *u)
 {
@@ -31,6 +31,12 @@ struct state {
 	const struct ws_cost_op *longest;
 };
 
+static int is_counted(const struct ws_model *m, const struct ws_selection *sel,
+                      const struct ws_utilization *u, uint32_t step)
+{
+	return ws_step_selected(m, sel, step) && u->step_ns[step] >= 0;
+}
+
 static int64_t look_at_kernel(struct state *s, size_t k)
 {
 	uint32_t op = s->costs->of_kernel[k];
@@ -55,7 +61,7 @@ static int64_t look_at_kernel(struct state *s, size_t k)
 static void look_at_kernels(struct state *s)
 {
 	for (size_t k = 0; k < s->m->kernels.n; k++)
-		if (s->sel->kernel[k] && ws_step_selected(s->m, s->sel, ws_kernel_step(s->m, k)))
+		if (s->sel->kernel[k] && is_counted(s->m, s->sel, s->out, ws_kernel_step(s->m, k)))
 			s->out->product_ns += look_at_kernel(s, k);
 	for (size_t d = 0; d < s->m->ndevices; d++)
 		s->out->devices += s->devices[d];
@@ -118,7 +124,7 @@ static void add_ops(struct state *s)
 		double ns;
 
 		if (!op->kernels || op->flops <= 0 || !ws_class_is_product(op->class) ||
-		    !ws_step_selected(s->m, s->sel, op->step))
+		    !is_counted(s->m, s->sel, u, op->step))
 			continue;
 		ns = time_at_peak(s, op);
 		u->flops += (double)op->flops;
@@ -162,16 +168,15 @@ static void forget(struct ws_utilization *u, size_t nsteps)
 	u->model_sum_ns = u->ran_sum_ns = NAN;
 }
 
-/* A host that runs ahead ends a step's range before the devices have done its work. */
+/* A step that has no window, for it was cut off, counts nowhere. */
 static enum ws_status time_steps(const struct ws_model *m, const struct ws_selection *sel,
                                  struct ws_utilization *out, struct ws_err *err)
 {
-	for (uint32_t i = 0; i < m->nsteps; i++)
+	WS_FORWARD(ws_step_windows(m, sel, out->step_ns, err));
+	for (uint32_t i = 0; i < m->nsteps && !m->ranges.n; i++)
 		out->step_ns[i] = m->steps[i].total_ns;
-	if (m->kernels.n) /* the pass has none, and no windows */
-		WS_FORWARD(ws_step_windows(m, sel, out->step_ns, err));
 	for (uint32_t i = 0; i < m->nsteps; i++)
-		if (ws_step_selected(m, sel, i))
+		if (is_counted(m, sel, out, i))
 			out->step_sum_ns += out->step_ns[i];
 	return WS_OK;
 }
@@ -206,7 +211,7 @@ enum ws_status ws_utilization_find(const struct ws_model *m, const struct ws_sel
 	else if (s.longest)
 		tell_basis(&s);
 	for (uint32_t i = 0; i < m->nsteps; i++)
-		if (!ws_step_selected(m, sel, i))
+		if (!is_counted(m, sel, out, i))
 			out->model_ns[i] = out->ran_ns[i] = NAN;
 out:
 	free(s.again);

@@ -16,8 +16,8 @@ struct ws_utilization {
 	double *model_ns, *ran_ns;       /* of each step: as the model is written; all that ran */
 	double model_sum_ns, ran_sum_ns; /* of all selected steps */
 	double flops;                    /* that ran in them; known without peaks, too */
-	/* wall time of each step: that of its window, its device work included (device_time.h),
-	 * else of its range; and the sum of those selected */
+	/* time of each step: of its window (device_time.h), -1: it has none; where no kernels are
+	 * loaded of its range. And the sum of those selected */
 	int64_t *step_ns, step_sum_ns;
 	int64_t product_ns; /* GPU time of the products, summed over devices */
 	uint64_t devices;   /* that ran them */

@@ -3,6 +3,7 @@
 #include "report/tables/tables.h"
 
 #define ALWAYS  (-1)
+#define ROWS    (1u << 31) /* of a loaded model, and no part of a digest */
 #define CLASSES (WS_DIGEST_PLACES | WS_DIGEST_NAMES)
 
 /* A table, one of its columns, and what that takes. Tables that are not here need rows. */
@@ -30,10 +31,14 @@ static const struct need {
         {&ws_def_ranges_rollup, ALWAYS, WS_DIGEST_PATHS},
         {&ws_def_range_kernels, ALWAYS, WS_DIGEST_PLACES | WS_DIGEST_PATHS},
         {&ws_def_steps, ALWAYS, WS_DIGEST_STEPS},
+        {&ws_def_steps, WS_TC_steps_total_ns, ROWS},
+        {&ws_def_steps, WS_TC_steps_tokens_per_s, ROWS},
+        {&ws_def_steps, WS_TC_steps_images_per_s, ROWS},
+        {&ws_def_steps, WS_TC_steps_outlier, ROWS},
         {&ws_def_steps, WS_TC_steps_mfu, WS_DIGEST_PRODUCTS},
         {&ws_def_steps, WS_TC_steps_hfu, WS_DIGEST_PRODUCTS},
         {&ws_def_steps, WS_TC_steps_check, WS_DIGEST_PRODUCTS},
-        {&ws_def_step_statistics, ALWAYS, WS_DIGEST_STEPS},
+        {&ws_def_step_statistics, ALWAYS, WS_DIGEST_STEPS | ROWS},
         {&ws_def_step_split, ALWAYS, WS_DIGEST_STEPS},
         {&ws_def_api_summary, ALWAYS, WS_DIGEST_CALLS},
         {&ws_def_memory_time, ALWAYS, 0},
@@ -43,16 +48,17 @@ static const struct need {
 unsigned ws_table_needs(const struct ws_table_def *def, const uint8_t *columns, int *rows)
 {
 	unsigned parts = 0;
+	int known = 0;
 
-	*rows = 1;
 	for (size_t i = 0; i < sizeof(needs) / sizeof(*needs); i++) {
 		const struct need *need = &needs[i];
 
 		if (need->def != def)
 			continue;
-		*rows = 0;
+		known = 1;
 		if (need->column == ALWAYS || !columns || columns[need->column])
 			parts |= need->parts;
 	}
-	return parts;
+	*rows = !known || parts & ROWS;
+	return parts & ~ROWS;
 }

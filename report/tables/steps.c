@@ -44,7 +44,7 @@ static void add_step(const struct ws_tab *tab, struct ws_table *t,
 	const struct ws_model_step *step = &tab->m->steps[s];
 	const struct ws_step_gpu *gpu = &times->gpu[s];
 	struct ws_cell *row = ws_table_row(t);
-	int64_t tokens = ws_fact_number(tab->m, "tokens_per_step");
+	int64_t total_ns = times->step_ns[s], tokens = ws_fact_number(tab->m, "tokens_per_step");
 	int64_t images = ws_fact_number(tab->m, "images_per_step");
 
 	ws_cell_set_int(&row[WS_TC_steps_step], step->number);
@@ -58,19 +58,23 @@ static void add_step(const struct ws_tab *tab, struct ws_table *t,
 		if (present || gpu->phase_ns[p])
 			ws_cell_set_int(&row[gpu_columns[p]], gpu->phase_ns[p]);
 	}
-	ws_cell_set_int(&row[WS_TC_steps_total_ns], step->total_ns);
+	ws_cell_set_int(&row[WS_TC_steps_host_ns], step->total_ns);
 	ws_cell_set_int(&row[WS_TC_steps_kernels], (int64_t)gpu->kernels);
 	ws_cell_set_int(&row[WS_TC_steps_gpu_ns], gpu->total_ns);
+	if (!step->warm_up)
+		set_utilization(t, row, use, use->step_ns[s], s);
+	if (total_ns < 0)
+		return;
+	ws_cell_set_int(&row[WS_TC_steps_total_ns], total_ns);
 	if (tokens)
 		ws_cell_set_real(&row[WS_TC_steps_tokens_per_s],
-		                 ws_stat_ratio((double)tokens * 1e9, (double)step->total_ns));
+		                 ws_stat_ratio((double)tokens * 1e9, (double)total_ns));
 	if (images)
 		ws_cell_set_real(&row[WS_TC_steps_images_per_s],
-		                 ws_stat_ratio((double)images * 1e9, (double)step->total_ns));
+		                 ws_stat_ratio((double)images * 1e9, (double)total_ns));
 	if (!step->warm_up)
 		ws_cell_set_str(t, &row[WS_TC_steps_outlier],
-		                ws_stat_is_outlier(total, step->total_ns) ? "yes" : "no");
-	set_utilization(t, row, use, use->step_ns[s], s);
+		                ws_stat_is_outlier(total, total_ns) ? "yes" : "no");
 }
 
 static void add_step_notes(const struct ws_tab *tab, struct ws_table *t, size_t shown)
@@ -87,9 +91,9 @@ static void add_step_notes(const struct ws_tab *tab, struct ws_table *t, size_t 
 			              m->steps[s].warm_up ? "Warm-up step" : "Step",
 			              m->steps[s].number);
 	ws_table_note(t,
-	              "The phases are times between begin and end of their ranges on the CPU; work "
-	              "on a GPU may go on after its range has ended. The GPU columns are the "
-	              "times of the kernels launched in them, whenever they ran.");
+	              "The phases are times between begin and end of their ranges on the CPU, and "
+	              "add up to Host. Total has the device work that may go on after it. The GPU "
+	              "columns are the times of the kernels launched in them, whenever they ran.");
 	if (tab->sel->has_nvtx || tab->sel->has_launched)
 		ws_table_note(t, "The filter applies to the kernels and GPU columns; the times of "
 		                 "the ranges are whole.");
@@ -123,7 +127,7 @@ enum ws_status ws_tab_steps(const struct ws_tab *tab, struct ws_table *t, struct
 	if (status == WS_OK)
 		status = ws_utilization_of(m, tab->sel, &use, err);
 	if (status == WS_OK) {
-		ws_step_stat(m, &times, WS_PHASES, WS_MEASURE_WALL, &total);
+		ws_step_stat(m, &times, WS_PHASES, WS_MEASURE_STEP, &total);
 		for (uint32_t s = 0; s < m->nsteps; s++) {
 			const struct ws_model_step *step = &m->steps[s];
 
@@ -179,9 +183,13 @@ static enum ws_status add_statistics(const struct ws_model *m, struct ws_table *
 	if (!ws_step_phase_present(times, phase))
 		return WS_OK;
 	ws_step_stat(m, times, phase, measure, &stat);
+	if (!stat.n)
+		return WS_OK;
 	row = ws_table_row(t);
 	ws_cell_set_str(t, &row[WS_TC_step_statistics_phase],
-	                phase == WS_PHASES ? "total" : ws_phase_name((enum ws_phase)phase));
+	                phase < WS_PHASES            ? ws_phase_name((enum ws_phase)phase)
+	                : measure == WS_MEASURE_WALL ? "host"
+	                                             : "total");
 	ws_cell_set_str(t, &row[WS_TC_step_statistics_measure], ws_measure_name(measure));
 	ws_cell_set_int(&row[WS_TC_step_statistics_steps], (int64_t)stat.n);
 	ws_cell_set_real(&row[WS_TC_step_statistics_mean_ns], stat.mean);
@@ -197,6 +205,28 @@ static enum ws_status add_statistics(const struct ws_model *m, struct ws_table *
 	                    &stat, err);
 }
 
+/* Does the host end some step before its device work? */
+static int host_differs(const struct ws_model *m, const struct ws_step_times *times)
+{
+	for (size_t i = 0; i < times->nmeasured; i++)
+		if (m->steps[times->measured[i]].total_ns != times->step_ns[times->measured[i]])
+			return 1;
+	return 0;
+}
+
+static enum ws_status add_all_statistics(const struct ws_model *m, struct ws_table *t,
+                                         const struct ws_step_times *times, struct ws_err *err)
+{
+	int last = host_differs(m, times) ? WS_PHASES : WS_PHASES - 1;
+
+	for (int phase = 0; phase <= last; phase++)
+		WS_FORWARD(add_statistics(m, t, times, phase, WS_MEASURE_WALL, err));
+	WS_FORWARD(add_statistics(m, t, times, WS_PHASES, WS_MEASURE_STEP, err));
+	for (int phase = 0; phase <= WS_PHASES; phase++)
+		WS_FORWARD(add_statistics(m, t, times, phase, WS_MEASURE_GPU, err));
+	return WS_OK;
+}
+
 enum ws_status ws_tab_step_statistics(const struct ws_tab *tab, struct ws_table *t,
                                       struct ws_err *err)
 {
@@ -205,11 +235,8 @@ enum ws_status ws_tab_step_statistics(const struct ws_tab *tab, struct ws_table 
 
 	if (status == WS_OK && !times.nmeasured)
 		ws_table_set_not_recorded(t, NO_STEPS);
-	for (int measure = WS_MEASURE_WALL; measure <= WS_MEASURE_GPU; measure++)
-		for (int phase = 0; phase <= WS_PHASES; phase++)
-			if (status == WS_OK && times.nmeasured)
-				status = add_statistics(tab->m, t, &times, phase,
-				                        (enum ws_measure)measure, err);
+	if (status == WS_OK && times.nmeasured)
+		status = add_all_statistics(tab->m, t, &times, err);
 	if (status == WS_OK && times.nmeasured && times.nmeasured < WS_STAT_MIN_SAMPLES)
 		ws_table_note(t, "Only %zu measured steps: too few to say how much they vary.",
 		              times.nmeasured);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "report/analysis/device_time.h"
 #include "report/analysis/steps.h"
 #include "tests/report/tables/oracle/oracle.h"
 
@@ -17,8 +18,10 @@ static enum ws_status step_times(const struct ws_model *m, const struct ws_selec
 	out->gpu = calloc(n, sizeof(*out->gpu));
 	out->measured = calloc(n, sizeof(*out->measured));
 	out->scratch = calloc(n, sizeof(*out->scratch));
-	if (!out->gpu || !out->measured || !out->scratch)
+	out->step_ns = calloc(n, sizeof(*out->step_ns));
+	if (!out->gpu || !out->measured || !out->scratch || !out->step_ns)
 		return WS_FAIL(err, NO_MEMORY, "no memory for %zu steps", n);
+	WS_FORWARD(ws_step_windows(m, sel, out->step_ns, err));
 	for (size_t k = 0; k < m->kernels.n; k++) {
 		uint32_t s = ws_kernel_step(m, k);
 
@@ -71,18 +74,20 @@ static void add_step(const struct ws_tab *tab, struct ws_table *t,
 		if (present || gpu->phase_ns[p])
 			ws_cell_set_int(&row[gpu_columns[p]], gpu->phase_ns[p]);
 	}
-	ws_cell_set_int(&row[WS_TC_steps_total_ns], step->total_ns);
 	ws_cell_set_int(&row[WS_TC_steps_kernels], (int64_t)gpu->kernels);
 	ws_cell_set_int(&row[WS_TC_steps_gpu_ns], gpu->total_ns);
+	if (times->step_ns[s] < 0)
+		return;
+	ws_cell_set_int(&row[WS_TC_steps_total_ns], times->step_ns[s]);
 	if (tokens)
 		ws_cell_set_real(&row[WS_TC_steps_tokens_per_s],
-		                 ws_stat_ratio((double)tokens * 1e9, (double)step->total_ns));
+		                 ws_stat_ratio((double)tokens * 1e9, (double)times->step_ns[s]));
 	if (images)
 		ws_cell_set_real(&row[WS_TC_steps_images_per_s],
-		                 ws_stat_ratio((double)images * 1e9, (double)step->total_ns));
+		                 ws_stat_ratio((double)images * 1e9, (double)times->step_ns[s]));
 	if (!step->warm_up)
 		ws_cell_set_str(t, &row[WS_TC_steps_outlier],
-		                ws_stat_is_outlier(total, step->total_ns) ? "yes" : "no");
+		                ws_stat_is_outlier(total, times->step_ns[s]) ? "yes" : "no");
 }
 
 static void add_step_notes(const struct ws_tab *tab, struct ws_table *t, size_t shown)
@@ -99,9 +104,9 @@ static void add_step_notes(const struct ws_tab *tab, struct ws_table *t, size_t 
 			              m->steps[s].warm_up ? "Warm-up step" : "Step",
 			              m->steps[s].number);
 	ws_table_note(t,
-	              "The phases are times between begin and end of their ranges on the CPU; work "
-	              "on a GPU may go on after its range has ended. The GPU columns are the "
-	              "times of the kernels launched in them, whenever they ran.");
+	              "The phases are times between begin and end of their ranges on the CPU, and "
+	              "add up to Host. Total has the device work that may go on after it. The GPU "
+	              "columns are the times of the kernels launched in them, whenever they ran.");
 	if (tab->sel->has_nvtx || tab->sel->has_launched)
 		ws_table_note(t, "The filter applies to the kernels and GPU columns; the times of "
 		                 "the ranges are whole.");
@@ -116,7 +121,7 @@ enum ws_status oracle_steps(const struct ws_tab *tab, struct ws_table *t, struct
 	enum ws_status status = step_times(m, tab->sel, &times, err);
 
 	if (status == WS_OK) {
-		ws_step_stat(m, &times, WS_PHASES, WS_MEASURE_WALL, &total);
+		ws_step_stat(m, &times, WS_PHASES, WS_MEASURE_STEP, &total);
 		for (uint32_t s = 0; s < m->nsteps; s++) {
 			const struct ws_model_step *step = &m->steps[s];
 
@@ -169,9 +174,13 @@ static enum ws_status add_statistics(const struct ws_model *m, struct ws_table *
 	if (!ws_step_phase_present(times, phase))
 		return WS_OK;
 	ws_step_stat(m, times, phase, measure, &stat);
+	if (!stat.n)
+		return WS_OK;
 	row = ws_table_row(t);
 	ws_cell_set_str(t, &row[WS_TC_step_statistics_phase],
-	                phase == WS_PHASES ? "total" : ws_phase_name((enum ws_phase)phase));
+	                phase != WS_PHASES           ? ws_phase_name((enum ws_phase)phase)
+	                : measure == WS_MEASURE_WALL ? "host"
+	                                             : "total");
 	ws_cell_set_str(t, &row[WS_TC_step_statistics_measure], ws_measure_name(measure));
 	ws_cell_set_int(&row[WS_TC_step_statistics_steps], (int64_t)stat.n);
 	ws_cell_set_real(&row[WS_TC_step_statistics_mean_ns], stat.mean);
@@ -192,14 +201,19 @@ enum ws_status oracle_step_statistics(const struct ws_tab *tab, struct ws_table 
 {
 	struct ws_step_times times;
 	enum ws_status status = step_times(tab->m, tab->sel, &times, err);
+	int late = 0;
 
 	if (status == WS_OK && !times.nmeasured)
 		ws_table_set_not_recorded(t, NO_STEPS);
-	for (int measure = WS_MEASURE_WALL; measure <= WS_MEASURE_GPU; measure++)
-		for (int phase = 0; phase <= WS_PHASES; phase++)
-			if (status == WS_OK && times.nmeasured)
-				status = add_statistics(tab->m, t, &times, phase,
-				                        (enum ws_measure)measure, err);
+	for (size_t i = 0; i < times.nmeasured; i++)
+		late |= times.step_ns[times.measured[i]] !=
+		        tab->m->steps[times.measured[i]].total_ns;
+	for (int phase = 0; phase < WS_PHASES + late && times.nmeasured && status == WS_OK; phase++)
+		status = add_statistics(tab->m, t, &times, phase, WS_MEASURE_WALL, err);
+	if (status == WS_OK && times.nmeasured)
+		status = add_statistics(tab->m, t, &times, WS_PHASES, WS_MEASURE_STEP, err);
+	for (int phase = 0; phase <= WS_PHASES && times.nmeasured && status == WS_OK; phase++)
+		status = add_statistics(tab->m, t, &times, phase, WS_MEASURE_GPU, err);
 	if (status == WS_OK && times.nmeasured && times.nmeasured < WS_STAT_MIN_SAMPLES)
 		ws_table_note(t, "Only %zu measured steps: too few to say how much they vary.",
 		              times.nmeasured);
