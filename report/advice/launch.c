@@ -72,13 +72,15 @@ static enum ws_status add_paths(struct ws_advice *a, struct ws_err *err)
 		}
 		WS_FORWARD(ws_path_text(&a->m->ranges, p, a->m->texts, &path, &len, err));
 		ws_advice_add(
-		        a, WS_RULE_launch_bound, WS_SEVERITY_WEAK, ns, path,
+		        a, WS_RULE_launch_bound, WS_SEVERITY_WEAK, ns,
+		        ws_arena_copy(&a->arena, path, len),
 		        ws_advice_text(a,
 		                       "waiting %.3f ms%s for launches made in it, beside %.3f ms "
 		                       "of its kernels",
 		                       ns / a->samples / 1e6, ws_advice_each(a),
 		                       (double)a->idle.path_kernel_ns[p] / a->samples / 1e6),
 		        NULL);
+		free(path);
 	}
 	return WS_OK;
 }

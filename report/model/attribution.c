@@ -4,10 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static enum ws_status no_memory(struct ws_err *err, size_t n)
-{
-	return WS_FAIL(err, NO_MEMORY, "no memory to join %zu launches", n);
-}
+#include "formats/base/grow.h"
 
 /* --- kernel to call -------------------------------------------------------------- */
 
@@ -65,8 +62,7 @@ enum ws_status ws_join_launches(const struct ws_launches *kernels, const struct 
 	enum ws_status status;
 	size_t at = 0;
 
-	if (!order)
-		return no_memory(err, calls->n);
+	WS_FAIL_IF(!order, err, NO_MEMORY, "out of memory to join %zu launches", calls->n);
 	ws_order_identity(order, calls->n);
 	status = ws_order_by(order, calls->start_ns, calls->n, err);
 	if (status == WS_OK)
@@ -132,15 +128,7 @@ static uint32_t innermost(const struct sweep *s, int64_t end_ns)
 static enum ws_status add_crossing(struct ws_attribution *a, uint32_t call, uint32_t range,
                                    struct ws_err *err)
 {
-	if (a->ncrossings == a->crossings_allocated) {
-		size_t want = a->crossings_allocated ? a->crossings_allocated * 2 : 1024;
-		void *grown = reallocarray(a->crossings, want, sizeof(*a->crossings));
-
-		if (!grown)
-			return no_memory(err, want);
-		a->crossings = grown;
-		a->crossings_allocated = want;
-	}
+	WS_FORWARD(WS_GROW(a->crossings, a->ncrossings + 1, a->crossings_allocated, err));
 	a->crossings[a->ncrossings] = (struct ws_crossing){range, a->first[call]};
 	a->first[call] = (uint32_t)a->ncrossings++;
 	return WS_OK;
@@ -220,53 +208,55 @@ static enum ws_status prepare(struct ws_attribution *out, const struct ws_calls 
 	int crosses = 0;
 
 	*out = (struct ws_attribution){0};
-	out->innermost = calloc(calls->n ? calls->n : 1, sizeof(*out->innermost));
-	if (!out->innermost)
-		return no_memory(err, calls->n);
 	for (size_t t = 0; t < ranges->nthreads; t++)
 		crosses |= ranges->thread_crosses[t];
-	if (!crosses)
-		return WS_OK;
-	out->first = calloc(calls->n ? calls->n : 1, sizeof(*out->first));
-	if (!out->first)
-		return no_memory(err, calls->n);
-	memset(out->first, 0xff, calls->n * sizeof(*out->first));
+	WS_NEW(&out->arena, out->innermost, calls->n);
+	if (crosses)
+		WS_NEW(&out->arena, out->first, calls->n);
+	WS_FORWARD(ws_arena_check(&out->arena, "the ranges of launches", err));
+	if (crosses)
+		memset(out->first, 0xff, calls->n * sizeof(*out->first));
+	return WS_OK;
+}
+
+static enum ws_status attribute(struct ws_arena *temp, const struct ws_calls *calls,
+                                const struct ws_ranges *ranges, struct ws_attribution *out,
+                                struct ws_err *err)
+{
+	struct sweep s = {.r = ranges}, open = {.r = ranges};
+	size_t n = calls->n;
+	uint32_t *order;
+
+	WS_NEW(temp, order, n);
+	WS_NEW(temp, s.stack, ranges->n);
+	WS_NEW(temp, open.stack, ranges->n);
+	WS_FORWARD(ws_arena_check(temp, "the ranges of launches", err));
+	ws_order_identity(order, n);
+	WS_FORWARD(ws_order_by(order, calls->start_ns, n, err));
+	WS_FORWARD(ws_order_by_u32(order, calls->thread, n, n, err));
+	for (size_t from = 0, to; from < n; from = to) {
+		for (to = from; to < n && calls->thread[order[to]] == calls->thread[order[from]];)
+			to++;
+		WS_FORWARD(attribute_thread(out, calls, order + from, to - from, &s, &open, err));
+	}
 	return WS_OK;
 }
 
 enum ws_status ws_attribute(const struct ws_calls *calls, const struct ws_ranges *ranges,
                             struct ws_attribution *out, struct ws_err *err)
 {
-	size_t n = calls->n, nranges = ranges->n ? ranges->n : 1;
-	uint32_t *order = calloc(n ? n : 1, sizeof(*order));
-	uint32_t *stacks = calloc(nranges, 2 * sizeof(*stacks));
-	struct sweep s = {.r = ranges, .stack = stacks};
-	struct sweep open = {.r = ranges, .stack = stacks ? stacks + nranges : NULL};
+	struct ws_arena temp = {0};
 	enum ws_status status = prepare(out, calls, ranges, err);
 
-	if (status == WS_OK && (!order || !stacks))
-		status = no_memory(err, n);
-	if (status != WS_OK)
-		goto out;
-	ws_order_identity(order, n);
-	status = ws_order_by(order, calls->start_ns, n, err);
 	if (status == WS_OK)
-		status = ws_order_by_u32(order, calls->thread, n, n, err);
-	for (size_t from = 0, to; from < n && status == WS_OK; from = to) {
-		for (to = from; to < n && calls->thread[order[to]] == calls->thread[order[from]];)
-			to++;
-		status = attribute_thread(out, calls, order + from, to - from, &s, &open, err);
-	}
-out:
-	free(order);
-	free(stacks);
+		status = attribute(&temp, calls, ranges, out, err);
+	ws_arena_free(&temp);
 	return status;
 }
 
 void ws_attribution_release(struct ws_attribution *a)
 {
-	free(a->innermost);
-	free(a->first);
+	ws_arena_free(&a->arena);
 	free(a->crossings);
 	*a = (struct ws_attribution){0};
 }

@@ -51,6 +51,7 @@ struct ws_attribution {
 	uint32_t *first;
 	struct ws_crossing *crossings;
 	size_t ncrossings, crossings_allocated;
+	struct ws_arena arena; /* of innermost and first */
 	uint64_t not_followed; /* calls past WS_MAX_CROSSINGS whose crossing ranges were left out */
 };
 

@@ -48,12 +48,9 @@ enum ws_status ws_load_collectives(struct ws_loader *l, struct ws_err *err)
 	WS_FORWARD(ws_load_kind(l, WS_KIND_COLLECTIVE, &t, err));
 	if (!t.rows)
 		goto out;
-	m->collectives = calloc(t.rows, sizeof(*m->collectives));
-	m->kernels.collective = calloc(m->kernels.n + 1, sizeof(*m->kernels.collective));
-	if (!m->collectives || !m->kernels.collective) {
-		status = WS_FAIL(err, NO_MEMORY, "no memory for the collectives of the trace");
-		goto out;
-	}
+	WS_NEW(&m->arena, m->collectives, t.rows);
+	WS_NEW(&m->arena, m->kernels.collective, m->kernels.n);
+	status = ws_arena_check(&m->arena, "the collectives of the trace", err);
 	m->ncollectives = t.rows;
 	for (uint32_t i = 0; i < t.rows && status == WS_OK; i++) {
 		uint64_t correlation = ws_value(&t, WS_COL_collective_correlation, i);

@@ -9,11 +9,6 @@
 #include "report/model/columns.h"
 #include "report/model/load.h"
 
-static enum ws_status no_memory(struct ws_err *err)
-{
-	return WS_FAIL(err, NO_MEMORY, "no memory for the operations of the trace");
-}
-
 /* The name of a value of an ENUM column as a text; its entry 0 stands for "not known". */
 static enum ws_status enum_text(struct ws_model *m, int column, uint64_t value, uint32_t *out,
                                 struct ws_err *err)
@@ -38,13 +33,12 @@ static enum ws_status load_configs(struct ws_loader *l, struct ws_err *err)
 	struct ws_model *m = l->m;
 	struct ws_cpu_ops *ops = &m->cpu_ops;
 	struct ws_table_data t;
-	enum ws_status status = WS_OK;
+	enum ws_status status;
 
 	WS_FORWARD(ws_load_kind(l, WS_KIND_OP_CONFIG, &t, err));
 	ops->nconfigs = t.rows + 1;
-	ops->configs = calloc(ops->nconfigs, sizeof(*ops->configs));
-	if (!ops->configs)
-		status = no_memory(err);
+	WS_NEW(&m->arena, ops->configs, ops->nconfigs);
+	status = ws_arena_check(&m->arena, "the operations of the trace", err);
 	for (uint64_t i = 0; i < t.rows && status == WS_OK; i++) {
 		struct ws_op_config *c = &ops->configs[i + 1];
 		uint64_t cost = ws_value(&t, WS_COL_op_config_cost, i);
@@ -86,61 +80,51 @@ static enum ws_status load_configs(struct ws_loader *l, struct ws_err *err)
 
 /* --- the tree ---------------------------------------------------------------------------- */
 
-static enum ws_status allocate(struct ws_cpu_ops *ops, size_t rows, struct ws_err *err)
+static enum ws_status allocate(struct ws_model *m, size_t rows, struct ws_err *err)
 {
+	struct ws_cpu_ops *ops = &m->cpu_ops;
 	struct ws_ranges *r = &ops->tree;
-	size_t n = rows ? rows : 1;
 
 	r->n = rows;
-	r->start_ns = calloc(n, sizeof(*r->start_ns));
-	r->end_ns = calloc(n, sizeof(*r->end_ns));
-	r->thread = calloc(n, sizeof(*r->thread));
-	r->name = calloc(n, sizeof(*r->name));
-	r->parent = calloc(n, sizeof(*r->parent));
-	r->depth = calloc(n, sizeof(*r->depth));
-	ops->config = calloc(n, sizeof(*ops->config));
-	ops->external = calloc(n, sizeof(*ops->external));
-	ops->forward = calloc(n, sizeof(*ops->forward));
-	ops->phase = calloc(n, 1);
-	ops->sequence = calloc(n, sizeof(*ops->sequence));
-	if (!r->start_ns || !r->end_ns || !r->thread || !r->name || !r->parent || !r->depth ||
-	    !ops->config || !ops->external || !ops->forward || !ops->phase || !ops->sequence)
-		return no_memory(err);
-	memset(ops->forward, 0xff, n * sizeof(*ops->forward));
-	memset(ops->phase, WS_PHASE_OTHER, n);
+	WS_NEW(&m->arena, r->start_ns, rows);
+	WS_NEW(&m->arena, r->end_ns, rows);
+	WS_NEW(&m->arena, r->thread, rows);
+	WS_NEW(&m->arena, r->name, rows);
+	WS_NEW(&m->arena, r->parent, rows);
+	WS_NEW(&m->arena, r->depth, rows);
+	WS_NEW(&m->arena, ops->config, rows);
+	WS_NEW(&m->arena, ops->external, rows);
+	WS_NEW(&m->arena, ops->forward, rows);
+	WS_NEW(&m->arena, ops->phase, rows);
+	WS_NEW(&m->arena, ops->sequence, rows);
+	WS_FORWARD(ws_arena_check(&m->arena, "the operations of the trace", err));
+	memset(ops->forward, 0xff, rows * sizeof(*ops->forward));
+	memset(ops->phase, WS_PHASE_OTHER, rows);
 	return WS_OK;
 }
 
 /* Rows by thread, then begin, the longer one first: parents before their children. */
-static enum ws_status order_rows(struct ws_loader *l, const struct ws_table_data *t,
-                                 uint32_t *order, struct ws_err *err)
+static enum ws_status order_rows(struct ws_arena *temp, struct ws_loader *l,
+                                 const struct ws_table_data *t, uint32_t *order, struct ws_err *err)
 {
-	size_t n = t->rows ? t->rows : 1;
-	int64_t *key = calloc(n, sizeof(*key));
-	uint32_t *thread = calloc(n, sizeof(*thread));
-	enum ws_status status = WS_OK;
+	uint32_t *thread;
+	int64_t *key;
 
-	if (!key || !thread)
-		status = no_memory(err);
-	for (uint64_t i = 0; i < t->rows && status == WS_OK; i++) {
+	WS_NEW(temp, key, t->rows);
+	WS_NEW(temp, thread, t->rows);
+	WS_FORWARD(ws_arena_check(temp, "the order of operations", err));
+	for (uint64_t i = 0; i < t->rows; i++) {
 		/* descending; a negation could overflow */
 		key[i] = ~(int64_t)ws_value(t, WS_COL_cpu_op_dur_ns, i);
-		status = ws_thread_number(l, ws_value(t, WS_COL_cpu_op_thread, i), 0, &thread[i],
-		                          err);
+		WS_FORWARD(ws_thread_number(l, ws_value(t, WS_COL_cpu_op_thread, i), 0, &thread[i],
+		                            err));
 	}
-	if (status == WS_OK) {
-		ws_order_identity(order, t->rows);
-		status = ws_order_by(order, key, t->rows, err);
-	}
-	for (uint64_t i = 0; i < t->rows && status == WS_OK; i++)
+	ws_order_identity(order, t->rows);
+	WS_FORWARD(ws_order_by(order, key, t->rows, err));
+	for (uint64_t i = 0; i < t->rows; i++)
 		key[i] = (int64_t)ws_value(t, WS_COL_cpu_op_start_ns, i);
-	if (status == WS_OK)
-		status = ws_order_by(order, key, t->rows, err);
-	if (status == WS_OK)
-		status = ws_order_by_u32(order, thread, t->rows, t->rows, err);
-	free(key);
-	free(thread);
-	return status;
+	WS_FORWARD(ws_order_by(order, key, t->rows, err));
+	return ws_order_by_u32(order, thread, t->rows, t->rows, err);
 }
 
 static enum ws_status take_op(struct ws_loader *l, const struct ws_table_data *t, uint64_t row,
@@ -173,19 +157,18 @@ static enum ws_status take_op(struct ws_loader *l, const struct ws_table_data *t
  * that ended before the new one does can hold nothing that the new one does
  * not hold too, so it leaves the stack.
  */
-static enum ws_status nest(struct ws_ranges *r, uint32_t nthreads, struct ws_err *err)
+static enum ws_status nest(struct ws_arena *temp, struct ws_ranges *r, uint32_t nthreads,
+                           struct ws_err *err)
 {
-	uint32_t *stack = calloc(r->n ? r->n : 1, sizeof(*stack));
 	size_t height = 0;
-	uint32_t t = 0;
+	uint32_t *stack, t = 0;
 
 	r->nthreads = nthreads;
-	r->thread_first = calloc((size_t)nthreads + 1, sizeof(*r->thread_first));
-	r->thread_crosses = calloc((size_t)nthreads + 1, sizeof(*r->thread_crosses));
-	if (!stack || !r->thread_first || !r->thread_crosses) {
-		free(stack);
-		return no_memory(err);
-	}
+	WS_NEW(temp, stack, r->n);
+	WS_NEW(&r->arena, r->thread_first, (size_t)nthreads + 1);
+	WS_NEW(&r->arena, r->thread_crosses, (size_t)nthreads + 1);
+	WS_FORWARD(ws_arena_check(temp, "the operations of the trace", err));
+	WS_FORWARD(ws_arena_check(&r->arena, "the operations of the trace", err));
 	for (uint32_t i = 0; i < r->n; i++) {
 		if (!i || r->thread[i] != r->thread[i - 1])
 			height = 0;
@@ -199,36 +182,40 @@ static enum ws_status nest(struct ws_ranges *r, uint32_t nthreads, struct ws_err
 	}
 	while (t <= nthreads)
 		r->thread_first[t++] = (uint32_t)r->n;
-	free(stack);
 	return WS_OK;
+}
+
+static enum ws_status load_ops(struct ws_arena *temp, struct ws_loader *l,
+                               const struct ws_table_data *t, struct ws_err *err)
+{
+	struct ws_cpu_ops *ops = &l->m->cpu_ops;
+	int64_t total = 0;
+	uint32_t *order;
+
+	WS_FORWARD(allocate(l->m, t->rows, err));
+	WS_NEW(temp, order, t->rows);
+	WS_FORWARD(ws_arena_check(temp, "the operations of the trace", err));
+	WS_FORWARD(order_rows(temp, l, t, order, err));
+	for (uint32_t i = 0; i < t->rows; i++) {
+		WS_FORWARD(take_op(l, t, order[i], i, err));
+		WS_FAIL_IF(__builtin_add_overflow(total,
+		                                  ops->tree.end_ns[i] - ops->tree.start_ns[i],
+		                                  &total),
+		           err, CORRUPT, "the operations' times add up to over 2^63 ns");
+	}
+	return nest(temp, &ops->tree, l->m->nthreads, err);
 }
 
 enum ws_status ws_load_cpu_ops(struct ws_loader *l, struct ws_err *err)
 {
-	struct ws_cpu_ops *ops = &l->m->cpu_ops;
+	struct ws_arena temp = {0};
 	struct ws_table_data t;
-	uint32_t *order = NULL;
-	int64_t total = 0;
 	enum ws_status status;
 
 	WS_FORWARD(load_configs(l, err));
 	WS_FORWARD(ws_load_kind(l, WS_KIND_CPU_OP, &t, err));
-	status = allocate(ops, t.rows, err);
-	order = calloc(t.rows ? t.rows : 1, sizeof(*order));
-	if (status == WS_OK && !order)
-		status = no_memory(err);
-	if (status == WS_OK)
-		status = order_rows(l, &t, order, err);
-	for (uint32_t i = 0; i < t.rows && status == WS_OK; i++) {
-		status = take_op(l, &t, order[i], i, err);
-		if (__builtin_add_overflow(total, ops->tree.end_ns[i] - ops->tree.start_ns[i],
-		                           &total))
-			status = WS_FAIL(err, CORRUPT,
-			                 "the operations' times add up to over 2^63 ns");
-	}
-	if (status == WS_OK)
-		status = nest(&ops->tree, l->m->nthreads, err);
-	free(order);
+	status = load_ops(&temp, l, &t, err);
+	ws_arena_free(&temp);
 	ws_table_data_release(&t);
 	return status;
 }
@@ -315,8 +302,6 @@ static enum ws_status follow_flows(struct ws_loader *l, struct ws_err *err)
 	if (!t.rows && status == WS_OK)
 		status = follow_sequences(ops, err);
 	ws_table_data_release(&t);
-	free(ops->sequence);
-	ops->sequence = NULL;
 	for (uint32_t i = 0; i < ops->tree.n; i++)
 		if (ops->forward[i] == WS_NONE && ops->tree.parent[i] != WS_NONE)
 			ops->forward[i] = ops->forward[ops->tree.parent[i]];
@@ -402,17 +387,17 @@ enum ws_status ws_join_cpu_ops(struct ws_loader *l, struct ws_err *err)
 	struct ws_idmap op_of = {0};
 	enum ws_status status;
 
+	WS_NEW(&m->arena, ops->range, r->n);
+	WS_FORWARD(ws_arena_check(&m->arena, "the operations of the trace", err));
 	status = ws_attribute(&as_calls, &m->ranges, &in_range, err);
-	ops->range = in_range.innermost;
-	in_range.innermost = NULL;
+	if (status == WS_OK && r->n)
+		memcpy(ops->range, in_range.innermost, r->n * sizeof(*ops->range));
 	ws_attribution_release(&in_range);
 	if (status != WS_OK || !r->n)
 		return status;
 	status = ws_attribute(&calls, r, &in_op, err);
 	if (status == WS_OK) {
-		free(a->op);
-		a->op = in_op.innermost;
-		in_op.innermost = NULL;
+		memcpy(a->op, in_op.innermost, a->n * sizeof(*a->op));
 		status = follow_flows(l, err);
 	}
 	if (status == WS_OK)

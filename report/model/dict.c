@@ -2,6 +2,7 @@
  * Dictionaries of a trace: names, processes, threads, devices, launch
  * configurations, payloads.
  */
+#include "formats/base/grow.h"
 #include "report/model/load.h"
 
 #include <stdlib.h>
@@ -11,11 +12,6 @@
 #include "report/model/columns.h"
 #include "report/kernel_info/demangle.h"
 #include "report/kernel_info/short_name.h"
-
-static enum ws_status no_memory(struct ws_err *err, const char *what)
-{
-	return WS_FAIL(err, NO_MEMORY, "no memory for the %s of the trace", what);
-}
 
 enum ws_status ws_load_kind(const struct ws_loader *l, enum ws_kind kind, struct ws_table_data *t,
                             struct ws_err *err)
@@ -70,7 +66,7 @@ enum ws_status ws_steady_text(struct ws_model *m, uint32_t name, uint32_t *out, 
 	n = ws_name_steady(text, steady);
 	if (n != text.len || memcmp(steady, text.ptr, n)) {
 		uint64_t id = ws_strtab_find(&m->interned, steady, n);
-		char *kept = id ? NULL : ws_arena_copy(&m->steady, steady, n);
+		char *kept = id ? NULL : ws_arena_copy(&m->arena, steady, n);
 
 		if (id)
 			m->steady_of[name] = (uint32_t)id;
@@ -78,7 +74,7 @@ enum ws_status ws_steady_text(struct ws_model *m, uint32_t name, uint32_t *out, 
 			status = ws_intern_text(m, (struct ws_bytes){kept, n}, &m->steady_of[name],
 			                        err);
 		else
-			status = no_memory(err, "names");
+			status = ws_arena_check(&m->arena, "the names of the trace", err);
 	}
 	if (steady != room)
 		free(steady);
@@ -101,11 +97,10 @@ static enum ws_status load_texts(struct ws_loader *l, uint64_t nconfigs, struct 
 	/* thrice the strings: modules are called by a part of theirs, names have a steady form */
 	capacity = sizeof(known) / sizeof(*known) + 3 * m->strings.rows +
 	           TEXTS_OF_CONFIG * nconfigs + TEXTS_OF_OPS;
-	m->texts = calloc(capacity, sizeof(*m->texts));
-	m->steady_of = calloc(capacity, sizeof(*m->steady_of));
-	m->made = calloc(nconfigs ? nconfigs : 1, sizeof(*m->made));
-	if (!m->texts || !m->steady_of || !m->made)
-		return no_memory(err, "names");
+	WS_NEW(&m->arena, m->texts, capacity);
+	WS_NEW(&m->arena, m->steady_of, capacity);
+	WS_NEW(&m->arena, m->made, nconfigs);
+	WS_FORWARD(ws_arena_check(&m->arena, "the names of the trace", err));
 	m->texts[WS_TEXT_EMPTY] = (struct ws_bytes){"", 0};
 	m->ntexts = 1;
 	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
@@ -130,15 +125,7 @@ enum ws_status ws_process_number(struct ws_loader *l, uint64_t pid, uint32_t *ou
 	*out = ws_idmap_get(&l->process_of, pid);
 	if (*out != WS_NONE)
 		return WS_OK;
-	if (m->nprocesses == l->processes_allocated) {
-		size_t want = l->processes_allocated ? l->processes_allocated * 2 : 16;
-		void *grown = reallocarray(m->pids, want, sizeof(*m->pids));
-
-		if (!grown)
-			return no_memory(err, "processes");
-		m->pids = grown;
-		l->processes_allocated = want;
-	}
+	WS_FORWARD(WS_GROW(m->pids, (size_t)m->nprocesses + 1, l->processes_allocated, err));
 	*out = m->nprocesses++;
 	m->pids[*out] = pid;
 	return ws_idmap_put(&l->process_of, pid, *out, err);
@@ -153,19 +140,9 @@ enum ws_status ws_thread_number(struct ws_loader *l, uint64_t id, uint64_t pid, 
 	*out = ws_idmap_get(&l->thread_of, id);
 	if (*out != WS_NONE)
 		return WS_OK;
-	if (m->nthreads == l->threads_allocated) {
-		size_t want = l->threads_allocated ? l->threads_allocated * 2 : 64;
-		void *grown = reallocarray(l->thread_process, want, sizeof(*l->thread_process));
-
-		if (!grown)
-			return no_memory(err, "threads");
-		l->thread_process = grown;
-		grown = reallocarray(m->threads, want, sizeof(*m->threads));
-		if (!grown)
-			return no_memory(err, "threads");
-		m->threads = grown;
-		l->threads_allocated = want;
-	}
+	WS_FORWARD(
+	        WS_GROW(l->thread_process, (size_t)m->nthreads + 1, l->processes_of_threads, err));
+	WS_FORWARD(WS_GROW(m->threads, (size_t)m->nthreads + 1, l->threads_allocated, err));
 	WS_FORWARD(ws_process_number(l, pid, &process, err));
 	*out = m->nthreads++;
 	l->thread_process[*out] = process;
@@ -180,15 +157,7 @@ enum ws_status ws_device_number(struct ws_loader *l, uint64_t id, uint32_t *out,
 	*out = ws_idmap_get(&l->device_of, id);
 	if (*out != WS_NONE)
 		return WS_OK;
-	if (m->ndevices == l->devices_allocated) {
-		size_t want = l->devices_allocated ? l->devices_allocated * 2 : 16;
-		void *grown = reallocarray(m->devices, want, sizeof(*m->devices));
-
-		if (!grown)
-			return no_memory(err, "devices");
-		m->devices = grown;
-		l->devices_allocated = want;
-	}
+	WS_FORWARD(WS_GROW(m->devices, m->ndevices + 1, l->devices_allocated, err));
 	*out = (uint32_t)m->ndevices++;
 	m->devices[*out] = (struct ws_device){.id = id, .kind = -1, .memory_bytes = -1};
 	ws_device_facts_init(&m->devices[*out].facts);
@@ -380,9 +349,8 @@ static enum ws_status load_configs(struct ws_loader *l, const struct ws_table_da
 	struct ws_model *m = l->m;
 
 	m->nconfigs = (size_t)t->rows + 1;
-	m->configs = calloc(m->nconfigs, sizeof(*m->configs));
-	if (!m->configs)
-		return no_memory(err, "launch configurations");
+	WS_NEW(&m->arena, m->configs, m->nconfigs);
+	WS_FORWARD(ws_arena_check(&m->arena, "the launch configurations", err));
 	for (uint64_t i = 0; i < t->rows; i++)
 		WS_FORWARD(add_config(l, t, i, err));
 	/* where kernels go whose configuration is in a damaged part of the file */
@@ -394,18 +362,21 @@ static enum ws_status load_configs(struct ws_loader *l, const struct ws_table_da
 }
 
 /* One short name for each kernel name. */
-static enum ws_status load_short_names(struct ws_model *m, struct ws_err *err)
+static enum ws_status load_short_names(struct ws_loader *l, struct ws_err *err)
 {
-	struct ws_bytes *names = calloc(m->nconfigs, 2 * sizeof(*names)), *shorts;
-	uint32_t *text = calloc(m->nconfigs, sizeof(*text));
-	enum ws_status status = WS_OK;
+	struct ws_model *m = l->m;
+	struct ws_bytes *names, *shorts;
+	uint32_t *text;
 	size_t n = 0;
 
 	m->nshort = m->ntexts;
-	m->short_names = calloc(m->nshort, sizeof(*m->short_names));
-	if (!names || !text || !m->short_names)
-		status = no_memory(err, "kernel names");
-	for (size_t i = 0; i < m->nconfigs && status == WS_OK; i++) {
+	WS_NEW(&l->temp, names, m->nconfigs);
+	WS_NEW(&l->temp, shorts, m->nconfigs);
+	WS_NEW(&l->temp, text, m->nconfigs);
+	WS_NEW(&m->arena, m->short_names, m->nshort);
+	WS_FORWARD(ws_arena_check(&l->temp, "the kernel names", err));
+	WS_FORWARD(ws_arena_check(&m->arena, "the kernel names", err));
+	for (size_t i = 0; i < m->nconfigs; i++) {
 		uint32_t name = m->configs[i].name;
 
 		/* any length marks it as seen */
@@ -415,14 +386,10 @@ static enum ws_status load_short_names(struct ws_model *m, struct ws_err *err)
 		text[n] = name;
 		names[n++] = m->texts[name];
 	}
-	shorts = names + m->nconfigs;
-	if (status == WS_OK)
-		status = ws_short_names(names, n, &m->short_text, shorts, err);
-	for (size_t i = 0; i < n && status == WS_OK; i++)
+	WS_FORWARD(ws_short_names(names, n, &m->short_text, shorts, err));
+	for (size_t i = 0; i < n; i++)
 		m->short_names[text[i]] = shorts[i];
-	free(names);
-	free(text);
-	return status;
+	return WS_OK;
 }
 
 static uint32_t text_of_string(void *model, uint64_t string_id)
@@ -463,20 +430,16 @@ static enum ws_status load_ends(struct ws_loader *l, struct ws_err *err)
 	struct ws_table_data t;
 
 	WS_FORWARD(ws_load_kind(l, WS_KIND_PROCESS_END, &t, err));
-	m->ends = calloc(t.rows ? t.rows : 1, sizeof(*m->ends));
-	if (!m->ends) {
-		ws_table_data_release(&t);
-		return no_memory(err, "ends of processes");
-	}
-	m->nends = t.rows;
-	for (uint64_t i = 0; i < t.rows; i++)
+	WS_NEW(&m->arena, m->ends, t.rows);
+	m->nends = m->ends ? t.rows : 0;
+	for (uint64_t i = 0; i < m->nends; i++)
 		m->ends[i] = (struct ws_process_end){
 		        ws_value(&t, WS_COL_process_end_pid, i),
 		        (int)(ws_value(&t, WS_COL_process_end_how, i) & 0xff),
 		        (int64_t)ws_value(&t, WS_COL_process_end_code, i),
 		};
 	ws_table_data_release(&t);
-	return WS_OK;
+	return ws_arena_check(&m->arena, "the ends of processes", err);
 }
 
 static enum ws_status load_processes(struct ws_loader *l, struct ws_err *err)
@@ -511,7 +474,7 @@ enum ws_status ws_load_dictionaries(struct ws_loader *l, struct ws_err *err)
 		status = load_configs(l, &configs, err);
 	ws_table_data_release(&configs);
 	if (status == WS_OK)
-		status = load_short_names(l->m, err);
+		status = load_short_names(l, err);
 	find_makers(l->m);
 	if (status == WS_OK)
 		status = load_payloads(l, err);

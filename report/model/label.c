@@ -11,11 +11,6 @@
 #include "report/model/label.h"
 #include "report/model/steps.h"
 
-static enum ws_status no_memory(struct ws_err *err, size_t n)
-{
-	return WS_FAIL(err, NO_MEMORY, "no memory to label %zu ranges", n);
-}
-
 static bool begins_with(struct ws_bytes name, const char *prefix)
 {
 	return name.len >= strlen(prefix) && !memcmp(name.ptr, prefix, strlen(prefix));
@@ -72,16 +67,14 @@ uint32_t ws_label_class(const struct ws_op_facts *op, uint8_t marks)
 
 static enum ws_status allocate_labels(struct ws_model *m, struct ws_err *err)
 {
-	size_t n = m->ranges.n ? m->ranges.n : 1;
+	size_t n = m->ranges.n;
 
-	m->range_step = calloc(n, sizeof(*m->range_step));
-	m->range_op = calloc(n, sizeof(*m->range_op));
-	m->range_class = calloc(n, sizeof(*m->range_class));
-	m->range_phase = calloc(n, sizeof(*m->range_phase));
-	m->range_marks = calloc(n, sizeof(*m->range_marks));
-	if (!m->range_step || !m->range_op || !m->range_class || !m->range_phase || !m->range_marks)
-		return no_memory(err, n);
-	return WS_OK;
+	WS_NEW(&m->arena, m->range_step, n);
+	WS_NEW(&m->arena, m->range_op, n);
+	WS_NEW(&m->arena, m->range_class, n);
+	WS_NEW(&m->arena, m->range_phase, n);
+	WS_NEW(&m->arena, m->range_marks, n);
+	return ws_arena_check(&m->arena, "the labels of ranges", err);
 }
 
 /* Parents stand before their children, so what is inherited is there already. */
@@ -197,6 +190,7 @@ struct runs {
 	size_t nbackward;
 	struct phase_span *spans;
 	size_t n;
+	struct ws_arena temp;
 };
 
 /* Is one of the n ascending times in [from, to)? */
@@ -334,10 +328,9 @@ static enum ws_status add_linked_phases(struct runs *f, struct ws_err *err)
 	const struct ws_ranges *r = &m->ranges;
 	size_t nops = m->cpu_ops.tree.n;
 
-	f->backward = calloc(nops + 1, sizeof(*f->backward));
-	f->spans = calloc(nops + r->n + 1, sizeof(*f->spans));
-	if (!f->backward || !f->spans)
-		return no_memory(err, r->n);
+	WS_NEW(&f->temp, f->backward, nops);
+	WS_NEW(&f->temp, f->spans, nops + r->n);
+	WS_FORWARD(ws_arena_check(&f->temp, "the phases of steps", err));
 	label_ops(f);
 	find_runs(f);
 	for (uint32_t i = 0; i < r->n; i++)
@@ -357,11 +350,14 @@ static enum ws_status add_linked_phases(struct runs *f, struct ws_err *err)
 static enum ws_status find_linked_phases(struct ws_model *m, struct ws_err *err)
 {
 	const struct ws_cpu_ops *ops = &m->cpu_ops;
-	uint8_t *has_backward = calloc(ops->tree.n + 1, 1);
-	struct runs f = {.m = m, .has_backward = has_backward};
-	enum ws_status status = has_backward ? WS_OK : no_memory(err, ops->tree.n);
+	struct runs f = {.m = m};
+	enum ws_status status;
+	uint8_t *has_backward;
 	size_t links = 0;
 
+	WS_NEW(&f.temp, has_backward, ops->tree.n);
+	f.has_backward = has_backward;
+	status = ws_arena_check(&f.temp, "the phases of steps", err);
 	for (uint32_t i = 0; i < ops->tree.n && status == WS_OK; i++)
 		if (ops->forward[i] != WS_NONE) {
 			has_backward[ops->forward[i]] = 1;
@@ -369,9 +365,7 @@ static enum ws_status find_linked_phases(struct ws_model *m, struct ws_err *err)
 		}
 	if (links && status == WS_OK)
 		status = add_linked_phases(&f, err);
-	free(has_backward);
-	free(f.backward);
-	free(f.spans);
+	ws_arena_free(&f.temp);
 	return status;
 }
 

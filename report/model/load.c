@@ -9,11 +9,6 @@
 
 #include "formats/trace/feed.h"
 
-static enum ws_status no_memory(struct ws_err *err, const char *what)
-{
-	return WS_FAIL(err, NO_MEMORY, "no memory for the %s of the trace", what);
-}
-
 /* --- times ------------------------------------------------------------------------------------ */
 
 void ws_see_time(struct ws_model *m, int64_t from_ns, int64_t to_ns)
@@ -80,12 +75,6 @@ struct kernel_keys {
 	bool has_dur;
 };
 
-static void keys_release(struct kernel_keys *k)
-{
-	free(k->process);
-	free(k->start_ns);
-}
-
 /* Into the arrays as they stand in the file; start_ns also where the time is not known. */
 static enum ws_status take_kernels(struct ws_loader *l, const struct ws_block_rows *b, uint64_t row,
                                    void *to, struct ws_err *err)
@@ -115,89 +104,78 @@ static enum ws_status allocate_kernels(struct ws_loader *l, struct kernel_keys *
                                        struct ws_err *err)
 {
 	struct ws_kernels *k = &l->m->kernels;
-	size_t n = rows ? rows : 1;
+	struct ws_arena *arena = &l->m->arena;
 
 	k->n = rows;
-	k->start_ns = calloc(n, sizeof(*k->start_ns));
-	k->dur_ns = calloc(n, sizeof(*k->dur_ns));
-	k->config = calloc(n, sizeof(*k->config));
-	k->range = calloc(n, sizeof(*k->range));
-	k->call = calloc(n, sizeof(*k->call));
-	k->op = calloc(n, sizeof(*k->op));
-	k->flags = calloc(n, sizeof(*k->flags));
-	l->kernel_correlation = calloc(n, sizeof(*l->kernel_correlation));
-	keys->process = calloc(n, sizeof(*keys->process));
-	keys->start_ns = calloc(n, sizeof(*keys->start_ns));
-	if (!k->start_ns || !k->dur_ns || !k->config || !k->range || !k->call || !k->op ||
-	    !k->flags || !l->kernel_correlation || !keys->process || !keys->start_ns)
-		return no_memory(err, "kernels");
-	return WS_OK;
+	WS_NEW(arena, k->start_ns, rows);
+	WS_NEW(arena, k->dur_ns, rows);
+	WS_NEW(arena, k->config, rows);
+	WS_NEW(arena, k->range, rows);
+	WS_NEW(arena, k->call, rows);
+	WS_NEW(arena, k->op, rows);
+	WS_NEW(arena, k->flags, rows);
+	WS_NEW(&l->temp, l->kernel_correlation, rows);
+	WS_NEW(&l->temp, keys->process, rows);
+	WS_NEW(&l->temp, keys->start_ns, rows);
+	WS_FORWARD(ws_arena_check(&l->temp, "the kernels of the trace", err));
+	return ws_arena_check(arena, "the kernels of the trace", err);
 }
 
 /* Rows of the file by device, then start. */
-static enum ws_status kernel_order(const struct ws_model *m, uint32_t *order, struct ws_err *err)
+static enum ws_status kernel_order(struct ws_arena *temp, const struct ws_model *m, uint32_t *order,
+                                   struct ws_err *err)
 {
 	const struct ws_kernels *k = &m->kernels;
-	uint32_t *device = calloc(k->n ? k->n : 1, sizeof(*device));
-	enum ws_status status;
+	uint32_t *device;
 
-	if (!device)
-		return no_memory(err, "kernels");
+	WS_NEW(temp, device, k->n);
+	WS_FORWARD(ws_arena_check(temp, "the order of kernels", err));
 	ws_order_identity(order, k->n);
-	status = ws_order_by(order, k->start_ns, k->n, err);
+	WS_FORWARD(ws_order_by(order, k->start_ns, k->n, err));
 	for (size_t i = 0; i < k->n; i++)
 		device[i] = m->configs[k->config[i]].device;
-	if (status == WS_OK)
-		status = ws_order_by_u32(order, device, k->n, k->n, err);
-	free(device);
-	return status;
+	return ws_order_by_u32(order, device, k->n, k->n, err);
 }
 
-/* Array of n values of `size` bytes into the order given; *array is replaced. */
-static enum ws_status reorder(void **array, size_t size, const uint32_t *order, size_t n,
-                              struct ws_err *err)
+/* Array of n values of `size` bytes into the order given, by way of as much room. */
+static void reorder(void *array, size_t size, const uint32_t *order, size_t n, uint8_t *room)
 {
-	uint8_t *sorted = calloc(n, size);
-
-	if (!sorted)
-		return no_memory(err, "kernels");
 	for (size_t i = 0; i < n; i++)
-		memcpy(sorted + i * size, (uint8_t *)*array + order[i] * size, size);
-	free(*array);
-	*array = sorted;
+		memcpy(room + i * size, (const uint8_t *)array + order[i] * size, size);
+	memcpy(array, room, n * size);
+}
+
+static enum ws_status sort_by(struct ws_arena *temp, struct ws_loader *l, struct ws_err *err)
+{
+	struct ws_kernels *k = &l->m->kernels;
+	uint32_t *order;
+	uint64_t *room;
+	size_t i = 0;
+
+	WS_NEW(temp, order, k->n);
+	WS_FORWARD(ws_arena_check(temp, "the order of kernels", err));
+	WS_FORWARD(kernel_order(temp, l->m, order, err));
+	while (i < k->n && order[i] == i)
+		i++;
+	if (i == k->n)
+		return WS_OK;
+	WS_NEW(temp, room, k->n);
+	WS_FORWARD(ws_arena_check(temp, "the order of kernels", err));
+	reorder(k->start_ns, sizeof(*k->start_ns), order, k->n, (uint8_t *)room);
+	reorder(k->dur_ns, sizeof(*k->dur_ns), order, k->n, (uint8_t *)room);
+	reorder(k->config, sizeof(*k->config), order, k->n, (uint8_t *)room);
+	reorder(k->flags, sizeof(*k->flags), order, k->n, (uint8_t *)room);
+	reorder(l->kernel_correlation, sizeof(*l->kernel_correlation), order, k->n,
+	        (uint8_t *)room);
 	return WS_OK;
 }
 
 static enum ws_status sort_kernels(struct ws_loader *l, struct ws_err *err)
 {
-	struct ws_kernels *k = &l->m->kernels;
-	uint32_t *order = calloc(k->n ? k->n : 1, sizeof(*order));
-	enum ws_status status = order ? kernel_order(l->m, order, err) : no_memory(err, "kernels");
-	size_t i = 0;
+	struct ws_arena temp = {0};
+	enum ws_status status = sort_by(&temp, l, err);
 
-	while (status == WS_OK && i < k->n && order[i] == i)
-		i++;
-	if (status == WS_OK && i < k->n) {
-		void *start = k->start_ns, *dur = k->dur_ns, *config = k->config, *flags = k->flags;
-		void *correlation = l->kernel_correlation;
-
-		status = reorder(&start, sizeof(*k->start_ns), order, k->n, err);
-		if (status == WS_OK)
-			status = reorder(&dur, sizeof(*k->dur_ns), order, k->n, err);
-		if (status == WS_OK)
-			status = reorder(&config, sizeof(*k->config), order, k->n, err);
-		if (status == WS_OK)
-			status = reorder(&flags, sizeof(*k->flags), order, k->n, err);
-		if (status == WS_OK)
-			status = reorder(&correlation, sizeof(*l->kernel_correlation), order, k->n,
-			                 err);
-		k->start_ns = start;
-		k->dur_ns = dur;
-		k->config = config;
-		k->flags = flags;
-		l->kernel_correlation = correlation;
-	}
-	free(order);
+	ws_arena_free(&temp);
 	return status;
 }
 
@@ -253,21 +231,19 @@ static enum ws_status load_kernels(struct ws_loader *l, struct kernel_keys *keys
 static enum ws_status allocate_calls(struct ws_loader *l, size_t rows, struct ws_err *err)
 {
 	struct ws_api *a = &l->m->api;
-	size_t n = rows ? rows : 1;
+	struct ws_arena *arena = &l->m->arena;
 
 	a->n = rows;
-	a->start_ns = calloc(n, sizeof(*a->start_ns));
-	a->end_ns = calloc(n, sizeof(*a->end_ns));
-	a->thread = calloc(n, sizeof(*a->thread));
-	a->process = calloc(n, sizeof(*a->process));
-	a->name = calloc(n, sizeof(*a->name));
-	a->op = calloc(n, sizeof(*a->op));
-	a->failed = calloc(n, sizeof(*a->failed));
-	l->api_correlation = calloc(n, sizeof(*l->api_correlation));
-	if (!a->start_ns || !a->end_ns || !a->thread || !a->process || !a->name || !a->op ||
-	    !a->failed || !l->api_correlation)
-		return no_memory(err, "API calls");
-	return WS_OK;
+	WS_NEW(arena, a->start_ns, rows);
+	WS_NEW(arena, a->end_ns, rows);
+	WS_NEW(arena, a->thread, rows);
+	WS_NEW(arena, a->process, rows);
+	WS_NEW(arena, a->name, rows);
+	WS_NEW(arena, a->op, rows);
+	WS_NEW(arena, a->failed, rows);
+	WS_NEW(&l->temp, l->api_correlation, rows);
+	WS_FORWARD(ws_arena_check(&l->temp, "the API calls of the trace", err));
+	return ws_arena_check(arena, "the API calls of the trace", err);
 }
 
 static enum ws_status take_calls(struct ws_loader *l, const struct ws_block_rows *b, uint64_t row,
@@ -341,9 +317,8 @@ static enum ws_status take_facts(struct ws_model *m, const struct ws_nvtx_events
 	enum ws_status status = WS_OK;
 
 	/* each fact is a text of its own */
-	m->facts = calloc(m->ntexts, sizeof(*m->facts));
-	if (!m->facts)
-		return no_memory(err, "marks");
+	WS_NEW(&m->arena, m->facts, m->ntexts);
+	WS_FORWARD(ws_arena_check(&m->arena, "the marks of the trace", err));
 	for (size_t i = 0; i < ev->n && status == WS_OK; i++)
 		if (ev->type[i] == WS_NVTX_MARK && ev->domain[i] == WS_TEXT_DOMAIN)
 			status = ws_take_fact(m, &keys, m->texts[ev->name[i]], err);
@@ -362,30 +337,17 @@ static enum ws_status steady_names(struct ws_model *m, const struct ws_nvtx_even
 	return WS_OK;
 }
 
-static void events_release(struct ws_event_columns *c)
+static enum ws_status allocate_events(struct ws_arena *temp, struct ws_event_columns *c, size_t n,
+                                      struct ws_err *err)
 {
-	free(c->time_ns);
-	free(c->thread);
-	free(c->domain);
-	free(c->name);
-	free(c->payload);
-	free(c->type);
-	free(c->range_id);
-}
-
-static enum ws_status allocate_events(struct ws_event_columns *c, size_t n, struct ws_err *err)
-{
-	c->time_ns = calloc(n, sizeof(*c->time_ns));
-	c->thread = calloc(n, sizeof(*c->thread));
-	c->domain = calloc(n, sizeof(*c->domain));
-	c->name = calloc(n, sizeof(*c->name));
-	c->payload = calloc(n, sizeof(*c->payload));
-	c->type = calloc(n, sizeof(*c->type));
-	c->range_id = calloc(n, sizeof(*c->range_id));
-	if (!c->time_ns || !c->thread || !c->domain || !c->name || !c->payload || !c->type ||
-	    !c->range_id)
-		return no_memory(err, "NVTX events");
-	return WS_OK;
+	WS_NEW(temp, c->time_ns, n);
+	WS_NEW(temp, c->thread, n);
+	WS_NEW(temp, c->domain, n);
+	WS_NEW(temp, c->name, n);
+	WS_NEW(temp, c->payload, n);
+	WS_NEW(temp, c->type, n);
+	WS_NEW(temp, c->range_id, n);
+	return ws_arena_check(temp, "the NVTX events of the trace", err);
 }
 
 static enum ws_status take_events(struct ws_loader *l, const struct ws_block_rows *b, uint64_t row,
@@ -410,29 +372,24 @@ static enum ws_status take_events(struct ws_loader *l, const struct ws_block_row
 	return WS_OK;
 }
 
-static enum ws_status load_ranges(struct ws_loader *l, struct ws_err *err)
+static enum ws_status build_ranges(struct ws_arena *temp, struct ws_loader *l, struct ws_err *err)
 {
 	const ws_column_set columns = WS_COLUMN(nvtx, time_ns) | WS_COLUMN(nvtx, type) |
 	                              WS_COLUMN(nvtx, domain) | WS_COLUMN(nvtx, name) |
 	                              WS_COLUMN(nvtx, payload) | WS_COLUMN(nvtx, range) |
 	                              WS_COLUMN(nvtx, thread);
 	uint64_t rows = ws_trace_reader_count(l->r, WS_KIND_NVTX);
-	struct ws_event_columns c = {0};
+	struct ws_event_columns c;
 	struct ws_modules modules;
 	struct ws_nvtx_events ev;
-	enum ws_status status;
-	size_t n;
+	size_t n = rows;
 
 	WS_FORWARD(check_count(rows, err));
-	WS_FORWARD(ws_modules_find(l, &modules, err));
-	status = allocate_events(&c, rows + 2 * modules.n + 1, err);
-	if (status == WS_OK)
-		status = each_block(l, WS_KIND_NVTX, columns, take_events, &c, err);
-	l->m->nvtx_events = n = rows;
-	if (status == WS_OK)
-		n += ws_modules_add_events(&modules, &c, n);
-	ws_modules_release(&modules);
-
+	WS_FORWARD(ws_modules_find(temp, l, &modules, err));
+	WS_FORWARD(allocate_events(temp, &c, rows + 2 * modules.n, err));
+	WS_FORWARD(each_block(l, WS_KIND_NVTX, columns, take_events, &c, err));
+	l->m->nvtx_events = rows;
+	n += ws_modules_add_events(&modules, &c, n);
 	ev = (struct ws_nvtx_events){.n = n,
 	                             .time_ns = c.time_ns,
 	                             .thread = c.thread,
@@ -445,13 +402,17 @@ static enum ws_status load_ranges(struct ws_loader *l, struct ws_err *err)
 	                             .process_of = l->thread_process,
 	                             .nthreads = l->m->nthreads,
 	                             .end_ns = l->m->end_ns};
-	if (status == WS_OK)
-		status = take_facts(l->m, &ev, err);
-	if (status == WS_OK)
-		status = steady_names(l->m, &ev, err);
-	if (status == WS_OK)
-		status = ws_ranges_build(&l->m->ranges, &ev, err);
-	events_release(&c);
+	WS_FORWARD(take_facts(l->m, &ev, err));
+	WS_FORWARD(steady_names(l->m, &ev, err));
+	return ws_ranges_build(&l->m->ranges, &ev, err);
+}
+
+static enum ws_status load_ranges(struct ws_loader *l, struct ws_err *err)
+{
+	struct ws_arena temp = {0};
+	enum ws_status status = build_ranges(&temp, l, err);
+
+	ws_arena_free(&temp);
 	return status;
 }
 
@@ -466,9 +427,8 @@ static enum ws_status join_kernels(struct ws_loader *l, const struct kernel_keys
 
 	WS_FORWARD(ws_join_launches(&launches, calls, k->call, err));
 	if (m->attribution.first) {
-		k->crossing = calloc(k->n ? k->n : 1, sizeof(*k->crossing));
-		if (!k->crossing)
-			return no_memory(err, "kernels");
+		WS_NEW(&m->arena, k->crossing, k->n);
+		WS_FORWARD(ws_arena_check(&m->arena, "the ranges of kernels", err));
 	}
 	for (size_t i = 0; i < k->n; i++) {
 		uint32_t call = k->call[i];
@@ -492,7 +452,6 @@ static enum ws_status join(struct ws_loader *l, const struct kernel_keys *keys, 
 
 	WS_FORWARD(ws_attribute(&calls, &m->ranges, &m->attribution, err));
 	a->range = m->attribution.innermost;
-	m->attribution.innermost = NULL;
 	WS_FORWARD(join_kernels(l, keys, &calls, err));
 	WS_FORWARD(ws_join_works(l, &calls, err));
 	WS_FORWARD(ws_join_cpu_ops(l, err));
@@ -501,9 +460,7 @@ static enum ws_status join(struct ws_loader *l, const struct kernel_keys *keys, 
 
 void ws_loader_release(struct ws_loader *l)
 {
-	free(l->kernel_correlation);
-	free(l->api_correlation);
-	free(l->memory_thread);
+	ws_arena_free(&l->temp);
 	free(l->thread_process);
 	ws_idmap_free(&l->thread_of);
 	ws_idmap_free(&l->process_of);
@@ -515,33 +472,29 @@ void ws_loader_release(struct ws_loader *l)
 	ws_classifier_free(l->classifier);
 }
 
+static enum ws_status load(struct ws_loader *l, struct ws_err *err)
+{
+	struct kernel_keys keys;
+
+	WS_FORWARD(ws_load_dictionaries(l, err));
+	WS_FORWARD(load_kernels(l, &keys, err));
+	WS_FORWARD(load_calls(l, err));
+	WS_FORWARD(ws_load_works(l, err));
+	WS_FORWARD(ws_load_cpu_ops(l, err));
+	WS_FORWARD(ws_load_memory(l, err));
+	/* after everything else: ranges that never ended end at the last moment of them all */
+	WS_FORWARD(load_ranges(l, err));
+	return join(l, &keys, err);
+}
+
 enum ws_status ws_model_load(struct ws_model *m, const struct ws_trace_reader *r,
                              const struct ws_model_opts *opts, struct ws_err *err)
 {
 	struct ws_loader l = {.m = m, .r = r, .opts = opts};
-	struct kernel_keys keys = {0};
-	enum ws_status status;
+	enum ws_status status = load(&l, err);
 
-	status = ws_load_dictionaries(&l, err);
-	if (status == WS_OK)
-		status = load_kernels(&l, &keys, err);
-	if (status == WS_OK)
-		status = load_calls(&l, err);
-	if (status == WS_OK)
-		status = ws_load_works(&l, err);
-	if (status == WS_OK)
-		status = ws_load_cpu_ops(&l, err);
-	if (status == WS_OK)
-		status = ws_load_memory(&l, err);
-	/* after everything else: ranges that never ended end at the last moment of them all */
-	if (status == WS_OK)
-		status = load_ranges(&l, err);
-	if (status == WS_OK)
-		status = join(&l, &keys, err);
 	if (m->begin_ns > m->end_ns)
 		m->begin_ns = m->end_ns = 0;
-
-	keys_release(&keys);
 	ws_loader_release(&l);
 	return status;
 }

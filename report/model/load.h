@@ -12,7 +12,7 @@ struct ws_loader {
 	const struct ws_trace_reader *r;
 	struct ws_idmap thread_of; /* thread id -> number */
 	uint32_t *thread_process;  /* process of each thread of the model */
-	size_t threads_allocated;
+	size_t processes_of_threads, threads_allocated;
 	struct ws_idmap process_of; /* pid -> number */
 	size_t processes_allocated;
 	struct ws_idmap device_of; /* device id -> number */
@@ -27,6 +27,7 @@ struct ws_loader {
 	/* correlation of each kernel and API call */
 	uint64_t *kernel_correlation, *api_correlation;
 	uint32_t *memory_thread; /* thread of each memory event, WS_NONE */
+	struct ws_arena temp;    /* for what later steps of loading need */
 };
 
 /* Frees what the loader holds; the model stays. */
@@ -87,7 +88,8 @@ struct ws_modules {
 	struct ws_module_call *call;
 	size_t n;
 };
-enum ws_status ws_modules_find(struct ws_loader *l, struct ws_modules *out, struct ws_err *err);
+enum ws_status ws_modules_find(struct ws_arena *arena, struct ws_loader *l, struct ws_modules *out,
+                               struct ws_err *err);
 /*
  * Each call as push and pop of domain "pytorch.module" behind the `n` events
  * in c, which has room for two a call; returns how many. A call that outlives
@@ -95,7 +97,6 @@ enum ws_status ws_modules_find(struct ws_loader *l, struct ws_modules *out, stru
  */
 size_t ws_modules_add_events(const struct ws_modules *modules, struct ws_event_columns *c,
                              size_t n);
-void ws_modules_release(struct ws_modules *modules);
 
 /* Copies, fills, graph launches, memory, overhead: model_work.c. */
 enum ws_status ws_load_works(struct ws_loader *l, struct ws_err *err);

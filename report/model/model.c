@@ -11,65 +11,23 @@ void ws_model_free(struct ws_model *m)
 {
 	if (!m)
 		return;
-	free(m->name);
 	ws_table_data_release(&m->strings);
 	ws_strtab_free(&m->interned);
-	free(m->texts);
 	for (size_t i = 0; i < m->nmade; i++)
 		ws_buf_free(&m->made[i]);
-	free(m->made);
-	ws_arena_free(&m->steady);
-	free(m->steady_of);
-	free(m->short_names);
 	ws_buf_free(&m->short_text);
 	ws_idmap_free(&m->text_of);
 	ws_table_data_release(&m->meta);
 	ws_table_data_release(&m->loss);
-	free(m->facts);
-	free(m->ends);
 	free(m->devices);
-	free(m->configs);
-	free(m->kernels.start_ns);
-	free(m->kernels.dur_ns);
-	free(m->kernels.config);
-	free(m->kernels.range);
-	free(m->kernels.call);
-	free(m->kernels.op);
-	free(m->kernels.step);
-	free(m->kernels.crossing);
-	free(m->kernels.collective);
-	free(m->kernels.flags);
 	free(m->threads);
 	free(m->pids);
-	free(m->api.start_ns);
-	free(m->api.end_ns);
-	free(m->api.thread);
-	free(m->api.process);
-	free(m->api.name);
-	free(m->api.range);
-	free(m->api.op);
-	free(m->api.failed);
-	free(m->works);
 	ws_ranges_release(&m->cpu_ops.tree);
-	free(m->cpu_ops.config);
-	free(m->cpu_ops.external);
-	free(m->cpu_ops.range);
-	free(m->cpu_ops.forward);
-	free(m->cpu_ops.phase);
-	free(m->cpu_ops.sequence);
-	free(m->cpu_ops.configs);
-	free(m->collectives);
-	free(m->memory);
 	ws_peaks_free(m->peaks);
 	ws_ranges_release(&m->ranges);
 	ws_attribution_release(&m->attribution);
 	ws_ops_release(&m->ops);
-	free(m->range_step);
-	free(m->range_op);
-	free(m->range_class);
-	free(m->range_phase);
-	free(m->range_marks);
-	free(m->steps);
+	ws_arena_free(&m->arena);
 	free(m);
 }
 
@@ -80,9 +38,9 @@ enum ws_status ws_model_begin(struct ws_model **out, const struct ws_trace_reade
 	struct ws_model *m = calloc(1, sizeof(*m));
 
 	*out = NULL;
-	if (!m || !(m->name = strdup(name))) {
+	if (!m || !(m->name = ws_arena_copy(&m->arena, name, strlen(name)))) {
 		free(m);
-		return WS_FAIL(err, NO_MEMORY, "no memory for the trace %s", name);
+		return WS_FAIL(err, NO_MEMORY, "out of memory for the trace %s", name);
 	}
 	m->file = *ws_trace_reader_summary(r);
 	m->softmax_flops = opts->softmax_flops > 0 ? opts->softmax_flops : WS_SOFTMAX_FLOPS;

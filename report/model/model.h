@@ -235,6 +235,7 @@ struct ws_leftovers {
 };
 
 struct ws_model {
+	struct ws_arena arena; /* holds every array whose length was known when it was made */
 	char *name;
 	struct ws_trace_summary file;
 	struct ws_table_data strings; /* owns the texts */
@@ -242,7 +243,6 @@ struct ws_model {
 	struct ws_bytes *texts;       /* never NULL pointers */
 	struct ws_buf *made; /* bytes of texts that the trace does not hold: demangled names */
 	size_t nmade;
-	struct ws_arena steady; /* the same of names without what differs from call to call */
 	uint32_t *steady_of;    /* text -> its steady form, 0 = not asked for: ws_steady_text */
 	size_t ntexts;
 	struct ws_idmap text_of; /* string id -> text */
@@ -284,7 +284,7 @@ struct ws_model {
 	int64_t begin_ns, end_ns; /* first and last moment of any record */
 
 	struct ws_ranges ranges;
-	struct ws_attribution attribution; /* innermost freed: it is api.range */
+	struct ws_attribution attribution; /* its innermost is api.range */
 	struct ws_ops ops;
 	/* one entry a range */
 	uint32_t *range_step;  /* step that it lies in, WS_NONE */

@@ -14,12 +14,6 @@ struct ws_module_call {
 	uint64_t row; /* of the file: tells calls of one time apart */
 };
 
-void ws_modules_release(struct ws_modules *modules)
-{
-	free(modules->call);
-	*modules = (struct ws_modules){0};
-}
-
 static int by_thread_and_begin(const void *pa, const void *pb)
 {
 	const struct ws_module_call *a = pa, *b = pb;
@@ -66,26 +60,24 @@ static enum ws_status take_call(struct ws_loader *l, const struct ws_table_data 
 	                        err);
 }
 
-enum ws_status ws_modules_find(struct ws_loader *l, struct ws_modules *out, struct ws_err *err)
+enum ws_status ws_modules_find(struct ws_arena *arena, struct ws_loader *l, struct ws_modules *out,
+                               struct ws_err *err)
 {
 	struct ws_table_data t;
-	enum ws_status status = WS_OK;
+	enum ws_status status;
 
 	*out = (struct ws_modules){0};
 	WS_FORWARD(ws_load_kind(l, WS_KIND_PYTHON_CALL, &t, err));
-	out->call = calloc(t.rows + 1, sizeof(*out->call));
-	if (!out->call)
-		status = WS_FAIL(err, NO_MEMORY, "no memory for the modules of the trace");
+	WS_NEW(arena, out->call, t.rows);
+	status = ws_arena_check(arena, "the modules of the trace", err);
 	for (uint64_t i = 0; i < t.rows && status == WS_OK; i++)
 		if (t.columns[WS_COL_python_call_module].present &&
 		    (int64_t)ws_value(&t, WS_COL_python_call_module, i) >= 0)
 			status = take_call(l, &t, i, &out->call[out->n++], err);
 	ws_table_data_release(&t);
-	if (status == WS_OK)
-		qsort(out->call, out->n, sizeof(*out->call), by_thread_and_begin);
-	else
-		ws_modules_release(out);
-	return status;
+	WS_FORWARD(status);
+	qsort(out->call, out->n, sizeof(*out->call), by_thread_and_begin);
+	return WS_OK;
 }
 
 static size_t add_event(struct ws_event_columns *c, size_t at, const struct ws_module_call *call,

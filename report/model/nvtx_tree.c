@@ -18,27 +18,12 @@ struct builder {
 	uint32_t *end_seq; /* range -> seq of its end; WS_NONE where that is on another thread */
 	uint32_t *start_seq;
 	struct ws_path_table paths;
+	struct ws_arena temp;
 };
-
-static enum ws_status no_memory(struct ws_err *err, size_t n)
-{
-	return WS_FAIL(err, NO_MEMORY, "no memory for a tree of %zu ranges", n);
-}
 
 void ws_ranges_release(struct ws_ranges *r)
 {
-	free(r->start_ns);
-	free(r->end_ns);
-	free(r->thread);
-	free(r->name);
-	free(r->recorded);
-	free(r->parent);
-	free(r->depth);
-	free(r->path);
-	free(r->payload);
-	free(r->flags);
-	free(r->thread_first);
-	free(r->thread_crosses);
+	ws_arena_free(&r->arena);
 	free(r->paths);
 	*r = (struct ws_ranges){0};
 }
@@ -47,34 +32,29 @@ static enum ws_status allocate(struct builder *b, struct ws_err *err)
 {
 	const struct ws_nvtx_events *ev = b->ev;
 	struct ws_ranges *r = b->r;
-	size_t n = 0, events = ev->n ? ev->n : 1;
-	size_t threads = (size_t)ev->nthreads + 1;
+	size_t n = 0, threads = (size_t)ev->nthreads + 1;
 
 	for (size_t i = 0; i < ev->n; i++)
 		n += ev->type[i] == WS_NVTX_PUSH || ev->type[i] == WS_NVTX_START;
-	n = n ? n : 1;
-	r->start_ns = calloc(n, sizeof(*r->start_ns));
-	r->end_ns = calloc(n, sizeof(*r->end_ns));
-	r->thread = calloc(n, sizeof(*r->thread));
-	r->name = calloc(n, sizeof(*r->name));
-	r->recorded = calloc(n, sizeof(*r->recorded));
-	r->parent = calloc(n, sizeof(*r->parent));
-	r->depth = calloc(n, sizeof(*r->depth));
-	r->path = calloc(n, sizeof(*r->path));
-	r->payload = calloc(n, sizeof(*r->payload));
-	r->flags = calloc(n, sizeof(*r->flags));
-	r->thread_first = calloc(threads, sizeof(*r->thread_first));
-	r->thread_crosses = calloc(threads, sizeof(*r->thread_crosses));
-	b->order = calloc(events, sizeof(*b->order));
-	b->of_event = calloc(events, sizeof(*b->of_event));
-	b->end_seq = calloc(n, sizeof(*b->end_seq));
-	b->start_seq = calloc(n, sizeof(*b->start_seq));
+	WS_NEW(&r->arena, r->start_ns, n);
+	WS_NEW(&r->arena, r->end_ns, n);
+	WS_NEW(&r->arena, r->thread, n);
+	WS_NEW(&r->arena, r->name, n);
+	WS_NEW(&r->arena, r->recorded, n);
+	WS_NEW(&r->arena, r->parent, n);
+	WS_NEW(&r->arena, r->depth, n);
+	WS_NEW(&r->arena, r->path, n);
+	WS_NEW(&r->arena, r->payload, n);
+	WS_NEW(&r->arena, r->flags, n);
+	WS_NEW(&r->arena, r->thread_first, threads);
+	WS_NEW(&r->arena, r->thread_crosses, threads);
+	WS_NEW(&b->temp, b->order, ev->n);
+	WS_NEW(&b->temp, b->of_event, ev->n);
+	WS_NEW(&b->temp, b->end_seq, n);
+	WS_NEW(&b->temp, b->start_seq, n);
 	r->nthreads = ev->nthreads;
-	if (!r->start_ns || !r->end_ns || !r->thread || !r->name || !r->recorded || !r->parent ||
-	    !r->depth || !r->path || !r->payload || !r->flags || !r->thread_first ||
-	    !r->thread_crosses || !b->order || !b->of_event || !b->end_seq || !b->start_seq)
-		return no_memory(err, n);
-	return WS_OK;
+	WS_FORWARD(ws_arena_check(&r->arena, "a tree of ranges", err));
+	return ws_arena_check(&b->temp, "a tree of ranges", err);
 }
 
 static uint32_t new_range(struct builder *b, uint32_t event, uint32_t seq)
@@ -158,26 +138,23 @@ static enum ws_status pair_start(struct builder *b, uint32_t e, struct ws_err *e
 static enum ws_status pair_starts(struct builder *b, struct ws_err *err)
 {
 	const struct ws_nvtx_events *ev = b->ev;
-	uint32_t *rows = NULL;
-	enum ws_status status;
+	uint32_t *rows;
 	size_t n = 0;
 
 	for (size_t i = 0; i < ev->n; i++)
 		n += ev->type[i] == WS_NVTX_START || ev->type[i] == WS_NVTX_END;
 	if (!n)
 		return WS_OK;
-	rows = calloc(n, sizeof(*rows));
-	if (!rows)
-		return no_memory(err, n);
+	WS_NEW(&b->temp, rows, n);
+	WS_FORWARD(ws_arena_check(&b->temp, "a tree of ranges", err));
 	n = 0;
 	for (uint32_t i = 0; i < ev->n; i++)
 		if (ev->type[i] == WS_NVTX_START || ev->type[i] == WS_NVTX_END)
 			rows[n++] = i;
-	status = ws_order_by(rows, ev->time_ns, n, err);
-	for (size_t i = 0; i < n && status == WS_OK; i++)
-		status = pair_start(b, rows[i], err);
-	free(rows);
-	return status;
+	WS_FORWARD(ws_order_by(rows, ev->time_ns, n, err));
+	for (size_t i = 0; i < n; i++)
+		WS_FORWARD(pair_start(b, rows[i], err));
+	return WS_OK;
 }
 
 /* Does range a end before range b does? Both lie on one thread. */
@@ -224,13 +201,12 @@ static enum ws_status set_path(struct builder *b, uint32_t range, uint32_t paren
 static enum ws_status find_parents(struct builder *b, struct ws_err *err)
 {
 	struct ws_ranges *r = b->r;
-	uint32_t *stack = calloc(r->n ? r->n : 1, sizeof(*stack));
-	enum ws_status status = WS_OK;
 	size_t height = 0;
+	uint32_t *stack;
 
-	if (!stack)
-		return no_memory(err, r->n);
-	for (uint32_t i = 0; i < r->n && status == WS_OK; i++) {
+	WS_NEW(&b->temp, stack, r->n);
+	WS_FORWARD(ws_arena_check(&b->temp, "a tree of ranges", err));
+	for (uint32_t i = 0; i < r->n; i++) {
 		uint32_t parent;
 
 		if (i && r->thread[i] != r->thread[i - 1])
@@ -250,10 +226,9 @@ static enum ws_status find_parents(struct builder *b, struct ws_err *err)
 			r->folded++;
 			continue;
 		}
-		status = set_path(b, i, parent == WS_NONE ? WS_NONE : r->path[parent], err);
+		WS_FORWARD(set_path(b, i, parent == WS_NONE ? WS_NONE : r->path[parent], err));
 	}
-	free(stack);
-	return status;
+	return WS_OK;
 }
 
 static void index_threads(struct ws_ranges *r)
@@ -267,6 +242,23 @@ static void index_threads(struct ws_ranges *r)
 		r->thread_first[t++] = (uint32_t)r->n;
 }
 
+static enum ws_status build(struct builder *b, struct ws_err *err)
+{
+	const struct ws_nvtx_events *ev = b->ev;
+
+	WS_FAIL_IF(ev->n >= WS_NONE, err, NO_MEMORY,
+	           "%zu NVTX events are more than a report handles", ev->n);
+	WS_FORWARD(allocate(b, err));
+	ws_order_identity(b->order, ev->n);
+	WS_FORWARD(ws_order_by(b->order, ev->time_ns, ev->n, err));
+	WS_FORWARD(ws_order_by_u32(b->order, ev->thread, ev->n, ev->n, err));
+	WS_FORWARD(pair_pushes(b, err));
+	WS_FORWARD(pair_starts(b, err));
+	WS_FORWARD(find_parents(b, err));
+	index_threads(b->r);
+	return WS_OK;
+}
+
 enum ws_status ws_ranges_build(struct ws_ranges *out, const struct ws_nvtx_events *events,
                                struct ws_err *err)
 {
@@ -274,30 +266,9 @@ enum ws_status ws_ranges_build(struct ws_ranges *out, const struct ws_nvtx_event
 	enum ws_status status;
 
 	*out = (struct ws_ranges){0};
-	if (events->n >= WS_NONE)
-		return WS_FAIL(err, NO_MEMORY, "%zu NVTX events are more than a report handles",
-		               events->n);
-	status = allocate(&b, err);
-	if (status != WS_OK)
-		goto out;
-	ws_order_identity(b.order, events->n);
-	status = ws_order_by(b.order, events->time_ns, events->n, err);
-	if (status == WS_OK)
-		status = ws_order_by_u32(b.order, events->thread, events->n, events->n, err);
-	if (status == WS_OK)
-		status = pair_pushes(&b, err);
-	if (status == WS_OK)
-		status = pair_starts(&b, err);
-	if (status == WS_OK)
-		status = find_parents(&b, err);
-	if (status == WS_OK)
-		index_threads(out);
-out:
-	free(b.order);
-	free(b.of_event);
+	status = build(&b, err);
+	ws_arena_free(&b.temp);
 	ws_range_pairs_free(&b.pairs);
-	free(b.end_seq);
-	free(b.start_seq);
 	ws_path_table_give(&b.paths, &out->paths, &out->npaths);
 	return status;
 }
@@ -332,8 +303,7 @@ enum ws_status ws_paths_order(const struct ws_ranges *r, const struct ws_bytes *
 	uint32_t *child, *sibling, *stack;
 	uint32_t *all = calloc(4 * n + 1, sizeof(*all));
 
-	if (!all)
-		return no_memory(err, n);
+	WS_FAIL_IF(!all, err, NO_MEMORY, "out of memory for the order of ranges");
 	child = all; /* of path p at p + 1; of no parent at 0 */
 	sibling = child + n + 1;
 	stack = sibling + n;

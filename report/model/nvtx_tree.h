@@ -19,7 +19,7 @@
 #include <stdint.h>
 
 #include "formats/schema/schema.h"
-#include "formats/base/status.h"
+#include "formats/base/arena.h"
 #include "report/base/order.h"
 #include "report/model/paths.h"
 
@@ -65,6 +65,7 @@ struct ws_ranges {
 
 	struct ws_path *paths;
 	size_t npaths;
+	struct ws_arena arena; /* of all arrays but paths */
 
 	uint64_t unmatched_pops, unmatched_ends; /* ends without a begin */
 	uint64_t open, cross_thread;             /* ranges with these flags */

@@ -9,11 +9,6 @@
 
 #include "report/base/names.h"
 
-static enum ws_status no_memory(struct ws_err *err, size_t n)
-{
-	return WS_FAIL(err, NO_MEMORY, "no memory for the steps of %zu ranges", n);
-}
-
 static bool begins_with(struct ws_bytes name, const char *prefix)
 {
 	return name.len >= strlen(prefix) && !memcmp(name.ptr, prefix, strlen(prefix));
@@ -48,19 +43,17 @@ enum ws_status ws_step_is_path(const struct ws_model *m, const struct ws_ranges 
  * user names; it is a warm-up step when it lies in a range `warm-up`. A range `warm-up` with no
  * step inside is a warm-up step. range_step[i] becomes the range that is the step around range i.
  */
-static enum ws_status find_step_ranges(struct ws_model *m, const uint8_t *is_step,
-                                       struct ws_err *err)
+static enum ws_status find_step_ranges(struct ws_arena *temp, struct ws_model *m,
+                                       const uint8_t *is_step, struct ws_err *err)
 {
 	const struct ws_ranges *r = &m->ranges;
-	uint32_t *warm = calloc(r->n ? r->n : 1, sizeof(*warm)); /* outermost warm-up around */
-	uint8_t *has_step = calloc(r->n ? r->n : 1, 1);
+	uint32_t *warm; /* outermost warm-up around */
 	uint32_t *step = m->range_step;
+	uint8_t *has_step;
 
-	if (!warm || !has_step) {
-		free(warm);
-		free(has_step);
-		return no_memory(err, r->n);
-	}
+	WS_NEW(temp, warm, r->n);
+	WS_NEW(temp, has_step, r->n);
+	WS_FORWARD(ws_arena_check(temp, "the steps", err));
 	for (uint32_t i = 0; i < r->n; i++) {
 		uint32_t parent = r->parent[i];
 
@@ -79,8 +72,6 @@ static enum ws_status find_step_ranges(struct ws_model *m, const uint8_t *is_ste
 			step[i] = warm[i];
 		m->nsteps += step[i] == i;
 	}
-	free(warm);
-	free(has_step);
 	return WS_OK;
 }
 
@@ -182,19 +173,18 @@ static void add_phase_times(struct ws_model *m, const uint32_t *step_of_range)
 }
 
 /* is_step: by path. */
-static enum ws_status make_steps(struct ws_model *m, const uint8_t *is_step, struct ws_err *err)
+static enum ws_status make_steps(struct ws_arena *temp, struct ws_model *m, const uint8_t *is_step,
+                                 struct ws_err *err)
 {
 	const struct ws_ranges *r = &m->ranges;
 	uint32_t *step_of_range;
 	uint32_t n = 0;
 
-	WS_FORWARD(find_step_ranges(m, is_step, err));
-	m->steps = calloc(m->nsteps ? m->nsteps : 1, sizeof(*m->steps));
-	step_of_range = calloc(r->n ? r->n : 1, sizeof(*step_of_range));
-	if (!m->steps || !step_of_range) {
-		free(step_of_range);
-		return no_memory(err, r->n);
-	}
+	WS_FORWARD(find_step_ranges(temp, m, is_step, err));
+	WS_NEW(&m->arena, m->steps, m->nsteps);
+	WS_NEW(temp, step_of_range, r->n);
+	WS_FORWARD(ws_arena_check(&m->arena, "the steps", err));
+	WS_FORWARD(ws_arena_check(temp, "the steps", err));
 	for (uint32_t i = 0; i < r->n; i++) {
 		if (m->range_step[i] != i)
 			continue;
@@ -208,20 +198,22 @@ static enum ws_status make_steps(struct ws_model *m, const uint8_t *is_step, str
 	for (uint32_t i = 0; i < r->n; i++)
 		if (m->range_step[i] != WS_NONE)
 			m->range_step[i] = step_of_range[m->range_step[i]];
-	free(step_of_range);
 	return WS_OK;
 }
 
 static enum ws_status find_steps(struct ws_model *m, const char *pattern, struct ws_err *err)
 {
-	uint8_t *is_step = calloc(m->ranges.npaths + 1, 1);
-	enum ws_status status = is_step ? WS_OK : no_memory(err, m->ranges.n);
+	struct ws_arena temp = {0};
+	enum ws_status status;
+	uint8_t *is_step;
 
+	WS_NEW(&temp, is_step, m->ranges.npaths);
+	status = ws_arena_check(&temp, "the steps", err);
 	for (uint32_t p = 0; p < m->ranges.npaths && status == WS_OK; p++)
 		status = ws_step_is_path(m, &m->ranges, p, pattern, &is_step[p], err);
 	if (status == WS_OK)
-		status = make_steps(m, is_step, err);
-	free(is_step);
+		status = make_steps(&temp, m, is_step, err);
+	ws_arena_free(&temp);
 	return status;
 }
 
@@ -302,9 +294,8 @@ static enum ws_status find_launched_steps(struct ws_model *m, struct ws_err *err
 {
 	struct ws_kernels *k = &m->kernels;
 
-	k->step = calloc(k->n ? k->n : 1, sizeof(*k->step));
-	if (!k->step)
-		return WS_FAIL(err, NO_MEMORY, "no memory for the steps of %zu kernels", k->n);
+	WS_NEW(&m->arena, k->step, k->n);
+	WS_FORWARD(ws_arena_check(&m->arena, "the steps of kernels", err));
 	for (size_t i = 0; i < k->n; i++)
 		k->step[i] = launched_step(m, k->range[i], k->call[i]);
 	for (size_t i = 0; i < m->nworks; i++) {

@@ -8,11 +8,6 @@
 #include "report/model/columns.h"
 #include "report/model/load.h"
 
-static enum ws_status no_memory(struct ws_err *err, const char *what)
-{
-	return WS_FAIL(err, NO_MEMORY, "no memory for the %s of the trace", what);
-}
-
 /* Where the three kinds keep what a work is; -1: not at all. */
 struct work_columns {
 	enum ws_kind kind;
@@ -124,8 +119,10 @@ enum ws_status ws_load_works(struct ws_loader *l, struct ws_err *err)
 	}
 	if (status == WS_OK && n >= WS_NONE)
 		status = WS_FAIL(err, NO_MEMORY, "the trace has more copies than a report handles");
-	if (status == WS_OK && !(m->works = calloc(n ? n : 1, sizeof(*m->works))))
-		status = no_memory(err, "memory copies");
+	if (status == WS_OK) {
+		WS_NEW(&m->arena, m->works, n);
+		status = ws_arena_check(&m->arena, "the memory copies of the trace", err);
+	}
 	for (size_t i = 0; i < NWORKS_OF && status == WS_OK; i++)
 		for (uint64_t row = 0; row < t[i].rows && status == WS_OK; row++)
 			status =
@@ -177,19 +174,18 @@ enum ws_status ws_load_memory(struct ws_loader *l, struct ws_err *err)
 {
 	struct ws_model *m = l->m;
 	struct ws_table_data t;
-	uint32_t *order = NULL;
-	int64_t *time = NULL, total = 0;
-	size_t n;
-	enum ws_status status = WS_OK;
+	uint32_t *order;
+	int64_t *time, total = 0;
+	enum ws_status status;
 
 	WS_FORWARD(ws_load_kind(l, WS_KIND_MEMORY, &t, err));
-	n = t.rows ? t.rows : 1;
-	order = calloc(n, sizeof(*order));
-	time = calloc(n, sizeof(*time));
-	m->memory = calloc(n, sizeof(*m->memory));
-	l->memory_thread = calloc(n, sizeof(*l->memory_thread));
-	if (!order || !time || !m->memory || !l->memory_thread)
-		status = no_memory(err, "allocations");
+	WS_NEW(&l->temp, order, t.rows);
+	WS_NEW(&l->temp, time, t.rows);
+	WS_NEW(&l->temp, l->memory_thread, t.rows);
+	WS_NEW(&m->arena, m->memory, t.rows);
+	status = ws_arena_check(&l->temp, "the allocations of the trace", err);
+	if (status == WS_OK)
+		status = ws_arena_check(&m->arena, "the allocations of the trace", err);
 	if (status == WS_OK) {
 		ws_order_identity(order, t.rows);
 		for (uint64_t i = 0; i < t.rows; i++)
@@ -202,8 +198,6 @@ enum ws_status ws_load_memory(struct ws_loader *l, struct ws_err *err)
 			status = WS_FAIL(err, CORRUPT, "the allocations add up to over 2^63 bytes");
 	}
 	ws_table_data_release(&t);
-	free(order);
-	free(time);
 	return status;
 }
 
@@ -212,16 +206,17 @@ enum ws_status ws_load_memory(struct ws_loader *l, struct ws_err *err)
 static enum ws_status join_memory(struct ws_loader *l, struct ws_err *err)
 {
 	struct ws_model *m = l->m;
-	size_t n = m->nmemory ? m->nmemory : 1;
-	int64_t *time = calloc(n, sizeof(*time));
-	struct ws_calls moments = {m->nmemory, time, time, l->memory_thread, NULL, NULL};
 	struct ws_attribution in_range = {0}, in_op = {0};
-	enum ws_status status = WS_OK;
+	enum ws_status status;
+	int64_t *time;
 
-	if (!time)
-		return no_memory(err, "allocations");
+	WS_NEW(&l->temp, time, m->nmemory);
+	WS_FORWARD(ws_arena_check(&l->temp, "the allocations of the trace", err));
 	for (size_t i = 0; i < m->nmemory; i++)
 		time[i] = m->memory[i].time_ns;
+
+	const struct ws_calls moments = {m->nmemory, time, time, l->memory_thread, NULL, NULL};
+
 	status = ws_attribute(&moments, &m->ranges, &in_range, err);
 	if (status == WS_OK)
 		status = ws_attribute(&moments, &m->cpu_ops.tree, &in_op, err);
@@ -231,37 +226,34 @@ static enum ws_status join_memory(struct ws_loader *l, struct ws_err *err)
 	}
 	ws_attribution_release(&in_range);
 	ws_attribution_release(&in_op);
-	free(time);
 	return status;
 }
 
 enum ws_status ws_join_works(struct ws_loader *l, const struct ws_calls *calls, struct ws_err *err)
 {
 	struct ws_model *m = l->m;
-	size_t n = m->nworks ? m->nworks : 1;
-	int64_t *start = calloc(n, sizeof(*start));
-	uint32_t *process = calloc(n, sizeof(*process)), *call = calloc(n, sizeof(*call));
-	uint64_t *correlation = calloc(n, sizeof(*correlation));
-	struct ws_launches launches = {m->nworks, start, process, correlation};
-	enum ws_status status = WS_OK;
+	int64_t *start;
+	uint32_t *process, *call;
+	uint64_t *correlation;
 
-	if (!start || !process || !call || !correlation)
-		status = no_memory(err, "memory copies");
-	for (size_t i = 0; i < m->nworks && status == WS_OK; i++) {
+	WS_NEW(&l->temp, start, m->nworks);
+	WS_NEW(&l->temp, process, m->nworks);
+	WS_NEW(&l->temp, call, m->nworks);
+	WS_NEW(&l->temp, correlation, m->nworks);
+	WS_FORWARD(ws_arena_check(&l->temp, "the memory copies of the trace", err));
+	for (size_t i = 0; i < m->nworks; i++) {
 		start[i] = m->works[i].no_time ? INT64_MAX : m->works[i].start_ns;
 		process[i] = m->works[i].process;
 		correlation[i] = m->works[i].correlation;
 	}
-	if (status == WS_OK)
-		status = ws_join_launches(&launches, calls, call, err);
-	for (size_t i = 0; i < m->nworks && status == WS_OK; i++) {
+
+	const struct ws_launches launches = {m->nworks, start, process, correlation};
+
+	WS_FORWARD(ws_join_launches(&launches, calls, call, err));
+	for (size_t i = 0; i < m->nworks; i++) {
 		m->works[i].call = call[i];
 		if (call[i] != WS_NONE)
 			m->works[i].range = m->api.range[call[i]];
 	}
-	free(start);
-	free(process);
-	free(call);
-	free(correlation);
-	return status == WS_OK ? join_memory(l, err) : status;
+	return join_memory(l, err);
 }

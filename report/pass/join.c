@@ -450,7 +450,7 @@ static enum ws_status take_facts(struct ws_pass *p, struct ws_err *err)
 	struct ws_strtab keys = {0};
 	enum ws_status status = WS_OK;
 
-	p->m->facts = calloc(p->m->ntexts, sizeof(*p->m->facts));
+	WS_NEW(&p->m->arena, p->m->facts, p->m->ntexts);
 	if (!p->m->facts)
 		return no_memory(err);
 	for (size_t i = 0; i < p->nmarks && status == WS_OK; i++)

@@ -183,7 +183,7 @@ enum ws_status ws_pass_end_steps(struct ws_pass *p, struct ws_err *err)
 	struct ws_digest *d = p->d;
 	struct ws_step_gpu *gpu;
 
-	m->steps = calloc(p->nsteps ? p->nsteps : 1, sizeof(*m->steps));
+	WS_NEW(&m->arena, m->steps, p->nsteps);
 	gpu = calloc(p->nsteps ? p->nsteps : 1, sizeof(*gpu));
 	if (!m->steps || !gpu) {
 		free(gpu);
