@@ -243,7 +243,7 @@ struct ws_model {
 	struct ws_bytes *texts;       /* never NULL pointers */
 	struct ws_buf *made; /* bytes of texts that the trace does not hold: demangled names */
 	size_t nmade;
-	uint32_t *steady_of;    /* text -> its steady form, 0 = not asked for: ws_steady_text */
+	uint32_t *steady_of; /* text -> its steady form, 0 = not asked for: ws_steady_text */
 	size_t ntexts;
 	struct ws_idmap text_of; /* string id -> text */
 	/* of the texts that are kernel names, the first nshort of texts; else len 0 */

@@ -1,0 +1,184 @@
+#include <unistd.h>
+
+#include "tests/formats/pytorch/import.h"
+
+/* --- invalid JSON as PyTorch writes it --- */
+
+Test(broken_json, control_characters_and_bad_escapes_in_names_cost_nothing)
+{
+	struct ws_imported *i =
+	        imported("{\"traceEvents\":[" CALL("a\x01"
+	                                           "b",
+	                                           1) "," CALL("C:\\Users\\x\\new",
+	                                                       2) "," CALL("tab\there", 3) "]}");
+
+	cr_assert(eq(u64, rows(i, WS_KIND_API), 3));
+	cr_assert(eq(str, (char *)WS_CELL_TEXT(i, API, api, name, 0),
+	             (char *)"a\x01"
+	                     "b"));
+	cr_assert(eq(str, (char *)WS_CELL_TEXT(i, API, api, name, 1), (char *)"C:\\Users\\x\new"));
+	cr_assert(ws_imported_warned(i, "raw control characters, kept as they are: 2"));
+	cr_assert(ws_imported_warned(i, "JSON does not know, kept as they are: 1"));
+	ws_imported_free(i);
+}
+
+Test(broken_json, a_quote_inside_a_name_costs_its_event_only)
+{
+	struct ws_imported *i = imported("{\"traceEvents\":[" CALL("a", 1) ",\n" CALL(
+	        "foo \"bar\" baz", 2) ",\n" CALL("c", 3) "],\"with_stack\":1}");
+
+	cr_assert(eq(u64, rows(i, WS_KIND_API), 2));
+	cr_assert(eq(str, (char *)WS_CELL_TEXT(i, API, api, name, 1), (char *)"c"));
+	cr_assert(eq(u64, ws_imported_lost(i, "cannot be read"), 1));
+	cr_assert(eq(u64, rows(i, WS_KIND_LOSS), 1));
+	cr_assert(eq(str, (char *)WS_CELL_TEXT(i, LOSS, loss, cause, 0),
+	             (char *)"import_unreadable"));
+	cr_assert(eq(i64, WS_CELL(i, LOSS, loss, count, 0), 1));
+	cr_assert(ws_imported_warned(i, "invalid JSON at byte"));
+	cr_assert(eq(str, (char *)ws_imported_meta(i, "pytorch.with_stack"), (char *)"1"),
+	          "what follows the events is read");
+	ws_imported_free(i);
+}
+
+Test(broken_json, a_quote_that_is_missing_costs_no_more_than_its_event)
+{
+	struct ws_imported *i = imported("{\"traceEvents\":[" CALL(
+	        "a", 1) ",\n{\"ph\":\"X\",\"cat\":\"cuda_runtime,\"name\":\"x\"},"
+	                "\n" CALL("b", 2) ",\n" CALL("c", 3) "]}");
+
+	cr_assert(eq(u64, rows(i, WS_KIND_API), 3));
+	cr_assert(eq(u64, ws_imported_lost(i, "cannot be read"), 1));
+	ws_imported_free(i);
+}
+
+Test(broken_json, metadata_that_is_no_json_hides_no_events)
+{
+	struct ws_imported *i = imported("{\"schemaVersion\":1,\"mine\":hello there,\"x\":{]},"
+	                                 "\"traceEvents\":[" CALL("a", 1) "]}");
+
+	cr_assert(eq(u64, rows(i, WS_KIND_API), 1));
+	cr_assert(ws_imported_warned(i, "before the events"));
+	ws_imported_free(i);
+}
+
+Test(broken_json, missing_and_surplus_commas_cost_nothing)
+{
+	struct ws_imported *i = imported(
+	        "{\"traceEvents\":[" CALL("a", 1) "\n" CALL("b", 2) ",," CALL("c", 3) ",\n],}");
+
+	cr_assert(eq(u64, rows(i, WS_KIND_API), 3));
+	cr_assert(eq(u64, i->stats.nwarnings, 0));
+	ws_imported_free(i);
+}
+
+Test(broken_json, what_follows_the_document_is_counted_and_told)
+{
+	static const char two[] =
+	        "{\"traceEvents\":[" CALL("a", 1) "]}\n"
+	                                          "{\"traceEvents\":[" CALL("b",
+	                                                                    2) "," CALL("c",
+	                                                                                3) "]}";
+	static const char brackets[] =
+	        "{\"traceEvents\":[" CALL("a", 1) "]},\n" CALL("b", 2) "," CALL("c", 3) "]}";
+	static const char bracket[] =
+	        "{\"traceEvents\":[" CALL("a", 1) "],\n" CALL("b", 2) "," CALL("c", 3) "]}";
+	static const char array[] = "[" CALL("a", 1) "]," CALL("b", 2) "," CALL("c", 3) "]";
+	static const char *const files[] = {two, brackets, bracket, array};
+
+	for (size_t k = 0; k < sizeof(files) / sizeof(*files); k++) {
+		struct ws_imported *i = imported(files[k]);
+
+		cr_assert(eq(u64, rows(i, WS_KIND_API), 1));
+		cr_assert(eq(u64, ws_imported_lost(i, "cannot be read"), 2), "%s", files[k]);
+		cr_assert(eq(u64, i->stats.nwarnings, 1));
+		cr_assert(ws_imported_warned(i, "what follows is not read"), "%s", files[k]);
+		ws_imported_free(i);
+	}
+}
+
+Test(broken_json, what_follows_the_document_is_counted_over_many_windows)
+{
+	static const char event[] = "{\"ph\":\"i\"},\n";
+	const size_t copies = 100000, begin = strlen("{\"traceEvents\":[]}");
+	char *text = malloc(begin + copies * strlen(event) + 1), *at = text;
+	struct ws_imported *i;
+
+	at = stpcpy(at, "{\"traceEvents\":[]}");
+	for (size_t k = 0; k < copies; k++)
+		at = stpcpy(at, event);
+	i = imported(text);
+	cr_assert(eq(u64, ws_imported_lost(i, "cannot be read"), copies));
+	cr_assert(ws_imported_warned(i, "the document ends at byte 18"));
+	ws_imported_free(i);
+	free(text);
+}
+
+Test(broken_json, space_behind_the_document_is_nothing_and_other_text_is_one_record)
+{
+	struct ws_imported *i = imported("{\"traceEvents\":[" CALL("a", 1) "]} \r\n\t\n");
+
+	cr_assert(eq(u64, i->stats.nwarnings, 0));
+	cr_assert(eq(u64, rows(i, WS_KIND_LOSS), 0));
+	ws_imported_free(i);
+
+	i = imported("{\"traceEvents\":[" CALL("a", 1) "]}\n# the end");
+	cr_assert(eq(u64, ws_imported_lost(i, "cannot be read"), 1));
+	ws_imported_free(i);
+}
+
+/* What is wrong with an import of the first `cut` bytes; NULL: nothing. One assertion a file, for
+ * the test program is told of each. */
+static const char *cut_fault(const char *text, size_t cut, uint64_t *events)
+{
+	struct ws_imported *i = ws_imported_bytes(text, cut);
+	const char *fault = NULL;
+
+	if (i->damage)
+		fault = "the trace is damaged";
+	else if (i->status == WS_OK && i->stats.events < *events)
+		fault = "fewer events than from less of the file";
+	else if (i->status == WS_OK && !i->stats.nwarnings)
+		fault = "nobody said that the file is cut off";
+	else if (i->status != WS_OK && (*events || i->status == WS_BUG))
+		fault = "refused, after less of it was read";
+	if (i->status == WS_OK)
+		*events = i->stats.events;
+	ws_imported_free(i);
+	return fault;
+}
+
+Test(broken_json, a_file_cut_off_at_any_byte_is_read_up_to_there)
+{
+	const char *const files[] = {generation_2021, generation_2022, generation_2024};
+
+	for (size_t f = 0; f < 3; f++) {
+		size_t len = strlen(files[f]), cut = 0;
+		const char *fault = NULL;
+		uint64_t events = 0;
+
+		for (; cut < len && !fault; cut++)
+			fault = cut_fault(files[f], cut, &events);
+		cr_assert(fault == NULL, "file %zu, first %zu bytes: %s", f, cut - 1, fault);
+		cr_assert(gt(u64, events, 3));
+	}
+}
+
+Test(broken_json, any_byte_may_be_wrong)
+{
+	const size_t len = sizeof(generation_2022) - 1;
+	char *text = malloc(len);
+	uint64_t damage = 0;
+
+	for (size_t at = 0; at < len && !damage; at++) {
+		static const char wrong[] = {0, '"', '{', '}', '\\', (char)0xff};
+		struct ws_imported *i;
+
+		memcpy(text, generation_2022, len);
+		text[at] = wrong[at % sizeof(wrong)];
+		i = ws_imported_bytes(text, len);
+		damage = i->damage;
+		ws_imported_free(i);
+	}
+	cr_assert(eq(u64, damage, 0));
+	free(text);
+}
