@@ -76,4 +76,48 @@ static inline void ws_lanes_clear(struct ws_residual *r)
 	memset(r->lane_begun, 0, r->nlanes);
 }
 
+/* --- encoding: residual_encode.c, residual_contexts.c --- */
+
+/* Rows that may share a context: how many, where they lie, how far from there. */
+struct ws_residual_group {
+	uint32_t rows;
+	uint32_t step, start; /* every so manieth is a sample; where the samples begin */
+	uint32_t context;
+	int64_t mean;
+	double variance;
+};
+
+#define WS_RESIDUAL_MAX_GROUPS (WS_RESIDUAL_MAX_PAIRS + WS_MAX_BLOCK_ROWS / WS_TOKENS_ROWS_EACH + 1)
+
+struct ws_residual_writing {
+	uint64_t by_row[WS_MAX_BLOCK_ROWS];          /* residuals */
+	uint64_t quanta[WS_MAX_BLOCK_ROWS];          /* of them, where the quantum is not 1 */
+	uint64_t in_full[WS_MAX_BLOCK_ROWS];         /* residuals, clustered, where it is not 1 */
+	uint16_t pair_of_row[WS_MAX_BLOCK_ROWS];     /* number from 1, 0 = none */
+	uint32_t others_of_token[WS_MAX_BLOCK_ROWS]; /* rows that no pair takes */
+	uint16_t group_of_token[WS_MAX_BLOCK_ROWS];
+	uint32_t pair_keys[WS_RESIDUAL_MAX_PAIRS + 1];
+	uint32_t rows_of_pair[WS_RESIDUAL_MAX_PAIRS + 1];
+	uint16_t group_of_pair[WS_RESIDUAL_MAX_GROUPS];
+	uint16_t context_of_pair[WS_RESIDUAL_MAX_PAIRS + 1];
+	struct ws_residual_group groups[WS_RESIDUAL_MAX_GROUPS];
+	struct ws_residual_group merged[WS_RESIDUAL_MAX_GROUPS];
+	uint32_t wait[WS_RESIDUAL_MAX_GROUPS]; /* rows until the next sample; then starts of
+	                                          contexts */
+	uint8_t shape[WS_RESIDUAL_MAX_GROUPS]; /* of a context's symbols */
+	uint32_t ngroups;
+};
+
+static inline uint64_t ws_magnitude(uint64_t v)
+{
+	return v >> 63 ? 0 - v : v;
+}
+
+/*
+ * Contexts of tokens and pairs, in the order in which they are told, with
+ * their measures. quanta: of the n rows. Pairs and tokens have their rows counted.
+ */
+void ws_residual_find_contexts(struct ws_residual *r, const struct ws_residual_how *how,
+                               const uint64_t *quanta, uint32_t n);
+
 #endif

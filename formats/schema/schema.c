@@ -66,6 +66,14 @@ bool ws_kind_is_made(unsigned id)
 	return id == WS_KIND_SCHEMA || id == WS_KIND_INDEX || id == WS_KIND_THREAD_EVENT;
 }
 
+bool ws_kind_has_blobs(const struct ws_kind_def *def)
+{
+	for (unsigned c = 0; c < def->ncolumns; c++)
+		if (def->columns[c].type == WS_TYPE_BLOB)
+			return true;
+	return false;
+}
+
 int ws_schema_column(const struct ws_kind_def *def, unsigned column_id)
 {
 	for (int c = 0; c < def->ncolumns; c++)

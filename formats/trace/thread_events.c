@@ -54,18 +54,31 @@ static void find_places(struct ws_thread_places *p, const struct ws_row_buf *api
 		p->nvtx[e] = a + e;
 }
 
-/* The rows' values; zeros are there. */
+/* The rows' values; where both kinds have the column not all are zero, so none is left out. */
 static void place_rows(const struct ws_row_buf *from, const uint8_t *column, const uint32_t *place,
-                       struct ws_row_buf *out)
+                       const uint8_t *kinds, struct ws_row_buf *out)
 {
 	for (unsigned c = 0; c < from->def->ncolumns; c++) {
 		const uint64_t *v = from->columns[c].v;
 		uint64_t *to = out->columns[column[c]].v;
-		int is_zero = !v[0] && !memcmp(v, v + 1, (from->rows - 1) * sizeof(*v));
+		int is_zero = kinds[column[c]] < 2 && !v[0] &&
+		              !memcmp(v, v + 1, (from->rows - 1) * sizeof(*v));
 
 		for (uint32_t i = 0; i < from->rows && !is_zero; i++)
 			to[place[i]] = v[i];
 	}
+}
+
+/* How many of the two kinds have each column; zeros where not both do. */
+static void clear_columns(struct ws_row_buf *out, uint32_t n, uint8_t *kinds)
+{
+	for (unsigned c = 0; c < WS_NCOLS_api; c++)
+		kinds[of_api[c]]++;
+	for (unsigned c = 0; c < WS_NCOLS_nvtx; c++)
+		kinds[of_nvtx[c]]++;
+	for (unsigned c = 0; c < out->def->ncolumns; c++)
+		if (kinds[c] < 2)
+			memset(out->columns[c].v, 0, n * sizeof(*out->columns[c].v));
 }
 
 enum ws_status ws_thread_events_merge(struct ws_thread_places *p, const struct ws_row_buf *api,
@@ -73,14 +86,14 @@ enum ws_status ws_thread_events_merge(struct ws_thread_places *p, const struct w
                                       struct ws_err *err)
 {
 	const uint32_t n = api->rows + nvtx->rows;
+	uint8_t kinds[WS_NCOLS_thread_event] = {0};
 	uint64_t *type;
 
 	WS_FORWARD(ws_row_buf_reserve(out, n, err));
 	find_places(p, api, nvtx);
-	for (unsigned c = 0; c < out->def->ncolumns; c++)
-		memset(out->columns[c].v, 0, n * sizeof(*out->columns[c].v));
-	place_rows(api, of_api, p->api, out);
-	place_rows(nvtx, of_nvtx, p->nvtx, out);
+	clear_columns(out, n, kinds);
+	place_rows(api, of_api, p->api, kinds, out);
+	place_rows(nvtx, of_nvtx, p->nvtx, kinds, out);
 	type = out->columns[WS_COL_thread_event_type].v;
 	for (uint32_t i = 0; i < api->rows; i++)
 		type[p->api[i]] = WS_THREAD_EVENT_API;

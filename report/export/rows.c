@@ -98,15 +98,6 @@ enum ws_status ws_export_each(const struct ws_trace_reader *r, enum ws_kind kind
 
 /* --- rows in memory --- */
 
-static int has_blobs(const struct ws_kind_def *def)
-{
-	int found = 0;
-
-	for (unsigned c = 0; c < def->ncolumns; c++)
-		found |= def->columns[c].type == WS_TYPE_BLOB;
-	return found;
-}
-
 static enum ws_status keep_row(void *ctx, const void *row, struct ws_err *err)
 {
 	struct ws_export_dict *d = ctx;
@@ -129,7 +120,7 @@ enum ws_status ws_export_rows_load(struct ws_export_dict *d, const struct ws_tra
 	WS_FORWARD(ws_spill_open(d->room, n * def->row_size, err));
 	d->rows = d->room->data;
 	/* a block at a time is in memory twice, not all; BLOBs need their columns */
-	if (!has_blobs(def))
+	if (!ws_kind_has_blobs(def))
 		return ws_export_each(r, kind, NULL, keep_row, d, err);
 	WS_FORWARD(ws_trace_reader_load(r, kind, &d->table, err));
 	d->n = (size_t)d->table.rows;

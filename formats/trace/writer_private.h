@@ -1,0 +1,53 @@
+/* What writing (writer.c) and going on with a file (resume.c) share. */
+#ifndef WS_FORMATS_TRACE_WRITER_PRIVATE_H
+#define WS_FORMATS_TRACE_WRITER_PRIVATE_H
+
+#include "formats/codec/block.h"
+#include "formats/base/sink.h"
+#include "formats/base/strtab.h"
+#include "formats/trace/internal.h"
+#include "formats/trace/thread_events.h"
+#include "formats/trace/writer.h"
+
+enum ws_writer_state {
+	STATE_OPEN,
+	STATE_FAILED, /* rows are lost; failure says why */
+	STATE_CLOSED,
+};
+
+struct ws_trace_writer {
+	struct ws_sink sink;
+	struct ws_block_encoder encoder;
+	struct ws_buf block; /* being encoded */
+	struct ws_row_buf pending[WS_KIND_END];
+	uint8_t addable[WS_KIND_END]; /* kinds whose rows callers add */
+	uint8_t plain[WS_KIND_END];   /* … and that are numbers, of which nothing is noted */
+	uint64_t rows[WS_KIND_END];
+	uint64_t rows_lost;
+	int64_t cpu_time_quantum_ns;
+	uint64_t sequence;
+	struct ws_row_index *blocks; /* written so far */
+	size_t nblocks, blocks_capacity;
+	struct ws_strtab strings, payloads, configs;
+	struct ws_buf key; /* of a payload: schema, bytes */
+	struct ws_thread_places *places;
+	uint64_t *config_lanes; /* by launch_config id: what encoder.config_lanes is */
+	size_t config_lanes_cap;
+	enum ws_writer_state state;
+	struct ws_err failure;
+};
+
+/* Without a file yet. */
+enum ws_status ws_trace_writer_new(struct ws_trace_writer **out,
+                                   const struct ws_trace_writer_opts *opts, struct ws_err *err);
+/* What went wrong before; BUG when it is closed. */
+enum ws_status ws_trace_writer_check_open(const struct ws_trace_writer *w, struct ws_err *err);
+/* Remember a block for the index. */
+enum ws_status ws_trace_writer_note_block(struct ws_trace_writer *w, const struct ws_row_index *row,
+                                          struct ws_err *err);
+/* Remember on which stream a launch configuration runs: kernels of one follow each other. */
+enum ws_status ws_trace_writer_note_config(struct ws_trace_writer *w,
+                                           const struct ws_row_launch_config *config,
+                                           struct ws_err *err);
+
+#endif
