@@ -5,7 +5,8 @@
  *
  *   gpu_bench [--autotune] ceilings
  *   gpu_bench [--autotune] kernels [LAYERS [DTYPE]]
- *   gpu_bench [--autotune] steps MODEL DTYPE FUSION BATCH CONTEXT [ROUNDS [STEPS]]
+ *   gpu_bench [--autotune] [--fused-attention] steps MODEL DTYPE FUSION BATCH CONTEXT [ROUNDS
+ * [STEPS]]
  *
  * Ceilings are measured by the same process before what is held against them. kernels: of
  * transformer-large at batch 16, so many LAYERS of it (4: more are the same shapes again), and of
@@ -42,6 +43,7 @@
 
 static struct ws_pool *pool;
 static struct ws_backend *backend;
+static enum ws_attention_mode attention;
 static double copy_bytes_s; /* measured: reading and writing both count */
 static double gemm_flop_s;  /* measured, of the precision that was asked for last */
 
@@ -179,7 +181,8 @@ struct timing {
 static bool is_library(const struct ws_op *op)
 {
 	return op->kind == WS_OP_GEMM || op->kind == WS_OP_CONV || op->kind == WS_OP_CONV_DGRAD ||
-	       op->kind == WS_OP_CONV_WGRAD;
+	       op->kind == WS_OP_CONV_WGRAD || op->kind == WS_OP_ATTENTION ||
+	       op->kind == WS_OP_ATTENTION_GRAD;
 }
 
 /* What an op moves: of the scores a causal softmax reads no column beyond its row. */
@@ -318,18 +321,14 @@ static enum ws_status time_kernels(const struct ws_step_options *options, struct
 /* --- whole steps
  * ----------------------------------------------------------------------------------- */
 
-/* Of matrix products and convolutions: what MFU counts. */
+/* Of matrix products, convolutions and fused attention: what MFU counts. */
 static uint64_t product_flops(const struct ws_graph *graph)
 {
 	uint64_t flops = 0;
 
-	for (int i = 0; i < graph->op_count; i++) {
-		const struct ws_op *op = graph->ops[i];
-
-		if (op->kind == WS_OP_GEMM || op->kind == WS_OP_CONV ||
-		    op->kind == WS_OP_CONV_DGRAD || op->kind == WS_OP_CONV_WGRAD)
-			flops += op->payload.flops;
-	}
+	for (int i = 0; i < graph->op_count; i++)
+		if (is_library(graph->ops[i]))
+			flops += graph->ops[i]->payload.flops;
 	return flops;
 }
 
@@ -374,14 +373,15 @@ static enum ws_status time_steps(const struct ws_step_options *options, int roun
 		status = run_round(step, steps, &number, &ms, err);
 		if (status != WS_OK)
 			break;
-		printf("{\"kind\":\"step\",\"name\":\"%s\",\"dtype\":\"%s\",\"fusion\":\"%s\","
+		printf("{\"kind\":\"step\",\"name\":\"%s\",\"dtype\":\"%s\",\"fusion\":\"%s%s\","
 		       "\"batch\":%lld,\"context\":%lld,\"product_flops\":%llu,"
 		       "\"peak_bytes\":%llu,\"round\":%d,\"ms\":%.3f,\"mfu\":%.4f}\n",
 		       options->model->name, options->precision->name,
-		       ws_fusion_name((int)options->fusion), (long long)options->batch,
-		       (long long)options->context, (unsigned long long)flops,
-		       (unsigned long long)backend->peak_bytes, round, ms,
-		       (double)flops / (ms * 1e-3) / gemm_flop_s);
+		       ws_fusion_name((int)options->fusion),
+		       attention == WS_ATTENTION_MODE_FUSED ? ", fused attention" : "",
+		       (long long)options->batch, (long long)options->context,
+		       (unsigned long long)flops, (unsigned long long)backend->peak_bytes, round,
+		       ms, (double)flops / (ms * 1e-3) / gemm_flop_s);
 		fflush(stdout);
 	}
 	ws_step_close(step);
@@ -406,6 +406,7 @@ static struct ws_step_options session_of(const char *model, const char *dtype, i
 	        .model = ws_network_find(model),
 	        .precision = ws_precision_find(dtype),
 	        .fusion = (enum ws_fusion)fusion,
+	        .attention = attention,
 	        .phase = WS_STEP_FULL,
 	        .batch = batch,
 	        .context = context,
@@ -500,8 +501,14 @@ int main(int argc, char **argv)
 	char why[256];
 	int first = 1, code;
 
-	options.autotune = argc > 1 && !strcmp(argv[1], "--autotune");
-	first += options.autotune;
+	for (; first < argc && !strncmp(argv[first], "--", 2); first++) {
+		if (!strcmp(argv[first], "--autotune"))
+			options.autotune = true;
+		else if (!strcmp(argv[first], "--fused-attention"))
+			attention = WS_ATTENTION_MODE_FUSED;
+		else
+			return WS_USAGE;
+	}
 	if (ws_pool_create(1, &pool, &err) != WS_OK ||
 	    ws_backend_open(&options, pool, &backend, why, sizeof(why), &err) != WS_OK ||
 	    measure_copy(&err) != WS_OK) {

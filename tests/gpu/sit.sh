@@ -156,13 +156,18 @@ part_2() {
 	capture torch 200 torch
 }
 
+# beside_torch SESSIONS of torch_steps.py...
+beside_torch() {
+	for session in "$@"; do
+		step "beside-torch-$(echo "$session" | tr : -)" 110 \
+			python3 "$here/torch_steps.py" "$root/tests/gpu_bench" "$session"
+		grep '^{"kind"' "$out/$name.txt" >>"$lines"
+	done
+}
+
 part_3() {
 	if has_torch; then
-		for session in transformer-small:fp32:16:512 transformer-large:amp-bf16:4:512 transformer-large:fp32:4:512; do
-			step "beside-torch-$(echo $session | tr : -)" 110 \
-				python3 "$here/torch_steps.py" "$root/tests/gpu_bench" $session
-			grep '^{"kind"' "$out/$name.txt" >>"$lines"
-		done
+		beside_torch transformer-small:fp32:16:512 transformer-large:amp-bf16:4:512 transformer-large:fp32:4:512
 	else
 		verdict skip "the same steps in PyTorch" "not here"
 		bench steps-small 60 steps transformer-small fp32 full "$(number 16 1)" "$(number 512 64)" "$(number 3 1)" "$(number 20 2)"
@@ -185,6 +190,13 @@ part_3() {
 		done
 	else
 		verdict skip "compute-sanitizer" "not here"
+	fi
+	# what people would train, last: its compilation may take the time that is left
+	if has_torch; then
+		beside_torch transformer-large:amp-bf16:4:512:fused
+	else
+		bench steps-fused-attention 90 --fused-attention steps transformer-large amp-bf16 full \
+			"$(number 4 1)" "$(number 512 64)" "$(number 3 1)" "$(number 20 2)"
 	fi
 }
 

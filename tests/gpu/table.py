@@ -8,7 +8,7 @@ import sys
 
 
 def row(verdict, name, figure="", goal=""):
-    print("%-5s  %-76s %24s  %s" % (verdict, name[:76], figure, goal))
+    print("%-5s  %-112s %24s  %s" % (verdict, name, figure, goal))
 
 
 def rows_of_bench(results):

@@ -39,9 +39,9 @@ def rotate(x, cosine, sine):
 
 
 class Block(nn.Module):
-    def __init__(self, width, ffn, heads):
+    def __init__(self, width, ffn, heads, fused):
         super().__init__()
-        self.heads = heads
+        self.heads, self.fused = heads, fused
         self.norm1, self.norm2 = Norm(width), Norm(width)
         self.q, self.k, self.v, self.o = (nn.Linear(width, width, bias=False) for _ in range(4))
         self.w1, self.w3 = (nn.Linear(width, ffn, bias=False) for _ in range(2))
@@ -52,18 +52,22 @@ class Block(nn.Module):
         h = self.norm1(x)
         q, k, v = (w(h).view(n, t, self.heads, -1).transpose(1, 2) for w in (self.q, self.k, self.v))
         q, k = rotate(q, cosine, sine), rotate(k, cosine, sine)
-        scores = q @ k.transpose(-1, -2) / (width // self.heads) ** 0.5
-        shares = torch.softmax(scores.masked_fill(hidden, float("-inf")), -1)
-        x = x + self.o((shares.to(v.dtype) @ v).transpose(1, 2).reshape(n, t, width))
+        if self.fused:
+            y = F.scaled_dot_product_attention(q.to(v.dtype), k.to(v.dtype), v, is_causal=True)
+        else:
+            scores = q @ k.transpose(-1, -2) / (width // self.heads) ** 0.5
+            shares = torch.softmax(scores.masked_fill(hidden, float("-inf")), -1)
+            y = shares.to(v.dtype) @ v
+        x = x + self.o(y.transpose(1, 2).reshape(n, t, width))
         h = self.norm2(x)
         return x + self.w2(F.silu(self.w1(h)) * self.w3(h))
 
 
 class Transformer(nn.Module):
-    def __init__(self, width, ffn, layers, heads, vocab, context):
+    def __init__(self, width, ffn, layers, heads, vocab, context, fused):
         super().__init__()
         self.embedding = nn.Embedding(vocab, width)
-        self.blocks = nn.ModuleList(Block(width, ffn, heads) for _ in range(layers))
+        self.blocks = nn.ModuleList(Block(width, ffn, heads, fused) for _ in range(layers))
         self.norm, self.head = Norm(width), nn.Linear(width, vocab, bias=False)
         pairs = width // heads // 2
         angle = torch.arange(context)[:, None] * 10000.0 ** (-torch.arange(pairs) / pairs)
@@ -78,14 +82,14 @@ class Transformer(nn.Module):
         return self.head(self.norm(x))
 
 
-def session(name, context, dtype, compiled, batch):
+def session(name, context, dtype, compiled, batch, fused):
     """A function that runs one step; compiled: as one program for this very shape."""
     torch.manual_seed(0)
     # else what was compiled for the session before counts against this one's limit
     torch._dynamo.reset()
     torch.backends.cuda.matmul.allow_tf32 = dtype == "tf32"
     vocab = SIZES[name][-1]
-    model = Transformer(*SIZES[name], context).cuda()
+    model = Transformer(*SIZES[name], context, fused).cuda()
     optimizer = torch.optim.AdamW(model.parameters(), fused=compiled)
     forward = torch.compile(model, dynamic=False) if compiled else model
     tokens = torch.randint(vocab, (batch, context + 1), device="cuda")
@@ -118,9 +122,10 @@ def run_round(step):
     return sorted(times)[STEPS // 2] * 1e3
 
 
-def rival(command, name, context, dtype, batch):
+def rival(command, name, context, dtype, batch, fused):
     """gpu_bench with the same session, which runs a round for each line that it is sent."""
-    return subprocess.Popen([command, "steps", name, dtype, "full", str(batch), str(context), "0",
+    options = ["--fused-attention"] if fused else []
+    return subprocess.Popen([command, *options, "steps", name, dtype, "full", str(batch), str(context), "0",
                              str(STEPS)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
 
@@ -133,19 +138,21 @@ def rival_round(process):
     raise RuntimeError("the rival ended")
 
 
-def compare(command, name, context, dtype, batch):
-    """Eager, compiled and ours take turns, so that a clock that falls falls for all."""
-    ways = {"torch eager": session(name, context, dtype, False, batch)}
+def compare(command, name, context, dtype, batch, fused):
+    """Eager, compiled and ours take turns, so that a clock that falls falls for all. Fused
+    attention is compared with it compiled alone: as people train."""
+    how_fused = ", fused attention" if fused else ""
+    ways = {} if fused else {"torch eager": session(name, context, dtype, False, batch, fused)}
     try:
-        ways["torch compile"] = session(name, context, dtype, True, batch)
+        ways["torch compile" + how_fused] = session(name, context, dtype, True, batch, fused)
     except Exception as error:  # no compiler on this machine: whatever torch says then
         print("%s %s compiled: %s" % (name, dtype, error), file=sys.stderr)
-    process = rival(command, name, context, dtype, batch) if command else None
+    process = rival(command, name, context, dtype, batch, fused) if command else None
     times = {}
     for turn in range(ROUNDS):
         rows = [(how, {"ms": run_round(step)}) for how, step in ways.items()]
         if process:
-            rows.append(("ours", rival_round(process)))
+            rows.append(("ours" + how_fused, rival_round(process)))
         for how, row in rows:
             times.setdefault(how, []).append(row["ms"])
             print(json.dumps({"kind": "step", "name": name, "dtype": dtype, "fusion": how,
@@ -154,9 +161,9 @@ def compare(command, name, context, dtype, batch):
     if process:
         process.stdin.close()
         process.wait()
-    if "ours" in times:
+    if process:
         for how in ways:
-            share = min(times["ours"]) / min(times[how])
+            share = min(times["ours" + how_fused]) / min(times[how])
             print(json.dumps({"kind": "verdict", "name": "%s %s batch %d context %d: ours beside %s"
                               % (name, dtype, batch, context, how), "figure": round(share, 3),
                               "unit": "of its time", "goal": "at most 1.1",
@@ -164,14 +171,14 @@ def compare(command, name, context, dtype, batch):
 
 
 def main():
-    """torch_steps.py [GPU_BENCH] MODEL:DTYPE:BATCH:CONTEXT...: a round in turn for each."""
+    """torch_steps.py [GPU_BENCH] MODEL:DTYPE:BATCH:CONTEXT[:fused]...: a round in turn for each."""
     arguments = sys.argv[1:]
     command = arguments.pop(0) if arguments and ":" not in arguments[0] else None
     failed = 0
     for wanted in arguments:
-        name, dtype, batch, context = wanted.split(":")
+        name, dtype, batch, context, *fused = wanted.split(":")
         try:
-            compare(command, name, int(context), dtype, int(batch))
+            compare(command, name, int(context), dtype, int(batch), bool(fused))
         except RuntimeError as error:  # out of memory, a rival that ended
             print("%s: %s" % (wanted, error), file=sys.stderr)
             failed += 1
