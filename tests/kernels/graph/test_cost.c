@@ -6,13 +6,14 @@
 #include "kernels/nn/optim.h"
 
 static struct ws_graph *full_step(const char *model, const struct ws_precision *precision,
-                                  int64_t batch, int64_t context)
+                                  int64_t batch, int64_t context, enum ws_fusion fusion)
 {
 	struct ws_optimizer adamw = WS_ADAMW_DEFAULT;
 	struct ws_model_io io;
 	struct ws_graph *graph;
 
 	KERNELS_OK(ws_graph_create(precision, &graph, err));
+	graph->fusion = fusion;
 	KERNELS_OK(ws_transformer_build(graph, &ws_network_find(model)->transformer, batch, context,
 	                                true, &io, err));
 	KERNELS_OK(ws_graph_backward(graph, io.loss, NULL, err));
@@ -34,7 +35,8 @@ static const struct {
 Test(cost, parameter_counts_of_all_sizes)
 {
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
-		struct ws_graph *graph = full_step(sizes[i].model, &kernels_fp32, 1, 1);
+		struct ws_graph *graph =
+		        full_step(sizes[i].model, &kernels_fp32, 1, 1, WS_FUSION_NONE);
 		int tensors = 0;
 
 		for (int j = 0; j < graph->tensor_count; j++)
@@ -80,7 +82,7 @@ Test(cost, matmul_flops_of_all_sizes_and_contexts_and_backward_is_exactly_twice)
 
 	for (size_t i = 0; i < sizeof(want) / sizeof(*want); i++) {
 		struct ws_graph *graph =
-		        full_step(want[i].model, &kernels_fp32, 4, want[i].context);
+		        full_step(want[i].model, &kernels_fp32, 4, want[i].context, WS_FUSION_NONE);
 		uint64_t forward = ws_cost_phase(graph, WSNVTX_PHASE_forward).matmul_flops;
 		uint64_t backward = ws_cost_phase(graph, WSNVTX_PHASE_backward).matmul_flops;
 
@@ -95,8 +97,9 @@ Test(cost, matmul_flops_of_all_sizes_and_contexts_and_backward_is_exactly_twice)
 
 Test(cost, matmul_flops_do_not_depend_on_the_dtype)
 {
-	struct ws_graph *fp32 = full_step("transformer-small", &kernels_fp32, 4, 128);
-	struct ws_graph *amp = full_step("transformer-small", &kernels_amp, 4, 128);
+	struct ws_graph *fp32 =
+	        full_step("transformer-small", &kernels_fp32, 4, 128, WS_FUSION_NONE);
+	struct ws_graph *amp = full_step("transformer-small", &kernels_amp, 4, 128, WS_FUSION_NONE);
 
 	cr_assert_eq(ws_cost_phase(fp32, WSNVTX_PHASE_forward).matmul_flops,
 	             ws_cost_phase(amp, WSNVTX_PHASE_forward).matmul_flops);
@@ -127,8 +130,8 @@ Test(cost, attention_scores_cost_25_6_times_the_flops_of_softmax)
 	static const int64_t contexts[] = {128, 1024};
 
 	for (int i = 0; i < 2; i++) {
-		struct ws_graph *graph =
-		        full_step("transformer-small", &kernels_fp32, 4, contexts[i]);
+		struct ws_graph *graph = full_step("transformer-small", &kernels_fp32, 4,
+		                                   contexts[i], WS_FUSION_NONE);
 		uint64_t elements = (uint64_t)(12 * 4 * 12 * contexts[i] * contexts[i]);
 		uint64_t softmax = flops_of(graph, WSNVTX_PHASE_forward, WSNVTX_OP_softmax, NULL);
 		uint64_t scores = flops_of(graph, WSNVTX_PHASE_forward, WSNVTX_OP_gemm, "q k^T");
@@ -155,7 +158,8 @@ Test(cost, bytes_outside_gemms_follow_the_byte_model)
 	 */
 	int64_t small = 2 * (6 * n + d) + 4 * rows + 2 * table;
 	int64_t outside = 7 * n * d + 6 * n + d /* final norm */ + 2 * n * d + n /* embedding */;
-	struct ws_graph *graph = full_step("transformer-small", &kernels_fp32, 4, 512);
+	struct ws_graph *graph =
+	        full_step("transformer-small", &kernels_fp32, 4, 512, WS_FUSION_NONE);
 	uint64_t bytes = 0;
 
 	for (int i = 0; i < graph->op_count; i++) {
@@ -245,11 +249,108 @@ Test(cost, mixed_dtypes_count_in_their_own_sizes)
 /* 14 FLOPs and 33 passes of 4 bytes a parameter, and the step size read once a tensor. */
 Test(cost, adamw_is_14_flops_and_132_bytes_a_parameter)
 {
-	struct ws_graph *graph = full_step("transformer-small", &kernels_fp32, 4, 128);
+	struct ws_graph *graph =
+	        full_step("transformer-small", &kernels_fp32, 4, 128, WS_FUSION_NONE);
 	struct ws_cost cost = ws_cost_phase(graph, WSNVTX_PHASE_optimizer);
 
 	cr_assert_eq(cost.ops, 14 * 111);
 	cr_assert_eq(cost.flops, 14 * 128625408ull);
 	cr_assert_eq(cost.bytes_read + cost.bytes_written, 132 * 128625408ull + 4 * 111);
 	ws_graph_destroy(graph);
+}
+
+/* --- of fused graphs
+ * ------------------------------------------------------------------------------------- */
+
+Test(cost, matmul_flops_and_parameters_are_those_of_the_other_form)
+{
+	static const char *const models[] = {"transformer-tiny", "transformer-small",
+	                                     "transformer-2.7b"};
+
+	for (size_t i = 0; i < sizeof(models) / sizeof(*models); i++) {
+		struct ws_graph *none = full_step(models[i], &kernels_fp32, 4, 256, WS_FUSION_NONE);
+		struct ws_graph *full = full_step(models[i], &kernels_fp32, 4, 256, WS_FUSION_FULL);
+
+		for (int p = WSNVTX_PHASE_forward; p <= WSNVTX_PHASE_optimizer; p++)
+			cr_assert_eq(ws_cost_phase(full, (enum wsnvtx_phase)p).matmul_flops,
+			             ws_cost_phase(none, (enum wsnvtx_phase)p).matmul_flops);
+		cr_assert_eq(ws_graph_param_count(full), ws_graph_param_count(none));
+		ws_graph_destroy(none);
+		ws_graph_destroy(full);
+	}
+}
+
+/*
+ * Elements outside the GEMMs of a layer's forward pass: norms 2 N d each, rope and
+ * head split of q, k, v 6 N d, softmax 2 S, merge 2 N d, residuals 3 N d each,
+ * SwiGLU 3 N f; and what is small: norm weights, 1 / rms, the rope table.
+ */
+Test(cost, bytes_outside_gemms_are_the_fused_minimum)
+{
+	const int64_t n = 4 * 512, d = 768, f = 3072, s = 4 * 12 * 512 * 512;
+	int64_t layer = (2 * 2 + 6 + 2 + 2 * 3) * n * d + 2 * s + 3 * n * f;
+	int64_t small = 2 * (d + n) + 2 * 512 * 32;
+	int64_t outside = 2 * n * d + d + n /* final norm */ + 2 * n * d + n /* embedding */;
+	struct ws_graph *g = full_step("transformer-small", &kernels_fp32, 4, 512, WS_FUSION_FULL);
+	uint64_t bytes = 0;
+
+	for (int i = 0; i < g->op_count; i++) {
+		const struct wsnvtx_op *p = &g->ops[i]->payload;
+
+		if (p->phase == WSNVTX_PHASE_forward && p->op != WSNVTX_OP_gemm)
+			bytes += p->bytes_read + p->bytes_written;
+	}
+	cr_assert_eq(bytes, 4 * (uint64_t)(12 * (layer + small) + outside), "%llu",
+	             (unsigned long long)bytes);
+	ws_graph_destroy(g);
+}
+
+static struct ws_cost cost_of_sub(const struct ws_graph *g, enum ws_sub sub)
+{
+	struct ws_cost sum = {0};
+
+	for (int i = 0; i < g->op_count; i++) {
+		const struct wsnvtx_op *p = &g->ops[i]->payload;
+
+		if (g->ops[i]->sub != sub)
+			continue;
+		sum.ops++;
+		sum.flops += p->flops;
+		sum.bytes_read += p->bytes_read;
+		sum.bytes_written += p->bytes_written;
+	}
+	return sum;
+}
+
+Test(cost, flops_and_bytes_of_each_fused_op_by_hand)
+{
+	const uint64_t n = 4 * 128, d = 768, f = 3072, v = 10000, s = 4 * 12 * 128 * 128;
+	const uint64_t table = 2 * 128 * 32, params = 128625408;
+	const struct {
+		enum ws_sub sub;
+		uint64_t ops, flops, read, written; /* all but ops: of one, elements */
+	} want[] = {
+	        {WS_SUB_CAUSAL_SOFTMAX, 12, 6 * s, s, s},
+	        {WS_SUB_CAUSAL_SOFTMAX_GRAD, 12, 5 * s, 2 * s, s},
+	        {WS_SUB_RMS_NORM, 25, 4 * n * d, n * d + d, n * d + n},
+	        {WS_SUB_RMS_NORM_GRAD, 25, 9 * n * d, 2 * n * d + d + n, n * d + d},
+	        {WS_SUB_SWIGLU, 12, 6 * n * f, 2 * n * f, n * f},
+	        {WS_SUB_SWIGLU_GRAD, 12, 12 * n * f, 3 * n * f, 2 * n * f},
+	        {WS_SUB_ROTATE_QKV, 12, 6 * n * d, 3 * n * d + table, 3 * n * d},
+	        {WS_SUB_ROTATE_QKV_BACK, 12, 6 * n * d, 3 * n * d + table, 3 * n * d},
+	        {WS_SUB_CROSS_ENTROPY, 1, 6 * n * v + n, n * v + n, n * v + 1},
+	        {WS_SUB_ADAMW_ALL, 1, 14 * params, 4 * params + 1, 3 * params},
+	};
+	struct ws_graph *g = full_step("transformer-small", &kernels_fp32, 4, 128, WS_FUSION_FULL);
+
+	for (size_t i = 0; i < sizeof(want) / sizeof(*want); i++) {
+		struct ws_cost cost = cost_of_sub(g, want[i].sub);
+		const char *name = ws_sub_info(want[i].sub)->symbol;
+
+		cr_assert_eq(cost.ops, (int)want[i].ops, "%s: %d", name, cost.ops);
+		cr_assert_eq(cost.flops, want[i].ops * want[i].flops, "%s", name);
+		cr_assert_eq(cost.bytes_read, 4 * want[i].ops * want[i].read, "%s", name);
+		cr_assert_eq(cost.bytes_written, 4 * want[i].ops * want[i].written, "%s", name);
+	}
+	ws_graph_destroy(g);
 }
