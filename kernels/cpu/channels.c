@@ -73,26 +73,16 @@ static void bias_item(void *arg, int64_t item)
 			bias_tile(rows, row, col, ws_min64(WS_TILE, rows->cols - col));
 }
 
-static enum ws_status bias_run(struct ws_cpu *cpu, const struct ws_op *op, struct ws_channels ch)
+static void bias_run(struct ws_cpu *cpu, const struct ws_op *op, struct ws_channels ch)
 {
 	struct rows rows;
 
 	rows_init(&rows, op, ch);
 	ws_cpu_launch(cpu, op, ws_div_up(rows.rows, rows.rows_per_item), bias_item, &rows);
-	return WS_OK;
 }
 
-enum ws_status WS_CPU_FN(bias)(struct ws_cpu *cpu, const struct ws_op *op, struct ws_err *err)
-{
-	(void)err;
-	return bias_run(cpu, op, op->u.ch);
-}
-
-enum ws_status WS_CPU_FN(bias_act)(struct ws_cpu *cpu, const struct ws_op *op, struct ws_err *err)
-{
-	(void)err;
-	return bias_run(cpu, op, op->u.bias.ch);
-}
+WS_CPU_KERNEL(bias, bias_run(cpu, op, op->u.ch))
+WS_CPU_KERNEL(bias_act, bias_run(cpu, op, op->u.bias.ch))
 
 /* --- blocks: item = some channels, all their numbers ------------------------------ */
 
@@ -169,12 +159,7 @@ static void bias_grad_item(void *arg, int64_t item)
 	store_statistics(op->out[0], &b, sum);
 }
 
-enum ws_status WS_CPU_FN(bias_grad)(struct ws_cpu *cpu, const struct ws_op *op, struct ws_err *err)
-{
-	(void)err;
-	ws_cpu_launch(cpu, op, block_items(&op->u.ch), bias_grad_item, &op);
-	return WS_OK;
-}
+WS_CPU_KERNEL(bias_grad, ws_cpu_launch(cpu, op, block_items(&op->u.ch), bias_grad_item, &op))
 
 /* --- batch norm ------------------------------------------------------------------- */
 
@@ -255,12 +240,7 @@ static void batch_norm_item(void *arg, int64_t item)
 	}
 }
 
-enum ws_status WS_CPU_FN(batch_norm)(struct ws_cpu *cpu, const struct ws_op *op, struct ws_err *err)
-{
-	(void)err;
-	ws_cpu_launch(cpu, op, block_items(&op->u.norm.ch), batch_norm_item, &op);
-	return WS_OK;
-}
+WS_CPU_KERNEL(batch_norm, ws_cpu_launch(cpu, op, block_items(&op->u.norm.ch), batch_norm_item, &op))
 
 /* With z = (x - mean) / deviation: dgamma = sum(dy z), dbeta = sum(dy). */
 static void batch_norm_sums(const struct ws_op *op, struct block *b, const ws_real *mean,
@@ -315,10 +295,5 @@ static void batch_norm_grad_item(void *arg, int64_t item)
 	}
 }
 
-enum ws_status WS_CPU_FN(batch_norm_grad)(struct ws_cpu *cpu, const struct ws_op *op,
-                                          struct ws_err *err)
-{
-	(void)err;
-	ws_cpu_launch(cpu, op, block_items(&op->u.norm.ch), batch_norm_grad_item, &op);
-	return WS_OK;
-}
+WS_CPU_KERNEL(batch_norm_grad,
+              ws_cpu_launch(cpu, op, block_items(&op->u.norm.ch), batch_norm_grad_item, &op))

@@ -33,9 +33,5 @@ static void dropout_item(void *arg, int64_t item)
 		             ws_min64(WS_TILE, end - offset));
 }
 
-enum ws_status WS_CPU_FN(dropout)(struct ws_cpu *cpu, const struct ws_op *op, struct ws_err *err)
-{
-	(void)err;
-	ws_cpu_launch(cpu, op, ws_div_up(op->in[0]->count, WS_GRAIN), dropout_item, &op);
-	return WS_OK;
-}
+WS_CPU_KERNEL(dropout,
+              ws_cpu_launch(cpu, op, ws_div_up(op->in[0]->count, WS_GRAIN), dropout_item, &op))

@@ -177,32 +177,17 @@ static void map_item(void *arg, int64_t item)
 	}
 }
 
-static enum ws_status map_run(struct ws_cpu *cpu, const struct ws_op *op)
+static void map_run(struct ws_cpu *cpu, const struct ws_op *op)
 {
 	struct map map;
 
 	map_init(&map, op);
 	ws_cpu_launch(cpu, op, ws_div_up(map.tiles, map.tiles_per_item), map_item, &map);
-	return WS_OK;
 }
 
-enum ws_status WS_CPU_FN(unary)(struct ws_cpu *cpu, const struct ws_op *op, struct ws_err *err)
-{
-	(void)err;
-	return map_run(cpu, op);
-}
-
-enum ws_status WS_CPU_FN(binary)(struct ws_cpu *cpu, const struct ws_op *op, struct ws_err *err)
-{
-	(void)err;
-	return map_run(cpu, op);
-}
-
-enum ws_status WS_CPU_FN(copy)(struct ws_cpu *cpu, const struct ws_op *op, struct ws_err *err)
-{
-	(void)err;
-	return map_run(cpu, op);
-}
+WS_CPU_KERNEL(unary, map_run(cpu, op))
+WS_CPU_KERNEL(binary, map_run(cpu, op))
+WS_CPU_KERNEL(copy, map_run(cpu, op))
 
 static void fill_item(void *arg, int64_t item)
 {

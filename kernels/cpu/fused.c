@@ -3,17 +3,17 @@
 
 /* --- softmax -------------------------------------------------------------------------- */
 
-/* max of scale * x and the sum of exp(scale * x - max), over n columns from an offset. */
-static void softmax_row_sums(const struct ws_op *op, ws_real scale, int64_t offset, int64_t n,
-                             ws_real *max, ws_real *sum)
+/* max of scale * x, and the sum of exp(scale * x - max), over n columns from an offset. */
+static double row_sums(const struct ws_tensor *t, ws_real scale, int64_t offset, int64_t n,
+                       ws_real *max)
 {
 	ws_real buf[WS_TILE];
-	double total = 0;
+	double sum = 0;
 
 	*max = -INFINITY;
 	for (int64_t col = 0; col < n; col += WS_TILE) {
 		int64_t count = ws_min64(n - col, WS_TILE);
-		const ws_real *x = ws_real_load(op->in[0], offset + col, count, buf);
+		const ws_real *x = ws_real_load(t, offset + col, count, buf);
 
 		/* a NaN stays: nothing is larger */
 		for (int64_t i = 0; i < count; i++)
@@ -21,21 +21,21 @@ static void softmax_row_sums(const struct ws_op *op, ws_real scale, int64_t offs
 	}
 	for (int64_t col = 0; col < n; col += WS_TILE) {
 		int64_t count = ws_min64(n - col, WS_TILE);
-		const ws_real *x = ws_real_load(op->in[0], offset + col, count, buf);
+		const ws_real *x = ws_real_load(t, offset + col, count, buf);
 
 		for (int64_t i = 0; i < count; i++)
-			total += WS_REAL_EXP(scale * x[i] - *max);
+			sum += WS_REAL_EXP(scale * x[i] - *max);
 	}
-	*sum = (ws_real)total;
+	return sum;
 }
 
 static void softmax_row(const struct ws_op *op, int64_t row)
 {
 	int64_t cols = ws_tensor_cols(op->out[0]), visible = row % cols + 1, offset = row * cols;
 	const ws_real scale = (ws_real)op->u.alpha;
-	ws_real x_buf[WS_TILE], y_buf[WS_TILE], max, sum;
+	ws_real x_buf[WS_TILE], y_buf[WS_TILE], max;
+	const ws_real sum = (ws_real)row_sums(op->in[0], scale, offset, visible, &max);
 
-	softmax_row_sums(op, scale, offset, visible, &max, &sum);
 	for (int64_t col = 0; col < cols; col += WS_TILE) {
 		int64_t n = ws_min64(cols - col, WS_TILE), left = ws_min64(visible - col, n);
 		const ws_real *x = ws_real_load(op->in[0], offset + col, n, x_buf);
@@ -222,31 +222,6 @@ struct loss {
 	double *rows; /* -log_softmax(logits)[target] of each row */
 };
 
-/* Maximum and sum of exp(x - max) of a row of logits. */
-static double logits_row_sums(const struct ws_tensor *logits, int64_t offset, int64_t cols,
-                              ws_real *max)
-{
-	ws_real buf[WS_TILE];
-	double sum = 0;
-
-	*max = -INFINITY;
-	for (int64_t col = 0; col < cols; col += WS_TILE) {
-		int64_t n = ws_min64(cols - col, WS_TILE);
-		const ws_real *x = ws_real_load(logits, offset + col, n, buf);
-
-		for (int64_t i = 0; i < n; i++)
-			*max = !(x[i] <= *max) ? x[i] : *max;
-	}
-	for (int64_t col = 0; col < cols; col += WS_TILE) {
-		int64_t n = ws_min64(cols - col, WS_TILE);
-		const ws_real *x = ws_real_load(logits, offset + col, n, buf);
-
-		for (int64_t i = 0; i < n; i++)
-			sum += WS_REAL_EXP(x[i] - *max);
-	}
-	return sum;
-}
-
 /* loss = log(sum) - (x[target] - max); dlogits = (softmax - onehot) / rows */
 static void cross_entropy_row(const struct loss *loss, int64_t row)
 {
@@ -255,7 +230,7 @@ static void cross_entropy_row(const struct loss *loss, int64_t row)
 	int64_t cols = ws_tensor_cols(logits), offset = row * cols;
 	int64_t target = ((const int32_t *)op->in[1]->data)[row];
 	ws_real x_buf[WS_TILE], dx_buf[WS_TILE], max, factor;
-	double sum = logits_row_sums(logits, offset, cols, &max), rows = (double)op->in[1]->count;
+	double sum = row_sums(logits, 1, offset, cols, &max), rows = (double)op->in[1]->count;
 
 	loss->rows[row] =
 	        log(sum) - ((double)*ws_real_load(logits, offset + target, 1, x_buf) - (double)max);
@@ -301,34 +276,17 @@ static int64_t rows_items(const struct ws_tensor *t)
 	return ws_div_up(ws_tensor_rows(t), rows_per_item(t));
 }
 
-static enum ws_status rows_run(struct ws_cpu *cpu, const struct ws_op *op,
-                               const struct ws_tensor *t,
-                               void (*row)(const struct ws_op *op, int64_t row))
+static void rows_run(struct ws_cpu *cpu, const struct ws_op *op, const struct ws_tensor *t,
+                     void (*row)(const struct ws_op *op, int64_t row))
 {
 	struct rows rows = {op, t, row};
 
 	ws_cpu_launch(cpu, op, rows_items(t), rows_item, &rows);
-	return WS_OK;
 }
 
-enum ws_status WS_CPU_FN(softmax)(struct ws_cpu *cpu, const struct ws_op *op, struct ws_err *err)
-{
-	(void)err;
-	return rows_run(cpu, op, op->out[0], softmax_row);
-}
-
-enum ws_status WS_CPU_FN(softmax_grad)(struct ws_cpu *cpu, const struct ws_op *op,
-                                       struct ws_err *err)
-{
-	(void)err;
-	return rows_run(cpu, op, op->out[0], softmax_grad_row);
-}
-
-enum ws_status WS_CPU_FN(rms_norm)(struct ws_cpu *cpu, const struct ws_op *op, struct ws_err *err)
-{
-	(void)err;
-	return rows_run(cpu, op, op->out[0], rms_norm_row);
-}
+WS_CPU_KERNEL(softmax, rows_run(cpu, op, op->out[0], softmax_row))
+WS_CPU_KERNEL(softmax_grad, rows_run(cpu, op, op->out[0], softmax_grad_row))
+WS_CPU_KERNEL(rms_norm, rows_run(cpu, op, op->out[0], rms_norm_row))
 
 enum ws_status WS_CPU_FN(rms_norm_grad)(struct ws_cpu *cpu, const struct ws_op *op,
                                         struct ws_err *err)
@@ -344,18 +302,8 @@ enum ws_status WS_CPU_FN(rms_norm_grad)(struct ws_cpu *cpu, const struct ws_op *
 	return WS_OK;
 }
 
-enum ws_status WS_CPU_FN(swiglu)(struct ws_cpu *cpu, const struct ws_op *op, struct ws_err *err)
-{
-	(void)err;
-	return rows_run(cpu, op, op->out[0], swiglu_row);
-}
-
-enum ws_status WS_CPU_FN(swiglu_grad)(struct ws_cpu *cpu, const struct ws_op *op,
-                                      struct ws_err *err)
-{
-	(void)err;
-	return rows_run(cpu, op, op->in[0], swiglu_grad_row);
-}
+WS_CPU_KERNEL(swiglu, rows_run(cpu, op, op->out[0], swiglu_row))
+WS_CPU_KERNEL(swiglu_grad, rows_run(cpu, op, op->in[0], swiglu_grad_row))
 
 static void cross_entropy_item(void *arg, int64_t item)
 {

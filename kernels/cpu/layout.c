@@ -15,12 +15,7 @@ static void permute_item(void *arg, int64_t item)
 		       run_bytes);
 }
 
-enum ws_status WS_CPU_FN(permute)(struct ws_cpu *cpu, const struct ws_op *op, struct ws_err *err)
-{
-	(void)err;
-	ws_cpu_launch(cpu, op, op->u.dims[0] * op->u.dims[1], permute_item, &op);
-	return WS_OK;
-}
+WS_CPU_KERNEL(permute, ws_cpu_launch(cpu, op, op->u.dims[0] * op->u.dims[1], permute_item, &op))
 
 /* Pairs that one head has at most: bounds the buffers on the stack. */
 #define PAIRS_MAX 1024

@@ -159,8 +159,8 @@ static void backward_item(void *arg, int64_t item)
 
 /* --- the four ops ----------------------------------------------------------------- */
 
-static enum ws_status run(struct ws_cpu *cpu, const struct ws_op *op, int64_t rows,
-                          void (*fn)(void *arg, int64_t item))
+static void run(struct ws_cpu *cpu, const struct ws_op *op, int64_t rows,
+                void (*fn)(void *arg, int64_t item))
 {
 	const struct ws_window *w = &op->u.window;
 	struct job job = {
@@ -171,31 +171,9 @@ static enum ws_status run(struct ws_cpu *cpu, const struct ws_op *op, int64_t ro
 	};
 
 	ws_cpu_launch(cpu, op, w->n * rows, fn, &job);
-	return WS_OK;
 }
 
-enum ws_status WS_CPU_FN(max_pool)(struct ws_cpu *cpu, const struct ws_op *op, struct ws_err *err)
-{
-	(void)err;
-	return run(cpu, op, op->u.window.p, forward_item);
-}
-
-enum ws_status WS_CPU_FN(avg_pool)(struct ws_cpu *cpu, const struct ws_op *op, struct ws_err *err)
-{
-	(void)err;
-	return run(cpu, op, op->u.window.p, forward_item);
-}
-
-enum ws_status WS_CPU_FN(max_pool_grad)(struct ws_cpu *cpu, const struct ws_op *op,
-                                        struct ws_err *err)
-{
-	(void)err;
-	return run(cpu, op, op->u.window.h, backward_item);
-}
-
-enum ws_status WS_CPU_FN(avg_pool_grad)(struct ws_cpu *cpu, const struct ws_op *op,
-                                        struct ws_err *err)
-{
-	(void)err;
-	return run(cpu, op, op->u.window.h, backward_item);
-}
+WS_CPU_KERNEL(max_pool, run(cpu, op, op->u.window.p, forward_item))
+WS_CPU_KERNEL(avg_pool, run(cpu, op, op->u.window.p, forward_item))
+WS_CPU_KERNEL(max_pool_grad, run(cpu, op, op->u.window.h, backward_item))
+WS_CPU_KERNEL(avg_pool_grad, run(cpu, op, op->u.window.h, backward_item))

@@ -78,10 +78,4 @@ static void update_item(void *arg, int64_t item)
 	*scale = (ws_real)value;
 }
 
-enum ws_status WS_CPU_FN(scale_update)(struct ws_cpu *cpu, const struct ws_op *op,
-                                       struct ws_err *err)
-{
-	(void)err;
-	ws_cpu_launch(cpu, op, 1, update_item, &op);
-	return WS_OK;
-}
+WS_CPU_KERNEL(scale_update, ws_cpu_launch(cpu, op, 1, update_item, &op))

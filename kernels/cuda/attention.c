@@ -171,14 +171,22 @@ static cudnnBackendDescriptor_t pointwise(struct flash *f, struct pointwise p,
 	return y;
 }
 
+/* y = mode(x, b), computed in fp32 */
+static cudnnBackendDescriptor_t compute_into(struct flash *f, cudnnPointwiseMode_t mode,
+                                             cudnnBackendDescriptor_t x, cudnnBackendDescriptor_t b,
+                                             cudnnBackendDescriptor_t y)
+{
+	return pointwise(f,
+	                 (struct pointwise){.mode = mode, .x = x, .b = b, .in = CUDNN_DATA_FLOAT},
+	                 y);
+}
+
 /* mode(x, b) in fp32, of the sizes given. */
 static cudnnBackendDescriptor_t compute(struct flash *f, cudnnPointwiseMode_t mode,
                                         cudnnBackendDescriptor_t x, cudnnBackendDescriptor_t b,
                                         const int64_t sizes[4])
 {
-	return pointwise(f,
-	                 (struct pointwise){.mode = mode, .x = x, .b = b, .in = CUDNN_DATA_FLOAT},
-	                 between(f, CUDNN_DATA_FLOAT, sizes));
+	return compute_into(f, mode, x, b, between(f, CUDNN_DATA_FLOAT, sizes));
 }
 
 /* The sum or maximum of each row. */
@@ -221,24 +229,22 @@ static cudnnBackendDescriptor_t scaled_scores(struct flash *f, cudnnBackendDescr
 	return compute(f, CUDNN_POINTWISE_MUL, s, number(f, SCALE), f->scores);
 }
 
+/* The number of each score's query, or key. */
+static cudnnBackendDescriptor_t index_of(struct flash *f, cudnnBackendDescriptor_t s, int64_t axis)
+{
+	return pointwise(f,
+	                 (struct pointwise){.mode = CUDNN_POINTWISE_GEN_INDEX,
+	                                    .x = s,
+	                                    .in = CUDNN_DATA_FLOAT,
+	                                    .axis = &axis},
+	                 between(f, CUDNN_DATA_INT32, f->scores));
+}
+
 /* Where the key is beyond the query: minus infinity. */
 static cudnnBackendDescriptor_t mask(struct flash *f, cudnnBackendDescriptor_t s)
 {
-	static const int64_t query_axis = 2, key_axis = 3;
-	cudnnBackendDescriptor_t query, key, seen;
+	cudnnBackendDescriptor_t query = index_of(f, s, 2), key = index_of(f, s, 3), seen;
 
-	query = pointwise(f,
-	                  (struct pointwise){.mode = CUDNN_POINTWISE_GEN_INDEX,
-	                                     .x = s,
-	                                     .in = CUDNN_DATA_FLOAT,
-	                                     .axis = &query_axis},
-	                  between(f, CUDNN_DATA_INT32, f->scores));
-	key = pointwise(f,
-	                (struct pointwise){.mode = CUDNN_POINTWISE_GEN_INDEX,
-	                                   .x = s,
-	                                   .in = CUDNN_DATA_FLOAT,
-	                                   .axis = &key_axis},
-	                between(f, CUDNN_DATA_INT32, f->scores));
 	seen = pointwise(f,
 	                 (struct pointwise){.mode = CUDNN_POINTWISE_CMP_GE,
 	                                    .x = query,
@@ -265,16 +271,8 @@ static void describe_forward(struct flash *f)
 	            NULL, f->scores);
 	sum = reduce(f, CUDNN_REDUCE_TENSOR_ADD, e);
 	log = compute(f, CUDNN_POINTWISE_LOG, sum, NULL, f->rows);
-	pointwise(f,
-	          (struct pointwise){
-	                  .mode = CUDNN_POINTWISE_ADD, .x = max, .b = log, .in = CUDNN_DATA_FLOAT},
-	          row_values(f, LOG_SUM));
-	p = pointwise(f,
-	              (struct pointwise){.mode = CUDNN_POINTWISE_DIV,
-	                                 .x = e,
-	                                 .b = sum,
-	                                 .in = CUDNN_DATA_FLOAT},
-	              between(f, low, f->scores));
+	compute_into(f, CUDNN_POINTWISE_ADD, max, log, row_values(f, LOG_SUM));
+	p = compute_into(f, CUDNN_POINTWISE_DIV, e, sum, between(f, low, f->scores));
 	product(f, p, operand(f, V, false), operand(f, Y, false));
 }
 
@@ -286,12 +284,7 @@ static cudnnBackendDescriptor_t describe_delta(struct flash *f, cudnnBackendDesc
 	               compute(f, CUDNN_POINTWISE_MUL, dy, operand(f, Y, false), f->heads));
 
 	/* the product with 1 is where engines expect the factor of a dropout */
-	return pointwise(f,
-	                 (struct pointwise){.mode = CUDNN_POINTWISE_MUL,
-	                                    .x = sum,
-	                                    .b = number(f, ONE),
-	                                    .in = CUDNN_DATA_FLOAT},
-	                 row_values(f, DELTA));
+	return compute_into(f, CUDNN_POINTWISE_MUL, sum, number(f, ONE), row_values(f, DELTA));
 }
 
 /* x, made by a product, as the transposed operand of the next: [B, H, keys, queries]. */
@@ -319,11 +312,7 @@ static void describe_dq(struct flash *f, cudnnBackendDescriptor_t ds,
 	}
 	sum = tensor(f, DQ_SUM + 1, CUDNN_DATA_FLOAT, f->heads, false);
 	product(f, ds, k, sum);
-	pointwise(f,
-	          (struct pointwise){.mode = CUDNN_POINTWISE_IDENTITY,
-	                             .x = sum,
-	                             .in = CUDNN_DATA_FLOAT},
-	          dq);
+	compute_into(f, CUDNN_POINTWISE_IDENTITY, sum, NULL, dq);
 }
 
 static void describe_backward(struct flash *f)

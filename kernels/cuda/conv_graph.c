@@ -50,35 +50,19 @@ struct operation_names {
 
 static struct operation_names names_of(enum ws_op_kind kind)
 {
-	switch (kind) {
-	case WS_OP_CONV_DGRAD:
-		return (struct operation_names){
-		        CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR,
-		        CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_ALPHA,
-		        CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_BETA,
-		        CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_CONV_DESC,
-		        {CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DX,
-		         CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_W,
-		         CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DY}};
-	case WS_OP_CONV_WGRAD:
-		return (struct operation_names){
-		        CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_FILTER_DESCRIPTOR,
-		        CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_ALPHA,
-		        CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_BETA,
-		        CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_CONV_DESC,
-		        {CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_X,
-		         CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DW,
-		         CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DY}};
-	default:
-		return (struct operation_names){
-		        CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR,
-		        CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_ALPHA,
-		        CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_BETA,
-		        CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_CONV_DESC,
-		        {CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X,
-		         CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_W,
-		         CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_Y}};
+#define ATTR(name) CUDNN_ATTR_OPERATION_CONVOLUTION_##name
+#define NAMES(type, name, x, w, y)                                                           \
+	(struct operation_names)                                                             \
+	{                                                                                    \
+		CUDNN_BACKEND_OPERATION_CONVOLUTION_##type##_DESCRIPTOR, ATTR(name##_ALPHA), \
+		        ATTR(name##_BETA), ATTR(name##_CONV_DESC),                           \
+		{                                                                            \
+			ATTR(name##_##x), ATTR(name##_##w), ATTR(name##_##y)                 \
+		}                                                                            \
 	}
+	return kind == WS_OP_CONV_DGRAD   ? NAMES(BACKWARD_DATA, BWD_DATA, DX, W, DY)
+	       : kind == WS_OP_CONV_WGRAD ? NAMES(BACKWARD_FILTER, BWD_FILTER, X, DW, DY)
+	                                  : NAMES(FORWARD, FORWARD, X, W, Y);
 }
 
 static enum ws_status make_operation(const struct ws_cuda_conv_shape *shape,

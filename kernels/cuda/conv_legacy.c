@@ -65,65 +65,42 @@ struct proposal {
 	cudnnMathType_t math;
 };
 
-#define PROPOSAL(from)                                                                         \
-	((struct proposal){(int)(from).algo, (from).status, (from).memory, (from).determinism, \
-	                   (from).mathType})
-
 static enum ws_status propose(struct ws_cuda *cuda, const struct ws_cuda_conv *conv,
                               struct proposal found[RESULTS], int *count, struct ws_err *err)
 {
-	cudnnConvolutionFwdAlgoPerf_t forward[RESULTS];
-	cudnnConvolutionBwdDataAlgoPerf_t dgrad[RESULTS];
-	cudnnConvolutionBwdFilterAlgoPerf_t wgrad[RESULTS];
-
-	switch (conv->shape.kind) {
-	case WS_OP_CONV_DGRAD:
-		WS_CUDNN_TRY(cudnnGetConvolutionBackwardDataAlgorithm_v7(
-		                     cuda->dnn, conv->legacy.w, conv->legacy.y, conv->legacy.conv,
-		                     conv->legacy.x, RESULTS, count, dgrad),
-		             err);
-		for (int i = 0; i < *count; i++)
-			found[i] = PROPOSAL(dgrad[i]);
-		return WS_OK;
-	case WS_OP_CONV_WGRAD:
-		WS_CUDNN_TRY(cudnnGetConvolutionBackwardFilterAlgorithm_v7(
-		                     cuda->dnn, conv->legacy.x, conv->legacy.y, conv->legacy.conv,
-		                     conv->legacy.w, RESULTS, count, wgrad),
-		             err);
-		for (int i = 0; i < *count; i++)
-			found[i] = PROPOSAL(wgrad[i]);
-		return WS_OK;
-	default:
-		WS_CUDNN_TRY(cudnnGetConvolutionForwardAlgorithm_v7(
-		                     cuda->dnn, conv->legacy.x, conv->legacy.w, conv->legacy.conv,
-		                     conv->legacy.y, RESULTS, count, forward),
-		             err);
-		for (int i = 0; i < *count; i++)
-			found[i] = PROPOSAL(forward[i]);
-		return WS_OK;
-	}
+#define PROPOSE(function, kind, left, right, result)                                              \
+	do {                                                                                      \
+		cudnnConvolution##kind##AlgoPerf_t all[RESULTS];                                  \
+                                                                                                  \
+		WS_CUDNN_TRY(function(cuda->dnn, conv->legacy.left, conv->legacy.right,           \
+		                      conv->legacy.conv, conv->legacy.result, RESULTS, count,     \
+		                      all),                                                       \
+		             err);                                                                \
+		for (int i = 0; i < *count; i++)                                                  \
+			found[i] =                                                                \
+			        (struct proposal){(int)all[i].algo, all[i].status, all[i].memory, \
+			                          all[i].determinism, all[i].mathType};           \
+	} while (0)
+	if (conv->shape.kind == WS_OP_CONV_DGRAD)
+		PROPOSE(cudnnGetConvolutionBackwardDataAlgorithm_v7, BwdData, w, y, x);
+	else if (conv->shape.kind == WS_OP_CONV_WGRAD)
+		PROPOSE(cudnnGetConvolutionBackwardFilterAlgorithm_v7, BwdFilter, x, y, w);
+	else
+		PROPOSE(cudnnGetConvolutionForwardAlgorithm_v7, Fwd, x, w, y);
+	return WS_OK;
 }
 
 /* Transforms of the operands, whose rounding no bound on the plain sum holds. */
 static bool transforms(enum ws_op_kind kind, int algo)
 {
-	switch (kind) {
-	case WS_OP_CONV_DGRAD:
-		return algo == CUDNN_CONVOLUTION_BWD_DATA_ALGO_FFT ||
-		       algo == CUDNN_CONVOLUTION_BWD_DATA_ALGO_FFT_TILING ||
-		       algo == CUDNN_CONVOLUTION_BWD_DATA_ALGO_WINOGRAD ||
-		       algo == CUDNN_CONVOLUTION_BWD_DATA_ALGO_WINOGRAD_NONFUSED;
-	case WS_OP_CONV_WGRAD:
-		return algo == CUDNN_CONVOLUTION_BWD_FILTER_ALGO_FFT ||
-		       algo == CUDNN_CONVOLUTION_BWD_FILTER_ALGO_FFT_TILING ||
-		       algo == CUDNN_CONVOLUTION_BWD_FILTER_ALGO_WINOGRAD ||
-		       algo == CUDNN_CONVOLUTION_BWD_FILTER_ALGO_WINOGRAD_NONFUSED;
-	default:
-		return algo == CUDNN_CONVOLUTION_FWD_ALGO_FFT ||
-		       algo == CUDNN_CONVOLUTION_FWD_ALGO_FFT_TILING ||
-		       algo == CUDNN_CONVOLUTION_FWD_ALGO_WINOGRAD ||
-		       algo == CUDNN_CONVOLUTION_FWD_ALGO_WINOGRAD_NONFUSED;
-	}
+#define TRANSFORMS(name)                                       \
+	(algo == CUDNN_CONVOLUTION_##name##_ALGO_FFT ||        \
+	 algo == CUDNN_CONVOLUTION_##name##_ALGO_FFT_TILING || \
+	 algo == CUDNN_CONVOLUTION_##name##_ALGO_WINOGRAD ||   \
+	 algo == CUDNN_CONVOLUTION_##name##_ALGO_WINOGRAD_NONFUSED)
+	return kind == WS_OP_CONV_DGRAD   ? TRANSFORMS(BWD_DATA)
+	       : kind == WS_OP_CONV_WGRAD ? TRANSFORMS(BWD_FILTER)
+	                                  : TRANSFORMS(FWD);
 }
 
 static enum ws_status legacy_open(struct ws_cuda *cuda, struct ws_cuda_conv *conv, int most,
@@ -164,38 +141,20 @@ static enum ws_status legacy_run(struct ws_cuda *cuda, const struct ws_cuda_conv
 	if (cuda->dnn_stream != stream->handle)
 		WS_CUDNN_TRY(cudnnSetStream(cuda->dnn, stream->handle), err);
 	cuda->dnn_stream = stream->handle;
-	switch (conv->shape.kind) {
-	case WS_OP_CONV_DGRAD:
-		WS_CUDNN_TRY(cudnnConvolutionBackwardData(cuda->dnn, &one, conv->legacy.w,
-		                                          data[WS_CONV_W], conv->legacy.y,
-		                                          data[WS_CONV_Y], conv->legacy.conv,
-		                                          (cudnnConvolutionBwdDataAlgo_t)algo,
-		                                          stream->dnn_workspace,
-		                                          WS_CUDA_DNN_WORKSPACE_BYTES, &zero,
-		                                          conv->legacy.x, data[WS_CONV_X]),
-		             err);
-		return WS_OK;
-	case WS_OP_CONV_WGRAD:
-		WS_CUDNN_TRY(cudnnConvolutionBackwardFilter(cuda->dnn, &one, conv->legacy.x,
-		                                            data[WS_CONV_X], conv->legacy.y,
-		                                            data[WS_CONV_Y], conv->legacy.conv,
-		                                            (cudnnConvolutionBwdFilterAlgo_t)algo,
-		                                            stream->dnn_workspace,
-		                                            WS_CUDA_DNN_WORKSPACE_BYTES, &zero,
-		                                            conv->legacy.w, data[WS_CONV_W]),
-		             err);
-		return WS_OK;
-	default:
-		WS_CUDNN_TRY(cudnnConvolutionForward(cuda->dnn, &one, conv->legacy.x,
-		                                     data[WS_CONV_X], conv->legacy.w,
-		                                     data[WS_CONV_W], conv->legacy.conv,
-		                                     (cudnnConvolutionFwdAlgo_t)algo,
-		                                     stream->dnn_workspace,
-		                                     WS_CUDA_DNN_WORKSPACE_BYTES, &zero,
-		                                     conv->legacy.y, data[WS_CONV_Y]),
-		             err);
-		return WS_OK;
-	}
+#define RUN(function, kind, left, LEFT, right, RIGHT, result, RESULT)                       \
+	WS_CUDNN_TRY(function(cuda->dnn, &one, conv->legacy.left, data[WS_CONV_##LEFT],     \
+	                      conv->legacy.right, data[WS_CONV_##RIGHT], conv->legacy.conv, \
+	                      (cudnnConvolution##kind##Algo_t)algo, stream->dnn_workspace,  \
+	                      WS_CUDA_DNN_WORKSPACE_BYTES, &zero, conv->legacy.result,      \
+	                      data[WS_CONV_##RESULT]),                                      \
+	             err)
+	if (conv->shape.kind == WS_OP_CONV_DGRAD)
+		RUN(cudnnConvolutionBackwardData, BwdData, w, W, y, Y, x, X);
+	else if (conv->shape.kind == WS_OP_CONV_WGRAD)
+		RUN(cudnnConvolutionBackwardFilter, BwdFilter, x, X, y, Y, w, W);
+	else
+		RUN(cudnnConvolutionForward, Fwd, x, X, w, W, y, Y);
+	return WS_OK;
 }
 
 static void legacy_close(struct ws_cuda_conv *conv)

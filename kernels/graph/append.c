@@ -1,5 +1,7 @@
 #include "kernels/graph/append.h"
 
+#include <string.h>
+
 void *ws_op_bad_shape(struct ws_graph *graph, enum ws_sub sub)
 {
 	return ws_graph_fail(graph, WS_BUG, "op %s: its operands do not fit together",
@@ -30,6 +32,20 @@ struct ws_tensor *ws_op_append(struct ws_graph *graph, struct ws_op *op, enum ws
                                struct ws_shape shape)
 {
 	return ws_op_add_main_result(graph, op, dtype, shape) ? ws_graph_append(graph, op) : NULL;
+}
+
+void ws_op_append_grads(struct ws_graph *graph, struct ws_op *op, const struct ws_op *forward,
+                        const char *const *names, int count, struct ws_tensor **grads)
+{
+	memset(grads, 0, (size_t)count * sizeof(*grads));
+	if (!op->in[0])
+		return;
+	for (int i = 0; i < count; i++)
+		if (!ws_op_add_result(graph, op, names[i], forward->in[i]->dtype,
+		                      forward->in[i]->shape))
+			return;
+	if (ws_graph_append(graph, op))
+		memcpy(grads, op->out, (size_t)count * sizeof(*grads));
 }
 
 enum ws_dtype ws_dtype_of_statistics(enum ws_dtype dtype)

@@ -17,6 +17,12 @@ struct ws_tensor *ws_op_add_main_result(struct ws_graph *graph, struct ws_op *op
 /* Add the main result, and append the op to the graph. The result, or NULL. */
 struct ws_tensor *ws_op_append(struct ws_graph *graph, struct ws_op *op, enum ws_dtype dtype,
                                struct ws_shape shape);
+/*
+ * Append an op whose results are the gradients of the first `count` operands of `forward`, like
+ * these in dtype and shape. grads: NULL each where the graph has failed, or dy (of op->in[0]) is.
+ */
+void ws_op_append_grads(struct ws_graph *graph, struct ws_op *op, const struct ws_op *forward,
+                        const char *const *names, int count, struct ws_tensor **grads);
 /* The dtype of what is kept beside values of a dtype: losses, statistics of rows and channels. */
 enum ws_dtype ws_dtype_of_statistics(enum ws_dtype dtype);
 

@@ -244,16 +244,22 @@ static void grad_bias(struct tape *tape, const struct ws_op *op, struct ws_tenso
 	contribute(tape, bias, ws_op_bias_grad(tape->graph, dy, op->u.ch));
 }
 
-/* All three gradients come from one op; those not needed are dropped. */
+/* Where all gradients come from one op, those not needed are dropped. */
+static void contribute_needed(struct tape *tape, const struct ws_op *op,
+                              struct ws_tensor *const *grads, int count)
+{
+	for (int i = 0; i < count; i++)
+		if (op->in[i]->requires_grad)
+			contribute(tape, op->in[i], grads[i]);
+}
+
 static void grad_batch_norm(struct tape *tape, const struct ws_op *op, struct ws_tensor *dy)
 {
 	struct ws_tensor *grads[3];
 
 	dy = ws_op_expand(tape->graph, dy, op->out[0]);
 	ws_op_batch_norm_grad(tape->graph, op, dy, grads);
-	for (int i = 0; i < 3; i++)
-		if (op->in[i]->requires_grad)
-			contribute(tape, op->in[i], grads[i]);
+	contribute_needed(tape, op, grads, 3);
 }
 
 static void grad_max_pool(struct tape *tape, const struct ws_op *op, struct ws_tensor *dy)
@@ -295,9 +301,7 @@ static void grad_attention(struct tape *tape, const struct ws_op *op, struct ws_
 
 	dy = ws_op_expand(tape->graph, dy, op->out[0]);
 	ws_op_attention_grad(tape->graph, op, dy, grads);
-	for (int i = 0; i < 3; i++)
-		if (op->in[i]->requires_grad)
-			contribute(tape, op->in[i], grads[i]);
+	contribute_needed(tape, op, grads, 3);
 }
 
 static void grad_rms_norm(struct tape *tape, const struct ws_op *op, struct ws_tensor *dy)
@@ -306,9 +310,7 @@ static void grad_rms_norm(struct tape *tape, const struct ws_op *op, struct ws_t
 
 	dy = ws_op_expand(tape->graph, dy, op->out[0]);
 	ws_op_rms_norm_grad(tape->graph, op, dy, grads);
-	for (int i = 0; i < 2; i++)
-		if (op->in[i]->requires_grad)
-			contribute(tape, op->in[i], grads[i]);
+	contribute_needed(tape, op, grads, 2);
 }
 
 static void grad_swiglu(struct tape *tape, const struct ws_op *op, struct ws_tensor *dy)

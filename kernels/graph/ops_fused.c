@@ -91,18 +91,10 @@ void ws_op_attention_grad(struct ws_graph *graph, const struct ws_op *forward, s
 	                   .in_count = 6,
 	                   .u.attention = forward->u.attention};
 
-	memset(grads, 0, 3 * sizeof(*grads));
-	if (!dy)
-		return;
 	op.in[0] = dy;
 	memcpy(op.in + 1, forward->in, 3 * sizeof(*op.in));
 	memcpy(op.in + 4, forward->out, 2 * sizeof(*op.in));
-	for (int i = 0; i < 3; i++)
-		if (!ws_op_add_result(graph, &op, names[i], forward->in[i]->dtype,
-		                      forward->in[i]->shape))
-			return;
-	if (ws_graph_append(graph, &op))
-		memcpy(grads, op.out, 3 * sizeof(*grads));
+	ws_op_append_grads(graph, &op, forward, names, 3, grads);
 }
 
 /* --- RMS norm ----------------------------------------------------------------------- */
@@ -133,19 +125,11 @@ void ws_op_rms_norm_grad(struct ws_graph *graph, const struct ws_op *forward, st
 	struct ws_op op = {.sub = WS_SUB_RMS_NORM_GRAD, .in_count = 4};
 	static const char *const names[2] = {"rms norm grad", "norm weight grad"};
 
-	memset(grads, 0, 2 * sizeof(*grads));
-	if (!dy)
-		return;
 	op.in[0] = dy;
 	op.in[1] = forward->in[0];
 	op.in[2] = forward->in[1];
 	op.in[3] = forward->out[1];
-	for (int i = 0; i < 2; i++)
-		if (!ws_op_add_result(graph, &op, names[i], forward->in[i]->dtype,
-		                      forward->in[i]->shape))
-			return;
-	if (ws_graph_append(graph, &op))
-		memcpy(grads, op.out, 2 * sizeof(*grads));
+	ws_op_append_grads(graph, &op, forward, names, 2, grads);
 }
 
 /* --- SwiGLU ------------------------------------------------------------------------- */

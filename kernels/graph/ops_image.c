@@ -198,20 +198,12 @@ void ws_op_batch_norm_grad(struct ws_graph *graph, const struct ws_op *forward,
 	struct ws_op op = {.sub = WS_SUB_BATCH_NORM_GRAD, .in_count = 5, .u.norm = forward->u.norm};
 	static const char *const names[3] = {"batch norm grad", "gamma grad", "beta grad"};
 
-	memset(grads, 0, 3 * sizeof(*grads));
-	if (!dy)
-		return;
 	op.in[0] = dy;
 	op.in[1] = forward->in[0];
 	op.in[2] = forward->in[1];
 	op.in[3] = forward->out[1];
 	op.in[4] = forward->out[2];
-	for (int i = 0; i < 3; i++)
-		if (!ws_op_add_result(graph, &op, names[i], forward->in[i]->dtype,
-		                      forward->in[i]->shape))
-			return;
-	if (ws_graph_append(graph, &op))
-		memcpy(grads, op.out, 3 * sizeof(*grads));
+	ws_op_append_grads(graph, &op, forward, names, 3, grads);
 }
 
 /* --- pooling ---------------------------------------------------------------------- */

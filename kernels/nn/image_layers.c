@@ -14,6 +14,17 @@
 
 static const struct ws_image nothing;
 
+/* Fail the graph: a window of r × s on an input of h × w has no output. */
+static struct ws_image too_small(struct ws_image_net *net, const char *name, int64_t r, int64_t s,
+                                 int64_t h, int64_t w)
+{
+	ws_graph_fail(net->graph, WS_USAGE,
+	              "%s: its %lld × %lld window does not fit an input of "
+	              "%lld × %lld; the model needs larger images",
+	              name, (long long)r, (long long)s, (long long)h, (long long)w);
+	return nothing;
+}
+
 /* --- scopes and parameters -------------------------------------------------------- */
 
 static void layer_begin(struct ws_image_net *net, enum wsnvtx_op_kind kind, const char *name)
@@ -109,13 +120,8 @@ struct ws_image ws_nn_conv(struct ws_image_net *net, const char *name, struct ws
 
 	if (!x.data || !name)
 		return nothing;
-	if (!ws_conv_outputs(&f)) {
-		ws_graph_fail(net->graph, WS_USAGE,
-		              "%s: its %lld × %lld window does not fit an input of "
-		              "%lld × %lld; the model needs larger images",
-		              name, (long long)f.r, (long long)f.s, (long long)f.h, (long long)f.w);
-		return nothing;
-	}
+	if (!ws_conv_outputs(&f))
+		return too_small(net, name, f.r, f.s, f.h, f.w);
 	layer_begin(net, WSNVTX_OP_other, name);
 	y = (struct ws_image){NULL, f.n, f.k, f.p, f.q};
 	y.data = ws_op_conv(net->graph, x.data, filter(net, name, &f), f);
@@ -232,14 +238,8 @@ struct ws_image ws_nn_max_pool(struct ws_image_net *net, const char *name, struc
 
 	if (!x.data || !name)
 		return nothing;
-	if (!ws_window_outputs(&window)) {
-		ws_graph_fail(net->graph, WS_USAGE,
-		              "%s: its %lld × %lld window does not fit an input of "
-		              "%lld × %lld; the model needs larger images",
-		              name, (long long)size, (long long)size, (long long)x.h,
-		              (long long)x.w);
-		return nothing;
-	}
+	if (!ws_window_outputs(&window))
+		return too_small(net, name, size, size, x.h, x.w);
 	layer_begin(net, WSNVTX_OP_pool, name);
 	y = (struct ws_image){NULL, x.n, x.c, window.p, window.q};
 	y.data = ws_op_max_pool(net->graph, x.data, window);

@@ -395,37 +395,31 @@ WSNVTX_ONCE void wsnvtx_workload(const char *key, const char *value)
 	wsnvtx_do_mark(&event);
 }
 
-/* A mark counter.NAME, to which the caller gives the payload. */
-static struct wsn_event wsnvtx_do_counter_event(const char *name, char text[256])
+static void wsnvtx_do_counter(const char *name, int payload_type, int64_t whole, double real)
 {
-	snprintf(text, 256, "counter.%s", name);
-	return wsnvtx_do_event_of(text);
+	struct wsn_event event;
+	char text[256];
+
+	if (!wsnvtx_attached())
+		return;
+	snprintf(text, sizeof(text), "counter.%s", name);
+	event = wsnvtx_do_event_of(text);
+	event.payload_type = payload_type;
+	if (payload_type == WSN_PAYLOAD_DOUBLE)
+		event.payload.d = real;
+	else
+		event.payload.ll = whole;
+	wsnvtx_do_mark(&event);
 }
 
 WSNVTX_ONCE void wsnvtx_counter(const char *name, int64_t value)
 {
-	struct wsn_event event;
-	char text[256];
-
-	if (!wsnvtx_attached())
-		return;
-	event = wsnvtx_do_counter_event(name, text);
-	event.payload_type = WSN_PAYLOAD_INT64;
-	event.payload.ll = value;
-	wsnvtx_do_mark(&event);
+	wsnvtx_do_counter(name, WSN_PAYLOAD_INT64, value, 0);
 }
 
 WSNVTX_ONCE void wsnvtx_counter_real(const char *name, double value)
 {
-	struct wsn_event event;
-	char text[256];
-
-	if (!wsnvtx_attached())
-		return;
-	event = wsnvtx_do_counter_event(name, text);
-	event.payload_type = WSN_PAYLOAD_DOUBLE;
-	event.payload.d = value;
-	wsnvtx_do_mark(&event);
+	wsnvtx_do_counter(name, WSN_PAYLOAD_DOUBLE, 0, value);
 }
 
 WSNVTX_ONCE void wsnvtx_kernel_push(const char *name, const struct wsnvtx_launch *launch)

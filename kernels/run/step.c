@@ -177,25 +177,9 @@ static enum ws_status open_session(struct ws_step *step, struct ws_pool *pool, s
 	return WS_OK;
 }
 
-enum ws_status ws_step_build(const struct ws_step_options *options, struct ws_step **step,
-                             struct ws_err *err)
-{
-	struct ws_step *s = calloc(1, sizeof(*s));
-	enum ws_status status;
-
-	WS_FAIL_IF(!s, err, NO_MEMORY, "no memory for a training session");
-	s->options = *options;
-	status = build_graph(s, err);
-	if (status != WS_OK) {
-		ws_step_close(s);
-		return status;
-	}
-	*step = s;
-	return WS_OK;
-}
-
-enum ws_status ws_step_open(const struct ws_step_options *options, struct ws_backend *backend,
-                            struct ws_pool *pool, struct ws_step **step, struct ws_err *err)
+/* backend: NULL for the graph alone */
+static enum ws_status make_step(const struct ws_step_options *options, struct ws_backend *backend,
+                                struct ws_pool *pool, struct ws_step **step, struct ws_err *err)
 {
 	struct ws_step *s = calloc(1, sizeof(*s));
 	enum ws_status status;
@@ -203,15 +187,29 @@ enum ws_status ws_step_open(const struct ws_step_options *options, struct ws_bac
 	WS_FAIL_IF(!s, err, NO_MEMORY, "no memory for a training session");
 	s->options = *options;
 	s->backend = backend;
-	wsnvtx_push("setup");
-	status = open_session(s, pool, err);
-	wsnvtx_pop();
-	if (status != WS_OK) {
+	status = backend ? open_session(s, pool, err) : build_graph(s, err);
+	if (status == WS_OK)
+		*step = s;
+	else
 		ws_step_close(s);
-		return status;
-	}
-	*step = s;
-	return WS_OK;
+	return status;
+}
+
+enum ws_status ws_step_build(const struct ws_step_options *options, struct ws_step **step,
+                             struct ws_err *err)
+{
+	return make_step(options, NULL, NULL, step, err);
+}
+
+enum ws_status ws_step_open(const struct ws_step_options *options, struct ws_backend *backend,
+                            struct ws_pool *pool, struct ws_step **step, struct ws_err *err)
+{
+	enum ws_status status;
+
+	wsnvtx_push("setup");
+	status = make_step(options, backend, pool, step, err);
+	wsnvtx_pop();
+	return status;
 }
 
 void ws_step_close(struct ws_step *step)
