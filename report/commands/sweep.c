@@ -22,7 +22,8 @@ struct sweep_opts {
 };
 
 /* What the sweep without --table and -o shows. */
-static const char *const short_tables[] = {"sweep", "sweep-pivot", "sweep-scaling"};
+static const char *const short_tables[] = {"sweep-verdict", "sweep", "sweep-pivot",
+                                           "sweep-scaling"};
 #define NSHORT (sizeof(short_tables) / sizeof(*short_tables))
 
 /*

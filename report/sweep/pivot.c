@@ -5,27 +5,30 @@
 
 #define MOST_SHOWN 5
 
+/* A table with a group of columns for each value of something; texts of each row of the sweep. */
 struct pivot {
 	struct ws_sweep *s;
-	const char *row_key, *column_key;
-	uint32_t *column_value; /* of each column group, in order */
-	size_t ncolumns;
-	int shown[MOST_SHOWN]; /* columns of the table that each group shows */
+	const uint32_t *row;    /* what tells its rows apart */
+	const uint32_t *label;  /* and this; NULL: nothing else does */
+	const uint32_t *column; /* which group of columns it stands in */
+	const char *row_title, *column_prefix;
+	uint32_t *group; /* the values of `column`, once each, in order */
+	size_t ngroups;
+	int shown[MOST_SHOWN]; /* columns of the table sweep that each group shows */
 	size_t nshown;
-	uint32_t *label; /* row of the sweep -> text of its configuration */
+	bool hides_baseline; /* whose speed-up over itself says nothing */
+	bool group_only;     /* the title of a column is its group's */
 };
 
-static enum ws_status find_shown(struct pivot *p, struct ws_err *err)
+/* What --value says, else the usual. */
+static enum ws_status find_shown(struct pivot *p, const int *usual, size_t n, struct ws_err *err)
 {
-	static const int usual[MOST_SHOWN] = {WS_TC_sweep_forward_ns, WS_TC_sweep_forward_std_ns,
-	                                      WS_TC_sweep_backward_ns, WS_TC_sweep_backward_std_ns,
-	                                      WS_TC_sweep_backward_ratio};
 	const struct ws_table_def *def = p->s->table->def;
 	const char *value = p->s->opts->value;
 
-	for (size_t i = 0; i < MOST_SHOWN && !value; i++)
+	for (size_t i = 0; i < n && !value; i++)
 		p->shown[p->nshown++] = usual[i];
-	for (size_t i = 0; i < def->ncolumns && value; i++)
+	for (size_t i = 0; i < def->ncolumns && value && !p->nshown; i++)
 		if (!strcasecmp(def->columns[i].id, value) ||
 		    !strcasecmp(def->columns[i].title, value))
 			p->shown[p->nshown++] = (int)i;
@@ -62,49 +65,67 @@ static int by_value(const void *a, const void *b, void *s)
 	return ws_sweep_compare_values(s, *(const uint32_t *)a, *(const uint32_t *)b);
 }
 
-static void find_columns(struct pivot *p)
+/* The fact of each row of the sweep. */
+static uint32_t *facts_of(struct ws_sweep *s, const char *key)
+{
+	uint32_t *value = ws_arena_array(&s->arena, s->nrows, sizeof(*value));
+
+	for (size_t i = 0; i < s->nrows && value; i++)
+		value[i] = ws_sweep_fact(s, s->rows[i].run, key);
+	return value;
+}
+
+static void find_groups(struct pivot *p)
 {
 	struct ws_sweep *s = p->s;
 	uint32_t *value = ws_arena_array(&s->arena, s->nrows, sizeof(*value));
 
-	for (size_t i = 0; i < s->nrows && value; i++)
-		value[i] = ws_sweep_fact(s, s->rows[i].run, p->column_key);
+	for (size_t i = 0; i < s->nrows && value && p->column; i++)
+		value[i] = p->column[i];
 	if (s->nrows && value)
 		qsort_r(value, s->nrows, sizeof(*value), by_value, s);
 	for (size_t i = 0; i < s->nrows && value; i++)
-		if (!i || value[i] != value[p->ncolumns - 1])
-			value[p->ncolumns++] = value[i];
-	p->column_value = value;
+		if (!i || value[i] != value[p->ngroups - 1])
+			value[p->ngroups++] = value[i];
+	p->group = value;
 }
 
-/* The fixed columns, and a group of columns a value. */
-static void make_def(const struct pivot *p, struct ws_table_column *columns)
+/* The fixed columns of def, the first of which gets another title, and the groups'. */
+static struct ws_table_def *make_def(const struct pivot *p, const struct ws_table_def *def)
 {
 	struct ws_arena *arena = &p->s->arena;
 	const struct ws_table_column *from = p->s->table->def->columns;
-	struct ws_table_def *def = &p->s->pivot;
-	size_t at = WS_NTC_sweep_pivot;
+	struct ws_table_def *made = ws_arena_alloc(arena, sizeof(*made));
+	struct ws_table_column *columns =
+	        ws_arena_array(arena, def->ncolumns + p->ngroups * p->nshown, sizeof(*columns));
+	size_t at = def->ncolumns;
 
-	*def = ws_def_sweep_pivot;
+	if (!made || !columns)
+		return NULL;
 	memcpy(columns, def->columns, at * sizeof(*columns));
-	columns[WS_TC_sweep_pivot_row].title = ws_arena_copy(arena, p->row_key, strlen(p->row_key));
-	for (size_t c = 0; c < p->ncolumns; c++) {
-		struct ws_bytes value = ws_texts_get(&p->s->texts, p->column_value[c]);
+	if (p->row_title)
+		columns[0].title = ws_arena_copy(arena, p->row_title, strlen(p->row_title));
+	for (size_t c = 0; c < p->ngroups; c++) {
+		struct ws_bytes value = ws_texts_get(&p->s->texts, p->group[c]);
 
 		for (size_t k = 0; k < p->nshown; k++) {
 			const struct ws_table_column *of = &from[p->shown[k]];
+			const char *unit = value.len ? strchr(of->title, '(') : NULL;
 
 			columns[at] = *of;
 			columns[at].id = ws_arena_format(arena, "%s_%zu", of->id, c);
 			columns[at++].title =
-			        ws_arena_format(arena, "%s %.*s %s", p->column_key,
+			        ws_arena_format(arena, "%s%.*s%s%s", p->column_prefix,
 			                        value.len < 60 ? (int)value.len : 60,
-			                        value.len ? (const char *)value.ptr : "?",
-			                        of->title);
+			                        value.len ? (const char *)value.ptr : "",
+			                        value.len ? " " : "",
+			                        p->group_only && unit ? unit : of->title);
 		}
 	}
-	def->columns = columns;
-	def->ncolumns = at;
+	*made = *def;
+	made->columns = columns;
+	made->ncolumns = at;
+	return made;
 }
 
 /* Do the rows differ in this fact? What left no trace does not say all. */
@@ -122,20 +143,19 @@ static bool differ(const struct ws_sweep *s, const char *key)
 	return false;
 }
 
-/* Facts in which rows differ beside the pivot's own: "dtype fp32, layers 2". */
-static enum ws_status find_labels(struct pivot *p, struct ws_err *err)
+/* Facts in which rows differ but these two: "dtype fp32, layers 2". */
+static enum ws_status find_labels(struct ws_sweep *s, const char *but, const char *and_but,
+                                  const uint32_t **out, struct ws_err *err)
 {
 	static const char *const also[] = {"model", "context", "batch", "dtype", "phase"};
-	struct ws_sweep *s = p->s;
+	uint32_t *labels = ws_arena_array(&s->arena, s->nrows, sizeof(*labels));
 	bool told[5];
 
 	for (size_t k = 0; k < 5; k++)
-		told[k] = differ(s, also[k]) && strcmp(also[k], p->row_key) != 0 &&
-		          strcmp(also[k], p->column_key) != 0;
-	p->label = ws_arena_array(&s->arena, s->nrows, sizeof(*p->label));
-	for (size_t i = 0; i < s->nrows && p->label; i++) {
-		const struct ws_cell *others =
-		        &s->table->cells[i * s->table->def->ncolumns + WS_TC_sweep_others];
+		told[k] = differ(s, also[k]) && strcmp(also[k], but) != 0 &&
+		          strcmp(also[k], and_but) != 0;
+	for (size_t i = 0; i < s->nrows && labels; i++) {
+		char others[512];
 		const char *label = "";
 
 		for (size_t k = 0; k < 5; k++) {
@@ -146,12 +166,14 @@ static enum ws_status find_labels(struct pivot *p, struct ws_err *err)
 				                        *label ? ", " : "", also[k], (int)text.len,
 				                        (const char *)text.ptr);
 		}
-		if (others->type == WS_CELL_TEXT)
-			label = ws_arena_format(&s->arena, "%s%s%.*s", label, *label ? ", " : "",
-			                        (int)others->text.len, others->text.ptr);
+		ws_sweep_others(s, s->rows[i].run, but, others, sizeof(others));
+		if (*others)
+			label = ws_arena_format(&s->arena, "%s%s%s", label, *label ? ", " : "",
+			                        others);
 		WS_FORWARD(ws_arena_check(&s->arena, "the pivot", err));
-		WS_FORWARD(ws_texts_add_str(&s->texts, label, &p->label[i], err));
+		WS_FORWARD(ws_texts_add_str(&s->texts, label, &labels[i], err));
 	}
+	*out = labels;
 	return WS_OK;
 }
 
@@ -163,61 +185,111 @@ static void set_text(const struct pivot *p, struct ws_table *t, struct ws_cell *
 		ws_cell_set_text(t, cell, bytes.ptr, bytes.len);
 }
 
+static bool is_baseline_itself(const struct ws_sweep *s, size_t row)
+{
+	return s->baseline_key &&
+	       ws_sweep_value(s->rows[row].run, s->baseline_key) == s->baseline_value;
+}
+
 /* first: row of the pivot -> row of the sweep that it began with. */
-static void fill_pivot(const struct pivot *p, struct ws_table *t, size_t *first)
+static void fill(const struct pivot *p, size_t fixed, size_t *first, struct ws_table *t)
 {
 	struct ws_sweep *s = p->s;
 
-	for (size_t i = 0; i < s->nrows; i++) {
-		uint32_t value = ws_sweep_fact(s, s->rows[i].run, p->row_key);
-		uint32_t column = ws_sweep_fact(s, s->rows[i].run, p->column_key);
+	for (size_t i = 0; i < s->nrows && !ws_table_failed(t); i++) {
 		const struct ws_cell *from = s->table->cells + i * s->table->def->ncolumns;
 		struct ws_cell *cells;
 		size_t c = 0, r = 0;
 
-		while (p->column_value[c] != column)
+		while (p->group[c] != p->column[i])
 			c++;
-		while (r < t->nrows &&
-		       (ws_sweep_fact(s, s->rows[first[r]].run, p->row_key) != value ||
-		        p->label[first[r]] != p->label[i]))
+		while (r < t->nrows && (p->row[first[r]] != p->row[i] ||
+		                        (p->label && p->label[first[r]] != p->label[i])))
 			r++;
 		if (r == t->nrows) {
 			first[r] = i;
 			cells = ws_table_row(t);
-			set_text(p, t, &cells[WS_TC_sweep_pivot_row], value);
-			set_text(p, t, &cells[WS_TC_sweep_pivot_configuration], p->label[i]);
+			set_text(p, t, &cells[0], p->row[i]);
+			if (p->label)
+				set_text(p, t, &cells[1], p->label[i]);
 		}
-		if (ws_table_failed(t))
-			return;
-		cells = t->cells + r * t->def->ncolumns + WS_NTC_sweep_pivot + c * p->nshown;
+		cells = t->cells + r * t->def->ncolumns + fixed + c * p->nshown;
 		for (size_t k = 0; k < p->nshown; k++)
-			cells[k] = from[p->shown[k]];
+			if (!(p->hides_baseline && is_baseline_itself(s, i) &&
+			      p->shown[k] >= WS_TC_sweep_speedup))
+				cells[k] = from[p->shown[k]];
 	}
+}
+
+/* In place of *t, an empty table whose columns are those that are fixed. */
+static enum ws_status make(struct pivot *p, struct ws_table **t, struct ws_err *err)
+{
+	const struct ws_table_def *fixed = (*t)->def, *def;
+	size_t *first = ws_arena_array(&p->s->arena, p->s->nrows, sizeof(*first));
+
+	find_groups(p);
+	def = make_def(p, fixed);
+	WS_FORWARD(ws_arena_check(&p->s->arena, "the pivot", err));
+	ws_table_free(*t);
+	*t = ws_table_new(def);
+	if (!*t)
+		return WS_FAIL(err, NO_MEMORY, "no memory for the pivot");
+	fill(p, fixed->ncolumns, first, *t);
+	return WS_OK;
 }
 
 enum ws_status ws_sweep_pivot(struct ws_sweep *s, struct ws_table **t, struct ws_err *err)
 {
+	static const int usual[MOST_SHOWN] = {WS_TC_sweep_forward_ns, WS_TC_sweep_forward_std_ns,
+	                                      WS_TC_sweep_backward_ns, WS_TC_sweep_backward_std_ns,
+	                                      WS_TC_sweep_backward_ratio};
 	struct pivot p = {.s = s};
-	const char *rows = s->opts->rows;
-	struct ws_table_column *columns;
-	size_t *first = ws_arena_array(&s->arena, s->nrows, sizeof(*first));
+	const char *rows = s->opts->rows, *columns;
 
 	if (!rows && ws_sweep_has_key(s, "model"))
 		rows = "model";
-	WS_FORWARD(find_shown(&p, err));
-	WS_FORWARD(find_key(s, rows, "rows", "", &p.row_key, err));
-	WS_FORWARD(find_key(s, s->opts->columns, "columns", p.row_key, &p.column_key, err));
-	find_columns(&p);
-	columns = ws_arena_array(&s->arena, WS_NTC_sweep_pivot + p.ncolumns * p.nshown,
-	                         sizeof(*columns));
-	if (columns)
-		make_def(&p, columns);
-	WS_FORWARD(find_labels(&p, err));
-	WS_FORWARD(ws_arena_check(&s->arena, "the pivot", err));
-	ws_table_free(*t);
-	*t = ws_table_new(&s->pivot);
-	if (!*t)
-		return WS_FAIL(err, NO_MEMORY, "no memory for the pivot");
-	fill_pivot(&p, *t, first);
-	return WS_OK;
+	WS_FORWARD(find_shown(&p, usual, MOST_SHOWN, err));
+	WS_FORWARD(find_key(s, rows, "rows", "", &p.row_title, err));
+	WS_FORWARD(find_key(s, s->opts->columns, "columns", p.row_title, &columns, err));
+	WS_FORWARD(find_labels(s, p.row_title, columns, &p.label, err));
+	p.row = facts_of(s, p.row_title);
+	p.column = facts_of(s, columns);
+	p.column_prefix = ws_arena_format(&s->arena, "%s ", columns);
+	return make(&p, t, err);
+}
+
+enum ws_status ws_sweep_over_size(struct ws_sweep *s, struct ws_table **t, struct ws_err *err)
+{
+	static const int total[] = {WS_TC_sweep_total_ns};
+	struct pivot p = {.s = s, .column_prefix = "", .group_only = true};
+
+	for (size_t k = 0; ws_sweep_sizes[k] && !p.row_title; k++)
+		if (differ(s, ws_sweep_sizes[k]))
+			p.row_title = ws_sweep_sizes[k];
+	if (!p.row_title) {
+		ws_table_set_not_recorded(*t, "All traces are of one size.");
+		return WS_OK;
+	}
+	WS_FORWARD(find_shown(&p, total, 1, err));
+	p.row = facts_of(s, p.row_title);
+	WS_FORWARD(find_labels(s, p.row_title, "", &p.column, err));
+	return make(&p, t, err);
+}
+
+enum ws_status ws_sweep_over_dtype(struct ws_sweep *s, struct ws_table **t, struct ws_err *err)
+{
+	struct pivot p = {.s = s,
+	                  .column_prefix = "",
+	                  .hides_baseline = true,
+	                  .column = facts_of(s, "dtype")};
+	static const int usual[] = {WS_TC_sweep_total_ns, WS_TC_sweep_speedup, WS_TC_sweep_low,
+	                            WS_TC_sweep_high};
+
+	if (!differ(s, "dtype")) {
+		ws_table_set_not_recorded(*t, "All traces are of one dtype.");
+		return WS_OK;
+	}
+	WS_FORWARD(find_shown(&p, usual, 4, err));
+	WS_FORWARD(find_labels(s, "dtype", "loss_scale", &p.row, err));
+	return make(&p, t, err);
 }

@@ -53,9 +53,10 @@ struct ws_sweep {
 	size_t nrows;
 	struct ws_grade_opts grade;
 	const struct ws_sweep_opts *opts;
+	const char *baseline;         /* KEY=VALUE that speed-ups are over */
+	uint32_t baseline_key;        /* number of the key; 0: no trace has it with this value */
+	uint32_t baseline_value;      /* text */
 	const struct ws_table *table; /* sweep, once it is made */
-	/* of the pivot, whose columns depend on what was swept */
-	struct ws_table_def pivot;
 	struct ws_arena arena;
 };
 
@@ -86,10 +87,18 @@ int ws_sweep_compare_values(const struct ws_sweep *s, uint32_t a, uint32_t b);
 
 enum ws_status ws_sweep_find_rows(struct ws_sweep *s, struct ws_err *err);
 
-/* --- pivot.c, scaling.c --- */
+/* --- the tables --- */
 
-/* In place of the empty table *t. */
+/* Facts that are sizes, NULL behind them. */
+extern const char *const ws_sweep_sizes[];
+/* Facts in which the rows differ and that have no column, but this: "kernel_width 5, layers 2". */
+void ws_sweep_others(const struct ws_sweep *s, const struct ws_sweep_run *run, const char *but,
+                     char *text, size_t size);
+enum ws_status ws_sweep_verdict(const struct ws_sweep *s, struct ws_table *t, struct ws_err *err);
+/* In place of the empty table *t; after the table sweep. */
 enum ws_status ws_sweep_pivot(struct ws_sweep *s, struct ws_table **t, struct ws_err *err);
+enum ws_status ws_sweep_over_size(struct ws_sweep *s, struct ws_table **t, struct ws_err *err);
+enum ws_status ws_sweep_over_dtype(struct ws_sweep *s, struct ws_table **t, struct ws_err *err);
 enum ws_status ws_sweep_scaling(struct ws_sweep *s, struct ws_table *t, struct ws_err *err);
 
 #endif

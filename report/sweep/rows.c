@@ -149,19 +149,25 @@ static enum ws_status compare_rows(struct ws_sweep *s, struct ws_sweep_row *row,
 
 static enum ws_status find_speedups(struct ws_sweep *s, struct ws_err *err)
 {
-	const char *baseline = s->opts->baseline, *wanted = baseline ? baseline : "dtype=fp32";
-	size_t len = strcspn(wanted, "=");
-	uint64_t key = ws_strtab_find(&s->keys.known, wanted, len), value;
+	const char *given = s->opts->baseline;
+	size_t len;
+	uint64_t key, value;
 
-	WS_FAIL_IF(baseline && (!wanted[len] || !key), err, USAGE,
+	s->baseline = given ? given : "dtype=fp32";
+	len = strcspn(s->baseline, "=");
+	key = ws_strtab_find(&s->keys.known, s->baseline, len);
+	WS_FAIL_IF(given && (!given[len] || !key), err, USAGE,
 	           "--baseline %s: no trace has such a fact; write KEY=VALUE, as in dtype=fp32",
-	           baseline);
-	if (!key)
+	           given);
+	value = s->baseline[len] ? ws_strtab_find(&s->texts.known, s->baseline + len + 1,
+	                                          strlen(s->baseline + len + 1))
+	                         : 0;
+	WS_FAIL_IF(given && !value, err, USAGE, "--baseline %s: no trace has this value", given);
+	if (!key || !value)
 		return WS_OK;
-	value = ws_strtab_find(&s->texts.known, wanted + len + 1, strlen(wanted + len + 1));
-	WS_FAIL_IF(baseline && !value, err, USAGE, "--baseline %s: no trace has this value",
-	           baseline);
-	for (size_t i = 0; i < s->nrows && value; i++) {
+	s->baseline_key = (uint32_t)key;
+	s->baseline_value = (uint32_t)value;
+	for (size_t i = 0; i < s->nrows; i++) {
 		size_t base = 0;
 
 		while (base < s->nrows &&

@@ -4,6 +4,9 @@
 
 #include "report/sweep/private.h"
 
+const char *const ws_sweep_sizes[] = {"context",          "batch",      "layers",   "kernel_width",
+                                      "depth_multiplier", "image_size", "channels", NULL};
+
 /* A straight line through points on logarithmic scales. */
 struct line {
 	double slope, low, high; /* 95 % interval; NaN with under three points */
@@ -116,10 +119,6 @@ static void add_group(const struct group *g, struct ws_table *t)
 
 enum ws_status ws_sweep_scaling(struct ws_sweep *s, struct ws_table *t, struct ws_err *err)
 {
-	static const char *const keys[] = {"context",          "batch",
-	                                   "layers",           "kernel_width",
-	                                   "depth_multiplier", "image_size",
-	                                   "channels"};
 	struct group g = {.s = s,
 	                  .row = ws_arena_array(&s->arena, s->nrows, sizeof(*g.row)),
 	                  .x = ws_arena_array(&s->arena, s->nrows, sizeof(*g.x)),
@@ -127,8 +126,8 @@ enum ws_status ws_sweep_scaling(struct ws_sweep *s, struct ws_table *t, struct w
 	uint8_t *done = ws_arena_array(&s->arena, s->nrows, 1);
 
 	WS_FORWARD(ws_arena_check(&s->arena, "the growth of times", err));
-	for (size_t k = 0; k < sizeof(keys) / sizeof(*keys); k++) {
-		g.key = keys[k];
+	for (size_t k = 0; ws_sweep_sizes[k]; k++) {
+		g.key = ws_sweep_sizes[k];
 		if (s->nrows)
 			memset(done, 0, s->nrows);
 		for (size_t i = 0; i < s->nrows; i++) {

@@ -27,13 +27,12 @@ static bool has_column(struct ws_bytes key)
 	return false;
 }
 
-/* Facts in which the rows differ and that have no column: "kernel_width 5, layers 2". */
-static void set_others(const struct ws_sweep *s, struct ws_table *t, struct ws_cell *cell,
-                       const struct ws_sweep_run *run)
+void ws_sweep_others(const struct ws_sweep *s, const struct ws_sweep_run *run, const char *but,
+                     char *text, size_t size)
 {
-	char text[512] = "";
 	size_t n = 0;
 
+	*text = '\0';
 	for (size_t key = 1; key <= s->keys.n; key++) {
 		uint32_t mine = ws_sweep_value(run, key);
 		struct ws_bytes name = ws_texts_get(&s->keys, (uint32_t)key),
@@ -43,15 +42,13 @@ static void set_others(const struct ws_sweep *s, struct ws_table *t, struct ws_c
 		for (size_t i = 0; i < s->nruns && mine && !differs; i++)
 			differs = ws_sweep_value(&s->runs[i], key) &&
 			          ws_sweep_value(&s->runs[i], key) != mine;
-		if (!differs || has_column(name) || ws_sweep_is_no_work(s, key) ||
-		    n + name.len + value.len + 3 > sizeof(text))
+		if (!differs || has_column(name) || ws_name_is(name, but) ||
+		    ws_sweep_is_no_work(s, key) || n + name.len + value.len + 3 > size)
 			continue;
-		n += (size_t)snprintf(text + n, sizeof(text) - n, "%s%.*s %.*s", n ? ", " : "",
+		n += (size_t)snprintf(text + n, size - n, "%s%.*s %.*s", n ? ", " : "",
 		                      (int)name.len, (const char *)name.ptr, (int)value.len,
 		                      (const char *)value.ptr);
 	}
-	if (n)
-		ws_cell_set_text(t, cell, text, n);
 }
 
 static void add_row(const struct ws_sweep *s, struct ws_table *t, const struct ws_sweep_row *row)
@@ -63,6 +60,7 @@ static void add_row(const struct ws_sweep *s, struct ws_table *t, const struct w
 	double seconds = row->mean[WS_SWEEP_TOTAL] / 1e9;
 	struct ws_cell *cells = ws_table_row(t);
 	const char *check = ws_over_peak(fmax(row->mfu_percent, row->hfu_percent));
+	char others[512];
 
 	for (int i = 0; i < 5; i++)
 		set_fact(t, cells, WS_TC_sweep_model + i, ws_sweep_text(s, run, facts[i]));
@@ -84,7 +82,9 @@ static void add_row(const struct ws_sweep *s, struct ws_table *t, const struct w
 	ws_cell_set_real(&cells[WS_TC_sweep_low], row->low);
 	ws_cell_set_real(&cells[WS_TC_sweep_high], row->high);
 	set_fact(t, cells, WS_TC_sweep_status, ws_texts_get(&s->texts, row->status));
-	set_others(s, t, &cells[WS_TC_sweep_others], run);
+	ws_sweep_others(s, run, "", others, sizeof(others));
+	if (*others)
+		ws_cell_set_str(t, &cells[WS_TC_sweep_others], others);
 	ws_cell_set_real(&cells[WS_TC_sweep_backward_ratio],
 	                 row->mean[WS_SWEEP_BACKWARD] / row->mean[WS_SWEEP_FORWARD]);
 	ws_cell_set_real(&cells[WS_TC_sweep_hfu], row->hfu_percent);
@@ -96,9 +96,18 @@ static enum ws_status fill(void *ctx, size_t which, struct ws_table **t, struct 
 {
 	struct ws_sweep *s = ctx;
 
-	if (which == 1)
+	const struct ws_table_def *def = (*t)->def;
+
+	(void)which;
+	if (def == &ws_def_sweep_verdict)
+		return ws_sweep_verdict(s, *t, err);
+	if (def == &ws_def_sweep_pivot)
 		return ws_sweep_pivot(s, t, err);
-	if (which == 2)
+	if (def == &ws_def_sweep_over_size)
+		return ws_sweep_over_size(s, t, err);
+	if (def == &ws_def_sweep_over_dtype)
+		return ws_sweep_over_dtype(s, t, err);
+	if (def == &ws_def_sweep_scaling)
 		return ws_sweep_scaling(s, *t, err);
 	s->table = *t;
 	for (size_t i = 0; i < s->nrows; i++)

@@ -120,10 +120,9 @@ static const struct unit *choose_scale(struct ws_shown_column *out, int real, do
 	return NULL;
 }
 
-/* The words A and B of a title become the names of the sides. */
-static void name_sides(const struct ws_table *t, char *title, size_t size)
+void ws_display_sides(const struct ws_table *t, char *title, size_t size)
 {
-	char before[128];
+	char before[256];
 	size_t n = 0;
 
 	if (!t->side[0] || !t->side[1])
@@ -131,7 +130,7 @@ static void name_sides(const struct ws_table *t, char *title, size_t size)
 	snprintf(before, sizeof(before), "%s", title);
 	for (const char *p = before; *p && n + 1 < size; p++) {
 		int word = (*p == 'A' || *p == 'B') && (p == before || p[-1] == ' ') &&
-		           (p[1] == ' ' || !p[1]);
+		           (p[1] == ' ' || p[1] == ':' || p[1] == ',' || !p[1]);
 
 		if (word)
 			n += (size_t)snprintf(title + n, size - n, "%s", t->side[*p - 'A']);
@@ -161,7 +160,7 @@ void ws_display_column(const struct ws_table *t, size_t column, struct ws_shown_
 		title_with_unit(def, unit->name, out->title, sizeof(out->title));
 	else
 		snprintf(out->title, sizeof(out->title), "%s", def->title);
-	name_sides(t, out->title, sizeof(out->title));
+	ws_display_sides(t, out->title, sizeof(out->title));
 }
 
 static uint64_t power_of_ten(int n)

@@ -21,6 +21,8 @@ struct ws_shown_column {
 	int decimals;
 };
 
+/* The words A and B of a title become the names of the table's sides. */
+void ws_display_sides(const struct ws_table *t, char *title, size_t size);
 void ws_display_column(const struct ws_table *t, size_t column, struct ws_shown_column *out);
 
 /*

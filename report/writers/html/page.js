@@ -94,7 +94,7 @@ function addTable(section, table) {
   more.addEventListener("click", () => { limit = Infinity; fill(); });
   fill();
   if (table.rows.length > 8) section.append(make("div", { className: "tools" }, search, count, more));
-  const prose = ["advice", "idle", "diff-verdict", "losses", "method"].includes(table.table);
+  const prose = ["advice", "idle", "diff-verdict", "sweep-verdict", "ranks-verdict", "losses", "method"].includes(table.table);
   section.append(make("div", { className: prose ? "scroll prose" : "scroll" }, make("table", null, make("thead", null, head), body)));
 }
 
@@ -119,6 +119,38 @@ function bars(rows, names, series, unit, line) { // rows of horizontal bars, sta
     svg.append(draw("text", { x: x + 5, y: i * high + 16, class: "soft" }, `${shown(sums[i], by)} ${label}`));
   });
   if (line) svg.append(draw("line", { x1: left + line / most * wide, x2: left + line / most * wide, y1: 0, y2: rows.length * high, stroke: "var(--ink)", "stroke-dasharray": "4 3" }));
+  return svg;
+}
+function groups(rows, names, series, unit, line) { // a bar a series beside each other in each row
+  const thin = 16, left = 250, wide = 420, step = series.length * thin + 10, values = rows.flatMap(r => series.map(c => Math.max(r[c.at] || 0, 0)));
+  const most = Math.max(...values, line || 0, 1e-300), [by, label] = scaleOf(unit, values);
+  const svg = draw("svg", { viewBox: `0 0 ${left + wide + 100} ${rows.length * step + 8}`, role: "img" });
+  rows.forEach((r, i) => {
+    svg.append(draw("text", { x: left - 6, y: i * step + 16, "text-anchor": "end" }, tip(String(r[names])), clip(String(r[names]), 36)));
+    series.forEach((c, k) => {
+      const w = Math.max(r[c.at] || 0, 0) / most * wide, y = i * step + 4 + k * thin;
+      svg.append(draw("rect", { x: left, y, width: w, height: thin - 3, fill: colour(k) }, tip(`${r[names]}, ${c.name}: ${shown(r[c.at], by)} ${label}`)),
+        draw("text", { x: left + w + 5, y: y + 11, class: "soft" }, r[c.at] === null ? "" : `${shown(r[c.at], by)} ${label}`));
+    });
+  });
+  if (line) svg.append(draw("line", { x1: left + line / most * wide, x2: left + line / most * wide, y1: 0, y2: rows.length * step, stroke: "var(--ink)", "stroke-dasharray": "4 3" }));
+  return svg;
+}
+function lines(rows, names, series, unit) { // a line a series over an ordered axis; the values' axis is logarithmic
+  const wide = 700, high = 260, left = 80, values = rows.flatMap(r => series.map(c => r[c.at])).filter(v => v > 0);
+  const lo = Math.floor(Math.log10(Math.min(...values))), hi = Math.ceil(Math.log10(Math.max(...values))), [by, label] = scaleOf(unit, values);
+  const px = i => left + (i + 0.5) / rows.length * wide, py = v => high - (Math.log10(v) - lo) / Math.max(hi - lo, 1) * (high - 12);
+  const svg = draw("svg", { viewBox: `0 0 ${left + wide + 10} ${high + 26}`, role: "img" });
+  for (let e = lo; e <= hi; e++)
+    svg.append(draw("line", { x1: left, x2: left + wide, y1: py(10 ** e), y2: py(10 ** e), class: "axis" }),
+      draw("text", { x: left - 6, y: py(10 ** e) + 4, "text-anchor": "end", class: "soft" }, `${shown(10 ** e, by)} ${label}`));
+  rows.forEach((r, i) => svg.append(draw("text", { x: px(i), y: high + 18, "text-anchor": "middle", class: "soft" }, String(r[names]))));
+  series.forEach((c, k) => {
+    const known = rows.map((r, i) => [r, i]).filter(([r]) => r[c.at] > 0);
+    svg.append(draw("polyline", { points: known.map(([r, i]) => `${px(i)},${py(r[c.at])}`).join(" "), fill: "none", stroke: colour(k), "stroke-width": 2 }));
+    for (const [r, i] of known)
+      svg.append(draw("circle", { cx: px(i), cy: py(r[c.at]), r: 4, fill: colour(k) }, tip(`${r[names]}, ${c.name}: ${shown(r[c.at], by)} ${label}`)));
+  });
   return svg;
 }
 function legend(series) {
@@ -193,13 +225,19 @@ const CHARTS = [
     where: (t, r) => r[at(t, "ratio")] !== null },
   { table: "diff-ops", title: "B / A of the operations that changed most; the line is 1", names: "op", values: ["ratio"], most: 15, line: 1,
     where: (t, r) => r[at(t, "ratio")] !== null },
+  { table: "sweep-over-size", title: "Time of a step over the size, a line a configuration", values: /_ns_\d+$/, most: 60, kind: lines, first: true },
+  { table: "sweep-over-dtype", title: "Time of a step by dtype", values: /_ns_\d+$/, most: 40, kind: groups, first: true },
+  { table: "sweep-over-dtype", title: "Speed-up over the baseline, with the ends of its interval; the line is 1", values: /^(speedup|low|high)_\d+$/, most: 40, kind: groups,
+    line: 1, first: true },
 ];
 function chart(spec) {
   const table = report.tables[spec.table];
   if (!table) return null;
-  const names = at(table, spec.names), series = spec.values.map(id => ({ at: at(table, id), name: (table.columns[at(table, id)] || {}).title }));
+  const ids = spec.values.filter ? spec.values : table.columns.map(c => c.id).filter(id => spec.values.test(id)); // a pattern: what there is of it
+  const names = spec.names ? at(table, spec.names) : 0, series = ids.map(id => ({ at: at(table, id), name: (table.columns[at(table, id)] || {}).title }));
   if (names < 0 || series.some(c => c.at < 0)) return null;
   const rows = table.rows.filter(r => (!spec.where || spec.where(table, r)) && series.some(c => r[c.at] > 0)).slice(0, spec.most);
+  if (!rows.length) return null;
   const used = series.filter(c => rows.some(r => r[c.at] > 0)).map(c => ({ ...c, name: c.name.replace(/ \(\w+\)$/, "") }));
   if (rows.length < (spec.kind ? 1 : 2) || !used.length) return null;
   const unit = table.columns[series[0].at].unit;
@@ -233,7 +271,7 @@ function addFirstPage(table, charts) {
 const addNotes = (section, table) => section.append(...table.notes.map(n => make("p", { className: "note", textContent: n })));
 for (const table of tables) {
   const section = make("section", { id: table.table }), first = at(table, "section") >= 0 && table.table === "summary";
-  const charts = CHARTS.filter(c => first || table.table === "diff-verdict" ? c.first : c.table === table.table).map(chart).filter(Boolean);
+  const charts = CHARTS.filter(c => first || /-verdict$/.test(table.table) ? c.first : c.table === table.table).map(chart).filter(Boolean);
   section.append(make("h2", { textContent: table.title }));
   if (!first) section.append(make("p", { className: "soft", textContent: table.what + "." }));
   if (table.not_recorded) section.append(make("p", { textContent: "Not recorded. " + table.not_recorded }));

@@ -1,0 +1,161 @@
+/* sweep-verdict: what the configurations say together. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "report/sweep/private.h"
+
+static struct ws_cell *add(struct ws_table *t, const char *subject, const char *fmt, ...)
+        __attribute__((format(printf, 3, 4)));
+static struct ws_cell *add(struct ws_table *t, const char *subject, const char *fmt, ...)
+{
+	struct ws_cell *row = ws_table_row(t);
+	char text[1024];
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(text, sizeof(text), fmt, args);
+	va_end(args);
+	ws_cell_set_str(t, &row[WS_TC_sweep_verdict_subject], subject);
+	ws_cell_set_str(t, &row[WS_TC_sweep_verdict_verdict], text);
+	return row;
+}
+
+/* "transformer-small, context 128, fp32, kernel_width 5" */
+static void name_row(const struct ws_sweep *s, const struct ws_sweep_row *row, char *out,
+                     size_t size)
+{
+	static const char *const facts[] = {"model", "context", "batch", "dtype"};
+	static const char *const words[] = {"", "context ", "batch ", ""};
+	char others[256];
+	size_t n = 0;
+
+	*out = '\0';
+	ws_sweep_others(s, row->run, "", others, sizeof(others));
+	for (size_t i = 0; i < 4; i++) {
+		struct ws_bytes value = ws_sweep_text(s, row->run, facts[i]);
+
+		if (value.len && n < size)
+			n += (size_t)snprintf(out + n, size - n, "%s%s%.*s", n ? ", " : "", words[i],
+			                      value.len < 60 ? (int)value.len : 60,
+			                      (const char *)value.ptr);
+	}
+	if (*others && n < size)
+		snprintf(out + n, size - n, "%s%s", n ? ", " : "", others);
+}
+
+static void add_failures(const struct ws_sweep *s, struct ws_table *t)
+{
+	size_t failed = 0;
+
+	for (size_t i = 0; i < s->nruns; i++)
+		failed += s->runs[i].failed != 0;
+	add(t, "configurations", "%zu configuration%s in %zu recording%s; %zu failed", s->nrows,
+	    s->nrows == 1 ? "" : "s", s->nruns, s->nruns == 1 ? "" : "s", failed);
+	for (size_t i = 0; i < s->nrows; i++) {
+		struct ws_bytes why = ws_texts_get(&s->texts, s->rows[i].status);
+		char name[640];
+
+		name_row(s, &s->rows[i], name, sizeof(name));
+		if (!ws_name_is(why, "ok"))
+			add(t, "failed", "%s: %.*s", name, why.len < 200 ? (int)why.len : 200,
+			    (const char *)why.ptr);
+		if (ws_over_peak(fmax(s->rows[i].mfu_percent, s->rows[i].hfu_percent)))
+			add(t, "ALARM", "%s: MFU %.1f %%, HFU %.1f %%, %s", name,
+			    s->rows[i].mfu_percent, s->rows[i].hfu_percent, WS_OVER_PEAK);
+	}
+}
+
+/* All configurations in which the baseline's fact has this value. */
+static void add_speedup(const struct ws_sweep *s, struct ws_table *t, uint32_t value)
+{
+	struct ws_bytes name = ws_texts_get(&s->texts, value);
+	double sum = 0, least = INFINITY, most = 0, low = NAN, high = NAN;
+	unsigned n = 0, faster = 0, slower = 0, unknown = 0;
+	struct ws_cell *row;
+
+	for (size_t i = 0; i < s->nrows; i++) {
+		const struct ws_sweep_row *r = &s->rows[i];
+
+		if (ws_sweep_value(r->run, s->baseline_key) != value || isnan(r->speedup))
+			continue;
+		n++;
+		sum += log(r->speedup);
+		least = fmin(least, r->speedup);
+		most = fmax(most, r->speedup);
+		low = fmin(low, r->low);
+		high = fmax(high, r->high);
+		faster += r->low > 1;
+		slower += r->high < 1;
+		unknown += isnan(r->low);
+	}
+	if (!n)
+		return;
+	row = add(t, "speed-up",
+	          "%.*s over %s: %.3g× as fast, the geometric mean of %u configuration%s (%.3g× to "
+	          "%.3g×); the 95 %% interval lies above 1 in %u and below 1 in %u%s",
+	          name.len < 80 ? (int)name.len : 80, (const char *)name.ptr, s->baseline,
+	          exp(sum / n), n, n == 1 ? "" : "s", least, most, faster, slower,
+	          unknown ? "; there is none where a side has under three recordings of the CPU "
+	                    "reference"
+	                  : "");
+	ws_cell_set_real(&row[WS_TC_sweep_verdict_value], exp(sum / n));
+	ws_cell_set_real(&row[WS_TC_sweep_verdict_low], low);
+	ws_cell_set_real(&row[WS_TC_sweep_verdict_high], high);
+}
+
+static void add_speedups(const struct ws_sweep *s, struct ws_table *t)
+{
+	for (size_t i = 0; i < s->nrows && s->baseline_key; i++) {
+		uint32_t value = ws_sweep_value(s->rows[i].run, s->baseline_key);
+		size_t first = 0;
+
+		while (ws_sweep_value(s->rows[first].run, s->baseline_key) != value)
+			first++;
+		if (first == i && value != s->baseline_value)
+			add_speedup(s, t, value);
+	}
+	if (s->nrows && !s->baseline_key)
+		add(t, "speed-up", "cannot tell: no trace is a baseline (%s; --baseline KEY=VALUE "
+		                   "names another)",
+		    s->baseline);
+}
+
+/* The row with the highest rate. */
+static void add_best(const struct ws_sweep *s, struct ws_table *t, const char *subject, bool tokens)
+{
+	const struct ws_sweep_row *best = NULL;
+	double most = 0;
+	char name[640];
+
+	for (size_t i = 0; i < s->nrows; i++) {
+		const struct ws_sweep_row *r = &s->rows[i];
+		double rate = (tokens ? r->run->tokens : r->run->images) /
+		              r->mean[WS_SWEEP_TOTAL] * 1e9;
+
+		if (rate > most) {
+			most = rate;
+			best = r;
+		}
+	}
+	if (!best)
+		return;
+	name_row(s, best, name, sizeof(name));
+	ws_cell_set_real(&add(t, subject, "%s has the most", name)[WS_TC_sweep_verdict_value],
+	                 most);
+}
+
+enum ws_status ws_sweep_verdict(const struct ws_sweep *s, struct ws_table *t, struct ws_err *err)
+{
+	add_failures(s, t);
+	add_speedups(s, t);
+	add_best(s, t, "tokens/s", true);
+	add_best(s, t, "images/s", false);
+	for (size_t i = 0; i < s->nruns; i++)
+		if (s->runs[i].on_cpu) {
+			ws_table_note(t, "Recorded on the CPU reference: real CPU timings; not GPU "
+			                 "performance.");
+			break;
+		}
+	return ws_table_done(t, err);
+}

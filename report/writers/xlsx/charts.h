@@ -1,0 +1,42 @@
+/* Which charts there are. */
+#ifndef WS_REPORT_WRITERS_XLSX_CHARTS_H
+#define WS_REPORT_WRITERS_XLSX_CHARTS_H
+
+#include "report/writers/xlsx/xlsx.h"
+
+#define WS_XLSX_SERIES_MAX 8 /* colours that can be told apart */
+
+/* Where a chart stands: on the first sheet; below its table. */
+enum { WS_XLSX_ON_FIRST = 1u << 0, WS_XLSX_ON_OWN = 1u << 1 };
+
+/*
+ * What a chart shows: the first rows of a table, of those whose cell in one
+ * column has a text, or the lines of a section of the first sheet.
+ */
+struct ws_xlsx_chart {
+	const char *table;                     /* name of the table */
+	const char *section;                   /* NULL = rows */
+	const char *where_column, *where_text; /* title and text; NULL = all rows */
+	const char *same_column; /* title; rows up to where its text changes; NULL = all */
+	const char *title;
+	const char *alt_text; /* for those who do not see it */
+	const char *category; /* title of the column that names the bars */
+	const char *values[WS_XLSX_SERIES_MAX]; /* titles of columns */
+	const char *names_axis, *values_axis;
+	const char *number_format;
+	const char *names_format;    /* where the category is a number */
+	uint32_t max_rows, min_rows; /* of fewer there is nothing to compare */
+	unsigned height;             /* in rows of the sheet it lies on */
+	uint8_t type;
+	uint8_t places;            /* WS_XLSX_ON_…; 0 = on the first sheet */
+	uint8_t labels;            /* the numbers above the columns */
+	uint8_t all;               /* instead of `values`: 1 + enum ws_display, every column of it */
+	uint8_t logarithmic;       /* the values' axis */
+	double base;               /* value that the columns stand on: a line across the chart */
+	const char *category_last; /* title; the names are of all columns from `category` to it */
+};
+
+extern const struct ws_xlsx_chart ws__xlsx_charts[];
+extern const size_t ws__xlsx_ncharts;
+
+#endif
