@@ -82,6 +82,9 @@ bool ws_sweep_is_no_work(const struct ws_sweep *s, size_t key);
 bool ws_sweep_number(struct ws_bytes text, double *out);
 /* < 0 as numbers where both are, else as text; unknown first. */
 int ws_sweep_compare_values(const struct ws_sweep *s, uint32_t a, uint32_t b);
+/* Facts in which the rows differ and that have no column, but this: "kernel_width 5, layers 2". */
+void ws_sweep_others(const struct ws_sweep *s, const struct ws_sweep_run *run, const char *but,
+                     char *text, size_t size);
 
 /* --- rows.c: runs to rows, with their means, deviations and speed-ups --- */
 
@@ -91,9 +94,6 @@ enum ws_status ws_sweep_find_rows(struct ws_sweep *s, struct ws_err *err);
 
 /* Facts that are sizes, NULL behind them. */
 extern const char *const ws_sweep_sizes[];
-/* Facts in which the rows differ and that have no column, but this: "kernel_width 5, layers 2". */
-void ws_sweep_others(const struct ws_sweep *s, const struct ws_sweep_run *run, const char *but,
-                     char *text, size_t size);
 enum ws_status ws_sweep_verdict(const struct ws_sweep *s, struct ws_table *t, struct ws_err *err);
 /* In place of the empty table *t; after the table sweep. */
 enum ws_status ws_sweep_pivot(struct ws_sweep *s, struct ws_table **t, struct ws_err *err);

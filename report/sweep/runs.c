@@ -1,4 +1,5 @@
 /* What a sweep keeps of a trace: the facts of its configuration, and the times of its steps. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -87,6 +88,41 @@ int ws_sweep_compare_values(const struct ws_sweep *s, uint32_t a, uint32_t b)
 	if (ws_sweep_number(x, &nx) && ws_sweep_number(y, &ny))
 		return (nx > ny) - (nx < ny);
 	return ws_name_compare(x, y);
+}
+
+static bool has_column(struct ws_bytes key)
+{
+	static const char *const shown[] = {"model", "context", "batch",
+	                                    "dtype", "phase",   "loss_scale"};
+
+	for (size_t i = 0; i < sizeof(shown) / sizeof(*shown); i++)
+		if (ws_name_is(key, shown[i]))
+			return true;
+	return false;
+}
+
+void ws_sweep_others(const struct ws_sweep *s, const struct ws_sweep_run *run, const char *but,
+                     char *text, size_t size)
+{
+	size_t n = 0;
+
+	*text = '\0';
+	for (size_t key = 1; key <= s->keys.n; key++) {
+		uint32_t mine = ws_sweep_value(run, key);
+		struct ws_bytes name = ws_texts_get(&s->keys, (uint32_t)key),
+		                value = ws_texts_get(&s->texts, mine);
+		bool differs = false;
+
+		for (size_t i = 0; i < s->nruns && mine && !differs; i++)
+			differs = ws_sweep_value(&s->runs[i], key) &&
+			          ws_sweep_value(&s->runs[i], key) != mine;
+		if (!differs || has_column(name) || ws_name_is(name, but) ||
+		    ws_sweep_is_no_work(s, key) || n + name.len + value.len + 3 > size)
+			continue;
+		n += (size_t)snprintf(text + n, size - n, "%s%.*s %.*s", n ? ", " : "",
+		                      (int)name.len, (const char *)name.ptr, (int)value.len,
+		                      (const char *)value.ptr);
+	}
 }
 
 /* The GPU is part of the configuration: the product name of the first device that ran kernels. */

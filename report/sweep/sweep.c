@@ -16,41 +16,6 @@ static void set_fact(struct ws_table *t, struct ws_cell *row, int column, struct
 		ws_cell_set_text(t, &row[column], value.ptr, value.len);
 }
 
-static bool has_column(struct ws_bytes key)
-{
-	static const char *const shown[] = {"model", "context", "batch",
-	                                    "dtype", "phase",   "loss_scale"};
-
-	for (size_t i = 0; i < sizeof(shown) / sizeof(*shown); i++)
-		if (ws_name_is(key, shown[i]))
-			return true;
-	return false;
-}
-
-void ws_sweep_others(const struct ws_sweep *s, const struct ws_sweep_run *run, const char *but,
-                     char *text, size_t size)
-{
-	size_t n = 0;
-
-	*text = '\0';
-	for (size_t key = 1; key <= s->keys.n; key++) {
-		uint32_t mine = ws_sweep_value(run, key);
-		struct ws_bytes name = ws_texts_get(&s->keys, (uint32_t)key),
-		                value = ws_texts_get(&s->texts, mine);
-		bool differs = false;
-
-		for (size_t i = 0; i < s->nruns && mine && !differs; i++)
-			differs = ws_sweep_value(&s->runs[i], key) &&
-			          ws_sweep_value(&s->runs[i], key) != mine;
-		if (!differs || has_column(name) || ws_name_is(name, but) ||
-		    ws_sweep_is_no_work(s, key) || n + name.len + value.len + 3 > size)
-			continue;
-		n += (size_t)snprintf(text + n, size - n, "%s%.*s %.*s", n ? ", " : "",
-		                      (int)name.len, (const char *)name.ptr, (int)value.len,
-		                      (const char *)value.ptr);
-	}
-}
-
 static void add_row(const struct ws_sweep *s, struct ws_table *t, const struct ws_sweep_row *row)
 {
 	static const char *const facts[] = {"model", "context", "batch", "dtype", "phase"};

@@ -36,8 +36,8 @@ static void name_row(const struct ws_sweep *s, const struct ws_sweep_row *row, c
 		struct ws_bytes value = ws_sweep_text(s, row->run, facts[i]);
 
 		if (value.len && n < size)
-			n += (size_t)snprintf(out + n, size - n, "%s%s%.*s", n ? ", " : "", words[i],
-			                      value.len < 60 ? (int)value.len : 60,
+			n += (size_t)snprintf(out + n, size - n, "%s%s%.*s", n ? ", " : "",
+			                      words[i], value.len < 60 ? (int)value.len : 60,
 			                      (const char *)value.ptr);
 	}
 	if (*others && n < size)
@@ -116,8 +116,9 @@ static void add_speedups(const struct ws_sweep *s, struct ws_table *t)
 			add_speedup(s, t, value);
 	}
 	if (s->nrows && !s->baseline_key)
-		add(t, "speed-up", "cannot tell: no trace is a baseline (%s; --baseline KEY=VALUE "
-		                   "names another)",
+		add(t, "speed-up",
+		    "cannot tell: no trace is a baseline (%s; --baseline KEY=VALUE "
+		    "names another)",
 		    s->baseline);
 }
 
@@ -130,8 +131,8 @@ static void add_best(const struct ws_sweep *s, struct ws_table *t, const char *s
 
 	for (size_t i = 0; i < s->nrows; i++) {
 		const struct ws_sweep_row *r = &s->rows[i];
-		double rate = (tokens ? r->run->tokens : r->run->images) /
-		              r->mean[WS_SWEEP_TOTAL] * 1e9;
+		double rate =
+		        (tokens ? r->run->tokens : r->run->images) / r->mean[WS_SWEEP_TOTAL] * 1e9;
 
 		if (rate > most) {
 			most = rate;

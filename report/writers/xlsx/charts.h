@@ -19,8 +19,8 @@ struct ws_xlsx_chart {
 	const char *where_column, *where_text; /* title and text; NULL = all rows */
 	const char *same_column; /* title; rows up to where its text changes; NULL = all */
 	const char *title;
-	const char *alt_text; /* for those who do not see it */
-	const char *category; /* title of the column that names the bars */
+	const char *alt_text;                   /* for those who do not see it */
+	const char *category;                   /* title of the column that names the bars */
 	const char *values[WS_XLSX_SERIES_MAX]; /* titles of columns */
 	const char *names_axis, *values_axis;
 	const char *number_format;
@@ -28,11 +28,11 @@ struct ws_xlsx_chart {
 	uint32_t max_rows, min_rows; /* of fewer there is nothing to compare */
 	unsigned height;             /* in rows of the sheet it lies on */
 	uint8_t type;
-	uint8_t places;            /* WS_XLSX_ON_…; 0 = on the first sheet */
-	uint8_t labels;            /* the numbers above the columns */
-	uint8_t all;               /* instead of `values`: 1 + enum ws_display, every column of it */
-	uint8_t logarithmic;       /* the values' axis */
-	double base;               /* value that the columns stand on: a line across the chart */
+	uint8_t places;      /* WS_XLSX_ON_…; 0 = on the first sheet */
+	uint8_t labels;      /* the numbers above the columns */
+	uint8_t all;         /* instead of `values`: 1 + enum ws_display, every column of it */
+	uint8_t logarithmic; /* the values' axis */
+	double base;         /* value that the columns stand on: a line across the chart */
 	const char *category_last; /* title; the names are of all columns from `category` to it */
 };
 

@@ -73,6 +73,14 @@ static struct ws_report *sweep_of(const struct point *points, size_t n, struct w
 	return report;
 }
 
+static const struct ws_table *table(const struct ws_report *report, const char *name)
+{
+	for (size_t i = 0; i < report->ntables; i++)
+		if (!strcmp(report->tables[i]->def->name, name))
+			return report->tables[i];
+	cr_fatal("no table %s", name);
+}
+
 static void end(struct ws_report *report, struct ws_sweep *s)
 {
 	ws_report_free(report);
@@ -85,7 +93,7 @@ Test(sweep, a_row_has_the_times_utilization_and_speed_up_of_its_configuration)
 	static const struct ws_sweep_opts opts = BASELINE;
 	struct ws_sweep *s;
 	struct ws_report *report = sweep_of(points, 2, &s, &opts);
-	const struct ws_table *t = report->tables[0];
+	const struct ws_table *t = table(report, "sweep");
 
 	cr_assert(eq(sz, t->nrows, 2));
 	cr_expect_str_eq(tb_str(t, 0, "dtype"), "bf16");
@@ -99,6 +107,14 @@ Test(sweep, a_row_has_the_times_utilization_and_speed_up_of_its_configuration)
 	/* one recording a side: what they vary by is assumed, and said to be */
 	cr_expect(lt(dbl, tb_real(t, 0, "low"), 1.9));
 	cr_expect(tb_notes_say(t, "assume that recordings of one thing vary by 1 %"));
+	t = table(report, "sweep-verdict");
+	cr_expect(strstr(tb_str(t, tb_find(t, 0, "subject", "speed-up"), "verdict"),
+	                 "bf16 over dtype=fp32: 1.9× as fast") != NULL);
+	t = table(report, "sweep-over-dtype");
+	cr_expect(epsilon_eq(dbl, tb_real(t, 0, "speedup_0"), 1.9, 1e-9));
+	cr_expect(tb_is_empty(t, 0, "speedup_1")); /* of the baseline over itself */
+	t = table(report, "sweep-over-size");
+	cr_expect(t->not_recorded != NULL);
 	end(report, s);
 }
 
@@ -108,10 +124,13 @@ Test(sweep, a_share_over_100_percent_is_called_an_error)
 	static const struct ws_sweep_opts opts = BASELINE;
 	struct ws_sweep *s;
 	struct ws_report *report = sweep_of(points, 1, &s, &opts);
-	const struct ws_table *t = report->tables[0];
+	const struct ws_table *t = table(report, "sweep");
 
 	cr_expect(epsilon_eq(dbl, tb_real(t, 0, "mfu"), 120.0, 1e-9));
 	cr_expect_str_eq(tb_str(t, 0, "check"), WS_OVER_PEAK);
+	t = table(report, "sweep-verdict");
+	cr_expect(strstr(tb_str(t, tb_find(t, 0, "subject", "ALARM"), "verdict"), "120.0 %") !=
+	          NULL);
 	end(report, s);
 }
 
@@ -123,7 +142,7 @@ Test(sweep, another_gpu_is_another_configuration_and_may_be_the_baseline)
 	                                          .grade = WS_DIFF_OPTS_DEFAULT};
 	struct ws_sweep *s;
 	struct ws_report *report = sweep_of(points, 2, &s, &opts);
-	const struct ws_table *t = report->tables[0];
+	const struct ws_table *t = table(report, "sweep");
 	size_t row = tb_find(t, 0, "others", "device " H100);
 
 	cr_assert(eq(sz, t->nrows, 2));
@@ -139,12 +158,16 @@ Test(sweep, a_line_through_three_sizes_has_an_interval)
 	static const struct ws_sweep_opts opts = BASELINE;
 	struct ws_sweep *s;
 	struct ws_report *report = sweep_of(points, 3, &s, &opts);
-	const struct ws_table *t = report->tables[2];
+	const struct ws_table *t = table(report, "sweep-scaling");
 	size_t forward = tb_find(t, 0, "time", "forward"), total = tb_find(t, 0, "time", "total");
 
 	cr_expect(epsilon_eq(dbl, tb_real(t, forward, "exponent"), 1.0, 1e-9));
 	cr_expect(epsilon_eq(dbl, tb_real(t, forward, "low"), 1.0, 1e-9));
 	cr_expect(epsilon_eq(dbl, tb_real(t, total, "flops"), 1.0, 1e-9));
 	cr_expect(gt(dbl, tb_real(t, total, "high"), tb_real(t, total, "exponent")));
+	t = table(report, "sweep-over-size");
+	cr_assert(eq(sz, t->nrows, 3));
+	cr_expect_str_eq(tb_str(t, 2, "size"), "32");
+	cr_expect(epsilon_eq(dbl, tb_real(t, 2, "total_ns_0"), 4100, 1e-9));
 	end(report, s);
 }
