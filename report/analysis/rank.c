@@ -1,5 +1,6 @@
 #include "report/analysis/rank.h"
 
+#include "report/analysis/device_time.h"
 #include "report/base/names.h"
 #include "report/model/columns.h"
 
@@ -47,4 +48,14 @@ int64_t ws_model_world_size(const struct ws_model *m)
 	int64_t size = number_of_meta(m, "process.world_size", "distributed.world_size");
 
 	return size < 0 ? 0 : size;
+}
+
+int ws_model_lacks_comm(const struct ws_model *m)
+{
+	if (ws_model_world_size(m) < 2)
+		return 0;
+	for (size_t k = 0; k < m->kernels.n; k++)
+		if (ws_kernel_is_comm(m, k))
+			return 0;
+	return m->kernels.n > 0;
 }

@@ -11,5 +11,11 @@
 int64_t ws_model_rank(const struct ws_model *m);
 /* How many there are; 0 = not recorded. */
 int64_t ws_model_world_size(const struct ws_model *m);
+/* Kernels ran, but none of communication, though there is more than one rank: it was not seen. */
+int ws_model_lacks_comm(const struct ws_model *m);
+/* What to do about that. */
+#define WS_LACKS_COMM                                                                   \
+	"communication was not recorded, or its kernels have names that no rule knows " \
+	"(kernel-summary of one trace, --rules FILE)"
 
 #endif

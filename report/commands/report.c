@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "report/analysis/filter.h"
+#include "report/analysis/rank.h"
 #include "report/tables/report.h"
 #include "report/kernel_info/classify.h"
 #include "report/commands/columns.h"
@@ -34,6 +35,7 @@ struct report_opts {
 	int by;    /* position in BY_CHOICES */
 	const char *time, *rules_path, *peaks_path, *step;
 	double softmax_flops;
+	bool lacks_comm; /* found: see ws_model_lacks_comm */
 };
 #define BY_CHOICES    "launch|gpu-time"
 #define SCOPE_CHOICES "all|steps|warm-up|setup|outside"
@@ -80,7 +82,7 @@ static enum ws_status read_user_files(const struct report_opts *o, struct user_f
 }
 
 /* From all rows of the trace. */
-static enum ws_status make_loaded(struct ws_trace_file *f, const struct report_opts *o,
+static enum ws_status make_loaded(struct ws_trace_file *f, struct report_opts *o,
                                   const struct ws_model_opts *opts,
                                   const struct ws_table_def *const *defs, size_t ndefs,
                                   struct ws_report **out, struct ws_err *err)
@@ -92,12 +94,13 @@ static enum ws_status make_loaded(struct ws_trace_file *f, const struct report_o
 		status = ws_filter_check(model, &o->filter, err);
 	if (status == WS_OK)
 		status = ws_report_make_tables(model, &o->filter, defs, ndefs, out, err);
+	o->lacks_comm = status == WS_OK && ws_model_lacks_comm(model);
 	ws_model_free(model);
 	return status;
 }
 
 /* In one pass where that can be, else from all rows. */
-static enum ws_status make_tables(struct ws_trace_file *f, const struct report_opts *o,
+static enum ws_status make_tables(struct ws_trace_file *f, struct report_opts *o,
                                   const struct ws_table_def *const *defs, size_t ndefs,
                                   struct ws_report **out, struct ws_err *err)
 {
@@ -119,7 +122,7 @@ static enum ws_status make_tables(struct ws_trace_file *f, const struct report_o
 }
 
 /* Only the tables that are asked for; a wrong name makes them all, to list them. */
-static enum ws_status make(struct ws_trace_file *f, const struct report_opts *o, int is_short,
+static enum ws_status make(struct ws_trace_file *f, struct report_opts *o, int is_short,
                            struct ws_report **out, struct ws_err *err)
 {
 	const struct ws_table_def *one = o->table ? ws_table_def_by_name(o->table) : NULL;
@@ -217,6 +220,11 @@ static enum ws_status report_trace(struct ws_trace_file *f, struct report_opts *
 		goto out;
 	o->to.rows = o->rows >= 0 ? o->rows : is_short ? SHORT_ROWS : 0;
 	status = ws_destination_write(&o->to, &view, err);
+	if (status == WS_OK && o->lacks_comm && !o->table) {
+		ws_ui_say("alarm: no communication kernel ran, but there is more than one "
+		          "rank: " WS_LACKS_COMM);
+		status = WS_FINDING;
+	}
 out:
 	ws_report_free(report);
 	return status;

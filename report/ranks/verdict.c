@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "report/analysis/rank.h"
 #include "report/base/stat.h"
 #include "report/ranks/private.h"
 
@@ -80,8 +81,7 @@ static void sound_alarm(struct ws_ranks *r, struct ws_table *t)
 	if (silent == r->n)
 		snprintf(r->alarm, sizeof(r->alarm),
 		         "no rank ran a communication kernel, at a world size of %" PRId64
-		         ": communication was not recorded, or its kernels have names that no rule "
-		         "knows (report of one trace: kernel-summary, --rules FILE)",
+		         ": " WS_LACKS_COMM,
 		         world_size(r));
 	else
 		snprintf(r->alarm, sizeof(r->alarm),

@@ -54,6 +54,14 @@ equal "the exit status of an alarm" $status 1
 contains log 'alarm: no rank ran a communication kernel, at a world size of 2'
 contains silent.csv 'ALARM'
 
+# the same of one trace, as soon as it is looked at as a whole
+status=0
+"$ws" report silent/rank000.wtrace -o one.json 2>log || status=$?
+equal "the exit status of an alarm of one trace" $status 1
+contains log 'alarm: no communication kernel ran, but there is more than one rank'
+contains one.json 'ALARM: communication'
+"$ws" report slow/rank000.wtrace -o one.json || fail "an alarm where there is communication"
+
 # one rank twice is no run; filters are for one trace
 cp slow/rank000.wtrace again.wtrace
 for wrong in "slow/rank000.wtrace again.wtrace" "slow --steps 0..1" "slow --table summary"; do

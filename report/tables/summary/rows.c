@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "report/analysis/rank.h"
 #include "report/base/names.h"
 #include "report/model/columns.h"
 #include "report/tables/summary/rows.h"
@@ -239,4 +240,41 @@ enum ws_status ws_page_utilization(const struct ws_summary_page *p, struct ws_er
 		add_utilization(p, "HFU (%)", use.ran_sum_ns, &use);
 	ws_utilization_release(&use);
 	return status;
+}
+
+struct missing {
+	const struct ws_summary_page *page;
+	unsigned counters, over_0;
+};
+
+/* What is not missing stands in the table `losses` only. */
+static void add_missing(void *ctx, const struct ws_missing *missing)
+{
+	struct missing *all = ctx;
+	struct ws_cell *row;
+
+	all->counters++;
+	if (!missing->count)
+		return;
+	all->over_0++;
+	row = ws_page_row(all->page, missing->cause);
+	ws_cell_set_str(all->page->t, &row[WS_TC_summary_text], missing->meaning);
+	ws_cell_set_int(&row[WS_TC_summary_count],
+	                missing->count > INT64_MAX ? INT64_MAX : (int64_t)missing->count);
+}
+
+enum ws_status ws_page_missing(const struct ws_summary_page *p, struct ws_err *err)
+{
+	struct missing all = {.page = p};
+	char text[80];
+
+	if (ws_model_lacks_comm(p->tab->m))
+		ws_page_words(p, "ALARM: communication", WS_LACKS_COMM);
+	WS_FORWARD(ws_missing_each(p->tab->m, add_missing, &all, err));
+	if (!all.over_0) {
+		snprintf(text, sizeof(text), "nothing: all %u counters of `losses` are 0",
+		         all.counters);
+		ws_page_words(p, "missing", text);
+	}
+	return WS_OK;
 }

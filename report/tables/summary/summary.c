@@ -521,41 +521,6 @@ static enum ws_status add_findings(const struct ws_summary_page *p, struct ws_er
 
 /* --- the page --------------------------------------------------------------------------------- */
 
-struct missing {
-	const struct ws_summary_page *page;
-	unsigned counters, over_0;
-};
-
-/* What is not missing stands in the table `losses` only. */
-static void add_missing(void *ctx, const struct ws_missing *missing)
-{
-	struct missing *all = ctx;
-	struct ws_cell *row;
-
-	all->counters++;
-	if (!missing->count)
-		return;
-	all->over_0++;
-	row = ws_page_row(all->page, missing->cause);
-	ws_cell_set_str(all->page->t, &row[WS_TC_summary_text], missing->meaning);
-	ws_cell_set_int(&row[WS_TC_summary_count],
-	                missing->count > INT64_MAX ? INT64_MAX : (int64_t)missing->count);
-}
-
-static enum ws_status add_all_missing(const struct ws_summary_page *p, struct ws_err *err)
-{
-	struct missing all = {.page = p};
-	char text[80];
-
-	WS_FORWARD(ws_missing_each(p->tab->m, add_missing, &all, err));
-	if (!all.over_0) {
-		snprintf(text, sizeof(text), "nothing: all %u counters of `losses` are 0",
-		         all.counters);
-		ws_page_words(p, "missing", text);
-	}
-	return WS_OK;
-}
-
 enum ws_status ws_tab_summary(const struct ws_tab *tab, struct ws_table *t, struct ws_err *err)
 {
 	struct ws_summary_page p = {tab, t, "What ran"};
@@ -581,7 +546,7 @@ enum ws_status ws_tab_summary(const struct ws_tab *tab, struct ws_table *t, stru
 		WS_FORWARD(add_findings(&p, err));
 	}
 	p.section = "What is missing";
-	WS_FORWARD(add_all_missing(&p, err));
+	WS_FORWARD(ws_page_missing(&p, err));
 	p.section = "Workload";
 	for (size_t i = 0; i < tab->m->nfacts; i++)
 		ws_page_text(&p, tab->m->facts[i].key, tab->m->facts[i].value);
