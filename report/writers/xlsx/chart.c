@@ -129,7 +129,7 @@ static bool find_rows(const struct ws_xlsx_chart *def, struct chart_cells *cells
 
 /* 0 when the report lacks the table, or the table lacks rows. */
 static bool find_cells(const struct ws_xlsx *x, const struct ws_xlsx_chart *def,
-                      struct chart_cells *cells)
+                       struct chart_cells *cells)
 {
 	*cells = (struct chart_cells){.without = -1};
 	cells->sheet = ws__xlsx_find_sheet(x, def->table);
@@ -183,8 +183,8 @@ static void series_name(lxw_chart_series *series, const struct chart_cells *cell
 }
 
 static bool add_series(struct ws_xlsx *x, lxw_chart *chart, const struct ws_xlsx_chart *def,
-                      const struct chart_cells *cells, lxw_col_t category, lxw_col_t category_last,
-                      const char *title, size_t nth)
+                       const struct chart_cells *cells, lxw_col_t category, lxw_col_t category_last,
+                       const char *title, size_t nth)
 {
 	int column = find_column(cells, title);
 	lxw_chart_fill fill = {.color = palette[nth]};
@@ -291,7 +291,7 @@ static void dress(lxw_chart *chart, const struct ws_xlsx_chart *def,
 
 /* 1 when the chart could be made. */
 static bool add_chart(struct ws_xlsx *x, const struct ws_xlsx_chart *def, lxw_worksheet *sheet,
-                     uint32_t row, uint16_t col, int32_t x_offset)
+                      uint32_t row, uint16_t col, int32_t x_offset)
 {
 	lxw_chart_options options = {.x_scale = CHART_PIXELS_WIDE / 480.0,
 	                             .x_offset = x_offset,
