@@ -36,4 +36,7 @@ picture report-cnn report cnn.wtrace
 picture report-pytorch report bert-small-h100.json.gz
 picture report-killed report killed.wtrace
 picture diff diff transformer.wtrace amp.wtrace
+picture sweep sweep "$fixtures/recorded/grid"
+"$bin/../tests/make_fleet" "$work/ranks" 16 20
+picture ranks report ranks
 [ -z "$export" ] || picture report-nsys report export.sqlite

@@ -53,7 +53,8 @@ static inline void add_op(struct tb *b, uint64_t thread, struct op op)
 	                               .sequence = -1});
 }
 
-static inline void link_flow(struct tb *b, int64_t from_ns, uint64_t from, int64_t to_ns, uint64_t to)
+static inline void link_flow(struct tb *b, int64_t from_ns, uint64_t from, int64_t to_ns,
+                             uint64_t to)
 {
 	tb_add(b, WS_KIND_FLOW, &(struct ws_row_flow){from_ns, from, to_ns, to, 0});
 }
@@ -65,7 +66,7 @@ static inline void attr(struct tb *b, const char *name, int64_t value)
 
 /* A kernel of `blocks` blocks of 32 threads, its call 1 ns long on the thread set. */
 static inline void launch(struct tb *b, int64_t call_ns, const char *name, int64_t start_ns,
-                   int64_t dur_ns, uint64_t blocks)
+                          int64_t dur_ns, uint64_t blocks)
 {
 	struct ws_row_launch_config config = {.id = ++ids,
 	                                      .name = tb_text(b, name),
