@@ -30,6 +30,7 @@ CPU_LIMIT_S = 120  # of one test: a lost increment never ends, and a busy machin
 # What proves a file: test program and pattern of its tests, the fastest first.
 TESTS = {
     "batch_norm.cu": [("device_image", "*/batch_norm*")],
+    "batch_norm_grad.cu": [("device_image", "*/batch_norm*")],
     "data.cu": [("batches", "*")],
     "draw.cu": [("draw", "*")],
     "dropout.cu": [("device_image", "*/dropout*")],
@@ -49,7 +50,8 @@ TESTS = {
 }
 # Headers with device code, and the files whose tests are to find their bugs.
 HEADERS = {"kernel.cuh": ["softmax.cu", "layout.cu"],
-           "row.cuh": ["norm.cu", "loss.cu", "batch_norm.cu"]}
+           "row.cuh": ["norm.cu", "loss.cu", "batch_norm.cu"],
+           "batch_norm.cuh": ["batch_norm.cu", "batch_norm_grad.cu"]}
 
 NAME = r"[A-Za-z_]\w*(?:(?:\.|->)\w+)*"
 DEVICE = re.compile(r"\b(?:__device__|__global__)\b[^;{}]*\{")

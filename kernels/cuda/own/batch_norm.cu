@@ -1,69 +1,14 @@
 /*
- * Batch norm in training and its gradient, on [outer, channels, inner]. fp32 inside.
- *
- * Three kernels each: sums of slices of every channel, the total of these with what follows from
- * it for a channel, and the elements. The first and the last divide the tensor alike (columns.h):
- * with inner = 1 a thread has 16 bytes of neighbouring channels and walks down rows; else a block
- * has one channel and walks along its stretches. So what belongs to a channel stays in registers.
+ * Batch norm in training (batch_norm.cuh). fp32 inside.
  *
  * Variances are no differences of large numbers: a thread takes mean and squared deviations of a
  * few elements at a time and merges them (Chan, Golub and LeVeque 1979), as do threads and slices.
  */
-#include "kernels/cuda/own/row.cuh"
+#include "kernels/cuda/own/batch_norm.cuh"
 
-#include "kernels/cuda/own/columns.h"
-#include "kernels/cuda/own/slices.h"
+#define WS_BN_PACKS 4 /* of a thread and turn: 64 bytes on their way */
 
-#define WS_BN_THREADS WS_COLUMNS_THREADS
-#define WS_BN_PACKS   4 /* of a thread and turn, forward: 64 bytes on their way */
-#define WS_BN_GRADS   2 /* backward: of two operands */
-
-struct channels {
-	int64_t channels, items; /* items: rows, or packs of a channel's stretches */
-	int64_t slice_items;     /* the last slice may have less */
-	int lanes;               /* threads that share a row; 1 of stretches */
-	struct ws_divisor run;   /* packs of a stretch; 0: neighbours are of different channels */
-	bool whole;              /* packs of 16 bytes; else of one element */
-	float count;             /* elements of a channel */
-};
-
-/* --- walking over a slice -------------------------------------------------------------------- */
-
-/* What a thread visits: items item, item + step, ... of a channel, or of N from it on. */
-struct walk {
-	int64_t channel, item, end, step;
-	bool mine; /* there is such a channel */
-};
-
-/* RUN: a channel's elements lie in stretches; else those of N channels side by side. */
-template <int N, bool RUN>
-static __device__ __forceinline__ struct walk walk_first(const struct channels &c)
-{
-	int lane = (int)threadIdx.x % c.lanes;
-	struct walk w;
-
-	w.channel = RUN ? (int64_t)blockIdx.x : ((int64_t)blockIdx.x * c.lanes + lane) * N;
-	w.mine = w.channel < c.channels;
-	w.item = (int64_t)blockIdx.y * c.slice_items + (int)threadIdx.x / c.lanes;
-	w.end = ((int64_t)blockIdx.y + 1) * c.slice_items;
-	if (w.end > c.items)
-		w.end = c.items;
-	if (!w.mine)
-		w.end = 0;
-	w.step = WS_BN_THREADS / c.lanes;
-	return w;
-}
-
-template <int N, bool RUN>
-static __device__ __forceinline__ int64_t offset_of(const struct channels &c, const struct walk &w,
-                                                    int64_t item)
-{
-	if (!RUN)
-		return item * c.channels + w.channel;
-	return (item + (ws_quotient(item, c.run) * (c.channels - 1) + w.channel) * c.run.value) * N;
-}
-
-/* --- forward: mean and squared deviations ---------------------------------------------------- */
+/* --- mean and squared deviations ------------------------------------------------------------- */
 
 /* y = (x - mean) gamma / deviation + beta */
 struct elements {
@@ -186,27 +131,7 @@ static __device__ __forceinline__ void slice_moments(const struct channels &c,
 	}
 }
 
-/* --- forward: what follows for a channel ----------------------------------------------------- */
-
-/* Numbers of channels: of the tensor's dtype or fp32 (enum ws_dtype). */
-static __device__ __forceinline__ float number(const void *numbers, int dtype, int64_t i)
-{
-	if (dtype == WS_DTYPE_F16)
-		return ws_to_f32(((const struct ws_f16 *)numbers)[i]);
-	if (dtype == WS_DTYPE_BF16)
-		return ws_to_f32(((const struct ws_bf16 *)numbers)[i]);
-	return ((const float *)numbers)[i];
-}
-
-static __device__ __forceinline__ void set_number(void *numbers, int dtype, int64_t i, float x)
-{
-	if (dtype == WS_DTYPE_F16)
-		((struct ws_f16 *)numbers)[i] = ws_from_f32<struct ws_f16>(x);
-	else if (dtype == WS_DTYPE_BF16)
-		((struct ws_bf16 *)numbers)[i] = ws_from_f32<struct ws_bf16>(x);
-	else
-		((float *)numbers)[i] = x;
-}
+/* --- what follows for a channel -------------------------------------------------------------- */
 
 struct running {
 	void *mean, *var;
@@ -258,7 +183,7 @@ static __global__ void __launch_bounds__(WS_SLICES_THREADS)
 	set_number(r.var, e.dtype, channel, r.rest * var + r.momentum * (m.m2 / (c.count - 1)));
 }
 
-/* --- forward: elements ----------------------------------------------------------------------- */
+/* --- elements -------------------------------------------------------------------------------- */
 
 template <typename T, int N, bool RUN>
 static __device__ __forceinline__ void normalise(const struct channels &c, const struct elements &e)
@@ -300,226 +225,12 @@ static __device__ __forceinline__ void normalise(const struct channels &c, const
 	}
 }
 
-/* --- backward: sums -------------------------------------------------------------------------- */
-
-struct grads {
-	const void *dy, *x, *gamma;
-	const float *mean, *inverse;
-	void *dx;
-	float *sums; /* [2][slices][channels]: dgamma, dbeta; then the totals, in the first slice */
-	int dtype;   /* of gamma */
-	int slices;
-};
-
-/* Sums of threads of a block that are `lanes` apart, into those of the first `lanes` threads. */
-template <int K>
-static __device__ __forceinline__ void add_groups(float (&a)[K], float (&b)[K], int lanes)
-{
-	__shared__ float all[2][K][WS_BN_THREADS];
-	int self = threadIdx.x;
-
-#pragma unroll
-	for (int k = 0; k < K; k++) {
-		all[0][k][self] = a[k];
-		all[1][k][self] = b[k];
-	}
-	for (int half = WS_BN_THREADS / 2; half >= lanes; half /= 2) {
-		__syncthreads();
-		if (self >= half)
-			continue;
-#pragma unroll
-		for (int k = 0; k < K; k++) {
-			all[0][k][self] = a[k] += all[0][k][self + half];
-			all[1][k][self] = b[k] += all[1][k][self + half];
-		}
-	}
-}
-
-/* With z = (x - mean) / deviation: dgamma = sum(dy z), dbeta = sum(dy). */
-template <typename T, int N, bool RUN>
-static __device__ __forceinline__ void slice_sums(const struct channels &c, const struct grads &g)
-{
-	constexpr int K = RUN ? 1 : N;
-	struct walk w = walk_first<N, RUN>(c);
-	float *to = g.sums + (int64_t)blockIdx.y * c.channels + w.channel;
-	float mean[K], dgamma[K], dbeta[K];
-
-#pragma unroll
-	for (int k = 0; k < K; k++) {
-		mean[k] = w.mine ? g.mean[w.channel + k] : 0;
-		dgamma[k] = dbeta[k] = 0;
-	}
-	for (; w.item < w.end; w.item += w.step * WS_BN_GRADS) {
-		float dy[WS_BN_GRADS][N], x[WS_BN_GRADS][N];
-
-#pragma unroll
-		for (int u = 0; u < WS_BN_GRADS; u++) {
-			int64_t item = w.item + u * w.step;
-			int64_t offset = offset_of<N, RUN>(c, w, item < w.end ? item : w.item);
-
-			ws_load<T, N>((const T *)g.dy + offset, dy[u]);
-			ws_load<T, N>((const T *)g.x + offset, x[u]);
-		}
-#pragma unroll
-		for (int u = 0; u < WS_BN_GRADS; u++)
-#pragma unroll
-			for (int k = 0; k < N; k++) {
-				int i = RUN ? 0 : k;
-
-				if (w.item + u * w.step >= w.end)
-					break;
-				dgamma[i] += dy[u][k] * (x[u][k] - mean[i]);
-				dbeta[i] += dy[u][k];
-			}
-	}
-	add_groups<K>(dgamma, dbeta, c.lanes);
-	if ((int)threadIdx.x >= c.lanes || !w.mine)
-		return;
-#pragma unroll
-	for (int k = 0; k < K; k++) {
-		to[k] = dgamma[k] * g.inverse[w.channel + k];
-		to[gridDim.y * c.channels + k] = dbeta[k];
-	}
-}
-
-static __global__ void __launch_bounds__(WS_SLICES_THREADS)
-        ws_norm_batch_norm_grad_totals_bwd_f32(struct channels c, struct grads g, void *dgamma,
-                                               void *dbeta)
-{
-	int64_t channel = (int64_t)blockIdx.x * WS_WARP + threadIdx.x % WS_WARP;
-	float *sums[2] = {g.sums, g.sums + g.slices * c.channels};
-	float total[2];
-
-	for (int i = 0; i < 2; i++)
-		total[i] = ws_slices_sum(sums[i], g.slices, c.channels, channel);
-	if (threadIdx.x >= WS_WARP || channel >= c.channels)
-		return;
-	set_number(dgamma, g.dtype, channel, total[0]);
-	set_number(dbeta, g.dtype, channel, total[1]);
-	/* not rounded to a 16-bit dtype, for the elements */
-	for (int i = 0; i < 2; i++)
-		sums[i][channel] = total[i];
-}
-
-/* --- backward: elements ---------------------------------------------------------------------- */
-
-/* dx = gamma / deviation (dy - dbeta / count - z dgamma / count) */
-template <typename T, int N, bool RUN>
-static __device__ __forceinline__ void grad_elements(const struct channels &c,
-                                                     const struct grads &g)
-{
-	constexpr int K = RUN ? 1 : N;
-	const float *dgamma = g.sums, *dbeta = g.sums + g.slices * c.channels;
-	struct walk w = walk_first<N, RUN>(c);
-	float mean[K], scale[K], shift[K], slope[K];
-
-	if (!w.mine)
-		return;
-#pragma unroll
-	for (int k = 0; k < K; k++) {
-		int64_t i = w.channel + k;
-
-		mean[k] = g.mean[i];
-		scale[k] = number(g.gamma, g.dtype, i) * g.inverse[i];
-		shift[k] = dbeta[i] / c.count;
-		slope[k] = g.inverse[i] * (dgamma[i] / c.count);
-	}
-	for (; w.item < w.end; w.item += w.step * WS_BN_GRADS) {
-		float dy[WS_BN_GRADS][N], x[WS_BN_GRADS][N];
-		int64_t offset[WS_BN_GRADS];
-
-#pragma unroll
-		for (int u = 0; u < WS_BN_GRADS; u++) {
-			int64_t item = w.item + u * w.step;
-
-			offset[u] = offset_of<N, RUN>(c, w, item < w.end ? item : w.item);
-			ws_load<T, N>((const T *)g.dy + offset[u], dy[u]);
-			ws_load<T, N>((const T *)g.x + offset[u], x[u]);
-		}
-#pragma unroll
-		for (int u = 0; u < WS_BN_GRADS; u++) {
-#pragma unroll
-			for (int k = 0; k < N; k++) {
-				int i = RUN ? 0 : k;
-
-				x[u][k] = (dy[u][k] - shift[i] - (x[u][k] - mean[i]) * slope[i]) *
-				          scale[i];
-			}
-			if (w.item + u * w.step < w.end)
-				ws_store<T, N>((T *)g.dx + offset[u], x[u]);
-		}
-	}
-}
-
 /* --- kernels --------------------------------------------------------------------------------- */
-
-/* A kernel's body for what the tensor is like: stretches or rows, of whole packs or not. */
-#define WS_BN_KERNEL(name, T, body, ...)                           \
-	static __global__ void __launch_bounds__(WS_BN_THREADS, 3) \
-	        name(struct channels c, __VA_ARGS__ a)             \
-	{                                                          \
-		constexpr int N = WS_ACCESS / sizeof(T);           \
-                                                                   \
-		if (c.run.value && c.whole)                        \
-			body<T, N, true>(c, a);                    \
-		else if (c.run.value)                              \
-			body<T, 1, true>(c, a);                    \
-		else if (c.whole)                                  \
-			body<T, N, false>(c, a);                   \
-		else                                               \
-			body<T, 1, false>(c, a);                   \
-	}
 
 #define WS_BN_KERNELS(ID, T, suffix)                                                          \
 	WS_BN_KERNEL(ws_norm_batch_norm_sums_fwd_##suffix, T, slice_moments, struct elements) \
-	WS_BN_KERNEL(ws_norm_batch_norm_fwd_##suffix, T, normalise, struct elements)          \
-	WS_BN_KERNEL(ws_norm_batch_norm_grad_sums_bwd_##suffix, T, slice_sums, struct grads)  \
-	WS_BN_KERNEL(ws_norm_batch_norm_grad_bwd_##suffix, T, grad_elements, struct grads)
+	WS_BN_KERNEL(ws_norm_batch_norm_fwd_##suffix, T, normalise, struct elements)
 WS_CUDA_FLOATS(WS_BN_KERNELS)
-
-/* --- launching ------------------------------------------------------------------------------- */
-
-#define WS_BN_TURNS  4 /* of a thread of the kernels of elements: small blocks end together */
-#define WS_BN_GRID_Y 65535
-
-struct bn_plan {
-	struct channels sums, elements; /* they differ in their slices */
-	dim3 sums_grid, elements_grid;
-	int slices, item_elements;
-	unsigned channel_blocks; /* of kernels with a thread for each channel and slice */
-};
-
-/* packs: of a thread and turn of the kernel of elements. */
-static struct bn_plan plan_of(const struct ws_op *op, int packs)
-{
-	const struct ws_channels *ch = &op->u.norm.ch;
-	bool run = ch->inner > 1;
-	int n = ws_columns_width(op->in[0], run ? ch->inner : ch->channels);
-	struct ws_columns columns = ws_batch_norm_columns(op);
-	struct bn_plan plan = {};
-	struct channels *c = &plan.sums;
-
-	c->channels = ch->channels;
-	c->items = run ? ch->outer * (ch->inner / n) : ch->outer;
-	c->slice_items = columns.slice_rows;
-	c->lanes = run ? 1 : columns.lanes;
-	c->whole = n > 1;
-	c->count = (float)(ch->outer * ch->inner);
-	if (run)
-		c->run = ws_divisor_of(ch->inner / n);
-	plan.elements = *c;
-	c = &plan.elements;
-	c->slice_items = (int64_t)(WS_BN_THREADS / c->lanes) * packs * WS_BN_TURNS;
-	if (ws_div_up(c->items, c->slice_items) > WS_BN_GRID_Y)
-		c->slice_items = ws_div_up(c->items, WS_BN_GRID_Y);
-	plan.slices = columns.slices;
-	plan.sums_grid = dim3((unsigned)columns.tiles, (unsigned)columns.slices);
-	plan.elements_grid =
-	        dim3((unsigned)columns.tiles, (unsigned)ws_div_up(c->items, c->slice_items));
-	plan.item_elements = run ? n : 1;
-	plan.channel_blocks = (unsigned)ws_div_up(ch->channels, WS_WARP);
-	return plan;
-}
 
 extern "C" enum ws_status ws_cuda_batch_norm(const struct ws_cuda_launch *launch,
                                              const struct ws_op *op, struct ws_err *err)
@@ -556,43 +267,6 @@ extern "C" enum ws_status ws_cuda_batch_norm(const struct ws_cuda_launch *launch
 		                     plan.channel_blocks, WS_SLICES_THREADS, 0, plan.sums, e, r)); \
 		return WS_LAUNCH(launch, err, ws_norm_batch_norm_fwd_##suffix, plan.elements_grid, \
 		                 WS_BN_THREADS, 0, plan.elements, e);
-		WS_CUDA_FLOATS(X)
-#undef X
-	default:
-		return ws_cuda_no_kernel(op, err);
-	}
-}
-
-extern "C" enum ws_status ws_cuda_batch_norm_grad(const struct ws_cuda_launch *launch,
-                                                  const struct ws_op *op, struct ws_err *err)
-{
-	const struct ws_tensor *dy = op->in[0], *x = op->in[1], *gamma = op->in[2];
-	struct bn_plan plan = plan_of(op, WS_BN_GRADS);
-	struct grads g = {dy->data,
-	                  x->data,
-	                  gamma->data,
-	                  (const float *)op->in[3]->data,
-	                  (const float *)op->in[4]->data,
-	                  op->out[0]->data,
-	                  (float *)launch->scratch,
-	                  gamma->dtype,
-	                  plan.slices};
-
-	WS_FORWARD(ws_cuda_scratch_check(launch, op, err));
-	if (dy->dtype != x->dtype || op->out[0]->dtype != x->dtype ||
-	    !ws_dtype_is_float(gamma->dtype) || op->out[1]->dtype != gamma->dtype ||
-	    op->out[2]->dtype != gamma->dtype)
-		return ws_cuda_no_kernel(op, err);
-	switch (x->dtype) {
-#define X(ID, T, suffix)                                                                      \
-	case WS_DTYPE_##ID:                                                                   \
-		WS_FORWARD(WS_LAUNCH(launch, err, ws_norm_batch_norm_grad_sums_bwd_##suffix,  \
-		                     plan.sums_grid, WS_BN_THREADS, 0, plan.sums, g));        \
-		WS_FORWARD(WS_LAUNCH(launch, err, ws_norm_batch_norm_grad_totals_bwd_f32,     \
-		                     plan.channel_blocks, WS_SLICES_THREADS, 0, plan.sums, g, \
-		                     op->out[1]->data, op->out[2]->data));                    \
-		return WS_LAUNCH(launch, err, ws_norm_batch_norm_grad_bwd_##suffix,           \
-		                 plan.elements_grid, WS_BN_THREADS, 0, plan.elements, g);
 		WS_CUDA_FLOATS(X)
 #undef X
 	default:

@@ -2,7 +2,7 @@
  * First values of tensors, drawn on the device: what init.h says, element by element. It runs
  * once for each parameter, so nothing is done for speed.
  */
-#include "kernels/cuda/own/kernel.cuh"
+#include "kernels/cuda/own/row.cuh"
 #include "kernels/exec/init.h"
 
 #define THREADS 256
@@ -27,40 +27,32 @@ static __device__ __forceinline__ uint64_t draw_number(const struct draw &d, int
 }
 
 /* By way of float to the 16-bit types, as ws_dtype_encode() does. */
+template <typename T> static __device__ __forceinline__ T encoded(double value)
+{
+	return ws_from_f32<T>((float)value);
+}
+template <> __device__ __forceinline__ int32_t encoded<int32_t>(double value)
+{
+	return (int32_t)value;
+}
+
 template <typename T> static __device__ __forceinline__ void draw_values(const struct draw &d)
 {
 	int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x;
 
-	for (; i < d.count; i += (int64_t)gridDim.x * THREADS) {
-		double value = ws_init_draw(&d.init, &d.rng, draw_number(d, d.first + i));
-
-		((T *)d.data)[d.first + i] = ws_from_f32<T>((float)value);
-	}
-}
-
-static __global__ void __launch_bounds__(THREADS) ws_rng_draw_f32(struct draw d)
-{
-	draw_values<float>(d);
-}
-
-static __global__ void __launch_bounds__(THREADS) ws_rng_draw_bf16(struct draw d)
-{
-	draw_values<struct ws_bf16>(d);
-}
-
-static __global__ void __launch_bounds__(THREADS) ws_rng_draw_f16(struct draw d)
-{
-	draw_values<struct ws_f16>(d);
-}
-
-static __global__ void __launch_bounds__(THREADS) ws_rng_draw_i32(struct draw d)
-{
-	int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x;
-
 	for (; i < d.count; i += (int64_t)gridDim.x * THREADS)
-		((int32_t *)d.data)[d.first + i] =
-		        (int32_t)ws_init_draw(&d.init, &d.rng, draw_number(d, d.first + i));
+		((T *)d.data)[d.first + i] =
+		        encoded<T>(ws_init_draw(&d.init, &d.rng, draw_number(d, d.first + i)));
 }
+
+#define DRAWN(X) WS_CUDA_FLOATS(X) X(I32, int32_t, i32)
+#define X(ID, T, suffix)                                                                      \
+	static __global__ void __launch_bounds__(THREADS) ws_rng_draw_##suffix(struct draw d) \
+	{                                                                                     \
+		draw_values<T>(d);                                                            \
+	}
+DRAWN(X)
+#undef X
 
 extern "C" enum ws_status ws_cuda_draw(const struct ws_cuda_launch *launch,
                                        const struct ws_cuda_draw *draw, struct ws_err *err)
@@ -80,14 +72,11 @@ extern "C" enum ws_status ws_cuda_draw(const struct ws_cuda_launch *launch,
 	WS_FAIL_IF(t->init.kind == WS_INIT_NONE || t->init.kind == WS_INIT_ROPE_TABLE, err, BUG,
 	           "%s: its first values are the host's to make", t->name);
 	switch (t->dtype) {
-	case WS_DTYPE_F32:
-		return WS_LAUNCH(launch, err, ws_rng_draw_f32, grid, THREADS, 0, d);
-	case WS_DTYPE_BF16:
-		return WS_LAUNCH(launch, err, ws_rng_draw_bf16, grid, THREADS, 0, d);
-	case WS_DTYPE_F16:
-		return WS_LAUNCH(launch, err, ws_rng_draw_f16, grid, THREADS, 0, d);
-	case WS_DTYPE_I32:
-		return WS_LAUNCH(launch, err, ws_rng_draw_i32, grid, THREADS, 0, d);
+#define X(ID, T, suffix)    \
+	case WS_DTYPE_##ID: \
+		return WS_LAUNCH(launch, err, ws_rng_draw_##suffix, grid, THREADS, 0, d);
+		DRAWN(X)
+#undef X
 	default:
 		return WS_FAIL(err, BUG, "%s: %s is not drawn on a GPU", t->name,
 		               ws_dtype_name(t->dtype));

@@ -103,13 +103,5 @@ extern "C" enum ws_status ws_cuda_dropout(const struct ws_cuda_launch *launch,
 	d.below = ws_rng_below(op->u.dropout.p);
 	d.keep = (float)(1 / (1 - op->u.dropout.p));
 	grid = ws_grid(launch, ws_div_up(x->count, THREADS * PACKS * n), WAVES);
-	switch (ws_kernel_key_of(op)) {
-#define X(ID, T, suffix)                                      \
-	case WS_KERNEL_KEY(DROPOUT, forward, suffix, suffix): \
-		return WS_LAUNCH(launch, err, ws_rng_dropout_fwd_##suffix, grid, THREADS, 0, d);
-		WS_CUDA_FLOATS(X)
-#undef X
-	default:
-		return ws_cuda_no_kernel(op, err);
-	}
+	WS_LAUNCH_FLOATS(launch, op, err, x->dtype, ws_rng_dropout_fwd, grid, THREADS, 0, d)
 }

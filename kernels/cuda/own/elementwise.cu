@@ -447,38 +447,15 @@ static enum ws_status launch_bias(const struct ws_cuda_launch *launch, const str
 	return map_launch(launch, op, &map, err);
 }
 
-extern "C" enum ws_status ws_cuda_unary(const struct ws_cuda_launch *launch, const struct ws_op *op,
-                                        struct ws_err *err)
-{
-	return launch_spread(launch, op, op->u.alpha, err);
-}
-
-extern "C" enum ws_status ws_cuda_binary(const struct ws_cuda_launch *launch,
-                                         const struct ws_op *op, struct ws_err *err)
-{
-	return launch_spread(launch, op, op->u.alpha, err);
-}
-
-extern "C" enum ws_status ws_cuda_copy(const struct ws_cuda_launch *launch, const struct ws_op *op,
-                                       struct ws_err *err)
-{
-	return launch_spread(launch, op, 0, err);
-}
-
-extern "C" enum ws_status ws_cuda_fill(const struct ws_cuda_launch *launch, const struct ws_op *op,
-                                       struct ws_err *err)
-{
-	return launch_spread(launch, op, op->u.alpha, err);
-}
-
-extern "C" enum ws_status ws_cuda_bias(const struct ws_cuda_launch *launch, const struct ws_op *op,
-                                       struct ws_err *err)
-{
-	return launch_bias(launch, op, &op->u.ch, 0, err);
-}
-
-extern "C" enum ws_status ws_cuda_bias_act(const struct ws_cuda_launch *launch,
-                                           const struct ws_op *op, struct ws_err *err)
-{
-	return launch_bias(launch, op, &op->u.bias.ch, op->u.bias.alpha, err);
-}
+#define LAUNCHER(name, call)                                                                 \
+	extern "C" enum ws_status ws_cuda_##name(const struct ws_cuda_launch *launch,        \
+	                                         const struct ws_op *op, struct ws_err *err) \
+	{                                                                                    \
+		return call;                                                                 \
+	}
+LAUNCHER(unary, launch_spread(launch, op, op->u.alpha, err))
+LAUNCHER(binary, launch_spread(launch, op, op->u.alpha, err))
+LAUNCHER(copy, launch_spread(launch, op, 0, err))
+LAUNCHER(fill, launch_spread(launch, op, op->u.alpha, err))
+LAUNCHER(bias, launch_bias(launch, op, &op->u.ch, 0, err))
+LAUNCHER(bias_act, launch_bias(launch, op, &op->u.bias.ch, op->u.bias.alpha, err))

@@ -11,53 +11,25 @@
 
 /* --- embedding: rows of a table --------------------------------------------------------------- */
 
-#define LOOKUP_PACKS 4 /* of a thread and turn */
-
 struct lookup {
-	const void *table;
+	const void *in;
 	const int32_t *index;
 	void *out;
 	int64_t packs;
 	struct ws_divisor row; /* packs */
 	bool whole;            /* packs of 16 bytes; else of one element */
+
+	__device__ int64_t from(int64_t to) const
+	{
+		int64_t i = ws_quotient(to, row);
+
+		return index[i] * row.value + to - i * row.value;
+	}
 };
 
-template <typename T, int N>
-static __device__ __forceinline__ void lookup_packs(const struct lookup &l)
-{
-	const struct ws_pack<T, N> *table = (const struct ws_pack<T, N> *)l.table;
-	struct ws_pack<T, N> *out = (struct ws_pack<T, N> *)l.out;
-	constexpr int64_t TURN = (int64_t)THREADS * LOOKUP_PACKS;
-	int64_t first = blockIdx.x * TURN + threadIdx.x;
-
-#pragma unroll 1
-	for (; first < l.packs; first += gridDim.x * TURN) {
-		struct ws_pack<T, N> pack[LOOKUP_PACKS];
-
-#pragma unroll
-		for (int u = 0; u < LOOKUP_PACKS; u++) {
-			int64_t at = first + u * THREADS < l.packs ? first + u * THREADS : first;
-			int64_t row = ws_quotient(at, l.row);
-
-			at -= row * l.row.value;
-			pack[u] = table[l.index[row] * l.row.value + at];
-		}
-#pragma unroll
-		for (int u = 0; u < LOOKUP_PACKS; u++)
-			if (first + u * THREADS < l.packs)
-				out[first + u * THREADS] = pack[u];
-	}
-}
-
-#define X(ID, T, suffix)                                           \
-	static __global__ void __launch_bounds__(THREADS)          \
-	        ws_embedding_lookup_fwd_##suffix(struct lookup l)  \
-	{                                                          \
-		if (l.whole)                                       \
-			lookup_packs<T, WS_ACCESS / sizeof(T)>(l); \
-		else                                               \
-			lookup_packs<T, 1>(l);                     \
-	}
+#define X(ID, T, suffix)                                                                \
+	WS_PACK_KERNEL((WS_MOVE_THREADS), ws_embedding_lookup_fwd_##suffix, T, l.whole, \
+	               ws_move_packs, (struct lookup l), l)
 WS_CUDA_FLOATS(X)
 #undef X
 
@@ -67,26 +39,18 @@ extern "C" enum ws_status ws_cuda_embedding(const struct ws_cuda_launch *launch,
 	const struct ws_tensor *table = op->in[0], *out = op->out[0];
 	int n = WS_ACCESS / (int)ws_dtype_size(table->dtype);
 	struct lookup l;
-	unsigned grid;
 
-	l.table = table->data;
+	l.in = table->data;
 	l.index = (const int32_t *)op->in[1]->data;
 	l.out = out->data;
 	l.whole = ws_rows_aligned(ws_tensor_cols(table), n);
 	n = l.whole ? n : 1;
 	l.packs = out->count / n;
 	l.row = ws_divisor_of(ws_tensor_cols(table) / n);
-	grid = ws_grid(launch, ws_div_up(l.packs, THREADS * LOOKUP_PACKS), WAVES);
-	switch (ws_kernel_key_of(op)) {
-#define X(ID, T, suffix)                                                                          \
-	case WS_KERNEL_KEY(LOOKUP, forward, suffix, suffix):                                      \
-		return WS_LAUNCH(launch, err, ws_embedding_lookup_fwd_##suffix, grid, THREADS, 0, \
-		                 l);
-		WS_CUDA_FLOATS(X)
-#undef X
-	default:
+	if (out->dtype != table->dtype)
 		return ws_cuda_no_kernel(op, err);
-	}
+	WS_LAUNCH_FLOATS(launch, op, err, table->dtype, ws_embedding_lookup_fwd,
+	                 ws_move_grid(launch, l.packs), WS_MOVE_THREADS, 0, l)
 }
 
 /* --- its gradient: rows added into a table -------------------------------------------------------
@@ -239,16 +203,8 @@ extern "C" enum ws_status ws_cuda_embedding_grad(const struct ws_cuda_launch *la
 	threads = s.cols / (s.whole ? SCATTER_PACK : 1);
 	dim3 grid((unsigned)ws_div_up(table->shape.dim[0], OWNED),
 	          (unsigned)ws_div_up(threads, THREADS));
-	switch (ws_kernel_key_of(op)) {
-#define X(ID, T, suffix)                                                                   \
-	case WS_KERNEL_KEY(SCATTER_ADD, backward, suffix, suffix):                         \
-		return WS_LAUNCH(launch, err, ws_embedding_scatter_add_bwd_##suffix, grid, \
-		                 THREADS, 0, s);
-		WS_CUDA_FLOATS(X)
-#undef X
-	default:
-		return ws_cuda_no_kernel(op, err);
-	}
+	WS_LAUNCH_FLOATS(launch, op, err, grad->dtype, ws_embedding_scatter_add_bwd, grid, THREADS,
+	                 0, s)
 }
 
 /* --- gather and its gradient: one element of each row ----------------------------------------- */

@@ -12,53 +12,27 @@
 /* --- permute: [a, b, c, run] -> [a, c, b, run] --------------------------------------------------
  */
 
-#define PERMUTE_PACKS 4 /* of a thread and turn */
-
 struct permute {
 	const void *in;
 	void *out;
 	int64_t packs;
 	bool whole;                  /* packs of 16 bytes; else of one element */
 	struct ws_divisor run, b, c; /* run: in packs */
+
+	__device__ int64_t from(int64_t to) const
+	{
+		int64_t i = ws_quotient(to, run), ac = ws_quotient(i, b), a = ws_quotient(ac, c);
+		int64_t place = (a * b.value + i - ac * b.value) * c.value + ac - a * c.value;
+
+		return place * run.value + to - i * run.value;
+	}
 };
 
-template <typename T, int N>
-static __device__ __forceinline__ void permute_packs(const struct permute &p)
-{
-	const struct ws_pack<T, N> *in = (const struct ws_pack<T, N> *)p.in;
-	struct ws_pack<T, N> *out = (struct ws_pack<T, N> *)p.out;
-	constexpr int64_t TURN = (int64_t)THREADS * PERMUTE_PACKS;
-	int64_t first = blockIdx.x * TURN + threadIdx.x;
-
-	for (; first < p.packs; first += gridDim.x * TURN) {
-		struct ws_pack<T, N> pack[PERMUTE_PACKS];
-
-#pragma unroll
-		for (int u = 0; u < PERMUTE_PACKS; u++) {
-			int64_t to = first + u * THREADS < p.packs ? first + u * THREADS : first;
-			int64_t run = ws_quotient(to, p.run), ac = ws_quotient(run, p.b);
-			int64_t a = ws_quotient(ac, p.c), b = run - ac * p.b.value;
-			int64_t from = (a * p.b.value + b) * p.c.value + ac - a * p.c.value;
-
-			pack[u] = in[from * p.run.value + to - run * p.run.value];
-		}
-#pragma unroll
-		for (int u = 0; u < PERMUTE_PACKS; u++)
-			if (first + u * THREADS < p.packs)
-				out[first + u * THREADS] = pack[u];
-	}
-}
-
-#define KERNEL(direction, suffix, T)                                     \
-	static __global__ void __launch_bounds__(THREADS)                \
-	        ws_copy_permute_##direction##_##suffix(struct permute p) \
-	{                                                                \
-		if (p.whole)                                             \
-			permute_packs<T, WS_ACCESS / sizeof(T)>(p);      \
-		else                                                     \
-			permute_packs<T, 1>(p);                          \
-	}
-#define X(ID, T, suffix) KERNEL(fwd, suffix, T) KERNEL(bwd, suffix, T)
+#define KERNEL(name, T) \
+	WS_PACK_KERNEL((WS_MOVE_THREADS), name, T, p.whole, ws_move_packs, (struct permute p), p)
+#define X(ID, T, suffix)                        \
+	KERNEL(ws_copy_permute_fwd_##suffix, T) \
+	KERNEL(ws_copy_permute_bwd_##suffix, T)
 WS_CUDA_FLOATS(X)
 #undef X
 #undef KERNEL
@@ -80,19 +54,14 @@ extern "C" enum ws_status ws_cuda_permute(const struct ws_cuda_launch *launch,
 	p.run = ws_divisor_of(dims[3] / (p.whole ? n : 1));
 	p.b = ws_divisor_of(dims[1]);
 	p.c = ws_divisor_of(dims[2]);
-	grid = ws_grid(launch, ws_div_up(p.packs, THREADS * PERMUTE_PACKS), WAVES);
-	switch (ws_kernel_key_of(op)) {
-#define CASE(direction, name, suffix)                                                              \
-	case WS_KERNEL_KEY(PERMUTE, direction, suffix, suffix):                                    \
-		return WS_LAUNCH(launch, err, ws_copy_permute_##name##_##suffix, grid, THREADS, 0, \
-		                 p);
-#define X(ID, T, suffix) CASE(forward, fwd, suffix) CASE(backward, bwd, suffix)
-		WS_CUDA_FLOATS(X)
-#undef X
-#undef CASE
-	default:
-		return ws_cuda_no_kernel(op, err);
-	}
+	grid = ws_move_grid(launch, p.packs);
+	if (op->payload.direction == WSNVTX_DIRECTION_forward)
+		WS_LAUNCH_FLOATS(launch, op, err, op->in[0]->dtype, ws_copy_permute_fwd, grid,
+		                 WS_MOVE_THREADS, 0, p)
+	if (op->payload.direction == WSNVTX_DIRECTION_backward)
+		WS_LAUNCH_FLOATS(launch, op, err, op->in[0]->dtype, ws_copy_permute_bwd, grid,
+		                 WS_MOVE_THREADS, 0, p)
+	return ws_cuda_no_kernel(op, err);
 }
 
 /* --- rope ---------------------------------------------------------------------------------------

@@ -328,17 +328,14 @@ static __global__ void __launch_bounds__(WS_NORM_THREADS(4))
 }
 
 /* 1 / rms, which is fp32, is what makes them read fp32. */
-static __global__ void __launch_bounds__(WS_NORM_THREADS(2))
-        ws_norm_rms_norm_grad_bwd_f32_f16(struct norm_grad_rows a)
-{
-	norm_grad<struct ws_f16, struct ws_f16>(a);
-}
-
-static __global__ void __launch_bounds__(WS_NORM_THREADS(2))
-        ws_norm_rms_norm_grad_bwd_f32_bf16(struct norm_grad_rows a)
-{
-	norm_grad<struct ws_bf16, struct ws_bf16>(a);
-}
+#define WS_NORM_GRAD_KERNEL(suffix, T)                                       \
+	static __global__ void __launch_bounds__(WS_NORM_THREADS(sizeof(T))) \
+	        ws_norm_rms_norm_grad_bwd_##suffix(struct norm_grad_rows a)  \
+	{                                                                    \
+		norm_grad<T, T>(a);                                          \
+	}
+WS_NORM_GRAD_KERNEL(f32_f16, struct ws_f16)
+WS_NORM_GRAD_KERNEL(f32_bf16, struct ws_bf16)
 
 /*
  * dweight from the sums of all blocks. A block has few columns, a sector of 32 bytes of each row of
@@ -398,29 +395,11 @@ extern "C" enum ws_status ws_cuda_rms_norm(const struct ws_cuda_launch *launch,
 	return ws_cuda_no_kernel(op, err);
 }
 
-static enum ws_status weight_grad(const struct ws_cuda_launch *launch, const struct ws_op *op,
-                                  int slices, struct ws_err *err)
-{
-	const struct ws_tensor *dweight = op->out[1];
-	unsigned grid = (unsigned)ws_div_up(dweight->count, WS_GRAD_COLUMNS);
-
-	switch (dweight->dtype) {
-#define X(suffix, ID, T)                                                                       \
-	case WS_DTYPE_##ID:                                                                    \
-		return WS_LAUNCH(launch, err, ws_norm_rms_norm_weight_grad_bwd_##suffix, grid, \
-		                 WS_SLICES_THREADS, 0, (const float *)launch->scratch,         \
-		                 (T *)dweight->data, slices, dweight->count);
-		WS_WEIGHT_GRADS(X)
-#undef X
-	default:
-		return ws_cuda_no_kernel(op, err);
-	}
-}
-
 extern "C" enum ws_status ws_cuda_rms_norm_grad(const struct ws_cuda_launch *launch,
                                                 const struct ws_op *op, struct ws_err *err)
 {
 	const struct ws_tensor *dy = op->in[0], *x = op->in[1], *weight = op->in[2];
+	const struct ws_tensor *dweight = op->out[1];
 	struct norm_grad_rows a = {dy->data,
 	                           x->data,
 	                           weight->data,
@@ -435,18 +414,20 @@ extern "C" enum ws_status ws_cuda_rms_norm_grad(const struct ws_cuda_launch *lau
 	        ws_grid(launch, ws_row_slices(a.rows), ws_div_up(WS_GRAD_RESIDENT, threads));
 
 	WS_FORWARD(ws_cuda_scratch_check(launch, op, err));
-	if (weight->dtype != x->dtype || (x->dtype != WS_DTYPE_F32 && dy->dtype != x->dtype))
+	if (weight->dtype != x->dtype || dweight->dtype != x->dtype ||
+	    (x->dtype != WS_DTYPE_F32 && dy->dtype != x->dtype))
 		return ws_cuda_no_kernel(op, err);
-	if (x->dtype == WS_DTYPE_F32)
-		WS_FORWARD(
-		        WS_LAUNCH(launch, err, ws_norm_rms_norm_grad_bwd_f32, grid, threads, 0, a));
-	else if (x->dtype == WS_DTYPE_F16)
-		WS_FORWARD(WS_LAUNCH(launch, err, ws_norm_rms_norm_grad_bwd_f32_f16, grid, threads,
-		                     0, a));
-	else if (x->dtype == WS_DTYPE_BF16)
-		WS_FORWARD(WS_LAUNCH(launch, err, ws_norm_rms_norm_grad_bwd_f32_bf16, grid, threads,
-		                     0, a));
-	else
+	switch (x->dtype) {
+#define X(suffix, ID, T)                                                                          \
+	case WS_DTYPE_##ID:                                                                       \
+		WS_FORWARD(WS_LAUNCH(launch, err, ws_norm_rms_norm_grad_bwd_##suffix, grid,       \
+		                     threads, 0, a));                                             \
+		return WS_LAUNCH(launch, err, ws_norm_rms_norm_weight_grad_bwd_##suffix,          \
+		                 (unsigned)ws_div_up(a.cols, WS_GRAD_COLUMNS), WS_SLICES_THREADS, \
+		                 0, (const float *)a.sums, (T *)dweight->data, (int)grid, a.cols);
+		WS_WEIGHT_GRADS(X)
+#undef X
+	default:
 		return ws_cuda_no_kernel(op, err);
-	return weight_grad(launch, op, (int)grid, err);
+	}
 }

@@ -42,6 +42,26 @@ static __device__ __forceinline__ int tensor_of(const List &list, int chunk)
 	return low;
 }
 
+/* What a block works on: `count` elements of a tensor from `begin` on, the first in whole packs. */
+struct chunk {
+	int tensor, count, whole;
+	int64_t begin;
+};
+
+template <int N, typename List>
+static __device__ __forceinline__ struct chunk chunk_of(const List &list)
+{
+	struct chunk c;
+	int64_t left;
+
+	c.tensor = tensor_of(list, (int)blockIdx.x);
+	c.begin = (int64_t)((int)blockIdx.x - list.first[c.tensor]) * WS_LIST_CHUNK;
+	left = list.count[c.tensor] - c.begin;
+	c.count = left < WS_LIST_CHUNK ? (int)left : WS_LIST_CHUNK;
+	c.whole = c.count / N * N;
+	return c;
+}
+
 template <typename T, int N>
 static __device__ __forceinline__ void update(const struct adamw_list &list, float alpha,
                                               const T *from, T *to_p, T *to_m, T *to_v)
@@ -68,20 +88,17 @@ static __device__ __forceinline__ void update(const struct adamw_list &list, flo
 template <typename T> static __device__ __forceinline__ void adamw(const struct adamw_list &list)
 {
 	constexpr int N = WS_ACCESS / sizeof(T);
-	int tensor = tensor_of(list, (int)blockIdx.x);
-	int64_t begin = (int64_t)((int)blockIdx.x - list.first[tensor]) * WS_LIST_CHUNK;
-	int64_t left = list.count[tensor] - begin;
-	int count = left < WS_LIST_CHUNK ? (int)left : WS_LIST_CHUNK;
-	int whole = count / N * N, i = (int)threadIdx.x * N;
-	const T *g = (const T *)list.g[tensor] + begin;
-	T *p = (T *)list.p[tensor] + begin, *m = (T *)list.m[tensor] + begin;
-	T *v = (T *)list.v[tensor] + begin;
+	const struct chunk c = chunk_of<N>(list);
+	const T *g = (const T *)list.g[c.tensor] + c.begin;
+	T *p = (T *)list.p[c.tensor] + c.begin, *m = (T *)list.m[c.tensor] + c.begin;
+	T *v = (T *)list.v[c.tensor] + c.begin;
 	const float alpha = *list.alpha;
+	int i = (int)threadIdx.x * N;
 
-	for (; i < whole; i += WS_OPTIMIZER_THREADS * N)
+	for (; i < c.whole; i += WS_OPTIMIZER_THREADS * N)
 		update<T, N>(list, alpha, g + i, p + i, m + i, v + i);
-	i = whole + (int)threadIdx.x;
-	if (i < count)
+	i = c.whole + (int)threadIdx.x;
+	if (i < c.count)
 		update<T, 1>(list, alpha, g + i, p + i, m + i, v + i);
 }
 
@@ -136,35 +153,32 @@ static __device__ __forceinline__ void unscale(const struct unscale_list &list)
 	constexpr int STEP = WS_OPTIMIZER_THREADS * N;
 	/* the quotient of fp32 is that of double, rounded: as GradScaler makes it */
 	const float inverse = 1 / *list.scale;
-	int tensor = tensor_of(list, (int)blockIdx.x);
-	int64_t begin = (int64_t)((int)blockIdx.x - list.first[tensor]) * WS_LIST_CHUNK;
-	int64_t left = list.count[tensor] - begin;
-	int count = left < WS_LIST_CHUNK ? (int)left : WS_LIST_CHUNK;
-	int whole = count / N * N, thread = (int)threadIdx.x;
-	const T *x = (const T *)list.x[tensor] + begin;
-	U *y = (U *)list.y[tensor] + begin;
+	const struct chunk c = chunk_of<N>(list);
+	const T *x = (const T *)list.x[c.tensor] + c.begin;
+	U *y = (U *)list.y[c.tensor] + c.begin;
+	int last = c.whole + (int)threadIdx.x;
 	bool finite = true;
 
-	for (int first = thread * N; first < whole; first += WS_UNSCALE_PACKS * STEP) {
+	for (int first = (int)threadIdx.x * N; first < c.whole; first += WS_UNSCALE_PACKS * STEP) {
 		float v[WS_UNSCALE_PACKS][N];
 
 #pragma unroll
 		for (int i = 0; i < WS_UNSCALE_PACKS; i++)
-			if (first + i * STEP < whole)
+			if (first + i * STEP < c.whole)
 				ws_load<T, N>(x + first + i * STEP, v[i]);
 #pragma unroll
 		for (int i = 0; i < WS_UNSCALE_PACKS; i++)
-			if (first + i * STEP < whole) {
+			if (first + i * STEP < c.whole) {
 				finite &= scaled<N>(v[i], inverse);
 				ws_store<U, N>(y + first + i * STEP, v[i]);
 			}
 	}
-	if (whole + thread < count) {
+	if (last < c.count) {
 		float v[1];
 
-		ws_load<T, 1>(x + whole + thread, v);
+		ws_load<T, 1>(x + last, v);
 		finite &= scaled<1>(v, inverse);
-		ws_store<U, 1>(y + whole + thread, v);
+		ws_store<U, 1>(y + last, v);
 	}
 	if (!finite && list.found_inf)
 		*list.found_inf = 1; /* whoever writes, writes the same */

@@ -21,6 +21,10 @@ struct pool {
 	struct axis y, x;
 	int64_t places, depth;   /* places of the result, of N elements; channels side by side */
 	struct ws_divisor packs; /* of a pixel */
+	const void *in;
+	void *out;
+	int32_t *position; /* of the largest, in its plane */
+	bool warps;        /* a warp for each place: large windows of one channel */
 };
 
 /* first ... end - 1 */
@@ -133,10 +137,9 @@ static __device__ __forceinline__ void load_positions(const int32_t *from, int (
 /* --- forward --------------------------------------------------------------------------------- */
 
 /* The first of the largest, or the first NaN, and its position in the plane. */
-template <typename T, int N>
-static __device__ __forceinline__ void max_pool(const struct pool &p, const T *in, T *out,
-                                                int32_t *position)
+template <typename T, int N> static __device__ __forceinline__ void max_pool(const struct pool &p)
 {
+	const T *in = (const T *)p.in;
 	int64_t step = (int64_t)gridDim.x * blockDim.x;
 
 	for (int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; i < p.places; i += step) {
@@ -163,15 +166,15 @@ static __device__ __forceinline__ void max_pool(const struct pool &p, const T *i
 						best_at[k] = y * p.x.in + x;
 					}
 			}
-		ws_store<T, N>(out + i * N, best);
-		store_positions<N>(position + i * N, best_at);
+		ws_store<T, N>((T *)p.out + i * N, best);
+		store_positions<N>(p.position + i * N, best_at);
 	}
 }
 
 /* A row's sum, then the rows' sum: the means of whole planes are of many. */
-template <typename T, int N>
-static __device__ __forceinline__ void avg_pool(const struct pool &p, const T *in, T *out)
+template <typename T, int N> static __device__ __forceinline__ void avg_pool(const struct pool &p)
 {
+	const T *in = (const T *)p.in;
 	int64_t step = (int64_t)gridDim.x * blockDim.x;
 
 	for (int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; i < p.places; i += step) {
@@ -199,14 +202,14 @@ static __device__ __forceinline__ void avg_pool(const struct pool &p, const T *i
 #pragma unroll
 		for (int k = 0; k < N; k++)
 			sum[k] /= count;
-		ws_store<T, N>(out + i * N, sum);
+		ws_store<T, N>((T *)p.out + i * N, sum);
 	}
 }
 
 /* The same by a warp for each place, whose lanes read neighbours: large windows of one channel. */
-template <typename T>
-static __device__ __forceinline__ void avg_pool_warps(const struct pool &p, const T *in, T *out)
+template <typename T> static __device__ __forceinline__ void avg_pool_warps(const struct pool &p)
 {
+	const T *in = (const T *)p.in;
 	int lane = threadIdx.x % WS_WARP, warps = blockDim.x / WS_WARP;
 	int64_t step = (int64_t)gridDim.x * warps;
 
@@ -225,15 +228,23 @@ static __device__ __forceinline__ void avg_pool_warps(const struct pool &p, cons
 		}
 		sum = ws_warp_sum(sum);
 		if (lane == 0)
-			out[i] = ws_from_f32<T>(sum / (float)count);
+			((T *)p.out)[i] = ws_from_f32<T>(sum / (float)count);
 	}
+}
+
+template <typename T, int N>
+static __device__ __forceinline__ void avg_pool_any(const struct pool &p)
+{
+	if (p.warps)
+		avg_pool_warps<T>(p);
+	else
+		avg_pool<T, N>(p);
 }
 
 /* --- backward -------------------------------------------------------------------------------- */
 
 template <typename T, int N>
-static __device__ __forceinline__ void max_pool_grad(const struct pool &p, const T *dy,
-                                                     const int32_t *position, T *dx)
+static __device__ __forceinline__ void max_pool_grad(const struct pool &p)
 {
 	int64_t step = (int64_t)gridDim.x * blockDim.x;
 
@@ -250,18 +261,18 @@ static __device__ __forceinline__ void max_pool_grad(const struct pool &p, const
 				int max_at[N];
 				float v[N];
 
-				ws_load<T, N>(dy + from, v);
-				load_positions<N>(position + from, max_at);
+				ws_load<T, N>((const T *)p.in + from, v);
+				load_positions<N>(p.position + from, max_at);
 #pragma unroll
 				for (int k = 0; k < N; k++)
 					sum[k] += max_at[k] == self ? v[k] : 0;
 			}
-		ws_store<T, N>(dx + i * N, sum);
+		ws_store<T, N>((T *)p.out + i * N, sum);
 	}
 }
 
 template <typename T, int N>
-static __device__ __forceinline__ void avg_pool_grad(const struct pool &p, const T *dy, T *dx)
+static __device__ __forceinline__ void avg_pool_grad(const struct pool &p)
 {
 	int64_t step = (int64_t)gridDim.x * blockDim.x;
 
@@ -279,50 +290,26 @@ static __device__ __forceinline__ void avg_pool_grad(const struct pool &p, const
 				                            (in_x.end - in_x.first));
 				float v[N];
 
-				ws_load<T, N>(dy + output_at(p, at, y, x), v);
+				ws_load<T, N>((const T *)p.in + output_at(p, at, y, x), v);
 #pragma unroll
 				for (int k = 0; k < N; k++)
 					sum[k] += v[k] / count;
 			}
 		}
-		ws_store<T, N>(dx + i * N, sum);
+		ws_store<T, N>((T *)p.out + i * N, sum);
 	}
 }
 
 /* --- kernels --------------------------------------------------------------------------------- */
 
-#define WS_POOL_KERNEL(name, T, body, parameters, ...)                               \
-	static __global__ void __launch_bounds__(WS_POOL_THREADS, 4) name parameters \
-	{                                                                            \
-		constexpr int N = WS_ACCESS / sizeof(T);                             \
-                                                                                     \
-		if (p.packs.value * N == p.depth)                                    \
-			body<T, N>(__VA_ARGS__);                                     \
-		else                                                                 \
-			body<T, 1>(__VA_ARGS__);                                     \
-	}
-
-#define WS_POOL_KERNELS(ID, T, suffix)                                                        \
-	WS_POOL_KERNEL(ws_pool_max_pool_fwd_##suffix, T, max_pool,                            \
-	               (struct pool p, const T *in, T *out, int32_t *position), p, in, out,   \
-	               position)                                                              \
-	WS_POOL_KERNEL(ws_pool_max_pool_grad_bwd_##suffix, T, max_pool_grad,                  \
-	               (struct pool p, const T *dy, const int32_t *position, T *dx), p, dy,   \
-	               position, dx)                                                          \
-	WS_POOL_KERNEL(ws_pool_avg_pool_grad_bwd_##suffix, T, avg_pool_grad,                  \
-	               (struct pool p, const T *dy, T *dx), p, dy, dx)                        \
-	static __global__ void __launch_bounds__(WS_POOL_THREADS, 4)                          \
-	        ws_pool_avg_pool_fwd_##suffix(struct pool p, const T *in, T *out, bool warps) \
-	{                                                                                     \
-		constexpr int N = WS_ACCESS / sizeof(T);                                      \
-                                                                                              \
-		if (warps)                                                                    \
-			avg_pool_warps<T>(p, in, out);                                        \
-		else if (p.packs.value * N == p.depth)                                        \
-			avg_pool<T, N>(p, in, out);                                           \
-		else                                                                          \
-			avg_pool<T, 1>(p, in, out);                                           \
-	}
+#define WS_POOL_KERNEL(name, T, body)                                                    \
+	WS_PACK_KERNEL((WS_POOL_THREADS, 4), name, T, p.packs.value *N == p.depth, body, \
+	               (struct pool p), p)
+#define WS_POOL_KERNELS(ID, T, suffix)                                       \
+	WS_POOL_KERNEL(ws_pool_max_pool_fwd_##suffix, T, max_pool)           \
+	WS_POOL_KERNEL(ws_pool_avg_pool_fwd_##suffix, T, avg_pool_any)       \
+	WS_POOL_KERNEL(ws_pool_max_pool_grad_bwd_##suffix, T, max_pool_grad) \
+	WS_POOL_KERNEL(ws_pool_avg_pool_grad_bwd_##suffix, T, avg_pool_grad)
 WS_CUDA_FLOATS(WS_POOL_KERNELS)
 
 /* --- launching ------------------------------------------------------------------------------- */
@@ -344,14 +331,23 @@ static bool axis_of(struct axis *a, int64_t in, int64_t out, int64_t size,
 	return true;
 }
 
-/* result: what the places are of. */
+/* Places are those of the result. */
 static enum ws_status pool_of(const struct ws_op *op, struct pool *p, struct ws_err *err)
 {
 	const struct ws_window *w = &op->u.window;
 	const struct ws_tensor *result = op->out[0];
 	int n = WS_ACCESS / (int)ws_dtype_size(result->dtype);
 
+	p->in = op->in[0]->data;
+	p->out = result->data;
+	p->position = NULL;
+	if (op->kind == WS_OP_MAX_POOL)
+		p->position = (int32_t *)op->out[1]->data;
+	else if (op->kind == WS_OP_MAX_POOL_GRAD)
+		p->position = (int32_t *)op->in[1]->data;
 	p->depth = w->layout == WS_LAYOUT_NHWC ? w->c : 1;
+	p->warps = op->kind == WS_OP_AVG_POOL && p->depth == 1 &&
+	           op->in[0]->count / result->count >= WS_WARP;
 	n = ws_rows_aligned(p->depth, n) ? n : 1;
 	p->packs = ws_divisor_of(p->depth / n);
 	p->places = result->count / n;
@@ -361,103 +357,23 @@ static enum ws_status pool_of(const struct ws_op *op, struct pool *p, struct ws_
 	return WS_OK;
 }
 
-static unsigned pool_grid(const struct ws_cuda_launch *launch, int64_t threads)
-{
-	return ws_grid(launch, ws_div_up(threads, WS_POOL_THREADS), 32);
-}
-
-extern "C" enum ws_status ws_cuda_max_pool(const struct ws_cuda_launch *launch,
-                                           const struct ws_op *op, struct ws_err *err)
-{
-	const struct ws_tensor *x = op->in[0], *y = op->out[0];
-	struct pool p;
-	unsigned grid;
-
-	WS_FORWARD(pool_of(op, &p, err));
-	grid = pool_grid(launch, p.places);
-	if (x->dtype != y->dtype)
-		return ws_cuda_no_kernel(op, err);
-	switch (y->dtype) {
-#define X(ID, T, suffix)                                                                  \
-	case WS_DTYPE_##ID:                                                               \
-		return WS_LAUNCH(launch, err, ws_pool_max_pool_fwd_##suffix, grid,        \
-		                 WS_POOL_THREADS, 0, p, (const T *)x->data, (T *)y->data, \
-		                 (int32_t *)op->out[1]->data);
-		WS_CUDA_FLOATS(X)
-#undef X
-	default:
-		return ws_cuda_no_kernel(op, err);
+#define LAUNCHER(op_name, kernel)                                                               \
+	extern "C" enum ws_status ws_cuda_##op_name(const struct ws_cuda_launch *launch,        \
+	                                            const struct ws_op *op, struct ws_err *err) \
+	{                                                                                       \
+		struct pool p;                                                                  \
+		unsigned grid;                                                                  \
+                                                                                                \
+		WS_FORWARD(pool_of(op, &p, err));                                               \
+		grid = ws_grid(launch,                                                          \
+		               ws_div_up(p.places * (p.warps ? WS_WARP : 1), WS_POOL_THREADS),  \
+		               32);                                                             \
+		if (op->in[0]->dtype != op->out[0]->dtype)                                      \
+			return ws_cuda_no_kernel(op, err);                                      \
+		WS_LAUNCH_FLOATS(launch, op, err, op->out[0]->dtype, kernel, grid,              \
+		                 WS_POOL_THREADS, 0, p)                                         \
 	}
-}
-
-extern "C" enum ws_status ws_cuda_avg_pool(const struct ws_cuda_launch *launch,
-                                           const struct ws_op *op, struct ws_err *err)
-{
-	const struct ws_tensor *x = op->in[0], *y = op->out[0];
-	struct pool p;
-	unsigned grid;
-	bool warps;
-
-	WS_FORWARD(pool_of(op, &p, err));
-	warps = p.depth == 1 && x->count / y->count >= WS_WARP;
-	grid = pool_grid(launch, p.places * (warps ? WS_WARP : 1));
-	if (x->dtype != y->dtype)
-		return ws_cuda_no_kernel(op, err);
-	switch (y->dtype) {
-#define X(ID, T, suffix)                                                           \
-	case WS_DTYPE_##ID:                                                        \
-		return WS_LAUNCH(launch, err, ws_pool_avg_pool_fwd_##suffix, grid, \
-		                 WS_POOL_THREADS, 0, p, (const T *)x->data, (T *)y->data, warps);
-		WS_CUDA_FLOATS(X)
-#undef X
-	default:
-		return ws_cuda_no_kernel(op, err);
-	}
-}
-
-extern "C" enum ws_status ws_cuda_max_pool_grad(const struct ws_cuda_launch *launch,
-                                                const struct ws_op *op, struct ws_err *err)
-{
-	const struct ws_tensor *dy = op->in[0], *dx = op->out[0];
-	struct pool p;
-	unsigned grid;
-
-	WS_FORWARD(pool_of(op, &p, err));
-	grid = pool_grid(launch, p.places);
-	if (dx->dtype != dy->dtype)
-		return ws_cuda_no_kernel(op, err);
-	switch (dx->dtype) {
-#define X(ID, T, suffix)                                                                \
-	case WS_DTYPE_##ID:                                                             \
-		return WS_LAUNCH(launch, err, ws_pool_max_pool_grad_bwd_##suffix, grid, \
-		                 WS_POOL_THREADS, 0, p, (const T *)dy->data,            \
-		                 (const int32_t *)op->in[1]->data, (T *)dx->data);
-		WS_CUDA_FLOATS(X)
-#undef X
-	default:
-		return ws_cuda_no_kernel(op, err);
-	}
-}
-
-extern "C" enum ws_status ws_cuda_avg_pool_grad(const struct ws_cuda_launch *launch,
-                                                const struct ws_op *op, struct ws_err *err)
-{
-	const struct ws_tensor *dy = op->in[0], *dx = op->out[0];
-	struct pool p;
-	unsigned grid;
-
-	WS_FORWARD(pool_of(op, &p, err));
-	grid = pool_grid(launch, p.places);
-	if (dx->dtype != dy->dtype)
-		return ws_cuda_no_kernel(op, err);
-	switch (dx->dtype) {
-#define X(ID, T, suffix)                                                                \
-	case WS_DTYPE_##ID:                                                             \
-		return WS_LAUNCH(launch, err, ws_pool_avg_pool_grad_bwd_##suffix, grid, \
-		                 WS_POOL_THREADS, 0, p, (const T *)dy->data, (T *)dx->data);
-		WS_CUDA_FLOATS(X)
-#undef X
-	default:
-		return ws_cuda_no_kernel(op, err);
-	}
-}
+LAUNCHER(max_pool, ws_pool_max_pool_fwd)
+LAUNCHER(avg_pool, ws_pool_avg_pool_fwd)
+LAUNCHER(max_pool_grad, ws_pool_max_pool_grad_bwd)
+LAUNCHER(avg_pool_grad, ws_pool_avg_pool_grad_bwd)

@@ -189,23 +189,6 @@ struct columns {
 	bool whole;            /* packs of 16 bytes; else of one element */
 };
 
-/* Sums of threads of a block that are `lanes` apart, into those of the first `lanes` threads. */
-template <int N> static __device__ __forceinline__ void add_groups(float (&sum)[N], int lanes)
-{
-	__shared__ float all[N][WS_COLUMNS_THREADS];
-
-#pragma unroll
-	for (int k = 0; k < N; k++)
-		all[k][threadIdx.x] = sum[k];
-	for (int half = WS_COLUMNS_THREADS / 2; half >= lanes; half /= 2) {
-		__syncthreads();
-		if ((int)threadIdx.x < half)
-#pragma unroll
-			for (int k = 0; k < N; k++)
-				all[k][threadIdx.x] = sum[k] += all[k][threadIdx.x + half];
-	}
-}
-
 /* Each thread: N neighbouring columns of every 256 / lanes-th row of a slice. */
 template <typename Tin, typename Tout, int N>
 static __device__ __forceinline__ void sum_columns(const struct columns &c)
@@ -233,7 +216,7 @@ static __device__ __forceinline__ void sum_columns(const struct columns &c)
 			for (int k = 0; k < N; k++)
 				sum[k] += row + u * groups < end ? x[u][k] : 0;
 	}
-	add_groups<N>(sum, c.lanes);
+	ws_add_groups<WS_COLUMNS_THREADS, N>(sum, c.lanes);
 	if ((int)threadIdx.x < c.lanes && col < c.cols)
 		ws_store<Tout, N>((Tout *)c.out + blockIdx.y * c.cols + col, sum);
 }

@@ -21,6 +21,39 @@ static inline enum ws_status ws_cuda_no_kernel(const struct ws_op *op, struct ws
 	               ws_op_kernel_name(op, name, sizeof(name)));
 }
 
+#define WS_LAUNCH_CASE(ID, type, ...)            \
+	case WS_DTYPE_##ID: {                    \
+		using T [[maybe_unused]] = type; \
+		return WS_LAUNCH(__VA_ARGS__);   \
+	}
+/*
+ * The end of a launcher: the kernel NAME_f32, NAME_f16 or NAME_bf16 of a dtype, as WS_LAUNCH has
+ * it, in whose arguments T is the type of elements; any other dtype is refused.
+ */
+#define WS_LAUNCH_FLOATS(launch, op, err, dtype, name, ...)                                 \
+	switch (dtype) {                                                                    \
+		WS_LAUNCH_CASE(F32, float, launch, err, name##_f32, __VA_ARGS__)            \
+		WS_LAUNCH_CASE(F16, struct ws_f16, launch, err, name##_f16, __VA_ARGS__)    \
+		WS_LAUNCH_CASE(BF16, struct ws_bf16, launch, err, name##_bf16, __VA_ARGS__) \
+	default:                                                                            \
+		return ws_cuda_no_kernel(op, err);                                          \
+	}
+
+/*
+ * A kernel whose threads take packs of N elements of type T, or where `whole` does not hold single
+ * ones: body<T, N>(...). bounds: in brackets, of __launch_bounds__; so are the parameters.
+ */
+#define WS_PACK_KERNEL(bounds, name, T, whole, body, parameters, ...)   \
+	static __global__ void __launch_bounds__ bounds name parameters \
+	{                                                               \
+		constexpr int N = WS_ACCESS / sizeof(T);                \
+                                                                        \
+		if (whole)                                              \
+			body<T, N>(__VA_ARGS__);                        \
+		else                                                    \
+			body<T, 1>(__VA_ARGS__);                        \
+	}
+
 /* A launcher's own check before it writes sums. */
 static inline enum ws_status ws_cuda_scratch_check(const struct ws_cuda_launch *launch,
                                                    const struct ws_op *op, struct ws_err *err)
@@ -39,6 +72,42 @@ static inline int ws_row_threads(int64_t cols, int n, int most)
 	int64_t threads = ws_div_up(ws_div_up(cols, n), WS_WARP) * WS_WARP;
 
 	return (int)(threads < most ? threads : most);
+}
+
+/* --- packs that move to other places ---------------------------------------------------------- */
+
+#define WS_MOVE_THREADS 256
+#define WS_MOVE_PACKS   4 /* of a thread and turn */
+
+/* Pack i of m.out is pack m.from(i) of m.in, for i < m.packs. */
+template <typename T, int N, typename Move>
+static __device__ __forceinline__ void ws_move_packs(const Move &m)
+{
+	const struct ws_pack<T, N> *in = (const struct ws_pack<T, N> *)m.in;
+	struct ws_pack<T, N> *out = (struct ws_pack<T, N> *)m.out;
+	constexpr int64_t TURN = (int64_t)WS_MOVE_THREADS * WS_MOVE_PACKS;
+	int64_t first = blockIdx.x * TURN + threadIdx.x;
+
+#pragma unroll 1
+	for (; first < m.packs; first += gridDim.x * TURN) {
+		struct ws_pack<T, N> pack[WS_MOVE_PACKS];
+
+#pragma unroll
+		for (int u = 0; u < WS_MOVE_PACKS; u++) {
+			int64_t to = first + u * WS_MOVE_THREADS;
+
+			pack[u] = in[m.from(to < m.packs ? to : first)];
+		}
+#pragma unroll
+		for (int u = 0; u < WS_MOVE_PACKS; u++)
+			if (first + u * WS_MOVE_THREADS < m.packs)
+				out[first + u * WS_MOVE_THREADS] = pack[u];
+	}
+}
+
+static inline unsigned ws_move_grid(const struct ws_cuda_launch *launch, int64_t packs)
+{
+	return ws_grid(launch, ws_div_up(packs, WS_MOVE_THREADS * WS_MOVE_PACKS), 32);
 }
 
 /* --- a row in dynamic shared memory ------------------------------------------------------------
@@ -90,6 +159,28 @@ static __device__ __forceinline__ void ws_row_kept(const float *row, int turn, f
 		        part);
 		for (int k = 0; k < W; k++)
 			x[i + k] = part[k];
+	}
+}
+
+/* --- sums of threads ---------------------------------------------------------------------------
+ */
+
+/* Of threads of a block that are `lanes` apart, into those of the first `lanes` threads. */
+template <int THREADS, int N>
+static __device__ __forceinline__ void ws_add_groups(float (&sum)[N], int lanes)
+{
+	__shared__ float all[N][THREADS];
+	int self = threadIdx.x;
+
+#pragma unroll
+	for (int k = 0; k < N; k++)
+		all[k][self] = sum[k];
+	for (int half = THREADS / 2; half >= lanes; half /= 2) {
+		__syncthreads();
+		if (self < half)
+#pragma unroll
+			for (int k = 0; k < N; k++)
+				all[k][self] = sum[k] += all[k][self + half];
 	}
 }
 

@@ -357,28 +357,13 @@ static __device__ __forceinline__ void softmax_grad(const T *dy, const T *y, T *
 		softmax_grad_blocks<T, N>(dy, y, dx, all);
 }
 
-#define WS_SOFTMAX_KERNELS(ID, T, suffix)                                                         \
-	static __global__ void __launch_bounds__(WS_SOFTMAX_THREADS, 4)                           \
-	        ws_softmax_causal_softmax_fwd_##suffix(const T *x, T *y, struct softmax_rows all) \
-	{                                                                                         \
-		constexpr int N = WS_ACCESS / sizeof(T);                                          \
-                                                                                                  \
-		if (all.cols % N == 0)                                                            \
-			softmax<T, N>(x, y, all);                                                 \
-		else                                                                              \
-			softmax<T, 1>(x, y, all);                                                 \
-	}                                                                                         \
-	static __global__ void __launch_bounds__(WS_SOFTMAX_THREADS, 2)                           \
-	        ws_softmax_causal_softmax_grad_bwd_##suffix(const T *dy, const T *y, T *dx,       \
-	                                                    struct softmax_rows all)              \
-	{                                                                                         \
-		constexpr int N = WS_ACCESS / sizeof(T);                                          \
-                                                                                                  \
-		if (all.cols % N == 0)                                                            \
-			softmax_grad<T, N>(dy, y, dx, all);                                       \
-		else                                                                              \
-			softmax_grad<T, 1>(dy, y, dx, all);                                       \
-	}
+#define WS_SOFTMAX_KERNELS(ID, T, suffix)                                                          \
+	WS_PACK_KERNEL((WS_SOFTMAX_THREADS, 4), ws_softmax_causal_softmax_fwd_##suffix, T,         \
+	               all.cols % N == 0, softmax, (const T *x, T *y, struct softmax_rows all), x, \
+	               y, all)                                                                     \
+	WS_PACK_KERNEL((WS_SOFTMAX_THREADS, 2), ws_softmax_causal_softmax_grad_bwd_##suffix, T,    \
+	               all.cols % N == 0, softmax_grad,                                            \
+	               (const T *dy, const T *y, T *dx, struct softmax_rows all), dy, y, dx, all)
 WS_CUDA_FLOATS(WS_SOFTMAX_KERNELS)
 
 /* --- launching ----------------------------------------------------------------------------------
@@ -423,17 +408,9 @@ extern "C" enum ws_status ws_cuda_softmax(const struct ws_cuda_launch *launch,
 
 	if (op->in[0]->dtype != op->out[0]->dtype)
 		return ws_cuda_no_kernel(op, err);
-	switch (op->out[0]->dtype) {
-#define X(ID, T, suffix)                                                                         \
-	case WS_DTYPE_##ID:                                                                      \
-		return WS_LAUNCH(launch, err, ws_softmax_causal_softmax_fwd_##suffix, plan.grid, \
-		                 plan.threads, plan.shared_bytes, (const T *)op->in[0]->data,    \
-		                 (T *)op->out[0]->data, plan.all);
-		WS_CUDA_FLOATS(X)
-#undef X
-	default:
-		return ws_cuda_no_kernel(op, err);
-	}
+	WS_LAUNCH_FLOATS(launch, op, err, op->out[0]->dtype, ws_softmax_causal_softmax_fwd,
+	                 plan.grid, plan.threads, plan.shared_bytes, (const T *)op->in[0]->data,
+	                 (T *)op->out[0]->data, plan.all)
 }
 
 extern "C" enum ws_status ws_cuda_softmax_grad(const struct ws_cuda_launch *launch,
@@ -443,16 +420,7 @@ extern "C" enum ws_status ws_cuda_softmax_grad(const struct ws_cuda_launch *laun
 
 	if (op->in[0]->dtype != op->out[0]->dtype || op->in[1]->dtype != op->out[0]->dtype)
 		return ws_cuda_no_kernel(op, err);
-	switch (op->out[0]->dtype) {
-#define X(ID, T, suffix)                                                                   \
-	case WS_DTYPE_##ID:                                                                \
-		return WS_LAUNCH(launch, err, ws_softmax_causal_softmax_grad_bwd_##suffix, \
-		                 plan.grid, plan.threads, plan.shared_bytes,               \
-		                 (const T *)op->in[0]->data, (const T *)op->in[1]->data,   \
-		                 (T *)op->out[0]->data, plan.all);
-		WS_CUDA_FLOATS(X)
-#undef X
-	default:
-		return ws_cuda_no_kernel(op, err);
-	}
+	WS_LAUNCH_FLOATS(launch, op, err, op->out[0]->dtype, ws_softmax_causal_softmax_grad_bwd,
+	                 plan.grid, plan.threads, plan.shared_bytes, (const T *)op->in[0]->data,
+	                 (const T *)op->in[1]->data, (T *)op->out[0]->data, plan.all)
 }

@@ -123,25 +123,14 @@ static __device__ __forceinline__ void swiglu_grad(const T *dy, const T *x, T *d
 	}
 }
 
-#define WS_SWIGLU_KERNELS(ID, T, suffix)                                                       \
-	static __global__ void __launch_bounds__(WS_SWIGLU_THREADS, 4)                         \
-	        ws_elementwise_swiglu_fwd_##suffix(const T *x, T *y, struct swiglu_sizes all,  \
-	                                           bool aligned)                               \
-	{                                                                                      \
-		if (aligned)                                                                   \
-			swiglu<T, WS_ACCESS / sizeof(T)>(x, y, all);                           \
-		else                                                                           \
-			swiglu<T, 1>(x, y, all);                                               \
-	}                                                                                      \
-	static __global__ void __launch_bounds__(WS_SWIGLU_THREADS, 3)                         \
-	        ws_elementwise_swiglu_grad_bwd_##suffix(const T *dy, const T *x, T *dx,        \
-	                                                struct swiglu_sizes all, bool aligned) \
-	{                                                                                      \
-		if (aligned)                                                                   \
-			swiglu_grad<T, WS_ACCESS / sizeof(T)>(dy, x, dx, all);                 \
-		else                                                                           \
-			swiglu_grad<T, 1>(dy, x, dx, all);                                     \
-	}
+#define WS_SWIGLU_KERNELS(ID, T, suffix)                                                        \
+	WS_PACK_KERNEL((WS_SWIGLU_THREADS, 4), ws_elementwise_swiglu_fwd_##suffix, T, aligned,  \
+	               swiglu, (const T *x, T *y, struct swiglu_sizes all, bool aligned), x, y, \
+	               all)                                                                     \
+	WS_PACK_KERNEL((WS_SWIGLU_THREADS, 3), ws_elementwise_swiglu_grad_bwd_##suffix, T,      \
+	               aligned, swiglu_grad,                                                    \
+	               (const T *dy, const T *x, T *dx, struct swiglu_sizes all, bool aligned), \
+	               dy, x, dx, all)
 WS_CUDA_FLOATS(WS_SWIGLU_KERNELS)
 
 /* --- launching ------------------------------------------------------------------------------- */
@@ -176,17 +165,9 @@ extern "C" enum ws_status ws_cuda_swiglu(const struct ws_cuda_launch *launch,
 
 	if (x->dtype != y->dtype)
 		return ws_cuda_no_kernel(op, err);
-	switch (y->dtype) {
-#define X(ID, T, suffix)                                                                           \
-	case WS_DTYPE_##ID:                                                                        \
-		return WS_LAUNCH(launch, err, ws_elementwise_swiglu_fwd_##suffix, plan.grid,       \
-		                 WS_SWIGLU_THREADS, 0, (const T *)x->data, (T *)y->data, plan.all, \
-		                 plan.aligned);
-		WS_CUDA_FLOATS(X)
-#undef X
-	default:
-		return ws_cuda_no_kernel(op, err);
-	}
+	WS_LAUNCH_FLOATS(launch, op, err, y->dtype, ws_elementwise_swiglu_fwd, plan.grid,
+	                 WS_SWIGLU_THREADS, 0, (const T *)x->data, (T *)y->data, plan.all,
+	                 plan.aligned)
 }
 
 extern "C" enum ws_status ws_cuda_swiglu_grad(const struct ws_cuda_launch *launch,
@@ -197,15 +178,7 @@ extern "C" enum ws_status ws_cuda_swiglu_grad(const struct ws_cuda_launch *launc
 
 	if (dy->dtype != x->dtype || dx->dtype != x->dtype)
 		return ws_cuda_no_kernel(op, err);
-	switch (x->dtype) {
-#define X(ID, T, suffix)                                                                          \
-	case WS_DTYPE_##ID:                                                                       \
-		return WS_LAUNCH(launch, err, ws_elementwise_swiglu_grad_bwd_##suffix, plan.grid, \
-		                 WS_SWIGLU_THREADS, 0, (const T *)dy->data, (const T *)x->data,   \
-		                 (T *)dx->data, plan.all, plan.aligned);
-		WS_CUDA_FLOATS(X)
-#undef X
-	default:
-		return ws_cuda_no_kernel(op, err);
-	}
+	WS_LAUNCH_FLOATS(launch, op, err, x->dtype, ws_elementwise_swiglu_grad_bwd, plan.grid,
+	                 WS_SWIGLU_THREADS, 0, (const T *)dy->data, (const T *)x->data,
+	                 (T *)dx->data, plan.all, plan.aligned)
 }
