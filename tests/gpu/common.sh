@@ -17,12 +17,17 @@ verdict() {
 		"${part-}" "$1" "$2" "${3-}" "${4-}" "${5-}" >>"$lines"
 }
 
-# must NAME FIGURE UNIT COMPARISON GOAL: pass when `test FIGURE COMPARISON GOAL` holds
+# must NAME FIGURE UNIT -eq|-ge|-gt GOAL: pass when `test FIGURE COMPARISON GOAL` holds
 must() {
+	case $4 in
+	-eq) goal="$5" ;;
+	-ge) goal="at least $5" ;;
+	*) goal="more than $5" ;; # -gt
+	esac
 	if test "$2" "$4" "$5" 2>/dev/null; then
-		verdict pass "$1" "$2" "$3" "$4 $5"
+		verdict pass "$1" "$2" "$3" "$goal"
 	else
-		verdict fail "$1" "${2:-nothing}" "$3" "$4 $5"
+		verdict fail "$1" "${2:-nothing}" "$3" "$goal"
 	fi
 }
 

@@ -32,8 +32,8 @@ def rows_of_bench(results):
         times = sorted(r["ms"] for r in rounds)
         rate = batch * (context or 1) / times[0] * 1e3
         mfu = max((r.get("mfu") or 0) for r in rounds)
-        row("info", "step: %s %s batch %d context %d, %s: %.0f %s/s%s" % (
-            name, dtype, batch, context, how, rate, "tokens" if context else "images",
+        row("info", "step: %s %s batch %d%s, %s: %.0f %s/s%s" % (
+            name, dtype, batch, " context %d" % context if context else "", how, rate, "tokens" if context else "images",
             ", %.1f %% of the ceiling" % (100 * mfu) if mfu else ""),
             "%.3f ms (median %.3f)" % (times[0], times[len(times) // 2]))
 
