@@ -26,16 +26,15 @@ picture() { # picture NAME REPORT...
 			--screenshot="$here/$name-html.png" "file://$work/$name.html" 2>/dev/null)
 }
 
-cp "$fixtures/imports/bert-small-h100.json.gz" "$fixtures/traces/killed.wtrace" "$work"
+cp "$fixtures/imports/bert-small-h100.json.gz" "$fixtures"/traces/*.wtrace "$work"
 [ -z "$export" ] || cp "$export" "$work/export.sqlite"
 record transformer --model transformer-tiny
-record amp --model transformer-tiny --dtype amp-bf16
 record cnn --model lenet5 --batch 16
 picture report-summary report transformer.wtrace
 picture report-cnn report cnn.wtrace
 picture report-pytorch report bert-small-h100.json.gz
 picture report-killed report killed.wtrace
-picture diff diff transformer.wtrace amp.wtrace
+picture diff diff step-fp32.wtrace step-bf16.wtrace
 picture sweep sweep "$fixtures/recorded/grid"
 "$bin/../tests/make_fleet" "$work/ranks" 16 20
 picture ranks report ranks
