@@ -39,8 +39,7 @@ static double cell_magnitude(const struct ws_cell *cell)
 	}
 }
 
-/* Of a column in rows [begin, end). */
-static double greatest(const struct ws_table *t, size_t column, size_t begin, size_t end)
+double ws_display_greatest(const struct ws_table *t, size_t column, size_t begin, size_t end)
 {
 	double max = 0;
 
@@ -57,7 +56,7 @@ static double greatest_alike(const struct ws_table *t, enum ws_display display)
 	for (size_t c = 0; c < t->def->ncolumns; c++) {
 		if (t->def->columns[c].display != display)
 			continue;
-		max = fmax(max, greatest(t, c, 0, t->nrows));
+		max = fmax(max, ws_display_greatest(t, c, 0, t->nrows));
 		if (t->totals)
 			max = fmax(max, cell_magnitude(&t->totals[c]));
 	}
@@ -144,7 +143,7 @@ void ws_display_column(const struct ws_table *t, size_t column, struct ws_shown_
 {
 	const struct ws_table_column *def = &t->def->columns[column];
 	const struct unit *unit;
-	double own = greatest(t, column, 0, t->nrows);
+	double own = ws_display_greatest(t, column, 0, t->nrows);
 
 	if (t->totals)
 		own = fmax(own, cell_magnitude(&t->totals[column]));
@@ -273,14 +272,13 @@ size_t ws_display_section_end(const struct ws_table *t, const struct ws_page_col
 	return end;
 }
 
-size_t ws_display_quantity(const struct ws_table *t, size_t begin, size_t end, size_t row,
-                           size_t column, char out[WS_DISPLAY_NUMBER_MAX])
+size_t ws_display_quantity(const struct ws_table *t, double greatest, size_t row, size_t column,
+                           char out[WS_DISPLAY_NUMBER_MAX])
 {
 	const struct ws_table_column *def = &t->def->columns[column];
 	const struct ws_cell *cell = &t->cells[row * t->def->ncolumns + column];
 	struct ws_shown_column shown = {.display = def->display};
-	const struct unit *scale =
-	        choose_scale(&shown, cell->type == WS_CELL_REAL, greatest(t, column, begin, end));
+	const struct unit *scale = choose_scale(&shown, cell->type == WS_CELL_REAL, greatest);
 	const char *unit = scale ? scale->name : def->unit;
 	size_t len = ws_display_number(&shown, cell, out);
 

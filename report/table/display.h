@@ -44,12 +44,16 @@ bool ws_display_page(const struct ws_table_def *def, struct ws_page_columns *out
 /* The row behind the last line of the section that begins at row `begin`. */
 size_t ws_display_section_end(const struct ws_table *t, const struct ws_page_columns *columns,
                               size_t begin);
-/*
- * The number in a line of the section [begin, end) with its unit, one unit a
- * column and section: "18.235 ms", "17.31 %", "412". "" for EMPTY and TEXT.
+/* The greatest magnitude of a column in rows [begin, end), 0 without numbers: of a section, once.
  */
-size_t ws_display_quantity(const struct ws_table *t, size_t begin, size_t end, size_t row,
-                           size_t column, char out[WS_DISPLAY_NUMBER_MAX]);
+double ws_display_greatest(const struct ws_table *t, size_t column, size_t begin, size_t end);
+/*
+ * The number in a line of a section with its unit, one unit a column and
+ * section, by the greatest in it: "18.235 ms", "17.31 %", "412". "" for EMPTY
+ * and TEXT.
+ */
+size_t ws_display_quantity(const struct ws_table *t, double greatest, size_t row, size_t column,
+                           char out[WS_DISPLAY_NUMBER_MAX]);
 
 /* One character as shown. */
 struct ws_glyph {

@@ -94,26 +94,29 @@ struct page_section {
 	const struct ws_table *t;
 	const struct ws_page_columns *columns;
 	size_t begin, end; /* rows */
-	size_t *shown;     /* columns in the order of the page: item, numbers, text */
+	/* in the order of the page: item, numbers, text */
+	struct page_column {
+		size_t column;
+		double greatest;
+	} * shown;
 	size_t nshown;
 };
 
-static bool has_number(const struct page_section *s, size_t column)
+static bool has(const struct page_section *s, size_t column, bool text)
 {
-	char number[WS_DISPLAY_NUMBER_MAX];
+	for (size_t row = s->begin; row < s->end; row++) {
+		enum ws_cell_type type = s->t->cells[row * s->t->def->ncolumns + column].type;
 
-	for (size_t row = s->begin; row < s->end; row++)
-		if (ws_display_quantity(s->t, s->begin, s->end, row, column, number))
-			return 1;
-	return 0;
+		if (type != WS_CELL_EMPTY && (type == WS_CELL_TEXT) == text)
+			return true;
+	}
+	return false;
 }
 
-static bool has_text(const struct page_section *s, size_t column)
+static void show(struct page_section *s, size_t column)
 {
-	for (size_t row = s->begin; row < s->end; row++)
-		if (s->t->cells[row * s->t->def->ncolumns + column].type == WS_CELL_TEXT)
-			return 1;
-	return 0;
+	s->shown[s->nshown++] =
+	        (struct page_column){column, ws_display_greatest(s->t, column, s->begin, s->end)};
 }
 
 static void choose_columns(struct page_section *s)
@@ -121,12 +124,12 @@ static void choose_columns(struct page_section *s)
 	const struct ws_table_def *def = s->t->def;
 
 	s->nshown = 0;
-	s->shown[s->nshown++] = s->columns->item;
+	show(s, s->columns->item);
 	for (size_t i = 0; i < def->ncolumns; i++)
-		if (def->columns[i].type != WS_CELL_TEXT && has_number(s, i))
-			s->shown[s->nshown++] = i;
-	if (has_text(s, s->columns->text))
-		s->shown[s->nshown++] = s->columns->text;
+		if (def->columns[i].type != WS_CELL_TEXT && has(s, i, false))
+			show(s, i);
+	if (has(s, s->columns->text, true))
+		show(s, s->columns->text);
 }
 
 /* "Time" of "Time (ns)": the numbers have their units with them. */
@@ -136,13 +139,13 @@ static void put_page_header(FILE *f, const struct page_section *s)
 
 	fputc('|', f);
 	for (size_t i = 0; i < s->nshown; i++) {
-		const char *title = columns[s->shown[i]].title, *unit = strstr(title, " (");
+		const char *title = columns[s->shown[i].column].title, *unit = strstr(title, " (");
 
 		fprintf(f, " %.*s |", (int)(unit ? (size_t)(unit - title) : strlen(title)), title);
 	}
 	fputs("\n|", f);
 	for (size_t i = 0; i < s->nshown; i++)
-		fputs(columns[s->shown[i]].type == WS_CELL_TEXT ? "---|" : "---:|", f);
+		fputs(columns[s->shown[i].column].type == WS_CELL_TEXT ? "---|" : "---:|", f);
 	fputc('\n', f);
 }
 
@@ -153,8 +156,9 @@ static void put_page_row(FILE *f, const struct page_section *s, size_t row)
 
 	fputc('|', f);
 	for (size_t i = 0; i < s->nshown; i++) {
-		const struct ws_cell *cell = &cells[s->shown[i]];
-		size_t n = ws_display_quantity(s->t, s->begin, s->end, row, s->shown[i], number);
+		const struct page_column *shown = &s->shown[i];
+		const struct ws_cell *cell = &cells[shown->column];
+		size_t n = ws_display_quantity(s->t, shown->greatest, row, shown->column, number);
 
 		fputc(' ', f);
 		if (n)

@@ -19,7 +19,10 @@ struct page_section {
 	const struct ws_text_opts *opts;
 	struct ws_page_columns columns;
 	size_t begin, end; /* rows */
-	size_t *widths;
+	struct page_column {
+		size_t width;
+		double greatest;
+	} * shown;
 	size_t numbers; /* columns that all numbers together take */
 	size_t items;   /* the same of the items */
 };
@@ -32,7 +35,7 @@ static const struct ws_cell *page_cells(const struct page_section *s, size_t row
 static size_t page_number(const struct page_section *s, size_t row, size_t column,
                           char number[WS_DISPLAY_NUMBER_MAX])
 {
-	return ws_display_quantity(s->t, s->begin, s->end, row, column, number);
+	return ws_display_quantity(s->t, s->shown[column].greatest, row, column, number);
 }
 
 static void measure_section(struct page_section *s)
@@ -42,13 +45,14 @@ static void measure_section(struct page_section *s)
 	s->end = ws_display_section_end(s->t, &s->columns, s->begin);
 	s->numbers = 0;
 	for (size_t i = 0; i < s->t->def->ncolumns; i++) {
-		s->widths[i] = 0;
+		s->shown[i] =
+		        (struct page_column){0, ws_display_greatest(s->t, i, s->begin, s->end)};
 		for (size_t row = s->begin; row < s->end; row++) {
 			size_t w = page_number(s, row, i, number);
 
-			s->widths[i] = w > s->widths[i] ? w : s->widths[i];
+			s->shown[i].width = w > s->shown[i].width ? w : s->shown[i].width;
 		}
-		s->numbers += s->widths[i] ? s->widths[i] + WS_TEXT_GAP : 0;
+		s->numbers += s->shown[i].width ? s->shown[i].width + WS_TEXT_GAP : 0;
 	}
 	s->items = PAGE_ITEM_WIDTH;
 	while (s->opts->width > 0 && s->items > PAGE_ITEM_LEAST &&
@@ -65,9 +69,9 @@ static size_t put_page_numbers(FILE *f, const struct page_section *s, size_t row
 	for (size_t i = 0; i < s->t->def->ncolumns; i++) {
 		size_t w = page_number(s, row, i, number);
 
-		if (!s->widths[i])
+		if (!s->shown[i].width)
 			continue;
-		blanks += s->widths[i] - w;
+		blanks += s->shown[i].width - w;
 		if (w) {
 			ws__text_pad(f, blanks);
 			ws__text_cut(f, number, w, SIZE_MAX);
@@ -188,9 +192,8 @@ static enum ws_status put_page(FILE *f, const struct ws_table *t, const struct w
 {
 	struct page_section s = {.t = t, .opts = opts, .columns = *columns};
 
-	s.widths = calloc(t->def->ncolumns, sizeof(*s.widths));
-	WS_FAIL_IF(!s.widths, err, NO_MEMORY, "out of memory while printing table %s",
-	           t->def->name);
+	s.shown = calloc(t->def->ncolumns, sizeof(*s.shown));
+	WS_FAIL_IF(!s.shown, err, NO_MEMORY, "out of memory while printing table %s", t->def->name);
 	for (; s.begin < t->nrows; s.begin = s.end) {
 		const struct ws_cell *section = &page_cells(&s, s.begin)[columns->section];
 
@@ -205,7 +208,7 @@ static enum ws_status put_page(FILE *f, const struct ws_table *t, const struct w
 		for (size_t row = s.begin; row < s.end; row++)
 			put_page_line(f, &s, row);
 	}
-	free(s.widths);
+	free(s.shown);
 	return WS_OK;
 }
 

@@ -1,5 +1,6 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
+#include <time.h>
 
 #include "tests/report/writers/writer_tables.h"
 
@@ -61,6 +62,18 @@ Test(out_markdown, an_unrecorded_table_says_why)
 	ws_table_set_not_recorded(t, "record with --api");
 	md = make(t, "");
 	cr_assert_not_null(strstr(md, "\nNot recorded: record with --api\n"));
+	free(md);
+	ws_table_free(t);
+}
+
+Test(out_markdown, a_long_page_takes_time_by_its_lines)
+{
+	struct ws_table *t = long_page();
+	clock_t begin = clock();
+	char *md = make(t, "");
+
+	cr_assert(lt(dbl, (double)(clock() - begin) / CLOCKS_PER_SEC, 10.0));
+	cr_assert_not_null(strstr(md, "99,999"));
 	free(md);
 	ws_table_free(t);
 }

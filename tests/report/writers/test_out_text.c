@@ -1,5 +1,6 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
+#include <time.h>
 
 #include "report/table/display.h"
 #include "tests/report/writers/writer_tables.h"
@@ -179,6 +180,18 @@ Test(out_text, a_page_is_lines_under_section_headings)
 	                 "Provenance\n"
 	                 "  program                             /bin/step\n"
 	                 "  nothing known\n");
+	free(text);
+	ws_table_free(t);
+}
+
+Test(out_text, a_long_page_takes_time_by_its_lines)
+{
+	struct ws_table *t = long_page();
+	clock_t begin = clock();
+	char *text = make(t, (struct ws_text_opts){0});
+
+	cr_assert(lt(dbl, (double)(clock() - begin) / CLOCKS_PER_SEC, 10.0));
+	cr_assert_not_null(strstr(text, "99,999"));
 	free(text);
 	ws_table_free(t);
 }

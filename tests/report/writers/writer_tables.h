@@ -76,6 +76,16 @@ static inline struct ws_cell *add_line(struct ws_table *t, const char *section, 
 	return row;
 }
 
+/* So many lines of one section that looking at all of them for each takes minutes. */
+static inline struct ws_table *long_page(void)
+{
+	struct ws_table *t = ws_table_new(&page_def);
+
+	for (int64_t i = 0; i < 100000; i++)
+		ws_cell_set_int(&add_line(t, "Long", "line", NULL)[3], i);
+	return t;
+}
+
 static inline struct ws_table *page_table(void)
 {
 	struct ws_table *t = ws_table_new(&page_def);
