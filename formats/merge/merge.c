@@ -10,11 +10,11 @@
 #include "formats/base/own_file.h"
 #include "formats/merge/private.h"
 
-#define MAX_TRACES (1u << 15) /* their numbers lie above bit 48 of ids */
+#define MAX_TRACES (1u << 15)
 
 /* --- one trace after the other --- */
 
-static enum ws_status add_rows(struct ws_merge *m, const struct ws_merge_source *s,
+static enum ws_status add_rows(struct ws_merge *m, struct ws_merge_source *s,
                                const struct ws_table_data *t, struct ws_err *err)
 {
 	enum ws_status status = WS_OK;
@@ -70,6 +70,7 @@ static enum ws_status add_source(struct ws_merge *m, struct ws_merge_source *s, 
 {
 	s->thread_offset = m->threads;
 	s->op_config_offset = m->op_configs;
+	s->number = s->highest_number = m->next_number;
 	for (int dict = 1; dict >= 0; dict--) {
 		for (unsigned kind = 0; kind < WS_KIND_END; kind++) {
 			const struct ws_kind_def *def = ws_schema_kind(kind);
@@ -84,6 +85,7 @@ static enum ws_status add_source(struct ws_merge *m, struct ws_merge_source *s, 
 			WS_FORWARD(status);
 		}
 	}
+	m->next_number = s->highest_number + 1;
 	return WS_OK;
 }
 
@@ -142,8 +144,12 @@ static enum ws_status merge_into(struct ws_merge *m, const char *out, int zstd_l
 		ws_table_data_release(&meta[--seen]);
 	free(meta);
 	WS_FORWARD(status);
-	for (size_t i = 0; i < m->nsources; i++)
+	for (size_t i = 0; i < m->nsources; i++) {
+		WS_FAIL_IF(m->next_number >= WS_MERGE_NUMBERS, err, USAGE,
+		           "the ids in the traces before %s leave none for it; name it first",
+		           paths[i]);
 		WS_FORWARD(add_source(m, &m->sources[i], err));
+	}
 	WS_FORWARD(ws_merge_losses(m, err));
 	return ws_trace_writer_close(m->writer, err);
 }

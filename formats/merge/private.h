@@ -6,9 +6,15 @@
 #include "formats/trace/reader.h"
 #include "formats/trace/writer.h"
 
+/* Ids that are distinct in a trace become distinct in all: a number goes on top. */
+#define WS_MERGE_SHIFT   48
+#define WS_MERGE_NUMBERS (UINT64_C(1) << 16)
+
 struct ws_merge_source {
 	struct ws_trace_reader *reader;
 	uint64_t index;                  /* of the trace */
+	uint64_t number;                 /* that is added to its own ids, above WS_MERGE_SHIFT */
+	uint64_t highest_number;         /* of its ids then: it can be a merged trace itself */
 	int64_t base_ns;                 /* real time of its time 0 */
 	struct ws_bytes boot;            /* whose clock its times are; empty: unknown */
 	int64_t boot_ns;                 /* that clock at its time 0 */
@@ -42,6 +48,7 @@ struct ws_merge {
 	struct ws_merge_device *devices;
 	size_t ndevices, devices_allocated;
 	uint64_t threads, op_configs; /* highest ids so far */
+	uint64_t next_number;
 	struct ws_merge_loss *losses;
 	size_t nlosses, losses_allocated;
 	/* of a kind's columns; rows.c looks once */
@@ -72,8 +79,8 @@ static inline uint64_t ws_merge_mapped(const struct ws_map *map, uint64_t id)
 /* --- merge_rows.c --- */
 
 /* Any row's struct, from the table, with new ids and times. */
-void ws_merge_make_row(struct ws_merge *m, const struct ws_merge_source *s,
-                       const struct ws_table_data *t, uint64_t i, void *row);
+void ws_merge_make_row(struct ws_merge *m, struct ws_merge_source *s, const struct ws_table_data *t,
+                       uint64_t i, void *row);
 
 /* Each adds all rows of a kind that the writer numbers itself, and notes the new ids. */
 enum ws_status ws_merge_strings(struct ws_merge *m, struct ws_merge_source *s,
@@ -96,7 +103,7 @@ enum ws_status ws_merge_devices(struct ws_merge *m, struct ws_merge_source *s,
                                 const struct ws_table_data *devices,
                                 const struct ws_table_data *attrs, struct ws_err *err);
 /* Loss rows are noted trace by trace and added when all are known. */
-enum ws_status ws_merge_note_losses(struct ws_merge *m, const struct ws_merge_source *s,
+enum ws_status ws_merge_note_losses(struct ws_merge *m, struct ws_merge_source *s,
                                     const struct ws_table_data *t, struct ws_err *err);
 enum ws_status ws_merge_losses(struct ws_merge *m, struct ws_err *err);
 /* tables: the meta rows of each source. */

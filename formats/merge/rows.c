@@ -8,23 +8,27 @@
 
 /* What the program gave a number of its own, and what NVTX knows, lie below. */
 #define FIRST_OWN_SCHEMA (UINT64_C(1) << 24)
-/* Ids that are distinct in a trace become distinct in all: the trace's number goes on top. */
-#define TRACE_SHIFT 48
 
 /* --- ids --- */
 
-static uint64_t distinct(const struct ws_merge_source *s, uint64_t id)
+static uint64_t distinct(struct ws_merge_source *s, uint64_t id)
 {
-	return id ? id + (s->index << TRACE_SHIFT) : 0;
+	const uint64_t number = (id >> WS_MERGE_SHIFT) + s->number;
+
+	if (!id)
+		return 0;
+	if (number > s->highest_number)
+		s->highest_number = number;
+	return id + (s->number << WS_MERGE_SHIFT);
 }
 
-static uint64_t schema_id(const struct ws_merge_source *s, uint64_t id)
+static uint64_t schema_id(struct ws_merge_source *s, uint64_t id)
 {
 	return id < FIRST_OWN_SCHEMA ? id : distinct(s, id);
 }
 
 /* What an id of another row becomes. */
-static uint64_t referred(const struct ws_merge_source *s, enum ws_kind target, uint64_t id)
+static uint64_t referred(struct ws_merge_source *s, enum ws_kind target, uint64_t id)
 {
 	uint64_t device;
 
@@ -85,7 +89,7 @@ static uint8_t treatment_of(const struct ws_kind_def *def, unsigned column)
 	return is_schema(def, column) ? SCHEMA : AS_IS;
 }
 
-static uint64_t treated(const struct ws_merge_source *s, uint8_t treatment, uint64_t value)
+static uint64_t treated(struct ws_merge_source *s, uint8_t treatment, uint64_t value)
 {
 	switch (treatment) {
 	case AS_IS:
@@ -103,8 +107,8 @@ static uint64_t treated(const struct ws_merge_source *s, uint8_t treatment, uint
 }
 
 /* Any row's struct, from the table, with new ids and times. */
-void ws_merge_make_row(struct ws_merge *m, const struct ws_merge_source *s,
-                       const struct ws_table_data *t, uint64_t i, void *row)
+void ws_merge_make_row(struct ws_merge *m, struct ws_merge_source *s, const struct ws_table_data *t,
+                       uint64_t i, void *row)
 {
 	const struct ws_kind_def *def = t->def;
 	uint8_t *treatments = m->treatments[def->id];

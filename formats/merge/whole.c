@@ -134,7 +134,7 @@ enum ws_status ws_merge_devices(struct ws_merge *m, struct ws_merge_source *s,
 
 /* --- losses: each trace's counters go up by themselves; the sum goes up with each --- */
 
-enum ws_status ws_merge_note_losses(struct ws_merge *m, const struct ws_merge_source *s,
+enum ws_status ws_merge_note_losses(struct ws_merge *m, struct ws_merge_source *s,
                                     const struct ws_table_data *t, struct ws_err *err)
 {
 	WS_FORWARD(WS_GROW(m->losses, m->nlosses + t->rows, m->losses_allocated, err));

@@ -123,6 +123,8 @@ uint8_t *ws_def_begin(uint32_t *room);
 const struct ws_def_head *ws_def_publish(enum ws_def_type type, uint32_t body_size, uint64_t id,
                                          int unique);
 void ws_def_end(void);
+/* 1 when the log has a schema or an enumeration of this id; between begin and end. */
+int ws_def_has_schema(uint64_t id);
 /* Learn the definitions that an earlier image of this process left in the log. */
 void ws_def_reload(void);
 
@@ -161,8 +163,10 @@ struct wsn_type_info;
 
 /* What must be known of a schema when an event carries it. */
 struct ws_schema {
-	_Atomic uint64_t id; /* in this trace; 0: unused */
-	uint32_t size;       /* static size, 0 = unknown */
+	_Atomic uint64_t id; /* that the program gave, made unique by its domain; 0: unused */
+	uint64_t traced;     /* id in the trace: its own, where a program used one id twice */
+	_Atomic(struct ws_schema *) later; /* what the program registered under this id after it */
+	uint32_t size;                     /* static size, 0 = unknown */
 	uint32_t align;
 	uint16_t ntexts;
 	uint16_t out_of_line; /* it points to data that is not copied */
@@ -175,8 +179,8 @@ struct ws_schema {
 /* The id that the program is to use, 0 = not recorded. */
 uint64_t ws_schema_register(uint32_t domain, const struct wsn_schema_attr *attr);
 uint64_t ws_enum_register(uint32_t domain, const struct wsn_enum_attr *attr);
-/* NULL when the id was never registered. id: as in the trace. */
-const struct ws_schema *ws_schema_find(uint64_t id);
+/* What the program now calls so; NULL when it never registered that. id: by ws_schema_id(). */
+struct ws_schema *ws_schema_find(uint64_t id);
 /* Size in bytes of a predefined entry type, 0 = it has none. */
 uint32_t ws_entry_size(uint64_t type);
 

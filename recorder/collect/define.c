@@ -127,17 +127,33 @@ void ws_def_end(void)
 	ws_unlock(&define_lock, &before);
 }
 
-void ws_def_reload(void)
+/* The definition behind another one, from the log's first after NULL; NULL after the last. */
+static const struct ws_def_head *next_def(const struct ws_def_head *def)
 {
+	const uint8_t *log = ws_seg_defs(ws_collector.seg);
+	const uint8_t *next = def ? (const uint8_t *)def + def->size : log;
 	uint64_t head = atomic_load(&ws_collector.seg->defs_head);
 
-	for (uint64_t pos = 0; pos < head;) {
-		const struct ws_def_head *def = def_at(pos);
+	return (uint64_t)(next - log) < head ? (const struct ws_def_head *)(const void *)next
+	                                     : NULL;
+}
+
+int ws_def_has_schema(uint64_t id)
+{
+	for (const struct ws_def_head *def = NULL; (def = next_def(def));)
+		if ((def->type == WS_DEF_SCHEMA || def->type == WS_DEF_ENUM) && def->id == id)
+			return 1;
+	return 0;
+}
+
+void ws_def_reload(void)
+{
+	for (const struct ws_def_head *def = NULL; (def = next_def(def));) {
+		const uint8_t *body = (const uint8_t *)(def + 1);
 
 		if (def->type >= WS_DEF_DOMAIN)
-			remember(pos,
-			         hash_def(def->type, (const uint8_t *)(def + 1), def->body_size));
-		pos += def->size;
+			remember((uint64_t)((const uint8_t *)def - ws_seg_defs(ws_collector.seg)),
+			         hash_def(def->type, body, def->body_size));
 	}
 }
 

@@ -85,7 +85,7 @@ void ws_event_payloads(struct ws_event *ev, const struct wsn_payload_data *paylo
 		ws_lost(WS_DROPPED_payload_truncated, 1);
 		return;
 	}
-	p->schema = ws_schema_id(ev->domain, payload->schema_id);
+	p->schema = p->layout ? p->layout->traced : ws_schema_id(ev->domain, payload->schema_id);
 	p->bytes = payload->payload;
 	p->size = (uint32_t)size;
 	p->total = p->size;

@@ -31,7 +31,16 @@ uint32_t ws_entry_size(uint64_t type)
 	}
 }
 
-const struct ws_schema *ws_schema_find(uint64_t id)
+/* The last in the row of those that are called so. */
+static struct ws_schema *last_of(struct ws_schema *s)
+{
+	for (struct ws_schema *later = s; later;
+	     later = atomic_load_explicit(&s->later, memory_order_acquire))
+		s = later;
+	return s;
+}
+
+struct ws_schema *ws_schema_find(uint64_t id)
 {
 	for (uint32_t n = 0, i = (uint32_t)(id * 2654435761u) % SCHEMA_SLOTS; n < SCHEMA_SLOTS;
 	     n++, i = (i + 1) % SCHEMA_SLOTS) {
@@ -40,27 +49,28 @@ const struct ws_schema *ws_schema_find(uint64_t id)
 		if (!here)
 			break;
 		if (here == id)
-			return &schemas[i];
+			return last_of(&schemas[i]);
 	}
 	return NULL;
 }
 
-/* With the definition lock held. */
-static void remember(uint64_t id, const struct ws_schema *what)
+/* What the trace calls the type that the program calls so. */
+static uint64_t traced_id(uint32_t domain, uint64_t type)
 {
-	struct ws_schema *s = (struct ws_schema *)ws_schema_find(id);
+	uint64_t id = ws_schema_id(domain, type);
+	const struct ws_schema *s = id < WSN_SCHEMA_ID_STATIC_START ? NULL : ws_schema_find(id);
+
+	return s ? s->traced : id;
+}
+
+/* With the definition lock held. id: by ws_schema_id(). */
+static void remember(uint64_t id, uint64_t traced, const struct ws_schema *what)
+{
+	struct ws_schema *before = ws_schema_find(id), *s;
 	uint32_t i = (uint32_t)(id * 2654435761u) % SCHEMA_SLOTS;
 
-	if (s) {
-		/* registered anew with another layout: trust neither, follow no pointer */
-		if (s->size != what->size || s->ntexts != what->ntexts ||
-		    memcmp(s->text, what->text, sizeof(s->text))) {
-			s->ntexts = 0;
-			s->size = 0;
-			s->out_of_line = 1;
-		}
+	if (before && before->traced == traced)
 		return;
-	}
 	if (schemas_used > SCHEMA_SLOTS / 4 * 3) {
 		ws_lost(WS_DROPPED_definition_overflow, 1);
 		return;
@@ -68,6 +78,7 @@ static void remember(uint64_t id, const struct ws_schema *what)
 	while (atomic_load_explicit(&schemas[i].id, memory_order_relaxed))
 		i = (i + 1) % SCHEMA_SLOTS;
 	s = &schemas[i];
+	s->traced = traced;
 	s->size = what->size;
 	s->align = what->align;
 	s->ntexts = what->ntexts;
@@ -75,6 +86,8 @@ static void remember(uint64_t id, const struct ws_schema *what)
 	memcpy(s->text, what->text, sizeof(s->text));
 	schemas_used++;
 	atomic_store_explicit(&s->id, id, memory_order_release);
+	if (before)
+		atomic_store_explicit(&before->later, s, memory_order_release);
 }
 
 /* --- layout of one schema --- */
@@ -232,26 +245,28 @@ static struct body open_body(size_t head_size, size_t n, size_t item_size)
 }
 
 /*
- * Publish under the id that the program chose in its domain, or else under a
- * new one, and remember the schema. Returns the id for the program.
+ * Publish under the id that the program chose in its domain, or under a new one
+ * where it chose none or another schema has that, and remember the schema.
+ * Returns the id for the program.
  */
 static uint64_t close_body(struct body *b, enum ws_def_type type, uint32_t domain,
                            uint64_t program_id, const struct ws_schema *what)
 {
 	struct ws_seg_header *seg = ws_collector.seg;
 	uint64_t next = atomic_load(&seg->next_schema) + 1;
-	uint64_t id =
-	        program_id ? ws_schema_id(domain, program_id) : WSN_SCHEMA_ID_DYNAMIC_START + next;
+	uint64_t chosen = ws_schema_id(domain, program_id), id = chosen;
 	const struct ws_def_head *def;
 
 	if (b->full) {
 		ws_lost(WS_DROPPED_definition_overflow, 1);
 		return 0;
 	}
+	if (!program_id || ws_def_has_schema(chosen))
+		id = WSN_SCHEMA_ID_DYNAMIC_START + next;
 	def = ws_def_publish(type, b->used, id, 1);
-	if (!program_id && def->id == id)
+	if (id != chosen && def->id == id)
 		atomic_store(&seg->next_schema, next);
-	remember(def->id, what);
+	remember(program_id ? chosen : def->id, def->id, what);
 	return program_id ? program_id : def->id;
 }
 
@@ -290,7 +305,7 @@ uint64_t ws_schema_register(uint32_t domain, const struct wsn_schema_attr *attr)
 		const struct wsn_schema_entry *e = &attr->entries[i];
 
 		field[i].flags = e->flags;
-		field[i].type = ws_schema_id(domain, e->type);
+		field[i].type = traced_id(domain, e->type);
 		field[i].offset = place(&l, e, i);
 		field[i].array_length = e->array_or_union_detail;
 		field[i].name = put_name(&b, e->name);

@@ -122,6 +122,44 @@ static void tell(void *ctx, const struct ws_check_finding *finding)
 
 /* --- tests --- */
 
+Test(merge, a_merged_trace_is_merged_like_any_other)
+{
+	struct ws_check_result result;
+	uint64_t correlations[3];
+	struct probe p;
+
+	write_trace(0, 1000, 77, 3, 0);
+	write_trace(1, 1000, 88, 4, 0);
+	p = merge_all(2); /* in the place of the first */
+	probe_close(&p);
+	write_trace(1, 1000, 99, 5, 0);
+	p = merge_all(2);
+	cr_assert_eq(ROWS(&p, kernel), 3);
+	for (uint64_t i = 0; i < 3; i++) {
+		correlations[i] = CELL(&p, kernel, correlation, i);
+		cr_expect_eq(CELL(&p, api, correlation, i), correlations[i]);
+		for (uint64_t k = 0; k < i; k++)
+			cr_expect_neq(correlations[k], correlations[i]);
+	}
+	probe_close(&p);
+	cr_assert_eq(ws_trace_check_file(paths[0], tell, NULL, &result, &err), WS_OK);
+	cr_expect_eq(result.damage, 0, "ids are defined once");
+}
+
+Test(merge, ids_that_leave_no_room_for_those_of_another_trace_are_refused)
+{
+	const char *const list[] = {paths[0], paths[1]};
+	struct ws_merge_result result;
+
+	create(0, 1000);
+	ADD(API, api, .start_ns = 100, .dur_ns = 5, .name = str("f"),
+	    .correlation = UINT64_MAX - 1);
+	close_trace();
+	write_trace(1, 1000, 88, 4, 0);
+	cr_expect_eq(ws_trace_merge(list, 2, paths[2], 0, &result, &err), WS_USAGE);
+	cr_expect_not_null(strstr(err.text, paths[1]), "%s", err.text);
+}
+
 Test(merge, rows_of_all_are_there_and_what_they_name_is_still_theirs)
 {
 	struct probe p;

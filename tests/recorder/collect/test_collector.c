@@ -379,6 +379,54 @@ Test(collector, payload_functions_make_events_without_a_message)
 	probe_close(&p);
 }
 
+/* One id of a program's choice for a schema of a single number. */
+static void register_number(wsn_domain d, uint64_t type)
+{
+	const struct wsn_schema_entry entry = {.type = type, .name = "number"};
+	const struct wsn_schema_attr s = {
+	        .field_mask = WSN_SCHEMA_FIELD_TYPE | WSN_SCHEMA_FIELD_ENTRIES |
+	                      WSN_SCHEMA_FIELD_NUM_ENTRIES | WSN_SCHEMA_FIELD_SCHEMA_ID,
+	        .type = WSN_SCHEMA_STATIC,
+	        .entries = &entry,
+	        .num_entries = 1,
+	        .schema_id = WSN_SCHEMA_ID_STATIC_START + 9,
+	};
+
+	cr_expect_eq(nvtx.PayloadSchemaRegister(d, &s), WSN_SCHEMA_ID_STATIC_START + 9);
+}
+
+Test(collector, a_schema_registered_anew_with_another_layout_is_another_schema_from_then_on)
+{
+	static const uint64_t types[] = {WSN_ENTRY_INT32, WSN_ENTRY_DOUBLE, WSN_ENTRY_INT32};
+	wsn_domain d = nvtx.DomainCreateA("dom");
+	const double number = 1.5;
+	const struct wsn_payload_data data = {WSN_SCHEMA_ID_STATIC_START + 9, SIZE_MAX, &number};
+	uint64_t seen[3];
+	struct probe p;
+
+	for (int i = 0; i < 3; i++) {
+		register_number(d, types[i]);
+		register_number(d, types[i]); /* once more the same is nothing new */
+		nvtx.MarkPayload(d, &data, 1);
+	}
+	p = collect_finish();
+	cr_assert_eq(ROWS(&p, payload_schema), 2, "the third is the first again");
+	cr_expect_neq(CELL(&p, payload_schema, id, 0), CELL(&p, payload_schema, id, 1));
+	cr_assert_eq(ROWS(&p, nvtx), 3);
+	for (uint64_t i = 0; i < 3; i++) {
+		uint64_t payload = CELL(&p, nvtx, payload, i) - 1;
+
+		seen[i] = CELL(&p, payload, schema, payload);
+		cr_expect_eq(BYTES(&p, payload, bytes, payload).len, i == 1 ? 8 : 4);
+	}
+	cr_expect_eq(seen[0], CELL(&p, payload_schema, id, 0));
+	cr_expect_eq(seen[1], CELL(&p, payload_schema, id, 1));
+	cr_expect_eq(seen[2], seen[0]);
+	cr_expect_eq(CELL(&p, payload_field, type, 1), WSN_ENTRY_DOUBLE);
+	collect_expect_no_loss();
+	probe_close(&p);
+}
+
 Test(collector, payloads_that_cannot_be_kept_are_counted)
 {
 	static char big[70000];
