@@ -387,7 +387,6 @@ Test(record, salvage_without_room_keeps_the_segment_for_another_try)
 	usleep(20000);
 	snprintf(segment, sizeof(segment), "%s", run_segment(&r));
 	cr_assert_eq(stat(r.trace, &st), 0);
-	signal(SIGXFSZ, SIG_IGN);
 	cr_assert_eq(getrlimit(RLIMIT_FSIZE, &limit), 0);
 	small = limit;
 	small.rlim_cur = (rlim_t)st.st_size + 1000;
@@ -433,7 +432,7 @@ Test(record, the_next_recording_tells_of_a_segment_that_was_left_behind)
 
 Test(record, a_signal_to_the_launcher_is_passed_on_and_the_trace_finished)
 {
-	static const int signals[] = {SIGTERM, SIGINT, SIGHUP, SIGQUIT};
+	static const int signals[] = {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
 
 	for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++) {
 		struct probe p;
@@ -453,6 +452,33 @@ Test(record, a_signal_to_the_launcher_is_passed_on_and_the_trace_finished)
 		run_end(&r);
 		run_begin(&r);
 	}
+}
+
+/* Whose terminal is closed: the kernel tells the leader of the session, which the launcher is. */
+Test(record, a_closed_terminal_ends_the_program_and_the_trace_is_finished)
+{
+	int master = posix_openpt(O_RDWR | O_NOCTTY);
+	struct probe p;
+	pid_t pid;
+
+	cr_assert(master >= 0 && !grantpt(master) && !unlockpt(master));
+	pid = fork();
+	if (!pid) {
+		setsid();
+		dup2(open(ptsname(master), O_RDWR), STDERR_FILENO); /* its terminal from now on */
+		close(master);
+		execl(WS_TEST_RECORD, WS_TEST_RECORD, "-o", r.trace, "--segment-dir", r.segments,
+		      "--", WS_TEST_VICTIM, "until-killed", "1000000", r.tally, NULL);
+		_exit(125);
+	}
+	while (r.rounds[0] < 10)
+		usleep(1000);
+	close(master);
+	cr_expect_eq(run_wait(&r, pid), 128 + SIGHUP);
+	p = open_whole();
+	run_check_rounds(&r, &p, 1);
+	cr_expect_eq(CELL(&p, process_end, code, 0), SIGHUP);
+	probe_close(&p);
 }
 
 /* --- what the user sees --- */
