@@ -2,6 +2,8 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "formats/base/checksum.h"
 #include "formats/base/grow.h"
@@ -273,16 +275,22 @@ static enum ws_status create(struct ws_trace_writer **out, const char *path,
 {
 	struct ws_trace_writer *w;
 	enum ws_status status;
+	struct stat st;
+	int is_made;
 
 	*out = NULL;
 	WS_FORWARD(ws_trace_writer_new(&w, opts, err));
 	status = path ? ws_sink_create(&w->sink, path, err) : WS_OK;
+	is_made = path && status == WS_OK;
 	if (status == WS_OK)
 		status = begin(w, opts->base_ns, err);
 	if (status == WS_OK)
 		status = ws_sink_reserve(&w->sink, opts->reserve_bytes, err);
 	if (status != WS_OK) {
 		ws_trace_writer_free(w);
+		/* a full disk is left without the beginning of nothing; a device stays */
+		if (is_made && !lstat(path, &st) && S_ISREG(st.st_mode))
+			unlink(path);
 		return status;
 	}
 	*out = w;

@@ -1,6 +1,7 @@
 /* Which segment a process records into, and how it comes by one. */
 #include "recorder/collect/control.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -213,8 +214,12 @@ struct ws_seg_header *ws_control_claim(void)
 	static struct ws_segment_file first;
 	struct ws_proc_stat stat;
 
-	if (!path || ws_segment_file_open(&first, path, NULL) != WS_OK)
+	errno = 0;
+	if (!path || ws_segment_file_open(&first, path, NULL) != WS_OK) {
+		if (path && (errno == EMFILE || errno == ENFILE || errno == ENOMEM))
+			ws_segment_file_leave_word(path);
 		return NULL;
+	}
 	if (atomic_load(&first.seg->state) != WS_SEG_OPEN) {
 		ws_segment_file_close(&first);
 		return NULL;

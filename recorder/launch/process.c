@@ -258,6 +258,24 @@ enum ws_status ws_process_left_at(const struct ws_segment_file *file, const char
 	return WS_OK;
 }
 
+static void take_name(struct ws_process *p, char *path)
+{
+	struct ws_seg_header *seg = p->file.seg;
+
+	/* whoever is killed in between leaves both names */
+	memcpy(seg->renamed_path, path, strlen(path) + 1);
+	if (rename(p->trace, path)) {
+		ws_record_notice(p->opts, "cannot rename %s to %s: %s", p->trace, path,
+		                 strerror(errno));
+		free(path);
+		return;
+	}
+	memcpy(seg->trace_path, path, strlen(path) + 1);
+	seg->renamed_path[0] = 0;
+	free(p->trace);
+	p->trace = path;
+}
+
 void ws_process_settle(struct ws_process *p, uint32_t pid, const struct ws_process_naming *naming)
 {
 	struct ws_seg_header *seg = p->file.seg;
@@ -265,6 +283,7 @@ void ws_process_settle(struct ws_process *p, uint32_t pid, const struct ws_proce
 	        ws_strings_in(seg->control.environment, sizeof(seg->control.environment));
 	char path[PATH_MAX], *copy = NULL;
 	struct ws_err err;
+	struct stat st;
 
 	p->is_settled = 1;
 	if (final_name(p, pid, naming, path, &err) == WS_OK)
@@ -275,18 +294,11 @@ void ws_process_settle(struct ws_process *p, uint32_t pid, const struct ws_proce
 		ws_provenance_process(p->drain, env);
 	if (!copy)
 		return;
-	/* whoever is killed in between leaves both names */
-	memcpy(seg->renamed_path, path, strlen(path) + 1);
-	if (rename(p->trace, path)) {
-		ws_record_notice(p->opts, "cannot rename %s to %s: %s", p->trace, path,
-		                 strerror(errno));
-		free(copy);
+	if (strcmp(path, p->trace) != 0 && !lstat(path, &st)) {
+		p->final = copy; /* what is there may be better than what will become of ours */
 		return;
 	}
-	memcpy(seg->trace_path, path, strlen(path) + 1);
-	seg->renamed_path[0] = 0;
-	free(p->trace);
-	p->trace = copy;
+	take_name(p, copy);
 	ws_drain_set_flag(p->drain, WS_COMMIT_SETTLED);
 	ws_drain_commit(p->drain);
 }
@@ -384,6 +396,12 @@ enum ws_status ws_process_finish(struct ws_process *p, const struct ws_row_proce
 	ws_drain_commit(p->drain);
 	ws_drain_last_words(p->drain);
 	status = ws_trace_writer_close(p->writer, &cause);
+	if (p->final && status == WS_OK && ws_drain_error(p->drain, NULL) == WS_OK) {
+		take_name(p, p->final);
+		p->final = NULL;
+	} else if (p->final)
+		ws_record_notice(p->opts, "%s is left as it was; what was recorded is in %s",
+		                 p->final, p->trace);
 	if (status == WS_OK)
 		atomic_store(&p->file.seg->state, WS_SEG_CLOSED);
 
@@ -420,5 +438,6 @@ void ws_process_free(struct ws_process *p)
 		return;
 	ws_process_close(p, 0);
 	free(p->trace);
+	free(p->final);
 	free(p);
 }

@@ -18,6 +18,8 @@ struct ws_process {
 	struct ws_trace_writer *writer;
 	struct ws_drain *drain;
 	char *trace;                                /* path of the trace as it is now */
+	char *final;                                /* and once it is whole, where another file
+	                                               has that name until then; else NULL */
 	bool is_settled;                            /* that is its name for good */
 	bool is_salvaged;                           /* continued after its launcher was killed */
 	bool is_gone;                               /* nothing comes any more */

@@ -120,9 +120,12 @@ static bool is_taken(void *ctx, const char *path)
 {
 	const struct ws_session *s = ctx;
 
-	for (size_t i = 0; i < s->nprocesses; i++)
-		if (s->processes[i]->is_settled && !strcmp(s->processes[i]->trace, path))
+	for (size_t i = 0; i < s->nprocesses; i++) {
+		const struct ws_process *p = s->processes[i];
+
+		if (p->is_settled && !strcmp(p->final ? p->final : p->trace, path))
 			return 1;
+	}
 	return 0;
 }
 
@@ -256,6 +259,15 @@ static void look_at(void *ctx, const char *path)
 		if (s->processes[i]->file.seg && !strcmp(s->processes[i]->file.path, path))
 			return;
 	pid = maker_of(path, &start_ticks);
+	if (ws_segment_file_is_word(path)) {
+		ws_record_notice(s->opts,
+		                 "process %u is not recorded: it had no descriptor or memory left "
+		                 "for the segment",
+		                 (unsigned)pid);
+		ws_seg_count(first_segment(s), WS_DROPPED_process_not_recorded, 1);
+		unlink(path);
+		return;
+	}
 	/* asked first: of a process that was gone before the look nothing changes after it */
 	is_alive_yet = ws_proc_alive(pid, start_ticks);
 	status = ws_segment_file_open(&file, path, &err);

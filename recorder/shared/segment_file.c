@@ -199,6 +199,24 @@ enum ws_status ws_segment_file_lock(struct ws_segment_file *file, struct ws_err 
 	               file->path, who);
 }
 
+void ws_segment_file_leave_word(const char *first_path)
+{
+	static char path[PATH_MAX]; /* the thread's stack may be small */
+	int n = snprintf(path, sizeof(path), "%s" WS_SEG_FURTHER "%u-0", first_path,
+	                 (unsigned)getpid());
+
+	if (n > 0 && (size_t)n < sizeof(path))
+		(void)!mknod(path, S_IFREG, 0);
+}
+
+int ws_segment_file_is_word(const char *path)
+{
+	struct stat st;
+
+	return !lstat(path, &st) && S_ISREG(st.st_mode) && !(st.st_mode & 0777) &&
+	       st.st_uid == geteuid();
+}
+
 void ws_segment_file_close(struct ws_segment_file *file)
 {
 	if (file->seg && file->lock)

@@ -42,6 +42,12 @@ enum ws_status ws_segment_file_open(struct ws_segment_file *out, const char *pat
  * read of the segment before may be out of date.
  */
 enum ws_status ws_segment_file_lock(struct ws_segment_file *file, struct ws_err *err);
+/*
+ * A process that cannot even open the first segment leaves word that it is not recorded: a file
+ * beside it without any rights, which takes no descriptor. Whether a file is such a word.
+ */
+void ws_segment_file_leave_word(const char *first_path);
+int ws_segment_file_is_word(const char *path);
 /* Unmap; the file stays. Legal twice. */
 void ws_segment_file_close(struct ws_segment_file *file);
 /* Unmap and delete, with the folder that was made for it beside a trace. */

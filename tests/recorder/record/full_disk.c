@@ -1,6 +1,7 @@
 /*
  * Preloaded into the launcher: the disk has FULL_DISK_BYTES for a trace, and no more. Room that
- * was reserved (fallocate) is there, as on a disk.
+ * was reserved (fallocate) is there, as on a disk. Or FULL_DISK_AT: the n-th call that needs room
+ * finds none, nor does any after it.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -10,16 +11,19 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Bytes that this file may have. */
+/* Bytes that this file may have. Called once for each call that needs room. */
 static off_t limit_of(int fd)
 {
-	const char *bytes = getenv("FULL_DISK_BYTES");
+	static long calls;
+	const char *at = getenv("FULL_DISK_AT"), *bytes = getenv("FULL_DISK_BYTES");
 	char link[40], path[4096];
 	ssize_t n;
 
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
 	n = readlink(link, path, sizeof(path) - 1);
 	path[n > 0 ? n : 0] = 0;
+	if (at && strstr(path, ".wtrace") && ++calls >= strtol(at, NULL, 10))
+		return 0;
 	return bytes && strstr(path, ".wtrace") ? strtoll(bytes, NULL, 10) : (off_t)1 << 62;
 }
 

@@ -105,6 +105,24 @@ Test(processes, each_has_a_trace_of_its_own_and_the_first_the_plain_name)
 	cr_expect_not_null(strstr(r.text, "900 kernels"), "%s", r.text);
 }
 
+/* One descriptor is left, with which its library was loaded; opening the segment takes two. */
+Test(processes, one_without_descriptors_for_the_segment_is_counted)
+{
+	char command[1024];
+	struct probe p;
+
+	snprintf(command, sizeof(command),
+	         "exec 3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&-; %s; ulimit -n 5; %s; exit 0",
+	         victim(0, "exit", 10), victim(1, "exit", 10));
+	cr_expect_eq(SHELL(r.trace, command), 0, "%s", r.text);
+	cr_expect_not_null(strstr(r.text, "had no descriptor"), "%s", r.text);
+	probe_open(&p, r.trace);
+	cr_expect_eq(ROWS(&p, kernel), 10);
+	cr_expect_eq(probe_loss(&p, "process_not_recorded"), 1, "%s", r.text);
+	probe_close(&p);
+	cr_expect_str_empty(run_segment(&r), "the word it left");
+}
+
 Test(processes, p_in_the_name_is_the_process_that_is_in_the_trace)
 {
 	char command[1024], paths[3][RUN_PATH], name[RUN_PATH];

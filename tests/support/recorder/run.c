@@ -96,16 +96,16 @@ static int by_name(const void *a, const void *b)
 	return strcmp(a, b);
 }
 
-size_t run_traces(struct run *r, char paths[][RUN_PATH], size_t max)
+static size_t files_that_end(struct run *r, const char *end, char paths[][RUN_PATH], size_t max)
 {
 	DIR *d = opendir(r->dir);
 	struct dirent *entry;
 	size_t n = 0;
 
 	while (d && (entry = readdir(d))) {
-		const char *end = strstr(entry->d_name, ".wtrace");
+		size_t len = strlen(entry->d_name);
 
-		if (!end || end[7])
+		if (len < strlen(end) || strcmp(entry->d_name + len - strlen(end), end) != 0)
 			continue;
 		if (n < max)
 			snprintf(paths[n], RUN_PATH, "%s/%.150s", r->dir, entry->d_name);
@@ -115,6 +115,16 @@ size_t run_traces(struct run *r, char paths[][RUN_PATH], size_t max)
 		closedir(d);
 	qsort(paths, n < max ? n : max, sizeof(*paths), by_name);
 	return n;
+}
+
+size_t run_traces(struct run *r, char paths[][RUN_PATH], size_t max)
+{
+	return files_that_end(r, ".wtrace", paths, max);
+}
+
+size_t run_parts(struct run *r, char paths[][RUN_PATH], size_t max)
+{
+	return files_that_end(r, ".part", paths, max);
 }
 
 const char *run_segment(struct run *r)

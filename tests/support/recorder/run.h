@@ -37,6 +37,9 @@ int run_wait(struct run *r, pid_t pid);
 /* The traces in the folder, by name; returns how many, of which at most max are in paths. */
 size_t run_traces(struct run *r, char paths[][RUN_PATH], size_t max);
 
+/* The same of traces that are not finished, whose names end in .part. */
+size_t run_parts(struct run *r, char paths[][RUN_PATH], size_t max);
+
 /* The only segment there is, "" for none. */
 const char *run_segment(struct run *r);
 
