@@ -145,9 +145,10 @@ static enum ws_status merge_into(struct ws_merge *m, const char *out, int zstd_l
 	free(meta);
 	WS_FORWARD(status);
 	for (size_t i = 0; i < m->nsources; i++) {
-		WS_FAIL_IF(m->next_number >= WS_MERGE_NUMBERS, err, USAGE,
-		           "the ids in the traces before %s leave none for it; name it first",
-		           paths[i]);
+		WS_FAIL_IF(
+		        m->next_number >= WS_MERGE_NUMBERS, err, USAGE,
+		        "the ids of the first %zu traces leave none for the next; name them last",
+		        i);
 		WS_FORWARD(add_source(m, &m->sources[i], err));
 	}
 	WS_FORWARD(ws_merge_losses(m, err));

@@ -19,8 +19,8 @@ struct ws_merge_result {
  * ids are changed so that they stay distinct; a device that several processes
  * used, told by its attributes with pci_bus among them, is one device; loss
  * counters are the sum of all. docs/provenance.md tells what becomes of meta
- * rows. IO_READ, CORRUPT, TOO_NEW and IO_WRITE as the reader's and writer's; a
- * trace that was not closed, or is damaged, gives what is whole of it.
+ * rows. USAGE when ids leave no room for more traces. IO_READ, CORRUPT, TOO_NEW and IO_WRITE as the
+ * reader's and writer's; a trace that was not closed, or is damaged, gives what is whole of it.
  */
 enum ws_status ws_trace_merge(const char *const *paths, size_t n, const char *out, int zstd_level,
                               struct ws_merge_result *result, struct ws_err *err);

@@ -209,7 +209,7 @@ void ws_segment_file_leave_word(const char *first_path)
 		(void)!mknod(path, S_IFREG, 0);
 }
 
-int ws_segment_file_is_word(const char *path)
+bool ws_segment_file_is_word(const char *path)
 {
 	struct stat st;
 

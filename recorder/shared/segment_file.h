@@ -2,6 +2,8 @@
 #ifndef WS_RECORDER_SHARED_SEGMENT_FILE_H
 #define WS_RECORDER_SHARED_SEGMENT_FILE_H
 
+#include <stdbool.h>
+
 #include "formats/base/status.h"
 #include "recorder/shared/segment.h"
 
@@ -47,7 +49,7 @@ enum ws_status ws_segment_file_lock(struct ws_segment_file *file, struct ws_err 
  * beside it without any rights, which takes no descriptor. Whether a file is such a word.
  */
 void ws_segment_file_leave_word(const char *first_path);
-int ws_segment_file_is_word(const char *path);
+bool ws_segment_file_is_word(const char *path);
 /* Unmap; the file stays. Legal twice. */
 void ws_segment_file_close(struct ws_segment_file *file);
 /* Unmap and delete, with the folder that was made for it beside a trace. */

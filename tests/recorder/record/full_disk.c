@@ -1,7 +1,7 @@
 /*
  * Preloaded into the launcher: the disk has FULL_DISK_BYTES for a trace, and no more. Room that
  * was reserved (fallocate) is there, as on a disk. Or FULL_DISK_AT: the n-th call that needs room
- * finds none, nor does any after it.
+ * finds none but what was reserved, nor does any after it.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -10,6 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+/* End of what was reserved of the trace: that is there for good. */
+static off_t reserved;
 
 /* Bytes that this file may have. Called once for each call that needs room. */
 static off_t limit_of(int fd)
@@ -23,7 +26,7 @@ static off_t limit_of(int fd)
 	n = readlink(link, path, sizeof(path) - 1);
 	path[n > 0 ? n : 0] = 0;
 	if (at && strstr(path, ".wtrace") && ++calls >= strtol(at, NULL, 10))
-		return 0;
+		return reserved;
 	return bytes && strstr(path, ".wtrace") ? strtoll(bytes, NULL, 10) : (off_t)1 << 62;
 }
 
@@ -48,8 +51,10 @@ int fallocate(int fd, int mode, off_t offset, off_t len)
 
 	if (!real)
 		*(void **)&real = dlsym(RTLD_NEXT, "fallocate");
-	if (offset + len <= limit_of(fd))
+	if (offset + len <= limit_of(fd)) {
+		reserved = offset + len > reserved ? offset + len : reserved;
 		return real(fd, mode, offset, len);
+	}
 	errno = ENOSPC;
 	return -1;
 }

@@ -1,0 +1,149 @@
+/*
+ * Program, launcher and salvager are killed at random instants: nothing that the program counted is
+ * missing or there twice. WS_KILLS: how many recordings; run/check slow makes 1,000.
+ */
+#include <criterion/criterion.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "recorder/drain/drain.h"
+#include "tests/support/paths.h"
+#include "tests/support/recorder/run.h"
+
+#define KILLS  24
+#define ROUNDS 400
+
+static struct run r;
+
+TestSuite(kill_random, .timeout = 3600);
+
+/* The same kills each time, at instants that are never the same. */
+static unsigned draw(unsigned below)
+{
+	static uint64_t state = 19;
+
+	state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+	return (unsigned)(state >> 33) % below;
+}
+
+static pid_t start_recording(const char *ring)
+{
+	return run_start(&r, (const char *const[]){"-o", r.trace, "--segment-dir", r.segments,
+	                                           "--gpu-buffers", "0", "--buffers", "2",
+	                                           "--buffer-size", ring, "--flush-interval", "1",
+	                                           "--", WS_TEST_VICTIM, "until-killed", "400",
+	                                           r.tally, NULL});
+}
+
+/* The only child of a process, 0: there is none. */
+static pid_t child_of(pid_t pid)
+{
+	char path[64];
+	long child = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", (int)pid, (int)pid);
+	f = fopen(path, "r");
+	if (f && fscanf(f, "%ld", &child) != 1)
+		child = 0;
+	if (f)
+		fclose(f);
+	return (pid_t)child;
+}
+
+static void wait_for_orphans(void)
+{
+	while (waitpid(-1, NULL, 0) > 0)
+		;
+}
+
+/* Salvagers are killed, too, until one is not. */
+static void salvage(int kills)
+{
+	char segment[600];
+
+	snprintf(segment, sizeof(segment), "%s", run_segment(&r));
+	for (int i = 0; i < kills && *run_segment(&r); i++) {
+		pid_t pid = run_start(&r, (const char *const[]){"--salvage", segment, NULL});
+
+		usleep(draw(15000));
+		kill(pid, SIGKILL);
+		cr_assert_eq(waitpid(pid, NULL, 0), pid);
+	}
+	if (!*run_segment(&r))
+		return;
+	/* it can have been killed before the program was started */
+	if (RUN(&r, "--salvage", segment))
+		cr_expect_eq(r.rounds[1], 0, "%s", r.text);
+}
+
+static uint64_t lost(const struct probe *p)
+{
+	uint64_t n = 0;
+
+	for (int i = 0; i < WS_DROPPED_COUNT; i++)
+		n += probe_loss(p, ws_dropped_name((enum ws_dropped)i));
+	return n;
+}
+
+/* What the program did is in the trace once, or counted. */
+static void check(int killed_program, int has_room)
+{
+	struct probe p;
+	uint64_t rows;
+
+	if (!r.rounds[0])
+		return;
+	probe_open(&p, r.trace);
+	cr_expect(ws_trace_reader_summary(p.reader)->closed);
+	cr_expect_eq(ws_trace_reader_summary(p.reader)->damaged_blocks, 0);
+	rows = ROWS(&p, nvtx) + ROWS(&p, kernel);
+	cr_expect_geq(rows + lost(&p), 4 * (uint64_t)r.rounds[0]);
+	cr_expect_leq(rows, 4 * (uint64_t)r.rounds[1]);
+	if (has_room) {
+		cr_expect_eq(lost(&p), 0);
+		run_check_rounds(&r, &p, killed_program);
+	}
+	if (!killed_program)
+		cr_expect_eq(r.rounds[0], ROUNDS);
+	probe_close(&p);
+}
+
+/* The program, or the launcher, which is salvaged when the program has ended or at once. */
+enum way { PROGRAM, LAUNCHER, LAUNCHER_AT_ONCE, WAYS };
+
+static void kill_one(enum way way, int has_room)
+{
+	pid_t pid = start_recording(has_room ? "1M" : "4K"), program;
+
+	usleep(draw(25000));
+	program = way == PROGRAM ? child_of(pid) : 0;
+	if (way == PROGRAM && program)
+		kill(program, SIGKILL);
+	else if (way != PROGRAM)
+		kill(pid, SIGKILL);
+	cr_assert_eq(waitpid(pid, NULL, 0), pid);
+	if (way == LAUNCHER)
+		wait_for_orphans();
+	if (*run_segment(&r))
+		salvage((int)draw(3));
+	wait_for_orphans();
+	cr_expect(!*run_segment(&r) || !r.rounds[1], "a segment is left");
+	check(way == PROGRAM, has_room);
+}
+
+Test(kill_random, nothing_is_missing_or_there_twice)
+{
+	const char *kills = getenv("WS_KILLS");
+	int n = kills ? (int)strtol(kills, NULL, 10) : KILLS;
+
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	for (int i = 0; i < n; i++) {
+		run_begin(&r);
+		kill_one((enum way)(i % WAYS), i / WAYS % 2);
+		run_end(&r);
+	}
+}
