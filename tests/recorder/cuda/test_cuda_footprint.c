@@ -67,7 +67,8 @@ Test(cuda_footprint, a_start_takes_little_processor_time)
 		double ms;
 
 		getrusage(RUSAGE_CHILDREN, &before);
-		cr_assert_eq(RUN(&r, "-o", r.trace, "--", "/bin/true"), 0, "%s", r.text);
+		cr_assert_eq(RUN(&r, "-o", r.trace, "--segment-dir", r.segments, "--", "/bin/true"),
+		             0, "%s", r.text);
 		getrusage(RUSAGE_CHILDREN, &after);
 #define MS(field)                                                   \
 	((double)(after.field.tv_sec - before.field.tv_sec) * 1e3 + \
