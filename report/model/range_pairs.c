@@ -3,34 +3,12 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-static enum ws_status no_memory(struct ws_err *err)
-{
-	return WS_FAIL(err, NO_MEMORY, "no memory to pair the events of NVTX ranges");
-}
-
-/* Room for `index` in an array of numbers. */
-static bool reserve(uint32_t **numbers, size_t *allocated, size_t index)
-{
-	size_t want = *allocated ? *allocated : 64;
-	void *grown;
-
-	if (index < *allocated)
-		return 1;
-	while (want <= index)
-		want *= 2;
-	grown = reallocarray(*numbers, want, sizeof(**numbers));
-	if (!grown)
-		return 0;
-	*numbers = grown;
-	*allocated = want;
-	return 1;
-}
+#include "formats/base/grow.h"
 
 static enum ws_status open_range(struct ws_range_pairs *p, uint32_t stack, uint32_t range,
                                  struct ws_err *err)
 {
-	if (!reserve(&p->below, &p->nbelow, range))
-		return no_memory(err);
+	WS_FORWARD(WS_GROW(p->below, (size_t)range + 1, p->nbelow, err));
 	p->below[range] = p->top[stack];
 	p->top[stack] = range;
 	return WS_OK;
@@ -47,8 +25,7 @@ static uint32_t close_range(struct ws_range_pairs *p, uint32_t stack)
 
 static enum ws_status new_stack(struct ws_range_pairs *p, uint32_t *stack, struct ws_err *err)
 {
-	if (!reserve(&p->top, &p->stacks_allocated, p->nstacks))
-		return no_memory(err);
+	WS_FORWARD(WS_GROW(p->top, p->nstacks + 1, p->stacks_allocated, err));
 	*stack = (uint32_t)p->nstacks++;
 	p->top[*stack] = WS_NONE;
 	return WS_OK;
@@ -91,8 +68,7 @@ enum ws_status ws_range_start(struct ws_range_pairs *p, uint64_t process, uint64
 
 	if (!number) {
 		WS_FORWARD(ws_strtab_add(&p->started, key, sizeof(key), &number, err));
-		if (!reserve(&p->start_stack, &p->started_allocated, number - 1))
-			return no_memory(err);
+		WS_FORWARD(WS_GROW(p->start_stack, number, p->started_allocated, err));
 		WS_FORWARD(new_stack(p, &p->start_stack[number - 1], err));
 	}
 	return open_range(p, p->start_stack[number - 1], range, err);

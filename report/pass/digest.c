@@ -1,4 +1,5 @@
 #include "report/pass/digest.h"
+#include "formats/base/grow.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -55,15 +56,7 @@ static enum ws_status find_cell(struct ws_digest *d, uint32_t config,
 	uint64_t id = ws_strtab_find(&d->cell_ids, key, sizeof(key));
 
 	if (!id) {
-		if (d->ncells == d->cells_allocated) {
-			size_t want = d->cells_allocated ? d->cells_allocated * 2 : 64;
-			void *grown = reallocarray(d->cells, want, sizeof(*d->cells));
-
-			if (!grown)
-				return no_memory(err);
-			d->cells = grown;
-			d->cells_allocated = want;
-		}
+		WS_FORWARD(WS_GROW(d->cells, d->ncells + 1, d->cells_allocated, err));
 		WS_FORWARD(ws_strtab_add(&d->cell_ids, key, sizeof(key), &id, err));
 		d->cells[d->ncells++] = (struct ws_digest_cell){.config = config,
 		                                                .place = *place,
@@ -111,18 +104,7 @@ void ws_digest_finish(struct ws_digest *d)
 enum ws_status ws_digest_add_to_step(struct ws_digest *d, uint32_t step, enum ws_phase phase,
                                      int64_t dur_ns, struct ws_err *err)
 {
-	if (step >= d->steps_allocated) {
-		size_t want = d->steps_allocated ? d->steps_allocated : 64;
-		void *grown;
-
-		while (want <= step)
-			want *= 2;
-		grown = reallocarray(d->steps, want, sizeof(*d->steps));
-		if (!grown)
-			return no_memory(err);
-		d->steps = grown;
-		d->steps_allocated = want;
-	}
+	WS_FORWARD(WS_GROW(d->steps, (size_t)step + 1, d->steps_allocated, err));
 	for (; d->nsteps <= step; d->nsteps++)
 		d->steps[d->nsteps] = (struct ws_step_gpu){0};
 	d->steps[step].kernels++;

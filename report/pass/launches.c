@@ -1,4 +1,5 @@
 #include "report/pass/launches.h"
+#include "formats/base/grow.h"
 
 #include <stdlib.h>
 
@@ -17,15 +18,7 @@ static enum ws_status add_page(struct ws_launch_ids *ids, uint64_t key, struct w
 
 	WS_FAIL_IF(ids->npages == WS_LAUNCH_MAX_PAGES, err, NO_MEMORY,
 	           "correlation ids are scattered over more than %u pages", WS_LAUNCH_MAX_PAGES);
-	if (ids->npages == ids->allocated) {
-		size_t want = ids->allocated ? ids->allocated * 2 : 64;
-		void *grown = reallocarray(ids->pages, want, sizeof(*ids->pages));
-
-		if (!grown)
-			return no_memory(err);
-		ids->pages = grown;
-		ids->allocated = want;
-	}
+	WS_FORWARD(WS_GROW(ids->pages, ids->npages + 1, ids->allocated, err));
 	page = calloc(PAGE_BYTES, 1);
 	if (!page)
 		return no_memory(err);

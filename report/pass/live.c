@@ -4,27 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "formats/base/grow.h"
 #include "report/model/nvtx_tree.h"
 
 static enum ws_status no_memory(struct ws_err *err)
 {
 	return WS_FAIL(err, NO_MEMORY, "no memory for the open ranges of a trace");
-}
-
-/* Room for one more number. */
-static bool reserve(uint32_t **numbers, size_t n, size_t *allocated)
-{
-	size_t want = *allocated ? *allocated * 2 : 16;
-	void *grown;
-
-	if (n < *allocated)
-		return 1;
-	grown = reallocarray(*numbers, want, sizeof(**numbers));
-	if (!grown)
-		return 0;
-	*numbers = grown;
-	*allocated = want;
-	return 1;
 }
 
 static enum ws_status add_threads(struct ws_live_ranges *l, uint32_t thread, struct ws_err *err)
@@ -108,8 +93,7 @@ static enum ws_status find_path(struct ws_live_ranges *l, const struct ws_live *
 	WS_FORWARD(ws_path_intern(&l->paths, &want, path, err));
 	allocated = l->next_allocated;
 	while (l->next_allocated < l->paths.npaths) {
-		if (!reserve(&l->next_path, l->next_allocated, &allocated))
-			return no_memory(err);
+		WS_FORWARD(WS_GROW(l->next_path, l->next_allocated + 1, allocated, err));
 		memset(l->next_path + l->next_allocated, 0xff,
 		       (allocated - l->next_allocated) * sizeof(*l->next_path));
 		l->next_allocated = allocated;
@@ -126,9 +110,8 @@ static enum ws_status begin_range(struct ws_live_ranges *l, struct ws_live_threa
 	uint32_t range = 0;
 
 	WS_FORWARD(new_slot(l, &range, err));
-	if (!reserve(&t->open, t->nopen, &t->open_allocated) ||
-	    !reserve(&t->ended, t->nopen + t->nended, &t->ended_allocated))
-		return no_memory(err);
+	WS_FORWARD(WS_GROW(t->open, t->nopen + 1, t->open_allocated, err));
+	WS_FORWARD(WS_GROW(t->ended, t->nopen + t->nended + 1, t->ended_allocated, err));
 	r = &l->range[range];
 	/* field by field: this happens for every range, and not all need a value here */
 	r->start_ns = e->time_ns;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "formats/base/grow.h"
 #include "report/model/steps.h"
 #include "report/pass/private.h"
 
@@ -15,15 +16,7 @@ static enum ws_status no_memory(struct ws_err *err)
 
 static enum ws_status add_active(struct ws_pass *p, uint32_t step, struct ws_err *err)
 {
-	if (p->nactive == p->active_allocated) {
-		size_t want = p->active_allocated ? p->active_allocated * 2 : 16;
-		void *grown = reallocarray(p->active, want, sizeof(*p->active));
-
-		if (!grown)
-			return no_memory(err);
-		p->active = grown;
-		p->active_allocated = want;
-	}
+	WS_FORWARD(WS_GROW(p->active, p->nactive + 1, p->active_allocated, err));
 	p->active[p->nactive++] = step;
 	return WS_OK;
 }
@@ -33,15 +26,7 @@ static enum ws_status new_step(struct ws_pass *p, uint32_t range, int is_whole_w
 {
 	struct ws_live *r = &p->live.range[range];
 
-	if (p->nsteps == p->steps_allocated) {
-		size_t want = p->steps_allocated ? p->steps_allocated * 2 : 64;
-		void *grown = reallocarray(p->steps, want, sizeof(*p->steps));
-
-		if (!grown)
-			return no_memory(err);
-		p->steps = grown;
-		p->steps_allocated = want;
-	}
+	WS_FORWARD(WS_GROW(p->steps, p->nsteps + 1, p->steps_allocated, err));
 	p->steps[p->nsteps] = (struct ws_pass_step){
 	        .step = {.range = (uint32_t)p->nsteps,
 	                 .name = r->name,
@@ -98,15 +83,7 @@ enum ws_status ws_pass_look_at_paths(struct ws_pass *p, struct ws_err *err)
 {
 	const struct ws_ranges r = {.paths = p->live.paths.paths, .npaths = p->live.paths.npaths};
 
-	if (r.npaths > p->path_steps_allocated) {
-		size_t want = 2 * r.npaths;
-		void *grown = realloc(p->path_is_step, want);
-
-		if (!grown)
-			return no_memory(err);
-		p->path_is_step = grown;
-		p->path_steps_allocated = want;
-	}
+	WS_FORWARD(WS_GROW(p->path_is_step, r.npaths, p->path_steps_allocated, err));
 	for (; p->npath_steps < r.npaths; p->npath_steps++)
 		WS_FORWARD(ws_step_is_path(p->m, &r, (uint32_t)p->npath_steps, p->l.opts->step,
 		                           &p->path_is_step[p->npath_steps], err));

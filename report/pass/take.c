@@ -2,6 +2,7 @@
  * Rows of blocks to rows of the join, and what is sure without a join to the
  * digest.
  */
+#include "formats/base/grow.h"
 #include "report/pass/private.h"
 
 static enum ws_status no_memory(struct ws_err *err)
@@ -166,15 +167,7 @@ static enum ws_status take_calls(struct ws_pass *p, const struct ws_block_rows *
 
 static enum ws_status add_mark(struct ws_pass *p, uint64_t at, uint32_t text, struct ws_err *err)
 {
-	if (p->nmarks == p->marks_allocated) {
-		size_t want = p->marks_allocated ? p->marks_allocated * 2 : 64;
-		void *grown = reallocarray(p->marks, want, sizeof(*p->marks));
-
-		if (!grown)
-			return no_memory(err);
-		p->marks = grown;
-		p->marks_allocated = want;
-	}
+	WS_FORWARD(WS_GROW(p->marks, p->nmarks + 1, p->marks_allocated, err));
 	p->marks[p->nmarks++] = (struct ws_pass_mark){at, text};
 	return WS_OK;
 }
