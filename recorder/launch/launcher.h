@@ -45,6 +45,7 @@ struct ws_record_opts {
 	int force;              /* also when another tool's injection is set up */
 	int stop_on_exit;       /* end with the program, whatever it left running */
 	int expect_usage_error; /* a program that ends with 2 and attached never leaves no trace */
+	bool tell_progress;     /* by notices while the program runs, fewer and fewer */
 	const char *options_text; /* for the trace's provenance */
 	/* A line for the user while it goes on: no full stop, no newline. NULL: say nothing. */
 	void (*notice)(const char *line);

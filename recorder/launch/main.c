@@ -287,6 +287,8 @@ static int record(struct ws_record_command *cmd)
 	int code;
 
 	cmd->record.output = cmd->output;
+	/* a model tells its steps itself */
+	cmd->record.tell_progress = !cmd->model && isatty(STDERR_FILENO);
 	if (!cmd->output) {
 		if (default_output(output, sizeof(output),
 		                   cmd->model ? cmd->model : cmd->program[0])) {

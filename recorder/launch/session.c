@@ -21,6 +21,9 @@
 /* The first look for libraries of CUDA; each pause is twice the last, as looking costs the program
  * something. */
 #define CUDA_LOOK_NS 50000000
+/* When the user is told that it goes on: first, and at most so far apart. */
+#define TELL_FIRST_NS 3000000000
+#define TELL_EACH_NS  60000000000
 
 static void note(struct ws_session *s, enum ws_status status, const struct ws_err *err)
 {
@@ -398,10 +401,25 @@ static void tell_who_runs(const struct ws_session *s)
 			                 (unsigned)ws_process_pid(s->processes[i]));
 }
 
+/* That it goes on, for a person who waits: after 3 s, 6 s, 12 s, … and then each minute. In whole
+ * lines, for the program may write to the same terminal. */
+static void tell_progress(struct ws_session *s)
+{
+	int64_t for_ns = ws_clock_ns(CLOCK_MONOTONIC) - s->begin_ns;
+
+	if (!s->opts->tell_progress || for_ns < s->tell_after_ns)
+		return;
+	ws_record_notice(s->opts, "recording for %.0f s: %llu records so far", (double)for_ns / 1e9,
+	                 (unsigned long long)s->records);
+	s->tell_after_ns += s->tell_after_ns < TELL_EACH_NS ? s->tell_after_ns : TELL_EACH_NS;
+}
+
 void ws_session_loop(struct ws_session *s)
 {
 	int pause_ms = PAUSE_MIN_MS, told = 0, alive;
 
+	s->begin_ns = ws_clock_ns(CLOCK_MONOTONIC);
+	s->tell_after_ns = TELL_FIRST_NS;
 	for (;;) {
 		struct pollfd poll_fd = {.fd = s->signals, .events = POLLIN};
 		uint64_t n;
@@ -409,6 +427,8 @@ void ws_session_loop(struct ws_session *s)
 		handle_signals(s);
 		look_for_cuda(s);
 		n = pass(s, &alive);
+		s->records += n;
+		tell_progress(s);
 		alive |= s->child != 0;
 		if ((s->stop && !s->child) || (!alive && !end_attaching(s)))
 			return;

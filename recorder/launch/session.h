@@ -29,6 +29,9 @@ struct ws_session {
 	int uses_cuda;         /* a process has a library of CUDA in its memory, or had */
 	int64_t cuda_look_ns;  /* when to look next, by CLOCK_MONOTONIC */
 	int64_t cuda_pause_ns; /* from that look to the one after it */
+	uint64_t records;      /* read so far */
+	int64_t begin_ns;      /* of the loop, by CLOCK_MONOTONIC */
+	int64_t tell_after_ns; /* from there: when to say that it goes on */
 	enum ws_status status; /* the first failure of any trace */
 	struct ws_err failure;
 };

@@ -349,13 +349,14 @@ static void select_all(struct selector *c)
 {
 	const struct ws_model *m = c->m;
 	struct ws_selection *s = c->s;
-	int any = 0;
+	/* an allocation is of no kernel and of no stream */
+	int any = 0, of_any = !c->f || (!c->f->kernel && !c->f->has_stream);
 
 	select_host(c);
 	select_work(c);
 	select_calls(c);
 	for (size_t i = 0; i < m->nmemory; i++)
-		any |= s->memory[i];
+		any |= s->memory[i] && of_any;
 	for (size_t i = 0; i < m->nworks; i++)
 		any |= s->work[i];
 	for (size_t i = 0; i < m->api.n; i++)

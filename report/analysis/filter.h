@@ -77,9 +77,11 @@ enum ws_status ws_select_scope(const struct ws_model *m, enum ws_scope asked, in
 /* Does it let everything of its scope through? */
 bool ws_filter_is_all(const struct ws_filter *f);
 
+/* Is a range a step? One called warm-up is, without anybody asking, and does not count here. */
+bool ws_any_step(const struct ws_model *m);
 /* USAGE, with the nearest names, when no kernel, copy, call or allocation of the trace passes the
- * filter. */
+ * filter, or no range is a step by this pattern (NULL: none was asked for). */
 enum ws_status ws_filter_check(const struct ws_model *m, const struct ws_filter *filter,
-                               struct ws_err *err);
+                               const char *step, struct ws_err *err);
 
 #endif

@@ -54,11 +54,22 @@ static void last_part(const char *nvtx, char out[128])
 	snprintf(out, 128, "%.*s", (int)strcspn(from, "#"), from);
 }
 
+static enum ws_status unknown_range(const struct ws_model *m, const char *pattern,
+                                    struct names *names, struct ws_err *err)
+{
+	char word[128];
+
+	for (size_t p = 0; p < m->ranges.npaths; p++)
+		WS_FORWARD(add_name(names, m->texts[m->ranges.paths[p].name], err));
+	last_part(pattern, word);
+	return unknown("range", word, names,
+	               "warpsheet report TRACE --table ranges --scope all lists the ranges", err);
+}
+
 static enum ws_status check_nvtx(const struct ws_model *m, const char *nvtx, struct names *names,
                                  struct ws_err *err)
 {
 	uint8_t *inside = calloc(m->ranges.n + 1, 1);
-	char word[128];
 	enum ws_status status = inside ? ws_filter_ranges(m, nvtx, inside, err)
 	                               : WS_FAIL(err, NO_MEMORY, "no memory for a filter");
 	int any = 0;
@@ -68,14 +79,7 @@ static enum ws_status check_nvtx(const struct ws_model *m, const char *nvtx, str
 	free(inside);
 	if (any || status != WS_OK)
 		return status;
-	for (size_t p = 0; p < m->ranges.npaths && status == WS_OK; p++)
-		status = add_name(names, m->texts[m->ranges.paths[p].name], err);
-	last_part(nvtx, word);
-	return status == WS_OK ? unknown("range", word, names,
-	                                 "warpsheet report TRACE --table ranges --scope all lists "
-	                                 "the ranges",
-	                                 err)
-	                       : status;
+	return unknown_range(m, nvtx, names, err);
 }
 
 static enum ws_status check_kernel(const struct ws_model *m, const struct ws_filter *f,
@@ -137,8 +141,16 @@ static enum ws_status tell(const struct ws_model *m, const struct ws_filter *f,
 	               sel->scope == WS_SCOPE_ALL ? "" : "; --scope all looks at the whole trace");
 }
 
+bool ws_any_step(const struct ws_model *m)
+{
+	for (size_t s = 0; s < m->nsteps; s++)
+		if (m->steps[s].name != WS_TEXT_WARM_UP)
+			return true;
+	return false;
+}
+
 enum ws_status ws_filter_check(const struct ws_model *m, const struct ws_filter *filter,
-                               struct ws_err *err)
+                               const char *step, struct ws_err *err)
 {
 	struct names names = {.text = calloc(m->ranges.npaths + 1, sizeof(*names.text))};
 	struct ws_selection sel;
@@ -146,6 +158,8 @@ enum ws_status ws_filter_check(const struct ws_model *m, const struct ws_filter 
 
 	if (status == WS_OK && !names.text)
 		status = WS_FAIL(err, NO_MEMORY, "no memory for the names of a trace");
+	if (status == WS_OK && step && !ws_any_step(m))
+		status = unknown_range(m, step, &names, err);
 	if (status == WS_OK && sel.nothing)
 		status = tell(m, filter, &sel, &names, err);
 	ws_selection_release(&sel);

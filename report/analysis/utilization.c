@@ -107,9 +107,7 @@ static double time_at_peak(struct state *s, const struct ws_cost_op *op)
 	else if (!op->dtype)
 		WHY(s->out, "the dtype of a matrix product is not known");
 	else
-		WHY(s->out,
-		    "no peak of %.*s is known for device %llu; `--peaks FILE` adds one "
-		    "(docs/devices.md)",
+		WHY(s->out, "no peak of %.*s is known for device %llu; `--peaks FILE` adds one",
 		    dtype.len < 32 ? (int)dtype.len : 32, (const char *)dtype.ptr,
 		    (unsigned long long)s->m->devices[op->device].id);
 	return NAN;
@@ -153,10 +151,11 @@ static void tell_basis(struct state *s)
 	         (const char *)dtype.ptr);
 	measured = ws_model_fact(s->m, key).len || !device->has_peaks;
 	snprintf(s->out->basis, sizeof(s->out->basis),
-	         "%.1f TFLOP/s, dense %.*s, on %llu device%s; source: %.100s",
+	         "%.1f TFLOP/s, dense %.*s, on %llu device%s; source: %.*s",
 	         roof.flops_per_s / 1e12, dtype.len < 32 ? (int)dtype.len : 32,
 	         (const char *)dtype.ptr, (unsigned long long)s->out->devices,
 	         s->out->devices == 1 ? "" : "s",
+	         measured ? 100 : ws_peaks_source_len(&device->peaks),
 	         measured ? "measured by the program" : device->peaks.source);
 }
 

@@ -236,7 +236,7 @@ static enum ws_status check_kind(const struct dump *d, struct ws_err *err)
 			return WS_OK;
 	}
 	return ws_opt_unknown_name("record kind", d->kind, kind_name, NULL,
-	                           "docs/trace-format.md lists them", err);
+	                           "warpsheet info TRACE lists those that it has", err);
 }
 
 static enum ws_status dump_trace(struct dump *d, bool no_pager, struct ws_err *err)

@@ -91,7 +91,7 @@ static enum ws_status make_loaded(struct ws_trace_file *f, struct report_opts *o
 	enum ws_status status = ws_trace_file_model(&model, f, opts, err);
 
 	if (status == WS_OK)
-		status = ws_filter_check(model, &o->filter, err);
+		status = ws_filter_check(model, &o->filter, o->step, err);
 	if (status == WS_OK)
 		status = ws_report_make_tables(model, &o->filter, defs, ndefs, out, err);
 	o->lacks_comm = status == WS_OK && ws_model_lacks_comm(model);

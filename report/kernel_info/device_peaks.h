@@ -62,6 +62,14 @@ bool ws_peaks_row(const struct ws_peaks *peaks, size_t row, struct ws_device_pea
  */
 void ws_device_peaks_measured(struct ws_device_peaks *peaks, enum ws_peak which, double value);
 
+/* Of a row's source what a reader is told: without the sum that its numbers are checked by. */
+static inline int ws_peaks_source_len(const struct ws_device_peaks *peaks)
+{
+	const char *check = strstr(peaks->source, "; check ");
+
+	return check ? (int)(check - peaks->source) : (int)strlen(peaks->source);
+}
+
 const char *ws_peak_name(enum ws_peak which); /* "tf32" */
 
 /* Does the product name say that AMD made the device? 0 for an empty name. */

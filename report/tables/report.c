@@ -223,6 +223,8 @@ enum ws_status ws_report_stream(const struct ws_trace_reader *r, const char *nam
 		/* the model knows whether there is nothing at all in it, and says so */
 		if (scope > WS_SCOPE_STEPS && !d.kernels)
 			*declined = "no kernel is in the scope";
+		if (opts && opts->step && !ws_any_step(m))
+			*declined = "no range is a step";
 		if (status == WS_OK && !*declined)
 			status = make_report(&tab, defs, ndefs, out, err);
 	}

@@ -216,9 +216,11 @@ static void add_notes(struct roofline *s)
 		              s->over_peak);
 	for (size_t i = 0; i < m->ndevices; i++)
 		if (m->devices[i].kernels && m->devices[i].has_peaks)
-			ws_table_note(s->t, "Peaks of device %llu: %s (%s).",
+			ws_table_note(s->t, "Peaks of device %llu: %s (%.*s).",
 			              (unsigned long long)m->devices[i].id,
-			              m->devices[i].peaks.pattern, m->devices[i].peaks.source);
+			              m->devices[i].peaks.pattern,
+			              ws_peaks_source_len(&m->devices[i].peaks),
+			              m->devices[i].peaks.source);
 	if (s->no_peaks)
 		ws_table_note(s->t, "Some peaks are not known: `--peaks FILE` adds a device.");
 }

@@ -91,13 +91,14 @@ static void add_step_times(const struct ws_summary_page *p, const struct ws_step
 	ws_step_stat(m, times, WS_PHASES, WS_MEASURE_STEP, &total);
 	ws_step_stat(m, times, WS_PHASES, WS_MEASURE_WALL, &host);
 	ws_page_count(p, "measured steps", total.n);
-	ws_page_time(p, "step, mean", total.mean);
+	ws_page_time(p, total.n == 1 ? "step" : "step, mean", total.mean);
 	add_steadiness(p, &total);
-	if (total.n > 1)
+	if (total.n > 1) {
 		ws_page_time(p, "step, sample standard deviation", total.std);
-	ws_page_time(p, "step, median", total.median);
-	ws_page_time(p, "step, shortest", (double)total.min);
-	ws_page_time(p, "step, longest", (double)total.max);
+		ws_page_time(p, "step, median", total.median);
+		ws_page_time(p, "step, shortest", (double)total.min);
+		ws_page_time(p, "step, longest", (double)total.max);
+	}
 	if (host.sum != total.sum) /* the phases add up to this */
 		ws_page_time(p, "step on the host, mean", host.mean);
 	add_phases(p, times, host.mean);

@@ -173,7 +173,7 @@ static void expect_refused(const struct ws_model *m, const struct ws_filter *f, 
 {
 	struct ws_err err = {0};
 
-	cr_expect(eq(int, ws_filter_check(m, f, &err), WS_USAGE));
+	cr_expect(eq(int, ws_filter_check(m, f, NULL, &err), WS_USAGE));
 	cr_expect(strstr(err.text, why) != NULL, "%s", err.text);
 }
 
@@ -192,8 +192,14 @@ Test(selection, nothing_passes_with_the_nearest_names)
 	tb_launch(b, 12, "gemm_kernel", 20, 10);
 	tb_pop(b, 14);
 	tb_pop(b, 15);
+	tb_add(b, WS_KIND_MEMORY, &(struct ws_row_memory){.time_ns = 16, .pid = 100});
 	m = tb_model(b);
-	cr_expect(eq(int, ws_filter_check(m, &f, &err), WS_OK));
+	cr_expect(eq(int, ws_filter_check(m, &f, NULL, &err), WS_OK));
+	cr_expect(eq(int, ws_filter_check(m, &f, "step", &err), WS_OK));
+	f.has_stream = 1;
+	f.stream = 999;
+	expect_refused(m, &f, "nothing passes the filter: stream 999");
+	f = all();
 	f.nvtx = "step/forwrad";
 	expect_refused(m, &f, "unknown range forwrad (did you mean forward?)");
 	f = all();

@@ -213,6 +213,7 @@ static size_t check_advice(struct opened *o, const struct judged_trace *j)
 {
 	struct ws_filter filter = WS_FILTER_ALL;
 	struct ws_selection sel;
+	struct ws_arena temp = {0};
 	struct ws_advice a;
 	struct ws_err err;
 	size_t wrong = 0;
@@ -220,7 +221,8 @@ static size_t check_advice(struct opened *o, const struct judged_trace *j)
 	filter.scope = WS_SCOPE_STEPS;
 	if (ws_select(o->model, &filter, &sel, &err) != WS_OK)
 		return 1;
-	if (ws_advice_find(&(struct ws_tab){.m = o->model, .sel = &sel}, &a, &err) == WS_OK)
+	if (ws_advice_find(&(struct ws_tab){.m = o->model, .sel = &sel, .temp = &temp}, &a, &err) ==
+	    WS_OK)
 		for (int i = 0; i < WS_RULES; i++) {
 			const char *id = ws_rule_defs[i].id;
 			int quiet = !a.fired[i] && !a.not_judged[i];
@@ -237,6 +239,7 @@ static size_t check_advice(struct opened *o, const struct judged_trace *j)
 		wrong++;
 	ws_advice_release(&a);
 	ws_selection_release(&sel);
+	ws_arena_free(&temp);
 	return wrong;
 }
 

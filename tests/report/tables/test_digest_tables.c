@@ -734,10 +734,12 @@ Test(digest_tables, steps_are_what_the_user_names)
 		             ws_report_stream(r, "t", &opts, WS_SCOPE_ALL, &def, 1, wanted, &report,
 		                              &declined, &err),
 		             WS_OK));
-		cr_assert(report != NULL, "%s", declined);
 		t = tb_table(m, "steps", NULL);
-		same_rows(t, report->tables[0], 1, patterns[i]);
 		cr_expect(eq(sz, t->nrows, i == 0 ? 3 : i == 1));
+		/* a pattern that names nothing is for the model, which says so */
+		cr_assert(eq(int, report != NULL, t->nrows || !patterns[i]), "%s", declined);
+		if (report)
+			same_rows(t, report->tables[0], 1, patterns[i]);
 		ws_table_free(t);
 		ws_report_free(report);
 		ws_model_free(m);

@@ -78,6 +78,7 @@ Test(utilization, mfu_is_forward_three_times_and_hfu_what_ran)
 	cr_expect(tb_is_empty(r.t, 0, "check"));
 	cr_expect(tb_notes_say(r.t, "989.4 TFLOP/s, dense bf16, on 1 device"));
 	cr_expect(tb_notes_say(r.t, "H100 datasheet"), "the source of the peak");
+	cr_expect(eq(int, tb_notes_say(r.t, "; check"), 0), "our own sums are no reader's");
 	end(&r);
 	r = table_of(trained(H100, "bf16", 1), "roofline");
 	cr_expect(tb_notes_say(r.t, "MFU 15.00 % and HFU 20.00 %"));
@@ -85,6 +86,9 @@ Test(utilization, mfu_is_forward_three_times_and_hfu_what_ran)
 	r = table_of(trained(H100, "bf16", 1), "summary");
 	NEAR(tb_real(r.t, tb_find(r.t, 0, "item", "MFU (%)"), "value"), 15.0);
 	NEAR(tb_real(r.t, tb_find(r.t, 0, "item", "HFU (%)"), "value"), 20.0);
+	/* of one step nothing is said four times */
+	cr_expect(eq(sz, tb_count(r.t, "item", "step"), 1));
+	cr_expect(eq(sz, tb_count(r.t, "item", "step, median"), 0));
 	end(&r);
 }
 
