@@ -1,13 +1,8 @@
 #include "formats/merge/merge.h"
 
-#include <errno.h>
-#include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
-#include "formats/base/own_file.h"
+#include "formats/base/outfile.h"
 #include "formats/merge/private.h"
 
 #define MAX_TRACES (1u << 15)
@@ -168,39 +163,32 @@ static void release(struct ws_merge *m)
 	free(m->losses);
 }
 
-/* From paths to path: `part` becomes `out` when all is well. */
-static enum ws_status merge_files(struct ws_merge *m, const char *const *paths, const char *part,
-                                  const char *out, int zstd_level, struct ws_err *err)
+static enum ws_status merge_files(struct ws_merge *m, const char *const *paths, const char *out,
+                                  int zstd_level, struct ws_err *err)
 {
+	struct ws_outfile file;
+	enum ws_status status;
+
 	for (size_t i = 0; i < m->nsources; i++)
 		WS_FORWARD(ws_trace_reader_open(&m->sources[i].reader, paths[i], err));
-	WS_FORWARD(merge_into(m, part, zstd_level, err));
-	WS_FAIL_IF(rename(part, out), err, IO_WRITE, "cannot rename %s to %s: %s", part, out,
-	           strerror(errno));
-	return WS_OK;
+	WS_FORWARD(ws_outfile_reserve(&file, out, err));
+	status = merge_into(m, ws_outfile_name(&file), zstd_level, err);
+	if (status == WS_OK)
+		return ws_outfile_commit(&file, err);
+	ws_outfile_abandon(&file);
+	return status;
 }
 
 enum ws_status ws_trace_merge(const char *const *paths, size_t n, const char *out, int zstd_level,
                               struct ws_merge_result *result, struct ws_err *err)
 {
-	struct ws_merge m = {.sources = calloc(n, sizeof(*m.sources)), .nsources = n};
+	struct ws_merge m = {.nsources = n};
 	enum ws_status status;
-	char part[PATH_MAX];
-	int len = snprintf(part, sizeof(part), "%s.XXXXXX.part", out);
 
-	if (!m.sources || !n || n > MAX_TRACES || len < 0 || (size_t)len >= sizeof(part)) {
-		free(m.sources);
-		return WS_FAIL(err, USAGE,
-		               "1 to %u traces can be merged, and their paths must not be "
-		               "too long",
-		               MAX_TRACES);
-	}
-	status = ws_own_file_temporary(part, (int)strlen(".part"), NULL, err);
-	if (status == WS_OK) {
-		status = merge_files(&m, paths, part, out, zstd_level, err);
-		if (status != WS_OK)
-			unlink(part);
-	}
+	WS_FAIL_IF(!n || n > MAX_TRACES, err, USAGE, "1 to %u traces can be merged", MAX_TRACES);
+	m.sources = calloc(n, sizeof(*m.sources));
+	WS_FAIL_IF(!m.sources, err, NO_MEMORY, "out of memory for merging");
+	status = merge_files(&m, paths, out, zstd_level, err);
 	if (status == WS_OK) {
 		result->kernels = ws_trace_writer_rows(m.writer, WS_KIND_KERNEL);
 		result->file_size = ws_trace_writer_size(m.writer);

@@ -1,11 +1,9 @@
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "formats/codec/block.h"
-#include "formats/base/own_file.h"
+#include "formats/base/outfile.h"
 #include "formats/base/sink.h"
 #include "formats/trace/check.h"
 #include "formats/trace/internal.h"
@@ -159,25 +157,16 @@ static enum ws_status write_copy(struct repair *r, const char *path, struct ws_e
 	return status;
 }
 
-static enum ws_status write_and_rename(struct repair *r, const char *to, struct ws_err *err)
+static enum ws_status write_whole(struct repair *r, const char *to, struct ws_err *err)
 {
+	struct ws_outfile file;
 	enum ws_status status;
-	char *temporary;
 
-	WS_FAIL_IF(asprintf(&temporary, "%s.XXXXXX.tmp", to) < 0, err, NO_MEMORY,
-	           "out of memory for a path");
-	status = ws_own_file_temporary(temporary, (int)strlen(".tmp"), NULL, err);
-	if (status != WS_OK) {
-		free(temporary);
-		return status;
-	}
-	status = write_copy(r, temporary, err);
-	if (status == WS_OK && rename(temporary, to) != 0)
-		status = WS_FAIL(err, IO_WRITE, "cannot rename %s to %s: %s", temporary, to,
-		                 strerror(errno));
-	if (status != WS_OK)
-		unlink(temporary);
-	free(temporary);
+	WS_FORWARD(ws_outfile_reserve(&file, to, err));
+	status = write_copy(r, ws_outfile_name(&file), err);
+	if (status == WS_OK)
+		return ws_outfile_commit(&file, err);
+	ws_outfile_abandon(&file);
 	return status;
 }
 
@@ -201,7 +190,7 @@ enum ws_status ws_trace_repair(const char *from, const char *to, struct ws_check
 	WS_FORWARD(ws_trace_map_open(&r.map, from, err));
 	status = read_old(&r, &cause);
 	if (status == WS_OK)
-		status = write_and_rename(&r, to, &cause);
+		status = write_whole(&r, to, &cause);
 	if (status == WS_OK && kept) {
 		*kept = r.found;
 		kept->blocks = r.blocks;

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "formats/merge/merge.h"
+#include "formats/trace/small_input.h"
 #include "recorder/launch/options.h"
 #include "recorder/launch/output_name.h"
 #include "recorder/launch/provenance.h"
@@ -220,6 +221,7 @@ static void print_merged(size_t ntraces, const char *path, const struct ws_merge
 
 static int merge(struct ws_record_command *cmd)
 {
+	bool is_limited = ws_small_input_limit(cmd->rest, cmd->nrest);
 	struct ws_merge_result merged;
 	enum ws_status status;
 	struct ws_err err;
@@ -228,6 +230,8 @@ static int merge(struct ws_record_command *cmd)
 	                        cmd->record.zstd_level, &merged, &err);
 	if (status != WS_OK) {
 		complain("%s", err.text);
+		if (status == WS_NO_MEMORY && is_limited)
+			complain(WS_SMALL_INPUT_MEMORY);
 		return ws_status_exit_code(status);
 	}
 	print_merged((size_t)cmd->nrest, cmd->output, &merged);

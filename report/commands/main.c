@@ -1,10 +1,8 @@
 /* warpsheet: finds the command, prints its error, makes the exit code. */
 #include <signal.h>
-#include <sys/resource.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#include "formats/base/outfile.h"
+#include "formats/trace/small_input.h"
 #include "report/commands/command.h"
 
 /* Traces are read as mapped memory: behind the new end of a file that is cut there is none. */
@@ -52,67 +50,6 @@ enum ws_status ws_cmd_help(int argc, char **argv, struct ws_err *err)
 	return command < 0 ? ws_command_unknown(argv[0], err) : runs[command](1, help_argv, err);
 }
 
-/* --- what a small input may ask for: docs/guarantees.md, 7 --- */
-
-#define SMALL_BYTES      (INT64_C(1) << 20)
-#define SMALL_DATA_BYTES (INT64_C(480) << 20)
-#define SMALL_SECONDS    10
-#define SMALL_IS_UNLIKELY \
-	"no recording of that size needs so much: the input is damaged, or made to hurt"
-
-static void on_cpu_limit(int number)
-{
-	static const char words[] = "warpsheet: an input of less than 1 MB asks for more than 10 s "
-	                            "of processor time; " SMALL_IS_UNLIKELY "\n";
-	ssize_t ignored = write(STDERR_FILENO, words, sizeof(words) - 1);
-
-	(void)ignored;
-	(void)number;
-	/* both only read memory and call unlink() */
-	ws_outfile_remove_unfinished();           /* NOLINT(bugprone-signal-handler) */
-	_exit(ws_status_exit_code(WS_NO_MEMORY)); /* NOLINT(bugprone-signal-handler) */
-}
-
-/* One file or two are among the words, each of less than SMALL_BYTES; many are a sweep. */
-static bool is_small_input(int argc, char **argv)
-{
-	int files = 0;
-
-	for (int i = 2; i < argc; i++) {
-		struct stat st;
-
-		if (stat(argv[i], &st) != 0)
-			continue;
-		/* a folder of traces, a pipe */
-		if (!S_ISREG(st.st_mode) || st.st_size >= SMALL_BYTES)
-			return false;
-		files++;
-	}
-	return files == 1 || files == 2;
-}
-
-/* Lower a limit of the process that is higher. */
-static void limit(int resource, int64_t most)
-{
-	struct rlimit now;
-
-	if (getrlimit((__rlimit_resource_t)resource, &now) != 0 || now.rlim_cur <= (rlim_t)most)
-		return;
-	now.rlim_cur = (rlim_t)most;
-	setrlimit((__rlimit_resource_t)resource, &now);
-}
-
-/* 1 when the limits are set. Not for what runs another program, which would inherit them. */
-static bool limit_small_input(int argc, char **argv)
-{
-	if (argc < 3 || !strcmp(argv[1], "record") || !is_small_input(argc, argv))
-		return false;
-	signal(SIGXCPU, on_cpu_limit);
-	limit(RLIMIT_DATA, SMALL_DATA_BYTES);
-	limit(RLIMIT_CPU, SMALL_SECONDS);
-	return true;
-}
-
 static enum ws_status run(int argc, char **argv, struct ws_err *err)
 {
 	const char *name;
@@ -143,14 +80,15 @@ int main(int argc, char **argv)
 	bool is_limited;
 
 	end_well_when_a_file_is_cut();
-	is_limited = limit_small_input(argc, argv);
+	/* record limits itself where it reads traces */
+	is_limited =
+	        argc > 2 && strcmp(argv[1], "record") && ws_small_input_limit(argv + 2, argc - 2);
 	status = run(argc, argv, &err);
 	written = ws_ui_stdout_finish(&late);
 	if (status != WS_OK && err.text[0])
 		ws_ui_say("%s", err.text);
 	if (status == WS_NO_MEMORY && is_limited)
-		ws_ui_say(
-		        "an input of less than 1 MB may use 480 MB of memory; " SMALL_IS_UNLIKELY);
+		ws_ui_say(WS_SMALL_INPUT_MEMORY);
 	/* output that nobody got matters more than a finding in it */
 	if (written != WS_OK && (status == WS_OK || status == WS_FINDING)) {
 		ws_ui_say("%s", late.text);

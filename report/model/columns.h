@@ -4,6 +4,8 @@
 #ifndef WS_REPORT_MODEL_COLUMNS_H
 #define WS_REPORT_MODEL_COLUMNS_H
 
+#include <string.h>
+
 #include "formats/trace/reader.h"
 
 static inline uint64_t ws_value(const struct ws_table_data *t, int column, uint64_t row)
@@ -21,6 +23,19 @@ static inline struct ws_bytes ws_blob(const struct ws_table_data *t, int column,
 	if (!c->present || !c->b[row].ptr)
 		return (struct ws_bytes){"", 0};
 	return c->b[row];
+}
+
+/* The value of a key of the trace's provenance, empty when there is none; the last row of it holds.
+ */
+static inline struct ws_bytes ws_meta_value(const struct ws_table_data *meta, const char *key)
+{
+	for (uint64_t i = meta->rows; i-- > 0;) {
+		struct ws_bytes k = ws_blob(meta, WS_COL_meta_key, i);
+
+		if (k.len == strlen(key) && !memcmp(k.ptr, key, k.len))
+			return ws_blob(meta, WS_COL_meta_value, i);
+	}
+	return (struct ws_bytes){"", 0};
 }
 
 #endif

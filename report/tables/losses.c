@@ -74,6 +74,36 @@ void ws_note_origin(const struct ws_model *m, const char *whose, struct ws_table
 		              whose, m->file.damaged_blocks, m->file.skipped_bytes);
 }
 
+void ws_note_clocks(const struct ws_model *m, struct ws_table *t)
+{
+	static const struct {
+		const char *key, *before, *behind;
+	} parts[] = {
+	        {"clock.slew_ppm", "drift of the trace's clock against the machine's counter ",
+	         " ppm"},
+	        {"clock.cupti_apart_ns", "CUPTI's clock less the real-time clock, at most ", " ns"},
+	        {"clock.largest_step_ns", "largest step of the real-time clock ", " ns"},
+	        {"clock.realtime_apart_ns", "all its steps ", " ns"},
+	};
+	char text[512] = "";
+	size_t len = 0;
+
+	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++) {
+		struct ws_bytes value = ws_meta_value(&m->meta, parts[i].key);
+		int n = value.len < 32 ? (int)value.len : 32;
+
+		if (n)
+			len += (size_t)snprintf(text + len, sizeof(text) - len, "%s%s%.*s%s",
+			                        len ? "; " : "", parts[i].before, n,
+			                        (const char *)value.ptr, parts[i].behind);
+	}
+	if (len)
+		ws_table_note(t,
+		              "Clocks while recording: %s. Times of the trace are off by none of "
+		              "it but where `time_uncertain` counts.",
+		              text);
+}
+
 struct emitter {
 	const struct ws_model *m;
 	void (*fn)(void *ctx, const struct ws_missing *missing);
@@ -241,6 +271,7 @@ enum ws_status ws_tab_losses(const struct ws_tab *tab, struct ws_table *t, struc
 {
 	WS_FORWARD(ws_missing_each(tab->m, add_row, t, err));
 	ws_note_origin(tab->m, "", t);
+	ws_note_clocks(tab->m, t);
 	ws_table_note(t, "These counts are of the whole trace, whatever the filter.");
 	return WS_OK;
 }

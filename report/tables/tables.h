@@ -134,5 +134,8 @@ enum ws_status ws_missing_each(const struct ws_model *m,
                                struct ws_err *err);
 /* Notes about how the recording ended; each begins with `whose` ("", or "A: "). */
 void ws_note_origin(const struct ws_model *m, const char *whose, struct ws_table *t);
+/* A note of drift, disagreement and steps of the clocks; none of a trace that tells nothing of
+ * them. */
+void ws_note_clocks(const struct ws_model *m, struct ws_table *t);
 
 #endif

@@ -178,15 +178,6 @@ static void add_workload(const struct ws_summary_page *p)
 		ws_page_words(p, "configuration", text);
 }
 
-/* The value of a key of the trace's provenance; the last row of it holds. */
-static struct ws_bytes meta_of(const struct ws_model *m, const char *key)
-{
-	for (uint64_t i = m->meta.rows; i-- > 0;)
-		if (ws_name_is(ws_blob(&m->meta, WS_COL_meta_key, i), key))
-			return ws_blob(&m->meta, WS_COL_meta_value, i);
-	return (struct ws_bytes){0};
-}
-
 void ws_page_what_ran(const struct ws_summary_page *p)
 {
 	static const struct {
@@ -195,7 +186,7 @@ void ws_page_what_ran(const struct ws_summary_page *p)
 
 	add_workload(p);
 	for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++) {
-		struct ws_bytes value = meta_of(p->tab->m, lines[i].key);
+		struct ws_bytes value = ws_meta_value(&p->tab->m->meta, lines[i].key);
 
 		/* a model says more than the program that all models share */
 		if (value.len && !(i == 0 && ws_page_fact(p->tab->m, "model").len))

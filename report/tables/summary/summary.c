@@ -555,6 +555,7 @@ enum ws_status ws_tab_summary(const struct ws_tab *tab, struct ws_table *t, stru
 	WS_FORWARD(ws_page_provenance(&p, err));
 
 	ws_note_origin(tab->m, "", t);
+	ws_note_clocks(tab->m, t);
 	if (tab->sel->gpu_ns)
 		ws_table_note(t,
 		              "Shares are of %.3f ms, the GPU time of all kernels in the report; "

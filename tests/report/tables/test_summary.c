@@ -294,6 +294,41 @@ Test(summary, a_payload_shorter_than_its_schema_says_nothing_and_is_counted)
 	tb_free(b);
 }
 
+Test(summary, clocks_are_told_on_the_first_page_and_in_losses)
+{
+	static const char *const keys[][2] = {{"clock.slew_ppm", "-1.5"},
+	                                      {"clock.cupti_apart_ns", "812"},
+	                                      {"clock.largest_step_ns", "3600000000000"},
+	                                      {"clock.realtime_apart_ns", "3599999999000"}};
+	static const char *const tables[] = {"summary", "losses"};
+
+	for (size_t nkeys = 0; nkeys <= 4; nkeys += 2) {
+		struct tb *b = tb_new();
+		struct ws_model *m;
+		struct ws_err err;
+
+		for (size_t i = 0; i < nkeys; i++)
+			ws_trace_writer_meta(tb_writer(b), keys[i][0], keys[i][1], &err);
+		m = tb_model(b);
+		for (size_t i = 0; i < 2; i++) {
+			struct ws_table *t = tb_table(m, tables[i], NULL);
+
+			/* a trace of before has no such keys */
+			cr_expect(eq(int, tb_notes_say(t, "Clocks"), nkeys > 0));
+			cr_expect(eq(int, tb_notes_say(t, "counter -1.5 ppm"), nkeys > 0));
+			cr_expect(eq(int, tb_notes_say(t, "at most 812 ns"), nkeys > 0));
+			cr_expect(eq(int,
+			             tb_notes_say(t, "largest step of the real-time clock "
+			                             "3600000000000 ns; all its steps "
+			                             "3599999999000 ns."),
+			             nkeys > 2));
+			ws_table_free(t);
+		}
+		ws_model_free(m);
+		tb_free(b);
+	}
+}
+
 Test(summary, payloads_of_other_programs_are_found_by_field_names)
 {
 	struct tb *b = tb_new();
