@@ -1,8 +1,8 @@
 #!/bin/sh
 # warpsheet with everything it needs, down to the loader: unpack it anywhere.
-#   tarball.sh BUILD START TARBALL
+#   tarball.sh BUILD START PROGRAM TARBALL
 set -eu
-build=$1 start=$2 tarball=$3
+build=$1 start=$2 program=$3 tarball=$4
 name=$(basename "$tarball" .tar.gz)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -10,7 +10,7 @@ root=$work/$name
 
 DESTDIR="" cmake --install "$build" --component warpsheet --prefix "$root" >/dev/null
 mkdir -p "$root/lib/warpsheet" "$(dirname "$tarball")"
-mv "$root/bin/warpsheet" "$root/lib/warpsheet/warpsheet"
+cp "$program" "$root/lib/warpsheet/warpsheet"
 cp "$start" "$root/bin/warpsheet"
 ldd "$root"/lib/warpsheet/warpsheet* | sed -n 's/^.* => \(\/[^ ]*\) (.*/\1/p' | sort -u |
 	while read -r library; do

@@ -48,6 +48,29 @@ mv "$work/empty/$place" "$work/empty/elsewhere/ws"
 ln -s elsewhere/ws/bin/warpsheet "$work/empty/link"
 inside "$work/empty" /link version | grep -q '^warpsheet' || problem "a link to the moved tarball does not start"
 
+# of other projects' libraries only those of workbooks are shared: Debian has no archive of libxlsxwriter
+parts=$work/empty/elsewhere/ws/lib/warpsheet
+needed() { readelf -d "$1" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p'; }
+for library in $(needed "$parts/warpsheet"); do
+	case $library in
+	libc.so.6 | libm.so.6 | libdl.so.2 | libpthread.so.0 | ld-linux-*) ;;
+	*) problem "the tarball's program needs $library" ;;
+	esac
+done
+# it runs with a machine's own glibc, too, wherever it lies: the module finds its libraries beside it
+root=$work/glibc
+mkdir -p "$root/lib64" "$root/anywhere"
+for library in "$parts"/*.so*; do
+	case ${library##*/} in
+	libc.so* | libm.so* | libdl.so* | libpthread.so* | libresolv.so*) cp "$library" "$root/lib64" ;;
+	ld.so) cp "$library" "$root/lib64/ld-linux-x86-64.so.2" ;;
+	*) cp "$library" "$root/anywhere" ;;
+	esac
+done
+cp "$parts/warpsheet" "$root/anywhere"
+ln -s lib64 "$root/lib"
+first_report "$root" /anywhere/warpsheet
+
 # --- Debian packages ----------------------------------------------------------------------------------
 if ! command -v dpkg-shlibdeps >/dev/null; then
 	echo "SKIP: no dpkg-shlibdeps (package dpkg-dev): the .deb were not made"
