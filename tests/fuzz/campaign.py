@@ -20,7 +20,7 @@ HERE = os.path.join(SOURCE, "tests", "fuzz")
 TRACES = [os.path.join(HERE, "corpus", "reader"), os.path.join(SOURCE, "fixtures", "traces")]
 SEEDS = {"reader": TRACES[1:], "merge": TRACES, "tables": TRACES}
 # bytes of an input: seeds are cut to that, and a trace's schema alone has 3,000
-MAX_LEN = {"reader": 24576, "merge": 24576, "tables": 24576, "codec": 16384}
+MAX_LEN = {"reader": 24576, "merge": 24576, "tables": 8192, "codec": 16384}
 # Not decoding: what writes, and what only opens files or talks to people.
 WRITING = re.compile(r"_encode\.c|codec/model\.c|trace/(writer|repair)\.c|formats/parquet/|_writer\.c|"
                      r"base/(outfile|own_file|options|sink)\.c|foreign/out\.c")

@@ -12,7 +12,7 @@
 #include "tests/fuzz/mutate.h"
 
 #define MAX_ROWS       12
-#define WORKBOOK_EVERY 32 /* sizes */
+#define WORKBOOK_EVERY 64 /* sizes */
 #define ZIP_END_BYTES  22 /* of a zip file's last record, when it has no comment */
 
 static ssize_t forget(void *cookie, const char *bytes, size_t size)
