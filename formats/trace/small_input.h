@@ -7,9 +7,8 @@
 #define WS_SMALL_INPUT_UNLIKELY \
 	"no recording of that size needs so much: the input is damaged, or made to hurt"
 /* What to say when memory ran out in a process with limits. */
-#define WS_SMALL_INPUT_MEMORY                                   \
-	"an input of less than 1 MB may use 480 MB of memory; " \
-	WS_SMALL_INPUT_UNLIKELY
+#define WS_SMALL_INPUT_MEMORY \
+	"an input of less than 1 MB may use 480 MB of memory; " WS_SMALL_INPUT_UNLIKELY
 
 /*
  * When one file or two are among the words, each of less than 1 MB (many are a sweep), this process
