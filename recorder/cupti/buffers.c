@@ -11,7 +11,7 @@
 #include "recorder/cupti/source.h"
 #include "recorder/shared/segment_slots.h"
 
-void ws_cupti_request_buffer(uint8_t **buffer, size_t *size, size_t *max_records)
+static void request_buffer(uint8_t **buffer, size_t *size, size_t *max_records)
 {
 	struct ws_seg_header *seg = ws_collector.seg;
 	int slot = -1;
@@ -246,8 +246,8 @@ static void prepare(uint8_t *buffer, size_t valid)
 	}
 }
 
-void ws_cupti_complete_buffer(void *context, uint32_t stream, uint8_t *buffer, size_t size,
-                              size_t valid_size)
+static void complete_buffer(void *context, uint32_t stream, uint8_t *buffer, size_t size,
+                            size_t valid_size)
 {
 	struct ws_seg_header *seg = ws_collector.seg;
 	uint64_t offset = (uint64_t)(buffer - (uint8_t *)seg) - seg->activity.offset;
@@ -272,16 +272,23 @@ void ws_cupti_complete_buffer(void *context, uint32_t stream, uint8_t *buffer, s
 	ws_slot_finish(seg, slot, valid_size);
 }
 
-void ws_cupti_request_scoped_buffer(uint8_t **buffer, size_t *size, size_t *max_records, void *info)
+static void request_scoped_buffer(uint8_t **buffer, size_t *size, size_t *max_records, void *info)
 {
 	(void)info;
-	ws_cupti_request_buffer(buffer, size, max_records);
+	request_buffer(buffer, size, max_records);
 }
 
-void ws_cupti_complete_scoped_buffer(uint8_t *buffer, size_t size, size_t valid_size,
-                                     struct ws_cupti_complete_info *info)
+static void complete_scoped_buffer(uint8_t *buffer, size_t size, size_t valid_size,
+                                   struct ws_cupti_complete_info *info)
 {
 	if (atomic_load_explicit(&ws_collector.on, memory_order_relaxed))
 		ws_cupti_note_layouts(info);
-	ws_cupti_complete_buffer(NULL, 0, buffer, size, valid_size);
+	complete_buffer(NULL, 0, buffer, size, valid_size);
 }
+
+const struct ws_cupti_buffers ws_cupti_buffers = {
+        .request = request_buffer,
+        .complete = complete_buffer,
+        .request_v2 = request_scoped_buffer,
+        .complete_v2 = complete_scoped_buffer,
+};

@@ -25,10 +25,6 @@
 /* CUPTI's clock is ours to some 100 ns; a clock of somebody else's is years away. */
 #define CLOCK_SLACK_NS INT64_C(1000000000)
 
-_Atomic int ws_cupti_may_flush;
-_Atomic int ws_cupti_is_final;
-_Atomic uint64_t ws_cupti_own_records;
-
 static _Atomic int exiting;
 static _Atomic int is_running;
 static _Atomic int flush_now;

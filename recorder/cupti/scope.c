@@ -19,7 +19,7 @@ static int has_scopes(void)
 }
 
 /* A driver that is too old for it says so at one of the two calls. */
-static int subscribe_scoped(ws_cupti_callback callback)
+static int subscribe_scoped(ws_cupti_callback callback, const struct ws_cupti_buffers *buffers)
 {
 	struct ws_cupti_subscriber_params params = {.struct_size = sizeof(params),
 	                                            .name = "warpsheet",
@@ -28,15 +28,15 @@ static int subscribe_scoped(ws_cupti_callback callback)
 	if (!has_scopes() ||
 	    ws_cupti.Subscribe_v2(&subscriber, callback, NULL, &params) != WS_CUPTI_OK)
 		return 0;
-	if (ws_cupti.ActivityRegisterCallbacks_v2(subscriber, ws_cupti_request_scoped_buffer,
-	                                          ws_cupti_complete_scoped_buffer) == WS_CUPTI_OK)
+	if (ws_cupti.ActivityRegisterCallbacks_v2(subscriber, buffers->request_v2,
+	                                          buffers->complete_v2) == WS_CUPTI_OK)
 		return 1;
 	ws_cupti.Unsubscribe(subscriber);
 	return 0;
 }
 
-int ws_cupti_subscribe(ws_cupti_callback callback, char *other, size_t other_size,
-                       const char **function)
+int ws_cupti_subscribe(ws_cupti_callback callback, const struct ws_cupti_buffers *buffers,
+                       char *other, size_t other_size, const char **function)
 {
 	struct ws_cupti_subscriber_params params = {
 	        .struct_size = WS_CUPTI_PARAMS_13_0,
@@ -46,7 +46,7 @@ int ws_cupti_subscribe(ws_cupti_callback callback, char *other, size_t other_siz
 	};
 	int result;
 
-	is_scoped = subscribe_scoped(callback);
+	is_scoped = subscribe_scoped(callback, buffers);
 	if (is_scoped)
 		return WS_CUPTI_OK;
 	*function = "cuptiSubscribe";
@@ -55,8 +55,7 @@ int ws_cupti_subscribe(ws_cupti_callback callback, char *other, size_t other_siz
 	if (result != WS_CUPTI_OK)
 		return result;
 	*function = "cuptiActivityRegisterCallbacks";
-	return ws_cupti.ActivityRegisterCallbacks(ws_cupti_request_buffer,
-	                                          ws_cupti_complete_buffer);
+	return ws_cupti.ActivityRegisterCallbacks(buffers->request, buffers->complete);
 }
 
 /* --- asking --- */

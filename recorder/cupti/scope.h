@@ -10,13 +10,20 @@
 
 #include "recorder/shared/cupti_abi.h"
 
+/* Where CUPTI gets buffers and gives them back; _v2: where each subscriber has its own. */
+struct ws_cupti_buffers {
+	ws_cupti_request request;
+	ws_cupti_complete complete;
+	ws_cupti_scoped_request request_v2;
+	ws_cupti_scoped_complete complete_v2;
+};
 /*
  * Subscribe, beside others where that can be, and register our buffers. other: room for the
  * name of another tool, which is there when the result is MULTIPLE_SUBSCRIBERS. *function: what
  * failed.
  */
-int ws_cupti_subscribe(ws_cupti_callback callback, char *other, size_t other_size,
-                       const char **function);
+int ws_cupti_subscribe(ws_cupti_callback callback, const struct ws_cupti_buffers *buffers,
+                       char *other, size_t other_size, const char **function);
 /*
  * Have records with the fields of cupti_fields.def alone; kinds without any of them are not
  * enabled any more. Before a kind is enabled.

@@ -8,16 +8,6 @@
 #include "recorder/cupti/calls.h"
 #include "recorder/cupti/scope.h"
 
-#define LAUNCHES 64
-
-struct ws_cupti ws_cupti;
-int ws_cupti_has_thread_buffers;
-
-/* Calls of the driver that launch, for the time when no records tell of them. */
-static uint32_t launch_calls[LAUNCHES];
-static size_t nlaunch_calls;
-static _Atomic int counts_launches;
-
 /* --- problems --- */
 
 /* Nothing is recorded of CUDA, for this reason. */
@@ -35,24 +25,6 @@ static int refuse(enum ws_gpu_state state, const char *function, int result)
 		snprintf(gpu->text, sizeof(gpu->text), "%s: %s", function, words);
 	atomic_store(&gpu->state, state);
 	return -1;
-}
-
-static void keep_error(const char *what, const char *words, int result)
-{
-	struct ws_seg_gpu *gpu = &ws_collector.seg->gpu;
-
-	snprintf(gpu->last_error, sizeof(gpu->last_error), "%s: %d %s", what, result,
-	         words ? words : "");
-}
-
-void ws_cupti_count_error(const char *function, int result)
-{
-	const char *words = NULL;
-
-	ws_lost(WS_DROPPED_activity_error, 1);
-	if (ws_cupti.GetResultString(result, &words) != WS_CUPTI_OK)
-		words = NULL;
-	keep_error(function, words, result);
 }
 
 #define REQUIRE(name, ...)                                                          \
@@ -85,16 +57,8 @@ static void state_changed(uint32_t cbid, const struct ws_cupti_state_callback *d
 	}
 	if (cbid != WS_CUPTI_CBID_STATE_WARNING)
 		ws_lost(WS_DROPPED_activity_error, 1);
-	keep_error(cbid == WS_CUPTI_CBID_STATE_WARNING ? "warning" : "error", data->message,
-	           (int)data->result);
-}
-
-static int is_launch(uint32_t domain, uint32_t cbid)
-{
-	for (size_t i = 0; domain == WS_CUPTI_DOMAIN_DRIVER && i < nlaunch_calls; i++)
-		if (launch_calls[i] == cbid)
-			return 1;
-	return 0;
+	ws_cupti_keep_error(cbid == WS_CUPTI_CBID_STATE_WARNING ? "warning" : "error",
+	                    data->message, (int)data->result);
 }
 
 /* The runtime's profiler calls call the driver's; saying it twice does no harm. */
@@ -102,25 +66,12 @@ static void call_entered(uint32_t domain, uint32_t cbid)
 {
 	if (domain == WS_CUPTI_DOMAIN_RUNTIME && cbid == WS_CUPTI_CBID_RUNTIME_DEVICE_RESET)
 		ws_cupti_flush(WS_CUPTI_FLUSH_FORCED); /* before all is gone */
-	else if (atomic_load_explicit(&counts_launches, memory_order_relaxed) &&
-	         is_launch(domain, cbid))
+	else if (ws_cupti_is_untold_launch(domain, cbid))
 		ws_lost(WS_DROPPED_launch_not_told, 1);
 	else
 		ws_range_profiler(domain == WS_CUPTI_DOMAIN_RUNTIME
 		                          ? cbid == WS_CUPTI_CBID_RUNTIME_PROFILER_START
 		                          : cbid == WS_CUPTI_CBID_DRIVER_PROFILER_START);
-}
-
-/*
- * Others get the records now. What can still be done is to count the launches
- * that nobody tells us of: callbacks are each subscriber's own.
- */
-void ws_cupti_taken(void)
-{
-	atomic_fetch_or(&ws_collector.seg->gpu.stopped, WS_GPU_STOP_TAKEN);
-	atomic_store(&counts_launches, 1);
-	for (size_t i = 0; i < nlaunch_calls; i++)
-		ws_cupti_enable_callback(WS_CUPTI_DOMAIN_DRIVER, launch_calls[i]);
 }
 
 static void on_callback(void *user, uint32_t domain, uint32_t cbid, const void *data)
@@ -144,7 +95,8 @@ static int subscribe(void)
 {
 	struct ws_seg_gpu *gpu = &ws_collector.seg->gpu;
 	const char *function = "cuptiSubscribe";
-	int result = ws_cupti_subscribe(on_callback, gpu->text, sizeof(gpu->text), &function);
+	int result = ws_cupti_subscribe(on_callback, &ws_cupti_buffers, gpu->text,
+	                                sizeof(gpu->text), &function);
 
 	if (result == WS_CUPTI_MULTIPLE_SUBSCRIBERS) {
 		gpu->text[sizeof(gpu->text) - 1] = 0;
@@ -237,18 +189,6 @@ static void enable_calls(uint32_t domain, int kernels_only)
 	}
 }
 
-static void find_launches(void)
-{
-	const char *name = NULL;
-
-	for (uint32_t cbid = 1;
-	     nlaunch_calls < LAUNCHES &&
-	     ws_cupti.GetCallbackName(WS_CUPTI_DOMAIN_DRIVER, cbid, &name) == WS_CUPTI_OK;
-	     cbid++)
-		if (name && ws_cupti_is_launch(name))
-			launch_calls[nlaunch_calls++] = cbid;
-}
-
 static void enable_kinds(const struct ws_seg_capture *capture)
 {
 	for (size_t i = 0; i < sizeof(kernel_kinds) / sizeof(*kernel_kinds); i++)
@@ -339,7 +279,7 @@ static int start(struct ws_seg_header *seg)
 	ws_cupti_look_at_clock();
 	enable_kinds(&seg->capture);
 	enable_callbacks();
-	find_launches();
+	ws_cupti_find_launches();
 	if (ws_cupti_start_thread())
 		ws_cupti_count_error("pthread_create", 0);
 	atexit(ws_cupti_at_exit);

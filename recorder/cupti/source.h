@@ -5,12 +5,25 @@
 #ifndef WS_RECORDER_CUPTI_SOURCE_H
 #define WS_RECORDER_CUPTI_SOURCE_H
 
+#include <stdbool.h>
+
 #include "recorder/collect/collector.h"
 #include "recorder/shared/cupti_abi.h"
 
-/* --- source.c --- */
+/* --- state.c --- */
 
-extern struct ws_cupti ws_cupti; /* every function that is needed, once loaded */
+extern struct ws_cupti ws_cupti;              /* every function that is needed, once loaded */
+extern int ws_cupti_has_thread_buffers;       /* each thread that launches has its own (13.0) */
+extern _Atomic int ws_cupti_may_flush;        /* there is a context, so cuInit is done */
+extern _Atomic int ws_cupti_is_final;         /* CUPTI tore itself down */
+extern _Atomic uint64_t ws_cupti_own_records; /* of calls by the flushing thread */
+
+/* Note a failure of one of CUPTI's functions while recording. */
+void ws_cupti_count_error(const char *function, int result);
+/* The same in CUPTI's own words, which may be NULL; uncounted. */
+void ws_cupti_keep_error(const char *what, const char *words, int result);
+
+/* --- source.c --- */
 
 /*
  * Begin to record CUDA, once in each process image; called while the driver
@@ -18,21 +31,20 @@ extern struct ws_cupti ws_cupti; /* every function that is needed, once loaded *
  * segment's header. The program goes on in any case.
  */
 void ws_cupti_start(void);
-/* Note a failure of one of CUPTI's functions while recording. */
-void ws_cupti_count_error(const char *function, int result);
+
+/* --- launches.c --- */
+
+/* Which calls launch; before the next two. */
+void ws_cupti_find_launches(void);
 /* CUPTI's records go to somebody else from now on: say so, and count the launches. */
 void ws_cupti_taken(void);
-/* Each thread that launches has a buffer of its own (13.0). */
-extern int ws_cupti_has_thread_buffers;
+/* Is it a launch of which no record will tell? */
+bool ws_cupti_is_untold_launch(uint32_t domain, uint32_t cbid);
 
 /* --- flush.c --- */
 
 /* A function of the driver without effect, whose record shows that records come. */
 #define WS_CUPTI_PROBE_CALL "cuDriverGetVersion"
-
-extern _Atomic int ws_cupti_may_flush;        /* there is a context, so cuInit is done */
-extern _Atomic int ws_cupti_is_final;         /* CUPTI tore itself down */
-extern _Atomic uint64_t ws_cupti_own_records; /* of calls by the flushing thread */
 
 /* Make CUPTI hand over what it has; flag: 0 or WS_CUPTI_FLUSH_FORCED. No lock may be held. */
 void ws_cupti_flush(uint32_t flag);
@@ -57,16 +69,10 @@ int ws_cupti_load(struct ws_seg_gpu *gpu);
 /* Path of the CUDA runtime library in this process; 0: it is linked in, or there is none. */
 int ws_cudart_path(char *path, size_t size);
 
-/* --- buffers.c: called by CUPTI --- */
+/* --- buffers.c --- */
 
-void ws_cupti_request_buffer(uint8_t **buffer, size_t *size, size_t *max_records);
-void ws_cupti_complete_buffer(void *context, uint32_t stream, uint8_t *buffer, size_t size,
-                              size_t valid_size);
-/* The same where each subscriber has its own (scope.h). */
-void ws_cupti_request_scoped_buffer(uint8_t **buffer, size_t *size, size_t *max_records,
-                                    void *info);
-void ws_cupti_complete_scoped_buffer(uint8_t *buffer, size_t size, size_t valid_size,
-                                     struct ws_cupti_complete_info *info);
+struct ws_cupti_buffers;
+extern const struct ws_cupti_buffers ws_cupti_buffers; /* what CUPTI calls; scope.h */
 /* Tell the launcher how records look whose fields were chosen. */
 void ws_cupti_note_layouts(const struct ws_cupti_complete_info *info);
 /* Names may lie elsewhere now: a module was loaded. */

@@ -9,26 +9,6 @@
 
 #include "formats/trace/feed.h"
 
-/* --- times ------------------------------------------------------------------------------------ */
-
-void ws_see_time(struct ws_model *m, int64_t from_ns, int64_t to_ns)
-{
-	if (from_ns < m->begin_ns)
-		m->begin_ns = from_ns;
-	if (to_ns > m->end_ns)
-		m->end_ns = to_ns;
-}
-
-enum ws_status ws_check_time(int64_t start_ns, int64_t dur_ns, const char *what, uint64_t row,
-                             struct ws_err *err)
-{
-	WS_FAIL_IF(start_ns > WS_MAX_TIME_NS || start_ns < -WS_MAX_TIME_NS ||
-	                   dur_ns > WS_MAX_TIME_NS,
-	           err, CORRUPT, "time of %s %llu is out of bounds: %lld ns, for %lld ns", what,
-	           (unsigned long long)row, (long long)start_ns, (long long)dur_ns);
-	return WS_OK;
-}
-
 /* --- blocks ----------------------------------------------------------------------------------- */
 
 /* Rows of the greatest kinds never stand in memory as a whole: fn takes a block of them, whose

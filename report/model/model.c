@@ -50,50 +50,22 @@ enum ws_status ws_model_begin(struct ws_model **out, const struct ws_trace_reade
 	return WS_OK;
 }
 
-enum ws_status ws_model_open_reader(struct ws_model **out, const struct ws_trace_reader *r,
-                                    const char *name, const struct ws_model_opts *opts,
-                                    struct ws_err *err)
+void ws_see_time(struct ws_model *m, int64_t from_ns, int64_t to_ns)
 {
-	static const struct ws_model_opts none;
-	struct ws_model *m;
-	enum ws_status status;
-
-	*out = NULL;
-	opts = opts ? opts : &none;
-	WS_FORWARD(ws_model_begin(&m, r, name, opts, err));
-	status = ws_model_load(m, r, opts, err);
-	if (status == WS_OK)
-		status = ws_model_label(m, opts->step, err);
-	if (status == WS_OK)
-		*out = m;
-	else
-		ws_model_free(m);
-	return status;
+	if (from_ns < m->begin_ns)
+		m->begin_ns = from_ns;
+	if (to_ns > m->end_ns)
+		m->end_ns = to_ns;
 }
 
-enum ws_status ws_model_open(struct ws_model **out, const char *path, struct ws_err *err)
+enum ws_status ws_check_time(int64_t start_ns, int64_t dur_ns, const char *what, uint64_t row,
+                             struct ws_err *err)
 {
-	struct ws_trace_reader *r = NULL;
-	enum ws_status status;
-
-	*out = NULL;
-	WS_FORWARD(ws_trace_reader_open(&r, path, err));
-	status = ws_model_open_reader(out, r, path, NULL, err);
-	ws_trace_reader_free(r);
-	return status;
-}
-
-enum ws_status ws_model_open_mem(struct ws_model **out, const void *data, size_t size,
-                                 const char *name, struct ws_err *err)
-{
-	struct ws_trace_reader *r = NULL;
-	enum ws_status status;
-
-	*out = NULL;
-	WS_FORWARD(ws_trace_reader_open_mem(&r, data, size, err));
-	status = ws_model_open_reader(out, r, name, NULL, err);
-	ws_trace_reader_free(r);
-	return status;
+	WS_FAIL_IF(start_ns > WS_MAX_TIME_NS || start_ns < -WS_MAX_TIME_NS ||
+	                   dur_ns > WS_MAX_TIME_NS,
+	           err, CORRUPT, "time of %s %llu is out of bounds: %lld ns, for %lld ns", what,
+	           (unsigned long long)row, (long long)start_ns, (long long)dur_ns);
+	return WS_OK;
 }
 
 const char *ws_phase_name(enum ws_phase phase)
