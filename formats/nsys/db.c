@@ -234,7 +234,7 @@ int ws_nsys_has_table(struct ws_nsys *n, const char *name)
 	return found;
 }
 
-int ws_nsys_has_column(struct ws_nsys *n, const char *table, const char *column)
+bool ws_nsys_has_column(struct ws_nsys *n, const char *table, const char *column)
 {
 	return sqlite3_table_column_metadata(n->db, "main", table, column, NULL, NULL, NULL, NULL,
 	                                     NULL) == SQLITE_OK;

@@ -67,7 +67,7 @@ struct ws_nsys_rows {
 
 /* 1 when a real table has this name. */
 int ws_nsys_has_table(struct ws_nsys *n, const char *name);
-int ws_nsys_has_column(struct ws_nsys *n, const char *table, const char *column);
+bool ws_nsys_has_column(struct ws_nsys *n, const char *table, const char *column);
 /*
  * Read a table in the order of its rows; tail is more SQL after the table's
  * name, or "". No table, no rows. Close with ws_nsys_close.

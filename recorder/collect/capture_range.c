@@ -1,11 +1,12 @@
 #include "recorder/collect/capture_range.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 #define LONGEST_NAME 256 /* of a range whose name is not UTF-8 already */
 
 /* 1 when the pattern, in which * is any text and ? any byte, is that of the whole text. */
-static int matches(const char *pattern, const char *text, size_t size)
+static bool matches(const char *pattern, const char *text, size_t size)
 {
 	const char *star = NULL;
 	size_t at = 0, star_at = 0;
@@ -29,7 +30,7 @@ static int matches(const char *pattern, const char *text, size_t size)
 	return !*pattern;
 }
 
-static int is_wanted(const struct ws_event *ev)
+static bool is_wanted(const struct ws_event *ev)
 {
 	const char *pattern = ws_collector.seg->control.window.pattern;
 	struct ws_text_cursor cursor = {ev->text.ptr, ev->text.kind, ev->text.size};
@@ -48,7 +49,7 @@ static int is_wanted(const struct ws_event *ev)
 }
 
 /* The next instance begins. 1: it is one of those to be recorded. */
-static int begin_instance(void)
+static bool begin_instance(void)
 {
 	struct ws_seg_control *control = &ws_collector.seg->control;
 	uint64_t instance = atomic_fetch_add(&control->instances, 1) + 1;
@@ -99,7 +100,7 @@ void ws_range_abandoned(struct ws_thread_buffer *thread_buffer)
 	thread_buffer->range.is_open = 0;
 }
 
-int ws_range_started(const struct ws_event *ev)
+bool ws_range_started(const struct ws_event *ev)
 {
 	return is_wanted(ev) && begin_instance();
 }

@@ -5,6 +5,8 @@
 #ifndef WS_COLLECT_CAPTURE_RANGE_H
 #define WS_COLLECT_CAPTURE_RANGE_H
 
+#include <stdbool.h>
+
 #include "recorder/collect/event.h"
 
 /* 1 when NVTX ranges are to be looked at. */
@@ -25,7 +27,7 @@ void ws_range_popped(struct ws_thread_buffer *thread_buffer, uint32_t domain, ui
 void ws_range_abandoned(struct ws_thread_buffer *thread_buffer);
 
 /* A range begins that ends on any thread: 1 when that is to be told to ws_range_ended(). */
-int ws_range_started(const struct ws_event *ev);
+bool ws_range_started(const struct ws_event *ev);
 void ws_range_ended(int64_t time_ns);
 
 /* The program called cudaProfilerStart (1) or cudaProfilerStop (0). */

@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "recorder/collect/text.h"
@@ -30,9 +31,9 @@ extern struct ws_collector ws_collector;
 /* --- inject.c --- */
 
 /* Called for an event while off: counts a forked child that goes on using NVTX. Returns 0. */
-int ws_attach_off(void);
+bool ws_attach_off(void);
 
-static inline int ws_collector_on(void)
+static inline bool ws_collector_on(void)
 {
 	if (WS_LIKELY(atomic_load_explicit(&ws_collector.on, memory_order_relaxed)))
 		return 1;
@@ -124,7 +125,7 @@ const struct ws_def_head *ws_def_publish(enum ws_def_type type, uint32_t body_si
                                          int unique);
 void ws_def_end(void);
 /* 1 when the log has a schema or an enumeration of this id; between begin and end. */
-int ws_def_has_schema(uint64_t id);
+bool ws_def_has_schema(uint64_t id);
 /* Learn the definitions that an earlier image of this process left in the log. */
 void ws_def_reload(void);
 

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -157,7 +158,7 @@ static void inherit(struct ws_seg_header *seg, const struct ws_seg_header *first
 }
 
 /* A file over the limit for files would kill the program (SIGXFSZ). */
-static int is_over_limit(uint64_t size)
+static bool is_over_limit(uint64_t size)
 {
 	struct rlimit limit;
 

@@ -1,4 +1,5 @@
 /* The definition log: what records refer to by number. */
+#include <stdbool.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -138,7 +139,7 @@ static const struct ws_def_head *next_def(const struct ws_def_head *def)
 	                                     : NULL;
 }
 
-int ws_def_has_schema(uint64_t id)
+bool ws_def_has_schema(uint64_t id)
 {
 	for (const struct ws_def_head *def = NULL; (def = next_def(def));)
 		if ((def->type == WS_DEF_SCHEMA || def->type == WS_DEF_ENUM) && def->id == id)

@@ -2,6 +2,7 @@
 #include "recorder/collect/event.h"
 
 #include <signal.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -220,7 +221,7 @@ static void put_payload(uint8_t *bytes, uint64_t at, const struct ws_payload *p)
  * Either we are a signal handler that interrupted him, or a handler was left by siglongjmp and he
  * never goes on. Then his frame is gone: we are above it on the same stack, or it is overwritten.
  */
-static int is_abandoned(uintptr_t writer, const uint64_t *mark)
+static bool is_abandoned(uintptr_t writer, const uint64_t *mark)
 {
 	uint64_t found = 0;
 	struct iovec to = {&found, sizeof(found)}, from = {(void *)writer, sizeof(found)};
@@ -278,8 +279,8 @@ static void end_record(struct ws_thread_buffer *thread_buffer, uint64_t end)
  * that our own work lies outside of the range that begins here. Returns 0 when
  * the ring is full.
  */
-static int put_event(struct ws_thread_buffer *thread_buffer, enum ws_rec_type type,
-                     const struct ws_event *ev, uint64_t range, int64_t time_ns, uint32_t pops)
+static bool put_event(struct ws_thread_buffer *thread_buffer, enum ws_rec_type type,
+                      const struct ws_event *ev, uint64_t range, int64_t time_ns, uint32_t pops)
 {
 	uint8_t *bytes = ws_thread_buffer_bytes(thread_buffer);
 	uint32_t ring_size = ws_collector.ring_size;
@@ -359,7 +360,7 @@ static void measure(struct ws_event *ev)
 		ws_lost(WS_DROPPED_text_truncated, 1);
 }
 
-static int is_cpu_domain(const struct ws_event *ev)
+static bool is_cpu_domain(const struct ws_event *ev)
 {
 	return ev->domain == atomic_load_explicit(&ws_cpu_domain, memory_order_relaxed);
 }

@@ -3,6 +3,7 @@
  * offsets worked out, and remembered here as far as events need it (the size,
  * and where text outside the payload must be fetched while it lives).
  */
+#include <stdbool.h>
 #include <string.h>
 
 #include "kernels/nvtx/abi.h"
@@ -108,7 +109,7 @@ struct extent {
 };
 
 /* Strings are pointers unless the entry says how many characters lie in the payload itself. */
-static int is_text_pointer(const struct wsn_schema_entry *e)
+static bool is_text_pointer(const struct wsn_schema_entry *e)
 {
 	const uint64_t inside = WSN_ENTRY_FLAG_POINTER | WSN_ENTRY_FLAG_OFFSET_FROM_BASE |
 	                        WSN_ENTRY_FLAG_OFFSET_FROM_HERE | WSN_ENTRY_FLAG_ARRAY_MASK;

@@ -1,5 +1,6 @@
 #include "recorder/collect/text.h"
 
+#include <stdbool.h>
 #include <string.h>
 #include <wchar.h>
 
@@ -53,7 +54,7 @@ static void encode(uint32_t c, char *out)
 	out[0] = (char)(lead[n] | c);
 }
 
-int ws_text_measure(struct ws_event_text *text, uint32_t max)
+bool ws_text_measure(struct ws_event_text *text, uint32_t max)
 {
 	const void *p = text->ptr;
 

@@ -5,6 +5,7 @@
 #ifndef WS_COLLECT_TEXT_H
 #define WS_COLLECT_TEXT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum ws_text_kind {
@@ -21,7 +22,7 @@ struct ws_event_text {
 };
 
 /* Set text->size, at most max, never cutting a character. 1 when it had to be cut. */
-int ws_text_measure(struct ws_event_text *text, uint32_t max);
+bool ws_text_measure(struct ws_event_text *text, uint32_t max);
 
 /* Copy of a measured text, piece by piece. */
 struct ws_text_cursor {

@@ -5,6 +5,7 @@
  * in it are alive: names go into the definition log, and their ids into the
  * records.
  */
+#include <stdbool.h>
 #include <stdlib.h>
 
 #include "recorder/cupti/scope.h"
@@ -61,7 +62,7 @@ static uint32_t name_place(uint64_t address)
 }
 
 /* CUPTI may put another text where one was, once a module is gone. */
-static int is_same_text(uint32_t string, const char *text)
+static bool is_same_text(uint32_t string, const char *text)
 {
 	uint32_t size;
 	const char *known = ws_string_text(string, &size);

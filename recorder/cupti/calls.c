@@ -1,5 +1,6 @@
 #include "recorder/cupti/calls.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 #include "recorder/shared/cupti_abi.h"
@@ -22,7 +23,7 @@ static const char *const others[] = {"GraphInstantiate", "GraphUpload",
 static const char *const of_driver[] = {"MemAlloc",        "MemFree",        "MemHostAlloc",
                                         "MemHostRegister", "CtxSynchronize", "ModuleLoad"};
 
-static int begins_with_one_of(const char *name, const char *const *beginnings, size_t n)
+static bool begins_with_one_of(const char *name, const char *const *beginnings, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		if (!strncmp(name, beginnings[i], strlen(beginnings[i])))
@@ -39,14 +40,14 @@ static const char *bare_name(const char *name)
 	return name + (strncmp(name, "cuda", 4) ? strlen("cu") : strlen("cuda"));
 }
 
-int ws_cupti_is_launch(const char *name)
+bool ws_cupti_is_launch(const char *name)
 {
 	name = bare_name(name);
 	return begins_with_one_of(name, launches, sizeof(launches) / sizeof(*launches)) &&
 	       !strstr(name, "HostFunc");
 }
 
-int ws_cupti_wants_call(uint32_t domain, const char *name, int kernels_only)
+bool ws_cupti_wants_call(uint32_t domain, const char *name, int kernels_only)
 {
 	name = bare_name(name);
 	if (begins_with_one_of(name, launches, sizeof(launches) / sizeof(*launches)) ||

@@ -2,6 +2,7 @@
 #ifndef WS_RECORDER_CUPTI_CALLS_H
 #define WS_RECORDER_CUPTI_CALLS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /*
@@ -11,8 +12,8 @@
  * driver call in it the launcher keeps one). kernels_only: launches and captures alone. By
  * name, as each CUPTI has more of them than the one before.
  */
-int ws_cupti_wants_call(uint32_t domain, const char *name, int kernels_only);
+bool ws_cupti_wants_call(uint32_t domain, const char *name, int kernels_only);
 /* 1 when the function of this name launches a kernel or a graph on a device. */
-int ws_cupti_is_launch(const char *name);
+bool ws_cupti_is_launch(const char *name);
 
 #endif

@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
 #include <unistd.h>
@@ -194,7 +195,7 @@ void ws_cupti_look_at_clock(void)
  * Page faults belong here, not into the launches that fill the buffers (measured: 70 ns a launch
  * in a buffer without memory). 0: there are enough, or there is no room for one more.
  */
-static int stock_up(struct ws_seg_header *seg)
+static bool stock_up(struct ws_seg_header *seg)
 {
 	int slot = ws_slots_free(seg) < STOCK_SLOTS ? ws_slot_grow(seg) : -1;
 

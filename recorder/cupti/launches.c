@@ -1,5 +1,7 @@
 /* Launches that nobody tells us of, once somebody else gets CUPTI's records. */
 #include "recorder/cupti/calls.h"
+
+#include <stdbool.h>
 #include "recorder/cupti/scope.h"
 #include "recorder/cupti/source.h"
 
@@ -22,7 +24,7 @@ void ws_cupti_find_launches(void)
 			launch_calls[nlaunch_calls++] = cbid;
 }
 
-static int is_launch(uint32_t domain, uint32_t cbid)
+static bool is_launch(uint32_t domain, uint32_t cbid)
 {
 	for (size_t i = 0; domain == WS_CUPTI_DOMAIN_DRIVER && i < nlaunch_calls; i++)
 		if (launch_calls[i] == cbid)

@@ -1,5 +1,7 @@
 #include "recorder/cupti/scope.h"
 
+#include <stdbool.h>
+
 #include "recorder/cupti/source.h"
 
 static void *subscriber;
@@ -8,7 +10,7 @@ static int is_scoped, has_chosen;
 /* --- subscribing --- */
 
 /* All that the newer interface is used for; 13.2 has a part, without layouts. */
-static int has_scopes(void)
+static bool has_scopes(void)
 {
 	return atomic_load(&ws_collector.seg->gpu.cupti_version) >= WS_CUPTI_VERSION_13_3 &&
 	       ws_cupti.Subscribe_v2 && ws_cupti.Unsubscribe &&
@@ -19,7 +21,7 @@ static int has_scopes(void)
 }
 
 /* A driver that is too old for it says so at one of the two calls. */
-static int subscribe_scoped(ws_cupti_callback callback, const struct ws_cupti_buffers *buffers)
+static bool subscribe_scoped(ws_cupti_callback callback, const struct ws_cupti_buffers *buffers)
 {
 	struct ws_cupti_subscriber_params params = {.struct_size = sizeof(params),
 	                                            .name = "warpsheet",

@@ -1,6 +1,7 @@
 /* What CUPTI is asked for, and what it calls back for. */
 #include "recorder/cupti/source.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -155,7 +156,7 @@ static void enable_kind(int kind)
 	ws_cupti_count_error(function, result);
 }
 
-static int is_wanted(uint32_t domain, const char *name, int kernels_only)
+static bool is_wanted(uint32_t domain, const char *name, int kernels_only)
 {
 	return ws_cupti_wants_call(domain, name, kernels_only) ||
 	       (domain == WS_CUPTI_DOMAIN_DRIVER && !strcmp(name, WS_CUPTI_PROBE_CALL));
@@ -226,7 +227,7 @@ static void define_cupti_version(uint32_t version)
 }
 
 /* 1 when CUPTI does so. */
-static int set_attribute(int attribute)
+static bool set_attribute(int attribute)
 {
 	int result = ws_cupti_set(attribute);
 	char function[48];

@@ -5,6 +5,7 @@
 #include "recorder/inject/attach.h"
 
 #include <pthread.h>
+#include <stdbool.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -61,7 +62,7 @@ static void after_fork_in_child(void)
 	make_private(seg);
 }
 
-int ws_attach_off(void)
+bool ws_attach_off(void)
 {
 	if (WS_UNLIKELY(atomic_load_explicit(&forked_unseen, memory_order_relaxed)) &&
 	    atomic_exchange(&forked_unseen, 0))
@@ -97,7 +98,7 @@ static void attach(void)
 	atomic_store(&ws_collector.on, 1);
 }
 
-int ws_attach_once(void)
+bool ws_attach_once(void)
 {
 	sigset_t before;
 	int on;

@@ -2,6 +2,7 @@
 #include "recorder/inject/nvtx_source.h"
 
 #include <pthread.h>
+#include <stdbool.h>
 #include <unistd.h>
 
 #include "recorder/collect/event.h"
@@ -394,7 +395,7 @@ WSN_CORE2_LIST(X)
 WSN_PAYLOAD_LIST(X)
 #undef X
 
-int ws_nvtx_hook_core(wsn_get_export_table get)
+bool ws_nvtx_hook_core(wsn_get_export_table get)
 {
 	const struct wsn_callbacks_table *callbacks = get(WSN_ETID_CALLBACKS);
 	unsigned int size;
@@ -416,7 +417,7 @@ int ws_nvtx_hook_core(wsn_get_export_table get)
 	return 1;
 }
 
-int ws_nvtx_hook_extension(struct wsn_ext_module *module)
+bool ws_nvtx_hook_extension(struct wsn_ext_module *module)
 {
 	struct wsn_ext_segment *segment;
 

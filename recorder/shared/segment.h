@@ -10,6 +10,7 @@
 
 #include <limits.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -246,7 +247,7 @@ static inline _Atomic uint32_t *ws_seg_thread_state(const struct ws_seg_header *
 }
 
 /* Acquire: what a thread that left it wrote is seen. */
-static inline int ws_seg_has_thread_buffer(const struct ws_seg_header *seg, uint32_t i)
+static inline bool ws_seg_has_thread_buffer(const struct ws_seg_header *seg, uint32_t i)
 {
 	return atomic_load_explicit(ws_seg_thread_state(seg, i), memory_order_acquire) >=
 	       WS_THREAD_BUFFER_FREE;

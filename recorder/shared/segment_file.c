@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <sys/file.h>
 #include <sys/mman.h>
@@ -69,7 +70,7 @@ static enum ws_status open_own(struct ws_segment_file *out, const char *path, in
 }
 
 /* A page of it that was written once can be written again, however full it is. */
-static int keeps_room(int fd)
+static bool keeps_room(int fd)
 {
 	struct statfs fs;
 
@@ -121,7 +122,7 @@ enum ws_status ws_segment_file_create_at(struct ws_segment_file *out, const char
 }
 
 /* What a folder lacks is told when it is opened. A tmpfs without a limit has 0 blocks. */
-static int has_room(const char *dir, uint64_t size)
+static bool has_room(const char *dir, uint64_t size)
 {
 	struct statfs fs;
 

@@ -10,6 +10,7 @@
 #ifndef WS_RECORDER_SHARED_SEGMENT_SLOTS_H
 #define WS_RECORDER_SHARED_SEGMENT_SLOTS_H
 
+#include <stdbool.h>
 #include <string.h>
 
 #include "recorder/shared/clock.h"
@@ -116,7 +117,7 @@ static inline int ws_slot_is_free(const struct ws_seg_header *seg, uint32_t i)
 }
 
 /* It is there, and CUPTI's or done. */
-static inline int ws_slot_is_used(const struct ws_seg_header *seg, uint32_t i)
+static inline bool ws_slot_is_used(const struct ws_seg_header *seg, uint32_t i)
 {
 	return atomic_load(&ws_seg_slot(seg, i)->room) == WS_ROOM_READY && !ws_slot_is_free(seg, i);
 }

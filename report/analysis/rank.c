@@ -1,5 +1,7 @@
 #include "report/analysis/rank.h"
 
+#include <stdbool.h>
+
 #include "report/analysis/device_time.h"
 #include "report/base/names.h"
 #include "report/model/columns.h"
@@ -50,7 +52,7 @@ int64_t ws_model_world_size(const struct ws_model *m)
 	return size < 0 ? 0 : size;
 }
 
-int ws_model_lacks_comm(const struct ws_model *m)
+bool ws_model_lacks_comm(const struct ws_model *m)
 {
 	if (ws_model_world_size(m) < 2)
 		return 0;

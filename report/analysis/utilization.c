@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 
 #include "report/analysis/device_time.h"
@@ -31,8 +32,8 @@ struct state {
 	const struct ws_cost_op *longest;
 };
 
-static int is_counted(const struct ws_model *m, const struct ws_selection *sel,
-                      const struct ws_utilization *u, uint32_t step)
+static bool is_counted(const struct ws_model *m, const struct ws_selection *sel,
+                       const struct ws_utilization *u, uint32_t step)
 {
 	return ws_step_selected(m, sel, step) && u->step_ns[step] >= 0;
 }

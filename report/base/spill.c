@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -150,7 +151,7 @@ struct merge {
 	size_t nruns;
 };
 
-static int is_less(const struct merge *m, size_t a, size_t b)
+static bool is_less(const struct merge *m, size_t a, size_t b)
 {
 	const char *rows = m->from->data;
 
@@ -193,7 +194,7 @@ static enum ws_status merge_runs(struct merge *m, struct ws_spill *to, struct ws
 	return WS_OK;
 }
 
-static int is_sorted(struct merge *m, size_t n)
+static bool is_sorted(struct merge *m, size_t n)
 {
 	for (size_t i = 1; i < n; i++) {
 		ws_spill_used(m->from, m->row_bytes);

@@ -3,6 +3,7 @@
  */
 #include <inttypes.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -206,7 +207,7 @@ static enum ws_status add_statistics(const struct ws_model *m, struct ws_table *
 }
 
 /* Does the host end some step before its device work? */
-static int host_differs(const struct ws_model *m, const struct ws_step_times *times)
+static bool host_differs(const struct ws_model *m, const struct ws_step_times *times)
 {
 	for (size_t i = 0; i < times->nmeasured; i++)
 		if (m->steps[times->measured[i]].total_ns != times->step_ns[times->measured[i]])

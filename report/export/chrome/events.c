@@ -5,6 +5,8 @@
  */
 #include "report/export/chrome/private.h"
 
+#include <stdbool.h>
+
 #define TELL_SLICES 4096 /* between two words about progress */
 
 /* --- arguments --- */
@@ -317,7 +319,7 @@ static void put_overhead(struct ws_chrome *ch, const struct ws_chrome_slice *s)
 
 /* --- arrows --- */
 
-static int is_before(struct ws_chrome *ch, size_t i, uint64_t pid, uint64_t correlation)
+static bool is_before(struct ws_chrome *ch, size_t i, uint64_t pid, uint64_t correlation)
 {
 	const struct ws_chrome_launch *l = ws_chrome_launch(ch, i);
 
