@@ -112,7 +112,18 @@ for package in warpsheet warpsheet-recorder; do
 			[ -f "$root/usr/share/man/man1/warpsheet-report.1.gz" ] || problem "no man page"
 	else
 		for program in warpsheet-record warpsheet-step; do
-			inside "$root" "/usr/bin/$program" --version >/dev/null || problem "$program does not start"
+			nvidia=$(needed "$root/usr/bin/$program" | grep -E '^lib(cudart|cublas|cublasLt|cudnn)\.so' || true)
+			if [ -z "$nvidia" ]; then
+				inside "$root" "/usr/bin/$program" --version >/dev/null || problem "$program does not start"
+				continue
+			fi
+			# they are the GPU machine's own, no package has them: with empty ones nothing else is missing
+			for library in $nvidia; do
+				echo 'extern int nothing;' | cc -shared -x c - -o "$root/usr/lib/$library"
+			done
+			inside "$root" /lib64/ld-linux-x86-64.so.2 --list "/usr/bin/$program" >/dev/null ||
+				problem "$program lacks a library that its package does not name"
+			echo "$program was not started: it needs the CUDA toolkit's $(echo "$nvidia" | tr '\n' ' ')"
 		done
 		[ -f "$root/usr/lib/warpsheet/libwarpsheet-collect.so" ] || problem "no collector"
 		[ -f "$root/usr/include/warpsheet/warpsheet_nvtx.h" ] || problem "no header"
