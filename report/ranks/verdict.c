@@ -55,14 +55,22 @@ static double mean_of_ranks(const struct ws_ranks *r,
 	return ws_stat_ratio(sum, (double)n);
 }
 
-static int64_t world_size(const struct ws_ranks *r)
+/* The greatest that a trace says; 0 when none does. */
+static int64_t told_world_size(const struct ws_ranks *r)
 {
-	int64_t most = (int64_t)r->n;
+	int64_t most = 0;
 
 	for (size_t i = 0; i < r->n; i++)
 		if (r->ranks[i].world_size > most)
 			most = r->ranks[i].world_size;
 	return most;
+}
+
+static int64_t world_size(const struct ws_ranks *r)
+{
+	int64_t told = told_world_size(r);
+
+	return told > (int64_t)r->n ? told : (int64_t)r->n;
 }
 
 /* Several ranks, and one of them, or all, ran no communication: something was not seen. */
@@ -78,7 +86,14 @@ static void sound_alarm(struct ws_ranks *r, struct ws_table *t)
 		}
 	if (!silent || world_size(r) < 2)
 		return;
-	if (silent == r->n)
+	if (silent == r->n && !told_world_size(r))
+		snprintf(
+		        r->alarm, sizeof(r->alarm),
+		        "no trace says its world size, and none ran a communication kernel: if the "
+		        "%zu are ranks of one run, their communication was not recorded; if not, "
+		        "`warpsheet diff` and `warpsheet sweep` compare runs",
+		        r->n);
+	else if (silent == r->n)
 		snprintf(r->alarm, sizeof(r->alarm),
 		         "no rank ran a communication kernel, at a world size of %" PRId64
 		         ": " WS_LACKS_COMM,

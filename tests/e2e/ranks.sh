@@ -3,6 +3,7 @@
 set -eu
 . "$(dirname "$0")/common.sh"
 ranks=$(cd "$(dirname "$0")" && pwd)/ranks.py
+steps=$(cd "$(dirname "$0")/../../fixtures/traces" && pwd)
 
 cd "$work"
 # tables FOLDER: the tables of its traces beside them
@@ -53,6 +54,10 @@ status=0
 equal "the exit status of an alarm" $status 1
 contains log 'alarm: no rank ran a communication kernel, at a world size of 2'
 contains silent.csv 'ALARM'
+
+# traces that say nothing of ranks may be none: no world size is claimed for them
+"$ws" report "$steps/step-fp32.wtrace" "$steps/step-bf16.wtrace" --table ranks-verdict -o unrelated.csv 2>log || true
+contains log 'alarm: no trace says its world size, and none ran a communication kernel: if the 2 are ranks'
 
 # the same of one trace, as soon as it is looked at as a whole
 status=0
