@@ -350,7 +350,7 @@ static enum ws_status add_kernel_name(struct work *w, struct ws_work_item *item,
                                       struct ws_err *err)
 {
 	struct ws_texts *texts = &w->c->names->texts;
-	struct ws_bytes so_far = ws_texts_get(texts, item->kernels), name;
+	struct ws_bytes so_far, name;
 	uint32_t text;
 	char *joined;
 	enum ws_status status;

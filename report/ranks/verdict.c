@@ -114,8 +114,10 @@ static void say_ranks(const struct ws_ranks *r, struct ws_table *t)
 		say(t, "ranks",
 		    "%zu of %" PRId64 " ranks are here: who is late may be one of the others", r->n,
 		    world);
-	else
+	else if (told_world_size(r))
 		say(t, "ranks", "%zu ranks, all of the run as far as the traces say", r->n);
+	else
+		say(t, "ranks", "%zu ranks; no trace says of how many", r->n);
 }
 
 /* How far arrival times can be believed. False: nothing was aligned. */
@@ -213,6 +215,11 @@ void ws_ranks_fill_verdict(struct ws_ranks *r, struct ws_table *t)
 		              "%.1f %% of the step",
 		              time_text(ns, time), ws_stat_percent(ns, step_ns)),
 		          ns, step_ns);
+	}
+	if (*r->alarm) { /* what was not recorded is not 0 */
+		say(t, "exposed communication",
+		    "cannot tell: not every rank's communication was recorded");
+		return;
 	}
 	ns = mean_of_ranks(r, ws_step_exposed);
 	set_share(say(t, "exposed communication",

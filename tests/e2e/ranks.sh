@@ -54,6 +54,7 @@ status=0
 equal "the exit status of an alarm" $status 1
 contains log 'alarm: no rank ran a communication kernel, at a world size of 2'
 contains silent.csv 'ALARM'
+contains silent.csv "exposed communication,cannot tell: not every rank's communication was recorded"
 
 # traces that say nothing of ranks may be none: no world size is claimed for them
 "$ws" report "$steps/step-fp32.wtrace" "$steps/step-bf16.wtrace" --table ranks-verdict -o unrelated.csv 2>log || true
