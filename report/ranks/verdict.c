@@ -2,30 +2,12 @@
  * What the tables of the ranks say, in sentences.
  */
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "report/analysis/rank.h"
 #include "report/base/stat.h"
 #include "report/ranks/private.h"
-
-static struct ws_cell *say(struct ws_table *t, const char *subject, const char *fmt, ...)
-        __attribute__((format(printf, 3, 4)));
-
-static struct ws_cell *say(struct ws_table *t, const char *subject, const char *fmt, ...)
-{
-	struct ws_cell *row = ws_table_row(t);
-	char text[512];
-	va_list args;
-
-	va_start(args, fmt);
-	vsnprintf(text, sizeof(text), fmt, args);
-	va_end(args);
-	ws_cell_set_str(t, &row[WS_TC_ranks_verdict_subject], subject);
-	ws_cell_set_str(t, &row[WS_TC_ranks_verdict_verdict], text);
-	return row;
-}
 
 /* "1.72 us", "172 ms" */
 static const char *time_text(double ns, char out[32])
@@ -103,7 +85,7 @@ static void sound_alarm(struct ws_ranks *r, struct ws_table *t)
 		         "%zu of %zu ranks ran no communication kernel (the first: rank %" PRId64
 		         "), the others did: their recording is not whole",
 		         silent, r->n, first->number);
-	say(t, "ALARM", "%s", r->alarm);
+	ws_table_say(t, "ALARM", "%s", r->alarm);
 }
 
 static void say_ranks(const struct ws_ranks *r, struct ws_table *t)
@@ -111,13 +93,15 @@ static void say_ranks(const struct ws_ranks *r, struct ws_table *t)
 	int64_t world = world_size(r);
 
 	if (world > (int64_t)r->n)
-		say(t, "ranks",
-		    "%zu of %" PRId64 " ranks are here: who is late may be one of the others", r->n,
-		    world);
+		ws_table_say(t, "ranks",
+		             "%zu of %" PRId64
+		             " ranks are here: who is late may be one of the others",
+		             r->n, world);
 	else if (told_world_size(r))
-		say(t, "ranks", "%zu ranks, all of the run as far as the traces say", r->n);
+		ws_table_say(t, "ranks", "%zu ranks, all of the run as far as the traces say",
+		             r->n);
 	else
-		say(t, "ranks", "%zu ranks; no trace says of how many", r->n);
+		ws_table_say(t, "ranks", "%zu ranks; no trace says of how many", r->n);
 }
 
 /* How far arrival times can be believed. False: nothing was aligned. */
@@ -137,15 +121,16 @@ static bool say_clocks(const struct ws_ranks *r, struct ws_table *t)
 			rank = r->ranks[i].number;
 		}
 	if (!calls) {
-		say(t, "clocks",
-		    "cannot be aligned: no all-reduce, all-gather, reduce-scatter or all-to-all is "
-		    "matched on two ranks, so it cannot be told who arrives late");
+		ws_table_say(t, "clocks",
+		             "cannot be aligned: no all-reduce, all-gather, reduce-scatter or "
+		             "all-to-all is "
+		             "matched on two ranks, so it cannot be told who arrives late");
 		return false;
 	}
-	row = say(t, "clocks",
-	          "aligned on the ends of %" PRIu64
-	          " collectives; 95 %% of them end together within %s on every rank",
-	          calls, time_text(worst, time));
+	row = ws_table_say(t, "clocks",
+	                   "aligned on the ends of %" PRIu64
+	                   " collectives; 95 %% of them end together within %s on every rank",
+	                   calls, time_text(worst, time));
 	ws_cell_set_int(&row[WS_TC_ranks_verdict_rank], rank);
 	ws_cell_set_real(&row[WS_TC_ranks_verdict_time_ns], worst);
 	return true;
@@ -168,12 +153,14 @@ static void say_straggler(const struct ws_ranks *r, struct ws_table *t, double s
 	for (size_t i = 0; i < r->nmeetings; i++)
 		told += r->meetings[i].last_rank != WS_NONE;
 	if (!told) {
-		say(t, "straggler", "cannot tell: all ranks arrive within what the clocks show");
+		ws_table_say(t, "straggler",
+		             "cannot tell: all ranks arrive within what the clocks show");
 		return;
 	}
 	if (!worst) {
-		say(t, "straggler",
-		    "none: no rank is the one that the others wait for more than half of the time");
+		ws_table_say(t, "straggler",
+		             "none: no rank is the one that the others wait for more than half of "
+		             "the time");
 		return;
 	}
 	slower = 100 * ws_rank_slower(r, (size_t)(worst - r->ranks));
@@ -186,11 +173,13 @@ static void say_straggler(const struct ws_ranks *r, struct ws_table *t, double s
 		snprintf(compute, sizeof(compute),
 		         "its computation takes %+.1f %% against the median rank%s", slower,
 		         slower < 1 ? ", so look at its host, data and launches" : "");
-	row = say(t, "straggler",
-	          "rank %" PRId64 " is the last at %.0f %% of its collectives; the others wait "
-	          "%s a step for it; %s",
-	          worst->number, ws_stat_percent((double)worst->last, (double)worst->matched),
-	          time_text(caused, time), compute);
+	row = ws_table_say(t, "straggler",
+	                   "rank %" PRId64
+	                   " is the last at %.0f %% of its collectives; the others wait "
+	                   "%s a step for it; %s",
+	                   worst->number,
+	                   ws_stat_percent((double)worst->last, (double)worst->matched),
+	                   time_text(caused, time), compute);
 	ws_cell_set_int(&row[WS_TC_ranks_verdict_rank], worst->number);
 	set_share(row, caused, step_ns);
 }
@@ -210,20 +199,23 @@ void ws_ranks_fill_verdict(struct ws_ranks *r, struct ws_table *t)
 	if (say_clocks(r, t)) {
 		say_straggler(r, t, step_ns);
 		ns = mean_of_ranks(r, ws_step_waiting);
-		set_share(say(t, "waiting",
-		              "a rank waits %s a step in collectives for the last to arrive, "
-		              "%.1f %% of the step",
-		              time_text(ns, time), ws_stat_percent(ns, step_ns)),
+		set_share(ws_table_say(
+		                  t, "waiting",
+		                  "a rank waits %s a step in collectives for the last to arrive, "
+		                  "%.1f %% of the step",
+		                  time_text(ns, time), ws_stat_percent(ns, step_ns)),
 		          ns, step_ns);
 	}
 	if (*r->alarm) { /* what was not recorded is not 0 */
-		say(t, "exposed communication",
-		    "cannot tell: not every rank's communication was recorded");
+		ws_table_say(t, "exposed communication",
+		             "cannot tell: not every rank's communication was recorded");
 		return;
 	}
 	ns = mean_of_ranks(r, ws_step_exposed);
-	set_share(say(t, "exposed communication",
-	              "%s a step and rank, %.1f %% of the step, in which only communication ran",
-	              time_text(ns, time), ws_stat_percent(ns, step_ns)),
-	          ns, step_ns);
+	set_share(
+	        ws_table_say(
+	                t, "exposed communication",
+	                "%s a step and rank, %.1f %% of the step, in which only communication ran",
+	                time_text(ns, time), ws_stat_percent(ns, step_ns)),
+	        ns, step_ns);
 }

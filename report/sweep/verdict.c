@@ -1,25 +1,8 @@
 /* sweep-verdict: what the configurations say together. */
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "report/sweep/private.h"
-
-static struct ws_cell *add(struct ws_table *t, const char *subject, const char *fmt, ...)
-        __attribute__((format(printf, 3, 4)));
-static struct ws_cell *add(struct ws_table *t, const char *subject, const char *fmt, ...)
-{
-	struct ws_cell *row = ws_table_row(t);
-	char text[1024];
-	va_list args;
-
-	va_start(args, fmt);
-	vsnprintf(text, sizeof(text), fmt, args);
-	va_end(args);
-	ws_cell_set_str(t, &row[WS_TC_sweep_verdict_subject], subject);
-	ws_cell_set_str(t, &row[WS_TC_sweep_verdict_verdict], text);
-	return row;
-}
 
 /* "transformer-small, context 128, fp32, kernel_width 5" */
 static void name_row(const struct ws_sweep *s, const struct ws_sweep_row *row, char *out,
@@ -50,19 +33,20 @@ static void add_failures(const struct ws_sweep *s, struct ws_table *t)
 
 	for (size_t i = 0; i < s->nruns; i++)
 		failed += s->runs[i].failed != 0;
-	add(t, "configurations", "%zu configuration%s in %zu recording%s; %zu failed", s->nrows,
-	    s->nrows == 1 ? "" : "s", s->nruns, s->nruns == 1 ? "" : "s", failed);
+	ws_table_say(t, "configurations", "%zu configuration%s in %zu recording%s; %zu failed",
+	             s->nrows, s->nrows == 1 ? "" : "s", s->nruns, s->nruns == 1 ? "" : "s",
+	             failed);
 	for (size_t i = 0; i < s->nrows; i++) {
 		struct ws_bytes why = ws_texts_get(&s->texts, s->rows[i].status);
 		char name[640];
 
 		name_row(s, &s->rows[i], name, sizeof(name));
 		if (!ws_name_is(why, "ok"))
-			add(t, "failed", "%s: %.*s", name, why.len < 200 ? (int)why.len : 200,
-			    (const char *)why.ptr);
+			ws_table_say(t, "failed", "%s: %.*s", name,
+			             why.len < 200 ? (int)why.len : 200, (const char *)why.ptr);
 		if (ws_over_peak(fmax(s->rows[i].mfu_percent, s->rows[i].hfu_percent)))
-			add(t, "ALARM", "%s: MFU %.1f %%, HFU %.1f %%, %s", name,
-			    s->rows[i].mfu_percent, s->rows[i].hfu_percent, WS_OVER_PEAK);
+			ws_table_say(t, "ALARM", "%s: MFU %.1f %%, HFU %.1f %%, %s", name,
+			             s->rows[i].mfu_percent, s->rows[i].hfu_percent, WS_OVER_PEAK);
 	}
 }
 
@@ -91,14 +75,15 @@ static void add_speedup(const struct ws_sweep *s, struct ws_table *t, uint32_t v
 	}
 	if (!n)
 		return;
-	row = add(t, "speed-up",
-	          "%.*s over %s: %.3g× as fast, the geometric mean of %u configuration%s (%.3g× to "
-	          "%.3g×); the 95 %% interval lies above 1 in %u and below 1 in %u%s",
-	          name.len < 80 ? (int)name.len : 80, (const char *)name.ptr, s->baseline,
-	          exp(sum / n), n, n == 1 ? "" : "s", least, most, faster, slower,
-	          unknown ? "; there is none where a side has under three recordings of the CPU "
-	                    "reference"
-	                  : "");
+	row = ws_table_say(
+	        t, "speed-up",
+	        "%.*s over %s: %.3g× as fast, the geometric mean of %u configuration%s (%.3g× to "
+	        "%.3g×); the 95 %% interval lies above 1 in %u and below 1 in %u%s",
+	        name.len < 80 ? (int)name.len : 80, (const char *)name.ptr, s->baseline,
+	        exp(sum / n), n, n == 1 ? "" : "s", least, most, faster, slower,
+	        unknown ? "; there is none where a side has under three recordings of the CPU "
+	                  "reference"
+	                : "");
 	ws_cell_set_real(&row[WS_TC_sweep_verdict_value], exp(sum / n));
 	ws_cell_set_real(&row[WS_TC_sweep_verdict_low], low);
 	ws_cell_set_real(&row[WS_TC_sweep_verdict_high], high);
@@ -116,10 +101,10 @@ static void add_speedups(const struct ws_sweep *s, struct ws_table *t)
 			add_speedup(s, t, value);
 	}
 	if (s->nrows && !s->baseline_key)
-		add(t, "speed-up",
-		    "cannot tell: no trace is a baseline (%s; --baseline KEY=VALUE "
-		    "names another)",
-		    s->baseline);
+		ws_table_say(t, "speed-up",
+		             "cannot tell: no trace is a baseline (%s; --baseline KEY=VALUE "
+		             "names another)",
+		             s->baseline);
 }
 
 /* The row with the highest rate. */
@@ -142,7 +127,8 @@ static void add_best(const struct ws_sweep *s, struct ws_table *t, const char *s
 	if (!best)
 		return;
 	name_row(s, best, name, sizeof(name));
-	ws_cell_set_real(&add(t, subject, "%s has the most", name)[WS_TC_sweep_verdict_value],
+	ws_cell_set_real(&ws_table_say(t, subject, "%s has the most",
+	                               name)[WS_TC_sweep_verdict_value],
 	                 most);
 }
 

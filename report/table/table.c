@@ -130,6 +130,20 @@ void ws_table_note(struct ws_table *t, const char *fmt, ...)
 	va_end(ap);
 }
 
+struct ws_cell *ws_table_say(struct ws_table *t, const char *subject, const char *fmt, ...)
+{
+	struct ws_cell *row = ws_table_row(t);
+	char text[1024];
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(text, sizeof(text), fmt, args);
+	va_end(args);
+	ws_cell_set_str(t, &row[0], subject);
+	ws_cell_set_str(t, &row[1], text);
+	return row;
+}
+
 void ws_table_answer(struct ws_table *t, const char *fmt, ...)
 {
 	va_list ap;

@@ -90,6 +90,10 @@ struct ws_cell *ws_table_row(struct ws_table *t);
 /* The totals row (made on first use). */
 struct ws_cell *ws_table_totals(struct ws_table *t);
 
+/* A row whose first two columns are a subject and a sentence about it. */
+struct ws_cell *ws_table_say(struct ws_table *t, const char *subject, const char *fmt, ...)
+        __attribute__((format(printf, 3, 4)));
+
 void ws_cell_set_int(struct ws_cell *cell, int64_t value);
 void ws_cell_set_real(struct ws_cell *cell, double value); /* not finite: EMPTY */
 /* Copies len bytes into the table. */
