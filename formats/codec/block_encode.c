@@ -4,40 +4,30 @@
 #include <stdlib.h>
 
 #include "formats/base/checksum.h"
+#include "formats/base/grow.h"
 #include "formats/codec/encodings.h"
 #include "formats/codec/model.h"
-
-#define FIRST_ROWS 64u
 
 static bool is_blob(const struct ws_kind_def *def, unsigned c)
 {
 	return def->columns[c].type == WS_TYPE_BLOB;
 }
 
-/* Make room for one row more; cap grows only when every column has it. */
-static enum ws_status grow(struct ws_row_buf *b, struct ws_err *err)
+enum ws_status ws_row_buf_reserve(struct ws_row_buf *b, uint32_t n, struct ws_err *err)
 {
-	uint32_t capacity = b->capacity ? b->capacity * 2 : FIRST_ROWS;
+	size_t capacity = b->capacity;
 
+	if (n <= b->capacity)
+		return WS_OK;
 	if (!b->columns)
 		b->columns = calloc(b->def->ncolumns, sizeof(*b->columns));
 	WS_FAIL_IF(!b->columns, err, NO_MEMORY, "out of memory for %s rows", b->def->name);
 	for (unsigned c = 0; c < b->def->ncolumns; c++) {
-		uint64_t *v = realloc(b->columns[c].v, capacity * sizeof(*v));
-
+		capacity = b->capacity;
 		b->has_blobs |= is_blob(b->def, c);
-		WS_FAIL_IF(!v, err, NO_MEMORY, "out of memory for %u %s rows", capacity,
-		           b->def->name);
-		b->columns[c].v = v;
+		WS_FORWARD(WS_GROW(b->columns[c].v, n, capacity, err));
 	}
-	b->capacity = capacity;
-	return WS_OK;
-}
-
-enum ws_status ws_row_buf_reserve(struct ws_row_buf *b, uint32_t n, struct ws_err *err)
-{
-	while (b->capacity < n)
-		WS_FORWARD(grow(b, err));
+	b->capacity = capacity; /* once every column has it */
 	return WS_OK;
 }
 
@@ -89,8 +79,7 @@ enum ws_status ws_row_buf_add(struct ws_row_buf *b, const void *row, struct ws_e
 {
 	WS_FAIL_IF(b->rows >= WS_MAX_BLOCK_ROWS, err, BUG, "a %s block has no room for more rows",
 	           b->def->name);
-	if (b->rows == b->capacity)
-		WS_FORWARD(grow(b, err));
+	WS_FORWARD(ws_row_buf_reserve(b, b->rows + 1, err));
 	if (!b->has_blobs) {
 		ws_row_buf_put(b, row);
 		return WS_OK;

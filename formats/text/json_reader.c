@@ -3,6 +3,8 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
+#include "formats/base/grow.h"
+
 #define FIRST_WINDOW ((size_t)1 << 18)
 
 /* --- scanning --- */
@@ -524,7 +526,6 @@ void ws_json_stream_free(struct ws_json_stream *s)
 static enum ws_status make_room(struct ws_json_stream *s, const char *keep, struct ws_err *err)
 {
 	size_t kept = (size_t)(s->j.end - keep);
-	char *grown;
 
 	s->offset += (uint64_t)(keep - s->buf);
 	if (keep != s->buf)
@@ -534,10 +535,7 @@ static enum ws_status make_room(struct ws_json_stream *s, const char *keep, stru
 	/* at least half of the window is new text, or reading would crawl */
 	if (kept <= s->capacity / 2 || s->capacity >= WS_JSON_MAX_WINDOW)
 		return WS_OK;
-	grown = realloc(s->buf, s->capacity * 2);
-	WS_FAIL_IF(!grown, err, NO_MEMORY, "no memory for a JSON value of over %zu bytes", kept);
-	s->buf = grown;
-	s->capacity *= 2;
+	WS_FORWARD(WS_GROW(s->buf, s->capacity * 2, s->capacity, err));
 	s->j.pos = s->buf;
 	s->j.end = s->buf + kept;
 	return WS_OK;

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "formats/base/grow.h"
+
 /* Of a program that captures again and again the newest are enough. */
 #define MOST 65536
 
@@ -32,17 +34,8 @@ static size_t changes_until(const struct ws_graph_captures *c, int64_t time_ns)
 /* Room for one more. */
 static bool make_room(struct ws_graph_captures *c)
 {
-	size_t size = c->size ? c->size * 2 : 64;
-	struct ws_graph_capture_change *list;
-
-	if (c->n < c->size)
-		return 1;
-	list = c->size < MOST ? realloc(c->list, size * sizeof(*list)) : NULL;
-	if (list) {
-		c->list = list;
-		c->size = size;
-	} else {
-		memmove(c->list, c->list + c->n / 2, (c->n - c->n / 2) * sizeof(*list));
+	if (c->n >= MOST || WS_GROW(c->list, c->n + 1, c->size, NULL) != WS_OK) {
+		memmove(c->list, c->list + c->n / 2, (c->n - c->n / 2) * sizeof(*c->list));
 		c->n -= c->n / 2;
 	}
 	return c->n < c->size;

@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "formats/base/grow.h"
 #include "recorder/launch/cuda_use.h"
 #include "recorder/shared/clock.h"
 #include "recorder/shared/procfs.h"
@@ -35,16 +36,13 @@ static void note(struct ws_session *s, enum ws_status status, const struct ws_er
 
 enum ws_status ws_session_add(struct ws_session *s, struct ws_process *p, struct ws_err *err)
 {
-	struct ws_process **list =
-	        realloc(s->processes, (s->nprocesses + 1) * sizeof(*s->processes));
+	enum ws_status status = WS_GROW(s->processes, s->nprocesses + 1, s->capacity, err);
 
-	if (!list) {
+	if (status == WS_OK)
+		s->processes[s->nprocesses++] = p;
+	else
 		ws_process_free(p);
-		return WS_FAIL(err, NO_MEMORY, "out of memory for recording a process");
-	}
-	s->processes = list;
-	s->processes[s->nprocesses++] = p;
-	return WS_OK;
+	return status;
 }
 
 /* --- signals --- */

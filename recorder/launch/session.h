@@ -10,7 +10,7 @@
 struct ws_session {
 	const struct ws_record_opts *opts;
 	struct ws_process **processes; /* [0]: the first segment's */
-	size_t nprocesses;
+	size_t nprocesses, capacity;
 	int signals;                 /* signalfd, -1 = none */
 	pid_t child;                 /* our child while it is not reaped, else 0 */
 	uint32_t started;            /* pid of the program we started, 0 for salvage */

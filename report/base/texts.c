@@ -5,11 +5,6 @@
 
 #include "formats/base/grow.h"
 
-static enum ws_status no_memory(struct ws_err *err)
-{
-	return WS_FAIL(err, NO_MEMORY, "no memory for the names of the traces");
-}
-
 enum ws_status ws_texts_add(struct ws_texts *t, struct ws_bytes text, uint32_t *number,
                             struct ws_err *err)
 {
@@ -21,8 +16,7 @@ enum ws_status ws_texts_add(struct ws_texts *t, struct ws_bytes text, uint32_t *
 		return WS_OK;
 	WS_FORWARD(WS_GROW(t->text, t->n + 2, t->allocated, err));
 	copy = malloc(text.len);
-	if (!copy)
-		return no_memory(err);
+	WS_FAIL_IF(!copy, err, NO_MEMORY, "no memory for the names of the traces");
 	memcpy(copy, text.ptr, text.len);
 	/* owned from here on, whatever comes */
 	t->text[++t->n] = (struct ws_bytes){copy, text.len};

@@ -2,28 +2,14 @@
 
 #include <stdlib.h>
 
-static enum ws_status no_memory(struct ws_err *err, size_t n)
-{
-	return WS_FAIL(err, NO_MEMORY, "no memory for %zu paths of ranges", n);
-}
+#include "formats/base/grow.h"
 
 static enum ws_status reserve(struct ws_path_table *t, struct ws_err *err)
 {
-	size_t want = t->allocated ? t->allocated * 2 : 64;
-	void *grown;
+	size_t allocated = t->allocated;
 
-	if (t->npaths < t->allocated)
-		return WS_OK;
-	grown = reallocarray(t->paths, want, sizeof(*t->paths));
-	if (!grown)
-		return no_memory(err, want);
-	t->paths = grown;
-	grown = reallocarray(t->next, want, sizeof(*t->next));
-	if (!grown)
-		return no_memory(err, want);
-	t->next = grown;
-	t->allocated = want;
-	return WS_OK;
+	WS_FORWARD(WS_GROW(t->next, t->npaths + 1, allocated, err));
+	return WS_GROW(t->paths, t->npaths + 1, t->allocated, err);
 }
 
 enum ws_status ws_path_intern(struct ws_path_table *t, const struct ws_path *path, uint32_t *out,

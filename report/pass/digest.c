@@ -128,26 +128,13 @@ void ws_digest_add_marks(struct ws_digest *d, uint8_t marks, int64_t dur_ns)
 
 enum ws_status ws_digest_reserve_paths(struct ws_digest *d, size_t npaths, struct ws_err *err)
 {
-	size_t want = d->paths_allocated ? d->paths_allocated : 64;
-	void *grown;
+	size_t busy = d->paths_allocated, guesses = d->paths_allocated;
 
 	npaths += 2;
 	if (npaths > d->paths_allocated) {
-		while (want < npaths)
-			want *= 2;
-		grown = reallocarray(d->paths, want, sizeof(*d->paths));
-		if (!grown)
-			return no_memory(err);
-		d->paths = grown;
-		grown = reallocarray(d->busy, want, d->ndevices * sizeof(*d->busy));
-		if (!grown)
-			return no_memory(err);
-		d->busy = grown;
-		grown = reallocarray(d->guesses, want, sizeof(*d->guesses));
-		if (!grown)
-			return no_memory(err);
-		d->guesses = grown;
-		d->paths_allocated = want;
+		WS_FORWARD(ws_grow(&d->busy, &busy, npaths, d->ndevices * sizeof(*d->busy), err));
+		WS_FORWARD(WS_GROW(d->guesses, npaths, guesses, err));
+		WS_FORWARD(WS_GROW(d->paths, npaths, d->paths_allocated, err));
 	}
 	for (; d->npaths < npaths; d->npaths++) {
 		d->paths[d->npaths] = (struct ws_path_sums){0};

@@ -7,24 +7,12 @@
 #include "formats/base/grow.h"
 #include "report/model/nvtx_tree.h"
 
-static enum ws_status no_memory(struct ws_err *err)
-{
-	return WS_FAIL(err, NO_MEMORY, "no memory for the open ranges of a trace");
-}
-
 static enum ws_status add_threads(struct ws_live_ranges *l, uint32_t thread, struct ws_err *err)
 {
-	size_t want = l->nthreads ? l->nthreads * 2 : 16;
-	void *grown;
+	size_t before = l->nthreads;
 
-	while (want <= thread)
-		want *= 2;
-	grown = reallocarray(l->threads, want, sizeof(*l->threads));
-	if (!grown)
-		return no_memory(err);
-	l->threads = grown;
-	memset(l->threads + l->nthreads, 0, (want - l->nthreads) * sizeof(*l->threads));
-	l->nthreads = want;
+	WS_FORWARD(WS_GROW(l->threads, (size_t)thread + 1, l->nthreads, err));
+	memset(l->threads + before, 0, (l->nthreads - before) * sizeof(*l->threads));
 	return WS_OK;
 }
 
@@ -53,17 +41,10 @@ static enum ws_status new_slot(struct ws_live_ranges *l, uint32_t *range, struct
 		return WS_OK;
 	}
 	if (l->nranges == l->allocated) {
-		size_t want = l->allocated ? l->allocated * 2 : 64;
-		void *grown = reallocarray(l->range, want, sizeof(*l->range));
+		size_t allocated = l->allocated;
 
-		if (!grown)
-			return no_memory(err);
-		l->range = grown;
-		grown = reallocarray(l->free_slots, want, sizeof(*l->free_slots));
-		if (!grown)
-			return no_memory(err);
-		l->free_slots = grown;
-		l->allocated = want;
+		WS_FORWARD(WS_GROW(l->free_slots, l->nranges + 1, allocated, err));
+		WS_FORWARD(WS_GROW(l->range, l->nranges + 1, l->allocated, err));
 	}
 	*range = (uint32_t)l->nranges++;
 	return WS_OK;

@@ -9,11 +9,6 @@
 #include "report/model/steps.h"
 #include "report/pass/private.h"
 
-static enum ws_status no_memory(struct ws_err *err)
-{
-	return WS_FAIL(err, NO_MEMORY, "no memory for the steps of a trace");
-}
-
 static enum ws_status add_active(struct ws_pass *p, uint32_t step, struct ws_err *err)
 {
 	WS_FORWARD(WS_GROW(p->active, p->nactive + 1, p->active_allocated, err));
@@ -141,14 +136,10 @@ enum ws_status ws_pass_count_in_step(struct ws_pass *p, struct ws_pass_step *s, 
 	if (!s->open)
 		return WS_OK;
 	if (cell >= s->ncells) {
-		size_t want = p->d->cells_allocated;
-		void *grown = reallocarray(s->by_cell, want, sizeof(*s->by_cell));
+		size_t before = s->ncells;
 
-		if (!grown)
-			return no_memory(err);
-		s->by_cell = grown;
-		memset(s->by_cell + s->ncells, 0, (want - s->ncells) * sizeof(*s->by_cell));
-		s->ncells = want;
+		WS_FORWARD(WS_GROW(s->by_cell, p->d->cells_allocated, s->ncells, err));
+		memset(s->by_cell + before, 0, (s->ncells - before) * sizeof(*s->by_cell));
 	}
 	s->by_cell[cell]++;
 	return WS_OK;
@@ -164,7 +155,7 @@ enum ws_status ws_pass_end_steps(struct ws_pass *p, struct ws_err *err)
 	gpu = calloc(p->nsteps ? p->nsteps : 1, sizeof(*gpu));
 	if (!m->steps || !gpu) {
 		free(gpu);
-		return no_memory(err);
+		return WS_FAIL(err, NO_MEMORY, "no memory for the steps of a trace");
 	}
 	for (size_t i = 0; i < p->nsteps; i++) {
 		const struct ws_pass_step *s = &p->steps[i];

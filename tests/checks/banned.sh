@@ -3,6 +3,7 @@
 #   - every C file of ours is compiled with formats/base/banned.h in front
 #   - printing and exiting only in command files
 #   - no function that changes the locale of numbers, none that waits for nobody
+#   - one idiom for arrays that grow
 # Begins by finding violations that it plants itself.
 set -eu
 root=$1 build=$2
@@ -10,6 +11,9 @@ bad=0
 
 # files that may print or end the program: mains and commands
 may_print='^(report/commands/[a-z_]*|report/base/ui|recorder/launch/main|kernels/run/main)\.c:'
+# Arrays grow by WS_GROW. By hand, so as to have less room to spare: values.h, since there are many
+# small ones; rows.c, since hardly any rows wait
+may_grow='^(formats/base/grow\.c|report/base/values\.h|report/pass/rows\.c):'
 # a child after fork that could not exec, and a signal's handler
 may_exit='^(formats/trace/small_input|recorder/launch/(child|series)|report/base/ui)\.c:.*_exit\('
 
@@ -25,6 +29,7 @@ check() { # in the current folder
 	code '(^|[^[:alnum:]_])(_?exit|quick_exit|abort)\(' | grep -vE "$may_print|$may_exit" || :
 	code '(^|[^[:alnum:]_])(strcpy|strcat|sprintf|vsprintf|gets|strtok|ato[ilf]|atoll)\('
 	code '(^|[^[:alnum:]_])(setlocale|system|popen)\('
+	code '(^|[^[:alnum:]_])(realloc|reallocarray)\(' | grep -vE "$may_grow" || :
 }
 
 self_test() {
@@ -37,13 +42,14 @@ self_test() {
 		exit(1);
 		strcpy(a, b);
 		setlocale(LC_ALL, "");
+		p = realloc(p, n);
 		/* printf("a comment"); */
 		snprintf(a, n, "x"); fprintf(f, "x"); p->exit_code = 1;
 	EOF
 	echo 'abort();' >"$plant/kernels/a.cu"
 	found=$(cd "$plant" && check | wc -l)
-	[ "$found" -eq 6 ] || {
-		echo "self-test: found $found of 6 planted violations"
+	[ "$found" -eq 7 ] || {
+		echo "self-test: found $found of 7 planted violations"
 		exit 1
 	}
 }

@@ -4,6 +4,8 @@
 #include <math.h>
 #include <stdbool.h>
 
+#include "formats/base/grow.h"
+
 /* Dark blue on white and white on dark blue: contrast above 7:1 both ways. */
 #define COLOUR_HEADER    0x1F3864
 #define COLOUR_TITLE     0x1F3864
@@ -192,22 +194,9 @@ lxw_format *ws__xlsx_cell_format(struct ws_xlsx *x, const struct ws_shown_column
 
 static bool grow_clean(struct ws_xlsx *x, size_t len)
 {
-	size_t want = 4096;
-	char *p;
-
 	/* a byte is shown as six at most ("\u202e" comes from two, "\x1b" from one) */
-	if (len > SIZE_MAX / 8 - 64)
-		return 0;
-	while (want < len * 6 + 64)
-		want *= 2;
-	if (want <= x->clean_size)
-		return 1;
-	p = realloc(x->clean, want);
-	if (!p)
-		return 0;
-	x->clean = p;
-	x->clean_size = want;
-	return 1;
+	return len <= SIZE_MAX / 8 - 64 &&
+	       WS_GROW(x->clean, len * 6 + 64, x->clean_size, NULL) == WS_OK;
 }
 
 /* Excel decodes _x0041_ to A; the underscore itself written that way keeps it as it is. */
