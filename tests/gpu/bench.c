@@ -4,15 +4,14 @@
  * that no cache holds, and whole steps.
  *
  *   gpu_bench [--autotune] ceilings
- *   gpu_bench [--autotune] kernels [LAYERS [DTYPE]]
+ *   gpu_bench [--autotune] kernels [DTYPE]
  *   gpu_bench [--autotune] [--fused-attention] steps MODEL DTYPE FUSION BATCH CONTEXT [ROUNDS
  * [STEPS]]
  *
- * Ceilings are measured by the same process before what is held against them. kernels: of
- * transformer-large at batch 16, so many LAYERS of it (4: more are the same shapes again), and of
- * resnet50, in fp32, amp-bf16 and amp-fp16, or DTYPE alone. steps: ROUNDS (3) times the
- * milliseconds of STEPS (20) steps, a line for each; with ROUNDS 0 a round for each line on stdin,
- * so that somebody else can run between them.
+ * Ceilings are measured by the same process before what is held against them. kernels: in the
+ * graphs of bench_shapes.h, in fp32, amp-bf16 and amp-fp16, or DTYPE alone. steps: ROUNDS (3) times
+ * the milliseconds of STEPS (20) steps, a line for each; with ROUNDS 0 a round for each line on
+ * stdin, so that somebody else can run between them.
  *
  * Times are of the host's clock over many launches and one wait, the median of several.
  */
@@ -27,7 +26,7 @@
 #include "kernels/graph/grad.h"
 #include "kernels/graph/ops.h"
 #include "kernels/graph/ops_fused.h"
-#include "kernels/run/step.h"
+#include "tests/gpu/bench_shapes.h"
 
 #define ROUNDS          7
 #define COPY_BYTES      ((size_t)1 << 30)
@@ -36,10 +35,10 @@
 #define STEPS           20
 #define STEPS_MOST      1000
 #define ROUNDS_OF_STEPS 3
-/* A kernel must move this much before its speed says anything: several times an L2 cache … */
-#define LARGE_BYTES ((uint64_t)256 << 20)
-/* … and reach this share of a copy. */
+/* What a kernel that moves enough must reach of a copy. */
 #define SHARE_OF_COPY 0.8
+/* A round of launches, so long that the clock and the wait at its end are no part of it. */
+#define ROUND_S 0.005
 
 static struct ws_pool *pool;
 static struct ws_backend *backend;
@@ -113,15 +112,16 @@ static enum ws_status time_op(const struct ws_op *op, double *seconds, struct ws
 	double times[ROUNDS], begin;
 	int launches = 4;
 
-	for (int i = -1; i < ROUNDS; i++) {
+	for (int i = -2; i < ROUNDS;
+	     i++) { /* the first loads the code, the second tells how long */
 		begin = now_s();
 		for (int j = 0; j < launches; j++)
 			WS_FORWARD(backend->ops->run(backend, op, err));
 		WS_FORWARD(backend->ops->sync(backend, err));
 		if (i >= 0)
 			times[i] = (now_s() - begin) / launches;
-		else if (now_s() - begin < 0.02) /* long enough for the clock */
-			launches = (int)(launches * 0.02 / (now_s() - begin + 1e-6)) + 4;
+		else if (i == -1 && now_s() - begin < ROUND_S)
+			launches = (int)(launches * ROUND_S / (now_s() - begin + 1e-6)) + 4;
 	}
 	*seconds = median(times, ROUNDS);
 	return WS_OK;
@@ -229,6 +229,7 @@ static enum ws_status timing_run(struct ws_backend *self, const struct ws_op *op
 
 	for (int i = 0; i < timing->count; i++) {
 		const struct timed *t = &timing->kernels[i];
+		const char *why = ws_bench_bounded(op);
 		double seconds, share;
 
 		if (t->op != op)
@@ -236,12 +237,14 @@ static enum ws_status timing_run(struct ws_backend *self, const struct ws_op *op
 		WS_FORWARD(time_op(op, &seconds, err));
 		share = (double)t->bytes / seconds / copy_bytes_s;
 		printf("{\"kind\":\"kernel\",\"name\":\"%s\",\"bytes\":%llu,\"us\":%.2f,"
-		       "\"gb_s\":%.1f,\"of_copy\":%.3f,\"verdict\":\"%s\"}\n",
+		       "\"gb_s\":%.1f,\"of_copy\":%.3f,\"verdict\":\"%s\",\"why\":\"%s\"}\n",
 		       t->name, (unsigned long long)t->bytes, seconds * 1e6,
 		       (double)t->bytes / seconds / 1e9, share,
-		       t->bytes < LARGE_BYTES   ? "small"
-		       : share >= SHARE_OF_COPY ? "pass"
-		                                : "slow");
+		       why                         ? "info"
+		       : t->bytes < WS_BENCH_BYTES ? "small"
+		       : share >= SHARE_OF_COPY    ? "pass"
+		                                   : "slow",
+		       why ? why : "");
 		fflush(stdout);
 		break;
 	}
@@ -282,6 +285,22 @@ static enum ws_status forward_sync(struct ws_backend *self, struct ws_err *err)
 	return backend->ops->sync(backend, err);
 }
 
+static enum ws_status forward_draw(struct ws_backend *self, struct ws_tensor *t, struct ws_rng rng,
+                                   int64_t first, int64_t count, bool *done, struct ws_err *err)
+{
+	(void)self;
+	return backend->ops->draw(backend, t, rng, first, count, done, err);
+}
+
+static enum ws_status forward_draw_images(struct ws_backend *self,
+                                          const struct ws_image_batch *batch,
+                                          const struct ws_plane *planes, struct ws_tensor *t,
+                                          struct ws_err *err)
+{
+	(void)self;
+	return backend->ops->draw_images(backend, batch, planes, t, err);
+}
+
 static enum ws_status forward_prepare(struct ws_backend *self, const struct ws_backend_plan *plan,
                                       struct ws_err *err)
 {
@@ -289,7 +308,7 @@ static enum ws_status forward_prepare(struct ws_backend *self, const struct ws_b
 	return backend->ops->prepare ? backend->ops->prepare(backend, plan, err) : WS_OK;
 }
 
-static enum ws_status time_kernels(const struct ws_step_options *options, struct ws_err *err)
+static struct timing *open_timing(void)
 {
 	static const struct ws_backend_ops ops = {
 	        .name = "timing",
@@ -298,23 +317,56 @@ static enum ws_status time_kernels(const struct ws_step_options *options, struct
 	        .release = forward_release,
 	        .upload = forward_upload,
 	        .download = forward_download,
+	        .draw = forward_draw,
+	        .draw_images = forward_draw_images,
 	        .run = timing_run,
 	        .sync = forward_sync,
 	};
 	static struct timing timing;
-	struct ws_step *step;
-	enum ws_status status;
-	double loss;
 
 	timing.base.ops = &ops;
 	timing.base.limit_bytes = backend->limit_bytes;
-	WS_FORWARD(ws_step_open(options, &timing.base, pool, &step, err));
-	status = ws_step_run(step, "warm-up", 1, &loss, err);
-	if (status == WS_OK) {
-		choose_largest(&timing, ws_step_graph(step));
-		status = ws_step_run(step, "step", 2, &loss, err);
-	}
+	timing.count = 0;
+	return &timing;
+}
+
+static enum ws_status time_step_kernels(const struct ws_step_options *options, struct ws_err *err)
+{
+	struct timing *timing = open_timing();
+	enum ws_status status;
+	struct ws_step *step;
+	double loss;
+
+	WS_FORWARD(ws_step_open(options, &timing->base, pool, &step, err));
+	choose_largest(timing, ws_step_graph(step));
+	status = ws_step_run(step, "step", 1, &loss, err);
 	ws_step_close(step);
+	printf("{\"kind\":\"session\",\"name\":\"%s\",\"dtype\":\"%s\",\"fusion\":\"%s\","
+	       "\"peak_bytes\":%llu}\n",
+	       options->model->name, options->precision->name, ws_fusion_name((int)options->fusion),
+	       (unsigned long long)backend->peak_bytes);
+	return status;
+}
+
+static enum ws_status time_row_kernels(struct ws_err *err)
+{
+	static const enum wsnvtx_phase phases[] = {WSNVTX_PHASE_forward, WSNVTX_PHASE_backward,
+	                                           WSNVTX_PHASE_optimizer};
+	struct timing *timing = open_timing();
+	struct ws_graph *graph = NULL;
+	struct ws_exec *exec = NULL;
+	enum ws_status status = ws_bench_rows(&graph, err);
+
+	if (status == WS_OK)
+		status = ws_exec_create(graph, &timing->base, &exec, err);
+	if (status == WS_OK)
+		status = ws_exec_init(exec, pool, 1, err);
+	if (status == WS_OK)
+		choose_largest(timing, graph);
+	for (int i = 0; i < 3 && status == WS_OK; i++)
+		status = ws_exec_phase(exec, phases[i], err);
+	ws_exec_destroy(exec);
+	ws_graph_destroy(graph);
 	return status;
 }
 
@@ -424,30 +476,26 @@ static int fusion_of(const char *name)
 }
 
 /* What cannot run is said and left out: a smaller GPU still measures the rest. */
-static int all_kernels(int64_t layers, const char *dtype)
+static int all_kernels(const char *dtype)
 {
-	static const char *const dtypes[] = {"fp32", "amp-bf16", "amp-fp16"};
+	struct ws_step_options o;
+	struct ws_err err = {0};
 	int failed = 0;
 
-	for (size_t d = 0; d < sizeof(dtypes) / sizeof(*dtypes); d++)
-		for (int fusion = 0; ws_fusion_name(fusion); fusion++)
-			for (int image = 0; image < 2; image++) {
-				struct ws_step_options o =
-				        image ? session_of("resnet50", dtypes[d], fusion, 128, 0)
-				              : session_of("transformer-large", dtypes[d], fusion,
-				                           16, 512);
-				struct ws_err err = {0};
-
-				if (dtype && strcmp(dtype, dtypes[d]) != 0)
-					continue;
-				o.layers = image ? 0 : layers;
-				if (time_kernels(&o, &err) == WS_OK)
-					continue;
-				fprintf(stderr, "%s %s %s: %s\n", o.model->name, dtypes[d],
-				        ws_fusion_name(fusion), err.text);
-				failed++;
-			}
-	return failed;
+	for (int i = 0; ws_bench_step(i, &o); i++) {
+		err = (struct ws_err){0};
+		if ((dtype && strcmp(dtype, o.precision->name) != 0) ||
+		    time_step_kernels(&o, &err) == WS_OK)
+			continue;
+		fprintf(stderr, "%s %s %s: %s\n", o.model->name, o.precision->name,
+		        ws_fusion_name((int)o.fusion), err.text);
+		failed++;
+	}
+	err = (struct ws_err){0};
+	if (time_row_kernels(&err) == WS_OK)
+		return failed;
+	fprintf(stderr, "rows: %s\n", err.text);
+	return failed + 1;
 }
 
 static enum ws_status ceilings(struct ws_err *err)
@@ -481,8 +529,7 @@ static int run(int argc, char **argv)
 	enum ws_status status = WS_OK;
 
 	if (argc && !strcmp(argv[0], "kernels"))
-		return all_kernels(argc > 1 ? strtol(argv[1], NULL, 10) : 4,
-		                   argc > 2 ? argv[2] : NULL) != 0;
+		return all_kernels(argc > 1 ? argv[1] : NULL) != 0;
 	if (argc && !strcmp(argv[0], "ceilings"))
 		status = ceilings(&err);
 	else if (argc && !strcmp(argv[0], "steps"))

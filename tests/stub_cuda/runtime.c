@@ -75,7 +75,7 @@ cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *prop, int device)
 {
 	(void)device;
 	memset(prop, 0, sizeof(*prop));
-	snprintf(prop->name, sizeof(prop->name), "stub of an H200");
+	snprintf(prop->name, sizeof(prop->name), "stub of an H100");
 	prop->major = 9;
 	prop->multiProcessorCount = STUB_SM_COUNT;
 	prop->sharedMemPerBlockOptin = 232448;

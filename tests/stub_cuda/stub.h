@@ -17,7 +17,7 @@
 
 #include <stdint.h>
 
-#define STUB_MEMORY_BYTES (UINT64_C(140) << 30)
+#define STUB_MEMORY_BYTES (UINT64_C(80) << 30) /* the smallest of those that lend themselves */
 #define STUB_SM_COUNT     132
 
 /* Of the environment, 0 where it says nothing. */
