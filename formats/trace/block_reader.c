@@ -103,6 +103,7 @@ enum ws_status ws_block_reader_read(struct ws_block_reader *b, size_t i, ws_colu
 		if (!present)
 			memset(out->v[at], 0, rows * sizeof(*out->v[at]));
 	}
+	ws_walk_let_go(ws_trace_reader_walk(b->r), ws_trace_reader_stored(b->r, i));
 	return WS_OK;
 }
 

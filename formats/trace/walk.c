@@ -191,3 +191,9 @@ const uint8_t *ws_walk_block_body(const struct ws_walk *w, size_t i)
 {
 	return w->data + w->blocks[i].offset + WS_BLOCK_HEADER_BYTES;
 }
+
+void ws_walk_let_go(const struct ws_walk *w, size_t i)
+{
+	if (w->is_map)
+		ws_trace_map_let_go(w->data + w->blocks[i].offset, w->blocks[i].size);
+}

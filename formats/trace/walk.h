@@ -38,6 +38,8 @@ void ws_walk_free(struct ws_walk *w);
 /* The header and the body of block i. */
 void ws_walk_block_header(const struct ws_walk *w, size_t i, struct ws_block_header *header);
 const uint8_t *ws_walk_block_body(const struct ws_walk *w, size_t i);
+/* Block i was read and need not stay in memory; it may be read again. */
+void ws_walk_let_go(const struct ws_walk *w, size_t i);
 
 /* Fill a finding and hand it to fn; a long text is cut. */
 void ws_check_finding_emit(ws_finding_fn fn, void *ctx, enum ws_finding_level level,

@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <stdbool.h>
+#include <stdlib.h>
 
 static void swap(int64_t *a, int64_t *b)
 {
@@ -138,11 +139,24 @@ static double median(int64_t *v, const struct ws_stat *stat)
  * order of the values: the differences to the mean rounded down are whole
  * numbers, and what the rounding adds is (sum mod n)^2 / n.
  */
+static int64_t floor_of_mean(const struct ws_stat *stat)
+{
+	int64_t n = (int64_t)stat->n;
+
+	return stat->sum / n - (stat->sum % n < 0);
+}
+
+static double less_rest(unsigned __int128 squares, const struct ws_stat *stat)
+{
+	double rest = (double)(stat->sum - floor_of_mean(stat) * (int64_t)stat->n);
+
+	return (double)squares - rest * rest / (double)stat->n;
+}
+
 static double squares_of(const int64_t *v, const struct ws_stat *stat)
 {
 	size_t n = stat->n;
-	int64_t low = stat->sum / (int64_t)n - (stat->sum % (int64_t)n < 0);
-	double rest = (double)(stat->sum - low * (int64_t)n);
+	int64_t low = floor_of_mean(stat);
 	unsigned __int128 squares = 0;
 	size_t i = 0;
 
@@ -162,11 +176,16 @@ static double squares_of(const int64_t *v, const struct ws_stat *stat)
 
 		squares += (unsigned __int128)(d * d);
 	}
-	return (double)squares - rest * rest / (double)n;
+	return less_rest(squares, stat);
 }
 
 /* Differences up to this have squares of which any number fits into 128 bits. */
 #define MAX_EXACT ((uint64_t)1 << 47)
+
+static double deviation_of_squares(double squares, const struct ws_stat *stat)
+{
+	return sqrt(squares / (double)(stat->n - 1));
+}
 
 static double deviation(const int64_t *v, const struct ws_stat *stat)
 {
@@ -184,7 +203,7 @@ static double deviation(const int64_t *v, const struct ws_stat *stat)
 			squares += d * d;
 		}
 	}
-	return sqrt(squares / (double)(stat->n - 1));
+	return deviation_of_squares(squares, stat);
 }
 
 void ws_stat_of(int64_t *v, size_t n, struct ws_stat *out)
@@ -202,6 +221,64 @@ void ws_stat_of(int64_t *v, size_t n, struct ws_stat *out)
 	out->mean = (double)out->sum / (double)n;
 	out->std = deviation(v, out);
 	out->median = median(v, out);
+}
+
+/* --- of values with how often each came --------------------------------------------------- */
+
+static int by_value(const void *pa, const void *pb)
+{
+	const struct ws_counted *a = pa, *b = pb;
+
+	return (a->value > b->value) - (a->value < b->value);
+}
+
+/* The one of rank k, from 0. */
+static int64_t counted_at(const struct ws_counted *v, uint64_t k)
+{
+	for (; k >= v->n; v++)
+		k -= v->n;
+	return v->value;
+}
+
+static double counted_deviation(const struct ws_counted *v, size_t items,
+                                const struct ws_stat *stat)
+{
+	bool is_exact = (uint64_t)stat->max - (uint64_t)stat->min < MAX_EXACT;
+	int64_t low = floor_of_mean(stat);
+	unsigned __int128 exact = 0;
+	double squares = 0;
+
+	if (stat->n < 2)
+		return 0;
+	for (size_t i = 0; i < items; i++) {
+		__int128 d = (__int128)v[i].value - low;
+		double off = (double)v[i].value - stat->mean;
+
+		if (is_exact)
+			exact += (unsigned __int128)(d * d) * v[i].n;
+		else
+			squares += off * off * (double)v[i].n;
+	}
+	return deviation_of_squares(is_exact ? less_rest(exact, stat) : squares, stat);
+}
+
+void ws_stat_of_counted(struct ws_counted *v, size_t items, struct ws_stat *out)
+{
+	*out = (struct ws_stat){0};
+	if (!items)
+		return;
+	qsort(v, items, sizeof(*v), by_value);
+	for (size_t i = 0; i < items; i++) {
+		out->n += v[i].n;
+		out->sum += v[i].value * (int64_t)v[i].n;
+	}
+	out->min = v[0].value;
+	out->max = v[items - 1].value;
+	out->mean = (double)out->sum / (double)out->n;
+	out->std = counted_deviation(v, items, out);
+	out->median = (double)counted_at(v, out->n / 2);
+	if (out->n % 2 == 0)
+		out->median = ((double)counted_at(v, out->n / 2 - 1) + out->median) / 2;
 }
 
 /*

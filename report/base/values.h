@@ -1,5 +1,7 @@
 /*
- * Many numbers of which most fit into 32 bits: times in ns up to 4 s.
+ * Many numbers of which most fit into 32 bits: times in ns up to 4 s. How
+ * often each came is kept where that is shorter than all of them, so memory
+ * follows the number of different values, not the length of a trace.
  */
 #ifndef WS_REPORT_BASE_VALUES_H
 #define WS_REPORT_BASE_VALUES_H
@@ -7,69 +9,57 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdlib.h>
+
+#include "report/base/stat.h"
+
+/* A value that came n times. */
+struct ws_value_run {
+	uint32_t value, n;
+};
 
 /* Starts as all zeros; free with ws_values_free. */
 struct ws_values {
-	uint32_t *narrow;
-	int64_t *wide; /* those that do not fit */
+	uint32_t *narrow; /* as they came */
+	int64_t *wide;    /* those that do not fit */
 	size_t n, allocated, nwide, wide_allocated;
+	struct ws_value_run *runs; /* ascending; of narrow ones that came before */
+	size_t nruns, in_runs;     /* in_runs: how many values those are */
+	size_t fold_at;            /* narrow ones before it is tried again */
 };
 
-/* Room for one more; 0 without memory. */
-static inline bool ws_values_grow(struct ws_values *v, int wide)
-{
-	size_t *allocated = wide ? &v->wide_allocated : &v->allocated;
-	/* by half: what is empty at the end counts where there are many small groups */
-	size_t want = *allocated < 8 ? 8 : *allocated + *allocated / 2;
-	void *grown = wide ? reallocarray(v->wide, want, sizeof(*v->wide))
-	                   : reallocarray(v->narrow, want, sizeof(*v->narrow));
+/* Room for one more, by growing or by folding; false without memory. */
+bool ws_values_make_room(struct ws_values *v);
+bool ws_values_add_wide(struct ws_values *v, int64_t value);
 
-	if (!grown)
-		return 0;
-	*allocated = want;
-	if (wide)
-		v->wide = grown;
-	else
-		v->narrow = grown;
-	return 1;
-}
-
-/* 0 without memory. */
+/* False without memory. */
 static inline bool ws_values_add(struct ws_values *v, int64_t value)
 {
-	if (value >= 0 && value <= UINT32_MAX) {
-		if (v->n == v->allocated && !ws_values_grow(v, 0))
-			return 0;
-		v->narrow[v->n++] = (uint32_t)value;
-		return 1;
-	}
-	if (v->nwide == v->wide_allocated && !ws_values_grow(v, 1))
-		return 0;
-	v->wide[v->nwide++] = value;
-	return 1;
+	if (value < 0 || value > UINT32_MAX)
+		return ws_values_add_wide(v, value);
+	if (v->n == v->allocated && !ws_values_make_room(v))
+		return false;
+	v->narrow[v->n++] = (uint32_t)value;
+	return true;
 }
 
 static inline size_t ws_values_count(const struct ws_values *v)
 {
-	return v->n + v->nwide;
+	return v->n + v->nwide + v->in_runs;
 }
 
-/* All of them to out, in no order that means anything; returns how many. */
-static inline size_t ws_values_copy(const struct ws_values *v, int64_t *out)
-{
-	for (size_t i = 0; i < v->n; i++)
-		out[i] = v->narrow[i];
-	for (size_t i = 0; i < v->nwide; i++)
-		out[v->n + i] = v->wide[i];
-	return v->n + v->nwide;
-}
+/*
+ * Statistics of several of them as of one. scratch is memory that grows as
+ * needed and serves the next call too; it starts as all zeros and is freed
+ * with ws_values_scratch_free. False without memory.
+ */
+struct ws_values_scratch {
+	void *memory;
+	size_t bytes;
+};
+bool ws_values_stat(const struct ws_values *const *values, size_t n,
+                    struct ws_values_scratch *scratch, struct ws_stat *out);
+void ws_values_scratch_free(struct ws_values_scratch *scratch);
 
-static inline void ws_values_free(struct ws_values *v)
-{
-	free(v->narrow);
-	free(v->wide);
-	*v = (struct ws_values){0};
-}
+void ws_values_free(struct ws_values *v);
 
 #endif

@@ -221,27 +221,6 @@ enum ws_status ws_digest_add_call(struct ws_digest *d, uint32_t name, int64_t du
 
 /* --- statistics -------------------------------------------------------------------------- */
 
-static enum ws_status reserve_scratch(struct ws_digest_scratch *s, size_t n, struct ws_err *err)
-{
-	if (n <= s->allocated)
-		return WS_OK;
-	free(s->values);
-	s->allocated = 0;
-	s->values = calloc(n, sizeof(*s->values));
-	if (!s->values)
-		return no_memory(err);
-	s->allocated = n;
-	return WS_OK;
-}
-
-enum ws_status ws_digest_stat(const struct ws_values *values, struct ws_digest_scratch *scratch,
-                              struct ws_stat *out, struct ws_err *err)
-{
-	WS_FORWARD(reserve_scratch(scratch, ws_values_count(values), err));
-	ws_stat_of(scratch->values, ws_values_copy(values, scratch->values), out);
-	return WS_OK;
-}
-
 /* Cells by group: cells[begin[g] .. begin[g + 1]). */
 static void sort_cells(const struct ws_digest *d, const uint32_t *group, size_t ngroups,
                        size_t *begin, uint32_t *cells)
@@ -263,42 +242,30 @@ static void sort_cells(const struct ws_digest *d, const uint32_t *group, size_t 
 	begin[0] = 0;
 }
 
-static enum ws_status group_stat(const struct ws_digest *d, const uint32_t *cells, size_t n,
-                                 struct ws_digest_scratch *scratch, struct ws_group *out,
-                                 struct ws_err *err)
-{
-	size_t values = 0;
-
-	*out = (struct ws_group){0};
-	for (size_t i = 0; i < n; i++)
-		values += ws_values_count(&d->cells[cells[i]].dur_ns);
-	/* one at least: kernels without times have no values, and NULL has no offsets */
-	WS_FORWARD(reserve_scratch(scratch, values + 1, err));
-	values = 0;
-	for (size_t i = 0; i < n; i++) {
-		const struct ws_digest_cell *cell = &d->cells[cells[i]];
-
-		values += ws_values_copy(&cell->dur_ns, scratch->values + values);
-		out->without_time += cell->without_time;
-	}
-	ws_stat_of(scratch->values, values, &out->time);
-	return WS_OK;
-}
-
 enum ws_status ws_digest_group(const struct ws_digest *d, const uint32_t *group, size_t ngroups,
                                struct ws_group *out, struct ws_err *err)
 {
 	size_t *begin = calloc(ngroups + 2, sizeof(*begin));
 	uint32_t *cells = calloc(d->ncells + 1, sizeof(*cells));
-	struct ws_digest_scratch scratch = {0};
-	enum ws_status status = begin && cells ? WS_OK : no_memory(err);
+	const struct ws_values **values = calloc(d->ncells + 1, sizeof(struct ws_values *));
+	struct ws_values_scratch scratch = {0};
+	enum ws_status status = begin && cells && values ? WS_OK : no_memory(err);
 
 	if (status == WS_OK)
 		sort_cells(d, group, ngroups, begin, cells);
-	for (size_t g = 0; g < ngroups && status == WS_OK; g++)
-		status = group_stat(d, cells + begin[g], begin[g + 1] - begin[g], &scratch, &out[g],
-		                    err);
-	free(scratch.values);
+	for (size_t g = 0; g < ngroups && status == WS_OK; g++) {
+		size_t n = 0;
+
+		out[g] = (struct ws_group){0};
+		for (size_t i = begin[g]; i < begin[g + 1]; i++) {
+			values[n++] = &d->cells[cells[i]].dur_ns;
+			out[g].without_time += d->cells[cells[i]].without_time;
+		}
+		if (!ws_values_stat(values, n, &scratch, &out[g].time))
+			status = no_memory(err);
+	}
+	ws_values_scratch_free(&scratch);
+	free(values);
 	free(begin);
 	free(cells);
 	return status;

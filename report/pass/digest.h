@@ -12,7 +12,6 @@
 #include <stdbool.h>
 
 #include "report/base/interval.h"
-#include "report/base/stat.h"
 #include "report/base/values.h"
 #include "report/model/model.h"
 
@@ -192,12 +191,4 @@ struct ws_group {
 };
 enum ws_status ws_digest_group(const struct ws_digest *d, const uint32_t *group, size_t ngroups,
                                struct ws_group *out, struct ws_err *err);
-/* Statistics of values; scratch is grown as needed, to be freed by the caller. */
-struct ws_digest_scratch {
-	int64_t *values;
-	size_t allocated;
-};
-enum ws_status ws_digest_stat(const struct ws_values *values, struct ws_digest_scratch *scratch,
-                              struct ws_stat *out, struct ws_err *err);
-
 #endif

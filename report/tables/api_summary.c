@@ -18,19 +18,22 @@ struct api_summary {
 static enum ws_status gather(struct api_summary *s, struct ws_err *err)
 {
 	const struct ws_digest *d = s->tab->digest;
-	struct ws_digest_scratch scratch = {0};
+	struct ws_values_scratch scratch = {0};
 	enum ws_status status = WS_OK;
 
 	WS_NEW(s->tab->temp, s->stats, d->ntexts);
 	WS_NEW(s->tab->temp, s->order, d->ntexts);
 	WS_FORWARD(ws_arena_check(s->tab->temp, "the API summary", err));
 	for (uint32_t name = 0; name < d->ntexts && status == WS_OK; name++) {
-		status = ws_digest_stat(&d->calls[name].dur_ns, &scratch, &s->stats[name], err);
+		const struct ws_values *times = &d->calls[name].dur_ns;
+
+		if (!ws_values_stat(&times, 1, &scratch, &s->stats[name]))
+			status = WS_FAIL(err, NO_MEMORY, "no memory for the API summary");
 		s->total_ns += s->stats[name].sum;
 		if (s->stats[name].n)
 			s->order[s->rows++] = name;
 	}
-	free(scratch.values);
+	ws_values_scratch_free(&scratch);
 	return status;
 }
 

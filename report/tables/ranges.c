@@ -23,17 +23,20 @@ static uint32_t digest_path(const struct ws_model *m, uint32_t p)
 static enum ws_status find_times(struct ranges *s, struct ws_err *err)
 {
 	const struct ws_model *m = s->tab->m;
-	struct ws_digest_scratch scratch = {0};
+	struct ws_values_scratch scratch = {0};
 	enum ws_status status = WS_OK;
 
 	s->npaths = m->ranges.npaths + 2;
 	WS_NEW(s->tab->temp, s->times, s->npaths);
 	WS_NEW(s->tab->temp, s->order, s->npaths);
 	WS_FORWARD(ws_arena_check(s->tab->temp, "the table of ranges", err));
-	for (uint32_t p = 0; p < m->ranges.npaths && status == WS_OK; p++)
-		status = ws_digest_stat(&ws_digest_path(s->tab->digest, p)->dur_ns, &scratch,
-		                        &s->times[p], err);
-	free(scratch.values);
+	for (uint32_t p = 0; p < m->ranges.npaths && status == WS_OK; p++) {
+		const struct ws_values *times = &ws_digest_path(s->tab->digest, p)->dur_ns;
+
+		if (!ws_values_stat(&times, 1, &scratch, &s->times[p]))
+			status = WS_FAIL(err, NO_MEMORY, "no memory for the table of ranges");
+	}
+	ws_values_scratch_free(&scratch);
 	return status;
 }
 
