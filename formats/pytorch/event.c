@@ -327,6 +327,7 @@ static enum ws_status unknown(struct ws_pytorch *p, const char *what, const stru
 		if ((unsigned char)*c < 0x20 || (unsigned char)*c >= 0x7f)
 			*c = '?';
 	ws_import_skip(p->out, reason, 1);
+	p->out->lost[WS_LOST_import_unknown_kind]++;
 	return WS_OK;
 }
 
@@ -399,8 +400,8 @@ static void finish_counts(struct ws_pytorch *p)
 	if (p->other_host_calls)
 		ws_import_warn(
 		        p->out,
-		        "several processes in one file: all device work is taken for process "
-		        "%llu's",
+		        "several processes in one file: device work ahead of the second one's "
+		        "first call is taken for process %llu's",
 		        (unsigned long long)p->host_pid);
 }
 

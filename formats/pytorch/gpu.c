@@ -9,31 +9,50 @@
 
 /* --- device work waits for its process --- */
 
+static bool is_work(enum ws_kind kind)
+{
+	return kind == WS_KIND_KERNEL || kind == WS_KIND_MEMCPY || kind == WS_KIND_MEMSET;
+}
+
+/*
+ * Ids of several processes collide, and device work names none: where a second one
+ * was seen it is nobody's, rather than in a range of the wrong rank.
+ */
+static uint64_t launching_process(struct ws_pytorch *p, enum ws_kind kind)
+{
+	if (!p->other_host_calls)
+		return p->host_pid;
+	p->out->lost[WS_LOST_import_merged_ranks] += is_work(kind);
+	return 0;
+}
+
 static enum ws_status put_gpu_row(struct ws_pytorch *p, struct ws_gpu_row *g, struct ws_err *err)
 {
+	const uint64_t pid = launching_process(p, g->kind);
+
 	switch (g->kind) {
 	case WS_KIND_KERNEL:
-		g->config.pid = p->host_pid;
+		g->config.pid = pid;
 		WS_FORWARD(ws_trace_writer_intern_config(p->out->w, &g->config, &g->kernel.config,
 		                                         err));
 		return ws_import_row(p->out, g->kind, &g->kernel, err);
 	case WS_KIND_MEMCPY:
-		g->copy.pid = p->host_pid;
+		g->copy.pid = pid;
 		return ws_import_row(p->out, g->kind, &g->copy, err);
 	case WS_KIND_MEMSET:
-		g->set.pid = p->host_pid;
+		g->set.pid = pid;
 		return ws_import_row(p->out, g->kind, &g->set, err);
 	case WS_KIND_SYNC:
-		g->sync.pid = p->host_pid;
+		g->sync.pid = pid;
 		return ws_import_row(p->out, g->kind, &g->sync, err);
 	case WS_KIND_GPU_RANGE:
-		g->range.pid = p->host_pid;
+		g->range.pid = pid;
 		return ws_import_row(p->out, g->kind, &g->range, err);
 	case WS_KIND_COLLECTIVE:
-		g->collective.pid = p->host_pid;
+		g->collective.pid = pid;
 		return ws_import_row(p->out, g->kind, &g->collective, err);
 	default:
-		g->link.pid = p->host_pid;
+		g->link.pid = pid;
 		return ws_import_row(p->out, g->kind, &g->link, err);
 	}
 }

@@ -37,13 +37,18 @@
 	X(time_uncertain, "GPU records whose times can be wrong by a step of the real-time clock")
 
 /* The same for imports: how damage of the input shows. */
-#define WS_IMPORT_LOSS_LIST(X)                                                              \
-	X(import_unreadable, "records whose text cannot be read")                           \
-	X(import_cut_off, "records cut off where the input ends")                           \
-	X(import_bad_time, "records whose times are missing, reversed or out of bounds")    \
-	X(import_bad_value, "records with a value of the wrong type, or a negative device") \
-	X(import_missing_field, "records that lack what their kind needs")                  \
-	X(import_damaged_table, "tables that cannot be read to their end")
+#define WS_IMPORT_LOSS_LIST(X)                                                               \
+	X(import_unreadable, "records whose text cannot be read")                            \
+	X(import_cut_off, "records cut off where the input ends")                            \
+	X(import_bad_time, "records whose times are missing, reversed or out of bounds")     \
+	X(import_bad_value, "records with a value of the wrong type, or a negative device")  \
+	X(import_missing_field, "records that lack what their kind needs")                   \
+	X(import_damaged_table, "tables that cannot be read to their end")                   \
+	X(import_unknown_kind, "records of a category or phase that this program does not "  \
+	                       "know")                                                       \
+	X(import_merged_ranks, "the process of device work: several processes (ranks) were " \
+	                       "merged into the file, so this work is in no range; import "  \
+	                       "each rank's own file")
 
 enum ws_dropped {
 #define X(name, meaning) WS_DROPPED_##name,

@@ -47,7 +47,7 @@ static struct ws_cell *add_memory(const struct ws_diff *d, struct ws_table *t, c
 	return row;
 }
 
-/* One number of the copies of this name, a sample. */
+/* One number of the copies of this name, a sample. NaN: bytes that some of them do not tell. */
 static double copies_of(const struct ws_side *s, uint32_t name, int what)
 {
 	double sum = 0;
@@ -57,6 +57,8 @@ static double copies_of(const struct ws_side *s, uint32_t name, int what)
 			const struct ws_copy_sum *copy =
 			        &s->recordings[r].copies[i * WS_COPY_NAMES + name];
 
+			if (what == 1 && copy->without_size)
+				return NAN;
 			sum += what == 0   ? (double)copy->count
 			       : what == 1 ? (double)copy->bytes
 			                   : (double)copy->ns;

@@ -499,6 +499,7 @@ static enum ws_status read_copies(struct work *w, struct ws_err *err)
 		sum = &r->copies[sample * WS_COPY_NAMES + ws_copy_name_of(work)];
 		sum->count++;
 		sum->bytes += work->bytes;
+		sum->without_size += !work->bytes; /* 0 is not recorded */
 		sum->ns += work->dur_ns;
 	}
 	return WS_OK;

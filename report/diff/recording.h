@@ -43,7 +43,7 @@ struct ws_class_time {
 
 /* Copies in one direction, or fills. */
 struct ws_copy_sum {
-	uint64_t count, bytes;
+	uint64_t count, bytes, without_size;
 	int64_t ns;
 };
 

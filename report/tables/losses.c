@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "formats/schema/loss.h"
+#include "report/base/names.h"
 #include "report/model/columns.h"
 #include "report/tables/tables.h"
 
@@ -15,7 +16,7 @@ static const char *loss_meaning(struct ws_bytes cause)
 		const char *name, *meaning;
 	} losses[] = {
 #define X(name, meaning) {#name, meaning},
-	        WS_DROPPED_LIST(X)
+	        WS_DROPPED_LIST(X) WS_IMPORT_LOSS_LIST(X)
 #undef X
 	};
 
@@ -122,6 +123,8 @@ static void emit(const struct emitter *e, const char *source, const char *cause,
 static enum ws_status emit_recorder(const struct emitter *e, struct ws_err *err)
 {
 	const struct ws_table_data *t = &e->m->loss;
+	const struct ws_bytes import_ = {"import_*", 8};
+	bool has_recorders = false; /* an import counts what itself lost, no more */
 	struct ws_arena temp = {0};
 	enum ws_status status;
 	uint64_t *count;
@@ -143,15 +146,21 @@ static enum ws_status emit_recorder(const struct emitter *e, struct ws_err *err)
 	for (uint64_t i = 0; i < t->rows; i++) {
 		uint32_t cause = ws_model_text(e->m, ws_value(t, WS_COL_loss_cause, i));
 		/* of a trace that was not closed nobody knows what came after its last reading */
-		struct ws_missing missing = {"recorder", e->m->texts[cause], count[cause],
-		                             !e->m->file.closed && !count[cause],
+		const bool by_import = ws_name_matches(import_, e->m->texts[cause]);
+		struct ws_missing missing = {by_import ? "import" : "recorder", e->m->texts[cause],
+		                             count[cause], !e->m->file.closed && !count[cause],
 		                             loss_meaning(e->m->texts[cause])};
 
+		has_recorders |= !by_import;
 		if (state[cause] == 1)
 			e->fn(e->ctx, &missing);
 		state[cause] = 2;
 	}
-	if (!t->rows)
+	if (!has_recorders && ws_meta_value(&e->m->meta, "import.source").len)
+		emit(e, "import", "profiles without a loss counter", 1,
+		     "The profiler's file does not say whether records were dropped while "
+		     "profiling.");
+	else if (!has_recorders)
 		emit(e, "recorder", "recordings without a loss counter", 1,
 		     "The recorder wrote no counters: whether it lost anything is not known.");
 out:
@@ -182,7 +191,8 @@ static void emit_program(const struct emitter *e)
 		signaled += m->ends[i].how == WS_END_SIGNALED;
 		unknown += m->ends[i].how != WS_END_SIGNALED && m->ends[i].how != WS_END_EXITED;
 	}
-	if (m->processes > m->nends)
+	/* other profilers record no ends: "program end, not recorded" says so once */
+	if (m->processes > m->nends && !ws_meta_value(&m->meta, "import.source").len)
 		unknown += m->processes - m->nends;
 	emit(e, "program", "processes killed by a signal", signaled,
 	     "They had more to do; the trace holds what they had done.");

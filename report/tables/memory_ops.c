@@ -1,6 +1,7 @@
 /*
  * Copies and fills on devices, by direction: their time and their size.
  */
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -36,10 +37,12 @@ _Static_assert(NOPERATIONS == WS_COPY_NAMES, "as many names as tables.h says");
 struct memory_ops {
 	const struct ws_tab *tab;
 	struct ws_stat time[NOPERATIONS], size[NOPERATIONS];
-	int64_t timed_bytes[NOPERATIONS]; /* of those whose time is known */
+	int64_t timed_bytes[NOPERATIONS], timed_ns[NOPERATIONS]; /* of those with both */
+	uint64_t count[NOPERATIONS];
 	uint64_t without_time[NOPERATIONS];
 	uint8_t by_amd[NOPERATIONS];
 	int64_t total_ns, total_bytes;
+	uint64_t without_size;
 	uint32_t order[NOPERATIONS];
 	size_t rows;
 	bool by_size;
@@ -78,7 +81,9 @@ static enum ws_status gather(struct memory_ops *s, struct ws_err *err)
 			continue;
 		ns[i] = w->dur_ns;
 		bytes[i] = (int64_t)w->bytes;
-		all[i] = which;
+		all[i] = w->bytes ? which : WS_NONE; /* 0 is not recorded */
+		s->without_size += !w->bytes;
+		s->count[which]++;
 		s->by_amd[which] |= (uint8_t)m->devices[w->device].is_amd;
 		s->total_bytes += bytes[i];
 		if (w->no_time) {
@@ -88,6 +93,7 @@ static enum ws_status gather(struct memory_ops *s, struct ws_err *err)
 		timed[i] = which;
 		s->total_ns += ns[i];
 		s->timed_bytes[which] += bytes[i];
+		s->timed_ns[which] += w->bytes ? ns[i] : 0;
 	}
 	WS_FORWARD(ws_group_values(ns, timed, m->nworks, NOPERATIONS, s->time, err));
 	return ws_group_values(bytes, all, m->nworks, NOPERATIONS, s->size, err);
@@ -113,8 +119,8 @@ static int by_rank(const void *pa, const void *pb, void *arg)
 
 	if (stats[a].sum != stats[b].sum)
 		return stats[a].sum > stats[b].sum ? -1 : 1;
-	if (stats[a].n != stats[b].n)
-		return stats[a].n < stats[b].n ? -1 : 1;
+	if (s->count[a] != s->count[b])
+		return s->count[a] < s->count[b] ? -1 : 1;
 	return strcmp(operations[a], operations[b]);
 }
 
@@ -129,16 +135,21 @@ static enum ws_status prepare(struct memory_ops *s, struct ws_table *t, struct w
 	if (!copies)
 		ws_table_set_not_recorded(t, NO_COPIES);
 	for (uint32_t i = 0; i < NOPERATIONS; i++)
-		if (s->size[i].n)
+		if (s->count[i])
 			s->order[s->rows++] = i;
+	if (s->without_size)
+		ws_table_note(t, "Of %" PRIu64 " copies and fills the trace does not say the size.",
+		              s->without_size);
 	qsort_r(s->order, s->rows, sizeof(*s->order), by_rank, s);
 	return WS_OK;
 }
 
-/* Bytes a nanosecond are GB a second. */
-static double throughput(int64_t bytes, int64_t ns)
+/* Bytes a nanosecond are GB a second; of those whose time and size are known. */
+static void set_throughput(const struct memory_ops *s, uint32_t which, struct ws_cell *cell)
 {
-	return ws_stat_ratio((double)bytes, (double)ns);
+	if (s->timed_bytes[which])
+		ws_cell_set_real(cell, ws_stat_ratio((double)s->timed_bytes[which],
+		                                     (double)s->timed_ns[which]));
 }
 
 enum ws_status ws_tab_memory_time(const struct ws_tab *tab, struct ws_table *t, struct ws_err *err)
@@ -154,9 +165,10 @@ enum ws_status ws_tab_memory_time(const struct ws_tab *tab, struct ws_table *t, 
 		row = ws_table_row(t);
 		if (s.time[which].n) {
 			ws_cells_set_stat(row, &s.time[which], s.total_ns);
-			ws_cell_set_int(&row[WS_TC_memory_time_bytes], s.timed_bytes[which]);
-			ws_cell_set_real(&row[WS_TC_memory_time_gbs],
-			                 throughput(s.timed_bytes[which], s.time[which].sum));
+			if (s.timed_bytes[which])
+				ws_cell_set_int(&row[WS_TC_memory_time_bytes],
+				                s.timed_bytes[which]);
+			set_throughput(&s, which, &row[WS_TC_memory_time_gbs]);
 		} else {
 			ws_cell_set_int(&row[WS_TC_memory_time_count], 0);
 		}
@@ -176,6 +188,17 @@ enum ws_status ws_tab_memory_time(const struct ws_tab *tab, struct ws_table *t, 
 	return WS_OK;
 }
 
+static void set_sizes(struct ws_cell *row, const struct ws_stat *size)
+{
+	ws_cell_set_real(&row[WS_TC_memory_size_total_mb], (double)size->sum / 1e6);
+	ws_cell_set_real(&row[WS_TC_memory_size_avg_mb], size->mean / 1e6);
+	ws_cell_set_real(&row[WS_TC_memory_size_med_mb], size->median / 1e6);
+	ws_cell_set_real(&row[WS_TC_memory_size_min_mb], (double)size->min / 1e6);
+	ws_cell_set_real(&row[WS_TC_memory_size_max_mb], (double)size->max / 1e6);
+	ws_cell_set_real(&row[WS_TC_memory_size_std_mb], size->std / 1e6);
+	ws_cell_set_int(&row[WS_TC_memory_size_total_bytes], size->sum);
+}
+
 enum ws_status ws_tab_memory_size(const struct ws_tab *tab, struct ws_table *t, struct ws_err *err)
 {
 	struct memory_ops s = {.tab = tab, .by_size = 1};
@@ -188,28 +211,23 @@ enum ws_status ws_tab_memory_size(const struct ws_tab *tab, struct ws_table *t, 
 		const struct ws_stat *size = &s.size[which];
 
 		row = ws_table_row(t);
-		ws_cell_set_real(&row[WS_TC_memory_size_total_mb], (double)size->sum / 1e6);
-		ws_cell_set_int(&row[WS_TC_memory_size_count], (int64_t)size->n);
-		ws_cell_set_real(&row[WS_TC_memory_size_avg_mb], size->mean / 1e6);
-		ws_cell_set_real(&row[WS_TC_memory_size_med_mb], size->median / 1e6);
-		ws_cell_set_real(&row[WS_TC_memory_size_min_mb], (double)size->min / 1e6);
-		ws_cell_set_real(&row[WS_TC_memory_size_max_mb], (double)size->max / 1e6);
-		ws_cell_set_real(&row[WS_TC_memory_size_std_mb], size->std / 1e6);
+		if (size->n)
+			set_sizes(row, size);
+		ws_cell_set_int(&row[WS_TC_memory_size_count], (int64_t)s.count[which]);
 		set_operation(&s, t, &row[WS_TC_memory_size_operation], which);
-		ws_cell_set_int(&row[WS_TC_memory_size_total_bytes], size->sum);
-		if (s.time[which].n) {
+		if (s.time[which].n)
 			ws_cell_set_int(&row[WS_TC_memory_size_total_ns], s.time[which].sum);
-			ws_cell_set_real(&row[WS_TC_memory_size_gbs],
-			                 throughput(s.timed_bytes[which], s.time[which].sum));
-		}
-		count += size->n;
+		set_throughput(&s, which, &row[WS_TC_memory_size_gbs]);
+		count += s.count[which];
 	}
 	if (!s.rows)
 		return WS_OK;
 	row = ws_table_totals(t);
-	ws_cell_set_real(&row[WS_TC_memory_size_total_mb], (double)s.total_bytes / 1e6);
+	if (s.total_bytes) {
+		ws_cell_set_real(&row[WS_TC_memory_size_total_mb], (double)s.total_bytes / 1e6);
+		ws_cell_set_int(&row[WS_TC_memory_size_total_bytes], s.total_bytes);
+	}
 	ws_cell_set_int(&row[WS_TC_memory_size_count], (int64_t)count);
-	ws_cell_set_int(&row[WS_TC_memory_size_total_bytes], s.total_bytes);
 	ws_cell_set_int(&row[WS_TC_memory_size_total_ns], s.total_ns);
 	return WS_OK;
 }

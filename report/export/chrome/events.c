@@ -126,8 +126,8 @@ static void put_kernel(struct ws_chrome *ch, const struct ws_chrome_slice *s)
 
 static void put_rate(struct ws_chrome *ch, uint64_t bytes, const struct ws_chrome_slice *s)
 {
-	put_u64(ch, "bytes", bytes);
-	if (s->end_ns > s->start_ns) {
+	put_known(ch, "bytes", bytes);
+	if (bytes && s->end_ns > s->start_ns) {
 		put_f64(ch, "memory bandwidth (GB/s)",
 		        (double)bytes / (double)(s->end_ns - s->start_ns));
 	}

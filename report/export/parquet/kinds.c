@@ -71,11 +71,13 @@ static void add_column(struct kind_export *k, struct source source)
 {
 	const struct ws_column_def *def = source.def;
 	bool is_time = def->type == WS_TYPE_TIME || def->type == WS_TYPE_DUR;
+	bool is_copy =
+	        !source.dict && (k->t.def->id == WS_KIND_MEMCPY || k->t.def->id == WS_KIND_MEMSET);
 
-	source.has_no_time = is_time && !source.dict &&
-	                     (k->t.def->id == WS_KIND_MEMCPY || k->t.def->id == WS_KIND_MEMSET);
-	/* 0 is "none recorded"; as a number it would join with all others */
-	source.zero_is_none = strcmp(def->name, "correlation") == 0;
+	source.has_no_time = is_time && is_copy;
+	/* 0 is "none recorded"; as a number it would join with all others, or be added */
+	source.zero_is_none = strcmp(def->name, "correlation") == 0 ||
+	                      (is_copy && strcmp(def->name, "bytes") == 0);
 	k->fields[k->n] =
 	        (struct ws_parquet_field){def->name, type_of(def->type),
 	                                  def->type == WS_TYPE_STR || source.dict ||

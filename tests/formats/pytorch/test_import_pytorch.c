@@ -144,6 +144,45 @@ Test(import_pytorch, unknown_categories_and_phases_are_counted_by_name)
 	cr_assert(eq(u64, ws_imported_skipped(i, "phase ''"), 2), "{} and []");
 	cr_assert(eq(u64, i->stats.events, 8));
 	cr_assert(eq(u64, ws_imported_lost(i, "cannot be read"), 0));
+	cr_assert(eq(u64, ws_imported_lost(i, "does not know"), 7), "so reports count them");
+	ws_imported_free(i);
+}
+
+/* Two ranks whose correlation ids are the same, one after the other in the file. */
+Test(import_pytorch, of_ranks_merged_into_a_file_no_kernel_is_given_to_the_wrong_one)
+{
+#define RANK_EVENT(cat, name, pid, ts)                                                       \
+	"{\"ph\":\"X\",\"cat\":\"" cat "\",\"name\":\"" name "\",\"pid\":" pid ",\"tid\":7," \
+	"\"ts\":" ts ",\"dur\":1,\"args\":{\"correlation\":5,\"device\":0,\"stream\":7}}"
+	struct ws_imported *i = imported("{\"traceEvents\":[" RANK_EVENT(
+	        "cuda_runtime", "cudaLaunchKernel", "100",
+	        "1") "," RANK_EVENT("kernel", "first", "0",
+	                            "2") "," RANK_EVENT("cuda_runtime", "cudaLaunchKernel", "200",
+	                                                "3") "," RANK_EVENT("kernel", "second", "0",
+	                                                                    "4") "," RANK_EVENT("gp"
+	                                                                                        "u_"
+	                                                                                        "me"
+	                                                                                        "ms"
+	                                                                                        "e"
+	                                                                                        "t",
+	                                                                                        "Me"
+	                                                                                        "ms"
+	                                                                                        "et"
+	                                                                                        " ("
+	                                                                                        "De"
+	                                                                                        "vi"
+	                                                                                        "ce"
+	                                                                                        ")",
+	                                                                                        "0",
+	                                                                                        "6") "]}");
+
+	cr_assert(eq(u64, rows(i, WS_KIND_KERNEL), 2));
+	cr_assert(eq(u64, rows(i, WS_KIND_LAUNCH_CONFIG), 2));
+	cr_assert(eq(i64, WS_CELL(i, LAUNCH_CONFIG, launch_config, pid, 0), 100));
+	cr_assert(eq(i64, WS_CELL(i, LAUNCH_CONFIG, launch_config, pid, 1), 0));
+	cr_assert(eq(i64, WS_CELL(i, MEMSET, memset, pid, 0), 0));
+	cr_assert(eq(u64, ws_imported_lost(i, "several processes (ranks) were merged"), 2));
+	cr_assert(ws_imported_warned(i, "several processes in one file"));
 	ws_imported_free(i);
 }
 

@@ -339,6 +339,7 @@ Test(parquet_export, ids_of_record_kinds_become_what_they_name)
 	cr_assert(eq(i64, pq_int(f, 0, "bytes"), (int64_t)1 << 40));
 	cr_assert(eq(i64, pq_int(f, 0, "dur_ns"), 7));
 	cr_assert(is_null(f, 1, "start_ns") && is_null(f, 1, "dur_ns"));
+	cr_assert(is_null(f, 1, "bytes"), "a size that was not recorded is not 0");
 	pq_free(f);
 
 	f = read_table(p.out, "cpu_op");

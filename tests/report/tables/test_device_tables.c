@@ -101,6 +101,40 @@ Test(device_tables, copies_are_by_direction_and_throughput_is_exact)
 	tb_free(b);
 }
 
+/* ROCm's profiles have no size of a fill: 108 of them are not 0 bytes at 0 GB/s. */
+Test(device_tables, sizes_that_were_not_recorded_are_empty)
+{
+	struct tb *b = tb_new();
+	struct ws_model *m;
+	struct ws_table *t;
+
+	copy(b, 1, 0, 1000, 4000);
+	copy(b, 1, 2000, 3000, 0);
+	tb_add(b, WS_KIND_MEMSET,
+	       &(struct ws_row_memset){.start_ns = 6000, .dur_ns = 500, .pid = 100});
+	m = tb_model(b);
+	t = tb_table(m, "memory-time", NULL);
+	cr_assert(eq(sz, t->nrows, 2));
+	cr_expect(eq(i64, tb_int(t, 0, "total_ns"), 4000));
+	NEAR(tb_real(t, 0, "gbs"), 4.0); /* of the copy whose size is known */
+	cr_expect(eq(i64, tb_int(t, 1, "count"), 1));
+	cr_expect(tb_is_empty(t, 1, "bytes") && tb_is_empty(t, 1, "gbs"));
+	cr_expect(tb_notes_say(t, "Of 2 copies and fills the trace does not say the size."));
+	ws_table_free(t);
+
+	t = tb_table(m, "memory-size", NULL);
+	cr_assert(eq(sz, t->nrows, 2));
+	cr_expect(eq(i64, tb_int(t, 0, "count"), 2));
+	NEAR(tb_real(t, 0, "avg_mb"), 0.004);
+	cr_expect(eq(i64, tb_int(t, 1, "count"), 1));
+	cr_expect(eq(i64, tb_int(t, 1, "total_ns"), 500));
+	cr_expect(tb_is_empty(t, 1, "total_mb") && tb_is_empty(t, 1, "total_bytes") &&
+	          tb_is_empty(t, 1, "gbs"));
+	ws_table_free(t);
+	ws_model_free(m);
+	tb_free(b);
+}
+
 Test(device_tables, nothing_recorded_is_said_and_no_row_is_made_up)
 {
 	static const char *const names[] = {"api-summary", "memory-time", "memory-size"};

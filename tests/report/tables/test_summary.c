@@ -194,6 +194,37 @@ Test(summary, a_trace_without_loss_counters_says_that_it_does_not_know)
 	tb_free(b);
 }
 
+/* What an importer counts has words in every later report; other profilers record no ends. */
+Test(summary, losses_of_an_import_are_explained)
+{
+	struct tb *b = tb_new();
+	struct ws_model *m;
+	struct ws_table *t;
+	struct ws_err err;
+	size_t row;
+
+	cr_assert(eq(int, ws_trace_writer_meta(tb_writer(b), "import.source", "a profiler", &err),
+	             WS_OK));
+	tb_add(b, WS_KIND_PROCESS, &(struct ws_row_process){.pid = 100, .image = 1});
+	tb_loss(b, "import_merged_ranks", 3);
+	m = tb_model(b);
+	t = tb_table(m, "losses", NULL);
+	row = tb_find(t, 0, "cause", "import_merged_ranks");
+	cr_expect(eq(i64, tb_int(t, row, "count"), 3));
+	cr_expect_str_eq(tb_str(t, row, "source"), "import");
+	cr_expect(strstr(tb_str(t, row, "meaning"), "several processes (ranks)") != NULL);
+	row = tb_find(t, 0, "cause", "profiles without a loss counter");
+	cr_expect(eq(i64, tb_int(t, row, "count"), 1));
+	row = tb_find(t, 0, "cause", "processes whose end is not recorded");
+	cr_expect(eq(i64, tb_int(t, row, "count"), 0));
+	ws_table_free(t);
+	t = tb_table(m, "summary", NULL);
+	cr_expect(tb_find(t, 0, "item", "import_merged_ranks") < t->nrows, "on the first page");
+	ws_table_free(t);
+	ws_model_free(m);
+	tb_free(b);
+}
+
 Test(summary, times_of_the_cpu_reference_are_called_so_in_every_table)
 {
 	struct tb *b = tb_new();
