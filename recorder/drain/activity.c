@@ -28,10 +28,12 @@ struct ws_activity *ws_activity_new(const struct ws_seg_header *seg)
 	a->npairs = power_of_two(seg->activity.count * seg->activity.stride / 512);
 	a->npairs = a->npairs < WS_ACTIVITY_PAIRS ? a->npairs : WS_ACTIVITY_PAIRS;
 	a->pairs = calloc(a->npairs, sizeof(*a->pairs));
+	a->nkept = a->npairs < WS_ACTIVITY_KEPT ? a->npairs : WS_ACTIVITY_KEPT;
+	a->kept = calloc(a->nkept, sizeof(*a->kept));
 	a->looked = calloc(seg->activity.count + 1, sizeof(*a->looked));
 	a->runtime = calloc(a->runtime_size, sizeof(*a->runtime));
 	a->kernels = calloc(a->kernels_size, sizeof(*a->kernels));
-	if (!a->looked || !a->runtime || !a->kernels || !a->pairs) {
+	if (!a->looked || !a->runtime || !a->kernels || !a->pairs || !a->kept) {
 		ws_activity_free(a);
 		return NULL;
 	}
@@ -47,6 +49,9 @@ void ws_activity_free(struct ws_activity *a)
 	free(a->runtime);
 	free(a->kernels);
 	free(a->pairs);
+	free(a->kept);
+	free(a->calls[0]);
+	free(a->calls[1]);
 	free(a);
 }
 
@@ -76,8 +81,11 @@ bool ws_activity_name_call(struct ws_activity *a, uint32_t domain, uint32_t cbid
 		return 0;
 	if (cbid >= WS_ACTIVITY_CALLS)
 		return 1;
-	a->calls[d][cbid] = name;
-	a->effects[d][cbid] = effect_of(name);
+	if (!a->calls[d])
+		a->calls[d] = calloc(WS_ACTIVITY_CALLS, sizeof(*a->calls[d]));
+	if (!a->calls[d])
+		return 0;
+	a->calls[d][cbid] = (struct ws_activity_api){name, effect_of(name)};
 	return 1;
 }
 
@@ -150,12 +158,12 @@ static struct ws_activity_call *runtime_place(struct ws_activity *a, uint32_t co
 bool ws_activity_keep_call(struct ws_activity *a, const struct ws_activity_slot *slot, int runtime,
                            uint32_t correlation)
 {
-	uint32_t *kept = &a->kept[correlation % WS_ACTIVITY_KEPT];
+	uint32_t *kept = &a->kept[correlation & (a->nkept - 1)];
 
 	if (!correlation)
 		return 1;
 	if (a->kept_image != slot->image) { /* ids begin anew */
-		memset(a->kept, 0, sizeof(a->kept));
+		memset(a->kept, 0, a->nkept * sizeof(*a->kept));
 		a->kept_image = (uint32_t)slot->image;
 	}
 	if (*kept == correlation)
@@ -177,7 +185,7 @@ uint64_t ws_activity_waiting(const struct ws_activity *a)
 {
 	uint64_t n = 0;
 
-	for (size_t i = 0; i < a->npairs; i++)
+	for (size_t i = 0; i < a->pairs_end; i++)
 		n += (uint64_t)lacks_work(a, &a->pairs[i]);
 	return n;
 }
@@ -190,10 +198,13 @@ void ws_activity_see(struct ws_drain *d, const struct ws_activity_slot *slot, ui
                      enum ws_activity_seen what, int64_t start_ns)
 {
 	struct ws_activity *a = d->activity;
-	struct ws_activity_pair *pair = &a->pairs[correlation & (a->npairs - 1)];
+	const size_t at = correlation & (a->npairs - 1);
+	struct ws_activity_pair *pair = &a->pairs[at];
 
 	if (!correlation)
 		return;
+	if (at >= a->pairs_end)
+		a->pairs_end = at + 1;
 	if (pair->correlation != correlation || pair->image != slot->image) {
 		d->counted[WS_DROPPED_launch_without_work] += (uint64_t)lacks_work(a, pair);
 		*pair = (struct ws_activity_pair){correlation, (uint32_t)slot->image, 0, 0};

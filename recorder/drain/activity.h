@@ -12,7 +12,7 @@
 #include "recorder/drain/private.h"
 
 #define WS_ACTIVITY_CALLS    4096 /* callback ids that can have a name */
-#define WS_ACTIVITY_KEPT     65536
+#define WS_ACTIVITY_KEPT     65536 /* at most */
 #define WS_ACTIVITY_PAIRS    262144 /* at most */
 #define WS_ACTIVITY_CONTEXTS 256
 
@@ -23,8 +23,10 @@ struct ws_activity {
 	uint64_t *looked; /* by slot: `done` when this pass began */
 
 	/* names of API calls, in the segment: driver, runtime */
-	struct ws_bytes calls[2][WS_ACTIVITY_CALLS];
-	uint8_t effects[2][WS_ACTIVITY_CALLS]; /* enum ws_activity_effect */
+	struct ws_activity_api {
+		struct ws_bytes name;
+		uint8_t effect; /* enum ws_activity_effect */
+	} * calls[2];           /* by callback id; NULL: none has a name so far */
 	/* kernel names by address, for records whose process died before they were done */
 	struct ws_activity_kernel {
 		uint64_t address; /* 0: unused */
@@ -33,7 +35,8 @@ struct ws_activity {
 	size_t nkernels, kernels_size; /* size: a power of two */
 
 	/* API calls: one row for each correlation id, the outermost call */
-	uint32_t kept[WS_ACTIVITY_KEPT]; /* ids that have a row */
+	uint32_t *kept; /* ids that have a row */
+	size_t nkept;   /* a power of two, by what the segment's buffers can hold */
 	uint32_t kept_image;
 	struct ws_activity_call {
 		uint32_t correlation,
@@ -50,6 +53,7 @@ struct ws_activity {
 		int64_t start_ns; /* of the launch */
 	} * pairs;
 	size_t npairs; /* a power of two, by what the segment's buffers can hold */
+	size_t pairs_end; /* those from here on were never used, and have no memory yet */
 	struct ws_graph_captures captures;
 	bool has_ended; /* so nothing becomes of launches that wait */
 

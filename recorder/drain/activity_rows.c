@@ -256,14 +256,23 @@ static uint64_t thread_of(struct ws_drain *d, uint32_t thread)
 	return ws_drain_thread_by_tid(d, ws_activity_pid(d), thread);
 }
 
+/* What the collector said of a call; all of it 0 when nothing. */
+static struct ws_activity_api api_of(const struct ws_activity *a, uint32_t domain, uint32_t cbid)
+{
+	const struct ws_activity_api *calls = a->calls[domain - WS_CUPTI_DOMAIN_DRIVER];
+
+	return calls && cbid < WS_ACTIVITY_CALLS ? calls[cbid] : (struct ws_activity_api){0};
+}
+
 static uint64_t call_name(struct ws_drain *d, uint32_t domain, uint32_t cbid)
 {
 	const struct ws_activity *a = d->activity;
+	const struct ws_bytes defined = api_of(a, domain, cbid).name;
 	const char *name = NULL;
 	char text[32];
 
-	if (cbid < WS_ACTIVITY_CALLS && a->calls[domain - WS_CUPTI_DOMAIN_DRIVER][cbid].len)
-		return ws_drain_intern(d, a->calls[domain - WS_CUPTI_DOMAIN_DRIVER][cbid]);
+	if (defined.len)
+		return ws_drain_intern(d, defined);
 	if (!a->steps.callback_name || a->steps.callback_name(domain, cbid, &name) != WS_CUPTI_OK ||
 	    !name) {
 		snprintf(text, sizeof(text), "%s call %u",
@@ -290,9 +299,7 @@ static enum ws_activity_fate add_api(struct ws_drain *d, const struct ws_activit
 	row.thread = thread_of(d, c->thread);
 	if (!row.thread)
 		return WS_ACTIVITY_DAMAGED;
-	effect = c->cbid < WS_ACTIVITY_CALLS
-	                 ? d->activity->effects[domain - WS_CUPTI_DOMAIN_DRIVER][c->cbid]
-	                 : WS_EFFECT_NONE;
+	effect = api_of(d->activity, domain, c->cbid).effect;
 	if (!c->result && effect == WS_EFFECT_LAUNCH)
 		ws_activity_see(d, slot, c->correlation, WS_ACTIVITY_LAUNCH, row.start_ns);
 	if (!ws_activity_keep_call(d->activity, slot, domain == WS_CUPTI_DOMAIN_RUNTIME,

@@ -92,6 +92,16 @@ static struct ws_held_records *held_of(struct ws_capture_filter *f, uint32_t thr
 
 /* --- the filter --- */
 
+/* Where nothing is left out nobody asks for them. */
+static bool know_calls(struct ws_capture_filter *f)
+{
+	if (!f->inside_calls)
+		f->inside_calls = calloc((size_t)2 * WS_FILTER_CALLS, sizeof(*f->inside_calls));
+	if (f->inside_calls)
+		f->outside_calls = f->inside_calls + WS_FILTER_CALLS;
+	return f->inside_calls != NULL;
+}
+
 bool ws_filter_init(struct ws_capture_filter *f, const struct ws_seg_header *seg)
 {
 	const struct ws_seg_window *spec = &seg->control.window;
@@ -101,9 +111,7 @@ bool ws_filter_init(struct ws_capture_filter *f, const struct ws_seg_header *seg
 	                       spec->duration_ns, spec->ranges != WS_RANGES_NONE);
 	f->is_active = spec->begin_ns || spec->ranges != WS_RANGES_NONE;
 	f->starts = calloc(1, sizeof(*f->starts));
-	f->inside_calls = calloc(WS_FILTER_CALLS, sizeof(*f->inside_calls));
-	f->outside_calls = calloc(WS_FILTER_CALLS, sizeof(*f->outside_calls));
-	return f->starts && f->inside_calls && f->outside_calls;
+	return f->starts && (!f->is_active || know_calls(f));
 }
 
 void ws_filter_release(struct ws_capture_filter *f)
@@ -115,7 +123,6 @@ void ws_filter_release(struct ws_capture_filter *f)
 		free_held(f->starts);
 	free(f->starts);
 	free(f->inside_calls);
-	free(f->outside_calls);
 	ws_capture_window_release(&f->window);
 	memset(f, 0, sizeof(*f));
 }
@@ -127,7 +134,7 @@ void ws_filter_look(struct ws_drain *d)
 	if (!stop_ns)
 		return;
 	ws_window_stop(&d->filter.window, stop_ns);
-	d->filter.is_active = 1;
+	d->filter.is_active = know_calls(&d->filter);
 }
 
 bool ws_filter_range(struct ws_drain *d, const struct ws_def_window *range)

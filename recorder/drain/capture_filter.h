@@ -28,7 +28,7 @@ struct ws_capture_filter {
 	/* start records of ranges, likewise */
 	struct ws_held_records *starts;
 
-	uint64_t *inside_calls, *outside_calls; /* by correlation id */
+	uint64_t *inside_calls, *outside_calls; /* by correlation id; one allocation */
 };
 
 /* 0 without memory. */

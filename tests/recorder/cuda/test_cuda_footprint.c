@@ -3,6 +3,7 @@
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <sys/resource.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "recorder/drain/drain.h"
@@ -48,21 +49,39 @@ static uint64_t sum_of_segments(void)
 	return strtoull(text, NULL, 10);
 }
 
+/* A promise is about the options that people use: the ones they do not give. */
+static void need_room_for_defaults(void)
+{
+	struct statvfs room;
+
+	cr_assert_eq(statvfs(r.segments, &room), 0);
+	if (room.f_bavail * room.f_frsize < 1024 * MIB)
+		cr_skip_test("/dev/shm is too small for segments of the standard size");
+}
+
 Test(cuda_footprint, a_program_that_records_nothing_takes_less_than_a_mebibyte)
 {
-	cr_assert_eq(RUN(&r, "-o", r.trace, "--segment-dir", r.segments, SMALL, "--", "/bin/sh",
-	                 "-c", SUM_UP),
+	need_room_for_defaults();
+	cr_assert_eq(RUN(&r, "-o", r.trace, "--segment-dir", r.segments, "--", "/bin/sh", "-c",
+	                 SUM_UP),
 	             0, "%s", r.text);
 	cr_expect_gt(sum_of_segments(), 0);
 	cr_expect_lt(sum_of_segments(), MIB, "%lu bytes", (unsigned long)sum_of_segments());
 }
 
-/* Measured below 6 ms. It took 100 when all of the segment was fetched first. */
+/*
+ * Measured: 3.4 ms and 300 page faults. It took 100 ms when all of the segment was fetched first,
+ * and 5.4 with 1,500 faults more when a table of launches was looked through that had never been
+ * written.
+ */
 Test(cuda_footprint, a_start_takes_little_processor_time)
 {
+	long least_faults = LONG_MAX;
 	double best_ms = 1e9;
 
 	for (int i = 0; i < 5; i++) {
+		long faults;
+
 		struct rusage before, after;
 		double ms;
 
@@ -75,23 +94,28 @@ Test(cuda_footprint, a_start_takes_little_processor_time)
 	 (double)(after.field.tv_usec - before.field.tv_usec) / 1e3)
 		ms = MS(ru_utime) + MS(ru_stime);
 		best_ms = ms < best_ms ? ms : best_ms;
+		faults = after.ru_minflt - before.ru_minflt;
+		least_faults = faults < least_faults ? faults : least_faults;
 	}
+	/* faults are the same on a busy machine, where time is not */
 	cr_expect_lt(best_ms, 50, "%.1f ms", best_ms);
+	cr_expect_lt(least_faults, 900, "%ld page faults", least_faults);
 }
 
 Test(cuda_footprint, ten_processes_that_launch_take_what_they_use)
 {
 	char command[1024];
 
+	need_room_for_defaults();
 	snprintf(command, sizeof(command),
 	         "for i in 1 2 3 4 5 6 7 8 9 10; do %s wait 5000 1 0 & pids=\"$pids $!\"; done; "
 	         "for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do "
 	         "set -- \"$WARPSHEET_SEGMENT\"*; [ $# -ge 10 ] && break; sleep 0.5; done; "
 	         "sleep 0.3; %s; kill $pids; wait",
 	         WS_TEST_VICTIM_CUDA, SUM_UP);
-	RUN(&r, "-o", r.trace, "--segment-dir", r.segments, SMALL, "--", "/bin/sh", "-c", command);
+	RUN(&r, "-o", r.trace, "--segment-dir", r.segments, "--", "/bin/sh", "-c", command);
 	cr_expect_gt(sum_of_segments(), 10 * MIB / 4, "they have begun");
-	cr_expect_lt(sum_of_segments(), 200 * MIB, "%lu bytes, all of them 500 MiB",
+	cr_expect_lt(sum_of_segments(), 200 * MIB, "%lu bytes, all of them 12 GiB",
 	             (unsigned long)sum_of_segments());
 }
 
