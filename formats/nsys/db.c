@@ -218,10 +218,19 @@ void ws_nsys_free(struct ws_nsys *n)
 
 /* --- tables --- */
 
+bool ws_nsys_has_column(struct ws_nsys *n, const char *table, const char *column)
+{
+	return sqlite3_table_column_metadata(n->db, "main", table, column, NULL, NULL, NULL, NULL,
+	                                     NULL) == SQLITE_OK;
+}
+
 int ws_nsys_has_table(struct ws_nsys *n, const char *name)
 {
 	int found;
 
+	/* most exports lack most tables, and this asks without a statement */
+	if (!ws_nsys_has_column(n, name, NULL))
+		return 0;
 	/* a virtual table has no root page */
 	if (!n->table && sqlite3_prepare_v2(n->db,
 	                                    "SELECT 1 FROM main.sqlite_master WHERE type = 'table' "
@@ -232,12 +241,6 @@ int ws_nsys_has_table(struct ws_nsys *n, const char *name)
 	found = sqlite3_step(n->table) == SQLITE_ROW;
 	sqlite3_reset(n->table);
 	return found;
-}
-
-bool ws_nsys_has_column(struct ws_nsys *n, const char *table, const char *column)
-{
-	return sqlite3_table_column_metadata(n->db, "main", table, column, NULL, NULL, NULL, NULL,
-	                                     NULL) == SQLITE_OK;
 }
 
 static const struct {

@@ -67,6 +67,7 @@ struct ws_nsys_rows {
 
 /* 1 when a real table has this name. */
 int ws_nsys_has_table(struct ws_nsys *n, const char *name);
+/* column NULL: whether there is such a table, maybe a virtual one. */
 bool ws_nsys_has_column(struct ws_nsys *n, const char *table, const char *column);
 /*
  * Read a table in the order of its rows; tail is more SQL after the table's

@@ -344,8 +344,13 @@ static void glyph_escape(struct ws_glyph *out, uint32_t code)
 size_t ws_display_glyph(const char *text, size_t len, struct ws_glyph *out)
 {
 	uint32_t code;
-	size_t taken = ws_utf8_get(text, len, &code);
+	size_t taken;
 
+	if (*text >= ' ' && *text < 0x7f) { /* most of all texts */
+		*out = (struct ws_glyph){{*text}, 1, 1};
+		return 1;
+	}
+	taken = ws_utf8_get(text, len, &code);
 	/* U+FFFE and U+FFFF are no characters and make XML invalid */
 	if ((code & 0xfffe) == 0xfffe)
 		code = WS_UTF8_REPLACEMENT;

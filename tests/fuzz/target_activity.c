@@ -105,7 +105,7 @@ static struct ws_seg_header *make(struct fuzz_input in, unsigned how)
 
 static void use(struct fuzz_input in, unsigned how)
 {
-	const struct ws_trace_writer_opts opts = {.base_ns = BASE};
+	const struct ws_trace_writer_opts opts = {.base_ns = BASE, .zstd_level = FUZZ_ZSTD_LEVEL};
 	struct ws_seg_header *seg = make(in, how);
 	struct ws_trace_writer *writer;
 	struct ws_drain *drain;

@@ -8,6 +8,7 @@
 #include "formats/pytorch/pytorch.h"
 #include "formats/text/json_reader.h"
 #include "formats/trace/check.h"
+#include "tests/fuzz/input.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -47,7 +48,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const size_t pieces[] = {1, 7, 64, 4096};
 	static struct ws_import_stats stats;
-	struct ws_trace_writer_opts opts = {0};
+	const struct ws_trace_writer_opts opts = {.zstd_level = FUZZ_ZSTD_LEVEL};
 	struct ws_import_clock clock = {0};
 	struct ws_json_stream text;
 	struct ws_trace_writer *w;

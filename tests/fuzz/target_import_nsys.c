@@ -209,7 +209,7 @@ static void check(const struct ws_trace_writer *w)
 static void import(sqlite3 *db, int is_checked)
 {
 	static struct ws_import_stats stats;
-	struct ws_trace_writer_opts opts = {0};
+	const struct ws_trace_writer_opts opts = {.zstd_level = FUZZ_ZSTD_LEVEL};
 	struct ws_import_clock clock = {0};
 	struct ws_trace_writer *w;
 	struct ws_import_out out;

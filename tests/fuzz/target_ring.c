@@ -23,7 +23,8 @@ static void check(const struct ws_trace_writer *w)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	const struct ws_trace_writer_opts opts = {.base_ns = FUZZ_SEG_BASE};
+	const struct ws_trace_writer_opts opts = {.base_ns = FUZZ_SEG_BASE,
+	                                          .zstd_level = FUZZ_ZSTD_LEVEL};
 	struct fuzz_input in = {data, data + size};
 	struct ws_trace_writer *writer;
 	struct ws_seg_header *seg;

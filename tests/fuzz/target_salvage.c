@@ -14,9 +14,11 @@
 
 /* A launcher that begins costs more than all that it then reads. */
 #define MAX_DEATHS 1 /* the first one goes on with what another left, too */
+#define MAX_TRACE  (1u << 20) /* far more than 4 kB of input make */
 
 struct launcher {
 	const char *path;
+	int fd; /* the same file */
 	struct ws_seg_header *seg;
 	struct ws_trace_writer *writer;
 	struct ws_drain *drain;
@@ -25,7 +27,8 @@ struct launcher {
 /* 0: the segment's last commit does not fit the file: nothing is salvaged. */
 static int begin(struct launcher *l)
 {
-	const struct ws_trace_writer_opts opts = {.base_ns = FUZZ_SEG_BASE};
+	const struct ws_trace_writer_opts opts = {.base_ns = FUZZ_SEG_BASE,
+	                                          .zstd_level = FUZZ_ZSTD_LEVEL};
 	uint64_t size = ws_drain_file_size(l->seg);
 	struct ws_err err;
 
@@ -49,8 +52,10 @@ static void end(struct launcher *l)
 
 static void finish(struct launcher *l)
 {
+	static uint8_t trace[MAX_TRACE];
 	struct ws_check_result result;
 	struct ws_err err;
+	ssize_t size;
 
 	ws_drain_program_ended(l->drain);
 	ws_drain_last_pass(l->drain);
@@ -59,7 +64,10 @@ static void finish(struct launcher *l)
 	if (ws_drain_error(l->drain, NULL) != WS_OK ||
 	    ws_trace_writer_close(l->writer, &err) != WS_OK)
 		abort();
-	if (ws_trace_check_file(l->path, NULL, NULL, &result, &err) != WS_OK || !result.closed)
+	size = pread(l->fd, trace, sizeof(trace), 0);
+	if (size <= 0 || size == sizeof(trace) ||
+	    ws_trace_check_mem(trace, (size_t)size, NULL, NULL, &result, &err) != WS_OK ||
+	    !result.closed)
 		abort();
 }
 
@@ -86,6 +94,7 @@ static void start(struct launcher *l, size_t *seg_size)
 		file_size = pread(fd, file, sizeof(file), 0);
 	}
 	memcpy(l->seg, seg, *seg_size);
+	l->fd = fd;
 	if (ftruncate(fd, file_size) || pwrite(fd, file, (size_t)file_size, 0) != file_size)
 		abort();
 }
