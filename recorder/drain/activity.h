@@ -11,8 +11,8 @@
 #include "recorder/drain/graph_captures.h"
 #include "recorder/drain/private.h"
 
-#define WS_ACTIVITY_CALLS    4096 /* callback ids that can have a name */
-#define WS_ACTIVITY_KEPT     65536 /* at most */
+#define WS_ACTIVITY_CALLS    4096   /* callback ids that can have a name */
+#define WS_ACTIVITY_KEPT     65536  /* at most */
 #define WS_ACTIVITY_PAIRS    262144 /* at most */
 #define WS_ACTIVITY_CONTEXTS 256
 
@@ -52,7 +52,7 @@ struct ws_activity {
 		uint32_t seen;    /* enum ws_activity_seen */
 		int64_t start_ns; /* of the launch */
 	} * pairs;
-	size_t npairs; /* a power of two, by what the segment's buffers can hold */
+	size_t npairs;    /* a power of two, by what the segment's buffers can hold */
 	size_t pairs_end; /* those from here on were never used, and have no memory yet */
 	struct ws_graph_captures captures;
 	bool has_ended; /* so nothing becomes of launches that wait */

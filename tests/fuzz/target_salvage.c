@@ -13,7 +13,7 @@
 #include "tests/fuzz/segment.h"
 
 /* A launcher that begins costs more than all that it then reads. */
-#define MAX_DEATHS 1 /* the first one goes on with what another left, too */
+#define MAX_DEATHS 1          /* the first one goes on with what another left, too */
 #define MAX_TRACE  (1u << 20) /* far more than 4 kB of input make */
 
 struct launcher {
