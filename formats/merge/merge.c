@@ -10,7 +10,7 @@
 /* --- one trace after the other --- */
 
 static enum ws_status add_rows(struct ws_merge *m, struct ws_merge_source *s,
-                               const struct ws_table_data *t, struct ws_err *err)
+                               const struct ws_column_data *t, struct ws_err *err)
 {
 	enum ws_status status = WS_OK;
 	void *row = calloc(1, t->def->row_size);
@@ -25,9 +25,9 @@ static enum ws_status add_rows(struct ws_merge *m, struct ws_merge_source *s,
 }
 
 static enum ws_status add_kind(struct ws_merge *m, struct ws_merge_source *s,
-                               const struct ws_table_data *t, struct ws_err *err)
+                               const struct ws_column_data *t, struct ws_err *err)
 {
-	struct ws_table_data attrs;
+	struct ws_column_data attrs;
 	enum ws_status status;
 
 	switch (t->def->id) {
@@ -51,7 +51,7 @@ static enum ws_status add_kind(struct ws_merge *m, struct ws_merge_source *s,
 	case WS_KIND_DEVICE:
 		WS_FORWARD(ws_trace_reader_load(s->reader, WS_KIND_DEVICE_ATTR, &attrs, err));
 		status = ws_merge_devices(m, s, t, &attrs, err);
-		ws_table_data_release(&attrs);
+		ws_column_data_release(&attrs);
 		return status;
 	case WS_KIND_LOSS:
 		return ws_merge_note_losses(m, s, t, err);
@@ -69,14 +69,14 @@ static enum ws_status add_source(struct ws_merge *m, struct ws_merge_source *s, 
 	for (int dict = 1; dict >= 0; dict--) {
 		for (unsigned kind = 0; kind < WS_KIND_END; kind++) {
 			const struct ws_kind_def *def = ws_schema_kind(kind);
-			struct ws_table_data t;
+			struct ws_column_data t;
 			enum ws_status status;
 
 			if (!def || def->is_dict != dict)
 				continue;
 			WS_FORWARD(ws_trace_reader_load(s->reader, (enum ws_kind)kind, &t, err));
 			status = add_kind(m, s, &t, err);
-			ws_table_data_release(&t);
+			ws_column_data_release(&t);
 			WS_FORWARD(status);
 		}
 	}
@@ -87,20 +87,20 @@ static enum ws_status add_source(struct ws_merge *m, struct ws_merge_source *s, 
 /* --- begin and end --- */
 
 static enum ws_status look_at_source(struct ws_merge_source *s, size_t index,
-                                     struct ws_table_data *meta, struct ws_err *err)
+                                     struct ws_column_data *meta, struct ws_err *err)
 {
-	struct ws_table_data processes;
+	struct ws_column_data processes;
 
 	s->index = index;
 	WS_FORWARD(ws_trace_reader_load(s->reader, WS_KIND_PROCESS, &processes, err));
 	if (processes.rows)
 		s->pid = ws_merge_cell(&processes, WS_COL_process_pid, 0);
-	ws_table_data_release(&processes);
+	ws_column_data_release(&processes);
 	return ws_trace_reader_load(s->reader, WS_KIND_META, meta, err);
 }
 
 /* Whose times begin first is time 0 of all. out NULL: in memory. */
-static enum ws_status begin(struct ws_merge *m, const struct ws_table_data *meta, const char *out,
+static enum ws_status begin(struct ws_merge *m, const struct ws_column_data *meta, const char *out,
                             int zstd_level, struct ws_err *err)
 {
 	struct ws_trace_writer_opts opts = {.base_ns = INT64_MAX, .zstd_level = zstd_level};
@@ -124,7 +124,7 @@ static enum ws_status begin(struct ws_merge *m, const struct ws_table_data *meta
 static enum ws_status merge_into(struct ws_merge *m, const char *out, int zstd_level,
                                  struct ws_err *err)
 {
-	struct ws_table_data *meta = calloc(m->nsources, sizeof(*meta));
+	struct ws_column_data *meta = calloc(m->nsources, sizeof(*meta));
 	enum ws_status status = WS_OK;
 	size_t seen = 0;
 
@@ -136,7 +136,7 @@ static enum ws_status merge_into(struct ws_merge *m, const char *out, int zstd_l
 	if (status == WS_OK)
 		status = begin(m, meta, out, zstd_level, err);
 	while (seen)
-		ws_table_data_release(&meta[--seen]);
+		ws_column_data_release(&meta[--seen]);
 	free(meta);
 	WS_FORWARD(status);
 	for (size_t i = 0; i < m->nsources; i++) {

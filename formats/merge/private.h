@@ -46,21 +46,21 @@ struct ws_merge {
 	struct ws_merge_source *sources;
 	size_t nsources;
 	struct ws_merge_device *devices;
-	size_t ndevices, devices_allocated;
+	size_t ndevices, devices_capacity;
 	uint64_t threads, op_configs; /* highest ids so far */
 	uint64_t next_number;
 	struct ws_merge_loss *losses;
-	size_t nlosses, losses_allocated;
+	size_t nlosses, losses_capacity;
 	/* of a kind's columns; rows.c looks once */
 	uint8_t treatments[WS_KIND_END][sizeof(union ws_merge_treatments)];
 };
 
-static inline uint64_t ws_merge_cell(const struct ws_table_data *t, unsigned column, uint64_t row)
+static inline uint64_t ws_merge_cell(const struct ws_column_data *t, unsigned column, uint64_t row)
 {
 	return t->columns[column].present ? t->columns[column].v[row] : 0;
 }
 
-static inline struct ws_bytes ws_merge_blob(const struct ws_table_data *t, unsigned column,
+static inline struct ws_bytes ws_merge_blob(const struct ws_column_data *t, unsigned column,
                                             uint64_t row)
 {
 	if (!t->columns[column].present)
@@ -79,37 +79,37 @@ static inline uint64_t ws_merge_mapped(const struct ws_map *map, uint64_t id)
 /* --- merge_rows.c --- */
 
 /* Any row's struct, from the table, with new ids and times. */
-void ws_merge_make_row(struct ws_merge *m, struct ws_merge_source *s, const struct ws_table_data *t,
-                       uint64_t i, void *row);
+void ws_merge_make_row(struct ws_merge *m, struct ws_merge_source *s,
+                       const struct ws_column_data *t, uint64_t i, void *row);
 
 /* Each adds all rows of a kind that the writer numbers itself, and notes the new ids. */
 enum ws_status ws_merge_strings(struct ws_merge *m, struct ws_merge_source *s,
-                                const struct ws_table_data *t, struct ws_err *err);
+                                const struct ws_column_data *t, struct ws_err *err);
 enum ws_status ws_merge_payloads(struct ws_merge *m, struct ws_merge_source *s,
-                                 const struct ws_table_data *t, struct ws_err *err);
+                                 const struct ws_column_data *t, struct ws_err *err);
 enum ws_status ws_merge_configs(struct ws_merge *m, struct ws_merge_source *s,
-                                const struct ws_table_data *t, struct ws_err *err);
+                                const struct ws_column_data *t, struct ws_err *err);
 /*
  * Rows with ids 1, 2, 3 …, of which a later row may say more: they go on where
  * the others ended, offset higher; *highest becomes the highest id.
  */
 enum ws_status ws_merge_counted(struct ws_merge *m, struct ws_merge_source *s,
-                                const struct ws_table_data *t, unsigned id_column, uint64_t offset,
+                                const struct ws_column_data *t, unsigned id_column, uint64_t offset,
                                 uint64_t *highest, struct ws_err *err);
 
 /* --- merge_whole.c: kinds in which the traces have to do with each other --- */
 
 enum ws_status ws_merge_devices(struct ws_merge *m, struct ws_merge_source *s,
-                                const struct ws_table_data *devices,
-                                const struct ws_table_data *attrs, struct ws_err *err);
+                                const struct ws_column_data *devices,
+                                const struct ws_column_data *attrs, struct ws_err *err);
 /* Loss rows are noted trace by trace and added when all are known. */
 enum ws_status ws_merge_note_losses(struct ws_merge *m, struct ws_merge_source *s,
-                                    const struct ws_table_data *t, struct ws_err *err);
+                                    const struct ws_column_data *t, struct ws_err *err);
 enum ws_status ws_merge_losses(struct ws_merge *m, struct ws_err *err);
 /* tables: the meta rows of each source. */
 /* One clock for all traces: base_ns of each. */
-void ws_merge_clocks(struct ws_merge *m, const struct ws_table_data *tables);
-enum ws_status ws_merge_meta(struct ws_merge *m, const struct ws_table_data *tables,
+void ws_merge_clocks(struct ws_merge *m, const struct ws_column_data *tables);
+enum ws_status ws_merge_meta(struct ws_merge *m, const struct ws_column_data *tables,
                              struct ws_err *err);
 
 #endif

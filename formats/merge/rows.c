@@ -107,8 +107,8 @@ static uint64_t treated(struct ws_merge_source *s, uint8_t treatment, uint64_t v
 }
 
 /* Any row's struct, from the table, with new ids and times. */
-void ws_merge_make_row(struct ws_merge *m, struct ws_merge_source *s, const struct ws_table_data *t,
-                       uint64_t i, void *row)
+void ws_merge_make_row(struct ws_merge *m, struct ws_merge_source *s,
+                       const struct ws_column_data *t, uint64_t i, void *row)
 {
 	const struct ws_kind_def *def = t->def;
 	uint8_t *treatments = m->treatments[def->id];
@@ -134,7 +134,7 @@ void ws_merge_make_row(struct ws_merge *m, struct ws_merge_source *s, const stru
 /* --- kinds that are more than their rows --- */
 
 enum ws_status ws_merge_strings(struct ws_merge *m, struct ws_merge_source *s,
-                                const struct ws_table_data *t, struct ws_err *err)
+                                const struct ws_column_data *t, struct ws_err *err)
 {
 	for (uint64_t i = 0; i < t->rows; i++) {
 		struct ws_bytes text = ws_merge_blob(t, WS_COL_string_text, i);
@@ -148,7 +148,7 @@ enum ws_status ws_merge_strings(struct ws_merge *m, struct ws_merge_source *s,
 }
 
 enum ws_status ws_merge_payloads(struct ws_merge *m, struct ws_merge_source *s,
-                                 const struct ws_table_data *t, struct ws_err *err)
+                                 const struct ws_column_data *t, struct ws_err *err)
 {
 	for (uint64_t i = 0; i < t->rows; i++) {
 		struct ws_bytes bytes = ws_merge_blob(t, WS_COL_payload_bytes, i);
@@ -163,7 +163,7 @@ enum ws_status ws_merge_payloads(struct ws_merge *m, struct ws_merge_source *s,
 }
 
 enum ws_status ws_merge_configs(struct ws_merge *m, struct ws_merge_source *s,
-                                const struct ws_table_data *t, struct ws_err *err)
+                                const struct ws_column_data *t, struct ws_err *err)
 {
 	for (uint64_t i = 0; i < t->rows; i++) {
 		struct ws_row_launch_config row;
@@ -179,7 +179,7 @@ enum ws_status ws_merge_configs(struct ws_merge *m, struct ws_merge_source *s,
 
 /* Ids 1, 2, 3 …, of which a later row may say more: they go on where the others ended. */
 enum ws_status ws_merge_counted(struct ws_merge *m, struct ws_merge_source *s,
-                                const struct ws_table_data *t, unsigned id_column, uint64_t offset,
+                                const struct ws_column_data *t, unsigned id_column, uint64_t offset,
                                 uint64_t *highest, struct ws_err *err)
 {
 	union {

@@ -9,7 +9,7 @@
 
 /* --- devices --- */
 
-static void put_attrs(FILE *f, const struct ws_merge_source *s, const struct ws_table_data *attrs,
+static void put_attrs(FILE *f, const struct ws_merge_source *s, const struct ws_column_data *attrs,
                       uint64_t device, uint64_t pci_bus, bool *has_bus)
 {
 	for (uint64_t i = 0; i < attrs->rows; i++) {
@@ -27,8 +27,8 @@ static void put_attrs(FILE *f, const struct ws_merge_source *s, const struct ws_
 
 /* What is known of a device, as text; *facts NULL: too little to tell it from others. */
 static enum ws_status describe_device(struct ws_merge *m, const struct ws_merge_source *s,
-                                      const struct ws_table_data *devices, uint64_t row,
-                                      const struct ws_table_data *attrs, char **facts,
+                                      const struct ws_column_data *devices, uint64_t row,
+                                      const struct ws_column_data *attrs, char **facts,
                                       struct ws_err *err)
 {
 	static const char bus[] = "pci_bus";
@@ -75,7 +75,7 @@ static bool device_id_is_used(const struct ws_merge *m, uint64_t id)
 static enum ws_status new_device(struct ws_merge *m, uint64_t wish, char *facts, uint64_t *id,
                                  struct ws_err *err)
 {
-	if (WS_GROW(m->devices, m->ndevices + 1, m->devices_allocated, err) != WS_OK) {
+	if (WS_GROW(m->devices, m->ndevices + 1, m->devices_capacity, err) != WS_OK) {
 		free(facts);
 		return WS_NO_MEMORY;
 	}
@@ -88,8 +88,8 @@ static enum ws_status new_device(struct ws_merge *m, uint64_t wish, char *facts,
 
 /* Rows of devices that are another trace's already are left out, and so are their attributes. */
 enum ws_status ws_merge_devices(struct ws_merge *m, struct ws_merge_source *s,
-                                const struct ws_table_data *devices,
-                                const struct ws_table_data *attrs, struct ws_err *err)
+                                const struct ws_column_data *devices,
+                                const struct ws_column_data *attrs, struct ws_err *err)
 {
 	struct ws_map *map = &s->maps[WS_KIND_DEVICE];
 	size_t before = m->ndevices;
@@ -135,9 +135,9 @@ enum ws_status ws_merge_devices(struct ws_merge *m, struct ws_merge_source *s,
 /* --- losses: each trace's counters go up by themselves; the sum goes up with each --- */
 
 enum ws_status ws_merge_note_losses(struct ws_merge *m, struct ws_merge_source *s,
-                                    const struct ws_table_data *t, struct ws_err *err)
+                                    const struct ws_column_data *t, struct ws_err *err)
 {
-	WS_FORWARD(WS_GROW(m->losses, m->nlosses + t->rows, m->losses_allocated, err));
+	WS_FORWARD(WS_GROW(m->losses, m->nlosses + t->rows, m->losses_capacity, err));
 	for (uint64_t i = 0; i < t->rows; i++) {
 		struct ws_row_loss row;
 
@@ -189,7 +189,7 @@ static bool is_equal(struct ws_bytes a, struct ws_bytes b)
 	return a.len == b.len && (!a.len || !memcmp(a.ptr, b.ptr, a.len));
 }
 
-static bool has_meta(const struct ws_table_data *t, struct ws_bytes key, struct ws_bytes value)
+static bool has_meta(const struct ws_column_data *t, struct ws_bytes key, struct ws_bytes value)
 {
 	for (uint64_t i = 0; i < t->rows; i++) {
 		struct ws_bytes k = ws_merge_blob(t, WS_COL_meta_key, i);
@@ -202,7 +202,7 @@ static bool has_meta(const struct ws_table_data *t, struct ws_bytes key, struct 
 }
 
 /* The first value of the key, empty when there is none. */
-static struct ws_bytes find_meta(const struct ws_table_data *t, const char *key)
+static struct ws_bytes find_meta(const struct ws_column_data *t, const char *key)
 {
 	for (uint64_t i = 0; i < t->rows; i++)
 		if (is_equal(ws_merge_blob(t, WS_COL_meta_key, i),
@@ -215,7 +215,7 @@ static struct ws_bytes find_meta(const struct ws_table_data *t, const char *key)
  * Traces of one boot of one machine have one clock, whatever became of the real time
  * between them. Their first one says where that clock stands beside other machines'.
  */
-void ws_merge_clocks(struct ws_merge *m, const struct ws_table_data *tables)
+void ws_merge_clocks(struct ws_merge *m, const struct ws_column_data *tables)
 {
 	for (size_t i = 0; i < m->nsources; i++) {
 		struct ws_merge_source *s = &m->sources[i];
@@ -268,7 +268,7 @@ static enum ws_status add_process_meta(struct ws_merge *m, const struct ws_merge
 	return status;
 }
 
-enum ws_status ws_merge_meta(struct ws_merge *m, const struct ws_table_data *tables,
+enum ws_status ws_merge_meta(struct ws_merge *m, const struct ws_column_data *tables,
                              struct ws_err *err)
 {
 	char count[24];

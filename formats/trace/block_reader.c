@@ -42,14 +42,14 @@ void ws_block_reader_free(struct ws_block_reader *b)
 
 static enum ws_status reserve(struct ws_block_rows *rows, size_t values, struct ws_err *err)
 {
-	if (values <= rows->allocated)
+	if (values <= rows->capacity)
 		return WS_OK;
 	free(rows->memory);
-	rows->allocated = 0;
+	rows->capacity = 0;
 	rows->memory = malloc(values * sizeof(*rows->memory));
 	WS_FAIL_IF(!rows->memory, err, NO_MEMORY, "out of memory for a block of %zu values",
 	           values);
-	rows->allocated = values;
+	rows->capacity = values;
 	return WS_OK;
 }
 

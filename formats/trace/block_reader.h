@@ -27,7 +27,7 @@ struct ws_block_rows {
 	uint64_t *v[64]; /* by position; info.rows values, 0 where the file lacks the column; NULL
 	                    where it was not asked for */
 	uint64_t *memory;
-	size_t allocated; /* values */
+	size_t capacity; /* values */
 };
 /* Block i, of a kind that this program knows. CORRUPT and TOO_NEW as ws_trace_reader_decode, of
  * the columns asked for. */

@@ -332,7 +332,7 @@ static void check_schema_row(struct check *c, const struct ws_column *columns, u
 /* What the file says of its columns against what this program knows of them. */
 static enum ws_status check_schema(struct check *c, struct ws_err *err)
 {
-	struct ws_table_data t;
+	struct ws_column_data t;
 	enum ws_status status = ws_trace_reader_load(c->reader, WS_KIND_SCHEMA, &t, err);
 	int complete = 1;
 
@@ -343,7 +343,7 @@ static enum ws_status check_schema(struct check *c, struct ws_err *err)
 	for (uint64_t i = 0; complete && i < t.rows; i++)
 		check_schema_row(c, t.columns, i);
 	c->is_described = complete && t.rows;
-	ws_table_data_release(&t);
+	ws_column_data_release(&t);
 	return WS_OK;
 }
 
@@ -378,7 +378,7 @@ static enum ws_status check_end(struct check *c, struct ws_err *err)
 static enum ws_status find_repair(struct check *c, struct ws_err *err)
 {
 	static const char prefix[] = "repair.";
-	struct ws_table_data t;
+	struct ws_column_data t;
 	enum ws_status status = ws_trace_reader_load(c->reader, WS_KIND_META, &t, err);
 
 	c->absence = WS_FINDING_DAMAGE;
@@ -390,7 +390,7 @@ static enum ws_status find_repair(struct check *c, struct ws_err *err)
 		if (key->len > strlen(prefix) && !memcmp(key->ptr, prefix, strlen(prefix)))
 			c->absence = WS_FINDING_NOTE;
 	}
-	ws_table_data_release(&t);
+	ws_column_data_release(&t);
 	return WS_OK;
 }
 

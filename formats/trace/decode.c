@@ -230,7 +230,7 @@ static int find_source(const struct ws_block_view *view, const struct ws_kind_de
 }
 
 /* Add up rows, memory and stored bytes of the blocks of a kind; columns get present. */
-static enum ws_status plan_load(const struct ws_trace_reader *r, struct ws_table_data *t,
+static enum ws_status plan_load(const struct ws_trace_reader *r, struct ws_column_data *t,
                                 struct ws_column *columns, uint64_t blob_bytes[WS_MAX_COLUMNS],
                                 struct ws_err *err)
 {
@@ -308,7 +308,7 @@ static enum ws_status load_part(const struct ws_trace_reader *r, const struct ws
 }
 
 /* One allocation for all columns; blob_pos says where BLOB bytes go. */
-static enum ws_status allocate_table(struct ws_table_data *t, const struct ws_column *columns,
+static enum ws_status allocate_table(struct ws_column_data *t, const struct ws_column *columns,
                                      const uint64_t *blob_bytes, uint8_t **blob_pos,
                                      struct ws_err *err)
 {
@@ -340,7 +340,7 @@ static enum ws_status allocate_table(struct ws_table_data *t, const struct ws_co
 }
 
 enum ws_status ws_trace_reader_load(const struct ws_trace_reader *r, enum ws_kind kind,
-                                    struct ws_table_data *out, struct ws_err *err)
+                                    struct ws_column_data *out, struct ws_err *err)
 {
 	struct ws_column columns[WS_MAX_COLUMNS] = {0};
 	uint64_t blob_bytes[WS_MAX_COLUMNS] = {0};
@@ -365,11 +365,11 @@ enum ws_status ws_trace_reader_load(const struct ws_trace_reader *r, enum ws_kin
 		row += r->parts[i].info.rows;
 	}
 	if (status != WS_OK)
-		ws_table_data_release(out);
+		ws_column_data_release(out);
 	return status;
 }
 
-void ws_table_data_release(struct ws_table_data *t)
+void ws_column_data_release(struct ws_column_data *t)
 {
 	free(t->arena);
 	memset(t, 0, sizeof(*t));

@@ -18,7 +18,7 @@ static const char *keep_name(char **pos, const struct ws_bytes *name)
 	return start;
 }
 
-static enum ws_status keep_names(struct ws_trace_reader *r, const struct ws_table_data *t,
+static enum ws_status keep_names(struct ws_trace_reader *r, const struct ws_column_data *t,
                                  struct ws_err *err)
 {
 	const struct ws_column *c = t->columns;
@@ -47,7 +47,7 @@ static enum ws_status keep_names(struct ws_trace_reader *r, const struct ws_tabl
 /* Names are a help, not a need: a schema that does not decode gives none. */
 static enum ws_status load_schema(struct ws_trace_reader *r, struct ws_err *err)
 {
-	struct ws_table_data t;
+	struct ws_column_data t;
 	enum ws_status status = ws_trace_reader_load(r, WS_KIND_SCHEMA, &t, err);
 	int complete = 1;
 
@@ -57,7 +57,7 @@ static enum ws_status load_schema(struct ws_trace_reader *r, struct ws_err *err)
 		complete &= t.columns[c].present;
 	if (complete)
 		status = keep_names(r, &t, err);
-	ws_table_data_release(&t);
+	ws_column_data_release(&t);
 	return status;
 }
 

@@ -102,14 +102,14 @@ void ws_block_release(struct ws_block *block);
  * (index with WS_COL_<kind>_<column>). A column that no block has is not
  * present; where only some blocks have it the others give 0.
  */
-struct ws_table_data {
+struct ws_column_data {
 	const struct ws_kind_def *def;
 	uint64_t rows;
 	struct ws_column *columns; /* def->ncolumns of them */
 	void *arena;
 };
 enum ws_status ws_trace_reader_load(const struct ws_trace_reader *r, enum ws_kind kind,
-                                    struct ws_table_data *out, struct ws_err *err);
-void ws_table_data_release(struct ws_table_data *t);
+                                    struct ws_column_data *out, struct ws_err *err);
+void ws_column_data_release(struct ws_column_data *t);
 
 #endif

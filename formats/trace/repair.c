@@ -93,10 +93,10 @@ static enum ws_status copy_blocks(struct repair *r, struct ws_err *err)
 	return WS_OK;
 }
 
-static enum ws_status say(struct ws_trace_writer *w, const char *key, struct ws_err *err,
+static enum ws_status put(struct ws_trace_writer *w, const char *key, struct ws_err *err,
                           const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 
-static enum ws_status say(struct ws_trace_writer *w, const char *key, struct ws_err *err,
+static enum ws_status put(struct ws_trace_writer *w, const char *key, struct ws_err *err,
                           const char *fmt, ...)
 {
 	char value[64];
@@ -108,21 +108,21 @@ static enum ws_status say(struct ws_trace_writer *w, const char *key, struct ws_
 	return ws_trace_writer_meta(w, key, value, err);
 }
 
-static enum ws_status say_all(const struct repair *r, struct ws_trace_writer *w, struct ws_err *err)
+static enum ws_status put_all(const struct repair *r, struct ws_trace_writer *w, struct ws_err *err)
 {
 	const struct ws_trace_summary *s = ws_trace_reader_summary(r->reader);
 
-	WS_FORWARD(say(w, "repair.program", err, "warpsheet %s", WS_VERSION));
-	WS_FORWARD(say(w, "repair.source_size", err, "%" PRIu64, s->file_size));
-	WS_FORWARD(say(w, "repair.source_hash", err, "%016" PRIx64, s->file_hash));
-	WS_FORWARD(say(w, "repair.source_closed", err, "%s", r->found.closed ? "yes" : "no"));
-	WS_FORWARD(say(w, "repair.damage", err, "%" PRIu64, r->found.damage));
-	WS_FORWARD(say(w, "repair.skipped_bytes", err, "%" PRIu64, s->skipped_bytes));
-	WS_FORWARD(say(w, "repair.blocks_kept", err, "%" PRIu64, r->blocks));
+	WS_FORWARD(put(w, "repair.program", err, "warpsheet %s", WS_VERSION));
+	WS_FORWARD(put(w, "repair.source_size", err, "%" PRIu64, s->file_size));
+	WS_FORWARD(put(w, "repair.source_hash", err, "%016" PRIx64, s->file_hash));
+	WS_FORWARD(put(w, "repair.source_closed", err, "%s", r->found.closed ? "yes" : "no"));
+	WS_FORWARD(put(w, "repair.damage", err, "%" PRIu64, r->found.damage));
+	WS_FORWARD(put(w, "repair.skipped_bytes", err, "%" PRIu64, s->skipped_bytes));
+	WS_FORWARD(put(w, "repair.blocks_kept", err, "%" PRIu64, r->blocks));
 	if (!r->header_is_whole)
-		WS_FORWARD(say(w, "repair.base_ns", err, "lost"));
+		WS_FORWARD(put(w, "repair.base_ns", err, "lost"));
 	if (!r->schema_is_whole)
-		WS_FORWARD(say(w, "repair.schema", err, "of the repairing program"));
+		WS_FORWARD(put(w, "repair.schema", err, "of the repairing program"));
 	return WS_OK;
 }
 
@@ -133,7 +133,7 @@ static enum ws_status finish(struct repair *r, const char *path, struct ws_err *
 	enum ws_status status;
 
 	WS_FORWARD(ws_trace_writer_resume_raw(&w, path, r->sink.size, err));
-	status = say_all(r, w, err);
+	status = put_all(r, w, err);
 	if (status == WS_OK)
 		status = ws_trace_writer_close(w, err);
 	ws_trace_writer_free(w);

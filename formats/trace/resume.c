@@ -79,10 +79,10 @@ enum ws_status ws_trace_writer_intern_config(struct ws_trace_writer *w,
 /* --- going on with a file --- */
 
 /* Put the bytes that row i of a dictionary was interned by into w->key. */
-typedef enum ws_status (*key_fn)(struct ws_trace_writer *w, const struct ws_table_data *t,
+typedef enum ws_status (*key_fn)(struct ws_trace_writer *w, const struct ws_column_data *t,
                                  uint64_t i, struct ws_err *err);
 
-static enum ws_status string_row_key(struct ws_trace_writer *w, const struct ws_table_data *t,
+static enum ws_status string_row_key(struct ws_trace_writer *w, const struct ws_column_data *t,
                                      uint64_t i, struct ws_err *err)
 {
 	const struct ws_bytes *text = &t->columns[WS_COL_string_text].b[i];
@@ -91,7 +91,7 @@ static enum ws_status string_row_key(struct ws_trace_writer *w, const struct ws_
 	return ws_buf_put(&w->key, text->ptr, text->len, err);
 }
 
-static enum ws_status payload_row_key(struct ws_trace_writer *w, const struct ws_table_data *t,
+static enum ws_status payload_row_key(struct ws_trace_writer *w, const struct ws_column_data *t,
                                       uint64_t i, struct ws_err *err)
 {
 	const struct ws_bytes *bytes = &t->columns[WS_COL_payload_bytes].b[i];
@@ -99,7 +99,7 @@ static enum ws_status payload_row_key(struct ws_trace_writer *w, const struct ws
 	return payload_key(w, t->columns[WS_COL_payload_schema].v[i], bytes->ptr, bytes->len, err);
 }
 
-static enum ws_status config_row_key(struct ws_trace_writer *w, const struct ws_table_data *t,
+static enum ws_status config_row_key(struct ws_trace_writer *w, const struct ws_column_data *t,
                                      uint64_t i, struct ws_err *err)
 {
 	const struct ws_column *column = t->columns;
@@ -124,7 +124,7 @@ static enum ws_status load_dict(struct ws_trace_writer *w, const struct ws_trace
                                 struct ws_err *err)
 {
 	enum ws_status status;
-	struct ws_table_data t;
+	struct ws_column_data t;
 
 	WS_FORWARD(ws_trace_reader_load(r, kind, &t, err));
 	status = WS_OK;
@@ -138,7 +138,7 @@ static enum ws_status load_dict(struct ws_trace_writer *w, const struct ws_trace
 			status = ws_strtab_load(tab, w->key.data, w->key.len, t.columns[0].v[i],
 			                        err);
 	}
-	ws_table_data_release(&t);
+	ws_column_data_release(&t);
 	return status;
 }
 

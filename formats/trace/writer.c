@@ -131,7 +131,7 @@ enum ws_status ws_trace_writer_note_config(struct ws_trace_writer *w,
 	/* ids are counted; whoever leaves gaps gets one lane for what lies behind them */
 	if (id > (w->encoder.config_count ? w->encoder.config_count : 1))
 		return WS_OK;
-	WS_FORWARD(WS_GROW(w->config_lanes, id + 1, w->config_lanes_cap, err));
+	WS_FORWARD(WS_GROW(w->config_lanes, id + 1, w->config_lanes_capacity, err));
 	w->encoder.config_lanes = w->config_lanes;
 	if (!w->encoder.config_count)
 		w->config_lanes[w->encoder.config_count++] = 0; /* there is no id 0 */

@@ -32,7 +32,7 @@ struct ws_trace_writer {
 	struct ws_buf key; /* of a payload: schema, bytes */
 	struct ws_thread_places *places;
 	uint64_t *config_lanes; /* by launch_config id: what encoder.config_lanes is */
-	size_t config_lanes_cap;
+	size_t config_lanes_capacity;
 	enum ws_writer_state state;
 	struct ws_err failure;
 };

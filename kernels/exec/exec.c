@@ -5,7 +5,7 @@
 #include "formats/base/grow.h"
 
 /* Ops of a phase from one read by the host to the next, as the backend recorded them. */
-struct stretch {
+struct segment {
 	int first;            /* index of its first op */
 	void *recording;      /* the backend's */
 	uint64_t fingerprint; /* of the addresses that it works on */
@@ -22,9 +22,9 @@ struct ws_exec {
 	size_t scope_capacity;
 	int64_t skipped; /* ops of the last phase that were not run */
 	int64_t begun;   /* steps */
-	struct stretch *stretches;
-	int stretch_count;
-	size_t stretch_capacity;
+	struct segment *segments;
+	int segment_count;
+	size_t segment_capacity;
 };
 
 static enum ws_status tensor_alloc(struct ws_exec *exec, struct ws_tensor *t, struct ws_err *err)
@@ -97,9 +97,9 @@ void ws_exec_destroy(struct ws_exec *exec)
 		return;
 	for (int i = 0; i < exec->graph->tensor_count; i++)
 		tensor_release(exec, exec->graph->tensors[i]);
-	for (int i = 0; i < exec->stretch_count; i++)
-		exec->backend->ops->forget(exec->backend, exec->stretches[i].recording);
-	free(exec->stretches);
+	for (int i = 0; i < exec->segment_count; i++)
+		exec->backend->ops->forget(exec->backend, exec->segments[i].recording);
+	free(exec->segments);
 	free(exec->last_use);
 	free(exec->scopes);
 	free(exec);
@@ -264,21 +264,21 @@ static enum ws_status read_flag(struct ws_exec *exec, const struct ws_tensor *fl
 }
 
 /* What becomes of the ops that are walked over. */
-enum walk {
-	WALK_RUN,    /* run each in its ranges */
-	WALK_RECORD, /* run each, for the backend to record */
-	WALK_REPLAY, /* only give tensors their places: the recording runs them */
-	WALK_SKIP,   /* the same, and nothing runs them */
+enum exec_mode {
+	MODE_RUN,    /* run each in its ranges */
+	MODE_RECORD, /* run each, for the backend to record */
+	MODE_REPLAY, /* only give tensors their places: the recording runs them */
+	MODE_SKIP,   /* the same, and nothing runs them */
 };
 
-static enum ws_status run_op(struct ws_exec *exec, const struct ws_op *op, enum walk walk,
+static enum ws_status run_op(struct ws_exec *exec, const struct ws_op *op, enum exec_mode mode,
                              struct ws_err *err)
 {
 	enum ws_status status;
 
-	if (walk >= WALK_REPLAY)
+	if (mode >= MODE_REPLAY)
 		return WS_OK;
-	if (walk == WALK_RECORD) /* a range would say that its ops run now */
+	if (mode == MODE_RECORD) /* a range would say that its ops run now */
 		return exec->backend->ops->run(exec->backend, op, err);
 	WS_FORWARD(enter_scope(exec, op->scope, err));
 	wsnvtx_push_op(op->message, &op->payload);
@@ -289,16 +289,16 @@ static enum ws_status run_op(struct ws_exec *exec, const struct ws_op *op, enum 
 
 /* Two products beside each other: the first on the backend's second stream. */
 static enum ws_status run_pair(struct ws_exec *exec, const struct ws_op *const *pair,
-                               enum walk walk, struct ws_err *err)
+                               enum exec_mode mode, struct ws_err *err)
 {
 	const struct ws_backend_ops *ops = exec->backend->ops;
 
-	if (walk >= WALK_REPLAY)
+	if (mode >= MODE_REPLAY)
 		return WS_OK;
 	WS_FORWARD(ops->side(exec->backend, true, err));
-	WS_FORWARD(run_op(exec, pair[0], walk, err));
+	WS_FORWARD(run_op(exec, pair[0], mode, err));
 	WS_FORWARD(ops->side(exec->backend, false, err));
-	WS_FORWARD(run_op(exec, pair[1], walk, err));
+	WS_FORWARD(run_op(exec, pair[1], mode, err));
 	return ops->join(exec->backend, err);
 }
 
@@ -314,8 +314,8 @@ static uint64_t fingerprint(uint64_t hash, const struct ws_op *op)
 }
 
 /* Ops first … end - 1; where tensors came to lie goes into *hash. */
-static enum ws_status walk_ops(struct ws_exec *exec, int first, int end, enum walk walk,
-                               uint64_t *hash, struct ws_err *err)
+static enum ws_status run_ops(struct ws_exec *exec, int first, int end, enum exec_mode mode,
+                              uint64_t *hash, struct ws_err *err)
 {
 	const struct ws_op *const *ops = (const struct ws_op *const *)exec->graph->ops;
 
@@ -327,8 +327,8 @@ static enum ws_status walk_ops(struct ws_exec *exec, int first, int end, enum wa
 			WS_FORWARD(alloc_outputs(exec, ops[j], err));
 			*hash = fingerprint(*hash, ops[j]);
 		}
-		WS_FORWARD(pair ? run_pair(exec, ops + i, walk, err)
-		                : run_op(exec, ops[i], walk, err));
+		WS_FORWARD(pair ? run_pair(exec, ops + i, mode, err)
+		                : run_op(exec, ops[i], mode, err));
 		for (int j = i; j <= i + pair; j++)
 			release_dead(exec, ops[j], j);
 		i += pair;
@@ -336,58 +336,58 @@ static enum ws_status walk_ops(struct ws_exec *exec, int first, int end, enum wa
 	return WS_OK;
 }
 
-static enum ws_status add_stretch(struct ws_exec *exec, struct stretch stretch, struct ws_err *err)
+static enum ws_status add_segment(struct ws_exec *exec, struct segment segment, struct ws_err *err)
 {
-	WS_FORWARD(WS_GROW(exec->stretches, (size_t)exec->stretch_count + 1, exec->stretch_capacity,
+	WS_FORWARD(WS_GROW(exec->segments, (size_t)exec->segment_count + 1, exec->segment_capacity,
 	                   err));
-	exec->stretches[exec->stretch_count++] = stretch;
+	exec->segments[exec->segment_count++] = segment;
 	return WS_OK;
 }
 
 static enum ws_status record(struct ws_exec *exec, int first, int end, struct ws_err *err)
 {
 	const struct ws_backend_ops *ops = exec->backend->ops;
-	struct stretch stretch = {.first = first};
+	struct segment segment = {.first = first};
 	enum ws_status status, ended;
 
 	WS_FORWARD(ops->record_begin(exec->backend, err));
-	status = walk_ops(exec, first, end, WALK_RECORD, &stretch.fingerprint, err);
+	status = run_ops(exec, first, end, MODE_RECORD, &segment.fingerprint, err);
 	/* recording ends in any case; the first failure is the one to tell */
-	ended = ops->record_end(exec->backend, &stretch.recording, status == WS_OK ? err : NULL);
+	ended = ops->record_end(exec->backend, &segment.recording, status == WS_OK ? err : NULL);
 	if (status == WS_OK)
 		status = ended;
 	if (status == WS_OK)
-		status = add_stretch(exec, stretch, err);
+		status = add_segment(exec, segment, err);
 	if (status != WS_OK) {
 		if (ended == WS_OK)
-			ops->forget(exec->backend, stretch.recording);
+			ops->forget(exec->backend, segment.recording);
 		return status;
 	}
-	return ops->replay(exec->backend, stretch.recording, err);
+	return ops->replay(exec->backend, segment.recording, err);
 }
 
-static enum ws_status replay(struct ws_exec *exec, const struct stretch *stretch, int end,
+static enum ws_status replay(struct ws_exec *exec, const struct segment *segment, int end,
                              struct ws_err *err)
 {
 	uint64_t hash = 0;
 
-	WS_FORWARD(walk_ops(exec, stretch->first, end, WALK_REPLAY, &hash, err));
-	WS_FAIL_IF(hash != stretch->fingerprint, err, BUG,
+	WS_FORWARD(run_ops(exec, segment->first, end, MODE_REPLAY, &hash, err));
+	WS_FAIL_IF(hash != segment->fingerprint, err, BUG,
 	           "a recorded step finds its tensors elsewhere");
-	return exec->backend->ops->replay(exec->backend, stretch->recording, err);
+	return exec->backend->ops->replay(exec->backend, segment->recording, err);
 }
 
 /* The first step runs as it is, so that all is loaded; the second is recorded, then replayed. */
-static enum ws_status run_stretch(struct ws_exec *exec, int first, int end, struct ws_err *err)
+static enum ws_status run_segment(struct ws_exec *exec, int first, int end, struct ws_err *err)
 {
 	enum ws_status status;
 	uint64_t hash = 0;
 
 	if (!exec->backend->records || exec->begun < 2)
-		return walk_ops(exec, first, end, WALK_RUN, &hash, err);
-	for (int i = 0; i < exec->stretch_count; i++)
-		if (exec->stretches[i].first == first)
-			return replay(exec, &exec->stretches[i], end, err);
+		return run_ops(exec, first, end, MODE_RUN, &hash, err);
+	for (int i = 0; i < exec->segment_count; i++)
+		if (exec->segments[i].first == first)
+			return replay(exec, &exec->segments[i], end, err);
 	wsnvtx_push("record for replay");
 	status = record(exec, first, end, err);
 	wsnvtx_pop();
@@ -395,7 +395,7 @@ static enum ws_status run_stretch(struct ws_exec *exec, int first, int end, stru
 }
 
 /* The end of the ops of a phase from first on that run or not for the same reason. */
-static int stretch_end(const struct ws_graph *graph, int first)
+static int segment_end(const struct ws_graph *graph, int first)
 {
 	const struct ws_op *op = graph->ops[first];
 	int end = first + 1;
@@ -420,15 +420,15 @@ enum ws_status ws_exec_phase(struct ws_exec *exec, enum wsnvtx_phase phase, stru
 		end = i + 1;
 		if (graph->ops[i]->payload.phase != phase)
 			continue;
-		end = stretch_end(graph, i);
+		end = segment_end(graph, i);
 		status = read_flag(exec, graph->ops[i]->unless, &set, err);
 		if (status != WS_OK)
 			break;
 		if (set) {
 			exec->skipped += end - i;
-			status = walk_ops(exec, i, end, WALK_SKIP, &hash, err);
+			status = run_ops(exec, i, end, MODE_SKIP, &hash, err);
 		} else {
-			status = run_stretch(exec, i, end, err);
+			status = run_segment(exec, i, end, err);
 		}
 	}
 	(void)enter_scope(exec, NULL, NULL); /* closing needs no memory: cannot fail */

@@ -134,8 +134,8 @@ static enum ws_status check_output(const struct ws_step_command *c, struct ws_er
 /* --- what the values mean --- */
 
 /* "none", "dynamic" or "static:N" */
-static enum ws_status settle_loss_scale(struct ws_step_options *step, const char *text,
-                                        struct ws_err *err)
+static enum ws_status resolve_loss_scale(struct ws_step_options *step, const char *text,
+                                         struct ws_err *err)
 {
 	static const char fixed[] = "static:";
 	struct ws_loss_scale *scale = &step->loss_scale;
@@ -166,7 +166,7 @@ static enum ws_status settle_loss_scale(struct ws_step_options *step, const char
 }
 
 /* The optimizer's own defaults, and what was given instead. */
-static void settle_optimizer(struct ws_step_command *c)
+static void resolve_optimizer(struct ws_step_command *c)
 {
 	struct ws_optimizer *o = &c->run.step.optimizer;
 
@@ -181,8 +181,8 @@ static void settle_optimizer(struct ws_step_command *c)
 		o->eps = c->epsilon;
 }
 
-static enum ws_status settle(struct ws_step_command *c, const struct ws_opt *table,
-                             struct ws_err *err)
+static enum ws_status resolve(struct ws_step_command *c, const struct ws_opt *table,
+                              struct ws_err *err)
 {
 	static const char *const devices[] = {"auto", "cuda", "cpu"};
 	struct ws_step_options *step = &c->run.step;
@@ -199,8 +199,8 @@ static enum ws_status settle(struct ws_step_command *c, const struct ws_opt *tab
 	for (size_t i = 0; i < WS_STEP_OPTIONS; i++)
 		if (c->given[i])
 			WS_FORWARD(check_fit(c, &table[i], err));
-	settle_optimizer(c);
-	WS_FORWARD(settle_loss_scale(step, c->loss_scale, err));
+	resolve_optimizer(c);
+	WS_FORWARD(resolve_loss_scale(step, c->loss_scale, err));
 	return check_output(c, err);
 }
 
@@ -227,5 +227,5 @@ enum ws_status ws_step_command_parse(struct ws_step_command *c, int argc, char *
 		return WS_OK;
 	WS_FAIL_IF(n, err, USAGE, "unexpected argument %s", argv[1]);
 	WS_FAIL_IF(!c->given[WS_STEP_OPTION_MODEL], err, USAGE, "--model is needed");
-	return settle(c, table, err);
+	return resolve(c, table, err);
 }

@@ -76,7 +76,7 @@ static inline int64_t ws_now_ns(void)
 struct ws_self {
 	struct ws_thread_buffer *thread_buffer; /* NULL: none yet, or none left */
 	uint32_t depth;                         /* pushes that are open without a thread buffer */
-	uint32_t looked; /* thread_buffers_freed at the last vain search, plus 1 */
+	uint32_t looked; /* thread_buffers_freed at the last search that found none, plus 1 */
 };
 extern __thread struct ws_self ws_self;
 

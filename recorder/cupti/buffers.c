@@ -116,7 +116,7 @@ static uint32_t name_string(uint64_t address)
 #define CALLS 4096
 static _Atomic uint64_t calls_seen[2][CALLS / 64];
 
-static void see_call(uint32_t domain, uint32_t cbid)
+static void note_call(uint32_t domain, uint32_t cbid)
 {
 	_Atomic uint64_t *word = &calls_seen[domain - WS_CUPTI_DOMAIN_DRIVER][cbid % CALLS / 64];
 	uint64_t bit = UINT64_C(1) << (cbid % 64);
@@ -200,7 +200,7 @@ static void prepare_api(uint8_t *record, uint32_t domain, uint32_t *tid, uint32_
 
 	if (cbid_at >= 0) {
 		memcpy(&cbid, record + cbid_at, sizeof(cbid));
-		see_call(domain, cbid);
+		note_call(domain, cbid);
 	}
 	if (thread_at >= 0)
 		replace_thread(record, (size_t)thread_at, tid, thread);

@@ -194,8 +194,8 @@ uint64_t ws_activity_waiting(const struct ws_activity *a)
  * Work mostly comes with its launch or soon after; so whatever has to give way
  * to a launch that much younger has waited long enough.
  */
-void ws_activity_see(struct ws_drain *d, const struct ws_activity_slot *slot, uint32_t correlation,
-                     enum ws_activity_seen what, int64_t start_ns)
+void ws_activity_note(struct ws_drain *d, const struct ws_activity_slot *slot, uint32_t correlation,
+                      enum ws_activity_seen what, int64_t start_ns)
 {
 	struct ws_activity *a = d->activity;
 	const size_t at = correlation & (a->npairs - 1);

@@ -149,8 +149,8 @@ enum ws_activity_seen {
 /* --- activity.c, for the rows --- */
 
 /* A launch that began at start_ns, or what became of one (start_ns: 0). */
-void ws_activity_see(struct ws_drain *d, const struct ws_activity_slot *slot, uint32_t correlation,
-                     enum ws_activity_seen what, int64_t start_ns);
+void ws_activity_note(struct ws_drain *d, const struct ws_activity_slot *slot, uint32_t correlation,
+                      enum ws_activity_seen what, int64_t start_ns);
 /* Launches that were done, not captured, and of which no work is known by now. */
 uint64_t ws_activity_waiting(const struct ws_activity *a);
 

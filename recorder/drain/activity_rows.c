@@ -104,7 +104,7 @@ static enum ws_activity_fate add_kernel(struct ws_drain *d, const struct ws_acti
 	if (!read_work_times(d, slot, k->start, k->end, &row.start_ns, &row.dur_ns) ||
 	    !ws_drain_device(d, k->device))
 		return WS_ACTIVITY_DAMAGED;
-	ws_activity_see(d, slot, k->correlation, WS_ACTIVITY_WORK, 0);
+	ws_activity_note(d, slot, k->correlation, WS_ACTIVITY_WORK, 0);
 	if (!ws_filter_keeps_work(d, row.correlation, row.start_ns, row.dur_ns))
 		return WS_ACTIVITY_ROW;
 	if (!row.start_ns) {
@@ -163,7 +163,7 @@ static enum ws_activity_fate add_memcpy(struct ws_drain *d, const struct ws_acti
 	if (!read_work_times(d, slot, m->start, m->end, &row.start_ns, &row.dur_ns) ||
 	    !ws_drain_device(d, m->device))
 		return WS_ACTIVITY_DAMAGED;
-	ws_activity_see(d, slot, m->correlation, WS_ACTIVITY_WORK, 0);
+	ws_activity_note(d, slot, m->correlation, WS_ACTIVITY_WORK, 0);
 	row.flags = copy_flags(row.start_ns, m->flags);
 	if (keeps_copy(d, row.correlation, row.start_ns, row.dur_ns))
 		ws_drain_add(d, WS_KIND_MEMCPY, &row);
@@ -192,7 +192,7 @@ static enum ws_activity_fate add_ptop(struct ws_drain *d, const struct ws_activi
 	    !ws_drain_device(d, m->device) || !ws_drain_device(d, m->src_device) ||
 	    !ws_drain_device(d, m->dst_device))
 		return WS_ACTIVITY_DAMAGED;
-	ws_activity_see(d, slot, m->correlation, WS_ACTIVITY_WORK, 0);
+	ws_activity_note(d, slot, m->correlation, WS_ACTIVITY_WORK, 0);
 	row.flags = copy_flags(row.start_ns, m->flags);
 	if (keeps_copy(d, row.correlation, row.start_ns, row.dur_ns))
 		ws_drain_add(d, WS_KIND_MEMCPY, &row);
@@ -217,7 +217,7 @@ static enum ws_activity_fate add_memset(struct ws_drain *d, const struct ws_acti
 	if (!read_work_times(d, slot, m->start, m->end, &row.start_ns, &row.dur_ns) ||
 	    !ws_drain_device(d, m->device))
 		return WS_ACTIVITY_DAMAGED;
-	ws_activity_see(d, slot, m->correlation, WS_ACTIVITY_WORK, 0);
+	ws_activity_note(d, slot, m->correlation, WS_ACTIVITY_WORK, 0);
 	row.flags = copy_flags(row.start_ns, m->flags);
 	if (keeps_copy(d, row.correlation, row.start_ns, row.dur_ns))
 		ws_drain_add(d, WS_KIND_MEMSET, &row);
@@ -239,7 +239,7 @@ static enum ws_activity_fate add_graph(struct ws_drain *d, const struct ws_activ
 	if (!read_work_times(d, slot, g->start, g->end, &row.start_ns, &row.dur_ns) ||
 	    !ws_drain_device(d, g->device))
 		return WS_ACTIVITY_DAMAGED;
-	ws_activity_see(d, slot, g->correlation, WS_ACTIVITY_WORK, 0);
+	ws_activity_note(d, slot, g->correlation, WS_ACTIVITY_WORK, 0);
 	if (!ws_filter_keeps_work(d, row.correlation, row.start_ns, row.dur_ns))
 		return WS_ACTIVITY_ROW;
 	ws_drain_add(d, WS_KIND_GRAPH_LAUNCH, &row);
@@ -301,7 +301,7 @@ static enum ws_activity_fate add_api(struct ws_drain *d, const struct ws_activit
 		return WS_ACTIVITY_DAMAGED;
 	effect = api_of(d->activity, domain, c->cbid).effect;
 	if (!c->result && effect == WS_EFFECT_LAUNCH)
-		ws_activity_see(d, slot, c->correlation, WS_ACTIVITY_LAUNCH, row.start_ns);
+		ws_activity_note(d, slot, c->correlation, WS_ACTIVITY_LAUNCH, row.start_ns);
 	if (!ws_activity_keep_call(d->activity, slot, domain == WS_CUPTI_DOMAIN_RUNTIME,
 	                           c->correlation))
 		return WS_ACTIVITY_ROW;

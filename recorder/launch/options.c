@@ -73,8 +73,8 @@ static bool parse_instances(const char *text, struct ws_seg_window *window)
 }
 
 /* An @ that no instances follow is part of the name. */
-static enum ws_status settle_range(struct ws_seg_window *window, const char *value,
-                                   struct ws_err *err)
+static enum ws_status resolve_range(struct ws_seg_window *window, const char *value,
+                                    struct ws_err *err)
 {
 	const char *at = strrchr(value, '@');
 	size_t len = strlen(value);
@@ -96,8 +96,8 @@ static enum ws_status settle_range(struct ws_seg_window *window, const char *val
 	return WS_OK;
 }
 
-static enum ws_status settle_rings(struct ws_record_command *cmd, const struct given *g,
-                                   struct ws_err *err)
+static enum ws_status resolve_rings(struct ws_record_command *cmd, const struct given *g,
+                                    struct ws_err *err)
 {
 	struct ws_seg_opts *segment = &cmd->record.segment;
 	bool is_model = cmd->model && !g->buffers && !g->buffer_size_bytes;
@@ -116,8 +116,8 @@ static enum ws_status settle_rings(struct ws_record_command *cmd, const struct g
 	return WS_OK;
 }
 
-static enum ws_status settle(struct ws_record_command *cmd, const struct given *g,
-                             struct ws_err *err)
+static enum ws_status resolve(struct ws_record_command *cmd, const struct given *g,
+                              struct ws_err *err)
 {
 	struct ws_record_opts *r = &cmd->record;
 
@@ -138,8 +138,8 @@ static enum ws_status settle(struct ws_record_command *cmd, const struct given *
 	r->no_args = g->no_args;
 	r->force = g->force;
 	if (g->capture_range)
-		WS_FORWARD(settle_range(&r->window, g->capture_range, err));
-	return settle_rings(cmd, g, err);
+		WS_FORWARD(resolve_range(&r->window, g->capture_range, err));
+	return resolve_rings(cmd, g, err);
 }
 
 /* --- the command line --- */
@@ -218,7 +218,7 @@ enum ws_status ws_record_command_parse(struct ws_record_command *cmd, int argc, 
 
 		cmd->record.segment_dir = dir && *dir ? dir : NULL;
 	}
-	return settle(cmd, &g, err);
+	return resolve(cmd, &g, err);
 }
 
 void ws_record_command_release(struct ws_record_command *cmd)

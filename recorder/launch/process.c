@@ -276,7 +276,7 @@ static void take_name(struct ws_process *p, char *path)
 	p->trace = path;
 }
 
-void ws_process_settle(struct ws_process *p, uint32_t pid, const struct ws_process_naming *naming)
+void ws_process_resolve(struct ws_process *p, uint32_t pid, const struct ws_process_naming *naming)
 {
 	struct ws_seg_header *seg = p->file.seg;
 	struct ws_strings env =

@@ -58,7 +58,7 @@ struct ws_process_naming {
  * Give the trace the name that it has by the pattern when pid is the process.
  * A name that cannot be had is told and the present one kept.
  */
-void ws_process_settle(struct ws_process *p, uint32_t pid, const struct ws_process_naming *naming);
+void ws_process_resolve(struct ws_process *p, uint32_t pid, const struct ws_process_naming *naming);
 /*
  * Where the trace of a further segment is begun: in the folder of the
  * pattern's names, under the segment's own name, which is nobody else's.

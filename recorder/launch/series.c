@@ -200,8 +200,8 @@ static int stop_asked(void)
 
 /* --- all of them ------------------------------------------------------------------------- */
 
-static void say_progress(const struct series *s, const struct ws_grid_run *run, double seconds,
-                         const struct outcome *o)
+static void print_progress(const struct series *s, const struct ws_grid_run *run, double seconds,
+                           const struct outcome *o)
 {
 	char line[PATH_MAX + 512], left[64] = "";
 	double rest_s = s->spent_s / (double)s->made * (double)(s->todo - s->made);
@@ -233,7 +233,7 @@ static enum ws_status make_run(struct series *s, const struct ws_grid_run *run, 
 	s->made++;
 	s->spent_s += now_s() - begin_s;
 	s->failed += o.exit_code != 0;
-	say_progress(s, run, now_s() - begin_s, &o);
+	print_progress(s, run, now_s() - begin_s, &o);
 	/* a command line that is wrong is wrong for every run */
 	WS_FAIL_IF(o.exit_code == ws_status_exit_code(WS_USAGE) && !s->opts->program, err, USAGE,
 	           "%s", o.last_words);

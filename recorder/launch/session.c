@@ -130,11 +130,11 @@ static bool is_taken(void *ctx, const char *path)
 	return 0;
 }
 
-static void settle(struct ws_session *s, struct ws_process *p, uint32_t pid)
+static void resolve(struct ws_session *s, struct ws_process *p, uint32_t pid)
 {
 	const struct ws_process_naming naming = {s->pattern, s->keep_existing, is_taken, s};
 
-	ws_process_settle(p, pid, &naming);
+	ws_process_resolve(p, pid, &naming);
 }
 
 /* How the process ended: known for our own child only. */
@@ -146,7 +146,7 @@ static void finish(struct ws_session *s, struct ws_process *p)
 	struct ws_err err;
 
 	if (!p->is_settled)
-		settle(s, p, pid);
+		resolve(s, p, pid);
 	if (pid && pid == s->started && WIFEXITED(s->wait_status)) {
 		end.how = WS_END_EXITED;
 		end.code = WEXITSTATUS(s->wait_status);
@@ -356,7 +356,7 @@ static uint64_t pass(struct ws_session *s, int *alive)
 		gone = s->stop || !is_alive(s, p);
 		*alive |= !gone;
 		if (!p->is_settled && ws_process_pid(p))
-			settle(s, p, ws_process_pid(p));
+			resolve(s, p, ws_process_pid(p));
 		if (gone && !is_alive(s, p))
 			ws_drain_program_ended(p->drain);
 		n += ws_process_step(p);

@@ -178,7 +178,8 @@ static int by_rank(const void *pa, const void *pb)
 	return c ? c : strcmp(a->evidence, b->evidence);
 }
 
-enum ws_status ws_advice_find(const struct ws_tab *tab, struct ws_advice *out, struct ws_err *err)
+enum ws_status ws_advice_find(const struct ws_table_context *tab, struct ws_advice *out,
+                              struct ws_err *err)
 {
 	int on_cpu = ws_model_on_cpu(tab->m);
 

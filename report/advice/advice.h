@@ -22,7 +22,7 @@ enum ws_rule {
 };
 struct ws_rule_def {
 	const char *id, *title, *condition, *says;
-	int gpu; /* says nothing of times that are no GPU's */
+	int gpu; /* says nothing of times that are not those of a GPU */
 };
 extern const struct ws_rule_def ws_rule_defs[WS_RULES];
 
@@ -53,7 +53,7 @@ struct ws_work_group {
 };
 
 struct ws_advice {
-	const struct ws_tab *tab;
+	const struct ws_table_context *tab;
 	const struct ws_model *m;
 	uint8_t *counts; /* kernel -> in the measured steps of the report */
 	int64_t gpu_ns;  /* of these */
@@ -71,7 +71,7 @@ struct ws_advice {
 	int64_t *class_ns;               /* GPU time of each text that is a class */
 
 	struct ws_finding *findings; /* most severe first, then greatest gain, then rule */
-	size_t n, allocated;
+	size_t n, capacity;
 	uint8_t fired[WS_RULES];
 	uint64_t left_out[WS_RULES];      /* findings over WS_ADVICE_FINDINGS_MAX */
 	const char *not_judged[WS_RULES]; /* why; NULL = it was */
@@ -79,7 +79,8 @@ struct ws_advice {
 };
 
 /* All rules. Free with ws_advice_release, also after a failure. */
-enum ws_status ws_advice_find(const struct ws_tab *tab, struct ws_advice *out, struct ws_err *err);
+enum ws_status ws_advice_find(const struct ws_table_context *tab, struct ws_advice *out,
+                              struct ws_err *err);
 void ws_advice_release(struct ws_advice *a);
 
 /* Is a range path launch-bound by rule A1? A diff gives no verdict on dtypes for one that is. */

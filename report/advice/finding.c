@@ -43,7 +43,7 @@ char *ws_advice_text(struct ws_advice *a, const char *fmt, ...)
 void ws_advice_add(struct ws_advice *a, enum ws_rule rule, enum ws_severity severity,
                    double gain_ns, char *scope, char *evidence, char *advice)
 {
-	if (WS_GROW(a->findings, a->n + 1, a->allocated, NULL) != WS_OK) {
+	if (WS_GROW(a->findings, a->n + 1, a->capacity, NULL) != WS_OK) {
 		a->arena.failed = true;
 		return;
 	}

@@ -67,17 +67,17 @@ static enum ws_status gather_work(struct finder *f, const struct ws_selection *s
 	const struct ws_model *m = f->m;
 	const struct ws_kernels *k = &m->kernels;
 
-	WS_NEW(&f->temp, f->work, k->n + m->nworks);
-	WS_NEW(&f->temp, f->matched, k->n + m->nworks);
+	WS_NEW(&f->temp, f->work, k->n + m->nwork);
+	WS_NEW(&f->temp, f->matched, k->n + m->nwork);
 	WS_FORWARD(ws_arena_check(&f->temp, "the time of steps", err));
 	for (size_t i = 0; i < k->n; i++)
 		if (sel->any_scope[i] && !(k->flags[i] & WS_KERNEL_NO_TIME))
 			f->work[f->nwork++] =
 			        launched_by(m, k->call[i], k->start_ns[i], k->dur_ns[i]);
-	for (size_t i = 0; i < m->nworks; i++)
-		if (sel->any_work[i] && !m->works[i].no_time)
-			f->work[f->nwork++] = launched_by(m, m->works[i].call, m->works[i].start_ns,
-			                                  m->works[i].dur_ns);
+	for (size_t i = 0; i < m->nwork; i++)
+		if (sel->any_work[i] && !m->work[i].no_time)
+			f->work[f->nwork++] = launched_by(m, m->work[i].call, m->work[i].start_ns,
+			                                  m->work[i].dur_ns);
 	ws_sort(f->work, f->nwork, sizeof(*f->work), by_call);
 	return WS_OK;
 }

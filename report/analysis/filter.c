@@ -41,7 +41,7 @@ bool ws_step_selected(const struct ws_model *m, const struct ws_selection *s, ui
 
 /* --- the filters in words ------------------------------------------------------------- */
 
-static void say_times(FILE *f, const struct ws_filter *filter)
+static void print_times(FILE *f, const struct ws_filter *filter)
 {
 	fprintf(f, "what overlaps %.6f ms to ", (double)filter->time_first_ns / 1e6);
 	if (filter->time_end_ns == INT64_MAX)
@@ -51,7 +51,7 @@ static void say_times(FILE *f, const struct ws_filter *filter)
 	fputs(" of the trace", f);
 }
 
-static void say(FILE *out, const struct ws_selection *s, const struct ws_filter *f)
+static void print(FILE *out, const struct ws_selection *s, const struct ws_filter *f)
 {
 	const char *comma = "";
 
@@ -86,7 +86,7 @@ static void say(FILE *out, const struct ws_selection *s, const struct ws_filter 
 	}
 	if (f && f->has_time) {
 		fputs(comma, out);
-		say_times(out, f);
+		print_times(out, f);
 	}
 }
 
@@ -98,7 +98,7 @@ static enum ws_status find_words(struct ws_selection *s, const struct ws_filter 
 	FILE *out = open_memstream(&words, &len);
 
 	if (out)
-		say(out, s, f);
+		print(out, s, f);
 	if (out && fclose(out) == 0)
 		s->words = ws_arena_copy(&s->arena, words, len);
 	else
@@ -273,8 +273,8 @@ static void select_work(struct selector *c)
 			s->gpu_ns += kernels->dur_ns[k];
 		}
 	}
-	for (size_t i = 0; i < m->nworks; i++) {
-		const struct ws_work *w = &m->works[i];
+	for (size_t i = 0; i < m->nwork; i++) {
+		const struct ws_work *w = &m->work[i];
 
 		const struct thing t = {w->range, w->step, crossing_of_call(c, w->call),
 		                        w->start_ns, w->start_ns + w->dur_ns};
@@ -296,9 +296,9 @@ static void select_calls(struct selector *c)
 		for (size_t k = 0; k < m->kernels.n; k++)
 			if (s->kernel[k] && m->kernels.call[k] != WS_NONE)
 				s->call[m->kernels.call[k]] = 1;
-		for (size_t i = 0; i < m->nworks; i++)
-			if (s->work[i] && m->works[i].call != WS_NONE)
-				s->call[m->works[i].call] = 1;
+		for (size_t i = 0; i < m->nwork; i++)
+			if (s->work[i] && m->work[i].call != WS_NONE)
+				s->call[m->work[i].call] = 1;
 		return;
 	}
 	for (uint32_t i = 0; i < a->n; i++)
@@ -357,7 +357,7 @@ static void select_all(struct selector *c)
 	select_calls(c);
 	for (size_t i = 0; i < m->nmemory; i++)
 		any |= s->memory[i] && of_any;
-	for (size_t i = 0; i < m->nworks; i++)
+	for (size_t i = 0; i < m->nwork; i++)
 		any |= s->work[i];
 	for (size_t i = 0; i < m->api.n; i++)
 		any |= s->call[i];
@@ -370,8 +370,8 @@ static enum ws_status allocate(const struct ws_model *m, struct ws_selection *s,
 	WS_NEW(&s->arena, s->any_scope, m->kernels.n);
 	WS_NEW(&s->arena, s->range, m->ranges.n);
 	WS_NEW(&s->arena, s->call, m->api.n);
-	WS_NEW(&s->arena, s->work, m->nworks);
-	WS_NEW(&s->arena, s->any_work, m->nworks);
+	WS_NEW(&s->arena, s->work, m->nwork);
+	WS_NEW(&s->arena, s->any_work, m->nwork);
 	WS_NEW(&s->arena, s->op, m->cpu_ops.tree.n);
 	WS_NEW(&s->arena, s->memory, m->nmemory);
 	return ws_arena_check(&s->arena, "the selection of kernels", err);
@@ -382,8 +382,8 @@ static bool any_in_steps(const struct ws_model *m)
 	for (size_t k = 0; k < m->kernels.n; k++)
 		if (ws_step_is_measured(m, m->kernels.step[k]))
 			return 1;
-	for (size_t i = 0; i < m->nworks; i++)
-		if (m->works[i].scope == WS_SCOPE_STEPS)
+	for (size_t i = 0; i < m->nwork; i++)
+		if (m->work[i].scope == WS_SCOPE_STEPS)
 			return 1;
 	return 0;
 }

@@ -30,7 +30,7 @@ struct ws_selection {
 };
 
 /* What a builder works from. */
-struct ws_tab {
+struct ws_table_context {
 	const struct ws_model *m;
 	const struct ws_selection *sel;
 	const struct ws_digest *digest; /* with the parts that the table needs */

@@ -76,8 +76,8 @@ static void add_pieces(struct ws_idle_cursor *c, const struct ws_selection *sel)
 			                       k->range[i],
 			                       ws_kernel_is_comm(m, i) ? WS_USE_COLLECTIVE
 			                                               : WS_USE_COMPUTE};
-	for (size_t i = 0; i < m->nworks; i++) {
-		const struct ws_work *w = &m->works[i];
+	for (size_t i = 0; i < m->nwork; i++) {
+		const struct ws_work *w = &m->work[i];
 
 		if (sel->any_work[i] && !w->no_time && w->device < m->ndevices)
 			c->pieces[c->npieces++] = (struct piece){
@@ -162,7 +162,7 @@ static enum ws_status cursor_open(struct ws_idle_cursor **out, const struct ws_m
 	if (!c)
 		return WS_FAIL(err, NO_MEMORY, "no memory for the idle time");
 	c->m = m;
-	WS_NEW(&c->arena, c->pieces, m->kernels.n + m->nworks);
+	WS_NEW(&c->arena, c->pieces, m->kernels.n + m->nwork);
 	WS_NEW(&c->arena, c->place, m->ndevices);
 	WS_FORWARD(ws_arena_check(&c->arena, "the idle time", err));
 	add_pieces(c, sel);

@@ -10,7 +10,7 @@ enum ws_status ws_spans_add(struct ws_spans *s, int64_t start_ns, int64_t end_ns
 {
 	if (end_ns <= start_ns)
 		return WS_OK;
-	WS_FORWARD(WS_GROW(s->span, s->n + 1, s->allocated, err));
+	WS_FORWARD(WS_GROW(s->span, s->n + 1, s->capacity, err));
 	s->span[s->n++] = (struct ws_span){start_ns, end_ns};
 	return WS_OK;
 }

@@ -16,7 +16,7 @@ struct ws_span {
 /* Starts as all zeros; free with ws_spans_release. */
 struct ws_spans {
 	struct ws_span *span;
-	size_t n, allocated;
+	size_t n, capacity;
 };
 /* Add [start, end]; one without length changes nothing. */
 enum ws_status ws_spans_add(struct ws_spans *s, int64_t start_ns, int64_t end_ns,

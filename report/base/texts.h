@@ -13,7 +13,7 @@
 struct ws_texts {
 	struct ws_strtab known;
 	struct ws_bytes *text; /* by number, [0] unused; read with ws_texts_get */
-	size_t n, allocated;
+	size_t n, capacity;
 };
 
 enum ws_status ws_texts_add(struct ws_texts *t, struct ws_bytes text, uint32_t *number,

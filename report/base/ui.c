@@ -166,7 +166,7 @@ void ws_ui_progress_end(void)
 	memset(&progress, 0, sizeof(progress));
 }
 
-void ws_ui_say(const char *fmt, ...)
+void ws_ui_print(const char *fmt, ...)
 {
 	char text[1024];
 	va_list ap;

@@ -44,6 +44,6 @@ void ws_ui_progress(const char *what, uint64_t done, uint64_t total);
 void ws_ui_progress_end(void);
 
 /* "warpsheet: …" and a newline on stderr; control characters become '?'. */
-void ws_ui_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+void ws_ui_print(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 #endif

@@ -90,9 +90,9 @@ static bool fold(struct ws_values *v)
 }
 
 /* By half, not twice as much: what is empty at the end counts where there are many small groups. */
-static bool grow(void *array, size_t *allocated, size_t item_bytes)
+static bool grow(void *array, size_t *capacity, size_t item_bytes)
 {
-	size_t want = *allocated < 8 ? 8 : *allocated + *allocated / 2;
+	size_t want = *capacity < 8 ? 8 : *capacity + *capacity / 2;
 	void *items;
 
 	/* an array of any type: only its bytes may be looked at through void * */
@@ -101,7 +101,7 @@ static bool grow(void *array, size_t *allocated, size_t item_bytes)
 	if (!items)
 		return false;
 	memcpy(array, &items, sizeof(items));
-	*allocated = want;
+	*capacity = want;
 	return true;
 }
 
@@ -109,12 +109,12 @@ bool ws_values_make_room(struct ws_values *v)
 {
 	if (v->n >= FOLD_FROM && v->n >= v->fold_at && !fold(v))
 		return false;
-	return v->n < v->allocated || grow(&v->narrow, &v->allocated, sizeof(*v->narrow));
+	return v->n < v->capacity || grow(&v->narrow, &v->capacity, sizeof(*v->narrow));
 }
 
 bool ws_values_add_wide(struct ws_values *v, int64_t value)
 {
-	if (v->nwide == v->wide_allocated && !grow(&v->wide, &v->wide_allocated, sizeof(*v->wide)))
+	if (v->nwide == v->wide_capacity && !grow(&v->wide, &v->wide_capacity, sizeof(*v->wide)))
 		return false;
 	v->wide[v->nwide++] = value;
 	return true;

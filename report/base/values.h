@@ -21,7 +21,7 @@ struct ws_value_run {
 struct ws_values {
 	uint32_t *narrow; /* as they came */
 	int64_t *wide;    /* those that do not fit */
-	size_t n, allocated, nwide, wide_allocated;
+	size_t n, capacity, nwide, wide_capacity;
 	struct ws_value_run *runs; /* ascending; of narrow ones that came before */
 	size_t nruns, in_runs;     /* in_runs: how many values those are */
 	size_t fold_at;            /* narrow ones before it is tried again */
@@ -36,7 +36,7 @@ static inline bool ws_values_add(struct ws_values *v, int64_t value)
 {
 	if (value < 0 || value > UINT32_MAX)
 		return ws_values_add_wide(v, value);
-	if (v->n == v->allocated && !ws_values_make_room(v))
+	if (v->n == v->capacity && !ws_values_make_room(v))
 		return false;
 	v->narrow[v->n++] = (uint32_t)value;
 	return true;

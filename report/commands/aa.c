@@ -85,9 +85,9 @@ enum ws_status ws_cmd_aa(int argc, char **argv, struct ws_err *err)
 	WS_FAIL_IF(o.diff.run_noise_percent < 0, err, USAGE,
 	           "--run-noise needs a percentage from 0, not %g", o.diff.run_noise_percent);
 	/* the only table, so CSV needs no choice */
-	WS_FORWARD(ws_destination_settle(&o.to, "aa", err));
+	WS_FORWARD(ws_destination_resolve(&o.to, "aa", err));
 	for (int i = 0; i < n; i++)
-		WS_FORWARD(ws_output_spares(o.to.path, argv[i], err));
+		WS_FORWARD(ws_output_check(o.to.path, argv[i], err));
 	status = ws_trace_list_add(&list, n, argv, err);
 	if (status == WS_OK)
 		status = test_traces(&list, &o, err);

@@ -32,7 +32,7 @@ static enum ws_status repair(const char *from, const char *to, struct ws_err *er
 {
 	struct ws_check_result kept;
 
-	WS_FORWARD(ws_output_spares(to, from, err));
+	WS_FORWARD(ws_output_check(to, from, err));
 	WS_FORWARD(ws_trace_repair(from, to, &kept, err));
 	printf("%s: %" PRIu64 " block%s with %" PRIu64 " row%s rescued\n", to, kept.blocks,
 	       plural(kept.blocks), kept.rows, plural(kept.rows));

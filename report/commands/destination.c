@@ -26,15 +26,15 @@ static int format_of_path(const char *path)
 	return -1;
 }
 
-enum ws_status ws_output_spares(const char *path, const char *input, struct ws_err *err)
+enum ws_status ws_output_check(const char *path, const char *input, struct ws_err *err)
 {
 	WS_FAIL_IF(path && ws_outfile_is_same(path, input), err, USAGE,
 	           "'%s' is the input: the output would destroy it; choose another name", path);
 	return WS_OK;
 }
 
-enum ws_status ws_destination_settle(struct ws_destination *d, const char *table,
-                                     struct ws_err *err)
+enum ws_status ws_destination_resolve(struct ws_destination *d, const char *table,
+                                      struct ws_err *err)
 {
 	int by_path;
 

@@ -26,10 +26,10 @@ struct ws_destination {
 	int64_t rows; /* of each table as text, 0 = all */
 };
 /* Settle the format. USAGE when path and format do not go together, or CSV has not one table. */
-enum ws_status ws_destination_settle(struct ws_destination *d, const char *table,
-                                     struct ws_err *err);
+enum ws_status ws_destination_resolve(struct ws_destination *d, const char *table,
+                                      struct ws_err *err);
 /* USAGE when writing to path (NULL: stdout) would destroy the input. */
-enum ws_status ws_output_spares(const char *path, const char *input, struct ws_err *err);
+enum ws_status ws_output_check(const char *path, const char *input, struct ws_err *err);
 enum ws_status ws_destination_write(const struct ws_destination *d, const struct ws_report *report,
                                     struct ws_err *err);
 

@@ -99,7 +99,7 @@ static enum ws_status diff_sides(const struct ws_trace_list list[2], const struc
 	if (status == WS_OK)
 		status = write_diff(report, o, err);
 	if (status == WS_OK && result.finding) {
-		ws_ui_say("over the threshold: %s", result.verdict);
+		ws_ui_print("over the threshold: %s", result.verdict);
 		status = WS_FINDING;
 	}
 	ws_report_free(report);
@@ -215,9 +215,9 @@ enum ws_status ws_cmd_diff(int argc, char **argv, struct ws_err *err)
 	WS_FORWARD(check_percent("min-effect", o.diff.min_effect_percent, err));
 	WS_FORWARD(check_percent("same-within", o.diff.same_within_percent, err));
 	WS_FORWARD(check_percent("run-noise", o.diff.run_noise_percent, err));
-	WS_FORWARD(ws_destination_settle(&o.to, o.table, err));
+	WS_FORWARD(ws_destination_resolve(&o.to, o.table, err));
 	for (int i = 0; i < n + nb; i++)
-		WS_FORWARD(ws_output_spares(o.to.path, argv[i], err));
+		WS_FORWARD(ws_output_check(o.to.path, argv[i], err));
 	status = list_sides(n + nb, argv, separator, list, err);
 	if (status == WS_OK)
 		status = diff_sides(list, &o, err);

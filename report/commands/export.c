@@ -49,17 +49,18 @@ static void tell(void *path, uint64_t done, uint64_t total)
 	ws_ui_progress(path, done, total);
 }
 
-static void say_left_out(const char *path, const struct ws_export_stats *s)
+static void print_left_out(const char *path, const struct ws_export_stats *s)
 {
 	for (unsigned kind = 0; kind < WS_KIND_END; kind++)
 		if (s->left_out[kind])
-			ws_ui_say("note: '%s' has no place for records of kind %s: %" PRIu64, path,
-			          ws_schema_kind(kind)->name, s->left_out[kind]);
+			ws_ui_print("note: '%s' has no place for records of kind %s: %" PRIu64,
+			            path, ws_schema_kind(kind)->name, s->left_out[kind]);
 	if (s->without_time)
-		ws_ui_say("note: kernels and copies without a recorded time, left out: %" PRIu64,
-		          s->without_time);
+		ws_ui_print("note: kernels and copies without a recorded time, left out: %" PRIu64,
+		            s->without_time);
 	if (s->dangling)
-		ws_ui_say("note: ends of ranges without a begin, left out: %" PRIu64, s->dangling);
+		ws_ui_print("note: ends of ranges without a begin, left out: %" PRIu64,
+		            s->dangling);
 }
 
 struct export_opts {
@@ -81,8 +82,8 @@ static enum ws_status export_trace(struct ws_trace_file *f, const struct export_
 	ws_ui_progress_end();
 	if (status != WS_OK)
 		return status;
-	ws_trace_file_say_damage(f);
-	say_left_out(o->to, &stats);
+	ws_trace_file_print_damage(f);
+	print_left_out(o->to, &stats);
 	return WS_OK;
 }
 
@@ -100,7 +101,7 @@ static const char *list_extensions(char text[200])
 	return text;
 }
 
-static enum ws_status settle(struct export_opts *o, const char *input, struct ws_err *err)
+static enum ws_status resolve(struct export_opts *o, const char *input, struct ws_err *err)
 {
 	char extensions[200];
 
@@ -112,7 +113,7 @@ static enum ws_status settle(struct export_opts *o, const char *input, struct ws
 	           list_extensions(extensions));
 	WS_FAIL_IF((o->rollup || o->rank >= 0) && !exporters[o->format]->has_ranks, err, USAGE,
 	           "--rollup and --rank are for Parquet: --format parquet");
-	return ws_output_spares(o->to, input, err);
+	return ws_output_check(o->to, input, err);
 }
 
 enum ws_status ws_cmd_export(int argc, char **argv, struct ws_err *err)
@@ -153,7 +154,7 @@ enum ws_status ws_cmd_export(int argc, char **argv, struct ws_err *err)
 	WS_FORWARD(ws_command_parse(&a, argc, argv, &n, &done, err));
 	if (done)
 		return WS_OK;
-	WS_FORWARD(settle(&o, argv[0], err));
+	WS_FORWARD(resolve(&o, argv[0], err));
 	status = ws_trace_file_open(&f, argv[0], err);
 	if (status == WS_OK)
 		status = export_trace(&f, &o, err);

@@ -34,7 +34,7 @@ static enum ws_status import(const char *from, const char *to, struct ws_import_
 	struct ws_outfile out;
 	enum ws_status status;
 
-	WS_FORWARD(ws_output_spares(to, from, err));
+	WS_FORWARD(ws_output_check(to, from, err));
 	WS_FORWARD(ws_outfile_reserve(&out, to, err));
 	status = ws_import_file(from, ws_outfile_name(&out), &opts, stats, err);
 	ws_ui_progress_end();
@@ -77,7 +77,7 @@ enum ws_status ws_cmd_import(int argc, char **argv, struct ws_err *err)
 	status = import(argv[0], to, stats, err);
 	if (status == WS_OK) {
 		print_stats(argv[0], stats);
-		ws_import_say_damage(stats);
+		ws_import_print_damage(stats);
 	}
 	free(stats);
 	return status;

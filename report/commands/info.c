@@ -138,7 +138,7 @@ static enum ws_status put_records(const struct ws_trace_reader *r, struct ws_err
 
 static enum ws_status put_meta(const struct ws_trace_reader *r, struct ws_err *err)
 {
-	struct ws_table_data t;
+	struct ws_column_data t;
 
 	WS_FORWARD(ws_trace_reader_load(r, WS_KIND_META, &t, err));
 	puts("\n  provenance");
@@ -154,11 +154,11 @@ static enum ws_status put_meta(const struct ws_trace_reader *r, struct ws_err *e
 	}
 	if (!t.rows)
 		puts("  nothing recorded");
-	ws_table_data_release(&t);
+	ws_column_data_release(&t);
 	return WS_OK;
 }
 
-static void put_loss(const struct ws_trace_names *names, const struct ws_table_data *t,
+static void put_loss(const struct ws_trace_names *names, const struct ws_column_data *t,
                      uint64_t row)
 {
 	struct ws_bytes cause = ws_trace_name(names, ws_value(t, WS_COL_loss_cause, row));
@@ -174,7 +174,7 @@ static void put_loss(const struct ws_trace_names *names, const struct ws_table_d
 static enum ws_status put_losses(const struct ws_trace_reader *r, struct ws_err *err)
 {
 	struct ws_trace_names names = {0};
-	struct ws_table_data t = {0};
+	struct ws_column_data t = {0};
 	struct ws_idmap last = {0}; /* cause -> its last row: counters only grow */
 	enum ws_status status = ws_trace_names_load(&names, r, err);
 
@@ -193,7 +193,7 @@ static enum ws_status put_losses(const struct ws_trace_reader *r, struct ws_err 
 		puts("  no counter recorded");
 out:
 	ws_idmap_free(&last);
-	ws_table_data_release(&t);
+	ws_column_data_release(&t);
 	ws_trace_names_release(&names);
 	return status;
 }

@@ -86,12 +86,12 @@ int main(int argc, char **argv)
 	status = run(argc, argv, &err);
 	written = ws_ui_stdout_finish(&late);
 	if (status != WS_OK && err.text[0])
-		ws_ui_say("%s", err.text);
+		ws_ui_print("%s", err.text);
 	if (status == WS_NO_MEMORY && is_limited)
-		ws_ui_say(WS_SMALL_INPUT_MEMORY);
+		ws_ui_print(WS_SMALL_INPUT_MEMORY);
 	/* output that nobody got matters more than a finding in it */
 	if (written != WS_OK && (status == WS_OK || status == WS_FINDING)) {
-		ws_ui_say("%s", late.text);
+		ws_ui_print("%s", late.text);
 		status = written;
 	}
 	return ws_status_exit_code(status);

@@ -208,7 +208,7 @@ static enum ws_status report_trace(struct ws_trace_file *f, struct report_opts *
 
 	if (status != WS_OK)
 		goto out;
-	ws_trace_file_say_damage(f);
+	ws_trace_file_print_damage(f);
 	view = *report;
 	if (o->table)
 		status = ws_report_select(report, o->table, &view, slots, err);
@@ -221,8 +221,8 @@ static enum ws_status report_trace(struct ws_trace_file *f, struct report_opts *
 	o->to.rows = o->rows >= 0 ? o->rows : is_short ? SHORT_ROWS : 0;
 	status = ws_destination_write(&o->to, &view, err);
 	if (status == WS_OK && o->lacks_comm && !o->table) {
-		ws_ui_say("alarm: no communication kernel ran, but there is more than one "
-		          "rank: " WS_LACKS_COMM);
+		ws_ui_print("alarm: no communication kernel ran, but there is more than one "
+		            "rank: " WS_LACKS_COMM);
 		status = WS_FINDING;
 	}
 out:
@@ -280,7 +280,7 @@ static enum ws_status report_ranks(const struct ws_trace_list *list, struct repo
 	if (status == WS_OK)
 		status = write_ranks(report, o, err);
 	if (status == WS_OK && alarm) {
-		ws_ui_say("alarm: %s", alarm);
+		ws_ui_print("alarm: %s", alarm);
 		status = WS_FINDING;
 	}
 	ws_report_free(report);
@@ -300,7 +300,7 @@ static enum ws_status list_ranks(int n, char **names, struct report_opts *o, str
 	        "filters and --columns are for the report of one trace; this is one of the ranks "
 	        "of a run");
 	for (int i = 0; i < n; i++)
-		WS_FORWARD(ws_output_spares(o->to.path, names[i], err));
+		WS_FORWARD(ws_output_check(o->to.path, names[i], err));
 	status = ws_trace_list_add(&list, n, names, err);
 	if (status == WS_OK)
 		status = report_ranks(&list, o, err);
@@ -385,7 +385,7 @@ static enum ws_status parse_options(int argc, char **argv, struct report_opts *o
 }
 
 /* What the options say that is no field of a filter. */
-static enum ws_status settle_filter(struct report_opts *o, struct ws_err *err)
+static enum ws_status resolve_filter(struct report_opts *o, struct ws_err *err)
 {
 	o->filter.scope = (enum ws_scope)o->scope;
 	o->filter.step_first = o->steps[0];
@@ -400,7 +400,7 @@ static enum ws_status settle_filter(struct report_opts *o, struct ws_err *err)
 	return o->time ? parse_time(o->time, &o->filter, err) : WS_OK;
 }
 
-static enum ws_status settle_columns(struct report_opts *o, struct ws_err *err)
+static enum ws_status resolve_columns(struct report_opts *o, struct ws_err *err)
 {
 	const struct ws_table_def *def = o->table ? ws_table_def_by_name(o->table) : NULL;
 
@@ -426,14 +426,14 @@ enum ws_status ws_cmd_report(int argc, char **argv, struct ws_err *err)
 	WS_FORWARD(parse_options(argc, argv, &o, &n, &done, err));
 	if (done)
 		return WS_OK;
-	WS_FORWARD(ws_destination_settle(&o.to, o.table, err));
-	WS_FORWARD(ws_output_spares(o.to.path, argv[0], err));
+	WS_FORWARD(ws_destination_resolve(&o.to, o.table, err));
+	WS_FORWARD(ws_output_check(o.to.path, argv[0], err));
 	WS_FAIL_IF(o.softmax_flops < 0, err, USAGE, "--softmax-flops needs a number from 0, not %g",
 	           o.softmax_flops);
-	WS_FORWARD(settle_filter(&o, err));
+	WS_FORWARD(resolve_filter(&o, err));
 	if (is_many(n, argv))
 		return list_ranks(n, argv, &o, err);
-	status = settle_columns(&o, err);
+	status = resolve_columns(&o, err);
 	if (status == WS_OK) {
 		status = ws_trace_file_open(&f, argv[0], err);
 		if (status == WS_OK)

@@ -13,7 +13,7 @@ enum ws_status ws_models_read(const struct ws_trace_list *list, const struct ws_
 
 		ws_ui_progress("traces", i, list->n);
 		if (status == WS_OK) {
-			ws_trace_file_say_damage(&file);
+			ws_trace_file_print_damage(&file);
 			status = ws_trace_file_model(&m, &file, opts, err);
 		}
 		if (status == WS_OK)

@@ -63,7 +63,7 @@ static enum ws_status add_trace(struct ws_sweep *sweep, const char *path,
 	enum ws_status status = ws_trace_file_open(&file, path, err);
 
 	if (status == WS_OK) {
-		ws_trace_file_say_damage(&file);
+		ws_trace_file_print_damage(&file);
 		status = ws_trace_file_model(&m, &file, opts, err);
 	}
 	if (status == WS_OK)
@@ -180,9 +180,9 @@ enum ws_status ws_cmd_sweep(int argc, char **argv, struct ws_err *err)
 	WS_FAIL_IF(o.sweep.grade.run_noise_percent < 0, err, USAGE,
 	           "--run-noise needs a percentage from 0, not %g",
 	           o.sweep.grade.run_noise_percent);
-	WS_FORWARD(ws_destination_settle(&o.to, o.table, err));
+	WS_FORWARD(ws_destination_resolve(&o.to, o.table, err));
 	for (int i = 0; i < n; i++)
-		WS_FORWARD(ws_output_spares(o.to.path, argv[i], err));
+		WS_FORWARD(ws_output_check(o.to.path, argv[i], err));
 	status = ws_trace_list_add_runs(&list, n, argv, err);
 	if (status == WS_OK)
 		status = sweep_traces(&list, &o, err);

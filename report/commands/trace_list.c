@@ -23,7 +23,7 @@ void ws_trace_list_release(struct ws_trace_list *list)
 /* Takes path over; NULL is memory that was not there. */
 static enum ws_status add(struct ws_trace_list *list, char *path, struct ws_err *err)
 {
-	if (!path || WS_GROW(list->path, list->n + 1, list->allocated, err) != WS_OK) {
+	if (!path || WS_GROW(list->path, list->n + 1, list->capacity, err) != WS_OK) {
 		free(path);
 		return WS_FAIL(err, NO_MEMORY, "out of memory");
 	}

@@ -11,7 +11,7 @@
 /* Starts as all zeros. Free with ws_trace_list_release. */
 struct ws_trace_list {
 	char **path;
-	size_t n, allocated;
+	size_t n, capacity;
 };
 /*
  * Add these, in order; of a folder its files that end in .wtrace, by name.

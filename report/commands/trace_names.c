@@ -17,7 +17,7 @@ enum ws_status ws_trace_names_load(struct ws_trace_names *names, const struct ws
 
 void ws_trace_names_release(struct ws_trace_names *names)
 {
-	ws_table_data_release(&names->strings);
+	ws_column_data_release(&names->strings);
 	ws_idmap_free(&names->rows);
 }
 

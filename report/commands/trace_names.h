@@ -9,7 +9,7 @@
 #include "report/base/order.h"
 
 struct ws_trace_names {
-	struct ws_table_data strings;
+	struct ws_column_data strings;
 	struct ws_idmap rows; /* string id -> row of strings */
 };
 

@@ -15,16 +15,16 @@ struct ws_import_opts ws_import_opts_watched(const char *path)
 	return (struct ws_import_opts){.progress = tell, .progress_ctx = (void *)path};
 }
 
-void ws_import_say_damage(const struct ws_import_stats *s)
+void ws_import_print_damage(const struct ws_import_stats *s)
 {
 	for (size_t i = 0; i < WS_IMPORT_MAX_LOSSES; i++)
 		if (s->losses[i].count)
-			ws_ui_say("warning: lost %s: %" PRIu64, s->losses[i].reason,
-			          s->losses[i].count);
+			ws_ui_print("warning: lost %s: %" PRIu64, s->losses[i].reason,
+			            s->losses[i].count);
 	for (size_t i = 0; i < s->nwarnings; i++)
-		ws_ui_say("warning: %s", s->warnings[i]);
+		ws_ui_print("warning: %s", s->warnings[i]);
 	if (s->warnings_more)
-		ws_ui_say("warning: and %" PRIu64 " more", s->warnings_more);
+		ws_ui_print("warning: and %" PRIu64 " more", s->warnings_more);
 }
 
 /* A file that is none of these, or cannot be read, is for the trace's reader to complain about. */
@@ -48,10 +48,10 @@ static enum ws_status import(struct ws_trace_file *f, struct ws_err *err)
 		f->fd = -1;
 		return status;
 	}
-	ws_ui_say("'%s': imported for this command from %s, %s; 'warpsheet import' makes a trace "
-	          "to keep",
-	          f->name, f->stats->source, f->stats->format);
-	ws_import_say_damage(f->stats);
+	ws_ui_print("'%s': imported for this command from %s, %s; 'warpsheet import' makes a trace "
+	            "to keep",
+	            f->name, f->stats->source, f->stats->format);
+	ws_import_print_damage(f->stats);
 	if (asprintf(&f->path, "/proc/self/fd/%d", f->fd) < 0) {
 		f->path = NULL;
 		return WS_FAIL(err, NO_MEMORY, "out of memory");
@@ -102,7 +102,7 @@ enum ws_status ws_trace_file_model(struct ws_model **out, struct ws_trace_file *
 	return ws_model_open_reader(out, r, f->name, opts, err);
 }
 
-void ws_trace_file_say_damage(struct ws_trace_file *f)
+void ws_trace_file_print_damage(struct ws_trace_file *f)
 {
 	const struct ws_trace_reader *r;
 	const struct ws_trace_summary *s;
@@ -111,11 +111,12 @@ void ws_trace_file_say_damage(struct ws_trace_file *f)
 		return; /* whoever uses it will say why */
 	s = ws_trace_reader_summary(r);
 	if (s->damaged_blocks || s->skipped_bytes)
-		ws_ui_say("warning: '%s' is damaged: %llu bytes are lost; 'warpsheet check' says "
-		          "where",
-		          f->name, (unsigned long long)s->skipped_bytes);
+		ws_ui_print("warning: '%s' is damaged: %llu bytes are lost; 'warpsheet check' says "
+		            "where",
+		            f->name, (unsigned long long)s->skipped_bytes);
 	else if (!s->closed)
-		ws_ui_say("note: '%s' was not closed: the recorder was stopped; all that it wrote "
-		          "is here",
-		          f->name);
+		ws_ui_print(
+		        "note: '%s' was not closed: the recorder was stopped; all that it wrote "
+		        "is here",
+		        f->name);
 }

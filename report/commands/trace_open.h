@@ -37,10 +37,10 @@ enum ws_status ws_trace_file_model(struct ws_model **out, struct ws_trace_file *
                                    const struct ws_model_opts *opts, struct ws_err *err);
 
 /* A trace with holes is used as far as it goes, and that is said on stderr. */
-void ws_trace_file_say_damage(struct ws_trace_file *f);
+void ws_trace_file_print_damage(struct ws_trace_file *f);
 
 /* What an import lost, and what is strange about its input, on stderr. */
-void ws_import_say_damage(const struct ws_import_stats *stats);
+void ws_import_print_damage(const struct ws_import_stats *stats);
 /* Options of an import that shows how far it is where somebody watches. */
 struct ws_import_opts ws_import_opts_watched(const char *path);
 

@@ -222,7 +222,7 @@ static void add_quantity(const struct lab *lab, struct ws_table *t, int q)
 	set_recordings(&row[WS_TC_aa_for_5], ws_grade_recordings_for(&c, 0.05));
 }
 
-static void say_verdict(const struct lab *lab, char verdict[512])
+static void print_verdict(const struct lab *lab, char verdict[512])
 {
 	int q = lab->present[STEP] ? STEP : GPU;
 	size_t n = lab->side->nrecordings;
@@ -266,7 +266,7 @@ static enum ws_status fill_aa(struct lab *lab, struct ws_table *t, struct ws_err
 		if (lab->present[q])
 			add_quantity(lab, t, q);
 	if (status == WS_OK) {
-		say_verdict(lab, lab->verdict);
+		print_verdict(lab, lab->verdict);
 		ws_table_note(t, "%s.", lab->verdict);
 		if (isnan(lab->d->grade.run_noise))
 			ws_table_note(t, "One recording a side is not graded on the CPU reference: "

@@ -10,7 +10,7 @@
 
 struct ws_sides {
 	struct ws_diff d;
-	size_t allocated[2];
+	size_t capacity[2];
 };
 
 struct ws_sides *ws_sides_new(void)
@@ -34,7 +34,7 @@ enum ws_status ws_sides_add(struct ws_sides *s, int side, const struct ws_model 
 {
 	struct ws_side *to = &s->d.side[side];
 
-	WS_FORWARD(WS_GROW(to->recordings, to->nrecordings + 1, s->allocated[side], err));
+	WS_FORWARD(WS_GROW(to->recordings, to->nrecordings + 1, s->capacity[side], err));
 	return ws_recording_read(&to->recordings[to->nrecordings++], &s->d.names, m, err);
 }
 
@@ -209,7 +209,7 @@ struct ws_grade_opts ws_grade_opts_of(const struct ws_diff_opts *opts, bool on_c
 	return grade;
 }
 
-static void settle_grade(struct ws_diff *d)
+static void resolve_grade(struct ws_diff *d)
 {
 	d->grade = ws_grade_opts_of(&d->opts, d->side[0].recordings[0].on_cpu ||
 	                                              (d->side[1].nrecordings &&
@@ -227,7 +227,7 @@ enum ws_status ws_sides_prepare_aa(struct ws_sides *s, const struct ws_diff_opts
 	static const struct ws_diff_opts defaults = WS_DIFF_OPTS_DEFAULT;
 
 	s->d.opts = opts ? *opts : defaults;
-	settle_grade(&s->d);
+	resolve_grade(&s->d);
 	return ws_side_merge(&s->d.side[0], err);
 }
 
@@ -235,7 +235,7 @@ static enum ws_status prepare(struct ws_diff *d, struct ws_err *err)
 {
 	for (int s = 0; s < 2; s++)
 		WS_FORWARD(ws_side_merge(&d->side[s], err));
-	settle_grade(d);
+	resolve_grade(d);
 	ws_sides_name(d->side, &d->names);
 	WS_FORWARD(match(d, err));
 	d->by_steps = has_steps(&d->side[0]) && has_steps(&d->side[1]);

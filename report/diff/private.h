@@ -58,7 +58,7 @@ struct ws_diff_rows {
 	size_t nsamples[2];
 	struct ws_texts keys;
 	struct ws_diff_row *row;
-	size_t n, allocated;
+	size_t n, capacity;
 };
 void ws_diff_rows_release(struct ws_diff_rows *r);
 /* The row of this key, new where there is none; valid until the next call. */
@@ -88,7 +88,7 @@ enum ws_grade ws_diff_grade_count(const struct ws_diff *d, double a, double b);
 /* --- words.c ------------------------------------------------------------------------------ */
 
 /* "amp-bf16 is 1.6× faster than fp32 (1.5× to 1.7×)" */
-void ws_diff_say(const struct ws_diff *d, const struct ws_comparison *c, char *out, size_t size);
+void ws_diff_print(const struct ws_diff *d, const struct ws_comparison *c, char *out, size_t size);
 
 /* --- the tables --------------------------------------------------------------------------- */
 

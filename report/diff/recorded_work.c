@@ -17,12 +17,12 @@ struct work {
 	struct ws_reader *c;
 	uint32_t *text_of;  /* text of the model -> text of the comparison; WS_NONE = not yet */
 	uint32_t *sample;   /* range -> sample, WS_NONE */
-	uint32_t *instance; /* range -> how-manieth of its place in its sample */
+	uint32_t *instance; /* range -> its number at its place in its sample */
 	uint32_t *order;    /* compared kernels by sample, then launch */
 	size_t norder;
 	uint32_t *kernel_sample;
 	uint32_t *item_of_range, *item_of_op; /* WS_NONE = none yet */
-	size_t items_allocated;
+	size_t items_capacity;
 	uint32_t unclassified;
 };
 
@@ -330,7 +330,7 @@ static enum ws_status new_item(struct work *w, size_t k, uint32_t op_range, uint
 	uint32_t range = m->kernels.range[k];
 	struct ws_work_item *item;
 
-	WS_FORWARD(WS_GROW(r->items, r->nitems + 1, w->items_allocated, err));
+	WS_FORWARD(WS_GROW(r->items, r->nitems + 1, w->items_capacity, err));
 	if (!s->nitems++)
 		s->first_item = r->nitems;
 	*out = item = &r->items[r->nitems++];
@@ -431,7 +431,7 @@ static enum ws_status read_classes(struct work *w, struct ws_err *err)
 {
 	const struct ws_model *m = w->c->m;
 	struct ws_recording *r = w->c->r;
-	size_t allocated = 0;
+	size_t capacity = 0;
 
 	for (size_t i = 0; i < w->norder; i++) {
 		size_t k = w->order[i], at;
@@ -446,7 +446,7 @@ static enum ws_status read_classes(struct work *w, struct ws_err *err)
 		for (at = s->first_class; at < r->nclasses && r->classes[at].class != class;)
 			at++;
 		if (at == r->nclasses) {
-			WS_FORWARD(WS_GROW(r->classes, r->nclasses + 1, allocated, err));
+			WS_FORWARD(WS_GROW(r->classes, r->nclasses + 1, capacity, err));
 			r->classes[r->nclasses++] = (struct ws_class_time){.class = class};
 			s->nclasses++;
 		}
@@ -485,8 +485,8 @@ static enum ws_status read_copies(struct work *w, struct ws_err *err)
 	r->copies = calloc(r->nsamples * WS_COPY_NAMES + 1, sizeof(*r->copies));
 	if (!r->copies)
 		return ws_reader_no_memory(err);
-	for (size_t i = 0; i < m->nworks; i++) {
-		const struct ws_work *work = &m->works[i];
+	for (size_t i = 0; i < m->nwork; i++) {
+		const struct ws_work *work = &m->work[i];
 		uint32_t sample = sample_of_work(w, work);
 		struct ws_copy_sum *sum;
 

@@ -84,7 +84,7 @@ static enum ws_status add_place(struct ws_names *names, const struct ws_place *p
 	--*number;
 	if (*number < names->nplaces)
 		return WS_OK;
-	WS_FORWARD(WS_GROW(names->places, names->nplaces + 1, names->places_allocated, err));
+	WS_FORWARD(WS_GROW(names->places, names->nplaces + 1, names->places_capacity, err));
 	names->places[names->nplaces++] = *place;
 	return WS_OK;
 }

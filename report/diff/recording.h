@@ -15,7 +15,7 @@
 /* The kernels that one call of an operation launched, or one kernel of no operation. */
 struct ws_work_item {
 	uint32_t place;    /* of its innermost range, WS_NONE: in no range */
-	uint32_t instance; /* how-manieth range of that place in the sample, from 0 */
+	uint32_t instance; /* number of the range at that place in the sample, from 0 */
 	/* texts; 0 = not known */
 	uint32_t op;      /* name of the operation */
 	uint32_t kind;    /* what it is, under whatever name: "gemm", "add" */
@@ -105,7 +105,7 @@ struct ws_names {
 	struct ws_texts texts;
 	struct ws_texts place_keys;
 	struct ws_place *places; /* number of the key - 1 */
-	size_t nplaces, places_allocated;
+	size_t nplaces, places_capacity;
 };
 void ws_names_release(struct ws_names *names);
 

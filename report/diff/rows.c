@@ -29,7 +29,7 @@ enum ws_status ws_diff_row_of(struct ws_diff_rows *r, const uint32_t key[WS_DIFF
 		*out = &r->row[number - 1];
 		return WS_OK;
 	}
-	WS_FORWARD(WS_GROW(r->row, r->n + 1, r->allocated, err));
+	WS_FORWARD(WS_GROW(r->row, r->n + 1, r->capacity, err));
 	*out = row = &r->row[r->n++];
 	*row = (struct ws_diff_row){0};
 	memcpy(row->field, key, sizeof(row->field));

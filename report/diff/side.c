@@ -57,17 +57,17 @@ static bool same_work(const struct ws_work_list *a, const struct ws_work_list *b
 	return 1;
 }
 
-static enum ws_status add_slot(struct ws_side *s, size_t *allocated,
-                               const struct ws_work_item *item, uint32_t *slot, struct ws_err *err)
+static enum ws_status add_slot(struct ws_side *s, size_t *capacity, const struct ws_work_item *item,
+                               uint32_t *slot, struct ws_err *err)
 {
-	WS_FORWARD(WS_GROW(s->slots, s->nslots + 1, *allocated, err));
+	WS_FORWARD(WS_GROW(s->slots, s->nslots + 1, *capacity, err));
 	*slot = (uint32_t)s->nslots;
 	s->slots[s->nslots++] = (struct ws_side_item){.item = *item};
 	return WS_OK;
 }
 
 /* Work that the first sample lacks: a slot behind, the same for the same thing. */
-static enum ws_status extra_slot(struct ws_side *s, size_t first_extra, size_t *allocated,
+static enum ws_status extra_slot(struct ws_side *s, size_t first_extra, size_t *capacity,
                                  const struct ws_work_item *item, uint32_t *slot,
                                  struct ws_err *err)
 {
@@ -81,12 +81,12 @@ static enum ws_status extra_slot(struct ws_side *s, size_t first_extra, size_t *
 			return WS_OK;
 		}
 	}
-	return add_slot(s, allocated, item, slot, err);
+	return add_slot(s, capacity, item, slot, err);
 }
 
 /* slot_of[item] for the items of a sample. */
 static enum ws_status place_sample(struct ws_side *s, const struct ws_work_list *first,
-                                   const struct ws_work_list *list, size_t *allocated,
+                                   const struct ws_work_list *list, size_t *capacity,
                                    uint32_t *slot_of, struct ws_err *err)
 {
 	struct ws_match match;
@@ -108,8 +108,8 @@ static enum ws_status place_sample(struct ws_side *s, const struct ws_work_list 
 		if (match.group[1][i] != WS_NONE)
 			slot_of[i] = slot_of_group[match.group[1][i]];
 		else
-			status = extra_slot(s, first->n, allocated, &list->item[i], &slot_of[i],
-			                    err);
+			status =
+			        extra_slot(s, first->n, capacity, &list->item[i], &slot_of[i], err);
 	}
 	free(slot_of_group);
 	ws_match_release(&match);
@@ -159,7 +159,7 @@ static enum ws_status add_times(struct ws_side *s, uint32_t *const *slot_of, str
 enum ws_status ws_side_merge(struct ws_side *s, struct ws_err *err)
 {
 	uint32_t **slot_of = NULL, slot;
-	size_t allocated = 0;
+	size_t capacity = 0;
 	struct ws_work_list first;
 	enum ws_status status = list_samples(s, err);
 
@@ -168,12 +168,12 @@ enum ws_status ws_side_merge(struct ws_side *s, struct ws_err *err)
 	if (status == WS_OK && s->nsamples)
 		first = work_of(s, 0);
 	for (size_t i = 0; status == WS_OK && s->nsamples && i < first.n; i++)
-		status = add_slot(s, &allocated, &first.item[i], &slot, err);
+		status = add_slot(s, &capacity, &first.item[i], &slot, err);
 	for (size_t i = 0; i < s->nsamples && status == WS_OK; i++) {
 		struct ws_work_list list = work_of(s, i);
 
 		slot_of[i] = calloc(list.n + 1, sizeof(**slot_of));
-		status = slot_of[i] ? place_sample(s, &first, &list, &allocated, slot_of[i], err)
+		status = slot_of[i] ? place_sample(s, &first, &list, &capacity, slot_of[i], err)
 		                    : no_memory(err);
 	}
 	if (status == WS_OK)

@@ -22,8 +22,8 @@ struct sentence {
 	char text[512];
 };
 
-static void say(struct sentence *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-static void say(struct sentence *s, const char *fmt, ...)
+static void print(struct sentence *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static void print(struct sentence *s, const char *fmt, ...)
 {
 	size_t n = strlen(s->text);
 	va_list args;
@@ -79,10 +79,10 @@ static void add_warnings(const struct verdict *v)
 
 			if (!side->recordings[i].damaged)
 				continue;
-			say(&text,
-			    "%.*s is damaged: a part of it could not be read, so its numbers are "
-			    "of the rest (`warpsheet check` lists the damage)",
-			    (int)name.len, (const char *)name.ptr);
+			print(&text,
+			      "%.*s is damaged: a part of it could not be read, so its numbers are "
+			      "of the rest (`warpsheet check` lists the damage)",
+			      (int)name.len, (const char *)name.ptr);
 			add_row(v, "damaged", text.text);
 		}
 	}
@@ -103,10 +103,10 @@ static void add_matched(const struct verdict *v)
 	for (int s = 0; s < 2; s++)
 		share[s] = ws_stat_percent((double)d->matched_ns[s], (double)d->side[s].gpu_ns);
 	if (d->side[0].gpu_ns && d->side[1].gpu_ns)
-		say(&text, "%.1f %% of the GPU time of %s and %.1f %% of that of %s is matched",
-		    share[0], d->side[0].name, share[1], d->side[1].name);
+		print(&text, "%.1f %% of the GPU time of %s and %.1f %% of that of %s is matched",
+		      share[0], d->side[0].name, share[1], d->side[1].name);
 	else
-		say(&text, "one side has no GPU time, so nothing is matched");
+		print(&text, "one side has no GPU time, so nothing is matched");
 	set_numbers(v, add_row(v, "matched work", text.text), share[0], share[1], "%");
 }
 
@@ -170,38 +170,40 @@ static void judge_overall(const struct verdict *v, struct ws_comparison *c)
 	struct sentence text = {""};
 	double mhz[2];
 
-	ws_diff_say(d, c, text.text, sizeof(text.text));
+	ws_diff_print(d, c, text.text, sizeof(text.text));
 	if ((c->grade == WS_GRADE_FASTER || c->grade == WS_GRADE_SLOWER) &&
 	    clocks_explain(d, c, mhz)) {
 		c->grade = WS_GRADE_AMBIGUOUS;
 		*text.text = '\0';
-		say(&text,
-		    "not significant: the clocks differed (%.0f and %.0f MHz), and in cycles %s "
-		    "and %s take the same time",
-		    mhz[0], mhz[1], d->side[0].name, d->side[1].name);
+		print(&text,
+		      "not significant: the clocks differed (%.0f and %.0f MHz), and in cycles %s "
+		      "and %s take the same time",
+		      mhz[0], mhz[1], d->side[0].name, d->side[1].name);
 	}
 	if (c->grade != WS_GRADE_UNLIKE && !c->identical && a->idle.launch_bound &&
 	    b->idle.launch_bound) {
 		c->grade = WS_GRADE_AMBIGUOUS;
 		*text.text = '\0';
-		say(&text,
-		    "both runs are launch-bound (the GPU waits for launches %.0f %% and %.0f %% of "
-		    "a step): the host's launches set the pace, so this says nothing of the GPU "
-		    "work",
-		    a->idle.percent, b->idle.percent);
+		print(&text,
+		      "both runs are launch-bound (the GPU waits for launches %.0f %% and %.0f %% "
+		      "of "
+		      "a step): the host's launches set the pace, so this says nothing of the GPU "
+		      "work",
+		      a->idle.percent, b->idle.percent);
 	} else if (c->grade != WS_GRADE_UNLIKE && c->basis == WS_BASIS_STEPS && !c->identical) {
 		const char *few = c->recordings[0] == 1 && c->recordings[1] == 1
 		                          ? "one recording"
 		                          : "under three recordings";
 
 		if (isnan(d->grade.run_noise))
-			say(&text,
-			    "; %s a side on the CPU reference: make three or more, or measure what "
-			    "they vary by ('warpsheet aa') and say --run-noise",
-			    few);
+			print(&text,
+			      "; %s a side on the CPU reference: make three or more, or measure "
+			      "what "
+			      "they vary by ('warpsheet aa') and say --run-noise",
+			      few);
 		else
-			say(&text, "; %s a side: recordings are assumed to vary by %.3g %%", few,
-			    d->grade.run_noise * 100);
+			print(&text, "; %s a side: recordings are assumed to vary by %.3g %%", few,
+			      d->grade.run_noise * 100);
 	}
 	snprintf(d->result->verdict, sizeof(d->result->verdict), "%s", text.text);
 	add_time(v, "overall", text.text, c);
@@ -233,7 +235,7 @@ static enum ws_status add_times(const struct verdict *v, struct ws_comparison c[
 		if (i >= FIRST_PHASE)
 			snprintf(subject.text, sizeof(subject.text), "GPU time of %s",
 			         ws_phase_name((enum ws_phase)(i - FIRST_PHASE)));
-		ws_diff_say(v->d, &c[i], text.text, sizeof(text.text));
+		ws_diff_print(v->d, &c[i], text.text, sizeof(text.text));
 		add_time(v, subject.text, text.text, &c[i]);
 	}
 	return WS_OK;
@@ -284,16 +286,16 @@ static void add_changes(const struct verdict *v, const struct ws_diff_rows *rows
 			continue;
 		sum += change_of(row);
 		if (n++ < MOST_NAMED)
-			say(&text, "%s%.*s (%s) %+.3f ms", n > 1 ? ", " : "",
-			    name.len < 60 ? (int)name.len : 60, (const char *)name.ptr,
-			    ws_phase_name((enum ws_phase)row->field[1]), change_of(row) / 1e6);
+			print(&text, "%s%.*s (%s) %+.3f ms", n > 1 ? ", " : "",
+			      name.len < 60 ? (int)name.len : 60, (const char *)name.ptr,
+			      ws_phase_name((enum ws_phase)row->field[1]), change_of(row) / 1e6);
 	}
 	if (n > MOST_NAMED)
-		say(&text, ", and %zu more", n - MOST_NAMED);
+		print(&text, ", and %zu more", n - MOST_NAMED);
 	if (n)
-		say(&text, "; %+.3f ms%s in all", sum / 1e6, per);
+		print(&text, "; %+.3f ms%s in all", sum / 1e6, per);
 	else
-		say(&text, "no operation is surely %s", gained ? "faster" : "slower");
+		print(&text, "no operation is surely %s", gained ? "faster" : "slower");
 	add_row(v, gained ? "what gained" : "what lost", text.text);
 }
 
@@ -319,25 +321,25 @@ static void add_where_it_went(const struct verdict *v, const struct ws_diff_rows
 	}
 	if (!gained || ws_diff_is_unlike(v->d))
 		return;
-	say(&text, "of %.3f ms gained", gained / 1e6);
+	print(&text, "of %.3f ms gained", gained / 1e6);
 	for (size_t i = 0; i < classes->n && named < MOST_NAMED; i++) {
 		double change = change_of(&classes->row[i]);
 		struct ws_bytes name = ws_texts_get(&v->d->names.texts, classes->row[i].field[0]);
 
 		if (change <= 0 || change < gained / 100)
 			continue;
-		say(&text, "%s %.*s took back %.3f ms (%.0f %%)", named++ ? "," : "", (int)name.len,
-		    (const char *)name.ptr, change / 1e6, 100 * change / gained);
+		print(&text, "%s %.*s took back %.3f ms (%.0f %%)", named++ ? "," : "",
+		      (int)name.len, (const char *)name.ptr, change / 1e6, 100 * change / gained);
 	}
 	if (!named)
-		say(&text, " nothing over 1 %% was lost to other classes");
+		print(&text, " nothing over 1 %% was lost to other classes");
 	gpu = c[GPU_TIME].typical[0] - c[GPU_TIME].typical[1];
 	step = c[OVERALL].typical[0] - c[OVERALL].typical[1];
 	if (v->d->by_steps && gpu > 0 && gpu - step > 0.1 * gpu)
-		say(&text,
-		    "; its kernels gained %.3f ms and the step %s %.3f: the rest went to time in "
-		    "which the GPU waits or copies",
-		    gpu / 1e6, step < 0 ? "lost" : "gained", fabs(step) / 1e6);
+		print(&text,
+		      "; its kernels gained %.3f ms and the step %s %.3f: the rest went to time in "
+		      "which the GPU waits or copies",
+		      gpu / 1e6, step < 0 ? "lost" : "gained", fabs(step) / 1e6);
 	add_row(v, "where the gain went", text.text);
 }
 
@@ -365,26 +367,28 @@ static void add_tensor_cores(const struct verdict *v, const struct ws_diff_rows 
 	for (int s = 0; s < 2; s++)
 		share[s] = ws_stat_percent(on[s], all[s]);
 	if (unknown[0] > 0.05 * all[0] || unknown[1] > 0.05 * all[1]) {
-		say(&text,
-		    "cannot tell: the names of kernels with %.0f %% of the time of matrix "
-		    "products, "
-		    "convolutions and attention in %s, %.0f %% in %s, do not say whether they use "
-		    "them",
-		    ws_stat_percent(unknown[0], all[0]), d->side[0].name,
-		    ws_stat_percent(unknown[1], all[1]), d->side[1].name);
+		print(&text,
+		      "cannot tell: the names of kernels with %.0f %% of the time of matrix "
+		      "products, "
+		      "convolutions and attention in %s, %.0f %% in %s, do not say whether they "
+		      "use "
+		      "them",
+		      ws_stat_percent(unknown[0], all[0]), d->side[0].name,
+		      ws_stat_percent(unknown[1], all[1]), d->side[1].name);
 		add_row(v, "Tensor Cores", text.text);
 		return;
 	}
 	if (share[1] > share[0] + 5)
-		say(&text, "Tensor Cores took over: ");
+		print(&text, "Tensor Cores took over: ");
 	else if (share[0] > share[1] + 5)
-		say(&text, "Tensor Cores are used less: ");
+		print(&text, "Tensor Cores are used less: ");
 	else
-		say(&text, "Tensor Cores are used as before: ");
-	say(&text,
-	    "%.0f %% of the time of matrix products, convolutions and attention in %s, %.0f %% in "
-	    "%s, by the names of the kernels",
-	    share[0], d->side[0].name, share[1], d->side[1].name);
+		print(&text, "Tensor Cores are used as before: ");
+	print(&text,
+	      "%.0f %% of the time of matrix products, convolutions and attention in %s, %.0f %% "
+	      "in "
+	      "%s, by the names of the kernels",
+	      share[0], d->side[0].name, share[1], d->side[1].name);
 	set_numbers(v, add_row(v, "Tensor Cores", text.text), share[0], share[1], "%");
 }
 
@@ -425,10 +429,11 @@ static void add_memory(const struct verdict *v)
 	}
 	grade = ws_diff_grade_count(d, peak[0], peak[1]);
 	if (grade == WS_GRADE_SAME)
-		say(&text, "%s and %s allocate the same at most", d->side[0].name, d->side[1].name);
+		print(&text, "%s and %s allocate the same at most", d->side[0].name,
+		      d->side[1].name);
 	else
-		say(&text, "%s allocates %.3g× as much as %s at most", d->side[1].name,
-		    ws_stat_ratio(peak[1], peak[0]), d->side[0].name);
+		print(&text, "%s allocates %.3g× as much as %s at most", d->side[1].name,
+		      ws_stat_ratio(peak[1], peak[0]), d->side[0].name);
 	row = add_row(v, "memory", text.text);
 	set_numbers(v, row, peak[0] / 1e6, peak[1] / 1e6, "MB");
 	ws_cell_set_real(&row[WS_TC_diff_verdict_ratio], ws_stat_ratio(peak[1], peak[0]));
@@ -452,17 +457,17 @@ static void add_utilization(const struct verdict *v, bool hardware)
 	double percent[2];
 	struct ws_cell *row;
 
-	say(&text, "%s", hardware ? "of all products that ran" : "of the model's products");
+	print(&text, "%s", hardware ? "of all products that ran" : "of the model's products");
 	for (int s = 0; s < 2; s++) {
 		const char *check;
 
 		percent[s] = utilization_of(&d->side[s], hardware);
 		check = ws_over_peak(percent[s]);
 		if (isnan(percent[s]))
-			say(&text, "; not known of %s", d->side[s].name);
+			print(&text, "; not known of %s", d->side[s].name);
 		else
-			say(&text, "; %s %.1f %% of %s%s%s", d->side[s].name, percent[s],
-			    d->side[s].recordings[0].peak, check ? ", " : "", check ? check : "");
+			print(&text, "; %s %.1f %% of %s%s%s", d->side[s].name, percent[s],
+			      d->side[s].recordings[0].peak, check ? ", " : "", check ? check : "");
 	}
 	if (isnan(percent[0]) && isnan(percent[1]))
 		return;
@@ -490,19 +495,19 @@ static void add_left_over(const struct verdict *v)
 			}
 		}
 		if (!kernels)
-			say(&text, "all GPU work of %s has a counterpart", side->name);
+			print(&text, "all GPU work of %s has a counterpart", side->name);
 		else
-			say(&text,
-			    "%.4g kernels%s of %s have no counterpart: %.3f ms of GPU time%s",
-			    (double)kernels / (double)side->nsamples,
-			    v->d->by_steps ? " a step" : "", side->name,
-			    (double)(side->gpu_ns - v->d->matched_ns[s]) / (double)side->nsamples /
-			            1e6,
-			    v->d->by_steps ? " a step" : "");
+			print(&text,
+			      "%.4g kernels%s of %s have no counterpart: %.3f ms of GPU time%s",
+			      (double)kernels / (double)side->nsamples,
+			      v->d->by_steps ? " a step" : "", side->name,
+			      (double)(side->gpu_ns - v->d->matched_ns[s]) /
+			              (double)side->nsamples / 1e6,
+			      v->d->by_steps ? " a step" : "");
 		if (casts)
-			say(&text, "; %.4g casts appear beside matched work: %.3f ms",
-			    (double)casts / (double)side->nsamples,
-			    (double)cast_ns / (double)side->nsamples / 1e6);
+			print(&text, "; %.4g casts appear beside matched work: %.3f ms",
+			      (double)casts / (double)side->nsamples,
+			      (double)cast_ns / (double)side->nsamples / 1e6);
 		add_row(v, s ? "only in B" : "only in A", text.text);
 	}
 }

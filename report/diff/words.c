@@ -13,8 +13,8 @@ static double times_of(double ratio)
 }
 
 /* "; about 8 recordings a side would show 2 %" */
-static void say_what_settles(const struct ws_diff *d, const struct ws_comparison *c, char *out,
-                             size_t size)
+static void print_cure(const struct ws_diff *d, const struct ws_comparison *c, char *out,
+                       size_t size)
 {
 	double effect = times_of(c->ratio) - 1;
 	unsigned n;
@@ -31,12 +31,12 @@ static void say_what_settles(const struct ws_diff *d, const struct ws_comparison
 		         effect * 100);
 }
 
-static void say_ambiguous(const struct ws_diff *d, const struct ws_comparison *c, char *out,
-                          size_t size)
+static void print_ambiguous(const struct ws_diff *d, const struct ws_comparison *c, char *out,
+                            size_t size)
 {
 	char settles[96];
 
-	say_what_settles(d, c, settles, sizeof(settles));
+	print_cure(d, c, settles, sizeof(settles));
 	if (c->low <= 1 && c->high >= 1)
 		snprintf(out, size,
 		         "not significant: %s looks %.3g× %s than %s, but that is too noisy to "
@@ -51,7 +51,7 @@ static void say_ambiguous(const struct ws_diff *d, const struct ws_comparison *c
 		         d->side[0].name, c->low, c->high, settles);
 }
 
-void ws_diff_say(const struct ws_diff *d, const struct ws_comparison *c, char *out, size_t size)
+void ws_diff_print(const struct ws_diff *d, const struct ws_comparison *c, char *out, size_t size)
 {
 	const char *a = d->side[0].name, *b = d->side[1].name;
 	double slow = times_of(c->low), fast = times_of(c->high);
@@ -78,6 +78,6 @@ void ws_diff_say(const struct ws_diff *d, const struct ws_comparison *c, char *o
 			         "recordings vary is not known",
 			         b, times_of(c->ratio), c->ratio < 1 ? "faster" : "slower", a);
 		else
-			say_ambiguous(d, c, out, size);
+			print_ambiguous(d, c, out, size);
 	}
 }

@@ -148,7 +148,7 @@ enum ws_status ws_export_dict_load(struct ws_export_dict *d, const struct ws_tra
 
 void ws_export_dict_free(struct ws_export_dict *d)
 {
-	ws_table_data_release(&d->table);
+	ws_column_data_release(&d->table);
 	ws_map_free(&d->places);
 	if (d->room)
 		ws_spill_close(d->room);

@@ -34,7 +34,7 @@ enum ws_status ws_export_each(const struct ws_trace_reader *r, enum ws_kind kind
 
 /* All rows of a kind. BLOBs stay valid. */
 struct ws_export_dict {
-	struct ws_table_data table; /* of kinds with BLOBs only */
+	struct ws_column_data table; /* of kinds with BLOBs only */
 	struct ws_spill *room;
 	void *rows; /* struct ws_row_<kind>[n], in room; of many, see ws_export_row */
 	size_t n, row_size;

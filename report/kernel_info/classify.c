@@ -68,11 +68,11 @@ struct rule {
 
 struct ws_classifier {
 	struct rule *rules;
-	size_t nrules, rules_allocated;
+	size_t nrules, rules_capacity;
 	locale_t locale; /* "C": what a pattern matches must not depend on the user's language */
 	struct ws_strtab names;          /* seen so far: id - 1 is the index into traits */
 	struct ws_kernel_traits *traits; /* ntraits */
-	size_t ntraits, traits_allocated;
+	size_t ntraits, traits_capacity;
 	struct ws_buf demangled;
 	int failed; /* a rule could not be compiled when it was needed */
 };
@@ -144,7 +144,7 @@ static enum ws_status add_rules(struct ws_classifier *c, const char *bytes, size
 			continue;
 		WS_FAIL_IF(c->nrules == WS_RULES_MAX, err, USAGE,
 		           "class rules, line %u: more than %u rules", n, WS_RULES_MAX);
-		WS_FORWARD(WS_GROW(c->rules, c->nrules + 1, c->rules_allocated, err));
+		WS_FORWARD(WS_GROW(c->rules, c->nrules + 1, c->rules_capacity, err));
 		c->rules[c->nrules] = (struct rule){.from_user = from_user, .line = n};
 		WS_FORWARD(parse_rule(&c->rules[c->nrules], line, err));
 		c->nrules++;
@@ -295,7 +295,7 @@ enum ws_status ws_classify(struct ws_classifier *c, const char *name, size_t len
 		*out = c->traits[id - 1];
 		return WS_OK;
 	}
-	WS_FORWARD(WS_GROW(c->traits, c->ntraits + 1, c->traits_allocated, err));
+	WS_FORWARD(WS_GROW(c->traits, c->ntraits + 1, c->traits_capacity, err));
 	c->demangled.len = 0;
 	WS_FORWARD(ws_demangle(name, len, &c->demangled, err));
 	ws_name_normalise((const char *)c->demangled.data, c->demangled.len, normal,

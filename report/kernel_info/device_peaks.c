@@ -25,7 +25,7 @@ static const struct {
 
 struct ws_peaks {
 	struct ws_device_peaks *rows; /* pattern and source are one allocation, at pattern */
-	size_t nrows, allocated;
+	size_t nrows, capacity;
 };
 
 /* --- rows ----------------------------------------------------------------------- */
@@ -144,7 +144,7 @@ static enum ws_status add_rows(struct ws_peaks *p, const char *bytes, size_t len
 			continue;
 		WS_FAIL_IF(p->nrows == WS_PEAKS_MAX_ROWS, err, USAGE,
 		           "device peaks, line %u: more than %u rows", n, WS_PEAKS_MAX_ROWS);
-		WS_FORWARD(WS_GROW(p->rows, p->nrows + 1, p->allocated, err));
+		WS_FORWARD(WS_GROW(p->rows, p->nrows + 1, p->capacity, err));
 		p->rows[p->nrows] = (struct ws_device_peaks){.from_user = from_user};
 		WS_FORWARD(parse_row(&p->rows[p->nrows], line, n, err));
 		p->nrows++;

@@ -128,7 +128,7 @@ static uint32_t innermost(const struct sweep *s, int64_t end_ns)
 static enum ws_status add_crossing(struct ws_attribution *a, uint32_t call, uint32_t range,
                                    struct ws_err *err)
 {
-	WS_FORWARD(WS_GROW(a->crossings, a->ncrossings + 1, a->crossings_allocated, err));
+	WS_FORWARD(WS_GROW(a->crossings, a->ncrossings + 1, a->crossings_capacity, err));
 	a->crossings[a->ncrossings] = (struct ws_crossing){range, a->first[call]};
 	a->first[call] = (uint32_t)a->ncrossings++;
 	return WS_OK;

@@ -50,7 +50,7 @@ struct ws_attribution {
 	 * others. first[call], WS_NONE = none; NULL when nothing crosses. */
 	uint32_t *first;
 	struct ws_crossing *crossings;
-	size_t ncrossings, crossings_allocated;
+	size_t ncrossings, crossings_capacity;
 	struct ws_arena arena; /* of innermost and first */
 	uint64_t not_followed; /* calls past WS_MAX_CROSSINGS whose crossing ranges were left out */
 };

@@ -6,7 +6,7 @@
 #include "report/model/columns.h"
 #include "report/model/load.h"
 
-static void take(const struct ws_model *m, const struct ws_table_data *t, uint64_t row,
+static void take(const struct ws_model *m, const struct ws_column_data *t, uint64_t row,
                  struct ws_collective *c)
 {
 	*c = (struct ws_collective){
@@ -42,7 +42,7 @@ enum ws_status ws_load_collectives(struct ws_loader *l, struct ws_err *err)
 {
 	struct ws_idmap by_correlation = {0}, by_external = {0};
 	struct ws_model *m = l->m;
-	struct ws_table_data t;
+	struct ws_column_data t;
 	enum ws_status status = WS_OK;
 
 	WS_FORWARD(ws_load_kind(l, WS_KIND_COLLECTIVE, &t, err));
@@ -67,6 +67,6 @@ enum ws_status ws_load_collectives(struct ws_loader *l, struct ws_err *err)
 out:
 	ws_idmap_free(&by_correlation);
 	ws_idmap_free(&by_external);
-	ws_table_data_release(&t);
+	ws_column_data_release(&t);
 	return status;
 }

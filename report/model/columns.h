@@ -8,7 +8,7 @@
 
 #include "formats/trace/reader.h"
 
-static inline uint64_t ws_value(const struct ws_table_data *t, int column, uint64_t row)
+static inline uint64_t ws_value(const struct ws_column_data *t, int column, uint64_t row)
 {
 	const struct ws_column *c = &t->columns[column];
 
@@ -16,7 +16,7 @@ static inline uint64_t ws_value(const struct ws_table_data *t, int column, uint6
 }
 
 /* Bytes of a BLOB cell; the pointer is never NULL. */
-static inline struct ws_bytes ws_blob(const struct ws_table_data *t, int column, uint64_t row)
+static inline struct ws_bytes ws_blob(const struct ws_column_data *t, int column, uint64_t row)
 {
 	const struct ws_column *c = &t->columns[column];
 
@@ -27,7 +27,7 @@ static inline struct ws_bytes ws_blob(const struct ws_table_data *t, int column,
 
 /* The value of a key of the trace's provenance, empty when there is none; the last row of it holds.
  */
-static inline struct ws_bytes ws_meta_value(const struct ws_table_data *meta, const char *key)
+static inline struct ws_bytes ws_meta_value(const struct ws_column_data *meta, const char *key)
 {
 	for (uint64_t i = meta->rows; i-- > 0;) {
 		struct ws_bytes k = ws_blob(meta, WS_COL_meta_key, i);

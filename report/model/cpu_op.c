@@ -32,7 +32,7 @@ static enum ws_status load_configs(struct ws_loader *l, struct ws_err *err)
 {
 	struct ws_model *m = l->m;
 	struct ws_cpu_ops *ops = &m->cpu_ops;
-	struct ws_table_data t;
+	struct ws_column_data t;
 	enum ws_status status;
 
 	WS_FORWARD(ws_load_kind(l, WS_KIND_OP_CONFIG, &t, err));
@@ -74,7 +74,7 @@ static enum ws_status load_configs(struct ws_loader *l, struct ws_err *err)
 			        ws_idmap_put(&l->op_config_of, ws_value(&t, WS_COL_op_config_id, i),
 			                     (uint32_t)i + 1, err);
 	}
-	ws_table_data_release(&t);
+	ws_column_data_release(&t);
 	return status;
 }
 
@@ -105,7 +105,8 @@ static enum ws_status allocate(struct ws_model *m, size_t rows, struct ws_err *e
 
 /* Rows by thread, then begin, the longer one first: parents before their children. */
 static enum ws_status order_rows(struct ws_arena *temp, struct ws_loader *l,
-                                 const struct ws_table_data *t, uint32_t *order, struct ws_err *err)
+                                 const struct ws_column_data *t, uint32_t *order,
+                                 struct ws_err *err)
 {
 	uint32_t *thread;
 	int64_t *key;
@@ -127,7 +128,7 @@ static enum ws_status order_rows(struct ws_arena *temp, struct ws_loader *l,
 	return ws_order_by_u32(order, thread, t->rows, t->rows, err);
 }
 
-static enum ws_status take_op(struct ws_loader *l, const struct ws_table_data *t, uint64_t row,
+static enum ws_status take_op(struct ws_loader *l, const struct ws_column_data *t, uint64_t row,
                               uint32_t to, struct ws_err *err)
 {
 	struct ws_cpu_ops *ops = &l->m->cpu_ops;
@@ -138,7 +139,7 @@ static enum ws_status take_op(struct ws_loader *l, const struct ws_table_data *t
 
 	dur = dur < 0 ? 0 : dur;
 	WS_FORWARD(ws_check_time(start, dur, "operation", row, err));
-	ws_see_time(l->m, start, start + dur);
+	ws_extend_time(l->m, start, start + dur);
 	r->start_ns[to] = start;
 	r->end_ns[to] = start + dur;
 	ops->config[to] = config == WS_NONE ? 0 : config;
@@ -186,7 +187,7 @@ static enum ws_status nest(struct ws_arena *temp, struct ws_ranges *r, uint32_t 
 }
 
 static enum ws_status load_ops(struct ws_arena *temp, struct ws_loader *l,
-                               const struct ws_table_data *t, struct ws_err *err)
+                               const struct ws_column_data *t, struct ws_err *err)
 {
 	struct ws_cpu_ops *ops = &l->m->cpu_ops;
 	int64_t total = 0;
@@ -209,14 +210,14 @@ static enum ws_status load_ops(struct ws_arena *temp, struct ws_loader *l,
 enum ws_status ws_load_cpu_ops(struct ws_loader *l, struct ws_err *err)
 {
 	struct ws_arena temp = {0};
-	struct ws_table_data t;
+	struct ws_column_data t;
 	enum ws_status status;
 
 	WS_FORWARD(load_configs(l, err));
 	WS_FORWARD(ws_load_kind(l, WS_KIND_CPU_OP, &t, err));
 	status = load_ops(&temp, l, &t, err);
 	ws_arena_free(&temp);
-	ws_table_data_release(&t);
+	ws_column_data_release(&t);
 	return status;
 }
 
@@ -277,7 +278,7 @@ out:
 static enum ws_status follow_flows(struct ws_loader *l, struct ws_err *err)
 {
 	struct ws_cpu_ops *ops = &l->m->cpu_ops;
-	struct ws_table_data t;
+	struct ws_column_data t;
 	enum ws_status status = WS_OK;
 
 	WS_FORWARD(ws_load_kind(l, WS_KIND_FLOW, &t, err));
@@ -301,7 +302,7 @@ static enum ws_status follow_flows(struct ws_loader *l, struct ws_err *err)
 	}
 	if (!t.rows && status == WS_OK)
 		status = follow_sequences(ops, err);
-	ws_table_data_release(&t);
+	ws_column_data_release(&t);
 	for (uint32_t i = 0; i < ops->tree.n; i++)
 		if (ops->forward[i] == WS_NONE && ops->tree.parent[i] != WS_NONE)
 			ops->forward[i] = ops->forward[ops->tree.parent[i]];
@@ -313,7 +314,7 @@ static enum ws_status load_links(struct ws_loader *l, struct ws_idmap *op_of, st
 {
 	struct ws_cpu_ops *ops = &l->m->cpu_ops;
 	struct ws_idmap by_external = {0};
-	struct ws_table_data t;
+	struct ws_column_data t;
 	enum ws_status status = WS_OK;
 
 	WS_FORWARD(ws_load_kind(l, WS_KIND_EXTERNAL_LINK, &t, err));
@@ -331,7 +332,7 @@ static enum ws_status load_links(struct ws_loader *l, struct ws_idmap *op_of, st
 			                      err);
 	}
 	ws_idmap_free(&by_external);
-	ws_table_data_release(&t);
+	ws_column_data_release(&t);
 	return status;
 }
 
@@ -367,8 +368,8 @@ static void join_work(struct ws_model *m, const struct ws_idmap *op_of, const st
 			k->flags[i] |= WS_KERNEL_BACKWARD;
 		k->range[i] = inherited_range(m, k->op[i], k->range[i]);
 	}
-	for (size_t i = 0; i < m->nworks; i++) {
-		struct ws_work *w = &m->works[i];
+	for (size_t i = 0; i < m->nwork; i++) {
+		struct ws_work *w = &m->work[i];
 
 		w->op = op_of_work(m, op_of, w->correlation, w->call);
 		w->range = inherited_range(m, w->op, w->range);

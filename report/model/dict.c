@@ -13,13 +13,13 @@
 #include "report/kernel_info/demangle.h"
 #include "report/kernel_info/short_name.h"
 
-enum ws_status ws_load_kind(const struct ws_loader *l, enum ws_kind kind, struct ws_table_data *t,
+enum ws_status ws_load_kind(const struct ws_loader *l, enum ws_kind kind, struct ws_column_data *t,
                             struct ws_err *err)
 {
 	WS_FORWARD(ws_trace_reader_load(l->r, kind, t, err));
 	if (t->rows < WS_NONE)
 		return WS_OK;
-	ws_table_data_release(t);
+	ws_column_data_release(t);
 	return WS_FAIL(err, NO_MEMORY,
 	               "the trace has more records of one kind than a report handles");
 }
@@ -125,7 +125,7 @@ enum ws_status ws_process_number(struct ws_loader *l, uint64_t pid, uint32_t *ou
 	*out = ws_idmap_get(&l->process_of, pid);
 	if (*out != WS_NONE)
 		return WS_OK;
-	WS_FORWARD(WS_GROW(m->pids, (size_t)m->nprocesses + 1, l->processes_allocated, err));
+	WS_FORWARD(WS_GROW(m->pids, (size_t)m->nprocesses + 1, l->processes_capacity, err));
 	*out = m->nprocesses++;
 	m->pids[*out] = pid;
 	return ws_idmap_put(&l->process_of, pid, *out, err);
@@ -142,7 +142,7 @@ enum ws_status ws_thread_number(struct ws_loader *l, uint64_t id, uint64_t pid, 
 		return WS_OK;
 	WS_FORWARD(
 	        WS_GROW(l->thread_process, (size_t)m->nthreads + 1, l->processes_of_threads, err));
-	WS_FORWARD(WS_GROW(m->threads, (size_t)m->nthreads + 1, l->threads_allocated, err));
+	WS_FORWARD(WS_GROW(m->threads, (size_t)m->nthreads + 1, l->threads_capacity, err));
 	WS_FORWARD(ws_process_number(l, pid, &process, err));
 	*out = m->nthreads++;
 	l->thread_process[*out] = process;
@@ -157,7 +157,7 @@ enum ws_status ws_device_number(struct ws_loader *l, uint64_t id, uint32_t *out,
 	*out = ws_idmap_get(&l->device_of, id);
 	if (*out != WS_NONE)
 		return WS_OK;
-	WS_FORWARD(WS_GROW(m->devices, m->ndevices + 1, l->devices_allocated, err));
+	WS_FORWARD(WS_GROW(m->devices, m->ndevices + 1, l->devices_capacity, err));
 	*out = (uint32_t)m->ndevices++;
 	m->devices[*out] = (struct ws_device){.id = id, .kind = -1, .memory_bytes = -1};
 	ws_device_facts_init(&m->devices[*out].facts);
@@ -181,7 +181,7 @@ static void find_makers(struct ws_model *m)
 
 static enum ws_status load_devices(struct ws_loader *l, struct ws_err *err)
 {
-	struct ws_table_data t;
+	struct ws_column_data t;
 	enum ws_status status = WS_OK;
 
 	WS_FORWARD(ws_load_kind(l, WS_KIND_DEVICE, &t, err));
@@ -195,7 +195,7 @@ static enum ws_status load_devices(struct ws_loader *l, struct ws_err *err)
 		l->m->devices[at].kind = kind <= WS_DEVICE_CUDA ? (int)kind : -1;
 		l->m->devices[at].name = ws_model_text(l->m, ws_value(&t, WS_COL_device_name, i));
 	}
-	ws_table_data_release(&t);
+	ws_column_data_release(&t);
 	return status;
 }
 
@@ -204,7 +204,7 @@ static enum ws_status load_device_attrs(struct ws_loader *l, struct ws_err *err)
 {
 	static const char memory[] = "global_memory_bytes";
 	struct ws_model *m = l->m;
-	struct ws_table_data t;
+	struct ws_column_data t;
 
 	WS_FORWARD(ws_load_kind(l, WS_KIND_DEVICE_ATTR, &t, err));
 	for (uint64_t i = 0; i < t.rows; i++) {
@@ -221,7 +221,7 @@ static enum ws_status load_device_attrs(struct ws_loader *l, struct ws_err *err)
 		    value > 0)
 			m->devices[at].memory_bytes = value;
 	}
-	ws_table_data_release(&t);
+	ws_column_data_release(&t);
 	WS_FORWARD(ws_peaks_new(l->opts->peaks, l->opts->peaks_len, &m->peaks, err));
 	for (size_t i = 0; i < m->ndevices; i++) {
 		struct ws_device *d = &m->devices[i];
@@ -237,7 +237,7 @@ static enum ws_status load_device_attrs(struct ws_loader *l, struct ws_err *err)
 
 static enum ws_status load_threads(struct ws_loader *l, struct ws_err *err)
 {
-	struct ws_table_data t;
+	struct ws_column_data t;
 	enum ws_status status = WS_OK;
 
 	WS_FORWARD(ws_load_kind(l, WS_KIND_THREAD, &t, err));
@@ -249,7 +249,7 @@ static enum ws_status load_threads(struct ws_loader *l, struct ws_err *err)
 		if (status == WS_OK)
 			l->m->threads[at].tid = ws_value(&t, WS_COL_thread_tid, i);
 	}
-	ws_table_data_release(&t);
+	ws_column_data_release(&t);
 	return status;
 }
 
@@ -302,7 +302,7 @@ static enum ws_status describe_kernel(struct ws_loader *l, uint32_t recorded, st
 	return demangle(l, recorded, c, err);
 }
 
-static enum ws_status add_config(struct ws_loader *l, const struct ws_table_data *t, uint64_t row,
+static enum ws_status add_config(struct ws_loader *l, const struct ws_column_data *t, uint64_t row,
                                  struct ws_err *err)
 {
 	struct ws_model *m = l->m;
@@ -343,7 +343,7 @@ static enum ws_status add_config(struct ws_loader *l, const struct ws_table_data
 	return ws_idmap_put(&l->config_of, ws_value(t, WS_COL_launch_config_id, row), at, err);
 }
 
-static enum ws_status load_configs(struct ws_loader *l, const struct ws_table_data *t,
+static enum ws_status load_configs(struct ws_loader *l, const struct ws_column_data *t,
                                    struct ws_err *err)
 {
 	struct ws_model *m = l->m;
@@ -399,7 +399,7 @@ static uint32_t text_of_string(void *model, uint64_t string_id)
 
 static enum ws_status load_payloads(struct ws_loader *l, struct ws_err *err)
 {
-	struct ws_table_data schema = {0}, field = {0}, entry = {0}, payload = {0};
+	struct ws_column_data schema = {0}, field = {0}, entry = {0}, payload = {0};
 	struct ws_payload_tables tables = {&schema,        &field,      &entry, &payload,
 	                                   text_of_string, l->m->texts, l->m};
 	enum ws_status status = ws_load_kind(l, WS_KIND_PAYLOAD_SCHEMA, &schema, err);
@@ -415,10 +415,10 @@ static enum ws_status load_payloads(struct ws_loader *l, struct ws_err *err)
 	for (uint64_t i = 0; i < payload.rows && status == WS_OK; i++)
 		status = ws_idmap_put(&l->payload_of, ws_value(&payload, WS_COL_payload_id, i),
 		                      (uint32_t)i, err);
-	ws_table_data_release(&schema);
-	ws_table_data_release(&field);
-	ws_table_data_release(&entry);
-	ws_table_data_release(&payload);
+	ws_column_data_release(&schema);
+	ws_column_data_release(&field);
+	ws_column_data_release(&entry);
+	ws_column_data_release(&payload);
 	return status;
 }
 
@@ -427,7 +427,7 @@ static enum ws_status load_payloads(struct ws_loader *l, struct ws_err *err)
 static enum ws_status load_ends(struct ws_loader *l, struct ws_err *err)
 {
 	struct ws_model *m = l->m;
-	struct ws_table_data t;
+	struct ws_column_data t;
 
 	WS_FORWARD(ws_load_kind(l, WS_KIND_PROCESS_END, &t, err));
 	WS_NEW(&m->arena, m->ends, t.rows);
@@ -438,23 +438,23 @@ static enum ws_status load_ends(struct ws_loader *l, struct ws_err *err)
 		        (int)(ws_value(&t, WS_COL_process_end_how, i) & 0xff),
 		        (int64_t)ws_value(&t, WS_COL_process_end_code, i),
 		};
-	ws_table_data_release(&t);
+	ws_column_data_release(&t);
 	return ws_arena_check(&m->arena, "the ends of processes", err);
 }
 
 static enum ws_status load_processes(struct ws_loader *l, struct ws_err *err)
 {
-	struct ws_table_data t;
+	struct ws_column_data t;
 
 	WS_FORWARD(ws_load_kind(l, WS_KIND_PROCESS, &t, err));
 	l->m->processes = t.rows;
-	ws_table_data_release(&t);
+	ws_column_data_release(&t);
 	return WS_OK;
 }
 
 enum ws_status ws_load_dictionaries(struct ws_loader *l, struct ws_err *err)
 {
-	struct ws_table_data configs;
+	struct ws_column_data configs;
 	enum ws_status status;
 
 	WS_FORWARD(ws_load_kind(l, WS_KIND_LAUNCH_CONFIG, &configs, err));
@@ -472,7 +472,7 @@ enum ws_status ws_load_dictionaries(struct ws_loader *l, struct ws_err *err)
 		status = ws_classifier_new(l->opts->rules, l->opts->rules_len, &l->classifier, err);
 	if (status == WS_OK)
 		status = load_configs(l, &configs, err);
-	ws_table_data_release(&configs);
+	ws_column_data_release(&configs);
 	if (status == WS_OK)
 		status = load_short_names(l, err);
 	find_makers(l->m);

@@ -160,8 +160,8 @@ static enum ws_status sort_kernels(struct ws_loader *l, struct ws_err *err)
 }
 
 /* What is known of kernel i once it has its place. */
-static enum ws_status settle_kernel(struct ws_loader *l, size_t i, struct kernel_keys *keys,
-                                    struct ws_err *err)
+static enum ws_status resolve_kernel(struct ws_loader *l, size_t i, struct kernel_keys *keys,
+                                     struct ws_err *err)
 {
 	struct ws_model *m = l->m;
 	struct ws_kernels *k = &m->kernels;
@@ -178,7 +178,7 @@ static enum ws_status settle_kernel(struct ws_loader *l, size_t i, struct kernel
 	WS_FORWARD(ws_check_time(k->start_ns[i], k->dur_ns[i], "kernel", i, err));
 	m->left.cut_off += (k->flags[i] & WS_KERNEL_CUT_OFF) != 0;
 	keys->start_ns[i] = k->start_ns[i];
-	ws_see_time(m, k->start_ns[i], k->start_ns[i] + k->dur_ns[i]);
+	ws_extend_time(m, k->start_ns[i], k->start_ns[i] + k->dur_ns[i]);
 	return WS_OK;
 }
 
@@ -198,7 +198,7 @@ static enum ws_status load_kernels(struct ws_loader *l, struct kernel_keys *keys
 	WS_FORWARD(each_block(l, WS_KIND_KERNEL, columns, take_kernels, keys, err));
 	WS_FORWARD(sort_kernels(l, err));
 	for (size_t i = 0; i < k->n; i++) {
-		WS_FORWARD(settle_kernel(l, i, keys, err));
+		WS_FORWARD(resolve_kernel(l, i, keys, err));
 		WS_FAIL_IF(__builtin_add_overflow(total, k->dur_ns[i], &total), err, CORRUPT,
 		           "the kernels' times add up to over 2^63 ns");
 	}
@@ -237,7 +237,7 @@ static enum ws_status take_calls(struct ws_loader *l, const struct ws_block_rows
 
 		dur = dur < 0 ? 0 : dur;
 		WS_FORWARD(ws_check_time(start, dur, "API call", row, err));
-		ws_see_time(l->m, start, start + dur);
+		ws_extend_time(l->m, start, start + dur);
 		a->start_ns[row] = start;
 		a->end_ns[row] = start + dur;
 		a->name[row] = ws_model_text(l->m, b->v[WS_COL_api_name][i]);
@@ -340,7 +340,7 @@ static enum ws_status take_events(struct ws_loader *l, const struct ws_block_row
 
 		c->time_ns[row] = (int64_t)b->v[WS_COL_nvtx_time_ns][i];
 		WS_FORWARD(ws_check_time(c->time_ns[row], 0, "NVTX event", row, err));
-		ws_see_time(l->m, c->time_ns[row], c->time_ns[row]);
+		ws_extend_time(l->m, c->time_ns[row], c->time_ns[row]);
 		c->type[row] = type <= WS_NVTX_MARK ? (uint8_t)type : UINT8_MAX;
 		c->domain[row] = ws_model_text(l->m, b->v[WS_COL_nvtx_domain][i]);
 		c->name[row] = ws_model_text(l->m, b->v[WS_COL_nvtx_name][i]);
@@ -433,7 +433,7 @@ static enum ws_status join(struct ws_loader *l, const struct kernel_keys *keys, 
 	WS_FORWARD(ws_attribute(&calls, &m->ranges, &m->attribution, err));
 	a->range = m->attribution.innermost;
 	WS_FORWARD(join_kernels(l, keys, &calls, err));
-	WS_FORWARD(ws_join_works(l, &calls, err));
+	WS_FORWARD(ws_join_work(l, &calls, err));
 	WS_FORWARD(ws_join_cpu_ops(l, err));
 	return ws_load_collectives(l, err);
 }
@@ -459,7 +459,7 @@ static enum ws_status load(struct ws_loader *l, struct ws_err *err)
 	WS_FORWARD(ws_load_dictionaries(l, err));
 	WS_FORWARD(load_kernels(l, &keys, err));
 	WS_FORWARD(load_calls(l, err));
-	WS_FORWARD(ws_load_works(l, err));
+	WS_FORWARD(ws_load_work(l, err));
 	WS_FORWARD(ws_load_cpu_ops(l, err));
 	WS_FORWARD(ws_load_memory(l, err));
 	/* after everything else: ranges that never ended end at the last moment of them all */

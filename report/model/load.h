@@ -12,11 +12,11 @@ struct ws_loader {
 	const struct ws_trace_reader *r;
 	struct ws_idmap thread_of; /* thread id -> number */
 	uint32_t *thread_process;  /* process of each thread of the model */
-	size_t processes_of_threads, threads_allocated;
+	size_t processes_of_threads, threads_capacity;
 	struct ws_idmap process_of; /* pid -> number */
-	size_t processes_allocated;
+	size_t processes_capacity;
 	struct ws_idmap device_of; /* device id -> number */
-	size_t devices_allocated;
+	size_t devices_capacity;
 	struct ws_idmap config_of;    /* launch_config id -> number */
 	struct ws_idmap payload_of;   /* payload id -> row */
 	struct ws_idmap kernel_of;    /* text of a recorded kernel name -> first config with it */
@@ -39,7 +39,7 @@ enum ws_status ws_model_begin(struct ws_model **out, const struct ws_trace_reade
                               struct ws_err *err);
 
 /* All rows of a kind; fails when there are more than 32 bits can number. */
-enum ws_status ws_load_kind(const struct ws_loader *l, enum ws_kind kind, struct ws_table_data *t,
+enum ws_status ws_load_kind(const struct ws_loader *l, enum ws_kind kind, struct ws_column_data *t,
                             struct ws_err *err);
 
 /*
@@ -65,7 +65,7 @@ enum ws_status ws_steady_text(struct ws_model *m, uint32_t name, uint32_t *out, 
 enum ws_status ws_check_time(int64_t start_ns, int64_t dur_ns, const char *what, uint64_t row,
                              struct ws_err *err);
 /* Something happened then: widens the model's time. */
-void ws_see_time(struct ws_model *m, int64_t from_ns, int64_t to_ns);
+void ws_extend_time(struct ws_model *m, int64_t from_ns, int64_t to_ns);
 
 /*
  * A mark of domain "warpsheet" that may be a fact: of "workload.batch=4" the
@@ -99,15 +99,16 @@ size_t ws_modules_add_events(const struct ws_modules *modules, struct ws_event_c
                              size_t n);
 
 /* Copies, fills, graph launches, memory, overhead: model_work.c. */
-enum ws_status ws_load_works(struct ws_loader *l, struct ws_err *err);
+enum ws_status ws_load_work(struct ws_loader *l, struct ws_err *err);
 enum ws_status ws_load_memory(struct ws_loader *l, struct ws_err *err);
 /* Framework operations: model_cpu_op.c. Before ranges, and the joins after them. */
 enum ws_status ws_load_cpu_ops(struct ws_loader *l, struct ws_err *err);
 enum ws_status ws_join_cpu_ops(struct ws_loader *l, struct ws_err *err);
 /* Collectives, and which kernels are theirs: collective.c. After the joins. */
 enum ws_status ws_load_collectives(struct ws_loader *l, struct ws_err *err);
-/* The works' and the memory's calls, ranges and operations. After those of the calls. */
-enum ws_status ws_join_works(struct ws_loader *l, const struct ws_calls *calls, struct ws_err *err);
+/* The calls, ranges and operations of device work and of memory events. After those of the calls.
+ */
+enum ws_status ws_join_work(struct ws_loader *l, const struct ws_calls *calls, struct ws_err *err);
 
 /* The number of a thread; one whose row was lost is a thread of process `pid` all the same. */
 enum ws_status ws_thread_number(struct ws_loader *l, uint64_t id, uint64_t pid, uint32_t *out,

@@ -11,14 +11,14 @@ void ws_model_free(struct ws_model *m)
 {
 	if (!m)
 		return;
-	ws_table_data_release(&m->strings);
+	ws_column_data_release(&m->strings);
 	ws_strtab_free(&m->interned);
 	for (size_t i = 0; i < m->nmade; i++)
 		ws_buf_free(&m->made[i]);
 	ws_buf_free(&m->short_text);
 	ws_idmap_free(&m->text_of);
-	ws_table_data_release(&m->meta);
-	ws_table_data_release(&m->loss);
+	ws_column_data_release(&m->meta);
+	ws_column_data_release(&m->loss);
 	free(m->devices);
 	free(m->threads);
 	free(m->pids);
@@ -50,7 +50,7 @@ enum ws_status ws_model_begin(struct ws_model **out, const struct ws_trace_reade
 	return WS_OK;
 }
 
-void ws_see_time(struct ws_model *m, int64_t from_ns, int64_t to_ns)
+void ws_extend_time(struct ws_model *m, int64_t from_ns, int64_t to_ns)
 {
 	if (from_ns < m->begin_ns)
 		m->begin_ns = from_ns;

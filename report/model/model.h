@@ -238,9 +238,9 @@ struct ws_model {
 	struct ws_arena arena; /* holds every array whose length was known when it was made */
 	char *name;
 	struct ws_trace_summary file;
-	struct ws_table_data strings; /* owns the texts */
-	struct ws_strtab interned;    /* text -> index */
-	struct ws_bytes *texts;       /* never NULL pointers */
+	struct ws_column_data strings; /* owns the texts */
+	struct ws_strtab interned;     /* text -> index */
+	struct ws_bytes *texts;        /* never NULL pointers */
 	struct ws_buf *made; /* bytes of texts that the trace does not hold: demangled names */
 	size_t nmade;
 	uint32_t *steady_of; /* text -> its steady form, 0 = not asked for: ws_steady_text */
@@ -251,7 +251,7 @@ struct ws_model {
 	struct ws_buf short_text; /* what they point into */
 	size_t nshort;
 
-	struct ws_table_data meta, loss;
+	struct ws_column_data meta, loss;
 	struct ws_fact *facts;
 	size_t nfacts;
 	struct ws_process_end *ends;
@@ -269,8 +269,8 @@ struct ws_model {
 	uint32_t nthreads;
 	struct ws_kernels kernels;
 	struct ws_api api;
-	struct ws_work *works; /* sorted by device, then start */
-	size_t nworks;
+	struct ws_work *work; /* sorted by device, then start */
+	size_t nwork;
 	struct ws_cpu_ops cpu_ops;
 	struct ws_collective *collectives;
 	size_t ncollectives;

@@ -43,7 +43,7 @@ static enum ws_status module_name(struct ws_model *m, uint64_t string_id, uint32
 	                      out, err);
 }
 
-static enum ws_status take_call(struct ws_loader *l, const struct ws_table_data *t, uint64_t row,
+static enum ws_status take_call(struct ws_loader *l, const struct ws_column_data *t, uint64_t row,
                                 struct ws_module_call *call, struct ws_err *err)
 {
 	int64_t start = (int64_t)ws_value(t, WS_COL_python_call_start_ns, row);
@@ -51,7 +51,7 @@ static enum ws_status take_call(struct ws_loader *l, const struct ws_table_data 
 
 	dur = dur < 0 ? 0 : dur;
 	WS_FORWARD(ws_check_time(start, dur, "call of a module", row, err));
-	ws_see_time(l->m, start, start + dur);
+	ws_extend_time(l->m, start, start + dur);
 	call->start_ns = start;
 	call->end_ns = start + dur;
 	call->row = row;
@@ -63,7 +63,7 @@ static enum ws_status take_call(struct ws_loader *l, const struct ws_table_data 
 enum ws_status ws_modules_find(struct ws_arena *arena, struct ws_loader *l, struct ws_modules *out,
                                struct ws_err *err)
 {
-	struct ws_table_data t;
+	struct ws_column_data t;
 	enum ws_status status;
 
 	*out = (struct ws_modules){0};
@@ -74,7 +74,7 @@ enum ws_status ws_modules_find(struct ws_arena *arena, struct ws_loader *l, stru
 		if (t.columns[WS_COL_python_call_module].present &&
 		    (int64_t)ws_value(&t, WS_COL_python_call_module, i) >= 0)
 			status = take_call(l, &t, i, &out->call[out->n++], err);
-	ws_table_data_release(&t);
+	ws_column_data_release(&t);
 	WS_FORWARD(status);
 	qsort(out->call, out->n, sizeof(*out->call), by_thread_and_begin);
 	return WS_OK;

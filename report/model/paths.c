@@ -6,10 +6,10 @@
 
 static enum ws_status reserve(struct ws_path_table *t, struct ws_err *err)
 {
-	size_t allocated = t->allocated;
+	size_t capacity = t->capacity;
 
-	WS_FORWARD(WS_GROW(t->next, t->npaths + 1, allocated, err));
-	return WS_GROW(t->paths, t->npaths + 1, t->allocated, err);
+	WS_FORWARD(WS_GROW(t->next, t->npaths + 1, capacity, err));
+	return WS_GROW(t->paths, t->npaths + 1, t->capacity, err);
 }
 
 enum ws_status ws_path_intern(struct ws_path_table *t, const struct ws_path *path, uint32_t *out,

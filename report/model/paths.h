@@ -28,7 +28,7 @@ struct ws_path {
 /* Starts as all zeros; free with ws_path_table_free. */
 struct ws_path_table {
 	struct ws_path *paths;
-	size_t npaths, allocated;
+	size_t npaths, capacity;
 	uint32_t *next;        /* path -> next with this parent and name, other domain or style */
 	struct ws_idmap first; /* parent and name -> first such path */
 };

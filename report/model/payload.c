@@ -121,7 +121,7 @@ static bool is_enum(const struct decoder *d, uint64_t type)
 
 static enum ws_status find_layouts(struct decoder *d, struct ws_err *err)
 {
-	const struct ws_table_data *f = d->in->field, *e = d->in->enumeration;
+	const struct ws_column_data *f = d->in->field, *e = d->in->enumeration;
 
 	for (uint64_t i = 0; i < e->rows; i++) {
 		uint64_t id = ws_value(e, WS_COL_payload_enum_id, i);
@@ -165,7 +165,7 @@ static enum ws_status find_layouts(struct decoder *d, struct ws_err *err)
 /* The number in field row `f` of the payload; 0 when the payload ends before it. */
 static bool field_number(const struct decoder *d, uint32_t f, struct ws_bytes payload, int64_t *out)
 {
-	const struct ws_table_data *fields = d->in->field;
+	const struct ws_column_data *fields = d->in->field;
 	uint64_t offset = ws_value(fields, WS_COL_payload_field_offset_bytes, f);
 	uint64_t type = ws_value(fields, WS_COL_payload_field_type, f);
 	uint32_t enum_row = ws_idmap_get(&d->enum_of, type);
@@ -232,7 +232,7 @@ static void decode_op(const struct decoder *d, const struct layout *l, struct ws
 
 static void decode_all(const struct decoder *d, struct ws_ops *out)
 {
-	const struct ws_table_data *t = d->in->payload;
+	const struct ws_column_data *t = d->in->payload;
 	const struct ws_column *bytes = &t->columns[WS_COL_payload_bytes];
 
 	for (uint64_t i = 0; i < t->rows && bytes->present; i++) {

@@ -31,7 +31,7 @@ struct ws_op_facts {
 
 /* Rows of the kinds payload_schema, payload_field, payload_enum and payload. */
 struct ws_payload_tables {
-	const struct ws_table_data *schema, *field, *enumeration, *payload;
+	const struct ws_column_data *schema, *field, *enumeration, *payload;
 	/* id of a string row -> index of the text */
 	uint32_t (*text_of)(void *ctx, uint64_t string_id);
 	const struct ws_bytes *texts; /* by that index */

@@ -25,7 +25,7 @@ static uint32_t close_range(struct ws_range_pairs *p, uint32_t stack)
 
 static enum ws_status new_stack(struct ws_range_pairs *p, uint32_t *stack, struct ws_err *err)
 {
-	WS_FORWARD(WS_GROW(p->top, p->nstacks + 1, p->stacks_allocated, err));
+	WS_FORWARD(WS_GROW(p->top, p->nstacks + 1, p->stacks_capacity, err));
 	*stack = (uint32_t)p->nstacks++;
 	p->top[*stack] = WS_NONE;
 	return WS_OK;
@@ -68,7 +68,7 @@ enum ws_status ws_range_start(struct ws_range_pairs *p, uint64_t process, uint64
 
 	if (!number) {
 		WS_FORWARD(ws_strtab_add(&p->started, key, sizeof(key), &number, err));
-		WS_FORWARD(WS_GROW(p->start_stack, number, p->started_allocated, err));
+		WS_FORWARD(WS_GROW(p->start_stack, number, p->started_capacity, err));
 		WS_FORWARD(new_stack(p, &p->start_stack[number - 1], err));
 	}
 	return open_range(p, p->start_stack[number - 1], range, err);

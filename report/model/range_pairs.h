@@ -20,11 +20,11 @@ struct ws_range_pairs {
 	uint32_t *below; /* range -> the open range under it in its stack, WS_NONE */
 	size_t nbelow;
 	uint32_t *top; /* stack -> its innermost open range, WS_NONE */
-	size_t nstacks, stacks_allocated;
+	size_t nstacks, stacks_capacity;
 	struct ws_idmap stack_of; /* thread << 32 | domain -> stack */
 	struct ws_strtab started; /* process and id of the range -> number from 1 */
 	uint32_t *start_stack;    /* that number - 1 -> stack */
-	size_t started_allocated;
+	size_t started_capacity;
 	uint64_t last_key; /* events of a thread and domain come in runs */
 	uint32_t last_stack;
 	uint8_t has_last;

@@ -298,8 +298,8 @@ static enum ws_status find_launched_steps(struct ws_model *m, struct ws_err *err
 	WS_FORWARD(ws_arena_check(&m->arena, "the steps of kernels", err));
 	for (size_t i = 0; i < k->n; i++)
 		k->step[i] = launched_step(m, k->range[i], k->call[i]);
-	for (size_t i = 0; i < m->nworks; i++) {
-		struct ws_work *w = &m->works[i];
+	for (size_t i = 0; i < m->nwork; i++) {
+		struct ws_work *w = &m->work[i];
 
 		w->step = launched_step(m, w->range, w->call);
 		w->scope = (uint8_t)ws_scope_of(m, w->step, ws_range_marks(m, w->range));

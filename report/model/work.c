@@ -15,7 +15,7 @@ struct work_columns {
 	const char *what;
 	int start, dur, correlation, pid, device, stream, bytes, direction, flags;
 };
-static const struct work_columns works_of[] = {
+static const struct work_columns work_columns_of[] = {
         {WS_KIND_MEMCPY, WS_WORK_MEMCPY, "memory copy", WS_COL_memcpy_start_ns,
          WS_COL_memcpy_dur_ns, WS_COL_memcpy_correlation, WS_COL_memcpy_pid, WS_COL_memcpy_device,
          WS_COL_memcpy_stream, WS_COL_memcpy_bytes, WS_COL_memcpy_kind, WS_COL_memcpy_flags},
@@ -26,10 +26,10 @@ static const struct work_columns works_of[] = {
          WS_COL_graph_launch_dur_ns, WS_COL_graph_launch_correlation, WS_COL_graph_launch_pid,
          WS_COL_graph_launch_device, WS_COL_graph_launch_stream, -1, -1, -1},
 };
-#define NWORKS_OF (sizeof(works_of) / sizeof(*works_of))
+#define NWORK_COLUMNS_OF (sizeof(work_columns_of) / sizeof(*work_columns_of))
 
 static enum ws_status take_work(struct ws_loader *l, const struct work_columns *c,
-                                const struct ws_table_data *t, uint64_t row, struct ws_work *w,
+                                const struct ws_column_data *t, uint64_t row, struct ws_work *w,
                                 struct ws_err *err)
 {
 	int64_t dur = (int64_t)ws_value(t, c->dur, row);
@@ -56,7 +56,7 @@ static enum ws_status take_work(struct ws_loader *l, const struct work_columns *
 	w->start_ns = (int64_t)ws_value(t, c->start, row);
 	w->dur_ns = dur;
 	WS_FORWARD(ws_check_time(w->start_ns, w->dur_ns, c->what, row, err));
-	ws_see_time(l->m, w->start_ns, w->start_ns + w->dur_ns);
+	ws_extend_time(l->m, w->start_ns, w->start_ns + w->dur_ns);
 	return WS_OK;
 }
 
@@ -77,9 +77,9 @@ static enum ws_status check_sums(const struct ws_model *m, struct ws_err *err)
 {
 	int64_t ns = 0, bytes = 0;
 
-	for (size_t i = 0; i < m->nworks; i++)
-		if (__builtin_add_overflow(ns, m->works[i].dur_ns, &ns) ||
-		    __builtin_add_overflow(bytes, (int64_t)m->works[i].bytes, &bytes))
+	for (size_t i = 0; i < m->nwork; i++)
+		if (__builtin_add_overflow(ns, m->work[i].dur_ns, &ns) ||
+		    __builtin_add_overflow(bytes, (int64_t)m->work[i].bytes, &bytes))
 			return WS_FAIL(err, CORRUPT,
 			               "times or bytes of the copies add up to over 2^63");
 	return WS_OK;
@@ -87,7 +87,7 @@ static enum ws_status check_sums(const struct ws_model *m, struct ws_err *err)
 
 static enum ws_status load_overheads(struct ws_loader *l, struct ws_err *err)
 {
-	struct ws_table_data t;
+	struct ws_column_data t;
 	enum ws_status status = WS_OK;
 
 	WS_FORWARD(ws_load_kind(l, WS_KIND_OVERHEAD, &t, err));
@@ -102,42 +102,42 @@ static enum ws_status load_overheads(struct ws_loader *l, struct ws_err *err)
 		    __builtin_add_overflow(l->m->overhead_ns, dur, &l->m->overhead_ns))
 			status = WS_FAIL(err, CORRUPT, "the overheads add up to over 2^63 ns");
 	}
-	ws_table_data_release(&t);
+	ws_column_data_release(&t);
 	return status;
 }
 
-enum ws_status ws_load_works(struct ws_loader *l, struct ws_err *err)
+enum ws_status ws_load_work(struct ws_loader *l, struct ws_err *err)
 {
 	struct ws_model *m = l->m;
-	struct ws_table_data t[NWORKS_OF] = {{0}};
+	struct ws_column_data t[NWORK_COLUMNS_OF] = {{0}};
 	enum ws_status status = WS_OK;
 	size_t n = 0;
 
-	for (size_t i = 0; i < NWORKS_OF && status == WS_OK; i++) {
-		status = ws_load_kind(l, works_of[i].kind, &t[i], err);
+	for (size_t i = 0; i < NWORK_COLUMNS_OF && status == WS_OK; i++) {
+		status = ws_load_kind(l, work_columns_of[i].kind, &t[i], err);
 		n += status == WS_OK ? t[i].rows : 0;
 	}
 	if (status == WS_OK && n >= WS_NONE)
 		status = WS_FAIL(err, NO_MEMORY, "the trace has more copies than a report handles");
 	if (status == WS_OK) {
-		WS_NEW(&m->arena, m->works, n);
+		WS_NEW(&m->arena, m->work, n);
 		status = ws_arena_check(&m->arena, "the memory copies of the trace", err);
 	}
-	for (size_t i = 0; i < NWORKS_OF && status == WS_OK; i++)
+	for (size_t i = 0; i < NWORK_COLUMNS_OF && status == WS_OK; i++)
 		for (uint64_t row = 0; row < t[i].rows && status == WS_OK; row++)
-			status =
-			        take_work(l, &works_of[i], &t[i], row, &m->works[m->nworks++], err);
-	for (size_t i = 0; i < NWORKS_OF; i++)
-		ws_table_data_release(&t[i]);
+			status = take_work(l, &work_columns_of[i], &t[i], row, &m->work[m->nwork++],
+			                   err);
+	for (size_t i = 0; i < NWORK_COLUMNS_OF; i++)
+		ws_column_data_release(&t[i]);
 	WS_FORWARD(status);
-	ws_sort(m->works, m->nworks, sizeof(*m->works), by_device_and_start);
+	ws_sort(m->work, m->nwork, sizeof(*m->work), by_device_and_start);
 	WS_FORWARD(check_sums(m, err));
 	return load_overheads(l, err);
 }
 
 /* --- memory ------------------------------------------------------------------------------ */
 
-static enum ws_status take_memory(struct ws_loader *l, const struct ws_table_data *t, uint64_t row,
+static enum ws_status take_memory(struct ws_loader *l, const struct ws_column_data *t, uint64_t row,
                                   struct ws_memory_event *e, uint32_t *thread, struct ws_err *err)
 {
 	uint64_t kind = ws_value(t, WS_COL_memory_memory_kind, row);
@@ -158,7 +158,7 @@ static enum ws_status take_memory(struct ws_loader *l, const struct ws_table_dat
 	WS_FAIL_IF(e->bytes > INT64_MAX || e->allocated_bytes > INT64_MAX ||
 	                   e->reserved_bytes > INT64_MAX,
 	           err, CORRUPT, "allocation %llu has over 2^63 bytes", (unsigned long long)row);
-	ws_see_time(l->m, e->time_ns, e->time_ns);
+	ws_extend_time(l->m, e->time_ns, e->time_ns);
 	WS_FORWARD(ws_process_number(l, ws_value(t, WS_COL_memory_pid, row), &e->process, err));
 	if (!host)
 		WS_FORWARD(ws_device_number(l, ws_value(t, WS_COL_memory_device, row), &e->device,
@@ -173,7 +173,7 @@ static enum ws_status take_memory(struct ws_loader *l, const struct ws_table_dat
 enum ws_status ws_load_memory(struct ws_loader *l, struct ws_err *err)
 {
 	struct ws_model *m = l->m;
-	struct ws_table_data t;
+	struct ws_column_data t;
 	uint32_t *order;
 	int64_t *time, total = 0;
 	enum ws_status status;
@@ -197,7 +197,7 @@ enum ws_status ws_load_memory(struct ws_loader *l, struct ws_err *err)
 		if (__builtin_add_overflow(total, (int64_t)m->memory[i].bytes, &total))
 			status = WS_FAIL(err, CORRUPT, "the allocations add up to over 2^63 bytes");
 	}
-	ws_table_data_release(&t);
+	ws_column_data_release(&t);
 	return status;
 }
 
@@ -229,31 +229,31 @@ static enum ws_status join_memory(struct ws_loader *l, struct ws_err *err)
 	return status;
 }
 
-enum ws_status ws_join_works(struct ws_loader *l, const struct ws_calls *calls, struct ws_err *err)
+enum ws_status ws_join_work(struct ws_loader *l, const struct ws_calls *calls, struct ws_err *err)
 {
 	struct ws_model *m = l->m;
 	int64_t *start;
 	uint32_t *process, *call;
 	uint64_t *correlation;
 
-	WS_NEW(&l->temp, start, m->nworks);
-	WS_NEW(&l->temp, process, m->nworks);
-	WS_NEW(&l->temp, call, m->nworks);
-	WS_NEW(&l->temp, correlation, m->nworks);
+	WS_NEW(&l->temp, start, m->nwork);
+	WS_NEW(&l->temp, process, m->nwork);
+	WS_NEW(&l->temp, call, m->nwork);
+	WS_NEW(&l->temp, correlation, m->nwork);
 	WS_FORWARD(ws_arena_check(&l->temp, "the memory copies of the trace", err));
-	for (size_t i = 0; i < m->nworks; i++) {
-		start[i] = m->works[i].no_time ? INT64_MAX : m->works[i].start_ns;
-		process[i] = m->works[i].process;
-		correlation[i] = m->works[i].correlation;
+	for (size_t i = 0; i < m->nwork; i++) {
+		start[i] = m->work[i].no_time ? INT64_MAX : m->work[i].start_ns;
+		process[i] = m->work[i].process;
+		correlation[i] = m->work[i].correlation;
 	}
 
-	const struct ws_launches launches = {m->nworks, start, process, correlation};
+	const struct ws_launches launches = {m->nwork, start, process, correlation};
 
 	WS_FORWARD(ws_join_launches(&launches, calls, call, err));
-	for (size_t i = 0; i < m->nworks; i++) {
-		m->works[i].call = call[i];
+	for (size_t i = 0; i < m->nwork; i++) {
+		m->work[i].call = call[i];
 		if (call[i] != WS_NONE)
-			m->works[i].range = m->api.range[call[i]];
+			m->work[i].range = m->api.range[call[i]];
 	}
 	return join_memory(l, err);
 }

@@ -56,7 +56,7 @@ static enum ws_status find_cell(struct ws_digest *d, uint32_t config,
 	uint64_t id = ws_strtab_find(&d->cell_ids, key, sizeof(key));
 
 	if (!id) {
-		WS_FORWARD(WS_GROW(d->cells, d->ncells + 1, d->cells_allocated, err));
+		WS_FORWARD(WS_GROW(d->cells, d->ncells + 1, d->cells_capacity, err));
 		WS_FORWARD(ws_strtab_add(&d->cell_ids, key, sizeof(key), &id, err));
 		d->cells[d->ncells++] = (struct ws_digest_cell){.config = config,
 		                                                .place = *place,
@@ -104,7 +104,7 @@ void ws_digest_finish(struct ws_digest *d)
 enum ws_status ws_digest_add_to_step(struct ws_digest *d, uint32_t step, enum ws_phase phase,
                                      int64_t dur_ns, struct ws_err *err)
 {
-	WS_FORWARD(WS_GROW(d->steps, (size_t)step + 1, d->steps_allocated, err));
+	WS_FORWARD(WS_GROW(d->steps, (size_t)step + 1, d->steps_capacity, err));
 	for (; d->nsteps <= step; d->nsteps++)
 		d->steps[d->nsteps] = (struct ws_step_gpu){0};
 	d->steps[step].kernels++;
@@ -128,13 +128,13 @@ void ws_digest_add_marks(struct ws_digest *d, uint8_t marks, int64_t dur_ns)
 
 enum ws_status ws_digest_reserve_paths(struct ws_digest *d, size_t npaths, struct ws_err *err)
 {
-	size_t busy = d->paths_allocated, guesses = d->paths_allocated;
+	size_t busy = d->paths_capacity, guesses = d->paths_capacity;
 
 	npaths += 2;
-	if (npaths > d->paths_allocated) {
+	if (npaths > d->paths_capacity) {
 		WS_FORWARD(ws_grow(&d->busy, &busy, npaths, d->ndevices * sizeof(*d->busy), err));
 		WS_FORWARD(WS_GROW(d->guesses, npaths, guesses, err));
-		WS_FORWARD(WS_GROW(d->paths, npaths, d->paths_allocated, err));
+		WS_FORWARD(WS_GROW(d->paths, npaths, d->paths_capacity, err));
 	}
 	for (; d->npaths < npaths; d->npaths++) {
 		d->paths[d->npaths] = (struct ws_path_sums){0};

@@ -89,14 +89,14 @@ struct ws_digest {
 	enum ws_scope scope;
 	size_t ndevices;
 	struct ws_digest_cell *cells;
-	size_t ncells, cells_allocated;
+	size_t ncells, cells_capacity;
 	struct ws_strtab cell_ids;       /* configuration and place -> cell + 1 */
 	struct ws_path_sums *paths;      /* by path; [0] and [1]: no range, no launch */
 	struct ws_union *busy;           /* path × device */
 	struct ws_digest_guess *guesses; /* by path, as `paths` */
-	size_t npaths, paths_allocated;
+	size_t npaths, paths_capacity;
 	struct ws_step_gpu *steps;
-	size_t nsteps, steps_allocated;
+	size_t nsteps, steps_capacity;
 	struct ws_call_sums *calls; /* by text of the name */
 	int64_t *flops;             /* by kernel name: of operations all of whose kernels it is */
 	uint8_t *flops_unknown;     /* by kernel name: some kernels have no such operation */

@@ -270,7 +270,7 @@ static enum ws_status take_launched(struct ws_pass *p, const struct ws_pass_kern
 {
 	if (k->config != WS_NONE)
 		return take_kernel(p, k, launch, no_path, err);
-	p->m->works[k->dur_ns].scope = launch->scope;
+	p->m->work[k->dur_ns].scope = launch->scope;
 	return WS_OK;
 }
 
@@ -291,7 +291,7 @@ static enum ws_status join_kernel(struct ws_pass *p, const struct ws_pass_kernel
 	                                              .step = WS_NONE,
 	                                              .step_range = WS_NONE,
 	                                              .scope = WS_SCOPE_OUTSIDE};
-	uint32_t process = k->config == WS_NONE ? p->m->works[k->dur_ns].process
+	uint32_t process = k->config == WS_NONE ? p->m->work[k->dur_ns].process
 	                                        : p->m->configs[k->config].process;
 	bool has_id = k->correlation && process != WS_NONE;
 	struct ws_launch_waiting *launch =
@@ -477,7 +477,7 @@ enum ws_status ws_pass_end(struct ws_pass *p, struct ws_err *err)
 	/* ranges that never ended end at the last moment of any record */
 	if (p->live.begun) {
 		WS_FORWARD(ws_load_memory(&p->l, err));
-		ws_see_time(m, p->last_ns, p->last_ns);
+		ws_extend_time(m, p->last_ns, p->last_ns);
 	}
 	for (size_t i = 0; i < p->waiting.nslots; i++)
 		if (p->waiting.slots[i].used)

@@ -24,7 +24,7 @@ enum ws_launch_use {
 struct ws_launch_ids {
 	struct ws_idmap page_of; /* process and upper part of the id -> page */
 	uint8_t **pages;
-	size_t npages, allocated;
+	size_t npages, capacity;
 	uint64_t last_key; /* ids come in runs */
 	uint8_t *last_page;
 };

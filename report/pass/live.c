@@ -40,11 +40,11 @@ static enum ws_status new_slot(struct ws_live_ranges *l, uint32_t *range, struct
 		*range = l->free_slots[--l->nfree];
 		return WS_OK;
 	}
-	if (l->nranges == l->allocated) {
-		size_t allocated = l->allocated;
+	if (l->nranges == l->capacity) {
+		size_t capacity = l->capacity;
 
-		WS_FORWARD(WS_GROW(l->free_slots, l->nranges + 1, allocated, err));
-		WS_FORWARD(WS_GROW(l->range, l->nranges + 1, l->allocated, err));
+		WS_FORWARD(WS_GROW(l->free_slots, l->nranges + 1, capacity, err));
+		WS_FORWARD(WS_GROW(l->range, l->nranges + 1, l->capacity, err));
 	}
 	*range = (uint32_t)l->nranges++;
 	return WS_OK;
@@ -59,8 +59,8 @@ static enum ws_status find_path(struct ws_live_ranges *l, const struct ws_live *
 	uint32_t parent = range->parent == WS_NONE ? WS_NONE : l->range[range->parent].path;
 	const struct ws_path want = {parent,       range->name,  domain,
 	                             range->depth, range->style, range->start_ns};
-	uint32_t *guess = before < l->next_allocated ? &l->next_path[before] : NULL;
-	size_t allocated;
+	uint32_t *guess = before < l->next_capacity ? &l->next_path[before] : NULL;
+	size_t capacity;
 
 	if (guess && *guess != WS_NONE) {
 		const struct ws_path *p = &l->paths.paths[*guess];
@@ -72,14 +72,14 @@ static enum ws_status find_path(struct ws_live_ranges *l, const struct ws_live *
 		}
 	}
 	WS_FORWARD(ws_path_intern(&l->paths, &want, path, err));
-	allocated = l->next_allocated;
-	while (l->next_allocated < l->paths.npaths) {
-		WS_FORWARD(WS_GROW(l->next_path, l->next_allocated + 1, allocated, err));
-		memset(l->next_path + l->next_allocated, 0xff,
-		       (allocated - l->next_allocated) * sizeof(*l->next_path));
-		l->next_allocated = allocated;
+	capacity = l->next_capacity;
+	while (l->next_capacity < l->paths.npaths) {
+		WS_FORWARD(WS_GROW(l->next_path, l->next_capacity + 1, capacity, err));
+		memset(l->next_path + l->next_capacity, 0xff,
+		       (capacity - l->next_capacity) * sizeof(*l->next_path));
+		l->next_capacity = capacity;
 	}
-	if (before < l->next_allocated)
+	if (before < l->next_capacity)
 		l->next_path[before] = *path;
 	return WS_OK;
 }
@@ -91,8 +91,8 @@ static enum ws_status begin_range(struct ws_live_ranges *l, struct ws_live_threa
 	uint32_t range = 0;
 
 	WS_FORWARD(new_slot(l, &range, err));
-	WS_FORWARD(WS_GROW(t->open, t->nopen + 1, t->open_allocated, err));
-	WS_FORWARD(WS_GROW(t->ended, t->nopen + t->nended + 1, t->ended_allocated, err));
+	WS_FORWARD(WS_GROW(t->open, t->nopen + 1, t->open_capacity, err));
+	WS_FORWARD(WS_GROW(t->ended, t->nopen + t->nended + 1, t->ended_capacity, err));
 	r = &l->range[range];
 	/* field by field: this happens for every range, and not all need a value here */
 	r->start_ns = e->time_ns;

@@ -55,9 +55,9 @@ struct ws_live_events {
 
 struct ws_live_thread {
 	uint32_t *open; /* by begin */
-	size_t nopen, open_allocated;
+	size_t nopen, open_capacity;
 	uint32_t *ended; /* those that ended at ended_ns: a call that ends then lies in them, too */
-	size_t nended, ended_allocated;
+	size_t nended, ended_capacity;
 	int64_t ended_ns;
 	uint32_t last_path; /* of the range that began last */
 };
@@ -66,13 +66,13 @@ struct ws_live_thread {
 struct ws_live_ranges {
 	struct ws_live_events events;
 	struct ws_live *range;
-	size_t nranges, allocated;
+	size_t nranges, capacity;
 	uint32_t *free_slots;
-	size_t nfree, free_allocated;
+	size_t nfree, free_capacity;
 	struct ws_range_pairs pairs;
 	struct ws_path_table paths;
 	uint32_t *next_path; /* path -> the one that followed it last time, under the same parent */
-	size_t next_allocated;
+	size_t next_capacity;
 	struct ws_live_thread *threads;
 	size_t nthreads;
 	uint64_t begun, open_at_end;

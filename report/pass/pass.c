@@ -133,15 +133,15 @@ static enum ws_status steady_names(struct ws_model *m, struct ws_err *err)
 }
 
 /* Copies go through the join like kernels, to find the step that they were launched in. */
-static enum ws_status take_works(struct ws_pass *p, struct ws_err *err)
+static enum ws_status take_all_work(struct ws_pass *p, struct ws_err *err)
 {
 	struct ws_model *m = p->m;
-	struct ws_pass_kernel *k = ws_pass_rows_reserve(&p->kernels, m->nworks);
+	struct ws_pass_kernel *k = ws_pass_rows_reserve(&p->kernels, m->nwork);
 
 	if (!k)
 		return no_memory(err);
-	for (size_t i = 0; i < m->nworks; i++) {
-		const struct ws_work *w = &m->works[i];
+	for (size_t i = 0; i < m->nwork; i++) {
+		const struct ws_work *w = &m->work[i];
 
 		k[i] = (struct ws_pass_kernel){.start_ns = w->start_ns,
 		                               .dur_ns = (int64_t)i,
@@ -149,12 +149,12 @@ static enum ws_status take_works(struct ws_pass *p, struct ws_err *err)
 		                               .at = UINT64_C(1) << 63 | i,
 		                               .config = WS_NONE};
 	}
-	ws_pass_rows_filled(&p->kernels, m->nworks);
+	ws_pass_rows_filled(&p->kernels, m->nwork);
 	return WS_OK;
 }
 
 /* Measured steps are all of a trace in which nothing is called like a step. */
-static enum ws_status settle_scope(struct ws_pass *p, struct ws_err *err)
+static enum ws_status resolve_scope(struct ws_pass *p, struct ws_err *err)
 {
 	const struct ws_model *m = p->m;
 	const char *pattern = p->l.opts->step;
@@ -181,10 +181,10 @@ static enum ws_status prepare(struct ws_pass *p, struct ws_err *err)
 	struct ws_model *m = p->m;
 
 	WS_FORWARD(ws_load_dictionaries(&p->l, err));
-	WS_FORWARD(settle_scope(p, err));
+	WS_FORWARD(resolve_scope(p, err));
 	if (p->parts & WS_DIGEST_JOINED)
 		WS_FORWARD(steady_names(p->m, err));
-	WS_FORWARD(ws_load_works(&p->l, err));
+	WS_FORWARD(ws_load_work(&p->l, err));
 	WS_FORWARD(ws_digest_init(p->d, m, p->parts, err));
 	p->d->scope = p->scope;
 	WS_FORWARD(make_numbers(&m->text_of, &p->texts, err));
@@ -201,8 +201,8 @@ static enum ws_status prepare(struct ws_pass *p, struct ws_err *err)
 	p->declined = unfit(p);
 	if (p->declined)
 		return WS_OK;
-	if (p->scope != WS_SCOPE_ALL && p->m->nworks)
-		WS_FORWARD(take_works(p, err));
+	if (p->scope != WS_SCOPE_ALL && p->m->nwork)
+		WS_FORWARD(take_all_work(p, err));
 	return look_at_names(p, err);
 }
 

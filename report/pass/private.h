@@ -55,7 +55,7 @@ struct ws_pass_step {
 struct ws_pass_rows {
 	uint8_t *rows;
 	size_t row_size;
-	size_t first, n, allocated;    /* rows first .. n - 1 */
+	size_t first, n, capacity;     /* rows first .. n - 1 */
 	size_t time_offset, at_offset; /* in a row: what it is sorted by */
 	uint8_t unsorted;
 };
@@ -96,18 +96,18 @@ struct ws_pass {
 	struct ws_launches_waiting waiting;
 	struct ws_live_ranges live;
 	uint32_t *warm; /* live range -> the outermost warm-up around it, WS_NONE */
-	size_t warm_allocated;
+	size_t warm_capacity;
 	struct ws_pass_step *steps;
-	size_t nsteps, steps_allocated;
+	size_t nsteps, steps_capacity;
 	uint32_t *active; /* steps by time that are open, or ended at this moment */
-	size_t nactive, active_allocated;
+	size_t nactive, active_capacity;
 	struct ws_pass_mark *marks;
-	size_t nmarks, marks_allocated;
+	size_t nmarks, marks_capacity;
 	uint32_t *cell_of_config; /* without the join; WS_NONE = none yet */
 	struct ws_pass_numbers texts, configs, payloads;
 	struct ws_pass_name *names; /* by text */
 	uint8_t *path_is_step;      /* by path */
-	size_t npath_steps, path_steps_allocated;
+	size_t npath_steps, path_steps_capacity;
 	uint64_t thread_id; /* the last one looked up */
 	uint32_t thread;
 	int64_t kernel_ns, range_ns, flops, bytes; /* sums that must not overflow */

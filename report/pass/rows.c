@@ -14,7 +14,7 @@ void *ws_pass_rows_reserve(struct ws_pass_rows *r, size_t n)
 		r->n -= r->first;
 		r->first = 0;
 	}
-	if (r->n + n > r->allocated) {
+	if (r->n + n > r->capacity) {
 		/* what waits is little: no doubling */
 		size_t want = r->n + n + r->n / 2;
 		void *grown = reallocarray(r->rows, want ? want : 1, r->row_size);
@@ -22,7 +22,7 @@ void *ws_pass_rows_reserve(struct ws_pass_rows *r, size_t n)
 		if (!grown)
 			return NULL;
 		r->rows = grown;
-		r->allocated = want;
+		r->capacity = want;
 	}
 	return r->rows + r->n * r->row_size;
 }
@@ -63,7 +63,7 @@ enum ws_status ws_pass_rows_sort(struct ws_pass_rows *r, struct ws_err *err)
 		return WS_OK;
 	order = calloc(n, sizeof(*order));
 	key = calloc(n, sizeof(*key));
-	sorted = malloc(r->allocated * r->row_size);
+	sorted = malloc(r->capacity * r->row_size);
 	if (!order || !key || !sorted)
 		status = WS_FAIL(err, NO_MEMORY, "no memory to sort %zu rows", n);
 	if (status == WS_OK) {

@@ -11,7 +11,7 @@
 
 static enum ws_status add_active(struct ws_pass *p, uint32_t step, struct ws_err *err)
 {
-	WS_FORWARD(WS_GROW(p->active, p->nactive + 1, p->active_allocated, err));
+	WS_FORWARD(WS_GROW(p->active, p->nactive + 1, p->active_capacity, err));
 	p->active[p->nactive++] = step;
 	return WS_OK;
 }
@@ -21,7 +21,7 @@ static enum ws_status new_step(struct ws_pass *p, uint32_t range, int is_whole_w
 {
 	struct ws_live *r = &p->live.range[range];
 
-	WS_FORWARD(WS_GROW(p->steps, p->nsteps + 1, p->steps_allocated, err));
+	WS_FORWARD(WS_GROW(p->steps, p->nsteps + 1, p->steps_capacity, err));
 	p->steps[p->nsteps] = (struct ws_pass_step){
 	        .step = {.range = (uint32_t)p->nsteps,
 	                 .name = r->name,
@@ -78,7 +78,7 @@ enum ws_status ws_pass_look_at_paths(struct ws_pass *p, struct ws_err *err)
 {
 	const struct ws_ranges r = {.paths = p->live.paths.paths, .npaths = p->live.paths.npaths};
 
-	WS_FORWARD(WS_GROW(p->path_is_step, r.npaths, p->path_steps_allocated, err));
+	WS_FORWARD(WS_GROW(p->path_is_step, r.npaths, p->path_steps_capacity, err));
 	for (; p->npath_steps < r.npaths; p->npath_steps++)
 		WS_FORWARD(ws_step_is_path(p->m, &r, (uint32_t)p->npath_steps, p->l.opts->step,
 		                           &p->path_is_step[p->npath_steps], err));
@@ -138,7 +138,7 @@ enum ws_status ws_pass_count_in_step(struct ws_pass *p, struct ws_pass_step *s, 
 	if (cell >= s->ncells) {
 		size_t before = s->ncells;
 
-		WS_FORWARD(WS_GROW(s->by_cell, p->d->cells_allocated, s->ncells, err));
+		WS_FORWARD(WS_GROW(s->by_cell, p->d->cells_capacity, s->ncells, err));
 		memset(s->by_cell + before, 0, (s->ncells - before) * sizeof(*s->by_cell));
 	}
 	s->by_cell[cell]++;
@@ -171,6 +171,6 @@ enum ws_status ws_pass_end_steps(struct ws_pass *p, struct ws_err *err)
 			gpu[i] = d->steps[m->steps[i].range];
 	free(d->steps);
 	d->steps = gpu;
-	d->nsteps = d->steps_allocated = m->nsteps;
+	d->nsteps = d->steps_capacity = m->nsteps;
 	return WS_OK;
 }

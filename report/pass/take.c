@@ -167,7 +167,7 @@ static enum ws_status take_calls(struct ws_pass *p, const struct ws_block_rows *
 
 static enum ws_status add_mark(struct ws_pass *p, uint64_t at, uint32_t text, struct ws_err *err)
 {
-	WS_FORWARD(WS_GROW(p->marks, p->nmarks + 1, p->marks_allocated, err));
+	WS_FORWARD(WS_GROW(p->marks, p->nmarks + 1, p->marks_capacity, err));
 	p->marks[p->nmarks++] = (struct ws_pass_mark){at, text};
 	return WS_OK;
 }
@@ -255,10 +255,10 @@ static enum ws_status note_ids(struct ws_pass *p, const struct ws_block_rows *b,
 	return WS_OK;
 }
 
-static enum ws_status note_works(struct ws_pass *p, struct ws_err *err)
+static enum ws_status note_work(struct ws_pass *p, struct ws_err *err)
 {
-	for (size_t i = 0; i < p->m->nworks && p->scope != WS_SCOPE_ALL; i++) {
-		const struct ws_work *w = &p->m->works[i];
+	for (size_t i = 0; i < p->m->nwork && p->scope != WS_SCOPE_ALL; i++) {
+		const struct ws_work *w = &p->m->work[i];
 
 		if (w->correlation && w->process != WS_NONE)
 			WS_FORWARD(ws_launch_ids_note(&p->ids, w->process, w->correlation,
@@ -279,7 +279,7 @@ enum ws_status ws_pass_read_ids(struct ws_pass *p, struct ws_err *err)
 	enum ws_status status;
 
 	WS_FORWARD(ws_feed_open(&feed, p->l.r, columns, WS_FEED_BY_TIME, err));
-	status = note_works(p, err);
+	status = note_work(p, err);
 	while (status == WS_OK && !p->declined) {
 		status = ws_feed_next(feed, &rows, &until_ns, err);
 		if (status != WS_OK || !rows)

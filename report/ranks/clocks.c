@@ -112,7 +112,7 @@ static double move_clocks(struct aligner *a)
 	return most;
 }
 
-static void settle_rank(struct aligner *a, size_t i)
+static void resolve_rank(struct aligner *a, size_t i)
 {
 	struct ws_rank *rank = &a->r->ranks[i];
 	int64_t *deviation = a->deviation + a->first[i];
@@ -192,7 +192,7 @@ enum ws_status ws_ranks_align(struct ws_ranks *r, struct ws_err *err)
 		}
 		find_deviations(&a, filled);
 		for (size_t i = 0; i < r->n; i++)
-			settle_rank(&a, i);
+			resolve_rank(&a, i);
 		for (size_t i = 0; i < r->nmeetings; i++)
 			if (r->meetings[i].n > 1)
 				judge(&a, i);

@@ -97,7 +97,7 @@ static enum ws_status add_meetings(struct ws_ranks *r, size_t from, size_t to, s
 
 		for (next = i + 1; next < to && r->calls[next].ordinal == r->calls[i].ordinal;)
 			next++;
-		WS_FORWARD(WS_GROW(r->meetings, r->nmeetings + 1, r->meetings_allocated, err));
+		WS_FORWARD(WS_GROW(r->meetings, r->nmeetings + 1, r->meetings_capacity, err));
 		meeting = &r->meetings[r->nmeetings++];
 		*meeting = (struct ws_meeting){.first = i,
 		                               .n = (uint32_t)(next - i),

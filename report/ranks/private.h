@@ -78,11 +78,11 @@ struct ws_meeting {
 struct ws_ranks {
 	struct ws_texts texts;
 	struct ws_rank *ranks; /* by number, once they are matched */
-	size_t n, allocated;
+	size_t n, capacity;
 	struct ws_rank_call *calls; /* by what faces each other, once they are matched */
-	size_t ncalls, calls_allocated;
+	size_t ncalls, calls_capacity;
 	struct ws_meeting *meetings;
-	size_t nmeetings, meetings_allocated;
+	size_t nmeetings, meetings_capacity;
 	uint64_t unmatched; /* calls that could face each other, but not surely do */
 	double waiting_ns;  /* of all ranks and steps */
 	bool no_groups;     /* some collective's group is not recorded */

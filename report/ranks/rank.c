@@ -144,7 +144,7 @@ static enum ws_status add_call(struct reader *c, size_t k, struct ws_err *err)
 	WS_FORWARD(take_kind(c, known, ws_model_short_name(c->m, ws_kernel_name(c->m, k)),
 	                     &call.kind, err));
 	WS_FORWARD(take_key(r, &call.kind, &call.key, err));
-	WS_FORWARD(WS_GROW(r->calls, r->ncalls + 1, r->calls_allocated, err));
+	WS_FORWARD(WS_GROW(r->calls, r->ncalls + 1, r->calls_capacity, err));
 	r->calls[r->ncalls++] = call;
 	return WS_OK;
 }
@@ -165,8 +165,8 @@ static enum ws_status gather_spans(struct reader *c, struct ws_err *err)
 		WS_FORWARD(ws_spans_add(ws_kernel_is_comm(m, i) ? &c->comm : &c->compute, start,
 		                        end, err));
 	}
-	for (size_t i = 0; i < m->nworks; i++) {
-		const struct ws_work *w = &m->works[i];
+	for (size_t i = 0; i < m->nwork; i++) {
+		const struct ws_work *w = &m->work[i];
 
 		/* of a graph traced as a whole no kernel is known; it computes */
 		if (w->kind != WS_WORK_GRAPH || w->no_time)
@@ -233,7 +233,7 @@ enum ws_status ws_ranks_add(struct ws_ranks *r, const struct ws_model *m, struct
 	struct reader c = {.r = r, .m = m};
 	enum ws_status status;
 
-	WS_FORWARD(WS_GROW(r->ranks, r->n + 1, r->allocated, err));
+	WS_FORWARD(WS_GROW(r->ranks, r->n + 1, r->capacity, err));
 	c.rank = &r->ranks[r->n++];
 	*c.rank = (struct ws_rank){.offset_ns = NAN, .residual_ns = NAN};
 	status = read_rank(&c, err);

@@ -85,27 +85,27 @@ static void sound_alarm(struct ws_ranks *r, struct ws_table *t)
 		         "%zu of %zu ranks ran no communication kernel (the first: rank %" PRId64
 		         "), the others did: their recording is not whole",
 		         silent, r->n, first->number);
-	ws_table_say(t, "ALARM", "%s", r->alarm);
+	ws_table_add(t, "ALARM", "%s", r->alarm);
 }
 
-static void say_ranks(const struct ws_ranks *r, struct ws_table *t)
+static void add_ranks(const struct ws_ranks *r, struct ws_table *t)
 {
 	int64_t world = world_size(r);
 
 	if (world > (int64_t)r->n)
-		ws_table_say(t, "ranks",
+		ws_table_add(t, "ranks",
 		             "%zu of %" PRId64
 		             " ranks are here: who is late may be one of the others",
 		             r->n, world);
 	else if (told_world_size(r))
-		ws_table_say(t, "ranks", "%zu ranks, all of the run as far as the traces say",
+		ws_table_add(t, "ranks", "%zu ranks, all of the run as far as the traces say",
 		             r->n);
 	else
-		ws_table_say(t, "ranks", "%zu ranks; no trace says of how many", r->n);
+		ws_table_add(t, "ranks", "%zu ranks; no trace says of how many", r->n);
 }
 
 /* How far arrival times can be believed. False: nothing was aligned. */
-static bool say_clocks(const struct ws_ranks *r, struct ws_table *t)
+static bool add_clocks(const struct ws_ranks *r, struct ws_table *t)
 {
 	uint64_t calls = 0;
 	double worst = NAN;
@@ -121,13 +121,13 @@ static bool say_clocks(const struct ws_ranks *r, struct ws_table *t)
 			rank = r->ranks[i].number;
 		}
 	if (!calls) {
-		ws_table_say(t, "clocks",
+		ws_table_add(t, "clocks",
 		             "cannot be aligned: no all-reduce, all-gather, reduce-scatter or "
 		             "all-to-all is "
 		             "matched on two ranks, so it cannot be told who arrives late");
 		return false;
 	}
-	row = ws_table_say(t, "clocks",
+	row = ws_table_add(t, "clocks",
 	                   "aligned on the ends of %" PRIu64
 	                   " collectives; 95 %% of them end together within %s on every rank",
 	                   calls, time_text(worst, time));
@@ -142,7 +142,7 @@ static void set_share(struct ws_cell *row, double ns, double of_ns)
 	ws_cell_set_real(&row[WS_TC_ranks_verdict_share], ws_stat_percent(ns, of_ns));
 }
 
-static void say_straggler(const struct ws_ranks *r, struct ws_table *t, double step_ns)
+static void add_straggler(const struct ws_ranks *r, struct ws_table *t, double step_ns)
 {
 	const struct ws_rank *worst = ws_ranks_straggler(r);
 	double caused, others = -1, slower;
@@ -153,12 +153,12 @@ static void say_straggler(const struct ws_ranks *r, struct ws_table *t, double s
 	for (size_t i = 0; i < r->nmeetings; i++)
 		told += r->meetings[i].last_rank != WS_NONE;
 	if (!told) {
-		ws_table_say(t, "straggler",
+		ws_table_add(t, "straggler",
 		             "cannot tell: all ranks arrive within what the clocks show");
 		return;
 	}
 	if (!worst) {
-		ws_table_say(t, "straggler",
+		ws_table_add(t, "straggler",
 		             "none: no rank is the one that the others wait for more than half of "
 		             "the time");
 		return;
@@ -173,7 +173,7 @@ static void say_straggler(const struct ws_ranks *r, struct ws_table *t, double s
 		snprintf(compute, sizeof(compute),
 		         "its computation takes %+.1f %% against the median rank%s", slower,
 		         slower < 1 ? ", so look at its host, data and launches" : "");
-	row = ws_table_say(t, "straggler",
+	row = ws_table_add(t, "straggler",
 	                   "rank %" PRId64
 	                   " is the last at %.0f %% of its collectives; the others wait "
 	                   "%s a step for it; %s",
@@ -195,11 +195,11 @@ void ws_ranks_fill_verdict(struct ws_ranks *r, struct ws_table *t)
 	char time[32];
 
 	sound_alarm(r, t);
-	say_ranks(r, t);
-	if (say_clocks(r, t)) {
-		say_straggler(r, t, step_ns);
+	add_ranks(r, t);
+	if (add_clocks(r, t)) {
+		add_straggler(r, t, step_ns);
 		ns = mean_of_ranks(r, ws_step_waiting);
-		set_share(ws_table_say(
+		set_share(ws_table_add(
 		                  t, "waiting",
 		                  "a rank waits %s a step in collectives for the last to arrive, "
 		                  "%.1f %% of the step",
@@ -207,13 +207,13 @@ void ws_ranks_fill_verdict(struct ws_ranks *r, struct ws_table *t)
 		          ns, step_ns);
 	}
 	if (*r->alarm) { /* what was not recorded is not 0 */
-		ws_table_say(t, "exposed communication",
+		ws_table_add(t, "exposed communication",
 		             "cannot tell: not every rank's communication was recorded");
 		return;
 	}
 	ns = mean_of_ranks(r, ws_step_exposed);
 	set_share(
-	        ws_table_say(
+	        ws_table_add(
 	                t, "exposed communication",
 	                "%s a step and rank, %.1f %% of the step, in which only communication ran",
 	                time_text(ns, time), ws_stat_percent(ns, step_ns)),

@@ -48,7 +48,7 @@ struct ws_sweep {
 	struct ws_texts texts; /* values of facts, reasons, labels */
 	struct ws_texts keys;  /* of facts */
 	struct ws_sweep_run *runs;
-	size_t nruns, runs_allocated;
+	size_t nruns, runs_capacity;
 	struct ws_sweep_row *rows;
 	size_t nrows;
 	struct ws_grade_opts grade;

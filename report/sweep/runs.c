@@ -231,7 +231,7 @@ static enum ws_status keep_steps(struct ws_sweep *s, struct ws_sweep_run *run,
 
 static enum ws_status new_run(struct ws_sweep *s, struct ws_sweep_run **run, struct ws_err *err)
 {
-	WS_FORWARD(WS_GROW(s->runs, s->nruns + 1, s->runs_allocated, err));
+	WS_FORWARD(WS_GROW(s->runs, s->nruns + 1, s->runs_capacity, err));
 	*run = &s->runs[s->nruns++];
 	**run = (struct ws_sweep_run){.flops = NAN,
 	                              .model_ns = NAN,

@@ -33,7 +33,7 @@ static void add_failures(const struct ws_sweep *s, struct ws_table *t)
 
 	for (size_t i = 0; i < s->nruns; i++)
 		failed += s->runs[i].failed != 0;
-	ws_table_say(t, "configurations", "%zu configuration%s in %zu recording%s; %zu failed",
+	ws_table_add(t, "configurations", "%zu configuration%s in %zu recording%s; %zu failed",
 	             s->nrows, s->nrows == 1 ? "" : "s", s->nruns, s->nruns == 1 ? "" : "s",
 	             failed);
 	for (size_t i = 0; i < s->nrows; i++) {
@@ -42,10 +42,10 @@ static void add_failures(const struct ws_sweep *s, struct ws_table *t)
 
 		name_row(s, &s->rows[i], name, sizeof(name));
 		if (!ws_name_is(why, "ok"))
-			ws_table_say(t, "failed", "%s: %.*s", name,
+			ws_table_add(t, "failed", "%s: %.*s", name,
 			             why.len < 200 ? (int)why.len : 200, (const char *)why.ptr);
 		if (ws_over_peak(fmax(s->rows[i].mfu_percent, s->rows[i].hfu_percent)))
-			ws_table_say(t, "ALARM", "%s: MFU %.1f %%, HFU %.1f %%, %s", name,
+			ws_table_add(t, "ALARM", "%s: MFU %.1f %%, HFU %.1f %%, %s", name,
 			             s->rows[i].mfu_percent, s->rows[i].hfu_percent, WS_OVER_PEAK);
 	}
 }
@@ -75,7 +75,7 @@ static void add_speedup(const struct ws_sweep *s, struct ws_table *t, uint32_t v
 	}
 	if (!n)
 		return;
-	row = ws_table_say(
+	row = ws_table_add(
 	        t, "speed-up",
 	        "%.*s over %s: %.3g× as fast, the geometric mean of %u configuration%s (%.3g× to "
 	        "%.3g×); the 95 %% interval lies above 1 in %u and below 1 in %u%s",
@@ -101,7 +101,7 @@ static void add_speedups(const struct ws_sweep *s, struct ws_table *t)
 			add_speedup(s, t, value);
 	}
 	if (s->nrows && !s->baseline_key)
-		ws_table_say(t, "speed-up",
+		ws_table_add(t, "speed-up",
 		             "cannot tell: no trace is a baseline (%s; --baseline KEY=VALUE "
 		             "names another)",
 		             s->baseline);
@@ -127,7 +127,7 @@ static void add_best(const struct ws_sweep *s, struct ws_table *t, const char *s
 	if (!best)
 		return;
 	name_row(s, best, name, sizeof(name));
-	ws_cell_set_real(&ws_table_say(t, subject, "%s has the most",
+	ws_cell_set_real(&ws_table_add(t, subject, "%s has the most",
 	                               name)[WS_TC_sweep_verdict_value],
 	                 most);
 }

@@ -130,7 +130,7 @@ void ws_table_note(struct ws_table *t, const char *fmt, ...)
 	va_end(ap);
 }
 
-struct ws_cell *ws_table_say(struct ws_table *t, const char *subject, const char *fmt, ...)
+struct ws_cell *ws_table_add(struct ws_table *t, const char *subject, const char *fmt, ...)
 {
 	struct ws_cell *row = ws_table_row(t);
 	char text[1024];

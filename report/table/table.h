@@ -91,7 +91,7 @@ struct ws_cell *ws_table_row(struct ws_table *t);
 struct ws_cell *ws_table_totals(struct ws_table *t);
 
 /* A row whose first two columns are a subject and a sentence about it. */
-struct ws_cell *ws_table_say(struct ws_table *t, const char *subject, const char *fmt, ...)
+struct ws_cell *ws_table_add(struct ws_table *t, const char *subject, const char *fmt, ...)
         __attribute__((format(printf, 3, 4)));
 
 void ws_cell_set_int(struct ws_cell *cell, int64_t value);

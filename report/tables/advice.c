@@ -45,7 +45,8 @@ static void add_notes(struct ws_table *t, const struct ws_advice *a)
 	              "rules are in the table `method`.");
 }
 
-enum ws_status ws_tab_advice(const struct ws_tab *tab, struct ws_table *t, struct ws_err *err)
+enum ws_status ws_tab_advice(const struct ws_table_context *tab, struct ws_table *t,
+                             struct ws_err *err)
 {
 	struct ws_advice a;
 	enum ws_status status;

@@ -8,7 +8,7 @@
 #include "report/tables/tables.h"
 
 struct api_summary {
-	const struct ws_tab *tab;
+	const struct ws_table_context *tab;
 	struct ws_stat *stats; /* text -> calls of that name */
 	uint32_t *order;
 	size_t rows;
@@ -90,7 +90,8 @@ static void add_totals(const struct api_summary *s, struct ws_table *t)
 	ws_cell_set_int(&row[WS_TC_api_summary_failed], (int64_t)failed);
 }
 
-enum ws_status ws_tab_api_summary(const struct ws_tab *tab, struct ws_table *t, struct ws_err *err)
+enum ws_status ws_tab_api_summary(const struct ws_table_context *tab, struct ws_table *t,
+                                  struct ws_err *err)
 {
 	const struct ws_model *m = tab->m;
 	struct api_summary s = {.tab = tab};

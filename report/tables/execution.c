@@ -25,7 +25,7 @@ enum role {
 };
 
 struct execution {
-	const struct ws_tab *tab;
+	const struct ws_table_context *tab;
 	struct ws_spans spans[ROLE_OTHER];
 	size_t at[ROLE_OTHER];  /* where the sweep is */
 	struct ws_spans device; /* any work of any device */
@@ -77,8 +77,8 @@ static enum ws_status add_device_work(struct execution *e, struct ws_err *err)
 			continue;
 		WS_FORWARD(add_device_span(e, role, k->start_ns[i], k->dur_ns[i], err));
 	}
-	for (size_t i = 0; i < m->nworks; i++) {
-		const struct ws_work *w = &m->works[i];
+	for (size_t i = 0; i < m->nwork; i++) {
+		const struct ws_work *w = &m->work[i];
 
 		if (!e->tab->sel->any_work[i] || w->no_time)
 			continue;
@@ -246,7 +246,8 @@ static void add_notes(const struct ws_model *m, struct ws_table *t,
 		           "behind it add up over the devices that ran. `--device N` shows one.");
 }
 
-enum ws_status ws_tab_execution(const struct ws_tab *tab, struct ws_table *t, struct ws_err *err)
+enum ws_status ws_tab_execution(const struct ws_table_context *tab, struct ws_table *t,
+                                struct ws_err *err)
 {
 	const struct ws_model *m = tab->m;
 	struct execution e = {.tab = tab};
@@ -254,7 +255,7 @@ enum ws_status ws_tab_execution(const struct ws_tab *tab, struct ws_table *t, st
 	size_t n = 0, cut = 0;
 	enum ws_status status = WS_OK;
 
-	if (!m->kernels.n && !m->nworks) {
+	if (!m->kernels.n && !m->nwork) {
 		ws_table_set_not_recorded(t, WS_NO_KERNELS);
 		return WS_OK;
 	}

@@ -16,7 +16,7 @@ struct change {
 };
 
 struct gpu {
-	const struct ws_tab *tab;
+	const struct ws_table_context *tab;
 	int64_t start_ns, end_ns; /* the window: from the first step to the last */
 	struct change *changes;
 	size_t idle_devices;
@@ -41,7 +41,7 @@ static int64_t inside(const struct gpu *g, int64_t start_ns, int64_t end_ns)
 	return to > from ? to - from : 0;
 }
 
-static void see(struct device_sums *d, int64_t start_ns, int64_t end_ns)
+static void extend(struct device_sums *d, int64_t start_ns, int64_t end_ns)
 {
 	d->first_ns = start_ns < d->first_ns ? start_ns : d->first_ns;
 	d->last_ns = end_ns > d->last_ns ? end_ns : d->last_ns;
@@ -57,7 +57,7 @@ static enum ws_status add_kernel(struct gpu *g, struct device_sums *d, size_t k,
 	d->kernel_ns += end - start;
 	d->tensor_ns += config->tensor == WS_TENSOR_YES ? end - start : 0;
 	d->unknown_tensor_ns += ws_config_tensor(config) == WS_TENSOR_UNKNOWN ? end - start : 0;
-	see(d, start, end);
+	extend(d, start, end);
 	WS_FORWARD(ws_spans_add(&d->kernels, start, end, err));
 	WS_FORWARD(ws_spans_add(&d->busy, start, end, err));
 	if (!ws_kernel_is_comm(m, k)) {
@@ -86,12 +86,12 @@ static enum ws_status gather(struct gpu *g, uint32_t device, struct device_sums 
 		if (sel->kernel[k] && ws_kernel_device(m, k) == device &&
 		    !(m->kernels.flags[k] & WS_KERNEL_NO_TIME))
 			WS_FORWARD(add_kernel(g, d, k, err));
-	for (size_t i = 0; i < m->nworks; i++) {
-		const struct ws_work *w = &m->works[i];
+	for (size_t i = 0; i < m->nwork; i++) {
+		const struct ws_work *w = &m->work[i];
 
 		if (!sel->work[i] || w->device != device || w->no_time)
 			continue;
-		see(d, w->start_ns, w->start_ns + w->dur_ns);
+		extend(d, w->start_ns, w->start_ns + w->dur_ns);
 		WS_FORWARD(ws_spans_add(&d->busy, w->start_ns, w->start_ns + w->dur_ns, err));
 		if (w->kind != WS_WORK_GRAPH)
 			continue;
@@ -231,7 +231,8 @@ static enum ws_status add_device(struct gpu *g, struct ws_table *t, uint32_t dev
 	return status;
 }
 
-enum ws_status ws_tab_gpu(const struct ws_tab *tab, struct ws_table *t, struct ws_err *err)
+enum ws_status ws_tab_gpu(const struct ws_table_context *tab, struct ws_table *t,
+                          struct ws_err *err)
 {
 	const struct ws_model *m = tab->m;
 	struct gpu g = {.tab = tab};
@@ -239,7 +240,7 @@ enum ws_status ws_tab_gpu(const struct ws_tab *tab, struct ws_table *t, struct w
 	size_t n = 0, cut = 0;
 	enum ws_status status;
 
-	if (!m->kernels.n && !m->nworks) {
+	if (!m->kernels.n && !m->nwork) {
 		ws_table_set_not_recorded(t, WS_NO_KERNELS);
 		return WS_OK;
 	}

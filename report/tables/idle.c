@@ -20,7 +20,7 @@ static void rank(const struct ws_device_use *use, enum ws_use order[WS_USES])
 	}
 }
 
-static void add_use(const struct ws_tab *tab, struct ws_table *t, const char *device,
+static void add_use(const struct ws_table_context *tab, struct ws_table *t, const char *device,
                     const struct ws_device_use *use, enum ws_use what)
 {
 	struct ws_cell *row = ws_table_row(t);
@@ -41,7 +41,7 @@ static void add_use(const struct ws_tab *tab, struct ws_table *t, const char *de
 	ws_cell_set_str(t, &row[WS_TC_idle_cure], ws_use_defs[what].cure);
 }
 
-static void add_device(const struct ws_tab *tab, struct ws_table *t, const char *device,
+static void add_device(const struct ws_table_context *tab, struct ws_table *t, const char *device,
                        const struct ws_device_use *use)
 {
 	enum ws_use order[WS_USES];
@@ -52,14 +52,15 @@ static void add_device(const struct ws_tab *tab, struct ws_table *t, const char 
 			add_use(tab, t, device, use, order[i]);
 }
 
-enum ws_status ws_tab_idle(const struct ws_tab *tab, struct ws_table *t, struct ws_err *err)
+enum ws_status ws_tab_idle(const struct ws_table_context *tab, struct ws_table *t,
+                           struct ws_err *err)
 {
 	const struct ws_model *m = tab->m;
 	struct ws_idle idle;
 	enum ws_status status;
 	char text[256];
 
-	if (!m->kernels.n && !m->nworks) {
+	if (!m->kernels.n && !m->nwork) {
 		ws_table_set_not_recorded(t, WS_NO_KERNELS);
 		return WS_OK;
 	}

@@ -10,7 +10,7 @@
 #include "report/tables/tables.h"
 
 struct launches {
-	const struct ws_tab *tab;
+	const struct ws_table_context *tab;
 	uint32_t *configs;  /* configs, equal shapes beside each other */
 	uint32_t *group_of; /* config -> group */
 	uint32_t *first;    /* group -> a config of it */
@@ -136,7 +136,7 @@ static void add_totals(const struct launches *s, struct ws_table *t)
 	ws_cell_set_int(&row[WS_TC_kernel_launches_without_time], (int64_t)without_time);
 }
 
-enum ws_status ws_tab_kernel_launches(const struct ws_tab *tab, struct ws_table *t,
+enum ws_status ws_tab_kernel_launches(const struct ws_table_context *tab, struct ws_table *t,
                                       struct ws_err *err)
 {
 	struct launches s = {.tab = tab};

@@ -17,13 +17,13 @@ struct seen {
 	struct item {
 		uint32_t text, next;
 	} * items;
-	size_t n, allocated;
+	size_t n, capacity;
 };
 
 enum attribute { CLASS, CLASS_BY_NAME, CLASS_BY_RANGE, DIRECTION, DTYPE, ATTRIBUTES };
 
 struct summary {
-	const struct ws_tab *tab;
+	const struct ws_table_context *tab;
 	size_t names;    /* number of texts: a kernel name is one of them */
 	uint32_t *group; /* cell -> name */
 	struct ws_group *groups;
@@ -53,7 +53,7 @@ static enum ws_status allocate(struct summary *s, struct ws_err *err)
 	return ws_arena_check(temp, "the kernel summary", err);
 }
 
-static enum ws_status see(struct seen *s, uint32_t name, uint32_t text, struct ws_err *err)
+static enum ws_status add_seen(struct seen *s, uint32_t name, uint32_t text, struct ws_err *err)
 {
 	uint64_t key = (uint64_t)name << 32 | text;
 
@@ -63,7 +63,7 @@ static enum ws_status see(struct seen *s, uint32_t name, uint32_t text, struct w
 		return WS_OK;
 	/* item 0 is never used, so that 0 means "none" */
 	s->n += s->n == 0;
-	WS_FORWARD(WS_GROW(s->items, s->n + 1, s->allocated, err));
+	WS_FORWARD(WS_GROW(s->items, s->n + 1, s->capacity, err));
 	s->items[s->n] = (struct item){text, 0};
 	if (s->head[name])
 		s->items[s->tail[name]].next = (uint32_t)s->n;
@@ -82,18 +82,18 @@ static int by_first_kernel(const void *pa, const void *pb, void *arg)
 	return a->first < b->first ? -1 : a->first > b->first;
 }
 
-static enum ws_status see_cell(struct summary *s, const struct ws_digest_cell *cell,
+static enum ws_status add_cell(struct summary *s, const struct ws_digest_cell *cell,
                                struct ws_err *err)
 {
 	const struct ws_config *config = &s->tab->m->configs[cell->config];
 	const struct ws_kernel_place *place = &cell->place;
 	uint32_t class = place->class ? place->class : config->name_class, name = config->name;
 
-	WS_FORWARD(see(&s->seen[CLASS], name, class, err));
-	WS_FORWARD(see(&s->seen[CLASS_BY_NAME], name, config->name_class, err));
-	WS_FORWARD(see(&s->seen[CLASS_BY_RANGE], name, place->class, err));
-	WS_FORWARD(see(&s->seen[DIRECTION], name, place->direction, err));
-	return see(&s->seen[DTYPE], name, place->dtype, err);
+	WS_FORWARD(add_seen(&s->seen[CLASS], name, class, err));
+	WS_FORWARD(add_seen(&s->seen[CLASS_BY_NAME], name, config->name_class, err));
+	WS_FORWARD(add_seen(&s->seen[CLASS_BY_RANGE], name, place->class, err));
+	WS_FORWARD(add_seen(&s->seen[DIRECTION], name, place->direction, err));
+	return add_seen(&s->seen[DTYPE], name, place->dtype, err);
 }
 
 static enum ws_status gather(struct summary *s, struct ws_err *err)
@@ -116,7 +116,7 @@ static enum ws_status gather(struct summary *s, struct ws_err *err)
 		ws_launch_stat_add(&s->launch[name], config, ws_digest_cell_count(cell),
 		                   cell->total_ns);
 		s->tensor[name] = config->tensor;
-		WS_FORWARD(see_cell(s, cell, err));
+		WS_FORWARD(add_cell(s, cell, err));
 	}
 	return WS_OK;
 }
@@ -226,10 +226,10 @@ static void add_notes(const struct summary *s, struct ws_table *t)
 	size_t graphs = 0;
 	int64_t graph_ns = 0;
 
-	for (size_t i = 0; i < m->nworks; i++)
-		if (sel->work[i] && m->works[i].kind == WS_WORK_GRAPH) {
+	for (size_t i = 0; i < m->nwork; i++)
+		if (sel->work[i] && m->work[i].kind == WS_WORK_GRAPH) {
 			graphs++;
-			graph_ns += m->works[i].dur_ns;
+			graph_ns += m->work[i].dur_ns;
 		}
 	if (graphs)
 		ws_table_note(
@@ -266,7 +266,7 @@ static enum ws_status fill(struct summary *s, struct ws_table *t, struct ws_err 
 	return WS_OK;
 }
 
-enum ws_status ws_tab_kernel_summary(const struct ws_tab *tab, struct ws_table *t,
+enum ws_status ws_tab_kernel_summary(const struct ws_table_context *tab, struct ws_table *t,
                                      struct ws_err *err)
 {
 	struct summary s = {.tab = tab};

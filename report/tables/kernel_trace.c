@@ -6,7 +6,7 @@
 #include "report/tables/tables.h"
 
 struct trace {
-	const struct ws_tab *tab;
+	const struct ws_table_context *tab;
 	struct ws_table *t;
 	/* Names repeat in every row; a cell that was copied into the table once is shared. */
 	struct ws_cell *text;       /* text -> its cell */
@@ -108,7 +108,8 @@ static enum ws_status add_row(struct trace *s, size_t k, struct ws_err *err)
 	return set_names(s, row, k, err);
 }
 
-enum ws_status ws_tab_kernel_trace(const struct ws_tab *tab, struct ws_table *t, struct ws_err *err)
+enum ws_status ws_tab_kernel_trace(const struct ws_table_context *tab, struct ws_table *t,
+                                   struct ws_err *err)
 {
 	const struct ws_model *m = tab->m;
 	struct trace s = {.tab = tab, .t = t};

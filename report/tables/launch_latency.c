@@ -17,7 +17,7 @@ struct key {
 };
 
 struct latency {
-	const struct ws_tab *tab;
+	const struct ws_table_context *tab;
 	uint32_t *kernels; /* with call and time, equal keys beside each other */
 	size_t n;
 	struct key *keys; /* of each row */
@@ -231,7 +231,7 @@ static enum ws_status add_verdict(struct latency *s, struct ws_table *t, struct 
 	return WS_OK;
 }
 
-enum ws_status ws_tab_launch_latency(const struct ws_tab *tab, struct ws_table *t,
+enum ws_status ws_tab_launch_latency(const struct ws_table_context *tab, struct ws_table *t,
                                      struct ws_err *err)
 {
 	struct latency s = {.tab = tab};

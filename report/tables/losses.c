@@ -122,7 +122,7 @@ static void emit(const struct emitter *e, const char *source, const char *cause,
 /* The recorder's counters: of each cause the greatest value, in order of first appearance. */
 static enum ws_status emit_recorder(const struct emitter *e, struct ws_err *err)
 {
-	const struct ws_table_data *t = &e->m->loss;
+	const struct ws_column_data *t = &e->m->loss;
 	const struct ws_bytes import_ = {"import_*", 8};
 	bool has_recorders = false; /* an import counts what itself lost, no more */
 	struct ws_arena temp = {0};
@@ -205,9 +205,9 @@ static void emit_join(const struct emitter *e)
 	const struct ws_model *m = e->m;
 	uint64_t unfinished = 0, graphs = 0, copies_without_time = 0;
 
-	for (size_t i = 0; i < m->nworks; i++) {
-		graphs += m->works[i].kind == WS_WORK_GRAPH;
-		copies_without_time += m->works[i].no_time;
+	for (size_t i = 0; i < m->nwork; i++) {
+		graphs += m->work[i].kind == WS_WORK_GRAPH;
+		copies_without_time += m->work[i].no_time;
 	}
 	for (size_t i = 0; i < m->nsteps; i++)
 		unfinished += (uint64_t)m->steps[i].unfinished;
@@ -277,7 +277,8 @@ static void add_row(void *table, const struct ws_missing *missing)
 	ws_cell_set_str(t, &row[WS_TC_losses_meaning], missing->meaning);
 }
 
-enum ws_status ws_tab_losses(const struct ws_tab *tab, struct ws_table *t, struct ws_err *err)
+enum ws_status ws_tab_losses(const struct ws_table_context *tab, struct ws_table *t,
+                             struct ws_err *err)
 {
 	WS_FORWARD(ws_missing_each(tab->m, add_row, t, err));
 	ws_note_origin(tab->m, "", t);

@@ -13,17 +13,17 @@
 
 /* Allocated and reserved after an event. */
 struct state {
-	int64_t allocated, reserved; /* reserved: -1 = not recorded */
+	int64_t capacity, reserved; /* reserved: -1 = not recorded */
 };
 
 struct peak {
-	int64_t allocated, reserved, time_ns;
+	int64_t capacity, reserved, time_ns;
 	int64_t taken; /* sum of the allocations' sizes */
 	uint64_t allocations, events;
 };
 
 struct memory {
-	const struct ws_tab *tab;
+	const struct ws_table_context *tab;
 	struct ws_table *t;
 	uint32_t *event; /* selected events of devices */
 	size_t n;
@@ -105,8 +105,8 @@ static struct ws_cell *new_row(struct memory *s, const char *section, uint32_t d
 
 static void count(struct peak *p, const struct ws_memory_event *e, const struct state *state)
 {
-	if (!p->events++ || state->allocated > p->allocated) {
-		p->allocated = state->allocated;
+	if (!p->events++ || state->capacity > p->capacity) {
+		p->capacity = state->capacity;
 		p->time_ns = e->time_ns;
 	}
 	if (p->events == 1 || state->reserved > p->reserved)
@@ -120,7 +120,7 @@ static void count(struct peak *p, const struct ws_memory_event *e, const struct 
 static void set_peak(const struct memory *s, struct ws_cell *row, const struct peak *p)
 {
 	ws_cell_set_int(&row[WS_TC_memory_time_ns], p->time_ns - s->tab->m->begin_ns);
-	ws_cell_set_int(&row[WS_TC_memory_allocated], p->allocated);
+	ws_cell_set_int(&row[WS_TC_memory_allocated], p->capacity);
 	if (p->reserved >= 0)
 		ws_cell_set_int(&row[WS_TC_memory_reserved], p->reserved);
 	ws_cell_set_int(&row[WS_TC_memory_size], p->taken);
@@ -322,14 +322,15 @@ static enum ws_status add_largest(struct memory *s, struct ws_err *err)
 
 		WS_FORWARD(set_long_place(s, row, e, err));
 		ws_cell_set_int(&row[WS_TC_memory_time_ns], e->time_ns - s->tab->m->begin_ns);
-		ws_cell_set_int(&row[WS_TC_memory_allocated], s->state[s->order[i]].allocated);
+		ws_cell_set_int(&row[WS_TC_memory_allocated], s->state[s->order[i]].capacity);
 		ws_cell_set_int(&row[WS_TC_memory_size], (int64_t)e->bytes);
 		ws_cell_set_int(&row[WS_TC_memory_count], 1);
 	}
 	return WS_OK;
 }
 
-enum ws_status ws_tab_memory(const struct ws_tab *tab, struct ws_table *t, struct ws_err *err)
+enum ws_status ws_tab_memory(const struct ws_table_context *tab, struct ws_table *t,
+                             struct ws_err *err)
 {
 	const struct ws_model *m = tab->m;
 	struct memory s = {.tab = tab, .t = t};

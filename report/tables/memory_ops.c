@@ -35,7 +35,7 @@ static const char *const operations[] = {
 _Static_assert(NOPERATIONS == WS_COPY_NAMES, "as many names as tables.h says");
 
 struct memory_ops {
-	const struct ws_tab *tab;
+	const struct ws_table_context *tab;
 	struct ws_stat time[NOPERATIONS], size[NOPERATIONS];
 	int64_t timed_bytes[NOPERATIONS], timed_ns[NOPERATIONS]; /* of those with both */
 	uint64_t count[NOPERATIONS];
@@ -67,13 +67,13 @@ static enum ws_status gather(struct memory_ops *s, struct ws_err *err)
 	uint32_t *timed, *all;
 	int64_t *ns, *bytes;
 
-	WS_NEW(temp, timed, m->nworks);
-	WS_NEW(temp, all, m->nworks);
-	WS_NEW(temp, ns, m->nworks);
-	WS_NEW(temp, bytes, m->nworks);
+	WS_NEW(temp, timed, m->nwork);
+	WS_NEW(temp, all, m->nwork);
+	WS_NEW(temp, ns, m->nwork);
+	WS_NEW(temp, bytes, m->nwork);
 	WS_FORWARD(ws_arena_check(temp, "the memory operations", err));
-	for (size_t i = 0; i < m->nworks; i++) {
-		const struct ws_work *w = &m->works[i];
+	for (size_t i = 0; i < m->nwork; i++) {
+		const struct ws_work *w = &m->work[i];
 		uint32_t which = ws_copy_name_of(w);
 
 		timed[i] = all[i] = WS_NONE;
@@ -95,8 +95,8 @@ static enum ws_status gather(struct memory_ops *s, struct ws_err *err)
 		s->timed_bytes[which] += bytes[i];
 		s->timed_ns[which] += w->bytes ? ns[i] : 0;
 	}
-	WS_FORWARD(ws_group_values(ns, timed, m->nworks, NOPERATIONS, s->time, err));
-	return ws_group_values(bytes, all, m->nworks, NOPERATIONS, s->size, err);
+	WS_FORWARD(ws_group_values(ns, timed, m->nwork, NOPERATIONS, s->time, err));
+	return ws_group_values(bytes, all, m->nwork, NOPERATIONS, s->size, err);
 }
 
 /* "[HIP memcpy …]" where an AMD device did it. */
@@ -130,8 +130,8 @@ static enum ws_status prepare(struct memory_ops *s, struct ws_table *t, struct w
 	uint64_t copies = 0;
 
 	WS_FORWARD(gather(s, err));
-	for (size_t i = 0; i < m->nworks; i++)
-		copies += m->works[i].kind != WS_WORK_GRAPH;
+	for (size_t i = 0; i < m->nwork; i++)
+		copies += m->work[i].kind != WS_WORK_GRAPH;
 	if (!copies)
 		ws_table_set_not_recorded(t, NO_COPIES);
 	for (uint32_t i = 0; i < NOPERATIONS; i++)
@@ -152,7 +152,8 @@ static void set_throughput(const struct memory_ops *s, uint32_t which, struct ws
 		                                     (double)s->timed_ns[which]));
 }
 
-enum ws_status ws_tab_memory_time(const struct ws_tab *tab, struct ws_table *t, struct ws_err *err)
+enum ws_status ws_tab_memory_time(const struct ws_table_context *tab, struct ws_table *t,
+                                  struct ws_err *err)
 {
 	struct memory_ops s = {.tab = tab};
 	uint64_t count = 0, without_time = 0;
@@ -199,7 +200,8 @@ static void set_sizes(struct ws_cell *row, const struct ws_stat *size)
 	ws_cell_set_int(&row[WS_TC_memory_size_total_bytes], size->sum);
 }
 
-enum ws_status ws_tab_memory_size(const struct ws_tab *tab, struct ws_table *t, struct ws_err *err)
+enum ws_status ws_tab_memory_size(const struct ws_table_context *tab, struct ws_table *t,
+                                  struct ws_err *err)
 {
 	struct memory_ops s = {.tab = tab, .by_size = 1};
 	uint64_t count = 0;

@@ -60,7 +60,8 @@ void ws_method_fill(struct ws_table *t, const struct ws_table_def *const *defs, 
 	}
 }
 
-enum ws_status ws_tab_method(const struct ws_tab *tab, struct ws_table *t, struct ws_err *err)
+enum ws_status ws_tab_method(const struct ws_table_context *tab, struct ws_table *t,
+                             struct ws_err *err)
 {
 	size_t count;
 	const struct ws_table_def *const *defs = ws_table_defs(&count);

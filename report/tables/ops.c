@@ -23,7 +23,7 @@ struct sums {
 };
 
 struct ops {
-	const struct ws_tab *tab;
+	const struct ws_table_context *tab;
 	const struct ws_ranges *tree;
 	const uint8_t *selected; /* node -> in the report */
 	bool are_ranges;
@@ -239,10 +239,9 @@ static void add_up_nodes(struct ops *s)
 		if (sel->kernel[k])
 			add_work(s, node_of(s, m->kernels.op[k], m->kernels.range[k]),
 			         m->kernels.dur_ns[k]);
-	for (size_t i = 0; i < m->nworks; i++)
+	for (size_t i = 0; i < m->nwork; i++)
 		if (sel->work[i])
-			add_work(s, node_of(s, m->works[i].op, m->works[i].range),
-			         m->works[i].dur_ns);
+			add_work(s, node_of(s, m->work[i].op, m->work[i].range), m->work[i].dur_ns);
 	for (uint32_t i = (uint32_t)tree->n; i-- > 0;) {
 		uint32_t parent = tree->parent[i];
 		int64_t ns = tree->end_ns[i] - tree->start_ns[i];
@@ -411,7 +410,8 @@ static void add_rows(struct ops *s, struct ws_table *t)
 	set_cuda(s, row, &total);
 }
 
-enum ws_status ws_tab_ops(const struct ws_tab *tab, struct ws_table *t, struct ws_err *err)
+enum ws_status ws_tab_ops(const struct ws_table_context *tab, struct ws_table *t,
+                          struct ws_err *err)
 {
 	const struct ws_model *m = tab->m;
 	bool are_ranges = !m->cpu_ops.tree.n;

@@ -12,7 +12,7 @@ struct pair {
 };
 
 struct range_kernels {
-	const struct ws_tab *tab;
+	const struct ws_table_context *tab;
 	uint32_t *group; /* cell -> pair */
 	struct pair *pairs;
 	size_t npairs;
@@ -135,7 +135,7 @@ static void add_totals(const struct range_kernels *s, struct ws_table *t)
 	ws_cell_set_int(&row[WS_TC_range_kernels_without_time], without_time);
 }
 
-enum ws_status ws_tab_range_kernels(const struct ws_tab *tab, struct ws_table *t,
+enum ws_status ws_tab_range_kernels(const struct ws_table_context *tab, struct ws_table *t,
                                     struct ws_err *err)
 {
 	struct range_kernels s = {.tab = tab};

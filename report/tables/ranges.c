@@ -6,7 +6,7 @@
 #include "report/tables/tables.h"
 
 struct ranges {
-	const struct ws_tab *tab;
+	const struct ws_table_context *tab;
 	size_t npaths;         /* with the two rows for kernels in no range */
 	struct ws_stat *times; /* of the instances of each path */
 	uint32_t *order;
@@ -121,7 +121,8 @@ static void add_notes(const struct ranges *s, struct ws_table *t)
 		              (unsigned long long)d->open_ranges);
 }
 
-enum ws_status ws_tab_ranges(const struct ws_tab *tab, struct ws_table *t, struct ws_err *err)
+enum ws_status ws_tab_ranges(const struct ws_table_context *tab, struct ws_table *t,
+                             struct ws_err *err)
 {
 	struct ranges s = {.tab = tab};
 

@@ -125,8 +125,8 @@ static void add_up(const struct rollup *r, struct ws_table *t, int64_t gpu_ns)
 	        r->all->totals[WS_TC_ranges_exclusive_ns];
 }
 
-static enum ws_status roll_up(struct rollup *r, const struct ws_tab *tab, struct ws_table *t,
-                              struct ws_err *err)
+static enum ws_status roll_up(struct rollup *r, const struct ws_table_context *tab,
+                              struct ws_table *t, struct ws_err *err)
 {
 	size_t n = r->all->nrows;
 	char *key = ws_arena_alloc(tab->temp, longest_key(r->all) + 1);
@@ -146,7 +146,7 @@ static enum ws_status roll_up(struct rollup *r, const struct ws_tab *tab, struct
 	return WS_OK;
 }
 
-enum ws_status ws_tab_ranges_rollup(const struct ws_tab *tab, struct ws_table *t,
+enum ws_status ws_tab_ranges_rollup(const struct ws_table_context *tab, struct ws_table *t,
                                     struct ws_err *err)
 {
 	struct ws_table *all = ws_table_new(&ws_def_ranges);

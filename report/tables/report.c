@@ -13,7 +13,8 @@
 
 static const struct {
 	const struct ws_table_def *def;
-	enum ws_status (*build)(const struct ws_tab *, struct ws_table *, struct ws_err *);
+	enum ws_status (*build)(const struct ws_table_context *, struct ws_table *,
+	                        struct ws_err *);
 } builders[] = {
 #define T(id, name, title, sheet, what) {&ws_def_##id, ws_tab_##id},
         WS_REPORT_TABLES(T) WS_REQUEST_TABLES(T)
@@ -21,11 +22,12 @@ static const struct {
 };
 #define NBUILDERS (sizeof(builders) / sizeof(*builders))
 
-static enum ws_status make(const struct ws_tab *all, const struct ws_table_def *def,
+static enum ws_status make(const struct ws_table_context *all, const struct ws_table_def *def,
                            struct ws_table **out, struct ws_err *err)
 {
 	struct ws_arena temp = {0};
-	const struct ws_tab with_temp = {all->m, all->sel, all->digest, &temp}, *tab = &with_temp;
+	const struct ws_table_context with_temp = {all->m, all->sel, all->digest, &temp},
+	                              *tab = &with_temp;
 	struct ws_table *t;
 	size_t which = 0;
 	enum ws_status status;
@@ -76,7 +78,7 @@ enum ws_status ws_table_make(const struct ws_model *m, const struct ws_table_def
 {
 	struct ws_digest d = {0};
 	struct ws_selection sel;
-	struct ws_tab tab = {m, &sel, &d, NULL};
+	struct ws_table_context tab = {m, &sel, &d, NULL};
 	enum ws_status status;
 
 	*out = NULL;
@@ -100,8 +102,9 @@ enum ws_status ws_report_make(const struct ws_model *m, const struct ws_filter *
 }
 
 /* All tables from what is in tab. */
-static enum ws_status make_report(const struct ws_tab *tab, const struct ws_table_def *const *defs,
-                                  size_t ndefs, struct ws_report **out, struct ws_err *err)
+static enum ws_status make_report(const struct ws_table_context *tab,
+                                  const struct ws_table_def *const *defs, size_t ndefs,
+                                  struct ws_report **out, struct ws_err *err)
 {
 	struct ws_report *report = calloc(1, sizeof(*report));
 	enum ws_status status = WS_OK;
@@ -134,7 +137,7 @@ enum ws_status ws_report_make_tables(const struct ws_model *m, const struct ws_f
 {
 	struct ws_selection sel = {0};
 	struct ws_digest d = {0};
-	struct ws_tab tab = {m, &sel, &d, NULL};
+	struct ws_table_context tab = {m, &sel, &d, NULL};
 	enum ws_status status;
 
 	*out = NULL;
@@ -160,11 +163,11 @@ static enum ws_status select_all(const struct ws_model *m, enum ws_scope asked,
 	                             .step_last = INT64_MAX,
 	                             .time_first_ns = INT64_MIN,
 	                             .time_end_ns = INT64_MAX};
-	WS_NEW(&sel->arena, sel->work, m->nworks);
+	WS_NEW(&sel->arena, sel->work, m->nwork);
 	sel->words = ws_arena_copy(&sel->arena, "", 0);
 	WS_FORWARD(ws_arena_check(&sel->arena, "a selection", err));
-	for (size_t i = 0; i < m->nworks; i++)
-		sel->work[i] = d->scope == WS_SCOPE_ALL || m->works[i].scope == d->scope;
+	for (size_t i = 0; i < m->nwork; i++)
+		sel->work[i] = d->scope == WS_SCOPE_ALL || m->work[i].scope == d->scope;
 	return ws_select_scope(m, asked, d->scope == WS_SCOPE_STEPS, sel, err);
 }
 
@@ -172,8 +175,8 @@ static bool is_empty(const struct ws_model *m, const struct ws_digest *d)
 {
 	bool empty = !d->kernels;
 
-	for (size_t i = 0; i < m->nworks; i++)
-		empty &= m->works[i].scope != d->scope;
+	for (size_t i = 0; i < m->nwork; i++)
+		empty &= m->work[i].scope != d->scope;
 	return empty;
 }
 
@@ -217,7 +220,7 @@ enum ws_status ws_report_stream(const struct ws_trace_reader *r, const char *nam
 		return WS_OK;
 	status = run_pass(r, name, opts, scope, parts, &m, &d, declined, err);
 	if (status == WS_OK && !*declined) {
-		struct ws_tab tab = {m, &sel, &d, NULL};
+		struct ws_table_context tab = {m, &sel, &d, NULL};
 
 		status = select_all(m, scope, &d, &sel, err);
 		/* the model knows whether there is nothing at all in it, and says so */

@@ -22,7 +22,7 @@ struct group {
 };
 
 struct roofline {
-	const struct ws_tab *tab;
+	const struct ws_table_context *tab;
 	struct ws_table *t;
 	struct ws_cost_ops costs;
 	struct group *groups;
@@ -234,7 +234,8 @@ static void note_steps(struct ws_table *t, const struct ws_utilization *use)
 	ws_note_utilization(t, use);
 }
 
-enum ws_status ws_tab_roofline(const struct ws_tab *tab, struct ws_table *t, struct ws_err *err)
+enum ws_status ws_tab_roofline(const struct ws_table_context *tab, struct ws_table *t,
+                               struct ws_err *err)
 {
 	struct roofline s = {.tab = tab, .t = t};
 	struct ws_utilization use = {0};

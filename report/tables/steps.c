@@ -38,7 +38,7 @@ static void set_utilization(struct ws_table *t, struct ws_cell *row,
 		ws_cell_set_str(t, &row[WS_TC_steps_check], over);
 }
 
-static void add_step(const struct ws_tab *tab, struct ws_table *t,
+static void add_step(const struct ws_table_context *tab, struct ws_table *t,
                      const struct ws_step_times *times, const struct ws_stat *total,
                      const struct ws_utilization *use, uint32_t s)
 {
@@ -78,7 +78,7 @@ static void add_step(const struct ws_tab *tab, struct ws_table *t,
 		                ws_stat_is_outlier(total, total_ns) ? "yes" : "no");
 }
 
-static void add_step_notes(const struct ws_tab *tab, struct ws_table *t, size_t shown)
+static void add_step_notes(const struct ws_table_context *tab, struct ws_table *t, size_t shown)
 {
 	const struct ws_model *m = tab->m;
 
@@ -116,7 +116,8 @@ void ws_note_utilization(struct ws_table *t, const struct ws_utilization *use)
 		              WS_OVER_PEAK);
 }
 
-enum ws_status ws_tab_steps(const struct ws_tab *tab, struct ws_table *t, struct ws_err *err)
+enum ws_status ws_tab_steps(const struct ws_table_context *tab, struct ws_table *t,
+                            struct ws_err *err)
 {
 	const struct ws_model *m = tab->m;
 	struct ws_step_times times;
@@ -228,7 +229,7 @@ static enum ws_status add_all_statistics(const struct ws_model *m, struct ws_tab
 	return WS_OK;
 }
 
-enum ws_status ws_tab_step_statistics(const struct ws_tab *tab, struct ws_table *t,
+enum ws_status ws_tab_step_statistics(const struct ws_table_context *tab, struct ws_table *t,
                                       struct ws_err *err)
 {
 	struct ws_step_times times;
@@ -254,7 +255,8 @@ struct split {
 };
 
 /* Of the measured steps in the report; the overhead lies between them. */
-enum ws_status ws_tab_step_split(const struct ws_tab *tab, struct ws_table *t, struct ws_err *err)
+enum ws_status ws_tab_step_split(const struct ws_table_context *tab, struct ws_table *t,
+                                 struct ws_err *err)
 {
 	const struct ws_model *m = tab->m;
 	int64_t sum[WS_PHASES] = {0}, first = INT64_MAX, last = INT64_MIN, steps = 0;

@@ -62,8 +62,8 @@ const struct ws_table_def *const *ws_request_defs(size_t *count);
 	"The trace holds no kernel: the program launched none, or its GPU was not recorded."
 
 /* ws_tab_kernel_summary(), …: fill an empty table of their kind. */
-#define T(id, name, title, sheet, what)                                          \
-	enum ws_status ws_tab_##id(const struct ws_tab *tab, struct ws_table *t, \
+#define T(id, name, title, sheet, what)                                                    \
+	enum ws_status ws_tab_##id(const struct ws_table_context *tab, struct ws_table *t, \
 	                           struct ws_err *err);
 WS_REPORT_TABLES(T)
 WS_REQUEST_TABLES(T)

@@ -291,7 +291,7 @@ static void step(struct stream *s)
 		s->cpu_ns = s->gpu_ns + 8000;
 }
 
-static void print_columns(const struct ws_table_data *t, uint64_t launches)
+static void print_columns(const struct ws_column_data *t, uint64_t launches)
 {
 	for (unsigned c = 0; c < t->def->ncolumns; c++)
 		printf("  %-24s %9.4f bytes/launch\n", t->def->columns[c].name,
@@ -312,7 +312,7 @@ static uint64_t read_back(const struct ws_trace_reader *r, uint64_t launches, in
 	uint64_t sum = 0;
 
 	for (size_t k = 0; k < sizeof(checked) / sizeof(*checked); k++) {
-		struct ws_table_data t;
+		struct ws_column_data t;
 		struct ws_err err;
 
 		must(ws_trace_reader_load(r, checked[k].kind, &t, &err), &err);
@@ -323,7 +323,7 @@ static uint64_t read_back(const struct ws_trace_reader *r, uint64_t launches, in
 			printf("%s: %" PRIu64 " rows\n", t.def->name, t.rows);
 			print_columns(&t, launches);
 		}
-		ws_table_data_release(&t);
+		ws_column_data_release(&t);
 	}
 	return sum;
 }

@@ -14,7 +14,7 @@ static const char *const texts[] = {"",      "flops", "bytes", "bytes_read", "by
 #define NTEXTS (sizeof(texts) / sizeof(*texts))
 
 struct rows {
-	struct ws_table_data table;
+	struct ws_column_data table;
 	struct ws_column columns[MAX_COLUMNS];
 	uint64_t values[MAX_COLUMNS][MAX_ROWS];
 	struct ws_bytes blobs[MAX_ROWS];
@@ -31,7 +31,7 @@ static void fill(struct rows *r, enum ws_kind kind, struct fuzz_input *in)
 	const struct ws_kind_def *def = ws_schema_kind(kind);
 
 	memset(r, 0, sizeof(*r));
-	r->table = (struct ws_table_data){def, fuzz_take(in) % MAX_ROWS, r->columns, NULL};
+	r->table = (struct ws_column_data){def, fuzz_take(in) % MAX_ROWS, r->columns, NULL};
 	for (unsigned c = 0; c < def->ncolumns; c++) {
 		r->columns[c].type = def->columns[c].type;
 		r->columns[c].present = fuzz_take(in) % 16 != 15;

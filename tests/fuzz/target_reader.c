@@ -20,11 +20,11 @@ static void decode_all(const struct ws_trace_reader *r)
 static void load_all(const struct ws_trace_reader *r)
 {
 	for (unsigned kind = 0; kind < WS_KIND_END; kind++) {
-		struct ws_table_data t;
+		struct ws_column_data t;
 		struct ws_err err;
 
 		if (ws_schema_kind(kind) && ws_trace_reader_load(r, kind, &t, &err) == WS_OK)
-			ws_table_data_release(&t);
+			ws_column_data_release(&t);
 	}
 }
 

@@ -95,7 +95,7 @@ void ws_imported_free(struct ws_imported *i)
 		return;
 	for (unsigned kind = 0; kind < WS_KIND_END; kind++)
 		if (i->table[kind].def)
-			ws_table_data_release(&i->table[kind]);
+			ws_column_data_release(&i->table[kind]);
 	ws_trace_reader_free(i->reader);
 	for (struct ws_imported_texts *t = i->texts, *before; t; t = before) {
 		before = t->before;
@@ -106,7 +106,7 @@ void ws_imported_free(struct ws_imported *i)
 
 uint64_t ws_imported_cell(const struct ws_imported *i, enum ws_kind kind, int column, uint64_t row)
 {
-	const struct ws_table_data *t = &i->table[kind];
+	const struct ws_column_data *t = &i->table[kind];
 
 	if (!t->def || row >= t->rows || !t->columns[column].present)
 		return 0;
@@ -130,7 +130,7 @@ static const char *copy(const struct ws_imported *i, const struct ws_bytes *byte
 
 const char *ws_imported_text(const struct ws_imported *i, uint64_t string_id)
 {
-	const struct ws_table_data *t = &i->table[WS_KIND_STRING];
+	const struct ws_column_data *t = &i->table[WS_KIND_STRING];
 
 	for (uint64_t row = 0; t->def && row < t->rows; row++)
 		if (t->columns[WS_COL_string_id].v[row] == string_id)
@@ -140,7 +140,7 @@ const char *ws_imported_text(const struct ws_imported *i, uint64_t string_id)
 
 const char *ws_imported_meta(const struct ws_imported *i, const char *key)
 {
-	const struct ws_table_data *t = &i->table[WS_KIND_META];
+	const struct ws_column_data *t = &i->table[WS_KIND_META];
 
 	for (uint64_t row = 0; t->def && row < t->rows; row++) {
 		const struct ws_bytes *k = &t->columns[WS_COL_meta_key].b[row];

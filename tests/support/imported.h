@@ -13,7 +13,7 @@ struct ws_imported {
 	struct ws_err err;
 	struct ws_import_stats stats;
 	struct ws_trace_reader *reader; /* NULL when the import failed */
-	struct ws_table_data table[WS_KIND_END];
+	struct ws_column_data table[WS_KIND_END];
 	uint64_t damage;                 /* findings of the check */
 	struct ws_imported_texts *texts; /* copies that were given out */
 };

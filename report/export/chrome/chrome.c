@@ -63,7 +63,7 @@ static uint32_t text_index(void *ctx, uint64_t string)
 static enum ws_status load_ops(struct ws_chrome *ch, struct ws_err *err)
 {
 	const struct ws_export_dict *strings = &ch->kind[WS_KIND_STRING];
-	struct ws_table_data schema = {0}, field = {0}, entry = {0};
+	struct ws_column_data schema = {0}, field = {0}, entry = {0};
 	struct ws_payload_tables tables = {&schema,    &field,
 	                                   &entry,     &ch->kind[WS_KIND_PAYLOAD].table,
 	                                   text_index, NULL,
@@ -86,9 +86,9 @@ static enum ws_status load_ops(struct ws_chrome *ch, struct ws_err *err)
 		status = ws_trace_reader_load(ch->r, WS_KIND_PAYLOAD_ENUM, &entry, err);
 	if (status == WS_OK)
 		status = ws_ops_decode(&tables, &ch->ops, err);
-	ws_table_data_release(&schema);
-	ws_table_data_release(&field);
-	ws_table_data_release(&entry);
+	ws_column_data_release(&schema);
+	ws_column_data_release(&field);
+	ws_column_data_release(&entry);
 	return status;
 }
 
@@ -197,7 +197,7 @@ static enum ws_status put_processes(struct ws_chrome *ch, struct ws_err *err)
 	return WS_OK;
 }
 
-/* What a track is called; its further lanes are numbered. */
+/* What a track is called; its further subtracks are numbered. */
 static int track_name(const struct ws_chrome *ch, const struct ws_chrome_track *t, char *text,
                       size_t size)
 {
@@ -230,10 +230,11 @@ static void put_tracks(struct ws_chrome *ch)
 		char text[320];
 		int len = track_name(ch, t, text, sizeof(text) - 16);
 
-		for (uint32_t lane = 0; lane < t->lanes; lane++) {
-			int more = lane ? snprintf(text + len, 16, " (%u)", lane + 1) : 0;
+		for (uint32_t subtrack = 0; subtrack < t->subtracks; subtrack++) {
+			int more = subtrack ? snprintf(text + len, 16, " (%u)", subtrack + 1) : 0;
 
-			ch->form->lane(ch, t, lane, (struct ws_bytes){text, (size_t)(len + more)});
+			ch->form->subtrack(ch, t, subtrack,
+			                   (struct ws_bytes){text, (size_t)(len + more)});
 		}
 	}
 }

@@ -66,8 +66,8 @@ static void process(struct ws_chrome *ch, uint64_t pid, struct ws_bytes name, ui
 	put_sort_index(ch, "process_sort_index", pid, 0, order);
 }
 
-static void lane(struct ws_chrome *ch, const struct ws_chrome_track *t, uint32_t number,
-                 struct ws_bytes name)
+static void subtrack(struct ws_chrome *ch, const struct ws_chrome_track *t, uint32_t number,
+                     struct ws_bytes name)
 {
 	put_label(ch, "thread_name", t->pid, t->tid[number], name);
 	put_sort_index(ch, "thread_sort_index", t->pid, t->tid[number],
@@ -83,7 +83,7 @@ static void begin_slice(struct ws_chrome *ch, const struct ws_chrome_slice *s)
 
 	if (__builtin_sub_overflow(s->end_ns, s->start_ns, &dur_ns))
 		dur_ns = INT64_MAX;
-	begin_event(ch, "X", t->pid, t->tid[s->lane], s->start_ns);
+	begin_event(ch, "X", t->pid, t->tid[s->subtrack], s->start_ns);
 	ws_json_key(&ch->j, "dur");
 	ws_json_decimal(&ch->j, dur_ns, NS_DIGITS);
 }
@@ -180,7 +180,7 @@ static void arrow(struct ws_chrome *ch, const struct ws_chrome_slice *s, uint64_
 {
 	const struct ws_chrome_track *t = &ch->track[s->track];
 
-	put_arrow(ch, "ac2g", id, t->pid, t->tid[s->lane], s->start_ns, begins);
+	put_arrow(ch, "ac2g", id, t->pid, t->tid[s->subtrack], s->start_ns, begins);
 }
 
 static void link(struct ws_chrome *ch, uint64_t id, const struct ws_chrome_track *t,
@@ -260,7 +260,7 @@ const struct ws_chrome_form ws_chrome_json = {
         .begin = begin,
         .end = end,
         .process = process,
-        .lane = lane,
+        .subtrack = subtrack,
         .begin_slice = begin_slice,
         .end_slice = end_slice,
         .begin_mark = begin_mark,

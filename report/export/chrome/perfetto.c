@@ -152,16 +152,16 @@ static struct ws_bytes literal(const char *text)
 
 /* --- tracks --- */
 
-/* Ids of tracks: processes below 2^32, where pids end; then lanes of tracks; counters. */
+/* Ids of tracks: processes below 2^32, where pids end; then subtracks of tracks; counters. */
 static uint64_t process_uuid(uint64_t pid)
 {
 	return pid + 1;
 }
 
-static uint64_t lane_uuid(const struct ws_chrome *ch, const struct ws_chrome_track *t,
-                          uint32_t lane)
+static uint64_t subtrack_uuid(const struct ws_chrome *ch, const struct ws_chrome_track *t,
+                              uint32_t subtrack)
 {
-	return (uint64_t)(t - ch->track + 1) << 32 | lane;
+	return (uint64_t)(t - ch->track + 1) << 32 | subtrack;
 }
 
 static uint64_t counter_uuid(uint64_t number)
@@ -191,12 +191,12 @@ static void process(struct ws_chrome *ch, uint64_t pid, struct ws_bytes name, ui
 	end_track(p);
 }
 
-static void lane(struct ws_chrome *ch, const struct ws_chrome_track *t, uint32_t number,
-                 struct ws_bytes name)
+static void subtrack(struct ws_chrome *ch, const struct ws_chrome_track *t, uint32_t number,
+                     struct ws_bytes name)
 {
 	struct ws_chrome_packets *p = ch->packets;
 
-	u64(p, &p->event, TRACK_UUID, lane_uuid(ch, t, number));
+	u64(p, &p->event, TRACK_UUID, subtrack_uuid(ch, t, number));
 	u64(p, &p->event, TRACK_PARENT, process_uuid(t->pid));
 	bytes(p, &p->event, TRACK_NAME, readable(p, name));
 	if (t->type == WS_CHROME_THREAD && !number) {
@@ -231,21 +231,22 @@ static void end_event(struct ws_chrome *ch)
 
 static void begin_slice(struct ws_chrome *ch, const struct ws_chrome_slice *s)
 {
-	begin_event(ch, TYPE_BEGIN, lane_uuid(ch, &ch->track[s->track], s->lane), s->start_ns);
+	begin_event(ch, TYPE_BEGIN, subtrack_uuid(ch, &ch->track[s->track], s->subtrack),
+	            s->start_ns);
 }
 
 /* Readers put packets in order of time, those of one time as they stand: the ends may follow. */
 static void end_slice(struct ws_chrome *ch, const struct ws_chrome_slice *s)
 {
 	end_event(ch);
-	begin_event(ch, TYPE_END, lane_uuid(ch, &ch->track[s->track], s->lane), s->end_ns);
+	begin_event(ch, TYPE_END, subtrack_uuid(ch, &ch->track[s->track], s->subtrack), s->end_ns);
 	end_event(ch);
 }
 
 static void begin_mark(struct ws_chrome *ch, const struct ws_row_nvtx *mark,
                        const struct ws_chrome_track *t)
 {
-	begin_event(ch, TYPE_INSTANT, t ? lane_uuid(ch, t, 0) : 0, mark->time_ns);
+	begin_event(ch, TYPE_INSTANT, t ? subtrack_uuid(ch, t, 0) : 0, mark->time_ns);
 }
 
 static void put_name(struct ws_chrome *ch, struct ws_bytes name, const char *category)
@@ -312,7 +313,7 @@ static void arrow(struct ws_chrome *ch, const struct ws_chrome_slice *s, uint64_
 static void link(struct ws_chrome *ch, uint64_t id, const struct ws_chrome_track *t,
                  int64_t time_ns, int begins)
 {
-	begin_event(ch, TYPE_INSTANT, lane_uuid(ch, t, 0), time_ns);
+	begin_event(ch, TYPE_INSTANT, subtrack_uuid(ch, t, 0), time_ns);
 	put_name(ch, literal("fwdbwd"), "fwdbwd");
 	flow(ch->packets, id, begins);
 	end_event(ch);
@@ -430,7 +431,7 @@ const struct ws_chrome_form ws_chrome_perfetto = {
         .begin = begin,
         .end = end,
         .process = process,
-        .lane = lane,
+        .subtrack = subtrack,
         .begin_slice = begin_slice,
         .end_slice = end_slice,
         .begin_mark = begin_mark,

@@ -18,20 +18,20 @@ enum ws_chrome_track_type {
 	WS_CHROME_RANGES, /* the same: spans of the work of annotations */
 };
 
-/* Slices of a track nest; those that would cross others go to further lanes. */
+/* Slices of a track nest; those that would cross others go to further subtracks. */
 struct ws_chrome_track {
 	uint64_t type, a, b, c, d; /* first: the key */
 	uint32_t rank;             /* its place in the order of the keys */
-	uint32_t lanes;
+	uint32_t subtracks;
 	uint64_t pid;  /* in the JSON */
-	uint64_t *tid; /* of each lane */
+	uint64_t *tid; /* of each subtrack */
 };
 
 /* A span of time, or of an NVTX range when kind is WS_KIND_NVTX. */
 struct ws_chrome_slice {
 	int64_t start_ns, end_ns;
 	uint64_t row; /* of the kind's rows, or of ranges */
-	uint32_t track, lane;
+	uint32_t track, subtrack;
 	uint8_t kind; /* enum ws_kind */
 };
 
@@ -71,8 +71,8 @@ struct ws_chrome_form {
 	enum ws_status (*end)(struct ws_chrome *ch, struct ws_err *err);
 	/* pid of the JSON; order: from the top */
 	void (*process)(struct ws_chrome *ch, uint64_t pid, struct ws_bytes name, uint64_t order);
-	void (*lane)(struct ws_chrome *ch, const struct ws_chrome_track *t, uint32_t lane,
-	             struct ws_bytes name);
+	void (*subtrack)(struct ws_chrome *ch, const struct ws_chrome_track *t, uint32_t subtrack,
+	                 struct ws_bytes name);
 	/* a slice or a mark: begin, name, arguments, end_args, arrows, end */
 	void (*begin_slice)(struct ws_chrome *ch, const struct ws_chrome_slice *s);
 	void (*end_slice)(struct ws_chrome *ch, const struct ws_chrome_slice *s);
@@ -152,7 +152,7 @@ uint64_t ws_chrome_device(uint64_t device);
 
 /* --- tracks.c --- */
 
-/* Slices of all records on their tracks, sorted; lanes; arrows. */
+/* Slices of all records on their tracks, sorted; subtracks; arrows. */
 enum ws_status ws_chrome_collect(struct ws_chrome *ch, struct ws_err *err);
 /* Of device work; 0 for slices that no call launches. */
 uint64_t ws_chrome_correlation(const struct ws_chrome *ch, const struct ws_chrome_slice *s);

@@ -1,5 +1,5 @@
 /*
- * Where each record is drawn: tracks, lanes of a track, and which call
+ * Where each record is drawn: tracks, subtracks of a track, and which call
  * launched what.
  */
 #include <stdbool.h>
@@ -8,9 +8,9 @@
 #include "report/export/chrome/private.h"
 #include "formats/base/grow.h"
 
-/* More lanes than this would serve nobody; what crosses then shares the last one. */
-#define MAX_LANES 256u
-/* Numbers of lanes that have no thread or stream of their own: Linux gives none over 2^22. */
+/* More subtracks than this would serve nobody; what crosses then shares the last one. */
+#define MAX_SUBTRACKS 256u
+/* Numbers of subtracks that have no thread or stream of their own: Linux gives none over 2^22. */
 #define FIRST_MADE_TID (UINT64_C(1) << 23)
 
 static enum ws_status no_memory(struct ws_err *err)
@@ -18,7 +18,7 @@ static enum ws_status no_memory(struct ws_err *err)
 	return WS_FAIL(err, NO_MEMORY, "no memory for the timeline");
 }
 
-static void see(struct ws_chrome *ch, int64_t from_ns, int64_t to_ns)
+static void extend(struct ws_chrome *ch, int64_t from_ns, int64_t to_ns)
 {
 	if (from_ns < ch->begin_ns)
 		ch->begin_ns = from_ns;
@@ -54,7 +54,7 @@ static enum ws_status add_slice(struct ws_chrome *ch, enum ws_kind kind, uint64_
 	WS_FORWARD(track_of(ch, key, &s.track, err));
 	if (__builtin_add_overflow(start_ns, dur_ns < 0 ? 0 : dur_ns, &s.end_ns))
 		s.end_ns = INT64_MAX;
-	see(ch, s.start_ns, s.end_ns);
+	extend(ch, s.start_ns, s.end_ns);
 	return ws_spill_put(&ch->slices, sizeof(s), ch->nslices++, &s, err);
 }
 
@@ -98,17 +98,17 @@ static enum ws_status collect_host(struct ws_chrome *ch, struct ws_err *err)
 	return WS_OK;
 }
 
-static void see_counters(struct ws_chrome *ch)
+static void extend_by_counters(struct ws_chrome *ch)
 {
 	for (size_t i = 0; i < ch->kind[WS_KIND_MEMORY].n; i++) {
 		int64_t time_ns = WS_CHROME_ROW(ch, MEMORY, memory, i)->time_ns;
 
-		see(ch, time_ns, time_ns);
+		extend(ch, time_ns, time_ns);
 	}
 	for (size_t i = 0; i < ch->kind[WS_KIND_COUNTER].n; i++) {
 		int64_t time_ns = WS_CHROME_ROW(ch, COUNTER, counter, i)->time_ns;
 
-		see(ch, time_ns, time_ns);
+		extend(ch, time_ns, time_ns);
 	}
 }
 
@@ -116,11 +116,11 @@ static void see_counters(struct ws_chrome *ch)
 static enum ws_status collect_ranges(struct ws_chrome *ch, struct ws_err *err)
 {
 	for (size_t i = 0; i < ch->ranges.nmarks; i++)
-		see(ch, ch->ranges.mark[i].time_ns, ch->ranges.mark[i].time_ns);
+		extend(ch, ch->ranges.mark[i].time_ns, ch->ranges.mark[i].time_ns);
 	for (size_t i = 0; i < ch->ranges.n; i++) {
 		const struct ws_export_range *r = ws_spill_row(&ch->ranges.room, sizeof(*r), i);
 
-		see(ch, r->start_ns, r->end_ns);
+		extend(ch, r->start_ns, r->end_ns);
 	}
 	for (size_t i = 0; i < ch->ranges.n; i++) {
 		const struct ws_export_range *r = ws_spill_row(&ch->ranges.room, sizeof(*r), i);
@@ -208,7 +208,7 @@ static enum ws_status collect_device_rest(struct ws_chrome *ch, struct ws_err *e
 	return WS_OK;
 }
 
-/* --- order and lanes --- */
+/* --- order and subtracks --- */
 
 static int compare_u64(uint64_t a, uint64_t b)
 {
@@ -271,40 +271,40 @@ static int compare_slices(const void *a, const void *b, void *tracks)
 	return compare_u64(x->row, y->row);
 }
 
-/* The ends of the slices that are open in a lane, the innermost last. */
-struct lane {
+/* The ends of the slices that are open in a subtrack, the innermost last. */
+struct subtrack {
 	int64_t *open_ns;
 	size_t depth, capacity;
 };
 
-struct lanes {
-	struct lane lane[MAX_LANES];
+struct subtracks {
+	struct subtrack subtrack[MAX_SUBTRACKS];
 	uint32_t n;
 };
 
-static bool fits(struct lane *l, const struct ws_chrome_slice *s, int alone)
+static bool fits(struct subtrack *l, const struct ws_chrome_slice *s, int alone)
 {
 	while (l->depth && l->open_ns[l->depth - 1] <= s->start_ns)
 		l->depth--;
 	return !l->depth || (!alone && l->open_ns[l->depth - 1] >= s->end_ns);
 }
 
-static enum ws_status place(struct lanes *lanes, struct ws_chrome_slice *s, int alone,
+static enum ws_status place(struct subtracks *subtracks, struct ws_chrome_slice *s, int alone,
                             struct ws_err *err)
 {
-	struct lane *l;
+	struct subtrack *l;
 	uint32_t i = 0;
 
-	while (i < lanes->n && !fits(&lanes->lane[i], s, alone))
+	while (i < subtracks->n && !fits(&subtracks->subtrack[i], s, alone))
 		i++;
-	if (i == MAX_LANES)
+	if (i == MAX_SUBTRACKS)
 		i--;
-	else if (i == lanes->n)
-		lanes->n++;
-	l = &lanes->lane[i];
+	else if (i == subtracks->n)
+		subtracks->n++;
+	l = &subtracks->subtrack[i];
 	WS_FORWARD(WS_GROW(l->open_ns, l->depth + 1, l->capacity, err));
 	l->open_ns[l->depth++] = s->end_ns;
-	s->lane = i;
+	s->subtrack = i;
 	return WS_OK;
 }
 
@@ -316,8 +316,8 @@ static bool stands_alone(const struct ws_chrome_track *t)
 
 static enum ws_status place_slices(struct ws_chrome *ch, struct ws_err *err)
 {
-	struct lanes *lanes = calloc(1, sizeof(*lanes));
-	enum ws_status status = lanes ? WS_OK : no_memory(err);
+	struct subtracks *subtracks = calloc(1, sizeof(*subtracks));
+	enum ws_status status = subtracks ? WS_OK : no_memory(err);
 	uint32_t track = 0; /* of the slice before */
 
 	for (size_t i = 0; i < ch->nslices && status == WS_OK; i++) {
@@ -325,22 +325,22 @@ static enum ws_status place_slices(struct ws_chrome *ch, struct ws_err *err)
 		struct ws_chrome_track *t = &ch->track[s->track];
 
 		if (s->track != track)
-			for (; lanes->n; lanes->n--)
-				lanes->lane[lanes->n - 1].depth = 0;
+			for (; subtracks->n; subtracks->n--)
+				subtracks->subtrack[subtracks->n - 1].depth = 0;
 		track = s->track;
-		status = place(lanes, s, stands_alone(t), err);
-		t->lanes = lanes->n;
+		status = place(subtracks, s, stands_alone(t), err);
+		t->subtracks = subtracks->n;
 	}
-	for (size_t l = 0; lanes && l < MAX_LANES; l++)
-		free(lanes->lane[l].open_ns);
-	free(lanes);
+	for (size_t l = 0; subtracks && l < MAX_SUBTRACKS; l++)
+		free(subtracks->subtrack[l].open_ns);
+	free(subtracks);
 	return status;
 }
 
 /* --- numbers of the JSON --- */
 
-static enum ws_status number_lane(struct ws_strtab *used, uint64_t pid, uint64_t wanted,
-                                  uint64_t *made, uint64_t *out, struct ws_err *err)
+static enum ws_status number_subtrack(struct ws_strtab *used, uint64_t pid, uint64_t wanted,
+                                      uint64_t *made, uint64_t *out, struct ws_err *err)
 {
 	uint64_t key[2] = {pid, wanted}, id;
 
@@ -350,13 +350,13 @@ static enum ws_status number_lane(struct ws_strtab *used, uint64_t pid, uint64_t
 	return ws_strtab_add(used, key, sizeof(key), &id, err);
 }
 
-/* The first lane of a thread or stream has its number, where no other has it. */
+/* The first subtrack of a thread or stream has its number, where no other has it. */
 static uint64_t wanted_tid(const struct ws_chrome *ch, const struct ws_chrome_track *t,
-                           uint32_t lane)
+                           uint32_t subtrack)
 {
 	const struct ws_row_thread *row;
 
-	if (lane || t->type > WS_CHROME_STREAM)
+	if (subtrack || t->type > WS_CHROME_STREAM)
 		return UINT64_MAX;
 	if (t->type == WS_CHROME_STREAM)
 		return t->d;
@@ -373,16 +373,16 @@ static enum ws_status number_tracks(struct ws_chrome *ch, struct ws_err *err)
 	for (size_t i = 0; i < ch->ntracks && status == WS_OK; i++) {
 		struct ws_chrome_track *t = &ch->track[i];
 
-		t->tid = calloc(t->lanes ? t->lanes : 1, sizeof(*t->tid));
+		t->tid = calloc(t->subtracks ? t->subtracks : 1, sizeof(*t->tid));
 		if (!t->tid)
 			status = no_memory(err);
 		else if (t->type == WS_CHROME_THREAD)
 			status = ws_chrome_process(ch, t->a, &t->pid, err);
 		else
 			t->pid = ws_chrome_device(t->a);
-		for (uint32_t l = 0; l < t->lanes && status == WS_OK; l++)
-			status = number_lane(&used, t->pid, wanted_tid(ch, t, l), &made, &t->tid[l],
-			                     err);
+		for (uint32_t l = 0; l < t->subtracks && status == WS_OK; l++)
+			status = number_subtrack(&used, t->pid, wanted_tid(ch, t, l), &made,
+			                         &t->tid[l], err);
 	}
 	ws_strtab_free(&used);
 	return status;
@@ -451,7 +451,7 @@ enum ws_status ws_chrome_collect(struct ws_chrome *ch, struct ws_err *err)
 	WS_FORWARD(collect_kernels(ch, err));
 	WS_FORWARD(collect_copies(ch, err));
 	WS_FORWARD(collect_device_rest(ch, err));
-	see_counters(ch);
+	extend_by_counters(ch);
 	WS_FORWARD(collect_ranges(ch, err));
 	WS_FORWARD(rank_tracks(ch, err));
 	WS_FORWARD(ws_spill_sort(&ch->slices, sizeof(struct ws_chrome_slice), ch->nslices,

@@ -36,7 +36,7 @@ static int64_t end_ns(int64_t start_ns, int64_t dur_ns)
 static enum ws_status put(struct ws_nsys_out *o, enum ws_nsys_out_table table, int64_t start_ns,
                           int64_t dur_ns, struct ws_err *err)
 {
-	ws_nsys_see(o, start_ns, end_ns(start_ns, dur_ns));
+	ws_nsys_extend(o, start_ns, end_ns(start_ns, dur_ns));
 	return ws_nsys_put(o, table, err);
 }
 

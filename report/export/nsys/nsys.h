@@ -107,7 +107,7 @@ enum ws_status ws_nsys_write_own(struct ws_nsys_out *o, struct ws_err *err);
 enum ws_status ws_nsys_write_nvtx(struct ws_nsys_out *o, struct ws_err *err);
 
 /* A moment that the export tells of. */
-static inline void ws_nsys_see(struct ws_nsys_out *o, int64_t from_ns, int64_t to_ns)
+static inline void ws_nsys_extend(struct ws_nsys_out *o, int64_t from_ns, int64_t to_ns)
 {
 	if (from_ns < o->first_ns)
 		o->first_ns = from_ns;

@@ -147,7 +147,7 @@ static enum ws_status put_range(struct nvtx *n, const struct ws_export_range *ra
 	SET_KNOWN(NVTX_endGlobalTid, end_tid);
 	SET(NVTX_domainId, domain);
 	is_set = !range->payload || set_number(n, range->payload);
-	ws_nsys_see(o, range->start_ns, range->end_ns);
+	ws_nsys_extend(o, range->start_ns, range->end_ns);
 	WS_FORWARD(put_event(n, range->name, err));
 	return is_set ? WS_OK : put_payload(n, range->payload, err);
 }
@@ -166,7 +166,7 @@ static enum ws_status put_mark(struct nvtx *n, const struct ws_row_nvtx *mark, s
 	SET_KNOWN(NVTX_color, mark->color);
 	SET(NVTX_domainId, domain);
 	is_set = !mark->payload || set_number(n, mark->payload);
-	ws_nsys_see(o, mark->time_ns, mark->time_ns);
+	ws_nsys_extend(o, mark->time_ns, mark->time_ns);
 	WS_FORWARD(put_event(n, mark->name, err));
 	return is_set ? WS_OK : put_payload(n, mark->payload, err);
 }

@@ -83,7 +83,7 @@ static enum ws_status put_devices(struct ws_parquet_table *t, const struct ws_pa
                                   struct ws_err *err)
 {
 	const struct ws_model *m = x->m;
-	struct ws_table_data attrs;
+	struct ws_column_data attrs;
 	enum ws_status status = WS_OK;
 
 	for (size_t i = 0; i < m->ndevices && status == WS_OK; i++)
@@ -102,7 +102,7 @@ static enum ws_status put_devices(struct ws_parquet_table *t, const struct ws_pa
 		status = put_device_fact(t, ws_value(&attrs, WS_COL_device_attr_device, i),
 		                         m->texts[key], bytes_of(text), err);
 	}
-	ws_table_data_release(&attrs);
+	ws_column_data_release(&attrs);
 	return status;
 }
 

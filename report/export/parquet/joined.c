@@ -28,8 +28,8 @@ static void put_path(struct ws_parquet_writer *w, const struct ws_parquet_export
 
 struct kernels_export {
 	const struct ws_parquet_export *x;
-	struct ws_table_data configs; /* launch configurations as recorded */
-	char *short_name;             /* room for the longest name */
+	struct ws_column_data configs; /* launch configurations as recorded */
+	char *short_name;              /* room for the longest name */
 };
 
 static enum ws_status kernels_load(struct kernels_export *k, struct ws_err *err)
@@ -168,7 +168,7 @@ static enum ws_status export_kernels(struct ws_parquet_export *x, struct ws_parq
 		status = kernels_load(&k, err);
 	for (size_t i = 0; i < x->rows->nkernels && status == WS_OK; i++)
 		status = put_kernel(t, &k, ws_parquet_kernel(x->rows, i), err);
-	ws_table_data_release(&k.configs);
+	ws_column_data_release(&k.configs);
 	free(k.short_name);
 	return ws_parquet_table_end(t, status, err);
 }

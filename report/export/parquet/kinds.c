@@ -14,7 +14,7 @@
 
 /* Rows that others name, found by their id, which is column 0. */
 struct dict {
-	struct ws_table_data t;
+	struct ws_column_data t;
 	struct ws_idmap rows;
 };
 
@@ -29,7 +29,7 @@ static enum ws_status dict_load(struct dict *d, const struct ws_trace_reader *r,
 
 static void dict_free(struct dict *d)
 {
-	ws_table_data_release(&d->t);
+	ws_column_data_release(&d->t);
 	ws_idmap_free(&d->rows);
 }
 
@@ -46,7 +46,7 @@ struct source {
 struct kind_export {
 	const struct ws_parquet_export *x;
 	struct dict threads, op_configs;
-	struct ws_table_data t;
+	struct ws_column_data t;
 	struct ws_parquet_field fields[WS_PARQUET_MAX_FIELDS];
 	struct source sources[WS_PARQUET_MAX_FIELDS];
 	size_t n;
@@ -153,7 +153,7 @@ static void put_enum(struct ws_parquet_writer *w, const char *names, uint64_t va
 static void put_value(struct ws_parquet_writer *w, const struct kind_export *k,
                       const struct source *s, uint64_t row)
 {
-	const struct ws_table_data *t = s->dict ? &s->dict->t : &k->t;
+	const struct ws_column_data *t = s->dict ? &s->dict->t : &k->t;
 	uint64_t value;
 	double real;
 
@@ -245,7 +245,7 @@ static enum ws_status export_kind(struct ws_parquet_export *x, struct kind_expor
 	enum ws_status status;
 
 	WS_FAIL_IF(!out, err, NO_MEMORY, "out of memory");
-	k->t = (struct ws_table_data){.def = ws_schema_kind(kind)};
+	k->t = (struct ws_column_data){.def = ws_schema_kind(kind)};
 	status = plan(k, err);
 	if (status == WS_OK) {
 		status = ws_parquet_table_begin(out, &x->folder, name, k->fields, k->n, err);

@@ -172,7 +172,7 @@ static enum ws_status scope_of(struct ws_softmax *s, int64_t layer, struct ws_so
 	uint32_t at = ws_idmap_get(&s->scope_of, (uint64_t)layer);
 
 	if (at == WS_NONE) {
-		WS_FORWARD(WS_GROW(s->scopes, s->nscopes + 1, s->scopes_allocated, err));
+		WS_FORWARD(WS_GROW(s->scopes, s->nscopes + 1, s->scopes_capacity, err));
 		at = (uint32_t)s->nscopes++;
 		memset(&s->scopes[at], 0, sizeof(s->scopes[at]));
 		s->scopes[at].layer = layer;
@@ -312,7 +312,7 @@ static enum ws_status gather_ops(struct ws_softmax *s, struct ws_err *err)
 
 static enum ws_status gather(struct ws_softmax *s, struct ws_err *err)
 {
-	const struct ws_tab *tab = s->tab;
+	const struct ws_table_context *tab = s->tab;
 
 	WS_FORWARD(find_backward_threads(s, err));
 	WS_FORWARD(label_ranges(s, err));
@@ -322,7 +322,7 @@ static enum ws_status gather(struct ws_softmax *s, struct ws_err *err)
 	return gather_ops(s, err);
 }
 
-enum ws_status ws_tab_softmax_matmul(const struct ws_tab *tab, struct ws_table *t,
+enum ws_status ws_tab_softmax_matmul(const struct ws_table_context *tab, struct ws_table *t,
                                      struct ws_err *err)
 {
 	struct ws_softmax s = {.tab = tab, .basis = tab->sel->measured ? tab->sel->measured : 1};

@@ -54,7 +54,7 @@ struct ws_softmax_scope {
 };
 
 struct ws_softmax {
-	const struct ws_tab *tab;
+	const struct ws_table_context *tab;
 	uint64_t basis; /* steps that the numbers are the mean of */
 	uint8_t *part;  /* range -> enum ws_part */
 	int64_t *layer; /* range -> layer, -1 */
@@ -62,7 +62,7 @@ struct ws_softmax {
 	struct ws_attention_op *attention; /* operation of costs -> part and layer */
 	uint8_t *runs_backward;            /* thread -> some operation on it is backward */
 	struct ws_softmax_scope *scopes;
-	size_t nscopes, scopes_allocated;
+	size_t nscopes, scopes_capacity;
 	struct ws_idmap scope_of;    /* layer -> scope */
 	struct ws_softmax_scope all; /* all layers */
 	struct ws_softmax_bucket model[WS_DIRECTIONS][WS_SHARES];

@@ -60,7 +60,7 @@ struct ws_cell *ws_page_share(const struct ws_summary_page *p, struct ws_bytes i
 /* The last row of each key, in the order of the file. */
 static enum ws_status add_meta(const struct ws_summary_page *p, struct ws_err *err)
 {
-	const struct ws_table_data *t = &p->tab->m->meta;
+	const struct ws_column_data *t = &p->tab->m->meta;
 	struct ws_strtab keys = {0};
 	uint64_t *last = calloc(t->rows + 1, sizeof(*last)); /* key -> its last row */
 	enum ws_status status = WS_OK;

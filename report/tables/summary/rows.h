@@ -7,7 +7,7 @@
 #include "report/tables/tables.h"
 
 struct ws_summary_page {
-	const struct ws_tab *tab;
+	const struct ws_table_context *tab;
 	struct ws_table *t;
 	const char *section; /* of the lines to come */
 };

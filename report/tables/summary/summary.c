@@ -24,7 +24,7 @@
 /* --- headline numbers ---------------------------------------------------------------------- */
 
 /* FLOPs of the operations in the measured steps; -1 = none says. */
-static int64_t step_flops(const struct ws_tab *tab)
+static int64_t step_flops(const struct ws_table_context *tab)
 {
 	const struct ws_model *m = tab->m;
 	int64_t flops = 0;
@@ -112,7 +112,7 @@ static void add_step_times(const struct ws_summary_page *p, const struct ws_step
 }
 
 /* Device work beside kernels, as count and time; nothing where there is none. */
-static void add_works(const struct ws_summary_page *p)
+static void add_work(const struct ws_summary_page *p)
 {
 	static const struct {
 		enum ws_work_kind kind;
@@ -129,11 +129,11 @@ static void add_works(const struct ws_summary_page *p)
 		int64_t ns = 0;
 		struct ws_cell *row;
 
-		for (size_t w = 0; w < m->nworks; w++) {
-			if (!p->tab->sel->work[w] || m->works[w].kind != kinds[i].kind)
+		for (size_t w = 0; w < m->nwork; w++) {
+			if (!p->tab->sel->work[w] || m->work[w].kind != kinds[i].kind)
 				continue;
 			count++;
-			ns += m->works[w].dur_ns;
+			ns += m->work[w].dur_ns;
 		}
 		if (!count)
 			continue;
@@ -248,7 +248,7 @@ static void add_device_time(const struct ws_summary_page *p)
 	ws_page_time(p, "GPU busy", (double)ws_busy_time(p->tab->m, p->tab->sel));
 	ws_page_time(p, "recorded time, first to last event",
 	             (double)(p->tab->m->end_ns - p->tab->m->begin_ns));
-	add_works(p);
+	add_work(p);
 	add_coverage(p);
 }
 
@@ -345,7 +345,7 @@ static void ranking_release(struct ranking *r)
 }
 
 /* Selected kernels by a text of theirs, in the order of the kernel summary. */
-static enum ws_status rank(const struct ws_tab *tab,
+static enum ws_status rank(const struct ws_table_context *tab,
                            uint32_t (*text_of)(const struct ws_model *m, size_t k),
                            struct ranking *out, struct ws_err *err)
 {
@@ -522,7 +522,8 @@ static enum ws_status add_findings(const struct ws_summary_page *p, struct ws_er
 
 /* --- the page --------------------------------------------------------------------------------- */
 
-enum ws_status ws_tab_summary(const struct ws_tab *tab, struct ws_table *t, struct ws_err *err)
+enum ws_status ws_tab_summary(const struct ws_table_context *tab, struct ws_table *t,
+                              struct ws_err *err)
 {
 	struct ws_summary_page p = {tab, t, "What ran"};
 

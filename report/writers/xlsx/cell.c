@@ -196,7 +196,7 @@ static bool grow_clean(struct ws_xlsx *x, size_t len)
 {
 	/* a byte is shown as six at most ("\u202e" comes from two, "\x1b" from one) */
 	return len <= SIZE_MAX / 8 - 64 &&
-	       WS_GROW(x->clean, len * 6 + 64, x->clean_size, NULL) == WS_OK;
+	       WS_GROW(x->clean, len * 6 + 64, x->clean_capacity, NULL) == WS_OK;
 }
 
 /* Excel decodes _x0041_ to A; the underscore itself written that way keeps it as it is. */

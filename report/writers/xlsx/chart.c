@@ -227,7 +227,7 @@ static void axis_name(lxw_chart_axis *axis, const char *name, const struct chart
 	chart_axis_set_name(axis, text);
 }
 
-static void dress(lxw_chart *chart, const struct ws_xlsx_chart *def,
+static void style(lxw_chart *chart, const struct ws_xlsx_chart *def,
                   const struct chart_cells *cells, const char *const *series, int nseries)
 {
 	char title[256];
@@ -321,7 +321,7 @@ static bool add_chart(struct ws_xlsx *x, const struct ws_xlsx_chart *def, lxw_wo
 		    has_numbers(&cells, values[i]))
 			nseries += add_series(x, chart, def, &cells, (lxw_col_t)category,
 			                      (lxw_col_t)category_last, values[i], i);
-	dress(chart, def, &cells, values, nseries);
+	style(chart, def, &cells, values, nseries);
 	chart_show_hidden_data(chart);                          /* columns may be folded away */
 	options.description = (char *)(uintptr_t)def->alt_text; /* only read */
 	options.y_scale = def->height * ROW_PIXELS / 288.0;

@@ -83,7 +83,7 @@ static void add_point(struct ws_xlsx *x, const struct points *p, lxw_chart *char
 	chart_series_set_marker_line(series, &line);
 }
 
-static void dress_axis(lxw_chart_axis *axis, const char *name)
+static void style_axis(lxw_chart_axis *axis, const char *name)
 {
 	lxw_chart_font font = {.size = 9, .bold = LXW_EXPLICIT_FALSE};
 	lxw_chart_line grid = {.color = 0xD9D9D9, .width = 0.75};
@@ -177,8 +177,8 @@ uint32_t ws__xlsx_add_roofline(struct ws_xlsx *x, const struct ws_xlsx_sheet *s,
 	chart_title_set_name(chart, roofs ? "Roofline: attained, and in pale what the device could"
 	                                  : "Roofline: attained");
 	chart_title_set_name_font(chart, &font);
-	dress_axis(chart->x_axis, "FLOP/byte");
-	dress_axis(chart->y_axis, "TFLOP/s");
+	style_axis(chart->x_axis, "FLOP/byte");
+	style_axis(chart->y_axis, "TFLOP/s");
 	chart_legend_set_position(chart, LXW_CHART_LEGEND_RIGHT);
 	if (roofs)
 		chart_legend_delete_series(chart, unnamed);

@@ -321,7 +321,7 @@ static void define_name(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, const 
 	ws__xlsx_try(x, workbook_define_name(x->book, name, formula));
 }
 
-static void dress_rows(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, const struct layout *l)
+static void style_rows(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, const struct layout *l)
 {
 	const struct ws_table *t = s->table;
 	lxw_row_t first = ws__xlsx_data_row(s), last = (lxw_row_t)(first + s->rows - 1);
@@ -346,7 +346,7 @@ static void write_sheet(struct ws_xlsx *x, struct ws_xlsx_sheet *s, const struct
 	s->leader->printed += WS_XLSX_ROW_DATA;
 	write_cells(x, s, l);
 	if (s->rows)
-		dress_rows(x, s, l);
+		style_rows(x, s, l);
 	if (t->not_recorded)
 		ws__xlsx_not_recorded(x, s, row++, l->last_paragraph_col, l->paragraph_width);
 	else if (!t->nrows)

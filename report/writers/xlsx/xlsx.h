@@ -97,7 +97,7 @@ struct ws_xlsx {
 	lxw_format *cells[WS_DISPLAY_FLOPS + 1][WS_XLSX_DECIMALS + 1][WS_CELL_REAL + 1]
 	                 [WS_XLSX_NLOOKS];
 	char *clean; /* the last cleaned text */
-	size_t clean_size;
+	size_t clean_capacity;
 	lxw_error failed; /* the first failure of the library */
 	bool no_memory;
 	size_t big_integers; /* written as text on the sheet at hand */

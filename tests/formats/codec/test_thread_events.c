@@ -26,7 +26,7 @@ static struct ws_trace_reader *open_sample(const struct ws_sample *s)
 static void same_rows(const struct ws_trace_reader *a, const struct ws_trace_reader *b,
                       enum ws_kind kind)
 {
-	struct ws_table_data t[2];
+	struct ws_column_data t[2];
 	struct ws_err err;
 
 	cr_assert(eq(int, ws_trace_reader_load(a, kind, &t[0], &err), WS_OK), "%s", err.text);
@@ -46,8 +46,8 @@ static void same_rows(const struct ws_trace_reader *a, const struct ws_trace_rea
 			cr_assert(memcmp(x->b[i].ptr, y->b[i].ptr, x->b[i].len) == 0);
 		}
 	}
-	ws_table_data_release(&t[0]);
-	ws_table_data_release(&t[1]);
+	ws_column_data_release(&t[0]);
+	ws_column_data_release(&t[1]);
 }
 
 static struct ws_sample read_sample(const char *path)
@@ -148,7 +148,7 @@ static unsigned stored_blocks(const struct ws_trace_reader *r, enum ws_kind kind
 /* Blocks of a kind, decoded one by one, hold the rows that loading gives. */
 static void blocks_hold_the_rows(const struct ws_trace_reader *r, enum ws_kind kind)
 {
-	struct ws_table_data t;
+	struct ws_column_data t;
 	uint64_t row = 0;
 	struct ws_err err;
 
@@ -167,7 +167,7 @@ static void blocks_hold_the_rows(const struct ws_trace_reader *r, enum ws_kind k
 		ws_block_release(&b);
 	}
 	cr_assert(eq(u64, row, t.rows));
-	ws_table_data_release(&t);
+	ws_column_data_release(&t);
 }
 
 static void compare(unsigned rows, unsigned threads, unsigned expected_blocks)
@@ -223,7 +223,7 @@ Test(thread_events, cpu_times_are_rounded_when_that_is_asked_for)
 	             {INT64_MAX, 0, INT64_MAX, 0},
 	             {INT64_MIN, 1, INT64_MIN, 0}};
 	const size_t n = sizeof(cases) / sizeof(*cases);
-	struct ws_table_data api, nvtx, kernel;
+	struct ws_column_data api, nvtx, kernel;
 	struct ws_trace_writer *w;
 	struct ws_trace_reader *r;
 	struct ws_sample s;
@@ -259,9 +259,9 @@ Test(thread_events, cpu_times_are_rounded_when_that_is_asked_for)
 		cr_assert(eq(i64, ws_column_i64(&kernel.columns[WS_COL_kernel_start_ns], i),
 		             cases[i].begin));
 	}
-	ws_table_data_release(&api);
-	ws_table_data_release(&nvtx);
-	ws_table_data_release(&kernel);
+	ws_column_data_release(&api);
+	ws_column_data_release(&nvtx);
+	ws_column_data_release(&kernel);
 	ws_trace_reader_free(r);
 	ws_sample_free(&s);
 }
@@ -273,7 +273,7 @@ Test(thread_events, a_header_that_counts_wrong_is_corrupt)
 	size_t offset = ws_sample_block(&s, WS_KIND_THREAD_EVENT, 0);
 	struct ws_trace_reader *r;
 	struct ws_sample_findings f;
-	struct ws_table_data t;
+	struct ws_column_data t;
 	struct ws_err err;
 
 	ws_sample_poke(&s, offset + 12, 4, ws_load_u32(s.data + offset + 12) - 1);

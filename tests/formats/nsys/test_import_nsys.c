@@ -46,8 +46,8 @@ Test(import_nsys, no_text_that_no_record_names_is_carried_over)
 	        "('PROCESS_0:COMMAND','python'),('PROCESS_0:ARGUMENT_0','--token=hunter2');"
 	        "CREATE TABLE ProcessStreams (globalPid INT, filenameId INT, contentId INT);"
 	        "INSERT INTO ProcessStreams VALUES (1, 99, 99);");
-	const struct ws_table_data *strings = &i->table[WS_KIND_STRING];
-	const struct ws_table_data *meta = &i->table[WS_KIND_META];
+	const struct ws_column_data *strings = &i->table[WS_KIND_STRING];
+	const struct ws_column_data *meta = &i->table[WS_KIND_META];
 
 	for (uint64_t row = 0; row < strings->rows; row++) {
 		const struct ws_bytes *b = &strings->columns[WS_COL_string_text].b[row];

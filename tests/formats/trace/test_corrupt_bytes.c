@@ -53,10 +53,10 @@ static struct ws_sample make_small(void)
 static void read_all(const struct ws_trace_reader *r)
 {
 	for (unsigned kind = 0; kind < WS_KIND_END; kind++) {
-		struct ws_table_data t;
+		struct ws_column_data t;
 
 		if (ws_schema_kind(kind) && ws_trace_reader_load(r, kind, &t, NULL) == WS_OK)
-			ws_table_data_release(&t);
+			ws_column_data_release(&t);
 	}
 }
 

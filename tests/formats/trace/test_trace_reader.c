@@ -22,9 +22,9 @@ static struct ws_trace_reader *open_sample(const struct ws_sample *s)
 	return r;
 }
 
-static struct ws_table_data load(const struct ws_trace_reader *r, enum ws_kind kind)
+static struct ws_column_data load(const struct ws_trace_reader *r, enum ws_kind kind)
 {
-	struct ws_table_data t;
+	struct ws_column_data t;
 	struct ws_err err;
 
 	cr_assert(eq(int, ws_trace_reader_load(r, kind, &t, &err), WS_OK), "%s", err.text);
@@ -54,10 +54,10 @@ Test(trace_reader, a_closed_trace_gives_all_rows_of_every_kind)
 	cr_assert(eq(u64, sum->blocks, ws_trace_reader_block_count(r)));
 	for (unsigned kind = 0; kind < WS_KIND_END; kind++)
 		if (ws_schema_kind(kind)) {
-			struct ws_table_data t = load(r, kind);
+			struct ws_column_data t = load(r, kind);
 
 			cr_assert(gt(u64, t.rows, 0), "%s", t.def->name);
-			ws_table_data_release(&t);
+			ws_column_data_release(&t);
 		}
 	ws_trace_reader_free(r);
 	ws_trace_reader_free(NULL);
@@ -68,7 +68,7 @@ Test(trace_reader, loaded_values_are_those_written_and_outlive_the_reader)
 {
 	struct ws_sample s = ws_sample_make();
 	struct ws_trace_reader *r = open_sample(&s);
-	struct ws_table_data kernels = load(r, WS_KIND_KERNEL), strings = load(r, WS_KIND_STRING);
+	struct ws_column_data kernels = load(r, WS_KIND_KERNEL), strings = load(r, WS_KIND_STRING);
 	const struct ws_bytes *first = &strings.columns[WS_COL_string_text].b[0];
 
 	ws_trace_reader_free(r);
@@ -82,8 +82,8 @@ Test(trace_reader, loaded_values_are_those_written_and_outlive_the_reader)
 	}
 	cr_assert(eq(sz, first->len, strlen("NVIDIA H100")));
 	cr_assert_arr_eq(first->ptr, "NVIDIA H100", first->len);
-	ws_table_data_release(&kernels);
-	ws_table_data_release(&strings);
+	ws_column_data_release(&kernels);
+	ws_column_data_release(&strings);
 }
 
 Test(trace_reader, a_decoded_block_has_the_columns_of_the_file)
@@ -195,7 +195,7 @@ Test(trace_reader, an_unknown_kind_is_counted_and_skipped)
 	struct ws_sample s = ws_sample_make();
 	size_t offset = ws_sample_block(&s, WS_KIND_KERNEL, 0);
 	struct ws_trace_reader *r;
-	struct ws_table_data t;
+	struct ws_column_data t;
 	struct ws_block block;
 	struct ws_err err;
 	size_t i = 0;
@@ -206,7 +206,7 @@ Test(trace_reader, an_unknown_kind_is_counted_and_skipped)
 	cr_assert(eq(u64, ws_trace_reader_summary(r)->unknown_blocks, 1));
 	t = load(r, WS_KIND_KERNEL);
 	cr_assert(eq(u64, t.rows, 10)); /* of the other block */
-	ws_table_data_release(&t);
+	ws_column_data_release(&t);
 
 	/* its columns can still be looked at */
 	while (ws_trace_reader_block(r, i)->kind != 999)
@@ -224,7 +224,7 @@ Test(trace_reader, a_column_this_program_does_not_know_is_skipped)
 	struct ws_sample s = ws_sample_make();
 	size_t offset = ws_sample_block(&s, WS_KIND_KERNEL, 0);
 	struct ws_trace_reader *r;
-	struct ws_table_data t;
+	struct ws_column_data t;
 
 	/* flags of one block become an unknown column of unknown type and encoding */
 	ws_sample_poke(&s, entry(offset, WS_COL_kernel_flags), 2, 77);
@@ -238,7 +238,7 @@ Test(trace_reader, a_column_this_program_does_not_know_is_skipped)
 	for (uint64_t i = 0; i < 20; i++)
 		cr_assert(eq(u64, t.columns[WS_COL_kernel_flags].v[i], 0));
 	cr_assert(eq(u64, t.columns[WS_COL_kernel_correlation].v[0], 1));
-	ws_table_data_release(&t);
+	ws_column_data_release(&t);
 	ws_trace_reader_free(r);
 	ws_sample_free(&s);
 }
@@ -249,7 +249,7 @@ Test(trace_reader, rows_of_a_block_without_a_column_give_0_and_a_column_nowhere_
 	size_t first = ws_sample_block(&s, WS_KIND_KERNEL, 0);
 	size_t second = ws_sample_block(&s, WS_KIND_KERNEL, 1);
 	struct ws_trace_reader *r;
-	struct ws_table_data t;
+	struct ws_column_data t;
 
 	ws_sample_poke(&s, entry(first, WS_COL_kernel_config), 2, 77);
 	ws_sample_poke(&s, entry(first, WS_COL_kernel_payload), 2, 78);
@@ -264,7 +264,7 @@ Test(trace_reader, rows_of_a_block_without_a_column_give_0_and_a_column_nowhere_
 	}
 	cr_assert(eq(u8, t.columns[WS_COL_kernel_payload].present, 0));
 	cr_assert(t.columns[WS_COL_kernel_payload].v == NULL);
-	ws_table_data_release(&t);
+	ws_column_data_release(&t);
 	ws_trace_reader_free(r);
 	ws_sample_free(&s);
 }
@@ -274,7 +274,7 @@ Test(trace_reader, blobs_that_a_block_lacks_are_empty)
 	struct ws_sample s = ws_sample_make();
 	size_t offset = ws_sample_block(&s, WS_KIND_STRING, 1);
 	struct ws_trace_reader *r;
-	struct ws_table_data t;
+	struct ws_column_data t;
 
 	ws_sample_poke(&s, entry(offset, WS_COL_string_text), 2, 77);
 	ws_sample_seal_block(&s, offset);
@@ -282,7 +282,7 @@ Test(trace_reader, blobs_that_a_block_lacks_are_empty)
 	t = load(r, WS_KIND_STRING);
 	cr_assert(gt(sz, t.columns[WS_COL_string_text].b[0].len, 0));
 	cr_assert(eq(sz, t.columns[WS_COL_string_text].b[t.rows - 1].len, 0));
-	ws_table_data_release(&t);
+	ws_column_data_release(&t);
 	ws_trace_reader_free(r);
 	ws_sample_free(&s);
 }
@@ -292,7 +292,7 @@ Test(trace_reader, an_unknown_encoding_is_an_error_only_where_the_column_is_need
 	struct ws_sample s = ws_sample_make();
 	size_t offset = ws_sample_block(&s, WS_KIND_KERNEL, 0);
 	struct ws_trace_reader *r;
-	struct ws_table_data t;
+	struct ws_column_data t;
 	struct ws_block block;
 	char expected[128];
 	struct ws_err err;
@@ -312,7 +312,7 @@ Test(trace_reader, an_unknown_encoding_is_an_error_only_where_the_column_is_need
 		i++;
 	cr_assert(eq(int, ws_trace_reader_decode(r, i, &block, &err), WS_TOO_NEW));
 	t = load(r, WS_KIND_API); /* another kind is not concerned */
-	ws_table_data_release(&t);
+	ws_column_data_release(&t);
 	ws_trace_reader_free(r);
 	ws_sample_free(&s);
 }
@@ -455,14 +455,14 @@ Test(trace_reader, a_lost_schema_block_costs_only_the_names)
 {
 	struct ws_sample s = ws_sample_make();
 	struct ws_trace_reader *r;
-	struct ws_table_data t;
+	struct ws_column_data t;
 
 	s.data[WS_FILE_HEADER_BYTES + 200] ^= 1;
 	r = open_sample(&s);
 	cr_assert(ws_trace_reader_kind_name(r, WS_KIND_NVTX) == NULL);
 	t = load(r, WS_KIND_NVTX);
 	cr_assert(eq(u64, t.rows, 40));
-	ws_table_data_release(&t);
+	ws_column_data_release(&t);
 	ws_trace_reader_free(r);
 	ws_sample_free(&s);
 }
@@ -471,7 +471,7 @@ static const char *load_error(const struct ws_sample *s, enum ws_kind kind)
 {
 	static struct ws_err err;
 	struct ws_trace_reader *r = open_sample(s);
-	struct ws_table_data t;
+	struct ws_column_data t;
 
 	cr_assert(eq(int, ws_trace_reader_load(r, kind, &t, &err), WS_CORRUPT));
 	cr_assert(t.arena == NULL);

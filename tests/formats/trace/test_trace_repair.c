@@ -72,7 +72,7 @@ static struct ws_sample repair(const struct ws_sample *s, struct ws_check_result
 static void meta_value(const struct ws_sample *s, const char *key, char value[64])
 {
 	struct ws_trace_reader *r;
-	struct ws_table_data t;
+	struct ws_column_data t;
 	struct ws_err err;
 
 	value[0] = 0;
@@ -85,7 +85,7 @@ static void meta_value(const struct ws_sample *s, const char *key, char value[64
 		if (k->len == strlen(key) && !memcmp(k->ptr, key, k->len))
 			snprintf(value, 64, "%.*s", (int)v->len, (const char *)v->ptr);
 	}
-	ws_table_data_release(&t);
+	ws_column_data_release(&t);
 	ws_trace_reader_free(r);
 }
 

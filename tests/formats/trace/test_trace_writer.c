@@ -212,7 +212,7 @@ Test(trace_writer, a_flush_puts_every_row_into_the_file)
 {
 	struct ws_trace_writer *w = new_writer();
 	struct ws_trace_reader *r;
-	struct ws_table_data t;
+	struct ws_column_data t;
 	struct ws_err err;
 
 	cr_assert(eq(int, ws_trace_writer_meta(w, "a", "1", &err), WS_OK));
@@ -227,7 +227,7 @@ Test(trace_writer, a_flush_puts_every_row_into_the_file)
 	cr_assert(eq(int, ws_trace_reader_load(r, WS_KIND_META, &t, &err), WS_OK));
 	cr_assert(eq(u64, t.rows, 2));
 	cr_assert_arr_eq(t.columns[WS_COL_meta_value].b[1].ptr, "2", 1);
-	ws_table_data_release(&t);
+	ws_column_data_release(&t);
 	ws_trace_reader_free(r);
 	ws_trace_writer_free(w);
 }
@@ -524,7 +524,7 @@ static void random_row(const struct ws_kind_def *def, uint8_t *row, uint8_t *blo
 	}
 }
 
-static void compare_row(const struct ws_table_data *t, const uint8_t *row, uint64_t i)
+static void compare_row(const struct ws_column_data *t, const uint8_t *row, uint64_t i)
 {
 	for (unsigned c = 0; c < t->def->ncolumns; c++) {
 		const uint8_t *field = row + t->def->columns[c].row_offset;
@@ -549,7 +549,7 @@ static void round_trip(const struct ws_kind_def *def, uint64_t n, unsigned style
 	uint8_t *rows = malloc(n * def->row_size);
 	uint8_t *blobs = malloc(n * def->ncolumns * 40);
 	struct ws_trace_reader *r;
-	struct ws_table_data t;
+	struct ws_column_data t;
 	struct ws_err err;
 
 	for (uint64_t i = 0; i < n; i++) {
@@ -567,7 +567,7 @@ static void round_trip(const struct ws_kind_def *def, uint64_t n, unsigned style
 	cr_assert(eq(u64, t.rows, n));
 	for (uint64_t i = 0; i < n; i++)
 		compare_row(&t, rows + i * def->row_size, i);
-	ws_table_data_release(&t);
+	ws_column_data_release(&t);
 	ws_trace_reader_free(r);
 	ws_trace_writer_free(w);
 	free(rows);

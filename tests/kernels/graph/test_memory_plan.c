@@ -85,7 +85,7 @@ Test(memory_plan, is_what_a_step_allocates_at_most)
 	}
 }
 
-Test(memory_plan, that_does_not_fit_is_refused_before_anything_is_allocated)
+Test(memory_plan, that_does_not_fit_is_refused_before_anything_is_capacity)
 {
 	struct ws_step_options options = tiny(WS_STEP_FULL);
 	struct ws_backend *backend;

@@ -104,7 +104,7 @@ static void drain_all(void)
 	}
 }
 
-static uint64_t cell(const struct ws_table_data *t, unsigned column, uint64_t row)
+static uint64_t cell(const struct ws_column_data *t, unsigned column, uint64_t row)
 {
 	return t->columns[column].present ? t->columns[column].v[row] : 0;
 }
@@ -114,7 +114,7 @@ static void check(uint64_t n)
 {
 	uint64_t lost = ws_drain_lost(drain, WS_DROPPED_activity_dropped);
 	struct ws_trace_reader *reader;
-	struct ws_table_data kernels, configs;
+	struct ws_column_data kernels, configs;
 	struct ws_bytes trace = ws_trace_writer_mem(writer);
 	uint8_t *seen = calloc(n + 1, 1);
 	struct ws_err err;
@@ -143,8 +143,8 @@ static void check(uint64_t n)
 	printf("%lu launches, %lu rows, %lu records dropped, %lu requests refused\n",
 	       (unsigned long)n, (unsigned long)kernels.rows, (unsigned long)lost,
 	       (unsigned long)ws_drain_lost(drain, WS_DROPPED_activity_refused));
-	ws_table_data_release(&kernels);
-	ws_table_data_release(&configs);
+	ws_column_data_release(&kernels);
+	ws_column_data_release(&configs);
 	ws_trace_reader_free(reader);
 	free(seen);
 }

@@ -151,7 +151,7 @@ static void *hammer(void *arg)
 
 static uint64_t rows(const struct ws_trace_reader *reader, enum ws_kind kind)
 {
-	struct ws_table_data table;
+	struct ws_column_data table;
 	struct ws_err err;
 	uint64_t n;
 
@@ -161,7 +161,7 @@ static uint64_t rows(const struct ws_trace_reader *reader, enum ws_kind kind)
 		return 0;
 	}
 	n = table.rows;
-	ws_table_data_release(&table);
+	ws_column_data_release(&table);
 	return n;
 }
 

@@ -73,8 +73,8 @@ Test(values, those_that_do_not_repeat_have_them_too)
 
 static size_t bytes_of(const struct ws_values *v)
 {
-	return v->allocated * sizeof(*v->narrow) + v->nruns * sizeof(*v->runs) +
-	       v->wide_allocated * sizeof(*v->wide);
+	return v->capacity * sizeof(*v->narrow) + v->nruns * sizeof(*v->runs) +
+	       v->wide_capacity * sizeof(*v->wide);
 }
 
 Test(values, memory_follows_the_different_ones)

@@ -221,8 +221,8 @@ static size_t check_advice(struct opened *o, const struct judged_trace *j)
 	filter.scope = WS_SCOPE_STEPS;
 	if (ws_select(o->model, &filter, &sel, &err) != WS_OK)
 		return 1;
-	if (ws_advice_find(&(struct ws_tab){.m = o->model, .sel = &sel, .temp = &temp}, &a, &err) ==
-	    WS_OK)
+	if (ws_advice_find(&(struct ws_table_context){.m = o->model, .sel = &sel, .temp = &temp},
+	                   &a, &err) == WS_OK)
 		for (int i = 0; i < WS_RULES; i++) {
 			const char *id = ws_rule_defs[i].id;
 			int quiet = !a.fired[i] && !a.not_judged[i];

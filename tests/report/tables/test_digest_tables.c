@@ -101,7 +101,7 @@ static struct ws_table *oracle_table(const struct ws_model *m, size_t which,
 {
 	struct ws_table *t = ws_table_new(ws_table_def_by_name(tables[which].name));
 	struct ws_selection sel;
-	struct ws_tab tab = {.m = m, .sel = &sel};
+	struct ws_table_context tab = {.m = m, .sel = &sel};
 	struct ws_err err;
 
 	cr_assert(eq(int, ws_select(m, filter, &sel, &err), WS_OK), "%s", err.text);

@@ -37,11 +37,11 @@ void probe_close(struct probe *p)
 {
 	for (unsigned k = 0; k < WS_KIND_END; k++)
 		if (ws_schema_kind(k))
-			ws_table_data_release(&p->table[k]);
+			ws_column_data_release(&p->table[k]);
 	ws_trace_reader_free(p->reader);
 }
 
-uint64_t probe_cell(const struct ws_table_data *t, unsigned column, uint64_t i)
+uint64_t probe_cell(const struct ws_column_data *t, unsigned column, uint64_t i)
 {
 	cr_assert_lt(i, t->rows, "row %lu of %lu", (unsigned long)i, (unsigned long)t->rows);
 	return t->columns[column].present ? t->columns[column].v[i] : 0;

@@ -6,7 +6,7 @@
 
 struct probe {
 	struct ws_trace_reader *reader;
-	struct ws_table_data table[WS_KIND_END];
+	struct ws_column_data table[WS_KIND_END];
 };
 
 /* Each ends the test when the trace cannot be read in full. */
@@ -28,7 +28,7 @@ enum probe_kind {
 /* Text of a STR column, NUL-terminated; "" for 0. Valid until the next 16 calls. */
 #define TEXT(p, kind, col, i) probe_text((p), CELL(p, kind, col, i))
 
-uint64_t probe_cell(const struct ws_table_data *t, unsigned column, uint64_t i);
+uint64_t probe_cell(const struct ws_column_data *t, unsigned column, uint64_t i);
 const char *probe_text(const struct probe *p, uint64_t id);
 /* Value of a meta key, NULL when there is none. Valid as probe_text. */
 const char *probe_meta(const struct probe *p, const char *key);

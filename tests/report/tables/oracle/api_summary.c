@@ -9,7 +9,7 @@
 #include "tests/report/tables/oracle/oracle.h"
 
 struct api_summary {
-	const struct ws_tab *tab;
+	const struct ws_table_context *tab;
 	uint32_t *group; /* call -> text of its name */
 	int64_t *dur_ns;
 	struct ws_stat *stats; /* text -> calls of that name */
@@ -103,7 +103,8 @@ static void add_totals(const struct api_summary *s, struct ws_table *t)
 	ws_cell_set_int(&row[WS_TC_api_summary_failed], (int64_t)failed);
 }
 
-enum ws_status oracle_api_summary(const struct ws_tab *tab, struct ws_table *t, struct ws_err *err)
+enum ws_status oracle_api_summary(const struct ws_table_context *tab, struct ws_table *t,
+                                  struct ws_err *err)
 {
 	const struct ws_model *m = tab->m;
 	struct api_summary s = {.tab = tab};

@@ -13,7 +13,7 @@ struct class_sum {
 };
 
 struct classes {
-	const struct ws_tab *tab;
+	const struct ws_table_context *tab;
 	struct class_sum *sums; /* by text of the class; [0] = unclassified */
 	uint32_t *order;
 	size_t rows;
@@ -111,7 +111,8 @@ static void add_rows(struct classes *s, struct ws_table *t)
 	              100 * (double)s->by_range_ns / all);
 }
 
-enum ws_status oracle_classes(const struct ws_tab *tab, struct ws_table *t, struct ws_err *err)
+enum ws_status oracle_classes(const struct ws_table_context *tab, struct ws_table *t,
+                              struct ws_err *err)
 {
 	struct classes s = {.tab = tab};
 	enum ws_status status = WS_OK;

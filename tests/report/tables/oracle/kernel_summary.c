@@ -17,13 +17,13 @@ struct seen {
 	struct item {
 		uint32_t text, next;
 	} * items;
-	size_t n, allocated;
+	size_t n, capacity;
 };
 
 enum attribute { CLASS, CLASS_BY_NAME, CLASS_BY_RANGE, DIRECTION, DTYPE, ATTRIBUTES };
 
 struct summary {
-	const struct ws_tab *tab;
+	const struct ws_table_context *tab;
 	size_t names; /* number of texts: a kernel name is one of them */
 	uint32_t *group;
 	struct ws_group *groups;
@@ -90,14 +90,14 @@ static enum ws_status see(struct seen *s, uint32_t name, uint32_t text, struct w
 	if (!text || (s->head[name] && s->items[s->tail[name]].text == text) ||
 	    ws_idmap_get(&s->known, key) != WS_NONE)
 		return WS_OK;
-	if (s->n == s->allocated) {
-		size_t want = s->allocated ? s->allocated * 2 : 256;
+	if (s->n == s->capacity) {
+		size_t want = s->capacity ? s->capacity * 2 : 256;
 		void *grown = reallocarray(s->items, want, sizeof(*s->items));
 
 		if (!grown)
 			return no_memory(err);
 		s->items = grown;
-		s->allocated = want;
+		s->capacity = want;
 	}
 	/* item 0 is never used, so that 0 means "none" */
 	s->n += s->n == 0;
@@ -303,10 +303,10 @@ static void add_notes(const struct summary *s, struct ws_table *t)
 			setup_ns += m->kernels.dur_ns[k];
 		}
 	}
-	for (size_t i = 0; i < m->nworks; i++)
-		if (sel->work[i] && m->works[i].kind == WS_WORK_GRAPH) {
+	for (size_t i = 0; i < m->nwork; i++)
+		if (sel->work[i] && m->work[i].kind == WS_WORK_GRAPH) {
 			graphs++;
-			graph_ns += m->works[i].dur_ns;
+			graph_ns += m->work[i].dur_ns;
 		}
 	if (graphs)
 		ws_table_note(
@@ -326,7 +326,7 @@ static void add_notes(const struct summary *s, struct ws_table *t)
 		ws_table_note(t, "No kernel passes the filter.");
 }
 
-enum ws_status oracle_kernel_summary(const struct ws_tab *tab, struct ws_table *t,
+enum ws_status oracle_kernel_summary(const struct ws_table_context *tab, struct ws_table *t,
                                      struct ws_err *err)
 {
 	struct summary s = {.tab = tab};

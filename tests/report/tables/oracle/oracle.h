@@ -7,20 +7,25 @@
 
 #include "report/tables/tables.h"
 
-typedef enum ws_status (*oracle_fn)(const struct ws_tab *tab, struct ws_table *t,
+typedef enum ws_status (*oracle_fn)(const struct ws_table_context *tab, struct ws_table *t,
                                     struct ws_err *err);
-enum ws_status oracle_kernel_summary(const struct ws_tab *tab, struct ws_table *t,
+enum ws_status oracle_kernel_summary(const struct ws_table_context *tab, struct ws_table *t,
                                      struct ws_err *err);
-enum ws_status oracle_kernel_launches(const struct ws_tab *tab, struct ws_table *t,
+enum ws_status oracle_kernel_launches(const struct ws_table_context *tab, struct ws_table *t,
                                       struct ws_err *err);
-enum ws_status oracle_api_summary(const struct ws_tab *tab, struct ws_table *t, struct ws_err *err);
-enum ws_status oracle_classes(const struct ws_tab *tab, struct ws_table *t, struct ws_err *err);
-enum ws_status oracle_ranges(const struct ws_tab *tab, struct ws_table *t, struct ws_err *err);
-enum ws_status oracle_range_kernels(const struct ws_tab *tab, struct ws_table *t,
+enum ws_status oracle_api_summary(const struct ws_table_context *tab, struct ws_table *t,
+                                  struct ws_err *err);
+enum ws_status oracle_classes(const struct ws_table_context *tab, struct ws_table *t,
+                              struct ws_err *err);
+enum ws_status oracle_ranges(const struct ws_table_context *tab, struct ws_table *t,
+                             struct ws_err *err);
+enum ws_status oracle_range_kernels(const struct ws_table_context *tab, struct ws_table *t,
                                     struct ws_err *err);
-enum ws_status oracle_steps(const struct ws_tab *tab, struct ws_table *t, struct ws_err *err);
-enum ws_status oracle_step_statistics(const struct ws_tab *tab, struct ws_table *t,
+enum ws_status oracle_steps(const struct ws_table_context *tab, struct ws_table *t,
+                            struct ws_err *err);
+enum ws_status oracle_step_statistics(const struct ws_table_context *tab, struct ws_table *t,
                                       struct ws_err *err);
-enum ws_status oracle_step_split(const struct ws_tab *tab, struct ws_table *t, struct ws_err *err);
+enum ws_status oracle_step_split(const struct ws_table_context *tab, struct ws_table *t,
+                                 struct ws_err *err);
 
 #endif

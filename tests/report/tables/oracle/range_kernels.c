@@ -12,10 +12,10 @@ struct pair {
 };
 
 struct range_kernels {
-	const struct ws_tab *tab;
+	const struct ws_table_context *tab;
 	uint32_t *group; /* kernel -> pair */
 	struct pair *pairs;
-	size_t npairs, allocated;
+	size_t npairs, capacity;
 	struct ws_idmap map; /* path << 32 | name -> pair */
 	struct ws_group *groups;
 	uint32_t *place;     /* path -> its place in reading order */
@@ -56,14 +56,14 @@ static enum ws_status find_pairs(struct range_kernels *s, struct ws_err *err)
 		s->group[k] = ws_idmap_get(&s->map, key);
 		if (s->group[k] != WS_NONE)
 			continue;
-		if (s->npairs == s->allocated) {
-			size_t want = s->allocated ? s->allocated * 2 : 256;
+		if (s->npairs == s->capacity) {
+			size_t want = s->capacity ? s->capacity * 2 : 256;
 			void *grown = reallocarray(s->pairs, want, sizeof(*s->pairs));
 
 			if (!grown)
 				return no_memory(err);
 			s->pairs = grown;
-			s->allocated = want;
+			s->capacity = want;
 		}
 		s->pairs[s->npairs] = pair;
 		s->group[k] = (uint32_t)s->npairs++;
@@ -158,7 +158,7 @@ static void add_totals(const struct range_kernels *s, struct ws_table *t)
 	ws_cell_set_int(&row[WS_TC_range_kernels_without_time], without_time);
 }
 
-enum ws_status oracle_range_kernels(const struct ws_tab *tab, struct ws_table *t,
+enum ws_status oracle_range_kernels(const struct ws_table_context *tab, struct ws_table *t,
                                     struct ws_err *err)
 {
 	struct range_kernels s = {.tab = tab};

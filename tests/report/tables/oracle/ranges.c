@@ -20,7 +20,7 @@ struct sums {
 };
 
 struct ranges {
-	const struct ws_tab *tab;
+	const struct ws_table_context *tab;
 	size_t npaths; /* with the two rows for kernels in no range */
 	struct sums *sums;
 	struct ws_stat *times;       /* of the instances of each path */
@@ -275,7 +275,8 @@ static void add_notes(const struct ranges *s, struct ws_table *t)
 		              (unsigned long long)m->ranges.open);
 }
 
-enum ws_status oracle_ranges(const struct ws_tab *tab, struct ws_table *t, struct ws_err *err)
+enum ws_status oracle_ranges(const struct ws_table_context *tab, struct ws_table *t,
+                             struct ws_err *err)
 {
 	struct ranges s = {.tab = tab};
 	enum ws_status status = allocate(&s, err);

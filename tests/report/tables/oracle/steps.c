@@ -54,7 +54,7 @@ static const int gpu_columns[WS_PHASES] = {
         WS_TC_steps_gpu_optimizer_ns, WS_TC_steps_gpu_remainder_ns,
 };
 
-static void add_step(const struct ws_tab *tab, struct ws_table *t,
+static void add_step(const struct ws_table_context *tab, struct ws_table *t,
                      const struct ws_step_times *times, const struct ws_stat *total, uint32_t s)
 {
 	const struct ws_model_step *step = &tab->m->steps[s];
@@ -90,7 +90,7 @@ static void add_step(const struct ws_tab *tab, struct ws_table *t,
 		                ws_stat_is_outlier(total, times->step_ns[s]) ? "yes" : "no");
 }
 
-static void add_step_notes(const struct ws_tab *tab, struct ws_table *t, size_t shown)
+static void add_step_notes(const struct ws_table_context *tab, struct ws_table *t, size_t shown)
 {
 	const struct ws_model *m = tab->m;
 
@@ -112,7 +112,8 @@ static void add_step_notes(const struct ws_tab *tab, struct ws_table *t, size_t 
 		                 "the ranges are whole.");
 }
 
-enum ws_status oracle_steps(const struct ws_tab *tab, struct ws_table *t, struct ws_err *err)
+enum ws_status oracle_steps(const struct ws_table_context *tab, struct ws_table *t,
+                            struct ws_err *err)
 {
 	const struct ws_model *m = tab->m;
 	struct ws_step_times times;
@@ -196,7 +197,7 @@ static enum ws_status add_statistics(const struct ws_model *m, struct ws_table *
 	                    &stat, err);
 }
 
-enum ws_status oracle_step_statistics(const struct ws_tab *tab, struct ws_table *t,
+enum ws_status oracle_step_statistics(const struct ws_table_context *tab, struct ws_table *t,
                                       struct ws_err *err)
 {
 	struct ws_step_times times;
@@ -230,7 +231,8 @@ struct split {
 };
 
 /* Of the measured steps in the report; the overhead lies between them. */
-enum ws_status oracle_step_split(const struct ws_tab *tab, struct ws_table *t, struct ws_err *err)
+enum ws_status oracle_step_split(const struct ws_table_context *tab, struct ws_table *t,
+                                 struct ws_err *err)
 {
 	const struct ws_model *m = tab->m;
 	int64_t sum[WS_PHASES] = {0}, first = INT64_MAX, last = INT64_MIN, steps = 0;
