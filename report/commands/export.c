@@ -1,9 +1,13 @@
 #include <inttypes.h>
+#include <limits.h>
+#include <sys/stat.h>
 
 #include "report/commands/command.h"
 #include "report/commands/destination.h"
+#include "report/commands/trace_list.h"
 #include "report/commands/trace_open.h"
 #include "report/export/exporter.h"
+#include "report/export/parquet/parquet.h"
 #include "report/kernel_info/demangle.h"
 #include "report/base/names.h"
 
@@ -71,20 +75,56 @@ struct export_opts {
 };
 
 static enum ws_status export_trace(struct ws_trace_file *f, const struct export_opts *o,
+                                   const char *to, struct ws_parquet_fleet *fleet,
                                    struct ws_err *err)
 {
 	static const struct ws_export_names names = {ws_demangle, ws_name_short};
-	const struct ws_export_opts opts = {&names, tell, (void *)o->to};
-	const struct ws_export_job job = {f->path, o->to, &opts, o->rank, o->rollup};
+	const struct ws_export_opts opts = {&names, fleet ? NULL : tell, (void *)o->to};
+	const struct ws_export_job job = {f->path, to, &opts, o->rank, o->rollup, fleet};
 	struct ws_export_stats stats = {0};
 	enum ws_status status = exporters[o->format]->write(&job, &stats, err);
 
-	ws_ui_progress_end();
+	if (!fleet)
+		ws_ui_progress_end();
 	if (status != WS_OK)
 		return status;
 	ws_trace_file_print_damage(f);
 	print_left_out(o->to, &stats);
 	return WS_OK;
+}
+
+static enum ws_status export_file(const char *path, const struct export_opts *o, const char *to,
+                                  struct ws_parquet_fleet *fleet, struct ws_err *err)
+{
+	struct ws_trace_file f;
+	enum ws_status status = ws_trace_file_open(&f, path, err);
+
+	if (status == WS_OK)
+		status = export_trace(&f, o, to, fleet, err);
+	ws_trace_file_close(&f);
+	return status;
+}
+
+/* In a fleet a trace is called by its file, without folder and ending. */
+static enum ws_status export_fleet(const struct ws_trace_list *list, const struct export_opts *o,
+                                   struct ws_err *err)
+{
+	struct ws_parquet_fleet *fleet;
+	enum ws_status status = ws_parquet_fleet_open(&fleet, o->to, err);
+
+	for (size_t i = 0; i < list->n && status == WS_OK; i++) {
+		char *name = strdup(basename(list->path[i])),
+		     *end = name ? strrchr(name, '.') : NULL;
+
+		if (end && end != name)
+			*end = '\0';
+		status = name ? export_file(list->path[i], o, name, fleet, err)
+		              : WS_FAIL(err, NO_MEMORY, "out of memory");
+		free(name);
+		ws_ui_progress(o->to, i + 1, list->n);
+	}
+	ws_ui_progress_end();
+	return ws_parquet_fleet_close(fleet, status, err);
 }
 
 /* ".sqlite, .db, .json" */
@@ -101,7 +141,8 @@ static const char *list_extensions(char text[200])
 	return text;
 }
 
-static enum ws_status resolve(struct export_opts *o, const char *input, struct ws_err *err)
+static enum ws_status resolve(struct export_opts *o, bool is_fleet, int n, char *const *inputs,
+                             struct ws_err *err)
 {
 	char extensions[200];
 
@@ -113,14 +154,22 @@ static enum ws_status resolve(struct export_opts *o, const char *input, struct w
 	           list_extensions(extensions));
 	WS_FAIL_IF((o->rollup || o->rank >= 0) && !exporters[o->format]->has_ranks, err, USAGE,
 	           "--rollup and --rank are for Parquet: --format parquet");
-	return ws_output_check(o->to, input, err);
+	WS_FAIL_IF(is_fleet && !exporters[o->format]->has_ranks, err, USAGE,
+	           "several traces, or a folder of them, go into one output as Parquet only: "
+	           "--format parquet");
+	WS_FAIL_IF(is_fleet && o->rank >= 0, err, USAGE,
+	           "--rank is for one trace: of several each says its own");
+	for (int i = 0; i < n; i++)
+		WS_FORWARD(ws_output_check(o->to, inputs[i], err));
+	return WS_OK;
 }
 
 enum ws_status ws_cmd_export(int argc, char **argv, struct ws_err *err)
 {
 	struct export_opts o = {.format = -1, .rank = -1};
-	struct ws_trace_file f;
-	bool help = false;
+	struct ws_trace_list list = {0};
+	bool help = false, is_fleet;
+	struct stat st;
 	int n, done;
 	const struct ws_opt opts[] = {
 	        WS_OPT("output", 'o', TEXT, "FILE", &o.to,
@@ -142,11 +191,13 @@ enum ws_status ws_cmd_export(int argc, char **argv, struct ws_err *err)
 	        "Nsight\n"
 	        "Systems' export, a timeline for ui.perfetto.dev and chrome://tracing, or a folder "
 	        "of\n"
-	        "CSV or Parquet files.",
+	        "CSV or Parquet files. Several traces, or a folder of them, become one folder of "
+	        "Parquet\n"
+	        "files with the columns trace and rank.",
 	        opts,
 	        sizeof(opts) / sizeof(*opts),
 	        1,
-	        1,
+	        INT_MAX,
 	        NULL,
 	};
 	enum ws_status status;
@@ -154,10 +205,14 @@ enum ws_status ws_cmd_export(int argc, char **argv, struct ws_err *err)
 	WS_FORWARD(ws_command_parse(&a, argc, argv, &n, &done, err));
 	if (done)
 		return WS_OK;
-	WS_FORWARD(resolve(&o, argv[0], err));
-	status = ws_trace_file_open(&f, argv[0], err);
+	/* a folder is a fleet, of however many */
+	is_fleet = n > 1 || (stat(argv[0], &st) == 0 && S_ISDIR(st.st_mode));
+	WS_FORWARD(resolve(&o, is_fleet, n, argv, err));
+	if (!is_fleet)
+		return export_file(argv[0], &o, o.to, NULL, err);
+	status = ws_trace_list_add(&list, n, argv, err);
 	if (status == WS_OK)
-		status = export_trace(&f, &o, err);
-	ws_trace_file_close(&f);
+		status = export_fleet(&list, &o, err);
+	ws_trace_list_release(&list);
 	return status;
 }

@@ -14,8 +14,9 @@ struct ws_export_job {
 	const char *to;    /* file or folder to write; it appears whole or not at all */
 	const struct ws_export_opts *opts;
 	/* of those that have_ranks */
-	int64_t rank; /* -1 = as the trace says */
-	bool rollup;  /* sums instead of records */
+	int64_t rank;                   /* -1 = as the trace says */
+	bool rollup;                    /* sums instead of records */
+	struct ws_parquet_fleet *fleet; /* rows go there, under the trace's name `to`; or NULL */
 };
 
 struct ws_exporter {

@@ -5,7 +5,7 @@ static enum ws_status write(const struct ws_export_job *job, struct ws_export_st
                             struct ws_err *err)
 {
 	const struct ws_export_parquet_opts opts = {job->rank, job->opts->progress,
-	                                            job->opts->progress_ctx};
+	                                            job->opts->progress_ctx, job->fleet};
 	struct ws_model *model;
 	enum ws_status status;
 

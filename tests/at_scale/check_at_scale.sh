@@ -1,7 +1,8 @@
 #!/bin/sh
 # Many traces in an engine, DuckDB:
-#   check_at_scale.sh SOURCE BINARY [--update]
-# reads what is hard to encode back (read_extremes.mjs), a fleet (read_back.mjs), and hostile, damaged
+#   check_at_scale.sh SOURCE BINARY [--update | --commands]
+# With --commands it runs the commands of docs/at-scale.md as they are printed, in an empty folder that it
+# leaves in BINARY/at_scale/page. Else, behind that, it reads what is hard to encode back (read_extremes.mjs), a fleet (read_back.mjs), and hostile, damaged
 # and imported traces (read_one.mjs), and runs the queries of docs/at-scale.md on the fleet
 # (run_page.mjs). DuckDB comes from the npm registry into BINARY/at_scale, once.
 # Exit status 77, which CTest shows as skipped, where npm or the package is not to be had.
@@ -11,6 +12,8 @@ source=$1
 binary=$2
 update=${3:-}
 here=$source/tests/at_scale
+page=$binary/at_scale/page
+rc=0
 AT_SCALE_MODULES=$binary/at_scale
 export AT_SCALE_MODULES
 
@@ -18,6 +21,32 @@ skip() {
 	echo "skipped: $1"
 	exit 77
 }
+
+warpsheet=$binary/bin/warpsheet
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+# export_one TRACE FOLDER REPORT: as docs/at-scale.md says, and our own report beside it
+export_one() {
+	mkdir -p "$2/report"
+	"$warpsheet" export "$1" -o "$2/events" --format parquet
+	"$warpsheet" export "$1" -o "$2/rollups" --format parquet --rollup
+	"$warpsheet" report "$1" --scope all --table kernel-summary -o "$2/report/$3"
+}
+
+if [ "$update" = --commands ]; then
+	awk '/^```sh$/ { inside = 1; next } /^```$/ { inside = 0 } inside' "$source/docs/at-scale.md" >"$work/commands"
+	rm -rf "$page"
+	mkdir -p "$page"
+	(cd "$page" && PATH=$binary/bin:$binary/tests:$PATH sh -eu "$work/commands" >"$work/verdict") || rc=1
+	for rank in 80 625; do
+		grep -q "rank $rank is the last at 100 % of its collectives" "$work/verdict" || {
+			echo "WRONG: our own report does not find the slow rank $rank"
+			rc=1
+		}
+	done
+	exit $rc
+fi
 
 for program in node npm; do
 	command -v $program >/dev/null || skip "there is no $program"
@@ -30,38 +59,16 @@ if ! cmp -s "$here/package.json" "$AT_SCALE_MODULES/package.json" ||
 		skip "npm does not give @duckdb/node-api"
 fi
 
-warpsheet=$binary/bin/warpsheet
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-rc=0
-
-# export_one TRACE FOLDER REPORT: as docs/at-scale.md says, and our own report beside it
-export_one() {
-	mkdir -p "$2/report"
-	"$warpsheet" export "$1" -o "$2/events" --format parquet
-	"$warpsheet" export "$1" -o "$2/rollups" --format parquet --rollup
-	"$warpsheet" report "$1" --scope all --table kernel-summary -o "$2/report/$3"
-}
-
 "$binary/tests/make_extremes" "$work/extremes"
 AT_SCALE_FOLDER=$work node "$here/read_extremes.mjs" || rc=1
 
-# the page's own commands, as they are printed, in an empty folder
-awk '/^```sh$/ { inside = 1; next } /^```$/ { inside = 0 } inside' "$source/docs/at-scale.md" >"$work/commands"
-mkdir "$work/page"
-(cd "$work/page" && PATH=$binary/bin:$binary/tests:$PATH sh -eu "$work/commands" >"$work/verdict") || rc=1
-grep -q 'rank 80 is the last at 100 % of its collectives' "$work/verdict" || {
-	echo "WRONG: our own report does not find the slow rank"
-	rc=1
-}
-mv "$work/page/fleet" "$work/page/traces" "$work"
-mkdir -p "$work/fleet/report"
-for trace in "$work"/traces/*.wtrace; do
-	"$warpsheet" report "$trace" --scope all --table kernel-summary -o "$work/fleet/report/$(basename "$trace").csv"
+mkdir -p "$page/fleet/report"
+for trace in "$page"/traces/*.wtrace; do
+	"$warpsheet" report "$trace" --scope all --table kernel-summary -o "$page/fleet/report/$(basename "$trace").csv"
 done
-AT_SCALE_FOLDER=$work/fleet node "$here/read_back.mjs" || rc=1
+AT_SCALE_FOLDER=$page/fleet node "$here/read_back.mjs" || rc=1
 # shellcheck disable=SC2086 # nothing, or one word
-AT_SCALE_FOLDER=$work/fleet node "$here/run_page.mjs" "$source/docs/at-scale.md" $update || rc=1
+AT_SCALE_FOLDER=$page/fleet node "$here/run_page.mjs" "$source/docs/at-scale.md" $update || rc=1
 
 for trace in "$source/fixtures/traces/hostile.wtrace" "$source/fixtures/traces/killed.wtrace" \
 	"$source"/fixtures/imports/*.json.gz; do

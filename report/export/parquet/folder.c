@@ -1,6 +1,7 @@
 #include "report/export/parquet/folder.h"
 
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -20,6 +21,9 @@ enum ws_status ws_parquet_folder_open(struct ws_parquet_folder *f, const struct 
 	f->opts = opts ? opts : &defaults;
 	f->total = total;
 	f->rank = f->opts->rank >= 0 ? f->opts->rank : ws_model_rank(m);
+	f->trace = dir;
+	if (f->opts->fleet)
+		return WS_OK;
 	WS_FORWARD(ws_outfolder_open(&f->out, dir, err));
 	if (f->rank < 0)
 		return WS_OK;
@@ -29,14 +33,11 @@ enum ws_status ws_parquet_folder_open(struct ws_parquet_folder *f, const struct 
 
 /* --- a file ----------------------------------------------------------------------------------- */
 
-static void put_meta(struct ws_parquet_table *t, const char *name,
-                     const struct ws_parquet_field *fields, size_t nfields)
+static void put_trace_meta(struct ws_parquet_table *t)
 {
 	const struct ws_parquet_folder *f = t->folder;
-	char number[32], key[128];
+	char number[32];
 
-	ws_parquet_meta(t->w, "warpsheet.table", name);
-	ws_parquet_meta(t->w, "warpsheet.version", WS_VERSION);
 	snprintf(number, sizeof(number), "%016" PRIx64, f->m->file.file_hash);
 	ws_parquet_meta(t->w, "trace.hash", number);
 	snprintf(number, sizeof(number), "%" PRId64, f->m->file.base_ns);
@@ -45,35 +46,139 @@ static void put_meta(struct ws_parquet_table *t, const char *name,
 		snprintf(number, sizeof(number), "%" PRId64, f->rank);
 		ws_parquet_meta(t->w, "trace.rank", number);
 	}
+}
+
+static enum ws_status create(struct ws_parquet_table *t, const struct ws_outfolder *out,
+                             const char *name, const struct ws_parquet_field *fields,
+                             size_t nfields, const struct ws_parquet_folder *alone,
+                             struct ws_err *err)
+{
+	size_t n = nfields;
+	char text[128];
+
+	WS_FAIL_IF(nfields + 2 > WS_PARQUET_MAX_FIELDS, err, BUG, "table %s has too many columns",
+	           name);
+	for (size_t i = 0; i < nfields; i++)
+		t->columns[i] = (struct ws_parquet_column){fields[i].name, fields[i].type,
+		                                           fields[i].optional};
+	if (!alone) {
+		t->columns[n++] = (struct ws_parquet_column){"trace", WS_PARQUET_TEXT, 0};
+		t->columns[n++] = (struct ws_parquet_column){"rank", WS_PARQUET_I64, 1};
+	}
+	snprintf(text, sizeof(text), "%s.parquet", name);
+	WS_FORWARD(ws_outfolder_file(out, text, &t->out, err));
+	WS_FORWARD(ws_parquet_writer_new(&t->w, t->out.f, t->columns, n, NULL, err));
+	ws_parquet_meta(t->w, "warpsheet.table", name);
+	ws_parquet_meta(t->w, "warpsheet.version", WS_VERSION);
+	if (alone)
+		put_trace_meta(t);
 	for (size_t i = 0; i < nfields; i++) {
 		if (!*fields[i].unit)
 			continue;
-		snprintf(key, sizeof(key), "unit.%s", fields[i].name);
-		ws_parquet_meta(t->w, key, fields[i].unit);
+		snprintf(text, sizeof(text), "unit.%s", fields[i].name);
+		ws_parquet_meta(t->w, text, fields[i].unit);
 	}
+	return WS_OK;
 }
+
+/* The writer does not know where it writes. */
+static enum ws_status name_file(const struct ws_parquet_table *t, enum ws_status status,
+                                struct ws_err *err)
+{
+	if (status == WS_IO_WRITE && err && t->out.path) {
+		struct ws_err cause = *err;
+
+		ws_fail(err, status, cause.file, cause.line, "'%s': %s", t->out.path, cause.text);
+	}
+	return status;
+}
+
+/* With status WS_OK a whole file of the folder, else none. */
+static enum ws_status finish(struct ws_parquet_table *t, struct ws_outfolder *out,
+                             enum ws_status status, struct ws_err *err)
+{
+	if (status == WS_OK)
+		status = name_file(t, ws_parquet_finish(t->w, err), err);
+	ws_parquet_writer_free(t->w);
+	if (status == WS_OK)
+		return ws_outfolder_add(out, &t->out, err);
+	ws_outfile_abandon(&t->out);
+	return status;
+}
+
+/* --- a fleet ---------------------------------------------------------------------------------- */
+
+/* Kernels, ranges, facts and the record kinds; or roll-ups. */
+#define MAX_TABLES 16
+
+struct ws_parquet_fleet {
+	struct ws_outfolder out;
+	struct fleet_table {
+		char name[32];
+		struct ws_parquet_table table;
+	} * tables[MAX_TABLES];
+	size_t n;
+};
+
+enum ws_status ws_parquet_fleet_open(struct ws_parquet_fleet **out, const char *dir,
+                                     struct ws_err *err)
+{
+	*out = calloc(1, sizeof(**out));
+	WS_FAIL_IF(!*out, err, NO_MEMORY, "out of memory");
+	return ws_outfolder_open(&(*out)->out, dir, err);
+}
+
+enum ws_status ws_parquet_fleet_close(struct ws_parquet_fleet *fleet, enum ws_status status,
+                                      struct ws_err *err)
+{
+	if (!fleet)
+		return status;
+	for (size_t i = 0; i < fleet->n; i++) {
+		status = finish(&fleet->tables[i]->table, &fleet->out, status, err);
+		free(fleet->tables[i]);
+	}
+	if (status == WS_OK)
+		status = ws_outfolder_commit(&fleet->out, err);
+	else
+		ws_outfolder_abandon(&fleet->out);
+	free(fleet);
+	return status;
+}
+
+/* The fleet's table of this name, new where there is none yet. */
+static enum ws_status table_of_fleet(struct ws_parquet_fleet *fleet, const char *name,
+                                     const struct ws_parquet_field *fields, size_t nfields,
+                                     struct ws_parquet_table **out, struct ws_err *err)
+{
+	struct fleet_table *t;
+
+	for (size_t i = 0; i < fleet->n; i++) {
+		*out = &fleet->tables[i]->table;
+		if (!strcmp(fleet->tables[i]->name, name))
+			return WS_OK;
+	}
+	WS_FAIL_IF(fleet->n == MAX_TABLES, err, BUG, "a fleet has too many tables");
+	t = calloc(1, sizeof(*t));
+	WS_FAIL_IF(!t, err, NO_MEMORY, "out of memory");
+	fleet->tables[fleet->n++] = t;
+	snprintf(t->name, sizeof(t->name), "%s", name);
+	*out = &t->table;
+	return create(*out, &fleet->out, name, fields, nfields, NULL, err);
+}
+
+/* --- a table of the one or the other ---------------------------------------------------------- */
 
 enum ws_status ws_parquet_table_begin(struct ws_parquet_table *t, struct ws_parquet_folder *f,
                                       const char *name, const struct ws_parquet_field *fields,
                                       size_t nfields, struct ws_err *err)
 {
-	enum ws_status status;
-	char file[64];
-
 	memset(t, 0, sizeof(*t));
 	t->folder = f;
-	WS_FAIL_IF(nfields > WS_PARQUET_MAX_FIELDS, err, BUG, "table %s has too many columns",
-	           name);
-	for (size_t i = 0; i < nfields; i++)
-		t->columns[i] = (struct ws_parquet_column){fields[i].name, fields[i].type,
-		                                           fields[i].optional};
-	snprintf(file, sizeof(file), "%s.parquet", name);
-	status = ws_outfolder_file(&f->out, file, &t->out, err);
-	if (status == WS_OK)
-		status = ws_parquet_writer_new(&t->w, t->out.f, t->columns, nfields, NULL, err);
-	if (status == WS_OK)
-		put_meta(t, name, fields, nfields);
-	return status;
+	if (!f->opts->fleet)
+		return create(t, &f->out, name, fields, nfields, f, err);
+	WS_FORWARD(table_of_fleet(f->opts->fleet, name, fields, nfields, &t->of_fleet, err));
+	t->w = t->of_fleet->w;
+	return WS_OK;
 }
 
 /* A call a row would cost more than the row. */
@@ -87,25 +192,19 @@ enum ws_status ws_parquet_table_end_row(struct ws_parquet_table *t, struct ws_er
 		f->done++;
 	if (f->opts->progress && f->done % PROGRESS_ROWS == 0)
 		f->opts->progress(f->opts->context, f->done, f->total);
+	if (t->of_fleet) {
+		ws_parquet_str(t->w, f->trace);
+		ws_parquet_i64_or_null(t->w, f->rank, f->rank >= 0);
+	}
 	return ws_parquet_end_row(t->w, err);
 }
 
 enum ws_status ws_parquet_table_end(struct ws_parquet_table *t, enum ws_status status,
                                     struct ws_err *err)
 {
-	if (status == WS_OK)
-		status = ws_parquet_finish(t->w, err);
-	ws_parquet_writer_free(t->w);
-	/* the writer does not know where it writes */
-	if (status == WS_IO_WRITE && err && t->out.path) {
-		struct ws_err cause = *err;
-
-		ws_fail(err, status, cause.file, cause.line, "'%s': %s", t->out.path, cause.text);
-	}
-	if (status == WS_OK)
-		return ws_outfolder_add(&t->folder->out, &t->out, err);
-	ws_outfile_abandon(&t->out);
-	return status;
+	if (t->of_fleet)
+		return name_file(t->of_fleet, status, err);
+	return finish(t, &t->folder->out, name_file(t, status, err), err);
 }
 
 /* --- values ----------------------------------------------------------------------------------- */

@@ -22,6 +22,7 @@ struct ws_parquet_field {
 
 struct ws_parquet_folder {
 	const struct ws_model *m;
+	const char *trace; /* its name in a fleet */
 	const struct ws_export_parquet_opts *opts;
 	uint64_t done, total; /* rows, for progress */
 	int64_t rank;         /* -1 = not known */
@@ -29,7 +30,7 @@ struct ws_parquet_folder {
 };
 
 /*
- * Make dir and, when the rank is known, dir/rank=NNNN. opts and m must
+ * Make dir and, when the rank is known, dir/rank=NNNN; nothing in a fleet. opts, m and dir must
  * outlive f; total: rows that will be written. End f->out with _commit or _abandon,
  * also after a failure.
  */
@@ -42,6 +43,7 @@ struct ws_parquet_table {
 	struct ws_parquet_column columns[WS_PARQUET_MAX_FIELDS];
 	struct ws_outfile out;
 	struct ws_parquet_writer *w;
+	struct ws_parquet_table *of_fleet; /* whose writer it is; NULL: its own */
 };
 /*
  * Begin name.parquet, with what says where it comes from as key-value

@@ -430,6 +430,76 @@ Test(parquet_export, the_rank_is_a_folder_when_it_is_known)
 	check_rank(ours, 1, 0, "rank=0000");
 }
 
+/* A trace of so many kernels of a name; the rank's meta row where there is one. */
+static void add_to_fleet(const struct place *p, const char *name, int64_t kernels, const char *rank,
+                         struct ws_parquet_fleet *fleet)
+{
+	const struct ws_export_parquet_opts opts = {.rank = -1, .fleet = fleet};
+	struct place one = *p;
+	struct tb *b = tb_new();
+
+	if (rank)
+		add_meta(b, "process.rank", rank);
+	for (int64_t i = 0; i < kernels; i++)
+		tb_launch(b, i * 100, name, i * 100 + 50, i);
+	snprintf(one.out, sizeof(one.out), "%s", name);
+	export_trace(b, &one, &opts);
+	tb_free(b);
+}
+
+Test(parquet_export, a_fleet_has_the_rows_of_all_traces_in_row_groups_of_many)
+{
+	static const char *const of[] = {"one", "one", "two", "two", "two", "four"};
+	struct place p = new_place();
+	struct ws_parquet_fleet *fleet;
+	struct ws_err err;
+	char names[32][256];
+	struct pq_file *f;
+
+	cr_assert(eq(int, ws_parquet_fleet_open(&fleet, p.out, &err), WS_OK));
+	add_to_fleet(&p, "one", 2, "7", fleet);
+	add_to_fleet(&p, "two", 3, NULL, fleet);
+	add_to_fleet(&p, "three", 0, "8", fleet);
+	add_to_fleet(&p, "four", 1, "9", fleet);
+	snprintf(names[0], sizeof(names[0]), "%s/kernels.parquet", p.out);
+	cr_assert(eq(int, access(names[0], F_OK), -1), "there before the fleet is closed");
+	cr_assert(eq(int, ws_parquet_fleet_close(fleet, WS_OK, &err), WS_OK));
+	cr_assert(eq(sz, list(p.out, names), TABLES));
+	f = read_table(p.out, "kernels");
+	cr_assert(eq(sz, f->rows, sizeof(of) / sizeof(*of)));
+	cr_assert(eq(sz, f->ngroups, 1));
+	for (size_t i = 0; i < f->rows; i++) {
+		cr_assert_str_eq(pq_str(f, i, "trace"), of[i]);
+		cr_assert_str_eq(pq_str(f, i, "short_name"), of[i]);
+		cr_assert(eq(int, is_null(f, i, "rank"), !strcmp(of[i], "two")));
+	}
+	cr_assert(eq(i64, pq_int(f, 0, "rank"), 7));
+	cr_assert(eq(i64, pq_int(f, 5, "rank"), 9));
+	pq_free(f);
+	f = read_table(p.out, "facts");
+	cr_assert_str_eq(pq_str(f, f->rows - 1, "trace"), "four");
+	pq_free(f);
+	remove_all(p.root);
+}
+
+Test(parquet_export, a_fleet_that_fails_leaves_nothing)
+{
+	struct place p = new_place();
+	struct ws_export_parquet_opts opts = WS_EXPORT_PARQUET_DEFAULTS;
+	struct ws_parquet_fleet *fleet;
+	struct ws_err err;
+	enum ws_status status;
+
+	cr_assert(eq(int, ws_parquet_fleet_open(&fleet, p.out, &err), WS_OK));
+	add_to_fleet(&p, "one", 2, "7", fleet);
+	opts.fleet = fleet;
+	status = ws_export_parquet("/nowhere/t.wtrace", "gone", &opts, &err);
+	cr_assert(eq(int, status, WS_IO_READ));
+	cr_assert(eq(int, ws_parquet_fleet_close(fleet, status, &err), WS_IO_READ));
+	cr_assert(eq(int, access(p.out, F_OK), -1));
+	remove_all(p.root);
+}
+
 Test(parquet_export, a_failure_leaves_no_file_and_what_was_there_stays)
 {
 	struct place p = new_place();
