@@ -142,7 +142,7 @@ static const char *list_extensions(char text[200])
 }
 
 static enum ws_status resolve(struct export_opts *o, bool is_fleet, int n, char *const *inputs,
-                             struct ws_err *err)
+                              struct ws_err *err)
 {
 	char extensions[200];
 
