@@ -68,43 +68,6 @@ static enum ws_status cuda_draw(struct ws_backend *backend, struct ws_tensor *t,
 	return *done ? ws_cuda_draw(&launch, &draw, err) : WS_OK;
 }
 
-/* What a batch is drawn from, on the device. The first batch, in warm-up, allocates. */
-static enum ws_status upload_table(struct ws_cuda *cuda, const void *table, uint64_t size_bytes,
-                                   struct ws_err *err)
-{
-	if (cuda->table_bytes < size_bytes) {
-		cudaFree(cuda->table);
-		cuda->table_bytes = 0;
-		WS_FORWARD(ws_cuda_malloc(&cuda->table, size_bytes, "drawing a batch", err));
-		cuda->table_bytes = size_bytes;
-	}
-	return cuda_upload(&cuda->base, cuda->table, 0, table, size_bytes, err);
-}
-
-static enum ws_status cuda_draw_tokens(struct ws_backend *backend, const struct ws_token_draw *draw,
-                                       const struct ws_rng *streams, struct ws_tensor *x,
-                                       struct ws_tensor *y, struct ws_err *err)
-{
-	struct ws_cuda *cuda = (struct ws_cuda *)backend;
-	struct ws_cuda_launch launch = ws_cuda_launch_on(cuda);
-
-	WS_FORWARD(upload_table(cuda, streams, (uint64_t)draw->batch * sizeof(*streams), err));
-	return ws_cuda_draw_tokens(&launch, draw, cuda->table, x->data, y ? y->data : NULL, err);
-}
-
-static enum ws_status cuda_draw_images(struct ws_backend *backend,
-                                       const struct ws_image_batch *batch,
-                                       const struct ws_plane *planes, struct ws_tensor *t,
-                                       struct ws_err *err)
-{
-	struct ws_cuda *cuda = (struct ws_cuda *)backend;
-	struct ws_cuda_launch launch = ws_cuda_launch_on(cuda);
-
-	WS_FORWARD(
-	        upload_table(cuda, planes, (uint64_t)(batch->n * batch->c) * sizeof(*planes), err));
-	return ws_cuda_draw_images(&launch, batch, cuda->table, t, err);
-}
-
 /* --- before the first step ------------------------------------------------------------------ */
 
 static bool plan_has(const struct ws_backend_plan *plan, bool (*is)(const struct ws_op *))
@@ -349,7 +312,7 @@ static void cuda_close(struct ws_backend *backend)
 		cublasLtDestroy(cuda->lt);
 	for (int i = 0; i < WS_CUDA_STREAMS; i++)
 		close_stream(&cuda->streams[i]);
-	cudaFree(cuda->table);
+	ws_cuda_batches_close(cuda);
 	free(cuda);
 }
 
@@ -362,8 +325,9 @@ static const struct ws_backend_ops cuda_ops = {
         .upload = cuda_upload,
         .download = cuda_download,
         .draw = cuda_draw,
-        .draw_tokens = cuda_draw_tokens,
-        .draw_images = cuda_draw_images,
+        .stage_tokens = ws_cuda_stage_tokens,
+        .take_tokens = ws_cuda_take_tokens,
+        .draw_images = ws_cuda_stage_images,
         .run = cuda_run,
         .sync = cuda_sync,
         .close = cuda_close,

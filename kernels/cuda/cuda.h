@@ -31,6 +31,14 @@ struct ws_cuda_stream {
 	cudaEvent_t reached;                            /* the other stream waits for it */
 };
 
+/* The next batch of tokens, made beside the step. */
+struct ws_cuda_tokens {
+	cudaStream_t stream;
+	cudaEvent_t staged, taken; /* what the step's stream waits for, and this one */
+	int32_t *x, *y;            /* in one block */
+	uint64_t size_bytes;       /* of each */
+};
+
 struct ws_cuda_gemms;      /* algorithms of matrix products: gemm.c */
 struct ws_cuda_convs;      /* plans of convolutions: conv.c */
 struct ws_cuda_attentions; /* plans of fused attention: attention.c */
@@ -48,6 +56,7 @@ struct ws_cuda {
 	char *memory; /* of the arena */
 	void *table;  /* streams or planes of a batch on the device */
 	uint64_t table_bytes;
+	struct ws_cuda_tokens tokens;
 
 	cublasLtHandle_t lt;     /* with options.autotune */
 	cudnnHandle_t dnn;       /* once there are convolutions or fused attention */
@@ -91,6 +100,19 @@ enum ws_status ws_cuda_malloc(void **data, uint64_t size_bytes, const char *what
 /* The same, filled with normal random numbers: algorithms are timed on these, never on zeros. */
 enum ws_status ws_cuda_random(struct ws_cuda *cuda, int64_t count, enum ws_dtype dtype, void **data,
                               struct ws_err *err);
+
+/* --- batches ---------------------------------------------------------------------------------- */
+
+/* struct ws_backend_ops: stage_tokens, take_tokens, draw_images. The first batch allocates. */
+enum ws_status ws_cuda_stage_tokens(struct ws_backend *backend, const struct ws_token_batch *batch,
+                                    const struct ws_rng *streams, const int32_t *x,
+                                    const int32_t *y, struct ws_err *err);
+enum ws_status ws_cuda_take_tokens(struct ws_backend *backend, struct ws_tensor *x,
+                                   struct ws_tensor *y, struct ws_err *err);
+enum ws_status ws_cuda_stage_images(struct ws_backend *backend, const struct ws_image_batch *batch,
+                                    const struct ws_plane *planes, struct ws_tensor *t,
+                                    struct ws_err *err);
+void ws_cuda_batches_close(struct ws_cuda *cuda);
 
 /* --- choosing algorithms by time -------------------------------------------------------------- */
 

@@ -14,6 +14,7 @@
 
 #include "formats/base/status.h"
 #include "kernels/data/images.h"
+#include "kernels/data/tokens.h"
 
 /* The bytes of a file. Tests fill it themselves and do not close it. */
 struct ws_data_file {
@@ -28,11 +29,6 @@ struct ws_data_file {
  */
 enum ws_status ws_data_file_open(struct ws_data_file *file, const char *path, struct ws_err *err);
 void ws_data_file_close(struct ws_data_file *file);
-
-/* n windows of context tokens with ids below vocab; all at least 1. */
-struct ws_token_batch {
-	int64_t n, context, vocab;
-};
 
 /*
  * Can batches be drawn from the file at all? CORRUPT: it is no whole number of

@@ -9,22 +9,22 @@
 
 #include "kernels/base/rng.h"
 
-/* A batch of token sequences of a vocabulary. */
-struct ws_token_draw {
-	int64_t batch, context, vocab;
+/* n sequences of context tokens with ids below vocab; all at least 1. */
+struct ws_token_batch {
+	int64_t n, context, vocab;
 };
 
 /* Tokens that the rule of the language is about, at most. */
 #define WS_FREQUENT_TOKENS 97
 
-/* The streams [batch] of the sequences of batch number `step`. */
-void ws_data_token_streams(uint64_t seed, int64_t step, int64_t batch, struct ws_rng *streams);
+/* The streams [n] of the sequences of batch number `step`. */
+void ws_data_token_streams(uint64_t seed, int64_t step, int64_t n, struct ws_rng *streams);
 
 /*
- * A language: x[i] and its successor y[i], both [batch, context], in 0 … vocab - 1. Three
+ * A language: x[i] and its successor y[i], both [n, context], in 0 … vocab - 1. Three
  * successors in four follow a fixed rule over at most 97 frequent tokens; the fourth is any token.
  */
-void ws_data_tokens(const struct ws_token_draw *draw, const struct ws_rng *streams, int32_t *x,
+void ws_data_tokens(const struct ws_token_batch *batch, const struct ws_rng *streams, int32_t *x,
                     int32_t *y);
 
 /* What follows a token by the rule. */

@@ -50,13 +50,22 @@ struct ws_backend_ops {
 	enum ws_status (*draw)(struct ws_backend *backend, struct ws_tensor *t, struct ws_rng rng,
 	                       int64_t first, int64_t count, bool *done, struct ws_err *err);
 	/*
-	 * Synthetic batches made by the device, of which only streams and planes travel: the
-	 * numbers of ws_data_tokens(), and of ws_data_images() to rounding. y may be NULL. NULL:
-	 * the host makes them and uploads.
+	 * A batch of tokens, made beside what runs, in a place of the backend's own: drawn by the
+	 * device from streams (the numbers of ws_data_tokens()), or, with streams NULL, copied
+	 * from x and y of the host. It stays until the next. NULL: the host makes batches, and
+	 * uploads them.
 	 */
-	enum ws_status (*draw_tokens)(struct ws_backend *backend, const struct ws_token_draw *draw,
-	                              const struct ws_rng *streams, struct ws_tensor *x,
+	enum ws_status (*stage_tokens)(struct ws_backend *backend,
+	                               const struct ws_token_batch *batch,
+	                               const struct ws_rng *streams, const int32_t *x,
+	                               const int32_t *y, struct ws_err *err);
+	/* The batch that was staged last, into x and, unless it is NULL, y. */
+	enum ws_status (*take_tokens)(struct ws_backend *backend, struct ws_tensor *x,
 	                              struct ws_tensor *y, struct ws_err *err);
+	/*
+	 * Synthetic images made by the device, of which only planes travel: the numbers of
+	 * ws_data_images() to rounding. NULL: the host makes them and uploads.
+	 */
 	enum ws_status (*draw_images)(struct ws_backend *backend,
 	                              const struct ws_image_batch *batch,
 	                              const struct ws_plane *planes, struct ws_tensor *t,

@@ -21,6 +21,7 @@ struct ws_step {
 	struct ws_exec *exec;
 	int32_t *tokens, *targets; /* staging of the next batch */
 	struct ws_rng *streams;    /* of its sequences */
+	int64_t staged;            /* number of the batch that is made already; -1: none */
 	int64_t done;              /* steps */
 	int64_t skipped;           /* of them without an update */
 	/* the host's copy of the scaler's state, which it can follow without reading it */
@@ -186,6 +187,7 @@ static enum ws_status make_step(const struct ws_step_options *options, struct ws
 
 	WS_FAIL_IF(!s, err, NO_MEMORY, "no memory for a training session");
 	s->options = *options;
+	s->staged = -1;
 	s->backend = backend;
 	status = backend ? open_session(s, pool, err) : build_graph(s, err);
 	if (status == WS_OK)
@@ -231,34 +233,54 @@ static enum ws_status upload_tokens(struct ws_step *step, struct ws_err *err)
 	                       : WS_OK;
 }
 
-/* Where the device can, it makes the tokens itself. */
-static enum ws_status draw_tokens(struct ws_step *step, const struct ws_token_batch *batch,
-                                  struct ws_err *err)
+/* Batch number `number`: drawn from the seed, by the device where it can, or read. */
+static enum ws_status stage_tokens(struct ws_step *step, int64_t number, struct ws_err *err)
 {
 	const struct ws_backend_ops *ops = step->backend->ops;
-	struct ws_token_draw draw = {batch->n, batch->context, batch->vocab};
+	const struct ws_step_options *o = &step->options;
+	struct ws_token_batch batch = token_batch(step);
 
-	ws_data_token_streams(step->options.seed, step->done, draw.batch, step->streams);
-	if (ops->draw_tokens)
-		return ops->draw_tokens(step->backend, &draw, step->streams, step->io.input,
-		                        step->io.target, err);
-	ws_data_tokens(&draw, step->streams, step->tokens, step->targets);
-	return upload_tokens(step, err);
+	step->staged = -1;
+	if (o->data)
+		WS_FORWARD(ws_data_file_tokens(o->data, o->seed, number, &batch, step->tokens,
+		                               step->targets, err));
+	else
+		ws_data_token_streams(o->seed, number, batch.n, step->streams);
+	if (ops->stage_tokens)
+		WS_FORWARD(ops->stage_tokens(step->backend, &batch, o->data ? NULL : step->streams,
+		                             step->tokens, step->targets, err));
+	else if (!o->data)
+		ws_data_tokens(&batch, step->streams, step->tokens, step->targets);
+	step->staged = number;
+	return WS_OK;
+}
+
+/*
+ * The next batch while the device is busy with this one. What fails here fails again when that
+ * batch is fed; after the last step nobody wants it.
+ */
+static void stage_next(struct ws_step *step)
+{
+	if (step->options.model->image || !step->backend->ops->stage_tokens)
+		return;
+	wsnvtx_push("next batch");
+	(void)stage_tokens(step, step->done + 1, NULL);
+	wsnvtx_pop();
 }
 
 static enum ws_status feed_batch(struct ws_step *step, struct ws_err *err)
 {
 	const struct ws_step_options *o = &step->options;
-	struct ws_token_batch batch = token_batch(step);
+	const struct ws_backend_ops *ops = step->backend->ops;
 
 	if (o->model->image)
 		return ws_image_feed(step->exec, o->model->image, &o->image, &step->io, step->done,
 		                     err);
-	if (!o->data)
-		return draw_tokens(step, &batch, err);
-	WS_FORWARD(ws_data_file_tokens(o->data, o->seed, step->done, &batch, step->tokens,
-	                               step->targets, err));
-	return upload_tokens(step, err);
+	if (step->staged != step->done)
+		WS_FORWARD(stage_tokens(step, step->done, err));
+	return ops->take_tokens
+	               ? ops->take_tokens(step->backend, step->io.input, step->io.target, err)
+	               : upload_tokens(step, err);
 }
 
 static enum ws_status feed(struct ws_step *step, struct ws_err *err)
@@ -296,6 +318,7 @@ static enum ws_status run_phases(struct ws_step *step, struct ws_err *err)
 	wsnvtx_pop();
 	WS_FORWARD(status);
 	WS_FORWARD(ws_exec_phase(step->exec, WSNVTX_PHASE_forward, err));
+	stage_next(step);
 	if (phase >= WS_STEP_FORWARD_BACKWARD) {
 		WS_FORWARD(ws_exec_phase(step->exec, WSNVTX_PHASE_loss, err));
 		WS_FORWARD(ws_exec_phase(step->exec, WSNVTX_PHASE_backward, err));

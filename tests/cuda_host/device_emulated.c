@@ -103,22 +103,6 @@ static enum ws_status draw(struct ws_backend *backend, struct ws_tensor *t, stru
 	return *done ? ws_cuda_draw(&launch, &part, err) : WS_OK;
 }
 
-static enum ws_status draw_tokens(struct ws_backend *backend, const struct ws_token_draw *batch,
-                                  const struct ws_rng *streams, struct ws_tensor *x,
-                                  struct ws_tensor *y, struct ws_err *err)
-{
-	size_t size_bytes = (size_t)batch->batch * sizeof(*streams);
-	struct ws_cuda_launch launch = {.sm_count = SM_COUNT};
-	enum ws_status status;
-	void *table;
-
-	WS_FORWARD(alloc(backend, size_bytes, &table, err));
-	memcpy(table, streams, size_bytes);
-	status = ws_cuda_draw_tokens(&launch, batch, table, x->data, y ? y->data : NULL, err);
-	free(table);
-	return status;
-}
-
 static enum ws_status draw_images(struct ws_backend *backend, const struct ws_image_batch *batch,
                                   const struct ws_plane *planes, struct ws_tensor *t,
                                   struct ws_err *err)
@@ -160,7 +144,6 @@ enum ws_status ws_test_device_open(struct ws_pool *pool, struct ws_backend **bac
 	        .upload = upload,
 	        .download = download,
 	        .draw = draw,
-	        .draw_tokens = draw_tokens,
 	        .draw_images = draw_images,
 	        .run = run,
 	        .sync = sync,

@@ -96,14 +96,11 @@ struct session {
 };
 
 /*
- * ||a - b|| / ||b||; 0 where both are 0. What is no number in either is the same: AdamW in fp16
- * divides by an epsilon that is 0 there. So are neighbours in fp16 near 0, as a bias is after its
- * first update, where the rounding of one is no small share of it.
+ * ||a - b|| / ||b||, of differences of more than least; 0 where both are 0. What is no number in
+ * either is the same: AdamW in fp16 divides by an epsilon that is 0 there.
  */
-static double distance(const double *a, const double *b, int64_t count, enum ws_dtype dtype)
+static double distance(const double *a, const double *b, int64_t count, double least)
 {
-	const double least = dtype == WS_DTYPE_F16 ? 0x1p-24 : 0;
-
 	double difference = 0, size = 0;
 
 	for (int64_t i = 0; i < count; i++) {
@@ -131,29 +128,37 @@ static double *read(struct session *s, const struct ws_tensor *t)
 	return values;
 }
 
+/* The largest distance of any tensor: as it is judged, and with nothing excused. */
+struct apart {
+	double judged, plain;
+	const char *where;
+};
+
 /*
- * The largest distance of any parameter, or of its gradient; of a tensor of a few elements the
- * half: a bias' gradient adds what cancels, and no average over elements makes that small.
+ * Of parameters, or of their gradients. Excused are neighbours in fp16 near 0, as a bias is after
+ * its first update, where the rounding of one is no small share of it; and half of the distance of
+ * a few elements: a bias' gradient adds what cancels, and no average over elements makes that
+ * small. Both bounds were set on the emulated GPU: what is measured on a real one is printed.
  */
-static double largest_distance(struct session *device, struct session *cpu, bool of_gradients,
-                               const char **where)
+static struct apart largest_distance(struct session *device, struct session *cpu, bool of_gradients)
 {
 	const struct ws_graph *graphs[2] = {ws_step_graph(device->step), ws_step_graph(cpu->step)};
-	double largest = 0;
+	struct apart largest = {.where = "none"};
 
 	for (int i = 0; i < graphs[0]->tensor_count; i++) {
 		const struct ws_tensor *t[2] = {graphs[0]->tensors[i], graphs[1]->tensors[i]};
-		double *a, *b, d;
+		double *a, *b, d, least = t[0]->dtype == WS_DTYPE_F16 ? 0x1p-24 : 0;
 
 		if (t[0]->role != WS_ROLE_PARAM || !t[0]->grad)
 			continue;
 		a = read(device, of_gradients ? t[0]->grad : t[0]);
 		b = read(cpu, of_gradients ? t[1]->grad : t[1]);
-		d = distance(a, b, t[0]->count, t[0]->dtype) / (t[0]->count < FEW ? 2 : 1);
-		if (!(d <= largest)) {
-			largest = d;
-			*where = t[0]->name;
+		d = distance(a, b, t[0]->count, least) / (t[0]->count < FEW ? 2 : 1);
+		if (!(d <= largest.judged)) {
+			largest.judged = d;
+			largest.where = t[0]->name;
 		}
+		largest.plain = fmax(largest.plain, distance(a, b, t[0]->count, 0));
 		free(a);
 		free(b);
 	}
@@ -205,11 +210,20 @@ static void session_close(struct session *s)
 	ws_backend_close(s->backend);
 }
 
+/* The line is of a form that sit.sh reads. */
+static void judge(const char *workload, const char *what, const struct apart *apart, double bound)
+{
+	fprintf(stderr, "apart:%s:%s:%s:%.1e:%.1e:%.0e\n", workload, what, apart->where,
+	        apart->judged, apart->plain, bound);
+	cr_assert_leq(apart->judged, bound, "%s: %s differ by %g, %g is allowed", workload, what,
+	              apart->judged, bound);
+}
+
 /* steps of a workload on both; returns how many of them were skipped for an overflow. */
 static int64_t compare_steps(const struct ws_workload *w, int steps)
 {
-	double bound = step_bound(w), grads = 0, params, loss = 0;
-	const char *where[2] = {"", ""};
+	double bound = step_bound(w), loss = 0;
+	struct apart params, grads = {0};
 	struct session device, cpu;
 	struct ws_pool *pool;
 	int64_t skipped;
@@ -217,8 +231,8 @@ static int64_t compare_steps(const struct ws_workload *w, int steps)
 	KERNELS_OK(ws_pool_create(1, &pool, err));
 	device = session_open(w, pool, true);
 	cpu = session_open(w, pool, false);
-	params = largest_distance(&device, &cpu, false, &where[1]);
-	cr_assert_eq(params, 0, "%s: first values of %s differ by %g", w->name, where[1], params);
+	params = largest_distance(&device, &cpu, false);
+	cr_assert_eq(params.plain, 0, "%s: first values differ by %g", w->name, params.plain);
 	for (int i = 1; i <= steps; i++) {
 		ws_test_device_vary(i);
 		KERNELS_OK(ws_step_run(device.step, "step", (uint64_t)i, &device.loss, err));
@@ -229,16 +243,12 @@ static int64_t compare_steps(const struct ws_workload *w, int steps)
 		cr_assert_leq(loss, loss_bound(w, cpu.loss), "%s: losses %.9g and %.9g", w->name,
 		              device.loss, cpu.loss);
 		if (i == 1)
-			grads = largest_distance(&device, &cpu, true, &where[0]);
+			grads = largest_distance(&device, &cpu, true);
 	}
-	params = largest_distance(&device, &cpu, false, &where[1]);
-	fprintf(stderr,
-	        "%s: loss %.2g by %.1e, gradients %.1e (%s), parameters %.1e (%s) from the CPU's\n",
-	        w->name, cpu.loss, loss, grads, where[0], params, where[1]);
-	cr_assert_leq(grads, bound, "%s: gradients differ by %g, %g is allowed", w->name, grads,
-	              bound);
-	cr_assert_leq(params, bound, "%s: parameters differ by %g, %g is allowed", w->name, params,
-	              bound);
+	params = largest_distance(&device, &cpu, false);
+	fprintf(stderr, "%s: loss %.2g by %.1e from the CPU's\n", w->name, cpu.loss, loss);
+	judge(w->name, "gradients", &grads, bound);
+	judge(w->name, "parameters", &params, bound);
 	skipped = ws_step_skipped(cpu.step);
 	session_close(&device);
 	session_close(&cpu);
@@ -304,6 +314,25 @@ Test(device_steps, of_a_transformer_with_fused_attention_are_the_cpu_s)
 		compared++;
 	}
 	cr_assert_gt(compared, 0);
+}
+
+/* Each batch is made while the step before runs: three steps show that none is lost or late. */
+Test(device_steps, of_tokens_from_a_file_are_the_cpu_s)
+{
+	unsigned char bytes[2 * 1000] = {0};
+	const struct ws_data_file file = {bytes, sizeof(bytes)};
+	struct ws_workload w;
+
+	for (int i = 0; i < 1000; i++)
+		bytes[2 * i] = (unsigned char)(37 * i % 251);
+	for (int i = 0; ws_workload_at(i, true, &w); i++)
+		if (!strcmp(w.name, "transformer-tiny fp32 full")) {
+			w.options.optimizer = ws_optimizer_defaults(WS_OPTIMIZER_SGD);
+			w.options.data = &file;
+			compare_steps(&w, 3);
+			return;
+		}
+	cr_assert_fail("no such workload");
 }
 
 Test(device_steps, an_overflow_skips_the_same_updates)

@@ -55,16 +55,11 @@ enum ws_status ws_cuda_draw(const struct ws_cuda_launch *launch, const struct ws
 }
 
 enum ws_status ws_cuda_draw_tokens(const struct ws_cuda_launch *launch,
-                                   const struct ws_token_draw *draw, const struct ws_rng *streams,
+                                   const struct ws_token_batch *batch, const struct ws_rng *streams,
                                    int32_t *x, int32_t *y, struct ws_err *err)
 {
-	int32_t *successors = y ? y : calloc((size_t)(draw->batch * draw->context), sizeof(*y));
-
-	(void)launch;
-	WS_FAIL_IF(!successors, err, NO_MEMORY, "no memory for a batch of tokens");
-	ws_data_tokens(draw, streams, x, successors);
-	if (!y)
-		free(successors);
+	(void)launch, (void)err;
+	ws_data_tokens(batch, streams, x, y);
 	return WS_OK;
 }
 

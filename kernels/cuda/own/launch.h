@@ -58,11 +58,11 @@ enum ws_status ws_cuda_draw(const struct ws_cuda_launch *launch, const struct ws
                             struct ws_err *err);
 
 /*
- * Synthetic batches. streams [batch] and planes [n, c] lie on the device; y may be NULL. Images:
- * the host's numbers but for the sine's last bits.
+ * Synthetic batches. streams [n] and planes [n, c] lie on the device. Images: the host's numbers
+ * but for the sine's last bits.
  */
 enum ws_status ws_cuda_draw_tokens(const struct ws_cuda_launch *launch,
-                                   const struct ws_token_draw *draw, const struct ws_rng *streams,
+                                   const struct ws_token_batch *batch, const struct ws_rng *streams,
                                    int32_t *x, int32_t *y, struct ws_err *err);
 enum ws_status ws_cuda_draw_images(const struct ws_cuda_launch *launch,
                                    const struct ws_image_batch *batch,

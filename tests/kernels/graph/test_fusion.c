@@ -61,7 +61,7 @@ static struct training training_build(const char *model, const struct ws_precisi
 static void draw_tokens(uint64_t seed, int64_t step, int64_t batch, int64_t context, int64_t vocab,
                         int32_t *x, int32_t *y)
 {
-	struct ws_token_draw draw = {batch, context, vocab};
+	struct ws_token_batch draw = {batch, context, vocab};
 	struct ws_rng *streams = calloc((size_t)batch, sizeof(*streams));
 
 	cr_assert_not_null(streams);
