@@ -1,0 +1,203 @@
+/*
+ * What the product makes beside what the oracle makes.
+ */
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/report/tables/oracle/compare.h"
+#include "tests/report/tables/oracle/oracle.h"
+#include "tests/support/trace_builder.h"
+
+static const struct {
+	const char *name;
+	oracle_fn make;
+} tables[] = {
+        {"kernel-summary", oracle_kernel_summary},
+        {"kernel-launches", oracle_kernel_launches},
+        {"classes", oracle_classes},
+        {"ranges", oracle_ranges},
+        {"range-kernels", oracle_range_kernels},
+        {"step-split", oracle_step_split},
+        {"api-summary", oracle_api_summary},
+        {"steps", oracle_steps}, /* the last of a pass: not all of its columns are */
+        {"step-statistics", oracle_step_statistics},
+};
+#define NTABLES (sizeof(tables) / sizeof(*tables))
+_Static_assert(ORACLE_STREAMED == NTABLES - 1, "all but steps");
+
+/* MFU and what follows it are younger than the oracle: test_utilization.c. */
+static int has_oracle(const struct ws_table_def *def, size_t column)
+{
+	return def != &ws_def_steps || column < WS_TC_steps_mfu;
+}
+
+/* The time of a step has its device work, for which rows are needed. */
+static int is_streamed(size_t column)
+{
+	return column < WS_TC_steps_mfu && column != WS_TC_steps_total_ns &&
+	       column != WS_TC_steps_tokens_per_s && column != WS_TC_steps_images_per_s &&
+	       column != WS_TC_steps_outlier;
+}
+
+/* Sums of products of doubles depend on the order; all else is exact. */
+static int same_cell(const struct ws_cell *a, const struct ws_cell *b)
+{
+	if (a->type != b->type)
+		return 0;
+	switch (a->type) {
+	case WS_CELL_INT:
+		return a->i == b->i;
+	case WS_CELL_REAL:
+		return fabs(a->r - b->r) <= 1e-12 * fabs(a->r);
+	case WS_CELL_TEXT:
+		return a->text.len == b->text.len && !memcmp(a->text.ptr, b->text.ptr, a->text.len);
+	default:
+		return 1;
+	}
+}
+
+void oracle_same_rows(const struct ws_table *a, const struct ws_table *b, int streamed,
+                      const char *where)
+{
+	cr_assert(eq(sz, a->nrows, b->nrows), "%s: rows of %s", where, a->def->name);
+	for (size_t i = 0; i < a->nrows * a->def->ncolumns; i++)
+		cr_assert(same_cell(&a->cells[i], &b->cells[i]) ||
+		                  !has_oracle(a->def, i % a->def->ncolumns) ||
+		                  (streamed && a->def == &ws_def_steps &&
+		                   !is_streamed(i % a->def->ncolumns)),
+		          "%s: %s, row %zu, column %s", where, a->def->name, i / a->def->ncolumns,
+		          a->def->columns[i % a->def->ncolumns].id);
+	cr_assert(eq(int, a->totals != NULL, b->totals != NULL), "%s", where);
+	for (size_t i = 0; a->totals && i < a->def->ncolumns; i++)
+		cr_assert(same_cell(&a->totals[i], &b->totals[i]), "%s: %s, totals, %s", where,
+		          a->def->name, a->def->columns[i].id);
+	cr_assert(eq(int, a->not_recorded != NULL, b->not_recorded != NULL), "%s: %s", where,
+	          a->def->name);
+}
+
+/* The product adds notes of its own behind those of a table. */
+static void same_notes(const struct ws_table *oracle, const struct ws_table *table,
+                       const char *where)
+{
+	cr_assert(ge(sz, table->nnotes, oracle->nnotes), "%s: notes of %s", where,
+	          table->def->name);
+	for (size_t i = 0; i < oracle->nnotes; i++)
+		cr_assert(eq(str, table->notes[i], oracle->notes[i]), "%s", where);
+}
+
+static struct ws_table *oracle_table(const struct ws_model *m, size_t which,
+                                     const struct ws_filter *filter)
+{
+	struct ws_table *t = ws_table_new(ws_table_def_by_name(tables[which].name));
+	struct ws_selection sel;
+	struct ws_table_context tab = {.m = m, .sel = &sel};
+	struct ws_err err;
+
+	cr_assert(eq(int, ws_select(m, filter, &sel, &err), WS_OK), "%s", err.text);
+	cr_assert(eq(int, tables[which].make(&tab, t, &err), WS_OK), "%s", err.text);
+	ws_selection_release(&sel);
+	return t;
+}
+
+void oracle_compare_loaded(const struct ws_model *m, const struct ws_filter *filter,
+                           const char *where)
+{
+	for (size_t i = 0; i < NTABLES; i++) {
+		struct ws_table *expected = oracle_table(m, i, filter);
+		struct ws_table *t = tb_table(m, tables[i].name, filter);
+
+		oracle_same_rows(expected, t, 0, where);
+		same_notes(expected, t, where);
+		ws_table_free(expected);
+		ws_table_free(t);
+	}
+}
+
+/* Each table alone, then all in one pass; returns how many were made so. */
+static unsigned compare_scope(const struct ws_trace_reader *r, const struct ws_model *m,
+                              enum ws_scope scope, const char *where)
+{
+	struct ws_filter filter = WS_FILTER_ALL;
+	const struct ws_table_def *defs[ORACLE_STREAMED];
+	struct ws_table *expected[ORACLE_STREAMED];
+	unsigned made = 0;
+
+	filter.scope = scope;
+	for (size_t i = 0; i < ORACLE_STREAMED; i++) {
+		defs[i] = ws_table_def_by_name(tables[i].name);
+		expected[i] = oracle_table(m, i, &filter);
+	}
+	/* of one scope steps, and all others at once: alone they differ in what is read, not in
+	 * what is counted */
+	for (size_t i = scope == WS_SCOPE_ALL ? 0 : ORACLE_STREAMED - 1; i <= ORACLE_STREAMED;
+	     i++) {
+		size_t first = i < ORACLE_STREAMED ? i : 0,
+		       n = i < ORACLE_STREAMED ? 1 : ORACLE_STREAMED - 1;
+		uint8_t wanted[WS_TC_steps_host_ns + 1] = {0};
+		struct ws_report *report = NULL;
+		const char *declined = NULL;
+		struct ws_err err;
+
+		for (size_t c = 0; c < sizeof(wanted); c++)
+			wanted[c] = (uint8_t)is_streamed(c);
+		cr_assert(eq(int,
+		             ws_report_stream(r, where, NULL, scope, defs + first, n,
+		                              i == ORACLE_STREAMED - 1 ? wanted : NULL, &report,
+		                              &declined, &err),
+		             WS_OK),
+		          "%s: %s", where, err.text);
+		cr_assert(eq(int, report != NULL, declined == NULL));
+		for (size_t t = 0; report && t < n; t++) {
+			oracle_same_rows(expected[first + t], report->tables[t], 1, where);
+			same_notes(expected[first + t], report->tables[t], where);
+		}
+		made += report != NULL;
+		ws_report_free(report);
+	}
+	for (size_t i = 0; i < ORACLE_STREAMED; i++)
+		ws_table_free(expected[i]);
+	return made;
+}
+
+unsigned oracle_compare_streamed(const struct ws_trace_reader *r, const struct ws_model *m,
+                                 const char *where, unsigned *of_scopes)
+{
+	for (int scope = WS_SCOPE_STEPS; scope < WS_SCOPES; scope++)
+		*of_scopes += compare_scope(r, m, (enum ws_scope)scope, where);
+	return compare_scope(r, m, WS_SCOPE_ALL, where);
+}
+
+void oracle_compare_columns(const struct ws_trace_reader *r, const struct ws_model *m, size_t which)
+{
+	const struct ws_table_def *def = ws_table_def_by_name(tables[which].name);
+	struct ws_table *expected = oracle_table(m, which, NULL);
+	uint8_t *wanted = calloc(def->ncolumns, 1);
+
+	for (size_t c = 0; c < def->ncolumns; c++) {
+		struct ws_report *report = NULL;
+		const char *declined = NULL;
+		struct ws_err err;
+
+		if (def == &ws_def_steps && !is_streamed(c))
+			continue;
+		memset(wanted, 0, def->ncolumns);
+		wanted[c] = 1;
+		cr_assert(eq(int,
+		             ws_report_stream(r, "", NULL, WS_SCOPE_ALL, &def, 1, wanted, &report,
+		                              &declined, &err),
+		             WS_OK),
+		          "%s", err.text);
+		cr_assert(report != NULL, "%s", declined);
+		cr_assert(eq(sz, report->tables[0]->nrows, expected->nrows));
+		for (size_t row = 0; row < expected->nrows; row++)
+			cr_assert(same_cell(&expected->cells[row * def->ncolumns + c],
+			                    &report->tables[0]->cells[row * def->ncolumns + c]),
+			          "%s, row %zu, %s", def->name, row, def->columns[c].id);
+		ws_report_free(report);
+	}
+	free(wanted);
+	ws_table_free(expected);
+}

@@ -1,0 +1,33 @@
+/*
+ * The tables that the product makes, asserted to be those of the oracle. where: what is compared,
+ * for messages.
+ */
+#ifndef WS_TESTS_ORACLE_COMPARE_H
+#define WS_TESTS_ORACLE_COMPARE_H
+
+#include "report/tables/tables.h"
+
+/* Tables that the pass makes; a whole trace is made once more, of all of them at once. */
+enum { ORACLE_STREAMED = 8 };
+
+/* Of a loaded model. */
+void oracle_compare_loaded(const struct ws_model *m, const struct ws_filter *filter,
+                           const char *where);
+/*
+ * Of the pass, each table alone, then all at once; returns how many were made so of the whole
+ * trace. Those of a scope come from the pass unless a measured step never ended: *of_scopes grows
+ * by them.
+ */
+unsigned oracle_compare_streamed(const struct ws_trace_reader *r, const struct ws_model *m,
+                                 const char *where, unsigned *of_scopes);
+/* Joined rows; 1 when the pass did not decline. */
+unsigned oracle_compare_joined(const struct ws_trace_reader *r, const struct ws_model *m,
+                               const char *where);
+/* Each column alone: what it does not need is not read, and it is the same all the same. */
+void oracle_compare_columns(const struct ws_trace_reader *r, const struct ws_model *m,
+                            size_t which);
+/* streamed: without the columns that need rows */
+void oracle_same_rows(const struct ws_table *a, const struct ws_table *b, int streamed,
+                      const char *where);
+
+#endif

@@ -1,0 +1,172 @@
+/*
+ * The rows that a pass joins beside those of a loaded model.
+ */
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/pass/pass.h"
+#include "tests/report/tables/oracle/compare.h"
+
+/* What a pass tells of each row, beside the arrays of a loaded model. */
+struct told {
+	const struct ws_model *m;
+	const char *where;
+	struct ws_joined_call *calls;
+	size_t ncalls;
+	uint32_t *kernels; /* by device: how many were told */
+	struct ws_joined_kernel *of_device[4];
+	struct ws_joined_range *ranges;
+	size_t nranges;
+};
+
+static enum ws_status told_call(void *ctx, const struct ws_joined_call *call, uint32_t *number,
+                                struct ws_err *err)
+{
+	struct told *t = ctx;
+
+	(void)err;
+	cr_assert(lt(sz, t->ncalls, t->m->api.n), "%s", t->where);
+	*number = (uint32_t)t->ncalls;
+	t->calls[t->ncalls++] = *call;
+	return WS_OK;
+}
+
+static enum ws_status told_kernel(void *ctx, const struct ws_joined_kernel *k, struct ws_err *err)
+{
+	struct told *t = ctx;
+	uint32_t device = t->m->configs[k->config].device;
+
+	(void)err;
+	cr_assert(lt(u32, device, 4), "%s", t->where);
+	cr_assert(lt(sz, t->kernels[device], t->m->kernels.n), "%s", t->where);
+	t->of_device[device][t->kernels[device]++] = *k;
+	return WS_OK;
+}
+
+static enum ws_status told_range(void *ctx, const struct ws_joined_range *range, struct ws_err *err)
+{
+	struct told *t = ctx;
+
+	(void)err;
+	cr_assert(lt(sz, range->number, t->m->ranges.n), "%s", t->where);
+	t->ranges[range->number] = *range;
+	t->nranges++;
+	return WS_OK;
+}
+
+/* Steps are numbered otherwise while they come: the same when they begin alike. */
+static int same_step(const struct ws_model *passed, uint32_t told, const struct ws_model *m,
+                     uint32_t step)
+{
+	for (size_t i = 0; i < passed->nsteps; i++)
+		if (told != WS_NONE && passed->steps[i].range == told)
+			return i == step;
+	return step == WS_NONE && m->nsteps == passed->nsteps;
+}
+
+static int same_text(const struct ws_model *a, uint32_t x, const struct ws_model *b, uint32_t y)
+{
+	return a->texts[x].len == b->texts[y].len &&
+	       !memcmp(a->texts[x].ptr, b->texts[y].ptr, a->texts[x].len);
+}
+
+static int same_path(const struct ws_model *a, uint32_t x, const struct ws_model *b, uint32_t y)
+{
+	while (x != WS_NONE && y != WS_NONE) {
+		const struct ws_path *p = &a->ranges.paths[x], *q = &b->ranges.paths[y];
+
+		if (!same_text(a, p->name, b, q->name) || !same_text(a, p->domain, b, q->domain))
+			return 0;
+		x = p->parent;
+		y = q->parent;
+	}
+	return x == y;
+}
+
+static int same_kernel(const struct told *t, const struct ws_joined_kernel *k,
+                       const struct ws_model *p, size_t i)
+{
+	const struct ws_model *m = t->m;
+	const struct ws_joined_call *c = k->call == WS_NONE ? NULL : &t->calls[k->call];
+	uint32_t call = m->kernels.call[i], range = m->kernels.range[i];
+
+	if (k->timed &&
+	    (k->start_ns != m->kernels.start_ns[i] || k->dur_ns != m->kernels.dur_ns[i]))
+		return 0;
+	if (!c != (call == WS_NONE) || (c && (c->start_ns != m->api.start_ns[call] ||
+	                                      c->start_ns + c->dur_ns != m->api.end_ns[call] ||
+	                                      c->thread != m->api.thread[call] ||
+	                                      !same_text(p, c->name, m, m->api.name[call]))))
+		return 0;
+	return k->timed == !(m->kernels.flags[i] & WS_KERNEL_NO_TIME) &&
+	       k->cut_off == ((m->kernels.flags[i] & WS_KERNEL_CUT_OFF) != 0) &&
+	       k->config == m->kernels.config[i] && k->phase == ws_kernel_phase(m, i) &&
+	       same_path(p, k->path, m, range == WS_NONE ? WS_NONE : m->ranges.path[range]) &&
+	       same_text(p, k->class, m, ws_kernel_class(m, i)) &&
+	       same_text(p, k->direction, m, ws_kernel_direction(m, i)) &&
+	       same_text(p, k->dtype, m, ws_kernel_dtype(m, i)) &&
+	       same_step(p, k->step, m, ws_kernel_step(m, i));
+}
+
+static int same_range(const struct told *t, const struct ws_joined_range *told,
+                      const struct ws_model *p, uint32_t i)
+{
+	const struct ws_ranges *r = &t->m->ranges;
+
+	return told->start_ns == r->start_ns[i] && told->end_ns == r->end_ns[i] &&
+	       told->thread == r->thread[i] && told->depth == r->depth[i] &&
+	       told->payload == r->payload[i] && same_text(p, told->name, t->m, r->name[i]) &&
+	       same_path(p, told->path, t->m, r->path[i]) && told->phase == t->m->range_phase[i] &&
+	       told->is_open == ((r->flags[i] & WS_RANGE_OPEN) != 0) &&
+	       told->is_start_end == ((r->flags[i] & WS_RANGE_START_END) != 0) &&
+	       same_step(p, told->step, t->m, t->m->range_step[i]);
+}
+
+static void compare_told(const struct told *t, const struct ws_model *passed)
+{
+	const struct ws_model *m = t->m;
+	uint32_t at[4] = {0};
+
+	cr_assert(eq(sz, t->nranges, m->ranges.n), "%s", t->where);
+	for (size_t i = 0; i < m->kernels.n; i++) {
+		uint32_t device = ws_kernel_device(m, i);
+
+		cr_assert(lt(u32, at[device], t->kernels[device]), "%s", t->where);
+		cr_assert(same_kernel(t, &t->of_device[device][at[device]++], passed, i),
+		          "%s: kernel %zu", t->where, i);
+	}
+	/* the model's ranges stand by thread, then begin */
+	for (uint32_t thread = 0, i = 0; thread < m->nthreads; thread++)
+		for (size_t n = 0; n < t->nranges; n++)
+			if (t->ranges[n].thread == thread)
+				cr_assert(same_range(t, &t->ranges[n], passed, i++), "%s: range %u",
+				          t->where, i - 1);
+}
+
+unsigned oracle_compare_joined(const struct ws_trace_reader *r, const struct ws_model *m,
+                               const char *where)
+{
+	uint32_t kernels[4] = {0};
+	struct told t = {.m = m, .where = where, .kernels = kernels};
+	const struct ws_joined_sink sink = {&t, told_call, told_kernel, told_range};
+	struct ws_model *passed = NULL;
+	const char *declined;
+	struct ws_err err;
+
+	t.calls = calloc(m->api.n + 1, sizeof(*t.calls));
+	t.ranges = calloc(m->ranges.n + 1, sizeof(*t.ranges));
+	for (size_t d = 0; d < 4; d++)
+		t.of_device[d] = calloc(m->kernels.n + 1, sizeof(*t.of_device[d]));
+	cr_assert(eq(int, ws_pass_rows(r, where, &sink, &passed, &declined, &err), WS_OK), "%s: %s",
+	          where, err.text);
+	if (!declined)
+		compare_told(&t, passed);
+	ws_model_free(passed);
+	free(t.calls);
+	free(t.ranges);
+	for (size_t d = 0; d < 4; d++)
+		free(t.of_device[d]);
+	return declined == NULL;
+}

@@ -1,0 +1,214 @@
+/*
+ * Tables of random traces are the same as simple loops over all rows make them.
+ */
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+#include <string.h>
+
+#include "tests/report/tables/oracle/compare.h"
+#include "tests/support/trace_builder.h"
+
+#define THREADS 3
+
+struct scene {
+	struct tb *b;
+	uint32_t random;
+	int64_t now; /* all threads share a clock, so that rows come in order of time */
+	unsigned depth[THREADS + 1];
+	uint64_t correlation; /* the last one given out */
+	int64_t busy_until;
+	int ties, shuffle;
+};
+
+static unsigned pick(struct scene *s, unsigned n)
+{
+	s->random ^= s->random << 13;
+	s->random ^= s->random >> 17;
+	s->random ^= s->random << 5;
+	return s->random % n;
+}
+
+static void pass_time(struct scene *s)
+{
+	s->now += s->ties ? pick(s, 2) : 1 + pick(s, 50);
+}
+
+static void begin(struct scene *s, unsigned thread)
+{
+	static const char *const names[] = {
+	        "warm-up",   "step", "forward", "backward",          "setup", "a", "b",
+	        "optimizer", "step", "forward", "computing softmax", "loss"};
+	static const char *const ops[] = {"gemm", "softmax", "scale", NULL};
+	static const char *const dtypes[] = {"fp32", "bf16", NULL};
+	struct tb_op op = {.flops = pick(s, 1000),
+	                   .bytes_read = pick(s, 100),
+	                   .op = ops[pick(s, 4)],
+	                   .direction = pick(s, 2) ? "forward" : NULL,
+	                   .dtype = dtypes[pick(s, 3)]};
+
+	if (pick(s, 3))
+		tb_push(s->b, s->now, names[pick(s, sizeof(names) / sizeof(*names))]);
+	else
+		tb_push_op(s->b, s->now, "op", &op);
+	s->depth[thread]++;
+}
+
+/* A call, and mostly a kernel of it: late, without a time, several, or none. */
+static void call(struct scene *s)
+{
+	static const char *const kernels[] = {"ws_gemm_k", "ws_softmax_k", "elementwise_kernel",
+	                                      "sgemm_128x64", "unheard_of"};
+	int64_t start = s->now, dur = s->ties ? (int64_t)pick(s, 3) : 1 + (int64_t)pick(s, 20);
+	uint64_t id = ++s->correlation;
+	unsigned n = pick(s, 8) ? 1 : pick(s, 4);
+
+	tb_call(s->b, start, dur, pick(s, 10) ? id : 0);
+	s->now += dur;
+	for (unsigned i = 0; i < n; i++) {
+		struct tb_kernel k = {.name = kernels[pick(s, 5)],
+		                      /* some do not fit into 32 bits */
+		                      .dur_ns = pick(s, 50) ? pick(s, 2) ? pick(s, 300) : 64
+		                                            : (int64_t)5 << 32,
+		                      .correlation = pick(s, 20) ? id : 0,
+		                      .device = pick(s, 2),
+		                      .pid = 100,
+		                      .flags = pick(s, 30) ? 0 : WS_KERNEL_NO_TIME};
+
+		k.start_ns = start + (int64_t)pick(s, 400);
+		if (k.start_ns < s->busy_until && pick(s, 4))
+			k.start_ns = s->busy_until;
+		s->busy_until = k.start_ns + k.dur_ns;
+		tb_kernel(s->b, &k);
+	}
+}
+
+static void flush(struct scene *s)
+{
+	struct ws_err err;
+
+	cr_assert(eq(int, ws_trace_writer_flush(tb_writer(s->b), &err), WS_OK));
+}
+
+static void act(struct scene *s)
+{
+	unsigned thread = 1 + pick(s, THREADS);
+
+	tb_on_thread(s->b, thread);
+	pass_time(s);
+	switch (pick(s, 6)) {
+	case 0:
+	case 1:
+		if (s->depth[thread] < 5)
+			begin(s, thread);
+		break;
+	case 2:
+	case 3:
+		if (s->depth[thread] || !pick(s, 20))
+			tb_pop(s->b, s->now);
+		s->depth[thread] -= s->depth[thread] > 0;
+		break;
+	default:
+		call(s);
+	}
+	if (!pick(s, 15))
+		flush(s);
+	if (!pick(s, 60))
+		tb_mark(s->b, s->now,
+		        pick(s, 2) ? "workload.tokens_per_step=64"
+		                   : "workload.tokens_per_step=128");
+	/* what another thread did before comes later in the file */
+	if (s->shuffle && !pick(s, 40))
+		s->now -= 30;
+}
+
+/* Another program for: which step is a kernel in? */
+static void check_membership(const struct ws_model *m, const char *where)
+{
+	for (size_t k = 0; k < m->kernels.n; k++) {
+		uint32_t call = m->kernels.call[k], range = m->kernels.range[k], best = WS_NONE, r;
+		int64_t begin, end;
+		int in_warm_up = 0;
+
+		for (r = range; r != WS_NONE && best == WS_NONE; r = m->ranges.parent[r]) {
+			in_warm_up |= m->ranges.name[r] == WS_TEXT_WARM_UP;
+			for (uint32_t s = 0; s < m->nsteps; s++)
+				if (m->steps[s].range == r)
+					best = s;
+		}
+		if (best == WS_NONE && !in_warm_up && call != WS_NONE) {
+			begin = m->api.start_ns[call];
+			end = m->api.end_ns[call];
+			for (uint32_t s = 0; s < m->nsteps; s++) {
+				r = m->steps[s].range;
+				if (m->ranges.name[r] == WS_TEXT_STEP &&
+				    m->ranges.start_ns[r] <= begin && m->ranges.end_ns[r] >= end &&
+				    m->threads[m->ranges.thread[r]].process == m->api.process[call])
+					best = s;
+			}
+		}
+		cr_assert(eq(u32, m->kernels.step[k], best), "%s: kernel %zu", where, k);
+	}
+}
+
+static unsigned random_trace(uint32_t seed, int ties, int shuffle, unsigned *of_scopes)
+{
+	struct scene s = {.b = tb_new(), .random = seed * 2654435761u + 1, .ties = ties};
+	struct ws_trace_reader *r = NULL;
+	struct ws_model *m;
+	struct ws_bytes bytes;
+	struct ws_err err;
+	char where[64];
+	unsigned made;
+
+	s.shuffle = shuffle;
+	snprintf(where, sizeof(where), "random trace %u, ties %d, shuffle %d", seed, ties, shuffle);
+	tb_device(s.b, 1, pick(&s, 2) ? WS_DEVICE_CUDA : WS_DEVICE_CPU_REFERENCE, "Other");
+	for (uint64_t t = 2; t <= THREADS; t++)
+		tb_thread(s.b, t, 100);
+	for (unsigned i = 0, n = 20 + pick(&s, 300); i < n; i++)
+		act(&s);
+	if (pick(&s, 2))
+		for (unsigned t = 1; t <= THREADS; t++)
+			for (tb_on_thread(s.b, t); s.depth[t]; s.depth[t]--)
+				tb_pop(s.b, ++s.now);
+	m = tb_model(s.b);
+	bytes = tb_bytes(s.b);
+	cr_assert(eq(int, ws_trace_reader_open_mem(&r, bytes.ptr, bytes.len, &err), WS_OK));
+	check_membership(m, where);
+	oracle_compare_loaded(m, NULL, where);
+	made = oracle_compare_streamed(r, m, where, of_scopes);
+	cr_expect(eq(u32, oracle_compare_joined(r, m, where), made > 2), "%s", where);
+	ws_trace_reader_free(r);
+	ws_model_free(m);
+	tb_free(s.b);
+	return made;
+}
+
+Test(digest_random, traces)
+{
+	unsigned of_scopes = 0;
+
+	for (uint32_t seed = 0; seed < 60; seed++)
+		cr_assert(eq(u32, random_trace(seed, 0, 0, &of_scopes), ORACLE_STREAMED + 1),
+		          "seed %u", seed);
+	cr_expect(gt(u32, of_scopes, 60));
+}
+
+Test(digest_random, traces_where_much_happens_at_once)
+{
+	unsigned of_scopes = 0;
+
+	for (uint32_t seed = 0; seed < 60; seed++)
+		cr_assert(eq(u32, random_trace(seed, 1, 0, &of_scopes), ORACLE_STREAMED + 1),
+		          "seed %u", seed);
+}
+
+Test(digest_random, traces_whose_rows_are_out_of_order)
+{
+	unsigned made = 0, of_scopes = 0;
+
+	for (uint32_t seed = 0; seed < 60; seed++)
+		made += random_trace(seed, 0, 1, &of_scopes);
+	/* ranges may cross then, which needs rows */
+	cr_expect(gt(u32, made, 60 * 3));
+}
