@@ -35,6 +35,7 @@ struct ws_table_context {
 	const struct ws_selection *sel;
 	const struct ws_digest *digest; /* with the parts that the table needs */
 	struct ws_arena *temp;          /* for what it needs while it is made; freed behind it */
+	struct ws_joined_rows *rows;    /* of a table of rows, which takes them; NULL: from m */
 };
 /*
  * Free with ws_selection_release, also after a failure. filter may be NULL.

@@ -63,20 +63,25 @@ enum ws_status ws_columns_parse(const char *list, const struct ws_table_def *def
 	return WS_OK;
 }
 
+static void take_cells(void *ctx, size_t row, struct ws_cell *cells)
+{
+	const struct ws_column_choice *c = ctx;
+	const struct ws_cell *all = ws_table_cells(c->of, row);
+
+	for (size_t i = 0; i < c->n; i++)
+		cells[i] = all[c->which[i]];
+}
+
 enum ws_status ws_columns_take(struct ws_column_choice *c, const struct ws_table *table,
                                struct ws_table **out, struct ws_err *err)
 {
-	size_t all = table->def->ncolumns;
+	const struct ws_table_source source = {.fill = take_cells, .ctx = c};
 
+	c->of = table;
 	c->table = ws_table_new(&c->def);
 	if (!c->table || ws_table_failed(table))
 		return no_memory(err);
-	for (size_t row = 0; row < table->nrows; row++) {
-		struct ws_cell *cells = ws_table_row(c->table);
-
-		for (size_t i = 0; i < c->n; i++)
-			cells[i] = table->cells[row * all + c->which[i]];
-	}
+	ws_table_set_source(c->table, &source, table->nrows);
 	*out = c->table;
 	return ws_table_failed(c->table) ? no_memory(err) : WS_OK;
 }

@@ -11,7 +11,8 @@ struct ws_column_choice {
 	size_t n;
 	uint8_t *wanted; /* one a column of the table: is it among them? */
 	struct ws_table_def def;
-	struct ws_table *table;
+	const struct ws_table *of;
+	struct ws_table *table; /* its rows are those of `of` */
 };
 
 /*

@@ -55,9 +55,19 @@ enum ws_status ws_destination_resolve(struct ws_destination *d, const char *tabl
 	return WS_OK;
 }
 
-static enum ws_status write_text(FILE *f, const struct ws_destination *d,
-                                 const struct ws_report *report, const struct ws_text_opts *text,
+/* Rows that are made while they are written may have lacked memory. */
+static enum ws_status check_rows(enum ws_status status, const struct ws_report *report,
                                  struct ws_err *err)
+{
+	for (size_t i = 0; i < report->ntables && status == WS_OK; i++)
+		WS_FAIL_IF(ws_table_failed(report->tables[i]), err, NO_MEMORY,
+		           "out of memory while writing table %s", report->tables[i]->def->name);
+	return status;
+}
+
+static enum ws_status write_format(FILE *f, const struct ws_destination *d,
+                                   const struct ws_report *report, const struct ws_text_opts *text,
+                                   struct ws_err *err)
 {
 	switch (d->format) {
 	case WS_FORMAT_CSV:
@@ -75,6 +85,13 @@ static enum ws_status write_text(FILE *f, const struct ws_destination *d,
 	}
 }
 
+static enum ws_status write_text(FILE *f, const struct ws_destination *d,
+                                 const struct ws_report *report, const struct ws_text_opts *text,
+                                 struct ws_err *err)
+{
+	return check_rows(write_format(f, d, report, text, err), report, err);
+}
+
 enum ws_status ws_destination_write(const struct ws_destination *d, const struct ws_report *report,
                                     struct ws_err *err)
 {
@@ -84,7 +101,7 @@ enum ws_status ws_destination_write(const struct ws_destination *d, const struct
 
 	text.max_rows = (size_t)d->rows;
 	if (d->format == WS_FORMAT_XLSX)
-		return ws_out_xlsx(d->path, report, err);
+		return check_rows(ws_out_xlsx(d->path, report, err), report, err);
 	if (!d->path) {
 		/* a pager hides what stdout was, so ask first */
 		text.width = ws_ui_width();

@@ -95,6 +95,8 @@ static enum ws_status make_loaded(struct ws_trace_file *f, struct report_opts *o
 	if (status == WS_OK)
 		status = ws_report_make_tables(model, &o->filter, defs, ndefs, out, err);
 	o->lacks_comm = status == WS_OK && ws_model_lacks_comm(model);
+	if (status == WS_OK)
+		ws_report_keep(*out, &model);
 	ws_model_free(model);
 	return status;
 }

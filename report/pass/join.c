@@ -216,6 +216,7 @@ static enum ws_status tell_kernel(const struct ws_pass *p, const struct ws_pass_
 	        .dtype = place->dtype,
 	        .step = launch->step,
 	        .phase = r ? r->phase : WS_PHASE_OTHER,
+	        .marks = r ? r->marks : 0,
 	        .timed = k->timed,
 	        .cut_off = k->cut_off,
 	};
@@ -475,9 +476,10 @@ enum ws_status ws_pass_end(struct ws_pass *p, struct ws_err *err)
 	if (p->declined)
 		return WS_OK;
 	/* ranges that never ended end at the last moment of any record */
-	if (p->live.begun) {
+	if (p->live.begun || p->sink) {
 		WS_FORWARD(ws_load_memory(&p->l, err));
-		ws_extend_time(m, p->last_ns, p->last_ns);
+		if (p->first_ns <= p->last_ns)
+			ws_extend_time(m, p->first_ns, p->last_ns);
 	}
 	for (size_t i = 0; i < p->waiting.nslots; i++)
 		if (p->waiting.slots[i].used)

@@ -26,6 +26,7 @@ struct ws_joined_kernel {
 	uint32_t op;                      /* framework operation, 0 = none */
 	uint32_t step;                    /* `range` of one of the model's steps, or of none */
 	uint8_t phase;                    /* enum ws_phase */
+	uint8_t marks;                    /* WS_IN_… of that range */
 	uint8_t timed, cut_off;
 };
 

@@ -263,6 +263,7 @@ static enum ws_status run_whole(const struct ws_pass *wanted, const struct ws_tr
 	        .sink = wanted->sink,
 	        .thread = WS_NONE,
 	        .joined_ns = INT64_MIN,
+	        .first_ns = INT64_MAX,
 	        .last_ns = INT64_MIN,
 	        .events = {.row_size = sizeof(struct ws_pass_event),
 	                   .time_offset = offsetof(struct ws_pass_event, time_ns),
@@ -308,15 +309,15 @@ enum ws_status ws_pass_run(const struct ws_trace_reader *r, const char *name,
 }
 
 enum ws_status ws_pass_rows(const struct ws_trace_reader *r, const char *name,
-                            const struct ws_joined_sink *sink, struct ws_model **m,
-                            const char **declined, struct ws_err *err)
+                            const struct ws_model_opts *opts, const struct ws_joined_sink *sink,
+                            struct ws_model **m, const char **declined, struct ws_err *err)
 {
 	struct ws_digest none;
 	const struct ws_pass wanted = {.d = &none,
 	                               .parts = WS_DIGEST_PLACES | WS_DIGEST_NAMES,
 	                               .scope = WS_SCOPE_ALL,
 	                               .sink = sink};
-	enum ws_status status = run_whole(&wanted, r, name, NULL, m, declined, err);
+	enum ws_status status = run_whole(&wanted, r, name, opts, m, declined, err);
 
 	ws_digest_release(&none);
 	return status;

@@ -26,7 +26,7 @@ enum ws_status ws_pass_run(const struct ws_trace_reader *r, const char *name,
 /* The same of all rows, which go to the sink, and not into sums. It has had some of them where the
  * pass declines. */
 enum ws_status ws_pass_rows(const struct ws_trace_reader *r, const char *name,
-                            const struct ws_joined_sink *sink, struct ws_model **m,
-                            const char **declined, struct ws_err *err);
+                            const struct ws_model_opts *opts, const struct ws_joined_sink *sink,
+                            struct ws_model **m, const char **declined, struct ws_err *err);
 
 #endif

@@ -112,8 +112,8 @@ struct ws_pass {
 	uint32_t thread;
 	int64_t kernel_ns, range_ns, flops, bytes; /* sums that must not overflow */
 	uint64_t nkernels;
-	int64_t joined_ns; /* everything before is done */
-	int64_t last_ns;   /* last moment of any row */
+	int64_t joined_ns;         /* everything before is done */
+	int64_t first_ns, last_ns; /* first and last moment of any row */
 };
 
 /* Are all calls joined, and counted if they are in the scope? */

@@ -48,6 +48,12 @@ static inline bool time_is_sound(const struct ws_pass *p, int64_t start_ns, int6
 
 #define UNSOUND "a time is out of bounds"
 
+static inline void see_time(struct ws_pass *p, int64_t start_ns, int64_t end_ns)
+{
+	p->first_ns = start_ns < p->first_ns ? start_ns : p->first_ns;
+	p->last_ns = end_ns > p->last_ns ? end_ns : p->last_ns;
+}
+
 /* --- rows -------------------------------------------------------------------------------- */
 
 /* Without the join a kernel's cell is that of its configuration, and its order means nothing. */
@@ -99,8 +105,8 @@ static enum ws_status take_kernels(struct ws_pass *p, const struct ws_block_rows
 			p->declined = UNSOUND;
 			return WS_OK;
 		}
-		if (k->timed && k->start_ns + k->dur_ns > p->last_ns)
-			p->last_ns = k->start_ns + k->dur_ns;
+		if (k->timed)
+			see_time(p, k->start_ns, k->start_ns + k->dur_ns);
 	}
 	ws_pass_rows_filled(&p->kernels, b->info.rows);
 	return WS_OK;
@@ -143,8 +149,7 @@ static enum ws_status take_calls(struct ws_pass *p, const struct ws_block_rows *
 			return WS_OK;
 		}
 		c->end_ns = c->start_ns + dur;
-		if (c->end_ns > p->last_ns)
-			p->last_ns = c->end_ns;
+		see_time(p, c->start_ns, c->end_ns);
 		c->correlation = v[WS_COL_api_correlation][i];
 		c->at = ws_pass_at(block, i);
 		WS_FORWARD(thread_of(p, v[WS_COL_api_thread][i], &c->thread, err));
@@ -188,8 +193,7 @@ static enum ws_status take_events(struct ws_pass *p, const struct ws_block_rows 
 			p->declined = UNSOUND;
 			return WS_OK;
 		}
-		if (e->time_ns > p->last_ns)
-			p->last_ns = e->time_ns;
+		see_time(p, e->time_ns, e->time_ns);
 		e->at = ws_pass_at(block, i);
 		e->range_id = v[WS_COL_nvtx_range][i];
 		e->type = (uint32_t)type;

@@ -44,7 +44,7 @@ double ws_display_greatest(const struct ws_table *t, size_t column, size_t begin
 	double max = 0;
 
 	for (size_t row = begin; row < end; row++)
-		max = fmax(max, cell_magnitude(&t->cells[row * t->def->ncolumns + column]));
+		max = fmax(max, cell_magnitude(&ws_table_cells(t, row)[column]));
 	return max;
 }
 
@@ -264,10 +264,10 @@ static bool same_text(const struct ws_cell *a, const struct ws_cell *b)
 size_t ws_display_section_end(const struct ws_table *t, const struct ws_page_columns *columns,
                               size_t begin)
 {
-	size_t n = t->def->ncolumns, end = begin + 1;
-	const struct ws_cell *section = &t->cells[begin * n + columns->section];
+	const struct ws_cell section = ws_table_cells(t, begin)[columns->section];
+	size_t end = begin + 1;
 
-	while (end < t->nrows && same_text(section, &t->cells[end * n + columns->section]))
+	while (end < t->nrows && same_text(&section, &ws_table_cells(t, end)[columns->section]))
 		end++;
 	return end;
 }
@@ -276,7 +276,7 @@ size_t ws_display_quantity(const struct ws_table *t, double greatest, size_t row
                            char out[WS_DISPLAY_NUMBER_MAX])
 {
 	const struct ws_table_column *def = &t->def->columns[column];
-	const struct ws_cell *cell = &t->cells[row * t->def->ncolumns + column];
+	const struct ws_cell *cell = &ws_table_cells(t, row)[column];
 	struct ws_shown_column shown = {.display = def->display};
 	const struct unit *scale = choose_scale(&shown, cell->type == WS_CELL_REAL, greatest);
 	const char *unit = scale ? scale->name : def->unit;

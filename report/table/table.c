@@ -12,6 +12,7 @@
 struct ws_table_arena {
 	struct ws_arena memory; /* texts; `failed` is the table's */
 	size_t cells_capacity, notes_capacity;
+	struct ws_cell *made;    /* the row that was made last */
 	struct ws_cell *nowhere; /* a row that writes may go to after memory ran out */
 };
 
@@ -36,6 +37,8 @@ void ws_table_free(struct ws_table *t)
 {
 	if (!t)
 		return;
+	if (t->source.free)
+		t->source.free(t->source.ctx);
 	if (t->arena)
 		ws_arena_free(&t->arena->memory);
 	free(t->arena);
@@ -55,6 +58,25 @@ static struct ws_cell *nowhere(struct ws_table *t)
 	for (size_t i = 0; i < t->def->ncolumns; i++)
 		t->arena->nowhere[i].type = WS_CELL_EMPTY;
 	return t->arena->nowhere;
+}
+
+void ws_table_set_source(struct ws_table *t, const struct ws_table_source *source, size_t nrows)
+{
+	t->source = *source;
+	t->arena->made =
+	        ws_arena_array(&t->arena->memory, t->def->ncolumns, sizeof(*t->arena->made));
+	t->nrows = t->arena->made ? nrows : 0;
+}
+
+const struct ws_cell *ws_table_cells(const struct ws_table *t, size_t row)
+{
+	const size_t n = t->def->ncolumns;
+
+	if (!t->source.fill)
+		return t->cells + row * n;
+	memset(t->arena->made, 0, n * sizeof(*t->arena->made));
+	t->source.fill(t->source.ctx, row, t->arena->made);
+	return t->arena->made;
 }
 
 struct ws_cell *ws_table_row(struct ws_table *t)
@@ -103,6 +125,13 @@ void ws_cell_set_text(struct ws_table *t, struct ws_cell *cell, const char *text
 void ws_cell_set_str(struct ws_table *t, struct ws_cell *cell, const char *text)
 {
 	ws_cell_set_text(t, cell, text, strlen(text));
+}
+
+void ws_cell_share_str(struct ws_cell *cell, const char *text)
+{
+	cell->type = WS_CELL_TEXT;
+	cell->text.ptr = text;
+	cell->text.len = strlen(text);
 }
 
 static bool add_note(struct ws_table *t, size_t at, const char *fmt, va_list ap)

@@ -60,10 +60,18 @@ struct ws_table_def {
 	size_t ncolumns;
 };
 
+/* Where rows come from that are made when they are read: those of a table as long as the trace. */
+struct ws_table_source {
+	void (*fill)(void *ctx, size_t row, struct ws_cell *cells); /* cells are empty */
+	void (*free)(void *ctx);                                    /* may be NULL */
+	void *ctx;
+};
+
 struct ws_table {
 	const struct ws_table_def *def;
 	size_t nrows;
-	struct ws_cell *cells;  /* nrows × def->ncolumns, row-major */
+	struct ws_cell *cells; /* nrows × def->ncolumns, row-major; NULL where rows have a source */
+	struct ws_table_source source;
 	struct ws_cell *totals; /* def->ncolumns, or NULL: parts re-add to it */
 	char **notes;           /* what a reader must know: losses, filters, conventions */
 	size_t nnotes;
@@ -85,6 +93,11 @@ void ws_table_free(struct ws_table *t); /* NULL is legal */
  */
 int ws_table_failed(const struct ws_table *t);
 
+/* The table has so many rows, of this source, whose ctx it frees. */
+void ws_table_set_source(struct ws_table *t, const struct ws_table_source *source, size_t nrows);
+/* The cells of a row; of a row that is made, until the next is asked for. */
+const struct ws_cell *ws_table_cells(const struct ws_table *t, size_t row);
+
 /* Append a row of empty cells; the returned cells stay valid until the next append. */
 struct ws_cell *ws_table_row(struct ws_table *t);
 /* The totals row (made on first use). */
@@ -99,6 +112,8 @@ void ws_cell_set_real(struct ws_cell *cell, double value); /* not finite: EMPTY 
 /* Copies len bytes into the table. */
 void ws_cell_set_text(struct ws_table *t, struct ws_cell *cell, const char *text, size_t len);
 void ws_cell_set_str(struct ws_table *t, struct ws_cell *cell, const char *text);
+/* The same of a text that lives as long as the program. */
+void ws_cell_share_str(struct ws_cell *cell, const char *text);
 
 /* Add a note; printf-like. */
 void ws_table_note(struct ws_table *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
@@ -125,6 +140,8 @@ struct ws_report {
 	int64_t created_ns; /* from the trace, never from the clock: ns since 1970, UTC */
 	struct ws_table **tables;
 	size_t ntables;
+	void *kept; /* what rows with a source are made of; freed behind the tables */
+	void (*free_kept)(void *kept);
 };
 
 /*

@@ -7,6 +7,8 @@
 #include <string.h>
 
 #include "report/analysis/digest.h"
+#include "report/model/steps.h"
+#include "report/pass/joined_rows.h"
 #include "report/pass/pass.h"
 #include "report/tables/needs.h"
 #include "report/tables/tables.h"
@@ -26,7 +28,7 @@ static enum ws_status make(const struct ws_table_context *all, const struct ws_t
                            struct ws_table **out, struct ws_err *err)
 {
 	struct ws_arena temp = {0};
-	const struct ws_table_context with_temp = {all->m, all->sel, all->digest, &temp},
+	const struct ws_table_context with_temp = {all->m, all->sel, all->digest, &temp, all->rows},
 	                              *tab = &with_temp;
 	struct ws_table *t;
 	size_t which = 0;
@@ -78,7 +80,7 @@ enum ws_status ws_table_make(const struct ws_model *m, const struct ws_table_def
 {
 	struct ws_digest d = {0};
 	struct ws_selection sel;
-	struct ws_table_context tab = {m, &sel, &d, NULL};
+	struct ws_table_context tab = {.m = m, .sel = &sel, .digest = &d};
 	enum ws_status status;
 
 	*out = NULL;
@@ -137,7 +139,7 @@ enum ws_status ws_report_make_tables(const struct ws_model *m, const struct ws_f
 {
 	struct ws_selection sel = {0};
 	struct ws_digest d = {0};
-	struct ws_table_context tab = {m, &sel, &d, NULL};
+	struct ws_table_context tab = {.m = m, .sel = &sel, .digest = &d};
 	enum ws_status status;
 
 	*out = NULL;
@@ -195,6 +197,61 @@ static enum ws_status run_pass(const struct ws_trace_reader *r, const char *name
 	return ws_pass_run(r, name, opts, WS_SCOPE_ALL, parts, m, d, declined, err);
 }
 
+/*
+ * Rows of one scope: those of measured steps are all where there are none.
+ * Steps in which there are copies and no kernel are for the loaded model.
+ */
+static enum ws_status keep_scope(struct ws_joined_rows *rows, const struct ws_model *m,
+                                 enum ws_scope scope, struct ws_digest *d, const char **declined,
+                                 struct ws_err *err)
+{
+	bool in_scope = false;
+
+	d->scope = scope == WS_SCOPE_STEPS && !m->nmeasured ? WS_SCOPE_ALL : scope;
+	for (size_t i = 0; i < rows->nkernels && !in_scope && d->scope != WS_SCOPE_ALL; i++) {
+		const struct ws_joined_kernel *k = ws_joined_rows_kernel(rows, i);
+
+		in_scope = ws_scope_of(m, ws_joined_rows_step(rows, k->step), k->marks) == d->scope;
+	}
+	if (d->scope != WS_SCOPE_ALL && !in_scope)
+		*declined = "no kernel is in the scope";
+	if (*declined)
+		return WS_OK;
+	WS_FORWARD(ws_joined_rows_keep(rows, m, d->scope, &d->gpu_ns, err));
+	d->kernels = rows->nkernels;
+	return WS_OK;
+}
+
+/* A table of rows, which stay in files without names and are made when they are written. */
+static enum ws_status stream_rows(const struct ws_trace_reader *r, const char *name,
+                                  const struct ws_model_opts *opts, enum ws_scope scope,
+                                  const struct ws_table_def *def, struct ws_report **out,
+                                  const char **declined, struct ws_err *err)
+{
+	struct ws_joined_rows rows = {0};
+	struct ws_selection sel = {0};
+	struct ws_model *m = NULL;
+	struct ws_digest d = {0};
+	struct ws_table_context tab = {.sel = &sel, .digest = &d, .rows = &rows};
+	enum ws_status status = ws_joined_rows_pass(&rows, r, name, opts, &m, declined, err);
+
+	tab.m = m;
+	if (status == WS_OK && !*declined)
+		status = keep_scope(&rows, m, scope, &d, declined, err);
+	if (status == WS_OK && !*declined && opts && opts->step && !ws_any_step(m))
+		*declined = "no range is a step";
+	if (status == WS_OK && !*declined)
+		status = select_all(m, scope, &d, &sel, err);
+	if (status == WS_OK && !*declined)
+		status = make_report(&tab, &def, 1, out, err);
+	if (status == WS_OK && !*declined)
+		ws_report_keep(*out, &m);
+	ws_joined_rows_free(&rows);
+	ws_selection_release(&sel);
+	ws_model_free(m);
+	return status;
+}
+
 enum ws_status ws_report_stream(const struct ws_trace_reader *r, const char *name,
                                 const struct ws_model_opts *opts, enum ws_scope scope,
                                 const struct ws_table_def *const *defs, size_t ndefs,
@@ -209,6 +266,8 @@ enum ws_status ws_report_stream(const struct ws_trace_reader *r, const char *nam
 
 	*out = NULL;
 	*declined = NULL;
+	if (ndefs == 1 && defs[0] == &ws_def_kernel_trace)
+		return stream_rows(r, name, opts, scope, defs[0], out, declined, err);
 	for (size_t i = 0; i < ndefs && !*declined; i++) {
 		int rows;
 
@@ -220,7 +279,7 @@ enum ws_status ws_report_stream(const struct ws_trace_reader *r, const char *nam
 		return WS_OK;
 	status = run_pass(r, name, opts, scope, parts, &m, &d, declined, err);
 	if (status == WS_OK && !*declined) {
-		struct ws_table_context tab = {m, &sel, &d, NULL};
+		struct ws_table_context tab = {.m = m, .sel = &sel, .digest = &d};
 
 		status = select_all(m, scope, &d, &sel, err);
 		/* the model knows whether there is nothing at all in it, and says so */
@@ -277,12 +336,32 @@ enum ws_status ws_report_of_plan(const struct ws_report_plan *plan, struct ws_re
 	return status;
 }
 
+static void free_model(void *model)
+{
+	ws_model_free(model);
+}
+
+void ws_report_keep(struct ws_report *report, struct ws_model **m)
+{
+	bool is_read = false;
+
+	for (size_t i = 0; i < report->ntables; i++)
+		is_read |= report->tables[i]->source.fill != NULL;
+	if (!is_read)
+		return;
+	report->kept = *m;
+	report->free_kept = free_model;
+	*m = NULL;
+}
+
 void ws_report_free(struct ws_report *report)
 {
 	if (!report)
 		return;
 	for (size_t i = 0; i < report->ntables; i++)
 		ws_table_free(report->tables[i]);
+	if (report->free_kept)
+		report->free_kept(report->kept);
 	free(report->tables);
 	/* const for its readers; made by strdup */
 	free((char *)report->trace);

@@ -27,6 +27,9 @@ enum ws_status ws_table_make(const struct ws_model *m, const struct ws_table_def
 enum ws_status ws_report_make_tables(const struct ws_model *m, const struct ws_filter *filter,
                                      const struct ws_table_def *const *defs, size_t ndefs,
                                      struct ws_report **out, struct ws_err *err);
+/* Where rows of the report are made of the model when they are read, it takes that; else *m stays.
+ */
+void ws_report_keep(struct ws_report *report, struct ws_model **m);
 /* All tables. */
 enum ws_status ws_report_make(const struct ws_model *m, const struct ws_filter *filter,
                               struct ws_report **out, struct ws_err *err);

@@ -32,8 +32,10 @@ enum ws_status ws_out_csv(FILE *f, const struct ws_table *table, struct ws_err *
 		ws_csv_str(&c, def->columns[i].title);
 	ws_csv_end_row(&c);
 	for (size_t row = 0; row < table->nrows; row++) {
+		const struct ws_cell *cells = ws_table_cells(table, row);
+
 		for (size_t i = 0; i < def->ncolumns; i++)
-			put_cell(&c, &table->cells[row * def->ncolumns + i]);
+			put_cell(&c, &cells[i]);
 		ws_csv_end_row(&c);
 	}
 	return ws_csv_finish(&c, err);

@@ -79,7 +79,7 @@ static void put_rows(struct ws_json_writer *j, const struct ws_table *t)
 	ws_json_array_begin(j);
 	for (size_t row = 0; row < t->nrows; row++) {
 		ws_json_break(j);
-		put_cells(j, t, t->cells + row * t->def->ncolumns);
+		put_cells(j, t, ws_table_cells(t, row));
 	}
 	ws_json_array_end(j);
 	ws_json_break(j);

@@ -81,7 +81,7 @@ static enum ws_status put_table(FILE *f, const struct ws_table *t, struct ws_err
 		ws_display_column(t, i, &columns[i]);
 	put_header(f, def, columns);
 	for (size_t row = 0; row < t->nrows; row++)
-		put_row(f, def, columns, t->cells + row * def->ncolumns, 0);
+		put_row(f, def, columns, ws_table_cells(t, row), 0);
 	if (t->totals)
 		put_row(f, def, columns, t->totals, 1);
 	free(columns);
@@ -105,7 +105,7 @@ struct page_section {
 static bool has(const struct page_section *s, size_t column, bool text)
 {
 	for (size_t row = s->begin; row < s->end; row++) {
-		enum ws_cell_type type = s->t->cells[row * s->t->def->ncolumns + column].type;
+		enum ws_cell_type type = ws_table_cells(s->t, row)[column].type;
 
 		if (type != WS_CELL_EMPTY && (type == WS_CELL_TEXT) == text)
 			return true;
@@ -151,7 +151,7 @@ static void put_page_header(FILE *f, const struct page_section *s)
 
 static void put_page_row(FILE *f, const struct page_section *s, size_t row)
 {
-	const struct ws_cell *cells = s->t->cells + row * s->t->def->ncolumns;
+	const struct ws_cell *cells = ws_table_cells(s->t, row);
 	char number[WS_DISPLAY_NUMBER_MAX];
 
 	fputc('|', f);
@@ -178,7 +178,7 @@ static enum ws_status put_page(FILE *f, const struct ws_table *t, const struct w
 	s.shown = calloc(t->def->ncolumns + 2, sizeof(*s.shown));
 	WS_FAIL_IF(!s.shown, err, NO_MEMORY, "out of memory while printing table %s", t->def->name);
 	for (; s.begin < t->nrows; s.begin = s.end) {
-		const struct ws_cell *section = &t->cells[s.begin * t->def->ncolumns + c->section];
+		const struct ws_cell *section = &ws_table_cells(t, s.begin)[c->section];
 
 		s.end = ws_display_section_end(t, c, s.begin);
 		choose_columns(&s);

@@ -29,7 +29,7 @@ struct page_section {
 
 static const struct ws_cell *page_cells(const struct page_section *s, size_t row)
 {
-	return s->t->cells + row * s->t->def->ncolumns;
+	return ws_table_cells(s->t, row);
 }
 
 static size_t page_number(const struct page_section *s, size_t row, size_t column,

@@ -109,11 +109,10 @@ static size_t cell_width(const struct text_column *c, const struct ws_cell *cell
 
 static void measure(const struct text_table *x, struct text_column *c)
 {
-	size_t n = x->t->def->ncolumns;
-
 	c->width = header_width(c->shown.title);
 	for (size_t row = 0; row <= x->rows; row++) {
-		const struct ws_cell *cells = row < x->rows ? x->t->cells + row * n : x->t->totals;
+		const struct ws_cell *cells =
+		        row < x->rows ? ws_table_cells(x->t, row) : x->t->totals;
 		size_t w = cells ? cell_width(c, &cells[c->index]) : 0;
 
 		if (w > c->width)
@@ -139,7 +138,7 @@ static void add_column(struct text_table *x, size_t index)
 static bool names_say_more(const struct text_table *x, size_t label, size_t name)
 {
 	for (size_t row = 0; row < x->rows; row++) {
-		const struct ws_cell *cells = x->t->cells + row * x->t->def->ncolumns;
+		const struct ws_cell *cells = ws_table_cells(x->t, row);
 		const struct ws_cell *a = &cells[label], *b = &cells[name];
 
 		if (a->type == WS_CELL_TEXT && b->type == WS_CELL_TEXT &&
@@ -410,7 +409,7 @@ enum ws_status ws__text_table(FILE *f, const struct ws_table *t, const struct ws
 	put_header(&x);
 	put_rule(&x);
 	for (size_t row = 0; row < x.rows; row++)
-		put_cells(&x, t->cells + row * t->def->ncolumns);
+		put_cells(&x, ws_table_cells(t, row));
 	if (x.rows < t->nrows)
 		fprintf(f, "… %zu more %s\n", t->nrows - x.rows,
 		        t->nrows - x.rows == 1 ? "row" : "rows");

@@ -111,7 +111,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct fuzz_input in = {data, data + size};
 	struct ws_text_opts text = {.width = (int)(fuzz_take(&in) % 4 * 40), .colour = size % 2};
 	struct ws_table *tables[2] = {make_table(&in), make_table(&in)};
-	struct ws_report report = {"Warpsheet report", "fuzz", "", NULL, 0, tables, 2};
+	struct ws_report report = {.title = "Warpsheet report",
+	                           .trace = "fuzz",
+	                           .filter = "",
+	                           .tables = tables,
+	                           .ntables = 2};
 	struct ws_err err;
 
 	if (!f)

@@ -313,7 +313,7 @@ const struct ws_cell *tb_cell(const struct ws_table *t, size_t row, const char *
 
 	cr_assert(c >= 0, "no column %s in %s", column, t->def->name);
 	cr_assert(row < t->nrows, "row %zu of %zu", row, t->nrows);
-	return &t->cells[row * t->def->ncolumns + (size_t)c];
+	return &ws_table_cells(t, row)[c];
 }
 
 int64_t tb_int(const struct ws_table *t, size_t row, const char *column)
@@ -393,9 +393,13 @@ int tb_tables_equal(const struct ws_table *a, const struct ws_table *b)
 	if (a->def != b->def || a->nrows != b->nrows || a->nnotes != b->nnotes ||
 	    !a->totals != !b->totals)
 		return 0;
-	for (size_t i = 0; i < a->nrows * a->def->ncolumns; i++)
-		if (!cells_equal(&a->cells[i], &b->cells[i]))
-			return 0;
+	for (size_t row = 0; row < a->nrows; row++) {
+		const struct ws_cell *x = ws_table_cells(a, row), *y = ws_table_cells(b, row);
+
+		for (size_t c = 0; c < a->def->ncolumns; c++)
+			if (!cells_equal(&x[c], &y[c]))
+				return 0;
+	}
 	for (size_t i = 0; a->totals && i < a->def->ncolumns; i++)
 		if (!cells_equal(&a->totals[i], &b->totals[i]))
 			return 0;

@@ -148,13 +148,12 @@ static void fill_texts(struct ws_table *t)
 int main(int argc, char **argv)
 {
 	struct ws_table *tables[NTABLES];
-	struct ws_report report = {"Warpsheet \x01 <hand> report",
-	                           "/tmp/\xff=trace.wtrace",
-	                           "steps 1..2",
-	                           NULL,
-	                           INT64_C(1763640000000000000),
-	                           tables,
-	                           NTABLES};
+	struct ws_report report = {.title = "Warpsheet \x01 <hand> report",
+	                           .trace = "/tmp/\xff=trace.wtrace",
+	                           .filter = "steps 1..2",
+	                           .created_ns = INT64_C(1763640000000000000),
+	                           .tables = tables,
+	                           .ntables = NTABLES};
 	enum ws_status rc;
 	struct ws_err err;
 	char path[4096];

@@ -122,7 +122,7 @@ static void put_config(struct ws_parquet_writer *w, const struct kernels_export 
 static void put_launch(struct ws_parquet_writer *w, const struct kernels_export *k, uint32_t number)
 {
 	const struct ws_model *m = k->x->m;
-	const struct ws_joined_call *call = ws_parquet_call(k->x->rows, number);
+	const struct ws_joined_call *call = ws_joined_rows_call(k->x->rows, number);
 
 	if (!call) {
 		for (int column = 0; column < 5; column++)
@@ -151,7 +151,7 @@ static enum ws_status put_kernel(struct ws_parquet_table *t, const struct kernel
 	put_text(w, m, row->op);
 	put_path(w, k->x, row->path);
 	ws_parquet_str(w, ws_phase_name((enum ws_phase)row->phase));
-	ws_parquet_step(w, m, ws_parquet_rows_step(k->x->rows, row->step));
+	ws_parquet_step(w, m, ws_joined_rows_step(k->x->rows, row->step));
 	return ws_parquet_table_end_row(t, err);
 }
 
@@ -167,7 +167,7 @@ static enum ws_status export_kernels(struct ws_parquet_export *x, struct ws_parq
 	if (status == WS_OK)
 		status = kernels_load(&k, err);
 	for (size_t i = 0; i < x->rows->nkernels && status == WS_OK; i++)
-		status = put_kernel(t, &k, ws_parquet_kernel(x->rows, i), err);
+		status = put_kernel(t, &k, ws_joined_rows_kernel(x->rows, i), err);
 	ws_column_data_release(&k.configs);
 	free(k.short_name);
 	return ws_parquet_table_end(t, status, err);
@@ -207,7 +207,7 @@ static enum ws_status put_range(struct ws_parquet_table *t, const struct ws_parq
 	ws_parquet_str(w, row->is_start_end ? "start-end" : "push-pop");
 	ws_parquet_i64(w, row->is_open);
 	ws_parquet_str(w, ws_phase_name((enum ws_phase)row->phase));
-	ws_parquet_step(w, m, ws_parquet_rows_step(x->rows, row->step));
+	ws_parquet_step(w, m, ws_joined_rows_step(x->rows, row->step));
 	put_op(w, m, row->payload);
 	return ws_parquet_table_end_row(t, err);
 }
@@ -220,7 +220,7 @@ static enum ws_status export_ranges(struct ws_parquet_export *x, struct ws_parqu
 	                                               sizeof(fields) / sizeof(fields[0]), err);
 
 	for (size_t i = 0; i < x->rows->nranges && status == WS_OK; i++)
-		status = put_range(t, x, ws_parquet_range(x->rows, i), err);
+		status = put_range(t, x, ws_joined_rows_range(x->rows, i), err);
 	return ws_parquet_table_end(t, status, err);
 }
 

@@ -36,14 +36,14 @@ enum ws_status ws_export_parquet(const char *trace_path, const char *dir,
 {
 	struct ws_parquet_export *x = calloc(1, sizeof(*x));
 	struct ws_trace_reader *r = NULL;
-	struct ws_parquet_rows rows = {0};
+	struct ws_joined_rows rows = {0};
 	struct ws_model *m = NULL;
 	enum ws_status status;
 
 	WS_FAIL_IF(!x, err, NO_MEMORY, "out of memory");
 	status = ws_trace_reader_open(&r, trace_path, err);
 	if (status == WS_OK)
-		status = ws_parquet_rows_read(&rows, r, trace_path, &m, err);
+		status = ws_joined_rows_read(&rows, r, trace_path, &m, err);
 	x->m = m;
 	x->r = r;
 	x->rows = &rows;
@@ -51,7 +51,7 @@ enum ws_status ws_export_parquet(const char *trace_path, const char *dir,
 		status = export_tables(x, dir, opts, err);
 	ws_outfolder_abandon(&x->folder.out);
 	ws_parquet_paths_free(&x->paths);
-	ws_parquet_rows_free(&rows);
+	ws_joined_rows_free(&rows);
 	ws_trace_reader_free(r);
 	ws_model_free(m);
 	free(x);

@@ -6,12 +6,12 @@
 
 #include "formats/trace/reader.h"
 #include "report/export/parquet/folder.h"
-#include "report/export/parquet/rows.h"
+#include "report/pass/joined_rows.h"
 
 struct ws_parquet_export {
 	const struct ws_trace_reader *r;
 	const struct ws_model *m;
-	struct ws_parquet_rows *rows;
+	struct ws_joined_rows *rows;
 	struct ws_parquet_folder folder;
 	struct ws_parquet_paths paths;
 };

@@ -72,7 +72,7 @@ static double greatest(const struct chart_cells *cells, const char *title)
 		return column >= 0;
 	for (size_t r = cells->first - ws__xlsx_data_row(cells->sheet);
 	     r <= cells->last - ws__xlsx_data_row(cells->sheet); r++) {
-		const struct ws_cell *cell = &t->cells[r * t->def->ncolumns + (size_t)column];
+		const struct ws_cell *cell = &ws_table_cells(t, r)[column];
 
 		if (cell->type == WS_CELL_INT)
 			most = fmax(most, (double)cell->i);
@@ -109,18 +109,20 @@ static bool find_rows(const struct ws_xlsx_chart *def, struct chart_cells *cells
 	const struct ws_table *t = cells->sheet->table;
 	int column = find_column(cells, def->where_column);
 	int same = def->same_column ? find_column(cells, def->same_column) : -1;
+	struct ws_cell like = {0};
 	size_t first = 0, end;
 
 	if (column < 0)
 		return 0;
 	while (first < cells->sheet->rows &&
-	       !cell_is(&t->cells[first * t->def->ncolumns + (size_t)column], def->where_text))
+	       !cell_is(&ws_table_cells(t, first)[column], def->where_text))
 		first++;
+	if (first < cells->sheet->rows && same >= 0)
+		like = ws_table_cells(t, first)[same];
 	end = first;
 	while (end < cells->sheet->rows &&
-	       cell_is(&t->cells[end * t->def->ncolumns + (size_t)column], def->where_text) &&
-	       (same < 0 || equal_cells(&t->cells[first * t->def->ncolumns + (size_t)same],
-	                                &t->cells[end * t->def->ncolumns + (size_t)same])))
+	       cell_is(&ws_table_cells(t, end)[column], def->where_text) &&
+	       (same < 0 || equal_cells(&like, &ws_table_cells(t, end)[same])))
 		end++;
 	cells->first = (uint32_t)(ws__xlsx_data_row(cells->sheet) + first);
 	cells->last = (uint32_t)(ws__xlsx_data_row(cells->sheet) + end - 1);

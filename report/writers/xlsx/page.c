@@ -108,8 +108,7 @@ static uint32_t write_lines(const struct page *p, uint32_t row)
 	const struct ws_table *t = p->t;
 
 	for (size_t begin = 0, end; begin < t->nrows; begin = end) {
-		const struct ws_cell *section =
-		        &t->cells[begin * t->def->ncolumns + p->columns.section];
+		const struct ws_cell *section = &ws_table_cells(t, begin)[p->columns.section];
 
 		end = ws_display_section_end(t, &p->columns, begin);
 		row += begin ? 1 : 0; /* a blank line between blocks */
@@ -122,7 +121,7 @@ static uint32_t write_lines(const struct page *p, uint32_t row)
 			        (struct ws_xlsx_block){section, row,
 			                               row + (uint32_t)(end - begin) - 1};
 		for (size_t r = begin; r < end; r++)
-			row = write_line(p, row, &t->cells[r * t->def->ncolumns]);
+			row = write_line(p, row, ws_table_cells(t, r));
 	}
 	return row;
 }

@@ -27,7 +27,7 @@ struct points {
 
 static const struct ws_cell *cell(const struct points *p, size_t row, int column)
 {
-	return &p->s->table->cells[row * p->s->table->def->ncolumns + (size_t)column];
+	return &ws_table_cells(p->s->table, row)[column];
 }
 
 /* A logarithmic axis has no place for 0. */

@@ -60,7 +60,7 @@ static double widest_cell(const struct ws_table *t, const struct layout *l, uint
 	double widest = t->totals ? cell_width(&l->shown[column], &t->totals[column]) : 0;
 
 	for (size_t r = 0; r < rows; r++) {
-		double w = cell_width(&l->shown[column], &t->cells[r * t->def->ncolumns + column]);
+		double w = cell_width(&l->shown[column], &ws_table_cells(t, r)[column]);
 
 		if (w > widest)
 			widest = w;
@@ -159,7 +159,7 @@ static double row_height(const struct ws_table *t, size_t row, const struct layo
 	size_t lines = 1, most = l->ncols <= READING_COLUMNS ? READING_LINES : NAME_LINES;
 
 	for (uint16_t c = 0; c < l->ncols; c++) {
-		const struct ws_cell *cell = &t->cells[row * l->ncols + c];
+		const struct ws_cell *cell = &ws_table_cells(t, row)[c];
 		size_t n;
 
 		if (!l->wraps[c] || cell->type != WS_CELL_TEXT)
@@ -197,7 +197,7 @@ static void write_totals(struct ws_xlsx *x, struct ws_xlsx_sheet *s, const struc
  */
 static unsigned row_level(const struct ws_table *t, size_t row)
 {
-	const struct ws_cell *cell = &t->cells[row * t->def->ncolumns]; /* path or scope */
+	const struct ws_cell *cell = ws_table_cells(t, row); /* path or scope */
 	unsigned level = 0;
 
 	if (cell->type != WS_CELL_TEXT)
@@ -249,10 +249,12 @@ static void write_cells(struct ws_xlsx *x, struct ws_xlsx_sheet *s, const struct
 
 	worksheet_outline_settings(s->sheet, LXW_TRUE, LXW_FALSE, LXW_TRUE, LXW_FALSE);
 	for (size_t r = 0; r < s->rows; r++, row++) {
+		const struct ws_cell *cells;
+
 		set_row(x, s, r, row, row_height(t, r, l), open);
+		cells = ws_table_cells(t, r);
 		for (uint16_t c = 0; c < l->ncols; c++)
-			ws__xlsx_cell(x, s->sheet, row, c, &t->cells[r * l->ncols + c],
-			              &l->shown[c],
+			ws__xlsx_cell(x, s->sheet, row, c, &cells[c], &l->shown[c],
 			              l->wraps[c] ? WS_XLSX_CELL_WRAPPED : WS_XLSX_CELL);
 	}
 	if (t->totals)

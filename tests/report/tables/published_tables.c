@@ -148,7 +148,7 @@ static size_t row_of(const struct ws_table *t, const struct expectation *e)
 	int c = e->key_column ? ws_table_column_index(t->def, e->key_column) : -1;
 
 	for (size_t r = 0; r < t->nrows && c >= 0; r++) {
-		const struct ws_cell *cell = &t->cells[r * t->def->ncolumns + (size_t)c];
+		const struct ws_cell *cell = &ws_table_cells(t, r)[c];
 
 		if (cell->type == WS_CELL_TEXT && cell->text.len == strlen(e->key) &&
 		    !memcmp(cell->text.ptr, e->key, cell->text.len))
@@ -188,8 +188,7 @@ static int check(struct opened *o, const struct expectation *e)
 	row = row_of(t, e);
 	column = ws_table_column_index(t->def, e->column);
 	if (row < t->nrows && column >= 0)
-		print_cell(&t->cells[row * t->def->ncolumns + (size_t)column], e->value, text,
-		           sizeof(text));
+		print_cell(&ws_table_cells(t, row)[column], e->value, text, sizeof(text));
 	ok = !strcmp(text, e->value);
 	if (!ok)
 		printf("%s, %s, %s, %s: %s is published, not %s\n", e->file, e->table,

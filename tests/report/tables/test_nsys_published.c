@@ -102,7 +102,7 @@ static void check_number(const struct ws_table *t, size_t row, size_t column, ch
                          const char *whole)
 {
 	const struct ws_table_column *c = &t->def->columns[column];
-	const struct ws_cell *cell = &t->cells[row * t->def->ncolumns + column];
+	const struct ws_cell *cell = &ws_table_cells(t, row)[column];
 	/* sizes have three decimals, what is computed of times one, times and counts none */
 	int megabytes = strstr(c->title, "(MB)") != NULL;
 	int digits = megabytes ? 3 : c->type == WS_CELL_REAL ? 1 : 0;
@@ -160,7 +160,7 @@ static void check_row(const struct ws_table *t, size_t row, const char *text, si
 	cr_assert(lt(sz, row, t->nrows), "the table has no row for: %s", text);
 	for (size_t c = 0; c < numbers; c++)
 		check_number(t, row, c, &p, text);
-	check_name(&t->cells[row * t->def->ncolumns + numbers], p, text);
+	check_name(&ws_table_cells(t, row)[numbers], p, text);
 }
 
 /* All rows below a heading, up to the empty line after them. The rows there are. */

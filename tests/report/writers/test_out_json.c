@@ -5,13 +5,12 @@
 
 static struct made make(struct ws_table *t, int whole)
 {
-	struct ws_report report = {"Warpsheet report",
-	                           "a\"b.wtrace",
-	                           "steps 1..2",
-	                           "the only measured step",
-	                           0,
-	                           &t,
-	                           1};
+	struct ws_report report = {.title = "Warpsheet report",
+	                           .trace = "a\"b.wtrace",
+	                           .filter = "steps 1..2",
+	                           .scope = "the only measured step",
+	                           .tables = &t,
+	                           .ntables = 1};
 	struct made m = {0};
 	FILE *f = open_memstream(&m.bytes, &m.len);
 	struct ws_err err;

@@ -6,7 +6,11 @@
 
 static char *make(struct ws_table *t, const char *filter)
 {
-	struct ws_report report = {"Warpsheet report", "a_b.wtrace", filter, NULL, 0, &t, 1};
+	struct ws_report report = {.title = "Warpsheet report",
+	                           .trace = "a_b.wtrace",
+	                           .filter = filter,
+	                           .tables = &t,
+	                           .ntables = 1};
 	char *bytes = NULL;
 	size_t len;
 	FILE *f = open_memstream(&bytes, &len);

@@ -7,7 +7,11 @@
 
 static char *make(struct ws_table *t, struct ws_text_opts opts)
 {
-	struct ws_report report = {"Warpsheet report", "a\x1b[2J.wtrace", "", NULL, 0, &t, 1};
+	struct ws_report report = {.title = "Warpsheet report",
+	                           .trace = "a\x1b[2J.wtrace",
+	                           .filter = "",
+	                           .tables = &t,
+	                           .ntables = 1};
 	char *bytes = NULL;
 	size_t len;
 	FILE *f = open_memstream(&bytes, &len);

@@ -51,7 +51,11 @@ static size_t files_in_folder(void)
 
 static enum ws_status make(const char *to, struct ws_table **tables, size_t n, struct ws_err *err)
 {
-	struct ws_report report = {"Warpsheet report", "a.wtrace", "", NULL, 0, tables, n};
+	struct ws_report report = {.title = "Warpsheet report",
+	                           .trace = "a.wtrace",
+	                           .filter = "",
+	                           .tables = tables,
+	                           .ntables = n};
 
 	return ws_out_xlsx(to, &report, err);
 }

@@ -159,8 +159,8 @@ unsigned oracle_compare_joined(const struct ws_trace_reader *r, const struct ws_
 	t.ranges = calloc(m->ranges.n + 1, sizeof(*t.ranges));
 	for (size_t d = 0; d < 4; d++)
 		t.of_device[d] = calloc(m->kernels.n + 1, sizeof(*t.of_device[d]));
-	cr_assert(eq(int, ws_pass_rows(r, where, &sink, &passed, &declined, &err), WS_OK), "%s: %s",
-	          where, err.text);
+	cr_assert(eq(int, ws_pass_rows(r, where, NULL, &sink, &passed, &declined, &err), WS_OK),
+	          "%s: %s", where, err.text);
 	if (!declined)
 		compare_told(&t, passed);
 	ws_model_free(passed);

@@ -1,10 +1,10 @@
-#include "report/export/parquet/rows.h"
+#include "report/pass/joined_rows.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "formats/trace/block_reader.h"
-#include "report/model/load.h"
+#include "report/model/steps.h"
 #include "report/pass/pass.h"
 
 /* --- the sink ------------------------------------------------------------------------------ */
@@ -12,7 +12,7 @@
 static enum ws_status take_call(void *ctx, const struct ws_joined_call *call, uint32_t *number,
                                 struct ws_err *err)
 {
-	struct ws_parquet_rows *rows = ctx;
+	struct ws_joined_rows *rows = ctx;
 
 	*number = (uint32_t)rows->ncalls;
 	return ws_spill_put(&rows->calls, sizeof(*call), rows->ncalls++, call, err);
@@ -21,7 +21,7 @@ static enum ws_status take_call(void *ctx, const struct ws_joined_call *call, ui
 static enum ws_status take_kernel(void *ctx, const struct ws_joined_kernel *kernel,
                                   struct ws_err *err)
 {
-	struct ws_parquet_rows *rows = ctx;
+	struct ws_joined_rows *rows = ctx;
 
 	return ws_spill_put(&rows->kernels, sizeof(*kernel), rows->nkernels++, kernel, err);
 }
@@ -29,14 +29,14 @@ static enum ws_status take_kernel(void *ctx, const struct ws_joined_kernel *kern
 /* A range that ends has its place by its begin: those inside it stand behind. */
 static enum ws_status take_range(void *ctx, const struct ws_joined_range *range, struct ws_err *err)
 {
-	struct ws_parquet_rows *rows = ctx;
+	struct ws_joined_rows *rows = ctx;
 
 	if (range->number >= rows->nranges)
 		rows->nranges = range->number + 1;
 	return ws_spill_put(&rows->ranges, sizeof(*range), range->number, range, err);
 }
 
-static enum ws_status open_rooms(struct ws_parquet_rows *rows, uint64_t kernels, uint64_t calls,
+static enum ws_status open_rooms(struct ws_joined_rows *rows, uint64_t kernels, uint64_t calls,
                                  uint64_t ranges, struct ws_err *err)
 {
 	WS_FAIL_IF(kernels >= WS_NONE || calls >= WS_NONE || ranges >= WS_NONE, err, NO_MEMORY,
@@ -78,8 +78,8 @@ static uint32_t range_of_step(const struct ws_model *m, uint32_t step)
 	return step == WS_NONE ? WS_NONE : m->steps[step].range;
 }
 
-/* Kernel i of a model, with its call. */
-static enum ws_status copy_kernel(struct ws_parquet_rows *rows, const struct ws_model *m,
+/* Kernel i of a model, with its call; correlations are of the calls, NULL: nobody asks. */
+static enum ws_status copy_kernel(struct ws_joined_rows *rows, const struct ws_model *m,
                                   const uint64_t *correlations, size_t i, struct ws_err *err)
 {
 	const struct ws_kernels *k = &m->kernels;
@@ -97,6 +97,7 @@ static enum ws_status copy_kernel(struct ws_parquet_rows *rows, const struct ws_
 	        .op = op ? op->name : WS_TEXT_EMPTY,
 	        .step = range_of_step(m, ws_kernel_step(m, i)),
 	        .phase = (uint8_t)ws_kernel_phase(m, i),
+	        .marks = ws_range_marks(m, range),
 	        .timed = !(k->flags[i] & WS_KERNEL_NO_TIME),
 	        .cut_off = (k->flags[i] & WS_KERNEL_CUT_OFF) != 0,
 	};
@@ -105,7 +106,7 @@ static enum ws_status copy_kernel(struct ws_parquet_rows *rows, const struct ws_
 		const struct ws_joined_call launch = {
 		        .start_ns = m->api.start_ns[call],
 		        .dur_ns = m->api.end_ns[call] - m->api.start_ns[call],
-		        .correlation = correlations[call],
+		        .correlation = correlations ? correlations[call] : 0,
 		        .name = m->api.name[call],
 		        .thread = m->api.thread[call],
 		};
@@ -115,7 +116,7 @@ static enum ws_status copy_kernel(struct ws_parquet_rows *rows, const struct ws_
 	return take_kernel(rows, &row, err);
 }
 
-static enum ws_status copy_range(struct ws_parquet_rows *rows, const struct ws_model *m, uint32_t i,
+static enum ws_status copy_range(struct ws_joined_rows *rows, const struct ws_model *m, uint32_t i,
                                  struct ws_err *err)
 {
 	const struct ws_ranges *r = &m->ranges;
@@ -137,7 +138,32 @@ static enum ws_status copy_range(struct ws_parquet_rows *rows, const struct ws_m
 	return take_range(rows, &row, err);
 }
 
-static enum ws_status copy_model(struct ws_parquet_rows *rows, const struct ws_model *m,
+static enum ws_status number_steps(struct ws_joined_rows *rows, const struct ws_model *m,
+                                   struct ws_err *err)
+{
+	for (size_t i = 0; i < m->nsteps; i++)
+		if (m->steps[i].range >= rows->nsteps_of)
+			rows->nsteps_of = (size_t)m->steps[i].range + 1;
+	rows->step_of = malloc((rows->nsteps_of + 1) * sizeof(*rows->step_of));
+	WS_FAIL_IF(!rows->step_of, err, NO_MEMORY, "no memory for %zu steps", m->nsteps);
+	memset(rows->step_of, 0xff, (rows->nsteps_of + 1) * sizeof(*rows->step_of));
+	for (size_t i = 0; i < m->nsteps; i++)
+		rows->step_of[m->steps[i].range] = (uint32_t)i;
+	return WS_OK;
+}
+
+enum ws_status ws_joined_rows_of_kernels(struct ws_joined_rows *rows, const struct ws_model *m,
+                                         const uint8_t *selected, struct ws_err *err)
+{
+	enum ws_status status = open_rooms(rows, m->kernels.n, m->kernels.n, 0, err);
+
+	for (size_t i = 0; i < m->kernels.n && status == WS_OK; i++)
+		if (!selected || selected[i])
+			status = copy_kernel(rows, m, NULL, i, err);
+	return status == WS_OK ? number_steps(rows, m, err) : status;
+}
+
+static enum ws_status copy_model(struct ws_joined_rows *rows, const struct ws_model *m,
                                  const struct ws_trace_reader *r, struct ws_err *err)
 {
 	uint64_t *correlations = calloc(m->api.n + 1, sizeof(*correlations));
@@ -173,73 +199,96 @@ static uint32_t thread_of_range(const void *ctx, const void *row)
 	return range->thread;
 }
 
-static enum ws_status number_steps(struct ws_parquet_rows *rows, const struct ws_model *m,
-                                   struct ws_err *err)
+/* Kernels by device, ranges by thread. */
+static enum ws_status sort(struct ws_joined_rows *rows, const struct ws_model *m,
+                           struct ws_err *err)
 {
-	for (size_t i = 0; i < m->nsteps; i++)
-		if (m->steps[i].range >= rows->nsteps_of)
-			rows->nsteps_of = (size_t)m->steps[i].range + 1;
-	rows->step_of = malloc((rows->nsteps_of + 1) * sizeof(*rows->step_of));
-	WS_FAIL_IF(!rows->step_of, err, NO_MEMORY, "no memory for %zu steps", m->nsteps);
-	memset(rows->step_of, 0xff, (rows->nsteps_of + 1) * sizeof(*rows->step_of));
-	for (size_t i = 0; i < m->nsteps; i++)
-		rows->step_of[m->steps[i].range] = (uint32_t)i;
+	const struct ws_spill_key device = {m->ndevices, device_of_kernel, m};
+	const struct ws_spill_key thread = {m->nthreads, thread_of_range, NULL};
+
+	WS_FORWARD(ws_spill_partition(&rows->kernels, sizeof(struct ws_joined_kernel),
+	                              rows->nkernels, &device, err));
+	WS_FORWARD(ws_spill_partition(&rows->ranges, sizeof(struct ws_joined_range), rows->nranges,
+	                              &thread, err));
+	return number_steps(rows, m, err);
+}
+
+enum ws_status ws_joined_rows_pass(struct ws_joined_rows *rows, const struct ws_trace_reader *r,
+                                   const char *name, const struct ws_model_opts *opts,
+                                   struct ws_model **m, const char **declined, struct ws_err *err)
+{
+	const struct ws_joined_sink sink = {rows, take_call, take_kernel, take_range};
+
+	*m = NULL;
+	WS_FORWARD(open_rooms(rows, ws_trace_reader_count(r, WS_KIND_KERNEL),
+	                      ws_trace_reader_count(r, WS_KIND_API),
+	                      ws_trace_reader_count(r, WS_KIND_NVTX), err));
+	WS_FORWARD(ws_pass_rows(r, name, opts, &sink, m, declined, err));
+	if (!*declined)
+		return sort(rows, *m, err);
+	ws_joined_rows_free(rows);
 	return WS_OK;
 }
 
-enum ws_status ws_parquet_rows_read(struct ws_parquet_rows *rows, const struct ws_trace_reader *r,
-                                    const char *name, struct ws_model **m, struct ws_err *err)
+enum ws_status ws_joined_rows_read(struct ws_joined_rows *rows, const struct ws_trace_reader *r,
+                                   const char *name, struct ws_model **m, struct ws_err *err)
 {
-	const struct ws_joined_sink sink = {rows, take_call, take_kernel, take_range};
-	const uint64_t calls = ws_trace_reader_count(r, WS_KIND_API);
-	struct ws_spill_key key;
 	const char *declined;
 
-	*m = NULL;
-	WS_FORWARD(open_rooms(rows, ws_trace_reader_count(r, WS_KIND_KERNEL), calls,
-	                      ws_trace_reader_count(r, WS_KIND_NVTX), err));
-	WS_FORWARD(ws_pass_rows(r, name, &sink, m, &declined, err));
-	if (declined) {
-		ws_parquet_rows_free(rows);
-		WS_FORWARD(ws_model_open_reader(m, r, name, NULL, err));
-		WS_FORWARD(copy_model(rows, *m, r, err));
-	}
-	key = (struct ws_spill_key){(*m)->ndevices, device_of_kernel, *m};
-	WS_FORWARD(ws_spill_partition(&rows->kernels, sizeof(struct ws_joined_kernel),
-	                              rows->nkernels, &key, err));
-	key = (struct ws_spill_key){(*m)->nthreads, thread_of_range, NULL};
-	WS_FORWARD(ws_spill_partition(&rows->ranges, sizeof(struct ws_joined_range), rows->nranges,
-	                              &key, err));
-	return number_steps(rows, *m, err);
+	WS_FORWARD(ws_joined_rows_pass(rows, r, name, NULL, m, &declined, err));
+	if (!declined)
+		return WS_OK;
+	WS_FORWARD(ws_model_open_reader(m, r, name, NULL, err));
+	WS_FORWARD(copy_model(rows, *m, r, err));
+	return sort(rows, *m, err);
 }
 
-void ws_parquet_rows_free(struct ws_parquet_rows *rows)
+enum ws_status ws_joined_rows_keep(struct ws_joined_rows *rows, const struct ws_model *m,
+                                   enum ws_scope scope, int64_t *gpu_ns, struct ws_err *err)
+{
+	size_t kept = 0;
+
+	*gpu_ns = 0;
+	for (size_t i = 0; i < rows->nkernels; i++) {
+		const struct ws_joined_kernel row = *ws_joined_rows_kernel(rows, i);
+
+		if (scope != WS_SCOPE_ALL &&
+		    ws_scope_of(m, ws_joined_rows_step(rows, row.step), row.marks) != scope)
+			continue;
+		*gpu_ns += row.dur_ns;
+		WS_FORWARD(ws_spill_put(&rows->kernels, sizeof(row), kept++, &row, err));
+	}
+	rows->nkernels = kept;
+	return WS_OK;
+}
+
+void ws_joined_rows_free(struct ws_joined_rows *rows)
 {
 	ws_spill_close(&rows->kernels);
 	ws_spill_close(&rows->calls);
 	ws_spill_close(&rows->ranges);
 	free(rows->step_of);
-	*rows = (struct ws_parquet_rows){0};
+	*rows = (struct ws_joined_rows){0};
 }
 
-const struct ws_joined_kernel *ws_parquet_kernel(struct ws_parquet_rows *rows, size_t i)
+const struct ws_joined_kernel *ws_joined_rows_kernel(struct ws_joined_rows *rows, size_t i)
 {
 	return ws_spill_row(&rows->kernels, sizeof(struct ws_joined_kernel), i);
 }
 
-const struct ws_joined_range *ws_parquet_range(struct ws_parquet_rows *rows, size_t i)
+const struct ws_joined_range *ws_joined_rows_range(struct ws_joined_rows *rows, size_t i)
 {
 	return ws_spill_row(&rows->ranges, sizeof(struct ws_joined_range), i);
 }
 
-const struct ws_joined_call *ws_parquet_call(struct ws_parquet_rows *rows, uint32_t number)
+const struct ws_joined_call *ws_joined_rows_call(struct ws_joined_rows *rows, uint32_t number)
 {
 	return number == WS_NONE
 	               ? NULL
 	               : ws_spill_row(&rows->calls, sizeof(struct ws_joined_call), number);
 }
 
-uint32_t ws_parquet_rows_step(const struct ws_parquet_rows *rows, uint32_t step)
+uint32_t ws_joined_rows_step(const struct ws_joined_rows *rows, uint32_t step)
 {
 	return step < rows->nsteps_of ? rows->step_of[step] : WS_NONE;
 }

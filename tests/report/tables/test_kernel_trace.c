@@ -1,0 +1,138 @@
+/*
+ * The trace of kernels is made row by row while it is written: of a pass the
+ * same as of a loaded model.
+ */
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "formats/trace/reader.h"
+#include "report/tables/report.h"
+#include "report/tables/tables.h"
+#include "tests/support/paths.h"
+
+static char *csv_of(const struct ws_report *report, size_t *size)
+{
+	char *text = NULL;
+	FILE *f = open_memstream(&text, size);
+
+	cr_assert(f != NULL);
+	cr_assert(eq(int, ws_out_csv(f, report->tables[0], NULL), WS_OK));
+	fclose(f);
+	return text;
+}
+
+static void expect_same(const struct ws_report *a, const struct ws_report *b, const char *where)
+{
+	const struct ws_table *ta = a->tables[0], *tb = b->tables[0];
+	size_t na, nb;
+	char *ca = csv_of(a, &na), *cb = csv_of(b, &nb);
+
+	cr_expect(eq(sz, ta->nrows, tb->nrows), "%s", where);
+	cr_expect(eq(str, ca, cb), "%s", where);
+	cr_expect(eq(str, (char *)a->scope, (char *)b->scope), "%s", where);
+	cr_expect(eq(sz, ta->nnotes, tb->nnotes), "%s", where);
+	cr_assert(eq(int, ta->totals != NULL, tb->totals != NULL), "%s", where);
+	if (ta->totals)
+		cr_expect(eq(i64, ta->totals[WS_TC_kernel_trace_dur_ns].i,
+		             tb->totals[WS_TC_kernel_trace_dur_ns].i));
+	free(ca);
+	free(cb);
+}
+
+/* 1 = the pass made it. */
+static unsigned compare(const struct ws_trace_reader *r, struct ws_model *m, enum ws_scope scope,
+                        const char *where)
+{
+	const struct ws_table_def *def = &ws_def_kernel_trace;
+	struct ws_filter filter = WS_FILTER_ALL;
+	struct ws_report *loaded, *streamed;
+	const char *declined;
+	struct ws_err err;
+
+	filter.scope = scope;
+	cr_assert(eq(int, ws_report_make_tables(m, &filter, &def, 1, &loaded, &err), WS_OK));
+	cr_assert(eq(int,
+	             ws_report_stream(r, m->name, NULL, scope, &def, 1, NULL, &streamed, &declined,
+	                              &err),
+	             WS_OK),
+	          "%s: %s", where, err.text);
+	if (!declined) {
+		/* what its rows are made of goes with the report */
+		cr_expect(streamed->kept != NULL, "%s", where);
+		expect_same(loaded, streamed, where);
+	}
+	ws_report_free(streamed);
+	ws_report_free(loaded);
+	return !declined;
+}
+
+static unsigned compare_file(const char *path)
+{
+	struct ws_trace_reader *r;
+	struct ws_model *m;
+	struct ws_err err;
+	unsigned made = 0;
+
+	cr_assert(eq(int, ws_trace_reader_open(&r, path, &err), WS_OK), "%s", err.text);
+	cr_assert(eq(int, ws_model_open_reader(&m, r, path, NULL, &err), WS_OK), "%s", err.text);
+	for (int scope = 0; scope < WS_SCOPES; scope++)
+		made += compare(r, m, (enum ws_scope)scope, path);
+	ws_model_free(m);
+	ws_trace_reader_free(r);
+	return made;
+}
+
+Test(kernel_trace, of_a_pass_is_that_of_a_loaded_model)
+{
+	const char *folder = WS_FIXTURES "/traces";
+	DIR *dir = opendir(folder);
+	struct dirent *entry;
+	unsigned made = 0;
+
+	cr_assert(dir != NULL, "%s", folder);
+	while ((entry = readdir(dir))) {
+		char path[4096];
+
+		if (!strstr(entry->d_name, ".wtrace"))
+			continue;
+		snprintf(path, sizeof(path), "%s/%s", folder, entry->d_name);
+		made += compare_file(path);
+	}
+	closedir(dir);
+	/* two whole recordings with steps and a warm-up, at least */
+	cr_expect(ge(u32, made, 8));
+}
+
+/* A filter takes rows of a loaded model. */
+Test(kernel_trace, of_a_filter_has_the_rows_that_pass)
+{
+	const struct ws_table_def *def = &ws_def_kernel_trace;
+	struct ws_filter filter = WS_FILTER_ALL;
+	struct ws_report *report;
+	struct ws_model *m;
+	struct ws_err err;
+	size_t expected = 0;
+
+	cr_assert(eq(int, ws_model_open(&m, WS_FIXTURES "/traces/step-fp32.wtrace", &err), WS_OK));
+	filter.kernel = "softmax";
+	for (size_t k = 0; k < m->kernels.n; k++) {
+		const struct ws_bytes name = m->texts[ws_kernel_name(m, k)];
+
+		expected += memmem(name.ptr, name.len, "softmax", 7) != NULL;
+	}
+	cr_assert(gt(sz, expected, 0));
+	cr_assert(eq(int, ws_report_make_tables(m, &filter, &def, 1, &report, &err), WS_OK));
+	cr_expect(eq(sz, report->tables[0]->nrows, expected));
+	for (size_t row = 0; row < report->tables[0]->nrows; row++) {
+		const struct ws_cell *name =
+		        &ws_table_cells(report->tables[0], row)[WS_TC_kernel_trace_name];
+
+		cr_expect(memmem(name->text.ptr, name->text.len, "softmax", 7) != NULL);
+	}
+	ws_report_free(report);
+	ws_model_free(m);
+}
