@@ -2,11 +2,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "formats/base/outfile.h"
 
 static enum ws_status map_fd(struct ws_trace_map *map, int fd, const char *path, struct ws_err *err)
 {
@@ -46,6 +49,33 @@ void ws_trace_map_let_go(const void *data, size_t size)
 	size_t page = (size_t)sysconf(_SC_PAGESIZE), before = (uintptr_t)data % page;
 
 	madvise((uint8_t *)(uintptr_t)data - before, size + before, MADV_DONTNEED);
+}
+
+/* Behind the new end of a file that is cut there is no memory. */
+static void on_missing_page(int number, siginfo_t *info, void *context)
+{
+	static const char words[] = "warpsheet: an input was cut short, or could not be read, "
+	                            "while it was in use; try again when nobody writes it\n";
+
+	(void)context;
+	if (info->si_code == BUS_ADRERR) {
+		ssize_t ignored = write(STDERR_FILENO, words, sizeof(words) - 1);
+
+		(void)ignored;
+		/* both only read memory and call unlink() */
+		ws_outfile_remove_unfinished();         /* NOLINT(bugprone-signal-handler) */
+		_exit(ws_status_exit_code(WS_IO_READ)); /* NOLINT(bugprone-signal-handler) */
+	}
+	raise(number); /* as without us: SA_RESETHAND */
+}
+
+void ws_trace_map_end_well_when_cut(void)
+{
+	struct sigaction action = {.sa_sigaction = on_missing_page,
+	                           .sa_flags = SA_SIGINFO | (int)SA_RESETHAND};
+
+	sigemptyset(&action.sa_mask);
+	sigaction(SIGBUS, &action, NULL);
 }
 
 void ws_trace_map_close(struct ws_trace_map *map)

@@ -1,16 +1,14 @@
 #include "formats/trace/small_input.h"
 
 #include <signal.h>
-#include <stdint.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "formats/base/outfile.h"
 
-#define SMALL_BYTES (INT64_C(1) << 20)
-#define DATA_BYTES  (INT64_C(480) << 20)
-#define SECONDS     10
+#define DATA_BYTES (INT64_C(480) << 20)
+#define SECONDS    10
 
 static void on_cpu_limit(int number)
 {
@@ -35,7 +33,7 @@ static bool is_small_input(char *const *words, int n)
 		if (stat(words[i], &st) != 0)
 			continue;
 		/* a folder of traces, a pipe */
-		if (!S_ISREG(st.st_mode) || st.st_size >= SMALL_BYTES)
+		if (!S_ISREG(st.st_mode) || st.st_size >= WS_SMALL_INPUT_BYTES)
 			return false;
 		files++;
 	}

@@ -3,7 +3,9 @@
 #define WS_FORMATS_TRACE_SMALL_INPUT_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
+#define WS_SMALL_INPUT_BYTES (INT64_C(1) << 20)
 #define WS_SMALL_INPUT_UNLIKELY \
 	"no recording of that size needs so much: the input is damaged, or made to hurt"
 /* What to say when memory ran out in a process with limits. */

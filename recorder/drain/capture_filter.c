@@ -84,7 +84,8 @@ static struct ws_held_records *held_of(struct ws_capture_filter *f, uint32_t thr
 {
 	size_t before = f->nheld;
 
-	if (WS_GROW(f->held, (size_t)thread + 1, f->nheld, NULL) != WS_OK)
+	if (thread >= WS_DRAIN_MAX_THREADS ||
+	    WS_GROW(f->held, (size_t)thread + 1, f->nheld, NULL) != WS_OK)
 		return NULL;
 	memset(f->held + before, 0, (f->nheld - before) * sizeof(*f->held));
 	return &f->held[thread];

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "formats/merge/merge.h"
+#include "formats/trace/map.h"
 #include "formats/trace/small_input.h"
 #include "recorder/launch/options.h"
 #include "recorder/launch/output_name.h"
@@ -226,6 +227,7 @@ static int merge(struct ws_record_command *cmd)
 	enum ws_status status;
 	struct ws_err err;
 
+	ws_trace_map_end_well_when_cut();
 	status = ws_trace_merge((const char *const *)cmd->rest, (size_t)cmd->nrest, cmd->output,
 	                        cmd->record.zstd_level, &merged, &err);
 	if (status != WS_OK) {
@@ -264,14 +266,19 @@ static int merge_recorded(struct ws_record_command *cmd, const struct ws_record_
 
 static int salvage(struct ws_record_command *cmd)
 {
+	char *const segment = (char *)cmd->salvage;
+	bool is_limited = ws_small_input_limit(&segment, 1);
 	struct ws_record_result result;
 	struct ws_err err;
 	enum ws_status status;
 
+	ws_trace_map_end_well_when_cut();
 	cmd->record.output = cmd->output;
 	status = ws_record_salvage(&cmd->record, cmd->salvage, &result, &err);
 	if (status != WS_OK) {
 		complain("%s", err.text);
+		if (status == WS_NO_MEMORY && is_limited)
+			complain(WS_SMALL_INPUT_MEMORY);
 		ws_record_result_release(&result);
 		return ws_status_exit_code(status);
 	}

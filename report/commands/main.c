@@ -1,34 +1,7 @@
 /* warpsheet: finds the command, prints its error, makes the exit code. */
-#include <signal.h>
-#include <unistd.h>
-
+#include "formats/trace/map.h"
 #include "formats/trace/small_input.h"
 #include "report/commands/command.h"
-
-/* Traces are read as mapped memory: behind the new end of a file that is cut there is none. */
-static void on_missing_page(int number, siginfo_t *info, void *context)
-{
-	static const char words[] = "warpsheet: an input was cut short, or could not be read, "
-	                            "while it was in use; try again when nobody writes it\n";
-
-	(void)context;
-	if (info->si_code == BUS_ADRERR) {
-		ssize_t ignored = write(STDERR_FILENO, words, sizeof(words) - 1);
-
-		(void)ignored;
-		_exit(ws_status_exit_code(WS_IO_READ));
-	}
-	raise(number); /* as without us: SA_RESETHAND */
-}
-
-static void end_well_when_a_file_is_cut(void)
-{
-	struct sigaction action = {.sa_sigaction = on_missing_page,
-	                           .sa_flags = SA_SIGINFO | (int)SA_RESETHAND};
-
-	sigemptyset(&action.sa_mask);
-	sigaction(SIGBUS, &action, NULL);
-}
 
 static enum ws_status (*const runs[])(int argc, char **argv, struct ws_err *err) = {
 #define X(function, name, arguments, summary) ws_cmd_##function,
@@ -79,7 +52,7 @@ int main(int argc, char **argv)
 	enum ws_status status, written;
 	bool is_limited;
 
-	end_well_when_a_file_is_cut();
+	ws_trace_map_end_well_when_cut();
 	/* record limits itself where it reads traces */
 	is_limited =
 	        argc > 2 && strcmp(argv[1], "record") && ws_small_input_limit(argv + 2, argc - 2);

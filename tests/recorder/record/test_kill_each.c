@@ -2,6 +2,7 @@
  */
 #include <criterion/criterion.h>
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -47,11 +48,19 @@ static pid_t start_traced(const char *const *argv)
 	return pid;
 }
 
-/*
- * Run it and kill it as it enters its n-th system call. 1; 0 when it ended before, as it should
- * with `code`.
- */
-static int kill_at(const char *const *argv, long n, int code)
+/* As it enters its n-th system call: NULL kills it, else this file is cut, and it goes on. */
+struct blow {
+	long n;
+	const char *cut;
+};
+
+static int exit_code(int status)
+{
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+/* Run it up to the blow. 1; 0 when it ended before. *code: how it ended. */
+static int run_until(const char *const *argv, struct blow blow, int *code)
 {
 	pid_t pid = start_traced(argv);
 	long entered = 0;
@@ -63,10 +72,9 @@ static int kill_at(const char *const *argv, long n, int code)
 	for (;;) {
 		cr_assert_eq(ptrace(PTRACE_SYSCALL, pid, NULL, pass), 0);
 		cr_assert_eq(waitpid(pid, &status, 0), pid);
-		if (!WIFSTOPPED(status)) {
-			cr_expect(WIFEXITED(status) && WEXITSTATUS(status) == code, "%x", status);
+		*code = exit_code(status);
+		if (!WIFSTOPPED(status))
 			return 0;
-		}
 		pass = WSTOPSIG(status);
 		if (pass == SIGTRAP || pass == SIGSTOP)
 			pass = 0;
@@ -75,12 +83,29 @@ static int kill_at(const char *const *argv, long n, int code)
 		pass = 0;
 		in_call = !in_call;
 		entered += in_call;
-		if (in_call && entered == n)
+		if (in_call && entered == blow.n)
 			break;
 	}
-	kill(pid, SIGKILL);
+	if (blow.cut) {
+		/* in its last calls it has been removed */
+		cr_assert(!truncate(blow.cut, 0) || errno == ENOENT);
+		cr_assert_eq(ptrace(PTRACE_DETACH, pid, NULL, 0), 0);
+	} else {
+		kill(pid, SIGKILL);
+	}
 	cr_assert_eq(waitpid(pid, &status, 0), pid);
+	*code = exit_code(status);
 	return 1;
+}
+
+/* Kill it there. 1; 0 when it ended before, as it should with `code`. */
+static int kill_at(const char *const *argv, long n, int code)
+{
+	int ended, killed = run_until(argv, (struct blow){n, NULL}, &ended);
+
+	if (!killed)
+		cr_expect_eq(ended, code);
+	return killed;
 }
 
 /* What the launcher left is ours now: wait for all of it. */
@@ -189,4 +214,58 @@ Test(kill_each, a_salvager_that_is_killed_at_any_call_leaves_everything_to_the_n
 	}
 	cr_expect_gt(n, 40, "%ld calls", n);
 	cr_expect_eq(begun, n);
+}
+
+/* --- files that are cut under a reader --- */
+
+/* It ends as if all was well, or says that it cannot read: no signal ends it. */
+static int cut_at(const char *const *argv, long n, const char *file)
+{
+	int code, cut = run_until(argv, (struct blow){n, file}, &code);
+
+	cr_expect(code == 0 || code == 3, "cut at call %ld: ends with %d", n, code);
+	return cut;
+}
+
+Test(kill_each, a_trace_that_is_cut_at_any_call_of_a_merge_ends_it_with_3)
+{
+	char whole[RUN_PATH], merged[RUN_PATH], copy[3 * RUN_PATH];
+	long n = 1;
+
+	cr_assert_eq(RECORD(&r, "exit", "20"), 3, "%s", r.text);
+	snprintf(whole, sizeof(whole), "%s/whole", r.dir);
+	snprintf(merged, sizeof(merged), "%s/merged", r.dir);
+	snprintf(copy, sizeof(copy), "cp %s %s", whole, r.trace);
+	cr_assert_eq(rename(r.trace, whole), 0);
+	do {
+		cr_assert_eq(system(copy), 0);
+	} while (cut_at((const char *const[]){WS_TEST_RECORD, "--merge", "-o", merged, whole,
+	                                      r.trace, NULL},
+	                n++, r.trace));
+	cr_expect_gt(n, 40, "%ld calls", n);
+}
+
+Test(kill_each, a_segment_that_is_cut_at_any_call_of_a_salvage_ends_it_with_3)
+{
+	char segment[600], command[4 * 600];
+	long n = 1;
+	int cut;
+
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	record_until(150);
+	wait_for_orphans();
+	snprintf(segment, sizeof(segment), "%s", run_segment(&r));
+	cr_assert_neq(*segment, 0);
+	snprintf(command, sizeof(command), "cp -r %s %s.before", r.dir, r.dir);
+	cr_assert_eq(system(command), 0);
+	do {
+		cut = cut_at((const char *const[]){WS_TEST_RECORD, "--salvage", segment, NULL}, n++,
+		             segment);
+		snprintf(command, sizeof(command), "rm -rf %s/*; cp -r %s.before/. %s", r.dir,
+		         r.dir, r.dir);
+		cr_assert_eq(system(command), 0);
+	} while (cut);
+	cr_expect_gt(n, 40, "%ld calls", n);
+	snprintf(command, sizeof(command), "rm -rf %s.before", r.dir);
+	cr_assert_eq(system(command), 0);
 }
