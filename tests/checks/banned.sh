@@ -15,7 +15,7 @@ may_print='^(report/commands/[a-z_]*|report/base/ui|recorder/launch/main|kernels
 # small ones; rows.c, since hardly any rows wait
 may_grow='^(formats/base/grow\.c|report/base/values\.c|report/pass/rows\.c):'
 # a child after fork that could not exec, and a signal's handler
-may_exit='^(formats/trace/small_input|recorder/launch/(child|series)|report/base/ui)\.c:.*_exit\('
+may_exit='^(formats/trace/(small_input|map)|recorder/launch/(child|series)|report/base/ui)\.c:.*_exit\('
 
 code() { # lines of code, without those that are comments
 	grep -rnE "$1" formats kernels recorder report --include='*.[ch]' --include='*.cu' \
