@@ -88,20 +88,25 @@ static double independent_values(const double *v, const struct moments *m)
 /* One side as a centre and what is known of its error. */
 struct centre {
 	double value; /* log of the typical step */
+	double typical;
 	double error2, df;
 	double spread2; /* variance between recordings */
 };
 
-/* Logs of the medians of the recordings into out. scratch holds the steps of the longest. */
-static void recording_medians(const struct ws_samples *s, double *scratch, double *out)
+/* Logs of the medians of the recordings into out; returns the last median. scratch holds the steps
+ * of the longest. */
+static double recording_medians(const struct ws_samples *s, double *scratch, double *out)
 {
 	const double *v = s->values;
+	double median = NAN;
 
 	for (size_t r = 0; r < s->recordings; r++) {
 		memcpy(scratch, v, s->steps[r] * sizeof(*scratch));
-		out[r] = log(median_of(scratch, s->steps[r]));
+		median = median_of(scratch, s->steps[r]);
+		out[r] = log(median);
 		v += s->steps[r];
 	}
+	return median;
 }
 
 /*
@@ -172,9 +177,9 @@ static void set_interval(struct ws_comparison *c, const struct centre *a, const 
 {
 	double change = b->value - a->value, half = 0, e2 = a->error2 + b->error2;
 
-	c->typical[0] = exp(a->value);
-	c->typical[1] = exp(b->value);
-	c->ratio = exp(change);
+	c->typical[0] = a->typical;
+	c->typical[1] = b->typical;
+	c->ratio = b->typical / a->typical;
 	c->error = sqrt(e2);
 	c->spread = sqrt((a->spread2 + b->spread2) / 2);
 	if (isnan(e2)) {
@@ -216,7 +221,7 @@ enum ws_status ws_compare(const struct ws_samples *a, const struct ws_samples *b
                           struct ws_err *err)
 {
 	const struct ws_samples *side[2] = {a, b};
-	double *medians[2] = {NULL, NULL}, *scratch = NULL;
+	double *medians[2] = {NULL, NULL}, *scratch = NULL, median;
 	struct centre centre[2];
 	enum ws_status status = WS_OK;
 	bool by_recordings =
@@ -241,10 +246,12 @@ enum ws_status ws_compare(const struct ws_samples *a, const struct ws_samples *b
 		medians[i] = calloc(side[i]->recordings, sizeof(*medians[i]));
 		if (!medians[i])
 			break;
-		recording_medians(side[i], scratch, medians[i]);
+		median = recording_medians(side[i], scratch, medians[i]);
 		centre[i] = by_recordings ? centre_by_recordings(medians[i], side[i]->recordings)
 		                          : centre_by_steps(side[i], medians[i], scratch,
 		                                            opts->run_noise);
+		/* of one recording to the last digit, without a logarithm between */
+		centre[i].typical = side[i]->recordings == 1 ? median : exp(centre[i].value);
 	}
 	if (medians[1]) {
 		out->identical = are_identical(a, b, out->steps[0]);

@@ -92,8 +92,10 @@ void ws_diff_print(const struct ws_diff *d, const struct ws_comparison *c, char 
 
 /* --- the tables --------------------------------------------------------------------------- */
 
-/* Cells difference and ratio of two means, where both are known. */
-void ws_diff_set_change(struct ws_cell *diff, struct ws_cell *ratio, double a, double b);
+/* What is graded: the typical time of A and of B, cells beside each other, and their ratio. */
+void ws_diff_set_typical(const struct ws_diff_row *row, struct ws_cell *cells);
+void ws_diff_set_ratio(const struct ws_diff *d, const struct ws_diff_row *row,
+                       struct ws_cell *cell);
 void ws_diff_set_grade(const struct ws_diff_row *row, struct ws_table *t, struct ws_cell *cell);
 /* A text of the comparison; the empty text leaves the cell empty. */
 void ws_diff_set_text(const struct ws_diff *d, struct ws_table *t, struct ws_cell *cell,

@@ -18,8 +18,8 @@ static void set_difference(const struct ws_diff *d, struct ws_table *t, struct w
 
 	if (isnan(row->mean[0]) || isnan(row->mean[1]))
 		return;
-	ws_diff_set_change(&cells[0], ws_diff_is_unlike(d) ? NULL : &cells[1], row->mean[0],
-	                   row->mean[1]);
+	ws_cell_set_real(&cells[0], c->typical[1] - c->typical[0]);
+	ws_diff_set_ratio(d, row, &cells[1]);
 	if (!d->by_steps || ws_diff_is_unlike(d))
 		return;
 	ws_cell_set_real(&cells[2], c->typical[0] * (c->low - 1));
@@ -104,6 +104,7 @@ static void add_phase(const struct ws_diff *d, struct ws_table *t, const struct 
 			ws_cell_set_real(&cells[stds[s]], deviation(row->ns[s], n, row->mean[s]));
 	}
 	set_difference(d, t, &cells[WS_TC_diff_phases_diff_ns], row);
+	ws_diff_set_typical(row, &cells[WS_TC_diff_phases_typical_a_ns]);
 	ws_diff_set_grade(row, t, &cells[WS_TC_diff_phases_grade]);
 }
 

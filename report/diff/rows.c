@@ -115,10 +115,10 @@ enum ws_status ws_diff_rows_grade(const struct ws_diff *d, struct ws_diff_rows *
 	for (size_t i = 0; i < r->n && status == WS_OK; i++) {
 		struct ws_diff_row *row = &r->row[i];
 
-		if (!row->instances[0] || !row->instances[1])
-			continue;
+		/* of work that one side has alone the typical time is wanted, no grade */
 		status = ws_diff_compare(d, row->ns[0], row->ns[1], &row->c, err);
-		both[n++] = &row->c;
+		if (row->instances[0] && row->instances[1])
+			both[n++] = &row->c;
 	}
 	if (status == WS_OK)
 		status = ws_grade_rows(both, n, &d->grade, err);

@@ -9,11 +9,23 @@
 
 /* --- cells ------------------------------------------------------------------------------- */
 
-void ws_diff_set_change(struct ws_cell *diff, struct ws_cell *ratio, double a, double b)
+/* Work that most samples of a side lack has no typical time. */
+static bool is_typical(const struct ws_diff_row *row, int s)
 {
-	ws_cell_set_real(diff, (isnan(b) ? 0 : b) - (isnan(a) ? 0 : a));
-	if (ratio && !isnan(a) && !isnan(b))
-		ws_cell_set_real(ratio, ws_stat_ratio(b, a));
+	return row->instances[s] && row->c.typical[s] > 1;
+}
+
+void ws_diff_set_typical(const struct ws_diff_row *row, struct ws_cell *cells)
+{
+	for (int s = 0; s < 2; s++)
+		if (is_typical(row, s))
+			ws_cell_set_real(&cells[s], row->c.typical[s]);
+}
+
+void ws_diff_set_ratio(const struct ws_diff *d, const struct ws_diff_row *row, struct ws_cell *cell)
+{
+	if (!ws_diff_is_unlike(d) && is_typical(row, 0) && is_typical(row, 1))
+		ws_cell_set_real(cell, row->c.ratio);
 }
 
 void ws_diff_set_grade(const struct ws_diff_row *row, struct ws_table *t, struct ws_cell *cell)
@@ -60,7 +72,8 @@ static void set_times(const struct ws_diff_row *row, struct ws_cell *cells)
 {
 	for (int s = 0; s < 2; s++)
 		ws_cell_set_real(&cells[s], row->mean[s]);
-	ws_diff_set_change(&cells[2], NULL, row->mean[0], row->mean[1]);
+	ws_cell_set_real(&cells[2], (isnan(row->mean[1]) ? 0 : row->mean[1]) -
+	                                    (isnan(row->mean[0]) ? 0 : row->mean[0]));
 }
 #define IN_ORDER(table)                                                                 \
 	_Static_assert(WS_TC_##table##_gpu_b_ns == WS_TC_##table##_gpu_a_ns + 1 &&      \
@@ -69,12 +82,9 @@ static void set_times(const struct ws_diff_row *row, struct ws_cell *cells)
 IN_ORDER(diff_ops);
 IN_ORDER(diff_kernels);
 IN_ORDER(diff_classes);
-
-static void set_ratio(const struct ws_diff *d, const struct ws_diff_row *row, struct ws_cell *cell)
-{
-	if (!ws_diff_is_unlike(d) && row->instances[0] && row->instances[1])
-		ws_cell_set_real(cell, ws_stat_ratio(row->mean[1], row->mean[0]));
-}
+_Static_assert(WS_TC_diff_ops_typical_b_ns == WS_TC_diff_ops_typical_a_ns + 1, "order of columns");
+_Static_assert(WS_TC_diff_phases_typical_b_ns == WS_TC_diff_phases_typical_a_ns + 1,
+               "order of columns");
 
 /* --- diff-ops ---------------------------------------------------------------------------- */
 
@@ -138,7 +148,8 @@ enum ws_status ws_diff_fill_ops(struct ws_diff *d, struct ws_table *t, struct ws
 		set_mean_counts(d, row->instances, row, &cells[WS_TC_diff_ops_instances_a],
 		                &cells[WS_TC_diff_ops_instances_b]);
 		set_times(row, &cells[WS_TC_diff_ops_gpu_a_ns]);
-		set_ratio(d, row, &cells[WS_TC_diff_ops_ratio]);
+		ws_diff_set_ratio(d, row, &cells[WS_TC_diff_ops_ratio]);
+		ws_diff_set_typical(row, &cells[WS_TC_diff_ops_typical_a_ns]);
 		ws_diff_set_grade(row, t, &cells[WS_TC_diff_ops_grade]);
 		ws_diff_set_text(d, t, &cells[WS_TC_diff_ops_dtype_a], row->field[DTYPE_A]);
 		ws_diff_set_text(d, t, &cells[WS_TC_diff_ops_dtype_b], row->field[DTYPE_B]);
@@ -252,7 +263,7 @@ enum ws_status ws_diff_fill_classes(struct ws_diff *d, struct ws_table *t, struc
 		set_mean_counts(d, row->instances, row, &cells[WS_TC_diff_classes_kernels_a],
 		                &cells[WS_TC_diff_classes_kernels_b]);
 		set_times(row, &cells[WS_TC_diff_classes_gpu_a_ns]);
-		set_ratio(d, row, &cells[WS_TC_diff_classes_ratio]);
+		ws_diff_set_ratio(d, row, &cells[WS_TC_diff_classes_ratio]);
 		ws_diff_set_grade(row, t, &cells[WS_TC_diff_classes_grade]);
 	}
 	if (!rows.n)

@@ -196,8 +196,9 @@ static void cap(struct text_column *c, size_t width)
 static void leave_out(struct text_table *x, size_t *natural)
 {
 	static const char *const says_little[] = {
-	        "domain",   "style",    "low_ns",      "high_ns",     "noise",
-	        "std_a_ns", "std_b_ns", "instances_a", "instances_b",
+	        "domain",      "style",        "low_ns",       "high_ns",
+	        "noise",       "std_a_ns",     "std_b_ns",     "instances_a",
+	        "instances_b", "typical_a_ns", "typical_b_ns",
 	};
 	struct text_column c;
 	/* the name of a row is not left out for its numbers; where it is its short form stands

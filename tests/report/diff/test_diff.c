@@ -221,6 +221,42 @@ Test(diff, a_trace_against_itself_differs_in_nothing)
 	release(&p);
 }
 
+/* Medians say that B is faster, means that it is slower: what is drawn and what is graded say one
+ * thing. */
+Test(diff, one_late_step_moves_neither_the_grade_nor_what_is_drawn)
+{
+	static const char *const drawn[] = {"diff-phases", "diff-ops"};
+	struct program late = fp32;
+	const struct ws_table *t;
+	struct pair p;
+	size_t row;
+
+	memcpy(late.step_ns, (int64_t[]){900, 910, 890, 9000}, 4 * sizeof(int64_t));
+	p = compare(&fp32, &late, -1);
+	t = table(&p, "diff-phases");
+	row = find_phase(t, "total", "wall");
+	cr_expect(tb_real(t, row, "mean_b_ns") > 2 * tb_real(t, row, "mean_a_ns"));
+	cr_expect(eq(dbl, tb_real(t, row, "typical_a_ns"), 1000));
+	cr_expect(eq(dbl, tb_real(t, row, "typical_b_ns"), 905));
+	cr_expect(eq(dbl, tb_real(t, row, "diff_ns"), -95));
+	cr_expect(eq(dbl, tb_real(t, row, "ratio"), 0.905));
+	cr_expect(lt(dbl, tb_real(t, row, "low_ns"), -95));
+	cr_expect(gt(dbl, tb_real(t, row, "high_ns"), -95));
+	for (size_t i = 0; i < 2; i++) {
+		t = table(&p, drawn[i]);
+		for (row = 0; row < t->nrows; row++) {
+			if (tb_is_empty(t, row, "ratio"))
+				continue;
+			cr_expect(epsilon_eq(dbl, tb_real(t, row, "ratio"),
+			                     tb_real(t, row, "typical_b_ns") /
+			                             tb_real(t, row, "typical_a_ns"),
+			                     1e-12),
+			          "%s, row %zu", drawn[i], row);
+		}
+	}
+	release(&p);
+}
+
 Test(diff, phases_by_hand)
 {
 	struct program slow = fp32;
