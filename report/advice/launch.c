@@ -1,5 +1,6 @@
 /* What the device waits for: A1 launches, A16 data, A17 communication, A18 copies, A19 host
  * synchronisation, A20 other work of the host. All from one analysis, idle.h. */
+#include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
 
@@ -11,21 +12,27 @@ static double mean_ns(const struct ws_advice *a, enum ws_use use)
 	return a->idle.nworked ? (double)a->idle.all.ns[use] / (double)a->idle.nworked : 0;
 }
 
+static char *time_text(struct ws_advice *a, double ns)
+{
+	return ns < 1e6 ? ws_advice_text(a, "%.1f us", ns / 1e3)
+	                : ws_advice_text(a, "%.1f ms", ns / 1e6);
+}
+
 static void judge_use(struct ws_advice *a, enum ws_rule rule, enum ws_use use, double percent)
 {
 	double ns = mean_ns(a, use), share = 100 * ns / (double)a->idle.wall_ns;
 	uint64_t gaps = a->idle.all.gaps[use];
+	double each = (double)gaps / a->samples;
 	char *of_gaps;
 
 	if (!a->idle.wall_ns || share < percent)
 		return;
 	of_gaps =
 	        !gaps ? NULL
-	              : ws_advice_text(a,
-	                               ", in %.0f gaps of %.1f us on average, the longest %.1f us",
-	                               (double)gaps / a->samples,
-	                               (double)a->idle.all.ns[use] / (double)gaps / 1e3,
-	                               (double)a->idle.all.longest_ns[use] / 1e3);
+	              : ws_advice_text(a, ", in %.*f gap%s of %s on average, the longest %s",
+	                               each < 10 && each != rint(each), each, each == 1 ? "" : "s",
+	                               time_text(a, (double)a->idle.all.ns[use] / (double)gaps),
+	                               time_text(a, (double)a->idle.all.longest_ns[use]));
 	ws_advice_add(a, rule,
 	              share >= WS_WAIT_STRONG_PERCENT ? WS_SEVERITY_STRONG : WS_SEVERITY_WEAK, ns,
 	              ws_advice_text(a, "whole run"),

@@ -72,8 +72,9 @@ static char *describe_classes(struct ws_advice *a)
 		                        ws_advice_share(a, a->class_ns[top[i]]));
 		if (bytes > 0)
 			len += (size_t)snprintf(text + len, sizeof(text) - len,
-			                        " (at least %.1f MB%s)", bytes / 1e6,
-			                        ws_advice_each(a));
+			                        " (at least %.1f %s%s)",
+			                        bytes / (bytes < 1e9 ? 1e6 : 1e9),
+			                        bytes < 1e9 ? "MB" : "GB", ws_advice_each(a));
 	}
 	return ws_advice_text(a, "%s", text);
 }

@@ -324,6 +324,24 @@ static size_t tensile_length(struct ws_bytes name)
 	return 0;
 }
 
+/* "…_xmma_…_execute_segment_k_off_kernel__5x_cublas": what all of them have is left out. */
+static bool put_xmma(struct ws_bytes name, struct ws_buf *out, enum ws_status *status,
+                     struct ws_err *err)
+{
+	static const char begin[] = "_execute_", end[] = "kernel__5x_cu";
+	const char *p = name.ptr, *at, *tail;
+	size_t middle;
+
+	if (!memmem(p, name.len, "_xmma_", 6) || !(at = memmem(p, name.len, begin, 9)) ||
+	    !(tail = memmem(at, name.len - (size_t)(at - p), end, sizeof(end) - 1)))
+		return 0;
+	middle = (size_t)(tail - at) - 9;
+	*status = ws_buf_put(out, p, (size_t)(at - p), err);
+	if (*status == WS_OK && middle) /* "segment_k_off_" */
+		*status = ws_buf_put(out, at + 8, middle, err);
+	return 1;
+}
+
 enum ws_status ws_short_name(struct ws_bytes name, struct ws_buf *out, struct ws_err *err)
 {
 	size_t tensile = tensile_length(name);
@@ -334,6 +352,8 @@ enum ws_status ws_short_name(struct ws_bytes name, struct ws_buf *out, struct ws
 
 	if (tensile)
 		return ws_buf_put(out, name.ptr, tensile, err);
+	if (put_xmma(name, out, &status, err))
+		return status;
 	room = malloc(name.len + 1);
 	WS_FAIL_IF(!room, err, NO_MEMORY, "no memory for a name of %zu bytes", name.len);
 	function = (struct ws_bytes){room, ws_name_short(name, room)};

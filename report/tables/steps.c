@@ -240,8 +240,8 @@ enum ws_status ws_tab_step_statistics(const struct ws_table_context *tab, struct
 	if (status == WS_OK && times.nmeasured)
 		status = add_all_statistics(tab->m, t, &times, err);
 	if (status == WS_OK && times.nmeasured && times.nmeasured < WS_STAT_MIN_SAMPLES)
-		ws_table_note(t, "Only %zu measured steps: too few to say how much they vary.",
-		              times.nmeasured);
+		ws_table_note(t, "Only %zu measured step%s: too few to say how much they vary.",
+		              times.nmeasured, times.nmeasured == 1 ? "" : "s");
 	ws_step_times_release(&times);
 	return status;
 }

@@ -7,173 +7,14 @@
 #include <string.h>
 
 #include "formats/codec/zframe.h"
+#include "tests/support/thrift_reading.h"
 
 #define NEED(cond) cr_assert((cond), "Parquet: %s", #cond)
-
-struct input {
-	const uint8_t *p, *end;
-};
-
-static uint8_t get_byte(struct input *in)
-{
-	NEED(in->p < in->end);
-	return *in->p++;
-}
-
-static const uint8_t *get_bytes(struct input *in, size_t n)
-{
-	const uint8_t *p = in->p;
-
-	NEED((size_t)(in->end - p) >= n);
-	in->p += n;
-	return p;
-}
-
-static uint64_t get_varint(struct input *in)
-{
-	uint64_t v = 0;
-
-	for (unsigned shift = 0;; shift += 7) {
-		uint8_t b = get_byte(in);
-
-		NEED(shift < 64);
-		v |= (uint64_t)(b & 127) << shift;
-		if (b < 128)
-			return v;
-	}
-}
-
-static int64_t get_zigzag(struct input *in)
-{
-	uint64_t v = get_varint(in);
-
-	return v & 1 ? (int64_t) ~(v >> 1) : (int64_t)(v >> 1);
-}
-
-/* --- Thrift, compact: any value as a tree --- */
-
-struct node {
-	int type, id;
-	int64_t number;
-	const uint8_t *bytes;
-	size_t len;
-	struct node *items; /* fields or elements */
-	size_t n;
-};
-
-static void parse_value(struct input *in, struct node *out);
-
-static struct node *add_item(struct node *to)
-{
-	to->items = realloc(to->items, (to->n + 1) * sizeof(*to->items));
-	memset(&to->items[to->n], 0, sizeof(*to->items));
-	return &to->items[to->n++];
-}
-
-static void parse_struct(struct input *in, struct node *out)
-{
-	int id = 0;
-
-	out->type = 12;
-	for (;;) {
-		uint8_t head = get_byte(in);
-		struct node *field;
-
-		if (head == 0)
-			return;
-		id = head >> 4 ? id + (head >> 4) : (int)get_zigzag(in);
-		field = add_item(out);
-		field->id = id;
-		field->type = head & 15;
-		parse_value(in, field);
-	}
-}
-
-static void parse_list(struct input *in, struct node *out)
-{
-	uint8_t head = get_byte(in);
-	uint64_t n = head >> 4 == 15 ? get_varint(in) : (uint64_t)head >> 4;
-
-	for (uint64_t i = 0; i < n; i++) {
-		struct node *item = add_item(out);
-
-		item->type = head & 15;
-		parse_value(in, item);
-	}
-}
-
-static void parse_value(struct input *in, struct node *out)
-{
-	switch (out->type) {
-	case 1:
-	case 2:
-		out->number = out->type == 1;
-		break;
-	case 3:
-		out->number = (int8_t)get_byte(in);
-		break;
-	case 4:
-	case 5:
-	case 6:
-		out->number = get_zigzag(in);
-		break;
-	case 8:
-		out->len = get_varint(in);
-		out->bytes = get_bytes(in, out->len);
-		break;
-	case 9:
-		parse_list(in, out);
-		break;
-	case 12:
-		parse_struct(in, out);
-		break;
-	default:
-		cr_assert(0, "Parquet: Thrift type %d is not expected", out->type);
-	}
-}
-
-static void free_node(struct node *v)
-{
-	for (size_t i = 0; i < v->n; i++)
-		free_node(&v->items[i]);
-	free(v->items);
-}
-
-static const struct node *find(const struct node *s, int id)
-{
-	for (size_t i = 0; s && i < s->n; i++)
-		if (s->items[i].id == id)
-			return &s->items[i];
-	return NULL;
-}
-
-static int64_t number(const struct node *s, int id)
-{
-	const struct node *f = find(s, id);
-
-	cr_assert(f, "Parquet: field %d is missing", id);
-	return f->number;
-}
-
-static int64_t number_or(const struct node *s, int id, int64_t otherwise)
-{
-	const struct node *f = find(s, id);
-
-	return f ? f->number : otherwise;
-}
-
-static char *text_of(const struct node *s, int id)
-{
-	const struct node *f = find(s, id);
-
-	cr_assert(f, "Parquet: field %d is missing", id);
-	return strndup((const char *)f->bytes, f->len);
-}
 
 /* --- pages --- */
 
 struct page {
-	struct node header;
+	struct pq_node header;
 	uint8_t *levels, *values; /* allocated */
 	size_t levels_len, values_len;
 };
@@ -189,24 +30,24 @@ static void decompress(const uint8_t *from, size_t stored, uint8_t *to, size_t s
 }
 
 /* The page at in; codec 6 is zstd. */
-static void read_page(struct input *in, int codec, struct page *out)
+static void read_page(struct pq_input *in, int codec, struct page *out)
 {
-	const struct node *v2;
+	const struct pq_node *v2;
 	size_t raw, stored;
 	int packed = codec == 6;
 	const uint8_t *body;
 
 	memset(out, 0, sizeof(*out));
 	NEED(codec == 6);
-	parse_struct(in, &out->header);
-	raw = (size_t)number(&out->header, 2);
-	stored = (size_t)number(&out->header, 3);
-	body = get_bytes(in, stored);
-	v2 = find(&out->header, 8);
+	pq_parse_struct(in, &out->header);
+	raw = (size_t)pq_number(&out->header, 2);
+	stored = (size_t)pq_number(&out->header, 3);
+	body = pq_get_bytes(in, stored);
+	v2 = pq_find(&out->header, 8);
 	if (v2) {
-		out->levels_len = (size_t)number(v2, 5);
-		NEED(number(v2, 6) == 0 && out->levels_len <= raw && out->levels_len <= stored);
-		packed = (int)number_or(v2, 7, 1);
+		out->levels_len = (size_t)pq_number(v2, 5);
+		NEED(pq_number(v2, 6) == 0 && out->levels_len <= raw && out->levels_len <= stored);
+		packed = (int)pq_number_or(v2, 7, 1);
 	}
 	out->levels = malloc(out->levels_len + 1);
 	memcpy(out->levels, body, out->levels_len);
@@ -224,7 +65,7 @@ static void read_page(struct input *in, int codec, struct page *out)
 
 static void free_page(struct page *p)
 {
-	free_node(&p->header);
+	pq_free_node(&p->header);
 	free(p->levels);
 	free(p->values);
 }
@@ -239,21 +80,21 @@ static uint64_t get_bits(const uint8_t *p, size_t bit, unsigned width)
 }
 
 /* n numbers of the RLE / bit-packed hybrid. */
-static void read_rle(struct input *in, unsigned width, uint64_t *out, size_t n)
+static void read_rle(struct pq_input *in, unsigned width, uint64_t *out, size_t n)
 {
 	size_t at = 0;
 
 	while (at < n) {
-		uint64_t head = get_varint(in), run = head >> 1;
+		uint64_t head = pq_get_varint(in), run = head >> 1;
 
 		NEED(run > 0);
 		if (head & 1) {
-			const uint8_t *p = get_bytes(in, run * width);
+			const uint8_t *p = pq_get_bytes(in, run * width);
 
 			for (size_t i = 0; i < run * 8 && at < n; i++)
 				out[at++] = get_bits(p, i * width, width);
 		} else {
-			const uint8_t *p = get_bytes(in, (width + 7) / 8);
+			const uint8_t *p = pq_get_bytes(in, (width + 7) / 8);
 			uint64_t v = get_bits(p, 0, (width + 7) / 8 * 8);
 
 			NEED(run <= n - at);
@@ -264,21 +105,21 @@ static void read_rle(struct input *in, unsigned width, uint64_t *out, size_t n)
 	NEED(in->p == in->end);
 }
 
-static void read_delta(struct input *in, uint64_t *out, size_t n)
+static void read_delta(struct pq_input *in, uint64_t *out, size_t n)
 {
-	uint64_t block = get_varint(in), minis = get_varint(in), total = get_varint(in);
-	uint64_t v = (uint64_t)get_zigzag(in);
+	uint64_t block = pq_get_varint(in), minis = pq_get_varint(in), total = pq_get_varint(in);
+	uint64_t v = (uint64_t)pq_get_zigzag(in);
 	size_t at = 0, per_mini = block / minis;
 
 	NEED(total == n && block % 128 == 0 && per_mini % 32 == 0);
 	if (n)
 		out[at++] = v;
 	while (at < n) {
-		uint64_t least = (uint64_t)get_zigzag(in);
-		const uint8_t *widths = get_bytes(in, minis);
+		uint64_t least = (uint64_t)pq_get_zigzag(in);
+		const uint8_t *widths = pq_get_bytes(in, minis);
 
 		for (uint64_t m = 0; m < minis && at < n; m++) {
-			const uint8_t *p = get_bytes(in, per_mini * widths[m] / 8);
+			const uint8_t *p = pq_get_bytes(in, per_mini * widths[m] / 8);
 
 			for (size_t i = 0; i < per_mini && at < n; i++) {
 				v += least + get_bits(p, i * widths[m], widths[m]);
@@ -290,20 +131,20 @@ static void read_delta(struct input *in, uint64_t *out, size_t n)
 }
 
 /* n values in PLAIN. */
-static void read_plain(struct input *in, int physical, struct pq_cell *out, size_t n)
+static void read_plain(struct pq_input *in, int physical, struct pq_cell *out, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		if (physical == 6) {
 			uint32_t len;
 
-			memcpy(&len, get_bytes(in, 4), 4);
+			memcpy(&len, pq_get_bytes(in, 4), 4);
 			out[i].len = len;
 			out[i].text = strndup("", 0);
 			out[i].text = realloc(out[i].text, (size_t)len + 1);
-			memcpy(out[i].text, get_bytes(in, len), len);
+			memcpy(out[i].text, pq_get_bytes(in, len), len);
 			out[i].text[len] = 0;
 		} else {
-			memcpy(&out[i].v, get_bytes(in, 8), 8);
+			memcpy(&out[i].v, pq_get_bytes(in, 8), 8);
 		}
 	}
 	NEED(in->p == in->end);
@@ -311,18 +152,18 @@ static void read_plain(struct input *in, int physical, struct pq_cell *out, size
 
 /* --- column chunks --- */
 
-static void read_statistics(const struct node *meta, int physical, struct pq_chunk *out)
+static void read_statistics(const struct pq_node *meta, int physical, struct pq_chunk *out)
 {
-	const struct node *s = find(meta, 12), *max = find(s, 5), *min = find(s, 6);
+	const struct pq_node *s = pq_find(meta, 12), *max = pq_find(s, 5), *min = pq_find(s, 6);
 
 	NEED(s && !max == !min);
-	out->null_count = number(s, 3);
+	out->null_count = pq_number(s, 3);
 	out->has_extremes = max != NULL;
 	if (!max)
 		return;
 	for (int i = 0; i < 2; i++) {
 		struct pq_cell *to = i ? &out->max : &out->min;
-		const struct node *from = i ? max : min;
+		const struct pq_node *from = i ? max : min;
 
 		if (physical == 6) {
 			to->len = from->len;
@@ -335,7 +176,7 @@ static void read_statistics(const struct node *meta, int physical, struct pq_chu
 }
 
 /* n values by their encoding; those of the dictionary are copied. */
-static void read_values(struct input *in, int encoding, int physical, const struct pq_cell *dict,
+static void read_values(struct pq_input *in, int encoding, int physical, const struct pq_cell *dict,
                         size_t ndict, struct pq_cell *out, size_t n)
 {
 	uint64_t *numbers = calloc(n + 1, sizeof(*numbers));
@@ -349,7 +190,7 @@ static void read_values(struct input *in, int encoding, int physical, const stru
 			out[i].v = numbers[i];
 	} else {
 		NEED(encoding == 8 && dict);
-		read_rle(in, get_byte(in), numbers, n);
+		read_rle(in, pq_get_byte(in), numbers, n);
 		for (size_t i = 0; i < n; i++) {
 			NEED(numbers[i] < ndict);
 			out[i] = dict[numbers[i]];
@@ -362,11 +203,11 @@ static void read_values(struct input *in, int encoding, int physical, const stru
 	free(numbers);
 }
 
-static struct pq_cell *read_dict(const uint8_t *data, size_t size, const struct node *meta,
+static struct pq_cell *read_dict(const uint8_t *data, size_t size, const struct pq_node *meta,
                                  int physical, size_t *n)
 {
-	const struct node *at = find(meta, 11);
-	struct input in = {data, data + size};
+	const struct pq_node *at = pq_find(meta, 11);
+	struct pq_input in = {data, data + size};
 	struct pq_cell *dict;
 	struct page page;
 
@@ -375,44 +216,44 @@ static struct pq_cell *read_dict(const uint8_t *data, size_t size, const struct 
 		return NULL;
 	NEED((size_t)at->number < size);
 	in.p += at->number;
-	read_page(&in, (int)number(meta, 4), &page);
-	NEED(number(&page.header, 1) == 2);
-	NEED(number(find(&page.header, 7), 2) == 0);
+	read_page(&in, (int)pq_number(meta, 4), &page);
+	NEED(pq_number(&page.header, 1) == 2);
+	NEED(pq_number(pq_find(&page.header, 7), 2) == 0);
 	/* the data page follows at once */
-	NEED(in.p == data + number(meta, 9));
-	*n = (size_t)number(find(&page.header, 7), 1);
+	NEED(in.p == data + pq_number(meta, 9));
+	*n = (size_t)pq_number(pq_find(&page.header, 7), 1);
 	dict = calloc(*n + 1, sizeof(*dict));
-	in = (struct input){page.values, page.values + page.values_len};
+	in = (struct pq_input){page.values, page.values + page.values_len};
 	read_plain(&in, physical, dict, *n);
 	free_page(&page);
 	return dict;
 }
 
-static void read_chunk(const uint8_t *data, size_t size, const struct node *meta, int64_t rows,
+static void read_chunk(const uint8_t *data, size_t size, const struct pq_node *meta, int64_t rows,
                        const struct pq_column *column, struct pq_chunk *chunk, struct pq_cell *out)
 {
-	struct input in = {data, data + size};
+	struct pq_input in = {data, data + size};
 	size_t ndict, n = 0;
 	struct pq_cell *dict = read_dict(data, size, meta, column->physical, &ndict), *values;
 	uint64_t *levels = calloc((size_t)rows + 1, sizeof(*levels));
-	const struct node *head;
-	int64_t from = number_or(meta, 11, number(meta, 9));
+	const struct pq_node *head;
+	int64_t from = pq_number_or(meta, 11, pq_number(meta, 9));
 	struct page page;
 
-	NEED(number(meta, 1) == column->physical && number(meta, 5) == rows);
-	NEED((size_t)number(meta, 9) < size);
-	in.p += number(meta, 9);
-	read_page(&in, (int)number(meta, 4), &page);
-	NEED(in.p == data + from + number(meta, 7));
-	head = find(&page.header, 8);
-	NEED(number(&page.header, 1) == 3 && head);
-	NEED(number(head, 1) == rows && number(head, 3) == rows);
+	NEED(pq_number(meta, 1) == column->physical && pq_number(meta, 5) == rows);
+	NEED((size_t)pq_number(meta, 9) < size);
+	in.p += pq_number(meta, 9);
+	read_page(&in, (int)pq_number(meta, 4), &page);
+	NEED(in.p == data + from + pq_number(meta, 7));
+	head = pq_find(&page.header, 8);
+	NEED(pq_number(&page.header, 1) == 3 && head);
+	NEED(pq_number(head, 1) == rows && pq_number(head, 3) == rows);
 	chunk->rows = rows;
-	chunk->encoding = (int)number(head, 4);
+	chunk->encoding = (int)pq_number(head, 4);
 	read_statistics(meta, column->physical, chunk);
-	NEED(chunk->null_count == number(head, 2));
+	NEED(chunk->null_count == pq_number(head, 2));
 
-	in = (struct input){page.levels, page.levels + page.levels_len};
+	in = (struct pq_input){page.levels, page.levels + page.levels_len};
 	if (column->optional)
 		read_rle(&in, 1, levels, (size_t)rows);
 	else
@@ -423,7 +264,7 @@ static void read_chunk(const uint8_t *data, size_t size, const struct node *meta
 	}
 	NEED((int64_t)n == rows - chunk->null_count);
 	values = calloc(n + 1, sizeof(*values));
-	in = (struct input){page.values, page.values + page.values_len};
+	in = (struct pq_input){page.values, page.values + page.values_len};
 	read_values(&in, chunk->encoding, column->physical, dict, ndict, values, n);
 	n = 0;
 	for (int64_t i = 0; i < rows; i++) {
@@ -442,57 +283,57 @@ static void read_chunk(const uint8_t *data, size_t size, const struct node *meta
 
 /* --- files --- */
 
-static void read_schema(const struct node *footer, struct pq_file *f)
+static void read_schema(const struct pq_node *footer, struct pq_file *f)
 {
-	const struct node *list = find(footer, 2);
+	const struct pq_node *list = pq_find(footer, 2);
 
 	NEED(list && list->n > 0);
-	f->ncolumns = (size_t)number(&list->items[0], 5);
+	f->ncolumns = (size_t)pq_number(&list->items[0], 5);
 	NEED(list->n == f->ncolumns + 1);
 	f->columns = calloc(f->ncolumns, sizeof(*f->columns));
 	for (size_t i = 0; i < f->ncolumns; i++) {
-		const struct node *e = &list->items[i + 1], *logical = find(e, 10);
+		const struct pq_node *e = &list->items[i + 1], *logical = pq_find(e, 10);
 		struct pq_column *c = &f->columns[i];
 
-		c->name = text_of(e, 4);
-		c->physical = (int)number(e, 1);
-		c->optional = (int)number(e, 3);
-		c->is_text = find(logical, 1) != NULL;
-		if (find(logical, 10)) {
-			NEED(number(find(logical, 10), 1) == 64);
-			c->is_unsigned = !number(find(logical, 10), 2);
+		c->name = pq_text_of(e, 4);
+		c->physical = (int)pq_number(e, 1);
+		c->optional = (int)pq_number(e, 3);
+		c->is_text = pq_find(logical, 1) != NULL;
+		if (pq_find(logical, 10)) {
+			NEED(pq_number(pq_find(logical, 10), 1) == 64);
+			c->is_unsigned = !pq_number(pq_find(logical, 10), 2);
 		}
-		NEED(c->is_text == (number_or(e, 6, -1) == 0));
-		NEED(c->is_unsigned == (number_or(e, 6, -1) == 14));
+		NEED(c->is_text == (pq_number_or(e, 6, -1) == 0));
+		NEED(c->is_unsigned == (pq_number_or(e, 6, -1) == 14));
 		c->cells = calloc(f->rows + 1, sizeof(*c->cells));
 		c->chunks = calloc(f->ngroups + 1, sizeof(*c->chunks));
 	}
 	/* column orders: one for each */
-	NEED(find(footer, 7) && find(footer, 7)->n == f->ncolumns);
+	NEED(pq_find(footer, 7) && pq_find(footer, 7)->n == f->ncolumns);
 }
 
-static void read_groups(const uint8_t *data, size_t size, const struct node *footer,
+static void read_groups(const uint8_t *data, size_t size, const struct pq_node *footer,
                         struct pq_file *f)
 {
-	const struct node *groups = find(footer, 4);
+	const struct pq_node *groups = pq_find(footer, 4);
 	size_t at = 0;
 
 	for (size_t g = 0; g < f->ngroups; g++) {
-		const struct node *group = &groups->items[g], *chunks = find(group, 1);
-		int64_t rows = number(group, 3), stored = 0;
+		const struct pq_node *group = &groups->items[g], *chunks = pq_find(group, 1);
+		int64_t rows = pq_number(group, 3), stored = 0;
 
 		NEED(chunks->n == f->ncolumns && rows > 0 && (size_t)rows <= f->rows - at);
 		for (size_t i = 0; i < f->ncolumns; i++) {
-			const struct node *meta = find(&chunks->items[i], 3);
+			const struct pq_node *meta = pq_find(&chunks->items[i], 3);
 			struct pq_column *c = &f->columns[i];
-			const struct node *path = find(meta, 3);
+			const struct pq_node *path = pq_find(meta, 3);
 
 			NEED(path && path->n == 1 && path->items[0].len == strlen(c->name));
 			NEED(memcmp(path->items[0].bytes, c->name, strlen(c->name)) == 0);
 			read_chunk(data, size, meta, rows, c, &c->chunks[g], c->cells + at);
-			stored += number(meta, 7);
+			stored += pq_number(meta, 7);
 		}
-		NEED(stored == number(group, 6));
+		NEED(stored == pq_number(group, 6));
 		at += (size_t)rows;
 	}
 	NEED(at == f->rows);
@@ -502,33 +343,33 @@ struct pq_file *pq_read(const void *bytes, size_t size)
 {
 	const uint8_t *data = bytes;
 	struct pq_file *f = calloc(1, sizeof(*f));
-	struct node footer = {0};
-	const struct node *meta;
-	struct input in;
+	struct pq_node footer = {0};
+	const struct pq_node *meta;
+	struct pq_input in;
 	uint32_t footer_size;
 
 	NEED(size >= 12 && memcmp(data, "PAR1", 4) == 0);
 	NEED(memcmp(data + size - 4, "PAR1", 4) == 0);
 	memcpy(&footer_size, data + size - 8, 4);
 	NEED(footer_size <= size - 12);
-	in = (struct input){data + size - 8 - footer_size, data + size - 8};
-	parse_struct(&in, &footer);
+	in = (struct pq_input){data + size - 8 - footer_size, data + size - 8};
+	pq_parse_struct(&in, &footer);
 	NEED(in.p == in.end);
-	NEED(number(&footer, 1) == 2);
-	f->rows = (size_t)number(&footer, 3);
-	f->ngroups = find(&footer, 4)->n;
-	f->created_by = text_of(&footer, 6);
+	NEED(pq_number(&footer, 1) == 2);
+	f->rows = (size_t)pq_number(&footer, 3);
+	f->ngroups = pq_find(&footer, 4)->n;
+	f->created_by = pq_text_of(&footer, 6);
 	read_schema(&footer, f);
 	read_groups(data, size, &footer, f);
-	meta = find(&footer, 5);
+	meta = pq_find(&footer, 5);
 	f->nmeta = meta ? meta->n : 0;
 	f->keys = calloc(f->nmeta + 1, sizeof(*f->keys));
 	f->values = calloc(f->nmeta + 1, sizeof(*f->values));
 	for (size_t i = 0; i < f->nmeta; i++) {
-		f->keys[i] = text_of(&meta->items[i], 1);
-		f->values[i] = text_of(&meta->items[i], 2);
+		f->keys[i] = pq_text_of(&meta->items[i], 1);
+		f->values[i] = pq_text_of(&meta->items[i], 2);
 	}
-	free_node(&footer);
+	pq_free_node(&footer);
 	return f;
 }
 

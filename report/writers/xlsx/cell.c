@@ -353,7 +353,7 @@ void ws__xlsx_paragraph(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t row, u
 
 	if (lines > 25)
 		lines = 25; /* a row is 409 points high at most */
-	ws__xlsx_try(x, worksheet_set_row(sheet, row, 15.0 * (double)lines, NULL));
+	ws__xlsx_try(x, worksheet_set_row(sheet, row, WS_XLSX_ROW_POINTS * (double)lines, NULL));
 	if (last > first)
 		ws__xlsx_try(x, worksheet_merge_range(sheet, row, first, row, last, clean, format));
 	else

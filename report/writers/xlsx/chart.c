@@ -185,8 +185,8 @@ static void series_name(lxw_chart_series *series, const struct chart_cells *cell
 }
 
 static bool add_series(struct ws_xlsx *x, lxw_chart *chart, const struct ws_xlsx_chart *def,
-                       const struct chart_cells *cells, lxw_col_t category, lxw_col_t category_last,
-                       const char *title, size_t nth)
+                       const struct chart_cells *cells, lxw_col_t category, const char *title,
+                       size_t nth)
 {
 	int column = find_column(cells, title);
 	lxw_chart_fill fill = {.color = palette[nth]};
@@ -201,7 +201,7 @@ static bool add_series(struct ws_xlsx *x, lxw_chart *chart, const struct ws_xlsx
 		return 0;
 	}
 	chart_series_set_categories(series, cells->sheet->name, cells->first, category, cells->last,
-	                            category_last);
+	                            category);
 	chart_series_set_values(series, cells->sheet->name, cells->first, (lxw_col_t)column,
 	                        cells->last, (lxw_col_t)column);
 	series_name(series, cells, title);
@@ -293,14 +293,17 @@ static void style(lxw_chart *chart, const struct ws_xlsx_chart *def,
 
 /* 1 when the chart could be made. */
 static bool add_chart(struct ws_xlsx *x, const struct ws_xlsx_chart *def, lxw_worksheet *sheet,
-                      uint32_t row, uint16_t col, int32_t x_offset)
+                      uint32_t row, uint16_t col, int32_t x_offset, int pixels)
 {
-	lxw_chart_options options = {.x_scale = CHART_PIXELS_WIDE / 480.0,
-	                             .x_offset = x_offset,
-	                             .object_position = LXW_OBJECT_MOVE_DONT_SIZE};
+	lxw_chart_options options = {
+	        .x_scale = pixels / 480.0,
+	        .x_offset = x_offset,
+	        /* of a page it fills its column, however wide a font makes that */
+	        .object_position = pixels == CHART_PIXELS_WIDE ? LXW_OBJECT_MOVE_DONT_SIZE
+	                                                       : LXW_OBJECT_MOVE_AND_SIZE};
 	struct chart_cells cells;
 	const char *values[WS_XLSX_SERIES_MAX + 1];
-	int category, category_last, nseries = 0, some = 0;
+	int category, nseries = 0, some = 0;
 	lxw_chart *chart;
 
 	if (!find_cells(x, def, &cells))
@@ -311,7 +314,6 @@ static bool add_chart(struct ws_xlsx *x, const struct ws_xlsx_chart *def, lxw_wo
 		some |= has_numbers(&cells, values[i]);
 	if (category < 0 || !(def->all ? some : values[0] && has_numbers(&cells, values[0])))
 		return 0;
-	category_last = def->category_last ? find_column(&cells, def->category_last) : category;
 	chart = workbook_add_chart(x->book, def->type);
 	if (!chart) {
 		x->no_memory = 1;
@@ -321,8 +323,8 @@ static bool add_chart(struct ws_xlsx *x, const struct ws_xlsx_chart *def, lxw_wo
 		/* a part that there is none of needs no name below the chart */
 		if ((def->type != LXW_CHART_COLUMN_STACKED && !def->all) ||
 		    has_numbers(&cells, values[i]))
-			nseries += add_series(x, chart, def, &cells, (lxw_col_t)category,
-			                      (lxw_col_t)category_last, values[i], i);
+			nseries += add_series(x, chart, def, &cells, (lxw_col_t)category, values[i],
+			                      i);
 	style(chart, def, &cells, values, nseries);
 	chart_show_hidden_data(chart);                          /* columns may be folded away */
 	options.description = (char *)(uintptr_t)def->alt_text; /* only read */
@@ -331,10 +333,24 @@ static bool add_chart(struct ws_xlsx *x, const struct ws_xlsx_chart *def, lxw_wo
 	return 1;
 }
 
-/* The charts of a place, of one table or of all, one below the other or two beside each other. */
-static uint32_t add_all(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t row, uint16_t col,
-                        unsigned place, const char *table, int pairs)
+/* The row below so many rows of usual height from `row` on; of a page, whose rows are of any. */
+static uint32_t row_below(const struct ws_xlsx *x, uint32_t row, uint32_t height, bool is_page)
 {
+	double left = height * WS_XLSX_ROW_POINTS;
+
+	if (!is_page)
+		return row + height;
+	for (; left > 0; row++)
+		left -= row < WS_XLSX_HEIGHTS_MAX && x->heights[row] ? x->heights[row]
+		                                                     : WS_XLSX_ROW_POINTS;
+	return row;
+}
+
+/* The charts of a place, of one table or of all: pixels as in ws__xlsx_add_charts. */
+static uint32_t add_all(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t row, uint16_t col,
+                        unsigned place, const char *table, int pixels)
+{
+	const bool pairs = !pixels;
 	uint32_t left = 0; /* height of the chart that stands alone in its line */
 
 	for (size_t i = 0; i < ws__xlsx_ncharts; i++) {
@@ -342,24 +358,26 @@ static uint32_t add_all(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t row, u
 
 		if (!((def->places ? def->places : WS_XLSX_ON_FIRST) & place) ||
 		    (table && strcmp(def->table, table) != 0) ||
-		    !add_chart(x, def, sheet, row, col, left ? CHART_PIXELS_WIDE + 20 : 0))
+		    !add_chart(x, def, sheet, row, col, left ? CHART_PIXELS_WIDE + 20 : 0,
+		               pairs ? CHART_PIXELS_WIDE : pixels))
 			continue;
 		if (left || !pairs)
-			row += (left > def->height ? left : def->height) + 1;
+			row = row_below(x, row, (left > def->height ? left : def->height) + 1,
+			                !pairs);
 		left = left || !pairs ? 0 : def->height;
 	}
 	return left ? row + left + 1 : row;
 }
 
 uint32_t ws__xlsx_add_charts(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t row, uint16_t col,
-                             int pairs)
+                             int pixels)
 {
-	return add_all(x, sheet, row, col, WS_XLSX_ON_FIRST, NULL, pairs);
+	return add_all(x, sheet, row, col, WS_XLSX_ON_FIRST, NULL, pixels);
 }
 
 uint32_t ws__xlsx_add_own_charts(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, uint32_t row)
 {
-	row = add_all(x, s->sheet, row, 0, WS_XLSX_ON_OWN, s->table->def->name, 1);
+	row = add_all(x, s->sheet, row, 0, WS_XLSX_ON_OWN, s->table->def->name, 0);
 	if (!strcmp(s->table->def->name, "roofline"))
 		row = ws__xlsx_add_roofline(x, s, row);
 	return row;

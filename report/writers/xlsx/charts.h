@@ -33,7 +33,6 @@ struct ws_xlsx_chart {
 	uint8_t all;         /* instead of `values`: 1 + enum ws_display, every column of it */
 	uint8_t logarithmic; /* the values' axis */
 	double base;         /* value that the columns stand on: a line across the chart */
-	const char *category_last; /* title; the names are of all columns from `category` to it */
 };
 
 extern const struct ws_xlsx_chart ws__xlsx_charts[];

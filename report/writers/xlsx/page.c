@@ -1,16 +1,19 @@
 /* The first sheet: a report on one page, with links to the sheets and charts of their cells. */
 #include "report/writers/xlsx/xlsx.h"
 
+#include <math.h>
 #include <stdbool.h>
 
-#define WIDTH_ITEM   34.0
-#define WIDTH_TEXT   60.0
-#define WIDTH_TIME   15.0
-#define WIDTH_NUMBER 11.0
+#define WIDTH_ITEM   38.0
+#define WIDTH_TEXT   38.0
+#define WIDTH_TIME   13.0
+#define WIDTH_NUMBER 10.0
 #define WIDTH_GAP    2.0
 #define WIDTH_LINK   24.0
-#define WIDTH_SHEET  57.0 /* with WIDTH_LINK as wide as a chart */
-#define LINE_POINTS  15.0
+#define WIDTH_SHEET  57.0
+#define GAP_POINTS   6.0 /* between two sections */
+#define CHART_PIXELS 400
+#define WIDTH_CHART  (CHART_PIXELS / 7.0)
 #define LINES_MAX    8
 
 /* The columns of the table but `section`, which becomes headings. */
@@ -46,11 +49,18 @@ static const struct {
         {"What is missing", "losses", "→ Losses"},
 };
 
+static void set_height(const struct page *p, uint32_t row, double points)
+{
+	ws__xlsx_try(p->x, worksheet_set_row(p->sheet, row, points, NULL));
+	if (row < WS_XLSX_HEIGHTS_MAX)
+		p->x->heights[row] = points;
+}
+
 static uint32_t write_section(const struct page *p, uint32_t row, const char *text, size_t len)
 {
 	lxw_format *style = p->x->styles[WS_XLSX_SECTION];
 
-	ws__xlsx_try(p->x, worksheet_set_row(p->sheet, row, 18, NULL));
+	set_height(p, row, 18);
 	ws__xlsx_try(p->x, worksheet_write_string(p->sheet, row, 0, ws__xlsx_clean(p->x, text, len),
 	                                          style));
 	for (uint16_t c = 1; c <= p->last; c++)
@@ -75,31 +85,68 @@ static bool has_share(const struct page *p, const struct ws_cell *cells)
 	return 0;
 }
 
+/*
+ * A text that is longer than its column runs over the empty cells behind it. Returns the lines
+ * that it takes.
+ */
+static size_t write_words(const struct page *p, uint32_t row, uint16_t col, size_t column,
+                          const struct ws_cell *cells)
+{
+	const struct ws_cell *cell = &cells[column];
+	double own = column_width(p, column), width = own;
+	uint16_t last = col;
+
+	for (size_t i = column + 1; i < p->t->def->ncolumns && cells[i].type == WS_CELL_EMPTY; i++)
+		if (i != p->columns.section) {
+			width += column_width(p, i);
+			last++;
+		}
+	if (last == col || ws__xlsx_lines(cell->text.ptr, cell->text.len, own) == 1)
+		width = own;
+	else
+		ws__xlsx_try(p->x,
+		             worksheet_merge_range(p->sheet, row, col, row, last, "",
+		                                   ws__xlsx_cell_format(p->x, &p->shown[column],
+		                                                        WS_CELL_TEXT,
+		                                                        WS_XLSX_CELL_WRAPPED)));
+	ws__xlsx_cell(p->x, p->sheet, row, col, cell, &p->shown[column], WS_XLSX_CELL_WRAPPED);
+	return ws__xlsx_lines(cell->text.ptr, cell->text.len, width);
+}
+
+/* Lines of a page have nothing in common: a small number shows its digits beside a large one. */
+static void write_number(const struct page *p, uint32_t row, uint16_t col, size_t column,
+                         const struct ws_cell *cell)
+{
+	struct ws_shown_column shown = p->shown[column];
+
+	if (shown.display == WS_DISPLAY_REAL && cell->type == WS_CELL_REAL && fabs(cell->r) < 1000)
+		shown.decimals = 4;
+	ws__xlsx_cell(p->x, p->sheet, row, col, cell, &shown, WS_XLSX_CELL);
+}
+
 static uint32_t write_line(const struct page *p, uint32_t row, const struct ws_cell *cells)
 {
-	const struct ws_table_def *def = p->t->def;
 	size_t lines = 1;
 	uint16_t c = 0;
 	/* a name beside its share takes one line: it stands whole on its own sheet */
-	int one_line = has_share(p, cells);
+	bool one_line = has_share(p, cells);
 
-	for (size_t i = 0; i < def->ncolumns; i++) {
+	for (size_t i = 0; i < p->t->def->ncolumns; i++) {
+		size_t n = 1;
+
 		if (i == p->columns.section)
 			continue;
-		if (cells[i].type == WS_CELL_TEXT && !one_line) {
-			size_t n = ws__xlsx_lines(cells[i].text.ptr, cells[i].text.len,
-			                          column_width(p, i));
-
-			lines = n > lines ? n : lines;
-		}
-		ws__xlsx_cell(p->x, p->sheet, row, c++, &cells[i], &p->shown[i],
-		              one_line ? WS_XLSX_CELL : WS_XLSX_CELL_WRAPPED);
+		if (cells[i].type == WS_CELL_TEXT && !one_line)
+			n = write_words(p, row, c, i, cells);
+		else if (cells[i].type != WS_CELL_EMPTY)
+			write_number(p, row, c, i, &cells[i]);
+		lines = n > lines ? n : lines;
+		c++;
 	}
 	if (lines > LINES_MAX)
 		lines = LINES_MAX;
 	if (lines > 1)
-		ws__xlsx_try(p->x,
-		             worksheet_set_row(p->sheet, row, LINE_POINTS * (double)lines, NULL));
+		set_height(p, row, WS_XLSX_ROW_POINTS * (double)lines);
 	return row + 1;
 }
 
@@ -111,7 +158,8 @@ static uint32_t write_lines(const struct page *p, uint32_t row)
 		const struct ws_cell *section = &ws_table_cells(t, begin)[p->columns.section];
 
 		end = ws_display_section_end(t, &p->columns, begin);
-		row += begin ? 1 : 0; /* a blank line between blocks */
+		if (begin)
+			set_height(p, row++, GAP_POINTS);
 		if (section->type == WS_CELL_TEXT)
 			row = write_section(p, row, section->text.ptr, section->text.len);
 		else
@@ -210,6 +258,12 @@ static void add_bars(const struct page *p, uint32_t below)
 	}
 }
 
+static bool is_section(const struct ws_xlsx_block *b, const char *name)
+{
+	return b->section->type == WS_CELL_TEXT && b->section->text.len == strlen(name) &&
+	       !memcmp(b->section->text.ptr, name, strlen(name));
+}
+
 /* Counts over 0 of the section of what is missing. */
 static void mark_missing(const struct page *p)
 {
@@ -219,14 +273,11 @@ static void mark_missing(const struct page *p)
 	                                 .format = p->x->styles[WS_XLSX_WARNING]};
 	int count = ws_table_column_index(p->t->def, "count");
 	uint16_t col = (uint16_t)(count > (int)p->columns.section ? count - 1 : count);
-	static const char section[] = "What is missing";
 
 	for (size_t i = 0; i < p->x->nblocks && count >= 0; i++) {
 		const struct ws_xlsx_block *b = &p->x->blocks[i];
 
-		if (b->section->type == WS_CELL_TEXT &&
-		    b->section->text.len == sizeof(section) - 1 &&
-		    !memcmp(b->section->text.ptr, section, sizeof(section) - 1))
+		if (is_section(b, "What is missing"))
 			ws__xlsx_try(p->x,
 			             worksheet_conditional_format_range(p->sheet, b->first, col,
 			                                                b->last, col, &over_0));
@@ -236,13 +287,10 @@ static void mark_missing(const struct page *p)
 /* The rows that a page of paper takes: up to the sections of which no reader asks first. */
 static uint32_t rows_to_print(const struct ws_xlsx *x, uint32_t row)
 {
-	for (size_t i = 0; i < x->nblocks; i++) {
-		const struct ws_cell *section = x->blocks[i].section;
-
-		if (section->type == WS_CELL_TEXT && section->text.len == 8 &&
-		    !memcmp(section->text.ptr, "Workload", 8))
+	for (size_t i = 0; i < x->nblocks; i++)
+		if (is_section(&x->blocks[i], "Workload") ||
+		    is_section(&x->blocks[i], "Provenance"))
 			return x->blocks[i].first - 2;
-	}
 	return row;
 }
 
@@ -271,14 +319,19 @@ void ws__xlsx_write_page(struct ws_xlsx *x, struct ws_xlsx_sheet *s)
 	add_bars(&p, row);
 	mark_missing(&p);
 	row = write_notes(&p, row + 1);
-	/* beside the first lines: what a reader looks for first */
-	ws__xlsx_try(x, worksheet_set_column(s->sheet, right, right, WIDTH_LINK, NULL));
-	ws__xlsx_try(x, worksheet_set_column(s->sheet, right + 1, right + 1, WIDTH_SHEET, NULL));
-	below = ws__xlsx_add_charts(x, s->sheet, WS_XLSX_ROW_HEADER, right, 0);
-	ws__xlsx_contents(x, s->sheet, below, right);
+	/* beside the lines their charts; beside these, where nobody prints, the ways to all sheets
+	 */
+	ws__xlsx_try(x, worksheet_set_column(s->sheet, right, right, WIDTH_CHART, NULL));
+	ws__xlsx_try(x, worksheet_set_column(s->sheet, right + 1, right + 1, WIDTH_GAP, NULL));
+	ws__xlsx_try(x, worksheet_set_column(s->sheet, right + 2, right + 2, WIDTH_LINK, NULL));
+	ws__xlsx_try(x, worksheet_set_column(s->sheet, right + 3, right + 3, WIDTH_SHEET, NULL));
+	below = ws__xlsx_add_charts(x, s->sheet, WS_XLSX_ROW_HEADER, right, CHART_PIXELS);
+	ws__xlsx_contents(x, s->sheet, WS_XLSX_ROW_HEADER, (uint16_t)(right + 2));
 	worksheet_freeze_panes(s->sheet, WS_XLSX_ROW_DATA, 0);
 	worksheet_gridlines(s->sheet, LXW_HIDE_ALL_GRIDLINES);
 	worksheet_set_tab_color(s->sheet, 0x1F3864);
-	ws__xlsx_page_setup(x, s->sheet, rows_to_print(x, row), (uint16_t)(right + 1), 1);
+	row = rows_to_print(x, row);
+	ws__xlsx_page_setup(x, s->sheet, row > below ? row : below, right, 1);
+	worksheet_set_portrait(s->sheet); /* many short lines */
 	free(shown);
 }

@@ -10,7 +10,6 @@
 #define NAME_LINES       3    /* of a row in a wide table; the rest of a name shows on editing */
 #define READING_COLUMNS  10   /* a table of so few is for reading */
 #define READING_LINES    15
-#define LINE_POINTS      15.0
 #define HEADER_LINES     4
 #define OUTLINE_LEVELS   7    /* that Excel knows */
 #define OUTLINE_ROWS     80   /* that are not folded at first */
@@ -139,7 +138,8 @@ static void write_header(struct ws_xlsx *x, struct ws_xlsx_sheet *s, const struc
 		lines = n > lines ? n : lines;
 	}
 	lines = lines < HEADER_LINES ? lines : HEADER_LINES;
-	ws__xlsx_try(x, worksheet_set_row(s->sheet, row, (double)lines * LINE_POINTS + 4, NULL));
+	ws__xlsx_try(x, worksheet_set_row(s->sheet, row, (double)lines * WS_XLSX_ROW_POINTS + 4,
+	                                  NULL));
 	for (uint16_t c = 0; c < l->ncols; c++) {
 		if (c < WS_XLSX_WIDTHS_MAX && s->leader->widths[c] < l->widths[c])
 			s->leader->widths[c] = l->widths[c];
@@ -168,7 +168,7 @@ static double row_height(const struct ws_table *t, size_t row, const struct layo
 		if (n > lines)
 			lines = n;
 	}
-	return (double)(lines < most ? lines : most) * LINE_POINTS;
+	return (double)(lines < most ? lines : most) * WS_XLSX_ROW_POINTS;
 }
 
 /* The first text says that it is the total, where the table does not. */
@@ -235,7 +235,7 @@ static void set_row(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, size_t r, 
 
 	if (level || next)
 		ws__xlsx_try(x, worksheet_set_row_opt(s->sheet, row, height, NULL, &options));
-	else if (height > LINE_POINTS)
+	else if (height > WS_XLSX_ROW_POINTS)
 		ws__xlsx_try(x, worksheet_set_row(s->sheet, row, height, NULL));
 	if (level <= open && s->leader->printed < WS_XLSX_PAGE_ROWS)
 		s->leader->printed++;

@@ -21,6 +21,9 @@
 /* Columns of a sheet whose widths are chosen; tables have some 30. */
 #define WS_XLSX_WIDTHS_MAX 128
 
+#define WS_XLSX_ROW_POINTS  15.0 /* height of a row that nobody set */
+#define WS_XLSX_HEIGHTS_MAX 512  /* rows of the first sheet that may have charts beside them */
+
 /* Rows that are still readable when they are printed on one sheet of paper. */
 #define WS_XLSX_PAGE_ROWS 70
 
@@ -92,6 +95,8 @@ struct ws_xlsx {
 	struct ws_xlsx_sheet *sheets; /* report->ntables of them */
 	struct ws_xlsx_block blocks[WS_XLSX_BLOCKS_MAX];
 	size_t nblocks;
+	double heights[WS_XLSX_HEIGHTS_MAX]; /* of the first sheet's rows, in points; 0 = as usual
+	                                      */
 	lxw_format *styles[WS_XLSX_NSTYLES];
 	/* made on first use: [display][decimals, 0 = a whole number][cell type][look] */
 	lxw_format *cells[WS_DISPLAY_FLOPS + 1][WS_XLSX_DECIMALS + 1][WS_CELL_REAL + 1]
@@ -165,12 +170,12 @@ uint32_t ws__xlsx_contents(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t row
 void ws__xlsx_write_page(struct ws_xlsx *x, struct ws_xlsx_sheet *s);
 
 /*
- * Put the charts of this report on a sheet from (row, col) on, one below the
- * other, or two beside each other. Only of tables that are there and have rows. Returns the row
+ * Put the charts of this report on a sheet from (row, col) on, so many pixels wide and one below
+ * the other; 0: two beside each other. Only of tables that are there and have rows. Returns the row
  * below the last one. Call it when all cells are written.
  */
 uint32_t ws__xlsx_add_charts(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t row, uint16_t col,
-                             int pairs);
+                             int pixels);
 /* The charts that stand on the sheet of their table, from row on. Returns the row below them. */
 uint32_t ws__xlsx_add_own_charts(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, uint32_t row);
 /* Of the table `roofline`: what its classes attain and could, over FLOP/byte. */

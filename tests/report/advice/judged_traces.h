@@ -47,7 +47,7 @@ static const struct judged_trace judged_local[] = {
         {"nsys/um_vecadd_schema291.sqlite", "", "A4 A5 A9 A12 A16 A17 A18 A19 A20 A21"},
 };
 
-/* Made by hand, of every rule: tests of test_advice.c and test_advice_work.c. */
+/* Made by hand, of every rule: tests of test_advice.c, _products.c and _work.c. */
 struct judged_by_hand {
 	const char *rule, *fires, *quiet;
 };
@@ -56,17 +56,17 @@ static const struct judged_by_hand judged_by_hand[] = {
          "advice/a1_is_quiet_when_the_gpu_is_busy"},
         {"A2", "advice/a2_names_the_step_that_stands_out",
          "advice/a2_is_quiet_about_steady_steps_and_silent_about_two"},
-        {"A3", "advice_work/a3_tells_what_to_pad_to", "advice_work/a3_is_quiet_about_m"},
-        {"A4", "advice_work/a4_lists_products_that_leave_tensor_cores_idle",
-         "advice_work/a4_is_quiet_up_to_a_fifth_and_on_devices_without_tensor_cores"},
-        {"A5", "advice_work/a5_finds_kernels_of_an_older_architecture",
-         "advice_work/a5_is_quiet_about_a_fifth_and_about_the_same_kernels_on_an_a100"},
+        {"A3", "advice_products/a3_tells_what_to_pad_to", "advice_products/a3_is_quiet_about_m"},
+        {"A4", "advice_products/a4_lists_products_that_leave_tensor_cores_idle",
+         "advice_products/a4_is_quiet_up_to_a_fifth_and_on_devices_without_tensor_cores"},
+        {"A5", "advice_products/a5_finds_kernels_of_an_older_architecture",
+         "advice_products/a5_is_quiet_about_a_fifth_and_about_the_same_kernels_on_an_a100"},
         {"A6", "advice_work/a6_caps_the_speed_up_and_names_what_can_be_fused",
          "advice_work/a6_is_quiet_about_40_percent_and_not_judged_without_products"},
-        {"A7", "advice_work/a7_tells_the_rows_from_which_a_product_is_compute_bound",
-         "advice_work/a7_is_quiet_about_large_products_and_small_shares"},
-        {"A8", "advice_work/a8_finds_tiles_that_reach_over_the_edge",
-         "advice_work/a8_is_quiet_about_full_waves_and_does_not_count_those_of_split_sums"},
+        {"A7", "advice_products/a7_tells_the_rows_from_which_a_product_is_compute_bound",
+         "advice_products/a7_is_quiet_about_large_products_and_small_shares"},
+        {"A8", "advice_products/a8_finds_tiles_that_reach_over_the_edge",
+         "advice_products/a8_is_quiet_about_full_waves_and_does_not_count_those_of_split_sums"},
         {"A9", "advice_work/a9_fires_over_3_percent_and_not_at_3",
          "advice_work/a9_fires_over_3_percent_and_not_at_3"},
         {"A10", "advice_work/a10_measures_bandwidth_against_the_devices",
@@ -87,8 +87,8 @@ static const struct judged_by_hand judged_by_hand[] = {
         {"A20", "advice/each_wait_has_its_rule", "advice/a_busy_device_waits_for_nothing"},
         {"A21", "advice_work/a21_names_attention_that_is_not_fused",
          "advice_work/a21_names_attention_that_is_not_fused"},
-        {"A22", "advice_work/a22_tells_what_products_would_save",
-         "advice_work/a22_is_quiet_about_good_use_and_launch_bound_runs"},
+        {"A22", "advice_products/a22_tells_what_products_would_save",
+         "advice_products/a22_is_quiet_about_good_use_and_launch_bound_runs"},
 };
 
 #endif

@@ -168,6 +168,14 @@ Test(short_name, tensile_ends_with_its_matrix_instruction_and_others_stay)
 	check_kernel("Cijk_Alik_Bljk_BBS_BH_UserArgs_MT128x256x32_MI16x16x1_SN_LDSB1_AFC1",
 	             "Cijk_Alik_Bljk_BBS_BH_UserArgs_MT128x256x32_MI16x16x1");
 	check_kernel("Cijk_Ailk_Bjlk_SB_MT64x64x16_SE_APM1", "Cijk_Ailk_Bjlk_SB_MT64x64x16");
+	check_kernel("sm80_xmma_gemm_f32f32_f32f32_f32_tn_n_tilesize128x128x8_stage3_warpsize2x2x1_"
+	             "ffma_aligna4_alignc4_execute_kernel__5x_cublas",
+	             "sm80_xmma_gemm_f32f32_f32f32_f32_tn_n_tilesize128x128x8_stage3_warpsize2x2x1_"
+	             "ffma_aligna4_alignc4");
+	check_kernel("sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize64x64x64_warpgroupsize1x1x1_"
+	             "execute_segment_k_off_kernel__5x_cublas",
+	             "sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize64x64x64_warpgroupsize1x1x1_"
+	             "segment_k_off");
 	check_kernel("void cudnn::cnn::wgrad_alg0_engine<float, 128, 5, 5>(int, int)",
 	             "cudnn::cnn::wgrad_alg0_engine");
 	check_kernel("_matmul_ogs_NNT_bf16xbf16xmxfp4_16x128x256x1",

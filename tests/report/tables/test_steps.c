@@ -92,7 +92,7 @@ Test(steps, a_phase_that_a_step_lacks_is_empty_and_not_zero)
 	cr_expect(eq(sz, tb_count(t, "phase", "backward"), 0));
 	cr_expect(eq(sz, tb_count(t, "phase", "forward"), 2), "wall and GPU");
 	cr_expect(tb_is_empty(t, 0, "std_ns"), "one step has no deviation to show");
-	cr_expect(tb_notes_say(t, "Only 1 measured steps"));
+	cr_expect(tb_notes_say(t, "Only 1 measured step:"));
 	ws_table_free(t);
 	ws_model_free(m);
 	tb_free(b);

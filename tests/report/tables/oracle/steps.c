@@ -216,8 +216,8 @@ enum ws_status oracle_step_statistics(const struct ws_table_context *tab, struct
 	for (int phase = 0; phase <= WS_PHASES && times.nmeasured && status == WS_OK; phase++)
 		status = add_statistics(tab->m, t, &times, phase, WS_MEASURE_GPU, err);
 	if (status == WS_OK && times.nmeasured && times.nmeasured < WS_STAT_MIN_SAMPLES)
-		ws_table_note(t, "Only %zu measured steps: too few to say how much they vary.",
-		              times.nmeasured);
+		ws_table_note(t, "Only %zu measured step%s: too few to say how much they vary.",
+		              times.nmeasured, times.nmeasured == 1 ? "" : "s");
 	ws_step_times_release(&times);
 	return status;
 }

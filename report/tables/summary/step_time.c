@@ -1,0 +1,107 @@
+/* How long a step takes, how steady it is, and how much of the devices' arithmetic it uses. */
+#include "report/analysis/steps.h"
+#include "report/model/steps.h"
+#include "report/tables/summary/rows.h"
+
+#define STEADY_PERCENT 5 /* standard deviation of the steps, of their mean */
+
+/* FLOPs of the operations in the measured steps; -1 = none says. */
+static int64_t step_flops(const struct ws_table_context *tab)
+{
+	const struct ws_model *m = tab->m;
+	int64_t flops = 0;
+	int said = 0;
+
+	for (uint32_t i = 0; i < m->ranges.n; i++) {
+		const struct ws_op_facts *op = ws_range_op(m, i);
+
+		if (!(m->range_marks[i] & WS_OP_COUNTED) || op->flops < 0 || !tab->sel->range[i] ||
+		    !ws_step_selected(m, tab->sel, m->range_step[i]))
+			continue;
+		flops += op->flops;
+		said = 1;
+	}
+	return said ? flops : -1;
+}
+
+/* How steady the steps are, in words. */
+static void add_steadiness(const struct ws_summary_page *p, const struct ws_stat *total)
+{
+	double spread = ws_stat_percent(total->std, total->mean);
+	char text[160];
+
+	if (total->n < 3)
+		snprintf(text, sizeof(text), "cannot tell: %llu measured %s; 3 or more are needed",
+		         (unsigned long long)total->n, total->n == 1 ? "step" : "steps");
+	else
+		snprintf(text, sizeof(text),
+		         "%s: the standard deviation is %.1f %% of the mean over %llu steps",
+		         spread > STEADY_PERCENT ? "unsteady" : "steady", spread,
+		         (unsigned long long)total->n);
+	ws_page_words(p, "how steady it is", text);
+}
+
+/* Phases of a thousandth of the step and more: `steps` has all. */
+static void add_phases(const struct ws_summary_page *p, const struct ws_step_times *times,
+                       double step_ns)
+{
+	for (int phase = 0; phase < WS_PHASES; phase++) {
+		struct ws_stat stat;
+		char item[48];
+
+		if (!ws_step_phase_present(times, phase))
+			continue;
+		ws_step_stat(p->tab->m, times, phase, WS_MEASURE_WALL, &stat);
+		snprintf(item, sizeof(item), "%s, mean", ws_phase_name((enum ws_phase)phase));
+		if (stat.mean >= step_ns / 1000)
+			ws_page_time(p, item, stat.mean);
+	}
+}
+
+static void add_step_times(const struct ws_summary_page *p, const struct ws_step_times *times)
+{
+	const struct ws_model *m = p->tab->m;
+	int64_t tokens = ws_fact_number(m, "tokens_per_step"), flops = step_flops(p->tab);
+	int64_t images = ws_fact_number(m, "images_per_step");
+	struct ws_stat total, host;
+
+	if (!times->nmeasured) {
+		ws_page_words(p, "measured steps",
+		              "none found: no range is called step; --step PATTERN names them");
+		return;
+	}
+	ws_step_stat(m, times, WS_PHASES, WS_MEASURE_STEP, &total);
+	ws_step_stat(m, times, WS_PHASES, WS_MEASURE_WALL, &host);
+	ws_page_count(p, "measured steps", total.n);
+	ws_page_time(p, total.n == 1 ? "step" : "step, mean", total.mean);
+	add_steadiness(p, &total);
+	if (total.n > 1) {
+		ws_page_time(p, "step, sample standard deviation", total.std);
+		ws_page_time(p, "step, median", total.median);
+		ws_page_time(p, "step, shortest", (double)total.min);
+		ws_page_time(p, "step, longest", (double)total.max);
+	}
+	if (host.sum != total.sum) /* the phases add up to this */
+		ws_page_time(p, "step on the host, mean", host.mean);
+	add_phases(p, times, host.mean);
+	if (tokens)
+		ws_page_value(p, "tokens/s", ws_stat_ratio((double)tokens * 1e9, total.mean));
+	if (images)
+		ws_page_value(p, "images/s", ws_stat_ratio((double)images * 1e9, total.mean));
+	if (flops >= 0)
+		ws_page_value(p, "TFLOP/s over the measured steps",
+		              ws_stat_ratio((double)flops, (double)total.sum) / 1e3);
+}
+
+enum ws_status ws_page_steps(const struct ws_summary_page *p, struct ws_err *err)
+{
+	struct ws_step_times times;
+	enum ws_status status = ws_step_times(p->tab->m, p->tab->sel, NULL, &times, err);
+
+	if (status == WS_OK)
+		add_step_times(p, &times);
+	if (status == WS_OK && times.nmeasured)
+		status = ws_page_utilization(p, err);
+	ws_step_times_release(&times);
+	return status;
+}
