@@ -21,3 +21,9 @@ $ws diff fp32.wtrace amp-bf16.wtrace >diff.txt
 
 python3 "$here/../workbooks/check_xlsx.py" report.xlsx report.json
 python3 "$here/../workbooks/check_xlsx.py" diff.xlsx diff.json
+
+# of an import, too, which has other tables
+import=$here/../../fixtures/imports/bert-small-h100.json.gz
+$ws report "$import" -o import.xlsx 2>import.txt
+$ws report "$import" -o import.json 2>import.txt
+python3 "$here/../workbooks/check_xlsx.py" import.xlsx import.json

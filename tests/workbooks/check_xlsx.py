@@ -275,6 +275,54 @@ def check_charts(book):
             check_series(book, title, s, logarithmic)
 
 
+def header_of(sheet, rows, column):
+    """The header above rows of a table on a sheet that may have several: the next text above them."""
+    for row in range(rows[0] - 1, 0, -1):
+        text = sheet.cells.get((row, column))
+        if isinstance(text, str) and (not sheet.cells.get((row, column - 1)) or isinstance(sheet.cells[(row, column - 1)], str)):
+            return text
+    return ""
+
+
+def text_of(node):
+    return "".join(t.text or "" for t in node.iter() if t.tag.endswith("}t") or t.tag.endswith("}v")) if node is not None else ""
+
+
+def rows_of_chart(book, root):
+    """The sheet, the rows and the column of what a chart shows first."""
+    where = range_of(root.find(".//c:ser/c:val", NS).findtext("c:numRef/c:f", namespaces=NS))
+    return next(s for s in book.sheets if s.name == where[0]), where[1], where[2]
+
+
+def column_of(sheet, rows, title):
+    """Cells of these rows in the column with this header."""
+    for row in range(rows[0] - 1, 0, -1):
+        found = [c for (r, c), v in sheet.cells.items() if r == row and v == title]
+        if found:
+            return [sheet.cells.get((r, found[0])) for r in rows]
+    return []
+
+
+def check_truth(book):
+    """What titles and axes say is so in the cells that the chart shows."""
+    for root in book.charts:
+        if root.find(".//c:ser/c:val", NS) is None:
+            continue
+        title = text_of(root.find("c:chart/c:title", NS))
+        axes = [text_of(a.find("c:title", NS)) for a in (*root.findall(".//c:valAx", NS), *root.findall(".//c:catAx", NS))]
+        sheet, rows, column = rows_of_chart(book, root)
+        unit = re.search(r"\([^()]+\)$", header_of(sheet, rows, column))
+        if unit and not any(a.endswith(unit.group(0)) for a in axes):
+            complain(f"chart {title}: no axis has the unit {unit.group(0)} of its column: {axes}")
+        if title.startswith("Time of each measured step"):
+            numbers = column_of(sheet, rows, "Step")
+            if set(column_of(sheet, rows, "Warm-up")) != {"no"} or sorted(set(numbers)) != numbers:
+                complain(f"chart {title}: its steps are {numbers}, not each measured one once")
+        for phase in ("forward", "backward"):
+            if title.endswith(", " + phase) and set(column_of(sheet, rows, "Phase")) != {phase}:
+                complain(f"chart {title}: not all of its rows are of {phase}")
+
+
 def compare_resaved(book, path):
     """Another program has opened the workbook and saved it again: the values are the same."""
     for sheet, other in zip(book.sheets, Workbook(path).sheets):
@@ -312,6 +360,7 @@ def main():
         complain(f"{left_out} tables are left out, and the first sheet names {said}")
     compare_names(book, report)
     check_charts(book)
+    check_truth(book)
     if book.core.findtext("dc:title", namespaces=NS) != shown(report["title"]):
         complain("the title property is wrong")
     if created and book.core.findtext("dcterms:created", namespaces=NS) != created:

@@ -229,6 +229,30 @@ static void axis_name(lxw_chart_axis *axis, const char *name, const struct chart
 	chart_axis_set_name(axis, text);
 }
 
+/*
+ * The title with what all rows of the chart have: ", forward", ", device 0". A title says no more
+ * than the cells do.
+ */
+static void title_of(const struct ws_xlsx_chart *def, const struct chart_cells *cells, char *out,
+                     size_t size)
+{
+	const struct ws_table *t = cells->sheet->table;
+	int column = def->same_column ? find_column(cells, def->same_column) : -1;
+	const struct ws_cell *same =
+	        column < 0 ? NULL
+	                   : &ws_table_cells(t, cells->first -
+	                                                ws__xlsx_data_row(cells->sheet))[column];
+
+	if (same && same->type == WS_CELL_TEXT)
+		snprintf(out, size, "%s, %.*s", def->title, (int)same->text.len, same->text.ptr);
+	else if (same && same->type == WS_CELL_INT)
+		snprintf(out, size, "%s, %s %lld", def->title, def->same_column,
+		         (long long)same->i);
+	else
+		snprintf(out, size, "%s", def->title);
+	ws_display_sides(t, out, size);
+}
+
 static void style(lxw_chart *chart, const struct ws_xlsx_chart *def,
                   const struct chart_cells *cells, const char *const *series, int nseries)
 {
@@ -243,8 +267,7 @@ static void style(lxw_chart *chart, const struct ws_xlsx_chart *def,
 	lxw_chart_axis *values = bar ? chart->x_axis : chart->y_axis;
 	lxw_chart_axis *names = bar ? chart->y_axis : chart->x_axis;
 
-	snprintf(title, sizeof(title), "%s", def->title);
-	ws_display_sides(cells->sheet->table, title, sizeof(title));
+	title_of(def, cells, title, sizeof(title));
 	chart_title_set_name(chart, title);
 	chart_title_set_name_font(chart, &title_font);
 	axis_name(values, def->values_axis, cells, series[0]);
