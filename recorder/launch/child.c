@@ -11,6 +11,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "recorder/shared/procfs.h"
+
 /* --- finding --- */
 
 /* 0, or why the file cannot be run: ENOENT, EACCES. */
@@ -154,10 +156,14 @@ static char **make_environment(const struct ws_child_env *vars, size_t n)
 
 /* In the child. execvpe also runs scripts without a #! line, as a shell does. */
 static void become(const char *path, char *const argv[], char *const env[], const sigset_t *mask,
-                   int report)
+                   struct ws_seg_process *who, int report)
 {
+	struct ws_proc_stat stat;
 	int error;
 
+	/* here and not in the launcher, which can be killed before it has our number */
+	who->start_ticks = ws_proc_stat(0, &stat) ? 0 : stat.start_ticks;
+	atomic_store(&who->pid, (uint32_t)getpid());
 	sigprocmask(SIG_SETMASK, mask, NULL);
 	execvpe(path, argv, env);
 	error = errno;
@@ -184,7 +190,7 @@ static int exec_result(pid_t pid, int report)
 
 enum ws_status ws_child_start(pid_t *out, const char *path, char *const argv[],
                               const struct ws_child_env *vars, size_t n, const sigset_t *mask,
-                              int *exit_code, struct ws_err *err)
+                              struct ws_seg_process *who, int *exit_code, struct ws_err *err)
 {
 	enum ws_status status = WS_OK;
 	char **env = make_environment(vars, n);
@@ -197,7 +203,7 @@ enum ws_status ws_child_start(pid_t *out, const char *path, char *const argv[],
 	}
 	*out = fork();
 	if (!*out)
-		become(path, argv, env, mask, report[1]);
+		become(path, argv, env, mask, who, report[1]);
 	error = *out < 0 ? errno : 0;
 	close(report[1]);
 	if (*out > 0)

@@ -6,6 +6,7 @@
 #include <sys/types.h>
 
 #include "formats/base/status.h"
+#include "recorder/shared/segment.h"
 
 /* What a shell ends with when it cannot run a command. */
 #define WS_EXIT_NOT_EXECUTABLE 126
@@ -33,10 +34,11 @@ struct ws_child_env {
 
 /*
  * Run path with argv, signal mask `mask` and our environment changed by n
- * variables. ENVIRONMENT when it could not be started, *exit_code as above.
+ * variables. Before it runs, *who, in shared memory, says which process it is.
+ * ENVIRONMENT when it could not be started, *exit_code as above.
  */
 enum ws_status ws_child_start(pid_t *out, const char *path, char *const argv[],
                               const struct ws_child_env *env, size_t n, const sigset_t *mask,
-                              int *exit_code, struct ws_err *err);
+                              struct ws_seg_process *who, int *exit_code, struct ws_err *err);
 
 #endif

@@ -212,8 +212,8 @@ static enum ws_status start_program(struct ws_session *s, const char *collector,
 	if (s->opts->library_ranges == WS_LIBRARY_RANGES_ON)
 		n += add_library_ranges(env + n);
 	WS_FORWARD(ws_session_signals(s, &before, err));
-	WS_FORWARD(
-	        ws_child_start(&s->child, program, argv, env, n, &before, &result->exit_code, err));
+	WS_FORWARD(ws_child_start(&s->child, program, argv, env, n, &before,
+	                          &s->processes[0]->file.seg->started, &result->exit_code, err));
 	s->started = (uint32_t)s->child;
 	return WS_OK;
 }

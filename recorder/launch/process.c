@@ -171,14 +171,23 @@ uint32_t ws_process_pid(const struct ws_process *p)
 	return atomic_load(&seg->attached) ? atomic_load(&seg->owner.pid) : 0;
 }
 
-bool ws_process_alive(const struct ws_process *p)
+uint32_t ws_process_who_runs(const struct ws_process *p)
 {
 	uint32_t pid = ws_process_pid(p);
+
+	return pid ? pid : atomic_load(&p->file.seg->started.pid);
+}
+
+bool ws_process_alive(const struct ws_process *p)
+{
+	uint32_t pid = ws_process_who_runs(p);
+	const struct ws_seg_header *seg = p->file.seg;
 
 	/* no recorder makes them so small: whoever did must not make us wait for whom he names */
 	if (p->is_salvaged && p->file.size < WS_SMALL_INPUT_BYTES)
 		return 0;
-	return pid && ws_proc_alive(pid, p->file.seg->owner.start_ticks);
+	return pid && ws_proc_alive(pid, ws_process_pid(p) ? seg->owner.start_ticks
+	                                                   : seg->started.start_ticks);
 }
 
 /* --- its name --- */
@@ -289,11 +298,12 @@ void ws_process_resolve(struct ws_process *p, uint32_t pid, const struct ws_proc
 	struct ws_err err;
 	struct stat st;
 
-	p->is_settled = 1;
 	if (final_name(p, pid, naming, path, &err) == WS_OK)
 		copy = strdup(path);
 	else
 		ws_record_notice(p->opts, "%s; the trace is %s", err.text, p->trace);
+	/* now: its name can be its already, from one who was killed before he could say so */
+	p->is_settled = 1;
 	if (ws_process_pid(p))
 		ws_provenance_process(p->drain, env);
 	if (!copy)

@@ -43,7 +43,9 @@ enum ws_status ws_process_resume(struct ws_process **out, const struct ws_record
 
 /* Pid of the process that attached, 0 = none did. */
 uint32_t ws_process_pid(const struct ws_process *p);
-/* 1 while a process is attached and runs. */
+/* The same; while none did, of the program that was started, which may attach yet. */
+uint32_t ws_process_who_runs(const struct ws_process *p);
+/* 1 while that one runs. */
 bool ws_process_alive(const struct ws_process *p);
 
 /* What names the traces of a recording. */

@@ -111,7 +111,7 @@ static bool is_alive(const struct ws_session *s, const struct ws_process *p)
 
 	/* nobody has attached: the child may, or a process that it starts */
 	if (!pid)
-		return s->child != 0;
+		return s->child != 0 || ws_process_alive(p);
 	if (pid == s->started)
 		return s->child != 0;
 	return ws_process_alive(p);
@@ -392,11 +392,11 @@ static bool end_attaching(struct ws_session *s)
 static void tell_who_runs(const struct ws_session *s)
 {
 	for (size_t i = 0; i < s->nprocesses; i++)
-		if (!s->processes[i]->is_gone && ws_process_pid(s->processes[i]))
+		if (!s->processes[i]->is_gone && ws_process_who_runs(s->processes[i]))
 			ws_record_notice(s->opts,
 			                 "process %u still runs and is still being recorded; "
 			                 "interrupt to end the recording",
-			                 (unsigned)ws_process_pid(s->processes[i]));
+			                 (unsigned)ws_process_who_runs(s->processes[i]));
 }
 
 /* That it goes on, for a person who waits: after 3 s, 6 s, 12 s, … and then each minute. In whole

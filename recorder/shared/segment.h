@@ -20,7 +20,7 @@
 #include "recorder/shared/segment_capture.h"
 
 #define WS_SEG_MAGIC              UINT64_C(0x31474553534c5157) /* "WQLSSEG1" */
-#define WS_SEG_VERSION            5
+#define WS_SEG_VERSION            6
 #define WS_SEG_HEADER_SIZE        20480
 #define WS_SEG_ENV                "WARPSHEET_SEGMENT"
 #define WS_SEG_MAX_THREAD_BUFFERS 8192
@@ -109,6 +109,7 @@ struct ws_seg_header {
 	int64_t realtime_apart_ns; /* of CLOCK_REALTIME from CLOCK_MONOTONIC when last read; 0:
 	                              never */
 	int64_t realtime_largest_step_ns; /* that was seen so far */
+	struct ws_seg_process started;    /* the program, which need not have attached */
 	char trace_path[PATH_MAX];        /* absolute */
 	char renamed_path[PATH_MAX];      /* … and what it is being renamed to; "" otherwise */
 

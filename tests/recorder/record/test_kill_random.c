@@ -126,9 +126,6 @@ static void kill_one(enum way way, int has_room)
 	else if (way != PROGRAM)
 		kill(pid, SIGKILL);
 	cr_assert_eq(waitpid(pid, NULL, 0), pid);
-	/* a program that has not attached when salvage ends is nobody's any more */
-	while (way == LAUNCHER_AT_ONCE && !r.rounds[0] && !waitpid(-1, NULL, WNOHANG))
-		usleep(500);
 	if (way == LAUNCHER)
 		wait_for_orphans();
 	if (*run_segment(&r))
@@ -152,4 +149,36 @@ Test(kill_random, nothing_is_missing_or_there_twice)
 		kill_one((enum way)(i % WAYS), i / WAYS % 2);
 		run_end(&r);
 	}
+}
+
+/* Its launcher is gone, and it attaches when salvage has begun long ago. */
+Test(kill_random, salvage_waits_for_a_program_that_has_not_attached)
+{
+	char command[700], segment[600];
+	struct probe p;
+	pid_t pid;
+
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	run_begin(&r);
+	snprintf(command, sizeof(command),
+	         "while ! [ -e %s/go ]; do sleep 0.05; done; exec %s exit 20 %s", r.dir,
+	         WS_TEST_VICTIM, r.tally);
+	pid = run_start(&r, (const char *const[]){"-o", r.trace, "--segment-dir", r.segments, "--",
+	                                          "/bin/sh", "-c", command, NULL});
+	while (!child_of(pid))
+		usleep(1000);
+	kill(pid, SIGKILL);
+	cr_assert_eq(waitpid(pid, NULL, 0), pid);
+	snprintf(segment, sizeof(segment), "%s", run_segment(&r));
+	pid = run_start(&r, (const char *const[]){"--salvage", segment, NULL});
+	usleep(200000);
+	cr_expect_eq(waitpid(pid, NULL, WNOHANG), 0, "it did not wait");
+	snprintf(command, sizeof(command), "%s/go", r.dir);
+	fclose(fopen(command, "w"));
+	cr_expect_eq(run_wait(&r, pid), 0, "%s", r.text);
+	wait_for_orphans();
+	probe_open(&p, r.trace);
+	cr_expect_eq(ROWS(&p, kernel), 20, "%s", r.text);
+	probe_close(&p);
+	run_end(&r);
 }
