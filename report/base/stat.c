@@ -367,31 +367,6 @@ double ws_stat_t_quantile(double p, double df)
 	return lo + (hi - lo) / 2;
 }
 
-void ws_stat_welch(const struct ws_stat *a, const struct ws_stat *b, struct ws_welch *out)
-{
-	double va, vb, se;
-
-	*out = (struct ws_welch){.diff = b->mean - a->mean};
-	out->low = out->high = out->diff;
-	out->judged = a->n >= WS_STAT_MIN_SAMPLES && b->n >= WS_STAT_MIN_SAMPLES;
-	if (!out->judged)
-		return;
-
-	va = a->std * a->std / (double)a->n;
-	vb = b->std * b->std / (double)b->n;
-	se = sqrt(va + vb);
-	if (se > 0) {
-		double half;
-
-		out->df = (va + vb) * (va + vb) /
-		          (va * va / (double)(a->n - 1) + vb * vb / (double)(b->n - 1));
-		half = ws_stat_t_quantile(0.975, out->df) * se;
-		out->low = out->diff - half;
-		out->high = out->diff + half;
-	}
-	out->beyond_noise = out->low > 0 || out->high < 0;
-}
-
 bool ws_stat_is_outlier(const struct ws_stat *s, int64_t value)
 {
 	double below = s->median - (double)s->min;

@@ -45,19 +45,6 @@ double ws_stat_t_quantile(double p, double df);
 #define WS_STAT_MIN_SAMPLES 3
 
 /*
- * Difference of two means with Welch's 95 % interval (unequal variances).
- * df: Welch-Satterthwaite. Source: B. L. Welch, Biometrika 34 (1947) 28.
- */
-struct ws_welch {
-	double diff;      /* mean of b - mean of a */
-	double low, high; /* 95 % interval of diff; both = diff when neither side varies */
-	double df;        /* 0 when neither side varies */
-	int judged;       /* both sides have WS_STAT_MIN_SAMPLES samples */
-	int beyond_noise; /* judged, and the interval leaves 0 out */
-};
-void ws_stat_welch(const struct ws_stat *a, const struct ws_stat *b, struct ws_welch *out);
-
-/*
  * Does sample `value` stand out of its set? Rule: more than 3 times the
  * median; or, where std / mean > 0.3, the one farthest from the median.
  */

@@ -18,6 +18,11 @@ static const struct ws_exporter *const exporters[] = {
 };
 #define NEXPORTERS (sizeof(exporters) / sizeof(*exporters))
 
+/* after the first bar: the choice of --format */
+#define X(name) "|" #name
+static const char formats[] = WS_EXPORTERS(X);
+#undef X
+
 static const char *exporter_name(int i)
 {
 	return (size_t)i < NEXPORTERS ? exporters[i]->name : NULL;
@@ -176,7 +181,7 @@ enum ws_status ws_cmd_export(int argc, char **argv, struct ws_err *err)
 	               "the file or folder to write; its extension tells the\n"
 	               "format: .sqlite, .json, .json.gz, .perfetto-trace or\n"
 	               ".pftrace; for a folder .csv or .parquet"),
-	        WS_OPT("format", 0, CHOICE, "sqlite|json|perfetto|csv|parquet", &o.format,
+	        WS_OPT("format", 0, CHOICE, formats + 1, &o.format,
 	               "the format, whatever FILE is called", .choice = exporter_name),
 	        WS_OPT("rollup", 0, FLAG, NULL, &o.rollup,
 	               "parquet: sums and histograms that add up over traces,\n"

@@ -74,26 +74,6 @@ static enum ws_status digest(struct ws_digest *d, const struct ws_model *m,
 	return ws_digest_of_model(d, m, sel, parts, err);
 }
 
-enum ws_status ws_table_make(const struct ws_model *m, const struct ws_table_def *def,
-                             const struct ws_filter *filter, struct ws_table **out,
-                             struct ws_err *err)
-{
-	struct ws_digest d = {0};
-	struct ws_selection sel;
-	struct ws_table_context tab = {.m = m, .sel = &sel, .digest = &d};
-	enum ws_status status;
-
-	*out = NULL;
-	status = ws_select(m, filter, &sel, err);
-	if (status == WS_OK)
-		status = digest(&d, m, &sel, &def, 1, err);
-	if (status == WS_OK)
-		status = make(&tab, def, out, err);
-	ws_digest_release(&d);
-	ws_selection_release(&sel);
-	return status;
-}
-
 enum ws_status ws_report_make(const struct ws_model *m, const struct ws_filter *filter,
                               struct ws_report **out, struct ws_err *err)
 {

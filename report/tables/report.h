@@ -18,12 +18,7 @@ const struct ws_table_def *const *ws_ranks_defs(size_t *count);
 /* Also those made only on request; NULL when no table has this name. */
 const struct ws_table_def *ws_table_def_by_name(const char *name);
 
-/* One table. The filter may be NULL. Free with ws_table_free. */
-enum ws_status ws_table_make(const struct ws_model *m, const struct ws_table_def *def,
-                             const struct ws_filter *filter, struct ws_table **out,
-                             struct ws_err *err);
-
-/* These tables, in this order. Free with ws_report_free. */
+/* These tables, in this order. The filter may be NULL. Free with ws_report_free. */
 enum ws_status ws_report_make_tables(const struct ws_model *m, const struct ws_filter *filter,
                                      const struct ws_table_def *const *defs, size_t ndefs,
                                      struct ws_report **out, struct ws_err *err);

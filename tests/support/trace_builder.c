@@ -3,6 +3,8 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
+#include "tests/support/one_table.h"
+
 #define PID    100
 #define SCHEMA ((uint64_t)1 << 32)
 #define ENUMS  (SCHEMA + 100) /* + 0 op, 1 direction, 2 dtype */
@@ -303,7 +305,7 @@ struct ws_table *tb_table(const struct ws_model *m, const char *name,
 	struct ws_table *t = NULL;
 
 	cr_assert(def != NULL, "no table %s", name);
-	MUST(ws_table_make(m, def, filter, &t, err));
+	MUST(one_table(m, def, filter, &t, err));
 	return t;
 }
 

@@ -177,68 +177,6 @@ Test(stat, t_cdf_has_closed_forms_for_one_and_two_degrees_of_freedom)
 	}
 }
 
-Test(stat, welch_by_hand)
-{
-	/*
-	 * a: mean 10, variance 2.5, n 5. b: mean 14, variance 10, n 5.
-	 * se^2 = 0.5 + 2 = 2.5; df = 6.25 / (0.25/4 + 4/4) = 5.882353
-	 * t(0.975, 5.882353) = 2.4586, half = 2.4586 * 1.581139 = 3.8874
-	 */
-	struct ws_stat a = stat_of((int64_t[]){8, 9, 10, 11, 12}, 5);
-	struct ws_stat b = stat_of((int64_t[]){10, 12, 14, 16, 18}, 5);
-	struct ws_welch w;
-
-	ws_stat_welch(&a, &b, &w);
-	cr_expect(eq(dbl, w.diff, 4));
-	NEAR(w.df, 100.0 / 17, 1e-12);
-	NEAR(w.low, 4 - 3.8874, 5e-4);
-	NEAR(w.high, 4 + 3.8874, 5e-4);
-	cr_expect(w.judged);
-	cr_expect(w.beyond_noise);
-
-	ws_stat_welch(&b, &a, &w);
-	cr_expect(eq(dbl, w.diff, -4));
-	cr_expect(w.beyond_noise);
-}
-
-Test(stat, overlapping_samples_are_within_noise)
-{
-	struct ws_stat a = stat_of((int64_t[]){100, 140, 90}, 3);
-	struct ws_stat b = stat_of((int64_t[]){110, 120, 130}, 3);
-	struct ws_welch w;
-
-	ws_stat_welch(&a, &b, &w);
-	cr_expect(w.judged);
-	cr_expect(not(w.beyond_noise));
-	cr_expect(w.low < 0 && w.high > 0);
-}
-
-Test(stat, two_samples_are_too_few_to_judge_noise)
-{
-	struct ws_stat a = stat_of((int64_t[]){100, 101}, 2);
-	struct ws_stat b = stat_of((int64_t[]){200, 201, 202, 203}, 4);
-	struct ws_welch w;
-
-	ws_stat_welch(&a, &b, &w);
-	cr_expect(not(w.judged));
-	cr_expect(not(w.beyond_noise));
-	cr_expect(eq(dbl, w.diff, 101));
-}
-
-Test(stat, without_any_variation_every_difference_counts)
-{
-	struct ws_stat a = stat_of((int64_t[]){5, 5, 5}, 3);
-	struct ws_stat b = stat_of((int64_t[]){6, 6, 6}, 3);
-	struct ws_welch w;
-
-	ws_stat_welch(&a, &b, &w);
-	cr_expect(w.beyond_noise);
-	cr_expect(eq(dbl, w.low, 1));
-	cr_expect(eq(dbl, w.high, 1));
-	ws_stat_welch(&a, &a, &w);
-	cr_expect(not(w.beyond_noise));
-}
-
 Test(stat, a_cold_step_is_an_outlier)
 {
 	/* seed 002: nine backward passes of about 23 ms and one of 132 */

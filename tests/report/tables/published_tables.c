@@ -14,6 +14,7 @@
 #include "report/tables/report.h"
 #include "tests/report/advice/judged_traces.h"
 #include "tests/support/imported_model.h"
+#include "tests/support/one_table.h"
 
 static const struct expectation {
 	const char *file, *table;
@@ -181,7 +182,7 @@ static int check(struct opened *o, const struct expectation *e)
 	size_t row;
 	int column, ok;
 
-	if (ws_table_make(o->model, ws_table_def_by_name(e->table), NULL, &t, &err) != WS_OK) {
+	if (one_table(o->model, ws_table_def_by_name(e->table), NULL, &t, &err) != WS_OK) {
 		printf("%s %s: %s\n", e->file, e->table, err.text);
 		return 0;
 	}

@@ -14,6 +14,7 @@
 #include "formats/import/import.h"
 #include "formats/trace/map.h"
 #include "report/tables/report.h"
+#include "tests/support/one_table.h"
 #include "tests/support/paths.h"
 
 /* --- the trace --- */
@@ -71,7 +72,7 @@ static struct ws_table *make(const struct opened *o, const char *name)
 	struct ws_err err;
 
 	cr_assert(def != NULL, "no table %s", name);
-	cr_assert(eq(int, ws_table_make(o->model, def, NULL, &t, &err), WS_OK), "%s", err.text);
+	cr_assert(eq(int, one_table(o->model, def, NULL, &t, &err), WS_OK), "%s", err.text);
 	return t;
 }
 
