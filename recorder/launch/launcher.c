@@ -10,7 +10,7 @@
 
 #include "kernels/nvtx/abi.h"
 #include "recorder/launch/child.h"
-#include "recorder/launch/cuda_use.h"
+#include "recorder/gpu/cuda_use.h"
 #include "recorder/shared/clock.h"
 #include "recorder/shared/procfs.h"
 #include "recorder/shared/segment_folder.h"

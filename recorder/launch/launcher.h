@@ -7,7 +7,7 @@
 #define WS_RECORDER_LAUNCH_LAUNCHER_H
 
 #include "recorder/drain/drain.h"
-#include "recorder/launch/gpu_message.h"
+#include "recorder/gpu/message.h"
 
 enum ws_library_ranges {
 	WS_LIBRARY_RANGES_DEFAULT, /* on for the native steps, else off */
@@ -66,7 +66,7 @@ struct ws_record_result {
 	int exit_code;        /* what to end with; for a program that ran, what a shell would */
 	int term_signal;      /* that killed the program, 0 = none */
 	const char *obstacle; /* to recording the program itself, see ws_child_obstacle() */
-	int uses_cuda;        /* by its file, or by what it loaded (recorder/launch/cuda_use.h) */
+	int uses_cuda;        /* by its file, or by what it loaded (recorder/gpu/cuda_use.h) */
 	size_t ntraces;       /* one at least when the program ran; 0: see expect_usage_error */
 	struct ws_trace_result *traces; /* in the order in which the processes attached */
 };

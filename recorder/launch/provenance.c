@@ -8,7 +8,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "recorder/launch/gpu_readings.h"
+#include "recorder/gpu/readings.h"
 #include "recorder/shared/clock.h"
 #include "recorder/shared/procfs.h"
 

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "formats/base/grow.h"
-#include "recorder/launch/cuda_use.h"
+#include "recorder/gpu/cuda_use.h"
 #include "recorder/shared/clock.h"
 #include "recorder/shared/procfs.h"
 

@@ -12,7 +12,7 @@
 #include "formats/base/strtab.h"
 #include "report/kernel_info/classify_name.h"
 #include "report/kernel_info/demangle.h"
-#include "formats/base/text_lines.h"
+#include "report/kernel_info/text_lines.h"
 
 static const char builtin_rules[] = {
 #include "class_rules.inc"

@@ -8,7 +8,7 @@
 
 #include "formats/base/grow.h"
 #include "report/base/names.h"
-#include "formats/base/text_lines.h"
+#include "report/kernel_info/text_lines.h"
 
 static const char builtin_rows[] = {
 #include "device_peaks.inc"

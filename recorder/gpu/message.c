@@ -1,4 +1,4 @@
-#include "recorder/launch/gpu_message.h"
+#include "recorder/gpu/message.h"
 
 #include <dlfcn.h>
 #include <stdatomic.h>

@@ -1,4 +1,4 @@
-#include "recorder/launch/cuda_use.h"
+#include "recorder/gpu/cuda_use.h"
 
 #include <elf.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 /* Why nothing of a GPU, or not all, is in a trace, in words and with the cure. */
-#ifndef WS_RECORDER_LAUNCH_GPU_MESSAGE_H
-#define WS_RECORDER_LAUNCH_GPU_MESSAGE_H
+#ifndef WS_RECORDER_GPU_MESSAGE_H
+#define WS_RECORDER_GPU_MESSAGE_H
 
 #include <stddef.h>
 

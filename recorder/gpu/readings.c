@@ -1,4 +1,4 @@
-#include "recorder/launch/gpu_readings.h"
+#include "recorder/gpu/readings.h"
 
 #include <dlfcn.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* Lines and words of a small text file that is all in memory. Nothing here allocates. */
-#ifndef WS_FORMATS_BASE_TEXT_LINES_H
-#define WS_FORMATS_BASE_TEXT_LINES_H
+#ifndef WS_REPORT_KERNEL_INFO_TEXT_LINES_H
+#define WS_REPORT_KERNEL_INFO_TEXT_LINES_H
 
 #include <stdbool.h>
 

@@ -1,4 +1,4 @@
-#include "formats/base/text_lines.h"
+#include "report/kernel_info/text_lines.h"
 
 #include <stdbool.h>
 #include <string.h>

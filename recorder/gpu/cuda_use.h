@@ -2,8 +2,8 @@
  * Whether a program is one of CUDA, seen from outside: where nothing of a GPU
  * was recorded, that tells a program that wanted one from `ls`.
  */
-#ifndef WS_RECORDER_LAUNCH_CUDA_USE_H
-#define WS_RECORDER_LAUNCH_CUDA_USE_H
+#ifndef WS_RECORDER_GPU_CUDA_USE_H
+#define WS_RECORDER_GPU_CUDA_USE_H
 
 #include <stdint.h>
 

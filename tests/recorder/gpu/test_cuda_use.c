@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "recorder/launch/cuda_use.h"
+#include "recorder/gpu/cuda_use.h"
 
 /* A program of four sections: none, their names, strings of dynamic linking, something else. */
 static struct program {

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "recorder/launch/gpu_message.h"
+#include "recorder/gpu/message.h"
 
 Test(gpu_message, there_is_no_problem_when_it_was_recorded_or_cuda_was_not_used)
 {

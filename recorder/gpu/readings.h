@@ -2,8 +2,8 @@
  * What the GPUs of this machine were doing, by NVIDIA's management library,
  * which is loaded when it is there and never linked.
  */
-#ifndef WS_RECORDER_LAUNCH_GPU_READINGS_H
-#define WS_RECORDER_LAUNCH_GPU_READINGS_H
+#ifndef WS_RECORDER_GPU_READINGS_H
+#define WS_RECORDER_GPU_READINGS_H
 
 #include "recorder/drain/drain.h"
 
