@@ -2,8 +2,13 @@
 
 #include <stdint.h>
 #include <stdio.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "formats/base/own_file.h"
 
 #define CHUNK_BYTES ((size_t)64 << 10)
 #define ALIGNMENT   _Alignof(max_align_t)
@@ -11,19 +16,54 @@
 struct ws_arena_chunk {
 	struct ws_arena_chunk *next;
 	size_t used, size;
+	bool is_file;
 	max_align_t data[];
 };
+
+/*
+ * Zero bytes in a file without a name: where memory is short they lie on the
+ * disk. The room is taken now, as a full disk would end the program when a
+ * page is written. NULL without that.
+ */
+static struct ws_arena_chunk *map_file(size_t bytes)
+{
+	void *map = MAP_FAILED;
+	int fd;
+
+	if (ws_own_file_unnamed(&fd, NULL) != WS_OK)
+		return NULL;
+	if (posix_fallocate(fd, 0, (off_t)bytes) == 0)
+		map = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	close(fd);
+	if (map == MAP_FAILED)
+		return NULL;
+	((struct ws_arena_chunk *)map)->is_file = true;
+	return map;
+}
+
+static struct ws_arena_chunk *new_chunk(size_t room)
+{
+	struct ws_arena_chunk *chunk = NULL;
+	const size_t bytes = sizeof(*chunk) + room;
+
+	if (room >= WS_ARENA_FILE_BYTES)
+		chunk = map_file(bytes);
+	if (!chunk)
+		chunk = calloc(1, bytes);
+	if (chunk)
+		chunk->size = room;
+	return chunk;
+}
 
 /* A chunk of its own for what is large; it goes behind the one that still has room. */
 static struct ws_arena_chunk *add_chunk(struct ws_arena *arena, size_t size)
 {
 	size_t room = size > CHUNK_BYTES / 4 ? size : CHUNK_BYTES;
-	struct ws_arena_chunk *chunk = calloc(1, sizeof(*chunk) + room);
+	struct ws_arena_chunk *chunk = new_chunk(room);
 	struct ws_arena_chunk **at = &arena->chunks;
 
 	if (!chunk)
 		return NULL;
-	chunk->size = room;
 	if (room == size && *at)
 		at = &(*at)->next;
 	chunk->next = *at;
@@ -106,10 +146,13 @@ enum ws_status ws_arena_check(const struct ws_arena *arena, const char *what, st
 void ws_arena_free(struct ws_arena *arena)
 {
 	while (arena->chunks) {
-		struct ws_arena_chunk *next = arena->chunks->next;
+		struct ws_arena_chunk *chunk = arena->chunks;
 
-		free(arena->chunks);
-		arena->chunks = next;
+		arena->chunks = chunk->next;
+		if (chunk->is_file)
+			munmap(chunk, sizeof(*chunk) + chunk->size);
+		else
+			free(chunk);
 	}
 	arena->failed = false;
 }

@@ -19,6 +19,10 @@ struct ws_arena {
 	bool failed; /* something could not be had: what is there is incomplete */
 };
 
+/* Pieces from this size on lie in files without names (in $TMPDIR or /tmp), where there is room: so
+ * the arrays of a trace of an hour need not fit into memory. */
+#define WS_ARENA_FILE_BYTES ((size_t)32 << 20)
+
 /* size zero bytes, aligned for any type. NULL when memory is out, and failed is set. */
 void *ws_arena_alloc(struct ws_arena *arena, size_t size);
 /* n items of zeros; a product that no memory can have is out of memory. n = 0 is not NULL. */

@@ -1,5 +1,7 @@
 #include "report/base/order.h"
 
+#include "formats/base/arena.h"
+
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,7 +41,8 @@ static bool radix_pass(const struct item *from, struct item *to, size_t n, unsig
 enum ws_status ws_order_by(uint32_t *order, const int64_t *key, size_t n, struct ws_err *err)
 {
 	struct item *items = NULL, *spare = NULL;
-	enum ws_status status = WS_OK;
+	struct ws_arena temp = {0};
+	enum ws_status status;
 	size_t i;
 
 	for (i = 1; i < n && key[order[i - 1]] <= key[order[i]]; i++)
@@ -47,12 +50,11 @@ enum ws_status ws_order_by(uint32_t *order, const int64_t *key, size_t n, struct
 	if (i >= n)
 		return WS_OK;
 
-	items = calloc(n, sizeof(*items));
-	spare = calloc(n, sizeof(*spare));
-	if (!items || !spare) {
-		status = WS_FAIL(err, NO_MEMORY, "no memory to sort %zu rows", n);
+	WS_NEW(&temp, items, n);
+	WS_NEW(&temp, spare, n);
+	status = ws_arena_check(&temp, "sorting rows", err);
+	if (status != WS_OK)
 		goto out;
-	}
 	for (i = 0; i < n; i++) {
 		/* the flipped sign bit makes signed order that of unsigned numbers */
 		items[i].key = (uint64_t)key[order[i]] ^ (uint64_t)1 << 63;
@@ -69,22 +71,23 @@ enum ws_status ws_order_by(uint32_t *order, const int64_t *key, size_t n, struct
 	for (i = 0; i < n; i++)
 		order[i] = items[i].row;
 out:
-	free(items);
-	free(spare);
+	ws_arena_free(&temp);
 	return status;
 }
 
 enum ws_status ws_order_by_u32(uint32_t *order, const uint32_t *key, size_t n, size_t rows,
                                struct ws_err *err)
 {
-	int64_t *wide = calloc(rows ? rows : 1, sizeof(*wide));
+	struct ws_arena temp = {0};
 	enum ws_status status;
+	int64_t *wide;
 
-	if (!wide)
-		return WS_FAIL(err, NO_MEMORY, "no memory to sort %zu rows", rows);
-	for (size_t i = 0; i < rows; i++)
+	WS_NEW(&temp, wide, rows);
+	status = ws_arena_check(&temp, "sorting rows", err);
+	for (size_t i = 0; i < rows && status == WS_OK; i++)
 		wide[i] = key[i];
-	status = ws_order_by(order, wide, n, err);
-	free(wide);
+	if (status == WS_OK)
+		status = ws_order_by(order, wide, n, err);
+	ws_arena_free(&temp);
 	return status;
 }

@@ -7,6 +7,7 @@
 
 #include "report/analysis/device_time.h"
 #include "report/analysis/launch_stat.h"
+#include "report/base/interval.h"
 #include "report/tables/tables.h"
 
 /* A moment at which the number of resident blocks changes. */
@@ -23,8 +24,9 @@ struct gpu {
 };
 
 struct device_sums {
-	struct ws_spans kernels, computation, busy;
-	struct ws_spans
+	struct ws_union kernels, computation, busy;
+	struct ws_union kernels_inside; /* the window */
+	struct ws_union
 	        computation_or_graphs;   /* what a graph traced as a whole does is not known */
 	struct ws_launch_stat occupancy; /* of the time in the window */
 	size_t nchanges;
@@ -47,7 +49,17 @@ static void extend(struct device_sums *d, int64_t start_ns, int64_t end_ns)
 	d->last_ns = end_ns > d->last_ns ? end_ns : d->last_ns;
 }
 
-static enum ws_status add_kernel(struct gpu *g, struct device_sums *d, size_t k, struct ws_err *err)
+/* A kernel, or a graph traced as a whole. */
+static void add_running(const struct gpu *g, struct device_sums *d, int64_t start_ns,
+                        int64_t end_ns)
+{
+	ws_union_add(&d->kernels, start_ns, end_ns);
+	if (inside(g, start_ns, end_ns) > 0)
+		ws_union_add(&d->kernels_inside, start_ns > g->start_ns ? start_ns : g->start_ns,
+		             end_ns < g->end_ns ? end_ns : g->end_ns);
+}
+
+static void add_kernel(struct gpu *g, struct device_sums *d, size_t k)
 {
 	const struct ws_model *m = g->tab->m;
 	const struct ws_config *config = &m->configs[m->kernels.config[k]];
@@ -58,54 +70,67 @@ static enum ws_status add_kernel(struct gpu *g, struct device_sums *d, size_t k,
 	d->tensor_ns += config->tensor == WS_TENSOR_YES ? end - start : 0;
 	d->unknown_tensor_ns += ws_config_tensor(config) == WS_TENSOR_UNKNOWN ? end - start : 0;
 	extend(d, start, end);
-	WS_FORWARD(ws_spans_add(&d->kernels, start, end, err));
-	WS_FORWARD(ws_spans_add(&d->busy, start, end, err));
+	add_running(g, d, start, end);
+	ws_union_add(&d->busy, start, end);
 	if (!ws_kernel_is_comm(m, k)) {
-		WS_FORWARD(ws_spans_add(&d->computation, start, end, err));
-		WS_FORWARD(ws_spans_add(&d->computation_or_graphs, start, end, err));
+		ws_union_add(&d->computation, start, end);
+		ws_union_add(&d->computation_or_graphs, start, end);
 	}
 	if (!config->has_occupancy) {
 		d->without_shape++;
-		return WS_OK;
+		return;
 	}
 	ws_launch_stat_add(&d->occupancy, config, 1, inside(g, start, end));
 	g->changes[d->nchanges++] = (struct change){start, config->occupancy.blocks_per_sm};
 	g->changes[d->nchanges++] = (struct change){end, -config->occupancy.blocks_per_sm};
-	return WS_OK;
 }
 
-static enum ws_status gather(struct gpu *g, uint32_t device, struct device_sums *d,
-                             struct ws_err *err)
+static void add_work(struct gpu *g, struct device_sums *d, size_t i)
+{
+	const struct ws_work *w = &g->tab->m->work[i];
+	int64_t end_ns = w->start_ns + w->dur_ns;
+
+	extend(d, w->start_ns, end_ns);
+	ws_union_add(&d->busy, w->start_ns, end_ns);
+	if (w->kind != WS_WORK_GRAPH)
+		return;
+	/* its kernels are not recorded, but the device worked */
+	d->graphs++;
+	add_running(g, d, w->start_ns, end_ns);
+	ws_union_add(&d->computation_or_graphs, w->start_ns, end_ns);
+}
+
+/* The device's other work from *i on that begins no later than until_ns. */
+static void add_work_until(struct gpu *g, uint32_t device, struct device_sums *d, size_t *i,
+                           int64_t until_ns)
 {
 	const struct ws_model *m = g->tab->m;
-	const struct ws_selection *sel = g->tab->sel;
+
+	for (; *i < m->nwork && m->work[*i].device <= device; ++*i) {
+		if (!g->tab->sel->work[*i] || m->work[*i].device != device || m->work[*i].no_time)
+			continue;
+		if (m->work[*i].start_ns > until_ns)
+			return;
+		add_work(g, d, *i);
+	}
+}
+
+/* Kernels and other work of a device, in the order in which they began. */
+static void gather(struct gpu *g, uint32_t device, struct device_sums *d)
+{
+	const struct ws_model *m = g->tab->m;
+	size_t work = 0;
 
 	d->first_ns = INT64_MAX;
 	d->last_ns = INT64_MIN;
-	for (size_t k = 0; k < m->kernels.n; k++)
-		if (sel->kernel[k] && ws_kernel_device(m, k) == device &&
-		    !(m->kernels.flags[k] & WS_KERNEL_NO_TIME))
-			WS_FORWARD(add_kernel(g, d, k, err));
-	for (size_t i = 0; i < m->nwork; i++) {
-		const struct ws_work *w = &m->work[i];
-
-		if (!sel->work[i] || w->device != device || w->no_time)
+	for (size_t k = 0; k < m->kernels.n; k++) {
+		if (!g->tab->sel->kernel[k] || ws_kernel_device(m, k) != device ||
+		    m->kernels.flags[k] & WS_KERNEL_NO_TIME)
 			continue;
-		extend(d, w->start_ns, w->start_ns + w->dur_ns);
-		WS_FORWARD(ws_spans_add(&d->busy, w->start_ns, w->start_ns + w->dur_ns, err));
-		if (w->kind != WS_WORK_GRAPH)
-			continue;
-		/* its kernels are not recorded, but the device worked */
-		d->graphs++;
-		WS_FORWARD(ws_spans_add(&d->kernels, w->start_ns, w->start_ns + w->dur_ns, err));
-		WS_FORWARD(ws_spans_add(&d->computation_or_graphs, w->start_ns,
-		                        w->start_ns + w->dur_ns, err));
+		add_work_until(g, device, d, &work, m->kernels.start_ns[k]);
+		add_kernel(g, d, k);
 	}
-	ws_spans_merge(&d->kernels);
-	ws_spans_merge(&d->computation);
-	ws_spans_merge(&d->computation_or_graphs);
-	ws_spans_merge(&d->busy);
-	return WS_OK;
+	add_work_until(g, device, d, &work, INT64_MAX);
 }
 
 static int by_time(const void *pa, const void *pb)
@@ -164,15 +189,11 @@ static void set_times(struct gpu *g, struct ws_cell *row, struct device_sums *d)
 {
 	double window = (double)(g->end_ns - g->start_ns);
 	int64_t total = d->last_ns - d->first_ns;
-	int64_t kernels = ws_spans_inside(&d->kernels, INT64_MIN, INT64_MAX);
-	int64_t computation = ws_spans_inside(&d->computation, INT64_MIN, INT64_MAX);
-	int64_t explained = ws_spans_inside(&d->computation_or_graphs, INT64_MIN, INT64_MAX);
-	int64_t busy = ws_spans_inside(&d->busy, INT64_MIN, INT64_MAX);
+	int64_t kernels = d->kernels.busy_ns, computation = d->computation.busy_ns;
+	int64_t explained = d->computation_or_graphs.busy_ns, busy = d->busy.busy_ns;
 
 	ws_cell_set_real(&row[WS_TC_gpu_utilization],
-	                 ws_stat_percent((double)ws_spans_inside(&d->kernels, g->start_ns,
-	                                                         g->end_ns),
-	                                 window));
+	                 ws_stat_percent((double)d->kernels_inside.busy_ns, window));
 	if (d->occupancy.known) {
 		/* of the kernels of a graph nothing is known */
 		if (window > 0 && !d->graphs)
@@ -203,16 +224,16 @@ static void set_times(struct gpu *g, struct ws_cell *row, struct device_sums *d)
 	ws_cell_set_int(&row[WS_TC_gpu_timeline_ns], total);
 }
 
-static enum ws_status add_device(struct gpu *g, struct ws_table *t, uint32_t device,
-                                 struct ws_err *err)
+static void add_device(struct gpu *g, struct ws_table *t, uint32_t device)
 {
 	const struct ws_model *m = g->tab->m;
 	struct device_sums d = {0};
-	enum ws_status status = gather(g, device, &d, err);
-	int worked = d.first_ns <= d.last_ns;
+	int worked;
 
+	gather(g, device, &d);
+	worked = d.first_ns <= d.last_ns;
 	g->idle_devices += !worked;
-	if (status == WS_OK && worked) {
+	if (worked) {
 		struct ws_cell *row = ws_table_row(t);
 
 		set_device(t, row, m, &m->devices[device]);
@@ -224,11 +245,6 @@ static enum ws_status add_device(struct gpu *g, struct ws_table *t, uint32_t dev
 		              "(limits of the device or shape of the launch are not recorded); SM "
 		              "efficiency and occupancy leave them out.",
 		              m->devices[device].id, d.without_shape);
-	ws_spans_release(&d.kernels);
-	ws_spans_release(&d.computation);
-	ws_spans_release(&d.computation_or_graphs);
-	ws_spans_release(&d.busy);
-	return status;
 }
 
 enum ws_status ws_tab_gpu(const struct ws_table_context *tab, struct ws_table *t,
@@ -249,11 +265,11 @@ enum ws_status ws_tab_gpu(const struct ws_table_context *tab, struct ws_table *t
 		g.start_ns = windows[0].start_ns;
 		g.end_ns = windows[n - 1].end_ns;
 	}
-	g.changes = calloc(2 * m->kernels.n + 1, sizeof(*g.changes));
-	if (status == WS_OK && !g.changes)
-		status = WS_FAIL(err, NO_MEMORY, "no memory for the GPU summary");
+	WS_NEW(tab->temp, g.changes, 2 * m->kernels.n);
+	if (status == WS_OK)
+		status = ws_arena_check(tab->temp, "the GPU summary", err);
 	for (uint32_t i = 0; i < m->ndevices && status == WS_OK; i++)
-		status = add_device(&g, t, i, err);
+		add_device(&g, t, i);
 	if (status == WS_OK && n)
 		ws_table_note(t, "Utilization, SM efficiency and occupancy are over %.3f ms, %s.",
 		              (double)(g.end_ns - g.start_ns) / 1e6,
@@ -268,6 +284,5 @@ enum ws_status ws_tab_gpu(const struct ws_table_context *tab, struct ws_table *t
 		              "%zu steps at the end are left out: their device work was cut off.",
 		              cut);
 	free(windows);
-	free(g.changes);
 	return status;
 }

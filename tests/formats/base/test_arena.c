@@ -4,6 +4,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "formats/base/arena.h"
 
@@ -43,5 +44,31 @@ Test(arena, a_failure_stays_until_it_is_emptied)
 	ws_arena_free(&arena);
 	cr_assert(eq(int, ws_arena_check(&arena, "a test", &err), WS_OK));
 	cr_assert(ws_arena_array(&arena, 0, 8) != NULL);
+	ws_arena_free(&arena);
+}
+
+/* Where memory is short, large pieces lie on the disk. */
+Test(arena, large_pieces_need_no_memory)
+{
+	const struct rlimit little = {WS_ARENA_FILE_BYTES, WS_ARENA_FILE_BYTES};
+	const size_t n = 2 * WS_ARENA_FILE_BYTES;
+	struct ws_arena arena = {0};
+	void *memory;
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+	cr_skip_test("the memory of a sanitizer's own is over the limit");
+#endif
+	cr_assert(eq(int, setrlimit(RLIMIT_DATA, &little), 0));
+	/* that is no memory which malloc may have */
+	memory = malloc(n);
+	cr_assert(memory == NULL);
+	for (int i = 0; i < 3; i++) {
+		char *large = ws_arena_alloc(&arena, n);
+
+		cr_assert(large != NULL);
+		cr_assert(eq(sz, (uintptr_t)large % _Alignof(max_align_t), 0));
+		cr_expect(eq(int, large[0] | large[n / 2] | large[n - 1], 0));
+		memset(large, i + 1, n);
+	}
 	ws_arena_free(&arena);
 }
