@@ -182,6 +182,18 @@ void ws_table_answer(struct ws_table *t, const char *fmt, ...)
 	va_end(ap);
 }
 
+void ws_table_set_title(struct ws_table *t, const char *title)
+{
+	struct ws_table_def *def;
+
+	WS_NEW(&t->arena->memory, def, 1);
+	if (!def)
+		return; /* the table knows */
+	*def = *t->def;
+	def->title = ws_arena_copy(&t->arena->memory, title, strlen(title) + 1);
+	t->def = def;
+}
+
 void ws_table_set_sides(struct ws_table *t, const char *a, const char *b)
 {
 	const size_t most = 16; /* letters that a column's head bears */

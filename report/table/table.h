@@ -120,6 +120,8 @@ void ws_table_note(struct ws_table *t, const char *fmt, ...) __attribute__((form
 /* Add a note behind the other answers and before all else; writers for people put it on top. */
 void ws_table_answer(struct ws_table *t, const char *fmt, ...)
         __attribute__((format(printf, 2, 3)));
+/* Another title than that of its kind. */
+void ws_table_set_title(struct ws_table *t, const char *title);
 /* Short names of the sides A and B of a comparison; long ones change nothing. */
 void ws_table_set_sides(struct ws_table *t, const char *a, const char *b);
 void ws_table_set_not_recorded(struct ws_table *t, const char *fmt, ...)

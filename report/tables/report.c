@@ -24,6 +24,25 @@ static const struct {
 };
 #define NBUILDERS (sizeof(builders) / sizeof(*builders))
 
+/* Tables named after CUDA are HIP's where all that ran kernels is AMD's. */
+static void name_for_devices(const struct ws_model *m, struct ws_table *t)
+{
+	static const char cuda[] = "CUDA ";
+	char title[128];
+
+	bool has_amd = false;
+
+	for (size_t i = 0; i < m->ndevices; i++) {
+		if (m->devices[i].kernels && !m->devices[i].is_amd)
+			return;
+		has_amd |= m->devices[i].is_amd;
+	}
+	if (!has_amd || strncmp(t->def->title, cuda, sizeof(cuda) - 1) != 0)
+		return;
+	snprintf(title, sizeof(title), "HIP %s", t->def->title + sizeof(cuda) - 1);
+	ws_table_set_title(t, title);
+}
+
 static enum ws_status make(const struct ws_table_context *all, const struct ws_table_def *def,
                            struct ws_table **out, struct ws_err *err)
 {
@@ -41,6 +60,7 @@ static enum ws_status make(const struct ws_table_context *all, const struct ws_t
 	t = ws_table_new(def);
 	if (!t)
 		return WS_FAIL(err, NO_MEMORY, "no memory for the table %s", def->name);
+	name_for_devices(tab->m, t);
 	status = builders[which].build(tab, t, err);
 	ws_arena_free(&temp);
 	if (tab->sel->words[0])

@@ -69,6 +69,9 @@ grep -aq '&lt;' page.txt || fail "the hostile names are not there"
 "$ws" diff "$root/fixtures/traces/step-fp32.wtrace" "$root/fixtures/traces/step-bf16.wtrace" -o diff.html
 page diff.html
 grep -aq 'class="t FASTER"' page.txt || fail "the grades are not there"
+for has in '<h2>Phases, fp32 against bf16<' '<th[^>]*>fp32 Mean (us)<' '<th[^>]*>fp32 StdDev (us)<'; do
+	grep -aq "$has" page.txt || fail "the sides are not named, or units differ: no $has"
+done
 "$ws" report "$root/fixtures/traces/step-fp32.wtrace" --table steps --format csv -o - >steps.csv
 "$ws" report "$root/fixtures/traces/step-fp32.wtrace" --table steps --format csv | cmp - steps.csv ||
 	fail "-o - is not stdout"

@@ -37,14 +37,19 @@ function shown(value, by, decimals) {
   const d = decimals !== undefined ? decimals : Number.isInteger(v) ? 0 : Math.abs(v) >= 100 ? 1 : Math.abs(v) >= 1 ? 2 : 4;
   return v.toLocaleString("en-US", { minimumFractionDigits: decimals === undefined ? 0 : d, maximumFractionDigits: d });
 }
+// of a comparison the names of the sides stand for A and B
+const sides = [...document.querySelectorAll(".side")].map(s => s.textContent);
+const sided = title => sides.length ? title.replace(/(^| )([AB])(?=[ :,]|$)/g, (_, before, side) => before + sides[+(side === "B")]) : title;
 function columnsOf(table) {
   return table.columns.map((c, i) => {
-    const values = table.rows.map(r => r[i]), [by, unit] = scaleOf(c.unit, values);
+    const values = table.rows.map(r => r[i]);
+    const alike = table.columns.flatMap((d, k) => c.unit && d.unit === c.unit ? table.rows.map(r => r[k]) : []); // one unit in a row
+    const [by, unit] = scaleOf(c.unit, c.unit ? alike : values);
     const numbers = values.filter(v => typeof v === "number").map(v => Math.abs(v / by));
     const most = Math.max(...numbers, 0);
     const decimals = c.type === "text" || !UNITS[c.unit] && c.unit !== "%" || numbers.every(Number.isInteger) && by === 1 ? undefined
       : most >= 1000 ? 1 : most >= 1 ? 2 : most >= 0.01 ? 4 : undefined;
-    return { ...c, by, decimals, label: c.unit && unit !== c.unit ? c.title.replace(`(${c.unit})`, `(${unit})`) : c.title,
+    return { ...c, by, decimals, label: sided(c.unit && unit !== c.unit ? c.title.replace(`(${c.unit})`, `(${unit})`) : c.title),
       empty: numbers.length === 0 && values.every(v => v === null) };
   });
 }
@@ -100,7 +105,7 @@ function addTable(section, table) {
 
 // --- charts: SVG with the number in a title on each mark --------------------------------------
 const COLOURS = 8, colour = i => `var(--c${i % COLOURS})`;
-const clip = (text, n) => text.length > n ? text.slice(0, n - 12) + "…" + text.slice(-11) : text;
+const clip = (text, n) => text.length > n ? text.slice(0, 9) + "…" + text.slice(10 - n) : text; // the end tells more
 const tip = text => draw("title", {}, text);
 
 function bars(rows, names, series, unit, line) { // rows of horizontal bars, stacked where there are several series
@@ -160,16 +165,18 @@ function legend(series) {
     return [box, c.name];
   }));
 }
-function columnsChart(rows, names, series, unit) { // stacked columns over an ordered axis
-  const wide = 760, high = 230, left = 70, gap = wide / rows.length;
+function columnsChart(rows, names, series, unit, line, axis) { // stacked columns over an ordered axis
+  const wide = 760, high = 230, left = 70, gap = Math.min(wide / rows.length, 190);
   const sums = rows.map(r => series.reduce((s, c) => s + Math.max(r[c.at] || 0, 0), 0));
-  const most = Math.max(...sums, 1e-300), [by, label] = scaleOf(unit, sums);
-  const svg = draw("svg", { viewBox: `0 0 ${left + wide + 10} ${high + 34}`, role: "img" });
-  for (let i = 0; i <= 4; i++) {
-    const y = high - i / 4 * (high - 12);
+  const [by, label] = scaleOf(unit, sums), greatest = Math.max(...sums, 1e-300) / by, power = 10 ** Math.floor(Math.log10(greatest / 4));
+  const tick = power * [1, 2, 2.5, 5, 10].find(k => 4 * k * power >= greatest * 0.999), ticks = Math.ceil(greatest / tick - 1e-3), most = ticks * tick * by;
+  const svg = draw("svg", { viewBox: `0 0 ${left + wide + 10} ${high + 40}`, role: "img" });
+  for (let i = 0; i <= ticks; i++) {
+    const y = high - i / ticks * (high - 12);
     svg.append(draw("line", { x1: left, x2: left + wide, y1: y, y2: y, class: "axis" }),
-      draw("text", { x: left - 6, y: y + 4, "text-anchor": "end", class: "soft" }, `${shown(most * i / 4, by)}${i === 4 ? " " + label : ""}`));
+      draw("text", { x: left - 6, y: y + 4, "text-anchor": "end", class: "soft" }, `${shown(tick * i * by, by)}${i === ticks ? " " + label : ""}`));
   }
+  svg.append(draw("text", { x: left + wide / 2, y: high + 36, "text-anchor": "middle", class: "soft" }, axis));
   rows.forEach((r, i) => {
     let y = high;
     series.forEach((c, k) => {
@@ -234,15 +241,16 @@ function chart(spec) {
   const table = report.tables[spec.table];
   if (!table) return null;
   const ids = spec.values.filter ? spec.values : table.columns.map(c => c.id).filter(id => spec.values.test(id)); // a pattern: what there is of it
-  const names = spec.names ? at(table, spec.names) : 0, series = ids.map(id => ({ at: at(table, id), name: (table.columns[at(table, id)] || {}).title }));
+  const names = spec.names ? at(table, spec.names) : 0, series = ids.map(id => ({ at: at(table, id), name: sided((table.columns[at(table, id)] || { title: "" }).title) }));
   if (names < 0 || series.some(c => c.at < 0)) return null;
   const rows = table.rows.filter(r => (!spec.where || spec.where(table, r)) && series.some(c => r[c.at] > 0)).slice(0, spec.most);
   if (!rows.length) return null;
   const used = series.filter(c => rows.some(r => r[c.at] > 0)).map(c => ({ ...c, name: c.name.replace(/ \(\w+\)$/, "") }));
   if (rows.length < (spec.kind ? 1 : 2) || !used.length) return null;
   const unit = table.columns[series[0].at].unit;
-  const card = make("div", { className: "card chart" }, make("h3", { textContent: spec.title }), (spec.kind || bars)(rows, names, used, unit, spec.line));
-  if (used.length > 1) card.append(legend(used));
+  const card = make("div", { className: "card chart" }, make("h3", { textContent: sided(spec.title) }), (spec.kind || bars)(rows, names, used, unit, spec.line,
+    sided(table.columns[names].title).toLowerCase()));
+  if (used.length > 1 || spec.kind === columnsChart) card.append(legend(used));
   return card;
 }
 
@@ -272,7 +280,7 @@ const addNotes = (section, table) => section.append(...table.notes.map(n => make
 for (const table of tables) {
   const section = make("section", { id: table.table }), first = at(table, "section") >= 0 && table.table === "summary";
   const charts = CHARTS.filter(c => first || /-verdict$/.test(table.table) ? c.first : c.table === table.table).map(chart).filter(Boolean);
-  section.append(make("h2", { textContent: table.title }));
+  section.append(make("h2", { textContent: sided(table.title) }));
   if (!first) section.append(make("p", { className: "soft", textContent: table.what + "." }));
   if (table.not_recorded) section.append(make("p", { textContent: "Not recorded. " + table.not_recorded }));
   if (charts.length && !first) section.append(make("div", { className: "cards" }, ...charts));
@@ -284,6 +292,6 @@ for (const table of tables) {
   if (cut[table.table]) section.append(make("p", { className: "note", textContent: `The first ${table.rows.length} of ${cut[table.table]} rows; all of them: --table ${table.table} --format csv` }));
   if (!answers) addNotes(section, table);
   main.append(section);
-  if (table.rows.length || first) nav.append(make("a", { href: "#" + table.table, textContent: table.title }));
+  if (table.rows.length || first) nav.append(make("a", { href: "#" + table.table, textContent: sided(table.title) }));
 }
 document.body.dataset.ready = String(tables.length);

@@ -254,6 +254,7 @@ Test(device_tables, an_amd_device_has_amd_words_and_none_of_nvidias_numbers)
 	ws_table_free(t);
 	t = tb_table(m, "memory-size", NULL);
 	cr_expect_str_eq(tb_str(t, 0, "operation"), "[HIP memcpy Host-to-Device]");
+	cr_expect_str_eq(t->def->title, "HIP GPU Memory Operations by Size");
 	ws_table_free(t);
 	t = tb_table(m, "summary", NULL);
 	tb_find(t, 0, "item", "kernels on matrix cores, by their names");
