@@ -16,6 +16,8 @@
 #include <sys/mman.h>
 #include <ucontext.h>
 
+#include "tests/cuda_host/launch_check.h"
+
 #if defined(__SANITIZE_ADDRESS__)
 #include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>
@@ -24,19 +26,13 @@
 #define WS_HOST_ASAN 0
 #endif
 
-#define THREADS_MAX    1024
-#define WARP           32
-#define WARP_MASK      0xffffffffu
-#define WORDS          (THREADS_MAX / 64)
-#define STACK_BYTES    (64 << 10)
-#define GUARD_BYTES    4096
-#define GRID_X_MAX     0x7fffffffu
-#define GRID_YZ_MAX    65535u
-#define BLOCK_Z_MAX    64u
-#define SHARED_DEFAULT (48u << 10)
-#define SHARED_LIMIT   (227u << 10)
-#define POISON         0xff
-#define OPT_INS_MAX    64
+#define THREADS_MAX WS_HOST_THREADS_MAX
+#define WARP        32
+#define WARP_MASK   0xffffffffu
+#define WORDS       (THREADS_MAX / 64)
+#define STACK_BYTES (64 << 10)
+#define GUARD_BYTES 4096
+#define POISON      0xff
 
 /* What a thread waits for. */
 enum wait {
@@ -68,11 +64,6 @@ static struct {
 	struct ws_host_device device;
 	void (*seen)(void *arg, const struct ws_host_launch *launch);
 	void *seen_arg;
-	struct {
-		const char *kernel;
-		uint64_t bytes;
-	} opted_in[OPT_INS_MAX];
-	int opted_in_count;
 
 	struct fiber fiber[THREADS_MAX], host;
 	struct fiber *running;
@@ -94,6 +85,7 @@ extern unsigned char ws_host_shared_begin[], ws_host_shared_end[]; /* shared.ld 
 void ws_host_set_device(const struct ws_host_device *device)
 {
 	gpu.device = *device;
+	ws_host_limit_shared(device->shared_limit_bytes);
 }
 
 void ws_host_on_launch(void (*seen)(void *arg, const struct ws_host_launch *launch), void *arg)
@@ -471,54 +463,6 @@ __attribute__((noinline, no_sanitize("address", "undefined"))) static void poiso
 
 /* --- launching -------------------------------------------------------------------------------- */
 
-enum ws_status ws_host_opt_in(const char *kernel, uint64_t shared_bytes, struct ws_err *err)
-{
-	uint64_t limit =
-	        gpu.device.shared_limit_bytes ? gpu.device.shared_limit_bytes : SHARED_LIMIT;
-	int at = 0;
-
-	WS_FAIL_IF(shared_bytes > limit, err, ENVIRONMENT,
-	           "kernel %s: its shared memory was refused: %" PRIu64 " bytes of %" PRIu64,
-	           kernel, shared_bytes, limit);
-	while (at < gpu.opted_in_count && strcmp(gpu.opted_in[at].kernel, kernel) != 0)
-		at++;
-	WS_FAIL_IF(at == OPT_INS_MAX, err, BUG, "more than %d kernels opted in", OPT_INS_MAX);
-	if (at == gpu.opted_in_count)
-		gpu.opted_in_count++;
-	gpu.opted_in[at].kernel = kernel;
-	gpu.opted_in[at].bytes = shared_bytes;
-	return WS_OK;
-}
-
-static uint64_t shared_allowed(const char *kernel)
-{
-	for (int i = 0; i < gpu.opted_in_count; i++)
-		if (!strcmp(gpu.opted_in[i].kernel, kernel))
-			return gpu.opted_in[i].bytes > SHARED_DEFAULT ? gpu.opted_in[i].bytes
-			                                              : SHARED_DEFAULT;
-	return SHARED_DEFAULT;
-}
-
-static enum ws_status check_launch(const struct ws_host_launch *launch, struct ws_err *err)
-{
-	const struct ws_host_dim grid = launch->grid, block = launch->block;
-
-	WS_FAIL_IF(!grid.x || !grid.y || !grid.z || grid.x > GRID_X_MAX || grid.y > GRID_YZ_MAX ||
-	                   grid.z > GRID_YZ_MAX,
-	           err, ENVIRONMENT, "kernel %s was not launched: a grid of %u × %u × %u",
-	           launch->kernel, grid.x, grid.y, grid.z);
-	WS_FAIL_IF(!block.x || !block.y || !block.z || block.x > THREADS_MAX ||
-	                   block.y > THREADS_MAX || block.z > BLOCK_Z_MAX ||
-	                   block.x * block.y * block.z > THREADS_MAX,
-	           err, ENVIRONMENT, "kernel %s was not launched: blocks of %u × %u × %u threads",
-	           launch->kernel, block.x, block.y, block.z);
-	WS_FAIL_IF(launch->shared_bytes > shared_allowed(launch->kernel), err, ENVIRONMENT,
-	           "kernel %s was not launched: %" PRIu64 " bytes of shared memory, %" PRIu64
-	           " without or after opting in",
-	           launch->kernel, launch->shared_bytes, shared_allowed(launch->kernel));
-	return WS_OK;
-}
-
 /* All threads of a block from their start to their end; false: see gpu.blame. */
 static bool run_block(void)
 {
@@ -602,7 +546,7 @@ enum ws_status ws_host_run(const struct ws_host_launch *launch, void (*entry)(co
 {
 	enum ws_status status;
 
-	WS_FORWARD(check_launch(launch, err));
+	WS_FORWARD(ws_host_check_launch(launch, err));
 	WS_FORWARD(prepare_fibers(&launch->block, err));
 	if (gpu.seen)
 		gpu.seen(gpu.seen_arg, launch);

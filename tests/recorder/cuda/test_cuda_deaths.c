@@ -22,13 +22,6 @@ static void stop(void)
 
 TestSuite(cuda_deaths, .init = start, .fini = stop, .timeout = 600);
 
-static void expect_no_loss(const struct probe *p)
-{
-	for (int i = 0; i < WS_DROPPED_COUNT; i++)
-		cr_expect_eq(probe_loss(p, ws_dropped_name((enum ws_dropped)i)), 0, "%s",
-		             ws_dropped_name((enum ws_dropped)i));
-}
-
 /* Every launch is there, and nothing was lost. */
 static void check(uint64_t launches)
 {
@@ -39,7 +32,7 @@ static void check(uint64_t launches)
 	cr_expect_eq(cuda_count_calls(&p, "cudaLaunchKernel_v7000"), launches,
 	             "one call a launch, the outer one");
 	cr_expect_eq(ROWS(&p, api), launches, "cudaGetDevice is none of the calls that matter");
-	expect_no_loss(&p);
+	probe_expect_no_loss(&p);
 	probe_close(&p);
 }
 
@@ -92,7 +85,7 @@ Test(cuda_deaths, exec_of_a_program_that_is_recorded_again)
 		images[CELL(&p, kernel, correlation, i) >> 32 & 3]++;
 	cr_expect_eq(images[1], 5000, "ids of one image are not those of the next");
 	cr_expect_eq(images[2], 5000);
-	expect_no_loss(&p);
+	probe_expect_no_loss(&p);
 	probe_close(&p);
 }
 
@@ -170,7 +163,7 @@ static void check_one_thread(const char *mode)
 		          CELL(&p, api, start_ns, i) > push_ns &&
 		          CELL(&p, api, start_ns, i) < pop_ns;
 	cr_expect_eq(inside, 500, "the launches of the second half lie in its range");
-	expect_no_loss(&p);
+	probe_expect_no_loss(&p);
 	probe_close(&p);
 }
 

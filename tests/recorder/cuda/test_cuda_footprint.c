@@ -127,15 +127,6 @@ static void leave_room(const char *bytes)
 	setenv("LD_PRELOAD", WS_TEST_FAKES "/libno_room.so", 1);
 }
 
-static uint64_t lost(const struct probe *p)
-{
-	uint64_t n = 0;
-
-	for (int i = 0; i < WS_DROPPED_COUNT; i++)
-		n += probe_loss(p, ws_dropped_name((enum ws_dropped)i));
-	return n;
-}
-
 /* Record the victim of NVTX, which makes this many ranges with a mark and a kernel. */
 #define ROUNDS  20000
 #define ROUNDS_ "20000"
@@ -165,12 +156,12 @@ Test(cuda_footprint, a_thread_without_room_for_its_ring_drops_and_counts)
 		leave_room(rooms[i]);
 		p = record_nvtx();
 		rows = ROWS(&p, nvtx) + ROWS(&p, kernel);
-		cr_expect_geq(rows + lost(&p), all, "%s of room: %lu and %lu", rooms[i],
-		              (unsigned long)rows, (unsigned long)lost(&p));
+		cr_expect_geq(rows + probe_losses(&p), all, "%s of room: %lu and %lu", rooms[i],
+		              (unsigned long)rows, (unsigned long)probe_losses(&p));
 		cr_expect_eq(rows == 0, i == 0, "%s of room: %lu", rooms[i], (unsigned long)rows);
 		cr_expect_eq(probe_loss(&p, "thread_without_ring") > 0, i == 0);
-		cr_expect_eq(lost(&p) == 0, i == 3, "%s of room: %lu", rooms[i],
-		             (unsigned long)lost(&p));
+		cr_expect_eq(probe_losses(&p) == 0, i == 3, "%s of room: %lu", rooms[i],
+		             (unsigned long)probe_losses(&p));
 		probe_close(&p);
 	}
 }

@@ -25,13 +25,9 @@ TestSuite(capture_window, .init = begin, .fini = end, .timeout = 600);
 
 static struct probe open_whole(void)
 {
-	struct probe p;
+	struct probe p = run_open_whole(&r);
 
-	probe_open(&p, r.trace);
-	cr_expect(ws_trace_reader_summary(p.reader)->closed);
-	for (int i = 0; i < WS_DROPPED_COUNT; i++)
-		cr_expect_eq(probe_loss(&p, ws_dropped_name((enum ws_dropped)i)), 0, "%s",
-		             ws_dropped_name((enum ws_dropped)i));
+	probe_expect_no_loss(&p);
 	return p;
 }
 

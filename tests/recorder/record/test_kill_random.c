@@ -80,15 +80,6 @@ static void salvage(int kills)
 		cr_expect_eq(r.rounds[1], 0, "%s", r.text);
 }
 
-static uint64_t lost(const struct probe *p)
-{
-	uint64_t n = 0;
-
-	for (int i = 0; i < WS_DROPPED_COUNT; i++)
-		n += probe_loss(p, ws_dropped_name((enum ws_dropped)i));
-	return n;
-}
-
 /* What the program did is in the trace once, or counted. */
 static void check(int killed_program, int has_room)
 {
@@ -101,10 +92,10 @@ static void check(int killed_program, int has_room)
 	cr_expect(ws_trace_reader_summary(p.reader)->closed);
 	cr_expect_eq(ws_trace_reader_summary(p.reader)->damaged_blocks, 0);
 	rows = ROWS(&p, nvtx) + ROWS(&p, kernel);
-	cr_expect_geq(rows + lost(&p), 4 * (uint64_t)r.rounds[0]);
+	cr_expect_geq(rows + probe_losses(&p), 4 * (uint64_t)r.rounds[0]);
 	cr_expect_leq(rows, 4 * (uint64_t)r.rounds[1]);
 	if (has_room) {
-		cr_expect_eq(lost(&p), 0);
+		cr_expect_eq(probe_losses(&p), 0);
 		run_check_rounds(&r, &p, killed_program);
 	}
 	if (!killed_program)

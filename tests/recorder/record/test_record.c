@@ -6,8 +6,6 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <sys/file.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -30,28 +28,6 @@ static void end(void)
 
 TestSuite(record, .init = begin, .fini = end, .timeout = 600);
 
-/* The trace is closed, whole and free of losses. */
-static struct probe open_whole(void)
-{
-	struct probe p;
-
-	probe_open(&p, r.trace);
-	cr_expect(ws_trace_reader_summary(p.reader)->closed);
-	cr_expect_eq(ws_trace_reader_summary(p.reader)->damaged_blocks, 0);
-	cr_expect_eq(ws_trace_reader_summary(p.reader)->skipped_bytes, 0);
-	cr_expect_str_empty(run_segment(&r), "the segment is left behind");
-	return p;
-}
-
-static void expect_no_loss(const struct probe *p)
-{
-	for (int i = 0; i < WS_DROPPED_COUNT; i++) {
-		const char *name = ws_dropped_name((enum ws_dropped)i);
-
-		cr_expect_eq(probe_loss(p, name), 0, "%s", name);
-	}
-}
-
 /* --- ways to end --- */
 
 static void check_end(const char *mode, int exit_code, enum ws_end_how how, int code)
@@ -60,7 +36,7 @@ static void check_end(const char *mode, int exit_code, enum ws_end_how how, int 
 
 	cr_expect_eq(RECORD(&r, mode, "20000", "--buffers", "2", "--buffer-size", "16M"), exit_code,
 	             "%s: %s", mode, r.text);
-	p = open_whole();
+	p = run_open_whole(&r);
 	cr_expect_eq(r.rounds[0], 20000);
 	run_check_rounds(&r, &p, 0);
 	cr_expect_eq(ROWS(&p, nvtx), 60000);
@@ -68,7 +44,7 @@ static void check_end(const char *mode, int exit_code, enum ws_end_how how, int 
 	cr_expect_eq(CELL(&p, process_end, how, 0), how);
 	cr_expect_eq(CELL(&p, process_end, code, 0), (uint64_t)code);
 	cr_expect_eq(CELL(&p, process_end, pid, 0), CELL(&p, process, pid, 0));
-	expect_no_loss(&p);
+	probe_expect_no_loss(&p);
 	probe_close(&p);
 }
 
@@ -77,7 +53,7 @@ Test(record, cpu_times_are_rounded_when_asked_for_and_the_trace_says_so)
 	struct probe p;
 
 	RECORD(&r, "exit", "2000", "--cpu-time-quantum", "4096");
-	p = open_whole();
+	p = run_open_whole(&r);
 	cr_expect_str_eq(probe_meta(&p, "record.cpu_time_quantum_ns"), "4096");
 	cr_assert_eq(ROWS(&p, nvtx), 6000);
 	for (uint64_t i = 0; i < 6000; i++)
@@ -85,7 +61,7 @@ Test(record, cpu_times_are_rounded_when_asked_for_and_the_trace_says_so)
 	probe_close(&p);
 
 	RECORD(&r, "exit", "2000");
-	p = open_whole();
+	p = run_open_whole(&r);
 	cr_expect_null(probe_meta(&p, "record.cpu_time_quantum_ns"));
 	probe_close(&p);
 }
@@ -121,7 +97,7 @@ Test(record, exec_in_the_recorded_process_goes_on_in_the_same_trace)
 	struct probe p;
 
 	cr_expect_eq(RECORD(&r, "exec", "3000"), 6, "%s", r.text);
-	p = open_whole();
+	p = run_open_whole(&r);
 	cr_expect_eq(r.rounds[0], 6000);
 	run_check_rounds(&r, &p, 0);
 	cr_assert_eq(ROWS(&p, process), 2);
@@ -129,7 +105,7 @@ Test(record, exec_in_the_recorded_process_goes_on_in_the_same_trace)
 	cr_expect_eq(CELL(&p, process, image, 1), 2);
 	cr_expect_eq(ROWS(&p, thread), 2, "the thread of the other image is another one");
 	cr_expect_str_eq(probe_meta(&p, "collector.images"), "2");
-	expect_no_loss(&p);
+	probe_expect_no_loss(&p);
 	probe_close(&p);
 }
 
@@ -138,7 +114,7 @@ Test(record, a_forked_child_leaves_the_recording_alone_and_is_counted)
 	struct probe p;
 
 	cr_expect_eq(RECORD(&r, "fork", "2000"), 0);
-	p = open_whole();
+	p = run_open_whole(&r);
 	run_check_rounds(&r, &p, 0);
 	cr_expect_eq(probe_count(&p, WS_NVTX_MARK, "mark of the child"), 0);
 	cr_expect_eq(probe_loss(&p, "process_not_recorded"), 1);
@@ -151,11 +127,11 @@ Test(record, threads_that_outlive_the_main_thread_are_recorded)
 	struct probe p;
 
 	cr_expect_eq(RECORD(&r, "threads-after-main", "1000"), 0);
-	p = open_whole();
+	p = run_open_whole(&r);
 	cr_expect_eq(r.rounds[0], 8000);
 	run_check_rounds(&r, &p, 0);
 	cr_expect_eq(ROWS(&p, thread), 8);
-	expect_no_loss(&p);
+	probe_expect_no_loss(&p);
 	probe_close(&p);
 }
 
@@ -171,7 +147,7 @@ Test(record, a_program_behind_a_shell_is_recorded_until_it_ends)
 	cr_expect_eq(RUN(&r, "-o", r.trace, "--segment-dir", r.segments, "--buffers", "2",
 	                 "--buffer-size", "64M", "--", "/bin/sh", "-c", command),
 	             0, "%s", r.text);
-	p = open_whole();
+	p = run_open_whole(&r);
 	cr_expect_eq(r.rounds[0], 60000);
 	cr_expect_not_null(strstr(r.text, "still runs"), "%s", r.text);
 	run_check_rounds(&r, &p, 0);
@@ -186,7 +162,7 @@ Test(record, more_threads_one_after_the_other_than_there_are_rings)
 	struct probe p;
 
 	cr_expect_eq(RECORD(&r, "short-threads", "200", "--buffers", "64"), 0);
-	p = open_whole();
+	p = run_open_whole(&r);
 	cr_expect_eq(r.rounds[0], 200);
 	/* a lost round is five events: push, pop, mark, and push and pop of the kernel */
 	cr_expect_eq(ROWS(&p, kernel) * 5 + probe_loss(&p, "thread_without_ring"), 1000,
@@ -201,7 +177,7 @@ Test(record, with_fewer_rings_than_threads_the_others_are_counted_event_by_event
 	uint64_t events;
 
 	cr_expect_eq(RECORD(&r, "threads", "500", "--buffers", "3", "--buffer-size", "4M"), 0);
-	p = open_whole();
+	p = run_open_whole(&r);
 	cr_expect_eq(r.rounds[0], 4000);
 	/* a round is push, pop, mark, and a kernel that counts as push and pop when it is lost */
 	events = ROWS(&p, nvtx) + 2 * ROWS(&p, kernel);
@@ -226,7 +202,7 @@ Test(record, while_the_launcher_is_stopped_what_does_not_fit_the_ring_is_counted
 		usleep(1000);
 	kill(pid, SIGCONT);
 	cr_expect_eq(run_wait(&r, pid), 0);
-	p = open_whole();
+	p = run_open_whole(&r);
 	cr_expect_eq(r.rounds[0], 5000);
 	/* push, pop, mark; the kernel is one record */
 	events = ROWS(&p, nvtx) + ROWS(&p, kernel);
@@ -234,208 +210,6 @@ Test(record, while_the_launcher_is_stopped_what_does_not_fit_the_ring_is_counted
 	cr_expect_eq(events + probe_loss(&p, "ring_overflow"), 4 * 5000);
 	cr_expect_not_null(strstr(r.text, "lost: ring_overflow"), "%s", r.text);
 	probe_close(&p);
-}
-
-/* --- death of the launcher --- */
-
-/* Start, let it run for a while, kill the launcher. 0: all had ended before, on a busy machine. */
-static int try_to_kill_launcher_after(int rounds)
-{
-	pid_t pid =
-	        run_start(&r, (const char *const[]){"-o", r.trace, "--segment-dir", r.segments,
-	                                            "--flush-interval", "3", "--buffers", "2",
-	                                            "--buffer-size", "16M", "--", WS_TEST_VICTIM,
-	                                            "until-killed", "6000", r.tally, NULL});
-
-	while (r.rounds[0] < rounds)
-		usleep(200);
-	kill(pid, SIGKILL);
-	return run_wait(&r, pid) == 137;
-}
-
-/* The program goes on. */
-static void kill_launcher_after(int rounds)
-{
-	for (int tries = 0; !try_to_kill_launcher_after(rounds); tries++) {
-		cr_assert_lt(tries, 20);
-		run_end(&r);
-		run_begin(&r);
-	}
-}
-
-static void check_salvaged(void)
-{
-	struct probe p = open_whole();
-
-	cr_expect_eq(r.rounds[0], 6000);
-	run_check_rounds(&r, &p, 0);
-	cr_expect_eq(ROWS(&p, nvtx), 18000);
-	cr_expect_eq(ROWS(&p, process_end), 1);
-	cr_expect_str_eq(probe_meta(&p, "record.salvaged"), "1");
-	expect_no_loss(&p);
-	probe_close(&p);
-}
-
-Test(record, a_killed_launcher_is_replaced_by_salvage_while_the_program_runs_on)
-{
-	char segment[600];
-
-	kill_launcher_after(700);
-	snprintf(segment, sizeof(segment), "%s", run_segment(&r));
-	cr_expect_eq(RUN(&r, "--salvage", segment), 0, "%s", r.text);
-	check_salvaged();
-}
-
-Test(record, salvage_after_the_program_ended_finds_everything_whenever_the_launcher_was_killed)
-{
-	/* commits follow each other by 3 ms, so that each kill hits another step of one */
-	for (int round = 0; round < 8; round++) {
-		char segment[600];
-
-		kill_launcher_after(150 + 641 * round);
-		while (r.rounds[0] < 6000)
-			usleep(1000);
-		usleep(20000);
-		snprintf(segment, sizeof(segment), "%s", run_segment(&r));
-		cr_expect_eq(RUN(&r, "--salvage", segment), 0, "%s", r.text);
-		check_salvaged();
-		run_end(&r);
-		run_begin(&r);
-	}
-}
-
-Test(record, a_killed_launcher_leaves_a_readable_trace_even_without_salvage)
-{
-	struct probe p;
-
-	kill_launcher_after(3000);
-	probe_open(&p, r.trace);
-	cr_expect(!ws_trace_reader_summary(p.reader)->closed);
-	cr_expect_gt(ROWS(&p, kernel), 500);
-	probe_close(&p);
-	while (r.rounds[0] < 6000)
-		usleep(1000);
-}
-
-/* The launcher was killed and the program has ended since; its segment. */
-static void leave_segment(char segment[600])
-{
-	kill_launcher_after(700);
-	while (r.rounds[0] < 6000)
-		usleep(1000);
-	usleep(20000);
-	snprintf(segment, 600, "%s", run_segment(&r));
-}
-
-Test(record, what_another_process_salvages_is_left_to_it)
-{
-	char segment[600];
-	int fd;
-
-	leave_segment(segment);
-	fd = open(segment, O_RDONLY | O_CLOEXEC);
-	cr_assert_eq(flock(fd, LOCK_EX), 0);
-	cr_expect_eq(RUN(&r, "--salvage", segment), 5, "%s", r.text);
-	cr_expect_not_null(strstr(r.text, "is being salvaged by another process"), "%s", r.text);
-	cr_expect_str_eq(run_segment(&r), segment);
-	close(fd);
-	cr_expect_eq(RUN(&r, "--salvage", segment), 0, "%s", r.text);
-	check_salvaged();
-}
-
-Test(record, of_two_salvages_at_once_one_finishes_the_trace)
-{
-	for (int round = 0; round < 5; round++) {
-		char segment[600];
-		struct run other;
-		int codes[2];
-		pid_t pid;
-
-		leave_segment(segment);
-		run_begin(&other);
-		pid = run_start(&r, (const char *const[]){"--salvage", segment, NULL});
-		codes[0] = RUN(&other, "--salvage", segment);
-		codes[1] = run_wait(&r, pid);
-		/* the other is told that it is busy, or finds it done or gone */
-		cr_expect(!codes[0] || !codes[1], "%s%s", r.text, other.text);
-		for (int i = 0; i < 2; i++)
-			cr_expect(!codes[i] || codes[i] == 5 || codes[i] == 3, "%d: %s%s", codes[i],
-			          r.text, other.text);
-		check_salvaged();
-		run_end(&other);
-		run_end(&r);
-		run_begin(&r);
-	}
-}
-
-Test(record, salvage_finds_a_trace_that_was_moved)
-{
-	char segment[600], moved[RUN_PATH + 8];
-
-	kill_launcher_after(1000);
-	while (r.rounds[0] < 6000)
-		usleep(1000);
-	snprintf(segment, sizeof(segment), "%s", run_segment(&r));
-	snprintf(moved, sizeof(moved), "%s.moved", r.trace);
-	cr_assert_eq(rename(r.trace, moved), 0);
-	cr_expect_eq(RUN(&r, "--salvage", segment), 3, "%s", r.text);
-	cr_expect_str_eq(run_segment(&r), segment, "a failed salvage keeps what there is");
-	cr_expect_eq(RUN(&r, "--salvage", segment, "-o", moved), 0, "%s", r.text);
-	cr_assert_eq(rename(moved, r.trace), 0);
-	check_salvaged();
-}
-
-Test(record, salvage_without_room_keeps_the_segment_for_another_try)
-{
-	struct rlimit limit, small;
-	char segment[600];
-	struct stat st;
-
-	kill_launcher_after(700);
-	while (r.rounds[0] < 6000)
-		usleep(1000);
-	usleep(20000);
-	snprintf(segment, sizeof(segment), "%s", run_segment(&r));
-	cr_assert_eq(stat(r.trace, &st), 0);
-	cr_assert_eq(getrlimit(RLIMIT_FSIZE, &limit), 0);
-	small = limit;
-	small.rlim_cur = (rlim_t)st.st_size + 1000;
-	cr_assert_eq(setrlimit(RLIMIT_FSIZE, &small), 0);
-	cr_expect_eq(RUN(&r, "--salvage", segment), 4, "%s", r.text);
-	cr_expect_str_eq(run_segment(&r), segment, "%s", r.text);
-	cr_assert_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
-	cr_expect_eq(RUN(&r, "--salvage", segment), 0, "%s", r.text);
-	check_salvaged();
-}
-
-Test(record, salvage_refuses_a_segment_in_use_and_what_is_no_segment)
-{
-	pid_t pid = run_start(&r, (const char *const[]){"-o", r.trace, "--segment-dir", r.segments,
-	                                                "--", WS_TEST_VICTIM, "until-killed",
-	                                                "100000", r.tally, NULL});
-	struct run other;
-
-	while (r.rounds[0] < 10)
-		usleep(1000);
-	run_begin(&other);
-	cr_expect_eq(RUN(&other, "--salvage", run_segment(&r)), 2, "%s", other.text);
-	cr_expect_not_null(strstr(other.text, "in use"), "%s", other.text);
-	cr_expect_eq(RUN(&other, "--salvage", r.tally), 3, "%s", other.text);
-	cr_expect_eq(RUN(&other, "--salvage", "/nonexistent"), 3, "%s", other.text);
-	run_end(&other);
-	kill(pid, SIGTERM);
-	cr_expect_eq(run_wait(&r, pid), 143);
-}
-
-Test(record, the_next_recording_tells_of_a_segment_that_was_left_behind)
-{
-	kill_launcher_after(100);
-	while (r.rounds[0] < 6000)
-		usleep(1000);
-	cr_expect_eq(RUN(&r, "-o", "second.wtrace", "--segment-dir", r.segments, "--", "/bin/true"),
-	             0);
-	cr_expect_not_null(strstr(r.text, "--salvage"), "%s", r.text);
-	cr_expect_not_null(strstr(r.text, run_segment(&r)), "%s", r.text);
 }
 
 /* --- signals --- */
@@ -455,7 +229,7 @@ Test(record, a_signal_to_the_launcher_is_passed_on_and_the_trace_finished)
 			usleep(1000);
 		kill(pid, signals[i]);
 		cr_expect_eq(run_wait(&r, pid), 128 + signals[i], "%s", r.text);
-		p = open_whole();
+		p = run_open_whole(&r);
 		run_check_rounds(&r, &p, 1);
 		cr_expect_eq(CELL(&p, process_end, code, 0), (uint64_t)signals[i]);
 		probe_close(&p);
@@ -485,7 +259,7 @@ Test(record, a_closed_terminal_ends_the_program_and_the_trace_is_finished)
 		usleep(1000);
 	close(master);
 	cr_expect_eq(run_wait(&r, pid), 128 + SIGHUP);
-	p = open_whole();
+	p = run_open_whole(&r);
 	run_check_rounds(&r, &p, 1);
 	cr_expect_eq(CELL(&p, process_end, code, 0), SIGHUP);
 	probe_close(&p);
@@ -499,12 +273,12 @@ Test(record, a_program_without_nvtx_gives_a_valid_trace_and_a_word_about_it)
 
 	cr_expect_eq(RUN(&r, "-o", r.trace, "--segment-dir", r.segments, "--", "ls", "/"), 0);
 	cr_expect_not_null(strstr(r.text, "nothing to record"), "%s", r.text);
-	p = open_whole();
+	p = run_open_whole(&r);
 	cr_expect_eq(ROWS(&p, nvtx) + ROWS(&p, kernel), 0);
 	cr_expect_eq(CELL(&p, process_end, how, 0), WS_END_EXITED);
 	cr_expect_not_null(strstr(probe_meta(&p, "program.path"), "/ls"));
 	cr_expect_str_eq(probe_meta(&p, "program.arguments"), "/");
-	expect_no_loss(&p);
+	probe_expect_no_loss(&p);
 	probe_close(&p);
 }
 
@@ -546,7 +320,7 @@ Test(record, without_room_for_the_segment_it_lies_beside_the_trace_and_says_so)
 	             3, "%s", r.text);
 	cr_expect_not_null(strstr(r.text, "/nonexistent"), "%s", r.text);
 	cr_expect_not_null(strstr(r.text, r.dir), "%s", r.text);
-	p = open_whole();
+	p = run_open_whole(&r);
 	run_check_rounds(&r, &p, 0);
 	probe_close(&p);
 }
@@ -584,7 +358,7 @@ Test(record, the_file_of_before_is_replaced_when_the_new_trace_is_whole_and_not_
 	cr_expect_eq(fread(text, 1, sizeof(text) - 1, f), 8);
 	fclose(f);
 	cr_expect_eq(RECORD(&r, "exit", "10"), 3, "%s", r.text);
-	p = open_whole();
+	p = run_open_whole(&r);
 	run_check_rounds(&r, &p, 0);
 	probe_close(&p);
 }
@@ -648,13 +422,13 @@ Test(record, with_model_our_options_and_those_of_the_step_may_stand_in_any_order
 	                 r.segments, "--warmup", "0", "--device", "cpu", "-o", r.trace,
 	                 "--batch=1"),
 	             0, "%s", r.text);
-	p = open_whole();
+	p = run_open_whole(&r);
 	cr_expect_gt(ROWS(&p, kernel), 100);
 	cr_expect_str_eq(probe_meta(&p, "program.arguments"),
 	                 "--model transformer-tiny --steps 1 --warmup 0 --device cpu --batch=1");
 	cr_expect_eq(CELL(&p, device, kind, 0), WS_DEVICE_CPU_REFERENCE);
 	cr_expect_neq(CELL(&p, launch_config, grid_x, 0), 0);
-	expect_no_loss(&p);
+	probe_expect_no_loss(&p);
 	probe_close(&p);
 }
 
@@ -668,7 +442,7 @@ Test(record, a_program_built_with_the_headers_of_nvidia_is_recorded)
 	cr_expect_eq(RUN(&r, "-o", r.trace, "--segment-dir", r.segments, "--",
 	                 WS_TEST_NVIDIA_VICTIM),
 	             0, "%s", r.text);
-	p = open_whole();
+	p = run_open_whole(&r);
 	cr_expect_eq(probe_count(&p, WS_NVTX_PUSH, "outer"), 1);
 	cr_expect_eq(probe_count(&p, WS_NVTX_PUSH, "wörk"), 1);
 	cr_assert_eq(ROWS(&p, nvtx), 4);
@@ -678,7 +452,7 @@ Test(record, a_program_built_with_the_headers_of_nvidia_is_recorded)
 	cr_expect_eq(BYTES(&p, payload, bytes, 0).len, 16);
 	cr_expect_str_eq(TEXT(&p, payload_schema, name, 0), "work");
 	cr_expect_str_eq(TEXT(&p, payload_field, name, 1), "op");
-	expect_no_loss(&p);
+	probe_expect_no_loss(&p);
 	probe_close(&p);
 }
 #endif

@@ -2,6 +2,8 @@
 
 #include <criterion/criterion.h>
 
+#include "recorder/drain/drain.h"
+
 static void load(struct probe *p)
 {
 	struct ws_err err;
@@ -85,6 +87,24 @@ uint64_t probe_loss(const struct probe *p, const char *cause)
 		if (!strcmp(TEXT(p, loss, cause, i), cause))
 			count = CELL(p, loss, count, i);
 	return count;
+}
+
+uint64_t probe_losses(const struct probe *p)
+{
+	uint64_t n = 0;
+
+	for (int i = 0; i < WS_DROPPED_COUNT; i++)
+		n += probe_loss(p, ws_dropped_name((enum ws_dropped)i));
+	return n;
+}
+
+void probe_expect_no_loss(const struct probe *p)
+{
+	for (int i = 0; i < WS_DROPPED_COUNT; i++) {
+		const char *name = ws_dropped_name((enum ws_dropped)i);
+
+		cr_expect_eq(probe_loss(p, name), 0, "%s", name);
+	}
 }
 
 uint64_t probe_count(const struct probe *p, unsigned type, const char *name)

@@ -34,6 +34,8 @@ const char *probe_text(const struct probe *p, uint64_t id);
 const char *probe_meta(const struct probe *p, const char *key);
 /* The last value of a loss counter; UINT64_MAX when there is no row of it. */
 uint64_t probe_loss(const struct probe *p, const char *cause);
+uint64_t probe_losses(const struct probe *p); /* of all causes */
+void probe_expect_no_loss(const struct probe *p);
 /* nvtx rows of this type (enum ws_nvtx_type) and name. */
 uint64_t probe_count(const struct probe *p, unsigned type, const char *name);
 

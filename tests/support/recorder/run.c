@@ -169,6 +169,18 @@ static int check_each_once(const int *seen, int started, const char *what)
 	return missing;
 }
 
+struct probe run_open_whole(struct run *r)
+{
+	struct probe p;
+
+	probe_open(&p, r->trace);
+	cr_expect(ws_trace_reader_summary(p.reader)->closed);
+	cr_expect_eq(ws_trace_reader_summary(p.reader)->damaged_blocks, 0);
+	cr_expect_eq(ws_trace_reader_summary(p.reader)->skipped_bytes, 0);
+	cr_expect_str_empty(run_segment(r), "the segment is left behind");
+	return p;
+}
+
 void run_check_rounds(struct run *r, const struct probe *p, int cut)
 {
 	int done = r->rounds[0], started = r->rounds[1], missing;

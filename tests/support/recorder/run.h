@@ -43,6 +43,9 @@ size_t run_parts(struct run *r, char paths[][RUN_PATH], size_t max);
 /* The only segment there is, "" for none. */
 const char *run_segment(struct run *r);
 
+/* The trace, which is closed and whole; its segment is gone. */
+struct probe run_open_whole(struct run *r);
+
 /*
  * Every round that the victim finished is in the trace exactly once (range and
  * kernel), and at most `cut` more that it had begun.

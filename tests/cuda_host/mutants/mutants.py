@@ -201,6 +201,7 @@ def build(options, work, mutants):
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         objects = list(pool.map(one, files))
     plain = [os.path.join(options.source, "tests/cuda_host/emulation.c"),
+             os.path.join(options.source, "tests/cuda_host/launch_check.c"),
              os.path.join(work, "ws_mutant.c")]
     plain += glob.glob(os.path.join(options.source, "kernels/cuda/own/*.c"))
     folder = os.path.join(work, "lib")
@@ -241,7 +242,7 @@ def limit_cpu():
 def read_accepted(options):
     """(file, class, text of the place) -> why it cannot be found"""
     accepted = {}
-    path = os.path.join(options.source, "tests/cuda_host/mutants_accepted.txt")
+    path = os.path.join(options.source, "tests/cuda_host/mutants/mutants_accepted.txt")
     with open(path) as lines:
         for line in lines:
             if line.strip() and not line.startswith("#"):

@@ -1,0 +1,323 @@
+/* What the driver tells the fake CUPTI, as records: see fake_cupti.h. */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tests/recorder/cuda/fake_cupti.h"
+
+static _Atomic uint32_t next_correlation;
+static _Atomic uint64_t kernels;
+static int captures; /* open on some stream; the victim captures on one thread */
+
+#define PUT(record, what, field, value)                                              \
+	do {                                                                         \
+		const __typeof__(((struct ws_cupti_##what *)0)->field) v_ = (value); \
+		memcpy((record) + WS_CUPTI_AT_##what##_##field, &v_, sizeof(v_));    \
+	} while (0)
+
+/* A field of a record whose fields were chosen; one that was not is left out. */
+static void put_chosen(struct buffer *b, uint8_t *record, uint32_t kind, int id, uint64_t value)
+{
+	const struct ws_cupti_record_layout *layout = &b->scope->layouts[kind];
+
+	for (size_t i = 0; i < layout->nfields; i++)
+		if (layout->fields[i].id == id)
+			memcpy(record + layout->fields[i].offset, &value, layout->fields[i].size);
+}
+
+static uint32_t my_tid(void)
+{
+	static __thread uint32_t tid;
+
+	if (!tid)
+		tid = (uint32_t)gettid();
+	return tid;
+}
+
+static void put_kind(uint8_t *record, uint32_t kind)
+{
+	memcpy(record, &kind, sizeof(kind));
+}
+
+static void put_api(struct buffer *b, uint32_t kind, uint32_t cbid, uint64_t start, uint64_t end,
+                    uint32_t correlation)
+{
+	uint8_t *r;
+
+	if (b->scope->has_chosen ? !b->scope->call_on[kind == WS_CUPTI_KIND_RUNTIME][cbid]
+	                         : !b->scope->kind_on[kind] &&
+	                                   !b->scope->call_on[kind == WS_CUPTI_KIND_RUNTIME][cbid])
+		return;
+	r = fake_place(b,
+	          b->scope->has_chosen ? b->scope->layouts[kind].record_size : WS_CUPTI_SIZE_api);
+	if (!r)
+		return;
+	if (b->scope->has_chosen) {
+		put_chosen(b, r, kind, WS_CUPTI_ID_api_cbid, cbid);
+		put_chosen(b, r, kind, WS_CUPTI_ID_api_start, start);
+		put_chosen(b, r, kind, WS_CUPTI_ID_api_end, end);
+		put_chosen(b, r, kind, WS_CUPTI_ID_api_thread, fake_system_threads ? my_tid() : 1);
+		put_chosen(b, r, kind, WS_CUPTI_ID_api_correlation, correlation);
+		put_kind(r, kind);
+		return;
+	}
+	PUT(r, api, cbid, cbid);
+	PUT(r, api, start, start);
+	PUT(r, api, end, end);
+	PUT(r, api, thread, fake_system_threads ? my_tid() : 1);
+	PUT(r, api, correlation, correlation);
+	put_kind(r, kind);
+}
+
+/* Whether the setting, which is looked up once, names a divisor of n. */
+static int is_nth(uint64_t n, const char *name, _Atomic long *every)
+{
+	if (atomic_load(every) < 0)
+		atomic_store(every, fake_setting(name, 0));
+	return atomic_load(every) && !(n % (uint64_t)atomic_load(every));
+}
+
+static void put_kernel(struct buffer *b, const char *name, uint64_t node, unsigned grid,
+                       uint64_t now, uint32_t correlation)
+{
+	static _Atomic long zero_every = -1, lose_every = -1, run_every = -1;
+	const uint64_t n = atomic_load(&kernels);
+	const uint32_t kind = WS_CUPTI_KIND_CONCURRENT_KERNEL;
+	uint8_t *r;
+
+	if (!b->scope->kind_on[kind] || is_nth(n, "FAKE_CUPTI_LOSE_EVERY", &lose_every))
+		return;
+	r = fake_place(b, b->scope->has_chosen ? b->scope->layouts[kind].record_size : fake_kernel_size());
+	if (!r)
+		return;
+	b->has_kernels = 1;
+	if (b->scope->has_chosen) {
+		put_chosen(b, r, kind, WS_CUPTI_ID_kernel_start, now + 2000);
+		put_chosen(b, r, kind, WS_CUPTI_ID_kernel_end, now + 3000);
+		put_chosen(b, r, kind, WS_CUPTI_ID_kernel_context, 1);
+		put_chosen(b, r, kind, WS_CUPTI_ID_kernel_stream, 7);
+		put_chosen(b, r, kind, WS_CUPTI_ID_kernel_correlation, correlation);
+		put_chosen(b, r, kind, WS_CUPTI_ID_kernel_name, (uint64_t)(uintptr_t)name);
+		put_kind(r, kind);
+		return;
+	}
+	if (!is_nth(n, "FAKE_CUPTI_ZERO_EVERY", &zero_every)) {
+		PUT(r, kernel, start, now + 2000);
+		if (!is_nth(n, "FAKE_CUPTI_RUN_EVERY", &run_every))
+			PUT(r, kernel, end, now + 3000);
+	}
+	PUT(r, kernel, registers, 32);
+	PUT(r, kernel, context, 1);
+	PUT(r, kernel, stream, 7);
+	PUT(r, kernel, grid_x, grid);
+	PUT(r, kernel, grid_y, 1);
+	PUT(r, kernel, grid_z, 1);
+	PUT(r, kernel, block_x, 256);
+	PUT(r, kernel, block_y, 1);
+	PUT(r, kernel, block_z, 1);
+	PUT(r, kernel, correlation, correlation);
+	PUT(r, kernel, name, (uint64_t)(uintptr_t)name);
+	PUT(r, kernel, graph_node, node);
+	memset(r + 208, 0xEE, fake_kernel_size() - 208); /* what a reader of 13.0 does not know */
+	put_kind(r, WS_CUPTI_KIND_CONCURRENT_KERNEL);
+}
+
+/* A poll, as of PyTorch's allocator: no wait, but in the form of one. */
+static void put_query(struct buffer *b, uint64_t now, uint32_t correlation)
+{
+	uint8_t *r = b->scope->kind_on[WS_CUPTI_KIND_SYNCHRONIZATION] && atomic_load(&fake_has_all_sync)
+	                     ? fake_place(b, WS_CUPTI_SIZE_sync)
+	                     : NULL;
+
+	if (!r)
+		return;
+	PUT(r, sync, type, 3);
+	PUT(r, sync, start, now + 1100);
+	PUT(r, sync, end, now + 1200);
+	PUT(r, sync, correlation, correlation);
+	PUT(r, sync, context, 1);
+	PUT(r, sync, stream, 7);
+	PUT(r, sync, event, WS_CUPTI_NONE);
+	PUT(r, sync, result, WS_CUPTI_CUDA_NOT_READY);
+	put_kind(r, WS_CUPTI_KIND_SYNCHRONIZATION);
+}
+
+/* CUPTI tells of it, if it still can, and is gone. */
+static void fail_for_good(void)
+{
+	struct ws_cupti_state_callback data = {999, "the device fell off the bus"};
+
+	fake_call_back(WS_CUPTI_DOMAIN_STATE, WS_CUPTI_CBID_STATE_FATAL_ERROR, &data);
+	atomic_store(&fake_is_final, 1);
+}
+
+/* The driver's callback for a launch, when a tool wants it. */
+static void tell_launch(void)
+{
+	struct ws_cupti_api_callback data = {WS_CUPTI_SITE_ENTER};
+
+	fake_call_back(WS_CUPTI_DOMAIN_DRIVER, DRIVER_CALL_LAUNCH, &data);
+}
+
+void fake_cupti_capture(int begins)
+{
+	const uint32_t correlation = atomic_fetch_add(&next_correlation, 1) + 1;
+	const uint64_t now = fake_now_ns();
+
+	captures += begins ? 1 : -1;
+	EACH_SCOPE(s)
+	{
+		struct buffer *b = fake_lock_buffer(s);
+
+		put_api(b, WS_CUPTI_KIND_RUNTIME, begins ? CALL_BEGIN_CAPTURE : CALL_END_CAPTURE,
+		        now, now + 40, correlation);
+		pthread_mutex_unlock(&b->lock);
+	}
+}
+
+void fake_cupti_asked_version(void)
+{
+	const uint32_t correlation = atomic_fetch_add(&next_correlation, 1) + 1;
+	const uint64_t now = fake_now_ns();
+
+	EACH_SCOPE(s)
+	{
+		struct buffer *b = atomic_load(&fake_is_final) ? NULL : fake_lock_buffer(s);
+
+		if (!b)
+			return;
+		put_api(b, WS_CUPTI_KIND_DRIVER, DRIVER_CALL_VERSION, now, now + 20, correlation);
+		pthread_mutex_unlock(&b->lock);
+	}
+}
+
+static void put_launch(struct buffer *b, const char *name, uint64_t node, unsigned grid,
+                       uint64_t now, uint32_t correlation)
+{
+	put_api(b, WS_CUPTI_KIND_RUNTIME, CALL_GET_DEVICE, now, now + 50, correlation);
+	/* the driver's call lies inside the runtime's and ends first */
+	put_api(b, WS_CUPTI_KIND_DRIVER, DRIVER_CALL_LAUNCH, now + 100, now + 900, correlation + 1);
+	put_api(b, WS_CUPTI_KIND_RUNTIME, CALL_LAUNCH, now + 60, now + 1000, correlation + 1);
+	/* what is captured becomes a node, and is not done */
+	if (!captures)
+		put_kernel(b, name, node, grid, now, correlation + 1);
+	if (fake_setting_of(SETTING_QUERIES))
+		put_query(b, now, correlation);
+}
+
+void fake_cupti_launched(const char *name, uint64_t node, unsigned grid)
+{
+	const uint64_t now = fake_now_ns();
+	uint32_t correlation;
+
+	if (atomic_load(&fake_is_final))
+		return;
+	tell_launch();
+	correlation = atomic_fetch_add(&next_correlation, 2) + 1;
+	atomic_fetch_add(&kernels, !captures);
+	EACH_SCOPE(s)
+	{
+		struct buffer *b = fake_lock_buffer(s);
+
+		put_launch(b, name, node, grid, now, correlation);
+		pthread_mutex_unlock(&b->lock);
+	}
+	if (fake_setting_of(SETTING_FATAL_AT) &&
+	    atomic_load(&kernels) == (uint64_t)fake_setting_of(SETTING_FATAL_AT))
+		fail_for_good();
+}
+
+static void put_graph(struct buffer *b, uint64_t now, uint64_t n, uint32_t correlation)
+{
+	uint8_t *r = fake_place(b, WS_CUPTI_SIZE_graph);
+
+	if (!r)
+		return;
+	PUT(r, graph, correlation, correlation);
+	PUT(r, graph, start, now + 2000);
+	PUT(r, graph, end, now + 2000 + 1000 * n);
+	PUT(r, graph, id, 1);
+	PUT(r, graph, context, 1);
+	PUT(r, graph, stream, 7);
+	put_kind(r, WS_CUPTI_KIND_GRAPH_TRACE);
+}
+
+void fake_cupti_graph_launched(const char *const *names, uint64_t n)
+{
+	const uint32_t correlation = atomic_fetch_add(&next_correlation, 1) + 1;
+	const uint64_t now = fake_now_ns();
+
+	if (atomic_load(&fake_is_final))
+		return;
+	tell_launch();
+	atomic_fetch_add(&kernels, n);
+	EACH_SCOPE(s)
+	{
+		struct buffer *b = fake_lock_buffer(s);
+		const int whole = s->kind_on[WS_CUPTI_KIND_GRAPH_TRACE];
+
+		put_api(b, WS_CUPTI_KIND_RUNTIME, CALL_GRAPH_LAUNCH, now + 60, now + 1000,
+		        correlation);
+		if (whole)
+			put_graph(b, now, n, correlation);
+		for (uint64_t i = 0; i < n && !whole; i++)
+			put_kernel(b, names[i], i + 1, 1, now + 1000 * i, correlation);
+		pthread_mutex_unlock(&b->lock);
+	}
+}
+
+/* CUDA's own handler: after it CUPTI gives nothing any more. */
+static void cuda_exits(void)
+{
+	atomic_store(&fake_cuda_is_gone, 1);
+}
+
+static void put_context(struct buffer *b)
+{
+	uint8_t *r =
+	        b->scope->kind_on[WS_CUPTI_KIND_DEVICE] ? fake_place(b, WS_CUPTI_SIZE_device) : NULL;
+
+	if (r) {
+		PUT(r, device, sm_count, 132);
+		PUT(r, device, major, 9);
+		PUT(r, device, warp_size, 32);
+		PUT(r, device, warps_per_sm, 64);
+		PUT(r, device, core_clock, 1980000);
+		PUT(r, device, name, (uint64_t)(uintptr_t) "Fake H200");
+		put_kind(r, WS_CUPTI_KIND_DEVICE);
+	}
+	r = b->scope->kind_on[WS_CUPTI_KIND_CONTEXT] ? fake_place(b, WS_CUPTI_SIZE_context) : NULL;
+	if (r) {
+		PUT(r, context, id, 1);
+		PUT(r, context, api, 1);
+		PUT(r, context, null_stream, 7);
+		put_kind(r, WS_CUPTI_KIND_CONTEXT);
+	}
+}
+
+void fake_cupti_context(void)
+{
+	if (!fake_scopes[0].is_on)
+		return;
+	atomic_store(&fake_has_context, 1);
+	atexit(cuda_exits);
+	fake_call_back(WS_CUPTI_DOMAIN_RESOURCE, WS_CUPTI_CBID_RESOURCE_CONTEXT_CREATED, &(uint64_t){0});
+	EACH_SCOPE(s)
+	{
+		struct buffer *b = fake_lock_buffer(s);
+
+		put_context(b);
+		pthread_mutex_unlock(&b->lock);
+	}
+}
+
+/* The program called cuProfilerStart or cuProfilerStop. */
+void fake_cupti_profiler(int start)
+{
+	struct ws_cupti_api_callback data = {WS_CUPTI_SITE_ENTER};
+	uint32_t cbid =
+	        start ? WS_CUPTI_CBID_DRIVER_PROFILER_START : WS_CUPTI_CBID_DRIVER_PROFILER_STOP;
+
+	fake_call_back(WS_CUPTI_DOMAIN_DRIVER, cbid, &data);
+}
+
