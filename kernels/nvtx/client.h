@@ -29,7 +29,7 @@ struct wsnvtx_client {
 	wsn_fn core[WSN_CORE_SIZE], core2[WSN_CORE2_SIZE];
 	wsn_fn *core_table[WSN_CORE_SIZE], *core2_table[WSN_CORE2_SIZE];
 	intptr_t payload_slots[WSN_EXT_PAYLOAD_SLOT_COUNT];
-	int attached; /* written once, before any call passes pthread_once() */
+	bool attached; /* written once, before any call passes pthread_once() */
 	wsn_domain domain, cpu_domain;
 	uint64_t op_schema, launch_schema; /* 0: the tool takes no payloads */
 };
@@ -100,7 +100,7 @@ static void *wsnvtx_do_function_of(void *library, const char *name)
 	return library ? dlsym(library, name) : NULL;
 }
 
-static int wsnvtx_do_attach_core(void *library)
+static bool wsnvtx_do_attach_core(void *library)
 {
 	void *symbol = wsnvtx_do_function_of(library, WSN_INIT_SYMBOL);
 	wsn_init init;
@@ -285,10 +285,10 @@ static void wsnvtx_do_attach(void)
 		wsnvtx_client.cpu_domain = create(WSNVTX_CPU_DOMAIN);
 	}
 	wsnvtx_do_register_schemas();
-	wsnvtx_client.attached = 1;
+	wsnvtx_client.attached = true;
 }
 
-WSNVTX_ONCE int wsnvtx_attached(void)
+WSNVTX_ONCE bool wsnvtx_attached(void)
 {
 	pthread_once(&wsnvtx_once, wsnvtx_do_attach);
 	return wsnvtx_client.attached;

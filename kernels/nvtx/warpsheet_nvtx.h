@@ -15,6 +15,7 @@
 #ifndef WARPSHEET_NVTX_H
 #define WARPSHEET_NVTX_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #ifdef __cplusplus
@@ -136,8 +137,8 @@ void wsnvtx_counter_real(const char *name, double value);
 void wsnvtx_kernel_push(const char *name, const struct wsnvtx_launch *launch);
 void wsnvtx_kernel_pop(void);
 
-/* 1 when a tool listens; 0: annotations go nowhere. */
-int wsnvtx_attached(void);
+/* Does a tool listen? Else annotations go nowhere. */
+bool wsnvtx_attached(void);
 
 #ifdef __cplusplus
 }

@@ -43,13 +43,13 @@ static int replay_mutated(const uint8_t *data, size_t size)
 		memcpy(copy, data, size);
 		n = LLVMFuzzerCustomMutator(copy, size, room, i + 1);
 		/* of just this size, so that a sanitizer sees what is read behind it */
-		exact = malloc(n ? n : 1);
-		if (!exact)
+		exact = realloc(copy, n ? n : 1);
+		if (!exact) {
+			free(copy);
 			return 1;
-		memcpy(exact, copy, n);
+		}
 		LLVMFuzzerTestOneInput(exact, n);
 		free(exact);
-		free(copy);
 	}
 	return 0;
 }

@@ -84,38 +84,43 @@ static struct ws_sample inflate(const struct ws_sample *s)
 	const size_t end = ws_sample_block(s, WS_KIND_INDEX, 0);
 	struct ws_zframe_decoder *z;
 
+	if (!out.data || ws_zframe_decoder_new(&z, NULL) != WS_OK)
+		abort();
 	memcpy(out.data, s->data, WS_FILE_HEADER_BYTES);
-	ws_zframe_decoder_new(&z, NULL);
 	for (size_t at = WS_FILE_HEADER_BYTES; at < end; at += ws_sample_block_size(s, at))
 		put_inflated(&out, s, at, z);
 	ws_zframe_decoder_free(z);
 	return out;
 }
 
-int main(int argc, char **argv)
+static int write_seeds(const char *corpus)
 {
 	struct ws_sample closed = ws_sample_make(), unclosed = ws_sample_make_unclosed();
 	struct ws_sample modelled = ws_sample_make_modelled(), inflated = inflate(&modelled);
 	struct ws_sample small = ws_sample_make_small();
-	int bad;
+	int bad = write_seed(corpus, "closed.wtrace", &closed, closed.size);
 
-	if (argc != 2) {
-		fprintf(stderr, "usage: fuzz_seeds CORPUS\n");
-		return 2;
-	}
-	bad = write_seed(argv[1], "closed.wtrace", &closed, closed.size);
-	bad |= write_seed(argv[1], "cut.wtrace", &unclosed, unclosed.size - 100);
-	bad |= write_seed(argv[1], "empty.wtrace", &unclosed, 0);
-	bad |= write_seed(argv[1], "schema.wtrace", &unclosed,
+	bad |= write_seed(corpus, "cut.wtrace", &unclosed, unclosed.size - 100);
+	bad |= write_seed(corpus, "empty.wtrace", &unclosed, 0);
+	bad |= write_seed(corpus, "schema.wtrace", &unclosed,
 	                  ws_sample_block(&unclosed, WS_KIND_STRING, 0));
-	bad |= write_seed(argv[1], "modelled.wtrace", &modelled, modelled.size);
-	bad |= write_seed(argv[1], "small.wtrace", &small, small.size);
-	bad |= write_seed(argv[1], "inflated.wtrace", &inflated, inflated.size);
-	bad |= write_blocks(argv[1], &inflated);
+	bad |= write_seed(corpus, "modelled.wtrace", &modelled, modelled.size);
+	bad |= write_seed(corpus, "small.wtrace", &small, small.size);
+	bad |= write_seed(corpus, "inflated.wtrace", &inflated, inflated.size);
+	bad |= write_blocks(corpus, &inflated);
 	ws_sample_free(&small);
 	ws_sample_free(&modelled);
 	ws_sample_free(&inflated);
 	ws_sample_free(&closed);
 	ws_sample_free(&unclosed);
 	return bad;
+}
+
+int main(int argc, char **argv)
+{
+	if (argc != 2) {
+		fprintf(stderr, "usage: fuzz_seeds CORPUS\n");
+		return 2;
+	}
+	return write_seeds(argv[1]);
 }

@@ -44,7 +44,7 @@ Test(cupti_damage, records_that_make_no_sense_are_counted_and_the_rest_is_read)
 	PUT(r, kernel, grid_x, 0);
 	r = RECORD(MEMORY2, memory);
 	PUT(r, memory, op, 9);
-	r = RECORD(MEMORY_POOL, pool);
+	RECORD(MEMORY_POOL, pool);
 	put_kernel(6, 0);
 	finish_slot();
 	p = by_hand_finish();
