@@ -44,7 +44,7 @@ static uint64_t shared_allowed(const char *kernel)
 	for (int i = 0; i < opted_in_count; i++)
 		if (!strcmp(opted_in[i].kernel, kernel))
 			return opted_in[i].bytes > SHARED_DEFAULT ? opted_in[i].bytes
-			                                              : SHARED_DEFAULT;
+			                                          : SHARED_DEFAULT;
 	return SHARED_DEFAULT;
 }
 

@@ -265,4 +265,3 @@ void fake_cupti_reset(void)
 		pthread_mutex_unlock(&b->lock);
 	}
 }
-

@@ -41,7 +41,7 @@ struct scope {
 	struct ws_cupti_record_layout layouts[KINDS], *by_kind[KINDS];
 };
 extern struct scope fake_scopes[SCOPES];
-#define EACH_SCOPE(s)                                            \
+#define EACH_SCOPE(s)                                                      \
 	for (struct scope *s = fake_scopes; s < fake_scopes + SCOPES; s++) \
 		if (s->is_on)
 

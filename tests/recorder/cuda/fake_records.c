@@ -48,8 +48,8 @@ static void put_api(struct buffer *b, uint32_t kind, uint32_t cbid, uint64_t sta
 	                         : !b->scope->kind_on[kind] &&
 	                                   !b->scope->call_on[kind == WS_CUPTI_KIND_RUNTIME][cbid])
 		return;
-	r = fake_place(b,
-	          b->scope->has_chosen ? b->scope->layouts[kind].record_size : WS_CUPTI_SIZE_api);
+	r = fake_place(b, b->scope->has_chosen ? b->scope->layouts[kind].record_size
+	                                       : WS_CUPTI_SIZE_api);
 	if (!r)
 		return;
 	if (b->scope->has_chosen) {
@@ -87,7 +87,8 @@ static void put_kernel(struct buffer *b, const char *name, uint64_t node, unsign
 
 	if (!b->scope->kind_on[kind] || is_nth(n, "FAKE_CUPTI_LOSE_EVERY", &lose_every))
 		return;
-	r = fake_place(b, b->scope->has_chosen ? b->scope->layouts[kind].record_size : fake_kernel_size());
+	r = fake_place(b, b->scope->has_chosen ? b->scope->layouts[kind].record_size
+	                                       : fake_kernel_size());
 	if (!r)
 		return;
 	b->has_kernels = 1;
@@ -125,9 +126,10 @@ static void put_kernel(struct buffer *b, const char *name, uint64_t node, unsign
 /* A poll, as of PyTorch's allocator: no wait, but in the form of one. */
 static void put_query(struct buffer *b, uint64_t now, uint32_t correlation)
 {
-	uint8_t *r = b->scope->kind_on[WS_CUPTI_KIND_SYNCHRONIZATION] && atomic_load(&fake_has_all_sync)
-	                     ? fake_place(b, WS_CUPTI_SIZE_sync)
-	                     : NULL;
+	uint8_t *r =
+	        b->scope->kind_on[WS_CUPTI_KIND_SYNCHRONIZATION] && atomic_load(&fake_has_all_sync)
+	                ? fake_place(b, WS_CUPTI_SIZE_sync)
+	                : NULL;
 
 	if (!r)
 		return;
@@ -274,8 +276,8 @@ static void cuda_exits(void)
 
 static void put_context(struct buffer *b)
 {
-	uint8_t *r =
-	        b->scope->kind_on[WS_CUPTI_KIND_DEVICE] ? fake_place(b, WS_CUPTI_SIZE_device) : NULL;
+	uint8_t *r = b->scope->kind_on[WS_CUPTI_KIND_DEVICE] ? fake_place(b, WS_CUPTI_SIZE_device)
+	                                                     : NULL;
 
 	if (r) {
 		PUT(r, device, sm_count, 132);
@@ -301,7 +303,8 @@ void fake_cupti_context(void)
 		return;
 	atomic_store(&fake_has_context, 1);
 	atexit(cuda_exits);
-	fake_call_back(WS_CUPTI_DOMAIN_RESOURCE, WS_CUPTI_CBID_RESOURCE_CONTEXT_CREATED, &(uint64_t){0});
+	fake_call_back(WS_CUPTI_DOMAIN_RESOURCE, WS_CUPTI_CBID_RESOURCE_CONTEXT_CREATED,
+	               &(uint64_t){0});
 	EACH_SCOPE(s)
 	{
 		struct buffer *b = fake_lock_buffer(s);
@@ -320,4 +323,3 @@ void fake_cupti_profiler(int start)
 
 	fake_call_back(WS_CUPTI_DOMAIN_DRIVER, cbid, &data);
 }
-
