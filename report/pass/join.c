@@ -299,9 +299,15 @@ static enum ws_status join_kernel(struct ws_pass *p, const struct ws_pass_kernel
 	        has_id ? ws_launches_find(&p->waiting, process, k->correlation) : NULL;
 
 	if (!launch) {
+		/* every call that began before the kernel was read, if it did not return yet */
 		*blocked = has_id && !last &&
 		           ws_launch_ids_get(&p->ids, process, k->correlation) & WS_LAUNCH_CALL;
-		return *blocked ? WS_OK : take_launched(p, k, &none, WS_PATH_NO_LAUNCH, err);
+		if (*blocked)
+			return WS_OK;
+		if (has_id)
+			WS_FORWARD(ws_launch_ids_note(&p->ids, process, k->correlation,
+			                              WS_LAUNCH_ORPHAN, err));
+		return take_launched(p, k, &none, WS_PATH_NO_LAUNCH, err);
 	}
 	*blocked = false;
 	WS_FORWARD(take_launched(p, k, launch, WS_PATH_NO_RANGE, err));

@@ -2,9 +2,9 @@
  * The join of kernels to the calls that launched them, by process and
  * correlation id, for streams of both.
  *
- * A first look at the ids alone tells which calls launch a kernel at all and
- * which kernels have a call: four bits an id that is in use. After that, what
- * waits is what is in flight: calls whose kernel has not come yet.
+ * A first look at the ids of kernels tells which calls launch one at all: four
+ * bits an id that is in use. After that, what waits is what is in flight: calls
+ * whose kernel has not come yet.
  */
 #ifndef WS_REPORT_PASS_LAUNCHES_H
 #define WS_REPORT_PASS_LAUNCHES_H
@@ -14,8 +14,8 @@
 #include "report/base/order.h"
 
 enum ws_launch_use {
-	WS_LAUNCH_CALL = 1u << 0,
-	WS_LAUNCH_CALLS = 1u << 1, /* two calls or more have the id */
+	WS_LAUNCH_CALL = 1u << 0,   /* its call was read */
+	WS_LAUNCH_ORPHAN = 1u << 1, /* a kernel of it was counted as one without a call */
 	WS_LAUNCH_KERNEL = 1u << 2,
 	WS_LAUNCH_KERNELS = 1u << 3, /* two kernels or more, as of a graph */
 };
@@ -45,7 +45,7 @@ static inline uint64_t ws_launch_page_key(uint32_t process, uint64_t correlation
 	return (uint64_t)process << (64 - WS_LAUNCH_PAGE_BITS) | correlation >> WS_LAUNCH_PAGE_BITS;
 }
 
-/* Note a call or a kernel. process < 2^16. */
+/* Note a use. process < 2^16. A second kernel is noted as such. */
 static inline enum ws_status ws_launch_ids_note(struct ws_launch_ids *ids, uint32_t process,
                                                 uint64_t correlation, enum ws_launch_use use,
                                                 struct ws_err *err)
@@ -57,8 +57,8 @@ static inline enum ws_status ws_launch_ids_note(struct ws_launch_ids *ids, uint3
 	if (!ids->last_page || ids->last_key != key)
 		WS_FORWARD(ws_launch_ids_turn(ids, key, true, err));
 	byte = &ids->last_page[(correlation & ((1u << WS_LAUNCH_PAGE_BITS) - 1)) >> 1];
-	/* the second of a sort sets the bit above */
-	bits <<= (*byte >> shift & bits) != 0;
+	if (use == WS_LAUNCH_KERNEL)
+		bits <<= (*byte >> shift & bits) != 0;
 	*byte |= (uint8_t)(bits << shift);
 	return WS_OK;
 }

@@ -156,8 +156,14 @@ static enum ws_status take_calls(struct ws_pass *p, const struct ws_block_rows *
 		c->process = p->l.thread_process[c->thread];
 		if (c->correlation)
 			use = ws_launch_ids_get(&p->ids, c->process, c->correlation);
-		if (use & WS_LAUNCH_CALLS && use & WS_LAUNCH_KERNEL)
-			p->declined = "a process used the id of a launch twice";
+		if (use & WS_LAUNCH_KERNEL) {
+			if (use & WS_LAUNCH_CALL)
+				p->declined = "a process used the id of a launch twice";
+			if (use & WS_LAUNCH_ORPHAN)
+				p->declined = "a kernel began before the call that launched it";
+			WS_FORWARD(ws_launch_ids_note(&p->ids, c->process, c->correlation,
+			                              WS_LAUNCH_CALL, err));
+		}
 		c->stays = (use & WS_LAUNCH_KERNELS) != 0;
 		c->launches = (use & WS_LAUNCH_KERNEL) != 0;
 		if (named) {
@@ -234,27 +240,15 @@ enum ws_status ws_pass_take_rows(struct ws_pass *p, const struct ws_block_rows *
 
 static enum ws_status note_ids(struct ws_pass *p, const struct ws_block_rows *b, struct ws_err *err)
 {
-	int kernels = b->info.kind == WS_KIND_KERNEL;
-	const uint64_t *correlation =
-	        b->v[kernels ? WS_COL_kernel_correlation : WS_COL_api_correlation];
+	const uint64_t *correlation = b->v[WS_COL_kernel_correlation];
 
-	for (uint32_t i = 0; i < b->info.rows && !p->declined; i++) {
-		uint32_t process, thread;
+	for (uint32_t i = 0; i < b->info.rows; i++) {
+		uint32_t config = config_of(p, b->v[WS_COL_kernel_config][i]);
+		uint32_t process = p->m->configs[config].process;
 
-		if (!correlation[i])
-			continue;
-		if (kernels) {
-			uint32_t config = config_of(p, b->v[WS_COL_kernel_config][i]);
-
-			process = p->m->configs[config].process;
-		} else {
-			WS_FORWARD(thread_of(p, b->v[WS_COL_api_thread][i], &thread, err));
-			process = p->l.thread_process[thread];
-		}
-		if (process != WS_NONE)
+		if (correlation[i] && process != WS_NONE)
 			WS_FORWARD(ws_launch_ids_note(&p->ids, process, correlation[i],
-			                              kernels ? WS_LAUNCH_KERNEL : WS_LAUNCH_CALL,
-			                              err));
+			                              WS_LAUNCH_KERNEL, err));
 	}
 	return WS_OK;
 }
@@ -275,7 +269,6 @@ enum ws_status ws_pass_read_ids(struct ws_pass *p, struct ws_err *err)
 {
 	const ws_column_set columns[WS_KIND_END] = {
 	        [WS_KIND_KERNEL] = WS_COLUMN(kernel, correlation) | WS_COLUMN(kernel, config),
-	        [WS_KIND_API] = WS_COLUMN(api, correlation) | WS_COLUMN(api, thread),
 	};
 	const struct ws_block_rows *rows = NULL;
 	struct ws_feed *feed;

@@ -73,13 +73,13 @@ Test(launches, ids_tell_who_uses_them)
 	cr_assert(eq(int, ws_launch_ids_note(&ids, 0, 5, WS_LAUNCH_CALL, &err), WS_OK));
 	cr_assert(eq(int, ws_launch_ids_note(&ids, 0, 4, WS_LAUNCH_CALL, &err), WS_OK));
 	cr_assert(eq(int, ws_launch_ids_note(&ids, 0, far, WS_LAUNCH_CALL, &err), WS_OK));
-	cr_assert(eq(int, ws_launch_ids_note(&ids, 0, far, WS_LAUNCH_CALL, &err), WS_OK));
+	cr_assert(eq(int, ws_launch_ids_note(&ids, 0, far, WS_LAUNCH_ORPHAN, &err), WS_OK));
 	cr_assert(eq(int, ws_launch_ids_note(&ids, 9, 5, WS_LAUNCH_KERNEL, &err), WS_OK));
 
 	cr_expect(eq(u32, ws_launch_ids_get(&ids, 0, 5),
 	             WS_LAUNCH_KERNEL | WS_LAUNCH_KERNELS | WS_LAUNCH_CALL));
 	cr_expect(eq(u32, ws_launch_ids_get(&ids, 0, 4), WS_LAUNCH_CALL));
-	cr_expect(eq(u32, ws_launch_ids_get(&ids, 0, far), WS_LAUNCH_CALL | WS_LAUNCH_CALLS));
+	cr_expect(eq(u32, ws_launch_ids_get(&ids, 0, far), WS_LAUNCH_CALL | WS_LAUNCH_ORPHAN));
 	cr_expect(eq(u32, ws_launch_ids_get(&ids, 0, far + 1), 0));
 	cr_expect(eq(u32, ws_launch_ids_get(&ids, 9, 5), WS_LAUNCH_KERNEL));
 	cr_expect(eq(u32, ws_launch_ids_get(&ids, 9, 4), 0));

@@ -167,6 +167,20 @@ Test(digest_tables, ids_used_twice_need_rows)
 	declines(b, "a process used the id of a launch twice");
 }
 
+/* Clocks that disagree: its call stands in a block that is read when the kernel is done. */
+Test(digest_tables, kernels_before_their_call_need_rows)
+{
+	struct tb *b = tb_new();
+
+	tb_push(b, 1, "a");
+	tb_call(b, 10, 5, 2);
+	tb_kernel(b, &(struct tb_kernel){"k", 20, 10, 3, 0, 100, 0});
+	cr_assert(eq(int, ws_trace_writer_flush(tb_writer(b), NULL), WS_OK));
+	tb_call(b, 40, 5, 3);
+	tb_pop(b, 60);
+	declines(b, "a kernel began before the call that launched it");
+}
+
 /* --- columns ----------------------------------------------------------------------------- */
 
 Test(digest_tables, each_column_alone_is_the_same)
