@@ -139,6 +139,13 @@ void ws_display_sides(const struct ws_table *t, char *title, size_t size)
 	title[n < size ? n : size - 1] = '\0';
 }
 
+const char *ws_display_title(const struct ws_table *t, char out[WS_DISPLAY_TITLE])
+{
+	snprintf(out, WS_DISPLAY_TITLE, "%s", t->def->title);
+	ws_display_sides(t, out, WS_DISPLAY_TITLE);
+	return out;
+}
+
 void ws_display_column(const struct ws_table *t, size_t column, struct ws_shown_column *out)
 {
 	const struct ws_table_column *def = &t->def->columns[column];

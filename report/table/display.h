@@ -21,8 +21,11 @@ struct ws_shown_column {
 	int decimals;
 };
 
+#define WS_DISPLAY_TITLE 256
 /* The words A and B of a title become the names of the table's sides. */
 void ws_display_sides(const struct ws_table *t, char *title, size_t size);
+/* The title of a table with them; returns out. */
+const char *ws_display_title(const struct ws_table *t, char out[WS_DISPLAY_TITLE]);
 void ws_display_column(const struct ws_table *t, size_t column, struct ws_shown_column *out);
 
 /*

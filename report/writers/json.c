@@ -100,6 +100,14 @@ static void put_table(struct ws_json_writer *j, const struct ws_report *report,
 	put_field(j, "trace", report->trace);
 	put_field(j, "scope", report->scope);
 	put_field(j, "filter", report->filter);
+	if (t->side[0] && t->side[1]) {
+		ws_json_break(j);
+		ws_json_key(j, "sides");
+		ws_json_array_begin(j);
+		for (int s = 0; s < 2; s++)
+			ws_json_string(j, t->side[s], strlen(t->side[s]));
+		ws_json_array_end(j);
+	}
 	put_columns(j, t->def);
 	put_rows(j, t);
 	put_field(j, "not_recorded", t->not_recorded);

@@ -197,11 +197,12 @@ static enum ws_status put_page(FILE *f, const struct ws_table *t, const struct w
 static enum ws_status put_one(FILE *f, const struct ws_table *t, struct ws_err *err)
 {
 	struct ws_page_columns page;
+	char title[WS_DISPLAY_TITLE];
 
 	WS_FAIL_IF(ws_table_failed(t), err, NO_MEMORY, "out of memory while making table %s",
 	           t->def->name);
 	fputs("\n## ", f);
-	put_str(f, t->def->title);
+	put_str(f, ws_display_title(t, title));
 	fputs("\n\n", f);
 	put_str(f, t->def->what);
 	fputs("\n\n", f);

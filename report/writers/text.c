@@ -218,9 +218,10 @@ static enum ws_status put_one(FILE *f, const struct ws_table *t, const struct ws
                               struct ws_err *err)
 {
 	struct ws_page_columns page;
+	char title[WS_DISPLAY_TITLE];
 
 	ws__text_style(f, opts, WS_TEXT_BOLD);
-	fprintf(f, "%s", t->def->title);
+	fputs(ws_display_title(t, title), f);
 	ws__text_style(f, opts, WS_TEXT_PLAIN);
 	fputc('\n', f);
 	ws__text_paragraph(f, opts, WS_TEXT_DIM, 0, t->def->what);

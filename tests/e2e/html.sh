@@ -72,6 +72,16 @@ grep -aq 'class="t FASTER"' page.txt || fail "the grades are not there"
 for has in '<h2>Phases, fp32 against bf16<' '<th[^>]*>fp32 Mean (us)<' '<th[^>]*>fp32 StdDev (us)<'; do
 	grep -aq "$has" page.txt || fail "the sides are not named, or units differ: no $has"
 done
+# sides by their names in headers and charts, never as letters
+for title in 'bf16 / fp32 by phase' 'GPU time of a typical step by phase, fp32 and bf16' 'Phases, fp32 against bf16'; do
+	grep -aq "$title" page.txt || fail "no '$title'"
+done
+grep -aoE '<(th|h2|h3)[^>]*>[^<]*' page.txt | sed 's/<[^>]*>//' | grep -aE '(^| )[AB]( |:|,|$)' &&
+	fail "a side is called by its letter"
+"$1/../tests/make_fleet" ranks 8 2
+"$ws" report ranks -o ranks.html
+page ranks.html
+tr '\n' ' ' <page.txt | grep -aq 'computation, and communication that nothing hides</h3><svg' || fail "the ranks have no chart"
 "$ws" report "$root/fixtures/traces/step-fp32.wtrace" --table steps --format csv -o - >steps.csv
 "$ws" report "$root/fixtures/traces/step-fp32.wtrace" --table steps --format csv | cmp - steps.csv ||
 	fail "-o - is not stdout"

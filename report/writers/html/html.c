@@ -90,23 +90,6 @@ static void put_cut(FILE *f, const struct ws_report *report)
 	fputc('}', f);
 }
 
-/* The names of A and B, for the script to put in their place. */
-static void put_sides(FILE *f, const struct ws_report *report)
-{
-	for (size_t i = 0; i < report->ntables; i++) {
-		const struct ws_table *t = report->tables[i];
-
-		if (!t->side[0] || !t->side[1])
-			continue;
-		for (int side = 0; side < 2; side++) {
-			fprintf(f, "<span class=\"side\" hidden>");
-			put_text(f, t->side[side]);
-			fputs("</span>", f);
-		}
-		return;
-	}
-}
-
 enum ws_status ws_out_html(FILE *f, const struct ws_report *report, struct ws_err *err)
 {
 	struct page page = {0};
@@ -146,10 +129,8 @@ enum ws_status ws_out_html(FILE *f, const struct ws_report *report, struct ws_er
 		fputs("</p>\n</header>\n<nav></nav>\n<main>\n<noscript>The tables need JavaScript, "
 		      "which "
 		      "this file brings along and your browser was told not to run.</noscript>\n"
-		      "</main>\n",
+		      "</main>\n<script type=\"application/json\" id=\"report\">",
 		      f);
-		put_sides(f, report);
-		fputs("<script type=\"application/json\" id=\"report\">", f);
 		put_json(f, json, len);
 		fputs("</script>\n<script type=\"application/json\" id=\"cut\">", f);
 		put_cut(f, report);

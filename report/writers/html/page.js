@@ -38,7 +38,7 @@ function shown(value, by, decimals) {
   return v.toLocaleString("en-US", { minimumFractionDigits: decimals === undefined ? 0 : d, maximumFractionDigits: d });
 }
 // of a comparison the names of the sides stand for A and B
-const sides = [...document.querySelectorAll(".side")].map(s => s.textContent);
+const sides = (tables.find(t => t.sides) || { sides: [] }).sides;
 const sided = title => sides.length ? title.replace(/(^| )([AB])(?=[ :,]|$)/g, (_, before, side) => before + sides[+(side === "B")]) : title;
 function columnsOf(table) {
   return table.columns.map((c, i) => {
@@ -228,10 +228,16 @@ const CHARTS = [
   { table: "memory-time", title: "Copies and fills by time", names: "operation", values: ["total_ns"], most: 8 },
   { table: "diff-phases", title: "B / A by phase; the line is 1: no difference", names: "phase", values: ["ratio"], most: 12, line: 1, first: true,
     where: (t, r) => r[at(t, "measure")] === "GPU" && r[at(t, "ratio")] !== null },
+  { table: "diff-phases", title: "GPU time of a typical step by phase, A and B", names: "phase", values: ["typical_a_ns", "typical_b_ns"], most: 12, kind: groups, first: true,
+    where: (t, r) => r[at(t, "measure")] === "GPU" },
   { table: "diff-ranges", title: "B / A of the ranges that changed most; the line is 1", names: "path", values: ["ratio"], most: 15, line: 1, first: true,
     where: (t, r) => r[at(t, "ratio")] !== null },
+  { table: "diff-ops", title: "Operations that changed most: GPU time of a typical step, A and B", names: "op", values: ["typical_a_ns", "typical_b_ns"], most: 12, kind: groups },
   { table: "diff-ops", title: "B / A of the operations that changed most; the line is 1", names: "op", values: ["ratio"], most: 15, line: 1,
     where: (t, r) => r[at(t, "ratio")] !== null },
+  { table: "ranks", title: "A step of each rank: computation, and communication that nothing hides", names: "rank", values: ["compute_ns", "exposed_ns"], most: 1024,
+    kind: columnsChart, first: true },
+  { table: "ranks", title: "Waiting that each rank caused the others, a step", names: "rank", values: ["caused_ns"], most: 1024, kind: columnsChart },
   { table: "sweep-over-size", title: "Time of a step over the size, a line a configuration", values: /_ns_\d+$/, most: 60, kind: lines, first: true },
   { table: "sweep-over-dtype", title: "Time of a step by dtype", values: /_ns_\d+$/, most: 40, kind: groups, first: true },
   { table: "sweep-over-dtype", title: "Speed-up over the baseline, with the ends of its interval; the line is 1", values: /^(speedup|low|high)_\d+$/, most: 40, kind: groups,

@@ -198,13 +198,14 @@ uint32_t ws__xlsx_contents(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t row
 	ws__xlsx_text(x, sheet, row++, col + 1, "Content", x->styles[WS_XLSX_HEADER]);
 	for (size_t i = 0; i < x->report->ntables; i++) {
 		const struct ws_xlsx_sheet *s = &x->sheets[i];
+		char title[WS_DISPLAY_TITLE];
 		int n;
 
 		if (s->sheet == sheet || !s->leader)
 			continue;
 		ws__xlsx_link(x, sheet, row, col, s, s->name, WS_XLSX_LINK_CELL);
-		n = asprintf(&text, "%s: %zu %s", s->table->def->title, s->table->nrows,
-		             s->table->nrows == 1 ? "row" : "rows");
+		n = asprintf(&text, "%s: %zu %s", ws_display_title(s->table, title),
+		             s->table->nrows, s->table->nrows == 1 ? "row" : "rows");
 		if (n < 0) {
 			x->no_memory = 1;
 			break;

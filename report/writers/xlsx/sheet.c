@@ -342,8 +342,9 @@ static void write_sheet(struct ws_xlsx *x, struct ws_xlsx_sheet *s, const struct
 {
 	const struct ws_table *t = s->table;
 	uint32_t row = (uint32_t)(ws__xlsx_data_row(s) + s->rows + (t->totals ? 1 : 0));
+	char title[WS_DISPLAY_TITLE];
 
-	ws__xlsx_head(x, s, t->def->title, l->last_paragraph_col, l->paragraph_width);
+	ws__xlsx_head(x, s, ws_display_title(t, title), l->last_paragraph_col, l->paragraph_width);
 	write_header(x, s, l);
 	s->leader->printed += WS_XLSX_ROW_DATA;
 	write_cells(x, s, l);
