@@ -23,6 +23,12 @@ HEADER_ROW = 5
 EXACT = 2**53
 
 
+def title_of(table):
+    """As people see it: of a comparison with the names of its sides for A and B."""
+    return " ".join(table["sides"]["AB".index(w)] if "sides" in table and w in ("A", "B") else w
+                    for w in table["title"].split(" "))
+
+
 def same(value, cell, scale=1):
     if scale != 1:
         value = value / scale
@@ -42,7 +48,7 @@ def numbers(table):
 def compare_table(sheet, table):
     """Cells of a table stand where its JSON says."""
     bad = n = 0
-    top = next(row for row in range(1, sheet.max_row + 1) if sheet.cell(row=row, column=1).value == table["title"])
+    top = next(row for row in range(1, sheet.max_row + 1) if sheet.cell(row=row, column=1).value == title_of(table))
     header = top + HEADER_ROW - 1
     scales = [scale_of(sheet.cell(row=header, column=i + 1).value, c) for i, c in enumerate(table["columns"])]
     for r, c, value in numbers(table):
@@ -91,7 +97,7 @@ def main():
             continue
         sheet = book.worksheets[0] if page else next(
             s for s in book.worksheets
-            if any(c.value == table["title"] for c in s["A"]))
+            if any(c.value == title_of(table) for c in s["A"]))
         more, wrong = (compare_page if page else compare_table)(sheet, table)
         n, bad = n + more, bad + wrong
     if bad or not n:

@@ -28,6 +28,12 @@ CELL_UNITS = 32767
 bad = 0
 
 
+def title_of(table):
+    """As people see it: of a comparison with the names of its sides for A and B."""
+    return " ".join(table["sides"]["AB".index(w)] if "sides" in table and w in ("A", "B") else w
+                    for w in table["title"].split(" "))
+
+
 def complain(text):
     global bad
     bad += 1
@@ -162,10 +168,10 @@ def compare_row(sheet, row, values, columns, what, scales):
 
 def compare_sheet(sheet, table, first):
     columns, rows = table["columns"], table["rows"]
-    top = next((r for (r, c), v in sorted(sheet.cells.items()) if c == 0 and v == table["title"]), 1)
+    top = next((r for (r, c), v in sorted(sheet.cells.items()) if c == 0 and v == title_of(table)), 1)
     header = top + HEADER_ROW - 1
-    if sheet.cells.get((top, 0)) != table["title"] or sheet.cells.get((top + 1, 0)) != table["what"]:
-        complain(f"{sheet.name}: not headed as {table['title']!r}")
+    if sheet.cells.get((top, 0)) != title_of(table) or sheet.cells.get((top + 1, 0)) != table["what"]:
+        complain(f"{sheet.name}: not headed as {title_of(table)!r}")
     heads = [sheet.cells.get((header, i)) for i in range(len(columns))]
     scales = [scale_of(h, c) for h, c in zip(heads, columns)]
     for head, column in zip(heads, columns):
@@ -348,9 +354,9 @@ def main():
             left_out += 1
             continue
         sheet = book.sheets[0] if not i else next(
-            (s for s in book.sheets[1:] if table["title"] in s.titles()), None)
+            (s for s in book.sheets[1:] if title_of(table) in s.titles()), None)
         if sheet is None:
-            complain(f"no sheet has the table {table['title']!r}")
+            complain(f"no sheet has the table {title_of(table)!r}")
         elif table["table"] == "summary":
             compare_page(sheet, table)
         else:
