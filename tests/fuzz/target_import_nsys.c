@@ -262,7 +262,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	sqlite3_exec(db, "BEGIN", NULL, NULL, NULL);
 	generate(db, (struct fuzz_input){data + 1, data + size}, !(data[0] & 4));
-	import(db, size % 4 == 0);
+	import(db, size % 8 == 0);
 	sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
 	return 0;
 }
