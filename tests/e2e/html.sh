@@ -76,6 +76,8 @@ done
 for title in 'bf16 / fp32 by phase' 'GPU time of a typical step by phase, fp32 and bf16' 'Phases, fp32 against bf16'; do
 	grep -aq "$title" page.txt || fail "no '$title'"
 done
+tr '\n' ' ' <page.txt | sed 's/<section/\n<section/g' | grep -a '^<section id="diff-verdict"' |
+	grep -aq 'bf16 is 1.6× faster.*<svg' || fail "the verdict does not come before its charts"
 grep -aoE '<(th|h2|h3)[^>]*>[^<]*' page.txt | sed 's/<[^>]*>//' | grep -aE '(^| )[AB]( |:|,|$)' &&
 	fail "a side is called by its letter"
 "$1/../tests/make_fleet" ranks 8 2

@@ -289,12 +289,14 @@ for (const table of tables) {
   section.append(make("h2", { textContent: sided(table.title) }));
   if (!first) section.append(make("p", { className: "soft", textContent: table.what + "." }));
   if (table.not_recorded) section.append(make("p", { textContent: "Not recorded. " + table.not_recorded }));
-  if (charts.length && !first) section.append(make("div", { className: "cards" }, ...charts));
+  const cards = charts.length && !first ? make("div", { className: "cards" }, ...charts) : "", verdict = /-verdict$/.test(table.table);
+  if (!verdict) section.append(cards);
   if (first) section.append(addFirstPage(table, charts));
   const answers = ["softmax-matmul", "idle"].includes(table.table); // of these the notes are what people look for
   if (answers) addNotes(section, table);
   if (table.table === "roofline") { const s = scatter(table); if (s) section.append(make("div", { className: "card chart" }, make("h3", { textContent: "Roofline" }), s)); }
   if (!first && table.rows.length) addTable(section, table);
+  if (verdict) section.append(cards); // what it says comes first
   if (cut[table.table]) section.append(make("p", { className: "note", textContent: `The first ${table.rows.length} of ${cut[table.table]} rows; all of them: --table ${table.table} --format csv` }));
   if (!answers) addNotes(section, table);
   main.append(section);
