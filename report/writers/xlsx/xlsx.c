@@ -146,6 +146,7 @@ static void add_overview(struct ws_xlsx *x, const struct ws_xlsx_sheet *s)
 	if (cols < s->page_cols)
 		cols = s->page_cols;
 	ws__xlsx_page_setup(x, s->sheet, row, (uint16_t)(cols - 1), 1);
+	worksheet_set_portrait(s->sheet); /* a table, links, rows of charts: higher than wide */
 }
 
 static enum ws_status write_sheets(struct ws_xlsx *x, struct ws_err *err)
