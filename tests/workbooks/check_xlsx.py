@@ -201,7 +201,7 @@ def compare_sheet(sheet, table, first):
     if not first and sheet.root.find(".//m:hyperlink", NS) is None:
         complain(f"{sheet.name}: no link back")
     setup = sheet.root.find("m:pageSetup", NS)
-    if setup is None or setup.get("orientation") != "landscape":
+    if setup is None or setup.get("orientation") != ("portrait" if first else "landscape"):
         complain(f"{sheet.name}: the page is not set up")
 
 
