@@ -21,11 +21,13 @@ for command in $commands; do
 	*) "$bin/warpsheet" "$command" --help | options_of "$command" ;;
 	esac
 done >"$list"
-{ "$bin/warpsheet-record" --help && "$bin/warpsheet-step" --help; } | options_of record |
-	sort -u -t"$tab" -k3,3 | grep -v "$tab--version$tab" >>"$list"
-"$bin/warpsheet-record" --help | options_of recorder >>"$list"
-"$bin/warpsheet-step" --help | options_of step >>"$list"
-"$bin/warpsheet" help | sed -nE "s/^  ([a-z][a-z-]*) +(.*)/help$tab$tab@command$tab\1$tab\2/p" >>"$list"
+{
+	{ "$bin/warpsheet-record" --help && "$bin/warpsheet-step" --help; } | options_of record |
+		sort -u -t"$tab" -k3,3 | grep -v "$tab--version$tab"
+	"$bin/warpsheet-record" --help | options_of recorder
+	"$bin/warpsheet-step" --help | options_of step
+	"$bin/warpsheet" help | sed -nE "s/^  ([a-z][a-z-]*) +(.*)/help$tab$tab@command$tab\1$tab\2/p"
+} >>"$list"
 grep -q "^report$tab-o$tab--output$tab" "$list" || {
 	echo "completions.sh: --help is not as it was: no option of report found in it" >&2
 	exit 1

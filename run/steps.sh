@@ -2,6 +2,7 @@
 # Steps that several commands share; read by them, not run.
 jobs=$(nproc)
 # what people build: with the CUDA toolkit where it is installed
+# shellcheck disable=SC2034 # of those who read this file
 preset=${PRESET:-dev}
 
 # with few words while all goes well

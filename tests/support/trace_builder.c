@@ -2,6 +2,7 @@
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
+#include <math.h>
 
 #include "tests/support/one_table.h"
 
@@ -384,7 +385,7 @@ static int cells_equal(const struct ws_cell *a, const struct ws_cell *b)
 	case WS_CELL_INT:
 		return a->i == b->i;
 	case WS_CELL_REAL:
-		return !memcmp(&a->r, &b->r, sizeof(a->r));
+		return a->r == b->r || (isnan(a->r) && isnan(b->r));
 	default:
 		return 1;
 	}
