@@ -11,9 +11,9 @@
 #include "report/analysis/utilization.h"
 #include "report/tables/tables.h"
 
-#define NO_STEPS                                                                                   \
-	"No step has finished: the program made no range named `step`, or was stopped inside the " \
-	"first. Warpsheet's own training steps make such ranges; any program can."
+#define NO_STEPS                                                                                  \
+	"No step has finished: no range is called `step`, or the program was stopped inside the " \
+	"first. `--step PATTERN` names the ranges that are steps; the table ranges lists all."
 
 /* Columns of the phases, in the order of enum ws_phase. */
 static const int wall_columns[WS_PHASES] = {

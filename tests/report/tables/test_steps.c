@@ -197,7 +197,7 @@ Test(steps, a_trace_without_steps_says_so)
 	m = tb_model(b);
 	t = tb_table(m, "steps", NULL);
 	cr_expect(eq(sz, t->nrows, 0));
-	cr_expect(strstr(t->not_recorded, "no range named `step`") != NULL);
+	cr_expect(strstr(t->not_recorded, "no range is called `step`") != NULL);
 	ws_table_free(t);
 	t = tb_table(m, "kernel-summary", NULL);
 	cr_expect(tb_is_empty(t, 0, "per_step"));

@@ -40,9 +40,9 @@ static enum ws_status step_times(const struct ws_model *m, const struct ws_selec
 	return WS_OK;
 }
 
-#define NO_STEPS                                                                                   \
-	"No step has finished: the program made no range named `step`, or was stopped inside the " \
-	"first. Warpsheet's own training steps make such ranges; any program can."
+#define NO_STEPS                                                                                  \
+	"No step has finished: no range is called `step`, or the program was stopped inside the " \
+	"first. `--step PATTERN` names the ranges that are steps; the table ranges lists all."
 
 /* Columns of the phases, in the order of enum ws_phase. */
 static const int wall_columns[WS_PHASES] = {
