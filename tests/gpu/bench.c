@@ -43,6 +43,7 @@
 static struct ws_pool *pool;
 static struct ws_backend *backend;
 static enum ws_attention_mode attention;
+static bool autotune;
 static double copy_bytes_s; /* measured: reading and writing both count */
 static double gemm_flop_s;  /* measured, of the precision that was asked for last */
 
@@ -425,15 +426,16 @@ static enum ws_status time_steps(const struct ws_step_options *options, int roun
 		status = run_round(step, steps, &number, &ms, err);
 		if (status != WS_OK)
 			break;
-		printf("{\"kind\":\"step\",\"name\":\"%s\",\"dtype\":\"%s\",\"fusion\":\"%s%s\","
+		printf("{\"kind\":\"step\",\"name\":\"%s\",\"dtype\":\"%s\",\"fusion\":\"%s%s%s\","
 		       "\"batch\":%lld,\"context\":%lld,\"product_flops\":%llu,"
 		       "\"peak_bytes\":%llu,\"round\":%d,\"ms\":%.3f,\"mfu\":%.4f}\n",
 		       options->model->name, options->precision->name,
 		       ws_fusion_name((int)options->fusion),
 		       attention == WS_ATTENTION_MODE_FUSED ? ", fused attention" : "",
-		       (long long)options->batch, (long long)options->context,
-		       (unsigned long long)flops, (unsigned long long)backend->peak_bytes, round,
-		       ms, (double)flops / (ms * 1e-3) / gemm_flop_s);
+		       autotune ? ", autotuned" : "", (long long)options->batch,
+		       (long long)options->context, (unsigned long long)flops,
+		       (unsigned long long)backend->peak_bytes, round, ms,
+		       (double)flops / (ms * 1e-3) / gemm_flop_s);
 		fflush(stdout);
 	}
 	ws_step_close(step);
@@ -550,7 +552,7 @@ int main(int argc, char **argv)
 
 	for (; first < argc && !strncmp(argv[first], "--", 2); first++) {
 		if (!strcmp(argv[first], "--autotune"))
-			options.autotune = true;
+			options.autotune = autotune = true;
 		else if (!strcmp(argv[first], "--fused-attention"))
 			attention = WS_ATTENTION_MODE_FUSED;
 		else

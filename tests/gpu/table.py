@@ -1,14 +1,18 @@
 #!/usr/bin/env python3
-"""The lines of a sitting as a table, a verdict a line: table.py LINES [RESULTS]
+"""The lines of a sitting as a table, a verdict a line: table.py [--markdown] LINES [RESULTS]
 
 LINES: what gpu_bench, torch_steps.py and common.sh wrote, JSON each. RESULTS: the same in one file.
 """
 import json
 import sys
 
+MARKDOWN = "--markdown" in sys.argv
 
 def row(verdict, name, figure="", goal=""):
-    print("%-5s  %-112s %24s  %s" % (verdict, name, figure, goal))
+    if MARKDOWN:
+        print("| %s |" % " | ".join(str(cell).strip().replace("|", "\\|") for cell in (verdict, name, figure, goal)))
+    else:
+        print("%-5s  %-112s %24s  %s" % (verdict, name, figure, goal))
 
 
 def rows_of_bench(results):
@@ -40,14 +44,15 @@ def rows_of_bench(results):
 
 
 def main():
-    with open(sys.argv[1]) as lines:
+    paths = [path for path in sys.argv[1:] if path != "--markdown"]
+    with open(paths[0]) as lines:
         results = [json.loads(line) for line in lines if line.startswith("{")]
     for r in results:
         if r["kind"] == "verdict":
             row(r["verdict"], r["name"], "%s %s" % (r["figure"], r["unit"]), r["goal"])
     rows_of_bench(results)
-    if len(sys.argv) > 2:
-        with open(sys.argv[2], "w") as out:
+    if len(paths) > 1:
+        with open(paths[1], "w") as out:
             json.dump({"results": results}, out, indent=1)
     return 0
 

@@ -50,8 +50,8 @@ found=$(cat "$work/unknown.txt")
 	echo
 	echo "## $(date -r "$work/table.txt" +%Y-%m-%d): a sitting with a GPU ($(basename "$archive"))"
 	echo
-	echo "| verdict | what | figure, goal |"
-	echo "|---|---|---|"
-	sed -e 's/|/\\|/g' -e 's/^\([a-z]*\)  *\(.*[^ ]\)    *\(.*\)$/| \1 | \2 | \3 |/' "$work/table.txt"
+	echo "| verdict | what | figure | goal |"
+	echo "|---|---|---|---|"
+	python3 "$(dirname "$0")/table.py" --markdown "$work/lines.json"
 } >>"$source/docs/measurements.md"
 echo "$taken traces, $(wc -l <"$work/table.txt") figures, $found kernels of unknown class"
