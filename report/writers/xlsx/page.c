@@ -119,8 +119,8 @@ static void write_number(const struct page *p, uint32_t row, uint16_t col, size_
 {
 	struct ws_shown_column shown = p->shown[column];
 
-	if (shown.display == WS_DISPLAY_REAL && cell->type == WS_CELL_REAL && fabs(cell->r) < 1000)
-		shown.decimals = 4;
+	if (shown.display == WS_DISPLAY_REAL && cell->type == WS_CELL_REAL)
+		shown.decimals = fabs(cell->r) < 1000 ? 4 : 1;
 	ws__xlsx_cell(p->x, p->sheet, row, col, cell, &shown, WS_XLSX_CELL);
 }
 
