@@ -1,4 +1,5 @@
 /* Reports for a terminal: pages, tables, notes. */
+#include "report/table/brief.h"
 #include "report/table/display.h"
 
 #include <stdbool.h>
@@ -25,6 +26,8 @@ struct page_section {
 	} * shown;
 	size_t numbers; /* columns that all numbers together take */
 	size_t items;   /* the same of the items */
+	struct ws_arena *arena;
+	struct ws_brief *item, *text; /* of lines about a name, what is shown of it */
 };
 
 static const struct ws_cell *page_cells(const struct page_section *s, size_t row)
@@ -121,23 +124,52 @@ static struct page_line look_at_line(const struct page_section *s, const struct 
 	return line;
 }
 
-/* Behind the numbers, or below where there is no room for it. `used` columns of them are taken. */
-static void put_page_text(FILE *f, const struct page_section *s, const struct ws_cell *text,
-                          int is_name, size_t used)
+/* Columns behind the numbers for a whole name; 0 = too few. */
+static size_t name_room(const struct page_section *s)
 {
 	size_t at = 2 + s->items + WS_TEXT_GAP + s->numbers;
-	int fits = s->opts->width <= 0 || at + PAGE_NAME_LEAST <= (size_t)s->opts->width;
-	size_t room = s->opts->width > 0 && fits ? (size_t)s->opts->width - at : SIZE_MAX;
+
+	if (s->opts->width <= 0)
+		return SIZE_MAX;
+	return at + PAGE_NAME_LEAST <= (size_t)s->opts->width ? (size_t)s->opts->width - at : 0;
+}
+
+/* What is shown of the section's names. */
+static void cut_names(struct page_section *s)
+{
+	size_t n = s->end - s->begin, room = name_room(s);
+
+	if (!WS_NEW(s->arena, s->item, n) || !WS_NEW(s->arena, s->text, n))
+		return;
+	for (size_t i = 0; i < n; i++) {
+		const struct ws_cell *cells = page_cells(s, s->begin + i);
+		const struct ws_cell *item = &cells[s->columns.item],
+		                     *text = &cells[s->columns.text];
+
+		if (!look_at_line(s, cells).is_name)
+			continue;
+		s->item[i] = (struct ws_brief){item->text.ptr, item->text.len};
+		s->text[i] = (struct ws_brief){text->text.ptr, text->text.len};
+	}
+	ws_brief_names(s->arena, s->item, n, s->items, WS_BRIEF_HEAD(s->items));
+	ws_brief_names(s->arena, s->text, n, room, WS_BRIEF_HEAD(room));
+}
+
+/* Behind the numbers, or below where there is no room for it. `used` columns of them are taken. */
+static void put_page_text(FILE *f, const struct page_section *s, const struct ws_cell *text,
+                          const struct ws_brief *name, size_t used)
+{
+	size_t at = 2 + s->items + WS_TEXT_GAP + s->numbers;
 	const char *style = s->numbers ? WS_TEXT_DIM : NULL;
 
-	if (is_name && !fits) {
+	if (name && !name_room(s)) {
 		fputc('\n', f);
 		return;
 	}
 	ws__text_pad(f, s->numbers - used);
-	if (is_name) {
+	if (name) {
 		ws__text_style(f, s->opts, WS_TEXT_DIM);
-		ws__text_cut_middle(f, text->text.ptr, text->text.len, room);
+		ws__text_cut(f, name->text, name->len, SIZE_MAX);
 		ws__text_style(f, s->opts, WS_TEXT_PLAIN);
 		fputc('\n', f);
 		return;
@@ -170,14 +202,16 @@ static void put_page_line(FILE *f, const struct page_section *s, size_t row)
 	size_t width = below && !line.has_number ? (size_t)s->opts->width - 2 : s->items, used = 0;
 
 	ws__text_pad(f, 2);
-	if (item->type == WS_CELL_TEXT)
-		used = (line.is_name ? ws__text_cut_middle : ws__text_cut)(f, item->text.ptr,
-		                                                           item->text.len, width);
+	if (line.is_name)
+		used = ws__text_cut(f, s->item[row - s->begin].text, s->item[row - s->begin].len,
+		                    width);
+	else if (item->type == WS_CELL_TEXT)
+		used = ws__text_cut(f, item->text.ptr, item->text.len, width);
 	if (line.has_number || (has_text && !below))
 		ws__text_pad(f, s->items + WS_TEXT_GAP - used);
 	used = line.has_number ? put_page_numbers(f, s, row) : 0;
 	if (has_text && !below) {
-		put_page_text(f, s, text, line.is_name, used);
+		put_page_text(f, s, text, line.is_name ? &s->text[row - s->begin] : NULL, used);
 		return;
 	}
 	fputc('\n', f);
@@ -190,7 +224,9 @@ static void put_page_line(FILE *f, const struct page_section *s, size_t row)
 static enum ws_status put_page(FILE *f, const struct ws_table *t, const struct ws_text_opts *opts,
                                const struct ws_page_columns *columns, struct ws_err *err)
 {
-	struct page_section s = {.t = t, .opts = opts, .columns = *columns};
+	struct ws_arena arena = {0};
+	struct page_section s = {.t = t, .opts = opts, .columns = *columns, .arena = &arena};
+	enum ws_status status = WS_OK;
 
 	s.shown = calloc(t->def->ncolumns, sizeof(*s.shown));
 	WS_FAIL_IF(!s.shown, err, NO_MEMORY, "out of memory while printing table %s", t->def->name);
@@ -198,6 +234,10 @@ static enum ws_status put_page(FILE *f, const struct ws_table *t, const struct w
 		const struct ws_cell *section = &page_cells(&s, s.begin)[columns->section];
 
 		measure_section(&s);
+		cut_names(&s);
+		status = ws_arena_check(&arena, "the names of a page", err);
+		if (status != WS_OK)
+			break;
 		if (s.begin)
 			fputc('\n', f);
 		ws__text_style(f, opts, WS_TEXT_BOLD);
@@ -208,8 +248,9 @@ static enum ws_status put_page(FILE *f, const struct ws_table *t, const struct w
 		for (size_t row = s.begin; row < s.end; row++)
 			put_page_line(f, &s, row);
 	}
+	ws_arena_free(&arena);
 	free(s.shown);
-	return WS_OK;
+	return status;
 }
 
 /* --- the report -------------------------------------------------------------------- */

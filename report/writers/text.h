@@ -15,10 +15,6 @@ void ws__text_style(FILE *f, const struct ws_text_opts *opts, const char *sgr);
 void ws__text_pad(FILE *f, size_t n);
 /* At most `width` columns; a longer text ends in "…". Returns the columns taken. */
 size_t ws__text_cut(FILE *f, const char *text, size_t len, size_t width);
-/* The same with the middle left out: of a name, the end tells it from others. */
-size_t ws__text_cut_middle(FILE *f, const char *text, size_t len, size_t width);
-/* The same with the beginning left out: the end of a path says more. */
-size_t ws__text_cut_left(FILE *f, const char *text, size_t len, size_t width);
 /*
  * The next line of a text wrapped at words, from *pos on, at most `width`
  * columns wide (0 = no limit): returns its bytes, *begin is where it begins,

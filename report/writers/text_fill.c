@@ -30,40 +30,6 @@ size_t ws__text_cut(FILE *f, const char *text, size_t len, size_t width)
 	return used;
 }
 
-size_t ws__text_cut_left(FILE *f, const char *text, size_t len, size_t width)
-{
-	size_t whole = ws_display_width(text, len), skip = 0, pos = 0;
-	struct ws_glyph glyph;
-
-	if (whole <= width)
-		return ws__text_cut(f, text, len, width);
-	while (pos < len && whole - skip + 1 > width) {
-		pos += ws_display_glyph(text + pos, len - pos, &glyph);
-		skip += glyph.width;
-	}
-	fputs("…", f);
-	return 1 + ws__text_cut(f, text + pos, len - pos, width);
-}
-
-size_t ws__text_cut_middle(FILE *f, const char *text, size_t len, size_t width)
-{
-	size_t head = width / 4, used = 0, pos = 0;
-	struct ws_glyph glyph;
-
-	if (width < 2 || ws_display_width(text, len) <= width)
-		return ws__text_cut(f, text, len, width);
-	while (pos < len) {
-		size_t n = ws_display_glyph(text + pos, len - pos, &glyph);
-
-		if (used + glyph.width > head)
-			break;
-		fwrite(glyph.bytes, 1, glyph.len, f);
-		used += glyph.width;
-		pos += n;
-	}
-	return used + ws__text_cut_left(f, text + pos, len - pos, width - used);
-}
-
 /* Bytes of a word that fit into `width` columns, one character at least. */
 static size_t broken_word(const char *word, size_t len, size_t width)
 {

@@ -1,4 +1,5 @@
 /* A table as aligned columns, no wider than the terminal. */
+#include "report/table/brief.h"
 #include "report/table/display.h"
 
 #include <stdbool.h>
@@ -15,8 +16,8 @@ struct text_column {
 	struct ws_shown_column shown;
 	size_t width;
 	bool is_text;
-	/* the end of a path says more than its beginning, of a name both do */
-	size_t (*cut)(FILE *f, const char *text, size_t len, size_t width);
+	bool is_name, is_path;
+	struct ws_brief *briefs; /* of names and paths that are too long, in the order of rows */
 };
 
 struct text_table {
@@ -24,7 +25,8 @@ struct text_table {
 	const struct ws_table *t;
 	const struct ws_text_opts *opts;
 	struct text_column *columns;
-	size_t n; /* columns shown */
+	struct ws_arena arena; /* what is shown of names */
+	size_t n;              /* columns shown */
 	size_t rows;
 	bool has_name; /* its last column is the full name of what the first one shortens */
 	int wraps;     /* a table for reading: its texts are wrapped, not cut */
@@ -127,9 +129,8 @@ static void add_column(struct text_table *x, size_t index)
 
 	c->index = index;
 	c->is_text = def->type == WS_CELL_TEXT;
-	c->cut = !strcmp(def->id, "path")                                     ? ws__text_cut_left
-	         : !strcmp(def->id, "short_name") || !strcmp(def->id, "name") ? ws__text_cut_middle
-	                                                                      : ws__text_cut;
+	c->is_path = !strcmp(def->id, "path");
+	c->is_name = !strcmp(def->id, "short_name") || !strcmp(def->id, "name");
 	ws_display_column(x->t, index, &c->shown);
 	measure(x, c);
 }
@@ -254,6 +255,31 @@ static enum ws_status fit(struct text_table *x, struct ws_err *err)
 	return WS_OK;
 }
 
+static bool is_too_long(const struct text_column *c, const struct ws_cell *cell)
+{
+	return cell->type == WS_CELL_TEXT &&
+	       ws_display_width(cell->text.ptr, cell->text.len) > c->width;
+}
+
+/* Names and paths that do not fit are cut so that those of different rows stay different. */
+static void cut_names(struct text_table *x, struct text_column *c)
+{
+	size_t n = 0;
+
+	for (size_t row = 0; row < x->rows; row++)
+		n += is_too_long(c, &ws_table_cells(x->t, row)[c->index]);
+	if (!n || !WS_NEW(&x->arena, c->briefs, n + 1))
+		return;
+	n = 0;
+	for (size_t row = 0; row < x->rows; row++) {
+		const struct ws_cell *cell = &ws_table_cells(x->t, row)[c->index];
+
+		if (is_too_long(c, cell))
+			c->briefs[n++] = (struct ws_brief){cell->text.ptr, cell->text.len};
+	}
+	ws_brief_names(&x->arena, c->briefs, n, c->width, c->is_path ? 0 : WS_BRIEF_HEAD(c->width));
+}
+
 /* --- rows ------------------------------------------------------------------------ */
 
 static void put_field(struct text_table *x, size_t i, const char *text, size_t len)
@@ -269,9 +295,16 @@ static void put_field(struct text_table *x, size_t i, const char *text, size_t l
 	}
 	ws__text_pad(x->f, x->blanks);
 	x->blanks = 0;
-	width = c->cut(x->f, text, len, c->width);
+	width = ws__text_cut(x->f, text, len, c->width);
 	if (width + before < c->width)
 		x->blanks = c->width - width - before;
+}
+
+static void put_brief(struct text_table *x, size_t i)
+{
+	const struct ws_brief *brief = x->columns[i].briefs++;
+
+	put_field(x, i, brief->text, brief->len);
 }
 
 static void end_line(struct text_table *x)
@@ -359,6 +392,8 @@ static void put_line(struct text_table *x, const struct ws_cell *cells, size_t n
 			put_wrapped_field(x, i, cell, nth);
 		else if (nth)
 			put_field(x, i, "", 0);
+		else if (x->columns[i].briefs && is_too_long(&x->columns[i], cell))
+			put_brief(x, i);
 		else if (cell->type == WS_CELL_TEXT)
 			put_field(x, i, cell->text.ptr, cell->text.len);
 		else if (!i && cell->type == WS_CELL_EMPTY && cells == x->t->totals)
@@ -407,6 +442,12 @@ enum ws_status ws__text_table(FILE *f, const struct ws_table *t, const struct ws
 	status = fit(&x, err);
 	if (status != WS_OK)
 		goto out;
+	for (size_t i = 0; i < x.n; i++)
+		if (!x.wraps && (x.columns[i].is_name || x.columns[i].is_path))
+			cut_names(&x, &x.columns[i]);
+	status = ws_arena_check(&x.arena, "the names of a table", err);
+	if (status != WS_OK)
+		goto out;
 	put_header(&x);
 	put_rule(&x);
 	for (size_t row = 0; row < x.rows; row++)
@@ -422,6 +463,7 @@ enum ws_status ws__text_table(FILE *f, const struct ws_table *t, const struct ws
 	}
 	put_left_out(&x);
 out:
+	ws_arena_free(&x.arena);
 	free(x.columns);
 	return status;
 }

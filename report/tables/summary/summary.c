@@ -12,13 +12,14 @@
 #include "report/analysis/idle.h"
 #include "report/analysis/steps.h"
 #include "report/model/steps.h"
+#include "report/table/brief.h"
 #include "report/tables/summary/rows.h"
 
 #define TOP_KERNELS  10
 #define TOP_FINDINGS 3
 #define TOP_WAITS    3
 #define TOP_DTYPES   3
-#define NAME_BYTES   40 /* of a kernel: beside a bar of a chart; the whole name is its text */
+#define NAME_COLUMNS 34 /* of a kernel, as many as a terminal shows; the whole name is its text */
 
 /* Device work beside kernels, as count and time; nothing where there is none. */
 static void add_work(const struct ws_summary_page *p)
@@ -315,13 +316,18 @@ static enum ws_status add_top_kernels(const struct ws_summary_page *p, struct ws
 {
 	struct ranking r;
 	struct ws_group rest = {0};
+	struct ws_brief brief[TOP_KERNELS] = {0};
 	enum ws_status status = rank(p->tab, ws_kernel_name, &r, err);
 
+	for (size_t i = 0; i < r.n && i < TOP_KERNELS && status == WS_OK; i++) {
+		struct ws_bytes name = ws_model_short_name(r.m, r.order[i]);
+
+		brief[i] = (struct ws_brief){name.ptr, name.len};
+	}
+	ws_brief_names(p->tab->temp, brief, TOP_KERNELS, NAME_COLUMNS, WS_BRIEF_HEAD(NAME_COLUMNS));
 	for (size_t i = 0; i < r.n && status == WS_OK; i++) {
 		const struct ws_group *g = &r.groups[r.order[i]];
 		struct ws_bytes name = r.m->texts[r.order[i]];
-		char brief[NAME_BYTES + 3];
-		size_t len = ws_name_brief(ws_model_short_name(r.m, r.order[i]), NAME_BYTES, brief);
 		struct ws_cell *row;
 
 		if (i >= TOP_KERNELS) {
@@ -329,8 +335,8 @@ static enum ws_status add_top_kernels(const struct ws_summary_page *p, struct ws
 			rest.time.sum += g->time.sum;
 			continue;
 		}
-		row = ws_page_share(p, (struct ws_bytes){brief, len}, group_kernels(g),
-		                    g->time.sum);
+		row = ws_page_share(p, (struct ws_bytes){brief[i].text, brief[i].len},
+		                    group_kernels(g), g->time.sum);
 		ws_cell_set_text(p->t, &row[WS_TC_summary_text], name.ptr, name.len);
 	}
 	if (rest.time.n && status == WS_OK)

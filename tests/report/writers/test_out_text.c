@@ -277,6 +277,61 @@ Test(out_text, a_kernel_keeps_a_telling_name_however_narrow_the_line)
 	ws_table_free(t);
 }
 
+Test(out_text, names_that_are_cut_stay_different)
+{
+	static const struct ws_table_column columns[] = {
+	        {"short_name", "Short Name", "", WS_CELL_TEXT, WS_DISPLAY_PLAIN, ""},
+	        {"total_ns", "Total Time (ns)", "ns", WS_CELL_INT, WS_DISPLAY_COUNT, ""},
+	        {"path", "Range Path", "", WS_CELL_TEXT, WS_DISPLAY_PLAIN, ""},
+	        {"a", "A", "", WS_CELL_INT, WS_DISPLAY_COUNT, ""},
+	        {"b", "B", "", WS_CELL_INT, WS_DISPLAY_COUNT, ""},
+	        {"c", "C", "", WS_CELL_INT, WS_DISPLAY_COUNT, ""},
+	        {"d", "D", "", WS_CELL_INT, WS_DISPLAY_COUNT, ""},
+	};
+	static const struct ws_table_def def = {"cut", "Cut", "cut", "", columns, 7};
+	static const char *const sizes[] = {"64x256", "128x128"};
+	struct ws_table *t = ws_table_new(&def);
+	char *text, cell[120];
+
+	for (size_t i = 0; i < 2; i++) {
+		struct ws_cell *row = ws_table_row(t);
+
+		snprintf(cell, sizeof(cell), "sm80_xmma_gemm_tilesize%sx8_stage3_aligna4_alignc4",
+		         sizes[i]);
+		ws_cell_set_str(t, &row[0], cell);
+		snprintf(cell, sizeof(cell), "step/layer %zu/attention/scores/softmax", i);
+		ws_cell_set_str(t, &row[2], cell);
+	}
+	text = make(t, (struct ws_text_opts){.width = 60});
+	cr_expect_not_null(strstr(text,
+	                          "sm80_x…ze64x256x8_s…gnc4         …0/attention/scor…oftmax\n"
+	                          "sm80_x…ze128x128x8_…gnc4         …1/attention/scor…oftmax\n"),
+	                   "%s", text);
+	free(text);
+	ws_table_free(t);
+}
+
+Test(out_text, names_of_a_page_that_are_cut_stay_different)
+{
+	static const char *const names[] = {"tiled_kernel_64x256_of_aligned_pairs",
+	                                    "tiled_kernel_32x128_of_aligned_pairs"};
+	struct ws_table *t = ws_table_new(&page_def);
+	char *text;
+
+	for (size_t i = 0; i < 2; i++) {
+		struct ws_cell *row = ws_table_row(t);
+
+		ws_cell_set_str(t, &row[1], names[i]);
+		ws_cell_set_str(t, &row[2], names[i]);
+		ws_cell_set_int(&row[3], 10);
+	}
+	text = make(t, (struct ws_text_opts){.width = 30});
+	cr_expect_not_null(strstr(text, "64x256"), "%s", text);
+	cr_expect_not_null(strstr(text, "32x128"), "%s", text);
+	free(text);
+	ws_table_free(t);
+}
+
 Test(out_text, an_unrecorded_table_says_why)
 {
 	struct ws_table *t = ws_table_new(&kernel_def);
