@@ -498,3 +498,66 @@ Test(compare, steps_that_the_user_names)
 	ws_trace_reader_free(r);
 	tb_free(b);
 }
+
+/* Three steps, each with a copy and a fill of so many bytes. */
+static void add_copies(struct ws_sides *sides, int side, uint64_t copied, uint64_t filled)
+{
+	struct tb *b = tb_new();
+	struct ws_model *m;
+
+	for (int64_t i = 0; i < 3; i++) {
+		int64_t at = 10000 * i;
+
+		tb_push(b, at, "step");
+		tb_launch(b, at + 2, "k", at + 5, 900);
+		tb_add(b, WS_KIND_MEMCPY,
+		       &(struct ws_row_memcpy){.start_ns = at + 1000,
+		                               .dur_ns = 100,
+		                               .pid = 100,
+		                               .kind = 1,
+		                               .bytes = copied});
+		tb_add(b, WS_KIND_MEMSET,
+		       &(struct ws_row_memset){
+		               .start_ns = at + 1200, .dur_ns = 50, .pid = 100, .bytes = filled});
+		tb_pop(b, at + 2000);
+	}
+	m = tb_model(b);
+	cr_assert_eq(ws_sides_add(sides, side, m, NULL), WS_OK);
+	ws_model_free(m);
+	tb_free(b);
+}
+
+static size_t memory_row(const struct ws_table *t, const char *section, const char *item)
+{
+	for (size_t row = 0; row < t->nrows; row++)
+		if (!strcmp(tb_str(t, row, "section"), section) &&
+		    !strcmp(tb_str(t, row, "item"), item))
+			return row;
+	cr_fatal("no row %s, %s", section, item);
+}
+
+Test(compare, bytes_that_a_side_does_not_tell_are_empty)
+{
+	struct ws_sides *sides = ws_sides_new();
+	struct ws_diff_result result;
+	struct ws_report *report;
+	const struct ws_table *t;
+	size_t row;
+
+	add_copies(sides, 0, 4096, 512);
+	add_copies(sides, 1, 8192, 0);
+	cr_assert_eq(ws_diff_make(sides, NULL, &report, &result, NULL), WS_OK);
+	t = table(report, "diff-memory");
+	row = memory_row(t, "bytes moved", "[CUDA memcpy Host-to-Device]");
+	cr_expect(eq(dbl, tb_real(t, row, "a"), 4096));
+	cr_expect(eq(dbl, tb_real(t, row, "b"), 8192));
+	cr_expect_str_eq(tb_str(t, row, "grade"), "MORE");
+	row = memory_row(t, "bytes moved", "[CUDA memset]");
+	cr_expect(eq(dbl, tb_real(t, row, "a"), 512));
+	cr_expect(tb_is_empty(t, row, "b") && tb_is_empty(t, row, "diff") &&
+	          tb_is_empty(t, row, "grade"));
+	row = memory_row(t, "copies and fills", "[CUDA memset]");
+	cr_expect_str_eq(tb_str(t, row, "grade"), "SAME", "they are counted");
+	ws_report_free(report);
+	ws_sides_free(sides);
+}

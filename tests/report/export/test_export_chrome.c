@@ -200,6 +200,24 @@ Test(export_chrome, memory_is_counted_from_allocations_in_the_order_of_time)
 	free(t.text);
 }
 
+Test(export_chrome, a_fill_of_unknown_size_has_neither_bytes_nor_a_bandwidth)
+{
+	struct tb *b = tb_new();
+	struct timeline t;
+
+	tb_add(b, WS_KIND_MEMSET,
+	       &(struct ws_row_memset){.start_ns = 1000, .dur_ns = 500, .pid = 100});
+	tb_add(b, WS_KIND_MEMCPY,
+	       &(struct ws_row_memcpy){
+	               .start_ns = 2000, .dur_ns = 1000, .pid = 100, .kind = 1, .bytes = 4000});
+	t = draw(b);
+	cr_expect(strstr(line_with(&t, "\"Memset (Unknown)\""), "\"bytes\"") == NULL);
+	cr_expect(strstr(line_with(&t, "\"Memset (Unknown)\""), "bandwidth") == NULL);
+	cr_expect(strstr(line_with(&t, "\"Memcpy HtoD"), "\"bytes\": 4000") != NULL);
+	cr_expect(strstr(line_with(&t, "\"Memcpy HtoD"), "\"memory bandwidth (GB/s)\": 4") != NULL);
+	free(t.text);
+}
+
 /* An A100: a block of 1024 threads and few registers fills half of an SM's 2048. */
 Test(export_chrome, occupancy_of_kernels_that_run_at_once_adds_up)
 {
