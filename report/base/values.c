@@ -36,14 +36,15 @@ static void sort(uint32_t *v, uint32_t *room, size_t n)
 /* The runs and the sorted narrow values as runs; to may be NULL, to count them. */
 static size_t merge(const struct ws_values *v, struct ws_value_run *to)
 {
+	const struct ws_values_rest *rest = v->rest;
 	size_t runs = 0, r = 0, i = 0;
 	struct ws_value_run last = {0, 0};
 
-	while (r < v->nruns || i < v->n) {
+	while (r < rest->nruns || i < v->n) {
 		struct ws_value_run next = {0, 1};
 
-		if (r < v->nruns && (i == v->n || v->runs[r].value <= v->narrow[i]))
-			next = v->runs[r++];
+		if (r < rest->nruns && (i == v->n || rest->runs[r].value <= v->narrow[i]))
+			next = rest->runs[r++];
 		else
 			next.value = v->narrow[i++];
 		if (last.n && last.value == next.value && last.n <= UINT32_MAX - next.n) {
@@ -63,6 +64,7 @@ static size_t merge(const struct ws_values *v, struct ws_value_run *to)
 /* Narrow values into runs, where that halves them at least; false without memory. */
 static bool fold(struct ws_values *v)
 {
+	struct ws_values_rest *rest = v->rest;
 	uint32_t *room = malloc(v->n * sizeof(*room));
 	struct ws_value_run *runs;
 	size_t nruns;
@@ -72,59 +74,83 @@ static bool fold(struct ws_values *v)
 	sort(v->narrow, room, v->n);
 	free(room);
 	nruns = merge(v, NULL);
-	v->fold_at = 2 * v->n;
-	if (nruns * sizeof(*runs) * 2 > v->n * sizeof(*v->narrow) + v->nruns * sizeof(*runs))
+	rest->fold_at = 2 * (size_t)v->n;
+	if (nruns * sizeof(*runs) * 2 > v->n * sizeof(*v->narrow) + rest->nruns * sizeof(*runs))
 		return true;
 	runs = malloc(nruns * sizeof(*runs));
 	if (!runs)
 		return false;
 	merge(v, runs);
-	free(v->runs);
-	v->runs = runs;
-	v->nruns = nruns;
-	v->in_runs += v->n;
+	free(rest->runs);
+	rest->runs = runs;
+	rest->nruns = nruns;
+	rest->in_runs += v->n;
 	v->n = 0;
 	/* as many come before the next time as make going through the runs cheap */
-	v->fold_at = nruns / 4 > FOLD_FROM ? nruns / 4 : FOLD_FROM;
+	rest->fold_at = nruns / 4 > FOLD_FROM ? nruns / 4 : FOLD_FROM;
 	return true;
 }
 
 /* By half, not twice as much: what is empty at the end counts where there are many small groups. */
-static bool grow(void *array, size_t *capacity, size_t item_bytes)
+static size_t more(size_t capacity)
 {
-	size_t want = *capacity < 8 ? 8 : *capacity + *capacity / 2;
-	void *items;
+	return capacity < 8 ? 8 : capacity + capacity / 2;
+}
 
-	/* an array of any type: only its bytes may be looked at through void * */
-	memcpy(&items, array, sizeof(items));
-	items = reallocarray(items, want, item_bytes);
-	if (!items)
-		return false;
-	memcpy(array, &items, sizeof(items));
-	*capacity = want;
-	return true;
+static bool has_rest(struct ws_values *v)
+{
+	if (!v->rest)
+		v->rest = calloc(1, sizeof(*v->rest));
+	return v->rest != NULL;
 }
 
 bool ws_values_make_room(struct ws_values *v)
 {
-	if (v->n >= FOLD_FROM && v->n >= v->fold_at && !fold(v))
+	size_t want = more(v->capacity);
+	uint32_t *grown;
+
+	if (v->n >= FOLD_FROM && !has_rest(v))
 		return false;
-	return v->n < v->capacity || grow(&v->narrow, &v->capacity, sizeof(*v->narrow));
+	if (v->n >= FOLD_FROM && v->n >= v->rest->fold_at && !fold(v))
+		return false;
+	if (v->n < v->capacity)
+		return true;
+	grown = want > UINT32_MAX ? NULL : reallocarray(v->narrow, want, sizeof(*grown));
+	if (!grown)
+		return false;
+	v->narrow = grown;
+	v->capacity = (uint32_t)want;
+	return true;
 }
 
 bool ws_values_add_wide(struct ws_values *v, int64_t value)
 {
-	if (v->nwide == v->wide_capacity && !grow(&v->wide, &v->wide_capacity, sizeof(*v->wide)))
+	struct ws_values_rest *rest;
+
+	if (!has_rest(v))
 		return false;
-	v->wide[v->nwide++] = value;
+	rest = v->rest;
+	if (rest->nwide == rest->wide_capacity) {
+		size_t want = more(rest->wide_capacity);
+		int64_t *grown = reallocarray(rest->wide, want, sizeof(*grown));
+
+		if (!grown)
+			return false;
+		rest->wide = grown;
+		rest->wide_capacity = want;
+	}
+	rest->wide[rest->nwide++] = value;
 	return true;
 }
 
 void ws_values_free(struct ws_values *v)
 {
 	free(v->narrow);
-	free(v->wide);
-	free(v->runs);
+	if (v->rest) {
+		free(v->rest->wide);
+		free(v->rest->runs);
+	}
+	free(v->rest);
 	*v = (struct ws_values){0};
 }
 
@@ -156,22 +182,23 @@ static size_t list(const struct ws_values *v, int64_t *out)
 {
 	for (size_t i = 0; i < v->n; i++)
 		out[i] = v->narrow[i];
-	for (size_t i = 0; i < v->nwide; i++)
-		out[v->n + i] = v->wide[i];
-	return v->n + v->nwide;
+	if (v->rest && v->rest->nwide)
+		memcpy(out + v->n, v->rest->wide, v->rest->nwide * sizeof(*out));
+	return v->n + (v->rest ? v->rest->nwide : 0);
 }
 
 /* All of them with how often each came; a value may be there more than once. */
 static size_t list_counted(const struct ws_values *v, struct ws_counted *out)
 {
+	const struct ws_values_rest *rest = v->rest;
 	size_t n = 0;
 
-	for (size_t i = 0; i < v->nruns; i++)
-		out[n++] = (struct ws_counted){v->runs[i].value, v->runs[i].n};
 	for (size_t i = 0; i < v->n; i++)
 		out[n++] = (struct ws_counted){v->narrow[i], 1};
-	for (size_t i = 0; i < v->nwide; i++)
-		out[n++] = (struct ws_counted){v->wide[i], 1};
+	for (size_t i = 0; rest && i < rest->nruns; i++)
+		out[n++] = (struct ws_counted){rest->runs[i].value, rest->runs[i].n};
+	for (size_t i = 0; rest && i < rest->nwide; i++)
+		out[n++] = (struct ws_counted){rest->wide[i], 1};
 	return n;
 }
 
@@ -181,8 +208,11 @@ bool ws_values_stat(const struct ws_values *const *values, size_t n,
 	size_t items = 0, runs = 0, at = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		items += values[i]->n + values[i]->nwide;
-		runs += values[i]->nruns;
+		items += values[i]->n;
+		if (!values[i]->rest)
+			continue;
+		items += values[i]->rest->nwide;
+		runs += values[i]->rest->nruns;
 	}
 	if (!reserve(scratch, items + runs, runs ? sizeof(struct ws_counted) : sizeof(int64_t)))
 		return false;

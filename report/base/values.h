@@ -17,14 +17,20 @@ struct ws_value_run {
 	uint32_t value, n;
 };
 
-/* Starts as all zeros; free with ws_values_free. */
-struct ws_values {
-	uint32_t *narrow; /* as they came */
-	int64_t *wide;    /* those that do not fit */
-	size_t n, capacity, nwide, wide_capacity;
+/* What few of them have. */
+struct ws_values_rest {
+	int64_t *wide; /* values that do not fit */
+	size_t nwide, wide_capacity;
 	struct ws_value_run *runs; /* ascending; of narrow ones that came before */
 	size_t nruns, in_runs;     /* in_runs: how many values those are */
 	size_t fold_at;            /* narrow ones before it is tried again */
+};
+
+/* Starts as all zeros; free with ws_values_free. There is one a path and call: it is kept small. */
+struct ws_values {
+	uint32_t *narrow; /* as they came */
+	uint32_t n, capacity;
+	struct ws_values_rest *rest; /* NULL: none has them */
 };
 
 /* Room for one more, by growing or by folding; false without memory. */
@@ -44,7 +50,7 @@ static inline bool ws_values_add(struct ws_values *v, int64_t value)
 
 static inline size_t ws_values_count(const struct ws_values *v)
 {
-	return v->n + v->nwide + v->in_runs;
+	return v->n + (v->rest ? v->rest->nwide + v->rest->in_runs : 0);
 }
 
 /*

@@ -27,25 +27,23 @@ static const struct unit flop_units[] = {
         {1e13, "G", 9, 3}, {1e16, "T", 12, 3}, {INFINITY, "P", 15, 3},
 };
 
-static double cell_magnitude(const struct ws_cell *cell)
-{
-	switch (cell->type) {
-	case WS_CELL_INT:
-		return fabs((double)cell->i);
-	case WS_CELL_REAL:
-		return fabs(cell->r);
-	default:
-		return 0;
-	}
-}
-
 double ws_display_greatest(const struct ws_table *t, size_t column, size_t begin, size_t end)
 {
 	double max = 0;
 
 	for (size_t row = begin; row < end; row++)
-		max = fmax(max, cell_magnitude(&ws_table_cells(t, row)[column]));
+		max = fmax(max, ws_cell_magnitude(&ws_table_cells(t, row)[column]));
 	return max;
+}
+
+/* The greatest of a column, its total included. */
+static double greatest_of(const struct ws_table *t, size_t column)
+{
+	/* what is found of a table is kept in it */
+	const double *greatest = ws_table_greatest((struct ws_table *)t);
+	double max = greatest ? greatest[column] : 0;
+
+	return t->totals ? fmax(max, ws_cell_magnitude(&t->totals[column])) : max;
 }
 
 /* Of all columns that are shown alike: two of them compare only in one unit. */
@@ -54,11 +52,8 @@ static double greatest_alike(const struct ws_table *t, enum ws_display display)
 	double max = 0;
 
 	for (size_t c = 0; c < t->def->ncolumns; c++) {
-		if (t->def->columns[c].display != display)
-			continue;
-		max = fmax(max, ws_display_greatest(t, c, 0, t->nrows));
-		if (t->totals)
-			max = fmax(max, cell_magnitude(&t->totals[c]));
+		if (t->def->columns[c].display == display)
+			max = fmax(max, greatest_of(t, c));
 	}
 	return max;
 }
@@ -150,10 +145,8 @@ void ws_display_column(const struct ws_table *t, size_t column, struct ws_shown_
 {
 	const struct ws_table_column *def = &t->def->columns[column];
 	const struct unit *unit;
-	double own = ws_display_greatest(t, column, 0, t->nrows);
+	double own = greatest_of(t, column);
 
-	if (t->totals)
-		own = fmax(own, cell_magnitude(&t->totals[column]));
 	memset(out, 0, sizeof(*out));
 	out->display = def->display;
 	unit = units_of(def->display);

@@ -12,7 +12,9 @@
 struct ws_table_arena {
 	struct ws_arena memory; /* texts; `failed` is the table's */
 	size_t cells_capacity, notes_capacity;
-	struct ws_cell *made;    /* the row that was made last */
+	struct ws_cell *made; /* the row that was made last */
+	double *greatest;     /* of each column of so many rows */
+	size_t greatest_rows;
 	struct ws_cell *nowhere; /* a row that writes may go to after memory ran out */
 };
 
@@ -79,6 +81,42 @@ const struct ws_cell *ws_table_cells(const struct ws_table *t, size_t row)
 	return t->arena->made;
 }
 
+void ws_table_fail(struct ws_table *t)
+{
+	t->arena->memory.failed = true;
+}
+
+double ws_cell_magnitude(const struct ws_cell *cell)
+{
+	switch (cell->type) {
+	case WS_CELL_INT:
+		return fabs((double)cell->i);
+	case WS_CELL_REAL:
+		return fabs(cell->r);
+	default:
+		return 0;
+	}
+}
+
+const double *ws_table_greatest(struct ws_table *t)
+{
+	const size_t n = t->def->ncolumns;
+	double *greatest = t->arena->greatest;
+
+	if (greatest && t->arena->greatest_rows == t->nrows)
+		return greatest;
+	greatest = ws_arena_array(&t->arena->memory, n, sizeof(*greatest));
+	for (size_t row = 0; row < t->nrows && greatest; row++) {
+		const struct ws_cell *cells = ws_table_cells(t, row);
+
+		for (size_t c = 0; c < n; c++)
+			greatest[c] = fmax(greatest[c], ws_cell_magnitude(&cells[c]));
+	}
+	t->arena->greatest = greatest;
+	t->arena->greatest_rows = t->nrows;
+	return greatest;
+}
+
 struct ws_cell *ws_table_row(struct ws_table *t)
 {
 	size_t n = t->def->ncolumns;
@@ -127,11 +165,16 @@ void ws_cell_set_str(struct ws_table *t, struct ws_cell *cell, const char *text)
 	ws_cell_set_text(t, cell, text, strlen(text));
 }
 
-void ws_cell_share_str(struct ws_cell *cell, const char *text)
+void ws_cell_share_text(struct ws_cell *cell, const char *text, size_t len)
 {
 	cell->type = WS_CELL_TEXT;
 	cell->text.ptr = text;
-	cell->text.len = strlen(text);
+	cell->text.len = len;
+}
+
+void ws_cell_share_str(struct ws_cell *cell, const char *text)
+{
+	ws_cell_share_text(cell, text, strlen(text));
 }
 
 static bool add_note(struct ws_table *t, size_t at, const char *fmt, va_list ap)

@@ -98,6 +98,14 @@ void ws_table_set_source(struct ws_table *t, const struct ws_table_source *sourc
 /* The cells of a row; of a row that is made, until the next is asked for. */
 const struct ws_cell *ws_table_cells(const struct ws_table *t, size_t row);
 
+/* Of a number; 0 of anything else. */
+double ws_cell_magnitude(const struct ws_cell *cell);
+/* The greatest magnitude of each column's numbers; found once, when all rows are in. NULL without
+ * memory. */
+const double *ws_table_greatest(struct ws_table *t);
+/* Something is missing in it for lack of memory: see ws_table_failed. */
+void ws_table_fail(struct ws_table *t);
+
 /* Append a row of empty cells; the returned cells stay valid until the next append. */
 struct ws_cell *ws_table_row(struct ws_table *t);
 /* The totals row (made on first use). */
@@ -112,7 +120,8 @@ void ws_cell_set_real(struct ws_cell *cell, double value); /* not finite: EMPTY 
 /* Copies len bytes into the table. */
 void ws_cell_set_text(struct ws_table *t, struct ws_cell *cell, const char *text, size_t len);
 void ws_cell_set_str(struct ws_table *t, struct ws_cell *cell, const char *text);
-/* The same of a text that lives as long as the program. */
+/* The same of texts that live as long as somebody reads the table. */
+void ws_cell_share_text(struct ws_cell *cell, const char *text, size_t len);
 void ws_cell_share_str(struct ws_cell *cell, const char *text);
 
 /* Add a note; printf-like. */

@@ -336,7 +336,23 @@ static int by_cost(const void *pa, const void *pb, void *arg)
 	return c ? c : (a > b) - (a < b);
 }
 
-static void set_cuda(const struct ops *s, struct ws_cell *row, const struct sums *sums)
+/* --- rows ----------------------------------------------------------------------------------- */
+
+/* What the rows are made of when they are read. */
+struct op_rows {
+	const struct ws_model *m;
+	bool are_ranges;
+	struct op_row {
+		uint32_t which; /* kind * ntexts + text */
+		struct sums sums;
+	} * rows; /* in the arena */
+	size_t n;
+	struct sums outside; /* the last row, where there is any */
+	int64_t all_cpu_ns, all_cuda_ns;
+	struct ws_arena arena;
+};
+
+static void set_cuda(const struct op_rows *s, struct ws_cell *row, const struct sums *sums)
 {
 	ws_cell_set_int(&row[WS_TC_ops_self_cuda_ns], sums->self_cuda_ns);
 	ws_cell_set_real(&row[WS_TC_ops_self_cuda_percent],
@@ -344,25 +360,31 @@ static void set_cuda(const struct ops *s, struct ws_cell *row, const struct sums
 	ws_cell_set_int(&row[WS_TC_ops_device_work], (int64_t)sums->device_work);
 }
 
-static void add_row(const struct ops *s, struct ws_table *t, uint32_t which)
+static void make_row(void *ctx, size_t i, struct ws_cell *row)
 {
-	const struct ws_model *m = s->tab->m;
-	const struct sums *sums = sums_of(s, which);
-	struct ws_cell *row = ws_table_row(t);
-	enum row_kind kind = (enum row_kind)(which / m->ntexts);
-	struct ws_bytes text = m->texts[which % m->ntexts];
-	uint32_t name = which % (uint32_t)m->ntexts;
+	const struct op_rows *s = ctx;
+	const struct ws_model *m = s->m;
+	const struct sums *sums = i < s->n ? &s->rows[i].sums : &s->outside;
+	enum row_kind kind;
+	struct ws_bytes text;
 
+	if (i == s->n) {
+		ws_cell_share_str(&row[WS_TC_ops_name], "(in no operation)");
+		ws_cell_share_str(&row[WS_TC_ops_kind], "device work");
+		set_cuda(s, row, sums);
+		return;
+	}
+	kind = (enum row_kind)(s->rows[i].which / m->ntexts);
+	text = m->texts[s->rows[i].which % m->ntexts];
 	if (kind == ROW_RANGE && is_numbered_step(text))
-		ws_cell_set_str(t, &row[WS_TC_ops_name], ALL_STEPS);
+		ws_cell_share_str(&row[WS_TC_ops_name], ALL_STEPS);
 	else if (text.len)
-		ws_cell_set_model_text(t, &row[WS_TC_ops_name], m, name);
+		ws_cell_share_text(&row[WS_TC_ops_name], text.ptr, text.len);
 	else
-		ws_cell_set_str(t, &row[WS_TC_ops_name], "(no name)");
-	ws_cell_set_str(t, &row[WS_TC_ops_kind],
-	                kind == ROW_CALL                     ? "API call"
-	                : kind == ROW_RANGE || s->are_ranges ? "range"
-	                                                     : "operation");
+		ws_cell_share_str(&row[WS_TC_ops_name], "(no name)");
+	ws_cell_share_str(&row[WS_TC_ops_kind], kind == ROW_CALL                     ? "API call"
+	                                        : kind == ROW_RANGE || s->are_ranges ? "range"
+	                                                                             : "operation");
 	ws_cell_set_int(&row[WS_TC_ops_calls], (int64_t)sums->calls);
 	ws_cell_set_int(&row[WS_TC_ops_self_cpu_ns], sums->self_cpu_ns);
 	ws_cell_set_int(&row[WS_TC_ops_cpu_ns], sums->cpu_ns);
@@ -380,34 +402,56 @@ static void add_row(const struct ops *s, struct ws_table *t, uint32_t which)
 		ws_cell_set_int(&row[WS_TC_ops_flops], sums->flops);
 }
 
-static void add_rows(struct ops *s, struct ws_table *t)
+static void free_rows(void *ctx)
 {
-	size_t all = s->tab->m->ntexts * ROW_KINDS;
-	struct ws_cell *row;
+	struct op_rows *s = ctx;
+
+	ws_arena_free(&s->arena);
+	free(s);
+}
+
+static void set_totals(const struct op_rows *s, struct ws_table *t)
+{
+	struct ws_cell *row = ws_table_totals(t);
 	struct sums total = s->outside;
 
-	for (uint32_t i = 0; i < all; i++)
-		if (sums_of(s, i)->calls || sums_of(s, i)->device_work)
-			s->order[s->rows++] = i;
-	qsort_r(s->order, s->rows, sizeof(*s->order), by_cost, s);
-	for (size_t i = 0; i < s->rows; i++) {
-		add_row(s, t, s->order[i]);
-		total.calls += sums_of(s, s->order[i])->calls;
-		total.device_work += sums_of(s, s->order[i])->device_work;
-	}
-	if (s->outside.device_work) {
-		row = ws_table_row(t);
-		ws_cell_set_str(t, &row[WS_TC_ops_name], "(in no operation)");
-		ws_cell_set_str(t, &row[WS_TC_ops_kind], "device work");
-		set_cuda(s, row, &s->outside);
+	for (size_t i = 0; i < s->n; i++) {
+		total.calls += s->rows[i].sums.calls;
+		total.device_work += s->rows[i].sums.device_work;
 	}
 	total.self_cuda_ns = s->all_cuda_ns;
-	row = ws_table_totals(t);
 	ws_cell_set_int(&row[WS_TC_ops_calls], (int64_t)total.calls);
 	ws_cell_set_int(&row[WS_TC_ops_self_cpu_ns], s->all_cpu_ns);
 	ws_cell_set_real(&row[WS_TC_ops_self_cpu_percent],
 	                 ws_stat_percent((double)s->all_cpu_ns, (double)s->all_cpu_ns));
 	set_cuda(s, row, &total);
+}
+
+static enum ws_status add_rows(struct ops *s, struct ws_table *t, struct ws_err *err)
+{
+	size_t all = s->tab->m->ntexts * ROW_KINDS;
+	struct op_rows *rows = calloc(1, sizeof(*rows));
+	const struct ws_table_source source = {make_row, free_rows, rows};
+
+	WS_FAIL_IF(!rows, err, NO_MEMORY, "no memory for the operations");
+	for (uint32_t i = 0; i < all; i++)
+		if (sums_of(s, i)->calls || sums_of(s, i)->device_work)
+			s->order[s->rows++] = i;
+	qsort_r(s->order, s->rows, sizeof(*s->order), by_cost, s);
+	*rows = (struct op_rows){.m = s->tab->m,
+	                         .are_ranges = s->are_ranges,
+	                         .n = s->rows,
+	                         .outside = s->outside,
+	                         .all_cpu_ns = s->all_cpu_ns,
+	                         .all_cuda_ns = s->all_cuda_ns};
+	WS_NEW(&rows->arena, rows->rows, s->rows);
+	if (!rows->rows)
+		rows->n = 0;
+	for (size_t i = 0; i < rows->n; i++)
+		rows->rows[i] = (struct op_row){s->order[i], *sums_of(s, s->order[i])};
+	ws_table_set_source(t, &source, rows->n + (s->outside.device_work != 0));
+	set_totals(rows, t);
+	return ws_arena_check(&rows->arena, "the operations", err);
 }
 
 enum ws_status ws_tab_ops(const struct ws_table_context *tab, struct ws_table *t,
@@ -434,7 +478,7 @@ enum ws_status ws_tab_ops(const struct ws_table_context *tab, struct ws_table *t
 	WS_FORWARD(share_out_calls(&s, err));
 	add_up_nodes(&s);
 	add_up_names(&s);
-	add_rows(&s, t);
+	WS_FORWARD(add_rows(&s, t, err));
 	ws_table_note(t,
 	              "Operations are %s. Self columns add up; totals count nested "
 	              "operations in each row they lie in, and so do FLOPs.",

@@ -5,11 +5,18 @@
 
 #include "report/tables/tables.h"
 
+/* What its rows are made of. */
 struct ranges {
-	const struct ws_table_context *tab;
-	size_t npaths;         /* with the two rows for kernels in no range */
+	const struct ws_model *m;
+	const struct ws_digest *digest;
+	const struct ws_selection *sel; /* only while the table is made */
+	struct ws_table *t;
+	int64_t gpu_ns;
+	struct ws_arena arena; /* of these arrays */
 	struct ws_stat *times; /* of the instances of each path */
-	uint32_t *order;
+	uint32_t *order;       /* row -> path */
+	size_t npaths, nrows;  /* npaths: with the two rows for kernels in no range */
+	char *text;            /* path of the row that was made last */
 };
 
 /* What a row of this table is called in the digest. */
@@ -22,16 +29,15 @@ static uint32_t digest_path(const struct ws_model *m, uint32_t p)
 
 static enum ws_status find_times(struct ranges *s, struct ws_err *err)
 {
-	const struct ws_model *m = s->tab->m;
 	struct ws_values_scratch scratch = {0};
 	enum ws_status status = WS_OK;
 
-	s->npaths = m->ranges.npaths + 2;
-	WS_NEW(s->tab->temp, s->times, s->npaths);
-	WS_NEW(s->tab->temp, s->order, s->npaths);
-	WS_FORWARD(ws_arena_check(s->tab->temp, "the table of ranges", err));
-	for (uint32_t p = 0; p < m->ranges.npaths && status == WS_OK; p++) {
-		const struct ws_values *times = &ws_digest_path(s->tab->digest, p)->dur_ns;
+	s->npaths = s->m->ranges.npaths + 2;
+	WS_NEW(&s->arena, s->times, s->npaths);
+	WS_NEW(&s->arena, s->order, s->npaths);
+	WS_FORWARD(ws_arena_check(&s->arena, "the table of ranges", err));
+	for (uint32_t p = 0; p < s->m->ranges.npaths && status == WS_OK; p++) {
+		const struct ws_values *times = &ws_digest_path(s->digest, p)->dur_ns;
 
 		if (!ws_values_stat(&times, 1, &scratch, &s->times[p]))
 			status = WS_FAIL(err, NO_MEMORY, "no memory for the table of ranges");
@@ -40,16 +46,37 @@ static enum ws_status find_times(struct ranges *s, struct ws_err *err)
 	return status;
 }
 
-static enum ws_status add_row(const struct ranges *s, struct ws_table *t, uint32_t p,
-                              struct ws_err *err)
+static void set_path(struct ranges *s, struct ws_cell *row, uint32_t p)
 {
-	const struct ws_model *m = s->tab->m;
-	const struct ws_path_sums *sums = ws_digest_path(s->tab->digest, digest_path(m, p));
-	const struct ws_stat *time = &s->times[p];
-	struct ws_cell *row = ws_table_row(t);
+	const struct ws_model *m = s->m;
+	struct ws_bytes domain;
+	size_t len;
 
-	WS_FORWARD(ws_cells_set_path(t, &row[WS_TC_ranges_path], m, p, err));
-	if (p < m->ranges.npaths) {
+	free(s->text);
+	s->text = NULL;
+	if (p >= m->ranges.npaths) {
+		ws_cell_share_str(&row[WS_TC_ranges_path], ws_path_outside(m, p));
+		return;
+	}
+	if (ws_path_text(&m->ranges, p, m->texts, &s->text, &len, NULL) != WS_OK) {
+		ws_table_fail(s->t);
+		return;
+	}
+	domain = m->texts[m->ranges.paths[p].domain];
+	ws_cell_share_text(&row[WS_TC_ranges_path], s->text, len);
+	ws_cell_share_text(&row[WS_TC_ranges_domain], domain.ptr, domain.len);
+	ws_cell_share_str(&row[WS_TC_ranges_style], ws_path_style(m, p));
+}
+
+static void make_row(void *ctx, size_t i, struct ws_cell *row)
+{
+	struct ranges *s = ctx;
+	const uint32_t p = s->order[i];
+	const struct ws_path_sums *sums = ws_digest_path(s->digest, digest_path(s->m, p));
+	const struct ws_stat *time = &s->times[p];
+
+	set_path(s, row, p);
+	if (p < s->m->ranges.npaths) {
 		ws_cell_set_int(&row[WS_TC_ranges_instances], (int64_t)time->n);
 		ws_cell_set_int(&row[WS_TC_ranges_range_ns], time->sum);
 		ws_cell_set_int(&row[WS_TC_ranges_projected_ns], sums->projected_ns);
@@ -61,7 +88,7 @@ static enum ws_status add_row(const struct ranges *s, struct ws_table *t, uint32
 		ws_cell_set_real(&row[WS_TC_ranges_std_ns], time->std);
 	}
 	ws_cell_set_int(&row[WS_TC_ranges_busy_ns],
-	                ws_digest_busy_ns(s->tab->digest, digest_path(m, p)));
+	                ws_digest_busy_ns(s->digest, digest_path(s->m, p)));
 	ws_cell_set_int(&row[WS_TC_ranges_inclusive_ns], sums->inclusive_ns);
 	ws_cell_set_int(&row[WS_TC_ranges_exclusive_ns], sums->exclusive_ns);
 	ws_cell_set_int(&row[WS_TC_ranges_ops_inclusive], (int64_t)sums->ops_inclusive);
@@ -75,36 +102,46 @@ static enum ws_status add_row(const struct ranges *s, struct ws_table *t, uint32
 	if (sums->says_bytes)
 		ws_cell_set_int(&row[WS_TC_ranges_bytes], sums->bytes);
 	ws_cell_set_real(&row[WS_TC_ranges_share],
-	                 ws_stat_percent((double)sums->inclusive_ns, (double)s->tab->sel->gpu_ns));
-	return WS_OK;
+	                 ws_stat_percent((double)sums->inclusive_ns, (double)s->gpu_ns));
 }
 
-static enum ws_status add_rows(struct ranges *s, struct ws_table *t, struct ws_err *err)
+static void free_ranges(void *ctx)
 {
-	const struct ws_model *m = s->tab->m;
-	int filtered = s->tab->sel->has_nvtx || s->tab->sel->has_steps;
+	struct ranges *s = ctx;
+
+	ws_arena_free(&s->arena);
+	free(s->text);
+	free(s);
+}
+
+/* Which paths are rows, in their order. */
+static enum ws_status find_rows(struct ranges *s, struct ws_err *err)
+{
+	const struct ws_model *m = s->m;
+	int filtered = s->sel->has_nvtx || s->sel->has_steps;
 	int64_t exclusive_ns = 0, ops_exclusive = 0;
+	struct ws_cell *totals = ws_table_totals(s->t);
 
 	WS_FORWARD(ws_paths_order(&m->ranges, m->texts, s->order, err));
 	s->order[s->npaths - 2] = ws_path_no_range(m);
 	s->order[s->npaths - 1] = ws_path_no_launch(m);
 	for (size_t i = 0; i < s->npaths; i++) {
 		uint32_t p = s->order[i];
-		const struct ws_path_sums *sums = ws_digest_path(s->tab->digest, digest_path(m, p));
+		const struct ws_path_sums *sums = ws_digest_path(s->digest, digest_path(m, p));
 
 		exclusive_ns += sums->exclusive_ns;
 		ops_exclusive += (int64_t)sums->ops_exclusive;
 		if (s->times[p].n || sums->ops_exclusive || (p >= m->ranges.npaths && !filtered))
-			WS_FORWARD(add_row(s, t, p, err));
+			s->order[s->nrows++] = p;
 	}
-	ws_cell_set_int(&ws_table_totals(t)[WS_TC_ranges_exclusive_ns], exclusive_ns);
-	ws_cell_set_int(&ws_table_totals(t)[WS_TC_ranges_ops_exclusive], ops_exclusive);
+	ws_cell_set_int(&totals[WS_TC_ranges_exclusive_ns], exclusive_ns);
+	ws_cell_set_int(&totals[WS_TC_ranges_ops_exclusive], ops_exclusive);
 	return WS_OK;
 }
 
 static void add_notes(const struct ranges *s, struct ws_table *t)
 {
-	const struct ws_digest *d = s->tab->digest;
+	const struct ws_digest *d = s->digest;
 
 	if (!d->nranges)
 		ws_table_set_not_recorded(t, "The program made no NVTX ranges, or they were not "
@@ -113,7 +150,7 @@ static void add_notes(const struct ranges *s, struct ws_table *t)
 	              "Share (%%) is of %.3f ms, the GPU time of all kernels in the report. The "
 	              "exclusive columns add up to all kernels; the inclusive ones count a "
 	              "kernel in every range around its launch.",
-	              (double)s->tab->sel->gpu_ns / 1e6);
+	              (double)s->gpu_ns / 1e6);
 	if (d->open_ranges)
 		ws_table_note(t,
 		              "%llu ranges were still open when the trace ended; they are taken to "
@@ -124,10 +161,21 @@ static void add_notes(const struct ranges *s, struct ws_table *t)
 enum ws_status ws_tab_ranges(const struct ws_table_context *tab, struct ws_table *t,
                              struct ws_err *err)
 {
-	struct ranges s = {.tab = tab};
+	struct ranges *s = calloc(1, sizeof(*s));
+	const struct ws_table_source source = {make_row, free_ranges, s};
+	enum ws_status status;
 
-	WS_FORWARD(find_times(&s, err));
-	WS_FORWARD(add_rows(&s, t, err));
-	add_notes(&s, t);
-	return WS_OK;
+	WS_FAIL_IF(!s, err, NO_MEMORY, "no memory for the table of ranges");
+	*s = (struct ranges){.m = tab->m,
+	                     .digest = tab->digest,
+	                     .sel = tab->sel,
+	                     .t = t,
+	                     .gpu_ns = tab->sel->gpu_ns};
+	status = find_times(s, err);
+	if (status == WS_OK)
+		status = find_rows(s, err);
+	ws_table_set_source(t, &source, s->nrows);
+	if (status == WS_OK)
+		add_notes(s, t);
+	return status;
 }

@@ -17,7 +17,7 @@ struct rollup {
 
 static const struct ws_cell *row_of_all(const struct rollup *r, size_t i)
 {
-	return &r->all->cells[i * r->all->def->ncolumns];
+	return ws_table_cells(r->all, i);
 }
 
 /* Path without numbers, domain and style, a NUL behind each: *len bytes. Returns those of the path.
@@ -45,14 +45,11 @@ static size_t longest_key(const struct ws_table *all)
 	size_t longest = 0;
 
 	for (size_t i = 0; i < all->nrows; i++) {
+		const struct ws_cell *cells = ws_table_cells(all, i);
 		size_t len = 0;
 
-		for (int c = WS_TC_ranges_path; c <= WS_TC_ranges_style; c++) {
-			const struct ws_cell *cell =
-			        &all->cells[i * all->def->ncolumns + (size_t)c];
-
-			len += (cell->type == WS_CELL_TEXT ? cell->text.len : 0) + 1;
-		}
+		for (int c = WS_TC_ranges_path; c <= WS_TC_ranges_style; c++)
+			len += (cells[c].type == WS_CELL_TEXT ? cells[c].text.len : 0) + 1;
 		longest = len > longest ? len : longest;
 	}
 	return longest;
@@ -108,9 +105,10 @@ static void add_up(const struct rollup *r, struct ws_table *t, int64_t gpu_ns)
 
 	for (size_t i = 0; i < r->all->nrows; i++) {
 		struct ws_cell *to = &t->cells[r->row[i] * t->def->ncolumns];
+		const struct ws_cell *cells = row_of_all(r, i);
 
 		for (size_t s = 0; s < sizeof(sums) / sizeof(*sums); s++) {
-			const struct ws_cell *from = &row_of_all(r, i)[sums[s][1]];
+			const struct ws_cell *from = &cells[sums[s][1]];
 			struct ws_cell *sum = &to[sums[s][0]];
 
 			if (from->type == WS_CELL_INT)

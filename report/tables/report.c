@@ -133,6 +133,63 @@ static enum ws_status make_report(const struct ws_table_context *tab,
 	return status;
 }
 
+/* What rows with a source are made of. */
+struct kept {
+	struct ws_model *model;
+	struct ws_digest digest;
+};
+
+static void free_kept(void *kept)
+{
+	struct kept *k = kept;
+
+	ws_digest_release(&k->digest);
+	ws_model_free(k->model);
+	free(k);
+}
+
+static bool has_sources(const struct ws_report *report)
+{
+	bool has = false;
+
+	for (size_t i = 0; i < report->ntables; i++)
+		has |= report->tables[i]->source.fill != NULL;
+	return has;
+}
+
+void ws_report_keep(struct ws_report *report, struct ws_model **m)
+{
+	struct kept *k = report->kept;
+
+	if (!has_sources(report))
+		return;
+	k->model = *m;
+	*m = NULL;
+}
+
+/* The tables from what is in tab; rows with a source are made of its digest, too, which the report
+ * has then. */
+static enum ws_status make_and_keep(struct ws_table_context *tab, struct ws_digest *d,
+                                    const struct ws_table_def *const *defs, size_t ndefs,
+                                    struct ws_report **out, struct ws_err *err)
+{
+	struct kept *k = calloc(1, sizeof(*k));
+	enum ws_status status;
+
+	WS_FAIL_IF(!k, err, NO_MEMORY, "no memory for a report");
+	k->digest = *d;
+	*d = (struct ws_digest){0};
+	tab->digest = &k->digest;
+	status = make_report(tab, defs, ndefs, out, err);
+	if (status != WS_OK || !has_sources(*out)) {
+		free_kept(k);
+		return status;
+	}
+	(*out)->kept = k;
+	(*out)->free_kept = free_kept;
+	return WS_OK;
+}
+
 enum ws_status ws_report_make_tables(const struct ws_model *m, const struct ws_filter *filter,
                                      const struct ws_table_def *const *defs, size_t ndefs,
                                      struct ws_report **out, struct ws_err *err)
@@ -147,7 +204,7 @@ enum ws_status ws_report_make_tables(const struct ws_model *m, const struct ws_f
 	if (status == WS_OK)
 		status = digest(&d, m, &sel, defs, ndefs, err);
 	if (status == WS_OK)
-		status = make_report(&tab, defs, ndefs, out, err);
+		status = make_and_keep(&tab, &d, defs, ndefs, out, err);
 	ws_digest_release(&d);
 	ws_selection_release(&sel);
 	return status;
@@ -243,7 +300,7 @@ static enum ws_status stream_rows(const struct ws_trace_reader *r, const char *n
 	if (status == WS_OK && !*declined)
 		status = select_all(m, scope, &d, &sel, err);
 	if (status == WS_OK && !*declined)
-		status = make_report(&tab, &def, 1, out, err);
+		status = make_and_keep(&tab, &d, &def, 1, out, err);
 	if (status == WS_OK && !*declined)
 		ws_report_keep(*out, &m);
 	ws_joined_rows_free(&rows);
@@ -288,7 +345,9 @@ enum ws_status ws_report_stream(const struct ws_trace_reader *r, const char *nam
 		if (opts && opts->step && !ws_any_step(m))
 			*declined = "no range is a step";
 		if (status == WS_OK && !*declined)
-			status = make_report(&tab, defs, ndefs, out, err);
+			status = make_and_keep(&tab, &d, defs, ndefs, out, err);
+		if (*out)
+			ws_report_keep(*out, &m);
 	}
 	ws_selection_release(&sel);
 	ws_digest_release(&d);
@@ -334,24 +393,6 @@ enum ws_status ws_report_of_plan(const struct ws_report_plan *plan, struct ws_re
 	else
 		ws_report_free(report);
 	return status;
-}
-
-static void free_model(void *model)
-{
-	ws_model_free(model);
-}
-
-void ws_report_keep(struct ws_report *report, struct ws_model **m)
-{
-	bool is_read = false;
-
-	for (size_t i = 0; i < report->ntables; i++)
-		is_read |= report->tables[i]->source.fill != NULL;
-	if (!is_read)
-		return;
-	report->kept = *m;
-	report->free_kept = free_model;
-	*m = NULL;
 }
 
 void ws_report_free(struct ws_report *report)

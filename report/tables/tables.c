@@ -133,8 +133,7 @@ enum ws_status ws_cells_set_path(struct ws_table *t, struct ws_cell *path, const
 	size_t len;
 
 	if (p >= m->ranges.npaths) {
-		ws_cell_set_str(t, path,
-		                p == ws_path_no_range(m) ? "(in no range)" : "(no launch record)");
+		ws_cell_share_str(path, ws_path_outside(m, p));
 		return WS_OK;
 	}
 	WS_FORWARD(ws_path_text(&m->ranges, p, m->texts, &text, &len, err));
@@ -142,6 +141,6 @@ enum ws_status ws_cells_set_path(struct ws_table *t, struct ws_cell *path, const
 	free(text);
 	ws_cell_set_text(t, path + 1, m->texts[m->ranges.paths[p].domain].ptr,
 	                 m->texts[m->ranges.paths[p].domain].len);
-	ws_cell_set_str(t, path + 2, m->ranges.paths[p].style ? "StartEnd" : "PushPop");
+	ws_cell_share_str(path + 2, ws_path_style(m, p));
 	return WS_OK;
 }

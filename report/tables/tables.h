@@ -105,6 +105,15 @@ static inline uint32_t ws_path_no_launch(const struct ws_model *m)
 {
 	return (uint32_t)m->ranges.npaths + 1;
 }
+/* Their names, and the style of a path. */
+static inline const char *ws_path_outside(const struct ws_model *m, uint32_t p)
+{
+	return p == ws_path_no_range(m) ? "(in no range)" : "(no launch record)";
+}
+static inline const char *ws_path_style(const struct ws_model *m, uint32_t p)
+{
+	return m->ranges.paths[p].style ? "StartEnd" : "PushPop";
+}
 /* The path row that a kernel counts in exclusively. */
 static inline uint32_t ws_kernel_path(const struct ws_model *m, size_t k)
 {

@@ -4,6 +4,35 @@
 
 #include "report/tables/report.h"
 
+static inline void copy_cells(struct ws_table *t, struct ws_cell *to, const struct ws_cell *from)
+{
+	for (size_t c = 0; c < t->def->ncolumns; c++) {
+		to[c] = from[c];
+		if (from[c].type == WS_CELL_TEXT)
+			ws_cell_set_text(t, &to[c], from[c].text.ptr, from[c].text.len);
+	}
+}
+
+/* A copy that lives without what rows with a source are made of. */
+static inline struct ws_table *copy_of(const struct ws_table *from)
+{
+	struct ws_table *t = ws_table_new(from->def);
+
+	for (size_t row = 0; t && row < from->nrows; row++)
+		copy_cells(t, ws_table_row(t), ws_table_cells(from, row));
+	if (t && from->totals)
+		copy_cells(t, ws_table_totals(t), from->totals);
+	for (size_t i = 0; t && i < from->nnotes; i++) {
+		if (i < from->nanswers)
+			ws_table_answer(t, "%s", from->notes[i]);
+		else
+			ws_table_note(t, "%s", from->notes[i]);
+	}
+	if (t && from->not_recorded)
+		ws_table_set_not_recorded(t, "%s", from->not_recorded);
+	return t;
+}
+
 /* The filter may be NULL. Free with ws_table_free. */
 static inline enum ws_status one_table(const struct ws_model *m, const struct ws_table_def *def,
                                        const struct ws_filter *filter, struct ws_table **out,
@@ -12,10 +41,9 @@ static inline enum ws_status one_table(const struct ws_model *m, const struct ws
 	struct ws_report *report;
 
 	WS_FORWARD(ws_report_make_tables(m, filter, &def, 1, &report, err));
-	*out = report->tables[0];
-	report->tables[0] = NULL;
+	*out = copy_of(report->tables[0]);
 	ws_report_free(report);
-	return WS_OK;
+	return *out ? WS_OK : WS_FAIL(err, NO_MEMORY, "no memory for a copy");
 }
 
 #endif

@@ -157,9 +157,10 @@ static void write_header(struct ws_xlsx *x, struct ws_xlsx_sheet *s, const struc
 static double row_height(const struct ws_table *t, size_t row, const struct layout *l)
 {
 	size_t lines = 1, most = l->ncols <= READING_COLUMNS ? READING_LINES : NAME_LINES;
+	const struct ws_cell *cells = ws_table_cells(t, row);
 
 	for (uint16_t c = 0; c < l->ncols; c++) {
-		const struct ws_cell *cell = &ws_table_cells(t, row)[c];
+		const struct ws_cell *cell = &cells[c];
 		size_t n;
 
 		if (!l->wraps[c] || cell->type != WS_CELL_TEXT)

@@ -118,14 +118,14 @@ Test(digest_scope, scopes_are_the_parts_of_a_run)
 	filter.scope = WS_SCOPE_STEPS;
 	t = tb_table(m, "ranges", &filter);
 	cr_assert(eq(sz, t->nrows, 3));
-	cr_expect(eq(i64, t->cells[WS_TC_ranges_inclusive_ns].i, 160));
-	cr_expect(eq(i64, t->cells[WS_TC_ranges_ops_inclusive].i, 4));
+	cr_expect(eq(i64, ws_table_cells(t, 0)[WS_TC_ranges_inclusive_ns].i, 160));
+	cr_expect(eq(i64, ws_table_cells(t, 0)[WS_TC_ranges_ops_inclusive].i, 4));
 	ws_table_free(t);
 	t = tb_table(m, "steps", &filter);
 	cr_assert(eq(sz, t->nrows, 3), "the warm-up is shown, once");
 	for (size_t row = 1; row < 3; row++) {
-		cr_expect(eq(i64, t->cells[row * t->def->ncolumns + WS_TC_steps_kernels].i, 2));
-		cr_expect(eq(i64, t->cells[row * t->def->ncolumns + WS_TC_steps_gpu_ns].i, 80));
+		cr_expect(eq(i64, ws_table_cells(t, row)[WS_TC_steps_kernels].i, 2));
+		cr_expect(eq(i64, ws_table_cells(t, row)[WS_TC_steps_gpu_ns].i, 80));
 	}
 	ws_table_free(t);
 	ws_model_free(m);

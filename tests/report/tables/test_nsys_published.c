@@ -33,8 +33,10 @@ static const char *data_path(const char *name, const char *extension)
 
 	snprintf(path, sizeof(path), "%s/nsys/%s%s", folder ? folder : WS_TEST_DATA, name,
 	         extension);
-	if (access(path, R_OK) != 0)
-		cr_skip_test("[SKIP] no %s", path);
+	if (access(path, R_OK) != 0) {
+		cr_log_warn("[SKIP] no %s", path); /* CTest knows it by this line */
+		cr_skip_test("no %s", path);
+	}
 	return path;
 }
 

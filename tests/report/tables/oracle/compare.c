@@ -63,13 +63,15 @@ void oracle_same_rows(const struct ws_table *a, const struct ws_table *b, int st
                       const char *where)
 {
 	cr_assert(eq(sz, a->nrows, b->nrows), "%s: rows of %s", where, a->def->name);
-	for (size_t i = 0; i < a->nrows * a->def->ncolumns; i++)
-		cr_assert(same_cell(&a->cells[i], &b->cells[i]) ||
-		                  !has_oracle(a->def, i % a->def->ncolumns) ||
-		                  (streamed && a->def == &ws_def_steps &&
-		                   !is_streamed(i % a->def->ncolumns)),
-		          "%s: %s, row %zu, column %s", where, a->def->name, i / a->def->ncolumns,
-		          a->def->columns[i % a->def->ncolumns].id);
+	for (size_t row = 0; row < a->nrows; row++) {
+		const struct ws_cell *x = ws_table_cells(a, row), *y = ws_table_cells(b, row);
+
+		for (size_t c = 0; c < a->def->ncolumns; c++)
+			cr_assert(same_cell(&x[c], &y[c]) || !has_oracle(a->def, c) ||
+			                  (streamed && a->def == &ws_def_steps && !is_streamed(c)),
+			          "%s: %s, row %zu, column %s", where, a->def->name, row,
+			          a->def->columns[c].id);
+	}
 	cr_assert(eq(int, a->totals != NULL, b->totals != NULL), "%s", where);
 	for (size_t i = 0; a->totals && i < a->def->ncolumns; i++)
 		cr_assert(same_cell(&a->totals[i], &b->totals[i]), "%s: %s, totals, %s", where,
@@ -193,8 +195,8 @@ void oracle_compare_columns(const struct ws_trace_reader *r, const struct ws_mod
 		cr_assert(report != NULL, "%s", declined);
 		cr_assert(eq(sz, report->tables[0]->nrows, expected->nrows));
 		for (size_t row = 0; row < expected->nrows; row++)
-			cr_assert(same_cell(&expected->cells[row * def->ncolumns + c],
-			                    &report->tables[0]->cells[row * def->ncolumns + c]),
+			cr_assert(same_cell(&ws_table_cells(expected, row)[c],
+			                    &ws_table_cells(report->tables[0], row)[c]),
 			          "%s, row %zu, %s", def->name, row, def->columns[c].id);
 		ws_report_free(report);
 	}
