@@ -230,7 +230,7 @@ static void slow_group(struct ws_advice *a, const struct ws_work_group *g,
 	              (double)g->gpu_ns - bytes / roof->bytes_per_s * 1e9,
 	              ws_advice_text(a, "%s", ws_advice_name(a, g->op->name, name)),
 	              ws_advice_text(a,
-	                             "%.0f GB/s of %.0f; %.1f us a kernel, %.1f %% of the GPU "
+	                             "%.0f GB/s of %.0f; %.1f us per kernel, %.1f %% of the GPU "
 	                             "time (%s)",
 	                             attained / 1e9, roof->bytes_per_s / 1e9,
 	                             (double)g->gpu_ns / (double)g->kernels / 1e3,
@@ -261,8 +261,8 @@ enum ws_status ws_rule_slow_memory(struct ws_advice *a, struct ws_err *err)
 	}
 	if (!judged)
 		a->not_judged[WS_RULE_slow_memory] =
-		        "no operation beside matrix products tells FLOPs and bytes on a device "
-		        "whose peaks are known";
+		        "no operation other than matrix products has known "
+		        "FLOPs and bytes on a device whose peaks are known";
 	return WS_OK;
 }
 

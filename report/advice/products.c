@@ -328,8 +328,8 @@ enum ws_status ws_rule_low_intensity(struct ws_advice *a, struct ws_err *err)
 		        intensity_advice(a, op, ridge));
 	}
 	if (!judged)
-		a->not_judged[WS_RULE_low_intensity] =
-		        "no matrix product tells FLOPs and bytes on a device whose peaks are known";
+		a->not_judged[WS_RULE_low_intensity] = "no matrix product has known FLOPs and "
+		                                       "bytes on a device whose peaks are known";
 	return WS_OK;
 }
 
@@ -466,8 +466,8 @@ enum ws_status ws_rule_separable(struct ws_advice *a, struct ws_err *err)
 		              NULL);
 	}
 	if (!judged)
-		a->not_judged[WS_RULE_separable] =
-		        "no convolution tells FLOPs and bytes on a device whose peaks are known";
+		a->not_judged[WS_RULE_separable] = "no convolution has known FLOPs and bytes on a "
+		                                   "device whose peaks are known";
 	return WS_OK;
 }
 

@@ -115,7 +115,7 @@ static void judge_loss_scale(struct ws_advice *a)
 		                        "dtype %.*s with loss scale none: gradients under 6e-8 are "
 		                        "0",
 		                        (int)dtype.len, (const char *)dtype.ptr),
-		         "Scale the loss, dynamically");
+		         "Scale the loss dynamically");
 	if (!strncmp(text, "static:", 7) && strtod(text + 7, NULL) > 0 &&
 	    strtod(text + 7, NULL) < 1)
 		add_fact(a, "loss scale", ws_advice_text(a, "loss scale %s", text + 7),

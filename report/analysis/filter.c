@@ -164,7 +164,8 @@ static enum ws_status match_names(struct selector *c, struct ws_err *err)
 		char why[128];
 
 		regerror(error, &expression, why, sizeof(why));
-		return WS_FAIL(err, USAGE, "'%s' is no regular expression: %s", c->f->kernel, why);
+		return WS_FAIL(err, USAGE, "'%s' is not a regular expression: %s", c->f->kernel,
+		               why);
 	}
 	WS_NEW(&c->temp, seen, m->ntexts);
 	WS_NEW(&c->temp, c->name_matches, m->ntexts);

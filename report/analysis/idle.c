@@ -490,7 +490,7 @@ struct ws_idle_verdict ws_idle_judge(const struct ws_model *m, const struct ws_d
 	struct ws_idle_verdict v = {.cause = WS_USE_COLLECTIVE};
 
 	if (ws_model_on_cpu(m))
-		v.why_not = "the CPU reference is no device that waits";
+		v.why_not = "the CPU reference is not a device that waits";
 	else if (!use->window_ns || !use->kernels)
 		v.why_not = "no kernel with a time";
 	if (v.why_not)

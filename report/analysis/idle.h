@@ -15,14 +15,14 @@
  * without computation; all after COPY, time in which the device did nothing.
  */
 #define WS_USE_LIST(X)                                                                             \
-	X(COMPUTE, "computing", "at least one kernel ran that is no communication",                \
+	X(COMPUTE, "computing", "at least one kernel other than communication ran",                \
 	  "Make the kernels faster: see kernel-summary and roofline.")                             \
 	X(COLLECTIVE, "waiting for communication", "only communication kernels ran",               \
 	  "Overlap communication with computation: smaller buckets, earlier launches, fewer and "  \
 	  "larger messages.")                                                                      \
 	X(COPY, "waiting for copies", "only copies or fills ran",                                  \
-	  "Copy less, from pinned memory, beside computation on a stream of its own, or once "     \
-	  "before the loop.")                                                                      \
+	  "Copy less, from pinned memory, overlapped with computation "                            \
+	  "on a stream of its own, or once before the loop.")                                      \
 	X(LAUNCH, "waiting for launches",                                                          \
 	  "the next work had not been launched, and the gap is as short as making a launch takes", \
 	  "Launch less: fuse operations, capture CUDA graphs, compile the model, or make batches " \
@@ -30,21 +30,21 @@
 	X(HOST, "waiting for the host",                                                            \
 	  "the next work had not been launched, and the host did other things for longer than a "  \
 	  "launch takes",                                                                          \
-	  "Move the host's work out of the loop or beside it; look at the ranges around the "      \
+	  "Move host work out of the loop or into the background; look at the ranges around the "  \
 	  "gaps.")                                                                                 \
 	X(SYNC, "after a host synchronisation",                                                    \
 	  "the host waited for the device and launched the next work only then",                   \
 	  "Synchronise less: no .item(), .cpu() or print in the loop; copy asynchronously, read "  \
 	  "results one step later.")                                                               \
 	X(DATA, "waiting for data", "the host was loading data",                                   \
-	  "Load data beside the step: more workers, prefetching, faster decoding or storage.")     \
+	  "Load data in the background: more workers, prefetching, faster decoding or storage.")   \
 	X(WAIT, "waiting for a stream or event",                                                   \
 	  "the next work had been launched, but began late: it waited for an event, another "      \
 	  "stream or another device",                                                              \
 	  "Look for events and streams that make this device wait; balance the devices.")          \
 	X(DEVICE, "between queued kernels",                                                        \
-	  "the next work was queued, and the device took this long to begin it",                   \
-	  "Fewer, larger kernels, or CUDA graphs.")                                                \
+	  "the next work was queued, and the device took this long to start it",                   \
+	  "Use fewer, larger kernels, or CUDA graphs.")                                            \
 	X(START, "before the first work", "the device had done nothing yet",                       \
 	  "Start-up: leave it out with warm-up steps, or launch earlier.")                         \
 	X(END, "after the last work", "nothing more came for the device",                          \

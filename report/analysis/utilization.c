@@ -104,7 +104,7 @@ static double time_at_peak(struct state *s, const struct ws_cost_op *op)
 		return (double)op->flops / roof.flops_per_s * 1e9 / (double)s->out->devices;
 	}
 	if (ws_model_on_cpu(s->m) == 1)
-		WHY(s->out, "times of the CPU reference are no GPU's");
+		WHY(s->out, "times of the CPU reference are not those of a GPU");
 	else if (!op->dtype)
 		WHY(s->out, "the dtype of a matrix product is not known");
 	else
@@ -135,7 +135,7 @@ static void add_ops(struct state *s)
 		u->model_sum_ns += s->has_backward ? 3 * ns : ns;
 	}
 	if (!u->why[0] && s->has_optimizer && !s->has_backward)
-		WHY(u, "an optimizer ran, but no kernel is known to be of backward");
+		WHY(u, "an optimizer ran, but no kernel is known to belong to backward");
 }
 
 static void tell_basis(struct state *s)

@@ -52,7 +52,7 @@ enum ws_status ws_cmd_aa(int argc, char **argv, struct ws_err *err)
 	const struct ws_opt opts[] = {
 	        WS_OPT("output", 'o', TEXT, "FILE", &o.to.path,
 	               "write to FILE instead of the terminal; its extension\n"
-	               "tells the format: .xlsx, .csv, .json, .md or .txt"),
+	               "tells the format: .xlsx, .html, .csv, .json, .md or .txt"),
 	        WS_OPT("format", 0, CHOICE, WS_FORMAT_CHOICES, &o.to.format,
 	               "the format, whatever FILE is called"),
 	        WS_OPT("run-noise", 0, REAL, "PCT", &o.diff.run_noise_percent,
@@ -83,7 +83,7 @@ enum ws_status ws_cmd_aa(int argc, char **argv, struct ws_err *err)
 	if (done)
 		return WS_OK;
 	WS_FAIL_IF(o.diff.run_noise_percent < 0, err, USAGE,
-	           "--run-noise needs a percentage from 0, not %g", o.diff.run_noise_percent);
+	           "--run-noise needs a percentage of 0 or more, not %g", o.diff.run_noise_percent);
 	/* the only table, so CSV needs no choice */
 	WS_FORWARD(ws_destination_resolve(&o.to, "aa", err));
 	for (int i = 0; i < n; i++)

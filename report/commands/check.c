@@ -45,8 +45,8 @@ static enum ws_status check_import(const struct ws_trace_file *f, const char *to
 {
 	uint64_t lost = 0;
 
-	WS_FAIL_IF(to, err, USAGE, "'%s' is no trace: 'warpsheet import' keeps what is whole of it",
-	           f->name);
+	WS_FAIL_IF(to, err, USAGE,
+	           "'%s' is not a trace: 'warpsheet import' keeps what can be read of it", f->name);
 	for (size_t i = 0; i < WS_IMPORT_MAX_LOSSES; i++)
 		lost += f->stats->losses[i].count;
 	printf("%s: %" PRIu64 " record%s read; ", f->name, f->stats->events,

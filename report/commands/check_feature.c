@@ -65,5 +65,5 @@ enum ws_status ws_cmd_check_feature(int argc, char **argv, struct ws_err *err)
 			return features[i].present ? WS_OK : WS_FINDING;
 		}
 	}
-	return WS_FAIL(err, FINDING, "this version knows no feature '%s'", argv[0]);
+	return WS_FAIL(err, FINDING, "this version has no feature called '%s'", argv[0]);
 }

@@ -109,7 +109,7 @@ static enum ws_status diff_sides(const struct ws_trace_list list[2], const struc
 
 static enum ws_status check_percent(const char *name, double percent, struct ws_err *err)
 {
-	WS_FAIL_IF(percent < 0, err, USAGE, "--%s needs a percentage from 0, not %g", name,
+	WS_FAIL_IF(percent < 0, err, USAGE, "--%s needs a percentage of 0 or more, not %g", name,
 	           percent);
 	return WS_OK;
 }
@@ -149,20 +149,20 @@ enum ws_status ws_cmd_diff(int argc, char **argv, struct ws_err *err)
 	        WS_OPT("output", 'o', TEXT, "FILE", &o.to.path,
 	               "write to FILE instead of the terminal; its extension\n"
 	               "tells the format: .xlsx, .html, .csv, .json, .md or .txt"),
-	        WS_OPT("table", 0, TEXT, "NAME", &o.table, "this table only, of those below"),
+	        WS_OPT("table", 0, TEXT, "NAME", &o.table, "only this table, one of those below"),
 	        WS_OPT("format", 0, CHOICE, WS_FORMAT_CHOICES, &o.to.format,
 	               "the format, whatever FILE is called; csv needs --table"),
 	        WS_OPT("threshold", 0, REAL, "PCT", &threshold,
-	               "exit with status 1 when B is surely more than PCT\n"
+	               "exit with status 1 when B is certainly more than PCT\n"
 	               "percent slower than A"),
 	        WS_OPT("min-effect", 0, REAL, "PCT", &o.diff.min_effect_percent,
-	               "less than PCT percent is no difference that counts;\n"
+	               "a difference under PCT percent does not count;\n"
 	               "default 1"),
 	        WS_OPT("same-within", 0, REAL, "PCT", &o.diff.same_within_percent,
-	               "SAME: surely within PCT percent; default 3"),
+	               "SAME means certainly within PCT percent; default 3"),
 	        WS_OPT("run-noise", 0, REAL, "PCT", &o.diff.run_noise_percent,
 	               "what recordings of one thing vary by, for sides with\n"
-	               "under three; default 1; on the CPU reference they\n"
+	               "fewer than three; default 1; on the CPU reference they\n"
 	               "cannot be graded without it"),
 	        WS_OPT("force", 0, FLAG, NULL, &o.diff.force,
 	               "grades and ratios even when A and B did not do the\n"
@@ -207,7 +207,8 @@ enum ws_status ws_cmd_diff(int argc, char **argv, struct ws_err *err)
 		separator = n;
 	}
 	WS_FAIL_IF(threshold < 0, err, USAGE,
-	           "--threshold needs a percentage from 0, not %g: B is a finding when it is that "
+	           "--threshold needs a percentage of 0 or more, not %g: B is a finding when it is "
+	           "that "
 	           "much slower than A",
 	           threshold);
 	if (!isnan(threshold))

@@ -266,7 +266,8 @@ enum ws_status ws_cmd_dump(int argc, char **argv, struct ws_err *err)
 	};
 	const struct ws_arguments a = {
 	        "dump",
-	        "Prints header, blocks with their offsets, columns with their encodings, and every "
+	        "Prints the header, blocks with their offsets, columns with their encodings, and "
+	        "every "
 	        "row;\n"
 	        "texts stand beside their ids. Column and kind names are those in the file.",
 	        opts,

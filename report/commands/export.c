@@ -68,7 +68,7 @@ static void print_left_out(const char *path, const struct ws_export_stats *s)
 		ws_ui_print("note: kernels and copies without a recorded time, left out: %" PRIu64,
 		            s->without_time);
 	if (s->dangling)
-		ws_ui_print("note: ends of ranges without a begin, left out: %" PRIu64,
+		ws_ui_print("note: ends of ranges without a start, left out: %" PRIu64,
 		            s->dangling);
 }
 
@@ -163,7 +163,7 @@ static enum ws_status resolve(struct export_opts *o, bool is_fleet, int n, char 
 	           "several traces, or a folder of them, go into one output as Parquet only: "
 	           "--format parquet");
 	WS_FAIL_IF(is_fleet && o->rank >= 0, err, USAGE,
-	           "--rank is for one trace: of several each says its own");
+	           "--rank is for one trace: with several, each says its own");
 	for (int i = 0; i < n; i++)
 		WS_FORWARD(ws_output_check(o->to, inputs[i], err));
 	return WS_OK;

@@ -38,8 +38,7 @@ static enum ws_status run(int argc, char **argv, struct ws_err *err)
 	else if (!strcmp(name, "--version"))
 		name = "version";
 	else if (name[0] == '-')
-		return WS_FAIL(err, USAGE,
-		               "options stand behind the command, see 'warpsheet help'");
+		return WS_FAIL(err, USAGE, "options go after the command, see 'warpsheet help'");
 	command = ws_command_find(name);
 	if (command < 0)
 		return ws_command_unknown(name, err);

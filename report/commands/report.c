@@ -320,8 +320,8 @@ static enum ws_status parse_options(int argc, char **argv, struct report_opts *o
 	               "write to FILE instead of the terminal; its extension\n"
 	               "tells the format: .xlsx, .html, .csv, .json, .md or .txt"),
 	        WS_OPT("table", 0, TEXT, "NAME", &o->table,
-	               "this table only, of those below; or kernel-trace,\n"
-	               "every execution, which is made only so"),
+	               "only this table, one of those below; or kernel-trace,\n"
+	               "every execution, which is made only this way"),
 	        WS_OPT("columns", 0, TEXT, "LIST", &o->columns,
 	               "with --table and CSV: these columns only, by id or title,\n"
 	               "with commas between them; what they do not need is not\n"
@@ -347,7 +347,7 @@ static enum ws_status parse_options(int argc, char **argv, struct report_opts *o
 	        WS_OPT("kernel", 0, TEXT, "REGEX", &o->filter.kernel,
 	               "kernels whose name matches the POSIX regular expression"),
 	        WS_OPT("time", 0, TEXT, "A..B", &o->time,
-	               "what overlaps this time from the trace's begin, e.g.\n"
+	               "what overlaps this time, from the trace's start, e.g.\n"
 	               "1.5ms..3ms; units ns (if none is given), us, ms, s"),
 	        WS_OPT("rules", 0, TEXT, "FILE", &o->rules_path,
 	               "rules that tell a kernel's class by its name, before\n"
@@ -356,7 +356,7 @@ static enum ws_status parse_options(int argc, char **argv, struct report_opts *o
 	               "peak rates of devices, before the built-in ones"),
 	        WS_OPT_STEP(&o->step),
 	        WS_OPT("softmax-flops", 0, REAL, "N", &o->softmax_flops,
-	               "operations that a softmax counts an element in\n"
+	               "FLOPs per element that a softmax counts in\n"
 	               "softmax-matmul (default 5)"),
 	        WS_OPT("rows", 0, INT, "N", &o->rows,
 	               "at most N rows of each table as text; 0 = all"),
@@ -430,8 +430,8 @@ enum ws_status ws_cmd_report(int argc, char **argv, struct ws_err *err)
 		return WS_OK;
 	WS_FORWARD(ws_destination_resolve(&o.to, o.table, err));
 	WS_FORWARD(ws_output_check(o.to.path, argv[0], err));
-	WS_FAIL_IF(o.softmax_flops < 0, err, USAGE, "--softmax-flops needs a number from 0, not %g",
-	           o.softmax_flops);
+	WS_FAIL_IF(o.softmax_flops < 0, err, USAGE,
+	           "--softmax-flops needs a number of 0 or more, not %g", o.softmax_flops);
 	WS_FORWARD(resolve_filter(&o, err));
 	if (is_many(n, argv))
 		return list_ranks(n, argv, &o, err);

@@ -139,12 +139,12 @@ enum ws_status ws_cmd_sweep(int argc, char **argv, struct ws_err *err)
 	const struct ws_opt opts[] = {
 	        WS_OPT("output", 'o', TEXT, "FILE", &o.to.path,
 	               "write to FILE instead of the terminal; its extension\n"
-	               "tells the format: .xlsx, .csv, .json, .md or .txt"),
-	        WS_OPT("table", 0, TEXT, "NAME", &o.table, "this table only, of those below"),
+	               "tells the format: .xlsx, .html, .csv, .json, .md or .txt"),
+	        WS_OPT("table", 0, TEXT, "NAME", &o.table, "only this table, one of those below"),
 	        WS_OPT("format", 0, CHOICE, WS_FORMAT_CHOICES, &o.to.format,
 	               "the format, whatever FILE is called; csv needs --table"),
 	        WS_OPT("baseline", 0, TEXT, "KEY=VALUE", &o.sweep.baseline,
-	               "what speed-ups are over: the same but for this fact;\n"
+	               "what speed-ups are relative to: the same but for this fact;\n"
 	               "default dtype=fp32"),
 	        WS_OPT("rows", 0, TEXT, "KEY", &o.sweep.rows,
 	               "fact that makes the pivot's rows; default model"),
@@ -155,7 +155,7 @@ enum ws_status ws_cmd_sweep(int argc, char **argv, struct ws_err *err)
 	               "column of the table sweep that it shows; default\n"
 	               "forward and backward, mean and deviation, and the ratio"),
 	        WS_OPT("run-noise", 0, REAL, "PCT", &o.sweep.grade.run_noise_percent,
-	               "as in diff, for under three recordings"),
+	               "as in diff, for fewer than three recordings"),
 	        WS_OPT_STEP(&o.model.step),
 	        WS_OPT_COLOUR(&o.to.colour),
 	        WS_OPT_NO_PAGER(&o.to.no_pager),
@@ -163,7 +163,7 @@ enum ws_status ws_cmd_sweep(int argc, char **argv, struct ws_err *err)
 	};
 	const struct ws_arguments a = {
 	        "sweep",
-	        "Traces, or folders of them, as one table: a row a configuration with all its "
+	        "Traces, or folders of them, as one table: one row per configuration, with all its "
 	        "recordings.\n"
 	        "Runs that failed keep their row, with the reason.",
 	        opts,
@@ -178,7 +178,7 @@ enum ws_status ws_cmd_sweep(int argc, char **argv, struct ws_err *err)
 	if (done)
 		return WS_OK;
 	WS_FAIL_IF(o.sweep.grade.run_noise_percent < 0, err, USAGE,
-	           "--run-noise needs a percentage from 0, not %g",
+	           "--run-noise needs a percentage of 0 or more, not %g",
 	           o.sweep.grade.run_noise_percent);
 	WS_FORWARD(ws_destination_resolve(&o.to, o.table, err));
 	for (int i = 0; i < n; i++)

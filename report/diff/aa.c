@@ -266,10 +266,10 @@ static void print_verdict(const struct lab *lab, char verdict[512])
 	         n, 100 * lab->spread[q], 100 * lab->spread[q], lab->pairs_called[q], lab->pairs);
 	if (need)
 		snprintf(verdict + strlen(verdict), 512 - strlen(verdict),
-		         "%u recordings a side would show 2 %%", need);
+		         "%u recordings per side would show 2 %%", need);
 	else
 		snprintf(verdict + strlen(verdict), 512 - strlen(verdict),
-		         "not even 1000 recordings a side would show 2 %%");
+		         "not even 1000 recordings per side would show 2 %%");
 }
 
 static enum ws_status fill_aa(struct lab *lab, struct ws_table *t, struct ws_err *err)
@@ -297,12 +297,12 @@ static enum ws_status fill_aa(struct lab *lab, struct ws_table *t, struct ws_err
 			           "called different. What must stay below 5 %% is the mean over "
 			           "many series.");
 		if (isnan(lab->d->grade.run_noise))
-			ws_table_note(t, "One recording a side is not graded on the CPU reference: "
-			                 "--run-noise says what to assume.");
+			ws_table_note(t, "One recording per side is not graded on the CPU "
+			                 "reference: --run-noise says what to assume.");
 		else
 			ws_table_note(t,
-			              "One recording a side was compared with a noise between runs "
-			              "of %.3g %% assumed (--run-noise).",
+			              "One recording per side was compared, "
+			              "assuming a noise between runs of %.3g %% (--run-noise).",
 			              100 * lab->d->grade.run_noise);
 	}
 	free(in);

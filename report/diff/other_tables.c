@@ -99,8 +99,8 @@ enum ws_status ws_diff_fill_memory(struct ws_diff *d, struct ws_table *t, struct
 		                             "(`warpsheet record` records them unless "
 		                             "--kernels-only).");
 	ws_table_note(t,
-	              "Of several recordings the highest peak counts. Copies and fills are of "
-	              "%s, on average; no kernel is among them.",
+	              "Of several recordings the highest peak counts. Copies and "
+	              "fills are averages over %s; kernels are not among them.",
 	              d->by_steps ? "a measured step" : "the whole trace");
 	ws_diff_note_samples(d, t);
 	return WS_OK;

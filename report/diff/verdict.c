@@ -80,8 +80,9 @@ static void add_warnings(const struct verdict *v)
 			if (!side->recordings[i].damaged)
 				continue;
 			print(&text,
-			      "%.*s is damaged: a part of it could not be read, so its numbers are "
-			      "of the rest (`warpsheet check` lists the damage)",
+			      "%.*s is damaged: a part of it could not be read, so its numbers "
+			      "cover "
+			      "the rest (`warpsheet check` lists the damage)",
 			      (int)name.len, (const char *)name.ptr);
 			add_row(v, "damaged", text.text);
 		}
@@ -187,7 +188,8 @@ static void judge_overall(const struct verdict *v, struct ws_comparison *c)
 		print(&text,
 		      "both runs are launch-bound (the GPU waits for launches %.0f %% and %.0f %% "
 		      "of "
-		      "a step): the host's launches set the pace, so this says nothing of the GPU "
+		      "a step): the host's launches set the pace, so this says nothing about the "
+		      "GPU "
 		      "work",
 		      a->idle.percent, b->idle.percent);
 	} else if (c->grade != WS_GRADE_UNLIKE && c->basis == WS_BASIS_STEPS && !c->identical) {
@@ -197,13 +199,13 @@ static void judge_overall(const struct verdict *v, struct ws_comparison *c)
 
 		if (isnan(d->grade.run_noise))
 			print(&text,
-			      "; %s a side on the CPU reference: make three or more, or measure "
-			      "what "
-			      "they vary by ('warpsheet aa') and say --run-noise",
+			      "; %s per side on the CPU reference: make "
+			      "three or more, or measure how much they vary "
+			      "('warpsheet aa') and pass --run-noise",
 			      few);
 		else
-			print(&text, "; %s a side: recordings are assumed to vary by %.3g %%", few,
-			      d->grade.run_noise * 100);
+			print(&text, "; %s per side: recordings are assumed to vary by %.3g %%",
+			      few, d->grade.run_noise * 100);
 	}
 	snprintf(d->result->verdict, sizeof(d->result->verdict), "%s", text.text);
 	add_time(v, "overall", text.text, c);
@@ -295,7 +297,7 @@ static void add_changes(const struct verdict *v, const struct ws_diff_rows *rows
 	if (n)
 		print(&text, "; %+.3f ms%s in all", sum / 1e6, per);
 	else
-		print(&text, "no operation is surely %s", gained ? "faster" : "slower");
+		print(&text, "no operation is certainly %s", gained ? "faster" : "slower");
 	add_row(v, gained ? "what gained" : "what lost", text.text);
 }
 
@@ -429,10 +431,10 @@ static void add_memory(const struct verdict *v)
 	}
 	grade = ws_diff_grade_count(d, peak[0], peak[1]);
 	if (grade == WS_GRADE_SAME)
-		print(&text, "%s and %s allocate the same at most", d->side[0].name,
+		print(&text, "%s and %s have the same peak allocation", d->side[0].name,
 		      d->side[1].name);
 	else
-		print(&text, "%s allocates %.3g× as much as %s at most", d->side[1].name,
+		print(&text, "at its peak, %s allocates %.3g× as much as %s", d->side[1].name,
 		      ws_stat_ratio(peak[1], peak[0]), d->side[0].name);
 	row = add_row(v, "memory", text.text);
 	set_numbers(v, row, peak[0] / 1e6, peak[1] / 1e6, "MB");
@@ -464,7 +466,7 @@ static void add_utilization(const struct verdict *v, bool hardware)
 		percent[s] = utilization_of(&d->side[s], hardware);
 		check = ws_over_peak(percent[s]);
 		if (isnan(percent[s]))
-			print(&text, "; not known of %s", d->side[s].name);
+			print(&text, "; unknown for %s", d->side[s].name);
 		else
 			print(&text, "; %s %.1f %% of %s%s%s", d->side[s].name, percent[s],
 			      d->side[s].recordings[0].peak, check ? ", " : "", check ? check : "");
@@ -519,7 +521,7 @@ static void add_notes(const struct verdict *v)
 	ws_diff_note_samples(d, v->t);
 	if (!d->by_steps)
 		ws_table_note(v->t, "At least one trace has no completed range `step`: whole "
-		                    "traces are compared, setup and warm-up included "
+		                    "traces are compared, set-up and warm-up included "
 		                    "(--step PATTERN names the steps).");
 	for (int s = 0; s < 2; s++) {
 		const struct ws_side *side = &d->side[s];

@@ -24,10 +24,10 @@ static void print_cure(const struct ws_diff *d, const struct ws_comparison *c, c
 	n = ws_grade_recordings_for(c, effect);
 	*out = '\0';
 	if (n && (n > c->recordings[0] || n > c->recordings[1]))
-		snprintf(out, size, "; about %u recordings a side would show %.2g %%", n,
+		snprintf(out, size, "; about %u recordings per side would show %.2g %%", n,
 		         effect * 100);
 	else if (!n)
-		snprintf(out, size, "; not even 1000 recordings a side would show %.2g %%",
+		snprintf(out, size, "; not even 1000 recordings per side would show %.2g %%",
 		         effect * 100);
 }
 
@@ -45,8 +45,8 @@ static void print_ambiguous(const struct ws_diff *d, const struct ws_comparison 
 		         d->side[0].name, c->low, c->high, settles);
 	else
 		snprintf(out, size,
-		         "not significant: %s looks %.3g× %s than %s, which is too little or too "
-		         "uncertain to count (%.3g× to %.3g×)%s",
+		         "not significant: %s looks %.3g× %s than %s, which is too small or "
+		         "too uncertain to count (%.3g× to %.3g×)%s",
 		         d->side[1].name, times_of(c->ratio), c->ratio < 1 ? "faster" : "slower",
 		         d->side[0].name, c->low, c->high, settles);
 }
@@ -71,7 +71,7 @@ void ws_diff_print(const struct ws_diff *d, const struct ws_comparison *c, char 
 		break;
 	default:
 		if (isnan(c->ratio))
-			snprintf(out, size, "cannot tell: a side has no such time");
+			snprintf(out, size, "cannot tell: one side has no such time");
 		else if (isnan(c->low))
 			snprintf(out, size,
 			         "cannot tell: %s looks %.3g× %s than %s, but by how much "

@@ -114,10 +114,10 @@ static enum ws_status parse_rule(struct rule *r, struct ws_text line, struct ws_
 	int a = attribute_of(attribute), v;
 
 	WS_FAIL_IF(a < 0, err, USAGE,
-	           "class rules, line %u: '%.*s' is none of class, tensor, direction, dtype",
+	           "class rules, line %u: '%.*s' is not one of class, tensor, direction, dtype",
 	           r->line, WS_TEXT_SHOWN(attribute));
 	v = value_of((enum attribute)a, value);
-	WS_FAIL_IF(v < 0, err, USAGE, "class rules, line %u: '%.*s' is no value of %s", r->line,
+	WS_FAIL_IF(v < 0, err, USAGE, "class rules, line %u: '%.*s' is not a value of %s", r->line,
 	           WS_TEXT_SHOWN(value), attributes[a].name);
 	WS_FAIL_IF(line.pos == line.end, err, USAGE,
 	           "class rules, line %u: no pattern after '%.*s'", r->line, WS_TEXT_SHOWN(value));

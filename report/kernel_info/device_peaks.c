@@ -83,12 +83,13 @@ static enum ws_status parse_values(struct ws_text part, unsigned line, struct ws
 		int kind = kind_of(name);
 		double number;
 
-		WS_FAIL_IF(kind < 0, err, USAGE,
-		           "device peaks, line %u: '%.*s' is none of fp32, tf32, fp16, bf16, fp8, "
-		           "memory",
-		           line, WS_TEXT_SHOWN(name));
+		WS_FAIL_IF(
+		        kind < 0, err, USAGE,
+		        "device peaks, line %u: '%.*s' is not one of fp32, tf32, fp16, bf16, fp8, "
+		        "memory",
+		        line, WS_TEXT_SHOWN(name));
 		WS_FAIL_IF(!parse_number(value, &number), err, USAGE,
-		           "device peaks, line %u: '%.*s' is no positive number for %s", line,
+		           "device peaks, line %u: '%.*s' is not a positive number for %s", line,
 		           WS_TEXT_SHOWN(value), kinds[kind].name);
 		WS_FAIL_IF(out->value[kind] > 0, err, USAGE, "device peaks, line %u: %s twice",
 		           line, kinds[kind].name);

@@ -46,7 +46,7 @@ static enum ws_status number_ranks(struct ws_ranks *r, struct ws_err *err)
 
 			status = WS_FAIL(err, USAGE,
 			                 "'%.*s' and '%.*s' are both of rank %" PRId64
-			                 ": give one trace a rank, of one run",
+			                 ": give one trace per rank, of one run",
 			                 (int)a.len, (const char *)a.ptr, (int)b.len,
 			                 (const char *)b.ptr, sorted[i].number);
 		}

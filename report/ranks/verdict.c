@@ -159,8 +159,8 @@ static void add_straggler(const struct ws_ranks *r, struct ws_table *t, double s
 	}
 	if (!worst) {
 		ws_table_add(t, "straggler",
-		             "none: no rank is the one that the others wait for more than half of "
-		             "the time");
+		             "none: no single rank causes "
+		             "more than half of the waiting");
 		return;
 	}
 	slower = 100 * ws_rank_slower(r, (size_t)(worst - r->ranks));
@@ -175,8 +175,8 @@ static void add_straggler(const struct ws_ranks *r, struct ws_table *t, double s
 		         slower < 1 ? ", so look at its host, data and launches" : "");
 	row = ws_table_add(t, "straggler",
 	                   "rank %" PRId64
-	                   " is the last at %.0f %% of its collectives; the others wait "
-	                   "%s a step for it; %s",
+	                   " is the last at %.0f %% of its collectives; the others wait %s "
+	                   "per step for it; %s",
 	                   worst->number,
 	                   ws_stat_percent((double)worst->last, (double)worst->matched),
 	                   time_text(caused, time), compute);
@@ -201,7 +201,7 @@ void ws_ranks_fill_verdict(struct ws_ranks *r, struct ws_table *t)
 		ns = mean_of_ranks(r, ws_step_waiting);
 		set_share(ws_table_add(
 		                  t, "waiting",
-		                  "a rank waits %s a step in collectives for the last to arrive, "
+		                  "a rank waits %s per step in collectives for the last to arrive, "
 		                  "%.1f %% of the step",
 		                  time_text(ns, time), ws_stat_percent(ns, step_ns)),
 		          ns, step_ns);
@@ -212,10 +212,9 @@ void ws_ranks_fill_verdict(struct ws_ranks *r, struct ws_table *t)
 		return;
 	}
 	ns = mean_of_ranks(r, ws_step_exposed);
-	set_share(
-	        ws_table_add(
-	                t, "exposed communication",
-	                "%s a step and rank, %.1f %% of the step, in which only communication ran",
-	                time_text(ns, time), ws_stat_percent(ns, step_ns)),
-	        ns, step_ns);
+	set_share(ws_table_add(t, "exposed communication",
+	                       "%s per step and rank, %.1f %% of the step, in which only "
+	                       "communication ran",
+	                       time_text(ns, time), ws_stat_percent(ns, step_ns)),
+	          ns, step_ns);
 }

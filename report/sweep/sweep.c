@@ -84,11 +84,11 @@ static enum ws_status fill(void *ctx, size_t which, struct ws_table **t, struct 
 	            "that its operation says it computes. Empty where the device's peak is not "
 	            "known.");
 	if (!isnan(s->grade.run_noise))
-		ws_table_note(
-		        *t,
-		        "Intervals of speed-ups with under three recordings a side assume that "
-		        "recordings of one thing vary by %.3g %% (--run-noise).",
-		        s->grade.run_noise * 100);
+		ws_table_note(*t,
+		              "Intervals of speed-ups with fewer than three recordings per side "
+		              "assume that "
+		              "recordings of one thing vary by %.3g %% (--run-noise).",
+		              s->grade.run_noise * 100);
 	return WS_OK;
 }
 

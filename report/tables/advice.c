@@ -37,12 +37,13 @@ static void add_notes(struct ws_table *t, const struct ws_advice *a)
 			ws_table_note(t, "%s: %llu more like these, with less GPU time.",
 			              ws_rule_defs[i].id, (unsigned long long)a->left_out[i]);
 	if (!a->times.nmeasured)
-		ws_table_note(t, "The trace has no measured steps: the rules look at everything in "
-		                 "the report, and an iteration is all of it.");
-	ws_table_note(t,
-	              "A gain is the most that can come of it, of one step; gains of several rows "
-	              "do not add up. Shares are of the GPU time of the measured steps. The "
-	              "rules are in the table `method`.");
+		ws_table_note(
+		        t, "The trace has no measured steps: the rules look at everything in the "
+		           "report, as if it were one step.");
+	ws_table_note(t, "A gain is an upper bound, for one step; "
+	                 "gains of several rows do not add up. Shares are of the GPU time of the "
+	                 "measured steps. The "
+	                 "rules are in the table `method`.");
 }
 
 enum ws_status ws_tab_advice(const struct ws_table_context *tab, struct ws_table *t,

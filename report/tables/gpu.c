@@ -275,9 +275,9 @@ enum ws_status ws_tab_gpu(const struct ws_table_context *tab, struct ws_table *t
 		              (double)(g.end_ns - g.start_ns) / 1e6,
 		              windows[0].step == WS_NONE
 		                      ? "the time of the trace, which has no finished steps"
-		                      : "from the begin of the first step to the end of the last");
+		                      : "from the start of the first step to the end of the last");
 	if (g.idle_devices)
-		ws_table_note(t, "%zu more devices are listed in the trace and did no work in it.",
+		ws_table_note(t, "%zu more devices are listed in the trace but did no work in it.",
 		              g.idle_devices);
 	if (cut)
 		ws_table_note(t,

@@ -240,8 +240,8 @@ static void add_notes(const struct summary *s, struct ws_table *t)
 		        graphs, (double)graph_ns / 1e6);
 	if (d->warm_up || d->setup)
 		ws_table_note(t,
-		              "Setup and warm-up are in this table: %llu kernels (%.3f ms) of "
-		              "setup, %llu (%.3f ms) of warm-up. `--scope steps` leaves them out.",
+		              "Set-up and warm-up are in this table: %llu kernels (%.3f ms) of "
+		              "set-up, %llu (%.3f ms) of warm-up. `--scope steps` leaves them out.",
 		              (unsigned long long)d->setup, (double)d->setup_ns / 1e6,
 		              (unsigned long long)d->warm_up, (double)d->warm_up_ns / 1e6);
 	if (!ws_model_has_kernels(m))

@@ -219,15 +219,14 @@ static enum ws_status add_verdict(struct latency *s, struct ws_table *t, struct 
 	ws_idle_release(&idle);
 	WS_FORWARD(status);
 	if (s->no_launch)
-		ws_table_note(
-		        t,
-		        "%llu kernels have no record of the call that launched them and are in "
-		        "no row.",
-		        (unsigned long long)s->no_launch);
+		ws_table_note(t,
+		              "%llu kernels have no record of the call "
+		              "that launched them and are left out.",
+		              (unsigned long long)s->no_launch);
 	ws_table_note(t,
-	              "Total is from the begin of the call to the end of the kernel or the call, "
-	              "whichever is later. Queue is from the end of the call to the begin of "
-	              "the kernel; kernels that began before are not in it.");
+	              "Total is from the start of the call to the end of the kernel or the call, "
+	              "whichever is later. Queue is from the end of the call to the start of "
+	              "the kernel; kernels that started earlier are left out.");
 	return WS_OK;
 }
 

@@ -99,10 +99,11 @@ void ws_note_clocks(const struct ws_model *m, struct ws_table *t)
 			                        (const char *)value.ptr, parts[i].behind);
 	}
 	if (len)
-		ws_table_note(t,
-		              "Clocks while recording: %s. Times of the trace are off by none of "
-		              "it but where `time_uncertain` counts.",
-		              text);
+		ws_table_note(
+		        t,
+		        "Clocks while recording: %s. None of it shifts the times in the trace, "
+		        "except where `time_uncertain` counts.",
+		        text);
 }
 
 struct emitter {
@@ -195,7 +196,7 @@ static void emit_program(const struct emitter *e)
 	if (m->processes > m->nends && !ws_meta_value(&m->meta, "import.source").len)
 		unknown += m->processes - m->nends;
 	emit(e, "program", "processes killed by a signal", signaled,
-	     "They had more to do; the trace holds what they had done.");
+	     "They were stopped before they finished; the trace holds what they had done.");
 	emit(e, "program", "processes whose end is not recorded", unknown,
 	     "They ended, or ran exec, unseen; or recording ended first.");
 }

@@ -19,10 +19,11 @@ static const struct {
         {"Statistics", "Sums are exact. Median: the middle value or the mean of the two middle "
                        "ones. Standard deviation: of a sample, divisor n - 1."},
         {"FLOPs", "From annotations, or from recorded shapes of a framework's operations; never "
-                  "guessed. A multiply-add is "
-                  "2, softmax 5 an element (max, subtract, exp, sum, divide), attention counts "
-                  "the full T x T. Other tools count softmax as 1, 3 or 40 an element."},
-        {"Units", "MB is 10^6 bytes, TFLOP/s 10^12 a second. A column `B / A` is B divided by A."},
+                  "guessed. A multiply-add is 2, "
+                  "softmax 5 per element (max, subtract, exp, sum, divide), attention counts "
+                  "the full T x T. Other tools count softmax as 1, 3 or 40 per element."},
+        {"Units",
+         "MB is 10^6 bytes, TFLOP/s 10^12 per second. A column `B / A` is B divided by A."},
         {"Steps",
          "A step is an outermost range `step`, PyTorch's ProfilerStep#N, or what --step names; it "
          "holds what its thread did, and what other threads did in its time; steps in a range "

@@ -481,7 +481,7 @@ enum ws_status ws_tab_ops(const struct ws_table_context *tab, struct ws_table *t
 	WS_FORWARD(add_rows(&s, t, err));
 	ws_table_note(t,
 	              "Operations are %s. Self columns add up; totals count nested "
-	              "operations in each row they lie in, and so do FLOPs.",
+	              "operations in every row that contains them, and so do FLOPs.",
 	              are_ranges ? "the NVTX ranges: the trace has no framework operations"
 	                         : "the framework's, with the ranges around them");
 	if (!are_ranges && !m->cpu_ops.with_shapes)
@@ -489,6 +489,6 @@ enum ws_status ws_tab_ops(const struct ws_table_context *tab, struct ws_table *t
 		                 "with record_shapes=True.");
 	if (tab->sel->has_launched)
 		ws_table_note(t, "The filter of device work applies to the CUDA columns and "
-		                 "to the calls; CPU times of operations are whole.");
+		                 "to the calls; CPU times of operations are unfiltered.");
 	return WS_OK;
 }

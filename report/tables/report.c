@@ -56,7 +56,7 @@ static enum ws_status make(const struct ws_table_context *all, const struct ws_t
 	while (which < NBUILDERS && builders[which].def != def)
 		which++;
 	if (which == NBUILDERS)
-		return WS_FAIL(err, BUG, "%s is no table of a report", def->name);
+		return WS_FAIL(err, BUG, "%s is not a table of a report", def->name);
 	t = ws_table_new(def);
 	if (!t)
 		return WS_FAIL(err, NO_MEMORY, "no memory for the table %s", def->name);

@@ -185,7 +185,7 @@ static void add_level(struct roofline *s, int by_name)
 	for (size_t i = 0; i < s->n && (!by_name || i < TOP_OPS); i++)
 		add_row(s, &s->groups[i]);
 	if (by_name && s->n > TOP_OPS)
-		ws_table_note(s->t, "Of the operations only the %d with most GPU time are shown.",
+		ws_table_note(s->t, "Only the %d operations with the most GPU time are shown.",
 		              TOP_OPS);
 }
 
@@ -206,13 +206,13 @@ static void add_notes(struct roofline *s)
 		        ws_stat_percent((double)counted_ns, (double)s->tab->sel->gpu_ns),
 		        ws_stat_percent((double)(s->tab->sel->gpu_ns - modelled_ns),
 		                        (double)s->tab->sel->gpu_ns));
-	ws_table_note(s->t, "A multiply-add is 2 FLOPs, softmax 5 an element; bytes are the least "
+	ws_table_note(s->t, "A multiply-add is 2 FLOPs, softmax 5 per element; bytes are the least "
 	                    "that must move.");
 	if (s->over_peak)
 		ws_table_note(s->t,
-		              "%zu rows are over 100 %% of a peak, which no device is: their cost "
-		              "is too high, the peak too low, or data came from a cache. Column "
-		              "Check names them.",
+		              "%zu rows are over 100 %% of a peak, which is impossible: "
+		              "their cost is too high, the peak too low, or "
+		              "data came from a cache. Column Check marks them.",
 		              s->over_peak);
 	for (size_t i = 0; i < m->ndevices; i++)
 		if (m->devices[i].kernels && m->devices[i].has_peaks)
@@ -228,7 +228,8 @@ static void add_notes(struct roofline *s)
 static void note_steps(struct ws_table *t, const struct ws_utilization *use)
 {
 	if (!use->why[0])
-		ws_table_note(t, "The measured steps have MFU %.2f %% and HFU %.2f %% (steps).",
+		ws_table_note(t,
+		              "The measured steps have MFU %.2f %% and HFU %.2f %% (table steps).",
 		              ws_stat_percent(use->model_sum_ns, (double)use->step_sum_ns),
 		              ws_stat_percent(use->ran_sum_ns, (double)use->step_sum_ns));
 	ws_note_utilization(t, use);
@@ -242,11 +243,11 @@ enum ws_status ws_tab_roofline(const struct ws_table_context *tab, struct ws_tab
 	enum ws_status status = ws_cost_ops_find(tab->m, tab->sel, &s.costs, err);
 
 	if (status == WS_OK && !s.costs.n)
-		ws_table_set_not_recorded(t, "No operation says what it costs. Warpsheet's own "
-		                             "steps do; a program says it by payloads of "
-		                             "warpsheet_nvtx.h, PyTorch's profiler by "
-		                             "record_shapes=True. All of the GPU time is without "
-		                             "a FLOP model.");
+		ws_table_set_not_recorded(t, "The cost of no operation is known. Warpsheet's "
+		                             "own steps record it; a program can "
+		                             "by payloads of warpsheet_nvtx.h, PyTorch's "
+		                             "profiler by record_shapes=True. All "
+		                             "of the GPU time is without a FLOP model.");
 	if (status == WS_OK && s.costs.n) {
 		s.groups = calloc(s.costs.n, sizeof(*s.groups));
 		if (!s.groups)

@@ -92,12 +92,12 @@ static void add_step_notes(const struct ws_table_context *tab, struct ws_table *
 			              m->steps[s].warm_up ? "Warm-up step" : "Step",
 			              m->steps[s].number);
 	ws_table_note(t,
-	              "The phases are times between begin and end of their ranges on the CPU, and "
+	              "The phases are times from start to end of their ranges on the CPU, and "
 	              "add up to Host. Total has the device work that may go on after it. The GPU "
 	              "columns are the times of the kernels launched in them, whenever they ran.");
 	if (tab->sel->has_nvtx || tab->sel->has_launched)
-		ws_table_note(t, "The filter applies to the kernels and GPU columns; the times of "
-		                 "the ranges are whole.");
+		ws_table_note(t, "The filter applies to the kernels and GPU columns; "
+		                 "the times of the ranges are unfiltered.");
 }
 
 void ws_note_utilization(struct ws_table *t, const struct ws_utilization *use)
@@ -307,7 +307,7 @@ enum ws_status ws_tab_step_split(const struct ws_table_context *tab, struct ws_t
 		ws_cell_set_mean(&row[WS_TC_step_split_per_step_ns], parts[i].ns, n);
 	}
 	ws_cell_set_int(&ws_table_totals(t)[WS_TC_step_split_time_ns], last - first);
-	ws_table_note(t, "Wall time on the CPU. A step that does not wait for its device does its "
-	                 "waiting later: in another part, or between steps.");
+	ws_table_note(t, "Wall time on the CPU. A step that does not wait for its device waits "
+	                 "later: in another part, or between steps.");
 	return WS_OK;
 }

@@ -50,6 +50,8 @@ field.dispatchEvent(new Event("input"));
 const shownRows = [...used.querySelectorAll("tbody tr")].map(tr => tr.children);
 document.body.dataset.used = shownRows.map(cells => cells[2].textContent).join(" ") +
   (shownRows.every(cells => [...cells].some(td => td.textContent.includes("bwd"))) ? " bwd" : " others");
+const alike = ["64x256", "128x128", "64x256"].map(tile => `sm80_xmma_gemm_tilesize${tile}x8_stage3_warpsize1x2x1_ffma_aligna4_alignc4`);
+document.body.dataset.labels = clips(alike, 32).map(label => label.slice(0, 20)).join(" ");
 </script>
 END
 sed -e '/<\/body>/{r use.js
@@ -58,6 +60,10 @@ page used.html
 awk -F, 'NR > 1 && /bwd/ { print $3 }' kernels.csv | sort -nr | tr '\n' ' ' >want.txt
 grep -aq "data-used=\"$(cat want.txt)bwd\"" page.txt ||
 	fail "sorted and filtered the page has $(grep -ao 'data-used="[^"]*"' page.txt), not $(cat want.txt)"
+
+# labels of a chart that would look alike show where their names differ
+grep -aq 'data-labels="sm80_xmm…size64x256x sm80_xmm…size128x128 sm80_xmm…size64x256x' page.txt ||
+	fail "labels are alike: $(grep -ao 'data-labels="[^"]*"' page.txt)"
 
 "$ws" report "$root/fixtures/traces/hostile.wtrace" -o hostile.html
 page hostile.html
@@ -83,7 +89,7 @@ grep -aoE '<(th|h2|h3)[^>]*>[^<]*' page.txt | sed 's/<[^>]*>//' | grep -aE '(^| 
 "$1/../tests/make_fleet" ranks 8 2
 "$ws" report ranks -o ranks.html
 page ranks.html
-tr '\n' ' ' <page.txt | grep -aq 'computation, and communication that nothing hides</h3><svg' || fail "the ranks have no chart"
+tr '\n' ' ' <page.txt | grep -aq 'computation and exposed communication</h3><svg' || fail "the ranks have no chart"
 "$ws" report "$root/fixtures/traces/step-fp32.wtrace" --table steps --format csv -o - >steps.csv
 "$ws" report "$root/fixtures/traces/step-fp32.wtrace" --table steps --format csv | cmp - steps.csv ||
 	fail "-o - is not stdout"

@@ -109,12 +109,11 @@ static void answer(struct ws_table *t, const char *where, enum ws_direction d, c
 		        where, *direction_names[d] ? direction_names[d] : "phase unknown", decimals,
 		        time, what);
 	else
-		ws_table_answer(
-		        t,
-		        "%s, %s: softmax takes %.*f times the GPU time of %s, with 1/%.1f of "
-		        "the FLOPs: for each FLOP it takes %.1f times as long.",
-		        where, *direction_names[d] ? direction_names[d] : "phase unknown", decimals,
-		        time, what, flops, time * flops);
+		ws_table_answer(t,
+		                "%s, %s: softmax takes %.*f times the GPU time of %s, with 1/%.1f "
+		                "of the FLOPs: per FLOP it takes %.1f times as long.",
+		                where, *direction_names[d] ? direction_names[d] : "phase unknown",
+		                decimals, time, what, flops, time * flops);
 }
 
 /* Unless attention is fused and nothing else, its four parts have rows, empty or not. */
@@ -210,15 +209,15 @@ static void note_scores(const struct ws_softmax *s, struct ws_table *t, enum ws_
 	const struct ws_softmax_bucket *fused = &s->all.parts[d][WS_PART_FUSED];
 
 	if (fused->scores > 0 && !fused->bytes_unknown)
-		ws_table_note(t,
-		              "all layers, %s: the T x T scores of fused attention, %.0f a step, "
-		              "lie in no memory. Kernels of eager attention write and read them, "
-		              "at 2 bytes each in 16 bit %.1f MB in each pass; fused attention "
-		              "moves %.1f MB in all.",
-		              *direction_names[d] ? direction_names[d] : "phase unknown",
-		              fused->scores / (double)s->basis,
-		              2 * fused->scores / (double)s->basis / 1e6,
-		              (double)fused->bytes / (double)s->basis / 1e6);
+		ws_table_note(
+		        t,
+		        "all layers, %s: the T x T scores of fused attention, %.0f per step, "
+		        "are never in memory. Eager attention writes and reads them: in "
+		        "16 bits, %.1f MB in each pass; fused attention moves %.1f MB in all.",
+		        *direction_names[d] ? direction_names[d] : "phase unknown",
+		        fused->scores / (double)s->basis,
+		        2 * fused->scores / (double)s->basis / 1e6,
+		        (double)fused->bytes / (double)s->basis / 1e6);
 }
 
 static void add_notes(const struct ws_softmax *s, struct ws_table *t)
@@ -251,17 +250,16 @@ static void add_notes(const struct ws_softmax *s, struct ws_table *t)
 		note_scores(s, t, (enum ws_direction)d);
 	}
 	if (fused_softmax)
-		ws_table_note(t, "No kernel of its own scales or masks: that is in the kernels of "
-		                 "softmax, or left out, and so are its FLOPs.");
+		ws_table_note(t, "No separate kernel scales or masks: its work and its FLOPs "
+		                 "are in the kernels of softmax, or left out.");
 	if (fused_parts)
-		ws_table_note(t,
-		              "Fused attention has no softmax of its own: its FLOPs are those of "
-		              "its matrix products, and no time ratio can be told.");
+		ws_table_note(t, "Fused attention has no separate softmax: its FLOPs are those "
+		                 "of its matrix products, and there is no time ratio.");
 	ws_table_note(
 	        t,
-	        "FLOPs as recorded; a multiply-add is 2, softmax %g an element, attention the "
+	        "FLOPs as recorded; a multiply-add is 2, softmax %g per element, attention the "
 	        "full T x T unless the kernel skips half of it. With softmax counted as 1, 3, "
-	        "5 or 40 an element the FLOP ratio would be %g, %g, %g or %g times what is "
+	        "5 or 40 per element the FLOP ratio would be %g, %g, %g or %g times what is "
 	        "shown (`--softmax-flops N` counts so).",
 	        m->softmax_flops, m->softmax_flops, m->softmax_flops / 3, m->softmax_flops / 5,
 	        m->softmax_flops / 40);

@@ -19,6 +19,7 @@
 #define TOP_FINDINGS 3
 #define TOP_WAITS    3
 #define TOP_DTYPES   3
+#define LEAST_SHARE  0.05 /* %: what would read 0.0 */
 #define NAME_COLUMNS 34 /* of a kernel, as many as a terminal shows; the whole name is its text */
 
 /* Device work beside kernels, as count and time; nothing where there is none. */
@@ -190,7 +191,7 @@ static void add_places(struct ws_summary_page *p)
 	static const char *const names[PLACES] = {
 	        [PLACE_WARM_UP] = "warm-up",
 	        [PLACE_SETUP] = "setup",
-	        [PLACE_OUTSIDE] = "outside steps, warm-up and setup",
+	        [PLACE_OUTSIDE] = "outside steps, warm-up and set-up",
 	};
 	const struct ws_model *m = p->tab->m;
 	const struct ws_selection *sel = p->tab->sel;
@@ -298,13 +299,14 @@ static enum ws_status add_dtypes(const struct ws_summary_page *p, struct ws_err 
 
 	for (size_t i = 0; i < r.n && n < TOP_DTYPES && status == WS_OK; i++) {
 		struct ws_bytes dtype = r.m->texts[r.order[i]];
+		double share = ws_stat_percent((double)r.groups[r.order[i]].time.sum,
+		                               (double)p->tab->sel->gpu_ns);
 
-		if (!r.order[i] || dtype.len > 24)
+		if (!r.order[i] || dtype.len > 24 || (n && share < LEAST_SHARE))
 			continue;
 		len += (size_t)snprintf(text + len, sizeof(text) - len, "%s%.*s %.1f %%",
 		                        n++ ? ", " : "", (int)dtype.len, (const char *)dtype.ptr,
-		                        ws_stat_percent((double)r.groups[r.order[i]].time.sum,
-		                                        (double)p->tab->sel->gpu_ns));
+		                        share);
 	}
 	if (len)
 		ws_page_words(p, "dtype of kernels, by GPU time", text);

@@ -126,9 +126,10 @@ enum ws_status ws_out_html(FILE *f, const struct ws_report *report, struct ws_er
 			fputs(". ", f);
 		}
 		put_text(f, report->filter && *report->filter ? report->filter : "");
-		fputs("</p>\n</header>\n<nav></nav>\n<main>\n<noscript>The tables need JavaScript, "
-		      "which "
-		      "this file brings along and your browser was told not to run.</noscript>\n"
+		fputs("</p>\n</header>\n<nav></nav>\n<main>\n<noscript>The tables need JavaScript: "
+		      "this "
+		      "file contains it, but your "
+		      "browser is set not to run it.</noscript>\n"
 		      "</main>\n<script type=\"application/json\" id=\"report\">",
 		      f);
 		put_json(f, json, len);

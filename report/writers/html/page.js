@@ -106,15 +106,26 @@ function addTable(section, table) {
 // --- charts: SVG with the number in a title on each mark --------------------------------------
 const COLOURS = 8, colour = i => `var(--c${i % COLOURS})`;
 const clip = (text, n) => text.length > n ? text.slice(0, 9) + "…" + text.slice(10 - n) : text; // the end tells more
+function clips(texts, n) { // of those that would look alike, from where they differ
+  const short = texts.map(t => clip(t, n));
+  return texts.map((t, i) => {
+    const alike = texts.filter((other, k) => other !== t && short[k] === short[i]);
+    let from = 9;
+    while (alike.length && from < t.length && alike.every(other => other[from] === t[from])) from++;
+    const rest = t.slice(Math.max(from - 4, 8));
+    return alike.length ? t.slice(0, 8) + "…" + (rest.length > n - 9 ? rest.slice(0, n - 10) + "…" : rest) : short[i];
+  });
+}
 const tip = text => draw("title", {}, text);
 
 function bars(rows, names, series, unit, line) { // rows of horizontal bars, stacked where there are several series
   const high = 22, left = 250, wide = 420, sums = rows.map(r => series.reduce((s, c) => s + Math.max(r[c.at] || 0, 0), 0));
   const most = Math.max(...sums, line || 0, 1e-300), [by, label] = scaleOf(unit, sums);
   const svg = draw("svg", { viewBox: `0 0 ${left + wide + 100} ${rows.length * high + 8}`, role: "img" });
+  const labels = clips(rows.map(r => String(r[names])), 32);
   rows.forEach((r, i) => {
     let x = left;
-    svg.append(draw("text", { x: left - 6, y: i * high + 16, "text-anchor": "end" }, tip(String(r[names])), clip(String(r[names]), 32)));
+    svg.append(draw("text", { x: left - 6, y: i * high + 16, "text-anchor": "end" }, tip(String(r[names])), labels[i]));
     series.forEach((c, k) => {
       const w = Math.max(r[c.at] || 0, 0) / most * wide;
       svg.append(draw("rect", { x, y: i * high + 4, width: w, height: high - 6, fill: colour(series.length > 1 ? k : 0) },
@@ -130,8 +141,9 @@ function groups(rows, names, series, unit, line) { // a bar a series beside each
   const thin = 16, left = 250, wide = 420, step = series.length * thin + 10, values = rows.flatMap(r => series.map(c => Math.max(r[c.at] || 0, 0)));
   const most = Math.max(...values, line || 0, 1e-300), [by, label] = scaleOf(unit, values);
   const svg = draw("svg", { viewBox: `0 0 ${left + wide + 100} ${rows.length * step + 8}`, role: "img" });
+  const labels = clips(rows.map(r => String(r[names])), 36);
   rows.forEach((r, i) => {
-    svg.append(draw("text", { x: left - 6, y: i * step + 16, "text-anchor": "end" }, tip(String(r[names])), clip(String(r[names]), 36)));
+    svg.append(draw("text", { x: left - 6, y: i * step + 16, "text-anchor": "end" }, tip(String(r[names])), labels[i]));
     series.forEach((c, k) => {
       const w = Math.max(r[c.at] || 0, 0) / most * wide, y = i * step + 4 + k * thin;
       svg.append(draw("rect", { x: left, y, width: w, height: thin - 3, fill: colour(k) }, tip(`${r[names]}, ${c.name}: ${shown(r[c.at], by)} ${label}`)),
@@ -235,12 +247,12 @@ const CHARTS = [
   { table: "diff-ops", title: "Operations that changed most: GPU time of a typical step, A and B", names: "op", values: ["typical_a_ns", "typical_b_ns"], most: 12, kind: groups },
   { table: "diff-ops", title: "B / A of the operations that changed most; the line is 1", names: "op", values: ["ratio"], most: 15, line: 1,
     where: (t, r) => r[at(t, "ratio")] !== null },
-  { table: "ranks", title: "A step of each rank: computation, and communication that nothing hides", names: "rank", values: ["compute_ns", "exposed_ns"], most: 1024,
+  { table: "ranks", title: "A step of each rank: computation and exposed communication", names: "rank", values: ["compute_ns", "exposed_ns"], most: 1024,
     kind: columnsChart, first: true },
-  { table: "ranks", title: "Waiting that each rank caused the others, a step", names: "rank", values: ["caused_ns"], most: 1024, kind: columnsChart },
-  { table: "sweep-over-size", title: "Time of a step over the size, a line a configuration", values: /_ns_\d+$/, most: 60, kind: lines, first: true },
+  { table: "ranks", title: "Waiting that each rank caused to the others, per step", names: "rank", values: ["caused_ns"], most: 1024, kind: columnsChart },
+  { table: "sweep-over-size", title: "Time of a step over the size, one line per configuration", values: /_ns_\d+$/, most: 60, kind: lines, first: true },
   { table: "sweep-over-dtype", title: "Time of a step by dtype", values: /_ns_\d+$/, most: 40, kind: groups, first: true },
-  { table: "sweep-over-dtype", title: "Speed-up over the baseline, with the ends of its interval; the line is 1", values: /^(speedup|low|high)_\d+$/, most: 40, kind: groups,
+  { table: "sweep-over-dtype", title: "Speed-up over the baseline, with its 95 % interval; the line is 1", values: /^(speedup|low|high)_\d+$/, most: 40, kind: groups,
     line: 1, first: true },
 ];
 function chart(spec) {

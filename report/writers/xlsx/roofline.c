@@ -174,7 +174,7 @@ uint32_t ws__xlsx_add_roofline(struct ws_xlsx *x, const struct ws_xlsx_sheet *s,
 	for (size_t i = 0; i < roofs; i++)
 		unnamed[i] = (int16_t)(n + i);
 	unnamed[roofs] = -1;
-	chart_title_set_name(chart, roofs ? "Roofline: attained, and in pale what the device could"
+	chart_title_set_name(chart, roofs ? "Roofline: attained and, in pale, attainable"
 	                                  : "Roofline: attained");
 	chart_title_set_name_font(chart, &font);
 	style_axis(chart->x_axis, "FLOP/byte");

@@ -289,8 +289,8 @@ static uint32_t write_notes(struct ws_xlsx *x, struct ws_xlsx_sheet *s, const st
 	}
 	if (x->big_integers) {
 		snprintf(text, sizeof(text),
-		         "Numbers beyond 9,007,199,254,740,992 (2^53) stand here as text (%zu of "
-		         "them): the numbers of a sheet are not exact beyond it.",
+		         "Numbers beyond 9,007,199,254,740,992 (2^53) are shown as text "
+		         "(%zu of them): numbers in a sheet are not exact beyond that.",
 		         x->big_integers);
 		row = write_note(x, s, l, row, text);
 	}

@@ -93,7 +93,7 @@ Test(advice_work, a10_measures_bandwidth_against_the_devices)
 	run_op(b, 0, softmax(67000000), "softmax", 100);
 	t = advice_of(b);
 	row = tb_find(t, 0, "rule", "A10");
-	cr_expect(says(t, "A10", "670 GB/s of 3350; 100.0 us a kernel, 100.0 % of the GPU time"));
+	cr_expect(says(t, "A10", "670 GB/s of 3350; 100.0 us per kernel, 100.0 % of the GPU time"));
 	NEAR(tb_real(t, row, "gain_ns"), 80000);
 	free_all(t, b);
 }

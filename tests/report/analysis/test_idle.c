@@ -214,7 +214,7 @@ Test(idle, the_cpu_reference_does_not_wait)
 	idle = idle_of(b, NULL);
 	cr_expect(not(idle.verdict.known));
 	cr_expect_str_eq(ws_idle_words(&idle.verdict, words, sizeof(words)),
-	                 "cannot tell: the CPU reference is no device that waits");
+	                 "cannot tell: the CPU reference is not a device that waits");
 	done(&idle, b);
 }
 

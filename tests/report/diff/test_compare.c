@@ -435,7 +435,7 @@ Test(compare, aa_finds_the_noise_and_what_could_be_found)
 	cr_expect(tb_real(t, 0, "detectable_3") > tb_real(t, 0, "detectable_5"));
 	cr_expect(tb_real(t, 0, "detectable_5") > tb_real(t, 0, "detectable_10"));
 	cr_expect(tb_int(t, 0, "for_2") > tb_int(t, 0, "for_5"));
-	cr_expect(strstr(verdict, "recordings a side would show 2 %") != NULL, "%s", verdict);
+	cr_expect(strstr(verdict, "recordings per side would show 2 %") != NULL, "%s", verdict);
 	ws_report_free(report);
 
 	/* with too little noise assumed it cries wolf, and says so */

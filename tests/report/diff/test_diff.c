@@ -306,7 +306,7 @@ Test(diff, a_slowdown_within_noise_is_no_finding)
 	cr_expect(not(p.result.finding));
 	cr_expect(strstr(p.result.verdict, "not significant: ") == p.result.verdict, "%s",
 	          p.result.verdict);
-	cr_expect(strstr(p.result.verdict, "recordings a side would show") != NULL, "%s",
+	cr_expect(strstr(p.result.verdict, "recordings per side would show") != NULL, "%s",
 	          p.result.verdict);
 	release(&p);
 }
@@ -355,7 +355,7 @@ Test(diff, one_recording_a_side_on_the_cpu_tells_nothing_until_its_noise_is_know
 	p = compare(&cpu, &slower, 5);
 	cr_expect_str_eq(tb_str(table(&p, "diff-verdict"), 1, "grade"), "AMBIGUOUS");
 	cr_expect(strstr(p.result.verdict,
-	                 "one recording a side on the CPU reference: make three") != NULL,
+	                 "one recording per side on the CPU reference: make three") != NULL,
 	          "%s", p.result.verdict);
 	cr_expect_eq(p.result.finding, 0);
 	release(&p);
@@ -603,7 +603,7 @@ Test(diff, utilization_of_both_sides_and_what_cannot_be)
 	t = table(&p, "diff-verdict");
 	mfu = tb_find(t, 0, "subject", "MFU");
 	cr_expect(tb_is_empty(t, mfu, "b"));
-	cr_expect(strstr(tb_str(t, mfu, "verdict"), "not known of") != NULL);
+	cr_expect(strstr(tb_str(t, mfu, "verdict"), "unknown for") != NULL);
 	release(&p);
 	p = compare(&unknown, &unknown, -1);
 	cr_expect_eq(tb_count(table(&p, "diff-verdict"), "subject", "MFU"), 0);

@@ -179,11 +179,11 @@ static void expect_error(const char *rules, const char *text)
 Test(classify, a_bad_rule_is_refused_with_its_line_and_what_is_wrong)
 {
 	expect_error("class gemm a\nclas gemm b\n",
-	             "class rules, line 2: 'clas' is none of class, tensor, direction, dtype");
-	expect_error("\nclass matmul b", "class rules, line 2: 'matmul' is no value of class");
-	expect_error("tensor maybe b", "class rules, line 1: 'maybe' is no value of tensor");
+	             "class rules, line 2: 'clas' is not one of class, tensor, direction, dtype");
+	expect_error("\nclass matmul b", "class rules, line 2: 'matmul' is not a value of class");
+	expect_error("tensor maybe b", "class rules, line 1: 'maybe' is not a value of tensor");
 	expect_error("# x\nclass gemm   \n", "class rules, line 2: no pattern after 'gemm'");
-	expect_error("class", "class rules, line 1: '' is no value of class");
+	expect_error("class", "class rules, line 1: '' is not a value of class");
 	expect_error("dtype fp32 a(b\n", "class rules, line 1: Unmatched ( or \\( in 'a(b'");
 }
 

@@ -138,9 +138,10 @@ static void expect_error(const char *rows, const char *text)
 Test(device_peaks, a_bad_row_is_refused_with_its_line_and_what_is_wrong)
 {
 	expect_error("# x\nA | fp32 1 | s\nB | fp16 | s\n",
-	             "device peaks, line 3: '' is no positive number for fp16");
-	expect_error("B | fp64 3 | s",
-	             "device peaks, line 1: 'fp64' is none of fp32, tf32, fp16, bf16, fp8, memory");
+	             "device peaks, line 3: '' is not a positive number for fp16");
+	expect_error(
+	        "B | fp64 3 | s",
+	        "device peaks, line 1: 'fp64' is not one of fp32, tf32, fp16, bf16, fp8, memory");
 	expect_error("B | fp32 1 fp32 2 | s", "device peaks, line 1: fp32 twice");
 	expect_error("| fp32 1 | s", "device peaks, line 1: no device name");
 	expect_error("B", "device peaks, line 1: no quantities; a row is NAME | PEAKS | SOURCE");

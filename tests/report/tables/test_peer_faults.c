@@ -156,7 +156,7 @@ Test(peer_faults, ratios_say_their_direction_and_shares_what_they_are_of)
 		}
 }
 
-/* MB is 10^6 and GB/s 10^9 bytes a second. */
+/* MB is 10^6 and GB/s 10^9 bytes per second. */
 Test(peer_faults, megabytes_are_decimal)
 {
 	struct tb *b = tb_new();

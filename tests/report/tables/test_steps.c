@@ -340,7 +340,7 @@ Test(steps, softmax_against_matmul_by_hand)
 	        tb_notes_say(t,
 	                     "Self-attention of all layers, forward: softmax takes 0.80 times the "
 	                     "GPU time of computing attention scores (QK^T), with 1/25.6 of the "
-	                     "FLOPs: for each FLOP it takes 20.5 times as long."));
+	                     "FLOPs: per FLOP it takes 20.5 times as long."));
 	ws_table_free(t);
 	ws_model_free(m);
 	tb_free(b);
@@ -468,9 +468,9 @@ Test(steps, fused_attention_is_a_part_of_its_own_and_says_what_it_saves)
 	NEAR(tb_real(t, row, "flops"), 20000);
 	row = find_part(t, "all layers", "forward", "other kernels of attention");
 	NEAR(tb_real(t, row, "gpu_ns"), 10);
-	cr_expect(tb_notes_say(t, "Fused attention has no softmax of its own"));
+	cr_expect(tb_notes_say(t, "Fused attention has no separate softmax"));
 	cr_expect(tb_notes_say(t, "all layers, forward: the T x T scores of fused attention, "
-	                          "2000000 a step"));
+	                          "2000000 per step"));
 	cr_expect(tb_notes_say(t, "4.0 MB in each pass; fused attention moves 8.0 MB in all"));
 	ws_table_free(t);
 	ws_model_free(m);

@@ -79,6 +79,38 @@ Test(summary, lists_ten_kernels_and_the_rest)
 	tb_free(b);
 }
 
+Test(summary, names_of_the_top_kernels_stay_different_and_dtypes_of_no_time_are_left_out)
+{
+	static const char *const tiles[] = {"128x128", "32x32"};
+	struct tb *b = tb_new();
+	struct ws_model *m;
+	struct ws_table *t;
+	char name[120];
+	size_t row;
+
+	for (int i = 0; i < 2; i++) {
+		snprintf(
+		        name, sizeof(name),
+		        "sm80_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize%sx8_stage3_ffma_aligna4_"
+		        "alignc4_execute_kernel__5x_cublas",
+		        tiles[i]);
+		tb_launch(b, 10 + i, name, 20000 * (i + 1), 10000);
+	}
+	tb_launch(b, 13, "volta_sgemm_64x64_nt", 90000, 1);
+	m = tb_model(b);
+	t = tb_table(m, "summary", NULL);
+	row = tb_find(t, 0, "section", "Top kernels");
+	cr_expect(strstr(tb_str(t, row, "item"), "128x128") != NULL, "%s", tb_str(t, row, "item"));
+	cr_expect(strstr(tb_str(t, row + 1, "item"), "32x32") != NULL, "%s",
+	          tb_str(t, row + 1, "item"));
+	cr_expect_str_eq(tb_str(t, find_item(t, "What ran", "dtype of kernels, by GPU time"),
+	                        "text"),
+	                 "bf16 100.0 %");
+	ws_table_free(t);
+	ws_model_free(m);
+	tb_free(b);
+}
+
 Test(summary, only_what_is_missing_is_named)
 {
 	struct tb *b = tb_new();

@@ -352,7 +352,7 @@ Test(tables, setup_and_warm_up_are_in_the_kernel_summary_and_it_says_so)
 	t = tb_table(m, "kernel-summary", NULL);
 	cr_expect(eq(i64, tb_int(t, 0, "instances"), 6));
 	NEAR(tb_real(t, 0, "per_step"), 1.5);
-	cr_expect(tb_notes_say(t, "1 kernels (0.000 ms) of setup, 2 (0.000 ms) of warm-up"));
+	cr_expect(tb_notes_say(t, "1 kernels (0.000 ms) of set-up, 2 (0.000 ms) of warm-up"));
 	ws_table_free(t);
 
 	steps.nvtx = "step";

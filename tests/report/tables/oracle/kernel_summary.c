@@ -317,8 +317,8 @@ static void add_notes(const struct summary *s, struct ws_table *t)
 		        graphs, (double)graph_ns / 1e6);
 	if (warm_up || setup)
 		ws_table_note(t,
-		              "Setup and warm-up are in this table: %zu kernels (%.3f ms) of "
-		              "setup, %zu (%.3f ms) of warm-up. `--scope steps` leaves them out.",
+		              "Set-up and warm-up are in this table: %zu kernels (%.3f ms) of "
+		              "set-up, %zu (%.3f ms) of warm-up. `--scope steps` leaves them out.",
 		              setup, (double)setup_ns / 1e6, warm_up, (double)warm_up_ns / 1e6);
 	if (!m->kernels.n)
 		ws_table_set_not_recorded(t, WS_NO_KERNELS);
