@@ -20,7 +20,7 @@
 #define TOP_WAITS    3
 #define TOP_DTYPES   3
 #define LEAST_SHARE  0.05 /* %: what would read 0.0 */
-#define NAME_COLUMNS 34 /* of a kernel, as many as a terminal shows; the whole name is its text */
+#define NAME_COLUMNS 34   /* of a kernel, as many as a terminal shows; the whole name is its text */
 
 /* Device work beside kernels, as count and time; nothing where there is none. */
 static void add_work(const struct ws_summary_page *p)
