@@ -274,9 +274,17 @@ static void cut_names(struct text_table *x, struct text_column *c)
 	for (size_t row = 0; row < x->rows; row++) {
 		const struct ws_cell *cell = &ws_table_cells(x->t, row)[c->index];
 
-		if (is_too_long(c, cell))
-			c->briefs[n++] = (struct ws_brief){cell->text.ptr, cell->text.len};
+		if (!is_too_long(c, cell))
+			continue;
+		/* the text of a row that is made lasts until the next one is */
+		c->briefs[n++] = (struct ws_brief){x->t->source.fill ? ws_arena_copy(&x->arena,
+		                                                                     cell->text.ptr,
+		                                                                     cell->text.len)
+		                                                     : cell->text.ptr,
+		                                   cell->text.len};
 	}
+	if (x->arena.failed)
+		return;
 	ws_brief_names(&x->arena, c->briefs, n, c->width, c->is_path ? 0 : WS_BRIEF_HEAD(c->width));
 }
 

@@ -311,6 +311,38 @@ Test(out_text, names_that_are_cut_stay_different)
 	ws_table_free(t);
 }
 
+/* A row whose text lies where that of the row before did. */
+static void make_path(void *ctx, size_t row, struct ws_cell *cells)
+{
+	char *text = ctx;
+
+	memset(text, 'a' + (char)row, 100);
+	cells[2] = (struct ws_cell){.type = WS_CELL_TEXT, .text = {text, 100}};
+}
+
+Test(out_text, rows_that_are_made_when_they_are_read_keep_their_names)
+{
+	static const struct ws_table_column columns[] = {
+	        {"a", "A", "", WS_CELL_INT, WS_DISPLAY_COUNT, ""},
+	        {"b", "B", "", WS_CELL_INT, WS_DISPLAY_COUNT, ""},
+	        {"path", "Range Path", "", WS_CELL_TEXT, WS_DISPLAY_PLAIN, ""},
+	        {"c", "C", "", WS_CELL_INT, WS_DISPLAY_COUNT, ""},
+	        {"d", "D", "", WS_CELL_INT, WS_DISPLAY_COUNT, ""},
+	        {"e", "E", "", WS_CELL_INT, WS_DISPLAY_COUNT, ""},
+	        {"f", "F", "", WS_CELL_INT, WS_DISPLAY_COUNT, ""},
+	};
+	static const struct ws_table_def def = {"made", "Made", "made", "", columns, 7};
+	struct ws_table *t = ws_table_new(&def);
+	char scratch[100], *text;
+
+	ws_table_set_source(t, &(struct ws_table_source){make_path, NULL, scratch}, 3);
+	text = make(t, (struct ws_text_opts){.width = 60});
+	cr_expect(strstr(text, "…aaaa") && strstr(text, "…bbbb") && strstr(text, "…cccc"), "%s",
+	          text);
+	free(text);
+	ws_table_free(t);
+}
+
 Test(out_text, names_of_a_page_that_are_cut_stay_different)
 {
 	static const char *const names[] = {"tiled_kernel_64x256_of_aligned_pairs",
