@@ -252,7 +252,7 @@ const CHARTS = [
   { table: "ranks", title: "Waiting that each rank caused to the others, per step", names: "rank", values: ["caused_ns"], most: 1024, kind: columnsChart },
   { table: "sweep-over-size", title: "Time of a step over the size, one line per configuration", values: /_ns_\d+$/, most: 60, kind: lines, first: true },
   { table: "sweep-over-dtype", title: "Time of a step by dtype", values: /_ns_\d+$/, most: 40, kind: groups, first: true },
-  { table: "sweep-over-dtype", title: "Speed-up over the baseline, with its 95 % interval; the line is 1", values: /^(speedup|low|high)_\d+$/, most: 40, kind: groups,
+  { table: "sweep-over-dtype", title: "Speed-up over the baseline; the line is 1", values: /^(speedup|low|high)_\d+$/, most: 40, kind: groups,
     line: 1, first: true },
 ];
 function chart(spec) {
