@@ -6,7 +6,7 @@
 
 enum ws_status ws_cursor_u8(struct ws_cursor *c, uint8_t *v, struct ws_err *err)
 {
-	WS_FAIL_IF(c->pos == c->end, err, CORRUPT, "cannot read 1 bytes: only 0 left");
+	WS_FAIL_IF(c->pos == c->end, err, CORRUPT, "cannot read 1 byte: none is left");
 	*v = *c->pos++;
 	return WS_OK;
 }

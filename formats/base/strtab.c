@@ -93,7 +93,7 @@ enum ws_status ws_strtab_load(struct ws_strtab *t, const void *bytes, size_t len
 	struct ws_strtab_entry *e;
 	const uint8_t *copy = NULL;
 
-	WS_FAIL_IF(id == 0 || id == UINT64_MAX, err, CORRUPT, "%llu is no id of a text",
+	WS_FAIL_IF(id == 0 || id == UINT64_MAX, err, CORRUPT, "%llu is not the id of a text",
 	           (unsigned long long)id);
 	WS_FORWARD(make_room(t, err));
 	e = slot_of(t, hash, bytes, len);

@@ -94,7 +94,7 @@ static enum ws_status check_block_header(const struct ws_block_header *h, uint64
 	WS_FAIL_IF(h->rows == 0 || h->rows > WS_MAX_BLOCK_ROWS, err, CORRUPT,
 	           "%s: it has %u rows, not 1 to %u", label, h->rows, WS_MAX_BLOCK_ROWS);
 	WS_FAIL_IF(h->body_size % WS_ALIGN_BYTES, err, CORRUPT,
-	           "%s: its body size %" PRIu64 " is no multiple of %u", label, h->body_size,
+	           "%s: its body size %" PRIu64 " is not a multiple of %u", label, h->body_size,
 	           WS_ALIGN_BYTES);
 	WS_FAIL_IF(h->body_size > WS_MAX_BODY_BYTES, err, CORRUPT,
 	           "%s: its body size %" PRIu64 " is over the limit of %" PRIu64, label,

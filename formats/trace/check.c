@@ -355,7 +355,7 @@ static void check_first_block(struct check *c)
 		FIND(c, WS_FINDING_DAMAGE, WS_FILE_HEADER_BYTES, "the file has no whole block");
 	else if (w->blocks[0].offset == WS_FILE_HEADER_BYTES && w->blocks[0].kind != WS_KIND_SCHEMA)
 		FIND(c, WS_FINDING_DAMAGE, w->blocks[0].offset,
-		     "the first block is no schema block; names of columns are missing");
+		     "the first block is not a schema block; names of columns are missing");
 }
 
 static enum ws_status check_end(struct check *c, struct ws_err *err)

@@ -185,7 +185,7 @@ static enum ws_status take_over(struct ws_trace_writer *w, const void *data, siz
 	s = ws_trace_reader_summary(r);
 	if (s->skipped_bytes || !s->blocks)
 		status = WS_FAIL(err, CORRUPT,
-		                 "%" PRIu64 " of the first %zu bytes are no whole blocks",
+		                 "%" PRIu64 " of the first %zu bytes are not whole blocks",
 		                 s->skipped_bytes, size);
 	else
 		status = take_over_blocks(w, r, err);

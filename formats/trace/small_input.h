@@ -7,7 +7,7 @@
 
 #define WS_SMALL_INPUT_BYTES (INT64_C(1) << 20)
 #define WS_SMALL_INPUT_UNLIKELY \
-	"no recording of that size needs so much: the input is damaged, or made to hurt"
+	"no recording of that size needs so much: the input is damaged, or was made to do harm"
 /* What to say when memory ran out in a process with limits. */
 #define WS_SMALL_INPUT_MEMORY \
 	"an input of less than 1 MB may use 480 MB of memory; " WS_SMALL_INPUT_UNLIKELY

@@ -58,8 +58,9 @@ static enum ws_status rope_run(struct ws_cpu *cpu, const struct ws_op *op,
 {
 	const struct ws_heads *h = &op->u.head;
 
-	WS_FAIL_IF(h->width > 2 * PAIRS_MAX, err, USAGE, "heads of width %lld; %d is the most",
-	           (long long)h->width, 2 * PAIRS_MAX);
+	WS_FAIL_IF(h->width > 2 * PAIRS_MAX, err, USAGE,
+	           "heads of width %lld: at most %d is possible", (long long)h->width,
+	           2 * PAIRS_MAX);
 	ws_cpu_launch(cpu, op, h->batch * h->time, item, &op);
 	return WS_OK;
 }

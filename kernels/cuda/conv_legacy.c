@@ -27,7 +27,7 @@ static enum ws_status describe(struct ws_cuda_conv *conv, struct ws_err *err)
 
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++)
 		WS_FAIL_IF(sizes[i] > INT32_MAX, err, USAGE,
-		           "--conv-engine legacy: a size of %lld; int32 is the most",
+		           "--conv-engine legacy: a size of %lld does not fit an int32",
 		           (long long)sizes[i]);
 	WS_CUDNN_TRY(cudnnCreateTensorDescriptor(&conv->legacy.x), err);
 	WS_CUDNN_TRY(cudnnCreateTensorDescriptor(&conv->legacy.y), err);

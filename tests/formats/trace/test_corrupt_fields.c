@@ -101,7 +101,7 @@ static const struct corruption table[] = {
         {"reserved", BLOCK, 12, 4, 1, WRITER,
          "DAMAGE @: kernel block at offset @: reserved bytes of its header are not 0" BLOCK_LOST},
         {"body_size", BLOCK, 16, 8, 244, WRITER,
-         "DAMAGE @: kernel block at offset @: its body size 244 is no multiple of 8" BLOCK_LOST},
+         "DAMAGE @: kernel block at offset @: its body size 244 is not a multiple of 8" BLOCK_LOST},
         {"body_size", BLOCK, 16, 8, (1 << 30) + 8, WRITER,
          "DAMAGE @: kernel block at offset @: its body size 1073741832 is over the limit of "
          "1073741824" BLOCK_LOST},

@@ -528,8 +528,9 @@ Test(trace_check, a_trace_that_does_not_begin_with_its_schema_is_damage)
 
 	ws_sample_remove(&s, WS_FILE_HEADER_BYTES, schema);
 	ws_sample_check(&s, &f);
-	cr_assert(strstr(f.text, "DAMAGE 64: the first block is no schema block; names of columns "
-	                         "are missing\n") == f.text,
+	cr_assert(strstr(f.text,
+	                 "DAMAGE 64: the first block is not a schema block; names of columns "
+	                 "are missing\n") == f.text,
 	          "%s", f.text);
 	ws_sample_free(&s);
 }

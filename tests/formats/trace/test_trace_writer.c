@@ -451,7 +451,7 @@ Test(trace_writer, what_is_no_whole_unfinished_trace_cannot_be_resumed_and_stays
 	cr_assert(strstr(err.text,
 	                 "the trace has an index: it is complete and cannot be continued") != NULL);
 	cr_assert(eq(int, ws_trace_writer_resume(&w, path, index - 8, &opts, &err), WS_CORRUPT));
-	cr_assert(strstr(err.text, "are no whole blocks") != NULL);
+	cr_assert(strstr(err.text, "are not whole blocks") != NULL);
 	cr_assert(eq(int, ws_trace_writer_resume(&w, path, closed.size + 1, &opts, &err),
 	             WS_CORRUPT));
 	cr_assert(eq(int, ws_trace_writer_resume(&w, path, 10, &opts, &err), WS_CORRUPT));
