@@ -52,12 +52,17 @@ int main(int argc, char **argv)
 			fprintf(stderr, "%s\n", dlerror());
 	launches(count);
 	for (int i = 0; i < 4; i++) {
-		usleep(100); /* the driver of the tests says when calls will have ended */
+		/* the driver of the tests says when calls will have ended, and its clock is known
+		 * to some microseconds on a busy machine */
+		usleep(200);
 		start();
 		start(); /* twice is once */
+		usleep(200);
 		launches(count);
+		usleep(200);
 		stop();
 		stop();
+		usleep(200);
 		launches(count);
 	}
 	if (argc > 2) /* in ms: time for what is asked now and then */
