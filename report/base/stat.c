@@ -2,7 +2,8 @@
 
 #include <math.h>
 #include <stdbool.h>
-#include <stdlib.h>
+
+#include "report/base/order.h"
 
 static void swap(int64_t *a, int64_t *b)
 {
@@ -267,7 +268,7 @@ void ws_stat_of_counted(struct ws_counted *v, size_t items, struct ws_stat *out)
 	*out = (struct ws_stat){0};
 	if (!items)
 		return;
-	qsort(v, items, sizeof(*v), by_value);
+	ws_sort(v, items, sizeof(*v), by_value);
 	for (size_t i = 0; i < items; i++) {
 		out->n += v[i].n;
 		out->sum += v[i].value * (int64_t)v[i].n;

@@ -39,8 +39,7 @@ double ws_display_greatest(const struct ws_table *t, size_t column, size_t begin
 /* The greatest of a column, its total included. */
 static double greatest_of(const struct ws_table *t, size_t column)
 {
-	/* what is found of a table is kept in it */
-	const double *greatest = ws_table_greatest((struct ws_table *)t);
+	const double *greatest = ws_table_greatest(t);
 	double max = greatest ? greatest[column] : 0;
 
 	return t->totals ? fmax(max, ws_cell_magnitude(&t->totals[column])) : max;

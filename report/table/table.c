@@ -98,7 +98,7 @@ double ws_cell_magnitude(const struct ws_cell *cell)
 	}
 }
 
-const double *ws_table_greatest(struct ws_table *t)
+const double *ws_table_greatest(const struct ws_table *t)
 {
 	const size_t n = t->def->ncolumns;
 	double *greatest = t->arena->greatest;

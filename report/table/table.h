@@ -102,7 +102,7 @@ const struct ws_cell *ws_table_cells(const struct ws_table *t, size_t row);
 double ws_cell_magnitude(const struct ws_cell *cell);
 /* The greatest magnitude of each column's numbers; found once, when all rows are in. NULL without
  * memory. */
-const double *ws_table_greatest(struct ws_table *t);
+const double *ws_table_greatest(const struct ws_table *t);
 /* Something is missing in it for lack of memory: see ws_table_failed. */
 void ws_table_fail(struct ws_table *t);
 
