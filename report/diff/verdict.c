@@ -323,15 +323,21 @@ static void add_where_it_went(const struct verdict *v, const struct ws_diff_rows
 	}
 	if (!gained || ws_diff_is_unlike(v->d))
 		return;
-	print(&text, "of %.3f ms gained", gained / 1e6);
+	/* more than was gained cannot be taken back of it */
+	if (lost > gained)
+		print(&text, "%.3f ms gained and %.3f ms lost:", gained / 1e6, lost / 1e6);
+	else
+		print(&text, "of %.3f ms gained", gained / 1e6);
 	for (size_t i = 0; i < classes->n && named < MOST_NAMED; i++) {
 		double change = change_of(&classes->row[i]);
 		struct ws_bytes name = ws_texts_get(&v->d->names.texts, classes->row[i].field[0]);
 
 		if (change <= 0 || change < gained / 100)
 			continue;
-		print(&text, "%s %.*s took back %.3f ms (%.0f %%)", named++ ? "," : "",
-		      (int)name.len, (const char *)name.ptr, change / 1e6, 100 * change / gained);
+		print(&text, "%s %.*s %s %.3f ms", named++ ? "," : "", (int)name.len,
+		      (const char *)name.ptr, lost > gained ? "lost" : "took back", change / 1e6);
+		if (lost <= gained)
+			print(&text, " (%.0f %%)", 100 * change / gained);
 	}
 	if (!named)
 		print(&text, " nothing over 1 %% was lost to other classes");

@@ -295,6 +295,15 @@ static uint32_t rows_to_print(const struct ws_xlsx *x, uint32_t row)
 	return row;
 }
 
+/* A section that begins above this row is printed to its end. */
+static uint32_t end_of_section(const struct ws_xlsx *x, uint32_t row)
+{
+	for (size_t i = 0; i < x->nblocks; i++)
+		if (x->blocks[i].first <= row + 1 && x->blocks[i].last > row)
+			return x->blocks[i].last;
+	return row;
+}
+
 void ws__xlsx_write_page(struct ws_xlsx *x, struct ws_xlsx_sheet *s)
 {
 	struct page p = {.x = x, .sheet = s->sheet, .t = s->table};
@@ -332,7 +341,9 @@ void ws__xlsx_write_page(struct ws_xlsx *x, struct ws_xlsx_sheet *s)
 	worksheet_gridlines(s->sheet, LXW_HIDE_ALL_GRIDLINES);
 	worksheet_set_tab_color(s->sheet, 0x1F3864);
 	row = rows_to_print(x, row);
-	ws__xlsx_page_setup(x, s->sheet, row > below ? row : below, right, 1);
+	/* beside the charts, which may end lower */
+	row = row > below ? row : end_of_section(x, below);
+	ws__xlsx_page_setup(x, s->sheet, row, right, 1);
 	worksheet_set_portrait(s->sheet); /* many short lines */
 	free(shown);
 }

@@ -182,3 +182,34 @@ Test(diff_verdict, utilization_of_both_sides_and_what_cannot_be)
 	cr_expect_eq(tb_count(table(&p, "diff-verdict"), "subject", "MFU"), 0);
 	release(&p);
 }
+
+Test(diff_verdict, what_was_lost_is_no_share_of_a_smaller_gain)
+{
+	struct program grown = fp32, slightly = fp32;
+	const struct ws_table *t;
+	struct pair p;
+	size_t row;
+
+	/* products gain 10 ns in each of two layers, something new takes 40 */
+	grown.layer_ns = 390;
+	grown.extra = "more";
+	p = compare(&fp32, &grown, -1);
+	t = table(&p, "diff-verdict");
+	row = tb_find(t, 0, "subject", "where the gain went");
+	cr_expect(strstr(tb_str(t, row, "verdict"), " ms gained and ") != NULL);
+	cr_expect(strstr(tb_str(t, row, "verdict"), "took back") == NULL);
+	cr_expect(strchr(tb_str(t, row, "verdict"), '%') == NULL);
+	release(&p);
+
+	/* and 40 where they gain 300 */
+	slightly.layer_ns = 250;
+	slightly.extra = "more";
+	p = compare(&fp32, &slightly, -1);
+	t = table(&p, "diff-verdict");
+	row = tb_find(t, 0, "subject", "where the gain went");
+	cr_expect(strstr(tb_str(t, row, "verdict"), "took back") != NULL, "%s",
+	          tb_str(t, row, "verdict"));
+	cr_expect(strstr(tb_str(t, row, "verdict"), "(13 %)") != NULL, "%s",
+	          tb_str(t, row, "verdict"));
+	release(&p);
+}
