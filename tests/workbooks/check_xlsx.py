@@ -206,8 +206,10 @@ def compare_sheet(sheet, table, first):
 
 
 def compare_page(sheet, table):
-    """The summary is a page: a heading a section, and the other columns of its rows in order."""
+    """The summary is a page: a heading a section, and the other columns of its rows in order.
+    Returns its sections: the row of the heading, the last row."""
     columns = table["columns"]
+    sections = []
     row = HEADER_ROW
     section = None
     scales = [scale_of(sheet.cells.get((HEADER_ROW, i)), c) for i, c in enumerate(columns[1:])]
@@ -217,12 +219,28 @@ def compare_page(sheet, table):
             section = values[0]
             while row < 10000 and sheet.cells.get((row, 0)) != shown(section):
                 row += 1
+            sections.append([row, row])
             row += 1
+        sections[-1][1] = row
         compare_row(sheet, row, values[1:], columns[1:], f"{section}, {values[1]}", scales)
     words = sheet.cells.values()
     for note in table["notes"]:
         if shown(note) not in words:
             complain(f"{sheet.name}: the note is missing: {note}")
+    return sections
+
+
+def check_printed(book, sheet, sections):
+    """No section of the page is cut off by the end of the paper."""
+    for d in book.book.iterfind("m:definedNames/m:definedName", NS):
+        where = range_of(d.text) if d.get("name") == "_xlnm.Print_Area" else None
+        if not where or where[0] != sheet.name:
+            continue
+        end = where[1][-1]
+        for heading, last in sections:
+            if heading <= end < last:
+                complain(f"{sheet.name}: printed to row {end}, which is in the section of rows "
+                         f"{heading} to {last}")
 
 
 def compare_names(book, report):
@@ -358,7 +376,7 @@ def main():
         if sheet is None:
             complain(f"no sheet has the table {title_of(table)!r}")
         elif table["table"] == "summary":
-            compare_page(sheet, table)
+            check_printed(book, sheet, compare_page(sheet, table))
         else:
             compare_sheet(sheet, table, i == 0)
     said = sum(1 for v in book.sheets[0].cells.values() if str(v).startswith("no sheet: "))
