@@ -1,6 +1,7 @@
 #include "formats/base/outfile.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -13,6 +14,9 @@
 /* --- who is interrupted leaves no temporary files --- */
 
 #define MAX_PENDING 64 /* further ones stay when the program is interrupted */
+
+static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+#define NSIGNALS (sizeof(signals) / sizeof(*signals))
 
 static const char *_Atomic pending[MAX_PENDING];
 
@@ -36,10 +40,9 @@ static void on_signal(int number)
 
 static void remember(const char *temp)
 {
-	static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
 	static int installed;
 
-	for (size_t i = 0; !installed && i < sizeof(signals) / sizeof(*signals); i++)
+	for (size_t i = 0; !installed && i < NSIGNALS; i++)
 		/* one that is ignored, as under nohup, stays so */
 		if (signal(signals[i], on_signal) == SIG_IGN)
 			signal(signals[i], SIG_IGN);
@@ -86,6 +89,27 @@ static bool is_special(const char *path)
 	return stat(path, &st) == 0 && !S_ISREG(st.st_mode);
 }
 
+/* A signal waits until the file that is made is known to its handler; errno says why there is none.
+ */
+static enum ws_status make_remembered(char *temp, int *fd)
+{
+	enum ws_status status;
+	sigset_t wait, before;
+	int why;
+
+	sigemptyset(&wait);
+	for (size_t i = 0; i < NSIGNALS; i++)
+		sigaddset(&wait, signals[i]);
+	pthread_sigmask(SIG_BLOCK, &wait, &before);
+	status = ws_own_file_temporary(temp, 0, fd, NULL);
+	why = errno;
+	if (status == WS_OK)
+		remember(temp);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	errno = why;
+	return status;
+}
+
 static enum ws_status create(struct ws_outfile *o, const char *path, int *fd, struct ws_err *err)
 {
 	int why;
@@ -102,13 +126,11 @@ static enum ws_status create(struct ws_outfile *o, const char *path, int *fd, st
 		release(o);
 		return WS_FAIL(err, NO_MEMORY, "out of memory");
 	}
-	if (ws_own_file_temporary(o->temp, 0, fd, NULL) != WS_OK) {
-		why = errno;
-		release(o);
-		return WS_FAIL(err, IO_WRITE, "cannot create '%s': %s", path, strerror(why));
-	}
-	remember(o->temp);
-	return WS_OK;
+	if (make_remembered(o->temp, fd) == WS_OK)
+		return WS_OK;
+	why = errno;
+	release(o);
+	return WS_FAIL(err, IO_WRITE, "cannot create '%s': %s", path, strerror(why));
 }
 
 bool ws_outfile_is_same(const char *path, const char *input)
