@@ -368,8 +368,7 @@ enum ws_status ws_cuda_attention_open(const struct ws_dnn_target *target,
 	        .err = err,
 	};
 
-	memset(attention, 0, sizeof(*attention));
-	memcpy(&attention->shape, shape, sizeof(*shape));
+	*attention = (struct ws_cuda_attention){.shape = *shape};
 	attention->scale = (float)shape->attention.scale;
 	attention->masked = -INFINITY;
 	attention->one = 1;
@@ -428,22 +427,29 @@ uint64_t ws_cuda_attention_workspace_bytes(const struct ws_op *op)
 	return delta_bytes(op) + (uint64_t)op->in[0]->count * sizeof(float);
 }
 
-/* Shapes are compared as bytes: those between the fields are 0 too. */
 static void shape_of(const struct ws_cuda *cuda, const struct ws_op *op,
                      struct ws_cuda_attention_shape *shape)
 {
-	memset(shape, 0, sizeof(*shape));
-	memcpy(&shape->attention, &op->u.attention, sizeof(shape->attention));
-	shape->kind = op->kind;
-	shape->dtype = op->in[0]->dtype;
-	shape->deterministic = cuda->options.deterministic;
+	*shape = (struct ws_cuda_attention_shape){.attention = op->u.attention,
+	                                          .kind = op->kind,
+	                                          .dtype = op->in[0]->dtype,
+	                                          .deterministic = cuda->options.deterministic};
+}
+
+static bool is_same(const struct ws_cuda_attention_shape *a,
+                    const struct ws_cuda_attention_shape *b)
+{
+	/* no padding in it: all its fields take 8 bytes */
+	return !memcmp(&a->attention.head, &b->attention.head, sizeof(a->attention.head)) &&
+	       a->attention.scale == b->attention.scale && a->kind == b->kind &&
+	       a->dtype == b->dtype && a->deterministic == b->deterministic;
 }
 
 static struct ws_cuda_attention *find(const struct ws_cuda_attentions *all,
                                       const struct ws_cuda_attention_shape *shape)
 {
 	for (int i = 0; all && i < all->count; i++)
-		if (!memcmp(&all->list[i].shape, shape, sizeof(*shape)))
+		if (is_same(&all->list[i].shape, shape))
 			return &all->list[i];
 	return NULL;
 }

@@ -22,39 +22,36 @@ bool ws_cuda_is_conv(const struct ws_op *op)
 	       op->kind == WS_OP_CONV_WGRAD;
 }
 
-/* Shapes are compared as bytes: those between the fields are 0 too. */
 static void shape_of(const struct ws_op *op, struct ws_cuda_conv_shape *shape)
 {
 	struct ws_cuda_conv_roles roles = ws_cuda_conv_roles(op->kind);
-	const struct ws_conv *f = &op->u.conv;
 
-	memset(shape, 0, sizeof(*shape));
-	shape->conv.layout = f->layout;
-	shape->conv.n = f->n;
-	shape->conv.c = f->c;
-	shape->conv.h = f->h;
-	shape->conv.w = f->w;
-	shape->conv.k = f->k;
-	shape->conv.r = f->r;
-	shape->conv.s = f->s;
-	shape->conv.p = f->p;
-	shape->conv.q = f->q;
-	shape->conv.stride = f->stride;
-	shape->conv.pad_h = f->pad_h;
-	shape->conv.pad_w = f->pad_w;
-	shape->conv.groups = f->groups;
-	shape->kind = op->kind;
+	*shape =
+	        (struct ws_cuda_conv_shape){.conv = op->u.conv, .kind = op->kind, .tf32 = op->tf32};
 	shape->dtype[roles.in[0]] = op->in[0]->dtype;
 	shape->dtype[roles.in[1]] = op->in[1]->dtype;
 	shape->dtype[roles.out] = op->out[0]->dtype;
-	shape->tf32 = op->tf32;
+}
+
+static bool is_same_conv(const struct ws_conv *a, const struct ws_conv *b)
+{
+	return a->layout == b->layout && a->n == b->n && a->c == b->c && a->h == b->h &&
+	       a->w == b->w && a->k == b->k && a->r == b->r && a->s == b->s && a->p == b->p &&
+	       a->q == b->q && a->stride == b->stride && a->pad_h == b->pad_h &&
+	       a->pad_w == b->pad_w && a->groups == b->groups;
+}
+
+static bool is_same(const struct ws_cuda_conv_shape *a, const struct ws_cuda_conv_shape *b)
+{
+	return a->kind == b->kind && a->tf32 == b->tf32 &&
+	       !memcmp(a->dtype, b->dtype, sizeof(a->dtype)) && is_same_conv(&a->conv, &b->conv);
 }
 
 static const struct ws_cuda_conv *find(const struct ws_cuda_convs *convs,
                                        const struct ws_cuda_conv_shape *shape)
 {
 	for (int i = 0; convs && i < convs->count; i++)
-		if (!memcmp(&convs->convs[i].shape, shape, sizeof(*shape)))
+		if (is_same(&convs->convs[i].shape, shape))
 			return &convs->convs[i];
 	return NULL;
 }
@@ -153,7 +150,7 @@ enum ws_status ws_cuda_convs_prepare(struct ws_cuda *cuda, const struct ws_backe
 		if (find(cuda->convs, &shape))
 			continue;
 		conv = &cuda->convs->convs[cuda->convs->count++];
-		memcpy(&conv->shape, &shape, sizeof(shape));
+		conv->shape = shape;
 		WS_FORWARD(engine_of(cuda)->open(cuda, conv, timed ? WS_CUDA_CONV_CANDIDATES : 1,
 		                                 err));
 		if (timed)

@@ -34,21 +34,21 @@ struct ws_cuda_gemms {
 	size_t capacity;
 };
 
-/* Shapes are compared as bytes: those between the fields are 0 too. */
-static void shape_of(const struct ws_op *op, struct shape *shape)
+static struct shape shape_of(const struct ws_op *op)
 {
-	const struct ws_gemm *g = &op->u.gemm;
+	return (struct shape){.gemm = op->u.gemm,
+	                      .in = op->in[0]->dtype,
+	                      .out = op->out[0]->dtype,
+	                      .tf32 = op->tf32};
+}
 
-	memset(shape, 0, sizeof(*shape));
-	shape->gemm.batch = g->batch;
-	shape->gemm.m = g->m;
-	shape->gemm.n = g->n;
-	shape->gemm.k = g->k;
-	shape->gemm.trans_a = g->trans_a;
-	shape->gemm.trans_b = g->trans_b;
-	shape->in = op->in[0]->dtype;
-	shape->out = op->out[0]->dtype;
-	shape->tf32 = op->tf32;
+static bool is_same(const struct shape *a, const struct shape *b)
+{
+	const struct ws_gemm *f = &a->gemm, *g = &b->gemm;
+
+	return f->batch == g->batch && f->m == g->m && f->n == g->n && f->k == g->k &&
+	       f->trans_a == g->trans_a && f->trans_b == g->trans_b && a->in == b->in &&
+	       a->out == b->out && a->tf32 == b->tf32;
 }
 
 static cudaDataType_t data_type(enum ws_dtype dtype)
@@ -121,19 +121,16 @@ static const struct choice *find_choice(const struct ws_cuda_gemms *gemms,
                                         const struct shape *shape)
 {
 	for (int i = 0; gemms && i < gemms->count; i++)
-		if (!memcmp(&gemms->choices[i].shape, shape, sizeof(*shape)))
+		if (is_same(&gemms->choices[i].shape, shape))
 			return &gemms->choices[i];
 	return NULL;
 }
 
 enum ws_status ws_cuda_gemm_run(struct ws_cuda *cuda, const struct ws_op *op, struct ws_err *err)
 {
-	struct choice plain;
-	const struct choice *choice;
+	const struct choice plain = {.shape = shape_of(op)};
+	const struct choice *choice = find_choice(cuda->gemms, &plain.shape);
 
-	memset(&plain, 0, sizeof(plain));
-	shape_of(op, &plain.shape);
-	choice = find_choice(cuda->gemms, &plain.shape);
 	return run_choice(cuda, choice ? choice : &plain, op->in[0]->data, op->in[1]->data,
 	                  op->out[0]->data, err);
 }
@@ -289,8 +286,7 @@ static enum ws_status add_shape(struct ws_cuda *cuda, const struct shape *shape,
 
 	WS_FORWARD(WS_GROW(gemms->choices, (size_t)gemms->count + 1, gemms->capacity, err));
 	choice = &gemms->choices[gemms->count++];
-	memset(choice, 0, sizeof(*choice));
-	memcpy(&choice->shape, shape, sizeof(*shape));
+	*choice = (struct choice){.shape = *shape};
 	trial.choice = choice;
 	status = trial_open(&trial, err);
 	if (status == WS_OK)
@@ -311,7 +307,7 @@ enum ws_status ws_cuda_gemms_prepare(struct ws_cuda *cuda, const struct ws_backe
 
 		if (plan->ops[i]->kind != WS_OP_GEMM)
 			continue;
-		shape_of(plan->ops[i], &shape);
+		shape = shape_of(plan->ops[i]);
 		if (!find_choice(cuda->gemms, &shape))
 			WS_FORWARD(add_shape(cuda, &shape, err));
 	}
