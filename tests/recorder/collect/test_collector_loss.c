@@ -309,7 +309,7 @@ static void define_in_handler(int sig)
 }
 
 Test(collector_loss, a_signal_handler_defines_names_while_its_thread_does, .init = start,
-     .fini = collect_stop, .timeout = 60)
+     .fini = collect_stop, .timeout = 600)
 {
 	const struct itimerval often = {{0, 50}, {0, 50}};
 	const struct itimerval never = {{0, 0}, {0, 0}};
@@ -352,7 +352,7 @@ static __attribute__((noinline)) void mark_below(int depth)
 }
 
 Test(collector_loss, a_handler_that_jumps_away_costs_the_event_that_it_interrupted_and_no_other,
-     .init = start, .fini = collect_stop, .timeout = 60)
+     .init = start, .fini = collect_stop, .timeout = 600)
 {
 	const struct itimerval often = {{0, 70}, {0, 70}};
 	const struct itimerval never = {{0, 0}, {0, 0}};

@@ -2,6 +2,7 @@
 #include <criterion/criterion.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "recorder/drain/drain.h"
@@ -179,11 +180,13 @@ Test(cuda_deaths, also_when_cupti_met_the_thread_first)
 
 /* --- the launcher dies --- */
 
-static void wait_for_commit(void)
+/* Some thousand launches: what is left is more than a commit. */
+static void wait_for_commits(void)
 {
-	for (int i = 0; i < 500 && !*run_segment(&run); i++)
-		usleep(10000);
-	usleep(400000);
+	struct stat st = {0};
+
+	for (int i = 0; i < 300000 && (stat(run.trace, &st) || st.st_size < 16384); i++)
+		usleep(1000);
 }
 
 Test(cuda_deaths, the_launcher_is_killed_and_salvage_goes_on_where_it_stopped)
@@ -195,7 +198,7 @@ Test(cuda_deaths, the_launcher_is_killed_and_salvage_goes_on_where_it_stopped)
 	                                        "exit", "30000", "2", "30000", NULL});
 	char segment[600];
 
-	wait_for_commit();
+	wait_for_commits();
 	snprintf(segment, sizeof(segment), "%s", run_segment(&run));
 	kill(launcher, SIGKILL);
 	cr_assert_eq(run_wait(&run, launcher), 128 + SIGKILL);

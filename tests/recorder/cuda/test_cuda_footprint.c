@@ -109,10 +109,10 @@ Test(cuda_footprint, ten_processes_that_launch_take_what_they_use)
 	need_room_for_defaults();
 	snprintf(command, sizeof(command),
 	         "for i in 1 2 3 4 5 6 7 8 9 10; do %s wait 5000 1 0 & pids=\"$pids $!\"; done; "
-	         "for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do "
-	         "set -- \"$WARPSHEET_SEGMENT\"*; [ $# -ge 10 ] && break; sleep 0.5; done; "
-	         "sleep 0.3; %s; kill $pids; wait",
-	         WS_TEST_VICTIM_CUDA, SUM_UP);
+	         "i=0; until set -- \"$WARPSHEET_SEGMENT\"*; %s; "
+	         "[ $# -ge 10 ] && [ $(cat sum) -gt %lu ] || [ $((i += 1)) -gt 3000 ]; "
+	         "do sleep 0.1; done; sleep 0.3; %s; kill $pids; wait",
+	         WS_TEST_VICTIM_CUDA, SUM_UP, (unsigned long)(10 * MIB / 4), SUM_UP);
 	RUN(&r, "-o", r.trace, "--segment-dir", r.segments, "--", "/bin/sh", "-c", command);
 	cr_expect_gt(sum_of_segments(), 10 * MIB / 4, "they have begun");
 	cr_expect_lt(sum_of_segments(), 200 * MIB, "%lu bytes, all of them 12 GiB",

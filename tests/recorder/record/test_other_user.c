@@ -22,7 +22,7 @@ Test(other_user, an_empty_file_of_another_user_is_not_waited_for)
 	/* its maker lives on: what is being made by it would be waited for */
 	snprintf(path, sizeof(path), "%s/maker", r.dir);
 	snprintf(command, sizeof(command),
-	         "sleep 60 >/dev/null 2>&1 & echo $! >%s; "
+	         "sleep 600 >/dev/null 2>&1 & echo $! >%s; "
 	         "f=$s.process-$!-$(cut -d' ' -f22 /proc/$!/stat); : >$f; chown 65534 $f",
 	         path);
 	cr_expect_eq(record_after(command), 3, "%s", r.text);
@@ -49,7 +49,7 @@ Test(other_user, a_folder_that_another_user_made_before_is_refused)
 /* Wait for a first segment and put one beside it, as anybody may in a folder like /dev/shm. */
 static void attack_folder(void)
 {
-	for (int i = 0; i < 5000; i++) {
+	for (int i = 0; i < 300000; i++) {
 		DIR *d = opendir(r.segments);
 		struct dirent *entry;
 		char path[3 * RUN_PATH];
@@ -73,6 +73,7 @@ static void attack_folder(void)
 Test(other_user, who_waits_for_a_segment_in_a_folder_for_all_replaces_no_file)
 {
 	pid_t attacker;
+	char command[512];
 
 	cr_assert_eq(chmod(r.dir, 0711), 0);
 	cr_assert_eq(chmod(r.segments, 01777), 0);
@@ -82,8 +83,12 @@ Test(other_user, who_waits_for_a_segment_in_a_folder_for_all_replaces_no_file)
 			_exit(2);
 		attack_folder();
 	}
+	snprintf(command, sizeof(command),
+	         "until find %s -name '*4194305-1' -perm 666 | grep -q .; do sleep 0.01; "
+	         "done; " WS_TEST_VICTIM " exit 10 $0",
+	         r.segments);
 	cr_expect_eq(RUN(&r, "-o", r.trace, "--segment-dir", r.segments, "--", "/bin/sh", "-c",
-	                 "sleep 1; " WS_TEST_VICTIM " exit 10 $0", r.tally),
+	                 command, r.tally),
 	             5, "%s", r.text);
 	kill(attacker, SIGKILL);
 	waitpid(attacker, NULL, 0);

@@ -486,8 +486,9 @@ Test(processes, the_recording_goes_on_until_the_last_process_ends)
 {
 	char command[1024], paths[3][RUN_PATH];
 
-	snprintf(command, sizeof(command), "%s & %s & sleep 0.2", victim(0, "until-killed", 20000),
-	         victim(1, "until-killed", 30000));
+	snprintf(command, sizeof(command), "%s & %s & " RUN_UNTIL_A_ROUND "; " RUN_UNTIL_A_ROUND,
+	         victim(0, "until-killed", 20000), victim(1, "until-killed", 30000), kid[0].tally,
+	         kid[1].tally);
 	cr_expect_eq(SHELL(r.trace, command, "--buffers", "2", "--buffer-size", "16M"), 0);
 	cr_assert_eq(run_traces(&r, paths, 3), 2, "%s", r.text);
 	check_kids(paths, 2);

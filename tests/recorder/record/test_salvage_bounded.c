@@ -43,7 +43,7 @@ static void end(void)
 	run_end(&r);
 }
 
-TestSuite(salvage_bounded, .init = begin, .fini = end, .timeout = 60);
+TestSuite(salvage_bounded, .init = begin, .fini = end, .timeout = 600);
 
 static void put_segment(void)
 {

@@ -50,6 +50,8 @@ struct probe run_open_whole(struct run *r);
  * Every round that the victim finished is in the trace exactly once (range and
  * kernel), and at most `cut` more that it had begun.
  */
+/* In a shell: until a victim has done a round, as its tally (%s) says. */
+#define RUN_UNTIL_A_ROUND "until od -An -N4 %s | grep -q '[1-9]'; do sleep 0.01; done"
 void run_check_rounds(struct run *r, const struct probe *p, int cut);
 
 #endif
