@@ -22,65 +22,17 @@ bool ws_name_loads_data(struct ws_bytes name)
 
 /* --- windows ---------------------------------------------------------------------------- */
 
-/* Device work that the API call [call_start, call_end] launched. */
-struct launched {
-	int64_t call_start_ns, call_end_ns;
-	int64_t start_ns, end_ns;
-};
-
 struct finder {
 	const struct ws_model *m;
+	const struct ws_selection *sel;
 	struct ws_time_window *windows;
 	int warm_up; /* of the warm-up steps, whatever is selected */
-	size_t n, kept;
-	struct launched *work; /* by begin of the call; without a call last */
-	size_t nwork;
+	size_t n;
+	int64_t *reach_ns;                  /* the latest end of each window and those before it */
 	int64_t *device_start, *device_end; /* of each window's work; start INT64_MAX: none */
-	uint8_t *matched;                   /* work -> launched in a window */
+	int64_t earlier_ns;                 /* end of the work before all steps */
 	struct ws_arena temp;
 };
-
-static int by_call(const void *pa, const void *pb)
-{
-	const struct launched *a = pa, *b = pb;
-
-	if (a->call_start_ns != b->call_start_ns)
-		return a->call_start_ns < b->call_start_ns ? -1 : 1;
-	return (a->start_ns > b->start_ns) - (a->start_ns < b->start_ns);
-}
-
-static struct launched launched_by(const struct ws_model *m, uint32_t call, int64_t start_ns,
-                                   int64_t dur_ns)
-{
-	struct launched l = {INT64_MAX, INT64_MAX, start_ns, start_ns + dur_ns};
-
-	if (call != WS_NONE) {
-		l.call_start_ns = m->api.start_ns[call];
-		l.call_end_ns = m->api.end_ns[call];
-	}
-	return l;
-}
-
-static enum ws_status gather_work(struct finder *f, const struct ws_selection *sel,
-                                  struct ws_err *err)
-{
-	const struct ws_model *m = f->m;
-	const struct ws_kernels *k = &m->kernels;
-
-	WS_NEW(&f->temp, f->work, k->n + m->nwork);
-	WS_NEW(&f->temp, f->matched, k->n + m->nwork);
-	WS_FORWARD(ws_arena_check(&f->temp, "the time of steps", err));
-	for (size_t i = 0; i < k->n; i++)
-		if (sel->any_scope[i] && !(k->flags[i] & WS_KERNEL_NO_TIME))
-			f->work[f->nwork++] =
-			        launched_by(m, k->call[i], k->start_ns[i], k->dur_ns[i]);
-	for (size_t i = 0; i < m->nwork; i++)
-		if (sel->any_work[i] && !m->work[i].no_time)
-			f->work[f->nwork++] = launched_by(m, m->work[i].call, m->work[i].start_ns,
-			                                  m->work[i].dur_ns);
-	ws_sort(f->work, f->nwork, sizeof(*f->work), by_call);
-	return WS_OK;
-}
 
 static int by_window(const void *pa, const void *pb)
 {
@@ -91,12 +43,13 @@ static int by_window(const void *pa, const void *pb)
 	return (a->end_ns > b->end_ns) - (a->end_ns < b->end_ns);
 }
 
-static enum ws_status host_windows(struct finder *f, const struct ws_selection *sel,
-                                   struct ws_err *err)
+static enum ws_status host_windows(struct finder *f, struct ws_err *err)
 {
+	const struct ws_selection *sel = f->sel;
 	const struct ws_model *m = f->m;
 
 	f->windows = calloc(m->nsteps + 1, sizeof(*f->windows));
+	WS_NEW(&f->temp, f->reach_ns, m->nsteps + 1);
 	WS_NEW(&f->temp, f->device_start, m->nsteps + 1);
 	WS_NEW(&f->temp, f->device_end, m->nsteps + 1);
 	f->temp.failed |= !f->windows;
@@ -105,53 +58,84 @@ static enum ws_status host_windows(struct finder *f, const struct ws_selection *
 		if (f->warm_up ? m->steps[s].warm_up && !m->steps[s].unfinished
 		               : ws_step_selected(m, sel, s))
 			f->windows[f->n++] =
-			        (struct ws_time_window){m->ranges.start_ns[m->steps[s].range],
-			                                m->ranges.end_ns[m->steps[s].range], s, 0};
+			        (struct ws_time_window){m->steps[s].start_ns,
+			                                m->steps[s].start_ns + m->steps[s].total_ns,
+			                                s, 0};
 	if (!f->n && !m->nmeasured && !sel->has_steps && !f->warm_up)
 		f->windows[f->n++] = (struct ws_time_window){m->begin_ns, m->end_ns, WS_NONE, 0};
 	ws_sort(f->windows, f->n, sizeof(*f->windows), by_window);
 	for (size_t i = 0; i < f->n; i++) {
+		int64_t end_ns = f->windows[i].end_ns;
+
+		f->reach_ns[i] = i && f->reach_ns[i - 1] > end_ns ? f->reach_ns[i - 1] : end_ns;
 		f->device_start[i] = INT64_MAX;
 		f->device_end[i] = INT64_MIN;
 	}
 	return WS_OK;
 }
 
-/* Both ascend, so one pass gives each call to the window that holds it wholly. */
-static void match_work(struct finder *f)
+/* The window that holds a call wholly, WS_NONE: the first that does not end by its begin. */
+static size_t window_of(const struct finder *f, const struct ws_joined_call *call)
 {
-	size_t w = 0;
+	size_t lo = 0, hi = f->n;
 
-	for (size_t i = 0; i < f->nwork && f->work[i].call_start_ns != INT64_MAX; i++) {
-		const struct launched *l = &f->work[i];
+	if (!call)
+		return SIZE_MAX;
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
 
-		while (w < f->n && f->windows[w].end_ns <= l->call_start_ns &&
-		       !(w + 1 == f->n && f->windows[w].end_ns == l->call_start_ns))
-			w++;
-		if (w == f->n)
-			break;
-		if (l->call_start_ns < f->windows[w].start_ns ||
-		    l->call_end_ns > f->windows[w].end_ns)
-			continue;
-		f->matched[i] = 1;
-		f->windows[w].device_work++;
-		if (l->start_ns < f->device_start[w])
-			f->device_start[w] = l->start_ns;
-		if (l->end_ns > f->device_end[w])
-			f->device_end[w] = l->end_ns;
+		if (f->reach_ns[mid] <= call->start_ns)
+			lo = mid + 1;
+		else
+			hi = mid;
 	}
+	/* a call that begins as all ends */
+	lo -= lo == f->n && lo && f->windows[lo - 1].end_ns == call->start_ns;
+	if (lo == f->n || call->start_ns < f->windows[lo].start_ns ||
+	    call->start_ns + call->dur_ns > f->windows[lo].end_ns)
+		return SIZE_MAX;
+	return lo;
+}
+
+/* A piece of device work and the call that launched it. */
+typedef void (*work_fn)(struct finder *f, size_t window, int64_t start_ns, int64_t end_ns);
+
+static void match(struct finder *f, size_t w, int64_t start_ns, int64_t end_ns)
+{
+	if (w == SIZE_MAX)
+		return;
+	f->windows[w].device_work++;
+	f->device_start[w] = start_ns < f->device_start[w] ? start_ns : f->device_start[w];
+	f->device_end[w] = end_ns > f->device_end[w] ? end_ns : f->device_end[w];
 }
 
 /* The first window begins no earlier than the work before all steps ends. */
-static int64_t end_of_earlier_work(const struct finder *f)
+static void find_earlier(struct finder *f, size_t w, int64_t start_ns, int64_t end_ns)
 {
-	int64_t end = f->windows[0].start_ns;
+	(void)start_ns;
+	if (w == SIZE_MAX && end_ns < f->device_start[0] && end_ns > f->earlier_ns)
+		f->earlier_ns = end_ns;
+}
 
-	for (size_t i = 0; i < f->nwork && f->device_start[0] != INT64_MAX; i++)
-		if (!f->matched[i] && f->work[i].end_ns < f->device_start[0] &&
-		    f->work[i].end_ns > end)
-			end = f->work[i].end_ns;
-	return end;
+static void look_at_work(struct finder *f, work_fn look)
+{
+	struct ws_joined_rows *rows = f->sel->rows;
+	const struct ws_model *m = f->m;
+
+	for (size_t i = 0; i < rows->nkernels; i++) {
+		const struct ws_joined_kernel *k = ws_joined_rows_kernel(rows, i);
+
+		if (ws_kernel_ran(f->sel, k, i))
+			look(f, window_of(f, ws_joined_rows_call(rows, k->call)), k->start_ns,
+			     k->start_ns + k->dur_ns);
+	}
+	for (size_t i = 0; i < m->nwork; i++) {
+		const struct ws_work *w = &m->work[i];
+
+		if (ws_work_ran(f->sel, m, i))
+			look(f, window_of(f, ws_joined_rows_call(rows, w->call)), w->start_ns,
+			     w->start_ns + w->dur_ns);
+	}
 }
 
 static void move_bounds(struct finder *f)
@@ -164,7 +148,10 @@ static void move_bounds(struct finder *f)
 	/* without steps all of the trace counts, what has no launch record too */
 	if (!matched || f->windows[0].step == WS_NONE)
 		return;
-	before = end_of_earlier_work(f);
+	f->earlier_ns = f->windows[0].start_ns;
+	if (f->device_start[0] != INT64_MAX)
+		look_at_work(f, find_earlier);
+	before = f->earlier_ns;
 	for (size_t i = 0; i < f->n; i++) {
 		struct ws_time_window *w = &f->windows[i];
 
@@ -198,15 +185,13 @@ static enum ws_status find_windows(const struct ws_model *m, const struct ws_sel
                                    int warm_up, struct ws_time_window **out, size_t *n, size_t *cut,
                                    struct ws_err *err)
 {
-	struct finder f = {.m = m, .warm_up = warm_up};
-	enum ws_status status = host_windows(&f, sel, err);
+	struct finder f = {.m = m, .sel = sel, .warm_up = warm_up};
+	enum ws_status status = host_windows(&f, err);
 
 	*out = NULL;
 	*n = *cut = 0;
-	if (status == WS_OK)
-		status = gather_work(&f, sel, err);
 	if (status == WS_OK) {
-		match_work(&f);
+		look_at_work(&f, match);
 		move_bounds(&f);
 		*n = keep_windows(&f);
 		*cut = f.n - *n;
@@ -243,12 +228,11 @@ enum ws_status ws_step_windows(const struct ws_model *m, const struct ws_selecti
 {
 	int warm_up = 0;
 
-	/* the times of ranges are rows of a loaded model, which a pass has not */
 	for (uint32_t s = 0; s < m->nsteps; s++) {
 		warm_up |= m->steps[s].warm_up;
 		step_ns[s] = -1;
 	}
-	if (!m->ranges.n)
+	if (!sel->rows)
 		return WS_OK;
 	if (warm_up)
 		WS_FORWARD(set_times(m, sel, 1, step_ns, err));

@@ -375,7 +375,10 @@ static enum ws_status allocate(const struct ws_model *m, struct ws_selection *s,
 	WS_NEW(&s->arena, s->any_work, m->nwork);
 	WS_NEW(&s->arena, s->op, m->cpu_ops.tree.n);
 	WS_NEW(&s->arena, s->memory, m->nmemory);
-	return ws_arena_check(&s->arena, "the selection of kernels", err);
+	WS_NEW(&s->arena, s->rows, 1);
+	WS_FORWARD(ws_arena_check(&s->arena, "the selection of kernels", err));
+	ws_joined_rows_of_model(s->rows, m);
+	return WS_OK;
 }
 
 static bool any_in_steps(const struct ws_model *m)

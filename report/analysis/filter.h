@@ -8,12 +8,14 @@
 
 #include "report/model/model.h"
 #include "report/pass/digest.h"
+#include "report/pass/joined_rows.h"
 
 struct ws_selection {
-	/* 1 = in the report; one entry for each thing of the model */
+	struct ws_joined_rows *rows; /* what is selected from; NULL: of a pass without rows */
+	/* 1 = in the report; one entry for each thing of the model; kernel: NULL of a pass */
 	uint8_t *kernel, *range, *call, *work, *op, *memory;
 	/* kernels and other device work that pass every filter but the scope: what a device did
-	 * before a step is no idle time, whatever the report is about */
+	 * before a step is no idle time, whatever the report is about. NULL: all */
 	uint8_t *any_scope, *any_work;
 	enum ws_scope scope; /* as it applies: ALL where STEPS were asked for and there are none */
 	size_t kernels;
@@ -44,6 +46,18 @@ struct ws_table_context {
 enum ws_status ws_select(const struct ws_model *m, const struct ws_filter *filter,
                          struct ws_selection *out, struct ws_err *err);
 void ws_selection_release(struct ws_selection *s);
+
+/* Kernel row i, other work i: does it pass every filter but the scope, and is its time known? */
+static inline bool ws_kernel_ran(const struct ws_selection *s, const struct ws_joined_kernel *k,
+                                 size_t i)
+{
+	return k->timed && (!s->any_scope || s->any_scope[i]);
+}
+static inline bool ws_work_ran(const struct ws_selection *s, const struct ws_model *m, size_t i)
+{
+	return !m->work[i].no_time && m->work[i].device < m->ndevices &&
+	       (!s->any_work || s->any_work[i]);
+}
 
 /* Does it overlap the time of the filter? */
 bool ws_time_selected(const struct ws_selection *s, int64_t start_ns, int64_t end_ns);

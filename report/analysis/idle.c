@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/base/stat.h"
+#include "report/base/values.h"
 
 const struct ws_use_def ws_use_defs[WS_USES] = {
 #define X(NAME, name, what, cure) {name, what, cure},
@@ -14,16 +14,18 @@ const struct ws_use_def ws_use_defs[WS_USES] = {
 
 /* --- what happened ------------------------------------------------------------------------ */
 
-/* One piece of device work; sorted by device, then begin. */
+/* One piece of device work. */
 struct piece {
 	int64_t start_ns, end_ns;
-	uint32_t device, call, range; /* call, range: WS_NONE */
-	uint8_t use;                  /* WS_USE_COMPUTE, _COLLECTIVE or _COPY */
+	uint32_t call, path; /* WS_NONE */
+	uint8_t use;         /* WS_USE_COMPUTE, _COLLECTIVE or _COPY */
 };
 
 /* Where the sweep over one device's pieces is. */
 struct place {
-	size_t next, end; /* pieces of the device from here on */
+	size_t kernel, kernels_end, work, work_end; /* rows of the device from here on */
+	struct piece next;                          /* the one that begins next */
+	bool has_next;
 	int64_t until_ns[WS_USE_COPY +
 	                 1]; /* until when work of each use ran; INT64_MIN: none yet */
 	int64_t at_ns;       /* what is before this is counted */
@@ -31,8 +33,7 @@ struct place {
 
 struct ws_idle_cursor {
 	const struct ws_model *m;
-	struct piece *pieces;
-	size_t npieces;
+	const struct ws_selection *sel;
 	struct ws_spans data;    /* when the host loaded data */
 	struct ws_spans sync;    /* host synchronisations, by begin, not merged */
 	int64_t *sync_end_ns;    /* the latest end of those up to each */
@@ -40,17 +41,6 @@ struct ws_idle_cursor {
 	int64_t *launch_of_path; /* of ws_idle, or NULL */
 	struct ws_arena arena;
 };
-
-static int by_device(const void *pa, const void *pb)
-{
-	const struct piece *a = pa, *b = pb;
-
-	if (a->device != b->device)
-		return a->device < b->device ? -1 : 1;
-	if (a->start_ns != b->start_ns)
-		return a->start_ns < b->start_ns ? -1 : 1;
-	return (a->end_ns > b->end_ns) - (a->end_ns < b->end_ns);
-}
 
 static int by_begin(const void *pa, const void *pb)
 {
@@ -61,35 +51,100 @@ static int by_begin(const void *pa, const void *pb)
 	return (a->end_ns > b->end_ns) - (a->end_ns < b->end_ns);
 }
 
-static void add_pieces(struct ws_idle_cursor *c, const struct ws_selection *sel)
+/* --- pieces in order -------------------------------------------------------------------------- */
+
+/* The first kernel of a device or one behind it. */
+static size_t first_kernel(struct ws_idle_cursor *c, uint32_t device)
+{
+	size_t lo = 0, hi = c->sel->rows->nkernels;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+		const struct ws_joined_kernel *k = ws_joined_rows_kernel(c->sel->rows, mid);
+
+		if (c->m->configs[k->config].device < device)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+static struct piece piece_of_kernel(const struct ws_joined_kernel *k)
+{
+	return (struct piece){k->start_ns, k->start_ns + k->dur_ns, k->call, k->path,
+	                      k->class == WS_TEXT_COMM ? WS_USE_COLLECTIVE : WS_USE_COMPUTE};
+}
+
+static struct piece piece_of_work(const struct ws_work *w)
+{
+	return (struct piece){w->start_ns, w->start_ns + w->dur_ns, w->call, w->path,
+	                      w->kind == WS_WORK_GRAPH ? WS_USE_COMPUTE : WS_USE_COPY};
+}
+
+/* The next kernel, or the next other work, which stays; false: there is none. */
+static bool peek_kernel(struct ws_idle_cursor *c, struct place *p, struct piece *out)
+{
+	for (; p->kernel < p->kernels_end; p->kernel++) {
+		const struct ws_joined_kernel *k = ws_joined_rows_kernel(c->sel->rows, p->kernel);
+
+		if (!ws_kernel_ran(c->sel, k, p->kernel))
+			continue;
+		*out = piece_of_kernel(k);
+		return true;
+	}
+	return false;
+}
+
+static bool peek_work(struct ws_idle_cursor *c, struct place *p, struct piece *out)
+{
+	for (; p->work < p->work_end; p->work++) {
+		if (!ws_work_ran(c->sel, c->m, p->work))
+			continue;
+		*out = piece_of_work(&c->m->work[p->work]);
+		return true;
+	}
+	return false;
+}
+
+/* To the next piece, by begin; of a kernel and other work that begin together what ends first. */
+static void step_on(struct ws_idle_cursor *c, struct place *p)
+{
+	struct piece kernel, work;
+	bool has_kernel = peek_kernel(c, p, &kernel), has_work = peek_work(c, p, &work);
+	bool is_work =
+	        has_work && (!has_kernel || work.start_ns < kernel.start_ns ||
+	                     (work.start_ns == kernel.start_ns && work.end_ns < kernel.end_ns));
+
+	p->has_next = has_kernel || has_work;
+	p->next = is_work ? work : kernel;
+	p->kernel += has_kernel && !is_work;
+	p->work += is_work;
+}
+
+static void open_places(struct ws_idle_cursor *c)
 {
 	const struct ws_model *m = c->m;
-	const struct ws_kernels *k = &m->kernels;
+	size_t work = 0;
 
-	for (size_t i = 0; i < k->n; i++)
-		if (sel->any_scope[i] && !(k->flags[i] & WS_KERNEL_NO_TIME))
-			c->pieces[c->npieces++] =
-			        (struct piece){k->start_ns[i],
-			                       k->start_ns[i] + k->dur_ns[i],
-			                       ws_kernel_device(m, i),
-			                       k->call[i],
-			                       k->range[i],
-			                       ws_kernel_is_comm(m, i) ? WS_USE_COLLECTIVE
-			                                               : WS_USE_COMPUTE};
-	for (size_t i = 0; i < m->nwork; i++) {
-		const struct ws_work *w = &m->work[i];
+	for (uint32_t d = 0; d < m->ndevices; d++) {
+		struct place *p = &c->place[d];
 
-		if (sel->any_work[i] && !w->no_time && w->device < m->ndevices)
-			c->pieces[c->npieces++] = (struct piece){
-			        w->start_ns,
-			        w->start_ns + w->dur_ns,
-			        w->device,
-			        w->call,
-			        w->range,
-			        w->kind == WS_WORK_GRAPH ? WS_USE_COMPUTE : WS_USE_COPY};
+		*p = (struct place){.kernel = d ? p[-1].kernels_end : 0,
+		                    .kernels_end = first_kernel(c, d + 1),
+		                    .work = work,
+		                    .at_ns = INT64_MIN};
+		while (work < m->nwork && m->work[work].device <= d)
+			work++;
+		p->work_end = work;
+		for (int use = 0; use <= WS_USE_COPY; use++)
+			p->until_ns[use] = INT64_MIN;
 	}
-	ws_sort(c->pieces, c->npieces, sizeof(*c->pieces), by_device);
+	for (uint32_t d = 0; d < m->ndevices; d++)
+		step_on(c, &c->place[d]);
 }
+
+/* --- what the host did ------------------------------------------------------------------------ */
 
 static bool name_is_sync(struct ws_bytes name)
 {
@@ -114,6 +169,7 @@ static bool name_is_sync(struct ws_bytes name)
 
 static enum ws_status add_syncs(struct ws_idle_cursor *c, struct ws_err *err)
 {
+	struct ws_joined_rows *rows = c->sel->rows;
 	const struct ws_model *m = c->m;
 	int64_t latest = INT64_MIN;
 	uint8_t *is_sync;
@@ -121,14 +177,14 @@ static enum ws_status add_syncs(struct ws_idle_cursor *c, struct ws_err *err)
 	WS_NEW(&c->arena, is_sync, m->ntexts);
 	WS_FORWARD(ws_arena_check(&c->arena, "the idle time", err));
 	/* 1: it is none, 2: it is one; each name is looked at once */
-	for (size_t i = 0; i < m->api.n; i++) {
-		uint32_t name = m->api.name[i];
+	for (uint32_t i = 0; i < rows->ncalls; i++) {
+		const struct ws_joined_call *call = ws_joined_rows_call(rows, i);
 
-		if (!is_sync[name])
-			is_sync[name] = 1 + name_is_sync(m->texts[name]);
-		if (is_sync[name] == 2)
-			WS_FORWARD(
-			        ws_spans_add(&c->sync, m->api.start_ns[i], m->api.end_ns[i], err));
+		if (!is_sync[call->name])
+			is_sync[call->name] = 1 + name_is_sync(m->texts[call->name]);
+		if (is_sync[call->name] == 2)
+			WS_FORWARD(ws_spans_add(&c->sync, call->start_ns,
+			                        call->start_ns + call->dur_ns, err));
 	}
 	ws_sort(c->sync.span, c->sync.n, sizeof(*c->sync.span), by_begin);
 	WS_NEW(&c->arena, c->sync_end_ns, c->sync.n);
@@ -142,13 +198,19 @@ static enum ws_status add_syncs(struct ws_idle_cursor *c, struct ws_err *err)
 
 static enum ws_status add_data_loading(struct ws_idle_cursor *c, struct ws_err *err)
 {
-	const struct ws_ranges *trees[] = {&c->m->ranges, &c->m->cpu_ops.tree};
+	struct ws_joined_rows *rows = c->sel->rows;
+	const struct ws_ranges *ops = &c->m->cpu_ops.tree;
+	const struct ws_bytes *texts = c->m->texts;
 
-	for (size_t t = 0; t < 2; t++)
-		for (size_t i = 0; i < trees[t]->n; i++)
-			if (ws_name_loads_data(c->m->texts[trees[t]->name[i]]))
-				WS_FORWARD(ws_spans_add(&c->data, trees[t]->start_ns[i],
-				                        trees[t]->end_ns[i], err));
+	for (size_t i = 0; i < rows->nranges; i++) {
+		const struct ws_joined_range *r = ws_joined_rows_range(rows, i);
+
+		if (ws_name_loads_data(texts[r->name]))
+			WS_FORWARD(ws_spans_add(&c->data, r->start_ns, r->end_ns, err));
+	}
+	for (size_t i = 0; i < ops->n; i++)
+		if (ws_name_loads_data(texts[ops->name[i]]))
+			WS_FORWARD(ws_spans_add(&c->data, ops->start_ns[i], ops->end_ns[i], err));
 	ws_spans_merge(&c->data);
 	return WS_OK;
 }
@@ -162,18 +224,10 @@ static enum ws_status cursor_open(struct ws_idle_cursor **out, const struct ws_m
 	if (!c)
 		return WS_FAIL(err, NO_MEMORY, "no memory for the idle time");
 	c->m = m;
-	WS_NEW(&c->arena, c->pieces, m->kernels.n + m->nwork);
+	c->sel = sel;
 	WS_NEW(&c->arena, c->place, m->ndevices);
 	WS_FORWARD(ws_arena_check(&c->arena, "the idle time", err));
-	add_pieces(c, sel);
-	for (size_t d = 0, i = 0; d < m->ndevices; d++) {
-		c->place[d] = (struct place){.next = i, .at_ns = INT64_MIN};
-		for (int use = 0; use <= WS_USE_COPY; use++)
-			c->place[d].until_ns[use] = INT64_MIN;
-		while (i < c->npieces && c->pieces[i].device == d)
-			i++;
-		c->place[d].end = i;
-	}
+	open_places(c);
 	WS_FORWARD(add_syncs(c, err));
 	return add_data_loading(c, err);
 }
@@ -241,6 +295,7 @@ struct gap {
 static struct gap explain(struct ws_idle_cursor *c, int64_t from_ns, int64_t to_ns,
                           const struct piece *next)
 {
+	const struct ws_joined_call *call;
 	int64_t call_ns, made_ns;
 	struct gap g = {to_ns, WS_USE_UNKNOWN, WS_USE_UNKNOWN};
 
@@ -252,10 +307,11 @@ static struct gap explain(struct ws_idle_cursor *c, int64_t from_ns, int64_t to_
 		g.before = WS_USE_END;
 		return g;
 	}
-	if (next->call == WS_NONE)
+	call = ws_joined_rows_call(c->sel->rows, next->call);
+	if (!call)
 		return g;
-	call_ns = c->m->api.start_ns[next->call];
-	made_ns = c->m->api.end_ns[next->call];
+	call_ns = call->start_ns;
+	made_ns = call->start_ns + call->dur_ns;
 	if (made_ns <= from_ns) { /* it had been launched */
 		g.before = to_ns - from_ns <= WS_IDLE_QUEUE_US * 1000 ? WS_USE_DEVICE : WS_USE_WAIT;
 		return g;
@@ -285,15 +341,10 @@ static void use_add(struct ws_device_use *use, enum ws_use what, int64_t ns, int
 	use->longest_ns[what] = max_ns(use->longest_ns[what], whole_ns);
 }
 
-static void add_to_path(struct ws_idle_cursor *c, const struct piece *next, int64_t ns)
+static void add_to_path(int64_t *of_path, const struct ws_model *m, uint32_t path, int64_t ns)
 {
-	const struct ws_ranges *r = &c->m->ranges;
-	uint32_t path;
-
-	if (!c->launch_of_path || !next || next->range == WS_NONE)
-		return;
-	for (path = r->path[next->range]; path != WS_NONE; path = r->paths[path].parent)
-		c->launch_of_path[path] += ns;
+	for (; of_path && path != WS_NONE; path = m->ranges.paths[path].parent)
+		of_path[path] += ns;
 }
 
 /* The device did nothing from `from` on; [at, to] of that is in the window. */
@@ -306,8 +357,8 @@ static void add_gap(struct ws_idle_cursor *c, int64_t from_ns, int64_t at_ns, in
 
 	use_add(use, g.before, min_ns(to_ns, g.split_ns) - at_ns, min_ns(end, g.split_ns) - begin);
 	use_add(use, g.after, to_ns - max_ns(at_ns, g.split_ns), end - g.split_ns);
-	if (g.before == WS_USE_LAUNCH)
-		add_to_path(c, next, min_ns(to_ns, g.split_ns) - at_ns);
+	if (g.before == WS_USE_LAUNCH && next)
+		add_to_path(c->launch_of_path, c->m, next->path, min_ns(to_ns, g.split_ns) - at_ns);
 }
 
 /* Give [at, to] of a device, in which no piece begins, to what ran, most important first. */
@@ -341,16 +392,14 @@ static void sweep(struct ws_idle_cursor *c, uint32_t device, const struct ws_tim
 {
 	struct place *p = &c->place[device];
 
-	while (p->next < p->end && c->pieces[p->next].start_ns <= w->start_ns)
-		run(p, &c->pieces[p->next++]);
+	for (; p->has_next && p->next.start_ns <= w->start_ns; step_on(c, p))
+		run(p, &p->next);
 	p->at_ns = w->start_ns;
-	while (p->next < p->end && c->pieces[p->next].start_ns < w->end_ns) {
-		const struct piece *piece = &c->pieces[p->next++];
-
-		advance(c, p, piece->start_ns, piece, use);
-		run(p, piece);
+	for (; p->has_next && p->next.start_ns < w->end_ns; step_on(c, p)) {
+		advance(c, p, p->next.start_ns, &p->next, use);
+		run(p, &p->next);
 	}
-	advance(c, p, w->end_ns, p->next < p->end ? &c->pieces[p->next] : NULL, use);
+	advance(c, p, w->end_ns, p->has_next ? &p->next : NULL, use);
 }
 
 static void use_join(struct ws_device_use *to, const struct ws_device_use *from)
@@ -371,7 +420,7 @@ enum ws_status ws_idle_window(const struct ws_model *m, const struct ws_selectio
 	if (!*cursor)
 		WS_FORWARD(cursor_open(cursor, m, sel, err));
 	for (uint32_t d = 0; d < m->ndevices; d++)
-		if (m->devices[d].kernels || (*cursor)->place[d].end > (*cursor)->place[d].next)
+		if (m->devices[d].kernels || (*cursor)->place[d].has_next)
 			sweep(*cursor, d, w, use);
 	return WS_OK;
 }
@@ -398,34 +447,43 @@ static enum ws_status add_kernels(struct ws_idle *out, struct ws_idle_cursor *c,
                                   const struct ws_time_window *windows, size_t n,
                                   struct ws_err *err)
 {
-	const struct ws_ranges *r = &c->m->ranges;
-	struct ws_stat stat;
-	size_t all = 0;
-	int64_t *dur;
+	struct ws_values_scratch scratch = {0};
+	const struct ws_values **of_device;
+	struct ws_values *dur_ns;
+	bool done = true;
 
-	WS_NEW(&c->arena, dur, c->npieces);
+	WS_NEW(&c->arena, dur_ns, c->m->ndevices);
+	WS_NEW(&c->arena, of_device, c->m->ndevices);
 	WS_FORWARD(ws_arena_check(&c->arena, "the idle time", err));
-	for (size_t d = 0, i = 0; d < c->m->ndevices; d++) {
-		size_t first = all;
+	open_places(c);
+	for (uint32_t d = 0; d < c->m->ndevices; d++) {
+		of_device[d] = &dur_ns[d];
+		for (struct place *p = &c->place[d]; p->has_next; step_on(c, p)) {
+			int64_t ns = p->next.end_ns - p->next.start_ns;
 
-		for (; i < c->npieces && c->pieces[i].device == d; i++) {
-			const struct piece *p = &c->pieces[i];
-
-			if (p->use == WS_USE_COPY || !in_windows(windows, n, p->start_ns))
+			if (p->next.use == WS_USE_COPY || !in_windows(windows, n, p->next.start_ns))
 				continue;
-			dur[all++] = p->end_ns - p->start_ns;
-			if (!out->path_kernel_ns || p->range == WS_NONE)
-				continue;
-			for (uint32_t q = r->path[p->range]; q != WS_NONE; q = r->paths[q].parent)
-				out->path_kernel_ns[q] += p->end_ns - p->start_ns;
+			done &= ws_values_add(&dur_ns[d], ns);
+			add_to_path(out->path_kernel_ns, c->m, p->next.path, ns);
 		}
-		ws_stat_of(dur + first, all - first, &stat);
-		out->device[d].kernels = all - first;
+	}
+	for (size_t d = 0; d < c->m->ndevices && done; d++) {
+		struct ws_stat stat;
+
+		done = ws_values_stat(&of_device[d], 1, &scratch, &stat);
+		out->device[d].kernels = stat.n;
 		out->device[d].kernel_median_ns = (int64_t)stat.median;
 	}
-	ws_stat_of(dur, all, &stat);
-	out->all.kernel_median_ns = (int64_t)stat.median;
-	return WS_OK;
+	if (done) {
+		struct ws_stat stat;
+
+		done = ws_values_stat(of_device, c->m->ndevices, &scratch, &stat);
+		out->all.kernel_median_ns = (int64_t)stat.median;
+	}
+	ws_values_scratch_free(&scratch);
+	for (size_t d = 0; d < c->m->ndevices; d++)
+		ws_values_free(&dur_ns[d]);
+	return done ? WS_OK : WS_FAIL(err, NO_MEMORY, "no memory for the idle time");
 }
 
 static enum ws_status find(struct ws_idle *out, struct ws_idle_cursor **cursor,
@@ -443,7 +501,7 @@ static enum ws_status find(struct ws_idle *out, struct ws_idle_cursor **cursor,
 		for (size_t i = 0; i < n; i++)
 			out->wall_ns += windows[i].end_ns - windows[i].start_ns;
 		for (uint32_t d = 0; d < m->ndevices; d++) {
-			bool worked = (*cursor)->place[d].end > (*cursor)->place[d].next;
+			bool worked = (*cursor)->place[d].has_next;
 
 			for (size_t i = 0; i < n && worked; i++)
 				sweep(*cursor, d, &windows[i], &out->device[d]);

@@ -173,7 +173,7 @@ static enum ws_status time_steps(const struct ws_model *m, const struct ws_selec
                                  struct ws_utilization *out, struct ws_err *err)
 {
 	WS_FORWARD(ws_step_windows(m, sel, out->step_ns, err));
-	for (uint32_t i = 0; i < m->nsteps && !m->ranges.n; i++)
+	for (uint32_t i = 0; i < m->nsteps && !sel->rows; i++)
 		out->step_ns[i] = m->steps[i].total_ns;
 	for (uint32_t i = 0; i < m->nsteps; i++)
 		if (is_counted(m, sel, out, i))

@@ -301,6 +301,7 @@ static enum ws_status find_launched_steps(struct ws_model *m, struct ws_err *err
 	for (size_t i = 0; i < m->nwork; i++) {
 		struct ws_work *w = &m->work[i];
 
+		w->path = w->range == WS_NONE ? WS_NONE : m->ranges.path[w->range];
 		w->step = launched_step(m, w->range, w->call);
 		w->scope = (uint8_t)ws_scope_of(m, w->step, ws_range_marks(m, w->range));
 	}

@@ -41,6 +41,7 @@ static enum ws_status take_work(struct ws_loader *l, const struct work_columns *
 	        .stream = ws_value(t, c->stream, row),
 	        .bytes = c->bytes < 0 ? 0 : ws_value(t, c->bytes, row),
 	        .call = WS_NONE,
+	        .path = WS_NONE,
 	        .range = WS_NONE,
 	        .op = WS_NONE,
 	        .kind = (uint8_t)c->work,

@@ -118,9 +118,9 @@ static enum ws_status close_range(void *ctx, uint32_t range, int open, struct ws
 		close_op(p, r);
 	if (p->sink)
 		WS_FORWARD(tell_range(p, r, open, err));
-	if (p->parts & WS_DIGEST_PRODUCTS && r->op == range && r->counted && r->step != WS_NONE &&
+	if (p->parts & WS_DIGEST_PRODUCTS && r->op == range && r->counted &&
 	    tells_product(&p->m->ops.op[r->payload]))
-		p->declined = "the FLOPs of a step's products are held against peaks";
+		p->declined = "the FLOPs of products are held against peaks";
 	if (r->step != WS_NONE)
 		ws_pass_close_step(p, r, range, open);
 	return WS_OK;
@@ -245,7 +245,9 @@ static enum ws_status take_kernel(struct ws_pass *p, const struct ws_pass_kernel
 
 	p->m->devices[config->device].kernels++;
 	if (p->sink)
-		return tell_kernel(p, k, launch, &place, err);
+		WS_FORWARD(tell_kernel(p, k, launch, &place, err));
+	if (!(p->parts & WS_DIGEST_JOINED_SUMS))
+		return WS_OK;
 	if (launch->step != WS_NONE)
 		WS_FORWARD(ws_digest_add_to_step(p->d, launch->step,
 		                                 r ? (enum ws_phase)r->phase : WS_PHASE_OTHER,
@@ -269,9 +271,14 @@ static enum ws_status take_launched(struct ws_pass *p, const struct ws_pass_kern
                                     const struct ws_launch_waiting *launch, uint32_t no_path,
                                     struct ws_err *err)
 {
+	struct ws_work *w;
+
 	if (k->config != WS_NONE)
 		return take_kernel(p, k, launch, no_path, err);
-	p->m->work[k->dur_ns].scope = launch->scope;
+	w = &p->m->work[k->dur_ns];
+	w->scope = launch->scope;
+	w->call = launch->call;
+	w->path = launch->range == WS_NONE ? WS_NONE : p->live.range[launch->range].path;
 	return WS_OK;
 }
 
@@ -337,6 +344,7 @@ static enum ws_status join_call(struct ws_pass *p, const struct ws_pass_call *c,
 	struct ws_launch_waiting launch = {.correlation = c->correlation,
 	                                   .process = c->process,
 	                                   .stays = c->stays,
+	                                   .call = WS_NONE,
 	                                   .step_range = WS_NONE};
 	uint32_t range;
 
@@ -355,10 +363,10 @@ static enum ws_status join_call(struct ws_pass *p, const struct ws_pass_call *c,
 		        ws_digest_add_call(p->d, c->name, c->end_ns - c->start_ns, c->failed, err));
 	else
 		p->d->ncalls++;
-	if (!c->launches)
-		return WS_OK;
 	if (p->sink)
 		WS_FORWARD(tell_call(p, c, &launch.call, err));
+	if (!c->launches)
+		return WS_OK;
 	if (range != WS_NONE)
 		ws_live_hold(&p->live, range);
 	if (launch.step_range != WS_NONE)

@@ -43,7 +43,7 @@ struct ws_joined_range {
 /* Told of each row once. Kernels of a device come by start, ranges when they end. */
 struct ws_joined_sink {
 	void *ctx;
-	/* A call that launched something, before that; *number is what its kernels name. */
+	/* A call when it returned, before what it launched, which names it by *number. */
 	enum ws_status (*call)(void *ctx, const struct ws_joined_call *call, uint32_t *number,
 	                       struct ws_err *err);
 	enum ws_status (*kernel)(void *ctx, const struct ws_joined_kernel *kernel,

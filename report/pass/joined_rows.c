@@ -78,18 +78,18 @@ static uint32_t range_of_step(const struct ws_model *m, uint32_t step)
 	return step == WS_NONE ? WS_NONE : m->steps[step].range;
 }
 
-/* Kernel i of a model, with its call; correlations are of the calls, NULL: nobody asks. */
-static enum ws_status copy_kernel(struct ws_joined_rows *rows, const struct ws_model *m,
-                                  const uint64_t *correlations, size_t i, struct ws_err *err)
+/* Its call is that of the model. */
+static struct ws_joined_kernel kernel_of_model(const struct ws_model *m, size_t i)
 {
 	const struct ws_kernels *k = &m->kernels;
 	const struct ws_op_config *op = ws_cpu_op_config(m, k->op[i]);
-	const uint32_t call = k->call[i], range = k->range[i];
-	struct ws_joined_kernel row = {
+	const uint32_t range = k->range[i];
+
+	return (struct ws_joined_kernel){
 	        .start_ns = k->start_ns[i],
 	        .dur_ns = k->dur_ns[i],
 	        .config = k->config[i],
-	        .call = WS_NONE,
+	        .call = k->call[i],
 	        .path = range == WS_NONE ? WS_NONE : m->ranges.path[range],
 	        .class = ws_kernel_class(m, i),
 	        .direction = ws_kernel_direction(m, i),
@@ -101,26 +101,38 @@ static enum ws_status copy_kernel(struct ws_joined_rows *rows, const struct ws_m
 	        .timed = !(k->flags[i] & WS_KERNEL_NO_TIME),
 	        .cut_off = (k->flags[i] & WS_KERNEL_CUT_OFF) != 0,
 	};
+}
 
-	if (call != WS_NONE) {
-		const struct ws_joined_call launch = {
-		        .start_ns = m->api.start_ns[call],
-		        .dur_ns = m->api.end_ns[call] - m->api.start_ns[call],
-		        .correlation = correlations ? correlations[call] : 0,
-		        .name = m->api.name[call],
-		        .thread = m->api.thread[call],
-		};
+static struct ws_joined_call call_of_model(const struct ws_model *m, uint32_t call)
+{
+	return (struct ws_joined_call){
+	        .start_ns = m->api.start_ns[call],
+	        .dur_ns = m->api.end_ns[call] - m->api.start_ns[call],
+	        .name = m->api.name[call],
+	        .thread = m->api.thread[call],
+	};
+}
 
+/* Kernel i of a model, with its call; correlations are of the calls, NULL: nobody asks. */
+static enum ws_status copy_kernel(struct ws_joined_rows *rows, const struct ws_model *m,
+                                  const uint64_t *correlations, size_t i, struct ws_err *err)
+{
+	struct ws_joined_kernel row = kernel_of_model(m, i);
+
+	if (row.call != WS_NONE) {
+		struct ws_joined_call launch = call_of_model(m, row.call);
+
+		launch.correlation = correlations ? correlations[row.call] : 0;
 		WS_FORWARD(take_call(rows, &launch, &row.call, err));
 	}
 	return take_kernel(rows, &row, err);
 }
 
-static enum ws_status copy_range(struct ws_joined_rows *rows, const struct ws_model *m, uint32_t i,
-                                 struct ws_err *err)
+static struct ws_joined_range range_of_model(const struct ws_model *m, size_t i)
 {
 	const struct ws_ranges *r = &m->ranges;
-	const struct ws_joined_range row = {
+
+	return (struct ws_joined_range){
 	        .start_ns = r->start_ns[i],
 	        .end_ns = r->end_ns[i],
 	        .number = i,
@@ -134,8 +146,6 @@ static enum ws_status copy_range(struct ws_joined_rows *rows, const struct ws_mo
 	        .is_start_end = (r->flags[i] & WS_RANGE_START_END) != 0,
 	        .is_open = (r->flags[i] & WS_RANGE_OPEN) != 0,
 	};
-
-	return take_range(rows, &row, err);
 }
 
 static enum ws_status number_steps(struct ws_joined_rows *rows, const struct ws_model *m,
@@ -150,6 +160,14 @@ static enum ws_status number_steps(struct ws_joined_rows *rows, const struct ws_
 	for (size_t i = 0; i < m->nsteps; i++)
 		rows->step_of[m->steps[i].range] = (uint32_t)i;
 	return WS_OK;
+}
+
+void ws_joined_rows_of_model(struct ws_joined_rows *rows, const struct ws_model *m)
+{
+	*rows = (struct ws_joined_rows){.loaded = m,
+	                                .nkernels = m->kernels.n,
+	                                .ncalls = m->api.n,
+	                                .nranges = m->ranges.n};
 }
 
 enum ws_status ws_joined_rows_of_kernels(struct ws_joined_rows *rows, const struct ws_model *m,
@@ -175,8 +193,11 @@ static enum ws_status copy_model(struct ws_joined_rows *rows, const struct ws_mo
 		status = load_correlations(r, correlations, err);
 	for (size_t i = 0; i < m->kernels.n && status == WS_OK; i++)
 		status = copy_kernel(rows, m, correlations, i, err);
-	for (uint32_t i = 0; i < m->ranges.n && status == WS_OK; i++)
-		status = copy_range(rows, m, i, err);
+	for (uint32_t i = 0; i < m->ranges.n && status == WS_OK; i++) {
+		const struct ws_joined_range row = range_of_model(m, i);
+
+		status = take_range(rows, &row, err);
+	}
 	free(correlations);
 	return status;
 }
@@ -215,29 +236,34 @@ static enum ws_status sort(struct ws_joined_rows *rows, const struct ws_model *m
 
 enum ws_status ws_joined_rows_pass(struct ws_joined_rows *rows, const struct ws_trace_reader *r,
                                    const char *name, const struct ws_model_opts *opts,
-                                   struct ws_model **m, const char **declined, struct ws_err *err)
+                                   enum ws_scope scope, unsigned parts, struct ws_model **m,
+                                   struct ws_digest *d, const char **declined, struct ws_err *err)
 {
 	const struct ws_joined_sink sink = {rows, take_call, take_kernel, take_range};
 
 	*m = NULL;
-	WS_FORWARD(open_rooms(rows, ws_trace_reader_count(r, WS_KIND_KERNEL),
-	                      ws_trace_reader_count(r, WS_KIND_API),
-	                      ws_trace_reader_count(r, WS_KIND_NVTX), err));
-	WS_FORWARD(ws_pass_rows(r, name, opts, &sink, m, declined, err));
-	if (!*declined)
-		return sort(rows, *m, err);
-	ws_joined_rows_free(rows);
-	return WS_OK;
+	if (parts & WS_DIGEST_ROWS)
+		WS_FORWARD(open_rooms(rows, ws_trace_reader_count(r, WS_KIND_KERNEL),
+		                      ws_trace_reader_count(r, WS_KIND_API),
+		                      ws_trace_reader_count(r, WS_KIND_NVTX), err));
+	WS_FORWARD(ws_pass_run(r, name, opts, scope, parts, &sink, m, d, declined, err));
+	if (*declined)
+		ws_joined_rows_free(rows);
+	return *declined || !(parts & WS_DIGEST_ROWS) ? WS_OK : sort(rows, *m, err);
 }
 
 enum ws_status ws_joined_rows_read(struct ws_joined_rows *rows, const struct ws_trace_reader *r,
                                    const char *name, struct ws_model **m, struct ws_err *err)
 {
+	struct ws_digest none;
 	const char *declined;
+	enum ws_status status =
+	        ws_joined_rows_pass(rows, r, name, NULL, WS_SCOPE_ALL,
+	                            WS_DIGEST_ROWS | WS_DIGEST_NAMES, m, &none, &declined, err);
 
-	WS_FORWARD(ws_joined_rows_pass(rows, r, name, NULL, m, &declined, err));
-	if (!declined)
-		return WS_OK;
+	ws_digest_release(&none);
+	if (status != WS_OK || !declined)
+		return status;
 	WS_FORWARD(ws_model_open_reader(m, r, name, NULL, err));
 	WS_FORWARD(copy_model(rows, *m, r, err));
 	return sort(rows, *m, err);
@@ -273,22 +299,33 @@ void ws_joined_rows_free(struct ws_joined_rows *rows)
 
 const struct ws_joined_kernel *ws_joined_rows_kernel(struct ws_joined_rows *rows, size_t i)
 {
-	return ws_spill_row(&rows->kernels, sizeof(struct ws_joined_kernel), i);
+	if (!rows->loaded)
+		return ws_spill_row(&rows->kernels, sizeof(struct ws_joined_kernel), i);
+	rows->kernel = kernel_of_model(rows->loaded, i);
+	return &rows->kernel;
 }
 
 const struct ws_joined_range *ws_joined_rows_range(struct ws_joined_rows *rows, size_t i)
 {
-	return ws_spill_row(&rows->ranges, sizeof(struct ws_joined_range), i);
+	if (!rows->loaded)
+		return ws_spill_row(&rows->ranges, sizeof(struct ws_joined_range), i);
+	rows->range = range_of_model(rows->loaded, i);
+	return &rows->range;
 }
 
 const struct ws_joined_call *ws_joined_rows_call(struct ws_joined_rows *rows, uint32_t number)
 {
-	return number == WS_NONE
-	               ? NULL
-	               : ws_spill_row(&rows->calls, sizeof(struct ws_joined_call), number);
+	if (number == WS_NONE)
+		return NULL;
+	if (!rows->loaded)
+		return ws_spill_row(&rows->calls, sizeof(struct ws_joined_call), number);
+	rows->call = call_of_model(rows->loaded, number);
+	return &rows->call;
 }
 
 uint32_t ws_joined_rows_step(const struct ws_joined_rows *rows, uint32_t step)
 {
+	if (rows->loaded)
+		return step == WS_NONE ? WS_NONE : rows->loaded->range_step[step];
 	return step < rows->nsteps_of ? rows->step_of[step] : WS_NONE;
 }

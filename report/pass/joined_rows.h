@@ -1,6 +1,7 @@
 /*
- * Joined rows of a trace in files without names: they come in the order in
- * which a pass is done with them, and are written in another.
+ * Joined rows of a trace. Those of a pass lie in files without names: they come in the order in
+ * which the pass is done with them, and are read in another. Those of a loaded model are its own,
+ * and nothing is copied. Analyses read either through the same functions.
  */
 #ifndef WS_REPORT_PASS_JOINED_ROWS_H
 #define WS_REPORT_PASS_JOINED_ROWS_H
@@ -8,10 +9,15 @@
 #include "formats/trace/reader.h"
 #include "report/base/spill.h"
 #include "report/model/model.h"
+#include "report/pass/digest.h"
 #include "report/pass/joined.h"
 
 /* Kernels by device, then start; ranges by thread, then begin. Starts as all zeros. */
 struct ws_joined_rows {
+	const struct ws_model *loaded;  /* they are this model's; NULL: they lie in files */
+	struct ws_joined_kernel kernel; /* the last row that was read of a loaded model */
+	struct ws_joined_call call;
+	struct ws_joined_range range;
 	struct ws_spill kernels, calls, ranges;
 	size_t nkernels, ncalls, nranges;
 	uint32_t *step_of; /* `range` of a step -> step, WS_NONE */
@@ -19,13 +25,16 @@ struct ws_joined_rows {
 };
 
 /*
- * All rows of a trace, and the model that their numbers are of, from a pass.
- * Where the trace needs all rows at once *declined says why, and *m is NULL.
- * Free both, also after a failure. IO_WRITE: no room for a temporary file.
+ * One pass (ws_pass_run), with its rows where parts have WS_DIGEST_ROWS. Where the trace needs all
+ * rows at once *declined says why, and *m is NULL. Free all three, also after a failure. IO_WRITE:
+ * no room for a temporary file.
  */
 enum ws_status ws_joined_rows_pass(struct ws_joined_rows *rows, const struct ws_trace_reader *r,
                                    const char *name, const struct ws_model_opts *opts,
-                                   struct ws_model **m, const char **declined, struct ws_err *err);
+                                   enum ws_scope scope, unsigned parts, struct ws_model **m,
+                                   struct ws_digest *d, const char **declined, struct ws_err *err);
+/* Those of a loaded model, which outlives them. */
+void ws_joined_rows_of_model(struct ws_joined_rows *rows, const struct ws_model *m);
 /* The kernels of a loaded model: those with selected[i], or all (NULL). */
 enum ws_status ws_joined_rows_of_kernels(struct ws_joined_rows *rows, const struct ws_model *m,
                                          const uint8_t *selected, struct ws_err *err);
@@ -37,10 +46,11 @@ void ws_joined_rows_free(struct ws_joined_rows *rows);
 enum ws_status ws_joined_rows_keep(struct ws_joined_rows *rows, const struct ws_model *m,
                                    enum ws_scope scope, int64_t *gpu_ns, struct ws_err *err);
 
-/* Row i; to be used before the next is asked for. */
+/* Row i; to be used before the next of its kind is asked for. */
 const struct ws_joined_kernel *ws_joined_rows_kernel(struct ws_joined_rows *rows, size_t i);
 const struct ws_joined_range *ws_joined_rows_range(struct ws_joined_rows *rows, size_t i);
-/* The call that a kernel names; NULL for WS_NONE. */
+/* The call that a kernel or other work names; NULL for WS_NONE. Calls stand in the order in which
+ * they returned, or that of the file. */
 const struct ws_joined_call *ws_joined_rows_call(struct ws_joined_rows *rows, uint32_t number);
 /* The model's step that a row names, WS_NONE. */
 uint32_t ws_joined_rows_step(const struct ws_joined_rows *rows, uint32_t step);

@@ -201,7 +201,7 @@ static enum ws_status prepare(struct ws_pass *p, struct ws_err *err)
 	p->declined = unfit(p);
 	if (p->declined)
 		return WS_OK;
-	if (p->scope != WS_SCOPE_ALL && p->m->nwork)
+	if ((p->scope != WS_SCOPE_ALL || p->sink) && p->m->nwork)
 		WS_FORWARD(take_all_work(p, err));
 	return look_at_names(p, err);
 }
@@ -300,25 +300,13 @@ static enum ws_status run_whole(const struct ws_pass *wanted, const struct ws_tr
 
 enum ws_status ws_pass_run(const struct ws_trace_reader *r, const char *name,
                            const struct ws_model_opts *opts, enum ws_scope scope, unsigned parts,
-                           struct ws_model **m, struct ws_digest *d, const char **declined,
-                           struct ws_err *err)
+                           const struct ws_joined_sink *sink, struct ws_model **m,
+                           struct ws_digest *d, const char **declined, struct ws_err *err)
 {
-	const struct ws_pass wanted = {.d = d, .parts = parts, .scope = scope};
+	const struct ws_pass wanted = {.d = d,
+	                               .parts = parts,
+	                               .scope = scope,
+	                               .sink = parts & WS_DIGEST_ROWS ? sink : NULL};
 
 	return run_whole(&wanted, r, name, opts, m, declined, err);
-}
-
-enum ws_status ws_pass_rows(const struct ws_trace_reader *r, const char *name,
-                            const struct ws_model_opts *opts, const struct ws_joined_sink *sink,
-                            struct ws_model **m, const char **declined, struct ws_err *err)
-{
-	struct ws_digest none;
-	const struct ws_pass wanted = {.d = &none,
-	                               .parts = WS_DIGEST_PLACES | WS_DIGEST_NAMES,
-	                               .scope = WS_SCOPE_ALL,
-	                               .sink = sink};
-	enum ws_status status = run_whole(&wanted, r, name, opts, m, declined, err);
-
-	ws_digest_release(&none);
-	return status;
 }

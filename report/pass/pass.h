@@ -12,7 +12,8 @@
 #include "report/pass/joined.h"
 
 /*
- * parts: enum ws_digest_part, counted in this scope; where no name of the trace
+ * parts: enum ws_digest_part, counted in this scope; with WS_DIGEST_ROWS rows of any scope go to
+ * the sink, which has had some of them where the pass declines; where no name of the trace
  * can be a step's, STEPS is ALL. *m gets all but the rows of a model: texts,
  * configurations, devices, threads, facts, paths, steps, copies. Where the
  * trace needs all its rows at once (ranges that cross, operations of a
@@ -21,12 +22,7 @@
  */
 enum ws_status ws_pass_run(const struct ws_trace_reader *r, const char *name,
                            const struct ws_model_opts *opts, enum ws_scope scope, unsigned parts,
-                           struct ws_model **m, struct ws_digest *d, const char **declined,
-                           struct ws_err *err);
-/* The same of all rows, which go to the sink, and not into sums. It has had some of them where the
- * pass declines. */
-enum ws_status ws_pass_rows(const struct ws_trace_reader *r, const char *name,
-                            const struct ws_model_opts *opts, const struct ws_joined_sink *sink,
-                            struct ws_model **m, const char **declined, struct ws_err *err);
+                           const struct ws_joined_sink *sink, struct ws_model **m,
+                           struct ws_digest *d, const char **declined, struct ws_err *err);
 
 #endif

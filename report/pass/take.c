@@ -134,7 +134,8 @@ static enum ws_status take_calls(struct ws_pass *p, const struct ws_block_rows *
 {
 	uint64_t *const *v = b->v;
 	struct ws_pass_call *c = ws_pass_rows_reserve(&p->calls, b->info.rows), *first = c;
-	bool named = ws_pass_calls_have_names(p), all = ws_pass_calls_have_scope(p);
+	bool named = ws_pass_calls_have_names(p), has_result = ws_pass_calls_have_scope(p);
+	bool all = has_result || p->sink;
 
 	if (!c)
 		return no_memory(err);
@@ -168,7 +169,7 @@ static enum ws_status take_calls(struct ws_pass *p, const struct ws_block_rows *
 		c->launches = (use & WS_LAUNCH_KERNEL) != 0;
 		if (named) {
 			c->name = text_of(p, v[WS_COL_api_name][i]);
-			c->failed = all && v[WS_COL_api_result][i] != 0;
+			c->failed = has_result && v[WS_COL_api_result][i] != 0;
 		}
 		c += all || c->launches;
 	}
@@ -255,7 +256,9 @@ static enum ws_status note_ids(struct ws_pass *p, const struct ws_block_rows *b,
 
 static enum ws_status note_work(struct ws_pass *p, struct ws_err *err)
 {
-	for (size_t i = 0; i < p->m->nwork && p->scope != WS_SCOPE_ALL; i++) {
+	bool joined = p->scope != WS_SCOPE_ALL || p->sink;
+
+	for (size_t i = 0; i < p->m->nwork && joined; i++) {
 		const struct ws_work *w = &p->m->work[i];
 
 		if (w->correlation && w->process != WS_NONE)

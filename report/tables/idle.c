@@ -60,7 +60,7 @@ enum ws_status ws_tab_idle(const struct ws_table_context *tab, struct ws_table *
 	enum ws_status status;
 	char text[256];
 
-	if (!m->kernels.n && !m->nwork) {
+	if (!tab->sel->rows->nkernels && !m->nwork) {
 		ws_table_set_not_recorded(t, WS_NO_KERNELS);
 		return WS_OK;
 	}

@@ -6,7 +6,8 @@
 #define ROWS    (1u << 31) /* of a loaded model, and no part of a digest */
 #define CLASSES (WS_DIGEST_PLACES | WS_DIGEST_NAMES)
 
-/* A table, one of its columns, and what that takes. Tables that are not here need rows. */
+/* A table, one of its columns, and what that takes. Every table says where kernels ran on the CPU.
+ * Tables that are not here need rows. */
 static const struct need {
 	const struct ws_table_def *def;
 	int column;
@@ -31,18 +32,19 @@ static const struct need {
         {&ws_def_ranges_rollup, ALWAYS, WS_DIGEST_PATHS},
         {&ws_def_range_kernels, ALWAYS, WS_DIGEST_PLACES | WS_DIGEST_PATHS},
         {&ws_def_steps, ALWAYS, WS_DIGEST_STEPS},
-        {&ws_def_steps, WS_TC_steps_total_ns, ROWS},
-        {&ws_def_steps, WS_TC_steps_tokens_per_s, ROWS},
-        {&ws_def_steps, WS_TC_steps_images_per_s, ROWS},
-        {&ws_def_steps, WS_TC_steps_outlier, ROWS},
+        {&ws_def_steps, WS_TC_steps_total_ns, WS_DIGEST_ROWS},
+        {&ws_def_steps, WS_TC_steps_tokens_per_s, WS_DIGEST_ROWS},
+        {&ws_def_steps, WS_TC_steps_images_per_s, WS_DIGEST_ROWS},
+        {&ws_def_steps, WS_TC_steps_outlier, WS_DIGEST_ROWS},
         {&ws_def_steps, WS_TC_steps_mfu, WS_DIGEST_PRODUCTS},
         {&ws_def_steps, WS_TC_steps_hfu, WS_DIGEST_PRODUCTS},
         {&ws_def_steps, WS_TC_steps_check, WS_DIGEST_PRODUCTS},
-        {&ws_def_step_statistics, ALWAYS, WS_DIGEST_STEPS | ROWS},
+        {&ws_def_step_statistics, ALWAYS, WS_DIGEST_STEPS | WS_DIGEST_ROWS},
         {&ws_def_step_split, ALWAYS, WS_DIGEST_STEPS},
-        {&ws_def_api_summary, ALWAYS, WS_DIGEST_CALLS},
-        {&ws_def_memory_time, ALWAYS, 0},
-        {&ws_def_memory_size, ALWAYS, 0},
+        {&ws_def_idle, ALWAYS, WS_DIGEST_ROWS},
+        {&ws_def_api_summary, ALWAYS, WS_DIGEST_CALLS | WS_DIGEST_KERNELS},
+        {&ws_def_memory_time, ALWAYS, WS_DIGEST_KERNELS},
+        {&ws_def_memory_size, ALWAYS, WS_DIGEST_KERNELS},
 };
 
 unsigned ws_table_needs(const struct ws_table_def *def, const uint8_t *columns, int *rows)

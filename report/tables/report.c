@@ -243,15 +243,16 @@ static bool is_empty(const struct ws_model *m, const struct ws_digest *d)
  * all. */
 static enum ws_status run_pass(const struct ws_trace_reader *r, const char *name,
                                const struct ws_model_opts *opts, enum ws_scope scope,
-                               unsigned parts, struct ws_model **m, struct ws_digest *d,
-                               const char **declined, struct ws_err *err)
+                               unsigned parts, struct ws_joined_rows *rows, struct ws_model **m,
+                               struct ws_digest *d, const char **declined, struct ws_err *err)
 {
-	WS_FORWARD(ws_pass_run(r, name, opts, scope, parts, m, d, declined, err));
+	WS_FORWARD(ws_joined_rows_pass(rows, r, name, opts, scope, parts, m, d, declined, err));
 	if (*declined || d->scope != WS_SCOPE_STEPS || ((*m)->nmeasured && !is_empty(*m, d)))
 		return WS_OK;
 	ws_digest_release(d);
 	ws_model_free(*m);
-	return ws_pass_run(r, name, opts, WS_SCOPE_ALL, parts, m, d, declined, err);
+	ws_joined_rows_free(rows);
+	return ws_joined_rows_pass(rows, r, name, opts, WS_SCOPE_ALL, parts, m, d, declined, err);
 }
 
 /*
@@ -290,7 +291,9 @@ static enum ws_status stream_rows(const struct ws_trace_reader *r, const char *n
 	struct ws_model *m = NULL;
 	struct ws_digest d = {0};
 	struct ws_table_context tab = {.sel = &sel, .digest = &d, .rows = &rows};
-	enum ws_status status = ws_joined_rows_pass(&rows, r, name, opts, &m, declined, err);
+	enum ws_status status =
+	        ws_joined_rows_pass(&rows, r, name, opts, WS_SCOPE_ALL,
+	                            WS_DIGEST_ROWS | WS_DIGEST_NAMES, &m, &d, declined, err);
 
 	tab.m = m;
 	if (status == WS_OK && !*declined)
@@ -315,6 +318,7 @@ enum ws_status ws_report_stream(const struct ws_trace_reader *r, const char *nam
                                 const uint8_t *columns, struct ws_report **out,
                                 const char **declined, struct ws_err *err)
 {
+	struct ws_joined_rows joined = {0};
 	struct ws_selection sel = {0};
 	struct ws_model *m = NULL;
 	struct ws_digest d = {0};
@@ -334,11 +338,14 @@ enum ws_status ws_report_stream(const struct ws_trace_reader *r, const char *nam
 	}
 	if (*declined)
 		return WS_OK;
-	status = run_pass(r, name, opts, scope, parts, &m, &d, declined, err);
+	if (parts & WS_DIGEST_ROWS)
+		parts |= WS_DIGEST_KERNELS; /* how many are in the scope */
+	status = run_pass(r, name, opts, scope, parts, &joined, &m, &d, declined, err);
 	if (status == WS_OK && !*declined) {
 		struct ws_table_context tab = {.m = m, .sel = &sel, .digest = &d};
 
 		status = select_all(m, scope, &d, &sel, err);
+		sel.rows = parts & WS_DIGEST_ROWS ? &joined : NULL;
 		/* the model knows whether there is nothing at all in it, and says so */
 		if (scope > WS_SCOPE_STEPS && !d.kernels)
 			*declined = "no kernel is in the scope";
@@ -349,6 +356,7 @@ enum ws_status ws_report_stream(const struct ws_trace_reader *r, const char *nam
 		if (*out)
 			ws_report_keep(*out, &m);
 	}
+	ws_joined_rows_free(&joined);
 	ws_selection_release(&sel);
 	ws_digest_release(&d);
 	ws_model_free(m);

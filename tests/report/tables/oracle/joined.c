@@ -152,6 +152,7 @@ unsigned oracle_compare_joined(const struct ws_trace_reader *r, const struct ws_
 	struct told t = {.m = m, .where = where, .kernels = kernels};
 	const struct ws_joined_sink sink = {&t, told_call, told_kernel, told_range};
 	struct ws_model *passed = NULL;
+	struct ws_digest none;
 	const char *declined;
 	struct ws_err err;
 
@@ -159,8 +160,12 @@ unsigned oracle_compare_joined(const struct ws_trace_reader *r, const struct ws_
 	t.ranges = calloc(m->ranges.n + 1, sizeof(*t.ranges));
 	for (size_t d = 0; d < 4; d++)
 		t.of_device[d] = calloc(m->kernels.n + 1, sizeof(*t.of_device[d]));
-	cr_assert(eq(int, ws_pass_rows(r, where, NULL, &sink, &passed, &declined, &err), WS_OK),
+	cr_assert(eq(int,
+	             ws_pass_run(r, where, NULL, WS_SCOPE_ALL, WS_DIGEST_ROWS | WS_DIGEST_NAMES,
+	                         &sink, &passed, &none, &declined, &err),
+	             WS_OK),
 	          "%s: %s", where, err.text);
+	ws_digest_release(&none);
 	if (!declined)
 		compare_told(&t, passed);
 	ws_model_free(passed);
