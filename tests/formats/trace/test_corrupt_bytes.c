@@ -99,7 +99,7 @@ Test(corrupt_bytes, cut_at_every_byte_all_whole_blocks_are_kept)
 	struct ws_sample s = ws_sample_make();
 	struct blocks whole = blocks_of(&s);
 
-	for (size_t size = 0; size <= s.size; size++)
+	for (size_t size = 0; size <= s.size; size += WS_SAMPLE_STRIDE)
 		cut_at(&s, &whole, size);
 	ws_trace_reader_free(whole.reader);
 	ws_sample_free(&s);
@@ -151,7 +151,7 @@ static void flip_all(struct ws_sample *s, const uint8_t *masks, size_t nmasks)
 
 	memcpy(original.data, s->data, s->size);
 	whole = blocks_of(&original);
-	for (size_t byte = 0; byte < s->size; byte++)
+	for (size_t byte = 0; byte < s->size; byte += WS_SAMPLE_STRIDE)
 		for (size_t m = 0; m < nmasks; m++) {
 			s->data[byte] ^= masks[m];
 			assert_one_gone(s, &whole, byte);
@@ -193,7 +193,7 @@ Test(corrupt_bytes, every_wrong_byte_of_a_body_under_a_right_checksum_is_read_wi
 
 	for (size_t block = WS_FILE_HEADER_BYTES; block < s.size - WS_TRAILER_BYTES;
 	     block += ws_sample_block_size(&s, block))
-		for (size_t i = 0; i < ws_sample_block_size(&s, block); i++)
+		for (size_t i = 0; i < ws_sample_block_size(&s, block); i += WS_SAMPLE_STRIDE)
 			for (size_t m = 0; m < sizeof(masks); m++) {
 				struct ws_trace_reader *r;
 
