@@ -125,6 +125,7 @@ struct ws_block_decoder {
 	struct ws_tokens tokens;
 	struct ws_residual *residual;
 	uint64_t *values;    /* of each token of one column */
+	uint64_t *carried;   /* of each token of the column that carries them */
 	uint64_t *durations; /* of the block's rows */
 	/* the stored column that these are from, NULL = none, and its block's checksum */
 	const uint8_t *tokens_from, *durations_from;
@@ -143,6 +144,17 @@ enum ws_status ws_block_column_decode(const struct ws_block_view *view, unsigned
 enum ws_status ws_block_column_decode_some(const struct ws_block_view *view, unsigned i,
                                            struct ws_block_decoder *d, const uint32_t *row,
                                            uint32_t n, uint64_t *v, int *done, struct ws_err *err);
+/*
+ * What rows of a block share: the tokens of its only column that carries some
+ * are in d->tokens then, of which there are none (count 0) in a block without one.
+ */
+enum ws_status ws_block_tokens(const struct ws_block_view *view, struct ws_block_decoder *d,
+                               struct ws_err *err);
+/* As ws_block_column_decode, after ws_block_tokens; *by_token: v has a value for each token, not
+ * for each row, for that is how it is stored. */
+enum ws_status ws_block_column_decode_stored(const struct ws_block_view *view, unsigned i,
+                                             struct ws_block_decoder *d, uint64_t *v,
+                                             bool *by_token, struct ws_err *err);
 /* Decode column i of type BLOB. b borrows from bytes, which has entry.encoded_size of room. */
 enum ws_status ws_block_column_decode_blobs(const struct ws_block_view *view, unsigned i,
                                             struct ws_block_decoder *d, uint8_t *bytes,

@@ -193,8 +193,9 @@ enum ws_status ws_block_decoder_init(struct ws_block_decoder *d, struct ws_err *
 	if (status == WS_OK)
 		status = ws_residual_new(&d->residual, 0, err);
 	d->values = malloc(WS_MAX_BLOCK_ROWS * sizeof(*d->values));
+	d->carried = malloc(WS_MAX_BLOCK_ROWS * sizeof(*d->carried));
 	d->durations = malloc(WS_MAX_BLOCK_ROWS * sizeof(*d->durations));
-	if (status == WS_OK && (!d->values || !d->durations))
+	if (status == WS_OK && (!d->values || !d->carried || !d->durations))
 		status = WS_FAIL(err, NO_MEMORY, "out of memory for decoding blocks");
 	if (status != WS_OK)
 		ws_block_decoder_free(d);
@@ -208,6 +209,7 @@ void ws_block_decoder_free(struct ws_block_decoder *d)
 	ws_tokens_free(&d->tokens);
 	ws_residual_free(d->residual);
 	free(d->values);
+	free(d->carried);
 	free(d->durations);
 	memset(d, 0, sizeof(*d));
 }
@@ -231,28 +233,61 @@ static enum ws_status inflate(const struct ws_block_view *view, unsigned i,
 	return WS_OK;
 }
 
-/* Have the tokens of the block in d->tokens, from the column with this id; 0: none are needed. */
-static enum ws_status need_tokens(const struct ws_block_view *view, unsigned id,
-                                  struct ws_block_decoder *d, struct ws_err *err)
+/* Have the tokens that column i carries in d->tokens. */
+static enum ws_status get_tokens(const struct ws_block_view *view, unsigned i,
+                                 struct ws_block_decoder *d, struct ws_err *err)
 {
-	int i = id ? find_column(view, id) : -1;
-	const struct ws_dir_entry *e = i < 0 ? NULL : &view->columns[i].entry;
+	const struct ws_dir_entry *e = &view->columns[i].entry;
 	const uint8_t *data;
 	struct ws_err cause;
 
-	if (i < 0)
-		return WS_OK;
 	if (d->tokens_from == view->columns[i].stored &&
 	    d->tokens_checksum == view->header.body_checksum)
 		return WS_OK;
 	d->tokens_from = NULL;
-	WS_FORWARD(ws_block_column_check(view, (unsigned)i, err));
-	WS_FORWARD(inflate(view, (unsigned)i, d, &data, err));
-	if (ws_tokens_get(&d->tokens, e->type, data, e->encoded_size, view->header.rows, d->values,
+	WS_FORWARD(ws_block_column_check(view, i, err));
+	WS_FORWARD(inflate(view, i, d, &data, err));
+	if (ws_tokens_get(&d->tokens, e->type, data, e->encoded_size, view->header.rows, d->carried,
 	                  &cause) != WS_OK)
-		return column_failed(view, (unsigned)i, &cause, err);
+		return column_failed(view, i, &cause, err);
 	d->tokens_from = view->columns[i].stored;
 	d->tokens_checksum = view->header.body_checksum;
+	return WS_OK;
+}
+
+/* The same of the column with this id; 0: none are needed. */
+static enum ws_status need_tokens(const struct ws_block_view *view, unsigned id,
+                                  struct ws_block_decoder *d, struct ws_err *err)
+{
+	int i = id ? find_column(view, id) : -1;
+
+	return i < 0 ? WS_OK : get_tokens(view, (unsigned)i, d, err);
+}
+
+/* The only column that carries tokens, -1 = there is not one. */
+static int find_carrier(const struct ws_block_view *view)
+{
+	int carrier = -1;
+
+	for (unsigned i = 0; i < view->header.ncolumns; i++) {
+		if (view->columns[i].entry.encoding != WS_ENCODING_TOKEN)
+			continue;
+		if (carrier >= 0)
+			return -1;
+		carrier = (int)i;
+	}
+	return carrier;
+}
+
+enum ws_status ws_block_tokens(const struct ws_block_view *view, struct ws_block_decoder *d,
+                               struct ws_err *err)
+{
+	int carrier = find_carrier(view);
+
+	if (carrier >= 0)
+		return get_tokens(view, (unsigned)carrier, d, err);
+	d->tokens_from = NULL;
+	d->tokens.count = 0;
 	return WS_OK;
 }
 
@@ -271,14 +306,13 @@ static enum ws_status decode_fixed(const struct ws_block_view *view, unsigned i,
 	const uint8_t *data;
 	struct ws_err cause;
 
+	if (e->encoding == WS_ENCODING_TOKEN) {
+		WS_FORWARD(get_tokens(view, i, d, err));
+		ws_tokens_spread(&d->tokens, d->carried, rows, v);
+		return WS_OK;
+	}
 	WS_FORWARD(inflate(view, i, d, &data, err));
 	switch (e->encoding) {
-	case WS_ENCODING_TOKEN:
-		status = ws_tokens_get(&d->tokens, e->type, data, e->encoded_size, rows, d->values,
-		                       &cause);
-		d->tokens_from = status == WS_OK ? view->columns[i].stored : NULL;
-		d->tokens_checksum = view->header.body_checksum;
-		break;
 	case WS_ENCODING_BY_TOKEN:
 		status = ws_tokens_get_values(&d->tokens, e->type, data, e->encoded_size, d->values,
 		                              &cause);
@@ -292,7 +326,7 @@ static enum ws_status decode_fixed(const struct ws_block_view *view, unsigned i,
 	}
 	if (status != WS_OK)
 		return column_failed(view, i, &cause, err);
-	if (e->encoding == WS_ENCODING_TOKEN || e->encoding == WS_ENCODING_BY_TOKEN)
+	if (e->encoding == WS_ENCODING_BY_TOKEN)
 		ws_tokens_spread(&d->tokens, d->values, rows, v);
 	return WS_OK;
 }
@@ -359,6 +393,39 @@ enum ws_status ws_block_column_decode(const struct ws_block_view *view, unsigned
 	if (e->encoding == WS_ENCODING_BY_TOKEN || e->encoding == WS_ENCODING_RESIDUAL)
 		WS_FORWARD(need_tokens(view, ws_parameter_carrier(e->parameter), d, err));
 	return decode_fixed(view, i, d, durations ? d->durations : NULL, v, err);
+}
+
+enum ws_status ws_block_column_decode_stored(const struct ws_block_view *view, unsigned i,
+                                             struct ws_block_decoder *d, uint64_t *v,
+                                             bool *by_token, struct ws_err *err)
+{
+	const struct ws_dir_entry *e = &view->columns[i].entry;
+	int carrier = find_carrier(view);
+	enum ws_status status;
+	const uint8_t *data;
+	struct ws_err cause;
+
+	*by_token = carrier == (int)i ||
+	            (carrier >= 0 &&
+	             (e->encoding == WS_ENCODING_CONSTANT ||
+	              (e->encoding == WS_ENCODING_BY_TOKEN &&
+	               ws_parameter_carrier(e->parameter) == view->columns[carrier].entry.column)));
+	if (!*by_token)
+		return ws_block_column_decode(view, i, d, v, err);
+	WS_FORWARD(ws_block_column_check(view, i, err));
+	WS_FORWARD(ws_block_tokens(view, d, err));
+	if (carrier == (int)i) {
+		memcpy(v, d->carried, d->tokens.count * sizeof(*v));
+		return WS_OK;
+	}
+	WS_FORWARD(inflate(view, i, d, &data, err));
+	if (e->encoding == WS_ENCODING_CONSTANT)
+		status = ws_codec_decode(e->encoding, e->type, data, e->encoded_size,
+		                         d->tokens.count, v, &cause);
+	else
+		status =
+		        ws_tokens_get_values(&d->tokens, e->type, data, e->encoded_size, v, &cause);
+	return status == WS_OK ? WS_OK : column_failed(view, i, &cause, err);
 }
 
 enum ws_status ws_block_column_decode_blobs(const struct ws_block_view *view, unsigned i,

@@ -185,20 +185,24 @@ static void count_rows(struct ws_residual *r, uint32_t n)
 		r->cursor[k] += quarter[0][k] + quarter[1][k] + quarter[2][k] + quarter[3][k];
 }
 
-/* Contexts of the rows, and where the rows of each context stand among the clustered ones. */
+/* Contexts of the rows unless their tokens tell them, and where the rows of each context stand
+ * among the clustered ones. */
 static void place_rows(struct ws_residual *r, const struct head *h, const struct ws_tokens *t,
                        uint32_t n)
 {
 	uint32_t start = 0;
 
-	if (h->context == WS_CONTEXT_PAIR)
+	if (h->context == WS_CONTEXT_TOKEN) {
+		memset(r->cursor, 0, r->ncontexts * sizeof(*r->cursor));
+		for (uint32_t k = 0; k < t->count; k++)
+			r->cursor[r->context_of_token[k]] += t->rows[k];
+	} else if (h->context == WS_CONTEXT_PAIR) {
 		place_pairs(r, t, n);
-	else if (h->context == WS_CONTEXT_TOKEN)
-		for (uint32_t i = 0; i < n; i++)
-			r->context_of_row[i] = r->context_of_token[t->of_row[i]];
-	else
+		count_rows(r, n);
+	} else {
 		memset(r->context_of_row, 0, n * sizeof(*r->context_of_row));
-	count_rows(r, n);
+		count_rows(r, n);
+	}
 	for (uint32_t k = 0; k < r->ncontexts; k++) {
 		r->contexts[k].start = start;
 		r->contexts[k].rows = r->cursor[k];
@@ -225,23 +229,62 @@ static inline uint64_t last_bits_at(const struct ws_cursor *low, uint64_t bit, u
 	return bits_at(tail, bit % 8, count);
 }
 
+/* Are the bytes of a context the same but for the first? */
+static bool all_same(const struct ws_residual_context *x, const uint8_t *bytes)
+{
+	bytes += x->start + 1;
+	return x->rows < 3 || !memcmp(bytes, bytes + 1, x->rows - 2);
+}
+
+/* From where on all residuals of a context are 0. remainders may be NULL. */
+static uint32_t find_zeros(const struct ws_residual_context *x, const uint8_t *symbols,
+                           const uint8_t *remainders)
+{
+	const uint8_t second = x->rows > 1 ? symbols[x->start + 1] : WS_RESIDUAL_ESCAPE;
+
+	if (x->shift || second == WS_RESIDUAL_ESCAPE || x->base + second || !all_same(x, symbols))
+		return x->rows;
+	if (remainders &&
+	    (remainders[x->start] || remainders[x->start + 1] || !all_same(x, remainders)))
+		return x->rows;
+	return symbols[x->start] != second;
+}
+
+/* Rows whose low bits lie where 8 bytes can be read. */
+static uint32_t readable_rows(const struct ws_residual_context *x, const struct ws_cursor *low,
+                              uint64_t bit)
+{
+	const uint64_t bits = ws_cursor_left(low) * 8;
+	uint64_t n = bit + 64 <= bits ? (bits - 64 - bit) / x->shift + 1 : 0;
+
+	return n < x->rows ? (uint32_t)n : x->rows;
+}
+
 /* Symbols and low bits of one context to residuals in quanta; the bits taken. */
 static uint64_t unpack_context(const struct ws_residual_context *x, const uint8_t *symbols,
                                const struct ws_cursor *low, uint64_t bit, uint64_t *out)
 {
-	const uint64_t bits = ws_cursor_left(low) * 8;
 	const unsigned shift = x->shift;
-	uint32_t i = 0;
+	const uint64_t base = x->base, mask = (UINT64_C(1) << shift) - 1;
+	uint32_t i = 0, n;
 
 	if (shift == 0) {
 		for (; i < x->rows; i++)
-			out[i] = x->base + symbols[i];
+			out[i] = base + symbols[i];
 		return bit;
 	}
-	for (; i < x->rows && bit + 64 <= bits; i++, bit += shift)
-		out[i] = x->base + ((uint64_t)symbols[i] << shift | bits_at(low->pos, bit, shift));
+	n = readable_rows(x, low, bit);
+	/* 4 rows from one look, which shows 57 bits at least */
+	for (; shift <= 14 && i + 4 <= n; i += 4, bit += 4 * shift) {
+		uint64_t word = ws_load_u64(low->pos + bit / 8) >> bit % 8;
+
+		for (unsigned k = 0; k < 4; k++, word >>= shift)
+			out[i + k] = base + ((uint64_t)symbols[i + k] << shift | (word & mask));
+	}
+	for (; i < n; i++, bit += shift)
+		out[i] = base + ((uint64_t)symbols[i] << shift | bits_at(low->pos, bit, shift));
 	for (; i < x->rows; i++, bit += shift)
-		out[i] = x->base + ((uint64_t)symbols[i] << shift | last_bits_at(low, bit, shift));
+		out[i] = base + ((uint64_t)symbols[i] << shift | last_bits_at(low, bit, shift));
 	return bit;
 }
 
@@ -285,28 +328,47 @@ static enum ws_status get_clustered(struct ws_residual *r, const struct head *h,
 		WS_FORWARD(ws_cursor_bytes(c, n, &remainders, err));
 	low = (struct ws_cursor){bits, bits + (nbits + 7) / 8};
 	for (uint32_t k = 0; k < r->ncontexts; k++) {
-		const struct ws_residual_context *x = &r->contexts[k];
+		struct ws_residual_context *x = &r->contexts[k];
 
-		bit = unpack_context(x, symbols + x->start, &low, bit, r->clustered + x->start);
+		x->zero_from = find_zeros(x, symbols, remainders);
+		if (x->zero_from < x->rows) {
+			r->clustered[x->start] = x->base + symbols[x->start];
+			memset(r->clustered + x->start + 1, 0,
+			       (x->rows - 1) * sizeof(*r->clustered));
+		} else {
+			bit = unpack_context(x, symbols + x->start, &low, bit,
+			                     r->clustered + x->start);
+		}
 	}
 	return complete(r, symbols, remainders, n, c, err);
 }
 
-/* Residuals to values, one lane. */
-static void add_up_one_lane(struct ws_residual *r, const uint64_t *durations, uint32_t n,
-                            uint64_t *v)
+/* --- residuals to values --- */
+
+/* The residual of row i, which comes next. by_token: of the contexts that tokens tell. */
+static inline uint64_t next_residual(struct ws_residual *r, const struct ws_tokens *t,
+                                     bool by_token, uint32_t i)
+{
+	unsigned context = by_token ? r->context_of_token[t->of_row[i]] : r->context_of_row[i];
+
+	return r->clustered[r->cursor[context]++];
+}
+
+static inline void add_up_one_lane(struct ws_residual *r, const struct ws_tokens *t, bool by_token,
+                                   const uint64_t *durations, uint32_t n, uint64_t *v)
 {
 	uint64_t clock = 0;
 
 	for (uint32_t i = 0; i < n; i++) {
-		v[i] = clock + r->clustered[r->cursor[r->context_of_row[i]]++];
+		v[i] = clock + next_residual(r, t, by_token, i);
 		clock = v[i] + (durations ? durations[i] : 0);
 	}
 }
 
-/* The same with lanes: a lane's first row goes on from the row before, whatever lane that has. */
-static void add_up_lanes(struct ws_residual *r, const struct ws_tokens *t,
-                         const uint64_t *durations, uint32_t n, uint64_t *v)
+/* Rows until each lane has one: a lane's first row goes on from the row before, whatever lane that
+ * has. Returns the row behind them. */
+static inline uint32_t begin_lanes(struct ws_residual *r, const struct ws_tokens *t, bool by_token,
+                                   const uint64_t *durations, uint32_t n, uint64_t *v)
 {
 	uint32_t begun = 0, i = 0;
 	uint64_t clock = 0;
@@ -319,16 +381,92 @@ static void add_up_lanes(struct ws_residual *r, const struct ws_tokens *t,
 			clock = r->lane_clock[lane];
 		begun += !r->lane_begun[lane];
 		r->lane_begun[lane] = 1;
-		v[i] = clock + r->clustered[r->cursor[r->context_of_row[i]]++];
+		v[i] = clock + next_residual(r, t, by_token, i);
 		clock = v[i] + (durations ? durations[i] : 0);
 		r->lane_clock[lane] = clock;
 	}
-	for (; i < n; i++) {
-		uint64_t *lane_clock = &r->lane_clock[r->lane_of_token[t->of_row[i]]];
+	return i;
+}
 
-		v[i] = *lane_clock + r->clustered[r->cursor[r->context_of_row[i]]++];
-		*lane_clock = v[i] + (durations ? durations[i] : 0);
+static inline void go_on(struct ws_residual *r, const struct ws_tokens *t, bool by_token,
+                         const uint64_t *durations, uint32_t i, uint64_t *v)
+{
+	uint64_t *lane_clock = &r->lane_clock[r->lane_of_token[t->of_row[i]]];
+
+	v[i] = *lane_clock + next_residual(r, t, by_token, i);
+	*lane_clock = v[i] + (durations ? durations[i] : 0);
+}
+
+/*
+ * Half of a column, or more, is often 0 for what its rows are: an event takes
+ * no time and has no correlation. The tokens of other rows that come are busy;
+ * returns how many rows of the whole block they have.
+ */
+static uint32_t find_busy(struct ws_residual *r, const struct head *h, const struct ws_tokens *t)
+{
+	const bool alone = h->predictor == WS_PREDICT_NOTHING;
+	uint8_t *lane_is_busy = r->lane_begun; /* all are */
+	uint32_t rows = 0;
+
+	/* what goes on from another value than 0 is no 0 */
+	for (uint32_t k = 0; k < r->nlanes && !alone; k++)
+		lane_is_busy[k] = r->lane_clock[k] != 0;
+	for (uint32_t k = 0; k < t->count; k++) {
+		unsigned context = r->context_of_token[k];
+		const struct ws_residual_context *x = &r->contexts[context];
+
+		r->is_busy[k] = r->cursor[context] - x->start < x->zero_from;
+		if (!alone)
+			lane_is_busy[r->lane_of_token[k]] |= r->is_busy[k];
 	}
+	for (uint32_t k = 0; k < t->count; k++) {
+		if (!alone)
+			r->is_busy[k] = lane_is_busy[r->lane_of_token[k]];
+		rows += r->is_busy[k] ? t->rows[k] : 0;
+	}
+	return rows;
+}
+
+/* Rows begin .. n - 1, by token and without durations, without a look at those that are 0. */
+static void add_up_busy(struct ws_residual *r, bool alone, const struct ws_tokens *t,
+                        uint32_t begin, uint32_t n, uint64_t *v)
+{
+	uint32_t busy = 0;
+
+	memset(v + begin, 0, (n - begin) * sizeof(*v));
+	for (uint32_t i = begin; i < n; i++) {
+		r->busy_row[busy] = (uint16_t)i;
+		busy += r->is_busy[t->of_row[i]];
+	}
+	for (uint32_t k = 0; k < busy; k++) {
+		if (alone)
+			v[r->busy_row[k]] = next_residual(r, t, true, r->busy_row[k]);
+		else
+			go_on(r, t, true, NULL, r->busy_row[k], v);
+	}
+}
+
+/* Residuals whose contexts tokens tell. */
+static void add_up_by_token(struct ws_residual *r, const struct head *h, const struct ws_tokens *t,
+                            const uint64_t *durations, uint32_t n, uint64_t *v)
+{
+	const bool alone = h->predictor == WS_PREDICT_NOTHING;
+	uint32_t begin = 0;
+
+	if (!alone && r->nlanes == 1) {
+		add_up_one_lane(r, t, true, durations, n, v);
+		return;
+	}
+	if (!alone)
+		begin = begin_lanes(r, t, true, durations, n, v);
+	if (begin < n && !durations && find_busy(r, h, t) <= n / 2)
+		add_up_busy(r, alone, t, begin, n, v);
+	else if (alone)
+		for (uint32_t i = 0; i < n; i++)
+			v[i] = next_residual(r, t, true, i);
+	else
+		for (uint32_t i = begin; i < n; i++)
+			go_on(r, t, true, durations, i, v);
 }
 
 enum ws_status ws_residual_get(struct ws_residual *r, const struct ws_residual_how *how,
@@ -346,12 +484,15 @@ enum ws_status ws_residual_get(struct ws_residual *r, const struct ws_residual_h
 	WS_FORWARD(get_tables(r, &c, &h, t->count, n, err));
 	place_rows(r, &h, t, n);
 	WS_FORWARD(get_clustered(r, &h, &c, n, err));
-	if (h.predictor == WS_PREDICT_NOTHING)
+	if (h.context == WS_CONTEXT_TOKEN)
+		add_up_by_token(r, &h, t, how->durations, n, v);
+	else if (h.predictor == WS_PREDICT_NOTHING)
 		for (uint32_t i = 0; i < n; i++)
-			v[i] = r->clustered[r->cursor[r->context_of_row[i]]++];
+			v[i] = next_residual(r, t, false, i);
 	else if (r->nlanes > 1)
-		add_up_lanes(r, t, how->durations, n, v);
+		for (uint32_t i = begin_lanes(r, t, false, how->durations, n, v); i < n; i++)
+			go_on(r, t, false, how->durations, i, v);
 	else
-		add_up_one_lane(r, how->durations, n, v);
+		add_up_one_lane(r, t, false, how->durations, n, v);
 	return WS_OK;
 }

@@ -16,6 +16,7 @@ struct ws_residual_context {
 	uint32_t rows;
 	uint32_t start; /* of its rows among the clustered ones */
 	uint8_t shift;
+	uint32_t zero_from; /* reading: residuals from here on are 0; as many as rows: none */
 };
 
 /* Numbers of pairs of tokens. */
@@ -36,6 +37,8 @@ struct ws_residual {
 	uint16_t lane_token[WS_MAX_BLOCK_ROWS];
 	uint8_t lane_begun[WS_MAX_BLOCK_ROWS];
 	uint32_t cursor[WS_MAX_BLOCK_ROWS];
+	uint8_t is_busy[WS_MAX_BLOCK_ROWS];   /* reading: a token whose rows are not all 0 */
+	uint16_t busy_row[WS_MAX_BLOCK_ROWS]; /* … and its rows */
 	struct ws_residual_context contexts[WS_MAX_BLOCK_ROWS];
 	struct ws_pair_slot slots[WS_RESIDUAL_SLOTS];
 	uint16_t context_of_pair[WS_RESIDUAL_TABLE_TOKENS * WS_RESIDUAL_TABLE_TOKENS]; /* reading */

@@ -12,12 +12,12 @@ enum ws_status ws_tokens_init(struct ws_tokens *t, int writing, struct ws_err *e
 {
 	memset(t, 0, sizeof(*t));
 	t->of_row = malloc(WS_MAX_BLOCK_ROWS * sizeof(*t->of_row));
+	t->rows = malloc((writing ? MAX_TOKENS : WS_MAX_BLOCK_ROWS) * sizeof(*t->rows));
 	if (writing) {
 		t->first_row = malloc(MAX_TOKENS * sizeof(*t->first_row));
-		t->rows = malloc(MAX_TOKENS * sizeof(*t->rows));
 		t->slots = malloc(SLOTS * sizeof(*t->slots));
 	}
-	if (!t->of_row || (writing && (!t->first_row || !t->rows || !t->slots))) {
+	if (!t->of_row || !t->rows || (writing && (!t->first_row || !t->slots))) {
 		ws_tokens_free(t);
 		return WS_FAIL(err, NO_MEMORY, "out of memory for the tokens of a block");
 	}
@@ -175,10 +175,29 @@ static enum ws_status get_values(struct ws_cursor *c, uint32_t count, enum ws_ty
 	return WS_OK;
 }
 
+#define FEW_TOKENS 256u
+
+static void count_rows(struct ws_tokens *t, uint32_t rows)
+{
+	uint32_t quarter[4][FEW_TOKENS] = {{0}};
+	uint32_t i = 0;
+
+	memset(t->rows, 0, t->count * sizeof(*t->rows));
+	/* rows of one token follow each other: an addition need not wait for the one before */
+	if (t->count <= FEW_TOKENS)
+		for (; i + 4 <= rows; i += 4)
+			for (unsigned k = 0; k < 4; k++)
+				quarter[k][t->of_row[i + k]]++;
+	for (; i < rows; i++)
+		t->rows[t->of_row[i]]++;
+	for (uint32_t k = 0; k < t->count && k < FEW_TOKENS; k++)
+		t->rows[k] += quarter[0][k] + quarter[1][k] + quarter[2][k] + quarter[3][k];
+}
+
 static enum ws_status get_rows(struct ws_tokens *t, struct ws_cursor *c, uint32_t rows,
                                struct ws_err *err)
 {
-	const size_t width = t->count <= 256 ? 1 : 2;
+	const size_t width = t->count <= FEW_TOKENS ? 1 : 2;
 	uint16_t greatest = 0;
 
 	WS_FAIL_IF(ws_cursor_left(c) != rows * width, err, CORRUPT,
@@ -193,6 +212,7 @@ static enum ws_status get_rows(struct ws_tokens *t, struct ws_cursor *c, uint32_
 		greatest = t->of_row[i] > greatest ? t->of_row[i] : greatest;
 	WS_FAIL_IF(greatest >= t->count, err, CORRUPT, "a row has token %u, but there are %u",
 	           greatest, t->count);
+	count_rows(t, rows);
 	return WS_OK;
 }
 

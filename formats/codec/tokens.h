@@ -22,7 +22,7 @@ struct ws_tokens {
 	uint32_t count;      /* 1..65,536; 0 = the block has none */
 	uint16_t *of_row;    /* WS_MAX_BLOCK_ROWS of them */
 	uint32_t *first_row; /* writing: first row of each token */
-	uint32_t *rows;      /* writing: how many rows have it */
+	uint32_t *rows;      /* how many rows have each */
 	uint32_t *slots;     /* writing: hash table */
 };
 

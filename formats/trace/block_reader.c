@@ -72,16 +72,27 @@ static enum ws_status read_column(struct ws_block_reader *b, enum ws_kind kind, 
 	return WS_OK;
 }
 
+/* The columns that a kind has, of those asked for, which may be all. */
+static enum ws_status check_columns(unsigned kind, ws_column_set *columns, struct ws_err *err)
+{
+	const struct ws_kind_def *def = ws_schema_kind(kind);
+
+	WS_FAIL_IF(!def || def->ncolumns > 64, err, BUG,
+	           "blocks of kind %u are not read by columns", kind);
+	*columns &= ~(ws_column_set)0 >> (64 - def->ncolumns);
+	for (unsigned at = 0; at < def->ncolumns; at++)
+		WS_FAIL_IF(*columns >> at & 1 && def->columns[at].type == WS_TYPE_BLOB, err, BUG,
+		           "column %s is no number", def->columns[at].name);
+	return WS_OK;
+}
+
 enum ws_status ws_block_reader_read(struct ws_block_reader *b, size_t i, ws_column_set columns,
                                     struct ws_block_rows *out, struct ws_err *err)
 {
 	const struct ws_block_info *info = ws_trace_reader_block(b->r, i);
-	const struct ws_kind_def *def = ws_schema_kind(info->kind);
 	size_t rows = info->rows, used = 0;
 
-	WS_FAIL_IF(!def || def->ncolumns > 64, err, BUG,
-	           "blocks of kind %u are not read by columns", (unsigned)info->kind);
-	columns &= ~(ws_column_set)0 >> (64 - def->ncolumns); /* all may be asked for */
+	WS_FORWARD(check_columns(info->kind, &columns, err));
 	WS_FORWARD(ws_trace_reader_view(b->r, ws_trace_reader_stored(b->r, i), &b->view, err));
 	if (b->view.header.kind != info->kind) {
 		if (!b->thread_rows)
@@ -90,20 +101,79 @@ enum ws_status ws_block_reader_read(struct ws_block_reader *b, size_t i, ws_colu
 		WS_FORWARD(ws_thread_rows_find(b->thread_rows, &b->view, &b->decoder, info->kind,
 		                               err));
 	}
-	out->info = *info;
 	WS_FORWARD(reserve(out, rows * (size_t)__builtin_popcountll(columns), err));
-	memset(out->v, 0, sizeof(out->v));
+	*out = (struct ws_block_rows){.info = *info,
+	                              .memory = out->memory,
+	                              .capacity = out->capacity};
 	for (; columns; columns &= columns - 1) {
 		int at = __builtin_ctzll(columns), present;
 
-		WS_FAIL_IF(def->columns[at].type == WS_TYPE_BLOB, err, BUG,
-		           "column %s is no number", def->columns[at].name);
 		out->v[at] = out->memory + used++ * rows;
 		WS_FORWARD(read_column(b, info->kind, (unsigned)at, out->v[at], &present, err));
 		if (!present)
 			memset(out->v[at], 0, rows * sizeof(*out->v[at]));
 	}
 	ws_walk_let_go(ws_trace_reader_walk(b->r), ws_trace_reader_stored(b->r, i));
+	return WS_OK;
+}
+
+/* A column as it is stored; zeros where the block lacks it. */
+static enum ws_status read_stored_column(struct ws_block_reader *b, unsigned position,
+                                         struct ws_block_rows *out, struct ws_err *err)
+{
+	const struct ws_block_view *view = &b->view;
+	const enum ws_type type = view->def->columns[position].type;
+	bool by_token = out->token && type != WS_TYPE_TIME && type != WS_TYPE_DUR;
+	unsigned c = 0;
+
+	while (c < view->header.ncolumns && view->columns[c].position != (int)position)
+		c++;
+	if (c < view->header.ncolumns && by_token)
+		WS_FORWARD(ws_block_column_decode_stored(view, c, &b->decoder, out->v[position],
+		                                         &by_token, err));
+	else if (c < view->header.ncolumns)
+		WS_FORWARD(ws_block_column_decode(view, c, &b->decoder, out->v[position], err));
+	else
+		memset(out->v[position], 0,
+		       (by_token ? out->ntokens : out->info.rows) * sizeof(*out->v[position]));
+	out->by_token |= (ws_column_set)by_token << position;
+	return WS_OK;
+}
+
+enum ws_status ws_block_reader_read_stored(struct ws_block_reader *b, size_t i,
+                                           ws_column_set columns, struct ws_block_rows *out,
+                                           struct ws_err *err)
+{
+	const size_t stored = ws_trace_reader_stored(b->r, i);
+	const struct ws_tokens *tokens = &b->decoder.tokens;
+	size_t rows, values;
+	uint16_t *token;
+
+	WS_FORWARD(ws_trace_reader_view(b->r, stored, &b->view, err));
+	rows = b->view.header.rows;
+	WS_FORWARD(check_columns(b->view.header.kind, &columns, err));
+	values = rows * (size_t)__builtin_popcountll(columns);
+	/* tokens lie behind the values, four in the place of one */
+	WS_FORWARD(reserve(out, values + rows / 4 + 1, err));
+	*out = (struct ws_block_rows){.info = *ws_trace_reader_block(b->r, i),
+	                              .memory = out->memory,
+	                              .capacity = out->capacity};
+	out->info.kind = b->view.header.kind;
+	out->info.rows = b->view.header.rows;
+	WS_FORWARD(ws_block_tokens(&b->view, &b->decoder, err));
+	out->ntokens = tokens->count;
+	if (tokens->count) {
+		token = (uint16_t *)(out->memory + values);
+		memcpy(token, tokens->of_row, rows * sizeof(*token));
+		out->token = token;
+	}
+	for (values = 0; columns; columns &= columns - 1, values += rows) {
+		unsigned at = (unsigned)__builtin_ctzll(columns);
+
+		out->v[at] = out->memory + values;
+		WS_FORWARD(read_stored_column(b, at, out, err));
+	}
+	ws_walk_let_go(ws_trace_reader_walk(b->r), stored);
 	return WS_OK;
 }
 

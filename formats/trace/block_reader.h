@@ -26,6 +26,10 @@ struct ws_block_rows {
 	struct ws_block_info info;
 	uint64_t *v[64]; /* by position; info.rows values, 0 where the file lacks the column; NULL
 	                    where it was not asked for */
+	/* as stored: the token of each row, and the columns that have a value a token */
+	const uint16_t *token; /* NULL: the block has none */
+	uint32_t ntokens;
+	ws_column_set by_token;
 	uint64_t *memory;
 	size_t capacity; /* values */
 };
@@ -33,6 +37,19 @@ struct ws_block_rows {
  * the columns asked for. */
 enum ws_status ws_block_reader_read(struct ws_block_reader *b, size_t i, ws_column_set columns,
                                     struct ws_block_rows *out, struct ws_err *err);
+/*
+ * The stored block that block i is of, of kind thread_event where it holds two
+ * kinds: columns are those of that kind. What is stored once a token is not
+ * spread to the rows, but for times and durations.
+ */
+enum ws_status ws_block_reader_read_stored(struct ws_block_reader *b, size_t i,
+                                           ws_column_set columns, struct ws_block_rows *out,
+                                           struct ws_err *err);
+/* A value of what was read so. */
+static inline uint64_t ws_block_value(const struct ws_block_rows *b, unsigned column, uint32_t row)
+{
+	return b->v[column][b->by_token >> column & 1 ? b->token[row] : row];
+}
 void ws_block_rows_release(struct ws_block_rows *rows);
 
 /* Does any block of the kind have the column? */

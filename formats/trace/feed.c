@@ -1,5 +1,8 @@
 #include "formats/trace/feed.h"
 
+#include "formats/trace/internal.h"
+#include "formats/trace/thread_events.h"
+
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -22,6 +25,7 @@ struct slot {
 
 struct ws_feed {
 	const struct ws_trace_reader *r;
+	enum ws_feed_order order;
 	ws_column_set columns[WS_KIND_END];
 	struct wanted *wanted;
 	size_t n;
@@ -45,7 +49,14 @@ static int by_time(const void *pa, const void *pb)
 	return a->block < b->block ? -1 : 1;
 }
 
-static enum ws_status list_blocks(struct ws_feed *f, enum ws_feed_order order, struct ws_err *err)
+/* Is it of the same stored block as the one before? What was decoded for that serves it, too. */
+static bool goes_with_last(const struct ws_feed *f, size_t at)
+{
+	return ws_trace_reader_stored(f->r, f->wanted[at - 1].block) ==
+	       ws_trace_reader_stored(f->r, f->wanted[at].block);
+}
+
+static enum ws_status list_blocks(struct ws_feed *f, struct ws_err *err)
 {
 	size_t blocks = ws_trace_reader_block_count(f->r);
 
@@ -54,10 +65,13 @@ static enum ws_status list_blocks(struct ws_feed *f, enum ws_feed_order order, s
 	for (size_t i = 0; i < blocks; i++) {
 		const struct ws_block_info *info = ws_trace_reader_block(f->r, i);
 
-		if (info->kind < WS_KIND_END && f->columns[info->kind])
-			f->wanted[f->n++] = (struct wanted){info->time_min_ns, (uint32_t)i};
+		if (info->kind >= WS_KIND_END || !f->columns[info->kind])
+			continue;
+		f->wanted[f->n++] = (struct wanted){info->time_min_ns, (uint32_t)i};
+		if (f->order == WS_FEED_AS_STORED && f->n > 1 && goes_with_last(f, f->n - 1))
+			f->n--;
 	}
-	if (order == WS_FEED_BY_TIME)
+	if (f->order != WS_FEED_BY_FILE)
 		qsort(f->wanted, f->n, sizeof(*f->wanted), by_time);
 	return WS_OK;
 }
@@ -68,13 +82,23 @@ static bool can_claim(const struct ws_feed *f)
 	return f->claimed < f->n && f->claimed + 1 < f->next + SLOTS;
 }
 
-/* Is it of the same stored block as the one before? What was decoded for that serves it, too. */
-static bool goes_with_last(const struct ws_feed *f, size_t at)
+/* Those of the columns asked for that the stored block may have. */
+static ws_column_set stored_columns(const struct ws_feed *f, uint32_t block)
 {
-	const struct ws_block_info *a = ws_trace_reader_block(f->r, f->wanted[at - 1].block);
-	const struct ws_block_info *b = ws_trace_reader_block(f->r, f->wanted[at].block);
+	const ws_column_set *columns = f->columns;
+	uint16_t kind =
+	        ws_trace_reader_walk(f->r)->blocks[ws_trace_reader_stored(f->r, block)].kind;
+	ws_column_set of_both = WS_COLUMN(thread_event, type);
 
-	return a->offset == b->offset;
+	if (kind != WS_KIND_THREAD_EVENT)
+		return columns[kind];
+	for (unsigned at = 0; at < WS_NCOLS_api; at++)
+		if (columns[WS_KIND_API] >> at & 1)
+			of_both |= (ws_column_set)1 << ws_thread_events_column(WS_KIND_API, at);
+	for (unsigned at = 0; at < WS_NCOLS_nvtx; at++)
+		if (columns[WS_KIND_NVTX] >> at & 1)
+			of_both |= (ws_column_set)1 << ws_thread_events_column(WS_KIND_NVTX, at);
+	return of_both;
 }
 
 static void decode_one(struct ws_feed *f, struct ws_block_reader *reader, size_t at)
@@ -84,8 +108,12 @@ static void decode_one(struct ws_feed *f, struct ws_block_reader *reader, size_t
 	uint16_t kind = ws_trace_reader_block(f->r, block)->kind;
 
 	pthread_mutex_unlock(&f->lock);
-	slot->status =
-	        ws_block_reader_read(reader, block, f->columns[kind], &slot->rows, &slot->err);
+	if (f->order == WS_FEED_AS_STORED)
+		slot->status = ws_block_reader_read_stored(reader, block, stored_columns(f, block),
+		                                           &slot->rows, &slot->err);
+	else
+		slot->status = ws_block_reader_read(reader, block, f->columns[kind], &slot->rows,
+		                                    &slot->err);
 	pthread_mutex_lock(&f->lock);
 	slot->holds = at + 1;
 	pthread_cond_broadcast(&f->change);
@@ -139,11 +167,12 @@ enum ws_status ws_feed_open(struct ws_feed **out, const struct ws_trace_reader *
 	*out = NULL;
 	WS_FAIL_IF(!f, err, NO_MEMORY, "out of memory to read the trace");
 	f->r = r;
+	f->order = order;
 	for (int kind = 0; kind < WS_KIND_END; kind++)
 		f->columns[kind] = columns[kind];
 	pthread_mutex_init(&f->lock, NULL);
 	pthread_cond_init(&f->change, NULL);
-	status = list_blocks(f, order, err);
+	status = list_blocks(f, err);
 	if (status == WS_OK)
 		status = ws_block_reader_new(&f->own, r, err);
 	if (status != WS_OK) {

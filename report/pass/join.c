@@ -23,48 +23,59 @@ static void add_bounded(struct ws_pass *p, int64_t *sum, int64_t more)
 
 /* --- ranges ------------------------------------------------------------------------------ */
 
+static enum ws_status look_at_family(void *ctx, struct ws_live_family *f,
+                                     const struct ws_live_family *parent, struct ws_err *err)
+{
+	struct ws_pass *p = ctx;
+	const struct ws_pass_name *name = &p->names[f->name];
+	const struct ws_op_facts *op = NULL;
+
+	f->phase = parent && parent->phase != WS_PHASE_OTHER ? parent->phase : name->phase;
+	f->marks = name->marks | (parent ? parent->marks & WS_MARKS_INHERITED : 0);
+	f->op = parent ? parent->op : WS_NONE;
+	f->is_op = f->payload != WS_NONE && p->m->ops.is_op[f->payload];
+	if (f->is_op)
+		f->op = f->payload;
+	if (f->op != WS_NONE)
+		op = &p->m->ops.op[f->op];
+	f->class = ws_label_class(op, f->marks);
+	f->direction = op ? op->direction : 0;
+	f->dtype = op ? op->dtype : 0;
+	if (p->npath_steps < p->live.paths.npaths)
+		WS_FORWARD(ws_pass_look_at_paths(p, err));
+	f->is_step = p->path_is_step[f->path];
+	return WS_OK;
+}
+
 static enum ws_status begin_range(void *ctx, uint32_t range, struct ws_err *err)
 {
 	struct ws_pass *p = ctx;
-	struct ws_model *m = p->m;
 	struct ws_live *r = &p->live.range[range];
-	const struct ws_live *parent = r->parent == WS_NONE ? NULL : &p->live.range[r->parent];
-	const struct ws_pass_name *name = &p->names[r->name];
-	const struct ws_op_facts *op;
 
-	r->phase = parent && parent->phase != WS_PHASE_OTHER ? parent->phase : name->phase;
-	r->marks = name->marks;
-	if (parent) {
-		r->marks |= parent->marks & WS_MARKS_INHERITED;
-		r->op = parent->op;
-	}
-	if (r->payload != WS_NONE && m->ops.is_op[r->payload]) {
+	if (r->parent != WS_NONE)
+		r->op = p->live.range[r->parent].op;
+	if (ws_live_is(&p->live, r)->is_op) {
 		/* a group of operations: the parts are counted, not the whole again */
 		if (r->op != WS_NONE)
 			p->live.range[r->op].counted = 0;
 		r->op = range;
 		r->counted = 1;
 	}
-	op = r->op == WS_NONE ? NULL : &m->ops.op[p->live.range[r->op].payload];
-	r->class = ws_label_class(op, r->marks);
-	r->direction = op ? op->direction : 0;
-	r->dtype = op ? op->dtype : 0;
 	p->d->nranges++;
-	if (p->npath_steps < p->live.paths.npaths)
-		WS_FORWARD(ws_pass_look_at_paths(p, err));
 	return ws_pass_begin_step(p, range, err);
 }
 
 static void close_op(struct ws_pass *p, const struct ws_live *r)
 {
-	const struct ws_op_facts *op = &p->m->ops.op[r->payload];
+	const struct ws_live_family *is = ws_live_is(&p->live, r);
+	const struct ws_op_facts *op = &p->m->ops.op[is->payload];
 
 	if (op->flops > 0)
 		add_bounded(p, &p->flops, op->flops);
 	if (op->bytes > 0)
 		add_bounded(p, &p->bytes, op->bytes);
 	if (!p->declined)
-		ws_digest_add_cost(p->d, p->live.paths.paths, r->path, op->flops, op->bytes);
+		ws_digest_add_cost(p->d, p->live.paths.paths, is->path, op->flops, op->bytes);
 }
 
 static bool tells_product(const struct ws_op_facts *op)
@@ -76,18 +87,19 @@ static bool tells_product(const struct ws_op_facts *op)
 static enum ws_status tell_range(const struct ws_pass *p, const struct ws_live *r, int open,
                                  struct ws_err *err)
 {
+	const struct ws_live_family *is = ws_live_is(&p->live, r);
 	const struct ws_joined_range row = {
 	        .start_ns = r->start_ns,
 	        .end_ns = r->end_ns,
 	        .number = r->number,
-	        .thread = r->thread,
-	        .name = r->name,
-	        .path = r->path,
-	        .depth = r->depth,
-	        .payload = r->payload,
+	        .thread = is->thread,
+	        .name = is->name,
+	        .path = is->path,
+	        .depth = is->depth,
+	        .payload = is->payload,
 	        .step = r->step,
-	        .phase = r->phase,
-	        .is_start_end = r->style == WS_RANGE_START_END,
+	        .phase = is->phase,
+	        .is_start_end = is->style == WS_RANGE_START_END,
 	        .is_open = (uint8_t)open,
 	};
 
@@ -98,17 +110,18 @@ static enum ws_status close_range(void *ctx, uint32_t range, int open, struct ws
 {
 	struct ws_pass *p = ctx;
 	struct ws_live *r = &p->live.range[range];
+	const struct ws_live_family *is = ws_live_is(&p->live, r);
 	uint32_t step = r->step;
 
 	add_bounded(p, &p->range_ns, r->end_ns - r->start_ns);
 	p->d->open_ranges += (uint64_t)open;
 	if (p->scope != WS_SCOPE_ALL && step == WS_NONE)
-		step = ws_pass_step_holding(p, p->l.thread_process[r->thread],
+		step = ws_pass_step_holding(p, p->l.thread_process[is->thread],
 		                            r->start_ns - (r->start_ns == r->end_ns), r->end_ns,
-		                            r->thread);
-	r->in_scope = ws_pass_counts(p, ws_pass_scope_of(p, step, r->marks));
+		                            is->thread);
+	r->in_scope = ws_pass_counts(p, ws_pass_scope_of(p, step, is->marks));
 	if (p->parts & WS_DIGEST_PATHS && r->in_scope) {
-		struct ws_path_sums *sums = ws_digest_path(p->d, r->path);
+		struct ws_path_sums *sums = ws_digest_path(p->d, is->path);
 
 		sums->open += (uint64_t)open;
 		if (!ws_values_add(&sums->dur_ns, r->end_ns - r->start_ns))
@@ -119,7 +132,7 @@ static enum ws_status close_range(void *ctx, uint32_t range, int open, struct ws
 	if (p->sink)
 		WS_FORWARD(tell_range(p, r, open, err));
 	if (p->parts & WS_DIGEST_PRODUCTS && r->op == range && r->counted &&
-	    tells_product(&p->m->ops.op[r->payload]))
+	    tells_product(&p->m->ops.op[is->payload]))
 		p->declined = "the FLOPs of products are held against peaks";
 	if (r->step != WS_NONE)
 		ws_pass_close_step(p, r, range, open);
@@ -136,6 +149,7 @@ static void finish_range(void *ctx, uint32_t range)
 {
 	struct ws_pass *p = ctx;
 	struct ws_live *r = &p->live.range[range];
+	const struct ws_live_family *is = ws_live_is(&p->live, r);
 	uint32_t name = r->kernel_name;
 
 	/* what a child launched, its parent did */
@@ -143,19 +157,22 @@ static void finish_range(void *ctx, uint32_t range)
 		if (r->parent != WS_NONE)
 			widen(&p->live.range[r->parent], r->first_ns, r->last_ns);
 		if (r->in_scope)
-			ws_digest_path(p->d, r->path)->projected_ns += r->last_ns - r->first_ns;
+			ws_digest_path(p->d, is->path)->projected_ns += r->last_ns - r->first_ns;
 	}
 	if (!(p->parts & WS_DIGEST_COSTS) || !name || name == WS_NONE)
 		return;
 	if (r->counted && r->in_scope)
-		p->d->flops[name] += p->m->ops.op[r->payload].flops;
+		p->d->flops[name] += p->m->ops.op[is->payload].flops;
 	else
 		p->d->flops_unknown[name] = 1;
 }
 
-struct ws_live_events ws_pass_live_events(struct ws_pass *p)
+static const struct ws_live_events live_events = {look_at_family, begin_range, close_range,
+                                                  finish_range};
+
+const struct ws_live_events *ws_pass_live_events(void)
 {
-	return (struct ws_live_events){p, begin_range, close_range, finish_range};
+	return &live_events;
 }
 
 /* --- kernels ----------------------------------------------------------------------------- */
@@ -170,7 +187,7 @@ static void share_flops(struct ws_pass *p, const struct ws_live *r, uint32_t nam
 	struct ws_live *op = r && r->op != WS_NONE ? &p->live.range[r->op] : NULL;
 	uint8_t *unknown = p->d->flops_unknown;
 
-	if (!op || p->m->ops.op[op->payload].flops < 0) {
+	if (!op || p->m->ops.op[ws_live_is(&p->live, op)->payload].flops < 0) {
 		unknown[name] = 1;
 	} else if (!op->kernel_name) {
 		op->kernel_name = name;
@@ -194,29 +211,52 @@ static void add_to_paths(struct ws_pass *p, const struct ws_launch_waiting *laun
 		widen(&p->live.range[launch->range], kernel->start_ns, end_ns);
 	if (launch->step_range == WS_NONE)
 		return;
-	ws_digest_add_to_path(p->d, p->live.paths.paths, p->live.range[launch->step_range].path,
+	ws_digest_add_to_path(p->d, p->live.paths.paths,
+	                      ws_live_is(&p->live, &p->live.range[launch->step_range])->path,
 	                      kernel);
 	if (kernel->timed)
 		widen(&p->live.range[launch->step_range], kernel->start_ns, end_ns);
+}
+
+/* What is counted in cells is put together first: one cell is far from another, and memory fetches
+ * many at a time only if it is asked for them one after the other. */
+static enum ws_status count_kernels(struct ws_pass *p, struct ws_err *err)
+{
+	for (size_t i = 0; i < p->ncounted; i++)
+		WS_FORWARD(
+		        ws_digest_add_kernel(p->d, p->counted[i].cell, &p->counted[i].kernel, err));
+	p->ncounted = 0;
+	return WS_OK;
+}
+
+static inline enum ws_status count_later(struct ws_pass *p, uint32_t cell,
+                                         const struct ws_digest_kernel *kernel, struct ws_err *err)
+{
+	if (p->ncounted == WS_PASS_COUNTED)
+		WS_FORWARD(count_kernels(p, err));
+	p->counted[p->ncounted++] = (struct ws_pass_counted){*kernel, cell};
+	return WS_OK;
 }
 
 static enum ws_status tell_kernel(const struct ws_pass *p, const struct ws_pass_kernel *k,
                                   const struct ws_launch_waiting *launch,
                                   const struct ws_kernel_place *place, struct ws_err *err)
 {
-	const struct ws_live *r = launch->range == WS_NONE ? NULL : &p->live.range[launch->range];
+	const struct ws_live_family *is =
+	        launch->range == WS_NONE ? NULL
+	                                 : ws_live_is(&p->live, &p->live.range[launch->range]);
 	const struct ws_joined_kernel row = {
 	        .start_ns = k->start_ns,
 	        .dur_ns = k->dur_ns,
 	        .config = k->config,
 	        .call = launch->call,
-	        .path = r ? r->path : WS_NONE,
+	        .path = is ? is->path : WS_NONE,
 	        .class = place->class ? place->class : p->m->configs[k->config].name_class,
 	        .direction = place->direction,
 	        .dtype = place->dtype,
 	        .step = launch->step,
-	        .phase = r ? r->phase : WS_PHASE_OTHER,
-	        .marks = r ? r->marks : 0,
+	        .phase = is ? is->phase : WS_PHASE_OTHER,
+	        .marks = is ? is->marks : 0,
 	        .timed = k->timed,
 	        .cut_off = k->cut_off,
 	};
@@ -224,16 +264,45 @@ static enum ws_status tell_kernel(const struct ws_pass *p, const struct ws_pass_
 	return p->sink->kernel(p->sink->ctx, &row, err);
 }
 
-/* With what is known of its call; no_path: WS_PATH_NO_… for one in no range. */
+/* Where a kernel of a range counts, or of none. no_path: WS_PATH_NO_… for one in no range. */
+static struct ws_kernel_place place_of(const struct ws_config *config,
+                                       const struct ws_live_family *is, uint32_t no_path)
+{
+	return (struct ws_kernel_place){
+	        is ? is->path : no_path,
+	        is ? is->class : 0,
+	        is && is->direction ? is->direction : config->name_direction,
+	        is && is->dtype ? is->dtype : config->name_dtype,
+	};
+}
+
+/* Its cell. Ranges of a family launch the same again. */
+static enum ws_status find_cell(struct ws_pass *p, uint32_t config, struct ws_live_family *is,
+                                uint32_t no_path, uint32_t *cell, struct ws_err *err)
+{
+	struct ws_kernel_place place;
+
+	if (is && is->config == config) {
+		*cell = is->cell;
+		return WS_OK;
+	}
+	place = place_of(&p->m->configs[config], is, no_path);
+	WS_FORWARD(ws_digest_cell(p->d, config, &place, cell, err));
+	if (is) {
+		is->config = config;
+		is->cell = *cell;
+	}
+	return WS_OK;
+}
+
+/* With what is known of its call. */
 static enum ws_status take_kernel(struct ws_pass *p, const struct ws_pass_kernel *k,
                                   const struct ws_launch_waiting *launch, uint32_t no_path,
                                   struct ws_err *err)
 {
 	const struct ws_config *config = &p->m->configs[k->config];
 	struct ws_live *r = launch->range == WS_NONE ? NULL : &p->live.range[launch->range];
-	struct ws_kernel_place place = {r ? r->path : no_path, r ? r->class : 0,
-	                                r && r->direction ? r->direction : config->name_direction,
-	                                r && r->dtype ? r->dtype : config->name_dtype};
+	struct ws_live_family *is = r ? ws_live_is(&p->live, r) : NULL;
 	const struct ws_digest_kernel kernel = {
 	        .start_ns = k->timed ? k->start_ns : 0,
 	        .dur_ns = k->dur_ns,
@@ -244,24 +313,27 @@ static enum ws_status take_kernel(struct ws_pass *p, const struct ws_pass_kernel
 	uint32_t cell = 0;
 
 	p->m->devices[config->device].kernels++;
-	if (p->sink)
+	if (p->sink) {
+		const struct ws_kernel_place place = place_of(config, is, no_path);
+
 		WS_FORWARD(tell_kernel(p, k, launch, &place, err));
+	}
 	if (!(p->parts & WS_DIGEST_JOINED_SUMS))
 		return WS_OK;
 	if (launch->step != WS_NONE)
 		WS_FORWARD(ws_digest_add_to_step(p->d, launch->step,
-		                                 r ? (enum ws_phase)r->phase : WS_PHASE_OTHER,
+		                                 is ? (enum ws_phase)is->phase : WS_PHASE_OTHER,
 		                                 k->dur_ns, err));
 	if (!ws_pass_counts(p, (enum ws_scope)launch->scope))
 		return WS_OK;
-	WS_FORWARD(ws_digest_cell(p->d, k->config, &place, &cell, err));
-	WS_FORWARD(ws_digest_add_kernel(p->d, cell, &kernel, err));
+	WS_FORWARD(find_cell(p, k->config, is, no_path, &cell, err));
+	WS_FORWARD(count_later(p, cell, &kernel, err));
 	if (p->parts & WS_DIGEST_PATHS)
-		add_to_paths(p, launch, place.path, &kernel);
+		add_to_paths(p, launch, is ? is->path : no_path, &kernel);
 	if (p->parts & WS_DIGEST_COSTS)
 		share_flops(p, r, config->name);
-	if (r)
-		ws_digest_add_marks(p->d, r->marks, k->dur_ns);
+	if (is && is->marks & (WS_IN_WARM_UP | WS_IN_SETUP))
+		ws_digest_add_marks(p->d, is->marks, k->dur_ns);
 	return launch->step == WS_NONE
 	               ? WS_OK
 	               : ws_pass_count_in_step(p, &p->steps[launch->step], cell, err);
@@ -278,16 +350,18 @@ static enum ws_status take_launched(struct ws_pass *p, const struct ws_pass_kern
 	w = &p->m->work[k->dur_ns];
 	w->scope = launch->scope;
 	w->call = launch->call;
-	w->path = launch->range == WS_NONE ? WS_NONE : p->live.range[launch->range].path;
+	w->path = launch->range == WS_NONE
+	                  ? WS_NONE
+	                  : ws_live_is(&p->live, &p->live.range[launch->range])->path;
 	return WS_OK;
 }
 
 static void drop_launch(struct ws_pass *p, const struct ws_launch_waiting *launch)
 {
 	if (launch->range != WS_NONE)
-		ws_live_drop(&p->live, launch->range);
+		ws_live_drop(&p->live, &live_events, launch->range);
 	if (launch->step_range != WS_NONE)
-		ws_live_drop(&p->live, launch->step_range);
+		ws_live_drop(&p->live, &live_events, launch->step_range);
 }
 
 /* A kernel that comes next. *blocked = true when its call has not come, and may still. */
@@ -327,40 +401,43 @@ static enum ws_status join_kernel(struct ws_pass *p, const struct ws_pass_kernel
 
 /* --- in order of time -------------------------------------------------------------------- */
 
-static enum ws_status tell_call(const struct ws_pass *p, const struct ws_pass_call *c,
+static enum ws_status tell_call(const struct ws_pass *p, const struct ws_pass_row *c,
                                 uint32_t *number, struct ws_err *err)
 {
+	const struct ws_live_shape *shape = &p->shapes[c->shape];
 	const struct ws_joined_call row = {.start_ns = c->start_ns,
-	                                   .dur_ns = c->end_ns - c->start_ns,
-	                                   .correlation = c->correlation,
-	                                   .name = c->name,
-	                                   .thread = c->thread};
+	                                   .dur_ns = c->time_ns - c->start_ns,
+	                                   .correlation = c->id,
+	                                   .name = shape->name,
+	                                   .thread = shape->thread};
 
 	return p->sink->call(p->sink->ctx, &row, number, err);
 }
 
-static enum ws_status join_call(struct ws_pass *p, const struct ws_pass_call *c, struct ws_err *err)
+static enum ws_status join_call(struct ws_pass *p, const struct ws_pass_row *c,
+                                const struct ws_live_shape *shape, struct ws_err *err)
 {
-	struct ws_launch_waiting launch = {.correlation = c->correlation,
-	                                   .process = c->process,
+	struct ws_launch_waiting launch = {.correlation = c->id,
+	                                   .process = (uint16_t)shape->process,
 	                                   .stays = c->stays,
 	                                   .call = WS_NONE,
 	                                   .step_range = WS_NONE};
-	uint32_t range;
+	uint32_t range = ws_live_innermost(&p->live, shape->thread, c->start_ns, c->time_ns);
 
-	WS_FORWARD(ws_live_innermost(&p->live, c->thread, c->start_ns, c->end_ns, &range, err));
 	launch.range = range;
 	launch.step = range == WS_NONE ? WS_NONE : p->live.range[range].step;
 	if (launch.step == WS_NONE) {
-		launch.step = ws_pass_step_holding(p, c->process, c->start_ns, c->end_ns, WS_NONE);
+		launch.step =
+		        ws_pass_step_holding(p, shape->process, c->start_ns, c->time_ns, WS_NONE);
 		if (launch.step != WS_NONE)
 			launch.step_range = p->steps[launch.step].live;
 	}
-	launch.scope = (uint8_t)ws_pass_scope_of(p, launch.step,
-	                                         range == WS_NONE ? 0 : p->live.range[range].marks);
+	launch.scope = (uint8_t)ws_pass_scope_of(
+	        p, launch.step,
+	        range == WS_NONE ? 0 : ws_live_is(&p->live, &p->live.range[range])->marks);
 	if (ws_pass_calls_have_scope(p) && ws_pass_counts(p, (enum ws_scope)launch.scope))
-		WS_FORWARD(
-		        ws_digest_add_call(p->d, c->name, c->end_ns - c->start_ns, c->failed, err));
+		WS_FORWARD(ws_digest_add_call(p->d, shape->name, c->time_ns - c->start_ns,
+		                              (int)shape->failed, err));
 	else
 		p->d->ncalls++;
 	if (p->sink)
@@ -374,60 +451,66 @@ static enum ws_status join_call(struct ws_pass *p, const struct ws_pass_call *c,
 	return ws_launches_put(&p->waiting, &launch, err);
 }
 
-/* The rows that wait, and when the first of each happens; INT64_MAX without one. */
+/* The rows that wait. */
 struct fronts {
-	const struct ws_pass_event *event, *events_end;
-	const struct ws_pass_call *call, *calls_end;
+	const struct ws_pass_row *row, *rows_end;
 	const struct ws_pass_kernel *kernel, *kernels_end;
-	int64_t event_ns, call_ns, kernel_ns;
 };
-
-static void look(struct fronts *f)
-{
-	f->event_ns = f->event < f->events_end ? f->event->time_ns : INT64_MAX;
-	f->call_ns = f->call < f->calls_end ? f->call->end_ns : INT64_MAX;
-	f->kernel_ns = f->kernel < f->kernels_end ? f->kernel->start_ns : INT64_MAX;
-}
 
 static struct fronts fronts_of(const struct ws_pass *p)
 {
-	struct fronts f = {
-	        .event = (const struct ws_pass_event *)p->events.rows + p->events.first,
-	        .events_end = (const struct ws_pass_event *)p->events.rows + p->events.n,
-	        .call = (const struct ws_pass_call *)p->calls.rows + p->calls.first,
-	        .calls_end = (const struct ws_pass_call *)p->calls.rows + p->calls.n,
-	        .kernel = (const struct ws_pass_kernel *)p->kernels.rows + p->kernels.first,
-	        .kernels_end = (const struct ws_pass_kernel *)p->kernels.rows + p->kernels.n,
-	};
+	const struct ws_pass_row *rows = (const struct ws_pass_row *)p->rows.rows;
+	const struct ws_pass_kernel *kernels = (const struct ws_pass_kernel *)p->kernels.rows;
 
-	look(&f);
-	return f;
+	return (struct fronts){rows + p->rows.first, rows + p->rows.n, kernels + p->kernels.first,
+	                       kernels + p->kernels.n};
 }
 
-/* One row, before until_ns, or any in the end; *done = true when there is none. */
-static enum ws_status join_next(struct ws_pass *p, struct fronts *f, int64_t until_ns,
-                                bool *blocked, bool *done, struct ws_err *err)
-{
-	int64_t least_ns = f->event_ns < f->call_ns ? f->event_ns : f->call_ns;
+/* Rows whose launches are looked for while those before them are joined. */
+#define AHEAD 8
 
-	if (f->kernel_ns < least_ns && !*blocked && f->kernel_ns < until_ns) {
+static inline void expect_launch(const struct ws_pass *p, const struct ws_pass_kernel *k)
+{
+	if (k->config != WS_NONE)
+		ws_launches_expect(&p->waiting, p->m->configs[k->config].process, k->correlation);
+}
+
+/* Kernels that began before until_ns, up to one that is blocked. */
+static enum ws_status join_kernels(struct ws_pass *p, struct fronts *f, int64_t until_ns,
+                                   bool *blocked, struct ws_err *err)
+{
+	while (f->kernel < f->kernels_end && f->kernel->start_ns < until_ns && !*blocked) {
+		if (f->kernel + AHEAD < f->kernels_end)
+			expect_launch(p, f->kernel + AHEAD);
 		WS_FORWARD(join_kernel(p, f->kernel, false, blocked, err));
 		f->kernel += !*blocked;
-		f->kernel_ns = f->kernel < f->kernels_end ? f->kernel->start_ns : INT64_MAX;
-		return WS_OK;
 	}
-	*done = least_ns >= until_ns;
-	if (*done)
-		return WS_OK;
-	if (f->event_ns <= f->call_ns) {
-		WS_FORWARD(ws_live_event(&p->live, f->event++, err));
-		f->event_ns = f->event < f->events_end ? f->event->time_ns : INT64_MAX;
-		return WS_OK;
-	}
-	*blocked = false;
-	WS_FORWARD(join_call(p, f->call++, err));
-	f->call_ns = f->call < f->calls_end ? f->call->end_ns : INT64_MAX;
 	return WS_OK;
+}
+
+static enum ws_status join_rows(struct ws_pass *p, struct fronts *f, int64_t until_ns,
+                                struct ws_err *err)
+{
+	bool blocked = false;
+
+	while (f->row < f->rows_end && f->row->time_ns < until_ns && !p->declined &&
+	       !p->live.declined) {
+		const struct ws_pass_row *row = f->row++;
+		const struct ws_live_shape *shape = &p->shapes[row->shape];
+
+		if (f->kernel < f->kernels_end && f->kernel->start_ns < row->time_ns && !blocked)
+			WS_FORWARD(join_kernels(p, f, row->time_ns, &blocked, err));
+		if (shape->type == WS_THREAD_EVENT_API) {
+			blocked = false;
+			/* ids count up */
+			ws_launches_expect(&p->waiting, shape->process, row->id + AHEAD);
+			WS_FORWARD(join_call(p, row, shape, err));
+		} else {
+			WS_FORWARD(ws_live_event(&p->live, &live_events, row->shape, shape,
+			                         row->time_ns, row->id, err));
+		}
+	}
+	return join_kernels(p, f, until_ns, &blocked, err);
 }
 
 /*
@@ -437,23 +520,20 @@ static enum ws_status join_next(struct ws_pass *p, struct fronts *f, int64_t unt
  */
 enum ws_status ws_pass_join(struct ws_pass *p, int64_t until_ns, struct ws_err *err)
 {
-	bool blocked = false, done = false;
-	enum ws_status status = WS_OK;
+	bool blocked = false;
+	enum ws_status status;
 	struct fronts f;
 
-	WS_FORWARD(ws_pass_rows_sort(&p->events, err));
-	WS_FORWARD(ws_pass_rows_sort(&p->calls, err));
+	WS_FORWARD(ws_pass_rows_sort(&p->rows, err));
 	WS_FORWARD(ws_pass_rows_sort(&p->kernels, err));
 	f = fronts_of(p);
-	while (!done && status == WS_OK && !p->declined && !p->live.declined)
-		status = join_next(p, &f, until_ns, &blocked, &done, err);
+	status = join_rows(p, &f, until_ns, err);
 	if (!p->declined)
 		p->declined = p->live.declined;
 	for (; until_ns == INT64_MAX && f.kernel < f.kernels_end && status == WS_OK && !p->declined;
 	     f.kernel++)
 		status = join_kernel(p, f.kernel, true, &blocked, err);
-	p->events.first = p->events.n - (size_t)(f.events_end - f.event);
-	p->calls.first = p->calls.n - (size_t)(f.calls_end - f.call);
+	p->rows.first = p->rows.n - (size_t)(f.rows_end - f.row);
 	p->kernels.first = p->kernels.n - (size_t)(f.kernels_end - f.kernel);
 	return status;
 }
@@ -487,6 +567,7 @@ enum ws_status ws_pass_end(struct ws_pass *p, struct ws_err *err)
 	struct ws_model *m = p->m;
 
 	WS_FORWARD(ws_pass_join(p, INT64_MAX, err));
+	WS_FORWARD(count_kernels(p, err));
 	if (p->declined)
 		return WS_OK;
 	/* ranges that never ended end at the last moment of any record */

@@ -2,6 +2,9 @@
 #include "formats/base/grow.h"
 
 #include <stdlib.h>
+#include <string.h>
+
+_Static_assert(sizeof(struct ws_launch_waiting) == 32, "two of them are a line of the cache");
 
 #define PAGE_BYTES ((size_t)1 << (WS_LAUNCH_PAGE_BITS - 1)) /* four bits an id */
 
@@ -49,23 +52,16 @@ void ws_launch_ids_free(struct ws_launch_ids *ids)
 
 /* --- waiting calls ----------------------------------------------------------------------- */
 
-/* Fibonacci hashing: ids count up, so they spread evenly. Source: Knuth, TAOCP 3, 6.4. */
-static size_t home_of(const struct ws_launches_waiting *w, uint32_t process, uint64_t correlation)
-{
-	uint64_t h = (correlation + ((uint64_t)process << 40)) * 0x9e3779b97f4a7c15u;
-
-	return (size_t)(h >> (64 - w->slot_bits));
-}
-
-static enum ws_status grow(struct ws_launches_waiting *w, struct ws_err *err)
+enum ws_status ws_launches_grow(struct ws_launches_waiting *w, struct ws_err *err)
 {
 	struct ws_launches_waiting bigger = {.slot_bits = w->slots ? w->slot_bits + 1 : 8};
 	enum ws_status status = WS_OK;
 
 	bigger.nslots = (size_t)1 << bigger.slot_bits;
-	bigger.slots = calloc(bigger.nslots, sizeof(*bigger.slots));
+	bigger.slots = aligned_alloc(64, bigger.nslots * sizeof(*bigger.slots));
 	if (!bigger.slots)
 		return no_memory(err);
+	memset(bigger.slots, 0, bigger.nslots * sizeof(*bigger.slots));
 	for (size_t i = 0; i < w->nslots && status == WS_OK; i++)
 		if (w->slots[i].used)
 			status = ws_launches_put(&bigger, &w->slots[i], err);
@@ -78,49 +74,18 @@ static enum ws_status grow(struct ws_launches_waiting *w, struct ws_err *err)
 	return WS_OK;
 }
 
-enum ws_status ws_launches_put(struct ws_launches_waiting *w,
-                               const struct ws_launch_waiting *launch, struct ws_err *err)
-{
-	size_t at;
-
-	if (w->n * 2 >= w->nslots)
-		WS_FORWARD(grow(w, err));
-	at = home_of(w, launch->process, launch->correlation);
-	while (w->slots[at].used)
-		at = (at + 1) & (w->nslots - 1);
-	w->slots[at] = *launch;
-	w->slots[at].used = 1;
-	w->n++;
-	return WS_OK;
-}
-
-struct ws_launch_waiting *ws_launches_find(const struct ws_launches_waiting *w, uint32_t process,
-                                           uint64_t correlation)
-{
-	size_t at;
-
-	if (!w->nslots)
-		return NULL;
-	at = home_of(w, process, correlation);
-	for (; w->slots[at].used; at = (at + 1) & (w->nslots - 1))
-		if (w->slots[at].correlation == correlation && w->slots[at].process == process)
-			return &w->slots[at];
-	return NULL;
-}
-
 /* What stands behind moves up, so that no search stops at the hole. */
-void ws_launches_take(struct ws_launches_waiting *w, struct ws_launch_waiting *slot)
+void ws_launches_close_hole(struct ws_launches_waiting *w, struct ws_launch_waiting *slot)
 {
 	size_t mask = w->nslots - 1, hole = (size_t)(slot - w->slots), at = hole;
 
-	w->n--;
 	for (;;) {
 		size_t home;
 
 		at = (at + 1) & mask;
 		if (!w->slots[at].used)
 			break;
-		home = home_of(w, w->slots[at].process, w->slots[at].correlation);
+		home = ws_launches_home(w, w->slots[at].process, w->slots[at].correlation);
 		if (((at - home) & mask) < ((at - hole) & mask))
 			continue;
 		w->slots[hole] = w->slots[at];

@@ -84,24 +84,79 @@ void ws_launch_ids_free(struct ws_launch_ids *ids);
 struct ws_launches_waiting {
 	struct ws_launch_waiting {
 		uint64_t correlation;
-		uint32_t process;
 		uint32_t range;      /* innermost range around the call, WS_NONE = in none */
 		uint32_t step;       /* number of the step that the call is in, WS_NONE */
 		uint32_t step_range; /* of that step where the call is in it by time, WS_NONE */
 		uint32_t call;       /* what a sink of rows made of it */
+		uint16_t process;
 		uint8_t used;
 		uint8_t stays; /* for more than one kernel */
 		uint8_t scope; /* enum ws_scope */
-	} * slots;
-	size_t nslots, n; /* nslots: 2^slot_bits, or 0 */
+	} * slots;             /* each in one line of the cache */
+	size_t nslots, n;      /* nslots: 2^slot_bits, or 0 */
 	unsigned slot_bits;
 };
-enum ws_status ws_launches_put(struct ws_launches_waiting *w,
-                               const struct ws_launch_waiting *launch, struct ws_err *err);
+enum ws_status ws_launches_grow(struct ws_launches_waiting *w, struct ws_err *err);
+void ws_launches_close_hole(struct ws_launches_waiting *w, struct ws_launch_waiting *slot);
+
+/* Fibonacci hashing: ids count up, so they spread evenly. Source: Knuth, TAOCP 3, 6.4. */
+static inline size_t ws_launches_home(const struct ws_launches_waiting *w, uint32_t process,
+                                      uint64_t correlation)
+{
+	uint64_t h = (correlation + ((uint64_t)process << 40)) * 0x9e3779b97f4a7c15u;
+
+	return (size_t)(h >> (64 - w->slot_bits));
+}
+
+/* The place of an id is wanted soon: in a table of all that is in flight it is far from others. */
+static inline void ws_launches_expect(const struct ws_launches_waiting *w, uint32_t process,
+                                      uint64_t correlation)
+{
+	if (w->nslots)
+		__builtin_prefetch(&w->slots[ws_launches_home(w, process, correlation)], 1);
+}
+
+static inline enum ws_status ws_launches_put(struct ws_launches_waiting *w,
+                                             const struct ws_launch_waiting *launch,
+                                             struct ws_err *err)
+{
+	size_t at;
+
+	if (w->n * 2 >= w->nslots)
+		WS_FORWARD(ws_launches_grow(w, err));
+	at = ws_launches_home(w, launch->process, launch->correlation);
+	while (w->slots[at].used)
+		at = (at + 1) & (w->nslots - 1);
+	w->slots[at] = *launch;
+	w->slots[at].used = 1;
+	w->n++;
+	return WS_OK;
+}
+
 /* The call's slot, NULL = it has not come. Valid until the next put or take. */
-struct ws_launch_waiting *ws_launches_find(const struct ws_launches_waiting *w, uint32_t process,
-                                           uint64_t correlation);
-void ws_launches_take(struct ws_launches_waiting *w, struct ws_launch_waiting *slot);
+static inline struct ws_launch_waiting *ws_launches_find(const struct ws_launches_waiting *w,
+                                                         uint32_t process, uint64_t correlation)
+{
+	size_t at;
+
+	if (!w->nslots)
+		return NULL;
+	at = ws_launches_home(w, process, correlation);
+	for (; w->slots[at].used; at = (at + 1) & (w->nslots - 1))
+		if (w->slots[at].correlation == correlation && w->slots[at].process == process)
+			return &w->slots[at];
+	return NULL;
+}
+
+static inline void ws_launches_take(struct ws_launches_waiting *w, struct ws_launch_waiting *slot)
+{
+	size_t next = ((size_t)(slot - w->slots) + 1) & (w->nslots - 1);
+
+	w->n--;
+	slot->used = 0;
+	if (w->slots[next].used)
+		ws_launches_close_hole(w, slot);
+}
 void ws_launches_free(struct ws_launches_waiting *w);
 
 #endif

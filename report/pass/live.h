@@ -10,18 +10,35 @@
 #ifndef WS_REPORT_PASS_LIVE_H
 #define WS_REPORT_PASS_LIVE_H
 
+#include <stdbool.h>
+
 #include "report/model/paths.h"
 #include "report/model/range_pairs.h"
 
-/* One event. */
-struct ws_pass_event {
-	int64_t time_ns;
-	uint64_t at; /* its place in the file */
-	uint64_t range_id;
+/* What events that are alike have in common, and calls: most rows have that of another row. */
+struct ws_live_shape {
+	uint32_t type; /* enum ws_nvtx_type */
 	uint32_t thread, process;
 	uint32_t domain, name; /* texts */
 	uint32_t payload;      /* row, WS_NONE */
-	uint32_t type;         /* enum ws_nvtx_type; others are ignored */
+	uint32_t failed;       /* of a call */
+};
+
+/*
+ * What all ranges have in common that are alike and lie in ranges that are:
+ * nearly every range is one of a family that is known, for a program does the
+ * same in every step.
+ */
+struct ws_live_family {
+	uint32_t path, depth;
+	uint32_t thread, name, payload;
+	uint32_t op; /* payload of the innermost operation around a range of it; WS_NONE */
+	uint32_t class, direction, dtype; /* texts of that, as for ws_place; 0 = unknown */
+	uint8_t style, marks, phase;
+	uint8_t is_op;         /* a range of it is an operation */
+	uint8_t is_step;       /* … is called like a step */
+	uint32_t config, cell; /* of the last kernel launched in it: its configuration, WS_NONE, and
+	                          where it was counted */
 };
 
 struct ws_live {
@@ -29,23 +46,24 @@ struct ws_live {
 	int64_t first_ns, last_ns; /* of the kernels launched in it: start of the first, end of the
 	                              last; first > last: none yet */
 	uint64_t number;           /* of its begin: the later, the greater */
+	uint32_t family;           /* number of that */
 	uint32_t parent;           /* WS_NONE for an outermost one; lives as long as this */
-	uint32_t thread, name, payload, path, depth;
-	uint32_t refs; /* what still needs it: itself while it is open, children, calls */
-	uint32_t op;   /* the innermost operation around it, or itself; WS_NONE */
-	uint32_t step; /* number of the step around it, WS_NONE */
-	uint32_t class, direction, dtype; /* texts of its operation, as for ws_place; 0 = unknown */
+	uint32_t refs;        /* what still needs it: itself while it is open, children, calls */
+	uint32_t op;          /* the innermost operation around it, or itself; WS_NONE */
+	uint32_t step;        /* number of the step around it, WS_NONE */
 	uint32_t kernel_name; /* of an operation: text all its kernels are called by, 0 = none yet,
 	                         WS_NONE = several */
-	uint8_t style, marks, phase;
-	uint8_t counted;  /* an operation without one inside */
-	uint8_t in_scope; /* of a closed one: it is in the scope of the report */
+	uint8_t counted;      /* an operation without one inside */
+	uint8_t in_scope;     /* of a closed one: it is in the scope of the report */
 };
 
 /* What happens to a range; the functions may change the fields from op on. */
 struct ws_live_events {
-	void *ctx;
-	/* it begins: parent and path are known */
+	/* the first of its family begins; what is not known of the family yet is 0. parent: the
+	 * family around it, NULL = none */
+	enum ws_status (*look)(void *ctx, struct ws_live_family *family,
+	                       const struct ws_live_family *parent, struct ws_err *err);
+	/* it begins: all of its family is known */
 	enum ws_status (*begin)(void *ctx, uint32_t range, struct ws_err *err);
 	/* its end is known */
 	enum ws_status (*close)(void *ctx, uint32_t range, int open, struct ws_err *err);
@@ -53,40 +71,204 @@ struct ws_live_events {
 	void (*finish)(void *ctx, uint32_t range);
 };
 
-struct ws_live_thread {
-	uint32_t *open; /* by begin */
-	size_t nopen, open_capacity;
-	uint32_t *ended; /* those that ended at ended_ns: a call that ends then lies in them, too */
-	size_t nended, ended_capacity;
-	int64_t ended_ns;
-	uint32_t last_path; /* of the range that began last */
+/* A family in the table of them. */
+struct ws_live_known {
+	uint32_t parent, shape; /* which it is: the family around it, WS_NONE; what its begin is */
+	uint32_t next;          /* the one whose range began next last time; WS_NONE */
+	struct ws_live_family family;
 };
 
-/* Set events, all else zero; free with ws_live_free. */
+struct ws_live_thread {
+	uint32_t *open;  /* by begin */
+	uint32_t *ended; /* those that ended at ended_ns: a call that ends then lies in them, too */
+	size_t nopen, nended;
+	size_t open_capacity, ended_capacity; /* each for those that are open and ended */
+	int64_t ended_ns;
+	uint32_t last_family; /* of the range that began last; WS_NONE */
+};
+
+/* Set events and their ctx, all else zero; free with ws_live_free. */
 struct ws_live_ranges {
-	struct ws_live_events events;
+	const struct ws_live_events *events;
+	void *ctx;
 	struct ws_live *range;
 	size_t nranges, capacity;
 	uint32_t *free_slots;
 	size_t nfree, free_capacity;
 	struct ws_range_pairs pairs;
 	struct ws_path_table paths;
-	uint32_t *next_path; /* path -> the one that followed it last time, under the same parent */
-	size_t next_capacity;
+	struct ws_live_known *known;
+	size_t nknown, known_capacity;
+	struct ws_idmap family_of; /* parent << 32 | shape -> family */
 	struct ws_live_thread *threads;
 	size_t nthreads;
 	uint64_t begun, open_at_end;
 	const char *declined; /* why these ranges need all rows at once; NULL = they do not */
 };
 
-enum ws_status ws_live_event(struct ws_live_ranges *l, const struct ws_pass_event *e,
-                             struct ws_err *err);
+static inline struct ws_live_family *ws_live_is(const struct ws_live_ranges *l,
+                                                const struct ws_live *r)
+{
+	return &l->known[r->family].family;
+}
+
+/* --- a range begins ----------------------------------------------------------------------- */
+
+/* Room for one more thread, or range. */
+enum ws_status ws_live_add_threads(struct ws_live_ranges *l, uint32_t thread, struct ws_err *err);
+enum ws_status ws_live_make_room(struct ws_live_ranges *l, struct ws_live_thread *t,
+                                 struct ws_err *err);
+/* The family of a range that begins, in t->last_family. parent: the family around it, WS_NONE. */
+enum ws_status ws_live_find_family(struct ws_live_ranges *l, struct ws_live_thread *t,
+                                   uint32_t parent, uint32_t shape, const struct ws_live_shape *e,
+                                   int64_t time_ns, struct ws_err *err);
+
+/* Ranges come in the same order in every layer and step, so the family that followed last time is
+ * tried first. */
+static inline bool ws_live_guess_family(const struct ws_live_ranges *l, struct ws_live_thread *t,
+                                        uint32_t parent, uint32_t shape)
+{
+	uint32_t next = t->last_family == WS_NONE ? WS_NONE : l->known[t->last_family].next;
+
+	if (next == WS_NONE || l->known[next].parent != parent || l->known[next].shape != shape)
+		return false;
+	t->last_family = next;
+	return true;
+}
+
+static inline enum ws_status ws_live_begin(struct ws_live_ranges *l, struct ws_live_thread *t,
+                                           uint32_t shape, const struct ws_live_shape *e,
+                                           int64_t time_ns, uint32_t *range, struct ws_err *err)
+{
+	uint32_t parent = t->nopen ? t->open[t->nopen - 1] : WS_NONE;
+	uint32_t around = parent == WS_NONE ? WS_NONE : l->range[parent].family;
+	struct ws_live *r;
+
+	if (!ws_live_guess_family(l, t, around, shape))
+		WS_FORWARD(ws_live_find_family(l, t, around, shape, e, time_ns, err));
+	if (!l->nfree || t->nopen + t->nended >= t->open_capacity)
+		WS_FORWARD(ws_live_make_room(l, t, err));
+	*range = l->free_slots[--l->nfree];
+	r = &l->range[*range];
+	/* field by field: this happens for every range, and not all need a value here */
+	r->start_ns = time_ns;
+	r->first_ns = INT64_MAX;
+	r->last_ns = INT64_MIN;
+	r->number = l->begun++;
+	r->family = t->last_family;
+	r->parent = parent;
+	r->refs = 1;
+	r->op = WS_NONE;
+	r->step = WS_NONE;
+	r->kernel_name = 0;
+	r->counted = 0;
+	if (parent != WS_NONE)
+		l->range[parent].refs++;
+	t->open[t->nopen++] = *range;
+	return WS_OK;
+}
+
+/* --- … ends, and is forgotten --------------------------------------------------------------- */
+
+static inline void ws_live_hold(struct ws_live_ranges *l, uint32_t range)
+{
+	l->range[range].refs++;
+}
+
+/* events: l->events, as the compiler knows them. */
+static inline void ws_live_drop(struct ws_live_ranges *l, const struct ws_live_events *events,
+                                uint32_t range)
+{
+	while (range != WS_NONE && !--l->range[range].refs) {
+		uint32_t parent = l->range[range].parent;
+
+		events->finish(l->ctx, range);
+		l->free_slots[l->nfree++] = range; /* has room for every range */
+		range = parent;
+	}
+}
+
+/* What ended before now holds no later call. */
+static inline void ws_live_forget_ended(struct ws_live_ranges *l,
+                                        const struct ws_live_events *events,
+                                        struct ws_live_thread *t, int64_t now_ns)
+{
+	if (t->ended_ns == now_ns)
+		return;
+	while (t->nended)
+		ws_live_drop(l, events, t->ended[--t->nended]);
+}
+
+static inline enum ws_status ws_live_close(struct ws_live_ranges *l,
+                                           const struct ws_live_events *events,
+                                           struct ws_live_thread *t, uint32_t range,
+                                           int64_t time_ns, struct ws_err *err)
+{
+	if (t->open[t->nopen - 1] != range) {
+		l->declined = "ranges of a thread cross";
+		return WS_OK;
+	}
+	t->nopen--;
+	l->range[range].end_ns = time_ns;
+	t->ended_ns = time_ns;
+	t->ended[t->nended++] = range;
+	return events->close(l->ctx, range, 0, err);
+}
+
+/* --- the whole ------------------------------------------------------------------------------ */
+
+/* shape: number of what it is, e. range_id: of a start and an end. Marks are ignored. */
+static inline enum ws_status ws_live_event(struct ws_live_ranges *l,
+                                           const struct ws_live_events *events, uint32_t shape,
+                                           const struct ws_live_shape *e, int64_t time_ns,
+                                           uint64_t range_id, struct ws_err *err)
+{
+	struct ws_live_thread *t;
+	uint32_t range;
+
+	if (e->thread >= l->nthreads)
+		WS_FORWARD(ws_live_add_threads(l, e->thread, err));
+	t = &l->threads[e->thread];
+	ws_live_forget_ended(l, events, t, time_ns);
+	switch (e->type) {
+	case WS_NVTX_PUSH:
+		WS_FORWARD(ws_live_begin(l, t, shape, e, time_ns, &range, err));
+		WS_FORWARD(ws_range_push(&l->pairs, e->thread, e->domain, range, err));
+		return events->begin(l->ctx, range, err);
+	case WS_NVTX_START:
+		WS_FORWARD(ws_live_begin(l, t, shape, e, time_ns, &range, err));
+		WS_FORWARD(ws_range_start(&l->pairs, e->process, range_id, range, err));
+		return events->begin(l->ctx, range, err);
+	case WS_NVTX_POP:
+		range = ws_range_pop(&l->pairs, e->thread, e->domain);
+		break;
+	case WS_NVTX_END:
+		range = ws_range_end(&l->pairs, e->process, range_id);
+		if (range != WS_NONE && ws_live_is(l, &l->range[range])->thread != e->thread) {
+			l->declined = "a range ends on another thread";
+			return WS_OK;
+		}
+		break;
+	default:
+		return WS_OK;
+	}
+	return range == WS_NONE ? WS_OK : ws_live_close(l, events, t, range, time_ns, err);
+}
+
 /* The innermost range around a call that ended now, WS_NONE = none. Events up to end_ns, this
  * included, have been given. */
-enum ws_status ws_live_innermost(struct ws_live_ranges *l, uint32_t thread, int64_t start_ns,
-                                 int64_t end_ns, uint32_t *range, struct ws_err *err);
-void ws_live_hold(struct ws_live_ranges *l, uint32_t range);
-void ws_live_drop(struct ws_live_ranges *l, uint32_t range);
+uint32_t ws_live_search(struct ws_live_ranges *l, uint32_t thread, int64_t start_ns,
+                        int64_t end_ns);
+static inline uint32_t ws_live_innermost(struct ws_live_ranges *l, uint32_t thread,
+                                         int64_t start_ns, int64_t end_ns)
+{
+	const struct ws_live_thread *t = thread < l->nthreads ? &l->threads[thread] : NULL;
+
+	/* nearly always it is the one that began last */
+	if (t && t->nopen && !t->nended && l->range[t->open[t->nopen - 1]].start_ns <= start_ns)
+		return t->open[t->nopen - 1];
+	return ws_live_search(l, thread, start_ns, end_ns);
+}
 /* The trace ends: so do the ranges that are open. */
 enum ws_status ws_live_end(struct ws_live_ranges *l, int64_t end_ns, struct ws_err *err);
 void ws_live_free(struct ws_live_ranges *l);

@@ -90,7 +90,7 @@ static enum ws_status read_rows(struct ws_pass *p, struct ws_err *err)
 	enum ws_status status;
 
 	choose_columns(p, columns);
-	WS_FORWARD(ws_feed_open(&feed, p->l.r, columns, WS_FEED_BY_TIME, err));
+	WS_FORWARD(ws_feed_open(&feed, p->l.r, columns, WS_FEED_AS_STORED, err));
 	do {
 		status = ws_feed_next(feed, &rows, &until_ns, err);
 		if (status != WS_OK || !rows)
@@ -146,10 +146,10 @@ static enum ws_status take_all_work(struct ws_pass *p, struct ws_err *err)
 		k[i] = (struct ws_pass_kernel){.start_ns = w->start_ns,
 		                               .dur_ns = (int64_t)i,
 		                               .correlation = w->correlation,
-		                               .at = UINT64_C(1) << 63 | i,
+		                               .at = UINT64_C(1) << 61 | i,
 		                               .config = WS_NONE};
 	}
-	ws_pass_rows_filled(&p->kernels, m->nwork);
+	ws_pass_rows_filled(&p->kernels, m->nwork, true);
 	return WS_OK;
 }
 
@@ -191,7 +191,8 @@ static enum ws_status prepare(struct ws_pass *p, struct ws_err *err)
 	WS_FORWARD(make_numbers(&p->l.config_of, &p->configs, err));
 	WS_FORWARD(make_numbers(&p->l.payload_of, &p->payloads, err));
 	p->cell_of_config = calloc(m->nconfigs, sizeof(*p->cell_of_config));
-	if (!p->cell_of_config)
+	p->counted = malloc(WS_PASS_COUNTED * sizeof(*p->counted));
+	if (!p->cell_of_config || !p->counted)
 		return no_memory(err);
 	memset(p->cell_of_config, 0xff, m->nconfigs * sizeof(*p->cell_of_config));
 	if (m->nprocesses > WS_PASS_MAX_PROCESSES)
@@ -209,8 +210,11 @@ static enum ws_status prepare(struct ws_pass *p, struct ws_err *err)
 static void release(struct ws_pass *p)
 {
 	ws_loader_release(&p->l);
-	free(p->events.rows);
-	free(p->calls.rows);
+	free(p->rows.rows);
+	free(p->shapes);
+	free(p->tokens);
+	free(p->counted);
+	ws_strtab_free(&p->shape_of);
 	free(p->kernels.rows);
 	ws_launch_ids_free(&p->ids);
 	ws_launches_free(&p->waiting);
@@ -265,15 +269,8 @@ static enum ws_status run_whole(const struct ws_pass *wanted, const struct ws_tr
 	        .joined_ns = INT64_MIN,
 	        .first_ns = INT64_MAX,
 	        .last_ns = INT64_MIN,
-	        .events = {.row_size = sizeof(struct ws_pass_event),
-	                   .time_offset = offsetof(struct ws_pass_event, time_ns),
-	                   .at_offset = offsetof(struct ws_pass_event, at)},
-	        .calls = {.row_size = sizeof(struct ws_pass_call),
-	                  .time_offset = offsetof(struct ws_pass_call, end_ns),
-	                  .at_offset = offsetof(struct ws_pass_call, at)},
-	        .kernels = {.row_size = sizeof(struct ws_pass_kernel),
-	                    .time_offset = offsetof(struct ws_pass_kernel, start_ns),
-	                    .at_offset = offsetof(struct ws_pass_kernel, at)},
+	        .rows = {.row_size = sizeof(struct ws_pass_row)},
+	        .kernels = {.row_size = sizeof(struct ws_pass_kernel)},
 	};
 	enum ws_status status;
 
@@ -286,7 +283,8 @@ static enum ws_status run_whole(const struct ws_pass *wanted, const struct ws_tr
 	                         .r = r,
 	                         .opts = opts,
 	                         .plain_names = !(p.parts & WS_DIGEST_NAMES)};
-	p.live.events = ws_pass_live_events(&p);
+	p.live.events = ws_pass_live_events();
+	p.live.ctx = &p;
 	status = run(&p, err);
 	release(&p);
 	*declined = status == WS_OK ? p.declined : NULL;

@@ -17,20 +17,33 @@ static inline uint64_t ws_pass_at(uint32_t block, uint32_t row)
 	return (uint64_t)block << 16 | row;
 }
 
-struct ws_pass_call {
-	int64_t start_ns, end_ns;
-	uint64_t correlation, at;
-	uint32_t thread, process;
-	uint32_t name; /* text, where calls are counted by scope */
-	bool launches; /* there is device work of it */
-	bool stays;    /* it launched more than one kernel */
-	uint8_t failed;
+/* What a token of a block tells. */
+struct ws_pass_token {
+	uint32_t shape; /* WS_NONE = not looked up yet */
+	bool nests;     /* it is a push or a pop */
+};
+
+/* Of a call: with what happens at one time, it stands behind events. */
+#define WS_PASS_AT_CALL (UINT64_C(1) << 62)
+
+#define WS_PASS_ROW_MAX_BYTES 64u
+
+/* An event, or a call, which is joined when it returns. */
+struct ws_pass_row {
+	int64_t time_ns; /* of a call: its end */
+	uint64_t at;
+	int64_t start_ns; /* of a call */
+	uint64_t id;      /* of a range, correlation of a call */
+	uint32_t shape;   /* what it is, in p->shapes */
+	bool launches;    /* there is device work of the call */
+	bool stays;       /* it launched more than one kernel */
 };
 
 struct ws_pass_kernel {
 	int64_t start_ns; /* as recorded, also where the time is not known */
-	int64_t dur_ns;   /* of a copy: its number */
-	uint64_t correlation, at;
+	uint64_t at;
+	int64_t dur_ns; /* of a copy: its number */
+	uint64_t correlation;
 	uint32_t config; /* WS_NONE: it is a copy or other work of the model */
 	uint8_t timed, cut_off;
 };
@@ -51,18 +64,28 @@ struct ws_pass_step {
 	uint8_t has_step;
 };
 
-/* Rows that came and are not done, in order of time once sorted. */
+/* Rows that came and are not done, in order of time once sorted. A row begins with its time and
+ * its place. */
 struct ws_pass_rows {
 	uint8_t *rows;
 	size_t row_size;
-	size_t first, n, capacity;     /* rows first .. n - 1 */
-	size_t time_offset, at_offset; /* in a row: what it is sorted by */
+	size_t first, n, capacity; /* rows first .. n - 1 */
 	uint8_t unsorted;
 };
 /* Room for n more at the end, NULL without memory. */
 void *ws_pass_rows_reserve(struct ws_pass_rows *r, size_t n);
-/* The first n of those were filled. */
-void ws_pass_rows_filled(struct ws_pass_rows *r, size_t n);
+/* The first n of those were filled. unsorted: not each of them stands behind the one before. */
+void ws_pass_rows_filled(struct ws_pass_rows *r, size_t n, bool unsorted);
+
+/* What a row begins with, and is sorted by. */
+struct ws_pass_when {
+	int64_t time_ns;
+	uint64_t at;
+};
+static inline bool ws_pass_is_before(struct ws_pass_when a, struct ws_pass_when b)
+{
+	return a.time_ns < b.time_ns || (a.time_ns == b.time_ns && a.at < b.at);
+}
 enum ws_status ws_pass_rows_sort(struct ws_pass_rows *r, struct ws_err *err);
 
 /* Ids to numbers; an array where the ids allow it, as those of our own recorder do. */
@@ -83,6 +106,13 @@ struct ws_pass_name {
 	uint8_t marks, phase;
 };
 
+/* Kernels that are counted in their cells soon. */
+#define WS_PASS_COUNTED 512u
+struct ws_pass_counted {
+	struct ws_digest_kernel kernel;
+	uint32_t cell;
+};
+
 struct ws_pass {
 	struct ws_model *m;
 	struct ws_digest *d;
@@ -91,7 +121,12 @@ struct ws_pass {
 	const struct ws_joined_sink *sink; /* NULL: sums, no rows */
 	const char *declined;
 	struct ws_loader l;
-	struct ws_pass_rows events, calls, kernels;
+	struct ws_pass_rows rows, kernels;
+	struct ws_live_shape *shapes;
+	size_t nshapes, shapes_capacity;
+	struct ws_strtab shape_of;    /* a shape -> its number, plus 1 */
+	struct ws_pass_token *tokens; /* of the block that is taken */
+	size_t tokens_capacity;
 	struct ws_launch_ids ids;
 	struct ws_launches_waiting waiting;
 	struct ws_live_ranges live;
@@ -112,6 +147,8 @@ struct ws_pass {
 	uint32_t thread;
 	int64_t kernel_ns, range_ns, flops, bytes; /* sums that must not overflow */
 	uint64_t nkernels;
+	struct ws_pass_counted *counted; /* WS_PASS_COUNTED of them */
+	size_t ncounted;
 	int64_t joined_ns;         /* everything before is done */
 	int64_t first_ns, last_ns; /* first and last moment of any row */
 };
@@ -166,7 +203,7 @@ enum ws_status ws_pass_end_steps(struct ws_pass *p, struct ws_err *err);
 /* --- join.c ----------------------------------------------------------------------------- */
 
 /* Handlers for p->live. */
-struct ws_live_events ws_pass_live_events(struct ws_pass *p);
+const struct ws_live_events *ws_pass_live_events(void);
 /* Everything before until_ns: events, calls that ended, kernels whose call is known. */
 enum ws_status ws_pass_join(struct ws_pass *p, int64_t until_ns, struct ws_err *err);
 /* The trace ends: what is open ends, steps get their numbers. */

@@ -27,30 +27,48 @@ void *ws_pass_rows_reserve(struct ws_pass_rows *r, size_t n)
 	return r->rows + r->n * r->row_size;
 }
 
-static int64_t time_of(const struct ws_pass_rows *r, const uint8_t *row)
+static inline struct ws_pass_when when_of(const uint8_t *row)
 {
-	return (int64_t)ws_load_u64(row + r->time_offset);
+	return (struct ws_pass_when){(int64_t)ws_load_u64(row), ws_load_u64(row + sizeof(int64_t))};
 }
 
-void ws_pass_rows_filled(struct ws_pass_rows *r, size_t n)
+void ws_pass_rows_filled(struct ws_pass_rows *r, size_t n, bool unsorted)
 {
-	const uint8_t *row = r->rows + (r->n ? r->n - 1 : 0) * r->row_size;
-	const uint8_t *end;
+	const uint8_t *row = r->rows + r->n * r->row_size;
 
+	r->unsorted |= unsorted ||
+	               (r->n && n && ws_pass_is_before(when_of(row), when_of(row - r->row_size)));
 	r->n += n;
-	end = r->rows + r->n * r->row_size;
-	for (; row + r->row_size < end; row += r->row_size) {
-		int64_t here = time_of(r, row), next = time_of(r, row + r->row_size);
-
-		if (next < here || (next == here && ws_load_u64(row + r->row_size + r->at_offset) <
-		                                            ws_load_u64(row + r->at_offset))) {
-			r->unsorted = 1;
-			return;
-		}
-	}
 }
 
-/* By time, what happened at one time by its place in the file. */
+/* Put rows that stand a little too late in their places; false when that is not done with few
+ * moves. */
+static bool sort_nearly_sorted(struct ws_pass_rows *r)
+{
+	const size_t size = r->row_size;
+	uint8_t *first = r->rows + r->first * size, *end = r->rows + r->n * size;
+	uint8_t late[WS_PASS_ROW_MAX_BYTES];
+	size_t moves = 16 * (r->n - r->first);
+
+	for (uint8_t *row = first + size; row < end; row += size) {
+		struct ws_pass_when when = when_of(row);
+		uint8_t *to = row;
+
+		while (to > first && moves && ws_pass_is_before(when, when_of(to - size))) {
+			to -= size;
+			moves--;
+		}
+		if (!moves)
+			return false;
+		if (to == row)
+			continue;
+		memcpy(late, row, size);
+		memmove(to + size, to, (size_t)(row - to));
+		memcpy(to, late, size);
+	}
+	return true;
+}
+
 enum ws_status ws_pass_rows_sort(struct ws_pass_rows *r, struct ws_err *err)
 {
 	size_t n = r->n - r->first;
@@ -61,6 +79,10 @@ enum ws_status ws_pass_rows_sort(struct ws_pass_rows *r, struct ws_err *err)
 
 	if (!r->unsorted)
 		return WS_OK;
+	if (sort_nearly_sorted(r)) {
+		r->unsorted = 0;
+		return WS_OK;
+	}
 	order = calloc(n, sizeof(*order));
 	key = calloc(n, sizeof(*key));
 	sorted = malloc(r->capacity * r->row_size);
@@ -69,12 +91,12 @@ enum ws_status ws_pass_rows_sort(struct ws_pass_rows *r, struct ws_err *err)
 	if (status == WS_OK) {
 		ws_order_identity(order, n);
 		for (size_t i = 0; i < n; i++)
-			key[i] = (int64_t)ws_load_u64(from + i * r->row_size + r->at_offset);
+			key[i] = (int64_t)when_of(from + i * r->row_size).at;
 		status = ws_order_by(order, key, n, err);
 	}
 	if (status == WS_OK) {
 		for (size_t i = 0; i < n; i++)
-			key[i] = time_of(r, from + i * r->row_size);
+			key[i] = when_of(from + i * r->row_size).time_ns;
 		status = ws_order_by(order, key, n, err);
 	}
 	if (status == WS_OK) {

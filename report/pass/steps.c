@@ -24,10 +24,10 @@ static enum ws_status new_step(struct ws_pass *p, uint32_t range, int is_whole_w
 	WS_FORWARD(WS_GROW(p->steps, p->nsteps + 1, p->steps_capacity, err));
 	p->steps[p->nsteps] = (struct ws_pass_step){
 	        .step = {.range = (uint32_t)p->nsteps,
-	                 .name = r->name,
-	                 .thread = r->thread,
+	                 .name = ws_live_is(&p->live, r)->name,
+	                 .thread = ws_live_is(&p->live, r)->thread,
 	                 .start_ns = r->start_ns,
-	                 .warm_up = (r->marks & WS_IN_WARM_UP) != 0},
+	                 .warm_up = (ws_live_is(&p->live, r)->marks & WS_IN_WARM_UP) != 0},
 	        .live = range,
 	        .open = 1,
 	        .is_whole_warm_up = (uint8_t)is_whole_warm_up,
@@ -95,9 +95,9 @@ enum ws_status ws_pass_begin_step(struct ws_pass *p, uint32_t range, struct ws_e
 	r->step = step;
 	if (in_step)
 		return WS_OK;
-	if (step == WS_NONE && r->name == WS_TEXT_WARM_UP)
+	if (step == WS_NONE && ws_live_is(&p->live, r)->name == WS_TEXT_WARM_UP)
 		return new_step(p, range, 1, err);
-	if (!p->path_is_step[r->path])
+	if (!ws_live_is(&p->live, r)->is_step)
 		return WS_OK;
 	if (step != WS_NONE)
 		p->steps[step].has_step = 1;
@@ -110,10 +110,11 @@ void ws_pass_close_step(struct ws_pass *p, const struct ws_live *r, uint32_t ran
 	const struct ws_live *parent = r->parent == WS_NONE ? NULL : &p->live.range[r->parent];
 	int64_t dur = r->end_ns - r->start_ns;
 
-	if (r->phase != WS_PHASE_OTHER &&
-	    !(parent && parent->step == r->step && parent->phase != WS_PHASE_OTHER)) {
-		s->step.phase_ns[r->phase] += dur;
-		s->step.phases |= (uint8_t)(1u << r->phase);
+	if (ws_live_is(&p->live, r)->phase != WS_PHASE_OTHER &&
+	    !(parent && parent->step == r->step &&
+	      ws_live_is(&p->live, parent)->phase != WS_PHASE_OTHER)) {
+		s->step.phase_ns[ws_live_is(&p->live, r)->phase] += dur;
+		s->step.phases |= (uint8_t)(1u << ws_live_is(&p->live, r)->phase);
 	}
 	if (s->live != range || !s->open)
 		return;

@@ -2,7 +2,11 @@
  * Rows of blocks to rows of the join, and what is sure without a join to the
  * digest.
  */
+#include <stdlib.h>
+#include <string.h>
+
 #include "formats/base/grow.h"
+#include "formats/trace/thread_events.h"
 #include "report/pass/private.h"
 
 static enum ws_status no_memory(struct ws_err *err)
@@ -22,20 +26,6 @@ static uint32_t config_of(const struct ws_pass *p, uint64_t id)
 	uint32_t config = ws_pass_number(&p->configs, id);
 
 	return config == WS_NONE ? 0 : config;
-}
-
-/* Rows of a thread come in runs. */
-static enum ws_status thread_of(struct ws_pass *p, uint64_t id, uint32_t *thread,
-                                struct ws_err *err)
-{
-	if (p->thread == WS_NONE || p->thread_id != id) {
-		p->thread_id = id;
-		WS_FORWARD(ws_thread_number(&p->l, id, 0, &p->thread, err));
-		if (p->m->nprocesses > WS_PASS_MAX_PROCESSES)
-			p->declined = "there are too many processes";
-	}
-	*thread = p->thread;
-	return WS_OK;
 }
 
 /* Not one that a loaded model refuses, as it is the one to say so; nor one that the header of the
@@ -61,13 +51,12 @@ static enum ws_status take_alone(struct ws_pass *p, const struct ws_block_rows *
                                  struct ws_err *err)
 {
 	static const struct ws_kernel_place nowhere = {.path = WS_PATH_NO_RANGE};
-	const uint64_t *ids = b->v[WS_COL_kernel_config], *durs = b->v[WS_COL_kernel_dur_ns];
-	const uint64_t *flags = b->v[WS_COL_kernel_flags];
-
 	for (uint32_t i = 0; i < b->info.rows; i++) {
-		uint32_t config = config_of(p, ids[i]), *cell = &p->cell_of_config[config];
-		int64_t dur = (int64_t)durs[i];
-		bool timed = has_dur && dur >= 0 && !(flags[i] & WS_KERNEL_NO_TIME);
+		uint32_t config = config_of(p, ws_block_value(b, WS_COL_kernel_config, i));
+		uint32_t *cell = &p->cell_of_config[config];
+		int64_t dur = (int64_t)ws_block_value(b, WS_COL_kernel_dur_ns, i);
+		bool timed = has_dur && dur >= 0 &&
+		             !(ws_block_value(b, WS_COL_kernel_flags, i) & WS_KERNEL_NO_TIME);
 
 		if (*cell == WS_NONE)
 			WS_FORWARD(ws_digest_cell(p->d, config, &nowhere, cell, err));
@@ -85,21 +74,26 @@ static enum ws_status take_alone(struct ws_pass *p, const struct ws_block_rows *
 static enum ws_status take_kernels(struct ws_pass *p, const struct ws_block_rows *b, uint32_t block,
                                    bool has_dur, struct ws_err *err)
 {
-	uint64_t *const *v = b->v;
+	const uint64_t *starts = b->v[WS_COL_kernel_start_ns], *durs = b->v[WS_COL_kernel_dur_ns];
 	struct ws_pass_kernel *k = ws_pass_rows_reserve(&p->kernels, b->info.rows);
+	int64_t before_ns = INT64_MIN;
+	bool unsorted = false;
 
 	if (!k)
 		return no_memory(err);
 	for (uint32_t i = 0; i < b->info.rows; i++, k++) {
-		int64_t dur = (int64_t)v[WS_COL_kernel_dur_ns][i];
+		uint64_t flags = ws_block_value(b, WS_COL_kernel_flags, i);
+		int64_t dur = (int64_t)durs[i];
 
-		k->start_ns = (int64_t)v[WS_COL_kernel_start_ns][i];
-		k->correlation = v[WS_COL_kernel_correlation][i];
+		k->start_ns = (int64_t)starts[i];
+		k->correlation = ws_block_value(b, WS_COL_kernel_correlation, i);
 		k->at = ws_pass_at(block, i);
-		k->config = config_of(p, v[WS_COL_kernel_config][i]);
-		k->timed = has_dur && dur >= 0 && !(v[WS_COL_kernel_flags][i] & WS_KERNEL_NO_TIME);
-		k->cut_off = (v[WS_COL_kernel_flags][i] & WS_KERNEL_CUT_OFF) != 0;
+		k->config = config_of(p, ws_block_value(b, WS_COL_kernel_config, i));
+		k->timed = has_dur && dur >= 0 && !(flags & WS_KERNEL_NO_TIME);
+		k->cut_off = (flags & WS_KERNEL_CUT_OFF) != 0;
 		k->dur_ns = k->timed ? dur : 0;
+		unsorted |= k->start_ns < before_ns;
+		before_ns = k->start_ns;
 		if (!time_is_sound(p, k->start_ns, k->dur_ns) ||
 		    __builtin_add_overflow(p->kernel_ns, k->dur_ns, &p->kernel_ns)) {
 			p->declined = UNSOUND;
@@ -108,72 +102,80 @@ static enum ws_status take_kernels(struct ws_pass *p, const struct ws_block_rows
 		if (k->timed)
 			see_time(p, k->start_ns, k->start_ns + k->dur_ns);
 	}
-	ws_pass_rows_filled(&p->kernels, b->info.rows);
+	ws_pass_rows_filled(&p->kernels, b->info.rows, unsorted);
 	return WS_OK;
+}
+
+/* --- calls and events --------------------------------------------------------------------- */
+
+/* Rows of kind api, nvtx or both, each column where thread_event has it. */
+struct thread_rows {
+	const struct ws_block_rows *b;
+	const uint64_t *v[WS_NCOLS_thread_event]; /* NULL: all are 0 */
+	ws_column_set by_token;
+	bool shape_by_token; /* a row's token tells its shape */
+};
+
+static struct thread_rows thread_rows_of(const struct ws_block_rows *b)
+{
+	const unsigned kind = b->info.kind;
+	const ws_column_set of_shape =
+	        WS_COLUMN(thread_event, type) | WS_COLUMN(thread_event, thread) |
+	        WS_COLUMN(thread_event, domain) | WS_COLUMN(thread_event, name) |
+	        WS_COLUMN(thread_event, payload) | WS_COLUMN(thread_event, result);
+	struct thread_rows t = {.b = b, .shape_by_token = b->token != NULL};
+	unsigned n = kind == WS_KIND_API    ? WS_NCOLS_api
+	             : kind == WS_KIND_NVTX ? WS_NCOLS_nvtx
+	                                    : WS_NCOLS_thread_event;
+
+	for (unsigned from = 0; from < n; from++) {
+		unsigned at = kind == WS_KIND_THREAD_EVENT
+		                      ? from
+		                      : ws_thread_events_column((enum ws_kind)kind, from);
+		bool by_token = b->by_token >> from & 1;
+
+		t.v[at] = b->v[from];
+		t.by_token |= (ws_column_set)by_token << at;
+		if (t.v[at] && !by_token && of_shape >> at & 1)
+			t.shape_by_token = false;
+	}
+	return t;
+}
+
+static inline uint64_t value_of(const struct thread_rows *t, unsigned at, uint32_t i)
+{
+	if (!t->v[at])
+		return 0;
+	return t->v[at][t->by_token >> at & 1 ? t->b->token[i] : i];
+}
+
+/* Of what has none that is defined: UINT32_MAX. */
+static inline uint32_t type_of(const struct thread_rows *t, uint32_t i)
+{
+	const unsigned kind = t->b->info.kind;
+	uint64_t type = value_of(t, WS_COL_thread_event_type, i);
+
+	if (kind == WS_KIND_API)
+		return WS_THREAD_EVENT_API;
+	return type < WS_THREAD_EVENT_API + (kind == WS_KIND_THREAD_EVENT) ? (uint32_t)type
+	                                                                   : UINT32_MAX;
 }
 
 /* Calls by name. */
 static enum ws_status sum_calls(struct ws_pass *p, const struct ws_block_rows *b,
                                 struct ws_err *err)
 {
-	uint64_t *const *v = b->v;
+	const struct thread_rows t = thread_rows_of(b);
 
 	for (uint32_t i = 0; i < b->info.rows; i++) {
-		int64_t dur = (int64_t)v[WS_COL_api_dur_ns][i];
+		int64_t dur = (int64_t)value_of(&t, WS_COL_thread_event_dur_ns, i);
 
-		WS_FORWARD(ws_digest_add_call(p->d, text_of(p, v[WS_COL_api_name][i]),
-		                              dur < 0 ? 0 : dur, v[WS_COL_api_result][i] != 0,
-		                              err));
+		if (type_of(&t, i) != WS_THREAD_EVENT_API)
+			continue;
+		WS_FORWARD(ws_digest_add_call(
+		        p->d, text_of(p, value_of(&t, WS_COL_thread_event_name, i)),
+		        dur < 0 ? 0 : dur, value_of(&t, WS_COL_thread_event_result, i) != 0, err));
 	}
-	return WS_OK;
-}
-
-/* Calls that launched a kernel wait for it. */
-static enum ws_status take_calls(struct ws_pass *p, const struct ws_block_rows *b, uint32_t block,
-                                 struct ws_err *err)
-{
-	uint64_t *const *v = b->v;
-	struct ws_pass_call *c = ws_pass_rows_reserve(&p->calls, b->info.rows), *first = c;
-	bool named = ws_pass_calls_have_names(p), has_result = ws_pass_calls_have_scope(p);
-	bool all = has_result || p->sink;
-
-	if (!c)
-		return no_memory(err);
-	for (uint32_t i = 0; i < b->info.rows; i++) {
-		int64_t dur = (int64_t)v[WS_COL_api_dur_ns][i];
-		unsigned use = 0;
-
-		dur = dur < 0 ? 0 : dur;
-		c->start_ns = (int64_t)v[WS_COL_api_start_ns][i];
-		if (!time_is_sound(p, c->start_ns, dur)) {
-			p->declined = UNSOUND;
-			return WS_OK;
-		}
-		c->end_ns = c->start_ns + dur;
-		see_time(p, c->start_ns, c->end_ns);
-		c->correlation = v[WS_COL_api_correlation][i];
-		c->at = ws_pass_at(block, i);
-		WS_FORWARD(thread_of(p, v[WS_COL_api_thread][i], &c->thread, err));
-		c->process = p->l.thread_process[c->thread];
-		if (c->correlation)
-			use = ws_launch_ids_get(&p->ids, c->process, c->correlation);
-		if (use & WS_LAUNCH_KERNEL) {
-			if (use & WS_LAUNCH_CALL)
-				p->declined = "a process used the id of a launch twice";
-			if (use & WS_LAUNCH_ORPHAN)
-				p->declined = "a kernel began before the call that launched it";
-			WS_FORWARD(ws_launch_ids_note(&p->ids, c->process, c->correlation,
-			                              WS_LAUNCH_CALL, err));
-		}
-		c->stays = (use & WS_LAUNCH_KERNELS) != 0;
-		c->launches = (use & WS_LAUNCH_KERNEL) != 0;
-		if (named) {
-			c->name = text_of(p, v[WS_COL_api_name][i]);
-			c->failed = has_result && v[WS_COL_api_result][i] != 0;
-		}
-		c += all || c->launches;
-	}
-	ws_pass_rows_filled(&p->calls, (size_t)(c - first));
 	return WS_OK;
 }
 
@@ -184,38 +186,160 @@ static enum ws_status add_mark(struct ws_pass *p, uint64_t at, uint32_t text, st
 	return WS_OK;
 }
 
-static enum ws_status take_events(struct ws_pass *p, const struct ws_block_rows *b, uint32_t block,
-                                  struct ws_err *err)
+/* The number of what row i shares with others. */
+static enum ws_status find_shape(struct ws_pass *p, const struct thread_rows *t, uint32_t i,
+                                 uint32_t *shape, struct ws_err *err)
 {
-	uint64_t *const *v = b->v;
-	struct ws_pass_event *e = ws_pass_rows_reserve(&p->events, b->info.rows), *first = e;
+	const uint64_t payload = value_of(t, WS_COL_thread_event_payload, i);
+	struct ws_live_shape s = {.type = type_of(t, i), .payload = WS_NONE};
+	uint64_t number;
 
-	if (!e)
-		return no_memory(err);
-	for (uint32_t i = 0; i < b->info.rows; i++) {
-		uint64_t payload = v[WS_COL_nvtx_payload][i], type = v[WS_COL_nvtx_type][i];
-
-		e->time_ns = (int64_t)v[WS_COL_nvtx_time_ns][i];
-		if (!time_is_sound(p, e->time_ns, 0)) {
-			p->declined = UNSOUND;
-			return WS_OK;
-		}
-		see_time(p, e->time_ns, e->time_ns);
-		e->at = ws_pass_at(block, i);
-		e->range_id = v[WS_COL_nvtx_range][i];
-		e->type = (uint32_t)type;
-		e->domain = text_of(p, v[WS_COL_nvtx_domain][i]);
-		/* pops, which are half of all, have neither */
-		e->name = type == WS_NVTX_POP ? 0 : text_of(p, v[WS_COL_nvtx_name][i]);
-		e->payload = payload ? ws_pass_number(&p->payloads, payload) : WS_NONE;
-		WS_FORWARD(thread_of(p, v[WS_COL_nvtx_thread][i], &e->thread, err));
-		e->process = p->l.thread_process[e->thread];
-		if (type == WS_NVTX_MARK && e->domain == WS_TEXT_DOMAIN)
-			WS_FORWARD(add_mark(p, e->at, e->name, err));
-		e->name = p->m->steady_of[e->name];
-		e += type < WS_NVTX_MARK;
+	WS_FORWARD(ws_thread_number(&p->l, value_of(t, WS_COL_thread_event_thread, i), 0, &s.thread,
+	                            err));
+	if (p->m->nprocesses > WS_PASS_MAX_PROCESSES)
+		p->declined = "there are too many processes";
+	s.process = p->l.thread_process[s.thread];
+	if (s.type == WS_THREAD_EVENT_API)
+		s.failed = value_of(t, WS_COL_thread_event_result, i) != 0;
+	else
+		s.domain = text_of(p, value_of(t, WS_COL_thread_event_domain, i));
+	/* pops have neither */
+	if (s.type != WS_NVTX_POP) {
+		s.name = text_of(p, value_of(t, WS_COL_thread_event_name, i));
+		s.payload = payload ? ws_pass_number(&p->payloads, payload) : WS_NONE;
 	}
-	ws_pass_rows_filled(&p->events, (size_t)(e - first));
+	if (s.type < WS_NVTX_MARK)
+		s.name = p->m->steady_of[s.name];
+	number = ws_strtab_find(&p->shape_of, &s, sizeof(s));
+	if (!number) {
+		WS_FORWARD(WS_GROW(p->shapes, p->nshapes + 1, p->shapes_capacity, err));
+		WS_FORWARD(ws_strtab_add(&p->shape_of, &s, sizeof(s), &number, err));
+		p->shapes[p->nshapes++] = s;
+	}
+	*shape = (uint32_t)(number - 1);
+	return WS_OK;
+}
+
+/* Have p->tokens for the block, by token where that tells the shape, or else by row. */
+static enum ws_status start_tokens(struct ws_pass *p, const struct thread_rows *t,
+                                   struct ws_err *err)
+{
+	uint32_t n = t->shape_by_token ? t->b->ntokens : t->b->info.rows;
+
+	WS_FORWARD(WS_GROW(p->tokens, n, p->tokens_capacity, err));
+	for (uint32_t i = 0; i < n; i++)
+		p->tokens[i].shape = WS_NONE;
+	return WS_OK;
+}
+
+/* A token that no row has says nothing, so it is looked up with its first row. */
+static enum ws_status look_at_token(struct ws_pass *p, const struct thread_rows *t, uint32_t i,
+                                    struct ws_pass_token *token, struct ws_err *err)
+{
+	WS_FORWARD(find_shape(p, t, i, &token->shape, err));
+	token->nests = p->shapes[token->shape].type == WS_NVTX_PUSH ||
+	               p->shapes[token->shape].type == WS_NVTX_POP;
+	return WS_OK;
+}
+
+/* Calls that launched a kernel wait for it. */
+static inline enum ws_status note_call(struct ws_pass *p, struct ws_pass_row *row, uint32_t process,
+                                       struct ws_err *err)
+{
+	unsigned use = row->id ? ws_launch_ids_get(&p->ids, process, row->id) : 0;
+
+	row->at |= WS_PASS_AT_CALL;
+	row->stays = (use & WS_LAUNCH_KERNELS) != 0;
+	row->launches = (use & WS_LAUNCH_KERNEL) != 0;
+	if (!row->launches)
+		return WS_OK;
+	if (use & WS_LAUNCH_CALL)
+		p->declined = "a process used the id of a launch twice";
+	if (use & WS_LAUNCH_ORPHAN)
+		p->declined = "a kernel began before the call that launched it";
+	return ws_launch_ids_note(&p->ids, process, row->id, WS_LAUNCH_CALL, err);
+}
+
+/* What a row has besides its time and shape, unless it is a push or pop; *keep = true when it is
+ * joined. */
+static enum ws_status take_row(struct ws_pass *p, const struct thread_rows *t, uint32_t i,
+                               struct ws_pass_row *row, bool *keep, struct ws_err *err)
+{
+	const struct ws_live_shape *shape = &p->shapes[row->shape];
+	int64_t dur;
+
+	*keep = shape->type < WS_NVTX_MARK;
+	switch (shape->type) {
+	case WS_NVTX_START:
+	case WS_NVTX_END:
+		row->id = value_of(t, WS_COL_thread_event_range, i);
+		return WS_OK;
+	case WS_NVTX_MARK:
+		return shape->domain == WS_TEXT_DOMAIN ? add_mark(p, row->at, shape->name, err)
+		                                       : WS_OK;
+	case WS_THREAD_EVENT_API:
+		dur = (int64_t)t->v[WS_COL_thread_event_dur_ns][i];
+		dur = dur < 0 ? 0 : dur;
+		row->start_ns = row->time_ns;
+		if (!time_is_sound(p, row->start_ns, dur))
+			p->declined = UNSOUND;
+		else
+			row->time_ns += dur;
+		see_time(p, row->start_ns, row->time_ns);
+		row->id = value_of(t, WS_COL_thread_event_correlation, i);
+		WS_FORWARD(note_call(p, row, shape->process, err));
+		*keep = row->launches || p->sink || ws_pass_calls_have_scope(p);
+		return WS_OK;
+	default:
+		return WS_OK;
+	}
+}
+
+static enum ws_status take_thread_rows(struct ws_pass *p, const struct ws_block_rows *b,
+                                       uint32_t block, struct ws_err *err)
+{
+	const struct thread_rows t = thread_rows_of(b);
+	const uint64_t *times = t.v[WS_COL_thread_event_time_ns];
+	const uint16_t *of_row = t.shape_by_token ? b->token : NULL;
+	struct ws_pass_row *row = ws_pass_rows_reserve(&p->rows, b->info.rows), *first = row;
+	int64_t first_ns = INT64_MAX, last_ns = INT64_MIN;
+	struct ws_pass_when before = {INT64_MIN, 0};
+	bool unsorted = false;
+	uint32_t calls = 0;
+
+	if (!row)
+		return no_memory(err);
+	WS_FORWARD(start_tokens(p, &t, err));
+	for (uint32_t i = 0; i < b->info.rows; i++) {
+		struct ws_pass_token *token = &p->tokens[of_row ? of_row[i] : i];
+		const int64_t time_ns = (int64_t)times[i];
+		bool keep = true;
+
+		first_ns = time_ns < first_ns ? time_ns : first_ns;
+		last_ns = time_ns > last_ns ? time_ns : last_ns;
+		if (token->shape == WS_NONE)
+			WS_FORWARD(look_at_token(p, &t, i, token, err));
+		row->time_ns = time_ns;
+		row->at = ws_pass_at(block, i);
+		row->shape = token->shape;
+		if (!token->nests) {
+			WS_FORWARD(take_row(p, &t, i, row, &keep, err));
+			calls += p->shapes[token->shape].type == WS_THREAD_EVENT_API;
+		}
+		if (!keep)
+			continue;
+		unsorted |= ws_pass_is_before((struct ws_pass_when){row->time_ns, row->at}, before);
+		before = (struct ws_pass_when){row->time_ns, row->at};
+		row++;
+	}
+	if (!time_is_sound(p, first_ns, 0) || !time_is_sound(p, last_ns, 0))
+		p->declined = UNSOUND;
+	if (b->info.kind == WS_KIND_THREAD_EVENT && calls != b->info.api_rows)
+		p->declined = "a block contradicts its header";
+	if (p->declined)
+		return WS_OK;
+	see_time(p, first_ns, last_ns);
+	ws_pass_rows_filled(&p->rows, (size_t)(row - first), unsorted);
 	return WS_OK;
 }
 
@@ -224,17 +348,12 @@ enum ws_status ws_pass_take_rows(struct ws_pass *p, const struct ws_block_rows *
 {
 	bool joined = p->parts & WS_DIGEST_JOINED;
 
-	switch (rows->info.kind) {
-	case WS_KIND_KERNEL:
+	if (rows->info.kind == WS_KIND_KERNEL)
 		return joined ? take_kernels(p, rows, block, has_dur, err)
 		              : take_alone(p, rows, has_dur, err);
-	case WS_KIND_API:
-		if (p->parts & WS_DIGEST_CALLS && !ws_pass_calls_have_scope(p))
-			WS_FORWARD(sum_calls(p, rows, err));
-		return joined ? take_calls(p, rows, block, err) : WS_OK;
-	default:
-		return take_events(p, rows, block, err);
-	}
+	if (p->parts & WS_DIGEST_CALLS && !ws_pass_calls_have_scope(p))
+		WS_FORWARD(sum_calls(p, rows, err));
+	return joined ? take_thread_rows(p, rows, block, err) : WS_OK;
 }
 
 /* --- ids of launches ----------------------------------------------------------------------- */
