@@ -21,6 +21,8 @@ static inline uint64_t ws_pass_at(uint32_t block, uint32_t row)
 struct ws_pass_token {
 	uint32_t shape; /* WS_NONE = not looked up yet */
 	bool nests;     /* it is a push or a pop */
+	bool calls;     /* … a call */
+	bool failed;    /* … that failed */
 };
 
 /* Of a call: with what happens at one time, it stands behind events. */

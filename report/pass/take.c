@@ -161,20 +161,39 @@ static inline uint32_t type_of(const struct thread_rows *t, uint32_t i)
 	                                                                   : UINT32_MAX;
 }
 
-/* Calls by name. */
+/* Have p->tokens for the block, by token where that tells the shape, or else by row. */
+static enum ws_status start_tokens(struct ws_pass *p, const struct thread_rows *t,
+                                   struct ws_err *err)
+{
+	uint32_t n = t->shape_by_token ? t->b->ntokens : t->b->info.rows;
+
+	WS_FORWARD(WS_GROW(p->tokens, n, p->tokens_capacity, err));
+	for (uint32_t i = 0; i < n; i++)
+		p->tokens[i].shape = WS_NONE;
+	return WS_OK;
+}
+
+/* Calls by name: that, as text, is the shape of their tokens here. */
 static enum ws_status sum_calls(struct ws_pass *p, const struct ws_block_rows *b,
                                 struct ws_err *err)
 {
 	const struct thread_rows t = thread_rows_of(b);
+	const uint64_t *durs = t.v[WS_COL_thread_event_dur_ns];
+	const uint16_t *of_row = t.shape_by_token ? b->token : NULL;
 
+	WS_FORWARD(start_tokens(p, &t, err));
 	for (uint32_t i = 0; i < b->info.rows; i++) {
-		int64_t dur = (int64_t)value_of(&t, WS_COL_thread_event_dur_ns, i);
+		struct ws_pass_token *token = &p->tokens[of_row ? of_row[i] : i];
+		int64_t dur = (int64_t)durs[i];
 
-		if (type_of(&t, i) != WS_THREAD_EVENT_API)
-			continue;
-		WS_FORWARD(ws_digest_add_call(
-		        p->d, text_of(p, value_of(&t, WS_COL_thread_event_name, i)),
-		        dur < 0 ? 0 : dur, value_of(&t, WS_COL_thread_event_result, i) != 0, err));
+		if (token->shape == WS_NONE)
+			*token = (struct ws_pass_token){
+			        .shape = text_of(p, value_of(&t, WS_COL_thread_event_name, i)),
+			        .calls = type_of(&t, i) == WS_THREAD_EVENT_API,
+			        .failed = value_of(&t, WS_COL_thread_event_result, i) != 0};
+		if (token->calls)
+			WS_FORWARD(ws_digest_add_call(p->d, token->shape, dur < 0 ? 0 : dur,
+			                              token->failed, err));
 	}
 	return WS_OK;
 }
@@ -220,25 +239,16 @@ static enum ws_status find_shape(struct ws_pass *p, const struct thread_rows *t,
 	return WS_OK;
 }
 
-/* Have p->tokens for the block, by token where that tells the shape, or else by row. */
-static enum ws_status start_tokens(struct ws_pass *p, const struct thread_rows *t,
-                                   struct ws_err *err)
-{
-	uint32_t n = t->shape_by_token ? t->b->ntokens : t->b->info.rows;
-
-	WS_FORWARD(WS_GROW(p->tokens, n, p->tokens_capacity, err));
-	for (uint32_t i = 0; i < n; i++)
-		p->tokens[i].shape = WS_NONE;
-	return WS_OK;
-}
-
 /* A token that no row has says nothing, so it is looked up with its first row. */
 static enum ws_status look_at_token(struct ws_pass *p, const struct thread_rows *t, uint32_t i,
                                     struct ws_pass_token *token, struct ws_err *err)
 {
+	uint32_t type;
+
 	WS_FORWARD(find_shape(p, t, i, &token->shape, err));
-	token->nests = p->shapes[token->shape].type == WS_NVTX_PUSH ||
-	               p->shapes[token->shape].type == WS_NVTX_POP;
+	type = p->shapes[token->shape].type;
+	token->nests = type == WS_NVTX_PUSH || type == WS_NVTX_POP;
+	token->calls = type == WS_THREAD_EVENT_API;
 	return WS_OK;
 }
 
@@ -324,7 +334,7 @@ static enum ws_status take_thread_rows(struct ws_pass *p, const struct ws_block_
 		row->shape = token->shape;
 		if (!token->nests) {
 			WS_FORWARD(take_row(p, &t, i, row, &keep, err));
-			calls += p->shapes[token->shape].type == WS_THREAD_EVENT_API;
+			calls += token->calls;
 		}
 		if (!keep)
 			continue;
