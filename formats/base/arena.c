@@ -140,7 +140,7 @@ char *ws_arena_format(struct ws_arena *arena, const char *fmt, ...)
 
 enum ws_status ws_arena_check(const struct ws_arena *arena, const char *what, struct ws_err *err)
 {
-	return arena->failed ? WS_FAIL(err, NO_MEMORY, "out of memory for %s", what) : WS_OK;
+	return arena->failed ? WS_FAIL_MEMORY(err, "%s", what) : WS_OK;
 }
 
 void ws_arena_free(struct ws_arena *arena)

@@ -2,8 +2,7 @@
  * Memory that is freed all at once. Nothing in it moves. A failure stays: who
  * fills an arena goes on without looking, and asks once at the end.
  */
-#ifndef WS_FORMATS_BASE_ARENA_H
-#define WS_FORMATS_BASE_ARENA_H
+#pragma once
 
 #include <stdarg.h>
 #include <stdbool.h>
@@ -39,5 +38,3 @@ char *ws_arena_vformat(struct ws_arena *arena, const char *fmt, va_list ap)
 /* NO_MEMORY, "out of memory for WHAT", when something failed. */
 enum ws_status ws_arena_check(const struct ws_arena *arena, const char *what, struct ws_err *err);
 void ws_arena_free(struct ws_arena *arena); /* empties it */
-
-#endif

@@ -3,8 +3,7 @@
  * the build system before every C file of ours (-include), so that nobody
  * can forget it.
  */
-#ifndef WS_FORMATS_BASE_BANNED_H
-#define WS_FORMATS_BASE_BANNED_H
+#pragma once
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,5 +18,3 @@
 #pragma GCC poison strtok gmtime localtime ctime asctime
 /* names can be guessed: use mkstemp */
 #pragma GCC poison tmpnam mktemp tempnam
-
-#endif

@@ -3,8 +3,7 @@
  * write, LEB128 and zigzag. Numbers in files are little-endian, as are all
  * machines that Warpsheet runs on.
  */
-#ifndef WS_FORMATS_BASE_BYTES_H
-#define WS_FORMATS_BASE_BYTES_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -117,5 +116,3 @@ struct ws_buf {
 enum ws_status ws_buf_reserve(struct ws_buf *b, size_t extra, struct ws_err *err);
 enum ws_status ws_buf_put(struct ws_buf *b, const void *bytes, size_t len, struct ws_err *err);
 void ws_buf_free(struct ws_buf *b); /* empties it */
-
-#endif

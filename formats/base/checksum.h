@@ -1,6 +1,5 @@
 /* The checksum of trace files. xxhash is known to checksum.c only. */
-#ifndef WS_FORMATS_BASE_CHECKSUM_H
-#define WS_FORMATS_BASE_CHECKSUM_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -15,5 +14,3 @@ struct ws_checksum {
 void ws_checksum_begin(struct ws_checksum *c);
 void ws_checksum_add(struct ws_checksum *c, const void *data, size_t size);
 uint64_t ws_checksum_end(const struct ws_checksum *c);
-
-#endif

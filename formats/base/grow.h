@@ -1,6 +1,5 @@
 /* Arrays that grow: one idiom for all of them. */
-#ifndef WS_FORMATS_BASE_GROW_H
-#define WS_FORMATS_BASE_GROW_H
+#pragma once
 
 #include <stddef.h>
 
@@ -19,5 +18,3 @@
 /* The same where array points to the pointer to the items; at least doubles what there was. */
 enum ws_status ws_grow(void *array, size_t *capacity, size_t need, size_t item_bytes,
                        struct ws_err *err);
-
-#endif

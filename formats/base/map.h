@@ -1,6 +1,5 @@
 /* A hash map from 64-bit keys to 64-bit values: ids that files chose, to places in our arrays. */
-#ifndef WS_FORMATS_BASE_MAP_H
-#define WS_FORMATS_BASE_MAP_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -28,5 +27,3 @@ enum ws_status ws_map_add(struct ws_map *m, uint64_t key, uint64_t value, struct
 /* The last value of a key stays. */
 enum ws_status ws_map_put(struct ws_map *m, uint64_t key, uint64_t value, struct ws_err *err);
 void ws_map_free(struct ws_map *m); /* empties it */
-
-#endif

@@ -1,6 +1,5 @@
 /* Numbers as text for programs: the same in every locale, nothing lost. */
-#ifndef WS_FORMATS_BASE_NUMBER_H
-#define WS_FORMATS_BASE_NUMBER_H
+#pragma once
 
 #define WS_NUMBER_BYTES 32
 
@@ -9,5 +8,3 @@
  * equal; a point for the decimal point. Returns buf.
  */
 const char *ws_number_real(char buf[WS_NUMBER_BYTES], double value);
-
-#endif

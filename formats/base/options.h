@@ -2,8 +2,7 @@
  * Options as tables: one table gives parsing, --help and the suggestion
  * after a typing error; tests compare it with the man page.
  */
-#ifndef WS_FORMATS_BASE_OPTIONS_H
-#define WS_FORMATS_BASE_OPTIONS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -99,5 +98,3 @@ void ws_opt_print_help(FILE *f, const struct ws_opt *opts, size_t nopts);
 enum ws_status ws_opt_unknown_name(const char *what, const char *word,
                                    const char *(*names)(const void *ctx, size_t i), const void *ctx,
                                    const char *cure, struct ws_err *err);
-
-#endif

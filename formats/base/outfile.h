@@ -3,8 +3,7 @@
  * name in the same folder, renamed when it is done. SIGINT, SIGTERM and SIGHUP
  * remove what is under way.
  */
-#ifndef WS_FORMATS_BASE_OUTFILE_H
-#define WS_FORMATS_BASE_OUTFILE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -76,5 +75,3 @@ enum ws_status ws_outfolder_remove(const struct ws_outfolder *f, const char *nam
 enum ws_status ws_outfolder_commit(struct ws_outfolder *f, struct ws_err *err);
 /* Remove what was written and made; a folder that holds something stays. f is empty afterwards. */
 void ws_outfolder_abandon(struct ws_outfolder *f);
-
-#endif

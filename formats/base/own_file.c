@@ -118,7 +118,7 @@ enum ws_status ws_own_file_unnamed(int *fd, struct ws_err *err)
 	char *name;
 
 	WS_FAIL_IF(asprintf(&name, "%s/warpsheet-XXXXXX", folder && *folder ? folder : "/tmp") < 0,
-	           err, NO_MEMORY, "no memory for a temporary name");
+	           err, NO_MEMORY, "out of memory for a temporary name");
 	*fd = mkostemp(name, O_CLOEXEC);
 	if (*fd < 0)
 		status = WS_FAIL(err, IO_WRITE, "cannot create %s: %s (TMPDIR names the folder)",

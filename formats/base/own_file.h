@@ -3,8 +3,7 @@
  * and new ones under a name that nobody can guess. Only libc: the collector
  * compiles it too.
  */
-#ifndef WS_FORMATS_OWN_FILE_H
-#define WS_FORMATS_OWN_FILE_H
+#pragma once
 
 #include <sys/types.h>
 
@@ -40,5 +39,3 @@ enum ws_status ws_own_file_open(const char *path, int *fd, struct ws_err *err);
 enum ws_status ws_own_file_temporary(char *name, int suffix_bytes, int *fd, struct ws_err *err);
 /* A file that has no name any more, in $TMPDIR or /tmp. IO_WRITE. */
 enum ws_status ws_own_file_unnamed(int *fd, struct ws_err *err);
-
-#endif

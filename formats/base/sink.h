@@ -1,6 +1,5 @@
 /* Where a trace writer puts its bytes: a file or memory. An append is whole or leaves nothing. */
-#ifndef WS_FORMATS_BASE_SINK_H
-#define WS_FORMATS_BASE_SINK_H
+#pragma once
 
 #include <stdint.h>
 
@@ -33,5 +32,3 @@ enum ws_status ws_sink_append(struct ws_sink *s, const void *bytes, size_t len, 
 enum ws_status ws_sink_close(struct ws_sink *s, struct ws_err *err);
 /* Closes without a word when it is still open, and frees. */
 void ws_sink_free(struct ws_sink *s);
-
-#endif

@@ -1,5 +1,6 @@
 #include "formats/base/status.h"
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>

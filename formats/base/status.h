@@ -4,10 +4,7 @@
  * A function that can fail returns enum ws_status and fills a struct ws_err
  * given by its caller. Nothing below a command file prints or exits.
  */
-#ifndef WS_FORMATS_BASE_STATUS_H
-#define WS_FORMATS_BASE_STATUS_H
-
-#include <stdarg.h>
+#pragma once
 
 /* name, exit code of the program that fails with it, meaning */
 #define WS_STATUS_LIST(X)                                \
@@ -50,6 +47,9 @@ const char *ws_status_name(enum ws_status status);
 
 #define WS_FAIL(err, code, ...) ws_fail((err), WS_##code, __FILE__, __LINE__, __VA_ARGS__)
 
+/* NO_MEMORY, "out of memory for WHAT": a format and its values. */
+#define WS_FAIL_MEMORY(err, ...) WS_FAIL(err, NO_MEMORY, "out of memory for " __VA_ARGS__)
+
 #define WS_FAIL_IF(cond, err, code, ...)                        \
 	do {                                                    \
 		if (cond)                                       \
@@ -64,4 +64,9 @@ const char *ws_status_name(enum ws_status status);
 			return ws_forward_status_;          \
 	} while (0)
 
-#endif
+/* The next of several steps behind which something is to be cleaned up: nothing after a failure. */
+#define WS_THEN(status, ...)                    \
+	do {                                    \
+		if ((status) == WS_OK)          \
+			(status) = __VA_ARGS__; \
+	} while (0)

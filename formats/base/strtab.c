@@ -42,7 +42,7 @@ static enum ws_status make_room(struct ws_strtab *t, struct ws_err *err)
 	t->slots = calloc(nslots, sizeof(*t->slots));
 	if (!t->slots) {
 		t->slots = old.slots;
-		return WS_FAIL(err, NO_MEMORY, "out of memory for %zu interned texts", nslots);
+		return WS_FAIL_MEMORY(err, "%zu interned texts", nslots);
 	}
 	t->nslots = nslots;
 	for (size_t i = 0; i < old.nslots; i++) {

@@ -2,8 +2,7 @@
  * Interning: the same bytes get the same id. Used for texts, payloads and
  * launch configurations alike; a struct is interned as its bytes.
  */
-#ifndef WS_FORMATS_BASE_STRTAB_H
-#define WS_FORMATS_BASE_STRTAB_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -40,5 +39,3 @@ enum ws_status ws_strtab_add(struct ws_strtab *t, const void *bytes, size_t len,
 enum ws_status ws_strtab_load(struct ws_strtab *t, const void *bytes, size_t len, uint64_t id,
                               struct ws_err *err);
 void ws_strtab_free(struct ws_strtab *t); /* empties it */
-
-#endif

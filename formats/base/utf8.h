@@ -2,8 +2,7 @@
  * Names in traces are bytes of foreign programs: any bytes. Writers see them
  * as Unicode through this, broken sequences as U+FFFD.
  */
-#ifndef WS_FORMATS_BASE_UTF8_H
-#define WS_FORMATS_BASE_UTF8_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -21,5 +20,3 @@ unsigned ws_utf8_get(const void *p, size_t len, uint32_t *code_point);
 
 /* Write a code point; the bytes it took. */
 unsigned ws_utf8_put(uint32_t code_point, char out[WS_UTF8_MAX_BYTES]);
-
-#endif

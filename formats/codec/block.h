@@ -3,8 +3,7 @@
  * docs/trace-format.md: gather rows and encode them; look into a block and
  * decode its columns.
  */
-#ifndef WS_FORMATS_CODEC_BLOCK_H
-#define WS_FORMATS_CODEC_BLOCK_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -159,5 +158,3 @@ enum ws_status ws_block_column_decode_stored(const struct ws_block_view *view, u
 enum ws_status ws_block_column_decode_blobs(const struct ws_block_view *view, unsigned i,
                                             struct ws_block_decoder *d, uint8_t *bytes,
                                             struct ws_bytes *b, struct ws_err *err);
-
-#endif

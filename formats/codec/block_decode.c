@@ -188,15 +188,13 @@ enum ws_status ws_block_decoder_init(struct ws_block_decoder *d, struct ws_err *
 
 	memset(d, 0, sizeof(*d));
 	status = ws_zframe_decoder_new(&d->z, err);
-	if (status == WS_OK)
-		status = ws_tokens_init(&d->tokens, 0, err);
-	if (status == WS_OK)
-		status = ws_residual_new(&d->residual, 0, err);
+	WS_THEN(status, ws_tokens_init(&d->tokens, 0, err));
+	WS_THEN(status, ws_residual_new(&d->residual, 0, err));
 	d->values = malloc(WS_MAX_BLOCK_ROWS * sizeof(*d->values));
 	d->carried = malloc(WS_MAX_BLOCK_ROWS * sizeof(*d->carried));
 	d->durations = malloc(WS_MAX_BLOCK_ROWS * sizeof(*d->durations));
 	if (status == WS_OK && (!d->values || !d->carried || !d->durations))
-		status = WS_FAIL(err, NO_MEMORY, "out of memory for decoding blocks");
+		status = WS_FAIL_MEMORY(err, "decoding blocks");
 	if (status != WS_OK)
 		ws_block_decoder_free(d);
 	return status;

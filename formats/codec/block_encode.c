@@ -120,13 +120,11 @@ enum ws_status ws_block_encoder_init(struct ws_block_encoder *e, int zstd_level,
 
 	memset(e, 0, sizeof(*e));
 	status = ws_zframe_encoder_new(&e->z, zstd_level, err);
-	if (status == WS_OK)
-		status = ws_tokens_init(&e->tokens, 1, err);
-	if (status == WS_OK)
-		status = ws_residual_new(&e->residual, 1, err);
+	WS_THEN(status, ws_tokens_init(&e->tokens, 1, err));
+	WS_THEN(status, ws_residual_new(&e->residual, 1, err));
 	e->lanes = malloc(WS_MAX_BLOCK_ROWS * sizeof(*e->lanes));
 	if (status == WS_OK && !e->lanes)
-		status = WS_FAIL(err, NO_MEMORY, "out of memory for encoding blocks");
+		status = WS_FAIL_MEMORY(err, "encoding blocks");
 	if (status != WS_OK)
 		ws_block_encoder_free(e);
 	return status;

@@ -2,8 +2,7 @@
  * The fixed structures of a trace file, section 1 of docs/trace-format.md:
  * file header, block header, directory entry, trailer. Sizes and limits.
  */
-#ifndef WS_FORMATS_CODEC_CONTAINER_H
-#define WS_FORMATS_CODEC_CONTAINER_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -120,5 +119,3 @@ enum ws_status ws_trailer_get(const uint8_t *data, size_t size, struct ws_traile
 /* How messages call a block: "kernel block at offset 4096". Returns buf. */
 #define WS_BLOCK_LABEL_BYTES 64
 const char *ws_block_label(char buf[WS_BLOCK_LABEL_BYTES], unsigned kind, uint64_t offset);
-
-#endif

@@ -3,8 +3,7 @@
  * their column (1 to 5): tokens.h and residual.h have the others. A value of a fixed type travels
  * as uint64_t: I64, TIME and DUR as two's complement, F64 as its bits.
  */
-#ifndef WS_FORMATS_CODEC_ENCODINGS_H
-#define WS_FORMATS_CODEC_ENCODINGS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -62,5 +61,3 @@ enum ws_status ws_codec_encode_blobs(const uint64_t *lengths, size_t n, const vo
 /* BLOB: n rows from exactly these bytes; b borrows from data. */
 enum ws_status ws_codec_decode_blobs(const uint8_t *data, size_t size, size_t n, struct ws_bytes *b,
                                      struct ws_err *err);
-
-#endif

@@ -3,8 +3,7 @@
  * and how its times follow from the row before. Readers need none of it: a
  * block says how its columns are coded.
  */
-#ifndef WS_FORMATS_CODEC_MODEL_H
-#define WS_FORMATS_CODEC_MODEL_H
+#pragma once
 
 #include "formats/codec/residual.h"
 #include "formats/schema/schema.h"
@@ -38,5 +37,3 @@ const struct ws_kind_model *ws_kind_model_of(enum ws_kind kind);
 /* How the model codes this column, or NULL. */
 const struct ws_kind_model_column *ws_kind_model_column(const struct ws_kind_model *m,
                                                         unsigned position);
-
-#endif

@@ -3,8 +3,7 @@
  * from the row before in its lane, and what is left is coded in the measure of
  * its context: the row's token, or the pair of it and the token before.
  */
-#ifndef WS_FORMATS_CODEC_RESIDUAL_H
-#define WS_FORMATS_CODEC_RESIDUAL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -63,5 +62,3 @@ bool ws_residual_size_is_possible(uint64_t size, uint64_t n);
 enum ws_status ws_residual_get(struct ws_residual *r, const struct ws_residual_how *how,
                                const uint8_t *data, size_t size, uint32_t n, uint64_t *v,
                                struct ws_err *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* What writing and reading of residuals share. Included by residual*.c only. */
-#ifndef WS_FORMATS_CODEC_RESIDUAL_PRIVATE_H
-#define WS_FORMATS_CODEC_RESIDUAL_PRIVATE_H
+#pragma once
 
 #include "formats/codec/residual.h"
 
@@ -122,5 +121,3 @@ static inline uint64_t ws_magnitude(uint64_t v)
  */
 void ws_residual_find_contexts(struct ws_residual *r, const struct ws_residual_how *how,
                                const uint64_t *quanta, uint32_t n);
-
-#endif

@@ -19,7 +19,7 @@ enum ws_status ws_tokens_init(struct ws_tokens *t, int writing, struct ws_err *e
 	}
 	if (!t->of_row || !t->rows || (writing && (!t->first_row || !t->slots))) {
 		ws_tokens_free(t);
-		return WS_FAIL(err, NO_MEMORY, "out of memory for the tokens of a block");
+		return WS_FAIL_MEMORY(err, "the tokens of a block");
 	}
 	return WS_OK;
 }

@@ -4,8 +4,7 @@
  * docs/trace-format.md, section 2.1: one column carries the token of each row,
  * and what follows from the token is told once a token.
  */
-#ifndef WS_FORMATS_CODEC_TOKENS_H
-#define WS_FORMATS_CODEC_TOKENS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -62,5 +61,3 @@ enum ws_status ws_tokens_get_values(const struct ws_tokens *t, enum ws_type type
 /* v[row] = values[token of the row] */
 void ws_tokens_spread(const struct ws_tokens *t, const uint64_t *values, uint32_t rows,
                       uint64_t *v);
-
-#endif

@@ -32,14 +32,12 @@ enum ws_status ws_zframe_encoder_new(struct ws_zframe_encoder **out, int level, 
 	WS_FAIL_IF(!z, err, NO_MEMORY, "out of memory for a zstd encoder");
 	z->ctx = ZSTD_createCCtx();
 	if (!z->ctx) {
-		status = WS_FAIL(err, NO_MEMORY, "out of memory for a zstd encoder");
+		status = WS_FAIL_MEMORY(err, "a zstd encoder");
 		goto fail;
 	}
 	status = set_parameter(z, ZSTD_c_compressionLevel, level, err);
-	if (status == WS_OK)
-		status = set_parameter(z, ZSTD_c_contentSizeFlag, 1, err);
-	if (status == WS_OK)
-		status = set_parameter(z, ZSTD_c_checksumFlag, 1, err);
+	WS_THEN(status, set_parameter(z, ZSTD_c_contentSizeFlag, 1, err));
+	WS_THEN(status, set_parameter(z, ZSTD_c_checksumFlag, 1, err));
 	if (status != WS_OK)
 		goto fail;
 	*out = z;
@@ -111,7 +109,7 @@ enum ws_status ws_zframe_decoder_new(struct ws_zframe_decoder **out, struct ws_e
 	z->ctx = ZSTD_createDCtx();
 	if (!z->ctx) {
 		free(z);
-		return WS_FAIL(err, NO_MEMORY, "out of memory for a zstd decoder");
+		return WS_FAIL_MEMORY(err, "a zstd decoder");
 	}
 	*out = z;
 	return WS_OK;

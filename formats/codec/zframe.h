@@ -2,8 +2,7 @@
  * One zstd frame at a time, with content size and content checksum. zstd is
  * known to zframe.c only.
  */
-#ifndef WS_FORMATS_CODEC_ZFRAME_H
-#define WS_FORMATS_CODEC_ZFRAME_H
+#pragma once
 
 #include <stddef.h>
 
@@ -40,5 +39,3 @@ void ws_zframe_decoder_free(struct ws_zframe_decoder *z); /* NULL is legal */
  */
 enum ws_status ws_zframe_decode(struct ws_zframe_decoder *z, const void *src, size_t stored,
                                 void *dst, size_t size, struct ws_err *err);
-
-#endif

@@ -2,8 +2,7 @@
  * An importer: one of these, ws_importer_NAME, in a folder formats/NAME, and its name in the
  * list below.
  */
-#ifndef WS_FORMATS_FOREIGN_IMPORTER_H
-#define WS_FORMATS_FOREIGN_IMPORTER_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -37,5 +36,3 @@ struct ws_importer {
 #define X(name) extern const struct ws_importer ws_importer_##name;
 WS_IMPORTERS(X)
 #undef X
-
-#endif

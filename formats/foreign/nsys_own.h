@@ -9,8 +9,7 @@
  * `memory` has a table there, but one without the totals that frameworks tell:
  * it is in both, and an import takes ours.
  */
-#ifndef WS_FORMATS_FOREIGN_NSYS_OWN_H
-#define WS_FORMATS_FOREIGN_NSYS_OWN_H
+#pragma once
 
 #include <string.h>
 
@@ -63,5 +62,3 @@ static inline enum ws_nsys_own_value ws_nsys_own_value(const struct ws_kind_def 
 		return WS_NSYS_OWN_THREAD;
 	return strcmp(def->columns[column].name, "pid") ? WS_NSYS_OWN_PLAIN : WS_NSYS_OWN_PROCESS;
 }
-
-#endif

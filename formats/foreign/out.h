@@ -3,8 +3,7 @@
  * by their own names become ids of the trace; losses and warnings are kept.
  * Internal to formats/import*.c.
  */
-#ifndef WS_FORMATS_FOREIGN_OUT_H
-#define WS_FORMATS_FOREIGN_OUT_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -132,5 +131,3 @@ void ws_import_nest_free(struct ws_import_nest *n);
 /* A start and an end event; no end for an open range. */
 enum ws_status ws_import_start_end(struct ws_import_out *o, const struct ws_import_range *r,
                                    uint64_t end_thread, struct ws_err *err);
-
-#endif

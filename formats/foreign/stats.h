@@ -1,8 +1,7 @@
 /*
  * What an import counts, and what it is asked to do.
  */
-#ifndef WS_FORMATS_FOREIGN_STATS_H
-#define WS_FORMATS_FOREIGN_STATS_H
+#pragma once
 
 #include "formats/schema/schema.h"
 
@@ -40,5 +39,3 @@ struct ws_import_opts {
 	ws_import_progress_fn progress; /* called often; may be NULL */
 	void *progress_ctx;
 };
-
-#endif

@@ -1,6 +1,5 @@
 /* A file as it is, or what it holds when it is gzip. */
-#ifndef WS_FORMATS_FOREIGN_TEXT_FILE_H
-#define WS_FORMATS_FOREIGN_TEXT_FILE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -22,5 +21,3 @@ enum ws_status ws_text_file_read(void *ctx, void *buf, size_t size, size_t *got,
                                  struct ws_err *err);
 bool ws_text_file_is_gzip(struct ws_text_file *f); /* after the first read */
 void ws_text_file_close(struct ws_text_file *f);
-
-#endif

@@ -30,9 +30,8 @@ enum ws_status ws_import_find(const char *path, const struct ws_importer **impor
 	status = first ? WS_OK : WS_FAIL(&cause, NO_MEMORY, "out of memory");
 	do {
 		got = 0;
-		if (status == WS_OK)
-			status = ws_text_file_read(&f, first + len, WS_IMPORT_LOOK_BYTES - len,
-			                           &got, &cause);
+		WS_THEN(status, ws_text_file_read(&f, first + len, WS_IMPORT_LOOK_BYTES - len, &got,
+		                                  &cause));
 		len += got;
 	} while (got && len < WS_IMPORT_LOOK_BYTES);
 	for (size_t i = 0; i < NIMPORTERS && status == WS_OK && !*importer; i++)
@@ -90,10 +89,8 @@ static enum ws_status import_into(struct ws_trace_writer *w, const struct ws_imp
 	ws_import_out_init(&o, w, stats);
 	o.opts = opts;
 	status = importer->run(&o, path, clock, err);
-	if (status == WS_OK)
-		status = ws_import_out_finish(&o, err);
-	if (status == WS_OK)
-		status = ws_trace_writer_close(w, err);
+	WS_THEN(status, ws_import_out_finish(&o, err));
+	WS_THEN(status, ws_trace_writer_close(w, err));
 	ws_import_out_free(&o);
 	return status;
 }

@@ -4,8 +4,7 @@
  *
  * Nothing of the input is trusted: not its syntax, sizes, times or text.
  */
-#ifndef WS_FORMATS_IMPORT_IMPORT_H
-#define WS_FORMATS_IMPORT_IMPORT_H
+#pragma once
 
 #include "formats/foreign/importer.h"
 
@@ -33,5 +32,3 @@ enum ws_status ws_import_file(const char *path, const char *out_path,
  */
 enum ws_status ws_import_unnamed(const char *path, const struct ws_import_opts *opts, int *fd,
                                  struct ws_import_stats *stats, struct ws_err *err);
-
-#endif

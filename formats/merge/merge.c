@@ -133,8 +133,7 @@ static enum ws_status merge_into(struct ws_merge *m, const char *out, int zstd_l
 		status = look_at_source(&m->sources[seen], seen, &meta[seen], err);
 		seen += status == WS_OK;
 	}
-	if (status == WS_OK)
-		status = begin(m, meta, out, zstd_level, err);
+	WS_THEN(status, begin(m, meta, out, zstd_level, err));
 	while (seen)
 		ws_column_data_release(&meta[--seen]);
 	free(meta);

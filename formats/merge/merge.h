@@ -1,6 +1,5 @@
 /* Several traces of one run in one file. */
-#ifndef WS_FORMATS_MERGE_MERGE_H
-#define WS_FORMATS_MERGE_MERGE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -34,5 +33,3 @@ struct ws_trace_writer;
  */
 enum ws_status ws_trace_merge_mem(struct ws_trace_reader *const *readers, size_t n,
                                   struct ws_trace_writer **out, struct ws_err *err);
-
-#endif

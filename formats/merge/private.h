@@ -1,6 +1,5 @@
 /* What the files of merging share. */
-#ifndef WS_FORMATS_MERGE_PRIVATE_H
-#define WS_FORMATS_MERGE_PRIVATE_H
+#pragma once
 
 #include "formats/base/map.h"
 #include "formats/trace/reader.h"
@@ -111,5 +110,3 @@ enum ws_status ws_merge_losses(struct ws_merge *m, struct ws_err *err);
 void ws_merge_clocks(struct ws_merge *m, const struct ws_column_data *tables);
 enum ws_status ws_merge_meta(struct ws_merge *m, const struct ws_column_data *tables,
                              struct ws_err *err);
-
-#endif

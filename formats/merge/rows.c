@@ -1,6 +1,5 @@
 /* Rows of one trace with ids and times that are distinct in all. */
 #include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "formats/schema/references.h"

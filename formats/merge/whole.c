@@ -46,7 +46,7 @@ static enum ws_status describe_device(struct ws_merge *m, const struct ws_merge_
 	put_attrs(f, s, attrs, ws_merge_cell(devices, WS_COL_device_id, row), pci_bus, &has_bus);
 	if (fclose(f)) {
 		free(text);
-		return WS_FAIL(err, NO_MEMORY, "out of memory for merging");
+		return WS_FAIL_MEMORY(err, "merging");
 	}
 	if (has_bus)
 		*facts = text;

@@ -67,8 +67,7 @@ enum ws_status ws_import_nsys_open(sqlite3 **db, const char *path, struct ws_err
 		status = WS_FAIL(err, IO_READ, "cannot open the database: %s",
 		                 *db ? sqlite3_errmsg(*db) : "no memory");
 	sqlite3_free(uri);
-	if (status == WS_OK)
-		status = refuse_unfinished(*db, err);
+	WS_THEN(status, refuse_unfinished(*db, err));
 	if (status != WS_OK) {
 		sqlite3_close(*db);
 		*db = NULL;

@@ -107,8 +107,7 @@ static enum ws_status read_cuda_devices(struct ws_nsys *n, struct ws_map *cuda_o
 		if (known)
 			continue;
 		status = ws_map_add(&gpu_of_cuda, cuda, gpu, err);
-		if (status == WS_OK)
-			status = ws_map_add(cuda_of_gpu, gpu, cuda, err);
+		WS_THEN(status, ws_map_add(cuda_of_gpu, gpu, cuda, err));
 	}
 	ws_nsys_close(&rows);
 	ws_map_free(&gpu_of_cuda);
@@ -168,13 +167,10 @@ enum ws_status ws_nsys_import_info(struct ws_nsys *n, struct ws_err *err)
 	struct ws_buf value = {0};
 	enum ws_status status = import_version(n, &value, err);
 
-	if (status == WS_OK)
-		status = import_facts(n, &value, err);
+	WS_THEN(status, import_facts(n, &value, err));
 	ws_buf_free(&value);
-	if (status == WS_OK)
-		status = import_session(n, err);
-	if (status == WS_OK)
-		status = import_devices(n, err);
+	WS_THEN(status, import_session(n, err));
+	WS_THEN(status, import_devices(n, err));
 	return status;
 }
 
@@ -220,9 +216,8 @@ static enum ws_status import_process_names(struct ws_nsys *n, struct ws_err *err
 		if (!ws_import_process_known(n->out, pid))
 			continue;
 		status = ws_import_process(n->out, pid, &process, err);
-		if (status == WS_OK)
-			status = ws_import_text(n->out, ws_nsys_bytes(&rows, WS_NSYS_PROCESS_name),
-			                        &process->name, err);
+		WS_THEN(status, ws_import_text(n->out, ws_nsys_bytes(&rows, WS_NSYS_PROCESS_name),
+		                               &process->name, err));
 	}
 	ws_nsys_close(&rows);
 	return status;

@@ -302,12 +302,9 @@ enum ws_status ws_import_nsys(struct ws_import_out *o, sqlite3 *db, struct ws_im
 		status = WS_FAIL(err, CORRUPT,
 		                 "the database is not an Nsight Systems export: it has no "
 		                 "table StringIds");
-	if (status == WS_OK)
-		status = ws_nsys_import_info(&n, err);
-	if (status == WS_OK)
-		status = import_events(&n, err);
-	if (status == WS_OK)
-		status = ws_nsys_import_names(&n, err);
+	WS_THEN(status, ws_nsys_import_info(&n, err));
+	WS_THEN(status, import_events(&n, err));
+	WS_THEN(status, ws_nsys_import_names(&n, err));
 	if (status == WS_OK)
 		tell_what_is_strange(&n);
 	ws_nsys_free(&n);

@@ -8,8 +8,7 @@
  * those that no kept record names, whole environments among them, are never
  * read.
  */
-#ifndef WS_FORMATS_NSYS_NSYS_H
-#define WS_FORMATS_NSYS_NSYS_H
+#pragma once
 
 #include <sqlite3.h>
 
@@ -136,5 +135,3 @@ enum ws_status ws_import_nsys(struct ws_import_out *o, sqlite3 *db, struct ws_im
 void ws_import_nsys_harden(sqlite3 *db);
 /* Open a file read-only, and harden it. */
 enum ws_status ws_import_nsys_open(sqlite3 **db, const char *path, struct ws_err *err);
-
-#endif

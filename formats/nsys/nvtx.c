@@ -279,8 +279,7 @@ enum ws_status ws_nsys_import_nvtx(struct ws_nsys *n, struct ws_err *err)
 	while (status == WS_OK && ws_nsys_next(&rows))
 		status = on_event(&rows, &nest, &others, err);
 	ws_nsys_close(&rows);
-	if (status == WS_OK)
-		status = ws_import_nest_finish(&nest, err);
+	WS_THEN(status, ws_import_nest_finish(&nest, err));
 	ws_import_nest_free(&nest);
 	ws_import_skip(n->out, "NVTX events of other types", others);
 	return status;

@@ -2,8 +2,7 @@
  * The recorded inputs of an operation, read for op_cost.c: shapes, dtypes,
  * values. Internal to it.
  */
-#ifndef WS_FORMATS_OP_COST_INPUTS_H
-#define WS_FORMATS_OP_COST_INPUTS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -67,5 +66,3 @@ bool ws_op_ints_exactly(const struct ws_op_inputs *op, int i, int64_t out[WS_OP_
                         size_t want);
 /* The value of a scalar input is this text. */
 bool ws_op_value_is(const struct ws_op_inputs *op, int i, const char *text);
-
-#endif

@@ -6,8 +6,7 @@
  * must move when each operand is read once and each result written once.
  * What the recorded inputs do not settle is unknown, never assumed.
  */
-#ifndef WS_FORMATS_OP_COST_OP_COST_H
-#define WS_FORMATS_OP_COST_OP_COST_H
+#pragma once
 
 #include "formats/schema/schema.h"
 
@@ -72,5 +71,3 @@ struct ws_op_cost {
 
 /* Always fills out; what is unknown is 0. */
 void ws_op_cost(const struct ws_op_desc *op, struct ws_op_cost *out);
-
-#endif

@@ -2,8 +2,7 @@
  * What a call of an operation costs, one function a rule of op_cost.def.
  * Internal to op_cost*.c.
  */
-#ifndef WS_FORMATS_OP_COST_RULES_H
-#define WS_FORMATS_OP_COST_RULES_H
+#pragma once
 
 #include "formats/op_cost/inputs.h"
 
@@ -65,5 +64,3 @@ void ws_cost_rule_lists(const struct ws_cost_call *c);
 void ws_cost_rule_matmul(const struct ws_cost_call *c);
 void ws_cost_rule_norm(const struct ws_cost_call *c);
 void ws_cost_rule_reduction(const struct ws_cost_call *c);
-
-#endif

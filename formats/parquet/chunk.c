@@ -60,7 +60,7 @@ enum ws_status ws_parquet_chunker_init(struct ws_parquet_chunker *k, size_t max_
 	k->numbers = calloc(max_rows, sizeof(*k->numbers));
 	k->dict = malloc(sizeof(*k->dict));
 	if (!k->numbers || !k->dict)
-		return WS_FAIL(err, NO_MEMORY, "no memory for row groups of %zu rows", max_rows);
+		return WS_FAIL_MEMORY(err, "row groups of %zu rows", max_rows);
 	return ws_zframe_encoder_new(&k->z, zstd_level, err);
 }
 
@@ -299,8 +299,7 @@ static enum ws_status put_page(struct ws_parquet_chunker *k, const struct page *
 	WS_FORWARD(compress(k, p, &stored, err));
 	put_page_header(&header, p, stored ? stored : p->raw_bytes, stored != 0);
 	status = ws_thrift_finish(&header, err);
-	if (status == WS_OK)
-		status = ws_parquet_append(file, header.buf.data, header.buf.len, err);
+	WS_THEN(status, ws_parquet_append(file, header.buf.data, header.buf.len, err));
 	if (status == WS_OK && levels)
 		status = ws_parquet_append(file, p->levels->data, levels, err);
 	if (status == WS_OK && stored)

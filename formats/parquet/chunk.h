@@ -2,8 +2,7 @@
  * One column of one row group of a Parquet file: from values to pages.
  * Source: README.md and parquet.thrift of apache/parquet-format 2.10.
  */
-#ifndef WS_FORMATS_PARQUET_CHUNK_H
-#define WS_FORMATS_PARQUET_CHUNK_H
+#pragma once
 
 #include <stdio.h>
 
@@ -81,5 +80,3 @@ enum ws_status ws_parquet_chunk_write(struct ws_parquet_chunker *k,
                                       const struct ws_parquet_values *c,
                                       struct ws_parquet_file *file, struct ws_thrift *meta,
                                       struct ws_parquet_chunk_size *size, struct ws_err *err);
-
-#endif

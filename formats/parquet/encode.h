@@ -2,8 +2,7 @@
  * Parquet's encodings of a column's values to bytes. Source: Encodings.md of
  * apache/parquet-format 2.10.
  */
-#ifndef WS_FORMATS_PARQUET_ENCODE_H
-#define WS_FORMATS_PARQUET_ENCODE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -41,5 +40,3 @@ struct ws_parquet_dict {
  */
 bool ws_parquet_dict_make(struct ws_parquet_dict *d, const uint64_t *v, size_t n, uint32_t limit,
                           uint32_t *index);
-
-#endif

@@ -5,8 +5,7 @@
  * Fields of a struct come in the order of their ids. Errors are told once, by
  * ws_thrift_finish.
  */
-#ifndef WS_FORMATS_PARQUET_THRIFT_H
-#define WS_FORMATS_PARQUET_THRIFT_H
+#pragma once
 
 #include "formats/base/bytes.h"
 #include "formats/base/status.h"
@@ -56,5 +55,3 @@ void ws_thrift_elements(struct ws_thrift *t, const struct ws_thrift *made);
 
 /* NO_MEMORY, or BUG when structs do not begin and end in pairs. */
 enum ws_status ws_thrift_finish(struct ws_thrift *t, struct ws_err *err);
-
-#endif

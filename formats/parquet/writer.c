@@ -35,7 +35,7 @@ static enum ws_status values_init(struct ws_parquet_values *c,
 	if (c->optional)
 		c->present = calloc(rows, sizeof(*c->present));
 	WS_FAIL_IF(!c->v || (c->optional && !c->present), err, NO_MEMORY,
-	           "no memory for row groups of %u rows", rows);
+	           "out of memory for row groups of %u rows", rows);
 	return WS_OK;
 }
 
@@ -47,7 +47,7 @@ enum ws_status ws_parquet_writer_new(struct ws_parquet_writer **out, FILE *f,
 	enum ws_status status;
 
 	*out = NULL;
-	WS_FAIL_IF(!w, err, NO_MEMORY, "no memory for a Parquet writer");
+	WS_FAIL_IF(!w, err, NO_MEMORY, "out of memory for a Parquet writer");
 	w->file.f = f;
 	w->group_rows = opts && opts->group_rows ? opts->group_rows : WS_PARQUET_GROUP_ROWS;
 	w->values = calloc(ncolumns, sizeof(*w->values));
@@ -55,11 +55,10 @@ enum ws_status ws_parquet_writer_new(struct ws_parquet_writer **out, FILE *f,
 	status = ws_parquet_chunker_init(&w->chunker, w->group_rows,
 	                                 opts && opts->zstd_level ? opts->zstd_level : 3, err);
 	if (status == WS_OK && !w->values)
-		status = WS_FAIL(err, NO_MEMORY, "no memory for %zu columns", ncolumns);
+		status = WS_FAIL_MEMORY(err, "%zu columns", ncolumns);
 	for (size_t i = 0; i < ncolumns && status == WS_OK; i++)
 		status = values_init(&w->values[i], &columns[i], w->group_rows, err);
-	if (status == WS_OK)
-		status = ws_parquet_append(&w->file, magic, sizeof(magic), err);
+	WS_THEN(status, ws_parquet_append(&w->file, magic, sizeof(magic), err));
 	if (status == WS_OK)
 		*out = w;
 	else
@@ -338,22 +337,19 @@ enum ws_status ws_parquet_finish(struct ws_parquet_writer *w, struct ws_err *err
 		*err = w->err;
 	if (status == WS_OK && w->at)
 		status = WS_FAIL(err, BUG, "a row of a Parquet file has no end");
-	if (status == WS_OK)
-		status = put_group(w, err);
+	WS_THEN(status, put_group(w, err));
 	if (status == WS_OK) {
 		put_footer(w, &t);
 		status = ws_thrift_finish(&t, err);
 	}
 	if (status == WS_OK && t.buf.len > INT32_MAX)
 		status = WS_FAIL(err, IO_WRITE, "the Parquet file has too many row groups");
-	if (status == WS_OK)
-		status = ws_parquet_append(&w->file, t.buf.data, t.buf.len, err);
+	WS_THEN(status, ws_parquet_append(&w->file, t.buf.data, t.buf.len, err));
 	if (status == WS_OK) {
 		ws_store_u32(size, (uint32_t)t.buf.len);
 		status = ws_parquet_append(&w->file, size, sizeof(size), err);
 	}
-	if (status == WS_OK)
-		status = ws_parquet_append(&w->file, magic, sizeof(magic), err);
+	WS_THEN(status, ws_parquet_append(&w->file, magic, sizeof(magic), err));
 	if (status == WS_OK && fflush(w->file.f) != 0)
 		status = WS_FAIL(err, IO_WRITE, "cannot write Parquet: %s", strerror(errno));
 	ws_buf_free(&t.buf);

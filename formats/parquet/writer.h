@@ -6,8 +6,7 @@
  * Values come row by row, column by column. Errors of a row are told by
  * ws_parquet_end_row.
  */
-#ifndef WS_FORMATS_PARQUET_WRITER_H
-#define WS_FORMATS_PARQUET_WRITER_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -59,5 +58,3 @@ enum ws_status ws_parquet_end_row(struct ws_parquet_writer *w, struct ws_err *er
 
 /* Write what is left and the footer, and flush. The file stays open. */
 enum ws_status ws_parquet_finish(struct ws_parquet_writer *w, struct ws_err *err);
-
-#endif

@@ -375,8 +375,7 @@ static enum ws_status finish_ranges(struct ws_pytorch *p, struct ws_err *err)
 		qsort(p->ranges, p->nranges, sizeof(*p->ranges), ws_import_range_compare);
 	for (size_t i = 0; i < p->nranges && status == WS_OK; i++)
 		status = ws_import_nest_add(&nest, &p->ranges[i], err);
-	if (status == WS_OK)
-		status = ws_import_nest_finish(&nest, err);
+	WS_THEN(status, ws_import_nest_finish(&nest, err));
 	ws_import_nest_free(&nest);
 	return status;
 }

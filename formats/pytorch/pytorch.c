@@ -504,12 +504,10 @@ enum ws_status ws_import_pytorch(struct ws_import_out *o, struct ws_json_stream 
 	struct ws_pytorch p;
 	enum ws_status status = ws_pytorch_init(&p, o, text, clock, err);
 
-	if (status == WS_OK)
-		status = top_level(&p, err);
+	WS_THEN(status, top_level(&p, err));
 	if (status == WS_OK && !p.has_events)
 		status = WS_FAIL(err, CORRUPT, "it has no traceEvents");
-	if (status == WS_OK)
-		status = ws_pytorch_finish(&p, err);
+	WS_THEN(status, ws_pytorch_finish(&p, err));
 	tell_faults(&p);
 	tell_format(&p);
 	if (__builtin_add_overflow(p.base_ns, p.origin_ns, &clock->base_ns))

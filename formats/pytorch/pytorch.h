@@ -3,8 +3,7 @@
  * text, _parse.c reads an event, _event.c and _gpu.c turn it into rows.
  * Internal to them.
  */
-#ifndef WS_FORMATS_PYTORCH_PYTORCH_H
-#define WS_FORMATS_PYTORCH_PYTORCH_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -152,5 +151,3 @@ WS_PYTORCH_HANDLER(gpu_annotation);
 /* Events of a trace, from its text. */
 enum ws_status ws_import_pytorch(struct ws_import_out *o, struct ws_json_stream *text,
                                  struct ws_import_clock *clock, struct ws_err *err);
-
-#endif

@@ -2,8 +2,7 @@
  * Loss counters: what recording can lose. The recorder counts them, the file
  * carries them as `loss` rows, the reports explain them.
  */
-#ifndef WS_FORMATS_SCHEMA_LOSS_H
-#define WS_FORMATS_SCHEMA_LOSS_H
+#pragma once
 
 /*
  * Every way in which something can get lost, X(name, meaning). The names are
@@ -56,5 +55,3 @@ enum ws_dropped {
 #undef X
 	        WS_DROPPED_COUNT
 };
-
-#endif

@@ -3,8 +3,7 @@
  * of schema.def one file. The check walks these lists, docs/trace-format.md
  * section 3.2 prints them.
  */
-#ifndef WS_FORMATS_SCHEMA_REFERENCES_H
-#define WS_FORMATS_SCHEMA_REFERENCES_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -34,5 +33,3 @@ extern const size_t ws_ref_columns_count;
 const struct ws_id_column *ws_id_column_at(unsigned kind, unsigned position);
 /* What this column names, STR columns included; 0 when it names nothing. */
 bool ws_ref_column_at(const struct ws_kind_def *def, unsigned position, struct ws_ref_column *ref);
-
-#endif

@@ -2,8 +2,7 @@
  * The record kinds in memory, made from schema.def: one row struct a kind
  * (struct ws_row_kernel …), ids, and tables that describe them.
  */
-#ifndef WS_FORMATS_SCHEMA_SCHEMA_H
-#define WS_FORMATS_SCHEMA_SCHEMA_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -182,5 +181,3 @@ enum ws_end_how {
 	WS_END_EXITED,
 	WS_END_SIGNALED,
 };
-
-#endif

@@ -8,8 +8,7 @@
  * advises: a kernel's name is a foreign program's, and must not act on the
  * reviewer's machine. Numbers never do.
  */
-#ifndef WS_FORMATS_TEXT_CSV_WRITER_H
-#define WS_FORMATS_TEXT_CSV_WRITER_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -36,5 +35,3 @@ void ws_csv_end_row(struct ws_csv *c);
 
 /* IO_WRITE when f has an error. */
 enum ws_status ws_csv_finish(struct ws_csv *c, struct ws_err *err);
-
-#endif

@@ -9,8 +9,7 @@
  * Values are slices of the text. Nothing is copied or converted before
  * somebody asks: most of a trace is never asked for.
  */
-#ifndef WS_FORMATS_TEXT_JSON_READER_H
-#define WS_FORMATS_TEXT_JSON_READER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -148,5 +147,3 @@ enum ws_status ws_json_stream_fill(struct ws_json_stream *s, const char *keep, i
  * window. *bad: there was no such whole value.
  */
 enum ws_status ws_json_stream_skip(struct ws_json_stream *s, int *bad, struct ws_err *err);
-
-#endif

@@ -3,8 +3,7 @@
  * nesting are the writer's business; errors are told once, by
  * ws_json_finish.
  */
-#ifndef WS_FORMATS_TEXT_JSON_WRITER_H
-#define WS_FORMATS_TEXT_JSON_WRITER_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -60,5 +59,3 @@ void ws_json_break(struct ws_json_writer *j);
  * make one complete value.
  */
 enum ws_status ws_json_finish(struct ws_json_writer *j, struct ws_err *err);
-
-#endif

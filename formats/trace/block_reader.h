@@ -2,8 +2,7 @@
  * Some columns of some blocks, without those that nobody asked for. Several
  * block readers may read one trace at once, each on its own thread.
  */
-#ifndef WS_FORMATS_TRACE_BLOCK_READER_H
-#define WS_FORMATS_TRACE_BLOCK_READER_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -54,5 +53,3 @@ void ws_block_rows_release(struct ws_block_rows *rows);
 
 /* Does any block of the kind have the column? */
 bool ws_trace_reader_has_column(const struct ws_trace_reader *r, enum ws_kind kind, int column);
-
-#endif

@@ -1,10 +1,8 @@
 /*
  * Lists all damage of a trace file, and rescues what is whole.
  */
-#ifndef WS_FORMATS_TRACE_CHECK_H
-#define WS_FORMATS_TRACE_CHECK_H
+#pragma once
 
-#include "formats/schema/schema.h"
 #include "formats/base/status.h"
 
 enum ws_finding_level {
@@ -47,5 +45,3 @@ enum ws_status ws_trace_check_file(const char *path, ws_finding_fn fn, void *ctx
  */
 enum ws_status ws_trace_repair(const char *from, const char *to, struct ws_check_result *kept,
                                struct ws_err *err);
-
-#endif

@@ -356,8 +356,7 @@ enum ws_status ws_trace_reader_load(const struct ws_trace_reader *r, enum ws_kin
 		columns[c].type = out->def->columns[c].type;
 	}
 	status = plan_load(r, out, columns, blob_bytes, err);
-	if (status == WS_OK)
-		status = allocate_table(out, columns, blob_bytes, blob_pos, err);
+	WS_THEN(status, allocate_table(out, columns, blob_bytes, blob_pos, err));
 	for (size_t i = 0; status == WS_OK && i < r->nparts; i++) {
 		if (r->parts[i].info.kind != kind)
 			continue;

@@ -173,8 +173,7 @@ enum ws_status ws_feed_open(struct ws_feed **out, const struct ws_trace_reader *
 	pthread_mutex_init(&f->lock, NULL);
 	pthread_cond_init(&f->change, NULL);
 	status = list_blocks(f, err);
-	if (status == WS_OK)
-		status = ws_block_reader_new(&f->own, r, err);
+	WS_THEN(status, ws_block_reader_new(&f->own, r, err));
 	if (status != WS_OK) {
 		ws_feed_close(f);
 		return status;

@@ -3,8 +3,7 @@
  * thread where the machine has one to spare. What comes out does not depend
  * on that.
  */
-#ifndef WS_FORMATS_TRACE_FEED_H
-#define WS_FORMATS_TRACE_FEED_H
+#pragma once
 
 #include "formats/trace/block_reader.h"
 
@@ -34,5 +33,3 @@ enum ws_status ws_feed_next(struct ws_feed *f, const struct ws_block_rows **rows
 
 /* Number in the file of the block that came last. */
 size_t ws_feed_block(const struct ws_feed *f);
-
-#endif

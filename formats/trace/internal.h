@@ -3,8 +3,7 @@
  * opening a file with a damaged header, the index, going on with a file that
  * is not understood in full.
  */
-#ifndef WS_FORMATS_TRACE_INTERNAL_H
-#define WS_FORMATS_TRACE_INTERNAL_H
+#pragma once
 
 #include "formats/codec/block.h"
 #include "formats/trace/walk.h"
@@ -45,5 +44,3 @@ enum ws_status ws_trace_index_verify(const struct ws_trace_reader *r, ws_finding
  */
 enum ws_status ws_trace_writer_resume_raw(struct ws_trace_writer **out, const char *path,
                                           uint64_t size, struct ws_err *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* A file as read-only memory. */
-#ifndef WS_FORMATS_TRACE_MAP_H
-#define WS_FORMATS_TRACE_MAP_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -28,5 +27,3 @@ void ws_trace_map_let_go(const void *data, size_t size);
  */
 void ws_trace_map_end_well_when_cut(void);
 void ws_trace_map_close(struct ws_trace_map *map); /* all zero is legal */
-
-#endif

@@ -4,8 +4,7 @@
  * for one thread at a time; decoded blocks and tables own their values and
  * may outlive it.
  */
-#ifndef WS_FORMATS_TRACE_READER_H
-#define WS_FORMATS_TRACE_READER_H
+#pragma once
 
 #include "formats/schema/schema.h"
 #include "formats/base/status.h"
@@ -111,5 +110,3 @@ struct ws_column_data {
 enum ws_status ws_trace_reader_load(const struct ws_trace_reader *r, enum ws_kind kind,
                                     struct ws_column_data *out, struct ws_err *err);
 void ws_column_data_release(struct ws_column_data *t);
-
-#endif

@@ -1,6 +1,5 @@
 /* What opening (reader.c) and decoding (decode.c) share. */
-#ifndef WS_FORMATS_TRACE_READER_PRIVATE_H
-#define WS_FORMATS_TRACE_READER_PRIVATE_H
+#pragma once
 
 #include "formats/codec/block.h"
 #include "formats/trace/internal.h"
@@ -37,5 +36,3 @@ static inline bool ws_reader_holds_two_kinds(const struct ws_block_info *info)
 {
 	return info->kind == WS_KIND_THREAD_EVENT;
 }
-
-#endif

@@ -59,10 +59,8 @@ static enum ws_status write_schema(struct repair *r, struct ws_err *err)
 
 	WS_FORWARD(ws_block_encoder_init(&encoder, 1, err));
 	status = ws_block_schema_rows(&rows, err);
-	if (status == WS_OK)
-		status = ws_block_encode(&encoder, &rows, 0, &block, &header, err);
-	if (status == WS_OK)
-		status = ws_sink_append(&r->sink, block.data, block.len, err);
+	WS_THEN(status, ws_block_encode(&encoder, &rows, 0, &block, &header, err));
+	WS_THEN(status, ws_sink_append(&r->sink, block.data, block.len, err));
 	ws_buf_free(&block);
 	ws_row_buf_free(&rows);
 	ws_block_encoder_free(&encoder);
@@ -134,8 +132,7 @@ static enum ws_status finish(struct repair *r, const char *path, struct ws_err *
 
 	WS_FORWARD(ws_trace_writer_resume_raw(&w, path, r->sink.size, err));
 	status = put_all(r, w, err);
-	if (status == WS_OK)
-		status = ws_trace_writer_close(w, err);
+	WS_THEN(status, ws_trace_writer_close(w, err));
 	ws_trace_writer_free(w);
 	return status;
 }
@@ -145,14 +142,10 @@ static enum ws_status write_copy(struct repair *r, const char *path, struct ws_e
 {
 	enum ws_status status = ws_sink_create(&r->sink, path, err);
 
-	if (status == WS_OK)
-		status = copy_header(r, err);
-	if (status == WS_OK)
-		status = copy_blocks(r, err);
-	if (status == WS_OK)
-		status = ws_sink_close(&r->sink, err);
-	if (status == WS_OK)
-		status = finish(r, path, err);
+	WS_THEN(status, copy_header(r, err));
+	WS_THEN(status, copy_blocks(r, err));
+	WS_THEN(status, ws_sink_close(&r->sink, err));
+	WS_THEN(status, finish(r, path, err));
 	ws_sink_free(&r->sink);
 	return status;
 }
@@ -189,8 +182,7 @@ enum ws_status ws_trace_repair(const char *from, const char *to, struct ws_check
 
 	WS_FORWARD(ws_trace_map_open(&r.map, from, err));
 	status = read_old(&r, &cause);
-	if (status == WS_OK)
-		status = write_whole(&r, to, &cause);
+	WS_THEN(status, write_whole(&r, to, &cause));
 	if (status == WS_OK && kept) {
 		*kept = r.found;
 		kept->blocks = r.blocks;

@@ -134,9 +134,8 @@ static enum ws_status load_dict(struct ws_trace_writer *w, const struct ws_trace
 			                 t.def->columns[c].name);
 	for (uint64_t i = 0; status == WS_OK && i < t.rows; i++) {
 		status = key(w, &t, i, err);
-		if (status == WS_OK)
-			status = ws_strtab_load(tab, w->key.data, w->key.len, t.columns[0].v[i],
-			                        err);
+		WS_THEN(status,
+		        ws_strtab_load(tab, w->key.data, w->key.len, t.columns[0].v[i], err));
 	}
 	ws_column_data_release(&t);
 	return status;
@@ -225,8 +224,7 @@ static enum ws_status resume(struct ws_trace_writer **out, const char *path, uin
 	*out = NULL;
 	WS_FORWARD(ws_trace_writer_new(&w, opts, err));
 	status = take_over_file(w, path, size, with_dicts, err);
-	if (status == WS_OK)
-		status = ws_sink_reserve(&w->sink, opts->reserve_bytes, err);
+	WS_THEN(status, ws_sink_reserve(&w->sink, opts->reserve_bytes, err));
 	if (status != WS_OK) {
 		ws_trace_writer_free(w);
 		return status;

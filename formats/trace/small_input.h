@@ -1,6 +1,5 @@
 /* What a small input may ask of the process that reads it: docs/guarantees.md, section 7. */
-#ifndef WS_FORMATS_TRACE_SMALL_INPUT_H
-#define WS_FORMATS_TRACE_SMALL_INPUT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -19,5 +18,3 @@
  * programs, which would inherit them.
  */
 bool ws_small_input_limit(char *const *words, int n);
-
-#endif

@@ -3,8 +3,7 @@
  * each time is a small step from the one before. Writing merges pending rows,
  * reading gives the two kinds back, each in its own order.
  */
-#ifndef WS_FORMATS_TRACE_THREAD_EVENTS_H
-#define WS_FORMATS_TRACE_THREAD_EVENTS_H
+#pragma once
 
 #include "formats/codec/block.h"
 
@@ -58,5 +57,3 @@ enum ws_status ws_thread_rows_decode(struct ws_thread_rows *t, const struct ws_b
                                      struct ws_err *err);
 /* The block's column that has these values, or -1. */
 int ws_thread_rows_source(const struct ws_block_view *view, enum ws_kind kind, unsigned position);
-
-#endif

@@ -3,8 +3,7 @@
  * damaged. Shared by the reader, the check and the repair, so that they mean
  * the same by "whole".
  */
-#ifndef WS_FORMATS_TRACE_WALK_H
-#define WS_FORMATS_TRACE_WALK_H
+#pragma once
 
 #include "formats/codec/container.h"
 #include "formats/trace/check.h"
@@ -45,5 +44,3 @@ void ws_walk_let_go(const struct ws_walk *w, size_t i);
 void ws_check_finding_emit(ws_finding_fn fn, void *ctx, enum ws_finding_level level,
                            uint64_t offset, const char *fmt, ...)
         __attribute__((format(printf, 5, 6)));
-
-#endif

@@ -282,10 +282,8 @@ static enum ws_status create(struct ws_trace_writer **out, const char *path,
 	WS_FORWARD(ws_trace_writer_new(&w, opts, err));
 	status = path ? ws_sink_create(&w->sink, path, err) : WS_OK;
 	is_made = path && status == WS_OK;
-	if (status == WS_OK)
-		status = begin(w, opts->base_ns, err);
-	if (status == WS_OK)
-		status = ws_sink_reserve(&w->sink, opts->reserve_bytes, err);
+	WS_THEN(status, begin(w, opts->base_ns, err));
+	WS_THEN(status, ws_sink_reserve(&w->sink, opts->reserve_bytes, err));
 	if (status != WS_OK) {
 		ws_trace_writer_free(w);
 		/* a full disk is left without the beginning of nothing; a device stays */
@@ -358,8 +356,7 @@ enum ws_status ws_trace_writer_close(struct ws_trace_writer *w, struct ws_err *e
 	enum ws_status status = ws_trace_writer_flush(w, err);
 	struct ws_err cause;
 
-	if (status == WS_OK)
-		status = write_index(w, err);
+	WS_THEN(status, write_index(w, err));
 	if (ws_sink_close(&w->sink, &cause) != WS_OK && status == WS_OK) {
 		status = cause.status;
 		if (err)

@@ -4,8 +4,7 @@
  * before the first block that refers to them. Two writers given the same
  * calls make the same bytes.
  */
-#ifndef WS_FORMATS_TRACE_WRITER_H
-#define WS_FORMATS_TRACE_WRITER_H
+#pragma once
 
 #include "formats/schema/schema.h"
 #include "formats/base/status.h"
@@ -86,5 +85,3 @@ enum ws_status ws_trace_writer_close(struct ws_trace_writer *w, struct ws_err *e
 struct ws_bytes ws_trace_writer_mem(const struct ws_trace_writer *w);
 /* Frees; a file that was not closed stays as it is, readable without its index. NULL is legal. */
 void ws_trace_writer_free(struct ws_trace_writer *w);
-
-#endif

@@ -1,6 +1,5 @@
 /* What writing (writer.c) and going on with a file (resume.c) share. */
-#ifndef WS_FORMATS_TRACE_WRITER_PRIVATE_H
-#define WS_FORMATS_TRACE_WRITER_PRIVATE_H
+#pragma once
 
 #include "formats/codec/block.h"
 #include "formats/base/sink.h"
@@ -49,5 +48,3 @@ enum ws_status ws_trace_writer_note_block(struct ws_trace_writer *w, const struc
 enum ws_status ws_trace_writer_note_config(struct ws_trace_writer *w,
                                            const struct ws_row_launch_config *config,
                                            struct ws_err *err);
-
-#endif

@@ -4,8 +4,7 @@
  * Conversions to a narrower type round to nearest, ties to even, as the GPU's
  * conversion instructions do; overflow gives infinity; a NaN stays a NaN.
  */
-#ifndef WS_KERNELS_BASE_DTYPE_H
-#define WS_KERNELS_BASE_DTYPE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -85,5 +84,3 @@ static inline float ws_f32_to_tf32(float value)
 /* count elements of a type, to and from double. To the 16-bit types it rounds by way of float. */
 void ws_dtype_encode(enum ws_dtype dtype, const double *values, void *data, int64_t count);
 void ws_dtype_decode(enum ws_dtype dtype, const void *data, double *values, int64_t count);
-
-#endif

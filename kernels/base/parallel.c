@@ -75,14 +75,14 @@ enum ws_status ws_pool_create(int threads, struct ws_pool **pool, struct ws_err 
 	if (threads == 0)
 		threads = cpu_count();
 	p = calloc(1, sizeof(*p));
-	WS_FAIL_IF(!p, err, NO_MEMORY, "no memory for the thread pool");
+	WS_FAIL_IF(!p, err, NO_MEMORY, "out of memory for the thread pool");
 	pthread_mutex_init(&p->mutex, NULL);
 	pthread_cond_init(&p->work, NULL);
 	pthread_cond_init(&p->done, NULL);
 	p->threads = calloc((size_t)threads, sizeof(*p->threads));
 	if (!p->threads) {
 		ws_pool_destroy(p);
-		return WS_FAIL(err, NO_MEMORY, "no memory for the thread pool");
+		return WS_FAIL_MEMORY(err, "the thread pool");
 	}
 	while (p->started < threads - 1) {
 		if (pthread_create(&p->threads[p->started], NULL, worker, p) != 0) {

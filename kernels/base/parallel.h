@@ -4,8 +4,7 @@
  * Plain pthreads, so that the thread sanitizer understands it. The caller's
  * thread works too; a pool of 1 has no other.
  */
-#ifndef WS_KERNELS_BASE_PARALLEL_H
-#define WS_KERNELS_BASE_PARALLEL_H
+#pragma once
 
 #include <stdint.h>
 
@@ -25,5 +24,3 @@ int ws_pool_threads(const struct ws_pool *pool);
  */
 void ws_pool_run(struct ws_pool *pool, int64_t items, void (*fn)(void *arg, int64_t item),
                  void *arg);
-
-#endif

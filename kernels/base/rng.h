@@ -3,8 +3,7 @@
  * (seed, stream, n), so threads can draw in any order, devices draw what the
  * host would, and every dtype gets the same parameters.
  */
-#ifndef WS_KERNELS_BASE_RNG_H
-#define WS_KERNELS_BASE_RNG_H
+#pragma once
 
 #include <stdint.h>
 
@@ -56,5 +55,3 @@ static inline WS_HOST_DEVICE double ws_rng_uniform(const struct ws_rng *rng, uin
 {
 	return (double)(ws_rng_bits(rng, n) >> 11) * 0x1p-53;
 }
-
-#endif

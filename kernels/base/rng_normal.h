@@ -6,8 +6,7 @@
  * For files that are compiled without contraction of products and sums
  * (-ffp-contract=off); CUDA code is kept from it here.
  */
-#ifndef WS_KERNELS_BASE_RNG_NORMAL_H
-#define WS_KERNELS_BASE_RNG_NORMAL_H
+#pragma once
 
 #include <math.h>
 #include <string.h>
@@ -106,5 +105,3 @@ static inline WS_HOST_DEVICE double ws_rng_normal(const struct ws_rng *rng, uint
 		bits = ws_rng_mix(bits + WS_RNG_GOLDEN);
 	}
 }
-
-#endif

@@ -4,8 +4,7 @@
  * Always contiguous and row-major. Most ops see a tensor as rows × cols, cols
  * being the last dimension.
  */
-#ifndef WS_KERNELS_BASE_TENSOR_H
-#define WS_KERNELS_BASE_TENSOR_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -89,5 +88,3 @@ int64_t ws_tensor_cols(const struct ws_tensor *t);
 int64_t ws_tensor_rows(const struct ws_tensor *t);
 /* Where several forms fit, the first of the list above. */
 enum ws_broadcast ws_tensor_broadcast(const struct ws_tensor *t, const struct ws_tensor *result);
-
-#endif

@@ -117,7 +117,7 @@ enum ws_status ws_backend_cpu_open(struct ws_pool *pool, uint64_t limit_bytes,
 {
 	struct ws_cpu *cpu = calloc(1, sizeof(*cpu));
 
-	WS_FAIL_IF(!cpu, err, NO_MEMORY, "no memory for the CPU backend");
+	WS_FAIL_IF(!cpu, err, NO_MEMORY, "out of memory for the CPU backend");
 	cpu->base.ops = &cpu_ops;
 	snprintf(cpu->base.device, sizeof(cpu->base.device), "CPU reference");
 	cpu->pool = pool;

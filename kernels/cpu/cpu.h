@@ -5,8 +5,7 @@
  * arithmetic in float and in double. WS_CPU_FN(name) gives each function the
  * suffix of its build. Graphs of fp64 tensors run the double build.
  */
-#ifndef WS_KERNELS_CPU_CPU_H
-#define WS_KERNELS_CPU_CPU_H
+#pragma once
 
 #include "kernels/exec/backend.h"
 
@@ -65,5 +64,3 @@ typedef enum ws_status ws_cpu_kernel(struct ws_cpu *cpu, const struct ws_op *op,
                                      struct ws_err *err);
 #define WS_OP(KIND, name, ...) ws_cpu_kernel ws_cpu_##name##_f32, ws_cpu_##name##_f64;
 #include "kernels/graph/op.def"
-
-#endif

@@ -2,8 +2,7 @@
  * The type a kernel file computes in, and how it reads and writes tensors of
  * any dtype through it. Only for files that are compiled twice (cpu.h).
  */
-#ifndef WS_KERNELS_CPU_REAL_H
-#define WS_KERNELS_CPU_REAL_H
+#pragma once
 
 #include <math.h>
 
@@ -130,5 +129,3 @@ static inline int64_t ws_div_up(int64_t a, int64_t b)
 {
 	return (a + b - 1) / b;
 }
-
-#endif

@@ -460,10 +460,10 @@ enum ws_status ws_cuda_attentions_prepare(struct ws_cuda *cuda, const struct ws_
 	const struct ws_dnn_target target = {.handle = cuda->dnn};
 	struct ws_cuda_attentions *all = calloc(1, sizeof(*all));
 
-	WS_FAIL_IF(!all, err, NO_MEMORY, "no memory for plans of attention");
+	WS_FAIL_IF(!all, err, NO_MEMORY, "out of memory for plans of attention");
 	cuda->attentions = all;
 	all->list = calloc((size_t)plan->op_count + 1, sizeof(*all->list));
-	WS_FAIL_IF(!all->list, err, NO_MEMORY, "no memory for plans of attention");
+	WS_FAIL_IF(!all->list, err, NO_MEMORY, "out of memory for plans of attention");
 	for (int i = 0; i < plan->op_count; i++) {
 		struct ws_cuda_attention_shape shape;
 

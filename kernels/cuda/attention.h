@@ -2,8 +2,7 @@
  * Fused attention on the GPU, inside the CUDA backend: cuDNN's flash attention, described as the
  * graph of operations that its engines know (docs/cuda-backend.md).
  */
-#ifndef WS_KERNELS_CUDA_ATTENTION_H
-#define WS_KERNELS_CUDA_ATTENTION_H
+#pragma once
 
 #include "kernels/cuda/dnn_graph.h"
 
@@ -29,5 +28,3 @@ enum ws_status ws_cuda_attention_open(const struct ws_dnn_target *target,
                                       const struct ws_cuda_attention_shape *shape,
                                       struct ws_cuda_attention *attention, struct ws_err *err);
 void ws_cuda_attention_close(struct ws_cuda_attention *attention);
-
-#endif

@@ -40,8 +40,7 @@ enum ws_status ws_cuda_time(struct ws_cuda *cuda, enum ws_status (*run)(void *ar
 
 	for (int i = 0; i < 2 && status == WS_OK; i++)
 		status = ws_cuda_check(cudaEventCreate(&event[i]), "cudaEventCreate", err);
-	if (status == WS_OK)
-		status = time_runs(cuda, event, run, arg, median_ms, err);
+	WS_THEN(status, time_runs(cuda, event, run, arg, median_ms, err));
 	for (int i = 0; i < 2; i++)
 		if (event[i])
 			cudaEventDestroy(event[i]);

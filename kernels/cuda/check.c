@@ -1,5 +1,4 @@
 /* What CUDA, cuBLAS and cuDNN answer, as status and words. */
-#include <stdio.h>
 
 #include "kernels/cuda/cuda.h"
 

@@ -137,9 +137,9 @@ enum ws_status ws_cuda_convs_prepare(struct ws_cuda *cuda, const struct ws_backe
 	for (int i = 0; i < plan->op_count; i++)
 		ops += ws_cuda_is_conv(plan->ops[i]);
 	cuda->convs = calloc(1, sizeof(*cuda->convs));
-	WS_FAIL_IF(!cuda->convs, err, NO_MEMORY, "no memory for plans of convolutions");
+	WS_FAIL_IF(!cuda->convs, err, NO_MEMORY, "out of memory for plans of convolutions");
 	cuda->convs->convs = calloc((size_t)ops + 1, sizeof(*cuda->convs->convs));
-	WS_FAIL_IF(!cuda->convs->convs, err, NO_MEMORY, "no memory for plans of convolutions");
+	WS_FAIL_IF(!cuda->convs->convs, err, NO_MEMORY, "out of memory for plans of convolutions");
 	for (int i = 0; i < plan->op_count; i++) {
 		struct ws_cuda_conv_shape shape;
 		struct ws_cuda_conv *conv;

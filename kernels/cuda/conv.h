@@ -3,8 +3,7 @@
  * with the algorithms that can compute it, of which one was chosen. Two engines make and
  * run them: cuDNN's graph API (conv_graph.c) and its API of named algorithms (conv_legacy.c).
  */
-#ifndef WS_KERNELS_CUDA_CONV_H
-#define WS_KERNELS_CUDA_CONV_H
+#pragma once
 
 #include "kernels/cuda/cuda.h"
 
@@ -72,5 +71,3 @@ enum ws_status ws_cuda_conv_operation_open(const struct ws_cuda_conv_shape *shap
                                            struct ws_cuda_conv_operation *operation,
                                            struct ws_err *err);
 void ws_cuda_conv_operation_close(struct ws_cuda_conv_operation *operation);
-
-#endif

@@ -433,7 +433,7 @@ enum ws_status ws_backend_cuda_open(const struct ws_backend_options *options,
 	struct ws_cuda *cuda = calloc(1, sizeof(*cuda));
 	enum ws_status status;
 
-	WS_FAIL_IF(!cuda, err, NO_MEMORY, "no memory for the CUDA backend");
+	WS_FAIL_IF(!cuda, err, NO_MEMORY, "out of memory for the CUDA backend");
 	cuda->base.ops = &cuda_ops;
 	cuda->base.records = options->records;
 	cuda->base.two_streams = options->two_streams;

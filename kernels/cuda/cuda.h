@@ -2,8 +2,7 @@
  * Inside the CUDA backend (docs/cuda-backend.md): what its files share. C; needs the
  * toolkit's headers. Every call of CUDA, cuBLAS and cuDNN goes through the checks below.
  */
-#ifndef WS_KERNELS_CUDA_CUDA_H
-#define WS_KERNELS_CUDA_CUDA_H
+#pragma once
 
 #include <cublasLt.h>
 #include <cublas_v2.h>
@@ -156,5 +155,3 @@ enum ws_status ws_cuda_attentions_prepare(struct ws_cuda *cuda, const struct ws_
 void ws_cuda_attentions_close(struct ws_cuda_attentions *attentions);
 enum ws_status ws_cuda_attention_run(struct ws_cuda *cuda, const struct ws_op *op,
                                      struct ws_err *err);
-
-#endif

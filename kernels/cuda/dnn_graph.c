@@ -255,9 +255,8 @@ enum ws_status ws_dnn_run(struct ws_cuda *cuda, cudnnBackendDescriptor_t plan, i
 	ws_dnn_set(&s, CUDNN_ATTR_VARIANT_PACK_WORKSPACE, CUDNN_TYPE_VOID_PTR, 1,
 	           &stream->dnn_workspace);
 	status = ws_dnn_finalize(&s, "cuDNN variant pack", err);
-	if (status == WS_OK)
-		status = ws_cudnn_check(cudnnBackendExecute(cuda->dnn, plan, pack),
-		                        "cudnnBackendExecute", err);
+	WS_THEN(status, ws_cudnn_check(cudnnBackendExecute(cuda->dnn, plan, pack),
+	                               "cudnnBackendExecute", err));
 	ws_dnn_destroy(&pack);
 	return status;
 }

@@ -3,8 +3,7 @@
  * the engines that cuDNN's heuristics propose for a graph of operations, and execution plans
  * of those that may be used.
  */
-#ifndef WS_KERNELS_CUDA_DNN_GRAPH_H
-#define WS_KERNELS_CUDA_DNN_GRAPH_H
+#pragma once
 
 #include "kernels/cuda/cuda.h"
 
@@ -71,5 +70,3 @@ enum ws_status ws_dnn_plans(const struct ws_dnn_target *target, const struct ws_
 /* Start a plan on the current stream, in its workspace. data: of the tensors with these ids. */
 enum ws_status ws_dnn_run(struct ws_cuda *cuda, cudnnBackendDescriptor_t plan, int count,
                           const int64_t *ids, void *const *data, struct ws_err *err);
-
-#endif

@@ -289,8 +289,7 @@ static enum ws_status add_shape(struct ws_cuda *cuda, const struct shape *shape,
 	*choice = (struct choice){.shape = *shape};
 	trial.choice = choice;
 	status = trial_open(&trial, err);
-	if (status == WS_OK)
-		status = choose(cuda, choice, &trial, err);
+	WS_THEN(status, choose(cuda, choice, &trial, err));
 	trial_close(&trial);
 	return status;
 }
@@ -301,7 +300,7 @@ enum ws_status ws_cuda_gemms_prepare(struct ws_cuda *cuda, const struct ws_backe
 	if (!cuda->options.autotune || cuda->options.deterministic)
 		return WS_OK; /* what is fastest differs from run to run, and so would sums */
 	cuda->gemms = calloc(1, sizeof(*cuda->gemms));
-	WS_FAIL_IF(!cuda->gemms, err, NO_MEMORY, "no memory for the choice of algorithms");
+	WS_FAIL_IF(!cuda->gemms, err, NO_MEMORY, "out of memory for the choice of algorithms");
 	for (int i = 0; i < plan->op_count; i++) {
 		struct shape shape;
 

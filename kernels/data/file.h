@@ -7,8 +7,7 @@
  * row by row. Which windows or records are drawn follows from the seed and the
  * number of the step alone, with repetition.
  */
-#ifndef WS_KERNELS_DATA_FILE_H
-#define WS_KERNELS_DATA_FILE_H
+#pragma once
 
 #include <stddef.h>
 
@@ -58,5 +57,3 @@ enum ws_status ws_data_file_check_images(const struct ws_data_file *file,
 enum ws_status ws_data_file_images(const struct ws_data_file *file, uint64_t seed, int64_t step,
                                    const struct ws_image_batch *batch, double *images,
                                    double *labels, struct ws_err *err);
-
-#endif

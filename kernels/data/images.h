@@ -2,8 +2,7 @@
  * Synthetic images and signals: made from the seed, learnable, never all zeros
  * (a GPU computes faster on zeros, so they would falsify the timing).
  */
-#ifndef WS_KERNELS_DATA_IMAGES_H
-#define WS_KERNELS_DATA_IMAGES_H
+#pragma once
 
 #include <math.h>
 
@@ -72,5 +71,3 @@ static inline WS_HOST_DEVICE double ws_plane_pixel(const struct ws_plane *plane,
 	pen->cosine = cosine;
 	return value;
 }
-
-#endif

@@ -2,8 +2,7 @@
  * Synthetic training data: made from the seed, learnable, never all zeros
  * (a GPU computes faster on zeros, so they would falsify the timing).
  */
-#ifndef WS_KERNELS_DATA_TOKENS_H
-#define WS_KERNELS_DATA_TOKENS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -60,5 +59,3 @@ static inline WS_HOST_DEVICE int64_t ws_data_token(const struct ws_rng *stream, 
 		token = ws_data_rule(token, frequent);
 	return token;
 }
-
-#endif

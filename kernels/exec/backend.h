@@ -4,8 +4,7 @@
  * A backend fills struct ws_backend_ops in a file of its own. Data handles
  * (void *) are the backend's; only upload and download cross to host memory.
  */
-#ifndef WS_KERNELS_EXEC_BACKEND_H
-#define WS_KERNELS_EXEC_BACKEND_H
+#pragma once
 
 #include "formats/base/status.h"
 #include "kernels/data/tokens.h"
@@ -151,5 +150,3 @@ enum ws_status ws_backend_open(const struct ws_backend_options *options, struct 
                                struct ws_backend **backend, char *why, size_t why_size,
                                struct ws_err *err);
 void ws_backend_close(struct ws_backend *backend);
-
-#endif

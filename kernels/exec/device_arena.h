@@ -8,10 +8,8 @@
  * block of any size that suffices: so a plan holds, and a step that is run again finds its
  * tensors where they were, which recorded CUDA graphs need.
  */
-#ifndef WS_KERNELS_EXEC_DEVICE_ARENA_H
-#define WS_KERNELS_EXEC_DEVICE_ARENA_H
+#pragma once
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -44,5 +42,3 @@ enum ws_status ws_device_arena_give(struct ws_device_arena *arena, uint64_t offs
                                     uint64_t size_bytes, struct ws_err *err);
 /* Largest size that ws_device_arena_take() would find a place for. */
 uint64_t ws_device_arena_largest(const struct ws_device_arena *arena);
-
-#endif

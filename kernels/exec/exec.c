@@ -81,8 +81,7 @@ enum ws_status ws_exec_create(struct ws_graph *graph, struct ws_backend *backend
 	e->graph = graph;
 	e->backend = backend;
 	status = ws_memory_last_use(graph, &e->last_use, err);
-	if (status == WS_OK)
-		status = prepare(e, err);
+	WS_THEN(status, prepare(e, err));
 	if (status != WS_OK) {
 		ws_exec_destroy(e);
 		return status;
@@ -354,10 +353,8 @@ static enum ws_status record(struct ws_exec *exec, int first, int end, struct ws
 	status = run_ops(exec, first, end, MODE_RECORD, &segment.fingerprint, err);
 	/* recording ends in any case; the first failure is the one to tell */
 	ended = ops->record_end(exec->backend, &segment.recording, status == WS_OK ? err : NULL);
-	if (status == WS_OK)
-		status = ended;
-	if (status == WS_OK)
-		status = add_segment(exec, segment, err);
+	WS_THEN(status, ended);
+	WS_THEN(status, add_segment(exec, segment, err));
 	if (status != WS_OK) {
 		if (ended == WS_OK)
 			ops->forget(exec->backend, segment.recording);
@@ -493,7 +490,7 @@ enum ws_status ws_exec_draw_images(struct ws_exec *exec, const struct ws_image_b
 	if (exec->backend->ops->draw_images)
 		return exec->backend->ops->draw_images(exec->backend, batch, planes, t, err);
 	images = malloc((size_t)t->count * sizeof(*images));
-	WS_FAIL_IF(!images, err, NO_MEMORY, "no memory for a batch of images");
+	WS_FAIL_IF(!images, err, NO_MEMORY, "out of memory for a batch of images");
 	ws_data_images(batch, planes, images);
 	status = ws_exec_write(exec, t, images, err);
 	free(images);

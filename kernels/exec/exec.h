@@ -1,8 +1,7 @@
 /*
  * Running a graph on a backend: buffers by lifetime, NVTX ranges, ops.
  */
-#ifndef WS_KERNELS_EXEC_EXEC_H
-#define WS_KERNELS_EXEC_EXEC_H
+#pragma once
 
 #include "kernels/exec/backend.h"
 #include "kernels/graph/graph.h"
@@ -48,5 +47,3 @@ enum ws_status ws_exec_read(struct ws_exec *exec, const struct ws_tensor *t, dou
 enum ws_status ws_exec_draw_images(struct ws_exec *exec, const struct ws_image_batch *batch,
                                    const struct ws_plane *planes, struct ws_tensor *t,
                                    struct ws_err *err);
-
-#endif

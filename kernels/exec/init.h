@@ -2,8 +2,7 @@
  * The rule of first values: what an element of a tensor is before the first step. The host and
  * devices that draw for themselves follow it through the functions here.
  */
-#ifndef WS_KERNELS_EXEC_INIT_H
-#define WS_KERNELS_EXEC_INIT_H
+#pragma once
 
 #include "kernels/base/rng_normal.h"
 #include "kernels/base/tensor.h"
@@ -45,5 +44,3 @@ struct ws_first_values {
 void ws_first_values(const struct ws_tensor *t, uint64_t seed, struct ws_first_values *values);
 /* Element i, before it is rounded to the tensor's dtype. */
 double ws_first_value(const struct ws_first_values *values, int64_t i);
-
-#endif

@@ -181,10 +181,8 @@ enum ws_status ws_memory_plan(const struct ws_graph *graph, bool two_streams,
 	w.place = malloc(((size_t)graph->tensor_count + 1) * sizeof(*w.place));
 	if (status == WS_OK && !w.place)
 		status = WS_FAIL(err, NO_MEMORY, "no memory to plan a graph");
-	if (status == WS_OK)
-		status = walk_session(&w, err);
-	if (status == WS_OK)
-		status = walk_ops(&w, two_streams, err);
+	WS_THEN(status, walk_session(&w, err));
+	WS_THEN(status, walk_ops(&w, two_streams, err));
 	plan->arena_bytes = w.arena.high_bytes;
 	ws_device_arena_close(&w.arena);
 	free(w.place);

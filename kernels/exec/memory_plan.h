@@ -7,8 +7,7 @@
  * gradients of parameters, which stay until the next step. Of a pair of products
  * that run on two streams nothing is released before both are done.
  */
-#ifndef WS_KERNELS_EXEC_MEMORY_PLAN_H
-#define WS_KERNELS_EXEC_MEMORY_PLAN_H
+#pragma once
 
 #include "kernels/graph/graph.h"
 
@@ -31,5 +30,3 @@ bool ws_memory_is_pair(const struct ws_graph *graph, int first);
 /* two_streams: such pairs run side by side. */
 enum ws_status ws_memory_plan(const struct ws_graph *graph, bool two_streams,
                               struct ws_memory_plan *plan, struct ws_err *err);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * What makes ops (ops.c, ops_fused.c, ops_image.c, cast.c): results, and the end of an op.
  */
-#ifndef WS_KERNELS_GRAPH_APPEND_H
-#define WS_KERNELS_GRAPH_APPEND_H
+#pragma once
 
 #include "kernels/graph/graph.h"
 
@@ -25,5 +24,3 @@ void ws_op_append_grads(struct ws_graph *graph, struct ws_op *op, const struct w
                         const char *const *names, int count, struct ws_tensor **grads);
 /* The dtype of what is kept beside values of a dtype: losses, statistics of rows and channels. */
 enum ws_dtype ws_dtype_of_statistics(enum ws_dtype dtype);
-
-#endif

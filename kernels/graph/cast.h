@@ -6,8 +6,7 @@
  * the rest in the type that comes. A cast of a parameter is made once a
  * forward pass; casts of activations are made again for every op.
  */
-#ifndef WS_KERNELS_GRAPH_CAST_H
-#define WS_KERNELS_GRAPH_CAST_H
+#pragma once
 
 #include "kernels/graph/graph.h"
 
@@ -18,5 +17,3 @@ struct ws_tensor *ws_op_cast_into(struct ws_graph *graph, struct ws_tensor *x,
                                   struct ws_tensor *out);
 /* t as op `sub` wants it: t itself, or the result of a cast op appended now. */
 struct ws_tensor *ws_autocast(struct ws_graph *graph, enum ws_sub sub, struct ws_tensor *t);
-
-#endif

@@ -5,8 +5,7 @@
  * once and each result written once, in their own dtypes; a broadcast operand
  * counts at its stored size, an embedding reads only the rows it picks.
  */
-#ifndef WS_KERNELS_GRAPH_COST_H
-#define WS_KERNELS_GRAPH_COST_H
+#pragma once
 
 #include "kernels/graph/graph.h"
 
@@ -21,5 +20,3 @@ struct ws_cost {
 void ws_cost_op(struct ws_op *op);
 /* Sum of the ops of a phase. */
 struct ws_cost ws_cost_phase(const struct ws_graph *graph, enum wsnvtx_phase phase);
-
-#endif

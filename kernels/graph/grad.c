@@ -417,7 +417,7 @@ enum ws_status ws_graph_backward(struct ws_graph *graph, struct ws_tensor *y,
 
 	WS_FORWARD(ws_graph_check(graph, err));
 	tape.grads = calloc((size_t)tape.count, sizeof(struct ws_tensor *));
-	WS_FAIL_IF(!tape.grads, err, NO_MEMORY, "no memory for the backward pass");
+	WS_FAIL_IF(!tape.grads, err, NO_MEMORY, "out of memory for the backward pass");
 	ws_graph_phase(graph, WSNVTX_PHASE_backward);
 	make_seed(&tape, y, seed);
 

@@ -10,8 +10,7 @@
  * Row maxima count as constants: they only shift softmax and log-softmax,
  * which do not change under a shift.
  */
-#ifndef WS_KERNELS_GRAPH_GRAD_H
-#define WS_KERNELS_GRAPH_GRAD_H
+#pragma once
 
 #include "kernels/graph/graph.h"
 
@@ -22,5 +21,3 @@
  */
 enum ws_status ws_graph_backward(struct ws_graph *graph, struct ws_tensor *y,
                                  struct ws_tensor *seed, struct ws_err *err);
-
-#endif

@@ -11,14 +11,14 @@ void *ws_graph_alloc(struct ws_graph *graph, size_t size)
 {
 	void *p = ws_arena_alloc(&graph->arena, size);
 
-	return p ? p : ws_graph_fail(graph, WS_NO_MEMORY, "no memory for the graph");
+	return p ? p : ws_graph_fail(graph, WS_NO_MEMORY, "out of memory for the graph");
 }
 
 static const char *graph_vtext(struct ws_graph *graph, const char *fmt, va_list ap)
 {
 	const char *text = ws_arena_vformat(&graph->arena, fmt, ap);
 
-	return text ? text : ws_graph_fail(graph, WS_NO_MEMORY, "no memory for the graph");
+	return text ? text : ws_graph_fail(graph, WS_NO_MEMORY, "out of memory for the graph");
 }
 
 const char *ws_graph_text(struct ws_graph *graph, const char *fmt, ...)
@@ -42,7 +42,7 @@ enum ws_status ws_graph_create(const struct ws_precision *precision, struct ws_g
 {
 	struct ws_graph *g = calloc(1, sizeof(*g));
 
-	WS_FAIL_IF(!g, err, NO_MEMORY, "no memory for the graph");
+	WS_FAIL_IF(!g, err, NO_MEMORY, "out of memory for the graph");
 	g->precision = *precision;
 	g->layer = -1;
 	*graph = g;

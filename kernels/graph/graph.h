@@ -6,8 +6,7 @@
  * few MB. Builders return NULL once anything went wrong and accept NULL as
  * operand; the graph keeps the first error for ws_graph_check().
  */
-#ifndef WS_KERNELS_GRAPH_GRAPH_H
-#define WS_KERNELS_GRAPH_GRAPH_H
+#pragma once
 
 #include "formats/base/arena.h"
 #include "kernels/graph/op.h"
@@ -131,5 +130,3 @@ int64_t ws_graph_param_count(const struct ws_graph *graph);
  * result. Called by ops.h, which checks the shapes.
  */
 struct ws_tensor *ws_graph_append(struct ws_graph *graph, const struct ws_op *op);
-
-#endif

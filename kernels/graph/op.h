@@ -1,8 +1,7 @@
 /*
  * Ops: the nodes of a graph. What kinds there are: op.def.
  */
-#ifndef WS_KERNELS_GRAPH_OP_H
-#define WS_KERNELS_GRAPH_OP_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -228,5 +227,3 @@ struct ws_op {
  * of the optimizer have no direction. Returns buf.
  */
 const char *ws_op_kernel_name(const struct ws_op *op, char *buf, size_t size);
-
-#endif

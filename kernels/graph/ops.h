@@ -6,8 +6,7 @@
  * NULL operands and earlier errors give NULL (see graph.h). message: of the
  * NVTX range; NULL: the op's own name.
  */
-#ifndef WS_KERNELS_GRAPH_OPS_H
-#define WS_KERNELS_GRAPH_OPS_H
+#pragma once
 
 #include "kernels/graph/cast.h"
 
@@ -54,5 +53,3 @@ struct ws_tensor *ws_op_gather(struct ws_graph *graph, struct ws_tensor *x,
 /* grad [R], index, zeros [.., C] -> zeros, with grad[r] at index[r] of each row r */
 struct ws_tensor *ws_op_gather_grad(struct ws_graph *graph, struct ws_tensor *grad,
                                     struct ws_tensor *index, struct ws_tensor *zeros);
-
-#endif

@@ -6,8 +6,7 @@
  * rounds once, on writing. Under autocast the results that a matrix product
  * reads are written in the low dtype: the cast is part of the op.
  */
-#ifndef WS_KERNELS_GRAPH_OPS_FUSED_H
-#define WS_KERNELS_GRAPH_OPS_FUSED_H
+#pragma once
 
 #include "kernels/graph/graph.h"
 
@@ -75,5 +74,3 @@ struct ws_tensor *ws_op_cross_entropy(struct ws_graph *graph, struct ws_tensor *
 struct ws_tensor *ws_op_adamw(struct ws_graph *graph, struct ws_tensor *alpha,
                               const struct ws_adamw_tensor *list, int count,
                               struct ws_adamw_factors factors);
-
-#endif

@@ -2,8 +2,7 @@
  * Builders of the ops of image networks; conventions as in ops.h. Geometry:
  * struct ws_conv, ws_window and ws_channels in op.h.
  */
-#ifndef WS_KERNELS_GRAPH_OPS_IMAGE_H
-#define WS_KERNELS_GRAPH_OPS_IMAGE_H
+#pragma once
 
 #include "kernels/graph/graph.h"
 
@@ -71,5 +70,3 @@ struct ws_tensor *ws_op_dropout(struct ws_graph *graph, struct ws_tensor *x, str
 /* sub: RELU_GRAD, LEAKY_RELU_GRAD (slope alpha), TANH_GRAD; y: the activation's result. */
 struct ws_tensor *ws_op_activation_grad(struct ws_graph *graph, enum ws_sub sub,
                                         struct ws_tensor *dy, struct ws_tensor *y, double alpha);
-
-#endif

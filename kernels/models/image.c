@@ -184,7 +184,7 @@ static enum ws_status draw_images(struct ws_exec *exec, const struct ws_image_op
 	struct ws_plane *planes = malloc((size_t)(batch->n * batch->c) * sizeof(*planes));
 	enum ws_status status;
 
-	WS_FAIL_IF(!planes, err, NO_MEMORY, "no memory for a batch of images");
+	WS_FAIL_IF(!planes, err, NO_MEMORY, "out of memory for a batch of images");
 	ws_data_image_planes(o->seed, step, batch, planes, labels);
 	status = ws_exec_draw_images(exec, batch, planes, input, err);
 	free(planes);
@@ -198,10 +198,9 @@ static enum ws_status load_images(struct ws_exec *exec, const struct ws_image_op
 	double *images = malloc((size_t)input->count * sizeof(*images));
 	enum ws_status status;
 
-	WS_FAIL_IF(!images, err, NO_MEMORY, "no memory for a batch of images");
+	WS_FAIL_IF(!images, err, NO_MEMORY, "out of memory for a batch of images");
 	status = ws_data_file_images(o->data, o->seed, step, batch, images, labels, err);
-	if (status == WS_OK)
-		status = ws_exec_write(exec, input, images, err);
+	WS_THEN(status, ws_exec_write(exec, input, images, err));
 	free(images);
 	return status;
 }
@@ -218,7 +217,7 @@ enum ws_status ws_image_feed(struct ws_exec *exec, const struct ws_image_model *
 	enum ws_status status = WS_OK;
 
 	if (!labels || !targets)
-		status = WS_FAIL(err, NO_MEMORY, "no memory for a batch of images");
+		status = WS_FAIL_MEMORY(err, "a batch of images");
 	else
 		status = (o.data ? load_images : draw_images)(exec, &o, &batch, io->input, step,
 		                                              labels, err);

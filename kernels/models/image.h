@@ -1,8 +1,7 @@
 /*
  * Networks on images and signals: the WS_IMAGE rows of models.def.
  */
-#ifndef WS_KERNELS_MODELS_IMAGE_H
-#define WS_KERNELS_MODELS_IMAGE_H
+#pragma once
 
 #include "kernels/data/file.h"
 #include "kernels/exec/exec.h"
@@ -94,5 +93,3 @@ enum ws_status ws_image_feed(struct ws_exec *exec, const struct ws_image_model *
 #include "kernels/models/models.def"
 #undef WS_TRANSFORMER
 #undef WS_IMAGE
-
-#endif

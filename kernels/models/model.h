@@ -1,8 +1,7 @@
 /*
  * The models that warpsheet-step knows: models.def.
  */
-#ifndef WS_KERNELS_MODELS_MODEL_H
-#define WS_KERNELS_MODELS_MODEL_H
+#pragma once
 
 #include "kernels/graph/graph.h"
 
@@ -41,5 +40,3 @@ const struct ws_network *ws_network_at(int i);
 enum ws_status ws_transformer_build(struct ws_graph *graph, const struct ws_transformer *size,
                                     int64_t batch, int64_t context, bool with_loss,
                                     struct ws_model_io *io, struct ws_err *err);
-
-#endif

@@ -6,8 +6,7 @@
  * Layers pass images on as struct ws_image, by value. After an error its data
  * is NULL and the sizes mean nothing (graph.h).
  */
-#ifndef WS_KERNELS_NN_IMAGE_LAYERS_H
-#define WS_KERNELS_NN_IMAGE_LAYERS_H
+#pragma once
 
 #include "kernels/graph/graph.h"
 
@@ -96,5 +95,3 @@ struct ws_image ws_nn_layer_norm(struct ws_image_net *net, const char *name, str
 
 /* mean of (y - target)^2: [1]. target in fp32 (fp64 in graphs of fp64). */
 struct ws_tensor *ws_nn_mse(struct ws_graph *graph, struct ws_tensor *y, struct ws_tensor *target);
-
-#endif

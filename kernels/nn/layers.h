@@ -5,8 +5,7 @@
  * Shapes: B batch, T time (context), D width, H heads, V vocabulary. NULL
  * operands give NULL (graph.h).
  */
-#ifndef WS_KERNELS_NN_LAYERS_H
-#define WS_KERNELS_NN_LAYERS_H
+#pragma once
 
 #include "kernels/graph/graph.h"
 
@@ -61,5 +60,3 @@ struct ws_tensor *ws_nn_residual(struct ws_graph *graph, struct ws_tensor *a, st
  */
 struct ws_tensor *ws_nn_cross_entropy(struct ws_graph *graph, struct ws_tensor *logits,
                                       struct ws_tensor *target, bool in_fp32);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * Optimizers: ops that update parameters from their gradients.
  */
-#ifndef WS_KERNELS_NN_OPTIM_H
-#define WS_KERNELS_NN_OPTIM_H
+#pragma once
 
 #include "kernels/exec/exec.h"
 #include "kernels/graph/graph.h"
@@ -73,5 +72,3 @@ enum ws_status ws_optim_feed(struct ws_exec *exec, const struct ws_optimizer *op
 
 /* lr sqrt(1 - beta2^t) / (1 - beta1^t), t = 1, 2, …: the alpha of ADAMW */
 double ws_adamw_alpha(const struct ws_optimizer *adamw, int64_t t);
-
-#endif

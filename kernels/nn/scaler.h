@@ -7,8 +7,7 @@
  * changes no parameter and halves the scale, `interval` steps without one
  * double it. A static scale is a constant: nothing is checked, as in apex.
  */
-#ifndef WS_KERNELS_NN_SCALER_H
-#define WS_KERNELS_NN_SCALER_H
+#pragma once
 
 #include "kernels/graph/graph.h"
 
@@ -60,5 +59,3 @@ void ws_scaler_unscale_all(struct ws_graph *graph, const struct ws_scaler *scale
 struct ws_tensor *ws_scaler_unscale(struct ws_graph *graph, const struct ws_scaler *scaler,
                                     struct ws_tensor *grad, enum ws_dtype dtype);
 void ws_scaler_end(struct ws_graph *graph, const struct ws_scaler *scaler);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * What a step is, without running it: `warpsheet-step --describe`.
  */
-#ifndef WS_KERNELS_RUN_DESCRIBE_H
-#define WS_KERNELS_RUN_DESCRIBE_H
+#pragma once
 
 #include <stdio.h>
 
@@ -23,5 +22,3 @@ enum ws_status ws_describe(const struct ws_step_options *options, enum ws_descri
 
 /* The path of a scope below its phase: "layer 3/computing softmax". */
 void ws_describe_scope(FILE *out, const struct ws_scope *scope);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * Which dtype everything has in a step: `warpsheet-step --print-dtypes`.
  */
-#ifndef WS_KERNELS_RUN_DTYPES_H
-#define WS_KERNELS_RUN_DTYPES_H
+#pragma once
 
 #include "kernels/run/describe.h"
 
@@ -14,5 +13,3 @@
  */
 enum ws_status ws_dtypes_print(const struct ws_step_options *options,
                                enum ws_describe_format format, FILE *out, struct ws_err *err);
-
-#endif

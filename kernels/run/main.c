@@ -68,8 +68,7 @@ static enum ws_status run(struct ws_step_command *c, struct ws_err *err)
 		printf("Step,Warm-up,Loss\n");
 	}
 	status = ws_pool_create((int)c->threads, &pool, err);
-	if (status == WS_OK)
-		status = ws_backend_open(&c->backend, pool, &backend, why, sizeof(why), err);
+	WS_THEN(status, ws_backend_open(&c->backend, pool, &backend, why, sizeof(why), err));
 	if (status == WS_OK) {
 		fprintf(stderr, PROGRAM ": %s\n", why);
 		c->run.progress = isatty(STDERR_FILENO) ? tell : NULL;
@@ -102,8 +101,7 @@ int main(int argc, char **argv)
 	struct ws_err err = {0};
 	enum ws_status status = ws_step_command_parse(&c, argc, argv, &err);
 
-	if (status == WS_OK)
-		status = serve(&c, &err);
+	WS_THEN(status, serve(&c, &err));
 	if (status == WS_OK && fflush(stdout) != 0)
 		status = WS_FAIL(&err, IO_WRITE, "stdout: %s", strerror(errno));
 	if (status != WS_OK) {

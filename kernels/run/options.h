@@ -1,6 +1,5 @@
 /* The command line of warpsheet-step. */
-#ifndef WS_KERNELS_RUN_OPTIONS_H
-#define WS_KERNELS_RUN_OPTIONS_H
+#pragma once
 
 #include "kernels/run/dtypes.h"
 
@@ -33,5 +32,3 @@ enum ws_status ws_step_command_parse(struct ws_step_command *c, int argc, char *
                                      struct ws_err *err);
 /* The list of options, as --help prints it; of those that this model takes, NULL = any. */
 void ws_step_command_print_options(FILE *out, const struct ws_network *model);
-
-#endif

@@ -1,6 +1,5 @@
 #include "kernels/run/step.h"
 
-#include <float.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -174,7 +173,7 @@ static enum ws_status open_session(struct ws_step *step, struct ws_pool *pool, s
 	step->targets = malloc(step->io.input->size_bytes);
 	step->streams = malloc((size_t)step->options.batch * sizeof(*step->streams));
 	WS_FAIL_IF(!step->tokens || !step->targets || !step->streams, err, NO_MEMORY,
-	           "no memory for a batch");
+	           "out of memory for a batch");
 	return WS_OK;
 }
 
@@ -185,7 +184,7 @@ static enum ws_status make_step(const struct ws_step_options *options, struct ws
 	struct ws_step *s = calloc(1, sizeof(*s));
 	enum ws_status status;
 
-	WS_FAIL_IF(!s, err, NO_MEMORY, "no memory for a training session");
+	WS_FAIL_IF(!s, err, NO_MEMORY, "out of memory for a training session");
 	s->options = *options;
 	s->staged = -1;
 	s->backend = backend;

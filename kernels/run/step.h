@@ -1,8 +1,7 @@
 /*
  * A training session: one model, its data and optimizer on one backend.
  */
-#ifndef WS_KERNELS_RUN_STEP_H
-#define WS_KERNELS_RUN_STEP_H
+#pragma once
 
 #include "kernels/exec/backend.h"
 #include "kernels/models/model.h"
@@ -97,5 +96,3 @@ const char *ws_fusion_name(int fusion);
 const char *ws_attention_mode_name(int mode);
 /* "forward", "forward-backward", "step" */
 const char *ws_step_phase_name(enum ws_step_phase phase);
-
-#endif

@@ -2,8 +2,7 @@
  * The ranges that the user wants recorded (--capture-range): recognized on the
  * thread that is in them, told to the launcher through the definition log.
  */
-#ifndef WS_COLLECT_CAPTURE_RANGE_H
-#define WS_COLLECT_CAPTURE_RANGE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -32,5 +31,3 @@ void ws_range_ended(int64_t time_ns);
 
 /* The program called cudaProfilerStart (1) or cudaProfilerStop (0). */
 void ws_range_profiler(int start);
-
-#endif

@@ -3,8 +3,7 @@
  * program's threads: no allocation, no I/O after attaching, no signals, no
  * lock but the one of the definition log.
  */
-#ifndef WS_COLLECT_COLLECTOR_H
-#define WS_COLLECT_COLLECTOR_H
+#pragma once
 
 #include <pthread.h>
 #include <signal.h>
@@ -184,5 +183,3 @@ uint64_t ws_enum_register(uint32_t domain, const struct wsn_enum_attr *attr);
 struct ws_schema *ws_schema_find(uint64_t id);
 /* Size in bytes of a predefined entry type, 0 = it has none. */
 uint32_t ws_entry_size(uint64_t type);
-
-#endif

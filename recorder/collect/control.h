@@ -1,6 +1,5 @@
 /* Finding the segment that this process records into. */
-#ifndef WS_COLLECT_CONTROL_H
-#define WS_COLLECT_CONTROL_H
+#pragma once
 
 #include "recorder/shared/segment.h"
 
@@ -12,5 +11,3 @@
  * once in each copy of the library.
  */
 struct ws_seg_header *ws_control_claim(void);
-
-#endif

@@ -1,6 +1,5 @@
 /* An NVTX event on its way into the ring of its thread. */
-#ifndef WS_COLLECT_EVENT_H
-#define WS_COLLECT_EVENT_H
+#pragma once
 
 #include "kernels/nvtx/abi.h"
 #include "recorder/collect/collector.h"
@@ -40,5 +39,3 @@ int ws_event_pop(struct ws_event *ev);
 void ws_event_mark(struct ws_event *ev);
 uint64_t ws_event_start(struct ws_event *ev);
 void ws_event_end(struct ws_event *ev, uint64_t range);
-
-#endif

@@ -1,6 +1,5 @@
 /* Versions of NVIDIA's libraries in the traced program, as facts of the trace. */
-#ifndef WS_COLLECT_LIBRARIES_H
-#define WS_COLLECT_LIBRARIES_H
+#pragma once
 
 /*
  * Ask each library that was loaded since the last call for its version. Not
@@ -8,5 +7,3 @@
  * One thread at a time.
  */
 void ws_libraries_define(void);
-
-#endif

@@ -2,8 +2,7 @@
  * Text as a program hands it to NVTX, on its way into the segment: bytes are
  * kept as they are, wide characters become UTF-8. No allocation, any length.
  */
-#ifndef WS_COLLECT_TEXT_H
-#define WS_COLLECT_TEXT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -32,5 +31,3 @@ struct ws_text_cursor {
 };
 /* The next piece, at most cap (>= 4) bytes, in buf; 0 at the end. */
 uint32_t ws_text_next(struct ws_text_cursor *cursor, char *buf, uint32_t capacity);
-
-#endif

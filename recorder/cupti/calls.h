@@ -1,6 +1,5 @@
 /* Which calls of the CUDA API are worth a record each. */
-#ifndef WS_RECORDER_CUPTI_CALLS_H
-#define WS_RECORDER_CUPTI_CALLS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -15,5 +14,3 @@
 bool ws_cupti_wants_call(uint32_t domain, const char *name, int kernels_only);
 /* 1 when the function of this name launches a kernel or a graph on a device. */
 bool ws_cupti_is_launch(const char *name);
-
-#endif

@@ -5,8 +5,7 @@
  * one is used where the library has all of it, and nothing else need know which it is.
  * Every function returns a CUptiResult.
  */
-#ifndef WS_RECORDER_CUPTI_SCOPE_H
-#define WS_RECORDER_CUPTI_SCOPE_H
+#pragma once
 
 #include "recorder/shared/cupti_abi.h"
 
@@ -46,5 +45,3 @@ int ws_cupti_time(uint64_t *now);
  */
 struct ws_seg_layout;
 const struct ws_seg_layout *ws_cupti_layout(uint32_t kind);
-
-#endif

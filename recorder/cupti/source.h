@@ -2,8 +2,7 @@
  * CUPTI inside the traced program: found, asked for what is to be recorded,
  * given buffers of the segment. docs/recorder-design.md, "CUDA".
  */
-#ifndef WS_RECORDER_CUPTI_SOURCE_H
-#define WS_RECORDER_CUPTI_SOURCE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -82,5 +81,3 @@ void ws_cupti_names_changed(void);
 
 /* Versions and device limits that no record carries; once a context exists. */
 void ws_cupti_define_facts(void);
-
-#endif

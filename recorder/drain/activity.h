@@ -2,8 +2,7 @@
  * CUPTI's buffers become rows. Slots are read once they are done, in the order
  * in which they were; what they name was defined before.
  */
-#ifndef WS_RECORDER_DRAIN_ACTIVITY_H
-#define WS_RECORDER_DRAIN_ACTIVITY_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -163,5 +162,3 @@ bool ws_activity_keep_call(struct ws_activity *a, const struct ws_activity_slot 
 
 /* Note which runtime calls a buffer holds, for ws_activity_keep_call. */
 void ws_activity_note_runtime_calls(struct ws_activity *a, uint8_t *buffer, size_t valid);
-
-#endif

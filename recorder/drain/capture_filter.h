@@ -4,8 +4,7 @@
  * them is inside, so that all that is kept has its true path.
  * docs/recorder-design.md, "When to record".
  */
-#ifndef WS_RECORDER_DRAIN_CAPTURE_FILTER_H
-#define WS_RECORDER_DRAIN_CAPTURE_FILTER_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -56,5 +55,3 @@ int ws_filter_keeps_work(struct ws_drain *d, uint64_t correlation, int64_t start
 void ws_filter_finish(struct ws_drain *d);
 /* Add what was counted so far to the segment's counter; to be called with each commit. */
 void ws_filter_commit(struct ws_drain *d);
-
-#endif

@@ -3,8 +3,7 @@
  * very library that filled it, or, where that cannot be loaded here, by the
  * record sizes of its version.
  */
-#ifndef WS_RECORDER_DRAIN_CUPTI_STEPS_H
-#define WS_RECORDER_DRAIN_CUPTI_STEPS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -45,5 +44,3 @@ const struct ws_seg_layout *ws_cupti_steps_layout(const struct ws_cupti_steps *s
  */
 int ws_cupti_step(const struct ws_cupti_steps *steps, uint8_t *buffer, size_t valid,
                   uint8_t **record);
-
-#endif

@@ -87,7 +87,7 @@ enum ws_status ws_drain_create(struct ws_drain **out, struct ws_seg_header *seg,
 	if (!d->tails || !d->strings || !d->scratch || !d->slots_read || !d->activity ||
 	    !ws_filter_init(&d->filter, seg)) {
 		ws_drain_free(d);
-		return WS_FAIL(err, NO_MEMORY, "out of memory for draining the segment");
+		return WS_FAIL_MEMORY(err, "draining the segment");
 	}
 	ws_drain_clock_start(d);
 	ws_drain_clock_look(d);

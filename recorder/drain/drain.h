@@ -3,8 +3,7 @@
  * the trace. The same code serves a living program, a dead one and --salvage;
  * docs/recorder-design.md says why nothing is lost or doubled between them.
  */
-#ifndef WS_RECORDER_DRAIN_DRAIN_H
-#define WS_RECORDER_DRAIN_DRAIN_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -75,5 +74,3 @@ struct ws_drain_counts ws_drain_counts(const struct ws_drain *d);
 
 /* WS_OK, or what the writer's first failure was. */
 enum ws_status ws_drain_error(const struct ws_drain *d, struct ws_err *err);
-
-#endif

@@ -3,8 +3,7 @@
  * in that time has a record of its call and no work. Any thread's: the calls of one
  * capture may come from several threads (PyTorch's backward pass). Pure.
  */
-#ifndef WS_RECORDER_DRAIN_GRAPH_CAPTURES_H
-#define WS_RECORDER_DRAIN_GRAPH_CAPTURES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -27,5 +26,3 @@ void ws_graph_captures_release(struct ws_graph_captures *c);
 void ws_graph_captures_change(struct ws_graph_captures *c, int64_t time_ns, int begins);
 /* 1 when a capture was open at this time. */
 bool ws_graph_captures_has(const struct ws_graph_captures *c, int64_t time_ns);
-
-#endif

@@ -1,6 +1,5 @@
 /* What the files of the drain share. */
-#ifndef WS_RECORDER_DRAIN_PRIVATE_H
-#define WS_RECORDER_DRAIN_PRIVATE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -105,5 +104,3 @@ int64_t ws_drain_clock_row(struct ws_drain *d);
 
 /* Turn one record of a thread into rows. 0 when it makes no sense. */
 bool ws_drain_record(struct ws_drain *d, uint32_t thread, const uint8_t *rec, uint32_t size);
-
-#endif

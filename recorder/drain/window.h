@@ -2,8 +2,7 @@
  * When to record: a span of time, and inside it the ranges that were asked
  * for. Pure: knows neither rings nor files.
  */
-#ifndef WS_RECORDER_DRAIN_WINDOW_H
-#define WS_RECORDER_DRAIN_WINDOW_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -37,5 +36,3 @@ void ws_capture_window_end_range(struct ws_capture_window *w, int64_t time_ns);
 
 /* 1 when any part of start … end is to be kept. */
 bool ws_capture_window_keeps(const struct ws_capture_window *w, int64_t start_ns, int64_t end_ns);
-
-#endif

@@ -2,8 +2,7 @@
  * Whether a program is one of CUDA, seen from outside: where nothing of a GPU
  * was recorded, that tells a program that wanted one from `ls`.
  */
-#ifndef WS_RECORDER_GPU_CUDA_USE_H
-#define WS_RECORDER_GPU_CUDA_USE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -16,5 +15,3 @@ int ws_cuda_use_of_file(const char *path);
 
 /* 1 when the process has a library of CUDA in its memory now. */
 int ws_cuda_use_of_process(uint32_t pid);
-
-#endif

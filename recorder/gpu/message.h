@@ -1,6 +1,5 @@
 /* Why nothing of a GPU, or not all, is in a trace, in words and with the cure. */
-#ifndef WS_RECORDER_GPU_MESSAGE_H
-#define WS_RECORDER_GPU_MESSAGE_H
+#pragma once
 
 #include <stddef.h>
 
@@ -30,5 +29,3 @@ const char *ws_gpu_warning(enum ws_gpu_stop stop, const char *last_error, char *
  * initializing CUDA: asks the driver, which is loaded for that.
  */
 const char *ws_gpu_absence(char *out, size_t size);
-
-#endif

@@ -2,8 +2,7 @@
  * What the GPUs of this machine were doing, by NVIDIA's management library,
  * which is loaded when it is there and never linked.
  */
-#ifndef WS_RECORDER_GPU_READINGS_H
-#define WS_RECORDER_GPU_READINGS_H
+#pragma once
 
 #include "recorder/drain/drain.h"
 
@@ -14,5 +13,3 @@
  * is loaded at the first call, which takes its time, and stays.
  */
 void ws_gpu_readings_add(struct ws_drain *d, const char *when, int is_first);
-
-#endif

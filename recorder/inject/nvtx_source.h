@@ -1,6 +1,5 @@
 /* The NVTX callbacks, for the entry points. */
-#ifndef WS_RECORDER_INJECT_NVTX_SOURCE_H
-#define WS_RECORDER_INJECT_NVTX_SOURCE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -10,5 +9,3 @@
 bool ws_nvtx_hook_core(wsn_get_export_table get);
 /* The same for an extension; 0 for all but the payload extension. */
 bool ws_nvtx_hook_extension(struct wsn_ext_module *module);
-
-#endif

@@ -1,6 +1,5 @@
 /* The traced program as a child process. */
-#ifndef WS_RECORDER_LAUNCH_CHILD_H
-#define WS_RECORDER_LAUNCH_CHILD_H
+#pragma once
 
 #include <signal.h>
 #include <sys/types.h>
@@ -40,5 +39,3 @@ struct ws_child_env {
 enum ws_status ws_child_start(pid_t *out, const char *path, char *const argv[],
                               const struct ws_child_env *env, size_t n, const sigset_t *mask,
                               struct ws_seg_process *who, int *exit_code, struct ws_err *err);
-
-#endif

@@ -2,8 +2,7 @@
  * Many recordings by one command: N of the same, or a grid of list-valued
  * options. What is recorded in which order, without recording anything.
  */
-#ifndef WS_RECORDER_LAUNCH_GRID_H
-#define WS_RECORDER_LAUNCH_GRID_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -44,5 +43,3 @@ enum ws_status ws_grid_plan(struct ws_grid *grid, const char *model, char *const
 void ws_grid_free(struct ws_grid *grid);
 /* Does a value of these options list several? */
 bool ws_grid_has_lists(const char *model, char *const *rest, int nrest);
-
-#endif

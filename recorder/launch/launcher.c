@@ -246,8 +246,7 @@ enum ws_status ws_record_run(const struct ws_record_opts *opts, char *const argv
 	WS_FORWARD(absolute_pattern(opts->output, s.pattern, err));
 
 	status = open_session(&s, program, argv, err);
-	if (status == WS_OK)
-		status = start_program(&s, collector, program, argv, result, err);
+	WS_THEN(status, start_program(&s, collector, program, argv, result, err));
 	if (status != WS_OK) {
 		if (s.nprocesses && !s.processes[0]->is_settled)
 			unlink(s.processes[0]->trace); /* no program ran, so there is no trace */
@@ -306,10 +305,8 @@ enum ws_status ws_record_salvage(const struct ws_record_opts *opts, const char *
 	memset(result, 0, sizeof(*result));
 	WS_FORWARD(ws_segment_file_open(&file, segment, err));
 	status = ws_segment_file_lock(&file, err);
-	if (status == WS_OK)
-		status = check_salvageable(file.seg, segment, err);
-	if (status == WS_OK)
-		status = take_names(&s, file.seg, segment, err);
+	WS_THEN(status, check_salvageable(file.seg, segment, err));
+	WS_THEN(status, take_names(&s, file.seg, segment, err));
 	if (status != WS_OK) {
 		ws_segment_file_close(&file);
 		return status;

@@ -3,8 +3,7 @@
  * it lives, finish the trace when it is gone. And salvage: the same loop over
  * a segment whose launcher was killed.
  */
-#ifndef WS_RECORDER_LAUNCH_LAUNCHER_H
-#define WS_RECORDER_LAUNCH_LAUNCHER_H
+#pragma once
 
 #include "recorder/drain/drain.h"
 #include "recorder/gpu/message.h"
@@ -87,5 +86,3 @@ enum ws_status ws_record_run(const struct ws_record_opts *opts, char *const argv
  */
 enum ws_status ws_record_salvage(const struct ws_record_opts *opts, const char *segment,
                                  struct ws_record_result *result, struct ws_err *err);
-
-#endif

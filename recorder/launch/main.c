@@ -382,8 +382,7 @@ static int record_series(struct ws_record_command *cmd)
 	}
 	status = ws_grid_plan(&grid, cmd->model, cmd->rest, cmd->nrest, name, cmd->repeat,
 	                      seed_of(cmd), &err);
-	if (status == WS_OK)
-		status = ws_series_run(&grid, &opts, &stopped_by, &err);
+	WS_THEN(status, ws_series_run(&grid, &opts, &stopped_by, &err));
 	ws_grid_free(&grid);
 	if (stopped_by)
 		return 128 + stopped_by;

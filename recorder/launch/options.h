@@ -1,6 +1,5 @@
 /* The command line of warpsheet-record. */
-#ifndef WS_RECORDER_LAUNCH_OPTIONS_H
-#define WS_RECORDER_LAUNCH_OPTIONS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -32,5 +31,3 @@ void ws_record_command_release(struct ws_record_command *cmd); /* legal twice */
 
 /* The list of options, as --help prints it. */
 void ws_record_options_print(FILE *f);
-
-#endif

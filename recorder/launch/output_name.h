@@ -1,6 +1,5 @@
 /* Names of traces from the pattern of -o. */
-#ifndef WS_RECORDER_LAUNCH_OUTPUT_NAME_H
-#define WS_RECORDER_LAUNCH_OUTPUT_NAME_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -38,5 +37,3 @@ enum ws_status ws_output_choose(char *path, size_t size, uint32_t pid, ws_output
                                 void *ctx, struct ws_err *err);
 /* 1 when ws_output_choose() can have made `choice` of this path and pid. */
 bool ws_output_could_choose(const char *path, uint32_t pid, const char *choice);
-
-#endif

@@ -52,7 +52,7 @@ static enum ws_status make(struct ws_process **out, const struct ws_record_opts 
 	if (!p || !p->trace) {
 		free(p);
 		ws_segment_file_close(file);
-		return WS_FAIL(err, NO_MEMORY, "out of memory for recording a process");
+		return WS_FAIL_MEMORY(err, "recording a process");
 	}
 	p->opts = opts;
 	p->file = *file;

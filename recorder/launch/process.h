@@ -2,8 +2,7 @@
  * One recorded process: its segment, and the trace that the segment is
  * emptied into. A recording has one for each process that attached.
  */
-#ifndef WS_RECORDER_LAUNCH_PROCESS_H
-#define WS_RECORDER_LAUNCH_PROCESS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -92,5 +91,3 @@ void ws_process_free(struct ws_process *p); /* closes too; NULL is legal */
 /* A line for the user, see struct ws_record_opts. */
 void ws_record_notice(const struct ws_record_opts *opts, const char *fmt, ...)
         __attribute__((format(printf, 2, 3)));
-
-#endif

@@ -1,6 +1,5 @@
 /* What a trace says about where it comes from; docs/provenance.md lists the keys. */
-#ifndef WS_RECORDER_LAUNCH_PROVENANCE_H
-#define WS_RECORDER_LAUNCH_PROVENANCE_H
+#pragma once
 
 #include "recorder/drain/drain.h"
 #include "recorder/launch/strings.h"
@@ -80,5 +79,3 @@ void ws_provenance_end(struct ws_drain *d, const struct ws_seg_header *seg, int 
 
 /* Arguments quoted for a POSIX shell, joined by blanks. NULL when out of memory; free() it. */
 char *ws_quote(char *const *arguments);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * Makes the recordings of a grid, one after the other, each by a recorder of its own.
  */
-#ifndef WS_RECORDER_LAUNCH_SERIES_H
-#define WS_RECORDER_LAUNCH_SERIES_H
+#pragma once
 
 #include "recorder/launch/grid.h"
 
@@ -22,5 +21,3 @@ struct ws_series_opts {
  */
 enum ws_status ws_series_run(const struct ws_grid *grid, const struct ws_series_opts *opts,
                              int *signal, struct ws_err *err);
-
-#endif

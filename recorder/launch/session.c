@@ -208,8 +208,7 @@ static enum ws_status resume_further(struct ws_session *s, struct ws_segment_fil
 	if (status == WS_OK && atomic_load(&file->seg->state) == WS_SEG_CLOSED)
 		status = WS_FAIL(err, ENVIRONMENT, "%s has been salvaged in the meantime",
 		                 file->path);
-	if (status == WS_OK)
-		status = ws_process_left_at(file, s->pattern, pid, path, err);
+	WS_THEN(status, ws_process_left_at(file, s->pattern, pid, path, err));
 	if (status == WS_OK)
 		return ws_process_resume(out, s->opts, file, path, err);
 	ws_segment_file_close(file);
@@ -292,8 +291,7 @@ static void look_at(void *ctx, const char *path)
 	}
 	status = ws_drain_file_size(file.seg) ? resume_further(s, &file, pid, &p, &err)
 	                                      : begin_further(s, &file, pid, &p, &err);
-	if (status == WS_OK)
-		status = ws_session_add(s, p, &err);
+	WS_THEN(status, ws_session_add(s, p, &err));
 	if (status != WS_OK)
 		no_trace_for(s, pid, status, &err);
 }
@@ -464,7 +462,7 @@ enum ws_status ws_session_finish(struct ws_session *s, struct ws_record_result *
 
 	result->traces = calloc(s->nprocesses, sizeof(*result->traces));
 	if (!result->traces)
-		return WS_FAIL(err, NO_MEMORY, "out of memory for the result");
+		return WS_FAIL_MEMORY(err, "the result");
 	result->ntraces = s->nprocesses;
 	for (size_t i = 0; i < s->nprocesses; i++) {
 		result->traces[i] = s->processes[i]->result;

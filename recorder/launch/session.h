@@ -1,6 +1,5 @@
 /* The loop that record and salvage share: all processes of a recording. */
-#ifndef WS_RECORDER_LAUNCH_SESSION_H
-#define WS_RECORDER_LAUNCH_SESSION_H
+#pragma once
 
 #include <signal.h>
 #include <sys/types.h>
@@ -47,5 +46,3 @@ enum ws_status ws_session_finish(struct ws_session *s, struct ws_record_result *
                                  struct ws_err *err);
 /* Free everything; segments that are still there are removed unless they are to be kept. */
 void ws_session_close(struct ws_session *s, int keep_segments);
-
-#endif

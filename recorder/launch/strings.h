@@ -1,6 +1,5 @@
 /* Strings side by side, each ended by a NUL, as /proc and the segment have them. */
-#ifndef WS_RECORDER_LAUNCH_STRINGS_H
-#define WS_RECORDER_LAUNCH_STRINGS_H
+#pragma once
 
 #include <stddef.h>
 
@@ -15,5 +14,3 @@ struct ws_strings ws_strings_in(const char *field, size_t field_size);
 const char *ws_strings_value(struct ws_strings list, const char *name, size_t len);
 /* As an array that ends with NULL; its strings stay where they are. NULL without memory; free(). */
 char **ws_strings_array(struct ws_strings list);
-
-#endif

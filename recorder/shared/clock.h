@@ -3,8 +3,7 @@
  * nobody can set; what other clocks say is brought onto it by how far apart
  * they are. docs/recorder-design.md, section "Time".
  */
-#ifndef WS_RECORDER_SHARED_CLOCK_H
-#define WS_RECORDER_SHARED_CLOCK_H
+#pragma once
 
 #include <stdint.h>
 #include <time.h>
@@ -59,5 +58,3 @@ static inline int64_t ws_clock_realtime_apart(void)
 		apart_ns = ws_clock_ns(CLOCK_REALTIME) - ws_clock_ns(CLOCK_MONOTONIC);
 	return apart_ns;
 }
-
-#endif

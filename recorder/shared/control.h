@@ -3,8 +3,7 @@
  * the rings, and how further processes find their way into the recording.
  * docs/recorder-design.md, section "Several processes".
  */
-#ifndef WS_RECORDER_SHARED_CONTROL_H
-#define WS_RECORDER_SHARED_CONTROL_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdint.h>
@@ -91,5 +90,3 @@ struct ws_seg_control {
 	_Atomic uint32_t processes; /* further segments that were made */
 	_Atomic uint32_t no_room;   /* pid of a process for whose segment there was no room */
 };
-
-#endif

@@ -5,8 +5,7 @@
  * tests/recorder/cupti/test_cupti_abi.c compares all of it with NVIDIA's headers, where
  * those are installed. 64-bit Linux only.
  */
-#ifndef WS_RECORDER_SHARED_CUPTI_ABI_H
-#define WS_RECORDER_SHARED_CUPTI_ABI_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -246,5 +245,3 @@ static inline uint32_t ws_cupti_kind(const uint8_t *record)
 	memcpy(&kind, record, sizeof(kind));
 	return kind;
 }
-
-#endif

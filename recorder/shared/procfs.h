@@ -1,6 +1,5 @@
 /* What /proc says about a process. Plain libc: the collector compiles it too. */
-#ifndef WS_RECORDER_SHARED_PROCFS_H
-#define WS_RECORDER_SHARED_PROCFS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -22,5 +21,3 @@ bool ws_proc_alive(uint32_t pid, uint64_t start_ticks);
 
 /* A number that no other boot of any machine has; 0: unknown. */
 uint64_t ws_proc_boot(void);
-
-#endif

@@ -4,10 +4,8 @@
  * plain structs; they are no file format. Everything is 8-byte aligned in
  * position and size.
  */
-#ifndef WS_RECORDER_SHARED_RECORD_H
-#define WS_RECORDER_SHARED_RECORD_H
+#pragma once
 
-#include <stddef.h>
 #include <stdint.h>
 
 /* Texts longer than this are cut and counted (text_truncated). */
@@ -172,5 +170,3 @@ static inline uint64_t ws_schema_id(uint32_t domain, uint64_t id)
 		return id;
 	return id + ((uint64_t)domain << 40);
 }
-
-#endif

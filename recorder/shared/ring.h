@@ -8,8 +8,7 @@
  * consumer never sees half a record, whatever kills the producer. The
  * consumer moves `tail` when the bytes before it may be overwritten.
  */
-#ifndef WS_RECORDER_SHARED_RING_H
-#define WS_RECORDER_SHARED_RING_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdint.h>
@@ -98,5 +97,3 @@ static inline void ws_ring_release(struct ws_ring *ring, uint64_t pos)
 {
 	atomic_store_explicit(&ring->tail, pos, memory_order_release);
 }
-
-#endif

@@ -5,13 +5,11 @@
  * allocates, and it needs no library, because the collector that compiles it
  * links libc alone.
  */
-#ifndef WS_RECORDER_SHARED_SEGMENT_H
-#define WS_RECORDER_SHARED_SEGMENT_H
+#pragma once
 
 #include <limits.h>
 #include <stdatomic.h>
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "formats/schema/loss.h"
@@ -290,5 +288,3 @@ static inline void ws_seg_count(struct ws_seg_header *seg, enum ws_dropped cause
 {
 	atomic_fetch_add_explicit(&seg->lost[cause], n, memory_order_relaxed);
 }
-
-#endif

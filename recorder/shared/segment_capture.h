@@ -2,8 +2,7 @@
  * What is to be recorded of CUDA, and what came of it: the two parts of the
  * segment's header through which launcher and CUPTI source talk.
  */
-#ifndef WS_RECORDER_SHARED_SEGMENT_CAPTURE_H
-#define WS_RECORDER_SHARED_SEGMENT_CAPTURE_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stddef.h>
@@ -109,5 +108,3 @@ static inline const struct ws_seg_layout *ws_seg_layout_of(const struct ws_seg_g
 			return &gpu->layouts[i];
 	return NULL;
 }
-
-#endif

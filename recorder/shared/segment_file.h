@@ -1,6 +1,5 @@
 /* The segment as a file: made, opened, found again, removed. */
-#ifndef WS_RECORDER_SHARED_SEGMENT_FILE_H
-#define WS_RECORDER_SHARED_SEGMENT_FILE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -65,5 +64,3 @@ void ws_segment_file_abandoned(const char *dir, void (*found)(void *ctx, const c
 /* The same for each segment of a further process beside the first segment, ready or not. */
 void ws_segment_file_further(const char *first_path, void (*found)(void *ctx, const char *path),
                              void *ctx);
-
-#endif

@@ -2,8 +2,7 @@
  * The folders that segments lie in. Whoever may write to such a folder could
  * tell the launcher what to write and where, so each is this user's alone.
  */
-#ifndef WS_RECORDER_SEGMENT_FOLDER_H
-#define WS_RECORDER_SEGMENT_FOLDER_H
+#pragma once
 
 #include <limits.h>
 #include <stdbool.h>
@@ -36,5 +35,3 @@ bool ws_segment_folder_default(unsigned number, uint64_t bytes, char out[PATH_MA
 void ws_segment_folder_make(uint64_t bytes, char out[PATH_MAX]);
 /* Make one beside this file, which goes with the last segment in it. ENVIRONMENT. */
 enum ws_status ws_segment_folder_beside(const char *file, char out[PATH_MAX], struct ws_err *err);
-
-#endif

@@ -7,8 +7,7 @@
  * A launcher that is killed between clearing `done` and setting the bit leaves
  * the slot in nobody's hands: one buffer less until the program ends.
  */
-#ifndef WS_RECORDER_SHARED_SEGMENT_SLOTS_H
-#define WS_RECORDER_SHARED_SEGMENT_SLOTS_H
+#pragma once
 
 #include <stdbool.h>
 #include <string.h>
@@ -155,5 +154,3 @@ static inline void ws_slot_return(struct ws_seg_header *seg, uint32_t i)
 	atomic_store_explicit(&slot->done, 0, memory_order_relaxed);
 	ws_slot_put_back(seg, i);
 }
-
-#endif

@@ -3,8 +3,7 @@
  * steps count; where a trace has none, everything in the report does. Rules and thresholds in
  * words: advice.def, docs/advice.md. A rule that cannot be judged says why instead of nothing.
  */
-#ifndef WS_REPORT_ADVICE_ADVICE_H
-#define WS_REPORT_ADVICE_ADVICE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -116,5 +115,3 @@ int64_t ws_advice_class_ns(const struct ws_advice *a, const char *name);
 int64_t ws_advice_capability(const struct ws_advice *a, uint32_t device);
 /* Is it a matrix product or convolution, by its class? */
 bool ws_advice_is_product(const struct ws_advice *a, size_t config);
-
-#endif

@@ -2,8 +2,7 @@
  * Self-attention among the operations of a framework: which of them is QK^T,
  * softmax, PV, and of which layer. Told by their order and sizes alone.
  */
-#ifndef WS_REPORT_ANALYSIS_ATTENTION_OPS_H
-#define WS_REPORT_ANALYSIS_ATTENTION_OPS_H
+#pragma once
 
 #include "report/analysis/cost_ops.h"
 
@@ -36,5 +35,3 @@ struct ws_attention_op {
 enum ws_status ws_attention_find(const struct ws_model *m, const struct ws_cost_ops *costs,
                                  struct ws_arena *arena, struct ws_attention_op **out,
                                  struct ws_err *err);
-
-#endif

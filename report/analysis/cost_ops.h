@@ -2,8 +2,7 @@
  * Operations whose FLOPs or bytes are known, with the GPU time of their
  * kernels: annotated ranges, or operations of a framework that recorded shapes.
  */
-#ifndef WS_REPORT_ANALYSIS_COST_OPS_H
-#define WS_REPORT_ANALYSIS_COST_OPS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -64,5 +63,3 @@ void ws_roof_find(const struct ws_model *m, uint32_t device, uint32_t class, uin
                   uint8_t tensor, struct ws_roof *out);
 /* "compute" or "memory": what bounds work of so many FLOPs a byte; NULL when that is not known. */
 const char *ws_roof_bound(const struct ws_roof *roof, double flops, double bytes);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * When devices and threads did what: step windows that hold the device work of their step.
  */
-#ifndef WS_REPORT_ANALYSIS_DEVICE_TIME_H
-#define WS_REPORT_ANALYSIS_DEVICE_TIME_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -37,5 +36,3 @@ enum ws_status ws_step_windows(const struct ws_model *m, const struct ws_selecti
 bool ws_name_loads_data(struct ws_bytes name);
 /* Is it communication between devices? By the kernel's class. */
 bool ws_kernel_is_comm(const struct ws_model *m, size_t k);
-
-#endif

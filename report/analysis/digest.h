@@ -2,8 +2,7 @@
  * A digest of a loaded model: for filters and for traces that the streaming
  * pass declines. The tables are the same views of both.
  */
-#ifndef WS_REPORT_ANALYSIS_DIGEST_H
-#define WS_REPORT_ANALYSIS_DIGEST_H
+#pragma once
 
 #include "report/analysis/filter.h"
 #include "report/pass/digest.h"
@@ -12,5 +11,3 @@
 enum ws_status ws_digest_of_model(struct ws_digest *d, const struct ws_model *m,
                                   const struct ws_selection *sel, unsigned parts,
                                   struct ws_err *err);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * Which kernels and ranges a report is about.
  */
-#ifndef WS_REPORT_ANALYSIS_FILTER_H
-#define WS_REPORT_ANALYSIS_FILTER_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -98,5 +97,3 @@ bool ws_any_step(const struct ws_model *m);
  * filter, or no range is a step by this pattern (NULL: none was asked for). */
 enum ws_status ws_filter_check(const struct ws_model *m, const struct ws_filter *filter,
                                const char *step, struct ws_err *err);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * Values gathered in groups, with the statistics of each group.
  */
-#ifndef WS_REPORT_ANALYSIS_GROUP_H
-#define WS_REPORT_ANALYSIS_GROUP_H
+#pragma once
 
 #include "report/model/model.h"
 #include "report/base/stat.h"
@@ -25,5 +24,3 @@ enum ws_status ws_group_kernels(const struct ws_model *m, const uint32_t *group,
  */
 int ws_group_compare(const struct ws_group *a, struct ws_bytes name_a, const struct ws_group *b,
                      struct ws_bytes name_b);
-
-#endif

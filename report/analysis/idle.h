@@ -3,8 +3,7 @@
  * (ws_windows) is given to one use of each device, so the uses add up to the
  * windows exactly. Rules in words, with their sources: docs/idle.md.
  */
-#ifndef WS_REPORT_ANALYSIS_IDLE_H
-#define WS_REPORT_ANALYSIS_IDLE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -124,5 +123,3 @@ enum ws_status ws_idle_window(const struct ws_model *m, const struct ws_selectio
                               struct ws_idle_cursor **cursor, const struct ws_time_window *w,
                               struct ws_device_use *use, struct ws_err *err);
 void ws_idle_cursor_free(struct ws_idle_cursor *cursor);
-
-#endif

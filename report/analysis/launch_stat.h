@@ -2,8 +2,7 @@
  * What the launches of a group of kernels have in common: registers, shared
  * memory, blocks, estimated occupancy.
  */
-#ifndef WS_REPORT_ANALYSIS_LAUNCH_STAT_H
-#define WS_REPORT_ANALYSIS_LAUNCH_STAT_H
+#pragma once
 
 #include "report/model/model.h"
 #include "report/table/table.h"
@@ -28,5 +27,3 @@ void ws_cells_set_launch(struct ws_cell *cells, const struct ws_launch_stat *s);
 double ws_launch_stat_blocks(const struct ws_launch_stat *s);
 double ws_launch_stat_percent(const struct ws_launch_stat *s);
 double ws_launch_stat_kineto(const struct ws_launch_stat *s);
-
-#endif

@@ -2,8 +2,7 @@
  * Which rank of a distributed program a trace is of, as the recorder or
  * PyTorch's profiler noted it.
  */
-#ifndef WS_REPORT_ANALYSIS_RANK_H
-#define WS_REPORT_ANALYSIS_RANK_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -19,5 +18,3 @@ bool ws_model_lacks_comm(const struct ws_model *m);
 #define WS_LACKS_COMM                                                                   \
 	"communication was not recorded, or its kernels have names that no rule knows " \
 	"(kernel-summary of one trace, --rules FILE)"
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * Measured steps as samples: the basis of every statement about step times.
  */
-#ifndef WS_REPORT_ANALYSIS_STEPS_H
-#define WS_REPORT_ANALYSIS_STEPS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -44,5 +43,3 @@ int64_t ws_busy_time(const struct ws_model *m, const struct ws_selection *sel);
 
 /* A whole number among the workload's facts, e.g. tokens_per_step; 0 = not known. */
 int64_t ws_fact_number(const struct ws_model *m, const char *key);
-
-#endif

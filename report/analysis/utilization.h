@@ -3,8 +3,7 @@
  * convolutions and fused attention are held against the dense peak of the dtype that each ran in.
  * Definitions: docs/statistics.md.
  */
-#ifndef WS_REPORT_ANALYSIS_UTILIZATION_H
-#define WS_REPORT_ANALYSIS_UTILIZATION_H
+#pragma once
 
 #include "report/analysis/cost_ops.h"
 
@@ -42,5 +41,3 @@ void ws_utilization_release(struct ws_utilization *u);
 #define WS_OVER_PEAK "over 100 %: the FLOPs, the bytes or the peak are wrong"
 /* That text, or NULL: percent may be. NaN may. */
 const char *ws_over_peak(double percent);
-
-#endif

@@ -5,12 +5,10 @@
  * Everything is computed on logarithms, so that comparing B with A mirrors
  * comparing A with B: ratio, low and high become 1 / ratio, 1 / high, 1 / low.
  */
-#ifndef WS_REPORT_BASE_GRADE_H
-#define WS_REPORT_BASE_GRADE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 
 #include "formats/base/status.h"
 
@@ -96,5 +94,3 @@ double ws_grade_detectable(const struct ws_comparison *c);
  * probability 0.8, when recordings scatter by c->spread; 0: over 1000, or unknown.
  */
 unsigned ws_grade_recordings_for(const struct ws_comparison *c, double effect);
-
-#endif

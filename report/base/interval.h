@@ -1,8 +1,7 @@
 /*
  * Length of a union of time intervals, fed one by one.
  */
-#ifndef WS_REPORT_BASE_INTERVAL_H
-#define WS_REPORT_BASE_INTERVAL_H
+#pragma once
 
 #include <stdint.h>
 
@@ -31,5 +30,3 @@ static inline void ws_union_next_device(struct ws_union *u)
 {
 	u->started = 0;
 }
-
-#endif

@@ -2,8 +2,7 @@
  * Names as bytes: a short form for people, comparison, patterns. What a name
  * says of its kernel is classify.h's matter.
  */
-#ifndef WS_REPORT_BASE_NAMES_H
-#define WS_REPORT_BASE_NAMES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -58,5 +57,3 @@ static inline bool ws_name_is_word(char c)
 
 /* Equality with a C string. */
 bool ws_name_is(struct ws_bytes name, const char *text);
-
-#endif

@@ -86,8 +86,7 @@ enum ws_status ws_order_by_u32(uint32_t *order, const uint32_t *key, size_t n, s
 	status = ws_arena_check(&temp, "sorting rows", err);
 	for (size_t i = 0; i < rows && status == WS_OK; i++)
 		wide[i] = key[i];
-	if (status == WS_OK)
-		status = ws_order_by(order, wide, n, err);
+	WS_THEN(status, ws_order_by(order, wide, n, err));
 	ws_arena_free(&temp);
 	return status;
 }

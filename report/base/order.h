@@ -2,8 +2,7 @@
  * Two helpers for joining big tables: a stable sort of row numbers, and a map
  * from 64-bit ids to row numbers.
  */
-#ifndef WS_REPORT_BASE_ORDER_H
-#define WS_REPORT_BASE_ORDER_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -65,5 +64,3 @@ static inline void ws_idmap_free(struct ws_idmap *m)
 {
 	ws_map_free(&m->map);
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* Where this program lies: what belongs to it lies beside it, or is installed near it. */
-#ifndef WS_REPORT_BASE_OWN_FOLDER_H
-#define WS_REPORT_BASE_OWN_FOLDER_H
+#pragma once
 
 #include <limits.h>
 
@@ -8,5 +7,3 @@
 
 /* The folder with the slash behind it. ENVIRONMENT when the system does not say. */
 enum ws_status ws_own_folder(char folder[PATH_MAX], struct ws_err *err);
-
-#endif

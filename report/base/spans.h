@@ -1,8 +1,7 @@
 /*
  * Sets of time intervals: their union, and what of it lies inside another interval.
  */
-#ifndef WS_REPORT_BASE_SPANS_H
-#define WS_REPORT_BASE_SPANS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -26,5 +25,3 @@ void ws_spans_merge(struct ws_spans *s);
 /* Time of merged spans inside [start, end]. */
 int64_t ws_spans_inside(const struct ws_spans *s, int64_t start_ns, int64_t end_ns);
 void ws_spans_release(struct ws_spans *s);
-
-#endif

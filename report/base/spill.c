@@ -1,6 +1,5 @@
 #include "report/base/spill.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -30,7 +29,7 @@ enum ws_status ws_spill_open(struct ws_spill *s, size_t most_bytes, struct ws_er
 	               s->is_file ? s->fd : -1, 0);
 	if (s->data == MAP_FAILED) {
 		s->data = NULL;
-		return WS_FAIL(err, NO_MEMORY, "no memory for %zu bytes", s->most_bytes);
+		return WS_FAIL_MEMORY(err, "%zu bytes", s->most_bytes);
 	}
 	/* else Linux keeps the file in parts of 2 MB and maps all of one for each row far away */
 	if (s->is_file)
@@ -122,7 +121,7 @@ enum ws_status ws_spill_partition(struct ws_spill *s, size_t row_bytes, size_t n
 	enum ws_status status = WS_OK;
 	int ordered;
 
-	WS_FAIL_IF(!at, err, NO_MEMORY, "no memory for %zu keys", key->n);
+	WS_FAIL_IF(!at, err, NO_MEMORY, "out of memory for %zu keys", key->n);
 	count_keys(s, row_bytes, n, key, at, &ordered);
 	if (!ordered)
 		status = ws_spill_open(&to, n * row_bytes, err);
@@ -225,8 +224,7 @@ enum ws_status ws_spill_sort(struct ws_spill *s, size_t row_bytes, size_t n,
 	if (m.nruns < 2)
 		return WS_OK;
 	status = ws_spill_open(&to, n * row_bytes, err);
-	if (status == WS_OK)
-		status = merge_runs(&m, &to, err);
+	WS_THEN(status, merge_runs(&m, &to, err));
 	if (status == WS_OK)
 		swap(s, &to);
 	ws_spill_close(&to);

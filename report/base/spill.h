@@ -2,8 +2,7 @@
  * An array that may be larger than memory should be: it lies in a file without
  * a name, and what is not at hand does not count as memory of this program.
  */
-#ifndef WS_REPORT_BASE_SPILL_H
-#define WS_REPORT_BASE_SPILL_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -58,5 +57,3 @@ enum ws_status ws_spill_partition(struct ws_spill *s, size_t row_bytes, size_t n
 enum ws_status ws_spill_sort(struct ws_spill *s, size_t row_bytes, size_t n,
                              int (*compare)(const void *, const void *, void *), void *ctx,
                              struct ws_err *err);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * The statistics of the reports. Definitions in words: docs/statistics.md.
  */
-#ifndef WS_REPORT_BASE_STAT_H
-#define WS_REPORT_BASE_STAT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -56,5 +55,3 @@ bool ws_stat_is_outlier(const struct ws_stat *s, int64_t value);
 double ws_stat_percent(double part, double whole);
 /* a / b; NaN (an empty cell) when b is 0. */
 double ws_stat_ratio(double a, double b);
-
-#endif

@@ -16,7 +16,7 @@ enum ws_status ws_texts_add(struct ws_texts *t, struct ws_bytes text, uint32_t *
 		return WS_OK;
 	WS_FORWARD(WS_GROW(t->text, t->n + 2, t->capacity, err));
 	copy = malloc(text.len);
-	WS_FAIL_IF(!copy, err, NO_MEMORY, "no memory for the names of the traces");
+	WS_FAIL_IF(!copy, err, NO_MEMORY, "out of memory for the names of the traces");
 	memcpy(copy, text.ptr, text.len);
 	/* owned from here on, whatever comes */
 	t->text[++t->n] = (struct ws_bytes){copy, text.len};

@@ -2,8 +2,7 @@
  * Texts of several traces as numbers, so that equal texts are equal numbers
  * whatever trace they come from.
  */
-#ifndef WS_REPORT_BASE_TEXTS_H
-#define WS_REPORT_BASE_TEXTS_H
+#pragma once
 
 #include "formats/base/bytes.h"
 #include "formats/base/strtab.h"
@@ -22,5 +21,3 @@ enum ws_status ws_texts_add_str(struct ws_texts *t, const char *text, uint32_t *
                                 struct ws_err *err);
 struct ws_bytes ws_texts_get(const struct ws_texts *t, uint32_t number);
 void ws_texts_release(struct ws_texts *t);
-
-#endif

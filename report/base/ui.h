@@ -2,8 +2,7 @@
  * The terminal: colour, width, pager, words for people on stderr. The only
  * place that asks what stdout is. Data goes to stdout, words to stderr.
  */
-#ifndef WS_REPORT_BASE_UI_H
-#define WS_REPORT_BASE_UI_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -45,5 +44,3 @@ void ws_ui_progress_end(void);
 
 /* "warpsheet: …" and a newline on stderr; control characters become '?'. */
 void ws_ui_print(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-
-#endif

@@ -3,8 +3,7 @@
  * often each came is kept where that is shorter than all of them, so memory
  * follows the number of different values, not the length of a trace.
  */
-#ifndef WS_REPORT_BASE_VALUES_H
-#define WS_REPORT_BASE_VALUES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -67,5 +66,3 @@ bool ws_values_stat(const struct ws_values *const *values, size_t n,
 void ws_values_scratch_free(struct ws_values_scratch *scratch);
 
 void ws_values_free(struct ws_values *v);
-
-#endif

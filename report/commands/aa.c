@@ -1,5 +1,4 @@
 #include <limits.h>
-#include <math.h>
 
 #include "report/commands/command.h"
 #include "report/commands/destination.h"
@@ -32,12 +31,9 @@ static enum ws_status test_traces(const struct ws_trace_list *list, const struct
 	char verdict[512];
 	enum ws_status status = sides ? WS_OK : WS_FAIL(err, NO_MEMORY, "out of memory");
 
-	if (status == WS_OK)
-		status = ws_sides_read(sides, 0, list, &o->model, err);
-	if (status == WS_OK)
-		status = ws_aa_make(sides, &o->diff, &report, verdict, err);
-	if (status == WS_OK)
-		status = write_aa(report, o, err);
+	WS_THEN(status, ws_sides_read(sides, 0, list, &o->model, err));
+	WS_THEN(status, ws_aa_make(sides, &o->diff, &report, verdict, err));
+	WS_THEN(status, write_aa(report, o, err));
 	ws_report_free(report);
 	ws_sides_free(sides);
 	return status;
@@ -89,8 +85,7 @@ enum ws_status ws_cmd_aa(int argc, char **argv, struct ws_err *err)
 	for (int i = 0; i < n; i++)
 		WS_FORWARD(ws_output_check(o.to.path, argv[i], err));
 	status = ws_trace_list_add(&list, n, argv, err);
-	if (status == WS_OK)
-		status = test_traces(&list, &o, err);
+	WS_THEN(status, test_traces(&list, &o, err));
 	ws_trace_list_release(&list);
 	return status;
 }

@@ -98,8 +98,7 @@ enum ws_status ws_cmd_check(int argc, char **argv, struct ws_err *err)
 	if (done)
 		return WS_OK;
 	status = ws_trace_file_open(&f, argv[0], err);
-	if (status == WS_OK)
-		status = f.stats ? check_import(&f, to, err) : check_trace(f.path, to, err);
+	WS_THEN(status, f.stats ? check_import(&f, to, err) : check_trace(f.path, to, err));
 	ws_trace_file_close(&f);
 	return status;
 }

@@ -5,11 +5,6 @@
 
 #include "formats/base/options.h"
 
-static enum ws_status no_memory(struct ws_err *err)
-{
-	return WS_FAIL(err, NO_MEMORY, "out of memory for the columns of a table");
-}
-
 static const char *column_id(const void *ctx, size_t i)
 {
 	const struct ws_table_def *def = ctx;
@@ -48,7 +43,7 @@ enum ws_status ws_columns_parse(const char *list, const struct ws_table_def *def
 	out->def = *def;
 	out->def.columns = columns;
 	if (!out->which || !out->wanted || !columns)
-		return no_memory(err);
+		return WS_FAIL_MEMORY(err, "the columns of a table");
 	for (const char *p = list;; p++) {
 		size_t len = strcspn(p, ",");
 
@@ -80,10 +75,10 @@ enum ws_status ws_columns_take(struct ws_column_choice *c, const struct ws_table
 	c->of = table;
 	c->table = ws_table_new(&c->def);
 	if (!c->table || ws_table_failed(table))
-		return no_memory(err);
+		return WS_FAIL_MEMORY(err, "the columns of a table");
 	ws_table_set_source(c->table, &source, table->nrows);
 	*out = c->table;
-	return ws_table_failed(c->table) ? no_memory(err) : WS_OK;
+	return ws_table_failed(c->table) ? WS_FAIL_MEMORY(err, "the columns of a table") : WS_OK;
 }
 
 void ws_columns_release(struct ws_column_choice *c)

@@ -1,8 +1,7 @@
 /*
  * --columns: some columns of a table, in the order asked for.
  */
-#ifndef WS_REPORT_COMMANDS_COLUMNS_H
-#define WS_REPORT_COMMANDS_COLUMNS_H
+#pragma once
 
 #include "report/table/table.h"
 
@@ -26,5 +25,3 @@ enum ws_status ws_columns_parse(const char *list, const struct ws_table_def *def
 enum ws_status ws_columns_take(struct ws_column_choice *c, const struct ws_table *table,
                                struct ws_table **out, struct ws_err *err);
 void ws_columns_release(struct ws_column_choice *c);
-
-#endif

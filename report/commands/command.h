@@ -2,8 +2,7 @@
  * What main() and the commands share. A command prints its data to stdout and
  * returns what main() makes an exit code of; main() prints the error.
  */
-#ifndef WS_REPORT_COMMANDS_COMMAND_H
-#define WS_REPORT_COMMANDS_COMMAND_H
+#pragma once
 
 #include "report/commands/commands.def"
 #include "formats/base/options.h"
@@ -59,5 +58,3 @@ enum ws_status ws_command_parse(const struct ws_arguments *a, int argc, char **a
 	WS_OPT("step", 0, TEXT, "PATTERN", (target),                   \
 	       "the range that is a step: a name or path with * and\n" \
 	       "?, e.g. 'iter*'; default `step` and ProfilerStep#N")
-
-#endif

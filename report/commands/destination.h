@@ -1,8 +1,7 @@
 /*
  * Where tables go: the format that a path or an option names, the file or the terminal.
  */
-#ifndef WS_REPORT_COMMANDS_DESTINATION_H
-#define WS_REPORT_COMMANDS_DESTINATION_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -45,5 +44,3 @@ void ws_report_shorten(const struct ws_report *report, const char *const *names,
  */
 enum ws_status ws_report_select(const struct ws_report *report, const char *name,
                                 struct ws_report *out, struct ws_table **slot, struct ws_err *err);
-
-#endif

@@ -94,10 +94,8 @@ static enum ws_status diff_sides(const struct ws_trace_list list[2], const struc
 
 	for (int s = 0; s < 2 && status == WS_OK; s++)
 		status = ws_sides_read(sides, s, &list[s], &o->model, err);
-	if (status == WS_OK)
-		status = ws_diff_make(sides, &o->diff, &report, &result, err);
-	if (status == WS_OK)
-		status = write_diff(report, o, err);
+	WS_THEN(status, ws_diff_make(sides, &o->diff, &report, &result, err));
+	WS_THEN(status, write_diff(report, o, err));
 	if (status == WS_OK && result.finding) {
 		ws_ui_print("over the threshold: %s", result.verdict);
 		status = WS_FINDING;
@@ -220,8 +218,7 @@ enum ws_status ws_cmd_diff(int argc, char **argv, struct ws_err *err)
 	for (int i = 0; i < n + nb; i++)
 		WS_FORWARD(ws_output_check(o.to.path, argv[i], err));
 	status = list_sides(n + nb, argv, separator, list, err);
-	if (status == WS_OK)
-		status = diff_sides(list, &o, err);
+	WS_THEN(status, diff_sides(list, &o, err));
 	ws_trace_list_release(&list[0]);
 	ws_trace_list_release(&list[1]);
 	return status;

@@ -282,11 +282,9 @@ enum ws_status ws_cmd_dump(int argc, char **argv, struct ws_err *err)
 	if (done)
 		return WS_OK;
 	status = ws_trace_file_open(&f, argv[0], err);
-	if (status == WS_OK)
-		status = ws_trace_reader_open(&r, f.path, err);
+	WS_THEN(status, ws_trace_reader_open(&r, f.path, err));
 	d.r = r;
-	if (status == WS_OK)
-		status = dump_trace(&d, no_pager, err);
+	WS_THEN(status, dump_trace(&d, no_pager, err));
 	ws_trace_names_release(&d.names);
 	ws_trace_reader_free(r);
 	ws_trace_file_close(&f);

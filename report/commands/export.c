@@ -104,8 +104,7 @@ static enum ws_status export_file(const char *path, const struct export_opts *o,
 	struct ws_trace_file f;
 	enum ws_status status = ws_trace_file_open(&f, path, err);
 
-	if (status == WS_OK)
-		status = export_trace(&f, o, to, fleet, err);
+	WS_THEN(status, export_trace(&f, o, to, fleet, err));
 	ws_trace_file_close(&f);
 	return status;
 }
@@ -216,8 +215,7 @@ enum ws_status ws_cmd_export(int argc, char **argv, struct ws_err *err)
 	if (!is_fleet)
 		return export_file(argv[0], &o, o.to, NULL, err);
 	status = ws_trace_list_add(&list, n, argv, err);
-	if (status == WS_OK)
-		status = export_fleet(&list, &o, err);
+	WS_THEN(status, export_fleet(&list, &o, err));
 	ws_trace_list_release(&list);
 	return status;
 }

@@ -178,8 +178,7 @@ static enum ws_status put_losses(const struct ws_trace_reader *r, struct ws_err 
 	struct ws_idmap last = {0}; /* cause -> its last row: counters only grow */
 	enum ws_status status = ws_trace_names_load(&names, r, err);
 
-	if (status == WS_OK)
-		status = ws_trace_reader_load(r, WS_KIND_LOSS, &t, err);
+	WS_THEN(status, ws_trace_reader_load(r, WS_KIND_LOSS, &t, err));
 	for (uint64_t row = 0; status == WS_OK && row < t.rows && row < WS_NONE; row++)
 		status = ws_idmap_put(&last, ws_value(&t, WS_COL_loss_cause, row), (uint32_t)row,
 		                      err);
@@ -222,16 +221,13 @@ enum ws_status ws_cmd_info(int argc, char **argv, struct ws_err *err)
 	if (done)
 		return WS_OK;
 	status = ws_trace_file_open(&f, argv[0], err);
-	if (status == WS_OK)
-		status = ws_trace_reader_open(&r, f.path, err);
+	WS_THEN(status, ws_trace_reader_open(&r, f.path, err));
 	if (status == WS_OK) {
 		put_file(argv[0], ws_trace_reader_summary(r));
 		status = put_records(r, err);
 	}
-	if (status == WS_OK)
-		status = put_meta(r, err);
-	if (status == WS_OK)
-		status = put_losses(r, err);
+	WS_THEN(status, put_meta(r, err));
+	WS_THEN(status, put_losses(r, err));
 	ws_trace_reader_free(r);
 	ws_trace_file_close(&f);
 	return status;

@@ -29,9 +29,8 @@ enum ws_status ws_cmd_record(int argc, char **argv, struct ws_err *err)
 			status = WS_FAIL(err, ENVIRONMENT, "cannot run '%s': %s", path,
 			                 strerror(errno));
 	}
-	if (status == WS_OK)
-		status = WS_FAIL(err, ENVIRONMENT,
-		                 "cannot find " RECORDER " beside this program in '%s'", folder);
+	WS_THEN(status, WS_FAIL(err, ENVIRONMENT,
+	                        "cannot find " RECORDER " beside this program in '%s'", folder));
 	free(args);
 	return status;
 }

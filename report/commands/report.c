@@ -90,10 +90,8 @@ static enum ws_status make_loaded(struct ws_trace_file *f, struct report_opts *o
 	struct ws_model *model = NULL;
 	enum ws_status status = ws_trace_file_model(&model, f, opts, err);
 
-	if (status == WS_OK)
-		status = ws_filter_check(model, &o->filter, o->step, err);
-	if (status == WS_OK)
-		status = ws_report_make_tables(model, &o->filter, defs, ndefs, out, err);
+	WS_THEN(status, ws_filter_check(model, &o->filter, o->step, err));
+	WS_THEN(status, ws_report_make_tables(model, &o->filter, defs, ndefs, out, err));
 	o->lacks_comm = status == WS_OK && ws_model_lacks_comm(model);
 	if (status == WS_OK)
 		ws_report_keep(*out, &model);
@@ -111,8 +109,7 @@ static enum ws_status make_tables(struct ws_trace_file *f, struct report_opts *o
 	struct user_files u;
 	enum ws_status status = read_user_files(o, &u, err);
 
-	if (status == WS_OK)
-		status = ws_trace_file_reader(f, &r, err);
+	WS_THEN(status, ws_trace_file_reader(f, &r, err));
 	if (status == WS_OK && ws_filter_is_all(&o->filter))
 		status = ws_report_stream(r, f->name, &u.opts, o->filter.scope, defs, ndefs,
 		                          o->choice.wanted, out, &declined, err);
@@ -273,14 +270,10 @@ static enum ws_status report_ranks(const struct ws_trace_list *list, struct repo
 	const char *alarm = NULL;
 	enum ws_status status = ranks ? WS_OK : WS_FAIL(err, NO_MEMORY, "out of memory");
 
-	if (status == WS_OK)
-		status = read_user_files(o, &u, err);
-	if (status == WS_OK)
-		status = ws_models_read(list, &u.opts, add_rank, ranks, err);
-	if (status == WS_OK)
-		status = ws_ranks_make(ranks, &report, &alarm, err);
-	if (status == WS_OK)
-		status = write_ranks(report, o, err);
+	WS_THEN(status, read_user_files(o, &u, err));
+	WS_THEN(status, ws_models_read(list, &u.opts, add_rank, ranks, err));
+	WS_THEN(status, ws_ranks_make(ranks, &report, &alarm, err));
+	WS_THEN(status, write_ranks(report, o, err));
 	if (status == WS_OK && alarm) {
 		ws_ui_print("alarm: %s", alarm);
 		status = WS_FINDING;
@@ -304,8 +297,7 @@ static enum ws_status list_ranks(int n, char **names, struct report_opts *o, str
 	for (int i = 0; i < n; i++)
 		WS_FORWARD(ws_output_check(o->to.path, names[i], err));
 	status = ws_trace_list_add(&list, n, names, err);
-	if (status == WS_OK)
-		status = report_ranks(&list, o, err);
+	WS_THEN(status, report_ranks(&list, o, err));
 	ws_trace_list_release(&list);
 	return status;
 }
@@ -438,8 +430,7 @@ enum ws_status ws_cmd_report(int argc, char **argv, struct ws_err *err)
 	status = resolve_columns(&o, err);
 	if (status == WS_OK) {
 		status = ws_trace_file_open(&f, argv[0], err);
-		if (status == WS_OK)
-			status = report_trace(&f, &o, err);
+		WS_THEN(status, report_trace(&f, &o, err));
 		ws_trace_file_close(&f);
 	}
 	ws_columns_release(&o.choice);

@@ -16,8 +16,7 @@ enum ws_status ws_models_read(const struct ws_trace_list *list, const struct ws_
 			ws_trace_file_print_damage(&file);
 			status = ws_trace_file_model(&m, &file, opts, err);
 		}
-		if (status == WS_OK)
-			status = fn(ctx, m, err);
+		WS_THEN(status, fn(ctx, m, err));
 		ws_model_free(m);
 		ws_trace_file_close(&file);
 		ws_ui_progress_end();

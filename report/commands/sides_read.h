@@ -1,8 +1,7 @@
 /*
  * The models of many traces, from the files that a command is given.
  */
-#ifndef WS_REPORT_COMMANDS_SIDES_READ_H
-#define WS_REPORT_COMMANDS_SIDES_READ_H
+#pragma once
 
 #include "report/commands/trace_list.h"
 #include "report/diff/diff.h"
@@ -18,5 +17,3 @@ enum ws_status ws_models_read(const struct ws_trace_list *list, const struct ws_
 /* Add them to a side. */
 enum ws_status ws_sides_read(struct ws_sides *sides, int side, const struct ws_trace_list *list,
                              const struct ws_model_opts *opts, struct ws_err *err);
-
-#endif

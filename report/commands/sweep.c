@@ -1,6 +1,4 @@
-#include <errno.h>
 #include <limits.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -66,8 +64,7 @@ static enum ws_status add_trace(struct ws_sweep *sweep, const char *path,
 		ws_trace_file_print_damage(&file);
 		status = ws_trace_file_model(&m, &file, opts, err);
 	}
-	if (status == WS_OK)
-		status = ws_sweep_add(sweep, m, reason, err);
+	WS_THEN(status, ws_sweep_add(sweep, m, reason, err));
 	ws_model_free(m);
 	ws_trace_file_close(&file);
 	return status;
@@ -121,10 +118,8 @@ static enum ws_status sweep_traces(const struct ws_trace_list *list, const struc
 		status = add_run(sweep, list->path[i], &o->model, err);
 	}
 	ws_ui_progress_end();
-	if (status == WS_OK)
-		status = ws_sweep_make(sweep, &o->sweep, &report, err);
-	if (status == WS_OK)
-		status = write_sweep(report, o, err);
+	WS_THEN(status, ws_sweep_make(sweep, &o->sweep, &report, err));
+	WS_THEN(status, write_sweep(report, o, err));
 	ws_report_free(report);
 	ws_sweep_free(sweep);
 	return status;
@@ -184,8 +179,7 @@ enum ws_status ws_cmd_sweep(int argc, char **argv, struct ws_err *err)
 	for (int i = 0; i < n; i++)
 		WS_FORWARD(ws_output_check(o.to.path, argv[i], err));
 	status = ws_trace_list_add_runs(&list, n, argv, err);
-	if (status == WS_OK)
-		status = sweep_traces(&list, &o, err);
+	WS_THEN(status, sweep_traces(&list, &o, err));
 	ws_trace_list_release(&list);
 	return status;
 }

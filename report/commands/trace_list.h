@@ -1,8 +1,7 @@
 /*
  * Traces that a command is given: files, and folders that stand for the traces in them.
  */
-#ifndef WS_REPORT_COMMANDS_TRACE_LIST_H
-#define WS_REPORT_COMMANDS_TRACE_LIST_H
+#pragma once
 
 #include <stddef.h>
 
@@ -23,5 +22,3 @@ enum ws_status ws_trace_list_add(struct ws_trace_list *list, int n, char *const 
 enum ws_status ws_trace_list_add_runs(struct ws_trace_list *list, int n, char *const *names,
                                       struct ws_err *err);
 void ws_trace_list_release(struct ws_trace_list *list);
-
-#endif

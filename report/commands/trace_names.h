@@ -2,8 +2,7 @@
  * The texts of a trace by their ids, for the commands that print records as
  * they are.
  */
-#ifndef WS_REPORT_COMMANDS_TRACE_NAMES_H
-#define WS_REPORT_COMMANDS_TRACE_NAMES_H
+#pragma once
 
 #include "formats/trace/reader.h"
 #include "report/base/order.h"
@@ -20,5 +19,3 @@ void ws_trace_names_release(struct ws_trace_names *names);
 
 /* ptr NULL when the trace lacks the id. */
 struct ws_bytes ws_trace_name(const struct ws_trace_names *names, uint64_t id);
-
-#endif

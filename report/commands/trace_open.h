@@ -2,8 +2,7 @@
  * A trace to read, whatever the file given is: a trace, or a file of another
  * profiler, which is imported on the fly into a file without a name.
  */
-#ifndef WS_REPORT_COMMANDS_TRACE_OPEN_H
-#define WS_REPORT_COMMANDS_TRACE_OPEN_H
+#pragma once
 
 #include "formats/import/import.h"
 #include "formats/trace/map.h"
@@ -43,5 +42,3 @@ void ws_trace_file_print_damage(struct ws_trace_file *f);
 void ws_import_print_damage(const struct ws_import_stats *stats);
 /* Options of an import that shows how far it is where somebody watches. */
 struct ws_import_opts ws_import_opts_watched(const char *path);
-
-#endif

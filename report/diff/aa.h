@@ -2,8 +2,7 @@
  * An A/A test: recordings of one and the same thing compared with each other.
  * How often would the comparer have cried wolf, and what could it have found?
  */
-#ifndef WS_REPORT_DIFF_AA_H
-#define WS_REPORT_DIFF_AA_H
+#pragma once
 
 #include "report/diff/diff.h"
 
@@ -13,5 +12,3 @@
  */
 enum ws_status ws_aa_make(struct ws_sides *s, const struct ws_diff_opts *opts,
                           struct ws_report **out, char verdict[512], struct ws_err *err);
-
-#endif

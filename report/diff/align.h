@@ -2,8 +2,7 @@
  * Two sequences of symbols brought in line: as many equal symbols as possible
  * face each other, in order.
  */
-#ifndef WS_REPORT_DIFF_ALIGN_H
-#define WS_REPORT_DIFF_ALIGN_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -18,5 +17,3 @@
  */
 enum ws_status ws_align(const uint32_t *a, size_t na, const uint32_t *b, size_t nb,
                         uint32_t *partner, struct ws_err *err);
-
-#endif

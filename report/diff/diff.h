@@ -3,8 +3,7 @@
  * recordings. What is compared with what, and when it is called different:
  * docs/compare.md.
  */
-#ifndef WS_REPORT_DIFF_DIFF_H
-#define WS_REPORT_DIFF_DIFF_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -50,5 +49,3 @@ void ws_sides_free(struct ws_sides *s);
 enum ws_status ws_diff_make(struct ws_sides *s, const struct ws_diff_opts *opts,
                             struct ws_report **out, struct ws_diff_result *result,
                             struct ws_err *err);
-
-#endif

@@ -7,8 +7,7 @@
  * 4. what stands between matched neighbours: so many kernels became so many
  * 5. a cast that one side needs for matched work beside it: a group of its own
  */
-#ifndef WS_REPORT_DIFF_MATCH_H
-#define WS_REPORT_DIFF_MATCH_H
+#pragma once
 
 #include "report/base/order.h"
 #include "report/diff/recording.h"
@@ -42,5 +41,3 @@ struct ws_match {
 enum ws_status ws_match_find(struct ws_match *out, const struct ws_work_list *a,
                              const struct ws_work_list *b, uint32_t cast, struct ws_err *err);
 void ws_match_release(struct ws_match *m);
-
-#endif

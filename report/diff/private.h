@@ -1,8 +1,7 @@
 /*
  * A comparison in the making: what the builders of its tables share.
  */
-#ifndef WS_REPORT_DIFF_PRIVATE_H
-#define WS_REPORT_DIFF_PRIVATE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -116,5 +115,3 @@ X(memory)
 X(only)
 X(config)
 #undef X
-
-#endif

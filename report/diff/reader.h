@@ -2,8 +2,7 @@
  * What the two parts of reading a recording share: who it is (recording.c), and
  * what ran in it (recorded_work.c).
  */
-#ifndef WS_REPORT_DIFF_READER_H
-#define WS_REPORT_DIFF_READER_H
+#pragma once
 
 #include "report/analysis/device_time.h"
 #include "report/analysis/steps.h"
@@ -26,5 +25,3 @@ static inline enum ws_status ws_reader_no_memory(struct ws_err *err)
 
 /* Items, ranges, classes, copies and dtypes. After all else. */
 enum ws_status ws_reader_read_work(struct ws_reader *c, struct ws_err *err);
-
-#endif

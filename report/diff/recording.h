@@ -4,8 +4,7 @@
  *
  * A sample is a measured step, or the whole trace where it has no steps.
  */
-#ifndef WS_REPORT_DIFF_RECORDING_H
-#define WS_REPORT_DIFF_RECORDING_H
+#pragma once
 
 #include "report/analysis/idle.h"
 #include "report/base/texts.h"
@@ -119,5 +118,3 @@ int64_t ws_memory_peak(const struct ws_model *m);
 /* The value of a fact ("workload.dtype", "device"); 0 = not recorded. */
 uint32_t ws_recording_fact(const struct ws_recording *r, const struct ws_names *names,
                            const char *key);
-
-#endif

@@ -2,8 +2,7 @@
  * One side of a comparison: recordings of one configuration, their work laid
  * over each other.
  */
-#ifndef WS_REPORT_DIFF_SIDE_H
-#define WS_REPORT_DIFF_SIDE_H
+#pragma once
 
 #include "report/base/grade.h"
 #include "report/diff/match.h"
@@ -48,5 +47,3 @@ uint32_t ws_side_fact(const struct ws_side *s, const struct ws_names *names, con
  * the names of their files. Never the same, nothing in them that would harm a terminal.
  */
 void ws_sides_name(struct ws_side side[2], const struct ws_names *names);
-
-#endif

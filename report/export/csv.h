@@ -4,8 +4,7 @@
  * stand for their ids, names of what an id names stand beside it. Unknown is
  * empty.
  */
-#ifndef WS_REPORT_EXPORT_CSV_H
-#define WS_REPORT_EXPORT_CSV_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -29,5 +28,3 @@ bool ws_export_csv_has(enum ws_kind kind);
 /* Header and all rows. IO_WRITE when f has an error. */
 enum ws_status ws_export_csv_kind(struct ws_export_csv *c, enum ws_kind kind, FILE *f,
                                   struct ws_err *err);
-
-#endif

@@ -52,8 +52,7 @@ static enum ws_status write_kinds(const struct ws_trace_reader *r, const struct 
 		if (ws_export_csv_has(kind) && ws_trace_reader_count(r, kind))
 			status = write_kind(&f, &csv, kind, err);
 	ws_export_csv_free(&csv);
-	if (status == WS_OK)
-		status = remove_others(&f, r, err);
+	WS_THEN(status, remove_others(&f, r, err));
 	if (status == WS_OK)
 		return ws_outfolder_commit(&f, err);
 out:

@@ -2,8 +2,7 @@
  * An exporter: one of these, ws_exporter_NAME, in a file of its own, and its name in the list
  * below.
  */
-#ifndef WS_REPORT_EXPORT_EXPORTER_H
-#define WS_REPORT_EXPORT_EXPORTER_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -36,5 +35,3 @@ struct ws_exporter {
 #define X(name) extern const struct ws_exporter ws_exporter_##name;
 WS_EXPORTERS(X)
 #undef X
-
-#endif

@@ -1,6 +1,5 @@
 /* A file of text that is compressed as it is written. */
-#ifndef WS_REPORT_EXPORT_GZIP_H
-#define WS_REPORT_EXPORT_GZIP_H
+#pragma once
 
 #include <stdio.h>
 
@@ -12,5 +11,3 @@
  * those of stdio; fclose ends the file. IO_WRITE when it cannot be created.
  */
 enum ws_status ws_export_gzip_open(FILE **f, const char *path, struct ws_err *err);
-
-#endif

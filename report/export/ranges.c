@@ -170,7 +170,7 @@ static enum ws_status pair_sorted(struct pairing *p, const struct ws_trace_reade
 	if (status == WS_OK) {
 		order = calloc(events.n + 1, sizeof(*order));
 		if (!order)
-			status = WS_FAIL(err, NO_MEMORY, "no memory for %zu NVTX events", events.n);
+			status = WS_FAIL_MEMORY(err, "%zu NVTX events", events.n);
 	}
 	for (size_t i = 0; i < events.n && status == WS_OK; i++)
 		order[i] = (const struct ws_row_nvtx *)events.rows + i;
@@ -210,7 +210,7 @@ static enum ws_status place_threads(struct pairing *p, struct ws_err *err)
 	struct thread **order = calloc(p->nthreads + 1, sizeof(*order));
 	size_t mark_at = 0;
 
-	WS_FAIL_IF(!order, err, NO_MEMORY, "no memory for %zu threads", p->nthreads);
+	WS_FAIL_IF(!order, err, NO_MEMORY, "out of memory for %zu threads", p->nthreads);
 	for (size_t i = 0; i < p->nthreads; i++)
 		order[i] = &p->thread[i];
 	qsort(order, p->nthreads, sizeof(struct thread *), compare_threads);
@@ -246,7 +246,7 @@ static enum ws_status order_marks(struct pairing *p, struct ws_err *err)
 	struct ws_export_ranges *out = p->out;
 	struct ws_row_nvtx *to = calloc(out->nmarks + 1, sizeof(*to));
 
-	WS_FAIL_IF(!to, err, NO_MEMORY, "no memory for %zu marks", out->nmarks);
+	WS_FAIL_IF(!to, err, NO_MEMORY, "out of memory for %zu marks", out->nmarks);
 	for (size_t i = 0; i < out->nmarks; i++) {
 		const uint32_t thread = ws_idmap_get(&p->thread_numbers, out->mark[i].thread);
 
@@ -274,8 +274,7 @@ enum ws_status ws_export_ranges_load(struct ws_export_ranges *out, const struct 
 		forget(&p);
 		status = pair_sorted(&p, r, err);
 	}
-	if (status == WS_OK)
-		status = place_threads(&p, err);
+	WS_THEN(status, place_threads(&p, err));
 	if (status == WS_OK && p.nthreads > 1)
 		status = order_ranges(&p, err);
 	if (status == WS_OK && p.nthreads > 1)

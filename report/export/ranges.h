@@ -1,6 +1,5 @@
 /* NVTX events of a trace as ranges and marks, for exporters. */
-#ifndef WS_REPORT_EXPORT_RANGES_H
-#define WS_REPORT_EXPORT_RANGES_H
+#pragma once
 
 #include "report/export/rows.h"
 #include "report/base/spill.h"
@@ -36,5 +35,3 @@ enum ws_status ws_export_ranges_load(struct ws_export_ranges *out, const struct 
 /* The next range, from one end to the other: those behind are let go of. NULL: no more. */
 const struct ws_export_range *ws_export_ranges_next(struct ws_export_ranges *ranges, size_t *i);
 void ws_export_ranges_free(struct ws_export_ranges *ranges);
-
-#endif

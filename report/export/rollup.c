@@ -149,7 +149,7 @@ static enum ws_status roll_up(struct rollup *r, struct ws_err *err)
 
 	r->launch_of = calloc(r->m->nconfigs, sizeof(*r->launch_of));
 	r->group_of = calloc(k->n ? k->n : 1, sizeof(*r->group_of));
-	WS_FAIL_IF(!r->launch_of || !r->group_of, err, NO_MEMORY, "no memory for a roll-up");
+	WS_FAIL_IF(!r->launch_of || !r->group_of, err, NO_MEMORY, "out of memory for a roll-up");
 	WS_FORWARD(number_launches(r, err));
 	for (size_t i = 0; i < k->n; i++) {
 		struct group *g;
@@ -220,8 +220,7 @@ static enum ws_status export_groups(struct ws_parquet_folder *f, struct ws_parqu
 	enum ws_status status = ws_parquet_table_begin(t, f, "rollup", fields,
 	                                               sizeof(fields) / sizeof(fields[0]), err);
 
-	if (status == WS_OK)
-		status = ws_parquet_paths_make(&paths, r->m, err);
+	WS_THEN(status, ws_parquet_paths_make(&paths, r->m, err));
 	for (size_t i = 0; i < r->n && status == WS_OK; i++)
 		status = put_group(t, r, i, &paths, err);
 	ws_parquet_paths_free(&paths);
@@ -237,7 +236,7 @@ static enum ws_status sort_buckets(const struct rollup *r, int64_t **keys, uint3
 	*n = 0;
 	*keys = calloc(k->n ? k->n : 1, sizeof(**keys));
 	*order = calloc(k->n ? k->n : 1, sizeof(**order));
-	WS_FAIL_IF(!*keys || !*order, err, NO_MEMORY, "no memory for a histogram");
+	WS_FAIL_IF(!*keys || !*order, err, NO_MEMORY, "out of memory for a histogram");
 	for (size_t i = 0; i < k->n; i++)
 		if (!(k->flags[i] & WS_KERNEL_NO_TIME))
 			(*keys)[(*n)++] = (int64_t)r->group_of[i] * WS_ROLLUP_BUCKETS +
@@ -271,8 +270,7 @@ static enum ws_status export_histogram(struct ws_parquet_folder *f, struct ws_pa
 	enum ws_status status = ws_parquet_table_begin(t, f, "rollup_histogram", fields,
 	                                               sizeof(fields) / sizeof(fields[0]), err);
 
-	if (status == WS_OK)
-		status = sort_buckets(r, &keys, &order, &n, err);
+	WS_THEN(status, sort_buckets(r, &keys, &order, &n, err));
 	for (size_t i = 0, run; status == WS_OK && i < n; i += run) {
 		for (run = 1; i + run < n && keys[order[i + run]] == keys[order[i]];)
 			run++;
@@ -291,8 +289,7 @@ static enum ws_status export_tables(struct ws_parquet_folder *f, const struct ro
 
 	WS_FAIL_IF(!t, err, NO_MEMORY, "out of memory");
 	status = export_groups(f, t, r, err);
-	if (status == WS_OK)
-		status = export_histogram(f, t, r, err);
+	WS_THEN(status, export_histogram(f, t, r, err));
 	free(t);
 	return status;
 }
@@ -306,12 +303,9 @@ enum ws_status ws_rollup_export(const struct ws_model *m, const char *dir,
 
 	WS_FAIL_IF(!f, err, NO_MEMORY, "out of memory");
 	status = roll_up(&r, err);
-	if (status == WS_OK)
-		status = ws_parquet_folder_open(f, m, dir, opts, r.n, err);
-	if (status == WS_OK)
-		status = export_tables(f, &r, err);
-	if (status == WS_OK)
-		status = ws_outfolder_commit(&f->out, err);
+	WS_THEN(status, ws_parquet_folder_open(f, m, dir, opts, r.n, err));
+	WS_THEN(status, export_tables(f, &r, err));
+	WS_THEN(status, ws_outfolder_commit(&f->out, err));
 	ws_outfolder_abandon(&f->out);
 	free(f);
 	rollup_release(&r);

@@ -4,8 +4,7 @@
  * kernels as count, sums, extrema and histogram. docs/parquet.md has the
  * columns, docs/at-scale.md how to merge them.
  */
-#ifndef WS_REPORT_EXPORT_ROLLUP_H
-#define WS_REPORT_EXPORT_ROLLUP_H
+#pragma once
 
 #include "report/model/open.h"
 #include "report/export/parquet/parquet.h"
@@ -28,5 +27,3 @@ enum ws_status ws_rollup_export(const struct ws_model *m, const char *dir,
 uint32_t ws_rollup_bucket(uint64_t dur_ns);
 /* The least time of a bucket; of WS_ROLLUP_BUCKETS: 2^63. */
 uint64_t ws_rollup_bucket_from(uint32_t bucket);
-
-#endif

@@ -2,8 +2,7 @@
  * The rows of a trace as structs, for exporters: a kind block by block, or
  * rows that others name in memory; texts by their ids.
  */
-#ifndef WS_REPORT_EXPORT_ROWS_H
-#define WS_REPORT_EXPORT_ROWS_H
+#pragma once
 
 #include "report/export/source.h"
 #include "formats/base/map.h"
@@ -60,5 +59,3 @@ struct ws_bytes ws_export_text(const struct ws_export_dict *strings, uint64_t id
 /* UTF-8 without NUL: broken sequences and NUL as U+FFFD. Borrowed from text or room. */
 enum ws_status ws_export_readable(struct ws_buf *room, struct ws_bytes text, struct ws_bytes *out,
                                   struct ws_err *err);
-
-#endif

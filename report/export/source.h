@@ -5,8 +5,7 @@
  * The same trace gives the same bytes. A file is written from its beginning
  * under the name given: making it appear whole or not at all is the caller's.
  */
-#ifndef WS_REPORT_EXPORT_SOURCE_H
-#define WS_REPORT_EXPORT_SOURCE_H
+#pragma once
 
 #include "formats/base/bytes.h"
 #include "formats/trace/reader.h"
@@ -38,5 +37,3 @@ struct ws_export_stats {
 enum ws_status ws_export_nsys(const struct ws_trace_reader *r, const char *path,
                               const struct ws_export_opts *opts, struct ws_export_stats *stats,
                               struct ws_err *err);
-
-#endif

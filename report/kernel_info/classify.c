@@ -170,13 +170,12 @@ enum ws_status ws_classifier_new(const char *user_rules, size_t len, struct ws_c
 	c->locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
 	if (!c->locale) {
 		free(c);
-		return WS_FAIL(err, NO_MEMORY, "out of memory for class rules");
+		return WS_FAIL_MEMORY(err, "class rules");
 	}
 
 	before = uselocale(c->locale);
 	status = user_rules ? add_rules(c, user_rules, len, 1, err) : WS_OK;
-	if (status == WS_OK)
-		status = add_rules(c, builtin_rules, sizeof(builtin_rules), 0, err);
+	WS_THEN(status, add_rules(c, builtin_rules, sizeof(builtin_rules), 0, err));
 	uselocale(before);
 	if (status != WS_OK) {
 		ws_classifier_free(c);

@@ -3,8 +3,7 @@
  * dtype, tile. The rules are data (class_rules.txt, explained in
  * docs/classification.md); a file of the user's stands before them.
  */
-#ifndef WS_REPORT_KERNEL_INFO_CLASSIFY_H
-#define WS_REPORT_KERNEL_INFO_CLASSIFY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -160,5 +159,3 @@ const char *ws_name_dtype_name(enum ws_name_dtype dtype);
  * space. Writes at most size - 1 bytes and a NUL; returns how many.
  */
 size_t ws_name_normalise(const char *name, size_t len, char *out, size_t size);
-
-#endif

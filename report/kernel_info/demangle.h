@@ -2,8 +2,7 @@
  * Readable C++ signatures for mangled kernel names (Itanium C++ ABI, what
  * nvcc emits on Linux). The work is done by libiberty.
  */
-#ifndef WS_REPORT_KERNEL_INFO_DEMANGLE_H
-#define WS_REPORT_KERNEL_INFO_DEMANGLE_H
+#pragma once
 
 #include <stddef.h>
 
@@ -30,5 +29,3 @@ enum ws_status ws_demangle(const char *name, size_t len, struct ws_buf *out, str
 
 /* 0: this build lacks libiberty and ws_demangle appends every name as it is. */
 int ws_demangle_available(void);
-
-#endif

@@ -165,8 +165,7 @@ enum ws_status ws_peaks_new(const char *user_rows, size_t len, struct ws_peaks *
 	p = calloc(1, sizeof(*p));
 	WS_FAIL_IF(!p, err, NO_MEMORY, "out of memory for device peaks");
 	status = user_rows ? add_rows(p, user_rows, len, 1, err) : WS_OK;
-	if (status == WS_OK)
-		status = add_rows(p, builtin_rows, sizeof(builtin_rows), 0, err);
+	WS_THEN(status, add_rows(p, builtin_rows, sizeof(builtin_rows), 0, err));
 	if (status != WS_OK) {
 		ws_peaks_free(p);
 		return status;

@@ -3,8 +3,7 @@
  * table is data (device_peaks.txt, shown in docs/devices.md); a file of the
  * user's stands before it, measured values before both.
  */
-#ifndef WS_REPORT_KERNEL_INFO_DEVICE_PEAKS_H
-#define WS_REPORT_KERNEL_INFO_DEVICE_PEAKS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -74,5 +73,3 @@ const char *ws_peak_name(enum ws_peak which); /* "tf32" */
 
 /* Does the product name say that AMD made the device? 0 for an empty name. */
 bool ws_device_name_is_amd(const char *name, size_t len);
-
-#endif

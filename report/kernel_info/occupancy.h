@@ -3,8 +3,7 @@
  * multiprocessor (SM), and which share of the SM's thread slots they fill.
  * Formula and limits: docs/occupancy.md.
  */
-#ifndef WS_REPORT_KERNEL_INFO_OCCUPANCY_H
-#define WS_REPORT_KERNEL_INFO_OCCUPANCY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -106,5 +105,3 @@ struct ws_occupancy {
  */
 bool ws_occupancy_estimate(const struct ws_sm_limits *limits, const struct ws_launch_shape *shape,
                            struct ws_occupancy *out);
-
-#endif

@@ -355,7 +355,7 @@ enum ws_status ws_short_name(struct ws_bytes name, struct ws_buf *out, struct ws
 	if (put_xmma(name, out, &status, err))
 		return status;
 	room = malloc(name.len + 1);
-	WS_FAIL_IF(!room, err, NO_MEMORY, "no memory for a name of %zu bytes", name.len);
+	WS_FAIL_IF(!room, err, NO_MEMORY, "out of memory for a name of %zu bytes", name.len);
 	function = (struct ws_bytes){room, ws_name_short(name, room)};
 	arguments = arguments_of(name);
 	telling = telling_word(arguments, &behind);

@@ -2,8 +2,7 @@
  * Short names of kernels for people: what tells a kernel from others first,
  * never two kernels of a trace under one name.
  */
-#ifndef WS_REPORT_KERNEL_INFO_SHORT_NAME_H
-#define WS_REPORT_KERNEL_INFO_SHORT_NAME_H
+#pragma once
 
 #include "formats/base/bytes.h"
 #include "report/base/names.h"
@@ -32,5 +31,3 @@ enum ws_status ws_short_name(struct ws_bytes name, struct ws_buf *out, struct ws
  */
 enum ws_status ws_short_names(const struct ws_bytes *names, size_t n, struct ws_buf *text,
                               struct ws_bytes *out, struct ws_err *err);
-
-#endif

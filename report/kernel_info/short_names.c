@@ -152,7 +152,7 @@ static enum ws_status differing_arguments(const struct ws_bytes *names, size_t n
 	size_t count = 0;
 
 	if (!arguments || !column)
-		status = WS_FAIL(err, NO_MEMORY, "no memory for %zu kernel names", n);
+		status = WS_FAIL_MEMORY(err, "%zu kernel names", n);
 	for (size_t i = 0; i < n && status == WS_OK; i++) {
 		size_t mine = split_arguments(names[i], arguments[i]);
 
@@ -169,8 +169,7 @@ static enum ws_status differing_arguments(const struct ws_bytes *names, size_t n
 		for (size_t i = 0; i < n && status == WS_OK; i++) {
 			if (parts[i].len)
 				status = ws_buf_put(&parts[i], ", ", 2, err);
-			if (status == WS_OK)
-				status = put_part(&parts[i], column[i], err);
+			WS_THEN(status, put_part(&parts[i], column[i], err));
 		}
 	}
 	free(arguments);
@@ -216,11 +215,10 @@ static enum ws_status tell_apart(struct namer *s, size_t first, size_t n, struct
 	enum ws_status status = WS_OK;
 
 	if (!names || !parts)
-		status = WS_FAIL(err, NO_MEMORY, "no memory for %zu kernel names", n);
+		status = WS_FAIL_MEMORY(err, "%zu kernel names", n);
 	for (size_t i = 0; i < n && status == WS_OK; i++)
 		names[i] = s->names[s->order[first + i]];
-	if (status == WS_OK)
-		status = differing_arguments(names, n, parts, err);
+	WS_THEN(status, differing_arguments(names, n, parts, err));
 	if (status == WS_OK && !parts[0].len) {
 		strip_common(names, n);
 		for (size_t i = 0; i < n && status == WS_OK; i++)
@@ -271,17 +269,15 @@ enum ws_status ws_short_names(const struct ws_bytes *names, size_t n, struct ws_
 	s.label = calloc(n ? n : 1, sizeof(*s.label));
 	s.order = calloc(n ? n : 1, sizeof(*s.order));
 	if (!s.label || !s.order)
-		status = WS_FAIL(err, NO_MEMORY, "no memory for %zu kernel names", n);
+		status = WS_FAIL_MEMORY(err, "%zu kernel names", n);
 	for (size_t i = 0; i < n && status == WS_OK; i++) {
 		s.order[i] = (uint32_t)i;
 		s.label[i].at = text->len;
 		status = ws_short_name(names[i], text, err);
 		s.label[i].len = text->len - s.label[i].at;
 	}
-	if (status == WS_OK)
-		status = one_round(&s, 0, err);
-	if (status == WS_OK)
-		status = one_round(&s, 1, err);
+	WS_THEN(status, one_round(&s, 0, err));
+	WS_THEN(status, one_round(&s, 1, err));
 	for (size_t i = 0; i < n && status == WS_OK; i++)
 		out[i] = label_of(&s, (uint32_t)i);
 	free(s.label);

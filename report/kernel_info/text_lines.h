@@ -1,6 +1,5 @@
 /* Lines and words of a small text file that is all in memory. Nothing here allocates. */
-#ifndef WS_REPORT_KERNEL_INFO_TEXT_LINES_H
-#define WS_REPORT_KERNEL_INFO_TEXT_LINES_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -26,5 +25,3 @@ bool ws_text_is(struct ws_text word, const char *name);
 /* The word for printf's "%.*s": as much of it as a message should show. */
 #define WS_TEXT_SHOWN(word) ws_text_shown(word), (word).pos
 int ws_text_shown(struct ws_text word);
-
-#endif

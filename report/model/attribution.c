@@ -65,10 +65,8 @@ enum ws_status ws_join_launches(const struct ws_launches *kernels, const struct 
 	WS_FAIL_IF(!order, err, NO_MEMORY, "out of memory to join %zu launches", calls->n);
 	ws_order_identity(order, calls->n);
 	status = ws_order_by(order, calls->start_ns, calls->n, err);
-	if (status == WS_OK)
-		status = ws_order_by(order, (const int64_t *)calls->correlation, calls->n, err);
-	if (status == WS_OK)
-		status = ws_order_by_u32(order, calls->process, calls->n, calls->n, err);
+	WS_THEN(status, ws_order_by(order, (const int64_t *)calls->correlation, calls->n, err));
+	WS_THEN(status, ws_order_by_u32(order, calls->process, calls->n, calls->n, err));
 
 	for (size_t k = 0; k < kernels->n && status == WS_OK; k++) {
 		struct launch_key key = {kernels->process[k], kernels->correlation[k],
@@ -248,8 +246,7 @@ enum ws_status ws_attribute(const struct ws_calls *calls, const struct ws_ranges
 	struct ws_arena temp = {0};
 	enum ws_status status = prepare(out, calls, ranges, err);
 
-	if (status == WS_OK)
-		status = attribute(&temp, calls, ranges, out, err);
+	WS_THEN(status, attribute(&temp, calls, ranges, out, err));
 	ws_arena_free(&temp);
 	return status;
 }

@@ -5,8 +5,7 @@
  * it, bounds included, on the same thread; a kernel belongs where its
  * launching call does. The innermost range is the one that began last.
  */
-#ifndef WS_REPORT_MODEL_ATTRIBUTION_H
-#define WS_REPORT_MODEL_ATTRIBUTION_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -63,5 +62,3 @@ struct ws_attribution {
 enum ws_status ws_attribute(const struct ws_calls *calls, const struct ws_ranges *ranges,
                             struct ws_attribution *out, struct ws_err *err);
 void ws_attribution_release(struct ws_attribution *a);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * One cell of a loaded kind; a column that the file lacks reads as 0.
  */
-#ifndef WS_REPORT_MODEL_COLUMNS_H
-#define WS_REPORT_MODEL_COLUMNS_H
+#pragma once
 
 #include <string.h>
 
@@ -37,5 +36,3 @@ static inline struct ws_bytes ws_meta_value(const struct ws_column_data *meta, c
 	}
 	return (struct ws_bytes){"", 0};
 }
-
-#endif

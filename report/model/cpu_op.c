@@ -60,15 +60,12 @@ static enum ws_status load_configs(struct ws_loader *l, struct ws_err *err)
 			                   ws_value(&t, WS_COL_op_config_bytes_written, i));
 		status = enum_text(m, WS_COL_op_config_kind, ws_value(&t, WS_COL_op_config_kind, i),
 		                   &c->kind, err);
-		if (status == WS_OK)
-			status = ws_steady_text(m, c->name, &c->name, err);
-		if (status == WS_OK)
-			status = enum_text(m, WS_COL_op_config_direction,
-			                   ws_value(&t, WS_COL_op_config_direction, i),
-			                   &c->direction, err);
-		if (status == WS_OK)
-			status = enum_text(m, WS_COL_op_config_dtype,
-			                   ws_value(&t, WS_COL_op_config_dtype, i), &c->dtype, err);
+		WS_THEN(status, ws_steady_text(m, c->name, &c->name, err));
+		WS_THEN(status,
+		        enum_text(m, WS_COL_op_config_direction,
+		                  ws_value(&t, WS_COL_op_config_direction, i), &c->direction, err));
+		WS_THEN(status, enum_text(m, WS_COL_op_config_dtype,
+		                          ws_value(&t, WS_COL_op_config_dtype, i), &c->dtype, err));
 		if (status == WS_OK)
 			status =
 			        ws_idmap_put(&l->op_config_of, ws_value(&t, WS_COL_op_config_id, i),
@@ -289,9 +286,8 @@ static enum ws_status follow_flows(struct ws_loader *l, struct ws_err *err)
 			continue;
 		status = ws_thread_number(l, ws_value(&t, WS_COL_flow_from_thread, i), 0,
 		                          &from_thread, err);
-		if (status == WS_OK)
-			status = ws_thread_number(l, ws_value(&t, WS_COL_flow_to_thread, i), 0,
-			                          &to_thread, err);
+		WS_THEN(status, ws_thread_number(l, ws_value(&t, WS_COL_flow_to_thread, i), 0,
+		                                 &to_thread, err));
 		if (status != WS_OK)
 			break;
 		from = op_at(&ops->tree, from_thread,
@@ -401,8 +397,7 @@ enum ws_status ws_join_cpu_ops(struct ws_loader *l, struct ws_err *err)
 		memcpy(a->op, in_op.innermost, a->n * sizeof(*a->op));
 		status = follow_flows(l, err);
 	}
-	if (status == WS_OK)
-		status = load_links(l, &op_of, err);
+	WS_THEN(status, load_links(l, &op_of, err));
 	if (status == WS_OK)
 		join_work(m, &op_of, l);
 	ws_attribution_release(&in_op);

@@ -61,7 +61,7 @@ enum ws_status ws_steady_text(struct ws_model *m, uint32_t name, uint32_t *out, 
 	if (*out || name == WS_TEXT_EMPTY)
 		return WS_OK;
 	steady = text.len <= sizeof(room) ? room : malloc(text.len);
-	WS_FAIL_IF(!steady, err, NO_MEMORY, "no memory for a name of %zu bytes", text.len);
+	WS_FAIL_IF(!steady, err, NO_MEMORY, "out of memory for a name of %zu bytes", text.len);
 	m->steady_of[name] = name;
 	n = ws_name_steady(text, steady);
 	if (n != text.len || memcmp(steady, text.ptr, n)) {
@@ -404,14 +404,10 @@ static enum ws_status load_payloads(struct ws_loader *l, struct ws_err *err)
 	                                   text_of_string, l->m->texts, l->m};
 	enum ws_status status = ws_load_kind(l, WS_KIND_PAYLOAD_SCHEMA, &schema, err);
 
-	if (status == WS_OK)
-		status = ws_load_kind(l, WS_KIND_PAYLOAD_FIELD, &field, err);
-	if (status == WS_OK)
-		status = ws_load_kind(l, WS_KIND_PAYLOAD_ENUM, &entry, err);
-	if (status == WS_OK)
-		status = ws_load_kind(l, WS_KIND_PAYLOAD, &payload, err);
-	if (status == WS_OK)
-		status = ws_ops_decode(&tables, &l->m->ops, err);
+	WS_THEN(status, ws_load_kind(l, WS_KIND_PAYLOAD_FIELD, &field, err));
+	WS_THEN(status, ws_load_kind(l, WS_KIND_PAYLOAD_ENUM, &entry, err));
+	WS_THEN(status, ws_load_kind(l, WS_KIND_PAYLOAD, &payload, err));
+	WS_THEN(status, ws_ops_decode(&tables, &l->m->ops, err));
 	for (uint64_t i = 0; i < payload.rows && status == WS_OK; i++)
 		status = ws_idmap_put(&l->payload_of, ws_value(&payload, WS_COL_payload_id, i),
 		                      (uint32_t)i, err);
@@ -459,30 +455,20 @@ enum ws_status ws_load_dictionaries(struct ws_loader *l, struct ws_err *err)
 
 	WS_FORWARD(ws_load_kind(l, WS_KIND_LAUNCH_CONFIG, &configs, err));
 	status = load_texts(l, configs.rows, err);
-	if (status == WS_OK)
-		status = load_processes(l, err);
-	if (status == WS_OK)
-		status = load_devices(l, err);
-	if (status == WS_OK)
-		status = load_device_attrs(l, err);
-	if (status == WS_OK)
-		status = load_threads(l, err);
+	WS_THEN(status, load_processes(l, err));
+	WS_THEN(status, load_devices(l, err));
+	WS_THEN(status, load_device_attrs(l, err));
+	WS_THEN(status, load_threads(l, err));
 	/* rules of the user\'s are read to say what is wrong with them */
 	if (status == WS_OK && (!l->plain_names || l->opts->rules))
 		status = ws_classifier_new(l->opts->rules, l->opts->rules_len, &l->classifier, err);
-	if (status == WS_OK)
-		status = load_configs(l, &configs, err);
+	WS_THEN(status, load_configs(l, &configs, err));
 	ws_column_data_release(&configs);
-	if (status == WS_OK)
-		status = load_short_names(l, err);
+	WS_THEN(status, load_short_names(l, err));
 	find_makers(l->m);
-	if (status == WS_OK)
-		status = load_payloads(l, err);
-	if (status == WS_OK)
-		status = load_ends(l, err);
-	if (status == WS_OK)
-		status = ws_load_kind(l, WS_KIND_META, &l->m->meta, err);
-	if (status == WS_OK)
-		status = ws_load_kind(l, WS_KIND_LOSS, &l->m->loss, err);
+	WS_THEN(status, load_payloads(l, err));
+	WS_THEN(status, load_ends(l, err));
+	WS_THEN(status, ws_load_kind(l, WS_KIND_META, &l->m->meta, err));
+	WS_THEN(status, ws_load_kind(l, WS_KIND_LOSS, &l->m->loss, err));
 	return status;
 }

@@ -2,8 +2,7 @@
  * What the name of a range says, and its operation: one definition for the
  * loaded model and for the streaming pass.
  */
-#ifndef WS_REPORT_MODEL_LABEL_H
-#define WS_REPORT_MODEL_LABEL_H
+#pragma once
 
 #include "report/model/model.h"
 
@@ -15,5 +14,3 @@ enum ws_phase ws_label_phase(const struct ws_model *m, uint32_t name);
 uint8_t ws_label_marks(uint32_t name);
 /* Class, as text, of a range with these marks in this operation, which may be NULL. */
 uint32_t ws_label_class(const struct ws_op_facts *op, uint8_t marks);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * What the two parts of loading a model share: ids of the trace to numbers.
  */
-#ifndef WS_REPORT_MODEL_LOAD_H
-#define WS_REPORT_MODEL_LOAD_H
+#pragma once
 
 #include "report/kernel_info/classify.h"
 #include "report/model/model.h"
@@ -113,5 +112,3 @@ enum ws_status ws_join_work(struct ws_loader *l, const struct ws_calls *calls, s
 /* The number of a thread; one whose row was lost is a thread of process `pid` all the same. */
 enum ws_status ws_thread_number(struct ws_loader *l, uint64_t id, uint64_t pid, uint32_t *out,
                                 struct ws_err *err);
-
-#endif

@@ -40,7 +40,7 @@ enum ws_status ws_model_begin(struct ws_model **out, const struct ws_trace_reade
 	*out = NULL;
 	if (!m || !(m->name = ws_arena_copy(&m->arena, name, strlen(name)))) {
 		free(m);
-		return WS_FAIL(err, NO_MEMORY, "out of memory for the trace %s", name);
+		return WS_FAIL_MEMORY(err, "the trace %s", name);
 	}
 	m->file = *ws_trace_reader_summary(r);
 	m->softmax_flops = opts->softmax_flops > 0 ? opts->softmax_flops : WS_SOFTMAX_FLOPS;

@@ -2,8 +2,7 @@
  * A trace in memory, joined: kernels know their range, ranges their path,
  * step and operation. Only analysis (tab_*.c, diff.c) sees the inside.
  */
-#ifndef WS_REPORT_MODEL_MODEL_H
-#define WS_REPORT_MODEL_MODEL_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -383,5 +382,3 @@ enum ws_status ws_model_load(struct ws_model *m, const struct ws_trace_reader *r
 /* Places, classes, phases, steps and operations of the ranges; leftovers: label.c. step as in
  * struct ws_model_opts. */
 enum ws_status ws_model_label(struct ws_model *m, const char *step, struct ws_err *err);
-
-#endif

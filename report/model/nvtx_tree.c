@@ -351,7 +351,7 @@ enum ws_status ws_path_text(const struct ws_ranges *r, uint32_t path, const stru
 	}
 	text = malloc(n);
 	if (!text)
-		return WS_FAIL(err, NO_MEMORY, "no memory for a path of %zu bytes", n);
+		return WS_FAIL_MEMORY(err, "a path of %zu bytes", n);
 	/* from the end backwards: the innermost name comes first along the parents */
 	to = text + n;
 	*--to = '\0';

@@ -12,8 +12,7 @@
  *   start/end ranges, may cross: then neither contains the other.
  * - A range that never ended ends where the caller says that the trace ends.
  */
-#ifndef WS_REPORT_MODEL_NVTX_TREE_H
-#define WS_REPORT_MODEL_NVTX_TREE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -90,5 +89,3 @@ enum ws_status ws_paths_order(const struct ws_ranges *r, const struct ws_bytes *
  */
 enum ws_status ws_path_text(const struct ws_ranges *r, uint32_t path, const struct ws_bytes *texts,
                             char **out, size_t *len, struct ws_err *err);
-
-#endif

@@ -15,8 +15,7 @@ enum ws_status ws_model_open_reader(struct ws_model **out, const struct ws_trace
 	opts = opts ? opts : &none;
 	WS_FORWARD(ws_model_begin(&m, r, name, opts, err));
 	status = ws_model_load(m, r, opts, err);
-	if (status == WS_OK)
-		status = ws_model_label(m, opts->step, err);
+	WS_THEN(status, ws_model_label(m, opts->step, err));
 	if (status == WS_OK)
 		*out = m;
 	else

@@ -1,8 +1,7 @@
 /*
  * Opening a trace as a model, and which part of it a report is about.
  */
-#ifndef WS_REPORT_MODEL_OPEN_H
-#define WS_REPORT_MODEL_OPEN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -78,5 +77,3 @@ struct ws_filter {
 	{                                                                              \
 		.scope = WS_SCOPE_ALL, .step_first = -1, .step_last = -1, .device = -1 \
 	}
-
-#endif

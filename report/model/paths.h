@@ -2,8 +2,7 @@
  * Paths of NVTX ranges: the names from the outermost range down, each path
  * once, however many ranges have it.
  */
-#ifndef WS_REPORT_MODEL_PATHS_H
-#define WS_REPORT_MODEL_PATHS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -38,5 +37,3 @@ enum ws_status ws_path_intern(struct ws_path_table *t, const struct ws_path *pat
 /* Hand the paths over, to be freed by free(); the table is empty then. */
 void ws_path_table_give(struct ws_path_table *t, struct ws_path **paths, size_t *npaths);
 void ws_path_table_free(struct ws_path_table *t);
-
-#endif

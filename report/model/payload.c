@@ -139,8 +139,7 @@ static enum ws_status find_layouts(struct decoder *d, struct ws_err *err)
 	}
 	d->layouts = calloc(f->rows ? f->rows : 1, sizeof(*d->layouts));
 	if (!d->layouts)
-		return WS_FAIL(err, NO_MEMORY, "no memory for %llu payload fields",
-		               (unsigned long long)f->rows);
+		return WS_FAIL_MEMORY(err, "%llu payload fields", (unsigned long long)f->rows);
 	for (uint64_t i = 0; i < f->rows; i++) {
 		uint64_t schema = ws_value(f, WS_COL_payload_field_schema, i);
 		uint32_t name =
@@ -269,8 +268,7 @@ enum ws_status ws_ops_decode(const struct ws_payload_tables *tables, struct ws_o
 	out->op = calloc(n ? n : 1, sizeof(*out->op));
 	out->is_op = calloc(n ? n : 1, 1);
 	if (!out->op || !out->is_op)
-		return WS_FAIL(err, NO_MEMORY, "no memory for %llu payloads",
-		               (unsigned long long)n);
+		return WS_FAIL_MEMORY(err, "%llu payloads", (unsigned long long)n);
 	status = find_layouts(&d, err);
 	if (status == WS_OK)
 		decode_all(&d, out);

@@ -2,8 +2,7 @@
  * NVTX payloads, decoded through the schema that the trace carries: fields
  * are found by name, so any program's payload serves that has them.
  */
-#ifndef WS_REPORT_MODEL_PAYLOAD_H
-#define WS_REPORT_MODEL_PAYLOAD_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -52,5 +51,3 @@ void ws_ops_release(struct ws_ops *ops);
 /* A number of a predefined NVTX entry type (little-endian); 0 when p[0..len) cannot hold it or the
  * type is no number that fits into an int64_t. */
 bool ws_payload_number(uint64_t type, const uint8_t *p, size_t len, int64_t *out);
-
-#endif

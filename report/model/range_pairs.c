@@ -1,6 +1,5 @@
 #include "report/model/range_pairs.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
 
 #include "formats/base/grow.h"

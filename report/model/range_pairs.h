@@ -9,8 +9,7 @@
  * once a range has ended. Pushes and pops of a thread come in order of time,
  * starts and ends of a process too; the two sorts need not be in step.
  */
-#ifndef WS_REPORT_MODEL_RANGE_PAIRS_H
-#define WS_REPORT_MODEL_RANGE_PAIRS_H
+#pragma once
 
 #include "formats/base/strtab.h"
 #include "report/base/order.h"
@@ -65,5 +64,3 @@ enum ws_status ws_range_start(struct ws_range_pairs *p, uint64_t process, uint64
 /* The same for start and end. */
 uint32_t ws_range_end(struct ws_range_pairs *p, uint64_t process, uint64_t id);
 void ws_range_pairs_free(struct ws_range_pairs *p);
-
-#endif

@@ -211,8 +211,7 @@ static enum ws_status find_steps(struct ws_model *m, const char *pattern, struct
 	status = ws_arena_check(&temp, "the steps", err);
 	for (uint32_t p = 0; p < m->ranges.npaths && status == WS_OK; p++)
 		status = ws_step_is_path(m, &m->ranges, p, pattern, &is_step[p], err);
-	if (status == WS_OK)
-		status = make_steps(&temp, m, is_step, err);
+	WS_THEN(status, make_steps(&temp, m, is_step, err));
 	ws_arena_free(&temp);
 	return status;
 }

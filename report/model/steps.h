@@ -6,8 +6,7 @@
  * of its process, in no step or warm-up themselves, did in its time: backward runs on a
  * thread of its own. docs/statistics.md
  */
-#ifndef WS_REPORT_MODEL_STEPS_H
-#define WS_REPORT_MODEL_STEPS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -47,5 +46,3 @@ static inline uint8_t ws_range_marks(const struct ws_model *m, uint32_t range)
 /* The part of the run that something belongs to, by its step (WS_NONE: none) and the marks of its
  * range; never WS_SCOPE_ALL. */
 enum ws_scope ws_scope_of(const struct ws_model *m, uint32_t step, uint8_t marks);
-
-#endif

@@ -185,8 +185,7 @@ enum ws_status ws_load_memory(struct ws_loader *l, struct ws_err *err)
 	WS_NEW(&l->temp, l->memory_thread, t.rows);
 	WS_NEW(&m->arena, m->memory, t.rows);
 	status = ws_arena_check(&l->temp, "the allocations of the trace", err);
-	if (status == WS_OK)
-		status = ws_arena_check(&m->arena, "the allocations of the trace", err);
+	WS_THEN(status, ws_arena_check(&m->arena, "the allocations of the trace", err));
 	if (status == WS_OK) {
 		ws_order_identity(order, t.rows);
 		for (uint64_t i = 0; i < t.rows; i++)
@@ -219,8 +218,7 @@ static enum ws_status join_memory(struct ws_loader *l, struct ws_err *err)
 	const struct ws_calls moments = {m->nmemory, time, time, l->memory_thread, NULL, NULL};
 
 	status = ws_attribute(&moments, &m->ranges, &in_range, err);
-	if (status == WS_OK)
-		status = ws_attribute(&moments, &m->cpu_ops.tree, &in_op, err);
+	WS_THEN(status, ws_attribute(&moments, &m->cpu_ops.tree, &in_op, err));
 	for (size_t i = 0; i < m->nmemory && status == WS_OK; i++) {
 		m->memory[i].range = in_range.innermost[i];
 		m->memory[i].cpu_op = in_op.innermost[i];

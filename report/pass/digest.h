@@ -6,8 +6,7 @@
  * filters that need all rows at once, from a loaded model; both call the
  * functions below, so a number has one definition. docs/engine.md
  */
-#ifndef WS_REPORT_PASS_DIGEST_H
-#define WS_REPORT_PASS_DIGEST_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -196,4 +195,3 @@ struct ws_group {
 };
 enum ws_status ws_digest_group(const struct ws_digest *d, const uint32_t *group, size_t ngroups,
                                struct ws_group *out, struct ws_err *err);
-#endif

@@ -3,8 +3,7 @@
  * configurations, threads, paths and payloads are numbers of the model that
  * the pass makes.
  */
-#ifndef WS_REPORT_PASS_JOINED_H
-#define WS_REPORT_PASS_JOINED_H
+#pragma once
 
 #include <stdint.h>
 
@@ -50,5 +49,3 @@ struct ws_joined_sink {
 	                         struct ws_err *err);
 	enum ws_status (*range)(void *ctx, const struct ws_joined_range *range, struct ws_err *err);
 };
-
-#endif

@@ -3,8 +3,7 @@
  * which the pass is done with them, and are read in another. Those of a loaded model are its own,
  * and nothing is copied. Analyses read either through the same functions.
  */
-#ifndef WS_REPORT_PASS_JOINED_ROWS_H
-#define WS_REPORT_PASS_JOINED_ROWS_H
+#pragma once
 
 #include "formats/trace/reader.h"
 #include "report/base/spill.h"
@@ -54,5 +53,3 @@ const struct ws_joined_range *ws_joined_rows_range(struct ws_joined_rows *rows, 
 const struct ws_joined_call *ws_joined_rows_call(struct ws_joined_rows *rows, uint32_t number);
 /* The model's step that a row names, WS_NONE. */
 uint32_t ws_joined_rows_step(const struct ws_joined_rows *rows, uint32_t step);
-
-#endif

@@ -6,8 +6,7 @@
  * bits an id that is in use. After that, what waits is what is in flight: calls
  * whose kernel has not come yet.
  */
-#ifndef WS_REPORT_PASS_LAUNCHES_H
-#define WS_REPORT_PASS_LAUNCHES_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -158,5 +157,3 @@ static inline void ws_launches_take(struct ws_launches_waiting *w, struct ws_lau
 		ws_launches_close_hole(w, slot);
 }
 void ws_launches_free(struct ws_launches_waiting *w);
-
-#endif

@@ -7,8 +7,7 @@
  * begins as long as ranges of a thread nest; where they do not, and where a
  * range ends on another thread, the caller is told and gives up.
  */
-#ifndef WS_REPORT_PASS_LIVE_H
-#define WS_REPORT_PASS_LIVE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -272,5 +271,3 @@ static inline uint32_t ws_live_innermost(struct ws_live_ranges *l, uint32_t thre
 /* The trace ends: so do the ranges that are open. */
 enum ws_status ws_live_end(struct ws_live_ranges *l, int64_t end_ns, struct ws_err *err);
 void ws_live_free(struct ws_live_ranges *l);
-
-#endif

@@ -4,8 +4,7 @@
  * digest. Memory depends on what is in flight and on how many different
  * values there are, not on rows. docs/engine.md
  */
-#ifndef WS_REPORT_PASS_PASS_H
-#define WS_REPORT_PASS_PASS_H
+#pragma once
 
 #include "formats/trace/reader.h"
 #include "report/pass/digest.h"
@@ -24,5 +23,3 @@ enum ws_status ws_pass_run(const struct ws_trace_reader *r, const char *name,
                            const struct ws_model_opts *opts, enum ws_scope scope, unsigned parts,
                            const struct ws_joined_sink *sink, struct ws_model **m,
                            struct ws_digest *d, const char **declined, struct ws_err *err);
-
-#endif

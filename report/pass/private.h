@@ -1,8 +1,7 @@
 /*
  * What the two halves of a pass share: pass.c feeds the rows, join.c joins them.
  */
-#ifndef WS_REPORT_PASS_PRIVATE_H
-#define WS_REPORT_PASS_PRIVATE_H
+#pragma once
 
 #include "formats/trace/feed.h"
 #include "report/model/load.h"
@@ -210,5 +209,3 @@ const struct ws_live_events *ws_pass_live_events(void);
 enum ws_status ws_pass_join(struct ws_pass *p, int64_t until_ns, struct ws_err *err);
 /* The trace ends: what is open ends, steps get their numbers. */
 enum ws_status ws_pass_end(struct ws_pass *p, struct ws_err *err);
-
-#endif

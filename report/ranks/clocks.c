@@ -57,7 +57,7 @@ static enum ws_status open_aligner(struct aligner *a, struct ws_err *err)
 	a->first = calloc(r->n + 1, sizeof(*a->first));
 	a->deviation = calloc(r->ncalls + 1, sizeof(*a->deviation));
 	if (!a->middle || !a->first || !a->deviation)
-		return ws_ranks_no_memory(err);
+		return WS_FAIL_MEMORY(err, "the ranks");
 	a->epoch_ns = r->ncalls ? r->calls[0].end_ns : 0;
 	for (size_t i = 0; i < r->nmeetings; i++)
 		for (uint32_t k = 0; k < r->meetings[i].n && r->meetings[i].n > 1; k++)
@@ -181,7 +181,7 @@ enum ws_status ws_ranks_align(struct ws_ranks *r, struct ws_err *err)
 {
 	struct aligner a = {.r = r};
 	size_t *filled = calloc(r->n + 1, sizeof(*filled));
-	enum ws_status status = filled ? open_aligner(&a, err) : ws_ranks_no_memory(err);
+	enum ws_status status = filled ? open_aligner(&a, err) : WS_FAIL_MEMORY(err, "the ranks");
 
 	if (status == WS_OK) {
 		join_ranks(r);

@@ -169,9 +169,8 @@ enum ws_status ws_ranks_fill_collectives(const struct ws_ranks *r, struct ws_tab
 	k.values = calloc(r->nmeetings + 1, sizeof(*k.values));
 	k.last = calloc(r->n + 1, sizeof(*k.last));
 	if (!order || !k.kind || !k.of_meeting || !k.values || !k.last)
-		status = ws_ranks_no_memory(err);
-	if (status == WS_OK)
-		status = gather(&k, err);
+		status = WS_FAIL_MEMORY(err, "the ranks");
+	WS_THEN(status, gather(&k, err));
 	if (status == WS_OK) {
 		for (uint32_t i = 0; i < k.n; i++)
 			order[i] = i;

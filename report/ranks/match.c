@@ -24,7 +24,7 @@ static enum ws_status number_ranks(struct ws_ranks *r, struct ws_err *err)
 {
 	uint32_t *order = calloc(2 * r->n + 1, sizeof(*order)), *place = order + r->n;
 	struct ws_rank *sorted = calloc(r->n + 1, sizeof(*sorted));
-	enum ws_status status = order && sorted ? WS_OK : ws_ranks_no_memory(err);
+	enum ws_status status = order && sorted ? WS_OK : WS_FAIL_MEMORY(err, "the ranks");
 	bool known = true;
 
 	for (size_t i = 0; i < r->n; i++)

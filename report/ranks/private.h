@@ -1,8 +1,7 @@
 /*
  * What the parts of a report of ranks share.
  */
-#ifndef WS_REPORT_RANKS_PRIVATE_H
-#define WS_REPORT_RANKS_PRIVATE_H
+#pragma once
 
 #include <math.h>
 #include <stdbool.h>
@@ -89,11 +88,6 @@ struct ws_ranks {
 	char alarm[512];
 };
 
-static inline enum ws_status ws_ranks_no_memory(struct ws_err *err)
-{
-	return WS_FAIL(err, NO_MEMORY, "no memory for the ranks");
-}
-
 /* match.c: ranks by number, calls into meetings. USAGE: two traces of one rank. */
 enum ws_status ws_ranks_match(struct ws_ranks *r, struct ws_err *err);
 /* clocks.c: offsets and residuals of the ranks, then who waited for whom. */
@@ -124,5 +118,3 @@ enum ws_status ws_ranks_fill_calls(const struct ws_ranks *r, struct ws_table *t,
                                    struct ws_err *err);
 void ws_ranks_set_text(const struct ws_ranks *r, struct ws_table *t, struct ws_cell *cell,
                        uint32_t text);
-
-#endif

@@ -190,7 +190,7 @@ static enum ws_status read_steps(struct reader *c, struct ws_err *err)
 	WS_FORWARD(gather_spans(c, err));
 	rank->steps = calloc(rank->nsteps + 1, sizeof(*rank->steps));
 	if (!rank->steps)
-		return ws_ranks_no_memory(err);
+		return WS_FAIL_MEMORY(err, "the ranks");
 	for (size_t i = 0; i < rank->nsteps; i++) {
 		const struct ws_time_window *w = &c->windows[i];
 		struct ws_rank_step *s = &rank->steps[i];

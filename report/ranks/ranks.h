@@ -2,8 +2,7 @@
  * The ranks of one distributed run, a trace each: time and communication of
  * each, collectives matched over them, and who makes the others wait. docs/ranks.md
  */
-#ifndef WS_REPORT_RANKS_RANKS_H
-#define WS_REPORT_RANKS_RANKS_H
+#pragma once
 
 #include "report/model/model.h"
 #include "report/table/table.h"
@@ -21,5 +20,3 @@ enum ws_status ws_ranks_add(struct ws_ranks *r, const struct ws_model *m, struct
  */
 enum ws_status ws_ranks_make(struct ws_ranks *r, struct ws_report **out, const char **alarm,
                              struct ws_err *err);
-
-#endif

@@ -204,7 +204,7 @@ enum ws_status ws_ranks_fill_steps(const struct ws_ranks *r, struct ws_table *t,
 		all += r->ranks[i].nsteps;
 	refs = calloc(all + 1, sizeof(*refs));
 	if (!refs)
-		return ws_ranks_no_memory(err);
+		return WS_FAIL_MEMORY(err, "the ranks");
 	for (size_t i = 0; i < r->n; i++)
 		for (size_t s = 0; s < r->ranks[i].nsteps; s++)
 			refs[n++] = (struct step_ref){&r->ranks[i], &r->ranks[i].steps[s]};
@@ -284,7 +284,7 @@ enum ws_status ws_ranks_fill_calls(const struct ws_ranks *r, struct ws_table *t,
 	size_t *order = calloc(r->nmeetings + 1, sizeof(*order));
 
 	if (!order)
-		return ws_ranks_no_memory(err);
+		return WS_FAIL_MEMORY(err, "the ranks");
 	for (size_t i = 0; i < r->nmeetings; i++)
 		order[i] = i;
 	qsort_r(order, r->nmeetings, sizeof(*order), by_step_and_begin, (void *)r);

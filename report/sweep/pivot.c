@@ -233,7 +233,7 @@ static enum ws_status make(struct pivot *p, struct ws_table **t, struct ws_err *
 	ws_table_free(*t);
 	*t = ws_table_new(def);
 	if (!*t)
-		return WS_FAIL(err, NO_MEMORY, "no memory for the pivot");
+		return WS_FAIL_MEMORY(err, "the pivot");
 	fill(p, fixed->ncolumns, first, *t);
 	return WS_OK;
 }

@@ -1,8 +1,5 @@
 /* What the tables of a sweep share. */
-#ifndef WS_REPORT_SWEEP_PRIVATE_H
-#define WS_REPORT_SWEEP_PRIVATE_H
-
-#include <math.h>
+#pragma once
 
 #include "formats/base/arena.h"
 #include "report/base/names.h"
@@ -100,5 +97,3 @@ enum ws_status ws_sweep_pivot(struct ws_sweep *s, struct ws_table **t, struct ws
 enum ws_status ws_sweep_over_size(struct ws_sweep *s, struct ws_table **t, struct ws_err *err);
 enum ws_status ws_sweep_over_dtype(struct ws_sweep *s, struct ws_table **t, struct ws_err *err);
 enum ws_status ws_sweep_scaling(struct ws_sweep *s, struct ws_table *t, struct ws_err *err);
-
-#endif

@@ -212,14 +212,11 @@ static enum ws_status keep_steps(struct ws_sweep *s, struct ws_sweep_run *run,
 	steps.scope = WS_SCOPE_STEPS;
 	status = ws_select(m, &steps, &sel, err);
 
-	if (status == WS_OK)
-		status = ws_windows(m, &sel, &windows, &run->nsteps, &cut, err);
+	WS_THEN(status, ws_windows(m, &sel, &windows, &run->nsteps, &cut, err));
 	if (!run->nsteps || windows[0].step == WS_NONE)
 		run->nsteps = 0;
-	if (status == WS_OK)
-		status = keep_times(s, run, m, windows, err);
-	if (status == WS_OK)
-		status = keep_flops(run, m, &sel, err);
+	WS_THEN(status, keep_times(s, run, m, windows, err));
+	WS_THEN(status, keep_flops(run, m, &sel, err));
 	if (status == WS_OK)
 		run->softmax_percent = softmax_share(m, &sel);
 	free(windows);

@@ -2,8 +2,7 @@
  * Many traces as one table: a row a configuration, with its recordings
  * together; as a pivot; and how times grow with sizes.
  */
-#ifndef WS_REPORT_SWEEP_SWEEP_H
-#define WS_REPORT_SWEEP_SWEEP_H
+#pragma once
 
 #include "report/diff/diff.h"
 
@@ -30,5 +29,3 @@ struct ws_sweep_opts {
 /* The tables of WS_SWEEP_TABLES. USAGE: a key or column that is none. Once only. */
 enum ws_status ws_sweep_make(struct ws_sweep *s, const struct ws_sweep_opts *opts,
                              struct ws_report **out, struct ws_err *err);
-
-#endif

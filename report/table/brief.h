@@ -2,8 +2,7 @@
  * Names that are too long for their place: the middle goes, and of names that would then look
  * alike a part in which they differ stays.
  */
-#ifndef WS_REPORT_TABLE_BRIEF_H
-#define WS_REPORT_TABLE_BRIEF_H
+#pragma once
 
 #include <stddef.h>
 
@@ -27,5 +26,3 @@ struct ws_brief {
  */
 void ws_brief_names(struct ws_arena *arena, struct ws_brief *names, size_t n, size_t width,
                     size_t head);
-
-#endif

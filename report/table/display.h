@@ -4,8 +4,7 @@
  * Markdown writers. Texts: nothing that a terminal, an editor or a sheet would
  * act on; for the workbook too. Data formats give the plain value.
  */
-#ifndef WS_REPORT_TABLE_DISPLAY_H
-#define WS_REPORT_TABLE_DISPLAY_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -72,5 +71,3 @@ struct ws_glyph {
 size_t ws_display_glyph(const char *text, size_t len, struct ws_glyph *out);
 /* Columns that the text takes. */
 size_t ws_display_width(const char *text, size_t len);
-
-#endif

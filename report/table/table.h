@@ -2,8 +2,7 @@
  * The typed table: what every analysis makes and every writer prints.
  * Analysis never formats; writers never compute.
  */
-#ifndef WS_REPORT_TABLE_TABLE_H
-#define WS_REPORT_TABLE_TABLE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -185,5 +184,3 @@ enum ws_status ws_out_html(FILE *f, const struct ws_report *report, struct ws_er
 enum ws_status ws_out_xlsx(const char *path, const struct ws_report *report, struct ws_err *err);
 /* The same, of the module. */
 enum ws_status ws_xlsx_write(const char *path, const struct ws_report *report, struct ws_err *err);
-
-#endif

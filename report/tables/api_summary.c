@@ -28,7 +28,7 @@ static enum ws_status gather(struct api_summary *s, struct ws_err *err)
 		const struct ws_values *times = &d->calls[name].dur_ns;
 
 		if (!ws_values_stat(&times, 1, &scratch, &s->stats[name]))
-			status = WS_FAIL(err, NO_MEMORY, "no memory for the API summary");
+			status = WS_FAIL_MEMORY(err, "the API summary");
 		s->total_ns += s->stats[name].sum;
 		if (s->stats[name].n)
 			s->order[s->rows++] = name;

@@ -1,10 +1,8 @@
 /*
  * What each table needs of a digest, so that only that is read and joined.
  */
-#ifndef WS_REPORT_TABLES_NEEDS_H
-#define WS_REPORT_TABLES_NEEDS_H
+#pragma once
 
-#include "report/pass/digest.h"
 #include "report/table/table.h"
 
 /*
@@ -13,5 +11,3 @@
  * table needs the rows of a loaded model, too.
  */
 unsigned ws_table_needs(const struct ws_table_def *def, const uint8_t *columns, int *rows);
-
-#endif

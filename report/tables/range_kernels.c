@@ -141,8 +141,7 @@ enum ws_status ws_tab_range_kernels(const struct ws_table_context *tab, struct w
 	struct range_kernels s = {.tab = tab};
 	enum ws_status status = find_pairs(&s, err);
 
-	if (status == WS_OK)
-		status = prepare_rows(&s, err);
+	WS_THEN(status, prepare_rows(&s, err));
 	if (status == WS_OK && !ws_model_has_kernels(tab->m))
 		ws_table_set_not_recorded(t, WS_NO_KERNELS);
 	if (status == WS_OK) {

@@ -40,7 +40,7 @@ static enum ws_status find_times(struct ranges *s, struct ws_err *err)
 		const struct ws_values *times = &ws_digest_path(s->digest, p)->dur_ns;
 
 		if (!ws_values_stat(&times, 1, &scratch, &s->times[p]))
-			status = WS_FAIL(err, NO_MEMORY, "no memory for the table of ranges");
+			status = WS_FAIL_MEMORY(err, "the table of ranges");
 	}
 	ws_values_scratch_free(&scratch);
 	return status;
@@ -165,15 +165,14 @@ enum ws_status ws_tab_ranges(const struct ws_table_context *tab, struct ws_table
 	const struct ws_table_source source = {make_row, free_ranges, s};
 	enum ws_status status;
 
-	WS_FAIL_IF(!s, err, NO_MEMORY, "no memory for the table of ranges");
+	WS_FAIL_IF(!s, err, NO_MEMORY, "out of memory for the table of ranges");
 	*s = (struct ranges){.m = tab->m,
 	                     .digest = tab->digest,
 	                     .sel = tab->sel,
 	                     .t = t,
 	                     .gpu_ns = tab->sel->gpu_ns};
 	status = find_times(s, err);
-	if (status == WS_OK)
-		status = find_rows(s, err);
+	WS_THEN(status, find_rows(s, err));
 	ws_table_set_source(t, &source, s->nrows);
 	if (status == WS_OK)
 		add_notes(s, t);

@@ -151,12 +151,10 @@ enum ws_status ws_tab_ranges_rollup(const struct ws_table_context *tab, struct w
 	struct rollup r = {.all = all};
 	enum ws_status status;
 
-	WS_FAIL_IF(!all, err, NO_MEMORY, "no memory for the table %s", t->def->name);
+	WS_FAIL_IF(!all, err, NO_MEMORY, "out of memory for the table %s", t->def->name);
 	status = ws_tab_ranges(tab, all, err);
-	if (status == WS_OK)
-		status = ws_table_done(all, err);
-	if (status == WS_OK)
-		status = roll_up(&r, tab, t, err);
+	WS_THEN(status, ws_table_done(all, err));
+	WS_THEN(status, roll_up(&r, tab, t, err));
 	if (status == WS_OK && all->not_recorded)
 		ws_table_set_not_recorded(t, "%s", all->not_recorded);
 	for (size_t i = 0; status == WS_OK && i < all->nnotes && t->nrows; i++)

@@ -59,7 +59,7 @@ static enum ws_status make(const struct ws_table_context *all, const struct ws_t
 		return WS_FAIL(err, BUG, "%s is not a table of a report", def->name);
 	t = ws_table_new(def);
 	if (!t)
-		return WS_FAIL(err, NO_MEMORY, "no memory for the table %s", def->name);
+		return WS_FAIL_MEMORY(err, "the table %s", def->name);
 	name_for_devices(tab->m, t);
 	status = builders[which].build(tab, t, err);
 	ws_arena_free(&temp);
@@ -72,8 +72,7 @@ static enum ws_status make(const struct ws_table_context *all, const struct ws_t
 		ws_table_note(t,
 		              "%s ran on the CPU reference: real CPU timings; not GPU performance.",
 		              ws_model_on_cpu(tab->m) == 1 ? "All kernels" : "Some kernels");
-	if (status == WS_OK)
-		status = ws_table_done(t, err);
+	WS_THEN(status, ws_table_done(t, err));
 	if (status == WS_OK)
 		*out = t;
 	else
@@ -113,7 +112,7 @@ static enum ws_status make_report(const struct ws_table_context *tab,
 
 	*out = NULL;
 	if (!report)
-		return WS_FAIL(err, NO_MEMORY, "no memory for a report");
+		return WS_FAIL_MEMORY(err, "a report");
 	report->title = "Warpsheet report";
 	report->created_ns = tab->m->file.base_ns;
 	report->trace = strdup(tab->m->name);
@@ -121,7 +120,7 @@ static enum ws_status make_report(const struct ws_table_context *tab,
 	report->scope = strdup(tab->sel->scope_words);
 	report->tables = calloc(ndefs + 1, sizeof(struct ws_table *));
 	if (!report->trace || !report->filter || !report->scope || !report->tables)
-		status = WS_FAIL(err, NO_MEMORY, "no memory for a report");
+		status = WS_FAIL_MEMORY(err, "a report");
 	for (size_t i = 0; i < ndefs && status == WS_OK; i++) {
 		status = make(tab, defs[i], &report->tables[i], err);
 		report->ntables += status == WS_OK;
@@ -176,7 +175,7 @@ static enum ws_status make_and_keep(struct ws_table_context *tab, struct ws_dige
 	struct kept *k = calloc(1, sizeof(*k));
 	enum ws_status status;
 
-	WS_FAIL_IF(!k, err, NO_MEMORY, "no memory for a report");
+	WS_FAIL_IF(!k, err, NO_MEMORY, "out of memory for a report");
 	k->digest = *d;
 	*d = (struct ws_digest){0};
 	tab->digest = &k->digest;
@@ -201,10 +200,8 @@ enum ws_status ws_report_make_tables(const struct ws_model *m, const struct ws_f
 
 	*out = NULL;
 	status = ws_select(m, filter, &sel, err);
-	if (status == WS_OK)
-		status = digest(&d, m, &sel, defs, ndefs, err);
-	if (status == WS_OK)
-		status = make_and_keep(&tab, &d, defs, ndefs, out, err);
+	WS_THEN(status, digest(&d, m, &sel, defs, ndefs, err));
+	WS_THEN(status, make_and_keep(&tab, &d, defs, ndefs, out, err));
 	ws_digest_release(&d);
 	ws_selection_release(&sel);
 	return status;
@@ -371,21 +368,20 @@ enum ws_status ws_report_of_plan(const struct ws_report_plan *plan, struct ws_re
 
 	*out = NULL;
 	if (!report)
-		return WS_FAIL(err, NO_MEMORY, "no memory for a report");
+		return WS_FAIL_MEMORY(err, "a report");
 	report->title = plan->title;
 	report->created_ns = plan->created_ns;
 	report->trace = plan->trace ? strdup(plan->trace) : NULL;
 	report->filter = strdup("");
 	report->tables = calloc(plan->ndefs, sizeof(struct ws_table *));
 	if (!report->trace || !report->filter || !report->tables)
-		status = WS_FAIL(err, NO_MEMORY, "no memory for a report");
+		status = WS_FAIL_MEMORY(err, "a report");
 	for (size_t i = 0; i < plan->ndefs && status == WS_OK; i++) {
 		struct ws_table **t = &report->tables[i];
 
 		*t = ws_table_new(plan->defs[i]);
 		if (!*t) {
-			status = WS_FAIL(err, NO_MEMORY, "no memory for the table %s",
-			                 plan->defs[i]->name);
+			status = WS_FAIL_MEMORY(err, "the table %s", plan->defs[i]->name);
 			break;
 		}
 		report->ntables++;
@@ -393,8 +389,7 @@ enum ws_status ws_report_of_plan(const struct ws_report_plan *plan, struct ws_re
 			status = plan->fill(plan->ctx, i, t, err);
 		else
 			ws_method_fill(*t, plan->defs, plan->ndefs);
-		if (status == WS_OK)
-			status = ws_table_done(*t, err);
+		WS_THEN(status, ws_table_done(*t, err));
 	}
 	if (status == WS_OK)
 		*out = report;

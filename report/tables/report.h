@@ -1,8 +1,7 @@
 /*
  * From a loaded trace to typed tables: what the commands ask for.
  */
-#ifndef WS_REPORT_TABLES_REPORT_H
-#define WS_REPORT_TABLES_REPORT_H
+#pragma once
 
 #include "formats/trace/reader.h"
 #include "report/model/open.h"
@@ -53,5 +52,3 @@ struct ws_report_plan {
 enum ws_status ws_report_of_plan(const struct ws_report_plan *plan, struct ws_report **out,
                                  struct ws_err *err);
 void ws_report_free(struct ws_report *report); /* frees the tables too; NULL is legal */
-
-#endif

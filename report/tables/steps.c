@@ -126,8 +126,7 @@ enum ws_status ws_tab_steps(const struct ws_table_context *tab, struct ws_table 
 	size_t shown = 0;
 	enum ws_status status = ws_step_times(m, tab->sel, tab->digest, &times, err);
 
-	if (status == WS_OK)
-		status = ws_utilization_of(m, tab->sel, &use, err);
+	WS_THEN(status, ws_utilization_of(m, tab->sel, &use, err));
 	if (status == WS_OK) {
 		ws_step_stat(m, &times, WS_PHASES, WS_MEASURE_STEP, &total);
 		for (uint32_t s = 0; s < m->nsteps; s++) {
@@ -161,7 +160,7 @@ static enum ws_status set_outliers(const struct ws_model *m, struct ws_table *t,
 	char *list = malloc(size);
 
 	if (!list)
-		return WS_FAIL(err, NO_MEMORY, "no memory for %zu steps", times->nmeasured);
+		return WS_FAIL_MEMORY(err, "%zu steps", times->nmeasured);
 	for (size_t i = 0; i < times->nmeasured; i++) {
 		uint32_t s = times->measured[i];
 

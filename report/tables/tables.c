@@ -86,7 +86,7 @@ enum ws_status ws_table_done(const struct ws_table *t, struct ws_err *err)
 {
 	if (!ws_table_failed(t))
 		return WS_OK;
-	return WS_FAIL(err, NO_MEMORY, "no memory for the table %s", t->def->name);
+	return WS_FAIL_MEMORY(err, "the table %s", t->def->name);
 }
 
 void ws_cell_set_model_text(struct ws_table *t, struct ws_cell *cell, const struct ws_model *m,

@@ -1,8 +1,7 @@
 /*
  * tables.def as data, and what the builders of the tables share.
  */
-#ifndef WS_REPORT_TABLES_TABLES_H
-#define WS_REPORT_TABLES_TABLES_H
+#pragma once
 
 #include "report/analysis/utilization.h"
 #include "report/model/model.h"
@@ -146,5 +145,3 @@ void ws_note_origin(const struct ws_model *m, const char *whose, struct ws_table
 /* A note of drift, disagreement and steps of the clocks; none of a trace that tells nothing of
  * them. */
 void ws_note_clocks(const struct ws_model *m, struct ws_table *t);
-
-#endif

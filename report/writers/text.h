@@ -1,6 +1,5 @@
 /* Inside of the text writer: shared by report/out_text*.c. Others call ws_out_text(). */
-#ifndef WS_REPORT_WRITERS_TEXT_H
-#define WS_REPORT_WRITERS_TEXT_H
+#pragma once
 
 #include "report/table/table.h"
 
@@ -36,5 +35,3 @@ void ws__text_paragraph(FILE *f, const struct ws_text_opts *opts, const char *sg
 /* Header, rows and totals of a table, and what the width left out. */
 enum ws_status ws__text_table(FILE *f, const struct ws_table *t, const struct ws_text_opts *opts,
                               struct ws_err *err);
-
-#endif

@@ -5,8 +5,7 @@
  * tanh; 4 sqrt(n) u sum |x| for a sum of n; what a formula makes of these; and one ulp of a
  * 16-bit result. Copies, maxima, indices and flags are exact.
  */
-#ifndef WS_TESTS_CUDA_HOST_BOUNDS_H
-#define WS_TESTS_CUDA_HOST_BOUNDS_H
+#pragma once
 
 #include "kernels/exec/backend.h"
 
@@ -33,5 +32,3 @@ const struct ws_operand *ws_operand_of(const struct ws_operands *operands,
 /* The largest difference allowed of each element of one that the op writes: t->count numbers. */
 enum ws_status ws_bounds(const struct ws_operands *operands, const struct ws_operand *written,
                          double *bounds, struct ws_err *err);
-
-#endif

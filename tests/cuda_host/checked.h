@@ -1,8 +1,7 @@
 /*
  * Running small graphs op by op against the CPU reference (shadow.h), in tests.
  */
-#ifndef WS_TESTS_CUDA_HOST_CHECKED_H
-#define WS_TESTS_CUDA_HOST_CHECKED_H
+#pragma once
 
 #include "tests/cuda_host/shadow.h"
 #include "tests/cuda_host/workloads.h"
@@ -186,5 +185,3 @@ static inline void checked_run_all(const char *name, const struct checked_case *
 }
 
 #define CHECKED_COUNT(array) ((int)(sizeof(array) / sizeof(*(array))))
-
-#endif

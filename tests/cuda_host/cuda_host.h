@@ -4,8 +4,7 @@
  * and linked with shared.ld, which gathers their shared memory. This is all of
  * CUDA that kernels may use (kernels/cuda/own/kernel.cuh); the machinery: emulation.h.
  */
-#ifndef WS_TESTS_CUDA_HOST_CUDA_HOST_H
-#define WS_TESTS_CUDA_HOST_CUDA_HOST_H
+#pragma once
 
 #include <math.h>
 #include <stdint.h>
@@ -239,5 +238,3 @@ static enum ws_status ws_host_start(const char *name, dim3 grid, dim3 block, uin
 
 #define WS_SHARED_DYNAMIC(type, name)             type *name = (type *)ws_host_shared()
 #define WS_SHARED_OPT_IN(kernel, size_bytes, err) ws_host_opt_in(#kernel, (size_bytes), (err))
-
-#endif

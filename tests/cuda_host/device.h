@@ -3,8 +3,7 @@
  * (own kernels on the emulated GPU, products and convolutions by the CPU reference) and
  * ../gpu/device_cuda.c (a real GPU). So one test source proves both.
  */
-#ifndef WS_TESTS_CUDA_HOST_DEVICE_H
-#define WS_TESTS_CUDA_HOST_DEVICE_H
+#pragma once
 
 #include "kernels/exec/backend.h"
 
@@ -18,5 +17,3 @@ int ws_test_device_repeats(void);
 void ws_test_device_vary(int repeat);
 /* Names of the kernels that the last op launched; 0 where the device does not tell. */
 int ws_test_device_launched(const char *const **names);
-
-#endif

@@ -12,8 +12,7 @@
  *
  * One launch at a time: not for several host threads.
  */
-#ifndef WS_TESTS_CUDA_HOST_EMULATION_H
-#define WS_TESTS_CUDA_HOST_EMULATION_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -81,6 +80,4 @@ unsigned ws_host_ballot(unsigned mask, bool value, const char *file, int line);
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

@@ -1,8 +1,7 @@
 /*
  * What CUDA refuses to launch: grids, blocks and shared memory beyond its limits.
  */
-#ifndef WS_TESTS_CUDA_HOST_LAUNCH_CHECK_H
-#define WS_TESTS_CUDA_HOST_LAUNCH_CHECK_H
+#pragma once
 
 #include "tests/cuda_host/emulation.h"
 
@@ -12,5 +11,3 @@
 void ws_host_limit_shared(uint64_t size_bytes);
 /* ENVIRONMENT: CUDA would refuse it. */
 enum ws_status ws_host_check_launch(const struct ws_host_launch *launch, struct ws_err *err);
-
-#endif

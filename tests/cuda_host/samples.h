@@ -1,8 +1,7 @@
 /*
  * The kernels of samples.cu, as the tests of the emulator start them.
  */
-#ifndef WS_TESTS_CUDA_HOST_SAMPLES_H
-#define WS_TESTS_CUDA_HOST_SAMPLES_H
+#pragma once
 
 #include "formats/base/status.h"
 
@@ -39,5 +38,3 @@ extern "C"
         /* data: what the kernel reads and writes; at: a place in it, or a size. */
         enum ws_status
         ws_sample(enum ws_sample sample, void *data, int at, struct ws_err *err);
-
-#endif

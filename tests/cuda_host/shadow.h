@@ -4,8 +4,7 @@
  * are compared element by element at derived bounds (bounds.h), and those of repeated runs of
  * the device bit by bit. So every op of any graph is checked on its own.
  */
-#ifndef WS_TESTS_CUDA_HOST_SHADOW_H
-#define WS_TESTS_CUDA_HOST_SHADOW_H
+#pragma once
 
 #include "kernels/exec/backend.h"
 
@@ -29,5 +28,3 @@ struct ws_shadow {
 
 /* pool: borrowed, must outlive the backend; close it by ws_backend_close(&shadow->base). */
 enum ws_status ws_shadow_open(struct ws_pool *pool, struct ws_shadow **shadow, struct ws_err *err);
-
-#endif

@@ -2,8 +2,7 @@
  * All that warpsheet-step can be asked to train, in few layers: each model, dtype mode and
  * fusion, with each option that brings other kernels; and the kernels that these need.
  */
-#ifndef WS_TESTS_CUDA_HOST_WORKLOADS_H
-#define WS_TESTS_CUDA_HOST_WORKLOADS_H
+#pragma once
 
 #include "kernels/run/step.h"
 
@@ -23,5 +22,3 @@ const char *ws_workloads_kernel(int i);
 
 /* Is the op done by a kernel of ours? */
 bool ws_is_own_kernel(const struct ws_op *op);
-
-#endif

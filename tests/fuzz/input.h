@@ -1,6 +1,5 @@
 /* Small numbers and runs of bytes taken from a fuzzer's input; after its end everything is 0. */
-#ifndef WS_TESTS_FUZZ_INPUT_H
-#define WS_TESTS_FUZZ_INPUT_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -46,5 +45,3 @@ static inline uint64_t fuzz_take_number(struct fuzz_input *in)
 		memcpy(&value, bytes, got);
 	return value;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* What the targets that read a trace share: mutations that keep its structure. */
-#ifndef WS_TESTS_FUZZ_MUTATE_H
-#define WS_TESTS_FUZZ_MUTATE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -24,5 +23,3 @@ size_t fuzz_mutate_trace(uint8_t *data, size_t size, size_t max_size, unsigned s
 /* The same of one block by itself: header and body. */
 size_t fuzz_mutate_block(uint8_t *data, size_t size, size_t max_size, unsigned seed,
                          fuzz_mutate_fn mutate);
-
-#endif

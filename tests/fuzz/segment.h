@@ -1,6 +1,5 @@
 /* A segment as a program may have left it, from a fuzzer's input. */
-#ifndef WS_TESTS_FUZZ_SEGMENT_H
-#define WS_TESTS_FUZZ_SEGMENT_H
+#pragma once
 
 #include "recorder/drain/drain.h"
 #include "tests/fuzz/input.h"
@@ -26,5 +25,3 @@ struct ws_seg_header *fuzz_segment(size_t *size);
  * done only with has_header: while the launcher reads it is taken to be sound.
  */
 enum fuzz_step fuzz_segment_step(struct ws_seg_header *seg, struct fuzz_input *in, int has_header);
-
-#endif

@@ -2,8 +2,7 @@
  * What gpu_bench times own kernels on: graphs in which each kernel that a step of any model's
  * kind needs moves 256 MiB or more, so that no cache holds what it touches.
  */
-#ifndef WS_TESTS_GPU_BENCH_SHAPES_H
-#define WS_TESTS_GPU_BENCH_SHAPES_H
+#pragma once
 
 #include "kernels/run/step.h"
 
@@ -22,5 +21,3 @@ enum ws_status ws_bench_rows(struct ws_graph **graph, struct ws_err *err);
 
 /* Why no shape makes the kernel's speed a matter of bytes; NULL: none is known. */
 const char *ws_bench_bounded(const struct ws_op *op);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * What graphs of cuDNN's backend API compute, in fp32 on the host, operation by operation.
  */
-#ifndef WS_TESTS_STUB_CUDA_DNN_COMPUTE_H
-#define WS_TESTS_STUB_CUDA_DNN_COMPUTE_H
+#pragma once
 
 #include <cudnn.h>
 #include <stdint.h>
@@ -35,5 +34,3 @@ struct dnn_operation {
 
 /* One after the other; 0 when one is none of the known. */
 int dnn_run(const struct dnn_operation *operations, int64_t count);
-
-#endif

@@ -12,8 +12,7 @@
  * The driver loads the recorder's collector and tells the CUPTI of tests/recorder/cuda what
  * is launched, when there is one.
  */
-#ifndef WS_TESTS_STUB_CUDA_STUB_H
-#define WS_TESTS_STUB_CUDA_STUB_H
+#pragma once
 
 #include <stdint.h>
 
@@ -29,5 +28,3 @@ void stub_asked(const char *format, ...) __attribute__((format(printf, 1, 2)));
 float stub_load(const void *data, int64_t index, int type);
 void stub_store(void *data, int64_t index, int type, float value);
 float stub_tf32(float value); /* rounded to the 10 bits of a TF32 operand */
-
-#endif

@@ -2,8 +2,7 @@
  * A part of a page of docs/ that is made from the program's own lists. It lies between
  * "begin NAME -->" and "<!-- end NAME -->".
  */
-#ifndef WS_TESTS_DOC_SECTION_H
-#define WS_TESTS_DOC_SECTION_H
+#pragma once
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
@@ -57,5 +56,3 @@ static inline void doc_section_check(const char *page, const char *name, void (*
 	free(made);
 	free(text);
 }
-
-#endif

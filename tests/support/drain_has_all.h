@@ -1,6 +1,5 @@
 /* Have the passes so far seen everything that is in the segment now? */
-#ifndef WS_TESTS_SUPPORT_DRAIN_HAS_ALL_H
-#define WS_TESTS_SUPPORT_DRAIN_HAS_ALL_H
+#pragma once
 
 #include "recorder/drain/private.h"
 #include "recorder/shared/segment_slots.h"
@@ -18,5 +17,3 @@ static inline int drain_has_all(const struct ws_drain *d)
 	}
 	return ws_drain_defs_end(d) == d->defs_pos;
 }
-
-#endif

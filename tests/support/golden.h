@@ -1,8 +1,7 @@
 /*
  * Golden tensors: `tensor NAME D0xD1x…` and then the values (tests/fixtures/).
  */
-#ifndef WS_TESTS_GOLDEN_H
-#define WS_TESTS_GOLDEN_H
+#pragma once
 
 #include <criterion/criterion.h>
 #include <stdint.h>
@@ -42,5 +41,3 @@ static inline double *golden_read(const char *file, const char *name, int64_t co
 	cr_assert_fail("no tensor %s in %s", name, path);
 	return NULL;
 }
-
-#endif

@@ -2,8 +2,7 @@
  * An import and the trace that came of it, for tests. Every trace made is
  * checked: damage is counted in `damage`, and tests want 0.
  */
-#ifndef WS_TESTS_IMPORTED_H
-#define WS_TESTS_IMPORTED_H
+#pragma once
 
 #include "formats/import/import.h"
 #include "formats/trace/reader.h"
@@ -39,5 +38,3 @@ uint64_t ws_imported_lost(const struct ws_imported *i, const char *words);
 uint64_t ws_imported_skipped(const struct ws_imported *i, const char *words);
 /* Some warning has these words. */
 int ws_imported_warned(const struct ws_imported *i, const char *words);
-
-#endif

@@ -2,8 +2,7 @@
  * Running small graphs in tests, and checking their gradients against finite
  * differences in double (workload notes: numeric tests).
  */
-#ifndef WS_TESTS_KERNELS_RUN_H
-#define WS_TESTS_KERNELS_RUN_H
+#pragma once
 
 #include <criterion/criterion.h>
 #include <math.h>
@@ -221,5 +220,3 @@ static inline struct ws_tensor *kernels_backward(struct kernels_run *r, struct w
 	KERNELS_OK(ws_graph_backward(r->graph, y, seed, err));
 	return seed;
 }
-
-#endif

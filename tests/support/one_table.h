@@ -1,6 +1,5 @@
 /* One table of a loaded model, by itself. */
-#ifndef WS_TESTS_ONE_TABLE_H
-#define WS_TESTS_ONE_TABLE_H
+#pragma once
 
 #include "report/tables/report.h"
 
@@ -45,5 +44,3 @@ static inline enum ws_status one_table(const struct ws_model *m, const struct ws
 	ws_report_free(report);
 	return *out ? WS_OK : WS_FAIL(err, NO_MEMORY, "no memory for a copy");
 }
-
-#endif

@@ -4,8 +4,7 @@
  * RLE_DICTIONARY and DELTA_BINARY_PACKED. Everything it finds wrong stops the
  * test.
  */
-#ifndef WS_TESTS_PARQUET_READING_H
-#define WS_TESTS_PARQUET_READING_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -52,5 +51,3 @@ const struct pq_cell *pq_cell(const struct pq_file *f, size_t row, const char *c
 int64_t pq_int(const struct pq_file *f, size_t row, const char *column);
 const char *pq_str(const struct pq_file *f, size_t row, const char *column);
 const char *pq_meta(const struct pq_file *f, const char *key);
-
-#endif

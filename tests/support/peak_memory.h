@@ -1,6 +1,5 @@
 /* The most memory that the test had, to hold what must not load all of a file. */
-#ifndef WS_TESTS_PEAK_MEMORY_H
-#define WS_TESTS_PEAK_MEMORY_H
+#pragma once
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
@@ -29,5 +28,3 @@ static inline long peak_memory_kib(void)
 	fclose(f);
 	return kib;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* The parts of docs/trace-format.md that are made from the tables in formats/. */
-#ifndef WS_TESTS_SCHEMA_DOC_H
-#define WS_TESTS_SCHEMA_DOC_H
+#pragma once
 
 #include <stdio.h>
 
@@ -8,5 +7,3 @@
 void ws_schema_doc_print_kinds(FILE *f);
 /* Section 3.2: the tables of references.c. */
 void ws_schema_doc_print_references(FILE *f);
-
-#endif

@@ -1,6 +1,5 @@
 /* Thrift's compact protocol, in which Parquet writes about itself: any value as a tree. */
-#ifndef WS_TESTS_THRIFT_READING_H
-#define WS_TESTS_THRIFT_READING_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -29,5 +28,3 @@ const struct pq_node *pq_find(const struct pq_node *s, int id);
 int64_t pq_number(const struct pq_node *s, int id);
 int64_t pq_number_or(const struct pq_node *s, int id, int64_t otherwise);
 char *pq_text_of(const struct pq_node *s, int id);
-
-#endif

@@ -2,8 +2,7 @@
  * Traces made by hand, a call an event; and tools to read the tables made of
  * them. Everything here stops the test on a failure.
  */
-#ifndef WS_TESTS_TRACE_BUILDER_H
-#define WS_TESTS_TRACE_BUILDER_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -94,5 +93,3 @@ size_t tb_count(const struct ws_table *t, const char *column, const char *text);
 int tb_notes_say(const struct ws_table *t, const char *part);
 /* Are both tables the same, cell by cell and note by note? */
 int tb_tables_equal(const struct ws_table *a, const struct ws_table *b);
-
-#endif

@@ -2,8 +2,7 @@
  * Small traces made in memory, and tools to damage them. Everything here
  * stops the test on a failure.
  */
-#ifndef WS_TESTS_TRACE_SAMPLE_H
-#define WS_TESTS_TRACE_SAMPLE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -70,5 +69,3 @@ struct ws_sample_findings {
 	struct ws_err err;
 };
 void ws_sample_check(const struct ws_sample *s, struct ws_sample_findings *out);
-
-#endif

@@ -6,8 +6,7 @@
  * with inner = 1 a thread has 16 bytes of neighbouring channels and walks down rows; else a block
  * has one channel and walks along its stretches. So what belongs to a channel stays in registers.
  */
-#ifndef WS_KERNELS_CUDA_OWN_BATCH_NORM_CUH
-#define WS_KERNELS_CUDA_OWN_BATCH_NORM_CUH
+#pragma once
 
 #include "kernels/cuda/own/row.cuh"
 
@@ -141,5 +140,3 @@ static inline struct bn_plan plan_of(const struct ws_op *op, int packs)
 	plan.channel_blocks = (unsigned)ws_div_up(ch->channels, WS_WARP);
 	return plan;
 }
-
-#endif

@@ -5,8 +5,7 @@
  *
  * The division depends on shapes alone, not on the device: so do the bits of the sums.
  */
-#ifndef WS_KERNELS_CUDA_OWN_COLUMNS_H
-#define WS_KERNELS_CUDA_OWN_COLUMNS_H
+#pragma once
 
 #include "kernels/graph/op.h"
 
@@ -86,5 +85,3 @@ static inline uint64_t ws_columns_scratch_bytes(const struct ws_op *op)
 
 	return slices > 1 ? (uint64_t)slices * (uint64_t)op->out[0]->count * sizeof(float) : 0;
 }
-
-#endif

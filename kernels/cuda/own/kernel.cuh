@@ -12,8 +12,7 @@
  * __popc, __ffs, __umulhi, __umul64hi, __ldg, atomics on whole numbers, expf, logf, sqrtf,
  * tanhf, sinf, cosf, fmaf, rsqrt written as 1 / sqrtf.
  */
-#ifndef WS_KERNELS_CUDA_KERNEL_CUH
-#define WS_KERNELS_CUDA_KERNEL_CUH
+#pragma once
 
 #include <math.h>
 #include <stdbool.h>
@@ -310,5 +309,3 @@ static inline unsigned ws_grid(const struct ws_cuda_launch *launch, int64_t item
 
 	return (unsigned)(items < 1 ? 1 : items < most ? items : most);
 }
-
-#endif

@@ -10,8 +10,7 @@
  *
  * dtypes: fp32, bf16, fp16 and int32 indices; ws_cuda_op_problem() says what cannot run.
  */
-#ifndef WS_KERNELS_CUDA_OWN_LAUNCH_H
-#define WS_KERNELS_CUDA_OWN_LAUNCH_H
+#pragma once
 
 #ifdef __cplusplus
 extern "C" {
@@ -71,6 +70,4 @@ enum ws_status ws_cuda_draw_images(const struct ws_cuda_launch *launch,
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

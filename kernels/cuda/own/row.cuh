@@ -2,8 +2,7 @@
  * What the kernels on rows share: a row that a block keeps in shared memory between its
  * passes over it, sums of what blocks left in scratch, and refusing dtypes.
  */
-#ifndef WS_KERNELS_CUDA_ROW_CUH
-#define WS_KERNELS_CUDA_ROW_CUH
+#pragma once
 
 #include "kernels/cuda/own/kernel.cuh"
 
@@ -214,5 +213,3 @@ static __device__ __forceinline__ float ws_slices_sum(const float *sums, int sli
 	__syncthreads();
 	return sum;
 }
-
-#endif

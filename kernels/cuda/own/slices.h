@@ -3,8 +3,7 @@
  * second kernel adds them in their order. Plain C: launchers and ws_cuda_scratch_bytes() agree
  * on sizes through this file.
  */
-#ifndef WS_KERNELS_CUDA_OWN_SLICES_H
-#define WS_KERNELS_CUDA_OWN_SLICES_H
+#pragma once
 
 #include "kernels/cuda/own/columns.h"
 
@@ -50,5 +49,3 @@ static inline uint64_t ws_batch_norm_scratch_bytes(const struct ws_op *op)
 	return (uint64_t)ws_batch_norm_columns(op).slices * (uint64_t)op->u.norm.ch.channels * 2 *
 	       sizeof(float);
 }
-
-#endif

@@ -37,7 +37,7 @@ static enum ws_status load_links(struct ws_chrome *ch, struct ws_err *err)
 	uint64_t id;
 
 	ch->external_ids = calloc(n ? n : 1, sizeof(*ch->external_ids));
-	WS_FAIL_IF(!ch->external_ids, err, NO_MEMORY, "no memory for the timeline");
+	WS_FAIL_IF(!ch->external_ids, err, NO_MEMORY, "out of memory for the timeline");
 	for (size_t i = 0; i < n; i++) {
 		const struct ws_row_external_link *r =
 		        WS_CHROME_ROW(ch, EXTERNAL_LINK, external_link, i);
@@ -71,7 +71,7 @@ static enum ws_status load_ops(struct ws_chrome *ch, struct ws_err *err)
 	enum ws_status status;
 
 	ch->texts = calloc(strings->n + 1, sizeof(*ch->texts));
-	WS_FAIL_IF(!ch->texts, err, NO_MEMORY, "no memory for the timeline");
+	WS_FAIL_IF(!ch->texts, err, NO_MEMORY, "out of memory for the timeline");
 	ch->texts[0] = (struct ws_bytes){"", 0};
 	for (size_t i = 0; i < strings->n; i++) {
 		ch->texts[i + 1] = WS_CHROME_ROW(ch, STRING, string, i)->text;
@@ -80,12 +80,9 @@ static enum ws_status load_ops(struct ws_chrome *ch, struct ws_err *err)
 	}
 	tables.texts = ch->texts;
 	status = ws_trace_reader_load(ch->r, WS_KIND_PAYLOAD_SCHEMA, &schema, err);
-	if (status == WS_OK)
-		status = ws_trace_reader_load(ch->r, WS_KIND_PAYLOAD_FIELD, &field, err);
-	if (status == WS_OK)
-		status = ws_trace_reader_load(ch->r, WS_KIND_PAYLOAD_ENUM, &entry, err);
-	if (status == WS_OK)
-		status = ws_ops_decode(&tables, &ch->ops, err);
+	WS_THEN(status, ws_trace_reader_load(ch->r, WS_KIND_PAYLOAD_FIELD, &field, err));
+	WS_THEN(status, ws_trace_reader_load(ch->r, WS_KIND_PAYLOAD_ENUM, &entry, err));
+	WS_THEN(status, ws_ops_decode(&tables, &ch->ops, err));
 	ws_column_data_release(&schema);
 	ws_column_data_release(&field);
 	ws_column_data_release(&entry);
@@ -119,7 +116,7 @@ static enum ws_status load_configs(struct ws_chrome *ch, struct ws_err *err)
 	ch->has_occupancy = calloc(n + 1, sizeof(*ch->has_occupancy));
 	ch->names = calloc(n + 1, sizeof(*ch->names));
 	WS_FAIL_IF(!ch->occupancy || !ch->has_occupancy || !ch->names, err, NO_MEMORY,
-	           "no memory for the timeline");
+	           "out of memory for the timeline");
 	for (size_t i = 0; i < n; i++) {
 		const struct ws_row_launch_config *c =
 		        WS_CHROME_ROW(ch, LAUNCH_CONFIG, launch_config, i);
@@ -245,8 +242,7 @@ static enum ws_status put_file(struct ws_chrome *ch, FILE *f, struct ws_err *err
 {
 	enum ws_status status = ch->form->begin(ch, f, err);
 
-	if (status == WS_OK)
-		status = put_processes(ch, err);
+	WS_THEN(status, put_processes(ch, err));
 	if (status == WS_OK) {
 		put_tracks(ch);
 		ws_chrome_put_slices(ch);

@@ -7,8 +7,7 @@
  * Here and not in formats/, for it shows what only analysis knows: readable
  * names, estimated occupancy, the operations of annotated ranges.
  */
-#ifndef WS_REPORT_EXPORT_CHROME_CHROME_H
-#define WS_REPORT_EXPORT_CHROME_CHROME_H
+#pragma once
 
 #include "report/export/source.h"
 
@@ -20,5 +19,3 @@ enum ws_status ws_export_chrome(const struct ws_trace_reader *r, FILE *f,
 enum ws_status ws_export_perfetto(const struct ws_trace_reader *r, FILE *f,
                                   const struct ws_export_opts *opts, struct ws_export_stats *stats,
                                   struct ws_err *err);
-
-#endif

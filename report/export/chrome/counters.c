@@ -77,7 +77,7 @@ static enum ws_status put_memories(struct ws_chrome *ch, struct ws_err *err)
 	struct ws_map in_use = {0};
 	enum ws_status status = WS_OK;
 
-	WS_FAIL_IF(!order, err, NO_MEMORY, "no memory for the timeline");
+	WS_FAIL_IF(!order, err, NO_MEMORY, "out of memory for the timeline");
 	for (size_t i = 0; i < n; i++)
 		order[i] = (struct by_time){WS_CHROME_ROW(ch, MEMORY, memory, i)->time_ns, i, 0};
 	qsort_r(order, n, sizeof(*order), compare_by_time, NULL);
@@ -96,8 +96,7 @@ static enum ws_status put_memories(struct ws_chrome *ch, struct ws_err *err)
 		before = ws_map_get(&in_use, pid);
 		sum = before ? *before : 0;
 		sum = r->op == WS_MEMORY_OP_ALLOC ? sum + r->bytes : sum - r->bytes;
-		if (status == WS_OK)
-			status = ws_map_put(&in_use, pid, sum, err);
+		WS_THEN(status, ws_map_put(&in_use, pid, sum, err));
 		if (status == WS_OK)
 			put_memory(ch, r, &in_use);
 	}
@@ -167,13 +166,10 @@ static enum ws_status put_occupancy(struct ws_chrome *ch, struct ws_err *err)
 
 	status = ws_spill_open(&changes, 2 * ch->kind[WS_KIND_KERNEL].n * sizeof(struct by_time),
 	                       err);
-	if (status == WS_OK)
-		status = collect_changes(ch, &changes, &n, err);
-	if (status == WS_OK)
-		status = ws_spill_sort(&changes, sizeof(struct by_time), n, compare_by_time, NULL,
-		                       err);
-	if (status == WS_OK)
-		status = put_changes(ch, &changes, n, &sums, err);
+	WS_THEN(status, collect_changes(ch, &changes, &n, err));
+	WS_THEN(status,
+	        ws_spill_sort(&changes, sizeof(struct by_time), n, compare_by_time, NULL, err));
+	WS_THEN(status, put_changes(ch, &changes, n, &sums, err));
 	ws_map_free(&sums);
 	ws_spill_close(&changes);
 	return status;

@@ -30,8 +30,7 @@ static enum ws_status write_file(timeline_fn *export, const struct ws_trace_read
 	} else {
 		WS_FORWARD(ws_outfile_open(&out, job->to, err));
 	}
-	if (status == WS_OK)
-		status = export(r, gz ? gz : out.f, job->opts, stats, &cause);
+	WS_THEN(status, export(r, gz ? gz : out.f, job->opts, stats, &cause));
 	if (gz && fclose(gz) != 0 && status == WS_OK)
 		status = WS_FAIL(&cause, IO_WRITE, "%s", strerror(errno));
 	return ws_outfile_end(&out, status, &cause, err);

@@ -393,7 +393,7 @@ static void put_meta(struct ws_chrome *ch, const char *key, struct ws_bytes valu
 static enum ws_status begin(struct ws_chrome *ch, FILE *f, struct ws_err *err)
 {
 	ch->packets = calloc(1, sizeof(*ch->packets));
-	WS_FAIL_IF(!ch->packets, err, NO_MEMORY, "no memory for the timeline");
+	WS_FAIL_IF(!ch->packets, err, NO_MEMORY, "out of memory for the timeline");
 	ch->packets->f = f;
 	put_clocks(ch);
 	/* how it was recorded: an event on the track of all */

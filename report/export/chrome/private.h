@@ -1,8 +1,7 @@
 /*
  * What the parts of the timeline's writer share. Internal to this room.
  */
-#ifndef WS_REPORT_EXPORT_CHROME_PRIVATE_H
-#define WS_REPORT_EXPORT_CHROME_PRIVATE_H
+#pragma once
 
 #include "formats/base/strtab.h"
 #include "report/export/ranges.h"
@@ -175,5 +174,3 @@ enum ws_status ws_chrome_each_meta(struct ws_chrome *ch,
 /* --- counters.c --- */
 
 enum ws_status ws_chrome_put_counters(struct ws_chrome *ch, struct ws_err *err);
-
-#endif

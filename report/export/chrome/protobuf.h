@@ -6,8 +6,7 @@
  * A buffer that has no memory stays as it is; the caller reserves enough
  * beforehand or looks at the status.
  */
-#ifndef WS_REPORT_EXPORT_CHROME_PROTOBUF_H
-#define WS_REPORT_EXPORT_CHROME_PROTOBUF_H
+#pragma once
 
 #include "formats/base/bytes.h"
 
@@ -51,5 +50,3 @@ static inline enum ws_status ws_protobuf_bytes(struct ws_buf *b, unsigned field,
 	b->len = (size_t)(p - b->data) + len;
 	return WS_OK;
 }
-
-#endif

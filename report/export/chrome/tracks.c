@@ -13,11 +13,6 @@
 /* Numbers of subtracks that have no thread or stream of their own: Linux gives none over 2^22. */
 #define FIRST_MADE_TID (UINT64_C(1) << 23)
 
-static enum ws_status no_memory(struct ws_err *err)
-{
-	return WS_FAIL(err, NO_MEMORY, "no memory for the timeline");
-}
-
 static void extend(struct ws_chrome *ch, int64_t from_ns, int64_t to_ns)
 {
 	if (from_ns < ch->begin_ns)
@@ -232,7 +227,7 @@ static enum ws_status rank_tracks(struct ws_chrome *ch, struct ws_err *err)
 	struct ws_chrome_track **order = calloc(ch->ntracks ? ch->ntracks : 1, sizeof(*order));
 
 	if (!order)
-		return no_memory(err);
+		return WS_FAIL_MEMORY(err, "the timeline");
 	for (size_t i = 0; i < ch->ntracks; i++)
 		order[i] = &ch->track[i];
 	qsort(order, ch->ntracks, sizeof(struct ws_chrome_track *), compare_tracks);
@@ -317,7 +312,7 @@ static bool stands_alone(const struct ws_chrome_track *t)
 static enum ws_status place_slices(struct ws_chrome *ch, struct ws_err *err)
 {
 	struct subtracks *subtracks = calloc(1, sizeof(*subtracks));
-	enum ws_status status = subtracks ? WS_OK : no_memory(err);
+	enum ws_status status = subtracks ? WS_OK : WS_FAIL_MEMORY(err, "the timeline");
 	uint32_t track = 0; /* of the slice before */
 
 	for (size_t i = 0; i < ch->nslices && status == WS_OK; i++) {
@@ -375,7 +370,7 @@ static enum ws_status number_tracks(struct ws_chrome *ch, struct ws_err *err)
 
 		t->tid = calloc(t->subtracks ? t->subtracks : 1, sizeof(*t->tid));
 		if (!t->tid)
-			status = no_memory(err);
+			status = WS_FAIL_MEMORY(err, "the timeline");
 		else if (t->type == WS_CHROME_THREAD)
 			status = ws_chrome_process(ch, t->a, &t->pid, err);
 		else

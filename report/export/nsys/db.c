@@ -20,7 +20,7 @@ static enum ws_status fail(struct ws_nsys_out *o, struct ws_err *err)
 {
 	int code = o->db ? sqlite3_errcode(o->db) : SQLITE_NOMEM;
 
-	WS_FAIL_IF(code == SQLITE_NOMEM, err, NO_MEMORY, "no memory for the database");
+	WS_FAIL_IF(code == SQLITE_NOMEM, err, NO_MEMORY, "out of memory for the database");
 	return WS_FAIL(err, IO_WRITE, "the database: %s", sqlite3_errmsg(o->db));
 }
 
@@ -66,11 +66,10 @@ static enum ws_status write_enums(struct ws_nsys_out *o, struct ws_err *err)
 		                               rows[i].table);
 
 		if (!sql || !create)
-			status = WS_FAIL(err, NO_MEMORY, "no memory for the database");
+			status = WS_FAIL_MEMORY(err, "the database");
 		else if (strcmp(before, rows[i].table) != 0)
 			status = ws_nsys_out_run(o, create, err);
-		if (status == WS_OK)
-			status = ws_nsys_out_run(o, sql, err);
+		WS_THEN(status, ws_nsys_out_run(o, sql, err));
 		before = rows[i].table;
 		sqlite3_free(create);
 		sqlite3_free(sql);
@@ -136,11 +135,9 @@ static enum ws_status create(struct ws_nsys_out *o, enum ws_nsys_out_table table
 	create_sql = sqlite3_str_finish(sql);
 	insert_sql = sqlite3_str_finish(values);
 	if (!create_sql || !insert_sql)
-		status = WS_FAIL(err, NO_MEMORY, "no memory for the database");
-	if (status == WS_OK)
-		status = ws_nsys_out_run(o, create_sql, err);
-	if (status == WS_OK)
-		status = ws_nsys_out_prepare(o, insert_sql, &o->insert[table], err);
+		status = WS_FAIL_MEMORY(err, "the database");
+	WS_THEN(status, ws_nsys_out_run(o, create_sql, err));
+	WS_THEN(status, ws_nsys_out_prepare(o, insert_sql, &o->insert[table], err));
 	sqlite3_free(create_sql);
 	sqlite3_free(insert_sql);
 	return status;

@@ -167,7 +167,7 @@ enum ws_status ws_nsys_ids_load(struct ws_nsys_out *o, struct ws_err *err)
 	WS_FORWARD(ws_export_dict_load(&o->threads, o->r, WS_KIND_THREAD, err));
 	WS_FORWARD(ws_export_dict_load(&o->configs, o->r, WS_KIND_LAUNCH_CONFIG, err));
 	o->config = calloc(o->configs.n + 1, sizeof(*o->config)); /* the last one: lost */
-	WS_FAIL_IF(!o->config, err, NO_MEMORY, "no memory for %zu launch configurations",
+	WS_FAIL_IF(!o->config, err, NO_MEMORY, "out of memory for %zu launch configurations",
 	           o->configs.n);
 	/* numbers that fit are nobody else's */
 	t = o->threads.rows;

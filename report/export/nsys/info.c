@@ -194,14 +194,12 @@ static enum ws_status write_devices(struct ws_nsys_out *o, const struct ws_expor
 	const struct ws_row_device *d = devices.rows;
 	int64_t sm_count;
 
-	if (status == WS_OK)
-		status = ws_export_rows_load(&attrs, o->r, WS_KIND_DEVICE_ATTR, err);
+	WS_THEN(status, ws_export_rows_load(&attrs, o->r, WS_KIND_DEVICE_ATTR, err));
 	for (size_t i = 0; i < devices.n && status == WS_OK; i++) {
 		if (ws_export_dict_find(&devices, d[i].id) != &d[i])
 			continue; /* a later row says more */
 		status = write_device(o, &d[i], &attrs, &sm_count, err);
-		if (status == WS_OK)
-			status = write_cuda_device(o, d[i].id, sm_count, processes, err);
+		WS_THEN(status, write_cuda_device(o, d[i].id, sm_count, processes, err));
 	}
 	ws_export_dict_free(&devices);
 	ws_export_dict_free(&attrs);
@@ -359,29 +357,18 @@ enum ws_status ws_nsys_write_info(struct ws_nsys_out *o, struct ws_err *err)
 	struct ws_export_dict processes;
 	enum ws_status status = ws_export_dict_load(&processes, o->r, WS_KIND_PROCESS, err);
 
-	if (status == WS_OK)
-		status = write_versions(o, err);
-	if (status == WS_OK)
-		status = ws_export_each(o->r, WS_KIND_META, &o->progress, on_meta, o, err);
-	if (status == WS_OK)
-		status = write_session(o, err);
-	if (status == WS_OK)
-		status = write_processes(o, &processes, err);
-	if (status == WS_OK)
-		status = write_devices(o, &processes, err);
-	if (status == WS_OK)
-		status = ws_export_each(o->r, WS_KIND_CONTEXT, &o->progress, on_context, o, err);
-	if (status == WS_OK)
-		status = ws_export_each(o->r, WS_KIND_STREAM, &o->progress, on_stream, o, err);
-	if (status == WS_OK)
-		status = write_threads(o, err);
-	if (status == WS_OK)
-		status = write_losses(o, err);
-	if (status == WS_OK)
-		status = write_left_out(o, err);
-	if (status == WS_OK)
-		status = ws_export_each(o->r, WS_KIND_PROCESS_END, &o->progress, on_process_end, o,
-		                        err);
+	WS_THEN(status, write_versions(o, err));
+	WS_THEN(status, ws_export_each(o->r, WS_KIND_META, &o->progress, on_meta, o, err));
+	WS_THEN(status, write_session(o, err));
+	WS_THEN(status, write_processes(o, &processes, err));
+	WS_THEN(status, write_devices(o, &processes, err));
+	WS_THEN(status, ws_export_each(o->r, WS_KIND_CONTEXT, &o->progress, on_context, o, err));
+	WS_THEN(status, ws_export_each(o->r, WS_KIND_STREAM, &o->progress, on_stream, o, err));
+	WS_THEN(status, write_threads(o, err));
+	WS_THEN(status, write_losses(o, err));
+	WS_THEN(status, write_left_out(o, err));
+	WS_THEN(status,
+	        ws_export_each(o->r, WS_KIND_PROCESS_END, &o->progress, on_process_end, o, err));
 	ws_export_dict_free(&processes);
 	return status;
 }

@@ -298,14 +298,10 @@ enum ws_status ws_export_nsys(const struct ws_trace_reader *r, const char *path,
 	*stats = (struct ws_export_stats){0};
 	ws_export_progress_begin(&o.progress, r, opts);
 	status = ws_nsys_out_open(&o, path, err);
-	if (status == WS_OK)
-		status = ws_nsys_ids_load(&o, err);
-	if (status == WS_OK)
-		status = write_events(&o, err);
-	if (status == WS_OK)
-		status = ws_nsys_write_info(&o, err);
-	if (status == WS_OK)
-		status = ws_nsys_out_finish(&o, err);
+	WS_THEN(status, ws_nsys_ids_load(&o, err));
+	WS_THEN(status, write_events(&o, err));
+	WS_THEN(status, ws_nsys_write_info(&o, err));
+	WS_THEN(status, ws_nsys_out_finish(&o, err));
 	ws_nsys_out_free(&o);
 	ws_nsys_ids_free(&o);
 	return status;

@@ -2,8 +2,7 @@
  * Writing tables in the schema of Nsight Systems by name. Internal to
  * export_nsys*.c.
  */
-#ifndef WS_REPORT_EXPORT_NSYS_NSYS_H
-#define WS_REPORT_EXPORT_NSYS_NSYS_H
+#pragma once
 
 #include <sqlite3.h>
 
@@ -114,5 +113,3 @@ static inline void ws_nsys_extend(struct ws_nsys_out *o, int64_t from_ns, int64_
 	if (to_ns > o->last_ns)
 		o->last_ns = to_ns;
 }
-
-#endif

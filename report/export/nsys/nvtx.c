@@ -196,14 +196,12 @@ enum ws_status ws_nsys_write_nvtx(struct ws_nsys_out *o, struct ws_err *err)
 	size_t at = 0;
 	enum ws_status status = ws_export_ranges_load(&ranges, o->r, &o->threads, err);
 
-	if (status == WS_OK)
-		status = ws_export_dict_load(&n.payloads, o->r, WS_KIND_PAYLOAD, err);
+	WS_THEN(status, ws_export_dict_load(&n.payloads, o->r, WS_KIND_PAYLOAD, err));
 	while (status == WS_OK && (range = ws_export_ranges_next(&ranges, &at)))
 		status = put_range(&n, range, err);
 	for (size_t i = 0; i < ranges.nmarks && status == WS_OK; i++)
 		status = put_mark(&n, &ranges.mark[i], err);
-	if (status == WS_OK)
-		status = ws_export_each(o->r, WS_KIND_CATEGORY, NULL, on_category, &n, err);
+	WS_THEN(status, ws_export_each(o->r, WS_KIND_CATEGORY, NULL, on_category, &n, err));
 	o->stats->dangling = ranges.dangling;
 	ws_export_ranges_free(&ranges);
 	ws_export_dict_free(&n.payloads);

@@ -41,11 +41,9 @@ static enum ws_status create(struct own_table *t, struct ws_err *err)
 	create_sql = sqlite3_str_finish(sql);
 	insert_sql = sqlite3_str_finish(values);
 	if (!create_sql || !insert_sql)
-		status = WS_FAIL(err, NO_MEMORY, "no memory for the database");
-	if (status == WS_OK)
-		status = ws_nsys_out_run(t->o, create_sql, err);
-	if (status == WS_OK)
-		status = ws_nsys_out_prepare(t->o, insert_sql, &t->insert, err);
+		status = WS_FAIL_MEMORY(err, "the database");
+	WS_THEN(status, ws_nsys_out_run(t->o, create_sql, err));
+	WS_THEN(status, ws_nsys_out_prepare(t->o, insert_sql, &t->insert, err));
 	sqlite3_free(create_sql);
 	sqlite3_free(insert_sql);
 	return status;
@@ -112,8 +110,7 @@ enum ws_status ws_nsys_write_own(struct ws_nsys_out *o, struct ws_err *err)
 		if (!ws_trace_reader_count(o->r, kinds[i]))
 			continue;
 		status = create(&t, err);
-		if (status == WS_OK)
-			status = ws_export_each(o->r, kinds[i], &o->progress, on_row, &t, err);
+		WS_THEN(status, ws_export_each(o->r, kinds[i], &o->progress, on_row, &t, err));
 		sqlite3_finalize(t.insert);
 	}
 	return status;

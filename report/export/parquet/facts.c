@@ -89,8 +89,7 @@ static enum ws_status put_devices(struct ws_parquet_table *t, const struct ws_pa
 	for (size_t i = 0; i < m->ndevices && status == WS_OK; i++)
 		status = put_device_fact(t, m->devices[i].id, bytes_of("name"),
 		                         m->texts[m->devices[i].name], err);
-	if (status == WS_OK)
-		status = ws_trace_reader_load(x->r, WS_KIND_DEVICE_ATTR, &attrs, err);
+	WS_THEN(status, ws_trace_reader_load(x->r, WS_KIND_DEVICE_ATTR, &attrs, err));
 	if (status != WS_OK)
 		return status;
 	for (uint64_t i = 0; i < attrs.rows && status == WS_OK; i++) {
@@ -113,7 +112,7 @@ static enum ws_status put_losses(struct ws_parquet_table *t, const struct ws_mod
 	uint64_t *last = calloc(m->ntexts, sizeof(*last)); /* row + 1 by text */
 	enum ws_status status = WS_OK;
 
-	WS_FAIL_IF(!last, err, NO_MEMORY, "no memory for losses");
+	WS_FAIL_IF(!last, err, NO_MEMORY, "out of memory for losses");
 	for (uint64_t i = 0; i < m->loss.rows; i++)
 		last[ws_model_text(m, ws_value(&m->loss, WS_COL_loss_cause, i))] = i + 1;
 	for (size_t text = 0; text < m->ntexts && status == WS_OK; text++) {
@@ -151,7 +150,6 @@ enum ws_status ws_parquet_export_facts(struct ws_parquet_export *x, struct ws_pa
 	enum ws_status status = ws_parquet_table_begin(t, &x->folder, "facts", fields,
 	                                               sizeof(fields) / sizeof(fields[0]), err);
 
-	if (status == WS_OK)
-		status = put_facts(t, x, err);
+	WS_THEN(status, put_facts(t, x, err));
 	return ws_parquet_table_end(t, status, err);
 }

@@ -1,7 +1,6 @@
 #include "report/export/parquet/folder.h"
 
 #include <inttypes.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -97,8 +96,7 @@ static enum ws_status name_file(const struct ws_parquet_table *t, enum ws_status
 static enum ws_status finish(struct ws_parquet_table *t, struct ws_outfolder *out,
                              enum ws_status status, struct ws_err *err)
 {
-	if (status == WS_OK)
-		status = name_file(t, ws_parquet_finish(t->w, err), err);
+	WS_THEN(status, name_file(t, ws_parquet_finish(t->w, err), err));
 	ws_parquet_writer_free(t->w);
 	if (status == WS_OK)
 		return ws_outfolder_add(out, &t->out, err);
@@ -251,7 +249,7 @@ enum ws_status ws_parquet_paths_make(struct ws_parquet_paths *p, const struct ws
 {
 	p->n = 0;
 	p->text = calloc(m->ranges.npaths ? m->ranges.npaths : 1, sizeof(*p->text));
-	WS_FAIL_IF(!p->text, err, NO_MEMORY, "no memory for %zu paths", m->ranges.npaths);
+	WS_FAIL_IF(!p->text, err, NO_MEMORY, "out of memory for %zu paths", m->ranges.npaths);
 	for (; p->n < m->ranges.npaths; p->n++) {
 		char *text;
 		size_t len;

@@ -2,8 +2,7 @@
  * The Parquet files of one trace in a folder: their metadata, and that they
  * appear together or not at all.
  */
-#ifndef WS_REPORT_EXPORT_PARQUET_FOLDER_H
-#define WS_REPORT_EXPORT_PARQUET_FOLDER_H
+#pragma once
 
 #include "formats/parquet/writer.h"
 #include "report/export/parquet/parquet.h"
@@ -73,5 +72,3 @@ struct ws_parquet_paths {
 enum ws_status ws_parquet_paths_make(struct ws_parquet_paths *p, const struct ws_model *m,
                                      struct ws_err *err);
 void ws_parquet_paths_free(struct ws_parquet_paths *p);
-
-#endif

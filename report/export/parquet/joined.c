@@ -45,7 +45,7 @@ static enum ws_status kernels_load(struct kernels_export *k, struct ws_err *err)
 		if (m->texts[m->configs[i].name].len > longest)
 			longest = m->texts[m->configs[i].name].len;
 	k->short_name = malloc(longest + 1);
-	WS_FAIL_IF(!k->short_name, err, NO_MEMORY, "no memory for kernel names");
+	WS_FAIL_IF(!k->short_name, err, NO_MEMORY, "out of memory for kernel names");
 	return WS_OK;
 }
 
@@ -164,8 +164,7 @@ static enum ws_status export_kernels(struct ws_parquet_export *x, struct ws_parq
 	enum ws_status status = ws_parquet_table_begin(t, &x->folder, "kernels", fields,
 	                                               sizeof(fields) / sizeof(fields[0]), err);
 
-	if (status == WS_OK)
-		status = kernels_load(&k, err);
+	WS_THEN(status, kernels_load(&k, err));
 	for (size_t i = 0; i < x->rows->nkernels && status == WS_OK; i++)
 		status = put_kernel(t, &k, ws_joined_rows_kernel(x->rows, i), err);
 	ws_column_data_release(&k.configs);
@@ -231,10 +230,8 @@ enum ws_status ws_parquet_export_joined(struct ws_parquet_export *x, struct ws_e
 
 	WS_FAIL_IF(!t, err, NO_MEMORY, "out of memory");
 	status = export_kernels(x, t, err);
-	if (status == WS_OK)
-		status = export_ranges(x, t, err);
-	if (status == WS_OK)
-		status = ws_parquet_export_facts(x, t, err);
+	WS_THEN(status, export_ranges(x, t, err));
+	WS_THEN(status, ws_parquet_export_facts(x, t, err));
 	free(t);
 	return status;
 }

@@ -230,8 +230,7 @@ static enum ws_status write_blocks(struct kind_export *k, struct ws_parquet_tabl
 		for (int c = 0; c < k->t.def->ncolumns; c++)
 			columns[c] =
 			        (struct ws_column){.present = rows.v[c] != NULL, .v = rows.v[c]};
-		if (status == WS_OK)
-			status = write_rows(k, out, err);
+		WS_THEN(status, write_rows(k, out, err));
 	}
 	ws_block_rows_release(&rows);
 	ws_block_reader_free(reader);
@@ -249,8 +248,7 @@ static enum ws_status export_kind(struct ws_parquet_export *x, struct kind_expor
 	status = plan(k, err);
 	if (status == WS_OK) {
 		status = ws_parquet_table_begin(out, &x->folder, name, k->fields, k->n, err);
-		if (status == WS_OK)
-			status = write_blocks(k, out, err);
+		WS_THEN(status, write_blocks(k, out, err));
 		status = ws_parquet_table_end(out, status, err);
 	}
 	free(out);
@@ -273,8 +271,7 @@ enum ws_status ws_parquet_export_kinds(struct ws_parquet_export *x, struct ws_er
 	WS_FAIL_IF(!k, err, NO_MEMORY, "out of memory");
 	k->x = x;
 	status = dict_load(&k->threads, x->r, WS_KIND_THREAD, err);
-	if (status == WS_OK)
-		status = dict_load(&k->op_configs, x->r, WS_KIND_OP_CONFIG, err);
+	WS_THEN(status, dict_load(&k->op_configs, x->r, WS_KIND_OP_CONFIG, err));
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]) && status == WS_OK; i++)
 		status = export_kind(x, k, kinds[i].kind, kinds[i].table, err);
 	dict_free(&k->threads);

@@ -42,13 +42,11 @@ enum ws_status ws_export_parquet(const char *trace_path, const char *dir,
 
 	WS_FAIL_IF(!x, err, NO_MEMORY, "out of memory");
 	status = ws_trace_reader_open(&r, trace_path, err);
-	if (status == WS_OK)
-		status = ws_joined_rows_read(&rows, r, trace_path, &m, err);
+	WS_THEN(status, ws_joined_rows_read(&rows, r, trace_path, &m, err));
 	x->m = m;
 	x->r = r;
 	x->rows = &rows;
-	if (status == WS_OK)
-		status = export_tables(x, dir, opts, err);
+	WS_THEN(status, export_tables(x, dir, opts, err));
 	ws_outfolder_abandon(&x->folder.out);
 	ws_parquet_paths_free(&x->paths);
 	ws_joined_rows_free(&rows);

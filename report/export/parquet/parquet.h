@@ -6,8 +6,7 @@
  * Here and not in formats/, as a kernel's row holds what only analysis knows:
  * its launching call, NVTX path, step and class.
  */
-#ifndef WS_REPORT_EXPORT_PARQUET_PARQUET_H
-#define WS_REPORT_EXPORT_PARQUET_PARQUET_H
+#pragma once
 
 #include <stdint.h>
 
@@ -50,5 +49,3 @@ enum ws_status ws_parquet_fleet_open(struct ws_parquet_fleet **out, const char *
                                      struct ws_err *err);
 enum ws_status ws_parquet_fleet_close(struct ws_parquet_fleet *fleet, enum ws_status status,
                                       struct ws_err *err);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * What the parts of the Parquet export share.
  */
-#ifndef WS_REPORT_EXPORT_PARQUET_PRIVATE_H
-#define WS_REPORT_EXPORT_PARQUET_PRIVATE_H
+#pragma once
 
 #include "formats/trace/reader.h"
 #include "report/export/parquet/folder.h"
@@ -37,5 +36,3 @@ enum ws_status ws_parquet_export_kinds(struct ws_parquet_export *x, struct ws_er
 	X(GPU_RANGE, "gpu_range")       \
 	X(OVERHEAD, "overhead")         \
 	X(COUNTER, "counter")
-
-#endif

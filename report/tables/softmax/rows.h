@@ -2,8 +2,7 @@
  * Between gathering softmax and matrix products (matmul.c) and
  * printing them (rows.c).
  */
-#ifndef WS_REPORT_TABLES_SOFTMAX_ROWS_H
-#define WS_REPORT_TABLES_SOFTMAX_ROWS_H
+#pragma once
 
 #include "report/analysis/attention_ops.h"
 #include "report/tables/tables.h"
@@ -81,5 +80,3 @@ static inline void ws_softmax_add_flops(struct ws_softmax_bucket *b, int64_t flo
 
 /* All rows and notes of the table. Sorts the scopes. */
 void ws_softmax_rows(struct ws_softmax *s, struct ws_table *t);
-
-#endif

@@ -1,6 +1,5 @@
 /* The lines of the first sheet: each an item of a section, with a text or numbers. */
-#ifndef WS_REPORT_TABLES_SUMMARY_ROWS_H
-#define WS_REPORT_TABLES_SUMMARY_ROWS_H
+#pragma once
 
 #include <string.h>
 
@@ -42,5 +41,3 @@ enum ws_status ws_page_missing(const struct ws_summary_page *p, struct ws_err *e
 /* Sections that say where the trace comes from. */
 void ws_page_what_ran(const struct ws_summary_page *p);
 enum ws_status ws_page_provenance(const struct ws_summary_page *p, struct ws_err *err);
-
-#endif

@@ -2,7 +2,6 @@
  * One HTML file of a whole report, which needs no network: the JSON of the
  * same tables, and a script that shows, sorts, filters and draws them.
  */
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -96,13 +95,12 @@ enum ws_status ws_out_html(FILE *f, const struct ws_report *report, struct ws_er
 	char *json = NULL;
 	size_t len = 0;
 	FILE *memory = open_memstream(&json, &len);
-	enum ws_status status = memory ? page_open(&page, report, err)
-	                               : WS_FAIL(err, NO_MEMORY, "out of memory for a page");
+	enum ws_status status =
+	        memory ? page_open(&page, report, err) : WS_FAIL_MEMORY(err, "a page");
 
-	if (status == WS_OK)
-		status = ws_out_json(memory, &page.report, err);
+	WS_THEN(status, ws_out_json(memory, &page.report, err));
 	if (memory && fclose(memory) && status == WS_OK)
-		status = WS_FAIL(err, NO_MEMORY, "out of memory for a page");
+		status = WS_FAIL_MEMORY(err, "a page");
 	if (status == WS_OK) {
 		fputs("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
 		      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "

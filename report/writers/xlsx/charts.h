@@ -1,6 +1,5 @@
 /* Which charts there are. */
-#ifndef WS_REPORT_WRITERS_XLSX_CHARTS_H
-#define WS_REPORT_WRITERS_XLSX_CHARTS_H
+#pragma once
 
 #include "report/writers/xlsx/xlsx.h"
 
@@ -37,5 +36,3 @@ struct ws_xlsx_chart {
 
 extern const struct ws_xlsx_chart ws__xlsx_charts[];
 extern const size_t ws__xlsx_ncharts;
-
-#endif

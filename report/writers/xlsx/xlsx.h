@@ -7,8 +7,7 @@
  * So every cell goes through the ws__xlsx_* functions below, which clean
  * their input and remember the first failure.
  */
-#ifndef WS_REPORT_WRITERS_XLSX_XLSX_H
-#define WS_REPORT_WRITERS_XLSX_XLSX_H
+#pragma once
 
 #include <xlsxwriter.h>
 
@@ -184,5 +183,3 @@ uint32_t ws__xlsx_add_roofline(struct ws_xlsx *x, const struct ws_xlsx_sheet *s,
 void ws__xlsx_add_marks(struct ws_xlsx *x, const struct ws_xlsx_sheet *s);
 /* The sheet of a table; NULL when the report or the workbook lacks it. */
 const struct ws_xlsx_sheet *ws__xlsx_find_sheet(const struct ws_xlsx *x, const char *table);
-
-#endif

@@ -1,6 +1,5 @@
 /* What the tests of the import of Nsight Systems' export share. */
-#ifndef WS_TESTS_FORMATS_NSYS_IMPORT_H
-#define WS_TESTS_FORMATS_NSYS_IMPORT_H
+#pragma once
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
@@ -65,5 +64,3 @@ static inline uint64_t rows(const struct ws_imported *i, enum ws_kind kind)
 	"correlationId INT, globalPid INT, demangledName INT, shortName INT, mangledName INT, " \
 	"registersPerThread INT, gridX INT, gridY INT, gridZ INT, blockX INT, blockY INT, "     \
 	"blockZ INT, staticSharedMemory INT, dynamicSharedMemory INT, localMemoryPerThread INT"
-
-#endif

@@ -1,6 +1,5 @@
 /* What the tests of the import of PyTorch share. */
-#ifndef WS_TESTS_FORMATS_PYTORCH_IMPORT_H
-#define WS_TESTS_FORMATS_PYTORCH_IMPORT_H
+#pragma once
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
@@ -151,5 +150,3 @@ static const char generation_2024[] =
 #define CALL(name, ts)                                            \
 	"{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"" name \
 	"\",\"pid\":1,\"tid\":2,\"ts\":" #ts ",\"dur\":1,\"args\":{\"correlation\":" #ts "}}"
-
-#endif

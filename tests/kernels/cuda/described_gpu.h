@@ -2,8 +2,7 @@
  * A GPU that is not there, described for cuDNN: the properties of an H100 SXM. cuDNN makes plans
  * for a description (CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION, since 9.8) as for a GPU.
  */
-#ifndef WS_TESTS_DESCRIBED_GPU_H
-#define WS_TESTS_DESCRIBED_GPU_H
+#pragma once
 
 #include <criterion/criterion.h>
 #include <string.h>
@@ -36,5 +35,3 @@ static inline struct ws_dnn_target described_gpu(void)
 	cr_assert_eq(ws_dnn_finalize(&s, "described GPU", &error), WS_OK, "%s", error.text);
 	return target;
 }
-
-#endif

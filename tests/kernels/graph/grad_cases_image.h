@@ -1,6 +1,5 @@
 /* Gradient cases of the ops of image networks, for test_grad.c: see the cases there. */
-#ifndef WS_TESTS_GRAD_CASES_IMAGE_H
-#define WS_TESTS_GRAD_CASES_IMAGE_H
+#pragma once
 
 #include "tests/support/kernels_run.h"
 
@@ -175,5 +174,3 @@ CASE(residual_block)
 	X(avg_pool_adaptive_nhwc) X(avg_pool_of_the_plane) X(dropout) X(relu) \
 	X(leaky_relu) X(tanh) X(mse) X(residual_block)
 /* clang-format on */
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * Graphs of image models, for tests.
  */
-#ifndef WS_TESTS_CNN_GRAPH_H
-#define WS_TESTS_CNN_GRAPH_H
+#pragma once
 
 #include "tests/support/kernels_run.h"
 
@@ -33,5 +32,3 @@ static inline const struct ws_tensor *param(const struct ws_graph *graph, const 
 	cr_assert_not_null(t, "no parameter %s", name);
 	return t;
 }
-
-#endif

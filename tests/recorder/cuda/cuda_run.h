@@ -1,6 +1,5 @@
 /* Recording the victim of CUDA, and what is in its trace. */
-#ifndef WS_TESTS_RECORD_CUPTI_CUDA_RUN_H
-#define WS_TESTS_RECORD_CUPTI_CUDA_RUN_H
+#pragma once
 
 #include "tests/support/paths.h"
 #include "tests/support/recorder/run.h"
@@ -21,5 +20,3 @@ void cuda_check_launches(const struct probe *p, uint64_t n);
 
 /* Rows of api with this name. */
 uint64_t cuda_count_calls(const struct probe *p, const char *name);
-
-#endif

@@ -26,8 +26,7 @@
  * no record tells of a flush; flushing before there is a context, or while CUDA is torn
  * down, ends the program.
  */
-#ifndef WS_TESTS_RECORD_CUPTI_FAKE_H
-#define WS_TESTS_RECORD_CUPTI_FAKE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -48,5 +47,3 @@ void fake_cupti_launched(const char *name, uint64_t node, unsigned grid);
 void fake_cupti_graph_launched(const char *const *names, uint64_t n);
 void fake_cupti_reset(void);
 void fake_cupti_profiler(int start);
-
-#endif

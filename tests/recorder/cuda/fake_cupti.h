@@ -2,8 +2,7 @@
  * Inside the fake CUPTI (fake.h): who is told, and the buffers of records. Its files: what a tool
  * calls (fake_cupti.c), what the driver tells (fake_records.c), buffers (fake_buffers.c).
  */
-#ifndef WS_TESTS_RECORD_FAKE_CUPTI_H
-#define WS_TESTS_RECORD_FAKE_CUPTI_H
+#pragma once
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -91,5 +90,3 @@ size_t fake_take_dropped(void);
 
 /* Tell everybody who wants to know. */
 void fake_call_back(uint32_t domain, uint32_t cbid, const void *data);
-
-#endif

@@ -2,8 +2,7 @@
  * How a driver for tests loads the recorder's collector, as the real one does while it
  * initializes, and tells the fake CUPTI (fake.h) that the collector loaded what happens.
  */
-#ifndef WS_TESTS_RECORD_CUPTI_FAKE_TOOL_H
-#define WS_TESTS_RECORD_CUPTI_FAKE_TOOL_H
+#pragma once
 
 #include "tests/recorder/cuda/fake.h"
 
@@ -19,5 +18,3 @@ struct fake_tool {
 
 /* The first call loads the tool; the context of the program is created then, too. */
 const struct fake_tool *fake_tool(void);
-
-#endif

@@ -1,6 +1,5 @@
 /* What others of the machine prepare where we write. */
-#ifndef WS_TESTS_PLANTED_SEGMENTS_H
-#define WS_TESTS_PLANTED_SEGMENTS_H
+#pragma once
 
 #include <criterion/criterion.h>
 #include <dirent.h>
@@ -155,5 +154,3 @@ static inline void leave_segment(const char *name)
 	cr_assert_eq(ws_segment_file_open(&file, path, &err), WS_OK, "%s", err.text);
 	ws_segment_file_close(&file);
 }
-
-#endif

@@ -2,8 +2,7 @@
  * Traces for the tests of the advice: kernels and operations on an H100 unless a test says
  * otherwise: 132 SMs, 3,350 GB/s, bf16 989.4 TFLOP/s. Times are in us here.
  */
-#ifndef WS_TESTS_ADVICE_TRACES_H
-#define WS_TESTS_ADVICE_TRACES_H
+#pragma once
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
@@ -160,5 +159,3 @@ static inline struct op softmax(uint64_t bytes)
 	                   .flops = bytes / 8 * 5,
 	                   .bytes = bytes};
 }
-
-#endif

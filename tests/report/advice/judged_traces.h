@@ -3,8 +3,7 @@
  * that looked and found nothing; the others have not what they need. docs/advice.md has a table
  * made of it; published_tables holds every line, test_advice.c that no rule is missing.
  */
-#ifndef WS_TESTS_ADVICE_JUDGED_TRACES_H
-#define WS_TESTS_ADVICE_JUDGED_TRACES_H
+#pragma once
 
 struct judged_trace {
 	const char *file, *fires, *quiet;
@@ -90,5 +89,3 @@ static const struct judged_by_hand judged_by_hand[] = {
         {"A22", "advice_products/a22_tells_what_products_would_save",
          "advice_products/a22_is_quiet_about_good_use_and_launch_bound_runs"},
 };
-
-#endif

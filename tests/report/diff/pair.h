@@ -1,6 +1,5 @@
 /* Two programs that differ a little, recorded once each and compared. */
-#ifndef WS_TESTS_REPORT_DIFF_PAIR_H
-#define WS_TESTS_REPORT_DIFF_PAIR_H
+#pragma once
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
@@ -150,5 +149,3 @@ static const struct program fp32 = {
         .dtype = "fp32",
         .layers = 2,
 };
-
-#endif

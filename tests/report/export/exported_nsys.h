@@ -2,8 +2,7 @@
  * A small trace, its export as a database, and questions to it. For the tests
  * of exports in the schema of Nsight Systems.
  */
-#ifndef WS_TESTS_EXPORTED_NSYS_H
-#define WS_TESTS_EXPORTED_NSYS_H
+#pragma once
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
@@ -190,5 +189,3 @@ static inline void nvtx(struct exported *e, int64_t time_ns, uint64_t thread,
 
 	add(e, WS_KIND_NVTX, &row);
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* A trace, and the folder of Parquet files that is made of it. */
-#ifndef WS_TESTS_EXPORTED_PARQUET_H
-#define WS_TESTS_EXPORTED_PARQUET_H
+#pragma once
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
@@ -98,5 +97,3 @@ static inline int is_null(const struct pq_file *f, size_t row, const char *colum
 {
 	return pq_cell(f, row, column)->is_null;
 }
-
-#endif

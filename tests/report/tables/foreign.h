@@ -1,6 +1,5 @@
 /* Traces of frameworks, as the tests of their tables make them. */
-#ifndef WS_TESTS_REPORT_TABLES_FOREIGN_H
-#define WS_TESTS_REPORT_TABLES_FOREIGN_H
+#pragma once
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
@@ -97,5 +96,3 @@ static inline void free_all(struct ws_table *t, struct ws_model *m, struct tb *b
 	ws_model_free(m);
 	tb_free(b);
 }
-
-#endif

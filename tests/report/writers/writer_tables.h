@@ -1,6 +1,5 @@
 /* Hand-made tables for the tests of the writers. */
-#ifndef WS_TESTS_WRITER_TABLES_H
-#define WS_TESTS_WRITER_TABLES_H
+#pragma once
 
 #include "report/table/table.h"
 
@@ -106,5 +105,3 @@ struct made {
 	size_t len;
 	enum ws_status rc;
 };
-
-#endif

@@ -1,6 +1,5 @@
 /* A segment in memory that a test fills by hand, and the drain over it. */
-#ifndef WS_TESTS_RECORD_BY_HAND_H
-#define WS_TESTS_RECORD_BY_HAND_H
+#pragma once
 
 #include "recorder/drain/drain.h"
 #include "recorder/shared/record.h"
@@ -38,5 +37,3 @@ void put_pop(uint32_t thread_buffer, int64_t at);
 /* EVENT(WS_REC_MARK, ns after BASE, further members…) */
 #define EVENT(kind, at, ...) \
 	((struct ws_rec_event){.head = {0, (kind), 0, BASE + (at)}, __VA_ARGS__})
-
-#endif

@@ -3,8 +3,7 @@
  * are those of NVIDIA's library when WS_TEST_CUPTI names it, else those of the
  * table of sizes.
  */
-#ifndef WS_TESTS_CUPTI_BY_HAND_H
-#define WS_TESTS_CUPTI_BY_HAND_H
+#pragma once
 
 #include "recorder/shared/cupti_abi.h"
 #include "recorder/shared/segment_slots.h"
@@ -46,5 +45,3 @@ uint64_t lost(enum ws_dropped cause);
 
 #define SAME(p, kind, column, value) \
 	cr_expect_eq(CELL(p, kind, column, 0), (uint64_t)(value), #kind "." #column)
-
-#endif

@@ -1,6 +1,5 @@
 /* The collector and the drain in one process: what a program emits, and what arrives. */
-#ifndef WS_TESTS_RECORD_IN_PROCESS_H
-#define WS_TESTS_RECORD_IN_PROCESS_H
+#pragma once
 
 #include "recorder/drain/drain.h"
 #include "tests/support/recorder/nvtx_module.h"
@@ -23,5 +22,3 @@ void collect_expect_no_loss(void);
 
 /* Event attributes with an ASCII message, which may be NULL. */
 struct wsn_event collect_attr(const char *message);
-
-#endif

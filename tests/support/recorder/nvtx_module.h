@@ -3,8 +3,7 @@
  * names, then call its functions as they are. For tests that must reach every
  * function, also in ways that NVIDIA's headers or our client would not.
  */
-#ifndef WS_TESTS_RECORD_NVTX_MODULE_H
-#define WS_TESTS_RECORD_NVTX_MODULE_H
+#pragma once
 
 #include "kernels/nvtx/abi.h"
 
@@ -22,5 +21,3 @@ extern struct nvtx_functions nvtx;
 int nvtx_attach(void);
 /* The answer of the tool to an extension module of this id. */
 int nvtx_attach_extension(uint16_t module_id);
-
-#endif

@@ -1,6 +1,5 @@
 /* Reading a trace in a test: all rows of all kinds at hand, by name. */
-#ifndef WS_TESTS_RECORD_PROBE_H
-#define WS_TESTS_RECORD_PROBE_H
+#pragma once
 
 #include "formats/trace/reader.h"
 
@@ -38,5 +37,3 @@ uint64_t probe_losses(const struct probe *p); /* of all causes */
 void probe_expect_no_loss(const struct probe *p);
 /* nvtx rows of this type (enum ws_nvtx_type) and name. */
 uint64_t probe_count(const struct probe *p, unsigned type, const char *name);
-
-#endif

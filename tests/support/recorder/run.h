@@ -1,6 +1,5 @@
 /* Running warpsheet-record in a test, in a folder of its own. */
-#ifndef WS_TESTS_RECORD_RUN_H
-#define WS_TESTS_RECORD_RUN_H
+#pragma once
 
 #include <sys/types.h>
 
@@ -53,5 +52,3 @@ struct probe run_open_whole(struct run *r);
 /* In a shell: until a victim has done a round, as its tally (%s) says. */
 #define RUN_UNTIL_A_ROUND "until od -An -N4 %s | grep -q '[1-9]'; do sleep 0.01; done"
 void run_check_rounds(struct run *r, const struct probe *p, int cut);
-
-#endif

@@ -2,8 +2,7 @@
  * The tables that the product makes, asserted to be those of the oracle. where: what is compared,
  * for messages.
  */
-#ifndef WS_TESTS_ORACLE_COMPARE_H
-#define WS_TESTS_ORACLE_COMPARE_H
+#pragma once
 
 #include "report/tables/tables.h"
 
@@ -29,5 +28,3 @@ void oracle_compare_columns(const struct ws_trace_reader *r, const struct ws_mod
 /* streamed: without the columns that need rows */
 void oracle_same_rows(const struct ws_table *a, const struct ws_table *b, int streamed,
                       const char *where);
-
-#endif

@@ -2,8 +2,7 @@
  * Tables as they were made before there were digests: simple loops over all
  * rows of a loaded model. Tests compare the tables of the product with these.
  */
-#ifndef WS_TESTS_ORACLE_H
-#define WS_TESTS_ORACLE_H
+#pragma once
 
 #include "report/tables/tables.h"
 
@@ -27,5 +26,3 @@ enum ws_status oracle_step_statistics(const struct ws_table_context *tab, struct
                                       struct ws_err *err);
 enum ws_status oracle_step_split(const struct ws_table_context *tab, struct ws_table *t,
                                  struct ws_err *err);
-
-#endif
