@@ -250,15 +250,15 @@ static const struct {
 #include "formats/nsys/nsys.def"
 };
 
+/* How a column is read. */
+enum { NO, INT, INDEX, ANY };
+
 static const struct {
 	enum ws_nsys_table table;
 	const char *name;
-	bool is_integer; /* or NULL; else a value of any type */
-	bool is_index;   /* of those, the ones that are never negative */
+	int read;
 } columns[] = {
-#define COLUMN(ID, column) {WS_NSYS_##ID, #column, 1, 0},
-#define INDEX(ID, column)  {WS_NSYS_##ID, #column, 1, 1},
-#define VALUE(ID, column)  {WS_NSYS_##ID, #column, 0, 0},
+#define COLUMN(ID, column, type, READ) {WS_NSYS_##ID, #column, READ},
 #include "formats/nsys/nsys.def"
 };
 
@@ -267,7 +267,8 @@ static void put_columns(struct ws_nsys_rows *rows, enum ws_nsys_table table, sql
                         int *any)
 {
 	for (int c = rows->first; c < WS_NSYS_COLUMNS && columns[c].table == table; c++) {
-		int present = ws_nsys_has_column(rows->n, rows->table, columns[c].name);
+		int present = columns[c].read != NO &&
+		              ws_nsys_has_column(rows->n, rows->table, columns[c].name);
 
 		*any |= present;
 		sqlite3_str_appendf(sql, present ? "%s\"%w\"" : "%sNULL",
@@ -275,24 +276,15 @@ static void put_columns(struct ws_nsys_rows *rows, enum ws_nsys_table table, sql
 	}
 }
 
-enum ws_status ws_nsys_open_rows(struct ws_nsys *n, enum ws_nsys_table table, const char *tail,
-                                 struct ws_nsys_rows *rows, struct ws_err *err)
+enum ws_status ws_nsys_begin_rows(struct ws_nsys_rows *rows, sqlite3_str *sql, int any,
+                                  const char *tail, struct ws_err *err)
 {
-	sqlite3_str *sql;
+	struct ws_nsys *n = rows->n;
 	char *text;
-	int any = 0;
 
-	*rows = (struct ws_nsys_rows){.n = n,
-	                              .table = tables[table].name,
-	                              .first = tables[table].first};
-	if (!ws_nsys_has_table(n, rows->table))
-		return WS_OK;
-	sql = sqlite3_str_new(n->db);
-	sqlite3_str_appendall(sql, "SELECT ");
-	put_columns(rows, table, sql, &any);
 	sqlite3_str_appendf(sql, " FROM main.\"%w\" %s", rows->table, tail);
 	text = sqlite3_str_finish(sql);
-	WS_FAIL_IF(!text, err, NO_MEMORY, "no memory to read %s", rows->table);
+	WS_FAIL_IF(!text, err, NO_MEMORY, "out of memory for reading %s", rows->table);
 	if (!any || sqlite3_prepare_v2(n->db, text, -1, &rows->stmt, NULL) != SQLITE_OK) {
 		ws_import_warn(n->out, "%s cannot be read: %s", rows->table,
 		               any ? sqlite3_errmsg(n->db) : "it has none of the known columns");
@@ -303,15 +295,46 @@ enum ws_status ws_nsys_open_rows(struct ws_nsys *n, enum ws_nsys_table table, co
 	return WS_OK;
 }
 
+enum ws_status ws_nsys_open_rows(struct ws_nsys *n, enum ws_nsys_table table, const char *tail,
+                                 struct ws_nsys_rows *rows, struct ws_err *err)
+{
+	sqlite3_str *sql;
+	int any = 0;
+
+	*rows = (struct ws_nsys_rows){.n = n,
+	                              .table = tables[table].name,
+	                              .first = tables[table].first};
+	if (!ws_nsys_has_table(n, rows->table))
+		return WS_OK;
+	sql = sqlite3_str_new(n->db);
+	sqlite3_str_appendall(sql, "SELECT ");
+	put_columns(rows, table, sql, &any);
+	return ws_nsys_begin_rows(rows, sql, any, tail, err);
+}
+
+enum ws_status ws_nsys_each(struct ws_nsys *n, enum ws_nsys_table table, ws_nsys_row_fn fn,
+                            struct ws_err *err)
+{
+	struct ws_nsys_rows rows;
+	enum ws_status status;
+
+	WS_FORWARD(ws_nsys_open_rows(n, table, "", &rows, err));
+	status = WS_OK;
+	while (status == WS_OK && ws_nsys_next(&rows))
+		status = fn(&rows, err);
+	ws_nsys_close(&rows);
+	return status;
+}
+
 /* SQLite takes a value of any type in any column, and turns it into a number when asked for one. */
 static bool is_sound(const struct ws_nsys_rows *rows)
 {
 	for (int i = 0; i < rows->ncolumns; i++) {
 		int type = sqlite3_column_type(rows->stmt, i), c = rows->first + i;
 
-		if (columns[c].is_integer && type != SQLITE_NULL &&
+		if ((columns[c].read == INT || columns[c].read == INDEX) && type != SQLITE_NULL &&
 		    (type != SQLITE_INTEGER ||
-		     (columns[c].is_index && sqlite3_column_int64(rows->stmt, i) < 0)))
+		     (columns[c].read == INDEX && sqlite3_column_int64(rows->stmt, i) < 0)))
 			return 0;
 	}
 	return 1;

@@ -1,7 +1,7 @@
 /*
  * What an Nsight Systems export says about itself, its machine and its
- * processes. Only what is listed in import_nsys.def is read: these tables
- * hold whole environments, too.
+ * processes. Only what is listed in nsys.def is read: these tables hold
+ * whole environments, too.
  */
 #include <ctype.h>
 #include <stdbool.h>
@@ -143,7 +143,7 @@ static enum ws_status import_devices(struct ws_nsys *n, struct ws_err *err)
 	enum ws_status status = read_cuda_devices(n, &cuda_of_gpu, err);
 
 	if (status == WS_OK)
-		status = ws_nsys_open_rows(n, WS_NSYS_GPU, "ORDER BY 1", &rows, err);
+		status = ws_nsys_open_rows(n, WS_NSYS_GPU, "ORDER BY 2", &rows, err);
 	else
 		rows.stmt = NULL;
 	while (status == WS_OK && ws_nsys_next(&rows)) {
@@ -177,50 +177,30 @@ enum ws_status ws_nsys_import_info(struct ws_nsys *n, struct ws_err *err)
 /* --- names --------------------------------------------------------------------------------------
  */
 
-static enum ws_status import_thread_names(struct ws_nsys *n, struct ws_err *err)
+static enum ws_status on_thread(const struct ws_nsys_rows *r, struct ws_err *err)
 {
-	struct ws_nsys_rows rows;
-	enum ws_status status;
+	struct ws_row_thread row = {
+	        .pid = ws_nsys_pid(r, WS_NSYS_THREAD_globalTid),
+	        .tid = ws_nsys_u64(r, WS_NSYS_THREAD_globalTid) & 0xffffff,
+	};
 
-	WS_FORWARD(ws_nsys_open_rows(n, WS_NSYS_THREAD, "", &rows, err));
-	status = WS_OK;
-	while (status == WS_OK && ws_nsys_next(&rows)) {
-		uint64_t pid = ws_nsys_pid(&rows, WS_NSYS_THREAD_globalTid);
-		struct ws_row_thread row = {
-		        .pid = pid,
-		        .tid = ws_nsys_u64(&rows, WS_NSYS_THREAD_globalTid) & 0xffffff,
-		};
-
-		row.id = ws_import_thread_known(n->out, row.pid, row.tid);
-		if (!row.id)
-			continue;
-		status = ws_nsys_string(&rows, WS_NSYS_THREAD_nameId, &row.name, err);
-		if (status == WS_OK && row.name)
-			status = ws_import_row(n->out, WS_KIND_THREAD, &row, err);
-	}
-	ws_nsys_close(&rows);
-	return status;
+	row.id = ws_import_thread_known(r->n->out, row.pid, row.tid);
+	if (!row.id)
+		return WS_OK;
+	WS_FORWARD(ws_nsys_string(r, WS_NSYS_THREAD_nameId, &row.name, err));
+	return row.name ? ws_import_row(r->n->out, WS_KIND_THREAD, &row, err) : WS_OK;
 }
 
-static enum ws_status import_process_names(struct ws_nsys *n, struct ws_err *err)
+static enum ws_status on_process(const struct ws_nsys_rows *r, struct ws_err *err)
 {
-	struct ws_nsys_rows rows;
-	enum ws_status status;
+	uint64_t pid = ws_nsys_pid(r, WS_NSYS_PROCESS_globalPid);
+	struct ws_import_process *process;
 
-	WS_FORWARD(ws_nsys_open_rows(n, WS_NSYS_PROCESS, "", &rows, err));
-	status = WS_OK;
-	while (status == WS_OK && ws_nsys_next(&rows)) {
-		uint64_t pid = ws_nsys_pid(&rows, WS_NSYS_PROCESS_globalPid);
-		struct ws_import_process *process;
-
-		if (!ws_import_process_known(n->out, pid))
-			continue;
-		status = ws_import_process(n->out, pid, &process, err);
-		WS_THEN(status, ws_import_text(n->out, ws_nsys_bytes(&rows, WS_NSYS_PROCESS_name),
-		                               &process->name, err));
-	}
-	ws_nsys_close(&rows);
-	return status;
+	if (!ws_import_process_known(r->n->out, pid))
+		return WS_OK;
+	WS_FORWARD(ws_import_process(r->n->out, pid, &process, err));
+	return ws_import_text(r->n->out, ws_nsys_bytes(r, WS_NSYS_PROCESS_name), &process->name,
+	                      err);
 }
 
 /* --- what is left out --- */
@@ -279,8 +259,8 @@ static void count_the_rest(struct ws_nsys *n)
 
 enum ws_status ws_nsys_import_names(struct ws_nsys *n, struct ws_err *err)
 {
-	WS_FORWARD(import_thread_names(n, err));
-	WS_FORWARD(import_process_names(n, err));
+	WS_FORWARD(ws_nsys_each(n, WS_NSYS_THREAD, on_thread, err));
+	WS_FORWARD(ws_nsys_each(n, WS_NSYS_PROCESS, on_process, err));
 	count_the_rest(n);
 	return WS_OK;
 }

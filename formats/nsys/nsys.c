@@ -5,9 +5,6 @@
 #include "formats/nsys/nsys.h"
 #include "formats/foreign/nsys_own.h"
 
-/* Each table has a function that turns its current row into a row of the trace. */
-typedef enum ws_status (*row_fn)(const struct ws_nsys_rows *r, struct ws_err *err);
-
 #define U64(r, column) ws_nsys_u64((r), WS_NSYS_##column)
 #define I64(r, column) ws_nsys_i64((r), WS_NSYS_##column)
 
@@ -60,23 +57,23 @@ static enum ws_status on_overhead(const struct ws_nsys_rows *r, struct ws_err *e
 {
 	struct ws_row_overhead row = {0};
 
-	if (!ws_nsys_span(r, WS_NSYS_OVERHEAD_start, WS_NSYS_OVERHEAD_end, &row.start_ns,
-	                  &row.dur_ns))
+	if (!ws_nsys_span(r, WS_NSYS_PROFILER_OVERHEAD_start, WS_NSYS_PROFILER_OVERHEAD_end,
+	                  &row.start_ns, &row.dur_ns))
 		return WS_OK;
-	return put_overhead(r, &row, WS_NSYS_OVERHEAD_globalTid, WS_NSYS_OVERHEAD_nameId,
-	                    WS_NSYS_OVERHEAD_overheadType, err);
+	return put_overhead(r, &row, WS_NSYS_PROFILER_OVERHEAD_globalTid,
+	                    WS_NSYS_PROFILER_OVERHEAD_nameId,
+	                    WS_NSYS_PROFILER_OVERHEAD_overheadType, err);
 }
 
 static enum ws_status on_cupti_overhead(const struct ws_nsys_rows *r, struct ws_err *err)
 {
 	struct ws_row_overhead row = {0};
 
-	if (!ws_nsys_span(r, WS_NSYS_CUPTI_OVERHEAD_start, WS_NSYS_CUPTI_OVERHEAD_end,
-	                  &row.start_ns, &row.dur_ns))
+	if (!ws_nsys_span(r, WS_NSYS_OVERHEAD_start, WS_NSYS_OVERHEAD_end, &row.start_ns,
+	                  &row.dur_ns))
 		return WS_OK;
-	return put_overhead(r, &row, WS_NSYS_CUPTI_OVERHEAD_globalTid,
-	                    WS_NSYS_CUPTI_OVERHEAD_nameId, WS_NSYS_CUPTI_OVERHEAD_overheadType,
-	                    err);
+	return put_overhead(r, &row, WS_NSYS_OVERHEAD_globalTid, WS_NSYS_OVERHEAD_nameId,
+	                    WS_NSYS_OVERHEAD_overheadType, err);
 }
 
 /* --- the device --- */
@@ -240,38 +237,28 @@ static enum ws_status on_memory(const struct ws_nsys_rows *r, struct ws_err *err
 
 /* --- all of it --- */
 
-static enum ws_status import_table(struct ws_nsys *n, enum ws_nsys_table table, row_fn fn,
-                                   struct ws_err *err)
-{
-	struct ws_nsys_rows rows;
-	enum ws_status status;
-
-	WS_FORWARD(ws_nsys_open_rows(n, table, "", &rows, err));
-	status = WS_OK;
-	while (status == WS_OK && ws_nsys_next(&rows))
-		status = fn(&rows, err);
-	ws_nsys_close(&rows);
-	return status;
-}
-
 static enum ws_status import_events(struct ws_nsys *n, struct ws_err *err)
 {
 	/* calls first: they tell the process where other tables do not */
 	static const struct {
 		enum ws_nsys_table table;
-		row_fn fn;
+		ws_nsys_row_fn fn;
 	} plan[] = {
-	        {WS_NSYS_RUNTIME, on_runtime},   {WS_NSYS_KERNEL, on_kernel},
-	        {WS_NSYS_MEMCPY, on_memcpy},     {WS_NSYS_MEMSET, on_memset},
-	        {WS_NSYS_GRAPH, on_graph},       {WS_NSYS_SYNC, on_sync},
-	        {WS_NSYS_OVERHEAD, on_overhead}, {WS_NSYS_CUPTI_OVERHEAD, on_cupti_overhead},
+	        {WS_NSYS_RUNTIME, on_runtime},
+	        {WS_NSYS_KERNEL, on_kernel},
+	        {WS_NSYS_MEMCPY, on_memcpy},
+	        {WS_NSYS_MEMSET, on_memset},
+	        {WS_NSYS_GRAPH, on_graph},
+	        {WS_NSYS_SYNC, on_sync},
+	        {WS_NSYS_PROFILER_OVERHEAD, on_overhead},
+	        {WS_NSYS_OVERHEAD, on_cupti_overhead},
 	        {WS_NSYS_MEMORY, on_memory},
 	};
 
 	for (size_t i = 0; i < sizeof(plan) / sizeof(*plan); i++)
 		if (plan[i].table != WS_NSYS_MEMORY ||
 		    !ws_nsys_has_table(n, WS_NSYS_OWN_PREFIX "memory"))
-			WS_FORWARD(import_table(n, plan[i].table, plan[i].fn, err));
+			WS_FORWARD(ws_nsys_each(n, plan[i].table, plan[i].fn, err));
 	WS_FORWARD(ws_nsys_import_own(n, err));
 	return ws_nsys_import_nvtx(n, err);
 }

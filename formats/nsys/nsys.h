@@ -20,12 +20,14 @@
 enum ws_nsys_table {
 #define TABLE(ID, name, first) WS_NSYS_##ID,
 #include "formats/nsys/nsys.def"
-	WS_NSYS_TABLES
+	WS_NSYS_TABLES, /* that are read; then those only written */
+#define WRITTEN(ID, name, first) WS_NSYS_##ID,
+#include "formats/nsys/nsys.def"
 };
 
 /* Columns of all tables in a row; one of a table stands behind the table's first. */
 enum ws_nsys_column {
-#define COLUMN(ID, column) WS_NSYS_##ID##_##column,
+#define COLUMN(ID, column, type, READ) WS_NSYS_##ID##_##column,
 #include "formats/nsys/nsys.def"
 	WS_NSYS_COLUMNS
 };
@@ -74,12 +76,19 @@ bool ws_nsys_has_column(struct ws_nsys *n, const char *table, const char *column
  */
 enum ws_status ws_nsys_open_rows(struct ws_nsys *n, enum ws_nsys_table table, const char *tail,
                                  struct ws_nsys_rows *rows, struct ws_err *err);
+/* The same of other columns: sql is "SELECT ..." up to them, any: there are some. Frees sql. */
+enum ws_status ws_nsys_begin_rows(struct ws_nsys_rows *rows, sqlite3_str *sql, int any,
+                                  const char *tail, struct ws_err *err);
 /*
  * 1: a row, 0: no more. Damage ends the table and is counted. Rows are passed
  * over and counted whose integers are none, or whose device is negative.
  */
 bool ws_nsys_next(struct ws_nsys_rows *rows);
 void ws_nsys_close(struct ws_nsys_rows *rows);
+/* Turn each row of a table, in their order, into what it becomes. */
+typedef enum ws_status (*ws_nsys_row_fn)(const struct ws_nsys_rows *r, struct ws_err *err);
+enum ws_status ws_nsys_each(struct ws_nsys *n, enum ws_nsys_table table, ws_nsys_row_fn fn,
+                            struct ws_err *err);
 
 static inline int64_t ws_nsys_i64(const struct ws_nsys_rows *r, enum ws_nsys_column c)
 {

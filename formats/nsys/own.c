@@ -21,7 +21,6 @@ static enum ws_status open_table(struct ws_nsys *n, const struct ws_kind_def *de
                                  const char *table, struct ws_nsys_rows *rows, struct ws_err *err)
 {
 	sqlite3_str *sql;
-	char *text;
 
 	*rows = (struct ws_nsys_rows){.n = n, .table = table};
 	if (!ws_nsys_has_table(n, table))
@@ -34,16 +33,7 @@ static enum ws_status open_table(struct ws_nsys *n, const struct ws_kind_def *de
 
 		sqlite3_str_appendf(sql, present ? "%s\"%w\"" : "%sNULL", c ? "," : "", name);
 	}
-	sqlite3_str_appendf(sql, " FROM main.\"%w\"", table);
-	text = sqlite3_str_finish(sql);
-	WS_FAIL_IF(!text, err, NO_MEMORY, "no memory to read %s", table);
-	if (sqlite3_prepare_v2(n->db, text, -1, &rows->stmt, NULL) != SQLITE_OK) {
-		ws_import_warn(n->out, "%s cannot be read: %s", table, sqlite3_errmsg(n->db));
-		n->out->lost[WS_LOST_import_damaged_table]++;
-		rows->stmt = NULL;
-	}
-	sqlite3_free(text);
-	return WS_OK;
+	return ws_nsys_begin_rows(rows, sql, 1, "", err);
 }
 
 /* --- cells --- */

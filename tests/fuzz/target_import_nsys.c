@@ -31,10 +31,12 @@ static const char *const tables[] = {
 #define NTABLES (sizeof(tables) / sizeof(*tables))
 #define STRINGS WS_NSYS_TABLES /* of them: the first behind those that rows are read from */
 
+enum { NO, INT, INDEX, ANY };
 static const struct {
 	const char *table, *name;
+	int read;
 } columns[] = {
-#define COLUMN(ID, column) {#ID, #column},
+#define COLUMN(ID, column, type, READ) {#ID, #column, READ},
 #include "formats/nsys/nsys.def"
 };
 #define NCOLUMNS (sizeof(columns) / sizeof(*columns))
@@ -87,7 +89,7 @@ static int create(sqlite3 *db, size_t table, struct fuzz_input *in)
 
 	sqlite3_str_appendf(sql, "CREATE TABLE \"%w\" (", tables[table]);
 	for (size_t c = 0; name && c < NCOLUMNS; c++)
-		if (strcmp(columns[c].table, name) == 0 && has_column(in))
+		if (columns[c].read != NO && !strcmp(columns[c].table, name) && has_column(in))
 			sqlite3_str_appendf(sql, "%s\"%w\"", n++ ? "," : "", columns[c].name);
 	if (!name)
 		n = put_own(sql, tables[table], in);

@@ -4,16 +4,17 @@ static const struct {
 	const char *name;
 	int first;
 } tables[] = {
-#define TABLE(ID, name, first) {name, WS_OUT_##ID##_##first},
-#include "report/export/nsys/nsys.def"
+#define TABLE(ID, name, first)   {name, WS_OUT_##ID##_##first},
+#define WRITTEN(ID, name, first) TABLE(ID, name, first)
+#include "formats/nsys/nsys.def"
 };
 
 static const struct {
 	enum ws_nsys_out_table table;
 	const char *name, *type;
 } columns[] = {
-#define COLUMN(ID, column, type) {WS_OUT_##ID, #column, type},
-#include "report/export/nsys/nsys.def"
+#define COLUMN(ID, column, type, READ) {WS_OUT_##ID, #column, type},
+#include "formats/nsys/nsys.def"
 };
 
 static enum ws_status fail(struct ws_nsys_out *o, struct ws_err *err)
@@ -53,7 +54,7 @@ static enum ws_status write_enums(struct ws_nsys_out *o, struct ws_err *err)
 		const char *name, *label;
 	} rows[] = {
 #define ENUM(table, id, name, label) {table, id, name, label},
-#include "report/export/nsys/nsys.def"
+#include "formats/nsys/nsys.def"
 	};
 	const char *before = "";
 	enum ws_status status = WS_OK;
@@ -115,32 +116,50 @@ void ws_nsys_out_free(struct ws_nsys_out *o)
 
 /* --- rows --- */
 
-static enum ws_status create(struct ws_nsys_out *o, enum ws_nsys_out_table table,
-                             struct ws_err *err)
+void ws_nsys_table_begin(struct ws_nsys_new_table *t, struct ws_nsys_out *o, const char *prefix,
+                         const char *name)
 {
-	sqlite3_str *sql = sqlite3_str_new(o->db), *values = sqlite3_str_new(o->db);
+	*t = (struct ws_nsys_new_table){o, sqlite3_str_new(o->db), sqlite3_str_new(o->db), 0};
+	sqlite3_str_appendf(t->create, "CREATE TABLE %s%s (", prefix, name);
+	sqlite3_str_appendf(t->insert, "INSERT INTO %s%s VALUES (", prefix, name);
+}
+
+void ws_nsys_table_column(struct ws_nsys_new_table *t, const char *name, const char *type)
+{
+	const char *comma = t->columns++ ? ", " : "";
+
+	sqlite3_str_appendf(t->create, "%s\"%w\" %s", comma, name, type);
+	sqlite3_str_appendf(t->insert, "%s?", comma);
+}
+
+enum ws_status ws_nsys_table_create(struct ws_nsys_new_table *t, sqlite3_stmt **insert,
+                                    struct ws_err *err)
+{
 	char *create_sql, *insert_sql;
 	enum ws_status status = WS_OK;
 
-	sqlite3_str_appendf(sql, "CREATE TABLE %s (", tables[table].name);
-	sqlite3_str_appendf(values, "INSERT INTO %s VALUES (", tables[table].name);
-	for (int c = tables[table].first; c < WS_OUT_COLUMNS && columns[c].table == table; c++) {
-		const char *comma = c > tables[table].first ? ", " : "";
-
-		sqlite3_str_appendf(sql, "%s\"%w\" %s", comma, columns[c].name, columns[c].type);
-		sqlite3_str_appendf(values, "%s?", comma);
-	}
-	sqlite3_str_appendall(sql, ")");
-	sqlite3_str_appendall(values, ")");
-	create_sql = sqlite3_str_finish(sql);
-	insert_sql = sqlite3_str_finish(values);
+	sqlite3_str_appendall(t->create, ")");
+	sqlite3_str_appendall(t->insert, ")");
+	create_sql = sqlite3_str_finish(t->create);
+	insert_sql = sqlite3_str_finish(t->insert);
 	if (!create_sql || !insert_sql)
 		status = WS_FAIL_MEMORY(err, "the database");
-	WS_THEN(status, ws_nsys_out_run(o, create_sql, err));
-	WS_THEN(status, ws_nsys_out_prepare(o, insert_sql, &o->insert[table], err));
+	WS_THEN(status, ws_nsys_out_run(t->o, create_sql, err));
+	WS_THEN(status, ws_nsys_out_prepare(t->o, insert_sql, insert, err));
 	sqlite3_free(create_sql);
 	sqlite3_free(insert_sql);
 	return status;
+}
+
+static enum ws_status create(struct ws_nsys_out *o, enum ws_nsys_out_table table,
+                             struct ws_err *err)
+{
+	struct ws_nsys_new_table t;
+
+	ws_nsys_table_begin(&t, o, "", tables[table].name);
+	for (int c = tables[table].first; c < WS_OUT_COLUMNS && columns[c].table == table; c++)
+		ws_nsys_table_column(&t, columns[c].name, columns[c].type);
+	return ws_nsys_table_create(&t, &o->insert[table], err);
 }
 
 enum ws_status ws_nsys_row(struct ws_nsys_out *o, enum ws_nsys_out_table table, struct ws_err *err)

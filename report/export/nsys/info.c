@@ -7,8 +7,6 @@
 
 #include "report/export/nsys/nsys.h"
 
-#define SET(c, value) ws_nsys_set(o, WS_OUT_##c, (int64_t)(value))
-
 static struct ws_bytes bytes_of(const char *text)
 {
 	return (struct ws_bytes){text, strlen(text)};
@@ -180,7 +178,7 @@ static enum ws_status write_cuda_device(struct ws_nsys_out *o, uint64_t id, int6
 		SET(CUDA_DEVICE_gpuId, id);
 		SET(CUDA_DEVICE_cudaId, id);
 		SET(CUDA_DEVICE_pid, p[i].pid);
-		ws_nsys_set_known(o, WS_OUT_CUDA_DEVICE_numMultiprocessors, (uint64_t)sm_count);
+		SET_KNOWN(CUDA_DEVICE_numMultiprocessors, sm_count);
 		WS_FORWARD(ws_nsys_put(o, WS_OUT_CUDA_DEVICE, err));
 	}
 	return WS_OK;
@@ -218,7 +216,7 @@ static enum ws_status on_context(void *ctx, const void *data, struct ws_err *err
 	SET(CONTEXT_processId, row->pid);
 	SET(CONTEXT_deviceId, row->device);
 	SET(CONTEXT_contextId, row->id);
-	ws_nsys_set_known(o, WS_OUT_CONTEXT_parentContextId, row->parent);
+	SET_KNOWN(CONTEXT_parentContextId, row->parent);
 	SET(CONTEXT_isGreenContext, row->parent != 0);
 	return ws_nsys_put(o, WS_OUT_CONTEXT, err);
 }

@@ -6,9 +6,6 @@
 
 #include <stdbool.h>
 
-#define SET(c, value)       ws_nsys_set(o, WS_OUT_##c, (int64_t)(value))
-#define SET_KNOWN(c, value) ws_nsys_set_known(o, WS_OUT_##c, (uint64_t)(value))
-
 /* The export's memory kinds begin where the trace's has "unknown", and end with it. */
 static int64_t memory_kind(uint64_t kind)
 {

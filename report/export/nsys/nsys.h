@@ -10,15 +10,16 @@
 #include "report/export/rows.h"
 
 enum ws_nsys_out_table {
-#define TABLE(ID, name, first) WS_OUT_##ID,
-#include "report/export/nsys/nsys.def"
+#define TABLE(ID, name, first)   WS_OUT_##ID,
+#define WRITTEN(ID, name, first) WS_OUT_##ID,
+#include "formats/nsys/nsys.def"
 	WS_OUT_TABLES
 };
 
 /* Columns of all tables in a row; one of a table stands behind the table's first. */
 enum ws_nsys_out_column {
-#define COLUMN(ID, column, type) WS_OUT_##ID##_##column,
-#include "report/export/nsys/nsys.def"
+#define COLUMN(ID, column, type, READ) WS_OUT_##ID##_##column,
+#include "formats/nsys/nsys.def"
 	WS_OUT_COLUMNS
 };
 
@@ -57,6 +58,18 @@ enum ws_status ws_nsys_out_prepare(struct ws_nsys_out *o, const char *sql, sqlit
 /* Run a statement that gives nothing, and make it ready for the next time. */
 enum ws_status ws_nsys_out_step(struct ws_nsys_out *o, sqlite3_stmt *stmt, struct ws_err *err);
 
+/* A table to make: begin it, name its columns, create it and the statement for its rows. */
+struct ws_nsys_new_table {
+	struct ws_nsys_out *o;
+	sqlite3_str *create, *insert;
+	int columns;
+};
+void ws_nsys_table_begin(struct ws_nsys_new_table *t, struct ws_nsys_out *o, const char *prefix,
+                         const char *name);
+void ws_nsys_table_column(struct ws_nsys_new_table *t, const char *name, const char *type);
+enum ws_status ws_nsys_table_create(struct ws_nsys_new_table *t, sqlite3_stmt **insert,
+                                    struct ws_err *err);
+
 /*
  * A row: begin it, set its columns (those not set are NULL), put it. A table
  * is created with its first row, as exports leave out empty ones.
@@ -66,6 +79,9 @@ void ws_nsys_set(struct ws_nsys_out *o, enum ws_nsys_out_column c, int64_t value
 /* NULL for 0. */
 void ws_nsys_set_known(struct ws_nsys_out *o, enum ws_nsys_out_column c, uint64_t value);
 void ws_nsys_set_real(struct ws_nsys_out *o, enum ws_nsys_out_column c, double value);
+/* In functions with the export in o. */
+#define SET(c, value)       ws_nsys_set(o, WS_OUT_##c, (int64_t)(value))
+#define SET_KNOWN(c, value) ws_nsys_set_known(o, WS_OUT_##c, (uint64_t)(value))
 /* Borrowed until the row is put. Must be UTF-8: see ws_nsys_readable. */
 void ws_nsys_set_text(struct ws_nsys_out *o, enum ws_nsys_out_column c, struct ws_bytes text);
 enum ws_status ws_nsys_put(struct ws_nsys_out *o, enum ws_nsys_out_table table, struct ws_err *err);

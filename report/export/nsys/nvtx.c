@@ -9,9 +9,6 @@
 #include "report/export/ranges.h"
 #include "formats/foreign/nsys_own.h"
 
-#define SET(c, value)       ws_nsys_set(o, WS_OUT_##c, (int64_t)(value))
-#define SET_KNOWN(c, value) ws_nsys_set_known(o, WS_OUT_##c, (uint64_t)(value))
-
 enum event_type {
 	TYPE_CATEGORY = 33,
 	TYPE_MARK = 34,

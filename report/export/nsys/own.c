@@ -25,28 +25,13 @@ static const char *column_type(const struct ws_column_def *c)
 
 static enum ws_status create(struct own_table *t, struct ws_err *err)
 {
-	sqlite3_str *sql = sqlite3_str_new(t->o->db), *values = sqlite3_str_new(t->o->db);
-	char *create_sql, *insert_sql;
-	enum ws_status status = WS_OK;
+	struct ws_nsys_new_table table;
 
-	sqlite3_str_appendf(sql, "CREATE TABLE " WS_NSYS_OWN_PREFIX "%s (", t->def->name);
-	sqlite3_str_appendf(values, "INSERT INTO " WS_NSYS_OWN_PREFIX "%s VALUES (", t->def->name);
-	for (unsigned c = 0; c < t->def->ncolumns; c++) {
-		sqlite3_str_appendf(sql, "%s\"%w\" %s", c ? ", " : "", t->def->columns[c].name,
-		                    column_type(&t->def->columns[c]));
-		sqlite3_str_appendf(values, "%s?", c ? ", " : "");
-	}
-	sqlite3_str_appendall(sql, ")");
-	sqlite3_str_appendall(values, ")");
-	create_sql = sqlite3_str_finish(sql);
-	insert_sql = sqlite3_str_finish(values);
-	if (!create_sql || !insert_sql)
-		status = WS_FAIL_MEMORY(err, "the database");
-	WS_THEN(status, ws_nsys_out_run(t->o, create_sql, err));
-	WS_THEN(status, ws_nsys_out_prepare(t->o, insert_sql, &t->insert, err));
-	sqlite3_free(create_sql);
-	sqlite3_free(insert_sql);
-	return status;
+	ws_nsys_table_begin(&table, t->o, WS_NSYS_OWN_PREFIX, t->def->name);
+	for (unsigned c = 0; c < t->def->ncolumns; c++)
+		ws_nsys_table_column(&table, t->def->columns[c].name,
+		                     column_type(&t->def->columns[c]));
+	return ws_nsys_table_create(&table, &t->insert, err);
 }
 
 static enum ws_status bind_number(struct own_table *t, unsigned column, uint64_t value,
