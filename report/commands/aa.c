@@ -1,4 +1,5 @@
 #include <limits.h>
+#include <math.h>
 
 #include "report/commands/command.h"
 #include "report/commands/destination.h"
@@ -46,11 +47,8 @@ enum ws_status ws_cmd_aa(int argc, char **argv, struct ws_err *err)
 	bool help = false;
 	int n, done;
 	const struct ws_opt opts[] = {
-	        WS_OPT("output", 'o', TEXT, "FILE", &o.to.path,
-	               "write to FILE instead of the terminal; its extension\n"
-	               "tells the format: .xlsx, .html, .csv, .json, .md or .txt"),
-	        WS_OPT("format", 0, CHOICE, WS_FORMAT_CHOICES, &o.to.format,
-	               "the format, whatever FILE is called"),
+	        WS_OPT_OUTPUT(&o.to.path),
+	        WS_OPT_FORMAT(&o.to.format, ""),
 	        WS_OPT("run-noise", 0, REAL, "PCT", &o.diff.run_noise_percent,
 	               "what one recording against one is graded with, as in\n"
 	               "diff; default 1; on the CPU reference they\n"
@@ -60,19 +58,7 @@ enum ws_status ws_cmd_aa(int argc, char **argv, struct ws_err *err)
 	        WS_OPT_NO_PAGER(&o.to.no_pager),
 	        WS_OPT_HELP(&help),
 	};
-	const struct ws_arguments a = {
-	        "aa",
-	        "An A/A test: recordings of one and the same thing, or a folder of them, compared "
-	        "with each\n"
-	        "other as diff would. Says how much they vary, how often diff would have called "
-	        "them\n"
-	        "different, which effect it could have found, and how many recordings to make.",
-	        opts,
-	        sizeof(opts) / sizeof(*opts),
-	        1,
-	        INT_MAX,
-	        ws_aa_defs,
-	};
+	const struct ws_arguments a = WS_ARGUMENTS("aa", opts, 1, INT_MAX, ws_aa_defs);
 	enum ws_status status;
 
 	WS_FORWARD(ws_command_parse(&a, argc, argv, &n, &done, err));

@@ -82,17 +82,7 @@ enum ws_status ws_cmd_check(int argc, char **argv, struct ws_err *err)
 	               "what was left out"),
 	        WS_OPT_HELP(&help),
 	};
-	const struct ws_arguments a = {
-	        "check",
-	        "Exit status: 0 when nothing is damaged (a trace that was not closed but is whole "
-	        "is a\n"
-	        "note), 1 when something is, 3 when the file is no readable trace at all.",
-	        opts,
-	        sizeof(opts) / sizeof(*opts),
-	        1,
-	        1,
-	        NULL,
-	};
+	const struct ws_arguments a = WS_ARGUMENTS("check", opts, 1, 1, NULL);
 
 	WS_FORWARD(ws_command_parse(&a, argc, argv, &n, &done, err));
 	if (done)

@@ -40,17 +40,7 @@ enum ws_status ws_cmd_check_feature(int argc, char **argv, struct ws_err *err)
 	bool help = false;
 	int n, done;
 	const struct ws_opt opts[] = {WS_OPT_HELP(&help)};
-	const struct ws_arguments a = {
-	        "check-feature",
-	        "Answers scripts: exit status 0 when this build has the feature, 1 when it lacks "
-	        "it or\n"
-	        "does not know it. Without NAME: lists all features.",
-	        opts,
-	        1,
-	        0,
-	        1,
-	        NULL,
-	};
+	const struct ws_arguments a = WS_ARGUMENTS("check-feature", opts, 0, 1, NULL);
 
 	WS_FORWARD(ws_command_parse(&a, argc, argv, &n, &done, err));
 	if (done)

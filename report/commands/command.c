@@ -1,7 +1,7 @@
 #include "report/commands/command.h"
 
 static const struct ws_command commands[] = {
-#define X(function, name, arguments, summary) {name, arguments, summary},
+#define X(function, name, arguments, summary, help) {name, arguments, summary, help},
         WS_COMMANDS(X)
 #undef X
 };
@@ -57,7 +57,7 @@ static void print_help(FILE *f, const struct ws_arguments *a)
 
 	fprintf(f, "usage: warpsheet %s%s%s\n\n", command->name, *command->arguments ? " " : "",
 	        command->arguments);
-	fprintf(f, "%s\n\noptions:\n", a->description);
+	fprintf(f, "%s\n\noptions:\n", command->help);
 	ws_opt_print_help(f, a->opts, a->nopts);
 	if (a->tables)
 		print_tables(f, a->tables);

@@ -10,14 +10,14 @@
 #include "report/base/ui.h"
 
 struct ws_command {
-	const char *name, *arguments, *summary;
+	const char *name, *arguments, *summary, *help;
 };
 
 /*
  * argv without the program's and the command's name; the command may reorder
  * it. WS_FINDING needs no error text: the finding has been printed.
  */
-#define X(function, name, arguments, summary) \
+#define X(function, name, arguments, summary, help) \
 	enum ws_status ws_cmd_##function(int argc, char **argv, struct ws_err *err);
 WS_COMMANDS(X)
 #undef X
@@ -36,7 +36,6 @@ void ws_command_list(FILE *f);
  */
 struct ws_arguments {
 	const char *command;
-	const char *description; /* for help, below the usage line; lines without indent */
 	const struct ws_opt *opts;
 	size_t nopts;
 	int least, most;
@@ -46,7 +45,23 @@ struct ws_arguments {
 enum ws_status ws_command_parse(const struct ws_arguments *a, int argc, char **argv, int *n,
                                 int *done, struct ws_err *err);
 
+/* opts is an array. */
+#define WS_ARGUMENTS(command, opts, least, most, tables)                           \
+	{                                                                          \
+		command, opts, sizeof(opts) / sizeof(*(opts)), least, most, tables \
+	}
+
 /* Options that several commands have. */
+#define WS_OPT_OUTPUT(target)                                           \
+	WS_OPT("output", 'o', TEXT, "FILE", (target),                   \
+	       "write to FILE instead of the terminal; its extension\n" \
+	       "tells the format: .xlsx, .html, .csv, .json, .md or .txt")
+/* more: what else it says of the tables, or of CSV */
+#define WS_OPT_TABLE(target, more) \
+	WS_OPT("table", 0, TEXT, "NAME", (target), "only this table, one of those below" more)
+#define WS_OPT_FORMAT(target, more)                              \
+	WS_OPT("format", 0, CHOICE, WS_FORMAT_CHOICES, (target), \
+	       "the format, whatever FILE is called" more)
 #define WS_OPT_HELP(target) WS_OPT("help", 'h', FLAG, NULL, (target), "print this text")
 #define WS_OPT_COLOUR(target)                                    \
 	WS_OPT("color", 0, CHOICE, WS_UI_WHEN_CHOICES, (target), \

@@ -144,12 +144,9 @@ enum ws_status ws_cmd_diff(int argc, char **argv, struct ws_err *err)
 	int n = 0, nb = 0, done, separator = find_separator(argc, argv);
 	struct ws_trace_list list[2] = {{0}};
 	const struct ws_opt opts[] = {
-	        WS_OPT("output", 'o', TEXT, "FILE", &o.to.path,
-	               "write to FILE instead of the terminal; its extension\n"
-	               "tells the format: .xlsx, .html, .csv, .json, .md or .txt"),
-	        WS_OPT("table", 0, TEXT, "NAME", &o.table, "only this table, one of those below"),
-	        WS_OPT("format", 0, CHOICE, WS_FORMAT_CHOICES, &o.to.format,
-	               "the format, whatever FILE is called; csv needs --table"),
+	        WS_OPT_OUTPUT(&o.to.path),
+	        WS_OPT_TABLE(&o.table, ""),
+	        WS_OPT_FORMAT(&o.to.format, "; csv needs --table"),
 	        WS_OPT("threshold", 0, REAL, "PCT", &threshold,
 	               "exit with status 1 when B is certainly more than PCT\n"
 	               "percent slower than A"),
@@ -174,18 +171,7 @@ enum ws_status ws_cmd_diff(int argc, char **argv, struct ws_err *err)
 	        WS_OPT_NO_PAGER(&o.to.no_pager),
 	        WS_OPT_HELP(&help),
 	};
-	const struct ws_arguments a = {
-	        "diff",
-	        "A is the baseline, B the candidate; each is a recording, or a folder of them.\n"
-	        "Matches their work by what it is: range path and order, then operation and "
-	        "order,\n"
-	        "never kernel name or dtype. B / A below 1 means that B is faster.",
-	        opts,
-	        sizeof(opts) / sizeof(*opts),
-	        0,
-	        INT_MAX,
-	        ws_diff_defs,
-	};
+	const struct ws_arguments a = WS_ARGUMENTS("diff", opts, 0, INT_MAX, ws_diff_defs);
 	enum ws_status status;
 
 	for (int i = 0; i < argc; i++) {

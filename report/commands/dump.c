@@ -254,7 +254,6 @@ static enum ws_status dump_trace(struct dump *d, bool no_pager, struct ws_err *e
 
 enum ws_status ws_cmd_dump(int argc, char **argv, struct ws_err *err)
 {
-	struct ws_trace_reader *r = NULL;
 	struct ws_trace_file f;
 	struct dump d = {0};
 	bool help = false, no_pager = false;
@@ -264,29 +263,16 @@ enum ws_status ws_cmd_dump(int argc, char **argv, struct ws_err *err)
 	        WS_OPT_NO_PAGER(&no_pager),
 	        WS_OPT_HELP(&help),
 	};
-	const struct ws_arguments a = {
-	        "dump",
-	        "Prints the header, blocks with their offsets, columns with their encodings, and "
-	        "every "
-	        "row;\n"
-	        "texts stand beside their ids. Column and kind names are those in the file.",
-	        opts,
-	        sizeof(opts) / sizeof(*opts),
-	        1,
-	        1,
-	        NULL,
-	};
+	const struct ws_arguments a = WS_ARGUMENTS("dump", opts, 1, 1, NULL);
 	enum ws_status status;
 
 	WS_FORWARD(ws_command_parse(&a, argc, argv, &n, &done, err));
 	if (done)
 		return WS_OK;
 	status = ws_trace_file_open(&f, argv[0], err);
-	WS_THEN(status, ws_trace_reader_open(&r, f.path, err));
-	d.r = r;
+	WS_THEN(status, ws_trace_file_reader(&f, &d.r, err));
 	WS_THEN(status, dump_trace(&d, no_pager, err));
 	ws_trace_names_release(&d.names);
-	ws_trace_reader_free(r);
 	ws_trace_file_close(&f);
 	return status;
 }

@@ -172,14 +172,12 @@ enum ws_status ws_cmd_export(int argc, char **argv, struct ws_err *err)
 {
 	struct export_opts o = {.format = -1, .rank = -1};
 	struct ws_trace_list list = {0};
+	char extensions[200], what_output[300];
 	bool help = false, is_fleet;
 	struct stat st;
 	int n, done;
 	const struct ws_opt opts[] = {
-	        WS_OPT("output", 'o', TEXT, "FILE", &o.to,
-	               "the file or folder to write; its extension tells the\n"
-	               "format: .sqlite, .json, .json.gz, .perfetto-trace or\n"
-	               ".pftrace; for a folder .csv or .parquet"),
+	        WS_OPT("output", 'o', TEXT, "FILE", &o.to, what_output),
 	        WS_OPT("format", 0, CHOICE, formats + 1, &o.format,
 	               "the format, whatever FILE is called", .choice = exporter_name),
 	        WS_OPT("rollup", 0, FLAG, NULL, &o.rollup,
@@ -189,23 +187,12 @@ enum ws_status ws_cmd_export(int argc, char **argv, struct ws_err *err)
 	               "parquet: into the folder of rank N, whatever the trace says"),
 	        WS_OPT_HELP(&help),
 	};
-	const struct ws_arguments a = {
-	        "export",
-	        "Writes the records of a trace for other tools: a database in the schema of "
-	        "Nsight\n"
-	        "Systems' export, a timeline for ui.perfetto.dev and chrome://tracing, or a folder "
-	        "of\n"
-	        "CSV or Parquet files. Several traces, or a folder of them, become one folder of "
-	        "Parquet\n"
-	        "files with the columns trace and rank.",
-	        opts,
-	        sizeof(opts) / sizeof(*opts),
-	        1,
-	        INT_MAX,
-	        NULL,
-	};
+	const struct ws_arguments a = WS_ARGUMENTS("export", opts, 1, INT_MAX, NULL);
 	enum ws_status status;
 
+	snprintf(what_output, sizeof(what_output),
+	         "the file or folder to write; its extension tells the format: %s",
+	         list_extensions(extensions));
 	WS_FORWARD(ws_command_parse(&a, argc, argv, &n, &done, err));
 	if (done)
 		return WS_OK;

@@ -56,17 +56,7 @@ enum ws_status ws_cmd_import(int argc, char **argv, struct ws_err *err)
 	        WS_OPT("output", 'o', TEXT, "FILE", &to, "the trace to write"),
 	        WS_OPT_HELP(&help),
 	};
-	const struct ws_arguments a = {
-	        "import",
-	        "Reads PyTorch profiler JSON (.json, .json.gz) and Nsight Systems SQLite exports. "
-	        "What is\n"
-	        "damaged costs the damaged records only; warnings say what was lost.",
-	        opts,
-	        sizeof(opts) / sizeof(*opts),
-	        1,
-	        1,
-	        NULL,
-	};
+	const struct ws_arguments a = WS_ARGUMENTS("import", opts, 1, 1, NULL);
 
 	WS_FORWARD(ws_command_parse(&a, argc, argv, &n, &done, err));
 	if (done)

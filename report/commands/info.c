@@ -30,9 +30,18 @@ static const char *grouped(uint64_t n, char out[WS_DISPLAY_NUMBER_MAX])
 	return out;
 }
 
+static void put_label_text(struct ws_bytes label)
+{
+	size_t width = ws_display_width(label.ptr, label.len);
+
+	fputs("  ", stdout);
+	put_text(label);
+	printf("%*s  ", (int)(width < LABEL_WIDTH ? LABEL_WIDTH - width : 0), "");
+}
+
 static void put_label(const char *label)
 {
-	printf("  %-*s  ", LABEL_WIDTH, label);
+	put_label_text((struct ws_bytes){label, strlen(label)});
 }
 
 static void put_count(const char *label, uint64_t n, const char *unit)
@@ -92,17 +101,12 @@ static void put_kind(const struct ws_trace_reader *r, unsigned kind, const struc
 {
 	const char *name = ws_trace_reader_kind_name(r, kind);
 	char rows[WS_DISPLAY_NUMBER_MAX], bytes[WS_DISPLAY_NUMBER_MAX];
-	struct ws_bytes text = {name, name ? strlen(name) : 0};
-	size_t width = ws_display_width(name ? name : "", text.len);
+	char unknown[24];
 
-	fputs("  ", stdout);
-	if (name)
-		put_text(text);
-	else
-		width = (size_t)printf("kind %u", kind);
-	printf("%*s  %14s  %8" PRIu64 "  %14s  %9.2f\n",
-	       (int)(width < LABEL_WIDTH ? LABEL_WIDTH - width : 0), "", grouped(sum->rows, rows),
-	       sum->blocks, grouped(sum->bytes, bytes),
+	snprintf(unknown, sizeof(unknown), "kind %u", kind);
+	put_label(name ? name : unknown);
+	printf("%14s  %8" PRIu64 "  %14s  %9.2f\n", grouped(sum->rows, rows), sum->blocks,
+	       grouped(sum->bytes, bytes),
 	       sum->rows ? (double)sum->bytes / (double)sum->rows : 0.0);
 }
 
@@ -143,12 +147,7 @@ static enum ws_status put_meta(const struct ws_trace_reader *r, struct ws_err *e
 	WS_FORWARD(ws_trace_reader_load(r, WS_KIND_META, &t, err));
 	puts("\n  provenance");
 	for (uint64_t row = 0; row < t.rows; row++) {
-		struct ws_bytes key = ws_blob(&t, WS_COL_meta_key, row);
-		size_t width = ws_display_width(key.ptr, key.len);
-
-		fputs("  ", stdout);
-		put_text(key);
-		printf("%*s  ", (int)(width < LABEL_WIDTH ? LABEL_WIDTH - width : 0), "");
+		put_label_text(ws_blob(&t, WS_COL_meta_key, row));
 		put_text(ws_blob(&t, WS_COL_meta_value, row));
 		putchar('\n');
 	}
@@ -161,14 +160,10 @@ static enum ws_status put_meta(const struct ws_trace_reader *r, struct ws_err *e
 static void put_loss(const struct ws_trace_names *names, const struct ws_column_data *t,
                      uint64_t row)
 {
-	struct ws_bytes cause = ws_trace_name(names, ws_value(t, WS_COL_loss_cause, row));
-	size_t width = ws_display_width(cause.ptr, cause.len);
 	char number[WS_DISPLAY_NUMBER_MAX];
 
-	fputs("  ", stdout);
-	put_text(cause);
-	printf("%*s  %s\n", (int)(width < LABEL_WIDTH ? LABEL_WIDTH - width : 0), "",
-	       grouped(ws_value(t, WS_COL_loss_count, row), number));
+	put_label_text(ws_trace_name(names, ws_value(t, WS_COL_loss_cause, row)));
+	printf("%s\n", grouped(ws_value(t, WS_COL_loss_count, row), number));
 }
 
 static enum ws_status put_losses(const struct ws_trace_reader *r, struct ws_err *err)
@@ -199,36 +194,25 @@ out:
 
 enum ws_status ws_cmd_info(int argc, char **argv, struct ws_err *err)
 {
-	struct ws_trace_reader *r = NULL;
+	const struct ws_trace_reader *r;
 	struct ws_trace_file f;
 	bool help = false;
 	int n, done;
 	const struct ws_opt opts[] = {WS_OPT_HELP(&help)};
-	const struct ws_arguments a = {
-	        "info",
-	        "Prints where a trace comes from, how many records of each kind it has and what "
-	        "they\n"
-	        "take, and every loss counter.",
-	        opts,
-	        1,
-	        1,
-	        1,
-	        NULL,
-	};
+	const struct ws_arguments a = WS_ARGUMENTS("info", opts, 1, 1, NULL);
 	enum ws_status status;
 
 	WS_FORWARD(ws_command_parse(&a, argc, argv, &n, &done, err));
 	if (done)
 		return WS_OK;
 	status = ws_trace_file_open(&f, argv[0], err);
-	WS_THEN(status, ws_trace_reader_open(&r, f.path, err));
+	WS_THEN(status, ws_trace_file_reader(&f, &r, err));
 	if (status == WS_OK) {
 		put_file(argv[0], ws_trace_reader_summary(r));
 		status = put_records(r, err);
 	}
 	WS_THEN(status, put_meta(r, err));
 	WS_THEN(status, put_losses(r, err));
-	ws_trace_reader_free(r);
 	ws_trace_file_close(&f);
 	return status;
 }

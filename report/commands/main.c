@@ -4,7 +4,7 @@
 #include "report/commands/command.h"
 
 static enum ws_status (*const runs[])(int argc, char **argv, struct ws_err *err) = {
-#define X(function, name, arguments, summary) ws_cmd_##function,
+#define X(function, name, arguments, summary, help) ws_cmd_##function,
         WS_COMMANDS(X)
 #undef X
 };

@@ -308,18 +308,14 @@ static enum ws_status parse_options(int argc, char **argv, struct report_opts *o
 {
 	bool help = false;
 	const struct ws_opt opts[] = {
-	        WS_OPT("output", 'o', TEXT, "FILE", &o->to.path,
-	               "write to FILE instead of the terminal; its extension\n"
-	               "tells the format: .xlsx, .html, .csv, .json, .md or .txt"),
-	        WS_OPT("table", 0, TEXT, "NAME", &o->table,
-	               "only this table, one of those below; or kernel-trace,\n"
-	               "every execution, which is made only this way"),
+	        WS_OPT_OUTPUT(&o->to.path),
+	        WS_OPT_TABLE(&o->table, "; or kernel-trace,\n"
+	                                "every execution, which is made only this way"),
 	        WS_OPT("columns", 0, TEXT, "LIST", &o->columns,
 	               "with --table and CSV: these columns only, by id or title,\n"
 	               "with commas between them; what they do not need is not\n"
 	               "read from the trace"),
-	        WS_OPT("format", 0, CHOICE, WS_FORMAT_CHOICES, &o->to.format,
-	               "the format, whatever FILE is called; csv needs --table"),
+	        WS_OPT_FORMAT(&o->to.format, "; csv needs --table"),
 	        WS_OPT("scope", 0, CHOICE, SCOPE_CHOICES, &o->scope,
 	               "the part of the run: measured steps (the default; of a\n"
 	               "trace without any, all of it), warm-up, set-up, what ran\n"
@@ -356,24 +352,7 @@ static enum ws_status parse_options(int argc, char **argv, struct report_opts *o
 	        WS_OPT_NO_PAGER(&o->to.no_pager),
 	        WS_OPT_HELP(&help),
 	};
-	const struct ws_arguments a = {
-	        "report",
-	        "Without -o and --table: a short text report. With -o FILE.xlsx: a workbook with "
-	        "all\n"
-	        "tables, charts and definitions. Several traces, or a folder of them, are the "
-	        "ranks "
-	        "of one\n"
-	        "run: who is late, how long the others wait, what collectives reach; tables "
-	        "ranks-verdict,\n"
-	        "ranks, rank-steps, collectives, collective-calls; exit status 1 when a rank ran "
-	        "no\n"
-	        "communication.",
-	        opts,
-	        sizeof(opts) / sizeof(*opts),
-	        1,
-	        INT_MAX,
-	        ws_table_defs,
-	};
+	const struct ws_arguments a = WS_ARGUMENTS("report", opts, 1, INT_MAX, ws_table_defs);
 
 	return ws_command_parse(&a, argc, argv, n, done, err);
 }

@@ -1,4 +1,5 @@
 #include <limits.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -132,12 +133,9 @@ enum ws_status ws_cmd_sweep(int argc, char **argv, struct ws_err *err)
 	bool help = false;
 	int n, done;
 	const struct ws_opt opts[] = {
-	        WS_OPT("output", 'o', TEXT, "FILE", &o.to.path,
-	               "write to FILE instead of the terminal; its extension\n"
-	               "tells the format: .xlsx, .html, .csv, .json, .md or .txt"),
-	        WS_OPT("table", 0, TEXT, "NAME", &o.table, "only this table, one of those below"),
-	        WS_OPT("format", 0, CHOICE, WS_FORMAT_CHOICES, &o.to.format,
-	               "the format, whatever FILE is called; csv needs --table"),
+	        WS_OPT_OUTPUT(&o.to.path),
+	        WS_OPT_TABLE(&o.table, ""),
+	        WS_OPT_FORMAT(&o.to.format, "; csv needs --table"),
 	        WS_OPT("baseline", 0, TEXT, "KEY=VALUE", &o.sweep.baseline,
 	               "what speed-ups are relative to: the same but for this fact;\n"
 	               "default dtype=fp32"),
@@ -156,17 +154,7 @@ enum ws_status ws_cmd_sweep(int argc, char **argv, struct ws_err *err)
 	        WS_OPT_NO_PAGER(&o.to.no_pager),
 	        WS_OPT_HELP(&help),
 	};
-	const struct ws_arguments a = {
-	        "sweep",
-	        "Traces, or folders of them, as one table: one row per configuration, with all its "
-	        "recordings.\n"
-	        "Runs that failed keep their row, with the reason.",
-	        opts,
-	        sizeof(opts) / sizeof(*opts),
-	        1,
-	        INT_MAX,
-	        ws_sweep_defs,
-	};
+	const struct ws_arguments a = WS_ARGUMENTS("sweep", opts, 1, INT_MAX, ws_sweep_defs);
 	enum ws_status status;
 
 	WS_FORWARD(ws_command_parse(&a, argc, argv, &n, &done, err));

@@ -5,9 +5,7 @@ enum ws_status ws_cmd_version(int argc, char **argv, struct ws_err *err)
 	bool help = false;
 	int n, done;
 	const struct ws_opt opts[] = {WS_OPT_HELP(&help)};
-	const struct ws_arguments a = {
-	        "version", "Prints the version of this program.", opts, 1, 0, 0, NULL,
-	};
+	const struct ws_arguments a = WS_ARGUMENTS("version", opts, 0, 0, NULL);
 
 	WS_FORWARD(ws_command_parse(&a, argc, argv, &n, &done, err));
 	if (!done)
