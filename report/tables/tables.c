@@ -14,22 +14,28 @@
 	        name, title,        sheet,                                        \
 	        what, columns_##id, sizeof(columns_##id) / sizeof(*columns_##id), \
 	};
-WS_REPORT_TABLES(T)
-WS_REQUEST_TABLES(T)
-WS_DIFF_TABLES(T)
-WS_AA_TABLES(T)
-WS_SWEEP_TABLES(T)
-WS_RANKS_TABLES(T)
+WS_ALL_TABLES(T)
 #undef T
 #undef C
 
 #define T(id, name, title, sheet, what) &ws_def_##id,
 /* those of every report, then those on request */
 static const struct ws_table_def *const report_defs[] = {WS_REPORT_TABLES(T) WS_REQUEST_TABLES(T)};
-static const struct ws_table_def *const diff_defs[] = {WS_DIFF_TABLES(T)};
-static const struct ws_table_def *const aa_defs[] = {WS_AA_TABLES(T)};
-static const struct ws_table_def *const sweep_defs[] = {WS_SWEEP_TABLES(T)};
-static const struct ws_table_def *const ranks_defs[] = {WS_RANKS_TABLES(T)};
+
+/* ws_diff_defs: the tables of a comparison, and the method. */
+#define LIST(name, TABLES)                                                                    \
+	const struct ws_table_def *const *ws_##name##_defs(size_t *count)                     \
+	{                                                                                     \
+		static const struct ws_table_def *const defs[] = {TABLES(T) & ws_def_method}; \
+                                                                                              \
+		*count = sizeof(defs) / sizeof(*defs);                                        \
+		return defs;                                                                  \
+	}
+LIST(diff, WS_DIFF_TABLES)
+LIST(aa, WS_AA_TABLES)
+LIST(sweep, WS_SWEEP_TABLES)
+LIST(ranks, WS_RANKS_TABLES)
+#undef LIST
 #undef T
 
 #define T(id, name, title, sheet, what) +1
@@ -40,36 +46,6 @@ const struct ws_table_def *const *ws_table_defs(size_t *count)
 {
 	*count = NREPORT;
 	return report_defs;
-}
-
-const struct ws_table_def *const *ws_request_defs(size_t *count)
-{
-	*count = NKNOWN - NREPORT;
-	return report_defs + NREPORT;
-}
-
-const struct ws_table_def *const *ws_diff_defs(size_t *count)
-{
-	*count = sizeof(diff_defs) / sizeof(*diff_defs);
-	return diff_defs;
-}
-
-const struct ws_table_def *const *ws_aa_defs(size_t *count)
-{
-	*count = sizeof(aa_defs) / sizeof(*aa_defs);
-	return aa_defs;
-}
-
-const struct ws_table_def *const *ws_sweep_defs(size_t *count)
-{
-	*count = sizeof(sweep_defs) / sizeof(*sweep_defs);
-	return sweep_defs;
-}
-
-const struct ws_table_def *const *ws_ranks_defs(size_t *count)
-{
-	*count = sizeof(ranks_defs) / sizeof(*ranks_defs);
-	return ranks_defs;
 }
 
 const struct ws_table_def *ws_table_def_by_name(const char *name)

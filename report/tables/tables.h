@@ -11,50 +11,16 @@
 
 /* WS_TC_kernel_summary_total_ns = 1, …: position of a column in its table. */
 #define C(table, column, title, unit, type, display, definition) WS_TC_##table##_##column,
-#define T(id, name, title, sheet, what)                          WS_TC_OF(id, WS_TCOLS_##id(C))
-#define WS_TC_OF(id, ...)                                       \
-	enum {                                                  \
-		__VA_ARGS__ WS_NTC_##id /* number of columns */ \
-	};
-WS_REPORT_TABLES(T)
-WS_REQUEST_TABLES(T)
-WS_TC_OF(diff_verdict, WS_TCOLS_diff_verdict(C))
-WS_TC_OF(diff_phases, WS_TCOLS_diff_phases(C))
-WS_TC_OF(diff_ranges, WS_TCOLS_diff_ranges(C))
-WS_TC_OF(diff_ops, WS_TCOLS_diff_ops(C))
-WS_TC_OF(diff_classes, WS_TCOLS_diff_classes(C))
-WS_TC_OF(diff_kernels, WS_TCOLS_diff_kernels(C))
-WS_TC_OF(diff_memory, WS_TCOLS_diff_memory(C))
-WS_TC_OF(diff_only, WS_TCOLS_diff_only(C))
-WS_TC_OF(diff_config, WS_TCOLS_diff_config(C))
-WS_TC_OF(aa, WS_TCOLS_aa(C))
-WS_TC_OF(sweep_verdict, WS_TCOLS_sweep_verdict(C))
-WS_TC_OF(sweep, WS_TCOLS_sweep(C))
-WS_TC_OF(sweep_pivot, WS_TCOLS_sweep_pivot(C))
-WS_TC_OF(sweep_over_size, WS_TCOLS_sweep_over_size(C))
-WS_TC_OF(sweep_over_dtype, WS_TCOLS_sweep_over_dtype(C))
-WS_TC_OF(sweep_scaling, WS_TCOLS_sweep_scaling(C))
-WS_TC_OF(ranks_verdict, WS_TCOLS_ranks_verdict(C))
-WS_TC_OF(ranks, WS_TCOLS_ranks(C))
-WS_TC_OF(rank_steps, WS_TCOLS_rank_steps(C))
-WS_TC_OF(collectives, WS_TCOLS_collectives(C))
-WS_TC_OF(collective_calls, WS_TCOLS_collective_calls(C))
-#undef WS_TC_OF
+#define T(id, name, title, sheet, what) \
+	enum { WS_TCOLS_##id(C) WS_NTC_##id /* number of columns */ };
+WS_ALL_TABLES(T)
 #undef T
 #undef C
 
 /* ws_def_kernel_summary, … */
 #define T(id, name, title, sheet, what) extern const struct ws_table_def ws_def_##id;
-WS_REPORT_TABLES(T)
-WS_REQUEST_TABLES(T)
-WS_DIFF_TABLES(T)
-WS_AA_TABLES(T)
-WS_SWEEP_TABLES(T)
-WS_RANKS_TABLES(T)
+WS_ALL_TABLES(T)
 #undef T
-
-/* Tables made only on request, by name. */
-const struct ws_table_def *const *ws_request_defs(size_t *count);
 
 /* What tables of kernels say of a trace without any. */
 #define WS_NO_KERNELS \
