@@ -1,5 +1,6 @@
 #include "formats/base/arena.h"
 
+#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <fcntl.h>

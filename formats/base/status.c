@@ -53,14 +53,3 @@ int ws_status_exit_code(enum ws_status status)
 
 	return (size_t)status < sizeof(codes) / sizeof(*codes) ? codes[status] : 70;
 }
-
-const char *ws_status_name(enum ws_status status)
-{
-	static const char *const names[] = {
-#define X(name, code, meaning) #name,
-	        WS_STATUS_LIST(X)
-#undef X
-	};
-
-	return (size_t)status < sizeof(names) / sizeof(*names) ? names[status] : "unknown";
-}

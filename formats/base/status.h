@@ -42,8 +42,6 @@ void ws_defuse(char *text);
 
 /* The exit code that a program ends with for this status (docs: spec "Exit codes"). */
 int ws_status_exit_code(enum ws_status status);
-/* "CORRUPT" for WS_CORRUPT. */
-const char *ws_status_name(enum ws_status status);
 
 #define WS_FAIL(err, code, ...) ws_fail((err), WS_##code, __FILE__, __LINE__, __VA_ARGS__)
 

@@ -3,6 +3,8 @@
  */
 #pragma once
 
+#include <stdint.h>
+
 #include "formats/base/status.h"
 
 enum ws_finding_level {

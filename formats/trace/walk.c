@@ -1,6 +1,7 @@
 #include "formats/trace/walk.h"
 
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>

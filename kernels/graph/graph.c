@@ -1,5 +1,6 @@
 #include "kernels/graph/graph.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 
 #include "formats/base/grow.h"

@@ -79,9 +79,8 @@ static const struct ws_network *named_model(int argc, char **argv)
 			name = argv[i] + len + 1;
 		else if (!argv[i][len] && i + 1 < argc)
 			name = argv[i + 1];
-		for (int m = 0; name && ws_network_at(m); m++)
-			if (!strcmp(ws_network_at(m)->name, name))
-				return ws_network_at(m);
+		if (name && ws_network_find(name))
+			return ws_network_find(name);
 	}
 	return NULL;
 }

@@ -1,6 +1,7 @@
 #include "kernels/run/step.h"
 
 #include <inttypes.h>
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 
@@ -41,14 +42,6 @@ const struct ws_precision *ws_precision_at(int i)
 {
 	return i >= 0 && (size_t)i < sizeof(precisions) / sizeof(*precisions) ? &precisions[i]
 	                                                                      : NULL;
-}
-
-const struct ws_precision *ws_precision_find(const char *name)
-{
-	for (int i = 0; ws_precision_at(i); i++)
-		if (!strcmp(precisions[i].name, name))
-			return &precisions[i];
-	return NULL;
 }
 
 const char *ws_fusion_name(int fusion)

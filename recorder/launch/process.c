@@ -1,6 +1,7 @@
 #include "recorder/launch/process.h"
 
 #include <errno.h>
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -58,8 +58,7 @@ static const struct {
 struct rule {
 	enum attribute attribute;
 	int value;
-	int from_user;
-	unsigned line;
+	unsigned line; /* in its file, from 1 */
 	char *pattern;
 	bool is_compiled; /* else at the first name that gets so far: most traces need few of them
 	                   */
@@ -145,7 +144,7 @@ static enum ws_status add_rules(struct ws_classifier *c, const char *bytes, size
 		WS_FAIL_IF(c->nrules == WS_RULES_MAX, err, USAGE,
 		           "class rules, line %u: more than %u rules", n, WS_RULES_MAX);
 		WS_FORWARD(WS_GROW(c->rules, c->nrules + 1, c->rules_capacity, err));
-		c->rules[c->nrules] = (struct rule){.from_user = from_user, .line = n};
+		c->rules[c->nrules] = (struct rule){.line = n};
 		WS_FORWARD(parse_rule(&c->rules[c->nrules], line, err));
 		c->nrules++;
 		/* the user is told at once; the others are known to be right */
@@ -202,17 +201,6 @@ void ws_classifier_free(struct ws_classifier *c)
 	free(c);
 }
 
-bool ws_classifier_rule(const struct ws_classifier *c, int rule, struct ws_class_rule *out)
-{
-	const struct rule *r;
-
-	if (rule < 0 || (size_t)rule >= c->nrules)
-		return 0;
-	r = &c->rules[rule];
-	*out = (struct ws_class_rule){r->from_user, r->line, r->pattern};
-	return 1;
-}
-
 /* --- a name ------------------------------------------------------------------ */
 
 /* Class of ws_<class>_…, or -1. The longest class counts: conv_aux before conv. */
@@ -235,8 +223,8 @@ static int own_class(const char *name)
 	return best;
 }
 
-/* The first rule about an attribute that matches, or -1. */
-static int first_match(struct ws_classifier *c, enum attribute attribute, const char *name)
+/* What the first rule about an attribute says that matches. */
+static int decide(struct ws_classifier *c, enum attribute attribute, const char *name)
 {
 	for (size_t i = 0; i < c->nrules; i++) {
 		struct rule *r = &c->rules[i];
@@ -246,16 +234,9 @@ static int first_match(struct ws_classifier *c, enum attribute attribute, const 
 		if (!r->is_compiled && compile(r, NULL) != WS_OK)
 			c->failed = 1;
 		else if (!regexec(&r->regex, name, 0, NULL, 0))
-			return (int)i;
+			return r->value;
 	}
-	return -1;
-}
-
-static int decide(struct ws_classifier *c, enum attribute attribute, const char *name)
-{
-	int rule = first_match(c, attribute, name);
-
-	return rule < 0 ? attributes[attribute].otherwise : c->rules[rule].value;
+	return attributes[attribute].otherwise;
 }
 
 /* name: normalised. Runs in the C locale. */
@@ -264,15 +245,7 @@ static void apply_rules(struct ws_classifier *c, const char *name, struct ws_ker
 	int own = own_class(name);
 
 	memset(out, 0, sizeof(*out));
-	out->rule = own < 0 ? first_match(c, ATTR_CLASS, name) : -1;
-	out->own = own >= 0;
-	if (out->own)
-		out->op_class = (enum ws_op_class)own;
-	else if (out->rule >= 0)
-		out->op_class = (enum ws_op_class)c->rules[out->rule].value;
-	else
-		out->op_class = WS_CLASS_OTHER;
-
+	out->op_class = (enum ws_op_class)(own < 0 ? decide(c, ATTR_CLASS, name) : own);
 	out->direction = (enum ws_name_direction)decide(c, ATTR_DIRECTION, name);
 	out->dtype = (enum ws_name_dtype)decide(c, ATTR_DTYPE, name);
 	out->tensor = WS_TENSOR_NOT_APPLICABLE;
@@ -317,28 +290,6 @@ const char *ws_op_class_name(enum ws_op_class op_class)
 	return class_names[op_class];
 }
 
-const char *ws_op_class_meaning(enum ws_op_class op_class)
-{
-	static const char *const meanings[] = {
-#define X(NAME, name, SUMMARY, meaning) [WS_CLASS_##NAME] = meaning,
-	        WS_OP_CLASS_LIST(X)
-#undef X
-	};
-
-	return meanings[op_class];
-}
-
-enum ws_op_class ws_op_class_summary(enum ws_op_class op_class)
-{
-	static const enum ws_op_class summary[] = {
-#define X(NAME, name, SUMMARY, meaning) [WS_CLASS_##NAME] = WS_CLASS_##SUMMARY,
-	        WS_OP_CLASS_LIST(X)
-#undef X
-	};
-
-	return summary[op_class];
-}
-
 const char *ws_tensor_shown(enum ws_tensor tensor)
 {
 	static const char *const texts[] = {
@@ -348,11 +299,6 @@ const char *ws_tensor_shown(enum ws_tensor tensor)
 	};
 
 	return texts[tensor];
-}
-
-const char *ws_name_direction_name(enum ws_name_direction direction)
-{
-	return direction_names[direction];
 }
 
 const char *ws_name_dtype_name(enum ws_name_dtype dtype)

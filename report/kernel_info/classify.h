@@ -102,8 +102,6 @@ struct ws_kernel_traits {
 	enum ws_tensor tensor;
 	enum ws_name_direction direction;
 	enum ws_name_dtype dtype;
-	int own;  /* named by Warpsheet's convention ws_<class>_… */
-	int rule; /* the class rule that matched, for ws_classifier_rule(); -1 = own or none */
 	/* gemm and conv only; 0 = the name does not tell */
 	unsigned tile_m, tile_n; /* output tile of a block */
 	unsigned align;          /* least alignment of an operand in elements: 1 and 2 are slow */
@@ -135,21 +133,9 @@ void ws_classifier_free(struct ws_classifier *c); /* NULL is legal */
 enum ws_status ws_classify(struct ws_classifier *c, const char *name, size_t len,
                            struct ws_kernel_traits *out, struct ws_err *err);
 
-struct ws_class_rule {
-	int from_user;
-	unsigned line;       /* in its file, from 1 */
-	const char *pattern; /* belongs to the classifier */
-};
-/* What stands behind ws_kernel_traits.rule. 0 when there is no such rule. */
-bool ws_classifier_rule(const struct ws_classifier *c, int rule, struct ws_class_rule *out);
-
 const char *ws_op_class_name(enum ws_op_class op_class);
-const char *ws_op_class_meaning(enum ws_op_class op_class);
-/* The class in a short summary: gemm_aux counts as gemm, conv_aux and layout as conv. */
-enum ws_op_class ws_op_class_summary(enum ws_op_class op_class);
 /* "yes", "no", "?", or "" where the question does not apply. */
 const char *ws_tensor_shown(enum ws_tensor tensor);
-const char *ws_name_direction_name(enum ws_name_direction direction);
 const char *ws_name_dtype_name(enum ws_name_dtype dtype);
 
 /*

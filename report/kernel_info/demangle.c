@@ -62,21 +62,11 @@ enum ws_status ws_demangle(const char *name, size_t len, struct ws_buf *out, str
 	return WS_OK;
 }
 
-int ws_demangle_available(void)
-{
-	return 1;
-}
-
 #else
 
 enum ws_status ws_demangle(const char *name, size_t len, struct ws_buf *out, struct ws_err *err)
 {
 	return ws_buf_put(out, name, len, err);
-}
-
-int ws_demangle_available(void)
-{
-	return 0;
 }
 
 #endif

@@ -26,6 +26,3 @@
  * over a limit above is appended as it is. Fails for lack of memory only.
  */
 enum ws_status ws_demangle(const char *name, size_t len, struct ws_buf *out, struct ws_err *err);
-
-/* 0: this build lacks libiberty and ws_demangle appends every name as it is. */
-int ws_demangle_available(void);

@@ -104,7 +104,7 @@ const struct ws_op_facts *ws_range_op(const struct ws_model *m, uint32_t range)
 	return op == WS_NONE ? NULL : &m->ops.op[m->ranges.payload[op]];
 }
 
-const struct ws_op_facts *ws_kernel_op(const struct ws_model *m, size_t k)
+static const struct ws_op_facts *op_of_kernel(const struct ws_model *m, size_t k)
 {
 	return ws_range_op(m, m->kernels.range[k]);
 }
@@ -133,7 +133,7 @@ uint32_t ws_kernel_class(const struct ws_model *m, size_t k)
 
 uint32_t ws_kernel_direction(const struct ws_model *m, size_t k)
 {
-	const struct ws_op_facts *annotated = ws_kernel_op(m, k);
+	const struct ws_op_facts *annotated = op_of_kernel(m, k);
 	const struct ws_op_config *op = ws_cpu_op_config(m, m->kernels.op[k]);
 
 	if (annotated && annotated->direction)
@@ -147,7 +147,7 @@ uint32_t ws_kernel_direction(const struct ws_model *m, size_t k)
 
 uint32_t ws_kernel_dtype(const struct ws_model *m, size_t k)
 {
-	const struct ws_op_facts *annotated = ws_kernel_op(m, k);
+	const struct ws_op_facts *annotated = op_of_kernel(m, k);
 	const struct ws_op_config *op = ws_cpu_op_config(m, m->kernels.op[k]);
 	uint32_t by_name = m->configs[m->kernels.config[k]].name_dtype;
 

@@ -365,7 +365,6 @@ uint32_t ws_kernel_dtype(const struct ws_model *m, size_t k);
 const struct ws_op_config *ws_cpu_op_config(const struct ws_model *m, uint32_t op);
 /* The operation of a range or a kernel; NULL when it lies in none. */
 const struct ws_op_facts *ws_range_op(const struct ws_model *m, uint32_t range);
-const struct ws_op_facts *ws_kernel_op(const struct ws_model *m, size_t k);
 
 /* Does the trace hold any kernel? */
 bool ws_model_has_kernels(const struct ws_model *m);

@@ -1,6 +1,8 @@
 /* What the tables of a sweep share. */
 #pragma once
 
+#include <math.h>
+
 #include "formats/base/arena.h"
 #include "report/base/names.h"
 #include "report/base/texts.h"

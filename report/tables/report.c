@@ -93,15 +93,6 @@ static enum ws_status digest(struct ws_digest *d, const struct ws_model *m,
 	return ws_digest_of_model(d, m, sel, parts, err);
 }
 
-enum ws_status ws_report_make(const struct ws_model *m, const struct ws_filter *filter,
-                              struct ws_report **out, struct ws_err *err)
-{
-	size_t ndefs;
-	const struct ws_table_def *const *defs = ws_table_defs(&ndefs);
-
-	return ws_report_make_tables(m, filter, defs, ndefs, out, err);
-}
-
 /* All tables from what is in tab. */
 static enum ws_status make_report(const struct ws_table_context *tab,
                                   const struct ws_table_def *const *defs, size_t ndefs,

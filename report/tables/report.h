@@ -24,9 +24,6 @@ enum ws_status ws_report_make_tables(const struct ws_model *m, const struct ws_f
 /* Where rows of the report are made of the model when they are read, it takes that; else *m stays.
  */
 void ws_report_keep(struct ws_report *report, struct ws_model **m);
-/* All tables. */
-enum ws_status ws_report_make(const struct ws_model *m, const struct ws_filter *filter,
-                              struct ws_report **out, struct ws_err *err);
 /*
  * These tables of one scope of a trace in one pass, without loading its rows. Where
  * a table or the trace needs rows *declined says why and *out is NULL: make a

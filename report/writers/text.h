@@ -26,8 +26,6 @@ size_t ws__text_line(const char *text, size_t len, size_t width, size_t *pos, si
  */
 void ws__text_wrap(FILE *f, const struct ws_text_opts *opts, const char *sgr, const char *text,
                    size_t len, size_t indent);
-/* Columns left on a line behind `indent`; 0 = no limit. */
-size_t ws__text_room(const struct ws_text_opts *opts, size_t indent);
 /* The same for a text of its own. */
 void ws__text_paragraph(FILE *f, const struct ws_text_opts *opts, const char *sgr, size_t indent,
                         const char *text);

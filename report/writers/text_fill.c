@@ -76,10 +76,18 @@ size_t ws__text_line(const char *text, size_t len, size_t width, size_t *pos, si
 	return end - *begin;
 }
 
+/* Columns left on a line behind `indent`; 0 = no limit. */
+static size_t room(const struct ws_text_opts *opts, size_t indent)
+{
+	if (opts->width <= 0)
+		return 0;
+	return (size_t)opts->width > indent + 20 ? (size_t)opts->width - indent : 20;
+}
+
 void ws__text_wrap(FILE *f, const struct ws_text_opts *opts, const char *sgr, const char *text,
                    size_t len, size_t indent)
 {
-	size_t pos = 0, begin, width = ws__text_room(opts, indent);
+	size_t pos = 0, begin, width = room(opts, indent);
 
 	if (!len)
 		fputc('\n', f);
@@ -96,13 +104,6 @@ void ws__text_wrap(FILE *f, const struct ws_text_opts *opts, const char *sgr, co
 		if (pos < len)
 			ws__text_pad(f, indent);
 	}
-}
-
-size_t ws__text_room(const struct ws_text_opts *opts, size_t indent)
-{
-	if (opts->width <= 0)
-		return 0;
-	return (size_t)opts->width > indent + 20 ? (size_t)opts->width - indent : 20;
 }
 
 void ws__text_paragraph(FILE *f, const struct ws_text_opts *opts, const char *sgr, size_t indent,

@@ -1,6 +1,7 @@
 #include "tests/cuda_host/shadow.h"
 
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -6,6 +6,7 @@
 #include "kernels/graph/ops_fused.h"
 #include "kernels/nn/optim.h"
 #include "kernels/nn/scaler.h"
+#include "tests/support/precision_named.h"
 
 static struct ws_tensor *param(struct ws_graph *graph, const char *name, int64_t rows, int64_t cols)
 {
@@ -157,8 +158,7 @@ Test(device_fused, lists_of_tensors_longer_than_a_launch)
 
 	for (size_t i = 0; i < CHECKED_COUNT(counts); i++)
 		counts[i] = 1 + (int64_t)i % 9;
-	c = adamw_of(ws_precision_find("amp-fp16"), counts, CHECKED_COUNT(counts), &dynamic,
-	             &optim);
+	c = adamw_of(precision_named("amp-fp16"), counts, CHECKED_COUNT(counts), &dynamic, &optim);
 	KERNELS_OK(ws_optim_feed(c.run.exec, &WS_ADAMW_DEFAULT, &optim, 1, err));
 	checked_step(&c, "long lists");
 	checked_close(&c, &report);

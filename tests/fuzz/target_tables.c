@@ -5,6 +5,7 @@
 
 #include "report/tables/report.h"
 #include "tests/fuzz/mutate.h"
+#include "tests/support/one_table.h"
 
 /*
  * --- the class rules -----------------------------------------------------------------------------
@@ -107,7 +108,7 @@ static void load(const struct ws_trace_reader *r)
 	struct ws_err err;
 
 	if (ws_model_open_reader(&model, r, "fuzz", NULL, &err) == WS_OK)
-		ws_report_make(model, NULL, &report, &err);
+		all_tables(model, NULL, &report, &err);
 	ws_report_free(report);
 	ws_model_free(model);
 }

@@ -27,6 +27,7 @@
 #include "kernels/graph/ops.h"
 #include "kernels/graph/ops_fused.h"
 #include "tests/gpu/bench_shapes.h"
+#include "tests/support/precision_named.h"
 
 #define ROUNDS          7
 #define COPY_BYTES      ((size_t)1 << 30)
@@ -448,9 +449,9 @@ static enum ws_status time_steps(const struct ws_step_options *options, int roun
 /* The products of a mixed mode are of its 16-bit type. */
 static const struct ws_precision *product_precision(const char *dtype)
 {
-	return ws_precision_find(strstr(dtype, "bf16")   ? "bf16"
-	                         : strstr(dtype, "fp16") ? "fp16"
-	                                                 : dtype);
+	return precision_named(strstr(dtype, "bf16")   ? "bf16"
+	                       : strstr(dtype, "fp16") ? "fp16"
+	                                               : dtype);
 }
 
 static struct ws_step_options session_of(const char *model, const char *dtype, int fusion,
@@ -458,7 +459,7 @@ static struct ws_step_options session_of(const char *model, const char *dtype, i
 {
 	return (struct ws_step_options){
 	        .model = ws_network_find(model),
-	        .precision = ws_precision_find(dtype),
+	        .precision = precision_named(dtype),
 	        .fusion = (enum ws_fusion)fusion,
 	        .attention = attention,
 	        .phase = WS_STEP_FULL,
@@ -505,7 +506,7 @@ static enum ws_status ceilings(struct ws_err *err)
 	static const char *const products[] = {"fp32", "tf32", "bf16", "fp16"};
 
 	for (int i = 0; i < 4; i++)
-		WS_FORWARD(measure_gemm(ws_precision_find(products[i]), err));
+		WS_FORWARD(measure_gemm(precision_named(products[i]), err));
 	return WS_OK;
 }
 
@@ -516,7 +517,7 @@ static enum ws_status steps(int argc, char **argv, struct ws_err *err)
 	int count = argc > 7 ? (int)strtol(argv[7], NULL, 10) : STEPS;
 	struct ws_step_options o;
 
-	WS_FAIL_IF(argc < 6 || !ws_network_find(argv[1]) || !ws_precision_find(argv[2]) ||
+	WS_FAIL_IF(argc < 6 || !ws_network_find(argv[1]) || !precision_named(argv[2]) ||
 	                   fusion_of(argv[3]) < 0 || count < 1 || count > STEPS_MOST,
 	           err, USAGE, "steps MODEL DTYPE FUSION BATCH CONTEXT [ROUNDS [STEPS]]");
 	o = session_of(argv[1], argv[2], fusion_of(argv[3]), strtol(argv[4], NULL, 10),

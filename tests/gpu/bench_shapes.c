@@ -1,6 +1,7 @@
 #include "tests/gpu/bench_shapes.h"
 
 #include "kernels/graph/ops.h"
+#include "tests/support/precision_named.h"
 
 /*
  * One layer, and no model that anybody trains: 16384 tokens of 4096 numbers are 256 MiB read and
@@ -67,7 +68,7 @@ bool ws_bench_step(int i, struct ws_step_options *options)
 		return false;
 	*options = (struct ws_step_options){
 	        .model = i % 2 ? &network : &transformer,
-	        .precision = ws_precision_find(dtypes[i / 2 / fusions]),
+	        .precision = precision_named(dtypes[i / 2 / fusions]),
 	        .fusion = (enum ws_fusion)(i / 2 % fusions),
 	        .phase = WS_STEP_FULL,
 	        .batch = i % 2 ? IMAGES : TOKENS_BATCH,
@@ -92,7 +93,7 @@ enum ws_status ws_bench_rows(struct ws_graph **graph, struct ws_err *err)
 	struct ws_tensor *x, *loss;
 	struct ws_graph *g;
 
-	WS_FORWARD(ws_graph_create(ws_precision_find("fp32"), graph, err));
+	WS_FORWARD(ws_graph_create(precision_named("fp32"), graph, err));
 	g = *graph;
 	x = ws_graph_param(g, "a number a row", rows, one);
 	loss = ws_graph_param(g, "a number", WS_SHAPE(1), one);

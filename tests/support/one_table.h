@@ -1,4 +1,4 @@
-/* One table of a loaded model, by itself. */
+/* One table of a loaded model, by itself; or all of them. */
 #pragma once
 
 #include "report/tables/report.h"
@@ -43,4 +43,14 @@ static inline enum ws_status one_table(const struct ws_model *m, const struct ws
 	*out = copy_of(report->tables[0]);
 	ws_report_free(report);
 	return *out ? WS_OK : WS_FAIL(err, NO_MEMORY, "no memory for a copy");
+}
+
+/* A report of all tables. The filter may be NULL. Free with ws_report_free. */
+static inline enum ws_status all_tables(const struct ws_model *m, const struct ws_filter *filter,
+                                        struct ws_report **out, struct ws_err *err)
+{
+	size_t n;
+	const struct ws_table_def *const *defs = ws_table_defs(&n);
+
+	return ws_report_make_tables(m, filter, defs, n, out, err);
 }

@@ -6,6 +6,7 @@
 #include "kernels/exec/device_arena.h"
 #include "kernels/run/step.h"
 #include "tests/support/kernels_run.h"
+#include "tests/support/precision_named.h"
 
 #define RECORDED_MAX 2048
 
@@ -256,7 +257,7 @@ static struct strict *compare(const char *model, const char *precision, enum ws_
 {
 	struct ws_step_options options = {
 	        .model = ws_network_find(model),
-	        .precision = ws_precision_find(precision),
+	        .precision = precision_named(precision),
 	        .phase = WS_STEP_FULL,
 	        .fusion = fusion,
 	        .batch = 2,

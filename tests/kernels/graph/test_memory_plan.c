@@ -4,12 +4,13 @@
 #include "kernels/exec/memory_plan.h"
 #include "kernels/graph/ops.h"
 #include "kernels/run/step.h"
+#include "tests/support/precision_named.h"
 
 static struct ws_step_options tiny(enum ws_step_phase phase)
 {
 	return (struct ws_step_options){
 	        .model = ws_network_find("transformer-tiny"),
-	        .precision = ws_precision_find("fp32"),
+	        .precision = precision_named("fp32"),
 	        .phase = phase,
 	        .batch = 2,
 	        .context = 16,
@@ -19,7 +20,7 @@ static struct ws_step_options tiny(enum ws_step_phase phase)
 
 Test(memory_plan, of_a_chain_is_two_tensors_at_a_time)
 {
-	struct ws_precision fp32 = *ws_precision_find("fp32");
+	struct ws_precision fp32 = *precision_named("fp32");
 	struct ws_memory_plan plan;
 	struct ws_graph *graph;
 	struct ws_tensor *x;

@@ -1,6 +1,7 @@
 #include "tests/kernels/models/cnn_graph.h"
 
 #include "kernels/run/step.h"
+#include "tests/support/precision_named.h"
 
 /* The smallest form of each model that has all its parts. */
 static const struct {
@@ -27,7 +28,7 @@ static void train(int which, const char *dtype, const struct ws_image_options *o
 {
 	struct ws_step_options options = {
 	        .model = ws_network_find(small[which].model),
-	        .precision = ws_precision_find(dtype),
+	        .precision = precision_named(dtype),
 	        .phase = WS_STEP_FULL,
 	        .batch = small[which].batch,
 	        .layers = small[which].options.layers,

@@ -4,12 +4,13 @@
 #include <string.h>
 
 #include "kernels/run/describe.h"
+#include "tests/support/precision_named.h"
 
 static struct ws_step_options options_of(const char *model, const char *dtype)
 {
 	return (struct ws_step_options){
 	        .model = ws_network_find(model),
-	        .precision = ws_precision_find(dtype),
+	        .precision = precision_named(dtype),
 	        .phase = WS_STEP_FULL,
 	        .batch = 4,
 	        .context = 128,

@@ -6,6 +6,7 @@
 #include "kernels/nn/optim.h"
 #include "kernels/run/step.h"
 #include "tests/support/golden.h"
+#include "tests/support/precision_named.h"
 
 /* --- against PyTorch, in double ----------------------------------------------------------- */
 
@@ -204,7 +205,7 @@ static struct session session_open(const char *dtype, enum ws_step_phase phase, 
 {
 	struct ws_step_options options = {
 	        .model = ws_network_find("transformer-tiny"),
-	        .precision = ws_precision_find(dtype),
+	        .precision = precision_named(dtype),
 	        .phase = phase,
 	        .batch = 4,
 	        .context = 32,
@@ -352,7 +353,7 @@ static enum ws_status run_within(const char *dtype, uint64_t limit_bytes, bool *
 	double loss;
 
 	options.model = ws_network_find("transformer-tiny");
-	options.precision = ws_precision_find(dtype);
+	options.precision = precision_named(dtype);
 	KERNELS_OK(ws_pool_create(1, &pool, err));
 	KERNELS_OK(ws_backend_cpu_open(pool, limit_bytes, &backend, err));
 	status = ws_step_open(&options, backend, pool, &step, &failure);
@@ -375,7 +376,7 @@ static uint64_t planned_peak(const char *dtype)
 	struct ws_step *step;
 
 	options.model = ws_network_find("transformer-tiny");
-	options.precision = ws_precision_find(dtype);
+	options.precision = precision_named(dtype);
 	KERNELS_OK(ws_step_build(&options, &step, err));
 	KERNELS_OK(ws_memory_plan(ws_step_graph(step), false, &plan, err));
 	ws_step_close(step);
@@ -418,7 +419,7 @@ Test(transformer, step_running_out_of_memory_within_a_step_is_an_answer_and_not_
 	double loss;
 
 	options.model = ws_network_find("transformer-tiny");
-	options.precision = ws_precision_find("amp-bf16");
+	options.precision = precision_named("amp-bf16");
 	KERNELS_OK(ws_pool_create(1, &pool, err));
 	KERNELS_OK(ws_backend_cpu_open(pool, 0, &backend, err));
 	KERNELS_OK(ws_step_open(&options, backend, pool, &step, err));

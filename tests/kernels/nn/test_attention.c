@@ -6,6 +6,7 @@
 #include "kernels/models/model.h"
 #include "kernels/nn/layers.h"
 #include "kernels/run/step.h"
+#include "tests/support/precision_named.h"
 
 /* More keys than one block of the streaming softmax has, and no multiple of it. */
 enum { BATCH = 2, HEADS = 3, TIME = 147, WIDTH = 10, COUNT = BATCH * HEADS * TIME * WIDTH };
@@ -267,7 +268,7 @@ Test(attention, fused_models_train_as_eager_ones)
 
 	for (size_t i = 0; i < sizeof(modes) / sizeof(*modes); i++)
 		for (int fusion = 0; fusion < 2; fusion++) {
-			const struct ws_precision *precision = ws_precision_find(modes[i].dtype);
+			const struct ws_precision *precision = precision_named(modes[i].dtype);
 
 			train(precision, (enum ws_fusion)fusion, WS_ATTENTION_MODE_EAGER, 2, eager);
 			train(precision, (enum ws_fusion)fusion, WS_ATTENTION_MODE_FUSED, 2, fused);

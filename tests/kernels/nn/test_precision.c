@@ -4,6 +4,7 @@
 #include <float.h>
 
 #include "kernels/run/step.h"
+#include "tests/support/precision_named.h"
 
 /* --- sessions ------------------------------------------------------------------------ */
 
@@ -17,7 +18,7 @@ static struct ws_step_options tiny(const char *dtype)
 {
 	return (struct ws_step_options){
 	        .model = ws_network_find("transformer-tiny"),
-	        .precision = ws_precision_find(dtype),
+	        .precision = precision_named(dtype),
 	        .phase = WS_STEP_FULL,
 	        .batch = 4,
 	        .context = 32,
@@ -279,7 +280,7 @@ Test(precision, tf32_convolutions_read_rounded_operands)
 	options.model = ws_network_find("lenet5");
 	options.image.width_divisor = 2;
 	rounded = session_open(&options);
-	options.precision = ws_precision_find("fp32");
+	options.precision = precision_named("fp32");
 	exact = session_open(&options);
 	apart = fabs(run_one(&rounded) - run_one(&exact));
 	cr_assert_gt(apart, 0, "nothing was rounded");
@@ -462,7 +463,7 @@ Test(precision, gradients_are_unscaled_by_one_op)
 	for (size_t i = 0; i < sizeof(scaled) / sizeof(*scaled); i++) {
 		struct ws_step_options options = {
 		        .model = ws_network_find("transformer-tiny"),
-		        .precision = ws_precision_find(scaled[i].dtype),
+		        .precision = precision_named(scaled[i].dtype),
 		        .phase = WS_STEP_FULL,
 		        .batch = 2,
 		        .context = 8,

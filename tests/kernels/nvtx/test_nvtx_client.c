@@ -5,6 +5,7 @@
 
 #include "kernels/run/step.h"
 #include "tests/support/paths.h"
+#include "tests/support/precision_named.h"
 
 /* --- the tool's log ---------------------------------------------------------------------- */
 
@@ -251,7 +252,7 @@ static struct log run_steps(enum ws_step_phase phase, const char *dtype, bool ti
 {
 	struct ws_step_run_options options = {
 	        .step = {.model = ws_network_find("transformer-tiny"),
-	                 .precision = ws_precision_find(dtype),
+	                 .precision = precision_named(dtype),
 	                 .phase = phase,
 	                 .batch = 2,
 	                 .context = 8,

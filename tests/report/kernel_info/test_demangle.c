@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "report/kernel_info/demangle.h"
+#include "tests/report/demangles.h"
 
 static struct ws_buf buf;
 
@@ -67,7 +68,7 @@ Test(demangle, demangle_plain_text_is_appended, .fini = release)
 
 static void needs_the_library(void)
 {
-	if (!ws_demangle_available())
+	if (!demangles())
 		cr_skip_test("built without libiberty");
 }
 
@@ -198,7 +199,7 @@ Test(demangle, a_short_name_that_stands_for_a_huge_signature_stays_mangled,
 
 Test(demangle, demangle_plain_without_the_library_mangled_names_stay_as_they_are, .fini = release)
 {
-	if (ws_demangle_available())
+	if (demangles())
 		cr_skip_test("built with libiberty");
 	expect_unchanged("_Z3addiPfS_", 11);
 }

@@ -33,11 +33,17 @@ struct counts {
 /* The class that a class counts as. */
 static const char *summary_of(struct ws_bytes class)
 {
+	static const enum ws_op_class summaries[] = {
+#define X(NAME, name, SUMMARY, meaning) WS_CLASS_##SUMMARY,
+	        WS_OP_CLASS_LIST(X)
+#undef X
+	};
+
 	for (int i = 0; i < WS_CLASS_COUNT; i++) {
 		const char *name = ws_op_class_name((enum ws_op_class)i);
 
 		if (class.len == strlen(name) && !memcmp(class.ptr, name, class.len))
-			return ws_op_class_name(ws_op_class_summary((enum ws_op_class)i));
+			return ws_op_class_name(summaries[i]);
 	}
 	return NULL;
 }

@@ -4,6 +4,7 @@
 
 #include "report/tables/tables.h"
 #include "tests/support/trace_builder.h"
+#include "tests/support/one_table.h"
 
 static size_t find_item(const struct ws_table *t, const char *section, const char *item)
 {
@@ -267,7 +268,7 @@ Test(summary, times_of_the_cpu_reference_are_called_so_in_every_table)
 	tb_device(b, 3, WS_DEVICE_CPU_REFERENCE, "CPU reference");
 	tb_kernel(b, &(struct tb_kernel){"k", 0, 10, 0, 3, 100, 0});
 	m = tb_model(b);
-	cr_assert(eq(int, ws_report_make(m, NULL, &report, &err), WS_OK));
+	cr_assert(eq(int, all_tables(m, NULL, &report, &err), WS_OK));
 	for (size_t i = 0; i < report->ntables; i++)
 		cr_expect(tb_notes_say(report->tables[i], "All kernels ran on the CPU reference"),
 		          "%s", report->tables[i]->def->name);

@@ -8,6 +8,8 @@
 #include "report/tables/tables.h"
 #include "tests/support/totals.h"
 #include "tests/support/trace_builder.h"
+#include "tests/support/one_table.h"
+#include "tests/report/demangles.h"
 
 #define NEAR(actual, expected)                                                    \
 	cr_expect(fabs((actual) - (expected)) <= 1e-9 * fabs((double)(expected)), \
@@ -126,7 +128,7 @@ Test(tables, the_trace_of_all_kernels_is_made_only_on_request)
 	tb_pop(b, 5);
 	tb_launch(b, 6, "k", 20, 7);
 	m = tb_model(b);
-	cr_assert(eq(int, ws_report_make(m, NULL, &report, &err), WS_OK));
+	cr_assert(eq(int, all_tables(m, NULL, &report, &err), WS_OK));
 	for (size_t i = 0; i < report->ntables; i++)
 		cr_expect(strcmp(report->tables[i]->def->name, "kernel-trace") != 0);
 	ws_report_free(report);
@@ -282,7 +284,7 @@ Test(tables, mangled_names_are_shown_as_signatures_and_grouped_by_them)
 	struct ws_model *m;
 	struct ws_table *t;
 
-	if (!ws_demangle_available())
+	if (!demangles())
 		cr_skip("built without libiberty");
 	tb_launch(b, 0, "_Z3addiPfS_", 10, 30);
 	tb_launch(b, 2, "add(int, float*, float*)", 50, 10);
@@ -486,7 +488,7 @@ Test(tables, parts_add_up_in_every_table_of_random_traces)
 			filter.nvtx = "forward";
 		if (number % 3 == 2)
 			filter.device = 1;
-		cr_assert(eq(int, ws_report_make(m, &filter, &report, &err), WS_OK));
+		cr_assert(eq(int, all_tables(m, &filter, &report, &err), WS_OK));
 		totals_check(report);
 		ws_report_free(report);
 		ws_model_free(m);
@@ -504,7 +506,7 @@ Test(tables, the_same_trace_makes_the_same_report)
 
 		for (int i = 0; i < 2; i++) {
 			m[i] = tb_model(b[i]);
-			cr_assert(eq(int, ws_report_make(m[i], NULL, &report[i], &err), WS_OK));
+			cr_assert(eq(int, all_tables(m[i], NULL, &report[i], &err), WS_OK));
 		}
 		for (size_t i = 0; i < report[0]->ntables; i++)
 			cr_assert(tb_tables_equal(report[0]->tables[i], report[1]->tables[i]), "%s",
@@ -524,7 +526,7 @@ Test(tables, an_empty_trace_makes_every_table)
 	struct ws_report *report = NULL;
 	struct ws_err err;
 
-	cr_assert(eq(int, ws_report_make(m, NULL, &report, &err), WS_OK));
+	cr_assert(eq(int, all_tables(m, NULL, &report, &err), WS_OK));
 	cr_expect_str_eq(report->trace, "test.wtrace");
 	cr_expect_str_eq(report->filter, "");
 	cr_expect(eq(i64, report->created_ns, 1700000000000000000));

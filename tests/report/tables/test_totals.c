@@ -13,6 +13,7 @@
 #include "report/tables/report.h"
 #include "tests/support/paths.h"
 #include "tests/support/totals.h"
+#include "tests/support/one_table.h"
 
 /* Opens a trace, or a file that is imported. */
 static struct ws_model *open_any(const char *path)
@@ -43,8 +44,7 @@ static void check(const struct ws_model *m, const struct ws_filter *filter, cons
 	struct ws_report *report = NULL;
 	struct ws_err err;
 
-	cr_assert(eq(int, ws_report_make(m, filter, &report, &err), WS_OK), "%s: %s", path,
-	          err.text);
+	cr_assert(eq(int, all_tables(m, filter, &report, &err), WS_OK), "%s: %s", path, err.text);
 	totals_check(report);
 	ws_report_free(report);
 }
