@@ -57,6 +57,17 @@ struct ws_opt {
 #define WS_OPT_TARGET_SIZE(p)    (1 ? (p) : (int64_t *)NULL)
 #define WS_OPT_TARGET_SECONDS(p) (1 ? (p) : (int64_t *)NULL)
 
+/* The function that names the values of a CHOICE: name of each X(name, id) of LIST in order, NULL
+ * after the last. */
+#define WS_CHOICE_NAMES(function, LIST)                                              \
+	const char *function(int i)                                                  \
+	{                                                                            \
+		static const char *const names[] = {LIST(WS_CHOICE_NAME)};           \
+                                                                                     \
+		return (size_t)i < sizeof(names) / sizeof(*names) ? names[i] : NULL; \
+	}
+#define WS_CHOICE_NAME(name, id) name,
+
 /*
  * Parse argv[0..argc) (without the command's name). Options may stand before
  * or after the other arguments; "--" ends them; "-" is no option. The other

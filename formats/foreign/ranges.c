@@ -1,6 +1,4 @@
-/*
- * From intervals to NVTX events.
- */
+/* From intervals to NVTX events. */
 #include <stdlib.h>
 
 #include "formats/foreign/out.h"

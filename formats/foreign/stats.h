@@ -1,6 +1,4 @@
-/*
- * What an import counts, and what it is asked to do.
- */
+/* What an import counts, and what it is asked to do. */
 #pragma once
 
 #include "formats/schema/schema.h"

@@ -377,8 +377,7 @@ void ws_nsys_close(struct ws_nsys_rows *rows)
 	rows->stmt = NULL;
 }
 
-/* --- values ------------------------------------------------------------------------------------
- */
+/* --- values --------------------------------------------------------------------------------- */
 
 static struct ws_bytes text_of(sqlite3_stmt *stmt, int column)
 {

@@ -174,8 +174,7 @@ enum ws_status ws_nsys_import_info(struct ws_nsys *n, struct ws_err *err)
 	return status;
 }
 
-/* --- names --------------------------------------------------------------------------------------
- */
+/* --- names ----------------------------------------------------------------------------------- */
 
 static enum ws_status on_thread(const struct ws_nsys_rows *r, struct ws_err *err)
 {

@@ -8,8 +8,7 @@
 #include "formats/pytorch/pytorch.h"
 #include "formats/op_cost/op_cost.h"
 
-/* --- work of the host ----------------------------------------------------------------------------
- */
+/* --- work of the host ------------------------------------------------------------------------- */
 
 static enum ws_status on_call(struct ws_pytorch *p, const struct ws_pytorch_event *e,
                               struct ws_err *err)

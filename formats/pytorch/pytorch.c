@@ -322,8 +322,7 @@ static enum ws_status expect_end(struct ws_pytorch *p, struct ws_err *err)
 	}
 }
 
-/* --- events --------------------------------------------------------------------------------------
- */
+/* --- events ----------------------------------------------------------------------------------- */
 
 /* The elements of traceEvents, behind its '['. *ended: so did the text. */
 static enum ws_status events(struct ws_pytorch *p, int *ended, struct ws_err *err)

@@ -1,6 +1,4 @@
-/*
- * Lists all damage of a trace file, and rescues what is whole.
- */
+/* Lists all damage of a trace file, and rescues what is whole. */
 #pragma once
 
 #include <stdint.h>

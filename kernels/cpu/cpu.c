@@ -1,6 +1,4 @@
-/*
- * The CPU reference backend: choosing the kernel of an op.
- */
+/* The CPU reference backend: choosing the kernel of an op. */
 #include "kernels/cpu/cpu.h"
 
 #include <stdio.h>

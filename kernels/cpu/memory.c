@@ -1,6 +1,4 @@
-/*
- * Memory of the CPU reference backend, and what kernels launch with.
- */
+/* Memory of the CPU reference backend, and what kernels launch with. */
 #include "kernels/cpu/cpu.h"
 
 #include <inttypes.h>

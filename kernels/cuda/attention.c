@@ -388,8 +388,7 @@ void ws_cuda_attention_close(struct ws_cuda_attention *attention)
 	ws_dnn_destroy(&attention->plan);
 }
 
-/* --- of a session -------------------------------------------------------------------------------
- */
+/* --- of a session ---------------------------------------------------------------------------- */
 
 struct ws_cuda_attentions {
 	struct ws_cuda_attention *list;

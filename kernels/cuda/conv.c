@@ -1,6 +1,4 @@
-/*
- * Convolutions: which there are, which algorithm computes each, and running them.
- */
+/* Convolutions: which there are, which algorithm computes each, and running them. */
 #include "kernels/cuda/conv.h"
 
 #include <stdlib.h>

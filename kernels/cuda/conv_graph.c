@@ -1,6 +1,4 @@
-/*
- * Convolutions by cuDNN's backend (graph) API: a graph of one operation, and its plans.
- */
+/* Convolutions by cuDNN's backend (graph) API: a graph of one operation, and its plans. */
 #include "kernels/cuda/conv.h"
 #include "kernels/cuda/dnn_graph.h"
 
@@ -10,8 +8,7 @@ static int64_t uid(enum ws_conv_role role)
 	return (int64_t)role + 1;
 }
 
-/* --- the operation ------------------------------------------------------------------------------
- */
+/* --- the operation --------------------------------------------------------------------------- */
 
 static enum ws_status make_tensor(const struct ws_cuda_conv_shape *shape, enum ws_conv_role role,
                                   cudnnBackendDescriptor_t *made, struct ws_err *err)

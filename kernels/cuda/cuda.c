@@ -1,6 +1,4 @@
-/*
- * The CUDA backend: choosing a GPU, its memory, and who runs an op.
- */
+/* The CUDA backend: choosing a GPU, its memory, and who runs an op. */
 #include "kernels/cuda/cuda.h"
 
 #include <stdio.h>
@@ -241,8 +239,7 @@ static enum ws_status cuda_join(struct ws_backend *backend, struct ws_err *err)
 	return WS_OK;
 }
 
-/* --- recorded stretches: CUDA graphs ------------------------------------------------------------
- */
+/* --- recorded stretches: CUDA graphs --------------------------------------------------------- */
 
 static enum ws_status cuda_record_begin(struct ws_backend *backend, struct ws_err *err)
 {

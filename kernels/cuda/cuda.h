@@ -119,8 +119,7 @@ void ws_cuda_batches_close(struct ws_cuda *cuda);
 enum ws_status ws_cuda_time(struct ws_cuda *cuda, enum ws_status (*run)(void *arg, struct ws_err *),
                             void *arg, float *median_ms, struct ws_err *err);
 
-/* --- matrix products ----------------------------------------------------------------------------
- */
+/* --- matrix products ------------------------------------------------------------------------- */
 
 /* Choose algorithms by timing them; without options.autotune there is nothing to prepare. */
 enum ws_status ws_cuda_gemms_prepare(struct ws_cuda *cuda, const struct ws_backend_plan *plan,
@@ -128,8 +127,7 @@ enum ws_status ws_cuda_gemms_prepare(struct ws_cuda *cuda, const struct ws_backe
 void ws_cuda_gemms_close(struct ws_cuda_gemms *gemms);
 enum ws_status ws_cuda_gemm_run(struct ws_cuda *cuda, const struct ws_op *op, struct ws_err *err);
 
-/* --- convolutions -------------------------------------------------------------------------------
- */
+/* --- convolutions ---------------------------------------------------------------------------- */
 
 bool ws_cuda_is_conv(const struct ws_op *op);
 /* A plan for each convolution of the ops. */
@@ -138,8 +136,7 @@ enum ws_status ws_cuda_convs_prepare(struct ws_cuda *cuda, const struct ws_backe
 void ws_cuda_convs_close(struct ws_cuda_convs *convs);
 enum ws_status ws_cuda_conv_run(struct ws_cuda *cuda, const struct ws_op *op, struct ws_err *err);
 
-/* --- fused attention ----------------------------------------------------------------------------
- */
+/* --- fused attention ------------------------------------------------------------------------- */
 
 #define WS_CUDA_ATTENTION_CUDNN \
 	91002 /* the oldest cuDNN whose engines are right and need no help */

@@ -56,8 +56,7 @@ enum ws_status ws_dnn_tensor_open(const struct ws_dnn_tensor *tensor,
 	return ws_dnn_finalize(&s, "cuDNN tensor", err);
 }
 
-/* --- engines -----------------------------------------------------------------------------------
- */
+/* --- engines -------------------------------------------------------------------------------- */
 
 static bool has_note(const cudnnBackendNumericalNote_t *notes, int64_t count,
                      cudnnBackendNumericalNote_t note)
@@ -116,8 +115,7 @@ static bool engine_fits(const struct ws_dnn_rules *rules, cudnnBackendDescriptor
 	return known && ws_dnn_notes_fit(rules, notes, count);
 }
 
-/* --- plans ---------------------------------------------------------------------------------------
- */
+/* --- plans ------------------------------------------------------------------------------------ */
 
 /* Plans of one graph, as they are found. */
 struct search {

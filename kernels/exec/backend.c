@@ -2,17 +2,9 @@
 
 #include <stdio.h>
 
-const char *ws_conv_engine_name(int engine)
-{
-	static const char *const names[] = {
-#define X(name, id) [WS_CONV_ENGINE_##id] = name,
-	        WS_CONV_ENGINE_LIST(X)
-#undef X
-	};
+#include "formats/base/options.h"
 
-	return engine >= 0 && (size_t)engine < sizeof(names) / sizeof(*names) ? names[engine]
-	                                                                      : NULL;
-}
+WS_CHOICE_NAMES(ws_conv_engine_name, WS_CONV_ENGINE_LIST)
 
 static enum ws_status open_cpu(const struct ws_backend_options *options, struct ws_pool *pool,
                                const char *reason, struct ws_backend **backend, char *why,

@@ -1,6 +1,4 @@
-/*
- * Running a graph on a backend: buffers by lifetime, NVTX ranges, ops.
- */
+/* Running a graph on a backend: buffers by lifetime, NVTX ranges, ops. */
 #pragma once
 
 #include "kernels/exec/backend.h"

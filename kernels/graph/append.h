@@ -1,6 +1,4 @@
-/*
- * What makes ops (ops.c, ops_fused.c, ops_image.c, cast.c): results, and the end of an op.
- */
+/* What makes ops (ops.c, ops_fused.c, ops_image.c, cast.c): results, and the end of an op. */
 #pragma once
 
 #include "kernels/graph/graph.h"

@@ -1,6 +1,4 @@
-/*
- * Ops: the nodes of a graph. What kinds there are: op.def.
- */
+/* Ops: the nodes of a graph. What kinds there are: op.def. */
 #pragma once
 
 #include <stdbool.h>

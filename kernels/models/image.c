@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "formats/base/options.h"
 #include "kernels/data/images.h"
 #include "kernels/nn/layers.h"
 #include "kernels/graph/ops.h"
@@ -34,16 +35,7 @@ const char *ws_layout_name(int i)
 	return (size_t)i < sizeof(names) / sizeof(*names) ? names[i] : NULL;
 }
 
-const char *ws_activation_name(int i)
-{
-	static const char *const names[] = {
-#define X(name, id) [WS_ACTIVATION_##id] = name,
-	        WS_ACTIVATION_LIST(X)
-#undef X
-	};
-
-	return (size_t)i < sizeof(names) / sizeof(*names) ? names[i] : NULL;
-}
+WS_CHOICE_NAMES(ws_activation_name, WS_ACTIVATION_LIST)
 
 const char *ws_loss_name(int i)
 {

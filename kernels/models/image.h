@@ -1,6 +1,4 @@
-/*
- * Networks on images and signals: the WS_IMAGE rows of models.def.
- */
+/* Networks on images and signals: the WS_IMAGE rows of models.def. */
 #pragma once
 
 #include "kernels/data/file.h"

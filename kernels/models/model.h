@@ -1,6 +1,4 @@
-/*
- * The models that warpsheet-step knows: models.def.
- */
+/* The models that warpsheet-step knows: models.def. */
 #pragma once
 
 #include "kernels/graph/graph.h"

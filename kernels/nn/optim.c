@@ -2,6 +2,7 @@
 
 #include <math.h>
 
+#include "formats/base/options.h"
 #include "kernels/graph/ops.h"
 #include "kernels/graph/ops_fused.h"
 
@@ -16,16 +17,7 @@ struct update {
 	struct ws_tensor *grad;   /* of target's dtype */
 };
 
-const char *ws_optimizer_name(int i)
-{
-	static const char *const names[] = {
-#define X(name, id) [WS_OPTIMIZER_##id] = name,
-	        WS_OPTIMIZER_LIST(X)
-#undef X
-	};
-
-	return (size_t)i < sizeof(names) / sizeof(*names) ? names[i] : NULL;
-}
+WS_CHOICE_NAMES(ws_optimizer_name, WS_OPTIMIZER_LIST)
 
 struct ws_optimizer ws_optimizer_defaults(enum ws_optimizer_kind kind)
 {

@@ -1,6 +1,4 @@
-/*
- * Optimizers: ops that update parameters from their gradients.
- */
+/* Optimizers: ops that update parameters from their gradients. */
 #pragma once
 
 #include "kernels/exec/exec.h"

@@ -1,6 +1,4 @@
-/*
- * What a step is, without running it: `warpsheet-step --describe`.
- */
+/* What a step is, without running it: `warpsheet-step --describe`. */
 #pragma once
 
 #include <stdio.h>

@@ -1,6 +1,4 @@
-/*
- * Which dtype everything has in a step: `warpsheet-step --print-dtypes`.
- */
+/* Which dtype everything has in a step: `warpsheet-step --print-dtypes`. */
 #pragma once
 
 #include "kernels/run/describe.h"

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "formats/base/options.h"
 #include "kernels/data/tokens.h"
 #include "kernels/exec/exec.h"
 #include "kernels/graph/grad.h"
@@ -44,28 +45,9 @@ const struct ws_precision *ws_precision_at(int i)
 	                                                                      : NULL;
 }
 
-const char *ws_fusion_name(int fusion)
-{
-	static const char *const names[] = {
-#define X(name, id) [WS_FUSION_##id] = name,
-	        WS_FUSION_LIST(X)
-#undef X
-	};
+WS_CHOICE_NAMES(ws_fusion_name, WS_FUSION_LIST)
 
-	return fusion >= 0 && (size_t)fusion < sizeof(names) / sizeof(*names) ? names[fusion]
-	                                                                      : NULL;
-}
-
-const char *ws_attention_mode_name(int mode)
-{
-	static const char *const names[] = {
-#define X(name, id) [WS_ATTENTION_MODE_##id] = name,
-	        WS_ATTENTION_MODE_LIST(X)
-#undef X
-	};
-
-	return mode >= 0 && (size_t)mode < sizeof(names) / sizeof(*names) ? names[mode] : NULL;
-}
+WS_CHOICE_NAMES(ws_attention_mode_name, WS_ATTENTION_MODE_LIST)
 
 static const char *const phase_names[] = {
         [WS_STEP_FORWARD] = "forward",

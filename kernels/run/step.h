@@ -1,6 +1,4 @@
-/*
- * A training session: one model, its data and optimizer on one backend.
- */
+/* A training session: one model, its data and optimizer on one backend. */
 #pragma once
 
 #include "kernels/exec/backend.h"

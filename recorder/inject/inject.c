@@ -1,6 +1,4 @@
-/*
- * The library's entry points.
- */
+/* The library's entry points. */
 #include "kernels/nvtx/abi.h"
 #include "recorder/collect/collector.h"
 #include "recorder/cupti/source.h"

@@ -1,6 +1,4 @@
-/*
- * Makes the recordings of a grid, one after the other, each by a recorder of its own.
- */
+/* Makes the recordings of a grid, one after the other, each by a recorder of its own. */
 #pragma once
 
 #include "recorder/launch/grid.h"

@@ -1,6 +1,4 @@
-/*
- * Gathers what rules look at, and asks all of them.
- */
+/* Gathers what rules look at, and asks all of them. */
 #include "report/advice/advice.h"
 
 #include <math.h>
@@ -44,26 +42,21 @@ static enum ws_status find_traits(struct ws_advice *a, struct ws_err *err)
 	return status;
 }
 
-static int compare(uint64_t a, uint64_t b)
-{
-	return (a > b) - (a < b);
-}
-
 static int by_kind(const void *pa, const void *pb)
 {
 	const struct ws_work_group *ga = pa, *gb = pb;
 	const struct ws_cost_op *a = ga->op, *b = gb->op;
-	int c = compare(a->name, b->name);
+	int c = ws_order_compare(a->name, b->name);
 
-	c = c ? c : compare(a->class, b->class);
-	c = c ? c : compare(a->dtype, b->dtype);
-	c = c ? c : compare(a->device, b->device);
-	c = c ? c : compare(a->batch, b->batch);
-	c = c ? c : compare(a->m, b->m);
-	c = c ? c : compare(a->n, b->n);
-	c = c ? c : compare(a->k, b->k);
-	c = c ? c : compare((uint64_t)a->flops, (uint64_t)b->flops);
-	return c ? c : compare((uint64_t)a->bytes, (uint64_t)b->bytes);
+	c = c ? c : ws_order_compare(a->class, b->class);
+	c = c ? c : ws_order_compare(a->dtype, b->dtype);
+	c = c ? c : ws_order_compare(a->device, b->device);
+	c = c ? c : ws_order_compare(a->batch, b->batch);
+	c = c ? c : ws_order_compare(a->m, b->m);
+	c = c ? c : ws_order_compare(a->n, b->n);
+	c = c ? c : ws_order_compare(a->k, b->k);
+	c = c ? c : ws_order_compare((uint64_t)a->flops, (uint64_t)b->flops);
+	return c ? c : ws_order_compare((uint64_t)a->bytes, (uint64_t)b->bytes);
 }
 
 static int by_time(const void *pa, const void *pb, void *arg)
@@ -154,7 +147,7 @@ static enum ws_status prepare(struct ws_advice *a, struct ws_err *err)
 	return group_work(a, err);
 }
 
-static enum ws_status (*const rules[WS_RULES])(struct ws_advice *, struct ws_err *) = {
+static void (*const rules[WS_RULES])(struct ws_advice *) = {
 #define R(function, id, gpu, title, condition, says) ws_rule_##function,
         WS_ADVICE_RULES(R)
 #undef R
@@ -192,7 +185,7 @@ enum ws_status ws_advice_find(const struct ws_table_context *tab, struct ws_advi
 		else if (ws_rule_defs[i].gpu && !out->gpu_ns)
 			out->not_judged[i] = "no kernel with a known time counts";
 		else
-			WS_FORWARD(rules[i](out, err));
+			rules[i](out);
 	}
 	WS_FORWARD(ws_arena_check(&out->arena, "the advice", err));
 	if (out->n)

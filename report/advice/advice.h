@@ -87,8 +87,8 @@ bool ws_path_is_launch_bound(const struct ws_idle *idle, uint32_t path);
 
 /* --- for the rules, report/advice/ --- */
 
-#define R(function, id, gpu, title, condition, says) \
-	enum ws_status ws_rule_##function(struct ws_advice *a, struct ws_err *err);
+/* Where memory lacks, the arena knows. */
+#define R(function, id, gpu, title, condition, says) void ws_rule_##function(struct ws_advice *a);
 WS_ADVICE_RULES(R)
 #undef R
 
@@ -105,6 +105,10 @@ const char *ws_advice_name(const struct ws_advice *a, uint32_t text, char out[WS
 /* "name (12.3 %), …": the three kernel names with most time, of configurations in `which`. */
 #define WS_ADVICE_TOP 3
 char *ws_advice_top_kernels(struct ws_advice *a, bool (*which)(const struct ws_advice *, size_t));
+/* Put candidate among those with most ns; top holds n of them. Returns the new n. */
+size_t ws_advice_rank(uint32_t *top, size_t n, const int64_t *ns, uint32_t candidate);
+/* Is there room for one more finding of the rule? Counts those that are left out. */
+bool ws_advice_has_room(struct ws_advice *a, enum ws_rule rule, size_t *shown);
 /* " a step", or "" for a trace without steps: what numbers that are divided by samples are for. */
 const char *ws_advice_each(const struct ws_advice *a);
 /* Percent of the GPU time of the kernels that count. */

@@ -1,6 +1,4 @@
-/*
- * What rules make findings with.
- */
+/* What rules make findings with. */
 #include "report/advice/advice.h"
 
 #include <math.h>
@@ -97,8 +95,7 @@ bool ws_advice_is_product(const struct ws_advice *a, size_t config)
 	return op_class == WS_CLASS_GEMM || op_class == WS_CLASS_CONV;
 }
 
-/* Put `candidate` among the three with most; top holds n of them. Returns the new n. */
-static size_t rank_top(uint32_t *top, size_t n, const int64_t *ns, uint32_t candidate)
+size_t ws_advice_rank(uint32_t *top, size_t n, const int64_t *ns, uint32_t candidate)
 {
 	size_t at;
 
@@ -122,7 +119,7 @@ char *ws_advice_top_kernels(struct ws_advice *a, bool (*which)(const struct ws_a
 			name_ns[a->m->configs[i].name] += a->config_ns[i];
 	for (uint32_t t = 0; name_ns && t < a->m->ntexts; t++)
 		if (name_ns[t])
-			n = rank_top(top, n, name_ns, t);
+			n = ws_advice_rank(top, n, name_ns, t);
 	for (size_t i = 0; i < n; i++) {
 		char name[WS_ADVICE_NAME_MAX];
 
@@ -131,6 +128,14 @@ char *ws_advice_top_kernels(struct ws_advice *a, bool (*which)(const struct ws_a
 		                        ws_advice_share(a, name_ns[top[i]]));
 	}
 	return ws_advice_text(a, "%s", text);
+}
+
+bool ws_advice_has_room(struct ws_advice *a, enum ws_rule rule, size_t *shown)
+{
+	if ((*shown)++ < WS_ADVICE_FINDINGS_MAX)
+		return 1;
+	a->left_out[rule]++;
+	return 0;
 }
 
 const char *ws_advice_each(const struct ws_advice *a)

@@ -61,7 +61,7 @@ static bool is_inside(const struct ws_advice *a, uint32_t p)
 	return 0;
 }
 
-static enum ws_status add_paths(struct ws_advice *a, struct ws_err *err)
+static void add_paths(struct ws_advice *a)
 {
 	size_t shown = 0;
 
@@ -73,11 +73,12 @@ static enum ws_status add_paths(struct ws_advice *a, struct ws_err *err)
 		if (100 * ns < WS_WAIT_PERCENT * (double)a->idle.wall_ns ||
 		    !ws_path_is_launch_bound(&a->idle, p) || is_inside(a, p))
 			continue;
-		if (shown++ >= WS_ADVICE_FINDINGS_MAX) {
-			a->left_out[WS_RULE_launch_bound]++;
+		if (!ws_advice_has_room(a, WS_RULE_launch_bound, &shown))
 			continue;
+		if (ws_path_text(&a->m->ranges, p, a->m->texts, &path, &len, NULL) != WS_OK) {
+			a->arena.failed = true;
+			return;
 		}
-		WS_FORWARD(ws_path_text(&a->m->ranges, p, a->m->texts, &path, &len, err));
 		ws_advice_add(
 		        a, WS_RULE_launch_bound, WS_SEVERITY_WEAK, ns,
 		        ws_arena_copy(&a->arena, path, len),
@@ -89,31 +90,27 @@ static enum ws_status add_paths(struct ws_advice *a, struct ws_err *err)
 		        NULL);
 		free(path);
 	}
-	return WS_OK;
 }
 
-enum ws_status ws_rule_launch_bound(struct ws_advice *a, struct ws_err *err)
+void ws_rule_launch_bound(struct ws_advice *a)
 {
 	if (!a->idle.nworked)
-		return WS_OK;
+		return;
 	if (a->idle.verdict.launch_bound)
 		judge_use(a, WS_RULE_launch_bound, WS_USE_LAUNCH, WS_WAIT_PERCENT);
 	else
-		WS_FORWARD(add_paths(a, err));
+		add_paths(a);
 	if (2 * a->idle.all.ns[WS_USE_UNKNOWN] >
 	    a->idle.all.window_ns - a->idle.all.ns[WS_USE_COMPUTE])
 		a->not_judged[WS_RULE_launch_bound] =
 		        "most device work has no record of its launch, so what the device waited "
 		        "for cannot be told";
-	return WS_OK;
 }
 
-#define RULE_OF_USE(function, USE)                                                 \
-	enum ws_status ws_rule_##function(struct ws_advice *a, struct ws_err *err) \
-	{                                                                          \
-		(void)err;                                                         \
-		judge_use(a, WS_RULE_##function, WS_USE_##USE, WS_WAIT_PERCENT);   \
-		return WS_OK;                                                      \
+#define RULE_OF_USE(function, USE)                                               \
+	void ws_rule_##function(struct ws_advice *a)                             \
+	{                                                                        \
+		judge_use(a, WS_RULE_##function, WS_USE_##USE, WS_WAIT_PERCENT); \
 	}
 RULE_OF_USE(data_loading, DATA)
 RULE_OF_USE(communication, COLLECTIVE)

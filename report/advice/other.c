@@ -20,26 +20,6 @@ static bool is_product_class(struct ws_bytes class)
 	return 0;
 }
 
-/* The classes with most time that are no products; returns their number, at most n. */
-static size_t top_classes(const struct ws_advice *a, uint32_t *top, size_t n)
-{
-	size_t found = 0;
-
-	for (uint32_t c = 0; c < a->m->ntexts; c++) {
-		size_t at = found;
-
-		if (!a->class_ns[c] || c == WS_TEXT_COMM || is_product_class(a->m->texts[c]))
-			continue;
-		for (; at && a->class_ns[top[at - 1]] < a->class_ns[c]; at--)
-			if (at < n)
-				top[at] = top[at - 1];
-		if (at < n)
-			top[at] = c;
-		found += found < n;
-	}
-	return found;
-}
-
 /* What a class must move at least in what counts; 0 when one of its operations does not say. */
 static double class_bytes(const struct ws_advice *a, uint32_t class)
 {
@@ -55,13 +35,16 @@ static double class_bytes(const struct ws_advice *a, uint32_t class)
 	return bytes;
 }
 
+/* The classes with most time that are no products. */
 static char *describe_classes(struct ws_advice *a)
 {
-	enum { TOP = 3 };
-	uint32_t top[TOP];
-	size_t n = top_classes(a, top, TOP), len = 0;
-	char text[TOP * (WS_ADVICE_NAME_MAX + 48)] = "";
+	uint32_t top[WS_ADVICE_TOP];
+	size_t n = 0, len = 0;
+	char text[WS_ADVICE_TOP * (WS_ADVICE_NAME_MAX + 48)] = "";
 
+	for (uint32_t c = 0; c < a->m->ntexts; c++)
+		if (a->class_ns[c] && c != WS_TEXT_COMM && !is_product_class(a->m->texts[c]))
+			n = ws_advice_rank(top, n, a->class_ns, c);
 	for (size_t i = 0; i < n; i++) {
 		double bytes = class_bytes(a, top[i]) / a->samples;
 		char name[WS_ADVICE_NAME_MAX];
@@ -79,30 +62,29 @@ static char *describe_classes(struct ws_advice *a)
 	return ws_advice_text(a, "%s", text);
 }
 
-enum ws_status ws_rule_other_work(struct ws_advice *a, struct ws_err *err)
+void ws_rule_other_work(struct ws_advice *a)
 {
 	int64_t products = 0, unknown = a->class_ns[WS_TEXT_EMPTY], other = a->gpu_ns - unknown;
 	int64_t fused = a->class_ns[WS_TEXT_SCALE] + a->class_ns[WS_TEXT_MASK];
 	char *classes;
 	double share;
 
-	(void)err;
 	for (uint32_t c = 0; c < a->m->ntexts; c++)
 		if (is_product_class(a->m->texts[c]))
 			products += a->class_ns[c];
 	other -= products + a->class_ns[WS_TEXT_COMM];
 	if (!products) {
 		a->not_judged[WS_RULE_other_work] = "no matrix product or convolution is known";
-		return WS_OK;
+		return;
 	}
 	if (ws_advice_share(a, unknown) > WS_A6_UNKNOWN_PERCENT) {
 		a->not_judged[WS_RULE_other_work] = "over " WS_PERCENT(
 		        WS_A6_UNKNOWN_PERCENT) " of the GPU time is unclassified";
-		return WS_OK;
+		return;
 	}
 	share = ws_advice_share(a, other);
 	if (share <= WS_A6_PERCENT)
-		return WS_OK;
+		return;
 	classes = describe_classes(a);
 	ws_advice_add(
 	        a, WS_RULE_other_work, WS_SEVERITY_WEAK, fused ? (double)fused : NAN,
@@ -115,26 +97,23 @@ enum ws_status ws_rule_other_work(struct ws_advice *a, struct ws_err *err)
 	        fused ? ws_advice_text(a, "Fuse scale, mask and softmax: the scores are then "
 	                                  "read and written once, not three times")
 	              : NULL);
-	return WS_OK;
 }
 
-/* --- A21 attention that is not fused ------------------------------------------------------------
- */
+/* --- A21 attention that is not fused --------------------------------------------------------- */
 
 static bool is_softmax(const struct ws_advice *a, size_t config)
 {
 	return a->traits[config].op_class == WS_CLASS_SOFTMAX;
 }
 
-enum ws_status ws_rule_eager_attention(struct ws_advice *a, struct ws_err *err)
+void ws_rule_eager_attention(struct ws_advice *a)
 {
 	int64_t ns = a->class_ns[WS_TEXT_SOFTMAX] + a->class_ns[WS_TEXT_SCALE] +
 	             a->class_ns[WS_TEXT_MASK];
 	char *top;
 
-	(void)err;
 	if (ws_advice_share(a, ns) <= WS_A21_PERCENT || a->class_ns[WS_TEXT_FUSED_ATTENTION])
-		return WS_OK;
+		return;
 	top = ws_advice_top_kernels(a, is_softmax);
 	ws_advice_add(a, WS_RULE_eager_attention, WS_SEVERITY_STRONG, (double)ns,
 	              ws_advice_text(a, "attention"),
@@ -142,29 +121,25 @@ enum ws_status ws_rule_eager_attention(struct ws_advice *a, struct ws_err *err)
 	                             ws_advice_share(a, ns), top && *top ? "; " : "",
 	                             top ? top : ""),
 	              NULL);
-	return WS_OK;
 }
 
-/* --- A9, A12: classes --------------------------------------------------------------------------
- */
+/* --- A9, A12: classes ----------------------------------------------------------------------- */
 
 static bool is_layout(const struct ws_advice *a, size_t config)
 {
 	return a->traits[config].op_class == WS_CLASS_LAYOUT;
 }
 
-enum ws_status ws_rule_layout(struct ws_advice *a, struct ws_err *err)
+void ws_rule_layout(struct ws_advice *a)
 {
 	int64_t ns = 0;
 
-	(void)err;
 	for (size_t i = 0; i < a->m->nconfigs; i++)
 		ns += is_layout(a, i) ? a->config_ns[i] : 0;
 	if (ws_advice_share(a, ns) > WS_A9_PERCENT)
 		ws_advice_add(a, WS_RULE_layout, WS_SEVERITY_STRONG, (double)ns,
 		              ws_advice_text(a, "class layout"),
 		              ws_advice_top_kernels(a, is_layout), NULL);
-	return WS_OK;
 }
 
 /* PyTorch's copies to a 16-bit type; in its own operations' class they are copies. */
@@ -173,13 +148,12 @@ static bool is_cast_name(struct ws_bytes name)
 	return ws_name_matches((struct ws_bytes){"*float16_copy_kernel*", 21}, name);
 }
 
-enum ws_status ws_rule_casts(struct ws_advice *a, struct ws_err *err)
+void ws_rule_casts(struct ws_advice *a)
 {
 	const struct ws_kernels *k = &a->m->kernels;
 	uint64_t cast = ws_strtab_find(&a->m->interned, "cast", 4), kernels = 0;
 	int64_t ns = 0;
 
-	(void)err;
 	for (size_t i = 0; i < k->n; i++) {
 		uint32_t class = a->counts[i] ? ws_kernel_class(a->m, i) : 0;
 
@@ -196,11 +170,9 @@ enum ws_status ws_rule_casts(struct ws_advice *a, struct ws_err *err)
 		                             ws_advice_share(a, ns), (double)kernels / a->samples,
 		                             ws_advice_each(a)),
 		              NULL);
-	return WS_OK;
 }
 
-/* --- A10 slow memory ---------------------------------------------------------------------------
- */
+/* --- A10 slow memory ------------------------------------------------------------------------ */
 
 /* The gradient of a batch norm reads its inputs twice: sums first, then what needs them. */
 static double passes(const struct ws_advice *a, const struct ws_cost_op *op)
@@ -222,10 +194,8 @@ static void slow_group(struct ws_advice *a, const struct ws_work_group *g,
 	    ws_advice_share(a, g->gpu_ns) <= WS_A10_SHARE_PERCENT ||
 	    100 * attained >= WS_A10_PERCENT * roof->bytes_per_s)
 		return;
-	if ((*shown)++ >= WS_ADVICE_FINDINGS_MAX) {
-		a->left_out[WS_RULE_slow_memory]++;
+	if (!ws_advice_has_room(a, WS_RULE_slow_memory, shown))
 		return;
-	}
 	ws_advice_add(a, WS_RULE_slow_memory, WS_SEVERITY_WEAK,
 	              (double)g->gpu_ns - bytes / roof->bytes_per_s * 1e9,
 	              ws_advice_text(a, "%s", ws_advice_name(a, g->op->name, name)),
@@ -239,11 +209,10 @@ static void slow_group(struct ws_advice *a, const struct ws_work_group *g,
 	              NULL);
 }
 
-enum ws_status ws_rule_slow_memory(struct ws_advice *a, struct ws_err *err)
+void ws_rule_slow_memory(struct ws_advice *a)
 {
 	size_t shown = 0, judged = 0;
 
-	(void)err;
 	for (size_t i = 0; i < a->nwork; i++) {
 		const struct ws_work_group *g = &a->work[i];
 		const struct ws_cost_op *op = g->op;
@@ -263,11 +232,9 @@ enum ws_status ws_rule_slow_memory(struct ws_advice *a, struct ws_err *err)
 		a->not_judged[WS_RULE_slow_memory] =
 		        "no operation other than matrix products has known "
 		        "FLOPs and bytes on a device whose peaks are known";
-	return WS_OK;
 }
 
-/* --- A13 optimizer -----------------------------------------------------------------------------
- */
+/* --- A13 optimizer -------------------------------------------------------------------------- */
 
 /* Time that AdamW must take to move all weights, gradients and moments; NaN when not known. */
 static double optimizer_floor_ns(const struct ws_advice *a, uint32_t device, double *weights)
@@ -282,7 +249,7 @@ static double optimizer_floor_ns(const struct ws_advice *a, uint32_t device, dou
 	return *weights * WS_A13_BYTES_A_WEIGHT / roof.bytes_per_s * 1e9 * a->samples;
 }
 
-enum ws_status ws_rule_optimizer(struct ws_advice *a, struct ws_err *err)
+void ws_rule_optimizer(struct ws_advice *a)
 {
 	const struct ws_kernels *k = &a->m->kernels;
 	uint64_t kernels = 0;
@@ -291,7 +258,6 @@ enum ws_status ws_rule_optimizer(struct ws_advice *a, struct ws_err *err)
 	uint32_t device = WS_NONE;
 	double floor_ns, weights;
 
-	(void)err;
 	for (size_t i = 0; i < k->n; i++) {
 		/* multi-tensor kernels copy inputs of inference, too */
 		trains |= a->counts[i] && (ws_kernel_phase(a->m, i) == WS_PHASE_BACKWARD ||
@@ -306,10 +272,10 @@ enum ws_status ws_rule_optimizer(struct ws_advice *a, struct ws_err *err)
 	if (!trains) {
 		a->not_judged[WS_RULE_optimizer] =
 		        "no kernel of a backward pass or of a range optimizer is known";
-		return WS_OK;
+		return;
 	}
 	if (ws_advice_share(a, ns) <= WS_A13_PERCENT)
-		return WS_OK;
+		return;
 	floor_ns = optimizer_floor_ns(a, device, &weights);
 	ws_advice_add(a, WS_RULE_optimizer, WS_SEVERITY_WEAK,
 	              floor_ns < (double)ns ? (double)ns - floor_ns : NAN,
@@ -325,5 +291,4 @@ enum ws_status ws_rule_optimizer(struct ws_advice *a, struct ws_err *err)
 	                                       ws_advice_each(a), (double)ns / a->samples / 1e6,
 	                                       weights, floor_ns / a->samples / 1e6),
 	              NULL);
-	return WS_OK;
 }

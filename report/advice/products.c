@@ -45,15 +45,6 @@ static bool has_shapes(const struct ws_advice *a)
 	return 0;
 }
 
-/* Is there room for one more finding of the rule? Counts those that are left out. */
-static bool has_room(struct ws_advice *a, enum ws_rule rule, size_t *shown)
-{
-	if ((*shown)++ < WS_ADVICE_FINDINGS_MAX)
-		return 1;
-	a->left_out[rule]++;
-	return 0;
-}
-
 /* --- A3 alignment -------------------------------------------------------------------------- */
 
 /*
@@ -126,7 +117,7 @@ static void align_group(struct ws_advice *a, const struct ws_work_group *g, size
 		if (!weak || !misaligned(op, item, multiple, which))
 			return;
 	}
-	if (!has_room(a, WS_RULE_alignment, shown))
+	if (!ws_advice_has_room(a, WS_RULE_alignment, shown))
 		return;
 	ws_advice_add(a, WS_RULE_alignment,
 	              multiple == WS_A3_STRONG_BYTES ? WS_SEVERITY_STRONG : WS_SEVERITY_WEAK, NAN,
@@ -142,12 +133,11 @@ static bool is_unaligned_name(const struct ws_advice *a, size_t config)
 	       (a->traits[config].align == 1 || a->traits[config].align == 2);
 }
 
-enum ws_status ws_rule_alignment(struct ws_advice *a, struct ws_err *err)
+void ws_rule_alignment(struct ws_advice *a)
 {
 	size_t shown = 0;
 	int64_t named_ns = 0, named = 0;
 
-	(void)err;
 	for (size_t i = 0; i < a->m->nconfigs; i++) {
 		named |= a->traits[i].align != 0;
 		if (is_unaligned_name(a, i))
@@ -162,7 +152,6 @@ enum ws_status ws_rule_alignment(struct ws_advice *a, struct ws_err *err)
 	if (!named && !has_shapes(a))
 		a->not_judged[WS_RULE_alignment] = "no operation tells the sizes of its matrix "
 		                                   "products, and no kernel's name its alignment";
-	return WS_OK;
 }
 
 /* --- A4, A5: which kernels ------------------------------------------------------------------ */
@@ -222,44 +211,40 @@ static double gain_of_tf32(const struct ws_advice *a)
 	return gain;
 }
 
-enum ws_status ws_rule_no_tensor_cores(struct ws_advice *a, struct ws_err *err)
+void ws_rule_no_tensor_cores(struct ws_advice *a)
 {
 	int64_t ns = time_of(a, without_tensor_cores);
 	char *top;
 
-	(void)err;
 	if (!knows_capability(a))
 		a->not_judged[WS_RULE_no_tensor_cores] =
 		        "the compute capability of the device is not recorded";
 	if (ws_advice_share(a, ns) <= WS_A4_PERCENT)
-		return WS_OK;
+		return;
 	top = ws_advice_top_kernels(a, without_tensor_cores);
 	ws_advice_add(a, WS_RULE_no_tensor_cores, WS_SEVERITY_STRONG, gain_of_tf32(a),
 	              ws_advice_text(a, "matrix products and convolutions"),
 	              ws_advice_text(a, "%.1f %% of the GPU time: %s", ws_advice_share(a, ns),
 	                             top ? top : ""),
 	              NULL);
-	return WS_OK;
 }
 
-enum ws_status ws_rule_old_kernels(struct ws_advice *a, struct ws_err *err)
+void ws_rule_old_kernels(struct ws_advice *a)
 {
 	int64_t ns = time_of(a, of_older_architecture), all = time_of(a, ws_advice_is_product);
 	char *top;
 
-	(void)err;
 	if (!knows_capability(a))
 		a->not_judged[WS_RULE_old_kernels] =
 		        "the compute capability of the device is not recorded";
 	if (!all || 100 * (double)ns <= WS_A5_PERCENT * (double)all)
-		return WS_OK;
+		return;
 	top = ws_advice_top_kernels(a, of_older_architecture);
 	ws_advice_add(a, WS_RULE_old_kernels, WS_SEVERITY_WEAK, NAN,
 	              ws_advice_text(a, "matrix products and convolutions"),
 	              ws_advice_text(a, "%.1f %% of their time: %s", 100 * (double)ns / (double)all,
 	                             top ? top : ""),
 	              NULL);
-	return WS_OK;
 }
 
 /* --- A7 low intensity ----------------------------------------------------------------------- */
@@ -294,11 +279,10 @@ static char *intensity_advice(struct ws_advice *a, const struct ws_cost_op *op, 
 	                                    "concatenate products of one input, or widen layers");
 }
 
-enum ws_status ws_rule_low_intensity(struct ws_advice *a, struct ws_err *err)
+void ws_rule_low_intensity(struct ws_advice *a)
 {
 	size_t shown = 0, judged = 0;
 
-	(void)err;
 	for (size_t i = 0; i < a->nwork; i++) {
 		const struct ws_work_group *g = &a->work[i];
 		const struct ws_cost_op *op = g->op;
@@ -317,7 +301,7 @@ enum ws_status ws_rule_low_intensity(struct ws_advice *a, struct ws_err *err)
 		intensity = (double)op->flops / (double)op->bytes;
 		ridge = roof.flops_per_s / roof.bytes_per_s;
 		if (intensity >= ridge || ws_advice_share(a, g->gpu_ns) <= WS_A7_PERCENT ||
-		    !has_room(a, WS_RULE_low_intensity, &shown))
+		    !ws_advice_has_room(a, WS_RULE_low_intensity, &shown))
 			continue;
 		ws_advice_add(
 		        a, WS_RULE_low_intensity, WS_SEVERITY_WEAK, NAN, scope_of(a, op),
@@ -330,7 +314,6 @@ enum ws_status ws_rule_low_intensity(struct ws_advice *a, struct ws_err *err)
 	if (!judged)
 		a->not_judged[WS_RULE_low_intensity] = "no matrix product has known FLOPs and "
 		                                       "bytes on a device whose peaks are known";
-	return WS_OK;
 }
 
 /* --- A8 quantization ------------------------------------------------------------------------ */
@@ -378,7 +361,7 @@ static void quantize_group(struct ws_advice *a, const struct ws_work_group *g, s
 	if (ws_name_matches((struct ws_bytes){"*plit?*", 7}, name))
 		f.waves = f.wave = NAN;
 	if (!is_unfilled(&f) || ws_advice_share(a, g->gpu_ns) <= WS_A8_SHARE_PERCENT ||
-	    !has_room(a, WS_RULE_quantization, shown))
+	    !ws_advice_has_room(a, WS_RULE_quantization, shown))
 		return;
 	ws_advice_add(
 	        a, WS_RULE_quantization, WS_SEVERITY_WEAK,
@@ -400,11 +383,10 @@ static void quantize_group(struct ws_advice *a, const struct ws_work_group *g, s
 	        NULL);
 }
 
-enum ws_status ws_rule_quantization(struct ws_advice *a, struct ws_err *err)
+void ws_rule_quantization(struct ws_advice *a)
 {
 	size_t shown = 0, judged = 0;
 
-	(void)err;
 	for (size_t i = 0; i < a->nwork; i++) {
 		const struct ws_work_group *g = &a->work[i];
 
@@ -417,7 +399,6 @@ enum ws_status ws_rule_quantization(struct ws_advice *a, struct ws_err *err)
 	if (!judged)
 		a->not_judged[WS_RULE_quantization] =
 		        "no matrix product tells its sizes and, by its kernel's name, its tile";
-	return WS_OK;
 }
 
 /* --- A15 dense or separable ----------------------------------------------------------------- */
@@ -436,11 +417,10 @@ static bool is_separable(const struct ws_advice *a, const struct ws_work_group *
 	return 0;
 }
 
-enum ws_status ws_rule_separable(struct ws_advice *a, struct ws_err *err)
+void ws_rule_separable(struct ws_advice *a)
 {
 	size_t shown = 0, judged = 0;
 
-	(void)err;
 	for (size_t i = 0; i < a->nwork; i++) {
 		const struct ws_work_group *g = &a->work[i];
 		const struct ws_cost_op *op = g->op;
@@ -456,7 +436,7 @@ enum ws_status ws_rule_separable(struct ws_advice *a, struct ws_err *err)
 		flops = 100 * (double)op->flops * (double)g->calls / seconds / roof.flops_per_s;
 		bytes = 100 * (double)op->bytes * (double)g->calls / seconds / roof.bytes_per_s;
 		if (!is_separable(a, g) || flops >= WS_A15_PERCENT || bytes >= WS_A15_PERCENT ||
-		    !has_room(a, WS_RULE_separable, &shown))
+		    !ws_advice_has_room(a, WS_RULE_separable, &shown))
 			continue;
 		ws_advice_add(a, WS_RULE_separable, WS_SEVERITY_HINT, NAN, scope_of(a, op),
 		              ws_advice_text(a,
@@ -468,7 +448,6 @@ enum ws_status ws_rule_separable(struct ws_advice *a, struct ws_err *err)
 	if (!judged)
 		a->not_judged[WS_RULE_separable] = "no convolution has known FLOPs and bytes on a "
 		                                   "device whose peaks are known";
-	return WS_OK;
 }
 
 /* --- A22 low MFU ---------------------------------------------------------------------------- */
@@ -499,22 +478,25 @@ static double saved_near_the_roof(const struct ws_advice *a)
 	return saved_ns / (double)a->use.devices;
 }
 
-enum ws_status ws_rule_low_mfu(struct ws_advice *a, struct ws_err *err)
+void ws_rule_low_mfu(struct ws_advice *a)
 {
 	const struct ws_utilization *u = &a->use;
 	double wall_ns, mfu, saved_ns, idle_ns;
 
-	WS_FORWARD(ws_utilization_find(a->m, a->tab->sel, &a->costs, &a->use, err));
+	if (ws_utilization_find(a->m, a->tab->sel, &a->costs, &a->use, NULL) != WS_OK) {
+		a->arena.failed = true;
+		return;
+	}
 	wall_ns = (double)u->step_sum_ns;
 	mfu = 100 * u->model_sum_ns / wall_ns;
 	if (u->why[0])
 		a->not_judged[WS_RULE_low_mfu] = u->why;
 	/* where the host sets the pace, faster kernels do not show */
 	if (u->why[0] || mfu >= WS_A22_PERCENT || a->idle.verdict.launch_bound)
-		return WS_OK;
+		return;
 	saved_ns = saved_near_the_roof(a);
 	if (100 * saved_ns < WS_WAIT_PERCENT * wall_ns)
-		return WS_OK;
+		return;
 	idle_ns = (double)(a->idle.all.window_ns - a->idle.all.ns[WS_USE_COMPUTE]) /
 	          (double)a->idle.nworked;
 	ws_advice_add(
@@ -530,5 +512,4 @@ enum ws_status ws_rule_low_mfu(struct ws_advice *a, struct ws_err *err)
 	                       (double)u->product_ns / (double)u->devices / a->samples / 1e6,
 	                       idle_ns / a->samples / 1e6),
 	        NULL);
-	return WS_OK;
 }

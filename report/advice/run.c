@@ -8,8 +8,7 @@
 #include "report/advice/advice.h"
 #include "report/base/names.h"
 
-/* --- A2 unsteady steps -------------------------------------------------------------------------
- */
+/* --- A2 unsteady steps ---------------------------------------------------------------------- */
 
 /* "3 (41.2 ms), 7 (…)": the steps that stand out. */
 static char *outliers(struct ws_advice *a, int phase, const struct ws_stat *stat)
@@ -59,12 +58,11 @@ static void add_cold(struct ws_advice *a, int phase, const struct ws_stat *stat)
 	        NULL);
 }
 
-enum ws_status ws_rule_cold(struct ws_advice *a, struct ws_err *err)
+void ws_rule_cold(struct ws_advice *a)
 {
-	(void)err;
 	if (a->times.nmeasured < WS_STAT_MIN_SAMPLES) {
 		a->not_judged[WS_RULE_cold] = "there are fewer than 3 measured steps";
-		return WS_OK;
+		return;
 	}
 	for (int phase = WS_PHASES; phase >= 0; phase--) {
 		struct ws_stat stat;
@@ -81,11 +79,9 @@ enum ws_status ws_rule_cold(struct ws_advice *a, struct ws_err *err)
 		    (double)stat.max > WS_STAT_OUTLIER_TIMES * stat.median)
 			add_cold(a, phase, &stat);
 	}
-	return WS_OK;
 }
 
-/* --- A11 precision ------------------------------------------------------------------------------
- */
+/* --- A11 precision --------------------------------------------------------------------------- */
 
 static bool fact_is(const struct ws_advice *a, const char *key, const char *value)
 {
@@ -136,11 +132,10 @@ static bool sums_in_fp16(const struct ws_advice *a, size_t config)
 	return 0;
 }
 
-enum ws_status ws_rule_precision(struct ws_advice *a, struct ws_err *err)
+void ws_rule_precision(struct ws_advice *a)
 {
 	int64_t skipped = ws_fact_number(a->m, "skipped_steps"), half_ns = 0;
 
-	(void)err;
 	judge_loss_scale(a);
 	if (skipped)
 		add_fact(a, "loss scale",
@@ -167,11 +162,9 @@ enum ws_status ws_rule_precision(struct ws_advice *a, struct ws_err *err)
 		a->not_judged[WS_RULE_precision] =
 		        "the program does not say its precision (workload.dtype, "
 		        "workload.loss_scale); nothing in kernel names speaks against it";
-	return WS_OK;
 }
 
-/* --- A14 search for algorithms -------------------------------------------------------------------
- */
+/* --- A14 search for algorithms ---------------------------------------------------------------- */
 
 static bool is_conv(const struct ws_advice *a, uint32_t class)
 {
@@ -205,7 +198,7 @@ static uint64_t only_at_first(const struct ws_advice *a, uint32_t first, uint8_t
 	return n;
 }
 
-enum ws_status ws_rule_autotune(struct ws_advice *a, struct ws_err *err)
+void ws_rule_autotune(struct ws_advice *a)
 {
 	uint8_t *seen;
 	char name[WS_ADVICE_NAME_MAX];
@@ -217,13 +210,14 @@ enum ws_status ws_rule_autotune(struct ws_advice *a, struct ws_err *err)
 	/* of a filtered report the first step may be missing */
 	if (!a->m->nsteps || a->times.nmeasured < 2) {
 		a->not_judged[WS_RULE_autotune] = "there are fewer than 2 measured steps";
-		return WS_OK;
+		return;
 	}
 	WS_NEW(&a->arena, seen, a->m->ntexts);
-	WS_FORWARD(ws_arena_check(&a->arena, "the advice", err));
+	if (a->arena.failed)
+		return;
 	n = only_at_first(a, 0, seen, &example, &ns);
 	if (!n)
-		return WS_OK;
+		return;
 	warm = a->m->steps[0].warm_up;
 	ws_advice_add(a, WS_RULE_autotune, warm ? WS_SEVERITY_HINT : WS_SEVERITY_STRONG, NAN,
 	              ws_advice_text(a, warm ? "first warm-up step" : "first step"),
@@ -235,5 +229,4 @@ enum ws_status ws_rule_autotune(struct ws_advice *a, struct ws_err *err)
 	              warm ? ws_advice_text(a, "Nothing to do: a search like cudnn.benchmark's, "
 	                                       "in warm-up and so in no statistic")
 	                   : NULL);
-	return WS_OK;
 }

@@ -1,6 +1,4 @@
-/*
- * Length of a union of time intervals, fed one by one.
- */
+/* Length of a union of time intervals, fed one by one. */
 #pragma once
 
 #include <stdint.h>

@@ -27,6 +27,12 @@ enum ws_status ws_order_by(uint32_t *order, const int64_t *key, size_t n, struct
 enum ws_status ws_order_by_u32(uint32_t *order, const uint32_t *key, size_t n, size_t rows,
                                struct ws_err *err);
 
+/* < 0, 0 or > 0, for functions that compare. */
+static inline int ws_order_compare(uint64_t a, uint64_t b)
+{
+	return (a > b) - (a < b);
+}
+
 /* qsort, but one look where the order is right already, as it mostly is of what was recorded. */
 static inline void ws_sort(void *items, size_t n, size_t size,
                            int (*compare)(const void *a, const void *b))

@@ -1,6 +1,4 @@
-/*
- * Sets of time intervals: their union, and what of it lies inside another interval.
- */
+/* Sets of time intervals: their union, and what of it lies inside another interval. */
 #pragma once
 
 #include <stddef.h>

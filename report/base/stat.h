@@ -1,6 +1,4 @@
-/*
- * The statistics of the reports. Definitions in words: docs/statistics.md.
- */
+/* The statistics of the reports. Definitions in words: docs/statistics.md. */
 #pragma once
 
 #include <stdbool.h>

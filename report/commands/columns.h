@@ -1,6 +1,4 @@
-/*
- * --columns: some columns of a table, in the order asked for.
- */
+/* --columns: some columns of a table, in the order asked for. */
 #pragma once
 
 #include "report/table/table.h"

@@ -1,6 +1,4 @@
-/*
- * Where tables go: the format that a path or an option names, the file or the terminal.
- */
+/* Where tables go: the format that a path or an option names, the file or the terminal. */
 #pragma once
 
 #include <stdbool.h>

@@ -112,6 +112,32 @@ static enum ws_status check_percent(const char *name, double percent, struct ws_
 	return WS_OK;
 }
 
+/* threshold: NaN where it is not given */
+static enum ws_status check_percents(struct ws_diff_opts *diff, double threshold,
+                                     struct ws_err *err)
+{
+	WS_FAIL_IF(threshold < 0, err, USAGE,
+	           "--threshold needs a percentage of 0 or more, not %g: B is a finding when it is "
+	           "that much slower than A",
+	           threshold);
+	if (!isnan(threshold))
+		diff->threshold_percent = threshold;
+	WS_FORWARD(check_percent("min-effect", diff->min_effect_percent, err));
+	WS_FORWARD(check_percent("same-within", diff->same_within_percent, err));
+	return check_percent("run-noise", diff->run_noise_percent, err);
+}
+
+/* Take --aa out of the words, wherever it stands. */
+static bool take_aa(int argc, char **argv)
+{
+	for (int i = 0; i < argc; i++)
+		if (!strcmp(argv[i], "--aa")) {
+			memmove(argv + i, argv + i + 1, (size_t)(argc - i - 1) * sizeof(*argv));
+			return true;
+		}
+	return false;
+}
+
 /* A and B are told apart by "--" where a side has several. */
 static int find_separator(int argc, char **argv)
 {
@@ -174,12 +200,8 @@ enum ws_status ws_cmd_diff(int argc, char **argv, struct ws_err *err)
 	const struct ws_arguments a = WS_ARGUMENTS("diff", opts, 0, INT_MAX, ws_diff_defs);
 	enum ws_status status;
 
-	for (int i = 0; i < argc; i++) {
-		if (strcmp(argv[i], "--aa") != 0)
-			continue;
-		memmove(argv + i, argv + i + 1, (size_t)(argc - i - 1) * sizeof(*argv));
+	if (take_aa(argc, argv))
 		return ws_cmd_aa(argc - 1, argv, err);
-	}
 	WS_FORWARD(ws_command_parse(&a, separator >= 0 ? separator : argc, argv, &n, &done, err));
 	if (done)
 		return WS_OK;
@@ -190,16 +212,7 @@ enum ws_status ws_cmd_diff(int argc, char **argv, struct ws_err *err)
 		memmove(argv + n, argv + separator + 1, (size_t)nb * sizeof(*argv));
 		separator = n;
 	}
-	WS_FAIL_IF(threshold < 0, err, USAGE,
-	           "--threshold needs a percentage of 0 or more, not %g: B is a finding when it is "
-	           "that "
-	           "much slower than A",
-	           threshold);
-	if (!isnan(threshold))
-		o.diff.threshold_percent = threshold;
-	WS_FORWARD(check_percent("min-effect", o.diff.min_effect_percent, err));
-	WS_FORWARD(check_percent("same-within", o.diff.same_within_percent, err));
-	WS_FORWARD(check_percent("run-noise", o.diff.run_noise_percent, err));
+	WS_FORWARD(check_percents(&o.diff, threshold, err));
 	WS_FORWARD(ws_destination_resolve(&o.to, o.table, err));
 	for (int i = 0; i < n + nb; i++)
 		WS_FORWARD(ws_output_check(o.to.path, argv[i], err));

@@ -1,6 +1,4 @@
-/*
- * The models of many traces, from the files that a command is given.
- */
+/* The models of many traces, from the files that a command is given. */
 #pragma once
 
 #include "report/commands/trace_list.h"

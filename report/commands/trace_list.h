@@ -1,6 +1,4 @@
-/*
- * Traces that a command is given: files, and folders that stand for the traces in them.
- */
+/* Traces that a command is given: files, and folders that stand for the traces in them. */
 #pragma once
 
 #include <stddef.h>

@@ -53,84 +53,35 @@ static struct ws_bytes last_part(struct ws_bytes word)
 	return (struct ws_bytes){at, (size_t)(end - at)};
 }
 
-/* Words that hold the function and are not it, types, and what demanglers add. */
+/* Words that hold the function and are not it, types, what demanglers add; a blank around each. */
+static const char empty_words[] =
+        " gpu_kernel_impl gpu_kernel_impl_nocast gpu_index_kernel "
+        "opmath_symmetric_gpu_kernel_with_scalars BinaryFunctor AUnaryFunctor "
+        "BUnaryFunctor ReduceOp func_wrapper_t TensorListMetadata "
+        "TensorListScalarListMetadata FusedOptimizerTensorListMetadata UnaryOpFunctor "
+        "BinaryOpScalarFunctor BinaryOpScalarListFunctor BinaryOpListAlphaFunctor "
+        "BinaryOpScalarTensorFunctor PointwiseOpScalarFunctor "
+        "PointwiseOpScalarListFunctor PointwiseOpListFunctor TernaryOpListFunctor "
+        "TernaryOpScalarFunctor TensorIteratorBase TensorIterator Array array "
+        "OpaqueType TrivialOffsetCalculator OffsetCalculator LoadWithoutCast "
+        "StoreWithoutCast LoadWithCast StoreWithCast enable_sm90 enable_sm90_or_later "
+        "enable_sm80_to_sm89 void int unsigned long bool float double char short half "
+        "__half Half BFloat16 __nv_bfloat16 const anonymous namespace unnamed lambda "
+        "operator instance std true false at native c10 cuda decltype nullptr internal "
+        "detail default_config ReduceOpType ";
+
 static bool says_nothing(struct ws_bytes word)
 {
-	static const char *const words[] = {
-	        "gpu_kernel_impl",
-	        "gpu_kernel_impl_nocast",
-	        "gpu_index_kernel",
-	        "opmath_symmetric_gpu_kernel_with_scalars",
-	        "BinaryFunctor",
-	        "AUnaryFunctor",
-	        "BUnaryFunctor",
-	        "ReduceOp",
-	        "func_wrapper_t",
-	        "TensorListMetadata",
-	        "TensorListScalarListMetadata",
-	        "FusedOptimizerTensorListMetadata",
-	        "UnaryOpFunctor",
-	        "BinaryOpScalarFunctor",
-	        "BinaryOpScalarListFunctor",
-	        "BinaryOpListAlphaFunctor",
-	        "BinaryOpScalarTensorFunctor",
-	        "PointwiseOpScalarFunctor",
-	        "PointwiseOpScalarListFunctor",
-	        "PointwiseOpListFunctor",
-	        "TernaryOpListFunctor",
-	        "TernaryOpScalarFunctor",
-	        "TensorIteratorBase",
-	        "TensorIterator",
-	        "Array",
-	        "array",
-	        "OpaqueType",
-	        "TrivialOffsetCalculator",
-	        "OffsetCalculator",
-	        "LoadWithoutCast",
-	        "StoreWithoutCast",
-	        "LoadWithCast",
-	        "StoreWithCast",
-	        "enable_sm90",
-	        "enable_sm90_or_later",
-	        "enable_sm80_to_sm89",
-	        "void",
-	        "int",
-	        "unsigned",
-	        "long",
-	        "bool",
-	        "float",
-	        "double",
-	        "char",
-	        "short",
-	        "half",
-	        "__half",
-	        "Half",
-	        "BFloat16",
-	        "__nv_bfloat16",
-	        "const",
-	        "anonymous",
-	        "namespace",
-	        "unnamed",
-	        "lambda",
-	        "operator",
-	        "instance",
-	        "std",
-	        "true",
-	        "false",
-	        "at",
-	        "native",
-	        "c10",
-	        "cuda",
-	        "decltype",
-	        "nullptr",
-	        "internal",
-	        "detail",
-	        "default_config",
-	        "ReduceOpType",
-	};
+	const char *p = empty_words + 1, *end = empty_words + sizeof(empty_words);
 
-	return is_digit(*(const char *)word.ptr) ||
-	       is_one_of(word, words, sizeof(words) / sizeof(*words));
+	if (is_digit(*(const char *)word.ptr))
+		return true;
+	if (!word.len)
+		return false;
+	while ((p = memmem(p, (size_t)(end - p), word.ptr, word.len)) &&
+	       (p[-1] != ' ' || p[word.len] != ' '))
+		p++;
+	return p;
 }
 
 /* The type that the function at `at` is made for: f<float, …> or f(…)::{lambda(float)#1}. */

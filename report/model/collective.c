@@ -1,6 +1,4 @@
-/*
- * What a framework said of its collective operations, joined to their kernels.
- */
+/* What a framework said of its collective operations, joined to their kernels. */
 #include <stdlib.h>
 
 #include "report/model/columns.h"

@@ -1,6 +1,4 @@
-/*
- * One cell of a loaded kind; a column that the file lacks reads as 0.
- */
+/* One cell of a loaded kind; a column that the file lacks reads as 0. */
 #pragma once
 
 #include <string.h>

@@ -205,8 +205,7 @@ static enum ws_status load_kernels(struct ws_loader *l, struct kernel_keys *keys
 	return WS_OK;
 }
 
-/* --- API calls ---------------------------------------------------------------------------------
- */
+/* --- API calls ------------------------------------------------------------------------------ */
 
 static enum ws_status allocate_calls(struct ws_loader *l, size_t rows, struct ws_err *err)
 {
@@ -263,8 +262,7 @@ static enum ws_status load_calls(struct ws_loader *l, struct ws_err *err)
 	return each_block(l, WS_KIND_API, columns, take_calls, &l->m->api, err);
 }
 
-/* --- NVTX ---------------------------------------------------------------------------------------
- */
+/* --- NVTX ------------------------------------------------------------------------------------ */
 
 enum ws_status ws_take_fact(struct ws_model *m, struct ws_strtab *keys, struct ws_bytes mark,
                             struct ws_err *err)

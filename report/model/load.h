@@ -1,6 +1,4 @@
-/*
- * What the two parts of loading a model share: ids of the trace to numbers.
- */
+/* What the two parts of loading a model share: ids of the trace to numbers. */
 #pragma once
 
 #include "report/kernel_info/classify.h"

@@ -1,6 +1,4 @@
-/*
- * From a trace file to a model: its records, then what each range is.
- */
+/* From a trace file to a model: its records, then what each range is. */
 #include "report/model/load.h"
 
 enum ws_status ws_model_open_reader(struct ws_model **out, const struct ws_trace_reader *r,

@@ -1,6 +1,4 @@
-/*
- * Opening a trace as a model, and which part of it a report is about.
- */
+/* Opening a trace as a model, and which part of it a report is about. */
 #pragma once
 
 #include <stdbool.h>

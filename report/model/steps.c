@@ -1,6 +1,4 @@
-/*
- * Which ranges are steps, and what was done in them.
- */
+/* Which ranges are steps, and what was done in them. */
 #include "report/model/steps.h"
 
 #include <stdbool.h>

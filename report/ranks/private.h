@@ -1,6 +1,4 @@
-/*
- * What the parts of a report of ranks share.
- */
+/* What the parts of a report of ranks share. */
 #pragma once
 
 #include <math.h>

@@ -1,6 +1,4 @@
-/*
- * The tables of the ranks, but for the verdict.
- */
+/* The tables of the ranks, but for the verdict. */
 #include <inttypes.h>
 #include <stdlib.h>
 

@@ -1,6 +1,4 @@
-/*
- * What the tables of the ranks say, in sentences.
- */
+/* What the tables of the ranks say, in sentences. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>

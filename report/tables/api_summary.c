@@ -1,6 +1,4 @@
-/*
- * CUDA API Summary: all calls of one function in a row.
- */
+/* CUDA API Summary: all calls of one function in a row. */
 #include <math.h>
 #include <stdlib.h>
 

@@ -1,6 +1,4 @@
-/*
- * Kernels by name, grid and block: how often each shape was launched.
- */
+/* Kernels by name, grid and block: how often each shape was launched. */
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -22,11 +20,6 @@ struct launches {
 	size_t rows;
 };
 
-static int compare(uint64_t a, uint64_t b)
-{
-	return (a > b) - (a < b);
-}
-
 /* By name, then grid and block as numbers. */
 static int by_shape(const void *pa, const void *pb, void *arg)
 {
@@ -34,14 +27,14 @@ static int by_shape(const void *pa, const void *pb, void *arg)
 	const struct ws_config *a = &m->configs[*(const uint32_t *)pa];
 	const struct ws_config *b = &m->configs[*(const uint32_t *)pb];
 	const struct ws_launch_shape *s = &a->shape, *t = &b->shape;
-	int c = compare(a->name, b->name);
+	int c = ws_order_compare(a->name, b->name);
 
-	c = c ? c : compare(s->grid_x, t->grid_x);
-	c = c ? c : compare(s->grid_y, t->grid_y);
-	c = c ? c : compare(s->grid_z, t->grid_z);
-	c = c ? c : compare(s->block_x, t->block_x);
-	c = c ? c : compare(s->block_y, t->block_y);
-	return c ? c : compare(s->block_z, t->block_z);
+	c = c ? c : ws_order_compare(s->grid_x, t->grid_x);
+	c = c ? c : ws_order_compare(s->grid_y, t->grid_y);
+	c = c ? c : ws_order_compare(s->grid_z, t->grid_z);
+	c = c ? c : ws_order_compare(s->block_x, t->block_x);
+	c = c ? c : ws_order_compare(s->block_y, t->block_y);
+	return c ? c : ws_order_compare(s->block_z, t->block_z);
 }
 
 static enum ws_status find_groups(struct launches *s, struct ws_err *err)
@@ -85,7 +78,7 @@ static int by_rank(const void *pa, const void *pb, void *arg)
 	                         &s->groups[b], m->texts[m->configs[s->first[b]].name]);
 
 	/* groups are numbered by shape */
-	return c ? c : compare(a, b);
+	return c ? c : ws_order_compare(a, b);
 }
 
 static void set_triple(struct ws_table *t, struct ws_cell *cell, uint64_t x, uint64_t y, uint64_t z)

@@ -1,6 +1,4 @@
-/*
- * CUDA GPU Kernel Summary: all executions of one kernel name in a row.
- */
+/* CUDA GPU Kernel Summary: all executions of one kernel name in a row. */
 #include <stdlib.h>
 
 #include "formats/base/grow.h"

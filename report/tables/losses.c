@@ -1,6 +1,4 @@
-/*
- * What is missing: the table `losses`, and the same list for the summary.
- */
+/* What is missing: the table `losses`, and the same list for the summary. */
 #include <inttypes.h>
 #include <string.h>
 

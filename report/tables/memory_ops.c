@@ -1,6 +1,4 @@
-/*
- * Copies and fills on devices, by direction: their time and their size.
- */
+/* Copies and fills on devices, by direction: their time and their size. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>

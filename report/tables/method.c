@@ -1,6 +1,4 @@
-/*
- * The table `method`: what every column means.
- */
+/* The table `method`: what every column means. */
 #include "report/advice/advice.h"
 #include "report/tables/tables.h"
 

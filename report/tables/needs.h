@@ -1,6 +1,4 @@
-/*
- * What each table needs of a digest, so that only that is read and joined.
- */
+/* What each table needs of a digest, so that only that is read and joined. */
 #pragma once
 
 #include "report/table/table.h"

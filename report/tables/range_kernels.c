@@ -1,6 +1,4 @@
-/*
- * Kernels by NVTX range: which kernels each range path launched itself.
- */
+/* Kernels by NVTX range: which kernels each range path launched itself. */
 #include <stdlib.h>
 
 #include "report/analysis/group.h"

@@ -1,6 +1,4 @@
-/*
- * NVTX ranges: what the kernels cost that each range path launched.
- */
+/* NVTX ranges: what the kernels cost that each range path launched. */
 #include <stdlib.h>
 
 #include "report/tables/tables.h"

@@ -1,6 +1,4 @@
-/*
- * The table `ranges` with the rows together that differ in the number of a layer only.
- */
+/* The table `ranges` with the rows together that differ in the number of a layer only. */
 #include <string.h>
 
 #include "formats/base/strtab.h"

@@ -1,6 +1,4 @@
-/*
- * From a trace to tables.
- */
+/* From a trace to tables. */
 #include "report/tables/report.h"
 
 #include <stdlib.h>

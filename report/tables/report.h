@@ -1,6 +1,4 @@
-/*
- * From a loaded trace to typed tables: what the commands ask for.
- */
+/* From a loaded trace to typed tables: what the commands ask for. */
 #pragma once
 
 #include "formats/trace/reader.h"

@@ -1,6 +1,4 @@
-/*
- * Steps, and the statistics over the measured ones.
- */
+/* Steps, and the statistics over the measured ones. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdbool.h>

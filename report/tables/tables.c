@@ -1,6 +1,4 @@
-/*
- * The tables of tables.def as data, and what their builders share.
- */
+/* The tables of tables.def as data, and what their builders share. */
 #include "report/tables/tables.h"
 
 #include <stdlib.h>

@@ -1,6 +1,4 @@
-/*
- * tables.def as data, and what the builders of the tables share.
- */
+/* tables.def as data, and what the builders of the tables share. */
 #pragma once
 
 #include "report/analysis/utilization.h"

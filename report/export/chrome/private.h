@@ -1,6 +1,4 @@
-/*
- * What the parts of the timeline's writer share. Internal to this room.
- */
+/* What the parts of the timeline's writer share. Internal to this room. */
 #pragma once
 
 #include "formats/base/strtab.h"

@@ -1,6 +1,4 @@
-/*
- * What the parts of the Parquet export share.
- */
+/* What the parts of the Parquet export share. */
 #pragma once
 
 #include "formats/trace/reader.h"

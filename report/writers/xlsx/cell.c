@@ -31,98 +31,65 @@ static lxw_format *new_format(struct ws_xlsx *x)
 	return f;
 }
 
-static void style_header(lxw_format *f)
-{
-	format_set_bold(f);
-	format_set_font_color(f, LXW_COLOR_WHITE);
-	format_set_bg_color(f, COLOUR_HEADER);
-	format_set_text_wrap(f);
-	format_set_align(f, LXW_ALIGN_VERTICAL_CENTER);
-	format_set_border(f, LXW_BORDER_THIN);
-	format_set_border_color(f, COLOUR_LINE);
-}
+/* What differs from plain cells; 0: nothing does. */
+static const struct style {
+	lxw_color_t colour, band; /* of the text, and behind it */
+	bool bold, wrap, underline, is_boxed, has_line_below;
+	uint8_t size, across, down, indent;
+} styles[WS_XLSX_NSTYLES] = {
+#define HEADER                                                                        \
+	.colour = LXW_COLOR_WHITE, .band = COLOUR_HEADER, .bold = true, .wrap = true, \
+	.is_boxed = true, .down = LXW_ALIGN_VERTICAL_CENTER
+#define PARAGRAPH .wrap = true, .down = LXW_ALIGN_VERTICAL_TOP
+#define LINK      .colour = LXW_COLOR_BLUE, .underline = true
+        [WS_XLSX_TITLE] = {.bold = true, .size = 16, .colour = COLOUR_TITLE},
+        [WS_XLSX_WHAT] = {PARAGRAPH, .colour = LXW_COLOR_BLACK},
+        [WS_XLSX_SOURCE] = {.colour = COLOUR_QUIET},
+        [WS_XLSX_LINK_CELL] = {LINK, .indent = 1, .down = LXW_ALIGN_VERTICAL_TOP},
+        [WS_XLSX_LINK] = {LINK},
+        [WS_XLSX_HEADER] = {HEADER, .across = LXW_ALIGN_LEFT, .indent = 1},
+        /* not right: the button of the filter lies there */
+        [WS_XLSX_HEADER_NUMBER] = {HEADER, .across = LXW_ALIGN_CENTER},
+        [WS_XLSX_NOTE] = {PARAGRAPH, .colour = COLOUR_QUIET},
+        [WS_XLSX_ANSWER] = {PARAGRAPH, .colour = COLOUR_TITLE, .bold = true},
+        [WS_XLSX_NOTE_HEAD] = {.bold = true, .colour = COLOUR_QUIET},
+        [WS_XLSX_MISSING] = {PARAGRAPH, .colour = COLOUR_WARNING, .band = COLOUR_WARN_BAND},
+        [WS_XLSX_SECTION] = {.bold = true,
+                             .colour = COLOUR_TITLE,
+                             .band = COLOUR_BAND,
+                             .has_line_below = true},
+        [WS_XLSX_LINK_SECTION] = {LINK, .band = COLOUR_BAND, .has_line_below = true},
+        [WS_XLSX_WARNING] = {.bold = true, .colour = COLOUR_WARNING, .band = COLOUR_WARN_BAND},
+        [WS_XLSX_LABEL] = {PARAGRAPH, .across = LXW_ALIGN_LEFT, .indent = 1},
+};
 
-static void style_paragraph(lxw_format *f, lxw_color_t colour)
+static void set_style(lxw_format *f, const struct style *s)
 {
-	format_set_text_wrap(f);
-	format_set_align(f, LXW_ALIGN_VERTICAL_TOP);
-	format_set_font_color(f, colour);
-}
-
-static void set_style(lxw_format *f, enum ws_xlsx_style style)
-{
-	switch (style) {
-	case WS_XLSX_TITLE:
+	if (s->bold)
 		format_set_bold(f);
-		format_set_font_size(f, 16);
-		format_set_font_color(f, COLOUR_TITLE);
-		break;
-	case WS_XLSX_WHAT:
-		style_paragraph(f, LXW_COLOR_BLACK);
-		break;
-	case WS_XLSX_SOURCE:
-		format_set_font_color(f, COLOUR_QUIET);
-		break;
-	case WS_XLSX_LINK_CELL:
-		format_set_indent(f, 1);
-		format_set_align(f, LXW_ALIGN_VERTICAL_TOP);
-		/* fall through */
-	case WS_XLSX_LINK:
-		format_set_font_color(f, LXW_COLOR_BLUE);
+	if (s->size)
+		format_set_font_size(f, s->size);
+	if (s->colour)
+		format_set_font_color(f, s->colour);
+	if (s->band)
+		format_set_bg_color(f, s->band);
+	if (s->underline)
 		format_set_underline(f, LXW_UNDERLINE_SINGLE);
-		break;
-	case WS_XLSX_HEADER:
-		style_header(f);
-		format_set_align(f, LXW_ALIGN_LEFT);
-		format_set_indent(f, 1);
-		break;
-	case WS_XLSX_HEADER_NUMBER:
-		style_header(f);
-		/* not right: the button of the filter lies there */
-		format_set_align(f, LXW_ALIGN_CENTER);
-		break;
-	case WS_XLSX_NOTE:
-		style_paragraph(f, COLOUR_QUIET);
-		break;
-	case WS_XLSX_ANSWER:
-		style_paragraph(f, COLOUR_TITLE);
-		format_set_bold(f);
-		break;
-	case WS_XLSX_NOTE_HEAD:
-		format_set_bold(f);
-		format_set_font_color(f, COLOUR_QUIET);
-		break;
-	case WS_XLSX_MISSING:
-		style_paragraph(f, COLOUR_WARNING);
-		format_set_bg_color(f, COLOUR_WARN_BAND);
-		break;
-	case WS_XLSX_SECTION:
-		format_set_bold(f);
-		format_set_font_color(f, COLOUR_TITLE);
-		format_set_bg_color(f, COLOUR_BAND);
-		format_set_bottom(f, LXW_BORDER_THIN);
-		format_set_bottom_color(f, COLOUR_LINE);
-		break;
-	case WS_XLSX_LINK_SECTION:
-		format_set_font_color(f, LXW_COLOR_BLUE);
-		format_set_underline(f, LXW_UNDERLINE_SINGLE);
-		format_set_bg_color(f, COLOUR_BAND);
-		format_set_bottom(f, LXW_BORDER_THIN);
-		format_set_bottom_color(f, COLOUR_LINE);
-		break;
-	case WS_XLSX_WARNING:
-		format_set_bold(f);
-		format_set_font_color(f, COLOUR_WARNING);
-		format_set_bg_color(f, COLOUR_WARN_BAND);
-		break;
-	case WS_XLSX_LABEL:
-		format_set_align(f, LXW_ALIGN_LEFT);
-		format_set_indent(f, 1);
-		format_set_align(f, LXW_ALIGN_VERTICAL_TOP);
+	if (s->wrap)
 		format_set_text_wrap(f);
-		break;
-	case WS_XLSX_NSTYLES:
-		break;
+	if (s->across)
+		format_set_align(f, s->across);
+	if (s->down)
+		format_set_align(f, s->down);
+	if (s->indent)
+		format_set_indent(f, s->indent);
+	if (s->is_boxed) {
+		format_set_border(f, LXW_BORDER_THIN);
+		format_set_border_color(f, COLOUR_LINE);
+	}
+	if (s->has_line_below) {
+		format_set_bottom(f, LXW_BORDER_THIN);
+		format_set_bottom_color(f, COLOUR_LINE);
 	}
 }
 
@@ -131,7 +98,7 @@ void ws__xlsx_make_styles(struct ws_xlsx *x)
 	for (int i = 0; i < WS_XLSX_NSTYLES; i++) {
 		x->styles[i] = new_format(x);
 		if (x->styles[i])
-			set_style(x->styles[i], (enum ws_xlsx_style)i);
+			set_style(x->styles[i], &styles[i]);
 	}
 }
 

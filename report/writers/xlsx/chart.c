@@ -281,7 +281,7 @@ static void style(lxw_chart *chart, const struct ws_xlsx_chart *def,
 	}
 	chart_axis_set_num_font(values, &axis_font);
 	chart_axis_set_num_font(names, bar ? &name_font : &axis_font);
-	chart_axis_set_num_format(values, def->number_format);
+	chart_axis_set_num_format(values, def->number_format ? def->number_format : "#,##0.###");
 	if (def->logarithmic)
 		chart_axis_set_log_base(values, 10);
 	else

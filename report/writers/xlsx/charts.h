@@ -22,7 +22,7 @@ struct ws_xlsx_chart {
 	const char *category;                   /* title of the column that names the bars */
 	const char *values[WS_XLSX_SERIES_MAX]; /* titles of columns */
 	const char *names_axis, *values_axis;
-	const char *number_format;
+	const char *number_format;   /* NULL: "#,##0.###" */
 	const char *names_format;    /* where the category is a number */
 	uint32_t max_rows, min_rows; /* of fewer there is nothing to compare */
 	unsigned height;             /* in rows of the sheet it lies on */
