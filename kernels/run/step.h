@@ -87,7 +87,6 @@ enum ws_status ws_step_run_all(const struct ws_step_run_options *options,
 
 /* The i-th dtype mode of precision.def, NULL after the last. */
 const struct ws_precision *ws_precision_at(int i);
-const struct ws_precision *ws_precision_find(const char *name);
 /* "none", "full"; NULL after the last */
 const char *ws_fusion_name(int fusion);
 /* "eager", "fused"; NULL after the last */
