@@ -83,7 +83,7 @@ static enum ws_status take_kernels(struct ws_pass *p, const struct ws_block_rows
 		return no_memory(err);
 	for (uint32_t i = 0; i < b->info.rows; i++, k++) {
 		uint64_t flags = ws_block_value(b, WS_COL_kernel_flags, i);
-		int64_t dur = (int64_t)durs[i];
+		int64_t dur = durs ? (int64_t)durs[i] : 0; /* blocks of events have none */
 
 		k->start_ns = (int64_t)starts[i];
 		k->correlation = ws_block_value(b, WS_COL_kernel_correlation, i);
@@ -184,7 +184,7 @@ static enum ws_status sum_calls(struct ws_pass *p, const struct ws_block_rows *b
 	WS_FORWARD(start_tokens(p, &t, err));
 	for (uint32_t i = 0; i < b->info.rows; i++) {
 		struct ws_pass_token *token = &p->tokens[of_row ? of_row[i] : i];
-		int64_t dur = (int64_t)durs[i];
+		int64_t dur = durs ? (int64_t)durs[i] : 0; /* blocks of events have none */
 
 		if (token->shape == WS_NONE)
 			*token = (struct ws_pass_token){
