@@ -29,8 +29,6 @@ static enum ws_status intern(struct ws_nsys_out *o, struct ws_bytes text, int64_
 	known = ws_strtab_find(&o->texts, readable.ptr, readable.len);
 	if (!known) {
 		WS_FORWARD(ws_strtab_add(&o->texts, readable.ptr, readable.len, &known, err));
-		WS_FORWARD(ws_nsys_row(o, WS_OUT_STRING, err));
-		ws_nsys_set(o, WS_OUT_STRING_id, (int64_t)known);
 		ws_nsys_set_text(o, WS_OUT_STRING_value, readable);
 		WS_FORWARD(ws_nsys_put(o, WS_OUT_STRING, err));
 	}

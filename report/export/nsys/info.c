@@ -25,7 +25,6 @@ static enum ws_status put_pair(struct ws_nsys_out *o, enum ws_nsys_out_table tab
 {
 	struct ws_bytes text;
 
-	WS_FORWARD(ws_nsys_row(o, table, err));
 	WS_FORWARD(ws_nsys_readable(o, key, &text, err));
 	/* the value may use the same buffer */
 	o->scratch.len = 0;
@@ -58,7 +57,6 @@ static enum ws_status put_system(struct ws_nsys_out *o, const char *name, struct
 	struct ws_bytes text;
 
 	WS_FORWARD(ws_nsys_readable(o, value, &text, err));
-	WS_FORWARD(ws_nsys_row(o, WS_OUT_SYSTEM, err));
 	ws_nsys_set_text(o, WS_OUT_SYSTEM_devStateName, bytes_of("Warpsheet"));
 	ws_nsys_set_text(o, WS_OUT_SYSTEM_name, bytes_of(name));
 	SET(SYSTEM_nameEnum, 0);
@@ -103,7 +101,6 @@ static enum ws_status write_session(struct ws_nsys_out *o, struct ws_err *err)
 
 		if (__builtin_sub_overflow(o->last_ns, o->first_ns, &duration))
 			duration = INT64_MAX;
-		WS_FORWARD(ws_nsys_row(o, WS_OUT_DETAILS, err));
 		SET(DETAILS_globalVid, INT64_C(1) << 48);
 		SET(DETAILS_duration, duration);
 		SET(DETAILS_startTime, o->first_ns);
@@ -112,7 +109,6 @@ static enum ws_status write_session(struct ws_nsys_out *o, struct ws_err *err)
 	}
 	if (!s->base_ns)
 		return WS_OK;
-	WS_FORWARD(ws_nsys_row(o, WS_OUT_SESSION, err));
 	SET(SESSION_utcEpochNs, s->base_ns);
 	if (gmtime_r(&seconds, &tm) && strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%S", &tm))
 		ws_nsys_set_text(o, WS_OUT_SESSION_utcTime, bytes_of(text));
@@ -148,7 +144,6 @@ static enum ws_status write_device(struct ws_nsys_out *o, const struct ws_row_de
 
 	*sm_count = 0;
 	WS_FORWARD(ws_nsys_readable(o, ws_export_text(&o->strings, d->name), &name, err));
-	WS_FORWARD(ws_nsys_row(o, WS_OUT_GPU, err));
 	SET(GPU_vmId, INT64_C(1) << 48);
 	SET(GPU_id, d->id);
 	ws_nsys_set_text(o, WS_OUT_GPU_name, name);
@@ -174,7 +169,6 @@ static enum ws_status write_cuda_device(struct ws_nsys_out *o, uint64_t id, int6
 	for (size_t i = 0; i < processes->n; i++) {
 		if (ws_export_dict_find(processes, p[i].pid) != &p[i])
 			continue;
-		WS_FORWARD(ws_nsys_row(o, WS_OUT_CUDA_DEVICE, err));
 		SET(CUDA_DEVICE_gpuId, id);
 		SET(CUDA_DEVICE_cudaId, id);
 		SET(CUDA_DEVICE_pid, p[i].pid);
@@ -209,7 +203,6 @@ static enum ws_status on_context(void *ctx, const void *data, struct ws_err *err
 	const struct ws_row_context *row = data;
 	struct ws_nsys_out *o = ctx;
 
-	WS_FORWARD(ws_nsys_row(o, WS_OUT_CONTEXT, err));
 	SET(CONTEXT_nullStreamId, row->null_stream);
 	SET(CONTEXT_hwId, 0);
 	SET(CONTEXT_vmId, 1);
@@ -226,7 +219,6 @@ static enum ws_status on_stream(void *ctx, const void *data, struct ws_err *err)
 	const struct ws_row_stream *row = data;
 	struct ws_nsys_out *o = ctx;
 
-	WS_FORWARD(ws_nsys_row(o, WS_OUT_STREAM, err));
 	SET(STREAM_streamId, row->id);
 	SET(STREAM_hwId, 0);
 	SET(STREAM_vmId, 1);
@@ -252,7 +244,6 @@ static enum ws_status write_processes(struct ws_nsys_out *o, const struct ws_exp
 		WS_FORWARD(ws_nsys_global_pid(o, p[i].pid, &id, err));
 		WS_FORWARD(
 		        ws_nsys_readable(o, ws_export_text(&o->strings, p[i].program), &name, err));
-		WS_FORWARD(ws_nsys_row(o, WS_OUT_PROCESS, err));
 		SET(PROCESS_globalPid, id);
 		SET(PROCESS_pid, p[i].pid);
 		ws_nsys_set_text(o, WS_OUT_PROCESS_name, name);
@@ -267,13 +258,11 @@ static enum ws_status write_threads(struct ws_nsys_out *o, struct ws_err *err)
 	int64_t id, name;
 
 	/* some reports want the table even when it is empty */
-	WS_FORWARD(ws_nsys_row(o, WS_OUT_THREAD, err));
 	for (size_t i = 0; i < o->threads.n; i++) {
 		if (!t[i].name || ws_export_dict_find(&o->threads, t[i].id) != &t[i])
 			continue;
 		WS_FORWARD(ws_nsys_global_tid(o, t[i].id, &id, err));
 		WS_FORWARD(ws_nsys_string_id(o, t[i].name, &name, err));
-		WS_FORWARD(ws_nsys_row(o, WS_OUT_THREAD, err));
 		SET(THREAD_nameId, name);
 		SET(THREAD_globalTid, id);
 		WS_FORWARD(ws_nsys_put(o, WS_OUT_THREAD, err));
@@ -290,7 +279,6 @@ static enum ws_status warn(struct ws_nsys_out *o, int64_t time_ns, const char *t
 	struct ws_bytes readable;
 
 	WS_FORWARD(ws_nsys_readable(o, bytes_of(text), &readable, err));
-	WS_FORWARD(ws_nsys_row(o, WS_OUT_DIAGNOSTIC, err));
 	SET(DIAGNOSTIC_timestamp, time_ns);
 	SET(DIAGNOSTIC_timestampType, FROM_TARGET);
 	SET(DIAGNOSTIC_source, ANALYSIS);

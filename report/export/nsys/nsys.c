@@ -55,7 +55,6 @@ static enum ws_status on_api(void *ctx, const void *data, struct ws_err *err)
 
 	WS_FORWARD(ws_nsys_global_tid(o, row->thread, &tid, err));
 	WS_FORWARD(ws_nsys_string_id(o, row->name, &name, err));
-	WS_FORWARD(ws_nsys_row(o, WS_OUT_RUNTIME, err));
 	SET(RUNTIME_start, row->start_ns);
 	SET(RUNTIME_end, end_ns(row->start_ns, row->dur_ns));
 	SET(RUNTIME_eventClass, event_class(ws_export_text(&o->strings, row->name)));
@@ -76,7 +75,6 @@ static enum ws_status on_overhead(void *ctx, const void *data, struct ws_err *er
 	if (row->thread)
 		WS_FORWARD(ws_nsys_global_tid(o, row->thread, &tid, err));
 	WS_FORWARD(ws_nsys_string_id(o, row->name, &name, err));
-	WS_FORWARD(ws_nsys_row(o, WS_OUT_OVERHEAD, err));
 	SET(OVERHEAD_start, row->start_ns);
 	SET(OVERHEAD_end, end_ns(row->start_ns, row->dur_ns));
 	SET(OVERHEAD_eventClass, overhead_class);
@@ -105,7 +103,6 @@ static enum ws_status on_kernel(void *ctx, const void *data, struct ws_err *err)
 	}
 	WS_FORWARD(ws_nsys_config_of(o, row->config, &c, &names, err));
 	WS_FORWARD(ws_nsys_global_pid(o, c->pid, &pid, err));
-	WS_FORWARD(ws_nsys_row(o, WS_OUT_KERNEL, err));
 	SET(KERNEL_start, row->start_ns);
 	SET(KERNEL_end, end_ns(row->start_ns, row->dur_ns));
 	SET(KERNEL_deviceId, c->device);
@@ -151,7 +148,6 @@ static enum ws_status on_memcpy(void *ctx, const void *data, struct ws_err *err)
 		return WS_OK;
 	}
 	WS_FORWARD(ws_nsys_global_pid(o, row->pid, &pid, err));
-	WS_FORWARD(ws_nsys_row(o, WS_OUT_MEMCPY, err));
 	SET(MEMCPY_start, row->start_ns);
 	SET(MEMCPY_end, end_ns(row->start_ns, row->dur_ns));
 	SET(MEMCPY_deviceId, row->device);
@@ -184,7 +180,6 @@ static enum ws_status on_memset(void *ctx, const void *data, struct ws_err *err)
 		return WS_OK;
 	}
 	WS_FORWARD(ws_nsys_global_pid(o, row->pid, &pid, err));
-	WS_FORWARD(ws_nsys_row(o, WS_OUT_MEMSET, err));
 	SET(MEMSET_start, row->start_ns);
 	SET(MEMSET_end, end_ns(row->start_ns, row->dur_ns));
 	SET(MEMSET_deviceId, row->device);
@@ -206,7 +201,6 @@ static enum ws_status on_sync(void *ctx, const void *data, struct ws_err *err)
 	int64_t pid;
 
 	WS_FORWARD(ws_nsys_global_pid(o, row->pid, &pid, err));
-	WS_FORWARD(ws_nsys_row(o, WS_OUT_SYNC, err));
 	SET(SYNC_start, row->start_ns);
 	SET(SYNC_end, end_ns(row->start_ns, row->dur_ns));
 	SET(SYNC_deviceId, row->device);
@@ -226,7 +220,6 @@ static enum ws_status on_graph(void *ctx, const void *data, struct ws_err *err)
 	int64_t pid;
 
 	WS_FORWARD(ws_nsys_global_pid(o, row->pid, &pid, err));
-	WS_FORWARD(ws_nsys_row(o, WS_OUT_GRAPH, err));
 	SET(GRAPH_start, row->start_ns);
 	SET(GRAPH_end, end_ns(row->start_ns, row->dur_ns));
 	SET(GRAPH_deviceId, row->device);
@@ -249,7 +242,6 @@ static enum ws_status on_memory(void *ctx, const void *data, struct ws_err *err)
 	if (row->op != WS_MEMORY_OP_ALLOC && row->op != WS_MEMORY_OP_FREE)
 		return WS_OK;
 	WS_FORWARD(ws_nsys_global_pid(o, row->pid, &pid, err));
-	WS_FORWARD(ws_nsys_row(o, WS_OUT_MEMORY, err));
 	SET(MEMORY_start, row->time_ns);
 	SET(MEMORY_globalPid, pid);
 	SET(MEMORY_deviceId, row->device);
@@ -298,8 +290,8 @@ enum ws_status ws_export_nsys(const struct ws_trace_reader *r, const char *path,
 	WS_THEN(status, ws_nsys_ids_load(&o, err));
 	WS_THEN(status, write_events(&o, err));
 	WS_THEN(status, ws_nsys_write_info(&o, err));
-	WS_THEN(status, ws_nsys_out_finish(&o, err));
-	ws_nsys_out_free(&o);
+	WS_THEN(status, ws_sqlite_finish(o.db, err));
+	ws_sqlite_free(o.db);
 	ws_nsys_ids_free(&o);
 	return status;
 }

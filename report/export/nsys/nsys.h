@@ -4,9 +4,8 @@
  */
 #pragma once
 
-#include <sqlite3.h>
-
 #include "formats/base/strtab.h"
+#include "report/export/nsys/sqlite_file.h"
 #include "report/export/rows.h"
 
 enum ws_nsys_out_table {
@@ -30,8 +29,10 @@ struct ws_nsys_out {
 	const struct ws_export_opts *opts;
 	struct ws_export_stats *stats;
 	struct ws_export_progress progress;
-	sqlite3 *db;
-	sqlite3_stmt *insert[WS_OUT_TABLES]; /* NULL: the table does not exist yet */
+	struct ws_sqlite_file *db;
+	struct ws_sqlite_table *table[WS_OUT_TABLES]; /* NULL: does not exist yet */
+	int64_t rows[WS_OUT_TABLES];
+	struct ws_sqlite_value value[WS_OUT_COLUMNS]; /* of the rows that are begun */
 
 	struct ws_export_dict strings, threads, configs;
 	struct ws_nsys_config *config;   /* one a row of configs */
@@ -48,33 +49,11 @@ struct ws_nsys_out {
 /* --- the database: export_nsys_db.c --- */
 
 enum ws_status ws_nsys_out_open(struct ws_nsys_out *o, const char *path, struct ws_err *err);
-/* Commit and close. */
-enum ws_status ws_nsys_out_finish(struct ws_nsys_out *o, struct ws_err *err);
-void ws_nsys_out_free(struct ws_nsys_out *o);
-
-enum ws_status ws_nsys_out_run(struct ws_nsys_out *o, const char *sql, struct ws_err *err);
-enum ws_status ws_nsys_out_prepare(struct ws_nsys_out *o, const char *sql, sqlite3_stmt **stmt,
-                                   struct ws_err *err);
-/* Run a statement that gives nothing, and make it ready for the next time. */
-enum ws_status ws_nsys_out_step(struct ws_nsys_out *o, sqlite3_stmt *stmt, struct ws_err *err);
-
-/* A table to make: begin it, name its columns, create it and the statement for its rows. */
-struct ws_nsys_new_table {
-	struct ws_nsys_out *o;
-	sqlite3_str *create, *insert;
-	int columns;
-};
-void ws_nsys_table_begin(struct ws_nsys_new_table *t, struct ws_nsys_out *o, const char *prefix,
-                         const char *name);
-void ws_nsys_table_column(struct ws_nsys_new_table *t, const char *name, const char *type);
-enum ws_status ws_nsys_table_create(struct ws_nsys_new_table *t, sqlite3_stmt **insert,
-                                    struct ws_err *err);
 
 /*
- * A row: begin it, set its columns (those not set are NULL), put it. A table
- * is created with its first row, as exports leave out empty ones.
+ * A row: set its columns (those not set are NULL), put it. A table is created
+ * with its first row, as exports leave out empty ones.
  */
-enum ws_status ws_nsys_row(struct ws_nsys_out *o, enum ws_nsys_out_table table, struct ws_err *err);
 void ws_nsys_set(struct ws_nsys_out *o, enum ws_nsys_out_column c, int64_t value);
 /* NULL for 0. */
 void ws_nsys_set_known(struct ws_nsys_out *o, enum ws_nsys_out_column c, uint64_t value);

@@ -19,24 +19,20 @@ enum event_type {
 
 struct nvtx {
 	struct ws_nsys_out *o;
-	int64_t events;           /* so far: the last event's id */
 	struct ws_strtab domains; /* string id of the name; its id is the domain's number */
 	struct ws_strtab created; /* process and domain that have their event */
 	struct ws_export_dict payloads;
-	sqlite3_stmt *put_payload; /* NULL: none yet */
+	struct ws_sqlite_table *payload_table; /* NULL: none yet */
+	int64_t npayloads;                     /* in it */
 };
 
-static enum ws_status begin_event(struct nvtx *n, enum event_type type, int64_t start_ns,
-                                  int64_t tid, struct ws_err *err)
+static void begin_event(struct nvtx *n, enum event_type type, int64_t start_ns, int64_t tid)
 {
 	struct ws_nsys_out *o = n->o;
 
-	WS_FORWARD(ws_nsys_row(o, WS_OUT_NVTX, err));
 	SET(NVTX_start, start_ns);
 	SET(NVTX_eventType, type);
 	SET(NVTX_globalTid, tid);
-	SET(NVTX_eventId, ++n->events);
-	return WS_OK;
 }
 
 /* Texts stand in the row: whether a program registered them is not recorded. */
@@ -66,7 +62,7 @@ static enum ws_status domain_of(struct nvtx *n, uint64_t domain, int64_t time_ns
 	if (ws_strtab_find(&n->created, key, sizeof(key)))
 		return WS_OK;
 	WS_FORWARD(ws_strtab_add(&n->created, key, sizeof(key), &id, err));
-	WS_FORWARD(begin_event(n, TYPE_DOMAIN_CREATE, time_ns, tid, err));
+	begin_event(n, TYPE_DOMAIN_CREATE, time_ns, tid);
 	SET(NVTX_domainId, *number);
 	return put_event(n, domain, err);
 }
@@ -105,19 +101,16 @@ static bool set_number(struct nvtx *n, uint64_t id)
 /* After the event: its payload, where that did not fit into it. */
 static enum ws_status put_payload(struct nvtx *n, uint64_t id, struct ws_err *err)
 {
-	static const char create[] =
-	        "CREATE TABLE " WS_NSYS_OWN_NVTX_PAYLOAD " (eventId INTEGER, payload INTEGER)";
+	const struct ws_sqlite_value row[] = {
+	        {WS_SQLITE_INTEGER, .integer = n->o->rows[WS_OUT_NVTX]},
+	        {WS_SQLITE_INTEGER, .integer = (int64_t)id},
+	};
 
-	if (!n->put_payload) {
-		WS_FORWARD(ws_nsys_out_run(n->o, create, err));
-		WS_FORWARD(ws_nsys_out_prepare(n->o,
-		                               "INSERT INTO " WS_NSYS_OWN_NVTX_PAYLOAD
-		                               " VALUES (?, ?)",
-		                               &n->put_payload, err));
-	}
-	sqlite3_bind_int64(n->put_payload, 1, n->events);
-	sqlite3_bind_int64(n->put_payload, 2, (int64_t)id);
-	return ws_nsys_out_step(n->o, n->put_payload, err);
+	if (!n->payload_table)
+		WS_FORWARD(ws_sqlite_table(n->o->db, WS_NSYS_OWN_NVTX_PAYLOAD,
+		                           "eventId INTEGER, payload INTEGER", &n->payload_table,
+		                           err));
+	return ws_sqlite_put(n->o->db, n->payload_table, ++n->npayloads, row, 2, err);
 }
 
 static enum ws_status put_range(struct nvtx *n, const struct ws_export_range *range,
@@ -133,8 +126,7 @@ static enum ws_status put_range(struct nvtx *n, const struct ws_export_range *ra
 	if (range->end_thread != range->thread)
 		WS_FORWARD(ws_nsys_global_tid(o, range->end_thread, &end_tid, err));
 	WS_FORWARD(domain_of(n, range->domain, range->start_ns, tid, &domain, err));
-	WS_FORWARD(begin_event(n, start_end ? TYPE_START_END : TYPE_PUSH_POP, range->start_ns, tid,
-	                       err));
+	begin_event(n, start_end ? TYPE_START_END : TYPE_PUSH_POP, range->start_ns, tid);
 	if (!is_open)
 		SET(NVTX_end, range->end_ns);
 	if (start_end)
@@ -158,7 +150,7 @@ static enum ws_status put_mark(struct nvtx *n, const struct ws_row_nvtx *mark, s
 
 	WS_FORWARD(ws_nsys_global_tid(o, mark->thread, &tid, err));
 	WS_FORWARD(domain_of(n, mark->domain, mark->time_ns, tid, &domain, err));
-	WS_FORWARD(begin_event(n, TYPE_MARK, mark->time_ns, tid, err));
+	begin_event(n, TYPE_MARK, mark->time_ns, tid);
 	SET_KNOWN(NVTX_category, mark->category);
 	SET_KNOWN(NVTX_color, mark->color);
 	SET(NVTX_domainId, domain);
@@ -179,7 +171,7 @@ static enum ws_status on_category(void *ctx, const void *data, struct ws_err *er
 
 	WS_FORWARD(ws_nsys_global_tid(o, first, &tid, err));
 	WS_FORWARD(domain_of(n, row->domain, 0, tid, &domain, err));
-	WS_FORWARD(begin_event(n, TYPE_CATEGORY, 0, tid, err));
+	begin_event(n, TYPE_CATEGORY, 0, tid);
 	SET(NVTX_category, row->id);
 	SET(NVTX_domainId, domain);
 	return put_event(n, row->name, err);
@@ -202,7 +194,6 @@ enum ws_status ws_nsys_write_nvtx(struct ws_nsys_out *o, struct ws_err *err)
 	o->stats->dangling = ranges.dangling;
 	ws_export_ranges_free(&ranges);
 	ws_export_dict_free(&n.payloads);
-	sqlite3_finalize(n.put_payload);
 	ws_strtab_free(&n.domains);
 	ws_strtab_free(&n.created);
 	return status;

@@ -2,13 +2,17 @@
  * Records that the schema of Nsight Systems has no table for, in tables of
  * our own; see formats/foreign/nsys_own.h.
  */
+#include <stdio.h>
+
 #include "report/export/nsys/nsys.h"
 #include "formats/foreign/nsys_own.h"
 
 struct own_table {
 	struct ws_nsys_out *o;
 	const struct ws_kind_def *def;
-	sqlite3_stmt *insert;
+	struct ws_sqlite_table *table;
+	int64_t rows;
+	struct ws_sqlite_value value[WS_SQLITE_MAX_COLUMNS];
 };
 
 static const char *column_type(const struct ws_column_def *c)
@@ -25,32 +29,33 @@ static const char *column_type(const struct ws_column_def *c)
 
 static enum ws_status create(struct own_table *t, struct ws_err *err)
 {
-	struct ws_nsys_new_table table;
+	char name[64], sql[2048];
+	size_t len = 0;
 
-	ws_nsys_table_begin(&table, t->o, WS_NSYS_OWN_PREFIX, t->def->name);
+	WS_FAIL_IF(t->def->ncolumns > WS_SQLITE_MAX_COLUMNS, err, BUG, "%s has too many columns",
+	           t->def->name);
+	snprintf(name, sizeof(name), WS_NSYS_OWN_PREFIX "%s", t->def->name);
 	for (unsigned c = 0; c < t->def->ncolumns; c++)
-		ws_nsys_table_column(&table, t->def->columns[c].name,
-		                     column_type(&t->def->columns[c]));
-	return ws_nsys_table_create(&table, &t->insert, err);
+		len += (size_t)snprintf(sql + len, sizeof(sql) - len, "%s\"%s\" %s", c ? ", " : "",
+		                        t->def->columns[c].name, column_type(&t->def->columns[c]));
+	return ws_sqlite_table(t->o->db, name, sql, &t->table, err);
 }
 
-static enum ws_status bind_number(struct own_table *t, unsigned column, uint64_t value,
-                                  struct ws_err *err)
+static enum ws_status set_number(struct own_table *t, unsigned column, uint64_t value,
+                                 struct ws_err *err)
 {
 	enum ws_nsys_own_value meaning = ws_nsys_own_value(t->def, column);
-	int64_t id = (int64_t)value;
+	struct ws_sqlite_value *v = &t->value[column];
 
-	if (!value && meaning != WS_NSYS_OWN_PLAIN && meaning != WS_NSYS_OWN_PROCESS) {
-		sqlite3_bind_null(t->insert, (int)column + 1);
-		return WS_OK;
-	}
-	if (meaning == WS_NSYS_OWN_TEXT)
-		WS_FORWARD(ws_nsys_string_id(t->o, value, &id, err));
+	*v = (struct ws_sqlite_value){WS_SQLITE_INTEGER, .integer = (int64_t)value};
+	if (!value && meaning != WS_NSYS_OWN_PLAIN && meaning != WS_NSYS_OWN_PROCESS)
+		v->type = WS_SQLITE_NULL;
+	else if (meaning == WS_NSYS_OWN_TEXT)
+		return ws_nsys_string_id(t->o, value, &v->integer, err);
 	else if (meaning == WS_NSYS_OWN_THREAD)
-		WS_FORWARD(ws_nsys_global_tid(t->o, value, &id, err));
+		return ws_nsys_global_tid(t->o, value, &v->integer, err);
 	else if (meaning == WS_NSYS_OWN_PROCESS)
-		WS_FORWARD(ws_nsys_global_pid(t->o, value, &id, err));
-	sqlite3_bind_int64(t->insert, (int)column + 1, id);
+		return ws_nsys_global_pid(t->o, value, &v->integer, err);
 	return WS_OK;
 }
 
@@ -60,24 +65,21 @@ static enum ws_status on_row(void *ctx, const void *row, struct ws_err *err)
 
 	for (unsigned c = 0; c < t->def->ncolumns; c++) {
 		const uint8_t *at = (const uint8_t *)row + t->def->columns[c].row_offset;
-		struct ws_bytes bytes;
-		double real;
 
 		switch (t->def->columns[c].type) {
 		case WS_TYPE_BLOB:
-			memcpy(&bytes, at, sizeof(bytes));
-			sqlite3_bind_blob64(t->insert, (int)c + 1, bytes.len ? bytes.ptr : "",
-			                    bytes.len, SQLITE_STATIC);
+			t->value[c].type = WS_SQLITE_BLOB;
+			memcpy(&t->value[c].bytes, at, sizeof(t->value[c].bytes));
 			break;
 		case WS_TYPE_F64:
-			memcpy(&real, at, sizeof(real));
-			sqlite3_bind_double(t->insert, (int)c + 1, real);
+			t->value[c].type = WS_SQLITE_REAL;
+			memcpy(&t->value[c].real, at, sizeof(t->value[c].real));
 			break;
 		default:
-			WS_FORWARD(bind_number(t, c, ws_load_u64(at), err));
+			WS_FORWARD(set_number(t, c, ws_load_u64(at), err));
 		}
 	}
-	return ws_nsys_out_step(t->o, t->insert, err);
+	return ws_sqlite_put(t->o->db, t->table, ++t->rows, t->value, t->def->ncolumns, err);
 }
 
 enum ws_status ws_nsys_write_own(struct ws_nsys_out *o, struct ws_err *err)
@@ -96,7 +98,6 @@ enum ws_status ws_nsys_write_own(struct ws_nsys_out *o, struct ws_err *err)
 			continue;
 		status = create(&t, err);
 		WS_THEN(status, ws_export_each(o->r, kinds[i], &o->progress, on_row, &t, err));
-		sqlite3_finalize(t.insert);
 	}
 	return status;
 }

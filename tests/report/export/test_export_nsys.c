@@ -264,6 +264,19 @@ Test(export_nsys, two_exports_have_the_same_bytes_and_losses_are_told)
 	teardown(&e);
 }
 
+Test(export_nsys, tables_that_queries_join_are_there_without_rows)
+{
+	struct exported e;
+
+	setup(&e);
+	export(&e);
+	ASK(&e,
+	    "SELECT group_concat(name) FROM sqlite_master WHERE name IN ('StringIds', "
+	    "'ThreadNames', 'CUPTI_ACTIVITY_KIND_KERNEL')",
+	    "StringIds,ThreadNames");
+	teardown(&e);
+}
+
 Test(export_nsys, a_place_that_cannot_be_written_is_told)
 {
 	const struct ws_export_opts opts = {.names = &names};
