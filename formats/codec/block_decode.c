@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "formats/codec/encodings.h"
+#include "formats/codec/templates.h"
 
 /* "kernel block at offset 4096, column 4 (config)" */
 static const char *column_label(char *buf, size_t size, const struct ws_block_view *view,
@@ -44,7 +45,12 @@ static enum ws_status place_column(struct ws_block_view *view, unsigned i, const
 	COLUMN_FAIL_IF(c->entry.encoded_size == 0 || c->entry.encoded_size > WS_MAX_ENCODED_BYTES,
 	               CORRUPT, "its encoded size %" PRIu64 " is not 1 to %" PRIu64,
 	               c->entry.encoded_size, WS_MAX_ENCODED_BYTES);
+	COLUMN_FAIL_IF(ws_block_blob_room(c) > WS_MAX_ENCODED_BYTES, CORRUPT,
+	               "its names have %" PRIu64 " bytes, more than %" PRIu64, c->entry.parameter,
+	               WS_MAX_ENCODED_BYTES);
 	*decoded_bytes += c->entry.encoded_size;
+	if (c->entry.encoding == WS_ENCODING_TEMPLATE)
+		*decoded_bytes += c->entry.parameter;
 	COLUMN_FAIL_IF(*decoded_bytes > WS_MAX_DECODED_BYTES, CORRUPT,
 	               "the block's columns have more than %" PRIu64 " bytes when decompressed",
 	               WS_MAX_DECODED_BYTES);
@@ -124,6 +130,8 @@ static enum ws_status check_parameter(const struct ws_block_view *view, unsigned
 	int needs = e->encoding == WS_ENCODING_BY_TOKEN || e->encoding == WS_ENCODING_RESIDUAL;
 	int k;
 
+	if (e->encoding == WS_ENCODING_TEMPLATE)
+		return WS_OK;
 	COLUMN_FAIL_IF(e->parameter != ws_parameter(carrier, durations) ||
 	                       (!needs && e->parameter) ||
 	                       (e->encoding == WS_ENCODING_BY_TOKEN && (!carrier || durations)),
@@ -432,9 +440,17 @@ enum ws_status ws_block_column_decode_blobs(const struct ws_block_view *view, un
 {
 	const struct ws_block_column *c = &view->columns[i];
 	const struct ws_dir_entry *e = &c->entry;
+	const uint8_t *data;
 	struct ws_err cause;
 
 	WS_FORWARD(ws_block_column_check(view, i, err));
+	if (e->encoding == WS_ENCODING_TEMPLATE) {
+		WS_FORWARD(inflate(view, i, d, &data, err));
+		return ws_templates_get(data, e->encoded_size, view->header.rows, bytes,
+		                        e->parameter, b, &cause) == WS_OK
+		               ? WS_OK
+		               : column_failed(view, i, &cause, err);
+	}
 	if (e->compression == WS_COMPRESSION_NONE)
 		memcpy(bytes, c->stored, e->encoded_size);
 	else if (ws_zframe_decode(d->z, c->stored, e->stored_size, bytes, e->encoded_size,

@@ -7,6 +7,7 @@
 #include "formats/base/grow.h"
 #include "formats/codec/encodings.h"
 #include "formats/codec/model.h"
+#include "formats/codec/templates.h"
 
 static bool is_blob(const struct ws_kind_def *def, unsigned c)
 {
@@ -353,6 +354,27 @@ static enum ws_status offer_fixed(struct ws_block_encoder *e, const struct colum
 	return done ? WS_OK : offer_plain_ones(e, c, err);
 }
 
+/* Names with numbers in them as templates, where that is smaller. */
+static enum ws_status offer_templates(struct ws_block_encoder *e, const struct column *c,
+                                      struct ws_err *err)
+{
+	const struct ws_row_column *column = &c->rows->columns[c->position];
+	struct ws_residual_parts parts;
+	struct ws_templates t;
+	bool worth;
+	enum ws_status status =
+	        ws_templates_find(&t, column->v, c->rows->rows, column->bytes.data, &worth, err);
+
+	for (unsigned k = 0; k < WS_TEMPLATE_ORDERS && worth && status == WS_OK; k++) {
+		e->encoded.len = 0;
+		status = ws_templates_put(&t, k, &e->encoded, &parts, err);
+		if (status == WS_OK)
+			status = offer(e, c, WS_ENCODING_TEMPLATE, column->bytes.len, &parts, err);
+	}
+	ws_templates_free(&t);
+	return status;
+}
+
 /* Append the data of a column to out and fill its directory entry. */
 static enum ws_status encode_column(struct ws_block_encoder *e, const struct column *c,
                                     struct ws_err *err)
@@ -368,6 +390,7 @@ static enum ws_status encode_column(struct ws_block_encoder *e, const struct col
 		WS_FORWARD(ws_codec_encode_blobs(column->v, c->rows->rows, column->bytes.data,
 		                                 column->bytes.len, &e->encoded, err));
 		WS_FORWARD(offer(e, c, WS_ENCODING_BYTES, 0, NULL, err));
+		WS_FORWARD(offer_templates(e, c, err));
 	} else {
 		WS_FORWARD(offer_fixed(e, c, err));
 	}

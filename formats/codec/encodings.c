@@ -7,6 +7,7 @@ static const char *const encoding_names[WS_ENCODING_END] = {
         [WS_ENCODING_DELTA] = "delta",       [WS_ENCODING_BYTES] = "bytes",
         [WS_ENCODING_RAW] = "raw",           [WS_ENCODING_TOKEN] = "token",
         [WS_ENCODING_BY_TOKEN] = "by_token", [WS_ENCODING_RESIDUAL] = "residual",
+        [WS_ENCODING_TEMPLATE] = "template",
 };
 
 const char *ws_encoding_name(unsigned encoding)
@@ -27,6 +28,7 @@ bool ws_encoding_fits(enum ws_encoding encoding, enum ws_type type)
 	case WS_ENCODING_RESIDUAL:
 		return type != WS_TYPE_BLOB && type != WS_TYPE_F64;
 	case WS_ENCODING_BYTES:
+	case WS_ENCODING_TEMPLATE:
 		return type == WS_TYPE_BLOB;
 	case WS_ENCODING_END:
 		break;
@@ -84,6 +86,7 @@ uint8_t *ws_codec_encode(enum ws_encoding encoding, enum ws_type type, const uin
 	case WS_ENCODING_TOKEN:
 	case WS_ENCODING_BY_TOKEN:
 	case WS_ENCODING_RESIDUAL:
+	case WS_ENCODING_TEMPLATE:
 	case WS_ENCODING_END:
 		break;
 	}

@@ -1,7 +1,7 @@
 /*
  * Column encodings of docs/trace-format.md, and those that need nothing but
- * their column (1 to 5): tokens.h and residual.h have the others. A value of a fixed type travels
- * as uint64_t: I64, TIME and DUR as two's complement, F64 as its bits.
+ * their column (1 to 5): tokens.h, residual.h and templates.h have the others. A value of a fixed
+ * type travels as uint64_t: I64, TIME and DUR as two's complement, F64 as its bits.
  */
 #pragma once
 
@@ -22,6 +22,7 @@ enum ws_encoding {
 	WS_ENCODING_TOKEN = 6,
 	WS_ENCODING_BY_TOKEN = 7,
 	WS_ENCODING_RESIDUAL = 8,
+	WS_ENCODING_TEMPLATE = 9,
 	WS_ENCODING_END,
 };
 

@@ -59,12 +59,12 @@ static size_t rounded(uint64_t size)
 	return ((size_t)size + 7) & ~(size_t)7;
 }
 
-/* Memory of n decoded rows of a column that has encoded_size bytes. */
-static size_t column_memory(uint8_t type, uint64_t n, uint64_t encoded_size)
+/* Memory of n decoded rows of a column whose BLOBs, if it is one of them, have blob_bytes. */
+static size_t column_memory(uint8_t type, uint64_t n, uint64_t blob_bytes)
 {
 	if (type != WS_TYPE_BLOB)
 		return rounded(n * sizeof(uint64_t));
-	return rounded(n * sizeof(struct ws_bytes)) + rounded(encoded_size);
+	return rounded(n * sizeof(struct ws_bytes)) + rounded(blob_bytes);
 }
 
 size_t ws_trace_reader_stored(const struct ws_trace_reader *r, size_t i)
@@ -97,7 +97,7 @@ static enum ws_status plan_block(const struct ws_block_view *view, uint8_t reada
 		readable[i] = status == WS_OK;
 		if (status == WS_OK)
 			*memory += column_memory(c->entry.type, view->header.rows,
-			                         c->entry.encoded_size);
+			                         ws_block_blob_room(c));
 		else if (status != WS_TOO_NEW || c->position >= 0)
 			return status;
 	}
@@ -117,7 +117,7 @@ static enum ws_status decode_column(const struct ws_trace_reader *r,
 		return ws_block_column_decode(view, i, r->decoder, out->v, err);
 	}
 	out->b = arena_take(a, view->header.rows * sizeof(*out->b));
-	bytes = arena_take(a, (size_t)e->encoded_size);
+	bytes = arena_take(a, ws_block_blob_room(&view->columns[i]));
 	return ws_block_column_decode_blobs(view, i, r->decoder, bytes, out->b, err);
 }
 
@@ -251,7 +251,7 @@ static enum ws_status plan_load(const struct ws_trace_reader *r, struct ws_colum
 			columns[p].stored_bytes += view.columns[c].entry.stored_size;
 			columns[p].present = 1;
 			if (columns[p].type == WS_TYPE_BLOB)
-				blob_bytes[p] += rounded(view.columns[c].entry.encoded_size);
+				blob_bytes[p] += rounded(ws_block_blob_room(&view.columns[c]));
 		}
 	}
 	return WS_OK;
@@ -266,7 +266,7 @@ static enum ws_status load_column(const struct ws_trace_reader *r, const struct 
 		return ws_block_column_decode(view, c, r->decoder, column->v + row, err);
 	WS_FORWARD(
 	        ws_block_column_decode_blobs(view, c, r->decoder, *blob_pos, column->b + row, err));
-	*blob_pos += rounded(view->columns[c].entry.encoded_size);
+	*blob_pos += rounded(ws_block_blob_room(&view->columns[c]));
 	return WS_OK;
 }
 

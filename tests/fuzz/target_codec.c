@@ -39,9 +39,10 @@ static void decode(const struct ws_block_view *view, unsigned i, struct ws_block
 		ws_block_column_decode_some(view, i, d, some, 1, values, &done, &err);
 		return;
 	}
-	if (e->encoded_size > MAX_BLOB_BYTES)
+	if (e->encoded_size > MAX_BLOB_BYTES ||
+	    ws_block_blob_room(&view->columns[i]) > MAX_BLOB_BYTES)
 		return;
-	bytes = malloc(e->encoded_size);
+	bytes = malloc(ws_block_blob_room(&view->columns[i]));
 	if (bytes)
 		ws_block_column_decode_blobs(view, i, d, bytes, blobs, &err);
 	free(bytes);

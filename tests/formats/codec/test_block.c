@@ -232,3 +232,60 @@ Test(block, the_same_rows_make_the_same_bytes_from_a_used_encoder_too)
 	ws_buf_free(&again);
 	ws_buf_free(&m.bytes);
 }
+
+Test(block, names_that_count_are_templates_and_say_how_long_they_are)
+{
+	struct ws_row_buf rows = {.def = ws_schema_kind(WS_KIND_STRING)};
+	static struct ws_bytes b[3000];
+	struct ws_block_decoder decoder;
+	struct ws_block_column *texts;
+	struct made m;
+	struct ws_err err;
+	char name[40];
+	uint8_t *bytes;
+
+	for (unsigned i = 0; i < 3000; i++) {
+		const struct ws_row_string row = {i + 1,
+		                                  {name, (size_t)snprintf(name, sizeof(name),
+		                                                          "aten::op%u, op_id = %u",
+		                                                          i % 7, 314290 + i)}};
+
+		add(&rows, &row);
+	}
+	make(&m, &rows);
+	texts = &m.view.columns[WS_COL_string_text];
+	cr_assert(eq(int, texts->entry.encoding, WS_ENCODING_TEMPLATE));
+	cr_assert(lt(u64, texts->entry.stored_size, 400));
+	cr_assert(eq(u64, ws_block_blob_room(texts), rows.columns[WS_COL_string_text].bytes.len));
+	bytes = malloc(ws_block_blob_room(texts));
+	cr_assert(eq(int, ws_block_decoder_init(&decoder, &err), WS_OK));
+	cr_assert(eq(int,
+	             ws_block_column_decode_blobs(&m.view, WS_COL_string_text, &decoder, bytes, b,
+	                                          &err),
+	             WS_OK));
+	cr_assert(eq(int,
+	             memcmp(bytes, rows.columns[WS_COL_string_text].bytes.data,
+	                    ws_block_blob_room(texts)),
+	             0));
+	for (unsigned i = 0; i < 3000; i++)
+		cr_assert(eq(u64, b[i].len, rows.columns[WS_COL_string_text].v[i]));
+
+	/* what it says is what is allocated */
+	texts->entry.parameter--;
+	cr_assert(eq(int,
+	             ws_block_column_decode_blobs(&m.view, WS_COL_string_text, &decoder, bytes, b,
+	                                          &err),
+	             WS_CORRUPT));
+	texts->entry.parameter = (UINT64_C(1) << 28) + 1;
+	ws_dir_entry_put(m.bytes.data + WS_BLOCK_HEADER_BYTES +
+	                         WS_COL_string_text * WS_DIR_ENTRY_BYTES,
+	                 &texts->entry);
+	cr_assert(eq(int,
+	             ws_block_view_open(&m.view, &m.header, m.bytes.data + WS_BLOCK_HEADER_BYTES, 0,
+	                                &err),
+	             WS_CORRUPT));
+	ws_block_decoder_free(&decoder);
+	ws_row_buf_free(&rows);
+	ws_buf_free(&m.bytes);
+	free(bytes);
+}

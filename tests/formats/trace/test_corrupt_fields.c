@@ -149,8 +149,8 @@ static const struct corruption table[] = {
         {"encoding", ENTRY, 3, 1, 1, WRITER,
          "DAMAGE @: kernel block at offset @, column 2 (dur_ns): 11 bytes cannot be 10 rows of "
          "encoding constant"},
-        {"encoding", ENTRY, 3, 1, 9, WRITER,
-         "NOTE @: kernel block at offset @, column 2 (dur_ns): its encoding 9 needs a newer "
+        {"encoding", ENTRY, 3, 1, 10, WRITER,
+         "NOTE @: kernel block at offset @, column 2 (dur_ns): its encoding 10 needs a newer "
          "program"},
         {"compression", ENTRY, 4, 1, 1, WRITER,
          "DAMAGE @: kernel block at offset @, column 2 (dur_ns): not a zstd frame"},

@@ -438,7 +438,7 @@ Test(trace_check, what_a_newer_program_wrote_is_noted_not_damage)
 	ws_sample_poke(&s, kernel + 4, 2, 999);
 	ws_sample_seal_block(&s, kernel);
 	ws_sample_poke(&s, entry, 2, 77);
-	ws_sample_poke(&s, entry + 3, 1, 9);
+	ws_sample_poke(&s, entry + 3, 1, 10);
 	ws_sample_seal_block(&s, api);
 	ws_sample_check(&s, &f);
 	snprintf(
@@ -448,7 +448,7 @@ Test(trace_check, what_a_newer_program_wrote_is_noted_not_damage)
 	        "NOTE %zu: api block at offset %zu: unknown column 77 that a newer program can "
 	        "read\n"
 	        "NOTE %zu: api block at offset %zu: it has no column result\n"
-	        "NOTE %zu: api block at offset %zu, unknown column 77: its encoding 9 needs a "
+	        "NOTE %zu: api block at offset %zu, unknown column 77: its encoding 10 needs a "
 	        "newer "
 	        "program\n"
 	        "NOTE %zu: the file was not closed: its recorder was killed, or is still running\n",
