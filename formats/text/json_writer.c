@@ -20,10 +20,45 @@ static void misuse(struct ws_json_writer *j, const char *what)
 		j->misuse = what;
 }
 
+/* --- to the file, which is this thread's: a lock for each comma is a third of the time --- */
+
+static void put_char(FILE *f, char c)
+{
+	putc_unlocked(c, f);
+}
+
+static void put_text(FILE *f, const char *text, size_t len)
+{
+	fwrite_unlocked(text, 1, len, f);
+}
+
+/* With zeros before it up to so many digits, at most 20. */
+static void put_number(FILE *f, uint64_t v, unsigned digits)
+{
+	char text[20];
+	size_t at = sizeof(text);
+
+	do
+		text[--at] = (char)('0' + v % 10);
+	while (v /= 10);
+	while (sizeof(text) - at < digits)
+		text[--at] = '0';
+	put_text(f, text + at, sizeof(text) - at);
+}
+
+static uint64_t put_sign(FILE *f, int64_t v)
+{
+	if (v < 0)
+		put_char(f, '-');
+	return v < 0 ? 0 - (uint64_t)v : (uint64_t)v;
+}
+
+/* --- the order of things --- */
+
 static void break_line(struct ws_json_writer *j)
 {
 	if (j->break_line)
-		fputc('\n', j->f);
+		put_char(j->f, '\n');
 	j->break_line = 0;
 }
 
@@ -32,7 +67,7 @@ static void separate(struct ws_json_writer *j)
 {
 	if (j->depth) {
 		if (j->open[j->depth - 1].has_values)
-			fputc(',', j->f);
+			put_char(j->f, ',');
 		j->open[j->depth - 1].has_values = 1;
 	}
 	break_line(j);
@@ -61,7 +96,7 @@ static void after_value(struct ws_json_writer *j)
 static void open_one(struct ws_json_writer *j, int is_object, const char *call)
 {
 	before_value(j, call);
-	fputc(is_object ? '{' : '[', j->f);
+	put_char(j->f, is_object ? '{' : '[');
 	if (j->depth == WS_JSON_MAX_DEPTH) {
 		misuse(j, call);
 		return;
@@ -78,7 +113,7 @@ static void close_one(struct ws_json_writer *j, int is_object, const char *call)
 		return;
 	}
 	break_line(j);
-	fputc(is_object ? '}' : ']', j->f);
+	put_char(j->f, is_object ? '}' : ']');
 	j->depth--;
 	after_value(j);
 }
@@ -114,14 +149,14 @@ static void put_code_point(FILE *f, uint32_t c)
 
 	for (size_t i = 0; i < sizeof(short_escapes) / sizeof(*short_escapes); i++)
 		if (c == (uint32_t)short_escapes[i][0]) {
-			fputc('\\', f);
-			fputc(short_escapes[i][1], f);
+			put_char(f, '\\');
+			put_char(f, short_escapes[i][1]);
 			return;
 		}
 	if (c < 0x20 || (c >= 0x7f && c < 0xa0))
 		fprintf(f, "\\u%04" PRIx32, c);
 	else
-		fwrite(utf8, 1, ws_utf8_put(c, utf8), f);
+		put_text(f, utf8, ws_utf8_put(c, utf8));
 }
 
 /* Bytes from the front that stand for themselves: nearly all of nearly all names. */
@@ -138,13 +173,13 @@ static void put_string(FILE *f, const void *bytes, size_t len)
 {
 	const char *p = bytes;
 
-	fputc('"', f);
+	put_char(f, '"');
 	while (len) {
 		size_t took = plain_run(p, len);
 		uint32_t c;
 
 		if (took) {
-			fwrite(p, 1, took, f);
+			put_text(f, p, took);
 		} else {
 			took = ws_utf8_get(p, len, &c);
 			put_code_point(f, c);
@@ -152,7 +187,7 @@ static void put_string(FILE *f, const void *bytes, size_t len)
 		p += took;
 		len -= took;
 	}
-	fputc('"', f);
+	put_char(f, '"');
 }
 
 void ws_json_key(struct ws_json_writer *j, const char *key)
@@ -161,7 +196,7 @@ void ws_json_key(struct ws_json_writer *j, const char *key)
 		misuse(j, "key");
 	separate(j);
 	put_string(j->f, key, strlen(key));
-	fputs(": ", j->f);
+	put_text(j->f, ": ", 2);
 	j->after_key = 1;
 }
 
@@ -176,7 +211,7 @@ void ws_json_string(struct ws_json_writer *j, const void *bytes, size_t len)
 static void literal(struct ws_json_writer *j, const char *text)
 {
 	before_value(j, text);
-	fputs(text, j->f);
+	put_text(j->f, text, strlen(text));
 	after_value(j);
 }
 
@@ -272,21 +307,21 @@ void ws_json_array_text(struct ws_json_writer *j, const void *bytes, size_t len)
 		return;
 	}
 	before_value(j, "array");
-	fwrite(text, 1, len, j->f);
+	put_text(j->f, text, len);
 	after_value(j);
 }
 
 void ws_json_i64(struct ws_json_writer *j, int64_t value)
 {
 	before_value(j, "number");
-	fprintf(j->f, "%" PRId64, value);
+	put_number(j->f, put_sign(j->f, value), 1);
 	after_value(j);
 }
 
 void ws_json_u64(struct ws_json_writer *j, uint64_t value)
 {
 	before_value(j, "number");
-	fprintf(j->f, "%" PRIu64, value);
+	put_number(j->f, value, 1);
 	after_value(j);
 }
 
@@ -305,13 +340,15 @@ void ws_json_f64(struct ws_json_writer *j, double value)
 
 void ws_json_decimal(struct ws_json_writer *j, int64_t value, unsigned digits)
 {
-	uint64_t magnitude = value < 0 ? 0 - (uint64_t)value : (uint64_t)value, scale = 1;
+	uint64_t magnitude, scale = 1;
 
 	for (unsigned i = 0; i < digits; i++)
 		scale *= 10;
 	before_value(j, "number");
-	fprintf(j->f, "%s%" PRIu64 ".%0*" PRIu64, value < 0 ? "-" : "", magnitude / scale,
-	        (int)digits, magnitude % scale);
+	magnitude = put_sign(j->f, value);
+	put_number(j->f, magnitude / scale, 1);
+	put_char(j->f, '.');
+	put_number(j->f, magnitude % scale, digits);
 	after_value(j);
 }
 
@@ -334,7 +371,7 @@ enum ws_status ws_json_finish(struct ws_json_writer *j, struct ws_err *err)
 {
 	WS_FAIL_IF(j->misuse, err, BUG, "%s does not fit here in JSON", j->misuse);
 	WS_FAIL_IF(j->depth || !j->done, err, BUG, "JSON ended before its value did");
-	fputc('\n', j->f);
+	put_char(j->f, '\n');
 	WS_FAIL_IF(ferror(j->f), err, IO_WRITE, "cannot write JSON: %s", strerror(errno));
 	return WS_OK;
 }
