@@ -150,6 +150,7 @@ enum ws_status ws_trace_reader_decode_stored(const struct ws_trace_reader *r, si
 		if (readable[c])
 			status = decode_column(r, &view, c, &a, column, err);
 	}
+	ws_walk_let_go(&r->walk, i);
 	if (status != WS_OK)
 		ws_block_release(out);
 	return status;
@@ -204,6 +205,7 @@ enum ws_status ws_trace_reader_decode(const struct ws_trace_reader *r, size_t i,
 	out->arena = a.base;
 	out->columns = arena_take(&a, def->ncolumns * sizeof(*out->columns));
 	status = decode_part(r, &view, &a, out, err);
+	ws_walk_let_go(&r->walk, part->stored);
 	if (status != WS_OK)
 		ws_block_release(out);
 	return status;
@@ -304,6 +306,7 @@ static enum ws_status load_part(const struct ws_trace_reader *r, const struct ws
 			WS_FORWARD(load_column(r, &view, (unsigned)c, row, &columns[p],
 			                       &blob_pos[p], err));
 	}
+	ws_walk_let_go(&r->walk, part->stored);
 	return WS_OK;
 }
 

@@ -17,6 +17,7 @@ BOUNDS = [
     (80, ["export", "-o", "t.parquet"]),
     (64, ["export", "-o", "t.perfetto-trace"]),
     (64, ["export", "-o", "t.sqlite"]),
+    (64, ["export", "-o", "t.json.gz"]),
     (64, ["export", "-o", "t.csv"]),
 ]
 
