@@ -211,7 +211,8 @@ void ws_nsys_free(struct ws_nsys *n)
 	ws_map_free(&n->strings);
 	ws_map_free(&n->domains);
 	ws_map_free(&n->payloads);
-	ws_map_free(&n->event_payloads);
+	free(n->event_payload);
+	ws_map_free(&n->other_payloads);
 	ws_map_free(&n->domain_names);
 }
 

@@ -105,6 +105,27 @@ static enum ws_status domain_of(const struct ws_nsys_rows *r, uint64_t *id, stru
 	return name_domain(r, key, (struct ws_bytes){NULL, 0}, id, err);
 }
 
+/* The payload that one of our own exports tells of an event, which mostly come in order. */
+static const uint64_t *own_payload(struct ws_nsys *n, uint64_t event)
+{
+	size_t low = n->event_payload_at, high = n->nevent_payloads;
+
+	if (low == high || n->event_payload[low].key != event) {
+		for (low = 0; low < high;) {
+			const size_t middle = low + (high - low) / 2;
+
+			if (n->event_payload[middle].key < event)
+				low = middle + 1;
+			else
+				high = middle;
+		}
+	}
+	if (low == n->nevent_payloads || n->event_payload[low].key != event)
+		return ws_map_get(&n->other_payloads, event);
+	n->event_payload_at = low + 1;
+	return &n->event_payload[low].value;
+}
+
 static enum ws_status payload(const struct ws_nsys_rows *r, uint64_t *id, struct ws_err *err)
 {
 	static const struct {
@@ -119,8 +140,7 @@ static enum ws_status payload(const struct ws_nsys_rows *r, uint64_t *id, struct
 	        {WS_NSYS_NVTX_floatValue, PAYLOAD_FLOAT},
 	};
 
-	const uint64_t *own =
-	        ws_map_get(&r->n->event_payloads, ws_nsys_u64(r, WS_NSYS_NVTX_eventId));
+	const uint64_t *own = own_payload(r->n, ws_nsys_u64(r, WS_NSYS_NVTX_eventId));
 
 	*id = own ? *own : 0;
 	if (own)
@@ -253,6 +273,43 @@ static enum ws_status on_event(const struct ws_nsys_rows *r, struct ws_import_ne
 	}
 }
 
+/*
+ * Do the rows stand in that order already, as those of our own exports do where one domain has
+ * ranges only? Sorting them takes four times as long as looking, and memory.
+ */
+static bool is_in_order(struct ws_nsys *n)
+{
+	enum { END = 3, KEYS = 5 };
+	int64_t before[KEYS] = {INT64_MIN, INT64_MIN, INT64_MIN, INT64_MIN, INT64_MIN};
+	sqlite3_stmt *stmt;
+	int code = SQLITE_DONE;
+	bool in_order;
+
+	if (sqlite3_prepare_v2(n->db,
+	                       "SELECT globalTid, domainId, start, \"end\", eventId "
+	                       "FROM main.NVTX_EVENTS NOT INDEXED",
+	                       -1, &stmt, NULL) != SQLITE_OK)
+		return 0;
+	for (in_order = 1; in_order && (code = sqlite3_step(stmt)) == SQLITE_ROW;) {
+		int first = 0; /* how the first key goes on that is not as in the row before */
+
+		for (int k = KEYS - 1; k >= 0; k--) {
+			const int type = sqlite3_column_type(stmt, k);
+			int64_t now = sqlite3_column_int64(stmt, k);
+
+			/* the longest first, and of those the ones without an end */
+			if (k == END)
+				now = type == SQLITE_NULL ? INT64_MIN : ~now;
+			in_order &= type == SQLITE_INTEGER || (k == END && type == SQLITE_NULL);
+			first = now == before[k] ? first : now < before[k] ? -1 : 1;
+			before[k] = now;
+		}
+		in_order &= first >= 0;
+	}
+	sqlite3_finalize(stmt);
+	return in_order && code == SQLITE_DONE;
+}
+
 enum ws_status ws_nsys_import_nvtx(struct ws_nsys *n, struct ws_err *err)
 {
 	/* by thread and domain, the outer range first: as the pushes came; open ranges are longest
@@ -274,7 +331,8 @@ enum ws_status ws_nsys_import_nvtx(struct ws_nsys *n, struct ws_err *err)
 	                                                     : "",
 	         ws_nsys_has_column(n, "NVTX_EVENTS", "eventId") ? "eventId" : "rowid");
 	WS_FORWARD(read_domains(n, err));
-	WS_FORWARD(ws_nsys_open_rows(n, WS_NSYS_NVTX, tail, &rows, err));
+	WS_FORWARD(ws_nsys_open_rows(n, WS_NSYS_NVTX, is_in_order(n) ? "NOT INDEXED" : tail, &rows,
+	                             err));
 	status = WS_OK;
 	while (status == WS_OK && ws_nsys_next(&rows))
 		status = on_event(&rows, &nest, &others, err);

@@ -3,6 +3,7 @@
  * formats/foreign/nsys_own.h. They are trusted no more than the others: ids are
  * looked up, times and sizes checked.
  */
+#include "formats/base/grow.h"
 #include "formats/nsys/nsys.h"
 
 #include <stdbool.h>
@@ -203,6 +204,17 @@ static enum ws_status import_kind(struct own *own, struct ws_err *err)
 	return status;
 }
 
+static enum ws_status add_event(struct ws_nsys *n, uint64_t event, uint64_t payload,
+                                struct ws_err *err)
+{
+	if (n->nevent_payloads && n->event_payload[n->nevent_payloads - 1].key >= event)
+		return ws_map_add(&n->other_payloads, event, payload, err);
+	WS_FORWARD(
+	        WS_GROW(n->event_payload, n->nevent_payloads + 1, n->event_payloads_capacity, err));
+	n->event_payload[n->nevent_payloads++] = (struct ws_map_entry){event, payload};
+	return WS_OK;
+}
+
 /* Which NVTX events have which payload. */
 static enum ws_status import_nvtx_payloads(struct ws_nsys *n, struct ws_err *err)
 {
@@ -218,9 +230,8 @@ static enum ws_status import_nvtx_payloads(struct ws_nsys *n, struct ws_err *err
 		        ws_map_get(&n->payloads, (uint64_t)sqlite3_column_int64(rows.stmt, 1));
 
 		if (payload)
-			status = ws_map_add(&n->event_payloads,
-			                    (uint64_t)sqlite3_column_int64(rows.stmt, 0), *payload,
-			                    err);
+			status = add_event(n, (uint64_t)sqlite3_column_int64(rows.stmt, 0),
+			                   *payload, err);
 		else
 			n->out->lost[WS_LOST_import_missing_field]++;
 	}

@@ -106,6 +106,52 @@ static void spoil(struct exported *e, const char *sql)
 	sqlite3_close(db);
 }
 
+Test(export_nsys_round, payloads_find_their_events_in_whatever_order_they_stand)
+{
+	static const char *const turns[] = {
+	        "SELECT 1",
+	        /* events the other way round, whose payloads are in no order of theirs, ... */
+	        "UPDATE NVTX_EVENTS SET eventId = 100 - eventId;"
+	        "UPDATE WARPSHEET_nvtx_payload SET eventId = 100 - eventId",
+	        /* ... and in order */
+	        "CREATE TABLE p AS SELECT * FROM WARPSHEET_nvtx_payload ORDER BY eventId;"
+	        "DROP TABLE WARPSHEET_nvtx_payload;"
+	        "ALTER TABLE p RENAME TO WARPSHEET_nvtx_payload",
+	};
+	const struct ws_row_payload_schema schema = {.id = 1 << 24, .type = 1, .size_bytes = 8};
+	struct exported e;
+
+	setup(&e);
+	fill(&e);
+	add(&e, WS_KIND_PAYLOAD_SCHEMA, &schema);
+	for (uint64_t k = 1; k <= 8; k++) {
+		struct ws_row_nvtx push = {.time_ns = (int64_t)k,
+		                           .thread = 1,
+		                           .type = WS_NVTX_PUSH};
+
+		/* the fifth has none */
+		if (k != 5)
+			ws_trace_writer_intern_payload(e.w, schema.id, &k, 8, &push.payload, NULL);
+		add(&e, WS_KIND_NVTX, &push);
+	}
+	export(&e);
+	sqlite3_close(e.db);
+	for (size_t t = 0; t < sizeof(turns) / sizeof(*turns); t++) {
+		struct ws_imported *i;
+
+		spoil(&e, turns[t]);
+		i = ws_imported_file(e.path);
+		cr_assert(eq(int, i->status, WS_OK), "%s", i->err.text);
+		for (uint64_t row = 0; row < 8; row++)
+			cr_expect(eq(i64, WS_CELL(i, NVTX, nvtx, payload, row),
+			             row == 4 ? 0 : (int64_t)row + (row < 4)),
+			          "turn %zu, row %d", t, (int)row);
+		ws_imported_free(i);
+	}
+	cr_assert(eq(int, sqlite3_open_v2(e.path, &e.db, SQLITE_OPEN_READONLY, NULL), SQLITE_OK));
+	teardown(&e);
+}
+
 Test(export_nsys_round, tables_of_our_own_are_trusted_no_more_than_others)
 {
 	struct ws_imported *i;
