@@ -43,16 +43,16 @@ struct ws_nsys {
 	sqlite3_stmt *string;      /* of a StringIds key */
 	struct ws_map string_rows; /* id -> rowid, where id is no primary key */
 	int strings_by_row;
-	struct ws_map strings;        /* id -> string id of the trace */
-	struct ws_map domains;        /* pid and domainId -> string id of the trace */
-	struct ws_map payloads;       /* of our own exports: id there -> payload of the trace */
+	struct ws_map strings;  /* id -> string id of the trace */
+	struct ws_map domains;  /* pid and domainId -> string id of the trace */
+	struct ws_map payloads; /* of our own exports: id there -> payload of the trace */
 	/* eventId -> payload of the trace: those that came in order, of half the size, and others
 	 */
 	struct ws_map_entry *event_payload;
 	size_t nevent_payloads, event_payloads_capacity, event_payload_at;
 	struct ws_map other_payloads;
-	struct ws_map domain_names;   /* pid and string id -> the domain that has it */
-	uint64_t places;              /* bits above pid and tid of a global id: one machine */
+	struct ws_map domain_names; /* pid and string id -> the domain that has it */
+	uint64_t places;            /* bits above pid and tid of a global id: one machine */
 	int several_places;
 };
 

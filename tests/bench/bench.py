@@ -42,6 +42,21 @@ if (!reader.getRowsJson().length) process.exit(1);
 """
 
 
+TABLES = ("CUPTI_ACTIVITY_KIND_RUNTIME", "CUPTI_ACTIVITY_KIND_KERNEL", "NVTX_EVENTS")
+# The rows of a database into a new one, without a journal; all its pages checked and rows read.
+COPY = "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; ATTACH '%s' AS o; BEGIN; " + "; ".join(
+    f"CREATE TABLE {t} AS SELECT * FROM o.{t}" for t in TABLES) + "; COMMIT"
+# What a rival's time is a multiple of, and what it is called.
+BESIDE = {
+    "sqlite3": ("kernel-summary", "sqlite3, kernel summary without median and deviation"),
+    "pandas": ("kernel-summary", "pandas, kernel summary"),
+    "duckdb": ("kernel-summary", "duckdb, kernel summary"),
+    "copy": ("export to SQLite", "sqlite3 copying the three large tables of it"),
+    "read": ("import of it", "sqlite3 checking it and reading every column"),
+    "gzip": ("export to JSON.gz", "gzip -6 of the same text"),
+}
+
+
 def run(command):
     """Seconds of the process and its peak memory in bytes."""
     start = time.monotonic()
@@ -65,6 +80,29 @@ def ours(warpsheet, trace):
         "ranges": report + ["--table", "ranges", "--format", "csv"],
         "all tables as text": report + ["-o", os.path.join(os.path.dirname(trace), "all.txt")],
         "info": [warpsheet, "info", trace],
+    }
+
+
+def exchange(warpsheet, trace):
+    """Exports and imports, each beside what others need for the least of it."""
+    folder = os.path.dirname(trace)
+    database, text, copy = (os.path.join(folder, name) for name in ("x.sqlite", "x.json", "copy.db"))
+    run([warpsheet, "export", trace, "-o", database])
+    run([warpsheet, "export", trace, "-o", text])
+    read = "PRAGMA quick_check; "
+    for table in TABLES:
+        columns = subprocess.run(["sqlite3", database, f"SELECT name FROM pragma_table_info('{table}')"],
+                                 capture_output=True, check=True, text=True).stdout.split()
+        read += "SELECT %s FROM %s; " % (", ".join(f'max("{c}")' for c in columns), table)
+    return {
+        "export to SQLite": [warpsheet, "export", trace, "-o", trace + ".db"],
+        "copy": ["sh", "-c", 'rm -f "$1" && sqlite3 "$1" "$2"', "sh", copy, COPY % database],
+        "import of it": [warpsheet, "import", database, "-o", trace + ".again"],
+        "read": ["sqlite3", database, read],
+        "export to JSON.gz": [warpsheet, "export", trace, "-o", trace + ".json.gz"],
+        "gzip": ["sh", "-c", 'gzip -6 -c "$1" >"$1.gz"', "sh", text],
+        "export to Perfetto's protobuf": [warpsheet, "export", trace, "-o", trace + ".pftrace"],
+        "export to Parquet": [warpsheet, "export", trace, "-o", trace + ".parquet"],
     }
 
 
@@ -134,15 +172,14 @@ def measure(commands, rounds):
     return results
 
 
-def print_size(size, results, rivals, points):
+def print_size(size, results, points):
     print(f"\n## {size:,} launches\n\n| what | seconds | peak MB | times ours, same round |")
     print("|---|---|---|---|")
-    reference = results["kernel-summary"][0]
     for name, (seconds, peaks) in results.items():
         ratio = ""
-        if name in rivals:
-            ratio = spread([r / o for r, o in zip(seconds, reference)], 1)
-            name += ", kernel summary" + (" without median and deviation" if name == "sqlite3" else "")
+        if name in BESIDE:
+            reference, name = BESIDE[name]
+            ratio = spread([r / o for r, o in zip(seconds, results[reference][0])], 1)
         print(f"| {name} | {spread(seconds)} | {max(peaks) / 1e6:.0f} | {ratio} |")
         points.setdefault(name, []).append((size, statistics.median(seconds)))
 
@@ -166,7 +203,9 @@ def main():
             run([os.path.join(build, "tests/bench_trace"), str(size), trace])
             commands = ours(warpsheet, trace)
             commands.update(rivals.commands(warpsheet, trace))
-            print_size(size, measure(commands, options.rounds), rivals.names, points)
+            if "sqlite3" in rivals.names:
+                commands.update(exchange(warpsheet, trace))
+            print_size(size, measure(commands, options.rounds), points)
     print("\n## Growth\n\n| what | e in seconds ~ launches^e |\n|---|---|")
     for name, of_sizes in points.items():
         e = exponent(of_sizes)
