@@ -466,22 +466,11 @@ static struct fronts fronts_of(const struct ws_pass *p)
 	                       kernels + p->kernels.n};
 }
 
-/* Rows whose launches are looked for while those before them are joined. */
-#define AHEAD 8
-
-static inline void expect_launch(const struct ws_pass *p, const struct ws_pass_kernel *k)
-{
-	if (k->config != WS_NONE)
-		ws_launches_expect(&p->waiting, p->m->configs[k->config].process, k->correlation);
-}
-
 /* Kernels that began before until_ns, up to one that is blocked. */
 static enum ws_status join_kernels(struct ws_pass *p, struct fronts *f, int64_t until_ns,
                                    bool *blocked, struct ws_err *err)
 {
 	while (f->kernel < f->kernels_end && f->kernel->start_ns < until_ns && !*blocked) {
-		if (f->kernel + AHEAD < f->kernels_end)
-			expect_launch(p, f->kernel + AHEAD);
 		WS_FORWARD(join_kernel(p, f->kernel, false, blocked, err));
 		f->kernel += !*blocked;
 	}
@@ -502,8 +491,6 @@ static enum ws_status join_rows(struct ws_pass *p, struct fronts *f, int64_t unt
 			WS_FORWARD(join_kernels(p, f, row->time_ns, &blocked, err));
 		if (shape->type == WS_THREAD_EVENT_API) {
 			blocked = false;
-			/* ids count up */
-			ws_launches_expect(&p->waiting, shape->process, row->id + AHEAD);
 			WS_FORWARD(join_call(p, row, shape, err));
 		} else {
 			WS_FORWARD(ws_live_event(&p->live, &live_events, row->shape, shape,

@@ -52,26 +52,39 @@ void ws_launch_ids_free(struct ws_launch_ids *ids)
 
 /* --- waiting calls ----------------------------------------------------------------------- */
 
-enum ws_status ws_launches_grow(struct ws_launches_waiting *w, struct ws_err *err)
+/* The same in a table of 2^slot_bits slots. */
+static enum ws_status move(struct ws_launches_waiting *w, unsigned slot_bits, bool is_scattered,
+                           struct ws_err *err)
 {
-	struct ws_launches_waiting bigger = {.slot_bits = w->slots ? w->slot_bits + 1 : 8};
+	struct ws_launches_waiting to = {.nslots = (size_t)1 << slot_bits,
+	                                 .slot_bits = slot_bits,
+	                                 .is_scattered = is_scattered};
 	enum ws_status status = WS_OK;
 
-	bigger.nslots = (size_t)1 << bigger.slot_bits;
-	bigger.slots = aligned_alloc(64, bigger.nslots * sizeof(*bigger.slots));
-	if (!bigger.slots)
+	to.slots = aligned_alloc(64, to.nslots * sizeof(*to.slots));
+	if (!to.slots)
 		return no_memory(err);
-	memset(bigger.slots, 0, bigger.nslots * sizeof(*bigger.slots));
+	memset(to.slots, 0, to.nslots * sizeof(*to.slots));
 	for (size_t i = 0; i < w->nslots && status == WS_OK; i++)
 		if (w->slots[i].used)
-			status = ws_launches_put(&bigger, &w->slots[i], err);
+			status = ws_launches_put(&to, &w->slots[i], err);
 	if (status != WS_OK) {
-		free(bigger.slots);
+		free(to.slots);
 		return status;
 	}
 	free(w->slots);
-	*w = bigger;
+	*w = to;
 	return WS_OK;
+}
+
+enum ws_status ws_launches_grow(struct ws_launches_waiting *w, struct ws_err *err)
+{
+	return move(w, w->slots ? w->slot_bits + 1 : 8, w->is_scattered, err);
+}
+
+enum ws_status ws_launches_scatter(struct ws_launches_waiting *w, struct ws_err *err)
+{
+	return move(w, w->slot_bits, true, err);
 }
 
 /* What stands behind moves up, so that no search stops at the hole. */

@@ -94,25 +94,22 @@ struct ws_launches_waiting {
 	} * slots;             /* each in one line of the cache */
 	size_t nslots, n;      /* nslots: 2^slot_bits, or 0 */
 	unsigned slot_bits;
+	bool is_scattered; /* two ids met in one slot: from then on they are hashed */
 };
+/* A table with more slots, or one that is scattered. */
 enum ws_status ws_launches_grow(struct ws_launches_waiting *w, struct ws_err *err);
+enum ws_status ws_launches_scatter(struct ws_launches_waiting *w, struct ws_err *err);
 void ws_launches_close_hole(struct ws_launches_waiting *w, struct ws_launch_waiting *slot);
 
-/* Fibonacci hashing: ids count up, so they spread evenly. Source: Knuth, TAOCP 3, 6.4. */
+/* Ids count up: those in flight mostly have a slot each by their last bits, side by side. Else
+ * Fibonacci hashing spreads them evenly. Source: Knuth, TAOCP 3, 6.4. */
 static inline size_t ws_launches_home(const struct ws_launches_waiting *w, uint32_t process,
                                       uint64_t correlation)
 {
 	uint64_t h = (correlation + ((uint64_t)process << 40)) * 0x9e3779b97f4a7c15u;
 
-	return (size_t)(h >> (64 - w->slot_bits));
-}
-
-/* The place of an id is wanted soon: in a table of all that is in flight it is far from others. */
-static inline void ws_launches_expect(const struct ws_launches_waiting *w, uint32_t process,
-                                      uint64_t correlation)
-{
-	if (w->nslots)
-		__builtin_prefetch(&w->slots[ws_launches_home(w, process, correlation)], 1);
+	return w->is_scattered ? (size_t)(h >> (64 - w->slot_bits))
+	                       : (size_t)correlation & (w->nslots - 1);
 }
 
 static inline enum ws_status ws_launches_put(struct ws_launches_waiting *w,
@@ -124,6 +121,10 @@ static inline enum ws_status ws_launches_put(struct ws_launches_waiting *w,
 	if (w->n * 2 >= w->nslots)
 		WS_FORWARD(ws_launches_grow(w, err));
 	at = ws_launches_home(w, launch->process, launch->correlation);
+	if (w->slots[at].used && !w->is_scattered) {
+		WS_FORWARD(ws_launches_scatter(w, err));
+		at = ws_launches_home(w, launch->process, launch->correlation);
+	}
 	while (w->slots[at].used)
 		at = (at + 1) & (w->nslots - 1);
 	w->slots[at] = *launch;
@@ -144,6 +145,8 @@ static inline struct ws_launch_waiting *ws_launches_find(const struct ws_launche
 	for (; w->slots[at].used; at = (at + 1) & (w->nslots - 1))
 		if (w->slots[at].correlation == correlation && w->slots[at].process == process)
 			return &w->slots[at];
+		else if (!w->is_scattered)
+			break;
 	return NULL;
 }
 
@@ -153,7 +156,8 @@ static inline void ws_launches_take(struct ws_launches_waiting *w, struct ws_lau
 
 	w->n--;
 	slot->used = 0;
-	if (w->slots[next].used)
+	/* before that each has its own slot */
+	if (w->is_scattered && w->slots[next].used)
 		ws_launches_close_hole(w, slot);
 }
 void ws_launches_free(struct ws_launches_waiting *w);

@@ -213,6 +213,7 @@ static void release(struct ws_pass *p)
 	free(p->rows.rows);
 	free(p->shapes);
 	free(p->tokens);
+	free(p->numbers);
 	free(p->counted);
 	ws_strtab_free(&p->shape_of);
 	free(p->kernels.rows);

@@ -17,11 +17,16 @@ static inline uint64_t ws_pass_at(uint32_t block, uint32_t row)
 }
 
 /* What a token of a block tells. */
+enum ws_pass_says {
+	WS_SAYS_NESTS = 1u << 0, /* it is a push or a pop */
+	WS_SAYS_CALL = 1u << 1,
+	WS_SAYS_FAILED = 1u << 2, /* the call did */
+	WS_SAYS_TIMED = 1u << 3,  /* the kernel, if it has a time */
+	WS_SAYS_CUT_OFF = 1u << 4,
+};
 struct ws_pass_token {
-	uint32_t shape; /* WS_NONE = not looked up yet */
-	bool nests;     /* it is a push or a pop */
-	bool calls;     /* … a call */
-	bool failed;    /* … that failed */
+	uint32_t shape; /* WS_NONE = not looked up yet; configuration of a kernel */
+	uint32_t says;  /* enum ws_pass_says */
 };
 
 /* Of a call: with what happens at one time, it stands behind events. */
@@ -128,6 +133,7 @@ struct ws_pass {
 	struct ws_strtab shape_of;    /* a shape -> its number, plus 1 */
 	struct ws_pass_token *tokens; /* of the block that is taken */
 	size_t tokens_capacity;
+	uint16_t *numbers; /* 0, 1, 2 …: the tokens of the rows of a block without; NULL */
 	struct ws_launch_ids ids;
 	struct ws_launches_waiting waiting;
 	struct ws_live_ranges live;

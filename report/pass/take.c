@@ -44,6 +44,28 @@ static inline void see_time(struct ws_pass *p, int64_t start_ns, int64_t end_ns)
 	p->last_ns = end_ns > p->last_ns ? end_ns : p->last_ns;
 }
 
+/* Have p->tokens for the rows of a block, by token where that tells all of them, or else by row;
+ * *of_row: the place there of each row. */
+static enum ws_status start_tokens(struct ws_pass *p, const struct ws_block_rows *b, bool by_token,
+                                   const uint16_t **of_row, struct ws_err *err)
+{
+	uint32_t n = by_token ? b->ntokens : b->info.rows;
+
+	WS_FORWARD(WS_GROW(p->tokens, n, p->tokens_capacity, err));
+	for (uint32_t i = 0; i < n; i++)
+		p->tokens[i] = (struct ws_pass_token){.shape = WS_NONE};
+	*of_row = by_token ? b->token : p->numbers;
+	if (*of_row)
+		return WS_OK;
+	p->numbers = malloc(WS_MAX_BLOCK_ROWS * sizeof(*p->numbers));
+	if (!p->numbers)
+		return no_memory(err);
+	for (uint32_t i = 0; i < WS_MAX_BLOCK_ROWS; i++)
+		p->numbers[i] = (uint16_t)i;
+	*of_row = p->numbers;
+	return WS_OK;
+}
+
 /* --- rows -------------------------------------------------------------------------------- */
 
 /* Without the join a kernel's cell is that of its configuration, and its order means nothing. */
@@ -71,26 +93,53 @@ static enum ws_status take_alone(struct ws_pass *p, const struct ws_block_rows *
 	return WS_OK;
 }
 
+/* What the tokens of a block of kernels tell. has_dur: they have times. */
+static enum ws_status start_kernels(struct ws_pass *p, const struct ws_block_rows *b, bool has_dur,
+                                    const uint16_t **of_row, struct ws_err *err)
+{
+	const ws_column_set both = WS_COLUMN(kernel, config) |
+	                           (b->v[WS_COL_kernel_flags] ? WS_COLUMN(kernel, flags) : 0);
+	const bool by_token = (b->by_token & both) == both;
+	uint32_t n = by_token ? b->ntokens : b->info.rows;
+
+	WS_FORWARD(start_tokens(p, b, by_token, of_row, err));
+	for (uint32_t k = 0; k < n; k++) {
+		uint64_t id = by_token ? b->v[WS_COL_kernel_config][k]
+		                       : ws_block_value(b, WS_COL_kernel_config, k);
+		uint64_t flags = !b->v[WS_COL_kernel_flags] ? 0
+		                 : by_token                 ? b->v[WS_COL_kernel_flags][k]
+		                            : ws_block_value(b, WS_COL_kernel_flags, k);
+
+		p->tokens[k] = (struct ws_pass_token){
+		        config_of(p, id),
+		        (has_dur && !(flags & WS_KERNEL_NO_TIME) ? WS_SAYS_TIMED : 0) |
+		                (flags & WS_KERNEL_CUT_OFF ? WS_SAYS_CUT_OFF : 0)};
+	}
+	return WS_OK;
+}
+
 static enum ws_status take_kernels(struct ws_pass *p, const struct ws_block_rows *b, uint32_t block,
                                    bool has_dur, struct ws_err *err)
 {
 	const uint64_t *starts = b->v[WS_COL_kernel_start_ns], *durs = b->v[WS_COL_kernel_dur_ns];
 	struct ws_pass_kernel *k = ws_pass_rows_reserve(&p->kernels, b->info.rows);
 	int64_t before_ns = INT64_MIN;
+	const uint16_t *of_row = NULL;
 	bool unsorted = false;
 
 	if (!k)
 		return no_memory(err);
+	WS_FORWARD(start_kernels(p, b, has_dur, &of_row, err));
 	for (uint32_t i = 0; i < b->info.rows; i++, k++) {
-		uint64_t flags = ws_block_value(b, WS_COL_kernel_flags, i);
-		int64_t dur = durs ? (int64_t)durs[i] : 0; /* blocks of events have none */
+		const struct ws_pass_token token = p->tokens[of_row[i]];
+		int64_t dur = (int64_t)durs[i];
 
 		k->start_ns = (int64_t)starts[i];
 		k->correlation = ws_block_value(b, WS_COL_kernel_correlation, i);
 		k->at = ws_pass_at(block, i);
-		k->config = config_of(p, ws_block_value(b, WS_COL_kernel_config, i));
-		k->timed = has_dur && dur >= 0 && !(flags & WS_KERNEL_NO_TIME);
-		k->cut_off = (flags & WS_KERNEL_CUT_OFF) != 0;
+		k->config = token.shape;
+		k->timed = token.says & WS_SAYS_TIMED && dur >= 0;
+		k->cut_off = (token.says & WS_SAYS_CUT_OFF) != 0;
 		k->dur_ns = k->timed ? dur : 0;
 		unsorted |= k->start_ns < before_ns;
 		before_ns = k->start_ns;
@@ -161,39 +210,29 @@ static inline uint32_t type_of(const struct thread_rows *t, uint32_t i)
 	                                                                   : UINT32_MAX;
 }
 
-/* Have p->tokens for the block, by token where that tells the shape, or else by row. */
-static enum ws_status start_tokens(struct ws_pass *p, const struct thread_rows *t,
-                                   struct ws_err *err)
-{
-	uint32_t n = t->shape_by_token ? t->b->ntokens : t->b->info.rows;
-
-	WS_FORWARD(WS_GROW(p->tokens, n, p->tokens_capacity, err));
-	for (uint32_t i = 0; i < n; i++)
-		p->tokens[i].shape = WS_NONE;
-	return WS_OK;
-}
-
 /* Calls by name: that, as text, is the shape of their tokens here. */
 static enum ws_status sum_calls(struct ws_pass *p, const struct ws_block_rows *b,
                                 struct ws_err *err)
 {
 	const struct thread_rows t = thread_rows_of(b);
 	const uint64_t *durs = t.v[WS_COL_thread_event_dur_ns];
-	const uint16_t *of_row = t.shape_by_token ? b->token : NULL;
+	const uint16_t *of_row = NULL;
 
-	WS_FORWARD(start_tokens(p, &t, err));
+	WS_FORWARD(start_tokens(p, b, t.shape_by_token, &of_row, err));
 	for (uint32_t i = 0; i < b->info.rows; i++) {
-		struct ws_pass_token *token = &p->tokens[of_row ? of_row[i] : i];
-		int64_t dur = durs ? (int64_t)durs[i] : 0; /* blocks of events have none */
+		struct ws_pass_token *token = &p->tokens[of_row[i]];
+		int64_t dur = (int64_t)durs[i];
 
 		if (token->shape == WS_NONE)
 			*token = (struct ws_pass_token){
-			        .shape = text_of(p, value_of(&t, WS_COL_thread_event_name, i)),
-			        .calls = type_of(&t, i) == WS_THREAD_EVENT_API,
-			        .failed = value_of(&t, WS_COL_thread_event_result, i) != 0};
-		if (token->calls)
+			        text_of(p, value_of(&t, WS_COL_thread_event_name, i)),
+			        (type_of(&t, i) == WS_THREAD_EVENT_API ? WS_SAYS_CALL : 0) |
+			                (value_of(&t, WS_COL_thread_event_result, i)
+			                         ? WS_SAYS_FAILED
+			                         : 0)};
+		if (token->says & WS_SAYS_CALL)
 			WS_FORWARD(ws_digest_add_call(p->d, token->shape, dur < 0 ? 0 : dur,
-			                              token->failed, err));
+			                              (token->says & WS_SAYS_FAILED) != 0, err));
 	}
 	return WS_OK;
 }
@@ -247,8 +286,9 @@ static enum ws_status look_at_token(struct ws_pass *p, const struct thread_rows 
 
 	WS_FORWARD(find_shape(p, t, i, &token->shape, err));
 	type = p->shapes[token->shape].type;
-	token->nests = type == WS_NVTX_PUSH || type == WS_NVTX_POP;
-	token->calls = type == WS_THREAD_EVENT_API;
+	token->says = type == WS_NVTX_PUSH || type == WS_NVTX_POP ? WS_SAYS_NESTS
+	              : type == WS_THREAD_EVENT_API               ? WS_SAYS_CALL
+	                                                          : 0;
 	return WS_OK;
 }
 
@@ -279,6 +319,10 @@ static enum ws_status take_row(struct ws_pass *p, const struct thread_rows *t, u
 	int64_t dur;
 
 	*keep = shape->type < WS_NVTX_MARK;
+	if (!time_is_sound(p, row->time_ns, 0))
+		p->declined = UNSOUND;
+	else
+		see_time(p, row->time_ns, row->time_ns);
 	switch (shape->type) {
 	case WS_NVTX_START:
 	case WS_NVTX_END:
@@ -305,51 +349,71 @@ static enum ws_status take_row(struct ws_pass *p, const struct thread_rows *t, u
 	}
 }
 
+/* Times of events that were taken as they came. */
+static void check_times(struct ws_pass *p, const struct ws_pass_row *rows, size_t n, bool unsorted)
+{
+	int64_t first_ns, last_ns;
+
+	if (!n)
+		return;
+	first_ns = rows[0].time_ns;
+	last_ns = rows[n - 1].time_ns;
+	for (size_t i = 0; i < n && unsorted; i++) {
+		first_ns = rows[i].time_ns < first_ns ? rows[i].time_ns : first_ns;
+		last_ns = rows[i].time_ns > last_ns ? rows[i].time_ns : last_ns;
+	}
+	if (!time_is_sound(p, first_ns, 0) || !time_is_sound(p, last_ns, 0))
+		p->declined = UNSOUND;
+	else
+		see_time(p, first_ns, last_ns);
+}
+
 static enum ws_status take_thread_rows(struct ws_pass *p, const struct ws_block_rows *b,
                                        uint32_t block, struct ws_err *err)
 {
 	const struct thread_rows t = thread_rows_of(b);
 	const uint64_t *times = t.v[WS_COL_thread_event_time_ns];
-	const uint16_t *of_row = t.shape_by_token ? b->token : NULL;
-	struct ws_pass_row *row = ws_pass_rows_reserve(&p->rows, b->info.rows), *first = row;
-	int64_t first_ns = INT64_MAX, last_ns = INT64_MIN;
-	struct ws_pass_when before = {INT64_MIN, 0};
-	bool unsorted = false;
+	const uint32_t n = b->info.rows;
+	struct ws_pass_row *row = ws_pass_rows_reserve(&p->rows, n), *first = row;
+	int64_t before_ns = INT64_MIN, call_ns = INT64_MIN; /* the last of any, and call */
+	const uint16_t *of_row = NULL;
+	bool unsorted = false, keep;
 	uint32_t calls = 0;
 
 	if (!row)
 		return no_memory(err);
-	WS_FORWARD(start_tokens(p, &t, err));
-	for (uint32_t i = 0; i < b->info.rows; i++) {
-		struct ws_pass_token *token = &p->tokens[of_row ? of_row[i] : i];
-		const int64_t time_ns = (int64_t)times[i];
-		bool keep = true;
+	WS_FORWARD(start_tokens(p, b, t.shape_by_token, &of_row, err));
+	for (uint32_t i = 0; i < n; i++) {
+		struct ws_pass_token *token = &p->tokens[of_row[i]];
 
-		first_ns = time_ns < first_ns ? time_ns : first_ns;
-		last_ns = time_ns > last_ns ? time_ns : last_ns;
-		if (token->shape == WS_NONE)
-			WS_FORWARD(look_at_token(p, &t, i, token, err));
-		row->time_ns = time_ns;
+		row->time_ns = (int64_t)times[i];
 		row->at = ws_pass_at(block, i);
 		row->shape = token->shape;
-		if (!token->nests) {
-			WS_FORWARD(take_row(p, &t, i, row, &keep, err));
-			calls += token->calls;
+		if (token->says & WS_SAYS_NESTS) {
+			unsorted |= (row->time_ns < before_ns) | (row->time_ns == call_ns);
+			before_ns = row++->time_ns;
+			continue;
 		}
+		if (token->shape == WS_NONE) {
+			WS_FORWARD(look_at_token(p, &t, i--, token, err));
+			continue;
+		}
+		WS_FORWARD(take_row(p, &t, i, row, &keep, err));
+		calls += (token->says & WS_SAYS_CALL) != 0;
 		if (!keep)
 			continue;
-		unsorted |= ws_pass_is_before((struct ws_pass_when){row->time_ns, row->at}, before);
-		before = (struct ws_pass_when){row->time_ns, row->at};
+		unsorted |= (row->time_ns < before_ns) |
+		            (row->time_ns == call_ns && !(token->says & WS_SAYS_CALL));
+		before_ns = row->time_ns;
+		call_ns = token->says & WS_SAYS_CALL ? row->time_ns : call_ns;
 		row++;
 	}
-	if (!time_is_sound(p, first_ns, 0) || !time_is_sound(p, last_ns, 0))
-		p->declined = UNSOUND;
 	if (b->info.kind == WS_KIND_THREAD_EVENT && calls != b->info.api_rows)
 		p->declined = "a block contradicts its header";
-	if (p->declined)
-		return WS_OK;
-	see_time(p, first_ns, last_ns);
-	ws_pass_rows_filled(&p->rows, (size_t)(row - first), unsorted);
+	if (!p->declined)
+		check_times(p, first, (size_t)(row - first), unsorted);
+	if (!p->declined)
+		ws_pass_rows_filled(&p->rows, (size_t)(row - first), unsorted);
 	return WS_OK;
 }
 
@@ -370,14 +434,15 @@ enum ws_status ws_pass_take_rows(struct ws_pass *p, const struct ws_block_rows *
 
 static enum ws_status note_ids(struct ws_pass *p, const struct ws_block_rows *b, struct ws_err *err)
 {
-	const uint64_t *correlation = b->v[WS_COL_kernel_correlation];
+	const uint16_t *of_row = NULL;
 
+	WS_FORWARD(start_kernels(p, b, false, &of_row, err));
 	for (uint32_t i = 0; i < b->info.rows; i++) {
-		uint32_t config = config_of(p, b->v[WS_COL_kernel_config][i]);
-		uint32_t process = p->m->configs[config].process;
+		uint32_t process = p->m->configs[p->tokens[of_row[i]].shape].process;
+		uint64_t correlation = ws_block_value(b, WS_COL_kernel_correlation, i);
 
-		if (correlation[i] && process != WS_NONE)
-			WS_FORWARD(ws_launch_ids_note(&p->ids, process, correlation[i],
+		if (correlation && process != WS_NONE)
+			WS_FORWARD(ws_launch_ids_note(&p->ids, process, correlation,
 			                              WS_LAUNCH_KERNEL, err));
 	}
 	return WS_OK;
@@ -407,7 +472,7 @@ enum ws_status ws_pass_read_ids(struct ws_pass *p, struct ws_err *err)
 	int64_t until_ns;
 	enum ws_status status;
 
-	WS_FORWARD(ws_feed_open(&feed, p->l.r, columns, WS_FEED_BY_TIME, err));
+	WS_FORWARD(ws_feed_open(&feed, p->l.r, columns, WS_FEED_AS_STORED, err));
 	status = note_work(p, err);
 	while (status == WS_OK && !p->declined) {
 		status = ws_feed_next(feed, &rows, &until_ns, err);
