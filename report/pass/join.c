@@ -52,8 +52,6 @@ static enum ws_status begin_range(void *ctx, uint32_t range, struct ws_err *err)
 	struct ws_pass *p = ctx;
 	struct ws_live *r = &p->live.range[range];
 
-	if (r->parent != WS_NONE)
-		r->op = p->live.range[r->parent].op;
 	if (ws_live_is(&p->live, r)->is_op) {
 		/* a group of operations: the parts are counted, not the whole again */
 		if (r->op != WS_NONE)

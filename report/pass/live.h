@@ -56,7 +56,8 @@ struct ws_live {
 	uint8_t in_scope;     /* of a closed one: it is in the scope of the report */
 };
 
-/* What happens to a range; the functions may change the fields from op on. */
+/* What happens to a range; the functions may change the fields from op on, which are those of the
+ * range around it when it begins. */
 struct ws_live_events {
 	/* the first of its family begins; what is not known of the family yet is 0. parent: the
 	 * family around it, NULL = none */
@@ -157,8 +158,8 @@ static inline enum ws_status ws_live_begin(struct ws_live_ranges *l, struct ws_l
 	r->family = t->last_family;
 	r->parent = parent;
 	r->refs = 1;
-	r->op = WS_NONE;
-	r->step = WS_NONE;
+	r->op = parent == WS_NONE ? WS_NONE : l->range[parent].op;
+	r->step = parent == WS_NONE ? WS_NONE : l->range[parent].step;
 	r->kernel_name = 0;
 	r->counted = 0;
 	if (parent != WS_NONE)

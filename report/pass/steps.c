@@ -89,10 +89,9 @@ enum ws_status ws_pass_look_at_paths(struct ws_pass *p, struct ws_err *err)
 enum ws_status ws_pass_begin_step(struct ws_pass *p, uint32_t range, struct ws_err *err)
 {
 	struct ws_live *r = &p->live.range[range];
-	uint32_t step = r->parent == WS_NONE ? WS_NONE : p->live.range[r->parent].step;
+	uint32_t step = r->step;
 	bool in_step = step != WS_NONE && !p->steps[step].is_whole_warm_up;
 
-	r->step = step;
 	if (in_step)
 		return WS_OK;
 	if (step == WS_NONE && ws_live_is(&p->live, r)->name == WS_TEXT_WARM_UP)

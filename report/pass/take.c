@@ -425,7 +425,8 @@ enum ws_status ws_pass_take_rows(struct ws_pass *p, const struct ws_block_rows *
 	if (rows->info.kind == WS_KIND_KERNEL)
 		return joined ? take_kernels(p, rows, block, has_dur, err)
 		              : take_alone(p, rows, has_dur, err);
-	if (p->parts & WS_DIGEST_CALLS && !ws_pass_calls_have_scope(p))
+	if (p->parts & WS_DIGEST_CALLS && !ws_pass_calls_have_scope(p) &&
+	    rows->info.kind != WS_KIND_NVTX)
 		WS_FORWARD(sum_calls(p, rows, err));
 	return joined ? take_thread_rows(p, rows, block, err) : WS_OK;
 }
