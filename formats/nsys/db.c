@@ -327,25 +327,36 @@ enum ws_status ws_nsys_each(struct ws_nsys *n, enum ws_nsys_table table, ws_nsys
 	return status;
 }
 
-/* SQLite takes a value of any type in any column, and turns it into a number when asked for one. */
-static bool is_sound(const struct ws_nsys_rows *rows)
+/*
+ * Takes the row's integers. Is it sound? SQLite takes a value of any type in any column, and turns
+ * it into a number when asked for one.
+ */
+static bool take_integers(struct ws_nsys_rows *rows)
 {
 	for (int i = 0; i < rows->ncolumns; i++) {
-		int type = sqlite3_column_type(rows->stmt, i), c = rows->first + i;
+		const int c = rows->first + i;
+		sqlite3_value *value;
+		int type;
 
-		if ((columns[c].read == INT || columns[c].read == INDEX) && type != SQLITE_NULL &&
-		    (type != SQLITE_INTEGER ||
-		     (columns[c].read == INDEX && sqlite3_column_int64(rows->stmt, i) < 0)))
+		if (columns[c].read == NO)
+			continue;
+		/* one thread has the database, so the value needs no mutex */
+		value = sqlite3_column_value(rows->stmt, i);
+		type = sqlite3_value_type(value);
+		rows->type[i] = (uint8_t)type;
+		rows->integer[i] = type == SQLITE_INTEGER ? sqlite3_value_int64(value) : 0;
+		if (columns[c].read != ANY && type != SQLITE_NULL &&
+		    (type != SQLITE_INTEGER || (columns[c].read == INDEX && rows->integer[i] < 0)))
 			return 0;
 	}
 	return 1;
 }
 
-static int step(const struct ws_nsys_rows *rows)
+static int step(struct ws_nsys_rows *rows)
 {
 	int code = rows->stmt ? sqlite3_step(rows->stmt) : SQLITE_DONE;
 
-	while (code == SQLITE_ROW && !is_sound(rows)) {
+	while (code == SQLITE_ROW && !take_integers(rows)) {
 		rows->n->out->lost[WS_LOST_import_bad_value]++;
 		code = sqlite3_step(rows->stmt);
 	}
