@@ -30,15 +30,25 @@ k = pandas.read_sql('SELECT s.value AS name, k.end - k.start AS ns '
 print(k.groupby('name').ns.agg(['count', 'sum', 'mean', 'median', 'min', 'max', 'std']))
 """
 
-DUCKDB = """
+DUCKDB_OPEN = """
 import { createRequire } from 'node:module';
+import { readdirSync } from 'node:fs';
 const require = createRequire(process.argv[2] + '/package.json');
 const { DuckDBInstance } = require('@duckdb/node-api');
 const connection = await (await DuckDBInstance.create(':memory:', { threads: '2' })).connect();
+"""
+DUCKDB = DUCKDB_OPEN + """
 const reader = await connection.runAndReadAll(`SELECT name, count(*), sum(dur_ns), avg(dur_ns),
   median(dur_ns), min(dur_ns), max(dur_ns), stddev(dur_ns)
   FROM read_parquet('${process.argv[3]}/kernels.parquet') GROUP BY 1 ORDER BY 3 DESC`);
 if (!reader.getRowsJson().length) process.exit(1);
+"""
+# Every file of a folder written again.
+DUCKDB_COPY = DUCKDB_OPEN + """
+const [, , , from, to] = process.argv;
+for (const file of readdirSync(from).filter((name) => name.endsWith('.parquet')))
+  await connection.run(`COPY (SELECT * FROM read_parquet('${from}/${file}'))
+    TO '${to}/${file}' (FORMAT parquet, COMPRESSION zstd)`);
 """
 
 
@@ -53,6 +63,7 @@ BESIDE = {
     "duckdb": ("kernel-summary", "duckdb, kernel summary"),
     "copy": ("export to SQLite", "sqlite3 copying the three large tables of it"),
     "read": ("import of it", "sqlite3 checking it and reading every column"),
+    "duckdb-copy": ("export to Parquet", "duckdb copying the files of it"),
     "gzip": ("export to JSON.gz", "gzip -6 of the same text"),
 }
 
@@ -124,13 +135,15 @@ class Rivals:
     def commands(self, warpsheet, trace):
         folder = os.path.dirname(trace)
         database, parquet = trace + ".sqlite", trace + ".parquet"
-        script = os.path.join(folder, "duckdb.mjs")
+        script, copy = (os.path.join(folder, name) for name in ("duckdb.mjs", "copy.mjs"))
         if "sqlite3" in self.names or "pandas" in self.names:
             run([warpsheet, "export", trace, "-o", database])
         if "duckdb" in self.names:
             run([warpsheet, "export", trace, "-o", parquet])
             with open(script, "w") as f:
                 f.write(DUCKDB)
+            with open(copy, "w") as f:
+                f.write(DUCKDB_COPY)
             # the folder of events of this one rank
             for where, _, files in os.walk(parquet):
                 if "kernels.parquet" in files:
@@ -140,7 +153,10 @@ class Rivals:
             "pandas": [sys.executable, "-c", PANDAS, database],
             "duckdb": ["node", script, self.modules, parquet],
         }
-        return {name: commands[name] for name in self.names}
+        commands = {name: commands[name] for name in self.names}
+        if "duckdb" in commands:
+            commands["duckdb-copy"] = ["node", copy, self.modules, parquet, folder]
+        return commands
 
 
 def run_quietly(command):
