@@ -28,6 +28,31 @@ bool ws_time_selected(const struct ws_selection *s, int64_t start_ns, int64_t en
 	       (end_ns > s->time_first_ns || (end_ns == start_ns && end_ns == s->time_first_ns));
 }
 
+bool ws_kernel_selected(const struct ws_model *m, const struct ws_selection *s,
+                        const struct ws_joined_kernel *k, size_t i)
+{
+	if (s->kernel)
+		return s->kernel[i];
+	return s->scope == WS_SCOPE_ALL ||
+	       ws_scope_of(m, ws_joined_rows_step(s->rows, k->step), k->marks) == s->scope;
+}
+
+size_t ws_first_kernel_of(const struct ws_model *m, const struct ws_selection *s, uint32_t device)
+{
+	size_t lo = 0, hi = s->rows->nkernels;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+		const struct ws_joined_kernel *k = ws_joined_rows_kernel(s->rows, mid);
+
+		if (m->configs[k->config].device < device)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
 bool ws_step_selected(const struct ws_model *m, const struct ws_selection *s, uint32_t step)
 {
 	const struct ws_model_step *st = step == WS_NONE ? NULL : &m->steps[step];

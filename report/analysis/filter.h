@@ -46,6 +46,8 @@ enum ws_status ws_select(const struct ws_model *m, const struct ws_filter *filte
                          struct ws_selection *out, struct ws_err *err);
 void ws_selection_release(struct ws_selection *s);
 
+/* The first kernel row of a device or of one behind it. */
+size_t ws_first_kernel_of(const struct ws_model *m, const struct ws_selection *s, uint32_t device);
 /* Kernel row i, other work i: does it pass every filter but the scope, and is its time known? */
 static inline bool ws_kernel_ran(const struct ws_selection *s, const struct ws_joined_kernel *k,
                                  size_t i)
@@ -57,6 +59,10 @@ static inline bool ws_work_ran(const struct ws_selection *s, const struct ws_mod
 	return !m->work[i].no_time && m->work[i].device < m->ndevices &&
 	       (!s->any_work || s->any_work[i]);
 }
+
+/* Is kernel row i in the report? */
+bool ws_kernel_selected(const struct ws_model *m, const struct ws_selection *s,
+                        const struct ws_joined_kernel *k, size_t i);
 
 /* Does it overlap the time of the filter? */
 bool ws_time_selected(const struct ws_selection *s, int64_t start_ns, int64_t end_ns);

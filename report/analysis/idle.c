@@ -53,23 +53,6 @@ static int by_begin(const void *pa, const void *pb)
 
 /* --- pieces in order -------------------------------------------------------------------------- */
 
-/* The first kernel of a device or one behind it. */
-static size_t first_kernel(struct ws_idle_cursor *c, uint32_t device)
-{
-	size_t lo = 0, hi = c->sel->rows->nkernels;
-
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		const struct ws_joined_kernel *k = ws_joined_rows_kernel(c->sel->rows, mid);
-
-		if (c->m->configs[k->config].device < device)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
-}
-
 static struct piece piece_of_kernel(const struct ws_joined_kernel *k)
 {
 	return (struct piece){k->start_ns, k->start_ns + k->dur_ns, k->call, k->path,
@@ -131,7 +114,7 @@ static void open_places(struct ws_idle_cursor *c)
 		struct place *p = &c->place[d];
 
 		*p = (struct place){.kernel = d ? p[-1].kernels_end : 0,
-		                    .kernels_end = first_kernel(c, d + 1),
+		                    .kernels_end = ws_first_kernel_of(m, c->sel, d + 1),
 		                    .work = work,
 		                    .at_ns = INT64_MIN};
 		while (work < m->nwork && m->work[work].device <= d)

@@ -15,6 +15,17 @@ enum ws_status ws_spans_add(struct ws_spans *s, int64_t start_ns, int64_t end_ns
 	return WS_OK;
 }
 
+enum ws_status ws_spans_cover(struct ws_spans *s, int64_t start_ns, int64_t end_ns,
+                              struct ws_err *err)
+{
+	struct ws_span *last = s->n ? &s->span[s->n - 1] : NULL;
+
+	if (!last || start_ns < last->start_ns || start_ns > last->end_ns)
+		return ws_spans_add(s, start_ns, end_ns, err);
+	last->end_ns = end_ns > last->end_ns ? end_ns : last->end_ns;
+	return WS_OK;
+}
+
 static int by_start(const void *pa, const void *pb)
 {
 	const struct ws_span *a = pa, *b = pb;

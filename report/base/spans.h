@@ -18,6 +18,9 @@ struct ws_spans {
 /* Add [start, end]; one without length changes nothing. */
 enum ws_status ws_spans_add(struct ws_spans *s, int64_t start_ns, int64_t end_ns,
                             struct ws_err *err);
+/* The same where only the union counts: what overlaps the last one makes that longer. */
+enum ws_status ws_spans_cover(struct ws_spans *s, int64_t start_ns, int64_t end_ns,
+                              struct ws_err *err);
 /* Make them disjoint and ascending: their union. */
 void ws_spans_merge(struct ws_spans *s);
 /* Time of merged spans inside [start, end]. */

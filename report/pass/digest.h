@@ -25,7 +25,7 @@ enum ws_digest_part {
 	WS_DIGEST_NAMES = 1u << 6,   /* what kernel names tell of class, direction and dtype */
 	/* no sum: a trace whose products tell FLOPs is declined, for it needs rows */
 	WS_DIGEST_PRODUCTS = 1u << 7,
-	/* no sum: the joined rows themselves (joined_rows.h) */
+	/* no sum: the joined rows themselves (joined_rows.h), with what kernel names tell */
 	WS_DIGEST_ROWS = 1u << 8,
 	/* all of these need the join of kernels, calls and ranges */
 	WS_DIGEST_JOINED = WS_DIGEST_PLACES | WS_DIGEST_PATHS | WS_DIGEST_STEPS | WS_DIGEST_COSTS |

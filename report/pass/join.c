@@ -82,9 +82,10 @@ static bool tells_product(const struct ws_op_facts *op)
 	                          op->kind == WS_TEXT_FUSED_ATTENTION);
 }
 
-static enum ws_status tell_range(const struct ws_pass *p, const struct ws_live *r, int open,
+static enum ws_status tell_range(const struct ws_pass *p, uint32_t range, int open,
                                  struct ws_err *err)
 {
+	const struct ws_live *r = &p->live.range[range];
 	const struct ws_live_family *is = ws_live_is(&p->live, r);
 	const struct ws_joined_range row = {
 	        .start_ns = r->start_ns,
@@ -99,6 +100,7 @@ static enum ws_status tell_range(const struct ws_pass *p, const struct ws_live *
 	        .phase = is->phase,
 	        .is_start_end = is->style == WS_RANGE_START_END,
 	        .is_open = (uint8_t)open,
+	        .is_step = r->step != WS_NONE && p->steps[r->step].live == range,
 	};
 
 	return p->sink->range(p->sink->ctx, &row, err);
@@ -128,7 +130,7 @@ static enum ws_status close_range(void *ctx, uint32_t range, int open, struct ws
 	if (p->parts & WS_DIGEST_COSTS && r->op == range && r->counted && r->in_scope)
 		close_op(p, r);
 	if (p->sink)
-		WS_FORWARD(tell_range(p, r, open, err));
+		WS_FORWARD(tell_range(p, range, open, err));
 	if (p->parts & WS_DIGEST_PRODUCTS && r->op == range && r->counted &&
 	    tells_product(&p->m->ops.op[is->payload]))
 		p->declined = "the FLOPs of products are held against peaks";

@@ -37,6 +37,7 @@ struct ws_joined_range {
 	uint32_t step;    /* as for a kernel */
 	uint8_t phase;
 	uint8_t is_start_end, is_open;
+	uint8_t is_step; /* the step itself, or a whole warm-up */
 };
 
 /* Told of each row once. Kernels of a device come by start, ranges when they end. */

@@ -131,6 +131,7 @@ static enum ws_status copy_kernel(struct ws_joined_rows *rows, const struct ws_m
 static struct ws_joined_range range_of_model(const struct ws_model *m, size_t i)
 {
 	const struct ws_ranges *r = &m->ranges;
+	const uint32_t step = range_of_step(m, m->range_step[i]);
 
 	return (struct ws_joined_range){
 	        .start_ns = r->start_ns[i],
@@ -141,8 +142,9 @@ static struct ws_joined_range range_of_model(const struct ws_model *m, size_t i)
 	        .path = r->path[i],
 	        .depth = r->depth[i],
 	        .payload = r->payload[i],
-	        .step = range_of_step(m, m->range_step[i]),
+	        .step = step,
 	        .phase = m->range_phase[i],
+	        .is_step = step == i,
 	        .is_start_end = (r->flags[i] & WS_RANGE_START_END) != 0,
 	        .is_open = (r->flags[i] & WS_RANGE_OPEN) != 0,
 	};
@@ -257,9 +259,8 @@ enum ws_status ws_joined_rows_read(struct ws_joined_rows *rows, const struct ws_
 {
 	struct ws_digest none;
 	const char *declined;
-	enum ws_status status =
-	        ws_joined_rows_pass(rows, r, name, NULL, WS_SCOPE_ALL,
-	                            WS_DIGEST_ROWS | WS_DIGEST_NAMES, m, &none, &declined, err);
+	enum ws_status status = ws_joined_rows_pass(rows, r, name, NULL, WS_SCOPE_ALL,
+	                                            WS_DIGEST_ROWS, m, &none, &declined, err);
 
 	ws_digest_release(&none);
 	if (status != WS_OK || !declined)

@@ -283,7 +283,7 @@ static enum ws_status run_whole(const struct ws_pass *wanted, const struct ws_tr
 	p.l = (struct ws_loader){.m = *m,
 	                         .r = r,
 	                         .opts = opts,
-	                         .plain_names = !(p.parts & WS_DIGEST_NAMES)};
+	                         .plain_names = !(p.parts & (WS_DIGEST_NAMES | WS_DIGEST_ROWS))};
 	p.live.events = ws_pass_live_events();
 	p.live.ctx = &p;
 	status = run(&p, err);

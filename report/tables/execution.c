@@ -56,8 +56,8 @@ static enum role role_of_name(struct ws_bytes name)
 static enum ws_status add_device_span(struct execution *e, enum role role, int64_t start_ns,
                                       int64_t dur_ns, struct ws_err *err)
 {
-	WS_FORWARD(ws_spans_add(&e->device, start_ns, start_ns + dur_ns, err));
-	return ws_spans_add(&e->spans[role], start_ns, start_ns + dur_ns, err);
+	WS_FORWARD(ws_spans_cover(&e->device, start_ns, start_ns + dur_ns, err));
+	return ws_spans_cover(&e->spans[role], start_ns, start_ns + dur_ns, err);
 }
 
 static enum ws_status add_device_work(struct execution *e, struct ws_err *err)
@@ -67,22 +67,21 @@ static enum ws_status add_device_work(struct execution *e, struct ws_err *err)
 	        [WS_WORK_MEMSET] = ROLE_MEMSET,
 	        [WS_WORK_GRAPH] = ROLE_KERNEL,
 	};
+	const struct ws_selection *sel = e->tab->sel;
 	const struct ws_model *m = e->tab->m;
-	const struct ws_kernels *k = &m->kernels;
 
-	for (size_t i = 0; i < k->n; i++) {
-		enum role role = ws_kernel_is_comm(m, i) ? ROLE_COMM : ROLE_KERNEL;
+	for (size_t i = 0; i < sel->rows->nkernels; i++) {
+		const struct ws_joined_kernel *k = ws_joined_rows_kernel(sel->rows, i);
+		enum role role = k->class == WS_TEXT_COMM ? ROLE_COMM : ROLE_KERNEL;
 
-		if (!e->tab->sel->any_scope[i] || k->flags[i] & WS_KERNEL_NO_TIME)
-			continue;
-		WS_FORWARD(add_device_span(e, role, k->start_ns[i], k->dur_ns[i], err));
+		if (ws_kernel_ran(sel, k, i))
+			WS_FORWARD(add_device_span(e, role, k->start_ns, k->dur_ns, err));
 	}
 	for (size_t i = 0; i < m->nwork; i++) {
 		const struct ws_work *w = &m->work[i];
 
-		if (!e->tab->sel->any_work[i] || w->no_time)
-			continue;
-		WS_FORWARD(add_device_span(e, roles[w->kind], w->start_ns, w->dur_ns, err));
+		if (ws_work_ran(sel, m, i))
+			WS_FORWARD(add_device_span(e, roles[w->kind], w->start_ns, w->dur_ns, err));
 	}
 	return WS_OK;
 }
@@ -90,24 +89,27 @@ static enum ws_status add_device_work(struct execution *e, struct ws_err *err)
 /* What the host did, whatever filter of device work there is. */
 static enum ws_status add_host_work(struct execution *e, struct ws_err *err)
 {
+	struct ws_joined_rows *rows = e->tab->sel->rows;
 	const struct ws_model *m = e->tab->m;
-	const struct ws_ranges *r = &m->ranges, *ops = &m->cpu_ops.tree;
+	const struct ws_ranges *ops = &m->cpu_ops.tree;
 
-	for (size_t i = 0; i < m->api.n; i++)
-		WS_FORWARD(ws_spans_add(&e->spans[ROLE_RUNTIME], m->api.start_ns[i],
-		                        m->api.end_ns[i], err));
+	for (uint32_t i = 0; i < rows->ncalls; i++) {
+		const struct ws_joined_call *call = ws_joined_rows_call(rows, i);
+
+		WS_FORWARD(ws_spans_cover(&e->spans[ROLE_RUNTIME], call->start_ns,
+		                          call->start_ns + call->dur_ns, err));
+	}
 	for (uint32_t i = 0; i < ops->n; i++)
-		WS_FORWARD(ws_spans_add(&e->spans[role_of_name(m->texts[ops->name[i]])],
-		                        ops->start_ns[i], ops->end_ns[i], err));
-	for (uint32_t i = 0; i < r->n; i++) {
-		uint32_t step = m->range_step[i];
+		WS_FORWARD(ws_spans_cover(&e->spans[role_of_name(m->texts[ops->name[i]])],
+		                          ops->start_ns[i], ops->end_ns[i], err));
+	for (size_t i = 0; i < rows->nranges; i++) {
+		const struct ws_joined_range *r = ws_joined_rows_range(rows, i);
 
-		if ((step != WS_NONE && m->steps[step].range == i) ||
-		    r->name[i] == WS_TEXT_WARM_UP || r->name[i] == WS_TEXT_SETUP ||
-		    r->paths[r->path[i]].domain == WS_TEXT_MODULE_DOMAIN)
+		if (r->is_step || r->name == WS_TEXT_WARM_UP || r->name == WS_TEXT_SETUP ||
+		    m->ranges.paths[r->path].domain == WS_TEXT_MODULE_DOMAIN)
 			continue; /* says when or for what, not that the CPU works */
-		WS_FORWARD(ws_spans_add(&e->spans[role_of_name(m->texts[r->name[i]])],
-		                        r->start_ns[i], r->end_ns[i], err));
+		WS_FORWARD(ws_spans_cover(&e->spans[role_of_name(m->texts[r->name])], r->start_ns,
+		                          r->end_ns, err));
 	}
 	return WS_OK;
 }
@@ -255,7 +257,7 @@ enum ws_status ws_tab_execution(const struct ws_table_context *tab, struct ws_ta
 	size_t n = 0, cut = 0;
 	enum ws_status status = WS_OK;
 
-	if (!m->kernels.n && !m->nwork) {
+	if (!tab->sel->rows->nkernels && !m->nwork) {
 		ws_table_set_not_recorded(t, WS_NO_KERNELS);
 		return WS_OK;
 	}

@@ -59,11 +59,10 @@ static void add_running(const struct gpu *g, struct device_sums *d, int64_t star
 		             end_ns < g->end_ns ? end_ns : g->end_ns);
 }
 
-static void add_kernel(struct gpu *g, struct device_sums *d, size_t k)
+static void add_kernel(struct gpu *g, struct device_sums *d, const struct ws_joined_kernel *k)
 {
-	const struct ws_model *m = g->tab->m;
-	const struct ws_config *config = &m->configs[m->kernels.config[k]];
-	int64_t start = m->kernels.start_ns[k], end = start + m->kernels.dur_ns[k];
+	const struct ws_config *config = &g->tab->m->configs[k->config];
+	int64_t start = k->start_ns, end = start + k->dur_ns;
 
 	d->count++;
 	d->kernel_ns += end - start;
@@ -72,7 +71,7 @@ static void add_kernel(struct gpu *g, struct device_sums *d, size_t k)
 	extend(d, start, end);
 	add_running(g, d, start, end);
 	ws_union_add(&d->busy, start, end);
-	if (!ws_kernel_is_comm(m, k)) {
+	if (k->class != WS_TEXT_COMM) {
 		ws_union_add(&d->computation, start, end);
 		ws_union_add(&d->computation_or_graphs, start, end);
 	}
@@ -118,16 +117,17 @@ static void add_work_until(struct gpu *g, uint32_t device, struct device_sums *d
 /* Kernels and other work of a device, in the order in which they began. */
 static void gather(struct gpu *g, uint32_t device, struct device_sums *d)
 {
-	const struct ws_model *m = g->tab->m;
-	size_t work = 0;
+	const struct ws_selection *sel = g->tab->sel;
+	size_t end = ws_first_kernel_of(g->tab->m, sel, device + 1), work = 0;
 
 	d->first_ns = INT64_MAX;
 	d->last_ns = INT64_MIN;
-	for (size_t k = 0; k < m->kernels.n; k++) {
-		if (!g->tab->sel->kernel[k] || ws_kernel_device(m, k) != device ||
-		    m->kernels.flags[k] & WS_KERNEL_NO_TIME)
+	for (size_t i = ws_first_kernel_of(g->tab->m, sel, device); i < end; i++) {
+		const struct ws_joined_kernel *k = ws_joined_rows_kernel(sel->rows, i);
+
+		if (!k->timed || !ws_kernel_selected(g->tab->m, sel, k, i))
 			continue;
-		add_work_until(g, device, d, &work, m->kernels.start_ns[k]);
+		add_work_until(g, device, d, &work, k->start_ns);
 		add_kernel(g, d, k);
 	}
 	add_work_until(g, device, d, &work, INT64_MAX);
@@ -256,7 +256,7 @@ enum ws_status ws_tab_gpu(const struct ws_table_context *tab, struct ws_table *t
 	size_t n = 0, cut = 0;
 	enum ws_status status;
 
-	if (!m->kernels.n && !m->nwork) {
+	if (!tab->sel->rows->nkernels && !m->nwork) {
 		ws_table_set_not_recorded(t, WS_NO_KERNELS);
 		return WS_OK;
 	}
@@ -265,7 +265,7 @@ enum ws_status ws_tab_gpu(const struct ws_table_context *tab, struct ws_table *t
 		g.start_ns = windows[0].start_ns;
 		g.end_ns = windows[n - 1].end_ns;
 	}
-	WS_NEW(tab->temp, g.changes, 2 * m->kernels.n);
+	WS_NEW(tab->temp, g.changes, 2 * tab->sel->rows->nkernels);
 	if (status == WS_OK)
 		status = ws_arena_check(tab->temp, "the GPU summary", err);
 	for (uint32_t i = 0; i < m->ndevices && status == WS_OK; i++)

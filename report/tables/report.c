@@ -277,9 +277,8 @@ static enum ws_status stream_rows(const struct ws_trace_reader *r, const char *n
 	struct ws_model *m = NULL;
 	struct ws_digest d = {0};
 	struct ws_table_context tab = {.sel = &sel, .digest = &d, .rows = &rows};
-	enum ws_status status =
-	        ws_joined_rows_pass(&rows, r, name, opts, WS_SCOPE_ALL,
-	                            WS_DIGEST_ROWS | WS_DIGEST_NAMES, &m, &d, declined, err);
+	enum ws_status status = ws_joined_rows_pass(&rows, r, name, opts, WS_SCOPE_ALL,
+	                                            WS_DIGEST_ROWS, &m, &d, declined, err);
 
 	tab.m = m;
 	if (status == WS_OK && !*declined)

@@ -35,9 +35,19 @@ static void pass_time(struct scene *s)
 
 static void begin(struct scene *s, unsigned thread)
 {
-	static const char *const names[] = {
-	        "warm-up",   "step", "forward", "backward",          "setup", "a", "b",
-	        "optimizer", "step", "forward", "computing softmax", "loss"};
+	static const char *const names[] = {"warm-up",
+	                                    "step",
+	                                    "forward",
+	                                    "backward",
+	                                    "setup",
+	                                    "a",
+	                                    "b",
+	                                    "optimizer",
+	                                    "step",
+	                                    "forward",
+	                                    "computing softmax",
+	                                    "loss",
+	                                    "enumerate(DataLoader)#0"};
 	static const char *const ops[] = {"gemm", "softmax", "scale", NULL};
 	static const char *const dtypes[] = {"fp32", "bf16", NULL};
 	struct tb_op op = {.flops = pick(s, 1000),
@@ -56,8 +66,9 @@ static void begin(struct scene *s, unsigned thread)
 /* A call, and mostly a kernel of it: late, without a time, several, or none. */
 static void call(struct scene *s)
 {
-	static const char *const kernels[] = {"ws_gemm_k", "ws_softmax_k", "elementwise_kernel",
-	                                      "sgemm_128x64", "unheard_of"};
+	static const char *const kernels[] = {
+	        "ws_gemm_k",    "ws_softmax_k", "elementwise_kernel",
+	        "sgemm_128x64", "unheard_of",   "ncclDevKernel_AllReduce_Sum_f32_RING_LL"};
 	int64_t start = s->now, dur = s->ties ? (int64_t)pick(s, 3) : 1 + (int64_t)pick(s, 20);
 	uint64_t id = ++s->correlation;
 	unsigned n = pick(s, 8) ? 1 : pick(s, 4);
@@ -65,7 +76,7 @@ static void call(struct scene *s)
 	tb_call(s->b, start, dur, pick(s, 10) ? id : 0);
 	s->now += dur;
 	for (unsigned i = 0; i < n; i++) {
-		struct tb_kernel k = {.name = kernels[pick(s, 5)],
+		struct tb_kernel k = {.name = kernels[pick(s, sizeof(kernels) / sizeof(*kernels))],
 		                      /* some do not fit into 32 bits */
 		                      .dur_ns = pick(s, 50) ? pick(s, 2) ? pick(s, 300) : 64
 		                                            : (int64_t)5 << 32,
@@ -82,6 +93,32 @@ static void call(struct scene *s)
 	}
 }
 
+/* A call that launches no kernel: it waits, or copies. */
+static void other_call(struct scene *s, unsigned thread)
+{
+	bool copies = pick(s, 2);
+	uint64_t id = ++s->correlation;
+	int64_t start = s->now, dur = s->ties ? (int64_t)pick(s, 3) : 1 + (int64_t)pick(s, 60);
+
+	tb_add(s->b, WS_KIND_API,
+	       &(struct ws_row_api){.start_ns = start,
+	                            .dur_ns = dur,
+	                            .thread = thread,
+	                            .name = tb_text(s->b, copies ? "cudaMemcpyAsync"
+	                                                         : "cudaStreamSynchronize"),
+	                            .correlation = id});
+	s->now += dur;
+	if (copies)
+		tb_add(s->b, WS_KIND_MEMCPY,
+		       &(struct ws_row_memcpy){.start_ns = start + (int64_t)pick(s, 400),
+		                               .dur_ns = pick(s, 200),
+		                               .bytes = 1 + pick(s, 1000),
+		                               .kind = 1,
+		                               .device = pick(s, 2),
+		                               .pid = 100,
+		                               .correlation = pick(s, 10) ? id : 0});
+}
+
 static void flush(struct scene *s)
 {
 	struct ws_err err;
@@ -95,7 +132,7 @@ static void act(struct scene *s)
 
 	tb_on_thread(s->b, thread);
 	pass_time(s);
-	switch (pick(s, 6)) {
+	switch (pick(s, 7)) {
 	case 0:
 	case 1:
 		if (s->depth[thread] < 5)
@@ -106,6 +143,9 @@ static void act(struct scene *s)
 		if (s->depth[thread] || !pick(s, 20))
 			tb_pop(s->b, s->now);
 		s->depth[thread] -= s->depth[thread] > 0;
+		break;
+	case 4:
+		other_call(s, thread);
 		break;
 	default:
 		call(s);
