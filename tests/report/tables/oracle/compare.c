@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/tables/needs.h"
 #include "tests/report/tables/oracle/compare.h"
 #include "tests/report/tables/oracle/oracle.h"
 #include "tests/support/trace_builder.h"
@@ -171,43 +172,49 @@ static unsigned compare_scope(const struct ws_trace_reader *r, const struct ws_m
 	return made;
 }
 
-/* Every table of a report that the pass makes, beside that of a loaded model. */
+/* Every table of a report that the pass makes, all at once, beside those of a loaded model. Steps,
+ * whose MFU may need rows, are compared above. */
 static void compare_all(const struct ws_trace_reader *r, const struct ws_model *m,
                         enum ws_scope scope, const char *where)
 {
+	const struct ws_table_def *passed[64];
 	struct ws_filter filter = WS_FILTER_ALL;
-	size_t ndefs;
+	struct ws_report *streamed = NULL, *loaded = NULL;
+	const char *declined = NULL;
+	size_t ndefs, n = 0;
 	const struct ws_table_def *const *defs = ws_table_defs(&ndefs);
+	struct ws_err err;
 
 	filter.scope = scope;
 	for (size_t i = 0; i < ndefs; i++) {
-		struct ws_report *streamed = NULL, *loaded = NULL;
-		const char *declined = NULL;
-		struct ws_err err;
+		int rows;
 
-		cr_assert(eq(int,
-		             ws_report_stream(r, where, NULL, scope, &defs[i], 1, NULL, &streamed,
-		                              &declined, &err),
-		             WS_OK),
-		          "%s: %s", where, err.text);
-		if (!streamed)
-			continue;
-		cr_assert(eq(int, ws_report_make_tables(m, &filter, &defs[i], 1, &loaded, &err),
-		             WS_OK),
-		          "%s: %s", where, err.text);
-		same_tables(loaded->tables[0], streamed->tables[0], where);
-		ws_report_free(streamed);
-		ws_report_free(loaded);
+		ws_table_needs(defs[i], NULL, &rows);
+		if (!rows && defs[i] != &ws_def_steps)
+			passed[n++] = defs[i];
 	}
+	cr_assert(gt(sz, n, 12));
+	cr_assert(eq(int,
+	             ws_report_stream(r, where, NULL, scope, passed, n, NULL, &streamed, &declined,
+	                              &err),
+	             WS_OK),
+	          "%s: %s", where, err.text);
+	if (!streamed)
+		return;
+	cr_assert(eq(int, ws_report_make_tables(m, &filter, passed, n, &loaded, &err), WS_OK),
+	          "%s: %s", where, err.text);
+	for (size_t i = 0; i < n; i++)
+		same_tables(loaded->tables[i], streamed->tables[i], where);
+	ws_report_free(streamed);
+	ws_report_free(loaded);
 }
 
 unsigned oracle_compare_streamed(const struct ws_trace_reader *r, const struct ws_model *m,
                                  const char *where, unsigned *of_scopes)
 {
-	for (int scope = WS_SCOPE_STEPS; scope < WS_SCOPES; scope++) {
+	for (int scope = WS_SCOPE_STEPS; scope < WS_SCOPES; scope++)
 		*of_scopes += compare_scope(r, m, (enum ws_scope)scope, where);
-		compare_all(r, m, (enum ws_scope)scope, where);
-	}
+	compare_all(r, m, WS_SCOPE_STEPS, where);
 	compare_all(r, m, WS_SCOPE_ALL, where);
 	return compare_scope(r, m, WS_SCOPE_ALL, where);
 }
