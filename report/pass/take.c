@@ -68,31 +68,6 @@ static enum ws_status start_tokens(struct ws_pass *p, const struct ws_block_rows
 
 /* --- rows -------------------------------------------------------------------------------- */
 
-/* Without the join a kernel's cell is that of its configuration, and its order means nothing. */
-static enum ws_status take_alone(struct ws_pass *p, const struct ws_block_rows *b, bool has_dur,
-                                 struct ws_err *err)
-{
-	static const struct ws_kernel_place nowhere = {.path = WS_PATH_NO_RANGE};
-	for (uint32_t i = 0; i < b->info.rows; i++) {
-		uint32_t config = config_of(p, ws_block_value(b, WS_COL_kernel_config, i));
-		uint32_t *cell = &p->cell_of_config[config];
-		int64_t dur = (int64_t)ws_block_value(b, WS_COL_kernel_dur_ns, i);
-		bool timed = has_dur && dur >= 0 &&
-		             !(ws_block_value(b, WS_COL_kernel_flags, i) & WS_KERNEL_NO_TIME);
-
-		if (*cell == WS_NONE)
-			WS_FORWARD(ws_digest_cell(p->d, config, &nowhere, cell, err));
-		if (timed && !ws_digest_add_time(p->d, *cell, dur))
-			return no_memory(err);
-		if (!timed)
-			p->d->cells[*cell].without_time++;
-		else if (dur > WS_MAX_TIME_NS ||
-		         __builtin_add_overflow(p->kernel_ns, dur, &p->kernel_ns))
-			p->declined = UNSOUND;
-	}
-	return WS_OK;
-}
-
 /* What the tokens of a block of kernels tell. has_dur: they have times. */
 static enum ws_status start_kernels(struct ws_pass *p, const struct ws_block_rows *b, bool has_dur,
                                     const uint16_t **of_row, struct ws_err *err)
@@ -114,6 +89,34 @@ static enum ws_status start_kernels(struct ws_pass *p, const struct ws_block_row
 		        config_of(p, id),
 		        (has_dur && !(flags & WS_KERNEL_NO_TIME) ? WS_SAYS_TIMED : 0) |
 		                (flags & WS_KERNEL_CUT_OFF ? WS_SAYS_CUT_OFF : 0)};
+	}
+	return WS_OK;
+}
+
+/* Without the join a kernel's cell is that of its configuration, and its order means nothing. */
+static enum ws_status take_alone(struct ws_pass *p, const struct ws_block_rows *b, bool has_dur,
+                                 struct ws_err *err)
+{
+	static const struct ws_kernel_place nowhere = {.path = WS_PATH_NO_RANGE};
+	const uint64_t *durs = b->v[WS_COL_kernel_dur_ns];
+	const uint16_t *of_row = NULL;
+
+	WS_FORWARD(start_kernels(p, b, has_dur, &of_row, err));
+	for (uint32_t i = 0; i < b->info.rows; i++) {
+		const struct ws_pass_token token = p->tokens[of_row[i]];
+		uint32_t *cell = &p->cell_of_config[token.shape];
+		int64_t dur = (int64_t)durs[i];
+		bool timed = token.says & WS_SAYS_TIMED && dur >= 0;
+
+		if (*cell == WS_NONE)
+			WS_FORWARD(ws_digest_cell(p->d, token.shape, &nowhere, cell, err));
+		if (timed && !ws_digest_add_time(p->d, *cell, dur))
+			return no_memory(err);
+		if (!timed)
+			p->d->cells[*cell].without_time++;
+		else if (dur > WS_MAX_TIME_NS ||
+		         __builtin_add_overflow(p->kernel_ns, dur, &p->kernel_ns))
+			p->declined = UNSOUND;
 	}
 	return WS_OK;
 }
