@@ -222,7 +222,7 @@ static void propose(struct descriptor *heuristic, int64_t wanted, int64_t *count
 	}
 }
 
-cudnnStatus_t cudnnBackendGetAttribute(cudnnBackendDescriptor_t const descriptor,
+cudnnStatus_t cudnnBackendGetAttribute(cudnnBackendDescriptor_t descriptor,
                                        cudnnBackendAttributeName_t name,
                                        cudnnBackendAttributeType_t type, int64_t wanted,
                                        int64_t *count, void *values)
@@ -502,19 +502,20 @@ cudnnStatus_t cudnnSetConvolutionMathType(cudnnConvolutionDescriptor_t c, cudnnM
 		return CUDNN_STATUS_SUCCESS;                         \
 	} while (0)
 
-cudnnStatus_t cudnnGetConvolutionForwardAlgorithm_v7(
-        cudnnHandle_t handle, const cudnnTensorDescriptor_t x, const cudnnFilterDescriptor_t w,
-        const cudnnConvolutionDescriptor_t c, const cudnnTensorDescriptor_t y, const int wanted,
-        int *count, cudnnConvolutionFwdAlgoPerf_t *found)
+cudnnStatus_t
+cudnnGetConvolutionForwardAlgorithm_v7(cudnnHandle_t handle, cudnnTensorDescriptor_t x,
+                                       cudnnFilterDescriptor_t w, cudnnConvolutionDescriptor_t c,
+                                       cudnnTensorDescriptor_t y, const int wanted, int *count,
+                                       cudnnConvolutionFwdAlgoPerf_t *found)
 {
 	(void)handle, (void)x, (void)w, (void)y;
 	PROPOSE(Fwd, CUDNN_CONVOLUTION_FWD_ALGO_WINOGRAD, CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_GEMM);
 }
 
 cudnnStatus_t cudnnGetConvolutionBackwardDataAlgorithm_v7(
-        cudnnHandle_t handle, const cudnnFilterDescriptor_t w, const cudnnTensorDescriptor_t y,
-        const cudnnConvolutionDescriptor_t c, const cudnnTensorDescriptor_t x, const int wanted,
-        int *count, cudnnConvolutionBwdDataAlgoPerf_t *found)
+        cudnnHandle_t handle, cudnnFilterDescriptor_t w, cudnnTensorDescriptor_t y,
+        cudnnConvolutionDescriptor_t c, cudnnTensorDescriptor_t x, const int wanted, int *count,
+        cudnnConvolutionBwdDataAlgoPerf_t *found)
 {
 	(void)handle, (void)x, (void)w, (void)y;
 	PROPOSE(BwdData, CUDNN_CONVOLUTION_BWD_DATA_ALGO_WINOGRAD,
@@ -522,9 +523,9 @@ cudnnStatus_t cudnnGetConvolutionBackwardDataAlgorithm_v7(
 }
 
 cudnnStatus_t cudnnGetConvolutionBackwardFilterAlgorithm_v7(
-        cudnnHandle_t handle, const cudnnTensorDescriptor_t x, const cudnnTensorDescriptor_t y,
-        const cudnnConvolutionDescriptor_t c, const cudnnFilterDescriptor_t w, const int wanted,
-        int *count, cudnnConvolutionBwdFilterAlgoPerf_t *found)
+        cudnnHandle_t handle, cudnnTensorDescriptor_t x, cudnnTensorDescriptor_t y,
+        cudnnConvolutionDescriptor_t c, cudnnFilterDescriptor_t w, const int wanted, int *count,
+        cudnnConvolutionBwdFilterAlgoPerf_t *found)
 {
 	(void)handle, (void)x, (void)w, (void)y;
 	PROPOSE(BwdFilter, CUDNN_CONVOLUTION_BWD_FILTER_ALGO_WINOGRAD_NONFUSED,
@@ -553,35 +554,35 @@ static cudnnStatus_t run(enum dnn_direction direction, int algo, const void *x, 
 }
 
 cudnnStatus_t cudnnConvolutionForward(cudnnHandle_t handle, const void *alpha,
-                                      const cudnnTensorDescriptor_t x, const void *xd,
-                                      const cudnnFilterDescriptor_t w, const void *wd,
-                                      const cudnnConvolutionDescriptor_t c,
+                                      cudnnTensorDescriptor_t x, const void *xd,
+                                      cudnnFilterDescriptor_t w, const void *wd,
+                                      cudnnConvolutionDescriptor_t c,
                                       cudnnConvolutionFwdAlgo_t algo, void *workspace, size_t size,
-                                      const void *beta, const cudnnTensorDescriptor_t y, void *yd)
+                                      const void *beta, cudnnTensorDescriptor_t y, void *yd)
 {
 	(void)handle, (void)alpha, (void)workspace, (void)size, (void)beta;
 	return run(DNN_FORWARD, (int)algo, x, xd, w, wd, y, yd, c);
 }
 
 cudnnStatus_t cudnnConvolutionBackwardData(cudnnHandle_t handle, const void *alpha,
-                                           const cudnnFilterDescriptor_t w, const void *wd,
-                                           const cudnnTensorDescriptor_t y, const void *yd,
-                                           const cudnnConvolutionDescriptor_t c,
+                                           cudnnFilterDescriptor_t w, const void *wd,
+                                           cudnnTensorDescriptor_t y, const void *yd,
+                                           cudnnConvolutionDescriptor_t c,
                                            cudnnConvolutionBwdDataAlgo_t algo, void *workspace,
-                                           size_t size, const void *beta,
-                                           const cudnnTensorDescriptor_t x, void *xd)
+                                           size_t size, const void *beta, cudnnTensorDescriptor_t x,
+                                           void *xd)
 {
 	(void)handle, (void)alpha, (void)workspace, (void)size, (void)beta;
 	return run(DNN_BACKWARD_DATA, (int)algo, x, xd, w, wd, y, yd, c);
 }
 
 cudnnStatus_t cudnnConvolutionBackwardFilter(cudnnHandle_t handle, const void *alpha,
-                                             const cudnnTensorDescriptor_t x, const void *xd,
-                                             const cudnnTensorDescriptor_t y, const void *yd,
-                                             const cudnnConvolutionDescriptor_t c,
+                                             cudnnTensorDescriptor_t x, const void *xd,
+                                             cudnnTensorDescriptor_t y, const void *yd,
+                                             cudnnConvolutionDescriptor_t c,
                                              cudnnConvolutionBwdFilterAlgo_t algo, void *workspace,
                                              size_t size, const void *beta,
-                                             const cudnnFilterDescriptor_t w, void *wd)
+                                             cudnnFilterDescriptor_t w, void *wd)
 {
 	(void)handle, (void)alpha, (void)workspace, (void)size, (void)beta;
 	return run(DNN_BACKWARD_FILTER, (int)algo, x, xd, w, wd, y, yd, c);
