@@ -14,7 +14,7 @@ import subprocess
 import sys
 
 # A third of the paths that the analyzer looks at in a function by default, in a third of the time:
-# all files in minutes. The whole of them found nothing more when this was chosen.
+# all files in minutes. The whole of them found nothing more in the product when this was chosen.
 PATHS = ["-Xclang", "-analyzer-config", "-Xclang", "max-nodes=75000"]
 
 
