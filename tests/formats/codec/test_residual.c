@@ -153,6 +153,31 @@ Test(residual, all_sorts_of_values_come_back)
 		}
 }
 
+/* Most rows are 0 for what they are, and are not looked at one by one, unless some are not. */
+Test(residual, rows_that_are_0_by_their_token_come_back)
+{
+	enum { ALL, FIRST_IS_NOT, LAST_IS_NOT, ANOTHER_CONSTANT, IN_QUANTA, STYLES };
+
+	for (unsigned style = ALL; style < STYLES; style++)
+		for (uint32_t n = 64; n <= 9000; n = n * 3 + 1) {
+			struct rows r;
+
+			rows_init(&r, n, 5);
+			for (uint32_t i = 0; i < n; i++) {
+				bool is_busy = r.name[i] == 102;
+				uint64_t noise = random_u64() % 100;
+
+				r.value[i] = !is_busy ? 0 : style == IN_QUANTA ? i * 32 : i + noise;
+				if (!is_busy && style == ANOTHER_CONSTANT)
+					r.value[i] = 7;
+			}
+			r.value[0] += style == FIRST_IS_NOT ? 1000000 : 0;
+			r.value[n - 1] += style == LAST_IS_NOT ? 1 : 0;
+			round_trips(&r);
+			rows_free(&r);
+		}
+}
+
 Test(residual, a_full_block_with_more_pairs_than_can_be_listed_comes_back)
 {
 	struct rows r;

@@ -21,7 +21,7 @@ static uint32_t pick(uint32_t n)
 
 /* Put, find and take at random beside an array that does the same; the table grows and has holes.
  */
-static void compare_with_array(uint64_t stride)
+static void compare_with_array(uint64_t stride, uint32_t processes)
 {
 	static uint8_t here[2][IDS];
 	struct ws_launches_waiting w = {0};
@@ -30,7 +30,7 @@ static void compare_with_array(uint64_t stride)
 
 	memset(here, 0, sizeof(here));
 	for (unsigned i = 0; i < 20000; i++) {
-		uint32_t process = pick(2), id = pick(IDS);
+		uint32_t process = pick(processes), id = pick(IDS);
 		uint64_t correlation = 7 + id * stride;
 		struct ws_launch_waiting *slot = ws_launches_find(&w, process, correlation);
 
@@ -58,8 +58,9 @@ static void compare_with_array(uint64_t stride)
 Test(launches, waiting_calls_are_found_until_they_are_taken)
 {
 	seed = 1;
-	compare_with_array(1);
-	compare_with_array((uint64_t)1 << 33);
+	compare_with_array(1, 1); /* each has a slot of its own */
+	compare_with_array(1, 2);
+	compare_with_array((uint64_t)1 << 33, 2);
 }
 
 Test(launches, ids_tell_who_uses_them)
