@@ -20,11 +20,6 @@ void ws_launch_stat_add(struct ws_launch_stat *s, const struct ws_config *config
 	s->kineto_ns += weight * config->occupancy.kineto_percent;
 }
 
-double ws_launch_stat_blocks(const struct ws_launch_stat *s)
-{
-	return ws_stat_ratio(s->blocks_ns, s->weight_ns);
-}
-
 double ws_launch_stat_percent(const struct ws_launch_stat *s)
 {
 	return ws_stat_ratio(s->percent_ns, s->weight_ns);
@@ -43,7 +38,7 @@ void ws_cells_set_launch(struct ws_cell *cells, const struct ws_launch_stat *s)
 	if ((s->registers_max || s->known || s->shared_max_bytes) &&
 	    s->shared_max_bytes <= INT64_MAX)
 		ws_cell_set_int(&cells[1], (int64_t)s->shared_max_bytes);
-	ws_cell_set_real(&cells[2], ws_launch_stat_blocks(s));
+	ws_cell_set_real(&cells[2], ws_stat_ratio(s->blocks_ns, s->weight_ns));
 	ws_cell_set_real(&cells[3], ws_launch_stat_percent(s));
 	ws_cell_set_real(&cells[4], ws_launch_stat_kineto(s));
 }

@@ -24,6 +24,5 @@ void ws_launch_stat_add(struct ws_launch_stat *s, const struct ws_config *config
 void ws_cells_set_launch(struct ws_cell *cells, const struct ws_launch_stat *s);
 
 /* Weighted means; NaN when nothing is known. */
-double ws_launch_stat_blocks(const struct ws_launch_stat *s);
 double ws_launch_stat_percent(const struct ws_launch_stat *s);
 double ws_launch_stat_kineto(const struct ws_launch_stat *s);

@@ -42,7 +42,7 @@ static enum ws_status open_lab(struct lab *lab, struct ws_err *err)
 	for (int q = 0; q < QUANTITIES; q++) {
 		lab->values[q] = calloc(n + 1, sizeof(double));
 		if (!lab->values[q])
-			return ws_diff_no_memory(err);
+			return WS_FAIL_MEMORY(err, "comparing the traces");
 		lab->present[q] = n > 0;
 		for (size_t i = 0; i < n; i++) {
 			lab->values[q][i] = value_of(lab->side->samples[i], q);
@@ -53,7 +53,7 @@ static enum ws_status open_lab(struct lab *lab, struct ws_err *err)
 		lab->picked[s] = calloc(n + 1, sizeof(double));
 		lab->steps[s] = calloc(lab->side->nrecordings + 1, sizeof(size_t));
 		if (!lab->picked[s] || !lab->steps[s])
-			return ws_diff_no_memory(err);
+			return WS_FAIL_MEMORY(err, "comparing the traces");
 	}
 	return WS_OK;
 }
@@ -275,14 +275,13 @@ static void print_verdict(const struct lab *lab, char verdict[512])
 static enum ws_status fill_aa(struct lab *lab, struct ws_table *t, struct ws_err *err)
 {
 	uint8_t *in = calloc(lab->side->nrecordings + 1, 1);
-	enum ws_status status = in ? open_lab(lab, err) : ws_diff_no_memory(err);
+	enum ws_status status =
+	        in ? open_lab(lab, err) : WS_FAIL_MEMORY(err, "comparing the traces");
 
 	for (int q = 0; q < QUANTITIES && status == WS_OK; q++)
 		status = find_spread(lab, q, err);
-	if (status == WS_OK)
-		status = try_pairs(lab, in, err);
-	if (status == WS_OK)
-		status = try_splits(lab, in, err);
+	WS_THEN(status, try_pairs(lab, in, err));
+	WS_THEN(status, try_splits(lab, in, err));
 	for (int q = 0; q < QUANTITIES && status == WS_OK; q++)
 		if (lab->present[q])
 			add_quantity(lab, t, q);
@@ -332,7 +331,7 @@ enum ws_status ws_aa_make(struct ws_sides *s, const struct ws_diff_opts *opts,
 	name = ws_texts_get(&d->names.texts, lab.side->recordings[0].name);
 	if (asprintf(&trace, "%.*s and %zu more", (int)name.len, (const char *)name.ptr,
 	             lab.side->nrecordings - 1) < 0)
-		return ws_diff_no_memory(err);
+		return WS_FAIL_MEMORY(err, "comparing the traces");
 	plan.trace = trace;
 	plan.created_ns = lab.side->recordings[0].base_ns;
 	plan.defs = ws_aa_defs(&plan.ndefs);

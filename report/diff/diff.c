@@ -179,13 +179,12 @@ static enum ws_status match(struct ws_diff *d, struct ws_err *err)
 
 		items[s] = calloc(side->nslots + 1, sizeof(**items));
 		if (!items[s])
-			status = ws_diff_no_memory(err);
+			status = WS_FAIL_MEMORY(err, "comparing the traces");
 		for (size_t i = 0; i < side->nslots && items[s]; i++)
 			items[s][i] = side->slots[i].item;
 		list[s] = (struct ws_work_list){items[s], side->nslots};
 	}
-	if (status == WS_OK)
-		status = ws_match_find(&d->match, &list[0], &list[1], cast, err);
+	WS_THEN(status, ws_match_find(&d->match, &list[0], &list[1], cast, err));
 	for (int s = 0; s < 2 && status == WS_OK; s++) {
 		const struct ws_side *side = &d->side[s];
 

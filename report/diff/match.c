@@ -46,11 +46,6 @@ struct rule {
 	int small; /* the range pair says what the rest is */
 };
 
-static enum ws_status no_memory(struct ws_err *err)
-{
-	return WS_FAIL(err, NO_MEMORY, "no memory to match the traces");
-}
-
 static void join(struct matcher *g, const struct positions p[2], enum ws_matched_by by)
 {
 	uint32_t group = (uint32_t)g->out->ngroups++;
@@ -102,7 +97,7 @@ static enum ws_status align_level(struct matcher *g, const struct positions p[2]
 			g->scratch[s][i] = g->symbol[rule.level][s][p[s].at[i]];
 	partner = calloc(p[0].n, sizeof(*partner));
 	if (!partner)
-		return no_memory(err);
+		return WS_FAIL_MEMORY(err, "matching the traces");
 	status = ws_align(g->scratch[0], p[0].n, g->scratch[1], p[1].n, partner, err);
 	for (size_t i = 0; i <= p[0].n && status == WS_OK; i++) {
 		int at_end = i == p[0].n;
@@ -173,7 +168,7 @@ static enum ws_status by_range(const struct ws_work_list *list, uint32_t *order,
 	enum ws_status status;
 
 	if (!key)
-		return no_memory(err);
+		return WS_FAIL_MEMORY(err, "matching the traces");
 	*n = 0;
 	for (uint32_t i = 0; i < list->n; i++) {
 		key[i] = range_of(&list->item[i]);
@@ -226,9 +221,8 @@ static enum ws_status match_ranges(struct matcher *g, struct ws_err *err)
 
 	for (int s = 0; s < 2; s++) {
 		order[s] = calloc(g->side[s].n + 1, sizeof(**order));
-		if (status == WS_OK)
-			status = order[s] ? by_range(&g->side[s], order[s], &n[s], err)
-			                  : no_memory(err);
+		WS_THEN(status, order[s] ? by_range(&g->side[s], order[s], &n[s], err)
+		                         : WS_FAIL_MEMORY(err, "matching the traces"));
 	}
 	while (status == WS_OK && at[0] < n[0] && at[1] < n[1]) {
 		int64_t key[2] = {range_of(&g->side[0].item[order[0][at[0]]]),
@@ -269,7 +263,8 @@ static enum ws_status match_left(struct matcher *g, struct ws_err *err)
 			if (g->out->group[s][i] == WS_NONE)
 				left[s][p[s].n++] = i;
 	}
-	status = left[0] && left[1] ? align_level(g, p, rule, err) : no_memory(err);
+	status = left[0] && left[1] ? align_level(g, p, rule, err)
+	                            : WS_FAIL_MEMORY(err, "matching the traces");
 	free(left[0]);
 	free(left[1]);
 	return status;
@@ -296,7 +291,7 @@ static enum ws_status match_neighbours(struct matcher *g, struct ws_err *err)
 	uint32_t run[2][MOST_NEIGHBOURS];
 
 	if (!last_of_group)
-		return no_memory(err);
+		return WS_FAIL_MEMORY(err, "matching the traces");
 	for (uint32_t i = 0; i < g->side[1].n; i++)
 		if (g->out->group[1][i] != WS_NONE)
 			last_of_group[g->out->group[1][i]] = i + 1;
@@ -393,15 +388,11 @@ enum ws_status ws_match_find(struct ws_match *out, const struct ws_work_list *a,
 		}
 	}
 	if (!whole || !out->by)
-		status = no_memory(err);
-	if (status == WS_OK)
-		status = find_symbols(&g, err);
-	if (status == WS_OK)
-		status = match_ranges(&g, err);
-	if (status == WS_OK)
-		status = match_left(&g, err);
-	if (status == WS_OK)
-		status = match_neighbours(&g, err);
+		status = WS_FAIL_MEMORY(err, "matching the traces");
+	WS_THEN(status, find_symbols(&g, err));
+	WS_THEN(status, match_ranges(&g, err));
+	WS_THEN(status, match_left(&g, err));
+	WS_THEN(status, match_neighbours(&g, err));
 	if (status == WS_OK && cast)
 		match_casts(&g, cast);
 	if (swapped) {

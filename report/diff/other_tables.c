@@ -132,7 +132,7 @@ static enum ws_status list_keys(const struct ws_diff *d, uint32_t **out, size_t 
 	*n = 0;
 	if (!seen || !*out) {
 		free(seen);
-		return ws_diff_no_memory(err);
+		return WS_FAIL_MEMORY(err, "comparing the traces");
 	}
 	for (int s = 0; s < 2; s++)
 		for (size_t r = 0; r < d->side[s].nrecordings; r++)

@@ -25,10 +25,6 @@ struct ws_diff {
 	struct ws_diff_result *result;
 };
 
-static inline enum ws_status ws_diff_no_memory(struct ws_err *err)
-{
-	return WS_FAIL(err, NO_MEMORY, "no memory to compare the traces");
-}
 /* Are ratios of the sides' times withheld? */
 static inline bool ws_diff_is_unlike(const struct ws_diff *d)
 {

@@ -136,8 +136,7 @@ enum ws_status ws_diff_fill_phases(struct ws_diff *d, struct ws_table *t, struct
 	for (int measure = MEASURE_GPU; measure <= MEASURE_WALL; measure++)
 		for (int phase = 0; phase <= WS_PHASES && status == WS_OK; phase++)
 			status = gather_phase(d, &rows, phase, measure, err);
-	if (status == WS_OK)
-		status = ws_diff_rows_grade(d, &rows, err);
+	WS_THEN(status, ws_diff_rows_grade(d, &rows, err));
 	if (rows.n && status == WS_OK)
 		qsort(rows.row, rows.n, sizeof(*rows.row), by_measure);
 	for (size_t i = 0; i < rows.n && status == WS_OK; i++)
@@ -180,7 +179,7 @@ static enum ws_status roll_places(struct ranges *r, struct ws_err *err)
 	buffer = malloc(longest + 1);
 	r->rolled = calloc(names->nplaces + 1, sizeof(*r->rolled));
 	if (!buffer || !r->rolled)
-		status = ws_diff_no_memory(err);
+		status = WS_FAIL_MEMORY(err, "comparing the traces");
 	for (size_t p = 0; p < names->nplaces && status == WS_OK; p++) {
 		struct ws_bytes text = ws_texts_get(&names->texts, names->places[p].text);
 
@@ -199,7 +198,7 @@ static enum ws_status keep_single_names(struct ranges *r, struct ws_err *err)
 
 	r->variants = calloc(names->texts.n + 1, sizeof(*r->variants));
 	if (!r->variants)
-		return ws_diff_no_memory(err);
+		return WS_FAIL_MEMORY(err, "comparing the traces");
 	for (size_t p = 0; p < names->nplaces; p++)
 		r->variants[r->rolled[p]]++;
 	for (size_t p = 0; p < names->nplaces; p++)
@@ -215,7 +214,7 @@ static enum ws_status count_instances(struct ranges *r, struct ws_err *err)
 
 		r->most[s] = calloc(r->d->names.nplaces + 1, sizeof(*r->most[s]));
 		if (!r->most[s])
-			return ws_diff_no_memory(err);
+			return WS_FAIL_MEMORY(err, "comparing the traces");
 		for (size_t i = 0; i < side->nrecordings; i++)
 			for (size_t k = 0; k < side->recordings[i].nranges; k++) {
 				const struct ws_range_time *range = &side->recordings[i].ranges[k];
@@ -268,7 +267,7 @@ static enum ws_status gather_dtypes(struct ranges *r, struct ws_err *err)
 
 		r->dtypes[s] = calloc(r->d->names.texts.n + 1, sizeof(*r->dtypes[s]));
 		if (!r->dtypes[s])
-			return ws_diff_no_memory(err);
+			return WS_FAIL_MEMORY(err, "comparing the traces");
 		for (size_t i = 0; i < side->nrecordings; i++) {
 			for (size_t k = 0; k < side->recordings[i].ndtypes; k++) {
 				const struct ws_recorded_fact *pair =
@@ -344,16 +343,11 @@ enum ws_status ws_diff_fill_ranges(struct ws_diff *d, struct ws_table *t, struct
 	                   .rows = {.nsamples = {d->side[0].nsamples, d->side[1].nsamples}}};
 	enum ws_status status = roll_places(&r, err);
 
-	if (status == WS_OK)
-		status = keep_single_names(&r, err);
-	if (status == WS_OK)
-		status = count_instances(&r, err);
-	if (status == WS_OK)
-		status = gather_ranges(&r, err);
-	if (status == WS_OK)
-		status = gather_dtypes(&r, err);
-	if (status == WS_OK)
-		status = ws_diff_rows_grade(d, &r.rows, err);
+	WS_THEN(status, keep_single_names(&r, err));
+	WS_THEN(status, count_instances(&r, err));
+	WS_THEN(status, gather_ranges(&r, err));
+	WS_THEN(status, gather_dtypes(&r, err));
+	WS_THEN(status, ws_diff_rows_grade(d, &r.rows, err));
 	for (size_t i = 0; i < r.rows.n && status == WS_OK; i++)
 		add_range_row(&r, t, &r.rows.row[i]);
 	if (!r.rows.n)

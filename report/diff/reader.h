@@ -18,10 +18,5 @@ struct ws_reader {
 	uint32_t *place_of_path;
 };
 
-static inline enum ws_status ws_reader_no_memory(struct ws_err *err)
-{
-	return WS_FAIL(err, NO_MEMORY, "no memory to compare the traces");
-}
-
 /* Items, ranges, classes, copies and dtypes. After all else. */
 enum ws_status ws_reader_read_work(struct ws_reader *c, struct ws_err *err);

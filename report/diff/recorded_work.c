@@ -59,7 +59,7 @@ static enum ws_status work_open(struct work *w, struct ws_err *err)
 	w->item_of_op = array_of(m->cpu_ops.tree.n, 0xff);
 	if (!w->text_of || !w->sample || !w->instance || !w->order || !w->kernel_sample ||
 	    !w->item_of_range || !w->item_of_op)
-		return ws_reader_no_memory(err);
+		return WS_FAIL_MEMORY(err, "comparing the traces");
 	return ws_texts_add_str(&w->c->names->texts, "(unclassified)", &w->unclassified, err);
 }
 
@@ -93,17 +93,15 @@ static enum ws_status number_ranges(struct work *w, uint32_t *order, struct ws_e
 	struct ws_recording *r = w->c->r;
 	uint32_t *count = array_of(w->c->names->nplaces, 0);
 	size_t n = 0;
-	enum ws_status status = count ? WS_OK : ws_reader_no_memory(err);
+	enum ws_status status = count ? WS_OK : WS_FAIL_MEMORY(err, "comparing the traces");
 
 	for (uint32_t i = 0; i < ranges->n; i++) {
 		w->sample[i] = sample_of_step(w->c, w->c->m->range_step[i]);
 		if (w->sample[i] != WS_NONE)
 			order[n++] = i;
 	}
-	if (status == WS_OK)
-		status = ws_order_by(order, ranges->start_ns, n, err);
-	if (status == WS_OK)
-		status = ws_order_by_u32(order, w->sample, n, ranges->n, err);
+	WS_THEN(status, ws_order_by(order, ranges->start_ns, n, err));
+	WS_THEN(status, ws_order_by_u32(order, w->sample, n, ranges->n, err));
 	for (size_t i = 0; i < n && status == WS_OK; i++) {
 		uint32_t range = order[i], place = w->c->place_of_path[ranges->path[range]];
 
@@ -140,12 +138,12 @@ static enum ws_status read_ranges(struct work *w, struct ws_err *err)
 	struct ws_recording *r = w->c->r;
 	uint32_t *order = array_of(ranges->n, 0);
 	int64_t *gpu_ns = calloc(ranges->n + 1, sizeof(*gpu_ns));
-	enum ws_status status =
-	        order && gpu_ns ? number_ranges(w, order, err) : ws_reader_no_memory(err);
+	enum ws_status status = order && gpu_ns ? number_ranges(w, order, err)
+	                                        : WS_FAIL_MEMORY(err, "comparing the traces");
 
 	r->ranges = calloc(r->nranges + 1, sizeof(*r->ranges));
 	if (status == WS_OK && !r->ranges)
-		status = ws_reader_no_memory(err);
+		status = WS_FAIL_MEMORY(err, "comparing the traces");
 	if (status == WS_OK)
 		add_range_times(w, gpu_ns);
 	for (size_t i = 0; i < r->nranges && status == WS_OK; i++) {
@@ -170,7 +168,7 @@ static enum ws_status read_dtypes(struct work *w, struct ws_err *err)
 	uint64_t *bits = calloc(m->ranges.npaths + 1, sizeof(*bits));
 	uint32_t text[64];
 	size_t known = 0, pairs = 0;
-	enum ws_status status = bits ? WS_OK : ws_reader_no_memory(err);
+	enum ws_status status = bits ? WS_OK : WS_FAIL_MEMORY(err, "comparing the traces");
 
 	for (uint32_t i = 0; i < m->ranges.n && bits; i++) {
 		const struct ws_op_facts *op = ws_range_op(m, i);
@@ -193,7 +191,7 @@ static enum ws_status read_dtypes(struct work *w, struct ws_err *err)
 	}
 	r->dtypes = calloc(pairs + 1, sizeof(*r->dtypes));
 	if (!r->dtypes)
-		status = ws_reader_no_memory(err);
+		status = WS_FAIL_MEMORY(err, "comparing the traces");
 	for (uint32_t p = 0; p < m->ranges.npaths && status == WS_OK; p++) {
 		for (size_t bit = 0; bit < known && status == WS_OK; bit++) {
 			struct ws_recorded_fact *pair = &r->dtypes[r->ndtypes];
@@ -219,7 +217,7 @@ static enum ws_status order_kernels(struct work *w, struct ws_err *err)
 	enum ws_status status;
 
 	if (!launch)
-		return ws_reader_no_memory(err);
+		return WS_FAIL_MEMORY(err, "comparing the traces");
 	for (uint32_t k = 0; k < m->kernels.n; k++) {
 		uint32_t call = m->kernels.call[k];
 
@@ -229,8 +227,7 @@ static enum ws_status order_kernels(struct work *w, struct ws_err *err)
 			w->order[w->norder++] = k;
 	}
 	status = ws_order_by(w->order, launch, w->norder, err);
-	if (status == WS_OK)
-		status = ws_order_by_u32(w->order, w->kernel_sample, w->norder, m->kernels.n, err);
+	WS_THEN(status, ws_order_by_u32(w->order, w->kernel_sample, w->norder, m->kernels.n, err));
 	free(launch);
 	return status;
 }
@@ -282,7 +279,7 @@ static enum ws_status set_steady_name(struct work *w, struct ws_bytes name, uint
 	enum ws_status status;
 
 	if (!steady)
-		return ws_reader_no_memory(err);
+		return WS_FAIL_MEMORY(err, "comparing the traces");
 	status = ws_texts_add(&w->c->names->texts,
 	                      (struct ws_bytes){steady, ws_name_steady(name, steady)}, out, err);
 	free(steady);
@@ -367,7 +364,7 @@ static enum ws_status add_kernel_name(struct work *w, struct ws_work_item *item,
 		return WS_OK;
 	joined = malloc(so_far.len + 3 + name.len);
 	if (!joined)
-		return ws_reader_no_memory(err);
+		return WS_FAIL_MEMORY(err, "comparing the traces");
 	memcpy(joined, so_far.ptr, so_far.len);
 	memcpy(joined + so_far.len, " + ", 3);
 	memcpy(joined + so_far.len + 3, name.ptr, name.len);
@@ -484,7 +481,7 @@ static enum ws_status read_copies(struct work *w, struct ws_err *err)
 
 	r->copies = calloc(r->nsamples * WS_COPY_NAMES + 1, sizeof(*r->copies));
 	if (!r->copies)
-		return ws_reader_no_memory(err);
+		return WS_FAIL_MEMORY(err, "comparing the traces");
 	for (size_t i = 0; i < m->nwork; i++) {
 		const struct ws_work *work = &m->work[i];
 		uint32_t sample = sample_of_work(w, work);
@@ -510,16 +507,11 @@ enum ws_status ws_reader_read_work(struct ws_reader *c, struct ws_err *err)
 	struct work w = {.c = c};
 	enum ws_status status = work_open(&w, err);
 
-	if (status == WS_OK)
-		status = read_ranges(&w, err);
-	if (status == WS_OK)
-		status = read_dtypes(&w, err);
-	if (status == WS_OK)
-		status = read_items(&w, err);
-	if (status == WS_OK)
-		status = read_classes(&w, err);
-	if (status == WS_OK)
-		status = read_copies(&w, err);
+	WS_THEN(status, read_ranges(&w, err));
+	WS_THEN(status, read_dtypes(&w, err));
+	WS_THEN(status, read_items(&w, err));
+	WS_THEN(status, read_classes(&w, err));
+	WS_THEN(status, read_copies(&w, err));
 	work_release(&w);
 	return status;
 }

@@ -59,7 +59,7 @@ static enum ws_status find_samples(struct ws_reader *c, struct ws_err *err)
 	r->samples = calloc(r->nsamples + 1, sizeof(*r->samples));
 	c->sample_of_step = calloc(m->nsteps + 1, sizeof(*c->sample_of_step));
 	if (!r->samples || !c->sample_of_step)
-		return ws_reader_no_memory(err);
+		return WS_FAIL_MEMORY(err, "comparing the traces");
 	memset(c->sample_of_step, 0xff, (m->nsteps + 1) * sizeof(*c->sample_of_step));
 	for (uint32_t i = 0; i < r->nsamples; i++) {
 		const struct ws_time_window *w = &c->windows[i];
@@ -104,7 +104,7 @@ static enum ws_status place_text(struct ws_names *names, uint32_t parent, struct
 	if (!steady || !out) {
 		free(steady);
 		free(out);
-		return ws_reader_no_memory(err);
+		return WS_FAIL_MEMORY(err, "comparing the traces");
 	}
 	n = ws_name_steady(name, steady);
 	if (above.len)
@@ -130,7 +130,7 @@ static enum ws_status find_places(struct ws_reader *c, struct ws_err *err)
 
 	c->place_of_path = calloc(r->npaths + 1, sizeof(*c->place_of_path));
 	if (!c->place_of_path)
-		return ws_reader_no_memory(err);
+		return WS_FAIL_MEMORY(err, "comparing the traces");
 	for (uint32_t p = 0; p < r->npaths; p++) {
 		const struct ws_path *path = &r->paths[p];
 		uint32_t parent =
@@ -159,7 +159,7 @@ static enum ws_status add_fact(struct ws_reader *c, const char *prefix, struct w
 	enum ws_status status;
 
 	if (!whole)
-		return ws_reader_no_memory(err);
+		return WS_FAIL_MEMORY(err, "comparing the traces");
 	memcpy(whole, prefix, n);
 	memcpy(whole + n, key.ptr, key.len);
 	status = ws_texts_add(&c->names->texts, (struct ws_bytes){whole, n + key.len}, &fact->key,
@@ -203,7 +203,7 @@ static enum ws_status read_facts(struct ws_reader *c, struct ws_err *err)
 
 	c->r->facts = calloc(m->nfacts + m->meta.rows + 2, sizeof(*c->r->facts));
 	if (!c->r->facts)
-		return ws_reader_no_memory(err);
+		return WS_FAIL_MEMORY(err, "comparing the traces");
 	for (size_t i = 0; i < m->nfacts; i++)
 		WS_FORWARD(add_fact(c, "workload.", m->facts[i].key, m->facts[i].value, err));
 	for (size_t i = m->ndevices; i-- > 0;) {
@@ -266,7 +266,7 @@ static enum ws_status read_state(struct ws_reader *c, struct ws_err *err)
 	c->r->damaged = m->file.damaged_blocks || m->file.skipped_bytes;
 	c->r->origin = ws_table_new(&ws_def_diff_verdict);
 	if (!c->r->origin)
-		return ws_reader_no_memory(err);
+		return WS_FAIL_MEMORY(err, "comparing the traces");
 	ws_note_origin(m, "", c->r->origin);
 	WS_FORWARD(ws_table_done(c->r->origin, err));
 	status = ws_idle_find(m, &c->sel, false, &idle, err);
@@ -286,16 +286,11 @@ enum ws_status ws_recording_read(struct ws_recording *out, struct ws_names *name
 
 	*out = (struct ws_recording){0};
 	status = ws_select(m, NULL, &c.sel, err);
-	if (status == WS_OK)
-		status = find_samples(&c, err);
-	if (status == WS_OK)
-		status = find_places(&c, err);
-	if (status == WS_OK)
-		status = read_facts(&c, err);
-	if (status == WS_OK)
-		status = read_state(&c, err);
-	if (status == WS_OK)
-		status = ws_reader_read_work(&c, err);
+	WS_THEN(status, find_samples(&c, err));
+	WS_THEN(status, find_places(&c, err));
+	WS_THEN(status, read_facts(&c, err));
+	WS_THEN(status, read_state(&c, err));
+	WS_THEN(status, ws_reader_read_work(&c, err));
 	ws_selection_release(&c.sel);
 	free(c.windows);
 	free(c.sample_of_step);

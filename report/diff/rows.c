@@ -36,7 +36,7 @@ enum ws_status ws_diff_row_of(struct ws_diff_rows *r, const uint32_t key[WS_DIFF
 	for (int s = 0; s < 2; s++) {
 		row->ns[s] = calloc(r->nsamples[s] + 1, sizeof(*row->ns[s]));
 		if (!row->ns[s])
-			return ws_diff_no_memory(err);
+			return WS_FAIL_MEMORY(err, "comparing the traces");
 	}
 	return WS_OK;
 }
@@ -54,7 +54,7 @@ enum ws_status ws_diff_compare(const struct ws_diff *d, const int64_t *a, const 
 
 		values[s] = calloc(side->nsamples + 1, sizeof(*values[s]));
 		if (!values[s]) {
-			status = ws_diff_no_memory(err);
+			status = WS_FAIL_MEMORY(err, "comparing the traces");
 			continue;
 		}
 		/* work that a sample lacks took less than can be told: logarithms want a value */
@@ -62,8 +62,7 @@ enum ws_status ws_diff_compare(const struct ws_diff *d, const int64_t *a, const 
 			values[s][i] = ns[s][i] > 0 ? (double)ns[s][i] : 0.5;
 		samples[s] = (struct ws_samples){values[s], side->steps, side->nrecordings};
 	}
-	if (status == WS_OK)
-		status = ws_compare(&samples[0], &samples[1], &d->grade, out, err);
+	WS_THEN(status, ws_compare(&samples[0], &samples[1], &d->grade, out, err));
 	if (status == WS_OK && ws_diff_is_unlike(d))
 		out->grade = WS_GRADE_UNLIKE;
 	free(values[0]);
@@ -102,7 +101,7 @@ enum ws_status ws_diff_rows_grade(const struct ws_diff *d, struct ws_diff_rows *
 {
 	struct ws_comparison **both = calloc(r->n + 1, sizeof(*both));
 	size_t n = 0;
-	enum ws_status status = both ? WS_OK : ws_diff_no_memory(err);
+	enum ws_status status = both ? WS_OK : WS_FAIL_MEMORY(err, "comparing the traces");
 
 	for (size_t i = 0; i < 2 * r->n; i++) {
 		struct ws_diff_row *row = &r->row[i / 2];
@@ -120,8 +119,7 @@ enum ws_status ws_diff_rows_grade(const struct ws_diff *d, struct ws_diff_rows *
 		if (row->instances[0] && row->instances[1])
 			both[n++] = &row->c;
 	}
-	if (status == WS_OK)
-		status = ws_grade_rows(both, n, &d->grade, err);
+	WS_THEN(status, ws_grade_rows(both, n, &d->grade, err));
 	free(both);
 	return status;
 }
@@ -142,7 +140,7 @@ static enum ws_status sort_by_group(const struct ws_diff *d, int s, struct by_gr
 	out->order = calloc(n + 1, sizeof(*out->order));
 	out->first = calloc(ngroups + 2, sizeof(*out->first));
 	if (!out->order || !out->first)
-		return ws_diff_no_memory(err);
+		return WS_FAIL_MEMORY(err, "comparing the traces");
 	for (size_t i = 0; i < n; i++)
 		if (group[i] != WS_NONE)
 			out->first[group[i] + 2]++;

@@ -9,11 +9,6 @@
 #include "formats/base/grow.h"
 #include "report/base/names.h"
 
-static enum ws_status no_memory(struct ws_err *err)
-{
-	return WS_FAIL(err, NO_MEMORY, "no memory to compare the traces");
-}
-
 void ws_side_release(struct ws_side *s)
 {
 	for (size_t i = 0; i < s->nrecordings; i++)
@@ -100,7 +95,7 @@ static enum ws_status place_sample(struct ws_side *s, const struct ws_work_list 
 	}
 	status = ws_match_find(&match, first, list, 0, err);
 	if (status == WS_OK && !(slot_of_group = calloc(match.ngroups + 1, sizeof(uint32_t))))
-		status = no_memory(err);
+		status = WS_FAIL_MEMORY(err, "comparing the traces");
 	for (uint32_t i = (uint32_t)first->n; status == WS_OK && i-- > 0;)
 		if (match.group[0][i] != WS_NONE)
 			slot_of_group[match.group[0][i]] = i;
@@ -125,7 +120,7 @@ static enum ws_status list_samples(struct ws_side *s, struct ws_err *err)
 		s->nsamples += s->recordings[r].nsamples;
 	s->samples = calloc(s->nsamples + 1, sizeof(*s->samples));
 	if (!s->steps || !s->samples)
-		return no_memory(err);
+		return WS_FAIL_MEMORY(err, "comparing the traces");
 	for (size_t r = 0; r < s->nrecordings; r++) {
 		s->steps[r] = s->recordings[r].nsamples;
 		for (size_t i = 0; i < s->steps[r]; i++)
@@ -140,7 +135,7 @@ static enum ws_status add_times(struct ws_side *s, uint32_t *const *slot_of, str
 {
 	s->slot_ns = calloc(s->nslots * s->nsamples + 1, sizeof(*s->slot_ns));
 	if (!s->slot_ns)
-		return no_memory(err);
+		return WS_FAIL_MEMORY(err, "comparing the traces");
 	for (size_t sample = 0; sample < s->nsamples; sample++) {
 		struct ws_work_list list = work_of(s, sample);
 
@@ -164,7 +159,7 @@ enum ws_status ws_side_merge(struct ws_side *s, struct ws_err *err)
 	enum ws_status status = list_samples(s, err);
 
 	if (status == WS_OK && !(slot_of = calloc(s->nsamples + 1, sizeof(*slot_of))))
-		status = no_memory(err);
+		status = WS_FAIL_MEMORY(err, "comparing the traces");
 	if (status == WS_OK && s->nsamples)
 		first = work_of(s, 0);
 	for (size_t i = 0; status == WS_OK && s->nsamples && i < first.n; i++)
@@ -174,10 +169,9 @@ enum ws_status ws_side_merge(struct ws_side *s, struct ws_err *err)
 
 		slot_of[i] = calloc(list.n + 1, sizeof(**slot_of));
 		status = slot_of[i] ? place_sample(s, &first, &list, &capacity, slot_of[i], err)
-		                    : no_memory(err);
+		                    : WS_FAIL_MEMORY(err, "comparing the traces");
 	}
-	if (status == WS_OK)
-		status = add_times(s, slot_of, err);
+	WS_THEN(status, add_times(s, slot_of, err));
 	for (size_t i = 0; slot_of && i < s->nsamples; i++)
 		free(slot_of[i]);
 	free(slot_of);

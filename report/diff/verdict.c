@@ -133,13 +133,12 @@ static enum ws_status compare_time(const struct verdict *v, int which, struct ws
 
 		ns[s] = calloc(side->nsamples + 1, sizeof(*ns[s]));
 		if (!ns[s])
-			status = ws_diff_no_memory(err);
+			status = WS_FAIL_MEMORY(err, "comparing the traces");
 		for (size_t i = 0; i < side->nsamples && ns[s]; i++)
 			sum[s] += ns[s][i] = time_of(v->d, side->samples[i], which);
 	}
 	*present = sum[0] > 0 && sum[1] > 0;
-	if (status == WS_OK)
-		status = ws_diff_compare(v->d, ns[0], ns[1], out, err);
+	WS_THEN(status, ws_diff_compare(v->d, ns[0], ns[1], out, err));
 	free(ns[0]);
 	free(ns[1]);
 	return status;
@@ -406,8 +405,7 @@ static enum ws_status add_causes(const struct verdict *v, const struct ws_compar
 	struct ws_diff_rows rows = {.n = 0}, classes = {.n = 0};
 	enum ws_status status = ws_diff_rows_of_work(v->d, key_of_gain, &rows, err);
 
-	if (status == WS_OK)
-		status = ws_diff_gather_classes(v->d, &classes, err);
+	WS_THEN(status, ws_diff_gather_classes(v->d, &classes, err));
 	if (status == WS_OK && !ws_diff_is_unlike(v->d)) {
 		add_changes(v, &rows, 1);
 		add_changes(v, &rows, 0);

@@ -4,11 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static enum ws_status no_memory(struct ws_err *err)
-{
-	return WS_FAIL(err, NO_MEMORY, "no memory for the sums of a trace");
-}
-
 enum ws_status ws_digest_init(struct ws_digest *d, const struct ws_model *m, unsigned parts,
                               struct ws_err *err)
 {
@@ -16,12 +11,12 @@ enum ws_status ws_digest_init(struct ws_digest *d, const struct ws_model *m, uns
 	                        .ndevices = m->ndevices ? m->ndevices : 1,
 	                        .ntexts = m->ntexts};
 	if (parts & WS_DIGEST_CALLS && !(d->calls = calloc(d->ntexts, sizeof(*d->calls))))
-		return no_memory(err);
+		return WS_FAIL_MEMORY(err, "the sums of a trace");
 	if (parts & WS_DIGEST_COSTS) {
 		d->flops = calloc(d->ntexts, sizeof(*d->flops));
 		d->flops_unknown = calloc(d->ntexts, sizeof(*d->flops_unknown));
 		if (!d->flops || !d->flops_unknown)
-			return no_memory(err);
+			return WS_FAIL_MEMORY(err, "the sums of a trace");
 	}
 	return ws_digest_reserve_paths(d, 0, err);
 }
@@ -87,7 +82,7 @@ enum ws_status ws_digest_add_kernel(struct ws_digest *d, uint32_t cell,
 	if (!k->timed)
 		c->without_time++;
 	else if (!ws_digest_add_time(d, cell, k->dur_ns))
-		return no_memory(err);
+		return WS_FAIL_MEMORY(err, "the sums of a trace");
 	return WS_OK;
 }
 
@@ -216,7 +211,9 @@ enum ws_status ws_digest_add_call(struct ws_digest *d, uint32_t name, int64_t du
 {
 	d->ncalls++;
 	d->calls[name].failed += (uint64_t)failed;
-	return ws_values_add(&d->calls[name].dur_ns, dur_ns) ? WS_OK : no_memory(err);
+	return ws_values_add(&d->calls[name].dur_ns, dur_ns)
+	               ? WS_OK
+	               : WS_FAIL_MEMORY(err, "the sums of a trace");
 }
 
 /* --- statistics -------------------------------------------------------------------------- */
@@ -249,7 +246,8 @@ enum ws_status ws_digest_group(const struct ws_digest *d, const uint32_t *group,
 	uint32_t *cells = calloc(d->ncells + 1, sizeof(*cells));
 	const struct ws_values **values = calloc(d->ncells + 1, sizeof(struct ws_values *));
 	struct ws_values_scratch scratch = {0};
-	enum ws_status status = begin && cells && values ? WS_OK : no_memory(err);
+	enum ws_status status =
+	        begin && cells && values ? WS_OK : WS_FAIL_MEMORY(err, "the sums of a trace");
 
 	if (status == WS_OK)
 		sort_cells(d, group, ngroups, begin, cells);
@@ -262,7 +260,7 @@ enum ws_status ws_digest_group(const struct ws_digest *d, const uint32_t *group,
 			out[g].without_time += d->cells[cells[i]].without_time;
 		}
 		if (!ws_values_stat(values, n, &scratch, &out[g].time))
-			status = no_memory(err);
+			status = WS_FAIL_MEMORY(err, "the sums of a trace");
 	}
 	ws_values_scratch_free(&scratch);
 	free(values);

@@ -9,11 +9,6 @@
 #include "report/model/steps.h"
 #include "report/pass/private.h"
 
-static enum ws_status no_memory(struct ws_err *err)
-{
-	return WS_FAIL(err, NO_MEMORY, "no memory to join the records of a trace");
-}
-
 /* Adds up what the loaded model refuses when it overflows: it is the one to say so. */
 static void add_bounded(struct ws_pass *p, int64_t *sum, int64_t more)
 {
@@ -125,7 +120,7 @@ static enum ws_status close_range(void *ctx, uint32_t range, int open, struct ws
 
 		sums->open += (uint64_t)open;
 		if (!ws_values_add(&sums->dur_ns, r->end_ns - r->start_ns))
-			return no_memory(err);
+			return WS_FAIL_MEMORY(err, "joining the records of a trace");
 	}
 	if (p->parts & WS_DIGEST_COSTS && r->op == range && r->counted && r->in_scope)
 		close_op(p, r);
@@ -534,7 +529,7 @@ static enum ws_status take_facts(struct ws_pass *p, struct ws_err *err)
 
 	WS_NEW(&p->m->arena, p->m->facts, p->m->ntexts);
 	if (!p->m->facts)
-		return no_memory(err);
+		return WS_FAIL_MEMORY(err, "joining the records of a trace");
 	for (size_t i = 0; i < p->nmarks && status == WS_OK; i++)
 		status = ws_take_fact(p->m, &keys, p->m->texts[p->marks[i].text], err);
 	ws_strtab_free(&keys);

@@ -157,7 +157,7 @@ static enum ws_status number_steps(struct ws_joined_rows *rows, const struct ws_
 		if (m->steps[i].range >= rows->nsteps_of)
 			rows->nsteps_of = (size_t)m->steps[i].range + 1;
 	rows->step_of = malloc((rows->nsteps_of + 1) * sizeof(*rows->step_of));
-	WS_FAIL_IF(!rows->step_of, err, NO_MEMORY, "no memory for %zu steps", m->nsteps);
+	WS_FAIL_IF(!rows->step_of, err, NO_MEMORY, "out of memory for %zu steps", m->nsteps);
 	memset(rows->step_of, 0xff, (rows->nsteps_of + 1) * sizeof(*rows->step_of));
 	for (size_t i = 0; i < m->nsteps; i++)
 		rows->step_of[m->steps[i].range] = (uint32_t)i;
@@ -189,10 +189,9 @@ static enum ws_status copy_model(struct ws_joined_rows *rows, const struct ws_mo
 	uint64_t *correlations = calloc(m->api.n + 1, sizeof(*correlations));
 	enum ws_status status;
 
-	WS_FAIL_IF(!correlations, err, NO_MEMORY, "no memory for %zu calls", m->api.n);
+	WS_FAIL_IF(!correlations, err, NO_MEMORY, "out of memory for %zu calls", m->api.n);
 	status = open_rooms(rows, m->kernels.n, m->kernels.n, m->ranges.n, err);
-	if (status == WS_OK)
-		status = load_correlations(r, correlations, err);
+	WS_THEN(status, load_correlations(r, correlations, err));
 	for (size_t i = 0; i < m->kernels.n && status == WS_OK; i++)
 		status = copy_kernel(rows, m, correlations, i, err);
 	for (uint32_t i = 0; i < m->ranges.n && status == WS_OK; i++) {

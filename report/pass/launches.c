@@ -8,11 +8,6 @@ _Static_assert(sizeof(struct ws_launch_waiting) == 32, "two of them are a line o
 
 #define PAGE_BYTES ((size_t)1 << (WS_LAUNCH_PAGE_BITS - 1)) /* four bits an id */
 
-static enum ws_status no_memory(struct ws_err *err)
-{
-	return WS_FAIL(err, NO_MEMORY, "no memory to join launches");
-}
-
 /* --- ids --------------------------------------------------------------------------------- */
 
 static enum ws_status add_page(struct ws_launch_ids *ids, uint64_t key, struct ws_err *err)
@@ -24,7 +19,7 @@ static enum ws_status add_page(struct ws_launch_ids *ids, uint64_t key, struct w
 	WS_FORWARD(WS_GROW(ids->pages, ids->npages + 1, ids->capacity, err));
 	page = calloc(PAGE_BYTES, 1);
 	if (!page)
-		return no_memory(err);
+		return WS_FAIL_MEMORY(err, "joining launches");
 	ids->pages[ids->npages] = page;
 	ids->last_key = key;
 	ids->last_page = page;
@@ -63,7 +58,7 @@ static enum ws_status move(struct ws_launches_waiting *w, unsigned slot_bits, bo
 
 	to.slots = aligned_alloc(64, to.nslots * sizeof(*to.slots));
 	if (!to.slots)
-		return no_memory(err);
+		return WS_FAIL_MEMORY(err, "joining launches");
 	memset(to.slots, 0, to.nslots * sizeof(*to.slots));
 	for (size_t i = 0; i < w->nslots && status == WS_OK; i++)
 		if (w->slots[i].used)

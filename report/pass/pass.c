@@ -11,11 +11,6 @@
 #include "report/model/steps.h"
 #include "report/pass/private.h"
 
-static enum ws_status no_memory(struct ws_err *err)
-{
-	return WS_FAIL(err, NO_MEMORY, "no memory to read a trace in one pass");
-}
-
 /* --- what is looked up for every row ------------------------------------------------------ */
 
 /* An array where it takes little more room than the map does. */
@@ -34,7 +29,7 @@ static enum ws_status make_numbers(const struct ws_idmap *map, struct ws_pass_nu
 	out->n = greatest + 1;
 	out->of = calloc((size_t)out->n, sizeof(*out->of));
 	if (!out->of)
-		return no_memory(err);
+		return WS_FAIL_MEMORY(err, "reading a trace in one pass");
 	for (uint64_t id = 0; id < out->n; id++)
 		out->of[id] = ws_idmap_get(map, id);
 	return WS_OK;
@@ -46,7 +41,7 @@ static enum ws_status look_at_names(struct ws_pass *p, struct ws_err *err)
 
 	p->names = calloc(m->ntexts, sizeof(*p->names));
 	if (!p->names)
-		return no_memory(err);
+		return WS_FAIL_MEMORY(err, "reading a trace in one pass");
 	for (uint32_t i = 0; i < m->ntexts; i++)
 		p->names[i] =
 		        (struct ws_pass_name){ws_label_marks(i), (uint8_t)ws_label_phase(m, i)};
@@ -139,7 +134,7 @@ static enum ws_status take_all_work(struct ws_pass *p, struct ws_err *err)
 	struct ws_pass_kernel *k = ws_pass_rows_reserve(&p->kernels, m->nwork);
 
 	if (!k)
-		return no_memory(err);
+		return WS_FAIL_MEMORY(err, "reading a trace in one pass");
 	for (size_t i = 0; i < m->nwork; i++) {
 		const struct ws_work *w = &m->work[i];
 
@@ -193,7 +188,7 @@ static enum ws_status prepare(struct ws_pass *p, struct ws_err *err)
 	p->cell_of_config = calloc(m->nconfigs, sizeof(*p->cell_of_config));
 	p->counted = malloc(WS_PASS_COUNTED * sizeof(*p->counted));
 	if (!p->cell_of_config || !p->counted)
-		return no_memory(err);
+		return WS_FAIL_MEMORY(err, "reading a trace in one pass");
 	memset(p->cell_of_config, 0xff, m->nconfigs * sizeof(*p->cell_of_config));
 	if (m->nprocesses > WS_PASS_MAX_PROCESSES)
 		p->declined = "there are too many processes";

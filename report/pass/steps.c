@@ -155,7 +155,7 @@ enum ws_status ws_pass_end_steps(struct ws_pass *p, struct ws_err *err)
 	gpu = calloc(p->nsteps ? p->nsteps : 1, sizeof(*gpu));
 	if (!m->steps || !gpu) {
 		free(gpu);
-		return WS_FAIL(err, NO_MEMORY, "no memory for the steps of a trace");
+		return WS_FAIL_MEMORY(err, "the steps of a trace");
 	}
 	for (size_t i = 0; i < p->nsteps; i++) {
 		const struct ws_pass_step *s = &p->steps[i];

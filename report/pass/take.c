@@ -9,11 +9,6 @@
 #include "formats/trace/thread_events.h"
 #include "report/pass/private.h"
 
-static enum ws_status no_memory(struct ws_err *err)
-{
-	return WS_FAIL(err, NO_MEMORY, "no memory for the rows of a trace");
-}
-
 static uint32_t text_of(const struct ws_pass *p, uint64_t string_id)
 {
 	uint32_t text = string_id ? ws_pass_number(&p->texts, string_id) : WS_TEXT_EMPTY;
@@ -59,7 +54,7 @@ static enum ws_status start_tokens(struct ws_pass *p, const struct ws_block_rows
 		return WS_OK;
 	p->numbers = malloc(WS_MAX_BLOCK_ROWS * sizeof(*p->numbers));
 	if (!p->numbers)
-		return no_memory(err);
+		return WS_FAIL_MEMORY(err, "the rows of a trace");
 	for (uint32_t i = 0; i < WS_MAX_BLOCK_ROWS; i++)
 		p->numbers[i] = (uint16_t)i;
 	*of_row = p->numbers;
@@ -111,7 +106,7 @@ static enum ws_status take_alone(struct ws_pass *p, const struct ws_block_rows *
 		if (*cell == WS_NONE)
 			WS_FORWARD(ws_digest_cell(p->d, token.shape, &nowhere, cell, err));
 		if (timed && !ws_digest_add_time(p->d, *cell, dur))
-			return no_memory(err);
+			return WS_FAIL_MEMORY(err, "the rows of a trace");
 		if (!timed)
 			p->d->cells[*cell].without_time++;
 		else if (dur > WS_MAX_TIME_NS ||
@@ -131,7 +126,7 @@ static enum ws_status take_kernels(struct ws_pass *p, const struct ws_block_rows
 	bool unsorted = false;
 
 	if (!k)
-		return no_memory(err);
+		return WS_FAIL_MEMORY(err, "the rows of a trace");
 	WS_FORWARD(start_kernels(p, b, has_dur, &of_row, err));
 	for (uint32_t i = 0; i < b->info.rows; i++, k++) {
 		const struct ws_pass_token token = p->tokens[of_row[i]];
@@ -384,7 +379,7 @@ static enum ws_status take_thread_rows(struct ws_pass *p, const struct ws_block_
 	uint32_t calls = 0;
 
 	if (!row)
-		return no_memory(err);
+		return WS_FAIL_MEMORY(err, "the rows of a trace");
 	WS_FORWARD(start_tokens(p, b, t.shape_by_token, &of_row, err));
 	for (uint32_t i = 0; i < n; i++) {
 		struct ws_pass_token *token = &p->tokens[of_row[i]];

@@ -3,7 +3,7 @@
 #   - every C file of ours is compiled with formats/base/banned.h in front
 #   - printing and exiting only in command files
 #   - no function that changes the locale of numbers, none that waits for nobody
-#   - one idiom for arrays that grow
+#   - one idiom for arrays that grow, one for a lack of memory (WS_FAIL_MEMORY), one for headers
 # Begins by finding violations that it plants itself.
 set -eu
 root=$1 build=$2
@@ -14,6 +14,8 @@ may_print='^(report/commands/[a-z_]*|report/base/ui|recorder/launch/main|kernels
 # Arrays grow by WS_GROW. By hand, so as to have less room to spare: values.h, since there are many
 # small ones; rows.c, since hardly any rows wait
 may_grow='^(formats/base/grow\.c|report/base/values\.c|report/pass/rows\.c):'
+# Installed, and read by programs with compilers of their own: they have guards.
+may_guard='^kernels/nvtx/(abi|client|warpsheet_nvtx)\.h$'
 # a child after fork that could not exec, and a signal's handler
 may_exit='^(formats/trace/(small_input|map)|recorder/launch/(child|series)|report/base/ui)\.c:.*_exit\('
 
@@ -30,6 +32,9 @@ check() { # in the current folder
 	code '(^|[^[:alnum:]_])(strcpy|strcat|sprintf|vsprintf|gets|strtok|ato[ilf]|atoll)\('
 	code '(^|[^[:alnum:]_])(setlocale|system|popen)\('
 	code '(^|[^[:alnum:]_])(realloc|reallocarray)\(' | grep -vE "$may_grow" || :
+	code 'no_memory\(struct ws_err'
+	grep -rL '^#pragma once' formats kernels recorder report --include='*.h' --include='*.cuh' |
+		grep -vE "$may_guard" || :
 }
 
 self_test() {
@@ -43,13 +48,15 @@ self_test() {
 		strcpy(a, b);
 		setlocale(LC_ALL, "");
 		p = realloc(p, n);
+		static enum ws_status no_memory(struct ws_err *err)
 		/* printf("a comment"); */
 		snprintf(a, n, "x"); fprintf(f, "x"); p->exit_code = 1;
 	EOF
 	echo 'abort();' >"$plant/kernels/a.cu"
+	echo '#ifndef A_H' >"$plant/recorder/a.h"
 	found=$(cd "$plant" && check | wc -l)
-	[ "$found" -eq 7 ] || {
-		echo "self-test: found $found of 7 planted violations"
+	[ "$found" -eq 9 ] || {
+		echo "self-test: found $found of 9 planted violations"
 		exit 1
 	}
 }
