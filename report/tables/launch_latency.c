@@ -63,11 +63,6 @@ static bool measure(struct row *row, const struct ws_joined_kernel *k,
 	       (k->start_ns < call_end || ws_values_add(&row->ns[QUEUE], k->start_ns - call_end));
 }
 
-static enum ws_status no_memory(struct ws_err *err)
-{
-	return WS_FAIL(err, NO_MEMORY, "no memory for the launch latencies");
-}
-
 static enum ws_status gather(struct latency *s, struct ws_err *err)
 {
 	const struct ws_selection *sel = s->tab->sel;
@@ -91,7 +86,7 @@ static enum ws_status gather(struct latency *s, struct ws_err *err)
 		                  &row, err));
 		s->n++;
 		if (!measure(row, k, call))
-			return no_memory(err);
+			return WS_FAIL_MEMORY(err, "the launch latencies");
 	}
 	return WS_OK;
 }
@@ -108,7 +103,7 @@ static enum ws_status make_statistics(struct latency *s, struct ws_err *err)
 		done = ws_values_stat(&values, 1, &scratch, &row->stat[i % MEASURES]);
 	}
 	ws_values_scratch_free(&scratch);
-	return done ? WS_OK : no_memory(err);
+	return done ? WS_OK : WS_FAIL_MEMORY(err, "the launch latencies");
 }
 
 /* Longest mean first, as in nsys; then kernel, function, thread, device. */
