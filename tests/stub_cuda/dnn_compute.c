@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernels/base/dtype.h"
 #include "tests/stub_cuda/stub.h"
 
 #define VALUES_MAX 64 /* tensors of a graph */
@@ -42,7 +43,7 @@ static float *load(const struct dnn_tensor *t, bool tf32)
 		place_of(t, i, at);
 		values[i] = stub_load(t->data, offset_of(t, at), t->type);
 		if (tf32)
-			values[i] = stub_tf32(values[i]);
+			values[i] = ws_f32_to_tf32(values[i]);
 	}
 	return values;
 }

@@ -9,6 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "kernels/base/dtype.h"
+
 long stub_setting(const char *name)
 {
 	const char *value = getenv(name);
@@ -35,51 +37,18 @@ void stub_asked(const char *format, ...)
 	close(fd);
 }
 
-static float of_bits(uint32_t bits)
-{
-	float value;
-
-	memcpy(&value, &bits, sizeof(value));
-	return value;
-}
-
-static uint32_t bits_of(float value)
-{
-	uint32_t bits;
-
-	memcpy(&bits, &value, sizeof(bits));
-	return bits;
-}
-
-/* The lowest n bits rounded away, to nearest even; infinities and NaN stay what they are. */
-static uint32_t round_bits(uint32_t bits, int n)
-{
-	uint32_t half = UINT32_C(1) << (n - 1);
-
-	if ((bits & 0x7f800000u) == 0x7f800000u)
-		return bits & 0x7fffffu ? bits | 0x400000u : bits;
-	return (bits + half - 1 + (bits >> n & 1)) & ~((half << 1) - 1);
-}
-
-float stub_tf32(float value)
-{
-	return of_bits(round_bits(bits_of(value), 13));
-}
-
 float stub_load(const void *data, int64_t index, int type)
 {
-	_Float16 half;
 	uint16_t bits;
 
+	if (type == CUDA_R_32F)
+		return ((const float *)data)[index];
+	memcpy(&bits, (const char *)data + index * 2, sizeof(bits));
 	switch (type) {
 	case CUDA_R_16F:
-		memcpy(&half, (const char *)data + index * 2, sizeof(half));
-		return (float)half;
+		return ws_f16_to_f32(bits);
 	case CUDA_R_16BF:
-		memcpy(&bits, (const char *)data + index * 2, sizeof(bits));
-		return of_bits((uint32_t)bits << 16);
-	case CUDA_R_32F:
-		return ((const float *)data)[index];
+		return ws_bf16_to_f32(bits);
 	default:
 		abort();
 	}
@@ -87,20 +56,20 @@ float stub_load(const void *data, int64_t index, int type)
 
 void stub_store(void *data, int64_t index, int type, float value)
 {
-	_Float16 half = (_Float16)value;
-	uint16_t bits = (uint16_t)(round_bits(bits_of(value), 16) >> 16);
+	uint16_t bits;
 
 	switch (type) {
 	case CUDA_R_16F:
-		memcpy((char *)data + index * 2, &half, sizeof(half));
-		return;
+		bits = ws_f32_to_f16(value);
+		break;
 	case CUDA_R_16BF:
-		memcpy((char *)data + index * 2, &bits, sizeof(bits));
-		return;
+		bits = ws_f32_to_bf16(value);
+		break;
 	case CUDA_R_32F:
 		((float *)data)[index] = value;
 		return;
 	default:
 		abort();
 	}
+	memcpy((char *)data + index * 2, &bits, sizeof(bits));
 }

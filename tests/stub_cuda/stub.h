@@ -27,4 +27,3 @@ void stub_asked(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Elements of device memory as numbers and back. type: cudaDataType of 32 or 16 bits. */
 float stub_load(const void *data, int64_t index, int type);
 void stub_store(void *data, int64_t index, int type, float value);
-float stub_tf32(float value); /* rounded to the 10 bits of a TF32 operand */
