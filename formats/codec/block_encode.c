@@ -368,8 +368,7 @@ static enum ws_status offer_templates(struct ws_block_encoder *e, const struct c
 	for (unsigned k = 0; k < WS_TEMPLATE_ORDERS && worth && status == WS_OK; k++) {
 		e->encoded.len = 0;
 		status = ws_templates_put(&t, k, &e->encoded, &parts, err);
-		if (status == WS_OK)
-			status = offer(e, c, WS_ENCODING_TEMPLATE, column->bytes.len, &parts, err);
+		WS_THEN(status, offer(e, c, WS_ENCODING_TEMPLATE, column->bytes.len, &parts, err));
 	}
 	ws_templates_free(&t);
 	return status;

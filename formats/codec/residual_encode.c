@@ -16,7 +16,7 @@ enum ws_status ws_residual_new(struct ws_residual **out, int writing, struct ws_
 	r->writing = writing ? malloc(sizeof(*r->writing)) : NULL;
 	if (writing && !r->writing) {
 		free(r);
-		return WS_FAIL(err, NO_MEMORY, "out of memory for the residuals of a block");
+		return WS_FAIL_MEMORY(err, "the residuals of a block");
 	}
 	*out = r;
 	return WS_OK;

@@ -176,16 +176,11 @@ enum ws_status ws_templates_put(const struct ws_templates *t, enum ws_template_o
 	enum ws_status status = last ? WS_OK : WS_NO_MEMORY;
 	uint8_t *p;
 
-	if (status == WS_OK)
-		status = put_number(out, t->count, err);
-	if (status == WS_OK)
-		status = put_number(out, order, err);
-	if (status == WS_OK)
-		status = ws_buf_put(out, t->lengths.data, t->lengths.len, err);
-	if (status == WS_OK)
-		status = ws_buf_put(out, t->text.data, t->text.len, err);
-	if (status == WS_OK)
-		status = ws_buf_reserve(out, (t->rows + t->nnumbers) * WS_VARINT_MAX, err);
+	WS_THEN(status, put_number(out, t->count, err));
+	WS_THEN(status, put_number(out, order, err));
+	WS_THEN(status, ws_buf_put(out, t->lengths.data, t->lengths.len, err));
+	WS_THEN(status, ws_buf_put(out, t->text.data, t->text.len, err));
+	WS_THEN(status, ws_buf_reserve(out, (t->rows + t->nnumbers) * WS_VARINT_MAX, err));
 	if (status == WS_OK) {
 		*parts = (struct ws_residual_parts){.count = 2, .end = {out->len - begin}};
 		p = out->data + out->len;
@@ -369,12 +364,9 @@ enum ws_status ws_templates_get(const uint8_t *data, size_t size, uint32_t n, ui
 	struct reading r = {.c = {data, data + size}, .rows = n};
 	enum ws_status status = get_templates(&r, err);
 
-	if (status == WS_OK)
-		status = get_rows(&r, err);
-	if (status == WS_OK)
-		status = get_numbers(&r, err);
-	if (status == WS_OK)
-		status = make_names(&r, out, size_out, b, err);
+	WS_THEN(status, get_rows(&r, err));
+	WS_THEN(status, get_numbers(&r, err));
+	WS_THEN(status, make_names(&r, out, size_out, b, err));
 	free(r.template);
 	free(r.lengths);
 	free(r.of_row);

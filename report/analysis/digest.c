@@ -234,8 +234,7 @@ enum ws_status ws_digest_of_model(struct ws_digest *d, const struct ws_model *m,
 	struct filling f = {.d = d, .m = m, .sel = sel};
 	enum ws_status status = ws_digest_init(d, m, parts, err);
 
-	if (status == WS_OK)
-		status = add_all(&f, err);
+	WS_THEN(status, add_all(&f, err));
 	ws_digest_finish(d);
 	d->nranges = m->ranges.n;
 	d->open_ranges = m->ranges.open;

@@ -33,7 +33,7 @@ static enum ws_status add_name(struct names *names, struct ws_bytes text, struct
 {
 	names->text[names->n] = strndup(text.ptr, text.len);
 	if (!names->text[names->n])
-		return WS_FAIL(err, NO_MEMORY, "no memory for the names of a trace");
+		return WS_FAIL_MEMORY(err, "the names of a trace");
 	names->n++;
 	return WS_OK;
 }
@@ -70,8 +70,8 @@ static enum ws_status check_nvtx(const struct ws_model *m, const char *nvtx, str
                                  struct ws_err *err)
 {
 	uint8_t *inside = calloc(m->ranges.n + 1, 1);
-	enum ws_status status = inside ? ws_filter_ranges(m, nvtx, inside, err)
-	                               : WS_FAIL(err, NO_MEMORY, "no memory for a filter");
+	enum ws_status status =
+	        inside ? ws_filter_ranges(m, nvtx, inside, err) : WS_FAIL_MEMORY(err, "a filter");
 	int any = 0;
 
 	for (size_t i = 0; i < m->ranges.n && status == WS_OK; i++)
@@ -131,7 +131,7 @@ static enum ws_status tell(const struct ws_model *m, const struct ws_filter *f,
 		names->n = 0;
 		names->text = calloc(m->nconfigs + 1, sizeof(*names->text));
 		if (!names->text)
-			return WS_FAIL(err, NO_MEMORY, "no memory for the names of a trace");
+			return WS_FAIL_MEMORY(err, "the names of a trace");
 		WS_FORWARD(check_kernel(m, f, names, err));
 	}
 	if (f->device >= 0)
@@ -157,7 +157,7 @@ enum ws_status ws_filter_check(const struct ws_model *m, const struct ws_filter 
 	enum ws_status status = ws_select(m, filter, &sel, err);
 
 	if (status == WS_OK && !names.text)
-		status = WS_FAIL(err, NO_MEMORY, "no memory for the names of a trace");
+		status = WS_FAIL_MEMORY(err, "the names of a trace");
 	if (status == WS_OK && step && !ws_any_step(m))
 		status = unknown_range(m, step, &names, err);
 	if (status == WS_OK && sel.nothing)

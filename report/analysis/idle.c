@@ -205,7 +205,7 @@ static enum ws_status cursor_open(struct ws_idle_cursor **out, const struct ws_m
 
 	*out = c;
 	if (!c)
-		return WS_FAIL(err, NO_MEMORY, "no memory for the idle time");
+		return WS_FAIL_MEMORY(err, "the idle time");
 	c->m = m;
 	c->sel = sel;
 	WS_NEW(&c->arena, c->place, m->ndevices);
@@ -466,7 +466,7 @@ static enum ws_status add_kernels(struct ws_idle *out, struct ws_idle_cursor *c,
 	ws_values_scratch_free(&scratch);
 	for (size_t d = 0; d < c->m->ndevices; d++)
 		ws_values_free(&dur_ns[d]);
-	return done ? WS_OK : WS_FAIL(err, NO_MEMORY, "no memory for the idle time");
+	return done ? WS_OK : WS_FAIL_MEMORY(err, "the idle time");
 }
 
 static enum ws_status find(struct ws_idle *out, struct ws_idle_cursor **cursor,
@@ -477,8 +477,7 @@ static enum ws_status find(struct ws_idle *out, struct ws_idle_cursor **cursor,
 	size_t n = 0, cut;
 	enum ws_status status = ws_windows(m, sel, &windows, &n, &cut, err);
 
-	if (status == WS_OK)
-		status = cursor_open(cursor, m, sel, err);
+	WS_THEN(status, cursor_open(cursor, m, sel, err));
 	if (status == WS_OK) {
 		(*cursor)->launch_of_path = out->path_launch_ns;
 		for (size_t i = 0; i < n; i++)
@@ -496,37 +495,8 @@ static enum ws_status find(struct ws_idle *out, struct ws_idle_cursor **cursor,
 	return status;
 }
 
-enum ws_status ws_idle_find(const struct ws_model *m, const struct ws_selection *sel,
-                            bool with_paths, struct ws_idle *out, struct ws_err *err)
-{
-	struct ws_idle_cursor *cursor = NULL;
-	enum ws_status status = WS_OK;
-
-	*out = (struct ws_idle){.ndevices = m->ndevices};
-	out->device = calloc(m->ndevices + 1, sizeof(*out->device));
-	if (with_paths) {
-		out->path_launch_ns = calloc(m->ranges.npaths + 1, sizeof(*out->path_launch_ns));
-		out->path_kernel_ns = calloc(m->ranges.npaths + 1, sizeof(*out->path_kernel_ns));
-	}
-	if (!out->device || (with_paths && (!out->path_launch_ns || !out->path_kernel_ns)))
-		return WS_FAIL(err, NO_MEMORY, "no memory for the idle time");
-	status = find(out, &cursor, m, sel, err);
-	ws_idle_cursor_free(cursor);
-	for (size_t d = 0; d < m->ndevices; d++)
-		use_join(&out->all, &out->device[d]);
-	out->verdict = ws_idle_judge(m, &out->all);
-	return status;
-}
-
-void ws_idle_release(struct ws_idle *idle)
-{
-	free(idle->device);
-	free(idle->path_launch_ns);
-	free(idle->path_kernel_ns);
-	*idle = (struct ws_idle){0};
-}
-
-struct ws_idle_verdict ws_idle_judge(const struct ws_model *m, const struct ws_device_use *use)
+/* One device's verdict. */
+static struct ws_idle_verdict judge(const struct ws_model *m, const struct ws_device_use *use)
 {
 	struct ws_idle_verdict v = {.cause = WS_USE_COLLECTIVE};
 
@@ -545,6 +515,36 @@ struct ws_idle_verdict ws_idle_judge(const struct ws_model *m, const struct ws_d
 	v.known = true;
 	v.launch_bound = !v.busy && v.cause == WS_USE_LAUNCH && v.percent >= WS_IDLE_LAUNCH_PERCENT;
 	return v;
+}
+
+enum ws_status ws_idle_find(const struct ws_model *m, const struct ws_selection *sel,
+                            bool with_paths, struct ws_idle *out, struct ws_err *err)
+{
+	struct ws_idle_cursor *cursor = NULL;
+	enum ws_status status = WS_OK;
+
+	*out = (struct ws_idle){.ndevices = m->ndevices};
+	out->device = calloc(m->ndevices + 1, sizeof(*out->device));
+	if (with_paths) {
+		out->path_launch_ns = calloc(m->ranges.npaths + 1, sizeof(*out->path_launch_ns));
+		out->path_kernel_ns = calloc(m->ranges.npaths + 1, sizeof(*out->path_kernel_ns));
+	}
+	if (!out->device || (with_paths && (!out->path_launch_ns || !out->path_kernel_ns)))
+		return WS_FAIL_MEMORY(err, "the idle time");
+	status = find(out, &cursor, m, sel, err);
+	ws_idle_cursor_free(cursor);
+	for (size_t d = 0; d < m->ndevices; d++)
+		use_join(&out->all, &out->device[d]);
+	out->verdict = judge(m, &out->all);
+	return status;
+}
+
+void ws_idle_release(struct ws_idle *idle)
+{
+	free(idle->device);
+	free(idle->path_launch_ns);
+	free(idle->path_kernel_ns);
+	*idle = (struct ws_idle){0};
 }
 
 const char *ws_idle_words(const struct ws_idle_verdict *v, char *out, size_t size)

@@ -106,8 +106,6 @@ struct ws_idle {
 enum ws_status ws_idle_find(const struct ws_model *m, const struct ws_selection *sel,
                             bool with_paths, struct ws_idle *out, struct ws_err *err);
 void ws_idle_release(struct ws_idle *idle);
-/* One device's verdict. */
-struct ws_idle_verdict ws_idle_judge(const struct ws_model *m, const struct ws_device_use *use);
 /*
  * The verdict in a sentence without its full stop: "the GPU computes 62.1 % of
  * the time; most of the rest it is waiting for data (33.4 %)". Returns out.

@@ -23,7 +23,7 @@ enum ws_status ws_step_times(const struct ws_model *m, const struct ws_selection
 	out->scratch = calloc(n, sizeof(*out->scratch));
 	out->step_ns = calloc(n, sizeof(*out->step_ns));
 	if (!out->gpu || !out->measured || !out->scratch || !out->step_ns)
-		return WS_FAIL(err, NO_MEMORY, "no memory for %zu steps", n);
+		return WS_FAIL_MEMORY(err, "%zu steps", n);
 	WS_FORWARD(ws_step_windows(m, sel, out->step_ns, err));
 	if (!digest) {
 		status = ws_digest_of_model(&own, m, sel, WS_DIGEST_STEPS, err);

@@ -195,8 +195,7 @@ enum ws_status ws_utilization_find(const struct ws_model *m, const struct ws_sel
 	s.devices = calloc(m->ndevices + 1, 1);
 	out->step_ns = calloc(m->nsteps + 1, sizeof(*out->step_ns));
 	if (!out->model_ns || !out->ran_ns || !out->step_ns || !s.again || !s.devices) {
-		status = WS_FAIL(err, NO_MEMORY, "no memory for the utilization of %zu steps",
-		                 m->nsteps);
+		status = WS_FAIL_MEMORY(err, "the utilization of %zu steps", m->nsteps);
 		goto out;
 	}
 	status = time_steps(m, sel, out, err);
@@ -226,8 +225,7 @@ enum ws_status ws_utilization_of(const struct ws_model *m, const struct ws_selec
 	enum ws_status status = ws_cost_ops_find(m, sel, &costs, err);
 
 	*out = (struct ws_utilization){0};
-	if (status == WS_OK)
-		status = ws_utilization_find(m, sel, &costs, out, err);
+	WS_THEN(status, ws_utilization_find(m, sel, &costs, out, err));
 	ws_cost_ops_release(&costs);
 	return status;
 }

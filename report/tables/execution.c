@@ -262,8 +262,7 @@ enum ws_status ws_tab_execution(const struct ws_table_context *tab, struct ws_ta
 		return WS_OK;
 	}
 	status = ws_windows(m, tab->sel, &windows, &n, &cut, err);
-	if (status == WS_OK)
-		status = prepare(&e, err);
+	WS_THEN(status, prepare(&e, err));
 	if (status == WS_OK) {
 		status = add_rows(&e, t, windows, n, err);
 		add_notes(m, t, windows, n, cut);

@@ -266,8 +266,7 @@ enum ws_status ws_tab_gpu(const struct ws_table_context *tab, struct ws_table *t
 		g.end_ns = windows[n - 1].end_ns;
 	}
 	WS_NEW(tab->temp, g.changes, 2 * tab->sel->rows->nkernels);
-	if (status == WS_OK)
-		status = ws_arena_check(tab->temp, "the GPU summary", err);
+	WS_THEN(status, ws_arena_check(tab->temp, "the GPU summary", err));
 	for (uint32_t i = 0; i < m->ndevices && status == WS_OK; i++)
 		add_device(&g, t, i);
 	if (status == WS_OK && n)

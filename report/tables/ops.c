@@ -433,7 +433,7 @@ static enum ws_status add_rows(struct ops *s, struct ws_table *t, struct ws_err 
 	struct op_rows *rows = calloc(1, sizeof(*rows));
 	const struct ws_table_source source = {make_row, free_rows, rows};
 
-	WS_FAIL_IF(!rows, err, NO_MEMORY, "no memory for the operations");
+	WS_FAIL_IF(!rows, err, NO_MEMORY, "out of memory for the operations");
 	for (uint32_t i = 0; i < all; i++)
 		if (sums_of(s, i)->calls || sums_of(s, i)->device_work)
 			s->order[s->rows++] = i;

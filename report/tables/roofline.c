@@ -251,7 +251,7 @@ enum ws_status ws_tab_roofline(const struct ws_table_context *tab, struct ws_tab
 	if (status == WS_OK && s.costs.n) {
 		s.groups = calloc(s.costs.n, sizeof(*s.groups));
 		if (!s.groups)
-			status = WS_FAIL(err, NO_MEMORY, "no memory for the roofline");
+			status = WS_FAIL_MEMORY(err, "the roofline");
 	}
 	if (status == WS_OK && s.costs.n) {
 		add_level(&s, 0);

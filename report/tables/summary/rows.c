@@ -67,7 +67,7 @@ static enum ws_status add_meta(const struct ws_summary_page *p, struct ws_err *e
 	uint64_t nkeys = 0;
 
 	if (!last)
-		return WS_FAIL(err, NO_MEMORY, "no memory for the provenance");
+		return WS_FAIL_MEMORY(err, "the provenance");
 	for (uint64_t i = 0; i < t->rows && status == WS_OK; i++) {
 		struct ws_bytes key = ws_blob(t, WS_COL_meta_key, i);
 		uint64_t id = key.len ? ws_strtab_find(&keys, key.ptr, key.len) : 0;

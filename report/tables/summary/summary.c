@@ -255,11 +255,10 @@ static enum ws_status rank(const struct ws_table_context *tab,
 	out->groups = calloc(m->ntexts, sizeof(*out->groups));
 	out->order = calloc(m->ntexts, sizeof(*out->order));
 	if (!group || !out->groups || !out->order)
-		status = WS_FAIL(err, NO_MEMORY, "no memory for the summary");
+		status = WS_FAIL_MEMORY(err, "the summary");
 	for (size_t k = 0; k < m->kernels.n && status == WS_OK; k++)
 		group[k] = tab->sel->kernel[k] ? text_of(m, k) : WS_NONE;
-	if (status == WS_OK)
-		status = ws_group_kernels(m, group, m->ntexts, out->groups, err);
+	WS_THEN(status, ws_group_kernels(m, group, m->ntexts, out->groups, err));
 	for (uint32_t i = 0; i < m->ntexts && status == WS_OK; i++)
 		if (out->groups[i].time.n || out->groups[i].without_time)
 			out->order[out->n++] = i;
@@ -363,13 +362,13 @@ static enum ws_status add_finding(const struct ws_summary_page *p, const struct 
 	if (more)
 		snprintf(others, sizeof(others), "; %llu more like this", (unsigned long long)more);
 	if (asprintf(&item, "%s: %s (%s)", rule->title, f->scope, rule->id) < 0)
-		return WS_FAIL(err, NO_MEMORY, "no memory for the summary");
+		return WS_FAIL_MEMORY(err, "the summary");
 	/* some end in a full stop, some do not */
 	if (asprintf(&text, "%.*s.%s Evidence: %s%s.",
 	             (int)(strlen(says) - (says[strlen(says) - 1] == '.')), says, gain, f->evidence,
 	             others) < 0) {
 		free(item);
-		return WS_FAIL(err, NO_MEMORY, "no memory for the summary");
+		return WS_FAIL_MEMORY(err, "the summary");
 	}
 	ws_page_text(p, ws_page_bytes(item), ws_page_bytes(text));
 	free(item);
@@ -408,8 +407,7 @@ static enum ws_status add_findings(const struct ws_summary_page *p, struct ws_er
 
 	for (int i = 0; i < WS_RULES; i++)
 		judged += !a.not_judged[i];
-	if (status == WS_OK)
-		status = add_some_findings(p, &a, err);
+	WS_THEN(status, add_some_findings(p, &a, err));
 	if (status == WS_OK) {
 		struct ws_cell *row = ws_page_row(p, ws_page_bytes("findings in all"));
 
