@@ -4,6 +4,7 @@
  */
 #include <criterion/criterion.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -14,7 +15,11 @@
 #include "tests/support/recorder/by_hand.h"
 #include "tests/support/recorder/run.h"
 
-#define MAX_RSS_KB   (500 * 1024L)
+#ifdef __SANITIZE_ADDRESS__
+#define MAX_RSS_KB LONG_MAX /* it takes memory of its own, so the limit is not set under it */
+#else
+#define MAX_RSS_KB (500 * 1024L)
+#endif
 #define LAST_THREAD  ((1u << 24) - 1) /* the highest id that there can be */
 #define MUTATED      100
 #define CPU_SECONDS  1 /* in place of 10: the limit is there, and this test short */
