@@ -369,16 +369,17 @@ static void put_clocks(struct ws_chrome *ch)
 {
 	struct ws_chrome_packets *p = ch->packets;
 	const struct {
-		uint64_t clock;
-		int64_t time_ns;
+		uint64_t clock, time_ns;
 	} clocks[] = {
 	        {CLOCK_BOOTTIME_, 0},
-	        {CLOCK_REALTIME_, ws_trace_reader_summary(ch->r)->base_ns + ch->begin_ns},
+	        /* times of a file may be any: the sum wraps around */
+	        {CLOCK_REALTIME_,
+	         (uint64_t)ws_trace_reader_summary(ch->r)->base_ns + (uint64_t)ch->begin_ns},
 	};
 
 	for (size_t i = 0; i < sizeof(clocks) / sizeof(*clocks); i++) {
 		u64(p, &p->part, CLOCK_ID, clocks[i].clock);
-		u64(p, &p->part, CLOCK_TIMESTAMP, (uint64_t)clocks[i].time_ns);
+		u64(p, &p->part, CLOCK_TIMESTAMP, clocks[i].time_ns);
 		message(p, &p->event, SNAPSHOT_CLOCKS, &p->part);
 	}
 	message(p, &p->packet, PACKET_CLOCK_SNAPSHOT, &p->event);
