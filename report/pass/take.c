@@ -213,13 +213,13 @@ static enum ws_status sum_calls(struct ws_pass *p, const struct ws_block_rows *b
                                 struct ws_err *err)
 {
 	const struct thread_rows t = thread_rows_of(b);
-	const uint64_t *durs = t.v[WS_COL_thread_event_dur_ns];
 	const uint16_t *of_row = NULL;
 
 	WS_FORWARD(start_tokens(p, b, t.shape_by_token, &of_row, err));
 	for (uint32_t i = 0; i < b->info.rows; i++) {
 		struct ws_pass_token *token = &p->tokens[of_row[i]];
-		int64_t dur = (int64_t)durs[i];
+		/* ranges and marks have none */
+		int64_t dur = (int64_t)value_of(&t, WS_COL_thread_event_dur_ns, i);
 
 		if (token->shape == WS_NONE)
 			*token = (struct ws_pass_token){

@@ -13,10 +13,13 @@ static inline void copy_cells(struct ws_table *t, struct ws_cell *to, const stru
 }
 
 /* A copy that lives without what rows with a source are made of. */
-static inline struct ws_table *copy_of(const struct ws_table *from)
+static inline struct ws_table *copy_of(const struct ws_table_def *def, const struct ws_table *from)
 {
-	struct ws_table *t = ws_table_new(from->def);
+	struct ws_table *t = ws_table_new(def);
 
+	/* of a title of its own the text goes with the report */
+	if (t && from->def != def)
+		ws_table_set_title(t, from->def->title);
 	for (size_t row = 0; t && row < from->nrows; row++)
 		copy_cells(t, ws_table_row(t), ws_table_cells(from, row));
 	if (t && from->totals)
@@ -40,7 +43,7 @@ static inline enum ws_status one_table(const struct ws_model *m, const struct ws
 	struct ws_report *report;
 
 	WS_FORWARD(ws_report_make_tables(m, filter, &def, 1, &report, err));
-	*out = copy_of(report->tables[0]);
+	*out = copy_of(def, report->tables[0]);
 	ws_report_free(report);
 	return *out ? WS_OK : WS_FAIL(err, NO_MEMORY, "no memory for a copy");
 }
