@@ -43,7 +43,7 @@ size_t ws_first_kernel_of(const struct ws_model *m, const struct ws_selection *s
 
 	while (lo < hi) {
 		size_t mid = lo + (hi - lo) / 2;
-		const struct ws_joined_kernel *k = ws_joined_rows_kernel(s->rows, mid);
+		const struct ws_joined_kernel *k = ws_joined_rows_times(s->rows, mid);
 
 		if (m->configs[k->config].device < device)
 			lo = mid + 1;

@@ -79,28 +79,35 @@ static uint32_t range_of_step(const struct ws_model *m, uint32_t step)
 }
 
 /* Its call is that of the model. */
-static struct ws_joined_kernel kernel_of_model(const struct ws_model *m, size_t i)
+static struct ws_joined_kernel times_of_model(const struct ws_model *m, size_t i)
 {
 	const struct ws_kernels *k = &m->kernels;
-	const struct ws_op_config *op = ws_cpu_op_config(m, k->op[i]);
-	const uint32_t range = k->range[i];
 
 	return (struct ws_joined_kernel){
 	        .start_ns = k->start_ns[i],
 	        .dur_ns = k->dur_ns[i],
 	        .config = k->config[i],
 	        .call = k->call[i],
-	        .path = range == WS_NONE ? WS_NONE : m->ranges.path[range],
-	        .class = ws_kernel_class(m, i),
-	        .direction = ws_kernel_direction(m, i),
-	        .dtype = ws_kernel_dtype(m, i),
-	        .op = op ? op->name : WS_TEXT_EMPTY,
-	        .step = range_of_step(m, ws_kernel_step(m, i)),
-	        .phase = (uint8_t)ws_kernel_phase(m, i),
-	        .marks = ws_range_marks(m, range),
 	        .timed = !(k->flags[i] & WS_KERNEL_NO_TIME),
 	        .cut_off = (k->flags[i] & WS_KERNEL_CUT_OFF) != 0,
 	};
+}
+
+static struct ws_joined_kernel kernel_of_model(const struct ws_model *m, size_t i)
+{
+	const struct ws_op_config *op = ws_cpu_op_config(m, m->kernels.op[i]);
+	const uint32_t range = m->kernels.range[i];
+	struct ws_joined_kernel row = times_of_model(m, i);
+
+	row.path = range == WS_NONE ? WS_NONE : m->ranges.path[range];
+	row.class = ws_kernel_class(m, i);
+	row.direction = ws_kernel_direction(m, i);
+	row.dtype = ws_kernel_dtype(m, i);
+	row.op = op ? op->name : WS_TEXT_EMPTY;
+	row.step = range_of_step(m, ws_kernel_step(m, i));
+	row.phase = (uint8_t)ws_kernel_phase(m, i);
+	row.marks = ws_range_marks(m, range);
+	return row;
 }
 
 static struct ws_joined_call call_of_model(const struct ws_model *m, uint32_t call)
@@ -302,6 +309,14 @@ const struct ws_joined_kernel *ws_joined_rows_kernel(struct ws_joined_rows *rows
 	if (!rows->loaded)
 		return ws_spill_row(&rows->kernels, sizeof(struct ws_joined_kernel), i);
 	rows->kernel = kernel_of_model(rows->loaded, i);
+	return &rows->kernel;
+}
+
+const struct ws_joined_kernel *ws_joined_rows_times(struct ws_joined_rows *rows, size_t i)
+{
+	if (!rows->loaded)
+		return ws_joined_rows_kernel(rows, i);
+	rows->kernel = times_of_model(rows->loaded, i);
 	return &rows->kernel;
 }
 

@@ -47,6 +47,9 @@ enum ws_status ws_joined_rows_keep(struct ws_joined_rows *rows, const struct ws_
 
 /* Row i; to be used before the next of its kind is asked for. */
 const struct ws_joined_kernel *ws_joined_rows_kernel(struct ws_joined_rows *rows, size_t i);
+/* For who asks no more than when kernel i ran, its configuration and its call: the rest is unset.
+ */
+const struct ws_joined_kernel *ws_joined_rows_times(struct ws_joined_rows *rows, size_t i);
 const struct ws_joined_range *ws_joined_rows_range(struct ws_joined_rows *rows, size_t i);
 /* The call that a kernel or other work names; NULL for WS_NONE. Calls stand in the order in which
  * they returned, or that of the file. */
