@@ -3,6 +3,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
+#include "formats/base/grow.h"
 #include "formats/codec/block.h"
 #include "formats/trace/internal.h"
 #include "formats/trace/thread_events.h"
@@ -38,19 +39,6 @@ void ws_block_reader_free(struct ws_block_reader *b)
 	ws_block_decoder_free(&b->decoder);
 	free(b->thread_rows);
 	free(b);
-}
-
-static enum ws_status reserve(struct ws_block_rows *rows, size_t values, struct ws_err *err)
-{
-	if (values <= rows->capacity)
-		return WS_OK;
-	free(rows->memory);
-	rows->capacity = 0;
-	rows->memory = malloc(values * sizeof(*rows->memory));
-	WS_FAIL_IF(!rows->memory, err, NO_MEMORY, "out of memory for a block of %zu values",
-	           values);
-	rows->capacity = values;
-	return WS_OK;
 }
 
 /* One column of the kind that the rows are of: from a block of its own, or from one of two kinds.
@@ -101,7 +89,8 @@ enum ws_status ws_block_reader_read(struct ws_block_reader *b, size_t i, ws_colu
 		WS_FORWARD(ws_thread_rows_find(b->thread_rows, &b->view, &b->decoder, info->kind,
 		                               err));
 	}
-	WS_FORWARD(reserve(out, rows * (size_t)__builtin_popcountll(columns), err));
+	WS_FORWARD(WS_GROW(out->memory, rows * (size_t)__builtin_popcountll(columns), out->capacity,
+	                   err));
 	*out = (struct ws_block_rows){.info = *info,
 	                              .memory = out->memory,
 	                              .capacity = out->capacity};
@@ -154,7 +143,7 @@ enum ws_status ws_block_reader_read_stored(struct ws_block_reader *b, size_t i,
 	WS_FORWARD(check_columns(b->view.header.kind, &columns, err));
 	values = rows * (size_t)__builtin_popcountll(columns);
 	/* tokens lie behind the values, four in the place of one */
-	WS_FORWARD(reserve(out, values + rows / 4 + 1, err));
+	WS_FORWARD(WS_GROW(out->memory, values + rows / 4 + 1, out->capacity, err));
 	*out = (struct ws_block_rows){.info = *ws_trace_reader_block(b->r, i),
 	                              .memory = out->memory,
 	                              .capacity = out->capacity};
