@@ -1,6 +1,9 @@
 # shellcheck shell=sh
 # Steps that several commands share; read by them, not run.
 jobs=$(nproc)
+# tests wait for programs, threads and files as often as they compute
+# shellcheck disable=SC2034 # of those who read this file
+test_jobs=$((2 * jobs))
 # what people build: with the CUDA toolkit where it is installed
 # shellcheck disable=SC2034 # of those who read this file
 preset=${PRESET:-dev}

@@ -217,6 +217,8 @@ static unsigned random_trace(uint32_t seed, int ties, int shuffle, unsigned *of_
 	check_membership(m, where);
 	oracle_compare_loaded(m, NULL, where);
 	made = oracle_compare_streamed(r, m, where, of_scopes);
+	if (seed % 3 == 0) /* takes as long as all else */
+		oracle_compare_tables(r, m, where);
 	cr_expect(eq(u32, oracle_compare_joined(r, m, where), made > 2), "%s", where);
 	ws_trace_reader_free(r);
 	ws_model_free(m);

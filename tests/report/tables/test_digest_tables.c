@@ -59,6 +59,7 @@ static unsigned compare_file(const char *path)
 	for (size_t i = 0; i < sizeof(filters) / sizeof(*filters); i++)
 		oracle_compare_loaded(m, &filters[i], path);
 	made = oracle_compare_streamed(r, m, path, &of_scopes);
+	oracle_compare_tables(r, m, path);
 	cr_expect(eq(u32, oracle_compare_joined(r, m, path), made > 2), "%s", path);
 	ws_model_free(m);
 	ws_trace_reader_free(r);

@@ -19,6 +19,9 @@ void oracle_compare_loaded(const struct ws_model *m, const struct ws_filter *fil
  */
 unsigned oracle_compare_streamed(const struct ws_trace_reader *r, const struct ws_model *m,
                                  const char *where, unsigned *of_scopes);
+/* Every table of a report that the pass makes, all at once, beside those of a loaded model. */
+void oracle_compare_tables(const struct ws_trace_reader *r, const struct ws_model *m,
+                           const char *where);
 /* Joined rows; 1 when the pass did not decline. */
 unsigned oracle_compare_joined(const struct ws_trace_reader *r, const struct ws_model *m,
                                const char *where);
