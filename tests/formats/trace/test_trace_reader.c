@@ -9,8 +9,6 @@
 #include "formats/base/checksum.h"
 #include "formats/codec/encodings.h"
 #include "formats/codec/container.h"
-#include "formats/trace/block_reader.h"
-#include "tests/support/peak_memory.h"
 #include "tests/support/trace_sample.h"
 
 static struct ws_trace_reader *open_sample(const struct ws_sample *s)
@@ -551,91 +549,4 @@ Test(trace_reader, a_file_of_bodies_inside_each_other_is_read_in_a_moment)
 	        eq(u64, ws_trace_reader_summary(r)->skipped_bytes, s.size - WS_FILE_HEADER_BYTES));
 	ws_trace_reader_free(r);
 	ws_sample_free(&s);
-}
-
-/* --- a large file --- */
-
-Test(trace_reader, opening_a_large_file_takes_little_memory)
-{
-	static const struct ws_trace_writer_opts opts = {0};
-	const size_t text_size = 1u << 20, texts = 24;
-	char path[] = "/tmp/warpsheet-large-XXXXXX";
-	uint64_t *text = malloc(text_size), random = 1, id;
-	struct ws_trace_writer *w;
-	struct ws_trace_reader *r;
-	struct ws_err err;
-	long before;
-
-	close(mkstemp(path));
-	cr_assert(eq(int, ws_trace_writer_create(&w, path, &opts, &err), WS_OK), "%s", err.text);
-	for (size_t i = 0; i < texts; i++) {
-		for (size_t k = 0; k < text_size / sizeof(*text); k++)
-			text[k] = random = random * 6364136223846793005u + 1442695040888963407u;
-		cr_assert(eq(int, ws_trace_writer_intern(w, text, text_size, &id, &err), WS_OK));
-	}
-	cr_assert(eq(int, ws_trace_writer_close(w, &err), WS_OK), "%s", err.text);
-	ws_trace_writer_free(w);
-
-	begin_peak_memory();
-	before = peak_memory_kib();
-	cr_assert(eq(int, ws_trace_reader_open(&r, path, &err), WS_OK), "%s", err.text);
-	cr_assert(gt(u64, ws_trace_reader_summary(r)->file_size, texts * text_size / 2));
-	cr_expect(lt(long, peak_memory_kib() - before, 8192));
-	ws_trace_reader_free(r);
-	unlink(path);
-	free(text);
-}
-
-/* Whoever reads it block by block, whole or some columns, holds a block: not what it has read. */
-Test(trace_reader, reading_a_large_file_takes_the_memory_of_a_block)
-{
-	static const struct ws_trace_writer_opts opts = {0};
-	const uint32_t rows = 1500000; /* of 16 bytes that no compressor shortens */
-	char path[] = "/tmp/warpsheet-large-XXXXXX";
-	struct ws_row_counter row = {0};
-	struct ws_block_rows some = {0};
-	struct ws_block_reader *blocks;
-	struct ws_trace_writer *w;
-	struct ws_trace_reader *r;
-	uint64_t random = 1;
-	struct ws_err err;
-	long before;
-
-	close(mkstemp(path));
-	cr_assert(eq(int, ws_trace_writer_create(&w, path, &opts, &err), WS_OK), "%s", err.text);
-	for (uint32_t i = 0; i < rows; i++) {
-		random = random * 6364136223846793005u + 1442695040888963407u;
-		memcpy(&row.value, &random, sizeof(row.value));
-		row.time_ns = (int64_t)(random * 2862933555777941757u >> 2);
-		cr_assert(eq(int, ws_trace_writer_add(w, WS_KIND_COUNTER, &row, &err), WS_OK));
-	}
-	cr_assert(eq(int, ws_trace_writer_close(w, &err), WS_OK), "%s", err.text);
-	ws_trace_writer_free(w);
-
-	begin_peak_memory();
-	before = peak_memory_kib();
-	cr_assert(eq(int, ws_trace_reader_open(&r, path, &err), WS_OK), "%s", err.text);
-	cr_assert(gt(u64, ws_trace_reader_summary(r)->file_size, 22u << 20));
-	cr_assert(eq(int, ws_block_reader_new(&blocks, r, &err), WS_OK));
-	for (int whole = 0; whole < 2; whole++) {
-		for (size_t i = 0; i < ws_trace_reader_block_count(r); i++) {
-			struct ws_block block;
-
-			if (whole) {
-				cr_assert(
-				        eq(int, ws_trace_reader_decode(r, i, &block, &err), WS_OK));
-				ws_block_release(&block);
-			} else if (ws_trace_reader_block(r, i)->kind == WS_KIND_COUNTER) {
-				cr_assert(eq(int,
-				             ws_block_reader_read(blocks, i, ~(ws_column_set)0,
-				                                  &some, &err),
-				             WS_OK));
-			}
-		}
-		cr_expect(lt(long, peak_memory_kib() - before, 12288), "whole %d", whole);
-	}
-	ws_block_rows_release(&some);
-	ws_block_reader_free(blocks);
-	ws_trace_reader_free(r);
-	unlink(path);
 }
