@@ -110,26 +110,27 @@ static struct ws_joined_kernel kernel_of_model(const struct ws_model *m, size_t 
 	return row;
 }
 
-static struct ws_joined_call call_of_model(const struct ws_model *m, uint32_t call)
+static struct ws_joined_call call_of_model(const struct ws_joined_rows *rows,
+                                           const struct ws_model *m, uint32_t call)
 {
 	return (struct ws_joined_call){
 	        .start_ns = m->api.start_ns[call],
 	        .dur_ns = m->api.end_ns[call] - m->api.start_ns[call],
+	        .correlation = rows->correlations ? rows->correlations[call] : 0,
 	        .name = m->api.name[call],
 	        .thread = m->api.thread[call],
 	};
 }
 
-/* Kernel i of a model, with its call; correlations are of the calls, NULL: nobody asks. */
-static enum ws_status copy_kernel(struct ws_joined_rows *rows, const struct ws_model *m,
-                                  const uint64_t *correlations, size_t i, struct ws_err *err)
+/* Kernel i of a model, with its call. */
+static enum ws_status copy_kernel(struct ws_joined_rows *rows, const struct ws_model *m, size_t i,
+                                  struct ws_err *err)
 {
 	struct ws_joined_kernel row = kernel_of_model(m, i);
 
 	if (row.call != WS_NONE) {
-		struct ws_joined_call launch = call_of_model(m, row.call);
+		const struct ws_joined_call launch = call_of_model(rows, m, row.call);
 
-		launch.correlation = correlations ? correlations[row.call] : 0;
 		WS_FORWARD(take_call(rows, &launch, &row.call, err));
 	}
 	return take_kernel(rows, &row, err);
@@ -186,28 +187,8 @@ enum ws_status ws_joined_rows_of_kernels(struct ws_joined_rows *rows, const stru
 
 	for (size_t i = 0; i < m->kernels.n && status == WS_OK; i++)
 		if (!selected || selected[i])
-			status = copy_kernel(rows, m, NULL, i, err);
+			status = copy_kernel(rows, m, i, err);
 	return status == WS_OK ? number_steps(rows, m, err) : status;
-}
-
-static enum ws_status copy_model(struct ws_joined_rows *rows, const struct ws_model *m,
-                                 const struct ws_trace_reader *r, struct ws_err *err)
-{
-	uint64_t *correlations = calloc(m->api.n + 1, sizeof(*correlations));
-	enum ws_status status;
-
-	WS_FAIL_IF(!correlations, err, NO_MEMORY, "out of memory for %zu calls", m->api.n);
-	status = open_rooms(rows, m->kernels.n, m->kernels.n, m->ranges.n, err);
-	WS_THEN(status, load_correlations(r, correlations, err));
-	for (size_t i = 0; i < m->kernels.n && status == WS_OK; i++)
-		status = copy_kernel(rows, m, correlations, i, err);
-	for (uint32_t i = 0; i < m->ranges.n && status == WS_OK; i++) {
-		const struct ws_joined_range row = range_of_model(m, i);
-
-		status = take_range(rows, &row, err);
-	}
-	free(correlations);
-	return status;
 }
 
 /* --- reading ------------------------------------------------------------------------------- */
@@ -272,8 +253,10 @@ enum ws_status ws_joined_rows_read(struct ws_joined_rows *rows, const struct ws_
 	if (status != WS_OK || !declined)
 		return status;
 	WS_FORWARD(ws_model_open_reader(m, r, name, NULL, err));
-	WS_FORWARD(copy_model(rows, *m, r, err));
-	return sort(rows, *m, err);
+	ws_joined_rows_of_model(rows, *m);
+	rows->correlations = calloc((*m)->api.n + 1, sizeof(*rows->correlations));
+	WS_FAIL_IF(!rows->correlations, err, NO_MEMORY, "out of memory for %zu calls", (*m)->api.n);
+	return load_correlations(r, rows->correlations, err);
 }
 
 enum ws_status ws_joined_rows_keep(struct ws_joined_rows *rows, const struct ws_model *m,
@@ -301,6 +284,7 @@ void ws_joined_rows_free(struct ws_joined_rows *rows)
 	ws_spill_close(&rows->calls);
 	ws_spill_close(&rows->ranges);
 	free(rows->step_of);
+	free(rows->correlations);
 	*rows = (struct ws_joined_rows){0};
 }
 
@@ -334,7 +318,7 @@ const struct ws_joined_call *ws_joined_rows_call(struct ws_joined_rows *rows, ui
 		return NULL;
 	if (!rows->loaded)
 		return ws_spill_row(&rows->calls, sizeof(struct ws_joined_call), number);
-	rows->call = call_of_model(rows->loaded, number);
+	rows->call = call_of_model(rows, rows->loaded, number);
 	return &rows->call;
 }
 

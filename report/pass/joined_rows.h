@@ -17,6 +17,7 @@ struct ws_joined_rows {
 	struct ws_joined_kernel kernel; /* the last row that was read of a loaded model */
 	struct ws_joined_call call;
 	struct ws_joined_range range;
+	uint64_t *correlations; /* of its calls; NULL: nobody asks */
 	struct ws_spill kernels, calls, ranges;
 	size_t nkernels, ncalls, nranges;
 	uint32_t *step_of; /* `range` of a step -> step, WS_NONE */
