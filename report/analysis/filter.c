@@ -28,13 +28,24 @@ bool ws_time_selected(const struct ws_selection *s, int64_t start_ns, int64_t en
 	       (end_ns > s->time_first_ns || (end_ns == start_ns && end_ns == s->time_first_ns));
 }
 
+/* By what rows say: step names one by its range. */
+static bool in_scope_of(const struct ws_model *m, const struct ws_selection *s, uint32_t step,
+                        uint8_t marks)
+{
+	return s->scope == WS_SCOPE_ALL ||
+	       ws_scope_of(m, ws_joined_rows_step(s->rows, step), marks) == s->scope;
+}
+
 bool ws_kernel_selected(const struct ws_model *m, const struct ws_selection *s,
                         const struct ws_joined_kernel *k, size_t i)
 {
-	if (s->kernel)
-		return s->kernel[i];
-	return s->scope == WS_SCOPE_ALL ||
-	       ws_scope_of(m, ws_joined_rows_step(s->rows, k->step), k->marks) == s->scope;
+	return s->kernel ? s->kernel[i] : in_scope_of(m, s, k->step, k->marks);
+}
+
+bool ws_range_selected(const struct ws_model *m, const struct ws_selection *s,
+                       const struct ws_joined_range *r)
+{
+	return s->range ? s->range[r->number] : in_scope_of(m, s, r->holder, r->marks);
 }
 
 size_t ws_first_kernel_of(const struct ws_model *m, const struct ws_selection *s, uint32_t device)

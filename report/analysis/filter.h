@@ -60,9 +60,11 @@ static inline bool ws_work_ran(const struct ws_selection *s, const struct ws_mod
 	       (!s->any_work || s->any_work[i]);
 }
 
-/* Is kernel row i in the report? */
+/* Is it in the report: kernel row i, the row of a range? */
 bool ws_kernel_selected(const struct ws_model *m, const struct ws_selection *s,
                         const struct ws_joined_kernel *k, size_t i);
+bool ws_range_selected(const struct ws_model *m, const struct ws_selection *s,
+                       const struct ws_joined_range *r);
 
 /* Does it overlap the time of the filter? */
 bool ws_time_selected(const struct ws_selection *s, int64_t start_ns, int64_t end_ns);

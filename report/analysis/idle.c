@@ -185,7 +185,7 @@ static enum ws_status add_data_loading(struct ws_idle_cursor *c, struct ws_err *
 	const struct ws_ranges *ops = &c->m->cpu_ops.tree;
 	const struct ws_bytes *texts = c->m->texts;
 
-	for (size_t i = 0; i < rows->nranges; i++) {
+	for (uint32_t i = 0; i < rows->nranges; i++) {
 		const struct ws_joined_range *r = ws_joined_rows_range(rows, i);
 
 		if (ws_name_loads_data(texts[r->name]))

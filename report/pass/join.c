@@ -62,12 +62,13 @@ static void close_op(struct ws_pass *p, const struct ws_live *r)
 {
 	const struct ws_live_family *is = ws_live_is(&p->live, r);
 	const struct ws_op_facts *op = &p->m->ops.op[is->payload];
+	const bool in_costs = p->parts & WS_DIGEST_COSTS && r->in_scope;
 
-	if (op->flops > 0)
+	if (op->flops > 0 && (in_costs || p->sink))
 		add_bounded(p, &p->flops, op->flops);
-	if (op->bytes > 0)
+	if (op->bytes > 0 && (in_costs || p->sink))
 		add_bounded(p, &p->bytes, op->bytes);
-	if (!p->declined)
+	if (in_costs && !p->declined)
 		ws_digest_add_cost(p->d, p->live.paths.paths, is->path, op->flops, op->bytes);
 }
 
@@ -77,7 +78,13 @@ static bool tells_product(const struct ws_op_facts *op)
 	                          op->kind == WS_TEXT_FUSED_ATTENTION);
 }
 
-static enum ws_status tell_range(const struct ws_pass *p, uint32_t range, int open,
+/* What rows name a range by. */
+static uint32_t number_of(const struct ws_pass *p, uint32_t range)
+{
+	return range == WS_NONE ? WS_NONE : (uint32_t)p->live.range[range].number;
+}
+
+static enum ws_status tell_range(const struct ws_pass *p, uint32_t range, uint32_t holder, int open,
                                  struct ws_err *err)
 {
 	const struct ws_live *r = &p->live.range[range];
@@ -85,14 +92,20 @@ static enum ws_status tell_range(const struct ws_pass *p, uint32_t range, int op
 	const struct ws_joined_range row = {
 	        .start_ns = r->start_ns,
 	        .end_ns = r->end_ns,
-	        .number = r->number,
+	        .number = (uint32_t)r->number,
+	        .parent = number_of(p, r->parent),
 	        .thread = is->thread,
 	        .name = is->name,
 	        .path = is->path,
 	        .depth = is->depth,
 	        .payload = is->payload,
+	        .op_range = number_of(p, r->op),
+	        .op_payload = is->op,
+	        .class = is->class,
 	        .step = r->step,
+	        .holder = holder,
 	        .phase = is->phase,
+	        .marks = is->marks | (r->op == range && r->counted ? WS_OP_COUNTED : 0),
 	        .is_start_end = is->style == WS_RANGE_START_END,
 	        .is_open = (uint8_t)open,
 	        .is_step = r->step != WS_NONE && p->steps[r->step].live == range,
@@ -110,7 +123,7 @@ static enum ws_status close_range(void *ctx, uint32_t range, int open, struct ws
 
 	add_bounded(p, &p->range_ns, r->end_ns - r->start_ns);
 	p->d->open_ranges += (uint64_t)open;
-	if (p->scope != WS_SCOPE_ALL && step == WS_NONE)
+	if ((p->scope != WS_SCOPE_ALL || p->sink) && step == WS_NONE)
 		step = ws_pass_step_holding(p, p->l.thread_process[is->thread],
 		                            r->start_ns - (r->start_ns == r->end_ns), r->end_ns,
 		                            is->thread);
@@ -122,10 +135,10 @@ static enum ws_status close_range(void *ctx, uint32_t range, int open, struct ws
 		if (!ws_values_add(&sums->dur_ns, r->end_ns - r->start_ns))
 			return WS_FAIL_MEMORY(err, "joining the records of a trace");
 	}
-	if (p->parts & WS_DIGEST_COSTS && r->op == range && r->counted && r->in_scope)
+	if (r->op == range && r->counted)
 		close_op(p, r);
 	if (p->sink)
-		WS_FORWARD(tell_range(p, range, open, err));
+		WS_FORWARD(tell_range(p, range, step, open, err));
 	if (p->parts & WS_DIGEST_PRODUCTS && r->op == range && r->counted &&
 	    tells_product(&p->m->ops.op[is->payload]))
 		p->declined = "the FLOPs of products are held against peaks";
@@ -245,10 +258,14 @@ static enum ws_status tell_kernel(const struct ws_pass *p, const struct ws_pass_
 	        .dur_ns = k->dur_ns,
 	        .config = k->config,
 	        .call = launch->call,
+	        .range = number_of(p, launch->range),
+	        .op_range = is ? number_of(p, p->live.range[launch->range].op) : WS_NONE,
 	        .path = is ? is->path : WS_NONE,
 	        .class = place->class ? place->class : p->m->configs[k->config].name_class,
 	        .direction = place->direction,
 	        .dtype = place->dtype,
+	        .cpu_op = WS_NONE,
+	        .crossing = WS_NONE,
 	        .step = launch->step,
 	        .phase = is ? is->phase : WS_PHASE_OTHER,
 	        .marks = is ? is->marks : 0,
@@ -345,6 +362,8 @@ static enum ws_status take_launched(struct ws_pass *p, const struct ws_pass_kern
 	w = &p->m->work[k->dur_ns];
 	w->scope = launch->scope;
 	w->call = launch->call;
+	w->range = number_of(p, launch->range);
+	w->step = launch->step;
 	w->path = launch->range == WS_NONE
 	                  ? WS_NONE
 	                  : ws_live_is(&p->live, &p->live.range[launch->range])->path;
@@ -397,16 +416,19 @@ static enum ws_status join_kernel(struct ws_pass *p, const struct ws_pass_kernel
 /* --- in order of time -------------------------------------------------------------------- */
 
 static enum ws_status tell_call(const struct ws_pass *p, const struct ws_pass_row *c,
-                                uint32_t *number, struct ws_err *err)
+                                struct ws_launch_waiting *launch, struct ws_err *err)
 {
 	const struct ws_live_shape *shape = &p->shapes[c->shape];
 	const struct ws_joined_call row = {.start_ns = c->start_ns,
 	                                   .dur_ns = c->time_ns - c->start_ns,
 	                                   .correlation = c->id,
 	                                   .name = shape->name,
-	                                   .thread = shape->thread};
+	                                   .thread = shape->thread,
+	                                   .range = number_of(p, launch->range),
+	                                   .step = launch->step,
+	                                   .failed = shape->failed != 0};
 
-	return p->sink->call(p->sink->ctx, &row, number, err);
+	return p->sink->call(p->sink->ctx, &row, &launch->call, err);
 }
 
 static enum ws_status join_call(struct ws_pass *p, const struct ws_pass_row *c,
@@ -436,7 +458,7 @@ static enum ws_status join_call(struct ws_pass *p, const struct ws_pass_row *c,
 	else
 		p->d->ncalls++;
 	if (p->sink)
-		WS_FORWARD(tell_call(p, c, &launch.call, err));
+		WS_FORWARD(tell_call(p, c, &launch, err));
 	if (!c->launches)
 		return WS_OK;
 	if (range != WS_NONE)

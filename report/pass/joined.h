@@ -13,29 +13,42 @@ struct ws_joined_call {
 	int64_t start_ns, dur_ns;
 	uint64_t correlation;
 	uint32_t name, thread;
+	uint32_t range; /* innermost around it, WS_NONE */
+	uint32_t step;  /* as for a kernel */
+	uint8_t failed; /* its result was no success */
 };
 
 /* WS_NONE: in no range or step. */
 struct ws_joined_kernel {
 	int64_t start_ns, dur_ns; /* mean nothing unless it is timed */
 	uint32_t config;
-	uint32_t call;                    /* what the sink made of its call, WS_NONE: none */
-	uint32_t path;                    /* of the innermost range around its launch */
+	uint32_t call;     /* what the sink made of its call, WS_NONE: none */
+	uint32_t range;    /* innermost around its launch */
+	uint32_t op_range; /* the innermost of those that is an annotated operation */
+	uint32_t path;     /* of its range */
 	uint32_t class, direction, dtype; /* 0 = unknown */
-	uint32_t op;                      /* framework operation, 0 = none */
-	uint32_t step;                    /* `range` of one of the model's steps, or of none */
-	uint8_t phase;                    /* enum ws_phase */
-	uint8_t marks;                    /* WS_IN_… of that range */
+	uint32_t op;                      /* name of its framework operation, 0 = none */
+	uint32_t cpu_op;   /* … and which of the model's, WS_NONE; none of a pass */
+	uint32_t crossing; /* of its call, as struct ws_attribution has them; WS_NONE of a pass */
+	uint32_t step;     /* `range` of one of the model's steps, or of none */
+	uint8_t phase;     /* enum ws_phase */
+	uint8_t marks;     /* WS_IN_… of that range */
 	uint8_t timed, cut_off;
 };
 
 struct ws_joined_range {
 	int64_t start_ns, end_ns;
-	uint64_t number; /* 0, 1, 2 … by begin */
+	uint32_t number; /* what others name it by: a parent's is less */
+	uint32_t parent; /* WS_NONE for an outermost one */
 	uint32_t thread, name, path, depth;
-	uint32_t payload; /* row, WS_NONE */
-	uint32_t step;    /* as for a kernel */
+	uint32_t payload;  /* row, WS_NONE */
+	uint32_t op_range; /* the innermost around it, or itself, that is an annotated operation */
+	uint32_t op_payload; /* row of what that tells, WS_NONE */
+	uint32_t class;      /* text; what that and the marks say; 0 = unknown */
+	uint32_t step;       /* as for a kernel */
+	uint32_t holder;     /* that step, or another thread's in whose time it lies */
 	uint8_t phase;
+	uint8_t marks; /* WS_IN_…, WS_OP_COUNTED */
 	uint8_t is_start_end, is_open;
 	uint8_t is_step; /* the step itself, or a whole warm-up */
 };

@@ -99,14 +99,18 @@ static struct ws_joined_kernel kernel_of_model(const struct ws_model *m, size_t 
 	const uint32_t range = m->kernels.range[i];
 	struct ws_joined_kernel row = times_of_model(m, i);
 
+	row.range = range;
+	row.op_range = range == WS_NONE ? WS_NONE : m->range_op[range];
 	row.path = range == WS_NONE ? WS_NONE : m->ranges.path[range];
 	row.class = ws_kernel_class(m, i);
 	row.direction = ws_kernel_direction(m, i);
 	row.dtype = ws_kernel_dtype(m, i);
 	row.op = op ? op->name : WS_TEXT_EMPTY;
+	row.cpu_op = m->kernels.op[i];
+	row.crossing = m->kernels.crossing ? m->kernels.crossing[i] : WS_NONE;
 	row.step = range_of_step(m, ws_kernel_step(m, i));
 	row.phase = (uint8_t)ws_kernel_phase(m, i);
-	row.marks = ws_range_marks(m, range);
+	row.marks = ws_range_marks(m, range) & (uint8_t) ~(WS_OP_COUNTED | WS_OP_LAUNCHED);
 	return row;
 }
 
@@ -119,6 +123,9 @@ static struct ws_joined_call call_of_model(const struct ws_joined_rows *rows,
 	        .correlation = rows->correlations ? rows->correlations[call] : 0,
 	        .name = m->api.name[call],
 	        .thread = m->api.thread[call],
+	        .range = m->api.range[call],
+	        .step = range_of_step(m, ws_call_step(m, call)),
+	        .failed = m->api.failed[call],
 	};
 }
 
@@ -136,22 +143,28 @@ static enum ws_status copy_kernel(struct ws_joined_rows *rows, const struct ws_m
 	return take_kernel(rows, &row, err);
 }
 
-static struct ws_joined_range range_of_model(const struct ws_model *m, size_t i)
+static struct ws_joined_range range_of_model(const struct ws_model *m, uint32_t i)
 {
 	const struct ws_ranges *r = &m->ranges;
-	const uint32_t step = range_of_step(m, m->range_step[i]);
+	const uint32_t step = range_of_step(m, m->range_step[i]), op = m->range_op[i];
 
 	return (struct ws_joined_range){
 	        .start_ns = r->start_ns[i],
 	        .end_ns = r->end_ns[i],
 	        .number = i,
+	        .parent = r->parent[i],
 	        .thread = r->thread[i],
 	        .name = r->name[i],
 	        .path = r->path[i],
 	        .depth = r->depth[i],
 	        .payload = r->payload[i],
+	        .op_range = op,
+	        .op_payload = op == WS_NONE ? WS_NONE : r->payload[op],
+	        .class = m->range_class[i],
 	        .step = step,
+	        .holder = range_of_step(m, ws_range_step(m, i)),
 	        .phase = m->range_phase[i],
+	        .marks = m->range_marks[i] & (uint8_t)~WS_OP_LAUNCHED,
 	        .is_step = step == i,
 	        .is_start_end = (r->flags[i] & WS_RANGE_START_END) != 0,
 	        .is_open = (r->flags[i] & WS_RANGE_OPEN) != 0,
@@ -209,18 +222,28 @@ static uint32_t thread_of_range(const void *ctx, const void *row)
 	return range->thread;
 }
 
-/* Kernels by device, ranges by thread. */
-static enum ws_status sort(struct ws_joined_rows *rows, const struct ws_model *m,
-                           struct ws_err *err)
+/* Kernels by device; and what names a step by its range, by its number. */
+static enum ws_status sort(struct ws_joined_rows *rows, struct ws_model *m, struct ws_err *err)
 {
 	const struct ws_spill_key device = {m->ndevices, device_of_kernel, m};
-	const struct ws_spill_key thread = {m->nthreads, thread_of_range, NULL};
 
 	WS_FORWARD(ws_spill_partition(&rows->kernels, sizeof(struct ws_joined_kernel),
 	                              rows->nkernels, &device, err));
-	WS_FORWARD(ws_spill_partition(&rows->ranges, sizeof(struct ws_joined_range), rows->nranges,
-	                              &thread, err));
-	return number_steps(rows, m, err);
+	WS_FORWARD(number_steps(rows, m, err));
+	for (size_t i = 0; i < m->nwork; i++)
+		m->work[i].step = ws_joined_rows_step(rows, m->work[i].step);
+	return WS_OK;
+}
+
+enum ws_status ws_joined_rows_ranges_by_thread(struct ws_joined_rows *rows,
+                                               const struct ws_model *m, struct ws_err *err)
+{
+	const struct ws_spill_key thread = {m->nthreads, thread_of_range, NULL};
+
+	if (rows->loaded)
+		return WS_OK;
+	return ws_spill_partition(&rows->ranges, sizeof(struct ws_joined_range), rows->nranges,
+	                          &thread, err);
 }
 
 enum ws_status ws_joined_rows_pass(struct ws_joined_rows *rows, const struct ws_trace_reader *r,
@@ -304,8 +327,10 @@ const struct ws_joined_kernel *ws_joined_rows_times(struct ws_joined_rows *rows,
 	return &rows->kernel;
 }
 
-const struct ws_joined_range *ws_joined_rows_range(struct ws_joined_rows *rows, size_t i)
+const struct ws_joined_range *ws_joined_rows_range(struct ws_joined_rows *rows, uint32_t i)
 {
+	if (i == WS_NONE)
+		return NULL;
 	if (!rows->loaded)
 		return ws_spill_row(&rows->ranges, sizeof(struct ws_joined_range), i);
 	rows->range = range_of_model(rows->loaded, i);

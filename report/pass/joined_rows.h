@@ -11,7 +11,7 @@
 #include "report/pass/digest.h"
 #include "report/pass/joined.h"
 
-/* Kernels by device, then start; ranges by thread, then begin. Starts as all zeros. */
+/* Kernels by device, then start; ranges by number. Starts as all zeros. */
 struct ws_joined_rows {
 	const struct ws_model *loaded;  /* they are this model's; NULL: they lie in files */
 	struct ws_joined_kernel kernel; /* the last row that was read of a loaded model */
@@ -51,7 +51,18 @@ const struct ws_joined_kernel *ws_joined_rows_kernel(struct ws_joined_rows *rows
 /* For who asks no more than when kernel i ran, its configuration and its call: the rest is unset.
  */
 const struct ws_joined_kernel *ws_joined_rows_times(struct ws_joined_rows *rows, size_t i);
-const struct ws_joined_range *ws_joined_rows_range(struct ws_joined_rows *rows, size_t i);
+/* NULL for WS_NONE. A pass numbers ranges by their begin, a model by thread, then begin: parents
+ * before what is in them. */
+const struct ws_joined_range *ws_joined_rows_range(struct ws_joined_rows *rows, uint32_t number);
+/* … and after this rows i = 0, 1, … are by thread, then begin; a number is no longer a place. */
+enum ws_status ws_joined_rows_ranges_by_thread(struct ws_joined_rows *rows,
+                                               const struct ws_model *m, struct ws_err *err);
+/* What a range, or the operation around it, tells of its work; NULL. */
+static inline const struct ws_op_facts *ws_joined_range_op(const struct ws_model *m,
+                                                           const struct ws_joined_range *range)
+{
+	return range->op_payload == WS_NONE ? NULL : &m->ops.op[range->op_payload];
+}
 /* The call that a kernel or other work names; NULL for WS_NONE. Calls stand in the order in which
  * they returned, or that of the file. */
 const struct ws_joined_call *ws_joined_rows_call(struct ws_joined_rows *rows, uint32_t number);

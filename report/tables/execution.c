@@ -102,7 +102,7 @@ static enum ws_status add_host_work(struct execution *e, struct ws_err *err)
 	for (uint32_t i = 0; i < ops->n; i++)
 		WS_FORWARD(ws_spans_cover(&e->spans[role_of_name(m->texts[ops->name[i]])],
 		                          ops->start_ns[i], ops->end_ns[i], err));
-	for (size_t i = 0; i < rows->nranges; i++) {
+	for (uint32_t i = 0; i < rows->nranges; i++) {
 		const struct ws_joined_range *r = ws_joined_rows_range(rows, i);
 
 		if (r->is_step || r->name == WS_TEXT_WARM_UP || r->name == WS_TEXT_SETUP ||

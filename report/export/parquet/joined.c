@@ -218,7 +218,7 @@ static enum ws_status export_ranges(struct ws_parquet_export *x, struct ws_parqu
 	enum ws_status status = ws_parquet_table_begin(t, &x->folder, "nvtx", fields,
 	                                               sizeof(fields) / sizeof(fields[0]), err);
 
-	for (size_t i = 0; i < x->rows->nranges && status == WS_OK; i++)
+	for (uint32_t i = 0; i < x->rows->nranges && status == WS_OK; i++)
 		status = put_range(t, x, ws_joined_rows_range(x->rows, i), err);
 	return ws_parquet_table_end(t, status, err);
 }

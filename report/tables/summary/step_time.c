@@ -8,15 +8,18 @@
 /* FLOPs of the operations in the measured steps; -1 = none says. */
 static int64_t step_flops(const struct ws_table_context *tab)
 {
+	struct ws_joined_rows *rows = tab->sel->rows;
 	const struct ws_model *m = tab->m;
 	int64_t flops = 0;
 	int said = 0;
 
-	for (uint32_t i = 0; i < m->ranges.n; i++) {
-		const struct ws_op_facts *op = ws_range_op(m, i);
+	for (uint32_t i = 0; i < rows->nranges; i++) {
+		const struct ws_joined_range *r = ws_joined_rows_range(rows, i);
+		const struct ws_op_facts *op = ws_joined_range_op(m, r);
 
-		if (!(m->range_marks[i] & WS_OP_COUNTED) || op->flops < 0 || !tab->sel->range[i] ||
-		    !ws_step_selected(m, tab->sel, m->range_step[i]))
+		if (!(r->marks & WS_OP_COUNTED) || op->flops < 0 ||
+		    !ws_range_selected(m, tab->sel, r) ||
+		    !ws_step_selected(m, tab->sel, ws_joined_rows_step(rows, r->step)))
 			continue;
 		flops += op->flops;
 		said = 1;

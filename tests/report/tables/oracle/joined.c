@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/model/steps.h"
 #include "report/pass/pass.h"
 #include "tests/report/tables/oracle/compare.h"
 
@@ -19,6 +20,7 @@ struct told {
 	struct ws_joined_kernel *of_device[4];
 	struct ws_joined_range *ranges;
 	size_t nranges;
+	uint32_t *number_of; /* number of a told range -> that of the model */
 };
 
 static enum ws_status told_call(void *ctx, const struct ws_joined_call *call, uint32_t *number,
@@ -85,6 +87,24 @@ static int same_path(const struct ws_model *a, uint32_t x, const struct ws_model
 	return x == y;
 }
 
+/* number: of a told range, WS_NONE. */
+static int same_number(const struct told *t, uint32_t number, uint32_t of_model)
+{
+	return number == WS_NONE ? of_model == WS_NONE : t->number_of[number] == of_model;
+}
+
+static int same_call(const struct told *t, const struct ws_joined_call *c, const struct ws_model *p,
+                     uint32_t call)
+{
+	const struct ws_api *a = &t->m->api;
+
+	return c->start_ns == a->start_ns[call] && c->start_ns + c->dur_ns == a->end_ns[call] &&
+	       c->thread == a->thread[call] && c->failed == a->failed[call] &&
+	       same_number(t, c->range, a->range[call]) &&
+	       same_step(p, c->step, t->m, ws_call_step(t->m, call)) &&
+	       same_text(p, c->name, t->m, a->name[call]);
+}
+
 static int same_kernel(const struct told *t, const struct ws_joined_kernel *k,
                        const struct ws_model *p, size_t i)
 {
@@ -95,13 +115,13 @@ static int same_kernel(const struct told *t, const struct ws_joined_kernel *k,
 	if (k->timed &&
 	    (k->start_ns != m->kernels.start_ns[i] || k->dur_ns != m->kernels.dur_ns[i]))
 		return 0;
-	if (!c != (call == WS_NONE) || (c && (c->start_ns != m->api.start_ns[call] ||
-	                                      c->start_ns + c->dur_ns != m->api.end_ns[call] ||
-	                                      c->thread != m->api.thread[call] ||
-	                                      !same_text(p, c->name, m, m->api.name[call]))))
+	if (!c != (call == WS_NONE) || (c && !same_call(t, c, p, call)))
 		return 0;
 	return k->timed == !(m->kernels.flags[i] & WS_KERNEL_NO_TIME) &&
 	       k->cut_off == ((m->kernels.flags[i] & WS_KERNEL_CUT_OFF) != 0) &&
+	       same_number(t, k->range, range) &&
+	       same_number(t, k->op_range, range == WS_NONE ? WS_NONE : m->range_op[range]) &&
+	       k->marks == (ws_range_marks(m, range) & ~(WS_OP_COUNTED | WS_OP_LAUNCHED)) &&
 	       k->config == m->kernels.config[i] && k->phase == ws_kernel_phase(m, i) &&
 	       same_path(p, k->path, m, range == WS_NONE ? WS_NONE : m->ranges.path[range]) &&
 	       same_text(p, k->class, m, ws_kernel_class(m, i)) &&
@@ -113,9 +133,16 @@ static int same_kernel(const struct told *t, const struct ws_joined_kernel *k,
 static int same_range(const struct told *t, const struct ws_joined_range *told,
                       const struct ws_model *p, uint32_t i)
 {
-	const struct ws_ranges *r = &t->m->ranges;
+	const struct ws_model *m = t->m;
+	const struct ws_ranges *r = &m->ranges;
+	const uint32_t op = m->range_op[i];
 
-	return told->start_ns == r->start_ns[i] && told->end_ns == r->end_ns[i] &&
+	return same_number(t, told->parent, r->parent[i]) && same_number(t, told->op_range, op) &&
+	       told->op_payload == (op == WS_NONE ? WS_NONE : r->payload[op]) &&
+	       same_text(p, told->class, m, m->range_class[i]) &&
+	       told->marks == (m->range_marks[i] & ~WS_OP_LAUNCHED) &&
+	       same_step(p, told->holder, m, ws_range_step(m, i)) &&
+	       told->start_ns == r->start_ns[i] && told->end_ns == r->end_ns[i] &&
 	       told->thread == r->thread[i] && told->depth == r->depth[i] &&
 	       told->payload == r->payload[i] && same_text(p, told->name, t->m, r->name[i]) &&
 	       same_path(p, told->path, t->m, r->path[i]) && told->phase == t->m->range_phase[i] &&
@@ -130,6 +157,11 @@ static void compare_told(const struct told *t, const struct ws_model *passed)
 	uint32_t at[4] = {0};
 
 	cr_assert(eq(sz, t->nranges, m->ranges.n), "%s", t->where);
+	/* the model's ranges stand by thread, then begin */
+	for (uint32_t thread = 0, i = 0; thread < m->nthreads; thread++)
+		for (size_t n = 0; n < t->nranges; n++)
+			if (t->ranges[n].thread == thread)
+				t->number_of[n] = i++;
 	for (size_t i = 0; i < m->kernels.n; i++) {
 		uint32_t device = ws_kernel_device(m, i);
 
@@ -137,12 +169,9 @@ static void compare_told(const struct told *t, const struct ws_model *passed)
 		cr_assert(same_kernel(t, &t->of_device[device][at[device]++], passed, i),
 		          "%s: kernel %zu", t->where, i);
 	}
-	/* the model's ranges stand by thread, then begin */
-	for (uint32_t thread = 0, i = 0; thread < m->nthreads; thread++)
-		for (size_t n = 0; n < t->nranges; n++)
-			if (t->ranges[n].thread == thread)
-				cr_assert(same_range(t, &t->ranges[n], passed, i++), "%s: range %u",
-				          t->where, i - 1);
+	for (size_t n = 0; n < t->nranges; n++)
+		cr_assert(same_range(t, &t->ranges[n], passed, t->number_of[n]), "%s: range %u",
+		          t->where, t->number_of[n]);
 }
 
 unsigned oracle_compare_joined(const struct ws_trace_reader *r, const struct ws_model *m,
@@ -158,6 +187,7 @@ unsigned oracle_compare_joined(const struct ws_trace_reader *r, const struct ws_
 
 	t.calls = calloc(m->api.n + 1, sizeof(*t.calls));
 	t.ranges = calloc(m->ranges.n + 1, sizeof(*t.ranges));
+	t.number_of = calloc(m->ranges.n + 1, sizeof(*t.number_of));
 	for (size_t d = 0; d < 4; d++)
 		t.of_device[d] = calloc(m->kernels.n + 1, sizeof(*t.of_device[d]));
 	cr_assert(eq(int,
@@ -171,6 +201,7 @@ unsigned oracle_compare_joined(const struct ws_trace_reader *r, const struct ws_
 	ws_model_free(passed);
 	free(t.calls);
 	free(t.ranges);
+	free(t.number_of);
 	for (size_t d = 0; d < 4; d++)
 		free(t.of_device[d]);
 	return declined == NULL;
