@@ -139,9 +139,9 @@ static enum ws_status prepare(struct ws_advice *a, struct ws_err *err)
 	WS_NEW(&a->arena, a->class_ns, m->ntexts);
 	WS_FORWARD(ws_arena_check(&a->arena, "the advice", err));
 	WS_FORWARD(ws_step_times(m, a->tab->sel, NULL, &a->times, err));
-	WS_FORWARD(ws_idle_find(m, a->tab->sel, true, &a->idle, err));
+	WS_FORWARD(ws_idle_find(m, a->tab->sel, &a->idle, err));
 	a->samples = a->times.nmeasured ? (double)a->times.nmeasured : 1;
-	a->step_ns = (double)a->idle.wall_ns / a->samples;
+	a->step_ns = (double)a->idle->wall_ns / a->samples;
 	count_kernels(a);
 	WS_FORWARD(find_traits(a, err));
 	return group_work(a, err);
@@ -197,7 +197,6 @@ void ws_advice_release(struct ws_advice *a)
 {
 	free(a->findings);
 	ws_arena_free(&a->arena);
-	ws_idle_release(&a->idle);
 	ws_utilization_release(&a->use);
 	ws_cost_ops_release(&a->costs);
 	ws_step_times_release(&a->times);

@@ -60,7 +60,7 @@ struct ws_advice {
 	double samples; /* measured steps, else 1 */
 	double step_ns; /* wall time of one */
 	struct ws_step_times times;
-	struct ws_idle idle;
+	const struct ws_idle *idle;
 	struct ws_cost_ops costs;
 	struct ws_utilization use;  /* by the rule about it */
 	struct ws_work_group *work; /* by GPU time, longest first */

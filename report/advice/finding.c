@@ -47,7 +47,7 @@ void ws_advice_add(struct ws_advice *a, enum ws_rule rule, enum ws_severity seve
 	}
 	/* under one per cent of the time nothing is worth acting on first */
 	if (severity == WS_SEVERITY_STRONG && !isnan(gain_ns) &&
-	    100 * gain_ns < WS_WAIT_PERCENT * (double)a->idle.wall_ns)
+	    100 * gain_ns < WS_WAIT_PERCENT * (double)a->idle->wall_ns)
 		severity = WS_SEVERITY_WEAK;
 	a->findings[a->n++] =
 	        (struct ws_finding){rule, severity, gain_ns / a->samples, scope, evidence, advice};

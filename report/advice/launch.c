@@ -9,7 +9,7 @@
 /* Mean over the devices: they wait side by side, so a step gains no more than one does. */
 static double mean_ns(const struct ws_advice *a, enum ws_use use)
 {
-	return a->idle.nworked ? (double)a->idle.all.ns[use] / (double)a->idle.nworked : 0;
+	return a->idle->nworked ? (double)a->idle->all.ns[use] / (double)a->idle->nworked : 0;
 }
 
 static char *time_text(struct ws_advice *a, double ns)
@@ -20,19 +20,19 @@ static char *time_text(struct ws_advice *a, double ns)
 
 static void judge_use(struct ws_advice *a, enum ws_rule rule, enum ws_use use, double percent)
 {
-	double ns = mean_ns(a, use), share = 100 * ns / (double)a->idle.wall_ns;
-	uint64_t gaps = a->idle.all.gaps[use];
+	double ns = mean_ns(a, use), share = 100 * ns / (double)a->idle->wall_ns;
+	uint64_t gaps = a->idle->all.gaps[use];
 	double each = (double)gaps / a->samples;
 	char *of_gaps;
 
-	if (!a->idle.wall_ns || share < percent)
+	if (!a->idle->wall_ns || share < percent)
 		return;
 	of_gaps =
 	        !gaps ? NULL
 	              : ws_advice_text(a, ", in %.*f gap%s of %s on average, the longest %s",
 	                               each < 10 && each != rint(each), each, each == 1 ? "" : "s",
-	                               time_text(a, (double)a->idle.all.ns[use] / (double)gaps),
-	                               time_text(a, (double)a->idle.all.longest_ns[use]));
+	                               time_text(a, (double)a->idle->all.ns[use] / (double)gaps),
+	                               time_text(a, (double)a->idle->all.longest_ns[use]));
 	ws_advice_add(a, rule,
 	              share >= WS_WAIT_STRONG_PERCENT ? WS_SEVERITY_STRONG : WS_SEVERITY_WEAK, ns,
 	              ws_advice_text(a, "whole run"),
@@ -56,7 +56,7 @@ static bool is_inside(const struct ws_advice *a, uint32_t p)
 	const struct ws_path *paths = a->m->ranges.paths;
 
 	for (p = paths[p].parent; p != WS_NONE; p = paths[p].parent)
-		if (ws_path_is_launch_bound(&a->idle, p))
+		if (ws_path_is_launch_bound(a->idle, p))
 			return 1;
 	return 0;
 }
@@ -66,12 +66,12 @@ static void add_paths(struct ws_advice *a)
 	size_t shown = 0;
 
 	for (uint32_t p = 0; p < a->m->ranges.npaths; p++) {
-		double ns = (double)a->idle.path_launch_ns[p] / (double)a->idle.nworked;
+		double ns = (double)a->idle->path_launch_ns[p] / (double)a->idle->nworked;
 		char *path;
 		size_t len;
 
-		if (100 * ns < WS_WAIT_PERCENT * (double)a->idle.wall_ns ||
-		    !ws_path_is_launch_bound(&a->idle, p) || is_inside(a, p))
+		if (100 * ns < WS_WAIT_PERCENT * (double)a->idle->wall_ns ||
+		    !ws_path_is_launch_bound(a->idle, p) || is_inside(a, p))
 			continue;
 		if (!ws_advice_has_room(a, WS_RULE_launch_bound, &shown))
 			continue;
@@ -86,7 +86,7 @@ static void add_paths(struct ws_advice *a)
 		                       "waiting %.3f ms%s for launches made in it, beside %.3f ms "
 		                       "of its kernels",
 		                       ns / a->samples / 1e6, ws_advice_each(a),
-		                       (double)a->idle.path_kernel_ns[p] / a->samples / 1e6),
+		                       (double)a->idle->path_kernel_ns[p] / a->samples / 1e6),
 		        NULL);
 		free(path);
 	}
@@ -94,14 +94,14 @@ static void add_paths(struct ws_advice *a)
 
 void ws_rule_launch_bound(struct ws_advice *a)
 {
-	if (!a->idle.nworked)
+	if (!a->idle->nworked)
 		return;
-	if (a->idle.verdict.launch_bound)
+	if (a->idle->verdict.launch_bound)
 		judge_use(a, WS_RULE_launch_bound, WS_USE_LAUNCH, WS_WAIT_PERCENT);
 	else
 		add_paths(a);
-	if (2 * a->idle.all.ns[WS_USE_UNKNOWN] >
-	    a->idle.all.window_ns - a->idle.all.ns[WS_USE_COMPUTE])
+	if (2 * a->idle->all.ns[WS_USE_UNKNOWN] >
+	    a->idle->all.window_ns - a->idle->all.ns[WS_USE_COMPUTE])
 		a->not_judged[WS_RULE_launch_bound] =
 		        "most device work has no record of its launch, so what the device waited "
 		        "for cannot be told";

@@ -492,13 +492,13 @@ void ws_rule_low_mfu(struct ws_advice *a)
 	if (u->why[0])
 		a->not_judged[WS_RULE_low_mfu] = u->why;
 	/* where the host sets the pace, faster kernels do not show */
-	if (u->why[0] || mfu >= WS_A22_PERCENT || a->idle.verdict.launch_bound)
+	if (u->why[0] || mfu >= WS_A22_PERCENT || a->idle->verdict.launch_bound)
 		return;
 	saved_ns = saved_near_the_roof(a);
 	if (100 * saved_ns < WS_WAIT_PERCENT * wall_ns)
 		return;
-	idle_ns = (double)(a->idle.all.window_ns - a->idle.all.ns[WS_USE_COMPUTE]) /
-	          (double)a->idle.nworked;
+	idle_ns = (double)(a->idle->all.window_ns - a->idle->all.ns[WS_USE_COMPUTE]) /
+	          (double)a->idle->nworked;
 	ws_advice_add(
 	        a, WS_RULE_low_mfu,
 	        100 * saved_ns >= WS_WAIT_STRONG_PERCENT * wall_ns ? WS_SEVERITY_STRONG

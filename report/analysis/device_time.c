@@ -48,12 +48,12 @@ static enum ws_status host_windows(struct finder *f, struct ws_err *err)
 	const struct ws_selection *sel = f->sel;
 	const struct ws_model *m = f->m;
 
-	f->windows = calloc(m->nsteps + 1, sizeof(*f->windows));
+	WS_NEW(&sel->kept->arena, f->windows, m->nsteps + 1);
 	WS_NEW(&f->temp, f->reach_ns, m->nsteps + 1);
 	WS_NEW(&f->temp, f->device_start, m->nsteps + 1);
 	WS_NEW(&f->temp, f->device_end, m->nsteps + 1);
-	f->temp.failed |= !f->windows;
 	WS_FORWARD(ws_arena_check(&f->temp, "the time of steps", err));
+	WS_FORWARD(ws_arena_check(&sel->kept->arena, "the time of steps", err));
 	for (uint32_t s = 0; s < m->nsteps; s++)
 		if (f->warm_up ? m->steps[s].warm_up && !m->steps[s].unfinished
 		               : ws_step_selected(m, sel, s))
@@ -181,46 +181,50 @@ static size_t keep_windows(const struct finder *f)
 	return kept;
 }
 
+/* Those of the report and those of warm-up steps are kept apart. */
 static enum ws_status find_windows(const struct ws_model *m, const struct ws_selection *sel,
-                                   int warm_up, struct ws_time_window **out, size_t *n, size_t *cut,
-                                   struct ws_err *err)
+                                   int warm_up, const struct ws_windows **out, struct ws_err *err)
 {
+	static const char keys[2];
 	struct finder f = {.m = m, .sel = sel, .warm_up = warm_up};
-	enum ws_status status = host_windows(&f, err);
+	struct ws_windows *windows;
+	enum ws_status status;
 
-	*out = NULL;
-	*n = *cut = 0;
+	*out = ws_kept_result(sel, &keys[warm_up]);
+	if (*out)
+		return WS_OK;
+	WS_NEW(&sel->kept->arena, windows, 1);
+	WS_FORWARD(ws_arena_check(&sel->kept->arena, "the time of steps", err));
+	status = host_windows(&f, err);
 	if (status == WS_OK) {
 		look_at_work(&f, match);
 		move_bounds(&f);
-		*n = keep_windows(&f);
-		*cut = f.n - *n;
-		*out = f.windows;
-		f.windows = NULL;
+		windows->window = f.windows;
+		windows->n = keep_windows(&f);
+		windows->cut = f.n - windows->n;
+		*out = windows;
+		status = ws_keep_result(sel, &keys[warm_up], windows, err);
 	}
-	free(f.windows);
 	ws_arena_free(&f.temp);
 	return status;
 }
 
 enum ws_status ws_windows(const struct ws_model *m, const struct ws_selection *sel,
-                          struct ws_time_window **out, size_t *n, size_t *cut, struct ws_err *err)
+                          const struct ws_windows **out, struct ws_err *err)
 {
-	return find_windows(m, sel, 0, out, n, cut, err);
+	return find_windows(m, sel, 0, out, err);
 }
 
 static enum ws_status set_times(const struct ws_model *m, const struct ws_selection *sel,
                                 int warm_up, int64_t *step_ns, struct ws_err *err)
 {
-	struct ws_time_window *windows = NULL;
-	size_t n, cut;
-	enum ws_status status = find_windows(m, sel, warm_up, &windows, &n, &cut, err);
+	const struct ws_windows *w;
 
-	for (size_t i = 0; i < n; i++)
-		if (windows[i].step != WS_NONE)
-			step_ns[windows[i].step] = windows[i].end_ns - windows[i].start_ns;
-	free(windows);
-	return status;
+	WS_FORWARD(find_windows(m, sel, warm_up, &w, err));
+	for (size_t i = 0; i < w->n; i++)
+		if (w->window[i].step != WS_NONE)
+			step_ns[w->window[i].step] = w->window[i].end_ns - w->window[i].start_ns;
+	return WS_OK;
 }
 
 enum ws_status ws_step_windows(const struct ws_model *m, const struct ws_selection *sel,

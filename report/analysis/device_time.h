@@ -16,16 +16,21 @@ struct ws_time_window {
 	uint64_t device_work; /* kernels, copies and fills launched in it */
 };
 
+struct ws_windows {
+	struct ws_time_window *window;
+	size_t n, cut;
+};
+
 /*
  * The windows of the selected measured steps, ascending and disjoint. Of
  * PyTorch's steps those at the end without device work are left out, and the
  * last one when it has under 0.8 times the device work of the one before: it
- * was cut off (*cut counts them). A trace without finished steps has one window, from
+ * was cut off (cut counts them). A trace without finished steps has one window, from
  * its first record to its last.
- * The caller frees *out. Source: definitions of PyTorch's TensorBoard plugin.
+ * *out lives as long as sel. Source: definitions of PyTorch's TensorBoard plugin.
  */
 enum ws_status ws_windows(const struct ws_model *m, const struct ws_selection *sel,
-                          struct ws_time_window **out, size_t *n, size_t *cut, struct ws_err *err);
+                          const struct ws_windows **out, struct ws_err *err);
 
 /* The time of each step of the model by its window: of the selected ones, and of those of warm-up
  * beside each other; -1 = it has none. */

@@ -75,6 +75,27 @@ bool ws_step_selected(const struct ws_model *m, const struct ws_selection *s, ui
 	       ws_time_selected(s, st->start_ns, st->start_ns + st->total_ns);
 }
 
+const void *ws_kept_result(const struct ws_selection *s, const void *key)
+{
+	const struct ws_kept_result *r = s->kept->first;
+
+	while (r && r->key != key)
+		r = r->next;
+	return r ? r->result : NULL;
+}
+
+enum ws_status ws_keep_result(const struct ws_selection *s, const void *key, const void *result,
+                              struct ws_err *err)
+{
+	struct ws_kept_result *r;
+
+	WS_NEW(&s->kept->arena, r, 1);
+	WS_FORWARD(ws_arena_check(&s->kept->arena, "what a report shares", err));
+	*r = (struct ws_kept_result){key, result, s->kept->first};
+	s->kept->first = r;
+	return WS_OK;
+}
+
 /* --- the filters in words ------------------------------------------------------------- */
 
 static void print_times(FILE *f, const struct ws_filter *filter)
@@ -412,6 +433,7 @@ static enum ws_status allocate(const struct ws_model *m, struct ws_selection *s,
 	WS_NEW(&s->arena, s->op, m->cpu_ops.tree.n);
 	WS_NEW(&s->arena, s->memory, m->nmemory);
 	WS_NEW(&s->arena, s->rows, 1);
+	WS_NEW(&s->arena, s->kept, 1);
 	WS_FORWARD(ws_arena_check(&s->arena, "the selection of kernels", err));
 	ws_joined_rows_of_model(s->rows, m);
 	return WS_OK;
@@ -487,6 +509,8 @@ enum ws_status ws_select(const struct ws_model *m, const struct ws_filter *f,
 
 void ws_selection_release(struct ws_selection *s)
 {
+	if (s->kept)
+		ws_arena_free(&s->kept->arena);
 	ws_arena_free(&s->arena);
 	*s = (struct ws_selection){0};
 }

@@ -27,8 +27,24 @@ struct ws_selection {
 	int nothing;           /* there is a filter, and nothing passes it */
 	char *words;           /* the filters in words; "" = none */
 	char *scope_words;     /* the part of the run, in words */
+	struct ws_kept *kept;  /* what analyses found, for those who ask again */
 	struct ws_arena arena; /* of all these */
 };
+
+/* Results that several tables ask for and are made once, with the selection's end as theirs. */
+struct ws_kept {
+	struct ws_kept_result {
+		const void *key; /* an address of who keeps it */
+		const void *result;
+		struct ws_kept_result *next;
+	} * first;
+	struct ws_arena arena; /* for the results and what they point to */
+};
+/* NULL: not yet. */
+const void *ws_kept_result(const struct ws_selection *s, const void *key);
+/* result: from s->kept->arena. NO_MEMORY. */
+enum ws_status ws_keep_result(const struct ws_selection *s, const void *key, const void *result,
+                              struct ws_err *err);
 
 /* What a builder works from. */
 struct ws_table_context {

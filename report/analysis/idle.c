@@ -473,26 +473,21 @@ static enum ws_status find(struct ws_idle *out, struct ws_idle_cursor **cursor,
                            const struct ws_model *m, const struct ws_selection *sel,
                            struct ws_err *err)
 {
-	struct ws_time_window *windows = NULL;
-	size_t n = 0, cut;
-	enum ws_status status = ws_windows(m, sel, &windows, &n, &cut, err);
+	const struct ws_windows *w;
 
-	WS_THEN(status, cursor_open(cursor, m, sel, err));
-	if (status == WS_OK) {
-		(*cursor)->launch_of_path = out->path_launch_ns;
-		for (size_t i = 0; i < n; i++)
-			out->wall_ns += windows[i].end_ns - windows[i].start_ns;
-		for (uint32_t d = 0; d < m->ndevices; d++) {
-			bool worked = (*cursor)->place[d].has_next;
+	WS_FORWARD(ws_windows(m, sel, &w, err));
+	WS_FORWARD(cursor_open(cursor, m, sel, err));
+	(*cursor)->launch_of_path = out->path_launch_ns;
+	for (size_t i = 0; i < w->n; i++)
+		out->wall_ns += w->window[i].end_ns - w->window[i].start_ns;
+	for (uint32_t d = 0; d < m->ndevices; d++) {
+		bool worked = (*cursor)->place[d].has_next;
 
-			for (size_t i = 0; i < n && worked; i++)
-				sweep(*cursor, d, &windows[i], &out->device[d]);
-			out->nworked += worked;
-		}
-		status = add_kernels(out, *cursor, windows, n, err);
+		for (size_t i = 0; i < w->n && worked; i++)
+			sweep(*cursor, d, &w->window[i], &out->device[d]);
+		out->nworked += worked;
 	}
-	free(windows);
-	return status;
+	return add_kernels(out, *cursor, w->window, w->n, err);
 }
 
 /* One device's verdict. */
@@ -518,33 +513,32 @@ static struct ws_idle_verdict judge(const struct ws_model *m, const struct ws_de
 }
 
 enum ws_status ws_idle_find(const struct ws_model *m, const struct ws_selection *sel,
-                            bool with_paths, struct ws_idle *out, struct ws_err *err)
+                            const struct ws_idle **out, struct ws_err *err)
 {
+	static const char key;
+	struct ws_arena *arena = &sel->kept->arena;
 	struct ws_idle_cursor *cursor = NULL;
-	enum ws_status status = WS_OK;
+	struct ws_idle *idle;
+	enum ws_status status;
 
-	*out = (struct ws_idle){.ndevices = m->ndevices};
-	out->device = calloc(m->ndevices + 1, sizeof(*out->device));
-	if (with_paths) {
-		out->path_launch_ns = calloc(m->ranges.npaths + 1, sizeof(*out->path_launch_ns));
-		out->path_kernel_ns = calloc(m->ranges.npaths + 1, sizeof(*out->path_kernel_ns));
-	}
-	if (!out->device || (with_paths && (!out->path_launch_ns || !out->path_kernel_ns)))
-		return WS_FAIL_MEMORY(err, "the idle time");
-	status = find(out, &cursor, m, sel, err);
+	*out = ws_kept_result(sel, &key);
+	if (*out)
+		return WS_OK;
+	WS_NEW(arena, idle, 1);
+	WS_FORWARD(ws_arena_check(arena, "the idle time", err));
+	*idle = (struct ws_idle){.ndevices = m->ndevices};
+	WS_NEW(arena, idle->device, m->ndevices);
+	WS_NEW(arena, idle->path_launch_ns, m->ranges.npaths);
+	WS_NEW(arena, idle->path_kernel_ns, m->ranges.npaths);
+	WS_FORWARD(ws_arena_check(arena, "the idle time", err));
+	status = find(idle, &cursor, m, sel, err);
 	ws_idle_cursor_free(cursor);
 	for (size_t d = 0; d < m->ndevices; d++)
-		use_join(&out->all, &out->device[d]);
-	out->verdict = judge(m, &out->all);
+		use_join(&idle->all, &idle->device[d]);
+	idle->verdict = judge(m, &idle->all);
+	*out = idle;
+	WS_THEN(status, ws_keep_result(sel, &key, idle, err));
 	return status;
-}
-
-void ws_idle_release(struct ws_idle *idle)
-{
-	free(idle->device);
-	free(idle->path_launch_ns);
-	free(idle->path_kernel_ns);
-	*idle = (struct ws_idle){0};
 }
 
 const char *ws_idle_words(const struct ws_idle_verdict *v, char *out, size_t size)

@@ -97,15 +97,14 @@ struct ws_idle {
 	size_t nworked;           /* how many those are */
 	int64_t wall_ns;          /* the windows themselves, whatever the number of devices */
 	struct ws_idle_verdict verdict;
-	/* one entry a range path and those around it, or NULL: time of gaps before launches made in
-	 * it, and time of the kernels launched in it */
+	/* one entry a range path and those around it: time of gaps before launches made in it, and
+	 * time of the kernels launched in it */
 	int64_t *path_launch_ns, *path_kernel_ns;
 };
 
-/* Free with ws_idle_release, also after a failure. with_paths: fill path_…_ns too. */
+/* *out lives as long as sel. */
 enum ws_status ws_idle_find(const struct ws_model *m, const struct ws_selection *sel,
-                            bool with_paths, struct ws_idle *out, struct ws_err *err);
-void ws_idle_release(struct ws_idle *idle);
+                            const struct ws_idle **out, struct ws_err *err);
 /*
  * The verdict in a sentence without its full stop: "the GPU computes 62.1 % of
  * the time; most of the rest it is waiting for data (33.4 %)". Returns out.

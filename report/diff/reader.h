@@ -13,8 +13,8 @@ struct ws_reader {
 	struct ws_recording *r;
 	struct ws_names *names;
 	struct ws_selection sel;
-	struct ws_time_window *windows; /* one a sample */
-	uint32_t *sample_of_step;       /* WS_NONE = not compared */
+	const struct ws_windows *windows; /* one a sample */
+	uint32_t *sample_of_step;         /* WS_NONE = not compared */
 	uint32_t *place_of_path;
 };
 

@@ -469,7 +469,7 @@ static uint32_t sample_of_work(const struct work *w, const struct ws_work *work)
 	if (!w->c->r->has_steps)
 		return 0;
 	for (uint32_t i = 0; i < w->c->r->nsamples && sample == WS_NONE; i++)
-		if (at >= w->c->windows[i].start_ns && at < w->c->windows[i].end_ns)
+		if (at >= w->c->windows->window[i].start_ns && at < w->c->windows->window[i].end_ns)
 			sample = i;
 	return sample;
 }

@@ -54,15 +54,17 @@ static enum ws_status find_samples(struct ws_reader *c, struct ws_err *err)
 	const struct ws_model *m = c->m;
 	struct ws_recording *r = c->r;
 
-	WS_FORWARD(ws_windows(m, &c->sel, &c->windows, &r->nsamples, &r->cut, err));
-	r->has_steps = r->nsamples && c->windows[0].step != WS_NONE;
+	WS_FORWARD(ws_windows(m, &c->sel, &c->windows, err));
+	r->nsamples = c->windows->n;
+	r->cut = c->windows->cut;
+	r->has_steps = r->nsamples && c->windows->window[0].step != WS_NONE;
 	r->samples = calloc(r->nsamples + 1, sizeof(*r->samples));
 	c->sample_of_step = calloc(m->nsteps + 1, sizeof(*c->sample_of_step));
 	if (!r->samples || !c->sample_of_step)
 		return WS_FAIL_MEMORY(err, "comparing the traces");
 	memset(c->sample_of_step, 0xff, (m->nsteps + 1) * sizeof(*c->sample_of_step));
 	for (uint32_t i = 0; i < r->nsamples; i++) {
-		const struct ws_time_window *w = &c->windows[i];
+		const struct ws_time_window *w = &c->windows->window[i];
 
 		r->samples[i].step_ns = w->end_ns - w->start_ns;
 		r->samples[i].host_ns = r->samples[i].step_ns;
@@ -258,8 +260,7 @@ static enum ws_status read_utilization(struct ws_reader *c, struct ws_err *err)
 static enum ws_status read_state(struct ws_reader *c, struct ws_err *err)
 {
 	const struct ws_model *m = c->m;
-	struct ws_idle idle;
-	enum ws_status status;
+	const struct ws_idle *idle;
 
 	c->r->base_ns = m->file.base_ns;
 	c->r->on_cpu = ws_model_on_cpu(m);
@@ -269,10 +270,8 @@ static enum ws_status read_state(struct ws_reader *c, struct ws_err *err)
 		return WS_FAIL_MEMORY(err, "comparing the traces");
 	ws_note_origin(m, "", c->r->origin);
 	WS_FORWARD(ws_table_done(c->r->origin, err));
-	status = ws_idle_find(m, &c->sel, false, &idle, err);
-	c->r->idle = idle.verdict;
-	ws_idle_release(&idle);
-	WS_FORWARD(status);
+	WS_FORWARD(ws_idle_find(m, &c->sel, &idle, err));
+	c->r->idle = idle->verdict;
 	c->r->peak_bytes = ws_memory_peak(m);
 	WS_FORWARD(read_utilization(c, err));
 	return ws_texts_add_str(&c->names->texts, m->name, &c->r->name, err);
@@ -292,7 +291,6 @@ enum ws_status ws_recording_read(struct ws_recording *out, struct ws_names *name
 	WS_THEN(status, read_state(&c, err));
 	WS_THEN(status, ws_reader_read_work(&c, err));
 	ws_selection_release(&c.sel);
-	free(c.windows);
 	free(c.sample_of_step);
 	free(c.place_of_path);
 	return status;

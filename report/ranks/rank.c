@@ -13,7 +13,7 @@ struct reader {
 	struct ws_rank *rank;
 	const struct ws_model *m;
 	struct ws_selection sel;
-	struct ws_time_window *windows;
+	const struct ws_windows *windows;
 	struct ws_spans busy, compute, comm;
 };
 
@@ -111,10 +111,10 @@ static uint32_t step_of_kernel(const struct reader *c, size_t k)
 	int64_t start = c->m->kernels.start_ns[k];
 
 	for (uint32_t i = 0; i < c->rank->nsteps && step != WS_NONE; i++)
-		if (c->windows[i].step == step)
+		if (c->windows->window[i].step == step)
 			return i;
 	for (uint32_t i = 0; i < c->rank->nsteps; i++)
-		if (start >= c->windows[i].start_ns && start < c->windows[i].end_ns)
+		if (start >= c->windows->window[i].start_ns && start < c->windows->window[i].end_ns)
 			return i;
 	return WS_NONE;
 }
@@ -181,16 +181,16 @@ static enum ws_status gather_spans(struct reader *c, struct ws_err *err)
 static enum ws_status read_steps(struct reader *c, struct ws_err *err)
 {
 	struct ws_rank *rank = c->rank;
-	size_t cut;
 
 	WS_FORWARD(ws_select(c->m, NULL, &c->sel, err));
-	WS_FORWARD(ws_windows(c->m, &c->sel, &c->windows, &rank->nsteps, &cut, err));
+	WS_FORWARD(ws_windows(c->m, &c->sel, &c->windows, err));
+	rank->nsteps = c->windows->n;
 	WS_FORWARD(gather_spans(c, err));
 	rank->steps = calloc(rank->nsteps + 1, sizeof(*rank->steps));
 	if (!rank->steps)
 		return WS_FAIL_MEMORY(err, "the ranks");
 	for (size_t i = 0; i < rank->nsteps; i++) {
-		const struct ws_time_window *w = &c->windows[i];
+		const struct ws_time_window *w = &c->windows->window[i];
 		struct ws_rank_step *s = &rank->steps[i];
 
 		rank->has_steps |= w->step != WS_NONE;
@@ -239,6 +239,5 @@ enum ws_status ws_ranks_add(struct ws_ranks *r, const struct ws_model *m, struct
 	ws_spans_release(&c.busy);
 	ws_spans_release(&c.compute);
 	ws_spans_release(&c.comm);
-	free(c.windows);
 	return status;
 }

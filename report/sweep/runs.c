@@ -204,22 +204,20 @@ static enum ws_status keep_steps(struct ws_sweep *s, struct ws_sweep_run *run,
                                  const struct ws_model *m, struct ws_err *err)
 {
 	struct ws_filter steps = WS_FILTER_ALL;
-	struct ws_time_window *windows = NULL;
+	const struct ws_windows *w = NULL;
 	struct ws_selection sel = {0};
-	size_t cut;
 	enum ws_status status;
 
 	steps.scope = WS_SCOPE_STEPS;
 	status = ws_select(m, &steps, &sel, err);
 
-	WS_THEN(status, ws_windows(m, &sel, &windows, &run->nsteps, &cut, err));
-	if (!run->nsteps || windows[0].step == WS_NONE)
-		run->nsteps = 0;
-	WS_THEN(status, keep_times(s, run, m, windows, err));
+	WS_THEN(status, ws_windows(m, &sel, &w, err));
+	if (status == WS_OK && w->n && w->window[0].step != WS_NONE)
+		run->nsteps = w->n;
+	WS_THEN(status, keep_times(s, run, m, w->window, err));
 	WS_THEN(status, keep_flops(run, m, &sel, err));
 	if (status == WS_OK)
 		run->softmax_percent = softmax_share(m, &sel);
-	free(windows);
 	ws_selection_release(&sel);
 	return status;
 }

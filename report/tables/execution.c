@@ -253,21 +253,19 @@ enum ws_status ws_tab_execution(const struct ws_table_context *tab, struct ws_ta
 {
 	const struct ws_model *m = tab->m;
 	struct execution e = {.tab = tab};
-	struct ws_time_window *windows = NULL;
-	size_t n = 0, cut = 0;
-	enum ws_status status = WS_OK;
+	const struct ws_windows *w = NULL;
+	enum ws_status status;
 
 	if (!tab->sel->rows->nkernels && !m->nwork) {
 		ws_table_set_not_recorded(t, WS_NO_KERNELS);
 		return WS_OK;
 	}
-	status = ws_windows(m, tab->sel, &windows, &n, &cut, err);
+	status = ws_windows(m, tab->sel, &w, err);
 	WS_THEN(status, prepare(&e, err));
 	if (status == WS_OK) {
-		status = add_rows(&e, t, windows, n, err);
-		add_notes(m, t, windows, n, cut);
+		status = add_rows(&e, t, w->window, w->n, err);
+		add_notes(m, t, w->window, w->n, w->cut);
 	}
-	free(windows);
 	ws_idle_cursor_free(e.idle);
 	ws_spans_release(&e.device);
 	for (int role = 0; role < ROLE_OTHER; role++)

@@ -252,36 +252,34 @@ enum ws_status ws_tab_gpu(const struct ws_table_context *tab, struct ws_table *t
 {
 	const struct ws_model *m = tab->m;
 	struct gpu g = {.tab = tab};
-	struct ws_time_window *windows = NULL;
-	size_t n = 0, cut = 0;
+	const struct ws_windows *w;
 	enum ws_status status;
 
 	if (!tab->sel->rows->nkernels && !m->nwork) {
 		ws_table_set_not_recorded(t, WS_NO_KERNELS);
 		return WS_OK;
 	}
-	status = ws_windows(m, tab->sel, &windows, &n, &cut, err);
-	if (status == WS_OK && n) {
-		g.start_ns = windows[0].start_ns;
-		g.end_ns = windows[n - 1].end_ns;
+	WS_FORWARD(ws_windows(m, tab->sel, &w, err));
+	if (w->n) {
+		g.start_ns = w->window[0].start_ns;
+		g.end_ns = w->window[w->n - 1].end_ns;
 	}
 	WS_NEW(tab->temp, g.changes, 2 * tab->sel->rows->nkernels);
-	WS_THEN(status, ws_arena_check(tab->temp, "the GPU summary", err));
+	status = ws_arena_check(tab->temp, "the GPU summary", err);
 	for (uint32_t i = 0; i < m->ndevices && status == WS_OK; i++)
 		add_device(&g, t, i);
-	if (status == WS_OK && n)
+	if (status == WS_OK && w->n)
 		ws_table_note(t, "Utilization, SM efficiency and occupancy are over %.3f ms, %s.",
 		              (double)(g.end_ns - g.start_ns) / 1e6,
-		              windows[0].step == WS_NONE
+		              w->window[0].step == WS_NONE
 		                      ? "the time of the trace, which has no finished steps"
 		                      : "from the start of the first step to the end of the last");
 	if (g.idle_devices)
 		ws_table_note(t, "%zu more devices are listed in the trace but did no work in it.",
 		              g.idle_devices);
-	if (cut)
+	if (w->cut)
 		ws_table_note(t,
 		              "%zu steps at the end are left out: their device work was cut off.",
-		              cut);
-	free(windows);
+		              w->cut);
 	return status;
 }

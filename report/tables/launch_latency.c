@@ -169,15 +169,14 @@ static void add_totals(const struct latency *s, struct ws_table *t)
 
 static enum ws_status add_verdict(struct latency *s, struct ws_table *t, struct ws_err *err)
 {
-	struct ws_idle idle;
-	enum ws_status status = ws_idle_find(s->tab->m, s->tab->sel, false, &idle, err);
+	const struct ws_idle *idle;
+	enum ws_status status = ws_idle_find(s->tab->m, s->tab->sel, &idle, err);
 	char words[256];
 
 	if (status == WS_OK)
 		ws_table_note(t, "%s: %s (table idle).",
-		              idle.verdict.launch_bound ? "Launch-bound" : "Not launch-bound",
-		              ws_idle_words(&idle.verdict, words, sizeof(words)));
-	ws_idle_release(&idle);
+		              idle->verdict.launch_bound ? "Launch-bound" : "Not launch-bound",
+		              ws_idle_words(&idle->verdict, words, sizeof(words)));
 	WS_FORWARD(status);
 	if (s->no_launch)
 		ws_table_note(t,

@@ -209,6 +209,7 @@ static enum ws_status select_all(const struct ws_model *m, enum ws_scope asked,
 	                             .time_first_ns = INT64_MIN,
 	                             .time_end_ns = INT64_MAX};
 	WS_NEW(&sel->arena, sel->work, m->nwork);
+	WS_NEW(&sel->arena, sel->kept, 1);
 	sel->words = ws_arena_copy(&sel->arena, "", 0);
 	WS_FORWARD(ws_arena_check(&sel->arena, "a selection", err));
 	for (size_t i = 0; i < m->nwork; i++)

@@ -120,22 +120,21 @@ static void add_waits(const struct ws_summary_page *p, const struct ws_device_us
 
 static enum ws_status add_idle(const struct ws_summary_page *p, struct ws_err *err)
 {
-	struct ws_idle idle;
-	enum ws_status status = ws_idle_find(p->tab->m, p->tab->sel, false, &idle, err);
+	const struct ws_idle *idle;
+	enum ws_status status = ws_idle_find(p->tab->m, p->tab->sel, &idle, err);
 	char words[256];
 
-	if (status == WS_OK && idle.all.kernels) {
+	if (status == WS_OK && idle->all.kernels) {
 		ws_page_words(p, "why the device is idle",
-		              ws_idle_words(&idle.verdict, words, sizeof(words)));
-		if (idle.verdict.known)
-			ws_page_words(
-			        p, "what to do about it",
-			        ws_use_defs[idle.verdict.busy ? WS_USE_COMPUTE : idle.verdict.cause]
-			                .cure);
-		if (idle.verdict.known)
-			add_waits(p, &idle.all);
+		              ws_idle_words(&idle->verdict, words, sizeof(words)));
+		if (idle->verdict.known)
+			ws_page_words(p, "what to do about it",
+			              ws_use_defs[idle->verdict.busy ? WS_USE_COMPUTE
+			                                             : idle->verdict.cause]
+			                      .cure);
+		if (idle->verdict.known)
+			add_waits(p, &idle->all);
 	}
-	ws_idle_release(&idle);
 	return status;
 }
 

@@ -96,23 +96,22 @@ Test(advice, launch_bound_paths_tell_a_diff_where_dtypes_do_not_show)
 	struct tb *b = busy_run_with_a_slow_part(0);
 	struct ws_table *t = advice_of(b);
 	struct ws_selection sel;
-	struct ws_idle idle;
+	const struct ws_idle *idle;
 	size_t bound = 0;
 
 	cr_assert(eq(int, ws_select(model, NULL, &sel, NULL), WS_OK));
-	cr_assert(eq(int, ws_idle_find(model, &sel, true, &idle, NULL), WS_OK));
+	cr_assert(eq(int, ws_idle_find(model, &sel, &idle, NULL), WS_OK));
 	for (uint32_t p = 0; p < model->ranges.npaths; p++) {
 		int is_optimizer = model->ranges.paths[p].name == WS_TEXT_OPTIMIZER;
 
-		cr_expect(eq(int, ws_path_is_launch_bound(&idle, p), is_optimizer));
+		cr_expect(eq(int, ws_path_is_launch_bound(idle, p), is_optimizer));
 		if (!is_optimizer)
 			continue;
 		bound++;
-		cr_expect(eq(i64, idle.path_kernel_ns[p], 20000));
-		cr_expect(eq(i64, idle.path_launch_ns[p], 72000));
+		cr_expect(eq(i64, idle->path_kernel_ns[p], 20000));
+		cr_expect(eq(i64, idle->path_launch_ns[p], 72000));
 	}
 	cr_expect(eq(sz, bound, 1));
-	ws_idle_release(&idle);
 	ws_selection_release(&sel);
 	free_all(t, b);
 }

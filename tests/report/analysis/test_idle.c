@@ -3,21 +3,21 @@
 
 #include "tests/report/advice/advice_traces.h"
 
+static struct ws_selection sel; /* of the test: it has the idle time */
+
 static struct ws_idle idle_of(struct tb *b, const struct ws_filter *filter)
 {
-	struct ws_selection sel;
-	struct ws_idle idle;
+	const struct ws_idle *idle;
 
 	model = tb_model(b);
 	cr_assert(eq(int, ws_select(model, filter, &sel, NULL), WS_OK));
-	cr_assert(eq(int, ws_idle_find(model, &sel, true, &idle, NULL), WS_OK));
-	ws_selection_release(&sel);
-	return idle;
+	cr_assert(eq(int, ws_idle_find(model, &sel, &idle, NULL), WS_OK));
+	return *idle;
 }
 
-static void done(struct ws_idle *idle, struct tb *b)
+static void done(struct tb *b)
 {
-	ws_idle_release(idle);
+	ws_selection_release(&sel);
 	free_all(NULL, b);
 }
 
@@ -52,7 +52,7 @@ static void expect_gap(struct tb *b, enum ws_use cause, int64_t gap_us)
 	cr_expect(eq(i64, idle.all.longest_ns[cause], gap_us * US));
 	cr_expect(eq(u64, idle.all.gaps[cause], 1));
 	cr_expect(eq(i64, idle.all.window_ns, (200 + gap_us) * US));
-	done(&idle, b);
+	done(b);
 }
 
 Test(idle, a_launch_that_comes_late)
@@ -133,7 +133,7 @@ Test(idle, a_gap_with_two_causes_is_divided)
 	/* the call ends 1 ns behind 149 us */
 	cr_expect(eq(i64, idle.all.ns[WS_USE_LAUNCH], 49 * US + 1));
 	cr_expect(eq(i64, idle.all.ns[WS_USE_WAIT], 951 * US - 1));
-	done(&idle, b);
+	done(b);
 }
 
 /* 221 ms before the first kernel are no launch-bound run. */
@@ -150,7 +150,7 @@ Test(idle, before_the_first_and_after_the_last_work)
 	cr_expect(eq(i64, idle.all.ns[WS_USE_END], 200 * US));
 	cr_expect(eq(int, idle.verdict.cause, WS_USE_START));
 	cr_expect(not(idle.verdict.launch_bound));
-	done(&idle, b);
+	done(b);
 }
 
 Test(idle, copies_and_communication_are_no_idle_time_where_kernels_run)
@@ -169,7 +169,7 @@ Test(idle, copies_and_communication_are_no_idle_time_where_kernels_run)
 	cr_expect(eq(i64, idle.all.ns[WS_USE_COLLECTIVE], 300 * US));
 	cr_expect(eq(i64, idle.all.ns[WS_USE_COPY], 500 * US));
 	cr_expect(eq(int, idle.verdict.cause, WS_USE_COPY));
-	done(&idle, b);
+	done(b);
 }
 
 /* Two devices at 36 % each are not one at 72 %. */
@@ -198,7 +198,7 @@ Test(idle, devices_are_judged_one_by_one)
 			cr_expect(eq(i64, idle.device[d].ns[WS_USE_COMPUTE], 360 * US));
 	NEAR(idle.verdict.busy_percent, 36);
 	cr_expect(idle.verdict.launch_bound);
-	done(&idle, b);
+	done(b);
 }
 
 Test(idle, the_cpu_reference_does_not_wait)
@@ -215,7 +215,7 @@ Test(idle, the_cpu_reference_does_not_wait)
 	cr_expect(not(idle.verdict.known));
 	cr_expect_str_eq(ws_idle_words(&idle.verdict, words, sizeof(words)),
 	                 "cannot tell: the CPU reference is not a device that waits");
-	done(&idle, b);
+	done(b);
 }
 
 /* Whatever happens, each device's uses add up to the windows, and no use is negative. */
@@ -277,6 +277,6 @@ Test(idle, uses_add_up_on_random_traces)
 			cr_assert(sum == 0 || sum == idle.wall_ns, "round %d: %lld of %lld", round,
 			          (long long)sum, (long long)idle.wall_ns);
 		}
-		done(&idle, b);
+		done(b);
 	}
 }
