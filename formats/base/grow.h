@@ -1,4 +1,4 @@
-/* Arrays that grow: one idiom for all of them. */
+/* Arrays that grow, and places in those that are in order: one idiom for all of them. */
 #pragma once
 
 #include <stddef.h>
@@ -18,3 +18,20 @@
 /* The same where array points to the pointer to the items; at least doubles what there was. */
 enum ws_status ws_grow(void *array, size_t *capacity, size_t need, size_t item_bytes,
                        struct ws_err *err);
+
+/*
+ * at = how many of the n first items fit, when those that do come first; fits: of the item at.
+ *   WS_COUNT_FIRST(i, list->n, list->items[i].time_ns < time_ns);
+ */
+#define WS_COUNT_FIRST(at, n, fits)                                \
+	do {                                                       \
+		size_t ws_low_ = 0, ws_high_ = (n);                \
+		while (ws_low_ < ws_high_) {                       \
+			(at) = ws_low_ + (ws_high_ - ws_low_) / 2; \
+			if (fits)                                  \
+				ws_low_ = (at) + 1;                \
+			else                                       \
+				ws_high_ = (at);                   \
+		}                                                  \
+		(at) = ws_low_;                                    \
+	} while (0)

@@ -2,6 +2,7 @@
  * NVTX_EVENTS of an Nsight Systems export: ranges become pushes and pops
  * again, in domains with their names.
  */
+#include "formats/base/grow.h"
 #include "formats/nsys/nsys.h"
 
 enum event_type {
@@ -108,22 +109,14 @@ static enum ws_status domain_of(const struct ws_nsys_rows *r, uint64_t *id, stru
 /* The payload that one of our own exports tells of an event, which mostly come in order. */
 static const uint64_t *own_payload(struct ws_nsys *n, uint64_t event)
 {
-	size_t low = n->event_payload_at, high = n->nevent_payloads;
+	size_t at = n->event_payload_at;
 
-	if (low == high || n->event_payload[low].key != event) {
-		for (low = 0; low < high;) {
-			const size_t middle = low + (high - low) / 2;
-
-			if (n->event_payload[middle].key < event)
-				low = middle + 1;
-			else
-				high = middle;
-		}
-	}
-	if (low == n->nevent_payloads || n->event_payload[low].key != event)
+	if (at == n->nevent_payloads || n->event_payload[at].key != event)
+		WS_COUNT_FIRST(at, n->nevent_payloads, n->event_payload[at].key < event);
+	if (at == n->nevent_payloads || n->event_payload[at].key != event)
 		return ws_map_get(&n->other_payloads, event);
-	n->event_payload_at = low + 1;
-	return &n->event_payload[low].value;
+	n->event_payload_at = at + 1;
+	return &n->event_payload[at].value;
 }
 
 static enum ws_status payload(const struct ws_nsys_rows *r, uint64_t *id, struct ws_err *err)

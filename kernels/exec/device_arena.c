@@ -82,17 +82,10 @@ enum ws_status ws_device_arena_take(struct ws_device_arena *arena, uint64_t size
 /* The first gap at or after an offset. */
 static size_t gap_after(const struct ws_device_arena *arena, uint64_t offset)
 {
-	size_t low = 0, high = arena->gap_count;
+	size_t at;
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (arena->gaps[middle].offset < offset)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	WS_COUNT_FIRST(at, arena->gap_count, arena->gaps[at].offset < offset);
+	return at;
 }
 
 static enum ws_status insert_gap(struct ws_device_arena *arena, size_t at, struct ws_device_gap gap,

@@ -152,7 +152,6 @@ static void inherit(struct ws_seg_header *seg, const struct ws_seg_header *first
 	seg->control.no_args = first->control.no_args;
 	memcpy(seg->control.output, first->control.output, sizeof(seg->control.output));
 	seg->control.keep_existing = first->control.keep_existing;
-	seg->capture = first->capture;
 	seg->control.window = first->control.window;
 	seg->capture = first->capture;
 }

@@ -22,7 +22,6 @@ struct ws_activity *ws_activity_new(const struct ws_seg_header *seg)
 		return NULL;
 	/* never full, whatever a slot holds: steps are at least 8 bytes */
 	a->runtime_size = power_of_two(seg->activity.stride / 8 + 1);
-	a->kernels_size = 1024;
 	/* a launch's records are two calls and a kernel: some 300 bytes */
 	a->npairs = power_of_two(seg->activity.count * seg->activity.stride / 512);
 	a->npairs = a->npairs < WS_ACTIVITY_PAIRS ? a->npairs : WS_ACTIVITY_PAIRS;
@@ -31,8 +30,7 @@ struct ws_activity *ws_activity_new(const struct ws_seg_header *seg)
 	a->kept = calloc(a->nkept, sizeof(*a->kept));
 	a->looked = calloc(seg->activity.count + 1, sizeof(*a->looked));
 	a->runtime = calloc(a->runtime_size, sizeof(*a->runtime));
-	a->kernels = calloc(a->kernels_size, sizeof(*a->kernels));
-	if (!a->looked || !a->runtime || !a->kernels || !a->pairs || !a->kept) {
+	if (!a->looked || !a->runtime || !a->pairs || !a->kept) {
 		ws_activity_free(a);
 		return NULL;
 	}
@@ -46,7 +44,7 @@ void ws_activity_free(struct ws_activity *a)
 	ws_graph_captures_release(&a->captures);
 	free(a->looked);
 	free(a->runtime);
-	free(a->kernels);
+	ws_map_free(&a->kernels);
 	free(a->pairs);
 	free(a->kept);
 	free(a->calls[0]);
@@ -88,52 +86,16 @@ bool ws_activity_name_call(struct ws_activity *a, uint32_t domain, uint32_t cbid
 	return 1;
 }
 
-/* Where the address is or belongs; there is always an unused place. */
-static struct ws_activity_kernel *kernel_place(const struct ws_activity *a, uint64_t address)
-{
-	size_t i = (size_t)(address * UINT64_C(0x9E3779B97F4A7C15) >> 32);
-
-	for (;; i++) {
-		struct ws_activity_kernel *k = &a->kernels[i & (a->kernels_size - 1)];
-
-		if (!k->address || k->address == address)
-			return k;
-	}
-}
-
-static bool grow_kernels(struct ws_activity *a)
-{
-	struct ws_activity bigger = {.kernels_size = a->kernels_size * 2};
-
-	bigger.kernels = calloc(bigger.kernels_size, sizeof(*bigger.kernels));
-	if (!bigger.kernels)
-		return 0;
-	for (size_t i = 0; i < a->kernels_size; i++)
-		if (a->kernels[i].address)
-			*kernel_place(&bigger, a->kernels[i].address) = a->kernels[i];
-	free(a->kernels);
-	a->kernels = bigger.kernels;
-	a->kernels_size = bigger.kernels_size;
-	return 1;
-}
-
 bool ws_activity_name_kernel(struct ws_activity *a, uint64_t address, uint32_t string)
 {
-	struct ws_activity_kernel *k;
-
-	if (!address)
-		return 0;
-	if (a->nkernels * 2 >= a->kernels_size && !grow_kernels(a))
-		return 0;
-	k = kernel_place(a, address);
-	a->nkernels += !k->address;
-	*k = (struct ws_activity_kernel){address, string};
-	return 1;
+	return address && ws_map_put(&a->kernels, address, string, NULL) == WS_OK;
 }
 
 uint32_t ws_activity_kernel_at(const struct ws_activity *a, uint64_t address)
 {
-	return address ? kernel_place(a, address)->string : 0;
+	const uint64_t *string = ws_map_get(&a->kernels, address);
+
+	return string ? (uint32_t)*string : 0;
 }
 
 /* --- one row for each API call --- */

@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 
+#include "formats/base/map.h"
 #include "recorder/drain/cupti_steps.h"
 #include "recorder/drain/graph_captures.h"
 #include "recorder/drain/private.h"
@@ -27,11 +28,7 @@ struct ws_activity {
 		uint8_t effect; /* enum ws_activity_effect */
 	} * calls[2];           /* by callback id; NULL: none has a name so far */
 	/* kernel names by address, for records whose process died before they were done */
-	struct ws_activity_kernel {
-		uint64_t address; /* 0: unused */
-		uint32_t string;
-	} * kernels;
-	size_t nkernels, kernels_size; /* size: a power of two */
+	struct ws_map kernels;
 
 	/* API calls: one row for each correlation id, the outermost call */
 	uint32_t *kept; /* ids that have a row */
@@ -134,11 +131,15 @@ static inline uint64_t ws_activity_pid(const struct ws_drain *d)
 
 /* --- activity_named.c --- */
 
-enum ws_activity_fate ws_activity_add_device(struct ws_drain *d, const struct ws_cupti_device *c);
+enum ws_activity_fate ws_activity_add_device(struct ws_drain *d,
+                                             const struct ws_activity_slot *slot,
+                                             const struct ws_cupti_device *c);
 enum ws_activity_fate ws_activity_add_context(struct ws_drain *d,
                                               const struct ws_activity_slot *slot,
                                               const struct ws_cupti_context *c);
-enum ws_activity_fate ws_activity_add_stream(struct ws_drain *d, const struct ws_cupti_stream *s);
+enum ws_activity_fate ws_activity_add_stream(struct ws_drain *d,
+                                             const struct ws_activity_slot *slot,
+                                             const struct ws_cupti_stream *s);
 
 enum ws_activity_seen {
 	WS_ACTIVITY_LAUNCH = 1,

@@ -45,11 +45,14 @@ static int64_t product(uint64_t a, uint64_t b)
 	X(mig_gpu_instance, c->mig ? (int64_t)c->gpu_instance : -1)         \
 	X(mig_compute_instance, c->mig ? (int64_t)c->compute_instance : -1)
 
-enum ws_activity_fate ws_activity_add_device(struct ws_drain *d, const struct ws_cupti_device *c)
+enum ws_activity_fate ws_activity_add_device(struct ws_drain *d,
+                                             const struct ws_activity_slot *slot,
+                                             const struct ws_cupti_device *c)
 {
 	struct ws_row_device row = {.id = c->id, .kind = WS_DEVICE_CUDA};
 	int known;
 
+	(void)slot;
 	if (c->id >= WS_MAX_GPUS || !c->sm_count)
 		return WS_ACTIVITY_DAMAGED;
 	row.name = ws_drain_text(d, c->name, &known);
@@ -85,7 +88,9 @@ enum ws_activity_fate ws_activity_add_context(struct ws_drain *d,
 	return WS_ACTIVITY_ROW;
 }
 
-enum ws_activity_fate ws_activity_add_stream(struct ws_drain *d, const struct ws_cupti_stream *s)
+enum ws_activity_fate ws_activity_add_stream(struct ws_drain *d,
+                                             const struct ws_activity_slot *slot,
+                                             const struct ws_cupti_stream *s)
 {
 	struct ws_row_stream row = {
 	        .pid = ws_activity_pid(d),
@@ -95,6 +100,7 @@ enum ws_activity_fate ws_activity_add_stream(struct ws_drain *d, const struct ws
 	        .flag = s->flag <= 3 ? s->flag : 0,
 	};
 
+	(void)slot;
 	ws_drain_add(d, WS_KIND_STREAM, &row);
 	return WS_ACTIVITY_ROW;
 }

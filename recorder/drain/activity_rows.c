@@ -33,6 +33,24 @@ static bool read_work_times(struct ws_drain *d, const struct ws_activity_slot *s
 	       read_times(d, slot, 0, 0, start_ns, dur_ns);
 }
 
+/* What all records of work on a device have. */
+struct work {
+	uint64_t start, end;
+	uint32_t device, correlation;
+};
+#define WORK(r) (&(struct work){(r)->start, (r)->end, (r)->device, (r)->correlation})
+
+/* Times of work; its device has a row from now on, and its launch has become something. */
+static bool read_work(struct ws_drain *d, const struct ws_activity_slot *slot,
+                      const struct work *work, int64_t *start_ns, int64_t *dur_ns)
+{
+	if (!read_work_times(d, slot, work->start, work->end, start_ns, dur_ns) ||
+	    !ws_drain_device(d, work->device))
+		return 0;
+	ws_activity_note(d, slot, work->correlation, WS_ACTIVITY_WORK, 0);
+	return 1;
+}
+
 /* Ids begin anew with each image of a process, and the CPU backend's have image 0. */
 static uint64_t correlation_of(const struct ws_activity_slot *slot, uint32_t correlation)
 {
@@ -99,12 +117,9 @@ static enum ws_activity_fate add_kernel(struct ws_drain *d, const struct ws_acti
 	        .graph_node = k->graph_node,
 	        .graph = k->graph,
 	};
-	struct ws_err err;
 
-	if (!read_work_times(d, slot, k->start, k->end, &row.start_ns, &row.dur_ns) ||
-	    !ws_drain_device(d, k->device))
+	if (!read_work(d, slot, WORK(k), &row.start_ns, &row.dur_ns))
 		return WS_ACTIVITY_DAMAGED;
-	ws_activity_note(d, slot, k->correlation, WS_ACTIVITY_WORK, 0);
 	if (!ws_filter_keeps_work(d, row.correlation, row.start_ns, row.dur_ns))
 		return WS_ACTIVITY_ROW;
 	if (!row.start_ns) {
@@ -113,12 +128,7 @@ static enum ws_activity_fate add_kernel(struct ws_drain *d, const struct ws_acti
 	}
 	config.name = kernel_name(d, k->name);
 	if (!a->last_config_id || memcmp(&a->last_config, &config, sizeof(config)) != 0) {
-		if (d->status == WS_OK &&
-		    ws_drain_note(d,
-		                  ws_trace_writer_intern_config(d->writer, &config,
-		                                                &a->last_config_id, &err),
-		                  &err) != WS_OK)
-			a->last_config_id = 0;
+		a->last_config_id = ws_drain_intern_config(d, &config);
 		a->last_config = config;
 	}
 	row.config = a->last_config_id;
@@ -160,10 +170,8 @@ static enum ws_activity_fate add_memcpy(struct ws_drain *d, const struct ws_acti
 	        .copies = m->copies > 1 ? m->copies : 0,
 	};
 
-	if (!read_work_times(d, slot, m->start, m->end, &row.start_ns, &row.dur_ns) ||
-	    !ws_drain_device(d, m->device))
+	if (!read_work(d, slot, WORK(m), &row.start_ns, &row.dur_ns))
 		return WS_ACTIVITY_DAMAGED;
-	ws_activity_note(d, slot, m->correlation, WS_ACTIVITY_WORK, 0);
 	row.flags = copy_flags(row.start_ns, m->flags);
 	if (keeps_copy(d, row.correlation, row.start_ns, row.dur_ns))
 		ws_drain_add(d, WS_KIND_MEMCPY, &row);
@@ -188,11 +196,9 @@ static enum ws_activity_fate add_ptop(struct ws_drain *d, const struct ws_activi
 	        .graph_node = m->graph_node,
 	};
 
-	if (!read_work_times(d, slot, m->start, m->end, &row.start_ns, &row.dur_ns) ||
-	    !ws_drain_device(d, m->device) || !ws_drain_device(d, m->src_device) ||
-	    !ws_drain_device(d, m->dst_device))
+	if (!read_work(d, slot, WORK(m), &row.start_ns, &row.dur_ns) ||
+	    !ws_drain_device(d, m->src_device) || !ws_drain_device(d, m->dst_device))
 		return WS_ACTIVITY_DAMAGED;
-	ws_activity_note(d, slot, m->correlation, WS_ACTIVITY_WORK, 0);
 	row.flags = copy_flags(row.start_ns, m->flags);
 	if (keeps_copy(d, row.correlation, row.start_ns, row.dur_ns))
 		ws_drain_add(d, WS_KIND_MEMCPY, &row);
@@ -214,10 +220,8 @@ static enum ws_activity_fate add_memset(struct ws_drain *d, const struct ws_acti
 	        .graph_node = m->graph_node,
 	};
 
-	if (!read_work_times(d, slot, m->start, m->end, &row.start_ns, &row.dur_ns) ||
-	    !ws_drain_device(d, m->device))
+	if (!read_work(d, slot, WORK(m), &row.start_ns, &row.dur_ns))
 		return WS_ACTIVITY_DAMAGED;
-	ws_activity_note(d, slot, m->correlation, WS_ACTIVITY_WORK, 0);
 	row.flags = copy_flags(row.start_ns, m->flags);
 	if (keeps_copy(d, row.correlation, row.start_ns, row.dur_ns))
 		ws_drain_add(d, WS_KIND_MEMSET, &row);
@@ -236,13 +240,10 @@ static enum ws_activity_fate add_graph(struct ws_drain *d, const struct ws_activ
 	        .graph = g->id,
 	};
 
-	if (!read_work_times(d, slot, g->start, g->end, &row.start_ns, &row.dur_ns) ||
-	    !ws_drain_device(d, g->device))
+	if (!read_work(d, slot, WORK(g), &row.start_ns, &row.dur_ns))
 		return WS_ACTIVITY_DAMAGED;
-	ws_activity_note(d, slot, g->correlation, WS_ACTIVITY_WORK, 0);
-	if (!ws_filter_keeps_work(d, row.correlation, row.start_ns, row.dur_ns))
-		return WS_ACTIVITY_ROW;
-	ws_drain_add(d, WS_KIND_GRAPH_LAUNCH, &row);
+	if (ws_filter_keeps_work(d, row.correlation, row.start_ns, row.dur_ns))
+		ws_drain_add(d, WS_KIND_GRAPH_LAUNCH, &row);
 	return WS_ACTIVITY_ROW;
 }
 
@@ -354,6 +355,20 @@ static enum ws_activity_fate add_sync(struct ws_drain *d, const struct ws_activi
 	return WS_ACTIVITY_ROW;
 }
 
+/* Both kinds of record of what took time and was no work of the program's. */
+static enum ws_activity_fate add_lost_time(struct ws_drain *d, const struct ws_activity_slot *slot,
+                                           struct ws_row_overhead row, uint64_t start, uint64_t end,
+                                           uint32_t thread)
+{
+	if (!read_times(d, slot, start, end, &row.start_ns, &row.dur_ns))
+		return WS_ACTIVITY_DAMAGED;
+	if (!ws_filter_keeps_work(d, 0, row.start_ns, row.dur_ns))
+		return WS_ACTIVITY_ROW;
+	row.thread = thread ? thread_of(d, thread) : 0;
+	ws_drain_add(d, WS_KIND_OVERHEAD, &row);
+	return WS_ACTIVITY_ROW;
+}
+
 static enum ws_activity_fate add_overhead(struct ws_drain *d, const struct ws_activity_slot *slot,
                                           const struct ws_cupti_overhead *o)
 {
@@ -364,32 +379,19 @@ static enum ws_activity_fate add_overhead(struct ws_drain *d, const struct ws_ac
 		row.kind = (o->kind >> 16) + 1;
 	if (row.kind > WS_OVERHEAD_UVM_INIT)
 		row.kind = WS_OVERHEAD_UNKNOWN;
-	if (!read_times(d, slot, o->start, o->end, &row.start_ns, &row.dur_ns))
-		return WS_ACTIVITY_DAMAGED;
-	if (!ws_filter_keeps_work(d, 0, row.start_ns, row.dur_ns))
-		return WS_ACTIVITY_ROW;
-	if (o->object_kind == WS_CUPTI_OBJECT_THREAD && o->thread)
-		row.thread = thread_of(d, o->thread);
-	ws_drain_add(d, WS_KIND_OVERHEAD, &row);
-	return WS_ACTIVITY_ROW;
+	return add_lost_time(d, slot, row, o->start, o->end,
+	                     o->object_kind == WS_CUPTI_OBJECT_THREAD ? o->thread : 0);
 }
 
 static enum ws_activity_fate add_jit(struct ws_drain *d, const struct ws_activity_slot *slot,
                                      const struct ws_cupti_jit *j)
 {
-	struct ws_row_overhead row = {
+	const struct ws_row_overhead row = {
 	        .kind = j->op >= 1 && j->op <= 3 ? WS_OVERHEAD_JIT_CACHE_LOAD + j->op - 1
 	                                         : WS_OVERHEAD_UNKNOWN,
 	};
 
-	if (!read_times(d, slot, j->start, j->end, &row.start_ns, &row.dur_ns))
-		return WS_ACTIVITY_DAMAGED;
-	if (!ws_filter_keeps_work(d, 0, row.start_ns, row.dur_ns))
-		return WS_ACTIVITY_ROW;
-	if (j->thread)
-		row.thread = thread_of(d, j->thread);
-	ws_drain_add(d, WS_KIND_OVERHEAD, &row);
-	return WS_ACTIVITY_ROW;
+	return add_lost_time(d, slot, row, j->start, j->end, j->thread);
 }
 
 /* --- memory --- */
@@ -468,74 +470,53 @@ enum ws_activity_fate ws_activity_record(struct ws_drain *d, const struct ws_act
 		WS_CUPTI_RECORD_LIST(R)
 #undef R
 	} u;
-	const struct ws_seg_layout *layout;
+	const uint32_t kind = ws_cupti_kind(record);
+	const struct ws_seg_layout *layout = ws_cupti_steps_layout(&d->activity->steps, kind);
 
-#define READ(name)                          \
-	if (size < WS_CUPTI_LEAST_##name)   \
-		return WS_ACTIVITY_DAMAGED; \
-	ws_cupti_read_##name(&u.name, record, size)
-	layout = ws_cupti_steps_layout(&d->activity->steps, ws_cupti_kind(record));
 	if (layout && size < layout->size)
 		return WS_ACTIVITY_DAMAGED;
-	switch (ws_cupti_kind(record)) {
+	switch (kind) {
 	case WS_CUPTI_KIND_KERNEL:
 	case WS_CUPTI_KIND_CONCURRENT_KERNEL:
 		if (layout) {
 			ws_activity_read_kernel(&u.kernel, layout, record);
 			return add_kernel(d, slot, &u.kernel);
 		}
-		READ(kernel);
+		if (size < WS_CUPTI_LEAST_kernel)
+			return WS_ACTIVITY_DAMAGED;
+		ws_cupti_read_kernel(&u.kernel, record, size);
 		if (!u.kernel.grid_x || !u.kernel.block_x)
 			return WS_ACTIVITY_DAMAGED;
 		return add_kernel(d, slot, &u.kernel);
-	case WS_CUPTI_KIND_MEMCPY:
-		READ(memcpy);
-		return add_memcpy(d, slot, &u.memcpy);
-	case WS_CUPTI_KIND_MEMCPY2:
-		READ(ptop);
-		return add_ptop(d, slot, &u.ptop);
-	case WS_CUPTI_KIND_MEMSET:
-		READ(memset);
-		return add_memset(d, slot, &u.memset);
 	case WS_CUPTI_KIND_DRIVER:
 	case WS_CUPTI_KIND_RUNTIME:
 		if (!layout && size < WS_CUPTI_LEAST_api)
 			return WS_ACTIVITY_DAMAGED;
 		ws_activity_read_api(d->activity, &u.api, record, size);
 		return add_api(d, slot,
-		               ws_cupti_kind(record) == WS_CUPTI_KIND_DRIVER
-		                       ? WS_CUPTI_DOMAIN_DRIVER
-		                       : WS_CUPTI_DOMAIN_RUNTIME,
+		               kind == WS_CUPTI_KIND_DRIVER ? WS_CUPTI_DOMAIN_DRIVER
+		                                            : WS_CUPTI_DOMAIN_RUNTIME,
 		               &u.api);
-	case WS_CUPTI_KIND_DEVICE:
-		READ(device);
-		return ws_activity_add_device(d, &u.device);
-	case WS_CUPTI_KIND_CONTEXT:
-		READ(context);
-		return ws_activity_add_context(d, slot, &u.context);
-	case WS_CUPTI_KIND_STREAM:
-		READ(stream);
-		return ws_activity_add_stream(d, &u.stream);
-	case WS_CUPTI_KIND_SYNCHRONIZATION:
-		READ(sync);
-		return add_sync(d, slot, &u.sync);
-	case WS_CUPTI_KIND_OVERHEAD:
-		READ(overhead);
-		return add_overhead(d, slot, &u.overhead);
-	case WS_CUPTI_KIND_MEMORY2:
-		READ(memory);
-		return add_allocation(d, slot, &u.memory);
-	case WS_CUPTI_KIND_MEMORY_POOL:
-		READ(pool);
-		return add_pool(d, slot, &u.pool);
-	case WS_CUPTI_KIND_GRAPH_TRACE:
-		READ(graph);
-		return add_graph(d, slot, &u.graph);
-	case WS_CUPTI_KIND_JIT:
-		READ(jit);
-		return add_jit(d, slot, &u.jit);
+#define ADD(KIND, name, add)                                 \
+	case WS_CUPTI_KIND_##KIND:                           \
+		if (size < WS_CUPTI_LEAST_##name)            \
+			return WS_ACTIVITY_DAMAGED;          \
+		ws_cupti_read_##name(&u.name, record, size); \
+		return add(d, slot, &u.name);
+		ADD(MEMCPY, memcpy, add_memcpy)
+		ADD(MEMCPY2, ptop, add_ptop)
+		ADD(MEMSET, memset, add_memset)
+		ADD(GRAPH_TRACE, graph, add_graph)
+		ADD(DEVICE, device, ws_activity_add_device)
+		ADD(CONTEXT, context, ws_activity_add_context)
+		ADD(STREAM, stream, ws_activity_add_stream)
+		ADD(SYNCHRONIZATION, sync, add_sync)
+		ADD(OVERHEAD, overhead, add_overhead)
+		ADD(JIT, jit, add_jit)
+		ADD(MEMORY2, memory, add_allocation)
+		ADD(MEMORY_POOL, pool, add_pool)
+#undef ADD
 	default:
 		return WS_ACTIVITY_UNKNOWN;
 	}
-#undef READ
 }

@@ -19,7 +19,7 @@ static void emit(struct ws_drain *d, uint32_t thread, const uint8_t *rec, uint32
 		d->counted[WS_DROPPED_unknown_record]++;
 }
 
-struct held {
+struct ws_held_record {
 	uint8_t *bytes; /* the record */
 	uint32_t size;
 	uint32_t thread;
@@ -28,22 +28,18 @@ struct held {
 	int64_t time_ns;
 };
 
-struct ws_held_records {
-	struct held *records;
-	size_t n, size;
-};
-
 static bool hold(struct ws_held_records *list, uint32_t thread, const struct ws_rec_event *ev,
                  const uint8_t *rec, uint32_t size)
 {
-	struct held *h;
+	struct ws_held_record *h;
 
 	if (list->n == MAX_HELD)
 		return 0;
 	if (WS_GROW(list->records, list->n + 1, list->size, NULL) != WS_OK)
 		return 0;
 	h = &list->records[list->n];
-	*h = (struct held){malloc(size), size, thread, ev->domain, ev->range, ev->head.time_ns};
+	*h = (struct ws_held_record){malloc(size), size,      thread,
+	                             ev->domain,   ev->range, ev->head.time_ns};
 	if (!h->bytes)
 		return 0;
 	memcpy(h->bytes, rec, size);
@@ -59,12 +55,10 @@ static void drop_held(struct ws_held_records *list, size_t i)
 	list->n--;
 }
 
-static void free_held(struct ws_held_records *list)
+static void drop_all(struct ws_held_records *list)
 {
 	while (list->n)
 		drop_held(list, list->n - 1);
-	free(list->records);
-	*list = (struct ws_held_records){0};
 }
 
 /* All held pushes of the thread become rows: something inside of them is kept. */
@@ -76,8 +70,7 @@ static void release_pushes(struct ws_drain *d, uint32_t thread)
 		return;
 	for (size_t i = 0; i < f->held[thread].n; i++)
 		emit(d, thread, f->held[thread].records[i].bytes, f->held[thread].records[i].size);
-	while (f->held[thread].n)
-		drop_held(&f->held[thread], f->held[thread].n - 1);
+	drop_all(&f->held[thread]);
 }
 
 static struct ws_held_records *held_of(struct ws_capture_filter *f, uint32_t thread)
@@ -111,18 +104,18 @@ bool ws_filter_init(struct ws_capture_filter *f, const struct ws_seg_header *seg
 	ws_capture_window_init(&f->window, spec->begin_ns ? spec->begin_ns : INT64_MIN,
 	                       spec->duration_ns, spec->ranges != WS_RANGES_NONE);
 	f->is_active = spec->begin_ns || spec->ranges != WS_RANGES_NONE;
-	f->starts = calloc(1, sizeof(*f->starts));
-	return f->starts && (!f->is_active || know_calls(f));
+	return !f->is_active || know_calls(f);
 }
 
 void ws_filter_release(struct ws_capture_filter *f)
 {
-	for (size_t i = 0; i < f->nheld; i++)
-		free_held(&f->held[i]);
+	for (size_t i = 0; i < f->nheld; i++) {
+		drop_all(&f->held[i]);
+		free(f->held[i].records);
+	}
 	free(f->held);
-	if (f->starts)
-		free_held(f->starts);
-	free(f->starts);
+	drop_all(&f->starts);
+	free(f->starts.records);
 	free(f->inside_calls);
 	ws_capture_window_release(&f->window);
 	memset(f, 0, sizeof(*f));
@@ -190,10 +183,10 @@ static bool pop(struct ws_drain *d, uint32_t thread, const struct ws_rec_event *
 static bool end(struct ws_drain *d, uint32_t thread, const struct ws_rec_event *ev,
                 const uint8_t *rec, uint32_t size)
 {
-	struct ws_held_records *starts = d->filter.starts;
+	struct ws_held_records *starts = &d->filter.starts;
 
 	for (size_t i = starts->n; i--;) {
-		struct held *start = &starts->records[i];
+		struct ws_held_record *start = &starts->records[i];
 		int kept;
 
 		if (start->range != ev->range)
@@ -211,22 +204,6 @@ static bool end(struct ws_drain *d, uint32_t thread, const struct ws_rec_event *
 	return ws_drain_record(d, thread, rec, size);
 }
 
-/* The head, and of what has more than that domain and range. */
-static bool look_into(struct ws_rec_event *ev, const uint8_t *rec, uint32_t size)
-{
-	struct ws_rec_pop short_pop;
-
-	if (size >= sizeof(*ev)) {
-		memcpy(ev, rec, sizeof(*ev));
-		return 1;
-	}
-	if (size != sizeof(short_pop))
-		return 0;
-	memcpy(&short_pop, rec, sizeof(short_pop));
-	*ev = (struct ws_rec_event){.head = short_pop.head, .domain = short_pop.domain};
-	return ev->head.type == WS_REC_POP;
-}
-
 bool ws_filter_record(struct ws_drain *d, uint32_t thread, const uint8_t *rec, uint32_t size)
 {
 	struct ws_rec_event ev;
@@ -235,7 +212,7 @@ bool ws_filter_record(struct ws_drain *d, uint32_t thread, const uint8_t *rec, u
 	if (!d->filter.is_active)
 		return ws_drain_record(d, thread, rec, size);
 	/* what makes no sense is not to be held */
-	if (!look_into(&ev, rec, size) || !ws_drain_thread(d, thread))
+	if (!ws_drain_record_head(&ev, rec, size) || !ws_drain_thread(d, thread))
 		return 0;
 	switch (ev.head.type) {
 	case WS_REC_PUSH:
@@ -244,7 +221,7 @@ bool ws_filter_record(struct ws_drain *d, uint32_t thread, const uint8_t *rec, u
 		return pop(d, thread, &ev, rec, size);
 	case WS_REC_START:
 		if (!keeps(d, ev.head.time_ns, ev.head.time_ns) &&
-		    hold(d->filter.starts, thread, &ev, rec, size))
+		    hold(&d->filter.starts, thread, &ev, rec, size))
 			return 1;
 		return ws_drain_record(d, thread, rec, size);
 	case WS_REC_END:
@@ -308,15 +285,14 @@ int ws_filter_keeps_work(struct ws_drain *d, uint64_t correlation, int64_t start
 static void decide(struct ws_drain *d, struct ws_held_records *list, int64_t now_ns)
 {
 	for (size_t i = 0; i < list->n; i++) {
-		struct held *h = &list->records[i];
+		struct ws_held_record *h = &list->records[i];
 
 		if (keeps(d, h->time_ns, now_ns))
 			emit(d, h->thread, h->bytes, h->size);
 		else
 			d->filter.outside++;
 	}
-	while (list->n)
-		drop_held(list, list->n - 1);
+	drop_all(list);
 }
 
 void ws_filter_finish(struct ws_drain *d)
@@ -325,7 +301,7 @@ void ws_filter_finish(struct ws_drain *d)
 
 	for (size_t i = 0; i < d->filter.nheld; i++)
 		decide(d, &d->filter.held[i], now_ns);
-	decide(d, d->filter.starts, now_ns);
+	decide(d, &d->filter.starts, now_ns);
 }
 
 void ws_filter_commit(struct ws_drain *d)

@@ -16,6 +16,11 @@ struct ws_seg_header;
 
 #define WS_FILTER_CALLS 65536 /* of the newest correlation ids is known whether they were kept */
 
+struct ws_held_records {
+	struct ws_held_record *records;
+	size_t n, size;
+};
+
 struct ws_capture_filter {
 	bool is_active; /* 0: everything is kept */
 	struct ws_capture_window window;
@@ -25,7 +30,7 @@ struct ws_capture_filter {
 	struct ws_held_records *held;
 	size_t nheld;
 	/* start records of ranges, likewise */
-	struct ws_held_records *starts;
+	struct ws_held_records starts;
 
 	uint64_t *inside_calls, *outside_calls; /* by correlation id; one allocation */
 };

@@ -10,43 +10,41 @@
 
 /* A definition whose body is known to lie inside the log. */
 struct def {
-	uint16_t type;
 	uint64_t id;
-	uint64_t pos; /* in the log */
-	const uint8_t *body;
-	uint32_t size;
-	bool in_file; /* its rows were committed before: only the maps are filled */
+	uint64_t pos;           /* in the log */
+	struct ws_bytes body;   /* in the log: the program can still write there */
+	struct ws_bytes behind; /* of the body, what lies behind the fixed part */
+	bool in_file;           /* its rows were committed before: only the maps are filled */
+	/* a copy of the fixed part, by type */
+	union {
+		struct ws_def_process process;
+		struct ws_def_thread thread;
+		struct ws_def_category category;
+		struct ws_def_schema schema;
+		struct ws_def_enum enumeration;
+		struct ws_def_call call;
+		struct ws_def_kernel kernel;
+		struct ws_def_device_attr device_attr;
+		struct ws_def_window window;
+	} fixed;
 };
 
 static struct ws_bytes name_of(const struct def *def, struct ws_def_name name)
 {
-	if (name.offset > def->size || name.size > def->size - name.offset)
+	if (name.offset > def->body.len || name.size > def->body.len - name.offset)
 		return (struct ws_bytes){NULL, 0};
-	return (struct ws_bytes){def->body + name.offset, name.size};
-}
-
-/* The text behind a fixed part of this size. */
-static struct ws_bytes text_behind(const struct def *def, uint32_t fixed)
-{
-	return (struct ws_bytes){def->body + fixed, def->size - fixed};
+	return (struct ws_bytes){(const uint8_t *)def->body.ptr + name.offset, name.size};
 }
 
 /* --- definitions --- */
 
 static bool define_process(struct ws_drain *d, const struct def *def)
 {
-	struct ws_def_process fixed;
-	struct ws_row_process row;
+	struct ws_row_process row = {.pid = def->fixed.process.pid,
+	                             .image = def->fixed.process.image};
 
-	if (def->size < sizeof(fixed))
-		return 0;
-	if (def->in_file)
-		return 1;
-	memcpy(&fixed, def->body, sizeof(fixed));
-	row.pid = fixed.pid;
-	row.image = fixed.image;
-	row.program = ws_drain_intern(d, text_behind(def, sizeof(fixed)));
-	if (!ws_drain_time(d, fixed.start_ns, &row.start_ns))
+	row.program = ws_drain_intern(d, def->behind);
+	if (!ws_drain_time(d, def->fixed.process.start_ns, &row.start_ns))
 		return 0;
 	ws_drain_add(d, WS_KIND_PROCESS, &row);
 	return 1;
@@ -69,20 +67,15 @@ static void add_thread_row(struct ws_drain *d, const struct def *def, uint64_t i
 
 static bool define_thread(struct ws_drain *d, const struct def *def)
 {
-	struct ws_def_thread fixed;
-	struct ws_bytes name;
+	const struct ws_def_thread *who = &def->fixed.thread;
+	struct ws_bytes name = def->behind;
 
-	if (def->size < sizeof(fixed) || !def->id || def->id >= WS_DRAIN_MAX_THREADS)
+	if (!def->id || def->id >= WS_DRAIN_MAX_THREADS || !who->pid ||
+	    !ws_drain_reach_thread(d, def->id))
 		return 0;
-	memcpy(&fixed, def->body, sizeof(fixed));
-	if (!fixed.pid)
-		return 0;
-	if (!ws_drain_reach_thread(d, def->id))
-		return 0;
-	d->threads[def->id] = (struct ws_drain_thread){fixed.pid, fixed.tid};
-	name = text_behind(def, sizeof(fixed));
+	d->threads[def->id] = (struct ws_drain_thread){who->pid, who->tid};
 	for (size_t i = d->nnames; i--;) {
-		if (d->names[i].pid == fixed.pid && d->names[i].tid == fixed.tid) {
+		if (d->names[i].pid == who->pid && d->names[i].tid == who->tid) {
 			name = d->names[i].name;
 			d->names[i] = d->names[--d->nnames];
 			break;
@@ -110,26 +103,20 @@ static bool keep_name(struct ws_drain *d, const struct ws_def_thread *who, struc
 
 static bool define_thread_name(struct ws_drain *d, const struct def *def)
 {
-	struct ws_def_thread fixed;
+	const struct ws_def_thread *who = &def->fixed.thread;
+	uint64_t id = ws_drain_find_thread(d, who->pid, who->tid);
 
-	if (def->size < sizeof(fixed))
-		return 0;
-	memcpy(&fixed, def->body, sizeof(fixed));
-	/* the last one: thread ids of the system are used again */
-	for (size_t id = d->nthreads; id--;) {
-		if (d->threads[id].pid == fixed.pid && d->threads[id].tid == fixed.tid) {
-			add_thread_row(d, def, id, text_behind(def, sizeof(fixed)));
-			return 1;
-		}
-	}
-	return keep_name(d, &fixed, text_behind(def, sizeof(fixed)));
+	if (!id)
+		return keep_name(d, who, def->behind);
+	add_thread_row(d, def, id, def->behind);
+	return 1;
 }
 
 static bool define_domain(struct ws_drain *d, const struct def *def)
 {
 	/* a domain beyond the last place has no events: the collector counted them */
 	if (def->id && def->id < WS_SEG_MAX_DOMAINS)
-		d->domains[def->id] = (struct ws_drain_domain){1, text_behind(def, 0), 0};
+		d->domains[def->id] = (struct ws_drain_domain){1, def->body, 0};
 	return 1;
 }
 
@@ -143,18 +130,11 @@ static bool define_string(struct ws_drain *d, const struct def *def)
 
 static bool define_category(struct ws_drain *d, const struct def *def)
 {
-	struct ws_def_category fixed;
-	struct ws_row_category row;
+	struct ws_row_category row = {.id = def->fixed.category.category};
 	int known;
 
-	if (def->size < sizeof(fixed))
-		return 0;
-	if (def->in_file)
-		return 1;
-	memcpy(&fixed, def->body, sizeof(fixed));
-	row.domain = ws_drain_domain_id(d, fixed.domain, &known);
-	row.id = fixed.category;
-	row.name = ws_drain_intern(d, text_behind(def, sizeof(fixed)));
+	row.domain = ws_drain_domain_id(d, def->fixed.category.domain, &known);
+	row.name = ws_drain_intern(d, def->behind);
 	if (!known)
 		return 0;
 	ws_drain_add(d, WS_KIND_CATEGORY, &row);
@@ -163,36 +143,31 @@ static bool define_category(struct ws_drain *d, const struct def *def)
 
 static bool define_schema(struct ws_drain *d, const struct def *def)
 {
-	struct ws_def_schema fixed;
-	struct ws_row_payload_schema row;
-	struct ws_bytes name;
+	const struct ws_def_schema *schema = &def->fixed.schema;
+	const struct ws_bytes name = name_of(def, schema->name);
+	struct ws_row_payload_schema row = {.id = def->id,
+	                                    .type = schema->type,
+	                                    .size_bytes = schema->size_bytes};
 	int known;
 
-	if (def->size < sizeof(fixed))
+	if (schema->nfields > def->behind.len / sizeof(struct ws_def_field))
 		return 0;
-	memcpy(&fixed, def->body, sizeof(fixed));
-	if (fixed.nfields > (def->size - sizeof(fixed)) / sizeof(struct ws_def_field))
-		return 0;
-	name = name_of(def, fixed.name);
 	if (name.len == strlen("warpsheet.launch") &&
 	    !memcmp(name.ptr, "warpsheet.launch", name.len) &&
-	    fixed.size_bytes == sizeof(struct wsnvtx_launch) &&
+	    schema->size_bytes == sizeof(struct wsnvtx_launch) &&
 	    d->nlaunch_schemas < WS_DRAIN_LAUNCH_SCHEMAS)
 		d->launch_schemas[d->nlaunch_schemas++] = def->id;
 	if (def->in_file)
 		return 1;
 
-	row.id = def->id;
-	row.domain = ws_drain_domain_id(d, fixed.domain, &known);
+	row.domain = ws_drain_domain_id(d, schema->domain, &known);
 	row.name = ws_drain_intern(d, name);
-	row.type = fixed.type;
-	row.size_bytes = fixed.size_bytes;
 	ws_drain_add(d, WS_KIND_PAYLOAD_SCHEMA, &row);
-	for (uint32_t i = 0; i < fixed.nfields; i++) {
+	for (uint32_t i = 0; i < schema->nfields; i++) {
 		struct ws_def_field f;
 		struct ws_row_payload_field field;
 
-		memcpy(&f, def->body + sizeof(fixed) + i * sizeof(f), sizeof(f));
+		memcpy(&f, (const uint8_t *)def->behind.ptr + i * sizeof(f), sizeof(f));
 		field.schema = def->id;
 		field.index = i;
 		field.name = ws_drain_intern(d, name_of(def, f.name));
@@ -207,22 +182,19 @@ static bool define_schema(struct ws_drain *d, const struct def *def)
 
 static bool define_enum(struct ws_drain *d, const struct def *def)
 {
-	struct ws_def_enum fixed;
+	const struct ws_def_enum *enumeration = &def->fixed.enumeration;
 
-	if (def->size < sizeof(fixed))
+	if (enumeration->nentries > def->behind.len / sizeof(struct ws_def_enum_entry))
 		return 0;
-	memcpy(&fixed, def->body, sizeof(fixed));
-	if (fixed.nentries > (def->size - sizeof(fixed)) / sizeof(struct ws_def_enum_entry))
-		return 0;
-	for (uint32_t i = 0; !def->in_file && i < fixed.nentries; i++) {
+	for (uint32_t i = 0; i < enumeration->nentries; i++) {
 		struct ws_def_enum_entry e;
 		struct ws_row_payload_enum row = {
 		        .id = def->id,
-		        .name = ws_drain_intern(d, name_of(def, fixed.name)),
-		        .size_bytes = fixed.size_bytes,
+		        .name = ws_drain_intern(d, name_of(def, enumeration->name)),
+		        .size_bytes = enumeration->size_bytes,
 		};
 
-		memcpy(&e, def->body + sizeof(fixed) + i * sizeof(e), sizeof(e));
+		memcpy(&e, (const uint8_t *)def->behind.ptr + i * sizeof(e), sizeof(e));
 		row.entry = ws_drain_intern(d, name_of(def, e.name));
 		row.value = e.value;
 		ws_drain_add(d, WS_KIND_PAYLOAD_ENUM, &row);
@@ -232,103 +204,83 @@ static bool define_enum(struct ws_drain *d, const struct def *def)
 
 static bool define_call(struct ws_drain *d, const struct def *def)
 {
-	struct ws_def_call fixed;
-
-	if (def->size < sizeof(fixed))
-		return 0;
-	memcpy(&fixed, def->body, sizeof(fixed));
-	return ws_activity_name_call(d->activity, fixed.domain, fixed.cbid,
-	                             text_behind(def, sizeof(fixed)));
+	return ws_activity_name_call(d->activity, def->fixed.call.domain, def->fixed.call.cbid,
+	                             def->behind);
 }
 
 static bool define_kernel(struct ws_drain *d, const struct def *def)
 {
-	struct ws_def_kernel fixed;
-
-	if (def->size != sizeof(fixed))
-		return 0;
-	memcpy(&fixed, def->body, sizeof(fixed));
-	return ws_activity_name_kernel(d->activity, fixed.address, (uint32_t)fixed.string);
+	return !def->behind.len && ws_activity_name_kernel(d->activity, def->fixed.kernel.address,
+	                                                   (uint32_t)def->fixed.kernel.string);
 }
 
 static bool define_fact(struct ws_drain *d, const struct def *def)
 {
-	const uint8_t *nul = memchr(def->body, 0, def->size);
+	const uint8_t *key = def->body.ptr, *nul = memchr(key, 0, def->body.len);
 	struct ws_row_meta row;
 
-	if (!nul || nul == def->body)
+	if (!nul || nul == key)
 		return 0;
-	row.key = (struct ws_bytes){def->body, (size_t)(nul - def->body)};
-	row.value = text_behind(def, (uint32_t)row.key.len + 1);
-	if (!def->in_file)
-		ws_drain_add(d, WS_KIND_META, &row);
+	row.key = (struct ws_bytes){key, (size_t)(nul - key)};
+	row.value = (struct ws_bytes){nul + 1, def->body.len - row.key.len - 1};
+	ws_drain_add(d, WS_KIND_META, &row);
 	return 1;
 }
 
 static bool define_device_attr(struct ws_drain *d, const struct def *def)
 {
-	struct ws_def_device_attr fixed;
-	struct ws_row_device_attr row;
+	struct ws_row_device_attr row = {.device = def->fixed.device_attr.device,
+	                                 .value = def->fixed.device_attr.value};
 
-	if (def->size < sizeof(fixed))
+	if (row.device >= WS_MAX_GPUS || !ws_drain_device(d, (uint32_t)row.device))
 		return 0;
-	memcpy(&fixed, def->body, sizeof(fixed));
-	if (def->in_file)
-		return 1;
-	if (fixed.device >= WS_MAX_GPUS || !ws_drain_device(d, (uint32_t)fixed.device))
-		return 0;
-	row.device = fixed.device;
-	row.attr = ws_drain_intern(d, text_behind(def, sizeof(fixed)));
-	row.value = fixed.value;
+	row.attr = ws_drain_intern(d, def->behind);
 	ws_drain_add(d, WS_KIND_DEVICE_ATTR, &row);
 	return 1;
 }
 
 static bool define_window(struct ws_drain *d, const struct def *def)
 {
-	struct ws_def_window fixed;
-
-	if (def->size < sizeof(fixed))
-		return 0;
-	memcpy(&fixed, def->body, sizeof(fixed));
-	return ws_filter_range(d, &fixed);
+	return ws_filter_range(d, &def->fixed.window);
 }
 
-static bool define(struct ws_drain *d, const struct def *def)
+/* By type. A body is at least its fixed part. */
+static const struct def_type {
+	bool (*define)(struct ws_drain *d, const struct def *def); /* 0: it makes no sense */
+	uint32_t fixed;                                            /* bytes */
+	bool only_rows; /* nothing is to be done once they are in the file */
+} types[] = {
+        [WS_DEF_PROCESS] = {define_process, sizeof(struct ws_def_process), 1},
+        [WS_DEF_THREAD] = {define_thread, sizeof(struct ws_def_thread), 0},
+        [WS_DEF_THREAD_NAME] = {define_thread_name, sizeof(struct ws_def_thread), 0},
+        [WS_DEF_DOMAIN] = {define_domain, 0, 0},
+        [WS_DEF_STRING] = {define_string, 0, 0},
+        [WS_DEF_CATEGORY] = {define_category, sizeof(struct ws_def_category), 1},
+        [WS_DEF_SCHEMA] = {define_schema, sizeof(struct ws_def_schema), 0},
+        [WS_DEF_ENUM] = {define_enum, sizeof(struct ws_def_enum), 1},
+        [WS_DEF_CALL] = {define_call, sizeof(struct ws_def_call), 0},
+        [WS_DEF_KERNEL] = {define_kernel, sizeof(struct ws_def_kernel), 0},
+        [WS_DEF_FACT] = {define_fact, 0, 1},
+        [WS_DEF_DEVICE_ATTR] = {define_device_attr, sizeof(struct ws_def_device_attr), 1},
+        [WS_DEF_WINDOW] = {define_window, sizeof(struct ws_def_window), 0},
+};
+
+static bool define(struct ws_drain *d, unsigned type, struct def *def)
 {
-	switch (def->type) {
-	case WS_DEF_PROCESS:
-		return define_process(d, def);
-	case WS_DEF_THREAD:
-		return define_thread(d, def);
-	case WS_DEF_THREAD_NAME:
-		return define_thread_name(d, def);
-	case WS_DEF_DOMAIN:
-		return define_domain(d, def);
-	case WS_DEF_STRING:
-		return define_string(d, def);
-	case WS_DEF_CATEGORY:
-		return define_category(d, def);
-	case WS_DEF_SCHEMA:
-		return define_schema(d, def);
-	case WS_DEF_WINDOW:
-		return define_window(d, def);
-	case WS_DEF_ENUM:
-		return define_enum(d, def);
-	case WS_DEF_CALL:
-		return define_call(d, def);
-	case WS_DEF_KERNEL:
-		return define_kernel(d, def);
-	case WS_DEF_FACT:
-		return define_fact(d, def);
-	case WS_DEF_DEVICE_ATTR:
-		return define_device_attr(d, def);
-	default:
+	const struct def_type *t = type < sizeof(types) / sizeof(*types) ? &types[type] : NULL;
+
+	if (!t || !t->define || def->body.len < t->fixed)
 		return 0;
-	}
+	if (def->in_file && t->only_rows)
+		return 1;
+	memcpy(&def->fixed, def->body.ptr, t->fixed);
+	def->behind = (struct ws_bytes){(const uint8_t *)def->body.ptr + t->fixed,
+	                                def->body.len - t->fixed};
+	return t->define(d, def);
 }
 
-uint64_t ws_drain_defs_end(const struct ws_drain *d)
+/* End of the definition log as it is now. */
+static uint64_t defs_end(const struct ws_drain *d)
 {
 	uint64_t end = atomic_load_explicit(&d->seg->defs_head, memory_order_acquire);
 
@@ -337,7 +289,7 @@ uint64_t ws_drain_defs_end(const struct ws_drain *d)
 
 uint64_t ws_drain_definitions(struct ws_drain *d)
 {
-	uint64_t end = ws_drain_defs_end(d), n = 0;
+	uint64_t end = defs_end(d), n = 0;
 	const uint8_t *log = ws_seg_defs(d->seg);
 
 	while (d->defs_pos < end) {
@@ -354,14 +306,12 @@ uint64_t ws_drain_definitions(struct ws_drain *d)
 			break;
 		}
 		def = (struct def){
-		        .type = head.type,
 		        .id = head.id,
 		        .pos = d->defs_pos,
-		        .body = log + d->defs_pos + sizeof(head),
-		        .size = head.body_size,
+		        .body = {log + d->defs_pos + sizeof(head), head.body_size},
 		        .in_file = d->defs_pos < d->defs_in_file,
 		};
-		if (!define(d, &def) && !def.in_file)
+		if (!define(d, head.type, &def) && !def.in_file)
 			d->counted[WS_DROPPED_unknown_record]++;
 		d->defs_pos += head.size;
 		n++;

@@ -65,6 +65,9 @@ bool ws_drain_flag(const struct ws_drain *d, enum ws_commit_flag flag);
 void ws_drain_set_flag(struct ws_drain *d, enum ws_commit_flag flag);
 /* Add a row of the caller's. A failure shows in ws_drain_error. */
 void ws_drain_add(struct ws_drain *d, enum ws_kind kind, const void *row);
+/* The same of a meta row; the value is a format and what belongs to it. */
+void ws_drain_add_meta(struct ws_drain *d, const char *key, const char *fmt, ...)
+        __attribute__((format(printf, 3, 4)));
 
 struct ws_drain_counts {
 	uint64_t kernels, ranges, marks; /* since ws_drain_create */

@@ -18,17 +18,10 @@ void ws_graph_captures_release(struct ws_graph_captures *c)
 /* How many changes were at this time or before. */
 static size_t changes_until(const struct ws_graph_captures *c, int64_t time_ns)
 {
-	size_t low = 0, high = c->n;
+	size_t i;
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (c->list[middle].time_ns <= time_ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	WS_COUNT_FIRST(i, c->n, c->list[i].time_ns <= time_ns);
+	return i;
 }
 
 /* Room for one more. */

@@ -5,7 +5,6 @@
 
 #include "recorder/drain/capture_filter.h"
 #include "recorder/drain/drain.h"
-#include "recorder/shared/record.h"
 
 #define WS_DRAIN_LAUNCH_SCHEMAS 16
 #define WS_DRAIN_MAX_THREADS    (1u << 24)
@@ -63,16 +62,14 @@ struct ws_drain {
 	struct ws_capture_filter filter;
 	uint8_t *scratch; /* a record that wraps around the end of its ring */
 	struct ws_drain_counts counts;
-	uint64_t rows;
 };
 
-/* Id of the text, 0 for none. */
+/* Ids of a text and of a configuration, 0 for none. */
 uint64_t ws_drain_intern(struct ws_drain *d, struct ws_bytes text);
+uint64_t ws_drain_intern_config(struct ws_drain *d, const struct ws_row_launch_config *config);
 /* Note a failure of the writer. Returns status. */
 enum ws_status ws_drain_note(struct ws_drain *d, enum ws_status status, const struct ws_err *err);
 
-/* End of the definition log as it is now. */
-uint64_t ws_drain_defs_end(const struct ws_drain *d);
 /* Read the definition log up to its present end. Returns the number of definitions. */
 uint64_t ws_drain_definitions(struct ws_drain *d);
 /* String row of a domain or a registered string; 0 with *known = 0 when there is no such. */
@@ -81,10 +78,9 @@ uint64_t ws_drain_string_id(struct ws_drain *d, uint32_t string, int *known);
 /* NULL when no such thread was defined. */
 const struct ws_drain_thread *ws_drain_thread(const struct ws_drain *d, uint32_t thread);
 
-/*
- * Id of the thread that the system knows by these, with a row of its own when
- * the collector never defined it. 0: there can be none.
- */
+/* Id of the thread that the system knows by these, 0: none so far. */
+uint64_t ws_drain_find_thread(const struct ws_drain *d, uint64_t pid, uint64_t tid);
+/* The same, with a row of its own when the collector never defined it. 0: there can be none. */
 uint64_t ws_drain_thread_by_tid(struct ws_drain *d, uint64_t pid, uint64_t tid);
 /* Make place for a thread of this id. 0: no memory. */
 bool ws_drain_reach_thread(struct ws_drain *d, uint64_t id);
@@ -102,5 +98,8 @@ bool ws_drain_time(const struct ws_drain *d, int64_t ns, int64_t *time_ns);
 /* Add a row of all clocks, and note whether one was set. Returns the trace's time. */
 int64_t ws_drain_clock_row(struct ws_drain *d);
 
+/* The record's fixed part, of a short pop with zeros; a copy, as the program can still write into
+ * its memory. 0: it has none. */
+bool ws_drain_record_head(struct ws_rec_event *rec, const uint8_t *bytes, uint32_t size);
 /* Turn one record of a thread into rows. 0 when it makes no sense. */
 bool ws_drain_record(struct ws_drain *d, uint32_t thread, const uint8_t *rec, uint32_t size);

@@ -13,22 +13,31 @@ struct event {
 	struct ws_bytes payload;
 };
 
-/* Copies before it checks: the program can still write into its memory. */
+bool ws_drain_record_head(struct ws_rec_event *rec, const uint8_t *bytes, uint32_t size)
+{
+	struct ws_rec_pop pop;
+
+	if (size >= sizeof(*rec)) {
+		memcpy(rec, bytes, sizeof(*rec));
+		return 1;
+	}
+	if (size != sizeof(pop))
+		return 0;
+	memcpy(&pop, bytes, sizeof(pop));
+	*rec = (struct ws_rec_event){.head = pop.head, .domain = pop.domain};
+	return pop.head.type == WS_REC_POP;
+}
+
 static bool parse(struct event *ev, const uint8_t *bytes, uint32_t size)
 {
-	struct ws_rec_event *rec = &ev->rec;
+	const struct ws_rec_event *rec = &ev->rec;
 	uint64_t need;
 
-	if (size == sizeof(struct ws_rec_pop)) {
-		struct ws_rec_pop pop;
-
-		memcpy(&pop, bytes, sizeof(pop));
-		*ev = (struct event){.rec = {.head = pop.head, .domain = pop.domain}};
-		return pop.head.type == WS_REC_POP;
-	}
-	if (size < sizeof(*rec))
+	if (!ws_drain_record_head(&ev->rec, bytes, size))
 		return 0;
-	memcpy(rec, bytes, sizeof(*rec));
+	ev->text = ev->payload = (struct ws_bytes){0};
+	if (size < sizeof(*rec))
+		return 1;
 	if (rec->text_size > WS_MAX_TEXT || rec->payload_size > size)
 		return 0;
 	need = sizeof(*rec) + WS_ALIGN8(rec->text_size) + WS_ALIGN8((uint64_t)rec->payload_size);
@@ -130,7 +139,6 @@ static bool add_cpu_kernel(struct ws_drain *d, uint32_t thread, const struct eve
 	struct ws_row_api api = {.thread = thread};
 	struct ws_row_kernel kernel = {0};
 	struct wsnvtx_launch launch;
-	struct ws_err err;
 	int known;
 
 	config.name = message_id(d, ev, &known);
@@ -151,12 +159,7 @@ static bool add_cpu_kernel(struct ws_drain *d, uint32_t thread, const struct eve
 		kernel.payload = payload_id(d, ev);
 	}
 	add_cpu_device(d);
-	if (d->status == WS_OK)
-		ws_drain_note(d,
-		              ws_trace_writer_intern_config(d->writer, &config, &kernel.config,
-		                                            &err),
-		              &err);
-
+	kernel.config = ws_drain_intern_config(d, &config);
 	if (d->seg->capture.api != WS_CAPTURE_NO_API) {
 		kernel.correlation = ++d->next_correlation;
 		api.start_ns = kernel.start_ns;

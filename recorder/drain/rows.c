@@ -1,5 +1,7 @@
 /* Rows for the writer, and what the numbers in records stand for. */
+#include <stdarg.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "formats/base/grow.h"
@@ -25,8 +27,24 @@ void ws_drain_add(struct ws_drain *d, enum ws_kind kind, const void *row)
 		d->discarded++;
 		return;
 	}
-	d->rows++;
 	ws_drain_note(d, ws_trace_writer_add(d->writer, kind, row, &err), &err);
+}
+
+void ws_drain_add_meta(struct ws_drain *d, const char *key, const char *fmt, ...)
+{
+	struct ws_row_meta row = {.key = {key, strlen(key)}};
+	char *value;
+	va_list ap;
+	int len;
+
+	va_start(ap, fmt);
+	len = vasprintf(&value, fmt, ap);
+	va_end(ap);
+	if (len < 0)
+		return;
+	row.value = (struct ws_bytes){value, (size_t)len};
+	ws_drain_add(d, WS_KIND_META, &row);
+	free(value);
 }
 
 uint64_t ws_drain_intern(struct ws_drain *d, struct ws_bytes text)
@@ -37,6 +55,18 @@ uint64_t ws_drain_intern(struct ws_drain *d, struct ws_bytes text)
 	if (d->status == WS_OK &&
 	    ws_drain_note(d, ws_trace_writer_intern(d->writer, text.ptr, text.len, &id, &err),
 	                  &err) != WS_OK)
+		return 0;
+	return id;
+}
+
+uint64_t ws_drain_intern_config(struct ws_drain *d, const struct ws_row_launch_config *config)
+{
+	struct ws_err err;
+	uint64_t id = 0;
+
+	if (d->status == WS_OK &&
+	    ws_drain_note(d, ws_trace_writer_intern_config(d->writer, config, &id, &err), &err) !=
+	            WS_OK)
 		return 0;
 	return id;
 }
@@ -111,16 +141,22 @@ bool ws_drain_reach_thread(struct ws_drain *d, uint64_t id)
 	return 1;
 }
 
+uint64_t ws_drain_find_thread(const struct ws_drain *d, uint64_t pid, uint64_t tid)
+{
+	/* the last one: thread ids of the system are used again */
+	for (size_t id = pid ? d->nthreads : 0; id--;)
+		if (d->threads[id].pid == pid && d->threads[id].tid == tid)
+			return id;
+	return 0;
+}
+
 uint64_t ws_drain_thread_by_tid(struct ws_drain *d, uint64_t pid, uint64_t tid)
 {
 	struct ws_row_thread row = {.pid = pid, .tid = tid};
+	uint64_t known = ws_drain_find_thread(d, pid, tid);
 
-	if (!pid || !tid)
-		return 0;
-	/* the last one: thread ids of the system are used again */
-	for (size_t id = d->nthreads; id--;)
-		if (d->threads[id].pid == pid && d->threads[id].tid == tid)
-			return id;
+	if (!pid || !tid || known)
+		return known;
 	row.id = (uint64_t)atomic_fetch_add(&d->seg->next_thread, 1) + 1;
 	if (row.id >= WS_DRAIN_MAX_THREADS || !ws_drain_reach_thread(d, row.id))
 		return 0;

@@ -60,17 +60,10 @@ void ws_capture_window_end_range(struct ws_capture_window *w, int64_t time_ns)
 /* The first range that ends at this time or later; nranges: there is none. */
 static size_t first_ending_after(const struct ws_capture_window *w, int64_t time_ns)
 {
-	size_t low = 0, high = w->nranges;
+	size_t i;
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (w->ranges[middle].end_ns < time_ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	WS_COUNT_FIRST(i, w->nranges, w->ranges[i].end_ns < time_ns);
+	return i;
 }
 
 bool ws_capture_window_keeps(const struct ws_capture_window *w, int64_t start_ns, int64_t end_ns)

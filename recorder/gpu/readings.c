@@ -55,32 +55,23 @@ static const char *load(void)
 
 /* --- rows --- */
 
-static void add(struct ws_drain *d, const char *key, const char *value)
-{
-	struct ws_row_meta row = {
-	        .key = {key, strlen(key)},
-	        .value = {value, strlen(value)},
-	};
-
-	ws_drain_add(d, WS_KIND_META, &row);
-}
-
-static void add_of_gpu(struct ws_drain *d, unsigned gpu, const char *key, const char *value)
+/* One of GPU `gpu` and of this time, "" for what is always so. */
+static void add(struct ws_drain *d, unsigned gpu, const char *when, const char *key,
+                const char *value)
 {
 	char name[96];
 
-	snprintf(name, sizeof(name), "gpu.%u.%s", gpu, key);
-	add(d, name, value);
+	snprintf(name, sizeof(name), "gpu.%u.%s%s%s", gpu, when, *when ? "." : "", key);
+	ws_drain_add_meta(d, name, "%s", value);
 }
 
 static void add_number(struct ws_drain *d, unsigned gpu, const char *when, const char *key,
                        unsigned long long value)
 {
-	char name[64], text[24];
+	char text[24];
 
-	snprintf(name, sizeof(name), "%s%s%s", when, *when ? "." : "", key);
 	snprintf(text, sizeof(text), "%llu", value);
-	add_of_gpu(d, gpu, name, text);
+	add(d, gpu, when, key, text);
 }
 
 /* By the bits of nvmlClocksThrottleReason*. */
@@ -92,7 +83,7 @@ static void add_throttle(struct ws_drain *d, unsigned gpu, const char *when,
 	        "sync_boost",     "sw_thermal_slowdown", "hw_thermal_slowdown", "hw_power_brake",
 	        "display_clocks",
 	};
-	char text[256] = "none", name[32];
+	char text[256] = "none";
 	size_t len = 0;
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
@@ -101,9 +92,11 @@ static void add_throttle(struct ws_drain *d, unsigned gpu, const char *when,
 			                        len ? "," : "", names[i]);
 	if (bits >> (sizeof(names) / sizeof(*names)))
 		snprintf(text + len, sizeof(text) - len, "%sother", len ? "," : "");
-	snprintf(name, sizeof(name), "%s.throttle", when);
-	add_of_gpu(d, gpu, name, text);
+	add(d, gpu, when, "throttle", text);
 }
+
+/* 1 when NVML has the function and it gave its answer. */
+#define NVML_TELLS(function, ...) (nvml.function && !nvml.function(__VA_ARGS__))
 
 static void add_fixed(struct ws_drain *d, unsigned i, void *gpu)
 {
@@ -111,12 +104,11 @@ static void add_fixed(struct ws_drain *d, unsigned i, void *gpu)
 	char name[96] = "";
 	unsigned value;
 
-	if (nvml.nvmlDeviceGetName && !nvml.nvmlDeviceGetName(gpu, name, sizeof(name)))
-		add_of_gpu(d, i, "name", name);
-	if (nvml.nvmlDeviceGetPciInfo_v3 && !nvml.nvmlDeviceGetPciInfo_v3(gpu, &pci))
+	if (NVML_TELLS(nvmlDeviceGetName, gpu, name, sizeof(name)))
+		add(d, i, "", "name", name);
+	if (NVML_TELLS(nvmlDeviceGetPciInfo_v3, gpu, &pci))
 		add_number(d, i, "", "pci_bus", pci.bus);
-	if (nvml.nvmlDeviceGetEnforcedPowerLimit &&
-	    !nvml.nvmlDeviceGetEnforcedPowerLimit(gpu, &value))
+	if (NVML_TELLS(nvmlDeviceGetEnforcedPowerLimit, gpu, &value))
 		add_number(d, i, "", "power_limit_mw", value);
 }
 
@@ -125,18 +117,15 @@ static void add_readings(struct ws_drain *d, unsigned i, void *gpu, const char *
 	unsigned long long bits;
 	unsigned value;
 
-	if (nvml.nvmlDeviceGetClockInfo && !nvml.nvmlDeviceGetClockInfo(gpu, NVML_CLOCK_SM, &value))
+	if (NVML_TELLS(nvmlDeviceGetClockInfo, gpu, NVML_CLOCK_SM, &value))
 		add_number(d, i, when, "sm_clock_mhz", value);
-	if (nvml.nvmlDeviceGetClockInfo &&
-	    !nvml.nvmlDeviceGetClockInfo(gpu, NVML_CLOCK_MEMORY, &value))
+	if (NVML_TELLS(nvmlDeviceGetClockInfo, gpu, NVML_CLOCK_MEMORY, &value))
 		add_number(d, i, when, "memory_clock_mhz", value);
-	if (nvml.nvmlDeviceGetPowerUsage && !nvml.nvmlDeviceGetPowerUsage(gpu, &value))
+	if (NVML_TELLS(nvmlDeviceGetPowerUsage, gpu, &value))
 		add_number(d, i, when, "power_mw", value);
-	if (nvml.nvmlDeviceGetTemperature &&
-	    !nvml.nvmlDeviceGetTemperature(gpu, NVML_SENSOR_GPU, &value))
+	if (NVML_TELLS(nvmlDeviceGetTemperature, gpu, NVML_SENSOR_GPU, &value))
 		add_number(d, i, when, "temperature_c", value);
-	if (nvml.nvmlDeviceGetCurrentClocksThrottleReasons &&
-	    !nvml.nvmlDeviceGetCurrentClocksThrottleReasons(gpu, &bits))
+	if (NVML_TELLS(nvmlDeviceGetCurrentClocksThrottleReasons, gpu, &bits))
 		add_throttle(d, i, when, bits);
 }
 
@@ -152,12 +141,11 @@ void ws_gpu_readings_add(struct ws_drain *d, const char *when, int is_first)
 	}
 	if (nvml.absent) {
 		if (is_first)
-			add(d, "gpu.readings", nvml.absent);
+			ws_drain_add_meta(d, "gpu.readings", "%s", nvml.absent);
 		return;
 	}
-	if (is_first && nvml.nvmlSystemGetDriverVersion &&
-	    !nvml.nvmlSystemGetDriverVersion(version, sizeof(version)))
-		add(d, "gpu.driver_version", version);
+	if (is_first && NVML_TELLS(nvmlSystemGetDriverVersion, version, sizeof(version)))
+		ws_drain_add_meta(d, "gpu.driver_version", "%s", version);
 	if (nvml.nvmlDeviceGetCount_v2(&n) || n > MAX_GPUS)
 		return;
 	for (unsigned i = 0; i < n; i++) {

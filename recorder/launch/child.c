@@ -110,63 +110,23 @@ const char *ws_child_obstacle(const char *path)
 
 /* --- starting --- */
 
-static bool is_variable(const char *entry, const char *name)
-{
-	size_t len = strlen(name);
-
-	return !strncmp(entry, name, len) && entry[len] == '=';
-}
-
-static void free_environment(char **env, size_t n_own)
-{
-	for (size_t i = 0; env && i < n_own; i++)
-		free(env[i]);
-	free(env);
-}
-
-/* Our variables first, then all others of the environment. */
-static char **make_environment(const struct ws_child_env *vars, size_t n)
-{
-	size_t have = 0, used = 0;
-	char **env;
-
-	while (environ[have])
-		have++;
-	env = calloc(have + n + 1, sizeof(*env));
-	if (!env)
-		return NULL;
-	for (size_t i = 0; i < n; i++) {
-		if (asprintf(&env[used], "%s=%s", vars[i].name, vars[i].value) < 0) {
-			env[used] = NULL;
-			free_environment(env, used);
-			return NULL;
-		}
-		used++;
-	}
-	for (size_t i = 0; i < have; i++) {
-		int ours = 0;
-
-		for (size_t v = 0; v < n; v++)
-			ours |= is_variable(environ[i], vars[v].name);
-		if (!ours)
-			env[used++] = environ[i];
-	}
-	return env;
-}
-
-/* In the child. execvpe also runs scripts without a #! line, as a shell does. */
-static void become(const char *path, char *const argv[], char *const env[], const sigset_t *mask,
-                   struct ws_seg_process *who, int report)
+/* In the child. execvp also runs scripts without a #! line, as a shell does. */
+static void become(const char *path, char *const argv[], const struct ws_child_env *vars, size_t n,
+                   const sigset_t *mask, struct ws_seg_process *who, int report)
 {
 	struct ws_proc_stat stat;
-	int error;
+	int error = 0;
 
 	/* here and not in the launcher, which can be killed before it has our number */
 	who->start_ticks = ws_proc_stat(0, &stat) ? 0 : stat.start_ticks;
 	atomic_store(&who->pid, (uint32_t)getpid());
 	sigprocmask(SIG_SETMASK, mask, NULL);
-	execvpe(path, argv, env);
-	error = errno;
+	for (size_t i = 0; i < n && !error; i++)
+		error = setenv(vars[i].name, vars[i].value, 1) ? errno : 0;
+	if (!error) {
+		execvp(path, argv);
+		error = errno;
+	}
 	if (write(report, &error, sizeof(error)) < 0)
 		_exit(WS_EXIT_NOT_EXECUTABLE);
 	_exit(WS_EXIT_NOT_FOUND);
@@ -192,27 +152,20 @@ enum ws_status ws_child_start(pid_t *out, const char *path, char *const argv[],
                               const struct ws_child_env *vars, size_t n, const sigset_t *mask,
                               struct ws_seg_process *who, int *exit_code, struct ws_err *err)
 {
-	enum ws_status status = WS_OK;
-	char **env = make_environment(vars, n);
 	int report[2], error;
 
-	WS_FAIL_IF(!env, err, NO_MEMORY, "out of memory for the program's environment");
-	if (pipe2(report, O_CLOEXEC)) {
-		free_environment(env, n);
-		return WS_FAIL(err, ENVIRONMENT, "cannot make a pipe: %s", strerror(errno));
-	}
+	WS_FAIL_IF(pipe2(report, O_CLOEXEC), err, ENVIRONMENT, "cannot make a pipe: %s",
+	           strerror(errno));
 	*out = fork();
 	if (!*out)
-		become(path, argv, env, mask, who, report[1]);
+		become(path, argv, vars, n, mask, who, report[1]);
 	error = *out < 0 ? errno : 0;
 	close(report[1]);
 	if (*out > 0)
 		error = exec_result(*out, report[0]);
 	close(report[0]);
-	free_environment(env, n);
-	if (error) {
-		*exit_code = error == ENOENT ? WS_EXIT_NOT_FOUND : WS_EXIT_NOT_EXECUTABLE;
-		status = WS_FAIL(err, ENVIRONMENT, "cannot run %s: %s", path, strerror(error));
-	}
-	return status;
+	if (!error)
+		return WS_OK;
+	*exit_code = error == ENOENT ? WS_EXIT_NOT_FOUND : WS_EXIT_NOT_EXECUTABLE;
+	return WS_FAIL(err, ENVIRONMENT, "cannot run %s: %s", path, strerror(error));
 }

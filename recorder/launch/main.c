@@ -221,6 +221,15 @@ static void print_merged(size_t ntraces, const char *path, const struct ws_merge
 	         ntraces, ntraces == 1 ? "" : "s", merged->kernels, merged->file_size);
 }
 
+/* Of a command that reads what others made. The code to end with. */
+static int failed(enum ws_status status, const struct ws_err *err, bool is_limited)
+{
+	complain("%s", err->text);
+	if (status == WS_NO_MEMORY && is_limited)
+		complain(WS_SMALL_INPUT_MEMORY);
+	return ws_status_exit_code(status);
+}
+
 static int merge(struct ws_record_command *cmd)
 {
 	bool is_limited = ws_small_input_limit(cmd->rest, cmd->nrest);
@@ -231,12 +240,8 @@ static int merge(struct ws_record_command *cmd)
 	ws_trace_map_end_well_when_cut();
 	status = ws_trace_merge((const char *const *)cmd->rest, (size_t)cmd->nrest, cmd->output,
 	                        cmd->record.zstd_level, &merged, &err);
-	if (status != WS_OK) {
-		complain("%s", err.text);
-		if (status == WS_NO_MEMORY && is_limited)
-			complain(WS_SMALL_INPUT_MEMORY);
-		return ws_status_exit_code(status);
-	}
+	if (status != WS_OK)
+		return failed(status, &err, is_limited);
 	print_merged((size_t)cmd->nrest, cmd->output, &merged);
 	return 0;
 }
@@ -276,18 +281,13 @@ static int salvage(struct ws_record_command *cmd)
 	ws_trace_map_end_well_when_cut();
 	cmd->record.output = cmd->output;
 	status = ws_record_salvage(&cmd->record, cmd->salvage, &result, &err);
-	if (status != WS_OK) {
-		complain("%s", err.text);
-		if (status == WS_NO_MEMORY && is_limited)
-			complain(WS_SMALL_INPUT_MEMORY);
-		ws_record_result_release(&result);
-		return ws_status_exit_code(status);
+	if (status == WS_OK) {
+		if (!result.ntraces)
+			complain("the trace was finished; %s is removed", cmd->salvage);
+		print_traces(&result, " rescued");
 	}
-	if (!result.ntraces)
-		complain("the trace was finished; %s is removed", cmd->salvage);
-	print_traces(&result, " rescued");
 	ws_record_result_release(&result);
-	return 0;
+	return status == WS_OK ? 0 : failed(status, &err, is_limited);
 }
 
 static int record(struct ws_record_command *cmd)

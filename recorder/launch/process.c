@@ -64,17 +64,22 @@ static enum ws_status make(struct ws_process **out, const struct ws_record_opts 
 	return WS_OK;
 }
 
+static struct ws_trace_writer_opts writer_opts(const struct ws_process *p)
+{
+	return (struct ws_trace_writer_opts){
+	        .base_ns = p->file.seg->base_realtime_ns,
+	        .reserve_bytes = LAST_WORDS_BYTES,
+	        .zstd_level = p->opts->zstd_level,
+	        .cpu_time_quantum_ns = p->file.seg->capture.cpu_time_quantum_ns,
+	};
+}
+
 /* Committed at once, so that --salvage always finds a beginning. */
 static enum ws_status begin_trace(struct ws_process *p, const struct ws_provenance *provenance,
                                   struct ws_err *err)
 {
 	struct ws_seg_header *seg = p->file.seg;
-	const struct ws_trace_writer_opts opts = {
-	        .base_ns = seg->base_realtime_ns,
-	        .reserve_bytes = LAST_WORDS_BYTES,
-	        .zstd_level = p->opts->zstd_level,
-	        .cpu_time_quantum_ns = seg->capture.cpu_time_quantum_ns,
-	};
+	const struct ws_trace_writer_opts opts = writer_opts(p);
 
 	WS_FAIL_IF(strlen(p->trace) >= sizeof(seg->trace_path), err, USAGE,
 	           "the path %s is too long", p->trace);
@@ -114,12 +119,7 @@ enum ws_status ws_process_begin(struct ws_process **out, const struct ws_record_
 static enum ws_status resume_trace(struct ws_process *p, struct ws_err *err)
 {
 	struct ws_seg_header *seg = p->file.seg;
-	const struct ws_trace_writer_opts opts = {
-	        .base_ns = seg->base_realtime_ns,
-	        .reserve_bytes = LAST_WORDS_BYTES,
-	        .zstd_level = p->opts->zstd_level,
-	        .cpu_time_quantum_ns = seg->capture.cpu_time_quantum_ns,
-	};
+	const struct ws_trace_writer_opts opts = writer_opts(p);
 
 	WS_FORWARD(
 	        ws_trace_writer_resume(&p->writer, p->trace, ws_drain_file_size(seg), &opts, err));

@@ -12,24 +12,6 @@
 #include "recorder/shared/clock.h"
 #include "recorder/shared/procfs.h"
 
-static void add(struct ws_drain *d, const char *key, const char *value)
-{
-	struct ws_row_meta row = {
-	        .key = {key, strlen(key)},
-	        .value = {value, strlen(value)},
-	};
-
-	ws_drain_add(d, WS_KIND_META, &row);
-}
-
-static void add_number(struct ws_drain *d, const char *key, long value)
-{
-	char text[32];
-
-	snprintf(text, sizeof(text), "%ld", value);
-	add(d, key, text);
-}
-
 /* --- quoting --- */
 
 static bool is_plain(const char *arg)
@@ -84,7 +66,7 @@ static size_t told_of(const char *arg, bool *is_next)
 	return name < len && names_secret(arg, name) ? name + 1 : len;
 }
 
-static char *quote_told(char *const *arguments)
+static char *quote(char *const *arguments, bool hides_secrets)
 {
 	char *text = NULL;
 	size_t size;
@@ -92,14 +74,15 @@ static char *quote_told(char *const *arguments)
 	bool is_next = 0;
 
 	for (int i = 0; f && arguments[i]; i++) {
-		size_t len = told_of(arguments[i], &is_next);
+		const char *argument = arguments[i];
+		size_t len = hides_secrets ? told_of(argument, &is_next) : strlen(argument);
 		char *told = NULL;
 
 		if (i)
 			fputc(' ', f);
-		if (arguments[i][len] && asprintf(&told, "%.*s***", (int)len, arguments[i]) < 0)
+		if (argument[len] && asprintf(&told, "%.*s***", (int)len, argument) < 0)
 			told = NULL;
-		put_quoted(f, !arguments[i][len] ? arguments[i] : told ? told : "***");
+		put_quoted(f, !argument[len] ? argument : told ? told : "***");
 		free(told);
 	}
 	if (f && !fclose(f))
@@ -110,22 +93,7 @@ static char *quote_told(char *const *arguments)
 
 char *ws_quote(char *const *arguments)
 {
-	char *text = NULL;
-	size_t size;
-	FILE *f = open_memstream(&text, &size);
-
-	if (!f)
-		return NULL;
-	for (int i = 0; arguments[i]; i++) {
-		if (i)
-			fputc(' ', f);
-		put_quoted(f, arguments[i]);
-	}
-	if (fclose(f)) {
-		free(text);
-		return NULL;
-	}
-	return text;
+	return quote(arguments, false);
 }
 
 /* --- rows --- */
@@ -141,7 +109,7 @@ static void add_cpu_model(struct ws_drain *d)
 		if (strncmp(line, "model name", 10) != 0 || !colon)
 			continue;
 		line[strcspn(line, "\n")] = 0;
-		add(d, "host.cpu", colon + 2);
+		ws_drain_add_meta(d, "host.cpu", "%s", colon + 2);
 		break;
 	}
 	if (f)
@@ -151,27 +119,22 @@ static void add_cpu_model(struct ws_drain *d)
 static void add_host(struct ws_drain *d)
 {
 	struct utsname u;
-	char kernel[sizeof(u.sysname) + sizeof(u.release) + 1];
 
 	if (!uname(&u)) {
-		snprintf(kernel, sizeof(kernel), "%s %s", u.sysname, u.release);
-		add(d, "host.kernel", kernel);
-		add(d, "host.machine", u.machine);
+		ws_drain_add_meta(d, "host.kernel", "%s %s", u.sysname, u.release);
+		ws_drain_add_meta(d, "host.machine", "%s", u.machine);
 	}
 	add_cpu_model(d);
-	add_number(d, "host.cores", sysconf(_SC_NPROCESSORS_ONLN));
+	ws_drain_add_meta(d, "host.cores", "%ld", sysconf(_SC_NPROCESSORS_ONLN));
 }
 
 /* With the first two --merge puts traces of one machine on one clock. */
 static void add_clock(struct ws_drain *d, const struct ws_seg_header *seg)
 {
-	char boot[32];
-
-	snprintf(boot, sizeof(boot), "%016" PRIx64, seg->boot);
-	add_number(d, "clock.base_ns", seg->base_ns);
+	ws_drain_add_meta(d, "clock.base_ns", "%ld", seg->base_ns);
 	if (seg->boot)
-		add(d, "clock.boot", boot);
-	add(d, "clock.times", "CLOCK_MONOTONIC");
+		ws_drain_add_meta(d, "clock.boot", "%016" PRIx64, seg->boot);
+	ws_drain_add_meta(d, "clock.times", "CLOCK_MONOTONIC");
 }
 
 /* What other clocks did meanwhile. */
@@ -179,20 +142,19 @@ static void add_clock_end(struct ws_drain *d, const struct ws_seg_header *seg)
 {
 	int64_t raw_ns = ws_clock_ns(CLOCK_MONOTONIC_RAW) - seg->base_raw_ns;
 	int64_t slew_ns = ws_clock_ns(CLOCK_MONOTONIC) - seg->base_ns - raw_ns;
-	char text[32];
 
 	/* not before a second has passed, and not of another boot */
-	if (raw_ns >= 1000000000 && seg->boot == ws_proc_boot()) {
-		snprintf(text, sizeof(text), "%.1f", (double)slew_ns * 1e6 / (double)raw_ns);
-		add(d, "clock.slew_ppm", text);
-	}
+	if (raw_ns >= 1000000000 && seg->boot == ws_proc_boot())
+		ws_drain_add_meta(d, "clock.slew_ppm", "%.1f",
+		                  (double)slew_ns * 1e6 / (double)raw_ns);
 	if (seg->realtime_largest_step_ns) {
-		add_number(d, "clock.largest_step_ns", seg->realtime_largest_step_ns);
-		add_number(d, "clock.realtime_apart_ns",
-		           seg->realtime_apart_ns - (seg->base_realtime_ns - seg->base_ns));
+		ws_drain_add_meta(d, "clock.largest_step_ns", "%ld", seg->realtime_largest_step_ns);
+		ws_drain_add_meta(d, "clock.realtime_apart_ns", "%ld",
+		                  seg->realtime_apart_ns - (seg->base_realtime_ns - seg->base_ns));
 	}
 	if (atomic_load(&seg->gpu.nclocks))
-		add_number(d, "clock.cupti_apart_ns", atomic_load(&seg->gpu.realtime_apart_ns));
+		ws_drain_add_meta(d, "clock.cupti_apart_ns", "%ld",
+		                  atomic_load(&seg->gpu.realtime_apart_ns));
 }
 
 void ws_provenance_begin(struct ws_drain *d, const struct ws_provenance *p,
@@ -204,20 +166,20 @@ void ws_provenance_begin(struct ws_drain *d, const struct ws_provenance *p,
 
 	if (gmtime_r(&seconds, &tm))
 		strftime(utc, sizeof(utc), "%Y-%m-%dT%H:%M:%SZ", &tm);
-	add(d, "tool.name", "warpsheet-record");
-	add(d, "tool.version", WS_VERSION);
-	add(d, "record.start_utc", utc);
+	ws_drain_add_meta(d, "tool.name", "warpsheet-record");
+	ws_drain_add_meta(d, "tool.version", WS_VERSION);
+	ws_drain_add_meta(d, "record.start_utc", "%s", utc);
 	if (p->options)
-		add(d, "record.options", p->options);
+		ws_drain_add_meta(d, "record.options", "%s", p->options);
 	if (p->cpu_time_quantum_ns)
-		add_number(d, "record.cpu_time_quantum_ns", p->cpu_time_quantum_ns);
+		ws_drain_add_meta(d, "record.cpu_time_quantum_ns", "%u", p->cpu_time_quantum_ns);
 	if (p->program)
-		add(d, "program.path", p->program);
+		ws_drain_add_meta(d, "program.path", "%s", p->program);
 	if (p->arguments) {
-		char *arguments = quote_told(p->arguments);
+		char *arguments = quote(p->arguments, true);
 
 		if (arguments)
-			add(d, "program.arguments", arguments);
+			ws_drain_add_meta(d, "program.arguments", "%s", arguments);
 		free(arguments);
 	}
 	add_clock(d, seg);
@@ -250,7 +212,7 @@ void ws_provenance_process(struct ws_drain *d, struct ws_strings env)
 
 		if (!value || !is_small_number(value) || !strcmp(done, list[i].key))
 			continue;
-		add(d, list[i].key, value);
+		ws_drain_add_meta(d, list[i].key, "%s", value);
 		done = list[i].key;
 	}
 }
@@ -260,16 +222,18 @@ void ws_provenance_end(struct ws_drain *d, const struct ws_seg_header *seg, int 
 	if (!seg->capture.off)
 		ws_gpu_readings_add(d, "end", 0);
 	add_clock_end(d, seg);
-	add_number(d, "collector.modules", (long)atomic_load(&seg->modules));
-	add_number(d, "collector.images", (long)atomic_load(&seg->images));
+	ws_drain_add_meta(d, "collector.modules", "%ld", (long)atomic_load(&seg->modules));
+	ws_drain_add_meta(d, "collector.images", "%ld", (long)atomic_load(&seg->images));
 	if (atomic_load(&seg->control.outside))
-		add_number(d, "record.outside_window", (long)atomic_load(&seg->control.outside));
+		ws_drain_add_meta(d, "record.outside_window", "%ld",
+		                  (long)atomic_load(&seg->control.outside));
 	if (atomic_load(&seg->gpu.flushes)) {
-		add_number(d, "cupti.flushes", (long)atomic_load(&seg->gpu.flushes));
-		add_number(d, "cupti.flush_ns", (long)atomic_load(&seg->gpu.flush_ns));
-		add_number(d, "cupti.flush_longest_ns",
-		           (long)atomic_load(&seg->gpu.flush_longest_ns));
+		ws_drain_add_meta(d, "cupti.flushes", "%ld", (long)atomic_load(&seg->gpu.flushes));
+		ws_drain_add_meta(d, "cupti.flush_ns", "%ld",
+		                  (long)atomic_load(&seg->gpu.flush_ns));
+		ws_drain_add_meta(d, "cupti.flush_longest_ns", "%ld",
+		                  (long)atomic_load(&seg->gpu.flush_longest_ns));
 	}
 	if (salvaged)
-		add(d, "record.salvaged", "1");
+		ws_drain_add_meta(d, "record.salvaged", "1");
 }

@@ -6,6 +6,8 @@
 
 static inline int drain_has_all(const struct ws_drain *d)
 {
+	const uint64_t defs = atomic_load(&d->seg->defs_head), size = d->seg->defs_size;
+
 	for (uint32_t i = 0; i < d->seg->thread_buffer_count; i++)
 		if (ws_ring_head(&ws_seg_thread_buffer(d->seg, i)->ring) != d->tails[i])
 			return 0;
@@ -15,5 +17,5 @@ static inline int drain_has_all(const struct ws_drain *d)
 		if (done && done != d->slots_read[i])
 			return 0;
 	}
-	return ws_drain_defs_end(d) == d->defs_pos;
+	return d->defs_pos == (defs < size ? defs : size);
 }

@@ -28,20 +28,25 @@ static struct probe open_trace(void)
 	return p;
 }
 
-static int is_listed(const char *key)
+/* docs/provenance.md */
+static void read_page(char *text, size_t size)
 {
-#define X(name, meaning)        \
-	if (!strcmp(key, name)) \
-		return 1;
-	WS_PROVENANCE_LIST(X)
-#undef X
-	return 0;
+	FILE *f = fopen(WS_SOURCE_DIR "/docs/provenance.md", "r");
+	size_t n;
+
+	cr_assert_not_null(f);
+	n = fread(text, 1, size - 1, f);
+	cr_assert_lt(n, size - 1);
+	text[n] = 0;
+	fclose(f);
 }
 
 Test(provenance, a_trace_says_where_it_comes_from_and_nothing_more)
 {
+	char page[16384];
 	struct probe p;
 
+	read_page(page, sizeof(page));
 	setenv("SECRET_TOKEN", "hunter2", 1);
 	cr_expect_eq(RUN(&r, "-o", r.trace, "--segment-dir", r.segments, "--compress", "3", "--",
 	                 "/bin/sh", "-c", "exit 0", "it's", "two words"),
@@ -57,8 +62,8 @@ Test(provenance, a_trace_says_where_it_comes_from_and_nothing_more)
 		struct ws_bytes key = BYTES(&p, meta, key, i), value = BYTES(&p, meta, value, i);
 		char name[64];
 
-		snprintf(name, sizeof(name), "%.*s", (int)key.len, (const char *)key.ptr);
-		cr_expect(is_listed(name), "%s is not documented", name);
+		snprintf(name, sizeof(name), "| `%.*s` |", (int)key.len, (const char *)key.ptr);
+		cr_expect_not_null(strstr(page, name), "%s is not documented", name);
 		cr_expect_null(memmem(value.ptr, value.len, "hunter2", 7), "%s", name);
 	}
 	probe_close(&p);
@@ -91,19 +96,11 @@ Test(provenance, what_an_argument_calls_a_secret_is_not_told)
 	probe_close(&p);
 }
 
-Test(provenance, every_key_and_loss_counter_is_documented)
+Test(provenance, every_loss_counter_and_variable_is_documented)
 {
 	char text[16384];
-	FILE *f = fopen(WS_SOURCE_DIR "/docs/provenance.md", "r");
-	size_t n;
 
-	cr_assert_not_null(f);
-	n = fread(text, 1, sizeof(text) - 1, f);
-	text[n] = 0;
-	fclose(f);
-#define X(name, meaning) cr_expect_not_null(strstr(text, "| `" name "` |"), "%s", name);
-	WS_PROVENANCE_LIST(X)
-#undef X
+	read_page(text, sizeof(text));
 #define X(name, meaning) cr_expect_not_null(strstr(text, "| `" #name "` |"), "%s", #name);
 	WS_DROPPED_LIST(X)
 #undef X
