@@ -140,8 +140,9 @@ static enum ws_status prepare(struct ws_advice *a, struct ws_err *err)
 	WS_FORWARD(ws_arena_check(&a->arena, "the advice", err));
 	WS_FORWARD(ws_step_times(m, a->tab->sel, NULL, &a->times, err));
 	WS_FORWARD(ws_idle_find(m, a->tab->sel, &a->idle, err));
+	a->found->has_steps = a->times.nmeasured > 0;
 	a->samples = a->times.nmeasured ? (double)a->times.nmeasured : 1;
-	a->step_ns = (double)a->idle->wall_ns / a->samples;
+	a->found->step_ns = (double)a->idle->wall_ns / a->samples;
 	count_kernels(a);
 	WS_FORWARD(find_traits(a, err));
 	return group_work(a, err);
@@ -171,34 +172,58 @@ static int by_rank(const void *pa, const void *pb)
 	return c ? c : strcmp(a->evidence, b->evidence);
 }
 
-enum ws_status ws_advice_find(const struct ws_table_context *tab, struct ws_advice *out,
-                              struct ws_err *err)
+static void judge(struct ws_advice *a)
 {
-	int on_cpu = ws_model_on_cpu(tab->m);
+	int on_cpu = ws_model_on_cpu(a->m);
 
-	*out = (struct ws_advice){.tab = tab, .m = tab->m};
-	WS_FORWARD(prepare(out, err));
 	for (int i = 0; i < WS_RULES; i++) {
 		if (ws_rule_defs[i].gpu && on_cpu)
-			out->not_judged[i] = "kernels ran on the CPU reference, whose times are no "
-			                     "GPU's";
-		else if (ws_rule_defs[i].gpu && !out->gpu_ns)
-			out->not_judged[i] = "no kernel with a known time counts";
+			a->found->not_judged[i] =
+			        "kernels ran on the CPU reference, whose times are no GPU's";
+		else if (ws_rule_defs[i].gpu && !a->gpu_ns)
+			a->found->not_judged[i] = "no kernel with a known time counts";
 		else
-			rules[i](out);
+			rules[i](a);
 	}
-	WS_FORWARD(ws_arena_check(&out->arena, "the advice", err));
-	if (out->n)
-		qsort(out->findings, out->n, sizeof(*out->findings), by_rank);
-	return WS_OK;
 }
 
-void ws_advice_release(struct ws_advice *a)
+/* From an array that grew to one of the texts' arena. */
+static void sort_findings(struct ws_advice *a)
 {
-	free(a->findings);
-	ws_arena_free(&a->arena);
-	ws_utilization_release(&a->use);
-	ws_cost_ops_release(&a->costs);
-	ws_step_times_release(&a->times);
-	*a = (struct ws_advice){0};
+	struct ws_finding *grown = a->found->finding;
+
+	WS_NEW(a->texts, a->found->finding, a->found->n);
+	if (a->found->n && a->found->finding) {
+		memcpy(a->found->finding, grown, a->found->n * sizeof(*grown));
+		qsort(a->found->finding, a->found->n, sizeof(*grown), by_rank);
+	}
+	free(grown);
+}
+
+enum ws_status ws_advice_find(const struct ws_table_context *tab, const struct ws_findings **out,
+                              struct ws_err *err)
+{
+	static const char key;
+	struct ws_arena *texts = &tab->sel->kept->arena;
+	struct ws_advice a = {.tab = tab, .m = tab->m, .texts = texts};
+	enum ws_status status;
+
+	*out = ws_kept_result(tab->sel, &key);
+	if (*out)
+		return WS_OK;
+	WS_NEW(texts, a.found, 1);
+	WS_FORWARD(ws_arena_check(texts, "the advice", err));
+	status = prepare(&a, err);
+	if (status == WS_OK)
+		judge(&a);
+	sort_findings(&a);
+	WS_THEN(status, ws_arena_check(&a.arena, "the advice", err));
+	WS_THEN(status, ws_arena_check(texts, "the advice", err));
+	WS_THEN(status, ws_keep_result(tab->sel, &key, a.found, err));
+	*out = a.found;
+	ws_arena_free(&a.arena);
+	ws_utilization_release(&a.use);
+	ws_cost_ops_release(&a.costs);
+	ws_step_times_release(&a.times);
+	return status;
 }

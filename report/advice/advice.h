@@ -37,9 +37,18 @@ const char *ws_severity_name(enum ws_severity severity);
 struct ws_finding {
 	enum ws_rule rule;
 	enum ws_severity severity;
-	double gain_ns; /* at most, of a step; NaN = not known */
-	/* allocated; advice NULL: what the rule says */
-	char *scope, *evidence, *advice;
+	double gain_ns;                  /* at most, of a step; NaN = not known */
+	char *scope, *evidence, *advice; /* advice NULL: what the rule says */
+};
+
+struct ws_findings {
+	struct ws_finding *finding; /* most severe first, then greatest gain, then rule */
+	size_t n;
+	double step_ns; /* wall time of one step, else of all */
+	bool has_steps;
+	uint8_t fired[WS_RULES];
+	uint64_t left_out[WS_RULES];      /* findings over WS_ADVICE_FINDINGS_MAX */
+	const char *not_judged[WS_RULES]; /* why; NULL = it was */
 };
 
 /* Operations of one name, class, dtype, size and cost on one device, in what counts. */
@@ -58,7 +67,6 @@ struct ws_advice {
 	int64_t gpu_ns;  /* of these */
 	uint64_t kernels;
 	double samples; /* measured steps, else 1 */
-	double step_ns; /* wall time of one */
 	struct ws_step_times times;
 	const struct ws_idle *idle;
 	struct ws_cost_ops costs;
@@ -69,18 +77,15 @@ struct ws_advice {
 	int64_t *config_ns;              /* GPU time of each, of kernels that count */
 	int64_t *class_ns;               /* GPU time of each text that is a class */
 
-	struct ws_finding *findings; /* most severe first, then greatest gain, then rule */
-	size_t n, capacity;
-	uint8_t fired[WS_RULES];
-	uint64_t left_out[WS_RULES];      /* findings over WS_ADVICE_FINDINGS_MAX */
-	const char *not_judged[WS_RULES]; /* why; NULL = it was */
-	struct ws_arena arena;            /* of all this and the texts of findings */
+	struct ws_findings *found;
+	size_t capacity;
+	struct ws_arena *texts; /* of the findings */
+	struct ws_arena arena;  /* of all else */
 };
 
-/* All rules. Free with ws_advice_release, also after a failure. */
-enum ws_status ws_advice_find(const struct ws_table_context *tab, struct ws_advice *out,
+/* All rules, once a selection: *out lives as long as that. */
+enum ws_status ws_advice_find(const struct ws_table_context *tab, const struct ws_findings **out,
                               struct ws_err *err);
-void ws_advice_release(struct ws_advice *a);
 
 /* Is a range path launch-bound by rule A1? A diff gives no verdict on dtypes for one that is. */
 bool ws_path_is_launch_bound(const struct ws_idle *idle, uint32_t path);

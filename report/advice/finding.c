@@ -33,7 +33,7 @@ char *ws_advice_text(struct ws_advice *a, const char *fmt, ...)
 	va_list args;
 
 	va_start(args, fmt);
-	text = ws_arena_vformat(&a->arena, fmt, args);
+	text = ws_arena_vformat(a->texts, fmt, args);
 	va_end(args);
 	return text;
 }
@@ -41,7 +41,9 @@ char *ws_advice_text(struct ws_advice *a, const char *fmt, ...)
 void ws_advice_add(struct ws_advice *a, enum ws_rule rule, enum ws_severity severity,
                    double gain_ns, char *scope, char *evidence, char *advice)
 {
-	if (WS_GROW(a->findings, a->n + 1, a->capacity, NULL) != WS_OK) {
+	struct ws_findings *found = a->found;
+
+	if (WS_GROW(found->finding, found->n + 1, a->capacity, NULL) != WS_OK) {
 		a->arena.failed = true;
 		return;
 	}
@@ -49,9 +51,9 @@ void ws_advice_add(struct ws_advice *a, enum ws_rule rule, enum ws_severity seve
 	if (severity == WS_SEVERITY_STRONG && !isnan(gain_ns) &&
 	    100 * gain_ns < WS_WAIT_PERCENT * (double)a->idle->wall_ns)
 		severity = WS_SEVERITY_WEAK;
-	a->findings[a->n++] =
+	found->finding[found->n++] =
 	        (struct ws_finding){rule, severity, gain_ns / a->samples, scope, evidence, advice};
-	a->fired[rule] = 1;
+	a->found->fired[rule] = 1;
 }
 
 const char *ws_advice_name(const struct ws_advice *a, uint32_t text, char out[WS_ADVICE_NAME_MAX])
@@ -134,7 +136,7 @@ bool ws_advice_has_room(struct ws_advice *a, enum ws_rule rule, size_t *shown)
 {
 	if ((*shown)++ < WS_ADVICE_FINDINGS_MAX)
 		return 1;
-	a->left_out[rule]++;
+	a->found->left_out[rule]++;
 	return 0;
 }
 

@@ -81,7 +81,7 @@ static void add_paths(struct ws_advice *a)
 		}
 		ws_advice_add(
 		        a, WS_RULE_launch_bound, WS_SEVERITY_WEAK, ns,
-		        ws_arena_copy(&a->arena, path, len),
+		        ws_arena_copy(a->texts, path, len),
 		        ws_advice_text(a,
 		                       "waiting %.3f ms%s for launches made in it, beside %.3f ms "
 		                       "of its kernels",
@@ -102,7 +102,7 @@ void ws_rule_launch_bound(struct ws_advice *a)
 		add_paths(a);
 	if (2 * a->idle->all.ns[WS_USE_UNKNOWN] >
 	    a->idle->all.window_ns - a->idle->all.ns[WS_USE_COMPUTE])
-		a->not_judged[WS_RULE_launch_bound] =
+		a->found->not_judged[WS_RULE_launch_bound] =
 		        "most device work has no record of its launch, so what the device waited "
 		        "for cannot be told";
 }

@@ -74,11 +74,12 @@ void ws_rule_other_work(struct ws_advice *a)
 			products += a->class_ns[c];
 	other -= products + a->class_ns[WS_TEXT_COMM];
 	if (!products) {
-		a->not_judged[WS_RULE_other_work] = "no matrix product or convolution is known";
+		a->found->not_judged[WS_RULE_other_work] =
+		        "no matrix product or convolution is known";
 		return;
 	}
 	if (ws_advice_share(a, unknown) > WS_A6_UNKNOWN_PERCENT) {
-		a->not_judged[WS_RULE_other_work] = "over " WS_PERCENT(
+		a->found->not_judged[WS_RULE_other_work] = "over " WS_PERCENT(
 		        WS_A6_UNKNOWN_PERCENT) " of the GPU time is unclassified";
 		return;
 	}
@@ -229,7 +230,7 @@ void ws_rule_slow_memory(struct ws_advice *a)
 			slow_group(a, g, &roof, &shown);
 	}
 	if (!judged)
-		a->not_judged[WS_RULE_slow_memory] =
+		a->found->not_judged[WS_RULE_slow_memory] =
 		        "no operation other than matrix products has known "
 		        "FLOPs and bytes on a device whose peaks are known";
 }
@@ -270,7 +271,7 @@ void ws_rule_optimizer(struct ws_advice *a)
 		device = ws_kernel_device(a->m, i);
 	}
 	if (!trains) {
-		a->not_judged[WS_RULE_optimizer] =
+		a->found->not_judged[WS_RULE_optimizer] =
 		        "no kernel of a backward pass or of a range optimizer is known";
 		return;
 	}

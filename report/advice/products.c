@@ -150,8 +150,9 @@ void ws_rule_alignment(struct ws_advice *a)
 	for (size_t i = 0; i < a->nwork; i++)
 		align_group(a, &a->work[i], &shown);
 	if (!named && !has_shapes(a))
-		a->not_judged[WS_RULE_alignment] = "no operation tells the sizes of its matrix "
-		                                   "products, and no kernel's name its alignment";
+		a->found->not_judged[WS_RULE_alignment] =
+		        "no operation tells the sizes of its matrix "
+		        "products, and no kernel's name its alignment";
 }
 
 /* --- A4, A5: which kernels ------------------------------------------------------------------ */
@@ -217,7 +218,7 @@ void ws_rule_no_tensor_cores(struct ws_advice *a)
 	char *top;
 
 	if (!knows_capability(a))
-		a->not_judged[WS_RULE_no_tensor_cores] =
+		a->found->not_judged[WS_RULE_no_tensor_cores] =
 		        "the compute capability of the device is not recorded";
 	if (ws_advice_share(a, ns) <= WS_A4_PERCENT)
 		return;
@@ -235,7 +236,7 @@ void ws_rule_old_kernels(struct ws_advice *a)
 	char *top;
 
 	if (!knows_capability(a))
-		a->not_judged[WS_RULE_old_kernels] =
+		a->found->not_judged[WS_RULE_old_kernels] =
 		        "the compute capability of the device is not recorded";
 	if (!all || 100 * (double)ns <= WS_A5_PERCENT * (double)all)
 		return;
@@ -312,8 +313,9 @@ void ws_rule_low_intensity(struct ws_advice *a)
 		        intensity_advice(a, op, ridge));
 	}
 	if (!judged)
-		a->not_judged[WS_RULE_low_intensity] = "no matrix product has known FLOPs and "
-		                                       "bytes on a device whose peaks are known";
+		a->found->not_judged[WS_RULE_low_intensity] =
+		        "no matrix product has known FLOPs and "
+		        "bytes on a device whose peaks are known";
 }
 
 /* --- A8 quantization ------------------------------------------------------------------------ */
@@ -397,7 +399,7 @@ void ws_rule_quantization(struct ws_advice *a)
 		quantize_group(a, g, &shown);
 	}
 	if (!judged)
-		a->not_judged[WS_RULE_quantization] =
+		a->found->not_judged[WS_RULE_quantization] =
 		        "no matrix product tells its sizes and, by its kernel's name, its tile";
 }
 
@@ -446,8 +448,9 @@ void ws_rule_separable(struct ws_advice *a)
 		              NULL);
 	}
 	if (!judged)
-		a->not_judged[WS_RULE_separable] = "no convolution has known FLOPs and bytes on a "
-		                                   "device whose peaks are known";
+		a->found->not_judged[WS_RULE_separable] =
+		        "no convolution has known FLOPs and bytes on a "
+		        "device whose peaks are known";
 }
 
 /* --- A22 low MFU ---------------------------------------------------------------------------- */
@@ -490,7 +493,7 @@ void ws_rule_low_mfu(struct ws_advice *a)
 	wall_ns = (double)u->step_sum_ns;
 	mfu = 100 * u->model_sum_ns / wall_ns;
 	if (u->why[0])
-		a->not_judged[WS_RULE_low_mfu] = u->why;
+		a->found->not_judged[WS_RULE_low_mfu] = ws_advice_text(a, "%s", u->why);
 	/* where the host sets the pace, faster kernels do not show */
 	if (u->why[0] || mfu >= WS_A22_PERCENT || a->idle->verdict.launch_bound)
 		return;

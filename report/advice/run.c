@@ -61,7 +61,7 @@ static void add_cold(struct ws_advice *a, int phase, const struct ws_stat *stat)
 void ws_rule_cold(struct ws_advice *a)
 {
 	if (a->times.nmeasured < WS_STAT_MIN_SAMPLES) {
-		a->not_judged[WS_RULE_cold] = "there are fewer than 3 measured steps";
+		a->found->not_judged[WS_RULE_cold] = "there are fewer than 3 measured steps";
 		return;
 	}
 	for (int phase = WS_PHASES; phase >= 0; phase--) {
@@ -158,8 +158,8 @@ void ws_rule_precision(struct ws_advice *a)
 		              ws_advice_text(a, "matrix products that sum in fp16"),
 		              ws_advice_top_kernels(a, sums_in_fp16),
 		              ws_advice_text(a, "Ask for fp32 as compute type"));
-	if (!a->fired[WS_RULE_precision] && !ws_model_fact(a->m, "dtype").len)
-		a->not_judged[WS_RULE_precision] =
+	if (!a->found->fired[WS_RULE_precision] && !ws_model_fact(a->m, "dtype").len)
+		a->found->not_judged[WS_RULE_precision] =
 		        "the program does not say its precision (workload.dtype, "
 		        "workload.loss_scale); nothing in kernel names speaks against it";
 }
@@ -209,7 +209,7 @@ void ws_rule_autotune(struct ws_advice *a)
 
 	/* of a filtered report the first step may be missing */
 	if (!a->m->nsteps || a->times.nmeasured < 2) {
-		a->not_judged[WS_RULE_autotune] = "there are fewer than 2 measured steps";
+		a->found->not_judged[WS_RULE_autotune] = "there are fewer than 2 measured steps";
 		return;
 	}
 	WS_NEW(&a->arena, seen, a->m->ntexts);

@@ -2,7 +2,7 @@
 #include "report/advice/advice.h"
 #include "report/tables/tables.h"
 
-static void add_row(struct ws_table *t, const struct ws_advice *a, const struct ws_finding *f)
+static void add_row(struct ws_table *t, const struct ws_findings *a, const struct ws_finding *f)
 {
 	const struct ws_rule_def *rule = &ws_rule_defs[f->rule];
 	struct ws_cell *row = ws_table_row(t);
@@ -17,7 +17,7 @@ static void add_row(struct ws_table *t, const struct ws_advice *a, const struct 
 	ws_cell_set_real(&row[WS_TC_advice_gain_percent], ws_stat_percent(f->gain_ns, a->step_ns));
 }
 
-static void add_notes(struct ws_table *t, const struct ws_advice *a)
+static void add_notes(struct ws_table *t, const struct ws_findings *a)
 {
 	char quiet[WS_RULES * 6] = "";
 	size_t len = 0;
@@ -36,7 +36,7 @@ static void add_notes(struct ws_table *t, const struct ws_advice *a)
 		if (a->left_out[i])
 			ws_table_note(t, "%s: %llu more like these, with less GPU time.",
 			              ws_rule_defs[i].id, (unsigned long long)a->left_out[i]);
-	if (!a->times.nmeasured)
+	if (!a->has_steps)
 		ws_table_note(
 		        t, "The trace has no measured steps: the rules look at everything in the "
 		           "report, as if it were one step.");
@@ -49,18 +49,15 @@ static void add_notes(struct ws_table *t, const struct ws_advice *a)
 enum ws_status ws_tab_advice(const struct ws_table_context *tab, struct ws_table *t,
                              struct ws_err *err)
 {
-	struct ws_advice a;
-	enum ws_status status;
+	const struct ws_findings *a;
 
 	if (!tab->m->kernels.n) {
 		ws_table_set_not_recorded(t, WS_NO_KERNELS);
 		return WS_OK;
 	}
-	status = ws_advice_find(tab, &a, err);
-	for (size_t i = 0; i < a.n && status == WS_OK; i++)
-		add_row(t, &a, &a.findings[i]);
-	if (status == WS_OK)
-		add_notes(t, &a);
-	ws_advice_release(&a);
-	return status;
+	WS_FORWARD(ws_advice_find(tab, &a, err));
+	for (size_t i = 0; i < a->n; i++)
+		add_row(t, a, &a->finding[i]);
+	add_notes(t, a);
+	return WS_OK;
 }

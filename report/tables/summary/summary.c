@@ -348,7 +348,7 @@ static enum ws_status add_top_kernels(const struct ws_summary_page *p, struct ws
 /* --- what to do ------------------------------------------------------------------------------- */
 
 /* The most severe finding of a rule: what to do, why, and what it can gain. */
-static enum ws_status add_finding(const struct ws_summary_page *p, const struct ws_advice *a,
+static enum ws_status add_finding(const struct ws_summary_page *p, const struct ws_findings *a,
                                   const struct ws_finding *f, uint64_t more, struct ws_err *err)
 {
 	const struct ws_rule_def *rule = &ws_rule_defs[f->rule];
@@ -357,7 +357,7 @@ static enum ws_status add_finding(const struct ws_summary_page *p, const struct 
 
 	if (f->gain_ns > 0 && a->step_ns > 0)
 		snprintf(gain, sizeof(gain), " Gain: at most %.1f %% of %s.",
-		         100 * f->gain_ns / a->step_ns, a->times.nmeasured ? "a step" : "the run");
+		         100 * f->gain_ns / a->step_ns, a->has_steps ? "a step" : "the run");
 	if (more)
 		snprintf(others, sizeof(others), "; %llu more like this", (unsigned long long)more);
 	if (asprintf(&item, "%s: %s (%s)", rule->title, f->scope, rule->id) < 0)
@@ -376,21 +376,21 @@ static enum ws_status add_finding(const struct ws_summary_page *p, const struct 
 }
 
 /* The first finding of each of the first rules. */
-static enum ws_status add_some_findings(const struct ws_summary_page *p, const struct ws_advice *a,
-                                        struct ws_err *err)
+static enum ws_status add_some_findings(const struct ws_summary_page *p,
+                                        const struct ws_findings *a, struct ws_err *err)
 {
 	uint64_t of_rule[WS_RULES];
 	size_t shown = 0;
 
 	memcpy(of_rule, a->left_out, sizeof(of_rule));
 	for (size_t i = 0; i < a->n; i++)
-		of_rule[a->findings[i].rule]++;
+		of_rule[a->finding[i].rule]++;
 	for (size_t i = 0; i < a->n && shown < TOP_FINDINGS; i++) {
-		enum ws_rule rule = a->findings[i].rule;
+		enum ws_rule rule = a->finding[i].rule;
 
 		if (!of_rule[rule])
 			continue;
-		WS_FORWARD(add_finding(p, a, &a->findings[i], of_rule[rule] - 1, err));
+		WS_FORWARD(add_finding(p, a, &a->finding[i], of_rule[rule] - 1, err));
 		of_rule[rule] = 0;
 		shown++;
 	}
@@ -399,26 +399,23 @@ static enum ws_status add_some_findings(const struct ws_summary_page *p, const s
 
 static enum ws_status add_findings(const struct ws_summary_page *p, struct ws_err *err)
 {
-	struct ws_advice a;
-	enum ws_status status = ws_advice_find(p->tab, &a, err);
+	const struct ws_findings *a;
+	struct ws_cell *row;
 	int judged = 0;
 	char text[120];
 
+	WS_FORWARD(ws_advice_find(p->tab, &a, err));
 	for (int i = 0; i < WS_RULES; i++)
-		judged += !a.not_judged[i];
-	WS_THEN(status, add_some_findings(p, &a, err));
-	if (status == WS_OK) {
-		struct ws_cell *row = ws_page_row(p, ws_page_bytes("findings in all"));
-
-		snprintf(text, sizeof(text),
-		         "%d of %d rules could be evaluated; `advice` has all findings and says "
-		         "what the other rules lack",
-		         judged, WS_RULES);
-		ws_cell_set_str(p->t, &row[WS_TC_summary_text], text);
-		ws_cell_set_int(&row[WS_TC_summary_count], (int64_t)a.n);
-	}
-	ws_advice_release(&a);
-	return status;
+		judged += !a->not_judged[i];
+	WS_FORWARD(add_some_findings(p, a, err));
+	row = ws_page_row(p, ws_page_bytes("findings in all"));
+	snprintf(text, sizeof(text),
+	         "%d of %d rules could be evaluated; `advice` has all findings and says "
+	         "what the other rules lack",
+	         judged, WS_RULES);
+	ws_cell_set_str(p->t, &row[WS_TC_summary_text], text);
+	ws_cell_set_int(&row[WS_TC_summary_count], (int64_t)a->n);
+	return WS_OK;
 }
 
 /* --- the page --------------------------------------------------------------------------------- */

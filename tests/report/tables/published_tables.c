@@ -214,7 +214,7 @@ static size_t check_advice(struct opened *o, const struct judged_trace *j)
 	struct ws_filter filter = WS_FILTER_ALL;
 	struct ws_selection sel;
 	struct ws_arena temp = {0};
-	struct ws_advice a;
+	const struct ws_findings *a;
 	struct ws_err err;
 	size_t wrong = 0;
 
@@ -225,19 +225,18 @@ static size_t check_advice(struct opened *o, const struct judged_trace *j)
 	                   &a, &err) == WS_OK)
 		for (int i = 0; i < WS_RULES; i++) {
 			const char *id = ws_rule_defs[i].id;
-			int quiet = !a.fired[i] && !a.not_judged[i];
+			int quiet = !a->fired[i] && !a->not_judged[i];
 
-			if (a.fired[i] == lists(j->fires, id) && quiet == lists(j->quiet, id))
+			if (a->fired[i] == lists(j->fires, id) && quiet == lists(j->quiet, id))
 				continue;
 			printf("%s: %s %s\n", j->file, id,
-			       a.fired[i] ? "fires"
-			       : quiet    ? "finds nothing"
-			                  : a.not_judged[i]);
+			       a->fired[i] ? "fires"
+			       : quiet     ? "finds nothing"
+			                   : a->not_judged[i]);
 			wrong++;
 		}
 	else
 		wrong++;
-	ws_advice_release(&a);
 	ws_selection_release(&sel);
 	ws_arena_free(&temp);
 	return wrong;
