@@ -2,7 +2,6 @@
 
 #include <stdbool.h>
 
-#include "report/analysis/device_time.h"
 #include "report/base/names.h"
 #include "report/model/columns.h"
 
@@ -54,10 +53,5 @@ int64_t ws_model_world_size(const struct ws_model *m)
 
 bool ws_model_lacks_comm(const struct ws_model *m)
 {
-	if (ws_model_world_size(m) < 2)
-		return 0;
-	for (size_t k = 0; k < m->kernels.n; k++)
-		if (ws_kernel_is_comm(m, k))
-			return 0;
-	return m->kernels.n > 0;
+	return ws_model_world_size(m) > 1 && !m->has_comm && ws_model_has_kernels(m);
 }

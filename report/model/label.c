@@ -381,6 +381,7 @@ static void count_leftovers(struct ws_model *m)
 		m->left.no_launch += !launched;
 		m->left.no_range += launched && r == WS_NONE;
 		m->left.unknown_class += !ws_kernel_class(m, k);
+		m->has_comm |= ws_kernel_class(m, k) == WS_TEXT_COMM;
 		if (op != WS_NONE)
 			m->range_marks[op] |= WS_OP_LAUNCHED;
 	}

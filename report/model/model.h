@@ -297,6 +297,7 @@ struct ws_model {
 	size_t nsteps;
 	size_t nmeasured; /* finished steps that are no warm-up */
 	struct ws_leftovers left;
+	bool has_comm; /* a kernel is one of communication */
 };
 
 enum {

@@ -63,10 +63,11 @@ static void close_op(struct ws_pass *p, const struct ws_live *r)
 	const struct ws_live_family *is = ws_live_is(&p->live, r);
 	const struct ws_op_facts *op = &p->m->ops.op[is->payload];
 	const bool in_costs = p->parts & WS_DIGEST_COSTS && r->in_scope;
+	const bool is_summed = in_costs || p->sink || p->parts & WS_DIGEST_LEFT;
 
-	if (op->flops > 0 && (in_costs || p->sink))
+	if (op->flops > 0 && is_summed)
 		add_bounded(p, &p->flops, op->flops);
-	if (op->bytes > 0 && (in_costs || p->sink))
+	if (op->bytes > 0 && is_summed)
 		add_bounded(p, &p->bytes, op->bytes);
 	if (in_costs && !p->declined)
 		ws_digest_add_cost(p->d, p->live.paths.paths, is->path, op->flops, op->bytes);
@@ -123,6 +124,7 @@ static enum ws_status close_range(void *ctx, uint32_t range, int open, struct ws
 
 	add_bounded(p, &p->range_ns, r->end_ns - r->start_ns);
 	p->d->open_ranges += (uint64_t)open;
+	p->m->ranges.folded += is->depth >= WS_RANGE_MAX_DEPTH;
 	if ((p->scope != WS_SCOPE_ALL || p->sink) && step == WS_NONE)
 		step = ws_pass_step_holding(p, p->l.thread_process[is->thread],
 		                            r->start_ns - (r->start_ns == r->end_ns), r->end_ns,
@@ -167,6 +169,7 @@ static void finish_range(void *ctx, uint32_t range)
 		if (r->in_scope)
 			ws_digest_path(p->d, is->path)->projected_ns += r->last_ns - r->first_ns;
 	}
+	p->m->left.ops_without_kernel += r->op == range && r->counted && !r->launched;
 	if (!(p->parts & WS_DIGEST_COSTS) || !name || name == WS_NONE)
 		return;
 	if (r->counted && r->in_scope)
@@ -307,6 +310,26 @@ static enum ws_status find_cell(struct ws_pass *p, uint32_t config, struct ws_li
 	return WS_OK;
 }
 
+/* The same as model/label.c counts, whatever the scope. */
+static void count_left(struct ws_pass *p, const struct ws_pass_kernel *k, const struct ws_live *r,
+                       uint32_t no_path)
+{
+	const struct ws_config *config = &p->m->configs[k->config];
+	const uint32_t by_range = r ? ws_live_is(&p->live, r)->class : 0;
+	const uint32_t class = by_range ? by_range : config->name_class;
+	struct ws_leftovers *left = &p->m->left;
+
+	left->no_launch += !r && no_path == WS_PATH_NO_LAUNCH;
+	left->no_range += !r && no_path == WS_PATH_NO_RANGE;
+	left->no_time += !k->timed;
+	left->cut_off += k->timed && k->cut_off;
+	left->no_config += !k->config;
+	left->unknown_class += !class;
+	p->m->has_comm |= class == WS_TEXT_COMM;
+	if (r && r->op != WS_NONE)
+		p->live.range[r->op].launched = 1;
+}
+
 /* With what is known of its call. */
 static enum ws_status take_kernel(struct ws_pass *p, const struct ws_pass_kernel *k,
                                   const struct ws_launch_waiting *launch, uint32_t no_path,
@@ -325,6 +348,8 @@ static enum ws_status take_kernel(struct ws_pass *p, const struct ws_pass_kernel
 	uint32_t cell = 0;
 
 	p->m->devices[config->device].kernels++;
+	if (p->parts & WS_DIGEST_LEFT)
+		count_left(p, k, r, no_path);
 	if (p->sink) {
 		const struct ws_kernel_place place = place_of(config, is, no_path);
 
@@ -592,6 +617,9 @@ enum ws_status ws_pass_end(struct ws_pass *p, struct ws_err *err)
 			p->declined = "a step did not end";
 	if (p->declined)
 		return WS_OK;
+	m->ranges.open = p->live.open_at_end;
+	m->ranges.unmatched_pops = p->live.unmatched_pops;
+	m->ranges.unmatched_ends = p->live.unmatched_ends;
 	ws_path_table_give(&p->live.paths, &m->ranges.paths, &m->ranges.npaths);
 	if (p->nmarks)
 		qsort(p->marks, p->nmarks, sizeof(*p->marks), by_place);

@@ -53,6 +53,7 @@ struct ws_live {
 	uint32_t kernel_name; /* of an operation: text all its kernels are called by, 0 = none yet,
 	                         WS_NONE = several */
 	uint8_t counted;      /* an operation without one inside */
+	uint8_t launched;     /* an operation that at least one kernel has as its own */
 	uint8_t in_scope;     /* of a closed one: it is in the scope of the report */
 };
 
@@ -103,6 +104,7 @@ struct ws_live_ranges {
 	struct ws_live_thread *threads;
 	size_t nthreads;
 	uint64_t begun, open_at_end;
+	uint64_t unmatched_pops, unmatched_ends; /* ends without a begin */
 	const char *declined; /* why these ranges need all rows at once; NULL = they do not */
 };
 
@@ -162,6 +164,7 @@ static inline enum ws_status ws_live_begin(struct ws_live_ranges *l, struct ws_l
 	r->step = parent == WS_NONE ? WS_NONE : l->range[parent].step;
 	r->kernel_name = 0;
 	r->counted = 0;
+	r->launched = 0;
 	if (parent != WS_NONE)
 		l->range[parent].refs++;
 	t->open[t->nopen++] = *range;
@@ -241,9 +244,11 @@ static inline enum ws_status ws_live_event(struct ws_live_ranges *l,
 		return events->begin(l->ctx, range, err);
 	case WS_NVTX_POP:
 		range = ws_range_pop(&l->pairs, e->thread, e->domain);
+		l->unmatched_pops += range == WS_NONE;
 		break;
 	case WS_NVTX_END:
 		range = ws_range_end(&l->pairs, e->process, range_id);
+		l->unmatched_ends += range == WS_NONE;
 		if (range != WS_NONE && ws_live_is(l, &l->range[range])->thread != e->thread) {
 			l->declined = "a range ends on another thread";
 			return WS_OK;

@@ -48,6 +48,8 @@ static const struct need {
         {&ws_def_api_summary, ALWAYS, WS_DIGEST_CALLS | WS_DIGEST_KERNELS},
         {&ws_def_memory_time, ALWAYS, WS_DIGEST_KERNELS},
         {&ws_def_memory_size, ALWAYS, WS_DIGEST_KERNELS},
+        {&ws_def_losses, ALWAYS, WS_DIGEST_KERNELS | WS_DIGEST_NAMES | WS_DIGEST_LEFT},
+        {&ws_def_method, ALWAYS, WS_DIGEST_KERNELS},
 };
 
 unsigned ws_table_needs(const struct ws_table_def *def, const uint8_t *columns, int *rows)

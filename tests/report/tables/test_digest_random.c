@@ -83,7 +83,9 @@ static void call(struct scene *s)
 		                      .correlation = pick(s, 20) ? id : 0,
 		                      .device = pick(s, 2),
 		                      .pid = 100,
-		                      .flags = pick(s, 30) ? 0 : WS_KERNEL_NO_TIME};
+		                      .flags = pick(s, 30)  ? 0
+		                               : pick(s, 2) ? WS_KERNEL_NO_TIME
+		                                            : WS_KERNEL_CUT_OFF};
 
 		k.start_ns = start + (int64_t)pick(s, 400);
 		if (k.start_ns < s->busy_until && pick(s, 4))
@@ -152,6 +154,8 @@ static void act(struct scene *s)
 	}
 	if (!pick(s, 15))
 		flush(s);
+	if (!pick(s, 40))
+		tb_end(s->b, s->now, 77); /* of a range that began before recording did */
 	if (!pick(s, 60))
 		tb_mark(s->b, s->now,
 		        pick(s, 2) ? "workload.tokens_per_step=64"
