@@ -4,9 +4,9 @@
 #include <string.h>
 #include <wchar.h>
 
-_Static_assert(sizeof(wchar_t) == 4, "wide characters are UTF-32 on Linux");
+#include "formats/base/utf8.h"
 
-#define REPLACEMENT 0xFFFDu /* what a half surrogate or a too large number becomes */
+_Static_assert(sizeof(wchar_t) == 4, "wide characters are UTF-32 on Linux");
 
 /* The character at *ptr, moving it past; 0 at the terminator, which is not passed. */
 static uint32_t next_char(const void **ptr, enum ws_text_kind kind)
@@ -31,27 +31,13 @@ static uint32_t next_char(const void **ptr, enum ws_text_kind kind)
 		*ptr = p;
 	}
 	if (c > 0x10FFFF || (c >= 0xD800 && c < 0xE000))
-		return REPLACEMENT;
+		return WS_UTF8_REPLACEMENT;
 	return c;
 }
 
 static uint32_t encoded_size(uint32_t c)
 {
 	return c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
-}
-
-static void encode(uint32_t c, char *out)
-{
-	static const uint8_t lead[] = {0, 0, 0xC0, 0xE0, 0xF0};
-	uint32_t n = encoded_size(c);
-
-	if (n == 1) {
-		out[0] = (char)c;
-		return;
-	}
-	for (uint32_t i = n - 1; i; i--, c >>= 6)
-		out[i] = (char)(0x80 | (c & 0x3F));
-	out[0] = (char)(lead[n] | c);
 }
 
 bool ws_text_measure(struct ws_event_text *text, uint32_t max)
@@ -100,8 +86,7 @@ uint32_t ws_text_next(struct ws_text_cursor *cursor, char *buf, uint32_t capacit
 			/* the program changed it meanwhile: keep the size that was announced */
 			if (!c || n + encoded_size(c) > cursor->left)
 				c = '?';
-			encode(c, buf + n);
-			n += encoded_size(c);
+			n += ws_utf8_put(c, buf + n);
 		}
 	}
 	cursor->left -= n;

@@ -36,10 +36,15 @@ static const struct device_attribute attributes_of_record[] = {
         {13, "core_clock_hz", 1000},
 };
 
-static void define_version(const char *key, int version)
+/* The version that the library's function tells. */
+static void define_version(const char *key, void *library, const char *function)
 {
+	int (*get_version)(int *version), version = 0;
 	char text[32];
 
+	*(void **)&get_version = dlsym(library, function);
+	if (!get_version || get_version(&version) || !version)
+		return;
 	snprintf(text, sizeof(text), "%d.%d", version / 1000, version % 1000 / 10);
 	ws_define_fact(key, text);
 }
@@ -76,33 +81,25 @@ static void define_limits(void *driver)
 static void define_runtime_version(void)
 {
 	char path[PATH_MAX];
-	int (*get_version)(int *version);
 	void *runtime;
-	int version = 0;
 
 	if (!ws_cudart_path(path, sizeof(path)))
 		return;
 	runtime = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
 	if (!runtime)
 		return;
-	*(void **)&get_version = dlsym(runtime, "cudaRuntimeGetVersion");
-	if (get_version && !get_version(&version) && version)
-		define_version("cuda.runtime_version", version);
+	define_version("cuda.runtime_version", runtime, "cudaRuntimeGetVersion");
 	dlclose(runtime);
 }
 
 void ws_cupti_define_facts(void)
 {
 	void *driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
-	int (*get_version)(int *version);
-	int version = 0;
 
 	define_runtime_version();
 	if (!driver)
 		return;
-	*(void **)&get_version = dlsym(driver, "cuDriverGetVersion");
-	if (get_version && !get_version(&version) && version)
-		define_version("cuda.driver_version", version);
+	define_version("cuda.driver_version", driver, "cuDriverGetVersion");
 	define_limits(driver);
 	dlclose(driver);
 }

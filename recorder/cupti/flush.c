@@ -78,7 +78,7 @@ void ws_cupti_flush(uint32_t flag)
 	result = ws_cupti.ActivityFlushAll(flag);
 	note_flush(ws_now_ns() - begin_ns);
 	if (result != WS_CUPTI_OK)
-		ws_cupti_count_error("cuptiActivityFlushAll", result);
+		ws_cupti_count_error(result, "cuptiActivityFlushAll");
 	/* counts from 0 again each time it is read */
 	if (ws_cupti.ActivityGetNumDroppedRecords(NULL, 0, &dropped) == WS_CUPTI_OK && dropped)
 		ws_lost(WS_DROPPED_activity_dropped, dropped);
@@ -311,12 +311,12 @@ void ws_cupti_at_exit(void)
 	has_left = atomic_exchange(&is_running, 0) && !wait_ms(&left, LEAVE_MS);
 	if (!atomic_load(&ws_cupti_may_flush))
 		return;
-	if (has_left)
-		ws_cupti_look_at_clock(); /* else the thread may be at it */
-	if (has_left)
-		flush_and_look(WS_CUPTI_FLUSH_FORCED, 0);
-	else
+	if (!has_left) { /* the thread may be looking at the clock */
 		ws_cupti_flush(WS_CUPTI_FLUSH_FORCED);
+		return;
+	}
+	ws_cupti_look_at_clock();
+	flush_and_look(WS_CUPTI_FLUSH_FORCED, 0);
 }
 
 void ws_cupti_forked(void)

@@ -128,7 +128,7 @@ static void enable_callbacks(void)
 
 		/* 12.x has no notifications of its state */
 		if (result != WS_CUPTI_OK && wanted[i].domain != WS_CUPTI_DOMAIN_STATE)
-			ws_cupti_count_error("cuptiEnableCallback", result);
+			ws_cupti_count_error(result, "cuptiEnableCallback");
 		if (result != WS_CUPTI_OK && !i) /* nobody will say when there is a context */
 			atomic_store(&ws_cupti_may_flush, 1);
 	}
@@ -148,12 +148,9 @@ static const int other_kinds[] = {
 static void enable_kind(int kind)
 {
 	int result = ws_cupti_enable(kind);
-	char function[48];
 
-	if (result == WS_CUPTI_OK)
-		return;
-	snprintf(function, sizeof(function), "cuptiActivityEnable(%d)", kind);
-	ws_cupti_count_error(function, result);
+	if (result != WS_CUPTI_OK)
+		ws_cupti_count_error(result, "cuptiActivityEnable(%d)", kind);
 }
 
 static bool is_wanted(uint32_t domain, const char *name, int kernels_only)
@@ -176,17 +173,14 @@ static void enable_calls(uint32_t domain, int kernels_only)
 		int result = name && is_wanted(domain, name, kernels_only)
 		                     ? ws_cupti_enable_call(domain, cbid)
 		                     : WS_CUPTI_OK;
-		char function[96];
 
 		if (result == WS_CUPTI_NO_FUNCTION) { /* this version can only do all or none */
 			enable_kind(runtime ? WS_CUPTI_KIND_RUNTIME : WS_CUPTI_KIND_DRIVER);
 			return;
 		}
-		if (result == WS_CUPTI_OK)
-			continue;
-		snprintf(function, sizeof(function), "cuptiActivityEnable%sApi(%u, %.40s)",
-		         runtime ? "Runtime" : "Driver", cbid, name);
-		ws_cupti_count_error(function, result);
+		if (result != WS_CUPTI_OK)
+			ws_cupti_count_error(result, "cuptiActivityEnable%sApi(%u, %.40s)",
+			                     runtime ? "Runtime" : "Driver", cbid, name);
 	}
 }
 
@@ -230,15 +224,12 @@ static void define_cupti_version(uint32_t version)
 static bool set_attribute(int attribute)
 {
 	int result = ws_cupti_set(attribute);
-	char function[48];
 
 	/* 12.x does not know the attribute and has one buffer for all threads */
 	if (result != WS_CUPTI_OK &&
 	    (attribute != WS_CUPTI_ATTR_PER_THREAD_BUFFER ||
-	     atomic_load(&ws_collector.seg->gpu.cupti_version) >= WS_CUPTI_VERSION_13_0)) {
-		snprintf(function, sizeof(function), "cuptiActivitySetAttribute(%d)", attribute);
-		ws_cupti_count_error(function, result);
-	}
+	     atomic_load(&ws_collector.seg->gpu.cupti_version) >= WS_CUPTI_VERSION_13_0))
+		ws_cupti_count_error(result, "cuptiActivitySetAttribute(%d)", attribute);
 	return result == WS_CUPTI_OK;
 }
 
@@ -282,7 +273,7 @@ static int start(struct ws_seg_header *seg)
 	enable_callbacks();
 	ws_cupti_find_launches();
 	if (ws_cupti_start_thread())
-		ws_cupti_count_error("pthread_create", 0);
+		ws_cupti_count_error(0, "pthread_create");
 	atexit(ws_cupti_at_exit);
 	return 0;
 }

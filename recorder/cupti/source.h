@@ -17,8 +17,8 @@ extern _Atomic int ws_cupti_may_flush;        /* there is a context, so cuInit i
 extern _Atomic int ws_cupti_is_final;         /* CUPTI tore itself down */
 extern _Atomic uint64_t ws_cupti_own_records; /* of calls by the flushing thread */
 
-/* Note a failure of one of CUPTI's functions while recording. */
-void ws_cupti_count_error(const char *function, int result);
+/* Note a failure of one of CUPTI's functions while recording; its name is a format with values. */
+void ws_cupti_count_error(int result, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* The same in CUPTI's own words, which may be NULL; uncounted. */
 void ws_cupti_keep_error(const char *what, const char *words, int result);
 

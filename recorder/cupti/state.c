@@ -1,4 +1,5 @@
 /* What the parts of this room share, and what went wrong. */
+#include <stdarg.h>
 #include <stdio.h>
 
 #include "recorder/cupti/source.h"
@@ -17,9 +18,15 @@ void ws_cupti_keep_error(const char *what, const char *words, int result)
 	         words ? words : "");
 }
 
-void ws_cupti_count_error(const char *function, int result)
+void ws_cupti_count_error(int result, const char *fmt, ...)
 {
 	const char *words = NULL;
+	char function[96];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(function, sizeof(function), fmt, ap);
+	va_end(ap);
 
 	ws_lost(WS_DROPPED_activity_error, 1);
 	if (ws_cupti.GetResultString(result, &words) != WS_CUPTI_OK)

@@ -17,117 +17,42 @@ static struct ws_event_text wide_text(const wchar_t *text)
 	return (struct ws_event_text){text, WS_TEXT_UTF32, 0};
 }
 
+/*
+ * The callback NAME of an event: fill sets ev up, and act records it. off: what the program gets
+ * where nothing is recorded.
+ */
+#define EVENT(ret, name, params, off, fill, act) \
+	static ret on_##name params              \
+	{                                        \
+		struct ws_event ev;              \
+                                                 \
+		if (!ws_collector_on())          \
+			return off;              \
+		fill;                            \
+		act;                             \
+	}
+#define MARK(name, params, fill) EVENT(void, name, params, , fill, ws_event_mark(&ev))
+#define START(name, params, fill) \
+	EVENT(wsn_range_id, name, params, 0, fill, return ws_event_start(&ev))
+#define END(name, params, fill) EVENT(void, name, params, , fill, ws_event_end(&ev, id))
+#define PUSH(name, params, fill) \
+	EVENT(int, name, params, WSN_NO_PUSH_POP_TRACKING, fill, return ws_event_push(&ev))
+#define POP(name, params, fill) \
+	EVENT(int, name, params, WSN_NO_PUSH_POP_TRACKING, fill, return ws_event_pop(&ev))
+
 /* --- core: the default domain --- */
 
-static void on_MarkEx(const struct wsn_event *attr)
-{
-	struct ws_event ev;
-
-	if (!ws_collector_on())
-		return;
-	ws_event_attributes(&ev, NULL, attr);
-	ws_event_mark(&ev);
-}
-
-static void on_MarkA(const char *message)
-{
-	struct ws_event ev;
-
-	if (!ws_collector_on())
-		return;
-	ws_event_init(&ev, 0, message, WS_TEXT_BYTES);
-	ws_event_mark(&ev);
-}
-
-static void on_MarkW(const wchar_t *message)
-{
-	struct ws_event ev;
-
-	if (!ws_collector_on())
-		return;
-	ws_event_init(&ev, 0, message, WS_TEXT_UTF32);
-	ws_event_mark(&ev);
-}
-
-static wsn_range_id on_RangeStartEx(const struct wsn_event *attr)
-{
-	struct ws_event ev;
-
-	if (!ws_collector_on())
-		return 0;
-	ws_event_attributes(&ev, NULL, attr);
-	return ws_event_start(&ev);
-}
-
-static wsn_range_id on_RangeStartA(const char *message)
-{
-	struct ws_event ev;
-
-	if (!ws_collector_on())
-		return 0;
-	ws_event_init(&ev, 0, message, WS_TEXT_BYTES);
-	return ws_event_start(&ev);
-}
-
-static wsn_range_id on_RangeStartW(const wchar_t *message)
-{
-	struct ws_event ev;
-
-	if (!ws_collector_on())
-		return 0;
-	ws_event_init(&ev, 0, message, WS_TEXT_UTF32);
-	return ws_event_start(&ev);
-}
-
-static void on_RangeEnd(wsn_range_id id)
-{
-	struct ws_event ev;
-
-	if (!ws_collector_on())
-		return;
-	ws_event_init(&ev, 0, NULL, WS_TEXT_BYTES);
-	ws_event_end(&ev, id);
-}
-
-static int on_RangePushEx(const struct wsn_event *attr)
-{
-	struct ws_event ev;
-
-	if (!ws_collector_on())
-		return WSN_NO_PUSH_POP_TRACKING;
-	ws_event_attributes(&ev, NULL, attr);
-	return ws_event_push(&ev);
-}
-
-static int on_RangePushA(const char *message)
-{
-	struct ws_event ev;
-
-	if (!ws_collector_on())
-		return WSN_NO_PUSH_POP_TRACKING;
-	ws_event_init(&ev, 0, message, WS_TEXT_BYTES);
-	return ws_event_push(&ev);
-}
-
-static int on_RangePushW(const wchar_t *message)
-{
-	struct ws_event ev;
-
-	if (!ws_collector_on())
-		return WSN_NO_PUSH_POP_TRACKING;
-	ws_event_init(&ev, 0, message, WS_TEXT_UTF32);
-	return ws_event_push(&ev);
-}
-
-static int on_RangePop(void)
-{
-	struct ws_event ev;
-
-	if (!ws_collector_on())
-		return WSN_NO_PUSH_POP_TRACKING;
-	ws_event_init(&ev, 0, NULL, WS_TEXT_BYTES);
-	return ws_event_pop(&ev);
-}
+MARK(MarkEx, (const struct wsn_event *attr), ws_event_attributes(&ev, NULL, attr))
+MARK(MarkA, (const char *text), ws_event_init(&ev, 0, text, WS_TEXT_BYTES))
+MARK(MarkW, (const wchar_t *text), ws_event_init(&ev, 0, text, WS_TEXT_UTF32))
+START(RangeStartEx, (const struct wsn_event *attr), ws_event_attributes(&ev, NULL, attr))
+START(RangeStartA, (const char *text), ws_event_init(&ev, 0, text, WS_TEXT_BYTES))
+START(RangeStartW, (const wchar_t *text), ws_event_init(&ev, 0, text, WS_TEXT_UTF32))
+END(RangeEnd, (wsn_range_id id), ws_event_init(&ev, 0, NULL, WS_TEXT_BYTES))
+PUSH(RangePushEx, (const struct wsn_event *attr), ws_event_attributes(&ev, NULL, attr))
+PUSH(RangePushA, (const char *text), ws_event_init(&ev, 0, text, WS_TEXT_BYTES))
+PUSH(RangePushW, (const wchar_t *text), ws_event_init(&ev, 0, text, WS_TEXT_UTF32))
+POP(RangePop, (void), ws_event_init(&ev, 0, NULL, WS_TEXT_BYTES))
 
 static void on_NameCategoryA(uint32_t category, const char *name)
 {
@@ -155,55 +80,16 @@ static void on_NameOsThreadW(uint32_t tid, const wchar_t *name)
 
 /* --- core 2: domains --- */
 
-static void on_DomainMarkEx(wsn_domain domain, const struct wsn_event *attr)
-{
-	struct ws_event ev;
-
-	if (!ws_collector_on())
-		return;
-	ws_event_attributes(&ev, domain, attr);
-	ws_event_mark(&ev);
-}
-
-static wsn_range_id on_DomainRangeStartEx(wsn_domain domain, const struct wsn_event *attr)
-{
-	struct ws_event ev;
-
-	if (!ws_collector_on())
-		return 0;
-	ws_event_attributes(&ev, domain, attr);
-	return ws_event_start(&ev);
-}
-
-static void on_DomainRangeEnd(wsn_domain domain, wsn_range_id id)
-{
-	struct ws_event ev;
-
-	if (!ws_collector_on())
-		return;
-	ws_event_init(&ev, ws_event_domain(domain), NULL, WS_TEXT_BYTES);
-	ws_event_end(&ev, id);
-}
-
-static int on_DomainRangePushEx(wsn_domain domain, const struct wsn_event *attr)
-{
-	struct ws_event ev;
-
-	if (!ws_collector_on())
-		return WSN_NO_PUSH_POP_TRACKING;
-	ws_event_attributes(&ev, domain, attr);
-	return ws_event_push(&ev);
-}
-
-static int on_DomainRangePop(wsn_domain domain)
-{
-	struct ws_event ev;
-
-	if (!ws_collector_on())
-		return WSN_NO_PUSH_POP_TRACKING;
-	ws_event_init(&ev, ws_event_domain(domain), NULL, WS_TEXT_BYTES);
-	return ws_event_pop(&ev);
-}
+MARK(DomainMarkEx, (wsn_domain domain, const struct wsn_event *attr),
+     ws_event_attributes(&ev, domain, attr))
+START(DomainRangeStartEx, (wsn_domain domain, const struct wsn_event *attr),
+      ws_event_attributes(&ev, domain, attr))
+END(DomainRangeEnd, (wsn_domain domain, wsn_range_id id),
+    ws_event_init(&ev, ws_event_domain(domain), NULL, WS_TEXT_BYTES))
+PUSH(DomainRangePushEx, (wsn_domain domain, const struct wsn_event *attr),
+     ws_event_attributes(&ev, domain, attr))
+POP(DomainRangePop, (wsn_domain domain),
+    ws_event_init(&ev, ws_event_domain(domain), NULL, WS_TEXT_BYTES))
 
 /* Of all resources only threads have a place in the trace. */
 static wsn_resource on_DomainResourceCreate(wsn_domain domain, struct wsn_resource_attr *attr)
@@ -301,62 +187,24 @@ static uint64_t on_PayloadEnumRegister(wsn_domain domain, const struct wsn_enum_
 	return ws_enum_register(ws_event_domain(domain), attr);
 }
 
-static void on_MarkPayload(wsn_domain domain, const struct wsn_payload_data *payload, size_t n)
+static void with_payloads(struct ws_event *ev, wsn_domain domain,
+                          const struct wsn_payload_data *payload, size_t n)
 {
-	struct ws_event ev;
-
-	if (!ws_collector_on())
-		return;
-	ws_event_init(&ev, ws_event_domain(domain), NULL, WS_TEXT_BYTES);
-	ws_event_payloads(&ev, payload, n);
-	ws_event_mark(&ev);
+	ws_event_init(ev, ws_event_domain(domain), NULL, WS_TEXT_BYTES);
+	ws_event_payloads(ev, payload, n);
 }
 
-static int on_RangePushPayload(wsn_domain domain, const struct wsn_payload_data *payload, size_t n)
-{
-	struct ws_event ev;
-
-	if (!ws_collector_on())
-		return WSN_NO_PUSH_POP_TRACKING;
-	ws_event_init(&ev, ws_event_domain(domain), NULL, WS_TEXT_BYTES);
-	ws_event_payloads(&ev, payload, n);
-	return ws_event_push(&ev);
-}
-
-static int on_RangePopPayload(wsn_domain domain, const struct wsn_payload_data *payload, size_t n)
-{
-	struct ws_event ev;
-
-	if (!ws_collector_on())
-		return WSN_NO_PUSH_POP_TRACKING;
-	ws_event_init(&ev, ws_event_domain(domain), NULL, WS_TEXT_BYTES);
-	ws_event_payloads(&ev, payload, n);
-	return ws_event_pop(&ev);
-}
-
-static wsn_range_id on_RangeStartPayload(wsn_domain domain, const struct wsn_payload_data *payload,
-                                         size_t n)
-{
-	struct ws_event ev;
-
-	if (!ws_collector_on())
-		return 0;
-	ws_event_init(&ev, ws_event_domain(domain), NULL, WS_TEXT_BYTES);
-	ws_event_payloads(&ev, payload, n);
-	return ws_event_start(&ev);
-}
-
-static void on_RangeEndPayload(wsn_domain domain, wsn_range_id id,
-                               const struct wsn_payload_data *payload, size_t n)
-{
-	struct ws_event ev;
-
-	if (!ws_collector_on())
-		return;
-	ws_event_init(&ev, ws_event_domain(domain), NULL, WS_TEXT_BYTES);
-	ws_event_payloads(&ev, payload, n);
-	ws_event_end(&ev, id);
-}
+MARK(MarkPayload, (wsn_domain domain, const struct wsn_payload_data *payload, size_t n),
+     with_payloads(&ev, domain, payload, n))
+PUSH(RangePushPayload, (wsn_domain domain, const struct wsn_payload_data *payload, size_t n),
+     with_payloads(&ev, domain, payload, n))
+POP(RangePopPayload, (wsn_domain domain, const struct wsn_payload_data *payload, size_t n),
+    with_payloads(&ev, domain, payload, n))
+START(RangeStartPayload, (wsn_domain domain, const struct wsn_payload_data *payload, size_t n),
+      with_payloads(&ev, domain, payload, n))
+END(RangeEndPayload,
+    (wsn_domain domain, wsn_range_id id, const struct wsn_payload_data *payload, size_t n),
+    with_payloads(&ev, domain, payload, n))
 
 /* Always served: headers of NVTX 3.2.0 and 3.2.1 take a missing answer for "no". */
 static uint8_t on_DomainIsEnabled(wsn_domain domain)
