@@ -23,6 +23,16 @@ static int64_t or_none(int64_t id)
 	return id == UINT32_MAX ? -1 : id;
 }
 
+/* The columns that are fields of the row; table is a constant, so that this is no loop. */
+static inline __attribute__((always_inline)) void take_fields(const struct ws_nsys_rows *r,
+                                                              enum ws_nsys_table table, void *row)
+{
+#define FIELD(ID, column, type, READ, kind, field) \
+	if (table == WS_NSYS_##ID)                 \
+		((struct ws_row_##kind *)row)->field = U64(r, ID##_##column);
+#include "formats/nsys/nsys.def"
+}
+
 /* --- the host --- */
 
 static enum ws_status on_runtime(const struct ws_nsys_rows *r, struct ws_err *err)
@@ -41,39 +51,32 @@ static enum ws_status on_runtime(const struct ws_nsys_rows *r, struct ws_err *er
 }
 
 /* The export counts: undefined, unknown, driver compiler, …; the trace has one unknown. */
-static enum ws_status put_overhead(const struct ws_nsys_rows *r, struct ws_row_overhead *row,
-                                   enum ws_nsys_column thread, enum ws_nsys_column name,
-                                   enum ws_nsys_column kind, struct ws_err *err)
+static enum ws_status put_overhead(const struct ws_nsys_rows *r, enum ws_nsys_column start,
+                                   enum ws_nsys_column end, enum ws_nsys_column thread,
+                                   enum ws_nsys_column name, enum ws_nsys_column kind,
+                                   struct ws_err *err)
 {
 	uint64_t number = ws_nsys_u64(r, kind);
+	struct ws_row_overhead row = {.kind = number >= 2 && number <= 10 ? number - 1 : 0};
 
-	row->kind = number >= 2 && number <= 10 ? number - 1 : 0;
-	WS_FORWARD(ws_nsys_thread(r, thread, &row->thread, err));
-	WS_FORWARD(ws_nsys_string(r, name, &row->name, err));
-	return ws_import_row(r->n->out, WS_KIND_OVERHEAD, row, err);
+	if (!ws_nsys_span(r, start, end, &row.start_ns, &row.dur_ns))
+		return WS_OK;
+	WS_FORWARD(ws_nsys_thread(r, thread, &row.thread, err));
+	WS_FORWARD(ws_nsys_string(r, name, &row.name, err));
+	return ws_import_row(r->n->out, WS_KIND_OVERHEAD, &row, err);
 }
+#define OVERHEAD(ID)                                                                        \
+	put_overhead(r, WS_NSYS_##ID##_start, WS_NSYS_##ID##_end, WS_NSYS_##ID##_globalTid, \
+	             WS_NSYS_##ID##_nameId, WS_NSYS_##ID##_overheadType, err)
 
 static enum ws_status on_overhead(const struct ws_nsys_rows *r, struct ws_err *err)
 {
-	struct ws_row_overhead row = {0};
-
-	if (!ws_nsys_span(r, WS_NSYS_PROFILER_OVERHEAD_start, WS_NSYS_PROFILER_OVERHEAD_end,
-	                  &row.start_ns, &row.dur_ns))
-		return WS_OK;
-	return put_overhead(r, &row, WS_NSYS_PROFILER_OVERHEAD_globalTid,
-	                    WS_NSYS_PROFILER_OVERHEAD_nameId,
-	                    WS_NSYS_PROFILER_OVERHEAD_overheadType, err);
+	return OVERHEAD(PROFILER_OVERHEAD);
 }
 
 static enum ws_status on_cupti_overhead(const struct ws_nsys_rows *r, struct ws_err *err)
 {
-	struct ws_row_overhead row = {0};
-
-	if (!ws_nsys_span(r, WS_NSYS_OVERHEAD_start, WS_NSYS_OVERHEAD_end, &row.start_ns,
-	                  &row.dur_ns))
-		return WS_OK;
-	return put_overhead(r, &row, WS_NSYS_OVERHEAD_globalTid, WS_NSYS_OVERHEAD_nameId,
-	                    WS_NSYS_OVERHEAD_overheadType, err);
+	return OVERHEAD(OVERHEAD);
 }
 
 /* --- the device --- */
@@ -97,26 +100,10 @@ static enum ws_status on_kernel(const struct ws_nsys_rows *r, struct ws_err *err
 	uint64_t type = U64(r, KERNEL_launchType); /* 0 = unknown, then as in the trace */
 	struct ws_row_launch_config c = {
 	        .pid = ws_nsys_pid(r, WS_NSYS_KERNEL_globalPid),
-	        .device = U64(r, KERNEL_deviceId),
-	        .context = U64(r, KERNEL_contextId),
-	        .stream = U64(r, KERNEL_streamId),
-	        .grid_x = U64(r, KERNEL_gridX),
-	        .grid_y = U64(r, KERNEL_gridY),
-	        .grid_z = U64(r, KERNEL_gridZ),
-	        .block_x = U64(r, KERNEL_blockX),
-	        .block_y = U64(r, KERNEL_blockY),
-	        .block_z = U64(r, KERNEL_blockZ),
-	        .cluster_x = U64(r, KERNEL_clusterX),
-	        .cluster_y = U64(r, KERNEL_clusterY),
-	        .cluster_z = U64(r, KERNEL_clusterZ),
-	        .registers = U64(r, KERNEL_registersPerThread),
-	        .shared_static_bytes = U64(r, KERNEL_staticSharedMemory),
-	        .shared_dynamic_bytes = U64(r, KERNEL_dynamicSharedMemory),
-	        .local_bytes = U64(r, KERNEL_localMemoryPerThread),
-	        .shared_executed_bytes = U64(r, KERNEL_sharedMemoryExecuted),
 	        .launch_type = type >= 1 && type <= 3 ? type - 1 : 0,
 	};
 
+	take_fields(r, WS_NSYS_KERNEL, &c);
 	if (!ws_nsys_span(r, WS_NSYS_KERNEL_start, WS_NSYS_KERNEL_end, &row.start_ns, &row.dur_ns))
 		return WS_OK;
 	WS_FORWARD(kernel_name(r, &c.name, err));
@@ -128,20 +115,13 @@ static enum ws_status on_kernel(const struct ws_nsys_rows *r, struct ws_err *err
 static enum ws_status on_memcpy(const struct ws_nsys_rows *r, struct ws_err *err)
 {
 	struct ws_row_memcpy row = {
-	        .correlation = U64(r, MEMCPY_correlationId),
 	        .pid = ws_nsys_pid(r, WS_NSYS_MEMCPY_globalPid),
-	        .device = U64(r, MEMCPY_deviceId),
-	        .context = U64(r, MEMCPY_contextId),
-	        .stream = U64(r, MEMCPY_streamId),
-	        .kind = U64(r, MEMCPY_copyKind),
 	        .src_kind = memory_kind(r, WS_NSYS_MEMCPY_srcKind),
 	        .dst_kind = memory_kind(r, WS_NSYS_MEMCPY_dstKind),
-	        .bytes = U64(r, MEMCPY_bytes),
-	        .address = U64(r, MEMCPY_virtualAddress),
-	        .graph_node = U64(r, MEMCPY_graphNodeId),
 	};
 	const uint64_t peer = 10;
 
+	take_fields(r, WS_NSYS_MEMCPY, &row);
 	if (!ws_nsys_span(r, WS_NSYS_MEMCPY_start, WS_NSYS_MEMCPY_end, &row.start_ns, &row.dur_ns))
 		return WS_OK;
 	if (row.kind == peer) {
@@ -157,17 +137,11 @@ static enum ws_status on_memcpy(const struct ws_nsys_rows *r, struct ws_err *err
 static enum ws_status on_memset(const struct ws_nsys_rows *r, struct ws_err *err)
 {
 	struct ws_row_memset row = {
-	        .correlation = U64(r, MEMSET_correlationId),
 	        .pid = ws_nsys_pid(r, WS_NSYS_MEMSET_globalPid),
-	        .device = U64(r, MEMSET_deviceId),
-	        .context = U64(r, MEMSET_contextId),
-	        .stream = U64(r, MEMSET_streamId),
 	        .memory_kind = memory_kind(r, WS_NSYS_MEMSET_memKind),
-	        .value = U64(r, MEMSET_value),
-	        .bytes = U64(r, MEMSET_bytes),
-	        .graph_node = U64(r, MEMSET_graphNodeId),
 	};
 
+	take_fields(r, WS_NSYS_MEMSET, &row);
 	if (!ws_nsys_span(r, WS_NSYS_MEMSET_start, WS_NSYS_MEMSET_end, &row.start_ns, &row.dur_ns))
 		return WS_OK;
 	WS_FORWARD(ws_import_device_used(r->n->out, row.device, err));
@@ -178,10 +152,7 @@ static enum ws_status on_sync(const struct ws_nsys_rows *r, struct ws_err *err)
 {
 	uint64_t type = U64(r, SYNC_syncType);
 	struct ws_row_sync row = {
-	        .correlation = U64(r, SYNC_correlationId),
 	        .pid = ws_nsys_pid(r, WS_NSYS_SYNC_globalPid),
-	        .device = U64(r, SYNC_deviceId),
-	        .context = U64(r, SYNC_contextId),
 	        .stream = or_none(I64(r, SYNC_streamId)),
 	        .type = type <= WS_SYNC_CONTEXT ? type : WS_SYNC_UNKNOWN,
 	        .event = ws_nsys_is_null(r, WS_NSYS_SYNC_eventId) ? -1
@@ -189,6 +160,7 @@ static enum ws_status on_sync(const struct ws_nsys_rows *r, struct ws_err *err)
 	        .event_stream = -1,
 	};
 
+	take_fields(r, WS_NSYS_SYNC, &row);
 	if (!ws_nsys_span(r, WS_NSYS_SYNC_start, WS_NSYS_SYNC_end, &row.start_ns, &row.dur_ns))
 		return WS_OK;
 	WS_FORWARD(ws_import_device_used(r->n->out, row.device, err));
@@ -198,15 +170,10 @@ static enum ws_status on_sync(const struct ws_nsys_rows *r, struct ws_err *err)
 static enum ws_status on_graph(const struct ws_nsys_rows *r, struct ws_err *err)
 {
 	struct ws_row_graph_launch row = {
-	        .correlation = U64(r, GRAPH_correlationId),
 	        .pid = ws_nsys_pid(r, WS_NSYS_GRAPH_globalPid),
-	        .device = U64(r, GRAPH_deviceId),
-	        .context = U64(r, GRAPH_contextId),
-	        .stream = U64(r, GRAPH_streamId),
-	        .graph = U64(r, GRAPH_graphId),
-	        .graph_exec = U64(r, GRAPH_graphExecId),
 	};
 
+	take_fields(r, WS_NSYS_GRAPH, &row);
 	if (!ws_nsys_span(r, WS_NSYS_GRAPH_start, WS_NSYS_GRAPH_end, &row.start_ns, &row.dur_ns))
 		return WS_OK;
 	WS_FORWARD(ws_import_device_used(r->n->out, row.device, err));
@@ -221,14 +188,11 @@ static enum ws_status on_memory(const struct ws_nsys_rows *r, struct ws_err *err
 	        .op = I64(r, MEMORY_memoryOperationType) == 1 ? WS_MEMORY_OP_FREE
 	                                                      : WS_MEMORY_OP_ALLOC,
 	        .memory_kind = memory_kind(r, WS_NSYS_MEMORY_memKind),
-	        .device = U64(r, MEMORY_deviceId),
-	        .context = U64(r, MEMORY_contextId),
 	        .stream = U64(r, MEMORY_streamId),
-	        .correlation = U64(r, MEMORY_correlationId),
 	        .address = (uint64_t)I64(r, MEMORY_address),
-	        .bytes = U64(r, MEMORY_bytes),
 	};
 
+	take_fields(r, WS_NSYS_MEMORY, &row);
 	if (!ws_import_time_ok(r->n->out, row.time_ns, 0))
 		return WS_OK;
 	WS_FORWARD(ws_import_device_used(r->n->out, row.device, err));

@@ -124,13 +124,14 @@ static enum ws_status payload(const struct ws_nsys_rows *r, uint64_t *id, struct
 	static const struct {
 		enum ws_nsys_column column;
 		enum payload_type type;
+		size_t bytes;
 	} values[] = {
-	        {WS_NSYS_NVTX_uint64Value, PAYLOAD_UINT64},
-	        {WS_NSYS_NVTX_int64Value, PAYLOAD_INT64},
-	        {WS_NSYS_NVTX_doubleValue, PAYLOAD_DOUBLE},
-	        {WS_NSYS_NVTX_uint32Value, PAYLOAD_UINT32},
-	        {WS_NSYS_NVTX_int32Value, PAYLOAD_INT32},
-	        {WS_NSYS_NVTX_floatValue, PAYLOAD_FLOAT},
+	        {WS_NSYS_NVTX_uint64Value, PAYLOAD_UINT64, 8},
+	        {WS_NSYS_NVTX_int64Value, PAYLOAD_INT64, 8},
+	        {WS_NSYS_NVTX_doubleValue, PAYLOAD_DOUBLE, 8},
+	        {WS_NSYS_NVTX_uint32Value, PAYLOAD_UINT32, 4},
+	        {WS_NSYS_NVTX_int32Value, PAYLOAD_INT32, 4},
+	        {WS_NSYS_NVTX_floatValue, PAYLOAD_FLOAT, 4},
 	};
 
 	const uint64_t *own = own_payload(r->n, ws_nsys_u64(r, WS_NSYS_NVTX_eventId));
@@ -149,20 +150,14 @@ static enum ws_status payload(const struct ws_nsys_rows *r, uint64_t *id, struct
 		integer = ws_nsys_i64(r, c);
 		real = sqlite3_column_double(r->stmt, (int)c - r->first);
 		single = (float)real;
-		switch (values[i].type) {
-		case PAYLOAD_DOUBLE:
-			return ws_trace_writer_intern_payload(r->n->out->w, PAYLOAD_DOUBLE, &real,
-			                                      sizeof(real), id, err);
-		case PAYLOAD_FLOAT:
-			return ws_trace_writer_intern_payload(r->n->out->w, PAYLOAD_FLOAT, &single,
-			                                      sizeof(single), id, err);
-		default: /* little-endian: the low half comes first */
-			return ws_trace_writer_intern_payload(r->n->out->w, values[i].type,
-			                                      &integer,
-			                                      values[i].type <= PAYLOAD_UINT32 ? 4
-			                                                                       : 8,
-			                                      id, err);
-		}
+		/* little-endian: the low half of an integer comes first */
+		return ws_trace_writer_intern_payload(r->n->out->w, values[i].type,
+		                                      values[i].type == PAYLOAD_DOUBLE
+		                                              ? (const void *)&real
+		                                      : values[i].type == PAYLOAD_FLOAT
+		                                              ? (const void *)&single
+		                                              : &integer,
+		                                      values[i].bytes, id, err);
 	}
 	return WS_OK;
 }

@@ -2,7 +2,6 @@
  * Device work of a PyTorch trace: kernels, copies, fills, waits, and the spans
  * of annotations on a stream.
  */
-#include <stdlib.h>
 
 #include "formats/pytorch/pytorch.h"
 #include "formats/base/grow.h"

@@ -3,7 +3,6 @@
  * behind what cannot be read.
  */
 #include <stdbool.h>
-#include <stdlib.h>
 
 #include "formats/pytorch/pytorch.h"
 

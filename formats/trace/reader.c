@@ -2,7 +2,6 @@
 
 #include <stdlib.h>
 
-#include "formats/base/checksum.h"
 #include "formats/trace/reader_private.h"
 
 /* --- the file's own schema --- */

@@ -3,7 +3,6 @@
  * id, also where writing goes on with a file.
  */
 #include <inttypes.h>
-#include <stdlib.h>
 
 #include "formats/trace/map.h"
 #include "formats/trace/reader.h"

@@ -2,7 +2,6 @@
 #include <stdatomic.h>
 
 #include "kernels/cpu/real.h"
-#include "kernels/nn/scaler.h"
 
 struct unscale {
 	const struct ws_op *op;

@@ -2,7 +2,6 @@
 
 #include "kernels/graph/append.h"
 #include "kernels/graph/cast.h"
-#include "kernels/graph/ops.h"
 
 /* What a matrix product reads, of values of a dtype. */
 static enum ws_dtype low_dtype(const struct ws_graph *graph, enum ws_dtype dtype)

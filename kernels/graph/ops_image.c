@@ -2,7 +2,6 @@
 
 #include "kernels/graph/append.h"
 #include "kernels/graph/cast.h"
-#include "kernels/graph/ops.h"
 
 /* Whether t has as many elements as a product of sizes; no factor overflows it. */
 static bool has_count(const struct ws_tensor *t, int64_t a, int64_t b, int64_t c, int64_t d)

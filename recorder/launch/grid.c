@@ -1,6 +1,5 @@
 #include "recorder/launch/grid.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #define MOST_POINTS 10000

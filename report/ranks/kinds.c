@@ -1,5 +1,4 @@
 /* The table of collectives: calls of one name, group and size together. */
-#include <inttypes.h>
 #include <stdlib.h>
 
 #include "formats/base/strtab.h"

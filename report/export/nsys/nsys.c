@@ -37,6 +37,18 @@ static enum ws_status put(struct ws_nsys_out *o, enum ws_nsys_out_table table, i
 	return ws_nsys_put(o, table, err);
 }
 
+/* The columns that are fields of the row; table is a constant, so that this is no loop. */
+static inline __attribute__((always_inline)) void
+set_fields(struct ws_nsys_out *o, enum ws_nsys_out_table table, const void *row)
+{
+#define FIELD(ID, column, type, READ, kind, field)                                    \
+	if (table == WS_OUT_##ID && sizeof(type) == sizeof("INTEGER"))                \
+		SET_KNOWN(ID##_##column, ((const struct ws_row_##kind *)row)->field); \
+	else if (table == WS_OUT_##ID)                                                \
+		SET(ID##_##column, ((const struct ws_row_##kind *)row)->field);
+#include "formats/nsys/nsys.def"
+}
+
 /* --- the host --- */
 
 /* "cuLaunchKernel" is the driver's; "cudaLaunchKernel", and what is no CUDA call, runtime's. */
@@ -103,11 +115,9 @@ static enum ws_status on_kernel(void *ctx, const void *data, struct ws_err *err)
 	}
 	WS_FORWARD(ws_nsys_config_of(o, row->config, &c, &names, err));
 	WS_FORWARD(ws_nsys_global_pid(o, c->pid, &pid, err));
+	set_fields(o, WS_OUT_KERNEL, c);
 	SET(KERNEL_start, row->start_ns);
 	SET(KERNEL_end, end_ns(row->start_ns, row->dur_ns));
-	SET(KERNEL_deviceId, c->device);
-	SET(KERNEL_contextId, c->context);
-	SET(KERNEL_streamId, c->stream);
 	SET_KNOWN(KERNEL_correlationId, row->correlation);
 	SET(KERNEL_globalPid, pid);
 	SET(KERNEL_demangledName, names->demangled);
@@ -115,24 +125,10 @@ static enum ws_status on_kernel(void *ctx, const void *data, struct ws_err *err)
 	SET_KNOWN(KERNEL_mangledName, names->mangled);
 	/* the export has an unknown one before the trace's, and no fourth */
 	SET(KERNEL_launchType, c->launch_type < 3 ? c->launch_type + 1 : 0);
-	SET(KERNEL_registersPerThread, c->registers);
-	SET(KERNEL_gridX, c->grid_x);
-	SET(KERNEL_gridY, c->grid_y);
-	SET(KERNEL_gridZ, c->grid_z);
-	SET(KERNEL_blockX, c->block_x);
-	SET(KERNEL_blockY, c->block_y);
-	SET(KERNEL_blockZ, c->block_z);
-	SET(KERNEL_staticSharedMemory, c->shared_static_bytes);
-	SET(KERNEL_dynamicSharedMemory, c->shared_dynamic_bytes);
-	SET(KERNEL_localMemoryPerThread, c->local_bytes);
 	SET(KERNEL_localMemoryTotal, 0); /* not recorded; the schema wants a number */
 	SET(KERNEL_gridId, 0);
-	SET_KNOWN(KERNEL_sharedMemoryExecuted, c->shared_executed_bytes);
 	SET_KNOWN(KERNEL_graphNodeId, row->graph_node);
 	SET_KNOWN(KERNEL_graphId, row->graph);
-	SET_KNOWN(KERNEL_clusterX, c->cluster_x);
-	SET_KNOWN(KERNEL_clusterY, c->cluster_y);
-	SET_KNOWN(KERNEL_clusterZ, c->cluster_z);
 	return put(o, WS_OUT_KERNEL, row->start_ns, row->dur_ns, err);
 }
 
@@ -148,23 +144,16 @@ static enum ws_status on_memcpy(void *ctx, const void *data, struct ws_err *err)
 		return WS_OK;
 	}
 	WS_FORWARD(ws_nsys_global_pid(o, row->pid, &pid, err));
+	set_fields(o, WS_OUT_MEMCPY, row);
 	SET(MEMCPY_start, row->start_ns);
 	SET(MEMCPY_end, end_ns(row->start_ns, row->dur_ns));
-	SET(MEMCPY_deviceId, row->device);
-	SET(MEMCPY_contextId, row->context);
-	SET(MEMCPY_streamId, row->stream);
-	SET_KNOWN(MEMCPY_correlationId, row->correlation);
 	SET(MEMCPY_globalPid, pid);
-	SET(MEMCPY_bytes, row->bytes);
-	SET(MEMCPY_copyKind, row->kind);
 	SET(MEMCPY_srcKind, memory_kind(row->src_kind));
 	SET(MEMCPY_dstKind, memory_kind(row->dst_kind));
 	if (row->kind == peer) {
 		SET(MEMCPY_srcDeviceId, row->src_device);
 		SET(MEMCPY_dstDeviceId, row->dst_device);
 	}
-	SET_KNOWN(MEMCPY_graphNodeId, row->graph_node);
-	SET_KNOWN(MEMCPY_virtualAddress, row->address);
 	SET_KNOWN(MEMCPY_copyCount, row->copies);
 	return put(o, WS_OUT_MEMCPY, row->start_ns, row->dur_ns, err);
 }
@@ -180,16 +169,10 @@ static enum ws_status on_memset(void *ctx, const void *data, struct ws_err *err)
 		return WS_OK;
 	}
 	WS_FORWARD(ws_nsys_global_pid(o, row->pid, &pid, err));
+	set_fields(o, WS_OUT_MEMSET, row);
 	SET(MEMSET_start, row->start_ns);
 	SET(MEMSET_end, end_ns(row->start_ns, row->dur_ns));
-	SET(MEMSET_deviceId, row->device);
-	SET(MEMSET_contextId, row->context);
-	SET(MEMSET_streamId, row->stream);
-	SET_KNOWN(MEMSET_correlationId, row->correlation);
 	SET(MEMSET_globalPid, pid);
-	SET(MEMSET_value, row->value);
-	SET(MEMSET_bytes, row->bytes);
-	SET_KNOWN(MEMSET_graphNodeId, row->graph_node);
 	SET(MEMSET_memKind, memory_kind(row->memory_kind));
 	return put(o, WS_OUT_MEMSET, row->start_ns, row->dur_ns, err);
 }
@@ -201,12 +184,10 @@ static enum ws_status on_sync(void *ctx, const void *data, struct ws_err *err)
 	int64_t pid;
 
 	WS_FORWARD(ws_nsys_global_pid(o, row->pid, &pid, err));
+	set_fields(o, WS_OUT_SYNC, row);
 	SET(SYNC_start, row->start_ns);
 	SET(SYNC_end, end_ns(row->start_ns, row->dur_ns));
-	SET(SYNC_deviceId, row->device);
-	SET(SYNC_contextId, row->context);
 	SET(SYNC_streamId, or_none(row->stream));
-	SET_KNOWN(SYNC_correlationId, row->correlation);
 	SET(SYNC_globalPid, pid);
 	SET(SYNC_syncType, row->type);
 	SET(SYNC_eventId, or_none(row->event));
@@ -220,15 +201,10 @@ static enum ws_status on_graph(void *ctx, const void *data, struct ws_err *err)
 	int64_t pid;
 
 	WS_FORWARD(ws_nsys_global_pid(o, row->pid, &pid, err));
+	set_fields(o, WS_OUT_GRAPH, row);
 	SET(GRAPH_start, row->start_ns);
 	SET(GRAPH_end, end_ns(row->start_ns, row->dur_ns));
-	SET(GRAPH_deviceId, row->device);
-	SET(GRAPH_contextId, row->context);
-	SET(GRAPH_streamId, row->stream);
-	SET_KNOWN(GRAPH_correlationId, row->correlation);
 	SET(GRAPH_globalPid, pid);
-	SET(GRAPH_graphId, row->graph);
-	SET(GRAPH_graphExecId, row->graph_exec);
 	return put(o, WS_OUT_GRAPH, row->start_ns, row->dur_ns, err);
 }
 
@@ -242,16 +218,13 @@ static enum ws_status on_memory(void *ctx, const void *data, struct ws_err *err)
 	if (row->op != WS_MEMORY_OP_ALLOC && row->op != WS_MEMORY_OP_FREE)
 		return WS_OK;
 	WS_FORWARD(ws_nsys_global_pid(o, row->pid, &pid, err));
+	set_fields(o, WS_OUT_MEMORY, row);
 	SET(MEMORY_start, row->time_ns);
 	SET(MEMORY_globalPid, pid);
-	SET(MEMORY_deviceId, row->device);
-	SET(MEMORY_contextId, row->context);
 	SET(MEMORY_address, row->address);
 	SET(MEMORY_pc, 0); /* not recorded; the schema wants a number */
-	SET(MEMORY_bytes, row->bytes);
 	SET(MEMORY_memKind, memory_kind(row->memory_kind));
 	SET(MEMORY_memoryOperationType, row->op);
-	SET(MEMORY_correlationId, row->correlation);
 	SET(MEMORY_streamId, row->stream);
 	return put(o, WS_OUT_MEMORY, row->time_ns, 0, err);
 }
