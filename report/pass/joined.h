@@ -56,6 +56,8 @@ struct ws_joined_range {
 /* Told of each row once. Kernels of a device come by start, ranges when they end. */
 struct ws_joined_sink {
 	void *ctx;
+	/* All that was told is void: what comes is told from the start. */
+	void (*restart)(void *ctx);
 	/* A call when it returned, before what it launched, which names it by *number. */
 	enum ws_status (*call)(void *ctx, const struct ws_joined_call *call, uint32_t *number,
 	                       struct ws_err *err);

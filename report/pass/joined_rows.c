@@ -26,6 +26,13 @@ static enum ws_status take_kernel(void *ctx, const struct ws_joined_kernel *kern
 	return ws_spill_put(&rows->kernels, sizeof(*kernel), rows->nkernels++, kernel, err);
 }
 
+static void restart(void *ctx)
+{
+	struct ws_joined_rows *rows = ctx;
+
+	rows->nkernels = rows->ncalls = rows->nranges = 0;
+}
+
 /* A range that ends has its place by its begin: those inside it stand behind. */
 static enum ws_status take_range(void *ctx, const struct ws_joined_range *range, struct ws_err *err)
 {
@@ -251,7 +258,7 @@ enum ws_status ws_joined_rows_pass(struct ws_joined_rows *rows, const struct ws_
                                    enum ws_scope scope, unsigned parts, struct ws_model **m,
                                    struct ws_digest *d, const char **declined, struct ws_err *err)
 {
-	const struct ws_joined_sink sink = {rows, take_call, take_kernel, take_range};
+	const struct ws_joined_sink sink = {rows, restart, take_call, take_kernel, take_range};
 
 	*m = NULL;
 	if (parts & WS_DIGEST_ROWS)

@@ -261,6 +261,7 @@ static enum ws_status run_whole(const struct ws_pass *wanted, const struct ws_tr
 	        .parts = wanted->parts,
 	        .scope = wanted->scope,
 	        .sink = wanted->sink,
+	        .again = wanted->again,
 	        .thread = WS_NONE,
 	        .joined_ns = INT64_MIN,
 	        .first_ns = INT64_MAX,
@@ -297,10 +298,20 @@ enum ws_status ws_pass_run(const struct ws_trace_reader *r, const char *name,
                            const struct ws_joined_sink *sink, struct ws_model **m,
                            struct ws_digest *d, const char **declined, struct ws_err *err)
 {
+	struct ws_pass_again again = {0};
 	const struct ws_pass wanted = {.d = d,
 	                               .parts = parts,
 	                               .scope = scope,
-	                               .sink = parts & WS_DIGEST_ROWS ? sink : NULL};
+	                               .sink = parts & WS_DIGEST_ROWS ? sink : NULL,
+	                               .again = &again};
+	enum ws_status status;
 
-	return run_whole(&wanted, r, name, opts, m, declined, err);
+	do {
+		again.knows_more = false;
+		status = run_whole(&wanted, r, name, opts, m, declined, err);
+		if (again.knows_more && wanted.sink)
+			sink->restart(sink->ctx);
+	} while (status == WS_OK && again.knows_more);
+	free(again.never_ends);
+	return status;
 }

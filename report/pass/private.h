@@ -66,6 +66,7 @@ struct ws_pass_step {
 	uint64_t *by_cell; /* while it is open: its kernels by cell, in case it never ends */
 	size_t ncells;
 	uint8_t open;
+	uint8_t never_ends;       /* that is known from another pass */
 	uint8_t is_whole_warm_up; /* a range `warm-up`, which is a step if no step lies in it */
 	uint8_t has_step;
 };
@@ -119,8 +120,17 @@ struct ws_pass_counted {
 	uint32_t cell;
 };
 
+/* What a pass finds out too late, and another one knows from the start. */
+struct ws_pass_again {
+	bool knows_more;     /* than the pass did that declined */
+	bool calls_are_late; /* kernels began before their calls: clocks disagree */
+	uint8_t *never_ends; /* by step in the making: it never ended */
+	size_t nsteps;
+};
+
 struct ws_pass {
 	struct ws_model *m;
+	struct ws_pass_again *again;
 	struct ws_digest *d;
 	unsigned parts;
 	enum ws_scope scope;               /* what is counted */
@@ -204,6 +214,8 @@ enum ws_scope ws_pass_scope_of(const struct ws_pass *p, uint32_t step, uint8_t m
 /* A kernel launched in a measured step counts in its cell, for now. */
 enum ws_status ws_pass_count_in_step(struct ws_pass *p, struct ws_pass_step *s, uint32_t cell,
                                      struct ws_err *err);
+/* *counted: a measured step that never ended was taken for one that does. */
+enum ws_status ws_pass_find_unended(struct ws_pass *p, bool *counted, struct ws_err *err);
 /* The steps get their numbers, in the model and in the digest. */
 enum ws_status ws_pass_end_steps(struct ws_pass *p, struct ws_err *err);
 

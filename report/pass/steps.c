@@ -30,6 +30,7 @@ static enum ws_status new_step(struct ws_pass *p, uint32_t range, int is_whole_w
 	                 .warm_up = (ws_live_is(&p->live, r)->marks & WS_IN_WARM_UP) != 0},
 	        .live = range,
 	        .open = 1,
+	        .never_ends = p->nsteps < p->again->nsteps && p->again->never_ends[p->nsteps],
 	        .is_whole_warm_up = (uint8_t)is_whole_warm_up,
 	};
 	p->steps[p->nsteps].step.by_time = !is_whole_warm_up;
@@ -66,10 +67,10 @@ uint32_t ws_pass_step_holding(struct ws_pass *p, uint32_t process, int64_t start
 
 enum ws_scope ws_pass_scope_of(const struct ws_pass *p, uint32_t step, uint8_t marks)
 {
+	if (step != WS_NONE && (p->steps[step].step.warm_up || p->steps[step].is_whole_warm_up))
+		return WS_SCOPE_WARM_UP;
 	if (step != WS_NONE)
-		return p->steps[step].step.warm_up || p->steps[step].is_whole_warm_up
-		               ? WS_SCOPE_WARM_UP
-		               : WS_SCOPE_STEPS;
+		return p->steps[step].never_ends ? WS_SCOPE_OUTSIDE : WS_SCOPE_STEPS;
 	return marks & WS_IN_SETUP ? WS_SCOPE_SETUP : WS_SCOPE_OUTSIDE;
 }
 
@@ -142,6 +143,27 @@ enum ws_status ws_pass_count_in_step(struct ws_pass *p, struct ws_pass_step *s, 
 		memset(s->by_cell + before, 0, (s->ncells - before) * sizeof(*s->by_cell));
 	}
 	s->by_cell[cell]++;
+	return WS_OK;
+}
+
+/* A measured step that never ended was counted before that was known: is it? Then another pass
+ * can know it. */
+enum ws_status ws_pass_find_unended(struct ws_pass *p, bool *counted, struct ws_err *err)
+{
+	struct ws_pass_again *again = p->again;
+
+	*counted = false;
+	WS_FORWARD(WS_GROW(again->never_ends, p->nsteps, again->nsteps, err));
+	for (size_t i = 0; i < p->nsteps; i++) {
+		const struct ws_pass_step *s = &p->steps[i];
+
+		again->never_ends[i] =
+		        s->step.unfinished && !s->step.warm_up && !s->is_whole_warm_up;
+		*counted |= again->never_ends[i] && !s->never_ends;
+	}
+	for (size_t i = p->nsteps; i < again->nsteps; i++)
+		again->never_ends[i] = 0;
+	again->knows_more |= *counted;
 	return WS_OK;
 }
 

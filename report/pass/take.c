@@ -303,8 +303,11 @@ static inline enum ws_status note_call(struct ws_pass *p, struct ws_pass_row *ro
 		return WS_OK;
 	if (use & WS_LAUNCH_CALL)
 		p->declined = "a process used the id of a launch twice";
-	if (use & WS_LAUNCH_ORPHAN)
-		p->declined = "a kernel began before the call that launched it";
+	if (use & WS_LAUNCH_ORPHAN) {
+		p->declined = "a kernel began long before the call that launched it";
+		p->again->knows_more |= !p->again->calls_are_late;
+		p->again->calls_are_late = true;
+	}
 	return ws_launch_ids_note(&p->ids, process, row->id, WS_LAUNCH_CALL, err);
 }
 

@@ -237,7 +237,8 @@ Test(digest_random, traces)
 	for (uint32_t seed = 0; seed < 60; seed++)
 		cr_assert(eq(u32, random_trace(seed, 0, 0, &of_scopes), ORACLE_STREAMED + 1),
 		          "seed %u", seed);
-	cr_expect(gt(u32, of_scopes, 60));
+	/* without those of steps that never end it would be 294 */
+	cr_expect(gt(u32, of_scopes, 350));
 }
 
 Test(digest_random, traces_where_much_happens_at_once)

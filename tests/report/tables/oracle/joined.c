@@ -23,6 +23,14 @@ struct told {
 	uint32_t *number_of; /* number of a told range -> that of the model */
 };
 
+static void told_nothing(void *ctx)
+{
+	struct told *t = ctx;
+
+	t->ncalls = t->nranges = 0;
+	memset(t->kernels, 0, 4 * sizeof(*t->kernels));
+}
+
 static enum ws_status told_call(void *ctx, const struct ws_joined_call *call, uint32_t *number,
                                 struct ws_err *err)
 {
@@ -179,7 +187,7 @@ unsigned oracle_compare_joined(const struct ws_trace_reader *r, const struct ws_
 {
 	uint32_t kernels[4] = {0};
 	struct told t = {.m = m, .where = where, .kernels = kernels};
-	const struct ws_joined_sink sink = {&t, told_call, told_kernel, told_range};
+	const struct ws_joined_sink sink = {&t, told_nothing, told_call, told_kernel, told_range};
 	struct ws_model *passed = NULL;
 	struct ws_digest none;
 	const char *declined;
