@@ -48,6 +48,27 @@ bool ws_range_selected(const struct ws_model *m, const struct ws_selection *s,
 	return s->range ? s->range[r->number] : in_scope_of(m, s, r->holder, r->marks);
 }
 
+bool ws_call_selected(const struct ws_model *m, const struct ws_selection *s,
+                      const struct ws_joined_call *c, size_t i)
+{
+	return s->call ? s->call[i] : in_scope_of(m, s, c->step, c->marks);
+}
+
+bool ws_memory_selected(const struct ws_model *m, const struct ws_selection *s, size_t i)
+{
+	const struct ws_memory_event *e = &m->memory[i];
+	const struct ws_joined_range *r;
+	uint32_t step;
+
+	if (s->memory || s->scope == WS_SCOPE_ALL)
+		return !s->memory || s->memory[i];
+	r = ws_joined_rows_range(s->rows, e->range);
+	if (r && (r->step != WS_NONE || r->marks & WS_IN_WARM_UP))
+		return in_scope_of(m, s, r->step, r->marks);
+	step = ws_step_holding(m, e->process, e->time_ns, e->time_ns, WS_NONE);
+	return ws_scope_of(m, step, r ? r->marks : 0) == s->scope;
+}
+
 size_t ws_first_kernel_of(const struct ws_model *m, const struct ws_selection *s, uint32_t device)
 {
 	size_t lo = 0, hi = s->rows->nkernels;

@@ -76,11 +76,15 @@ static inline bool ws_work_ran(const struct ws_selection *s, const struct ws_mod
 	       (!s->any_work || s->any_work[i]);
 }
 
-/* Is it in the report: kernel row i, the row of a range? */
+/* Is it in the report: kernel row i, the row of a range, call row i? */
 bool ws_kernel_selected(const struct ws_model *m, const struct ws_selection *s,
                         const struct ws_joined_kernel *k, size_t i);
 bool ws_range_selected(const struct ws_model *m, const struct ws_selection *s,
                        const struct ws_joined_range *r);
+bool ws_call_selected(const struct ws_model *m, const struct ws_selection *s,
+                      const struct ws_joined_call *c, size_t i);
+/* … event i of the model's memory? */
+bool ws_memory_selected(const struct ws_model *m, const struct ws_selection *s, size_t i);
 
 /* Does it overlap the time of the filter? */
 bool ws_time_selected(const struct ws_selection *s, int64_t start_ns, int64_t end_ns);

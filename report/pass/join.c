@@ -440,6 +440,11 @@ static enum ws_status join_kernel(struct ws_pass *p, const struct ws_pass_kernel
 
 /* --- in order of time -------------------------------------------------------------------- */
 
+static uint8_t marks_of(const struct ws_pass *p, uint32_t range)
+{
+	return range == WS_NONE ? 0 : ws_live_is(&p->live, &p->live.range[range])->marks;
+}
+
 static enum ws_status tell_call(const struct ws_pass *p, const struct ws_pass_row *c,
                                 struct ws_launch_waiting *launch, struct ws_err *err)
 {
@@ -451,6 +456,8 @@ static enum ws_status tell_call(const struct ws_pass *p, const struct ws_pass_ro
 	                                   .thread = shape->thread,
 	                                   .range = number_of(p, launch->range),
 	                                   .step = launch->step,
+	                                   .cpu_op = WS_NONE,
+	                                   .marks = marks_of(p, launch->range),
 	                                   .failed = shape->failed != 0};
 
 	return p->sink->call(p->sink->ctx, &row, &launch->call, err);
@@ -474,9 +481,7 @@ static enum ws_status join_call(struct ws_pass *p, const struct ws_pass_row *c,
 		if (launch.step != WS_NONE)
 			launch.step_range = p->steps[launch.step].live;
 	}
-	launch.scope = (uint8_t)ws_pass_scope_of(
-	        p, launch.step,
-	        range == WS_NONE ? 0 : ws_live_is(&p->live, &p->live.range[range])->marks);
+	launch.scope = (uint8_t)ws_pass_scope_of(p, launch.step, marks_of(p, range));
 	if (ws_pass_calls_have_scope(p) && ws_pass_counts(p, (enum ws_scope)launch.scope))
 		WS_FORWARD(ws_digest_add_call(p->d, shape->name, c->time_ns - c->start_ns,
 		                              (int)shape->failed, err));

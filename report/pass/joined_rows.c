@@ -100,6 +100,11 @@ static struct ws_joined_kernel times_of_model(const struct ws_model *m, size_t i
 	};
 }
 
+static uint8_t marks_of_model(const struct ws_model *m, uint32_t range)
+{
+	return ws_range_marks(m, range) & (uint8_t) ~(WS_OP_COUNTED | WS_OP_LAUNCHED);
+}
+
 static struct ws_joined_kernel kernel_of_model(const struct ws_model *m, size_t i)
 {
 	const struct ws_op_config *op = ws_cpu_op_config(m, m->kernels.op[i]);
@@ -117,7 +122,7 @@ static struct ws_joined_kernel kernel_of_model(const struct ws_model *m, size_t 
 	row.crossing = m->kernels.crossing ? m->kernels.crossing[i] : WS_NONE;
 	row.step = range_of_step(m, ws_kernel_step(m, i));
 	row.phase = (uint8_t)ws_kernel_phase(m, i);
-	row.marks = ws_range_marks(m, range) & (uint8_t) ~(WS_OP_COUNTED | WS_OP_LAUNCHED);
+	row.marks = marks_of_model(m, range);
 	return row;
 }
 
@@ -132,6 +137,8 @@ static struct ws_joined_call call_of_model(const struct ws_joined_rows *rows,
 	        .thread = m->api.thread[call],
 	        .range = m->api.range[call],
 	        .step = range_of_step(m, ws_call_step(m, call)),
+	        .cpu_op = m->api.op[call],
+	        .marks = marks_of_model(m, m->api.range[call]),
 	        .failed = m->api.failed[call],
 	};
 }

@@ -41,6 +41,7 @@ static const struct need {
         {&ws_def_steps, WS_TC_steps_check, WS_DIGEST_PRODUCTS},
         {&ws_def_step_statistics, ALWAYS, WS_DIGEST_STEPS | WS_DIGEST_ROWS},
         {&ws_def_step_split, ALWAYS, WS_DIGEST_STEPS},
+        {&ws_def_ops, ALWAYS, WS_DIGEST_ROWS},
         {&ws_def_gpu, ALWAYS, WS_DIGEST_ROWS},
         {&ws_def_execution, ALWAYS, WS_DIGEST_ROWS},
         {&ws_def_idle, ALWAYS, WS_DIGEST_ROWS},

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "formats/base/grow.h"
 #include "report/base/names.h"
 #include "report/tables/tables.h"
 
@@ -22,19 +23,22 @@ struct sums {
 	int flops_unknown;
 };
 
+/* A call of an operation. Parents stand before what is in them. */
+struct node {
+	int64_t dur_ns, cuda_ns; /* cuda_ns: with what it called */
+	int64_t flops;           /* -1 = not known */
+	uint32_t parent;         /* WS_NONE */
+	uint32_t name, children; /* children: how many */
+	uint8_t kind;            /* enum row_kind */
+	bool selected;
+};
+
 struct ops {
 	const struct ws_table_context *tab;
-	const struct ws_ranges *tree;
-	const uint8_t *selected; /* node -> in the report */
-	bool are_ranges;
-	/* operations and ranges in one tree, unless are_ranges */
-	struct ws_ranges both;
-	uint8_t *both_selected;
-	uint32_t *node, *from; /* operation, then range -> node or WS_NONE; and back */
-	int64_t *self_cpu_ns, *self_cuda_ns, *cuda_ns;
-	uint64_t *device_work;
-	uint32_t *children; /* node -> number of them */
-	int64_t *call_self_ns;
+	bool are_ranges;       /* nodes are the ranges, by their numbers */
+	struct ws_spill nodes; /* struct node */
+	size_t nnodes;
+	uint32_t *node; /* unless are_ranges: operation, then range -> node or WS_NONE */
 	struct sums *sums[ROW_KINDS]; /* by text */
 	struct sums outside;          /* device work in no operation */
 	uint32_t *order;              /* kind * ntexts + text */
@@ -42,30 +46,61 @@ struct ops {
 	int64_t all_cpu_ns, all_cuda_ns;
 };
 
-static enum ws_status allocate(struct ops *s, struct ws_err *err)
+static struct node *node_at(struct ops *s, uint32_t i)
 {
-	const struct ws_model *m = s->tab->m;
-	struct ws_arena *temp = s->tab->temp;
-	size_t n = s->tree->n;
+	return i == WS_NONE ? NULL : ws_spill_row(&s->nodes, sizeof(struct node), i);
+}
 
-	WS_NEW(temp, s->self_cpu_ns, n);
-	WS_NEW(temp, s->self_cuda_ns, n);
-	WS_NEW(temp, s->cuda_ns, n);
-	WS_NEW(temp, s->device_work, n);
-	WS_NEW(temp, s->children, n);
-	WS_NEW(temp, s->call_self_ns, m->api.n);
-	for (int kind = 0; kind < ROW_KINDS; kind++)
-		WS_NEW(temp, s->sums[kind], m->ntexts);
-	WS_NEW(temp, s->order, m->ntexts * ROW_KINDS);
-	return ws_arena_check(temp, "the operations", err);
+/* What a node counts in; NULL: it is not in the report. */
+static struct sums *sums_of_node(struct ops *s, uint32_t i)
+{
+	const struct node *node = node_at(s, i);
+
+	return node && node->selected ? &s->sums[node->kind][node->name] : NULL;
+}
+
+/* The next node. What it takes is not its parent's own. */
+static enum ws_status add_node(struct ops *s, const struct node *node, struct ws_err *err)
+{
+	struct node *parent = node_at(s, node->parent);
+	struct sums *around = sums_of_node(s, node->parent);
+
+	if (parent)
+		parent->children++;
+	if (around)
+		around->self_cpu_ns -= node->dur_ns;
+	if (node->selected)
+		s->sums[node->kind][node->name].self_cpu_ns += node->dur_ns;
+	return ws_spill_put(&s->nodes, sizeof(*node), s->nnodes++, node, err);
 }
 
 /* --- one tree ------------------------------------------------------------------------------- */
 
-/* Modules are no rows of PyTorch's table, and what another thread ends does not nest. */
-static bool is_annotation(const struct ws_model *m, uint32_t range)
+static enum ws_status add_ranges(struct ops *s, struct ws_err *err)
 {
-	const struct ws_path *path = &m->ranges.paths[m->ranges.path[range]];
+	struct ws_joined_rows *rows = s->tab->sel->rows;
+	const struct ws_model *m = s->tab->m;
+
+	WS_FORWARD(ws_spill_open(&s->nodes, rows->nranges * sizeof(struct node), err));
+	for (uint32_t i = 0; i < rows->nranges; i++) {
+		const struct ws_joined_range *r = ws_joined_rows_range(rows, i);
+		const bool is_op = r->payload != WS_NONE && m->ops.is_op[r->payload];
+		const struct node node = {.dur_ns = r->end_ns - r->start_ns,
+		                          .flops = is_op ? m->ops.op[r->payload].flops : -1,
+		                          .parent = r->parent,
+		                          .name = r->name,
+		                          .kind = ROW_OP,
+		                          .selected = ws_range_selected(m, s->tab->sel, r)};
+
+		WS_FORWARD(add_node(s, &node, err));
+	}
+	return WS_OK;
+}
+
+/* Modules are no rows of PyTorch's table, and what another thread ends does not nest. */
+static bool is_annotation(const struct ws_model *m, const struct ws_joined_range *range)
+{
+	const struct ws_path *path = &m->ranges.paths[range->path];
 
 	return !path->style && path->domain != WS_TEXT_MODULE_DOMAIN;
 }
@@ -77,78 +112,97 @@ static bool is_numbered_step(struct ws_bytes name)
 	return name.len >= stem && !memcmp(name.ptr, WS_PYTORCH_STEP, stem);
 }
 
-static enum ws_status allocate_both(struct ops *s, size_t n, struct ws_err *err)
-{
-	struct ws_arena *temp = s->tab->temp;
-
-	WS_NEW(temp, s->both.start_ns, n);
-	WS_NEW(temp, s->both.end_ns, n);
-	WS_NEW(temp, s->both.thread, n);
-	WS_NEW(temp, s->both.parent, n);
-	WS_NEW(temp, s->both.name, n);
-	WS_NEW(temp, s->both_selected, n);
-	WS_NEW(temp, s->node, n);
-	WS_NEW(temp, s->from, n);
-	return ws_arena_check(temp, "the operations", err);
-}
+/* An operation or range, and which; and where its node stands, once there is one. */
+struct placed {
+	int64_t start_ns, end_ns;
+	uint32_t thread, number, parent;
+	bool is_range;
+};
 
 /* By thread, then begin; of those that begin together the longer, then the range, first. */
-static int by_place(const void *pa, const void *pb, void *arg)
+static int by_place(const void *pa, const void *pb)
 {
-	const struct ws_model *m = arg;
-	size_t nops = m->cpu_ops.tree.n;
-	uint32_t a = *(const uint32_t *)pa, b = *(const uint32_t *)pb;
-	const struct ws_ranges *ta = a < nops ? &m->cpu_ops.tree : &m->ranges;
-	const struct ws_ranges *tb = b < nops ? &m->cpu_ops.tree : &m->ranges;
-	uint32_t i = a < nops ? a : a - (uint32_t)nops, j = b < nops ? b : b - (uint32_t)nops;
+	const struct placed *a = pa, *b = pb;
 
-	if (ta->thread[i] != tb->thread[j])
-		return ta->thread[i] < tb->thread[j] ? -1 : 1;
-	if (ta->start_ns[i] != tb->start_ns[j])
-		return ta->start_ns[i] < tb->start_ns[j] ? -1 : 1;
-	if (ta->end_ns[i] != tb->end_ns[j])
-		return ta->end_ns[i] > tb->end_ns[j] ? -1 : 1;
-	if (ta != tb)
-		return ta == &m->ranges ? -1 : 1;
-	return i < j ? -1 : i > j;
+	if (a->thread != b->thread)
+		return a->thread < b->thread ? -1 : 1;
+	if (a->start_ns != b->start_ns)
+		return a->start_ns < b->start_ns ? -1 : 1;
+	if (a->end_ns != b->end_ns)
+		return a->end_ns > b->end_ns ? -1 : 1;
+	if (a->is_range != b->is_range)
+		return a->is_range ? -1 : 1;
+	return a->number < b->number ? -1 : a->number > b->number;
 }
 
-static enum ws_status merge(struct ops *s, struct ws_err *err)
+static size_t place_all(const struct ops *s, struct placed *placed)
+{
+	struct ws_joined_rows *rows = s->tab->sel->rows;
+	const struct ws_ranges *ops = &s->tab->m->cpu_ops.tree;
+	size_t n = 0;
+
+	for (uint32_t i = 0; i < ops->n; i++)
+		placed[n++] = (struct placed){ops->start_ns[i], ops->end_ns[i], ops->thread[i], i,
+		                              WS_NONE,          false};
+	for (uint32_t i = 0; i < rows->nranges; i++) {
+		const struct ws_joined_range *r = ws_joined_rows_range(rows, i);
+
+		if (is_annotation(s->tab->m, r))
+			placed[n++] = (struct placed){r->start_ns, r->end_ns, r->thread,
+			                              i,           WS_NONE,   true};
+	}
+	ws_sort(placed, n, sizeof(*placed), by_place);
+	return n;
+}
+
+static struct node node_of_placed(const struct ops *s, const struct placed *at)
 {
 	const struct ws_model *m = s->tab->m;
-	const struct ws_cpu_ops *ops = &m->cpu_ops;
-	uint32_t nops = (uint32_t)ops->tree.n;
-	struct ws_ranges *both = &s->both;
+	const struct ws_selection *sel = s->tab->sel;
+	const uint32_t i = at->number;
+	const struct ws_joined_range *r = at->is_range ? ws_joined_rows_range(sel->rows, i) : NULL;
 
-	WS_FORWARD(allocate_both(s, nops + m->ranges.n, err));
-	for (uint32_t i = 0; i < nops + m->ranges.n; i++)
-		if (i < nops || is_annotation(m, i - nops))
-			s->from[both->n++] = i;
-	qsort_r(s->from, both->n, sizeof(*s->from), by_place, (void *)m);
-	memset(s->node, 0xff, (nops + m->ranges.n) * sizeof(*s->node));
-	for (uint32_t i = 0; i < both->n; i++) {
-		bool is_op = s->from[i] < nops;
-		uint32_t at = is_op ? s->from[i] : s->from[i] - nops;
-		const struct ws_ranges *tree = is_op ? &ops->tree : &m->ranges;
-		uint32_t parent = i ? i - 1 : WS_NONE;
+	return (struct node){.dur_ns = at->end_ns - at->start_ns,
+	                     .flops = r ? -1 : ws_cpu_op_config(m, i)->flops,
+	                     .parent = at->parent,
+	                     .name = r ? r->name : m->cpu_ops.tree.name[i],
+	                     .kind = r ? ROW_RANGE : ROW_OP,
+	                     .selected = r ? ws_range_selected(m, sel, r) : sel->op[i]};
+}
 
-		both->start_ns[i] = tree->start_ns[at];
-		both->end_ns[i] = tree->end_ns[at];
-		both->thread[i] = tree->thread[at];
-		both->name[i] = tree->name[at];
-		s->both_selected[i] = is_op ? s->tab->sel->op[at] : s->tab->sel->range[at];
-		s->node[s->from[i]] = i;
-		while (parent != WS_NONE && (both->thread[parent] != both->thread[i] ||
-		                             both->end_ns[parent] < both->end_ns[i]))
-			parent = both->parent[parent];
-		both->parent[i] = parent;
+/* Operations of a framework, with the ranges that the program put around them. */
+static enum ws_status merge(struct ops *s, struct ws_err *err)
+{
+	struct ws_joined_rows *rows = s->tab->sel->rows;
+	const size_t nops = s->tab->m->cpu_ops.tree.n, all = nops + rows->nranges;
+	struct placed *placed;
+	size_t n;
+
+	WS_NEW(s->tab->temp, placed, all);
+	WS_NEW(s->tab->temp, s->node, all);
+	WS_FORWARD(ws_arena_check(s->tab->temp, "the operations", err));
+	WS_FORWARD(ws_spill_open(&s->nodes, all * sizeof(struct node), err));
+	memset(s->node, 0xff, all * sizeof(*s->node));
+	n = place_all(s, placed);
+	for (uint32_t i = 0; i < n; i++) {
+		struct placed *at = &placed[i];
+		struct node node;
+
+		at->parent = i ? i - 1 : WS_NONE;
+		while (at->parent != WS_NONE && (placed[at->parent].thread != at->thread ||
+		                                 placed[at->parent].end_ns < at->end_ns))
+			at->parent = placed[at->parent].parent;
+		s->node[at->is_range ? nops + at->number : at->number] = i;
+		node = node_of_placed(s, at);
+		WS_FORWARD(add_node(s, &node, err));
 	}
 	/* what lies in a range without a node lies in the range around it */
-	for (uint32_t r = 0; r < m->ranges.n; r++)
-		if (s->node[nops + r] == WS_NONE && m->ranges.parent[r] != WS_NONE)
-			s->node[nops + r] = s->node[nops + m->ranges.parent[r]];
-	s->tree = both;
-	s->selected = s->both_selected;
+	for (uint32_t i = 0; i < rows->nranges; i++) {
+		const uint32_t parent = ws_joined_rows_range(rows, i)->parent;
+
+		if (s->node[nops + i] == WS_NONE && parent != WS_NONE)
+			s->node[nops + i] = s->node[nops + parent];
+	}
 	return WS_OK;
 }
 
@@ -163,154 +217,202 @@ static uint32_t node_of(const struct ops *s, uint32_t op, uint32_t range)
 }
 
 /* Of an operation and a range around a call the inner one stands behind the other. */
-static uint32_t node_of_call(const struct ops *s, uint32_t call)
+static uint32_t node_of_call(const struct ops *s, const struct ws_joined_call *call)
 {
-	const struct ws_api *api = &s->tab->m->api;
-	uint32_t a = node_of(s, api->op[call], api->range[call]);
-	uint32_t b = node_of(s, WS_NONE, api->range[call]);
+	uint32_t a = node_of(s, call->cpu_op, call->range);
+	uint32_t b = node_of(s, WS_NONE, call->range);
 
 	return a == WS_NONE || (b != WS_NONE && b > a) ? b : a;
 }
 
-static enum row_kind kind_of(const struct ops *s, uint32_t node)
+/* --- calls ---------------------------------------------------------------------------------- */
+
+/* A call that returned, and may yet lie in another. */
+struct returned {
+	int64_t start_ns, end_ns;
+	struct sums *sums;   /* of its name; NULL: it is not in the report */
+	struct sums *around; /* of the operation that it takes its time from; NULL */
+};
+
+struct calls {
+	struct ops *s;
+	struct returned_of {
+		struct returned *call; /* in the order in which they returned, and began */
+		size_t n, capacity;
+	} * threads;
+	uint32_t *order; /* in which they returned; NULL: as they stand */
+	int64_t longest_ns;
+};
+
+/* Calls of a loaded model stand as in the file. */
+static enum ws_status order_calls(struct calls *c, struct ws_err *err)
 {
-	return s->are_ranges || s->from[node] < s->tab->m->cpu_ops.tree.n ? ROW_OP : ROW_RANGE;
+	struct ws_joined_rows *rows = c->s->tab->sel->rows;
+	struct ws_arena *temp = c->s->tab->temp;
+	int64_t *end_ns, last_ns = INT64_MIN;
+	bool is_sorted = true;
+
+	WS_NEW(temp, c->threads, c->s->tab->m->nthreads);
+	for (uint32_t i = 0; i < rows->ncalls; i++) {
+		const struct ws_joined_call *call = ws_joined_rows_call(rows, i);
+
+		is_sorted &= call->start_ns + call->dur_ns >= last_ns;
+		last_ns = call->start_ns + call->dur_ns;
+		c->longest_ns = call->dur_ns > c->longest_ns ? call->dur_ns : c->longest_ns;
+	}
+	if (is_sorted)
+		return ws_arena_check(temp, "the operations", err);
+	WS_NEW(temp, c->order, rows->ncalls);
+	WS_NEW(temp, end_ns, rows->ncalls);
+	WS_FORWARD(ws_arena_check(temp, "the operations", err));
+	for (uint32_t i = 0; i < rows->ncalls; i++) {
+		const struct ws_joined_call *call = ws_joined_rows_call(rows, i);
+
+		end_ns[i] = call->start_ns + call->dur_ns;
+	}
+	ws_order_identity(c->order, rows->ncalls);
+	return ws_order_by(c->order, end_ns, rows->ncalls, err);
+}
+
+/* What began before the longest call could have begun lies in none that is still to return. */
+static enum ws_status push(const struct calls *c, struct returned_of *t, struct returned call,
+                           struct ws_err *err)
+{
+	size_t old = 0;
+
+	if (t->n == t->capacity) {
+		while (old < t->n && t->call[old].start_ns < call.end_ns - c->longest_ns)
+			old++;
+		t->n -= old;
+		if (old)
+			memmove(t->call, t->call + old, t->n * sizeof(*t->call));
+		WS_FORWARD(WS_GROW(t->call, 2 * t->n + 1, t->capacity, err));
+	}
+	t->call[t->n++] = call;
+	return WS_OK;
+}
+
+/*
+ * Calls take their time from the operation around them, but a call inside a
+ * call (a driver function in a runtime function) from that call. Of two that
+ * begin and return together the first is around the other.
+ */
+static enum ws_status share_out(struct calls *c, const struct ws_joined_call *call, bool selected,
+                                struct ws_err *err)
+{
+	struct ops *s = c->s;
+	struct returned_of *t = &c->threads[call->thread];
+	struct returned new = {.start_ns = call->start_ns,
+	                       .end_ns = call->start_ns + call->dur_ns,
+	                       .sums = selected ? &s->sums[ROW_CALL][call->name] : NULL,
+	                       .around = sums_of_node(s, node_of_call(s, call))};
+	int64_t self_ns = call->dur_ns;
+
+	for (; t->n; t->n--) {
+		const struct returned *in = &t->call[t->n - 1];
+
+		if (in->start_ns < new.start_ns ||
+		    (in->start_ns == new.start_ns && in->end_ns == new.end_ns))
+			break;
+		self_ns -= in->end_ns - in->start_ns;
+		if (in->around)
+			in->around->self_cpu_ns += in->end_ns - in->start_ns;
+	}
+	if (new.sums) {
+		new.sums->calls++;
+		new.sums->flops_unknown = 1;
+		new.sums->self_cpu_ns += self_ns;
+		new.sums->cpu_ns += call->dur_ns;
+	}
+	if (t->n && t->call[t->n - 1].end_ns == new.end_ns) {
+		if (t->call[t->n - 1].sums)
+			t->call[t->n - 1].sums->self_cpu_ns -= call->dur_ns;
+		return WS_OK;
+	}
+	if (new.around)
+		new.around->self_cpu_ns -= call->dur_ns;
+	return push(c, t, new, err);
+}
+
+static enum ws_status share_out_calls(struct ops *s, struct ws_err *err)
+{
+	struct ws_joined_rows *rows = s->tab->sel->rows;
+	struct calls c = {.s = s};
+	enum ws_status status = order_calls(&c, err);
+
+	for (uint32_t i = 0; i < rows->ncalls && status == WS_OK; i++) {
+		const uint32_t at = c.order ? c.order[i] : i;
+		const struct ws_joined_call *call = ws_joined_rows_call(rows, at);
+
+		status = share_out(&c, call, ws_call_selected(s->tab->m, s->tab->sel, call, at),
+		                   err);
+	}
+	for (size_t i = 0; c.threads && i < s->tab->m->nthreads; i++)
+		free(c.threads[i].call);
+	return status;
 }
 
 /* --- sums ----------------------------------------------------------------------------------- */
 
-/*
- * Calls take their time from the operation around them, but a call inside a
- * call (a driver function in a runtime function) from that call.
- */
-static enum ws_status share_out_calls(struct ops *s, struct ws_err *err)
+static void add_work(struct ops *s, uint32_t i, int64_t ns)
 {
-	const struct ws_api *a = &s->tab->m->api;
-	uint32_t *order, *stack;
-	int64_t *later_end;
-	size_t height = 0;
+	struct sums *sums = sums_of_node(s, i);
 
-	WS_NEW(s->tab->temp, order, a->n);
-	WS_NEW(s->tab->temp, stack, a->n);
-	WS_NEW(s->tab->temp, later_end, a->n);
-	WS_FORWARD(ws_arena_check(s->tab->temp, "the operations", err));
-	for (size_t i = 0; i < a->n; i++)
-		later_end[i] = -a->end_ns[i];
-	ws_order_identity(order, a->n);
-	WS_FORWARD(ws_order_by(order, later_end, a->n, err));
-	WS_FORWARD(ws_order_by(order, a->start_ns, a->n, err));
-	WS_FORWARD(ws_order_by_u32(order, a->thread, a->n, a->n, err));
-	for (size_t i = 0; i < a->n; i++) {
-		uint32_t call = order[i], node = node_of_call(s, call);
-		int64_t ns = a->end_ns[call] - a->start_ns[call];
-
-		while (height && (a->thread[stack[height - 1]] != a->thread[call] ||
-		                  a->end_ns[stack[height - 1]] < a->end_ns[call]))
-			height--;
-		s->call_self_ns[call] += ns;
-		if (height)
-			s->call_self_ns[stack[height - 1]] -= ns;
-		else if (node != WS_NONE)
-			s->self_cpu_ns[node] -= ns;
-		stack[height++] = call;
-	}
-	return WS_OK;
+	if (sums)
+		node_at(s, i)->cuda_ns += ns;
+	else
+		sums = &s->outside;
+	sums->self_cuda_ns += ns;
+	sums->device_work++;
 }
 
-static void add_work(struct ops *s, uint32_t node, int64_t ns)
-{
-	if (node == WS_NONE || !s->selected[node]) {
-		s->outside.device_work++;
-		s->outside.self_cuda_ns += ns;
-		return;
-	}
-	s->self_cuda_ns[node] += ns;
-	s->device_work[node]++;
-}
-
-/* Children stand behind their parents: the last first, each adds to its parent. */
-static void add_up_nodes(struct ops *s)
+static void add_all_work(struct ops *s)
 {
 	const struct ws_model *m = s->tab->m;
-	const struct ws_ranges *tree = s->tree;
 	const struct ws_selection *sel = s->tab->sel;
 
-	for (size_t k = 0; k < m->kernels.n; k++)
-		if (sel->kernel[k])
-			add_work(s, node_of(s, m->kernels.op[k], m->kernels.range[k]),
-			         m->kernels.dur_ns[k]);
+	for (size_t i = 0; i < sel->rows->nkernels; i++) {
+		const struct ws_joined_kernel *k = ws_joined_rows_kernel(sel->rows, i);
+
+		if (ws_kernel_selected(m, sel, k, i))
+			add_work(s, node_of(s, k->cpu_op, k->range), k->timed ? k->dur_ns : 0);
+	}
 	for (size_t i = 0; i < m->nwork; i++)
 		if (sel->work[i])
 			add_work(s, node_of(s, m->work[i].op, m->work[i].range), m->work[i].dur_ns);
-	for (uint32_t i = (uint32_t)tree->n; i-- > 0;) {
-		uint32_t parent = tree->parent[i];
-		int64_t ns = tree->end_ns[i] - tree->start_ns[i];
-
-		s->self_cpu_ns[i] += ns;
-		s->cuda_ns[i] += s->self_cuda_ns[i];
-		if (parent == WS_NONE)
-			continue;
-		s->children[parent]++;
-		s->self_cpu_ns[parent] -= ns;
-		s->cuda_ns[parent] += s->cuda_ns[i];
-	}
 }
 
 /* An only child with its parent's name is the same operation, seen twice. */
-static bool is_same_as_parent(const struct ops *s, uint32_t i)
+static bool is_same(const struct node *node, const struct node *parent)
 {
-	uint32_t parent = s->tree->parent[i];
-
-	return parent != WS_NONE && s->selected[parent] && s->children[parent] == 1 &&
-	       s->tree->name[parent] == s->tree->name[i];
+	return parent && parent->selected && parent->children == 1 && parent->name == node->name;
 }
 
-static int64_t flops_of(const struct ops *s, uint32_t i)
+/* Children stand behind their parents: the last first, each adds to its parent. */
+static void add_up(struct ops *s)
 {
-	const struct ws_model *m = s->tab->m;
-	uint32_t payload;
+	for (uint32_t i = (uint32_t)s->nnodes; i-- > 0;) {
+		const struct node *node = node_at(s, i);
+		struct node *parent = node_at(s, node->parent);
+		struct sums *sums = &s->sums[node->kind][node->name];
 
-	if (!s->are_ranges)
-		return kind_of(s, i) == ROW_OP ? ws_cpu_op_config(m, s->from[i])->flops : -1;
-	payload = m->ranges.payload[i];
-	return payload != WS_NONE && m->ops.is_op[payload] ? m->ops.op[payload].flops : -1;
-}
-
-static void add_up_names(struct ops *s)
-{
-	const struct ws_model *m = s->tab->m;
-
-	for (uint32_t i = 0; i < s->tree->n; i++) {
-		struct sums *sums = &s->sums[kind_of(s, i)][s->tree->name[i]];
-		int64_t flops = flops_of(s, i);
-
-		if (!s->selected[i])
-			continue;
-		sums->self_cpu_ns += s->self_cpu_ns[i];
-		sums->self_cuda_ns += s->self_cuda_ns[i];
-		sums->device_work += s->device_work[i];
-		s->all_cpu_ns += s->self_cpu_ns[i];
-		s->all_cuda_ns += s->self_cuda_ns[i];
-		if (is_same_as_parent(s, i))
+		if (parent)
+			parent->cuda_ns += node->cuda_ns;
+		if (!node->selected || is_same(node, parent))
 			continue;
 		sums->calls++;
-		sums->cpu_ns += s->tree->end_ns[i] - s->tree->start_ns[i];
-		sums->cuda_ns += s->cuda_ns[i];
+		sums->cpu_ns += node->dur_ns;
+		sums->cuda_ns += node->cuda_ns;
 		sums->flops_unknown |=
-		        flops < 0 || __builtin_add_overflow(sums->flops, flops, &sums->flops);
+		        node->flops < 0 ||
+		        __builtin_add_overflow(sums->flops, node->flops, &sums->flops);
 	}
-	s->all_cuda_ns += s->outside.self_cuda_ns;
-	for (size_t i = 0; i < m->api.n; i++) {
-		struct sums *sums = &s->sums[ROW_CALL][m->api.name[i]];
-
-		if (!s->tab->sel->call[i])
-			continue;
-		sums->calls++;
-		sums->flops_unknown = 1;
-		sums->self_cpu_ns += s->call_self_ns[i];
-		sums->cpu_ns += m->api.end_ns[i] - m->api.start_ns[i];
-		s->all_cpu_ns += s->call_self_ns[i];
-	}
+	s->all_cuda_ns = s->outside.self_cuda_ns;
+	for (int kind = 0; kind < ROW_KINDS; kind++)
+		for (size_t text = 0; text < s->tab->m->ntexts; text++) {
+			s->all_cpu_ns += s->sums[kind][text].self_cpu_ns;
+			s->all_cuda_ns += s->sums[kind][text].self_cuda_ns;
+		}
 }
 
 static const struct sums *sums_of(const struct ops *s, uint32_t row)
@@ -454,37 +556,43 @@ static enum ws_status add_rows(struct ops *s, struct ws_table *t, struct ws_err 
 	return ws_arena_check(&rows->arena, "the operations", err);
 }
 
+static enum ws_status fill(struct ops *s, struct ws_table *t, struct ws_err *err)
+{
+	const struct ws_model *m = s->tab->m;
+
+	for (int kind = 0; kind < ROW_KINDS; kind++)
+		WS_NEW(s->tab->temp, s->sums[kind], m->ntexts);
+	WS_NEW(s->tab->temp, s->order, m->ntexts * ROW_KINDS);
+	WS_FORWARD(ws_arena_check(s->tab->temp, "the operations", err));
+	WS_FORWARD(s->are_ranges ? add_ranges(s, err) : merge(s, err));
+	WS_FORWARD(share_out_calls(s, err));
+	add_all_work(s);
+	add_up(s);
+	return add_rows(s, t, err);
+}
+
 enum ws_status ws_tab_ops(const struct ws_table_context *tab, struct ws_table *t,
                           struct ws_err *err)
 {
 	const struct ws_model *m = tab->m;
-	bool are_ranges = !m->cpu_ops.tree.n;
-	struct ops s = {
-	        .tab = tab,
-	        .tree = are_ranges ? &m->ranges : &m->cpu_ops.tree,
-	        .selected = are_ranges ? tab->sel->range : tab->sel->op,
-	        .are_ranges = are_ranges,
-	};
+	struct ops s = {.tab = tab, .are_ranges = !m->cpu_ops.tree.n};
+	enum ws_status status;
 
-	if (!s.tree->n) {
+	if (s.are_ranges && !tab->sel->rows->nranges) {
 		ws_table_set_not_recorded(t, "Neither framework operations nor NVTX ranges were "
 		                             "recorded. Annotate the program with NVTX, or import "
 		                             "a trace of PyTorch's profiler.");
 		return WS_OK;
 	}
-	if (!are_ranges)
-		WS_FORWARD(merge(&s, err));
-	WS_FORWARD(allocate(&s, err));
-	WS_FORWARD(share_out_calls(&s, err));
-	add_up_nodes(&s);
-	add_up_names(&s);
-	WS_FORWARD(add_rows(&s, t, err));
+	status = fill(&s, t, err);
+	ws_spill_close(&s.nodes);
+	WS_FORWARD(status);
 	ws_table_note(t,
 	              "Operations are %s. Self columns add up; totals count nested "
 	              "operations in every row that contains them, and so do FLOPs.",
-	              are_ranges ? "the NVTX ranges: the trace has no framework operations"
-	                         : "the framework's, with the ranges around them");
-	if (!are_ranges && !m->cpu_ops.with_shapes)
+	              s.are_ranges ? "the NVTX ranges: the trace has no framework operations"
+	                           : "the framework's, with the ranges around them");
+	if (!s.are_ranges && !m->cpu_ops.with_shapes)
 		ws_table_note(t, "FLOPs are not recorded: PyTorch's profiler records shapes "
 		                 "with record_shapes=True.");
 	if (tab->sel->has_launched)

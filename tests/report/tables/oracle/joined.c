@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/model/label.h"
 #include "report/model/steps.h"
 #include "report/pass/pass.h"
 #include "tests/report/tables/oracle/compare.h"
@@ -108,6 +109,7 @@ static int same_call(const struct told *t, const struct ws_joined_call *c, const
 
 	return c->start_ns == a->start_ns[call] && c->start_ns + c->dur_ns == a->end_ns[call] &&
 	       c->thread == a->thread[call] && c->failed == a->failed[call] &&
+	       c->marks == (ws_range_marks(t->m, a->range[call]) & WS_MARKS_INHERITED) &&
 	       same_number(t, c->range, a->range[call]) &&
 	       same_step(p, c->step, t->m, ws_call_step(t->m, call)) &&
 	       same_text(p, c->name, t->m, a->name[call]);
