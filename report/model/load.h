@@ -23,8 +23,7 @@ struct ws_loader {
 	const struct ws_model_opts *opts;
 	/* correlation of each kernel and API call */
 	uint64_t *kernel_correlation, *api_correlation;
-	uint32_t *memory_thread; /* thread of each memory event, WS_NONE */
-	struct ws_arena temp;    /* for what later steps of loading need */
+	struct ws_arena temp; /* for what later steps of loading need */
 };
 
 /* Frees what the loader holds; the model stays. */

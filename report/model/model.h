@@ -191,8 +191,9 @@ struct ws_memory_event {
 	uint64_t bytes, address;
 	uint64_t allocated_bytes, reserved_bytes; /* after it; 0 = not recorded */
 	uint32_t process, device;                 /* device: index, WS_NONE = memory of the host */
-	uint32_t range, cpu_op;                   /* innermost around it, WS_NONE */
-	uint8_t op;                               /* enum ws_memory_op */
+	uint32_t thread;                          /* WS_NONE = not recorded */
+	uint32_t range, cpu_op; /* innermost around it, WS_NONE; range: a number of joined rows */
+	uint8_t op;             /* enum ws_memory_op */
 };
 
 struct ws_model_step {
@@ -335,19 +336,23 @@ static inline uint32_t ws_kernel_step(const struct ws_model *m, size_t k)
 {
 	return m->kernels.step[k];
 }
-/* The phase of what happened in a range and an operation, WS_NONE: in none. The program's own word
- * beats the framework's links, but what is backward lies in the range of its forward. */
-static inline enum ws_phase ws_phase_of(const struct ws_model *m, uint32_t range, uint32_t op)
+/* The phase of what happened in a range of this phase and an operation, WS_NONE: in none. The
+ * program's own word beats the framework's links, but what is backward lies in the range of its
+ * forward. */
+static inline enum ws_phase ws_phase_of(const struct ws_model *m, uint8_t of_range, uint32_t op)
 {
 	if (op != WS_NONE && m->cpu_ops.forward[op] != WS_NONE)
 		return WS_PHASE_BACKWARD;
-	if (range != WS_NONE && m->range_phase[range] != WS_PHASE_OTHER)
-		return (enum ws_phase)m->range_phase[range];
+	if (of_range != WS_PHASE_OTHER)
+		return (enum ws_phase)of_range;
 	return op == WS_NONE ? WS_PHASE_OTHER : (enum ws_phase)m->cpu_ops.phase[op];
 }
 static inline enum ws_phase ws_kernel_phase(const struct ws_model *m, size_t k)
 {
-	return ws_phase_of(m, m->kernels.range[k], m->kernels.op[k]);
+	const uint32_t range = m->kernels.range[k];
+
+	return ws_phase_of(m, range == WS_NONE ? WS_PHASE_OTHER : m->range_phase[range],
+	                   m->kernels.op[k]);
 }
 /* Is it a step that the statistics are made of? */
 static inline bool ws_step_is_measured(const struct ws_model *m, uint32_t step)

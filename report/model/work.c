@@ -139,7 +139,7 @@ enum ws_status ws_load_work(struct ws_loader *l, struct ws_err *err)
 /* --- memory ------------------------------------------------------------------------------ */
 
 static enum ws_status take_memory(struct ws_loader *l, const struct ws_column_data *t, uint64_t row,
-                                  struct ws_memory_event *e, uint32_t *thread, struct ws_err *err)
+                                  struct ws_memory_event *e, struct ws_err *err)
 {
 	uint64_t kind = ws_value(t, WS_COL_memory_memory_kind, row);
 	int host = kind == WS_MEMORY_PAGEABLE || kind == WS_MEMORY_PINNED;
@@ -151,6 +151,7 @@ static enum ws_status take_memory(struct ws_loader *l, const struct ws_column_da
 	        .allocated_bytes = ws_value(t, WS_COL_memory_total_allocated_bytes, row),
 	        .reserved_bytes = ws_value(t, WS_COL_memory_total_reserved_bytes, row),
 	        .device = WS_NONE,
+	        .thread = WS_NONE,
 	        .range = WS_NONE,
 	        .cpu_op = WS_NONE,
 	        .op = (uint8_t)(ws_value(t, WS_COL_memory_op, row) & 0xff),
@@ -164,10 +165,9 @@ static enum ws_status take_memory(struct ws_loader *l, const struct ws_column_da
 	if (!host)
 		WS_FORWARD(ws_device_number(l, ws_value(t, WS_COL_memory_device, row), &e->device,
 		                            err));
-	*thread = WS_NONE;
 	if (ws_value(t, WS_COL_memory_thread, row))
-		WS_FORWARD(ws_thread_number(l, ws_value(t, WS_COL_memory_thread, row), 0, thread,
-		                            err));
+		WS_FORWARD(ws_thread_number(l, ws_value(t, WS_COL_memory_thread, row), 0,
+		                            &e->thread, err));
 	return WS_OK;
 }
 
@@ -182,7 +182,6 @@ enum ws_status ws_load_memory(struct ws_loader *l, struct ws_err *err)
 	WS_FORWARD(ws_load_kind(l, WS_KIND_MEMORY, &t, err));
 	WS_NEW(&l->temp, order, t.rows);
 	WS_NEW(&l->temp, time, t.rows);
-	WS_NEW(&l->temp, l->memory_thread, t.rows);
 	WS_NEW(&m->arena, m->memory, t.rows);
 	status = ws_arena_check(&l->temp, "the allocations of the trace", err);
 	WS_THEN(status, ws_arena_check(&m->arena, "the allocations of the trace", err));
@@ -193,7 +192,7 @@ enum ws_status ws_load_memory(struct ws_loader *l, struct ws_err *err)
 		status = ws_order_by(order, time, t.rows, err);
 	}
 	for (uint64_t i = 0; i < t.rows && status == WS_OK; i++, m->nmemory++) {
-		status = take_memory(l, &t, order[i], &m->memory[i], &l->memory_thread[i], err);
+		status = take_memory(l, &t, order[i], &m->memory[i], err);
 		if (__builtin_add_overflow(total, (int64_t)m->memory[i].bytes, &total))
 			status = WS_FAIL(err, CORRUPT, "the allocations add up to over 2^63 bytes");
 	}
@@ -208,14 +207,18 @@ static enum ws_status join_memory(struct ws_loader *l, struct ws_err *err)
 	struct ws_model *m = l->m;
 	struct ws_attribution in_range = {0}, in_op = {0};
 	enum ws_status status;
+	uint32_t *thread;
 	int64_t *time;
 
 	WS_NEW(&l->temp, time, m->nmemory);
+	WS_NEW(&l->temp, thread, m->nmemory);
 	WS_FORWARD(ws_arena_check(&l->temp, "the allocations of the trace", err));
-	for (size_t i = 0; i < m->nmemory; i++)
+	for (size_t i = 0; i < m->nmemory; i++) {
 		time[i] = m->memory[i].time_ns;
+		thread[i] = m->memory[i].thread;
+	}
 
-	const struct ws_calls moments = {m->nmemory, time, time, l->memory_thread, NULL, NULL};
+	const struct ws_calls moments = {m->nmemory, time, time, thread, NULL, NULL};
 
 	status = ws_attribute(&moments, &m->ranges, &in_range, err);
 	WS_THEN(status, ws_attribute(&moments, &m->cpu_ops.tree, &in_op, err));

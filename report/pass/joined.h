@@ -13,8 +13,8 @@ struct ws_joined_call {
 	int64_t start_ns, dur_ns;
 	uint64_t correlation;
 	uint32_t name, thread;
-	uint32_t range; /* innermost around it, WS_NONE */
-	uint32_t step;  /* as for a kernel */
+	uint32_t range;  /* innermost around it, WS_NONE */
+	uint32_t step;   /* as for a kernel */
 	uint32_t cpu_op; /* innermost around it of the model's, WS_NONE; none of a pass */
 	uint8_t marks;   /* WS_IN_… of the range */
 	uint8_t failed;  /* its result was no success */

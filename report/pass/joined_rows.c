@@ -236,6 +236,38 @@ static uint32_t thread_of_range(const void *ctx, const void *row)
 	return range->thread;
 }
 
+/* The innermost ranges around the events of memory, which are in order of time as ranges begin. */
+static enum ws_status place_memory(struct ws_joined_rows *rows, struct ws_model *m,
+                                   struct ws_err *err)
+{
+	struct ws_arena temp = {0};
+	const struct ws_joined_range *r;
+	uint32_t *innermost, begun = 0; /* of each thread, when the last event happened */
+	enum ws_status status;
+
+	WS_NEW(&temp, innermost, m->nthreads);
+	status = ws_arena_check(&temp, "the allocations of the trace", err);
+	for (size_t i = 0; i < m->nthreads && status == WS_OK; i++)
+		innermost[i] = WS_NONE;
+	for (size_t i = 0; i < m->nmemory && status == WS_OK; i++) {
+		struct ws_memory_event *e = &m->memory[i];
+		uint32_t *in;
+
+		for (; begun < rows->nranges &&
+		       (r = ws_joined_rows_range(rows, begun))->start_ns <= e->time_ns;
+		     begun++)
+			innermost[r->thread] = begun;
+		if (e->thread == WS_NONE)
+			continue;
+		in = &innermost[e->thread];
+		while ((r = ws_joined_rows_range(rows, *in)) && r->end_ns < e->time_ns)
+			*in = r->parent;
+		e->range = *in;
+	}
+	ws_arena_free(&temp);
+	return status;
+}
+
 /* Kernels by device; and what names a step by its range, by its number. */
 static enum ws_status sort(struct ws_joined_rows *rows, struct ws_model *m, struct ws_err *err)
 {
@@ -246,7 +278,7 @@ static enum ws_status sort(struct ws_joined_rows *rows, struct ws_model *m, stru
 	WS_FORWARD(number_steps(rows, m, err));
 	for (size_t i = 0; i < m->nwork; i++)
 		m->work[i].step = ws_joined_rows_step(rows, m->work[i].step);
-	return WS_OK;
+	return place_memory(rows, m, err);
 }
 
 enum ws_status ws_joined_rows_ranges_by_thread(struct ws_joined_rows *rows,

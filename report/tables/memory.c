@@ -33,6 +33,13 @@ struct memory {
 	uint64_t out_of_memory;
 };
 
+/* The range around an event, NULL. */
+static const struct ws_joined_range *range_of(const struct memory *s,
+                                              const struct ws_memory_event *e)
+{
+	return ws_joined_rows_range(s->tab->sel->rows, e->range);
+}
+
 static const struct ws_memory_event *event_of(const struct memory *s, size_t i)
 {
 	return &s->tab->m->memory[s->event[i]];
@@ -79,7 +86,7 @@ static enum ws_status find_states(struct memory *s, struct ws_err *err)
 			                          ? (int64_t)e->bytes
 			                          : (int64_t)m->memory[block].bytes;
 		}
-		if (!s->tab->sel->memory[i])
+		if (!ws_memory_selected(m, s->tab->sel, i))
 			continue;
 		s->guessed |= !recorded[e->device];
 		s->event[at] = i;
@@ -134,11 +141,13 @@ static void add_device(struct memory *s, uint32_t device)
 
 	for (size_t i = 0; i < s->n; i++) {
 		const struct ws_memory_event *e = event_of(s, i);
+		const struct ws_joined_range *r = range_of(s, e);
 
 		if (e->device != device)
 			continue;
 		count(&all, e, &s->state[i]);
-		count(&phases[ws_phase_of(s->tab->m, e->range, e->cpu_op)], e, &s->state[i]);
+		count(&phases[ws_phase_of(s->tab->m, r ? r->phase : WS_PHASE_OTHER, e->cpu_op)], e,
+		      &s->state[i]);
 	}
 	if (!all.events)
 		return;
@@ -190,11 +199,13 @@ static void add_over_time(struct memory *s, uint32_t device)
 /* --- where it was taken ------------------------------------------------------------------ */
 
 /* The operation, else the innermost range; the empty text when there is neither. */
-static uint32_t place_of(const struct ws_model *m, const struct ws_memory_event *e)
+static uint32_t place_of(const struct memory *s, const struct ws_memory_event *e)
 {
+	const struct ws_joined_range *r = range_of(s, e);
+
 	if (e->cpu_op != WS_NONE)
-		return m->cpu_ops.tree.name[e->cpu_op];
-	return e->range == WS_NONE ? WS_TEXT_EMPTY : m->ranges.name[e->range];
+		return s->tab->m->cpu_ops.tree.name[e->cpu_op];
+	return r ? r->name : WS_TEXT_EMPTY;
 }
 
 static void set_place(struct memory *s, struct ws_cell *row, uint32_t place)
@@ -241,7 +252,7 @@ static enum ws_status add_operations(struct memory *s, struct ws_err *err)
 	ranking.sums = sums;
 	for (size_t i = 0; i < s->n; i++) {
 		const struct ws_memory_event *e = event_of(s, i);
-		struct op_sums *sum = &sums[place_of(m, e)];
+		struct op_sums *sum = &sums[place_of(s, e)];
 
 		sum->net += e->op == WS_MEMORY_OP_ALLOC ? (int64_t)e->bytes : -(int64_t)e->bytes;
 		sum->taken += e->op == WS_MEMORY_OP_ALLOC ? (int64_t)e->bytes : 0;
@@ -296,7 +307,7 @@ static enum ws_status set_long_place(struct memory *s, struct ws_cell *row,
 	while (outer != WS_NONE && ops->parent[outer] != WS_NONE)
 		outer = ops->parent[outer];
 	if (outer == e->cpu_op) {
-		set_place(s, row, place_of(m, e));
+		set_place(s, row, place_of(s, e));
 		return WS_OK;
 	}
 	a = m->texts[ops->name[outer]];

@@ -49,6 +49,7 @@ static const struct need {
         {&ws_def_api_summary, ALWAYS, WS_DIGEST_CALLS | WS_DIGEST_KERNELS},
         {&ws_def_memory_time, ALWAYS, WS_DIGEST_KERNELS},
         {&ws_def_memory_size, ALWAYS, WS_DIGEST_KERNELS},
+        {&ws_def_memory, ALWAYS, WS_DIGEST_ROWS},
         {&ws_def_losses, ALWAYS, WS_DIGEST_KERNELS | WS_DIGEST_NAMES | WS_DIGEST_LEFT},
         {&ws_def_method, ALWAYS, WS_DIGEST_KERNELS},
 };

@@ -121,6 +121,21 @@ static void other_call(struct scene *s, unsigned thread)
 		                               .correlation = pick(s, 10) ? id : 0});
 }
 
+/* What a thread takes and gives back, some of it of no thread, and some of the host. */
+static void allocate(struct scene *s, unsigned thread)
+{
+	tb_add(s->b, WS_KIND_MEMORY,
+	       &(struct ws_row_memory){.time_ns = s->now,
+	                               .pid = 100,
+	                               .thread = pick(s, 10) ? thread : 0,
+	                               .op = pick(s, 2) ? WS_MEMORY_OP_ALLOC : WS_MEMORY_OP_FREE,
+	                               .memory_kind =
+	                                       pick(s, 10) ? WS_MEMORY_DEVICE : WS_MEMORY_PINNED,
+	                               .device = pick(s, 2),
+	                               .address = 1 + pick(s, 8),
+	                               .bytes = 1 + pick(s, 5)});
+}
+
 static void flush(struct scene *s)
 {
 	struct ws_err err;
@@ -134,7 +149,7 @@ static void act(struct scene *s)
 
 	tb_on_thread(s->b, thread);
 	pass_time(s);
-	switch (pick(s, 7)) {
+	switch (pick(s, 8)) {
 	case 0:
 	case 1:
 		if (s->depth[thread] < 5)
@@ -148,6 +163,9 @@ static void act(struct scene *s)
 		break;
 	case 4:
 		other_call(s, thread);
+		break;
+	case 5:
+		allocate(s, thread);
 		break;
 	default:
 		call(s);
