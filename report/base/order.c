@@ -1,7 +1,5 @@
 #include "report/base/order.h"
 
-#include "formats/base/arena.h"
-
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -89,4 +87,25 @@ enum ws_status ws_order_by_u32(uint32_t *order, const uint32_t *key, size_t n, s
 	WS_THEN(status, ws_order_by(order, wide, n, err));
 	ws_arena_free(&temp);
 	return status;
+}
+
+enum ws_status ws_order_by_key(struct ws_rows_by_key *out, struct ws_arena *arena,
+                               const uint32_t *key, size_t n, size_t nkeys, struct ws_err *err)
+{
+	uint32_t *first;
+
+	WS_NEW(arena, out->order, n);
+	WS_NEW(arena, out->first, nkeys + 2);
+	WS_FORWARD(ws_arena_check(arena, "sorting rows", err));
+	/* one place on, so that filling a key's rows moves its begin to where it belongs */
+	first = out->first + 1;
+	for (size_t i = 0; i < n; i++)
+		if (key[i] != WS_NONE)
+			first[key[i] + 1]++;
+	for (size_t k = 1; k <= nkeys; k++)
+		first[k] += first[k - 1];
+	for (uint32_t i = 0; i < n; i++)
+		if (key[i] != WS_NONE)
+			out->order[first[key[i]]++] = i;
+	return WS_OK;
 }

@@ -1,5 +1,5 @@
 /*
- * Two helpers for joining big tables: a stable sort of row numbers, and a map
+ * Helpers for joining big tables: stable sorts of row numbers, and a map
  * from 64-bit ids to row numbers.
  */
 #pragma once
@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
+#include "formats/base/arena.h"
 #include "formats/base/map.h"
 
 /* No row, no range, no node: an absent 32-bit index. */
@@ -26,6 +27,14 @@ enum ws_status ws_order_by(uint32_t *order, const int64_t *key, size_t n, struct
 /* The same by 32-bit keys, of which there are `rows`: order may hold some of the rows only. */
 enum ws_status ws_order_by_u32(uint32_t *order, const uint32_t *key, size_t n, size_t rows,
                                struct ws_err *err);
+
+/* Rows by a key below nkeys of each, WS_NONE: left out. Those of key k are order[first[k]] up to
+ * order[first[k + 1] - 1], as they stood. */
+struct ws_rows_by_key {
+	uint32_t *order, *first;
+};
+enum ws_status ws_order_by_key(struct ws_rows_by_key *out, struct ws_arena *arena,
+                               const uint32_t *key, size_t n, size_t nkeys, struct ws_err *err);
 
 /* < 0, 0 or > 0, for functions that compare. */
 static inline int ws_order_compare(uint64_t a, uint64_t b)

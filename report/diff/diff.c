@@ -167,34 +167,43 @@ static void find_reasons(struct ws_diff *d)
 
 /* --- all of it --------------------------------------------------------------------------- */
 
+struct of_side {
+	struct ws_diff *d;
+	int side;
+};
+
+static void add_to_rest(void *ctx, size_t sample, const struct ws_work_call *call)
+{
+	const struct of_side *of = ctx;
+	struct ws_diff *d = of->d;
+	const uint32_t group = d->match.group[of->side][call->slot];
+	struct ws_diff_rest *rest = &d->rest[of->side];
+
+	(void)sample;
+	if (group == WS_NONE) {
+		rest->kernels += ws_names_item(&d->names, call->item)->nkernels;
+		return;
+	}
+	d->matched_ns[of->side] += call->gpu_ns;
+	if (d->match.by[group] != WS_MATCHED_BY_CAST)
+		return;
+	rest->casts += ws_names_item(&d->names, call->item)->nkernels;
+	rest->cast_ns += call->gpu_ns;
+}
+
 static enum ws_status match(struct ws_diff *d, struct ws_err *err)
 {
-	struct ws_work_item *items[2] = {NULL, NULL};
 	struct ws_work_list list[2];
 	uint32_t cast;
-	enum ws_status status = ws_texts_add_str(&d->names.texts, "cast", &cast, err);
 
-	for (int s = 0; s < 2; s++) {
-		struct ws_side *side = &d->side[s];
-
-		items[s] = calloc(side->nslots + 1, sizeof(**items));
-		if (!items[s])
-			status = WS_FAIL_MEMORY(err, "comparing the traces");
-		for (size_t i = 0; i < side->nslots && items[s]; i++)
-			items[s][i] = side->slots[i].item;
-		list[s] = (struct ws_work_list){items[s], side->nslots};
-	}
-	WS_THEN(status, ws_match_find(&d->match, &list[0], &list[1], cast, err));
-	for (int s = 0; s < 2 && status == WS_OK; s++) {
-		const struct ws_side *side = &d->side[s];
-
-		for (size_t i = 0; i < side->nslots * side->nsamples; i++)
-			if (d->match.group[s][i / side->nsamples] != WS_NONE)
-				d->matched_ns[s] += side->slot_ns[i];
-	}
-	free(items[0]);
-	free(items[1]);
-	return status;
+	WS_FORWARD(ws_texts_add_str(&d->names.texts, "cast", &cast, err));
+	for (int s = 0; s < 2; s++)
+		list[s] = (struct ws_work_list){d->side[s].slots, d->side[s].nslots,
+		                                d->side[s].slots_ns};
+	WS_FORWARD(ws_match_find(&d->match, &d->names, &list[0], &list[1], cast, err));
+	for (int s = 0; s < 2; s++)
+		ws_side_each_call(&d->side[s], add_to_rest, &(struct of_side){d, s});
+	return WS_OK;
 }
 
 struct ws_grade_opts ws_grade_opts_of(const struct ws_diff_opts *opts, bool on_cpu)
@@ -227,13 +236,13 @@ enum ws_status ws_sides_prepare_aa(struct ws_sides *s, const struct ws_diff_opts
 
 	s->d.opts = opts ? *opts : defaults;
 	resolve_grade(&s->d);
-	return ws_side_merge(&s->d.side[0], err);
+	return ws_side_merge(&s->d.side[0], &s->d.names, err);
 }
 
 static enum ws_status prepare(struct ws_diff *d, struct ws_err *err)
 {
 	for (int s = 0; s < 2; s++)
-		WS_FORWARD(ws_side_merge(&d->side[s], err));
+		WS_FORWARD(ws_side_merge(&d->side[s], &d->names, err));
 	resolve_grade(d);
 	ws_sides_name(d->side, &d->names);
 	WS_FORWARD(match(d, err));

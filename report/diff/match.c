@@ -23,15 +23,23 @@ const char *ws_matched_by_name(enum ws_matched_by by)
 	return names[by];
 }
 
-/* What must be equal for two items to face each other, from strict to loose. */
-enum { KIND_AND_SHAPE, KIND, CLASS, LEVELS };
-
 struct matcher {
+	const struct ws_names *names;
 	struct ws_work_list side[2];
-	uint32_t *symbol[LEVELS][2];
 	uint32_t *scratch[2]; /* what ws_align compares */
 	struct ws_match *out;
+	struct ws_arena temp;
 };
+
+static const struct ws_work_item *item_of(const struct matcher *g, int side, size_t at)
+{
+	return ws_names_item(g->names, g->side[side].call[at].item);
+}
+
+static uint32_t symbol_of(const struct matcher *g, int level, int side, size_t at)
+{
+	return item_of(g, side, at)->like[level];
+}
 
 /* Positions in the sequence of a side, ascending. */
 struct positions {
@@ -59,16 +67,15 @@ static void join(struct matcher *g, const struct positions p[2], enum ws_matched
 /* Operations of other kinds are not the same because a class holds both. */
 static bool may_match(const struct matcher *g, uint32_t a, uint32_t b, int level)
 {
-	const struct ws_work_item *x = &g->side[0].item[a], *y = &g->side[1].item[b];
+	const struct ws_work_item *x = item_of(g, 0, a), *y = item_of(g, 1, b);
 
-	return level != CLASS || !x->op || !y->op || x->kind == y->kind;
+	return level != WS_LIKE_CLASS || !x->op || !y->op || x->kind == y->kind;
 }
 
 static enum ws_matched_by what_matched(const struct matcher *g, uint32_t a, uint32_t b,
                                        const struct rule *rule)
 {
-	if (rule->by == WS_MATCHED_BY_OPERATION &&
-	    (!g->side[0].item[a].op || !g->side[1].item[b].op))
+	if (rule->by == WS_MATCHED_BY_OPERATION && (!item_of(g, 0, a)->op || !item_of(g, 1, b)->op))
 		return WS_MATCHED_BY_CLASS;
 	return rule->by;
 }
@@ -94,7 +101,7 @@ static enum ws_status align_level(struct matcher *g, const struct positions p[2]
 	}
 	for (int s = 0; s < 2; s++)
 		for (size_t i = 0; i < p[s].n; i++)
-			g->scratch[s][i] = g->symbol[rule.level][s][p[s].at[i]];
+			g->scratch[s][i] = symbol_of(g, rule.level, s, p[s].at[i]);
 	partner = calloc(p[0].n, sizeof(*partner));
 	if (!partner)
 		return WS_FAIL_MEMORY(err, "matching the traces");
@@ -126,66 +133,55 @@ static enum ws_status align_level(struct matcher *g, const struct positions p[2]
 	return status;
 }
 
-/* --- symbols ----------------------------------------------------------------------------- */
-
-static enum ws_status find_symbols(struct matcher *g, struct ws_err *err)
-{
-	struct ws_texts keys = {0};
-	enum ws_status status = WS_OK;
-
-	for (int s = 0; s < 2; s++) {
-		for (size_t i = 0; i < g->side[s].n && status == WS_OK; i++) {
-			const struct ws_work_item *item = &g->side[s].item[i];
-			const uint32_t key[LEVELS][4] = {
-			        {KIND_AND_SHAPE, item->phase, item->kind, item->shape},
-			        {KIND, item->phase, item->kind, 0},
-			        {CLASS, item->phase, item->class, 0},
-			};
-
-			for (int level = 0; level < LEVELS && status == WS_OK; level++)
-				status = ws_texts_add(&keys,
-				                      (struct ws_bytes){key[level],
-				                                        sizeof(key[level])},
-				                      &g->symbol[level][s][i], err);
-		}
-	}
-	ws_texts_release(&keys);
-	return status;
-}
-
 /* --- pass 1: ranges ---------------------------------------------------------------------- */
 
-static int64_t range_of(const struct ws_work_item *item)
+static int64_t range_of(const struct matcher *g, int side, uint32_t at)
 {
-	return (int64_t)((uint64_t)item->place << 31 | item->instance);
+	return (int64_t)((uint64_t)item_of(g, side, at)->place << 31 |
+	                 g->side[side].call[at].instance);
 }
 
-/* Items in a range, by range, in launch order. */
-static enum ws_status by_range(const struct ws_work_list *list, uint32_t *order, size_t *n,
+static int by_instance(const void *pa, const void *pb, void *ctx)
+{
+	const uint32_t a = *(const uint32_t *)pa, b = *(const uint32_t *)pb;
+	const struct ws_work_ref *call = ctx;
+
+	if (call[a].instance != call[b].instance)
+		return call[a].instance < call[b].instance ? -1 : 1;
+	return ws_order_compare(a, b);
+}
+
+/* Calls in a range, by range, in launch order. temp: one entry a call. */
+static enum ws_status by_range(struct matcher *g, int side, struct positions *out, uint32_t *temp,
                                struct ws_err *err)
 {
-	int64_t *key = calloc(list->n + 1, sizeof(*key));
-	enum ws_status status;
+	const struct ws_work_list *list = &g->side[side];
+	const size_t nplaces = g->names->nplaces;
+	struct ws_rows_by_key of;
 
-	if (!key)
-		return WS_FAIL_MEMORY(err, "matching the traces");
-	*n = 0;
-	for (uint32_t i = 0; i < list->n; i++) {
-		key[i] = range_of(&list->item[i]);
-		if (list->item[i].place != WS_NONE)
-			order[(*n)++] = i;
+	for (uint32_t i = 0; i < list->n; i++)
+		temp[i] = item_of(g, side, i)->place;
+	WS_FORWARD(ws_order_by_key(&of, &g->temp, temp, list->n, nplaces, err));
+	*out = (struct positions){of.order, of.first[nplaces]};
+	for (size_t p = 0; p < nplaces; p++) {
+		size_t i = of.first[p] + 1;
+
+		while (i < of.first[p + 1] &&
+		       list->call[of.order[i - 1]].instance <= list->call[of.order[i]].instance)
+			i++;
+		if (i < of.first[p + 1])
+			qsort_r(of.order + of.first[p], of.first[p + 1] - of.first[p],
+			        sizeof(*of.order), by_instance, (void *)list->call);
 	}
-	status = ws_order_by(order, key, *n, err);
-	free(key);
-	return status;
+	return WS_OK;
 }
 
-static size_t end_of_range(const struct ws_work_list *list, const uint32_t *order, size_t from,
-                           size_t n)
+static size_t end_of_range(const struct matcher *g, int side, const struct positions *in,
+                           size_t from)
 {
 	size_t i = from;
 
-	while (i < n && range_of(&list->item[order[i]]) == range_of(&list->item[order[from]]))
+	while (i < in->n && range_of(g, side, in->at[i]) == range_of(g, side, in->at[from]))
 		i++;
 	return i;
 }
@@ -196,7 +192,8 @@ static bool same_kinds(const struct matcher *g, const struct positions p[2])
 	if (p[0].n != p[1].n)
 		return 0;
 	for (size_t i = 0; i < p[0].n; i++)
-		if (g->symbol[KIND][0][p[0].at[i]] != g->symbol[KIND][1][p[1].at[i]])
+		if (symbol_of(g, WS_LIKE_KIND, 0, p[0].at[i]) !=
+		    symbol_of(g, WS_LIKE_KIND, 1, p[1].at[i]))
 			return 0;
 	return 1;
 }
@@ -205,7 +202,7 @@ static enum ws_status match_range(struct matcher *g, const struct positions p[2]
                                   struct ws_err *err)
 {
 	int small = p[0].n <= SMALL_RANGE && p[1].n <= SMALL_RANGE;
-	struct rule rule = {KIND_AND_SHAPE, KIND,
+	struct rule rule = {WS_LIKE_KIND_AND_SHAPE, WS_LIKE_KIND,
 	                    small || same_kinds(g, p) ? WS_MATCHED_BY_RANGE
 	                                              : WS_MATCHED_BY_OPERATION,
 	                    small};
@@ -215,36 +212,29 @@ static enum ws_status match_range(struct matcher *g, const struct positions p[2]
 
 static enum ws_status match_ranges(struct matcher *g, struct ws_err *err)
 {
-	uint32_t *order[2];
-	size_t n[2], at[2] = {0, 0};
-	enum ws_status status = WS_OK;
+	struct positions in[2];
+	size_t at[2] = {0, 0};
 
-	for (int s = 0; s < 2; s++) {
-		order[s] = calloc(g->side[s].n + 1, sizeof(**order));
-		WS_THEN(status, order[s] ? by_range(&g->side[s], order[s], &n[s], err)
-		                         : WS_FAIL_MEMORY(err, "matching the traces"));
-	}
-	while (status == WS_OK && at[0] < n[0] && at[1] < n[1]) {
-		int64_t key[2] = {range_of(&g->side[0].item[order[0][at[0]]]),
-		                  range_of(&g->side[1].item[order[1][at[1]]])};
+	for (int s = 0; s < 2; s++)
+		WS_FORWARD(by_range(g, s, &in[s], g->scratch[s], err));
+	while (at[0] < in[0].n && at[1] < in[1].n) {
+		int64_t key[2] = {range_of(g, 0, in[0].at[at[0]]), range_of(g, 1, in[1].at[at[1]])};
 		size_t end[2];
 
 		for (int s = 0; s < 2; s++)
-			end[s] = end_of_range(&g->side[s], order[s], at[s], n[s]);
+			end[s] = end_of_range(g, s, &in[s], at[s]);
 		if (key[0] == key[1]) {
-			struct positions p[2] = {{order[0] + at[0], end[0] - at[0]},
-			                         {order[1] + at[1], end[1] - at[1]}};
+			struct positions p[2] = {{in[0].at + at[0], end[0] - at[0]},
+			                         {in[1].at + at[1], end[1] - at[1]}};
 
-			status = match_range(g, p, err);
+			WS_FORWARD(match_range(g, p, err));
 		}
 		if (key[0] <= key[1])
 			at[0] = end[0];
 		if (key[1] <= key[0])
 			at[1] = end[1];
 	}
-	free(order[0]);
-	free(order[1]);
-	return status;
+	return WS_OK;
 }
 
 /* --- passes 2 to 4: what is left --------------------------------------------------------- */
@@ -253,7 +243,7 @@ static enum ws_status match_left(struct matcher *g, struct ws_err *err)
 {
 	uint32_t *left[2];
 	struct positions p[2];
-	struct rule rule = {KIND_AND_SHAPE, CLASS, WS_MATCHED_BY_OPERATION, 0};
+	struct rule rule = {WS_LIKE_KIND_AND_SHAPE, WS_LIKE_CLASS, WS_MATCHED_BY_OPERATION, 0};
 	enum ws_status status;
 
 	for (int s = 0; s < 2; s++) {
@@ -276,7 +266,7 @@ static size_t run_of(const struct matcher *g, int side, size_t i)
 	size_t n = 0;
 
 	while (i + n < g->side[side].n && g->out->group[side][i + n] == WS_NONE &&
-	       g->side[side].item[i + n].phase == g->side[side].item[i].phase)
+	       item_of(g, side, i + n)->phase == item_of(g, side, i)->phase)
 		n++;
 	return n;
 }
@@ -305,7 +295,7 @@ static enum ws_status match_neighbours(struct matcher *g, struct ws_err *err)
 		j = i ? last_of_group[before] : 0;
 		n[1] = run_of(g, 1, j);
 		if (n[1] && n[0] + n[1] <= MOST_NEIGHBOURS &&
-		    g->side[0].item[i].phase == g->side[1].item[j].phase) {
+		    item_of(g, 0, i)->phase == item_of(g, 1, j)->phase) {
 			for (int s = 0; s < 2; s++) {
 				for (size_t k = 0; k < n[s]; k++)
 					run[s][k] = (uint32_t)((s ? j : i) + k);
@@ -335,9 +325,9 @@ static void match_casts(struct matcher *g, uint32_t cast)
 
 		for (size_t i = 0; i < n; i = end) {
 			end = i + 1;
-			if (g->side[s].item[i].kind != cast || g->out->group[s][i] != WS_NONE)
+			if (item_of(g, s, i)->kind != cast || g->out->group[s][i] != WS_NONE)
 				continue;
-			while (end < n && g->side[s].item[end].kind == cast &&
+			while (end < n && item_of(g, s, end)->kind == cast &&
 			       g->out->group[s][end] == WS_NONE)
 				end++;
 			if (!is_matched(g, s, end) && !(i && is_matched(g, s, i - 1)))
@@ -356,56 +346,50 @@ static void match_casts(struct matcher *g, uint32_t cast)
  */
 static bool comes_first(const struct ws_work_list *a, const struct ws_work_list *b)
 {
-	int64_t sum[2] = {0, 0};
-
-	if (a->n != b->n)
-		return a->n < b->n;
-	for (size_t i = 0; i < a->n; i++) {
-		sum[0] += a->item[i].gpu_ns;
-		sum[1] += b->item[i].gpu_ns;
-	}
-	return sum[0] <= sum[1];
+	return a->n != b->n ? a->n < b->n : a->gpu_ns <= b->gpu_ns;
 }
 
-enum ws_status ws_match_find(struct ws_match *out, const struct ws_work_list *a,
-                             const struct ws_work_list *b, uint32_t cast, struct ws_err *err)
+static enum ws_status find(struct matcher *g, uint32_t cast, struct ws_err *err)
 {
-	int swapped = !comes_first(a, b), whole = 1;
-	struct matcher g = {.side = {swapped ? *b : *a, swapped ? *a : *b}, .out = out};
-	enum ws_status status = WS_OK;
+	struct ws_match *out = g->out;
+
+	out->by = calloc(g->side[0].n + g->side[1].n + 1, 1);
+	g->temp.failed |= !out->by;
+	for (int s = 0; s < 2; s++) {
+		out->group[s] = malloc((g->side[s].n + 1) * sizeof(**out->group));
+		WS_NEW(&g->temp, g->scratch[s], g->side[s].n);
+		g->temp.failed |= !out->group[s];
+		if (out->group[s])
+			memset(out->group[s], 0xff, (g->side[s].n + 1) * sizeof(**out->group));
+	}
+	WS_FORWARD(ws_arena_check(&g->temp, "matching the traces", err));
+	WS_FORWARD(match_ranges(g, err));
+	WS_FORWARD(match_left(g, err));
+	WS_FORWARD(match_neighbours(g, err));
+	if (cast)
+		match_casts(g, cast);
+	return WS_OK;
+}
+
+enum ws_status ws_match_find(struct ws_match *out, const struct ws_names *names,
+                             const struct ws_work_list *a, const struct ws_work_list *b,
+                             uint32_t cast, struct ws_err *err)
+{
+	int swapped = !comes_first(a, b);
+	struct matcher g = {.names = names,
+	                    .side = {swapped ? *b : *a, swapped ? *a : *b},
+	                    .out = out};
+	enum ws_status status;
 
 	*out = (struct ws_match){0};
-	out->by = calloc(a->n + b->n + 1, 1);
-	for (int s = 0; s < 2; s++) {
-		out->group[s] = malloc((g.side[s].n + 1) * sizeof(**out->group));
-		g.scratch[s] = calloc(g.side[s].n + 1, sizeof(*g.scratch[s]));
-		whole &= out->group[s] && g.scratch[s];
-		if (out->group[s])
-			memset(out->group[s], 0xff, (g.side[s].n + 1) * sizeof(**out->group));
-		for (int level = 0; level < LEVELS; level++) {
-			g.symbol[level][s] = calloc(g.side[s].n + 1, sizeof(**g.symbol[level]));
-			whole &= g.symbol[level][s] != NULL;
-		}
-	}
-	if (!whole || !out->by)
-		status = WS_FAIL_MEMORY(err, "matching the traces");
-	WS_THEN(status, find_symbols(&g, err));
-	WS_THEN(status, match_ranges(&g, err));
-	WS_THEN(status, match_left(&g, err));
-	WS_THEN(status, match_neighbours(&g, err));
-	if (status == WS_OK && cast)
-		match_casts(&g, cast);
+	status = find(&g, cast, err);
 	if (swapped) {
 		uint32_t *group = out->group[0];
 
 		out->group[0] = out->group[1];
 		out->group[1] = group;
 	}
-	for (int s = 0; s < 2; s++) {
-		free(g.scratch[s]);
-		for (int level = 0; level < LEVELS; level++)
-			free(g.symbol[level][s]);
-	}
+	ws_arena_free(&g.temp);
 	return status;
 }
 

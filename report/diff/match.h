@@ -26,18 +26,25 @@ enum ws_matched_by {
 };
 const char *ws_matched_by_name(enum ws_matched_by by);
 
+/* What of a call tells which other one it is. */
+struct ws_work_ref {
+	uint32_t item;     /* number (ws_names_item) */
+	uint32_t instance; /* of the range that it was launched in */
+};
 struct ws_work_list {
-	const struct ws_work_item *item; /* in launch order */
+	const struct ws_work_ref *call; /* in launch order */
 	size_t n;
+	int64_t gpu_ns; /* of all of them */
 };
 
 struct ws_match {
-	uint32_t *group[2]; /* item -> group, WS_NONE = the other side has no such work */
-	uint8_t *by;        /* group -> enum ws_matched_by; of CAST only one side has items */
+	uint32_t *group[2]; /* call -> group, WS_NONE = the other side has no such work */
+	uint8_t *by;        /* group -> enum ws_matched_by; of CAST only one side has calls */
 	size_t ngroups;
 };
 /* cast: the text of that kind. Time and memory: that of ws_align. Free with ws_match_release, also
  * after a failure. */
-enum ws_status ws_match_find(struct ws_match *out, const struct ws_work_list *a,
-                             const struct ws_work_list *b, uint32_t cast, struct ws_err *err);
+enum ws_status ws_match_find(struct ws_match *out, const struct ws_names *names,
+                             const struct ws_work_list *a, const struct ws_work_list *b,
+                             uint32_t cast, struct ws_err *err);
 void ws_match_release(struct ws_match *m);

@@ -18,7 +18,12 @@ struct ws_diff {
 	struct ws_grade_opts grade;
 	struct ws_match match;
 	int64_t matched_ns[2]; /* GPU time of what has a counterpart, over all samples */
-	bool by_steps;         /* the samples of both sides are steps */
+	struct ws_diff_rest {
+		uint64_t kernels; /* of what has none */
+		uint64_t casts;   /* kernels beside matched work */
+		int64_t cast_ns;
+	} rest[2];
+	bool by_steps; /* the samples of both sides are steps */
 	/* why they are not the same work; none: they are */
 	char reasons[WS_DIFF_MAX_REASONS][160];
 	size_t nreasons;
@@ -65,8 +70,8 @@ enum ws_status ws_diff_rows_grade(const struct ws_diff *d, struct ws_diff_rows *
 /* Two vectors of one value a sample; both NULL-free. Grade: AMBIGUOUS, or UNLIKE. */
 enum ws_status ws_diff_compare(const struct ws_diff *d, const int64_t *a, const int64_t *b,
                                struct ws_comparison *out, struct ws_err *err);
-/* The work of both sides by this key; the groups' items, or one item alone. */
-typedef void (*ws_diff_key_fn)(const struct ws_diff *d, const struct ws_side_item *const item[2],
+/* The work of both sides by this key; the groups' first items, or one item alone. */
+typedef void (*ws_diff_key_fn)(const struct ws_diff *d, const struct ws_work_item *const item[2],
                                const size_t n[2], int by, uint32_t key[WS_DIFF_FIELDS]);
 enum ws_status ws_diff_rows_of_work(const struct ws_diff *d, ws_diff_key_fn key_of,
                                     struct ws_diff_rows *out, struct ws_err *err);

@@ -217,9 +217,11 @@ static enum ws_status count_instances(struct ranges *r, struct ws_err *err)
 			return WS_FAIL_MEMORY(err, "comparing the traces");
 		for (size_t i = 0; i < side->nrecordings; i++)
 			for (size_t k = 0; k < side->recordings[i].nranges; k++) {
-				const struct ws_range_time *range = &side->recordings[i].ranges[k];
+				const struct ws_range_time *range =
+				        ws_recording_range(&side->recordings[i], k);
 
-				if (range->instance >= r->most[s][range->place])
+				if (range->sample != WS_NONE &&
+				    range->instance >= r->most[s][range->place])
 					r->most[s][range->place] = range->instance + 1;
 			}
 	}
@@ -247,15 +249,17 @@ static enum ws_status gather_ranges(struct ranges *r, struct ws_err *err)
 {
 	for (int s = 0; s < 2; s++) {
 		const struct ws_side *side = &r->d->side[s];
+		size_t before = 0; /* samples of earlier recordings */
 
-		for (size_t i = 0; i < side->nsamples; i++) {
-			const struct ws_sample *sample = side->samples[i];
-			const struct ws_range_time *ranges =
-			        ws_side_recording(side, i)->ranges + sample->first_range;
+		for (size_t i = 0; i < side->nrecordings; before += side->steps[i++])
+			for (size_t k = 0; k < side->recordings[i].nranges; k++) {
+				const struct ws_range_time *range =
+				        ws_recording_range(&side->recordings[i], k);
 
-			for (size_t k = 0; k < sample->nranges; k++)
-				WS_FORWARD(add_range(r, s, i, &ranges[k], err));
-		}
+				if (range->sample != WS_NONE)
+					WS_FORWARD(add_range(r, s, before + range->sample, range,
+					                     err));
+			}
 	}
 	return WS_OK;
 }

@@ -1,6 +1,6 @@
 /*
- * What the two parts of reading a recording share: who it is (recording.c), and
- * what ran in it (recorded_work.c).
+ * What the parts of reading a recording share: who it is (recording.c), its ranges
+ * (recorded_ranges.c), and what ran in it (recorded_work.c).
  */
 #pragma once
 
@@ -10,13 +10,35 @@
 
 struct ws_reader {
 	const struct ws_model *m;
+	struct ws_joined_rows *rows;
 	struct ws_recording *r;
 	struct ws_names *names;
 	struct ws_selection sel;
 	const struct ws_windows *windows; /* one a sample */
-	uint32_t *sample_of_step;         /* WS_NONE = not compared */
+	struct ws_arena arena;
+	uint32_t *sample_of_step; /* WS_NONE = not compared */
+	uint32_t *path_order; /* paths by thread, then begin: the same from a pass and a model */
 	uint32_t *place_of_path;
+	uint32_t *text_of; /* text of the model -> text of the comparison; WS_NONE = not yet */
+	uint32_t unclassified;
 };
 
-/* Items, ranges, classes, copies and dtypes. After all else. */
+/* The sample of what a row names as its step; 0 for everything where the whole trace is the
+ * sample; WS_NONE. */
+static inline uint32_t ws_reader_sample(const struct ws_reader *c, uint32_t step)
+{
+	if (!c->r->has_steps)
+		return 0;
+	step = ws_joined_rows_step(c->rows, step);
+	return step == WS_NONE ? WS_NONE : c->sample_of_step[step];
+}
+/* A text of the model among those of the comparison; 0 stays 0. */
+enum ws_status ws_reader_text(struct ws_reader *c, uint32_t text, uint32_t *out,
+                              struct ws_err *err);
+
+/* Ranges, without times, and dtypes. */
+enum ws_status ws_reader_read_ranges(struct ws_reader *c, struct ws_err *err);
+/* Calls, classes, copies and the times of ranges. After all else. */
 enum ws_status ws_reader_read_work(struct ws_reader *c, struct ws_err *err);
+/* What was launched in a range was launched in those around it. */
+void ws_reader_add_up_ranges(struct ws_reader *c);

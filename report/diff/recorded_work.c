@@ -1,5 +1,5 @@
 /*
- * What ran in the samples of a recording: operations in launch order, ranges,
+ * What ran in the samples of a recording: calls of operations in launch order,
  * classes, copies.
  */
 #include <inttypes.h>
@@ -13,224 +13,92 @@
 #include "report/diff/reader.h"
 #include "report/tables/tables.h"
 
+/* A kernel in a sample. */
+struct launched {
+	int64_t launch_ns; /* of one without a launch record its start */
+	uint32_t sample;
+	uint32_t number; /* of its row */
+	struct ws_joined_kernel kernel;
+};
+
 struct work {
 	struct ws_reader *c;
-	uint32_t *text_of;  /* text of the model -> text of the comparison; WS_NONE = not yet */
-	uint32_t *sample;   /* range -> sample, WS_NONE */
-	uint32_t *instance; /* range -> its number at its place in its sample */
-	uint32_t *order;    /* compared kernels by sample, then launch */
-	size_t norder;
-	uint32_t *kernel_sample;
-	uint32_t *item_of_range, *item_of_op; /* WS_NONE = none yet */
-	size_t items_capacity;
-	uint32_t unclassified;
+	struct ws_spill sorted; /* struct launched; none where the rows are in this order */
+	size_t nsorted;
+	uint32_t *call_of_op;  /* framework operation -> its call, WS_NONE */
+	struct ws_texts known; /* what adding a kernel to an item depends on, and … */
+	uint32_t *after;       /* … the item with it, by number of that - 1 */
+	size_t nafter, after_capacity;
+	size_t classes_capacity;
 };
 
 static void work_release(struct work *w)
 {
-	free(w->text_of);
-	free(w->sample);
-	free(w->instance);
-	free(w->order);
-	free(w->kernel_sample);
-	free(w->item_of_range);
-	free(w->item_of_op);
+	ws_spill_close(&w->sorted);
+	ws_texts_release(&w->known);
+	free(w->call_of_op);
+	free(w->after);
 }
 
-static uint32_t *array_of(size_t n, int fill)
-{
-	uint32_t *a = calloc(n + 1, sizeof(*a));
+/* --- kernels in launch order --------------------------------------------------------------- */
 
-	if (a)
-		memset(a, fill, (n + 1) * sizeof(*a));
-	return a;
+static struct launched launched_at(struct ws_reader *c, uint32_t i)
+{
+	const struct ws_joined_kernel *k = ws_joined_rows_kernel(c->rows, i);
+	const uint32_t call = k->call;
+	struct launched l = {k->start_ns, ws_reader_sample(c, k->step), i, *k};
+
+	if (l.sample != WS_NONE && call != WS_NONE)
+		l.launch_ns = ws_joined_rows_call(c->rows, call)->start_ns;
+	return l;
 }
 
-static enum ws_status work_open(struct work *w, struct ws_err *err)
+/* By sample, then launch. */
+static int by_launch(const void *pa, const void *pb, void *ctx)
 {
-	const struct ws_model *m = w->c->m;
+	const struct launched *a = pa, *b = pb;
 
-	w->text_of = array_of(m->ntexts, 0xff);
-	w->sample = array_of(m->ranges.n, 0xff);
-	w->instance = array_of(m->ranges.n, 0);
-	w->order = array_of(m->kernels.n, 0);
-	w->kernel_sample = array_of(m->kernels.n, 0xff);
-	w->item_of_range = array_of(m->ranges.n, 0xff);
-	w->item_of_op = array_of(m->cpu_ops.tree.n, 0xff);
-	if (!w->text_of || !w->sample || !w->instance || !w->order || !w->kernel_sample ||
-	    !w->item_of_range || !w->item_of_op)
-		return WS_FAIL_MEMORY(err, "comparing the traces");
-	return ws_texts_add_str(&w->c->names->texts, "(unclassified)", &w->unclassified, err);
+	(void)ctx;
+	if (a->sample != b->sample)
+		return a->sample < b->sample ? -1 : 1;
+	if (a->launch_ns != b->launch_ns)
+		return a->launch_ns < b->launch_ns ? -1 : 1;
+	return ws_order_compare(a->number, b->number);
 }
 
-/* A text of the model among those of the comparison; 0 stays 0. */
-static enum ws_status shared_text(struct work *w, uint32_t text, uint32_t *out, struct ws_err *err)
+/* As they mostly are where one device has one stream. */
+static bool are_in_order(struct ws_reader *c)
 {
-	*out = 0;
-	if (!text)
+	struct launched last = {.launch_ns = INT64_MIN};
+
+	for (uint32_t i = 0; i < c->rows->nkernels; i++) {
+		const struct launched l = launched_at(c, i);
+
+		if (l.sample != WS_NONE && by_launch(&last, &l, NULL) > 0)
+			return false;
+		if (l.sample != WS_NONE)
+			last = l;
+	}
+	return true;
+}
+
+static enum ws_status sort_kernels(struct work *w, struct ws_err *err)
+{
+	struct ws_reader *c = w->c;
+
+	if (are_in_order(c))
 		return WS_OK;
-	if (w->text_of[text] == WS_NONE)
-		WS_FORWARD(ws_texts_add(&w->c->names->texts, w->c->m->texts[text],
-		                        &w->text_of[text], err));
-	*out = w->text_of[text];
-	return WS_OK;
+	WS_FORWARD(ws_spill_open(&w->sorted, c->rows->nkernels * sizeof(struct launched), err));
+	for (uint32_t i = 0; i < c->rows->nkernels; i++) {
+		const struct launched l = launched_at(c, i);
+
+		if (l.sample != WS_NONE)
+			WS_FORWARD(ws_spill_put(&w->sorted, sizeof(l), w->nsorted++, &l, err));
+	}
+	return ws_spill_sort(&w->sorted, sizeof(struct launched), w->nsorted, by_launch, NULL, err);
 }
 
-/* The sample of a step; 0 for everything where the whole trace is the sample; WS_NONE. */
-static uint32_t sample_of_step(const struct ws_reader *c, uint32_t step)
-{
-	if (!c->r->has_steps)
-		return 0;
-	return step == WS_NONE ? WS_NONE : c->sample_of_step[step];
-}
-
-/* --- ranges ------------------------------------------------------------------------------ */
-
-/* instance[], and the ranges of each sample in the order of their begin. */
-static enum ws_status number_ranges(struct work *w, uint32_t *order, struct ws_err *err)
-{
-	const struct ws_ranges *ranges = &w->c->m->ranges;
-	struct ws_recording *r = w->c->r;
-	uint32_t *count = array_of(w->c->names->nplaces, 0);
-	size_t n = 0;
-	enum ws_status status = count ? WS_OK : WS_FAIL_MEMORY(err, "comparing the traces");
-
-	for (uint32_t i = 0; i < ranges->n; i++) {
-		w->sample[i] = sample_of_step(w->c, w->c->m->range_step[i]);
-		if (w->sample[i] != WS_NONE)
-			order[n++] = i;
-	}
-	WS_THEN(status, ws_order_by(order, ranges->start_ns, n, err));
-	WS_THEN(status, ws_order_by_u32(order, w->sample, n, ranges->n, err));
-	for (size_t i = 0; i < n && status == WS_OK; i++) {
-		uint32_t range = order[i], place = w->c->place_of_path[ranges->path[range]];
-
-		if (i && w->sample[range] != w->sample[order[i - 1]])
-			memset(count, 0, w->c->names->nplaces * sizeof(*count));
-		w->instance[range] = count[place]++;
-	}
-	r->nranges = n;
-	free(count);
-	return status;
-}
-
-static void add_range_times(const struct work *w, int64_t *gpu_ns)
-{
-	const struct ws_model *m = w->c->m;
-	const struct ws_kernels *k = &m->kernels;
-
-	for (size_t i = 0; i < k->n; i++)
-		if (k->range[i] != WS_NONE)
-			gpu_ns[k->range[i]] += k->dur_ns[i];
-	for (uint32_t r = (uint32_t)m->ranges.n; r-- > 0;)
-		if (m->ranges.parent[r] != WS_NONE)
-			gpu_ns[m->ranges.parent[r]] += gpu_ns[r];
-	/* after the sums over parents: a crossing range's own parents are listed as well */
-	for (size_t i = 0; i < k->n && k->crossing; i++)
-		for (uint32_t c = k->crossing[i]; c != WS_NONE;
-		     c = m->attribution.crossings[c].next)
-			gpu_ns[m->attribution.crossings[c].range] += k->dur_ns[i];
-}
-
-static enum ws_status read_ranges(struct work *w, struct ws_err *err)
-{
-	const struct ws_ranges *ranges = &w->c->m->ranges;
-	struct ws_recording *r = w->c->r;
-	uint32_t *order = array_of(ranges->n, 0);
-	int64_t *gpu_ns = calloc(ranges->n + 1, sizeof(*gpu_ns));
-	enum ws_status status = order && gpu_ns ? number_ranges(w, order, err)
-	                                        : WS_FAIL_MEMORY(err, "comparing the traces");
-
-	r->ranges = calloc(r->nranges + 1, sizeof(*r->ranges));
-	if (status == WS_OK && !r->ranges)
-		status = WS_FAIL_MEMORY(err, "comparing the traces");
-	if (status == WS_OK)
-		add_range_times(w, gpu_ns);
-	for (size_t i = 0; i < r->nranges && status == WS_OK; i++) {
-		uint32_t range = order[i];
-		struct ws_sample *s = &r->samples[w->sample[range]];
-
-		if (!s->nranges++)
-			s->first_range = i;
-		r->ranges[i] = (struct ws_range_time){w->c->place_of_path[ranges->path[range]],
-		                                      w->instance[range], gpu_ns[range]};
-	}
-	free(order);
-	free(gpu_ns);
-	return status;
-}
-
-/* Which dtypes the operations of each place read, at most 64 different ones. */
-static enum ws_status read_dtypes(struct work *w, struct ws_err *err)
-{
-	const struct ws_model *m = w->c->m;
-	struct ws_recording *r = w->c->r;
-	uint64_t *bits = calloc(m->ranges.npaths + 1, sizeof(*bits));
-	uint32_t text[64];
-	size_t known = 0, pairs = 0;
-	enum ws_status status = bits ? WS_OK : WS_FAIL_MEMORY(err, "comparing the traces");
-
-	for (uint32_t i = 0; i < m->ranges.n && bits; i++) {
-		const struct ws_op_facts *op = ws_range_op(m, i);
-		size_t bit = 0;
-
-		if (!(m->range_marks[i] & WS_OP_COUNTED) || !op->dtype || w->sample[i] == WS_NONE)
-			continue;
-		while (bit < known && text[bit] != op->dtype)
-			bit++;
-		if (bit == 64)
-			continue;
-		if (bit == known)
-			text[known++] = op->dtype;
-		bits[m->ranges.path[i]] |= UINT64_C(1) << bit;
-	}
-	for (uint32_t p = (uint32_t)m->ranges.npaths; bits && p-- > 0;) {
-		pairs += (size_t)__builtin_popcountll(bits[p]);
-		if (m->ranges.paths[p].parent != WS_NONE)
-			bits[m->ranges.paths[p].parent] |= bits[p];
-	}
-	r->dtypes = calloc(pairs + 1, sizeof(*r->dtypes));
-	if (!r->dtypes)
-		status = WS_FAIL_MEMORY(err, "comparing the traces");
-	for (uint32_t p = 0; p < m->ranges.npaths && status == WS_OK; p++) {
-		for (size_t bit = 0; bit < known && status == WS_OK; bit++) {
-			struct ws_recorded_fact *pair = &r->dtypes[r->ndtypes];
-
-			if (!(bits[p] >> bit & 1))
-				continue;
-			pair->key = w->c->place_of_path[p];
-			status = shared_text(w, text[bit], &pair->value, err);
-			r->ndtypes++;
-		}
-	}
-	free(bits);
-	return status;
-}
-
-/* --- operations -------------------------------------------------------------------------- */
-
-/* Compared kernels by sample, then launch. One without a launch record counts from its start. */
-static enum ws_status order_kernels(struct work *w, struct ws_err *err)
-{
-	const struct ws_model *m = w->c->m;
-	int64_t *launch = calloc(m->kernels.n + 1, sizeof(*launch));
-	enum ws_status status;
-
-	if (!launch)
-		return WS_FAIL_MEMORY(err, "comparing the traces");
-	for (uint32_t k = 0; k < m->kernels.n; k++) {
-		uint32_t call = m->kernels.call[k];
-
-		launch[k] = call == WS_NONE ? m->kernels.start_ns[k] : m->api.start_ns[call];
-		w->kernel_sample[k] = sample_of_step(w->c, ws_kernel_step(m, k));
-		if (w->kernel_sample[k] != WS_NONE)
-			w->order[w->norder++] = k;
-	}
-	status = ws_order_by(w->order, launch, w->norder, err);
-	WS_THEN(status, ws_order_by_u32(w->order, w->kernel_sample, w->norder, m->kernels.n, err));
-	free(launch);
-	return status;
-}
+/* --- items ----------------------------------------------------------------------------------- */
 
 /* Classes in which all operations do the same thing, whatever their library calls them. */
 static bool class_tells_kind(struct ws_bytes class)
@@ -287,18 +155,18 @@ static enum ws_status set_steady_name(struct work *w, struct ws_bytes name, uint
 }
 
 /* What operation the kernel belongs to: an annotated range, else a framework's. */
-static enum ws_status set_operation(struct work *w, uint32_t range, uint32_t cpu_op,
-                                    struct ws_work_item *item, struct ws_err *err)
+static enum ws_status set_operation(struct work *w, const struct ws_joined_range *range,
+                                    uint32_t cpu_op, struct ws_work_item *item, struct ws_err *err)
 {
 	const struct ws_model *m = w->c->m;
 	struct ws_texts *texts = &w->c->names->texts;
 
-	if (range != WS_NONE) {
-		const struct ws_op_facts *op = ws_range_op(m, range);
+	if (range) {
+		const struct ws_op_facts *op = ws_joined_range_op(m, range);
 		const int64_t dim[] = {op->batch, op->m, op->n, op->k};
 
-		WS_FORWARD(set_steady_name(w, m->texts[m->ranges.name[range]], &item->op, err));
-		WS_FORWARD(shared_text(w, op->kind, &item->kind, err));
+		WS_FORWARD(set_steady_name(w, m->texts[range->name], &item->op, err));
+		WS_FORWARD(ws_reader_text(w->c, op->kind, &item->kind, err));
 		WS_FORWARD(set_shape(w, dim, 4, item, err));
 		if (!item->kind)
 			item->kind = item->op;
@@ -318,33 +186,22 @@ static enum ws_status set_operation(struct work *w, uint32_t range, uint32_t cpu
 	return WS_OK;
 }
 
-static enum ws_status new_item(struct work *w, size_t k, uint32_t op_range, uint32_t cpu_op,
-                               struct ws_work_item **out, struct ws_err *err)
+static enum ws_status new_item(struct work *w, const struct ws_joined_kernel *k,
+                               const struct ws_joined_range *op, uint32_t cpu_op,
+                               struct ws_work_item *item, struct ws_err *err)
 {
-	const struct ws_model *m = w->c->m;
-	struct ws_recording *r = w->c->r;
-	struct ws_sample *s = &r->samples[w->kernel_sample[k]];
-	uint32_t range = m->kernels.range[k];
-	struct ws_work_item *item;
-
-	WS_FORWARD(WS_GROW(r->items, r->nitems + 1, w->items_capacity, err));
-	if (!s->nitems++)
-		s->first_item = r->nitems;
-	*out = item = &r->items[r->nitems++];
-	*item = (struct ws_work_item){.place = WS_NONE, .phase = (uint8_t)ws_kernel_phase(m, k)};
-	if (range != WS_NONE) {
-		item->place = w->c->place_of_path[m->ranges.path[range]];
-		item->instance = w->instance[range];
-	}
-	WS_FORWARD(shared_text(w, ws_kernel_class(m, k), &item->class, err));
+	*item = (struct ws_work_item){.place = WS_NONE, .phase = k->phase};
+	if (k->path != WS_NONE)
+		item->place = w->c->place_of_path[k->path];
+	WS_FORWARD(ws_reader_text(w->c, k->class, &item->class, err));
 	if (!item->class)
-		item->class = w->unclassified;
-	return set_operation(w, op_range, cpu_op, item, err);
+		item->class = w->c->unclassified;
+	return set_operation(w, op, cpu_op, item, err);
 }
 
 /* "name", then "name + other"; a name that is there already, and what is over 2 KB, is left out. */
-static enum ws_status add_kernel_name(struct work *w, struct ws_work_item *item, size_t k,
-                                      struct ws_err *err)
+static enum ws_status add_kernel_name(struct work *w, struct ws_work_item *item,
+                                      const struct ws_joined_kernel *k, struct ws_err *err)
 {
 	struct ws_texts *texts = &w->c->names->texts;
 	struct ws_bytes so_far, name;
@@ -352,7 +209,7 @@ static enum ws_status add_kernel_name(struct work *w, struct ws_work_item *item,
 	char *joined;
 	enum ws_status status;
 
-	WS_FORWARD(shared_text(w, ws_kernel_name(w->c->m, k), &text, err));
+	WS_FORWARD(ws_reader_text(w->c, w->c->m->configs[k->config].name, &text, err));
 	if (!item->kernels) {
 		item->kernels = text;
 		return WS_OK;
@@ -374,102 +231,177 @@ static enum ws_status add_kernel_name(struct work *w, struct ws_work_item *item,
 	return status;
 }
 
-/* The item of the same call of an operation in this sample; WS_NONE where it has none yet. */
-static uint32_t *item_slot(struct work *w, uint32_t op_range, uint32_t cpu_op)
+/* The item `before`, 0 = none yet, with one more kernel, which is the longest of the call or not.
+ */
+static enum ws_status make_item(struct work *w, const struct ws_joined_kernel *k,
+                                const struct ws_joined_range *op, uint32_t cpu_op, uint32_t before,
+                                bool is_longest, uint32_t *out, struct ws_err *err)
 {
-	if (op_range != WS_NONE)
-		return &w->item_of_range[op_range];
-	return cpu_op == WS_NONE ? NULL : &w->item_of_op[cpu_op];
+	struct ws_names *names = w->c->names;
+	struct ws_work_item item;
+
+	if (before)
+		item = *ws_names_item(names, before);
+	else
+		WS_FORWARD(new_item(w, k, op, cpu_op, &item, err));
+	item.nkernels++;
+	if (is_longest) {
+		item.tensor = w->c->m->configs[k->config].tensor;
+		WS_FORWARD(ws_reader_text(w->c, k->dtype, &item.dtype, err));
+	}
+	WS_FORWARD(add_kernel_name(w, &item, k, err));
+	return ws_names_add_item(names, &item, out, err);
 }
 
-static enum ws_status add_kernel(struct work *w, size_t k, struct ws_err *err)
+/* The same, made once of what it depends on. */
+static enum ws_status find_item(struct work *w, const struct ws_joined_kernel *k, uint32_t cpu_op,
+                                bool is_longest, uint32_t *item, struct ws_err *err)
 {
-	const struct ws_model *m = w->c->m;
-	struct ws_recording *r = w->c->r;
-	uint32_t range = m->kernels.range[k];
-	uint32_t op_range = range == WS_NONE ? WS_NONE : m->range_op[range];
-	uint32_t cpu_op = op_range == WS_NONE ? m->kernels.op[k] : WS_NONE;
-	uint32_t *slot = item_slot(w, op_range, cpu_op);
-	struct ws_sample *s = &r->samples[w->kernel_sample[k]];
-	struct ws_work_item *item = NULL;
-	int64_t ns = m->kernels.dur_ns[k];
+	const struct ws_joined_range *op =
+	        *item ? NULL : ws_joined_rows_range(w->c->rows, k->op_range);
+	const uint32_t key[] = {*item,
+	                        is_longest,
+	                        k->config,
+	                        k->dtype,
+	                        k->class,
+	                        k->phase,
+	                        k->path,
+	                        op ? op->name : WS_NONE,
+	                        op ? op->op_payload : WS_NONE,
+	                        *item || cpu_op == WS_NONE ? WS_NONE
+	                                                   : w->c->m->cpu_ops.config[cpu_op]};
+	uint32_t number;
 
-	if (slot && *slot != WS_NONE && s->nitems && *slot >= s->first_item) {
-		item = &r->items[*slot];
+	WS_FORWARD(ws_texts_add(&w->known, (struct ws_bytes){key, sizeof(key)}, &number, err));
+	if (number > w->nafter) {
+		WS_FORWARD(WS_GROW(w->after, number, w->after_capacity, err));
+		WS_FORWARD(
+		        make_item(w, k, op, cpu_op, *item, is_longest, &w->after[number - 1], err));
+		w->nafter = number;
+	}
+	*item = w->after[number - 1];
+	return WS_OK;
+}
+
+/* --- calls ----------------------------------------------------------------------------------- */
+
+/* The kernel's time in its range, which has the instance of the call; and the call of its
+ * operation that has kernels already, WS_NONE. */
+static uint32_t find_call(struct work *w, const struct ws_joined_kernel *k, uint32_t cpu_op,
+                          uint32_t *instance)
+{
+	struct ws_recording *r = w->c->r;
+
+	*instance = 0;
+	if (k->range != WS_NONE) {
+		struct ws_range_time *range = ws_recording_range(r, k->range);
+
+		range->gpu_ns += k->dur_ns;
+		*instance = range->instance;
+	}
+	if (k->op_range != WS_NONE)
+		return ws_recording_range(r, k->op_range)->call;
+	return cpu_op == WS_NONE ? WS_NONE : w->call_of_op[cpu_op];
+}
+
+static enum ws_status add_kernel(struct work *w, const struct ws_joined_kernel *k,
+                                 struct ws_sample *s, struct ws_err *err)
+{
+	struct ws_recording *r = w->c->r;
+	uint32_t cpu_op = k->op_range == WS_NONE ? k->cpu_op : WS_NONE, instance;
+	uint32_t at = find_call(w, k, cpu_op, &instance);
+	struct ws_work_call call = {.instance = instance, .longest_ns = INT64_MIN};
+
+	if (at != WS_NONE && s->ncalls && at >= s->first_call) {
+		call = *ws_recording_call(r, at);
 	} else {
-		WS_FORWARD(new_item(w, k, op_range, cpu_op, &item, err));
-		if (slot)
-			*slot = (uint32_t)(r->nitems - 1);
+		if (!s->ncalls++)
+			s->first_call = r->ncalls;
+		at = (uint32_t)r->ncalls++;
+		if (k->op_range != WS_NONE)
+			ws_recording_range(r, k->op_range)->call = at;
+		else if (cpu_op != WS_NONE)
+			w->call_of_op[cpu_op] = at;
 	}
-	item->gpu_ns += ns;
-	s->gpu_ns += ns;
-	s->phase_gpu_ns[ws_kernel_phase(m, k)] += ns;
+	WS_FORWARD(find_item(w, k, cpu_op, k->dur_ns > call.longest_ns, &call.item, err));
+	call.gpu_ns += k->dur_ns;
+	if (k->dur_ns > call.longest_ns)
+		call.longest_ns = k->dur_ns;
+	s->gpu_ns += k->dur_ns;
+	s->phase_gpu_ns[k->phase] += k->dur_ns;
 	s->kernels++;
-	if (!item->nkernels++ || ns > item->longest_ns) {
-		item->longest_ns = ns;
-		item->tensor = m->configs[m->kernels.config[k]].tensor;
-		WS_FORWARD(shared_text(w, ws_kernel_dtype(m, k), &item->dtype, err));
-	}
-	return add_kernel_name(w, item, k, err);
+	return ws_spill_put(&r->calls, sizeof(call), at, &call, err);
 }
 
-static enum ws_status read_items(struct work *w, struct ws_err *err)
+/* Kernels of each class in each sample, which is a text of the model for now. */
+static enum ws_status add_class(struct work *w, const struct ws_joined_kernel *k,
+                                struct ws_sample *s, struct ws_err *err)
 {
-	WS_FORWARD(order_kernels(w, err));
-	for (size_t i = 0; i < w->norder; i++)
-		WS_FORWARD(add_kernel(w, w->order[i], err));
-	return WS_OK;
-}
-
-/* --- classes and copies ------------------------------------------------------------------ */
-
-/* Kernels of each class in each sample; a kernel of an operation by its own class. */
-static enum ws_status read_classes(struct work *w, struct ws_err *err)
-{
-	const struct ws_model *m = w->c->m;
 	struct ws_recording *r = w->c->r;
-	size_t capacity = 0;
+	const uint8_t tensor = w->c->m->configs[k->config].tensor;
+	size_t at;
 
-	for (size_t i = 0; i < w->norder; i++) {
-		size_t k = w->order[i], at;
-		struct ws_sample *s = &r->samples[w->kernel_sample[k]];
-		uint32_t class;
-		uint8_t tensor;
+	if (!s->nclasses)
+		s->first_class = r->nclasses;
+	for (at = s->first_class; at < r->nclasses && r->classes[at].class != k->class;)
+		at++;
+	if (at == r->nclasses) {
+		WS_FORWARD(WS_GROW(r->classes, r->nclasses + 1, w->classes_capacity, err));
+		r->classes[r->nclasses++] = (struct ws_class_time){.class = k->class};
+		s->nclasses++;
+	}
+	r->classes[at].kernels++;
+	r->classes[at].gpu_ns += k->dur_ns;
+	if (tensor == WS_TENSOR_YES)
+		r->classes[at].tensor_ns += k->dur_ns;
+	else if (tensor != WS_TENSOR_NO)
+		r->classes[at].unknown_ns += k->dur_ns;
+	return WS_OK;
+}
 
-		WS_FORWARD(shared_text(w, ws_kernel_class(m, k), &class, err));
-		class = class ? class : w->unclassified;
-		if (!s->nclasses)
-			s->first_class = r->nclasses;
-		for (at = s->first_class; at < r->nclasses && r->classes[at].class != class;)
-			at++;
-		if (at == r->nclasses) {
-			WS_FORWARD(WS_GROW(r->classes, r->nclasses + 1, capacity, err));
-			r->classes[r->nclasses++] = (struct ws_class_time){.class = class};
-			s->nclasses++;
-		}
-		r->classes[at].kernels++;
-		r->classes[at].gpu_ns += m->kernels.dur_ns[k];
-		tensor = m->configs[m->kernels.config[k]].tensor;
-		if (tensor == WS_TENSOR_YES)
-			r->classes[at].tensor_ns += m->kernels.dur_ns[k];
-		else if (tensor != WS_TENSOR_NO)
-			r->classes[at].unknown_ns += m->kernels.dur_ns[k];
+static enum ws_status read_kernels(struct work *w, struct ws_err *err)
+{
+	struct ws_reader *c = w->c;
+	struct ws_recording *r = c->r;
+	const size_t n = w->sorted.data ? w->nsorted : c->rows->nkernels;
+
+	WS_FORWARD(ws_spill_open(&r->calls, n * sizeof(struct ws_work_call), err));
+	for (size_t i = 0; i < n; i++) {
+		const struct launched *l =
+		        w->sorted.data ? ws_spill_row(&w->sorted, sizeof(*l), i) : NULL;
+		const struct ws_joined_kernel *k =
+		        l ? &l->kernel : ws_joined_rows_kernel(c->rows, i);
+		const uint32_t sample = l ? l->sample : ws_reader_sample(c, k->step);
+
+		if (sample == WS_NONE)
+			continue;
+		WS_FORWARD(add_kernel(w, k, &r->samples[sample], err));
+		WS_FORWARD(add_class(w, k, &r->samples[sample], err));
+	}
+	for (size_t i = 0; i < r->nclasses; i++) {
+		uint32_t *class = &r->classes[i].class;
+
+		WS_FORWARD(ws_reader_text(c, *class, class, err));
+		if (!*class)
+			*class = c->unclassified;
 	}
 	return WS_OK;
 }
+
+/* --- copies ---------------------------------------------------------------------------------- */
 
 /* The sample in which a copy was asked for: by its range, else by the time of the call. */
-static uint32_t sample_of_work(const struct work *w, const struct ws_work *work)
+static uint32_t sample_of_work(const struct ws_reader *c, const struct ws_work *work)
 {
-	const struct ws_model *m = w->c->m;
-	int64_t at = work->call == WS_NONE ? work->start_ns : m->api.start_ns[work->call];
-	uint32_t sample =
-	        work->range == WS_NONE ? WS_NONE : sample_of_step(w->c, m->range_step[work->range]);
+	const struct ws_joined_range *range = ws_joined_rows_range(c->rows, work->range);
+	uint32_t sample = range ? ws_reader_sample(c, range->step) : WS_NONE;
+	const struct ws_joined_call *call = ws_joined_rows_call(c->rows, work->call);
+	const int64_t at = call ? call->start_ns : work->start_ns;
 
-	if (!w->c->r->has_steps)
+	if (!c->r->has_steps)
 		return 0;
-	for (uint32_t i = 0; i < w->c->r->nsamples && sample == WS_NONE; i++)
-		if (at >= w->c->windows->window[i].start_ns && at < w->c->windows->window[i].end_ns)
+	for (uint32_t i = 0; i < c->r->nsamples && sample == WS_NONE; i++)
+		if (at >= c->windows->window[i].start_ns && at < c->windows->window[i].end_ns)
 			sample = i;
 	return sample;
 }
@@ -484,7 +416,7 @@ static enum ws_status read_copies(struct work *w, struct ws_err *err)
 		return WS_FAIL_MEMORY(err, "comparing the traces");
 	for (size_t i = 0; i < m->nwork; i++) {
 		const struct ws_work *work = &m->work[i];
-		uint32_t sample = sample_of_work(w, work);
+		uint32_t sample = sample_of_work(w->c, work);
 		struct ws_copy_sum *sum;
 
 		if (sample == WS_NONE)
@@ -505,12 +437,16 @@ static enum ws_status read_copies(struct work *w, struct ws_err *err)
 enum ws_status ws_reader_read_work(struct ws_reader *c, struct ws_err *err)
 {
 	struct work w = {.c = c};
-	enum ws_status status = work_open(&w, err);
+	const size_t nops = c->m->cpu_ops.tree.n;
+	enum ws_status status = WS_OK;
 
-	WS_THEN(status, read_ranges(&w, err));
-	WS_THEN(status, read_dtypes(&w, err));
-	WS_THEN(status, read_items(&w, err));
-	WS_THEN(status, read_classes(&w, err));
+	w.call_of_op = malloc((nops + 1) * sizeof(*w.call_of_op));
+	if (!w.call_of_op)
+		status = WS_FAIL_MEMORY(err, "comparing the traces");
+	else
+		memset(w.call_of_op, 0xff, nops * sizeof(*w.call_of_op));
+	WS_THEN(status, sort_kernels(&w, err));
+	WS_THEN(status, read_kernels(&w, err));
 	WS_THEN(status, read_copies(&w, err));
 	work_release(&w);
 	return status;

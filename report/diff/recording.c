@@ -3,26 +3,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/base/grow.h"
 #include "report/analysis/utilization.h"
 #include "report/base/names.h"
 #include "report/diff/reader.h"
 #include "report/model/columns.h"
 #include "report/tables/tables.h"
 
-void ws_names_release(struct ws_names *names)
-{
-	ws_texts_release(&names->texts);
-	ws_texts_release(&names->place_keys);
-	free(names->places);
-	*names = (struct ws_names){0};
-}
-
 void ws_recording_release(struct ws_recording *r)
 {
 	free(r->samples);
-	free(r->items);
-	free(r->ranges);
+	ws_spill_close(&r->calls);
+	ws_spill_close(&r->ranges);
 	free(r->classes);
 	free(r->copies);
 	free(r->facts);
@@ -59,10 +50,10 @@ static enum ws_status find_samples(struct ws_reader *c, struct ws_err *err)
 	r->cut = c->windows->cut;
 	r->has_steps = r->nsamples && c->windows->window[0].step != WS_NONE;
 	r->samples = calloc(r->nsamples + 1, sizeof(*r->samples));
-	c->sample_of_step = calloc(m->nsteps + 1, sizeof(*c->sample_of_step));
-	if (!r->samples || !c->sample_of_step)
-		return WS_FAIL_MEMORY(err, "comparing the traces");
-	memset(c->sample_of_step, 0xff, (m->nsteps + 1) * sizeof(*c->sample_of_step));
+	WS_NEW(&c->arena, c->sample_of_step, m->nsteps);
+	c->arena.failed |= !r->samples;
+	WS_FORWARD(ws_arena_check(&c->arena, "comparing the traces", err));
+	memset(c->sample_of_step, 0xff, m->nsteps * sizeof(*c->sample_of_step));
 	for (uint32_t i = 0; i < r->nsamples; i++) {
 		const struct ws_time_window *w = &c->windows->window[i];
 
@@ -77,19 +68,6 @@ static enum ws_status find_samples(struct ws_reader *c, struct ws_err *err)
 }
 
 /* --- places ------------------------------------------------------------------------------ */
-
-static enum ws_status add_place(struct ws_names *names, const struct ws_place *place,
-                                uint32_t *number, struct ws_err *err)
-{
-	WS_FORWARD(ws_texts_add(&names->place_keys, (struct ws_bytes){place, sizeof(*place)},
-	                        number, err));
-	--*number;
-	if (*number < names->nplaces)
-		return WS_OK;
-	WS_FORWARD(WS_GROW(names->places, names->nplaces + 1, names->places_capacity, err));
-	names->places[names->nplaces++] = *place;
-	return WS_OK;
-}
 
 /* The place's text is its parent's, a '/' and the steady name with its own '/' as "\/". */
 static enum ws_status place_text(struct ws_names *names, uint32_t parent, struct ws_bytes name,
@@ -125,15 +103,44 @@ static enum ws_status place_text(struct ws_names *names, uint32_t parent, struct
 	return status;
 }
 
-/* path of the model -> place; parents stand before their children */
+/* Paths by thread, then begin of their first range; parents stand before their children. */
+static enum ws_status order_paths(struct ws_reader *c, struct ws_err *err)
+{
+	const size_t npaths = c->m->ranges.npaths;
+	struct ws_arena temp = {0};
+	int64_t *first;
+	enum ws_status status;
+
+	WS_NEW(&c->arena, c->path_order, npaths);
+	WS_NEW(&temp, first, npaths);
+	temp.failed |= c->arena.failed;
+	status = ws_arena_check(&temp, "comparing the traces", err);
+	for (size_t p = 0; p < npaths && status == WS_OK; p++)
+		first[p] = INT64_MAX;
+	for (uint32_t i = 0; i < c->rows->nranges && status == WS_OK; i++) {
+		const struct ws_joined_range *range = ws_joined_rows_range(c->rows, i);
+		const int64_t at = (int64_t)range->thread << 32 | i;
+
+		if (at < first[range->path])
+			first[range->path] = at;
+	}
+	if (status == WS_OK)
+		ws_order_identity(c->path_order, npaths);
+	WS_THEN(status, ws_order_by(c->path_order, first, npaths, err));
+	ws_arena_free(&temp);
+	return status;
+}
+
+/* path of the model -> place */
 static enum ws_status find_places(struct ws_reader *c, struct ws_err *err)
 {
 	const struct ws_ranges *r = &c->m->ranges;
 
-	c->place_of_path = calloc(r->npaths + 1, sizeof(*c->place_of_path));
-	if (!c->place_of_path)
-		return WS_FAIL_MEMORY(err, "comparing the traces");
-	for (uint32_t p = 0; p < r->npaths; p++) {
+	WS_FORWARD(order_paths(c, err));
+	WS_NEW(&c->arena, c->place_of_path, r->npaths);
+	WS_FORWARD(ws_arena_check(&c->arena, "comparing the traces", err));
+	for (uint32_t i = 0; i < r->npaths; i++) {
+		const uint32_t p = c->path_order[i];
 		const struct ws_path *path = &r->paths[p];
 		uint32_t parent =
 		        path->parent == WS_NONE ? WS_NONE : c->place_of_path[path->parent];
@@ -144,7 +151,7 @@ static enum ws_status find_places(struct ws_reader *c, struct ws_err *err)
 		WS_FORWARD(place_text(c->names, parent, c->m->texts[path->name], &place.text, err));
 		WS_FORWARD(ws_texts_add(&c->names->texts, c->m->texts[path->domain], &place.domain,
 		                        err));
-		WS_FORWARD(add_place(c->names, &place, &c->place_of_path[p], err));
+		WS_FORWARD(ws_names_add_place(c->names, &place, &c->place_of_path[p], err));
 	}
 	return WS_OK;
 }
@@ -277,6 +284,20 @@ static enum ws_status read_state(struct ws_reader *c, struct ws_err *err)
 	return ws_texts_add_str(&c->names->texts, m->name, &c->r->name, err);
 }
 
+static enum ws_status read_rows(struct ws_reader *c, struct ws_err *err)
+{
+	const size_t ntexts = c->m->ntexts;
+
+	WS_NEW(&c->arena, c->text_of, ntexts);
+	WS_FORWARD(ws_arena_check(&c->arena, "comparing the traces", err));
+	memset(c->text_of, 0xff, ntexts * sizeof(*c->text_of));
+	WS_FORWARD(ws_texts_add_str(&c->names->texts, "(unclassified)", &c->unclassified, err));
+	WS_FORWARD(ws_reader_read_ranges(c, err));
+	WS_FORWARD(ws_reader_read_work(c, err));
+	ws_reader_add_up_ranges(c);
+	return WS_OK;
+}
+
 enum ws_status ws_recording_read(struct ws_recording *out, struct ws_names *names,
                                  const struct ws_model *m, struct ws_err *err)
 {
@@ -285,13 +306,13 @@ enum ws_status ws_recording_read(struct ws_recording *out, struct ws_names *name
 
 	*out = (struct ws_recording){0};
 	status = ws_select(m, NULL, &c.sel, err);
+	c.rows = c.sel.rows;
 	WS_THEN(status, find_samples(&c, err));
 	WS_THEN(status, find_places(&c, err));
 	WS_THEN(status, read_facts(&c, err));
 	WS_THEN(status, read_state(&c, err));
-	WS_THEN(status, ws_reader_read_work(&c, err));
+	WS_THEN(status, read_rows(&c, err));
 	ws_selection_release(&c.sel);
-	free(c.sample_of_step);
-	free(c.place_of_path);
+	ws_arena_free(&c.arena);
 	return status;
 }

@@ -7,14 +7,20 @@
 #pragma once
 
 #include "report/analysis/idle.h"
+#include "report/base/spill.h"
 #include "report/base/texts.h"
 #include "report/model/model.h"
 #include "report/table/table.h"
 
-/* The kernels that one call of an operation launched, or one kernel of no operation. */
+/* What must be equal for two items to face each other, beside their phase, from strict to loose. */
+enum ws_likeness { WS_LIKE_KIND_AND_SHAPE, WS_LIKE_KIND, WS_LIKE_CLASS, WS_LIKENESSES };
+
+/*
+ * The kernels that one call of an operation launched, or one kernel of no operation: what calls
+ * that are alike have in common, which most of a program are. Known by its bytes, so without holes.
+ */
 struct ws_work_item {
-	uint32_t place;    /* of its innermost range, WS_NONE: in no range */
-	uint32_t instance; /* number of the range at that place in the sample, from 0 */
+	uint32_t place; /* of its innermost range, WS_NONE: in no range */
 	/* texts; 0 = not known */
 	uint32_t op;      /* name of the operation */
 	uint32_t kind;    /* what it is, under whatever name: "gemm", "add" */
@@ -22,16 +28,26 @@ struct ws_work_item {
 	uint32_t class;   /* never 0 */
 	uint32_t dtype;   /* what it reads */
 	uint32_t kernels; /* names of its kernels */
-	uint8_t phase;    /* enum ws_phase */
-	uint8_t tensor;   /* enum ws_tensor, of its longest kernel */
+	uint16_t phase;   /* enum ws_phase */
+	uint16_t tensor;  /* enum ws_tensor, of its longest kernel */
 	uint32_t nkernels;
+	uint32_t like[WS_LIKENESSES]; /* the same number: they are alike */
+};
+
+/* One such call. */
+struct ws_work_call {
 	int64_t gpu_ns;
 	int64_t longest_ns; /* of its kernels */
+	uint32_t item;      /* number (ws_names_item) */
+	uint32_t instance;  /* number of the range at that place in the sample, from 0 */
+	uint32_t slot;      /* of the side (side.h), once its recordings are merged */
 };
 
 struct ws_range_time {
+	int64_t gpu_ns;  /* launched in it, inclusive */
+	uint32_t sample; /* WS_NONE: not compared */
 	uint32_t place, instance;
-	int64_t gpu_ns; /* launched in it, inclusive */
+	uint32_t call; /* of which it is the operation, while it is read; WS_NONE */
 };
 
 struct ws_class_time {
@@ -47,8 +63,7 @@ struct ws_copy_sum {
 };
 
 struct ws_sample {
-	size_t first_item, nitems; /* in launch order */
-	size_t first_range, nranges;
+	size_t first_call, ncalls; /* in launch order */
 	size_t first_class, nclasses;
 	int64_t step_ns; /* with its device work; of a whole trace from its first work to its last
 	                  */
@@ -75,9 +90,9 @@ struct ws_recording {
 	struct ws_sample *samples;
 	size_t nsamples;
 	bool has_steps;
-	struct ws_work_item *items;
-	size_t nitems;
-	struct ws_range_time *ranges;
+	struct ws_spill calls; /* struct ws_work_call, those of one sample after those of another */
+	size_t ncalls;
+	struct ws_spill ranges; /* struct ws_range_time, one for each range of the trace */
 	size_t nranges;
 	struct ws_class_time *classes;
 	size_t nclasses;
@@ -105,13 +120,32 @@ struct ws_names {
 	struct ws_texts place_keys;
 	struct ws_place *places; /* number of the key - 1 */
 	size_t nplaces, places_capacity;
+	struct ws_texts items, likenesses; /* their bytes */
 };
+enum ws_status ws_names_add_place(struct ws_names *names, const struct ws_place *place,
+                                  uint32_t *number, struct ws_err *err);
+/* The number of an item, whose like[] is set. */
+enum ws_status ws_names_add_item(struct ws_names *names, struct ws_work_item *item,
+                                 uint32_t *number, struct ws_err *err);
+static inline const struct ws_work_item *ws_names_item(const struct ws_names *names, uint32_t item)
+{
+	return names->items.text[item].ptr;
+}
 void ws_names_release(struct ws_names *names);
 
 /* Free with ws_recording_release, also after a failure. */
 enum ws_status ws_recording_read(struct ws_recording *out, struct ws_names *names,
                                  const struct ws_model *m, struct ws_err *err);
 void ws_recording_release(struct ws_recording *r);
+/* Row i of each, to be used before the next is asked for. */
+static inline struct ws_work_call *ws_recording_call(struct ws_recording *r, size_t i)
+{
+	return ws_spill_row(&r->calls, sizeof(struct ws_work_call), i);
+}
+static inline struct ws_range_time *ws_recording_range(struct ws_recording *r, size_t i)
+{
+	return ws_spill_row(&r->ranges, sizeof(struct ws_range_time), i);
+}
 
 /* Most bytes allocated on devices at one time; -1 = not recorded. */
 int64_t ws_memory_peak(const struct ws_model *m);

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "formats/base/grow.h"
-#include "report/base/names.h"
 #include "report/diff/private.h"
 
 void ws_diff_rows_release(struct ws_diff_rows *r)
@@ -126,97 +125,84 @@ enum ws_status ws_diff_rows_grade(const struct ws_diff *d, struct ws_diff_rows *
 
 /* --- of work ----------------------------------------------------------------------------- */
 
-/* Items of each side by group: order[first[g]] .. order[first[g + 1]). */
-struct by_group {
-	uint32_t *order, *first;
+struct work_rows {
+	const struct ws_diff *d;
+	struct ws_diff_rows *out;
+	ws_diff_key_fn key_of;
+	int side;
+	struct ws_rows_by_key of[2]; /* slots of each side by group */
+	uint32_t *row_of[2];         /* slot -> its row */
+	struct ws_arena temp;
 };
 
-static enum ws_status sort_by_group(const struct ws_diff *d, int s, struct by_group *out,
-                                    struct ws_err *err)
+/* The row of a group, or of one slot alone, by: -1. */
+static enum ws_status add_row(struct work_rows *w, const uint32_t *const slot[2], const size_t n[2],
+                              int by, struct ws_err *err)
 {
-	const uint32_t *group = d->match.group[s];
-	size_t n = d->side[s].nslots, ngroups = d->match.ngroups;
-
-	out->order = calloc(n + 1, sizeof(*out->order));
-	out->first = calloc(ngroups + 2, sizeof(*out->first));
-	if (!out->order || !out->first)
-		return WS_FAIL_MEMORY(err, "comparing the traces");
-	for (size_t i = 0; i < n; i++)
-		if (group[i] != WS_NONE)
-			out->first[group[i] + 2]++;
-	for (size_t g = 2; g < ngroups + 2; g++)
-		out->first[g] += out->first[g - 1];
-	for (uint32_t i = 0; i < n; i++)
-		if (group[i] != WS_NONE)
-			out->order[out->first[group[i] + 1]++] = i;
-	return WS_OK;
-}
-
-static void add_slot(const struct ws_diff *d, int s, uint32_t slot, struct ws_diff_row *row)
-{
-	const struct ws_side *side = &d->side[s];
-
-	row->instances[s] += side->slots[slot].instances;
-	row->kernels[s] += side->slots[slot].kernels;
-	for (size_t i = 0; i < side->nsamples; i++)
-		row->ns[s][i] += side->slot_ns[slot * side->nsamples + i];
-}
-
-static enum ws_status add_group(const struct ws_diff *d, const struct by_group of[2], size_t g,
-                                ws_diff_key_fn key_of, struct ws_diff_rows *out, struct ws_err *err)
-{
+	const struct ws_diff *d = w->d;
+	const struct ws_work_item *item[2] = {NULL, NULL};
 	uint32_t key[WS_DIFF_FIELDS] = {0};
-	const struct ws_side_item *first[2];
 	struct ws_diff_row *row;
-	size_t n[2];
 
-	for (int s = 0; s < 2; s++) {
-		n[s] = of[s].first[g + 1] - of[s].first[g];
-		first[s] = n[s] ? &d->side[s].slots[of[s].order[of[s].first[g]]] : NULL;
-	}
-	key_of(d, first, n, d->match.by[g], key);
-	WS_FORWARD(ws_diff_row_of(out, key, &row, err));
+	for (int s = 0; s < 2; s++)
+		if (n[s])
+			item[s] = ws_names_item(&d->names, d->side[s].slots[*slot[s]].item);
+	w->key_of(d, item, n, by, key);
+	WS_FORWARD(ws_diff_row_of(w->out, key, &row, err));
 	for (int s = 0; s < 2; s++)
 		for (size_t i = 0; i < n[s]; i++)
-			add_slot(d, s, of[s].order[of[s].first[g] + i], row);
+			w->row_of[s][slot[s][i]] = (uint32_t)(row - w->out->row);
 	return WS_OK;
 }
 
-static enum ws_status add_unmatched(const struct ws_diff *d, int s, ws_diff_key_fn key_of,
-                                    struct ws_diff_rows *out, struct ws_err *err)
+static void add_call(void *ctx, size_t sample, const struct ws_work_call *call)
 {
-	for (uint32_t i = 0; i < d->side[s].nslots; i++) {
-		const struct ws_side_item *item[2] = {NULL, NULL};
-		uint32_t key[WS_DIFF_FIELDS] = {0};
-		const size_t n[2] = {!s, s != 0};
-		struct ws_diff_row *row;
+	const struct work_rows *w = ctx;
+	const int s = w->side;
+	struct ws_diff_row *row = &w->out->row[w->row_of[s][call->slot]];
 
-		if (d->match.group[s][i] != WS_NONE)
-			continue;
-		item[s] = &d->side[s].slots[i];
-		key_of(d, item, n, -1, key);
-		WS_FORWARD(ws_diff_row_of(out, key, &row, err));
-		add_slot(d, s, i, row);
+	row->instances[s]++;
+	row->kernels[s] += ws_names_item(&w->d->names, call->item)->nkernels;
+	row->ns[s][sample] += call->gpu_ns;
+}
+
+static enum ws_status find_rows(struct work_rows *w, struct ws_err *err)
+{
+	const struct ws_diff *d = w->d;
+
+	for (int s = 0; s < 2; s++) {
+		WS_NEW(&w->temp, w->row_of[s], d->side[s].nslots);
+		WS_FORWARD(ws_order_by_key(&w->of[s], &w->temp, d->match.group[s],
+		                           d->side[s].nslots, d->match.ngroups, err));
 	}
+	for (size_t g = 0; g < d->match.ngroups; g++) {
+		const uint32_t *slot[2];
+		size_t n[2];
+
+		for (int s = 0; s < 2; s++) {
+			slot[s] = w->of[s].order + w->of[s].first[g];
+			n[s] = w->of[s].first[g + 1] - w->of[s].first[g];
+		}
+		WS_FORWARD(add_row(w, slot, n, d->match.by[g], err));
+	}
+	for (int s = 0; s < 2; s++)
+		for (uint32_t i = 0; i < d->side[s].nslots; i++)
+			if (d->match.group[s][i] == WS_NONE)
+				WS_FORWARD(add_row(w, (const uint32_t *const[]){&i, &i},
+				                   (const size_t[]){!s, s != 0}, -1, err));
 	return WS_OK;
 }
 
 enum ws_status ws_diff_rows_of_work(const struct ws_diff *d, ws_diff_key_fn key_of,
                                     struct ws_diff_rows *out, struct ws_err *err)
 {
-	struct by_group of[2] = {{0}};
-	enum ws_status status = WS_OK;
+	struct work_rows w = {.d = d, .out = out, .key_of = key_of};
+	enum ws_status status;
 
 	*out = (struct ws_diff_rows){.nsamples = {d->side[0].nsamples, d->side[1].nsamples}};
-	for (int s = 0; s < 2 && status == WS_OK; s++)
-		status = sort_by_group(d, s, &of[s], err);
-	for (size_t g = 0; g < d->match.ngroups && status == WS_OK; g++)
-		status = add_group(d, of, g, key_of, out, err);
-	for (int s = 0; s < 2 && status == WS_OK; s++)
-		status = add_unmatched(d, s, key_of, out, err);
-	for (int s = 0; s < 2; s++) {
-		free(of[s].order);
-		free(of[s].first);
-	}
+	status = find_rows(&w, err);
+	for (w.side = 0; w.side < 2 && status == WS_OK; w.side++)
+		ws_side_each_call(&d->side[w.side], add_call, &w);
+	ws_arena_free(&w.temp);
 	return status == WS_OK ? ws_diff_rows_grade(d, out, err) : status;
 }

@@ -17,11 +17,10 @@ void ws_side_release(struct ws_side *s)
 	free(s->steps);
 	free(s->samples);
 	free(s->slots);
-	free(s->slot_ns);
 	*s = (struct ws_side){0};
 }
 
-const struct ws_recording *ws_side_recording(const struct ws_side *s, size_t sample)
+struct ws_recording *ws_side_recording(const struct ws_side *s, size_t sample)
 {
 	size_t r = 0;
 
@@ -30,44 +29,60 @@ const struct ws_recording *ws_side_recording(const struct ws_side *s, size_t sam
 	return &s->recordings[r];
 }
 
-/* --- slots ------------------------------------------------------------------------------- */
-
-static struct ws_work_list work_of(const struct ws_side *s, size_t sample)
+void ws_side_each_call(const struct ws_side *s, ws_side_call_fn fn, void *ctx)
 {
-	return (struct ws_work_list){ws_side_recording(s, sample)->items +
-	                                     s->samples[sample]->first_item,
-	                             s->samples[sample]->nitems};
+	for (size_t i = 0; i < s->nsamples; i++) {
+		struct ws_recording *r = ws_side_recording(s, i);
+
+		for (size_t k = 0; k < s->samples[i]->ncalls; k++)
+			fn(ctx, i, ws_recording_call(r, s->samples[i]->first_call + k));
+	}
 }
 
-static bool same_work(const struct ws_work_list *a, const struct ws_work_list *b)
+/* --- slots ------------------------------------------------------------------------------- */
+
+struct merger {
+	struct ws_side *s;
+	const struct ws_names *names;
+	struct ws_work_ref *calls; /* of a sample */
+	uint32_t *slot_of;         /* of each of them */
+	size_t capacity, slots_capacity;
+};
+
+static bool same_work(const struct merger *g, const struct ws_work_list *list)
 {
-	if (a->n != b->n)
-		return 0;
-	for (size_t i = 0; i < a->n; i++)
-		if (a->item[i].place != b->item[i].place ||
-		    a->item[i].instance != b->item[i].instance ||
-		    a->item[i].kind != b->item[i].kind || a->item[i].shape != b->item[i].shape ||
-		    a->item[i].phase != b->item[i].phase)
+	for (size_t i = 0; i < list->n; i++) {
+		const struct ws_work_ref *x = &g->s->slots[i], *y = &list->call[i];
+		const struct ws_work_item *a = ws_names_item(g->names, x->item),
+		                          *b = ws_names_item(g->names, y->item);
+
+		if (x->instance != y->instance)
 			return 0;
+		if (a != b && (a->place != b->place || a->kind != b->kind || a->shape != b->shape ||
+		               a->phase != b->phase))
+			return 0;
+	}
 	return 1;
 }
 
-static enum ws_status add_slot(struct ws_side *s, size_t *capacity, const struct ws_work_item *item,
-                               uint32_t *slot, struct ws_err *err)
+static enum ws_status add_slot(struct ws_side *s, const struct ws_work_call *call, uint32_t *slot,
+                               struct ws_err *err)
 {
-	WS_FORWARD(WS_GROW(s->slots, s->nslots + 1, *capacity, err));
+	WS_FORWARD(WS_GROW(s->slots, s->nslots + 1, s->slots_capacity, err));
 	*slot = (uint32_t)s->nslots;
-	s->slots[s->nslots++] = (struct ws_side_item){.item = *item};
+	s->slots[s->nslots++] = (struct ws_work_ref){call->item, call->instance};
+	s->slots_ns += call->gpu_ns;
 	return WS_OK;
 }
 
 /* Work that the first sample lacks: a slot behind, the same for the same thing. */
-static enum ws_status extra_slot(struct ws_side *s, size_t first_extra, size_t *capacity,
-                                 const struct ws_work_item *item, uint32_t *slot,
+static enum ws_status extra_slot(struct merger *g, const struct ws_work_call *call, uint32_t *slot,
                                  struct ws_err *err)
 {
-	for (size_t i = first_extra; i < s->nslots; i++) {
-		const struct ws_work_item *known = &s->slots[i].item;
+	const struct ws_work_item *item = ws_names_item(g->names, call->item);
+
+	for (size_t i = g->s->samples[0]->ncalls; i < g->s->nslots; i++) {
+		const struct ws_work_item *known = ws_names_item(g->names, g->s->slots[i].item);
 
 		if (known->place == item->place && known->op == item->op &&
 		    known->kind == item->kind && known->shape == item->shape &&
@@ -76,39 +91,61 @@ static enum ws_status extra_slot(struct ws_side *s, size_t first_extra, size_t *
 			return WS_OK;
 		}
 	}
-	return add_slot(s, capacity, item, slot, err);
+	return add_slot(g->s, call, slot, err);
 }
 
-/* slot_of[item] for the items of a sample. */
-static enum ws_status place_sample(struct ws_side *s, const struct ws_work_list *first,
-                                   const struct ws_work_list *list, size_t *capacity,
-                                   uint32_t *slot_of, struct ws_err *err)
+/* slot_of[] for the calls of a sample; WS_NONE: the first sample has no such work. */
+static enum ws_status match_sample(struct merger *g, const struct ws_work_list *list,
+                                   struct ws_err *err)
 {
+	const struct ws_sample *first = g->s->samples[0];
+	const struct ws_work_list of_first = {g->s->slots, first->ncalls, first->gpu_ns};
 	struct ws_match match;
 	uint32_t *slot_of_group = NULL;
 	enum ws_status status;
 
-	if (same_work(first, list)) {
-		for (uint32_t i = 0; i < list->n; i++)
-			slot_of[i] = i;
+	if (of_first.n == list->n && same_work(g, list)) {
+		ws_order_identity(g->slot_of, list->n);
 		return WS_OK;
 	}
-	status = ws_match_find(&match, first, list, 0, err);
+	status = ws_match_find(&match, g->names, &of_first, list, 0, err);
 	if (status == WS_OK && !(slot_of_group = calloc(match.ngroups + 1, sizeof(uint32_t))))
 		status = WS_FAIL_MEMORY(err, "comparing the traces");
-	for (uint32_t i = (uint32_t)first->n; status == WS_OK && i-- > 0;)
+	for (uint32_t i = (uint32_t)of_first.n; status == WS_OK && i-- > 0;)
 		if (match.group[0][i] != WS_NONE)
 			slot_of_group[match.group[0][i]] = i;
-	for (size_t i = 0; i < list->n && status == WS_OK; i++) {
-		if (match.group[1][i] != WS_NONE)
-			slot_of[i] = slot_of_group[match.group[1][i]];
-		else
-			status =
-			        extra_slot(s, first->n, capacity, &list->item[i], &slot_of[i], err);
-	}
+	for (size_t i = 0; i < list->n && status == WS_OK; i++)
+		g->slot_of[i] =
+		        match.group[1][i] == WS_NONE ? WS_NONE : slot_of_group[match.group[1][i]];
 	free(slot_of_group);
 	ws_match_release(&match);
 	return status;
+}
+
+/* The calls of a sample behind the first get their slots. */
+static enum ws_status place_sample(struct merger *g, size_t sample, struct ws_err *err)
+{
+	struct ws_recording *r = ws_side_recording(g->s, sample);
+	const struct ws_sample *s = g->s->samples[sample];
+	struct ws_work_list list = {.n = s->ncalls, .gpu_ns = s->gpu_ns};
+
+	WS_FORWARD(WS_GROW(g->calls, list.n, g->capacity, err));
+	WS_FORWARD(WS_GROW(g->slot_of, list.n, g->slots_capacity, err));
+	list.call = g->calls;
+	for (size_t i = 0; i < list.n; i++) {
+		const struct ws_work_call *call = ws_recording_call(r, s->first_call + i);
+
+		g->calls[i] = (struct ws_work_ref){call->item, call->instance};
+	}
+	WS_FORWARD(match_sample(g, &list, err));
+	for (size_t i = 0; i < list.n; i++) {
+		struct ws_work_call *call = ws_recording_call(r, s->first_call + i);
+
+		call->slot = g->slot_of[i];
+		if (call->slot == WS_NONE)
+			WS_FORWARD(extra_slot(g, call, &call->slot, err));
+	}
+	return WS_OK;
 }
 
 static enum ws_status list_samples(struct ws_side *s, struct ws_err *err)
@@ -131,50 +168,21 @@ static enum ws_status list_samples(struct ws_side *s, struct ws_err *err)
 	return WS_OK;
 }
 
-static enum ws_status add_times(struct ws_side *s, uint32_t *const *slot_of, struct ws_err *err)
+enum ws_status ws_side_merge(struct ws_side *s, const struct ws_names *names, struct ws_err *err)
 {
-	s->slot_ns = calloc(s->nslots * s->nsamples + 1, sizeof(*s->slot_ns));
-	if (!s->slot_ns)
-		return WS_FAIL_MEMORY(err, "comparing the traces");
-	for (size_t sample = 0; sample < s->nsamples; sample++) {
-		struct ws_work_list list = work_of(s, sample);
-
-		for (size_t i = 0; i < list.n; i++) {
-			struct ws_side_item *slot = &s->slots[slot_of[sample][i]];
-
-			slot->instances++;
-			slot->kernels += list.item[i].nkernels;
-			s->slot_ns[slot_of[sample][i] * s->nsamples + sample] +=
-			        list.item[i].gpu_ns;
-		}
-	}
-	return WS_OK;
-}
-
-enum ws_status ws_side_merge(struct ws_side *s, struct ws_err *err)
-{
-	uint32_t **slot_of = NULL, slot;
-	size_t capacity = 0;
-	struct ws_work_list first;
+	struct merger g = {.s = s, .names = names};
 	enum ws_status status = list_samples(s, err);
 
-	if (status == WS_OK && !(slot_of = calloc(s->nsamples + 1, sizeof(*slot_of))))
-		status = WS_FAIL_MEMORY(err, "comparing the traces");
-	if (status == WS_OK && s->nsamples)
-		first = work_of(s, 0);
-	for (size_t i = 0; status == WS_OK && s->nsamples && i < first.n; i++)
-		status = add_slot(s, &capacity, &first.item[i], &slot, err);
-	for (size_t i = 0; i < s->nsamples && status == WS_OK; i++) {
-		struct ws_work_list list = work_of(s, i);
+	for (size_t i = 0; status == WS_OK && s->nsamples && i < s->samples[0]->ncalls; i++) {
+		struct ws_work_call *call =
+		        ws_recording_call(ws_side_recording(s, 0), s->samples[0]->first_call + i);
 
-		slot_of[i] = calloc(list.n + 1, sizeof(**slot_of));
-		status = slot_of[i] ? place_sample(s, &first, &list, &capacity, slot_of[i], err)
-		                    : WS_FAIL_MEMORY(err, "comparing the traces");
+		status = add_slot(s, call, &call->slot, err);
 	}
-	WS_THEN(status, add_times(s, slot_of, err));
-	for (size_t i = 0; slot_of && i < s->nsamples; i++)
-		free(slot_of[i]);
-	free(slot_of);
+	for (size_t i = 1; i < s->nsamples && status == WS_OK; i++)
+		status = place_sample(&g, i, err);
+	free(g.calls);
+	free(g.slot_of);
 	return status;
 }
 

@@ -7,17 +7,10 @@
 #include "report/base/grade.h"
 #include "report/diff/match.h"
 
-/* The same work in all samples of a side. */
-struct ws_side_item {
-	struct ws_work_item item; /* as where it was found first */
-	uint64_t instances;       /* over all samples */
-	uint64_t kernels;
-};
-
 /*
  * Samples are numbered through: those of the first recording, then those of
- * the second. Slots are the items of the first sample in launch order, behind
- * them what only later samples have.
+ * the second. A slot is the same work in all samples: the calls of the first sample
+ * in launch order, behind them what only later samples have.
  */
 struct ws_side {
 	struct ws_recording *recordings;
@@ -25,19 +18,23 @@ struct ws_side {
 	size_t *steps; /* samples of each recording */
 	size_t nsamples;
 	const struct ws_sample **samples;
-	struct ws_side_item *slots;
-	size_t nslots;
-	int64_t *slot_ns; /* slot × sample */
+	struct ws_work_ref *slots; /* as where they were found first */
+	size_t nslots, slots_capacity;
+	int64_t slots_ns; /* of the calls that they were found with */
 	int64_t gpu_ns;   /* of all kernels of all samples */
 	char name[96];    /* what people call it */
 };
 
-/* Lay the recordings over each other. Free with ws_side_release, also after a failure. */
-enum ws_status ws_side_merge(struct ws_side *s, struct ws_err *err);
+/* Lay the recordings over each other: calls get their slots. Free with ws_side_release, also after
+ * a failure. */
+enum ws_status ws_side_merge(struct ws_side *s, const struct ws_names *names, struct ws_err *err);
 void ws_side_release(struct ws_side *s);
 
 /* The recording of a sample. */
-const struct ws_recording *ws_side_recording(const struct ws_side *s, size_t sample);
+struct ws_recording *ws_side_recording(const struct ws_side *s, size_t sample);
+/* fn for each call of each sample, one after the other. */
+typedef void (*ws_side_call_fn)(void *ctx, size_t sample, const struct ws_work_call *call);
+void ws_side_each_call(const struct ws_side *s, ws_side_call_fn fn, void *ctx);
 
 /* The fact in all recordings; 0 when one lacks it or has another. */
 uint32_t ws_side_fact(const struct ws_side *s, const struct ws_names *names, const char *key);

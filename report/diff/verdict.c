@@ -246,10 +246,10 @@ static enum ws_status add_times(const struct verdict *v, struct ws_comparison c[
 
 #define MOST_NAMED 3
 
-static void key_of_gain(const struct ws_diff *d, const struct ws_side_item *const item[2],
+static void key_of_gain(const struct ws_diff *d, const struct ws_work_item *const item[2],
                         const size_t n[2], int by, uint32_t key[WS_DIFF_FIELDS])
 {
-	const struct ws_work_item *name = item[0] ? &item[0]->item : &item[1]->item;
+	const struct ws_work_item *name = item[0] ? item[0] : item[1];
 
 	(void)d;
 	(void)n;
@@ -485,35 +485,23 @@ static void add_left_over(const struct verdict *v)
 {
 	for (int s = 0; s < 2; s++) {
 		const struct ws_side *side = &v->d->side[s];
-		uint64_t kernels = 0, casts = 0;
-		int64_t cast_ns = 0;
+		const struct ws_diff_rest *rest = &v->d->rest[s];
 		struct sentence text = {""};
 
-		for (size_t i = 0; i < side->nslots; i++) {
-			uint32_t group = v->d->match.group[s][i];
-
-			if (group == WS_NONE)
-				kernels += side->slots[i].kernels;
-			else if (v->d->match.by[group] == WS_MATCHED_BY_CAST) {
-				casts += side->slots[i].kernels;
-				for (size_t k = 0; k < side->nsamples; k++)
-					cast_ns += side->slot_ns[i * side->nsamples + k];
-			}
-		}
-		if (!kernels)
+		if (!rest->kernels)
 			print(&text, "all GPU work of %s has a counterpart", side->name);
 		else
 			print(&text,
 			      "%.4g kernels%s of %s have no counterpart: %.3f ms of GPU time%s",
-			      (double)kernels / (double)side->nsamples,
+			      (double)rest->kernels / (double)side->nsamples,
 			      v->d->by_steps ? " a step" : "", side->name,
 			      (double)(side->gpu_ns - v->d->matched_ns[s]) /
 			              (double)side->nsamples / 1e6,
 			      v->d->by_steps ? " a step" : "");
-		if (casts)
+		if (rest->casts)
 			print(&text, "; %.4g casts appear beside matched work: %.3f ms",
-			      (double)casts / (double)side->nsamples,
-			      (double)cast_ns / (double)side->nsamples / 1e6);
+			      (double)rest->casts / (double)side->nsamples,
+			      (double)rest->cast_ns / (double)side->nsamples / 1e6);
 		add_row(v, s ? "only in B" : "only in A", text.text);
 	}
 }

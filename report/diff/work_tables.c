@@ -91,12 +91,12 @@ _Static_assert(WS_TC_diff_phases_typical_b_ns == WS_TC_diff_phases_typical_a_ns 
 enum { OP, PHASE, SHAPE, CLASS, DTYPE_A, DTYPE_B, BY, COUNT_A, COUNT_B };
 
 /* The item of the side that has one, A's first. */
-static const struct ws_work_item *named_by(const struct ws_side_item *const item[2])
+static const struct ws_work_item *named_by(const struct ws_work_item *const item[2])
 {
-	return item[0] ? &item[0]->item : &item[1]->item;
+	return item[0] ? item[0] : item[1];
 }
 
-static void key_of_op(const struct ws_diff *d, const struct ws_side_item *const item[2],
+static void key_of_op(const struct ws_diff *d, const struct ws_work_item *const item[2],
                       const size_t n[2], int by, uint32_t key[WS_DIFF_FIELDS])
 {
 	const struct ws_work_item *name = named_by(item);
@@ -106,8 +106,8 @@ static void key_of_op(const struct ws_diff *d, const struct ws_side_item *const 
 	key[PHASE] = name->phase;
 	key[SHAPE] = name->shape;
 	key[CLASS] = name->class;
-	key[DTYPE_A] = item[0] ? item[0]->item.dtype : 0;
-	key[DTYPE_B] = item[1] ? item[1]->item.dtype : 0;
+	key[DTYPE_A] = item[0] ? item[0]->dtype : 0;
+	key[DTYPE_B] = item[1] ? item[1]->dtype : 0;
 	key[BY] = (uint32_t)(by + 1);
 	if (by == WS_MATCHED_BY_NEIGHBOURS || by < 0) {
 		key[COUNT_A] = (uint32_t)n[0];
@@ -166,12 +166,12 @@ enum ws_status ws_diff_fill_ops(struct ws_diff *d, struct ws_table *t, struct ws
 
 enum { KERNEL_A = 2, KERNEL_B, TENSOR_A, TENSOR_B };
 
-static uint32_t tensor_of(const struct ws_side_item *slot)
+static uint32_t tensor_of(const struct ws_work_item *item)
 {
-	return slot ? slot->item.tensor + 1u : 0;
+	return item ? item->tensor + 1u : 0;
 }
 
-static void key_of_kernels(const struct ws_diff *d, const struct ws_side_item *const item[2],
+static void key_of_kernels(const struct ws_diff *d, const struct ws_work_item *const item[2],
                            const size_t n[2], int by, uint32_t key[WS_DIFF_FIELDS])
 {
 	const struct ws_work_item *name = named_by(item);
@@ -181,8 +181,8 @@ static void key_of_kernels(const struct ws_diff *d, const struct ws_side_item *c
 	(void)by;
 	key[OP] = name->op ? name->op : name->class;
 	key[PHASE] = name->phase;
-	key[KERNEL_A] = item[0] ? item[0]->item.kernels : 0;
-	key[KERNEL_B] = item[1] ? item[1]->item.kernels : 0;
+	key[KERNEL_A] = item[0] ? item[0]->kernels : 0;
+	key[KERNEL_B] = item[1] ? item[1]->kernels : 0;
 	key[TENSOR_A] = tensor_of(item[0]);
 	key[TENSOR_B] = tensor_of(item[1]);
 }
@@ -275,7 +275,7 @@ enum ws_status ws_diff_fill_classes(struct ws_diff *d, struct ws_table *t, struc
 
 /* --- diff-only --------------------------------------------------------------------------- */
 
-static void key_of_only(const struct ws_diff *d, const struct ws_side_item *const item[2],
+static void key_of_only(const struct ws_diff *d, const struct ws_work_item *const item[2],
                         const size_t n[2], int by, uint32_t key[WS_DIFF_FIELDS])
 {
 	const struct ws_work_item *name = named_by(item);

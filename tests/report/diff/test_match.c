@@ -87,39 +87,60 @@ Test(match, align_long_sequences_that_have_little_in_common_end_soon)
 
 enum { NOTHING, GEMM, ADD, NORM, CAST, SMALL, LARGE };
 
+struct work {
+	struct ws_work_item item;
+	uint32_t instance;
+	int64_t gpu_ns;
+};
+
 /* Work in no range: "gemm", of this shape. */
-static struct ws_work_item op(uint32_t kind, uint32_t shape)
+static struct work op(uint32_t kind, uint32_t shape)
 {
-	return (struct ws_work_item){.place = WS_NONE,
-	                             .op = kind,
-	                             .kind = kind,
-	                             .class = kind,
-	                             .shape = shape,
-	                             .phase = 0};
+	return (struct work){.item = {.place = WS_NONE,
+	                              .op = kind,
+	                              .kind = kind,
+	                              .class = kind,
+	                              .shape = shape,
+	                              .phase = 0}};
 }
 
-static struct ws_work_item in_range(struct ws_work_item item, uint32_t place, uint32_t instance)
+static struct work in_range(struct work work, uint32_t place, uint32_t instance)
 {
-	item.place = place;
-	item.instance = instance;
-	return item;
+	work.item.place = place;
+	work.instance = instance;
+	return work;
 }
 
-static struct ws_work_item bare(uint32_t class)
+static struct work bare(uint32_t class)
 {
-	struct ws_work_item item = op(class, 0);
+	struct work work = op(class, 0);
 
-	item.op = 0;
-	return item;
+	work.item.op = 0;
+	return work;
 }
 
 static struct ws_match match;
 
-static void find(const struct ws_work_item *a, size_t na, const struct ws_work_item *b, size_t nb)
-{
-	const struct ws_work_list list[2] = {{a, na}, {b, nb}};
+#define MOST_WORK 256
 
-	cr_assert_eq(ws_match_find(&match, &list[0], &list[1], CAST, NULL), WS_OK);
+static void find(const struct work *a, size_t na, const struct work *b, size_t nb)
+{
+	const struct work *const work[2] = {a, b};
+	struct ws_names names = {.nplaces = 10};
+	struct ws_work_ref call[2][MOST_WORK];
+	struct ws_work_list list[2] = {{call[0], na, 0}, {call[1], nb, 0}};
+
+	for (int s = 0; s < 2; s++)
+		for (size_t i = 0; i < list[s].n; i++) {
+			struct ws_work_item item = work[s][i].item;
+
+			call[s][i].instance = work[s][i].instance;
+			list[s].gpu_ns += work[s][i].gpu_ns;
+			cr_assert_eq(ws_names_add_item(&names, &item, &call[s][i].item, NULL),
+			             WS_OK);
+		}
+	cr_assert_eq(ws_match_find(&match, &names, &list[0], &list[1], CAST, NULL), WS_OK);
+	ws_names_release(&names);
 }
 
 /* Are item i of A and j of B the same work, by this rule? */
@@ -135,12 +156,10 @@ static void expect_same(size_t i, size_t j, enum ws_matched_by by)
 
 Test(match, the_same_instance_of_a_range_is_the_same_whatever_the_order)
 {
-	const struct ws_work_item a[] = {in_range(op(GEMM, SMALL), 1, 0),
-	                                 in_range(op(GEMM, SMALL), 2, 0),
-	                                 in_range(op(GEMM, SMALL), 2, 1)};
-	const struct ws_work_item b[] = {in_range(op(GEMM, LARGE), 2, 0),
-	                                 in_range(op(GEMM, LARGE), 1, 0),
-	                                 in_range(op(GEMM, LARGE), 2, 1)};
+	const struct work a[] = {in_range(op(GEMM, SMALL), 1, 0), in_range(op(GEMM, SMALL), 2, 0),
+	                         in_range(op(GEMM, SMALL), 2, 1)};
+	const struct work b[] = {in_range(op(GEMM, LARGE), 2, 0), in_range(op(GEMM, LARGE), 1, 0),
+	                         in_range(op(GEMM, LARGE), 2, 1)};
 
 	find(a, N(a), b, N(b));
 	expect_same(0, 1, WS_MATCHED_BY_RANGE);
@@ -151,8 +170,8 @@ Test(match, the_same_instance_of_a_range_is_the_same_whatever_the_order)
 
 Test(match, operations_by_kind_shape_and_order)
 {
-	const struct ws_work_item a[] = {op(GEMM, SMALL), op(GEMM, LARGE), op(ADD, 0)};
-	const struct ws_work_item b[] = {op(NORM, 0), op(GEMM, LARGE), op(ADD, 0)};
+	const struct work a[] = {op(GEMM, SMALL), op(GEMM, LARGE), op(ADD, 0)};
+	const struct work b[] = {op(NORM, 0), op(GEMM, LARGE), op(ADD, 0)};
 
 	find(a, N(a), b, N(b));
 	expect_same(1, 1, WS_MATCHED_BY_OPERATION);
@@ -164,8 +183,8 @@ Test(match, operations_by_kind_shape_and_order)
 
 Test(match, kernels_of_no_operation_by_class_and_order)
 {
-	const struct ws_work_item a[] = {bare(GEMM), bare(ADD), bare(GEMM)};
-	const struct ws_work_item b[] = {bare(GEMM), op(GEMM, SMALL)};
+	const struct work a[] = {bare(GEMM), bare(ADD), bare(GEMM)};
+	const struct work b[] = {bare(GEMM), op(GEMM, SMALL)};
 
 	find(a, N(a), b, N(b));
 	expect_same(0, 0, WS_MATCHED_BY_CLASS);
@@ -176,9 +195,9 @@ Test(match, kernels_of_no_operation_by_class_and_order)
 
 Test(match, three_kernels_became_one)
 {
-	const struct ws_work_item a[] = {op(GEMM, SMALL), op(ADD, 0), op(NORM, 0), op(ADD, 0),
-	                                 op(GEMM, LARGE)};
-	const struct ws_work_item b[] = {op(GEMM, SMALL), op(SMALL, 0), op(GEMM, LARGE)};
+	const struct work a[] = {op(GEMM, SMALL), op(ADD, 0), op(NORM, 0), op(ADD, 0),
+	                         op(GEMM, LARGE)};
+	const struct work b[] = {op(GEMM, SMALL), op(SMALL, 0), op(GEMM, LARGE)};
 
 	find(a, N(a), b, N(b));
 	for (size_t i = 1; i < 4; i++)
@@ -188,9 +207,9 @@ Test(match, three_kernels_became_one)
 
 Test(match, a_cast_belongs_to_the_work_beside_it)
 {
-	const struct ws_work_item a[] = {op(GEMM, SMALL)};
-	const struct ws_work_item b[] = {op(CAST, 0), op(CAST, 0), op(GEMM, SMALL), op(ADD, 0),
-	                                 op(CAST, 0)};
+	const struct work a[] = {op(GEMM, SMALL)};
+	const struct work b[] = {op(CAST, 0), op(CAST, 0), op(GEMM, SMALL), op(ADD, 0),
+	                         op(CAST, 0)};
 
 	find(a, N(a), b, N(b));
 	expect_same(0, 2, WS_MATCHED_BY_OPERATION);
@@ -205,11 +224,11 @@ Test(match, a_cast_belongs_to_the_work_beside_it)
 
 Test(match, operations_of_other_kinds_in_one_class_are_not_the_same)
 {
-	struct ws_work_item a[] = {op(ADD, 0), op(GEMM, SMALL)}, b[] = {op(NORM, 0)};
+	struct work a[] = {op(ADD, 0), op(GEMM, SMALL)}, b[] = {op(NORM, 0)};
 
-	a[0].class = b[0].class = SMALL;
-	b[0].phase = 1;
-	a[0].phase = 1;
+	a[0].item.class = b[0].item.class = SMALL;
+	b[0].item.phase = 1;
+	a[0].item.phase = 1;
 	find(a, N(a), b, N(b));
 	/* the only work of its phase on both sides: neighbours of the begin */
 	expect_same(0, 0, WS_MATCHED_BY_NEIGHBOURS);
@@ -218,9 +237,9 @@ Test(match, operations_of_other_kinds_in_one_class_are_not_the_same)
 
 Test(match, another_phase_is_other_work)
 {
-	struct ws_work_item a[] = {op(GEMM, SMALL)}, b[] = {op(GEMM, SMALL)};
+	struct work a[] = {op(GEMM, SMALL)}, b[] = {op(GEMM, SMALL)};
 
-	b[0].phase = 1;
+	b[0].item.phase = 1;
 	find(a, N(a), b, N(b));
 	cr_expect_eq(match.group[0][0], WS_NONE);
 	cr_expect_eq(match.group[1][0], WS_NONE);
@@ -229,7 +248,7 @@ Test(match, another_phase_is_other_work)
 
 Test(match, everything_matches_itself_and_the_mirror_is_the_same)
 {
-	struct ws_work_item a[200], b[150];
+	struct work a[200], b[150];
 
 	state = 3;
 	for (int round = 0; round < 50; round++) {

@@ -1,0 +1,56 @@
+/* What recordings share: texts, places and items as numbers. */
+#include <stdlib.h>
+
+#include "formats/base/grow.h"
+#include "report/diff/reader.h"
+
+void ws_names_release(struct ws_names *names)
+{
+	ws_texts_release(&names->texts);
+	ws_texts_release(&names->place_keys);
+	ws_texts_release(&names->items);
+	ws_texts_release(&names->likenesses);
+	free(names->places);
+	*names = (struct ws_names){0};
+}
+
+enum ws_status ws_names_add_place(struct ws_names *names, const struct ws_place *place,
+                                  uint32_t *number, struct ws_err *err)
+{
+	WS_FORWARD(ws_texts_add(&names->place_keys, (struct ws_bytes){place, sizeof(*place)},
+	                        number, err));
+	--*number;
+	if (*number < names->nplaces)
+		return WS_OK;
+	WS_FORWARD(WS_GROW(names->places, names->nplaces + 1, names->places_capacity, err));
+	names->places[names->nplaces++] = *place;
+	return WS_OK;
+}
+
+enum ws_status ws_names_add_item(struct ws_names *names, struct ws_work_item *item,
+                                 uint32_t *number, struct ws_err *err)
+{
+	const uint32_t key[WS_LIKENESSES][4] = {
+	        {WS_LIKE_KIND_AND_SHAPE, item->phase, item->kind, item->shape},
+	        {WS_LIKE_KIND, item->phase, item->kind, 0},
+	        {WS_LIKE_CLASS, item->phase, item->class, 0},
+	};
+
+	for (int i = 0; i < WS_LIKENESSES; i++)
+		WS_FORWARD(ws_texts_add(&names->likenesses,
+		                        (struct ws_bytes){key[i], sizeof(key[i])}, &item->like[i],
+		                        err));
+	return ws_texts_add(&names->items, (struct ws_bytes){item, sizeof(*item)}, number, err);
+}
+
+enum ws_status ws_reader_text(struct ws_reader *c, uint32_t text, uint32_t *out, struct ws_err *err)
+{
+	*out = 0;
+	if (!text)
+		return WS_OK;
+	if (c->text_of[text] == WS_NONE)
+		WS_FORWARD(
+		        ws_texts_add(&c->names->texts, c->m->texts[text], &c->text_of[text], err));
+	*out = c->text_of[text];
+	return WS_OK;
+}

@@ -1,0 +1,191 @@
+/*
+ * The ranges of a recording: which of their kind in its sample each is, what
+ * was launched in them, and the dtypes that their operations read.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/diff/reader.h"
+
+/* Dtypes in the order of their first operation by thread, then begin. */
+#define MOST_DTYPES 64
+struct dtypes {
+	uint32_t text[MOST_DTYPES];
+	uint64_t first[MOST_DTYPES];
+	size_t n;
+	uint64_t *of_path; /* bits */
+};
+
+struct begun {
+	int64_t start_ns;
+	uint32_t thread, number;
+};
+
+/* A pass numbers ranges of all threads by begin, a model by thread, then begin. */
+static int by_begin(const void *pa, const void *pb)
+{
+	const struct begun *a = pa, *b = pb;
+
+	if (a->start_ns != b->start_ns)
+		return a->start_ns < b->start_ns ? -1 : 1;
+	if (a->thread != b->thread)
+		return a->thread < b->thread ? -1 : 1;
+	return ws_order_compare(a->number, b->number);
+}
+
+/* The ranges of a sample get their numbers at their places. count: one entry a place. */
+static void number_ranges(struct ws_reader *c, const uint32_t *order, size_t n, struct begun *begun,
+                          uint32_t *count)
+{
+	for (size_t i = 0; i < n; i++) {
+		const struct ws_joined_range *range = ws_joined_rows_range(c->rows, order[i]);
+
+		begun[i] = (struct begun){range->start_ns, range->thread, order[i]};
+	}
+	ws_sort(begun, n, sizeof(*begun), by_begin);
+	memset(count, 0, c->names->nplaces * sizeof(*count));
+	for (size_t i = 0; i < n; i++) {
+		struct ws_range_time *range = ws_recording_range(c->r, begun[i].number);
+
+		range->instance = count[range->place]++;
+	}
+}
+
+static enum ws_status number_samples(struct ws_reader *c, struct ws_arena *temp,
+                                     const uint32_t *sample, struct ws_err *err)
+{
+	struct ws_rows_by_key of;
+	struct begun *begun;
+	uint32_t *count;
+	size_t most = 0;
+
+	WS_FORWARD(ws_order_by_key(&of, temp, sample, c->r->nranges, c->r->nsamples, err));
+	for (size_t s = 0; s < c->r->nsamples; s++)
+		if (of.first[s + 1] - of.first[s] > most)
+			most = of.first[s + 1] - of.first[s];
+	WS_NEW(temp, begun, most);
+	WS_NEW(temp, count, c->names->nplaces);
+	WS_FORWARD(ws_arena_check(temp, "comparing the traces", err));
+	for (size_t s = 0; s < c->r->nsamples; s++)
+		number_ranges(c, of.order + of.first[s], of.first[s + 1] - of.first[s], begun,
+		              count);
+	return WS_OK;
+}
+
+/* Which dtypes the operations of each path read, at most 64 different ones. */
+static void look_at_dtype(struct dtypes *d, const struct ws_reader *c,
+                          const struct ws_joined_range *range)
+{
+	const struct ws_op_facts *op = ws_joined_range_op(c->m, range);
+	const uint64_t at = (uint64_t)range->thread << 32 | range->number;
+	size_t bit = 0;
+
+	if (!(range->marks & WS_OP_COUNTED) || !op->dtype)
+		return;
+	while (bit < d->n && d->text[bit] != op->dtype)
+		bit++;
+	if (bit == MOST_DTYPES)
+		return;
+	if (bit == d->n) {
+		d->text[d->n++] = op->dtype;
+		d->first[bit] = at;
+	}
+	if (at < d->first[bit])
+		d->first[bit] = at;
+	d->of_path[range->path] |= UINT64_C(1) << bit;
+}
+
+static enum ws_status keep_dtypes(struct ws_reader *c, struct dtypes *d, struct ws_err *err)
+{
+	struct ws_recording *r = c->r;
+	const size_t npaths = c->m->ranges.npaths;
+	uint8_t order[MOST_DTYPES];
+	size_t pairs = 0;
+
+	for (size_t i = 0; i < d->n; i++) {
+		size_t at = i;
+
+		for (; at && d->first[order[at - 1]] > d->first[i]; at--)
+			order[at] = order[at - 1];
+		order[at] = (uint8_t)i;
+	}
+	for (size_t i = npaths; i-- > 0;) {
+		const uint32_t path = c->path_order[i], parent = c->m->ranges.paths[path].parent;
+
+		pairs += (size_t)__builtin_popcountll(d->of_path[path]);
+		if (parent != WS_NONE)
+			d->of_path[parent] |= d->of_path[path];
+	}
+	r->dtypes = calloc(pairs + 1, sizeof(*r->dtypes));
+	if (!r->dtypes)
+		return WS_FAIL_MEMORY(err, "comparing the traces");
+	for (size_t i = 0; i < npaths; i++) {
+		const uint32_t path = c->path_order[i];
+
+		for (size_t k = 0; k < d->n; k++) {
+			if (!(d->of_path[path] >> order[k] & 1))
+				continue;
+			r->dtypes[r->ndtypes].key = c->place_of_path[path];
+			WS_FORWARD(ws_reader_text(c, d->text[order[k]],
+			                          &r->dtypes[r->ndtypes++].value, err));
+		}
+	}
+	return WS_OK;
+}
+
+static enum ws_status read_ranges(struct ws_reader *c, struct ws_arena *temp, struct ws_err *err)
+{
+	struct ws_recording *r = c->r;
+	struct dtypes dtypes = {.n = 0};
+	uint32_t *sample;
+
+	r->nranges = c->rows->nranges;
+	WS_FORWARD(ws_spill_open(&r->ranges, r->nranges * sizeof(struct ws_range_time), err));
+	WS_NEW(temp, sample, r->nranges);
+	WS_NEW(temp, dtypes.of_path, c->m->ranges.npaths);
+	WS_FORWARD(ws_arena_check(temp, "comparing the traces", err));
+	for (uint32_t i = 0; i < r->nranges; i++) {
+		const struct ws_joined_range *range = ws_joined_rows_range(c->rows, i);
+		const struct ws_range_time time = {
+		        .sample = ws_reader_sample(c, range->step),
+		        .place = c->place_of_path[range->path],
+		        .call = WS_NONE,
+		};
+
+		sample[i] = time.sample;
+		if (time.sample != WS_NONE)
+			look_at_dtype(&dtypes, c, range);
+		WS_FORWARD(ws_spill_put(&r->ranges, sizeof(time), i, &time, err));
+	}
+	WS_FORWARD(number_samples(c, temp, sample, err));
+	return keep_dtypes(c, &dtypes, err);
+}
+
+enum ws_status ws_reader_read_ranges(struct ws_reader *c, struct ws_err *err)
+{
+	struct ws_arena temp = {0};
+	enum ws_status status = read_ranges(c, &temp, err);
+
+	ws_arena_free(&temp);
+	return status;
+}
+
+void ws_reader_add_up_ranges(struct ws_reader *c)
+{
+	const struct ws_crossing *crossings = c->m->attribution.crossings;
+
+	for (size_t i = c->r->nranges; i-- > 0;) {
+		const int64_t gpu_ns = ws_recording_range(c->r, i)->gpu_ns;
+		const uint32_t parent = ws_joined_rows_range(c->rows, (uint32_t)i)->parent;
+
+		if (parent != WS_NONE && gpu_ns)
+			ws_recording_range(c->r, parent)->gpu_ns += gpu_ns;
+	}
+	/* after the sums over parents: a crossing range's own parents are listed as well */
+	for (size_t i = 0; i < c->rows->nkernels && crossings; i++) {
+		const struct ws_joined_kernel *k = ws_joined_rows_kernel(c->rows, i);
+
+		for (uint32_t at = k->crossing; at != WS_NONE; at = crossings[at].next)
+			ws_recording_range(c->r, crossings[at].range)->gpu_ns += k->dur_ns;
+	}
+}
