@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "formats/base/grow.h"
 #include "report/base/names.h"
 
 static void count_kernels(struct ws_advice *a)
@@ -42,14 +43,18 @@ static enum ws_status find_traits(struct ws_advice *a, struct ws_err *err)
 	return status;
 }
 
-static int by_kind(const void *pa, const void *pb)
+static int by_time(const void *pa, const void *pb, void *arg)
 {
 	const struct ws_work_group *ga = pa, *gb = pb;
-	const struct ws_cost_op *a = ga->op, *b = gb->op;
-	int c = ws_order_compare(a->name, b->name);
+	const struct ws_cost_op *a = &ga->op, *b = &gb->op;
+	const struct ws_bytes *texts = arg;
+	int c;
 
-	c = c ? c : ws_order_compare(a->class, b->class);
-	c = c ? c : ws_order_compare(a->dtype, b->dtype);
+	if (ga->gpu_ns != gb->gpu_ns)
+		return ga->gpu_ns > gb->gpu_ns ? -1 : 1;
+	c = ws_name_compare(texts[a->name], texts[b->name]);
+	c = c ? c : ws_name_compare(texts[a->class], texts[b->class]);
+	c = c ? c : ws_name_compare(texts[a->dtype], texts[b->dtype]);
 	c = c ? c : ws_order_compare(a->device, b->device);
 	c = c ? c : ws_order_compare(a->batch, b->batch);
 	c = c ? c : ws_order_compare(a->m, b->m);
@@ -59,74 +64,66 @@ static int by_kind(const void *pa, const void *pb)
 	return c ? c : ws_order_compare((uint64_t)a->bytes, (uint64_t)b->bytes);
 }
 
-static int by_time(const void *pa, const void *pb, void *arg)
+/* The group of an operation, plus 1; made when it is new. */
+static enum ws_status find_group(struct ws_advice *a, struct ws_strtab *ids,
+                                 const struct ws_cost_op *op, uint32_t *group, struct ws_err *err)
 {
-	const struct ws_work_group *a = pa, *b = pb;
-	const struct ws_bytes *texts = arg;
-	int c;
+	const uint64_t key[] = {
+	        op->name, op->class, op->dtype, op->device,          op->batch,
+	        op->m,    op->n,     op->k,     (uint64_t)op->flops, (uint64_t)op->bytes};
+	uint64_t id = ws_strtab_find(ids, key, sizeof(key));
 
-	if (a->gpu_ns != b->gpu_ns)
-		return a->gpu_ns > b->gpu_ns ? -1 : 1;
-	c = ws_name_compare(texts[a->op->name], texts[b->op->name]);
-	return c ? c : by_kind(pa, pb);
-}
-
-static void merge_groups(struct ws_advice *a)
-{
-	size_t n = 0;
-
-	if (a->nwork)
-		qsort(a->work, a->nwork, sizeof(*a->work), by_kind);
-	for (size_t i = 0; i < a->nwork; i++) {
-		const struct ws_work_group *from = &a->work[i];
-		struct ws_work_group *to = n ? &a->work[n - 1] : NULL;
-
-		if (!to || by_kind(to, from)) {
-			a->work[n++] = *from;
-			continue;
-		}
-		to->calls += from->calls;
-		to->kernels += from->kernels;
-		to->gpu_ns += from->gpu_ns;
-		if (from->longest_ns > to->longest_ns) {
-			to->longest_ns = from->longest_ns;
-			to->config = from->config;
-		}
+	if (!id) {
+		WS_FORWARD(WS_GROW(a->work, a->nwork + 1, a->work_capacity, err));
+		WS_FORWARD(ws_strtab_add(ids, key, sizeof(key), &id, err));
+		a->work[a->nwork++] = (struct ws_work_group){.op = *op, .longest_ns = -1};
 	}
-	a->nwork = n;
-	if (n)
-		qsort_r(a->work, n, sizeof(*a->work), by_time, a->m->texts);
+	*group = (uint32_t)id;
+	return WS_OK;
 }
 
 /* The operations whose cost is known, of kernels that count. */
-static enum ws_status group_work(struct ws_advice *a, struct ws_err *err)
+static enum ws_status group_kernels(struct ws_advice *a, struct ws_strtab *ids, struct ws_err *err)
 {
-	const struct ws_kernels *kernels = &a->m->kernels;
+	struct ws_joined_rows *rows = a->tab->sel->rows;
+	uint32_t *group_of; /* operation -> its group plus 1 */
 
 	WS_FORWARD(ws_cost_ops_find(a->m, a->tab->sel, &a->costs, err));
-	WS_NEW(&a->arena, a->work, a->costs.n);
+	WS_NEW(&a->arena, group_of, a->costs.n);
 	WS_FORWARD(ws_arena_check(&a->arena, "the advice", err));
-	for (size_t i = 0; i < a->costs.n; i++)
-		a->work[i] = (struct ws_work_group){.op = &a->costs.op[i], .longest_ns = -1};
-	for (size_t k = 0; k < kernels->n; k++) {
+	for (size_t i = 0; i < rows->nkernels; i++) {
+		const struct ws_joined_kernel *k = ws_joined_rows_kernel(rows, i);
+		const uint32_t op = ws_cost_ops_of_kernel(&a->costs, k);
 		struct ws_work_group *g;
 
-		if (!a->counts[k] || a->costs.of_kernel[k] == WS_NONE)
+		if (!a->counts[i] || op == WS_NONE)
 			continue;
-		g = &a->work[a->costs.of_kernel[k]];
-		g->calls = 1;
+		if (!group_of[op]) {
+			const struct ws_cost_op at = ws_cost_ops_at(&a->costs, op);
+
+			WS_FORWARD(find_group(a, ids, &at, &group_of[op], err));
+			a->work[group_of[op] - 1].calls++;
+		}
+		g = &a->work[group_of[op] - 1];
 		g->kernels++;
-		g->gpu_ns += kernels->dur_ns[k];
-		if (kernels->dur_ns[k] > g->longest_ns) {
-			g->longest_ns = kernels->dur_ns[k];
-			g->config = kernels->config[k];
+		g->gpu_ns += k->dur_ns;
+		if (k->dur_ns > g->longest_ns) {
+			g->longest_ns = k->dur_ns;
+			g->config = k->config;
 		}
 	}
-	for (size_t i = 0; i < a->costs.n; i++)
-		if (a->work[i].kernels)
-			a->work[a->nwork++] = a->work[i];
-	merge_groups(a);
+	if (a->nwork)
+		qsort_r(a->work, a->nwork, sizeof(*a->work), by_time, a->m->texts);
 	return WS_OK;
+}
+
+static enum ws_status group_work(struct ws_advice *a, struct ws_err *err)
+{
+	struct ws_strtab ids = {0};
+	enum ws_status status = group_kernels(a, &ids, err);
+
+	ws_strtab_free(&ids);
+	return status;
 }
 
 static enum ws_status prepare(struct ws_advice *a, struct ws_err *err)
@@ -221,6 +218,7 @@ enum ws_status ws_advice_find(const struct ws_table_context *tab, const struct w
 	WS_THEN(status, ws_arena_check(texts, "the advice", err));
 	WS_THEN(status, ws_keep_result(tab->sel, &key, a.found, err));
 	*out = a.found;
+	free(a.work);
 	ws_arena_free(&a.arena);
 	ws_utilization_release(&a.use);
 	ws_cost_ops_release(&a.costs);

@@ -53,7 +53,7 @@ struct ws_findings {
 
 /* Operations of one name, class, dtype, size and cost on one device, in what counts. */
 struct ws_work_group {
-	const struct ws_cost_op *op; /* the first of them: everything they have in common */
+	struct ws_cost_op op; /* the first of them: everything they have in common */
 	uint64_t calls, kernels;
 	int64_t gpu_ns;
 	uint32_t config; /* of the longest kernel */
@@ -72,7 +72,7 @@ struct ws_advice {
 	struct ws_cost_ops costs;
 	struct ws_utilization use;  /* by the rule about it */
 	struct ws_work_group *work; /* by GPU time, longest first */
-	size_t nwork;
+	size_t nwork, work_capacity;
 	struct ws_kernel_traits *traits; /* of each launch configuration, by its name */
 	int64_t *config_ns;              /* GPU time of each, of kernels that count */
 	int64_t *class_ns;               /* GPU time of each text that is a class */

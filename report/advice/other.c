@@ -26,11 +26,11 @@ static double class_bytes(const struct ws_advice *a, uint32_t class)
 	double bytes = 0;
 
 	for (size_t i = 0; i < a->nwork; i++) {
-		if (a->work[i].op->class != class)
+		if (a->work[i].op.class != class)
 			continue;
-		if (a->work[i].op->bytes < 0)
+		if (a->work[i].op.bytes < 0)
 			return 0;
-		bytes += (double)a->work[i].op->bytes * (double)a->work[i].calls;
+		bytes += (double)a->work[i].op.bytes * (double)a->work[i].calls;
 	}
 	return bytes;
 }
@@ -187,7 +187,7 @@ static double passes(const struct ws_advice *a, const struct ws_cost_op *op)
 static void slow_group(struct ws_advice *a, const struct ws_work_group *g,
                        const struct ws_roof *roof, size_t *shown)
 {
-	double bytes = passes(a, g->op) * (double)g->op->bytes * (double)g->calls;
+	double bytes = passes(a, &g->op) * (double)g->op.bytes * (double)g->calls;
 	double attained = bytes / ((double)g->gpu_ns / 1e9);
 	char name[WS_ADVICE_NAME_MAX], kernel[WS_ADVICE_NAME_MAX];
 
@@ -199,7 +199,7 @@ static void slow_group(struct ws_advice *a, const struct ws_work_group *g,
 		return;
 	ws_advice_add(a, WS_RULE_slow_memory, WS_SEVERITY_WEAK,
 	              (double)g->gpu_ns - bytes / roof->bytes_per_s * 1e9,
-	              ws_advice_text(a, "%s", ws_advice_name(a, g->op->name, name)),
+	              ws_advice_text(a, "%s", ws_advice_name(a, g->op.name, name)),
 	              ws_advice_text(a,
 	                             "%.0f GB/s of %.0f; %.1f us per kernel, %.1f %% of the GPU "
 	                             "time (%s)",
@@ -216,7 +216,7 @@ void ws_rule_slow_memory(struct ws_advice *a)
 
 	for (size_t i = 0; i < a->nwork; i++) {
 		const struct ws_work_group *g = &a->work[i];
-		const struct ws_cost_op *op = g->op;
+		const struct ws_cost_op *op = &g->op;
 		struct ws_roof roof;
 		const char *bound;
 

@@ -40,7 +40,7 @@ static char *scope_of(struct ws_advice *a, const struct ws_cost_op *op)
 static bool has_shapes(const struct ws_advice *a)
 {
 	for (size_t i = 0; i < a->nwork; i++)
-		if (a->work[i].op->m)
+		if (a->work[i].op.m)
 			return 1;
 	return 0;
 }
@@ -72,7 +72,7 @@ static unsigned misaligned(const struct ws_cost_op *op, unsigned item, unsigned 
 /* Share of the device's peak that the group attains, in percent; 0 = not known. */
 static double attained_percent(const struct ws_advice *a, const struct ws_work_group *g)
 {
-	const struct ws_cost_op *op = g->op;
+	const struct ws_cost_op *op = &g->op;
 	struct ws_roof roof;
 
 	ws_roof_find(a->m, op->device, op->class, op->dtype, op->tensor, &roof);
@@ -100,7 +100,7 @@ static char *padding(struct ws_advice *a, const struct ws_cost_op *op, unsigned 
 
 static void align_group(struct ws_advice *a, const struct ws_work_group *g, size_t *shown)
 {
-	const struct ws_cost_op *op = g->op;
+	const struct ws_cost_op *op = &g->op;
 	unsigned item = item_bytes(a, op->dtype);
 	int64_t cc = ws_advice_capability(a, op->device);
 	int weak =
@@ -286,7 +286,7 @@ void ws_rule_low_intensity(struct ws_advice *a)
 
 	for (size_t i = 0; i < a->nwork; i++) {
 		const struct ws_work_group *g = &a->work[i];
-		const struct ws_cost_op *op = g->op;
+		const struct ws_cost_op *op = &g->op;
 		struct ws_roof roof;
 		double intensity, ridge;
 
@@ -346,7 +346,7 @@ static bool is_unfilled(const struct filled *f)
 
 static void quantize_group(struct ws_advice *a, const struct ws_work_group *g, size_t *shown)
 {
-	const struct ws_cost_op *op = g->op;
+	const struct ws_cost_op *op = &g->op;
 	const struct ws_kernel_traits *traits = &a->traits[g->config];
 	struct ws_bytes name = a->m->texts[a->m->configs[g->config].name];
 	int64_t sms = a->m->devices[op->device].facts.sm_count;
@@ -392,7 +392,7 @@ void ws_rule_quantization(struct ws_advice *a)
 	for (size_t i = 0; i < a->nwork; i++) {
 		const struct ws_work_group *g = &a->work[i];
 
-		if (g->op->class != WS_TEXT_GEMM || !g->op->m || !a->traits[g->config].tile_m ||
+		if (g->op.class != WS_TEXT_GEMM || !g->op.m || !a->traits[g->config].tile_m ||
 		    !a->traits[g->config].tile_n)
 			continue;
 		judged++;
@@ -408,7 +408,7 @@ void ws_rule_quantization(struct ws_advice *a)
 static bool is_separable(const struct ws_advice *a, const struct ws_work_group *g)
 {
 	static const char *const patterns[] = {"*depthwise*", "*Depthwise*", "*grouped*"};
-	const struct ws_bytes names[] = {a->m->texts[g->op->name],
+	const struct ws_bytes names[] = {a->m->texts[g->op.name],
 	                                 a->m->texts[a->m->configs[g->config].name]};
 
 	for (size_t n = 0; n < 2; n++)
@@ -425,7 +425,7 @@ void ws_rule_separable(struct ws_advice *a)
 
 	for (size_t i = 0; i < a->nwork; i++) {
 		const struct ws_work_group *g = &a->work[i];
-		const struct ws_cost_op *op = g->op;
+		const struct ws_cost_op *op = &g->op;
 		double seconds = (double)g->gpu_ns / 1e9, flops, bytes;
 		struct ws_roof roof;
 
@@ -462,7 +462,7 @@ static double saved_near_the_roof(const struct ws_advice *a)
 
 	for (size_t i = 0; i < a->nwork; i++) {
 		const struct ws_work_group *g = &a->work[i];
-		const struct ws_cost_op *op = g->op;
+		const struct ws_cost_op *op = &g->op;
 		double seconds, saved;
 		struct ws_roof roof;
 

@@ -9,11 +9,17 @@
 
 struct finder {
 	const struct ws_model *m;
-	const struct ws_cost_ops *costs;
+	struct ws_cost_ops *costs;
+	size_t n; /* operations of a framework; they are numbered from 0 here */
 	struct ws_attention_op *out;
 	uint32_t *of_cpu_op; /* cpu_op -> the operation of attention in or around it, WS_NONE */
 	uint32_t *block;     /* operation -> the softmax that it belongs to */
 };
+
+static struct ws_cost_op op_at(const struct finder *f, size_t i)
+{
+	return ws_cost_ops_at(f->costs, f->costs->nranges + i);
+}
 
 static bool is_class(const struct ws_cost_op *op, uint32_t class)
 {
@@ -40,19 +46,22 @@ static bool is_between(const struct ws_cost_op *op)
 /* The n-th batched product from i in direction `by` (1 or -1) on its thread; WS_NONE. */
 static uint32_t product_near(const struct finder *f, size_t i, int by, int n)
 {
-	const struct ws_cost_op *ops = f->costs->op;
+	const uint32_t *thread = f->m->cpu_ops.tree.thread, on = thread[op_at(f, i).cpu_op];
 	size_t at = i;
 
 	for (int steps = 0; steps < REACH; steps++) {
-		if ((by < 0 && at == 0) || (by > 0 && at + 1 == f->costs->n))
+		struct ws_cost_op op;
+
+		if ((by < 0 && at == 0) || (by > 0 && at + 1 == f->n))
 			return WS_NONE;
 		at = by < 0 ? at - 1 : at + 1;
-		if (ops[at].cpu_op == WS_NONE || ops[at].thread != ops[i].thread)
+		op = op_at(f, at);
+		if (thread[op.cpu_op] != on)
 			return WS_NONE;
-		if (is_product(&ops[at])) {
+		if (is_product(&op)) {
 			if (--n == 0)
 				return (uint32_t)at;
-		} else if (!is_between(&ops[at])) {
+		} else if (!is_between(&op)) {
 			return WS_NONE;
 		}
 	}
@@ -78,13 +87,13 @@ static void set_between(struct finder *f, size_t from, size_t to, enum ws_attent
 static void match_forward(struct finder *f, size_t i)
 {
 	uint32_t scores = product_near(f, i, -1, 1), final = product_near(f, i, 1, 1);
-	const struct ws_cost_op *a, *b;
+	struct ws_cost_op a, b;
 
 	if (scores == WS_NONE || final == WS_NONE)
 		return;
-	a = &f->costs->op[scores];
-	b = &f->costs->op[final];
-	if (a->batch != b->batch || a->m != b->m || a->n != b->k)
+	a = op_at(f, scores);
+	b = op_at(f, final);
+	if (a.batch != b.batch || a.m != b.m || a.n != b.k)
 		return;
 	set(f, scores, WS_ATTENTION_SCORES, i);
 	set(f, i, WS_ATTENTION_SOFTMAX, i);
@@ -99,7 +108,7 @@ static void match_backward(struct finder *f, size_t i)
 	                  product_near(f, i, 1, 1), product_near(f, i, 1, 2)};
 
 	for (int p = 0; p < 4; p++)
-		if (at[p] == WS_NONE || f->costs->op[at[p]].batch != f->costs->op[at[0]].batch)
+		if (at[p] == WS_NONE || op_at(f, at[p]).batch != op_at(f, at[0]).batch)
 			return;
 	set(f, at[0], WS_ATTENTION_FINAL, i);
 	set(f, at[1], WS_ATTENTION_FINAL, i);
@@ -118,10 +127,10 @@ static void spread_up(struct finder *f)
 	const struct ws_ranges *tree = &f->m->cpu_ops.tree;
 	const uint32_t several = WS_NONE - 1;
 
-	for (size_t i = 0; i < f->costs->n; i++) {
-		uint32_t at = f->costs->op[i].cpu_op;
+	for (size_t i = 0; i < f->n; i++) {
+		uint32_t at = op_at(f, i).cpu_op;
 
-		if (at == WS_NONE || f->out[i].part == WS_ATTENTION_NONE)
+		if (f->out[i].part == WS_ATTENTION_NONE)
 			continue;
 		for (; at != WS_NONE; at = tree->parent[at])
 			f->of_cpu_op[at] = f->of_cpu_op[at] == WS_NONE ? (uint32_t)i : several;
@@ -133,9 +142,8 @@ static void spread_up(struct finder *f)
 
 static void follow_links(struct finder *f)
 {
-	for (size_t i = 0; i < f->costs->n; i++) {
-		uint32_t op = f->costs->op[i].cpu_op;
-		uint32_t forward = op == WS_NONE ? WS_NONE : f->m->cpu_ops.forward[op];
+	for (size_t i = 0; i < f->n; i++) {
+		uint32_t forward = f->m->cpu_ops.forward[op_at(f, i).cpu_op];
 		uint32_t origin = forward == WS_NONE ? WS_NONE : f->of_cpu_op[forward];
 
 		if (origin == WS_NONE)
@@ -161,59 +169,61 @@ static bool begins_layer(const struct finder *f, size_t i)
  */
 static void number_layers(struct finder *f, int backward)
 {
-	const struct ws_cost_op *ops = f->costs->op;
 	int64_t count = 0, layers = 0;
 	uint32_t step = WS_NONE;
 
-	for (size_t i = 0; i < f->costs->n && backward; i++)
+	for (size_t i = 0; i < f->n && backward; i++)
 		if (f->out[i].layer >= layers)
 			layers = f->out[i].layer + 1;
-	for (size_t i = 0; i < f->costs->n; i++) {
-		if (is_backward(&ops[i]) != backward || !begins_layer(f, i) || f->out[i].layer >= 0)
+	for (size_t i = 0; i < f->n; i++) {
+		const struct ws_cost_op op = op_at(f, i);
+
+		if (is_backward(&op) != backward || !begins_layer(f, i) || f->out[i].layer >= 0)
 			continue;
-		if (ops[i].step != step)
+		if (op.step != step)
 			count = 0;
-		step = ops[i].step;
+		step = op.step;
 		f->out[i].layer = backward && count < layers ? layers - 1 - count : count;
 		count++;
 	}
-	for (size_t i = 0; i < f->costs->n; i++)
+	for (size_t i = 0; i < f->n; i++)
 		if (f->out[i].part != WS_ATTENTION_NONE && f->out[i].layer < 0)
 			f->out[i].layer = f->out[f->block[i]].layer;
 }
 
-enum ws_status ws_attention_find(const struct ws_model *m, const struct ws_cost_ops *costs,
+enum ws_status ws_attention_find(const struct ws_model *m, struct ws_cost_ops *costs,
                                  struct ws_arena *arena, struct ws_attention_op **out,
                                  struct ws_err *err)
 {
 	size_t nops = m->cpu_ops.tree.n;
-	struct finder f = {.m = m, .costs = costs};
+	struct finder f = {.m = m, .costs = costs, .n = costs->n - costs->nranges};
 
-	WS_NEW(arena, f.out, costs->n);
+	WS_NEW(arena, f.out, f.n);
 	WS_NEW(arena, f.of_cpu_op, nops);
-	WS_NEW(arena, f.block, costs->n);
+	WS_NEW(arena, f.block, f.n);
 	WS_FORWARD(ws_arena_check(arena, "finding attention", err));
 	*out = f.out;
 	memset(f.of_cpu_op, 0xff, nops * sizeof(*f.of_cpu_op));
-	for (size_t i = 0; i < costs->n; i++)
+	for (size_t i = 0; i < f.n; i++)
 		f.out[i] = (struct ws_attention_op){WS_ATTENTION_NONE, -1};
-	for (size_t i = 0; i < costs->n; i++) {
-		const struct ws_cost_op *op = &costs->op[i];
+	for (size_t i = 0; i < f.n; i++) {
+		const struct ws_cost_op op = op_at(&f, i);
 
-		if (op->cpu_op == WS_NONE)
-			continue;
-		if (is_class(op, WS_TEXT_FUSED_ATTENTION))
+		if (is_class(&op, WS_TEXT_FUSED_ATTENTION))
 			set(&f, i, WS_ATTENTION_FUSED, i);
-		else if (is_class(op, WS_TEXT_SOFTMAX) && !is_backward(op))
+		else if (is_class(&op, WS_TEXT_SOFTMAX) && !is_backward(&op))
 			match_forward(&f, i);
 	}
 	number_layers(&f, 0);
 	spread_up(&f);
 	follow_links(&f);
-	for (size_t i = 0; i < costs->n; i++)
-		if (costs->op[i].cpu_op != WS_NONE && is_backward(&costs->op[i]) &&
-		    is_class(&costs->op[i], WS_TEXT_SOFTMAX) && f.out[i].part == WS_ATTENTION_NONE)
+	for (size_t i = 0; i < f.n; i++) {
+		const struct ws_cost_op op = op_at(&f, i);
+
+		if (is_backward(&op) && is_class(&op, WS_TEXT_SOFTMAX) &&
+		    f.out[i].part == WS_ATTENTION_NONE)
 			match_backward(&f, i);
+	}
 	number_layers(&f, 1);
 	return WS_OK;
 }

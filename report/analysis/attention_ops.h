@@ -22,7 +22,7 @@ struct ws_attention_op {
 };
 
 /*
- * One entry for each operation of costs, in the arena; those of ranges are NONE.
+ * One entry for each operation of a framework, in the arena: costs->nranges is the first of them.
  *
  * Forward: a softmax with the batched matrix product before it on its thread,
  * at most elementwise work between, and one behind it, where the batches are
@@ -32,6 +32,6 @@ struct ws_attention_op {
  * of it at once. Layers are counted by the order of the forward operations
  * within a step, backward without links by the reverse order.
  */
-enum ws_status ws_attention_find(const struct ws_model *m, const struct ws_cost_ops *costs,
+enum ws_status ws_attention_find(const struct ws_model *m, struct ws_cost_ops *costs,
                                  struct ws_arena *arena, struct ws_attention_op **out,
                                  struct ws_err *err);

@@ -6,8 +6,24 @@
 
 #include "report/base/names.h"
 
+/* What is kept of one; its cost and sizes are those of its payload or launch description. */
+struct kept {
+	int64_t gpu_ns, longest_ns;
+	uint32_t of;     /* its number as a range, or as an operation of a framework */
+	uint32_t facts;  /* row of its payload, or its description */
+	uint32_t name;   /* text */
+	uint32_t class;  /* text */
+	uint32_t path;   /* of its range */
+	uint32_t step;   /* WS_NONE */
+	uint32_t config; /* of its longest kernel */
+	uint32_t kernels;
+	bool flops_too_big, bytes_too_big;
+};
+
 void ws_cost_ops_release(struct ws_cost_ops *c)
 {
+	ws_spill_close(&c->ops);
+	ws_spill_close(&c->of_range);
 	ws_arena_free(&c->arena);
 	*c = (struct ws_cost_ops){0};
 }
@@ -18,17 +34,18 @@ void ws_cost_ops_release(struct ws_cost_ops *c)
  * cost_op[i] = the operation that counts for framework operation i: itself,
  * or one around it; WS_NONE. Parents stand before their children.
  */
-static enum ws_status find_counted(struct ws_arena *temp, const struct ws_model *m,
-                                   uint32_t *cost_op, struct ws_err *err)
+static enum ws_status find_counted(const struct ws_model *m, uint32_t *cost_op, struct ws_err *err)
 {
 	const struct ws_ranges *tree = &m->cpu_ops.tree;
+	struct ws_arena temp = {0};
 	double *inner; /* FLOPs of those inside that count */
 	uint8_t *has_inner;
+	enum ws_status status;
 
-	WS_NEW(temp, inner, tree->n);
-	WS_NEW(temp, has_inner, tree->n);
-	WS_FORWARD(ws_arena_check(temp, "the costs of operations", err));
-	for (uint32_t i = (uint32_t)tree->n; i-- > 0;) {
+	WS_NEW(&temp, inner, tree->n);
+	WS_NEW(&temp, has_inner, tree->n);
+	status = ws_arena_check(&temp, "the costs of operations", err);
+	for (uint32_t i = (uint32_t)tree->n; i-- > 0 && status == WS_OK;) {
 		double flops = (double)ws_cpu_op_config(m, i)->flops;
 		uint32_t parent = tree->parent[i];
 		int counts = flops > 0 ? inner[i] < flops / 2 : flops == 0 && !has_inner[i];
@@ -39,175 +56,226 @@ static enum ws_status find_counted(struct ws_arena *temp, const struct ws_model 
 		inner[parent] += counts ? flops : inner[i];
 		has_inner[parent] |= counts || has_inner[i];
 	}
+	ws_arena_free(&temp);
 	for (uint32_t i = 0; i < tree->n; i++)
 		if (tree->parent[i] != WS_NONE && cost_op[tree->parent[i]] != WS_NONE)
 			cost_op[i] = cost_op[tree->parent[i]];
-	return WS_OK;
+	return status;
 }
 
-static struct ws_cost_op from_range(const struct ws_model *m, uint32_t i)
+static struct kept from_range(const struct ws_joined_rows *rows,
+                              const struct ws_joined_range *range)
 {
-	const struct ws_op_facts *op = ws_range_op(m, i);
-	/* m, n and k of other operations are rows, elements and filters */
-	int sized = (op->kind == WS_TEXT_GEMM || op->kind == WS_TEXT_FUSED_ATTENTION) &&
-	            op->m > 0 && op->n > 0 && op->k > 0;
-
-	return (struct ws_cost_op){
-	        .range = i,
-	        .in_range = i,
-	        .cpu_op = WS_NONE,
-	        .name = m->ranges.name[i],
-	        .class = m->range_class[i],
-	        .dtype = op->dtype,
-	        .direction = op->direction,
-	        .flops = op->flops,
-	        .bytes = op->bytes,
-	        .batch = sized && op->batch > 0 ? (uint64_t)op->batch : (uint64_t)sized,
-	        .m = sized ? (uint64_t)op->m : 0,
-	        .n = sized ? (uint64_t)op->n : 0,
-	        .k = sized ? (uint64_t)op->k : 0,
-	        .start_ns = m->ranges.start_ns[i],
-	        .thread = m->ranges.thread[i],
-	        .step = m->range_step[i],
-	        .device = WS_NONE,
+	return (struct kept){
+	        .of = range->number,
+	        .facts = range->op_payload,
+	        .name = range->name,
+	        .class = range->class,
+	        .path = range->path,
+	        .step = ws_joined_rows_step(rows, range->step),
 	};
 }
 
-static struct ws_cost_op from_framework(const struct ws_model *m, uint32_t i)
+static struct kept from_framework(const struct ws_model *m, uint32_t i)
 {
-	const struct ws_op_config *c = ws_cpu_op_config(m, i);
 	uint32_t forward = m->cpu_ops.forward[i];
 	/* backward runs on a thread without ranges: it belongs where its forward was */
 	uint32_t range = m->cpu_ops.range[i] != WS_NONE || forward == WS_NONE
 	                         ? m->cpu_ops.range[i]
 	                         : m->cpu_ops.range[forward];
 
-	return (struct ws_cost_op){
-	        .range = WS_NONE,
-	        .in_range = range,
-	        .cpu_op = i,
-	        .name = c->name,
-	        .class = c->kind,
-	        .dtype = c->dtype,
-	        .direction = forward != WS_NONE ? WS_TEXT_BACKWARD : c->direction,
-	        .flops = c->flops,
-	        .bytes = c->bytes,
-	        .batch = c->batch,
-	        .m = c->m,
-	        .n = c->n,
-	        .k = c->k,
-	        .start_ns = m->cpu_ops.tree.start_ns[i],
-	        .thread = m->cpu_ops.tree.thread[i],
+	return (struct kept){
+	        .of = i,
+	        .facts = m->cpu_ops.config[i],
+	        .name = ws_cpu_op_config(m, i)->name,
+	        .class = ws_cpu_op_config(m, i)->kind,
+	        .path = range == WS_NONE ? WS_NONE : m->ranges.path[range],
 	        .step = range == WS_NONE ? WS_NONE : m->range_step[range],
-	        .device = WS_NONE,
 	};
 }
 
-/* --- their kernels ------------------------------------------------------------------------ */
+/* --- one operation ------------------------------------------------------------------------ */
 
-static void add_kernel(const struct ws_model *m, struct ws_cost_op *op, size_t k)
+static void set_facts_of_range(const struct ws_op_facts *facts, struct ws_cost_op *op)
 {
-	const struct ws_config *config = &m->configs[m->kernels.config[k]];
-	int64_t ns = m->kernels.dur_ns[k];
-
-	/* launched on a thread without ranges, as backward is */
-	if (op->step == WS_NONE)
-		op->step = m->kernels.step[k];
-	op->gpu_ns += ns;
-	if (!op->kernels++ || ns > op->longest_ns) {
-		op->longest_ns = ns;
-		op->tensor = config->tensor;
-		op->device = config->device;
-		if (config->name_dtype)
-			op->dtype = config->name_dtype;
+	/* m, n and k of other operations are rows, elements and filters */
+	if ((facts->kind == WS_TEXT_GEMM || facts->kind == WS_TEXT_FUSED_ATTENTION) &&
+	    facts->m > 0 && facts->n > 0 && facts->k > 0) {
+		op->batch = facts->batch > 0 ? (uint64_t)facts->batch : 1;
+		op->m = (uint64_t)facts->m;
+		op->n = (uint64_t)facts->n;
+		op->k = (uint64_t)facts->k;
 	}
+	op->dtype = facts->dtype;
+	op->direction = facts->direction;
+	op->flops = facts->flops;
+	op->bytes = facts->bytes;
 }
 
-static void add_kernels(const struct ws_model *m, const struct ws_selection *sel,
-                        const uint32_t *of_range, const uint32_t *of_cpu_op, struct ws_cost_ops *c)
+static void set_facts_of_framework(const struct ws_op_config *facts, struct ws_cost_op *op)
 {
-	for (size_t k = 0; k < m->kernels.n; k++) {
-		uint32_t range = m->kernels.range[k], op = m->kernels.op[k];
-		uint32_t annotated = range == WS_NONE ? WS_NONE : m->range_op[range];
-
-		c->of_kernel[k] = WS_NONE;
-		if (!sel->kernel[k])
-			continue;
-		if (annotated != WS_NONE)
-			c->of_kernel[k] = of_range[annotated];
-		else if (op != WS_NONE)
-			c->of_kernel[k] = of_cpu_op[op];
-		if (c->of_kernel[k] != WS_NONE)
-			add_kernel(m, &c->op[c->of_kernel[k]], k);
-	}
+	op->dtype = facts->dtype;
+	op->direction = facts->direction;
+	op->flops = facts->flops;
+	op->bytes = facts->bytes;
+	op->batch = facts->batch;
+	op->m = facts->m;
+	op->n = facts->n;
+	op->k = facts->k;
 }
 
-/* Sums of these need no look at overflow. */
-static void limit_sums(struct ws_cost_ops *c)
+struct ws_cost_op ws_cost_ops_at(struct ws_cost_ops *c, size_t i)
 {
-	int64_t flops = 0, bytes = 0, more;
+	const struct kept *kept = ws_spill_row(&c->ops, sizeof(*kept), i);
+	const struct ws_model *m = c->m;
+	const struct ws_config *config = &m->configs[kept->config];
+	struct ws_cost_op op = {
+	        .name = kept->name,
+	        .class = kept->class,
+	        .kernels = kept->kernels,
+	        .gpu_ns = kept->gpu_ns,
+	        .longest_ns = kept->longest_ns,
+	        .range = i < c->nranges ? kept->of : WS_NONE,
+	        .cpu_op = i < c->nranges ? WS_NONE : kept->of,
+	        .path = kept->path,
+	        .step = kept->step,
+	        .device = kept->kernels ? config->device : WS_NONE,
+	        .tensor = kept->kernels ? config->tensor : 0,
+	};
 
-	for (size_t i = 0; i < c->n; i++) {
-		struct ws_cost_op *op = &c->op[i];
-
-		if (op->flops > 0 && __builtin_add_overflow(flops, op->flops, &more))
-			op->flops = -1;
-		else if (op->flops > 0)
-			flops = more;
-		if (op->bytes > 0 && __builtin_add_overflow(bytes, op->bytes, &more))
-			op->bytes = -1;
-		else if (op->bytes > 0)
-			bytes = more;
+	if (i < c->nranges) {
+		set_facts_of_range(&m->ops.op[kept->facts], &op);
+	} else {
+		set_facts_of_framework(&m->cpu_ops.configs[kept->facts], &op);
+		if (m->cpu_ops.forward[kept->of] != WS_NONE)
+			op.direction = WS_TEXT_BACKWARD;
 	}
+	if (kept->kernels && config->name_dtype)
+		op.dtype = config->name_dtype;
+	if (kept->flops_too_big)
+		op.flops = -1;
+	if (kept->bytes_too_big)
+		op.bytes = -1;
+	return op;
 }
 
-static enum ws_status find(struct ws_arena *temp, const struct ws_model *m,
-                           const struct ws_selection *sel, struct ws_cost_ops *out,
-                           struct ws_err *err)
+uint32_t ws_cost_ops_of_kernel(struct ws_cost_ops *c, const struct ws_joined_kernel *k)
 {
-	size_t nops = m->cpu_ops.tree.n;
-	uint32_t *of_range, *cost_op;
+	if (k->op_range != WS_NONE)
+		return *(const uint32_t *)ws_spill_row(&c->of_range, sizeof(uint32_t), k->op_range);
+	return k->cpu_op == WS_NONE ? WS_NONE : c->of_cpu_op[k->cpu_op];
+}
 
-	WS_NEW(temp, of_range, m->ranges.n);
-	WS_NEW(temp, cost_op, nops);
-	WS_NEW(&out->arena, out->op, m->ranges.n + nops);
-	WS_NEW(&out->arena, out->of_kernel, m->kernels.n);
-	WS_FORWARD(ws_arena_check(temp, "the costs of operations", err));
-	WS_FORWARD(ws_arena_check(&out->arena, "the costs of operations", err));
-	WS_FORWARD(find_counted(temp, m, cost_op, err));
-	for (uint32_t i = 0; i < m->ranges.n; i++) {
-		of_range[i] = WS_NONE;
-		if (!(m->range_marks[i] & WS_OP_COUNTED) || !sel->range[i])
-			continue;
-		of_range[i] = (uint32_t)out->n;
-		out->op[out->n++] = from_range(m, i);
+/* --- all operations ------------------------------------------------------------------------ */
+
+struct finder {
+	const struct ws_model *m;
+	const struct ws_selection *sel;
+	struct ws_cost_ops *out;
+	int64_t flops, bytes; /* sums so far */
+};
+
+/* Sums of what is known need no look at overflow. */
+static bool is_too_big(int64_t *sum, int64_t more)
+{
+	int64_t with = *sum;
+
+	if (more > 0 && __builtin_add_overflow(*sum, more, &with))
+		return 1;
+	*sum = with;
+	return 0;
+}
+
+static enum ws_status put(struct finder *f, struct kept *kept, int64_t flops, int64_t bytes,
+                          struct ws_err *err)
+{
+	kept->flops_too_big = is_too_big(&f->flops, flops);
+	kept->bytes_too_big = is_too_big(&f->bytes, bytes);
+	return ws_spill_put(&f->out->ops, sizeof(*kept), f->out->n++, kept, err);
+}
+
+static enum ws_status add_ranges(struct finder *f, struct ws_err *err)
+{
+	struct ws_joined_rows *rows = f->sel->rows;
+
+	for (uint32_t i = 0; i < rows->nranges; i++) {
+		const struct ws_joined_range *range = ws_joined_rows_range(rows, i);
+		uint32_t at = WS_NONE;
+
+		if (range->marks & WS_OP_COUNTED && ws_range_selected(f->m, f->sel, range)) {
+			const struct ws_op_facts *facts = ws_joined_range_op(f->m, range);
+			struct kept kept = from_range(rows, range);
+
+			at = (uint32_t)f->out->n;
+			WS_FORWARD(put(f, &kept, facts->flops, facts->bytes, err));
+		}
+		WS_FORWARD(ws_spill_put(&f->out->of_range, sizeof(at), i, &at, err));
 	}
-	/* parents first, so the number of the operation that counts is there already */
-	for (uint32_t i = 0; i < nops; i++) {
-		if (cost_op[i] == i && sel->op[i]) {
-			cost_op[i] = (uint32_t)out->n;
-			out->op[out->n++] = from_framework(m, i);
+	f->out->nranges = f->out->n;
+	return WS_OK;
+}
+
+/* Parents first, so the number of the operation that counts is there already. */
+static enum ws_status add_framework(struct finder *f, struct ws_err *err)
+{
+	const struct ws_model *m = f->m;
+	uint32_t *cost_op = f->out->of_cpu_op;
+
+	for (uint32_t i = 0; i < m->cpu_ops.tree.n; i++) {
+		if (cost_op[i] == i && f->sel->op[i]) {
+			const struct ws_op_config *facts = ws_cpu_op_config(m, i);
+			struct kept kept = from_framework(m, i);
+
+			cost_op[i] = (uint32_t)f->out->n;
+			WS_FORWARD(put(f, &kept, facts->flops, facts->bytes, err));
 		} else if (cost_op[i] == i) {
 			cost_op[i] = WS_NONE;
 		} else if (cost_op[i] != WS_NONE) {
 			cost_op[i] = cost_op[m->cpu_ops.tree.parent[i]];
 		}
 	}
-	limit_sums(out);
-	add_kernels(m, sel, of_range, cost_op, out);
 	return WS_OK;
+}
+
+static void add_kernels(struct finder *f)
+{
+	struct ws_joined_rows *rows = f->sel->rows;
+
+	for (size_t i = 0; i < rows->nkernels; i++) {
+		const struct ws_joined_kernel *k = ws_joined_rows_kernel(rows, i);
+		const uint32_t at = ws_cost_ops_of_kernel(f->out, k);
+		struct kept *kept;
+
+		if (at == WS_NONE || !ws_kernel_selected(f->m, f->sel, k, i))
+			continue;
+		kept = ws_spill_row(&f->out->ops, sizeof(*kept), at);
+		/* launched on a thread without ranges, as backward is */
+		if (kept->step == WS_NONE)
+			kept->step = ws_joined_rows_step(rows, k->step);
+		kept->gpu_ns += k->dur_ns;
+		if (!kept->kernels++ || k->dur_ns > kept->longest_ns) {
+			kept->longest_ns = k->dur_ns;
+			kept->config = k->config;
+		}
+	}
 }
 
 enum ws_status ws_cost_ops_find(const struct ws_model *m, const struct ws_selection *sel,
                                 struct ws_cost_ops *out, struct ws_err *err)
 {
-	struct ws_arena temp = {0};
-	enum ws_status status;
+	struct finder f = {.m = m, .sel = sel, .out = out};
+	const size_t nranges = sel->rows->nranges, nops = m->cpu_ops.tree.n;
 
-	*out = (struct ws_cost_ops){0};
-	status = find(&temp, m, sel, out, err);
-	ws_arena_free(&temp);
-	return status;
+	*out = (struct ws_cost_ops){.m = m};
+	WS_NEW(&out->arena, out->of_cpu_op, nops);
+	WS_FORWARD(ws_arena_check(&out->arena, "the costs of operations", err));
+	WS_FORWARD(ws_spill_open(&out->ops, (nranges + nops) * sizeof(struct kept), err));
+	WS_FORWARD(ws_spill_open(&out->of_range, nranges * sizeof(uint32_t), err));
+	WS_FORWARD(find_counted(m, out->of_cpu_op, err));
+	WS_FORWARD(add_ranges(&f, err));
+	WS_FORWARD(add_framework(&f, err));
+	add_kernels(&f);
+	return WS_OK;
 }
 
 /* --- peaks ----------------------------------------------------------------------------------- */

@@ -18,34 +18,40 @@ struct ws_cost_op {
 	uint64_t batch, m, n, k; /* of a gemm; of fused attention heads, T, T, D; 0 = not known */
 	uint64_t kernels;
 	int64_t gpu_ns;
-	int64_t longest_ns; /* of its kernels */
-	int64_t start_ns;   /* on the CPU */
-	uint32_t thread;
+	int64_t longest_ns;     /* of its kernels */
 	uint32_t range, cpu_op; /* which of the two it is; the other WS_NONE */
-	uint32_t in_range;      /* innermost NVTX range that it lies in, or is; WS_NONE */
+	uint32_t path;          /* of the innermost NVTX range that it lies in, or is; WS_NONE */
 	uint32_t step;          /* WS_NONE */
 	uint32_t device;        /* of its kernels; WS_NONE without any */
 	uint8_t tensor;         /* enum ws_tensor, of its longest kernel */
 };
 
+/* Operations of one selection: those of ranges in their order, then those of a framework. What is
+ * kept of each lies in files. */
 struct ws_cost_ops {
-	struct ws_cost_op *op; /* those of ranges in their order, then those of a framework */
-	size_t n;
-	uint32_t *of_kernel; /* kernel -> its operation, WS_NONE; selected kernels only */
+	const struct ws_model *m;
+	size_t n, nranges; /* nranges: those that are ranges */
+	struct ws_spill ops, of_range;
+	uint32_t *of_cpu_op; /* framework operation -> the one that counts for it, WS_NONE */
 	struct ws_arena arena;
 };
 
 /*
- * Of the selected operations. Where operations nest and each has the cost of
- * the same work (aten::conv2d calls aten::cudnn_convolution), the innermost
+ * Of the selected operations and their selected kernels, by sel->rows. Where operations nest and
+ * each has the cost of the same work (aten::conv2d calls aten::cudnn_convolution), the innermost
  * counts: one is left out when those inside it have at least half of its FLOPs,
  * and one that counts takes what is inside it. What would make a sum of all
  * FLOPs or bytes overflow is not known. Free with ws_cost_ops_release,
- * also after a failure.
+ * also after a failure. IO_WRITE: no room for a temporary file.
  */
 enum ws_status ws_cost_ops_find(const struct ws_model *m, const struct ws_selection *sel,
                                 struct ws_cost_ops *out, struct ws_err *err);
 void ws_cost_ops_release(struct ws_cost_ops *c);
+
+/* Operation i. */
+struct ws_cost_op ws_cost_ops_at(struct ws_cost_ops *c, size_t i);
+/* The operation of a selected kernel, WS_NONE. */
+uint32_t ws_cost_ops_of_kernel(struct ws_cost_ops *c, const struct ws_joined_kernel *k);
 
 /* Is the class of this text a matrix product, convolution or fused attention? */
 bool ws_class_is_product(uint32_t class);

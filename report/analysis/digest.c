@@ -141,31 +141,37 @@ static enum ws_status add_ranges(struct filling *f, struct ws_err *err)
 static void share_flops(struct filling *f)
 {
 	const uint32_t mixed = WS_NONE;
-	const struct ws_cost_ops *costs = &f->costs;
+	struct ws_cost_ops *costs = &f->costs;
+	struct ws_joined_rows *rows = f->sel->rows;
 	uint32_t *name_of = f->name_of;
 	struct ws_digest *d = f->d;
 
 	/* 0 is the empty text, which stands for "no kernel yet" */
-	for (size_t k = 0; k < f->m->kernels.n; k++) {
-		uint32_t op = costs->of_kernel[k], name = ws_kernel_name(f->m, k);
+	for (size_t i = 0; i < rows->nkernels; i++) {
+		const struct ws_joined_kernel *k = ws_joined_rows_kernel(rows, i);
+		uint32_t op = ws_cost_ops_of_kernel(costs, k), name = f->m->configs[k->config].name;
 
-		if (!f->sel->kernel[k] || op == WS_NONE)
+		if (!ws_kernel_selected(f->m, f->sel, k, i) || op == WS_NONE)
 			continue;
 		if (!name_of[op])
 			name_of[op] = name;
 		else if (name_of[op] != name)
 			name_of[op] = mixed;
 	}
-	for (size_t k = 0; k < f->m->kernels.n; k++) {
-		uint32_t op = costs->of_kernel[k];
+	for (size_t i = 0; i < rows->nkernels; i++) {
+		const struct ws_joined_kernel *k = ws_joined_rows_kernel(rows, i);
+		uint32_t op = ws_cost_ops_of_kernel(costs, k);
 
-		if (f->sel->kernel[k] &&
-		    (op == WS_NONE || name_of[op] == mixed || costs->op[op].flops < 0))
-			d->flops_unknown[ws_kernel_name(f->m, k)] = 1;
+		if (ws_kernel_selected(f->m, f->sel, k, i) &&
+		    (op == WS_NONE || name_of[op] == mixed || ws_cost_ops_at(costs, op).flops < 0))
+			d->flops_unknown[f->m->configs[k->config].name] = 1;
 	}
-	for (size_t i = 0; i < costs->n; i++)
-		if (name_of[i] && name_of[i] != mixed && costs->op[i].flops >= 0)
-			d->flops[name_of[i]] += costs->op[i].flops;
+	for (size_t i = 0; i < costs->n; i++) {
+		const int64_t flops = ws_cost_ops_at(costs, i).flops;
+
+		if (name_of[i] && name_of[i] != mixed && flops >= 0)
+			d->flops[name_of[i]] += flops;
+	}
 }
 
 static enum ws_status add_costs(struct filling *f, struct ws_err *err)
@@ -177,11 +183,10 @@ static enum ws_status add_costs(struct filling *f, struct ws_err *err)
 	WS_FORWARD(ws_arena_check(&f->temp, "the sums of a trace", err));
 	share_flops(f);
 	for (size_t i = 0; i < f->costs.n; i++) {
-		const struct ws_cost_op *op = &f->costs.op[i];
+		const struct ws_cost_op op = ws_cost_ops_at(&f->costs, i);
 
-		if (op->in_range != WS_NONE)
-			ws_digest_add_cost(f->d, m->ranges.paths, m->ranges.path[op->in_range],
-			                   op->flops, op->bytes);
+		if (op.path != WS_NONE)
+			ws_digest_add_cost(f->d, m->ranges.paths, op.path, op.flops, op.bytes);
 	}
 	return WS_OK;
 }

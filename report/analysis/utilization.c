@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "report/analysis/device_time.h"
+#include "report/base/names.h"
 
 void ws_utilization_release(struct ws_utilization *u)
 {
@@ -23,13 +24,13 @@ const char *ws_over_peak(double percent)
 struct state {
 	const struct ws_model *m;
 	const struct ws_selection *sel;
-	const struct ws_cost_ops *costs;
+	struct ws_cost_ops *costs;
 	struct ws_utilization *out;
 	uint8_t *again;   /* operation -> ran in backward or the optimizer */
 	uint8_t *devices; /* ran products */
 	int64_t untold_ns;
 	int told, has_backward, has_optimizer;
-	const struct ws_cost_op *longest;
+	struct ws_cost_op longest; /* without kernels: there is none */
 };
 
 static bool is_counted(const struct ws_model *m, const struct ws_selection *sel,
@@ -38,32 +39,40 @@ static bool is_counted(const struct ws_model *m, const struct ws_selection *sel,
 	return ws_step_selected(m, sel, step) && u->step_ns[step] >= 0;
 }
 
-static int64_t look_at_kernel(struct state *s, size_t k)
+static int64_t look_at_kernel(struct state *s, const struct ws_joined_kernel *k)
 {
-	uint32_t op = s->costs->of_kernel[k];
-	enum ws_phase phase = ws_kernel_phase(s->m, k);
-	const struct ws_cost_op *cost = op == WS_NONE ? NULL : &s->costs->op[op];
-	int64_t ns = s->m->kernels.dur_ns[k];
+	const uint32_t op = ws_cost_ops_of_kernel(s->costs, k);
+	const bool is_backward = k->phase == WS_PHASE_BACKWARD;
+	const bool is_optimizer = k->phase == WS_PHASE_OPTIMIZER;
+	struct ws_cost_op cost = {.flops = -1};
 
-	s->has_backward |= phase == WS_PHASE_BACKWARD;
-	s->has_optimizer |= phase == WS_PHASE_OPTIMIZER;
-	if (cost)
-		s->again[op] |= phase == WS_PHASE_BACKWARD || phase == WS_PHASE_OPTIMIZER;
-	if (!ws_class_is_product(cost && cost->class ? cost->class : ws_kernel_class(s->m, k)))
+	s->has_backward |= is_backward;
+	s->has_optimizer |= is_optimizer;
+	if (op != WS_NONE) {
+		s->again[op] |= is_backward || is_optimizer;
+		cost = ws_cost_ops_at(s->costs, op);
+	}
+	if (!ws_class_is_product(cost.class ? cost.class : k->class))
 		return 0;
-	s->devices[ws_kernel_device(s->m, k)] = 1;
-	if (!cost || cost->flops < 0)
-		s->untold_ns += ns;
+	s->devices[s->m->configs[k->config].device] = 1;
+	if (cost.flops < 0)
+		s->untold_ns += k->dur_ns;
 	else
 		s->told = 1;
-	return ns;
+	return k->dur_ns;
 }
 
 static void look_at_kernels(struct state *s)
 {
-	for (size_t k = 0; k < s->m->kernels.n; k++)
-		if (s->sel->kernel[k] && is_counted(s->m, s->sel, s->out, ws_kernel_step(s->m, k)))
+	struct ws_joined_rows *rows = s->sel->rows;
+
+	for (size_t i = 0; i < rows->nkernels; i++) {
+		const struct ws_joined_kernel *k = ws_joined_rows_kernel(rows, i);
+
+		if (ws_kernel_selected(s->m, s->sel, k, i) &&
+		    is_counted(s->m, s->sel, s->out, ws_joined_rows_step(rows, k->step)))
 			s->out->product_ns += look_at_kernel(s, k);
+	}
 	for (size_t d = 0; d < s->m->ndevices; d++)
 		s->out->devices += s->devices[d];
 }
@@ -91,6 +100,21 @@ static void find_obstacle(struct state *s)
 		u->flops = 0;
 }
 
+/* Has it the longer kernel? Of those as long the one that comes first by what it is, for the order
+ * of operations depends on where they were read from. */
+static bool is_longer(const struct ws_model *m, const struct ws_cost_op *a,
+                      const struct ws_cost_op *b)
+{
+	int c;
+
+	if (!b->kernels || a->longest_ns != b->longest_ns)
+		return !b->kernels || a->longest_ns > b->longest_ns;
+	if (a->device != b->device)
+		return a->device < b->device;
+	c = ws_name_compare(m->texts[a->dtype], m->texts[b->dtype]);
+	return c ? c < 0 : a->tensor < b->tensor;
+}
+
 /* Its time at the peak; NaN, and why, when no peak is known. */
 static double time_at_peak(struct state *s, const struct ws_cost_op *op)
 {
@@ -99,8 +123,8 @@ static double time_at_peak(struct state *s, const struct ws_cost_op *op)
 
 	ws_roof_find(s->m, op->device, op->class, op->dtype, op->tensor, &roof);
 	if (roof.flops_per_s > 0) {
-		if (!s->longest || op->longest_ns > s->longest->longest_ns)
-			s->longest = op;
+		if (is_longer(s->m, op, &s->longest))
+			s->longest = *op;
 		return (double)op->flops / roof.flops_per_s * 1e9 / (double)s->out->devices;
 	}
 	if (ws_model_on_cpu(s->m) == 1)
@@ -119,19 +143,19 @@ static void add_ops(struct state *s)
 	struct ws_utilization *u = s->out;
 
 	for (size_t i = 0; i < s->costs->n; i++) {
-		const struct ws_cost_op *op = &s->costs->op[i];
+		const struct ws_cost_op op = ws_cost_ops_at(s->costs, i);
 		double ns;
 
-		if (!op->kernels || op->flops <= 0 || !ws_class_is_product(op->class) ||
-		    !is_counted(s->m, s->sel, u, op->step))
+		if (!op.kernels || op.flops <= 0 || !ws_class_is_product(op.class) ||
+		    !is_counted(s->m, s->sel, u, op.step))
 			continue;
-		ns = time_at_peak(s, op);
-		u->flops += (double)op->flops;
-		u->ran_ns[op->step] += ns;
+		ns = time_at_peak(s, &op);
+		u->flops += (double)op.flops;
+		u->ran_ns[op.step] += ns;
 		u->ran_sum_ns += ns;
 		if (s->again[i])
 			continue;
-		u->model_ns[op->step] += s->has_backward ? 3 * ns : ns;
+		u->model_ns[op.step] += s->has_backward ? 3 * ns : ns;
 		u->model_sum_ns += s->has_backward ? 3 * ns : ns;
 	}
 	if (!u->why[0] && s->has_optimizer && !s->has_backward)
@@ -140,7 +164,7 @@ static void add_ops(struct state *s)
 
 static void tell_basis(struct state *s)
 {
-	const struct ws_cost_op *op = s->longest;
+	const struct ws_cost_op *op = &s->longest;
 	struct ws_bytes dtype = s->m->texts[op->dtype];
 	const struct ws_device *device = &s->m->devices[op->device];
 	struct ws_roof roof;
@@ -173,8 +197,6 @@ static enum ws_status time_steps(const struct ws_model *m, const struct ws_selec
                                  struct ws_utilization *out, struct ws_err *err)
 {
 	WS_FORWARD(ws_step_windows(m, sel, out->step_ns, err));
-	for (uint32_t i = 0; i < m->nsteps && !sel->rows; i++)
-		out->step_ns[i] = m->steps[i].total_ns;
 	for (uint32_t i = 0; i < m->nsteps; i++)
 		if (is_counted(m, sel, out, i))
 			out->step_sum_ns += out->step_ns[i];
@@ -182,7 +204,7 @@ static enum ws_status time_steps(const struct ws_model *m, const struct ws_selec
 }
 
 enum ws_status ws_utilization_find(const struct ws_model *m, const struct ws_selection *sel,
-                                   const struct ws_cost_ops *costs, struct ws_utilization *out,
+                                   struct ws_cost_ops *costs, struct ws_utilization *out,
                                    struct ws_err *err)
 {
 	struct state s = {.m = m, .sel = sel, .costs = costs, .out = out};
@@ -207,7 +229,7 @@ enum ws_status ws_utilization_find(const struct ws_model *m, const struct ws_sel
 		add_ops(&s);
 	if (out->why[0])
 		forget(out, m->nsteps);
-	else if (s.longest)
+	else if (s.longest.kernels)
 		tell_basis(&s);
 	for (uint32_t i = 0; i < m->nsteps; i++)
 		if (!is_counted(m, sel, out, i))

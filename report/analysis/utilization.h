@@ -15,8 +15,8 @@ struct ws_utilization {
 	double *model_ns, *ran_ns;       /* of each step: as the model is written; all that ran */
 	double model_sum_ns, ran_sum_ns; /* of all selected steps */
 	double flops;                    /* that ran in them; known without peaks, too */
-	/* time of each step: of its window (device_time.h), -1: it has none; where no kernels are
-	 * loaded of its range. And the sum of those selected */
+	/* time of each step, of its window (device_time.h), -1: it has none; and the sum of those
+	 * selected */
 	int64_t *step_ns, step_sum_ns;
 	int64_t product_ns; /* GPU time of the products, summed over devices */
 	uint64_t devices;   /* that ran them */
@@ -30,7 +30,7 @@ struct ws_utilization {
  * Free with ws_utilization_release, also after a failure.
  */
 enum ws_status ws_utilization_find(const struct ws_model *m, const struct ws_selection *sel,
-                                   const struct ws_cost_ops *costs, struct ws_utilization *out,
+                                   struct ws_cost_ops *costs, struct ws_utilization *out,
                                    struct ws_err *err);
 /* The same with costs of its own. */
 enum ws_status ws_utilization_of(const struct ws_model *m, const struct ws_selection *sel,

@@ -23,19 +23,16 @@ enum ws_digest_part {
 	WS_DIGEST_COSTS = 1u << 4,   /* FLOPs and bytes of paths and kernel names */
 	WS_DIGEST_CALLS = 1u << 5,   /* API calls by name */
 	WS_DIGEST_NAMES = 1u << 6,   /* what kernel names tell of class, direction and dtype */
-	/* no sum: a trace whose products tell FLOPs is declined, for it needs rows */
-	WS_DIGEST_PRODUCTS = 1u << 7,
 	/* no sum: the joined rows themselves (joined_rows.h), with what kernel names tell */
-	WS_DIGEST_ROWS = 1u << 8,
+	WS_DIGEST_ROWS = 1u << 7,
 	/* no sum of its own: what the joins left over, in the model (struct ws_leftovers) */
-	WS_DIGEST_LEFT = 1u << 9,
+	WS_DIGEST_LEFT = 1u << 8,
 	/* all of these need the join of kernels, calls and ranges */
 	WS_DIGEST_JOINED = WS_DIGEST_PLACES | WS_DIGEST_PATHS | WS_DIGEST_STEPS | WS_DIGEST_COSTS |
-	                   WS_DIGEST_PRODUCTS | WS_DIGEST_ROWS | WS_DIGEST_LEFT,
+	                   WS_DIGEST_ROWS | WS_DIGEST_LEFT,
 	/* sums over joined kernels */
 	WS_DIGEST_JOINED_SUMS =
-	        WS_DIGEST_KERNELS |
-	        (WS_DIGEST_JOINED & ~(WS_DIGEST_PRODUCTS | WS_DIGEST_ROWS | WS_DIGEST_LEFT)),
+	        WS_DIGEST_KERNELS | (WS_DIGEST_JOINED & ~(WS_DIGEST_ROWS | WS_DIGEST_LEFT)),
 };
 
 /* Numbers of the paths of kernels that lie in none. */

@@ -73,12 +73,6 @@ static void close_op(struct ws_pass *p, const struct ws_live *r)
 		ws_digest_add_cost(p->d, p->live.paths.paths, is->path, op->flops, op->bytes);
 }
 
-static bool tells_product(const struct ws_op_facts *op)
-{
-	return op->flops >= 0 && (op->kind == WS_TEXT_GEMM || op->kind == WS_TEXT_CONV ||
-	                          op->kind == WS_TEXT_FUSED_ATTENTION);
-}
-
 /* What rows name a range by. */
 static uint32_t number_of(const struct ws_pass *p, uint32_t range)
 {
@@ -141,9 +135,6 @@ static enum ws_status close_range(void *ctx, uint32_t range, int open, struct ws
 		close_op(p, r);
 	if (p->sink)
 		WS_FORWARD(tell_range(p, range, step, open, err));
-	if (p->parts & WS_DIGEST_PRODUCTS && r->op == range && r->counted &&
-	    tells_product(&p->m->ops.op[is->payload]))
-		p->declined = "the FLOPs of products are held against peaks";
 	if (r->step != WS_NONE)
 		ws_pass_close_step(p, r, range, open);
 	return WS_OK;

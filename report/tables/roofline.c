@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "formats/base/grow.h"
 #include "report/analysis/utilization.h"
 #include "report/base/names.h"
 #include "report/tables/tables.h"
@@ -16,17 +17,18 @@ struct group {
 	uint8_t tensor;                      /* of the longest kernel */
 	int64_t longest_ns;
 	uint64_t calls, kernels;
-	int64_t gpu_ns;
-	double flops, bytes;
-	int flops_unknown, bytes_unknown;
+	int64_t gpu_ns, flops, bytes;
+	bool flops_unknown, bytes_unknown;
 };
 
 struct roofline {
 	const struct ws_table_context *tab;
 	struct ws_table *t;
 	struct ws_cost_ops costs;
-	struct group *groups;
-	size_t n, rows, over_peak;
+	struct group *groups, *level; /* of each name; those that are shown */
+	size_t n, capacity, over_peak;
+	struct ws_strtab ids;            /* class, name, dtype and device -> group + 1 */
+	int64_t counted_ns, modelled_ns; /* of operations; of those that tell their FLOPs */
 	bool no_peaks;
 };
 
@@ -45,55 +47,83 @@ static int by_key(const void *pa, const void *pb)
 	return c ? c : compare(a->device, b->device);
 }
 
-/* One group for each operation, equal ones beside each other and then put together. */
-static void make_groups(struct roofline *s, int by_name)
+static void merge(struct group *to, const struct group *from)
+{
+	/* of kernels as long as each other one, whichever operation comes first */
+	if (from->longest_ns > to->longest_ns ||
+	    (from->longest_ns == to->longest_ns && from->tensor < to->tensor)) {
+		to->longest_ns = from->longest_ns;
+		to->tensor = from->tensor;
+	}
+	to->calls += from->calls;
+	to->kernels += from->kernels;
+	to->gpu_ns += from->gpu_ns;
+	to->flops += from->flops;
+	to->bytes += from->bytes;
+	to->flops_unknown |= from->flops_unknown;
+	to->bytes_unknown |= from->bytes_unknown;
+}
+
+static enum ws_status add_op(struct roofline *s, const struct ws_cost_op *op, struct ws_err *err)
+{
+	const uint32_t key[] = {op->class, op->name, op->dtype, op->device};
+	const struct group group = {
+	        .class = op->class,
+	        .name = op->name,
+	        .dtype = op->dtype,
+	        .device = op->device,
+	        .tensor = op->tensor,
+	        .longest_ns = op->longest_ns,
+	        .calls = 1,
+	        .kernels = op->kernels,
+	        .gpu_ns = op->gpu_ns,
+	        .flops = op->flops > 0 ? op->flops : 0,
+	        .bytes = op->bytes > 0 ? op->bytes : 0,
+	        .flops_unknown = op->flops < 0,
+	        .bytes_unknown = op->bytes < 0,
+	};
+	uint64_t id = ws_strtab_find(&s->ids, key, sizeof(key));
+
+	s->counted_ns += op->gpu_ns;
+	s->modelled_ns += op->flops >= 0 ? op->gpu_ns : 0;
+	if (id) {
+		merge(&s->groups[id - 1], &group);
+		return WS_OK;
+	}
+	WS_FORWARD(WS_GROW(s->groups, s->n + 1, s->capacity, err));
+	s->groups[s->n++] = group;
+	return ws_strtab_add(&s->ids, key, sizeof(key), &id, err);
+}
+
+static enum ws_status gather(struct roofline *s, struct ws_err *err)
+{
+	for (size_t i = 0; i < s->costs.n; i++) {
+		const struct ws_cost_op op = ws_cost_ops_at(&s->costs, i);
+
+		if (op.kernels) /* else nothing to hold against its cost */
+			WS_FORWARD(add_op(s, &op, err));
+	}
+	WS_NEW(s->tab->temp, s->level, s->n);
+	return ws_arena_check(s->tab->temp, "the roofline", err);
+}
+
+/* The groups of a level; returns how many. */
+static size_t make_level(struct roofline *s, int by_name)
 {
 	size_t n = 0;
 
-	s->n = 0;
-	for (size_t i = 0; i < s->costs.n; i++) {
-		const struct ws_cost_op *op = &s->costs.op[i];
-
-		if (!op->kernels)
-			continue; /* nothing to hold against its cost */
-		s->groups[s->n++] = (struct group){
-		        .class = op->class,
-		        .name = by_name ? op->name : WS_TEXT_EMPTY,
-		        .dtype = op->dtype,
-		        .device = op->device,
-		        .tensor = op->tensor,
-		        .longest_ns = op->longest_ns,
-		        .calls = 1,
-		        .kernels = op->kernels,
-		        .gpu_ns = op->gpu_ns,
-		        .flops = op->flops > 0 ? (double)op->flops : 0,
-		        .bytes = op->bytes > 0 ? (double)op->bytes : 0,
-		        .flops_unknown = op->flops < 0,
-		        .bytes_unknown = op->bytes < 0,
-		};
-	}
-	if (s->n)
-		qsort(s->groups, s->n, sizeof(*s->groups), by_key);
 	for (size_t i = 0; i < s->n; i++) {
-		struct group *to = n ? &s->groups[n - 1] : NULL, *from = &s->groups[i];
-
-		if (!to || by_key(to, from)) {
-			s->groups[n++] = *from;
-			continue;
-		}
-		if (from->longest_ns > to->longest_ns) {
-			to->longest_ns = from->longest_ns;
-			to->tensor = from->tensor;
-		}
-		to->calls += from->calls;
-		to->kernels += from->kernels;
-		to->gpu_ns += from->gpu_ns;
-		to->flops += from->flops;
-		to->bytes += from->bytes;
-		to->flops_unknown |= from->flops_unknown;
-		to->bytes_unknown |= from->bytes_unknown;
+		s->level[i] = s->groups[i];
+		if (!by_name)
+			s->level[i].name = WS_TEXT_EMPTY;
 	}
-	s->n = n;
+	ws_sort(s->level, s->n, sizeof(*s->level), by_key);
+	for (size_t i = 0; i < s->n; i++)
+		if (n && !by_key(&s->level[n - 1], &s->level[i]))
+			merge(&s->level[n - 1], &s->level[i]);
+		else
+			s->level[n++] = s->level[i];
+	return n;
 }
 
 static int by_time(const void *pa, const void *pb, void *arg)
@@ -124,7 +154,8 @@ static void check_peaks(struct roofline *s, struct ws_cell *row, double flops_pe
 static void set_attained(struct roofline *s, struct ws_cell *row, const struct group *g)
 {
 	double seconds = (double)g->gpu_ns / 1e9;
-	double flops = g->flops_unknown ? NAN : g->flops, bytes = g->bytes_unknown ? NAN : g->bytes;
+	double flops = g->flops_unknown ? NAN : (double)g->flops;
+	double bytes = g->bytes_unknown ? NAN : (double)g->bytes;
 	double intensity = ws_stat_ratio(flops, bytes);
 	const char *bound;
 	struct ws_roof roof;
@@ -178,13 +209,14 @@ static void add_row(struct roofline *s, const struct group *g)
 
 static void add_level(struct roofline *s, int by_name)
 {
-	make_groups(s, by_name);
+	size_t n = make_level(s, by_name);
+
 	/* qsort_r's argument has no const */
-	if (s->n)
-		qsort_r(s->groups, s->n, sizeof(*s->groups), by_time, s->tab->m->texts);
-	for (size_t i = 0; i < s->n && (!by_name || i < TOP_OPS); i++)
-		add_row(s, &s->groups[i]);
-	if (by_name && s->n > TOP_OPS)
+	if (n)
+		qsort_r(s->level, n, sizeof(*s->level), by_time, s->tab->m->texts);
+	for (size_t i = 0; i < n && (!by_name || i < TOP_OPS); i++)
+		add_row(s, &s->level[i]);
+	if (by_name && n > TOP_OPS)
 		ws_table_note(s->t, "Only the %d operations with the most GPU time are shown.",
 		              TOP_OPS);
 }
@@ -192,19 +224,14 @@ static void add_level(struct roofline *s, int by_name)
 static void add_notes(struct roofline *s)
 {
 	const struct ws_model *m = s->tab->m;
-	int64_t counted_ns = 0, modelled_ns = 0;
 
-	for (size_t i = 0; i < s->costs.n; i++) {
-		counted_ns += s->costs.op[i].gpu_ns;
-		modelled_ns += s->costs.op[i].flops >= 0 ? s->costs.op[i].gpu_ns : 0;
-	}
 	if (s->tab->sel->gpu_ns)
 		ws_table_note(
 		        s->t,
 		        "The rows of classes cover %.2f %% of the GPU time. %.2f %% of it has no "
 		        "FLOP model: no operation whose FLOPs are known launched it.",
-		        ws_stat_percent((double)counted_ns, (double)s->tab->sel->gpu_ns),
-		        ws_stat_percent((double)(s->tab->sel->gpu_ns - modelled_ns),
+		        ws_stat_percent((double)s->counted_ns, (double)s->tab->sel->gpu_ns),
+		        ws_stat_percent((double)(s->tab->sel->gpu_ns - s->modelled_ns),
 		                        (double)s->tab->sel->gpu_ns));
 	ws_table_note(s->t, "A multiply-add is 2 FLOPs, softmax 5 per element; bytes are the least "
 	                    "that must move.");
@@ -248,11 +275,7 @@ enum ws_status ws_tab_roofline(const struct ws_table_context *tab, struct ws_tab
 		                             "by payloads of warpsheet_nvtx.h, PyTorch's "
 		                             "profiler by record_shapes=True. All "
 		                             "of the GPU time is without a FLOP model.");
-	if (status == WS_OK && s.costs.n) {
-		s.groups = calloc(s.costs.n, sizeof(*s.groups));
-		if (!s.groups)
-			status = WS_FAIL_MEMORY(err, "the roofline");
-	}
+	WS_THEN(status, gather(&s, err));
 	if (status == WS_OK && s.costs.n) {
 		add_level(&s, 0);
 		add_level(&s, 1);
@@ -265,6 +288,7 @@ enum ws_status ws_tab_roofline(const struct ws_table_context *tab, struct ws_tab
 	}
 	ws_utilization_release(&use);
 	free(s.groups);
+	ws_strtab_free(&s.ids);
 	ws_cost_ops_release(&s.costs);
 	return status;
 }

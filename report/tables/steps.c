@@ -60,7 +60,7 @@ static void add_step(const struct ws_table_context *tab, struct ws_table *t,
 	ws_cell_set_int(&row[WS_TC_steps_host_ns], step->total_ns);
 	ws_cell_set_int(&row[WS_TC_steps_kernels], (int64_t)gpu->kernels);
 	ws_cell_set_int(&row[WS_TC_steps_gpu_ns], gpu->total_ns);
-	if (!step->warm_up)
+	if (!step->warm_up && use->step_ns)
 		set_utilization(t, row, use, use->step_ns[s], s);
 	if (total_ns < 0)
 		return;
@@ -124,7 +124,9 @@ enum ws_status ws_tab_steps(const struct ws_table_context *tab, struct ws_table 
 	size_t shown = 0;
 	enum ws_status status = ws_step_times(m, tab->sel, tab->digest, &times, err);
 
-	WS_THEN(status, ws_utilization_of(m, tab->sel, &use, err));
+	/* without rows nobody asked for it, nor for anything that needs them */
+	if (status == WS_OK && tab->sel->rows)
+		status = ws_utilization_of(m, tab->sel, &use, err);
 	if (status == WS_OK) {
 		ws_step_stat(m, &times, WS_PHASES, WS_MEASURE_STEP, &total);
 		for (uint32_t s = 0; s < m->nsteps; s++) {
@@ -140,8 +142,7 @@ enum ws_status ws_tab_steps(const struct ws_table_context *tab, struct ws_table 
 			shown++;
 		}
 		add_step_notes(tab, t, shown);
-		/* a pass that nobody asked for them knows nothing of products */
-		if (shown && (!tab->digest || tab->digest->parts & WS_DIGEST_PRODUCTS))
+		if (shown && tab->sel->rows)
 			ws_note_utilization(t, &use);
 	}
 	ws_utilization_release(&use);

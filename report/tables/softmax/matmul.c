@@ -43,43 +43,59 @@ static enum ws_part part_of_name(uint32_t name, enum ws_part around)
 	}
 }
 
-static enum ws_status label_ranges(struct ws_softmax *s, struct ws_err *err)
+/* What names say of each path. */
+static enum ws_status label_paths(struct ws_softmax *s, struct ws_err *err)
 {
 	const struct ws_model *m = s->tab->m;
-	const struct ws_ranges *r = &m->ranges;
 
-	WS_NEW(s->tab->temp, s->part, r->n);
-	WS_NEW(s->tab->temp, s->layer, r->n);
+	WS_NEW(s->tab->temp, s->part, m->ranges.npaths);
+	WS_NEW(s->tab->temp, s->layer, m->ranges.npaths);
 	WS_FORWARD(ws_arena_check(s->tab->temp, "the table softmax-matmul", err));
-	for (uint32_t i = 0; i < r->n; i++) {
-		uint32_t parent = r->parent[i];
-		const struct ws_op_facts *op = ws_range_op(m, i);
+	for (uint32_t i = 0; i < m->ranges.npaths; i++) {
+		const struct ws_path *path = &m->ranges.paths[i];
+		const uint32_t parent = path->parent;
 
 		s->part[i] =
-		        (uint8_t)part_of_name(r->name[i], parent == WS_NONE
+		        (uint8_t)part_of_name(path->name, parent == WS_NONE
 		                                                  ? WS_PART_NONE
 		                                                  : (enum ws_part)s->part[parent]);
-		s->layer[i] = layer_of_name(m->texts[r->name[i]]);
+		s->layer[i] = layer_of_name(m->texts[path->name]);
 		if (s->layer[i] < 0 && parent != WS_NONE)
 			s->layer[i] = s->layer[parent];
-		if (s->layer[i] < 0 && op)
-			s->layer[i] = op->layer;
 	}
 	return WS_OK;
 }
 
 /* The part that a range's own kernels belong to. */
-static enum ws_part part_of(const struct ws_softmax *s, uint32_t range)
+static enum ws_part part_of(const struct ws_softmax *s, const struct ws_joined_range *range)
 {
-	uint32_t class = s->tab->m->range_class[range];
+	const enum ws_part part = (enum ws_part)s->part[range->path];
 
-	if (class == WS_TEXT_FUSED_ATTENTION)
+	if (range->class == WS_TEXT_FUSED_ATTENTION)
 		return WS_PART_FUSED; /* says so itself, whatever it lies in */
-	if (s->part[range] == WS_PART_NONE)
+	if (part == WS_PART_NONE)
 		return WS_PART_NONE;
-	if (class == WS_TEXT_SCALE || class == WS_TEXT_MASK)
+	if (range->class == WS_TEXT_SCALE || range->class == WS_TEXT_MASK)
 		return WS_PART_SCALE_MASK;
-	return (enum ws_part)s->part[range];
+	return part;
+}
+
+/* By name, or what the outermost operation around it tells that tells a layer; -1. */
+static int64_t layer_of(const struct ws_softmax *s, const struct ws_joined_range *range)
+{
+	struct ws_joined_rows *rows = s->tab->sel->rows;
+	int64_t layer = s->layer[range->path];
+	bool is_named = layer >= 0;
+
+	while (!is_named && range && range->op_range != WS_NONE) {
+		const struct ws_op_facts *op = ws_joined_range_op(s->tab->m, range);
+
+		if (op->layer >= 0)
+			layer = op->layer;
+		range = ws_joined_rows_range(rows, range->op_range);
+		range = ws_joined_rows_range(rows, range->parent);
+	}
+	return layer;
 }
 
 static enum ws_direction direction_of_text(uint32_t direction)
@@ -89,14 +105,14 @@ static enum ws_direction direction_of_text(uint32_t direction)
 	return direction == WS_TEXT_BACKWARD ? WS_DIRECTION_BACKWARD : WS_DIRECTION_UNKNOWN;
 }
 
-static enum ws_direction direction_of_range(const struct ws_softmax *s, uint32_t range)
+static enum ws_direction direction_of_range(const struct ws_softmax *s,
+                                            const struct ws_joined_range *range)
 {
-	const struct ws_model *m = s->tab->m;
-	const struct ws_op_facts *op = ws_range_op(m, range);
+	const struct ws_op_facts *op = ws_joined_range_op(s->tab->m, range);
 
 	if (op && direction_of_text(op->direction) != WS_DIRECTION_UNKNOWN)
 		return direction_of_text(op->direction);
-	switch (m->range_phase[range]) {
+	switch (range->phase) {
 	case WS_PHASE_FORWARD:
 		return WS_DIRECTION_FORWARD;
 	case WS_PHASE_BACKWARD:
@@ -118,22 +134,23 @@ static enum ws_direction forward_unless_told(const struct ws_softmax *s, uint32_
 	return d == WS_DIRECTION_UNKNOWN && !s->runs_backward[thread] ? WS_DIRECTION_FORWARD : d;
 }
 
-static enum ws_direction direction_of_cost(const struct ws_softmax *s, const struct ws_cost_op *op)
+static enum ws_direction direction_of_framework(const struct ws_softmax *s, uint32_t direction,
+                                                uint32_t cpu_op)
 {
-	return forward_unless_told(s, op->direction, op->thread);
+	return forward_unless_told(s, direction, s->tab->m->cpu_ops.tree.thread[cpu_op]);
 }
 
-static enum ws_direction direction_of_kernel(const struct ws_softmax *s, size_t k)
+/* cost: its operation, NULL; range: that of its launch, NULL. */
+static enum ws_direction direction_of_kernel(const struct ws_softmax *s,
+                                             const struct ws_joined_kernel *k,
+                                             const struct ws_cost_op *cost,
+                                             const struct ws_joined_range *range)
 {
-	const struct ws_model *m = s->tab->m;
-	uint32_t range = m->kernels.range[k], op = s->costs.of_kernel[k];
-
-	if (op != WS_NONE && s->costs.op[op].cpu_op != WS_NONE)
-		return direction_of_cost(s, &s->costs.op[op]);
-	if (m->kernels.op[k] != WS_NONE)
-		return forward_unless_told(s, ws_kernel_direction(m, k),
-		                           m->cpu_ops.tree.thread[m->kernels.op[k]]);
-	return range == WS_NONE ? WS_DIRECTION_UNKNOWN : direction_of_range(s, range);
+	if (cost && cost->cpu_op != WS_NONE)
+		return direction_of_framework(s, cost->direction, cost->cpu_op);
+	if (k->cpu_op != WS_NONE)
+		return direction_of_framework(s, k->direction, k->cpu_op);
+	return range ? direction_of_range(s, range) : WS_DIRECTION_UNKNOWN;
 }
 
 static enum ws_status find_backward_threads(struct ws_softmax *s, struct ws_err *err)
@@ -241,85 +258,96 @@ static bool attention_of(const struct ws_softmax *s, uint32_t op, enum ws_part *
 	        [WS_ATTENTION_FINAL] = WS_PART_FINAL,
 	        [WS_ATTENTION_FUSED] = WS_PART_FUSED,
 	        [WS_ATTENTION_OTHER] = WS_PART_OTHER,
+	        [WS_ATTENTION_NONE] = WS_PART_NONE,
 	};
 
-	if (op == WS_NONE || s->attention[op].part == WS_ATTENTION_NONE)
+	const struct ws_attention_op *attention;
+
+	if (op == WS_NONE || op < s->costs.nranges)
 		return 0;
-	*part = parts[s->attention[op].part];
-	*layer = s->attention[op].layer;
-	return 1;
+	attention = &s->attention[op - s->costs.nranges];
+	*part = parts[attention->part];
+	*layer = attention->layer;
+	return attention->part != WS_ATTENTION_NONE;
 }
 
-/* Named ranges say what is attention; else the framework's operations do. */
-static bool place_of(const struct ws_softmax *s, uint32_t range, uint32_t op, enum ws_part *part,
-                     int64_t *layer)
+/* Named ranges say what is attention; else the framework's operations do. range may be NULL. */
+static bool place_of(const struct ws_softmax *s, const struct ws_joined_range *range, uint32_t op,
+                     enum ws_part *part, int64_t *layer)
 {
-	if (range == WS_NONE || part_of(s, range) == WS_PART_NONE)
+	if (!range || part_of(s, range) == WS_PART_NONE)
 		return attention_of(s, op, part, layer);
 	*part = part_of(s, range);
-	*layer = s->layer[range];
+	*layer = layer_of(s, range);
 	return 1;
 }
 
-static enum ws_status gather_kernels(struct ws_softmax *s, struct ws_err *err)
+static enum ws_status gather_kernel(struct ws_softmax *s, const struct ws_joined_kernel *k,
+                                    struct ws_err *err)
 {
-	const struct ws_model *m = s->tab->m;
+	const struct ws_joined_range *range = ws_joined_rows_range(s->tab->sel->rows, k->range);
+	const uint32_t op = ws_cost_ops_of_kernel(&s->costs, k);
+	struct ws_cost_op at;
+	const struct ws_cost_op *cost = op == WS_NONE ? NULL : &at;
+	struct ws_softmax_scope *scope;
+	enum ws_direction d;
+	enum ws_part part;
+	int64_t layer;
 
-	for (size_t k = 0; k < m->kernels.n; k++) {
-		uint32_t op = s->costs.of_kernel[k];
-		const struct ws_cost_op *cost = op == WS_NONE ? NULL : &s->costs.op[op];
-		int64_t gpu_ns = m->kernels.dur_ns[k], layer;
-		uint32_t class = cost && cost->class ? cost->class : ws_kernel_class(m, k);
-		enum ws_direction d;
-		enum ws_part part;
-		struct ws_softmax_scope *scope;
-
-		if (!s->tab->sel->kernel[k] || !in_basis(s, m->kernels.step[k]))
-			continue;
-		d = direction_of_kernel(s, k);
-		count_kernel(&s->model[d][model_class_of(class)], gpu_ns, cost);
-		if (!place_of(s, m->kernels.range[k], op, &part, &layer))
-			continue;
-		WS_FORWARD(scope_of(s, layer, &scope, err));
-		count_kernel(&scope->parts[d][part], gpu_ns, cost);
-		count_kernel(&s->all.parts[d][part], gpu_ns, cost);
-	}
+	if (cost)
+		at = ws_cost_ops_at(&s->costs, op);
+	d = direction_of_kernel(s, k, cost, range);
+	count_kernel(&s->model[d][model_class_of(cost && cost->class ? cost->class : k->class)],
+	             k->dur_ns, cost);
+	if (!place_of(s, range, op, &part, &layer))
+		return WS_OK;
+	WS_FORWARD(scope_of(s, layer, &scope, err));
+	count_kernel(&scope->parts[d][part], k->dur_ns, cost);
+	count_kernel(&s->all.parts[d][part], k->dur_ns, cost);
 	return WS_OK;
 }
 
-static enum ws_status gather_ops(struct ws_softmax *s, struct ws_err *err)
+static enum ws_status gather_op(struct ws_softmax *s, uint32_t i, struct ws_err *err)
 {
-	for (uint32_t i = 0; i < s->costs.n; i++) {
-		const struct ws_cost_op *op = &s->costs.op[i];
-		enum ws_direction d;
-		enum ws_part part;
-		int64_t layer;
-		struct ws_softmax_scope *scope;
+	const struct ws_cost_op op = ws_cost_ops_at(&s->costs, i);
+	const struct ws_joined_range *range = ws_joined_rows_range(s->tab->sel->rows, op.range);
+	struct ws_softmax_scope *scope;
+	enum ws_direction d;
+	enum ws_part part;
+	int64_t layer;
 
-		if (!in_basis(s, op->step))
-			continue;
-		d = op->range != WS_NONE ? direction_of_range(s, op->range)
-		                         : direction_of_cost(s, op);
-		count_op(s, &s->model[d][model_class_of(op->class)], op);
-		if (!place_of(s, op->range, i, &part, &layer))
-			continue;
-		WS_FORWARD(scope_of(s, layer, &scope, err));
-		count_op(s, &scope->parts[d][part], op);
-		count_op(s, &s->all.parts[d][part], op);
-	}
+	if (!in_basis(s, op.step))
+		return WS_OK;
+	d = range ? direction_of_range(s, range)
+	          : direction_of_framework(s, op.direction, op.cpu_op);
+	count_op(s, &s->model[d][model_class_of(op.class)], &op);
+	if (!place_of(s, range, i, &part, &layer))
+		return WS_OK;
+	WS_FORWARD(scope_of(s, layer, &scope, err));
+	count_op(s, &scope->parts[d][part], &op);
+	count_op(s, &s->all.parts[d][part], &op);
 	return WS_OK;
 }
 
 static enum ws_status gather(struct ws_softmax *s, struct ws_err *err)
 {
 	const struct ws_table_context *tab = s->tab;
+	struct ws_joined_rows *rows = tab->sel->rows;
 
 	WS_FORWARD(find_backward_threads(s, err));
-	WS_FORWARD(label_ranges(s, err));
+	WS_FORWARD(label_paths(s, err));
 	WS_FORWARD(ws_cost_ops_find(tab->m, tab->sel, &s->costs, err));
 	WS_FORWARD(ws_attention_find(tab->m, &s->costs, tab->temp, &s->attention, err));
-	WS_FORWARD(gather_kernels(s, err));
-	return gather_ops(s, err);
+	for (size_t i = 0; i < rows->nkernels; i++) {
+		const struct ws_joined_kernel *k = ws_joined_rows_kernel(rows, i);
+
+		if (ws_kernel_selected(tab->m, tab->sel, k, i) &&
+		    in_basis(s, ws_joined_rows_step(rows, k->step)))
+			WS_FORWARD(gather_kernel(s, k, err));
+	}
+	for (uint32_t i = 0; i < s->costs.n; i++)
+		WS_FORWARD(gather_op(s, i, err));
+	return WS_OK;
 }
 
 enum ws_status ws_tab_softmax_matmul(const struct ws_table_context *tab, struct ws_table *t,
@@ -328,7 +356,7 @@ enum ws_status ws_tab_softmax_matmul(const struct ws_table_context *tab, struct 
 	struct ws_softmax s = {.tab = tab, .basis = tab->sel->measured ? tab->sel->measured : 1};
 	enum ws_status status = gather(&s, err);
 
-	if (status == WS_OK && !tab->m->kernels.n && !s.costs.n)
+	if (status == WS_OK && !ws_model_has_kernels(tab->m) && !s.costs.n)
 		ws_table_set_not_recorded(t, WS_NO_KERNELS);
 	else if (status == WS_OK)
 		ws_softmax_rows(&s, t);

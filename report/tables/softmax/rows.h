@@ -55,10 +55,10 @@ struct ws_softmax_scope {
 struct ws_softmax {
 	const struct ws_table_context *tab;
 	uint64_t basis; /* steps that the numbers are the mean of */
-	uint8_t *part;  /* range -> enum ws_part */
-	int64_t *layer; /* range -> layer, -1 */
+	uint8_t *part;  /* path -> enum ws_part */
+	int64_t *layer; /* path -> layer by its names, -1 */
 	struct ws_cost_ops costs;
-	struct ws_attention_op *attention; /* operation of costs -> part and layer */
+	struct ws_attention_op *attention; /* operation of a framework -> part and layer */
 	uint8_t *runs_backward;            /* thread -> some operation on it is backward */
 	struct ws_softmax_scope *scopes;
 	size_t nscopes, scopes_capacity;

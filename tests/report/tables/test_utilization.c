@@ -171,14 +171,13 @@ Test(utilization, unknown_is_empty_and_says_why)
 	is_unknown(b, "tells its FLOPs");
 }
 
-/* The pass over a trace has no rows: it leaves such steps to the model, and says the same of the
- * others. */
+/* With rows of a pass, and of a model. */
 Test(utilization, the_pass_and_the_model_agree)
 {
 	const struct ws_table_def *def = ws_table_def_by_name("steps");
-	uint8_t *host = calloc(def->ncolumns, 1), *mfu = calloc(def->ncolumns, 1);
+	uint8_t *host = calloc(def->ncolumns, 1);
 
-	host[WS_TC_steps_host_ns] = mfu[WS_TC_steps_mfu] = 1;
+	host[WS_TC_steps_host_ns] = 1;
 	for (int told = 0; told < 2; told++) {
 		struct tb *b = trained(H100, "bf16", 1), *untold = tb_new();
 		struct run r;
@@ -196,27 +195,30 @@ Test(utilization, the_pass_and_the_model_agree)
 		cr_assert(eq(int, ws_trace_reader_open_mem(&reader, bytes.ptr, bytes.len, &err),
 		             WS_OK));
 		cr_assert(eq(int,
-		             ws_report_stream(reader, "", NULL, WS_SCOPE_STEPS, &def, 1, mfu,
+		             ws_report_stream(reader, "", NULL, WS_SCOPE_STEPS, &def, 1, NULL,
 		                              &report, &declined, &err),
 		             WS_OK));
-		cr_expect(eq(int, report == NULL, told));
-		if (report)
-			cr_expect_str_eq(report->tables[0]->notes[report->tables[0]->nnotes - 1],
-			                 r.t->notes[r.t->nnotes - 1]);
+		cr_assert(report != NULL, "%s", declined);
+		cr_expect_str_eq(report->tables[0]->notes[report->tables[0]->nnotes - 1],
+		                 r.t->notes[r.t->nnotes - 1]);
+		cr_expect(eq(int, tb_is_empty(report->tables[0], 0, "mfu"), !told));
+		if (told)
+			NEAR(tb_real(report->tables[0], 0, "mfu"), 15.0);
 		ws_report_free(report);
 		report = NULL;
 		cr_assert(eq(int,
 		             ws_report_stream(reader, "", NULL, WS_SCOPE_STEPS, &def, 1, host,
 		                              &report, &declined, &err),
 		             WS_OK));
-		cr_expect(report != NULL, "without these columns the pass is enough");
+		cr_assert(report != NULL, "%s", declined);
+		cr_expect(eq(int, tb_notes_say(report->tables[0], "MFU"), 0),
+		          "nobody asked, and nobody looked");
 		ws_report_free(report);
 		ws_trace_reader_free(reader);
 		end(&r);
 		tb_free(told ? untold : b);
 	}
 	free(host);
-	free(mfu);
 }
 
 /* The host leaves the step after 200 ns; its product runs until 400 ns after the begin. */

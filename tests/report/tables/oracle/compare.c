@@ -24,7 +24,7 @@ static const struct {
         {"step-split", oracle_step_split},
         {"api-summary", oracle_api_summary},
         {"step-statistics", oracle_step_statistics},
-        {"steps", oracle_steps}, /* the last of a pass: not all of its columns are */
+        {"steps", oracle_steps},
 };
 #define NTABLES (sizeof(tables) / sizeof(*tables))
 _Static_assert(ORACLE_STREAMED == NTABLES, "all are views of a pass");
@@ -33,12 +33,6 @@ _Static_assert(ORACLE_STREAMED == NTABLES, "all are views of a pass");
 static int has_oracle(const struct ws_table_def *def, size_t column)
 {
 	return def != &ws_def_steps || column < WS_TC_steps_mfu;
-}
-
-/* MFU holds a step's products against a peak, for which all rows are needed. */
-static int is_streamed(size_t column)
-{
-	return column < WS_TC_steps_mfu;
 }
 
 /* Sums of products of doubles depend on the order; all else is exact. */
@@ -58,7 +52,7 @@ static int same_cell(const struct ws_cell *a, const struct ws_cell *b)
 	}
 }
 
-void oracle_same_rows(const struct ws_table *a, const struct ws_table *b, int streamed,
+static void same_rows(const struct ws_table *a, const struct ws_table *b, int of_oracle,
                       const char *where)
 {
 	cr_assert(eq(sz, a->nrows, b->nrows), "%s: rows of %s", where, a->def->name);
@@ -66,8 +60,7 @@ void oracle_same_rows(const struct ws_table *a, const struct ws_table *b, int st
 		const struct ws_cell *x = ws_table_cells(a, row), *y = ws_table_cells(b, row);
 
 		for (size_t c = 0; c < a->def->ncolumns; c++)
-			cr_assert(same_cell(&x[c], &y[c]) || !has_oracle(a->def, c) ||
-			                  (streamed && a->def == &ws_def_steps && !is_streamed(c)),
+			cr_assert(same_cell(&x[c], &y[c]) || (of_oracle && !has_oracle(a->def, c)),
 			          "%s: %s, row %zu, column %s", where, a->def->name, row,
 			          a->def->columns[c].id);
 	}
@@ -77,6 +70,12 @@ void oracle_same_rows(const struct ws_table *a, const struct ws_table *b, int st
 		          a->def->name, a->def->columns[i].id);
 	cr_assert(eq(int, a->not_recorded != NULL, b->not_recorded != NULL), "%s: %s", where,
 	          a->def->name);
+}
+
+void oracle_same_rows(const struct ws_table *oracle, const struct ws_table *table,
+                      const char *where)
+{
+	same_rows(oracle, table, 1, where);
 }
 
 /* The product adds notes of its own behind those of a table. */
@@ -110,7 +109,7 @@ void oracle_compare_loaded(const struct ws_model *m, const struct ws_filter *fil
 		struct ws_table *expected = oracle_table(m, i, filter);
 		struct ws_table *t = tb_table(m, tables[i].name, filter);
 
-		oracle_same_rows(expected, t, 0, where);
+		oracle_same_rows(expected, t, where);
 		same_notes(expected, t, where);
 		ws_table_free(expected);
 		ws_table_free(t);
@@ -120,7 +119,7 @@ void oracle_compare_loaded(const struct ws_model *m, const struct ws_filter *fil
 /* Rows, totals and notes, answers among them. */
 static void same_tables(const struct ws_table *a, const struct ws_table *b, const char *where)
 {
-	oracle_same_rows(a, b, 0, where);
+	same_rows(a, b, 0, where);
 	cr_assert(eq(sz, a->nnotes, b->nnotes), "%s: notes of %s: %s", where, a->def->name,
 	          a->nnotes ? a->notes[a->nnotes - 1] : "");
 	same_notes(a, b, where);
@@ -145,23 +144,19 @@ static unsigned compare_scope(const struct ws_trace_reader *r, const struct ws_m
 	for (size_t i = scope == WS_SCOPE_ALL ? 0 : ORACLE_STREAMED - 1; i <= ORACLE_STREAMED;
 	     i++) {
 		size_t first = i < ORACLE_STREAMED ? i : 0,
-		       n = i < ORACLE_STREAMED ? 1 : ORACLE_STREAMED - 1;
-		uint8_t wanted[WS_TC_steps_host_ns + 1] = {0};
+		       n = i < ORACLE_STREAMED ? 1 : ORACLE_STREAMED;
 		struct ws_report *report = NULL;
 		const char *declined = NULL;
 		struct ws_err err;
 
-		for (size_t c = 0; c < sizeof(wanted); c++)
-			wanted[c] = (uint8_t)is_streamed(c);
 		cr_assert(eq(int,
-		             ws_report_stream(r, where, NULL, scope, defs + first, n,
-		                              i == ORACLE_STREAMED - 1 ? wanted : NULL, &report,
+		             ws_report_stream(r, where, NULL, scope, defs + first, n, NULL, &report,
 		                              &declined, &err),
 		             WS_OK),
 		          "%s: %s", where, err.text);
 		cr_assert(eq(int, report != NULL, declined == NULL));
 		for (size_t t = 0; report && t < n; t++) {
-			oracle_same_rows(expected[first + t], report->tables[t], 1, where);
+			oracle_same_rows(expected[first + t], report->tables[t], where);
 			same_notes(expected[first + t], report->tables[t], where);
 		}
 		made += report != NULL;
@@ -172,7 +167,6 @@ static unsigned compare_scope(const struct ws_trace_reader *r, const struct ws_m
 	return made;
 }
 
-/* Steps, whose MFU may need rows, are compared in compare_scope. */
 static void compare_tables(const struct ws_trace_reader *r, const struct ws_model *m,
                            enum ws_scope scope, const char *where)
 {
@@ -189,10 +183,10 @@ static void compare_tables(const struct ws_trace_reader *r, const struct ws_mode
 		int rows;
 
 		ws_table_needs(defs[i], NULL, &rows);
-		if (!rows && defs[i] != &ws_def_steps)
+		if (!rows)
 			passed[n++] = defs[i];
 	}
-	cr_assert(gt(sz, n, 12));
+	cr_assert(gt(sz, n, 15));
 	cr_assert(eq(int,
 	             ws_report_stream(r, where, NULL, scope, passed, n, NULL, &streamed, &declined,
 	                              &err),
@@ -234,7 +228,7 @@ void oracle_compare_columns(const struct ws_trace_reader *r, const struct ws_mod
 		const char *declined = NULL;
 		struct ws_err err;
 
-		if (def == &ws_def_steps && !is_streamed(c))
+		if (!has_oracle(def, c))
 			continue;
 		memset(wanted, 0, def->ncolumns);
 		wanted[c] = 1;

@@ -28,6 +28,6 @@ unsigned oracle_compare_joined(const struct ws_trace_reader *r, const struct ws_
 /* Each column alone: what it does not need is not read, and it is the same all the same. */
 void oracle_compare_columns(const struct ws_trace_reader *r, const struct ws_model *m,
                             size_t which);
-/* streamed: without the columns that need rows */
-void oracle_same_rows(const struct ws_table *a, const struct ws_table *b, int streamed,
+/* Without the columns that the oracle has not. */
+void oracle_same_rows(const struct ws_table *oracle, const struct ws_table *table,
                       const char *where);

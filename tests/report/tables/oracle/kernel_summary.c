@@ -139,13 +139,14 @@ static enum ws_status gather(struct summary *s, struct ws_err *err)
  * all kernels of the operation have its name; a name with one instance for
  * which that does not hold has no FLOPs.
  */
-static void share_out_flops(struct summary *s, const struct ws_cost_ops *costs, uint32_t *name_of)
+static void share_out_flops(struct summary *s, struct ws_cost_ops *costs, uint32_t *name_of)
 {
 	const uint32_t mixed = WS_NONE;
+	struct ws_joined_rows *rows = s->tab->sel->rows;
 
 	/* 0 is the empty text, which stands for "no kernel yet" */
 	for (size_t k = 0; k < s->tab->m->kernels.n; k++) {
-		uint32_t op = costs->of_kernel[k];
+		uint32_t op = ws_cost_ops_of_kernel(costs, ws_joined_rows_kernel(rows, k));
 
 		if (s->group[k] == WS_NONE || op == WS_NONE)
 			continue;
@@ -155,17 +156,18 @@ static void share_out_flops(struct summary *s, const struct ws_cost_ops *costs, 
 			name_of[op] = mixed;
 	}
 	for (size_t k = 0; k < s->tab->m->kernels.n; k++) {
-		uint32_t op = costs->of_kernel[k], name = s->group[k];
+		uint32_t op = ws_cost_ops_of_kernel(costs, ws_joined_rows_kernel(rows, k));
+		uint32_t name = s->group[k];
 
 		if (name != WS_NONE &&
-		    (op == WS_NONE || name_of[op] == mixed || costs->op[op].flops < 0))
+		    (op == WS_NONE || name_of[op] == mixed || ws_cost_ops_at(costs, op).flops < 0))
 			s->flops[name] = -1;
 	}
 	for (size_t i = 0; i < costs->n; i++) {
 		uint32_t name = name_of[i];
 
 		if (name && name != mixed && s->flops[name] >= 0)
-			s->flops[name] += costs->op[i].flops;
+			s->flops[name] += ws_cost_ops_at(costs, i).flops;
 	}
 }
 

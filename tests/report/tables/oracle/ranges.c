@@ -135,9 +135,8 @@ static void count_kernels(struct ranges *s)
 static void count_op(struct ranges *s, const struct ws_cost_op *op)
 {
 	const struct ws_model *m = s->tab->m;
-	uint32_t p = op->in_range == WS_NONE ? WS_NONE : m->ranges.path[op->in_range];
 
-	for (; p != WS_NONE; p = m->ranges.paths[p].parent) {
+	for (uint32_t p = op->path; p != WS_NONE; p = m->ranges.paths[p].parent) {
 		if (op->flops >= 0) {
 			s->sums[p].flops += op->flops;
 			s->sums[p].says_flops = 1;
@@ -154,8 +153,11 @@ static enum ws_status count_ops(struct ranges *s, struct ws_err *err)
 	struct ws_cost_ops costs;
 	enum ws_status status = ws_cost_ops_find(s->tab->m, s->tab->sel, &costs, err);
 
-	for (size_t i = 0; i < costs.n && status == WS_OK; i++)
-		count_op(s, &costs.op[i]);
+	for (size_t i = 0; i < costs.n && status == WS_OK; i++) {
+		const struct ws_cost_op op = ws_cost_ops_at(&costs, i);
+
+		count_op(s, &op);
+	}
 	ws_cost_ops_release(&costs);
 	return status;
 }
