@@ -30,7 +30,8 @@ struct state {
 	uint8_t *devices; /* ran products */
 	int64_t untold_ns;
 	int told, has_backward, has_optimizer;
-	struct ws_cost_op longest; /* without kernels: there is none */
+	/* of those with a peak, and of those without; without kernels: there is none */
+	struct ws_cost_op longest, unknown;
 };
 
 static bool is_counted(const struct ws_model *m, const struct ws_selection *sel,
@@ -115,27 +116,33 @@ static bool is_longer(const struct ws_model *m, const struct ws_cost_op *a,
 	return c ? c < 0 : a->tensor < b->tensor;
 }
 
-/* Its time at the peak; NaN, and why, when no peak is known. */
+/* Its time at the peak; NaN when no peak is known. */
 static double time_at_peak(struct state *s, const struct ws_cost_op *op)
 {
-	struct ws_bytes dtype = s->m->texts[op->dtype];
+	struct ws_cost_op *longest;
 	struct ws_roof roof;
 
 	ws_roof_find(s->m, op->device, op->class, op->dtype, op->tensor, &roof);
-	if (roof.flops_per_s > 0) {
-		if (is_longer(s->m, op, &s->longest))
-			s->longest = *op;
-		return (double)op->flops / roof.flops_per_s * 1e9 / (double)s->out->devices;
-	}
+	longest = roof.flops_per_s > 0 ? &s->longest : &s->unknown;
+	if (is_longer(s->m, op, longest))
+		*longest = *op;
+	return roof.flops_per_s > 0
+	               ? (double)op->flops / roof.flops_per_s * 1e9 / (double)s->out->devices
+	               : NAN;
+}
+
+static void say_why_no_peak(struct state *s)
+{
+	struct ws_bytes dtype = s->m->texts[s->unknown.dtype];
+
 	if (ws_model_on_cpu(s->m) == 1)
 		WHY(s->out, "times of the CPU reference are not those of a GPU");
-	else if (!op->dtype)
+	else if (!s->unknown.dtype)
 		WHY(s->out, "the dtype of a matrix product is not known");
 	else
 		WHY(s->out, "no peak of %.*s is known for device %llu; `--peaks FILE` adds one",
 		    dtype.len < 32 ? (int)dtype.len : 32, (const char *)dtype.ptr,
-		    (unsigned long long)s->m->devices[op->device].id);
-	return NAN;
+		    (unsigned long long)s->m->devices[s->unknown.device].id);
 }
 
 static void add_ops(struct state *s)
@@ -158,7 +165,9 @@ static void add_ops(struct state *s)
 		u->model_ns[op.step] += s->has_backward ? 3 * ns : ns;
 		u->model_sum_ns += s->has_backward ? 3 * ns : ns;
 	}
-	if (!u->why[0] && s->has_optimizer && !s->has_backward)
+	if (s->unknown.kernels)
+		say_why_no_peak(s);
+	else if (s->has_optimizer && !s->has_backward)
 		WHY(u, "an optimizer ran, but no kernel is known to belong to backward");
 }
 
