@@ -54,20 +54,22 @@ struct group {
 
 struct rollup {
 	const struct ws_model *m;
+	struct ws_joined_rows *rows;
 	uint32_t *launch_of; /* number of each config of the model */
 	struct ws_strtab launches, keys;
 	struct group *groups;
 	size_t n, capacity;
-	uint32_t *group_of; /* of each kernel */
+	uint32_t *group_of; /* of each kernel with a time, WS_NONE */
+	uint16_t *bucket;   /* of its time */
+	struct ws_arena arena;
 };
 
 static void rollup_release(struct rollup *r)
 {
-	free(r->launch_of);
+	ws_arena_free(&r->arena);
 	ws_strtab_free(&r->launches);
 	ws_strtab_free(&r->keys);
 	free(r->groups);
-	free(r->group_of);
 }
 
 static enum ws_status intern(struct ws_strtab *t, const void *key, size_t len, uint64_t *id,
@@ -102,16 +104,15 @@ static enum ws_status number_launches(struct rollup *r, struct ws_err *err)
 	return WS_OK;
 }
 
-static enum ws_status find_group(struct rollup *r, size_t kernel, uint32_t *out, struct ws_err *err)
+static enum ws_status find_group(struct rollup *r, const struct ws_joined_kernel *k, uint32_t *out,
+                                 struct ws_err *err)
 {
-	const struct ws_model *m = r->m;
-	uint32_t range = m->kernels.range[kernel], config = m->kernels.config[kernel];
 	const struct group_key key = {
-	        .step = ws_kernel_step(m, kernel),
-	        .path = range == WS_NONE ? WS_NONE : m->ranges.path[range],
-	        .launch = r->launch_of[config],
-	        .op_class = ws_kernel_class(m, kernel),
-	        .dtype = ws_kernel_dtype(m, kernel),
+	        .step = ws_joined_rows_step(r->rows, k->step),
+	        .path = k->path,
+	        .launch = r->launch_of[k->config],
+	        .op_class = k->class,
+	        .dtype = k->dtype,
 	};
 	uint64_t id;
 
@@ -120,7 +121,7 @@ static enum ws_status find_group(struct rollup *r, size_t kernel, uint32_t *out,
 	if (id <= r->n)
 		return WS_OK;
 	WS_FORWARD(WS_GROW(r->groups, r->n + 1, r->capacity, err));
-	r->groups[r->n++] = (struct group){.key = key, .config = config};
+	r->groups[r->n++] = (struct group){.key = key, .config = k->config};
 	return WS_OK;
 }
 
@@ -145,24 +146,30 @@ static enum ws_status add_time(struct group *g, int64_t dur_ns, struct ws_err *e
 
 static enum ws_status roll_up(struct rollup *r, struct ws_err *err)
 {
-	const struct ws_kernels *k = &r->m->kernels;
+	const size_t n = r->rows->nkernels;
 
-	r->launch_of = calloc(r->m->nconfigs, sizeof(*r->launch_of));
-	r->group_of = calloc(k->n ? k->n : 1, sizeof(*r->group_of));
-	WS_FAIL_IF(!r->launch_of || !r->group_of, err, NO_MEMORY, "out of memory for a roll-up");
+	WS_NEW(&r->arena, r->launch_of, r->m->nconfigs);
+	WS_NEW(&r->arena, r->group_of, n);
+	WS_NEW(&r->arena, r->bucket, n);
+	WS_FORWARD(ws_arena_check(&r->arena, "a roll-up", err));
 	WS_FORWARD(number_launches(r, err));
-	for (size_t i = 0; i < k->n; i++) {
+	for (size_t i = 0; i < n; i++) {
+		const struct ws_joined_kernel *k = ws_joined_rows_kernel(r->rows, i);
 		struct group *g;
 
-		WS_FORWARD(find_group(r, i, &r->group_of[i], err));
+		WS_FORWARD(find_group(r, k, &r->group_of[i], err));
 		g = &r->groups[r->group_of[i]];
-		if (k->flags[i] & WS_KERNEL_NO_TIME)
+		if (!k->timed) {
 			g->without_time++;
-		else
-			WS_FORWARD(add_time(g, k->dur_ns[i], err));
+			r->group_of[i] = WS_NONE;
+			continue;
+		}
+		WS_FORWARD(add_time(g, k->dur_ns, err));
+		r->bucket[i] = (uint16_t)ws_rollup_bucket((uint64_t)k->dur_ns);
 	}
 	return WS_OK;
 }
+_Static_assert(WS_ROLLUP_BUCKETS <= UINT16_MAX, "a bucket's type");
 
 /* --- tables ----------------------------------------------------------------------------------- */
 
@@ -227,31 +234,12 @@ static enum ws_status export_groups(struct ws_parquet_folder *f, struct ws_parqu
 	return ws_parquet_table_end(t, status, err);
 }
 
-/* Row and bucket of each kernel with a time, in order. */
-static enum ws_status sort_buckets(const struct rollup *r, int64_t **keys, uint32_t **order,
-                                   size_t *n, struct ws_err *err)
+static enum ws_status put_bucket(struct ws_parquet_table *t, size_t group, uint32_t bucket,
+                                 size_t kernels, struct ws_err *err)
 {
-	const struct ws_kernels *k = &r->m->kernels;
-
-	*n = 0;
-	*keys = calloc(k->n ? k->n : 1, sizeof(**keys));
-	*order = calloc(k->n ? k->n : 1, sizeof(**order));
-	WS_FAIL_IF(!*keys || !*order, err, NO_MEMORY, "out of memory for a histogram");
-	for (size_t i = 0; i < k->n; i++)
-		if (!(k->flags[i] & WS_KERNEL_NO_TIME))
-			(*keys)[(*n)++] = (int64_t)r->group_of[i] * WS_ROLLUP_BUCKETS +
-			                  ws_rollup_bucket((uint64_t)k->dur_ns[i]);
-	ws_order_identity(*order, *n);
-	return ws_order_by(*order, *keys, *n, err);
-}
-
-static enum ws_status put_bucket(struct ws_parquet_table *t, int64_t key, size_t kernels,
-                                 struct ws_err *err)
-{
-	uint32_t bucket = (uint32_t)(key % WS_ROLLUP_BUCKETS);
 	uint64_t from = ws_rollup_bucket_from(bucket);
 
-	ws_parquet_i64(t->w, key / WS_ROLLUP_BUCKETS);
+	ws_parquet_i64(t->w, (int64_t)group);
 	ws_parquet_i64(t->w, bucket);
 	ws_parquet_i64(t->w, (int64_t)from);
 	ws_parquet_i64(t->w, (int64_t)(ws_rollup_bucket_from(bucket + 1) - from));
@@ -259,29 +247,58 @@ static enum ws_status put_bucket(struct ws_parquet_table *t, int64_t key, size_t
 	return ws_parquet_table_end_row(t, err);
 }
 
+static int by_bucket(const void *pa, const void *pb)
+{
+	const uint16_t *a = pa, *b = pb;
+
+	return *a - *b;
+}
+
+/* The kernels of a group, in the order of their buckets. */
+static enum ws_status put_group_buckets(struct ws_parquet_table *t, size_t group, uint16_t *bucket,
+                                        size_t n, struct ws_err *err)
+{
+	ws_sort(bucket, n, sizeof(*bucket), by_bucket);
+	for (size_t i = 0, run; i < n; i += run) {
+		for (run = 1; i + run < n && bucket[i + run] == bucket[i];)
+			run++;
+		WS_FORWARD(put_bucket(t, group, bucket[i], run, err));
+	}
+	return WS_OK;
+}
+
+static enum ws_status put_buckets(struct ws_parquet_table *t, struct rollup *r, struct ws_err *err)
+{
+	const size_t n = r->rows->nkernels;
+	struct ws_rows_by_key of;
+	uint16_t *bucket;
+
+	WS_FORWARD(ws_order_by_key(&of, &r->arena, r->group_of, n, r->n, err));
+	WS_NEW(&r->arena, bucket, n);
+	WS_FORWARD(ws_arena_check(&r->arena, "a histogram", err));
+	for (size_t g = 0; g < r->n; g++) {
+		const size_t first = of.first[g], end = of.first[g + 1];
+
+		for (size_t i = first; i < end; i++)
+			bucket[i] = r->bucket[of.order[i]];
+		WS_FORWARD(put_group_buckets(t, g, bucket + first, end - first, err));
+	}
+	return WS_OK;
+}
+
 static enum ws_status export_histogram(struct ws_parquet_folder *f, struct ws_parquet_table *t,
-                                       const struct rollup *r, struct ws_err *err)
+                                       struct rollup *r, struct ws_err *err)
 {
 	static const struct ws_parquet_field fields[] = {
 	        WS_PARQUET_ROLLUP_HISTOGRAM_FIELDS(WS_PARQUET_FIELD)};
-	int64_t *keys = NULL;
-	uint32_t *order = NULL;
-	size_t n;
 	enum ws_status status = ws_parquet_table_begin(t, f, "rollup_histogram", fields,
 	                                               sizeof(fields) / sizeof(fields[0]), err);
 
-	WS_THEN(status, sort_buckets(r, &keys, &order, &n, err));
-	for (size_t i = 0, run; status == WS_OK && i < n; i += run) {
-		for (run = 1; i + run < n && keys[order[i + run]] == keys[order[i]];)
-			run++;
-		status = put_bucket(t, keys[order[i]], run, err);
-	}
-	free(keys);
-	free(order);
+	WS_THEN(status, put_buckets(t, r, err));
 	return ws_parquet_table_end(t, status, err);
 }
 
-static enum ws_status export_tables(struct ws_parquet_folder *f, const struct rollup *r,
+static enum ws_status export_tables(struct ws_parquet_folder *f, struct rollup *r,
                                     struct ws_err *err)
 {
 	struct ws_parquet_table *t = calloc(1, sizeof(*t));
@@ -294,14 +311,18 @@ static enum ws_status export_tables(struct ws_parquet_folder *f, const struct ro
 	return status;
 }
 
-enum ws_status ws_rollup_export(const struct ws_model *m, const char *dir,
-                                const struct ws_export_parquet_opts *opts, struct ws_err *err)
+enum ws_status ws_rollup_export(const struct ws_model *m, struct ws_joined_rows *rows,
+                                const char *dir, const struct ws_export_parquet_opts *opts,
+                                struct ws_err *err)
 {
 	struct ws_parquet_folder *f = calloc(1, sizeof(*f));
-	struct rollup r = {.m = m};
+	struct ws_joined_rows of_model;
+	struct rollup r = {.m = m, .rows = rows ? rows : &of_model};
 	enum ws_status status;
 
 	WS_FAIL_IF(!f, err, NO_MEMORY, "out of memory");
+	if (!rows)
+		ws_joined_rows_of_model(&of_model, m);
 	status = roll_up(&r, err);
 	WS_THEN(status, ws_parquet_folder_open(f, m, dir, opts, r.n, err));
 	WS_THEN(status, export_tables(f, &r, err));

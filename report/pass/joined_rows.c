@@ -311,20 +311,30 @@ enum ws_status ws_joined_rows_pass(struct ws_joined_rows *rows, const struct ws_
 }
 
 enum ws_status ws_joined_rows_read(struct ws_joined_rows *rows, const struct ws_trace_reader *r,
-                                   const char *name, struct ws_model **m, struct ws_err *err)
+                                   const char *name, const struct ws_model_opts *opts,
+                                   struct ws_model **m, struct ws_err *err)
 {
 	struct ws_digest none;
 	const char *declined;
-	enum ws_status status = ws_joined_rows_pass(rows, r, name, NULL, WS_SCOPE_ALL,
+	enum ws_status status = ws_joined_rows_pass(rows, r, name, opts, WS_SCOPE_ALL,
 	                                            WS_DIGEST_ROWS, m, &none, &declined, err);
 
 	ws_digest_release(&none);
 	if (status != WS_OK || !declined)
 		return status;
-	WS_FORWARD(ws_model_open_reader(m, r, name, NULL, err));
+	WS_FORWARD(ws_model_open_reader(m, r, name, opts, err));
 	ws_joined_rows_of_model(rows, *m);
-	rows->correlations = calloc((*m)->api.n + 1, sizeof(*rows->correlations));
-	WS_FAIL_IF(!rows->correlations, err, NO_MEMORY, "out of memory for %zu calls", (*m)->api.n);
+	return WS_OK;
+}
+
+enum ws_status ws_joined_rows_correlate(struct ws_joined_rows *rows,
+                                        const struct ws_trace_reader *r, struct ws_err *err)
+{
+	if (!rows->loaded)
+		return WS_OK;
+	rows->correlations = calloc(rows->ncalls + 1, sizeof(*rows->correlations));
+	WS_FAIL_IF(!rows->correlations, err, NO_MEMORY, "out of memory for %zu calls",
+	           rows->ncalls);
 	return load_correlations(r, rows->correlations, err);
 }
 
@@ -391,6 +401,14 @@ const struct ws_joined_call *ws_joined_rows_call(struct ws_joined_rows *rows, ui
 		return ws_spill_row(&rows->calls, sizeof(struct ws_joined_call), number);
 	rows->call = call_of_model(rows, rows->loaded, number);
 	return &rows->call;
+}
+
+const struct ws_collective *ws_joined_rows_collective(const struct ws_joined_rows *rows, size_t i)
+{
+	const struct ws_model *m = rows->loaded;
+	const uint32_t at = m && m->kernels.collective ? m->kernels.collective[i] : WS_NONE;
+
+	return at == WS_NONE ? NULL : &m->collectives[at];
 }
 
 uint32_t ws_joined_rows_step(const struct ws_joined_rows *rows, uint32_t step)

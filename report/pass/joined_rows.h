@@ -38,9 +38,13 @@ void ws_joined_rows_of_model(struct ws_joined_rows *rows, const struct ws_model 
 /* The kernels of a loaded model: those with selected[i], or all (NULL). */
 enum ws_status ws_joined_rows_of_kernels(struct ws_joined_rows *rows, const struct ws_model *m,
                                          const uint8_t *selected, struct ws_err *err);
-/* From a pass or, where it declines, from a loaded model, ranges too. */
+/* From a pass or, where it declines, from a loaded model. Correlations of that are 0. */
 enum ws_status ws_joined_rows_read(struct ws_joined_rows *rows, const struct ws_trace_reader *r,
-                                   const char *name, struct ws_model **m, struct ws_err *err);
+                                   const char *name, const struct ws_model_opts *opts,
+                                   struct ws_model **m, struct ws_err *err);
+/* … until they are read. */
+enum ws_status ws_joined_rows_correlate(struct ws_joined_rows *rows,
+                                        const struct ws_trace_reader *r, struct ws_err *err);
 void ws_joined_rows_free(struct ws_joined_rows *rows);
 /* Of the kernels only those of a scope; *gpu_ns is their time. */
 enum ws_status ws_joined_rows_keep(struct ws_joined_rows *rows, const struct ws_model *m,
@@ -66,5 +70,7 @@ static inline const struct ws_op_facts *ws_joined_range_op(const struct ws_model
 /* The call that a kernel or other work names; NULL for WS_NONE. Calls stand in the order in which
  * they returned, or that of the file. */
 const struct ws_joined_call *ws_joined_rows_call(struct ws_joined_rows *rows, uint32_t number);
+/* What a framework told of kernel row i as a collective operation; NULL. */
+const struct ws_collective *ws_joined_rows_collective(const struct ws_joined_rows *rows, size_t i);
 /* The model's step that a row names, WS_NONE. */
 uint32_t ws_joined_rows_step(const struct ws_joined_rows *rows, uint32_t step);

@@ -107,7 +107,8 @@ static const char *unfit(const struct ws_pass *p)
 	for (size_t i = 0; i < ws_trace_reader_block_count(p->l.r); i++) {
 		uint16_t kind = ws_trace_reader_block(p->l.r, i)->kind;
 
-		if (kind == WS_KIND_CPU_OP || kind == WS_KIND_PYTHON_CALL)
+		if (kind == WS_KIND_CPU_OP || kind == WS_KIND_PYTHON_CALL ||
+		    (kind == WS_KIND_COLLECTIVE && p->sink))
 			return "it has the operations of a framework";
 	}
 	for (size_t i = 0; i < m->ntexts; i++)

@@ -283,7 +283,7 @@ static void compare_with_report(const char *fixture)
 	snprintf(p.trace, sizeof(p.trace), "%s/traces/%s", WS_FIXTURES, fixture);
 	cr_assert(ws_model_open(&m, p.trace, &err) == WS_OK, "%s", err.text);
 	cr_assert(ws_export_parquet(p.trace, p.out, NULL, &err) == WS_OK, "%s", err.text);
-	cr_assert(ws_rollup_export(m, p.out, NULL, &err) == WS_OK, "%s", err.text);
+	cr_assert(ws_rollup_export(m, NULL, p.out, NULL, &err) == WS_OK, "%s", err.text);
 	kernels = read_table(p.out, "kernels");
 	rollup = read_table(p.out, "rollup");
 	summary = tb_table(m, "kernel-summary", NULL);
@@ -374,7 +374,7 @@ Test(parquet_export, the_page_lists_every_column)
 	snprintf(p.trace, sizeof(p.trace), "%s/traces/empty.wtrace", WS_FIXTURES);
 	cr_assert(eq(int, ws_export_parquet(p.trace, p.out, NULL, &err), WS_OK));
 	cr_assert(eq(int, ws_model_open(&m, p.trace, &err), WS_OK));
-	cr_assert(eq(int, ws_rollup_export(m, p.out, NULL, &err), WS_OK));
+	cr_assert(eq(int, ws_rollup_export(m, NULL, p.out, NULL, &err), WS_OK));
 	ws_model_free(m);
 	for (size_t i = 0; i < sizeof(joined) / sizeof(joined[0]); i++) {
 		struct pq_file *f = read_table(p.out, joined[i]);

@@ -68,7 +68,7 @@ static struct folder roll_up(const struct ws_model *m)
 	struct ws_err err;
 
 	cr_assert(mkdtemp(f.dir) != NULL);
-	cr_assert(ws_rollup_export(m, f.dir, NULL, &err) == WS_OK, "%s", err.text);
+	cr_assert(ws_rollup_export(m, NULL, f.dir, NULL, &err) == WS_OK, "%s", err.text);
 	snprintf(path, sizeof(path), "%s/rollup.parquet", f.dir);
 	f.rows = pq_read_file(path);
 	unlink(path);
@@ -310,7 +310,7 @@ Test(rollup, a_kernel_of_days_is_refused_and_leaves_nothing)
 	m = tb_model(b);
 	cr_assert(mkdtemp(dir) != NULL);
 	snprintf(sub, sizeof(sub), "%s/out", dir);
-	cr_assert(eq(int, ws_rollup_export(m, sub, NULL, &err), WS_CORRUPT));
+	cr_assert(eq(int, ws_rollup_export(m, NULL, sub, NULL, &err), WS_CORRUPT));
 	cr_assert_not_null(strstr(err.text, "1152921504606846976 ns"));
 	cr_assert(eq(int, rmdir(dir), 0), "something was left behind");
 	ws_model_free(m);
