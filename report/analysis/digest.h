@@ -1,13 +1,14 @@
 /*
- * A digest of a loaded model: for filters and for traces that the streaming
- * pass declines. The tables are the same views of both.
+ * A digest of joined rows: for filters, and for traces that a pass declines. The tables are the
+ * same views of it as of one that a pass sums up.
  */
 #pragma once
 
 #include "report/analysis/filter.h"
 #include "report/pass/digest.h"
 
-/* Of what the selection lets through. Free with ws_digest_release, also after a failure. */
-enum ws_status ws_digest_of_model(struct ws_digest *d, const struct ws_model *m,
-                                  const struct ws_selection *sel, unsigned parts,
-                                  struct ws_err *err);
+/* Of what the selection lets through, from its rows. Free with ws_digest_release, also after a
+ * failure. IO_WRITE: no room for a temporary file. */
+enum ws_status ws_digest_of_rows(struct ws_digest *d, const struct ws_model *m,
+                                 const struct ws_selection *sel, unsigned parts,
+                                 struct ws_err *err);

@@ -13,9 +13,9 @@
 /* What selecting needs and the report does not. */
 struct selector {
 	const struct ws_model *m;
+	struct ws_joined_rows *rows;
 	const struct ws_filter *f;
 	struct ws_selection *s;
-	uint8_t *inside;       /* range -> the --nvtx pattern keeps it; NULL = no pattern */
 	uint8_t *name_matches; /* text -> the --kernel expression does; NULL = none */
 	struct ws_spans spans; /* --by gpu-time: the time of the kept ranges */
 	struct ws_arena temp;
@@ -42,31 +42,66 @@ bool ws_kernel_selected(const struct ws_model *m, const struct ws_selection *s,
 	return s->kernel ? s->kernel[i] : in_scope_of(m, s, k->step, k->marks);
 }
 
+static bool keeps_pid(const struct ws_model *m, const struct ws_selection *s, uint32_t process)
+{
+	return !s->has_process || (process < m->nprocesses && m->pids[process] == s->pid);
+}
+
 bool ws_range_selected(const struct ws_model *m, const struct ws_selection *s,
                        const struct ws_joined_range *r)
 {
-	return s->range ? s->range[r->number] : in_scope_of(m, s, r->holder, r->marks);
+	return (!s->inside || s->inside[r->number]) && in_scope_of(m, s, r->holder, r->marks) &&
+	       (!s->has_steps || ws_step_selected(m, s, ws_joined_rows_step(s->rows, r->holder))) &&
+	       ws_time_selected(s, r->start_ns, r->end_ns) &&
+	       keeps_pid(m, s, m->threads[r->thread].process);
 }
 
 bool ws_call_selected(const struct ws_model *m, const struct ws_selection *s,
                       const struct ws_joined_call *c, size_t i)
 {
-	return s->call ? s->call[i] : in_scope_of(m, s, c->step, c->marks);
+	if (s->call)
+		return s->call[i];
+	return in_scope_of(m, s, c->step, c->marks) &&
+	       (!s->has_steps || ws_step_selected(m, s, ws_joined_rows_step(s->rows, c->step))) &&
+	       ws_time_selected(s, c->start_ns, c->start_ns + c->dur_ns) &&
+	       keeps_pid(m, s, m->threads[c->thread].process);
+}
+
+/* What may be kept: its range and step, WS_NONE = in none, and the crossing of its call. */
+struct thing {
+	uint32_t range, step, crossing;
+	uint8_t marks; /* of its range */
+	int64_t start_ns, end_ns;
+};
+
+static bool in_scope(const struct ws_model *m, const struct ws_selection *s, const struct thing *t)
+{
+	return s->scope == WS_SCOPE_ALL || ws_scope_of(m, t->step, t->marks) == s->scope;
+}
+
+/* What a process did then in a range, WS_NONE; the rule of its step is that of ws_step_at. */
+static struct thing done_at(const struct ws_model *m, struct ws_joined_rows *rows, uint32_t range,
+                            uint32_t process, int64_t start_ns, int64_t end_ns)
+{
+	const struct ws_joined_range *r = ws_joined_rows_range(rows, range);
+	struct thing t = {range, WS_NONE, WS_NONE, r ? r->marks : 0, start_ns, end_ns};
+
+	if (r)
+		t.step = ws_joined_rows_step(rows, r->step);
+	if (t.step == WS_NONE && !(t.marks & WS_IN_WARM_UP))
+		t.step = ws_step_holding(m, process, start_ns, end_ns, WS_NONE);
+	return t;
 }
 
 bool ws_memory_selected(const struct ws_model *m, const struct ws_selection *s, size_t i)
 {
 	const struct ws_memory_event *e = &m->memory[i];
-	const struct ws_joined_range *r;
-	uint32_t step;
+	struct thing t;
 
 	if (s->memory || s->scope == WS_SCOPE_ALL)
 		return !s->memory || s->memory[i];
-	r = ws_joined_rows_range(s->rows, e->range);
-	if (r && (r->step != WS_NONE || r->marks & WS_IN_WARM_UP))
-		return in_scope_of(m, s, r->step, r->marks);
-	step = ws_step_holding(m, e->process, e->time_ns, e->time_ns, WS_NONE);
-	return ws_scope_of(m, step, r ? r->marks : 0) == s->scope;
+	t = done_at(m, s->rows, e->range, e->process, e->time_ns, e->time_ns);
+	return in_scope(m, s, &t);
 }
 
 size_t ws_first_kernel_of(const struct ws_model *m, const struct ws_selection *s, uint32_t device)
@@ -264,56 +299,34 @@ static enum ws_status match_names(struct selector *c, struct ws_err *err)
 
 static enum ws_status find_spans(struct selector *c, struct ws_err *err)
 {
-	const struct ws_ranges *r = &c->m->ranges;
+	for (uint32_t i = 0; i < c->rows->nranges; i++) {
+		const struct ws_joined_range *r = ws_joined_rows_range(c->rows, i);
 
-	for (size_t i = 0; i < r->n; i++)
-		if (c->inside[i])
-			WS_FORWARD(ws_spans_add(&c->spans, r->start_ns[i], r->end_ns[i], err));
+		if (c->s->inside[i])
+			WS_FORWARD(ws_spans_add(&c->spans, r->start_ns, r->end_ns, err));
+	}
 	ws_spans_merge(&c->spans);
 	return WS_OK;
 }
 
 /* --- one thing -------------------------------------------------------------------------- */
 
-/* What may be kept: its range and step, WS_NONE = in none, and the crossing of its call. */
-struct thing {
-	uint32_t range, step, crossing;
-	int64_t start_ns, end_ns;
-};
-
-static bool in_scope(const struct selector *c, const struct thing *t)
-{
-	return c->s->scope == WS_SCOPE_ALL ||
-	       ws_scope_of(c->m, t->step, ws_range_marks(c->m, t->range)) == c->s->scope;
-}
-
 /* By range, step and time, whatever the scope. */
 static bool keeps_in_any(const struct selector *c, const struct thing *t)
 {
 	const struct ws_model *m = c->m;
 	uint32_t crossing = t->crossing;
-	int in = !c->inside || (t->range != WS_NONE && c->inside[t->range]);
+	int in = !c->s->inside || (t->range != WS_NONE && c->s->inside[t->range]);
 
-	if (c->inside && c->f->by_gpu_time)
+	if (c->s->inside && c->f->by_gpu_time)
 		in = ws_spans_inside(&c->spans, t->start_ns,
 		                     t->end_ns > t->start_ns ? t->end_ns : t->end_ns + 1) > 0;
 	else
 		for (; !in && crossing != WS_NONE;
 		     crossing = m->attribution.crossings[crossing].next)
-			in = c->inside[m->attribution.crossings[crossing].range];
+			in = c->s->inside[m->attribution.crossings[crossing].range];
 	return in && (!c->s->has_steps || ws_step_selected(m, c->s, t->step)) &&
 	       ws_time_selected(c->s, t->start_ns, t->end_ns);
-}
-
-static bool keeps(const struct selector *c, struct thing t)
-{
-	return in_scope(c, &t) && keeps_in_any(c, &t);
-}
-
-static bool keeps_pid(const struct selector *c, uint32_t process)
-{
-	return !c->f || !c->f->has_process ||
-	       (process < c->m->nprocesses && c->m->pids[process] == c->f->process);
 }
 
 static bool keeps_place(const struct selector *c, uint32_t device, uint64_t stream)
@@ -322,6 +335,12 @@ static bool keeps_place(const struct selector *c, uint32_t device, uint64_t stre
 	       (!c->f || !c->f->has_stream || stream == c->f->stream);
 }
 
+static bool keeps_host(const struct selector *c, const struct thing *t, uint32_t process)
+{
+	return in_scope(c->m, c->s, t) && keeps_in_any(c, t) && keeps_pid(c->m, c->s, process);
+}
+
+/* Calls of a pass, whose ranges nest, have none. */
 static uint32_t crossing_of_call(const struct selector *c, uint32_t call)
 {
 	return call == WS_NONE || !c->m->attribution.first ? WS_NONE
@@ -330,98 +349,116 @@ static uint32_t crossing_of_call(const struct selector *c, uint32_t call)
 
 /* --- all things ------------------------------------------------------------------------- */
 
+/* With a filter of device work only the calls that started kept work are kept. */
+static void keep_call(const struct ws_selection *s, bool work_is_kept, uint32_t call)
+{
+	if (s->has_launched && work_is_kept && call != WS_NONE)
+		s->call[call] = 1;
+}
+
+static void select_kernels(struct selector *c)
+{
+	struct ws_selection *s = c->s;
+
+	for (size_t i = 0; i < c->rows->nkernels; i++) {
+		const struct ws_joined_kernel *k = ws_joined_rows_kernel(c->rows, i);
+		const struct ws_config *config = &c->m->configs[k->config];
+		const int64_t start_ns = k->timed ? k->start_ns : 0;
+		const struct thing t = {k->range,    ws_joined_rows_step(c->rows, k->step),
+		                        k->crossing, k->marks,
+		                        start_ns,    start_ns + k->dur_ns};
+		bool kept = in_scope(c->m, c->s, &t);
+
+		if (s->kernel) {
+			s->any_scope[i] = keeps_in_any(c, &t) &&
+			                  keeps_pid(c->m, c->s, config->process) &&
+			                  keeps_place(c, config->device, config->stream) &&
+			                  (!c->name_matches || c->name_matches[config->name]);
+			kept = kept && s->any_scope[i];
+			s->kernel[i] = kept;
+			keep_call(s, kept, k->call);
+		}
+		s->kernels += kept;
+		s->gpu_ns += kept ? k->dur_ns : 0;
+	}
+}
+
 static void select_work(struct selector *c)
 {
 	const struct ws_model *m = c->m;
-	const struct ws_kernels *kernels = &m->kernels;
 	struct ws_selection *s = c->s;
 
-	for (size_t k = 0; k < kernels->n; k++) {
-		const struct ws_config *config = &m->configs[kernels->config[k]];
-		int64_t start = kernels->start_ns[k];
-		const struct thing t = {kernels->range[k], kernels->step[k],
-		                        crossing_of_call(c, kernels->call[k]), start,
-		                        start + kernels->dur_ns[k]};
-
-		s->any_scope[k] = keeps_in_any(c, &t) && keeps_pid(c, config->process) &&
-		                  keeps_place(c, config->device, config->stream) &&
-		                  (!c->name_matches || c->name_matches[config->name]);
-		s->kernel[k] = s->any_scope[k] && in_scope(c, &t);
-		if (s->kernel[k]) {
-			s->kernels++;
-			s->gpu_ns += kernels->dur_ns[k];
-		}
-	}
 	for (size_t i = 0; i < m->nwork; i++) {
 		const struct ws_work *w = &m->work[i];
+		const struct thing t = {w->range, w->step,
+		                        /* its scope is known */
+		                        crossing_of_call(c, w->call), 0, w->start_ns,
+		                        w->start_ns + w->dur_ns};
 
-		const struct thing t = {w->range, w->step, crossing_of_call(c, w->call),
-		                        w->start_ns, w->start_ns + w->dur_ns};
-
-		s->any_work[i] = keeps_in_any(c, &t) && keeps_pid(c, w->process) &&
+		s->any_work[i] = keeps_in_any(c, &t) && keeps_pid(c->m, c->s, w->process) &&
 		                 keeps_place(c, w->device, w->stream) && !c->name_matches;
-		s->work[i] = s->any_work[i] && in_scope(c, &t);
+		s->work[i] = s->any_work[i] && (s->scope == WS_SCOPE_ALL || w->scope == s->scope);
+		if (s->call)
+			keep_call(s, s->work[i], w->call);
 	}
 }
 
-/* With a filter of device work only the calls that started kept work. */
 static void select_calls(struct selector *c)
 {
-	const struct ws_model *m = c->m;
-	const struct ws_api *a = &m->api;
 	struct ws_selection *s = c->s;
 
-	if (s->has_launched) {
-		for (size_t k = 0; k < m->kernels.n; k++)
-			if (s->kernel[k] && m->kernels.call[k] != WS_NONE)
-				s->call[m->kernels.call[k]] = 1;
-		for (size_t i = 0; i < m->nwork; i++)
-			if (s->work[i] && m->work[i].call != WS_NONE)
-				s->call[m->work[i].call] = 1;
-		return;
+	for (uint32_t i = 0; s->call && !s->has_launched && i < c->rows->ncalls; i++) {
+		const struct ws_joined_call *call = ws_joined_rows_call(c->rows, i);
+		const struct thing t = {call->range,
+		                        ws_joined_rows_step(c->rows, call->step),
+		                        crossing_of_call(c, i),
+		                        call->marks,
+		                        call->start_ns,
+		                        call->start_ns + call->dur_ns};
+
+		s->call[i] = keeps_host(c, &t, c->m->threads[call->thread].process);
 	}
-	for (uint32_t i = 0; i < a->n; i++)
-		s->call[i] = keeps(c, (struct thing){a->range[i], ws_call_step(m, i),
-		                                     crossing_of_call(c, i), a->start_ns[i],
-		                                     a->end_ns[i]}) &&
-		             keeps_pid(c, a->process[i]);
 }
 
+/* Who asks by number, has a loaded model. */
+static void select_ranges(struct selector *c)
+{
+	for (uint32_t i = 0; c->s->range && i < c->rows->nranges; i++)
+		c->s->range[i] = ws_range_selected(c->m, c->s, ws_joined_rows_range(c->rows, i));
+}
+
+/* Framework operations, which a pass declines, and allocations. */
 static void select_host(struct selector *c)
 {
 	const struct ws_model *m = c->m;
-	const struct ws_ranges *r = &m->ranges, *ops = &m->cpu_ops.tree;
+	const struct ws_ranges *ops = &m->cpu_ops.tree;
 	struct ws_selection *s = c->s;
 
-	for (uint32_t i = 0; i < r->n; i++) {
-		const struct thing t = {i, ws_range_step(m, i), WS_NONE, r->start_ns[i],
-		                        r->end_ns[i]};
-
-		s->range[i] = (!c->inside || c->inside[i]) && in_scope(c, &t) &&
-		              (!s->has_steps || ws_step_selected(m, s, t.step)) &&
-		              ws_time_selected(s, t.start_ns, t.end_ns) &&
-		              keeps_pid(c, m->threads[r->thread[i]].process);
-	}
 	for (uint32_t i = 0; i < ops->n; i++) {
-		uint32_t process = m->threads[ops->thread[i]].process, range = m->cpu_ops.range[i];
-		int64_t start = ops->start_ns[i], end = ops->end_ns[i];
+		const uint32_t process = m->threads[ops->thread[i]].process;
+		const struct thing t = done_at(m, c->rows, m->cpu_ops.range[i], process,
+		                               ops->start_ns[i], ops->end_ns[i]);
 
-		s->op[i] = keeps(c, (struct thing){range, ws_step_at(m, range, process, start, end),
-		                                   WS_NONE, start, end}) &&
-		           keeps_pid(c, process);
+		s->op[i] = keeps_host(c, &t, process);
 	}
 	for (size_t i = 0; i < m->nmemory; i++) {
 		const struct ws_memory_event *e = &m->memory[i];
+		const struct thing t =
+		        done_at(m, c->rows, e->range, e->process, e->time_ns, e->time_ns);
 
 		s->memory[i] =
-		        keeps(c, (struct thing){e->range,
-		                                ws_step_at(m, e->range, e->process, e->time_ns,
-		                                           e->time_ns),
-		                                WS_NONE, e->time_ns, e->time_ns}) &&
-		        keeps_pid(c, e->process) &&
+		        keeps_host(c, &t, e->process) &&
 		        (!s->has_device || (e->device != WS_NONE &&
 		                            m->devices[e->device].id == (uint64_t)c->f->device));
 	}
+}
+
+static bool any_call(const struct selector *c)
+{
+	for (uint32_t i = 0; i < c->rows->ncalls; i++)
+		if (ws_call_selected(c->m, c->s, ws_joined_rows_call(c->rows, i), i))
+			return true;
+	return false;
 }
 
 static void select_all(struct selector *c)
@@ -432,43 +469,55 @@ static void select_all(struct selector *c)
 	int any = 0, of_any = !c->f || (!c->f->kernel && !c->f->has_stream);
 
 	select_host(c);
+	select_ranges(c);
+	select_kernels(c);
 	select_work(c);
 	select_calls(c);
 	for (size_t i = 0; i < m->nmemory; i++)
 		any |= s->memory[i] && of_any;
 	for (size_t i = 0; i < m->nwork; i++)
 		any |= s->work[i];
-	for (size_t i = 0; i < m->api.n; i++)
-		any |= s->call[i];
-	s->nothing = (*s->words || s->scope != WS_SCOPE_ALL) && !s->kernels && !any;
+	s->nothing = (*s->words || s->scope != WS_SCOPE_ALL) && !s->kernels && !any && !any_call(c);
 }
 
-static enum ws_status allocate(const struct ws_model *m, struct ws_selection *s, struct ws_err *err)
+/* Arrays by row only where a row does not tell it by itself. */
+static enum ws_status allocate(struct selector *c, struct ws_err *err)
 {
-	WS_NEW(&s->arena, s->kernel, m->kernels.n);
-	WS_NEW(&s->arena, s->any_scope, m->kernels.n);
-	WS_NEW(&s->arena, s->range, m->ranges.n);
-	WS_NEW(&s->arena, s->call, m->api.n);
+	const struct ws_model *m = c->m;
+	const struct ws_joined_rows *rows = c->rows;
+	struct ws_selection *s = c->s;
+
 	WS_NEW(&s->arena, s->work, m->nwork);
 	WS_NEW(&s->arena, s->any_work, m->nwork);
 	WS_NEW(&s->arena, s->op, m->cpu_ops.tree.n);
 	WS_NEW(&s->arena, s->memory, m->nmemory);
-	WS_NEW(&s->arena, s->rows, 1);
 	WS_NEW(&s->arena, s->kept, 1);
-	WS_FORWARD(ws_arena_check(&s->arena, "the selection of kernels", err));
-	ws_joined_rows_of_model(s->rows, m);
-	return WS_OK;
+	if (rows->loaded || (c->f && !ws_filter_is_all(c->f))) {
+		WS_NEW(&s->arena, s->kernel, rows->nkernels);
+		WS_NEW(&s->arena, s->any_scope, rows->nkernels);
+	}
+	if (rows->loaded)
+		WS_NEW(&s->arena, s->range, rows->nranges);
+	if (rows->loaded || s->has_launched || s->has_nvtx)
+		WS_NEW(&s->arena, s->call, rows->ncalls);
+	if (s->has_nvtx)
+		WS_NEW(&s->arena, s->inside, rows->nranges);
+	return ws_arena_check(&s->arena, "a filter", err);
 }
 
-static bool any_in_steps(const struct ws_model *m)
+static bool any_in_steps(const struct selector *c)
 {
-	for (size_t k = 0; k < m->kernels.n; k++)
-		if (ws_step_is_measured(m, m->kernels.step[k]))
-			return 1;
+	const struct ws_model *m = c->m;
+
 	for (size_t i = 0; i < m->nwork; i++)
 		if (m->work[i].scope == WS_SCOPE_STEPS)
-			return 1;
-	return 0;
+			return true;
+	for (size_t i = 0; i < c->rows->nkernels; i++)
+		if (ws_step_is_measured(
+		            m,
+		            ws_joined_rows_step(c->rows, ws_joined_rows_kernel(c->rows, i)->step)))
+			return true;
+	return false;
 }
 
 static int64_t time_of(const struct ws_model *m, int64_t relative_ns)
@@ -484,44 +533,57 @@ static enum ws_status select_by(struct selector *c, struct ws_err *err)
 {
 	const struct ws_filter *f = c->f;
 
-	WS_FORWARD(allocate(c->m, c->s, err));
-	if (c->s->has_nvtx) {
-		WS_NEW(&c->temp, c->inside, c->m->ranges.n);
-		WS_FORWARD(ws_arena_check(&c->temp, "a filter", err));
-		WS_FORWARD(ws_filter_ranges(c->m, f->nvtx, c->inside, err));
-	}
+	WS_FORWARD(allocate(c, err));
+	if (c->s->has_nvtx)
+		WS_FORWARD(ws_filter_ranges(c->m, c->rows, f->nvtx, c->s->inside, &c->s->declined,
+		                            err));
 	if (c->s->has_nvtx && f->by_gpu_time)
 		WS_FORWARD(find_spans(c, err));
 	if (f && f->kernel)
 		WS_FORWARD(match_names(c, err));
 	WS_FORWARD(find_words(c->s, f, err));
-	WS_FORWARD(
-	        ws_select_scope(c->m, f ? f->scope : WS_SCOPE_ALL, any_in_steps(c->m), c->s, err));
-	select_all(c);
+	WS_FORWARD(ws_select_scope(c->m, f ? f->scope : WS_SCOPE_ALL, any_in_steps(c), c->s, err));
+	if (!c->s->declined)
+		select_all(c);
 	return WS_OK;
 }
 
-enum ws_status ws_select(const struct ws_model *m, const struct ws_filter *f,
-                         struct ws_selection *out, struct ws_err *err)
+/* What the filter says of times and steps. */
+static void begin(const struct ws_model *m, const struct ws_filter *f, struct ws_selection *s)
 {
-	struct selector c = {.m = m, .f = f, .s = out};
-	enum ws_status status;
-
-	*out = (struct ws_selection){.step_last = INT64_MAX,
-	                             .time_first_ns = INT64_MIN,
-	                             .time_end_ns = INT64_MAX};
-	out->has_nvtx = f && f->nvtx;
-	out->has_steps = f && (f->step_first >= 0 || f->step_last >= 0);
-	out->has_device = f && f->device >= 0;
-	out->has_launched = f && (f->device >= 0 || f->has_stream || f->kernel);
-	if (out->has_steps) {
-		out->step_first = f->step_first > 0 ? f->step_first : 0;
-		out->step_last = f->step_last >= 0 ? f->step_last : INT64_MAX;
+	*s = (struct ws_selection){.step_last = INT64_MAX,
+	                           .time_first_ns = INT64_MIN,
+	                           .time_end_ns = INT64_MAX};
+	s->has_nvtx = f && f->nvtx;
+	s->has_steps = f && (f->step_first >= 0 || f->step_last >= 0);
+	s->has_device = f && f->device >= 0;
+	s->has_process = f && f->has_process;
+	s->pid = f ? f->process : 0;
+	s->has_launched = f && (f->device >= 0 || f->has_stream || f->kernel);
+	if (s->has_steps) {
+		s->step_first = f->step_first > 0 ? f->step_first : 0;
+		s->step_last = f->step_last >= 0 ? f->step_last : INT64_MAX;
 	}
 	if (f && f->has_time) {
-		out->time_first_ns = time_of(m, f->time_first_ns);
-		out->time_end_ns = time_of(m, f->time_end_ns);
+		s->time_first_ns = time_of(m, f->time_first_ns);
+		s->time_end_ns = time_of(m, f->time_end_ns);
 	}
+}
+
+enum ws_status ws_select_rows(const struct ws_model *m, struct ws_joined_rows *rows,
+                              const struct ws_filter *f, struct ws_selection *out,
+                              struct ws_err *err)
+{
+	struct selector c = {.m = m, .rows = rows, .f = f, .s = out};
+	enum ws_status status;
+
+	begin(m, f, out);
+	if (!rows) {
+		WS_NEW(&out->arena, c.rows, 1);
+		WS_FORWARD(ws_arena_check(&out->arena, "a filter", err));
+		ws_joined_rows_of_model(c.rows, m);
+	}
+	out->rows = c.rows;
 	status = select_by(&c, err);
 	ws_spans_release(&c.spans);
 	ws_arena_free(&c.temp);

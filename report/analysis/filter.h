@@ -11,8 +11,10 @@
 
 struct ws_selection {
 	struct ws_joined_rows *rows; /* what is selected from; NULL: of a pass without rows */
-	/* 1 = in the report; one entry for each thing of the model; kernel: NULL of a pass */
+	/* 1 = in the report; by row of kernels, ranges, calls, and by the model's other things.
+	 * Of a pass kernel and call are NULL where a row tells it by itself, and range is. */
 	uint8_t *kernel, *range, *call, *work, *op, *memory;
+	uint8_t *inside; /* by row of ranges: the pattern keeps it; NULL: there is none */
 	/* kernels and other device work that pass every filter but the scope: what a device did
 	 * before a step is no idle time, whatever the report is about. NULL: all */
 	uint8_t *any_scope, *any_work;
@@ -22,9 +24,11 @@ struct ws_selection {
 	size_t measured; /* measured steps in the report */
 	int64_t step_first, step_last;      /* their numbers; all of them without a filter */
 	int64_t time_first_ns, time_end_ns; /* what overlaps this; everything without a filter */
-	int has_nvtx, has_steps, has_device;
+	uint64_t pid;
+	bool has_nvtx, has_steps, has_device, has_process;
 	bool has_launched;     /* a filter of device work: device, stream or kernel */
 	int nothing;           /* there is a filter, and nothing passes it */
+	const char *declined;  /* see ws_select_rows */
 	char *words;           /* the filters in words; "" = none */
 	char *scope_words;     /* the part of the run, in words */
 	struct ws_kept *kept;  /* what analyses found, for those who ask again */
@@ -52,14 +56,21 @@ struct ws_table_context {
 	const struct ws_selection *sel;
 	const struct ws_digest *digest; /* with the parts that the table needs */
 	struct ws_arena *temp;          /* for what it needs while it is made; freed behind it */
-	struct ws_joined_rows *rows;    /* of a table of rows, which takes them; NULL: from m */
 };
 /*
- * Free with ws_selection_release, also after a failure. filter may be NULL.
- * USAGE: a pattern or regular expression that is none.
+ * From joined rows, which outlive it; NULL: those of m, which is loaded. Free with
+ * ws_selection_release, also after a failure. filter may be NULL. USAGE: a pattern or regular
+ * expression that is none. Where the rows of a pass do not tell what passes, out->declined says
+ * why, and nothing is selected.
  */
-enum ws_status ws_select(const struct ws_model *m, const struct ws_filter *filter,
-                         struct ws_selection *out, struct ws_err *err);
+enum ws_status ws_select_rows(const struct ws_model *m, struct ws_joined_rows *rows,
+                              const struct ws_filter *filter, struct ws_selection *out,
+                              struct ws_err *err);
+static inline enum ws_status ws_select(const struct ws_model *m, const struct ws_filter *filter,
+                                       struct ws_selection *out, struct ws_err *err)
+{
+	return ws_select_rows(m, NULL, filter, out, err);
+}
 void ws_selection_release(struct ws_selection *s);
 
 /* The first kernel row of a device or of one behind it. */
@@ -102,10 +113,12 @@ bool ws_filter_matches(struct ws_bytes pattern, struct ws_bytes path, struct ws_
 
 /*
  * inside[r] = 1 for the ranges that nvtx ("[domain:]path[#n|#a..b]") names and
- * those in them; inside has an entry a range of the model. A pattern that
- * names ranges as a whole does, also when it ends in what looks like #n.
+ * those in them; inside has an entry a range. A pattern that names ranges as a
+ * whole does, also when it ends in what looks like #n. *declined: it names no path, and may be
+ * of names as they were recorded, which rows of a pass do not tell.
  */
-enum ws_status ws_filter_ranges(const struct ws_model *m, const char *nvtx, uint8_t *inside,
+enum ws_status ws_filter_ranges(const struct ws_model *m, struct ws_joined_rows *rows,
+                                const char *nvtx, uint8_t *inside, const char **declined,
                                 struct ws_err *err);
 
 /*
@@ -122,6 +135,7 @@ bool ws_filter_is_all(const struct ws_filter *f);
 /* Is a range a step? One called warm-up is, without anybody asking, and does not count here. */
 bool ws_any_step(const struct ws_model *m);
 /* USAGE, with the nearest names, when no kernel, copy, call or allocation of the trace passes the
- * filter, or no range is a step by this pattern (NULL: none was asked for). */
-enum ws_status ws_filter_check(const struct ws_model *m, const struct ws_filter *filter,
-                               const char *step, struct ws_err *err);
+ * filter that sel was made by, or no range is a step by this pattern (NULL: none was asked for). */
+enum ws_status ws_filter_check(const struct ws_model *m, const struct ws_selection *sel,
+                               const struct ws_filter *filter, const char *step,
+                               struct ws_err *err);

@@ -66,44 +66,45 @@ static enum ws_status unknown_range(const struct ws_model *m, const char *patter
 	               "warpsheet report TRACE --table ranges --scope all lists the ranges", err);
 }
 
-static enum ws_status check_nvtx(const struct ws_model *m, const char *nvtx, struct names *names,
-                                 struct ws_err *err)
+/* Does a kernel pass this filter, or of --nvtx a range? */
+static enum ws_status passes(const struct ws_model *m, struct ws_joined_rows *rows,
+                             const struct ws_filter *only, bool *any, struct ws_err *err)
 {
-	uint8_t *inside = calloc(m->ranges.n + 1, 1);
-	enum ws_status status =
-	        inside ? ws_filter_ranges(m, nvtx, inside, err) : WS_FAIL_MEMORY(err, "a filter");
-	int any = 0;
+	struct ws_selection sel;
+	enum ws_status status = ws_select_rows(m, rows, only, &sel, err);
 
-	for (size_t i = 0; i < m->ranges.n && status == WS_OK; i++)
-		any |= inside[i];
-	free(inside);
-	if (any || status != WS_OK)
-		return status;
-	return unknown_range(m, nvtx, names, err);
+	*any = sel.kernels > 0;
+	for (size_t i = 0; status == WS_OK && only->nvtx && i < rows->nranges; i++)
+		*any |= sel.inside[i];
+	ws_selection_release(&sel);
+	return status;
 }
 
-static enum ws_status check_kernel(const struct ws_model *m, const struct ws_filter *f,
-                                   struct names *names, struct ws_err *err)
+static enum ws_status check_nvtx(const struct ws_model *m, struct ws_joined_rows *rows,
+                                 const char *nvtx, struct names *names, struct ws_err *err)
 {
-	const struct ws_filter only = {.scope = WS_SCOPE_ALL,
-	                               .step_first = -1,
-	                               .step_last = -1,
-	                               .device = -1,
-	                               .kernel = f->kernel};
-	struct ws_selection sel;
-	enum ws_status status = ws_select(m, &only, &sel, err);
-	size_t passed = sel.kernels;
+	struct ws_filter only = WS_FILTER_ALL;
+	bool any;
 
-	ws_selection_release(&sel);
-	if (status != WS_OK || passed)
-		return status;
-	for (size_t i = 1; i < m->nconfigs && status == WS_OK; i++)
-		status = add_name(names, ws_model_short_name(m, m->configs[i].name), err);
-	return status == WS_OK ? unknown("kernel", f->kernel, names,
-	                                 "warpsheet report TRACE --table kernel-summary lists the "
-	                                 "kernels",
-	                                 err)
-	                       : status;
+	only.nvtx = nvtx;
+	WS_FORWARD(passes(m, rows, &only, &any, err));
+	return any ? WS_OK : unknown_range(m, nvtx, names, err);
+}
+
+static enum ws_status check_kernel(const struct ws_model *m, struct ws_joined_rows *rows,
+                                   const char *kernel, struct names *names, struct ws_err *err)
+{
+	struct ws_filter only = WS_FILTER_ALL;
+	bool any;
+
+	only.kernel = kernel;
+	WS_FORWARD(passes(m, rows, &only, &any, err));
+	if (any)
+		return WS_OK;
+	for (size_t i = 1; i < m->nconfigs; i++)
+		WS_FORWARD(add_name(names, ws_model_short_name(m, m->configs[i].name), err));
+	return unknown("kernel", kernel, names,
+	               "warpsheet report TRACE --table kernel-summary lists the kernels", err);
 }
 
 static enum ws_status check_device(const struct ws_model *m, int64_t device, struct ws_err *err)
@@ -125,14 +126,14 @@ static enum ws_status tell(const struct ws_model *m, const struct ws_filter *f,
                            const struct ws_selection *sel, struct names *names, struct ws_err *err)
 {
 	if (f->nvtx)
-		WS_FORWARD(check_nvtx(m, f->nvtx, names, err));
+		WS_FORWARD(check_nvtx(m, sel->rows, f->nvtx, names, err));
 	if (f->kernel) {
 		names_release(names);
 		names->n = 0;
 		names->text = calloc(m->nconfigs + 1, sizeof(*names->text));
 		if (!names->text)
 			return WS_FAIL_MEMORY(err, "the names of a trace");
-		WS_FORWARD(check_kernel(m, f, names, err));
+		WS_FORWARD(check_kernel(m, sel->rows, f->kernel, names, err));
 	}
 	if (f->device >= 0)
 		WS_FORWARD(check_device(m, f->device, err));
@@ -149,20 +150,18 @@ bool ws_any_step(const struct ws_model *m)
 	return false;
 }
 
-enum ws_status ws_filter_check(const struct ws_model *m, const struct ws_filter *filter,
-                               const char *step, struct ws_err *err)
+enum ws_status ws_filter_check(const struct ws_model *m, const struct ws_selection *sel,
+                               const struct ws_filter *filter, const char *step, struct ws_err *err)
 {
 	struct names names = {.text = calloc(m->ranges.npaths + 1, sizeof(*names.text))};
-	struct ws_selection sel;
-	enum ws_status status = ws_select(m, filter, &sel, err);
+	enum ws_status status = WS_OK;
 
-	if (status == WS_OK && !names.text)
+	if (!names.text)
 		status = WS_FAIL_MEMORY(err, "the names of a trace");
 	if (status == WS_OK && step && !ws_any_step(m))
 		status = unknown_range(m, step, &names, err);
-	if (status == WS_OK && sel.nothing)
-		status = tell(m, filter, &sel, &names, err);
-	ws_selection_release(&sel);
+	if (status == WS_OK && sel->nothing)
+		status = tell(m, filter, sel, &names, err);
 	names_release(&names);
 	return status;
 }

@@ -44,6 +44,7 @@ bool ws_filter_matches(struct ws_bytes pattern, struct ws_bytes path, struct ws_
 
 struct matcher {
 	const struct ws_model *m;
+	struct ws_joined_rows *rows;
 	uint8_t *named; /* range -> the pattern names it */
 	bool any;       /* some are named */
 	struct ws_arena temp;
@@ -69,8 +70,8 @@ static enum ws_status match_paths(struct matcher *c, struct ws_bytes pattern, st
 		        (uint8_t)ws_filter_matches(pattern, path, m->texts[r->paths[p].domain]);
 		free(text);
 	}
-	for (size_t i = 0; i < r->n; i++) {
-		c->named[i] = path_named[r->path[i]];
+	for (uint32_t i = 0; i < c->rows->nranges; i++) {
+		c->named[i] = path_named[ws_joined_rows_range(c->rows, i)->path];
 		c->any |= c->named[i];
 	}
 	return WS_OK;
@@ -141,6 +142,22 @@ static int take_number(const char **at, const char *end, uint32_t *out)
 	return *at > from;
 }
 
+/* Do paths leave something out of the names of their ranges? */
+static enum ws_status find_left_out(struct matcher *c, bool *any, struct ws_err *err)
+{
+	const struct ws_model *m = c->m;
+	uint8_t *is_name;
+
+	*any = false;
+	WS_NEW(&c->temp, is_name, m->ntexts);
+	WS_FORWARD(ws_arena_check(&c->temp, "the names of ranges", err));
+	for (size_t p = 0; p < m->ranges.npaths; p++)
+		is_name[m->ranges.paths[p].name] = 1;
+	for (uint32_t i = 0; i < m->ntexts; i++)
+		*any |= m->steady_of[i] && m->steady_of[i] != i && is_name[m->steady_of[i]];
+	return WS_OK;
+}
+
 /* "…#3" or "…#2..5": cuts it off. 0 when the pattern does not end so. */
 static bool take_instances(struct ws_bytes *pattern, uint32_t *first, uint32_t *last)
 {
@@ -162,53 +179,94 @@ static bool take_instances(struct ws_bytes *pattern, uint32_t *first, uint32_t *
 	return 1;
 }
 
-/* Of the ranges that are named and lie in no other named one, keep those numbered first to last by
- * begin; then what lies in them. */
-static enum ws_status keep_instances(struct matcher *c, uint32_t first, uint32_t last,
-                                     uint8_t *inside, struct ws_err *err)
-{
-	const struct ws_ranges *r = &c->m->ranges;
-	uint32_t *order;
-	size_t n = 0;
+/* A range that is named and lies in no other such one. */
+struct instance {
+	int64_t start_ns;
+	uint32_t thread, number;
+};
 
-	WS_NEW(&c->temp, order, r->n);
-	WS_FORWARD(ws_arena_check(&c->temp, "the order of ranges", err));
-	for (uint32_t i = 0; i < r->n; i++) {
-		int under = r->parent[i] != WS_NONE && inside[r->parent[i]];
+static int by_begin(const void *pa, const void *pb)
+{
+	const struct instance *a = pa, *b = pb;
+
+	if (a->start_ns != b->start_ns)
+		return a->start_ns < b->start_ns ? -1 : 1;
+	if (a->thread != b->thread)
+		return a->thread < b->thread ? -1 : 1;
+	return a->number < b->number ? -1 : a->number > b->number;
+}
+
+/* Keeps what is named, and what lies in it; n: how many are named and lie in no other. */
+static void keep_named(struct matcher *c, uint8_t *inside, size_t *n)
+{
+	*n = 0;
+	for (uint32_t i = 0; i < c->rows->nranges; i++) {
+		const uint32_t parent = ws_joined_rows_range(c->rows, i)->parent;
+		const bool under = parent != WS_NONE && inside[parent];
 
 		inside[i] = c->named[i] || under;
-		if (c->named[i] && !under)
-			order[n++] = i;
+		*n += c->named[i] && !under;
 	}
-	WS_FORWARD(ws_order_by(order, r->start_ns, n, err));
-	memset(inside, 0, r->n);
+}
+
+/* Of those that are kept, the instances first to last by begin; then what lies in them. */
+static enum ws_status keep_instances(struct matcher *c, uint32_t first, uint32_t last,
+                                     uint8_t *inside, size_t n, struct ws_err *err)
+{
+	struct ws_joined_rows *rows = c->rows;
+	struct instance *order;
+
+	WS_NEW(&c->temp, order, n);
+	WS_FORWARD(ws_arena_check(&c->temp, "the order of ranges", err));
+	n = 0;
+	for (uint32_t i = 0; i < rows->nranges; i++) {
+		const struct ws_joined_range *r = ws_joined_rows_range(rows, i);
+
+		if (c->named[i] && (r->parent == WS_NONE || !inside[r->parent]))
+			order[n++] = (struct instance){r->start_ns, r->thread, i};
+	}
+	ws_sort(order, n, sizeof(*order), by_begin);
+	memset(inside, 0, rows->nranges);
 	for (size_t i = first; i < n && i <= last; i++)
-		inside[order[i]] = 1;
-	for (uint32_t i = 0; i < r->n; i++)
-		inside[i] |= r->parent[i] != WS_NONE && inside[r->parent[i]];
+		inside[order[i].number] = 1;
+	for (uint32_t i = 0; i < rows->nranges; i++) {
+		const uint32_t parent = ws_joined_rows_range(rows, i)->parent;
+
+		inside[i] |= parent != WS_NONE && inside[parent];
+	}
 	return WS_OK;
 }
 
 static enum ws_status match(struct matcher *c, struct ws_bytes pattern, uint8_t *inside,
-                            struct ws_err *err)
+                            const char **declined, struct ws_err *err)
 {
 	uint32_t first = 0, last = UINT32_MAX;
+	bool by_number = false, left_out = false;
+	size_t n;
 
-	WS_NEW(&c->temp, c->named, c->m->ranges.n);
+	WS_NEW(&c->temp, c->named, c->rows->nranges);
 	WS_FORWARD(ws_arena_check(&c->temp, "the ranges of a filter", err));
 	WS_FORWARD(match_paths(c, pattern, err));
-	if (!c->any)
+	if (!c->any && c->rows->loaded)
 		WS_FORWARD(match_recorded(c, pattern, err));
-	if (!c->any && take_instances(&pattern, &first, &last))
+	else if (!c->any)
+		WS_FORWARD(find_left_out(c, &left_out, err));
+	if (left_out)
+		*declined = "names of ranges as they were recorded are looked for";
+	by_number = !c->any && take_instances(&pattern, &first, &last);
+	if (by_number)
 		WS_FORWARD(match_paths(c, pattern, err));
-	return keep_instances(c, first, last, inside, err);
+	keep_named(c, inside, &n);
+	return by_number ? keep_instances(c, first, last, inside, n, err) : WS_OK;
 }
 
-enum ws_status ws_filter_ranges(const struct ws_model *m, const char *nvtx, uint8_t *inside,
+enum ws_status ws_filter_ranges(const struct ws_model *m, struct ws_joined_rows *rows,
+                                const char *nvtx, uint8_t *inside, const char **declined,
                                 struct ws_err *err)
 {
-	struct matcher c = {.m = m};
-	enum ws_status status = match(&c, (struct ws_bytes){nvtx, strlen(nvtx)}, inside, err);
+	struct matcher c = {.m = m, .rows = rows};
+	enum ws_status status =
+	        match(&c, (struct ws_bytes){nvtx, strlen(nvtx)}, inside, declined, err);
 
 	ws_arena_free(&c.temp);
 	return status;

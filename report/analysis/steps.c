@@ -26,7 +26,7 @@ enum ws_status ws_step_times(const struct ws_model *m, const struct ws_selection
 		return WS_FAIL_MEMORY(err, "%zu steps", n);
 	WS_FORWARD(ws_step_windows(m, sel, out->step_ns, err));
 	if (!digest) {
-		status = ws_digest_of_model(&own, m, sel, WS_DIGEST_STEPS, err);
+		status = ws_digest_of_rows(&own, m, sel, WS_DIGEST_STEPS, err);
 		digest = &own;
 	}
 	for (size_t s = 0; s < digest->nsteps; s++)

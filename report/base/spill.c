@@ -119,10 +119,11 @@ enum ws_status ws_spill_partition(struct ws_spill *s, size_t row_bytes, size_t n
 	size_t *at = calloc(key->n + 1, sizeof(*at));
 	struct ws_spill to = {.fd = -1};
 	enum ws_status status = WS_OK;
-	int ordered;
+	int ordered = key->n < 2;
 
 	WS_FAIL_IF(!at, err, NO_MEMORY, "out of memory for %zu keys", key->n);
-	count_keys(s, row_bytes, n, key, at, &ordered);
+	if (!ordered)
+		count_keys(s, row_bytes, n, key, at, &ordered);
 	if (!ordered)
 		status = ws_spill_open(&to, n * row_bytes, err);
 	for (size_t i = 0; i < n && !ordered && status == WS_OK; i++) {

@@ -197,7 +197,7 @@ struct ws_memory_event {
 };
 
 struct ws_model_step {
-	uint32_t range; /* of a loaded model; in a digest only a number that ascends */
+	uint32_t range; /* its number, which of a pass without rows is none */
 	uint32_t name, thread;
 	int64_t start_ns;
 	uint32_t index;  /* from 0; warm-up and measured steps are counted apart */

@@ -258,6 +258,7 @@ static enum ws_status tell_kernel(const struct ws_pass *p, const struct ws_pass_
 	        .class = place->class ? place->class : p->m->configs[k->config].name_class,
 	        .direction = place->direction,
 	        .dtype = place->dtype,
+	        .range_class = place->class,
 	        .cpu_op = WS_NONE,
 	        .crossing = WS_NONE,
 	        .step = launch->step,

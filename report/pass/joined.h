@@ -29,6 +29,7 @@ struct ws_joined_kernel {
 	uint32_t op_range; /* the innermost of those that is an annotated operation */
 	uint32_t path;     /* of its range */
 	uint32_t class, direction, dtype; /* 0 = unknown */
+	uint32_t range_class;             /* by its range or framework operation alone; 0 */
 	uint32_t op;                      /* name of its framework operation, 0 = none */
 	uint32_t cpu_op;   /* … and which of the model's, WS_NONE; none of a pass */
 	uint32_t crossing; /* of its call, as struct ws_attribution has them; WS_NONE of a pass */

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "formats/base/grow.h"
 #include "formats/trace/block_reader.h"
 #include "report/model/steps.h"
 #include "report/pass/pass.h"
@@ -40,6 +41,10 @@ static enum ws_status take_range(void *ctx, const struct ws_joined_range *range,
 
 	if (range->number >= rows->nranges)
 		rows->nranges = range->number + 1;
+	if (range->is_step) {
+		WS_FORWARD(WS_GROW(rows->range_of, (size_t)range->step + 1, rows->nsteps_of, err));
+		rows->range_of[range->step] = range->number;
+	}
 	return ws_spill_put(&rows->ranges, sizeof(*range), range->number, range, err);
 }
 
@@ -114,7 +119,8 @@ static struct ws_joined_kernel kernel_of_model(const struct ws_model *m, size_t 
 	row.range = range;
 	row.op_range = range == WS_NONE ? WS_NONE : m->range_op[range];
 	row.path = range == WS_NONE ? WS_NONE : m->ranges.path[range];
-	row.class = ws_kernel_class(m, i);
+	row.range_class = ws_kernel_range_class(m, i);
+	row.class = row.range_class ? row.range_class : m->configs[row.config].name_class;
 	row.direction = ws_kernel_direction(m, i);
 	row.dtype = ws_kernel_dtype(m, i);
 	row.op = op ? op->name : WS_TEXT_EMPTY;
@@ -141,20 +147,6 @@ static struct ws_joined_call call_of_model(const struct ws_joined_rows *rows,
 	        .marks = marks_of_model(m, m->api.range[call]),
 	        .failed = m->api.failed[call],
 	};
-}
-
-/* Kernel i of a model, with its call. */
-static enum ws_status copy_kernel(struct ws_joined_rows *rows, const struct ws_model *m, size_t i,
-                                  struct ws_err *err)
-{
-	struct ws_joined_kernel row = kernel_of_model(m, i);
-
-	if (row.call != WS_NONE) {
-		const struct ws_joined_call launch = call_of_model(rows, m, row.call);
-
-		WS_FORWARD(take_call(rows, &launch, &row.call, err));
-	}
-	return take_kernel(rows, &row, err);
 }
 
 static struct ws_joined_range range_of_model(const struct ws_model *m, uint32_t i)
@@ -185,17 +177,16 @@ static struct ws_joined_range range_of_model(const struct ws_model *m, uint32_t 
 	};
 }
 
-static enum ws_status number_steps(struct ws_joined_rows *rows, const struct ws_model *m,
+static enum ws_status number_steps(struct ws_joined_rows *rows, struct ws_model *m,
                                    struct ws_err *err)
 {
-	for (size_t i = 0; i < m->nsteps; i++)
-		if (m->steps[i].range >= rows->nsteps_of)
-			rows->nsteps_of = (size_t)m->steps[i].range + 1;
 	rows->step_of = malloc((rows->nsteps_of + 1) * sizeof(*rows->step_of));
 	WS_FAIL_IF(!rows->step_of, err, NO_MEMORY, "out of memory for %zu steps", m->nsteps);
 	memset(rows->step_of, 0xff, (rows->nsteps_of + 1) * sizeof(*rows->step_of));
-	for (size_t i = 0; i < m->nsteps; i++)
+	for (size_t i = 0; i < m->nsteps; i++) {
 		rows->step_of[m->steps[i].range] = (uint32_t)i;
+		m->steps[i].range = rows->range_of[m->steps[i].range];
+	}
 	return WS_OK;
 }
 
@@ -205,17 +196,6 @@ void ws_joined_rows_of_model(struct ws_joined_rows *rows, const struct ws_model 
 	                                .nkernels = m->kernels.n,
 	                                .ncalls = m->api.n,
 	                                .nranges = m->ranges.n};
-}
-
-enum ws_status ws_joined_rows_of_kernels(struct ws_joined_rows *rows, const struct ws_model *m,
-                                         const uint8_t *selected, struct ws_err *err)
-{
-	enum ws_status status = open_rooms(rows, m->kernels.n, m->kernels.n, 0, err);
-
-	for (size_t i = 0; i < m->kernels.n && status == WS_OK; i++)
-		if (!selected || selected[i])
-			status = copy_kernel(rows, m, i, err);
-	return status == WS_OK ? number_steps(rows, m, err) : status;
 }
 
 /* --- reading ------------------------------------------------------------------------------- */
@@ -276,8 +256,14 @@ static enum ws_status sort(struct ws_joined_rows *rows, struct ws_model *m, stru
 	WS_FORWARD(ws_spill_partition(&rows->kernels, sizeof(struct ws_joined_kernel),
 	                              rows->nkernels, &device, err));
 	WS_FORWARD(number_steps(rows, m, err));
-	for (size_t i = 0; i < m->nwork; i++)
-		m->work[i].step = ws_joined_rows_step(rows, m->work[i].step);
+	for (size_t i = 0; i < m->nwork; i++) {
+		struct ws_work *w = &m->work[i];
+
+		w->step = ws_joined_rows_step(rows, w->step);
+		/* when it was joined, nobody knew that its step would not end */
+		if (w->scope == WS_SCOPE_STEPS)
+			w->scope = (uint8_t)ws_scope_of(m, w->step, 0);
+	}
 	return place_memory(rows, m, err);
 }
 
@@ -338,30 +324,12 @@ enum ws_status ws_joined_rows_correlate(struct ws_joined_rows *rows,
 	return load_correlations(r, rows->correlations, err);
 }
 
-enum ws_status ws_joined_rows_keep(struct ws_joined_rows *rows, const struct ws_model *m,
-                                   enum ws_scope scope, int64_t *gpu_ns, struct ws_err *err)
-{
-	size_t kept = 0;
-
-	*gpu_ns = 0;
-	for (size_t i = 0; i < rows->nkernels; i++) {
-		const struct ws_joined_kernel row = *ws_joined_rows_kernel(rows, i);
-
-		if (scope != WS_SCOPE_ALL &&
-		    ws_scope_of(m, ws_joined_rows_step(rows, row.step), row.marks) != scope)
-			continue;
-		*gpu_ns += row.dur_ns;
-		WS_FORWARD(ws_spill_put(&rows->kernels, sizeof(row), kept++, &row, err));
-	}
-	rows->nkernels = kept;
-	return WS_OK;
-}
-
 void ws_joined_rows_free(struct ws_joined_rows *rows)
 {
 	ws_spill_close(&rows->kernels);
 	ws_spill_close(&rows->calls);
 	ws_spill_close(&rows->ranges);
+	free(rows->range_of);
 	free(rows->step_of);
 	free(rows->correlations);
 	*rows = (struct ws_joined_rows){0};

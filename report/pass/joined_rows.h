@@ -20,7 +20,8 @@ struct ws_joined_rows {
 	uint64_t *correlations; /* of its calls; NULL: nobody asks */
 	struct ws_spill kernels, calls, ranges;
 	size_t nkernels, ncalls, nranges;
-	uint32_t *step_of; /* `range` of a step -> step, WS_NONE */
+	/* what rows name a step by -> the model's step, WS_NONE; … -> its range's row */
+	uint32_t *step_of, *range_of;
 	size_t nsteps_of;
 };
 
@@ -35,9 +36,6 @@ enum ws_status ws_joined_rows_pass(struct ws_joined_rows *rows, const struct ws_
                                    struct ws_digest *d, const char **declined, struct ws_err *err);
 /* Those of a loaded model, which outlives them. */
 void ws_joined_rows_of_model(struct ws_joined_rows *rows, const struct ws_model *m);
-/* The kernels of a loaded model: those with selected[i], or all (NULL). */
-enum ws_status ws_joined_rows_of_kernels(struct ws_joined_rows *rows, const struct ws_model *m,
-                                         const uint8_t *selected, struct ws_err *err);
 /* From a pass or, where it declines, from a loaded model. Correlations of that are 0. */
 enum ws_status ws_joined_rows_read(struct ws_joined_rows *rows, const struct ws_trace_reader *r,
                                    const char *name, const struct ws_model_opts *opts,
@@ -46,9 +44,6 @@ enum ws_status ws_joined_rows_read(struct ws_joined_rows *rows, const struct ws_
 enum ws_status ws_joined_rows_correlate(struct ws_joined_rows *rows,
                                         const struct ws_trace_reader *r, struct ws_err *err);
 void ws_joined_rows_free(struct ws_joined_rows *rows);
-/* Of the kernels only those of a scope; *gpu_ns is their time. */
-enum ws_status ws_joined_rows_keep(struct ws_joined_rows *rows, const struct ws_model *m,
-                                   enum ws_scope scope, int64_t *gpu_ns, struct ws_err *err);
 
 /* Row i; to be used before the next of its kind is asked for. */
 const struct ws_joined_kernel *ws_joined_rows_kernel(struct ws_joined_rows *rows, size_t i);

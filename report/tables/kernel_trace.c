@@ -10,6 +10,8 @@ struct trace {
 	const struct ws_model *m;
 	struct ws_table *t;
 	struct ws_joined_rows rows;
+	struct ws_spill kept; /* the kernel of each row; none: all are */
+	size_t nkept;
 	/* Names repeat in every row; a cell that was copied into the table once is shared. */
 	struct ws_cell *text;       /* text -> its cell */
 	struct ws_cell *short_name; /* the same of its short form */
@@ -81,7 +83,9 @@ static void make_row(void *ctx, size_t i, struct ws_cell *row)
 {
 	struct trace *s = ctx;
 	const struct ws_model *m = s->m;
-	const struct ws_joined_kernel k = *ws_joined_rows_kernel(&s->rows, i);
+	const size_t at =
+	        s->kept.data ? *(uint32_t *)ws_spill_row(&s->kept, sizeof(uint32_t), i) : i;
+	const struct ws_joined_kernel k = *ws_joined_rows_kernel(&s->rows, at);
 	uint32_t step = ws_joined_rows_step(&s->rows, k.step);
 
 	if (k.timed) {
@@ -107,6 +111,7 @@ static void free_trace(void *ctx)
 	struct trace *s = ctx;
 
 	ws_joined_rows_free(&s->rows);
+	ws_spill_close(&s->kept);
 	free(s->text);
 	free(s->short_name);
 	free(s->path);
@@ -125,6 +130,22 @@ static enum ws_status make_paths(struct trace *s, struct ws_err *err)
 	return WS_OK;
 }
 
+static enum ws_status keep_selected(struct trace *s, const struct ws_selection *sel,
+                                    struct ws_err *err)
+{
+	const size_t n = sel->rows->nkernels;
+
+	if (sel->kernels == n) {
+		s->nkept = n;
+		return WS_OK;
+	}
+	WS_FORWARD(ws_spill_open(&s->kept, sel->kernels * sizeof(uint32_t), err));
+	for (uint32_t i = 0; i < n; i++)
+		if (ws_kernel_selected(s->m, sel, ws_joined_rows_kernel(sel->rows, i), i))
+			WS_FORWARD(ws_spill_put(&s->kept, sizeof(i), s->nkept++, &i, err));
+	return WS_OK;
+}
+
 static enum ws_status prepare(struct trace *s, const struct ws_table_context *tab,
                               struct ws_err *err)
 {
@@ -134,10 +155,10 @@ static enum ws_status prepare(struct trace *s, const struct ws_table_context *ta
 	WS_FAIL_IF(!s->text || !s->short_name || !s->path, err, NO_MEMORY,
 	           "out of memory for the trace of kernels");
 	WS_FORWARD(make_paths(s, err));
-	if (!tab->rows)
-		return ws_joined_rows_of_kernels(&s->rows, s->m, tab->sel->kernel, err);
-	s->rows = *tab->rows;
-	*tab->rows = (struct ws_joined_rows){0};
+	WS_FORWARD(keep_selected(s, tab->sel, err));
+	/* rows are made of it when they are written, when the selection is gone */
+	s->rows = *tab->sel->rows;
+	*tab->sel->rows = (struct ws_joined_rows){0};
 	return WS_OK;
 }
 
@@ -151,7 +172,7 @@ enum ws_status ws_tab_kernel_trace(const struct ws_table_context *tab, struct ws
 	WS_FAIL_IF(!s, err, NO_MEMORY, "out of memory for the trace of kernels");
 	*s = (struct trace){.m = tab->m, .t = t};
 	status = prepare(s, tab, err);
-	ws_table_set_source(t, &source, s->rows.nkernels);
+	ws_table_set_source(t, &source, s->nkept);
 	if (!ws_model_has_kernels(tab->m))
 		ws_table_set_not_recorded(t, WS_NO_KERNELS);
 	if (tab->sel->kernels)

@@ -45,7 +45,7 @@ static enum ws_status make(const struct ws_table_context *all, const struct ws_t
                            struct ws_table **out, struct ws_err *err)
 {
 	struct ws_arena temp = {0};
-	const struct ws_table_context with_temp = {all->m, all->sel, all->digest, &temp, all->rows},
+	const struct ws_table_context with_temp = {all->m, all->sel, all->digest, &temp},
 	                              *tab = &with_temp;
 	struct ws_table *t;
 	size_t which = 0;
@@ -78,17 +78,19 @@ static enum ws_status make(const struct ws_table_context *all, const struct ws_t
 	return status;
 }
 
-/* The digest of a loaded model that these tables are views of. */
-static enum ws_status digest(struct ws_digest *d, const struct ws_model *m,
-                             const struct ws_selection *sel, const struct ws_table_def *const *defs,
-                             size_t ndefs, struct ws_err *err)
+/* What these tables are views of; columns: of the only one, those that are wanted, NULL = all. */
+static unsigned parts_of(const struct ws_table_def *const *defs, size_t ndefs,
+                         const uint8_t *columns, bool *need_rows)
 {
 	unsigned parts = 0;
 	int rows;
 
-	for (size_t i = 0; i < ndefs; i++)
-		parts |= ws_table_needs(defs[i], NULL, &rows);
-	return ws_digest_of_model(d, m, sel, parts, err);
+	*need_rows = false;
+	for (size_t i = 0; i < ndefs; i++) {
+		parts |= ws_table_needs(defs[i], columns, &rows);
+		*need_rows |= rows != 0;
+	}
+	return parts;
 }
 
 /* All tables from what is in tab. */
@@ -185,11 +187,13 @@ enum ws_status ws_report_make_tables(const struct ws_model *m, const struct ws_f
 	struct ws_selection sel = {0};
 	struct ws_digest d = {0};
 	struct ws_table_context tab = {.m = m, .sel = &sel, .digest = &d};
+	bool need_rows;
+	const unsigned parts = parts_of(defs, ndefs, NULL, &need_rows);
 	enum ws_status status;
 
 	*out = NULL;
 	status = ws_select(m, filter, &sel, err);
-	WS_THEN(status, digest(&d, m, &sel, defs, ndefs, err));
+	WS_THEN(status, ws_digest_of_rows(&d, m, &sel, parts, err));
 	WS_THEN(status, make_and_keep(&tab, &d, defs, ndefs, out, err));
 	ws_digest_release(&d);
 	ws_selection_release(&sel);
@@ -242,111 +246,101 @@ static enum ws_status run_pass(const struct ws_trace_reader *r, const char *name
 	return ws_joined_rows_pass(rows, r, name, opts, WS_SCOPE_ALL, parts, m, d, declined, err);
 }
 
-/*
- * Rows of one scope: those of measured steps are all where there are none.
- * Steps in which there are copies and no kernel are for the loaded model.
- */
-static enum ws_status keep_scope(struct ws_joined_rows *rows, const struct ws_model *m,
-                                 enum ws_scope scope, struct ws_digest *d, const char **declined,
-                                 struct ws_err *err)
-{
-	bool in_scope = false;
+/* What is asked for. */
+struct asked {
+	const struct ws_trace_reader *r;
+	const char *name;
+	const struct ws_model_opts *opts;
+	const struct ws_filter *filter;
+	const struct ws_table_def *const *defs;
+	size_t ndefs;
+	unsigned parts;
+};
 
-	d->scope = scope == WS_SCOPE_STEPS && !m->nmeasured ? WS_SCOPE_ALL : scope;
-	for (size_t i = 0; i < rows->nkernels && !in_scope && d->scope != WS_SCOPE_ALL; i++) {
-		const struct ws_joined_kernel *k = ws_joined_rows_kernel(rows, i);
-
-		in_scope = ws_scope_of(m, ws_joined_rows_step(rows, k->step), k->marks) == d->scope;
-	}
-	if (d->scope != WS_SCOPE_ALL && !in_scope)
-		*declined = "no kernel is in the scope";
-	if (*declined)
-		return WS_OK;
-	WS_FORWARD(ws_joined_rows_keep(rows, m, d->scope, &d->gpu_ns, err));
-	d->kernels = rows->nkernels;
-	return WS_OK;
-}
-
-/* A table of rows, which stay in files without names and are made when they are written. */
-static enum ws_status stream_rows(const struct ws_trace_reader *r, const char *name,
-                                  const struct ws_model_opts *opts, enum ws_scope scope,
-                                  const struct ws_table_def *def, struct ws_report **out,
-                                  const char **declined, struct ws_err *err)
+/* Of rows of any scope, from which a filter selects, and sums of those. */
+static enum ws_status stream_selected(const struct asked *a, struct ws_report **out,
+                                      const char **declined, struct ws_err *err)
 {
 	struct ws_joined_rows rows = {0};
 	struct ws_selection sel = {0};
 	struct ws_model *m = NULL;
 	struct ws_digest d = {0};
-	struct ws_table_context tab = {.sel = &sel, .digest = &d, .rows = &rows};
-	enum ws_status status = ws_joined_rows_pass(&rows, r, name, opts, WS_SCOPE_ALL,
-	                                            WS_DIGEST_ROWS, &m, &d, declined, err);
+	struct ws_table_context tab = {.sel = &sel, .digest = &d};
+	/* what joining left over is counted of all, whatever the filter */
+	enum ws_status status = ws_joined_rows_pass(&rows, a->r, a->name, a->opts, WS_SCOPE_ALL,
+	                                            WS_DIGEST_ROWS | (a->parts & WS_DIGEST_LEFT),
+	                                            &m, &d, declined, err);
+
+	ws_digest_release(&d);
+	tab.m = m;
+	if (status == WS_OK && !*declined) {
+		status = ws_select_rows(m, &rows, a->filter, &sel, err);
+		*declined = sel.declined;
+	}
+	if (status == WS_OK && !*declined) {
+		status = ws_filter_check(m, &sel, a->filter, a->opts ? a->opts->step : NULL, err);
+		WS_THEN(status, ws_digest_of_rows(&d, m, &sel, a->parts, err));
+		WS_THEN(status, make_and_keep(&tab, &d, a->defs, a->ndefs, out, err));
+	}
+	if (*out)
+		ws_report_keep(*out, &m);
+	ws_digest_release(&d);
+	ws_selection_release(&sel);
+	ws_joined_rows_free(&rows);
+	ws_model_free(m);
+	return status;
+}
+
+/* Of sums of one scope. *is_empty: there is nothing to sum up, or no step. */
+static enum ws_status stream_summed(const struct asked *a, struct ws_report **out, bool *is_empty,
+                                    const char **declined, struct ws_err *err)
+{
+	const enum ws_scope scope = a->filter->scope;
+	/* KERNELS: how many are in the scope */
+	const unsigned parts = a->parts | (a->parts & WS_DIGEST_ROWS ? WS_DIGEST_KERNELS : 0);
+	struct ws_joined_rows rows = {0};
+	struct ws_selection sel = {0};
+	struct ws_model *m = NULL;
+	struct ws_digest d = {0};
+	struct ws_table_context tab = {.sel = &sel, .digest = &d};
+	enum ws_status status =
+	        run_pass(a->r, a->name, a->opts, scope, parts, &rows, &m, &d, declined, err);
 
 	tab.m = m;
-	if (status == WS_OK && !*declined)
-		status = keep_scope(&rows, m, scope, &d, declined, err);
-	if (status == WS_OK && !*declined && opts && opts->step && !ws_any_step(m))
-		*declined = "no range is a step";
-	if (status == WS_OK && !*declined)
+	if (status == WS_OK && !*declined) {
 		status = select_all(m, scope, &d, &sel, err);
-	if (status == WS_OK && !*declined)
-		status = make_and_keep(&tab, &d, &def, 1, out, err);
-	if (status == WS_OK && !*declined)
+		sel.rows = parts & WS_DIGEST_ROWS ? &rows : NULL;
+		*is_empty = (scope > WS_SCOPE_STEPS && !d.kernels) ||
+		            (a->opts && a->opts->step && !ws_any_step(m));
+	}
+	if (status == WS_OK && !*declined && !*is_empty)
+		status = make_and_keep(&tab, &d, a->defs, a->ndefs, out, err);
+	if (*out)
 		ws_report_keep(*out, &m);
 	ws_joined_rows_free(&rows);
 	ws_selection_release(&sel);
+	ws_digest_release(&d);
 	ws_model_free(m);
 	return status;
 }
 
 enum ws_status ws_report_stream(const struct ws_trace_reader *r, const char *name,
-                                const struct ws_model_opts *opts, enum ws_scope scope,
+                                const struct ws_model_opts *opts, const struct ws_filter *filter,
                                 const struct ws_table_def *const *defs, size_t ndefs,
                                 const uint8_t *columns, struct ws_report **out,
                                 const char **declined, struct ws_err *err)
 {
-	struct ws_joined_rows joined = {0};
-	struct ws_selection sel = {0};
-	struct ws_model *m = NULL;
-	struct ws_digest d = {0};
-	unsigned parts = 0;
-	enum ws_status status;
+	const bool is_trace = ndefs == 1 && defs[0] == &ws_def_kernel_trace;
+	bool need_rows, select = is_trace || !ws_filter_is_all(filter);
+	const struct asked a = {
+	        r, name, opts, filter, defs, ndefs, parts_of(defs, ndefs, columns, &need_rows)};
 
 	*out = NULL;
-	*declined = NULL;
-	if (ndefs == 1 && defs[0] == &ws_def_kernel_trace)
-		return stream_rows(r, name, opts, scope, defs[0], out, declined, err);
-	for (size_t i = 0; i < ndefs && !*declined; i++) {
-		int rows;
-
-		parts |= ws_table_needs(defs[i], columns, &rows);
-		if (rows)
-			*declined = "a table needs rows";
-	}
-	if (*declined)
-		return WS_OK;
-	if (parts & WS_DIGEST_ROWS)
-		parts |= WS_DIGEST_KERNELS; /* how many are in the scope */
-	status = run_pass(r, name, opts, scope, parts, &joined, &m, &d, declined, err);
-	if (status == WS_OK && !*declined) {
-		struct ws_table_context tab = {.m = m, .sel = &sel, .digest = &d};
-
-		status = select_all(m, scope, &d, &sel, err);
-		sel.rows = parts & WS_DIGEST_ROWS ? &joined : NULL;
-		/* the model knows whether there is nothing at all in it, and says so */
-		if (scope > WS_SCOPE_STEPS && !d.kernels)
-			*declined = "no kernel is in the scope";
-		if (opts && opts->step && !ws_any_step(m))
-			*declined = "no range is a step";
-		if (status == WS_OK && !*declined)
-			status = make_and_keep(&tab, &d, defs, ndefs, out, err);
-		if (*out)
-			ws_report_keep(*out, &m);
-	}
-	ws_joined_rows_free(&joined);
-	ws_selection_release(&sel);
-	ws_digest_release(&d);
-	ws_model_free(m);
-	return status;
+	*declined = need_rows && !is_trace ? "a table needs rows" : NULL;
+	if (!*declined && !select)
+		WS_FORWARD(stream_summed(&a, out, &select, declined, err));
+	/* rows know whether there is nothing at all, and it is said then */
+	return *declined || !select ? WS_OK : stream_selected(&a, out, declined, err);
 }
 
 enum ws_status ws_report_of_plan(const struct ws_report_plan *plan, struct ws_report **out,

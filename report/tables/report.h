@@ -23,13 +23,13 @@ enum ws_status ws_report_make_tables(const struct ws_model *m, const struct ws_f
  */
 void ws_report_keep(struct ws_report *report, struct ws_model **m);
 /*
- * These tables of one scope of a trace in one pass, without loading its rows. Where
- * a table or the trace needs rows *declined says why and *out is NULL: make a
+ * These tables of what passes a filter in one pass, without loading rows. Where
+ * a table or the trace needs them *declined says why and *out is NULL: make a
  * model then. columns: of the only table, those that are wanted (others may
- * be empty); NULL = all. opts may be NULL.
+ * be empty); NULL = all. opts may be NULL. USAGE, with what comes near: nothing passes.
  */
 enum ws_status ws_report_stream(const struct ws_trace_reader *r, const char *name,
-                                const struct ws_model_opts *opts, enum ws_scope scope,
+                                const struct ws_model_opts *opts, const struct ws_filter *filter,
                                 const struct ws_table_def *const *defs, size_t ndefs,
                                 const uint8_t *columns, struct ws_report **out,
                                 const char **declined, struct ws_err *err);

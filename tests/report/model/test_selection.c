@@ -169,11 +169,23 @@ Test(selection, a_wrong_expression_is_refused)
 	tb_free(b);
 }
 
+static enum ws_status check(const struct ws_model *m, const struct ws_filter *f, const char *step,
+                            struct ws_err *err)
+{
+	struct ws_selection sel;
+	enum ws_status status;
+
+	cr_assert(eq(int, ws_select(m, f, &sel, err), WS_OK));
+	status = ws_filter_check(m, &sel, f, step, err);
+	ws_selection_release(&sel);
+	return status;
+}
+
 static void expect_refused(const struct ws_model *m, const struct ws_filter *f, const char *why)
 {
 	struct ws_err err = {0};
 
-	cr_expect(eq(int, ws_filter_check(m, f, NULL, &err), WS_USAGE));
+	cr_expect(eq(int, check(m, f, NULL, &err), WS_USAGE));
 	cr_expect(strstr(err.text, why) != NULL, "%s", err.text);
 }
 
@@ -194,8 +206,8 @@ Test(selection, nothing_passes_with_the_nearest_names)
 	tb_pop(b, 15);
 	tb_add(b, WS_KIND_MEMORY, &(struct ws_row_memory){.time_ns = 16, .pid = 100});
 	m = tb_model(b);
-	cr_expect(eq(int, ws_filter_check(m, &f, NULL, &err), WS_OK));
-	cr_expect(eq(int, ws_filter_check(m, &f, "step", &err), WS_OK));
+	cr_expect(eq(int, check(m, &f, NULL, &err), WS_OK));
+	cr_expect(eq(int, check(m, &f, "step", &err), WS_OK));
 	f.has_stream = 1;
 	f.stream = 999;
 	expect_refused(m, &f, "nothing passes the filter: stream 999");

@@ -212,7 +212,8 @@ static void check_membership(const struct ws_model *m, const char *where)
 	}
 }
 
-static unsigned random_trace(uint32_t seed, int ties, int shuffle, unsigned *of_scopes)
+static unsigned random_trace(uint32_t seed, int ties, int shuffle, unsigned *of_scopes,
+                             unsigned *filtered)
 {
 	struct scene s = {.b = tb_new(), .random = seed * 2654435761u + 1, .ties = ties};
 	struct ws_trace_reader *r = NULL;
@@ -241,6 +242,8 @@ static unsigned random_trace(uint32_t seed, int ties, int shuffle, unsigned *of_
 	made = oracle_compare_streamed(r, m, where, of_scopes);
 	if (seed % 3 == 0) /* takes as long as all else */
 		oracle_compare_tables(r, m, where);
+	*filtered +=
+	        oracle_compare_filtered(r, m, seed + 60 * (unsigned)(ties + 2 * shuffle), where);
 	cr_expect(eq(u32, oracle_compare_joined(r, m, where), made > 2), "%s", where);
 	ws_trace_reader_free(r);
 	ws_model_free(m);
@@ -250,30 +253,33 @@ static unsigned random_trace(uint32_t seed, int ties, int shuffle, unsigned *of_
 
 Test(digest_random, traces)
 {
-	unsigned of_scopes = 0;
+	unsigned of_scopes = 0, filtered = 0;
 
 	for (uint32_t seed = 0; seed < 60; seed++)
-		cr_assert(eq(u32, random_trace(seed, 0, 0, &of_scopes), ORACLE_STREAMED + 1),
+		cr_assert(eq(u32, random_trace(seed, 0, 0, &of_scopes, &filtered),
+		             ORACLE_STREAMED + 1),
 		          "seed %u", seed);
 	/* without those of steps that never end it would be 294 */
 	cr_expect(gt(u32, of_scopes, 350));
+	cr_expect(gt(u32, filtered, 25));
 }
 
 Test(digest_random, traces_where_much_happens_at_once)
 {
-	unsigned of_scopes = 0;
+	unsigned of_scopes = 0, filtered = 0;
 
 	for (uint32_t seed = 0; seed < 60; seed++)
-		cr_assert(eq(u32, random_trace(seed, 1, 0, &of_scopes), ORACLE_STREAMED + 1),
+		cr_assert(eq(u32, random_trace(seed, 1, 0, &of_scopes, &filtered),
+		             ORACLE_STREAMED + 1),
 		          "seed %u", seed);
 }
 
 Test(digest_random, traces_whose_rows_are_out_of_order)
 {
-	unsigned made = 0, of_scopes = 0;
+	unsigned made = 0, of_scopes = 0, filtered = 0;
 
 	for (uint32_t seed = 0; seed < 60; seed++)
-		made += random_trace(seed, 0, 1, &of_scopes);
+		made += random_trace(seed, 0, 1, &of_scopes, &filtered);
 	/* ranges may cross then, which needs rows */
 	cr_expect(gt(u32, made, 60 * 3));
 }

@@ -183,6 +183,7 @@ Test(utilization, the_pass_and_the_model_agree)
 		struct run r;
 		struct ws_bytes bytes;
 		struct ws_trace_reader *reader = NULL;
+		struct ws_filter filter = WS_FILTER_ALL;
 		struct ws_report *report = NULL;
 		const char *declined = NULL;
 		struct ws_err err;
@@ -191,12 +192,13 @@ Test(utilization, the_pass_and_the_model_agree)
 		tb_launch(untold, 1010, "k", 1020, 40);
 		tb_pop(untold, 1100);
 		r = table_of(told ? b : untold, "steps");
+		filter.scope = WS_SCOPE_STEPS;
 		bytes = tb_bytes(r.b);
 		cr_assert(eq(int, ws_trace_reader_open_mem(&reader, bytes.ptr, bytes.len, &err),
 		             WS_OK));
 		cr_assert(eq(int,
-		             ws_report_stream(reader, "", NULL, WS_SCOPE_STEPS, &def, 1, NULL,
-		                              &report, &declined, &err),
+		             ws_report_stream(reader, "", NULL, &filter, &def, 1, NULL, &report,
+		                              &declined, &err),
 		             WS_OK));
 		cr_assert(report != NULL, "%s", declined);
 		cr_expect_str_eq(report->tables[0]->notes[report->tables[0]->nnotes - 1],
@@ -207,8 +209,8 @@ Test(utilization, the_pass_and_the_model_agree)
 		ws_report_free(report);
 		report = NULL;
 		cr_assert(eq(int,
-		             ws_report_stream(reader, "", NULL, WS_SCOPE_STEPS, &def, 1, host,
-		                              &report, &declined, &err),
+		             ws_report_stream(reader, "", NULL, &filter, &def, 1, host, &report,
+		                              &declined, &err),
 		             WS_OK));
 		cr_assert(report != NULL, "%s", declined);
 		cr_expect(eq(int, tb_notes_say(report->tables[0], "MFU"), 0),

@@ -22,6 +22,10 @@ unsigned oracle_compare_streamed(const struct ws_trace_reader *r, const struct w
 /* Every table of a report that the pass makes, all at once, beside those of a loaded model. */
 void oracle_compare_tables(const struct ws_trace_reader *r, const struct ws_model *m,
                            const char *where);
+/* The same of what passes a filter; which: any number stands for one. 1 when the pass made them,
+ * 0 when it declined, or nothing passes: it says then what the model does. */
+unsigned oracle_compare_filtered(const struct ws_trace_reader *r, const struct ws_model *m,
+                                 unsigned which, const char *where);
 /* Joined rows; 1 when the pass did not decline. */
 unsigned oracle_compare_joined(const struct ws_trace_reader *r, const struct ws_model *m,
                                const char *where);
