@@ -8,23 +8,79 @@
 #include "formats/base/grow.h"
 #include "report/base/names.h"
 
+static uint32_t text_of(const struct ws_model *m, const char *name)
+{
+	const uint64_t id = ws_strtab_find(&m->interned, name, strlen(name));
+
+	return id ? (uint32_t)id : WS_NONE;
+}
+
+/* What no sum over classes or configurations tells. */
+static void look_at_kernel(struct ws_advice *a, const struct ws_joined_kernel *k)
+{
+	const bool is_optimizer = k->class == WS_TEXT_OPTIMIZER || k->phase == WS_PHASE_OPTIMIZER;
+
+	/* multi-tensor kernels copy inputs of inference, too */
+	a->trains |= k->phase == WS_PHASE_BACKWARD || k->phase == WS_PHASE_OPTIMIZER;
+	if (a->is_cast[k->config] || k->class == a->cast) {
+		a->casts.kernels++;
+		a->casts.gpu_ns += k->dur_ns;
+	}
+	if (!is_optimizer)
+		return;
+	a->optimizer.kernels++;
+	a->optimizer.gpu_ns += k->dur_ns;
+	a->optimizer_device = a->m->configs[k->config].device;
+}
+
+/* Convolutions of the first step, and what later ones run. */
+static void look_at_step(struct ws_advice *a, const struct ws_joined_kernel *k, size_t i,
+                         uint32_t step)
+{
+	const struct ws_selection *sel = a->tab->sel;
+	struct ws_tried *tried = &a->tried[a->m->configs[k->config].name];
+
+	if (step != 0) {
+		tried->later |= ws_step_selected(a->m, sel, step);
+	} else if ((k->class == WS_TEXT_CONV || k->class == a->conv_aux) &&
+	           ws_kernel_selected(a->m, sel, k, i)) {
+		tried->last = i + 1;
+		tried->gpu_ns += k->dur_ns;
+	}
+}
+
 static void count_kernels(struct ws_advice *a)
 {
 	const struct ws_model *m = a->m;
 	const struct ws_selection *sel = a->tab->sel;
 
-	for (size_t k = 0; k < m->kernels.n; k++) {
-		int64_t ns = m->kernels.dur_ns[k];
+	a->cast = text_of(m, "cast");
+	a->conv_aux = text_of(m, "conv_aux");
+	for (size_t i = 0; i < sel->rows->nkernels; i++) {
+		const struct ws_joined_kernel *k = ws_joined_rows_kernel(sel->rows, i);
+		const uint32_t step = ws_joined_rows_step(sel->rows, k->step);
 
-		a->counts[k] = sel->kernel[k] &&
-		               (!sel->measured || ws_step_selected(m, sel, ws_kernel_step(m, k)));
-		if (!a->counts[k])
+		if (step != WS_NONE)
+			look_at_step(a, k, i, step);
+		a->counts[i] = ws_kernel_selected(m, sel, k, i) &&
+		               (!sel->measured || ws_step_selected(m, sel, step));
+		if (!a->counts[i])
 			continue;
+		look_at_kernel(a, k);
 		a->kernels++;
-		a->gpu_ns += ns;
-		a->config_ns[m->kernels.config[k]] += ns;
-		a->class_ns[ws_kernel_class(m, k)] += ns;
+		a->gpu_ns += k->dur_ns;
+		a->config_ns[k->config] += k->dur_ns;
+		a->class_ns[k->class] += k->dur_ns;
 	}
+}
+
+/* PyTorch's copies to a 16-bit type; in its own operations' class they are copies. */
+static void find_casts(struct ws_advice *a)
+{
+	const struct ws_bytes pattern = {"*float16_copy_kernel*", 21};
+
+	for (size_t i = 0; i < a->m->nconfigs; i++)
+		a->is_cast[i] = ws_name_matches(pattern, a->m->texts[a->m->configs[i].name]);
 }
 
 /* The built-in rules: tile, alignment and architecture are no matter of taste. */
@@ -130,16 +186,19 @@ static enum ws_status prepare(struct ws_advice *a, struct ws_err *err)
 {
 	const struct ws_model *m = a->m;
 
-	WS_NEW(&a->arena, a->counts, m->kernels.n);
+	WS_NEW(&a->arena, a->counts, a->tab->sel->rows->nkernels);
+	WS_NEW(&a->arena, a->is_cast, m->nconfigs);
+	WS_NEW(&a->arena, a->tried, m->ntexts);
 	WS_NEW(&a->arena, a->traits, m->nconfigs);
 	WS_NEW(&a->arena, a->config_ns, m->nconfigs);
 	WS_NEW(&a->arena, a->class_ns, m->ntexts);
 	WS_FORWARD(ws_arena_check(&a->arena, "the advice", err));
-	WS_FORWARD(ws_step_times(m, a->tab->sel, NULL, &a->times, err));
+	WS_FORWARD(ws_step_times(m, a->tab->sel, a->tab->digest, &a->times, err));
 	WS_FORWARD(ws_idle_find(m, a->tab->sel, &a->idle, err));
 	a->found->has_steps = a->times.nmeasured > 0;
 	a->samples = a->times.nmeasured ? (double)a->times.nmeasured : 1;
 	a->found->step_ns = (double)a->idle->wall_ns / a->samples;
+	find_casts(a);
 	count_kernels(a);
 	WS_FORWARD(find_traits(a, err));
 	return group_work(a, err);

@@ -60,6 +60,13 @@ struct ws_work_group {
 	int64_t longest_ns;
 };
 
+/* What the kernels of a name did in steps: those of convolutions in the first one. */
+struct ws_tried {
+	int64_t gpu_ns;
+	size_t last; /* row of the last of them, plus 1; 0 = none */
+	bool later;  /* another measured step ran some of this name */
+};
+
 struct ws_advice {
 	const struct ws_table_context *tab;
 	const struct ws_model *m;
@@ -76,6 +83,15 @@ struct ws_advice {
 	struct ws_kernel_traits *traits; /* of each launch configuration, by its name */
 	int64_t *config_ns;              /* GPU time of each, of kernels that count */
 	int64_t *class_ns;               /* GPU time of each text that is a class */
+	uint8_t *is_cast;                /* each launch configuration, by its name */
+	uint32_t cast, conv_aux;         /* texts of classes, WS_NONE */
+	struct {
+		uint64_t kernels;
+		int64_t gpu_ns;
+	} casts, optimizer;
+	uint32_t optimizer_device; /* of its last kernel */
+	bool trains;               /* a kernel is of backward or the optimizer */
+	struct ws_tried *tried;    /* by text of a kernel's name */
 
 	struct ws_findings *found;
 	size_t capacity;

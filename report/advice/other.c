@@ -143,32 +143,16 @@ void ws_rule_layout(struct ws_advice *a)
 		              ws_advice_top_kernels(a, is_layout), NULL);
 }
 
-/* PyTorch's copies to a 16-bit type; in its own operations' class they are copies. */
-static bool is_cast_name(struct ws_bytes name)
-{
-	return ws_name_matches((struct ws_bytes){"*float16_copy_kernel*", 21}, name);
-}
-
 void ws_rule_casts(struct ws_advice *a)
 {
-	const struct ws_kernels *k = &a->m->kernels;
-	uint64_t cast = ws_strtab_find(&a->m->interned, "cast", 4), kernels = 0;
-	int64_t ns = 0;
+	const int64_t ns = a->casts.gpu_ns;
 
-	for (size_t i = 0; i < k->n; i++) {
-		uint32_t class = a->counts[i] ? ws_kernel_class(a->m, i) : 0;
-
-		if (!a->counts[i] || !((cast && class == cast) ||
-		                       is_cast_name(a->m->texts[ws_kernel_name(a->m, i)])))
-			continue;
-		ns += k->dur_ns[i];
-		kernels++;
-	}
 	if (ws_advice_share(a, ns) > WS_A12_PERCENT)
 		ws_advice_add(a, WS_RULE_casts, WS_SEVERITY_WEAK, (double)ns,
 		              ws_advice_text(a, "casts"),
 		              ws_advice_text(a, "%.1f %% of the GPU time in %.0f kernels%s",
-		                             ws_advice_share(a, ns), (double)kernels / a->samples,
+		                             ws_advice_share(a, ns),
+		                             (double)a->casts.kernels / a->samples,
 		                             ws_advice_each(a)),
 		              NULL);
 }
@@ -252,44 +236,29 @@ static double optimizer_floor_ns(const struct ws_advice *a, uint32_t device, dou
 
 void ws_rule_optimizer(struct ws_advice *a)
 {
-	const struct ws_kernels *k = &a->m->kernels;
-	uint64_t kernels = 0;
-	int64_t ns = 0;
-	int trains = 0;
-	uint32_t device = WS_NONE;
+	const int64_t ns = a->optimizer.gpu_ns;
+	const double kernels = (double)a->optimizer.kernels / a->samples;
 	double floor_ns, weights;
 
-	for (size_t i = 0; i < k->n; i++) {
-		/* multi-tensor kernels copy inputs of inference, too */
-		trains |= a->counts[i] && (ws_kernel_phase(a->m, i) == WS_PHASE_BACKWARD ||
-		                           ws_kernel_phase(a->m, i) == WS_PHASE_OPTIMIZER);
-		if (!a->counts[i] || (ws_kernel_class(a->m, i) != WS_TEXT_OPTIMIZER &&
-		                      ws_kernel_phase(a->m, i) != WS_PHASE_OPTIMIZER))
-			continue;
-		kernels++;
-		ns += k->dur_ns[i];
-		device = ws_kernel_device(a->m, i);
-	}
-	if (!trains) {
+	if (!a->trains) {
 		a->found->not_judged[WS_RULE_optimizer] =
 		        "no kernel of a backward pass or of a range optimizer is known";
 		return;
 	}
 	if (ws_advice_share(a, ns) <= WS_A13_PERCENT)
 		return;
-	floor_ns = optimizer_floor_ns(a, device, &weights);
+	floor_ns = optimizer_floor_ns(a, a->optimizer_device, &weights);
 	ws_advice_add(a, WS_RULE_optimizer, WS_SEVERITY_WEAK,
 	              floor_ns < (double)ns ? (double)ns - floor_ns : NAN,
 	              ws_advice_text(a, "optimizer"),
 	              isnan(floor_ns)
 	                      ? ws_advice_text(a, "%.1f %% of the GPU time in %.0f kernels%s",
-	                                       ws_advice_share(a, ns), (double)kernels / a->samples,
-	                                       ws_advice_each(a))
+	                                       ws_advice_share(a, ns), kernels, ws_advice_each(a))
 	                      : ws_advice_text(a,
 	                                       "%.1f %% of the GPU time in %.0f kernels%s: %.3f "
 	                                       "ms, where %.0f weights need %.3f",
-	                                       ws_advice_share(a, ns), (double)kernels / a->samples,
-	                                       ws_advice_each(a), (double)ns / a->samples / 1e6,
-	                                       weights, floor_ns / a->samples / 1e6),
+	                                       ws_advice_share(a, ns), kernels, ws_advice_each(a),
+	                                       (double)ns / a->samples / 1e6, weights,
+	                                       floor_ns / a->samples / 1e6),
 	              NULL);
 }

@@ -166,41 +166,28 @@ void ws_rule_precision(struct ws_advice *a)
 
 /* --- A14 search for algorithms ---------------------------------------------------------------- */
 
-static bool is_conv(const struct ws_advice *a, uint32_t class)
-{
-	return class == WS_TEXT_CONV || ws_name_is(a->m->texts[class], "conv_aux");
-}
-
 /* Convolution kernels of the first step that no other step ran; by name. */
-static uint64_t only_at_first(const struct ws_advice *a, uint32_t first, uint8_t *seen,
-                              uint32_t *example, int64_t *ns)
+static uint64_t only_at_first(const struct ws_advice *a, uint32_t *example, int64_t *ns)
 {
-	const struct ws_model *m = a->m;
 	uint64_t n = 0;
+	size_t last = 0;
 
-	for (size_t k = 0; k < m->kernels.n; k++) {
-		uint32_t s = ws_kernel_step(m, k);
+	for (uint32_t name = 0; name < a->m->ntexts; name++) {
+		const struct ws_tried *tried = &a->tried[name];
 
-		if (s != WS_NONE && s != first && ws_step_selected(m, a->tab->sel, s))
-			seen[ws_kernel_name(m, k)] = 1;
-	}
-	for (size_t k = 0; k < m->kernels.n; k++) {
-		uint32_t name = ws_kernel_name(m, k);
-
-		if (ws_kernel_step(m, k) != first || !a->tab->sel->kernel[k] || seen[name] == 1 ||
-		    !is_conv(a, ws_kernel_class(m, k)))
+		if (!tried->last || tried->later)
 			continue;
-		*example = name;
-		*ns += m->kernels.dur_ns[k];
-		n += !seen[name];
-		seen[name] = 2;
+		*ns += tried->gpu_ns;
+		n++;
+		if (tried->last > last)
+			*example = name;
+		last = tried->last > last ? tried->last : last;
 	}
 	return n;
 }
 
 void ws_rule_autotune(struct ws_advice *a)
 {
-	uint8_t *seen;
 	char name[WS_ADVICE_NAME_MAX];
 	uint32_t example = 0;
 	int64_t ns = 0;
@@ -212,10 +199,7 @@ void ws_rule_autotune(struct ws_advice *a)
 		a->found->not_judged[WS_RULE_autotune] = "there are fewer than 2 measured steps";
 		return;
 	}
-	WS_NEW(&a->arena, seen, a->m->ntexts);
-	if (a->arena.failed)
-		return;
-	n = only_at_first(a, 0, seen, &example, &ns);
+	n = only_at_first(a, &example, &ns);
 	if (!n)
 		return;
 	warm = a->m->steps[0].warm_up;

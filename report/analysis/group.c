@@ -42,36 +42,6 @@ enum ws_status ws_group_values(const int64_t *values, const uint32_t *group, siz
 	return status;
 }
 
-enum ws_status ws_group_kernels(const struct ws_model *m, const uint32_t *group, size_t ngroups,
-                                struct ws_group *out, struct ws_err *err)
-{
-	const struct ws_kernels *k = &m->kernels;
-	struct ws_arena temp = {0};
-	struct ws_stat *stats;
-	uint32_t *timed;
-	enum ws_status status;
-
-	WS_NEW(&temp, timed, k->n);
-	WS_NEW(&temp, stats, ngroups);
-	status = ws_arena_check(&temp, "groups of kernels", err);
-	if (status != WS_OK)
-		goto out;
-	memset(out, 0, ngroups * sizeof(*out));
-	for (size_t i = 0; i < k->n; i++) {
-		timed[i] = group[i];
-		if (group[i] != WS_NONE && k->flags[i] & WS_KERNEL_NO_TIME) {
-			timed[i] = WS_NONE;
-			out[group[i]].without_time++;
-		}
-	}
-	status = group_values(&temp, k->dur_ns, timed, k->n, ngroups, stats, err);
-	for (size_t g = 0; g < ngroups; g++)
-		out[g].time = stats[g];
-out:
-	ws_arena_free(&temp);
-	return status;
-}
-
 int ws_group_compare(const struct ws_group *a, struct ws_bytes name_a, const struct ws_group *b,
                      struct ws_bytes name_b)
 {

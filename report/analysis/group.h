@@ -14,10 +14,6 @@
 enum ws_status ws_group_values(const int64_t *values, const uint32_t *group, size_t n,
                                size_t ngroups, struct ws_stat *out, struct ws_err *err);
 
-/* The same for kernels; group[k] is the group of kernel k. */
-enum ws_status ws_group_kernels(const struct ws_model *m, const uint32_t *group, size_t ngroups,
-                                struct ws_group *out, struct ws_err *err);
-
 /*
  * The order of the kernel summaries: total time descending, instances
  * ascending, name. < 0 when a comes first. A group without any known time comes last.

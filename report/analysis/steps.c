@@ -6,16 +6,12 @@
 #include <string.h>
 
 #include "report/analysis/device_time.h"
-#include "report/analysis/digest.h"
-#include "report/base/interval.h"
 
 enum ws_status ws_step_times(const struct ws_model *m, const struct ws_selection *sel,
                              const struct ws_digest *digest, struct ws_step_times *out,
                              struct ws_err *err)
 {
 	size_t n = m->nsteps ? m->nsteps : 1;
-	struct ws_digest own = {0};
-	enum ws_status status = WS_OK;
 
 	*out = (struct ws_step_times){0};
 	out->gpu = calloc(n, sizeof(*out->gpu));
@@ -25,14 +21,8 @@ enum ws_status ws_step_times(const struct ws_model *m, const struct ws_selection
 	if (!out->gpu || !out->measured || !out->scratch || !out->step_ns)
 		return WS_FAIL_MEMORY(err, "%zu steps", n);
 	WS_FORWARD(ws_step_windows(m, sel, out->step_ns, err));
-	if (!digest) {
-		status = ws_digest_of_rows(&own, m, sel, WS_DIGEST_STEPS, err);
-		digest = &own;
-	}
 	for (size_t s = 0; s < digest->nsteps; s++)
 		out->gpu[s] = digest->steps[s];
-	ws_digest_release(&own);
-	WS_FORWARD(status);
 	for (uint32_t s = 0; s < m->nsteps; s++) {
 		if (!ws_step_selected(m, sel, s))
 			continue;
@@ -84,20 +74,6 @@ void ws_step_stat(const struct ws_model *m, const struct ws_step_times *t, int p
 bool ws_step_phase_present(const struct ws_step_times *t, int phase)
 {
 	return phase >= WS_PHASE_OTHER || (t->phases >> phase & 1);
-}
-
-int64_t ws_busy_time(const struct ws_model *m, const struct ws_selection *sel)
-{
-	const struct ws_kernels *k = &m->kernels;
-	struct ws_union busy = {0};
-
-	for (size_t i = 0; i < k->n; i++) {
-		if (i && ws_kernel_device(m, i) != ws_kernel_device(m, i - 1))
-			ws_union_next_device(&busy);
-		if (sel->kernel[i] && !(k->flags[i] & WS_KERNEL_NO_TIME))
-			ws_union_add(&busy, k->start_ns[i], k->start_ns[i] + k->dur_ns[i]);
-	}
-	return busy.busy_ns;
 }
 
 int64_t ws_fact_number(const struct ws_model *m, const char *key)

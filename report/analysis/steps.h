@@ -16,7 +16,7 @@ struct ws_step_times {
 	uint8_t phases;   /* bit p: some measured step has a range of phase p */
 	int64_t *scratch;
 };
-/* Of the selected kernels and steps; digest: with the part STEPS, or NULL. Free with
+/* Of the selected kernels and steps; digest: with the part STEPS. Free with
  * ws_step_times_release, also after a failure. */
 enum ws_status ws_step_times(const struct ws_model *m, const struct ws_selection *sel,
                              const struct ws_digest *digest, struct ws_step_times *out,
@@ -37,9 +37,6 @@ void ws_step_stat(const struct ws_model *m, const struct ws_step_times *t, int p
                   enum ws_measure measure, struct ws_stat *out);
 /* Is there anything to say about this phase? The remainder and the whole step always are. */
 bool ws_step_phase_present(const struct ws_step_times *t, int phase);
-
-/* Time during which at least one kernel of the selection ran, summed over devices. */
-int64_t ws_busy_time(const struct ws_model *m, const struct ws_selection *sel);
 
 /* A whole number among the workload's facts, e.g. tokens_per_step; 0 = not known. */
 int64_t ws_fact_number(const struct ws_model *m, const char *key);

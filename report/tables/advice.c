@@ -51,7 +51,7 @@ enum ws_status ws_tab_advice(const struct ws_table_context *tab, struct ws_table
 {
 	const struct ws_findings *a;
 
-	if (!tab->m->kernels.n) {
+	if (!ws_model_has_kernels(tab->m)) {
 		ws_table_set_not_recorded(t, WS_NO_KERNELS);
 		return WS_OK;
 	}

@@ -112,7 +112,7 @@ static void add_devices(const struct ws_summary_page *p)
 		struct ws_cell *row;
 		char item[40];
 
-		if (!d->kernels && m->kernels.n)
+		if (!d->kernels && ws_model_has_kernels(m))
 			continue;
 		snprintf(item, sizeof(item), "device %" PRIu64 ", kernels", d->id);
 		row = ws_page_row(p, ws_page_bytes(item));

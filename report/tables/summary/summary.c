@@ -8,6 +8,7 @@
 #include "report/advice/advice.h"
 #include "report/model/columns.h"
 #include "report/analysis/group.h"
+#include "report/base/interval.h"
 #include "report/base/names.h"
 #include "report/analysis/idle.h"
 #include "report/analysis/steps.h"
@@ -58,25 +59,28 @@ static void add_work(const struct ws_summary_page *p)
 static void add_coverage(const struct ws_summary_page *p)
 {
 	const struct ws_model *m = p->tab->m;
+	const struct ws_digest *d = p->tab->digest;
 	uint64_t in_range = 0, tensor = 0, unknown = 0;
 	int amd = 0;
 	int64_t in_range_ns = 0, tensor_ns = 0, unknown_ns = 0;
 
-	for (size_t k = 0; k < m->kernels.n; k++) {
-		int64_t ns = m->kernels.dur_ns[k];
+	for (size_t i = 0; i < d->ncells; i++) {
+		const struct ws_digest_cell *cell = &d->cells[i];
+		const struct ws_config *config = &m->configs[cell->config];
+		uint64_t kernels = ws_digest_cell_count(cell);
 
-		if (!p->tab->sel->kernel[k])
-			continue;
-		in_range += m->kernels.range[k] != WS_NONE;
-		in_range_ns += m->kernels.range[k] != WS_NONE ? ns : 0;
-		if (ws_config_tensor(&m->configs[m->kernels.config[k]]) == WS_TENSOR_UNKNOWN) {
-			unknown++;
-			unknown_ns += ns;
+		if (cell->place.path < WS_PATH_NO_RANGE) {
+			in_range += kernels;
+			in_range_ns += cell->total_ns;
 		}
-		amd |= m->devices[ws_kernel_device(m, k)].is_amd;
-		if (m->configs[m->kernels.config[k]].tensor == WS_TENSOR_YES) {
-			tensor++;
-			tensor_ns += ns;
+		if (ws_config_tensor(config) == WS_TENSOR_UNKNOWN) {
+			unknown += kernels;
+			unknown_ns += cell->total_ns;
+		}
+		amd |= m->devices[config->device].is_amd;
+		if (config->tensor == WS_TENSOR_YES) {
+			tensor += kernels;
+			tensor_ns += cell->total_ns;
 		}
 	}
 	if (!p->tab->sel->kernels)
@@ -138,17 +142,6 @@ static enum ws_status add_idle(const struct ws_summary_page *p, struct ws_err *e
 	return status;
 }
 
-static void add_device_time(const struct ws_summary_page *p)
-{
-	ws_page_count(p, "kernels", p->tab->sel->kernels);
-	ws_page_time(p, "GPU time of all kernels", (double)p->tab->sel->gpu_ns);
-	ws_page_time(p, "GPU busy", (double)ws_busy_time(p->tab->m, p->tab->sel));
-	ws_page_time(p, "recorded time, first to last event",
-	             (double)(p->tab->m->end_ns - p->tab->m->begin_ns));
-	add_work(p);
-	add_coverage(p);
-}
-
 /* --- where the time went --------------------------------------------------------------------- */
 
 /* Where a kernel was launched; the phases of measured steps come first. */
@@ -159,11 +152,18 @@ enum place {
 	PLACES,
 };
 
-static unsigned place_of(const struct ws_model *m, size_t k)
+struct device_time {
+	struct ws_union busy;
+	/* [1]: left out by the scope */
+	uint64_t kernels[2][PLACES];
+	int64_t gpu_ns[2][PLACES];
+};
+
+static unsigned place_of(const struct ws_table_context *tab, const struct ws_joined_kernel *k)
 {
-	switch (ws_scope_of(m, ws_kernel_step(m, k), ws_range_marks(m, m->kernels.range[k]))) {
+	switch (ws_scope_of(tab->m, ws_joined_rows_step(tab->sel->rows, k->step), k->marks)) {
 	case WS_SCOPE_STEPS:
-		return ws_kernel_phase(m, k);
+		return k->phase;
 	case WS_SCOPE_WARM_UP:
 		return PLACE_WARM_UP;
 	case WS_SCOPE_SETUP:
@@ -171,6 +171,42 @@ static unsigned place_of(const struct ws_model *m, size_t k)
 	default:
 		return PLACE_OUTSIDE;
 	}
+}
+
+static void find_device_time(const struct ws_table_context *tab, struct device_time *t)
+{
+	const struct ws_model *m = tab->m;
+	const struct ws_selection *sel = tab->sel;
+	uint32_t device = WS_NONE;
+
+	for (size_t i = 0; i < sel->rows->nkernels; i++) {
+		const struct ws_joined_kernel *k = ws_joined_rows_kernel(sel->rows, i);
+		const bool selected = ws_kernel_selected(m, sel, k, i);
+		const unsigned place = place_of(tab, k);
+
+		if (device != m->configs[k->config].device)
+			ws_union_next_device(&t->busy);
+		device = m->configs[k->config].device;
+		if (sel->any_scope && !sel->any_scope[i])
+			continue;
+		t->kernels[!selected][place]++;
+		if (!k->timed)
+			continue;
+		t->gpu_ns[!selected][place] += k->dur_ns;
+		if (selected)
+			ws_union_add(&t->busy, k->start_ns, k->start_ns + k->dur_ns);
+	}
+}
+
+static void add_device_time(const struct ws_summary_page *p, const struct device_time *t)
+{
+	ws_page_count(p, "kernels", p->tab->sel->kernels);
+	ws_page_time(p, "GPU time of all kernels", (double)p->tab->sel->gpu_ns);
+	ws_page_time(p, "GPU busy", (double)t->busy.busy_ns);
+	ws_page_time(p, "recorded time, first to last event",
+	             (double)(p->tab->m->end_ns - p->tab->m->begin_ns));
+	add_work(p);
+	add_coverage(p);
 }
 
 /* What the scope leaves out, once: no other table has it. */
@@ -185,39 +221,27 @@ static void add_left_out(struct ws_summary_page *p, const char *item, uint64_t k
 	ws_cell_set_int(&row[WS_TC_summary_time_ns], gpu_ns);
 }
 
-static void add_places(struct ws_summary_page *p)
+static void add_places(struct ws_summary_page *p, const struct device_time *t)
 {
 	static const char *const names[PLACES] = {
 	        [PLACE_WARM_UP] = "warm-up",
 	        [PLACE_SETUP] = "setup",
 	        [PLACE_OUTSIDE] = "outside steps, warm-up and set-up",
 	};
-	const struct ws_model *m = p->tab->m;
-	const struct ws_selection *sel = p->tab->sel;
-	uint64_t kernels[2][PLACES] = {{0}}; /* [1]: left out by the scope */
-	int64_t gpu_ns[2][PLACES] = {{0}};
 
-	for (size_t k = 0; k < m->kernels.n; k++) {
-		unsigned place = place_of(m, k);
-
-		if (!sel->any_scope[k])
-			continue;
-		kernels[!sel->kernel[k]][place]++;
-		gpu_ns[!sel->kernel[k]][place] += m->kernels.dur_ns[k];
-	}
 	for (unsigned i = 0; i < PLACES; i++) {
 		char item[48];
 
 		if (i < WS_PHASES)
 			snprintf(item, sizeof(item), "measured steps, %s",
 			         ws_phase_name((enum ws_phase)i));
-		if (kernels[0][i])
+		if (t->kernels[0][i])
 			ws_page_share(p, ws_page_bytes(i < WS_PHASES ? item : names[i]),
-			              kernels[0][i], gpu_ns[0][i]);
+			              t->kernels[0][i], t->gpu_ns[0][i]);
 	}
 	for (unsigned i = WS_PHASES; i < PLACES; i++)
-		if (kernels[1][i])
-			add_left_out(p, names[i], kernels[1][i], gpu_ns[1][i]);
+		if (t->kernels[1][i])
+			add_left_out(p, names[i], t->kernels[1][i], t->gpu_ns[1][i]);
 }
 
 struct ranking {
@@ -235,36 +259,47 @@ static int by_rank(const void *pa, const void *pb, void *arg)
 	return ws_group_compare(&r->groups[a], r->m->texts[a], &r->groups[b], r->m->texts[b]);
 }
 
-static void ranking_release(struct ranking *r)
+static uint32_t class_of(const struct ws_model *m, const struct ws_digest_cell *cell)
 {
-	free(r->groups);
-	free(r->order);
+	return cell->place.class ? cell->place.class : m->configs[cell->config].name_class;
 }
 
-/* Selected kernels by a text of theirs, in the order of the kernel summary. */
+static uint32_t dtype_of(const struct ws_model *m, const struct ws_digest_cell *cell)
+{
+	(void)m;
+	return cell->place.dtype;
+}
+
+static uint32_t name_of(const struct ws_model *m, const struct ws_digest_cell *cell)
+{
+	return m->configs[cell->config].name;
+}
+
+/* Kernels by a text of theirs, in the order of the kernel summary; only counts and sums. */
 static enum ws_status rank(const struct ws_table_context *tab,
-                           uint32_t (*text_of)(const struct ws_model *m, size_t k),
+                           uint32_t (*text_of)(const struct ws_model *,
+                                               const struct ws_digest_cell *),
                            struct ranking *out, struct ws_err *err)
 {
 	const struct ws_model *m = tab->m;
-	uint32_t *group = calloc(m->kernels.n ? m->kernels.n : 1, sizeof(*group));
-	enum ws_status status = WS_OK;
+	const struct ws_digest *d = tab->digest;
 
 	*out = (struct ranking){.m = m};
-	out->groups = calloc(m->ntexts, sizeof(*out->groups));
-	out->order = calloc(m->ntexts, sizeof(*out->order));
-	if (!group || !out->groups || !out->order)
-		status = WS_FAIL_MEMORY(err, "the summary");
-	for (size_t k = 0; k < m->kernels.n && status == WS_OK; k++)
-		group[k] = tab->sel->kernel[k] ? text_of(m, k) : WS_NONE;
-	WS_THEN(status, ws_group_kernels(m, group, m->ntexts, out->groups, err));
-	for (uint32_t i = 0; i < m->ntexts && status == WS_OK; i++)
+	WS_NEW(tab->temp, out->groups, m->ntexts);
+	WS_NEW(tab->temp, out->order, m->ntexts);
+	WS_FORWARD(ws_arena_check(tab->temp, "the summary", err));
+	for (size_t i = 0; i < d->ncells; i++) {
+		struct ws_group *group = &out->groups[text_of(m, &d->cells[i])];
+
+		group->time.n += ws_values_count(&d->cells[i].dur_ns);
+		group->time.sum += d->cells[i].total_ns;
+		group->without_time += d->cells[i].without_time;
+	}
+	for (uint32_t i = 0; i < m->ntexts; i++)
 		if (out->groups[i].time.n || out->groups[i].without_time)
 			out->order[out->n++] = i;
-	if (status == WS_OK)
-		qsort_r(out->order, out->n, sizeof(*out->order), by_rank, out);
-	free(group);
-	return status;
+	qsort_r(out->order, out->n, sizeof(*out->order), by_rank, out);
+	return WS_OK;
 }
 
 static uint64_t group_kernels(const struct ws_group *g)
@@ -275,27 +310,26 @@ static uint64_t group_kernels(const struct ws_group *g)
 static enum ws_status add_classes(const struct ws_summary_page *p, struct ws_err *err)
 {
 	struct ranking r;
-	enum ws_status status = rank(p->tab, ws_kernel_class, &r, err);
 
-	for (size_t i = 0; i < r.n && status == WS_OK; i++) {
+	WS_FORWARD(rank(p->tab, class_of, &r, err));
+	for (size_t i = 0; i < r.n; i++) {
 		uint32_t class = r.order[i];
 
 		ws_page_share(p, class ? r.m->texts[class] : ws_page_bytes("(unclassified)"),
 		              group_kernels(&r.groups[class]), r.groups[class].time.sum);
 	}
-	ranking_release(&r);
-	return status;
+	return WS_OK;
 }
 
 /* Where the program does not say its dtype: those of the kernels, by their names. */
 static enum ws_status add_dtypes(const struct ws_summary_page *p, struct ws_err *err)
 {
 	struct ranking r;
-	enum ws_status status = rank(p->tab, ws_kernel_dtype, &r, err);
 	char text[160] = "";
 	size_t len = 0, n = 0;
 
-	for (size_t i = 0; i < r.n && n < TOP_DTYPES && status == WS_OK; i++) {
+	WS_FORWARD(rank(p->tab, dtype_of, &r, err));
+	for (size_t i = 0; i < r.n && n < TOP_DTYPES; i++) {
 		struct ws_bytes dtype = r.m->texts[r.order[i]];
 		double share = ws_stat_percent((double)r.groups[r.order[i]].time.sum,
 		                               (double)p->tab->sel->gpu_ns);
@@ -308,8 +342,7 @@ static enum ws_status add_dtypes(const struct ws_summary_page *p, struct ws_err 
 	}
 	if (len)
 		ws_page_words(p, "dtype of kernels, by GPU time", text);
-	ranking_release(&r);
-	return status;
+	return WS_OK;
 }
 
 static enum ws_status add_top_kernels(const struct ws_summary_page *p, struct ws_err *err)
@@ -317,15 +350,15 @@ static enum ws_status add_top_kernels(const struct ws_summary_page *p, struct ws
 	struct ranking r;
 	struct ws_group rest = {0};
 	struct ws_brief brief[TOP_KERNELS] = {0};
-	enum ws_status status = rank(p->tab, ws_kernel_name, &r, err);
 
-	for (size_t i = 0; i < r.n && i < TOP_KERNELS && status == WS_OK; i++) {
+	WS_FORWARD(rank(p->tab, name_of, &r, err));
+	for (size_t i = 0; i < r.n && i < TOP_KERNELS; i++) {
 		struct ws_bytes name = ws_model_short_name(r.m, r.order[i]);
 
 		brief[i] = (struct ws_brief){name.ptr, name.len};
 	}
 	ws_brief_names(p->tab->temp, brief, TOP_KERNELS, NAME_COLUMNS, WS_BRIEF_HEAD(NAME_COLUMNS));
-	for (size_t i = 0; i < r.n && status == WS_OK; i++) {
+	for (size_t i = 0; i < r.n; i++) {
 		const struct ws_group *g = &r.groups[r.order[i]];
 		struct ws_bytes name = r.m->texts[r.order[i]];
 		struct ws_cell *row;
@@ -339,10 +372,9 @@ static enum ws_status add_top_kernels(const struct ws_summary_page *p, struct ws
 		                    group_kernels(g), g->time.sum);
 		ws_cell_set_text(p->t, &row[WS_TC_summary_text], name.ptr, name.len);
 	}
-	if (rest.time.n && status == WS_OK)
+	if (rest.time.n)
 		ws_page_share(p, ws_page_bytes("(all other kernels)"), rest.time.n, rest.time.sum);
-	ranking_release(&r);
-	return status;
+	return WS_OK;
 }
 
 /* --- what to do ------------------------------------------------------------------------------- */
@@ -424,6 +456,8 @@ enum ws_status ws_tab_summary(const struct ws_table_context *tab, struct ws_tabl
                               struct ws_err *err)
 {
 	struct ws_summary_page p = {tab, t, "What ran"};
+	const bool has_kernels = ws_model_has_kernels(tab->m);
+	struct device_time time = {0};
 
 	/* what a reviewer asks, in that order */
 	ws_page_what_ran(&p);
@@ -432,14 +466,15 @@ enum ws_status ws_tab_summary(const struct ws_table_context *tab, struct ws_tabl
 	p.section = "How long a step takes";
 	WS_FORWARD(ws_page_steps(&p, err));
 	p.section = "Where the time goes";
-	add_device_time(&p);
+	find_device_time(tab, &time);
+	add_device_time(&p, &time);
 	p.section = "GPU time by phase";
-	add_places(&p);
+	add_places(&p, &time);
 	p.section = "GPU time by class";
 	WS_FORWARD(add_classes(&p, err));
 	p.section = "Top kernels";
 	WS_FORWARD(add_top_kernels(&p, err));
-	if (tab->m->kernels.n) {
+	if (has_kernels) {
 		p.section = "Why the device is idle";
 		WS_FORWARD(add_idle(&p, err));
 		p.section = "What to do";
@@ -460,7 +495,7 @@ enum ws_status ws_tab_summary(const struct ws_table_context *tab, struct ws_tabl
 		              "Shares are of %.3f ms, the GPU time of all kernels in the report; "
 		              "each of the three breakdowns adds up to it.",
 		              (double)tab->sel->gpu_ns / 1e6);
-	if (!tab->m->kernels.n)
+	if (!has_kernels)
 		ws_table_set_not_recorded(t, "The trace holds no kernel: nothing that launches "
 		                             "kernels was recorded.");
 	return WS_OK;

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "report/advice/advice.h"
+#include "report/analysis/digest.h"
 #include "report/tables/report.h"
 #include "tests/report/advice/judged_traces.h"
 #include "tests/support/imported_model.h"
@@ -214,6 +215,11 @@ static size_t check_advice(struct opened *o, const struct judged_trace *j)
 	struct ws_filter filter = WS_FILTER_ALL;
 	struct ws_selection sel;
 	struct ws_arena temp = {0};
+	struct ws_digest digest = {0};
+	struct ws_table_context tab = {.m = o->model,
+	                               .sel = &sel,
+	                               .digest = &digest,
+	                               .temp = &temp};
 	const struct ws_findings *a;
 	struct ws_err err;
 	size_t wrong = 0;
@@ -221,8 +227,8 @@ static size_t check_advice(struct opened *o, const struct judged_trace *j)
 	filter.scope = WS_SCOPE_STEPS;
 	if (ws_select(o->model, &filter, &sel, &err) != WS_OK)
 		return 1;
-	if (ws_advice_find(&(struct ws_table_context){.m = o->model, .sel = &sel, .temp = &temp},
-	                   &a, &err) == WS_OK)
+	if (ws_digest_of_model(&digest, o->model, &sel, WS_DIGEST_STEPS, &err) == WS_OK &&
+	    ws_advice_find(&tab, &a, &err) == WS_OK)
 		for (int i = 0; i < WS_RULES; i++) {
 			const char *id = ws_rule_defs[i].id;
 			int quiet = !a->fired[i] && !a->not_judged[i];
@@ -237,6 +243,7 @@ static size_t check_advice(struct opened *o, const struct judged_trace *j)
 		}
 	else
 		wrong++;
+	ws_digest_release(&digest);
 	ws_selection_release(&sel);
 	ws_arena_free(&temp);
 	return wrong;

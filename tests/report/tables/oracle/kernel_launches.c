@@ -85,7 +85,7 @@ static enum ws_status find_groups(struct launches *s, struct ws_err *err)
 			ws_launch_stat_add(&s->stats[s->group[k]], &m->configs[config], 1,
 			                   m->kernels.dur_ns[k]);
 	}
-	return ws_group_kernels(m, s->group, s->ngroups, s->groups, err);
+	return oracle_group_kernels(m, s->group, s->ngroups, s->groups, err);
 }
 
 static int by_rank(const void *pa, const void *pb, void *arg)

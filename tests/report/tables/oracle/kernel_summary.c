@@ -337,7 +337,7 @@ enum ws_status oracle_kernel_summary(const struct ws_table_context *tab, struct 
 	if (status == WS_OK)
 		status = gather(&s, err);
 	if (status == WS_OK)
-		status = ws_group_kernels(tab->m, s.group, s.names, s.groups, err);
+		status = oracle_group_kernels(tab->m, s.group, s.names, s.groups, err);
 	if (status == WS_OK)
 		status = find_flops(&s, err);
 	if (status != WS_OK)

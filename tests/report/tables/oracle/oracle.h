@@ -6,6 +6,10 @@
 
 #include "report/tables/tables.h"
 
+/* group[k] is the group of kernel k, WS_NONE = in none. */
+enum ws_status oracle_group_kernels(const struct ws_model *m, const uint32_t *group, size_t ngroups,
+                                    struct ws_group *out, struct ws_err *err);
+
 typedef enum ws_status (*oracle_fn)(const struct ws_table_context *tab, struct ws_table *t,
                                     struct ws_err *err);
 enum ws_status oracle_kernel_summary(const struct ws_table_context *tab, struct ws_table *t,

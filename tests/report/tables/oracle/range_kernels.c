@@ -86,7 +86,7 @@ static enum ws_status prepare_rows(struct range_kernels *s, struct ws_err *err)
 	if (!paths || !s->groups || !s->place || !s->instances || !s->order)
 		status = no_memory(err);
 	if (status == WS_OK)
-		status = ws_group_kernels(m, s->group, s->npairs, s->groups, err);
+		status = oracle_group_kernels(m, s->group, s->npairs, s->groups, err);
 	if (status == WS_OK)
 		status = ws_paths_order(&m->ranges, m->texts, paths, err);
 	if (status == WS_OK) {
