@@ -35,7 +35,6 @@ struct report_opts {
 	int by;    /* position in BY_CHOICES */
 	const char *time, *rules_path, *peaks_path, *step;
 	double softmax_flops;
-	bool lacks_comm; /* found: see ws_model_lacks_comm */
 };
 #define BY_CHOICES    "launch|gpu-time"
 #define SCOPE_CHOICES "all|steps|warm-up|setup|outside"
@@ -95,7 +94,6 @@ static enum ws_status make_loaded(struct ws_trace_file *f, struct report_opts *o
 	WS_THEN(status, ws_filter_check(model, &sel, &o->filter, o->step, err));
 	ws_selection_release(&sel);
 	WS_THEN(status, ws_report_make_tables(model, &o->filter, defs, ndefs, out, err));
-	o->lacks_comm = status == WS_OK && ws_model_lacks_comm(model);
 	if (status == WS_OK)
 		ws_report_keep(*out, &model);
 	ws_model_free(model);
@@ -221,7 +219,7 @@ static enum ws_status report_trace(struct ws_trace_file *f, struct report_opts *
 		goto out;
 	o->to.rows = o->rows >= 0 ? o->rows : is_short ? SHORT_ROWS : 0;
 	status = ws_destination_write(&o->to, &view, err);
-	if (status == WS_OK && o->lacks_comm && !o->table) {
+	if (status == WS_OK && report->lacks_comm && !o->table) {
 		ws_ui_print("alarm: no communication kernel ran, but there is more than one "
 		            "rank: " WS_LACKS_COMM);
 		status = WS_FINDING;

@@ -607,6 +607,8 @@ enum ws_status ws_pass_end(struct ws_pass *p, struct ws_err *err)
 		WS_FORWARD(ws_load_memory(&p->l, err));
 		if (p->first_ns <= p->last_ns)
 			ws_extend_time(m, p->first_ns, p->last_ns);
+		if (m->begin_ns > m->end_ns)
+			m->begin_ns = m->end_ns = 0;
 	}
 	for (size_t i = 0; i < p->waiting.nslots; i++)
 		if (p->waiting.slots[i].used)

@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -147,6 +148,7 @@ struct ws_report {
 	const char *trace; /* path of the trace, or "A against B" */
 	const char *filter;
 	const char *scope;  /* the part of the run, in words; NULL where there is none to tell */
+	bool lacks_comm;    /* the summary has this alarm: ws_model_lacks_comm */
 	int64_t created_ns; /* from the trace, never from the clock: ns since 1970, UTC */
 	struct ws_table **tables;
 	size_t ntables;

@@ -53,9 +53,7 @@ static const struct need {
         {&ws_def_memory_size, ALWAYS, WS_DIGEST_KERNELS},
         {&ws_def_memory, ALWAYS, WS_DIGEST_ROWS},
         {&ws_def_summary, ALWAYS, CLASSES | WS_DIGEST_STEPS | WS_DIGEST_LEFT | WS_DIGEST_ROWS},
-        {&ws_def_summary, ALWAYS, ROWS},
         {&ws_def_advice, ALWAYS, WS_DIGEST_STEPS | WS_DIGEST_ROWS},
-        {&ws_def_advice, ALWAYS, ROWS},
         {&ws_def_losses, ALWAYS, WS_DIGEST_KERNELS | WS_DIGEST_NAMES | WS_DIGEST_LEFT},
         {&ws_def_method, ALWAYS, WS_DIGEST_KERNELS},
 };

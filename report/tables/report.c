@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "report/analysis/digest.h"
+#include "report/analysis/rank.h"
 #include "report/model/steps.h"
 #include "report/pass/joined_rows.h"
 #include "report/pass/pass.h"
@@ -106,6 +107,7 @@ static enum ws_status make_report(const struct ws_table_context *tab,
 		return WS_FAIL_MEMORY(err, "a report");
 	report->title = "Warpsheet report";
 	report->created_ns = tab->m->file.base_ns;
+	report->lacks_comm = tab->digest->parts & WS_DIGEST_LEFT && ws_model_lacks_comm(tab->m);
 	report->trace = strdup(tab->m->name);
 	report->filter = strdup(tab->sel->words);
 	report->scope = strdup(tab->sel->scope_words);

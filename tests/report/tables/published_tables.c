@@ -227,7 +227,7 @@ static size_t check_advice(struct opened *o, const struct judged_trace *j)
 	filter.scope = WS_SCOPE_STEPS;
 	if (ws_select(o->model, &filter, &sel, &err) != WS_OK)
 		return 1;
-	if (ws_digest_of_model(&digest, o->model, &sel, WS_DIGEST_STEPS, &err) == WS_OK &&
+	if (ws_digest_of_rows(&digest, o->model, &sel, WS_DIGEST_STEPS, &err) == WS_OK &&
 	    ws_advice_find(&tab, &a, &err) == WS_OK)
 		for (int i = 0; i < WS_RULES; i++) {
 			const char *id = ws_rule_defs[i].id;

@@ -67,8 +67,15 @@ static void begin(struct scene *s, unsigned thread)
 static void call(struct scene *s)
 {
 	static const char *const kernels[] = {
-	        "ws_gemm_k",    "ws_softmax_k", "elementwise_kernel",
-	        "sgemm_128x64", "unheard_of",   "ncclDevKernel_AllReduce_Sum_f32_RING_LL"};
+	        "ws_gemm_k",
+	        "ws_softmax_k",
+	        "elementwise_kernel",
+	        "sm80_xmma_fprop_implicit_gemm_indexed_tf32f32_tf32f32_f32_nhwckrsc_nchw_"
+	        "tilesize128x128x16_stage4_warpsize2x2x1_g1_tensor16x8x8_execute_kernel",
+	        "at::native::float16_copy_kernel_cuda",
+	        "sgemm_128x64",
+	        "unheard_of",
+	        "ncclDevKernel_AllReduce_Sum_f32_RING_LL"};
 	int64_t start = s->now, dur = s->ties ? (int64_t)pick(s, 3) : 1 + (int64_t)pick(s, 20);
 	uint64_t id = ++s->correlation;
 	unsigned n = pick(s, 8) ? 1 : pick(s, 4);

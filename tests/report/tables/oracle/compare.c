@@ -204,7 +204,7 @@ static unsigned compare_tables(const struct ws_trace_reader *r, const struct ws_
 			passed[n++] = defs[i];
 	}
 	cr_assert(gt(sz, n, 15));
-	status = ws_report_stream(r, where, NULL, filter, passed, n, NULL, &streamed, &declined,
+	status = ws_report_stream(r, m->name, NULL, filter, passed, n, NULL, &streamed, &declined,
 	                          &err);
 	cr_assert(status == WS_OK || status == WS_USAGE, "%s: %s", where, err.text);
 	if (status == WS_USAGE)
