@@ -145,17 +145,17 @@ static enum ws_status group_kernels(struct ws_advice *a, struct ws_strtab *ids, 
 	uint32_t *group_of; /* operation -> its group plus 1 */
 
 	WS_FORWARD(ws_cost_ops_find(a->m, a->tab->sel, &a->costs, err));
-	WS_NEW(&a->arena, group_of, a->costs.n);
+	WS_NEW(&a->arena, group_of, a->costs->n);
 	WS_FORWARD(ws_arena_check(&a->arena, "the advice", err));
 	for (size_t i = 0; i < rows->nkernels; i++) {
 		const struct ws_joined_kernel *k = ws_joined_rows_kernel(rows, i);
-		const uint32_t op = ws_cost_ops_of_kernel(&a->costs, k);
+		const uint32_t op = ws_cost_ops_of_kernel(a->costs, k);
 		struct ws_work_group *g;
 
 		if (!a->counts[i] || op == WS_NONE)
 			continue;
 		if (!group_of[op]) {
-			const struct ws_cost_op at = ws_cost_ops_at(&a->costs, op);
+			const struct ws_cost_op at = ws_cost_ops_at(a->costs, op);
 
 			WS_FORWARD(find_group(a, ids, &at, &group_of[op], err));
 			a->work[group_of[op] - 1].calls++;
@@ -275,12 +275,10 @@ enum ws_status ws_advice_find(const struct ws_table_context *tab, const struct w
 	sort_findings(&a);
 	WS_THEN(status, ws_arena_check(&a.arena, "the advice", err));
 	WS_THEN(status, ws_arena_check(texts, "the advice", err));
-	WS_THEN(status, ws_keep_result(tab->sel, &key, a.found, err));
+	WS_THEN(status, ws_keep_result(tab->sel, &key, a.found, NULL, err));
 	*out = a.found;
 	free(a.work);
 	ws_arena_free(&a.arena);
-	ws_utilization_release(&a.use);
-	ws_cost_ops_release(&a.costs);
 	ws_step_times_release(&a.times);
 	return status;
 }

@@ -76,9 +76,9 @@ struct ws_advice {
 	double samples; /* measured steps, else 1 */
 	struct ws_step_times times;
 	const struct ws_idle *idle;
-	struct ws_cost_ops costs;
-	struct ws_utilization use;  /* by the rule about it */
-	struct ws_work_group *work; /* by GPU time, longest first */
+	struct ws_cost_ops *costs;
+	const struct ws_utilization *use; /* by the rule about it */
+	struct ws_work_group *work;       /* by GPU time, longest first */
 	size_t nwork, work_capacity;
 	struct ws_kernel_traits *traits; /* of each launch configuration, by its name */
 	int64_t *config_ns;              /* GPU time of each, of kernels that count */

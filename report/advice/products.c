@@ -478,18 +478,19 @@ static double saved_near_the_roof(const struct ws_advice *a)
 		        seconds * (double)g->calls * 1e9 * 100 / WS_A22_ROOF_PERCENT;
 		saved_ns += saved > 0 ? saved : 0;
 	}
-	return saved_ns / (double)a->use.devices;
+	return saved_ns / (double)a->use->devices;
 }
 
 void ws_rule_low_mfu(struct ws_advice *a)
 {
-	const struct ws_utilization *u = &a->use;
+	const struct ws_utilization *u;
 	double wall_ns, mfu, saved_ns, idle_ns;
 
-	if (ws_utilization_find(a->m, a->tab->sel, &a->costs, &a->use, NULL) != WS_OK) {
+	if (ws_utilization_find(a->m, a->tab->sel, &a->use, NULL) != WS_OK) {
 		a->arena.failed = true;
 		return;
 	}
+	u = a->use;
 	wall_ns = (double)u->step_sum_ns;
 	mfu = 100 * u->model_sum_ns / wall_ns;
 	if (u->why[0])

@@ -20,12 +20,12 @@ struct kept {
 	bool flops_too_big, bytes_too_big;
 };
 
-void ws_cost_ops_release(struct ws_cost_ops *c)
+static void release(void *result)
 {
+	struct ws_cost_ops *c = result;
+
 	ws_spill_close(&c->ops);
 	ws_spill_close(&c->of_range);
-	ws_arena_free(&c->arena);
-	*c = (struct ws_cost_ops){0};
 }
 
 /* --- which operations count ------------------------------------------------------------ */
@@ -260,22 +260,42 @@ static void add_kernels(struct finder *f)
 	}
 }
 
-enum ws_status ws_cost_ops_find(const struct ws_model *m, const struct ws_selection *sel,
-                                struct ws_cost_ops *out, struct ws_err *err)
+static enum ws_status find(struct finder *f, struct ws_err *err)
 {
-	struct finder f = {.m = m, .sel = sel, .out = out};
-	const size_t nranges = sel->rows->nranges, nops = m->cpu_ops.tree.n;
+	const size_t nranges = f->sel->rows->nranges, nops = f->m->cpu_ops.tree.n;
+	struct ws_cost_ops *out = f->out;
 
-	*out = (struct ws_cost_ops){.m = m};
-	WS_NEW(&out->arena, out->of_cpu_op, nops);
-	WS_FORWARD(ws_arena_check(&out->arena, "the costs of operations", err));
 	WS_FORWARD(ws_spill_open(&out->ops, (nranges + nops) * sizeof(struct kept), err));
 	WS_FORWARD(ws_spill_open(&out->of_range, nranges * sizeof(uint32_t), err));
-	WS_FORWARD(find_counted(m, out->of_cpu_op, err));
-	WS_FORWARD(add_ranges(&f, err));
-	WS_FORWARD(add_framework(&f, err));
-	add_kernels(&f);
+	WS_FORWARD(find_counted(f->m, out->of_cpu_op, err));
+	WS_FORWARD(add_ranges(f, err));
+	WS_FORWARD(add_framework(f, err));
+	add_kernels(f);
 	return WS_OK;
+}
+
+enum ws_status ws_cost_ops_find(const struct ws_model *m, const struct ws_selection *sel,
+                                struct ws_cost_ops **out, struct ws_err *err)
+{
+	static const char key;
+	struct ws_arena *arena = &sel->kept->arena;
+	struct finder f = {.m = m, .sel = sel};
+	enum ws_status status;
+
+	*out = ws_kept_result(sel, &key);
+	if (*out)
+		return WS_OK;
+	WS_NEW(arena, f.out, 1);
+	WS_FORWARD(ws_arena_check(arena, "the costs of operations", err));
+	f.out->m = m;
+	WS_NEW(arena, f.out->of_cpu_op, m->cpu_ops.tree.n);
+	WS_FORWARD(ws_arena_check(arena, "the costs of operations", err));
+	status = find(&f, err);
+	if (status != WS_OK)
+		release(f.out);
+	WS_THEN(status, ws_keep_result(sel, &key, f.out, release, err));
+	*out = f.out;
+	return status;
 }
 
 /* --- peaks ----------------------------------------------------------------------------------- */
@@ -283,26 +303,27 @@ enum ws_status ws_cost_ops_find(const struct ws_model *m, const struct ws_select
 /* "workload.peak.bf16=788": TFLOP/s; of memory GB/s. */
 static void apply_measured(const struct ws_model *m, struct ws_device_peaks *peaks)
 {
-	static const double factors[] = {
-#define X(NAME, name, factor, unit, meaning) factor,
+	static const struct {
+		const char *key;
+		double factor;
+	} measured[] = {
+#define X(NAME, name, factor, unit, meaning) {"peak." #name, factor},
 	        WS_PEAK_LIST(X)
 #undef X
 	};
 
 	for (int i = 0; i < WS_PEAK_COUNT; i++) {
-		char key[32], text[32], *end;
-		struct ws_bytes value;
+		struct ws_bytes value = ws_model_fact(m, measured[i].key);
+		char text[32], *end;
 		double v;
 
-		snprintf(key, sizeof(key), "peak.%s", ws_peak_name((enum ws_peak)i));
-		value = ws_model_fact(m, key);
 		if (!value.len || value.len >= sizeof(text))
 			continue;
 		memcpy(text, value.ptr, value.len);
 		text[value.len] = '\0';
 		v = strtod(text, &end);
 		if (end != text && !*end)
-			ws_device_peaks_measured(peaks, (enum ws_peak)i, v * factors[i]);
+			ws_device_peaks_measured(peaks, (enum ws_peak)i, v * measured[i].factor);
 	}
 }
 

@@ -33,20 +33,18 @@ struct ws_cost_ops {
 	size_t n, nranges; /* nranges: those that are ranges */
 	struct ws_spill ops, of_range;
 	uint32_t *of_cpu_op; /* framework operation -> the one that counts for it, WS_NONE */
-	struct ws_arena arena;
 };
 
 /*
- * Of the selected operations and their selected kernels, by sel->rows. Where operations nest and
+ * Of the selected operations and their selected kernels, by sel->rows, found once a selection:
+ * *out lives as long as that. Where operations nest and
  * each has the cost of the same work (aten::conv2d calls aten::cudnn_convolution), the innermost
  * counts: one is left out when those inside it have at least half of its FLOPs,
  * and one that counts takes what is inside it. What would make a sum of all
- * FLOPs or bytes overflow is not known. Free with ws_cost_ops_release,
- * also after a failure. IO_WRITE: no room for a temporary file.
+ * FLOPs or bytes overflow is not known. IO_WRITE: no room for a temporary file.
  */
 enum ws_status ws_cost_ops_find(const struct ws_model *m, const struct ws_selection *sel,
-                                struct ws_cost_ops *out, struct ws_err *err);
-void ws_cost_ops_release(struct ws_cost_ops *c);
+                                struct ws_cost_ops **out, struct ws_err *err);
 
 /* Operation i. */
 struct ws_cost_op ws_cost_ops_at(struct ws_cost_ops *c, size_t i);

@@ -203,7 +203,7 @@ static enum ws_status find_windows(const struct ws_model *m, const struct ws_sel
 		windows->n = keep_windows(&f);
 		windows->cut = f.n - windows->n;
 		*out = windows;
-		status = ws_keep_result(sel, &keys[warm_up], windows, err);
+		status = ws_keep_result(sel, &keys[warm_up], windows, NULL, err);
 	}
 	ws_arena_free(&f.temp);
 	return status;

@@ -9,7 +9,7 @@ struct filling {
 	struct ws_digest *d;
 	const struct ws_model *m;
 	const struct ws_selection *sel;
-	struct ws_cost_ops costs;
+	struct ws_cost_ops *costs;
 	uint32_t *name_of;     /* operation -> name that its kernels have, see share_flops */
 	uint32_t *path_of;     /* step -> its path */
 	struct ws_spill spans; /* by range: from the start of its first kernel to the last end */
@@ -175,13 +175,13 @@ static void share_flops(struct filling *f)
 	for (size_t i = 0; i < rows->nkernels; i++) {
 		const struct ws_joined_kernel *k = ws_joined_rows_kernel(rows, i);
 		const uint32_t name = f->m->configs[k->config].name;
-		const uint32_t op = ws_cost_ops_of_kernel(&f->costs, k);
+		const uint32_t op = ws_cost_ops_of_kernel(f->costs, k);
 		/* 0 is the empty text, which stands for "no kernel yet" */
 		uint32_t *name_of = op == WS_NONE ? NULL : &f->name_of[op];
 
 		if (!ws_kernel_selected(f->m, f->sel, k, i))
 			continue;
-		if (!name_of || ws_cost_ops_at(&f->costs, op).flops < 0) {
+		if (!name_of || ws_cost_ops_at(f->costs, op).flops < 0) {
 			unknown[name] = 1;
 		} else if (!*name_of) {
 			*name_of = name;
@@ -197,11 +197,11 @@ static void share_flops(struct filling *f)
 static enum ws_status add_costs(struct filling *f, struct ws_err *err)
 {
 	WS_FORWARD(ws_cost_ops_find(f->m, f->sel, &f->costs, err));
-	WS_NEW(&f->temp, f->name_of, f->costs.n);
+	WS_NEW(&f->temp, f->name_of, f->costs->n);
 	WS_FORWARD(ws_arena_check(&f->temp, "the sums of a trace", err));
 	share_flops(f);
-	for (size_t i = 0; i < f->costs.n; i++) {
-		const struct ws_cost_op op = ws_cost_ops_at(&f->costs, i);
+	for (size_t i = 0; i < f->costs->n; i++) {
+		const struct ws_cost_op op = ws_cost_ops_at(f->costs, i);
 
 		if (f->name_of[i] && f->name_of[i] != WS_NONE && op.flops >= 0)
 			f->d->flops[f->name_of[i]] += op.flops;
@@ -253,7 +253,6 @@ enum ws_status ws_digest_of_rows(struct ws_digest *d, const struct ws_model *m,
 	WS_THEN(status, add_all(&f, err));
 	ws_digest_finish(d);
 	d->nranges = sel->rows->nranges;
-	ws_cost_ops_release(&f.costs);
 	ws_spill_close(&f.spans);
 	ws_arena_free(&f.temp);
 	return status;

@@ -131,7 +131,7 @@ bool ws_step_selected(const struct ws_model *m, const struct ws_selection *s, ui
 	       ws_time_selected(s, st->start_ns, st->start_ns + st->total_ns);
 }
 
-const void *ws_kept_result(const struct ws_selection *s, const void *key)
+void *ws_kept_result(const struct ws_selection *s, const void *key)
 {
 	const struct ws_kept_result *r = s->kept->first;
 
@@ -140,14 +140,16 @@ const void *ws_kept_result(const struct ws_selection *s, const void *key)
 	return r ? r->result : NULL;
 }
 
-enum ws_status ws_keep_result(const struct ws_selection *s, const void *key, const void *result,
-                              struct ws_err *err)
+enum ws_status ws_keep_result(const struct ws_selection *s, const void *key, void *result,
+                              void (*release)(void *result), struct ws_err *err)
 {
 	struct ws_kept_result *r;
 
 	WS_NEW(&s->kept->arena, r, 1);
+	if (!r && release)
+		release(result);
 	WS_FORWARD(ws_arena_check(&s->kept->arena, "what a report shares", err));
-	*r = (struct ws_kept_result){key, result, s->kept->first};
+	*r = (struct ws_kept_result){key, result, release, s->kept->first};
 	s->kept->first = r;
 	return WS_OK;
 }
@@ -592,6 +594,9 @@ enum ws_status ws_select_rows(const struct ws_model *m, struct ws_joined_rows *r
 
 void ws_selection_release(struct ws_selection *s)
 {
+	for (struct ws_kept_result *r = s->kept ? s->kept->first : NULL; r; r = r->next)
+		if (r->release)
+			r->release(r->result);
 	if (s->kept)
 		ws_arena_free(&s->kept->arena);
 	ws_arena_free(&s->arena);

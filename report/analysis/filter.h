@@ -39,16 +39,18 @@ struct ws_selection {
 struct ws_kept {
 	struct ws_kept_result {
 		const void *key; /* an address of who keeps it */
-		const void *result;
+		void *result;
+		void (*release)(void *result); /* NULL: all of it is in the arena */
 		struct ws_kept_result *next;
 	} * first;
 	struct ws_arena arena; /* for the results and what they point to */
 };
 /* NULL: not yet. */
-const void *ws_kept_result(const struct ws_selection *s, const void *key);
-/* result: from s->kept->arena. NO_MEMORY. */
-enum ws_status ws_keep_result(const struct ws_selection *s, const void *key, const void *result,
-                              struct ws_err *err);
+void *ws_kept_result(const struct ws_selection *s, const void *key);
+/* result: from s->kept->arena; what else it has is released with the selection, or now: NO_MEMORY.
+ */
+enum ws_status ws_keep_result(const struct ws_selection *s, const void *key, void *result,
+                              void (*release)(void *result), struct ws_err *err);
 
 /* What a builder works from. */
 struct ws_table_context {

@@ -537,7 +537,7 @@ enum ws_status ws_idle_find(const struct ws_model *m, const struct ws_selection 
 		use_join(&idle->all, &idle->device[d]);
 	idle->verdict = judge(m, &idle->all);
 	*out = idle;
-	WS_THEN(status, ws_keep_result(sel, &key, idle, err));
+	WS_THEN(status, ws_keep_result(sel, &key, idle, NULL, err));
 	return status;
 }
 

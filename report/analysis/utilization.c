@@ -3,18 +3,9 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdbool.h>
-#include <stdlib.h>
 
 #include "report/analysis/device_time.h"
 #include "report/base/names.h"
-
-void ws_utilization_release(struct ws_utilization *u)
-{
-	free(u->model_ns);
-	free(u->ran_ns);
-	free(u->step_ns);
-	*u = (struct ws_utilization){0};
-}
 
 const char *ws_over_peak(double percent)
 {
@@ -212,51 +203,51 @@ static enum ws_status time_steps(const struct ws_model *m, const struct ws_selec
 	return WS_OK;
 }
 
-enum ws_status ws_utilization_find(const struct ws_model *m, const struct ws_selection *sel,
-                                   struct ws_cost_ops *costs, struct ws_utilization *out,
-                                   struct ws_err *err)
+static enum ws_status find(struct state *s, struct ws_err *err)
 {
-	struct state s = {.m = m, .sel = sel, .costs = costs, .out = out};
-	enum ws_status status = WS_OK;
+	const struct ws_model *m = s->m;
+	struct ws_utilization *out = s->out;
 
-	*out = (struct ws_utilization){.flops = NAN};
-	out->model_ns = calloc(m->nsteps + 1, sizeof(*out->model_ns));
-	out->ran_ns = calloc(m->nsteps + 1, sizeof(*out->ran_ns));
-	s.again = calloc(costs->n + 1, 1);
-	s.devices = calloc(m->ndevices + 1, 1);
-	out->step_ns = calloc(m->nsteps + 1, sizeof(*out->step_ns));
-	if (!out->model_ns || !out->ran_ns || !out->step_ns || !s.again || !s.devices) {
-		status = WS_FAIL_MEMORY(err, "the utilization of %zu steps", m->nsteps);
-		goto out;
-	}
-	status = time_steps(m, sel, out, err);
-	if (status != WS_OK)
-		goto out;
-	look_at_kernels(&s);
-	find_obstacle(&s);
+	WS_FORWARD(time_steps(m, s->sel, out, err));
+	look_at_kernels(s);
+	find_obstacle(s);
 	if (!out->why[0])
-		add_ops(&s);
+		add_ops(s);
 	if (out->why[0])
 		forget(out, m->nsteps);
-	else if (s.longest.kernels)
-		tell_basis(&s);
+	else if (s->longest.kernels)
+		tell_basis(s);
 	for (uint32_t i = 0; i < m->nsteps; i++)
-		if (!is_counted(m, sel, out, i))
+		if (!is_counted(m, s->sel, out, i))
 			out->model_ns[i] = out->ran_ns[i] = NAN;
-out:
-	free(s.again);
-	free(s.devices);
-	return status;
+	return WS_OK;
 }
 
-enum ws_status ws_utilization_of(const struct ws_model *m, const struct ws_selection *sel,
-                                 struct ws_utilization *out, struct ws_err *err)
+enum ws_status ws_utilization_find(const struct ws_model *m, const struct ws_selection *sel,
+                                   const struct ws_utilization **out, struct ws_err *err)
 {
-	struct ws_cost_ops costs;
-	enum ws_status status = ws_cost_ops_find(m, sel, &costs, err);
+	static const char key;
+	struct ws_arena *arena = &sel->kept->arena, temp = {0};
+	struct state s = {.m = m, .sel = sel};
+	enum ws_status status;
 
-	*out = (struct ws_utilization){0};
-	WS_THEN(status, ws_utilization_find(m, sel, &costs, out, err));
-	ws_cost_ops_release(&costs);
+	*out = ws_kept_result(sel, &key);
+	if (*out)
+		return WS_OK;
+	WS_FORWARD(ws_cost_ops_find(m, sel, &s.costs, err));
+	WS_NEW(arena, s.out, 1);
+	WS_FORWARD(ws_arena_check(arena, "the utilization of steps", err));
+	*s.out = (struct ws_utilization){.flops = NAN};
+	WS_NEW(arena, s.out->model_ns, m->nsteps);
+	WS_NEW(arena, s.out->ran_ns, m->nsteps);
+	WS_NEW(arena, s.out->step_ns, m->nsteps);
+	WS_NEW(&temp, s.again, s.costs->n);
+	WS_NEW(&temp, s.devices, m->ndevices);
+	status = ws_arena_check(arena, "the utilization of steps", err);
+	WS_THEN(status, ws_arena_check(&temp, "the utilization of steps", err));
+	WS_THEN(status, find(&s, err));
+	ws_arena_free(&temp);
+	WS_THEN(status, ws_keep_result(sel, &key, s.out, NULL, err));
+	*out = s.out;
 	return status;
 }

@@ -25,17 +25,12 @@ struct ws_utilization {
 };
 
 /*
- * costs: of the same selection. Model FLOPs: of what ran neither in backward nor in the
- * optimizer, three times where there is a backward, so nothing that is computed again counts.
- * Free with ws_utilization_release, also after a failure.
+ * Found once a selection: *out lives as long as that. Model FLOPs: of what ran neither in backward
+ * nor in the optimizer, three times where there is a backward, so nothing that is computed again
+ * counts.
  */
 enum ws_status ws_utilization_find(const struct ws_model *m, const struct ws_selection *sel,
-                                   struct ws_cost_ops *costs, struct ws_utilization *out,
-                                   struct ws_err *err);
-/* The same with costs of its own. */
-enum ws_status ws_utilization_of(const struct ws_model *m, const struct ws_selection *sel,
-                                 struct ws_utilization *out, struct ws_err *err);
-void ws_utilization_release(struct ws_utilization *u);
+                                   const struct ws_utilization **out, struct ws_err *err);
 
 /* A share of a peak that cannot be: an error of what the report knows, and never clipped. */
 #define WS_OVER_PEAK "over 100 %: the FLOPs, the bytes or the peak are wrong"

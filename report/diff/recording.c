@@ -254,14 +254,13 @@ int64_t ws_memory_peak(const struct ws_model *m)
 
 static enum ws_status read_utilization(struct ws_reader *c, struct ws_err *err)
 {
-	struct ws_utilization u;
-	enum ws_status status = ws_utilization_of(c->m, &c->sel, &u, err);
+	const struct ws_utilization *u;
 
-	c->r->mfu_percent = 100 * u.model_sum_ns / (double)u.step_sum_ns;
-	c->r->hfu_percent = 100 * u.ran_sum_ns / (double)u.step_sum_ns;
-	memcpy(c->r->peak, u.basis, sizeof(c->r->peak));
-	ws_utilization_release(&u);
-	return status;
+	WS_FORWARD(ws_utilization_find(c->m, &c->sel, &u, err));
+	c->r->mfu_percent = 100 * u->model_sum_ns / (double)u->step_sum_ns;
+	c->r->hfu_percent = 100 * u->ran_sum_ns / (double)u->step_sum_ns;
+	memcpy(c->r->peak, u->basis, sizeof(c->r->peak));
+	return WS_OK;
 }
 
 static enum ws_status read_state(struct ws_reader *c, struct ws_err *err)

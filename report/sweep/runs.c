@@ -165,16 +165,15 @@ static enum ws_status keep_times(struct ws_sweep *s, struct ws_sweep_run *run,
 static enum ws_status keep_flops(struct ws_sweep_run *run, const struct ws_model *m,
                                  const struct ws_selection *sel, struct ws_err *err)
 {
-	struct ws_utilization u = {0};
-	enum ws_status status = ws_utilization_of(m, sel, &u, err);
+	const struct ws_utilization *u;
 
-	if (status == WS_OK && m->nmeasured) {
-		run->flops = u.flops / (double)m->nmeasured;
-		run->model_ns = u.model_sum_ns / (double)m->nmeasured;
-		run->ran_ns = u.ran_sum_ns / (double)m->nmeasured;
+	WS_FORWARD(ws_utilization_find(m, sel, &u, err));
+	if (m->nmeasured) {
+		run->flops = u->flops / (double)m->nmeasured;
+		run->model_ns = u->model_sum_ns / (double)m->nmeasured;
+		run->ran_ns = u->ran_sum_ns / (double)m->nmeasured;
 	}
-	ws_utilization_release(&u);
-	return status;
+	return WS_OK;
 }
 
 /* Of the GPU time of the measured steps. */

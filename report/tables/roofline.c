@@ -24,7 +24,7 @@ struct group {
 struct roofline {
 	const struct ws_table_context *tab;
 	struct ws_table *t;
-	struct ws_cost_ops costs;
+	struct ws_cost_ops *costs;
 	struct group *groups, *level; /* of each name; those that are shown */
 	size_t n, capacity, over_peak;
 	struct ws_strtab ids;            /* class, name, dtype and device -> group + 1 */
@@ -97,8 +97,8 @@ static enum ws_status add_op(struct roofline *s, const struct ws_cost_op *op, st
 
 static enum ws_status gather(struct roofline *s, struct ws_err *err)
 {
-	for (size_t i = 0; i < s->costs.n; i++) {
-		const struct ws_cost_op op = ws_cost_ops_at(&s->costs, i);
+	for (size_t i = 0; i < s->costs->n; i++) {
+		const struct ws_cost_op op = ws_cost_ops_at(s->costs, i);
 
 		if (op.kernels) /* else nothing to hold against its cost */
 			WS_FORWARD(add_op(s, &op, err));
@@ -262,33 +262,38 @@ static void note_steps(struct ws_table *t, const struct ws_utilization *use)
 	ws_note_utilization(t, use);
 }
 
+static enum ws_status add_rows(struct roofline *s, struct ws_err *err)
+{
+	const struct ws_utilization *use;
+
+	WS_FORWARD(gather(s, err));
+	add_level(s, 0);
+	add_level(s, 1);
+	add_notes(s);
+	if (!s->tab->m->nmeasured)
+		return WS_OK;
+	WS_FORWARD(ws_utilization_find(s->tab->m, s->tab->sel, &use, err));
+	note_steps(s->t, use);
+	return WS_OK;
+}
+
 enum ws_status ws_tab_roofline(const struct ws_table_context *tab, struct ws_table *t,
                                struct ws_err *err)
 {
 	struct roofline s = {.tab = tab, .t = t};
-	struct ws_utilization use = {0};
-	enum ws_status status = ws_cost_ops_find(tab->m, tab->sel, &s.costs, err);
+	enum ws_status status;
 
-	if (status == WS_OK && !s.costs.n)
+	WS_FORWARD(ws_cost_ops_find(tab->m, tab->sel, &s.costs, err));
+	if (!s.costs->n) {
 		ws_table_set_not_recorded(t, "The cost of no operation is known. Warpsheet's "
 		                             "own steps record it; a program can "
 		                             "by payloads of warpsheet_nvtx.h, PyTorch's "
 		                             "profiler by record_shapes=True. All "
 		                             "of the GPU time is without a FLOP model.");
-	WS_THEN(status, gather(&s, err));
-	if (status == WS_OK && s.costs.n) {
-		add_level(&s, 0);
-		add_level(&s, 1);
-		add_notes(&s);
+		return WS_OK;
 	}
-	if (status == WS_OK && s.costs.n && tab->m->nmeasured) {
-		status = ws_utilization_find(tab->m, tab->sel, &s.costs, &use, err);
-		if (status == WS_OK)
-			note_steps(t, &use);
-	}
-	ws_utilization_release(&use);
+	status = add_rows(&s, err);
 	free(s.groups);
 	ws_strtab_free(&s.ids);
-	ws_cost_ops_release(&s.costs);
 	return status;
 }

@@ -60,7 +60,7 @@ static void add_step(const struct ws_table_context *tab, struct ws_table *t,
 	ws_cell_set_int(&row[WS_TC_steps_host_ns], step->total_ns);
 	ws_cell_set_int(&row[WS_TC_steps_kernels], (int64_t)gpu->kernels);
 	ws_cell_set_int(&row[WS_TC_steps_gpu_ns], gpu->total_ns);
-	if (!step->warm_up && use->step_ns)
+	if (!step->warm_up && use)
 		set_utilization(t, row, use, use->step_ns[s], s);
 	if (total_ns < 0)
 		return;
@@ -119,14 +119,13 @@ enum ws_status ws_tab_steps(const struct ws_table_context *tab, struct ws_table 
 {
 	const struct ws_model *m = tab->m;
 	struct ws_step_times times;
-	struct ws_utilization use = {0};
+	const struct ws_utilization *use = NULL; /* none asked for it, nor for what needs rows */
 	struct ws_stat total;
 	size_t shown = 0;
 	enum ws_status status = ws_step_times(m, tab->sel, tab->digest, &times, err);
 
-	/* without rows nobody asked for it, nor for anything that needs them */
 	if (status == WS_OK && tab->sel->rows)
-		status = ws_utilization_of(m, tab->sel, &use, err);
+		status = ws_utilization_find(m, tab->sel, &use, err);
 	if (status == WS_OK) {
 		ws_step_stat(m, &times, WS_PHASES, WS_MEASURE_STEP, &total);
 		for (uint32_t s = 0; s < m->nsteps; s++) {
@@ -138,14 +137,13 @@ enum ws_status ws_tab_steps(const struct ws_table_context *tab, struct ws_table 
 			                       !ws_time_selected(tab->sel, step->start_ns,
 			                                         step->start_ns + step->total_ns))))
 				continue;
-			add_step(tab, t, &times, &total, &use, s);
+			add_step(tab, t, &times, &total, use, s);
 			shown++;
 		}
 		add_step_notes(tab, t, shown);
-		if (shown && tab->sel->rows)
-			ws_note_utilization(t, &use);
+		if (shown && use)
+			ws_note_utilization(t, use);
 	}
-	ws_utilization_release(&use);
 	ws_step_times_release(&times);
 	return status;
 }

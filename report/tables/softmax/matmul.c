@@ -263,9 +263,9 @@ static bool attention_of(const struct ws_softmax *s, uint32_t op, enum ws_part *
 
 	const struct ws_attention_op *attention;
 
-	if (op == WS_NONE || op < s->costs.nranges)
+	if (op == WS_NONE || op < s->costs->nranges)
 		return 0;
-	attention = &s->attention[op - s->costs.nranges];
+	attention = &s->attention[op - s->costs->nranges];
 	*part = parts[attention->part];
 	*layer = attention->layer;
 	return attention->part != WS_ATTENTION_NONE;
@@ -286,7 +286,7 @@ static enum ws_status gather_kernel(struct ws_softmax *s, const struct ws_joined
                                     struct ws_err *err)
 {
 	const struct ws_joined_range *range = ws_joined_rows_range(s->tab->sel->rows, k->range);
-	const uint32_t op = ws_cost_ops_of_kernel(&s->costs, k);
+	const uint32_t op = ws_cost_ops_of_kernel(s->costs, k);
 	struct ws_cost_op at;
 	const struct ws_cost_op *cost = op == WS_NONE ? NULL : &at;
 	struct ws_softmax_scope *scope;
@@ -295,7 +295,7 @@ static enum ws_status gather_kernel(struct ws_softmax *s, const struct ws_joined
 	int64_t layer;
 
 	if (cost)
-		at = ws_cost_ops_at(&s->costs, op);
+		at = ws_cost_ops_at(s->costs, op);
 	d = direction_of_kernel(s, k, cost, range);
 	count_kernel(&s->model[d][model_class_of(cost && cost->class ? cost->class : k->class)],
 	             k->dur_ns, cost);
@@ -309,7 +309,7 @@ static enum ws_status gather_kernel(struct ws_softmax *s, const struct ws_joined
 
 static enum ws_status gather_op(struct ws_softmax *s, uint32_t i, struct ws_err *err)
 {
-	const struct ws_cost_op op = ws_cost_ops_at(&s->costs, i);
+	const struct ws_cost_op op = ws_cost_ops_at(s->costs, i);
 	const struct ws_joined_range *range = ws_joined_rows_range(s->tab->sel->rows, op.range);
 	struct ws_softmax_scope *scope;
 	enum ws_direction d;
@@ -337,7 +337,7 @@ static enum ws_status gather(struct ws_softmax *s, struct ws_err *err)
 	WS_FORWARD(find_backward_threads(s, err));
 	WS_FORWARD(label_paths(s, err));
 	WS_FORWARD(ws_cost_ops_find(tab->m, tab->sel, &s->costs, err));
-	WS_FORWARD(ws_attention_find(tab->m, &s->costs, tab->temp, &s->attention, err));
+	WS_FORWARD(ws_attention_find(tab->m, s->costs, tab->temp, &s->attention, err));
 	for (size_t i = 0; i < rows->nkernels; i++) {
 		const struct ws_joined_kernel *k = ws_joined_rows_kernel(rows, i);
 
@@ -345,7 +345,7 @@ static enum ws_status gather(struct ws_softmax *s, struct ws_err *err)
 		    in_basis(s, ws_joined_rows_step(rows, k->step)))
 			WS_FORWARD(gather_kernel(s, k, err));
 	}
-	for (uint32_t i = 0; i < s->costs.n; i++)
+	for (uint32_t i = 0; i < s->costs->n; i++)
 		WS_FORWARD(gather_op(s, i, err));
 	return WS_OK;
 }
@@ -356,12 +356,11 @@ enum ws_status ws_tab_softmax_matmul(const struct ws_table_context *tab, struct 
 	struct ws_softmax s = {.tab = tab, .basis = tab->sel->measured ? tab->sel->measured : 1};
 	enum ws_status status = gather(&s, err);
 
-	if (status == WS_OK && !ws_model_has_kernels(tab->m) && !s.costs.n)
+	if (status == WS_OK && !ws_model_has_kernels(tab->m) && !s.costs->n)
 		ws_table_set_not_recorded(t, WS_NO_KERNELS);
 	else if (status == WS_OK)
 		ws_softmax_rows(&s, t);
 	free(s.scopes);
-	ws_cost_ops_release(&s.costs);
 	ws_idmap_free(&s.scope_of);
 	return status;
 }

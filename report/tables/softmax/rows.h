@@ -57,7 +57,7 @@ struct ws_softmax {
 	uint64_t basis; /* steps that the numbers are the mean of */
 	uint8_t *part;  /* path -> enum ws_part */
 	int64_t *layer; /* path -> layer by its names, -1 */
-	struct ws_cost_ops costs;
+	struct ws_cost_ops *costs;
 	struct ws_attention_op *attention; /* operation of a framework -> part and layer */
 	uint8_t *runs_backward;            /* thread -> some operation on it is backward */
 	struct ws_softmax_scope *scopes;

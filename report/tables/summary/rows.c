@@ -222,15 +222,13 @@ static void add_utilization(const struct ws_summary_page *p, const char *item, d
 
 enum ws_status ws_page_utilization(const struct ws_summary_page *p, struct ws_err *err)
 {
-	struct ws_utilization use;
-	enum ws_status status = ws_utilization_of(p->tab->m, p->tab->sel, &use, err);
+	const struct ws_utilization *use;
 
-	if (status == WS_OK)
-		add_utilization(p, "MFU (%)", use.model_sum_ns, &use);
-	if (status == WS_OK && !use.why[0]) /* one reason for both */
-		add_utilization(p, "HFU (%)", use.ran_sum_ns, &use);
-	ws_utilization_release(&use);
-	return status;
+	WS_FORWARD(ws_utilization_find(p->tab->m, p->tab->sel, &use, err));
+	add_utilization(p, "MFU (%)", use->model_sum_ns, use);
+	if (!use->why[0]) /* one reason for both */
+		add_utilization(p, "HFU (%)", use->ran_sum_ns, use);
+	return WS_OK;
 }
 
 struct missing {

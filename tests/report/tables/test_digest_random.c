@@ -17,7 +17,13 @@ struct scene {
 	unsigned depth[THREADS + 1];
 	uint64_t correlation; /* the last one given out */
 	int64_t busy_until;
-	int ties, shuffle;
+	int ties, shuffle,
+	        tells; /* tells: every product its FLOPs and dtype, so that MFU is known */
+};
+
+/* Of all traces: where tables came from, and what was in them. */
+struct seen {
+	unsigned of_scopes, filtered, mfu, attention;
 };
 
 static unsigned pick(struct scene *s, unsigned n)
@@ -46,20 +52,25 @@ static void begin(struct scene *s, unsigned thread)
 	                                    "step",
 	                                    "forward",
 	                                    "computing softmax",
+	                                    "layer 2",
+	                                    "final matmul",
 	                                    "loss",
 	                                    "enumerate(DataLoader)#0"};
-	static const char *const ops[] = {"gemm", "softmax", "scale", NULL};
+	static const char *const ops[] = {"gemm", "softmax", "scale", "attention", NULL};
 	static const char *const dtypes[] = {"fp32", "bf16", NULL};
 	struct tb_op op = {.flops = pick(s, 1000),
 	                   .bytes_read = pick(s, 100),
-	                   .op = ops[pick(s, 4)],
+	                   .op = ops[pick(s, 5)],
 	                   .direction = pick(s, 2) ? "forward" : NULL,
-	                   .dtype = dtypes[pick(s, 3)]};
+	                   .dtype = dtypes[pick(s, s->tells ? 2 : 3)],
+	                   .layer = (int32_t)pick(s, 4)};
+	const uint64_t size[4] = {1 + pick(s, 2), pick(s, 3), 8, 8};
 
-	if (pick(s, 3))
+	/* one around another is a group, and what it launches itself is of no operation */
+	if (s->tells ? s->depth[thread] < 2 : pick(s, 3))
 		tb_push(s->b, s->now, names[pick(s, sizeof(names) / sizeof(*names))]);
 	else
-		tb_push_op(s->b, s->now, "op", &op);
+		tb_push_sized_op(s->b, s->now, pick(s, 2) ? "op" : "other", &op, size);
 	s->depth[thread]++;
 }
 
@@ -67,15 +78,17 @@ static void begin(struct scene *s, unsigned thread)
 static void call(struct scene *s)
 {
 	static const char *const kernels[] = {
-	        "ws_gemm_k",
 	        "ws_softmax_k",
 	        "elementwise_kernel",
+	        "unheard_of",
+	        "ncclDevKernel_AllReduce_Sum_f32_RING_LL",
+	        "at::native::float16_copy_kernel_cuda",
+	        "ws_gemm_k",
 	        "sm80_xmma_fprop_implicit_gemm_indexed_tf32f32_tf32f32_f32_nhwckrsc_nchw_"
 	        "tilesize128x128x16_stage4_warpsize2x2x1_g1_tensor16x8x8_execute_kernel",
-	        "at::native::float16_copy_kernel_cuda",
-	        "sgemm_128x64",
-	        "unheard_of",
-	        "ncclDevKernel_AllReduce_Sum_f32_RING_LL"};
+	        "sgemm_128x64"};
+	/* one that is a product by its name alone has no FLOPs */
+	const unsigned nkernels = s->tells ? 5 : sizeof(kernels) / sizeof(*kernels);
 	int64_t start = s->now, dur = s->ties ? (int64_t)pick(s, 3) : 1 + (int64_t)pick(s, 20);
 	uint64_t id = ++s->correlation;
 	unsigned n = pick(s, 8) ? 1 : pick(s, 4);
@@ -83,7 +96,7 @@ static void call(struct scene *s)
 	tb_call(s->b, start, dur, pick(s, 10) ? id : 0);
 	s->now += dur;
 	for (unsigned i = 0; i < n; i++) {
-		struct tb_kernel k = {.name = kernels[pick(s, sizeof(kernels) / sizeof(*kernels))],
+		struct tb_kernel k = {.name = kernels[pick(s, nkernels)],
 		                      /* some do not fit into 32 bits */
 		                      .dur_ns = pick(s, 50) ? pick(s, 2) ? pick(s, 300) : 64
 		                                            : (int64_t)5 << 32,
@@ -159,7 +172,7 @@ static void act(struct scene *s)
 	switch (pick(s, 8)) {
 	case 0:
 	case 1:
-		if (s->depth[thread] < 5)
+		if (s->depth[thread] < (s->tells ? 3 : 5))
 			begin(s, thread);
 		break;
 	case 2:
@@ -219,8 +232,22 @@ static void check_membership(const struct ws_model *m, const char *where)
 	}
 }
 
-static unsigned random_trace(uint32_t seed, int ties, int shuffle, unsigned *of_scopes,
-                             unsigned *filtered)
+/* What tables of costs had to tell. */
+static void see_costs(const struct ws_model *m, struct seen *seen)
+{
+	struct ws_table *steps = tb_table(m, "steps", NULL);
+	struct ws_table *softmax = tb_table(m, "softmax-matmul", NULL);
+	bool known = false;
+
+	for (size_t i = 0; i < steps->nrows; i++)
+		known |= !tb_is_empty(steps, i, "mfu");
+	seen->mfu += known;
+	seen->attention += tb_count(softmax, "scope", "layer 2") > 0;
+	ws_table_free(steps);
+	ws_table_free(softmax);
+}
+
+static unsigned random_trace(uint32_t seed, int ties, int shuffle, struct seen *seen)
 {
 	struct scene s = {.b = tb_new(), .random = seed * 2654435761u + 1, .ties = ties};
 	struct ws_trace_reader *r = NULL;
@@ -231,8 +258,13 @@ static unsigned random_trace(uint32_t seed, int ties, int shuffle, unsigned *of_
 	unsigned made;
 
 	s.shuffle = shuffle;
+	s.tells = seed % 2 == 0;
 	snprintf(where, sizeof(where), "random trace %u, ties %d, shuffle %d", seed, ties, shuffle);
 	tb_device(s.b, 1, pick(&s, 2) ? WS_DEVICE_CUDA : WS_DEVICE_CPU_REFERENCE, "Other");
+	if (s.tells) {
+		tb_mark(s.b, 0, "workload.peak.fp32=10");
+		tb_mark(s.b, 0, "workload.peak.bf16=100");
+	}
 	for (uint64_t t = 2; t <= THREADS; t++)
 		tb_thread(s.b, t, 100);
 	for (unsigned i = 0, n = 20 + pick(&s, 300); i < n; i++)
@@ -246,10 +278,12 @@ static unsigned random_trace(uint32_t seed, int ties, int shuffle, unsigned *of_
 	cr_assert(eq(int, ws_trace_reader_open_mem(&r, bytes.ptr, bytes.len, &err), WS_OK));
 	check_membership(m, where);
 	oracle_compare_loaded(m, NULL, where);
-	made = oracle_compare_streamed(r, m, where, of_scopes);
-	if (seed % 3 == 0) /* takes as long as all else */
+	made = oracle_compare_streamed(r, m, where, &seen->of_scopes);
+	if (seed % 3 == 0) { /* takes as long as all else */
 		oracle_compare_tables(r, m, where);
-	*filtered +=
+		see_costs(m, seen);
+	}
+	seen->filtered +=
 	        oracle_compare_filtered(r, m, seed + 60 * (unsigned)(ties + 2 * shuffle), where);
 	cr_expect(eq(u32, oracle_compare_joined(r, m, where), made > 2), "%s", where);
 	ws_trace_reader_free(r);
@@ -260,33 +294,34 @@ static unsigned random_trace(uint32_t seed, int ties, int shuffle, unsigned *of_
 
 Test(digest_random, traces)
 {
-	unsigned of_scopes = 0, filtered = 0;
+	struct seen seen = {0};
 
 	for (uint32_t seed = 0; seed < 60; seed++)
-		cr_assert(eq(u32, random_trace(seed, 0, 0, &of_scopes, &filtered),
-		             ORACLE_STREAMED + 1),
-		          "seed %u", seed);
+		cr_assert(eq(u32, random_trace(seed, 0, 0, &seen), ORACLE_STREAMED + 1), "seed %u",
+		          seed);
 	/* without those of steps that never end it would be 294 */
-	cr_expect(gt(u32, of_scopes, 350));
-	cr_expect(gt(u32, filtered, 25));
+	cr_expect(gt(u32, seen.of_scopes, 350));
+	cr_expect(gt(u32, seen.filtered, 25));
+	cr_expect(gt(u32, seen.mfu, 2));
+	cr_expect(gt(u32, seen.attention, 5));
 }
 
 Test(digest_random, traces_where_much_happens_at_once)
 {
-	unsigned of_scopes = 0, filtered = 0;
+	struct seen seen = {0};
 
 	for (uint32_t seed = 0; seed < 60; seed++)
-		cr_assert(eq(u32, random_trace(seed, 1, 0, &of_scopes, &filtered),
-		             ORACLE_STREAMED + 1),
-		          "seed %u", seed);
+		cr_assert(eq(u32, random_trace(seed, 1, 0, &seen), ORACLE_STREAMED + 1), "seed %u",
+		          seed);
 }
 
 Test(digest_random, traces_whose_rows_are_out_of_order)
 {
-	unsigned made = 0, of_scopes = 0, filtered = 0;
+	struct seen seen = {0};
+	unsigned made = 0;
 
 	for (uint32_t seed = 0; seed < 60; seed++)
-		made += random_trace(seed, 0, 1, &of_scopes, &filtered);
+		made += random_trace(seed, 0, 1, &seen);
 	/* ranges may cross then, which needs rows */
 	cr_expect(gt(u32, made, 60 * 3));
 }

@@ -173,16 +173,15 @@ static void share_out_flops(struct summary *s, struct ws_cost_ops *costs, uint32
 
 static enum ws_status find_flops(struct summary *s, struct ws_err *err)
 {
-	struct ws_cost_ops costs;
+	struct ws_cost_ops *costs;
 	enum ws_status status = ws_cost_ops_find(s->tab->m, s->tab->sel, &costs, err);
-	uint32_t *name_of = calloc(costs.n + 1, sizeof(*name_of));
+	uint32_t *name_of = calloc(status == WS_OK ? costs->n + 1 : 1, sizeof(*name_of));
 
 	if (status == WS_OK && !name_of)
 		status = no_memory(err);
 	if (status == WS_OK)
-		share_out_flops(s, &costs, name_of);
+		share_out_flops(s, costs, name_of);
 	free(name_of);
-	ws_cost_ops_release(&costs);
 	return status;
 }
 

@@ -150,15 +150,14 @@ static void count_op(struct ranges *s, const struct ws_cost_op *op)
 
 static enum ws_status count_ops(struct ranges *s, struct ws_err *err)
 {
-	struct ws_cost_ops costs;
+	struct ws_cost_ops *costs;
 	enum ws_status status = ws_cost_ops_find(s->tab->m, s->tab->sel, &costs, err);
 
-	for (size_t i = 0; i < costs.n && status == WS_OK; i++) {
-		const struct ws_cost_op op = ws_cost_ops_at(&costs, i);
+	for (size_t i = 0; status == WS_OK && i < costs->n; i++) {
+		const struct ws_cost_op op = ws_cost_ops_at(costs, i);
 
 		count_op(s, &op);
 	}
-	ws_cost_ops_release(&costs);
 	return status;
 }
 
