@@ -11,6 +11,7 @@
 
 #define STEP_BYTES   ((size_t)64 << 20) /* of the file */
 #define LET_GO_BYTES ((size_t)4 << 20)
+#define WINDOW_BYTES ((size_t)256 << 10)
 /* Rows that are sorted in memory, and how many such runs are merged at once. */
 #define RUN_ROWS  ((size_t)65536)
 #define MOST_RUNS 256u
@@ -20,10 +21,13 @@ enum ws_status ws_spill_open(struct ws_spill *s, size_t most_bytes, struct ws_er
 	*s = (struct ws_spill){.most_bytes = most_bytes ? most_bytes : 1,
 	                       .is_file = most_bytes > WS_SPILL_SMALL_BYTES,
 	                       .fd = -1};
-	if (s->is_file)
+	if (s->is_file) {
 		WS_FORWARD(ws_own_file_unnamed(&s->fd, err));
-	else
+		s->window = calloc(1, WINDOW_BYTES);
+		WS_FAIL_IF(!s->window, err, NO_MEMORY, "out of memory for a temporary file");
+	} else {
 		s->reserved_bytes = s->most_bytes;
+	}
 	s->data = mmap(NULL, s->most_bytes, PROT_READ | PROT_WRITE,
 	               s->is_file ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS,
 	               s->is_file ? s->fd : -1, 0);
@@ -43,6 +47,7 @@ void ws_spill_close(struct ws_spill *s)
 		munmap(s->data, s->most_bytes);
 	if (s->is_file && s->fd >= 0)
 		close(s->fd);
+	free(s->window);
 	*s = (struct ws_spill){0};
 }
 
@@ -77,17 +82,42 @@ void ws_spill_used(struct ws_spill *s, size_t bytes)
 enum ws_status ws_spill_put(struct ws_spill *s, size_t row_bytes, size_t i, const void *row,
                             struct ws_err *err)
 {
-	WS_FORWARD(ws_spill_reserve(s, (i + 1) * row_bytes, err));
+	const size_t at = i * row_bytes, end = at + row_bytes;
+
+	WS_FORWARD(ws_spill_reserve(s, end, err));
+	if (s->window && end > s->window_at + WINDOW_BYTES) {
+		ws_spill_flush(s);
+		if (end > s->window_at + WINDOW_BYTES)
+			s->window_at = at;
+	}
+	if (s->window && at >= s->window_at && end > s->window_at + s->window_bytes)
+		s->window_bytes = end - s->window_at;
 	memcpy(ws_spill_row(s, row_bytes, i), row, row_bytes);
 	return WS_OK;
 }
 
-static void swap(struct ws_spill *a, struct ws_spill *b)
+/* There is room in the file, so what is not written was interrupted: then page by page. */
+void ws_spill_flush(struct ws_spill *s)
 {
-	const struct ws_spill was = *a;
+	const size_t n = s->window_bytes;
 
-	*a = *b;
-	*b = was;
+	if (!n)
+		return;
+	if (pwrite(s->fd, s->window, n, (off_t)s->window_at) != (ssize_t)n)
+		memcpy((char *)s->data + s->window_at, s->window, n);
+	memset(s->window, 0, n);
+	s->window_at += n;
+	s->window_bytes = 0;
+}
+
+/* What was put in a new one takes the place of s. */
+static void replace(struct ws_spill *s, struct ws_spill *by)
+{
+	const struct ws_spill was = *s;
+
+	ws_spill_flush(by);
+	*s = *by;
+	*by = was;
 }
 
 /* Where the rows of each key begin, in begin[]; *ordered: they are there already. */
@@ -132,7 +162,7 @@ enum ws_status ws_spill_partition(struct ws_spill *s, size_t row_bytes, size_t n
 		status = ws_spill_put(&to, row_bytes, at[key->of(key->ctx, row)]++, row, err);
 	}
 	if (status == WS_OK && !ordered)
-		swap(s, &to);
+		replace(s, &to);
 	ws_spill_close(&to);
 	free(at);
 	return status;
@@ -213,6 +243,7 @@ enum ws_status ws_spill_sort(struct ws_spill *s, size_t row_bytes, size_t n,
 	struct ws_spill to;
 	enum ws_status status;
 
+	ws_spill_flush(s);
 	if (is_sorted(&m, n))
 		return WS_OK;
 	for (size_t at = 0; at < n; at += run_rows) {
@@ -227,7 +258,7 @@ enum ws_status ws_spill_sort(struct ws_spill *s, size_t row_bytes, size_t n,
 	status = ws_spill_open(&to, n * row_bytes, err);
 	WS_THEN(status, merge_runs(&m, &to, err));
 	if (status == WS_OK)
-		swap(s, &to);
+		replace(s, &to);
 	ws_spill_close(&to);
 	return status;
 }

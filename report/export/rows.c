@@ -120,8 +120,11 @@ enum ws_status ws_export_rows_load(struct ws_export_dict *d, const struct ws_tra
 	WS_FORWARD(ws_spill_open(d->room, n * def->row_size, err));
 	d->rows = d->room->data;
 	/* a block at a time is in memory twice, not all; BLOBs need their columns */
-	if (!ws_kind_has_blobs(def))
-		return ws_export_each(r, kind, NULL, keep_row, d, err);
+	if (!ws_kind_has_blobs(def)) {
+		WS_FORWARD(ws_export_each(r, kind, NULL, keep_row, d, err));
+		ws_spill_flush(d->room);
+		return WS_OK;
+	}
 	WS_FORWARD(ws_trace_reader_load(r, kind, &d->table, err));
 	d->n = (size_t)d->table.rows;
 	find_places(def, d->table.columns, def->ncolumns, place);

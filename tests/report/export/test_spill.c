@@ -105,3 +105,36 @@ Test(spill, sorted_in_a_file)
 {
 	sort(WS_SPILL_SMALL_BYTES / sizeof(struct row) + 1000, 1);
 }
+
+/* As ranges end: what is inside others first, and some only when all others are there. */
+Test(spill, put_in_the_order_in_which_ranges_end)
+{
+	const uint32_t n = WS_SPILL_SMALL_BYTES / sizeof(struct row) + 1003, outer = 70000;
+	struct ws_spill s;
+	struct ws_err err;
+
+	cr_assert(eq(int, ws_spill_open(&s, n * sizeof(struct row), &err), WS_OK));
+	for (uint32_t first = 0; first < n; first += 7)
+		for (uint32_t i = first + 7 < n ? first + 7 : n; i-- > first;) {
+			const struct row row = {i, i ^ 5}, *put;
+
+			if (i % outer == 0)
+				continue;
+			cr_assert(eq(int, ws_spill_put(&s, sizeof(row), i, &row, &err), WS_OK));
+			put = ws_spill_row(&s, sizeof(row), i);
+			cr_assert(put->key == i && put->number == (i ^ 5), "row %u", i);
+		}
+	for (uint32_t i = 0; i < n; i += outer)
+		cr_assert(eq(int,
+		             ws_spill_put(&s, sizeof(struct row), i, &(struct row){i, i ^ 5}, &err),
+		             WS_OK));
+	for (uint32_t i = 0; i < n; i++) {
+		const struct row *row = ws_spill_row(&s, sizeof(*row), i);
+
+		cr_assert(row->key == i && row->number == (i ^ 5), "row %u", i);
+	}
+	ws_spill_flush(&s);
+	for (uint32_t i = 0; i < n; i++)
+		cr_assert(eq(u32, ((struct row *)s.data)[i].number, i ^ 5));
+	ws_spill_close(&s);
+}
