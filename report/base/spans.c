@@ -5,13 +5,25 @@
 #include "formats/base/grow.h"
 #include "report/base/order.h"
 
+enum ws_status ws_spans_open(struct ws_spans *s, size_t most, struct ws_err *err)
+{
+	WS_FORWARD(ws_spill_open(&s->file, most * sizeof(*s->span), err));
+	s->span = s->file.data;
+	s->capacity = most;
+	return WS_OK;
+}
+
 enum ws_status ws_spans_add(struct ws_spans *s, int64_t start_ns, int64_t end_ns,
                             struct ws_err *err)
 {
+	const struct ws_span span = {start_ns, end_ns};
+
 	if (end_ns <= start_ns)
 		return WS_OK;
+	if (s->file.data)
+		return ws_spill_put(&s->file, sizeof(span), s->n++, &span, err);
 	WS_FORWARD(WS_GROW(s->span, s->n + 1, s->capacity, err));
-	s->span[s->n++] = (struct ws_span){start_ns, end_ns};
+	s->span[s->n++] = span;
 	return WS_OK;
 }
 
@@ -35,12 +47,27 @@ static int by_start(const void *pa, const void *pb)
 	return (a->end_ns > b->end_ns) - (a->end_ns < b->end_ns);
 }
 
+static int by_start_in_file(const void *a, const void *b, void *ctx)
+{
+	(void)ctx;
+	return by_start(a, b);
+}
+
+enum ws_status ws_spans_sort(struct ws_spans *s, struct ws_err *err)
+{
+	WS_FORWARD(ws_spill_sort(&s->file, sizeof(*s->span), s->n, by_start_in_file, NULL, err));
+	s->span = s->file.data;
+	return WS_OK;
+}
+
 void ws_spans_merge(struct ws_spans *s)
 {
 	size_t n = 0;
 
-	ws_sort(s->span, s->n, sizeof(*s->span), by_start);
+	if (!s->file.data)
+		ws_sort(s->span, s->n, sizeof(*s->span), by_start);
 	for (size_t i = 0; i < s->n; i++) {
+		ws_spill_used(&s->file, sizeof(*s->span));
 		if (n && s->span[i].start_ns <= s->span[n - 1].end_ns) {
 			if (s->span[i].end_ns > s->span[n - 1].end_ns)
 				s->span[n - 1].end_ns = s->span[i].end_ns;
@@ -75,6 +102,9 @@ int64_t ws_spans_inside(const struct ws_spans *s, int64_t start_ns, int64_t end_
 
 void ws_spans_release(struct ws_spans *s)
 {
-	free(s->span);
+	if (s->file.data)
+		ws_spill_close(&s->file);
+	else
+		free(s->span);
 	*s = (struct ws_spans){0};
 }

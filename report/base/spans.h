@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "formats/base/status.h"
+#include "report/base/spill.h"
 
 struct ws_span {
 	int64_t start_ns, end_ns;
@@ -14,13 +14,18 @@ struct ws_span {
 struct ws_spans {
 	struct ws_span *span;
 	size_t n, capacity;
+	struct ws_spill file; /* where they lie, once it is open */
 };
+/* Of empty ones that may become many: at most so many, and more than a few lie in a file. */
+enum ws_status ws_spans_open(struct ws_spans *s, size_t most, struct ws_err *err);
 /* Add [start, end]; one without length changes nothing. */
 enum ws_status ws_spans_add(struct ws_spans *s, int64_t start_ns, int64_t end_ns,
                             struct ws_err *err);
 /* The same where only the union counts: what overlaps the last one makes that longer. */
 enum ws_status ws_spans_cover(struct ws_spans *s, int64_t start_ns, int64_t end_ns,
                               struct ws_err *err);
+/* Those of a file, before they are merged. IO_WRITE: no room. */
+enum ws_status ws_spans_sort(struct ws_spans *s, struct ws_err *err);
 /* Make them disjoint and ascending: their union. */
 void ws_spans_merge(struct ws_spans *s);
 /* Time of merged spans inside [start, end]. */

@@ -23,12 +23,14 @@ enum role {
 	ROLE_OTHER, /* none of them: the rest */
 	ROLES,
 };
+/* Communication that the host tells of, as no device has it; it counts as ROLE_COMM. */
+#define HOST_COMM ROLE_OTHER
+#define LANES     (ROLE_OTHER + 1)
 
 struct execution {
 	const struct ws_table_context *tab;
-	struct ws_spans spans[ROLE_OTHER];
-	size_t at[ROLE_OTHER];  /* where the sweep is */
-	struct ws_spans device; /* any work of any device */
+	struct ws_spans spans[LANES]; /* by role, and HOST_COMM */
+	size_t at[LANES];             /* where the sweep is */
 	struct ws_idle_cursor *idle;
 };
 
@@ -49,15 +51,8 @@ static enum role role_of_name(struct ws_bytes name)
 	if (ws_name_loads_data(name))
 		return ROLE_DATA_LOADER;
 	if (begins_with(name, "nccl:") || begins_with(name, "gloo:"))
-		return ROLE_COMM;
+		return HOST_COMM;
 	return ROLE_CPU;
-}
-
-static enum ws_status add_device_span(struct execution *e, enum role role, int64_t start_ns,
-                                      int64_t dur_ns, struct ws_err *err)
-{
-	WS_FORWARD(ws_spans_cover(&e->device, start_ns, start_ns + dur_ns, err));
-	return ws_spans_cover(&e->spans[role], start_ns, start_ns + dur_ns, err);
 }
 
 static enum ws_status add_device_work(struct execution *e, struct ws_err *err)
@@ -75,13 +70,15 @@ static enum ws_status add_device_work(struct execution *e, struct ws_err *err)
 		enum role role = k->class == WS_TEXT_COMM ? ROLE_COMM : ROLE_KERNEL;
 
 		if (ws_kernel_ran(sel, k, i))
-			WS_FORWARD(add_device_span(e, role, k->start_ns, k->dur_ns, err));
+			WS_FORWARD(ws_spans_cover(&e->spans[role], k->start_ns,
+			                          k->start_ns + k->dur_ns, err));
 	}
 	for (size_t i = 0; i < m->nwork; i++) {
 		const struct ws_work *w = &m->work[i];
 
 		if (ws_work_ran(sel, m, i))
-			WS_FORWARD(add_device_span(e, roles[w->kind], w->start_ns, w->dur_ns, err));
+			WS_FORWARD(ws_spans_cover(&e->spans[roles[w->kind]], w->start_ns,
+			                          w->start_ns + w->dur_ns, err));
 	}
 	return WS_OK;
 }
@@ -116,38 +113,56 @@ static enum ws_status add_host_work(struct execution *e, struct ws_err *err)
 
 static enum ws_status prepare(struct execution *e, struct ws_err *err)
 {
+	const struct ws_joined_rows *rows = e->tab->sel->rows;
+	const size_t on_device = rows->nkernels + e->tab->m->nwork;
+	const size_t on_host = rows->nranges + rows->ncalls + e->tab->m->cpu_ops.tree.n;
+
+	for (int lane = 0; lane < LANES; lane++)
+		WS_FORWARD(ws_spans_open(&e->spans[lane], lane <= ROLE_COMM ? on_device : on_host,
+		                         err));
 	WS_FORWARD(add_device_work(e, err));
 	WS_FORWARD(add_host_work(e, err));
-	for (int role = 0; role < ROLE_OTHER; role++)
-		ws_spans_merge(&e->spans[role]);
-	ws_spans_merge(&e->device);
+	for (int lane = 0; lane < LANES; lane++) {
+		WS_FORWARD(ws_spans_sort(&e->spans[lane], err));
+		ws_spans_merge(&e->spans[lane]);
+	}
 	return WS_OK;
 }
 
-/* Windows ascend, so the places in the spans only move on. */
+/* The first that ends behind t, NULL. Windows ascend, so the places in the spans only move on. */
+static const struct ws_span *span_at(struct execution *e, int lane, int64_t t)
+{
+	struct ws_spans *s = &e->spans[lane];
+	size_t *at = &e->at[lane];
+
+	for (; *at < s->n && s->span[*at].end_ns <= t; ++*at)
+		ws_spill_used(&s->file, sizeof(*s->span));
+	return *at < s->n ? &s->span[*at] : NULL;
+}
+
 static void split_by_role(struct execution *e, const struct ws_time_window *w, struct breakdown *b)
 {
 	for (int64_t t = w->start_ns, next; t < w->end_ns; t = next) {
 		enum role top = ROLE_OTHER;
+		bool is_busy = false;
 
 		next = w->end_ns;
-		for (int role = ROLE_OTHER - 1; role >= 0; role--) {
-			const struct ws_spans *s = &e->spans[role];
-			const struct ws_span *span;
+		for (int lane = 0; lane < LANES; lane++) {
+			const enum role role = lane == HOST_COMM ? ROLE_COMM : (enum role)lane;
+			const struct ws_span *span = span_at(e, lane, t);
 
-			while (e->at[role] < s->n && s->span[e->at[role]].end_ns <= t)
-				e->at[role]++;
-			if (e->at[role] == s->n)
+			if (!span)
 				continue;
-			span = &s->span[e->at[role]];
 			if (span->start_ns <= t) {
-				top = (enum role)role;
+				top = role < top ? role : top;
+				is_busy |= lane <= ROLE_COMM;
 				next = span->end_ns < next ? span->end_ns : next;
 			} else if (span->start_ns < next) {
 				next = span->start_ns;
 			}
 		}
 		b->ns[top] += next - t;
+		b->busy_ns += is_busy ? next - t : 0;
 	}
 }
 
@@ -210,7 +225,6 @@ static enum ws_status add_rows(struct execution *e, struct ws_table *t,
 		char name[16] = "all";
 
 		split_by_role(e, &windows[i], &b);
-		b.busy_ns = ws_spans_inside(&e->device, windows[i].start_ns, windows[i].end_ns);
 		WS_FORWARD(ws_idle_window(m, e->tab->sel, &e->idle, &windows[i], &b.use, err));
 		if (windows[i].step != WS_NONE)
 			snprintf(name, sizeof(name), "%" PRIu32, m->steps[windows[i].step].number);
@@ -267,8 +281,7 @@ enum ws_status ws_tab_execution(const struct ws_table_context *tab, struct ws_ta
 		add_notes(m, t, w->window, w->n, w->cut);
 	}
 	ws_idle_cursor_free(e.idle);
-	ws_spans_release(&e.device);
-	for (int role = 0; role < ROLE_OTHER; role++)
-		ws_spans_release(&e.spans[role]);
+	for (int lane = 0; lane < LANES; lane++)
+		ws_spans_release(&e.spans[lane]);
 	return status;
 }
