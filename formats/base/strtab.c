@@ -5,15 +5,7 @@
 
 #include "formats/base/checksum.h"
 
-#define PAGE_BYTES  ((size_t)1 << 18)
 #define FIRST_SLOTS 256u
-
-/* Bytes never move, so entries point at them. */
-struct ws_strtab_page {
-	struct ws_strtab_page *next;
-	size_t used, size;
-	uint8_t bytes[];
-};
 
 /* The slot that holds these bytes, or the free one where they would go. */
 static struct ws_strtab_entry *slot_of(const struct ws_strtab *t, uint64_t hash, const void *bytes,
@@ -55,30 +47,6 @@ static enum ws_status make_room(struct ws_strtab *t, struct ws_err *err)
 	return WS_OK;
 }
 
-static enum ws_status copy_bytes(struct ws_strtab *t, const void *bytes, size_t len,
-                                 const uint8_t **copy, struct ws_err *err)
-{
-	struct ws_strtab_page *page = t->pages;
-
-	if (!page || page->size - page->used < len) {
-		size_t size = len > PAGE_BYTES ? len : PAGE_BYTES;
-
-		WS_FAIL_IF(size > SIZE_MAX - sizeof(*page), err, NO_MEMORY,
-		           "a text of %zu bytes is too large", len);
-		page = malloc(sizeof(*page) + size);
-		WS_FAIL_IF(!page, err, NO_MEMORY, "out of memory for a text of %zu bytes", len);
-		page->next = t->pages;
-		page->used = 0;
-		page->size = size;
-		t->pages = page;
-	}
-	if (len)
-		memcpy(page->bytes + page->used, bytes, len);
-	*copy = page->bytes + page->used;
-	page->used += len;
-	return WS_OK;
-}
-
 uint64_t ws_strtab_find(const struct ws_strtab *t, const void *bytes, size_t len)
 {
 	if (!t->nslots)
@@ -91,14 +59,15 @@ enum ws_status ws_strtab_load(struct ws_strtab *t, const void *bytes, size_t len
 {
 	uint64_t hash = ws_checksum(bytes, len);
 	struct ws_strtab_entry *e;
-	const uint8_t *copy = NULL;
+	const void *copy;
 
 	WS_FAIL_IF(id == 0 || id == UINT64_MAX, err, CORRUPT, "%llu is not the id of a text",
 	           (unsigned long long)id);
 	WS_FORWARD(make_room(t, err));
 	e = slot_of(t, hash, bytes, len);
 	if (!e->id) {
-		WS_FORWARD(copy_bytes(t, bytes, len, &copy, err));
+		copy = ws_arena_copy(&t->arena, bytes, len);
+		WS_FAIL_IF(!copy, err, NO_MEMORY, "out of memory for a text of %zu bytes", len);
 		*e = (struct ws_strtab_entry){hash, id, copy, len};
 		t->used++;
 	}
@@ -119,12 +88,7 @@ enum ws_status ws_strtab_add(struct ws_strtab *t, const void *bytes, size_t len,
 
 void ws_strtab_free(struct ws_strtab *t)
 {
-	struct ws_strtab_page *next;
-
-	for (struct ws_strtab_page *page = t->pages; page; page = next) {
-		next = page->next;
-		free(page);
-	}
+	ws_arena_free(&t->arena);
 	free(t->slots);
 	memset(t, 0, sizeof(*t));
 }

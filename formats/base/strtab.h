@@ -7,14 +7,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "formats/base/arena.h"
 #include "formats/base/status.h"
-
-struct ws_strtab_page;
 
 struct ws_strtab_entry {
 	uint64_t hash;
 	uint64_t id;
-	const uint8_t *bytes; /* in a page */
+	const void *bytes; /* in the arena: they never move */
 	size_t len;
 };
 
@@ -24,7 +23,7 @@ struct ws_strtab {
 	size_t nslots;                 /* a power of two, or 0 */
 	size_t used;
 	uint64_t next_id; /* 0 in an empty table means 1 */
-	struct ws_strtab_page *pages;
+	struct ws_arena arena; /* of the bytes */
 };
 
 /* The id of these bytes, 0 when they are not in the table. */

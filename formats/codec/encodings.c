@@ -2,38 +2,28 @@
 
 #include <stdbool.h>
 
-static const char *const encoding_names[WS_ENCODING_END] = {
-        [WS_ENCODING_CONSTANT] = "constant", [WS_ENCODING_VARINT] = "varint",
-        [WS_ENCODING_DELTA] = "delta",       [WS_ENCODING_BYTES] = "bytes",
-        [WS_ENCODING_RAW] = "raw",           [WS_ENCODING_TOKEN] = "token",
-        [WS_ENCODING_BY_TOKEN] = "by_token", [WS_ENCODING_RESIDUAL] = "residual",
-        [WS_ENCODING_TEMPLATE] = "template",
+/* bits of enum ws_type */
+#define BLOBS    (1u << WS_TYPE_BLOB)
+#define FIXED    (~BLOBS)
+#define INTEGERS (FIXED & ~(1u << WS_TYPE_F64))
+
+static const struct {
+	const char *name;
+	unsigned types;
+} encodings[WS_ENCODING_END] = {
+#define X(NAME, id, name, types) [id] = {name, types},
+        WS_ENCODING_LIST(X)
+#undef X
 };
 
 const char *ws_encoding_name(unsigned encoding)
 {
-	return encoding < WS_ENCODING_END ? encoding_names[encoding] : NULL;
+	return encoding < WS_ENCODING_END ? encodings[encoding].name : NULL;
 }
 
 bool ws_encoding_fits(enum ws_encoding encoding, enum ws_type type)
 {
-	switch (encoding) {
-	case WS_ENCODING_CONSTANT:
-	case WS_ENCODING_RAW:
-		return type != WS_TYPE_BLOB;
-	case WS_ENCODING_VARINT:
-	case WS_ENCODING_DELTA:
-	case WS_ENCODING_TOKEN:
-	case WS_ENCODING_BY_TOKEN:
-	case WS_ENCODING_RESIDUAL:
-		return type != WS_TYPE_BLOB && type != WS_TYPE_F64;
-	case WS_ENCODING_BYTES:
-	case WS_ENCODING_TEMPLATE:
-		return type == WS_TYPE_BLOB;
-	case WS_ENCODING_END:
-		break;
-	}
-	return 0;
+	return encodings[encoding].types >> type & 1;
 }
 
 void ws_codec_measure(enum ws_type type, const uint64_t *v, size_t n,
@@ -82,15 +72,9 @@ uint8_t *ws_codec_encode(enum ws_encoding encoding, enum ws_type type, const uin
 	case WS_ENCODING_RAW:
 		memcpy(out, v, n * sizeof(*v));
 		return out + n * sizeof(*v);
-	case WS_ENCODING_BYTES:
-	case WS_ENCODING_TOKEN:
-	case WS_ENCODING_BY_TOKEN:
-	case WS_ENCODING_RESIDUAL:
-	case WS_ENCODING_TEMPLATE:
-	case WS_ENCODING_END:
-		break;
+	default: /* those that need more than the column */
+		return out;
 	}
-	return out;
 }
 
 #define CONTINUE_BITS 0x8080808080808080u

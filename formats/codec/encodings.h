@@ -13,17 +13,24 @@
 #include "formats/schema/schema.h"
 #include "formats/base/status.h"
 
+/* X(NAME, id, name, types): which columns may have it: FIXED types, INTEGERS (all of them but F64),
+ * BLOBS */
+#define WS_ENCODING_LIST(X)                  \
+	X(CONSTANT, 1, "constant", FIXED)    \
+	X(VARINT, 2, "varint", INTEGERS)     \
+	X(DELTA, 3, "delta", INTEGERS)       \
+	X(BYTES, 4, "bytes", BLOBS)          \
+	X(RAW, 5, "raw", FIXED)              \
+	X(TOKEN, 6, "token", INTEGERS)       \
+	X(BY_TOKEN, 7, "by_token", INTEGERS) \
+	X(RESIDUAL, 8, "residual", INTEGERS) \
+	X(TEMPLATE, 9, "template", BLOBS)
+
 enum ws_encoding {
-	WS_ENCODING_CONSTANT = 1,
-	WS_ENCODING_VARINT = 2,
-	WS_ENCODING_DELTA = 3,
-	WS_ENCODING_BYTES = 4,
-	WS_ENCODING_RAW = 5,
-	WS_ENCODING_TOKEN = 6,
-	WS_ENCODING_BY_TOKEN = 7,
-	WS_ENCODING_RESIDUAL = 8,
-	WS_ENCODING_TEMPLATE = 9,
-	WS_ENCODING_END,
+#define X(NAME, id, name, types) WS_ENCODING_##NAME = (id),
+	WS_ENCODING_LIST(X)
+#undef X
+	        WS_ENCODING_END
 };
 
 /* "varint" for WS_ENCODING_VARINT; NULL for an encoding this program does not know. */

@@ -237,10 +237,7 @@ void ws_import_warn(struct ws_import_out *o, const char *fmt, ...)
 	va_start(args, fmt);
 	vsnprintf(text, WS_IMPORT_TEXT_BYTES, fmt, args);
 	va_end(args);
-	/* parts of it come from the input and go to a terminal */
-	for (; *text; text++)
-		if ((unsigned char)*text < 0x20 || *text == 0x7f)
-			*text = '?';
+	ws_defuse(text); /* parts of it come from the input and go to a terminal */
 }
 
 enum ws_status ws_import_meta(struct ws_import_out *o, const char *key, struct ws_bytes value,
@@ -262,11 +259,6 @@ bool ws_import_time_ok(struct ws_import_out *o, int64_t start_ns, int64_t dur_ns
 
 /* --- the end --- */
 
-static struct ws_bytes text_of(const char *text)
-{
-	return (struct ws_bytes){text, strlen(text)};
-}
-
 static enum ws_status finish_losses(struct ws_import_out *o, struct ws_err *err)
 {
 	static const struct {
@@ -286,7 +278,8 @@ static enum ws_status finish_losses(struct ws_import_out *o, struct ws_err *err)
 		skip->count = row.count = o->lost[i];
 		if (!row.count)
 			continue;
-		WS_FORWARD(ws_import_text(o, text_of(losses[i].name), &row.cause, err));
+		WS_FORWARD(ws_trace_writer_intern(o->w, losses[i].name, strlen(losses[i].name),
+		                                  &row.cause, err));
 		WS_FORWARD(ws_import_row(o, WS_KIND_LOSS, &row, err));
 	}
 	return WS_OK;
@@ -294,8 +287,6 @@ static enum ws_status finish_losses(struct ws_import_out *o, struct ws_err *err)
 
 enum ws_status ws_import_out_finish(struct ws_import_out *o, struct ws_err *err)
 {
-	const char *kind = o->stats->source;
-
 	for (size_t i = 0; i < o->nprocesses; i++) {
 		struct ws_row_process row = {.pid = o->process[i].pid,
 		                             .image = 1,
@@ -303,12 +294,12 @@ enum ws_status ws_import_out_finish(struct ws_import_out *o, struct ws_err *err)
 
 		WS_FORWARD(ws_import_row(o, WS_KIND_PROCESS, &row, err));
 	}
-	WS_FORWARD(ws_import_meta(o, "tool.name", text_of("warpsheet import"), err));
-	WS_FORWARD(ws_import_meta(o, "tool.version", text_of(WS_VERSION), err));
-	WS_FORWARD(ws_import_meta(o, "import.source", text_of(kind), err));
-	WS_FORWARD(ws_import_meta(o, "import.format", text_of(o->stats->format), err));
+	WS_FORWARD(ws_trace_writer_meta(o->w, "tool.name", "warpsheet import", err));
+	WS_FORWARD(ws_trace_writer_meta(o->w, "tool.version", WS_VERSION, err));
+	WS_FORWARD(ws_trace_writer_meta(o->w, "import.source", o->stats->source, err));
+	WS_FORWARD(ws_trace_writer_meta(o->w, "import.format", o->stats->format, err));
 	WS_FORWARD(finish_losses(o, err));
-	for (unsigned kind_id = 0; kind_id < WS_KIND_END; kind_id++)
-		o->stats->rows[kind_id] = ws_trace_writer_rows(o->w, (enum ws_kind)kind_id);
+	for (unsigned kind = 0; kind < WS_KIND_END; kind++)
+		o->stats->rows[kind] = ws_trace_writer_rows(o->w, (enum ws_kind)kind);
 	return WS_OK;
 }

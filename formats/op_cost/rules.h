@@ -43,24 +43,7 @@ static inline void ws_cost_flops_and_bytes(struct ws_op_cost *cost, uint64_t flo
 #define BYTES(input)     ws_op_bytes(op, (input))
 #define RESULT(n, bytes) ws_op_result(op, (n), (bytes))
 
-void ws_cost_rule_attention(const struct ws_cost_call *c);
-void ws_cost_rule_batch_norm(const struct ws_cost_call *c);
-void ws_cost_rule_concatenate(const struct ws_cost_call *c);
-void ws_cost_rule_conv(const struct ws_cost_call *c);
-void ws_cost_rule_conv_backward(const struct ws_cost_call *c);
-void ws_cost_rule_conv_dgrad(const struct ws_cost_call *c);
-void ws_cost_rule_conv_wgrad(const struct ws_cost_call *c);
-void ws_cost_rule_convolution(const struct ws_cost_call *c);
-void ws_cost_rule_copy(const struct ws_cost_call *c);
-void ws_cost_rule_elementwise(const struct ws_cost_call *c);
-void ws_cost_rule_embedding(const struct ws_cost_call *c);
-void ws_cost_rule_embedding_backward(const struct ws_cost_call *c);
-void ws_cost_rule_fill(const struct ws_cost_call *c);
-void ws_cost_rule_gelu(const struct ws_cost_call *c);
-void ws_cost_rule_gemm(const struct ws_cost_call *c);
-void ws_cost_rule_like_input(const struct ws_cost_call *c);
-void ws_cost_rule_linear(const struct ws_cost_call *c);
-void ws_cost_rule_lists(const struct ws_cost_call *c);
-void ws_cost_rule_matmul(const struct ws_cost_call *c);
-void ws_cost_rule_norm(const struct ws_cost_call *c);
-void ws_cost_rule_reduction(const struct ws_cost_call *c);
+/* ws_cost_rule_gemm and all others. */
+#define OP(name, rule, ...) void ws_cost_rule_##rule(const struct ws_cost_call *c);
+#include "formats/op_cost/op_cost.def"
+#undef OP

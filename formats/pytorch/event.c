@@ -124,7 +124,6 @@ static enum ws_status on_span(struct ws_pytorch *p, const struct ws_pytorch_even
 {
 	int64_t start_ns, dur_ns;
 	char text[32];
-	int len;
 
 	if (p->has_span) {
 		p->dropped[WS_DROPPED_SPAN]++;
@@ -133,12 +132,10 @@ static enum ws_status on_span(struct ws_pytorch *p, const struct ws_pytorch_even
 	if (!ws_pytorch_span(p, e, &start_ns, &dur_ns))
 		return WS_OK;
 	p->has_span = 1;
-	len = snprintf(text, sizeof(text), "%lld", (long long)start_ns);
-	WS_FORWARD(ws_import_meta(p->out, "pytorch.span_start_ns",
-	                          (struct ws_bytes){text, (size_t)len}, err));
-	len = snprintf(text, sizeof(text), "%lld", (long long)dur_ns);
-	return ws_import_meta(p->out, "pytorch.span_dur_ns", (struct ws_bytes){text, (size_t)len},
-	                      err);
+	snprintf(text, sizeof(text), "%lld", (long long)start_ns);
+	WS_FORWARD(ws_trace_writer_meta(p->out->w, "pytorch.span_start_ns", text, err));
+	snprintf(text, sizeof(text), "%lld", (long long)dur_ns);
+	return ws_trace_writer_meta(p->out->w, "pytorch.span_dur_ns", text, err);
 }
 
 /* --- moments, links, names --- */

@@ -2,6 +2,7 @@
  * Device work of a PyTorch trace: kernels, copies, fills, waits, and the spans
  * of annotations on a stream.
  */
+#include <stddef.h>
 
 #include "formats/pytorch/pytorch.h"
 #include "formats/base/grow.h"
@@ -27,33 +28,21 @@ static uint64_t launching_process(struct ws_pytorch *p, enum ws_kind kind)
 
 static enum ws_status put_gpu_row(struct ws_pytorch *p, struct ws_gpu_row *g, struct ws_err *err)
 {
-	const uint64_t pid = launching_process(p, g->kind);
+	static const size_t pid_at[WS_KIND_END] = {
+	        [WS_KIND_KERNEL] = offsetof(struct ws_gpu_row, config.pid),
+	        [WS_KIND_MEMCPY] = offsetof(struct ws_gpu_row, copy.pid),
+	        [WS_KIND_MEMSET] = offsetof(struct ws_gpu_row, set.pid),
+	        [WS_KIND_SYNC] = offsetof(struct ws_gpu_row, sync.pid),
+	        [WS_KIND_GPU_RANGE] = offsetof(struct ws_gpu_row, range.pid),
+	        [WS_KIND_COLLECTIVE] = offsetof(struct ws_gpu_row, collective.pid),
+	        [WS_KIND_EXTERNAL_LINK] = offsetof(struct ws_gpu_row, link.pid),
+	};
 
-	switch (g->kind) {
-	case WS_KIND_KERNEL:
-		g->config.pid = pid;
+	ws_store_u64((uint8_t *)g + pid_at[g->kind], launching_process(p, g->kind));
+	if (g->kind == WS_KIND_KERNEL)
 		WS_FORWARD(ws_trace_writer_intern_config(p->out->w, &g->config, &g->kernel.config,
 		                                         err));
-		return ws_import_row(p->out, g->kind, &g->kernel, err);
-	case WS_KIND_MEMCPY:
-		g->copy.pid = pid;
-		return ws_import_row(p->out, g->kind, &g->copy, err);
-	case WS_KIND_MEMSET:
-		g->set.pid = pid;
-		return ws_import_row(p->out, g->kind, &g->set, err);
-	case WS_KIND_SYNC:
-		g->sync.pid = pid;
-		return ws_import_row(p->out, g->kind, &g->sync, err);
-	case WS_KIND_GPU_RANGE:
-		g->range.pid = pid;
-		return ws_import_row(p->out, g->kind, &g->range, err);
-	case WS_KIND_COLLECTIVE:
-		g->collective.pid = pid;
-		return ws_import_row(p->out, g->kind, &g->collective, err);
-	default:
-		g->link.pid = pid;
-		return ws_import_row(p->out, g->kind, &g->link, err);
-	}
+	return ws_import_row(p->out, g->kind, &g->row, err);
 }
 
 enum ws_status ws_pytorch_put_waiting(struct ws_pytorch *p, struct ws_err *err)

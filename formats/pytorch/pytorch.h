@@ -33,6 +33,7 @@ struct ws_gpu_row {
 	enum ws_kind kind;
 	struct ws_row_launch_config config; /* of a kernel */
 	union {
+		uint64_t row; /* its first column, as all of them begin */
 		struct ws_row_kernel kernel;
 		struct ws_row_memcpy copy;
 		struct ws_row_memset set;

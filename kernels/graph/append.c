@@ -8,6 +8,15 @@ void *ws_op_bad_shape(struct ws_graph *graph, enum ws_sub sub)
 	                     ws_sub_info(sub)->name);
 }
 
+bool ws_tensor_has_count(const struct ws_tensor *t, int64_t a, int64_t b, int64_t c, int64_t d)
+{
+	struct ws_shape shape = WS_SHAPE(a, b, c, d);
+	int64_t count;
+	uint64_t size_bytes;
+
+	return ws_shape_measure(&shape, t->dtype, &count, &size_bytes) && count == t->count;
+}
+
 struct ws_tensor *ws_op_add_result(struct ws_graph *graph, struct ws_op *op, const char *name,
                                    enum ws_dtype dtype, struct ws_shape shape)
 {

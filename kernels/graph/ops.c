@@ -7,25 +7,19 @@ struct ws_tensor *ws_op_gemm(struct ws_graph *graph, struct ws_tensor *a, struct
                              struct ws_gemm gemm, struct ws_shape out, const char *message)
 {
 	struct ws_op op = {.sub = WS_SUB_MATMUL, .message = message, .in_count = 2};
-	struct ws_shape mk = WS_SHAPE(gemm.batch, gemm.m, gemm.k);
-	struct ws_shape kn = WS_SHAPE(gemm.batch, gemm.k, gemm.n);
 	struct ws_shape mn = WS_SHAPE(gemm.batch, gemm.m, gemm.n);
-	int64_t mk_count, kn_count, mn_count, out_count, multiply_adds;
+	int64_t mn_count, out_count, multiply_adds;
 	uint64_t bytes;
 
-	a = ws_autocast(graph, op.sub, a);
-	b = ws_autocast(graph, op.sub, b);
-	if (!a || !b)
-		return NULL;
-	if (!ws_shape_measure(&mk, a->dtype, &mk_count, &bytes) ||
-	    !ws_shape_measure(&kn, a->dtype, &kn_count, &bytes) ||
-	    !ws_shape_measure(&mn, a->dtype, &mn_count, &bytes) ||
-	    !ws_shape_measure(&out, a->dtype, &out_count, &bytes) || a->count != mk_count ||
-	    b->count != kn_count || out_count != mn_count || a->dtype != b->dtype ||
-	    __builtin_mul_overflow(mn_count, gemm.k, &multiply_adds))
-		return ws_op_bad_shape(graph, op.sub);
-	op.in[0] = a;
-	op.in[1] = b;
+	op.in[0] = a = ws_autocast(graph, op.sub, a);
+	op.in[1] = b = ws_autocast(graph, op.sub, b);
+	WS_OP_FAIL_IF(graph, op,
+	              !ws_tensor_has_count(a, gemm.batch, gemm.m, gemm.k, 1) ||
+	                      !ws_tensor_has_count(b, gemm.batch, gemm.k, gemm.n, 1) ||
+	                      !ws_shape_measure(&mn, a->dtype, &mn_count, &bytes) ||
+	                      !ws_shape_measure(&out, a->dtype, &out_count, &bytes) ||
+	                      out_count != mn_count || a->dtype != b->dtype ||
+	                      __builtin_mul_overflow(mn_count, gemm.k, &multiply_adds));
 	op.u.gemm = gemm;
 	return ws_op_append(graph, &op, a->dtype, out);
 }
@@ -122,18 +116,14 @@ struct ws_tensor *ws_op_fill(struct ws_graph *graph, enum ws_dtype dtype, struct
 struct ws_tensor *ws_op_permute(struct ws_graph *graph, struct ws_tensor *x, const int64_t dims[4],
                                 struct ws_shape out, const char *message)
 {
-	struct ws_op op = {.sub = WS_SUB_PERMUTE, .in_count = 1, .message = message};
-	struct ws_shape in = WS_SHAPE(dims[0], dims[1], dims[2], dims[3]);
-	int64_t in_count, out_count;
+	struct ws_op op = {.sub = WS_SUB_PERMUTE, .in_count = 1, .in = {x}, .message = message};
+	int64_t out_count;
 	uint64_t bytes;
 
-	if (!x)
-		return NULL;
-	if (!ws_shape_measure(&in, x->dtype, &in_count, &bytes) ||
-	    !ws_shape_measure(&out, x->dtype, &out_count, &bytes) || in_count != x->count ||
-	    out_count != x->count)
-		return ws_op_bad_shape(graph, op.sub);
-	op.in[0] = x;
+	WS_OP_FAIL_IF(graph, op,
+	              !ws_tensor_has_count(x, dims[0], dims[1], dims[2], dims[3]) ||
+	                      !ws_shape_measure(&out, x->dtype, &out_count, &bytes) ||
+	                      out_count != x->count);
 	memcpy(op.u.dims, dims, sizeof(op.u.dims));
 	return ws_op_append(graph, &op, x->dtype, out);
 }
@@ -141,19 +131,14 @@ struct ws_tensor *ws_op_permute(struct ws_graph *graph, struct ws_tensor *x, con
 struct ws_tensor *ws_op_rope(struct ws_graph *graph, enum ws_sub sub, struct ws_tensor *x,
                              struct ws_tensor *table, struct ws_heads head, const char *message)
 {
-	struct ws_op op = {.sub = sub, .in_count = 2, .message = message, .u.head = head};
+	struct ws_op op = {
+	        .sub = sub, .in_count = 2, .in = {x, table}, .message = message, .u.head = head};
 	struct ws_shape split = WS_SHAPE(head.batch, head.heads, head.time, head.width);
 	struct ws_shape merged = WS_SHAPE(head.batch, head.time, head.heads * head.width);
-	int64_t count;
-	uint64_t bytes;
 
-	if (!x || !table)
-		return NULL;
-	if (!ws_shape_measure(&split, x->dtype, &count, &bytes) || count != x->count ||
-	    head.width % 2 || table->count != head.time * head.width)
-		return ws_op_bad_shape(graph, sub);
-	op.in[0] = x;
-	op.in[1] = table;
+	WS_OP_FAIL_IF(graph, op,
+	              !ws_tensor_has_count(x, head.batch, head.heads, head.time, head.width) ||
+	                      head.width % 2 || table->count != head.time * head.width);
 	return ws_op_append(graph, &op, ws_dtype_promote(x->dtype, table->dtype),
 	                    sub == WS_SUB_ROTATE ? split : merged);
 }
@@ -161,16 +146,12 @@ struct ws_tensor *ws_op_rope(struct ws_graph *graph, enum ws_sub sub, struct ws_
 struct ws_tensor *ws_op_embedding(struct ws_graph *graph, struct ws_tensor *table,
                                   struct ws_tensor *index)
 {
-	struct ws_op op = {.sub = WS_SUB_LOOKUP, .in_count = 2};
+	struct ws_op op = {.sub = WS_SUB_LOOKUP, .in_count = 2, .in = {table, index}};
 	struct ws_shape shape;
 
-	if (!table || !index)
-		return NULL;
-	if (table->shape.ndim != 2 || index->shape.ndim >= WS_DIMS_MAX ||
-	    index->dtype != WS_DTYPE_I32)
-		return ws_op_bad_shape(graph, op.sub);
-	op.in[0] = table;
-	op.in[1] = index;
+	WS_OP_FAIL_IF(graph, op,
+	              table->shape.ndim != 2 || index->shape.ndim >= WS_DIMS_MAX ||
+	                      index->dtype != WS_DTYPE_I32);
 	shape = index->shape;
 	shape.dim[shape.ndim++] = ws_tensor_cols(table);
 	return ws_op_append(graph, &op, table->dtype, shape);
@@ -200,14 +181,9 @@ struct ws_tensor *ws_op_embedding_grad(struct ws_graph *graph, struct ws_tensor 
 
 struct ws_tensor *ws_op_gather(struct ws_graph *graph, struct ws_tensor *x, struct ws_tensor *index)
 {
-	struct ws_op op = {.sub = WS_SUB_PICK, .in_count = 2};
+	struct ws_op op = {.sub = WS_SUB_PICK, .in_count = 2, .in = {x, index}};
 
-	if (!x || !index)
-		return NULL;
-	if (index->dtype != WS_DTYPE_I32 || index->count != ws_tensor_rows(x))
-		return ws_op_bad_shape(graph, op.sub);
-	op.in[0] = x;
-	op.in[1] = index;
+	WS_OP_FAIL_IF(graph, op, index->dtype != WS_DTYPE_I32 || index->count != ws_tensor_rows(x));
 	return ws_op_append(graph, &op, x->dtype, WS_SHAPE(index->count));
 }
 

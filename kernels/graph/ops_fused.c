@@ -21,27 +21,24 @@ static struct ws_shape with_cols(const struct ws_tensor *t, int64_t cols)
 
 struct ws_tensor *ws_op_softmax(struct ws_graph *graph, struct ws_tensor *x, double scale)
 {
-	struct ws_op op = {.sub = WS_SUB_CAUSAL_SOFTMAX, .in_count = 1, .u.alpha = scale};
+	struct ws_op op = {.sub = WS_SUB_CAUSAL_SOFTMAX,
+	                   .in_count = 1,
+	                   .in = {x},
+	                   .u.alpha = scale};
 
-	if (!x)
-		return NULL;
-	if (ws_tensor_rows(x) % ws_tensor_cols(x))
-		return ws_op_bad_shape(graph, op.sub);
-	op.in[0] = x;
+	WS_OP_FAIL_IF(graph, op, ws_tensor_rows(x) % ws_tensor_cols(x));
 	return ws_op_append(graph, &op, low_dtype(graph, x->dtype), x->shape);
 }
 
 struct ws_tensor *ws_op_softmax_grad(struct ws_graph *graph, struct ws_tensor *dy,
                                      struct ws_tensor *y, double scale, enum ws_dtype dtype)
 {
-	struct ws_op op = {.sub = WS_SUB_CAUSAL_SOFTMAX_GRAD, .in_count = 2, .u.alpha = scale};
+	struct ws_op op = {.sub = WS_SUB_CAUSAL_SOFTMAX_GRAD,
+	                   .in_count = 2,
+	                   .in = {dy, y},
+	                   .u.alpha = scale};
 
-	if (!dy || !y)
-		return NULL;
-	if (dy->count != y->count)
-		return ws_op_bad_shape(graph, op.sub);
-	op.in[0] = dy;
-	op.in[1] = y;
+	WS_OP_FAIL_IF(graph, op, dy->count != y->count);
 	return ws_op_append(graph, &op, dtype, y->shape);
 }
 
@@ -101,14 +98,12 @@ void ws_op_attention_grad(struct ws_graph *graph, const struct ws_op *forward, s
 struct ws_tensor *ws_op_rms_norm(struct ws_graph *graph, struct ws_tensor *x,
                                  struct ws_tensor *weight, double eps)
 {
-	struct ws_op op = {.sub = WS_SUB_RMS_NORM, .in_count = 2, .u.alpha = eps};
+	struct ws_op op = {.sub = WS_SUB_RMS_NORM,
+	                   .in_count = 2,
+	                   .in = {x, weight},
+	                   .u.alpha = eps};
 
-	if (!x || !weight)
-		return NULL;
-	if (weight->count != ws_tensor_cols(x))
-		return ws_op_bad_shape(graph, op.sub);
-	op.in[0] = x;
-	op.in[1] = weight;
+	WS_OP_FAIL_IF(graph, op, weight->count != ws_tensor_cols(x));
 	if (!ws_op_add_main_result(graph, &op,
 	                           low_dtype(graph, ws_dtype_promote(x->dtype, weight->dtype)),
 	                           x->shape) ||
@@ -135,13 +130,9 @@ void ws_op_rms_norm_grad(struct ws_graph *graph, const struct ws_op *forward, st
 
 struct ws_tensor *ws_op_swiglu(struct ws_graph *graph, struct ws_tensor *x)
 {
-	struct ws_op op = {.sub = WS_SUB_SWIGLU, .in_count = 1};
+	struct ws_op op = {.sub = WS_SUB_SWIGLU, .in_count = 1, .in = {x}};
 
-	if (!x)
-		return NULL;
-	if (ws_tensor_cols(x) % 2)
-		return ws_op_bad_shape(graph, op.sub);
-	op.in[0] = x;
+	WS_OP_FAIL_IF(graph, op, ws_tensor_cols(x) % 2);
 	return ws_op_append(graph, &op, low_dtype(graph, x->dtype),
 	                    with_cols(x, ws_tensor_cols(x) / 2));
 }
@@ -149,14 +140,9 @@ struct ws_tensor *ws_op_swiglu(struct ws_graph *graph, struct ws_tensor *x)
 struct ws_tensor *ws_op_swiglu_grad(struct ws_graph *graph, struct ws_tensor *dy,
                                     struct ws_tensor *x)
 {
-	struct ws_op op = {.sub = WS_SUB_SWIGLU_GRAD, .in_count = 2};
+	struct ws_op op = {.sub = WS_SUB_SWIGLU_GRAD, .in_count = 2, .in = {dy, x}};
 
-	if (!dy || !x)
-		return NULL;
-	if (2 * dy->count != x->count)
-		return ws_op_bad_shape(graph, op.sub);
-	op.in[0] = dy;
-	op.in[1] = x;
+	WS_OP_FAIL_IF(graph, op, 2 * dy->count != x->count);
 	return ws_op_append(graph, &op, x->dtype, x->shape);
 }
 
@@ -165,12 +151,8 @@ struct ws_tensor *ws_op_swiglu_grad(struct ws_graph *graph, struct ws_tensor *dy
 static bool heads_fit(const struct ws_tensor *t, int64_t parts, const struct ws_tensor *table,
                       const struct ws_heads *h)
 {
-	struct ws_shape split = WS_SHAPE(h->batch, h->heads, h->time, h->width);
-	int64_t count;
-	uint64_t bytes;
-
-	return ws_shape_measure(&split, t->dtype, &count, &bytes) && t->count % parts == 0 &&
-	       t->count / parts == count && h->width % 2 == 0 && table->count == h->time * h->width;
+	return ws_tensor_has_count(t, parts * h->batch, h->heads, h->time, h->width) &&
+	       h->width % 2 == 0 && table->count == h->time * h->width;
 }
 
 void ws_op_rope_qkv(struct ws_graph *graph, struct ws_tensor *x, struct ws_tensor *table,
@@ -268,15 +250,11 @@ struct ws_tensor *ws_op_bias_activation(struct ws_graph *graph, struct ws_tensor
 struct ws_tensor *ws_op_cross_entropy(struct ws_graph *graph, struct ws_tensor *logits,
                                       struct ws_tensor *target)
 {
-	struct ws_op op = {.sub = WS_SUB_CROSS_ENTROPY, .in_count = 2};
+	struct ws_op op = {.sub = WS_SUB_CROSS_ENTROPY, .in_count = 2, .in = {logits, target}};
 	enum ws_dtype dtype;
 
-	if (!logits || !target)
-		return NULL;
-	if (target->dtype != WS_DTYPE_I32 || target->count != ws_tensor_rows(logits))
-		return ws_op_bad_shape(graph, op.sub);
-	op.in[0] = logits;
-	op.in[1] = target;
+	WS_OP_FAIL_IF(graph, op,
+	              target->dtype != WS_DTYPE_I32 || target->count != ws_tensor_rows(logits));
 	dtype = logits->dtype == WS_DTYPE_F16 ? WS_DTYPE_F32 : logits->dtype;
 	if (!ws_op_add_main_result(graph, &op, ws_dtype_of_statistics(logits->dtype),
 	                           WS_SHAPE(1)) ||

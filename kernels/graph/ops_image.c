@@ -3,16 +3,6 @@
 #include "kernels/graph/append.h"
 #include "kernels/graph/cast.h"
 
-/* Whether t has as many elements as a product of sizes; no factor overflows it. */
-static bool has_count(const struct ws_tensor *t, int64_t a, int64_t b, int64_t c, int64_t d)
-{
-	struct ws_shape shape = WS_SHAPE(a, b, c, d);
-	int64_t count;
-	uint64_t size_bytes;
-
-	return ws_shape_measure(&shape, t->dtype, &count, &size_bytes) && count == t->count;
-}
-
 struct ws_shape ws_image_shape(enum ws_layout layout, int64_t n, int64_t c, int64_t h, int64_t w)
 {
 	return layout == WS_LAYOUT_NCHW ? WS_SHAPE(n, c, h, w) : WS_SHAPE(n, h, w, c);
@@ -56,17 +46,17 @@ static bool conv_is_sound(const struct ws_conv *conv)
 
 static bool is_input(const struct ws_tensor *t, const struct ws_conv *f)
 {
-	return has_count(t, f->n, f->c, f->h, f->w);
+	return ws_tensor_has_count(t, f->n, f->c, f->h, f->w);
 }
 
 static bool is_filter(const struct ws_tensor *t, const struct ws_conv *f)
 {
-	return has_count(t, f->k, f->c / f->groups, f->r, f->s);
+	return ws_tensor_has_count(t, f->k, f->c / f->groups, f->r, f->s);
 }
 
 static bool is_output(const struct ws_tensor *t, const struct ws_conv *f)
 {
-	return has_count(t, f->n, f->k, f->p, f->q);
+	return ws_tensor_has_count(t, f->n, f->k, f->p, f->q);
 }
 
 struct ws_tensor *ws_op_conv(struct ws_graph *graph, struct ws_tensor *x, struct ws_tensor *weight,
@@ -74,15 +64,11 @@ struct ws_tensor *ws_op_conv(struct ws_graph *graph, struct ws_tensor *x, struct
 {
 	struct ws_op op = {.sub = WS_SUB_FPROP, .in_count = 2, .u.conv = conv};
 
-	x = ws_autocast(graph, op.sub, x);
-	weight = ws_autocast(graph, op.sub, weight);
-	if (!x || !weight)
-		return NULL;
-	if (!conv_is_sound(&conv) || !is_input(x, &conv) || !is_filter(weight, &conv) ||
-	    x->dtype != weight->dtype)
-		return ws_op_bad_shape(graph, op.sub);
-	op.in[0] = x;
-	op.in[1] = weight;
+	op.in[0] = x = ws_autocast(graph, op.sub, x);
+	op.in[1] = weight = ws_autocast(graph, op.sub, weight);
+	WS_OP_FAIL_IF(graph, op,
+	              !conv_is_sound(&conv) || !is_input(x, &conv) || !is_filter(weight, &conv) ||
+	                      x->dtype != weight->dtype);
 	return ws_op_append(graph, &op, x->dtype,
 	                    ws_image_shape(conv.layout, conv.n, conv.k, conv.p, conv.q));
 }
@@ -90,15 +76,11 @@ struct ws_tensor *ws_op_conv(struct ws_graph *graph, struct ws_tensor *x, struct
 struct ws_tensor *ws_op_conv_dgrad(struct ws_graph *graph, struct ws_tensor *dy,
                                    struct ws_tensor *weight, struct ws_conv conv)
 {
-	struct ws_op op = {.sub = WS_SUB_DGRAD, .in_count = 2, .u.conv = conv};
+	struct ws_op op = {.sub = WS_SUB_DGRAD, .in_count = 2, .in = {dy, weight}, .u.conv = conv};
 
-	if (!dy || !weight)
-		return NULL;
-	if (!conv_is_sound(&conv) || !is_output(dy, &conv) || !is_filter(weight, &conv) ||
-	    dy->dtype != weight->dtype)
-		return ws_op_bad_shape(graph, op.sub);
-	op.in[0] = dy;
-	op.in[1] = weight;
+	WS_OP_FAIL_IF(graph, op,
+	              !conv_is_sound(&conv) || !is_output(dy, &conv) || !is_filter(weight, &conv) ||
+	                      dy->dtype != weight->dtype);
 	return ws_op_append(graph, &op, dy->dtype,
 	                    ws_image_shape(conv.layout, conv.n, conv.c, conv.h, conv.w));
 }
@@ -106,15 +88,11 @@ struct ws_tensor *ws_op_conv_dgrad(struct ws_graph *graph, struct ws_tensor *dy,
 struct ws_tensor *ws_op_conv_wgrad(struct ws_graph *graph, struct ws_tensor *x,
                                    struct ws_tensor *dy, struct ws_conv conv)
 {
-	struct ws_op op = {.sub = WS_SUB_WGRAD, .in_count = 2, .u.conv = conv};
+	struct ws_op op = {.sub = WS_SUB_WGRAD, .in_count = 2, .in = {x, dy}, .u.conv = conv};
 
-	if (!x || !dy)
-		return NULL;
-	if (!conv_is_sound(&conv) || !is_input(x, &conv) || !is_output(dy, &conv) ||
-	    x->dtype != dy->dtype)
-		return ws_op_bad_shape(graph, op.sub);
-	op.in[0] = x;
-	op.in[1] = dy;
+	WS_OP_FAIL_IF(graph, op,
+	              !conv_is_sound(&conv) || !is_input(x, &conv) || !is_output(dy, &conv) ||
+	                      x->dtype != dy->dtype);
 	/* a filter is an image of its c/groups channels */
 	return ws_op_append(graph, &op, x->dtype,
 	                    ws_image_shape(conv.layout, conv.k, conv.c / conv.groups, conv.r,
@@ -125,7 +103,7 @@ struct ws_tensor *ws_op_conv_wgrad(struct ws_graph *graph, struct ws_tensor *x,
 
 static bool has_channels(const struct ws_tensor *t, const struct ws_channels *ch)
 {
-	return has_count(t, ch->outer, ch->channels, ch->inner, 1);
+	return ws_tensor_has_count(t, ch->outer, ch->channels, ch->inner, 1);
 }
 
 struct ws_tensor *ws_op_bias(struct ws_graph *graph, struct ws_tensor *x, struct ws_tensor *bias,
@@ -133,27 +111,18 @@ struct ws_tensor *ws_op_bias(struct ws_graph *graph, struct ws_tensor *x, struct
 {
 	struct ws_op op = {.sub = WS_SUB_BIAS_ADD, .in_count = 2, .u.ch = ch};
 
-	x = ws_autocast(graph, op.sub, x);
-	bias = ws_autocast(graph, op.sub, bias);
-	if (!x || !bias)
-		return NULL;
-	if (!has_channels(x, &ch) || bias->count != ch.channels)
-		return ws_op_bad_shape(graph, op.sub);
-	op.in[0] = x;
-	op.in[1] = bias;
+	op.in[0] = x = ws_autocast(graph, op.sub, x);
+	op.in[1] = bias = ws_autocast(graph, op.sub, bias);
+	WS_OP_FAIL_IF(graph, op, !has_channels(x, &ch) || bias->count != ch.channels);
 	return ws_op_append(graph, &op, ws_dtype_promote(x->dtype, bias->dtype), x->shape);
 }
 
 struct ws_tensor *ws_op_bias_grad(struct ws_graph *graph, struct ws_tensor *dy,
                                   struct ws_channels ch)
 {
-	struct ws_op op = {.sub = WS_SUB_BIAS_SUM, .in_count = 1, .u.ch = ch};
+	struct ws_op op = {.sub = WS_SUB_BIAS_SUM, .in_count = 1, .in = {dy}, .u.ch = ch};
 
-	if (!dy)
-		return NULL;
-	if (!has_channels(dy, &ch))
-		return ws_op_bad_shape(graph, op.sub);
-	op.in[0] = dy;
+	WS_OP_FAIL_IF(graph, op, !has_channels(dy, &ch));
 	return ws_op_append(graph, &op, dy->dtype, WS_SHAPE(ch.channels));
 }
 
@@ -230,15 +199,12 @@ static bool plane_fits(const struct ws_window *w)
 
 struct ws_tensor *ws_op_max_pool(struct ws_graph *graph, struct ws_tensor *x, struct ws_window w)
 {
-	struct ws_op op = {.sub = WS_SUB_MAX_POOL, .in_count = 1, .u.window = w};
+	struct ws_op op = {.sub = WS_SUB_MAX_POOL, .in_count = 1, .in = {x}, .u.window = w};
 	struct ws_shape shape = ws_image_shape(w.layout, w.n, w.c, w.p, w.q);
 
-	if (!x)
-		return NULL;
-	if (!window_is_sound(&w) || w.r == 0 || !has_count(x, w.n, w.c, w.h, w.w) ||
-	    !plane_fits(&w))
-		return ws_op_bad_shape(graph, op.sub);
-	op.in[0] = x;
+	WS_OP_FAIL_IF(graph, op,
+	              !window_is_sound(&w) || w.r == 0 ||
+	                      !ws_tensor_has_count(x, w.n, w.c, w.h, w.w) || !plane_fits(&w));
 	if (!ws_op_add_result(graph, &op, "max pool", x->dtype, shape) ||
 	    !ws_op_add_result(graph, &op, "max position", WS_DTYPE_I32, shape))
 		return NULL;
@@ -250,40 +216,36 @@ struct ws_tensor *ws_op_max_pool_grad(struct ws_graph *graph, struct ws_tensor *
                                       struct ws_tensor *index, struct ws_shape shape,
                                       struct ws_window w)
 {
-	struct ws_op op = {.sub = WS_SUB_MAX_POOL_GRAD, .in_count = 2, .u.window = w};
+	struct ws_op op = {.sub = WS_SUB_MAX_POOL_GRAD,
+	                   .in_count = 2,
+	                   .in = {dy, index},
+	                   .u.window = w};
 
-	if (!dy || !index)
-		return NULL;
-	if (!window_is_sound(&w) || w.r == 0 || !has_count(dy, w.n, w.c, w.p, w.q) ||
-	    index->count != dy->count || index->dtype != WS_DTYPE_I32)
-		return ws_op_bad_shape(graph, op.sub);
-	op.in[0] = dy;
-	op.in[1] = index;
+	WS_OP_FAIL_IF(graph, op,
+	              !window_is_sound(&w) || w.r == 0 ||
+	                      !ws_tensor_has_count(dy, w.n, w.c, w.p, w.q) ||
+	                      index->count != dy->count || index->dtype != WS_DTYPE_I32);
 	return ws_op_append(graph, &op, dy->dtype, shape);
 }
 
 struct ws_tensor *ws_op_avg_pool(struct ws_graph *graph, struct ws_tensor *x, struct ws_window w)
 {
-	struct ws_op op = {.sub = WS_SUB_AVG_POOL, .in_count = 1, .u.window = w};
+	struct ws_op op = {.sub = WS_SUB_AVG_POOL, .in_count = 1, .in = {x}, .u.window = w};
 
-	if (!x)
-		return NULL;
-	if (!window_is_sound(&w) || w.pad != 0 || !has_count(x, w.n, w.c, w.h, w.w))
-		return ws_op_bad_shape(graph, op.sub);
-	op.in[0] = x;
+	WS_OP_FAIL_IF(graph, op,
+	              !window_is_sound(&w) || w.pad != 0 ||
+	                      !ws_tensor_has_count(x, w.n, w.c, w.h, w.w));
 	return ws_op_append(graph, &op, x->dtype, ws_image_shape(w.layout, w.n, w.c, w.p, w.q));
 }
 
 struct ws_tensor *ws_op_avg_pool_grad(struct ws_graph *graph, struct ws_tensor *dy,
                                       struct ws_shape shape, struct ws_window w)
 {
-	struct ws_op op = {.sub = WS_SUB_AVG_POOL_GRAD, .in_count = 1, .u.window = w};
+	struct ws_op op = {.sub = WS_SUB_AVG_POOL_GRAD, .in_count = 1, .in = {dy}, .u.window = w};
 
-	if (!dy)
-		return NULL;
-	if (!window_is_sound(&w) || w.pad != 0 || !has_count(dy, w.n, w.c, w.p, w.q))
-		return ws_op_bad_shape(graph, op.sub);
-	op.in[0] = dy;
+	WS_OP_FAIL_IF(graph, op,
+	              !window_is_sound(&w) || w.pad != 0 ||
+	                      !ws_tensor_has_count(dy, w.n, w.c, w.p, w.q));
 	return ws_op_append(graph, &op, dy->dtype, shape);
 }
 
@@ -292,14 +254,14 @@ struct ws_tensor *ws_op_avg_pool_grad(struct ws_graph *graph, struct ws_tensor *
 struct ws_tensor *ws_op_dropout(struct ws_graph *graph, struct ws_tensor *x, struct ws_tensor *step,
                                 struct ws_dropout dropout)
 {
-	struct ws_op op = {.sub = WS_SUB_DROPOUT, .in_count = 2, .u.dropout = dropout};
+	struct ws_op op = {.sub = WS_SUB_DROPOUT,
+	                   .in_count = 2,
+	                   .in = {x, step},
+	                   .u.dropout = dropout};
 
-	if (!x || !step)
-		return NULL;
-	if (step->dtype != WS_DTYPE_I32 || step->count != 1 || !(dropout.p >= 0 && dropout.p < 1))
-		return ws_op_bad_shape(graph, op.sub);
-	op.in[0] = x;
-	op.in[1] = step;
+	WS_OP_FAIL_IF(graph, op,
+	              step->dtype != WS_DTYPE_I32 || step->count != 1 ||
+	                      !(dropout.p >= 0 && dropout.p < 1));
 	if (!ws_op_add_result(graph, &op, "dropout", x->dtype, x->shape) ||
 	    !ws_op_add_result(graph, &op, "dropout mask", x->dtype, x->shape))
 		return NULL;
@@ -310,13 +272,8 @@ struct ws_tensor *ws_op_dropout(struct ws_graph *graph, struct ws_tensor *x, str
 struct ws_tensor *ws_op_activation_grad(struct ws_graph *graph, enum ws_sub sub,
                                         struct ws_tensor *dy, struct ws_tensor *y, double alpha)
 {
-	struct ws_op op = {.sub = sub, .in_count = 2, .u.alpha = alpha};
+	struct ws_op op = {.sub = sub, .in_count = 2, .in = {dy, y}, .u.alpha = alpha};
 
-	if (!dy || !y)
-		return NULL;
-	if (ws_tensor_broadcast(dy, y) == WS_BROADCAST_NONE)
-		return ws_op_bad_shape(graph, sub);
-	op.in[0] = dy;
-	op.in[1] = y;
+	WS_OP_FAIL_IF(graph, op, ws_tensor_broadcast(dy, y) == WS_BROADCAST_NONE);
 	return ws_op_append(graph, &op, y->dtype, y->shape);
 }

@@ -233,16 +233,14 @@ uint32_t ws_define_domain(struct ws_event_text name)
 
 void ws_define_category(uint32_t domain, uint32_t category, struct ws_event_text name)
 {
-	struct ws_def_category fixed = {domain, category};
-
-	define(WS_DEF_CATEGORY, &fixed, sizeof(fixed), name, 1);
+	define(WS_DEF_CATEGORY, &(struct ws_def_category){domain, category},
+	       sizeof(struct ws_def_category), name, 1);
 }
 
 void ws_define_thread_name(uint32_t tid, struct ws_event_text name)
 {
-	struct ws_def_thread fixed = {(uint32_t)getpid(), tid};
-
-	define(WS_DEF_THREAD_NAME, &fixed, sizeof(fixed), name, 1);
+	define(WS_DEF_THREAD_NAME, &(struct ws_def_thread){(uint32_t)getpid(), tid},
+	       sizeof(struct ws_def_thread), name, 1);
 }
 
 /* Processes and threads are events in time: never merged with an equal one before. */
@@ -266,30 +264,27 @@ static int define_once(enum ws_def_type type, const void *fixed, uint32_t fixed_
 
 int ws_define_process(int64_t start_ns, uint64_t image, const char *path)
 {
-	struct ws_def_process fixed = {(uint64_t)getpid(), image, start_ns};
-
-	return define_once(WS_DEF_PROCESS, &fixed, sizeof(fixed), path, image);
+	return define_once(WS_DEF_PROCESS,
+	                   &(struct ws_def_process){(uint64_t)getpid(), image, start_ns},
+	                   sizeof(struct ws_def_process), path, image);
 }
 
 int ws_define_thread(uint32_t thread, uint32_t tid, const char *name)
 {
-	struct ws_def_thread fixed = {(uint64_t)getpid(), tid};
-
-	return define_once(WS_DEF_THREAD, &fixed, sizeof(fixed), name, thread);
+	return define_once(WS_DEF_THREAD, &(struct ws_def_thread){(uint64_t)getpid(), tid},
+	                   sizeof(struct ws_def_thread), name, thread);
 }
 
 void ws_define_call(uint32_t domain, uint32_t cbid, const char *name)
 {
-	struct ws_def_call fixed = {domain, cbid};
-
-	define(WS_DEF_CALL, &fixed, sizeof(fixed), (struct ws_event_text){.ptr = name}, 1);
+	define(WS_DEF_CALL, &(struct ws_def_call){domain, cbid}, sizeof(struct ws_def_call),
+	       (struct ws_event_text){.ptr = name}, 1);
 }
 
 void ws_define_kernel(uint64_t address, uint32_t string)
 {
-	struct ws_def_kernel fixed = {address, string};
-
-	define_once(WS_DEF_KERNEL, &fixed, sizeof(fixed), "", 1);
+	define_once(WS_DEF_KERNEL, &(struct ws_def_kernel){address, string},
+	            sizeof(struct ws_def_kernel), "", 1);
 }
 
 void ws_define_fact(const char *key, const char *value)
@@ -300,16 +295,14 @@ void ws_define_fact(const char *key, const char *value)
 
 void ws_define_device_attr(uint32_t device, const char *name, int64_t value)
 {
-	struct ws_def_device_attr fixed = {device, value};
-
-	define(WS_DEF_DEVICE_ATTR, &fixed, sizeof(fixed), (struct ws_event_text){.ptr = name}, 1);
+	define(WS_DEF_DEVICE_ATTR, &(struct ws_def_device_attr){device, value},
+	       sizeof(struct ws_def_device_attr), (struct ws_event_text){.ptr = name}, 1);
 }
 
 void ws_define_window(int64_t time_ns, int is_open)
 {
-	struct ws_def_window fixed = {time_ns, (uint64_t)is_open};
-
-	define_once(WS_DEF_WINDOW, &fixed, sizeof(fixed), "", 1);
+	define_once(WS_DEF_WINDOW, &(struct ws_def_window){time_ns, (uint64_t)is_open},
+	            sizeof(struct ws_def_window), "", 1);
 }
 
 const char *ws_string_text(uint64_t string, uint32_t *size)

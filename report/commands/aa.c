@@ -44,8 +44,7 @@ enum ws_status ws_cmd_aa(int argc, char **argv, struct ws_err *err)
 {
 	struct aa_opts o = {.to = {.format = -1}, .diff = WS_DIFF_OPTS_DEFAULT};
 	struct ws_trace_list list = {0};
-	bool help = false;
-	int n, done;
+	int n;
 	const struct ws_opt opts[] = {
 	        WS_OPT_OUTPUT(&o.to.path),
 	        WS_OPT_FORMAT(&o.to.format, ""),
@@ -56,14 +55,12 @@ enum ws_status ws_cmd_aa(int argc, char **argv, struct ws_err *err)
 	        WS_OPT_STEP(&o.model.step),
 	        WS_OPT_COLOUR(&o.to.colour),
 	        WS_OPT_NO_PAGER(&o.to.no_pager),
-	        WS_OPT_HELP(&help),
+	        WS_OPT_HELP,
 	};
 	const struct ws_arguments a = WS_ARGUMENTS("aa", opts, 1, INT_MAX, ws_aa_defs);
 	enum ws_status status;
 
-	WS_FORWARD(ws_command_parse(&a, argc, argv, &n, &done, err));
-	if (done)
-		return WS_OK;
+	WS_COMMAND_PARSE(&a, argc, argv, &n, err);
 	WS_FAIL_IF(o.diff.run_noise_percent < 0, err, USAGE,
 	           "--run-noise needs a percentage of 0 or more, not %g", o.diff.run_noise_percent);
 	/* the only table, so CSV needs no choice */

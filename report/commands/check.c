@@ -74,19 +74,16 @@ enum ws_status ws_cmd_check(int argc, char **argv, struct ws_err *err)
 	struct ws_trace_file f;
 	enum ws_status status;
 	const char *to = NULL;
-	bool help = false;
-	int n, done;
+	int n;
 	const struct ws_opt opts[] = {
 	        WS_OPT("repair", 0, TEXT, "OUT.wtrace", &to,
 	               "write a new trace with every whole block, and a note of\n"
 	               "what was left out"),
-	        WS_OPT_HELP(&help),
+	        WS_OPT_HELP,
 	};
 	const struct ws_arguments a = WS_ARGUMENTS("check", opts, 1, 1, NULL);
 
-	WS_FORWARD(ws_command_parse(&a, argc, argv, &n, &done, err));
-	if (done)
-		return WS_OK;
+	WS_COMMAND_PARSE(&a, argc, argv, &n, err);
 	status = ws_trace_file_open(&f, argv[0], err);
 	WS_THEN(status, f.stats ? check_import(&f, to, err) : check_trace(f.path, to, err));
 	ws_trace_file_close(&f);

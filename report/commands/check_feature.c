@@ -37,14 +37,11 @@ static void list(void)
 
 enum ws_status ws_cmd_check_feature(int argc, char **argv, struct ws_err *err)
 {
-	bool help = false;
-	int n, done;
-	const struct ws_opt opts[] = {WS_OPT_HELP(&help)};
+	int n;
+	const struct ws_opt opts[] = {WS_OPT_HELP};
 	const struct ws_arguments a = WS_ARGUMENTS("check-feature", opts, 0, 1, NULL);
 
-	WS_FORWARD(ws_command_parse(&a, argc, argv, &n, &done, err));
-	if (done)
-		return WS_OK;
+	WS_COMMAND_PARSE(&a, argc, argv, &n, err);
 	if (!n) {
 		list();
 		return WS_OK;

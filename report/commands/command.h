@@ -45,6 +45,15 @@ struct ws_arguments {
 enum ws_status ws_command_parse(const struct ws_arguments *a, int argc, char **argv, int *n,
                                 int *done, struct ws_err *err);
 
+/* The same in a command, which is done when the help was. */
+#define WS_COMMAND_PARSE(a, argc, argv, n, err)                                        \
+	do {                                                                           \
+		int done_;                                                             \
+		WS_FORWARD(ws_command_parse((a), (argc), (argv), (n), &done_, (err))); \
+		if (done_)                                                             \
+			return WS_OK;                                                  \
+	} while (0)
+
 /* opts is an array. */
 #define WS_ARGUMENTS(command, opts, least, most, tables)                           \
 	{                                                                          \
@@ -62,7 +71,8 @@ enum ws_status ws_command_parse(const struct ws_arguments *a, int argc, char **a
 #define WS_OPT_FORMAT(target, more)                              \
 	WS_OPT("format", 0, CHOICE, WS_FORMAT_CHOICES, (target), \
 	       "the format, whatever FILE is called" more)
-#define WS_OPT_HELP(target) WS_OPT("help", 'h', FLAG, NULL, (target), "print this text")
+/* WS_COMMAND_PARSE looks for it itself */
+#define WS_OPT_HELP WS_OPT("help", 'h', FLAG, NULL, &(bool){0}, "print this text")
 #define WS_OPT_COLOUR(target)                                    \
 	WS_OPT("color", 0, CHOICE, WS_UI_WHEN_CHOICES, (target), \
 	       "colour on the terminal (auto: not when NO_COLOR is set)")

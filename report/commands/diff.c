@@ -166,8 +166,8 @@ enum ws_status ws_cmd_diff(int argc, char **argv, struct ws_err *err)
 {
 	struct diff_opts o = {.to = {.format = -1}, .diff = WS_DIFF_OPTS_DEFAULT};
 	double threshold = NAN; /* not given */
-	bool help = false, aa = false;
-	int n = 0, nb = 0, done, separator = find_separator(argc, argv);
+	bool aa = false;
+	int n = 0, nb = 0, separator = find_separator(argc, argv);
 	struct ws_trace_list list[2] = {{0}};
 	const struct ws_opt opts[] = {
 	        WS_OPT_OUTPUT(&o.to.path),
@@ -195,16 +195,14 @@ enum ws_status ws_cmd_diff(int argc, char **argv, struct ws_err *err)
 	               "at most N rows of each table as text; 0 = all"),
 	        WS_OPT_COLOUR(&o.to.colour),
 	        WS_OPT_NO_PAGER(&o.to.no_pager),
-	        WS_OPT_HELP(&help),
+	        WS_OPT_HELP,
 	};
 	const struct ws_arguments a = WS_ARGUMENTS("diff", opts, 0, INT_MAX, ws_diff_defs);
 	enum ws_status status;
 
 	if (take_aa(argc, argv))
 		return ws_cmd_aa(argc - 1, argv, err);
-	WS_FORWARD(ws_command_parse(&a, separator >= 0 ? separator : argc, argv, &n, &done, err));
-	if (done)
-		return WS_OK;
+	WS_COMMAND_PARSE(&a, separator >= 0 ? separator : argc, argv, &n, err);
 	if (separator >= 0) {
 		/* options may stand behind the traces of B, too */
 		WS_FORWARD(ws_opt_parse(opts, sizeof(opts) / sizeof(*opts), argc - separator - 1,

@@ -256,19 +256,17 @@ enum ws_status ws_cmd_dump(int argc, char **argv, struct ws_err *err)
 {
 	struct ws_trace_file f;
 	struct dump d = {0};
-	bool help = false, no_pager = false;
-	int n, done;
+	bool no_pager = false;
+	int n;
 	const struct ws_opt opts[] = {
 	        WS_OPT("kind", 0, TEXT, "NAME", &d.kind, "only records of this kind, e.g. kernel"),
 	        WS_OPT_NO_PAGER(&no_pager),
-	        WS_OPT_HELP(&help),
+	        WS_OPT_HELP,
 	};
 	const struct ws_arguments a = WS_ARGUMENTS("dump", opts, 1, 1, NULL);
 	enum ws_status status;
 
-	WS_FORWARD(ws_command_parse(&a, argc, argv, &n, &done, err));
-	if (done)
-		return WS_OK;
+	WS_COMMAND_PARSE(&a, argc, argv, &n, err);
 	status = ws_trace_file_open(&f, argv[0], err);
 	WS_THEN(status, ws_trace_file_reader(&f, &d.r, err));
 	WS_THEN(status, dump_trace(&d, no_pager, err));

@@ -173,9 +173,9 @@ enum ws_status ws_cmd_export(int argc, char **argv, struct ws_err *err)
 	struct export_opts o = {.format = -1, .rank = -1};
 	struct ws_trace_list list = {0};
 	char extensions[200], what_output[300];
-	bool help = false, is_fleet;
+	bool is_fleet;
 	struct stat st;
-	int n, done;
+	int n;
 	const struct ws_opt opts[] = {
 	        WS_OPT("output", 'o', TEXT, "FILE", &o.to, what_output),
 	        WS_OPT("format", 0, CHOICE, formats + 1, &o.format,
@@ -185,7 +185,7 @@ enum ws_status ws_cmd_export(int argc, char **argv, struct ws_err *err)
 	               "instead of the records"),
 	        WS_OPT("rank", 0, INT, "N", &o.rank,
 	               "parquet: into the folder of rank N, whatever the trace says"),
-	        WS_OPT_HELP(&help),
+	        WS_OPT_HELP,
 	};
 	const struct ws_arguments a = WS_ARGUMENTS("export", opts, 1, INT_MAX, NULL);
 	enum ws_status status;
@@ -193,9 +193,7 @@ enum ws_status ws_cmd_export(int argc, char **argv, struct ws_err *err)
 	snprintf(what_output, sizeof(what_output),
 	         "the file or folder to write; its extension tells the format: %s",
 	         list_extensions(extensions));
-	WS_FORWARD(ws_command_parse(&a, argc, argv, &n, &done, err));
-	if (done)
-		return WS_OK;
+	WS_COMMAND_PARSE(&a, argc, argv, &n, err);
 	/* a folder is a fleet, of however many */
 	is_fleet = n > 1 || (stat(argv[0], &st) == 0 && S_ISDIR(st.st_mode));
 	WS_FORWARD(resolve(&o, is_fleet, n, argv, err));

@@ -50,17 +50,14 @@ enum ws_status ws_cmd_import(int argc, char **argv, struct ws_err *err)
 	struct ws_import_stats *stats;
 	enum ws_status status;
 	const char *to = NULL;
-	bool help = false;
-	int n, done;
+	int n;
 	const struct ws_opt opts[] = {
 	        WS_OPT("output", 'o', TEXT, "FILE", &to, "the trace to write"),
-	        WS_OPT_HELP(&help),
+	        WS_OPT_HELP,
 	};
 	const struct ws_arguments a = WS_ARGUMENTS("import", opts, 1, 1, NULL);
 
-	WS_FORWARD(ws_command_parse(&a, argc, argv, &n, &done, err));
-	if (done)
-		return WS_OK;
+	WS_COMMAND_PARSE(&a, argc, argv, &n, err);
 	WS_FAIL_IF(!to, err, USAGE, "import needs -o FILE, the trace to write");
 	stats = calloc(1, sizeof(*stats));
 	WS_FAIL_IF(!stats, err, NO_MEMORY, "out of memory");

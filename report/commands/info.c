@@ -196,15 +196,12 @@ enum ws_status ws_cmd_info(int argc, char **argv, struct ws_err *err)
 {
 	const struct ws_trace_reader *r;
 	struct ws_trace_file f;
-	bool help = false;
-	int n, done;
-	const struct ws_opt opts[] = {WS_OPT_HELP(&help)};
+	int n;
+	const struct ws_opt opts[] = {WS_OPT_HELP};
 	const struct ws_arguments a = WS_ARGUMENTS("info", opts, 1, 1, NULL);
 	enum ws_status status;
 
-	WS_FORWARD(ws_command_parse(&a, argc, argv, &n, &done, err));
-	if (done)
-		return WS_OK;
+	WS_COMMAND_PARSE(&a, argc, argv, &n, err);
 	status = ws_trace_file_open(&f, argv[0], err);
 	WS_THEN(status, ws_trace_file_reader(&f, &r, err));
 	if (status == WS_OK) {

@@ -306,7 +306,6 @@ static enum ws_status list_ranks(int n, char **names, struct report_opts *o, str
 static enum ws_status parse_options(int argc, char **argv, struct report_opts *o, int *n, int *done,
                                     struct ws_err *err)
 {
-	bool help = false;
 	const struct ws_opt opts[] = {
 	        WS_OPT_OUTPUT(&o->to.path),
 	        WS_OPT_TABLE(&o->table, "; or kernel-trace,\n"
@@ -350,7 +349,7 @@ static enum ws_status parse_options(int argc, char **argv, struct report_opts *o
 	               "at most N rows of each table as text; 0 = all"),
 	        WS_OPT_COLOUR(&o->to.colour),
 	        WS_OPT_NO_PAGER(&o->to.no_pager),
-	        WS_OPT_HELP(&help),
+	        WS_OPT_HELP,
 	};
 	const struct ws_arguments a = WS_ARGUMENTS("report", opts, 1, INT_MAX, ws_table_defs);
 

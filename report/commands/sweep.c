@@ -130,8 +130,7 @@ enum ws_status ws_cmd_sweep(int argc, char **argv, struct ws_err *err)
 {
 	struct sweep_opts o = {.to = {.format = -1}, .sweep = {.grade = WS_DIFF_OPTS_DEFAULT}};
 	struct ws_trace_list list = {0};
-	bool help = false;
-	int n, done;
+	int n;
 	const struct ws_opt opts[] = {
 	        WS_OPT_OUTPUT(&o.to.path),
 	        WS_OPT_TABLE(&o.table, ""),
@@ -152,14 +151,12 @@ enum ws_status ws_cmd_sweep(int argc, char **argv, struct ws_err *err)
 	        WS_OPT_STEP(&o.model.step),
 	        WS_OPT_COLOUR(&o.to.colour),
 	        WS_OPT_NO_PAGER(&o.to.no_pager),
-	        WS_OPT_HELP(&help),
+	        WS_OPT_HELP,
 	};
 	const struct ws_arguments a = WS_ARGUMENTS("sweep", opts, 1, INT_MAX, ws_sweep_defs);
 	enum ws_status status;
 
-	WS_FORWARD(ws_command_parse(&a, argc, argv, &n, &done, err));
-	if (done)
-		return WS_OK;
+	WS_COMMAND_PARSE(&a, argc, argv, &n, err);
 	WS_FAIL_IF(o.sweep.grade.run_noise_percent < 0, err, USAGE,
 	           "--run-noise needs a percentage of 0 or more, not %g",
 	           o.sweep.grade.run_noise_percent);

@@ -62,34 +62,32 @@ static enum ws_status add_on_thread(struct ws_chrome *ch, enum ws_kind kind, uin
 	return add_slice(ch, kind, row, key, start_ns, dur_ns, err);
 }
 
+/*
+ * A slice of each row of a kind, on the track of this key; rows that have no time are counted. In a
+ * function with ch and err.
+ */
+#define COLLECT(NAME, name, has_time, ...)                                                       \
+	for (size_t i = 0; i < ch->kind[WS_KIND_##NAME].n; i++) {                                \
+		const struct ws_row_##name *r = WS_CHROME_ROW(ch, NAME, name, i);                \
+		const uint64_t key[5] = {__VA_ARGS__};                                           \
+                                                                                                 \
+		if (has_time)                                                                    \
+			WS_FORWARD(add_slice(ch, WS_KIND_##NAME, i, key, r->start_ns, r->dur_ns, \
+			                     err));                                              \
+		else                                                                             \
+			ch->stats->without_time++;                                               \
+	}
+
 /* --- the host --- */
+
+#define ON_THREAD WS_CHROME_THREAD, ws_chrome_thread_pid(ch, r->thread), r->thread
 
 static enum ws_status collect_host(struct ws_chrome *ch, struct ws_err *err)
 {
-	for (size_t i = 0; i < ch->kind[WS_KIND_API].n; i++) {
-		const struct ws_row_api *r = WS_CHROME_ROW(ch, API, api, i);
-
-		WS_FORWARD(
-		        add_on_thread(ch, WS_KIND_API, i, r->thread, r->start_ns, r->dur_ns, err));
-	}
-	for (size_t i = 0; i < ch->kind[WS_KIND_CPU_OP].n; i++) {
-		const struct ws_row_cpu_op *r = WS_CHROME_ROW(ch, CPU_OP, cpu_op, i);
-
-		WS_FORWARD(add_on_thread(ch, WS_KIND_CPU_OP, i, r->thread, r->start_ns, r->dur_ns,
-		                         err));
-	}
-	for (size_t i = 0; i < ch->kind[WS_KIND_PYTHON_CALL].n; i++) {
-		const struct ws_row_python_call *r = WS_CHROME_ROW(ch, PYTHON_CALL, python_call, i);
-
-		WS_FORWARD(add_on_thread(ch, WS_KIND_PYTHON_CALL, i, r->thread, r->start_ns,
-		                         r->dur_ns, err));
-	}
-	for (size_t i = 0; i < ch->kind[WS_KIND_OVERHEAD].n; i++) {
-		const struct ws_row_overhead *r = WS_CHROME_ROW(ch, OVERHEAD, overhead, i);
-
-		WS_FORWARD(add_on_thread(ch, WS_KIND_OVERHEAD, i, r->thread, r->start_ns, r->dur_ns,
-		                         err));
-	}
+	COLLECT(API, api, true, ON_THREAD)
+	COLLECT(CPU_OP, cpu_op, true, ON_THREAD)
+	COLLECT(PYTHON_CALL, python_call, true, ON_THREAD)
+	COLLECT(OVERHEAD, overhead, true, ON_THREAD)
 	return WS_OK;
 }
 
@@ -149,57 +147,16 @@ static enum ws_status collect_kernels(struct ws_chrome *ch, struct ws_err *err)
 	return WS_OK;
 }
 
-static enum ws_status collect_copies(struct ws_chrome *ch, struct ws_err *err)
-{
-	for (size_t i = 0; i < ch->kind[WS_KIND_MEMCPY].n; i++) {
-		const struct ws_row_memcpy *r = WS_CHROME_ROW(ch, MEMCPY, memcpy, i);
-		const uint64_t key[5] = {WS_CHROME_STREAM, r->device, r->pid, r->context,
-		                         r->stream};
-
-		if (r->flags & WS_COPY_NO_TIME || r->dur_ns < 0)
-			ch->stats->without_time++;
-		else
-			WS_FORWARD(
-			        add_slice(ch, WS_KIND_MEMCPY, i, key, r->start_ns, r->dur_ns, err));
-	}
-	for (size_t i = 0; i < ch->kind[WS_KIND_MEMSET].n; i++) {
-		const struct ws_row_memset *r = WS_CHROME_ROW(ch, MEMSET, memset, i);
-		const uint64_t key[5] = {WS_CHROME_STREAM, r->device, r->pid, r->context,
-		                         r->stream};
-
-		if (r->flags & WS_COPY_NO_TIME || r->dur_ns < 0)
-			ch->stats->without_time++;
-		else
-			WS_FORWARD(
-			        add_slice(ch, WS_KIND_MEMSET, i, key, r->start_ns, r->dur_ns, err));
-	}
-	return WS_OK;
-}
+#define ON_STREAM WS_CHROME_STREAM, r->device, r->pid, r->context, r->stream
 
 static enum ws_status collect_device_rest(struct ws_chrome *ch, struct ws_err *err)
 {
-	for (size_t i = 0; i < ch->kind[WS_KIND_GRAPH_LAUNCH].n; i++) {
-		const struct ws_row_graph_launch *r =
-		        WS_CHROME_ROW(ch, GRAPH_LAUNCH, graph_launch, i);
-		const uint64_t key[5] = {WS_CHROME_STREAM, r->device, r->pid, r->context,
-		                         r->stream};
-
-		WS_FORWARD(
-		        add_slice(ch, WS_KIND_GRAPH_LAUNCH, i, key, r->start_ns, r->dur_ns, err));
-	}
-	for (size_t i = 0; i < ch->kind[WS_KIND_SYNC].n; i++) {
-		const struct ws_row_sync *r = WS_CHROME_ROW(ch, SYNC, sync, i);
-		const uint64_t key[5] = {WS_CHROME_WAITS, r->device, r->pid, r->context,
-		                         (uint64_t)r->stream};
-
-		WS_FORWARD(add_slice(ch, WS_KIND_SYNC, i, key, r->start_ns, r->dur_ns, err));
-	}
-	for (size_t i = 0; i < ch->kind[WS_KIND_GPU_RANGE].n; i++) {
-		const struct ws_row_gpu_range *r = WS_CHROME_ROW(ch, GPU_RANGE, gpu_range, i);
-		const uint64_t key[5] = {WS_CHROME_RANGES, r->device, r->pid, 0, r->stream};
-
-		WS_FORWARD(add_slice(ch, WS_KIND_GPU_RANGE, i, key, r->start_ns, r->dur_ns, err));
-	}
+	COLLECT(MEMCPY, memcpy, !(r->flags & WS_COPY_NO_TIME) && r->dur_ns >= 0, ON_STREAM)
+	COLLECT(MEMSET, memset, !(r->flags & WS_COPY_NO_TIME) && r->dur_ns >= 0, ON_STREAM)
+	COLLECT(GRAPH_LAUNCH, graph_launch, true, ON_STREAM)
+	COLLECT(SYNC, sync, true, WS_CHROME_WAITS, r->device, r->pid, r->context,
+	        (uint64_t)r->stream)
+	COLLECT(GPU_RANGE, gpu_range, true, WS_CHROME_RANGES, r->device, r->pid, 0, r->stream)
 	return WS_OK;
 }
 
@@ -444,7 +401,6 @@ enum ws_status ws_chrome_collect(struct ws_chrome *ch, struct ws_err *err)
 	WS_FORWARD(ws_spill_open(&ch->slices, most * sizeof(struct ws_chrome_slice), err));
 	WS_FORWARD(collect_host(ch, err));
 	WS_FORWARD(collect_kernels(ch, err));
-	WS_FORWARD(collect_copies(ch, err));
 	WS_FORWARD(collect_device_rest(ch, err));
 	extend_by_counters(ch);
 	WS_FORWARD(collect_ranges(ch, err));
