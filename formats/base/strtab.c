@@ -1,8 +1,5 @@
 #include "formats/base/strtab.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "formats/base/checksum.h"
 
 #define FIRST_SLOTS 256u

@@ -22,7 +22,7 @@ struct ws_strtab {
 	struct ws_strtab_entry *slots; /* open addressing; id 0 = free */
 	size_t nslots;                 /* a power of two, or 0 */
 	size_t used;
-	uint64_t next_id; /* 0 in an empty table means 1 */
+	uint64_t next_id;      /* 0 in an empty table means 1 */
 	struct ws_arena arena; /* of the bytes */
 };
 

@@ -1,10 +1,5 @@
 #include "formats/codec/block.h"
 
-#include <inttypes.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-
 #include "formats/codec/encodings.h"
 #include "formats/codec/templates.h"
 
@@ -297,6 +292,25 @@ enum ws_status ws_block_tokens(const struct ws_block_view *view, struct ws_block
 	return WS_OK;
 }
 
+/* A constant n times, or the values of all tokens, which are n. */
+static enum ws_status decode_stored(const struct ws_block_view *view, unsigned i,
+                                    struct ws_block_decoder *d, uint32_t n, uint64_t *v,
+                                    struct ws_err *err)
+{
+	const struct ws_dir_entry *e = &view->columns[i].entry;
+	enum ws_status status;
+	const uint8_t *data;
+	struct ws_err cause;
+
+	WS_FORWARD(inflate(view, i, d, &data, err));
+	if (e->encoding == WS_ENCODING_CONSTANT)
+		status = ws_codec_decode(e->encoding, e->type, data, e->encoded_size, n, v, &cause);
+	else
+		status =
+		        ws_tokens_get_values(&d->tokens, e->type, data, e->encoded_size, v, &cause);
+	return status == WS_OK ? WS_OK : column_failed(view, i, &cause, err);
+}
+
 static enum ws_status decode_fixed(const struct ws_block_view *view, unsigned i,
                                    struct ws_block_decoder *d, const uint64_t *durations,
                                    uint64_t *v, struct ws_err *err)
@@ -317,24 +331,18 @@ static enum ws_status decode_fixed(const struct ws_block_view *view, unsigned i,
 		ws_tokens_spread(&d->tokens, d->carried, rows, v);
 		return WS_OK;
 	}
+	if (e->encoding == WS_ENCODING_BY_TOKEN) {
+		WS_FORWARD(decode_stored(view, i, d, rows, d->values, err));
+		ws_tokens_spread(&d->tokens, d->values, rows, v);
+		return WS_OK;
+	}
 	WS_FORWARD(inflate(view, i, d, &data, err));
-	switch (e->encoding) {
-	case WS_ENCODING_BY_TOKEN:
-		status = ws_tokens_get_values(&d->tokens, e->type, data, e->encoded_size, d->values,
-		                              &cause);
-		break;
-	case WS_ENCODING_RESIDUAL:
+	if (e->encoding == WS_ENCODING_RESIDUAL)
 		status = ws_residual_get(d->residual, &how, data, e->encoded_size, rows, v, &cause);
-		break;
-	default:
+	else
 		status = ws_codec_decode(e->encoding, e->type, data, e->encoded_size, rows, v,
 		                         &cause);
-	}
-	if (status != WS_OK)
-		return column_failed(view, i, &cause, err);
-	if (e->encoding == WS_ENCODING_BY_TOKEN)
-		ws_tokens_spread(&d->tokens, d->values, rows, v);
-	return WS_OK;
+	return status == WS_OK ? WS_OK : column_failed(view, i, &cause, err);
 }
 
 enum ws_status ws_block_column_decode_some(const struct ws_block_view *view, unsigned i,
@@ -342,24 +350,15 @@ enum ws_status ws_block_column_decode_some(const struct ws_block_view *view, uns
                                            uint32_t n, uint64_t *v, int *done, struct ws_err *err)
 {
 	const struct ws_dir_entry *e = &view->columns[i].entry;
-	enum ws_status status;
-	const uint8_t *data;
-	struct ws_err cause;
+	bool constant = e->encoding == WS_ENCODING_CONSTANT;
 
 	WS_FORWARD(ws_block_column_check(view, i, err));
-	*done = e->encoding == WS_ENCODING_BY_TOKEN || e->encoding == WS_ENCODING_CONSTANT;
+	*done = constant || e->encoding == WS_ENCODING_BY_TOKEN;
 	if (!*done)
 		return WS_OK;
 	WS_FORWARD(need_tokens(view, ws_parameter_carrier(e->parameter), d, err));
-	WS_FORWARD(inflate(view, i, d, &data, err));
-	if (e->encoding == WS_ENCODING_CONSTANT)
-		status = ws_codec_decode(e->encoding, e->type, data, e->encoded_size, n, v, &cause);
-	else
-		status = ws_tokens_get_values(&d->tokens, e->type, data, e->encoded_size, d->values,
-		                              &cause);
-	if (status != WS_OK)
-		return column_failed(view, i, &cause, err);
-	for (uint32_t k = 0; e->encoding == WS_ENCODING_BY_TOKEN && k < n; k++)
+	WS_FORWARD(decode_stored(view, i, d, n, constant ? v : d->values, err));
+	for (uint32_t k = 0; !constant && k < n; k++)
 		v[k] = d->values[d->tokens.of_row[row[k]]];
 	return WS_OK;
 }
@@ -407,9 +406,6 @@ enum ws_status ws_block_column_decode_stored(const struct ws_block_view *view, u
 {
 	const struct ws_dir_entry *e = &view->columns[i].entry;
 	int carrier = find_carrier(view);
-	enum ws_status status;
-	const uint8_t *data;
-	struct ws_err cause;
 
 	*by_token = carrier == (int)i ||
 	            (carrier >= 0 &&
@@ -424,14 +420,7 @@ enum ws_status ws_block_column_decode_stored(const struct ws_block_view *view, u
 		memcpy(v, d->carried, d->tokens.count * sizeof(*v));
 		return WS_OK;
 	}
-	WS_FORWARD(inflate(view, i, d, &data, err));
-	if (e->encoding == WS_ENCODING_CONSTANT)
-		status = ws_codec_decode(e->encoding, e->type, data, e->encoded_size,
-		                         d->tokens.count, v, &cause);
-	else
-		status =
-		        ws_tokens_get_values(&d->tokens, e->type, data, e->encoded_size, v, &cause);
-	return status == WS_OK ? WS_OK : column_failed(view, i, &cause, err);
+	return decode_stored(view, i, d, d->tokens.count, v, err);
 }
 
 enum ws_status ws_block_column_decode_blobs(const struct ws_block_view *view, unsigned i,

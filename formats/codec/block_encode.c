@@ -1,8 +1,5 @@
 #include "formats/codec/block.h"
 
-#include <stdbool.h>
-#include <stdlib.h>
-
 #include "formats/base/checksum.h"
 #include "formats/base/grow.h"
 #include "formats/codec/encodings.h"

@@ -1,6 +1,3 @@
-#include <stdbool.h>
-#include <stdlib.h>
-
 #include "formats/codec/residual_private.h"
 
 #define MAX_LANES  256u

@@ -1,7 +1,5 @@
 #include "formats/codec/zframe.h"
 
-#include <stdbool.h>
-#include <stdlib.h>
 #include <zstd.h>
 #include <zstd_errors.h>
 

@@ -1,5 +1,4 @@
 /* From intervals to NVTX events. */
-#include <stdlib.h>
 
 #include "formats/foreign/out.h"
 #include "formats/base/grow.h"

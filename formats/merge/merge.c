@@ -1,7 +1,5 @@
 #include "formats/merge/merge.h"
 
-#include <stdlib.h>
-
 #include "formats/base/outfile.h"
 #include "formats/merge/private.h"
 

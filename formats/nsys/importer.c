@@ -1,5 +1,4 @@
 #include <sqlite3.h>
-#include <string.h>
 
 #include "formats/foreign/importer.h"
 #include "formats/nsys/nsys.h"

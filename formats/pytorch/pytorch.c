@@ -2,7 +2,6 @@
  * The text of a PyTorch trace: finds the metadata and the events, and goes on
  * behind what cannot be read.
  */
-#include <stdbool.h>
 
 #include "formats/pytorch/pytorch.h"
 
@@ -95,37 +94,41 @@ static enum ws_status attempt(struct ws_pytorch *p,
 
 /* --- metadata --- */
 
-static enum ws_status device_attr(struct ws_pytorch *p, uint64_t device,
-                                  const struct ws_json_value *key, const struct ws_json_value *v,
-                                  struct ws_err *err)
-{
-	static const struct {
-		const char *key, *attr;
-	} attrs[] = {
-#define DEVICE(text, attr) {text, attr},
-#include "formats/pytorch/pytorch.def"
-	};
-	int64_t value;
+/* A key of the text and what it becomes; a list of them ends with one without text. */
+struct name {
+	const char *text, *becomes;
+};
 
-	for (size_t i = 0; i < sizeof(attrs) / sizeof(*attrs); i++)
-		if (ws_json_is(key, attrs[i].key, strlen(attrs[i].key)) && ws_json_i64(v, &value))
-			return ws_import_device_attr(p->out, device, attrs[i].attr, value, err);
-	return WS_OK;
+static const char *name_of(const struct name *list, const struct ws_json_value *key)
+{
+	for (; list->text; list++)
+		if (ws_json_is(key, list->text, strlen(list->text)))
+			return list->becomes;
+	return NULL;
+}
+
+static bool next_pair(struct ws_json_reader *j, struct ws_json_value *key, struct ws_json_value *v)
+{
+	return ws_json_member(j, key) == WS_JSON_OK && ws_json_value(j, v) == WS_JSON_OK;
 }
 
 /* One element of deviceProperties: id and name first, the rest refers to them. */
 static enum ws_status device(struct ws_pytorch *p, const struct ws_json_value *object,
                              struct ws_err *err)
 {
+	static const struct name attrs[] = {
+#define DEVICE(text, attr) {text, attr},
+#include "formats/pytorch/pytorch.def"
+	        {NULL, NULL}};
 	struct ws_json_faults faults = {0};
 	struct ws_json_reader j = ws_json_inside(object, &faults), again = j;
 	struct ws_json_value key, v;
 	struct ws_bytes name = {NULL, 0};
-	int64_t id = -1;
+	int64_t id = -1, value;
 
 	if (object->type != WS_JSON_OBJECT || ws_json_open(&j, '{') != WS_JSON_OK)
 		return WS_OK;
-	while (ws_json_member(&j, &key) == WS_JSON_OK && ws_json_value(&j, &v) == WS_JSON_OK) {
+	while (next_pair(&j, &key, &v)) {
 		if (WS_JSON_IS(&key, "id") && !ws_json_i64(&v, &id))
 			id = -1;
 		if (WS_JSON_IS(&key, "name"))
@@ -135,9 +138,12 @@ static enum ws_status device(struct ws_pytorch *p, const struct ws_json_value *o
 		return WS_OK;
 	WS_FORWARD(ws_import_device(p->out, (uint64_t)id, name, err));
 	ws_json_open(&again, '{');
-	while (ws_json_member(&again, &key) == WS_JSON_OK &&
-	       ws_json_value(&again, &v) == WS_JSON_OK)
-		WS_FORWARD(device_attr(p, (uint64_t)id, &key, &v, err));
+	while (next_pair(&again, &key, &v)) {
+		const char *attr = name_of(attrs, &key);
+
+		if (attr && ws_json_i64(&v, &value))
+			WS_FORWARD(ws_import_device_attr(p->out, (uint64_t)id, attr, value, err));
+	}
 	return WS_OK;
 }
 
@@ -170,46 +176,46 @@ static enum ws_status meta_scalar(struct ws_pytorch *p, const char *key,
 static enum ws_status distributed(struct ws_pytorch *p, const struct ws_json_value *object,
                                   struct ws_err *err)
 {
-	static const struct {
-		const char *key, *meta;
-	} keys[] = {
-	        {"rank", "distributed.rank"},
-	        {"world_size", "distributed.world_size"},
-	        {"backend", "distributed.backend"},
-	        {"nccl_version", "distributed.nccl_version"},
-	};
+	static const struct name keys[] = {{"rank", "distributed.rank"},
+	                                   {"world_size", "distributed.world_size"},
+	                                   {"backend", "distributed.backend"},
+	                                   {"nccl_version", "distributed.nccl_version"},
+	                                   {NULL, NULL}};
 	struct ws_json_faults faults = {0};
 	struct ws_json_reader j = ws_json_inside(object, &faults);
 	struct ws_json_value key, v;
 
 	if (object->type != WS_JSON_OBJECT || ws_json_open(&j, '{') != WS_JSON_OK)
 		return WS_OK;
-	while (ws_json_member(&j, &key) == WS_JSON_OK && ws_json_value(&j, &v) == WS_JSON_OK)
-		for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++)
-			if (ws_json_is(&key, keys[i].key, strlen(keys[i].key)))
-				WS_FORWARD(meta_scalar(p, keys[i].meta, &v, err));
+	while (next_pair(&j, &key, &v)) {
+		const char *meta = name_of(keys, &key);
+
+		if (meta)
+			WS_FORWARD(meta_scalar(p, meta, &v, err));
+	}
 	return WS_OK;
 }
 
-static enum ws_status metadata(struct ws_pytorch *p, const char *key, const struct ws_json_value *v,
-                               struct ws_err *err)
-{
-	static const struct {
-		const char *key, *meta;
-	} keys[] = {
+/* What is wanted of the top level is small; what is not may have any size. */
+static const struct name wanted[] = {{"traceEvents", "traceEvents"},
+                                     {"deviceProperties", "deviceProperties"},
+                                     {"distributedInfo", "distributedInfo"},
+                                     {"baseTimeNanoseconds", "baseTimeNanoseconds"},
 #define META(text, key) {text, key},
 #include "formats/pytorch/pytorch.def"
-	};
+                                     {NULL, NULL}};
 
-	if (strcmp(key, "deviceProperties") == 0)
+static enum ws_status metadata(struct ws_pytorch *p, const char *name,
+                               const struct ws_json_value *v, struct ws_err *err)
+{
+	if (strcmp(name, "deviceProperties") == 0)
 		return devices(p, v, err);
-	if (strcmp(key, "distributedInfo") == 0)
+	if (strcmp(name, "distributedInfo") == 0)
 		return distributed(p, v, err);
-	if (strcmp(key, "baseTimeNanoseconds") == 0 && !ws_json_i64(v, &p->base_ns))
+	if (strcmp(name, "baseTimeNanoseconds") != 0)
+		return meta_scalar(p, name, v, err);
+	if (!ws_json_i64(v, &p->base_ns))
 		p->base_ns = 0;
-	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++)
-		if (strcmp(key, keys[i].key) == 0)
-			return meta_scalar(p, keys[i].meta, v, err);
 	return WS_OK;
 }
 
@@ -351,23 +357,6 @@ static enum ws_status events(struct ws_pytorch *p, int *ended, struct ws_err *er
 
 /* --- the top level --- */
 
-/* What is wanted of the top level is small; what is not may have any size. */
-static bool is_wanted(const char *key)
-{
-	static const char *const wanted[] = {
-	        "deviceProperties",
-	        "distributedInfo",
-	        "baseTimeNanoseconds",
-#define META(text, key) text,
-#include "formats/pytorch/pytorch.def"
-	};
-
-	for (size_t i = 0; i < sizeof(wanted) / sizeof(*wanted); i++)
-		if (strcmp(key, wanted[i]) == 0)
-			return 1;
-	return 0;
-}
-
 /* To the key traceEvents behind pos, over metadata that is no JSON: people put their own there. */
 static enum ws_status find_events(struct ws_pytorch *p, int *found, struct ws_err *err)
 {
@@ -392,8 +381,8 @@ static enum ws_status find_events(struct ws_pytorch *p, int *found, struct ws_er
 	return WS_OK;
 }
 
-/* The value of a member of the top level. */
-static enum ws_status member_value(struct ws_pytorch *p, const char *key, enum ws_json_result *r,
+/* The value of a member of the top level. name: NULL where it is not wanted. */
+static enum ws_status member_value(struct ws_pytorch *p, const char *name, enum ws_json_result *r,
                                    int *ended, struct ws_err *err)
 {
 	struct ws_json_value v;
@@ -402,17 +391,17 @@ static enum ws_status member_value(struct ws_pytorch *p, const char *key, enum w
 	int bad;
 
 	*r = WS_JSON_OK;
-	if (strcmp(key, "traceEvents") == 0) {
-		WS_FORWARD(attempt(p, next_bracket, &bracket, r, &from, err));
-		return *r == WS_JSON_OK ? events(p, ended, err) : WS_OK;
-	}
-	if (!is_wanted(key)) {
+	if (!name) {
 		WS_FORWARD(ws_json_stream_skip(p->text, &bad, err));
 		*r = bad ? WS_JSON_BAD : WS_JSON_OK;
 		return WS_OK;
 	}
+	if (strcmp(name, "traceEvents") == 0) {
+		WS_FORWARD(attempt(p, next_bracket, &bracket, r, &from, err));
+		return *r == WS_JSON_OK ? events(p, ended, err) : WS_OK;
+	}
 	WS_FORWARD(attempt(p, next_value, &v, r, &from, err));
-	return *r == WS_JSON_OK ? metadata(p, key, &v, err) : WS_OK;
+	return *r == WS_JSON_OK ? metadata(p, name, &v, err) : WS_OK;
 }
 
 /* Members of the top-level object, behind its '{'. */
@@ -421,17 +410,14 @@ static enum ws_status members(struct ws_pytorch *p, struct ws_err *err)
 	struct ws_json_value v;
 	enum ws_json_result r;
 	const char *from;
-	char key[64];
 	int ended = 0, found;
 
 	while (!ended) {
 		WS_FORWARD(attempt(p, next_member, &v, &r, &from, err));
 		if (r == WS_JSON_END)
 			return expect_end(p, err);
-		if (r == WS_JSON_OK) {
-			snprintf(key, sizeof(key), "%.*s", (int)(v.len < 63 ? v.len : 63), v.text);
-			WS_FORWARD(member_value(p, key, &r, &ended, err));
-		}
+		if (r == WS_JSON_OK)
+			WS_FORWARD(member_value(p, name_of(wanted, &v), &r, &ended, err));
 		if (r == WS_JSON_OK)
 			continue;
 		if (p->has_events && r == WS_JSON_MORE && p->text->j.complete) {

@@ -1,8 +1,5 @@
 #include "formats/trace/block_reader.h"
 
-#include <stdbool.h>
-#include <stdlib.h>
-
 #include "formats/base/grow.h"
 #include "formats/codec/block.h"
 #include "formats/trace/internal.h"

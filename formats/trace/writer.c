@@ -1,6 +1,5 @@
 #include "formats/trace/writer.h"
 
-#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

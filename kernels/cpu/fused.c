@@ -217,22 +217,16 @@ static void swiglu_grad_row(const struct ws_op *op, int64_t row)
 
 /* --- cross-entropy -------------------------------------------------------------------- */
 
-struct loss {
-	const struct ws_op *op;
-	double *rows; /* -log_softmax(logits)[target] of each row */
-};
-
-/* loss = log(sum) - (x[target] - max); dlogits = (softmax - onehot) / rows */
-static void cross_entropy_row(const struct loss *loss, int64_t row)
+/* losses[row] = log(sum) - (x[target] - max); dlogits = (softmax - onehot) / rows */
+static void cross_entropy_row(const struct ws_op *op, int64_t row, double *losses)
 {
-	const struct ws_op *op = loss->op;
 	const struct ws_tensor *logits = op->in[0], *grad = op->out[1];
 	int64_t cols = ws_tensor_cols(logits), offset = row * cols;
 	int64_t target = ((const int32_t *)op->in[1]->data)[row];
 	ws_real x_buf[WS_TILE], dx_buf[WS_TILE], max, factor;
 	double sum = row_sums(logits, 1, offset, cols, &max), rows = (double)op->in[1]->count;
 
-	loss->rows[row] =
+	losses[row] =
 	        log(sum) - ((double)*ws_real_load(logits, offset + target, 1, x_buf) - (double)max);
 	factor = (ws_real)(1 / (sum * rows));
 	for (int64_t col = 0; col < cols; col += WS_TILE) {
@@ -257,8 +251,9 @@ static int64_t rows_per_item(const struct ws_tensor *t)
 
 struct rows {
 	const struct ws_op *op;
-	const struct ws_tensor *t; /* whose rows are counted */
-	void (*row)(const struct ws_op *op, int64_t row);
+	const struct ws_tensor *t;                        /* whose rows are counted */
+	void (*row)(const struct ws_op *op, int64_t row); /* NULL: cross-entropy */
+	double *losses;
 };
 
 static void rows_item(void *arg, int64_t item)
@@ -268,7 +263,10 @@ static void rows_item(void *arg, int64_t item)
 	int64_t end = ws_min64(row + rows_per_item(rows->t), ws_tensor_rows(rows->t));
 
 	for (; row < end; row++)
-		rows->row(rows->op, row);
+		if (rows->row)
+			rows->row(rows->op, row);
+		else
+			cross_entropy_row(rows->op, row, rows->losses);
 }
 
 static int64_t rows_items(const struct ws_tensor *t)
@@ -279,7 +277,7 @@ static int64_t rows_items(const struct ws_tensor *t)
 static void rows_run(struct ws_cpu *cpu, const struct ws_op *op, const struct ws_tensor *t,
                      void (*row)(const struct ws_op *op, int64_t row))
 {
-	struct rows rows = {op, t, row};
+	struct rows rows = {op, t, row, NULL};
 
 	ws_cpu_launch(cpu, op, rows_items(t), rows_item, &rows);
 }
@@ -292,7 +290,7 @@ enum ws_status WS_CPU_FN(rms_norm_grad)(struct ws_cpu *cpu, const struct ws_op *
                                         struct ws_err *err)
 {
 	const struct ws_tensor *dx = op->out[0];
-	struct rows rows = {op, dx, rms_norm_grad_row};
+	struct rows rows = {op, dx, rms_norm_grad_row, NULL};
 
 	(void)err;
 	ws_cpu_kernel_begin(cpu, op, rows_items(dx));
@@ -305,33 +303,23 @@ enum ws_status WS_CPU_FN(rms_norm_grad)(struct ws_cpu *cpu, const struct ws_op *
 WS_CPU_KERNEL(swiglu, rows_run(cpu, op, op->out[0], swiglu_row))
 WS_CPU_KERNEL(swiglu_grad, rows_run(cpu, op, op->in[0], swiglu_grad_row))
 
-static void cross_entropy_item(void *arg, int64_t item)
-{
-	const struct loss *loss = arg;
-	const struct ws_tensor *logits = loss->op->in[0];
-	int64_t row = item * rows_per_item(logits);
-	int64_t end = ws_min64(row + rows_per_item(logits), ws_tensor_rows(logits));
-
-	for (; row < end; row++)
-		cross_entropy_row(loss, row);
-}
-
 enum ws_status WS_CPU_FN(cross_entropy)(struct ws_cpu *cpu, const struct ws_op *op,
                                         struct ws_err *err)
 {
 	const struct ws_tensor *target = op->in[1], *out = op->out[0];
-	struct loss loss = {.op = op};
-	void *rows;
+	struct rows rows = {.op = op, .t = op->in[0]};
+	void *losses;
 	double sum = 0;
 	ws_real buf;
 
 	WS_FORWARD(WS_CPU_FN(check_index)(target, ws_tensor_cols(op->in[0]), err));
-	WS_FORWARD(ws_cpu_workspace(cpu, 0, (uint64_t)target->count * sizeof(double), &rows, err));
-	loss.rows = rows;
+	WS_FORWARD(
+	        ws_cpu_workspace(cpu, 0, (uint64_t)target->count * sizeof(double), &losses, err));
+	rows.losses = losses;
 	ws_cpu_kernel_begin(cpu, op, rows_items(op->in[0]));
-	ws_pool_run(cpu->pool, rows_items(op->in[0]), cross_entropy_item, &loss);
+	ws_pool_run(cpu->pool, rows_items(op->in[0]), rows_item, &rows);
 	for (int64_t i = 0; i < target->count; i++)
-		sum += loss.rows[i];
+		sum += rows.losses[i];
 	*ws_real_target(out, 0, &buf) = (ws_real)(sum / (double)target->count);
 	ws_cpu_kernel_end();
 	return WS_OK;

@@ -1,9 +1,5 @@
 #include "kernels/exec/device_arena.h"
 
-#include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "formats/base/grow.h"
 
 /* Rounded up to the alignment; 0: too large for that. */

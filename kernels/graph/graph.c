@@ -1,7 +1,6 @@
 #include "kernels/graph/graph.h"
 
 #include <stdarg.h>
-#include <stdio.h>
 
 #include "formats/base/grow.h"
 #include "kernels/graph/cost.h"

@@ -1,7 +1,6 @@
 #include "kernels/graph/ops.h"
 
 #include "kernels/graph/append.h"
-#include "kernels/graph/cast.h"
 
 struct ws_tensor *ws_op_gemm(struct ws_graph *graph, struct ws_tensor *a, struct ws_tensor *b,
                              struct ws_gemm gemm, struct ws_shape out, const char *message)

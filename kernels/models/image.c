@@ -1,8 +1,5 @@
 #include "kernels/models/image.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-
 #include "formats/base/options.h"
 #include "kernels/data/images.h"
 #include "kernels/nn/layers.h"

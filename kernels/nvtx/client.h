@@ -53,22 +53,14 @@ enum {
 static int wsnvtx_do_get_module_function_table(enum wsn_module module, wsn_fn ***table,
                                                unsigned int *size)
 {
-	wsn_fn **functions = NULL;
-	unsigned int count = 0;
+	bool core = module == WSN_MODULE_CORE;
 
-	if (module == WSN_MODULE_CORE) {
-		functions = wsnvtx_client.core_table;
-		count = WSN_CORE_SIZE;
-	} else if (module == WSN_MODULE_CORE2) {
-		functions = wsnvtx_client.core2_table;
-		count = WSN_CORE2_SIZE;
-	}
-	if (!functions)
+	if (!core && module != WSN_MODULE_CORE2)
 		return 0;
 	if (table)
-		*table = functions;
+		*table = core ? wsnvtx_client.core_table : wsnvtx_client.core2_table;
 	if (size)
-		*size = count;
+		*size = core ? WSN_CORE_SIZE : WSN_CORE2_SIZE;
 	return 1;
 }
 
@@ -85,14 +77,9 @@ static const void *wsnvtx_do_get_export_table(uint32_t id)
 	static const struct wsn_version_table version = {sizeof(version), WSN_VERSION, 0,
 	                                                 wsnvtx_do_set_injection_version};
 
-	switch (id) {
-	case WSN_ETID_CALLBACKS:
+	if (id == WSN_ETID_CALLBACKS)
 		return &callbacks;
-	case WSN_ETID_VERSIONINFO:
-		return &version;
-	default:
-		return NULL;
-	}
+	return id == WSN_ETID_VERSIONINFO ? &version : NULL;
 }
 
 static void *wsnvtx_do_function_of(void *library, const char *name)
@@ -199,20 +186,18 @@ static uint64_t wsnvtx_do_register_schema(wsn_domain in, uint64_t id, const char
 static void wsnvtx_do_register_enums(void)
 {
 #define X(entry, number) {#entry, number, 0},
-	static const struct wsn_enum_entry kinds[] = {WSNVTX_OP_KIND_LIST(X)};
-	static const struct wsn_enum_entry directions[] = {WSNVTX_DIRECTION_LIST(X)};
-	static const struct wsn_enum_entry phases[] = {WSNVTX_PHASE_LIST(X)};
-	static const struct wsn_enum_entry dtypes[] = {WSNVTX_DTYPE_LIST(X)};
+#define WSNVTX_ENUM(id, name, LIST)                                                       \
+	{                                                                                 \
+		static const struct wsn_enum_entry entries[] = {LIST(X)};                 \
+		wsnvtx_do_register_enum(WSNVTX_SCHEMA_ID(id), "warpsheet." name, entries, \
+		                        WSNVTX_COUNT(entries));                           \
+	}
+	WSNVTX_ENUM(WSNVTX_ID_OP_KIND, "op_kind", WSNVTX_OP_KIND_LIST)
+	WSNVTX_ENUM(WSNVTX_ID_DIRECTION, "direction", WSNVTX_DIRECTION_LIST)
+	WSNVTX_ENUM(WSNVTX_ID_PHASE, "phase", WSNVTX_PHASE_LIST)
+	WSNVTX_ENUM(WSNVTX_ID_DTYPE, "dtype", WSNVTX_DTYPE_LIST)
+#undef WSNVTX_ENUM
 #undef X
-
-	wsnvtx_do_register_enum(WSNVTX_SCHEMA_ID(WSNVTX_ID_OP_KIND), "warpsheet.op_kind", kinds,
-	                        WSNVTX_COUNT(kinds));
-	wsnvtx_do_register_enum(WSNVTX_SCHEMA_ID(WSNVTX_ID_DIRECTION), "warpsheet.direction",
-	                        directions, WSNVTX_COUNT(directions));
-	wsnvtx_do_register_enum(WSNVTX_SCHEMA_ID(WSNVTX_ID_PHASE), "warpsheet.phase", phases,
-	                        WSNVTX_COUNT(phases));
-	wsnvtx_do_register_enum(WSNVTX_SCHEMA_ID(WSNVTX_ID_DTYPE), "warpsheet.dtype", dtypes,
-	                        WSNVTX_COUNT(dtypes));
 }
 
 static void wsnvtx_do_register_schemas(void)
@@ -308,31 +293,14 @@ static struct wsn_event wsnvtx_do_event_of(const char *message)
 	return event;
 }
 
-static void wsnvtx_do_push(wsn_domain in, const struct wsn_event *event)
-{
-	wsn_fn_DomainRangePushEx fn =
-	        (wsn_fn_DomainRangePushEx)wsnvtx_client.core2[WSN_CBID_DomainRangePushEx];
-
-	if (fn)
-		fn(in, event);
-}
-
-static void wsnvtx_do_pop(wsn_domain in)
-{
-	wsn_fn_DomainRangePop fn =
-	        (wsn_fn_DomainRangePop)wsnvtx_client.core2[WSN_CBID_DomainRangePop];
-
-	if (fn)
-		fn(in);
-}
-
-static void wsnvtx_do_mark(const struct wsn_event *event)
-{
-	wsn_fn_DomainMarkEx fn = (wsn_fn_DomainMarkEx)wsnvtx_client.core2[WSN_CBID_DomainMarkEx];
-
-	if (fn)
-		fn(wsnvtx_client.domain, event);
-}
+/* Calls the tool's function name of core 2, where it has one. */
+#define WSNVTX_CALL(name, args)                                                         \
+	do {                                                                            \
+		wsn_fn_##name fn = (wsn_fn_##name)wsnvtx_client.core2[WSN_CBID_##name]; \
+                                                                                        \
+		if (fn)                                                                 \
+			fn args;                                                        \
+	} while (0)
 
 static void wsnvtx_do_push_with(wsn_domain in, const char *message, uint64_t schema,
                                 const void *payload, size_t size)
@@ -345,17 +313,13 @@ static void wsnvtx_do_push_with(wsn_domain in, const char *message, uint64_t sch
 		event.reserved0 = 1;
 		event.payload.ull = (uint64_t)(uintptr_t)&data;
 	}
-	wsnvtx_do_push(in, &event);
+	WSNVTX_CALL(DomainRangePushEx, (in, &event));
 }
 
 WSNVTX_ONCE void wsnvtx_push(const char *message)
 {
-	struct wsn_event event;
-
-	if (!wsnvtx_attached())
-		return;
-	event = wsnvtx_do_event_of(message);
-	wsnvtx_do_push(wsnvtx_client.domain, &event);
+	if (wsnvtx_attached())
+		wsnvtx_do_push_with(wsnvtx_client.domain, message, 0, NULL, 0);
 }
 
 WSNVTX_ONCE void wsnvtx_push_index(const char *message, uint64_t index)
@@ -367,7 +331,7 @@ WSNVTX_ONCE void wsnvtx_push_index(const char *message, uint64_t index)
 	event = wsnvtx_do_event_of(message);
 	event.payload_type = WSN_PAYLOAD_UINT64;
 	event.payload.ull = index;
-	wsnvtx_do_push(wsnvtx_client.domain, &event);
+	WSNVTX_CALL(DomainRangePushEx, (wsnvtx_client.domain, &event));
 }
 
 WSNVTX_ONCE void wsnvtx_push_op(const char *message, const struct wsnvtx_op *op)
@@ -380,7 +344,7 @@ WSNVTX_ONCE void wsnvtx_push_op(const char *message, const struct wsnvtx_op *op)
 WSNVTX_ONCE void wsnvtx_pop(void)
 {
 	if (wsnvtx_attached())
-		wsnvtx_do_pop(wsnvtx_client.domain);
+		WSNVTX_CALL(DomainRangePop, (wsnvtx_client.domain));
 }
 
 WSNVTX_ONCE void wsnvtx_workload(const char *key, const char *value)
@@ -392,7 +356,7 @@ WSNVTX_ONCE void wsnvtx_workload(const char *key, const char *value)
 		return;
 	snprintf(text, sizeof(text), "workload.%s=%s", key, value);
 	event = wsnvtx_do_event_of(text);
-	wsnvtx_do_mark(&event);
+	WSNVTX_CALL(DomainMarkEx, (wsnvtx_client.domain, &event));
 }
 
 static void wsnvtx_do_counter(const char *name, int payload_type, int64_t whole, double real)
@@ -409,7 +373,7 @@ static void wsnvtx_do_counter(const char *name, int payload_type, int64_t whole,
 		event.payload.d = real;
 	else
 		event.payload.ll = whole;
-	wsnvtx_do_mark(&event);
+	WSNVTX_CALL(DomainMarkEx, (wsnvtx_client.domain, &event));
 }
 
 WSNVTX_ONCE void wsnvtx_counter(const char *name, int64_t value)
@@ -432,8 +396,10 @@ WSNVTX_ONCE void wsnvtx_kernel_push(const char *name, const struct wsnvtx_launch
 WSNVTX_ONCE void wsnvtx_kernel_pop(void)
 {
 	if (wsnvtx_attached())
-		wsnvtx_do_pop(wsnvtx_client.cpu_domain);
+		WSNVTX_CALL(DomainRangePop, (wsnvtx_client.cpu_domain));
 }
+
+#undef WSNVTX_CALL
 
 #ifdef __cplusplus
 }

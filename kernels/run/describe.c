@@ -1,7 +1,5 @@
 #include "kernels/run/describe.h"
 
-#include <inttypes.h>
-
 #include "kernels/exec/memory_plan.h"
 #include "kernels/graph/cost.h"
 

@@ -2,8 +2,6 @@
 #include "recorder/collect/event.h"
 
 #include <signal.h>
-#include <stdbool.h>
-#include <string.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -32,14 +30,6 @@ void ws_event_init(struct ws_event *ev, uint32_t domain, const void *text, enum 
 	ev->payload.size = 0;
 	ev->payload.total = 0;
 	ev->payload.layout = NULL;
-}
-
-static void take_number(struct ws_payload *p, uint64_t schema, const void *value, uint32_t size)
-{
-	memcpy(&p->number, value, size);
-	p->schema = schema;
-	p->bytes = &p->number;
-	p->size = p->total = size;
 }
 
 /* Look up the texts that the payload points to; they live only while the call lasts. */
@@ -102,34 +92,27 @@ void ws_event_payloads(struct ws_event *ev, const struct wsn_payload_data *paylo
 
 static void take_payload(struct ws_event *ev, const struct wsn_event *a)
 {
+	static const struct {
+		uint8_t schema, size;
+	} numbers[] = {
+	        [WSN_PAYLOAD_UINT64] = {WSN_ENTRY_UINT64, 8},
+	        [WSN_PAYLOAD_INT64] = {WSN_ENTRY_INT64, 8},
+	        [WSN_PAYLOAD_DOUBLE] = {WSN_ENTRY_DOUBLE, 8},
+	        [WSN_PAYLOAD_UINT32] = {WSN_ENTRY_UINT32, 4},
+	        [WSN_PAYLOAD_INT32] = {WSN_ENTRY_INT32, 4},
+	        [WSN_PAYLOAD_FLOAT] = {WSN_ENTRY_FLOAT, 4},
+	};
 	struct ws_payload *p = &ev->payload;
 
-	switch (a->payload_type) {
-	case WSN_PAYLOAD_UINT64:
-		take_number(p, WSN_ENTRY_UINT64, &a->payload.ull, 8);
-		break;
-	case WSN_PAYLOAD_INT64:
-		take_number(p, WSN_ENTRY_INT64, &a->payload.ll, 8);
-		break;
-	case WSN_PAYLOAD_DOUBLE:
-		take_number(p, WSN_ENTRY_DOUBLE, &a->payload.d, 8);
-		break;
-	case WSN_PAYLOAD_UINT32:
-		take_number(p, WSN_ENTRY_UINT32, &a->payload.ui, 4);
-		break;
-	case WSN_PAYLOAD_INT32:
-		take_number(p, WSN_ENTRY_INT32, &a->payload.i, 4);
-		break;
-	case WSN_PAYLOAD_FLOAT:
-		take_number(p, WSN_ENTRY_FLOAT, &a->payload.f, 4);
-		break;
-	case WSN_PAYLOAD_EXT:
+	if (a->payload_type > WSN_PAYLOAD_UNKNOWN && a->payload_type <= WSN_PAYLOAD_FLOAT) {
+		p->number = a->payload.ull;
+		p->schema = numbers[a->payload_type].schema;
+		p->bytes = &p->number;
+		p->size = p->total = numbers[a->payload_type].size;
+	} else if (a->payload_type == WSN_PAYLOAD_EXT) {
 		ws_event_payloads(ev, (const void *)(uintptr_t)a->payload.ull,
 		                  a->reserved0 > 0 ? (size_t)a->reserved0 : 0);
-		break;
-	case WSN_PAYLOAD_UNKNOWN:
-		break;
-	default:
+	} else if (a->payload_type != WSN_PAYLOAD_UNKNOWN) {
 		ws_lost(WS_DROPPED_payload_truncated, 1);
 	}
 }

@@ -1,8 +1,5 @@
 #include "recorder/cupti/calls.h"
 
-#include <stdbool.h>
-#include <string.h>
-
 #include "recorder/shared/cupti_abi.h"
 
 /* Beginnings of names, without cuda or cu. */

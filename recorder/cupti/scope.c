@@ -1,7 +1,5 @@
 #include "recorder/cupti/scope.h"
 
-#include <stdbool.h>
-
 #include "recorder/cupti/source.h"
 
 static void *subscriber;

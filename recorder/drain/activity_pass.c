@@ -1,5 +1,4 @@
 /* Slots of CUPTI's buffers, in the order in which they were done, record by record. */
-#include <stdlib.h>
 
 #include "recorder/drain/activity.h"
 #include "recorder/shared/segment_slots.h"

@@ -1,6 +1,4 @@
 /* One activity record becomes rows of the trace. */
-#include <stdbool.h>
-#include <stdio.h>
 
 #include "recorder/drain/activity.h"
 #include "recorder/shared/segment_slots.h"

@@ -1,9 +1,5 @@
 #include "recorder/drain/graph_captures.h"
 
-#include <stdbool.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "formats/base/grow.h"
 
 /* Of a program that captures again and again the newest are enough. */

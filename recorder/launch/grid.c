@@ -1,7 +1,5 @@
 #include "recorder/launch/grid.h"
 
-#include <string.h>
-
 #define MOST_POINTS 10000
 
 /* An option with its values, and where it stands. */

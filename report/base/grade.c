@@ -1,8 +1,6 @@
 #include "report/base/grade.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "report/base/stat.h"
 

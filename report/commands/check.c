@@ -1,5 +1,3 @@
-#include <inttypes.h>
-
 #include "formats/trace/check.h"
 #include "report/commands/command.h"
 #include "report/commands/destination.h"

@@ -1,7 +1,5 @@
 #include <limits.h>
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "report/commands/command.h"
 #include "report/commands/destination.h"

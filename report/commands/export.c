@@ -1,4 +1,3 @@
-#include <inttypes.h>
 #include <limits.h>
 #include <sys/stat.h>
 

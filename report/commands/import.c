@@ -1,5 +1,3 @@
-#include <inttypes.h>
-
 #include "report/commands/command.h"
 #include "report/commands/destination.h"
 #include "formats/base/outfile.h"

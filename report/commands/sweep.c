@@ -1,7 +1,5 @@
 #include <limits.h>
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "report/commands/command.h"

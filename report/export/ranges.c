@@ -1,7 +1,5 @@
 #include "report/export/ranges.h"
 
-#include <stdlib.h>
-
 #include "formats/base/grow.h"
 #include "report/model/range_pairs.h"
 

@@ -1,7 +1,5 @@
 #include "report/export/rollup.h"
 
-#include <stdlib.h>
-
 #include "formats/base/strtab.h"
 #include "report/export/parquet/parquet.def"
 #include "report/base/order.h"

@@ -1,8 +1,5 @@
 #include "report/kernel_info/classify_name.h"
 
-#include <stdbool.h>
-#include <string.h>
-
 #include "report/base/names.h"
 
 /* --- the form that patterns see ---------------------------------------------- */

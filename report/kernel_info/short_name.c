@@ -1,11 +1,5 @@
 #include "report/kernel_info/short_name.h"
 
-#include <stdbool.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "report/base/names.h"
-
 static bool is_digit(char c)
 {
 	return c >= '0' && c <= '9';

@@ -1,5 +1,4 @@
 /* The table of collectives: calls of one name, group and size together. */
-#include <stdlib.h>
 
 #include "formats/base/strtab.h"
 #include "report/base/stat.h"

@@ -1,8 +1,6 @@
 #include "report/table/display.h"
 
-#include <inttypes.h>
 #include <math.h>
-#include <stdbool.h>
 
 #include "formats/base/utf8.h"
 

@@ -2,7 +2,6 @@
 #include "report/table/brief.h"
 #include "report/table/display.h"
 
-#include <stdbool.h>
 #include "report/writers/text.h"
 
 #define PAGE_ITEM_WIDTH 34

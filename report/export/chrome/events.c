@@ -5,8 +5,6 @@
  */
 #include "report/export/chrome/private.h"
 
-#include <stdbool.h>
-
 #define TELL_SLICES 4096 /* between two words about progress */
 
 /* --- arguments --- */

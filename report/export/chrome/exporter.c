@@ -1,5 +1,4 @@
 #include <errno.h>
-#include <string.h>
 
 #include "formats/base/outfile.h"
 #include "report/export/chrome/chrome.h"

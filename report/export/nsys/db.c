@@ -1,7 +1,5 @@
 #include "report/export/nsys/nsys.h"
 
-#include <stdio.h>
-
 static const struct {
 	const char *name;
 	int first;

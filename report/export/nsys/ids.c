@@ -1,5 +1,4 @@
 /* Texts, processes, threads and kernels of a trace by the ids of an export. */
-#include <stdlib.h>
 
 #include "report/export/nsys/nsys.h"
 

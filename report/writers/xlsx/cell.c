@@ -2,7 +2,6 @@
 
 #include <ctype.h>
 #include <math.h>
-#include <stdbool.h>
 
 #include "formats/base/grow.h"
 
