@@ -28,8 +28,11 @@ enum ws_status ws_spans_add(struct ws_spans *s, int64_t start_ns, int64_t end_ns
 enum ws_status ws_spans_cover(struct ws_spans *s, int64_t start_ns, int64_t end_ns,
                               struct ws_err *err)
 {
-	struct ws_span *last = s->n ? &s->span[s->n - 1] : NULL;
+	struct ws_span *last = NULL;
 
+	if (s->n)
+		last = s->file.data ? ws_spill_row(&s->file, sizeof(*last), s->n - 1)
+		                    : &s->span[s->n - 1];
 	if (!last || start_ns < last->start_ns || start_ns > last->end_ns)
 		return ws_spans_add(s, start_ns, end_ns, err);
 	last->end_ns = end_ns > last->end_ns ? end_ns : last->end_ns;

@@ -17,6 +17,8 @@ static void add_all(struct ws_spans *s, size_t n)
 
 		cr_assert(eq(int, ws_spans_add(s, start_ns, start_ns + (i % 5 ? i % 11 : 0), &err),
 		             WS_OK));
+		if (i % 7 == 1) /* makes the last one longer */
+			cr_assert(eq(int, ws_spans_cover(s, start_ns, start_ns + 9, &err), WS_OK));
 	}
 }
 
