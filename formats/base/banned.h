@@ -1,12 +1,10 @@
 /*
  * Functions that have a better replacement are compile errors. Included by
  * the build system before every C file of ours (-include), so that nobody
- * can forget it; a C file need not include again what stands here.
+ * can forget it.
  */
 #pragma once
 
-#include <inttypes.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

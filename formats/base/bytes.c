@@ -1,5 +1,7 @@
 #include "formats/base/bytes.h"
 
+#include <stdlib.h>
+
 #include "formats/base/grow.h"
 
 enum ws_status ws_cursor_u8(struct ws_cursor *c, uint8_t *v, struct ws_err *err)

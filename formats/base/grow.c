@@ -1,6 +1,8 @@
 #include "formats/base/grow.h"
 
 #include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
 
 #define FIRST_ITEMS 16
 

@@ -1,5 +1,7 @@
 #include "formats/base/map.h"
 
+#include <stdlib.h>
+
 #define FIRST_SLOTS 64
 
 /* splitmix64's mixer: neighbouring ids must not share slots. Source: S. Vigna, public domain. */

@@ -1,6 +1,9 @@
 #include "formats/base/number.h"
 
 #include <locale.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 /* snprintf writes the decimal point of the locale, which may be several bytes. */
 static void use_point(char *buf)

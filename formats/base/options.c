@@ -1,7 +1,10 @@
 #include "formats/base/options.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
 #define HELP_COLUMN  28 /* where the explanation of an option begins */
 #define HELP_WIDTH   60 /* letters of a line of it */

@@ -1,5 +1,8 @@
 #include "formats/base/strtab.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 #include "formats/base/checksum.h"
 
 #define FIRST_SLOTS 256u

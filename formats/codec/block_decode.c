@@ -1,5 +1,10 @@
 #include "formats/codec/block.h"
 
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+
 #include "formats/codec/encodings.h"
 #include "formats/codec/templates.h"
 

@@ -1,5 +1,8 @@
 #include "formats/codec/block.h"
 
+#include <stdbool.h>
+#include <stdlib.h>
+
 #include "formats/base/checksum.h"
 #include "formats/base/grow.h"
 #include "formats/codec/encodings.h"

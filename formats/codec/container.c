@@ -1,5 +1,9 @@
 #include "formats/codec/container.h"
 
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
 #include "formats/base/bytes.h"
 #include "formats/base/checksum.h"
 

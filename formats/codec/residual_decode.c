@@ -1,5 +1,7 @@
 #include "formats/codec/residual_private.h"
 
+#include <stdbool.h>
+
 bool ws_residual_size_is_possible(uint64_t size, uint64_t n)
 {
 	/* a symbol, low bits, a remainder and an escape a row, and a pair and a context for each */

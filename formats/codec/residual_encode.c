@@ -1,3 +1,6 @@
+#include <stdbool.h>
+#include <stdlib.h>
+
 #include "formats/codec/residual_private.h"
 
 #define MAX_LANES  256u

@@ -1,5 +1,7 @@
 #include "formats/codec/templates.h"
 
+#include <stdlib.h>
+
 #include "formats/base/grow.h"
 
 #define MAX_DIGITS 18u /* of a number: it fits into 63 bits */

@@ -1,5 +1,8 @@
 #include "formats/codec/tokens.h"
 
+#include <stdbool.h>
+#include <stdlib.h>
+
 #include "formats/codec/encodings.h"
 
 #define MAX_TOKENS (WS_MAX_BLOCK_ROWS / WS_TOKENS_ROWS_EACH)

@@ -1,5 +1,7 @@
 #include "formats/codec/zframe.h"
 
+#include <stdbool.h>
+#include <stdlib.h>
 #include <zstd.h>
 #include <zstd_errors.h>
 

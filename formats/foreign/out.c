@@ -1,6 +1,8 @@
 #include "formats/foreign/out.h"
 
 #include <stdarg.h>
+#include <stdbool.h>
+#include <stdlib.h>
 
 #include "formats/text/json_reader.h"
 #include "formats/op_cost/op_cost.h"

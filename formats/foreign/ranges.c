@@ -1,4 +1,5 @@
 /* From intervals to NVTX events. */
+#include <stdlib.h>
 
 #include "formats/foreign/out.h"
 #include "formats/base/grow.h"

@@ -1,5 +1,7 @@
 #include "formats/merge/merge.h"
 
+#include <stdlib.h>
+
 #include "formats/base/outfile.h"
 #include "formats/merge/private.h"
 

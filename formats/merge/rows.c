@@ -1,4 +1,6 @@
 /* Rows of one trace with ids and times that are distinct in all. */
+#include <stdbool.h>
+#include <string.h>
 
 #include "formats/schema/references.h"
 #include "formats/merge/private.h"

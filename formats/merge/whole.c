@@ -1,4 +1,8 @@
 /* Devices, loss counters and meta rows: one set of them for all traces. */
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "formats/base/grow.h"
 #include "formats/merge/private.h"

@@ -1,3 +1,6 @@
+#include <stdbool.h>
+#include <stdlib.h>
+
 #include "formats/nsys/nsys.h"
 
 #define PROGRESS_STEP 100000 /* virtual machine instructions between two looks at the limit */

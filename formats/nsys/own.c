@@ -6,6 +6,7 @@
 #include "formats/base/grow.h"
 #include "formats/nsys/nsys.h"
 
+#include <stdbool.h>
 #include "formats/foreign/nsys_own.h"
 
 #define MAX_ROW_BYTES 1024

@@ -1,6 +1,8 @@
 /* Costs of what Tensor Cores do: matrix products, convolutions, fused attention. */
 #include "formats/op_cost/rules.h"
 
+#include <stdbool.h>
+
 /* --- matrix products --- */
 
 /* batch × (m × k) · (k × n), with one addition for each result where there is a bias. */

@@ -2,6 +2,8 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
 
 /* Numbers of parquet.thrift. */
 enum { PAGE_DICTIONARY = 2, PAGE_DATA_V2 = 3 };

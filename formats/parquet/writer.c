@@ -1,6 +1,8 @@
 #include "formats/parquet/writer.h"
 
 #include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
 
 #include "formats/base/utf8.h"
 

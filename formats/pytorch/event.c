@@ -2,6 +2,7 @@
  * What the events of a PyTorch trace become. The mapping is documented in
  * docs/import.md.
  */
+#include <stdlib.h>
 
 #include "formats/base/grow.h"
 #include "formats/pytorch/pytorch.h"

@@ -2,6 +2,7 @@
  * The text of a PyTorch trace: finds the metadata and the events, and goes on
  * behind what cannot be read.
  */
+#include <stdbool.h>
 
 #include "formats/pytorch/pytorch.h"
 

@@ -1,7 +1,10 @@
 #include "formats/text/csv_writer.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
+#include <stdbool.h>
+#include <string.h>
 
 #include "formats/base/number.h"
 #include "formats/base/utf8.h"

@@ -1,5 +1,8 @@
 #include "formats/text/json_reader.h"
 
+#include <stdbool.h>
+#include <stdlib.h>
+
 #include "formats/base/grow.h"
 
 #define FIRST_WINDOW ((size_t)1 << 18)

@@ -1,7 +1,9 @@
 #include "formats/text/json_writer.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
+#include <string.h>
 
 #include "formats/base/number.h"
 #include "formats/base/utf8.h"

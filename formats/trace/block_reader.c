@@ -1,5 +1,8 @@
 #include "formats/trace/block_reader.h"
 
+#include <stdbool.h>
+#include <stdlib.h>
+
 #include "formats/base/grow.h"
 #include "formats/codec/block.h"
 #include "formats/trace/internal.h"

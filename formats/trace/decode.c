@@ -2,6 +2,7 @@
  * What an open trace holds: its blocks, decoded one by one, or all rows of a
  * kind.
  */
+#include <stdlib.h>
 
 #include "formats/trace/reader_private.h"
 

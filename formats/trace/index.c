@@ -1,5 +1,7 @@
 #include "formats/trace/internal.h"
 
+#include <inttypes.h>
+
 struct verify {
 	const struct ws_walk *walk;
 	size_t first_index; /* block number of the first index block */

@@ -1,5 +1,7 @@
 #include "formats/trace/reader.h"
 
+#include <stdlib.h>
+
 #include "formats/trace/reader_private.h"
 
 /* --- the file's own schema --- */

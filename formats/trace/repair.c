@@ -1,4 +1,6 @@
+#include <inttypes.h>
 #include <stdarg.h>
+#include <stdio.h>
 
 #include "formats/codec/block.h"
 #include "formats/base/outfile.h"

@@ -2,6 +2,7 @@
  * Dictionaries of a trace that is written: rows that are the same have one
  * id, also where writing goes on with a file.
  */
+#include <inttypes.h>
 
 #include "formats/trace/map.h"
 #include "formats/trace/reader.h"

@@ -1,6 +1,9 @@
 #include "formats/trace/thread_events.h"
 
+#include <inttypes.h>
 #include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
 
 /* position in api or nvtx -> position in thread_event */
 static const uint8_t of_api[WS_NCOLS_api] = {

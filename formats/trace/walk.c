@@ -1,6 +1,10 @@
 #include "formats/trace/walk.h"
 
+#include <inttypes.h>
 #include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
 
 #include "formats/base/bytes.h"
 #include "formats/base/checksum.h"

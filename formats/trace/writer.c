@@ -1,5 +1,6 @@
 #include "formats/trace/writer.h"
 
+#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

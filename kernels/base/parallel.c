@@ -3,6 +3,8 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
+#include <stdbool.h>
+#include <stdlib.h>
 
 #define THREADS_MAX 1024
 

@@ -1,6 +1,8 @@
 /* The CPU reference backend: choosing the kernel of an op. */
 #include "kernels/cpu/cpu.h"
 
+#include <stdio.h>
+
 static void at_least(uint64_t *slot_bytes, int64_t count, size_t real_bytes)
 {
 	if ((uint64_t)count * real_bytes > *slot_bytes)

@@ -1,6 +1,9 @@
 /* Memory of the CPU reference backend, and what kernels launch with. */
 #include "kernels/cpu/cpu.h"
 
+#include <inttypes.h>
+#include <stdio.h>
+
 #include "kernels/nvtx/warpsheet_nvtx.h"
 
 /* A released block; the header lies in the block itself. */

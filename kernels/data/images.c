@@ -1,5 +1,7 @@
 #include "kernels/data/images.h"
 
+#include <stdio.h>
+
 #include "kernels/base/rng.h"
 
 #define LABEL_MAX 0.8

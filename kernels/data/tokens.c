@@ -1,5 +1,7 @@
 #include "kernels/data/tokens.h"
 
+#include <stdio.h>
+
 void ws_data_token_streams(uint64_t seed, int64_t step, int64_t n, struct ws_rng *streams)
 {
 	for (int64_t b = 0; b < n; b++) {

@@ -1,5 +1,7 @@
 #include "kernels/exec/backend.h"
 
+#include <stdio.h>
+
 #include "formats/base/options.h"
 
 WS_CHOICE_NAMES(ws_conv_engine_name, WS_CONV_ENGINE_LIST)

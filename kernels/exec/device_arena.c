@@ -1,5 +1,9 @@
 #include "kernels/exec/device_arena.h"
 
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
 #include "formats/base/grow.h"
 
 /* Rounded up to the alignment; 0: too large for that. */

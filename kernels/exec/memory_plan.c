@@ -1,5 +1,7 @@
 #include "kernels/exec/memory_plan.h"
 
+#include <stdlib.h>
+
 #include "kernels/exec/device_arena.h"
 
 bool ws_memory_is_transient(const struct ws_tensor *t)

@@ -1,5 +1,7 @@
 #include "kernels/graph/append.h"
 
+#include <string.h>
+
 void *ws_op_bad_shape(struct ws_graph *graph, enum ws_sub sub)
 {
 	return ws_graph_fail(graph, WS_BUG, "op %s: its operands do not fit together",

@@ -1,6 +1,7 @@
 #include "kernels/graph/graph.h"
 
 #include <stdarg.h>
+#include <stdio.h>
 
 #include "formats/base/grow.h"
 #include "kernels/graph/cost.h"

@@ -1,6 +1,7 @@
 #include "kernels/graph/op.h"
 
 #include <ctype.h>
+#include <stdio.h>
 
 static const struct ws_op_info op_infos[] = {
 #define WS_OP(KIND, name, class, payload, ...) \

@@ -1,5 +1,8 @@
 #include "kernels/models/image.h"
 
+#include <inttypes.h>
+#include <stdio.h>
+
 #include "formats/base/options.h"
 #include "kernels/data/images.h"
 #include "kernels/nn/layers.h"

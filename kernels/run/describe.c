@@ -1,5 +1,7 @@
 #include "kernels/run/describe.h"
 
+#include <inttypes.h>
+
 #include "kernels/exec/memory_plan.h"
 #include "kernels/graph/cost.h"
 

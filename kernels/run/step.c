@@ -1,7 +1,9 @@
 #include "kernels/run/step.h"
 
+#include <inttypes.h>
 #include <float.h>
 #include <math.h>
+#include <stdio.h>
 
 #include "formats/base/options.h"
 #include "kernels/data/tokens.h"

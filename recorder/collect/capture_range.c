@@ -1,5 +1,8 @@
 #include "recorder/collect/capture_range.h"
 
+#include <stdbool.h>
+#include <string.h>
+
 #define LONGEST_NAME 256 /* of a range whose name is not UTF-8 already */
 
 /* 1 when the pattern, in which * is any text and ? any byte, is that of the whole text. */

@@ -1,4 +1,6 @@
 /* The definition log: what records refer to by number. */
+#include <stdbool.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "kernels/nvtx/warpsheet_nvtx.h"

@@ -2,6 +2,8 @@
 #include "recorder/collect/event.h"
 
 #include <signal.h>
+#include <stdbool.h>
+#include <string.h>
 #include <sys/uio.h>
 #include <unistd.h>
 

@@ -3,6 +3,8 @@
 #include <dlfcn.h>
 #include <limits.h>
 #include <link.h>
+#include <stdio.h>
+#include <string.h>
 
 #include "recorder/collect/collector.h"
 

@@ -3,6 +3,8 @@
  * offsets worked out, and remembered here as far as events need it (the size,
  * and where text outside the payload must be fetched while it lives).
  */
+#include <stdbool.h>
+#include <string.h>
 
 #include "kernels/nvtx/abi.h"
 #include "recorder/collect/collector.h"

@@ -1,5 +1,7 @@
 #include "recorder/collect/text.h"
 
+#include <stdbool.h>
+#include <string.h>
 #include <wchar.h>
 
 #include "formats/base/utf8.h"

@@ -4,6 +4,8 @@
  * trace both ways.
  */
 #include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "recorder/collect/collector.h"

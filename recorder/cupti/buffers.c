@@ -5,6 +5,8 @@
  * in it are alive: names go into the definition log, and their ids into the
  * records.
  */
+#include <stdbool.h>
+#include <stdlib.h>
 
 #include "recorder/cupti/scope.h"
 #include "recorder/cupti/source.h"

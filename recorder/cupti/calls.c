@@ -1,5 +1,8 @@
 #include "recorder/cupti/calls.h"
 
+#include <stdbool.h>
+#include <string.h>
+
 #include "recorder/shared/cupti_abi.h"
 
 /* Beginnings of names, without cuda or cu. */

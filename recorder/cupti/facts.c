@@ -1,6 +1,7 @@
 /* What no activity record carries: versions, and limits that occupancy needs. */
 #include <dlfcn.h>
 #include <limits.h>
+#include <stdio.h>
 
 #include "recorder/cupti/source.h"
 

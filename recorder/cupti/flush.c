@@ -6,6 +6,8 @@
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
+#include <stdbool.h>
+#include <stdlib.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 

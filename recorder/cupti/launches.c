@@ -1,6 +1,7 @@
 /* Launches that nobody tells us of, once somebody else gets CUPTI's records. */
 #include "recorder/cupti/calls.h"
 
+#include <stdbool.h>
 #include "recorder/cupti/scope.h"
 #include "recorder/cupti/source.h"
 

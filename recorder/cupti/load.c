@@ -2,6 +2,9 @@
 #include <dlfcn.h>
 #include <limits.h>
 #include <link.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "recorder/cupti/source.h"
 

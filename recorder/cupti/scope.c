@@ -1,5 +1,7 @@
 #include "recorder/cupti/scope.h"
 
+#include <stdbool.h>
+
 #include "recorder/cupti/source.h"
 
 static void *subscriber;

@@ -1,6 +1,10 @@
 /* What CUPTI is asked for, and what it calls back for. */
 #include "recorder/cupti/source.h"
 
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+
 #include "recorder/collect/capture_range.h"
 #include "recorder/cupti/calls.h"
 #include "recorder/cupti/scope.h"

@@ -1,5 +1,6 @@
 /* What the parts of this room share, and what went wrong. */
 #include <stdarg.h>
+#include <stdio.h>
 
 #include "recorder/cupti/source.h"
 

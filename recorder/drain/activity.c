@@ -1,5 +1,8 @@
 #include "recorder/drain/activity.h"
 
+#include <stdbool.h>
+#include <stdlib.h>
+
 #include "recorder/shared/segment_slots.h"
 
 static size_t power_of_two(size_t n)

@@ -1,4 +1,5 @@
 /* Slots of CUPTI's buffers, in the order in which they were done, record by record. */
+#include <stdlib.h>
 
 #include "recorder/drain/activity.h"
 #include "recorder/shared/segment_slots.h"

@@ -1,4 +1,6 @@
 /* One activity record becomes rows of the trace. */
+#include <stdbool.h>
+#include <stdio.h>
 
 #include "recorder/drain/activity.h"
 #include "recorder/shared/segment_slots.h"

@@ -1,5 +1,9 @@
 #include "recorder/drain/capture_filter.h"
 
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
 #include "recorder/drain/private.h"
 #include "formats/base/grow.h"
 

@@ -1,4 +1,5 @@
 /* Records of CUPTI whose fields the recording chose (CUPTI 13.3). */
+#include <string.h>
 
 #include "recorder/drain/activity.h"
 

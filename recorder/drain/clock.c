@@ -1,4 +1,6 @@
 /* When something happened: times of the segment and of CUPTI on the trace's own clock. */
+#include <stdbool.h>
+#include <stdlib.h>
 
 #include "recorder/drain/activity.h"
 #include "recorder/shared/clock.h"

@@ -1,6 +1,7 @@
 #include "recorder/drain/cupti_steps.h"
 
 #include <dlfcn.h>
+#include <stdbool.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

@@ -1,4 +1,5 @@
 /* The definition log becomes dictionary rows, and the maps that records need. */
+#include <stdbool.h>
 
 #include "kernels/nvtx/abi.h"
 #include "kernels/nvtx/warpsheet_nvtx.h"

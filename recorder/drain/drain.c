@@ -1,6 +1,9 @@
 /* Passes and commits: the part of the drain that must be exact. */
 #include "recorder/drain/drain.h"
 
+#include <stdbool.h>
+#include <stdlib.h>
+
 #include "recorder/drain/activity.h"
 #include "recorder/shared/segment_slots.h"
 

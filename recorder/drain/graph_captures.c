@@ -1,5 +1,9 @@
 #include "recorder/drain/graph_captures.h"
 
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
 #include "formats/base/grow.h"
 
 /* Of a program that captures again and again the newest are enough. */

@@ -1,6 +1,7 @@
 /* One ring record becomes rows of the trace. */
 #include "kernels/nvtx/warpsheet_nvtx.h"
 
+#include <stdbool.h>
 #include "recorder/drain/private.h"
 
 #define CPU_DEVICE 0 /* id of the only device of the CPU backend */

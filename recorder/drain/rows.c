@@ -1,5 +1,8 @@
 /* Rows for the writer, and what the numbers in records stand for. */
 #include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
 
 #include "formats/base/grow.h"
 #include "recorder/drain/private.h"

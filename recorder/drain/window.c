@@ -1,5 +1,8 @@
 #include "recorder/drain/window.h"
 
+#include <stdbool.h>
+#include <stdlib.h>
+
 #include "formats/base/grow.h"
 
 void ws_capture_window_init(struct ws_capture_window *w, int64_t begin_ns, int64_t duration_ns,

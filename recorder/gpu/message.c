@@ -2,6 +2,9 @@
 
 #include <dlfcn.h>
 #include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #define CUDA_ERROR_NO_DEVICE 100
 

@@ -1,6 +1,8 @@
 #include "recorder/gpu/readings.h"
 
 #include <dlfcn.h>
+#include <stdio.h>
+#include <string.h>
 
 #define NVML_CLOCK_SM     1
 #define NVML_CLOCK_MEMORY 2

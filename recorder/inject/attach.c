@@ -5,6 +5,7 @@
 #include "recorder/inject/attach.h"
 
 #include <pthread.h>
+#include <stdbool.h>
 #include <sys/mman.h>
 #include <unistd.h>
 

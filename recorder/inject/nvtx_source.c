@@ -2,6 +2,7 @@
 #include "recorder/inject/nvtx_source.h"
 
 #include <pthread.h>
+#include <stdbool.h>
 #include <unistd.h>
 
 #include "recorder/collect/event.h"

@@ -1,5 +1,7 @@
 #include "recorder/launch/grid.h"
 
+#include <string.h>
+
 #define MOST_POINTS 10000
 
 /* An option with its values, and where it stands. */

@@ -1,7 +1,11 @@
 /* warpsheet-record: the command line. */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdarg.h>
 #include <libgen.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "formats/merge/merge.h"

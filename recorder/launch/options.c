@@ -1,5 +1,8 @@
 #include "recorder/launch/options.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 #include "formats/base/options.h"
 #include "recorder/shared/segment_folder.h"
 

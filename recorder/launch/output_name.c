@@ -1,7 +1,11 @@
 #include "recorder/launch/output_name.h"
 
 #include <limits.h>
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #define MAX_NUMBER 100000 /* of a name: beyond it something else is wrong */

@@ -2,6 +2,9 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>

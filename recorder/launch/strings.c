@@ -1,5 +1,8 @@
 #include "recorder/launch/strings.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 struct ws_strings ws_strings_in(const char *field, size_t field_size)
 {
 	struct ws_strings list = {field, 0};

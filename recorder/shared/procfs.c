@@ -1,6 +1,10 @@
 #include "recorder/shared/procfs.h"
 
 #include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 /* Field n of the text after the program's name, which is field 2 and may hold anything. */

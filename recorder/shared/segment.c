@@ -1,5 +1,6 @@
 #include "recorder/shared/segment.h"
 
+#include <stdbool.h>
 #include <sys/mman.h>
 #include <unistd.h>
 

@@ -1,6 +1,8 @@
 #include "report/base/grade.h"
 
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "report/base/stat.h"
 

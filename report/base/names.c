@@ -1,5 +1,8 @@
 #include "report/base/names.h"
 
+#include <stdbool.h>
+#include <string.h>
+
 /* How demanglers call an anonymous namespace: brackets that are part of a name. */
 static const char *const anonymous[] = {"(anonymous namespace)", "<unnamed>"};
 #define NANONYMOUS (sizeof(anonymous) / sizeof(*anonymous))

@@ -1,5 +1,9 @@
 #include "report/base/order.h"
 
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
 struct item {
 	uint64_t key;
 	uint32_t row;

@@ -1,6 +1,7 @@
 #include "report/base/own_folder.h"
 
 #include <errno.h>
+#include <string.h>
 #include <unistd.h>
 
 enum ws_status ws_own_folder(char folder[PATH_MAX], struct ws_err *err)

@@ -1,5 +1,7 @@
 #include "report/base/spans.h"
 
+#include <stdlib.h>
+
 #include "formats/base/grow.h"
 #include "report/base/order.h"
 

@@ -1,6 +1,9 @@
 #include "report/base/spill.h"
 
 #include <fcntl.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 

@@ -1,6 +1,7 @@
 #include "report/base/stat.h"
 
 #include <math.h>
+#include <stdbool.h>
 
 #include "report/base/order.h"
 

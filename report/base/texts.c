@@ -1,5 +1,8 @@
 #include "report/base/texts.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 #include "formats/base/grow.h"
 
 enum ws_status ws_texts_add(struct ws_texts *t, struct ws_bytes text, uint32_t *number,

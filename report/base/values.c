@@ -1,5 +1,8 @@
 #include "report/base/values.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 /* Fewer values than this are not worth folding. */
 #define FOLD_FROM ((size_t)8192)
 

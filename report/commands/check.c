@@ -1,3 +1,5 @@
+#include <inttypes.h>
+
 #include "formats/trace/check.h"
 #include "report/commands/command.h"
 #include "report/commands/destination.h"

@@ -1,5 +1,8 @@
 #include "report/commands/columns.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 #include "formats/base/options.h"
 
 static const char *column_id(const void *ctx, size_t i)

@@ -1,5 +1,7 @@
 #include <limits.h>
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "report/commands/command.h"
 #include "report/commands/destination.h"

@@ -1,4 +1,6 @@
 /* Every record as it is: the living form of docs/trace-format.md. */
+#include <inttypes.h>
+#include <stdbool.h>
 
 #include "formats/base/utf8.h"
 #include "report/commands/command.h"

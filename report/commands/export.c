@@ -1,3 +1,4 @@
+#include <inttypes.h>
 #include <limits.h>
 #include <sys/stat.h>
 

@@ -1,3 +1,5 @@
+#include <inttypes.h>
+
 #include "report/commands/command.h"
 #include "report/commands/destination.h"
 #include "formats/base/outfile.h"

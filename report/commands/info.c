@@ -1,3 +1,5 @@
+#include <inttypes.h>
+
 #include "report/model/columns.h"
 #include "report/commands/command.h"
 #include "report/table/display.h"

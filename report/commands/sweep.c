@@ -1,5 +1,7 @@
 #include <limits.h>
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "report/commands/command.h"

@@ -1,5 +1,6 @@
 #include "report/commands/trace_open.h"
 
+#include <inttypes.h>
 #include <unistd.h>
 
 #include "report/base/ui.h"

@@ -1,5 +1,7 @@
 #include "report/export/ranges.h"
 
+#include <stdlib.h>
+
 #include "formats/base/grow.h"
 #include "report/model/range_pairs.h"
 

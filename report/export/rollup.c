@@ -1,5 +1,7 @@
 #include "report/export/rollup.h"
 
+#include <stdlib.h>
+
 #include "formats/base/strtab.h"
 #include "report/export/parquet/parquet.def"
 #include "report/base/order.h"

@@ -1,5 +1,8 @@
 #include "report/export/rows.h"
 
+#include <stdbool.h>
+#include <stdlib.h>
+
 #include "formats/base/utf8.h"
 
 #define MAX_COLUMNS 64

@@ -2,7 +2,10 @@
 
 #include <locale.h>
 #include <regex.h>
+#include <stdbool.h>
 #include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "formats/base/bytes.h"
 #include "formats/base/grow.h"

@@ -1,5 +1,8 @@
 #include "report/kernel_info/classify_name.h"
 
+#include <stdbool.h>
+#include <string.h>
+
 #include "report/base/names.h"
 
 /* --- the form that patterns see ---------------------------------------------- */

@@ -1,5 +1,8 @@
 #include "report/kernel_info/demangle.h"
 
+#include <stdbool.h>
+#include <string.h>
+
 #ifdef WS_HAVE_LIBIBERTY
 
 #include <libiberty/demangle.h>

@@ -1,7 +1,10 @@
 #include "report/kernel_info/device_peaks.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "formats/base/grow.h"
 #include "report/base/names.h"

@@ -1,5 +1,9 @@
 #include "report/kernel_info/occupancy.h"
 
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
 #define KIB                  1024u
 #define WARP_THREADS         32u
 #define REGISTER_GRANULARITY 256u /* of a warp */

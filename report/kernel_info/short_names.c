@@ -2,6 +2,9 @@
  * Different kernels never have the same short name: what tells apart those
  * that would.
  */
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "formats/base/checksum.h"
 #include "report/base/names.h"

@@ -1,5 +1,8 @@
 #include "report/kernel_info/text_lines.h"
 
+#include <stdbool.h>
+#include <string.h>
+
 static bool is_blank(char c)
 {
 	return c == ' ' || c == '\t' || c == '\r';

@@ -2,6 +2,7 @@
  * Clocks of several machines, aligned on what happened at once: all ranks of
  * a symmetric collective are done with it together. Then who waited for whom.
  */
+#include <stdlib.h>
 
 #include "report/base/stat.h"
 #include "report/ranks/private.h"

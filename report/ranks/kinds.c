@@ -1,4 +1,5 @@
 /* The table of collectives: calls of one name, group and size together. */
+#include <stdlib.h>
 
 #include "formats/base/strtab.h"
 #include "report/base/stat.h"

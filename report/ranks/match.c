@@ -4,6 +4,8 @@
  * ranks have as many of the kind. Ranks begin and end recording at times of
  * their own, so order alone says nothing.
  */
+#include <inttypes.h>
+#include <stdlib.h>
 
 #include "formats/base/grow.h"
 #include "report/ranks/private.h"

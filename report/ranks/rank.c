@@ -1,4 +1,6 @@
 /* One rank's trace: who it is, how its steps went, and its collectives. */
+#include <stdlib.h>
+#include <string.h>
 
 #include "formats/base/grow.h"
 #include "report/analysis/device_time.h"

@@ -1,5 +1,9 @@
 #include "report/ranks/ranks.h"
 
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
 #include "report/ranks/private.h"
 #include "report/tables/report.h"
 

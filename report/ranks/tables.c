@@ -1,4 +1,6 @@
 /* The tables of the ranks, but for the verdict. */
+#include <inttypes.h>
+#include <stdlib.h>
 
 #include "report/base/stat.h"
 #include "report/ranks/private.h"

@@ -1,4 +1,7 @@
 /* What the tables of the ranks say, in sentences. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
 
 #include "report/analysis/rank.h"
 #include "report/base/stat.h"

@@ -1,5 +1,8 @@
 #include "report/table/brief.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 #include "report/table/display.h"
 
 #define ROUNDS  8 /* of looking for a difference; each shows names further on */

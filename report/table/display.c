@@ -1,6 +1,8 @@
 #include "report/table/display.h"
 
+#include <inttypes.h>
 #include <math.h>
+#include <stdbool.h>
 
 #include "formats/base/utf8.h"
 

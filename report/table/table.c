@@ -2,6 +2,9 @@
 
 #include <math.h>
 #include <stdarg.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "formats/base/arena.h"
 #include "formats/base/grow.h"

@@ -1,5 +1,6 @@
 /* GitHub's Markdown: pipe tables with the numbers of the text writer. */
 #include <ctype.h>
+#include <stdbool.h>
 
 #include "report/table/display.h"
 #include "report/table/table.h"

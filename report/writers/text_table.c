@@ -2,6 +2,7 @@
 #include "report/table/brief.h"
 #include "report/table/display.h"
 
+#include <stdbool.h>
 #include "report/writers/text.h"
 
 #define HEADER_LINES    3

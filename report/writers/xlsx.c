@@ -4,6 +4,7 @@
  * linking that costs each start of the program more than all the rest.
  */
 #include <dlfcn.h>
+#include <stdio.h>
 #include <unistd.h>
 
 #include "report/base/own_folder.h"

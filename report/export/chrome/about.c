@@ -1,6 +1,8 @@
 /* What a timeline says of the trace itself: devices, and how it was recorded. */
 #include "report/export/chrome/private.h"
 
+#include <stdbool.h>
+
 /* Of rows that say the same thing twice, the last one counts: a number for each thing. */
 struct last_rows {
 	struct ws_strtab things;

@@ -1,5 +1,8 @@
 #include "report/export/chrome/chrome.h"
 
+#include <stdbool.h>
+#include <stdlib.h>
+
 #include "report/export/chrome/private.h"
 
 /* Devices stand below the processes. */

@@ -2,6 +2,8 @@
  * Counters of the timeline: memory in use, sampled quantities, and how full
  * the kernels that run keep each device.
  */
+#include <stdbool.h>
+#include <stdlib.h>
 
 #include "report/export/chrome/private.h"
 

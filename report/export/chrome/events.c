@@ -5,6 +5,8 @@
  */
 #include "report/export/chrome/private.h"
 
+#include <stdbool.h>
+
 #define TELL_SLICES 4096 /* between two words about progress */
 
 /* --- arguments --- */

@@ -1,4 +1,5 @@
 #include <errno.h>
+#include <string.h>
 
 #include "formats/base/outfile.h"
 #include "report/export/chrome/chrome.h"

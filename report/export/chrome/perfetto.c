@@ -7,6 +7,7 @@
  * whose texts are told once. Times are nanoseconds since the begin.
  */
 #include <errno.h>
+#include <stdlib.h>
 
 #include "report/export/chrome/private.h"
 #include "report/export/chrome/protobuf.h"

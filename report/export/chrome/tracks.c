@@ -2,6 +2,8 @@
  * Where each record is drawn: tracks, subtracks of a track, and which call
  * launched what.
  */
+#include <stdbool.h>
+#include <stdlib.h>
 
 #include "report/export/chrome/private.h"
 #include "formats/base/grow.h"

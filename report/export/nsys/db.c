@@ -1,5 +1,7 @@
 #include "report/export/nsys/nsys.h"
 
+#include <stdio.h>
+
 static const struct {
 	const char *name;
 	int first;

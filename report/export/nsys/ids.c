@@ -1,4 +1,5 @@
 /* Texts, processes, threads and kernels of a trace by the ids of an export. */
+#include <stdlib.h>
 
 #include "report/export/nsys/nsys.h"
 

@@ -2,6 +2,8 @@
  * What an export says of itself, of the machine and of the processes; losses
  * and records without a place, as diagnostics.
  */
+#include <inttypes.h>
+#include <stdbool.h>
 
 #include "report/export/nsys/nsys.h"
 

@@ -4,6 +4,8 @@
  */
 #include "report/export/nsys/nsys.h"
 
+#include <stdbool.h>
+
 /* The export's memory kinds begin where the trace's has "unknown", and end with it. */
 static int64_t memory_kind(uint64_t kind)
 {

@@ -5,6 +5,7 @@
  */
 #include "report/export/nsys/nsys.h"
 
+#include <stdbool.h>
 #include "report/export/ranges.h"
 #include "formats/foreign/nsys_own.h"
 

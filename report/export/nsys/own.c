@@ -2,6 +2,7 @@
  * Records that the schema of Nsight Systems has no table for, in tables of
  * our own; see formats/foreign/nsys_own.h.
  */
+#include <stdio.h>
 
 #include "report/export/nsys/nsys.h"
 #include "formats/foreign/nsys_own.h"

@@ -3,6 +3,8 @@
  * say of themselves.
  */
 #include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
 
 #include "report/model/columns.h"
 #include "report/export/parquet/parquet.def"

@@ -1,5 +1,9 @@
 #include "report/export/parquet/folder.h"
 
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
 #include "report/analysis/rank.h"
 
 /* --- the folder ------------------------------------------------------------------------------- */

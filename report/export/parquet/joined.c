@@ -2,6 +2,7 @@
  * The Parquet tables that hold what analysis knows: kernels with their launch
  * and place, and NVTX ranges.
  */
+#include <stdlib.h>
 
 #include "report/model/columns.h"
 #include "report/export/parquet/parquet.def"

@@ -2,6 +2,9 @@
  * Record kinds as Parquet tables: the columns of schema.def, with names in
  * the place of ids.
  */
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
 
 #include "formats/schema/references.h"
 #include "formats/trace/block_reader.h"

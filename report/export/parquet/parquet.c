@@ -1,5 +1,7 @@
 #include "report/export/parquet/parquet.h"
 
+#include <stdlib.h>
+
 #include "report/export/parquet/private.h"
 
 /* Rows that the tables will have, for progress; facts, which are few, are not counted. */

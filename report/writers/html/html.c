@@ -2,6 +2,8 @@
  * One HTML file of a whole report, which needs no network: the JSON of the
  * same tables, and a script that shows, sorts, filters and draws them.
  */
+#include <stdlib.h>
+#include <string.h>
 
 #include "report/table/table.h"
 

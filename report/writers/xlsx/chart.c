@@ -3,6 +3,8 @@
 
 #include "report/writers/xlsx/charts.h"
 
+#include <stdbool.h>
+
 #define ROW_PIXELS        20 /* the default height of a row */
 #define CHART_PIXELS_WIDE 560
 

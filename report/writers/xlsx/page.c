@@ -2,6 +2,7 @@
 #include "report/writers/xlsx/xlsx.h"
 
 #include <math.h>
+#include <stdbool.h>
 
 #define WIDTH_ITEM   38.0
 #define WIDTH_TEXT   38.0

@@ -4,6 +4,8 @@
  */
 #include "report/writers/xlsx/xlsx.h"
 
+#include <stdbool.h>
+
 #define CHART_ROWS   22
 #define ROW_PIXELS   20
 #define CHART_PIXELS 760
