@@ -76,21 +76,23 @@ static struct kept from_range(const struct ws_joined_rows *rows,
 	};
 }
 
-static struct kept from_framework(const struct ws_model *m, uint32_t i)
+static struct kept from_framework(const struct ws_model *m, struct ws_joined_rows *rows, uint32_t i)
 {
-	uint32_t forward = m->cpu_ops.forward[i];
+	const struct ws_op_config *facts = ws_cpu_op_config(m, i);
+	const uint32_t forward = m->cpu_ops.forward[i], own = m->cpu_ops.range[i];
 	/* backward runs on a thread without ranges: it belongs where its forward was */
-	uint32_t range = m->cpu_ops.range[i] != WS_NONE || forward == WS_NONE
-	                         ? m->cpu_ops.range[i]
-	                         : m->cpu_ops.range[forward];
+	const struct ws_joined_range *range =
+	        ws_joined_rows_range(rows, own != WS_NONE || forward == WS_NONE
+	                                           ? own
+	                                           : m->cpu_ops.range[forward]);
 
 	return (struct kept){
 	        .of = i,
 	        .facts = m->cpu_ops.config[i],
-	        .name = ws_cpu_op_config(m, i)->name,
-	        .class = ws_cpu_op_config(m, i)->kind,
-	        .path = range == WS_NONE ? WS_NONE : m->ranges.path[range],
-	        .step = range == WS_NONE ? WS_NONE : m->range_step[range],
+	        .name = facts->name,
+	        .class = facts->kind,
+	        .path = range ? range->path : WS_NONE,
+	        .step = range ? ws_joined_rows_step(rows, range->step) : WS_NONE,
 	};
 }
 
@@ -224,7 +226,7 @@ static enum ws_status add_framework(struct finder *f, struct ws_err *err)
 	for (uint32_t i = 0; i < m->cpu_ops.tree.n; i++) {
 		if (cost_op[i] == i && f->sel->op[i]) {
 			const struct ws_op_config *facts = ws_cpu_op_config(m, i);
-			struct kept kept = from_framework(m, i);
+			struct kept kept = from_framework(m, f->sel->rows, i);
 
 			cost_op[i] = (uint32_t)f->out->n;
 			WS_FORWARD(put(f, &kept, facts->flops, facts->bytes, err));
@@ -260,11 +262,22 @@ static void add_kernels(struct finder *f)
 	}
 }
 
+static bool any_cost(const struct ws_model *m)
+{
+	bool any = m->cpu_ops.tree.n > 0;
+
+	for (uint64_t i = 0; i < m->ops.n && !any; i++)
+		any = m->ops.is_op[i];
+	return any;
+}
+
 static enum ws_status find(struct finder *f, struct ws_err *err)
 {
 	const size_t nranges = f->sel->rows->nranges, nops = f->m->cpu_ops.tree.n;
 	struct ws_cost_ops *out = f->out;
 
+	if (!any_cost(f->m))
+		return WS_OK;
 	WS_FORWARD(ws_spill_open(&out->ops, (nranges + nops) * sizeof(struct kept), err));
 	WS_FORWARD(ws_spill_open(&out->of_range, nranges * sizeof(uint32_t), err));
 	WS_FORWARD(find_counted(f->m, out->of_cpu_op, err));

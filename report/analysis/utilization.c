@@ -58,7 +58,8 @@ static void look_at_kernels(struct state *s)
 {
 	struct ws_joined_rows *rows = s->sel->rows;
 
-	for (size_t i = 0; i < rows->nkernels; i++) {
+	/* without costs nothing else of kernels is asked */
+	for (size_t i = 0; i < rows->nkernels && s->costs->n; i++) {
 		const struct ws_joined_kernel *k = ws_joined_rows_kernel(rows, i);
 
 		if (ws_kernel_selected(s->m, s->sel, k, i) &&
