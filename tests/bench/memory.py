@@ -14,6 +14,7 @@ BOUNDS = [
     (64, ["report", "--scope", "all", "--table", "kernel-summary", "--format", "csv"]),
     (64, ["report", "--scope", "all", "--table", "ranges", "--format", "csv"]),
     (64, ["report", "--scope", "all", "--table", "kernel-trace", "--format", "csv"]),
+    (64, ["report", "--scope", "all", "--table", "softmax-matmul", "--format", "csv"]),
     (80, ["export", "-o", "t.parquet"]),
     (64, ["export", "-o", "t.perfetto-trace"]),
     (64, ["export", "-o", "t.sqlite"]),
