@@ -4,11 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool ws_kernel_is_comm(const struct ws_model *m, size_t k)
-{
-	return ws_kernel_class(m, k) == WS_TEXT_COMM;
-}
-
 bool ws_name_loads_data(struct ws_bytes name)
 {
 	static const char *const prefixes[] = {"enumerate(DataLoader)#", "enumerate(DataPipe)#"};

@@ -39,5 +39,3 @@ enum ws_status ws_step_windows(const struct ws_model *m, const struct ws_selecti
 
 /* Does a range or operation of this name load data? By the names of PyTorch's loaders. */
 bool ws_name_loads_data(struct ws_bytes name);
-/* Is it communication between devices? By the kernel's class. */
-bool ws_kernel_is_comm(const struct ws_model *m, size_t k);

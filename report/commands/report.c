@@ -242,9 +242,10 @@ static bool is_many(int n, char *const *names)
 	return n > 1 || (stat(names[0], &st) == 0 && S_ISDIR(st.st_mode));
 }
 
-static enum ws_status add_rank(void *ranks, const struct ws_model *m, struct ws_err *err)
+static enum ws_status add_rank(void *ranks, const struct ws_model *m, struct ws_joined_rows *rows,
+                               struct ws_err *err)
 {
-	return ws_ranks_add(ranks, m, err);
+	return ws_ranks_add(ranks, m, rows, err);
 }
 
 static enum ws_status write_ranks(const struct ws_report *report, struct report_opts *o,
@@ -271,7 +272,7 @@ static enum ws_status report_ranks(const struct ws_trace_list *list, struct repo
 	enum ws_status status = ranks ? WS_OK : WS_FAIL(err, NO_MEMORY, "out of memory");
 
 	WS_THEN(status, read_user_files(o, &u, err));
-	WS_THEN(status, ws_models_read(list, &u.opts, add_rank, ranks, err));
+	WS_THEN(status, ws_traces_read(list, &u.opts, add_rank, ranks, err));
 	WS_THEN(status, ws_ranks_make(ranks, &report, &alarm, err));
 	WS_THEN(status, write_ranks(report, o, err));
 	if (status == WS_OK && alarm) {

@@ -3,22 +3,33 @@
 #include "report/base/ui.h"
 #include "report/commands/trace_open.h"
 
-enum ws_status ws_models_read(const struct ws_trace_list *list, const struct ws_model_opts *opts,
-                              ws_model_fn fn, void *ctx, struct ws_err *err)
+enum ws_status ws_trace_read(const char *path, const struct ws_model_opts *opts, ws_trace_fn fn,
+                             void *ctx, struct ws_err *err)
+{
+	struct ws_trace_file file = {0};
+	struct ws_joined_rows rows = {0};
+	struct ws_model *m = NULL;
+	enum ws_status status = ws_trace_file_open(&file, path, err);
+
+	if (status == WS_OK) {
+		ws_trace_file_print_damage(&file);
+		status = ws_trace_file_rows(&rows, &m, &file, opts, err);
+	}
+	WS_THEN(status, fn(ctx, m, &rows, err));
+	ws_joined_rows_free(&rows);
+	ws_model_free(m);
+	ws_trace_file_close(&file);
+	return status;
+}
+
+enum ws_status ws_traces_read(const struct ws_trace_list *list, const struct ws_model_opts *opts,
+                              ws_trace_fn fn, void *ctx, struct ws_err *err)
 {
 	for (size_t i = 0; i < list->n; i++) {
-		struct ws_trace_file file = {0};
-		struct ws_model *m = NULL;
-		enum ws_status status = ws_trace_file_open(&file, list->path[i], err);
+		enum ws_status status;
 
 		ws_ui_progress("traces", i, list->n);
-		if (status == WS_OK) {
-			ws_trace_file_print_damage(&file);
-			status = ws_trace_file_model(&m, &file, opts, err);
-		}
-		WS_THEN(status, fn(ctx, m, err));
-		ws_model_free(m);
-		ws_trace_file_close(&file);
+		status = ws_trace_read(list->path[i], opts, fn, ctx, err);
 		ws_ui_progress_end();
 		WS_FORWARD(status);
 	}
@@ -30,11 +41,12 @@ struct of_side {
 	int side;
 };
 
-static enum ws_status add_to_side(void *ctx, const struct ws_model *m, struct ws_err *err)
+static enum ws_status add_to_side(void *ctx, const struct ws_model *m, struct ws_joined_rows *rows,
+                                  struct ws_err *err)
 {
 	const struct of_side *to = ctx;
 
-	return ws_sides_add(to->sides, to->side, m, err);
+	return ws_sides_add(to->sides, to->side, m, rows, err);
 }
 
 enum ws_status ws_sides_read(struct ws_sides *sides, int side, const struct ws_trace_list *list,
@@ -42,5 +54,5 @@ enum ws_status ws_sides_read(struct ws_sides *sides, int side, const struct ws_t
 {
 	struct of_side to = {sides, side};
 
-	return ws_models_read(list, opts, add_to_side, &to, err);
+	return ws_traces_read(list, opts, add_to_side, &to, err);
 }

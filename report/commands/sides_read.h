@@ -1,4 +1,4 @@
-/* The models of many traces, from the files that a command is given. */
+/* Many traces, from the files that a command is given. */
 #pragma once
 
 #include "report/commands/trace_list.h"
@@ -8,9 +8,13 @@
  * fn for each, one after the other: never more than one is in memory. What is
  * damaged is said on stderr.
  */
-typedef enum ws_status (*ws_model_fn)(void *ctx, const struct ws_model *m, struct ws_err *err);
-enum ws_status ws_models_read(const struct ws_trace_list *list, const struct ws_model_opts *opts,
-                              ws_model_fn fn, void *ctx, struct ws_err *err);
+typedef enum ws_status (*ws_trace_fn)(void *ctx, const struct ws_model *m,
+                                      struct ws_joined_rows *rows, struct ws_err *err);
+enum ws_status ws_traces_read(const struct ws_trace_list *list, const struct ws_model_opts *opts,
+                              ws_trace_fn fn, void *ctx, struct ws_err *err);
+/* The same of one. */
+enum ws_status ws_trace_read(const char *path, const struct ws_model_opts *opts, ws_trace_fn fn,
+                             void *ctx, struct ws_err *err);
 
 /* Add them to a side. */
 enum ws_status ws_sides_read(struct ws_sides *sides, int side, const struct ws_trace_list *list,

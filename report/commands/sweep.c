@@ -53,22 +53,17 @@ static enum ws_status read_status(const char *path, char **text, const char **re
 	return WS_OK;
 }
 
-static enum ws_status add_trace(struct ws_sweep *sweep, const char *path,
-                                const struct ws_model_opts *opts, const char *reason,
+struct of_run {
+	struct ws_sweep *sweep;
+	const char *reason;
+};
+
+static enum ws_status add_trace(void *ctx, const struct ws_model *m, struct ws_joined_rows *rows,
                                 struct ws_err *err)
 {
-	struct ws_trace_file file = {0};
-	struct ws_model *m = NULL;
-	enum ws_status status = ws_trace_file_open(&file, path, err);
+	const struct of_run *run = ctx;
 
-	if (status == WS_OK) {
-		ws_trace_file_print_damage(&file);
-		status = ws_trace_file_model(&m, &file, opts, err);
-	}
-	WS_THEN(status, ws_sweep_add(sweep, m, reason, err));
-	ws_model_free(m);
-	ws_trace_file_close(&file);
-	return status;
+	return ws_sweep_add(run->sweep, m, rows, run->reason, err);
 }
 
 /* A trace, and what its state says; or a state alone. */
@@ -85,7 +80,7 @@ static enum ws_status add_run(struct ws_sweep *sweep, const char *path,
 		return WS_FAIL(err, NO_MEMORY, "out of memory");
 	status = read_status(is_trace ? status_path : path, &text, &reason, err);
 	if (status == WS_OK && (is_trace || access(path, F_OK) || !strstr(path, ".status")))
-		status = add_trace(sweep, path, opts, reason, err);
+		status = ws_trace_read(path, opts, add_trace, &(struct of_run){sweep, reason}, err);
 	else if (status == WS_OK && reason)
 		status = ws_sweep_add_failed(sweep, text, reason, err);
 	free(status_path);

@@ -102,6 +102,17 @@ enum ws_status ws_trace_file_model(struct ws_model **out, struct ws_trace_file *
 	return ws_model_open_reader(out, r, f->name, opts, err);
 }
 
+enum ws_status ws_trace_file_rows(struct ws_joined_rows *rows, struct ws_model **m,
+                                  struct ws_trace_file *f, const struct ws_model_opts *opts,
+                                  struct ws_err *err)
+{
+	const struct ws_trace_reader *r;
+
+	*m = NULL;
+	WS_FORWARD(ws_trace_file_reader(f, &r, err));
+	return ws_joined_rows_read(rows, r, f->name, opts, m, err);
+}
+
 void ws_trace_file_print_damage(struct ws_trace_file *f)
 {
 	const struct ws_trace_reader *r;

@@ -7,7 +7,7 @@
 #include "formats/import/import.h"
 #include "formats/trace/map.h"
 #include "formats/trace/reader.h"
-#include "report/model/open.h"
+#include "report/pass/joined_rows.h"
 
 struct ws_trace_file {
 	const char *name; /* as given; borrowed */
@@ -34,6 +34,11 @@ enum ws_status ws_trace_file_reader(struct ws_trace_file *f, const struct ws_tra
  * may be NULL. */
 enum ws_status ws_trace_file_model(struct ws_model **out, struct ws_trace_file *f,
                                    const struct ws_model_opts *opts, struct ws_err *err);
+
+/* Its joined rows, from a pass or a loaded model; free them and the model, also after a failure. */
+enum ws_status ws_trace_file_rows(struct ws_joined_rows *rows, struct ws_model **m,
+                                  struct ws_trace_file *f, const struct ws_model_opts *opts,
+                                  struct ws_err *err);
 
 /* A trace with holes is used as far as it goes, and that is said on stderr. */
 void ws_trace_file_print_damage(struct ws_trace_file *f);

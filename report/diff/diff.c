@@ -30,12 +30,12 @@ void ws_sides_free(struct ws_sides *s)
 }
 
 enum ws_status ws_sides_add(struct ws_sides *s, int side, const struct ws_model *m,
-                            struct ws_err *err)
+                            struct ws_joined_rows *rows, struct ws_err *err)
 {
 	struct ws_side *to = &s->d.side[side];
 
 	WS_FORWARD(WS_GROW(to->recordings, to->nrecordings + 1, s->capacity[side], err));
-	return ws_recording_read(&to->recordings[to->nrecordings++], &s->d.names, m, err);
+	return ws_recording_read(&to->recordings[to->nrecordings++], &s->d.names, m, rows, err);
 }
 
 /* --- is it the same work? ---------------------------------------------------------------- */

@@ -46,7 +46,8 @@ static struct launched launched_at(struct ws_reader *c, uint32_t i)
 {
 	const struct ws_joined_kernel *k = ws_joined_rows_kernel(c->rows, i);
 	const uint32_t call = k->call;
-	struct launched l = {k->start_ns, ws_reader_sample(c, k->step), i, *k};
+	/* when one began that has no time means nothing, and is no order */
+	struct launched l = {k->timed ? k->start_ns : 0, ws_reader_sample(c, k->step), i, *k};
 
 	if (l.sample != WS_NONE && call != WS_NONE)
 		l.launch_ns = ws_joined_rows_call(c->rows, call)->start_ns;

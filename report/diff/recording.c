@@ -298,13 +298,14 @@ static enum ws_status read_rows(struct ws_reader *c, struct ws_err *err)
 }
 
 enum ws_status ws_recording_read(struct ws_recording *out, struct ws_names *names,
-                                 const struct ws_model *m, struct ws_err *err)
+                                 const struct ws_model *m, struct ws_joined_rows *rows,
+                                 struct ws_err *err)
 {
 	struct ws_reader c = {.m = m, .r = out, .names = names};
 	enum ws_status status;
 
 	*out = (struct ws_recording){0};
-	status = ws_select(m, NULL, &c.sel, err);
+	status = ws_select_rows(m, rows, NULL, &c.sel, err);
 	c.rows = c.sel.rows;
 	WS_THEN(status, find_samples(&c, err));
 	WS_THEN(status, find_places(&c, err));

@@ -133,9 +133,10 @@ static inline const struct ws_work_item *ws_names_item(const struct ws_names *na
 }
 void ws_names_release(struct ws_names *names);
 
-/* Free with ws_recording_release, also after a failure. */
+/* As ws_sides_add. Free with ws_recording_release, also after a failure. */
 enum ws_status ws_recording_read(struct ws_recording *out, struct ws_names *names,
-                                 const struct ws_model *m, struct ws_err *err);
+                                 const struct ws_model *m, struct ws_joined_rows *rows,
+                                 struct ws_err *err);
 void ws_recording_release(struct ws_recording *r);
 /* Row i of each, to be used before the next is asked for. */
 static inline struct ws_work_call *ws_recording_call(struct ws_recording *r, size_t i)

@@ -12,6 +12,7 @@ struct reader {
 	struct ws_ranks *r;
 	struct ws_rank *rank;
 	const struct ws_model *m;
+	struct ws_joined_rows *rows;
 	struct ws_selection sel;
 	const struct ws_windows *windows;
 	struct ws_spans busy, compute, comm;
@@ -105,31 +106,29 @@ static enum ws_status take_key(struct ws_ranks *r, const struct ws_call_kind *ki
 }
 
 /* The step that a kernel belongs to, else the one in whose time it began; WS_NONE. */
-static uint32_t step_of_kernel(const struct reader *c, size_t k)
+static uint32_t step_of_kernel(const struct reader *c, const struct ws_joined_kernel *k)
 {
-	uint32_t step = ws_kernel_step(c->m, k);
-	int64_t start = c->m->kernels.start_ns[k];
+	uint32_t step = ws_joined_rows_step(c->rows, k->step);
 
 	for (uint32_t i = 0; i < c->rank->nsteps && step != WS_NONE; i++)
 		if (c->windows->window[i].step == step)
 			return i;
 	for (uint32_t i = 0; i < c->rank->nsteps; i++)
-		if (start >= c->windows->window[i].start_ns && start < c->windows->window[i].end_ns)
+		if (k->start_ns >= c->windows->window[i].start_ns &&
+		    k->start_ns < c->windows->window[i].end_ns)
 			return i;
 	return WS_NONE;
 }
 
-static enum ws_status add_call(struct reader *c, size_t k, struct ws_err *err)
+static enum ws_status add_call(struct reader *c, const struct ws_joined_kernel *k,
+                               const struct ws_collective *known, struct ws_err *err)
 {
-	const struct ws_kernels *kernels = &c->m->kernels;
-	uint32_t at = kernels->collective ? kernels->collective[k] : WS_NONE;
-	const struct ws_collective *known = at == WS_NONE ? NULL : &c->m->collectives[at];
 	struct ws_ranks *r = c->r;
 	struct ws_rank_call call = {
 	        .rank = (uint32_t)(r->n - 1),
 	        .step = step_of_kernel(c, k),
-	        .start_ns = c->rank->base_ns + kernels->start_ns[k],
-	        .end_ns = c->rank->base_ns + kernels->start_ns[k] + kernels->dur_ns[k],
+	        .start_ns = c->rank->base_ns + k->start_ns,
+	        .end_ns = c->rank->base_ns + k->start_ns + k->dur_ns,
 	        .has_sequence = known && known->sequence >= 0,
 	};
 
@@ -139,7 +138,7 @@ static enum ws_status add_call(struct reader *c, size_t k, struct ws_err *err)
 		return WS_OK;
 	}
 	call.slot = call.has_sequence ? known->sequence : c->rank->steps[call.step].number;
-	WS_FORWARD(take_kind(c, known, ws_model_short_name(c->m, ws_kernel_name(c->m, k)),
+	WS_FORWARD(take_kind(c, known, ws_model_short_name(c->m, c->m->configs[k->config].name),
 	                     &call.kind, err));
 	WS_FORWARD(take_key(r, &call.kind, &call.key, err));
 	WS_FORWARD(WS_GROW(r->calls, r->ncalls + 1, r->calls_capacity, err));
@@ -152,16 +151,16 @@ static enum ws_status add_call(struct reader *c, size_t k, struct ws_err *err)
 static enum ws_status gather_spans(struct reader *c, struct ws_err *err)
 {
 	const struct ws_model *m = c->m;
-	const struct ws_kernels *k = &m->kernels;
 
-	for (size_t i = 0; i < k->n; i++) {
-		int64_t start = k->start_ns[i], end = start + k->dur_ns[i];
+	for (size_t i = 0; i < c->rows->nkernels; i++) {
+		const struct ws_joined_kernel *k = ws_joined_rows_kernel(c->rows, i);
+		const int64_t start = k->start_ns, end = start + k->dur_ns;
 
-		if (k->flags[i] & WS_KERNEL_NO_TIME)
+		if (!k->timed)
 			continue;
-		WS_FORWARD(ws_spans_add(&c->busy, start, end, err));
-		WS_FORWARD(ws_spans_add(ws_kernel_is_comm(m, i) ? &c->comm : &c->compute, start,
-		                        end, err));
+		WS_FORWARD(ws_spans_cover(&c->busy, start, end, err));
+		WS_FORWARD(ws_spans_cover(k->class == WS_TEXT_COMM ? &c->comm : &c->compute, start,
+		                          end, err));
 	}
 	for (size_t i = 0; i < m->nwork; i++) {
 		const struct ws_work *w = &m->work[i];
@@ -182,7 +181,6 @@ static enum ws_status read_steps(struct reader *c, struct ws_err *err)
 {
 	struct ws_rank *rank = c->rank;
 
-	WS_FORWARD(ws_select(c->m, NULL, &c->sel, err));
 	WS_FORWARD(ws_windows(c->m, &c->sel, &c->windows, err));
 	rank->nsteps = c->windows->n;
 	WS_FORWARD(gather_spans(c, err));
@@ -208,7 +206,9 @@ static enum ws_status read_rank(struct reader *c, struct ws_err *err)
 	const struct ws_model *m = c->m;
 	struct ws_texts *texts = &c->r->texts;
 	struct ws_rank *rank = c->rank;
-	uint32_t device = m->kernels.n ? ws_kernel_device(m, 0) : WS_NONE;
+	const struct ws_joined_kernel *k =
+	        c->rows->nkernels ? ws_joined_rows_times(c->rows, 0) : NULL;
+	const uint32_t device = k ? m->configs[k->config].device : WS_NONE;
 
 	rank->number = ws_model_rank(m);
 	rank->has_number = rank->number >= 0;
@@ -220,13 +220,16 @@ static enum ws_status read_rank(struct reader *c, struct ws_err *err)
 		WS_FORWARD(
 		        ws_texts_add(texts, m->texts[m->devices[device].name], &rank->device, err));
 	WS_FORWARD(read_steps(c, err));
-	for (size_t k = 0; k < m->kernels.n; k++)
-		if (ws_kernel_is_comm(m, k) && !(m->kernels.flags[k] & WS_KERNEL_NO_TIME))
-			WS_FORWARD(add_call(c, k, err));
+	for (size_t i = 0; i < c->rows->nkernels; i++) {
+		k = ws_joined_rows_kernel(c->rows, i);
+		if (k->class == WS_TEXT_COMM && k->timed)
+			WS_FORWARD(add_call(c, k, ws_joined_rows_collective(c->rows, i), err));
+	}
 	return WS_OK;
 }
 
-enum ws_status ws_ranks_add(struct ws_ranks *r, const struct ws_model *m, struct ws_err *err)
+enum ws_status ws_ranks_add(struct ws_ranks *r, const struct ws_model *m,
+                            struct ws_joined_rows *rows, struct ws_err *err)
 {
 	struct reader c = {.r = r, .m = m};
 	enum ws_status status;
@@ -234,7 +237,9 @@ enum ws_status ws_ranks_add(struct ws_ranks *r, const struct ws_model *m, struct
 	WS_FORWARD(WS_GROW(r->ranks, r->n + 1, r->capacity, err));
 	c.rank = &r->ranks[r->n++];
 	*c.rank = (struct ws_rank){.offset_ns = NAN, .residual_ns = NAN};
-	status = read_rank(&c, err);
+	status = ws_select_rows(m, rows, NULL, &c.sel, err);
+	c.rows = c.sel.rows;
+	WS_THEN(status, read_rank(&c, err));
 	ws_selection_release(&c.sel);
 	ws_spans_release(&c.busy);
 	ws_spans_release(&c.compute);

@@ -179,11 +179,15 @@ static enum ws_status keep_flops(struct ws_sweep_run *run, const struct ws_model
 /* Of the GPU time of the measured steps. */
 static double softmax_share(const struct ws_model *m, const struct ws_selection *sel)
 {
+	struct ws_joined_rows *rows = sel->rows;
 	double softmax = 0;
 
-	for (size_t k = 0; k < m->kernels.n; k++)
-		if (sel->kernel[k] && ws_kernel_class(m, k) == WS_TEXT_SOFTMAX)
-			softmax += (double)m->kernels.dur_ns[k];
+	for (size_t i = 0; i < rows->nkernels; i++) {
+		const struct ws_joined_kernel *k = ws_joined_rows_kernel(rows, i);
+
+		if (k->class == WS_TEXT_SOFTMAX && ws_kernel_selected(m, sel, k, i))
+			softmax += (double)k->dur_ns;
+	}
 	return ws_stat_percent(softmax, (double)sel->gpu_ns);
 }
 
@@ -200,7 +204,8 @@ static enum ws_status keep_failure(struct ws_sweep *s, struct ws_sweep_run *run,
 }
 
 static enum ws_status keep_steps(struct ws_sweep *s, struct ws_sweep_run *run,
-                                 const struct ws_model *m, struct ws_err *err)
+                                 const struct ws_model *m, struct ws_joined_rows *rows,
+                                 struct ws_err *err)
 {
 	struct ws_filter steps = WS_FILTER_ALL;
 	const struct ws_windows *w = NULL;
@@ -208,7 +213,7 @@ static enum ws_status keep_steps(struct ws_sweep *s, struct ws_sweep_run *run,
 	enum ws_status status;
 
 	steps.scope = WS_SCOPE_STEPS;
-	status = ws_select(m, &steps, &sel, err);
+	status = ws_select_rows(m, rows, &steps, &sel, err);
 
 	WS_THEN(status, ws_windows(m, &sel, &w, err));
 	if (status == WS_OK && w->n && w->window[0].step != WS_NONE)
@@ -235,8 +240,8 @@ static enum ws_status new_run(struct ws_sweep *s, struct ws_sweep_run **run, str
 	return WS_OK;
 }
 
-enum ws_status ws_sweep_add(struct ws_sweep *s, const struct ws_model *m, const char *reason,
-                            struct ws_err *err)
+enum ws_status ws_sweep_add(struct ws_sweep *s, const struct ws_model *m,
+                            struct ws_joined_rows *rows, const char *reason, struct ws_err *err)
 {
 	struct ws_sweep_run *run;
 	int64_t peak = ws_memory_peak(m);
@@ -246,7 +251,7 @@ enum ws_status ws_sweep_add(struct ws_sweep *s, const struct ws_model *m, const 
 		WS_FORWARD(add_fact(s, run, m->facts[i].key, m->facts[i].value, err));
 	WS_FORWARD(add_device(s, run, m, err));
 	WS_FORWARD(keep_failure(s, run, reason, err));
-	WS_FORWARD(keep_steps(s, run, m, err));
+	WS_FORWARD(keep_steps(s, run, m, rows, err));
 	run->tokens = (double)ws_fact_number(m, "tokens_per_step");
 	run->images = (double)ws_fact_number(m, "images_per_step");
 	run->base_ns = m->file.base_ns;

@@ -10,10 +10,10 @@ struct ws_sweep;
 struct ws_sweep *ws_sweep_new(void);    /* NULL when memory is out */
 void ws_sweep_free(struct ws_sweep *s); /* after the report; NULL is legal */
 
-/* A trace, which is not needed any more. reason: why its run failed, NULL = it did not, unless the
+/* A trace, as for ws_sides_add. reason: why its run failed, NULL = it did not, unless the
  * trace says so. */
-enum ws_status ws_sweep_add(struct ws_sweep *s, const struct ws_model *m, const char *reason,
-                            struct ws_err *err);
+enum ws_status ws_sweep_add(struct ws_sweep *s, const struct ws_model *m,
+                            struct ws_joined_rows *rows, const char *reason, struct ws_err *err);
 /* A run that left no trace: lines "key=value" of its configuration. */
 enum ws_status ws_sweep_add_failed(struct ws_sweep *s, const char *facts, const char *reason,
                                    struct ws_err *err);

@@ -102,7 +102,7 @@ static void add(struct ws_sides *sides, int side, const struct program *p)
 	struct ws_model *m = tb_model(b);
 	struct ws_err err;
 
-	cr_assert_eq(ws_sides_add(sides, side, m, &err), WS_OK, "%s", err.text);
+	cr_assert_eq(ws_sides_add(sides, side, m, NULL, &err), WS_OK, "%s", err.text);
 	ws_model_free(m);
 	tb_free(b);
 }
@@ -275,8 +275,8 @@ Test(compare, b_against_a_mirrors_a_against_b)
 		struct tb *b = record(i % 2 ? &slow : &usual);
 		struct ws_model *m = tb_model(b);
 
-		cr_assert_eq(ws_sides_add(sides[0], i % 2, m, NULL), WS_OK);
-		cr_assert_eq(ws_sides_add(sides[1], !(i % 2), m, NULL), WS_OK);
+		cr_assert_eq(ws_sides_add(sides[0], i % 2, m, NULL, NULL), WS_OK);
+		cr_assert_eq(ws_sides_add(sides[1], !(i % 2), m, NULL, NULL), WS_OK);
 		ws_model_free(m);
 		tb_free(b);
 	}
@@ -358,7 +358,7 @@ Test(compare, other_phases_are_other_work)
 		tb_pop(b, i * 10000 + 999);
 	}
 	m = tb_model(b);
-	cr_assert_eq(ws_sides_add(sides, 1, m, NULL), WS_OK);
+	cr_assert_eq(ws_sides_add(sides, 1, m, NULL, NULL), WS_OK);
 	cr_assert_eq(ws_diff_make(sides, NULL, &report, &result, NULL), WS_OK);
 	cr_expect_str_eq(overall(report), "UNLIKE");
 	cr_expect_str_eq(tb_str(table(report, "diff-verdict"), 0, "verdict"),
@@ -522,7 +522,7 @@ static void add_copies(struct ws_sides *sides, int side, uint64_t copied, uint64
 		tb_pop(b, at + 2000);
 	}
 	m = tb_model(b);
-	cr_assert_eq(ws_sides_add(sides, side, m, NULL), WS_OK);
+	cr_assert_eq(ws_sides_add(sides, side, m, NULL, NULL), WS_OK);
 	ws_model_free(m);
 	tb_free(b);
 }

@@ -150,7 +150,7 @@ static void report_and_diff(uint64_t number, int wild, unsigned *opened)
 		struct ws_sides *sides = ws_sides_new();
 
 		for (int i = 0; i < 2; i++)
-			cr_assert(eq(int, ws_sides_add(sides, i, m[i], &err), WS_OK), "%s",
+			cr_assert(eq(int, ws_sides_add(sides, i, m[i], NULL, &err), WS_OK), "%s",
 			          err.text);
 		cr_assert(eq(int, ws_diff_make(sides, NULL, &report, &result, &err), WS_OK), "%s",
 		          err.text);

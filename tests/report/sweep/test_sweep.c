@@ -65,7 +65,7 @@ static struct ws_report *sweep_of(const struct point *points, size_t n, struct w
 		struct tb *b = recorded(&points[i]);
 		struct ws_model *m = tb_model(b);
 
-		cr_assert(eq(int, ws_sweep_add(*s, m, NULL, &err), WS_OK), "%s", err.text);
+		cr_assert(eq(int, ws_sweep_add(*s, m, NULL, NULL, &err), WS_OK), "%s", err.text);
 		ws_model_free(m);
 		tb_free(b);
 	}

@@ -60,6 +60,7 @@ static unsigned compare_file(const char *path, unsigned *filtered)
 		oracle_compare_loaded(m, &filters[i], path);
 	made = oracle_compare_streamed(r, m, path, &of_scopes);
 	oracle_compare_tables(r, m, path);
+	oracle_compare_runs(r, m, path);
 	for (unsigned i = 0; i < 24; i++)
 		*filtered += oracle_compare_filtered(r, m, i, path);
 	cr_expect(eq(u32, oracle_compare_joined(r, m, path), made > 2), "%s", path);

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/ranks/ranks.h"
+#include "report/sweep/sweep.h"
 #include "report/tables/needs.h"
 #include "tests/report/tables/oracle/compare.h"
 #include "tests/report/tables/oracle/oracle.h"
@@ -307,4 +309,73 @@ void oracle_compare_columns(const struct ws_trace_reader *r, const struct ws_mod
 	}
 	free(wanted);
 	ws_table_free(expected);
+}
+
+/* --- what compares traces ---------------------------------------------------------------- */
+
+struct comparisons {
+	struct ws_sides *sides;
+	struct ws_sweep *sweep;
+	struct ws_ranks *ranks;
+	struct ws_report *report[3];
+};
+
+/* A trace with itself, as a configuration, and as a rank. rows NULL: those of m. */
+static void compare_trace(struct comparisons *c, const struct ws_model *m,
+                          struct ws_joined_rows *rows, const char *where)
+{
+	const struct ws_sweep_opts opts = {.grade = WS_DIFF_OPTS_DEFAULT};
+	struct ws_diff_result result;
+	const char *alarm;
+	struct ws_err err;
+
+	c->sides = ws_sides_new();
+	c->sweep = ws_sweep_new();
+	c->ranks = ws_ranks_new();
+	for (int side = 0; side < 2; side++)
+		cr_assert(eq(int, ws_sides_add(c->sides, side, m, rows, &err), WS_OK), "%s: %s",
+		          where, err.text);
+	cr_assert(eq(int, ws_diff_make(c->sides, NULL, &c->report[0], &result, &err), WS_OK),
+	          "%s: %s", where, err.text);
+	cr_assert(eq(int, ws_sweep_add(c->sweep, m, rows, NULL, &err), WS_OK), "%s: %s", where,
+	          err.text);
+	cr_assert(eq(int, ws_sweep_make(c->sweep, &opts, &c->report[1], &err), WS_OK), "%s: %s",
+	          where, err.text);
+	cr_assert(eq(int, ws_ranks_add(c->ranks, m, rows, &err), WS_OK), "%s: %s", where, err.text);
+	cr_assert(eq(int, ws_ranks_make(c->ranks, &c->report[2], &alarm, &err), WS_OK), "%s: %s",
+	          where, err.text);
+}
+
+static void free_comparisons(struct comparisons *c)
+{
+	for (size_t i = 0; i < 3; i++)
+		ws_report_free(c->report[i]);
+	ws_sides_free(c->sides);
+	ws_sweep_free(c->sweep);
+	ws_ranks_free(c->ranks);
+}
+
+unsigned oracle_compare_runs(const struct ws_trace_reader *r, const struct ws_model *m,
+                             const char *where)
+{
+	struct comparisons streamed, loaded;
+	struct ws_joined_rows rows = {0};
+	struct ws_model *passed;
+	struct ws_err err;
+	unsigned made;
+
+	cr_assert(eq(int, ws_joined_rows_read(&rows, r, m->name, NULL, &passed, &err), WS_OK),
+	          "%s: %s", where, err.text);
+	made = rows.loaded == NULL;
+	compare_trace(&loaded, m, NULL, where);
+	compare_trace(&streamed, passed, &rows, where);
+	for (size_t i = 0; i < 3; i++)
+		for (size_t t = 0; t < loaded.report[i]->ntables; t++)
+			same_tables(loaded.report[i]->tables[t], streamed.report[i]->tables[t],
+			            where);
+	free_comparisons(&loaded);
+	free_comparisons(&streamed);
+	ws_joined_rows_free(&rows);
+	ws_model_free(passed);
+	return made;
 }

@@ -26,6 +26,9 @@ void oracle_compare_tables(const struct ws_trace_reader *r, const struct ws_mode
  * 0 when it declined, or nothing passes: it says then what the model does. */
 unsigned oracle_compare_filtered(const struct ws_trace_reader *r, const struct ws_model *m,
                                  unsigned which, const char *where);
+/* The trace compared with itself, swept, and as a rank: 1 when the pass did not decline. */
+unsigned oracle_compare_runs(const struct ws_trace_reader *r, const struct ws_model *m,
+                             const char *where);
 /* Joined rows; 1 when the pass did not decline. */
 unsigned oracle_compare_joined(const struct ws_trace_reader *r, const struct ws_model *m,
                                const char *where);
