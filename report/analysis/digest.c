@@ -143,7 +143,6 @@ static enum ws_status add_ranges(struct filling *f, struct ws_err *err)
 		struct ws_path_sums *sums = ws_digest_path(f->d, r->path);
 		const bool selected = ws_range_selected(f->m, f->sel, r);
 
-		f->d->open_ranges += r->is_open;
 		if (span.start_ns <= span.end_ns) {
 			if (r->parent != WS_NONE)
 				widen(f, r->parent, span.start_ns, span.end_ns);
@@ -252,7 +251,6 @@ enum ws_status ws_digest_of_rows(struct ws_digest *d, const struct ws_model *m,
 
 	WS_THEN(status, add_all(&f, err));
 	ws_digest_finish(d);
-	d->nranges = sel->rows->nranges;
 	ws_spill_close(&f.spans);
 	ws_arena_free(&f.temp);
 	return status;

@@ -105,7 +105,6 @@ struct ws_digest {
 	int64_t *flops;             /* by kernel name: of operations all of whose kernels it is */
 	uint8_t *flops_unknown;     /* by kernel name: some kernels have no such operation */
 	size_t ntexts;
-	uint64_t nranges, open_ranges;
 	uint64_t kernels;
 	uint64_t ncalls; /* of any scope */
 	int64_t gpu_ns;

@@ -54,7 +54,6 @@ static enum ws_status begin_range(void *ctx, uint32_t range, struct ws_err *err)
 		r->op = range;
 		r->counted = 1;
 	}
-	p->d->nranges++;
 	return ws_pass_begin_step(p, range, err);
 }
 
@@ -117,7 +116,6 @@ static enum ws_status close_range(void *ctx, uint32_t range, int open, struct ws
 	uint32_t step = r->step;
 
 	add_bounded(p, &p->range_ns, r->end_ns - r->start_ns);
-	p->d->open_ranges += (uint64_t)open;
 	p->m->ranges.folded += is->depth >= WS_RANGE_MAX_DEPTH;
 	if ((p->scope != WS_SCOPE_ALL || p->sink) && step == WS_NONE)
 		step = ws_pass_step_holding(p, p->l.thread_process[is->thread],

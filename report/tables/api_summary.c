@@ -95,7 +95,7 @@ enum ws_status ws_tab_api_summary(const struct ws_table_context *tab, struct ws_
 	struct api_summary s = {.tab = tab};
 
 	WS_FORWARD(gather(&s, err));
-	if (!m->api.n && !tab->digest->ncalls) {
+	if (!tab->digest->ncalls) {
 		ws_table_set_not_recorded(t,
 		                          "No API calls were recorded: the program made none, or "
 		                          "they were left out (`warpsheet record --api` chooses).");

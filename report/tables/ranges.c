@@ -139,9 +139,9 @@ static enum ws_status find_rows(struct ranges *s, struct ws_err *err)
 
 static void add_notes(const struct ranges *s, struct ws_table *t)
 {
-	const struct ws_digest *d = s->digest;
+	const struct ws_ranges *r = &s->m->ranges;
 
-	if (!d->nranges)
+	if (!r->npaths)
 		ws_table_set_not_recorded(t, "The program made no NVTX ranges, or they were not "
 		                             "recorded.");
 	ws_table_note(t,
@@ -149,11 +149,11 @@ static void add_notes(const struct ranges *s, struct ws_table *t)
 	              "exclusive columns add up to all kernels; the inclusive ones count a "
 	              "kernel in every range around its launch.",
 	              (double)s->gpu_ns / 1e6);
-	if (d->open_ranges)
+	if (r->open)
 		ws_table_note(t,
 		              "%llu ranges were still open when the trace ended; they are taken to "
 		              "end with its last record.",
-		              (unsigned long long)d->open_ranges);
+		              (unsigned long long)r->open);
 }
 
 enum ws_status ws_tab_ranges(const struct ws_table_context *tab, struct ws_table *t,

@@ -77,17 +77,6 @@ static inline const char *ws_path_style(const struct ws_model *m, uint32_t p)
 {
 	return m->ranges.paths[p].style ? "StartEnd" : "PushPop";
 }
-/* The path row that a kernel counts in exclusively. */
-static inline uint32_t ws_kernel_path(const struct ws_model *m, size_t k)
-{
-	uint32_t r = m->kernels.range[k];
-
-	if (r != WS_NONE)
-		return m->ranges.path[r];
-	return m->kernels.flags[k] & WS_KERNEL_NO_LAUNCH ? ws_path_no_launch(m)
-	                                                 : ws_path_no_range(m);
-}
-
 /* NO_MEMORY when the table lost something for lack of it. */
 enum ws_status ws_table_done(const struct ws_table *t, struct ws_err *err);
 

@@ -6,6 +6,17 @@
 
 #include "report/tables/tables.h"
 
+/* The path row that a kernel counts in exclusively. */
+static inline uint32_t ws_kernel_path(const struct ws_model *m, size_t k)
+{
+	uint32_t r = m->kernels.range[k];
+
+	if (r != WS_NONE)
+		return m->ranges.path[r];
+	return m->kernels.flags[k] & WS_KERNEL_NO_LAUNCH ? ws_path_no_launch(m)
+	                                                 : ws_path_no_range(m);
+}
+
 /* group[k] is the group of kernel k, WS_NONE = in none. */
 enum ws_status oracle_group_kernels(const struct ws_model *m, const uint32_t *group, size_t ngroups,
                                     struct ws_group *out, struct ws_err *err);
