@@ -20,6 +20,9 @@ BOUNDS = [
     (64, ["export", "-o", "t.sqlite"]),
     (64, ["export", "-o", "t.json.gz"]),
     (64, ["export", "-o", "t.csv"]),
+    (64, ["export", "--rollup", "-o", "sums.parquet"]),
+    (64, ["sweep"]),
+    (64, ["diff", "t.wtrace"]),
 ]
 
 
