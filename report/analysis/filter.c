@@ -422,13 +422,6 @@ static void select_calls(struct selector *c)
 	}
 }
 
-/* Who asks by number, has a loaded model. */
-static void select_ranges(struct selector *c)
-{
-	for (uint32_t i = 0; c->s->range && i < c->rows->nranges; i++)
-		c->s->range[i] = ws_range_selected(c->m, c->s, ws_joined_rows_range(c->rows, i));
-}
-
 /* Framework operations, which a pass declines, and allocations. */
 static void select_host(struct selector *c)
 {
@@ -471,7 +464,6 @@ static void select_all(struct selector *c)
 	int any = 0, of_any = !c->f || (!c->f->kernel && !c->f->has_stream);
 
 	select_host(c);
-	select_ranges(c);
 	select_kernels(c);
 	select_work(c);
 	select_calls(c);
@@ -494,13 +486,11 @@ static enum ws_status allocate(struct selector *c, struct ws_err *err)
 	WS_NEW(&s->arena, s->op, m->cpu_ops.tree.n);
 	WS_NEW(&s->arena, s->memory, m->nmemory);
 	WS_NEW(&s->arena, s->kept, 1);
-	if (rows->loaded || (c->f && !ws_filter_is_all(c->f))) {
+	if (c->f && !ws_filter_is_all(c->f)) {
 		WS_NEW(&s->arena, s->kernel, rows->nkernels);
 		WS_NEW(&s->arena, s->any_scope, rows->nkernels);
 	}
-	if (rows->loaded)
-		WS_NEW(&s->arena, s->range, rows->nranges);
-	if (rows->loaded || s->has_launched || s->has_nvtx)
+	if (s->has_launched || s->has_nvtx)
 		WS_NEW(&s->arena, s->call, rows->ncalls);
 	if (s->has_nvtx)
 		WS_NEW(&s->arena, s->inside, rows->nranges);

@@ -11,9 +11,9 @@
 
 struct ws_selection {
 	struct ws_joined_rows *rows; /* what is selected from; NULL: of a pass without rows */
-	/* 1 = in the report; by row of kernels, ranges, calls, and by the model's other things.
-	 * Of a pass kernel and call are NULL where a row tells it by itself, and range is. */
-	uint8_t *kernel, *range, *call, *work, *op, *memory;
+	/* 1 = in the report; by row of kernels and calls, NULL where a row tells it by itself, and
+	 * by the model's other things */
+	uint8_t *kernel, *call, *work, *op, *memory;
 	uint8_t *inside; /* by row of ranges: the pattern keeps it; NULL: there is none */
 	/* kernels and other device work that pass every filter but the scope: what a device did
 	 * before a step is no idle time, whatever the report is about. NULL: all */

@@ -3,11 +3,10 @@
 #include "report/tables/tables.h"
 
 #define ALWAYS  (-1)
-#define ROWS    (1u << 31) /* of a loaded model, and no part of a digest */
 #define CLASSES (WS_DIGEST_PLACES | WS_DIGEST_NAMES)
 
 /* A table, one of its columns, and what that takes. Every table says where kernels ran on the CPU.
- * Tables that are not here need rows. */
+ * A table that is not here gets all there is. */
 static const struct need {
 	const struct ws_table_def *def;
 	int column;
@@ -23,6 +22,7 @@ static const struct need {
         {&ws_def_kernel_summary, WS_TC_kernel_summary_per_step, WS_DIGEST_STEPS},
         {&ws_def_kernel_summary, WS_TC_kernel_summary_flops, WS_DIGEST_COSTS},
         {&ws_def_kernel_summary, WS_TC_kernel_summary_tflops, WS_DIGEST_COSTS},
+        {&ws_def_kernel_trace, ALWAYS, WS_DIGEST_ROWS},
         {&ws_def_kernel_launches, ALWAYS, WS_DIGEST_KERNELS},
         {&ws_def_classes, ALWAYS, CLASSES},
         {&ws_def_ranges, ALWAYS, WS_DIGEST_PATHS},
@@ -58,20 +58,20 @@ static const struct need {
         {&ws_def_method, ALWAYS, WS_DIGEST_KERNELS},
 };
 
-unsigned ws_table_needs(const struct ws_table_def *def, const uint8_t *columns, int *rows)
+unsigned ws_table_needs(const struct ws_table_def *def, const uint8_t *columns)
 {
 	unsigned parts = 0;
-	int known = 0;
+	bool known = false;
 
 	for (size_t i = 0; i < sizeof(needs) / sizeof(*needs); i++) {
 		const struct need *need = &needs[i];
 
 		if (need->def != def)
 			continue;
-		known = 1;
+		known = true;
 		if (need->column == ALWAYS || !columns || columns[need->column])
 			parts |= need->parts;
 	}
-	*rows = !known || parts & ROWS;
-	return parts & ~ROWS;
+	return known ? parts
+	             : WS_DIGEST_KERNELS | WS_DIGEST_JOINED | WS_DIGEST_CALLS | WS_DIGEST_NAMES;
 }

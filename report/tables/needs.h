@@ -5,7 +5,6 @@
 
 /*
  * Parts of a digest (enum ws_digest_part) that the table is made from;
- * columns[c] = 0: column c is not wanted; NULL: all are. *rows = 1 when the
- * table needs the rows of a loaded model, too.
+ * columns[c] = 0: column c is not wanted; NULL: all are.
  */
-unsigned ws_table_needs(const struct ws_table_def *def, const uint8_t *columns, int *rows);
+unsigned ws_table_needs(const struct ws_table_def *def, const uint8_t *columns);

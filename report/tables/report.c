@@ -81,16 +81,12 @@ static enum ws_status make(const struct ws_table_context *all, const struct ws_t
 
 /* What these tables are views of; columns: of the only one, those that are wanted, NULL = all. */
 static unsigned parts_of(const struct ws_table_def *const *defs, size_t ndefs,
-                         const uint8_t *columns, bool *need_rows)
+                         const uint8_t *columns)
 {
 	unsigned parts = 0;
-	int rows;
 
-	*need_rows = false;
-	for (size_t i = 0; i < ndefs; i++) {
-		parts |= ws_table_needs(defs[i], columns, &rows);
-		*need_rows |= rows != 0;
-	}
+	for (size_t i = 0; i < ndefs; i++)
+		parts |= ws_table_needs(defs[i], columns);
 	return parts;
 }
 
@@ -189,8 +185,7 @@ enum ws_status ws_report_make_tables(const struct ws_model *m, const struct ws_f
 	struct ws_selection sel = {0};
 	struct ws_digest d = {0};
 	struct ws_table_context tab = {.m = m, .sel = &sel, .digest = &d};
-	bool need_rows;
-	const unsigned parts = parts_of(defs, ndefs, NULL, &need_rows);
+	const unsigned parts = parts_of(defs, ndefs, NULL);
 	enum ws_status status;
 
 	*out = NULL;
@@ -332,14 +327,13 @@ enum ws_status ws_report_stream(const struct ws_trace_reader *r, const char *nam
                                 const uint8_t *columns, struct ws_report **out,
                                 const char **declined, struct ws_err *err)
 {
-	const bool is_trace = ndefs == 1 && defs[0] == &ws_def_kernel_trace;
-	bool need_rows, select = is_trace || !ws_filter_is_all(filter);
-	const struct asked a = {
-	        r, name, opts, filter, defs, ndefs, parts_of(defs, ndefs, columns, &need_rows)};
+	const struct asked a = {r, name, opts, filter, defs, ndefs, parts_of(defs, ndefs, columns)};
+	/* the trace of kernels is of rows of any scope, too */
+	bool select = defs[0] == &ws_def_kernel_trace || !ws_filter_is_all(filter);
 
 	*out = NULL;
-	*declined = need_rows && !is_trace ? "a table needs rows" : NULL;
-	if (!*declined && !select)
+	*declined = NULL;
+	if (!select)
 		WS_FORWARD(stream_summed(&a, out, &select, declined, err));
 	/* rows know whether there is nothing at all, and it is said then */
 	return *declined || !select ? WS_OK : stream_selected(&a, out, declined, err);

@@ -24,7 +24,7 @@ enum ws_status ws_report_make_tables(const struct ws_model *m, const struct ws_f
 void ws_report_keep(struct ws_report *report, struct ws_model **m);
 /*
  * These tables of what passes a filter in one pass, without loading rows. Where
- * a table or the trace needs them *declined says why and *out is NULL: make a
+ * the trace needs them *declined says why and *out is NULL: make a
  * model then. columns: of the only table, those that are wanted (others may
  * be empty); NULL = all. opts may be NULL. USAGE, with what comes near: nothing passes.
  */

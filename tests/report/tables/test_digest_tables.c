@@ -107,6 +107,84 @@ Test(digest_tables, of_imported_traces)
 	cr_expect(eq(u32, filtered, 0));
 }
 
+/* --- filters ------------------------------------------------------------------------------- */
+
+/* The kernels that the pass keeps of what --nvtx names, by their first letters; NULL: it declines.
+ */
+static const char *kept_by_pass(struct tb *b, const char *nvtx, char kept[8])
+{
+	const struct ws_table_def *def = ws_table_def_by_name("kernel-trace");
+	struct ws_filter filter = WS_FILTER_ALL;
+	const struct ws_bytes bytes = tb_bytes(b);
+	struct ws_trace_reader *r = NULL;
+	struct ws_report *report = NULL;
+	const char *declined = NULL;
+	struct ws_err err;
+	size_t n = 0;
+
+	filter.nvtx = nvtx;
+	cr_assert(eq(int, ws_trace_reader_open_mem(&r, bytes.ptr, bytes.len, &err), WS_OK));
+	cr_assert(eq(int,
+	             ws_report_stream(r, "", NULL, &filter, &def, 1, NULL, &report, &declined,
+	                              &err),
+	             WS_OK),
+	          "%s", err.text);
+	for (; report && n < report->tables[0]->nrows; n++)
+		kept[n] =
+		        *(const char *)ws_table_cells(report->tables[0], n)[WS_TC_kernel_trace_name]
+		                 .text.ptr;
+	kept[n] = 0;
+	ws_report_free(report);
+	ws_trace_reader_free(r);
+	return declined ? NULL : kept;
+}
+
+/* A pass numbers ranges as they begin in the file; instances are numbered as a model's. */
+Test(digest_tables, instances_that_begin_together_stand_by_thread)
+{
+	struct tb *b = tb_new();
+	char kept[8];
+
+	tb_thread(b, 2, 100);
+	tb_on_thread(b, 2);
+	tb_push(b, 10, "layer");
+	tb_launch(b, 11, "a", 100, 1);
+	tb_pop(b, 15);
+	ws_trace_writer_flush(tb_writer(b), NULL);
+	tb_on_thread(b, 1);
+	tb_push(b, 10, "layer");
+	tb_push(b, 11, "layer"); /* in another */
+	tb_launch(b, 12, "b", 110, 1);
+	tb_pop(b, 13);
+	tb_pop(b, 15);
+	tb_push(b, 20, "layer");
+	tb_launch(b, 21, "c", 120, 1);
+	tb_pop(b, 25);
+	ws_model_free(tb_model(b));
+	cr_expect_str_eq(kept_by_pass(b, "layer#0", kept), "b");
+	cr_expect_str_eq(kept_by_pass(b, "layer#1", kept), "a");
+	cr_expect_str_eq(kept_by_pass(b, "layer#1..2", kept), "ac");
+	cr_expect_str_eq(kept_by_pass(b, "layer", kept), "abc");
+	tb_free(b);
+}
+
+/* Paths do not have the numbers of names. */
+Test(digest_tables, names_as_they_were_recorded_need_rows)
+{
+	struct tb *b = tb_new();
+	char kept[8];
+
+	for (int i = 0; i < 2; i++) {
+		tb_push(b, 100 * i + 10, i ? "batch#8" : "batch#7");
+		tb_launch(b, 100 * i + 11, i ? "b" : "a", 100 * i + 20, 1);
+		tb_pop(b, 100 * i + 15);
+	}
+	ws_model_free(tb_model(b));
+	cr_expect_str_eq(kept_by_pass(b, "batch*", kept), "ab");
+	cr_expect(eq(ptr, (void *)kept_by_pass(b, "batch#8", kept), NULL));
+	tb_free(b);
+}
+
 /* --- what needs rows ----------------------------------------------------------------------- */
 
 /* The pass declines such traces, for this reason, and the model makes the same tables. */

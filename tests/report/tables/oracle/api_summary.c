@@ -41,9 +41,9 @@ static enum ws_status gather(struct api_summary *s, struct ws_err *err)
 	if (!s->group || !s->dur_ns || !s->stats || !s->failed || !s->order)
 		return WS_FAIL(err, NO_MEMORY, "no memory for the API summary");
 	for (size_t i = 0; i < a->n; i++) {
-		s->group[i] = s->tab->sel->call[i] ? a->name[i] : WS_NONE;
+		s->group[i] = oracle_keeps_call(s->tab, i) ? a->name[i] : WS_NONE;
 		s->dur_ns[i] = a->end_ns[i] - a->start_ns[i];
-		if (!s->tab->sel->call[i])
+		if (!oracle_keeps_call(s->tab, i))
 			continue;
 		s->failed[a->name[i]] += a->failed[i];
 		s->total_ns += s->dur_ns[i];

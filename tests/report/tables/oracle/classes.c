@@ -31,7 +31,7 @@ static void add_up(struct classes *s)
 		struct class_sum *by_name = &s->sums[config->name_class];
 		int64_t ns = m->kernels.dur_ns[k];
 
-		if (!s->tab->sel->kernel[k])
+		if (!oracle_keeps_kernel(s->tab, k))
 			continue;
 		sum->kernels++;
 		sum->gpu_ns += ns;

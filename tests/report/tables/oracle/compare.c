@@ -9,7 +9,6 @@
 
 #include "report/ranks/ranks.h"
 #include "report/sweep/sweep.h"
-#include "report/tables/needs.h"
 #include "tests/report/tables/oracle/compare.h"
 #include "tests/report/tables/oracle/oracle.h"
 #include "tests/support/trace_builder.h"
@@ -190,30 +189,21 @@ static unsigned compare_scope(const struct ws_trace_reader *r, const struct ws_m
 static unsigned compare_tables(const struct ws_trace_reader *r, const struct ws_model *m,
                                const struct ws_filter *filter, const char *where)
 {
-	const struct ws_table_def *passed[64];
 	struct ws_report *streamed = NULL, *loaded = NULL;
 	const char *declined = NULL;
-	size_t ndefs, n = 0;
-	const struct ws_table_def *const *defs = ws_table_defs(&ndefs);
+	size_t n;
+	const struct ws_table_def *const *defs = ws_table_defs(&n);
 	enum ws_status status;
 	struct ws_err err;
 
-	for (size_t i = 0; i < ndefs; i++) {
-		int rows;
-
-		ws_table_needs(defs[i], NULL, &rows);
-		if (!rows)
-			passed[n++] = defs[i];
-	}
-	cr_assert(gt(sz, n, 15));
-	status = ws_report_stream(r, m->name, NULL, filter, passed, n, NULL, &streamed, &declined,
+	status = ws_report_stream(r, m->name, NULL, filter, defs, n, NULL, &streamed, &declined,
 	                          &err);
 	cr_assert(status == WS_OK || status == WS_USAGE, "%s: %s", where, err.text);
 	if (status == WS_USAGE)
 		same_refusal(m, filter, err.text, where);
 	if (!streamed)
 		return 0;
-	cr_assert(eq(int, ws_report_make_tables(m, filter, passed, n, &loaded, &err), WS_OK),
+	cr_assert(eq(int, ws_report_make_tables(m, filter, defs, n, &loaded, &err), WS_OK),
 	          "%s: %s", where, err.text);
 	cr_assert(eq(str, (char *)loaded->filter, (char *)streamed->filter), "%s", where);
 	cr_assert(eq(str, (char *)loaded->scope, (char *)streamed->scope), "%s", where);

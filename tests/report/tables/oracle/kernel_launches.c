@@ -80,7 +80,7 @@ static enum ws_status find_groups(struct launches *s, struct ws_err *err)
 	for (size_t k = 0; k < m->kernels.n; k++) {
 		uint32_t config = m->kernels.config[k];
 
-		s->group[k] = s->tab->sel->kernel[k] ? s->group_of[config] : WS_NONE;
+		s->group[k] = oracle_keeps_kernel(s->tab, k) ? s->group_of[config] : WS_NONE;
 		if (s->group[k] != WS_NONE)
 			ws_launch_stat_add(&s->stats[s->group[k]], &m->configs[config], 1,
 			                   m->kernels.dur_ns[k]);

@@ -119,8 +119,8 @@ static enum ws_status gather(struct summary *s, struct ws_err *err)
 		uint32_t name = ws_kernel_name(m, k);
 		const struct ws_config *config = &m->configs[m->kernels.config[k]];
 
-		s->group[k] = sel->kernel[k] ? name : WS_NONE;
-		if (!sel->kernel[k])
+		s->group[k] = oracle_keeps_kernel(s->tab, k) ? name : WS_NONE;
+		if (!oracle_keeps_kernel(s->tab, k))
 			continue;
 		s->in_steps[name] += (uint64_t)ws_step_selected(m, sel, ws_kernel_step(m, k));
 		WS_FORWARD(see(&s->seen[CLASS], name, ws_kernel_class(m, k), err));
@@ -294,7 +294,7 @@ static void add_notes(const struct summary *s, struct ws_table *t)
 	for (size_t k = 0; k < m->kernels.n; k++) {
 		uint32_t r = m->kernels.range[k];
 
-		if (!sel->kernel[k] || r == WS_NONE)
+		if (!oracle_keeps_kernel(s->tab, k) || r == WS_NONE)
 			continue;
 		if (m->range_marks[r] & WS_IN_WARM_UP) {
 			warm_up++;

@@ -17,6 +17,21 @@ static inline uint32_t ws_kernel_path(const struct ws_model *m, size_t k)
 	                                                 : ws_path_no_range(m);
 }
 
+/* Is kernel k, call or range i of the loaded model in the report? */
+static inline bool oracle_keeps_kernel(const struct ws_table_context *tab, size_t k)
+{
+	return ws_kernel_selected(tab->m, tab->sel, ws_joined_rows_kernel(tab->sel->rows, k), k);
+}
+static inline bool oracle_keeps_call(const struct ws_table_context *tab, size_t i)
+{
+	return ws_call_selected(tab->m, tab->sel, ws_joined_rows_call(tab->sel->rows, (uint32_t)i),
+	                        i);
+}
+static inline bool oracle_keeps_range(const struct ws_table_context *tab, uint32_t i)
+{
+	return ws_range_selected(tab->m, tab->sel, ws_joined_rows_range(tab->sel->rows, i));
+}
+
 /* group[k] is the group of kernel k, WS_NONE = in none. */
 enum ws_status oracle_group_kernels(const struct ws_model *m, const uint32_t *group, size_t ngroups,
                                     struct ws_group *out, struct ws_err *err);

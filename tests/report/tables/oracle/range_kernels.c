@@ -51,7 +51,7 @@ static enum ws_status find_pairs(struct range_kernels *s, struct ws_err *err)
 		uint64_t key = (uint64_t)pair.path << 32 | pair.name;
 
 		s->group[k] = WS_NONE;
-		if (!s->tab->sel->kernel[k])
+		if (!oracle_keeps_kernel(s->tab, k))
 			continue;
 		s->group[k] = ws_idmap_get(&s->map, key);
 		if (s->group[k] != WS_NONE)
@@ -95,7 +95,7 @@ static enum ws_status prepare_rows(struct range_kernels *s, struct ws_err *err)
 		s->place[ws_path_no_range(m)] = ws_path_no_range(m);
 		s->place[ws_path_no_launch(m)] = ws_path_no_launch(m);
 		for (uint32_t i = 0; i < m->ranges.n; i++)
-			s->instances[m->ranges.path[i]] += s->tab->sel->range[i];
+			s->instances[m->ranges.path[i]] += oracle_keeps_range(s->tab, i);
 		ws_order_identity(s->order, s->npairs);
 	}
 	free(paths);

@@ -127,7 +127,7 @@ static void count_kernels(struct ranges *s)
 		if (k && ws_kernel_device(m, k) != ws_kernel_device(m, k - 1))
 			for (size_t p = 0; p < s->npaths; p++)
 				ws_union_next_device(&s->sums[p].busy);
-		if (s->tab->sel->kernel[k])
+		if (oracle_keeps_kernel(s->tab, k))
 			count_kernel(s, k);
 	}
 }
@@ -176,7 +176,7 @@ static enum ws_status count_ranges(struct ranges *s, struct ws_err *err)
 	}
 	/* children before parents: what a child launched, its parent did */
 	for (uint32_t i = (uint32_t)r->n; i-- > 0;) {
-		int selected = s->tab->sel->range[i];
+		int selected = oracle_keeps_range(s->tab, i);
 		struct sums *sums = &s->sums[r->path[i]];
 
 		if (s->first_ns[i] <= s->last_ns[i]) {

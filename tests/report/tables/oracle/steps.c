@@ -25,7 +25,7 @@ static enum ws_status step_times(const struct ws_model *m, const struct ws_selec
 	for (size_t k = 0; k < m->kernels.n; k++) {
 		uint32_t s = ws_kernel_step(m, k);
 
-		if (s == WS_NONE || !sel->any_scope[k])
+		if (s == WS_NONE || (sel->any_scope && !sel->any_scope[k]))
 			continue;
 		out->gpu[s].kernels++;
 		out->gpu[s].total_ns += m->kernels.dur_ns[k];
