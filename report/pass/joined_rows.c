@@ -300,7 +300,7 @@ enum ws_status ws_joined_rows_read(struct ws_joined_rows *rows, const struct ws_
                                    const char *name, const struct ws_model_opts *opts,
                                    struct ws_model **m, struct ws_err *err)
 {
-	struct ws_digest none;
+	struct ws_digest none = {0}; /* where there is no room for rows no pass begins */
 	const char *declined;
 	enum ws_status status = ws_joined_rows_pass(rows, r, name, opts, WS_SCOPE_ALL,
 	                                            WS_DIGEST_ROWS, m, &none, &declined, err);
