@@ -494,11 +494,6 @@ enum ws_status ws_block_encode(struct ws_block_encoder *e, const struct ws_row_b
 	return WS_OK;
 }
 
-static struct ws_bytes bytes_of(const char *text)
-{
-	return (struct ws_bytes){text, strlen(text)};
-}
-
 enum ws_status ws_block_schema_rows(struct ws_row_buf *b, struct ws_err *err)
 {
 	for (unsigned id = 0; id < WS_KIND_END; id++) {
@@ -508,11 +503,11 @@ enum ws_status ws_block_schema_rows(struct ws_row_buf *b, struct ws_err *err)
 			const struct ws_column_def *column = &def->columns[c];
 			struct ws_row_schema row = {
 			        .kind = id,
-			        .kind_name = bytes_of(def->name),
+			        .kind_name = ws_bytes_of(def->name),
 			        .column = column->id,
-			        .column_name = bytes_of(column->name),
+			        .column_name = ws_bytes_of(column->name),
 			        .type = column->type,
-			        .unit = bytes_of(column->unit),
+			        .unit = ws_bytes_of(column->unit),
 			};
 
 			WS_FORWARD(ws_row_buf_add(b, &row, err));

@@ -131,7 +131,7 @@ enum ws_status ws_import_device_attr(struct ws_import_out *o, uint64_t id, const
 {
 	struct ws_row_device_attr row = {.device = id, .value = value};
 
-	WS_FORWARD(ws_import_text(o, (struct ws_bytes){attr, strlen(attr)}, &row.attr, err));
+	WS_FORWARD(ws_import_text(o, ws_bytes_of(attr), &row.attr, err));
 	return ws_import_row(o, WS_KIND_DEVICE_ATTR, &row, err);
 }
 

@@ -205,8 +205,7 @@ static bool has_meta(const struct ws_column_data *t, struct ws_bytes key, struct
 static struct ws_bytes find_meta(const struct ws_column_data *t, const char *key)
 {
 	for (uint64_t i = 0; i < t->rows; i++)
-		if (is_equal(ws_merge_blob(t, WS_COL_meta_key, i),
-		             (struct ws_bytes){key, strlen(key)}))
+		if (is_equal(ws_merge_blob(t, WS_COL_meta_key, i), ws_bytes_of(key)))
 			return ws_merge_blob(t, WS_COL_meta_value, i);
 	return (struct ws_bytes){NULL, 0};
 }

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "formats/schema/schema.def"
 
@@ -15,6 +16,11 @@ struct ws_bytes {
 	const void *ptr;
 	size_t len;
 };
+
+static inline struct ws_bytes ws_bytes_of(const char *text)
+{
+	return (struct ws_bytes){text, strlen(text)};
+}
 
 enum ws_type {
 	WS_TYPE_U64 = 1,

@@ -48,7 +48,7 @@ const char *ws_loss_name(int i)
 	return (size_t)i < sizeof(names) / sizeof(*names) ? names[i] : NULL;
 }
 
-static void fact_number(const char *key, int64_t value)
+void ws_workload_number(const char *key, int64_t value)
 {
 	char text[32];
 
@@ -60,20 +60,20 @@ void ws_image_facts(const struct ws_image_model *model, const struct ws_image_op
 {
 	struct ws_image_options o = ws_image_defaults(model, options);
 
-	fact_number("image_size", o.size);
-	fact_number("channels", o.channels);
-	fact_number("classes", o.classes);
+	ws_workload_number("image_size", o.size);
+	ws_workload_number("channels", o.channels);
+	ws_workload_number("classes", o.classes);
 	wsnvtx_workload("layout", ws_layout_name(o.layout));
 	wsnvtx_workload("activation", ws_activation_name(o.activation));
 	wsnvtx_workload("loss", ws_loss_name(o.loss));
 	if (o.xavier)
 		wsnvtx_workload("init", "xavier");
 	if (o.width_divisor > 1)
-		fact_number("width_divisor", o.width_divisor);
+		ws_workload_number("width_divisor", o.width_divisor);
 	if (!model->signal)
 		return;
-	fact_number("kernel_width", o.kernel_width);
-	fact_number("depth_multiplier", o.depth_multiplier);
+	ws_workload_number("kernel_width", o.kernel_width);
+	ws_workload_number("depth_multiplier", o.depth_multiplier);
 	wsnvtx_workload("residual", o.plain ? "no" : "yes");
 }
 

@@ -67,7 +67,9 @@ enum ws_status ws_image_build(struct ws_graph *graph, const struct ws_image_mode
                               const struct ws_image_options *options, bool with_loss,
                               struct ws_model_io *io, struct ws_err *err);
 
-/* State what is special to image models as facts of the run (warpsheet_nvtx.h: workload). */
+/* A whole number as a fact of the run (warpsheet_nvtx.h: workload). */
+void ws_workload_number(const char *key, int64_t value);
+/* State what is special to image models as facts. */
 void ws_image_facts(const struct ws_image_model *model, const struct ws_image_options *options);
 
 /* The option values: the i-th name, NULL after the last. Losses begin at 1. */

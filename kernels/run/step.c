@@ -363,14 +363,6 @@ enum ws_status ws_step_write(struct ws_step *step, const char *tensor, const dou
 
 /* --- the whole run ----------------------------------------------------------------- */
 
-static void fact_number(const char *key, int64_t value)
-{
-	char text[32];
-
-	snprintf(text, sizeof(text), "%" PRId64, value);
-	wsnvtx_workload(key, text);
-}
-
 static void fact_loss_scale(struct ws_loss_scale scaling)
 {
 	char text[32] = "dynamic";
@@ -388,13 +380,13 @@ static void state_facts(const struct ws_step_run_options *options, const struct 
 	char seed[32];
 
 	wsnvtx_workload("model", o->model->name);
-	fact_number("batch", o->batch);
+	ws_workload_number("batch", o->batch);
 	if (o->model->image)
 		ws_image_facts(o->model->image, &o->image);
 	else
-		fact_number("context", o->context);
+		ws_workload_number("context", o->context);
 	if (o->layers)
-		fact_number("layers", o->layers);
+		ws_workload_number("layers", o->layers);
 	wsnvtx_workload("dtype", o->precision->name);
 	wsnvtx_workload("phase", ws_step_phase_name(o->phase));
 	wsnvtx_workload("fusion", ws_fusion_name(o->fusion));
@@ -405,8 +397,8 @@ static void state_facts(const struct ws_step_run_options *options, const struct 
 	if (o->phase >= WS_STEP_FORWARD_BACKWARD)
 		fact_loss_scale(ws_loss_scale_resolve(o->precision, o->loss_scale));
 	wsnvtx_workload("data", o->data ? "file" : "synthetic"); /* a path would tell too much */
-	fact_number("warmup", options->warmup);
-	fact_number("steps", options->steps);
+	ws_workload_number("warmup", options->warmup);
+	ws_workload_number("steps", options->steps);
 	snprintf(seed, sizeof(seed), "%" PRIu64, o->seed);
 	wsnvtx_workload("seed", seed);
 	wsnvtx_workload("backend", backend->ops->name);
@@ -414,9 +406,9 @@ static void state_facts(const struct ws_step_run_options *options, const struct 
 	if (*backend->libraries)
 		wsnvtx_workload("libraries", backend->libraries);
 	if (o->model->image)
-		fact_number("images_per_step", o->batch);
+		ws_workload_number("images_per_step", o->batch);
 	else
-		fact_number("tokens_per_step", o->batch * o->context);
+		ws_workload_number("tokens_per_step", o->batch * o->context);
 }
 
 static enum ws_status run_steps(const struct ws_step_run_options *options, struct ws_step *step,
@@ -451,10 +443,10 @@ enum ws_status ws_step_run_all(const struct ws_step_run_options *options,
 	state_facts(options, backend);
 	status = ws_step_open(&options->step, backend, pool, &step, &own);
 	if (status == WS_OK) {
-		fact_number("parameters", ws_graph_param_count(ws_step_graph(step)));
+		ws_workload_number("parameters", ws_graph_param_count(ws_step_graph(step)));
 		status = run_steps(options, step, &own);
 		if (step->scaler.dynamic)
-			fact_number("skipped_steps", step->skipped);
+			ws_workload_number("skipped_steps", step->skipped);
 	}
 	ws_step_close(step);
 	if (status != WS_OK) {

@@ -5,7 +5,7 @@ static void add_device_attr(struct ws_drain *d, uint32_t device, const char *nam
 {
 	struct ws_row_device_attr row = {
 	        .device = device,
-	        .attr = ws_drain_intern(d, (struct ws_bytes){name, strlen(name)}),
+	        .attr = ws_drain_intern(d, ws_bytes_of(name)),
 	        .value = value,
 	};
 

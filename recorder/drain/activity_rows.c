@@ -73,7 +73,7 @@ static uint64_t kernel_name(struct ws_drain *d, uint64_t address)
 	if (known)
 		return id;
 	snprintf(text, sizeof(text), "unknown kernel 0x%llx", (unsigned long long)address);
-	return ws_drain_intern(d, (struct ws_bytes){text, strlen(text)});
+	return ws_drain_intern(d, ws_bytes_of(text));
 }
 
 /* Device of a context; 0 when the context's record was never seen. */
@@ -280,7 +280,7 @@ static uint64_t call_name(struct ws_drain *d, uint32_t domain, uint32_t cbid)
 		         domain == WS_CUPTI_DOMAIN_DRIVER ? "driver" : "runtime", cbid);
 		name = text;
 	}
-	return ws_drain_intern(d, (struct ws_bytes){name, strlen(name)});
+	return ws_drain_intern(d, ws_bytes_of(name));
 }
 
 static enum ws_activity_fate add_api(struct ws_drain *d, const struct ws_activity_slot *slot,

@@ -330,7 +330,7 @@ static void intern_causes(struct ws_drain *d)
 		const char *name = ws_dropped_name((enum ws_dropped)i);
 
 		if (!d->causes[i])
-			d->causes[i] = ws_drain_intern(d, (struct ws_bytes){name, strlen(name)});
+			d->causes[i] = ws_drain_intern(d, ws_bytes_of(name));
 	}
 }
 

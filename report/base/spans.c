@@ -83,18 +83,11 @@ void ws_spans_merge(struct ws_spans *s)
 
 int64_t ws_spans_inside(const struct ws_spans *s, int64_t start_ns, int64_t end_ns)
 {
-	size_t lo = 0, hi = s->n;
 	int64_t ns = 0;
+	size_t i;
 
-	while (lo < hi) { /* the first that ends behind start */
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (s->span[mid].end_ns <= start_ns)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	for (size_t i = lo; i < s->n && s->span[i].start_ns < end_ns; i++) {
+	WS_COUNT_FIRST(i, s->n, s->span[i].end_ns <= start_ns);
+	for (; i < s->n && s->span[i].start_ns < end_ns; i++) {
 		int64_t from = s->span[i].start_ns > start_ns ? s->span[i].start_ns : start_ns;
 		int64_t to = s->span[i].end_ns < end_ns ? s->span[i].end_ns : end_ns;
 

@@ -28,7 +28,7 @@ enum ws_status ws_texts_add(struct ws_texts *t, struct ws_bytes text, uint32_t *
 enum ws_status ws_texts_add_str(struct ws_texts *t, const char *text, uint32_t *number,
                                 struct ws_err *err)
 {
-	return ws_texts_add(t, (struct ws_bytes){text, strlen(text)}, number, err);
+	return ws_texts_add(t, ws_bytes_of(text), number, err);
 }
 
 struct ws_bytes ws_texts_get(const struct ws_texts *t, uint32_t number)

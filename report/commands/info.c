@@ -41,7 +41,7 @@ static void put_label_text(struct ws_bytes label)
 
 static void put_label(const char *label)
 {
-	put_label_text((struct ws_bytes){label, strlen(label)});
+	put_label_text(ws_bytes_of(label));
 }
 
 static void put_count(const char *label, uint64_t n, const char *unit)

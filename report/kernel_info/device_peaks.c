@@ -193,8 +193,7 @@ bool ws_peaks_find(const struct ws_peaks *p, const char *name, size_t len,
 	for (size_t i = 0; i < p->nrows; i++) {
 		const char *pattern = p->rows[i].pattern;
 
-		if (ws_name_matches((struct ws_bytes){pattern, strlen(pattern)},
-		                    (struct ws_bytes){name, len})) {
+		if (ws_name_matches(ws_bytes_of(pattern), (struct ws_bytes){name, len})) {
 			*out = p->rows[i];
 			return 1;
 		}

@@ -95,6 +95,7 @@ enum ws_status ws_ranks_align(struct ws_ranks *r, struct ws_err *err);
 double ws_call_bus_bandwidth(const struct ws_call_kind *kind, uint32_t nranks, double ns);
 /* Mean over the measured steps of a rank of the value at `offset` in a step. */
 double ws_rank_mean(const struct ws_rank *rank, double (*value)(const struct ws_rank_step *step));
+double ws_step_total(const struct ws_rank_step *step);
 double ws_step_compute(const struct ws_rank_step *step);
 double ws_step_waiting(const struct ws_rank_step *step);
 double ws_step_caused(const struct ws_rank_step *step);

@@ -25,7 +25,7 @@ double ws_rank_mean(const struct ws_rank *rank, double (*value)(const struct ws_
 	return ws_stat_ratio(sum, (double)rank->nsteps);
 }
 
-static double step_total(const struct ws_rank_step *step)
+double ws_step_total(const struct ws_rank_step *step)
 {
 	return (double)step->total_ns;
 }
@@ -106,14 +106,14 @@ static void set_rank(const struct ws_ranks *r, size_t i, struct ws_table *t)
 	ws_ranks_set_text(r, t, &row[WS_TC_ranks_trace], rank->name);
 	ws_ranks_set_text(r, t, &row[WS_TC_ranks_device], rank->device);
 	ws_cell_set_int(&row[WS_TC_ranks_steps], rank->has_steps ? (int64_t)rank->nsteps : 0);
-	ws_cell_set_real(&row[WS_TC_ranks_step_ns], ws_rank_mean(rank, step_total));
+	ws_cell_set_real(&row[WS_TC_ranks_step_ns], ws_rank_mean(rank, ws_step_total));
 	ws_cell_set_real(&row[WS_TC_ranks_compute_ns], ws_rank_mean(rank, ws_step_compute));
 	ws_cell_set_real(&row[WS_TC_ranks_slower], 100 * ws_rank_slower(r, i));
 	ws_cell_set_real(&row[WS_TC_ranks_comm_ns], ws_rank_mean(rank, step_comm));
 	ws_cell_set_real(&row[WS_TC_ranks_exposed_ns], ws_rank_mean(rank, ws_step_exposed));
 	ws_cell_set_real(&row[WS_TC_ranks_exposed],
 	                 ws_stat_percent(ws_rank_mean(rank, ws_step_exposed),
-	                                 ws_rank_mean(rank, step_total)));
+	                                 ws_rank_mean(rank, ws_step_total)));
 	if (!rank->matched)
 		return;
 	ws_cell_set_real(&row[WS_TC_ranks_waiting_ns], ws_rank_mean(rank, ws_step_waiting));

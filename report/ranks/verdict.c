@@ -182,14 +182,9 @@ static void add_straggler(const struct ws_ranks *r, struct ws_table *t, double s
 	set_share(row, caused, step_ns);
 }
 
-static double step_ns_of(const struct ws_rank_step *step)
-{
-	return (double)step->total_ns;
-}
-
 void ws_ranks_fill_verdict(struct ws_ranks *r, struct ws_table *t)
 {
-	double step_ns = mean_of_ranks(r, step_ns_of), ns;
+	double step_ns = mean_of_ranks(r, ws_step_total), ns;
 	char time[32];
 
 	sound_alarm(r, t);

@@ -7,11 +7,6 @@
 
 #include "report/export/chrome/private.h"
 
-static struct ws_bytes literal(const char *text)
-{
-	return (struct ws_bytes){text, strlen(text)};
-}
-
 /* --- sampled quantities --- */
 
 static void put_samples(struct ws_chrome *ch)
@@ -57,14 +52,14 @@ static void put_memory(struct ws_chrome *ch, const struct ws_row_memory *r,
 	const uint64_t *sum = ws_map_get(in_use, pid);
 
 	if (r->total_allocated_bytes || r->total_reserved_bytes) {
-		ch->form->counter(ch, pid, literal("memory allocated by the framework"), r->time_ns,
-		                  "bytes", (int64_t)r->total_allocated_bytes, 0);
-		ch->form->counter(ch, pid, literal("memory reserved by the framework"), r->time_ns,
-		                  "bytes", (int64_t)r->total_reserved_bytes, 0);
+		ch->form->counter(ch, pid, ws_bytes_of("memory allocated by the framework"),
+		                  r->time_ns, "bytes", (int64_t)r->total_allocated_bytes, 0);
+		ch->form->counter(ch, pid, ws_bytes_of("memory reserved by the framework"),
+		                  r->time_ns, "bytes", (int64_t)r->total_reserved_bytes, 0);
 	} else {
 		ch->form->counter(ch, pid,
-		                  literal(on_device ? "device memory allocated since the begin"
-		                                    : "host memory allocated since the begin"),
+		                  ws_bytes_of(on_device ? "device memory allocated since the begin"
+		                                        : "host memory allocated since the begin"),
 		                  r->time_ns, "bytes", (int64_t)*sum, 0);
 	}
 }
@@ -151,7 +146,7 @@ static enum ws_status put_changes(struct ws_chrome *ch, struct ws_spill *changes
 		    change[1].key == change->key)
 			continue;
 		ch->form->counter(ch, ws_chrome_device(change->key),
-		                  literal("est. achieved occupancy of running kernels"),
+		                  ws_bytes_of("est. achieved occupancy of running kernels"),
 		                  change->time_ns, "%", sum > full ? full : sum, PERCENT_DIGITS);
 	}
 	return WS_OK;

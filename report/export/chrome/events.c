@@ -3,6 +3,7 @@
  * marks. Categories and the names of arguments are those of PyTorch's
  * profiler where it has them, so that its tools find them.
  */
+#include "formats/base/grow.h"
 #include "report/export/chrome/private.h"
 
 #include <stdbool.h>
@@ -194,9 +195,9 @@ static void put_sync(struct ws_chrome *ch, const struct ws_chrome_slice *s)
 	const struct ws_row_sync *r = WS_CHROME_ROW(ch, SYNC, sync, s->row);
 	const char *name = NAME_OF(names, r->type);
 
-	put_name(ch, (struct ws_bytes){name, strlen(name)}, "cuda_sync");
+	put_name(ch, ws_bytes_of(name), "cuda_sync");
 	put_place(ch, s, r->correlation);
-	put_text(ch, "cuda_sync_kind", (struct ws_bytes){name, strlen(name)});
+	put_text(ch, "cuda_sync_kind", ws_bytes_of(name));
 	if (r->event >= 0)
 		put_u64(ch, "wait_on_cuda_event_id", (uint64_t)r->event);
 	if (r->event_stream >= 0)
@@ -330,7 +331,7 @@ static bool is_before(struct ws_chrome *ch, size_t i, uint64_t pid, uint64_t cor
  * looked for from the last one on, in steps that grow. */
 static size_t find_launch(struct ws_chrome *ch, uint64_t pid, uint64_t correlation)
 {
-	size_t low = ch->next_launch, high = low, step = 1;
+	size_t low = ch->next_launch, high = low, step = 1, n;
 
 	if (low && !is_before(ch, low - 1, pid, correlation))
 		low = high = 0;
@@ -340,16 +341,9 @@ static size_t find_launch(struct ws_chrome *ch, uint64_t pid, uint64_t correlati
 		step *= 2;
 	}
 	high = high > ch->nlaunches ? ch->nlaunches : high;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (is_before(ch, middle, pid, correlation))
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	ch->next_launch = low;
-	return low;
+	WS_COUNT_FIRST(n, high - low, is_before(ch, low + n, pid, correlation));
+	ch->next_launch = low + n;
+	return low + n;
 }
 
 /* Arrows from a call to all that it launched; of two records of a call the first has them. */

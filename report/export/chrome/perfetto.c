@@ -145,11 +145,6 @@ static uint64_t intern(struct ws_chrome_packets *p, struct ws_strtab *table, uns
 	return id;
 }
 
-static struct ws_bytes literal(const char *text)
-{
-	return (struct ws_bytes){text, strlen(text)};
-}
-
 /* --- tracks --- */
 
 /* Ids of tracks: processes below 2^32, where pids end; then subtracks of tracks; counters. */
@@ -254,14 +249,14 @@ static void put_name(struct ws_chrome *ch, struct ws_bytes name, const char *cat
 	struct ws_chrome_packets *p = ch->packets;
 
 	u64(p, &p->event, EVENT_CATEGORY,
-	    intern(p, &p->categories, INTERNED_CATEGORIES, literal(category)));
+	    intern(p, &p->categories, INTERNED_CATEGORIES, ws_bytes_of(category)));
 	u64(p, &p->event, EVENT_NAME, intern(p, &p->names, INTERNED_NAMES, name));
 }
 
 static void put_arg(struct ws_chrome *ch, const char *key, const struct ws_chrome_value *value)
 {
 	struct ws_chrome_packets *p = ch->packets;
-	uint64_t iid = intern(p, &p->keys, INTERNED_KEYS, literal(key));
+	uint64_t iid = intern(p, &p->keys, INTERNED_KEYS, ws_bytes_of(key));
 	struct ws_buf item = {0};
 
 	u64(p, &p->part, ANNOTATION_KEY, iid);
@@ -314,7 +309,7 @@ static void link(struct ws_chrome *ch, uint64_t id, const struct ws_chrome_track
                  int64_t time_ns, int begins)
 {
 	begin_event(ch, TYPE_INSTANT, subtrack_uuid(ch, t, 0), time_ns);
-	put_name(ch, literal("fwdbwd"), "fwdbwd");
+	put_name(ch, ws_bytes_of("fwdbwd"), "fwdbwd");
 	flow(ch->packets, id, begins);
 	end_event(ch);
 }
@@ -339,7 +334,7 @@ static uint64_t counter_track(struct ws_chrome_packets *p, uint64_t pid, struct 
 	if (!strcmp(unit, "bytes"))
 		u64(p, &p->part, COUNTER_UNIT, UNIT_SIZE_BYTES);
 	else
-		bytes(p, &p->part, COUNTER_UNIT_NAME, literal(unit));
+		bytes(p, &p->part, COUNTER_UNIT_NAME, ws_bytes_of(unit));
 	message(p, &p->event, TRACK_COUNTER, &p->part);
 	end_track(p);
 	return counter_uuid(id);
@@ -399,7 +394,7 @@ static enum ws_status begin(struct ws_chrome *ch, FILE *f, struct ws_err *err)
 	put_clocks(ch);
 	/* how it was recorded: an event on the track of all */
 	begin_event(ch, TYPE_INSTANT, 0, ch->begin_ns);
-	put_name(ch, literal("trace"), "meta");
+	put_name(ch, ws_bytes_of("trace"), "meta");
 	WS_FORWARD(ws_chrome_each_meta(ch, put_meta, err));
 	end_event(ch);
 	return WS_OK;

@@ -7,11 +7,6 @@
 
 #include "report/export/nsys/nsys.h"
 
-static struct ws_bytes bytes_of(const char *text)
-{
-	return (struct ws_bytes){text, strlen(text)};
-}
-
 static bool is(struct ws_bytes text, const char *name)
 {
 	return text.len == strlen(name) && !memcmp(text.ptr, name, text.len);
@@ -46,8 +41,8 @@ static enum ws_status write_versions(struct ws_nsys_out *o, struct ws_err *err)
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
-		WS_FORWARD(put_pair(o, WS_OUT_EXPORT, WS_OUT_EXPORT_name, bytes_of(rows[i].name),
-		                    bytes_of(rows[i].value), err));
+		WS_FORWARD(put_pair(o, WS_OUT_EXPORT, WS_OUT_EXPORT_name, ws_bytes_of(rows[i].name),
+		                    ws_bytes_of(rows[i].value), err));
 	return WS_OK;
 }
 
@@ -57,8 +52,8 @@ static enum ws_status put_system(struct ws_nsys_out *o, const char *name, struct
 	struct ws_bytes text;
 
 	WS_FORWARD(ws_nsys_readable(o, value, &text, err));
-	ws_nsys_set_text(o, WS_OUT_SYSTEM_devStateName, bytes_of("Warpsheet"));
-	ws_nsys_set_text(o, WS_OUT_SYSTEM_name, bytes_of(name));
+	ws_nsys_set_text(o, WS_OUT_SYSTEM_devStateName, ws_bytes_of("Warpsheet"));
+	ws_nsys_set_text(o, WS_OUT_SYSTEM_name, ws_bytes_of(name));
 	SET(SYSTEM_nameEnum, 0);
 	ws_nsys_set_text(o, WS_OUT_SYSTEM_value, text);
 	return ws_nsys_put(o, WS_OUT_SYSTEM, err);
@@ -81,8 +76,8 @@ static enum ws_status on_meta(void *ctx, const void *data, struct ws_err *err)
 			continue;
 		if (!strcmp(facts[i].table, "TARGET_INFO_SYSTEM_ENV"))
 			return put_system(o, facts[i].name, row->value, err);
-		WS_FORWARD(put_pair(o, WS_OUT_CAPTURE, WS_OUT_CAPTURE_name, bytes_of(facts[i].name),
-		                    row->value, err));
+		WS_FORWARD(put_pair(o, WS_OUT_CAPTURE, WS_OUT_CAPTURE_name,
+		                    ws_bytes_of(facts[i].name), row->value, err));
 	}
 	return put_pair(o, WS_OUT_CAPTURE, WS_OUT_CAPTURE_name, row->key, row->value, err);
 }
@@ -111,7 +106,7 @@ static enum ws_status write_session(struct ws_nsys_out *o, struct ws_err *err)
 		return WS_OK;
 	SET(SESSION_utcEpochNs, s->base_ns);
 	if (gmtime_r(&seconds, &tm) && strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%S", &tm))
-		ws_nsys_set_text(o, WS_OUT_SESSION_utcTime, bytes_of(text));
+		ws_nsys_set_text(o, WS_OUT_SESSION_utcTime, ws_bytes_of(text));
 	return ws_nsys_put(o, WS_OUT_SESSION, err);
 }
 
@@ -278,7 +273,7 @@ static enum ws_status warn(struct ws_nsys_out *o, int64_t time_ns, const char *t
 	enum { FROM_TARGET = 1, ANALYSIS = 3, WARNING = 2 };
 	struct ws_bytes readable;
 
-	WS_FORWARD(ws_nsys_readable(o, bytes_of(text), &readable, err));
+	WS_FORWARD(ws_nsys_readable(o, ws_bytes_of(text), &readable, err));
 	SET(DIAGNOSTIC_timestamp, time_ns);
 	SET(DIAGNOSTIC_timestampType, FROM_TARGET);
 	SET(DIAGNOSTIC_source, ANALYSIS);

@@ -51,11 +51,6 @@ static enum ws_status put_device_fact(struct ws_parquet_table *t, uint64_t devic
 	return ws_parquet_table_end_row(t, err);
 }
 
-static struct ws_bytes bytes_of(const char *text)
-{
-	return (struct ws_bytes){text, strlen(text)};
-}
-
 static enum ws_status put_trace_facts(struct ws_parquet_table *t, const struct ws_model *m,
                                       struct ws_err *err)
 {
@@ -74,7 +69,8 @@ static enum ws_status put_trace_facts(struct ws_parquet_table *t, const struct w
 
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
 		snprintf(text, sizeof(text), "%lld", numbers[i].value);
-		WS_FORWARD(put_fact(t, "trace", bytes_of(numbers[i].key), bytes_of(text), err));
+		WS_FORWARD(
+		        put_fact(t, "trace", ws_bytes_of(numbers[i].key), ws_bytes_of(text), err));
 	}
 	return WS_OK;
 }
@@ -87,7 +83,7 @@ static enum ws_status put_devices(struct ws_parquet_table *t, const struct ws_pa
 	enum ws_status status = WS_OK;
 
 	for (size_t i = 0; i < m->ndevices && status == WS_OK; i++)
-		status = put_device_fact(t, m->devices[i].id, bytes_of("name"),
+		status = put_device_fact(t, m->devices[i].id, ws_bytes_of("name"),
 		                         m->texts[m->devices[i].name], err);
 	WS_THEN(status, ws_trace_reader_load(x->r, WS_KIND_DEVICE_ATTR, &attrs, err));
 	if (status != WS_OK)
@@ -99,7 +95,7 @@ static enum ws_status put_devices(struct ws_parquet_table *t, const struct ws_pa
 		snprintf(text, sizeof(text), "%lld",
 		         (long long)ws_value(&attrs, WS_COL_device_attr_value, i));
 		status = put_device_fact(t, ws_value(&attrs, WS_COL_device_attr_device, i),
-		                         m->texts[key], bytes_of(text), err);
+		                         m->texts[key], ws_bytes_of(text), err);
 	}
 	ws_column_data_release(&attrs);
 	return status;
@@ -122,7 +118,7 @@ static enum ws_status put_losses(struct ws_parquet_table *t, const struct ws_mod
 			continue;
 		snprintf(number, sizeof(number), "%llu",
 		         (unsigned long long)ws_value(&m->loss, WS_COL_loss_count, last[text] - 1));
-		status = put_fact(t, "loss", m->texts[text], bytes_of(number), err);
+		status = put_fact(t, "loss", m->texts[text], ws_bytes_of(number), err);
 	}
 	free(last);
 	return status;
