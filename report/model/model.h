@@ -379,7 +379,7 @@ int ws_model_on_cpu(const struct ws_model *m);
 /* Value of a fact; len 0 when it is not known. */
 struct ws_bytes ws_model_fact(const struct ws_model *m, const char *key);
 
-/* --- steps of ws_model_open, in order --- */
+/* --- steps of ws_model_open_reader, in order --- */
 
 /* Every record: model_load.c, with model_dict.c, model_work.c and model_cpu_op.c. */
 enum ws_status ws_model_load(struct ws_model *m, const struct ws_trace_reader *r,

@@ -21,18 +21,6 @@ enum ws_status ws_model_open_reader(struct ws_model **out, const struct ws_trace
 	return status;
 }
 
-enum ws_status ws_model_open(struct ws_model **out, const char *path, struct ws_err *err)
-{
-	struct ws_trace_reader *r = NULL;
-	enum ws_status status;
-
-	*out = NULL;
-	WS_FORWARD(ws_trace_reader_open(&r, path, err));
-	status = ws_model_open_reader(out, r, path, NULL, err);
-	ws_trace_reader_free(r);
-	return status;
-}
-
 enum ws_status ws_model_open_mem(struct ws_model **out, const void *data, size_t size,
                                  const char *name, struct ws_err *err)
 {

@@ -10,9 +10,6 @@
 /* A loaded trace: columns, ranges as a tree, kernels joined to launches, ranges and steps. */
 struct ws_model;
 
-/* Open and join a trace file. Free with ws_model_free. */
-enum ws_status ws_model_open(struct ws_model **out, const char *path, struct ws_err *err);
-
 /* Data of the user's; all zeros is none. Only read while the model is opened. */
 struct ws_model_opts {
 	const char *rules; /* rows in the form of class_rules.txt, they stand before those */
@@ -27,7 +24,8 @@ struct ws_model_opts {
 /* How Warpsheet counts a softmax: max, subtract, exp, sum, divide. */
 #define WS_SOFTMAX_FLOPS 5.0
 struct ws_trace_reader;
-/* The same of an open trace. opts may be NULL; USAGE names the wrong line of its rules or peaks. */
+/* Join an open trace. opts may be NULL; USAGE names the wrong line of its rules or peaks. Free with
+ * ws_model_free. */
 enum ws_status ws_model_open_reader(struct ws_model **out, const struct ws_trace_reader *r,
                                     const char *name, const struct ws_model_opts *opts,
                                     struct ws_err *err);

@@ -5,6 +5,19 @@
 #include <unistd.h>
 
 #include "formats/import/import.h"
+#include "formats/trace/reader.h"
+
+enum ws_status ws_model_open(struct ws_model **out, const char *path, struct ws_err *err)
+{
+	struct ws_trace_reader *r = NULL;
+	enum ws_status status;
+
+	*out = NULL;
+	WS_FORWARD(ws_trace_reader_open(&r, path, err));
+	status = ws_model_open_reader(out, r, path, NULL, err);
+	ws_trace_reader_free(r);
+	return status;
+}
 
 enum ws_status ws_imported_model(const char *folder, const char *file, struct ws_model **out,
                                  struct ws_err *err)

@@ -1,5 +1,6 @@
 /* What an export into Parquet holds. */
 #include "tests/report/export/exported_parquet.h"
+#include "tests/support/imported_model.h"
 
 #include "report/export/rollup.h"
 #include "report/table/table.h"

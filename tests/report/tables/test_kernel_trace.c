@@ -12,6 +12,7 @@
 #include "formats/trace/reader.h"
 #include "report/tables/report.h"
 #include "report/tables/tables.h"
+#include "tests/support/imported_model.h"
 #include "tests/support/paths.h"
 
 static char *csv_of(const struct ws_report *report, size_t *size)

@@ -11,6 +11,7 @@
 
 #include "formats/import/import.h"
 #include "report/tables/report.h"
+#include "tests/support/imported_model.h"
 #include "tests/support/paths.h"
 #include "tests/support/totals.h"
 #include "tests/support/one_table.h"
