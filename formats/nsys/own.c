@@ -128,11 +128,6 @@ static enum ws_status take_row(struct own *own, const struct ws_nsys_rows *r, ui
 
 /* --- rows --- */
 
-static bool begins_with(struct ws_bytes text, const char *begin)
-{
-	return text.len >= strlen(begin) && !memcmp(text.ptr, begin, strlen(begin));
-}
-
 static enum ws_status put_payload(struct own *own, const struct ws_row_payload *row,
                                   struct ws_err *err)
 {
@@ -168,7 +163,7 @@ static enum ws_status put_row(struct own *own, void *row, struct ws_err *err)
 		op->id = id;
 		break;
 	case WS_KIND_META:
-		if (begins_with(meta->key, "tool.") || begins_with(meta->key, "import."))
+		if (ws_bytes_begin(meta->key, "tool.") || ws_bytes_begin(meta->key, "import."))
 			return WS_OK;
 		break;
 	case WS_KIND_DEVICE:

@@ -22,6 +22,11 @@ static inline struct ws_bytes ws_bytes_of(const char *text)
 	return (struct ws_bytes){text, strlen(text)};
 }
 
+static inline bool ws_bytes_begin(struct ws_bytes bytes, const char *with)
+{
+	return bytes.len >= strlen(with) && !memcmp(bytes.ptr, with, strlen(with));
+}
+
 enum ws_type {
 	WS_TYPE_U64 = 1,
 	WS_TYPE_I64 = 2,

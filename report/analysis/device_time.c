@@ -9,8 +9,7 @@ bool ws_name_loads_data(struct ws_bytes name)
 	static const char *const prefixes[] = {"enumerate(DataLoader)#", "enumerate(DataPipe)#"};
 
 	for (size_t i = 0; i < sizeof(prefixes) / sizeof(*prefixes); i++)
-		if (name.len >= strlen(prefixes[i]) &&
-		    !memcmp(name.ptr, prefixes[i], strlen(prefixes[i])))
+		if (ws_bytes_begin(name, prefixes[i]))
 			return 1;
 	return 0;
 }

@@ -42,15 +42,6 @@ struct ws_idle_cursor {
 	struct ws_arena arena;
 };
 
-static int by_begin(const void *pa, const void *pb)
-{
-	const struct ws_span *a = pa, *b = pb;
-
-	if (a->start_ns != b->start_ns)
-		return a->start_ns < b->start_ns ? -1 : 1;
-	return (a->end_ns > b->end_ns) - (a->end_ns < b->end_ns);
-}
-
 /* --- pieces in order -------------------------------------------------------------------------- */
 
 static struct piece piece_of_kernel(const struct ws_joined_kernel *k)
@@ -169,7 +160,7 @@ static enum ws_status add_syncs(struct ws_idle_cursor *c, struct ws_err *err)
 			WS_FORWARD(ws_spans_add(&c->sync, call->start_ns,
 			                        call->start_ns + call->dur_ns, err));
 	}
-	ws_sort(c->sync.span, c->sync.n, sizeof(*c->sync.span), by_begin);
+	WS_FORWARD(ws_spans_sort(&c->sync, err));
 	WS_NEW(&c->arena, c->sync_end_ns, c->sync.n);
 	WS_FORWARD(ws_arena_check(&c->arena, "the idle time", err));
 	for (size_t i = 0; i < c->sync.n; i++) {

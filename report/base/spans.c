@@ -58,6 +58,10 @@ static int by_start_in_file(const void *a, const void *b, void *ctx)
 
 enum ws_status ws_spans_sort(struct ws_spans *s, struct ws_err *err)
 {
+	if (!s->file.data) {
+		ws_sort(s->span, s->n, sizeof(*s->span), by_start);
+		return WS_OK;
+	}
 	WS_FORWARD(ws_spill_sort(&s->file, sizeof(*s->span), s->n, by_start_in_file, NULL, err));
 	s->span = s->file.data;
 	return WS_OK;

@@ -24,7 +24,7 @@ enum ws_status ws_spans_add(struct ws_spans *s, int64_t start_ns, int64_t end_ns
 /* The same where only the union counts: what overlaps the last one makes that longer. */
 enum ws_status ws_spans_cover(struct ws_spans *s, int64_t start_ns, int64_t end_ns,
                               struct ws_err *err);
-/* Those of a file, before they are merged. IO_WRITE: no room. */
+/* By begin, then end. Those of a file before they are merged. IO_WRITE: no room. */
 enum ws_status ws_spans_sort(struct ws_spans *s, struct ws_err *err);
 /* Make them disjoint and ascending: their union. */
 void ws_spans_merge(struct ws_spans *s);

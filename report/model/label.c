@@ -11,11 +11,6 @@
 #include "report/model/label.h"
 #include "report/model/steps.h"
 
-static bool begins_with(struct ws_bytes name, const char *prefix)
-{
-	return name.len >= strlen(prefix) && !memcmp(name.ptr, prefix, strlen(prefix));
-}
-
 /* PyTorch calls its optimizers' steps Optimizer.step#Adam.step. */
 #define PYTORCH_OPTIMIZER "Optimizer.step#"
 
@@ -31,7 +26,7 @@ enum ws_phase ws_label_phase(const struct ws_model *m, uint32_t name)
 	case WS_TEXT_OPTIMIZER:
 		return WS_PHASE_OPTIMIZER;
 	default:
-		return begins_with(m->texts[name], PYTORCH_OPTIMIZER) ? WS_PHASE_OPTIMIZER
+		return ws_bytes_begin(m->texts[name], PYTORCH_OPTIMIZER) ? WS_PHASE_OPTIMIZER
 		                                                      : WS_PHASE_OTHER;
 	}
 }
@@ -156,11 +151,11 @@ static bool computes_loss(struct ws_bytes name)
 	                                       "aten::kl_div"};
 	static const char end[] = "_loss";
 
-	if (begins_with(name, "aten::") && name.len >= strlen(end) &&
+	if (ws_bytes_begin(name, "aten::") && name.len >= strlen(end) &&
 	    !memcmp((const char *)name.ptr + name.len - strlen(end), end, strlen(end)))
 		return 1;
 	for (size_t i = 0; i < sizeof(prefixes) / sizeof(*prefixes); i++)
-		if (begins_with(name, prefixes[i]))
+		if (ws_bytes_begin(name, prefixes[i]))
 			return 1;
 	return 0;
 }
@@ -176,7 +171,7 @@ static enum ws_phase phase_of_op(const struct ws_model *m, uint32_t op, int has_
 		return (enum ws_phase)ops->phase[parent];
 	if (range != WS_NONE && m->range_phase[range] != WS_PHASE_OTHER)
 		return (enum ws_phase)m->range_phase[range];
-	if (ops->forward[op] != WS_NONE || begins_with(name, PYTORCH_BACKWARD))
+	if (ops->forward[op] != WS_NONE || ws_bytes_begin(name, PYTORCH_BACKWARD))
 		return WS_PHASE_BACKWARD;
 	if (computes_loss(name))
 		return WS_PHASE_LOSS;

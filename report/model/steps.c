@@ -7,17 +7,12 @@
 
 #include "report/base/names.h"
 
-static bool begins_with(struct ws_bytes name, const char *prefix)
-{
-	return name.len >= strlen(prefix) && !memcmp(name.ptr, prefix, strlen(prefix));
-}
-
 bool ws_step_is_name(const struct ws_model *m, uint32_t name, const char *pattern)
 {
 	struct ws_bytes wanted = {pattern, pattern ? strlen(pattern) : 0};
 
 	return pattern ? ws_name_matches(wanted, m->texts[name])
-	               : name == WS_TEXT_STEP || begins_with(m->texts[name], WS_PYTORCH_STEP);
+	               : name == WS_TEXT_STEP || ws_bytes_begin(m->texts[name], WS_PYTORCH_STEP);
 }
 
 enum ws_status ws_step_is_path(const struct ws_model *m, const struct ws_ranges *r, uint32_t path,
@@ -92,7 +87,7 @@ static uint32_t number_of_step(const struct ws_model *m, uint32_t name, uint32_t
 	size_t i = strlen(WS_PYTORCH_STEP);
 	uint32_t number = 0;
 
-	if (!begins_with(text, WS_PYTORCH_STEP) || text.len == i || text.len > i + 9)
+	if (!ws_bytes_begin(text, WS_PYTORCH_STEP) || text.len == i || text.len > i + 9)
 		return index;
 	for (; i < text.len; i++) {
 		if (p[i] < '0' || p[i] > '9')
@@ -113,7 +108,7 @@ void ws_steps_sort(struct ws_model *m)
 		struct ws_model_step *step = &m->steps[s];
 
 		step->index = count[step->warm_up]++;
-		step->is_pytorch = begins_with(m->texts[step->name], WS_PYTORCH_STEP);
+		step->is_pytorch = ws_bytes_begin(m->texts[step->name], WS_PYTORCH_STEP);
 		if (step->by_time && step->start_ns + step->total_ns > reach_ns)
 			reach_ns = step->start_ns + step->total_ns;
 		step->reach_ns = reach_ns;

@@ -112,8 +112,7 @@ static const char *unfit(const struct ws_pass *p)
 			return "it has the operations of a framework";
 	}
 	for (size_t i = 0; i < m->ntexts; i++)
-		if (m->texts[i].len >= sizeof(WS_PYTORCH_STEP) - 1 &&
-		    !memcmp(m->texts[i].ptr, WS_PYTORCH_STEP, sizeof(WS_PYTORCH_STEP) - 1))
+		if (ws_bytes_begin(m->texts[i], WS_PYTORCH_STEP))
 			return "its steps are numbered by their names";
 	return NULL;
 }

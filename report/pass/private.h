@@ -176,12 +176,6 @@ static inline bool ws_pass_calls_have_scope(const struct ws_pass *p)
 	return p->parts & WS_DIGEST_CALLS && p->scope != WS_SCOPE_ALL;
 }
 
-/* Are calls wanted by name? */
-static inline bool ws_pass_calls_have_names(const struct ws_pass *p)
-{
-	return ws_pass_calls_have_scope(p) || p->sink;
-}
-
 static inline bool ws_pass_counts(const struct ws_pass *p, enum ws_scope scope)
 {
 	return p->scope == WS_SCOPE_ALL || p->scope == scope;

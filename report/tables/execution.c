@@ -40,17 +40,12 @@ struct breakdown {
 	struct ws_device_use use;
 };
 
-static bool begins_with(struct ws_bytes name, const char *prefix)
-{
-	return name.len >= strlen(prefix) && !memcmp(name.ptr, prefix, strlen(prefix));
-}
-
 /* What a range or framework operation is to the breakdown. */
 static enum role role_of_name(struct ws_bytes name)
 {
 	if (ws_name_loads_data(name))
 		return ROLE_DATA_LOADER;
-	if (begins_with(name, "nccl:") || begins_with(name, "gloo:"))
+	if (ws_bytes_begin(name, "nccl:") || ws_bytes_begin(name, "gloo:"))
 		return HOST_COMM;
 	return ROLE_CPU;
 }

@@ -25,22 +25,22 @@ void ws_page_text(const struct ws_summary_page *p, struct ws_bytes item, struct 
 
 void ws_page_words(const struct ws_summary_page *p, const char *item, const char *text)
 {
-	ws_page_text(p, ws_page_bytes(item), ws_page_bytes(text));
+	ws_page_text(p, ws_bytes_of(item), ws_bytes_of(text));
 }
 
 void ws_page_count(const struct ws_summary_page *p, const char *item, uint64_t count)
 {
-	ws_cell_set_int(&ws_page_row(p, ws_page_bytes(item))[WS_TC_summary_count], (int64_t)count);
+	ws_cell_set_int(&ws_page_row(p, ws_bytes_of(item))[WS_TC_summary_count], (int64_t)count);
 }
 
 void ws_page_time(const struct ws_summary_page *p, const char *item, double ns)
 {
-	ws_cell_set_real(&ws_page_row(p, ws_page_bytes(item))[WS_TC_summary_time_ns], ns);
+	ws_cell_set_real(&ws_page_row(p, ws_bytes_of(item))[WS_TC_summary_time_ns], ns);
 }
 
 void ws_page_value(const struct ws_summary_page *p, const char *item, double value)
 {
-	ws_cell_set_real(&ws_page_row(p, ws_page_bytes(item))[WS_TC_summary_value], value);
+	ws_cell_set_real(&ws_page_row(p, ws_bytes_of(item))[WS_TC_summary_value], value);
 }
 
 struct ws_cell *ws_page_share(const struct ws_summary_page *p, struct ws_bytes item,
@@ -115,7 +115,7 @@ static void add_devices(const struct ws_summary_page *p)
 		if (!d->kernels && ws_model_has_kernels(m))
 			continue;
 		snprintf(item, sizeof(item), "device %" PRIu64 ", kernels", d->id);
-		row = ws_page_row(p, ws_page_bytes(item));
+		row = ws_page_row(p, ws_bytes_of(item));
 		ws_cell_set_model_text(p->t, &row[WS_TC_summary_text], m, d->name);
 		ws_cell_set_int(&row[WS_TC_summary_count], (int64_t)d->kernels);
 		if (d->kind == WS_DEVICE_CPU_REFERENCE)
@@ -164,7 +164,7 @@ static void add_workload(const struct ws_summary_page *p)
 		struct ws_bytes value = ws_page_fact(p->tab->m, own[i]);
 
 		if (value.len)
-			ws_page_text(p, ws_page_bytes(own[i]), value);
+			ws_page_text(p, ws_bytes_of(own[i]), value);
 	}
 	for (size_t i = 0; i < sizeof(rest) / sizeof(*rest); i++) {
 		struct ws_bytes value = ws_page_fact(p->tab->m, rest[i]);
@@ -190,7 +190,7 @@ void ws_page_what_ran(const struct ws_summary_page *p)
 
 		/* a model says more than the program that all models share */
 		if (value.len && !(i == 0 && ws_page_fact(p->tab->m, "model").len))
-			ws_page_text(p, ws_page_bytes(lines[i].item), value);
+			ws_page_text(p, ws_bytes_of(lines[i].item), value);
 	}
 	add_devices(p);
 	add_end(p);
@@ -209,7 +209,7 @@ enum ws_status ws_page_provenance(const struct ws_summary_page *p, struct ws_err
 static void add_utilization(const struct ws_summary_page *p, const char *item, double ns,
                             const struct ws_utilization *use)
 {
-	struct ws_cell *row = ws_page_row(p, ws_page_bytes(item));
+	struct ws_cell *row = ws_page_row(p, ws_bytes_of(item));
 	double percent = ws_stat_percent(ns, (double)use->step_sum_ns);
 	const char *over = ws_over_peak(percent);
 	char text[sizeof(use->why) + sizeof(use->basis)];

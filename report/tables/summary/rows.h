@@ -11,11 +11,6 @@ struct ws_summary_page {
 	const char *section; /* of the lines to come */
 };
 
-static inline struct ws_bytes ws_page_bytes(const char *text)
-{
-	return (struct ws_bytes){text, strlen(text)};
-}
-
 struct ws_cell *ws_page_row(const struct ws_summary_page *p, struct ws_bytes item);
 void ws_page_text(const struct ws_summary_page *p, struct ws_bytes item, struct ws_bytes text);
 void ws_page_words(const struct ws_summary_page *p, const char *item, const char *text);

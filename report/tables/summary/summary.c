@@ -49,7 +49,7 @@ static void add_work(const struct ws_summary_page *p)
 		}
 		if (!count)
 			continue;
-		row = ws_page_row(p, ws_page_bytes(kinds[i].item));
+		row = ws_page_row(p, ws_bytes_of(kinds[i].item));
 		ws_cell_set_int(&row[WS_TC_summary_count], (int64_t)count);
 		ws_cell_set_int(&row[WS_TC_summary_time_ns], ns);
 	}
@@ -85,15 +85,15 @@ static void add_coverage(const struct ws_summary_page *p)
 	}
 	if (!p->tab->sel->kernels)
 		return;
-	ws_page_share(p, ws_page_bytes("kernels that lie in a range"), in_range, in_range_ns);
+	ws_page_share(p, ws_bytes_of("kernels that lie in a range"), in_range, in_range_ns);
 	if (ws_model_on_cpu(m) != 1 && (tensor || !unknown))
 		ws_page_share(p,
-		              ws_page_bytes(amd ? "kernels on matrix cores, by their names"
+		              ws_bytes_of(amd ? "kernels on matrix cores, by their names"
 		                                : "kernels on Tensor Cores, by their names"),
 		              tensor, tensor_ns);
 	if (ws_model_on_cpu(m) != 1 && unknown)
 		ws_page_share(p,
-		              ws_page_bytes(amd ? "kernels that may use matrix cores"
+		              ws_bytes_of(amd ? "kernels that may use matrix cores"
 		                                : "kernels that may use Tensor Cores"),
 		              unknown, unknown_ns);
 }
@@ -114,7 +114,7 @@ static void add_waits(const struct ws_summary_page *p, const struct ws_device_us
 		if (most < 0)
 			return;
 		shown[most] = 1;
-		row = ws_page_row(p, ws_page_bytes(ws_use_defs[most].name));
+		row = ws_page_row(p, ws_bytes_of(ws_use_defs[most].name));
 		ws_cell_set_real(&row[WS_TC_summary_time_ns], (double)use->ns[most]);
 		snprintf(text, sizeof(text), "%.1f %% of the time of the devices",
 		         ws_stat_percent((double)use->ns[most], (double)use->window_ns));
@@ -216,7 +216,7 @@ static void add_left_out(struct ws_summary_page *p, const char *item, uint64_t k
 	struct ws_cell *row;
 
 	p->section = "Outside the scope";
-	row = ws_page_row(p, ws_page_bytes(item));
+	row = ws_page_row(p, ws_bytes_of(item));
 	ws_cell_set_int(&row[WS_TC_summary_count], (int64_t)kernels);
 	ws_cell_set_int(&row[WS_TC_summary_time_ns], gpu_ns);
 }
@@ -236,7 +236,7 @@ static void add_places(struct ws_summary_page *p, const struct device_time *t)
 			snprintf(item, sizeof(item), "measured steps, %s",
 			         ws_phase_name((enum ws_phase)i));
 		if (t->kernels[0][i])
-			ws_page_share(p, ws_page_bytes(i < WS_PHASES ? item : names[i]),
+			ws_page_share(p, ws_bytes_of(i < WS_PHASES ? item : names[i]),
 			              t->kernels[0][i], t->gpu_ns[0][i]);
 	}
 	for (unsigned i = WS_PHASES; i < PLACES; i++)
@@ -315,7 +315,7 @@ static enum ws_status add_classes(const struct ws_summary_page *p, struct ws_err
 	for (size_t i = 0; i < r.n; i++) {
 		uint32_t class = r.order[i];
 
-		ws_page_share(p, class ? r.m->texts[class] : ws_page_bytes("(unclassified)"),
+		ws_page_share(p, class ? r.m->texts[class] : ws_bytes_of("(unclassified)"),
 		              group_kernels(&r.groups[class]), r.groups[class].time.sum);
 	}
 	return WS_OK;
@@ -373,7 +373,7 @@ static enum ws_status add_top_kernels(const struct ws_summary_page *p, struct ws
 		ws_cell_set_text(p->t, &row[WS_TC_summary_text], name.ptr, name.len);
 	}
 	if (rest.time.n)
-		ws_page_share(p, ws_page_bytes("(all other kernels)"), rest.time.n, rest.time.sum);
+		ws_page_share(p, ws_bytes_of("(all other kernels)"), rest.time.n, rest.time.sum);
 	return WS_OK;
 }
 
@@ -401,7 +401,7 @@ static enum ws_status add_finding(const struct ws_summary_page *p, const struct 
 		free(item);
 		return WS_FAIL_MEMORY(err, "the summary");
 	}
-	ws_page_text(p, ws_page_bytes(item), ws_page_bytes(text));
+	ws_page_text(p, ws_bytes_of(item), ws_bytes_of(text));
 	free(item);
 	free(text);
 	return WS_OK;
@@ -440,7 +440,7 @@ static enum ws_status add_findings(const struct ws_summary_page *p, struct ws_er
 	for (int i = 0; i < WS_RULES; i++)
 		judged += !a->not_judged[i];
 	WS_FORWARD(add_some_findings(p, a, err));
-	row = ws_page_row(p, ws_page_bytes("findings in all"));
+	row = ws_page_row(p, ws_bytes_of("findings in all"));
 	snprintf(text, sizeof(text),
 	         "%d of %d rules could be evaluated; `advice` has all findings and says "
 	         "what the other rules lack",
