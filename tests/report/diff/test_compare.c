@@ -476,7 +476,7 @@ Test(compare, steps_that_the_user_names)
 
 	tb_push(b, 0, "loop");
 	for (int i = 0; i < 3; i++) {
-		char name[16];
+		char name[24];
 
 		snprintf(name, sizeof(name), "iter %d", i);
 		tb_push(b, 1000 * i + 10, name);

@@ -193,7 +193,7 @@ Test(sqlite_file, trees_of_every_depth_are_sound)
 Test(sqlite_file, many_tables_whose_rows_come_in_turn)
 {
 	struct ws_sqlite_table *t[200];
-	char name[16], sql[64];
+	char name[16], sql[96];
 	struct db d;
 
 	setup(&d);
