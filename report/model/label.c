@@ -27,7 +27,7 @@ enum ws_phase ws_label_phase(const struct ws_model *m, uint32_t name)
 		return WS_PHASE_OPTIMIZER;
 	default:
 		return ws_bytes_begin(m->texts[name], PYTORCH_OPTIMIZER) ? WS_PHASE_OPTIMIZER
-		                                                      : WS_PHASE_OTHER;
+		                                                         : WS_PHASE_OTHER;
 	}
 }
 

@@ -89,12 +89,12 @@ static void add_coverage(const struct ws_summary_page *p)
 	if (ws_model_on_cpu(m) != 1 && (tensor || !unknown))
 		ws_page_share(p,
 		              ws_bytes_of(amd ? "kernels on matrix cores, by their names"
-		                                : "kernels on Tensor Cores, by their names"),
+		                              : "kernels on Tensor Cores, by their names"),
 		              tensor, tensor_ns);
 	if (ws_model_on_cpu(m) != 1 && unknown)
 		ws_page_share(p,
 		              ws_bytes_of(amd ? "kernels that may use matrix cores"
-		                                : "kernels that may use Tensor Cores"),
+		                              : "kernels that may use Tensor Cores"),
 		              unknown, unknown_ns);
 }
 
