@@ -72,42 +72,6 @@ static void close_op(struct ws_pass *p, const struct ws_live *r)
 		ws_digest_add_cost(p->d, p->live.paths.paths, is->path, op->flops, op->bytes);
 }
 
-/* What rows name a range by. */
-static uint32_t number_of(const struct ws_pass *p, uint32_t range)
-{
-	return range == WS_NONE ? WS_NONE : (uint32_t)p->live.range[range].number;
-}
-
-static enum ws_status tell_range(const struct ws_pass *p, uint32_t range, uint32_t holder, int open,
-                                 struct ws_err *err)
-{
-	const struct ws_live *r = &p->live.range[range];
-	const struct ws_live_family *is = ws_live_is(&p->live, r);
-	const struct ws_joined_range row = {
-	        .start_ns = r->start_ns,
-	        .end_ns = r->end_ns,
-	        .number = (uint32_t)r->number,
-	        .parent = number_of(p, r->parent),
-	        .thread = is->thread,
-	        .name = is->name,
-	        .path = is->path,
-	        .depth = is->depth,
-	        .payload = is->payload,
-	        .op_range = number_of(p, r->op),
-	        .op_payload = is->op,
-	        .class = is->class,
-	        .step = r->step,
-	        .holder = holder,
-	        .phase = is->phase,
-	        .marks = is->marks | (r->op == range && r->counted ? WS_OP_COUNTED : 0),
-	        .is_start_end = is->style == WS_RANGE_START_END,
-	        .is_open = (uint8_t)open,
-	        .is_step = r->step != WS_NONE && p->steps[r->step].live == range,
-	};
-
-	return p->sink->range(p->sink->ctx, &row, err);
-}
-
 static enum ws_status close_range(void *ctx, uint32_t range, int open, struct ws_err *err)
 {
 	struct ws_pass *p = ctx;
@@ -132,7 +96,7 @@ static enum ws_status close_range(void *ctx, uint32_t range, int open, struct ws
 	if (r->op == range && r->counted)
 		close_op(p, r);
 	if (p->sink)
-		WS_FORWARD(tell_range(p, range, step, open, err));
+		WS_FORWARD(ws_pass_tell_range(p, range, step, open, err));
 	if (r->step != WS_NONE)
 		ws_pass_close_step(p, r, range, open);
 	return WS_OK;
@@ -238,37 +202,6 @@ static inline enum ws_status count_later(struct ws_pass *p, uint32_t cell,
 	return WS_OK;
 }
 
-static enum ws_status tell_kernel(const struct ws_pass *p, const struct ws_pass_kernel *k,
-                                  const struct ws_launch_waiting *launch,
-                                  const struct ws_kernel_place *place, struct ws_err *err)
-{
-	const struct ws_live_family *is =
-	        launch->range == WS_NONE ? NULL
-	                                 : ws_live_is(&p->live, &p->live.range[launch->range]);
-	const struct ws_joined_kernel row = {
-	        .start_ns = k->start_ns,
-	        .dur_ns = k->dur_ns,
-	        .config = k->config,
-	        .call = launch->call,
-	        .range = number_of(p, launch->range),
-	        .op_range = is ? number_of(p, p->live.range[launch->range].op) : WS_NONE,
-	        .path = is ? is->path : WS_NONE,
-	        .class = place->class ? place->class : p->m->configs[k->config].name_class,
-	        .direction = place->direction,
-	        .dtype = place->dtype,
-	        .range_class = place->class,
-	        .cpu_op = WS_NONE,
-	        .crossing = WS_NONE,
-	        .step = launch->step,
-	        .phase = is ? is->phase : WS_PHASE_OTHER,
-	        .marks = is ? is->marks : 0,
-	        .timed = k->timed,
-	        .cut_off = k->cut_off,
-	};
-
-	return p->sink->kernel(p->sink->ctx, &row, err);
-}
-
 /* Where a kernel of a range counts, or of none. no_path: WS_PATH_NO_… for one in no range. */
 static struct ws_kernel_place place_of(const struct ws_config *config,
                                        const struct ws_live_family *is, uint32_t no_path)
@@ -343,7 +276,7 @@ static enum ws_status take_kernel(struct ws_pass *p, const struct ws_pass_kernel
 	if (p->sink) {
 		const struct ws_kernel_place place = place_of(config, is, no_path);
 
-		WS_FORWARD(tell_kernel(p, k, launch, &place, err));
+		WS_FORWARD(ws_pass_tell_kernel(p, k, launch, &place, err));
 	}
 	if (!(p->parts & WS_DIGEST_JOINED_SUMS))
 		return WS_OK;
@@ -377,7 +310,7 @@ static enum ws_status take_launched(struct ws_pass *p, const struct ws_pass_kern
 	w = &p->m->work[k->dur_ns];
 	w->scope = launch->scope;
 	w->call = launch->call;
-	w->range = number_of(p, launch->range);
+	w->range = ws_pass_range_number(p, launch->range);
 	w->step = launch->step;
 	w->path = launch->range == WS_NONE
 	                  ? WS_NONE
@@ -430,29 +363,6 @@ static enum ws_status join_kernel(struct ws_pass *p, const struct ws_pass_kernel
 
 /* --- in order of time -------------------------------------------------------------------- */
 
-static uint8_t marks_of(const struct ws_pass *p, uint32_t range)
-{
-	return range == WS_NONE ? 0 : ws_live_is(&p->live, &p->live.range[range])->marks;
-}
-
-static enum ws_status tell_call(const struct ws_pass *p, const struct ws_pass_row *c,
-                                struct ws_launch_waiting *launch, struct ws_err *err)
-{
-	const struct ws_live_shape *shape = &p->shapes[c->shape];
-	const struct ws_joined_call row = {.start_ns = c->start_ns,
-	                                   .dur_ns = c->time_ns - c->start_ns,
-	                                   .correlation = c->id,
-	                                   .name = shape->name,
-	                                   .thread = shape->thread,
-	                                   .range = number_of(p, launch->range),
-	                                   .step = launch->step,
-	                                   .cpu_op = WS_NONE,
-	                                   .marks = marks_of(p, launch->range),
-	                                   .failed = shape->failed != 0};
-
-	return p->sink->call(p->sink->ctx, &row, &launch->call, err);
-}
-
 static enum ws_status join_call(struct ws_pass *p, const struct ws_pass_row *c,
                                 const struct ws_live_shape *shape, struct ws_err *err)
 {
@@ -471,14 +381,14 @@ static enum ws_status join_call(struct ws_pass *p, const struct ws_pass_row *c,
 		if (launch.step != WS_NONE)
 			launch.step_range = p->steps[launch.step].live;
 	}
-	launch.scope = (uint8_t)ws_pass_scope_of(p, launch.step, marks_of(p, range));
+	launch.scope = (uint8_t)ws_pass_scope_of(p, launch.step, ws_pass_range_marks(p, range));
 	if (ws_pass_calls_have_scope(p) && ws_pass_counts(p, (enum ws_scope)launch.scope))
 		WS_FORWARD(ws_digest_add_call(p->d, shape->name, c->time_ns - c->start_ns,
 		                              (int)shape->failed, err));
 	else
 		p->d->ncalls++;
 	if (p->sink)
-		WS_FORWARD(tell_call(p, c, &launch, err));
+		WS_FORWARD(ws_pass_tell_call(p, c, &launch, err));
 	if (!c->launches)
 		return WS_OK;
 	if (range != WS_NONE)

@@ -213,6 +213,30 @@ enum ws_status ws_pass_find_unended(struct ws_pass *p, bool *counted, struct ws_
 /* The steps get their numbers, in the model and in the digest. */
 enum ws_status ws_pass_end_steps(struct ws_pass *p, struct ws_err *err);
 
+/* --- tell.c ----------------------------------------------------------------------------- */
+
+/* What rows name a range by. */
+static inline uint32_t ws_pass_range_number(const struct ws_pass *p, uint32_t range)
+{
+	return range == WS_NONE ? WS_NONE : (uint32_t)p->live.range[range].number;
+}
+
+static inline uint8_t ws_pass_range_marks(const struct ws_pass *p, uint32_t range)
+{
+	return range == WS_NONE ? 0 : ws_live_is(&p->live, &p->live.range[range])->marks;
+}
+
+/* Where there is a sink. holder: as of struct ws_joined_range. */
+enum ws_status ws_pass_tell_range(const struct ws_pass *p, uint32_t range, uint32_t holder,
+                                  int open, struct ws_err *err);
+/* place: where it counts. */
+enum ws_status ws_pass_tell_kernel(const struct ws_pass *p, const struct ws_pass_kernel *k,
+                                   const struct ws_launch_waiting *launch,
+                                   const struct ws_kernel_place *place, struct ws_err *err);
+/* launch gets the number by which kernels name the call. */
+enum ws_status ws_pass_tell_call(const struct ws_pass *p, const struct ws_pass_row *c,
+                                 struct ws_launch_waiting *launch, struct ws_err *err);
+
 /* --- join.c ----------------------------------------------------------------------------- */
 
 /* Handlers for p->live. */

@@ -1,0 +1,81 @@
+/* What a pass joined, as the rows that its sink is told of. */
+#include "report/pass/private.h"
+
+enum ws_status ws_pass_tell_range(const struct ws_pass *p, uint32_t range, uint32_t holder,
+                                  int open, struct ws_err *err)
+{
+	const struct ws_live *r = &p->live.range[range];
+	const struct ws_live_family *is = ws_live_is(&p->live, r);
+	const struct ws_joined_range row = {
+	        .start_ns = r->start_ns,
+	        .end_ns = r->end_ns,
+	        .number = (uint32_t)r->number,
+	        .parent = ws_pass_range_number(p, r->parent),
+	        .thread = is->thread,
+	        .name = is->name,
+	        .path = is->path,
+	        .depth = is->depth,
+	        .payload = is->payload,
+	        .op_range = ws_pass_range_number(p, r->op),
+	        .op_payload = is->op,
+	        .class = is->class,
+	        .step = r->step,
+	        .holder = holder,
+	        .phase = is->phase,
+	        .marks = is->marks | (r->op == range && r->counted ? WS_OP_COUNTED : 0),
+	        .is_start_end = is->style == WS_RANGE_START_END,
+	        .is_open = (uint8_t)open,
+	        .is_step = r->step != WS_NONE && p->steps[r->step].live == range,
+	};
+
+	return p->sink->range(p->sink->ctx, &row, err);
+}
+
+enum ws_status ws_pass_tell_kernel(const struct ws_pass *p, const struct ws_pass_kernel *k,
+                                   const struct ws_launch_waiting *launch,
+                                   const struct ws_kernel_place *place, struct ws_err *err)
+{
+	const struct ws_live_family *is =
+	        launch->range == WS_NONE ? NULL
+	                                 : ws_live_is(&p->live, &p->live.range[launch->range]);
+	const struct ws_joined_kernel row = {
+	        .start_ns = k->start_ns,
+	        .dur_ns = k->dur_ns,
+	        .config = k->config,
+	        .call = launch->call,
+	        .range = ws_pass_range_number(p, launch->range),
+	        .op_range = is ? ws_pass_range_number(p, p->live.range[launch->range].op) : WS_NONE,
+	        .path = is ? is->path : WS_NONE,
+	        .class = place->class ? place->class : p->m->configs[k->config].name_class,
+	        .direction = place->direction,
+	        .dtype = place->dtype,
+	        .range_class = place->class,
+	        .cpu_op = WS_NONE,
+	        .crossing = WS_NONE,
+	        .step = launch->step,
+	        .phase = is ? is->phase : WS_PHASE_OTHER,
+	        .marks = is ? is->marks : 0,
+	        .timed = k->timed,
+	        .cut_off = k->cut_off,
+	};
+
+	return p->sink->kernel(p->sink->ctx, &row, err);
+}
+
+enum ws_status ws_pass_tell_call(const struct ws_pass *p, const struct ws_pass_row *c,
+                                 struct ws_launch_waiting *launch, struct ws_err *err)
+{
+	const struct ws_live_shape *shape = &p->shapes[c->shape];
+	const struct ws_joined_call row = {.start_ns = c->start_ns,
+	                                   .dur_ns = c->time_ns - c->start_ns,
+	                                   .correlation = c->id,
+	                                   .name = shape->name,
+	                                   .thread = shape->thread,
+	                                   .range = ws_pass_range_number(p, launch->range),
+	                                   .step = launch->step,
+	                                   .cpu_op = WS_NONE,
+	                                   .marks = ws_pass_range_marks(p, launch->range),
+	                                   .failed = shape->failed != 0};
+
+	return p->sink->call(p->sink->ctx, &row, &launch->call, err);
+}

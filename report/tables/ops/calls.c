@@ -1,0 +1,141 @@
+/* API calls: their own time, and what they take from the operations around them. */
+#include "report/tables/ops/ops.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "formats/base/grow.h"
+
+/* Of an operation and a range around a call the inner one stands behind the other. */
+static uint32_t node_of_call(const struct ws_ops_table *s, const struct ws_joined_call *call)
+{
+	uint32_t a = ws_ops_node_of(s, call->cpu_op, call->range);
+	uint32_t b = ws_ops_node_of(s, WS_NONE, call->range);
+
+	return a == WS_NONE || (b != WS_NONE && b > a) ? b : a;
+}
+
+/* A call that returned, and may yet lie in another. */
+struct returned {
+	int64_t start_ns, end_ns;
+	struct ws_ops_sums *sums;   /* of its name; NULL: it is not in the report */
+	struct ws_ops_sums *around; /* of the operation that it takes its time from; NULL */
+};
+
+struct calls {
+	struct ws_ops_table *s;
+	struct returned_of {
+		struct returned *call; /* in the order in which they returned, and began */
+		size_t n, capacity;
+	} * threads;
+	uint32_t *order; /* in which they returned; NULL: as they stand */
+	int64_t longest_ns;
+};
+
+/* Calls of a loaded model stand as in the file. */
+static enum ws_status order_calls(struct calls *c, struct ws_err *err)
+{
+	struct ws_joined_rows *rows = c->s->tab->sel->rows;
+	struct ws_arena *temp = c->s->tab->temp;
+	int64_t *end_ns, last_ns = INT64_MIN;
+	bool is_sorted = true;
+
+	WS_NEW(temp, c->threads, c->s->tab->m->nthreads);
+	for (uint32_t i = 0; i < rows->ncalls; i++) {
+		const struct ws_joined_call *call = ws_joined_rows_call(rows, i);
+
+		is_sorted &= call->start_ns + call->dur_ns >= last_ns;
+		last_ns = call->start_ns + call->dur_ns;
+		c->longest_ns = call->dur_ns > c->longest_ns ? call->dur_ns : c->longest_ns;
+	}
+	if (is_sorted)
+		return ws_arena_check(temp, "the operations", err);
+	WS_NEW(temp, c->order, rows->ncalls);
+	WS_NEW(temp, end_ns, rows->ncalls);
+	WS_FORWARD(ws_arena_check(temp, "the operations", err));
+	for (uint32_t i = 0; i < rows->ncalls; i++) {
+		const struct ws_joined_call *call = ws_joined_rows_call(rows, i);
+
+		end_ns[i] = call->start_ns + call->dur_ns;
+	}
+	ws_order_identity(c->order, rows->ncalls);
+	return ws_order_by(c->order, end_ns, rows->ncalls, err);
+}
+
+/* What began before the longest call could have begun lies in none that is still to return. */
+static enum ws_status push(const struct calls *c, struct returned_of *t, struct returned call,
+                           struct ws_err *err)
+{
+	size_t old = 0;
+
+	if (t->n == t->capacity) {
+		while (old < t->n && t->call[old].start_ns < call.end_ns - c->longest_ns)
+			old++;
+		t->n -= old;
+		if (old)
+			memmove(t->call, t->call + old, t->n * sizeof(*t->call));
+		WS_FORWARD(WS_GROW(t->call, 2 * t->n + 1, t->capacity, err));
+	}
+	t->call[t->n++] = call;
+	return WS_OK;
+}
+
+/*
+ * Calls take their time from the operation around them, but a call inside a
+ * call (a driver function in a runtime function) from that call. Of two that
+ * begin and return together the first is around the other.
+ */
+static enum ws_status share_out(struct calls *c, const struct ws_joined_call *call, bool selected,
+                                struct ws_err *err)
+{
+	struct ws_ops_table *s = c->s;
+	struct returned_of *t = &c->threads[call->thread];
+	struct returned new = {.start_ns = call->start_ns,
+	                       .end_ns = call->start_ns + call->dur_ns,
+	                       .sums = selected ? &s->sums[WS_OPS_CALL][call->name] : NULL,
+	                       .around = ws_ops_sums_of_node(s, node_of_call(s, call))};
+	int64_t self_ns = call->dur_ns;
+
+	for (; t->n; t->n--) {
+		const struct returned *in = &t->call[t->n - 1];
+
+		if (in->start_ns < new.start_ns ||
+		    (in->start_ns == new.start_ns && in->end_ns == new.end_ns))
+			break;
+		self_ns -= in->end_ns - in->start_ns;
+		if (in->around)
+			in->around->self_cpu_ns += in->end_ns - in->start_ns;
+	}
+	if (new.sums) {
+		new.sums->calls++;
+		new.sums->flops_unknown = 1;
+		new.sums->self_cpu_ns += self_ns;
+		new.sums->cpu_ns += call->dur_ns;
+	}
+	if (t->n && t->call[t->n - 1].end_ns == new.end_ns) {
+		if (t->call[t->n - 1].sums)
+			t->call[t->n - 1].sums->self_cpu_ns -= call->dur_ns;
+		return WS_OK;
+	}
+	if (new.around)
+		new.around->self_cpu_ns -= call->dur_ns;
+	return push(c, t, new, err);
+}
+
+enum ws_status ws_ops_share_out_calls(struct ws_ops_table *s, struct ws_err *err)
+{
+	struct ws_joined_rows *rows = s->tab->sel->rows;
+	struct calls c = {.s = s};
+	enum ws_status status = order_calls(&c, err);
+
+	for (uint32_t i = 0; i < rows->ncalls && status == WS_OK; i++) {
+		const uint32_t at = c.order ? c.order[i] : i;
+		const struct ws_joined_call *call = ws_joined_rows_call(rows, at);
+
+		status = share_out(&c, call, ws_call_selected(s->tab->m, s->tab->sel, call, at),
+		                   err);
+	}
+	for (size_t i = 0; c.threads && i < s->tab->m->nthreads; i++)
+		free(c.threads[i].call);
+	return status;
+}

@@ -1,0 +1,266 @@
+/*
+ * Operations in the way of PyTorch's profiler: what each cost on the CPU and
+ * on devices, by itself and with what it called. Operations are the
+ * framework's where the trace has them, with what the program annotated around
+ * them; else the NVTX ranges.
+ */
+#include "report/tables/ops/ops.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/base/names.h"
+
+#define ALL_STEPS "ProfilerStep*" /* what PyTorch's own tables call the row of its steps */
+
+/* --- sums ----------------------------------------------------------------------------------- */
+
+static void add_work(struct ws_ops_table *s, uint32_t i, int64_t ns)
+{
+	struct ws_ops_sums *sums = ws_ops_sums_of_node(s, i);
+
+	if (sums)
+		ws_ops_node_at(s, i)->cuda_ns += ns;
+	else
+		sums = &s->outside;
+	sums->self_cuda_ns += ns;
+	sums->device_work++;
+}
+
+static void add_all_work(struct ws_ops_table *s)
+{
+	const struct ws_model *m = s->tab->m;
+	const struct ws_selection *sel = s->tab->sel;
+
+	for (size_t i = 0; i < sel->rows->nkernels; i++) {
+		const struct ws_joined_kernel *k = ws_joined_rows_kernel(sel->rows, i);
+
+		if (ws_kernel_selected(m, sel, k, i))
+			add_work(s, ws_ops_node_of(s, k->cpu_op, k->range),
+			         k->timed ? k->dur_ns : 0);
+	}
+	for (size_t i = 0; i < m->nwork; i++)
+		if (sel->work[i])
+			add_work(s, ws_ops_node_of(s, m->work[i].op, m->work[i].range),
+			         m->work[i].dur_ns);
+}
+
+/* An only child with its parent's name is the same operation, seen twice. */
+static bool is_same(const struct ws_ops_node *node, const struct ws_ops_node *parent)
+{
+	return parent && parent->selected && parent->children == 1 && parent->name == node->name;
+}
+
+/* Children stand behind their parents: the last first, each adds to its parent. */
+static void add_up(struct ws_ops_table *s)
+{
+	for (uint32_t i = (uint32_t)s->nnodes; i-- > 0;) {
+		const struct ws_ops_node *node = ws_ops_node_at(s, i);
+		struct ws_ops_node *parent = ws_ops_node_at(s, node->parent);
+		struct ws_ops_sums *sums = &s->sums[node->kind][node->name];
+
+		if (parent)
+			parent->cuda_ns += node->cuda_ns;
+		if (!node->selected || is_same(node, parent))
+			continue;
+		sums->calls++;
+		sums->cpu_ns += node->dur_ns;
+		sums->cuda_ns += node->cuda_ns;
+		sums->flops_unknown |=
+		        node->flops < 0 ||
+		        __builtin_add_overflow(sums->flops, node->flops, &sums->flops);
+	}
+	s->all_cuda_ns = s->outside.self_cuda_ns;
+	for (int kind = 0; kind < WS_OPS_KINDS; kind++)
+		for (size_t text = 0; text < s->tab->m->ntexts; text++) {
+			s->all_cpu_ns += s->sums[kind][text].self_cpu_ns;
+			s->all_cuda_ns += s->sums[kind][text].self_cuda_ns;
+		}
+}
+
+static const struct ws_ops_sums *sums_of(const struct ws_ops_table *s, uint32_t row)
+{
+	size_t ntexts = s->tab->m->ntexts;
+
+	return &s->sums[row / ntexts][row % ntexts];
+}
+
+static int by_cost(const void *pa, const void *pb, void *arg)
+{
+	const struct ws_ops_table *s = arg;
+	uint32_t a = *(const uint32_t *)pa, b = *(const uint32_t *)pb;
+	const struct ws_ops_sums *sa = sums_of(s, a), *sb = sums_of(s, b);
+	size_t ntexts = s->tab->m->ntexts;
+	int c;
+
+	if (sa->self_cuda_ns != sb->self_cuda_ns)
+		return sa->self_cuda_ns > sb->self_cuda_ns ? -1 : 1;
+	if (sa->self_cpu_ns != sb->self_cpu_ns)
+		return sa->self_cpu_ns > sb->self_cpu_ns ? -1 : 1;
+	c = ws_name_compare(s->tab->m->texts[a % ntexts], s->tab->m->texts[b % ntexts]);
+	return c ? c : (a > b) - (a < b);
+}
+
+/* --- rows ----------------------------------------------------------------------------------- */
+
+/* What the rows are made of when they are read. */
+struct op_rows {
+	const struct ws_model *m;
+	bool are_ranges;
+	struct op_row {
+		uint32_t which; /* kind * ntexts + text */
+		struct ws_ops_sums sums;
+	} * rows; /* in the arena */
+	size_t n;
+	struct ws_ops_sums outside; /* the last row, where there is any */
+	int64_t all_cpu_ns, all_cuda_ns;
+	struct ws_arena arena;
+};
+
+static void set_cuda(const struct op_rows *s, struct ws_cell *row, const struct ws_ops_sums *sums)
+{
+	ws_cell_set_int(&row[WS_TC_ops_self_cuda_ns], sums->self_cuda_ns);
+	ws_cell_set_real(&row[WS_TC_ops_self_cuda_percent],
+	                 ws_stat_percent((double)sums->self_cuda_ns, (double)s->all_cuda_ns));
+	ws_cell_set_int(&row[WS_TC_ops_device_work], (int64_t)sums->device_work);
+}
+
+static void make_row(void *ctx, size_t i, struct ws_cell *row)
+{
+	const struct op_rows *s = ctx;
+	const struct ws_model *m = s->m;
+	const struct ws_ops_sums *sums = i < s->n ? &s->rows[i].sums : &s->outside;
+	enum ws_ops_kind kind;
+	struct ws_bytes text;
+
+	if (i == s->n) {
+		ws_cell_share_str(&row[WS_TC_ops_name], "(in no operation)");
+		ws_cell_share_str(&row[WS_TC_ops_kind], "device work");
+		set_cuda(s, row, sums);
+		return;
+	}
+	kind = (enum ws_ops_kind)(s->rows[i].which / m->ntexts);
+	text = m->texts[s->rows[i].which % m->ntexts];
+	if (kind == WS_OPS_RANGE && ws_bytes_begin(text, WS_PYTORCH_STEP))
+		ws_cell_share_str(&row[WS_TC_ops_name], ALL_STEPS);
+	else if (text.len)
+		ws_cell_share_text(&row[WS_TC_ops_name], text.ptr, text.len);
+	else
+		ws_cell_share_str(&row[WS_TC_ops_name], "(no name)");
+	ws_cell_share_str(&row[WS_TC_ops_kind], kind == WS_OPS_CALL ? "API call"
+	                                        : kind == WS_OPS_RANGE || s->are_ranges
+	                                                ? "range"
+	                                                : "operation");
+	ws_cell_set_int(&row[WS_TC_ops_calls], (int64_t)sums->calls);
+	ws_cell_set_int(&row[WS_TC_ops_self_cpu_ns], sums->self_cpu_ns);
+	ws_cell_set_int(&row[WS_TC_ops_cpu_ns], sums->cpu_ns);
+	ws_cell_set_real(&row[WS_TC_ops_self_cpu_percent],
+	                 ws_stat_percent((double)sums->self_cpu_ns, (double)s->all_cpu_ns));
+	ws_cell_set_real(&row[WS_TC_ops_cpu_percent],
+	                 ws_stat_percent((double)sums->cpu_ns, (double)s->all_cpu_ns));
+	ws_cell_set_mean(&row[WS_TC_ops_cpu_avg_ns], sums->cpu_ns, sums->calls);
+	if (kind == WS_OPS_CALL)
+		return;
+	set_cuda(s, row, sums);
+	ws_cell_set_int(&row[WS_TC_ops_cuda_ns], sums->cuda_ns);
+	ws_cell_set_mean(&row[WS_TC_ops_cuda_avg_ns], sums->cuda_ns, sums->calls);
+	if (!sums->flops_unknown)
+		ws_cell_set_int(&row[WS_TC_ops_flops], sums->flops);
+}
+
+static void free_rows(void *ctx)
+{
+	struct op_rows *s = ctx;
+
+	ws_arena_free(&s->arena);
+	free(s);
+}
+
+static void set_totals(const struct op_rows *s, struct ws_table *t)
+{
+	struct ws_cell *row = ws_table_totals(t);
+	struct ws_ops_sums total = s->outside;
+
+	for (size_t i = 0; i < s->n; i++) {
+		total.calls += s->rows[i].sums.calls;
+		total.device_work += s->rows[i].sums.device_work;
+	}
+	total.self_cuda_ns = s->all_cuda_ns;
+	ws_cell_set_int(&row[WS_TC_ops_calls], (int64_t)total.calls);
+	ws_cell_set_int(&row[WS_TC_ops_self_cpu_ns], s->all_cpu_ns);
+	ws_cell_set_real(&row[WS_TC_ops_self_cpu_percent],
+	                 ws_stat_percent((double)s->all_cpu_ns, (double)s->all_cpu_ns));
+	set_cuda(s, row, &total);
+}
+
+static enum ws_status add_rows(struct ws_ops_table *s, struct ws_table *t, struct ws_err *err)
+{
+	size_t all = s->tab->m->ntexts * WS_OPS_KINDS;
+	struct op_rows *rows = calloc(1, sizeof(*rows));
+	const struct ws_table_source source = {make_row, free_rows, rows};
+
+	WS_FAIL_IF(!rows, err, NO_MEMORY, "out of memory for the operations");
+	for (uint32_t i = 0; i < all; i++)
+		if (sums_of(s, i)->calls || sums_of(s, i)->device_work)
+			s->order[s->rows++] = i;
+	qsort_r(s->order, s->rows, sizeof(*s->order), by_cost, s);
+	*rows = (struct op_rows){.m = s->tab->m,
+	                         .are_ranges = s->are_ranges,
+	                         .n = s->rows,
+	                         .outside = s->outside,
+	                         .all_cpu_ns = s->all_cpu_ns,
+	                         .all_cuda_ns = s->all_cuda_ns};
+	WS_NEW(&rows->arena, rows->rows, s->rows);
+	if (!rows->rows)
+		rows->n = 0;
+	for (size_t i = 0; i < rows->n; i++)
+		rows->rows[i] = (struct op_row){s->order[i], *sums_of(s, s->order[i])};
+	ws_table_set_source(t, &source, rows->n + (s->outside.device_work != 0));
+	set_totals(rows, t);
+	return ws_arena_check(&rows->arena, "the operations", err);
+}
+
+static enum ws_status fill(struct ws_ops_table *s, struct ws_table *t, struct ws_err *err)
+{
+	const struct ws_model *m = s->tab->m;
+
+	for (int kind = 0; kind < WS_OPS_KINDS; kind++)
+		WS_NEW(s->tab->temp, s->sums[kind], m->ntexts);
+	WS_NEW(s->tab->temp, s->order, m->ntexts * WS_OPS_KINDS);
+	WS_FORWARD(ws_arena_check(s->tab->temp, "the operations", err));
+	WS_FORWARD(s->are_ranges ? ws_ops_add_ranges(s, err) : ws_ops_merge(s, err));
+	WS_FORWARD(ws_ops_share_out_calls(s, err));
+	add_all_work(s);
+	add_up(s);
+	return add_rows(s, t, err);
+}
+
+enum ws_status ws_tab_ops(const struct ws_table_context *tab, struct ws_table *t,
+                          struct ws_err *err)
+{
+	const struct ws_model *m = tab->m;
+	struct ws_ops_table s = {.tab = tab, .are_ranges = !m->cpu_ops.tree.n};
+	enum ws_status status;
+
+	if (s.are_ranges && !tab->sel->rows->nranges) {
+		ws_table_set_not_recorded(t, "Neither framework operations nor NVTX ranges were "
+		                             "recorded. Annotate the program with NVTX, or import "
+		                             "a trace of PyTorch's profiler.");
+		return WS_OK;
+	}
+	status = fill(&s, t, err);
+	ws_spill_close(&s.nodes);
+	WS_FORWARD(status);
+	ws_table_note(t,
+	              "Operations are %s. Self columns add up; totals count nested "
+	              "operations in every row that contains them, and so do FLOPs.",
+	              s.are_ranges ? "the NVTX ranges: the trace has no framework operations"
+	                           : "the framework's, with the ranges around them");
+	if (!s.are_ranges && !m->cpu_ops.with_shapes)
+		ws_table_note(t, "FLOPs are not recorded: PyTorch's profiler records shapes "
+		                 "with record_shapes=True.");
+	if (tab->sel->has_launched)
+		ws_table_note(t, "The filter of device work applies to the CUDA columns and "
+		                 "to the calls; CPU times of operations are unfiltered.");
+	return WS_OK;
+}
