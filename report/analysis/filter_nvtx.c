@@ -179,23 +179,6 @@ static bool take_instances(struct ws_bytes *pattern, uint32_t *first, uint32_t *
 	return 1;
 }
 
-/* A range that is named and lies in no other such one. */
-struct instance {
-	int64_t start_ns;
-	uint32_t thread, number;
-};
-
-static int by_begin(const void *pa, const void *pb)
-{
-	const struct instance *a = pa, *b = pb;
-
-	if (a->start_ns != b->start_ns)
-		return a->start_ns < b->start_ns ? -1 : 1;
-	if (a->thread != b->thread)
-		return a->thread < b->thread ? -1 : 1;
-	return a->number < b->number ? -1 : a->number > b->number;
-}
-
 /* Keeps what is named, and what lies in it; n: how many are named and lie in no other. */
 static void keep_named(struct matcher *c, uint8_t *inside, size_t *n)
 {
@@ -214,7 +197,7 @@ static enum ws_status keep_instances(struct matcher *c, uint32_t first, uint32_t
                                      uint8_t *inside, size_t n, struct ws_err *err)
 {
 	struct ws_joined_rows *rows = c->rows;
-	struct instance *order;
+	struct ws_range_begin *order;
 
 	WS_NEW(&c->temp, order, n);
 	WS_FORWARD(ws_arena_check(&c->temp, "the order of ranges", err));
@@ -223,9 +206,9 @@ static enum ws_status keep_instances(struct matcher *c, uint32_t first, uint32_t
 		const struct ws_joined_range *r = ws_joined_rows_range(rows, i);
 
 		if (c->named[i] && (r->parent == WS_NONE || !inside[r->parent]))
-			order[n++] = (struct instance){r->start_ns, r->thread, i};
+			order[n++] = (struct ws_range_begin){r->start_ns, r->thread, i};
 	}
-	ws_sort(order, n, sizeof(*order), by_begin);
+	ws_sort(order, n, sizeof(*order), ws_range_begin_compare);
 	memset(inside, 0, rows->nranges);
 	for (size_t i = first; i < n && i <= last; i++)
 		inside[order[i].number] = 1;

@@ -16,33 +16,16 @@ struct dtypes {
 	uint64_t *of_path; /* bits */
 };
 
-struct begun {
-	int64_t start_ns;
-	uint32_t thread, number;
-};
-
-/* A pass numbers ranges of all threads by begin, a model by thread, then begin. */
-static int by_begin(const void *pa, const void *pb)
-{
-	const struct begun *a = pa, *b = pb;
-
-	if (a->start_ns != b->start_ns)
-		return a->start_ns < b->start_ns ? -1 : 1;
-	if (a->thread != b->thread)
-		return a->thread < b->thread ? -1 : 1;
-	return ws_order_compare(a->number, b->number);
-}
-
 /* The ranges of a sample get their numbers at their places. count: one entry a place. */
-static void number_ranges(struct ws_reader *c, const uint32_t *order, size_t n, struct begun *begun,
-                          uint32_t *count)
+static void number_ranges(struct ws_reader *c, const uint32_t *order, size_t n,
+                          struct ws_range_begin *begun, uint32_t *count)
 {
 	for (size_t i = 0; i < n; i++) {
 		const struct ws_joined_range *range = ws_joined_rows_range(c->rows, order[i]);
 
-		begun[i] = (struct begun){range->start_ns, range->thread, order[i]};
+		begun[i] = (struct ws_range_begin){range->start_ns, range->thread, order[i]};
 	}
-	ws_sort(begun, n, sizeof(*begun), by_begin);
+	ws_sort(begun, n, sizeof(*begun), ws_range_begin_compare);
 	memset(count, 0, c->names->nplaces * sizeof(*count));
 	for (size_t i = 0; i < n; i++) {
 		struct ws_range_time *range = ws_recording_range(c->r, begun[i].number);
@@ -55,7 +38,7 @@ static enum ws_status number_samples(struct ws_reader *c, struct ws_arena *temp,
                                      const uint32_t *sample, struct ws_err *err)
 {
 	struct ws_rows_by_key of;
-	struct begun *begun;
+	struct ws_range_begin *begun;
 	uint32_t *count;
 	size_t most = 0;
 

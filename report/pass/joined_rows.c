@@ -385,3 +385,14 @@ uint32_t ws_joined_rows_step(const struct ws_joined_rows *rows, uint32_t step)
 		return step == WS_NONE ? WS_NONE : rows->loaded->range_step[step];
 	return step < rows->nsteps_of ? rows->step_of[step] : WS_NONE;
 }
+
+int ws_range_begin_compare(const void *pa, const void *pb)
+{
+	const struct ws_range_begin *a = pa, *b = pb;
+
+	if (a->start_ns != b->start_ns)
+		return a->start_ns < b->start_ns ? -1 : 1;
+	if (a->thread != b->thread)
+		return a->thread < b->thread ? -1 : 1;
+	return a->number < b->number ? -1 : a->number > b->number;
+}

@@ -56,6 +56,13 @@ const struct ws_joined_range *ws_joined_rows_range(struct ws_joined_rows *rows, 
 /* … and after this rows i = 0, 1, … are by thread, then begin; a number is no longer a place. */
 enum ws_status ws_joined_rows_ranges_by_thread(struct ws_joined_rows *rows,
                                                const struct ws_model *m, struct ws_err *err);
+/* By begin, then thread, then number: an order that a pass, which numbers ranges of all threads by
+ * begin, and a model, by thread, then begin, share. For qsort. */
+struct ws_range_begin {
+	int64_t start_ns;
+	uint32_t thread, number;
+};
+int ws_range_begin_compare(const void *a, const void *b);
 /* What a range, or the operation around it, tells of its work; NULL. */
 static inline const struct ws_op_facts *ws_joined_range_op(const struct ws_model *m,
                                                            const struct ws_joined_range *range)
