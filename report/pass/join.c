@@ -445,8 +445,10 @@ static enum ws_status join_rows(struct ws_pass *p, struct fronts *f, int64_t unt
 			blocked = false;
 			WS_FORWARD(join_call(p, row, shape, err));
 		} else {
-			WS_FORWARD(ws_live_event(&p->live, &live_events, row->shape, shape,
-			                         row->time_ns, row->id, err));
+			const struct ws_live_row event = {row->shape, row->recorded, row->time_ns,
+			                                  row->id};
+
+			WS_FORWARD(ws_live_event(&p->live, &live_events, &event, shape, err));
 		}
 	}
 	return join_kernels(p, f, until_ns, &blocked, err);

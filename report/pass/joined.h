@@ -44,6 +44,7 @@ struct ws_joined_range {
 	uint32_t number; /* what others name it by: a parent's is less */
 	uint32_t parent; /* WS_NONE for an outermost one */
 	uint32_t thread, name, path, depth;
+	uint32_t recorded; /* text: the name with what paths leave out of it */
 	uint32_t payload;  /* row, WS_NONE */
 	uint32_t op_range; /* the innermost around it, or itself, that is an annotated operation */
 	uint32_t op_payload; /* row of what that tells, WS_NONE */
@@ -52,8 +53,8 @@ struct ws_joined_range {
 	uint32_t holder;     /* that step, or another thread's in whose time it lies */
 	uint8_t phase;
 	uint8_t marks; /* WS_IN_…, WS_OP_COUNTED */
-	uint8_t is_start_end, is_open;
-	uint8_t is_step; /* the step itself, or a whole warm-up */
+	uint8_t is_start_end : 1, is_open : 1;
+	uint8_t is_step : 1; /* the step itself, or a whole warm-up */
 };
 
 /* Told of each row once. Kernels of a device come by start, ranges when they end. */

@@ -161,6 +161,7 @@ static struct ws_joined_range range_of_model(const struct ws_model *m, uint32_t 
 	        .parent = r->parent[i],
 	        .thread = r->thread[i],
 	        .name = r->name[i],
+	        .recorded = r->recorded[i],
 	        .path = r->path[i],
 	        .depth = r->depth[i],
 	        .payload = r->payload[i],

@@ -23,6 +23,14 @@ struct ws_live_shape {
 	uint32_t failed;       /* of a call */
 };
 
+/* One of them. */
+struct ws_live_row {
+	uint32_t shape;    /* number of what it is */
+	uint32_t recorded; /* text: the name of a push or a start with what its shape leaves out */
+	int64_t time_ns;
+	uint64_t id; /* of a start and an end */
+};
+
 /*
  * What all ranges have in common that are alike and lie in ranges that are:
  * nearly every range is one of a family that is known, for a program does the
@@ -50,6 +58,7 @@ struct ws_live {
 	uint32_t refs;        /* what still needs it: itself while it is open, children, calls */
 	uint32_t op;          /* the innermost operation around it, or itself; WS_NONE */
 	uint32_t step;        /* number of the step around it, WS_NONE */
+	uint32_t recorded;    /* text: its name as recorded */
 	uint32_t kernel_name; /* of an operation: text all its kernels are called by, 0 = none yet,
 	                         WS_NONE = several */
 	uint8_t counted;      /* an operation without one inside */
@@ -139,25 +148,27 @@ static inline bool ws_live_guess_family(const struct ws_live_ranges *l, struct w
 }
 
 static inline enum ws_status ws_live_begin(struct ws_live_ranges *l, struct ws_live_thread *t,
-                                           uint32_t shape, const struct ws_live_shape *e,
-                                           int64_t time_ns, uint32_t *range, struct ws_err *err)
+                                           const struct ws_live_row *row,
+                                           const struct ws_live_shape *e, uint32_t *range,
+                                           struct ws_err *err)
 {
 	uint32_t parent = t->nopen ? t->open[t->nopen - 1] : WS_NONE;
 	uint32_t around = parent == WS_NONE ? WS_NONE : l->range[parent].family;
 	struct ws_live *r;
 
-	if (!ws_live_guess_family(l, t, around, shape))
-		WS_FORWARD(ws_live_find_family(l, t, around, shape, e, time_ns, err));
+	if (!ws_live_guess_family(l, t, around, row->shape))
+		WS_FORWARD(ws_live_find_family(l, t, around, row->shape, e, row->time_ns, err));
 	if (!l->nfree || t->nopen + t->nended >= t->open_capacity)
 		WS_FORWARD(ws_live_make_room(l, t, err));
 	*range = l->free_slots[--l->nfree];
 	r = &l->range[*range];
 	/* field by field: this happens for every range, and not all need a value here */
-	r->start_ns = time_ns;
+	r->start_ns = row->time_ns;
 	r->first_ns = INT64_MAX;
 	r->last_ns = INT64_MIN;
 	r->number = l->begun++;
 	r->family = t->last_family;
+	r->recorded = row->recorded;
 	r->parent = parent;
 	r->refs = 1;
 	r->op = parent == WS_NONE ? WS_NONE : l->range[parent].op;
@@ -220,11 +231,11 @@ static inline enum ws_status ws_live_close(struct ws_live_ranges *l,
 
 /* --- the whole ------------------------------------------------------------------------------ */
 
-/* shape: number of what it is, e. range_id: of a start and an end. Marks are ignored. */
+/* e: the shape of the row. Marks are ignored. */
 static inline enum ws_status ws_live_event(struct ws_live_ranges *l,
-                                           const struct ws_live_events *events, uint32_t shape,
-                                           const struct ws_live_shape *e, int64_t time_ns,
-                                           uint64_t range_id, struct ws_err *err)
+                                           const struct ws_live_events *events,
+                                           const struct ws_live_row *row,
+                                           const struct ws_live_shape *e, struct ws_err *err)
 {
 	struct ws_live_thread *t;
 	uint32_t range;
@@ -232,22 +243,22 @@ static inline enum ws_status ws_live_event(struct ws_live_ranges *l,
 	if (e->thread >= l->nthreads)
 		WS_FORWARD(ws_live_add_threads(l, e->thread, err));
 	t = &l->threads[e->thread];
-	ws_live_forget_ended(l, events, t, time_ns);
+	ws_live_forget_ended(l, events, t, row->time_ns);
 	switch (e->type) {
 	case WS_NVTX_PUSH:
-		WS_FORWARD(ws_live_begin(l, t, shape, e, time_ns, &range, err));
+		WS_FORWARD(ws_live_begin(l, t, row, e, &range, err));
 		WS_FORWARD(ws_range_push(&l->pairs, e->thread, e->domain, range, err));
 		return events->begin(l->ctx, range, err);
 	case WS_NVTX_START:
-		WS_FORWARD(ws_live_begin(l, t, shape, e, time_ns, &range, err));
-		WS_FORWARD(ws_range_start(&l->pairs, e->process, range_id, range, err));
+		WS_FORWARD(ws_live_begin(l, t, row, e, &range, err));
+		WS_FORWARD(ws_range_start(&l->pairs, e->process, row->id, range, err));
 		return events->begin(l->ctx, range, err);
 	case WS_NVTX_POP:
 		range = ws_range_pop(&l->pairs, e->thread, e->domain);
 		l->unmatched_pops += range == WS_NONE;
 		break;
 	case WS_NVTX_END:
-		range = ws_range_end(&l->pairs, e->process, range_id);
+		range = ws_range_end(&l->pairs, e->process, row->id);
 		l->unmatched_ends += range == WS_NONE;
 		if (range != WS_NONE && ws_live_is(l, &l->range[range])->thread != e->thread) {
 			l->declined = "a range ends on another thread";
@@ -257,7 +268,7 @@ static inline enum ws_status ws_live_event(struct ws_live_ranges *l,
 	default:
 		return WS_OK;
 	}
-	return range == WS_NONE ? WS_OK : ws_live_close(l, events, t, range, time_ns, err);
+	return range == WS_NONE ? WS_OK : ws_live_close(l, events, t, range, row->time_ns, err);
 }
 
 /* The innermost range around a call that ended now, WS_NONE = none. Events up to end_ns, this

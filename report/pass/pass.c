@@ -102,8 +102,6 @@ static enum ws_status read_rows(struct ws_pass *p, struct ws_err *err)
 /* Records whose joins need all rows at once. */
 static const char *unfit(const struct ws_pass *p)
 {
-	const struct ws_model *m = p->m;
-
 	for (size_t i = 0; i < ws_trace_reader_block_count(p->l.r); i++) {
 		uint16_t kind = ws_trace_reader_block(p->l.r, i)->kind;
 
@@ -111,9 +109,6 @@ static const char *unfit(const struct ws_pass *p)
 		    (kind == WS_KIND_COLLECTIVE && p->sink))
 			return "it has the operations of a framework";
 	}
-	for (size_t i = 0; i < m->ntexts; i++)
-		if (ws_bytes_begin(m->texts[i], WS_PYTORCH_STEP))
-			return "its steps are numbered by their names";
 	return NULL;
 }
 
@@ -208,6 +203,7 @@ static void release(struct ws_pass *p)
 	free(p->rows.rows);
 	free(p->shapes);
 	free(p->tokens);
+	free(p->recorded);
 	free(p->numbers);
 	free(p->counted);
 	ws_strtab_free(&p->shape_of);

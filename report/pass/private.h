@@ -38,11 +38,14 @@ struct ws_pass_token {
 struct ws_pass_row {
 	int64_t time_ns; /* of a call: its end */
 	uint64_t at;
-	int64_t start_ns; /* of a call */
-	uint64_t id;      /* of a range, correlation of a call */
-	uint32_t shape;   /* what it is, in p->shapes */
-	bool launches;    /* there is device work of the call */
-	bool stays;       /* it launched more than one kernel */
+	union {
+		int64_t start_ns;  /* of a call */
+		uint32_t recorded; /* of an event: text of its name */
+	};
+	uint64_t id;    /* of a range, correlation of a call */
+	uint32_t shape; /* what it is, in p->shapes */
+	bool launches;  /* there is device work of the call */
+	bool stays;     /* it launched more than one kernel */
 };
 
 struct ws_pass_kernel {
@@ -142,7 +145,9 @@ struct ws_pass {
 	size_t nshapes, shapes_capacity;
 	struct ws_strtab shape_of;    /* a shape -> its number, plus 1 */
 	struct ws_pass_token *tokens; /* of the block that is taken */
-	size_t tokens_capacity;
+	uint32_t *recorded; /* by token of that, of events: text of the name, of which the shape has
+	                       what stays */
+	size_t tokens_capacity, recorded_capacity;
 	uint16_t *numbers; /* 0, 1, 2 …: the tokens of the rows of a block without; NULL */
 	struct ws_launch_ids ids;
 	struct ws_launches_waiting waiting;

@@ -24,7 +24,7 @@ static enum ws_status new_step(struct ws_pass *p, uint32_t range, int is_whole_w
 	WS_FORWARD(WS_GROW(p->steps, p->nsteps + 1, p->steps_capacity, err));
 	p->steps[p->nsteps] = (struct ws_pass_step){
 	        .step = {.range = (uint32_t)p->nsteps,
-	                 .name = ws_live_is(&p->live, r)->name,
+	                 .name = r->recorded,
 	                 .thread = ws_live_is(&p->live, r)->thread,
 	                 .start_ns = r->start_ns,
 	                 .warm_up = (ws_live_is(&p->live, r)->marks & WS_IN_WARM_UP) != 0},

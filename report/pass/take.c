@@ -242,9 +242,9 @@ static enum ws_status add_mark(struct ws_pass *p, uint64_t at, uint32_t text, st
 	return WS_OK;
 }
 
-/* The number of what row i shares with others. */
+/* The number of what row i shares with others; *recorded: its name, with what differs. */
 static enum ws_status find_shape(struct ws_pass *p, const struct thread_rows *t, uint32_t i,
-                                 uint32_t *shape, struct ws_err *err)
+                                 uint32_t *shape, uint32_t *recorded, struct ws_err *err)
 {
 	const uint64_t payload = value_of(t, WS_COL_thread_event_payload, i);
 	struct ws_live_shape s = {.type = type_of(t, i), .payload = WS_NONE};
@@ -264,6 +264,7 @@ static enum ws_status find_shape(struct ws_pass *p, const struct thread_rows *t,
 		s.name = text_of(p, value_of(t, WS_COL_thread_event_name, i));
 		s.payload = payload ? ws_pass_number(&p->payloads, payload) : WS_NONE;
 	}
+	*recorded = s.name;
 	if (s.type < WS_NVTX_MARK)
 		s.name = p->m->steady_of[s.name];
 	number = ws_strtab_find(&p->shape_of, &s, sizeof(s));
@@ -278,11 +279,12 @@ static enum ws_status find_shape(struct ws_pass *p, const struct thread_rows *t,
 
 /* A token that no row has says nothing, so it is looked up with its first row. */
 static enum ws_status look_at_token(struct ws_pass *p, const struct thread_rows *t, uint32_t i,
-                                    struct ws_pass_token *token, struct ws_err *err)
+                                    struct ws_pass_token *token, uint32_t *recorded,
+                                    struct ws_err *err)
 {
 	uint32_t type;
 
-	WS_FORWARD(find_shape(p, t, i, &token->shape, err));
+	WS_FORWARD(find_shape(p, t, i, &token->shape, recorded, err));
 	type = p->shapes[token->shape].type;
 	token->says = type == WS_NVTX_PUSH || type == WS_NVTX_POP ? WS_SAYS_NESTS
 	              : type == WS_THREAD_EVENT_API               ? WS_SAYS_CALL
@@ -384,6 +386,7 @@ static enum ws_status take_thread_rows(struct ws_pass *p, const struct ws_block_
 	if (!row)
 		return WS_FAIL_MEMORY(err, "the rows of a trace");
 	WS_FORWARD(start_tokens(p, b, t.shape_by_token, &of_row, err));
+	WS_FORWARD(WS_GROW(p->recorded, p->tokens_capacity, p->recorded_capacity, err));
 	for (uint32_t i = 0; i < n; i++) {
 		struct ws_pass_token *token = &p->tokens[of_row[i]];
 
@@ -392,13 +395,16 @@ static enum ws_status take_thread_rows(struct ws_pass *p, const struct ws_block_
 		row->shape = token->shape;
 		if (token->says & WS_SAYS_NESTS) {
 			unsorted |= (row->time_ns < before_ns) | (row->time_ns == call_ns);
+			row->recorded = p->recorded[of_row[i]];
 			before_ns = row++->time_ns;
 			continue;
 		}
 		if (token->shape == WS_NONE) {
-			WS_FORWARD(look_at_token(p, &t, i--, token, err));
+			WS_FORWARD(look_at_token(p, &t, i--, token, &p->recorded[token - p->tokens],
+			                         err));
 			continue;
 		}
+		row->recorded = p->recorded[of_row[i]];
 		WS_FORWARD(take_row(p, &t, i, row, &keep, err));
 		calls += (token->says & WS_SAYS_CALL) != 0;
 		if (!keep)

@@ -13,6 +13,7 @@ enum ws_status ws_pass_tell_range(const struct ws_pass *p, uint32_t range, uint3
 	        .parent = ws_pass_range_number(p, r->parent),
 	        .thread = is->thread,
 	        .name = is->name,
+	        .recorded = r->recorded,
 	        .path = is->path,
 	        .depth = is->depth,
 	        .payload = is->payload,
@@ -24,7 +25,7 @@ enum ws_status ws_pass_tell_range(const struct ws_pass *p, uint32_t range, uint3
 	        .phase = is->phase,
 	        .marks = is->marks | (r->op == range && r->counted ? WS_OP_COUNTED : 0),
 	        .is_start_end = is->style == WS_RANGE_START_END,
-	        .is_open = (uint8_t)open,
+	        .is_open = open != 0,
 	        .is_step = r->step != WS_NONE && p->steps[r->step].live == range,
 	};
 

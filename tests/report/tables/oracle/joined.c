@@ -155,6 +155,7 @@ static int same_range(const struct told *t, const struct ws_joined_range *told,
 	       told->start_ns == r->start_ns[i] && told->end_ns == r->end_ns[i] &&
 	       told->thread == r->thread[i] && told->depth == r->depth[i] &&
 	       told->payload == r->payload[i] && same_text(p, told->name, t->m, r->name[i]) &&
+	       same_text(p, told->recorded, m, r->recorded[i]) &&
 	       same_path(p, told->path, t->m, r->path[i]) && told->phase == t->m->range_phase[i] &&
 	       told->is_open == ((r->flags[i] & WS_RANGE_OPEN) != 0) &&
 	       told->is_start_end == ((r->flags[i] & WS_RANGE_START_END) != 0) &&
