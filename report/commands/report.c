@@ -93,7 +93,7 @@ static enum ws_status make_loaded(struct ws_trace_file *f, struct report_opts *o
 	WS_THEN(status, ws_select(model, &o->filter, &sel, err));
 	WS_THEN(status, ws_filter_check(model, &sel, &o->filter, o->step, err));
 	ws_selection_release(&sel);
-	WS_THEN(status, ws_report_make_tables(model, &o->filter, defs, ndefs, out, err));
+	WS_THEN(status, ws_report_make_tables(model, NULL, &o->filter, defs, ndefs, out, err));
 	if (status == WS_OK)
 		ws_report_keep(*out, &model);
 	ws_model_free(model);

@@ -178,7 +178,8 @@ static enum ws_status make_and_keep(struct ws_table_context *tab, struct ws_dige
 	return WS_OK;
 }
 
-enum ws_status ws_report_make_tables(const struct ws_model *m, const struct ws_filter *filter,
+enum ws_status ws_report_make_tables(const struct ws_model *m, struct ws_joined_rows *rows,
+                                     const struct ws_filter *filter,
                                      const struct ws_table_def *const *defs, size_t ndefs,
                                      struct ws_report **out, struct ws_err *err)
 {
@@ -189,7 +190,7 @@ enum ws_status ws_report_make_tables(const struct ws_model *m, const struct ws_f
 	enum ws_status status;
 
 	*out = NULL;
-	status = ws_select(m, filter, &sel, err);
+	status = ws_select_rows(m, rows, filter, &sel, err);
 	WS_THEN(status, ws_digest_of_rows(&d, m, &sel, parts, err));
 	WS_THEN(status, make_and_keep(&tab, &d, defs, ndefs, out, err));
 	ws_digest_release(&d);

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "formats/trace/reader.h"
-#include "report/model/open.h"
+#include "report/pass/joined_rows.h"
 #include "report/table/table.h"
 
 /* Every table of a report of all tables, in workbook order. */
@@ -15,8 +15,10 @@ const struct ws_table_def *const *ws_ranks_defs(size_t *count);
 /* Also those made only on request; NULL when no table has this name. */
 const struct ws_table_def *ws_table_def_by_name(const char *name);
 
-/* These tables, in this order. The filter may be NULL. Free with ws_report_free. */
-enum ws_status ws_report_make_tables(const struct ws_model *m, const struct ws_filter *filter,
+/* These tables, in this order, of rows; NULL: those of m, which is loaded. The filter may be NULL.
+ * Free with ws_report_free. */
+enum ws_status ws_report_make_tables(const struct ws_model *m, struct ws_joined_rows *rows,
+                                     const struct ws_filter *filter,
                                      const struct ws_table_def *const *defs, size_t ndefs,
                                      struct ws_report **out, struct ws_err *err);
 /* Where rows of the report are made of the model when they are read, it takes that; else *m stays.

@@ -109,7 +109,7 @@ static void load(const struct ws_trace_reader *r)
 	struct ws_err err;
 
 	if (ws_model_open_reader(&model, r, "fuzz", NULL, &err) == WS_OK)
-		all_tables(model, NULL, &report, &err);
+		all_tables(model, NULL, NULL, &report, &err);
 	ws_report_free(report);
 	ws_model_free(model);
 }

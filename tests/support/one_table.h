@@ -1,4 +1,4 @@
-/* One table of a loaded model, by itself; or all of them. */
+/* One table of joined rows, by itself; or all of them. rows NULL: those of m, which is loaded. */
 #pragma once
 
 #include "report/tables/report.h"
@@ -36,24 +36,26 @@ static inline struct ws_table *copy_of(const struct ws_table_def *def, const str
 }
 
 /* The filter may be NULL. Free with ws_table_free. */
-static inline enum ws_status one_table(const struct ws_model *m, const struct ws_table_def *def,
+static inline enum ws_status one_table(const struct ws_model *m, struct ws_joined_rows *rows,
+                                       const struct ws_table_def *def,
                                        const struct ws_filter *filter, struct ws_table **out,
                                        struct ws_err *err)
 {
 	struct ws_report *report;
 
-	WS_FORWARD(ws_report_make_tables(m, filter, &def, 1, &report, err));
+	WS_FORWARD(ws_report_make_tables(m, rows, filter, &def, 1, &report, err));
 	*out = copy_of(def, report->tables[0]);
 	ws_report_free(report);
 	return *out ? WS_OK : WS_FAIL(err, NO_MEMORY, "no memory for a copy");
 }
 
 /* A report of all tables. The filter may be NULL. Free with ws_report_free. */
-static inline enum ws_status all_tables(const struct ws_model *m, const struct ws_filter *filter,
-                                        struct ws_report **out, struct ws_err *err)
+static inline enum ws_status all_tables(const struct ws_model *m, struct ws_joined_rows *rows,
+                                        const struct ws_filter *filter, struct ws_report **out,
+                                        struct ws_err *err)
 {
 	size_t n;
 	const struct ws_table_def *const *defs = ws_table_defs(&n);
 
-	return ws_report_make_tables(m, filter, defs, n, out, err);
+	return ws_report_make_tables(m, rows, filter, defs, n, out, err);
 }

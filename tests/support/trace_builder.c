@@ -279,9 +279,15 @@ static struct ws_model *open_model(struct tb *b)
 	return m;
 }
 
-struct ws_model *tb_model(struct tb *b)
+struct ws_bytes tb_close(struct tb *b)
 {
 	MUST(ws_trace_writer_close(b->w, err));
+	return tb_bytes(b);
+}
+
+struct ws_model *tb_model(struct tb *b)
+{
+	tb_close(b);
 	return open_model(b);
 }
 
@@ -306,7 +312,7 @@ struct ws_table *tb_table(const struct ws_model *m, const char *name,
 	struct ws_table *t = NULL;
 
 	cr_assert(def != NULL, "no table %s", name);
-	MUST(one_table(m, def, filter, &t, err));
+	MUST(one_table(m, NULL, def, filter, &t, err));
 	return t;
 }
 

@@ -69,6 +69,8 @@ void tb_process_end(struct tb *b, enum ws_end_how how, int64_t code);
 struct ws_model *tb_model(struct tb *b);
 /* The bytes of a closed trace; borrowed. */
 struct ws_bytes tb_bytes(struct tb *b);
+/* Close it, for those. */
+struct ws_bytes tb_close(struct tb *b);
 /* The same of a trace that was never closed. */
 struct ws_model *tb_model_unclosed(struct tb *b);
 

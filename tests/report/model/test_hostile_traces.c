@@ -143,7 +143,8 @@ static void report_and_diff(uint64_t number, int wild, unsigned *opened)
 
 	if (m[0]) {
 		++*opened;
-		cr_assert(eq(int, all_tables(m[0], &filter, &report, &err), WS_OK), "%s", err.text);
+		cr_assert(eq(int, all_tables(m[0], NULL, &filter, &report, &err), WS_OK), "%s",
+		          err.text);
 		ws_report_free(report);
 	}
 	if (m[0] && m[1]) {

@@ -183,7 +183,7 @@ static int check(struct opened *o, const struct expectation *e)
 	size_t row;
 	int column, ok;
 
-	if (one_table(o->model, ws_table_def_by_name(e->table), NULL, &t, &err) != WS_OK) {
+	if (one_table(o->model, NULL, ws_table_def_by_name(e->table), NULL, &t, &err) != WS_OK) {
 		printf("%s %s: %s\n", e->file, e->table, err.text);
 		return 0;
 	}

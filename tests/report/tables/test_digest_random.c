@@ -212,50 +212,52 @@ static void act(struct scene *s)
 		s->now -= 30;
 }
 
-static int is_step(const struct ws_model *m, uint32_t range)
+static int is_step(const struct loaded *l, uint32_t range)
 {
-	return m->ranges.name[range] == WS_TEXT_STEP ||
-	       ws_bytes_begin(m->texts[m->ranges.name[range]], "ProfilerStep#");
+	return l->ranges.name[range] == WS_TEXT_STEP ||
+	       ws_bytes_begin(l->m->texts[l->ranges.name[range]], "ProfilerStep#");
 }
 
 /* Another program for: which step is a kernel in? */
-static void check_membership(const struct ws_model *m, const char *where)
+static void check_membership(const struct loaded *l, const char *where)
 {
-	for (size_t k = 0; k < m->kernels.n; k++) {
-		uint32_t call = m->kernels.call[k], range = m->kernels.range[k], best = WS_NONE, r;
+	const struct ws_model *m = l->m;
+
+	for (size_t k = 0; k < l->kernels.n; k++) {
+		uint32_t call = l->kernels.call[k], range = l->kernels.range[k], best = WS_NONE, r;
 		int64_t begin, end;
 		int in_warm_up = 0;
 
-		for (r = range; r != WS_NONE && best == WS_NONE; r = m->ranges.parent[r]) {
-			in_warm_up |= m->ranges.name[r] == WS_TEXT_WARM_UP;
+		for (r = range; r != WS_NONE && best == WS_NONE; r = l->ranges.parent[r]) {
+			in_warm_up |= l->ranges.name[r] == WS_TEXT_WARM_UP;
 			for (uint32_t s = 0; s < m->nsteps; s++)
 				if (m->steps[s].range == r)
 					best = s;
 		}
 		if (best == WS_NONE && !in_warm_up && call != WS_NONE) {
-			begin = m->api.start_ns[call];
-			end = m->api.end_ns[call];
+			begin = l->api.start_ns[call];
+			end = l->api.end_ns[call];
 			for (uint32_t s = 0; s < m->nsteps; s++) {
 				r = m->steps[s].range;
-				if (is_step(m, r) && m->ranges.start_ns[r] <= begin &&
-				    m->ranges.end_ns[r] >= end &&
-				    m->threads[m->ranges.thread[r]].process == m->api.process[call])
+				if (is_step(l, r) && l->ranges.start_ns[r] <= begin &&
+				    l->ranges.end_ns[r] >= end &&
+				    m->threads[l->ranges.thread[r]].process == l->api.process[call])
 					best = s;
 			}
 		}
-		cr_assert(eq(u32, m->kernels.step[k], best), "%s: kernel %zu", where, k);
+		cr_assert(eq(u32, l->kernels.step[k], best), "%s: kernel %zu", where, k);
 	}
 }
 
 /* What tables of costs and steps had to tell. */
-static void see(const struct ws_model *m, struct seen *seen)
+static void see(struct loaded *l, struct seen *seen)
 {
-	struct ws_table *steps = tb_table(m, "steps", NULL);
-	struct ws_table *softmax = tb_table(m, "softmax-matmul", NULL);
+	struct ws_table *steps = oracle_product_table(l, "steps", NULL);
+	struct ws_table *softmax = oracle_product_table(l, "softmax-matmul", NULL);
 	bool known = false;
 
-	for (size_t i = 0; i < m->nsteps; i++)
-		seen->pytorch += m->steps[i].is_pytorch && m->steps[i].number != i;
+	for (size_t i = 0; i < l->m->nsteps; i++)
+		seen->pytorch += l->m->steps[i].is_pytorch && l->m->steps[i].number != i;
 	for (size_t i = 0; i < steps->nrows; i++)
 		known |= !tb_is_empty(steps, i, "mfu");
 	seen->mfu += known;
@@ -268,7 +270,7 @@ static unsigned random_trace(uint32_t seed, int ties, int shuffle, struct seen *
 {
 	struct scene s = {.b = tb_new(), .random = seed * 2654435761u + 1, .ties = ties};
 	struct ws_trace_reader *r = NULL;
-	struct ws_model *m;
+	struct loaded *l;
 	struct ws_bytes bytes;
 	struct ws_err err;
 	char where[64];
@@ -290,23 +292,24 @@ static unsigned random_trace(uint32_t seed, int ties, int shuffle, struct seen *
 		for (unsigned t = 1; t <= THREADS; t++)
 			for (tb_on_thread(s.b, t); s.depth[t]; s.depth[t]--)
 				tb_pop(s.b, ++s.now);
-	m = tb_model(s.b);
-	bytes = tb_bytes(s.b);
+	bytes = tb_close(s.b);
 	cr_assert(eq(int, ws_trace_reader_open_mem(&r, bytes.ptr, bytes.len, &err), WS_OK));
-	check_membership(m, where);
-	oracle_compare_loaded(m, NULL, where);
-	made = oracle_compare_streamed(r, m, where, &seen->of_scopes);
+	cr_assert(eq(int, loaded_open_reader(&l, r, where, NULL, &err), WS_OK), "%s: %s", where,
+	          err.text);
+	check_membership(l, where);
+	oracle_compare_loaded(l, NULL, where);
+	made = oracle_compare_streamed(r, l, where, &seen->of_scopes);
 	if (seed % 3 == 0) { /* takes as long as all else */
-		oracle_compare_tables(r, m, where);
-		see(m, seen);
+		oracle_compare_tables(r, l, where);
+		see(l, seen);
 	}
 	seen->filtered +=
-	        oracle_compare_filtered(r, m, seed + 60 * (unsigned)(ties + 2 * shuffle), where);
-	cr_expect(eq(u32, oracle_compare_joined(r, m, where), made > 2), "%s", where);
+	        oracle_compare_filtered(r, l, seed + 60 * (unsigned)(ties + 2 * shuffle), where);
+	cr_expect(eq(u32, oracle_compare_joined(r, l, where), made > 2), "%s", where);
 	if (seed % 3 == 1) /* so does this */
-		cr_expect(eq(u32, oracle_compare_runs(r, m, where), made > 2), "%s", where);
+		cr_expect(eq(u32, oracle_compare_runs(r, l, where), made > 2), "%s", where);
 	ws_trace_reader_free(r);
-	ws_model_free(m);
+	loaded_free(l);
 	tb_free(s.b);
 	return made;
 }

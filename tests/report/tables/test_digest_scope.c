@@ -25,20 +25,19 @@ Test(digest_scope, steps_are_what_the_user_names)
 		tb_pop(b, 1000 * i + 500);
 	}
 	tb_pop(b, 4000);
-	ws_model_free(tb_model(b));
-	bytes = tb_bytes(b);
+	bytes = tb_close(b);
 	cr_assert(eq(int, ws_trace_reader_open_mem(&r, bytes.ptr, bytes.len, &err), WS_OK));
 	for (size_t i = 0; i < sizeof(patterns) / sizeof(*patterns); i++) {
 		const struct ws_model_opts opts = {.step = patterns[i]};
 		const struct ws_filter filter = WS_FILTER_ALL;
 		const struct ws_table_def *def = ws_table_def_by_name("steps");
 		struct ws_report *report = NULL;
-		struct ws_model *m = NULL;
+		struct loaded *l = NULL;
 		const char *declined = NULL;
 		struct ws_table *t;
 
-		cr_assert(eq(int, ws_model_open_reader(&m, r, "t", &opts, &err), WS_OK));
-		t = tb_table(m, "steps", NULL);
+		cr_assert(eq(int, loaded_open_reader(&l, r, "t", &opts, &err), WS_OK));
+		t = oracle_product_table(l, "steps", NULL);
 		cr_expect(eq(sz, t->nrows, i == 0 ? 3 : i == 1));
 		/* a pattern that names nothing is told */
 		cr_assert(eq(int,
@@ -50,7 +49,7 @@ Test(digest_scope, steps_are_what_the_user_names)
 			oracle_same_rows(t, report->tables[0], patterns[i]);
 		ws_table_free(t);
 		ws_report_free(report);
-		ws_model_free(m);
+		loaded_free(l);
 	}
 	ws_trace_reader_free(r);
 	tb_free(b);

@@ -38,7 +38,7 @@ static unsigned compare_file(const char *path, unsigned *filtered)
 	static struct ws_import_stats stats;
 	char imported[] = "/tmp/ws-digest-XXXXXX";
 	struct ws_trace_reader *r = NULL;
-	struct ws_model *m = NULL;
+	struct loaded *l = NULL;
 	const struct ws_importer *importer;
 	struct ws_err err;
 	unsigned made, of_scopes = 0;
@@ -55,16 +55,16 @@ static unsigned compare_file(const char *path, unsigned *filtered)
 	} else {
 		cr_assert(eq(int, ws_trace_reader_open(&r, path, &err), WS_OK), "%s", err.text);
 	}
-	cr_assert(eq(int, ws_model_open_reader(&m, r, path, NULL, &err), WS_OK), "%s", err.text);
+	cr_assert(eq(int, loaded_open_reader(&l, r, path, NULL, &err), WS_OK), "%s", err.text);
 	for (size_t i = 0; i < sizeof(filters) / sizeof(*filters); i++)
-		oracle_compare_loaded(m, &filters[i], path);
-	made = oracle_compare_streamed(r, m, path, &of_scopes);
-	oracle_compare_tables(r, m, path);
-	oracle_compare_runs(r, m, path);
+		oracle_compare_loaded(l, &filters[i], path);
+	made = oracle_compare_streamed(r, l, path, &of_scopes);
+	oracle_compare_tables(r, l, path);
+	oracle_compare_runs(r, l, path);
 	for (unsigned i = 0; i < 24; i++)
-		*filtered += oracle_compare_filtered(r, m, i, path);
-	cr_expect(eq(u32, oracle_compare_joined(r, m, path), made > 2), "%s", path);
-	ws_model_free(m);
+		*filtered += oracle_compare_filtered(r, l, i, path);
+	cr_expect(eq(u32, oracle_compare_joined(r, l, path), made > 2), "%s", path);
+	loaded_free(l);
 	ws_trace_reader_free(r);
 	return made;
 }
@@ -160,7 +160,7 @@ Test(digest_tables, instances_that_begin_together_stand_by_thread)
 	tb_push(b, 20, "layer");
 	tb_launch(b, 21, "c", 120, 1);
 	tb_pop(b, 25);
-	ws_model_free(tb_model(b));
+	tb_close(b);
 	cr_expect_str_eq(kept_by_pass(b, "layer#0", kept), "b");
 	cr_expect_str_eq(kept_by_pass(b, "layer#1", kept), "a");
 	cr_expect_str_eq(kept_by_pass(b, "layer#1..2", kept), "ac");
@@ -179,7 +179,7 @@ Test(digest_tables, names_as_they_were_recorded_need_rows)
 		tb_launch(b, 100 * i + 11, i ? "b" : "a", 100 * i + 20, 1);
 		tb_pop(b, 100 * i + 15);
 	}
-	ws_model_free(tb_model(b));
+	tb_close(b);
 	cr_expect_str_eq(kept_by_pass(b, "batch*", kept), "ab");
 	cr_expect(eq(ptr, (void *)kept_by_pass(b, "batch#8", kept), NULL));
 	tb_free(b);
@@ -192,14 +192,15 @@ static void declines(struct tb *b, const char *reason)
 {
 	const struct ws_table_def *def = ws_table_def_by_name("ranges");
 	const struct ws_filter filter = WS_FILTER_ALL;
-	struct ws_model *m = tb_model(b);
-	struct ws_bytes bytes = tb_bytes(b);
+	struct ws_bytes bytes = tb_close(b);
+	struct loaded *l;
 	struct ws_trace_reader *r = NULL;
 	struct ws_report *report = NULL;
 	const char *declined = NULL;
 	struct ws_err err;
 
 	cr_assert(eq(int, ws_trace_reader_open_mem(&r, bytes.ptr, bytes.len, &err), WS_OK));
+	cr_assert(eq(int, loaded_open_reader(&l, r, reason, NULL, &err), WS_OK), "%s", err.text);
 	cr_assert(eq(int,
 	             ws_report_stream(r, "", NULL, &filter, &def, 1, NULL, &report, &declined,
 	                              &err),
@@ -207,9 +208,9 @@ static void declines(struct tb *b, const char *reason)
 	          "%s", err.text);
 	cr_expect(report == NULL);
 	cr_expect(declined && !strcmp(declined, reason), "%s", declined ? declined : "(made)");
-	oracle_compare_loaded(m, NULL, reason);
+	oracle_compare_loaded(l, NULL, reason);
 	ws_trace_reader_free(r);
-	ws_model_free(m);
+	loaded_free(l);
 	tb_free(b);
 }
 
@@ -275,17 +276,18 @@ static struct tb *kernel_before_its_call(int64_t call_ns)
 Test(digest_tables, kernels_before_their_call_are_joined_in_a_second_pass)
 {
 	struct tb *b = kernel_before_its_call(40);
-	struct ws_model *m = tb_model(b);
-	struct ws_bytes bytes = tb_bytes(b);
+	struct ws_bytes bytes = tb_close(b);
+	struct loaded *l;
 	struct ws_trace_reader *r = NULL;
 	unsigned of_scopes = 0;
 
 	cr_assert(eq(int, ws_trace_reader_open_mem(&r, bytes.ptr, bytes.len, NULL), WS_OK));
-	cr_expect(eq(u32, oracle_compare_streamed(r, m, "late calls", &of_scopes),
+	cr_assert(eq(int, loaded_open_reader(&l, r, "late calls", NULL, NULL), WS_OK));
+	cr_expect(eq(u32, oracle_compare_streamed(r, l, "late calls", &of_scopes),
 	             ORACLE_STREAMED + 1));
-	cr_expect(eq(u32, oracle_compare_joined(r, m, "late calls"), 1));
+	cr_expect(eq(u32, oracle_compare_joined(r, l, "late calls"), 1));
 	ws_trace_reader_free(r);
-	ws_model_free(m);
+	loaded_free(l);
 	tb_free(b);
 }
 
@@ -301,13 +303,13 @@ Test(digest_tables, each_column_alone_is_the_same)
 {
 	static const char path[] = WS_FIXTURES "/traces/step-bf16.wtrace";
 	struct ws_trace_reader *r = NULL;
-	struct ws_model *m = NULL;
+	struct loaded *l = NULL;
 	struct ws_err err;
 
 	cr_assert(eq(int, ws_trace_reader_open(&r, path, &err), WS_OK), "%s", err.text);
-	cr_assert(eq(int, ws_model_open_reader(&m, r, path, NULL, &err), WS_OK), "%s", err.text);
+	cr_assert(eq(int, loaded_open_reader(&l, r, path, NULL, &err), WS_OK), "%s", err.text);
 	for (size_t i = 0; i < ORACLE_STREAMED; i++)
-		oracle_compare_columns(r, m, i);
-	ws_model_free(m);
+		oracle_compare_columns(r, l, i);
+	loaded_free(l);
 	ws_trace_reader_free(r);
 }

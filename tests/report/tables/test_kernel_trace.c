@@ -57,7 +57,7 @@ static unsigned compare(const struct ws_trace_reader *r, struct ws_model *m,
 
 	status = ws_report_stream(r, m->name, NULL, filter, &def, 1, NULL, &streamed, &declined,
 	                          &err);
-	cr_assert(eq(int, ws_report_make_tables(m, filter, &def, 1, &loaded, NULL), WS_OK));
+	cr_assert(eq(int, ws_report_make_tables(m, NULL, filter, &def, 1, &loaded, NULL), WS_OK));
 	cr_expect(eq(int, status, status && !loaded->tables[0]->nrows ? WS_USAGE : WS_OK), "%s: %s",
 	          where, err.text);
 	if (streamed) {
@@ -131,7 +131,7 @@ Test(kernel_trace, of_a_filter_has_the_rows_that_pass)
 		expected += memmem(name.ptr, name.len, "softmax", 7) != NULL;
 	}
 	cr_assert(gt(sz, expected, 0));
-	cr_assert(eq(int, ws_report_make_tables(m, &filter, &def, 1, &report, &err), WS_OK));
+	cr_assert(eq(int, ws_report_make_tables(m, NULL, &filter, &def, 1, &report, &err), WS_OK));
 	cr_expect(eq(sz, report->tables[0]->nrows, expected));
 	for (size_t row = 0; row < report->tables[0]->nrows; row++) {
 		const struct ws_cell *name =

@@ -74,7 +74,7 @@ static struct ws_table *make(const struct opened *o, const char *name)
 	struct ws_err err;
 
 	cr_assert(def != NULL, "no table %s", name);
-	cr_assert(eq(int, one_table(o->model, def, NULL, &t, &err), WS_OK), "%s", err.text);
+	cr_assert(eq(int, one_table(o->model, NULL, def, NULL, &t, &err), WS_OK), "%s", err.text);
 	return t;
 }
 

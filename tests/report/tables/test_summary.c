@@ -268,7 +268,7 @@ Test(summary, times_of_the_cpu_reference_are_called_so_in_every_table)
 	tb_device(b, 3, WS_DEVICE_CPU_REFERENCE, "CPU reference");
 	tb_kernel(b, &(struct tb_kernel){"k", 0, 10, 0, 3, 100, 0});
 	m = tb_model(b);
-	cr_assert(eq(int, all_tables(m, NULL, &report, &err), WS_OK));
+	cr_assert(eq(int, all_tables(m, NULL, NULL, &report, &err), WS_OK));
 	for (size_t i = 0; i < report->ntables; i++)
 		cr_expect(tb_notes_say(report->tables[i], "All kernels ran on the CPU reference"),
 		          "%s", report->tables[i]->def->name);

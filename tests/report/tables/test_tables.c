@@ -128,7 +128,7 @@ Test(tables, the_trace_of_all_kernels_is_made_only_on_request)
 	tb_pop(b, 5);
 	tb_launch(b, 6, "k", 20, 7);
 	m = tb_model(b);
-	cr_assert(eq(int, all_tables(m, NULL, &report, &err), WS_OK));
+	cr_assert(eq(int, all_tables(m, NULL, NULL, &report, &err), WS_OK));
 	for (size_t i = 0; i < report->ntables; i++)
 		cr_expect(strcmp(report->tables[i]->def->name, "kernel-trace") != 0);
 	ws_report_free(report);
@@ -488,7 +488,7 @@ Test(tables, parts_add_up_in_every_table_of_random_traces)
 			filter.nvtx = "forward";
 		if (number % 3 == 2)
 			filter.device = 1;
-		cr_assert(eq(int, all_tables(m, &filter, &report, &err), WS_OK));
+		cr_assert(eq(int, all_tables(m, NULL, &filter, &report, &err), WS_OK));
 		totals_check(report);
 		ws_report_free(report);
 		ws_model_free(m);
@@ -506,7 +506,7 @@ Test(tables, the_same_trace_makes_the_same_report)
 
 		for (int i = 0; i < 2; i++) {
 			m[i] = tb_model(b[i]);
-			cr_assert(eq(int, all_tables(m[i], NULL, &report[i], &err), WS_OK));
+			cr_assert(eq(int, all_tables(m[i], NULL, NULL, &report[i], &err), WS_OK));
 		}
 		for (size_t i = 0; i < report[0]->ntables; i++)
 			cr_assert(tb_tables_equal(report[0]->tables[i], report[1]->tables[i]), "%s",
@@ -526,7 +526,7 @@ Test(tables, an_empty_trace_makes_every_table)
 	struct ws_report *report = NULL;
 	struct ws_err err;
 
-	cr_assert(eq(int, all_tables(m, NULL, &report, &err), WS_OK));
+	cr_assert(eq(int, all_tables(m, NULL, NULL, &report, &err), WS_OK));
 	cr_expect_str_eq(report->trace, "test.wtrace");
 	cr_expect_str_eq(report->filter, "");
 	cr_expect(eq(i64, report->created_ns, 1700000000000000000));

@@ -45,7 +45,8 @@ static void check(const struct ws_model *m, const struct ws_filter *filter, cons
 	struct ws_report *report = NULL;
 	struct ws_err err;
 
-	cr_assert(eq(int, all_tables(m, filter, &report, &err), WS_OK), "%s: %s", path, err.text);
+	cr_assert(eq(int, all_tables(m, NULL, filter, &report, &err), WS_OK), "%s: %s", path,
+	          err.text);
 	totals_check(report);
 	ws_report_free(report);
 }

@@ -9,7 +9,7 @@
 #include "tests/report/tables/oracle/oracle.h"
 
 struct api_summary {
-	const struct ws_table_context *tab;
+	const struct oracle_tab *tab;
 	uint32_t *group; /* call -> text of its name */
 	int64_t *dur_ns;
 	struct ws_stat *stats; /* text -> calls of that name */
@@ -31,7 +31,8 @@ static void release(struct api_summary *s)
 static enum ws_status gather(struct api_summary *s, struct ws_err *err)
 {
 	const struct ws_model *m = s->tab->m;
-	const struct ws_api *a = &m->api;
+	const struct loaded *l = s->tab->l;
+	const struct loaded_api *a = &l->api;
 
 	s->group = calloc(a->n + 1, sizeof(*s->group));
 	s->dur_ns = calloc(a->n + 1, sizeof(*s->dur_ns));
@@ -103,14 +104,15 @@ static void add_totals(const struct api_summary *s, struct ws_table *t)
 	ws_cell_set_int(&row[WS_TC_api_summary_failed], (int64_t)failed);
 }
 
-enum ws_status oracle_api_summary(const struct ws_table_context *tab, struct ws_table *t,
+enum ws_status oracle_api_summary(const struct oracle_tab *tab, struct ws_table *t,
                                   struct ws_err *err)
 {
 	const struct ws_model *m = tab->m;
+	const struct loaded *l = tab->l;
 	struct api_summary s = {.tab = tab};
 	enum ws_status status = gather(&s, err);
 
-	if (status != WS_OK || !m->api.n)
+	if (status != WS_OK || !l->api.n)
 		goto out;
 	for (uint32_t name = 0; name < m->ntexts; name++)
 		if (s.stats[name].n)
@@ -125,7 +127,7 @@ enum ws_status oracle_api_summary(const struct ws_table_context *tab, struct ws_
 		              "flushing buffers), some of it inside these calls.",
 		              (double)m->overhead_ns / 1e6, (unsigned long long)m->overheads);
 out:
-	if (status == WS_OK && !m->api.n)
+	if (status == WS_OK && !l->api.n)
 		ws_table_set_not_recorded(t,
 		                          "No API calls were recorded: the program made none, or "
 		                          "they were left out (`warpsheet record --api` chooses).");

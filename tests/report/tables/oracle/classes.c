@@ -13,7 +13,7 @@ struct class_sum {
 };
 
 struct classes {
-	const struct ws_table_context *tab;
+	const struct oracle_tab *tab;
 	struct class_sum *sums; /* by text of the class; [0] = unclassified */
 	uint32_t *order;
 	size_t rows;
@@ -24,12 +24,13 @@ struct classes {
 static void add_up(struct classes *s)
 {
 	const struct ws_model *m = s->tab->m;
+	const struct loaded *l = s->tab->l;
 
-	for (size_t k = 0; k < m->kernels.n; k++) {
-		const struct ws_config *config = &m->configs[m->kernels.config[k]];
-		struct class_sum *sum = &s->sums[ws_kernel_class(m, k)];
+	for (size_t k = 0; k < l->kernels.n; k++) {
+		const struct ws_config *config = &m->configs[l->kernels.config[k]];
+		struct class_sum *sum = &s->sums[loaded_kernel_class(l, k)];
 		struct class_sum *by_name = &s->sums[config->name_class];
-		int64_t ns = m->kernels.dur_ns[k];
+		int64_t ns = l->kernels.dur_ns[k];
 
 		if (!oracle_keeps_kernel(s->tab, k))
 			continue;
@@ -39,7 +40,7 @@ static void add_up(struct classes *s)
 		sum->unknown_tensor_ns += ws_config_tensor(config) == WS_TENSOR_UNKNOWN ? ns : 0;
 		by_name->by_name_kernels++;
 		by_name->by_name_ns += ns;
-		s->by_range_ns += ws_kernel_range_class(m, k) ? ns : 0;
+		s->by_range_ns += loaded_kernel_range_class(l, k) ? ns : 0;
 	}
 }
 
@@ -111,13 +112,12 @@ static void add_rows(struct classes *s, struct ws_table *t)
 	              100 * (double)s->by_range_ns / all);
 }
 
-enum ws_status oracle_classes(const struct ws_table_context *tab, struct ws_table *t,
-                              struct ws_err *err)
+enum ws_status oracle_classes(const struct oracle_tab *tab, struct ws_table *t, struct ws_err *err)
 {
 	struct classes s = {.tab = tab};
 	enum ws_status status = WS_OK;
 
-	if (!tab->m->kernels.n) {
+	if (!tab->l->kernels.n) {
 		ws_table_set_not_recorded(t, WS_NO_KERNELS);
 		return WS_OK;
 	}

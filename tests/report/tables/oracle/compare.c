@@ -11,7 +11,7 @@
 #include "report/sweep/sweep.h"
 #include "tests/report/tables/oracle/compare.h"
 #include "tests/report/tables/oracle/oracle.h"
-#include "tests/support/trace_builder.h"
+#include "tests/support/one_table.h"
 
 static const struct {
 	const char *name;
@@ -89,26 +89,37 @@ static void same_notes(const struct ws_table *oracle, const struct ws_table *tab
 		cr_assert(eq(str, table->notes[i], oracle->notes[i]), "%s", where);
 }
 
-static struct ws_table *oracle_table(const struct ws_model *m, size_t which,
-                                     const struct ws_filter *filter)
+static struct ws_table *oracle_table(struct loaded *l, size_t which, const struct ws_filter *filter)
 {
 	struct ws_table *t = ws_table_new(ws_table_def_by_name(tables[which].name));
 	struct ws_selection sel;
-	struct ws_table_context tab = {.m = m, .sel = &sel};
+	const struct oracle_tab tab = {l, l->m, &sel};
 	struct ws_err err;
 
-	cr_assert(eq(int, ws_select(m, filter, &sel, &err), WS_OK), "%s", err.text);
+	cr_assert(eq(int, ws_select_rows(l->m, &l->rows, filter, &sel, &err), WS_OK), "%s",
+	          err.text);
 	cr_assert(eq(int, tables[which].make(&tab, t, &err), WS_OK), "%s", err.text);
 	ws_selection_release(&sel);
 	return t;
 }
 
-void oracle_compare_loaded(const struct ws_model *m, const struct ws_filter *filter,
-                           const char *where)
+struct ws_table *oracle_product_table(struct loaded *l, const char *name,
+                                      const struct ws_filter *filter)
+{
+	struct ws_table *t = NULL;
+	struct ws_err err;
+
+	cr_assert(eq(int, one_table(l->m, &l->rows, ws_table_def_by_name(name), filter, &t, &err),
+	             WS_OK),
+	          "%s", err.text);
+	return t;
+}
+
+void oracle_compare_loaded(struct loaded *l, const struct ws_filter *filter, const char *where)
 {
 	for (size_t i = 0; i < NTABLES; i++) {
-		struct ws_table *expected = oracle_table(m, i, filter);
-		struct ws_table *t = tb_table(m, tables[i].name, filter);
+		struct ws_table *expected = oracle_table(l, i, filter);
+		struct ws_table *t = oracle_product_table(l, tables[i].name, filter);
 
 		oracle_same_rows(expected, t, where);
 		same_notes(expected, t, where);
@@ -126,22 +137,22 @@ static void same_tables(const struct ws_table *a, const struct ws_table *b, cons
 	same_notes(a, b, where);
 }
 
-/* What the model says where nothing passes, the pass says, too. */
-static void same_refusal(const struct ws_model *m, const struct ws_filter *filter,
-                         const char *refusal, const char *where)
+/* What loaded rows say where nothing passes, the pass says, too. */
+static void same_refusal(struct loaded *l, const struct ws_filter *filter, const char *refusal,
+                         const char *where)
 {
 	struct ws_selection sel;
 	struct ws_err err;
 
-	cr_assert(eq(int, ws_select(m, filter, &sel, &err), WS_OK));
-	cr_assert(eq(int, ws_filter_check(m, &sel, filter, NULL, &err), WS_USAGE), "%s: %s", where,
-	          refusal);
+	cr_assert(eq(int, ws_select_rows(l->m, &l->rows, filter, &sel, &err), WS_OK));
+	cr_assert(eq(int, ws_filter_check(l->m, &sel, filter, NULL, &err), WS_USAGE), "%s: %s",
+	          where, refusal);
 	cr_assert(eq(str, err.text, (char *)refusal), "%s", where);
 	ws_selection_release(&sel);
 }
 
 /* Each table alone, then all in one pass; returns how many were made so. */
-static unsigned compare_scope(const struct ws_trace_reader *r, const struct ws_model *m,
+static unsigned compare_scope(const struct ws_trace_reader *r, struct loaded *l,
                               enum ws_scope scope, const char *where)
 {
 	struct ws_filter filter = WS_FILTER_ALL;
@@ -152,7 +163,7 @@ static unsigned compare_scope(const struct ws_trace_reader *r, const struct ws_m
 	filter.scope = scope;
 	for (size_t i = 0; i < ORACLE_STREAMED; i++) {
 		defs[i] = ws_table_def_by_name(tables[i].name);
-		expected[i] = oracle_table(m, i, &filter);
+		expected[i] = oracle_table(l, i, &filter);
 	}
 	/* of one scope steps, and all others at once: alone they differ in what is read, not in
 	 * what is counted */
@@ -169,7 +180,7 @@ static unsigned compare_scope(const struct ws_trace_reader *r, const struct ws_m
 		                         &declined, &err);
 
 		if (status == WS_USAGE)
-			same_refusal(m, &filter, err.text, where);
+			same_refusal(l, &filter, err.text, where);
 		else
 			cr_assert(eq(int, status, WS_OK), "%s: %s", where, err.text);
 		cr_assert(eq(int, report != NULL, status == WS_OK && !declined));
@@ -186,7 +197,7 @@ static unsigned compare_scope(const struct ws_trace_reader *r, const struct ws_m
 }
 
 /* 1 when the pass made them. */
-static unsigned compare_tables(const struct ws_trace_reader *r, const struct ws_model *m,
+static unsigned compare_tables(const struct ws_trace_reader *r, struct loaded *l,
                                const struct ws_filter *filter, const char *where)
 {
 	struct ws_report *streamed = NULL, *loaded = NULL;
@@ -196,14 +207,15 @@ static unsigned compare_tables(const struct ws_trace_reader *r, const struct ws_
 	enum ws_status status;
 	struct ws_err err;
 
-	status = ws_report_stream(r, m->name, NULL, filter, defs, n, NULL, &streamed, &declined,
+	status = ws_report_stream(r, l->m->name, NULL, filter, defs, n, NULL, &streamed, &declined,
 	                          &err);
 	cr_assert(status == WS_OK || status == WS_USAGE, "%s: %s", where, err.text);
 	if (status == WS_USAGE)
-		same_refusal(m, filter, err.text, where);
+		same_refusal(l, filter, err.text, where);
 	if (!streamed)
 		return 0;
-	cr_assert(eq(int, ws_report_make_tables(m, filter, defs, n, &loaded, &err), WS_OK),
+	cr_assert(eq(int, ws_report_make_tables(l->m, &l->rows, filter, defs, n, &loaded, &err),
+	             WS_OK),
 	          "%s: %s", where, err.text);
 	cr_assert(eq(str, (char *)loaded->filter, (char *)streamed->filter), "%s", where);
 	cr_assert(eq(str, (char *)loaded->scope, (char *)streamed->scope), "%s", where);
@@ -214,14 +226,13 @@ static unsigned compare_tables(const struct ws_trace_reader *r, const struct ws_
 	return 1;
 }
 
-void oracle_compare_tables(const struct ws_trace_reader *r, const struct ws_model *m,
-                           const char *where)
+void oracle_compare_tables(const struct ws_trace_reader *r, struct loaded *l, const char *where)
 {
 	struct ws_filter filter = WS_FILTER_ALL;
 
-	compare_tables(r, m, &filter, where);
+	compare_tables(r, l, &filter, where);
 	filter.scope = WS_SCOPE_STEPS;
-	compare_tables(r, m, &filter, where);
+	compare_tables(r, l, &filter, where);
 }
 
 /* One of all there are; n: any number. Two of three are of the whole trace. */
@@ -250,28 +261,28 @@ static struct ws_filter filter_of(unsigned n)
 	return f;
 }
 
-unsigned oracle_compare_filtered(const struct ws_trace_reader *r, const struct ws_model *m,
-                                 unsigned which, const char *where)
+unsigned oracle_compare_filtered(const struct ws_trace_reader *r, struct loaded *l, unsigned which,
+                                 const char *where)
 {
 	const struct ws_filter filter = filter_of(which);
 	char what[256];
 
 	snprintf(what, sizeof(what), "%s, filter %u", where, which);
-	return compare_tables(r, m, &filter, what);
+	return compare_tables(r, l, &filter, what);
 }
 
-unsigned oracle_compare_streamed(const struct ws_trace_reader *r, const struct ws_model *m,
+unsigned oracle_compare_streamed(const struct ws_trace_reader *r, struct loaded *l,
                                  const char *where, unsigned *of_scopes)
 {
 	for (int scope = WS_SCOPE_STEPS; scope < WS_SCOPES; scope++)
-		*of_scopes += compare_scope(r, m, (enum ws_scope)scope, where);
-	return compare_scope(r, m, WS_SCOPE_ALL, where);
+		*of_scopes += compare_scope(r, l, (enum ws_scope)scope, where);
+	return compare_scope(r, l, WS_SCOPE_ALL, where);
 }
 
-void oracle_compare_columns(const struct ws_trace_reader *r, const struct ws_model *m, size_t which)
+void oracle_compare_columns(const struct ws_trace_reader *r, struct loaded *l, size_t which)
 {
 	const struct ws_table_def *def = ws_table_def_by_name(tables[which].name);
-	struct ws_table *expected = oracle_table(m, which, NULL);
+	struct ws_table *expected = oracle_table(l, which, NULL);
 	const struct ws_filter filter = WS_FILTER_ALL;
 	uint8_t *wanted = calloc(def->ncolumns, 1);
 
@@ -310,7 +321,7 @@ struct comparisons {
 	struct ws_report *report[3];
 };
 
-/* A trace with itself, as a configuration, and as a rank. rows NULL: those of m. */
+/* A trace with itself, as a configuration, and as a rank. */
 static void compare_trace(struct comparisons *c, const struct ws_model *m,
                           struct ws_joined_rows *rows, const char *where)
 {
@@ -345,19 +356,24 @@ static void free_comparisons(struct comparisons *c)
 	ws_ranks_free(c->ranks);
 }
 
-unsigned oracle_compare_runs(const struct ws_trace_reader *r, const struct ws_model *m,
-                             const char *where)
+unsigned oracle_compare_runs(const struct ws_trace_reader *r, struct loaded *l, const char *where)
 {
 	struct comparisons streamed, loaded;
 	struct ws_joined_rows rows = {0};
+	struct ws_digest none = {0};
 	struct ws_model *passed;
+	const char *declined;
 	struct ws_err err;
-	unsigned made;
 
-	cr_assert(eq(int, ws_joined_rows_read(&rows, r, m->name, NULL, &passed, &err), WS_OK),
+	cr_assert(eq(int,
+	             ws_joined_rows_pass(&rows, r, l->m->name, NULL, WS_SCOPE_ALL, WS_DIGEST_ROWS,
+	                                 &passed, &none, &declined, &err),
+	             WS_OK),
 	          "%s: %s", where, err.text);
-	made = rows.loaded == NULL;
-	compare_trace(&loaded, m, NULL, where);
+	ws_digest_release(&none);
+	if (declined)
+		return 0;
+	compare_trace(&loaded, l->m, &l->rows, where);
 	compare_trace(&streamed, passed, &rows, where);
 	for (size_t i = 0; i < 3; i++)
 		for (size_t t = 0; t < loaded.report[i]->ntables; t++)
@@ -367,5 +383,5 @@ unsigned oracle_compare_runs(const struct ws_trace_reader *r, const struct ws_mo
 	free_comparisons(&streamed);
 	ws_joined_rows_free(&rows);
 	ws_model_free(passed);
-	return made;
+	return 1;
 }

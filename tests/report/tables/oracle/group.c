@@ -4,10 +4,10 @@
 #include "report/analysis/group.h"
 #include "tests/report/tables/oracle/oracle.h"
 
-enum ws_status oracle_group_kernels(const struct ws_model *m, const uint32_t *group, size_t ngroups,
+enum ws_status oracle_group_kernels(const struct loaded *l, const uint32_t *group, size_t ngroups,
                                     struct ws_group *out, struct ws_err *err)
 {
-	const struct ws_kernels *k = &m->kernels;
+	const struct loaded_kernels *k = &l->kernels;
 	struct ws_arena temp = {0};
 	struct ws_stat *stats;
 	uint32_t *timed;

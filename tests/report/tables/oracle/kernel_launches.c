@@ -10,7 +10,7 @@
 #include "tests/report/tables/oracle/oracle.h"
 
 struct launches {
-	const struct ws_table_context *tab;
+	const struct oracle_tab *tab;
 	uint32_t *configs;  /* configs, equal shapes beside each other */
 	uint32_t *group_of; /* config -> group */
 	uint32_t *first;    /* group -> a config of it */
@@ -58,12 +58,13 @@ static int by_shape(const void *pa, const void *pb, void *arg)
 static enum ws_status find_groups(struct launches *s, struct ws_err *err)
 {
 	struct ws_model *m = (struct ws_model *)s->tab->m; /* qsort_r's argument has no const */
+	const struct loaded *l = s->tab->l;
 	size_t n = m->nconfigs;
 
 	s->configs = calloc(n, sizeof(*s->configs));
 	s->group_of = calloc(n, sizeof(*s->group_of));
 	s->first = calloc(n, sizeof(*s->first));
-	s->group = calloc(m->kernels.n + 1, sizeof(*s->group));
+	s->group = calloc(l->kernels.n + 1, sizeof(*s->group));
 	s->groups = calloc(n, sizeof(*s->groups));
 	s->stats = calloc(n, sizeof(*s->stats));
 	s->order = calloc(n, sizeof(*s->order));
@@ -77,15 +78,15 @@ static enum ws_status find_groups(struct launches *s, struct ws_err *err)
 			s->first[s->ngroups++] = s->configs[i];
 		s->group_of[s->configs[i]] = (uint32_t)s->ngroups - 1;
 	}
-	for (size_t k = 0; k < m->kernels.n; k++) {
-		uint32_t config = m->kernels.config[k];
+	for (size_t k = 0; k < l->kernels.n; k++) {
+		uint32_t config = l->kernels.config[k];
 
 		s->group[k] = oracle_keeps_kernel(s->tab, k) ? s->group_of[config] : WS_NONE;
 		if (s->group[k] != WS_NONE)
 			ws_launch_stat_add(&s->stats[s->group[k]], &m->configs[config], 1,
-			                   m->kernels.dur_ns[k]);
+			                   l->kernels.dur_ns[k]);
 	}
-	return oracle_group_kernels(m, s->group, s->ngroups, s->groups, err);
+	return oracle_group_kernels(l, s->group, s->ngroups, s->groups, err);
 }
 
 static int by_rank(const void *pa, const void *pb, void *arg)
@@ -148,13 +149,13 @@ static void add_totals(const struct launches *s, struct ws_table *t)
 	ws_cell_set_int(&row[WS_TC_kernel_launches_without_time], (int64_t)without_time);
 }
 
-enum ws_status oracle_kernel_launches(const struct ws_table_context *tab, struct ws_table *t,
+enum ws_status oracle_kernel_launches(const struct oracle_tab *tab, struct ws_table *t,
                                       struct ws_err *err)
 {
 	struct launches s = {.tab = tab};
 	enum ws_status status = find_groups(&s, err);
 
-	if (status != WS_OK || !tab->m->kernels.n)
+	if (status != WS_OK || !tab->l->kernels.n)
 		goto out;
 	for (uint32_t g = 0; g < s.ngroups; g++)
 		if (s.groups[g].time.n || s.groups[g].without_time)
@@ -164,7 +165,7 @@ enum ws_status oracle_kernel_launches(const struct ws_table_context *tab, struct
 		add_row(&s, t, s.order[i]);
 	add_totals(&s, t);
 out:
-	if (status == WS_OK && !tab->m->kernels.n)
+	if (status == WS_OK && !tab->l->kernels.n)
 		ws_table_set_not_recorded(t, WS_NO_KERNELS);
 	release(&s);
 	return status;

@@ -23,7 +23,7 @@ struct seen {
 enum attribute { CLASS, CLASS_BY_NAME, CLASS_BY_RANGE, DIRECTION, DTYPE, ATTRIBUTES };
 
 struct summary {
-	const struct ws_table_context *tab;
+	const struct oracle_tab *tab;
 	size_t names; /* number of texts: a kernel name is one of them */
 	uint32_t *group;
 	struct ws_group *groups;
@@ -60,7 +60,7 @@ static enum ws_status no_memory(struct ws_err *err)
 
 static enum ws_status allocate(struct summary *s, struct ws_err *err)
 {
-	size_t kernels = s->tab->m->kernels.n;
+	size_t kernels = s->tab->l->kernels.n;
 
 	s->names = s->tab->m->ntexts;
 	s->group = calloc(kernels ? kernels : 1, sizeof(*s->group));
@@ -113,22 +113,24 @@ static enum ws_status see(struct seen *s, uint32_t name, uint32_t text, struct w
 static enum ws_status gather(struct summary *s, struct ws_err *err)
 {
 	const struct ws_model *m = s->tab->m;
+	const struct loaded *l = s->tab->l;
 	const struct ws_selection *sel = s->tab->sel;
 
-	for (size_t k = 0; k < m->kernels.n; k++) {
-		uint32_t name = ws_kernel_name(m, k);
-		const struct ws_config *config = &m->configs[m->kernels.config[k]];
+	for (size_t k = 0; k < l->kernels.n; k++) {
+		uint32_t name = loaded_kernel_name(l, k);
+		const struct ws_config *config = &m->configs[l->kernels.config[k]];
 
 		s->group[k] = oracle_keeps_kernel(s->tab, k) ? name : WS_NONE;
 		if (!oracle_keeps_kernel(s->tab, k))
 			continue;
-		s->in_steps[name] += (uint64_t)ws_step_selected(m, sel, ws_kernel_step(m, k));
-		WS_FORWARD(see(&s->seen[CLASS], name, ws_kernel_class(m, k), err));
+		s->in_steps[name] += (uint64_t)ws_step_selected(m, sel, l->kernels.step[k]);
+		WS_FORWARD(see(&s->seen[CLASS], name, loaded_kernel_class(l, k), err));
 		WS_FORWARD(see(&s->seen[CLASS_BY_NAME], name, config->name_class, err));
-		WS_FORWARD(see(&s->seen[CLASS_BY_RANGE], name, ws_kernel_range_class(m, k), err));
-		WS_FORWARD(see(&s->seen[DIRECTION], name, ws_kernel_direction(m, k), err));
-		WS_FORWARD(see(&s->seen[DTYPE], name, ws_kernel_dtype(m, k), err));
-		ws_launch_stat_add(&s->launch[name], config, 1, m->kernels.dur_ns[k]);
+		WS_FORWARD(
+		        see(&s->seen[CLASS_BY_RANGE], name, loaded_kernel_range_class(l, k), err));
+		WS_FORWARD(see(&s->seen[DIRECTION], name, loaded_kernel_direction(l, k), err));
+		WS_FORWARD(see(&s->seen[DTYPE], name, loaded_kernel_dtype(l, k), err));
+		ws_launch_stat_add(&s->launch[name], config, 1, l->kernels.dur_ns[k]);
 		s->tensor[name] = config->tensor;
 	}
 	return WS_OK;
@@ -145,7 +147,7 @@ static void share_out_flops(struct summary *s, struct ws_cost_ops *costs, uint32
 	struct ws_joined_rows *rows = s->tab->sel->rows;
 
 	/* 0 is the empty text, which stands for "no kernel yet" */
-	for (size_t k = 0; k < s->tab->m->kernels.n; k++) {
+	for (size_t k = 0; k < s->tab->l->kernels.n; k++) {
 		uint32_t op = ws_cost_ops_of_kernel(costs, ws_joined_rows_kernel(rows, k));
 
 		if (s->group[k] == WS_NONE || op == WS_NONE)
@@ -155,7 +157,7 @@ static void share_out_flops(struct summary *s, struct ws_cost_ops *costs, uint32
 		else if (name_of[op] != s->group[k])
 			name_of[op] = mixed;
 	}
-	for (size_t k = 0; k < s->tab->m->kernels.n; k++) {
+	for (size_t k = 0; k < s->tab->l->kernels.n; k++) {
 		uint32_t op = ws_cost_ops_of_kernel(costs, ws_joined_rows_kernel(rows, k));
 		uint32_t name = s->group[k];
 
@@ -286,22 +288,23 @@ static void add_totals(const struct summary *s, struct ws_table *t)
 static void add_notes(const struct summary *s, struct ws_table *t)
 {
 	const struct ws_model *m = s->tab->m;
+	const struct loaded *l = s->tab->l;
 	const struct ws_selection *sel = s->tab->sel;
 	size_t warm_up = 0, setup = 0, graphs = 0;
 	int64_t graph_ns = 0;
 	int64_t warm_up_ns = 0, setup_ns = 0;
 
-	for (size_t k = 0; k < m->kernels.n; k++) {
-		uint32_t r = m->kernels.range[k];
+	for (size_t k = 0; k < l->kernels.n; k++) {
+		uint32_t r = l->kernels.range[k];
 
 		if (!oracle_keeps_kernel(s->tab, k) || r == WS_NONE)
 			continue;
-		if (m->range_marks[r] & WS_IN_WARM_UP) {
+		if (l->range_marks[r] & WS_IN_WARM_UP) {
 			warm_up++;
-			warm_up_ns += m->kernels.dur_ns[k];
-		} else if (m->range_marks[r] & WS_IN_SETUP) {
+			warm_up_ns += l->kernels.dur_ns[k];
+		} else if (l->range_marks[r] & WS_IN_SETUP) {
 			setup++;
-			setup_ns += m->kernels.dur_ns[k];
+			setup_ns += l->kernels.dur_ns[k];
 		}
 	}
 	for (size_t i = 0; i < m->nwork; i++)
@@ -321,13 +324,13 @@ static void add_notes(const struct summary *s, struct ws_table *t)
 		              "Set-up and warm-up are in this table: %zu kernels (%.3f ms) of "
 		              "set-up, %zu (%.3f ms) of warm-up. `--scope steps` leaves them out.",
 		              setup, (double)setup_ns / 1e6, warm_up, (double)warm_up_ns / 1e6);
-	if (!m->kernels.n)
+	if (!l->kernels.n)
 		ws_table_set_not_recorded(t, WS_NO_KERNELS);
 	else if (!sel->kernels)
 		ws_table_note(t, "No kernel passes the filter.");
 }
 
-enum ws_status oracle_kernel_summary(const struct ws_table_context *tab, struct ws_table *t,
+enum ws_status oracle_kernel_summary(const struct oracle_tab *tab, struct ws_table *t,
                                      struct ws_err *err)
 {
 	struct summary s = {.tab = tab};
@@ -336,7 +339,7 @@ enum ws_status oracle_kernel_summary(const struct ws_table_context *tab, struct 
 	if (status == WS_OK)
 		status = gather(&s, err);
 	if (status == WS_OK)
-		status = oracle_group_kernels(tab->m, s.group, s.names, s.groups, err);
+		status = oracle_group_kernels(tab->l, s.group, s.names, s.groups, err);
 	if (status == WS_OK)
 		status = find_flops(&s, err);
 	if (status != WS_OK)

@@ -12,7 +12,7 @@ struct pair {
 };
 
 struct range_kernels {
-	const struct ws_table_context *tab;
+	const struct oracle_tab *tab;
 	uint32_t *group; /* kernel -> pair */
 	struct pair *pairs;
 	size_t npairs, capacity;
@@ -41,13 +41,13 @@ static enum ws_status no_memory(struct ws_err *err)
 
 static enum ws_status find_pairs(struct range_kernels *s, struct ws_err *err)
 {
-	const struct ws_model *m = s->tab->m;
+	const struct loaded *l = s->tab->l;
 
-	s->group = calloc(m->kernels.n ? m->kernels.n : 1, sizeof(*s->group));
+	s->group = calloc(l->kernels.n ? l->kernels.n : 1, sizeof(*s->group));
 	if (!s->group)
 		return no_memory(err);
-	for (size_t k = 0; k < m->kernels.n; k++) {
-		struct pair pair = {ws_kernel_path(m, k), ws_kernel_name(m, k)};
+	for (size_t k = 0; k < l->kernels.n; k++) {
+		struct pair pair = {oracle_path(l, k), loaded_kernel_name(l, k)};
 		uint64_t key = (uint64_t)pair.path << 32 | pair.name;
 
 		s->group[k] = WS_NONE;
@@ -75,6 +75,7 @@ static enum ws_status find_pairs(struct range_kernels *s, struct ws_err *err)
 static enum ws_status prepare_rows(struct range_kernels *s, struct ws_err *err)
 {
 	const struct ws_model *m = s->tab->m;
+	const struct loaded *l = s->tab->l;
 	size_t npaths = m->ranges.npaths + 2, npairs = s->npairs ? s->npairs : 1;
 	uint32_t *paths = calloc(npaths, sizeof(*paths));
 	enum ws_status status = WS_OK;
@@ -86,7 +87,7 @@ static enum ws_status prepare_rows(struct range_kernels *s, struct ws_err *err)
 	if (!paths || !s->groups || !s->place || !s->instances || !s->order)
 		status = no_memory(err);
 	if (status == WS_OK)
-		status = oracle_group_kernels(m, s->group, s->npairs, s->groups, err);
+		status = oracle_group_kernels(l, s->group, s->npairs, s->groups, err);
 	if (status == WS_OK)
 		status = ws_paths_order(&m->ranges, m->texts, paths, err);
 	if (status == WS_OK) {
@@ -94,8 +95,8 @@ static enum ws_status prepare_rows(struct range_kernels *s, struct ws_err *err)
 			s->place[paths[i]] = i;
 		s->place[ws_path_no_range(m)] = ws_path_no_range(m);
 		s->place[ws_path_no_launch(m)] = ws_path_no_launch(m);
-		for (uint32_t i = 0; i < m->ranges.n; i++)
-			s->instances[m->ranges.path[i]] += oracle_keeps_range(s->tab, i);
+		for (uint32_t i = 0; i < l->ranges.n; i++)
+			s->instances[l->ranges.path[i]] += oracle_keeps_range(s->tab, i);
 		ws_order_identity(s->order, s->npairs);
 	}
 	free(paths);
@@ -158,7 +159,7 @@ static void add_totals(const struct range_kernels *s, struct ws_table *t)
 	ws_cell_set_int(&row[WS_TC_range_kernels_without_time], without_time);
 }
 
-enum ws_status oracle_range_kernels(const struct ws_table_context *tab, struct ws_table *t,
+enum ws_status oracle_range_kernels(const struct oracle_tab *tab, struct ws_table *t,
                                     struct ws_err *err)
 {
 	struct range_kernels s = {.tab = tab};
@@ -166,7 +167,7 @@ enum ws_status oracle_range_kernels(const struct ws_table_context *tab, struct w
 
 	if (status == WS_OK)
 		status = prepare_rows(&s, err);
-	if (status == WS_OK && !tab->m->kernels.n)
+	if (status == WS_OK && !tab->l->kernels.n)
 		ws_table_set_not_recorded(t, WS_NO_KERNELS);
 	if (status == WS_OK) {
 		qsort_r(s.order, s.npairs, sizeof(*s.order), by_row_order, &s);

@@ -20,7 +20,7 @@ struct sums {
 };
 
 struct ranges {
-	const struct ws_table_context *tab;
+	const struct oracle_tab *tab;
 	size_t npaths; /* with the two rows for kernels in no range */
 	struct sums *sums;
 	struct ws_stat *times;       /* of the instances of each path */
@@ -39,7 +39,7 @@ static void release(struct ranges *s)
 
 static enum ws_status allocate(struct ranges *s, struct ws_err *err)
 {
-	const struct ws_ranges *r = &s->tab->m->ranges;
+	const struct loaded_ranges *r = &s->tab->l->ranges;
 	size_t n = r->n ? r->n : 1;
 
 	s->npaths = r->npaths + 2;
@@ -60,7 +60,7 @@ static enum ws_status allocate(struct ranges *s, struct ws_err *err)
 /* Count kernel k in path p, unless another way has led there before. */
 static void count_in_path(struct ranges *s, uint32_t p, size_t k)
 {
-	const struct ws_kernels *kernels = &s->tab->m->kernels;
+	const struct loaded_kernels *kernels = &s->tab->l->kernels;
 	struct sums *sums = &s->sums[p];
 
 	if (sums->stamp == (uint32_t)k + 1)
@@ -84,8 +84,9 @@ static void widen(struct ranges *s, uint32_t range, int64_t first_ns, int64_t la
 static void count_kernel(struct ranges *s, size_t k)
 {
 	const struct ws_model *m = s->tab->m;
-	const struct ws_kernels *kernels = &m->kernels;
-	uint32_t own = ws_kernel_path(m, k), range = kernels->range[k];
+	const struct loaded *l = s->tab->l;
+	const struct loaded_kernels *kernels = &l->kernels;
+	uint32_t own = oracle_path(l, k), range = kernels->range[k];
 	int64_t start = kernels->start_ns[k], end = start + kernels->dur_ns[k];
 	int timed = !(kernels->flags[k] & WS_KERNEL_NO_TIME);
 
@@ -94,10 +95,10 @@ static void count_kernel(struct ranges *s, size_t k)
 	count_in_path(s, own, k);
 	/* launched by another thread in the time of a step */
 	if (kernels->step[k] != WS_NONE &&
-	    (range == WS_NONE || m->range_step[range] != kernels->step[k])) {
+	    (range == WS_NONE || l->range_step[range] != kernels->step[k])) {
 		uint32_t step = m->steps[kernels->step[k]].range;
 
-		for (uint32_t p = m->ranges.path[step]; p != WS_NONE; p = m->ranges.paths[p].parent)
+		for (uint32_t p = l->ranges.path[step]; p != WS_NONE; p = m->ranges.paths[p].parent)
 			count_in_path(s, p, k);
 		if (timed)
 			widen(s, step, start, end);
@@ -112,7 +113,7 @@ static void count_kernel(struct ranges *s, size_t k)
 	     c = m->attribution.crossings[c].next) {
 		uint32_t other = m->attribution.crossings[c].range;
 
-		count_in_path(s, m->ranges.path[other], k);
+		count_in_path(s, l->ranges.path[other], k);
 		if (timed)
 			widen(s, other, start, end);
 	}
@@ -121,10 +122,10 @@ static void count_kernel(struct ranges *s, size_t k)
 /* Kernels are sorted by device and start, as the unions need them. */
 static void count_kernels(struct ranges *s)
 {
-	const struct ws_model *m = s->tab->m;
+	const struct loaded *l = s->tab->l;
 
-	for (size_t k = 0; k < m->kernels.n; k++) {
-		if (k && ws_kernel_device(m, k) != ws_kernel_device(m, k - 1))
+	for (size_t k = 0; k < l->kernels.n; k++) {
+		if (k && loaded_kernel_device(l, k) != loaded_kernel_device(l, k - 1))
 			for (size_t p = 0; p < s->npaths; p++)
 				ws_union_next_device(&s->sums[p].busy);
 		if (oracle_keeps_kernel(s->tab, k))
@@ -163,8 +164,8 @@ static enum ws_status count_ops(struct ranges *s, struct ws_err *err)
 
 static enum ws_status count_ranges(struct ranges *s, struct ws_err *err)
 {
-	const struct ws_model *m = s->tab->m;
-	const struct ws_ranges *r = &m->ranges;
+	const struct loaded *l = s->tab->l;
+	const struct loaded_ranges *r = &l->ranges;
 	size_t n = r->n ? r->n : 1;
 	int64_t *time = calloc(n, sizeof(*time));
 	uint32_t *group = calloc(n, sizeof(*group));
@@ -260,8 +261,9 @@ static enum ws_status add_rows(struct ranges *s, struct ws_table *t, struct ws_e
 static void add_notes(const struct ranges *s, struct ws_table *t)
 {
 	const struct ws_model *m = s->tab->m;
+	const struct loaded *l = s->tab->l;
 
-	if (!m->ranges.n)
+	if (!l->ranges.n)
 		ws_table_set_not_recorded(t, "The program made no NVTX ranges, or they were not "
 		                             "recorded.");
 	ws_table_note(t,
@@ -276,8 +278,7 @@ static void add_notes(const struct ranges *s, struct ws_table *t)
 		              (unsigned long long)m->ranges.open);
 }
 
-enum ws_status oracle_ranges(const struct ws_table_context *tab, struct ws_table *t,
-                             struct ws_err *err)
+enum ws_status oracle_ranges(const struct oracle_tab *tab, struct ws_table *t, struct ws_err *err)
 {
 	struct ranges s = {.tab = tab};
 	enum ws_status status = allocate(&s, err);

@@ -9,9 +9,10 @@
 #include "report/analysis/steps.h"
 #include "tests/report/tables/oracle/oracle.h"
 
-static enum ws_status step_times(const struct ws_model *m, const struct ws_selection *sel,
+static enum ws_status step_times(const struct loaded *l, const struct ws_selection *sel,
                                  struct ws_step_times *out, struct ws_err *err)
 {
+	const struct ws_model *m = l->m;
 	size_t n = m->nsteps ? m->nsteps : 1;
 
 	*out = (struct ws_step_times){0};
@@ -22,14 +23,14 @@ static enum ws_status step_times(const struct ws_model *m, const struct ws_selec
 	if (!out->gpu || !out->measured || !out->scratch || !out->step_ns)
 		return WS_FAIL(err, NO_MEMORY, "no memory for %zu steps", n);
 	WS_FORWARD(ws_step_windows(m, sel, out->step_ns, err));
-	for (size_t k = 0; k < m->kernels.n; k++) {
-		uint32_t s = ws_kernel_step(m, k);
+	for (size_t k = 0; k < l->kernels.n; k++) {
+		uint32_t s = l->kernels.step[k];
 
 		if (s == WS_NONE || (sel->any_scope && !sel->any_scope[k]))
 			continue;
 		out->gpu[s].kernels++;
-		out->gpu[s].total_ns += m->kernels.dur_ns[k];
-		out->gpu[s].phase_ns[ws_kernel_phase(m, k)] += m->kernels.dur_ns[k];
+		out->gpu[s].total_ns += l->kernels.dur_ns[k];
+		out->gpu[s].phase_ns[loaded_kernel_phase(l, k)] += l->kernels.dur_ns[k];
 	}
 	for (uint32_t s = 0; s < m->nsteps; s++) {
 		if (!ws_step_selected(m, sel, s))
@@ -54,7 +55,7 @@ static const int gpu_columns[WS_PHASES] = {
         WS_TC_steps_gpu_optimizer_ns, WS_TC_steps_gpu_remainder_ns,
 };
 
-static void add_step(const struct ws_table_context *tab, struct ws_table *t,
+static void add_step(const struct oracle_tab *tab, struct ws_table *t,
                      const struct ws_step_times *times, const struct ws_stat *total, uint32_t s)
 {
 	const struct ws_model_step *step = &tab->m->steps[s];
@@ -90,7 +91,7 @@ static void add_step(const struct ws_table_context *tab, struct ws_table *t,
 		                ws_stat_is_outlier(total, times->step_ns[s]) ? "yes" : "no");
 }
 
-static void add_step_notes(const struct ws_table_context *tab, struct ws_table *t, size_t shown)
+static void add_step_notes(const struct oracle_tab *tab, struct ws_table *t, size_t shown)
 {
 	const struct ws_model *m = tab->m;
 
@@ -112,14 +113,14 @@ static void add_step_notes(const struct ws_table_context *tab, struct ws_table *
 		                 "the times of the ranges are unfiltered.");
 }
 
-enum ws_status oracle_steps(const struct ws_table_context *tab, struct ws_table *t,
-                            struct ws_err *err)
+enum ws_status oracle_steps(const struct oracle_tab *tab, struct ws_table *t, struct ws_err *err)
 {
 	const struct ws_model *m = tab->m;
+	const struct loaded *l = tab->l;
 	struct ws_step_times times;
 	struct ws_stat total;
 	size_t shown = 0;
-	enum ws_status status = step_times(m, tab->sel, &times, err);
+	enum ws_status status = step_times(tab->l, tab->sel, &times, err);
 
 	if (status == WS_OK) {
 		ws_step_stat(m, &times, WS_PHASES, WS_MEASURE_STEP, &total);
@@ -130,8 +131,8 @@ enum ws_status oracle_steps(const struct ws_table_context *tab, struct ws_table 
 			    (!step->warm_up && !ws_step_selected(m, tab->sel, s)) ||
 			    (step->warm_up &&
 			     (tab->sel->has_steps ||
-			      !ws_time_selected(tab->sel, m->ranges.start_ns[step->range],
-			                        m->ranges.end_ns[step->range]))))
+			      !ws_time_selected(tab->sel, l->ranges.start_ns[step->range],
+			                        l->ranges.end_ns[step->range]))))
 				continue;
 			add_step(tab, t, &times, &total, s);
 			shown++;
@@ -197,11 +198,11 @@ static enum ws_status add_statistics(const struct ws_model *m, struct ws_table *
 	                    &stat, err);
 }
 
-enum ws_status oracle_step_statistics(const struct ws_table_context *tab, struct ws_table *t,
+enum ws_status oracle_step_statistics(const struct oracle_tab *tab, struct ws_table *t,
                                       struct ws_err *err)
 {
 	struct ws_step_times times;
-	enum ws_status status = step_times(tab->m, tab->sel, &times, err);
+	enum ws_status status = step_times(tab->l, tab->sel, &times, err);
 	int late = 0;
 
 	if (status == WS_OK && !times.nmeasured)
@@ -231,10 +232,11 @@ struct split {
 };
 
 /* Of the measured steps in the report; the overhead lies between them. */
-enum ws_status oracle_step_split(const struct ws_table_context *tab, struct ws_table *t,
+enum ws_status oracle_step_split(const struct oracle_tab *tab, struct ws_table *t,
                                  struct ws_err *err)
 {
 	const struct ws_model *m = tab->m;
+	const struct loaded *l = tab->l;
 	int64_t sum[WS_PHASES] = {0}, first = INT64_MAX, last = INT64_MIN, steps = 0;
 	unsigned known = 0;
 	uint64_t n = 0;
@@ -242,7 +244,7 @@ enum ws_status oracle_step_split(const struct ws_table_context *tab, struct ws_t
 	(void)err;
 	for (uint32_t s = 0; s < m->nsteps; s++) {
 		const struct ws_model_step *step = &m->steps[s];
-		int64_t start = m->ranges.start_ns[step->range];
+		int64_t start = l->ranges.start_ns[step->range];
 
 		if (!ws_step_selected(m, tab->sel, s))
 			continue;
