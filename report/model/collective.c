@@ -19,26 +19,23 @@ static void take(const struct ws_model *m, const struct ws_column_data *t, uint6
 	};
 }
 
-/* By its own id, else by the operation around its launch that says so. */
-static uint32_t collective_of(const struct ws_loader *l, size_t kernel,
-                              const struct ws_idmap *by_correlation,
-                              const struct ws_idmap *by_external)
+/* By the id of an operation, or of one around it: parents stand before their children. */
+static void find_of_ops(struct ws_cpu_ops *ops, const struct ws_idmap *by_external)
 {
-	const struct ws_cpu_ops *ops = &l->m->cpu_ops;
-	uint32_t found = WS_NONE;
+	for (uint32_t i = 0; i < ops->tree.n; i++) {
+		uint32_t parent = ops->tree.parent[i];
 
-	if (l->kernel_correlation[kernel])
-		found = ws_idmap_get(by_correlation, l->kernel_correlation[kernel]);
-	for (uint32_t op = l->m->kernels.op[kernel]; op != WS_NONE && found == WS_NONE;
-	     op = ops->tree.parent[op])
-		if (ops->external[op])
-			found = ws_idmap_get(by_external, ops->external[op]);
-	return found;
+		ops->collective[i] =
+		        ops->external[i] ? ws_idmap_get(by_external, ops->external[i]) : WS_NONE;
+		if (ops->collective[i] == WS_NONE && parent != WS_NONE)
+			ops->collective[i] = ops->collective[parent];
+	}
 }
 
-enum ws_status ws_load_collectives(struct ws_loader *l, struct ws_err *err)
+enum ws_status ws_load_collectives(struct ws_loader *l, struct ws_idmap *by_correlation,
+                                   struct ws_err *err)
 {
-	struct ws_idmap by_correlation = {0}, by_external = {0};
+	struct ws_idmap by_external = {0};
 	struct ws_model *m = l->m;
 	struct ws_column_data t;
 	enum ws_status status = WS_OK;
@@ -47,7 +44,7 @@ enum ws_status ws_load_collectives(struct ws_loader *l, struct ws_err *err)
 	if (!t.rows)
 		goto out;
 	WS_NEW(&m->arena, m->collectives, t.rows);
-	WS_NEW(&m->arena, m->kernels.collective, m->kernels.n);
+	WS_NEW(&m->arena, m->cpu_ops.collective, m->cpu_ops.tree.n);
 	status = ws_arena_check(&m->arena, "the collectives of the trace", err);
 	m->ncollectives = t.rows;
 	for (uint32_t i = 0; i < t.rows && status == WS_OK; i++) {
@@ -56,14 +53,13 @@ enum ws_status ws_load_collectives(struct ws_loader *l, struct ws_err *err)
 
 		take(m, &t, i, &m->collectives[i]);
 		if (correlation)
-			status = ws_idmap_put(&by_correlation, correlation, i, err);
+			status = ws_idmap_put(by_correlation, correlation, i, err);
 		else if (external)
 			status = ws_idmap_put(&by_external, external, i, err);
 	}
-	for (size_t k = 0; k < m->kernels.n && status == WS_OK; k++)
-		m->kernels.collective[k] = collective_of(l, k, &by_correlation, &by_external);
+	if (status == WS_OK)
+		find_of_ops(&m->cpu_ops, &by_external);
 out:
-	ws_idmap_free(&by_correlation);
 	ws_idmap_free(&by_external);
 	ws_column_data_release(&t);
 	return status;

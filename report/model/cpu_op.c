@@ -91,10 +91,12 @@ static enum ws_status allocate(struct ws_model *m, size_t rows, struct ws_err *e
 	WS_NEW(&m->arena, r->depth, rows);
 	WS_NEW(&m->arena, ops->config, rows);
 	WS_NEW(&m->arena, ops->external, rows);
+	WS_NEW(&m->arena, ops->range, rows);
 	WS_NEW(&m->arena, ops->forward, rows);
 	WS_NEW(&m->arena, ops->phase, rows);
 	WS_NEW(&m->arena, ops->sequence, rows);
 	WS_FORWARD(ws_arena_check(&m->arena, "the operations of the trace", err));
+	memset(ops->range, 0xff, rows * sizeof(*ops->range));
 	memset(ops->forward, 0xff, rows * sizeof(*ops->forward));
 	memset(ops->phase, WS_PHASE_OTHER, rows);
 	return WS_OK;
@@ -183,42 +185,7 @@ static enum ws_status nest(struct ws_arena *temp, struct ws_ranges *r, uint32_t 
 	return WS_OK;
 }
 
-static enum ws_status load_ops(struct ws_arena *temp, struct ws_loader *l,
-                               const struct ws_column_data *t, struct ws_err *err)
-{
-	struct ws_cpu_ops *ops = &l->m->cpu_ops;
-	int64_t total = 0;
-	uint32_t *order;
-
-	WS_FORWARD(allocate(l->m, t->rows, err));
-	WS_NEW(temp, order, t->rows);
-	WS_FORWARD(ws_arena_check(temp, "the operations of the trace", err));
-	WS_FORWARD(order_rows(temp, l, t, order, err));
-	for (uint32_t i = 0; i < t->rows; i++) {
-		WS_FORWARD(take_op(l, t, order[i], i, err));
-		WS_FAIL_IF(__builtin_add_overflow(total,
-		                                  ops->tree.end_ns[i] - ops->tree.start_ns[i],
-		                                  &total),
-		           err, CORRUPT, "the operations' times add up to over 2^63 ns");
-	}
-	return nest(temp, &ops->tree, l->m->nthreads, err);
-}
-
-enum ws_status ws_load_cpu_ops(struct ws_loader *l, struct ws_err *err)
-{
-	struct ws_arena temp = {0};
-	struct ws_column_data t;
-	enum ws_status status;
-
-	WS_FORWARD(load_configs(l, err));
-	WS_FORWARD(ws_load_kind(l, WS_KIND_CPU_OP, &t, err));
-	status = load_ops(&temp, l, &t, err);
-	ws_arena_free(&temp);
-	ws_column_data_release(&t);
-	return status;
-}
-
-/* --- joins ------------------------------------------------------------------------------- */
+/* --- forward and backward ------------------------------------------------------------------ */
 
 /* The first, so outermost, operation that begins then on the thread; WS_NONE. */
 static uint32_t op_at(const struct ws_ranges *r, uint32_t thread, int64_t start_ns)
@@ -238,6 +205,31 @@ static uint32_t op_at(const struct ws_ranges *r, uint32_t thread, int64_t start_
 			hi = mid;
 	}
 	return lo < end && r->start_ns[lo] == start_ns ? lo : WS_NONE;
+}
+
+uint32_t ws_cpu_op_around(const struct ws_ranges *r, uint32_t thread, int64_t start_ns,
+                          int64_t end_ns)
+{
+	uint32_t lo, hi, op;
+
+	if (thread >= r->nthreads)
+		return WS_NONE;
+	lo = r->thread_first[thread];
+	hi = r->thread_first[thread + 1];
+	while (lo < hi) { /* the first that begins later */
+		uint32_t mid = lo + (hi - lo) / 2;
+
+		if (r->start_ns[mid] <= start_ns)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	if (lo == r->thread_first[thread])
+		return WS_NONE;
+	/* what holds it and began earlier holds the one that began last, too, or is held by it */
+	for (op = lo - 1; op != WS_NONE && r->end_ns[op] < end_ns;)
+		op = r->parent[op];
+	return op;
 }
 
 /*
@@ -305,8 +297,45 @@ static enum ws_status follow_flows(struct ws_loader *l, struct ws_err *err)
 	return status;
 }
 
-/* Correlation id -> operation, by the links that the file has. A trace has one process here. */
-static enum ws_status load_links(struct ws_loader *l, struct ws_idmap *op_of, struct ws_err *err)
+static enum ws_status load_ops(struct ws_arena *temp, struct ws_loader *l,
+                               const struct ws_column_data *t, struct ws_err *err)
+{
+	struct ws_cpu_ops *ops = &l->m->cpu_ops;
+	int64_t total = 0;
+	uint32_t *order;
+
+	WS_FORWARD(allocate(l->m, t->rows, err));
+	WS_NEW(temp, order, t->rows);
+	WS_FORWARD(ws_arena_check(temp, "the operations of the trace", err));
+	WS_FORWARD(order_rows(temp, l, t, order, err));
+	for (uint32_t i = 0; i < t->rows; i++) {
+		WS_FORWARD(take_op(l, t, order[i], i, err));
+		WS_FAIL_IF(__builtin_add_overflow(total,
+		                                  ops->tree.end_ns[i] - ops->tree.start_ns[i],
+		                                  &total),
+		           err, CORRUPT, "the operations' times add up to over 2^63 ns");
+	}
+	WS_FORWARD(nest(temp, &ops->tree, l->m->nthreads, err));
+	return t->rows ? follow_flows(l, err) : WS_OK;
+}
+
+enum ws_status ws_load_cpu_ops(struct ws_loader *l, struct ws_err *err)
+{
+	struct ws_arena temp = {0};
+	struct ws_column_data t;
+	enum ws_status status;
+
+	WS_FORWARD(load_configs(l, err));
+	WS_FORWARD(ws_load_kind(l, WS_KIND_CPU_OP, &t, err));
+	status = load_ops(&temp, l, &t, err);
+	ws_arena_free(&temp);
+	ws_column_data_release(&t);
+	return status;
+}
+
+/* --- joins ------------------------------------------------------------------------------- */
+
+enum ws_status ws_load_op_links(struct ws_loader *l, struct ws_idmap *op_of, struct ws_err *err)
 {
 	struct ws_cpu_ops *ops = &l->m->cpu_ops;
 	struct ws_idmap by_external = {0};
@@ -384,8 +413,6 @@ enum ws_status ws_join_cpu_ops(struct ws_loader *l, struct ws_err *err)
 	struct ws_idmap op_of = {0};
 	enum ws_status status;
 
-	WS_NEW(&m->arena, ops->range, r->n);
-	WS_FORWARD(ws_arena_check(&m->arena, "the operations of the trace", err));
 	status = ws_attribute(&as_calls, &m->ranges, &in_range, err);
 	if (status == WS_OK && r->n)
 		memcpy(ops->range, in_range.innermost, r->n * sizeof(*ops->range));
@@ -393,11 +420,9 @@ enum ws_status ws_join_cpu_ops(struct ws_loader *l, struct ws_err *err)
 	if (status != WS_OK || !r->n)
 		return status;
 	status = ws_attribute(&calls, r, &in_op, err);
-	if (status == WS_OK) {
+	if (status == WS_OK)
 		memcpy(a->op, in_op.innermost, a->n * sizeof(*a->op));
-		status = follow_flows(l, err);
-	}
-	WS_THEN(status, load_links(l, &op_of, err));
+	WS_THEN(status, ws_load_op_links(l, &op_of, err));
 	if (status == WS_OK)
 		join_work(m, &op_of, l);
 	ws_attribution_release(&in_op);

@@ -421,6 +421,28 @@ static enum ws_status join_kernels(struct ws_loader *l, const struct kernel_keys
 	return WS_OK;
 }
 
+static enum ws_status join_collectives(struct ws_loader *l, struct ws_err *err)
+{
+	struct ws_idmap by_correlation = {0};
+	struct ws_model *m = l->m;
+	struct ws_kernels *k = &m->kernels;
+	enum ws_status status = ws_load_collectives(l, &by_correlation, err);
+
+	if (status == WS_OK && m->ncollectives) {
+		WS_NEW(&m->arena, k->collective, k->n);
+		status = ws_arena_check(&m->arena, "the collectives of the trace", err);
+	}
+	for (size_t i = 0; i < k->n && status == WS_OK && m->ncollectives; i++) {
+		k->collective[i] = l->kernel_correlation[i]
+		                           ? ws_idmap_get(&by_correlation, l->kernel_correlation[i])
+		                           : WS_NONE;
+		if (k->collective[i] == WS_NONE && k->op[i] != WS_NONE)
+			k->collective[i] = m->cpu_ops.collective[k->op[i]];
+	}
+	ws_idmap_free(&by_correlation);
+	return status;
+}
+
 static enum ws_status join(struct ws_loader *l, const struct kernel_keys *keys, struct ws_err *err)
 {
 	struct ws_model *m = l->m;
@@ -433,7 +455,7 @@ static enum ws_status join(struct ws_loader *l, const struct kernel_keys *keys, 
 	WS_FORWARD(join_kernels(l, keys, &calls, err));
 	WS_FORWARD(ws_join_work(l, &calls, err));
 	WS_FORWARD(ws_join_cpu_ops(l, err));
-	return ws_load_collectives(l, err);
+	return join_collectives(l, err);
 }
 
 void ws_loader_release(struct ws_loader *l)

@@ -97,11 +97,18 @@ size_t ws_modules_add_events(const struct ws_modules *modules, struct ws_event_c
 /* Copies, fills, graph launches, memory, overhead: model_work.c. */
 enum ws_status ws_load_work(struct ws_loader *l, struct ws_err *err);
 enum ws_status ws_load_memory(struct ws_loader *l, struct ws_err *err);
-/* Framework operations: model_cpu_op.c. Before ranges, and the joins after them. */
+/* Framework operations as a tree, and which are the backward of which; not their ranges and phases.
+ */
 enum ws_status ws_load_cpu_ops(struct ws_loader *l, struct ws_err *err);
+/* Correlation id -> operation, by the links that the file has. A trace has one process here. */
+enum ws_status ws_load_op_links(struct ws_loader *l, struct ws_idmap *op_of, struct ws_err *err);
+/* The innermost operation of a thread around this time, bounds included; WS_NONE. */
+uint32_t ws_cpu_op_around(const struct ws_ranges *ops, uint32_t thread, int64_t start_ns,
+                          int64_t end_ns);
 enum ws_status ws_join_cpu_ops(struct ws_loader *l, struct ws_err *err);
-/* Collectives, and which kernels are theirs: collective.c. After the joins. */
-enum ws_status ws_load_collectives(struct ws_loader *l, struct ws_err *err);
+/* Collectives, and which operations and correlation ids are theirs. After the operations. */
+enum ws_status ws_load_collectives(struct ws_loader *l, struct ws_idmap *by_correlation,
+                                   struct ws_err *err);
 /* The calls, ranges and operations of device work and of memory events. After those of the calls.
  */
 enum ws_status ws_join_work(struct ws_loader *l, const struct ws_calls *calls, struct ws_err *err);

@@ -170,6 +170,7 @@ struct ws_cpu_ops {
 	uint64_t *external;    /* id that links name, 0 = none */
 	uint32_t *range;       /* innermost NVTX range around it, WS_NONE */
 	uint32_t *forward;     /* operation that it, or one around it, is the backward of */
+	uint32_t *collective;  /* what is known of it, or one around it, as such; NULL: of none */
 	uint8_t *phase;        /* enum ws_phase, by these links: label.c */
 	struct ws_op_sequence *sequence; /* only while they are joined */
 	struct ws_op_config *configs;    /* [0]: a lost one */

@@ -398,6 +398,14 @@ static enum ws_status join_call(struct ws_pass *p, const struct ws_pass_row *c,
 	return ws_launches_put(&p->waiting, &launch, err);
 }
 
+static void join_op(struct ws_pass *p, const struct ws_pass_row *op,
+                    const struct ws_live_shape *shape)
+{
+	uint32_t range = ws_live_innermost(&p->live, shape->thread, op->start_ns, op->time_ns);
+
+	p->m->cpu_ops.range[op->id] = ws_pass_range_number(p, range);
+}
+
 /* The rows that wait. */
 struct fronts {
 	const struct ws_pass_row *row, *rows_end;
@@ -444,6 +452,8 @@ static enum ws_status join_rows(struct ws_pass *p, struct fronts *f, int64_t unt
 		if (shape->type == WS_THREAD_EVENT_API) {
 			blocked = false;
 			WS_FORWARD(join_call(p, row, shape, err));
+		} else if (shape->type == WS_PASS_CPU_OP) {
+			join_op(p, row, shape);
 		} else {
 			const struct ws_live_row event = {row->shape, row->recorded, row->time_ns,
 			                                  row->id};
@@ -465,6 +475,8 @@ enum ws_status ws_pass_join(struct ws_pass *p, int64_t until_ns, struct ws_err *
 	enum ws_status status;
 	struct fronts f;
 
+	if (p->framework.is_there)
+		WS_FORWARD(ws_pass_take_framework(p, until_ns, err));
 	WS_FORWARD(ws_pass_rows_sort(&p->rows, err));
 	WS_FORWARD(ws_pass_rows_sort(&p->kernels, err));
 	f = fronts_of(p);

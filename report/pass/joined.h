@@ -15,7 +15,7 @@ struct ws_joined_call {
 	uint32_t name, thread;
 	uint32_t range;  /* innermost around it, WS_NONE */
 	uint32_t step;   /* as for a kernel */
-	uint32_t cpu_op; /* innermost around it of the model's, WS_NONE; none of a pass */
+	uint32_t cpu_op; /* innermost framework operation around it, of the model's; WS_NONE */
 	uint8_t marks;   /* WS_IN_… of the range */
 	uint8_t failed;  /* its result was no success */
 };
@@ -30,12 +30,12 @@ struct ws_joined_kernel {
 	uint32_t path;     /* of its range */
 	uint32_t class, direction, dtype; /* 0 = unknown */
 	uint32_t range_class;             /* by its range or framework operation alone; 0 */
-	uint32_t op;                      /* name of its framework operation, 0 = none */
-	uint32_t cpu_op;   /* … and which of the model's, WS_NONE; none of a pass */
-	uint32_t crossing; /* of its call, as struct ws_attribution has them; WS_NONE of a pass */
-	uint32_t step;     /* `range` of one of the model's steps, or of none */
-	uint8_t phase;     /* enum ws_phase */
-	uint8_t marks;     /* WS_IN_… of that range */
+	uint32_t cpu_op;                  /* its framework operation, of the model's; WS_NONE */
+	uint32_t collective; /* what the framework told of it as such, of the model's; WS_NONE */
+	uint32_t crossing;   /* of its call, as struct ws_attribution has them; WS_NONE of a pass */
+	uint32_t step;       /* `range` of one of the model's steps, or of none */
+	uint8_t phase;       /* enum ws_phase */
+	uint8_t marks;       /* WS_IN_… of that range */
 	uint8_t timed, cut_off;
 };
 

@@ -3,60 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/base/grow.h"
 #include "formats/trace/block_reader.h"
 #include "report/model/steps.h"
-#include "report/pass/pass.h"
-
-/* --- the sink ------------------------------------------------------------------------------ */
-
-static enum ws_status take_call(void *ctx, const struct ws_joined_call *call, uint32_t *number,
-                                struct ws_err *err)
-{
-	struct ws_joined_rows *rows = ctx;
-
-	*number = (uint32_t)rows->ncalls;
-	return ws_spill_put(&rows->calls, sizeof(*call), rows->ncalls++, call, err);
-}
-
-static enum ws_status take_kernel(void *ctx, const struct ws_joined_kernel *kernel,
-                                  struct ws_err *err)
-{
-	struct ws_joined_rows *rows = ctx;
-
-	return ws_spill_put(&rows->kernels, sizeof(*kernel), rows->nkernels++, kernel, err);
-}
-
-static void restart(void *ctx)
-{
-	struct ws_joined_rows *rows = ctx;
-
-	rows->nkernels = rows->ncalls = rows->nranges = 0;
-}
-
-/* A range that ends has its place by its begin: those inside it stand behind. */
-static enum ws_status take_range(void *ctx, const struct ws_joined_range *range, struct ws_err *err)
-{
-	struct ws_joined_rows *rows = ctx;
-
-	if (range->number >= rows->nranges)
-		rows->nranges = range->number + 1;
-	if (range->is_step) {
-		WS_FORWARD(WS_GROW(rows->range_of, (size_t)range->step + 1, rows->nsteps_of, err));
-		rows->range_of[range->step] = range->number;
-	}
-	return ws_spill_put(&rows->ranges, sizeof(*range), range->number, range, err);
-}
-
-static enum ws_status open_rooms(struct ws_joined_rows *rows, uint64_t kernels, uint64_t calls,
-                                 uint64_t ranges, struct ws_err *err)
-{
-	WS_FAIL_IF(kernels >= WS_NONE || calls >= WS_NONE || ranges >= WS_NONE, err, NO_MEMORY,
-	           "the trace has more records of one kind than an export handles");
-	WS_FORWARD(ws_spill_open(&rows->kernels, kernels * sizeof(struct ws_joined_kernel), err));
-	WS_FORWARD(ws_spill_open(&rows->calls, calls * sizeof(struct ws_joined_call), err));
-	return ws_spill_open(&rows->ranges, ranges * sizeof(struct ws_joined_range), err);
-}
 
 /* --- from a loaded model ------------------------------------------------------------------- */
 
@@ -112,7 +60,6 @@ static uint8_t marks_of_model(const struct ws_model *m, uint32_t range)
 
 static struct ws_joined_kernel kernel_of_model(const struct ws_model *m, size_t i)
 {
-	const struct ws_op_config *op = ws_cpu_op_config(m, m->kernels.op[i]);
 	const uint32_t range = m->kernels.range[i];
 	struct ws_joined_kernel row = times_of_model(m, i);
 
@@ -123,8 +70,8 @@ static struct ws_joined_kernel kernel_of_model(const struct ws_model *m, size_t 
 	row.class = row.range_class ? row.range_class : m->configs[row.config].name_class;
 	row.direction = ws_kernel_direction(m, i);
 	row.dtype = ws_kernel_dtype(m, i);
-	row.op = op ? op->name : WS_TEXT_EMPTY;
 	row.cpu_op = m->kernels.op[i];
+	row.collective = m->kernels.collective ? m->kernels.collective[i] : WS_NONE;
 	row.crossing = m->kernels.crossing ? m->kernels.crossing[i] : WS_NONE;
 	row.step = range_of_step(m, ws_kernel_step(m, i));
 	row.phase = (uint8_t)ws_kernel_phase(m, i);
@@ -178,19 +125,6 @@ static struct ws_joined_range range_of_model(const struct ws_model *m, uint32_t 
 	};
 }
 
-static enum ws_status number_steps(struct ws_joined_rows *rows, struct ws_model *m,
-                                   struct ws_err *err)
-{
-	rows->step_of = malloc((rows->nsteps_of + 1) * sizeof(*rows->step_of));
-	WS_FAIL_IF(!rows->step_of, err, NO_MEMORY, "out of memory for %zu steps", m->nsteps);
-	memset(rows->step_of, 0xff, (rows->nsteps_of + 1) * sizeof(*rows->step_of));
-	for (size_t i = 0; i < m->nsteps; i++) {
-		rows->step_of[m->steps[i].range] = (uint32_t)i;
-		m->steps[i].range = rows->range_of[m->steps[i].range];
-	}
-	return WS_OK;
-}
-
 void ws_joined_rows_of_model(struct ws_joined_rows *rows, const struct ws_model *m)
 {
 	*rows = (struct ws_joined_rows){.loaded = m,
@@ -201,71 +135,12 @@ void ws_joined_rows_of_model(struct ws_joined_rows *rows, const struct ws_model 
 
 /* --- reading ------------------------------------------------------------------------------- */
 
-static uint32_t device_of_kernel(const void *ctx, const void *row)
-{
-	const struct ws_joined_kernel *kernel = row;
-	const struct ws_model *m = ctx;
-
-	return m->configs[kernel->config].device;
-}
-
 static uint32_t thread_of_range(const void *ctx, const void *row)
 {
 	const struct ws_joined_range *range = row;
 
 	(void)ctx;
 	return range->thread;
-}
-
-/* The innermost ranges around the events of memory, which are in order of time as ranges begin. */
-static enum ws_status place_memory(struct ws_joined_rows *rows, struct ws_model *m,
-                                   struct ws_err *err)
-{
-	struct ws_arena temp = {0};
-	const struct ws_joined_range *r;
-	uint32_t *innermost, begun = 0; /* of each thread, when the last event happened */
-	enum ws_status status;
-
-	WS_NEW(&temp, innermost, m->nthreads);
-	status = ws_arena_check(&temp, "the allocations of the trace", err);
-	for (size_t i = 0; i < m->nthreads && status == WS_OK; i++)
-		innermost[i] = WS_NONE;
-	for (size_t i = 0; i < m->nmemory && status == WS_OK; i++) {
-		struct ws_memory_event *e = &m->memory[i];
-		uint32_t *in;
-
-		for (; begun < rows->nranges &&
-		       (r = ws_joined_rows_range(rows, begun))->start_ns <= e->time_ns;
-		     begun++)
-			innermost[r->thread] = begun;
-		if (e->thread == WS_NONE)
-			continue;
-		in = &innermost[e->thread];
-		while ((r = ws_joined_rows_range(rows, *in)) && r->end_ns < e->time_ns)
-			*in = r->parent;
-		e->range = *in;
-	}
-	ws_arena_free(&temp);
-	return status;
-}
-
-/* Kernels by device; and what names a step by its range, by its number. */
-static enum ws_status sort(struct ws_joined_rows *rows, struct ws_model *m, struct ws_err *err)
-{
-	const struct ws_spill_key device = {m->ndevices, device_of_kernel, m};
-
-	WS_FORWARD(ws_spill_partition(&rows->kernels, sizeof(struct ws_joined_kernel),
-	                              rows->nkernels, &device, err));
-	WS_FORWARD(number_steps(rows, m, err));
-	for (size_t i = 0; i < m->nwork; i++) {
-		struct ws_work *w = &m->work[i];
-
-		w->step = ws_joined_rows_step(rows, w->step);
-		/* when it was joined, nobody knew that its step would not end */
-		if (w->scope == WS_SCOPE_STEPS)
-			w->scope = (uint8_t)ws_scope_of(m, w->step, 0);
-	}
-	return place_memory(rows, m, err);
 }
 
 enum ws_status ws_joined_rows_ranges_by_thread(struct ws_joined_rows *rows,
@@ -277,41 +152,6 @@ enum ws_status ws_joined_rows_ranges_by_thread(struct ws_joined_rows *rows,
 		return WS_OK;
 	return ws_spill_partition(&rows->ranges, sizeof(struct ws_joined_range), rows->nranges,
 	                          &thread, err);
-}
-
-enum ws_status ws_joined_rows_pass(struct ws_joined_rows *rows, const struct ws_trace_reader *r,
-                                   const char *name, const struct ws_model_opts *opts,
-                                   enum ws_scope scope, unsigned parts, struct ws_model **m,
-                                   struct ws_digest *d, const char **declined, struct ws_err *err)
-{
-	const struct ws_joined_sink sink = {rows, restart, take_call, take_kernel, take_range};
-
-	*m = NULL;
-	if (parts & WS_DIGEST_ROWS)
-		WS_FORWARD(open_rooms(rows, ws_trace_reader_count(r, WS_KIND_KERNEL),
-		                      ws_trace_reader_count(r, WS_KIND_API),
-		                      ws_trace_reader_count(r, WS_KIND_NVTX), err));
-	WS_FORWARD(ws_pass_run(r, name, opts, scope, parts, &sink, m, d, declined, err));
-	if (*declined)
-		ws_joined_rows_free(rows);
-	return *declined || !(parts & WS_DIGEST_ROWS) ? WS_OK : sort(rows, *m, err);
-}
-
-enum ws_status ws_joined_rows_read(struct ws_joined_rows *rows, const struct ws_trace_reader *r,
-                                   const char *name, const struct ws_model_opts *opts,
-                                   struct ws_model **m, struct ws_err *err)
-{
-	struct ws_digest none = {0}; /* where there is no room for rows no pass begins */
-	const char *declined;
-	enum ws_status status = ws_joined_rows_pass(rows, r, name, opts, WS_SCOPE_ALL,
-	                                            WS_DIGEST_ROWS, m, &none, &declined, err);
-
-	ws_digest_release(&none);
-	if (status != WS_OK || !declined)
-		return status;
-	WS_FORWARD(ws_model_open_reader(m, r, name, opts, err));
-	ws_joined_rows_of_model(rows, *m);
-	return WS_OK;
 }
 
 enum ws_status ws_joined_rows_correlate(struct ws_joined_rows *rows,
@@ -370,14 +210,6 @@ const struct ws_joined_call *ws_joined_rows_call(struct ws_joined_rows *rows, ui
 		return ws_spill_row(&rows->calls, sizeof(struct ws_joined_call), number);
 	rows->call = call_of_model(rows, rows->loaded, number);
 	return &rows->call;
-}
-
-const struct ws_collective *ws_joined_rows_collective(const struct ws_joined_rows *rows, size_t i)
-{
-	const struct ws_model *m = rows->loaded;
-	const uint32_t at = m && m->kernels.collective ? m->kernels.collective[i] : WS_NONE;
-
-	return at == WS_NONE ? NULL : &m->collectives[at];
 }
 
 uint32_t ws_joined_rows_step(const struct ws_joined_rows *rows, uint32_t step)

@@ -72,7 +72,11 @@ static inline const struct ws_op_facts *ws_joined_range_op(const struct ws_model
 /* The call that a kernel or other work names; NULL for WS_NONE. Calls stand in the order in which
  * they returned, or that of the file. */
 const struct ws_joined_call *ws_joined_rows_call(struct ws_joined_rows *rows, uint32_t number);
-/* What a framework told of kernel row i as a collective operation; NULL. */
-const struct ws_collective *ws_joined_rows_collective(const struct ws_joined_rows *rows, size_t i);
+/* What a framework told of a kernel as a collective operation; NULL. */
+static inline const struct ws_collective *ws_joined_collective(const struct ws_model *m,
+                                                               const struct ws_joined_kernel *k)
+{
+	return k->collective == WS_NONE ? NULL : &m->collectives[k->collective];
+}
 /* The model's step that a row names, WS_NONE. */
 uint32_t ws_joined_rows_step(const struct ws_joined_rows *rows, uint32_t step);

@@ -99,17 +99,20 @@ static enum ws_status read_rows(struct ws_pass *p, struct ws_err *err)
 	return status;
 }
 
-/* Records whose joins need all rows at once. */
-static const char *unfit(const struct ws_pass *p)
-{
-	for (size_t i = 0; i < ws_trace_reader_block_count(p->l.r); i++) {
-		uint16_t kind = ws_trace_reader_block(p->l.r, i)->kind;
+/* Sums that are made of rows, where those are all there. */
+#define MADE_OF_ROWS (WS_DIGEST_JOINED_SUMS | WS_DIGEST_CALLS)
 
-		if (kind == WS_KIND_CPU_OP || kind == WS_KIND_PYTHON_CALL ||
-		    (kind == WS_KIND_COLLECTIVE && p->sink))
-			return "it has the operations of a framework";
+/* What the framework recorded; it completes rows, so sums are made of those. */
+static enum ws_status take_framework(struct ws_pass *p, struct ws_err *err)
+{
+	if (!(p->parts & WS_DIGEST_JOINED) || !ws_framework_is_in(p->l.r))
+		return WS_OK;
+	if (!p->sink || p->parts & MADE_OF_ROWS) {
+		p->declined = "sums are made of its rows";
+		return WS_OK;
 	}
-	return NULL;
+	p->parts &= ~(unsigned)WS_DIGEST_LEFT;
+	return ws_framework_load(&p->framework, &p->l, err);
 }
 
 /* Of all names at once: what is sized by the number of texts comes after it. */
@@ -137,6 +140,8 @@ static enum ws_status take_all_work(struct ws_pass *p, struct ws_err *err)
 		                               .dur_ns = (int64_t)i,
 		                               .correlation = w->correlation,
 		                               .at = UINT64_C(1) << 61 | i,
+		                               .cpu_op = WS_NONE,
+		                               .collective = WS_NONE,
 		                               .config = WS_NONE};
 	}
 	ws_pass_rows_filled(&p->kernels, m->nwork, true);
@@ -172,9 +177,12 @@ static enum ws_status prepare(struct ws_pass *p, struct ws_err *err)
 
 	WS_FORWARD(ws_load_dictionaries(&p->l, err));
 	WS_FORWARD(resolve_scope(p, err));
+	WS_FORWARD(ws_load_work(&p->l, err));
+	WS_FORWARD(take_framework(p, err));
+	if (p->declined)
+		return WS_OK;
 	if (p->parts & WS_DIGEST_JOINED)
 		WS_FORWARD(steady_names(p->m, err));
-	WS_FORWARD(ws_load_work(&p->l, err));
 	WS_FORWARD(ws_digest_init(p->d, m, p->parts, err));
 	p->d->scope = p->scope;
 	WS_FORWARD(make_numbers(&m->text_of, &p->texts, err));
@@ -189,9 +197,6 @@ static enum ws_status prepare(struct ws_pass *p, struct ws_err *err)
 		p->declined = "there are too many processes";
 	if (!(p->parts & WS_DIGEST_JOINED) || p->declined)
 		return WS_OK;
-	p->declined = unfit(p);
-	if (p->declined)
-		return WS_OK;
 	if ((p->scope != WS_SCOPE_ALL || p->sink) && p->m->nwork)
 		WS_FORWARD(take_all_work(p, err));
 	return look_at_names(p, err);
@@ -200,6 +205,7 @@ static enum ws_status prepare(struct ws_pass *p, struct ws_err *err)
 static void release(struct ws_pass *p)
 {
 	ws_loader_release(&p->l);
+	ws_framework_free(&p->framework);
 	free(p->rows.rows);
 	free(p->shapes);
 	free(p->tokens);

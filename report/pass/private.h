@@ -4,7 +4,9 @@
 #pragma once
 
 #include "formats/trace/feed.h"
+#include "formats/trace/thread_events.h"
 #include "report/model/load.h"
+#include "report/pass/framework.h"
 #include "report/pass/launches.h"
 #include "report/pass/live.h"
 #include "report/pass/pass.h"
@@ -34,6 +36,9 @@ struct ws_pass_token {
 
 #define WS_PASS_ROW_MAX_BYTES 64u
 
+/* The type of a row that is an operation of a framework, joined like a call. */
+#define WS_PASS_CPU_OP (WS_THREAD_EVENT_API + 1)
+
 /* An event, or a call, which is joined when it returns. */
 struct ws_pass_row {
 	int64_t time_ns; /* of a call: its end */
@@ -53,7 +58,8 @@ struct ws_pass_kernel {
 	uint64_t at;
 	int64_t dur_ns; /* of a copy: its number */
 	uint64_t correlation;
-	uint32_t config; /* WS_NONE: it is a copy or other work of the model */
+	uint32_t config;             /* WS_NONE: it is a copy or other work of the model */
+	uint32_t cpu_op, collective; /* where the framework links them; WS_NONE */
 	uint8_t timed, cut_off;
 };
 
@@ -149,6 +155,7 @@ struct ws_pass {
 	                       what stays */
 	size_t tokens_capacity, recorded_capacity;
 	uint16_t *numbers; /* 0, 1, 2 …: the tokens of the rows of a block without; NULL */
+	struct ws_framework framework;
 	struct ws_launch_ids ids;
 	struct ws_launches_waiting waiting;
 	struct ws_live_ranges live;
@@ -193,8 +200,16 @@ static inline bool ws_pass_counts(const struct ws_pass *p, enum ws_scope scope)
 /* The rows of a block. has_dur: kernels of this trace tell how long they took. */
 enum ws_status ws_pass_take_rows(struct ws_pass *p, const struct ws_block_rows *rows,
                                  uint32_t block, bool has_dur, struct ws_err *err);
+/* The number of what rows share. */
+enum ws_status ws_pass_number_shape(struct ws_pass *p, const struct ws_live_shape *shape,
+                                    uint32_t *number, struct ws_err *err);
 /* The first look at the ids of launches. */
 enum ws_status ws_pass_read_ids(struct ws_pass *p, struct ws_err *err);
+
+/* --- framework.c ------------------------------------------------------------------------ */
+
+/* What its framework recorded before until_ns becomes rows of the join. */
+enum ws_status ws_pass_take_framework(struct ws_pass *p, int64_t until_ns, struct ws_err *err);
 
 /* --- steps.c ---------------------------------------------------------------------------- */
 

@@ -116,6 +116,12 @@ static enum ws_status take_alone(struct ws_pass *p, const struct ws_block_rows *
 	return WS_OK;
 }
 
+/* What a link of the framework tells of this id; WS_NONE. */
+static inline uint32_t linked(const struct ws_idmap *of, uint64_t correlation)
+{
+	return of->map.n && correlation ? ws_idmap_get(of, correlation) : WS_NONE;
+}
+
 static enum ws_status take_kernels(struct ws_pass *p, const struct ws_block_rows *b, uint32_t block,
                                    bool has_dur, struct ws_err *err)
 {
@@ -136,6 +142,8 @@ static enum ws_status take_kernels(struct ws_pass *p, const struct ws_block_rows
 		k->correlation = ws_block_value(b, WS_COL_kernel_correlation, i);
 		k->at = ws_pass_at(block, i);
 		k->config = token.shape;
+		k->cpu_op = linked(&p->framework.op_of, k->correlation);
+		k->collective = linked(&p->framework.collective_of, k->correlation);
 		k->timed = token.says & WS_SAYS_TIMED && dur >= 0;
 		k->cut_off = (token.says & WS_SAYS_CUT_OFF) != 0;
 		k->dur_ns = k->timed ? dur : 0;
@@ -242,13 +250,26 @@ static enum ws_status add_mark(struct ws_pass *p, uint64_t at, uint32_t text, st
 	return WS_OK;
 }
 
+enum ws_status ws_pass_number_shape(struct ws_pass *p, const struct ws_live_shape *shape,
+                                    uint32_t *number, struct ws_err *err)
+{
+	uint64_t known = ws_strtab_find(&p->shape_of, shape, sizeof(*shape));
+
+	if (!known) {
+		WS_FORWARD(WS_GROW(p->shapes, p->nshapes + 1, p->shapes_capacity, err));
+		WS_FORWARD(ws_strtab_add(&p->shape_of, shape, sizeof(*shape), &known, err));
+		p->shapes[p->nshapes++] = *shape;
+	}
+	*number = (uint32_t)(known - 1);
+	return WS_OK;
+}
+
 /* The number of what row i shares with others; *recorded: its name, with what differs. */
 static enum ws_status find_shape(struct ws_pass *p, const struct thread_rows *t, uint32_t i,
                                  uint32_t *shape, uint32_t *recorded, struct ws_err *err)
 {
 	const uint64_t payload = value_of(t, WS_COL_thread_event_payload, i);
 	struct ws_live_shape s = {.type = type_of(t, i), .payload = WS_NONE};
-	uint64_t number;
 
 	WS_FORWARD(ws_thread_number(&p->l, value_of(t, WS_COL_thread_event_thread, i), 0, &s.thread,
 	                            err));
@@ -267,14 +288,7 @@ static enum ws_status find_shape(struct ws_pass *p, const struct thread_rows *t,
 	*recorded = s.name;
 	if (s.type < WS_NVTX_MARK)
 		s.name = p->m->steady_of[s.name];
-	number = ws_strtab_find(&p->shape_of, &s, sizeof(s));
-	if (!number) {
-		WS_FORWARD(WS_GROW(p->shapes, p->nshapes + 1, p->shapes_capacity, err));
-		WS_FORWARD(ws_strtab_add(&p->shape_of, &s, sizeof(s), &number, err));
-		p->shapes[p->nshapes++] = s;
-	}
-	*shape = (uint32_t)(number - 1);
-	return WS_OK;
+	return ws_pass_number_shape(p, &s, shape, err);
 }
 
 /* A token that no row has says nothing, so it is looked up with its first row. */

@@ -51,7 +51,8 @@ enum ws_status ws_pass_tell_kernel(const struct ws_pass *p, const struct ws_pass
 	        .direction = place->direction,
 	        .dtype = place->dtype,
 	        .range_class = place->class,
-	        .cpu_op = WS_NONE,
+	        .cpu_op = k->cpu_op,
+	        .collective = k->collective,
 	        .crossing = WS_NONE,
 	        .step = launch->step,
 	        .phase = is ? is->phase : WS_PHASE_OTHER,
@@ -74,7 +75,9 @@ enum ws_status ws_pass_tell_call(const struct ws_pass *p, const struct ws_pass_r
 	                                   .thread = shape->thread,
 	                                   .range = ws_pass_range_number(p, launch->range),
 	                                   .step = launch->step,
-	                                   .cpu_op = WS_NONE,
+	                                   .cpu_op = ws_cpu_op_around(&p->m->cpu_ops.tree,
+	                                                              shape->thread, c->start_ns,
+	                                                              c->time_ns),
 	                                   .marks = ws_pass_range_marks(p, launch->range),
 	                                   .failed = shape->failed != 0};
 

@@ -223,7 +223,7 @@ static enum ws_status read_rank(struct reader *c, struct ws_err *err)
 	for (size_t i = 0; i < c->rows->nkernels; i++) {
 		k = ws_joined_rows_kernel(c->rows, i);
 		if (k->class == WS_TEXT_COMM && k->timed)
-			WS_FORWARD(add_call(c, k, ws_joined_rows_collective(c->rows, i), err));
+			WS_FORWARD(add_call(c, k, ws_joined_collective(m, k), err));
 	}
 	return WS_OK;
 }

@@ -86,6 +86,7 @@ static void make_row(void *ctx, size_t i, struct ws_cell *row)
 	const size_t at =
 	        s->kept.data ? *(uint32_t *)ws_spill_row(&s->kept, sizeof(uint32_t), i) : i;
 	const struct ws_joined_kernel k = *ws_joined_rows_kernel(&s->rows, at);
+	const struct ws_op_config *op = ws_cpu_op_config(m, k.cpu_op);
 	uint32_t step = ws_joined_rows_step(&s->rows, k.step);
 
 	if (k.timed) {
@@ -102,7 +103,7 @@ static void make_row(void *ctx, size_t i, struct ws_cell *row)
 	set_text(s, &row[WS_TC_kernel_trace_op_class], k.class);
 	set_text(s, &row[WS_TC_kernel_trace_direction], k.direction);
 	set_text(s, &row[WS_TC_kernel_trace_dtype], k.dtype);
-	set_text(s, &row[WS_TC_kernel_trace_operation], k.op);
+	set_text(s, &row[WS_TC_kernel_trace_operation], op ? op->name : WS_TEXT_EMPTY);
 	set_names(s, row, &k);
 }
 

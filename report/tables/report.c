@@ -337,7 +337,8 @@ enum ws_status ws_report_stream(const struct ws_trace_reader *r, const char *nam
 	if (!select)
 		WS_FORWARD(stream_summed(&a, out, &select, declined, err));
 	/* rows know whether there is nothing at all, and it is said then */
-	return *declined || !select ? WS_OK : stream_selected(&a, out, declined, err);
+	select |= *declined != NULL;
+	return select ? stream_selected(&a, out, declined, err) : WS_OK;
 }
 
 enum ws_status ws_report_of_plan(const struct ws_report_plan *plan, struct ws_report **out,

@@ -140,6 +140,7 @@ static enum ws_status put_kernel(struct ws_parquet_table *t, const struct kernel
                                  const struct ws_joined_kernel *row, struct ws_err *err)
 {
 	const struct ws_model *m = k->x->m;
+	const struct ws_op_config *op = ws_cpu_op_config(m, row->cpu_op);
 	struct ws_parquet_writer *w = t->w;
 
 	ws_parquet_i64_or_null(w, row->start_ns, row->timed);
@@ -148,7 +149,7 @@ static enum ws_status put_kernel(struct ws_parquet_table *t, const struct kernel
 	put_config(w, k, row->config);
 	ws_parquet_i64(w, row->cut_off);
 	put_launch(w, k, row->call);
-	put_text(w, m, row->op);
+	put_text(w, m, op ? op->name : WS_TEXT_EMPTY);
 	put_path(w, k->x, row->path);
 	ws_parquet_str(w, ws_phase_name((enum ws_phase)row->phase));
 	ws_parquet_step(w, m, ws_joined_rows_step(k->x->rows, row->step));

@@ -16,7 +16,6 @@ static uint32_t range_of_step(const struct ws_model *m, uint32_t step)
 
 static struct ws_joined_kernel kernel_row(const struct loaded *l, size_t i)
 {
-	const struct ws_op_config *op = ws_cpu_op_config(l->m, l->kernels.op[i]);
 	const struct loaded_kernels *k = &l->kernels;
 	const uint32_t range = k->range[i];
 
@@ -32,8 +31,8 @@ static struct ws_joined_kernel kernel_row(const struct loaded *l, size_t i)
 	        .direction = loaded_kernel_direction(l, i),
 	        .dtype = loaded_kernel_dtype(l, i),
 	        .range_class = loaded_kernel_range_class(l, i),
-	        .op = op ? op->name : WS_TEXT_EMPTY,
 	        .cpu_op = k->op[i],
+	        .collective = k->collective ? k->collective[i] : WS_NONE,
 	        .crossing = k->crossing ? k->crossing[i] : WS_NONE,
 	        .step = range_of_step(l->m, k->step[i]),
 	        .phase = (uint8_t)loaded_kernel_phase(l, i),

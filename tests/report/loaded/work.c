@@ -96,122 +96,7 @@ enum ws_status loaded_join_work(struct loaded *l, const struct loaded_calls *cal
 	return status;
 }
 
-/* --- backward operations to forward ones ------------------------------------------------------ */
-
-/* The first, so outermost, operation that begins then on the thread; WS_NONE. */
-static uint32_t op_at(const struct ws_ranges *r, uint32_t thread, int64_t start_ns)
-{
-	uint32_t lo, hi, end;
-
-	if (thread >= r->nthreads)
-		return WS_NONE;
-	lo = r->thread_first[thread];
-	hi = end = r->thread_first[thread + 1];
-	while (lo < hi) {
-		uint32_t mid = lo + (hi - lo) / 2;
-
-		if (r->start_ns[mid] < start_ns)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo < end && r->start_ns[lo] == start_ns ? lo : WS_NONE;
-}
-
-/*
- * PyTorch of 2021 recorded no flows, but the numbers they are made of. Like PyTorch's own links
- * one goes to the last operation with the number. Threads count for themselves, so numbers of
- * several forward threads tell nothing.
- */
-static enum ws_status follow_sequences(struct ws_cpu_ops *ops, struct ws_err *err)
-{
-	struct ws_idmap last = {0};
-	enum ws_status status = WS_OK;
-	uint64_t thread = 0;
-
-	for (uint32_t i = 0; i < ops->tree.n && status == WS_OK; i++) {
-		const struct ws_op_sequence *s = &ops->sequence[i];
-
-		if (s->number < 0)
-			continue;
-		if (!s->forward_thread)
-			status = ws_idmap_put(&last, (uint64_t)s->number, i, err);
-		else if (thread && s->forward_thread != thread)
-			goto out;
-		else
-			thread = s->forward_thread;
-	}
-	for (uint32_t i = 0; i < ops->tree.n && status == WS_OK; i++)
-		if (ops->sequence[i].number >= 0 && ops->sequence[i].forward_thread)
-			ops->forward[i] = ws_idmap_get(&last, (uint64_t)ops->sequence[i].number);
-out:
-	ws_idmap_free(&last);
-	return status;
-}
-
-/* Which operation each is the backward of; what lies inside one inherits that. */
-static enum ws_status follow_flows(struct loaded *l, struct ws_loader *loader, struct ws_err *err)
-{
-	struct ws_cpu_ops *ops = &l->m->cpu_ops;
-	struct ws_column_data t;
-	enum ws_status status = WS_OK;
-
-	WS_FORWARD(ws_load_kind(loader, WS_KIND_FLOW, &t, err));
-	for (uint64_t i = 0; i < t.rows && status == WS_OK; i++) {
-		uint32_t from_thread, to_thread, from, to;
-
-		if (ws_value(&t, WS_COL_flow_kind, i) != WS_FLOW_FORWARD_BACKWARD)
-			continue;
-		status = ws_thread_number(loader, ws_value(&t, WS_COL_flow_from_thread, i), 0,
-		                          &from_thread, err);
-		WS_THEN(status, ws_thread_number(loader, ws_value(&t, WS_COL_flow_to_thread, i), 0,
-		                                 &to_thread, err));
-		if (status != WS_OK)
-			break;
-		from = op_at(&ops->tree, from_thread,
-		             (int64_t)ws_value(&t, WS_COL_flow_from_ns, i));
-		to = op_at(&ops->tree, to_thread, (int64_t)ws_value(&t, WS_COL_flow_to_ns, i));
-		if (from != WS_NONE && to != WS_NONE)
-			ops->forward[to] = from;
-	}
-	if (!t.rows && status == WS_OK)
-		status = follow_sequences(ops, err);
-	ws_column_data_release(&t);
-	for (uint32_t i = 0; i < ops->tree.n; i++)
-		if (ops->forward[i] == WS_NONE && ops->tree.parent[i] != WS_NONE)
-			ops->forward[i] = ops->forward[ops->tree.parent[i]];
-	return status;
-}
-
 /* --- device work to operations ------------------------------------------------------------- */
-
-/* Correlation id -> operation, by the links that the file has. A trace has one process here. */
-static enum ws_status load_links(const struct loaded *l, struct ws_loader *loader,
-                                 struct ws_idmap *op_of, struct ws_err *err)
-{
-	struct ws_cpu_ops *ops = &l->m->cpu_ops;
-	struct ws_idmap by_external = {0};
-	struct ws_column_data t;
-	enum ws_status status = WS_OK;
-
-	WS_FORWARD(ws_load_kind(loader, WS_KIND_EXTERNAL_LINK, &t, err));
-	for (uint32_t i = 0; i < ops->tree.n && t.rows && status == WS_OK; i++)
-		if (ops->external[i])
-			status = ws_idmap_put(&by_external, ops->external[i], i, err);
-	for (uint64_t i = 0; i < t.rows && status == WS_OK; i++) {
-		uint32_t op = ws_idmap_get(&by_external,
-		                           ws_value(&t, WS_COL_external_link_external_id, i));
-
-		if (op != WS_NONE &&
-		    ws_value(&t, WS_COL_external_link_kind, i) == WS_EXTERNAL_CUSTOM0)
-			status = ws_idmap_put(op_of,
-			                      ws_value(&t, WS_COL_external_link_correlation, i), op,
-			                      err);
-	}
-	ws_idmap_free(&by_external);
-	ws_column_data_release(&t);
-	return status;
-}
 
 static uint32_t op_of_work(const struct loaded *l, const struct ws_idmap *op_of,
                            uint64_t correlation, uint32_t call)
@@ -266,16 +151,13 @@ static enum ws_status join_ops(struct loaded *l, struct ws_loader *loader, struc
 	struct ws_idmap op_of = {0};
 	enum ws_status status;
 
-	WS_NEW(&l->m->arena, ops->range, r.n);
-	WS_FORWARD(ws_arena_check(&l->m->arena, "the operations of the trace", err));
 	status = loaded_attribute(&as_calls, &l->ranges, &in_range, err);
 	if (status == WS_OK)
 		memcpy(ops->range, in_range.innermost, r.n * sizeof(*ops->range));
 	WS_THEN(status, loaded_attribute(&calls, &r, &in_op, err));
 	if (status == WS_OK && a->n)
 		memcpy(a->op, in_op.innermost, a->n * sizeof(*a->op));
-	WS_THEN(status, follow_flows(l, loader, err));
-	WS_THEN(status, load_links(l, loader, &op_of, err));
+	WS_THEN(status, ws_load_op_links(loader, &op_of, err));
 	if (status == WS_OK)
 		join_device_work(l, &op_of);
 	loaded_attribution_release(&in_range);
@@ -286,70 +168,27 @@ static enum ws_status join_ops(struct loaded *l, struct ws_loader *loader, struc
 
 /* --- collectives --------------------------------------------------------------------------- */
 
-static void take(const struct ws_model *m, const struct ws_column_data *t, uint64_t row,
-                 struct ws_collective *c)
-{
-	*c = (struct ws_collective){
-	        .name = ws_model_text(m, ws_value(t, WS_COL_collective_name, row)),
-	        .group = ws_model_text(m, ws_value(t, WS_COL_collective_group, row)),
-	        .ranks = ws_model_text(m, ws_value(t, WS_COL_collective_ranks, row)),
-	        .dtype = ws_model_text(m, ws_value(t, WS_COL_collective_dtype, row)),
-	        .group_size = ws_value(t, WS_COL_collective_group_size, row),
-	        .in_elements = ws_value(t, WS_COL_collective_in_elements, row),
-	        .out_elements = ws_value(t, WS_COL_collective_out_elements, row),
-	        .sequence = (int64_t)ws_value(t, WS_COL_collective_sequence, row),
-	};
-}
-
 /* By its own id, else by the operation around its launch that says so. */
-static uint32_t collective_of(const struct loaded *l, size_t kernel,
-                              const struct ws_idmap *by_correlation,
-                              const struct ws_idmap *by_external)
-{
-	const struct ws_cpu_ops *ops = &l->m->cpu_ops;
-	uint32_t found = WS_NONE;
-
-	if (l->kernels.correlation[kernel])
-		found = ws_idmap_get(by_correlation, l->kernels.correlation[kernel]);
-	for (uint32_t op = l->kernels.op[kernel]; op != WS_NONE && found == WS_NONE;
-	     op = ops->tree.parent[op])
-		if (ops->external[op])
-			found = ws_idmap_get(by_external, ops->external[op]);
-	return found;
-}
-
 static enum ws_status join_collectives(struct loaded *l, struct ws_loader *loader,
                                        struct ws_err *err)
 {
-	struct ws_idmap by_correlation = {0}, by_external = {0};
-	struct ws_model *m = l->m;
-	struct ws_column_data t;
-	enum ws_status status = WS_OK;
+	struct ws_idmap by_correlation = {0};
+	const struct ws_cpu_ops *ops = &l->m->cpu_ops;
+	struct loaded_kernels *k = &l->kernels;
+	enum ws_status status = ws_load_collectives(loader, &by_correlation, err);
 
-	WS_FORWARD(ws_load_kind(loader, WS_KIND_COLLECTIVE, &t, err));
-	if (!t.rows)
-		goto out;
-	WS_NEW(&m->arena, m->collectives, t.rows);
-	WS_NEW(&l->arena, l->kernels.collective, l->kernels.n);
-	status = ws_arena_check(&m->arena, "the collectives of the trace", err);
-	WS_THEN(status, ws_arena_check(&l->arena, "the collectives of the trace", err));
-	m->ncollectives = t.rows;
-	for (uint32_t i = 0; i < t.rows && status == WS_OK; i++) {
-		uint64_t correlation = ws_value(&t, WS_COL_collective_correlation, i);
-		uint64_t external = ws_value(&t, WS_COL_collective_external_id, i);
-
-		take(m, &t, i, &m->collectives[i]);
-		if (correlation)
-			status = ws_idmap_put(&by_correlation, correlation, i, err);
-		else if (external)
-			status = ws_idmap_put(&by_external, external, i, err);
+	if (status == WS_OK && l->m->ncollectives) {
+		WS_NEW(&l->arena, k->collective, k->n);
+		status = ws_arena_check(&l->arena, "the collectives of the trace", err);
 	}
-	for (size_t k = 0; k < l->kernels.n && status == WS_OK; k++)
-		l->kernels.collective[k] = collective_of(l, k, &by_correlation, &by_external);
-out:
+	for (size_t i = 0; i < k->n && k->collective && status == WS_OK; i++) {
+		k->collective[i] = k->correlation[i]
+		                           ? ws_idmap_get(&by_correlation, k->correlation[i])
+		                           : WS_NONE;
+		if (k->collective[i] == WS_NONE && k->op[i] != WS_NONE)
+			k->collective[i] = ops->collective[k->op[i]];
+	}
 	ws_idmap_free(&by_correlation);
-	ws_idmap_free(&by_external);
-	ws_column_data_release(&t);
 	return status;
 }
 

@@ -104,7 +104,7 @@ Test(digest_tables, of_imported_traces)
 
 	/* operations of a framework need rows, and so do filters; other tables do not */
 	cr_expect(gt(u32, compare_folder(WS_FIXTURES "/imports", &filtered), 0));
-	cr_expect(eq(u32, filtered, 0));
+	cr_expect(gt(u32, filtered, 3));
 }
 
 /* --- filters ------------------------------------------------------------------------------- */

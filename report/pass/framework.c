@@ -1,0 +1,139 @@
+#include "report/pass/framework.h"
+
+#include <string.h>
+
+#include "report/pass/private.h"
+
+bool ws_framework_is_in(const struct ws_trace_reader *r)
+{
+	return ws_trace_reader_count(r, WS_KIND_CPU_OP) ||
+	       ws_trace_reader_count(r, WS_KIND_PYTHON_CALL) ||
+	       ws_trace_reader_count(r, WS_KIND_COLLECTIVE);
+}
+
+/* Calls of modules as events of NVTX, in order of time. */
+static enum ws_status load_modules(struct ws_framework *f, struct ws_loader *l, struct ws_err *err)
+{
+	struct ws_modules modules;
+	size_t most;
+
+	WS_FORWARD(ws_modules_find(&f->arena, l, &modules, err));
+	most = 2 * modules.n;
+	WS_FAIL_IF(most >= WS_NONE, err, NO_MEMORY,
+	           "the trace has more calls of modules than a report handles");
+	WS_NEW(&f->arena, f->events.time_ns, most);
+	WS_NEW(&f->arena, f->events.thread, most);
+	WS_NEW(&f->arena, f->events.domain, most);
+	WS_NEW(&f->arena, f->events.name, most);
+	WS_NEW(&f->arena, f->events.payload, most);
+	WS_NEW(&f->arena, f->events.type, most);
+	WS_NEW(&f->arena, f->event_order, most);
+	WS_FORWARD(ws_arena_check(&f->arena, "the modules of the trace", err));
+	f->nevents = ws_modules_add_events(&modules, &f->events, 0);
+	ws_order_identity(f->event_order, f->nevents);
+	return ws_order_by(f->event_order, f->events.time_ns, f->nevents, err);
+}
+
+static enum ws_status order_ops(struct ws_framework *f, const struct ws_model *m,
+                                struct ws_err *err)
+{
+	f->nops = m->cpu_ops.tree.n;
+	WS_NEW(&f->arena, f->op_order, f->nops);
+	WS_FORWARD(ws_arena_check(&f->arena, "the operations of the trace", err));
+	ws_order_identity(f->op_order, f->nops);
+	return ws_order_by(f->op_order, m->cpu_ops.tree.end_ns, f->nops, err);
+}
+
+enum ws_status ws_framework_load(struct ws_framework *f, struct ws_loader *l, struct ws_err *err)
+{
+	struct ws_model *m = l->m;
+
+	f->is_there = true;
+	WS_FORWARD(ws_load_cpu_ops(l, err));
+	WS_FORWARD(ws_load_op_links(l, &f->op_of, err));
+	WS_FORWARD(ws_load_collectives(l, &f->collective_of, err));
+	WS_FORWARD(load_modules(f, l, err));
+	for (size_t i = 0; i < m->nwork; i++)
+		if (m->work[i].correlation)
+			m->work[i].op = ws_idmap_get(&f->op_of, m->work[i].correlation);
+	return order_ops(f, m, err);
+}
+
+void ws_framework_free(struct ws_framework *f)
+{
+	ws_idmap_free(&f->op_of);
+	ws_idmap_free(&f->collective_of);
+	ws_arena_free(&f->arena);
+	*f = (struct ws_framework){0};
+}
+
+/* --- rows of the join ---------------------------------------------------------------------- */
+
+/* Behind what the file has of the same time. */
+#define AT_FRAMEWORK (UINT64_C(1) << 60)
+
+static enum ws_status put_event(struct ws_pass *p, uint32_t event, struct ws_pass_row *row,
+                                struct ws_err *err)
+{
+	const struct ws_event_columns *e = &p->framework.events;
+	const uint32_t name = e->name[event], thread = e->thread[event];
+	struct ws_live_shape shape = {
+	        .type = e->type[event],
+	        .thread = thread,
+	        .process = p->l.thread_process[thread],
+	        .domain = e->domain[event],
+	        .payload = WS_NONE,
+	};
+
+	if (shape.type == WS_NVTX_PUSH)
+		shape.name = p->m->steady_of[name];
+	row->time_ns = e->time_ns[event];
+	row->at = AT_FRAMEWORK | event;
+	row->recorded = name;
+	return ws_pass_number_shape(p, &shape, &row->shape, err);
+}
+
+/* An operation is joined when it ends, like a call. */
+static enum ws_status put_op(struct ws_pass *p, uint32_t op, struct ws_pass_row *row,
+                             struct ws_err *err)
+{
+	const struct ws_ranges *ops = &p->m->cpu_ops.tree;
+	const struct ws_live_shape shape = {.type = WS_PASS_CPU_OP,
+	                                    .thread = ops->thread[op],
+	                                    .process = p->l.thread_process[ops->thread[op]],
+	                                    .payload = WS_NONE};
+
+	row->time_ns = ops->end_ns[op];
+	row->start_ns = ops->start_ns[op];
+	row->at = WS_PASS_AT_CALL | AT_FRAMEWORK | op;
+	row->id = op;
+	return ws_pass_number_shape(p, &shape, &row->shape, err);
+}
+
+enum ws_status ws_pass_take_framework(struct ws_pass *p, int64_t until_ns, struct ws_err *err)
+{
+	struct ws_framework *f = &p->framework;
+	const size_t first_event = f->next_event, first_op = f->next_op;
+	const int64_t *end_ns = p->m->cpu_ops.tree.end_ns;
+	struct ws_pass_row *row;
+	size_t n;
+
+	while (f->next_event < f->nevents &&
+	       f->events.time_ns[f->event_order[f->next_event]] < until_ns)
+		f->next_event++;
+	while (f->next_op < f->nops && end_ns[f->op_order[f->next_op]] < until_ns)
+		f->next_op++;
+	n = f->next_event - first_event + f->next_op - first_op;
+	if (!n)
+		return WS_OK;
+	row = ws_pass_rows_reserve(&p->rows, n);
+	if (!row)
+		return WS_FAIL_MEMORY(err, "the operations of a trace");
+	memset(row, 0, n * sizeof(*row));
+	for (size_t i = first_event; i < f->next_event; i++)
+		WS_FORWARD(put_event(p, f->event_order[i], row++, err));
+	for (size_t i = first_op; i < f->next_op; i++)
+		WS_FORWARD(put_op(p, f->op_order[i], row++, err));
+	ws_pass_rows_filled(&p->rows, n, true);
+	return WS_OK;
+}

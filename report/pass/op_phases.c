@@ -1,0 +1,274 @@
+/* Where a program names no phases, its framework's links from forward to backward tell them. */
+#include <string.h>
+
+#include "report/base/interval.h"
+#include "report/base/order.h"
+#include "report/model/label.h"
+#include "report/model/steps.h"
+#include "report/pass/framework.h"
+#include "report/pass/joined_rows.h"
+
+/* PyTorch wraps what its autograd runs, the gradients' accumulation too, which has no forward. */
+#define PYTORCH_BACKWARD "autograd::engine::evaluate_function: "
+
+/* A span of a step's time. What it takes from others is by rank, 0 first: the program's ranges,
+ * then operations, of which a later phase beats an earlier one. */
+struct phase_span {
+	int64_t start_ns, end_ns;
+	uint32_t step;
+	uint8_t rank;
+};
+enum { RANK_OF_OPS = WS_PHASE_OTHER, RANKS = 2 * WS_PHASE_OTHER };
+
+static enum ws_phase phase_of_rank(int rank)
+{
+	return (enum ws_phase)(rank < RANK_OF_OPS ? rank : RANKS - 1 - rank);
+}
+
+static bool computes_loss(struct ws_bytes name)
+{
+	static const char *const prefixes[] = {"aten::cross_entropy", "aten::binary_cross_entropy",
+	                                       "aten::kl_div"};
+	static const char end[] = "_loss";
+
+	if (ws_bytes_begin(name, "aten::") && name.len >= strlen(end) &&
+	    !memcmp((const char *)name.ptr + name.len - strlen(end), end, strlen(end)))
+		return 1;
+	for (size_t i = 0; i < sizeof(prefixes) / sizeof(*prefixes); i++)
+		if (ws_bytes_begin(name, prefixes[i]))
+			return 1;
+	return 0;
+}
+
+/* What the operation itself tells, which lies in the range, NULL = in none. */
+static enum ws_phase phase_of_op(const struct ws_model *m, uint32_t op,
+                                 const struct ws_joined_range *range, int has_backward)
+{
+	const struct ws_cpu_ops *ops = &m->cpu_ops;
+	uint32_t parent = ops->tree.parent[op];
+	struct ws_bytes name = m->texts[ops->tree.name[op]];
+
+	if (parent != WS_NONE && ops->phase[parent] != WS_PHASE_OTHER)
+		return (enum ws_phase)ops->phase[parent];
+	if (range && range->phase != WS_PHASE_OTHER)
+		return (enum ws_phase)range->phase;
+	if (ops->forward[op] != WS_NONE || ws_bytes_begin(name, PYTORCH_BACKWARD))
+		return WS_PHASE_BACKWARD;
+	if (computes_loss(name))
+		return WS_PHASE_LOSS;
+	return has_backward ? WS_PHASE_FORWARD : ws_label_phase(m, ops->tree.name[op]);
+}
+
+struct runs {
+	struct ws_model *m;
+	struct ws_joined_rows *rows;
+	uint8_t *has_backward; /* by operation */
+	int64_t *backward;     /* begins of operations that are backward by links, sorted */
+	size_t nbackward;
+	struct phase_span *spans;
+	size_t n;
+	struct ws_arena temp;
+};
+
+/* Is one of the n ascending times in [from, to)? */
+static bool any_within(const int64_t *times, size_t n, int64_t from_ns, int64_t to_ns)
+{
+	size_t lo = 0, hi = n;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (times[mid] < from_ns)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < n && times[lo] < to_ns;
+}
+
+/*
+ * Did the program do something else between two operations of a phase? In backward, which it waits
+ * for, the step's own thread begins an operation; in another phase backward begins.
+ */
+static bool is_interrupted(const struct runs *f, const struct phase_span *run, int64_t until_ns)
+{
+	const struct ws_ranges *r = &f->m->cpu_ops.tree;
+	uint32_t own = f->m->steps[run->step].thread;
+	size_t first;
+
+	if (phase_of_rank(run->rank) != WS_PHASE_BACKWARD)
+		return any_within(f->backward, f->nbackward, run->end_ns, until_ns);
+	if (own >= r->nthreads)
+		return false;
+	first = r->thread_first[own];
+	return any_within(r->start_ns + first, r->thread_first[own + 1] - first, run->end_ns,
+	                  until_ns);
+}
+
+static int by_time(const void *pa, const void *pb)
+{
+	int64_t a = *(const int64_t *)pa, b = *(const int64_t *)pb;
+
+	return (a > b) - (a < b);
+}
+
+/* Gives the operations their phases, each on its own: parents stand before their children. */
+static void label_ops(struct runs *f)
+{
+	struct ws_cpu_ops *ops = &f->m->cpu_ops;
+
+	for (uint32_t i = 0; i < ops->tree.n; i++) {
+		const struct ws_joined_range *range = ws_joined_rows_range(f->rows, ops->range[i]);
+
+		ops->phase[i] = (uint8_t)phase_of_op(f->m, i, range, f->has_backward[i]);
+		if (ops->forward[i] != WS_NONE)
+			f->backward[f->nbackward++] = ops->tree.start_ns[i];
+	}
+	ws_sort(f->backward, f->nbackward, sizeof(*f->backward), by_time);
+}
+
+/* The step of what happened in a range, NULL = in none, in this time; the rule is that of
+ * docs/statistics.md for calls. */
+static uint32_t step_at(const struct runs *f, const struct ws_joined_range *range, uint32_t thread,
+                        int64_t start_ns, int64_t end_ns)
+{
+	uint32_t step = range ? ws_joined_rows_step(f->rows, range->step) : WS_NONE;
+
+	if (step != WS_NONE || (range && range->marks & WS_IN_WARM_UP))
+		return step;
+	return ws_step_holding(f->m, f->m->threads[thread].process, start_ns, end_ns, WS_NONE);
+}
+
+/*
+ * A phase lasts on a thread from an operation that tells it to the last such one, if nothing came
+ * between. Other operations in it are of the phase, too.
+ */
+static void find_runs(struct runs *f)
+{
+	struct ws_model *m = f->m;
+	struct ws_cpu_ops *ops = &m->cpu_ops;
+	const struct ws_ranges *r = &ops->tree;
+	struct phase_span *run = NULL;
+	uint32_t last = 0; /* operation of the run */
+
+	for (uint32_t i = 0; i < r->n; i++) {
+		uint32_t parent = r->parent[i], step;
+		uint8_t phase = ops->phase[i];
+		const struct ws_joined_range *range;
+
+		if (phase == WS_PHASE_OTHER ||
+		    (parent != WS_NONE && ops->phase[parent] != WS_PHASE_OTHER))
+			continue;
+		range = ws_joined_rows_range(f->rows, ops->range[i]);
+		step = step_at(f, range, r->thread[i], r->start_ns[i], r->end_ns[i]);
+		if (step == WS_NONE || (range && range->phase != WS_PHASE_OTHER)) {
+			run = NULL; /* of no step, or the range's time counts */
+			continue;
+		}
+		if (!run || run->step != step || phase_of_rank(run->rank) != phase ||
+		    r->thread[i] != r->thread[last] || is_interrupted(f, run, r->start_ns[i])) {
+			run = &f->spans[f->n++];
+			*run = (struct phase_span){r->start_ns[i], r->end_ns[i], step,
+			                           (uint8_t)(RANKS - 1 - phase)};
+		} else {
+			while (++last < i)
+				if (r->end_ns[last] <= r->start_ns[i] &&
+				    ops->phase[last] == WS_PHASE_OTHER)
+					ops->phase[last] = phase;
+			run->end_ns = r->end_ns[i] > run->end_ns ? r->end_ns[i] : run->end_ns;
+		}
+		last = i;
+	}
+}
+
+static int by_step(const void *pa, const void *pb)
+{
+	const struct phase_span *a = pa, *b = pb;
+
+	if (a->step != b->step)
+		return a->step < b->step ? -1 : 1;
+	return (a->start_ns > b->start_ns) - (a->start_ns < b->start_ns);
+}
+
+/* Each moment counts once, so the phases never exceed the step. The spans are all of the step. */
+static void split_step(struct ws_model_step *step, const struct phase_span *spans, size_t n)
+{
+	int64_t end_ns = step->start_ns + step->total_ns, covered_ns = 0;
+
+	memset(step->phase_ns, 0, sizeof(step->phase_ns));
+	for (int rank = 0; rank < RANKS; rank++) {
+		enum ws_phase phase = phase_of_rank(rank);
+		struct ws_union all = {0};
+
+		for (size_t i = 0; i < n; i++) {
+			const struct phase_span *s = &spans[i];
+			int64_t from = s->start_ns > step->start_ns ? s->start_ns : step->start_ns;
+			int64_t to = s->end_ns < end_ns ? s->end_ns : end_ns;
+
+			if (s->rank == rank)
+				step->phases |= (uint8_t)(1u << phase);
+			if (s->rank <= rank && to > from)
+				ws_union_add(&all, from, to);
+		}
+		step->phase_ns[phase] += all.busy_ns - covered_ns;
+		covered_ns = all.busy_ns;
+	}
+	step->phase_ns[WS_PHASE_OTHER] = step->total_ns - covered_ns;
+}
+
+/* Ranges that are the outermost of a phase in their step. */
+static void add_ranges(struct runs *f)
+{
+	for (uint32_t i = 0; i < f->rows->nranges; i++) {
+		const struct ws_joined_range r = *ws_joined_rows_range(f->rows, i), *parent;
+		const uint32_t step = ws_joined_rows_step(f->rows, r.step);
+
+		if (step == WS_NONE || r.phase == WS_PHASE_OTHER)
+			continue;
+		parent = ws_joined_rows_range(f->rows, r.parent);
+		if (!parent || parent->phase == WS_PHASE_OTHER ||
+		    ws_joined_rows_step(f->rows, parent->step) != step)
+			f->spans[f->n++] = (struct phase_span){r.start_ns, r.end_ns, step, r.phase};
+	}
+}
+
+static enum ws_status add_linked_phases(struct runs *f, struct ws_err *err)
+{
+	struct ws_model *m = f->m;
+	size_t nops = m->cpu_ops.tree.n;
+
+	WS_NEW(&f->temp, f->backward, nops);
+	WS_NEW(&f->temp, f->spans, nops + f->rows->nranges);
+	WS_FORWARD(ws_arena_check(&f->temp, "the phases of steps", err));
+	label_ops(f);
+	find_runs(f);
+	add_ranges(f);
+	ws_sort(f->spans, f->n, sizeof(*f->spans), by_step);
+	for (size_t i = 0, next; i < f->n; i = next) {
+		for (next = i + 1; next < f->n && f->spans[next].step == f->spans[i].step;)
+			next++;
+		split_step(&m->steps[f->spans[i].step], &f->spans[i], next - i);
+	}
+	return WS_OK;
+}
+
+enum ws_status ws_framework_find_phases(struct ws_joined_rows *rows, struct ws_model *m,
+                                        struct ws_err *err)
+{
+	const struct ws_cpu_ops *ops = &m->cpu_ops;
+	struct runs f = {.m = m, .rows = rows};
+	enum ws_status status;
+	size_t links = 0;
+
+	WS_NEW(&f.temp, f.has_backward, ops->tree.n);
+	status = ws_arena_check(&f.temp, "the phases of steps", err);
+	for (uint32_t i = 0; i < ops->tree.n && status == WS_OK; i++)
+		if (ops->forward[i] != WS_NONE) {
+			f.has_backward[ops->forward[i]] = 1;
+			links++;
+		}
+	if (links && status == WS_OK)
+		status = add_linked_phases(&f, err);
+	ws_arena_free(&f.temp);
+	return status;
+}
