@@ -527,16 +527,14 @@ static enum ws_status select_by(struct selector *c, struct ws_err *err)
 
 	WS_FORWARD(allocate(c, err));
 	if (c->s->has_nvtx)
-		WS_FORWARD(ws_filter_ranges(c->m, c->rows, f->nvtx, c->s->inside, &c->s->declined,
-		                            err));
+		WS_FORWARD(ws_filter_ranges(c->m, c->rows, f->nvtx, c->s->inside, err));
 	if (c->s->has_nvtx && f->by_gpu_time)
 		WS_FORWARD(find_spans(c, err));
 	if (f && f->kernel)
 		WS_FORWARD(match_names(c, err));
 	WS_FORWARD(find_words(c->s, f, err));
 	WS_FORWARD(ws_select_scope(c->m, f ? f->scope : WS_SCOPE_ALL, any_in_steps(c), c->s, err));
-	if (!c->s->declined)
-		select_all(c);
+	select_all(c);
 	return WS_OK;
 }
 

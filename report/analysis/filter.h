@@ -28,7 +28,6 @@ struct ws_selection {
 	bool has_nvtx, has_steps, has_device, has_process;
 	bool has_launched;     /* a filter of device work: device, stream or kernel */
 	int nothing;           /* there is a filter, and nothing passes it */
-	const char *declined;  /* see ws_select_rows */
 	char *words;           /* the filters in words; "" = none */
 	char *scope_words;     /* the part of the run, in words */
 	struct ws_kept *kept;  /* what analyses found, for those who ask again */
@@ -62,8 +61,7 @@ struct ws_table_context {
 /*
  * From joined rows, which outlive it; NULL: those of m, which is loaded. Free with
  * ws_selection_release, also after a failure. filter may be NULL. USAGE: a pattern or regular
- * expression that is none. Where the rows of a pass do not tell what passes, out->declined says
- * why, and nothing is selected.
+ * expression that is none.
  */
 enum ws_status ws_select_rows(const struct ws_model *m, struct ws_joined_rows *rows,
                               const struct ws_filter *filter, struct ws_selection *out,
@@ -116,12 +114,10 @@ bool ws_filter_matches(struct ws_bytes pattern, struct ws_bytes path, struct ws_
 /*
  * inside[r] = 1 for the ranges that nvtx ("[domain:]path[#n|#a..b]") names and
  * those in them; inside has an entry a range. A pattern that names ranges as a
- * whole does, also when it ends in what looks like #n. *declined: it names no path, and may be
- * of names as they were recorded, which rows of a pass do not tell.
+ * whole does, also when it ends in what looks like #n.
  */
 enum ws_status ws_filter_ranges(const struct ws_model *m, struct ws_joined_rows *rows,
-                                const char *nvtx, uint8_t *inside, const char **declined,
-                                struct ws_err *err);
+                                const char *nvtx, uint8_t *inside, struct ws_err *err);
 
 /*
  * s->scope, measured and scope_words: what was asked for, of a model with its

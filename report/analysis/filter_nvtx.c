@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "formats/base/grow.h"
 #include "report/analysis/filter.h"
 #include "report/base/names.h"
 
@@ -77,27 +78,57 @@ static enum ws_status match_paths(struct matcher *c, struct ws_bytes pattern, st
 	return WS_OK;
 }
 
-/* The path of a range by the names as recorded, appended to out. */
-static enum ws_status put_recorded_path(const struct ws_model *m, uint32_t range,
-                                        struct ws_buf *out, struct ws_err *err)
+/* The ranges of a thread that began last, by depth: of a range that begins, those around it. */
+struct open_names {
+	struct open_name {
+		uint32_t recorded; /* text */
+		bool differs;      /* the path to it does, from what m->ranges.paths has */
+	} * of_depth;
+	size_t capacity;
+};
+
+/* The path of n names, as ws_path_text writes them. */
+static enum ws_status put_recorded_path(const struct ws_model *m, const struct open_name *names,
+                                        size_t n, struct ws_buf *out, struct ws_err *err)
 {
-	uint32_t chain[WS_RANGE_MAX_DEPTH];
-	size_t n = 0;
+	out->len = 0;
+	for (size_t i = 0; i < n; i++) {
+		const struct ws_bytes name = m->texts[names[i].recorded];
+		const char *at = name.ptr, *end = at + name.len, *slash;
 
-	for (; range != WS_NONE && n < WS_RANGE_MAX_DEPTH; range = m->ranges.parent[range])
-		chain[n++] = range;
-	while (n--) {
-		struct ws_bytes name = m->texts[m->ranges.recorded[chain[n]]];
-		const char *text = name.ptr;
-
-		for (size_t i = 0; i < name.len; i++) {
-			if (text[i] == '/')
-				WS_FORWARD(ws_buf_put(out, "\\", 1, err));
-			WS_FORWARD(ws_buf_put(out, &text[i], 1, err));
-		}
-		if (n)
+		if (i)
 			WS_FORWARD(ws_buf_put(out, "/", 1, err));
+		for (; at < end && (slash = memchr(at, '/', (size_t)(end - at))); at = slash + 1) {
+			WS_FORWARD(ws_buf_put(out, at, (size_t)(slash - at), err));
+			WS_FORWARD(ws_buf_put(out, "\\/", 2, err));
+		}
+		WS_FORWARD(ws_buf_put(out, at, (size_t)(end - at), err));
 	}
+	return WS_OK;
+}
+
+/* Range i, the next of all, by its names as recorded, as many of them as a path has. open: of its
+ * thread. path: room for a text. */
+static enum ws_status match_recorded_range(struct matcher *c, struct ws_bytes pattern, uint32_t i,
+                                           struct open_names *open, struct ws_buf *path,
+                                           struct ws_err *err)
+{
+	const struct ws_joined_range *r = ws_joined_rows_range(c->rows, i);
+	const size_t n = (size_t)r->depth + 1,
+	             kept = n < WS_RANGE_MAX_DEPTH ? n : WS_RANGE_MAX_DEPTH;
+	struct open_name *names;
+
+	WS_FORWARD(WS_GROW(open->of_depth, n, open->capacity, err));
+	names = open->of_depth + n - kept;
+	names[kept - 1] =
+	        (struct open_name){r->recorded, r->recorded != r->name ||
+	                                                (n > 1 && open->of_depth[n - 2].differs)};
+	if (!names[kept - 1].differs)
+		return WS_OK;
+	WS_FORWARD(put_recorded_path(c->m, names, kept, path, err));
+	c->named[i] = ws_filter_matches(pattern, (struct ws_bytes){path->data, path->len},
+	                                c->m->texts[c->m->ranges.paths[r->path].domain]);
+	c->any |= c->named[i];
 	return WS_OK;
 }
 
@@ -107,26 +138,18 @@ static enum ws_status put_recorded_path(const struct ws_model *m, uint32_t range
  */
 static enum ws_status match_recorded(struct matcher *c, struct ws_bytes pattern, struct ws_err *err)
 {
-	const struct ws_model *m = c->m;
-	const struct ws_ranges *r = &m->ranges;
-	struct ws_buf path = {0};
 	enum ws_status status = WS_OK;
-	uint8_t *differs;
+	struct ws_buf path = {0};
+	struct open_names *open; /* by thread */
 
-	WS_NEW(&c->temp, differs, r->n);
+	WS_NEW(&c->temp, open, c->m->nthreads);
 	WS_FORWARD(ws_arena_check(&c->temp, "the names of ranges", err));
-	for (uint32_t i = 0; i < r->n && status == WS_OK; i++) {
-		differs[i] = r->recorded[i] != r->name[i] ||
-		             (r->parent[i] != WS_NONE && differs[r->parent[i]]);
-		if (!differs[i])
-			continue;
-		path.len = 0;
-		status = put_recorded_path(m, i, &path, err);
-		c->named[i] = status == WS_OK &&
-		              ws_filter_matches(pattern, (struct ws_bytes){path.data, path.len},
-		                                m->texts[r->paths[r->path[i]].domain]);
-		c->any |= c->named[i];
-	}
+	for (uint32_t i = 0; i < c->rows->nranges && status == WS_OK; i++)
+		status = match_recorded_range(c, pattern, i,
+		                              &open[ws_joined_rows_range(c->rows, i)->thread],
+		                              &path, err);
+	for (size_t t = 0; t < c->m->nthreads; t++)
+		free(open[t].of_depth);
 	ws_buf_free(&path);
 	return status;
 }
@@ -140,22 +163,6 @@ static int take_number(const char **at, const char *end, uint32_t *out)
 	while (*at < end && **at >= '0' && **at <= '9' && *at - from < 9)
 		*out = *out * 10 + (uint32_t)(*(*at)++ - '0');
 	return *at > from;
-}
-
-/* Do paths leave something out of the names of their ranges? */
-static enum ws_status find_left_out(struct matcher *c, bool *any, struct ws_err *err)
-{
-	const struct ws_model *m = c->m;
-	uint8_t *is_name;
-
-	*any = false;
-	WS_NEW(&c->temp, is_name, m->ntexts);
-	WS_FORWARD(ws_arena_check(&c->temp, "the names of ranges", err));
-	for (size_t p = 0; p < m->ranges.npaths; p++)
-		is_name[m->ranges.paths[p].name] = 1;
-	for (uint32_t i = 0; i < m->ntexts; i++)
-		*any |= m->steady_of[i] && m->steady_of[i] != i && is_name[m->steady_of[i]];
-	return WS_OK;
 }
 
 /* "…#3" or "…#2..5": cuts it off. 0 when the pattern does not end so. */
@@ -221,21 +228,17 @@ static enum ws_status keep_instances(struct matcher *c, uint32_t first, uint32_t
 }
 
 static enum ws_status match(struct matcher *c, struct ws_bytes pattern, uint8_t *inside,
-                            const char **declined, struct ws_err *err)
+                            struct ws_err *err)
 {
 	uint32_t first = 0, last = UINT32_MAX;
-	bool by_number = false, left_out = false;
+	bool by_number;
 	size_t n;
 
 	WS_NEW(&c->temp, c->named, c->rows->nranges);
 	WS_FORWARD(ws_arena_check(&c->temp, "the ranges of a filter", err));
 	WS_FORWARD(match_paths(c, pattern, err));
-	if (!c->any && c->rows->loaded)
+	if (!c->any)
 		WS_FORWARD(match_recorded(c, pattern, err));
-	else if (!c->any)
-		WS_FORWARD(find_left_out(c, &left_out, err));
-	if (left_out)
-		*declined = "names of ranges as they were recorded are looked for";
 	by_number = !c->any && take_instances(&pattern, &first, &last);
 	if (by_number)
 		WS_FORWARD(match_paths(c, pattern, err));
@@ -244,12 +247,10 @@ static enum ws_status match(struct matcher *c, struct ws_bytes pattern, uint8_t 
 }
 
 enum ws_status ws_filter_ranges(const struct ws_model *m, struct ws_joined_rows *rows,
-                                const char *nvtx, uint8_t *inside, const char **declined,
-                                struct ws_err *err)
+                                const char *nvtx, uint8_t *inside, struct ws_err *err)
 {
 	struct matcher c = {.m = m, .rows = rows};
-	enum ws_status status =
-	        match(&c, (struct ws_bytes){nvtx, strlen(nvtx)}, inside, declined, err);
+	enum ws_status status = match(&c, (struct ws_bytes){nvtx, strlen(nvtx)}, inside, err);
 
 	ws_arena_free(&c.temp);
 	return status;

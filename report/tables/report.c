@@ -273,10 +273,8 @@ static enum ws_status stream_selected(const struct asked *a, struct ws_report **
 	tab.m = m;
 	if (status == WS_OK && !*declined) {
 		status = ws_select_rows(m, &rows, a->filter, &sel, err);
-		*declined = sel.declined;
-	}
-	if (status == WS_OK && !*declined) {
-		status = ws_filter_check(m, &sel, a->filter, a->opts ? a->opts->step : NULL, err);
+		WS_THEN(status,
+		        ws_filter_check(m, &sel, a->filter, a->opts ? a->opts->step : NULL, err));
 		WS_THEN(status, ws_digest_of_rows(&d, m, &sel, a->parts, err));
 		WS_THEN(status, make_and_keep(&tab, &d, a->defs, a->ndefs, out, err));
 	}

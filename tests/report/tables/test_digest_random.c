@@ -23,7 +23,7 @@ struct scene {
 
 /* Of all traces: where tables came from, and what was in them. */
 struct seen {
-	unsigned of_scopes, filtered, mfu, attention, pytorch;
+	unsigned of_scopes, filtered, mfu, attention, pytorch, recorded;
 };
 
 static unsigned pick(struct scene *s, unsigned n)
@@ -72,7 +72,7 @@ static void begin(struct scene *s, unsigned thread)
 	char numbered[32];
 
 	/* the numbers come in no order */
-	snprintf(numbered, sizeof(numbered), "%s%u", name, pick(s, 9));
+	snprintf(numbered, sizeof(numbered), "%s%u", name, pick(s, 3));
 	if (has_number)
 		name = numbered;
 	/* one around another is a group, and what it launches itself is of no operation */
@@ -268,6 +268,7 @@ static void see(struct loaded *l, struct seen *seen)
 
 static unsigned random_trace(uint32_t seed, int ties, int shuffle, struct seen *seen)
 {
+	static const char *const patterns[] = {"*Step#1", "batch 0x2/*", "*tch 0x1/*a*", "loss"};
 	struct scene s = {.b = tb_new(), .random = seed * 2654435761u + 1, .ties = ties};
 	struct ws_trace_reader *r = NULL;
 	struct loaded *l;
@@ -305,6 +306,7 @@ static unsigned random_trace(uint32_t seed, int ties, int shuffle, struct seen *
 	}
 	seen->filtered +=
 	        oracle_compare_filtered(r, l, seed + 60 * (unsigned)(ties + 2 * shuffle), where);
+	seen->recorded += oracle_compare_recorded(r, patterns[seed % 4], where);
 	cr_expect(eq(u32, oracle_compare_joined(r, l, where), made > 2), "%s", where);
 	if (seed % 3 == 1) /* so does this */
 		cr_expect(eq(u32, oracle_compare_runs(r, l, where), made > 2), "%s", where);
@@ -327,6 +329,7 @@ Test(digest_random, traces)
 	cr_expect(gt(u32, seen.mfu, 2));
 	cr_expect(gt(u32, seen.attention, 2));
 	cr_expect(gt(u32, seen.pytorch, 8));
+	cr_expect(gt(u32, seen.recorded, 10));
 }
 
 Test(digest_random, traces_where_much_happens_at_once)

@@ -95,7 +95,7 @@ Test(digest_tables, of_recorded_traces)
 	/* every table of every trace that is whole comes from the pass */
 	cr_expect(ge(u32, compare_folder(WS_FIXTURES "/traces", &filtered),
 	             4 * (ORACLE_STREAMED + 1)));
-	cr_expect(ge(u32, filtered, 50));
+	cr_expect(ge(u32, filtered, 45));
 }
 
 Test(digest_tables, of_imported_traces)
@@ -168,8 +168,8 @@ Test(digest_tables, instances_that_begin_together_stand_by_thread)
 	tb_free(b);
 }
 
-/* Paths do not have the numbers of names. */
-Test(digest_tables, names_as_they_were_recorded_need_rows)
+/* Paths do not have the numbers of names, rows do. */
+Test(digest_tables, names_as_they_were_recorded)
 {
 	struct tb *b = tb_new();
 	char kept[8];
@@ -181,7 +181,7 @@ Test(digest_tables, names_as_they_were_recorded_need_rows)
 	}
 	tb_close(b);
 	cr_expect_str_eq(kept_by_pass(b, "batch*", kept), "ab");
-	cr_expect(eq(ptr, (void *)kept_by_pass(b, "batch#8", kept), NULL));
+	cr_expect_str_eq(kept_by_pass(b, "batch#8", kept), "b");
 	tb_free(b);
 }
 

@@ -238,7 +238,8 @@ void oracle_compare_tables(const struct ws_trace_reader *r, struct loaded *l, co
 /* One of all there are; n: any number. Two of three are of the whole trace. */
 static struct ws_filter filter_of(unsigned n)
 {
-	static const char *const patterns[] = {"forward", "*step*", "*/b#0..2", "/step#1", "a*"};
+	static const char *const patterns[] = {"forward", "*step*",    "*/b#0..2", "/step#1",
+	                                       "a*",      "batch 0x1", "*Step#2"};
 	static const char *const kernels[] = {"gemm|softmax", "^(ws|elem)"};
 	struct ws_filter f = WS_FILTER_ALL;
 	const unsigned kind = n % 12, scope = n / 12;
@@ -246,7 +247,7 @@ static struct ws_filter filter_of(unsigned n)
 	f.scope = scope % 3 ? WS_SCOPE_ALL : (enum ws_scope)(scope / 3 % WS_SCOPES);
 	f.by_gpu_time = kind == 5;
 	if (kind <= 5 || kind == 11)
-		f.nvtx = patterns[kind % 5];
+		f.nvtx = patterns[(kind + scope) % 7];
 	f.kernel = kind == 6 || kind == 11 ? kernels[scope % 2] : NULL;
 	f.step_first = kind == 7 || kind == 9 ? 1 : -1;
 	f.step_last = kind == 7 ? 2 : -1;

@@ -33,6 +33,10 @@ unsigned oracle_compare_runs(const struct ws_trace_reader *r, struct loaded *l, 
 /* Joined rows; 1 when the pass did not decline. */
 unsigned oracle_compare_joined(const struct ws_trace_reader *r, struct loaded *l,
                                const char *where);
+/* What --nvtx keeps of a pattern without instances; returns how many ranges it names as they were
+ * recorded, where it is of no path. */
+unsigned oracle_compare_recorded(const struct ws_trace_reader *r, const char *pattern,
+                                 const char *where);
 /* Each column alone: what it does not need is not read, and it is the same all the same. */
 void oracle_compare_columns(const struct ws_trace_reader *r, struct loaded *l, size_t which);
 /* Without the columns that the oracle has not. */
